@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * The one door to the heap. Tests count what passes (steady state must be zero
+ * per RPC) and make any single allocation fail. Thread-safe.
+ */
+
+/** mem_zalloc - zeroed memory, or NULL. Returns owned; give back with mem_free(). */
+void *mem_zalloc(size_t bytes);
+
+/** mem_free - takes @p, which may be NULL. */
+void mem_free(void *p);
+
+/** mem_allocs - number of successful mem_zalloc() calls of this process so far. */
+uint64_t mem_allocs(void);
+
+/** mem_live - allocations not yet freed. */
+uint64_t mem_live(void);
+
+/** mem_fail_at - tests: make the @nth allocation from now on fail (1 = the next); 0 = none. */
+void mem_fail_at(uint64_t nth);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_FABRIC_H
+#define FABRIC_FABRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/view.h"
+
+/**
+ * fabric.h - the RDMA contract that fabric/iwarp, fabric/mem (and verbs) implement
+ *
+ * Reliable, ordered messages plus remote Read and Write over connections, as
+ * reliable-connected queue pairs give. A struct fabric is one provider instance
+ * of one worker: it, its connections and its events belong to one thread.
+ *
+ *   fabric_poll()   pulls one event; nothing is ever called back into the user
+ *   post ...        take effect no later than the next fabric_flush()
+ *
+ * Rules every provider keeps:
+ * - Each posted operation (recv, send, read, write, withdraw that returned 0)
+ *   completes exactly once: status 0, or an error, or ERR_FLUSHED. Until then its
+ *   memory belongs to the provider. Operations of one kind complete in order;
+ *   Sends and Writes take effect at the peer in the order posted.
+ * - A connection's last event is FABRIC_EV_DISCONNECTED, after the completions of
+ *   everything posted. After it, only fabric_destroy() may be called on it (posts
+ *   return ERR_CLOSED).
+ * - fabric_destroy() may be called at any time: it ends the connection at once,
+ *   purges its events, and every posted buffer is the caller's again on return.
+ * - All memory named in an operation lies in a range given to fabric_register().
+ * - Remote access is checked before an octet is read or written: handle of this
+ *   connection, bounds, direction, life. A breach ends the connection.
+ * - No allocation per operation: queue depths are fixed at connect or accept;
+ *   a post beyond them returns ERR_AGAIN.
+ */
+
+struct fabric;
+struct fabric_conn;
+struct fabric_listener;
+
+enum fabric_access {
+	FABRIC_REMOTE_READ = 1,
+	FABRIC_REMOTE_WRITE = 2,
+};
+
+/** struct fabric_addr - a host address and port, resolved. */
+struct fabric_addr {
+	struct sockaddr_storage ss;
+	socklen_t len;
+};
+
+/** struct fabric_conn_params - given with connect and accept. */
+struct fabric_conn_params {
+	const void *private_data; /* borrowed for the call; may be NULL */
+	size_t private_data_len;  /* at most 196 (the smallest maximum of all fabrics) */
+	uint16_t ird, ord;	  /* Reads served / issued at once; 0: provider's default */
+	uint32_t max_recvs;	  /* queue depths */
+	uint32_t max_sends;	  /* Sends, Writes and Reads together */
+	uint32_t max_exposures;	  /* regions exposed at once */
+};
+
+enum fabric_ev_type {
+	FABRIC_EV_REQUEST,	/* a new incoming connection; .conn, .private_data: accept or reject */
+	FABRIC_EV_CONNECTED,	/* connect or accept finished; connect: .private_data of the answer */
+	FABRIC_EV_DISCONNECTED, /* .status: 0 orderly, ERR_REJECTED, ERR_REFUSED, ERR_TIMEOUT, ... */
+	FABRIC_EV_RECV,		/* a message of .len octets is in the Receive buffer of .cookie */
+	FABRIC_EV_SEND,		/* completion of ... */
+	FABRIC_EV_READ,
+	FABRIC_EV_WRITE,
+	FABRIC_EV_WITHDRAWN,
+};
+
+struct fabric_event {
+	enum fabric_ev_type type;
+	struct fabric_conn *conn;
+	void *cookie; /* the posted operation's */
+	int status;   /* 0 or enum err */
+	uint32_t len; /* RECV: octets received */
+	uint32_t invalidated; /* RECV: the handle of ours that the message invalidated, or 0 */
+	struct view private_data; /* REQUEST, CONNECTED, rejected: until the next fabric_poll() */
+	const char *why; /* DISCONNECTED: words for the log, static storage; may be NULL */
+};
+
+/** struct fabric_sge - one piece of local memory of a gather list. */
+struct fabric_sge {
+	const void *addr;
+	uint32_t len;
+};
+
+/* At least this many pieces in one gather list; each provider checks. */
+enum { FABRIC_MAX_SGE = 8 };
+
+/* Queue a Send of an urgent kind (solicited event). Providers may ignore it. */
+enum { FABRIC_SOLICITED = 1 };
+
+struct fabric_ops {
+	const char *name; /* "iwarp", "mem", "verbs" */
+
+	int (*register_memory)(struct fabric *f, void *base, size_t len);
+	void (*unregister_memory)(struct fabric *f, void *base);
+
+	int (*attach)(struct fabric *f, struct fabric_listener *l, void *owner);
+	void (*detach)(struct fabric *f, struct fabric_listener *l);
+
+	int (*connect)(struct fabric *f, const struct fabric_addr *to,
+		       const struct fabric_conn_params *params, void *owner,
+		       struct fabric_conn **conn);
+	int (*accept)(struct fabric_conn *c, const struct fabric_conn_params *params, void *owner);
+	void (*reject)(struct fabric_conn *c, struct view private_data);
+	void (*disconnect)(struct fabric_conn *c);
+	void (*destroy)(struct fabric_conn *c);
+
+	int (*prepare)(struct fabric_conn *c, const struct fabric_conn_params *params);
+	int (*post_recv)(struct fabric_conn *c, void *buf, uint32_t len, void *cookie);
+	int (*send)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
+		    uint32_t inv_handle, unsigned flags, void *cookie);
+	int (*write)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
+		     const struct segment *remote, void *cookie);
+	int (*read)(struct fabric_conn *c, void *to, const struct segment *remote, void *cookie);
+	int (*expose)(struct fabric_conn *c, void *addr, uint32_t len, unsigned access,
+		      struct segment *seg);
+	int (*withdraw)(struct fabric_conn *c, uint32_t handle, void *cookie);
+
+	void (*flush)(struct fabric *f);
+	int (*poll)(struct fabric *f, struct fabric_event *ev);
+	nsec_t (*deadline)(const struct fabric *f);
+	void (*tick)(struct fabric *f, nsec_t now);
+	void (*free)(struct fabric *f);
+};
+
+/** struct fabric - embedded first in each provider's own structure. */
+struct fabric {
+	const struct fabric_ops *ops;
+};
+
+/** struct fabric_conn - embedded first in each provider's own structure. Read only. */
+struct fabric_conn {
+	struct fabric *fabric;
+	void *owner;		 /* the user's, from connect, accept or (before accept) attach */
+	struct fabric_addr local, peer;
+	bool remote_inv; /* handles exposed on this connection can be invalidated remotely */
+	uint32_t handles_live; /* exposures not withdrawn, for statistics and leak tests */
+};
+
+/*
+ * The verbs of the contract. Thin by intent: a provider is its ops table.
+ */
+
+/** fabric_register - make @len octets at @base usable in operations; pages stay put. */
+static inline int fabric_register(struct fabric *f, void *base, size_t len)
+{
+	return f->ops->register_memory(f, base, len);
+}
+
+/** fabric_unregister - takes the range back; nothing may be posted in it. */
+static inline void fabric_unregister(struct fabric *f, void *base)
+{
+	f->ops->unregister_memory(f, base);
+}
+
+/**
+ * fabric_attach - take part in accepting from @l, which several workers' instances
+ * may share; incoming connections arrive as FABRIC_EV_REQUEST with @owner
+ */
+static inline int fabric_attach(struct fabric *f, struct fabric_listener *l, void *owner)
+{
+	return f->ops->attach(f, l, owner);
+}
+
+/** fabric_detach - no more FABRIC_EV_REQUEST from @l after the call. */
+static inline void fabric_detach(struct fabric *f, struct fabric_listener *l)
+{
+	f->ops->detach(f, l);
+}
+
+/**
+ * fabric_connect - begin a connection; CONNECTED or DISCONNECTED follows
+ * @conn: borrowed handle, the provider's until fabric_destroy()
+ *
+ * Receives may be posted at once, and should be before CONNECTED.
+ */
+static inline int fabric_connect(struct fabric *f, const struct fabric_addr *to,
+				 const struct fabric_conn_params *params, void *owner,
+				 struct fabric_conn **conn)
+{
+	return f->ops->connect(f, to, params, owner, conn);
+}
+
+/** fabric_prepare - size the queues of an incoming connection so that Receives can be
+ * posted before fabric_accept(), which then must be given the same depths. */
+static inline int fabric_prepare(struct fabric_conn *c, const struct fabric_conn_params *params)
+{
+	return c->fabric->ops->prepare(c, params);
+}
+
+/** fabric_accept - answer FABRIC_EV_REQUEST, after Receives were posted; CONNECTED follows. */
+static inline int fabric_accept(struct fabric_conn *c, const struct fabric_conn_params *params,
+				void *owner)
+{
+	return c->fabric->ops->accept(c, params, owner);
+}
+
+/** fabric_reject - answer FABRIC_EV_REQUEST with a refusal; destroys @c. */
+static inline void fabric_reject(struct fabric_conn *c, struct view private_data)
+{
+	c->fabric->ops->reject(c, private_data);
+}
+
+/** fabric_disconnect - orderly end: Sends and Writes posted before go out (bounded in time),
+ * the rest is flushed, DISCONNECTED follows. */
+static inline void fabric_disconnect(struct fabric_conn *c)
+{
+	c->fabric->ops->disconnect(c);
+}
+
+/** fabric_destroy - takes @c; see the rules above. */
+static inline void fabric_destroy(struct fabric_conn *c)
+{
+	c->fabric->ops->destroy(c);
+}
+
+/** fabric_post_recv - one Receive of @len octets at @buf. Return: 0, ERR_AGAIN, ERR_CLOSED. */
+static inline int fabric_post_recv(struct fabric_conn *c, void *buf, uint32_t len, void *cookie)
+{
+	return c->fabric->ops->post_recv(c, buf, len, cookie);
+}
+
+/**
+ * fabric_send - one message gathered from @sge (copied by the call; the octets are borrowed
+ * until completion)
+ * @inv_handle: a handle of the peer's to invalidate with it, or 0
+ * Return: 0, ERR_AGAIN when the queue is full, ERR_CLOSED, ERR_TOOBIG.
+ */
+static inline int fabric_send(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
+			      uint32_t inv_handle, unsigned flags, void *cookie)
+{
+	return c->fabric->ops->send(c, sge, nsge, inv_handle, flags, cookie);
+}
+
+/** fabric_write - RDMA Write of the gathered octets to @remote (its length is ignored). */
+static inline int fabric_write(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
+			       const struct segment *remote, void *cookie)
+{
+	return c->fabric->ops->write(c, sge, nsge, remote, cookie);
+}
+
+/** fabric_read - RDMA Read of @remote->length octets to @to. Beyond the read depth the
+ * provider queues it. */
+static inline int fabric_read(struct fabric_conn *c, void *to, const struct segment *remote,
+			      void *cookie)
+{
+	return c->fabric->ops->read(c, to, remote, cookie);
+}
+
+/**
+ * fabric_expose - let the peer access @len octets at @addr
+ * @access: FABRIC_REMOTE_READ or FABRIC_REMOTE_WRITE
+ * @seg:    filled: unpredictable handle, length, offset
+ *
+ * Return: 0, ERR_AGAIN at max_exposures, ERR_CLOSED.
+ */
+static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len, unsigned access,
+				struct segment *seg)
+{
+	return c->fabric->ops->expose(c, addr, len, access, seg);
+}
+
+/**
+ * fabric_withdraw - fence an exposure before its memory is used again
+ *
+ * A handle already invalidated by the peer, or unknown, is fenced already.
+ * Return: 1 fenced now, no event; 0 FABRIC_EV_WITHDRAWN follows; ERR_CLOSED (fenced, too).
+ */
+static inline int fabric_withdraw(struct fabric_conn *c, uint32_t handle, void *cookie)
+{
+	return c->fabric->ops->withdraw(c, handle, cookie);
+}
+
+/** fabric_flush - put everything posted so far on its way, many operations a system call. */
+static inline void fabric_flush(struct fabric *f)
+{
+	f->ops->flush(f);
+}
+
+/** fabric_poll - next event. Return: 1 with @ev filled, 0 when there is none. */
+static inline int fabric_poll(struct fabric *f, struct fabric_event *ev)
+{
+	return f->ops->poll(f, ev);
+}
+
+/** fabric_deadline - when fabric_tick() is next needed, or NSEC_NEVER. */
+static inline nsec_t fabric_deadline(const struct fabric *f)
+{
+	return f->ops->deadline(f);
+}
+
+/** fabric_tick - tell the time: set-up, stall and linger time-outs. */
+static inline void fabric_tick(struct fabric *f, nsec_t now)
+{
+	f->ops->tick(f, now);
+}
+
+/** fabric_free - takes @f; all its connections must be destroyed, listeners detached. */
+static inline void fabric_free(struct fabric *f)
+{
+	f->ops->free(f);
+}
+
+/** fabric_addr_parse - "10.0.0.1", "[::1]" or "::1" and a port; ERR_CONFIG when it is no address. */
+int fabric_addr_parse(const char *host, uint16_t port, struct fabric_addr *addr);
+
+enum { FABRIC_ADDR_TEXT = 64 };
+
+/** fabric_addr_format - "10.0.0.1:20049" or "[::1]:20049" into @text of FABRIC_ADDR_TEXT. */
+const char *fabric_addr_format(const struct fabric_addr *addr, char *text);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_IWARP_IWARP_H
+#define FABRIC_IWARP_IWARP_H
+
+#include "fabric/fabric.h"
+
+/**
+ * fabric/iwarp - RDMAP/DDP/MPA (RFC 5040, 5041, 5044, 6581) over TCP in user space.
+ */
+
+struct iwarp_config {
+	bool crc;		  /* ask for CRC32c (default true); used when either side asks */
+	uint32_t setup_timeout_ms; /* TCP connect and MPA exchange; default 10000 */
+	uint32_t stall_timeout_ms; /* octets to send and none taken by the peer; default 30000 */
+	uint16_t ird, ord;	  /* read depth offered; default 32 */
+	uint32_t max_setups;	  /* incoming connections still in MPA set-up, per instance; default 256 */
+	uint64_t seed;		  /* for STags; 0: from the system's random source */
+};
+
+struct iwarp_counters {
+	uint64_t fpdus_in, fpdus_out, bytes_in, bytes_out;
+	uint64_t syscalls_read, syscalls_write;
+	uint64_t copied_bytes; /* tagged payload octets that were copied on their way (should stay ~0) */
+	uint64_t crc_errors, terminates_sent, terminates_received, setup_failures;
+};
+
+/** iwarp_config_default - every field at its default. */
+void iwarp_config_default(struct iwarp_config *cfg);
+
+/** iwarp_new - an instance for one worker on @loop (borrowed). Returns owned, or NULL. */
+struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop);
+
+/** iwarp_listen - bind and listen; the socket may be attached to several instances.
+ * Return: owned, or NULL with *@err set (errno kept for the caller's message). */
+struct fabric_listener *iwarp_listen(const struct fabric_addr *addr, int *err);
+
+/** iwarp_listener_addr - the bound address (port 0 resolved). */
+void iwarp_listener_addr(const struct fabric_listener *l, struct fabric_addr *addr);
+
+/** iwarp_listener_free - takes @l, detached everywhere. */
+void iwarp_listener_free(struct fabric_listener *l);
+
+/** iwarp_counters - of one instance; borrowed, live. */
+const struct iwarp_counters *iwarp_counters(const struct fabric *f);
+
+#endif

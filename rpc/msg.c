@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rpc/msg.h"
+
+#include <assert.h>
+
+#include "base/err.h"
+
+void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir dir)
+{
+	m->xid = xid;
+	m->dir = dir;
+	m->nbody = 0;
+	m->has_body_chunk = false;
+	m->nreads = 0;
+	m->nwrites = 0;
+	m->has_reply = false;
+	m->inv_handle = 0;
+	m->nsegs = 0;
+}
+
+size_t rpc_msg_body_len(const struct rpc_msg *m)
+{
+	size_t len = 0;
+
+	for (unsigned i = 0; i < m->nbody; i++)
+		len += m->body[i].len;
+	return len;
+}
+
+int rpc_msg_add_segment(struct rpc_msg *m, struct rpc_chunk *c, const struct segment *s)
+{
+	if (m->nsegs == RPC_MAX_SEGMENTS)
+		return ERR_TOOBIG;
+	if (c->count == 0) {
+		c->first = (uint16_t)m->nsegs;
+		c->length = 0;
+	}
+	assert(c->first + c->count == m->nsegs);
+	m->segs[m->nsegs++] = *s;
+	c->count++;
+	c->length += s->length;
+	return 0;
+}
+
+const char *rpc_error_name(enum rpc_error_code code)
+{
+	switch (code) {
+	case RPC_ERROR_VERS:
+		return "vers";
+	case RPC_ERROR_CHUNK:
+		return "chunk";
+	case RPC_ERROR_BAD_XDR:
+		return "bad_xdr";
+	case RPC_ERROR_BAD_PROPVAL:
+		return "bad_propval";
+	case RPC_ERROR_INVAL_HTYPE:
+		return "inval_htype";
+	case RPC_ERROR_INVAL_CONT:
+		return "inval_cont";
+	case RPC_ERROR_READ_CHUNKS:
+		return "read_chunks";
+	case RPC_ERROR_WRITE_CHUNKS:
+		return "write_chunks";
+	case RPC_ERROR_SEGMENTS:
+		return "segments";
+	case RPC_ERROR_WRITE_RESOURCE:
+		return "write_resource";
+	case RPC_ERROR_REPLY_RESOURCE:
+		return "reply_resource";
+	case RPC_ERROR_VERS_MISMATCH:
+		return "vers_mismatch";
+	case RPC_ERROR_SYSTEM:
+		return "system";
+	}
+	return "unknown";
+}

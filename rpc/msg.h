@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPC_MSG_H
+#define RPC_MSG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/view.h"
+
+/**
+ * The version-neutral message: what both codecs decode into and encode from.
+ * A decoded message points into the receive buffer and owns nothing.
+ */
+
+/* Hard maxima, checked before any arithmetic or copy. Linux sends up to 16
+ * segments a header; 192 are more than 4096 octets of header can carry as read
+ * segments (6 words each), so the cap never decides before the inline threshold. */
+enum { RPC_MAX_SEGMENTS = 256, RPC_MAX_CHUNKS = 32, RPC_MAX_VIEWS = 4 };
+
+enum rpc_dir { RPC_CALL, RPC_REPLY };
+
+/** struct rpc_chunk - a run of segments in rpc_msg.segs with one purpose. */
+struct rpc_chunk {
+	uint32_t position;    /* Read chunks: offset in the unreduced payload stream, else 0 */
+	uint16_t first, count; /* segs[first .. first+count-1]; count may be 0 (empty Write chunk) */
+	uint64_t length;      /* sum of the segments' lengths, octets */
+};
+
+struct rpc_msg {
+	uint32_t xid;
+	enum rpc_dir dir;
+
+	/* The payload stream: either octets carried in Sends, in order ... */
+	struct view body[RPC_MAX_VIEWS];
+	unsigned nbody;
+	/* ... or a body chunk. In a call: Read segments to pull (version 1: the
+	 * Position-Zero Read chunk; version 2: the Call chunk). In a reply: the
+	 * requester's Reply chunk with the lengths the responder really wrote. */
+	bool has_body_chunk;
+	struct rpc_chunk body_chunk;
+
+	struct rpc_chunk reads[RPC_MAX_CHUNKS]; /* calls: data items, by rising position, none 0 */
+	unsigned nreads;
+	struct rpc_chunk writes[RPC_MAX_CHUNKS]; /* calls: provisional; replies: lengths written */
+	unsigned nwrites;
+	bool has_reply; /* calls: a provisional Reply chunk */
+	struct rpc_chunk reply;
+
+	/* Calls, version 2: a handle of this header that the responder may
+	 * invalidate with its reply (section 6.5); 0 none. Version 1 leaves it 0
+	 * (there the private data's R flag permits any handle of the call). */
+	uint32_t inv_handle;
+
+	struct segment segs[RPC_MAX_SEGMENTS];
+	unsigned nsegs;
+};
+
+/** rpc_msg_reset - an empty message; does not touch the segment array. */
+void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir dir);
+
+/** rpc_msg_body_len - octets of the inline payload stream. */
+size_t rpc_msg_body_len(const struct rpc_msg *m);
+
+/** rpc_msg_add_segment - append @s to the open chunk @c, which must be the last one begun.
+ * Return: 0, or ERR_TOOBIG when the segment table is full. */
+int rpc_msg_add_segment(struct rpc_msg *m, struct rpc_chunk *c, const struct segment *s);
+
+/**
+ * What went wrong, version-neutral: the union of both versions' reports.
+ * draft-07 section 7; RFC 8166 section 4.5 (RPC_ERROR_CHUNK is ERR_CHUNK).
+ */
+enum rpc_error_code {
+	RPC_ERROR_VERS,		  /* a: lowest, b: highest version spoken */
+	RPC_ERROR_CHUNK,	  /* version 1's one other code: the cause is not known */
+	RPC_ERROR_BAD_XDR,
+	RPC_ERROR_BAD_PROPVAL,
+	RPC_ERROR_INVAL_HTYPE,
+	RPC_ERROR_INVAL_CONT,
+	RPC_ERROR_READ_CHUNKS,	  /* a: most Read chunks that can be processed */
+	RPC_ERROR_WRITE_CHUNKS,	  /* a: most Write chunks */
+	RPC_ERROR_SEGMENTS,	  /* a: most segments */
+	RPC_ERROR_WRITE_RESOURCE, /* a: index of the chunk from 1, or 0; b: length needed */
+	RPC_ERROR_REPLY_RESOURCE, /* a: length needed */
+	RPC_ERROR_VERS_MISMATCH,
+	RPC_ERROR_SYSTEM,
+};
+
+struct rpc_error {
+	enum rpc_error_code code;
+	uint32_t a, b;
+};
+
+/** rpc_error_name - a short word for logs; static storage. */
+const char *rpc_error_name(enum rpc_error_code code);
+
+#endif

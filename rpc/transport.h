@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPC_TRANSPORT_H
+#define RPC_TRANSPORT_H
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "rpc/msg.h"
+
+/**
+ * The one interface behind which a protocol version lives. A transport is the
+ * state machine of one connection: octets received and time in; decoded
+ * messages, headers to send and wake-up times out. It does no I/O, reads no
+ * clock, draws no random number and allocates nothing after init, so it runs in
+ * a unit test under virtual time. v1/conn.h and v2/conn.h embed struct
+ * rpc_transport as first member and provide an init function.
+ *
+ * Its user posts the Receives and Sends. Rules between the two:
+ * - every received message goes to recv() exactly once, in order;
+ * - before each Send of a message the user asks may_send(), then encode()s and
+ *   posts at once, in the order encoded;
+ * - whenever it could send, the user first drains control().
+ */
+
+enum rpc_role { RPC_INITIATOR, RPC_ACCEPTOR };
+
+/* Reverse-direction support of a peer; the numbers are those of draft-07 5.2.5. */
+enum rpc_reverse { RPC_REV_NONE, RPC_REV_SIMPLE, RPC_REV_CONT, RPC_REV_GENL };
+
+/** struct rpc_params - what this end is and offers. Sizes in octets. */
+struct rpc_params {
+	enum rpc_role role;
+	uint32_t recv_bytes;	/* size of each posted Receive */
+	uint32_t send_bytes;	/* largest message this end can send */
+	uint32_t segment_bytes; /* largest segment handled (v2 property 3) */
+	uint32_t segment_count; /* most segments in a header (v2 property 4) */
+	uint32_t credits;	/* Receives kept ready for the peer's payload messages */
+	uint32_t rev_credits;	/* v1: reverse-direction calls accepted at once */
+	enum rpc_reverse reverse; /* what this end can process (v2 property 5) */
+	bool remote_inv;	/* this end's handles may be invalidated remotely */
+	uint8_t vers_low, vers_high; /* versions this end speaks, for ERR_VERS */
+	uint32_t first_xid;	/* v2: XID of the first CONNPROP (random, by the caller) */
+	bool literal_credits;	/* v2: rdma_credit read literally, protocol decision 1 (lab) */
+};
+
+/** struct rpc_limits - what the peer is known to take; changes when negotiation ends. */
+struct rpc_limits {
+	uint32_t send_bytes;	/* largest message that may be sent to it */
+	uint32_t recv_bytes;	/* largest message it may send */
+	uint32_t segment_bytes; /* largest segment to offer it; UINT32_MAX no limit */
+	uint32_t segment_count; /* most segments to offer in one header */
+	bool continuation;	/* messages may be continued over several Sends */
+	bool remote_inv;	/* v1: peer set R: its handles may be invalidated */
+	enum rpc_reverse reverse; /* what it can process in the reverse direction */
+};
+
+enum rpc_rx_kind {
+	RPC_RX_NONE,  /* absorbed: a grant, properties, or dropped (counted) */
+	RPC_RX_READY, /* negotiation finished: peer limits are final, messages may flow */
+	RPC_RX_PART,  /* part of a continued message: .msg->body[0], .remaining octets follow */
+	RPC_RX_MSG,   /* a message, or the last part of a continued one (.continued) */
+	RPC_RX_ERROR, /* the peer reports .error about .xid */
+	RPC_RX_OTHER_VERSION, /* v2 initiator: the peer speaks only .error.a to .error.b; begin
+			       * anew on this connection with another version's transport */
+};
+
+/** struct rpc_rx - result of recv(). Views point into the received octets. */
+struct rpc_rx {
+	enum rpc_rx_kind kind;
+	const struct rpc_msg *msg; /* MSG, PART: the transport's; valid until the next recv() */
+	bool continued;	    /* MSG: its body follows the parts delivered before it */
+	uint32_t remaining; /* PART: octets of payload stream still to come, after this part */
+	bool first;	    /* PART: begins a continued message */
+	bool abandon;	    /* any kind: a continued message in progress was given up; drop its parts */
+	uint32_t xid;	    /* ERROR */
+	enum rpc_dir error_dir; /* ERROR: RPC_REPLY - about a call of ours; RPC_CALL - about a reply
+				 * of ours. When the wire does not say: RPC_REPLY */
+	struct rpc_error error; /* ERROR, OTHER_VERSION */
+};
+
+/** struct rpc_tx - progress of one message through encode(); zero body_sent to begin. */
+struct rpc_tx {
+	const struct rpc_msg *msg; /* borrowed until the last encode() */
+	size_t body_sent;	   /* octets of body that earlier Sends carried */
+	bool reverse; /* travels in the reverse direction (calls of the acceptor, their replies) */
+};
+
+/** struct rpc_counters - for logs and statistics; only ever rise. */
+struct rpc_counters {
+	uint64_t sends, recvs;	   /* messages, all kinds */
+	uint64_t dropped;	   /* discarded in silence, as the documents ask */
+	uint64_t errors_sent, errors_received;
+	uint64_t grants_sent, grants_received;
+	uint64_t invalid;	   /* messages answered with an error report */
+};
+
+struct rpc_transport;
+
+struct rpc_transport_ops {
+	const char *name; /* "1", "2" */
+
+	/**
+	 * recv - one received message
+	 *
+	 * Malformed input is not an error of this call: the report it draws is
+	 * queued for control() and .kind is RPC_RX_NONE.
+	 * Return: 0; or an ERR_CLASS_PEER code when the connection must be closed
+	 * (credits overrun, error queue overrun, negotiation broken).
+	 */
+	int (*recv)(struct rpc_transport *t, struct view in, struct rpc_rx *rx);
+
+	/** may_send - whether the next Send of @tx has its credit now. */
+	bool (*may_send)(const struct rpc_transport *t, const struct rpc_tx *tx);
+
+	/**
+	 * encode - the next Send of @tx
+	 * @hdr, @cap: where the transport header goes
+	 * @hdr_len:   its length
+	 * @body_len:  octets of @tx->msg's body, from body_sent on, that follow it in this Send
+	 *
+	 * Advances @tx->body_sent and takes the credit.
+	 * Return: 0 when this is the last Send of the message; 1 when more follow;
+	 * ERR_AGAIN without credit; ERR_TOOBIG when the message cannot be expressed
+	 * (too long and no continuation); ERR_NOSPACE when @cap is too small.
+	 * On error nothing changed.
+	 */
+	int (*encode)(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
+		      size_t *hdr_len, size_t *body_len);
+
+	/**
+	 * header_len - octets the header of @msg's only or last Send would take, no state
+	 * changed: what the re-chunking plan needs to know if it fits inline.
+	 */
+	size_t (*header_len)(const struct rpc_transport *t, const struct rpc_msg *msg);
+
+	/**
+	 * control - the next message of the transport's own (properties, grant, error report)
+	 *
+	 * Return: its length, 0 when there is none or no credit for it, ERR_NOSPACE.
+	 */
+	int (*control)(struct rpc_transport *t, uint8_t *buf, size_t cap);
+
+	/**
+	 * report - queue an error report about the peer's message @xid
+	 * @dir: direction of the message it answers (RPC_CALL normally)
+	 *
+	 * Maps to what the version can say. Return: 0 or ERR_NOSPACE (queue full: close).
+	 */
+	int (*report)(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
+		      const struct rpc_error *e);
+
+	/** set_credits - keep @credits Receives for the peer from now on; not above
+	 * the number really posted. */
+	void (*set_credits)(struct rpc_transport *t, uint32_t credits);
+
+	/** call_credits - forward calls (initiator) or reverse calls (acceptor) the peer
+	 * lets us have in flight altogether; what may be promised onward. */
+	uint32_t (*call_credits)(const struct rpc_transport *t);
+
+	/** forget - a call of ours to @xid will get no reply; frees what was kept for it (v1 credit). */
+	void (*forget)(struct rpc_transport *t, bool reverse);
+};
+
+struct rpc_transport {
+	const struct rpc_transport_ops *ops;
+	unsigned version;
+	struct rpc_params own;
+	struct rpc_limits peer;
+	bool ready; /* negotiation done; always so for version 1 */
+	struct rpc_counters count;
+};
+
+#endif

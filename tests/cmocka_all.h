@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_CMOCKA_ALL_H
+#define TESTS_CMOCKA_ALL_H
+
+/* cmocka wants these before itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#endif

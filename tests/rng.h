@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_RNG_H
+#define TESTS_RNG_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/** splitmix64: property tests draw from it, print their seed, and repeat with SEED=n. */
+struct rng {
+	uint64_t state;
+};
+
+static inline uint64_t rng_next(struct rng *r)
+{
+	uint64_t z = (r->state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/** rng_below - uniform in 0 .. @n-1. */
+static inline uint32_t rng_below(struct rng *r, uint32_t n)
+{
+	return (uint32_t)(rng_next(r) % n);
+}
+
+/** rng_seeded - from the environment's SEED, else @fallback; printed so that a failure repeats. */
+static inline struct rng rng_seeded(const char *what, uint64_t fallback)
+{
+	const char *env = getenv("SEED");
+	struct rng r = {env ? strtoull(env, NULL, 0) : fallback};
+
+	printf("%s: SEED=%llu\n", what, (unsigned long long)r.state);
+	return r;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef XDR_CURSOR_H
+#define XDR_CURSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/view.h"
+
+/**
+ * Bounded XDR cursors (RFC 4506). The error is sticky: after a read past the end
+ * every further read returns zero, so a codec checks once at the end of a
+ * structure. Big-endian values never leave these functions.
+ */
+struct xdr_in {
+	const uint8_t *pos, *end;
+	bool failed;
+};
+
+struct xdr_out {
+	uint8_t *start, *pos, *end;
+	bool failed;
+};
+
+/** xdr_in_init - read from @v, which must outlive the cursor. */
+static inline void xdr_in_init(struct xdr_in *x, struct view v)
+{
+	*x = (struct xdr_in){.pos = v.data, .end = v.data + v.len};
+}
+
+/** xdr_in_left - octets not yet read. */
+static inline size_t xdr_in_left(const struct xdr_in *x)
+{
+	return (size_t)(x->end - x->pos);
+}
+
+/** xdr_get_u32, xdr_get_u64 - the next word; 0 and sticky failure at the end. */
+uint32_t xdr_get_u32(struct xdr_in *x);
+uint64_t xdr_get_u64(struct xdr_in *x);
+
+/** xdr_get_bool - an XDR bool or optional discriminator; a value other than 0 or 1 fails. */
+bool xdr_get_bool(struct xdr_in *x);
+
+/** xdr_get_opaque - counted octets with their pad; fails if longer than @max. Borrowed view. */
+struct view xdr_get_opaque(struct xdr_in *x, uint32_t max);
+
+/** xdr_skip - step over @octets (already padded by the caller). */
+void xdr_skip(struct xdr_in *x, size_t octets);
+
+/** xdr_get_segment - handle, length, offset: the layout versions 1 and 2 share. */
+struct segment xdr_get_segment(struct xdr_in *x);
+
+/** xdr_in_rest - view of everything not yet read. */
+static inline struct view xdr_in_rest(const struct xdr_in *x)
+{
+	return view_of(x->pos, xdr_in_left(x));
+}
+
+/** xdr_out_init - write to @buf of @cap octets. */
+static inline void xdr_out_init(struct xdr_out *x, uint8_t *buf, size_t cap)
+{
+	*x = (struct xdr_out){.start = buf, .pos = buf, .end = buf + cap};
+}
+
+/** xdr_out_len - octets written so far. */
+static inline size_t xdr_out_len(const struct xdr_out *x)
+{
+	return (size_t)(x->pos - x->start);
+}
+
+/** xdr_put_* - append; a write past the end changes nothing and fails stickily. */
+void xdr_put_u32(struct xdr_out *x, uint32_t v);
+void xdr_put_u64(struct xdr_out *x, uint64_t v);
+void xdr_put_opaque(struct xdr_out *x, struct view v);
+void xdr_put_segment(struct xdr_out *x, const struct segment *s);
+
+/** xdr_pad - octets of XDR roundup that follow @len octets: 0 to 3. */
+static inline uint32_t xdr_pad(uint64_t len)
+{
+	return (uint32_t)(-len & 3);
+}
+
+/** xdr_peek_u32 - the big-endian word at @p, which must hold four octets. */
+static inline uint32_t xdr_peek_u32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+#endif
