@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_LEG_H
+#define PROXY_LEG_H
+
+#include "fabric/fabric.h"
+#include "proxy/buf.h"
+#include "rpc/transport.h"
+#include "v1/conn.h"
+#include "v2/conn.h"
+
+/**
+ * leg - one RDMA connection with one protocol version on it: the place where a
+ * transport (v1, v2) meets a fabric connection. It posts Receives, finds the
+ * version, drives negotiation and fall-back, queues Sends against credits,
+ * assembles continued messages. It knows nothing of RPC relaying: the gateway's
+ * sessions and rpcrdma-perf both stand on it.
+ *
+ * Fabric events of the connection go into leg_input(); what comes out is one
+ * struct leg_out. Nothing is called back.
+ */
+
+enum leg_version { LEG_V1 = 1, LEG_V2 = 2, LEG_V1_OR_V2 = 3 }; /* bit mask */
+
+/** struct leg_config - shared by many legs, immutable; sizes in octets. */
+struct leg_config {
+	unsigned versions;	/* acceptor: accepted; initiator: tried, 2 first when both */
+	uint32_t inline_bytes;	/* size of Receives and largest Send: 1024 .. 65536, multiple of 1024 */
+	uint32_t credits;	/* calls (v1) or messages (v2) the peer may have outstanding */
+	uint32_t rev_credits;	/* v1: the same for the reverse direction */
+	uint32_t max_message;	/* longest continued message assembled */
+	uint32_t segment_bytes, segment_count; /* v2 properties 3 and 4 */
+	enum rpc_reverse reverse; /* v2 property 5 */
+	nsec_t setup_timeout;	/* from connection to READY (initiator), to the first message (acceptor) */
+};
+
+enum leg_state {
+	LEG_IDLE,
+	LEG_CONNECTING, /* fabric connection under way, either role */
+	LEG_NEGOTIATING, /* initiator v2: properties on their way; acceptor: first message awaited */
+	LEG_OPEN,
+	LEG_CLOSED, /* DISCONNECTED was seen, or never connected */
+};
+
+struct leg_rbuf; /* one Receive buffer; private */
+
+/** struct leg_held - what a received message's views point into; give back with leg_put(). */
+struct leg_held {
+	struct leg_rbuf *rbuf;
+	void *assembly; /* block of the arena: the body of a continued message */
+};
+
+/** struct leg_tx - one message to send, embedded in its owner; zero-initialise the rest. */
+struct leg_tx {
+	struct list link; /* private */
+	struct rpc_tx tx; /* .msg and .reverse set by the caller; message and body stay put until SENT */
+	uint32_t inv_handle; /* peer's handle to invalidate with the last Send, or 0 */
+	unsigned posted;     /* private: Sends outstanding */
+	bool encoded;	     /* private: all Sends posted */
+	int status;	     /* first failure */
+	void *owner;	     /* the caller's */
+};
+
+enum leg_out_kind {
+	LEG_OUT_NONE,
+	LEG_OUT_READY,	/* initiator: negotiation done, leg->t->version and limits are final;
+			 * acceptor: connection accepted (version still unknown, leg->t NULL) */
+	LEG_OUT_MSG,	/* .msg with views into .held: the receiver's to put */
+	LEG_OUT_ERROR,	/* the peer reports .error about message .xid of ours (.reverse) */
+	LEG_OUT_SENT,	/* .tx is the caller's again; .status 0 or ERR_FLUSHED ... */
+	LEG_OUT_OP,	/* completion of the caller's own fabric_read/write/withdraw: .cookie, .status */
+	LEG_OUT_CLOSED, /* the last one: .status, .why. Every tx and op was given back before */
+};
+
+struct leg_out {
+	enum leg_out_kind kind;
+	const struct rpc_msg *msg; /* MSG: valid until the next leg_input()/leg_resume() of this leg */
+	struct leg_held held;
+	uint32_t invalidated; /* MSG: handle of ours the peer invalidated, or 0 */
+	uint32_t xid;
+	bool reverse; /* ERROR: about the reverse direction; MSG: travels in it */
+	struct rpc_error error;
+	struct leg_tx *tx;
+	void *cookie;
+	enum fabric_ev_type op; /* OP: READ, WRITE or WITHDRAWN */
+	int status;
+	const char *why;
+};
+
+struct leg {
+	const struct leg_config *cfg;
+	struct buf_arena *arena;
+	enum rpc_role role;
+	enum leg_state state;
+	struct fabric_conn *conn;
+	struct rpc_transport *t; /* NULL until the version is known */
+	union {
+		struct v1_conn v1;
+		struct v2_conn v2;
+	} u;
+	uint32_t first_xid; /* v2 initiator: random, from the caller */
+	nsec_t deadline;    /* set-up deadline; NSEC_NEVER when open */
+	int close_status;   /* why this end closes, told in LEG_OUT_CLOSED */
+	const char *close_why;
+
+	struct v1_pdata peer_pdata;
+	uint8_t *rblock;	/* arena block: Receive buffers */
+	struct leg_rbuf *rbufs; /* their descriptors, in the same block's tail */
+	uint32_t nrbufs, posted;
+	struct list rxq;	/* received while stalled, in order */
+	bool stalled;		/* an assembly waits for memory */
+	struct buf_waiter waiter; /* queued on the arena when stalled */
+
+	uint8_t *assembly; /* continued message in progress */
+	uint32_t assembly_len, assembly_cap;
+	bool assembly_skip; /* its parts are being dropped */
+
+	uint8_t *hblock; /* arena block: header slots */
+	struct leg_slot *slots, *free_slots;
+	uint32_t nslots;
+	struct list replies, calls; /* leg_tx waiting */
+	struct leg_tx *active;	    /* a continued message under way: nothing may come between */
+	struct list dead;	    /* tx to be given back with ERR_FLUSHED before CLOSED */
+};
+
+/**
+ * leg_connect - open an initiator leg
+ * @op_depth: fabric operations (Reads, Writes) the user posts itself at once, and as many exposures
+ *
+ * Takes its fixed memory from @arena here (ERR_AGAIN when short).
+ * Return: 0, then CONNECTING; or an error, and leg_fini() is still due.
+ */
+int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
+		struct fabric *fabric, const struct fabric_addr *to, uint32_t op_depth,
+		nsec_t now) WARN_UNUSED;
+
+/** leg_accept - answer a FABRIC_EV_REQUEST: as leg_connect, for an acceptor leg. @request is its
+ * private data; posts the Receives, then accepts. Takes @conn, also on error. */
+int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
+	       struct fabric_conn *conn, struct view request, uint32_t op_depth,
+	       nsec_t now) WARN_UNUSED;
+
+/** leg_init - make @leg safe for leg_fini() before anything else; sets conn->owner users' own. */
+void leg_init(struct leg *leg, enum rpc_role role);
+
+/** leg_fini - destroy connection and memory, whatever the state. Held messages must be put first. */
+void leg_fini(struct leg *leg);
+
+/** leg_input - one fabric event of this leg's connection in, at most one thing out.
+ * For LEG_OUT_CLOSED more may be due first: call leg_next() until LEG_OUT_NONE. */
+void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *out);
+
+/** leg_next - what is due without a new fabric event: messages queued while stalled, txs to give
+ * back. Call after leg_input() and leg_resume() until LEG_OUT_NONE. */
+void leg_next(struct leg *leg, struct leg_out *out);
+
+/** leg_resume - the arena has memory again for leg->waiter. */
+void leg_resume(struct leg *leg);
+
+/** leg_put - give back what a message's views pointed into; reposts the Receive. */
+void leg_put(struct leg *leg, struct leg_held *held);
+
+/** leg_send - queue @tx; it goes out when its turn and its credits come. */
+void leg_send(struct leg *leg, struct leg_tx *tx);
+
+/** leg_report - queue an error report about the peer's message @xid. */
+void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e);
+
+/** leg_pump - post what credits allow; call once after a batch of inputs and sends. */
+void leg_pump(struct leg *leg);
+
+/** leg_tick - @now is past leg->deadline: closes the leg. */
+void leg_tick(struct leg *leg, nsec_t now);
+
+/** leg_close - orderly end with a cause; LEG_OUT_CLOSED follows from the fabric. */
+void leg_close(struct leg *leg, int status, const char *why);
+
+/** leg_set_grant - grant the peer @credits from now on (at most cfg->credits). */
+void leg_set_grant(struct leg *leg, uint32_t credits);
+
+#endif

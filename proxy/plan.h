@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_PLAN_H
+#define PROXY_PLAN_H
+
+#include "base/err.h"
+#include "rpc/msg.h"
+#include "rpc/transport.h"
+#include "xdr/rpchdr.h"
+
+/**
+ * plan - re-chunking as pure functions: given a message, its sizes and what the
+ * target leg can take, in which form does it travel? No I/O, no state: each
+ * cell of the table in README.md is one unit test.
+ */
+
+enum plan_form {
+	PLAN_INLINE,	 /* one Send */
+	PLAN_CONTINUED,	 /* version 2: several Sends */
+	PLAN_BODY_CHUNK, /* a call to be pulled, or a reply pushed into the Reply chunk */
+	PLAN_REFUSED,	 /* cannot travel: .error says what would have sufficed */
+};
+
+/** struct plan_call - how a call goes to the responder. */
+struct plan_call {
+	enum plan_form form;
+	struct rpc_error error;	/* REFUSED: what the requester is told */
+	uint32_t reply_bytes;	/* Reply chunk to offer the responder; 0 none */
+};
+
+/** struct plan_end - one leg as the plan sees it. */
+struct plan_end {
+	unsigned version;
+	struct rpc_limits limits; /* what this peer takes */
+	uint32_t own_recv_bytes;  /* largest message this peer may send us inline */
+	uint32_t own_send_bytes;  /* largest we can send it */
+};
+
+/**
+ * plan_call_form - a call with @body_len octets of payload stream toward @to
+ * @in:      the requester's message: its chunks, whether it offered a Reply chunk
+ * @hdr:     what rpchdr_peek() saw of the body; NULL when unknown
+ * @from:    the requester's leg: what reply it can take
+ * @hdr_inline_len: transport header octets of the inline form with the chunks it will carry
+ * @reverse: the call travels in the reverse direction
+ * @continued_cap: longest continued message the target is believed to take
+ *
+ * Reply chunk toward the responder (issue: "only where it can be needed"): when
+ * the requester offered one (same capacity), when the requester takes more
+ * inline than the responder can send inline; and for a v2 requester that
+ * offered none, by plan_reply_max() of the procedure. Never in the reverse
+ * direction of version 1.
+ */
+void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
+		    const struct plan_end *from, const struct plan_end *to, size_t hdr_inline_len,
+		    bool reverse, size_t continued_cap, struct plan_call *out);
+
+/** struct plan_reply - how a reply goes back to the requester. */
+struct plan_reply {
+	enum plan_form form;
+	struct rpc_error error; /* REFUSED: what the requester is told instead */
+};
+
+/**
+ * plan_reply_form - a reply with @body_len octets of payload stream toward the requester @to
+ * @call: the requester's call: the Reply chunk it offered
+ * @hdr_inline_len: transport header octets of the inline form
+ *
+ * draft-07 6.6.3: a Reply chunk that was offered MUST be used when the reply is larger than
+ * the reply inline threshold; 6.6.4: if it is too small, continuation; else
+ * RPC_ERROR_REPLY_RESOURCE with the length needed.
+ */
+void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct plan_end *to,
+		     size_t hdr_inline_len, bool reverse, size_t continued_cap,
+		     struct plan_reply *out);
+
+/**
+ * plan_reply_max - most octets the reply payload stream of a procedure can have
+ *
+ * NFSv3 (100003/3) and its MOUNT, NLM neighbours by procedure; @args is the call's payload
+ * stream from its start (READDIR and READDIRPLUS carry the count the client asked for).
+ * Data that is reduced into Write chunks (@nwrites > 0) does not count.
+ * Return: 0 when unknown (NFSv4 COMPOUND, any other program): assume the worst.
+ */
+uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, unsigned nwrites);
+
+/**
+ * plan_spread - map @length octets onto a chunk's segments, in order (4.5.2.1)
+ * @in:  the requester's segments, @n of them
+ * @out: the same with lengths set to what lies in each; trailing ones 0
+ *
+ * Return: 0 or ERR_TOOBIG when @length exceeds their sum.
+ */
+int plan_spread(const struct segment *in, unsigned n, uint64_t length, struct segment *out);
+
+/**
+ * plan_split - cut one exposed region into segments of at most @max octets
+ *
+ * Return: number of segments written to @out (at most @cap), or ERR_TOOBIG. A region of 0
+ * octets gives 1 segment of length 0.
+ */
+int plan_split(const struct segment *region, uint32_t max, struct segment *out, unsigned cap);
+
+/**
+ * plan_strip_pad - length of the data item in a Read chunk of version 1
+ * @body:      the reduced payload stream
+ * @body_len:  and its length; the views are @nviews
+ * @chunk:     position and length as sent; @removed: octets of earlier chunks removed from the
+ *             stream before this one, each rounded up to four
+ *
+ * Old peers send the XDR pad as well (rfc5666bis-01 4.4.4.1). The count word before the item
+ * tells: when it is 1 to 3 octets less than the chunk and rounds up to it, those are pad.
+ * Return: the item's length without pad.
+ */
+uint64_t plan_strip_pad(const struct view *views, unsigned nviews, const struct rpc_chunk *chunk,
+			uint64_t removed);
+
+#endif

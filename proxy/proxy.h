@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_PROXY_H
+#define PROXY_PROXY_H
+
+#include "fabric/fabric.h"
+#include "proxy/leg.h"
+
+/**
+ * proxy - the relay of one worker: its sessions, transactions and memory. It is
+ * driven: the worker's loop calls proxy_turn() after events and at deadlines.
+ */
+
+enum { PROXY_NAME_MAX = 64 };
+
+/** struct proxy_route - immutable, shared by all workers. */
+struct proxy_route {
+	char name[PROXY_NAME_MAX];
+	struct leg_config client, server; /* listen and upstream side */
+	struct fabric_addr upstream;
+	unsigned upstream_fabric; /* index into proxy_config.fabrics of the upstream leg */
+	nsec_t version_memory;	  /* how long "speaks only version 1" is remembered */
+};
+
+struct proxy_config {
+	const struct proxy_route *routes;
+	unsigned nroutes;
+	struct fabric **fabrics; /* this worker's instances, borrowed */
+	unsigned nfabrics;
+	size_t memory_bytes;	 /* this worker's share of memory_limit */
+	uint32_t max_sessions;
+	uint32_t max_payload;	 /* largest chunk or message body, octets */
+	unsigned worker;	 /* for session numbers in logs */
+	uint64_t seed;		 /* for XIDs of the gateway's own messages */
+};
+
+/** struct proxy_counters - totals since start, one line in the log at the end and on SIGUSR1. */
+struct proxy_counters {
+	uint64_t sessions_opened, sessions_closed, sessions_refused;
+	uint64_t calls, replies, rcalls, rreplies; /* relayed, both directions */
+	uint64_t bytes_to_server, bytes_to_client; /* payload, inline and chunks */
+	uint64_t errors_to_requester, errors_from_responder;
+	uint64_t peer_faults; /* sessions closed for a breach of protocol */
+	uint64_t budget_waits;
+};
+
+struct proxy;
+
+/** proxy_new - registers its memory with every fabric. Returns owned, or NULL (logged). */
+struct proxy *proxy_new(const struct proxy_config *cfg);
+
+/** proxy_route_owner - the owner to give fabric_attach() for route @i: requests find their route by it. */
+void *proxy_route_owner(struct proxy *p, unsigned i);
+
+/**
+ * proxy_turn - poll every fabric, do all that is due at @now, flush
+ *
+ * Bounded in work. Return: 1 when more is waiting already (call again soon), else 0.
+ */
+int proxy_turn(struct proxy *p, nsec_t now);
+
+/** proxy_deadline - when proxy_turn() is next needed without a fabric's event. */
+nsec_t proxy_deadline(const struct proxy *p);
+
+/** proxy_drain - refuse new sessions; close each as soon as no call is in flight, all by @deadline. */
+void proxy_drain(struct proxy *p, nsec_t deadline);
+
+/** proxy_sessions - sessions alive. */
+unsigned proxy_sessions(const struct proxy *p);
+
+/** proxy_log_legs - one line event=leg for each leg of each live session. */
+void proxy_log_legs(const struct proxy *p);
+
+const struct proxy_counters *proxy_counters(const struct proxy *p);
+
+/** proxy_free - takes @p; ends every session at once. Before the fabrics are freed. */
+void proxy_free(struct proxy *p);
+
+#endif
