@@ -30,7 +30,8 @@ enum buf_purpose {
 	BUF_ASSEMBLY,	 /* may use everything */
 };
 
-/** struct buf_waiter - somebody who waits for @bytes; embedded in the waiting object. */
+/** struct buf_waiter - somebody who waits for @bytes (several blocks: the sum of their
+ * buf_round()); embedded in the waiting object. */
 struct buf_waiter {
 	struct list link; /* self-linked (list_init) when not waiting */
 	size_t bytes;
@@ -40,8 +41,9 @@ struct buf_waiter {
 struct buf_arena {
 	uint8_t *base; /* whole range, for fabric_register() */
 	size_t bytes;  /* a multiple of BUF_MAX_BLOCK */
-	size_t reserve;
-	size_t used;   /* in blocks handed out */
+	size_t reserve; /* at the top of the range */
+	size_t used;	/* in blocks handed out */
+	size_t reserve_used; /* of these, inside the reserve */
 	size_t peak;
 	uint64_t waits; /* times somebody had to wait */
 	struct list free[13]; /* by order: 4 KiB << order */
@@ -53,7 +55,8 @@ struct buf_arena {
  * buf_arena_init - reserve @bytes (rounded up to BUF_MAX_BLOCK, at least two of them)
  *
  * The range is mapped without being committed; pages are touched on first use.
- * The reserve is an eighth, at least one BUF_MAX_BLOCK.
+ * The reserve is an eighth (whole BUF_MAX_BLOCKs of it), at least one BUF_MAX_BLOCK. It is a range
+ * of its own, so that no transaction's small block ever keeps an assembly from a large one.
  * Return: 0 or ERR_NOMEM.
  */
 int buf_arena_init(struct buf_arena *a, size_t bytes) WARN_UNUSED;
@@ -84,7 +87,9 @@ void buf_unwait(struct buf_waiter *w);
 bool buf_must_wait(const struct buf_arena *a, enum buf_purpose purpose);
 
 /** buf_next_ready - first waiter of each purpose whose .bytes are available now, taken off
- * the queue; NULL when none. A smaller request never overtakes a larger one of its purpose. */
+ * the queue; NULL when none. A smaller request never overtakes a larger one of its purpose.
+ * Blocks of .bytes in all can then be had in any order of sizes, until somebody else allocates:
+ * a block of buf_round(.bytes) is free, or as many of BUF_MAX_BLOCK as it takes. */
 struct buf_waiter *buf_next_ready(struct buf_arena *a);
 
 #endif
