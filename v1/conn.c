@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: version 1 negotiates nothing in its messages. A connection is ready at
+ * once; sizes and remote invalidation come from the private data (RFC 8797) and stay.
+ * What is left is bookkeeping of three things:
+ *
+ *   calls out   may_send -> encode: in_flight + 1, credit = requested
+ *               recv of reply or error: in_flight - 1, granted = its credit
+ *   replies out free of credit; credit = granted
+ *   reports     what recv() disliked about a call, kept in a ring until control()
+ *
+ * Calls in flight <= min(requested, granted); granted is 1 until the first reply (RFC 8166
+ * section 3.3). There is one such account: an initiator's calls are all forward, an acceptor's
+ * all reverse, and what the peer sends is bounded by the Receives posted for it.
+ *
+ *              forward calls                     reverse calls (rfc5666bis-01 section 8)
+ *   initiator  requests own.credits              grants own.rev_credits
+ *   acceptor   grants own.credits                requests own.rev_credits
+ *
+ * What arrives, and what becomes of it:
+ *
+ *   well-formed call                             RPC_RX_MSG
+ *   well-formed reply, a call in flight          RPC_RX_MSG
+ *   RDMA_ERROR, a call in flight                 RPC_RX_ERROR
+ *   malformed call                               ERR_CHUNK
+ *   malformed reply, a call in flight            RPC_RX_ERROR: it can never complete
+ *   malformed, direction not to be seen          acceptor: a call; initiator: a reply
+ *   another version, not an error                acceptor: ERR_VERS; initiator: as malformed
+ *   RDMA_DONE, too short, an answer to nothing   dropped and counted
+ *
+ * An error is never answered with an error.
+ */
+#include "v1/conn.h"
+
+#include <string.h>
+
+#include "base/list.h"
+
+static struct v1_conn *conn_of(struct rpc_transport *t)
+{
+	return container_of(t, struct v1_conn, t);
+}
+
+static const struct v1_conn *const_conn_of(const struct rpc_transport *t)
+{
+	return container_of(t, const struct v1_conn, t);
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool takes_reverse_calls(const struct rpc_params *own)
+{
+	return own->reverse != RPC_REV_NONE && own->rev_credits > 0;
+}
+
+/* Most calls of ours that the peer could answer at once: what rdma_credit of a call asks for. */
+static uint32_t requested(const struct v1_conn *c)
+{
+	return c->t.own.role == RPC_INITIATOR ? c->t.own.credits : c->t.own.rev_credits;
+}
+
+/* Calls of the peer taken at once: what rdma_credit of a reply grants. MUST NOT be 0. */
+static uint32_t grant(const struct v1_conn *c)
+{
+	uint32_t n = c->t.own.role == RPC_INITIATOR ? c->t.own.rev_credits : c->t.own.credits;
+
+	return n ? n : 1;
+}
+
+static uint32_t call_limit(const struct v1_conn *c)
+{
+	return min_u32(requested(c), c->calls.granted);
+}
+
+/* Reverse messages have RDMA_MSG and no chunks: rfc5666bis-01 sections 8.3.4, 8.3.5. */
+static bool is_reverse(const struct v1_conn *c, enum rpc_dir dir, bool sent_by_us)
+{
+	bool by_initiator = (c->t.own.role == RPC_INITIATOR) == sent_by_us;
+
+	return by_initiator == (dir == RPC_REPLY);
+}
+
+static bool has_chunks(const struct rpc_msg *m)
+{
+	return m->has_body_chunk || m->nreads || m->nwrites || m->has_reply;
+}
+
+/* --- error reports --- */
+
+static int queue_report(struct v1_conn *c, const struct v1_header *h)
+{
+	if (c->nreports == V1_REPORTS)
+		return ERR_NOSPACE;
+	c->reports[(c->first_report + c->nreports) % V1_REPORTS] = *h;
+	c->nreports++;
+	return 0;
+}
+
+static struct v1_header vers_report(const struct v1_conn *c, uint32_t xid, uint32_t vers)
+{
+	return (struct v1_header){
+		.xid = xid,
+		.vers = vers,
+		.err = V1_ERR_VERS,
+		.low = c->t.own.vers_low,
+		.high = c->t.own.vers_high,
+	};
+}
+
+static struct v1_header chunk_report(uint32_t xid)
+{
+	return (struct v1_header){.xid = xid, .vers = V1_VERSION, .err = V1_ERR_CHUNK};
+}
+
+static int conn_control(struct rpc_transport *t, uint8_t *buf, size_t cap)
+{
+	struct v1_conn *c = conn_of(t);
+	struct v1_header *h = &c->reports[c->first_report];
+	int len;
+
+	if (c->nreports == 0)
+		return 0;
+	h->credit = grant(c);
+	len = v1_error_encode(h, buf, cap);
+	if (len < 0)
+		return len;
+	c->first_report = (c->first_report + 1) % V1_REPORTS;
+	c->nreports--;
+	t->count.sends++;
+	t->count.errors_sent++;
+	return len;
+}
+
+/* Only a responder reports errors, so about a reply there is nothing version 1 could say. */
+static int conn_report(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
+		       const struct rpc_error *e)
+{
+	struct v1_conn *c = conn_of(t);
+	struct v1_header h =
+		e->code == RPC_ERROR_VERS ? vers_report(c, xid, V1_VERSION) : chunk_report(xid);
+
+	return dir == RPC_CALL ? queue_report(c, &h) : 0;
+}
+
+/* --- receiving --- */
+
+static void drop(struct v1_conn *c)
+{
+	c->t.count.dropped++;
+}
+
+/* A call of ours was answered; @credit 0 would be a deadlock and counts as 1. */
+static void take_answer(struct v1_conn *c, uint32_t credit)
+{
+	c->calls.in_flight--;
+	c->calls.granted = credit ? min_u32(credit, V1_MAX_CREDITS) : 1;
+}
+
+/* The peer's message is no good: answer a call, fail the call a reply was for. */
+static int refuse(struct v1_conn *c, const struct v1_header *report, bool is_call,
+		  struct rpc_rx *rx)
+{
+	if (is_call) {
+		c->t.count.invalid++;
+		return queue_report(c, report) ? ERR_PROTO : 0;
+	}
+	drop(c);
+	if (c->calls.in_flight == 0)
+		return 0;
+	c->calls.in_flight--;
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = report->xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
+	return 0;
+}
+
+/* Errors come from responders only, so this is about a call of ours. A code that does not
+ * exist still says that no reply follows. */
+static void recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
+{
+	if (c->calls.in_flight == 0) {
+		drop(c);
+		return;
+	}
+	/* Under another version the credit field has another meaning: keep the last grant. */
+	take_answer(c, h->vers == V1_VERSION ? h->credit : c->calls.granted);
+	c->t.count.errors_received++;
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = h->xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error.code = RPC_ERROR_CHUNK;
+	if (h->err == V1_ERR_VERS)
+		rx->error = (struct rpc_error){RPC_ERROR_VERS, .a = h->low, .b = h->high};
+}
+
+static int recv_call(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
+{
+	struct v1_header report = chunk_report(h->xid);
+
+	if (is_reverse(c, RPC_CALL, false) &&
+	    (has_chunks(&c->msg) || !takes_reverse_calls(&c->t.own)))
+		return refuse(c, &report, true, rx);
+	rx->kind = RPC_RX_MSG;
+	rx->msg = &c->msg;
+	return 0;
+}
+
+static int recv_reply(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
+{
+	struct v1_header report = chunk_report(h->xid);
+
+	/* An RDMA_NOMSG that is no long call cannot be a reverse reply: a broken call, then. */
+	if (is_reverse(c, RPC_REPLY, false) && has_chunks(&c->msg))
+		return refuse(c, &report, h->proc == V1_NOMSG, rx);
+	if (c->calls.in_flight == 0) {
+		drop(c);
+		return 0;
+	}
+	take_answer(c, h->credit);
+	rx->kind = RPC_RX_MSG;
+	rx->msg = &c->msg;
+	return 0;
+}
+
+static int recv_malformed(struct v1_conn *c, const struct v1_header *h, int why, bool dir_known,
+			  struct rpc_rx *rx)
+{
+	bool is_call = dir_known ? c->msg.dir == RPC_CALL : c->t.own.role == RPC_ACCEPTOR;
+	struct v1_header report =
+		why == ERR_VERS ? vers_report(c, h->xid, h->vers) : chunk_report(h->xid);
+
+	return refuse(c, &report, is_call, rx);
+}
+
+static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
+{
+	struct v1_conn *c = conn_of(t);
+	struct v1_header h;
+	bool dir_known;
+	int rc;
+
+	*rx = (struct rpc_rx){.kind = RPC_RX_NONE};
+	t->count.recvs++;
+	rc = v1_header_decode(&h, &c->msg, &dir_known, in);
+	if (rc == ERR_SHORT) {
+		drop(c);
+		return 0;
+	}
+	if (rc)
+		return recv_malformed(c, &h, rc, dir_known, rx);
+	if (h.proc == V1_DONE) {
+		drop(c); /* MUST: rfc5666bis-01 section 5.7.2 */
+		return 0;
+	}
+	if (h.proc == V1_ERROR) {
+		recv_error(c, &h, rx);
+		return 0;
+	}
+	return c->msg.dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
+}
+
+/* --- sending --- */
+
+static bool conn_may_send(const struct rpc_transport *t, const struct rpc_tx *tx)
+{
+	const struct v1_conn *c = const_conn_of(t);
+
+	return tx->msg->dir == RPC_REPLY || c->calls.in_flight < call_limit(c);
+}
+
+static size_t conn_header_len(const struct rpc_transport *t, const struct rpc_msg *msg)
+{
+	(void)t;
+	return v1_header_len(msg);
+}
+
+static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
+		       size_t *hdr_len, size_t *body_len)
+{
+	struct v1_conn *c = conn_of(t);
+	const struct rpc_msg *m = tx->msg;
+	bool is_call = m->dir == RPC_CALL;
+	size_t body = m->has_body_chunk ? 0 : rpc_msg_body_len(m);
+	int rc;
+
+	if (!conn_may_send(t, tx))
+		return ERR_AGAIN;
+	if (is_reverse(c, m->dir, true) && has_chunks(m))
+		return ERR_TOOBIG;
+	if (v1_header_len(m) + body > t->peer.send_bytes)
+		return ERR_TOOBIG;
+	rc = v1_header_encode(m, is_call ? requested(c) : grant(c), hdr, cap, hdr_len);
+	if (rc)
+		return rc;
+	*body_len = body;
+	tx->body_sent = body;
+	if (is_call)
+		c->calls.in_flight++;
+	t->count.sends++;
+	return 0;
+}
+
+static void conn_set_credits(struct rpc_transport *t, uint32_t credits)
+{
+	t->own.credits = credits ? min_u32(credits, V1_MAX_CREDITS) : 1;
+}
+
+static uint32_t conn_call_credits(const struct rpc_transport *t)
+{
+	return call_limit(const_conn_of(t));
+}
+
+/* Only this end's own calls are accounted, which are all of one direction. */
+static void conn_forget(struct rpc_transport *t, bool reverse)
+{
+	struct v1_conn *c = conn_of(t);
+
+	(void)reverse;
+	if (c->calls.in_flight > 0)
+		c->calls.in_flight--;
+}
+
+static const struct rpc_transport_ops v1_ops = {
+	.name = "1",
+	.recv = conn_recv,
+	.may_send = conn_may_send,
+	.encode = conn_encode,
+	.header_len = conn_header_len,
+	.control = conn_control,
+	.report = conn_report,
+	.set_credits = conn_set_credits,
+	.call_credits = conn_call_credits,
+	.forget = conn_forget,
+};
+
+int v1_conn_init(struct v1_conn *c, const struct rpc_params *own, const struct v1_pdata *peer)
+{
+	struct v1_pdata defaults;
+
+	if (own->credits == 0 || own->recv_bytes < V1_PDATA_MIN_SIZE ||
+	    own->send_bytes < V1_PDATA_MIN_SIZE || own->vers_low > V1_VERSION ||
+	    own->vers_high < V1_VERSION)
+		return ERR_CONFIG;
+	if (!peer) {
+		v1_pdata_parse(&defaults, view_of(NULL, 0));
+		peer = &defaults;
+	}
+	memset(c, 0, sizeof(*c));
+	c->t.ops = &v1_ops;
+	c->t.version = V1_VERSION;
+	c->t.own = *own;
+	c->t.own.credits = min_u32(own->credits, V1_MAX_CREDITS);
+	c->t.own.rev_credits = min_u32(own->rev_credits, V1_MAX_CREDITS);
+	c->t.ready = true;
+	c->t.peer = (struct rpc_limits){
+		/* RFC 8797 section 4.2: the smaller of what one sends and the other receives. */
+		.send_bytes = min_u32(own->send_bytes, peer->recv_bytes),
+		.recv_bytes = min_u32(own->recv_bytes, peer->send_bytes),
+		.segment_bytes = UINT32_MAX,
+		.segment_count = V1_SEGMENT_COUNT,
+		/* Section 4.1: only when both peers have set R. */
+		.remote_inv = own->remote_inv && peer->remote_inv,
+		.reverse = RPC_REV_SIMPLE,
+	};
+	c->calls.granted = 1;
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V1_CONN_H
+#define V1_CONN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "rpc/msg.h"
+#include "rpc/transport.h"
+#include "v1/header.h"
+#include "v1/pdata.h"
+
+enum {
+	V1_MAX_CREDITS = 16384, /* a larger grant is taken as this many */
+	V1_REPORTS = 64,	/* error reports waiting for control() */
+	V1_SEGMENT_COUNT = 16,	/* what Linux takes in one chunk list */
+};
+
+/** struct v1_credits - the calls this end sends: forward (initiator) or reverse (acceptor). */
+struct v1_credits {
+	uint32_t granted; /* of the last reply; 1 before the first: RFC 8166 section 3.3.3 */
+	uint32_t in_flight;
+};
+
+/**
+ * struct v1_conn - one version 1 connection: a struct rpc_transport with its state
+ *
+ * What its user has to keep, beyond rpc/transport.h:
+ * - Receives posted: an initiator params.credits + params.rev_credits; an acceptor
+ *   params.credits, and params.rev_credits for the replies to its reverse calls.
+ * - After set_credits() lowered a grant, the old number of Receives until the calls
+ *   granted before have come in: the peer learns of it from the next reply only.
+ * - A reply, or RPC_RX_ERROR, frees the credit of its call: forget() is for calls that get
+ *   neither. A reply or error while no call is in flight is dropped and counted.
+ * - Direction follows from role and message: rpc_tx.reverse is not looked at.
+ * - A reply that cannot be parsed comes up as RPC_RX_ERROR with RPC_ERROR_BAD_XDR, so that
+ *   the call fails instead of being sent again (rfc5666bis-01 section 5.5).
+ */
+struct v1_conn {
+	struct rpc_transport t; /* first: the ops are given a pointer to it */
+	struct v1_credits calls;
+	struct rpc_msg msg; /* what recv() hands up */
+	struct v1_header reports[V1_REPORTS];
+	unsigned first_report, nreports;
+};
+
+/**
+ * v1_conn_init - a connection just established; ready at once
+ * @own:  copied
+ * @peer: what the peer's private data said; NULL means the defaults
+ *
+ * Return: 0, or ERR_CONFIG when @own cannot work: no credits, messages of less than the
+ * 1024 octets every version 1 implementation MUST support, or a version range without 1.
+ */
+int v1_conn_init(struct v1_conn *c, const struct rpc_params *own,
+		 const struct v1_pdata *peer) WARN_UNUSED;
+
+#endif
