@@ -37,10 +37,12 @@ struct plan_end {
 
 /**
  * plan_call_form - a call with @body_len octets of payload stream toward @to
- * @in:      the requester's message: its chunks, whether it offered a Reply chunk
+ * @in:      the requester's message: its chunks, whether it offered a Reply chunk; the first view
+ *           of its body is where plan_reply_max() looks (none: nothing is known of the reply)
  * @hdr:     what rpchdr_peek() saw of the body; NULL when unknown
  * @from:    the requester's leg: what reply it can take
- * @hdr_inline_len: transport header octets of the inline form with the chunks it will carry
+ * @hdr_inline_len: transport header octets of the inline form with the chunks it will carry, but
+ *           without a Reply chunk: the plan adds the one it decides on
  * @reverse: the call travels in the reverse direction
  * @continued_cap: longest continued message the target is believed to take
  *
@@ -48,7 +50,10 @@ struct plan_end {
  * the requester offered one (same capacity), when the requester takes more
  * inline than the responder can send inline; and for a v2 requester that
  * offered none, by plan_reply_max() of the procedure. Never in the reverse
- * direction of version 1.
+ * direction of version 1. Toward a version 2 responder: what the requester offered.
+ *
+ * A version 2 requester's Reply chunk may be smaller than what it takes inline, but a version 1
+ * responder may put any reply into it: there it grows to what the requester takes inline.
  */
 void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
 		    const struct plan_end *from, const struct plan_end *to, size_t hdr_inline_len,
@@ -63,7 +68,7 @@ struct plan_reply {
 /**
  * plan_reply_form - a reply with @body_len octets of payload stream toward the requester @to
  * @call: the requester's call: the Reply chunk it offered
- * @hdr_inline_len: transport header octets of the inline form
+ * @hdr_inline_len: transport header octets of the inline form, its Write chunks included
  *
  * draft-07 6.6.3: a Reply chunk that was offered MUST be used when the reply is larger than
  * the reply inline threshold; 6.6.4: if it is too small, continuation; else
@@ -102,8 +107,7 @@ int plan_split(const struct segment *region, uint32_t max, struct segment *out, 
 
 /**
  * plan_strip_pad - length of the data item in a Read chunk of version 1
- * @body:      the reduced payload stream
- * @body_len:  and its length; the views are @nviews
+ * @views:     the reduced payload stream, in @nviews pieces
  * @chunk:     position and length as sent; @removed: octets of earlier chunks removed from the
  *             stream before this one, each rounded up to four
  *

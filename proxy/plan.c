@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proxy/plan.h"
+
+#include <assert.h>
+
+#include "xdr/cursor.h"
+
+/*
+ * Operation
+ *
+ * A payload stream has three ways to travel, cheapest first: behind its header
+ * in one Send; cut over several Sends (version 2); fetched or placed by the
+ * responder with RDMA Read or Write (the body chunk). For each message the plan
+ * takes the first that the target leg can take; README.md has the table.
+ *
+ * Replies are the harder half, for their size is not known when the call goes
+ * out. A version 1 responder whose reply outgrows its inline threshold fails
+ * the RPC unless a Reply chunk is there, and uses one that is there even for a
+ * reply of 100 octets. So the plan compares two figures: how much the requester
+ * can take without any chunk of its own (takes), and how large the procedure's
+ * reply can become at most (plan_reply_max). Only what lies above the
+ * responder's threshold is worth a chunk.
+ */
+
+enum {
+	/* Octets on the wire: what the two versions share, RFC 8166 section 4 and draft-07 6.4. */
+	SEGMENT_OCTETS = 16,
+	READ_SEGMENT_OCTETS = 4 + 4 + SEGMENT_OCTETS, /* "one follows", position, segment */
+	CHUNK_COUNT_OCTETS = 4,
+	V1_REPLY_OCTETS = 28,	 /* prefix 16, three empty lists */
+	V2_REPLY_OCTETS = 20,	 /* prefix 16, empty Write list */
+	V2_CALL_LIST_OCTETS = 4, /* RDMA2_CALL_EXTERNAL has one list more than RDMA2_CALL_INLINE */
+
+	/* Offered for a reply of unknown size; no Linux payload is larger than this. */
+	REPLY_UNKNOWN_MAX = 1024 * 1024,
+};
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint32_t clamp_u32(uint64_t v)
+{
+	return (uint32_t)min_u64(v, UINT32_MAX);
+}
+
+/* Largest message we may send to @e, and largest it may send us. */
+static uint64_t inline_to(const struct plan_end *e)
+{
+	return min_u64(e->limits.send_bytes, e->own_send_bytes);
+}
+
+static uint64_t inline_from(const struct plan_end *e)
+{
+	return min_u64(e->limits.recv_bytes, e->own_recv_bytes);
+}
+
+/* Segments that @length octets need at @e. A peer that takes segments of 0 octets takes none. */
+static uint64_t segments_for(uint64_t length, const struct plan_end *e)
+{
+	uint32_t max = e->limits.segment_bytes;
+
+	if (length == 0)
+		return 1;
+	return max ? length / max + (length % max != 0) : UINT32_MAX;
+}
+
+/* draft-07 5.2.5: what the peer can process of a message in the reverse direction.
+ * Version 1 has simple messages only (rfc5666bis-01 8.3.3), whatever was negotiated. */
+static enum rpc_reverse reverse_of(const struct plan_end *e)
+{
+	return e->version == 1 ? RPC_REV_SIMPLE : e->limits.reverse;
+}
+
+static bool takes_chunks(const struct plan_end *e, bool reverse)
+{
+	return !reverse || reverse_of(e) == RPC_REV_GENL;
+}
+
+static bool takes_continued(const struct plan_end *e, bool reverse)
+{
+	return e->limits.continuation && (!reverse || reverse_of(e) >= RPC_REV_CONT);
+}
+
+/* Header octets of an inline reply that returns @call's Write chunks. As seen by the requester
+ * (@fresh NULL) they have its segments, by the responder those the gateway will cut. */
+static uint64_t reply_header(const struct rpc_msg *call, unsigned version,
+			     const struct plan_end *fresh)
+{
+	uint64_t len = version == 1 ? V1_REPLY_OCTETS : V2_REPLY_OCTETS;
+
+	for (unsigned i = 0; i < call->nwrites; i++) {
+		const struct rpc_chunk *c = &call->writes[i];
+		uint64_t n = fresh && c->count ? segments_for(c->length, fresh) : c->count;
+
+		len += 4 + CHUNK_COUNT_OCTETS + n * SEGMENT_OCTETS;
+	}
+	return len;
+}
+
+static uint64_t less_header(uint64_t threshold, uint64_t header)
+{
+	return threshold > header ? threshold - header : 0;
+}
+
+/*
+ * The Reply chunk a version 1 responder needs, 0 none. @takes: the longest reply
+ * the requester can take without one of its own; @known: the longest the
+ * procedure can produce, 0 unknown.
+ */
+static uint64_t needed_reply(uint64_t takes, uint32_t known, uint64_t responder_inline)
+{
+	uint64_t want = known ? min_u64(takes, known) : min_u64(takes, REPLY_UNKNOWN_MAX);
+
+	return want > responder_inline ? want : 0;
+}
+
+static uint64_t reply_chunk(const struct rpc_msg *in, uint32_t known, const struct plan_end *from,
+			    const struct plan_end *to, bool reverse, size_t continued_cap)
+{
+	uint64_t offered = in->has_reply ? in->reply.length : 0;
+	uint64_t takes = less_header(inline_to(from), reply_header(in, from->version, NULL));
+	uint64_t responder = less_header(inline_from(to), reply_header(in, to->version, to));
+
+	if (!takes_chunks(to, reverse))
+		return 0;
+	if (to->version != 1)
+		return offered;
+	if (takes_continued(from, reverse) && (!offered || known))
+		takes = max_u64(takes, continued_cap);
+	if (!offered)
+		return needed_reply(takes, known, responder);
+	if (from->version == 1)
+		return offered;
+	/* A version 2 requester sizes its Reply chunk beside two other ways a reply can take
+	 * (6.6.3, 6.6.4); a version 1 responder may put every reply into it. */
+	return max_u64(offered, known ? min_u64(takes, known) : takes);
+}
+
+static void refuse(struct plan_call *out, enum rpc_error_code code, uint32_t a)
+{
+	*out = (struct plan_call){.form = PLAN_REFUSED, .error = {.code = code, .a = a}};
+}
+
+/* Most segments a requester could have used: what RPC_ERROR_SEGMENTS reports. */
+static uint32_t segments_limit(const struct plan_end *to)
+{
+	uint64_t room = less_header(inline_to(to), V1_REPLY_OCTETS) / READ_SEGMENT_OCTETS;
+
+	return clamp_u32(min_u64(room, to->limits.segment_count));
+}
+
+static uint64_t segments_in_call(const struct rpc_msg *in, const struct plan_end *to)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < in->nreads; i++)
+		n += segments_for(in->reads[i].length, to);
+	for (unsigned i = 0; i < in->nwrites; i++)
+		if (in->writes[i].count)
+			n += segments_for(in->writes[i].length, to);
+	return n;
+}
+
+/* draft-07 5.2.5 and 7.3.1, 7.3.2: what the reverse direction cannot carry at all. */
+static bool is_beyond_reverse(const struct rpc_msg *in, const struct plan_end *to, bool reverse,
+			      struct plan_call *out)
+{
+	if (!reverse || takes_chunks(to, reverse))
+		return false;
+	if (reverse_of(to) == RPC_REV_NONE)
+		refuse(out, RPC_ERROR_SYSTEM, 0);
+	else if (in->nreads)
+		refuse(out, RPC_ERROR_READ_CHUNKS, 0);
+	else if (in->nwrites)
+		refuse(out, RPC_ERROR_WRITE_CHUNKS, 0);
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Picks the form of a call whose chunks the target can take. @header: octets of
+ * the inline form's header, Reply chunk included; @segments: in its chunks.
+ */
+static void pick_call_form(uint64_t body_len, const struct plan_end *to, uint64_t header,
+			   uint64_t segments, bool reverse, size_t continued_cap,
+			   struct plan_call *out)
+{
+	uint64_t body_segments = segments_for(body_len, to);
+	uint64_t external = header + body_segments * READ_SEGMENT_OCTETS +
+			    (to->version == 1 ? 0 : V2_CALL_LIST_OCTETS);
+
+	if (segments > to->limits.segment_count || header >= inline_to(to))
+		refuse(out, RPC_ERROR_SEGMENTS, segments_limit(to));
+	else if (header + body_len <= inline_to(to))
+		out->form = PLAN_INLINE;
+	else if (takes_continued(to, reverse) && body_len <= continued_cap)
+		out->form = PLAN_CONTINUED;
+	else if (!takes_chunks(to, reverse) || body_len > UINT32_MAX)
+		refuse(out, RPC_ERROR_SYSTEM, 0);
+	else if (segments + body_segments > to->limits.segment_count || external > inline_to(to))
+		refuse(out, RPC_ERROR_SEGMENTS, segments_limit(to));
+	else
+		out->form = PLAN_BODY_CHUNK;
+}
+
+void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
+		    const struct plan_end *from, const struct plan_end *to, size_t hdr_inline_len,
+		    bool reverse, size_t continued_cap, struct plan_call *out)
+{
+	uint64_t header = hdr_inline_len, segments = segments_in_call(in, to);
+	uint32_t known = 0;
+
+	*out = (struct plan_call){.form = PLAN_INLINE};
+	if (is_beyond_reverse(in, to, reverse, out))
+		return;
+	if (hdr && in->nbody)
+		known = plan_reply_max(hdr, in->body[0], in->nwrites);
+	out->reply_bytes = clamp_u32(reply_chunk(in, known, from, to, reverse, continued_cap));
+	if (out->reply_bytes) {
+		uint64_t n = segments_for(out->reply_bytes, to);
+
+		header += CHUNK_COUNT_OCTETS + n * SEGMENT_OCTETS;
+		segments += n;
+	}
+	pick_call_form(body_len, to, header, segments, reverse, continued_cap, out);
+}
+
+void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct plan_end *to,
+		     size_t hdr_inline_len, bool reverse, size_t continued_cap,
+		     struct plan_reply *out)
+{
+	uint64_t threshold = inline_to(to), external = hdr_inline_len;
+
+	if (call->has_reply)
+		external += CHUNK_COUNT_OCTETS + (uint64_t)call->reply.count * SEGMENT_OCTETS;
+	*out = (struct plan_reply){.form = PLAN_REFUSED};
+	if (hdr_inline_len >= threshold)
+		/* Cannot even say which Write chunks were filled: 7.4.1. */
+		out->error.code = RPC_ERROR_SYSTEM;
+	else if (hdr_inline_len + body_len <= threshold)
+		out->form = PLAN_INLINE;
+	else if (call->has_reply && body_len <= call->reply.length && external <= threshold)
+		out->form = PLAN_BODY_CHUNK;
+	else if (takes_continued(to, reverse) && body_len <= continued_cap)
+		out->form = PLAN_CONTINUED;
+	else
+		out->error = (struct rpc_error){.code = RPC_ERROR_REPLY_RESOURCE,
+						.a = clamp_u32(body_len)};
+}
+
+int plan_spread(const struct segment *in, unsigned n, uint64_t length, struct segment *out)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t here = (uint32_t)min_u64(in[i].length, length);
+
+		out[i] = in[i];
+		out[i].length = here;
+		length -= here;
+	}
+	return length ? ERR_TOOBIG : 0;
+}
+
+int plan_split(const struct segment *region, uint32_t max, struct segment *out, unsigned cap)
+{
+	struct segment rest = *region;
+	unsigned n = 0;
+
+	assert(max > 0);
+	do {
+		uint32_t here = rest.length < max ? rest.length : max;
+
+		if (n == cap)
+			return ERR_TOOBIG;
+		out[n] = rest;
+		out[n++].length = here;
+		rest.offset += here;
+		rest.length -= here;
+	} while (rest.length);
+	return (int)n;
+}
+
+/* The word at @offset of the stream, which may straddle views. */
+static bool word_at(const struct view *views, unsigned nviews, uint64_t offset, uint32_t *word)
+{
+	uint8_t octets[4];
+	unsigned have = 0;
+
+	for (unsigned i = 0; i < nviews && have < 4; i++) {
+		while (have < 4 && offset < views[i].len)
+			octets[have++] = views[i].data[offset++];
+		offset -= min_u64(offset, views[i].len);
+	}
+	*word = have == 4 ? xdr_peek_u32(octets) : 0;
+	return have == 4;
+}
+
+uint64_t plan_strip_pad(const struct view *views, unsigned nviews, const struct rpc_chunk *chunk,
+			uint64_t removed)
+{
+	uint32_t count;
+
+	if (chunk->length % 4 != 0 || chunk->position < removed + 4)
+		return chunk->length;
+	if (!word_at(views, nviews, chunk->position - removed - 4, &count))
+		return chunk->length;
+	return count < chunk->length && count + (uint64_t)xdr_pad(count) == chunk->length
+		       ? count
+		       : chunk->length;
+}
