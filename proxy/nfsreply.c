@@ -183,7 +183,7 @@ uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, unsigned nwr
 	xdr_in_init(&x, args);
 	if (!skip_auth(&x, &wrapped))
 		return 0;
-	max += REPLY_HEADER + (wrapped ? GSS_WRAP : 0);
+	max += wrapped ? (uint64_t)REPLY_HEADER + GSS_WRAP : REPLY_HEADER;
 	/* A wrapped result cannot be reduced (draft-07 11.2.2.3): what was offered is no help. */
 	if (nwrites && !wrapped && hdr->prog == PROG_NFS) {
 		if (hdr->proc == NFS3_READ)
