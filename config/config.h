@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/log.h"
+
+/**
+ * config - the operator's file as a checked, immutable structure of plain types.
+ * Keys, defaults and limits: docs/rpcrdma-gw.conf.5; the one table is config/keys.c.
+ */
+
+enum { CONFIG_NAME_BYTES = 64, CONFIG_FABRIC_BYTES = 16, CONFIG_ADDRESS_BYTES = 64 };
+
+/* Versions of RPC-over-RDMA as a bit mask. */
+enum { CONFIG_V1 = 1, CONFIG_V2 = 2 };
+
+/** struct config_end - one side of a route: where it listens, or whom it connects to. */
+struct config_end {
+	char fabric[CONFIG_FABRIC_BYTES];   /* "iwarp" */
+	char address[CONFIG_ADDRESS_BYTES]; /* an IPv4 or IPv6 literal; brackets removed */
+	uint16_t port;
+	uint8_t versions;	   /* accepted; or tried, 2 first when both ("auto") */
+	bool crc;		   /* ask for CRC32c on the wire */
+	uint32_t inline_bytes;	   /* size of Receives and largest Send */
+	uint32_t credits;	   /* granted at most; or asked for */
+	uint32_t reverse_credits;  /* the same for the reverse direction */
+	uint32_t timeout_s;	   /* listen: setup_timeout; upstream: connect_timeout */
+	uint32_t version_memory_s; /* upstream: how long "speaks only version 1" is remembered */
+};
+
+struct config_route {
+	char name[CONFIG_NAME_BYTES];
+	struct config_end listen, upstream;
+};
+
+struct config {
+	uint32_t workers;      /* 0: see config_workers() */
+	uint32_t max_sessions; /* of the whole process */
+	uint64_t memory_bytes; /* memory_limit: payload and Receive buffers of the whole process */
+	uint32_t max_payload;  /* largest chunk or message, octets */
+	uint32_t drain_timeout_s;
+	enum log_level log_level;
+	uint32_t nroutes; /* at least 1 */
+	struct config_route routes[];
+};
+
+/**
+ * config_load - read and check a file
+ * @path:   libconfig syntax
+ * @out:    on success *@out is returned owned: config_free()
+ * @errors: gets one line a problem, "FILE:LINE: what is wrong: what to do", all problems in the
+ *          file, not the first alone; "FILE: ..." when it cannot be read
+ *
+ * Return: 0, ERR_CONFIG or ERR_NOMEM.
+ */
+int config_load(const char *path, struct config **out, FILE *errors) WARN_UNUSED;
+
+/** config_free - takes @cfg, which may be NULL. */
+void config_free(struct config *cfg);
+
+/** config_print - the effective configuration, every key, in the syntax config_load() reads. */
+void config_print(const struct config *cfg, FILE *out);
+
+/** config_worker_bytes - least memory one worker needs to serve a session of any one route. */
+uint64_t config_worker_bytes(const struct config *cfg);
+
+/**
+ * config_workers - how many workers to run on a machine of @cpus CPUs
+ *
+ * What the file says; for 0 one a CPU, but no more than memory_limit feeds (at least 1).
+ */
+uint32_t config_workers(const struct config *cfg, uint32_t cpus);
+
+#endif
