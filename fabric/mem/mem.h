@@ -10,8 +10,22 @@
  *
  * A struct memnet is the network: the instances made from it can reach each
  * other. Nothing happens between calls: memnet_step() delivers one thing.
+ *
+ * It is stricter than any real fabric, so that what runs here runs everywhere:
+ * - no post (a Receive and a disconnect included) takes effect before fabric_flush();
+ * - asserted, as our own bug: memory outside what was registered, a Send, Write or
+ *   Read before CONNECTED was polled, octets changed while an operation owns them,
+ *   memory unregistered while in use, connections left at fabric_free();
+ * - posted Receives and Read sinks are filled with MEMNET_POISON, and are out of
+ *   bounds under AddressSanitizer until their completion was polled;
+ * - completions of different kinds come in any order; a withdraw is sometimes
+ *   immediate and sometimes not; when a connection ends, Sends and Writes may report
+ *   success although the peer never saw them, as TCP does;
+ * - handles, offsets in segments, and the instance that gets a request are random.
  */
 struct memnet;
+
+enum { MEMNET_POISON = 0xbd };
 
 enum memnet_fault {
 	MEMNET_NONE,
@@ -19,6 +33,8 @@ enum memnet_fault {
 	MEMNET_REFUSE,	    /* the nth connect is refused */
 	MEMNET_EXPOSE_FAIL, /* the nth expose fails with ERR_AGAIN */
 	MEMNET_STALL,	    /* the nth operation's connection delivers nothing for .delay */
+	MEMNET_POST_FAIL,   /* the nth Send, Write or Read fails with ERR_AGAIN */
+	MEMNET_VANISH,	    /* from the nth operation on the connection delivers nothing at all */
 };
 
 struct memnet_config {
@@ -26,18 +42,30 @@ struct memnet_config {
 	nsec_t latency_min, latency_max; /* per operation, drawn between; order within a
 					  * connection's direction is kept */
 	enum memnet_fault fault;
-	uint64_t fault_at;
+	uint64_t fault_at; /* n, from 1; happens once */
 	nsec_t fault_delay;
+	bool no_remote_inv; /* connections say that handles cannot be invalidated remotely */
+};
+
+/** struct memnet_usage - what is held at this moment: all zero after an orderly end of everything. */
+struct memnet_usage {
+	uint64_t conns;	    /* not yet destroyed */
+	uint64_t posted;    /* operations whose completion was not polled yet */
+	uint64_t exposures; /* not fenced */
+	uint64_t exposed_bytes;
 };
 
 /** memnet_new - returns owned, or NULL. */
 struct memnet *memnet_new(const struct memnet_config *cfg);
+
+/** memnet_free - takes @net; instances and listeners must be freed before. */
 void memnet_free(struct memnet *net);
 
-/** memnet_fabric - an instance on @net; free with fabric_free() before memnet_free(). */
+/** memnet_fabric - an instance on @net, or NULL; free with fabric_free() before memnet_free(). */
 struct fabric *memnet_fabric(struct memnet *net);
 
-/** memnet_listen - any fabric_addr value serves as a name; attach as usual. */
+/** memnet_listen - any fabric_addr value serves as a name; attach as usual. Returns owned, or
+ * NULL (no memory, or the address is taken). */
 struct fabric_listener *memnet_listen(struct memnet *net, const struct fabric_addr *addr);
 void memnet_listener_free(struct fabric_listener *l);
 
@@ -51,5 +79,15 @@ int memnet_step(struct memnet *net, nsec_t until);
 
 /** memnet_ops - operations delivered so far: bounds for fault_at. */
 uint64_t memnet_ops(const struct memnet *net);
+
+/** memnet_usage - fills @u. */
+void memnet_usage(const struct memnet *net, struct memnet_usage *u);
+
+/** memnet_cut - lose @c now: both ends hear of it. For tests that choose the moment themselves. */
+void memnet_cut(struct fabric_conn *c);
+
+/** memnet_vanish - as if the cable of @c were pulled: nothing is delivered from now on, and
+ * neither end is told. fabric_disconnect() still ends an end's own side, bounded in time. */
+void memnet_vanish(struct fabric_conn *c);
 
 #endif

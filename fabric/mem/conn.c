@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "fabric/mem/internal.h"
+
+/*
+ * Operation. A connection is two struct mem_conn that point to each other. All
+ * its memory is taken when its depths are known: a slot for each operation and
+ * exposure, each with room for its own timer and completion, so that nothing
+ * later can fail or allocate.
+ *
+ * The end comes in two steps. mem_conn_end() stops everything: posts return
+ * ERR_CLOSED, what was on the wire is dropped, exposures are gone. A moment later
+ * report_end() queues the completions that are left, in an order drawn among the
+ * kinds, and DISCONNECTED behind them. Each side has its own moment.
+ */
+
+/* How long a disconnect waits for what was sent before. */
+enum { LINGER_S = 5 };
+
+static void report_end(struct mem_due *due);
+static void bye_arrives(struct mem_due *due);
+
+struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner)
+{
+	struct mem_conn *c = mem_zalloc(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->base.fabric = &f->base;
+	c->base.owner = owner;
+	c->base.remote_inv = !f->net->cfg.no_remote_inv;
+	list_init(&c->dirty);
+	memnet_due_init(&c->setup, c, NULL);
+	memnet_due_init(&c->bye, c, bye_arrives);
+	memnet_due_init(&c->end, c, report_end);
+	c->end.local = c->bye.local = true;
+	list_init(&c->set_up.link);
+	list_init(&c->ended.link);
+	list_init(&c->posted);
+	list_init(&c->reads);
+	list_init(&c->free_ops);
+	list_init(&c->free_recvs);
+	list_init(&c->free_exposures);
+	for (unsigned i = 0; i < MEM_KINDS; i++)
+		list_init(&c->flight[i]);
+	list_add_tail(&f->conns, &c->link);
+	return c;
+}
+
+static void init_op(struct mem_conn *c, struct mem_op *op)
+{
+	list_init(&op->link);
+	list_init(&op->kin);
+	list_init(&op->done.link);
+	op->done.op = op;
+	memnet_due_init(&op->due, c, NULL);
+}
+
+static struct mem_op *new_ops(struct mem_conn *c, uint32_t n, struct list *free)
+{
+	struct mem_op *ops = mem_zalloc(n * sizeof(*ops));
+
+	for (uint32_t i = 0; ops && i < n; i++) {
+		init_op(c, &ops[i]);
+		list_add_tail(free, &ops[i].link);
+	}
+	return ops;
+}
+
+static struct mem_exposure *new_exposures(struct mem_conn *c, uint32_t n)
+{
+	struct mem_exposure *e = mem_zalloc(n * sizeof(*e));
+
+	for (uint32_t i = 0; e && i < n; i++) {
+		init_op(c, &e[i].fence);
+		e[i].fence.exposure = &e[i];
+		list_add_tail(&c->free_exposures, &e[i].link);
+	}
+	while (c->handle_mask < n)
+		c->handle_mask = c->handle_mask * 2 + 1;
+	c->handle_secret = (uint32_t)memnet_random(mem_conn_net(c));
+	return e;
+}
+
+static void free_queues(struct mem_conn *c)
+{
+	mem_free(c->ops);
+	mem_free(c->recvs);
+	mem_free(c->exposures);
+	c->ops = c->recvs = NULL;
+	c->exposures = NULL;
+	list_init(&c->free_ops);
+	list_init(&c->free_recvs);
+	list_init(&c->free_exposures);
+}
+
+/* The second call, with accept after prepare, must agree with the first. */
+int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params)
+{
+	c->ird = params->ird ? params->ird : MEM_DEFAULT_READ_DEPTH;
+	c->ord = params->ord ? params->ord : MEM_DEFAULT_READ_DEPTH;
+	if (c->ops) {
+		assert(c->max_recvs == params->max_recvs && c->max_ops == params->max_sends &&
+		       c->max_exposures == params->max_exposures);
+		return 0;
+	}
+	c->max_recvs = params->max_recvs;
+	c->max_ops = params->max_sends;
+	c->max_exposures = params->max_exposures;
+	c->ops = new_ops(c, c->max_ops, &c->free_ops);
+	c->recvs = new_ops(c, c->max_recvs, &c->free_recvs);
+	c->exposures = new_exposures(c, c->max_exposures);
+	if (c->ops && c->recvs && c->exposures)
+		return 0;
+	free_queues(c);
+	return ERR_NOMEM;
+}
+
+/* TCP takes what it is given and may lose it: a Send reports success that never arrived. */
+static int end_status(struct mem_conn *c, struct mem_op *op, bool *lucky)
+{
+	if (op->kind != MEM_SEND && op->kind != MEM_WRITE)
+		return ERR_FLUSHED;
+	if (!op->flushed)
+		*lucky = false;
+	else if (!(c->orderly && op->delivered))
+		*lucky = *lucky && memnet_random(mem_conn_net(c)) % 2;
+	return *lucky ? 0 : ERR_FLUSHED;
+}
+
+static void report_end(struct mem_due *due)
+{
+	struct mem_conn *c = due->conn;
+	bool lucky[MEM_KINDS] = {[MEM_SEND] = true, [MEM_WRITE] = true};
+	unsigned left;
+
+	do {
+		unsigned kind = (unsigned)(memnet_random(mem_conn_net(c)) % MEM_KINDS);
+
+		left = 0;
+		for (unsigned i = 0; i < MEM_KINDS; i++)
+			left += !list_is_empty(&c->flight[i]);
+		if (!list_is_empty(&c->flight[kind])) {
+			struct mem_op *op = list_first(&c->flight[kind], struct mem_op, kin);
+
+			mem_op_finish(op, end_status(c, op, &lucky[kind]));
+		}
+	} while (left);
+	mem_event_push(c, &c->ended);
+}
+
+/* Everything on the wire and every exposure of @c is gone. */
+static void stop(struct mem_conn *c)
+{
+	list_del(&c->setup.link);
+	list_del(&c->bye.link);
+	list_del(&c->end.link);
+	list_del(&c->dirty);
+	list_init(&c->reads);
+	list_init(&c->posted);
+	for (unsigned kind = 0; kind < MEM_KINDS; kind++)
+		for (struct list *it = c->flight[kind].next; it != &c->flight[kind];
+		     it = it->next) {
+			struct mem_op *op = container_of(it, struct mem_op, kin);
+
+			list_del(&op->due.link);
+			list_init(&op->link);
+		}
+	for (uint32_t i = 0; c->exposures && i < c->max_exposures; i++)
+		if (c->exposures[i].live)
+			mem_exposure_invalidate(c, &c->exposures[i]);
+}
+
+void mem_conn_end(struct mem_conn *c, int status, const char *why)
+{
+	if (c->state == MEM_ENDED)
+		return;
+	if (c->state == MEM_REQUESTED && !c->told) {
+		mem_destroy(&c->base);
+		return;
+	}
+	c->state = MEM_ENDED;
+	stop(c);
+	c->ended.ev.type = FABRIC_EV_DISCONNECTED;
+	c->ended.ev.status = status;
+	c->ended.ev.why = why;
+	memnet_schedule(mem_conn_net(c), &c->end, memnet_soon(mem_conn_net(c)));
+}
+
+void mem_conn_breach(struct mem_conn *c, int status, const char *why)
+{
+	struct mem_conn *peer = c->peer;
+
+	mem_conn_end(c, status, why);
+	if (peer)
+		mem_conn_end(peer, ERR_REMOTE, why);
+}
+
+static void bye_arrives(struct mem_due *due)
+{
+	struct mem_conn *c = due->conn, *peer = c->peer;
+
+	if (c->vanished) {
+		mem_conn_end(c, ERR_TIMEOUT, "the peer does not take what was sent");
+		return;
+	}
+	c->orderly = true;
+	mem_conn_end(c, 0, NULL);
+	if (peer)
+		mem_conn_end(peer, 0, "closed by the peer");
+}
+
+void mem_conn_send_bye(struct mem_conn *c)
+{
+	nsec_t at, last = mem_conn_net(c)->now + LINGER_S * NSEC_PER_SEC;
+
+	if (!c->closing || !list_is_empty(&c->bye.link))
+		return;
+	at = memnet_wire(c, &c->last_sent);
+	memnet_schedule(mem_conn_net(c), &c->bye, nsec_min(at, last));
+}
+
+void mem_disconnect(struct fabric_conn *base)
+{
+	struct mem_conn *c = mem_conn_of(base);
+
+	if (c->state == MEM_ENDED || c->closing)
+		return;
+	c->closing = true;
+	if (list_is_empty(&c->dirty))
+		list_add_tail(&mem_conn_fabric(c)->dirty, &c->dirty);
+}
+
+/* Memory under operations whose completions were queued, or never will be, is the user's again. */
+static void purge(struct mem_conn *c)
+{
+	struct mem_fabric *f = mem_conn_fabric(c);
+
+	for (unsigned kind = 0; kind < MEM_KINDS; kind++)
+		for (struct list *it; (it = list_pop(&c->flight[kind]));) {
+			struct mem_op *op = container_of(it, struct mem_op, kin);
+
+			if (op->to)
+				mem_guard(op->to, op->len, false);
+		}
+	list_for_each_safe(it, tmp, &f->ready)
+	{
+		struct mem_event *e = container_of(it, struct mem_event, link);
+
+		if (e->ev.conn != &c->base)
+			continue;
+		list_del(it);
+		if (e->op && e->op->to)
+			mem_guard(e->op->to, e->op->len, false);
+	}
+}
+
+void mem_destroy(struct fabric_conn *base)
+{
+	struct mem_conn *c = mem_conn_of(base), *peer = c->peer;
+	bool unanswered = c->state == MEM_REQUESTED;
+
+	stop(c);
+	purge(c);
+	list_del(&c->link);
+	if (peer) {
+		peer->peer = NULL;
+		if (!c->vanished)
+			mem_conn_end(peer, unanswered ? ERR_REFUSED : ERR_CLOSED,
+				     "closed by the peer");
+	}
+	free_queues(c);
+	mem_free(c);
+}

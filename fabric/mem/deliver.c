@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <string.h>
+
+#include "fabric/mem/internal.h"
+
+/*
+ * Operation. A Send, Write or Read request arrives in the order sent, is checked
+ * in full, and only then moves octets. Its completion travels back for a time of
+ * its own, but never overtakes an earlier one of its kind: so a Send may complete
+ * after the answer to it was received, and a Write after a later Send.
+ *
+ * A Read is answered later than it arrives; until then its source is pinned
+ * (.readers), and a withdraw of it waits.
+ *
+ *   mem_deliver() -> at the peer -> complete_later() -> completed()
+ *                 -> read: pinned -> answered()
+ */
+
+static void completed(struct mem_due *due)
+{
+	mem_op_finish(container_of(due, struct mem_op, due), 0);
+}
+
+static void complete_later(struct mem_op *op)
+{
+	struct mem_conn *c = op->due.conn;
+
+	assert(op->sum == mem_op_sum(op));
+	op->delivered = true;
+	op->due.fire = completed;
+	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_done[op->kind]));
+}
+
+static uint8_t *gather(uint8_t *to, const struct mem_op *op)
+{
+	for (unsigned i = 0; i < op->nsge; i++) {
+		if (op->sge[i].len)
+			memcpy(to, op->sge[i].addr, op->sge[i].len);
+		to += op->sge[i].len;
+	}
+	return to;
+}
+
+/* The oldest Receive of @c that a flush has seen. */
+static struct mem_op *next_recv(struct mem_conn *c)
+{
+	struct mem_op *op;
+
+	if (list_is_empty(&c->flight[MEM_RECV]))
+		return NULL;
+	op = list_first(&c->flight[MEM_RECV], struct mem_op, kin);
+	return op->flushed ? op : NULL;
+}
+
+static void deliver_send(struct mem_conn *target, struct mem_op *op)
+{
+	struct mem_op *recv = next_recv(target);
+	struct mem_exposure *e = NULL;
+
+	if (!recv) {
+		mem_conn_breach(target, ERR_PROTO, "Send without a posted Receive");
+		return;
+	}
+	if (op->len > recv->len) {
+		mem_conn_breach(target, ERR_PROTO, "Send larger than the Receive");
+		return;
+	}
+	if (op->inv_handle) {
+		e = mem_exposure_find(target, op->inv_handle);
+		if (!e || e->readers) {
+			mem_conn_breach(target, ERR_ACCESS, "Send invalidates what it may not");
+			return;
+		}
+		mem_exposure_invalidate(target, e);
+	}
+	mem_guard(recv->to, recv->len, false);
+	gather(recv->to, op);
+	mem_guard(recv->to, recv->len, true);
+	recv->done.ev.len = op->len;
+	recv->done.ev.invalidated = op->inv_handle;
+	mem_op_finish(recv, 0);
+	complete_later(op);
+}
+
+static void deliver_write(struct mem_conn *target, struct mem_op *op)
+{
+	struct mem_exposure *e;
+	uint8_t *to;
+
+	/* RFC 5040 section 5.1: a Write of no octets is not checked. */
+	if (op->len) {
+		to = mem_exposure_check(target, &op->remote, FABRIC_REMOTE_WRITE, &e);
+		if (!to) {
+			mem_conn_breach(target, ERR_ACCESS, "Write outside what was exposed");
+			return;
+		}
+		gather(to, op);
+	}
+	complete_later(op);
+}
+
+static void answered(struct mem_due *due)
+{
+	struct mem_op *op = container_of(due, struct mem_op, due);
+	struct mem_conn *c = due->conn, *target = c->peer;
+	struct mem_exposure *e = op->exposure;
+
+	if (!target || target->state != MEM_OPEN || (e && !e->live))
+		return;
+	c->reads_active--;
+	if (e) {
+		uint8_t *from = e->addr + (op->remote.offset - e->offset);
+
+		mem_guard(op->to, op->len, false);
+		memcpy(op->to, from, op->len);
+		mem_guard(op->to, op->len, true);
+		mem_exposure_unread(target, e);
+	}
+	op->delivered = true;
+	mem_op_finish(op, 0);
+	mem_post_reads(c);
+}
+
+static void deliver_read(struct mem_conn *target, struct mem_op *op)
+{
+	struct mem_conn *c = op->due.conn;
+
+	op->exposure = NULL;
+	if (op->len) {
+		if (!mem_exposure_check(target, &op->remote, FABRIC_REMOTE_READ, &op->exposure)) {
+			mem_conn_breach(target, ERR_ACCESS, "Read outside what was exposed");
+			return;
+		}
+		op->exposure->readers++;
+	}
+	op->due.fire = answered;
+	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_response));
+}
+
+void mem_deliver(struct mem_due *due)
+{
+	struct mem_op *op = container_of(due, struct mem_op, due);
+	struct mem_conn *target = due->conn->peer;
+
+	/* Whoever has disconnected does not listen any more: the end is near. */
+	if (!target || target->state != MEM_OPEN || target->closing)
+		return;
+	switch (op->kind) {
+	case MEM_SEND:
+		deliver_send(target, op);
+		break;
+	case MEM_WRITE:
+		deliver_write(target, op);
+		break;
+	case MEM_READ:
+		deliver_read(target, op);
+		break;
+	default:
+		assert(0);
+	}
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_MEM_INTERNAL_H
+#define FABRIC_MEM_INTERNAL_H
+
+#include "base/list.h"
+#include "fabric/mem/mem.h"
+
+/**
+ * internal - what the files of fabric/mem share; nobody else includes it.
+ *
+ *   net.c      time, what is due, randomness, faults
+ *   instance.c memory ranges, the queue of events, the table of operations
+ *   listen.c   listeners, connect, accept, reject
+ *   conn.c     queues of a connection and its end
+ *   post.c     posting, and what a flush does with it
+ *   deliver.c  what happens at the peer
+ *   expose.c   exposed memory
+ */
+
+enum { MEM_PRIVATE_DATA_MAX = 196, MEM_DEFAULT_READ_DEPTH = 4 };
+
+struct mem_conn;
+struct mem_op;
+
+/** struct mem_due - something that happens at .at; on the network's list while it is due. */
+struct mem_due {
+	struct list link;
+	nsec_t at;
+	bool local; /* not a matter of the wire: a stall does not delay it */
+	struct mem_conn *conn;
+	void (*fire)(struct mem_due *due);
+};
+
+/** struct mem_event - an event, on its instance's list while it waits for fabric_poll(). */
+struct mem_event {
+	struct list link;
+	struct mem_op *op; /* that it completes, or NULL */
+	struct fabric_event ev;
+};
+
+enum mem_kind { MEM_RECV, MEM_SEND, MEM_READ, MEM_WRITE, MEM_WITHDRAW, MEM_KINDS };
+
+/** struct mem_op - a posted operation, from the call to the poll of its completion. */
+struct mem_op {
+	struct list link; /* free, posted or waiting list of its connection */
+	struct list kin;  /* its connection's operations of one kind, in the order posted */
+	struct mem_due due;
+	struct mem_event done;
+	enum mem_kind kind;
+	bool flushed;	/* took effect */
+	bool delivered; /* at the peer */
+	bool ripe;	/* WITHDRAW: its time has come, but not yet its turn */
+	void *cookie;
+	uint8_t *to;  /* RECV, READ */
+	uint32_t len; /* octets, of all pieces */
+	struct fabric_sge sge[FABRIC_MAX_SGE];
+	unsigned nsge;
+	uint64_t sum; /* of the octets when posted */
+	struct segment remote;
+	uint32_t inv_handle;
+	struct mem_exposure *exposure; /* READ: being read at the peer; WITHDRAW: its own */
+};
+
+/** struct mem_exposure - one region the peer may access. */
+struct mem_exposure {
+	struct list link; /* free list */
+	bool live;
+	unsigned readers; /* Reads of the peer that are being served */
+	unsigned access;
+	uint32_t handle, len;
+	uint64_t offset;
+	uint8_t *addr;
+	struct mem_op fence; /* in use from withdraw to the poll of WITHDRAWN */
+};
+
+enum mem_state {
+	MEM_REQUESTED,	/* incoming, not accepted yet */
+	MEM_CONNECTING, /* outgoing, or accepted */
+	MEM_OPEN,
+	MEM_ENDED, /* nothing moves; DISCONNECTED is due, queued or was polled */
+};
+
+struct mem_conn {
+	struct fabric_conn base;
+	struct list link;  /* of its instance */
+	struct list dirty; /* has posts that no flush has seen */
+	struct mem_conn
+		*peer; /* other end; NULL before the request arrives and after its end is gone */
+	enum mem_state state;
+	bool told;			  /* REQUEST (incoming) or CONNECTED was polled */
+	bool closing;			  /* fabric_disconnect() was called */
+	bool vanished;			  /* nothing is delivered any more */
+	bool orderly;			  /* ended by our own disconnect, with all sent */
+	struct fabric_listener *listener; /* incoming: where it came from */
+
+	uint16_t ird, ord; /* as given */
+	unsigned read_depth, reads_active;
+	uint8_t pd[MEM_PRIVATE_DATA_MAX]; /* from the peer */
+	size_t pd_len;
+
+	nsec_t stall_until;
+	nsec_t last_sent, last_response, last_done[MEM_KINDS];
+	struct mem_due setup, bye, end;
+	struct mem_event set_up, ended; /* REQUEST, then CONNECTED; DISCONNECTED */
+
+	struct list posted;	       /* not flushed */
+	struct list reads;	       /* flushed, beyond the read depth */
+	struct list flight[MEM_KINDS]; /* posted, completion not queued */
+	struct list free_ops, free_recvs, free_exposures;
+	struct mem_op *ops, *recvs;
+	struct mem_exposure *exposures;
+	uint32_t max_recvs, max_ops, max_exposures;
+	uint32_t nposted; /* completions not polled */
+	uint32_t handle_mask, handle_secret;
+};
+
+struct mem_range {
+	struct list link;
+	uint8_t *base;
+	size_t len;
+};
+
+struct mem_attached {
+	struct list link;
+	struct mem_fabric *f;
+	void *owner;
+};
+
+struct fabric_listener {
+	struct list link;
+	struct memnet *net;
+	struct fabric_addr addr;
+	struct list attached;
+};
+
+struct mem_fabric {
+	struct fabric base;
+	struct memnet *net;
+	struct list link;
+	struct list conns, ready, dirty, ranges;
+	uint8_t pd[MEM_PRIVATE_DATA_MAX]; /* of the event polled last */
+};
+
+struct memnet {
+	struct memnet_config cfg;
+	nsec_t now;
+	uint64_t rng;
+	uint64_t ops, connects, exposes, posts;
+	bool fault_done;
+	struct list due; /* by time, first come first served among equals */
+	struct list fabrics, listeners;
+	uint16_t ports;
+};
+
+static inline struct mem_fabric *mem_fabric_of(struct fabric *f)
+{
+	return container_of(f, struct mem_fabric, base);
+}
+
+static inline struct mem_conn *mem_conn_of(struct fabric_conn *c)
+{
+	return container_of(c, struct mem_conn, base);
+}
+
+static inline struct mem_fabric *mem_conn_fabric(const struct mem_conn *c)
+{
+	return mem_fabric_of(c->base.fabric);
+}
+
+static inline struct memnet *mem_conn_net(const struct mem_conn *c)
+{
+	return mem_conn_fabric(c)->net;
+}
+
+/* net.c */
+
+uint64_t memnet_random(struct memnet *net);
+
+/** memnet_fault_hits - count one more in @counter: is it the configured victim of @fault? */
+bool memnet_fault_hits(struct memnet *net, enum memnet_fault fault, uint64_t *counter);
+
+void memnet_due_init(struct mem_due *due, struct mem_conn *conn, void (*fire)(struct mem_due *));
+
+/** memnet_schedule - make @due happen at @at. */
+void memnet_schedule(struct memnet *net, struct mem_due *due, nsec_t at);
+
+/** memnet_soon - a random time from now, for something that does not use the wire. */
+nsec_t memnet_soon(struct memnet *net);
+
+/** memnet_wire - a random time when the wire of @c delivers, not before *@last, which it becomes. */
+nsec_t memnet_wire(struct mem_conn *c, nsec_t *last);
+
+/* instance.c */
+
+/** mem_instance_owns - whether @len octets at @p lie in one registered range. */
+bool mem_instance_owns(const struct mem_fabric *f, const void *p, size_t len);
+
+/** mem_event_push - queue @e for fabric_poll(). */
+void mem_event_push(struct mem_conn *c, struct mem_event *e);
+
+/* listen.c */
+
+int mem_attach(struct fabric *base, struct fabric_listener *l, void *owner);
+void mem_detach(struct fabric *base, struct fabric_listener *l);
+int mem_connect(struct fabric *base, const struct fabric_addr *to,
+		const struct fabric_conn_params *params, void *owner, struct fabric_conn **conn);
+int mem_prepare(struct fabric_conn *base, const struct fabric_conn_params *params);
+int mem_accept(struct fabric_conn *base, const struct fabric_conn_params *params, void *owner);
+void mem_reject(struct fabric_conn *base, struct view private_data);
+
+/* conn.c */
+
+struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner);
+int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params);
+
+/** mem_conn_end - the end of one side; may free @c, when its user never heard of it. */
+void mem_conn_end(struct mem_conn *c, int status, const char *why);
+
+/** mem_conn_breach - @c was wronged by its peer: the end of both. */
+void mem_conn_breach(struct mem_conn *c, int status, const char *why);
+
+/** mem_conn_send_bye - after a flush: the disconnect goes on its way behind what was sent. */
+void mem_conn_send_bye(struct mem_conn *c);
+
+void mem_disconnect(struct fabric_conn *base);
+void mem_destroy(struct fabric_conn *base);
+
+/* post.c */
+
+int mem_post_recv(struct fabric_conn *base, void *buf, uint32_t len, void *cookie);
+int mem_send(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
+	     uint32_t inv_handle, unsigned flags, void *cookie);
+int mem_write(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
+	      const struct segment *remote, void *cookie);
+int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, void *cookie);
+void mem_flush(struct fabric *base);
+
+/** mem_post - @op is the newest of its kind. */
+void mem_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void *cookie);
+
+/** mem_post_reads - issue waiting Reads up to the read depth. */
+void mem_post_reads(struct mem_conn *c);
+
+/** mem_op_sum - over the octets of a Send or Write. */
+uint64_t mem_op_sum(const struct mem_op *op);
+
+/** mem_op_finish - queue the completion of @op. */
+void mem_op_finish(struct mem_op *op, int status);
+
+/** mem_op_polled - the completion of @op was polled: its slot and memory are free again. */
+void mem_op_polled(struct mem_conn *c, struct mem_op *op);
+
+/** mem_guard - @len octets at @p are nobody's to touch, or (@on false) the user's again. */
+void mem_guard(void *p, size_t len, bool on);
+
+/* deliver.c */
+
+/** mem_deliver - a flushed Send, Write or Read arrives at the peer. */
+void mem_deliver(struct mem_due *due);
+
+/* expose.c */
+
+int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned access,
+	       struct segment *seg);
+int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie);
+
+/** mem_exposure_find - live exposure of @handle on @c, or NULL. */
+struct mem_exposure *mem_exposure_find(struct mem_conn *c, uint32_t handle);
+
+/** mem_exposure_check - where @remote lies if @access to all of it is granted, else NULL. */
+uint8_t *mem_exposure_check(struct mem_conn *c, const struct segment *remote, unsigned access,
+			    struct mem_exposure **found);
+
+/** mem_exposure_invalidate - by the peer, or with the connection. */
+void mem_exposure_invalidate(struct mem_conn *c, struct mem_exposure *e);
+
+/** mem_exposure_release - the slot of @e is free again. */
+void mem_exposure_release(struct mem_conn *c, struct mem_exposure *e);
+
+/** mem_exposure_unread - a Read of @e was served. */
+void mem_exposure_unread(struct mem_conn *c, struct mem_exposure *e);
+
+/** mem_fence_due - a withdraw's time has come. */
+void mem_fence_due(struct mem_due *due);
+
+#endif

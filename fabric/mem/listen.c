@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "fabric/mem/internal.h"
+
+/*
+ * Operation. How a connection begins, in time:
+ *
+ *   initiator                          acceptor
+ *   connect: CONNECTING
+ *            -- request_arrives() -->  REQUESTED, REQUEST queued
+ *                                      prepare, Receives, accept: CONNECTING
+ *                                      accepted(): OPEN, CONNECTED queued
+ *            <-- answer_arrives() ---
+ *   OPEN, CONNECTED queued
+ *
+ * A refusal and a rejection end the initiator's side with their status.
+ */
+
+static bool same_addr(const struct fabric_addr *a, const struct fabric_addr *b)
+{
+	return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0;
+}
+
+static struct fabric_listener *find_listener(struct memnet *net, const struct fabric_addr *addr)
+{
+	for (struct list *it = net->listeners.next; it != &net->listeners; it = it->next) {
+		struct fabric_listener *l = container_of(it, struct fabric_listener, link);
+
+		if (same_addr(&l->addr, addr))
+			return l;
+	}
+	return NULL;
+}
+
+struct fabric_listener *memnet_listen(struct memnet *net, const struct fabric_addr *addr)
+{
+	struct fabric_listener *l;
+
+	if (find_listener(net, addr))
+		return NULL;
+	l = mem_zalloc(sizeof(*l));
+	if (!l)
+		return NULL;
+	l->net = net;
+	l->addr = *addr;
+	list_init(&l->attached);
+	list_add_tail(&net->listeners, &l->link);
+	return l;
+}
+
+void memnet_listener_free(struct fabric_listener *l)
+{
+	if (!l)
+		return;
+	assert(list_is_empty(&l->attached));
+	list_del(&l->link);
+	mem_free(l);
+}
+
+int mem_attach(struct fabric *base, struct fabric_listener *l, void *owner)
+{
+	struct mem_attached *a = mem_zalloc(sizeof(*a));
+
+	if (!a)
+		return ERR_NOMEM;
+	a->f = mem_fabric_of(base);
+	a->owner = owner;
+	list_add_tail(&l->attached, &a->link);
+	return 0;
+}
+
+/* Requests from @l that nobody polled are refused: their user is not to hear of them. */
+void mem_detach(struct fabric *base, struct fabric_listener *l)
+{
+	struct mem_fabric *f = mem_fabric_of(base);
+
+	list_for_each_safe(it, tmp, &l->attached)
+	{
+		struct mem_attached *a = container_of(it, struct mem_attached, link);
+
+		if (a->f != f)
+			continue;
+		list_del(it);
+		mem_free(a);
+	}
+	list_for_each_safe(it, tmp, &f->conns)
+	{
+		struct mem_conn *c = container_of(it, struct mem_conn, link);
+
+		if (c->state == MEM_REQUESTED && c->listener == l && !c->told)
+			mem_destroy(&c->base);
+	}
+}
+
+/* A listener shared by several instances: any of them may get the next request. */
+static struct mem_attached *pick(struct memnet *net, struct fabric_listener *l)
+{
+	struct list *it = l->attached.next;
+	unsigned n = 0;
+
+	for (struct list *jt = it; jt != &l->attached; jt = jt->next)
+		n++;
+	if (n == 0)
+		return NULL;
+	for (uint64_t skip = memnet_random(net) % n; skip; skip--)
+		it = it->next;
+	return container_of(it, struct mem_attached, link);
+}
+
+static void request_arrives(struct mem_due *due)
+{
+	struct mem_conn *from = due->conn, *c;
+	struct memnet *net = mem_conn_net(from);
+	struct fabric_listener *l = find_listener(net, &from->base.peer);
+	struct mem_attached *a = l ? pick(net, l) : NULL;
+
+	if (!a || memnet_fault_hits(net, MEMNET_REFUSE, &net->connects)) {
+		mem_conn_end(from, ERR_REFUSED, "nobody listens there");
+		return;
+	}
+	c = mem_conn_new(a->f, a->owner);
+	if (!c) {
+		mem_conn_end(from, ERR_REFUSED, "no memory at the listener");
+		return;
+	}
+	c->state = MEM_REQUESTED;
+	c->listener = l;
+	c->peer = from;
+	from->peer = c;
+	c->base.local = from->base.peer;
+	c->base.peer = from->base.local;
+	c->set_up.ev.type = FABRIC_EV_REQUEST;
+	/* What the initiator sent waited in its own .pd, which its answer will fill. */
+	memcpy(c->pd, from->pd, from->pd_len);
+	c->pd_len = from->pd_len;
+	c->set_up.ev.private_data = view_of(c->pd, c->pd_len);
+	mem_event_push(c, &c->set_up);
+}
+
+/* Initiators have ports of 127.0.0.1, to be told apart in logs. */
+static void name_local(struct memnet *net, struct fabric_addr *addr)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&addr->ss;
+
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	in->sin_port = htons(++net->ports);
+	addr->len = sizeof(*in);
+}
+
+static int take_private_data(struct mem_conn *c, struct view data)
+{
+	if (data.len > sizeof(c->pd))
+		return ERR_TOOBIG;
+	if (data.len)
+		memcpy(c->pd, data.data, data.len);
+	c->pd_len = data.len;
+	return 0;
+}
+
+static struct view private_data_of(const struct fabric_conn_params *p)
+{
+	return view_of(p->private_data, p->private_data_len);
+}
+
+int mem_connect(struct fabric *base, const struct fabric_addr *to,
+		const struct fabric_conn_params *params, void *owner, struct fabric_conn **conn)
+{
+	struct mem_fabric *f = mem_fabric_of(base);
+	struct mem_conn *c = mem_conn_new(f, owner);
+	int err;
+
+	if (!c)
+		return ERR_NOMEM;
+	err = take_private_data(c, private_data_of(params));
+	if (err == 0)
+		err = mem_conn_queues(c, params);
+	if (err) {
+		mem_destroy(&c->base);
+		return err;
+	}
+	c->state = MEM_CONNECTING;
+	c->base.peer = *to;
+	name_local(f->net, &c->base.local);
+	memnet_due_init(&c->setup, c, request_arrives);
+	memnet_schedule(f->net, &c->setup, memnet_wire(c, &c->last_sent));
+	*conn = &c->base;
+	return 0;
+}
+
+int mem_prepare(struct fabric_conn *base, const struct fabric_conn_params *params)
+{
+	struct mem_conn *c = mem_conn_of(base);
+
+	if (c->state == MEM_ENDED)
+		return ERR_CLOSED;
+	assert(c->state == MEM_REQUESTED && c->told);
+	return mem_conn_queues(c, params);
+}
+
+static void open_conn(struct mem_conn *c)
+{
+	c->state = MEM_OPEN;
+	c->told = false;
+	c->set_up.ev.type = FABRIC_EV_CONNECTED;
+	mem_event_push(c, &c->set_up);
+}
+
+static void answer_arrives(struct mem_due *due)
+{
+	struct mem_conn *c = due->conn;
+
+	c->set_up.ev.private_data = view_of(c->pd, c->pd_len);
+	open_conn(c);
+}
+
+static void accepted(struct mem_due *due)
+{
+	struct mem_conn *c = due->conn, *peer = c->peer;
+
+	c->set_up.ev.private_data = view_of(NULL, 0);
+	open_conn(c);
+	/* All that this end sends comes behind its answer. */
+	memnet_due_init(&peer->setup, peer, answer_arrives);
+	memnet_schedule(mem_conn_net(c), &peer->setup, memnet_wire(c, &c->last_sent));
+}
+
+static unsigned depth(uint16_t ord, uint16_t peer_ird)
+{
+	return ord < peer_ird ? ord : peer_ird;
+}
+
+int mem_accept(struct fabric_conn *base, const struct fabric_conn_params *params, void *owner)
+{
+	struct mem_conn *c = mem_conn_of(base), *peer = c->peer;
+	int err;
+
+	if (c->state == MEM_ENDED || !peer)
+		return ERR_CLOSED;
+	assert(c->state == MEM_REQUESTED && c->told);
+	if (params->private_data_len > sizeof(peer->pd))
+		return ERR_TOOBIG;
+	err = mem_conn_queues(c, params);
+	if (err)
+		return err;
+	err = take_private_data(peer, private_data_of(params));
+	assert(err == 0);
+	c->base.owner = owner;
+	c->state = MEM_CONNECTING;
+	c->read_depth = depth(c->ord, peer->ird);
+	peer->read_depth = depth(peer->ord, c->ird);
+	memnet_due_init(&c->setup, c, accepted);
+	memnet_schedule(mem_conn_net(c), &c->setup, memnet_wire(c, &c->last_sent));
+	return err;
+}
+
+void mem_reject(struct fabric_conn *base, struct view private_data)
+{
+	struct mem_conn *c = mem_conn_of(base), *peer = c->peer;
+
+	if (c->state == MEM_REQUESTED && peer && !c->vanished) {
+		int err = take_private_data(peer, private_data);
+
+		assert(err == 0);
+		(void)err;
+		peer->ended.ev.private_data = view_of(peer->pd, peer->pd_len);
+		mem_conn_end(peer, ERR_REJECTED, "rejected by the peer");
+	}
+	mem_destroy(base);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "fabric/mem/internal.h"
+
+/*
+ * Operation. Everything that will happen is a struct mem_due on one list, sorted
+ * by virtual time. memnet_step() takes the first, sets the clock to it and lets
+ * it happen; what it causes is scheduled anew. All choices come from one seeded
+ * generator, so a run repeats exactly.
+ *
+ * What uses the wire of a connection goes through memnet_wire(), which draws a
+ * latency but never overtakes (*last), and honours a stall.
+ */
+
+/* splitmix64 */
+uint64_t memnet_random(struct memnet *net)
+{
+	uint64_t z = (net->rng += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+bool memnet_fault_hits(struct memnet *net, enum memnet_fault fault, uint64_t *counter)
+{
+	if (++*counter < net->cfg.fault_at || net->cfg.fault != fault || net->fault_done)
+		return false;
+	net->fault_done = true;
+	return true;
+}
+
+static nsec_t add_saturating(nsec_t a, nsec_t b)
+{
+	return a > NSEC_NEVER - b ? NSEC_NEVER : a + b;
+}
+
+static nsec_t latency(struct memnet *net)
+{
+	nsec_t span = net->cfg.latency_max - net->cfg.latency_min;
+
+	return net->cfg.latency_min + (span ? memnet_random(net) % (span + 1) : 0);
+}
+
+nsec_t memnet_soon(struct memnet *net)
+{
+	return add_saturating(net->now, latency(net));
+}
+
+nsec_t memnet_wire(struct mem_conn *c, nsec_t *last)
+{
+	nsec_t at = memnet_soon(mem_conn_net(c));
+
+	if (at < c->stall_until)
+		at = c->stall_until;
+	if (at < *last)
+		at = *last;
+	*last = at;
+	return at;
+}
+
+void memnet_due_init(struct mem_due *due, struct mem_conn *conn, void (*fire)(struct mem_due *))
+{
+	list_init(&due->link);
+	due->conn = conn;
+	due->fire = fire;
+}
+
+void memnet_schedule(struct memnet *net, struct mem_due *due, nsec_t at)
+{
+	struct list *before = net->due.prev;
+
+	assert(list_is_empty(&due->link));
+	due->at = at;
+	while (before != &net->due && container_of(before, struct mem_due, link)->at > at)
+		before = before->prev;
+	list_add_head(before, &due->link);
+}
+
+/* Everything of @c that uses the wire comes later by @delay. */
+static void delay_conn(struct memnet *net, struct mem_conn *c, nsec_t delay)
+{
+	struct list moved;
+
+	c->stall_until = add_saturating(net->now, delay);
+	c->last_sent = add_saturating(c->last_sent, delay);
+	c->last_response = add_saturating(c->last_response, delay);
+	for (unsigned i = 0; i < MEM_KINDS; i++)
+		c->last_done[i] = add_saturating(c->last_done[i], delay);
+	list_init(&moved);
+	list_for_each_safe(it, tmp, &net->due)
+	{
+		struct mem_due *due = container_of(it, struct mem_due, link);
+
+		if (due->conn != c || due->local)
+			continue;
+		list_del(it);
+		list_add_tail(&moved, it);
+	}
+	for (struct list *it; (it = list_pop(&moved));) {
+		struct mem_due *due = container_of(it, struct mem_due, link);
+
+		memnet_schedule(net, due, add_saturating(due->at, delay));
+	}
+}
+
+static void stall(struct memnet *net, struct mem_conn *c, nsec_t delay)
+{
+	struct mem_conn *peer = c->peer;
+
+	delay_conn(net, c, delay);
+	if (peer)
+		delay_conn(net, peer, delay);
+	if (delay == NSEC_NEVER) {
+		c->vanished = true;
+		if (peer)
+			peer->vanished = true;
+	}
+}
+
+void memnet_cut(struct fabric_conn *base)
+{
+	struct mem_conn *c = mem_conn_of(base);
+	struct mem_conn *peer = c->peer;
+
+	if (peer)
+		mem_conn_end(peer, ERR_CLOSED, "connection lost");
+	mem_conn_end(c, ERR_CLOSED, "connection lost");
+}
+
+void memnet_vanish(struct fabric_conn *base)
+{
+	struct mem_conn *c = mem_conn_of(base);
+
+	stall(mem_conn_net(c), c, NSEC_NEVER);
+}
+
+/* Whether a fault took the place of @due, which is first on the list. */
+static bool strike(struct memnet *net, struct mem_due *due)
+{
+	struct mem_conn *c = due->conn;
+
+	if (net->fault_done || net->ops + 1 < net->cfg.fault_at || c->state == MEM_ENDED)
+		return false;
+	switch (net->cfg.fault) {
+	case MEMNET_CUT:
+		memnet_cut(&c->base);
+		break;
+	case MEMNET_STALL:
+		stall(net, c, net->cfg.fault_delay);
+		break;
+	case MEMNET_VANISH:
+		stall(net, c, NSEC_NEVER);
+		break;
+	default:
+		return false;
+	}
+	net->fault_done = true;
+	return true;
+}
+
+int memnet_step(struct memnet *net, nsec_t until)
+{
+	struct mem_due *due = list_first(&net->due, struct mem_due, link);
+
+	if (list_is_empty(&net->due) || due->at > until || due->at == NSEC_NEVER) {
+		if (until != NSEC_NEVER && until > net->now)
+			net->now = until;
+		return 0;
+	}
+	if (due->at > net->now)
+		net->now = due->at;
+	if (strike(net, due))
+		return 1;
+	list_del(&due->link);
+	net->ops++;
+	due->fire(due);
+	return 1;
+}
+
+struct memnet *memnet_new(const struct memnet_config *cfg)
+{
+	struct memnet *net = mem_zalloc(sizeof(*net));
+
+	assert(cfg->latency_min <= cfg->latency_max);
+	if (!net)
+		return NULL;
+	net->cfg = *cfg;
+	net->rng = cfg->seed;
+	list_init(&net->due);
+	list_init(&net->fabrics);
+	list_init(&net->listeners);
+	return net;
+}
+
+void memnet_free(struct memnet *net)
+{
+	if (!net)
+		return;
+	assert(list_is_empty(&net->fabrics));
+	assert(list_is_empty(&net->listeners));
+	mem_free(net);
+}
+
+nsec_t memnet_now(const struct memnet *net)
+{
+	return net->now;
+}
+
+uint64_t memnet_ops(const struct memnet *net)
+{
+	return net->ops;
+}
+
+static void add_usage(const struct mem_conn *c, struct memnet_usage *u)
+{
+	u->conns++;
+	u->posted += c->nposted;
+	u->exposures += c->base.handles_live;
+	for (uint32_t i = 0; c->exposures && i < c->max_exposures; i++)
+		if (c->exposures[i].live)
+			u->exposed_bytes += c->exposures[i].len;
+}
+
+void memnet_usage(const struct memnet *net, struct memnet_usage *u)
+{
+	*u = (struct memnet_usage){0};
+	for (struct list *it = net->fabrics.next; it != &net->fabrics; it = it->next) {
+		struct mem_fabric *f = container_of(it, struct mem_fabric, link);
+
+		for (struct list *jt = f->conns.next; jt != &f->conns; jt = jt->next)
+			add_usage(container_of(jt, struct mem_conn, link), u);
+	}
+}

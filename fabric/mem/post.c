@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <string.h>
+
+#include "fabric/mem/internal.h"
+
+/*
+ * Operation. A post takes a free slot, notes what was asked and puts it on two
+ * lists of its connection: .posted until the next flush, and .flight of its kind
+ * until its completion is queued. The flush gives Sends, Writes and Reads a time
+ * of arrival; a Receive can be used from then on. The slot is free again when the
+ * completion was polled, so a user who never polls runs into ERR_AGAIN.
+ */
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+
+void mem_guard(void *p, size_t len, bool on)
+{
+	if (on)
+		ASAN_POISON_MEMORY_REGION(p, len);
+	else
+		ASAN_UNPOISON_MEMORY_REGION(p, len);
+}
+
+uint64_t mem_op_sum(const struct mem_op *op)
+{
+	uint64_t sum = op->len;
+
+	for (unsigned i = 0; i < op->nsge; i++) {
+		const uint8_t *p = op->sge[i].addr;
+		uint32_t left = op->sge[i].len;
+
+		while (left) {
+			uint64_t word = 0;
+			uint32_t n = left < sizeof(word) ? left : (uint32_t)sizeof(word);
+
+			memcpy(&word, p, n);
+			sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+			sum ^= sum >> 32;
+			p += n;
+			left -= n;
+		}
+	}
+	return sum;
+}
+
+void mem_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void *cookie)
+{
+	static const enum fabric_ev_type type[MEM_KINDS] = {
+		[MEM_RECV] = FABRIC_EV_RECV,	      [MEM_SEND] = FABRIC_EV_SEND,
+		[MEM_READ] = FABRIC_EV_READ,	      [MEM_WRITE] = FABRIC_EV_WRITE,
+		[MEM_WITHDRAW] = FABRIC_EV_WITHDRAWN,
+	};
+
+	op->kind = kind;
+	op->cookie = cookie;
+	op->flushed = op->delivered = op->ripe = false;
+	op->done.ev = (struct fabric_event){.type = type[kind], .cookie = cookie};
+	list_add_tail(&c->posted, &op->link);
+	list_add_tail(&c->flight[kind], &op->kin);
+	if (list_is_empty(&c->dirty))
+		list_add_tail(&mem_conn_fabric(c)->dirty, &c->dirty);
+	c->nposted++;
+}
+
+int mem_post_recv(struct fabric_conn *base, void *buf, uint32_t len, void *cookie)
+{
+	struct mem_conn *c = mem_conn_of(base);
+	struct list *slot;
+	struct mem_op *op;
+
+	if (c->state == MEM_ENDED || c->closing)
+		return ERR_CLOSED;
+	assert(c->recvs); /* fabric_prepare() comes first */
+	assert(mem_instance_owns(mem_conn_fabric(c), buf, len));
+	slot = list_pop(&c->free_recvs);
+	if (!slot)
+		return ERR_AGAIN;
+	op = container_of(slot, struct mem_op, link);
+	op->to = buf;
+	op->len = len;
+	if (len)
+		memset(buf, MEMNET_POISON, len);
+	mem_guard(buf, len, true);
+	mem_post(c, op, MEM_RECV, cookie);
+	return 0;
+}
+
+/* A slot for a Send, Write or Read. */
+static int take_slot(struct mem_conn *c, struct mem_op **op)
+{
+	struct memnet *net = mem_conn_net(c);
+	struct list *slot;
+
+	if (c->state == MEM_ENDED || c->closing)
+		return ERR_CLOSED;
+	assert(c->state == MEM_OPEN && c->told); /* not before CONNECTED was polled */
+	if (memnet_fault_hits(net, MEMNET_POST_FAIL, &net->posts))
+		return ERR_AGAIN;
+	slot = list_pop(&c->free_ops);
+	if (!slot)
+		return ERR_AGAIN;
+	*op = container_of(slot, struct mem_op, link);
+	(*op)->to = NULL;
+	(*op)->exposure = NULL;
+	return 0;
+}
+
+static int take_gather(struct mem_conn *c, const struct fabric_sge *sge, unsigned nsge,
+		       struct mem_op **taken)
+{
+	struct mem_op *op;
+	uint64_t len = 0;
+	int err;
+
+	for (unsigned i = 0; i < nsge; i++) {
+		assert(mem_instance_owns(mem_conn_fabric(c), sge[i].addr, sge[i].len));
+		len += sge[i].len;
+	}
+	if (nsge > FABRIC_MAX_SGE || len > UINT32_MAX)
+		return ERR_TOOBIG;
+	err = take_slot(c, taken);
+	if (err)
+		return err;
+	op = *taken;
+	if (nsge)
+		memcpy(op->sge, sge, nsge * sizeof(*sge));
+	op->nsge = nsge;
+	op->len = (uint32_t)len;
+	op->sum = mem_op_sum(op);
+	return 0;
+}
+
+int mem_send(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
+	     uint32_t inv_handle, unsigned flags, void *cookie)
+{
+	struct mem_conn *c = mem_conn_of(base);
+	struct mem_op *op;
+	int err = take_gather(c, sge, nsge, &op);
+
+	(void)flags;
+	if (err)
+		return err;
+	op->inv_handle = inv_handle;
+	mem_post(c, op, MEM_SEND, cookie);
+	return 0;
+}
+
+int mem_write(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
+	      const struct segment *remote, void *cookie)
+{
+	struct mem_conn *c = mem_conn_of(base);
+	struct mem_op *op;
+	int err = take_gather(c, sge, nsge, &op);
+
+	if (err)
+		return err;
+	op->remote = *remote;
+	op->remote.length = op->len;
+	mem_post(c, op, MEM_WRITE, cookie);
+	return 0;
+}
+
+int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, void *cookie)
+{
+	struct mem_conn *c = mem_conn_of(base);
+	struct mem_op *op;
+	int err;
+
+	assert(mem_instance_owns(mem_conn_fabric(c), to, remote->length));
+	err = take_slot(c, &op);
+	if (err)
+		return err;
+	op->nsge = 0;
+	op->to = to;
+	op->len = remote->length;
+	op->remote = *remote;
+	if (op->len) {
+		memset(to, MEMNET_POISON, op->len);
+		mem_guard(to, op->len, true);
+	}
+	mem_post(c, op, MEM_READ, cookie);
+	return 0;
+}
+
+static void send_off(struct mem_conn *c, struct mem_op *op)
+{
+	op->due.fire = mem_deliver;
+	op->due.local = false;
+	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_sent));
+}
+
+void mem_post_reads(struct mem_conn *c)
+{
+	struct list *item;
+
+	while (!c->closing && c->reads_active < c->read_depth && (item = list_pop(&c->reads))) {
+		c->reads_active++;
+		send_off(c, container_of(item, struct mem_op, link));
+	}
+}
+
+static void flush_op(struct mem_conn *c, struct mem_op *op)
+{
+	op->flushed = true;
+	switch (op->kind) {
+	case MEM_SEND:
+	case MEM_WRITE:
+		send_off(c, op);
+		break;
+	case MEM_READ:
+		list_add_tail(&c->reads, &op->link);
+		mem_post_reads(c);
+		break;
+	case MEM_WITHDRAW:
+		op->due.fire = mem_fence_due;
+		op->due.local = true;
+		memnet_schedule(mem_conn_net(c), &op->due, memnet_soon(mem_conn_net(c)));
+		break;
+	case MEM_RECV:
+	case MEM_KINDS:
+		break;
+	}
+}
+
+void mem_flush(struct fabric *base)
+{
+	struct mem_fabric *f = mem_fabric_of(base);
+	struct list *dirty, *item;
+
+	while ((dirty = list_pop(&f->dirty))) {
+		struct mem_conn *c = container_of(dirty, struct mem_conn, dirty);
+
+		while ((item = list_pop(&c->posted)))
+			flush_op(c, container_of(item, struct mem_op, link));
+		mem_conn_send_bye(c);
+	}
+}
+
+void mem_op_finish(struct mem_op *op, int status)
+{
+	struct mem_conn *c = op->due.conn;
+
+	/* The octets of a Send or Write were the provider's until now. */
+	assert(status != 0 || op->nsge == 0 || op->sum == mem_op_sum(op));
+	list_del(&op->kin);
+	op->done.ev.status = status;
+	mem_event_push(c, &op->done);
+}
+
+void mem_op_polled(struct mem_conn *c, struct mem_op *op)
+{
+	c->nposted--;
+	if (op->to)
+		mem_guard(op->to, op->len, false);
+	op->to = NULL;
+	op->nsge = 0;
+	switch (op->kind) {
+	case MEM_RECV:
+		list_add_tail(&c->free_recvs, &op->link);
+		break;
+	case MEM_WITHDRAW:
+		mem_exposure_release(c, op->exposure);
+		break;
+	default:
+		list_add_tail(&c->free_ops, &op->link);
+	}
+}
