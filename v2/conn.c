@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *     initiator                                acceptor
+ *     OPENING      CONNPROP_FINAL ---------->  OPENING
+ *                                              OPEN: the peer's limits are known
+ *     OPEN      <---------- CONNPROP_FINAL
+ *               <=== Calls, Replies, GRANTs, ERRORs, both ways ===>
+ *
+ * The initiator's first message is its properties, and nothing else leaves
+ * until an answer told the peer's version and credits (section 4.3). The
+ * acceptor says nothing before it has heard version 2; then its properties are
+ * what it sends first. An initiator that calls at once, without properties, is
+ * served with the defaults of section 5.2, as is one that never gets that far.
+ * An ERR_VERS in answer to the first message ends this state machine: another
+ * version's takes the connection over.
+ *
+ * What is to be sent comes from two places. control() gives what the connection
+ * itself has to say: properties, then error reports in order, then a GRANT if
+ * one is due. encode() gives the user's messages: inline when they fit, else
+ * continued. Both take credits out of v2/credit.h at that moment.
+ *
+ * While a continued message of ours is under way nothing else is sent, with one
+ * exception: a GRANT, when our own window is closed. Without it two ends that
+ * each continue a message could wait for each other for ever. The receiving
+ * half (conn_rx.c) accepts a GRANT or an ERROR there for the same reason.
+ */
+#include "v2/conn.h"
+
+#include "v2/conn_rx.h"
+#include "v2/message.h"
+
+static bool is_reverse_ok(const struct v2_conn *c, const struct rpc_msg *m, bool continued)
+{
+	/* Section 5.2.5: the property speaks of the initiator, whoever sends. */
+	enum rpc_reverse level =
+		c->t.own.role == RPC_INITIATOR ? c->t.own.reverse : c->t.peer.reverse;
+
+	switch (level) {
+	case RPC_REV_NONE:
+		return false;
+	case RPC_REV_SIMPLE:
+		return !continued && m->nsegs == 0 && !m->has_body_chunk;
+	case RPC_REV_CONT:
+		return m->nsegs == 0 && !m->has_body_chunk;
+	case RPC_REV_GENL:
+		return true;
+	}
+	return false;
+}
+
+/* Whether @m fits version 2 and this peer, so that no later Send of it can fail. */
+static bool can_express(const struct v2_conn *c, const struct rpc_tx *tx)
+{
+	const struct rpc_msg *m = tx->msg;
+	size_t header = v2_msg_header_len(m), body = rpc_msg_body_len(m);
+	bool continued = false;
+
+	if (m->dir == RPC_CALL && m->nsegs > c->t.peer.segment_count)
+		return false;
+	if (m->has_body_chunk) {
+		if (header > c->t.peer.send_bytes)
+			return false;
+	} else {
+		/* rdma_rpc_first_word: a payload stream has at least one word. */
+		if (body < 4)
+			return false;
+		continued = header + body > c->t.peer.send_bytes;
+		/* Parts are cut at words, and each has one at least. */
+		if (continued &&
+		    (header + 4 > c->t.peer.send_bytes || body % 4 != 0 || body > UINT32_MAX))
+			return false;
+	}
+	return !tx->reverse || is_reverse_ok(c, m, continued);
+}
+
+static bool is_tx_in_progress(const struct v2_conn *c, const struct rpc_tx *tx)
+{
+	return tx->body_sent > 0 && tx->msg->xid == c->tx_xid && tx->msg->dir == c->tx_dir;
+}
+
+static bool may_send(const struct rpc_transport *t, const struct rpc_tx *tx)
+{
+	const struct v2_conn *c = v2_conn_of_const(t);
+
+	if (c->state != V2_OPEN || !c->final_sent || !v2_credit_can_send(&c->credit))
+		return false;
+	return !c->tx_open || is_tx_in_progress(c, tx);
+}
+
+/* What the next Send of @tx carries: the type, and octets of body. */
+static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size_t *body_len)
+{
+	const struct rpc_msg *m = tx->msg;
+	size_t left = rpc_msg_body_len(m) - tx->body_sent;
+	size_t room = (c->t.peer.send_bytes - V2_MIDDLE_BYTES) & ~(size_t)3;
+
+	*body_len = m->has_body_chunk ? 0 : left;
+	if (m->has_body_chunk || v2_msg_header_len(m) + left <= c->t.peer.send_bytes)
+		return v2_msg_htype(m);
+	*body_len = left - 4 < room ? left - 4 : room;
+	return m->dir == RPC_CALL ? V2_CALL_MIDDLE : V2_REPLY_MIDDLE;
+}
+
+static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
+		  size_t *hdr_len, size_t *body_len)
+{
+	struct v2_conn *c = v2_conn_of(t);
+	struct v2_hdr h = {.xid = tx->msg->xid, .vers = V2_VERSION};
+	bool more;
+	int len;
+
+	if (!may_send(t, tx))
+		return ERR_AGAIN;
+	if (tx->body_sent == 0 && !can_express(c, tx))
+		return ERR_TOOBIG;
+	h.credit = v2_credit_value(&c->credit);
+	h.htype = next_part(c, tx, body_len);
+	h.remaining = (uint32_t)(rpc_msg_body_len(tx->msg) - tx->body_sent - *body_len);
+	len = v2_encode(&h, tx->msg, hdr, cap);
+	if (len < 0)
+		return len;
+	*hdr_len = (size_t)len;
+	v2_credit_sent(&c->credit);
+	t->count.sends++;
+	tx->body_sent += *body_len;
+	more = h.htype == V2_CALL_MIDDLE || h.htype == V2_REPLY_MIDDLE;
+	c->tx_open = more;
+	c->tx_xid = h.xid;
+	c->tx_dir = tx->msg->dir;
+	return more ? 1 : 0;
+}
+
+static size_t header_len(const struct rpc_transport *t, const struct rpc_msg *msg)
+{
+	(void)t;
+	return v2_msg_header_len(msg);
+}
+
+/* A message of the connection itself. */
+static int emit(struct v2_conn *c, struct v2_hdr *h, uint8_t *buf, size_t cap)
+{
+	int len;
+
+	h->credit = v2_credit_value(&c->credit);
+	len = v2_encode(h, NULL, buf, cap);
+	if (len < 0)
+		return len;
+	v2_credit_sent(&c->credit);
+	c->t.count.sends++;
+	return len;
+}
+
+/* Sections 5.2 and 6.3.4; all of it fits one message of less than 1024 octets. */
+static int send_properties(struct v2_conn *c, uint8_t *buf, size_t cap)
+{
+	struct v2_hdr h = {
+		.xid = c->t.own.first_xid, .vers = V2_VERSION, .htype = V2_CONNPROP_FINAL};
+	int len;
+
+	v2_props_own(&h.props, &c->t.own);
+	len = emit(c, &h, buf, cap);
+	if (len > 0)
+		c->final_sent = true;
+	return len;
+}
+
+static int send_report(struct v2_conn *c, uint8_t *buf, size_t cap)
+{
+	const struct v2_report *r = &c->reports[c->report_head];
+	/* Section 7: XID and version are those of the message it answers. */
+	struct v2_hdr h = {.xid = r->xid, .vers = r->vers, .htype = V2_ERROR, .error = r->error};
+	int len = emit(c, &h, buf, cap);
+
+	if (len > 0) {
+		c->report_head = (c->report_head + 1) % V2_REPORTS;
+		c->nreports--;
+		c->t.count.errors_sent++;
+	}
+	return len;
+}
+
+static int send_grant(struct v2_conn *c, uint8_t *buf, size_t cap)
+{
+	/* Section 6.3.2: the XID MUST be zero. */
+	struct v2_hdr h = {.vers = V2_VERSION, .htype = V2_GRANT};
+	int len = emit(c, &h, buf, cap);
+
+	if (len > 0)
+		c->t.count.grants_sent++;
+	return len;
+}
+
+static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
+{
+	struct v2_conn *c = v2_conn_of(t);
+	bool can_send = v2_credit_can_send(&c->credit);
+	bool heard = c->state == V2_NEGOTIATING || c->state == V2_OPEN;
+
+	if (c->state == V2_CLOSED)
+		return 0;
+	if (!c->final_sent && (heard || t->own.role == RPC_INITIATOR))
+		return can_send ? send_properties(c, buf, cap) : 0;
+	/* Section 4.3: nothing more until the peer's version and credits are known.
+	 * An acceptor must still be able to say that it does not speak a version. */
+	if (!heard && t->own.role == RPC_INITIATOR)
+		return 0;
+	if (c->nreports > 0 && can_send && !c->tx_open)
+		return send_report(c, buf, cap);
+	if (!heard || !v2_credit_grant_due(&c->credit) || !v2_credit_can_grant(&c->credit))
+		return 0;
+	return c->tx_open && can_send ? 0 : send_grant(c, buf, cap);
+}
+
+int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const struct rpc_error *e)
+{
+	if (c->nreports == V2_REPORTS)
+		return ERR_NOSPACE;
+	c->reports[(c->report_head + c->nreports++) % V2_REPORTS] =
+		(struct v2_report){.xid = xid, .vers = vers, .error = *e};
+	return 0;
+}
+
+static int report(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
+		  const struct rpc_error *e)
+{
+	(void)dir; /* an RDMA2_ERROR has no field for it */
+	return v2_conn_queue_report(v2_conn_of(t), xid, V2_VERSION, e);
+}
+
+static void set_credits(struct rpc_transport *t, uint32_t credits)
+{
+	/* Section 4.2.1: less than 2^31 - 1. */
+	v2_conn_of(t)->credit.advertised = credits < INT32_MAX - 1 ? credits : INT32_MAX - 1;
+}
+
+static uint32_t call_credits(const struct rpc_transport *t)
+{
+	return v2_conn_of_const(t)->credit.window;
+}
+
+static void forget(struct rpc_transport *t, bool reverse)
+{
+	(void)t;
+	(void)reverse;
+}
+
+static const struct rpc_transport_ops ops = {
+	.name = "2",
+	.recv = v2_conn_recv,
+	.may_send = may_send,
+	.encode = encode,
+	.header_len = header_len,
+	.control = control,
+	.report = report,
+	.set_credits = set_credits,
+	.call_credits = call_credits,
+	.forget = forget,
+};
+
+int v2_conn_init(struct v2_conn *c, const struct rpc_params *own)
+{
+	const struct v2_props none = {0};
+
+	if (own->recv_bytes < V2_DEFAULT_INLINE || own->send_bytes < V2_FIRST_MESSAGE_BYTES ||
+	    own->credits < 2 || own->credits >= INT32_MAX || own->segment_bytes == 0)
+		return ERR_CONFIG;
+	*c = (struct v2_conn){.t = {.ops = &ops, .version = V2_VERSION, .own = *own}};
+	c->cont.max_bytes = V2_MAX_MESSAGE;
+	v2_credit_init(&c->credit, own->credits, own->literal_credits);
+	v2_props_limits(&c->t.peer, &none, own);
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2_CONN_H
+#define V2_CONN_H
+
+#include "rpc/transport.h"
+#include "v2/cont.h"
+#include "v2/credit.h"
+#include "v2/header.h"
+
+/**
+ * struct v2_conn - one connection of RPC-over-RDMA version 2, either role, behind
+ * the interface of rpc/transport.h
+ *
+ * What the interface leaves to a version:
+ * - A continued message, once begun with encode(), must be encoded to its end;
+ *   meanwhile may_send() is false for any other.
+ * - .ready may rise without RPC_RX_READY: with the RPC_RX_MSG or RPC_RX_PART of a
+ *   peer that sends no properties. Defaults hold then, and RPC_RX_READY follows
+ *   if the properties come after all.
+ * - A malformed Reply, or a continued one given up, comes as RPC_RX_ERROR with
+ *   RPC_ERROR_SYSTEM, so that the transaction it belongs to can end.
+ * - RPC_RX_ERROR is always RPC_REPLY: the wire does not tell what was answered.
+ * - call_credits() is an estimate of what the peer advertises: credits are
+ *   messages here, and calls in flight hold none.
+ * - forget() does nothing.
+ */
+enum v2_state {
+	V2_OPENING,	/* nothing of version 2 was received yet */
+	V2_NEGOTIATING, /* the peer speaks version 2; its last CONNPROP has not come */
+	V2_OPEN,	/* RPC messages may flow */
+	V2_CLOSED,	/* other version, or a breach that ends the connection */
+};
+
+enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20 };
+
+/** struct v2_report - an RDMA2_ERROR that waits for its credit. */
+struct v2_report {
+	uint32_t xid, vers; /* as the message it answers had them, section 7 */
+	struct rpc_error error;
+};
+
+struct v2_conn {
+	struct rpc_transport t; /* first member */
+	enum v2_state state;
+	struct v2_credit credit;
+	struct v2_cont cont; /* .max_bytes may be set after init */
+
+	struct v2_props props; /* received, applied together when the last one is in */
+	bool props_begun;      /* a CONNPROP_MIDDLE came, and no FINAL yet */
+	bool final_received, final_sent;
+	struct view hostauth; /* property 6 of the message last received; valid until the next */
+
+	bool tx_open; /* a continued message of ours is begun and not ended */
+	uint32_t tx_xid;
+	enum rpc_dir tx_dir;
+
+	struct v2_report reports[V2_REPORTS]; /* a ring */
+	unsigned report_head, nreports;
+
+	struct rpc_msg rx_msg;
+};
+
+/**
+ * v2_conn_init - a new connection
+ * @own: copied
+ *
+ * Return: 0, or ERR_CONFIG: Receives below 4096 octets (section 4.2.2), Sends
+ * below 1024, credits below 2 or not below 2^31 - 1, or no segment size.
+ */
+int v2_conn_init(struct v2_conn *c, const struct rpc_params *own) WARN_UNUSED;
+
+#endif

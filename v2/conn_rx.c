@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * The receiving half of conn.c. A message passes these doors in order:
+ *
+ *     long enough for a prefix?   else dropped in silence (section 7)
+ *     granted?                    else the connection is closed
+ *     version 2?                  else ERR_VERS or ERR_VERS_MISMATCH, or, to an
+ *                                 initiator's first message, the other version
+ *     part of one given up?       then dropped in silence (section 7.1.4)
+ *     in its place?               else ERR_INVAL_CONT (sections 6.3.3 to 6.3.9)
+ *     known and well-formed?      else ERR_INVAL_HTYPE, ERR_BAD_XDR, ...
+ *
+ * and then what its type is for. Its credit value counts once the version is
+ * known, whatever becomes of the rest.
+ *
+ * Reports answer requests. A bad Reply is not a request, and an XID in a report
+ * about it would name a call of the other end's own: it is reported only where
+ * section 6.3.9 demands it, and instead the call it belongs to is failed here.
+ * An ERROR is never answered by an ERROR.
+ */
+#include "v2/conn_rx.h"
+
+#include "v2/error.h"
+
+/* Queue a report about a message just received; more than the ring holds, while
+ * the peer leaves no credit to send them, ends the connection. */
+static int answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid,
+		  const struct rpc_error *e)
+{
+	c->t.count.invalid++;
+	if (v2_conn_queue_report(c, xid, h->vers, e) == 0)
+		return 0;
+	c->state = V2_CLOSED;
+	return ERR_PROTO;
+}
+
+static int answer_code(struct v2_conn *c, const struct v2_hdr *h, enum rpc_error_code code)
+{
+	const struct rpc_error e = {.code = code};
+
+	return answer(c, h, h->xid, &e);
+}
+
+/* The Reply to our call @xid is lost: let the call end. */
+static void fail_call(struct rpc_rx *rx, uint32_t xid)
+{
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+}
+
+static void open_up(struct v2_conn *c)
+{
+	c->state = V2_OPEN;
+	c->t.ready = true;
+}
+
+/* The peer's properties are complete: they take effect together. */
+static void end_negotiation(struct v2_conn *c, struct rpc_rx *rx)
+{
+	c->final_received = true;
+	c->props_begun = false;
+	v2_props_limits(&c->t.peer, &c->props, &c->t.own);
+	open_up(c);
+	rx->kind = RPC_RX_READY;
+}
+
+static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+{
+	/* Section 7: a code that is not recognized is discarded in silence. */
+	if (!h->error_known) {
+		c->t.count.dropped++;
+		return 0;
+	}
+	c->t.count.errors_received++;
+	if (!c->t.ready && h->xid == c->t.own.first_xid) {
+		/* About our properties. A peer that knows none will send none. */
+		if (h->error.code == RPC_ERROR_INVAL_HTYPE)
+			end_negotiation(c, rx);
+		return 0;
+	}
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = h->xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = h->error;
+	return 0;
+}
+
+static int recv_grant(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+{
+	(void)h;
+	(void)rx;
+	c->t.count.grants_received++; /* its credit was taken from the prefix */
+	return 0;
+}
+
+static int recv_properties(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+{
+	v2_props_merge(&c->props, &h->props);
+	c->hostauth = h->props.hostauth;
+	c->props.hostauth = view_of(NULL, 0); /* it does not outlive the message */
+	c->props_begun = true;
+	if (h->htype == V2_CONNPROP_FINAL)
+		end_negotiation(c, rx);
+	return 0;
+}
+
+/* A reverse-direction Call: what the level this end announced does not cover
+ * (sections 4.6.3, 4.6.4 and 5.2.5). Return: whether there is something. */
+static bool is_beyond_reverse(const struct v2_conn *c, const struct v2_type *type,
+			      const struct rpc_msg *m, struct rpc_error *e)
+{
+	enum rpc_reverse level = c->t.own.reverse;
+
+	*e = (struct rpc_error){0};
+	if (c->t.own.role != RPC_INITIATOR || m->dir != RPC_CALL || level == RPC_REV_GENL)
+		return false;
+	if (level == RPC_REV_NONE)
+		e->code = RPC_ERROR_SYSTEM;
+	else if (type->flags & V2_IS_MIDDLE && level < RPC_REV_CONT)
+		e->code = RPC_ERROR_INVAL_CONT;
+	else if (m->has_body_chunk || m->nreads)
+		e->code = RPC_ERROR_READ_CHUNKS; /* most of them: none */
+	else if (m->nwrites || m->has_reply)
+		e->code = level < RPC_REV_CONT ? RPC_ERROR_REPLY_RESOURCE : RPC_ERROR_WRITE_CHUNKS;
+	else
+		return false;
+	return true;
+}
+
+/* A Call or Reply, or a part of one, cannot be taken; so cannot what is left of it. */
+static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+		  const struct rpc_error *e, struct rpc_rx *rx)
+{
+	enum rpc_dir dir = type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL;
+
+	rx->abandon = c->cont.active;
+	c->cont.active = false;
+	if (type->flags & V2_IS_MIDDLE)
+		v2_cont_give_up(&c->cont, h->xid, dir);
+	if (dir == RPC_REPLY)
+		fail_call(rx, h->xid);
+	if (dir == RPC_REPLY && e->code != RPC_ERROR_INVAL_CONT) {
+		c->t.count.dropped++;
+		return 0;
+	}
+	return answer(c, h, h->xid, e);
+}
+
+static int recv_message(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+			struct rpc_rx *rx)
+{
+	bool continued = c->cont.active;
+	struct rpc_error e;
+	int err;
+
+	if (is_beyond_reverse(c, type, &c->rx_msg, &e))
+		return refuse(c, type, h, &e, rx);
+	err = v2_cont_take(&c->cont, type, h, &c->rx_msg);
+	if (err) {
+		e = (struct rpc_error){.code = err == ERR_CONT ? RPC_ERROR_INVAL_CONT
+							       : RPC_ERROR_BAD_XDR};
+		return refuse(c, type, h, &e, rx);
+	}
+	open_up(c); /* even without properties: the defaults hold */
+	rx->msg = &c->rx_msg;
+	rx->kind = RPC_RX_MSG;
+	rx->continued = continued;
+	if (type->flags & V2_IS_MIDDLE) {
+		rx->kind = RPC_RX_PART;
+		rx->continued = false;
+		rx->first = !continued;
+		rx->remaining = h->remaining;
+	}
+	return 0;
+}
+
+/* Something came where only a further part could (sections 6.3.6 and 6.3.9): it is
+ * dropped and so is the message in progress, whose sender waits for it as well. */
+static int break_message(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+			 struct rpc_rx *rx)
+{
+	const struct rpc_error cont = {.code = RPC_ERROR_INVAL_CONT};
+	uint32_t xid = c->cont.xid;
+	int err;
+
+	rx->abandon = true;
+	if (c->cont.dir == RPC_REPLY)
+		fail_call(rx, xid);
+	v2_cont_give_up(&c->cont, xid, c->cont.dir);
+	if (type && !(type->flags & V2_IS_CONTROL) && type->flags & V2_IS_MIDDLE)
+		v2_cont_give_up(&c->cont, h->xid, type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL);
+	err = answer_code(c, h, type ? RPC_ERROR_INVAL_CONT : RPC_ERROR_INVAL_HTYPE);
+	return err || xid == h->xid ? err : answer(c, h, xid, &cont);
+}
+
+/* Sections 6.3.3 and 6.3.4: between the first and the last CONNPROP nothing else
+ * that carries something, and after the last no further one. */
+static bool is_connprop_order(const struct v2_conn *c, const struct v2_type *type)
+{
+	bool connprop = type->htype == V2_CONNPROP_MIDDLE || type->htype == V2_CONNPROP_FINAL;
+
+	return connprop ? !c->final_received : !c->props_begun;
+}
+
+static int break_properties(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h)
+{
+	/* The properties go on; of a message begun here later parts are not wanted. */
+	if (!(type->flags & V2_IS_CONTROL) && type->flags & V2_IS_MIDDLE)
+		v2_cont_give_up(&c->cont, h->xid, type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL);
+	return answer_code(c, h, RPC_ERROR_INVAL_CONT);
+}
+
+/* A message that does not parse. */
+static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+		    const struct rpc_error *fault, struct rpc_rx *rx)
+{
+	if (!(type->flags & V2_IS_CONTROL))
+		return refuse(c, type, h, fault, rx);
+	if (type->htype == V2_ERROR) {
+		c->t.count.dropped++;
+		return 0;
+	}
+	if (type->htype == V2_CONNPROP_MIDDLE)
+		c->props_begun = true;
+	/* Only this message's properties are lost: its sender may not send another. */
+	if (type->htype == V2_CONNPROP_FINAL)
+		end_negotiation(c, rx);
+	return answer(c, h, h->xid, fault);
+}
+
+static int handle(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+		  struct rpc_rx *rx)
+{
+	switch (type->htype) {
+	case V2_ERROR:
+		return recv_error(c, h, rx);
+	case V2_GRANT:
+		return recv_grant(c, h, rx);
+	case V2_CONNPROP_MIDDLE:
+	case V2_CONNPROP_FINAL:
+		return recv_properties(c, h, rx);
+	default:
+		return recv_message(c, type, h, rx);
+	}
+}
+
+/* A message of version 2, its prefix read. */
+static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct rpc_rx *rx)
+{
+	const struct v2_type *type = v2_type_find(h->htype);
+	bool anywhere = type && (type->htype == V2_ERROR || type->htype == V2_GRANT);
+	struct rpc_error fault;
+
+	if (type && v2_cont_is_dropped(&c->cont, type, h->xid)) {
+		c->t.count.dropped++;
+		return 0;
+	}
+	if (!anywhere && c->cont.active && (!type || !v2_cont_is_next(&c->cont, type, h->xid)))
+		return break_message(c, type, h, rx);
+	if (!type)
+		return answer_code(c, h, RPC_ERROR_INVAL_HTYPE);
+	if (!anywhere && !is_connprop_order(c, type))
+		return break_properties(c, type, h);
+	if (v2_decode(h, &c->rx_msg, in, c->t.own.segment_count, &fault))
+		return recv_bad(c, type, h, &fault, rx);
+	return handle(c, type, h, rx);
+}
+
+/* Sections 7.1.1 and 7.1.2. */
+static int recv_other_version(struct v2_conn *c, const struct v2_hdr *h)
+{
+	const struct rpc_params *own = &c->t.own;
+	struct rpc_error e = {.code = RPC_ERROR_VERS, .a = own->vers_low, .b = own->vers_high};
+
+	/* Both versions have ERROR at this number. */
+	if (h->htype == V2_ERROR) {
+		c->t.count.dropped++;
+		return 0;
+	}
+	if (c->state != V2_OPENING && h->vers >= own->vers_low && h->vers <= own->vers_high)
+		e = (struct rpc_error){.code = RPC_ERROR_VERS_MISMATCH};
+	return answer(c, h, h->xid, &e);
+}
+
+/*
+ * Section 4.3.2 and protocol decision 9: the answer of a peer that does not speak
+ * version 2 to the first message, with either version in it. Nothing else was
+ * sent, so there is nothing else it can be about. Return: whether it was that.
+ */
+static bool is_version_verdict(struct v2_conn *c, struct v2_hdr *h, struct view in)
+{
+	struct v2_parse p = {0};
+
+	if (c->state != V2_OPENING || !c->final_sent || c->t.own.role != RPC_INITIATOR ||
+	    h->htype != V2_ERROR || (h->vers != 1 && h->vers != V2_VERSION))
+		return false;
+	xdr_in_init(&p.x, in);
+	xdr_skip(&p.x, V2_PREFIX_BYTES);
+	v2_error_decode(&p, h, NULL);
+	return !p.x.failed && h->error_known && h->error.code == RPC_ERROR_VERS;
+}
+
+static int recv_version_verdict(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+{
+	c->state = V2_CLOSED;
+	c->t.count.errors_received++;
+	if (h->error.a > h->error.b)
+		return ERR_PROTO;
+	rx->kind = RPC_RX_OTHER_VERSION;
+	rx->xid = h->xid;
+	rx->error = h->error;
+	return 0;
+}
+
+int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
+{
+	struct v2_conn *c = v2_conn_of(t);
+	struct v2_hdr h = {0};
+	bool has_prefix = v2_prefix_decode(&h, in) == 0;
+
+	*rx = (struct rpc_rx){.kind = RPC_RX_NONE};
+	if (c->state == V2_CLOSED)
+		return ERR_PROTO;
+	t->count.recvs++;
+	c->hostauth = view_of(NULL, 0);
+	if (v2_credit_received(&c->credit, h.vers == V2_VERSION && h.htype == V2_GRANT)) {
+		c->state = V2_CLOSED;
+		return ERR_CREDIT;
+	}
+	if (!has_prefix) {
+		t->count.dropped++;
+		return 0;
+	}
+	if (is_version_verdict(c, &h, in))
+		return recv_version_verdict(c, &h, rx);
+	if (h.vers != V2_VERSION)
+		return recv_other_version(c, &h);
+	v2_credit_limit(&c->credit, h.credit);
+	if (c->state == V2_OPENING)
+		c->state = V2_NEGOTIATING;
+	return recv_v2(c, &h, in, rx);
+}

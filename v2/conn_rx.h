@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2_CONN_RX_H
+#define V2_CONN_RX_H
+
+#include "v2/conn.h"
+
+/** The two halves of v2/conn.h; nobody else includes this. */
+
+/** v2_conn_recv - rpc_transport_ops.recv. */
+int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx);
+
+/** v2_conn_queue_report - Return: 0, or ERR_NOSPACE when the ring is full. */
+int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers,
+			 const struct rpc_error *e) WARN_UNUSED;
+
+static inline struct v2_conn *v2_conn_of(struct rpc_transport *t)
+{
+	return (struct v2_conn *)t;
+}
+
+static inline const struct v2_conn *v2_conn_of_const(const struct rpc_transport *t)
+{
+	return (const struct v2_conn *)t;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *           MIDDLE, first            MIDDLE, same XID
+ *     idle ----------------> active ------------------> active
+ *     idle <---------------- active   INLINE, same XID, exactly the rest
+ *     idle <---------------- active   anything else: given up, later parts dropped
+ *
+ * rdma_remaining of the first part fixes the length of the whole; every later
+ * part must account for what it brings, and the last must bring what remains.
+ */
+#include "v2/cont.h"
+
+static enum rpc_dir type_dir(const struct v2_type *type)
+{
+	return type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL;
+}
+
+bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t xid)
+{
+	if (type->flags & V2_IS_CONTROL)
+		return false;
+	for (unsigned i = 0; i < V2_CONT_DROPS; i++) {
+		struct v2_cont_drop *d = &c->drops[i];
+
+		if (!d->on || d->xid != xid || d->dir != type_dir(type))
+			continue;
+		d->on = (type->flags & V2_IS_MIDDLE) != 0;
+		return true;
+	}
+	return false;
+}
+
+bool v2_cont_is_next(const struct v2_cont *c, const struct v2_type *type, uint32_t xid)
+{
+	if (!c->active)
+		return true;
+	return type->flags & V2_HAS_PAYLOAD && xid == c->xid && type_dir(type) == c->dir;
+}
+
+/* The payload stream begins here: an RPC message begins with its XID. */
+static int begin(const struct v2_type *type, const struct v2_hdr *h, const struct rpc_msg *m)
+{
+	if (!(type->flags & V2_HAS_PAYLOAD))
+		return 0;
+	return xdr_peek_u32(m->body[0].data) == h->xid ? 0 : ERR_XDR;
+}
+
+static int take_middle(struct v2_cont *c, const struct v2_hdr *h, const struct rpc_msg *m)
+{
+	size_t len = m->body[0].len;
+
+	if (h->remaining == 0)
+		return ERR_CONT;
+	if (c->active) {
+		if (len >= c->remaining || h->remaining != c->remaining - len)
+			return ERR_CONT;
+	} else if ((uint64_t)h->remaining + len > c->max_bytes) {
+		return ERR_CONT;
+	}
+	c->active = true;
+	c->xid = h->xid;
+	c->dir = m->dir;
+	c->remaining = h->remaining;
+	return 0;
+}
+
+int v2_cont_take(struct v2_cont *c, const struct v2_type *type, const struct v2_hdr *h,
+		 const struct rpc_msg *m)
+{
+	int err = c->active ? 0 : begin(type, h, m);
+
+	if (err)
+		return err;
+	if (type->flags & V2_IS_MIDDLE)
+		return take_middle(c, h, m);
+	if (c->active && m->body[0].len != c->remaining)
+		return ERR_CONT;
+	c->active = false;
+	return 0;
+}
+
+void v2_cont_give_up(struct v2_cont *c, uint32_t xid, enum rpc_dir dir)
+{
+	if (c->active && c->xid == xid && c->dir == dir)
+		c->active = false;
+	for (unsigned i = 0; i < V2_CONT_DROPS; i++) {
+		if (c->drops[i].on && c->drops[i].xid == xid && c->drops[i].dir == dir)
+			return;
+	}
+	c->drops[c->next_drop] = (struct v2_cont_drop){.on = true, .xid = xid, .dir = dir};
+	c->next_drop = (c->next_drop + 1) % V2_CONT_DROPS;
+}

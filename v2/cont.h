@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2_CONT_H
+#define V2_CONT_H
+
+#include "v2/header.h"
+
+/**
+ * struct v2_cont - the receiving side of Message Continuation (sections 4.1,
+ * 6.3.6, 6.3.9, 6.6.2 and 7.1.4): one message at a time may be under way, since
+ * payload streams MUST NOT interleave.
+ */
+enum { V2_CONT_DROPS = 4 };
+
+struct v2_cont {
+	bool active;
+	uint32_t xid;
+	enum rpc_dir dir;
+	uint32_t remaining; /* octets of payload stream still to come */
+	uint32_t max_bytes; /* longest continued message taken here */
+
+	/* Messages given up, whose later parts are discarded in silence. */
+	struct v2_cont_drop {
+		bool on;
+		uint32_t xid;
+		enum rpc_dir dir;
+	} drops[V2_CONT_DROPS];
+	unsigned next_drop;
+};
+
+/**
+ * v2_cont_is_dropped - whether a message is a late part of one given up
+ *
+ * 7.1.4: discard all messages with an XID that matches the failing message. The
+ * part that would have been the last ends that, so that the XID can live again.
+ */
+bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t xid);
+
+/** v2_cont_is_next - whether a message of @type and @xid may follow now. */
+bool v2_cont_is_next(const struct v2_cont *c, const struct v2_type *type, uint32_t xid);
+
+/**
+ * v2_cont_take - a decoded Call or Reply, or a part of one
+ *
+ * Also checks what only the place in the sequence tells: that a payload stream
+ * begins with the header's XID (section 7.2).
+ * Return: 0; ERR_XDR, to be reported as BAD_XDR; ERR_CONT, as INVAL_CONT.
+ */
+int v2_cont_take(struct v2_cont *c, const struct v2_type *type, const struct v2_hdr *h,
+		 const struct rpc_msg *m) WARN_UNUSED;
+
+/** v2_cont_give_up - drop what comes yet of the message @xid in direction @dir. */
+void v2_cont_give_up(struct v2_cont *c, uint32_t xid, enum rpc_dir dir);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * Each end counts what it sent and what it received. Every message carries
+ * rdma_credit = received + advertised: the count up to which its receiver may
+ * send. So the window is a matter of messages, not of calls, and a peer that
+ * only sends opens and closes its partner's window as well as one that only
+ * listens.
+ *
+ * When a window would run dry because this end has nothing to send, an
+ * RDMA2_GRANT refreshes it. As a GRANT takes a Receive itself, two ends could
+ * go on granting each other for ever. They do not, because a GRANT that
+ * arrives asks for an answer only when it completes the use of at least two
+ * credits: each GRANT sent takes two or more off its sender's account of
+ * unrefreshed messages and puts one on its receiver's, so the sum falls. (With
+ * just one credit advertised by both ends there is no such sum; v2_conn_init()
+ * refuses that, and set_credits() to 1 is meant for moments of shortage.)
+ *
+ * The other danger is that both windows are closed and neither end may speak.
+ * The one Receive more than advertised (section 4.2.1.1) is for that: a GRANT
+ * may pass the limit by one. It opens the other's window, the other's next
+ * message carries a fresh value, and both go on.
+ */
+#include "v2/credit.h"
+
+/* Serial-number order: how far @a is past @b. */
+static int32_t past(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b);
+}
+
+void v2_credit_init(struct v2_credit *c, uint32_t advertised, bool literal)
+{
+	*c = (struct v2_credit){.advertised = advertised, .literal = literal};
+	v2_credit_set_counters(c, 0, 0);
+}
+
+void v2_credit_set_counters(struct v2_credit *c, uint32_t sent, uint32_t received)
+{
+	c->sent = sent;
+	c->received = received;
+	/* Section 4.2.1: Received credits are one when a connection is established. */
+	c->limit = sent + 1;
+	c->granted = received + 1;
+	c->told_received = received;
+	c->told_advertised = 1;
+	c->heard_payload = false;
+	c->window = 1;
+}
+
+uint32_t v2_credit_value(const struct v2_credit *c)
+{
+	return (c->literal ? c->sent : c->received) + c->advertised;
+}
+
+bool v2_credit_can_send(const struct v2_credit *c)
+{
+	return past(c->limit, c->sent) > 0;
+}
+
+bool v2_credit_can_grant(const struct v2_credit *c)
+{
+	return past(c->limit, c->sent) >= 0;
+}
+
+void v2_credit_sent(struct v2_credit *c)
+{
+	uint32_t value = v2_credit_value(c);
+
+	/* A lower value later takes nothing back from messages already under way. */
+	if (past(value, c->granted) > 0)
+		c->granted = value;
+	c->told_received = c->received;
+	c->told_advertised = c->advertised;
+	c->heard_payload = false;
+	c->sent++;
+}
+
+int v2_credit_received(struct v2_credit *c, bool is_grant)
+{
+	int32_t over;
+
+	c->received++;
+	if (!is_grant)
+		c->heard_payload = true;
+	over = past(c->received, c->granted);
+	if (over > 1 || (over == 1 && !is_grant))
+		return ERR_CREDIT;
+	return 0;
+}
+
+/* The peer's window is what it advertises less what it had not received when it
+ * wrote the value. The largest seen is the best estimate; it sinks slowly, so
+ * that a peer which lowers its advertisement is believed after a few messages. */
+void v2_credit_limit(struct v2_credit *c, uint32_t value)
+{
+	int32_t open = past(value, c->sent);
+	uint32_t seen = open > 0 ? (uint32_t)open : 0;
+
+	c->limit = value;
+	if (seen >= c->window)
+		c->window = seen;
+	else
+		c->window -= (c->window - seen + 7) / 8;
+}
+
+bool v2_credit_grant_due(const struct v2_credit *c)
+{
+	/* Credits the peer lacks of what is advertised: used, or newly promised. */
+	int64_t used =
+		(int64_t)past(c->received, c->told_received) + c->advertised - c->told_advertised;
+	int64_t least = ((int64_t)c->advertised + 1) / 2; /* before half is exceeded: 4.2.1.1 */
+
+	if (least < 2 && !c->heard_payload)
+		least = c->advertised == 1 ? 1 : 2;
+	if (least < 1)
+		least = 1;
+	return used >= least;
+}

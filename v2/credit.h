@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2_CREDIT_H
+#define V2_CREDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/**
+ * struct v2_credit - flow control of one connection (section 4.2.1, and protocol
+ * decisions 1 to 3)
+ *
+ * All counts are serial numbers modulo 2^32. A GRANT is a message like any
+ * other: it counts as sent and as received.
+ */
+struct v2_credit {
+	uint32_t sent;	     /* messages sent */
+	uint32_t received;   /* messages received */
+	uint32_t limit;	     /* "Received credits": sent may not pass it */
+	uint32_t advertised; /* Receives kept for the peer */
+	bool literal;	     /* rdma_credit = sent + advertised, as the text has it (lab) */
+
+	uint32_t granted; /* the highest value the peer was ever sent */
+	/* What stood behind the value the peer was sent last. */
+	uint32_t told_received, told_advertised;
+	bool heard_payload; /* more than GRANTs came since then */
+
+	uint32_t window; /* estimate of what the peer advertises */
+};
+
+/** v2_credit_init - both counters at zero, the peer's limit and ours at one. */
+void v2_credit_init(struct v2_credit *c, uint32_t advertised, bool literal);
+
+/** v2_credit_set_counters - tests: a connection that has lived; both ends must agree. */
+void v2_credit_set_counters(struct v2_credit *c, uint32_t sent, uint32_t received);
+
+/** v2_credit_value - what goes into rdma_credit of the next message. */
+uint32_t v2_credit_value(const struct v2_credit *c);
+
+/** v2_credit_can_send - whether a message may be posted (protocol decision 2). */
+bool v2_credit_can_send(const struct v2_credit *c);
+
+/** v2_credit_can_grant - whether a GRANT may be: it may pass the limit by one. */
+bool v2_credit_can_grant(const struct v2_credit *c);
+
+/** v2_credit_sent - a message with v2_credit_value() in it is being posted. */
+void v2_credit_sent(struct v2_credit *c);
+
+/**
+ * v2_credit_received - a message arrived
+ * @is_grant: it is an RDMA2_GRANT
+ *
+ * Return: 0, or ERR_CREDIT when the peer was never granted it.
+ */
+int v2_credit_received(struct v2_credit *c, bool is_grant) WARN_UNUSED;
+
+/** v2_credit_limit - take the rdma_credit of a message received. */
+void v2_credit_limit(struct v2_credit *c, uint32_t value);
+
+/** v2_credit_grant_due - whether the peer needs a refresh that nothing else has carried. */
+bool v2_credit_grant_due(const struct v2_credit *c);
+
+#endif

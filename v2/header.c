@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "v2/header.h"
+
+#include "v2/error.h"
+#include "v2/message.h"
+
+static int grant_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
+{
+	(void)p;
+	(void)h;
+	(void)m;
+	return 0;
+}
+
+static void grant_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m)
+{
+	(void)x;
+	(void)h;
+	(void)m;
+}
+
+/* Section 6.1. By ascending type. */
+static const struct v2_type types[] = {
+	{V2_ERROR, V2_IS_CONTROL, "error", v2_error_decode, v2_error_encode},
+	{V2_GRANT, V2_IS_CONTROL, "grant", grant_decode, grant_encode},
+	{V2_CONNPROP_MIDDLE, V2_IS_CONTROL | V2_IS_MIDDLE, "connprop_middle", v2_connprop_decode,
+	 v2_connprop_encode},
+	{V2_CONNPROP_FINAL, V2_IS_CONTROL, "connprop_final", v2_connprop_decode,
+	 v2_connprop_encode},
+	{V2_CALL_EXTERNAL, V2_IS_CALL, "call_external", v2_call_external_decode,
+	 v2_call_external_encode},
+	{V2_CALL_MIDDLE, V2_IS_CALL | V2_HAS_PAYLOAD | V2_IS_MIDDLE, "call_middle",
+	 v2_middle_decode, v2_middle_encode},
+	{V2_CALL_INLINE, V2_IS_CALL | V2_HAS_PAYLOAD, "call_inline", v2_call_inline_decode,
+	 v2_call_inline_encode},
+	{V2_REPLY_EXTERNAL, V2_IS_REPLY, "reply_external", v2_reply_external_decode,
+	 v2_reply_external_encode},
+	{V2_REPLY_MIDDLE, V2_IS_REPLY | V2_HAS_PAYLOAD | V2_IS_MIDDLE, "reply_middle",
+	 v2_middle_decode, v2_middle_encode},
+	{V2_REPLY_INLINE, V2_IS_REPLY | V2_HAS_PAYLOAD, "reply_inline", v2_reply_inline_decode,
+	 v2_reply_inline_encode},
+};
+
+const struct v2_type *v2_type_find(uint32_t htype)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (types[i].htype == htype)
+			return &types[i];
+	}
+	return NULL;
+}
+
+int v2_parse_fail(struct v2_parse *p, int err, enum rpc_error_code code, uint32_t a)
+{
+	p->fault = (struct rpc_error){.code = code, .a = a};
+	return err;
+}
+
+int v2_prefix_decode(struct v2_hdr *h, struct view in)
+{
+	if (in.len < V2_PREFIX_BYTES)
+		return ERR_SHORT;
+	h->xid = xdr_peek_u32(in.data);
+	h->vers = xdr_peek_u32(in.data + 4);
+	h->credit = xdr_peek_u32(in.data + 8);
+	h->htype = xdr_peek_u32(in.data + 12);
+	return 0;
+}
+
+/* What is left is the payload stream, whose first word the header types of
+ * section 6.3 declare; or nothing may be left. An ERROR is not to be answered
+ * with an ERROR, and dropping one would leave its requester waiting: octets
+ * after it are ignored. */
+static int payload_decode(struct v2_parse *p, const struct v2_type *type, struct rpc_msg *m)
+{
+	size_t left = xdr_in_left(&p->x);
+
+	if (type->flags & V2_HAS_PAYLOAD) {
+		if (left < 4)
+			return v2_parse_fail(p, ERR_SHORT, RPC_ERROR_BAD_XDR, 0);
+		m->body[0] = xdr_in_rest(&p->x);
+		m->nbody = 1;
+	} else if (left && type->htype != V2_ERROR) {
+		return v2_parse_fail(p, ERR_XDR, RPC_ERROR_BAD_XDR, 0);
+	}
+	return 0;
+}
+
+static int type_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
+{
+	const struct v2_type *type = v2_type_find(h->htype);
+	int err;
+
+	if (!type)
+		return v2_parse_fail(p, ERR_TYPE, RPC_ERROR_INVAL_HTYPE, 0);
+	rpc_msg_reset(m, h->xid, type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL);
+	err = type->decode(p, h, m);
+	if (err)
+		return err;
+	if (p->x.failed)
+		return v2_parse_fail(p, ERR_SHORT, RPC_ERROR_BAD_XDR, 0);
+	return payload_decode(p, type, m);
+}
+
+int v2_decode(struct v2_hdr *h, struct rpc_msg *m, struct view in, uint32_t max_segments,
+	      struct rpc_error *fault)
+{
+	struct v2_parse p = {.max_segments = max_segments};
+	int err = v2_prefix_decode(h, in);
+
+	*fault = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
+	if (err)
+		return err;
+	if (h->vers != V2_VERSION) {
+		fault->code = RPC_ERROR_VERS;
+		return ERR_VERS;
+	}
+	xdr_in_init(&p.x, in);
+	xdr_skip(&p.x, V2_PREFIX_BYTES);
+	err = type_decode(&p, h, m);
+	if (err)
+		*fault = p.fault;
+	return err;
+}
+
+int v2_encode(const struct v2_hdr *h, const struct rpc_msg *m, uint8_t *buf, size_t cap)
+{
+	const struct v2_type *type = v2_type_find(h->htype);
+	struct xdr_out x;
+
+	if (!type)
+		return ERR_TYPE;
+	xdr_out_init(&x, buf, cap);
+	xdr_put_u32(&x, h->xid);
+	xdr_put_u32(&x, h->vers);
+	xdr_put_u32(&x, h->credit);
+	xdr_put_u32(&x, h->htype);
+	type->encode(&x, h, m);
+	return x.failed ? ERR_NOSPACE : (int)xdr_out_len(&x);
+}

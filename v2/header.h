@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2_HEADER_H
+#define V2_HEADER_H
+
+#include "base/err.h"
+#include "rpc/msg.h"
+#include "v2/props.h"
+#include "xdr/cursor.h"
+
+/**
+ * Codec of RPC-over-RDMA version 2 transport headers
+ * (draft-ietf-nfsv4-rpcrdma-version-two-07, sections 6.1 to 6.4 and 8).
+ *
+ * A header is the prefix of four words every message has, then what the row of
+ * its type in the table of header.c decodes and encodes. The protocol grows by
+ * new header types: an extension is a file with its two functions and a row.
+ */
+enum { V2_VERSION = 2, V2_PREFIX_BYTES = 16 };
+
+enum v2_htype {
+	V2_ERROR = 4,
+	V2_GRANT = 5,
+	V2_CONNPROP_MIDDLE = 6,
+	V2_CONNPROP_FINAL = 7,
+	V2_CALL_EXTERNAL = 8,
+	V2_CALL_MIDDLE = 9,
+	V2_CALL_INLINE = 10,
+	V2_REPLY_EXTERNAL = 11,
+	V2_REPLY_MIDDLE = 12,
+	V2_REPLY_INLINE = 13,
+};
+
+/** struct v2_hdr - what a header says beside the message of struct rpc_msg. */
+struct v2_hdr {
+	uint32_t xid, vers, credit, htype; /* the prefix, in wire order */
+	uint32_t remaining;		   /* MIDDLE: octets of payload stream after this message */
+	bool error_known;		   /* ERROR: .error holds a code of section 8.4 */
+	struct rpc_error error;		   /* ERROR */
+	struct v2_props props;		   /* CONNPROP */
+};
+
+/** struct v2_parse - one decode under way. */
+struct v2_parse {
+	struct xdr_in x;
+	uint32_t max_segments;	/* most segments accepted in the header of a Call */
+	struct rpc_error fault; /* after a failure: what to report to the sender */
+};
+
+enum v2_type_flags {
+	V2_IS_CONTROL = 1,  /* of the connection, carries no RPC */
+	V2_IS_CALL = 2,	    /* carries a Call or a part of one */
+	V2_IS_REPLY = 4,    /* carries a Reply or a part of one */
+	V2_HAS_PAYLOAD = 8, /* payload octets follow the header */
+	V2_IS_MIDDLE = 16,  /* and more messages follow that */
+};
+
+/** struct v2_type - a row of the table of header types. */
+struct v2_type {
+	uint32_t htype;
+	unsigned flags; /* enum v2_type_flags */
+	const char *name;
+	/* Decode what follows the prefix. Return: 0, or an error with p->fault set. */
+	int (*decode)(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
+	/* Append what follows the prefix; lack of room shows in the cursor. */
+	void (*encode)(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m);
+};
+
+/** v2_type_find - the row of @htype, or NULL when the type is not known here. */
+const struct v2_type *v2_type_find(uint32_t htype);
+
+/**
+ * v2_prefix_decode - the first four words
+ *
+ * Return: 0, or ERR_SHORT: the message must be discarded in silence (section 7).
+ */
+int v2_prefix_decode(struct v2_hdr *h, struct view in) WARN_UNUSED;
+
+/**
+ * v2_decode - one received message of version 2
+ * @h:	   filled on success; the prefix always, when the message holds one
+ * @m:	   Calls and Replies: filled on success; its views point into @in
+ * @in:	   borrowed; octets of one received message
+ * @max_segments: most segments accepted in a Call; above it ERR_TOOBIG
+ * @fault: on failure, the error of section 7 that says what is wrong
+ *
+ * Allocates nothing. That the payload stream begins with the header's XID
+ * depends on the messages before, and is checked by v2/cont.h.
+ * Return: 0, ERR_SHORT, ERR_VERS, ERR_TYPE, ERR_XDR, ERR_PROP or ERR_TOOBIG.
+ */
+int v2_decode(struct v2_hdr *h, struct rpc_msg *m, struct view in, uint32_t max_segments,
+	      struct rpc_error *fault) WARN_UNUSED;
+
+/**
+ * v2_encode - a transport header
+ * @h: prefix, and what the type takes from it
+ * @m: Calls and Replies: its chunks; its body is not copied. NULL for control types
+ * @buf: @cap octets
+ *
+ * Return: length of the header, ERR_TYPE or ERR_NOSPACE.
+ */
+int v2_encode(const struct v2_hdr *h, const struct rpc_msg *m, uint8_t *buf,
+	      size_t cap) WARN_UNUSED;
+
+/** v2_parse_fail - note what is to be reported; returns @err, for a decoder's return. */
+int v2_parse_fail(struct v2_parse *p, int err, enum rpc_error_code code, uint32_t a);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "v2/props.h"
+
+#include "v2/header.h"
+
+/* Section 5.2. */
+static const uint32_t defaults[V2_PROP_NUMBERS + 1] = {
+	[V2_PROP_SBSIZ] = V2_DEFAULT_INLINE,
+	[V2_PROP_RBSIZ] = V2_DEFAULT_INLINE,
+	[V2_PROP_RSSIZ] = V2_DEFAULT_SEGMENT_BYTES,
+	[V2_PROP_RCSIZ] = V2_DEFAULT_SEGMENTS,
+	[V2_PROP_BRS] = RPC_REV_NONE,
+};
+
+static uint32_t bit(uint32_t id)
+{
+	return (uint32_t)1 << id;
+}
+
+void v2_props_set(struct v2_props *props, enum v2_propid id, uint32_t value)
+{
+	props->present |= bit(id);
+	props->value[id] = value;
+}
+
+uint32_t v2_props_get(const struct v2_props *props, enum v2_propid id)
+{
+	return props->present & bit(id) ? props->value[id] : defaults[id];
+}
+
+void v2_props_merge(struct v2_props *into, const struct v2_props *from)
+{
+	for (uint32_t id = 1; id <= V2_PROP_NUMBERS; id++) {
+		if (from->present & bit(id))
+			into->value[id] = from->value[id];
+	}
+	if (from->present & bit(V2_PROP_HOSTAUTH))
+		into->hostauth = from->hostauth;
+	into->present |= from->present;
+}
+
+void v2_props_own(struct v2_props *props, const struct rpc_params *own)
+{
+	*props = (struct v2_props){0};
+	v2_props_set(props, V2_PROP_SBSIZ, own->send_bytes);
+	v2_props_set(props, V2_PROP_RBSIZ, own->recv_bytes);
+	v2_props_set(props, V2_PROP_RSSIZ, own->segment_bytes);
+	v2_props_set(props, V2_PROP_RCSIZ, own->segment_count);
+	v2_props_set(props, V2_PROP_BRS, own->reverse);
+}
+
+/* Neither below what a first message needs nor above what this end handles. */
+static uint32_t inline_limit(uint32_t announced, uint32_t own)
+{
+	if (announced < V2_FIRST_MESSAGE_BYTES)
+		announced = V2_FIRST_MESSAGE_BYTES;
+	return announced < own ? announced : own;
+}
+
+void v2_props_limits(struct rpc_limits *peer, const struct v2_props *props,
+		     const struct rpc_params *own)
+{
+	uint32_t segment_bytes = v2_props_get(props, V2_PROP_RSSIZ);
+	uint32_t segments = v2_props_get(props, V2_PROP_RCSIZ);
+	uint32_t reverse = v2_props_get(props, V2_PROP_BRS);
+
+	*peer = (struct rpc_limits){.continuation = true};
+	peer->send_bytes = inline_limit(v2_props_get(props, V2_PROP_RBSIZ), own->send_bytes);
+	peer->recv_bytes = inline_limit(v2_props_get(props, V2_PROP_SBSIZ), own->recv_bytes);
+	peer->segment_count = segments < RPC_MAX_SEGMENTS ? segments : RPC_MAX_SEGMENTS;
+	peer->segment_bytes = segment_bytes;
+	if (segment_bytes == 0) {
+		peer->segment_bytes = V2_DEFAULT_SEGMENT_BYTES;
+		peer->segment_count = 0;
+	}
+	peer->reverse = reverse <= RPC_REV_GENL ? (enum rpc_reverse)reverse : RPC_REV_NONE;
+}
+
+static int bad_propval(struct v2_parse *p)
+{
+	return v2_parse_fail(p, ERR_PROP, RPC_ERROR_BAD_PROPVAL, 0);
+}
+
+/* A known property's data must be exactly its XDR type; none is the default. */
+static int known_prop_decode(struct v2_parse *p, struct v2_props *props, uint32_t which,
+			     struct view data)
+{
+	struct xdr_in x;
+
+	xdr_in_init(&x, data);
+	if (which == V2_PROP_HOSTAUTH) {
+		props->hostauth = data.len ? xdr_get_opaque(&x, UINT32_MAX) : view_of(NULL, 0);
+		props->present |= bit(which);
+	} else {
+		v2_props_set(props, (enum v2_propid)which,
+			     data.len ? xdr_get_u32(&x) : defaults[which]);
+	}
+	return x.failed || xdr_in_left(&x) ? bad_propval(p) : 0;
+}
+
+/* Section 5.1: data said to be longer than the message is a bad property value,
+ * whichever property; a property that is not known is passed over. */
+static int prop_decode(struct v2_parse *p, struct v2_props *props)
+{
+	uint32_t which = xdr_get_u32(&p->x);
+	struct xdr_in at_length = p->x;
+	struct view data;
+
+	xdr_get_u32(&at_length);
+	if (at_length.failed)
+		return v2_parse_fail(p, ERR_SHORT, RPC_ERROR_BAD_XDR, 0);
+	data = xdr_get_opaque(&p->x, UINT32_MAX);
+	if (p->x.failed)
+		return bad_propval(p);
+	if (which < V2_PROP_SBSIZ || which > V2_PROP_HOSTAUTH)
+		return 0;
+	return known_prop_decode(p, props, which, data);
+}
+
+int v2_connprop_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
+{
+	uint32_t count = xdr_get_u32(&p->x);
+
+	(void)m;
+	h->props = (struct v2_props){0};
+	if (count > xdr_in_left(&p->x) / 8)
+		return v2_parse_fail(p, ERR_SHORT, RPC_ERROR_BAD_XDR, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		int err = prop_decode(p, &h->props);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static uint32_t props_count(const struct v2_props *props)
+{
+	uint32_t count = 0;
+
+	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_HOSTAUTH; id++)
+		count += (props->present & bit(id)) != 0;
+	return count;
+}
+
+void v2_connprop_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m)
+{
+	const struct v2_props *props = &h->props;
+
+	(void)m;
+	xdr_put_u32(x, props_count(props));
+	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_NUMBERS; id++) {
+		if (!(props->present & bit(id)))
+			continue;
+		xdr_put_u32(x, id);
+		xdr_put_u32(x, 4);
+		xdr_put_u32(x, props->value[id]);
+	}
+	if (props->present & bit(V2_PROP_HOSTAUTH)) {
+		xdr_put_u32(x, V2_PROP_HOSTAUTH);
+		xdr_put_u32(x, (uint32_t)(4 + props->hostauth.len + xdr_pad(props->hostauth.len)));
+		xdr_put_opaque(x, props->hostauth);
+	}
+}
