@@ -19,23 +19,27 @@
  * struct leg_out. Nothing is called back.
  */
 
+/* A connection allows this many exposures for each of its user's operations at once. */
+enum { LEG_EXPOSURES_PER_OP = 4 };
+
 enum leg_version { LEG_V1 = 1, LEG_V2 = 2, LEG_V1_OR_V2 = 3 }; /* bit mask */
 
 /** struct leg_config - shared by many legs, immutable; sizes in octets. */
 struct leg_config {
-	unsigned versions;	/* acceptor: accepted; initiator: tried, 2 first when both */
-	uint32_t inline_bytes;	/* size of Receives and largest Send: 1024 .. 65536, multiple of 1024 */
-	uint32_t credits;	/* calls (v1) or messages (v2) the peer may have outstanding */
-	uint32_t rev_credits;	/* v1: the same for the reverse direction */
-	uint32_t max_message;	/* longest continued message assembled */
+	unsigned versions; /* acceptor: accepted; initiator: tried, 2 first when both */
+	uint32_t
+		inline_bytes; /* size of Receives and largest Send: 1024 .. 65536, multiple of 1024 */
+	uint32_t credits;     /* calls (v1) or messages (v2) the peer may have outstanding */
+	uint32_t rev_credits;		       /* v1: the same for the reverse direction */
+	uint32_t max_message;		       /* longest continued message assembled */
 	uint32_t segment_bytes, segment_count; /* v2 properties 3 and 4 */
-	enum rpc_reverse reverse; /* v2 property 5 */
-	nsec_t setup_timeout;	/* from connection to READY (initiator), to the first message (acceptor) */
+	enum rpc_reverse reverse;	       /* v2 property 5 */
+	nsec_t setup_timeout; /* from connection to READY (initiator), to the first message (acceptor) */
 };
 
 enum leg_state {
 	LEG_IDLE,
-	LEG_CONNECTING, /* fabric connection under way, either role */
+	LEG_CONNECTING,	 /* fabric connection under way, either role */
 	LEG_NEGOTIATING, /* initiator v2: properties on their way; acceptor: first message awaited */
 	LEG_OPEN,
 	LEG_CLOSED, /* DISCONNECTED was seen, or never connected */
@@ -52,7 +56,8 @@ struct leg_held {
 /** struct leg_tx - one message to send, embedded in its owner; zero-initialise the rest. */
 struct leg_tx {
 	struct list link; /* private */
-	struct rpc_tx tx; /* .msg and .reverse set by the caller; message and body stay put until SENT */
+	struct rpc_tx
+		tx; /* .msg and .reverse set by the caller; message and body stay put until SENT */
 	uint32_t inv_handle; /* peer's handle to invalidate with the last Send, or 0 */
 	unsigned posted;     /* private: Sends outstanding */
 	bool encoded;	     /* private: all Sends posted */
@@ -62,18 +67,19 @@ struct leg_tx {
 
 enum leg_out_kind {
 	LEG_OUT_NONE,
-	LEG_OUT_READY,	/* initiator: negotiation done, leg->t->version and limits are final;
+	LEG_OUT_READY, /* initiator: negotiation done, leg->t->version and limits are final;
 			 * acceptor: connection accepted (version still unknown, leg->t NULL) */
-	LEG_OUT_MSG,	/* .msg with views into .held: the receiver's to put */
-	LEG_OUT_ERROR,	/* the peer reports .error about message .xid of ours (.reverse) */
-	LEG_OUT_SENT,	/* .tx is the caller's again; .status 0 or ERR_FLUSHED ... */
-	LEG_OUT_OP,	/* completion of the caller's own fabric_read/write/withdraw: .cookie, .status */
+	LEG_OUT_MSG,   /* .msg with views into .held: the receiver's to put */
+	LEG_OUT_ERROR, /* the peer reports .error about message .xid of ours (.reverse) */
+	LEG_OUT_SENT,  /* .tx is the caller's again; .status 0 or ERR_FLUSHED ... */
+	LEG_OUT_OP, /* completion of the caller's own fabric_read/write/withdraw: .cookie, .status */
 	LEG_OUT_CLOSED, /* the last one: .status, .why. Every tx and op was given back before */
 };
 
 struct leg_out {
 	enum leg_out_kind kind;
-	const struct rpc_msg *msg; /* MSG: valid until the next leg_input()/leg_resume() of this leg */
+	struct rpc_msg *
+		msg; /* MSG: may be changed; valid until the next leg_input()/leg_resume() of this leg */
 	struct leg_held held;
 	uint32_t invalidated; /* MSG: handle of ours the peer invalidated, or 0 */
 	uint32_t xid;
@@ -103,28 +109,29 @@ struct leg {
 	const char *close_why;
 
 	struct v1_pdata peer_pdata;
-	uint8_t *rblock;	/* arena block: Receive buffers */
-	struct leg_rbuf *rbufs; /* their descriptors, in the same block's tail */
+	struct leg_rbuf *rbufs; /* Receive buffers; their octets are arena blocks */
 	uint32_t nrbufs, posted;
-	struct list rxq;	/* received while stalled, in order */
-	bool stalled;		/* an assembly waits for memory */
+	uint32_t grant;	   /* what leg_set_grant() allows the peer */
+	uint32_t awaiting; /* calls of ours without a reply yet: Receives kept back for them */
+	struct list rxq;   /* received while stalled, in order */
+	struct leg_rbuf *stalled; /* its part of a continued message waits for memory */
+	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena when stalled */
 
 	uint8_t *assembly; /* continued message in progress */
 	uint32_t assembly_len, assembly_cap;
-	bool assembly_skip; /* its parts are being dropped */
 
-	uint8_t *hblock; /* arena block: header slots */
-	struct leg_slot *slots, *free_slots;
+	struct leg_slot *slots, *free_slots; /* header octets of Sends; arena blocks */
 	uint32_t nslots;
 	struct list replies, calls; /* leg_tx waiting */
 	struct leg_tx *active;	    /* a continued message under way: nothing may come between */
-	struct list dead;	    /* tx to be given back with ERR_FLUSHED before CLOSED */
+	struct list dead;	    /* tx to be given back before anything else */
+	bool closing, closed_told;
 };
 
 /**
  * leg_connect - open an initiator leg
- * @op_depth: fabric operations (Reads, Writes) the user posts itself at once, and as many exposures
+ * @op_depth: fabric operations (Reads, Writes) the user posts itself at once
  *
  * Takes its fixed memory from @arena here (ERR_AGAIN when short).
  * Return: 0, then CONNECTING; or an error, and leg_fini() is still due.
@@ -138,6 +145,15 @@ int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena 
 int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
 	       struct fabric_conn *conn, struct view request, uint32_t op_depth,
 	       nsec_t now) WARN_UNUSED;
+
+/** leg_fixed_bytes - memory a leg of @cfg takes from its arena for as long as it lives. */
+size_t leg_fixed_bytes(const struct leg_config *cfg);
+
+/** leg_ended - nothing more will come of it: closed, or never connected. */
+static inline bool leg_ended(const struct leg *leg)
+{
+	return leg->state == LEG_CLOSED || !leg->conn;
+}
 
 /** leg_init - make @leg safe for leg_fini() before anything else; sets conn->owner users' own. */
 void leg_init(struct leg *leg, enum rpc_role role);

@@ -29,27 +29,27 @@ enum rpc_reverse { RPC_REV_NONE, RPC_REV_SIMPLE, RPC_REV_CONT, RPC_REV_GENL };
 /** struct rpc_params - what this end is and offers. Sizes in octets. */
 struct rpc_params {
 	enum rpc_role role;
-	uint32_t recv_bytes;	/* size of each posted Receive */
-	uint32_t send_bytes;	/* largest message this end can send */
-	uint32_t segment_bytes; /* largest segment handled (v2 property 3) */
-	uint32_t segment_count; /* most segments in a header (v2 property 4) */
-	uint32_t credits;	/* Receives kept ready for the peer's payload messages */
-	uint32_t rev_credits;	/* v1: reverse-direction calls accepted at once */
-	enum rpc_reverse reverse; /* what this end can process (v2 property 5) */
-	bool remote_inv;	/* this end's handles may be invalidated remotely */
+	uint32_t recv_bytes;	     /* size of each posted Receive */
+	uint32_t send_bytes;	     /* largest message this end can send */
+	uint32_t segment_bytes;	     /* largest segment handled (v2 property 3) */
+	uint32_t segment_count;	     /* most segments in a header (v2 property 4) */
+	uint32_t credits;	     /* Receives kept ready for the peer's payload messages */
+	uint32_t rev_credits;	     /* v1: reverse-direction calls accepted at once */
+	enum rpc_reverse reverse;    /* what this end can process (v2 property 5) */
+	bool remote_inv;	     /* this end's handles may be invalidated remotely */
 	uint8_t vers_low, vers_high; /* versions this end speaks, for ERR_VERS */
-	uint32_t first_xid;	/* v2: XID of the first CONNPROP (random, by the caller) */
-	bool literal_credits;	/* v2: rdma_credit read literally, protocol decision 1 (lab) */
+	uint32_t first_xid;	     /* v2: XID of the first CONNPROP (random, by the caller) */
+	bool literal_credits;	     /* v2: rdma_credit read literally, protocol decision 1 (lab) */
 };
 
 /** struct rpc_limits - what the peer is known to take; changes when negotiation ends. */
 struct rpc_limits {
-	uint32_t send_bytes;	/* largest message that may be sent to it */
-	uint32_t recv_bytes;	/* largest message it may send */
-	uint32_t segment_bytes; /* largest segment to offer it; UINT32_MAX no limit */
-	uint32_t segment_count; /* most segments to offer in one header */
-	bool continuation;	/* messages may be continued over several Sends */
-	bool remote_inv;	/* v1: peer set R: its handles may be invalidated */
+	uint32_t send_bytes;	  /* largest message that may be sent to it */
+	uint32_t recv_bytes;	  /* largest message it may send */
+	uint32_t segment_bytes;	  /* largest segment to offer it; UINT32_MAX no limit */
+	uint32_t segment_count;	  /* most segments to offer in one header */
+	bool continuation;	  /* messages may be continued over several Sends */
+	bool remote_inv;	  /* v1: peer set R: its handles may be invalidated */
 	enum rpc_reverse reverse; /* what it can process in the reverse direction */
 };
 
@@ -66,12 +66,13 @@ enum rpc_rx_kind {
 /** struct rpc_rx - result of recv(). Views point into the received octets. */
 struct rpc_rx {
 	enum rpc_rx_kind kind;
-	const struct rpc_msg *msg; /* MSG, PART: the transport's; valid until the next recv() */
-	bool continued;	    /* MSG: its body follows the parts delivered before it */
-	uint32_t remaining; /* PART: octets of payload stream still to come, after this part */
-	bool first;	    /* PART: begins a continued message */
-	bool abandon;	    /* any kind: a continued message in progress was given up; drop its parts */
-	uint32_t xid;	    /* ERROR */
+	struct rpc_msg *msg; /* MSG, PART: the transport's scratch; the receiver may change it,
+			      * it is valid until the next recv() */
+	bool continued;	     /* MSG: its body follows the parts delivered before it */
+	uint32_t remaining;  /* PART: octets of payload stream still to come, after this part */
+	bool first;	     /* PART: begins a continued message */
+	bool abandon; /* any kind: a continued message in progress was given up; drop its parts */
+	uint32_t xid; /* ERROR */
 	enum rpc_dir error_dir; /* ERROR: RPC_REPLY - about a call of ours; RPC_CALL - about a reply
 				 * of ours. When the wire does not say: RPC_REPLY */
 	struct rpc_error error; /* ERROR, OTHER_VERSION */
@@ -86,11 +87,11 @@ struct rpc_tx {
 
 /** struct rpc_counters - for logs and statistics; only ever rise. */
 struct rpc_counters {
-	uint64_t sends, recvs;	   /* messages, all kinds */
-	uint64_t dropped;	   /* discarded in silence, as the documents ask */
+	uint64_t sends, recvs; /* messages, all kinds */
+	uint64_t dropped;      /* discarded in silence, as the documents ask */
 	uint64_t errors_sent, errors_received;
 	uint64_t grants_sent, grants_received;
-	uint64_t invalid;	   /* messages answered with an error report */
+	uint64_t invalid; /* messages answered with an error report */
 };
 
 struct rpc_transport;

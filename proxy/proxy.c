@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proxy/proxy.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "proxy/session.h"
+
+enum { TURN_EVENTS = 256 /* a turn is bounded, so that no fabric starves another */ };
+
+static int register_arena(struct proxy *p)
+{
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
+		int err = fabric_register(p->cfg.fabrics[i], p->arena.base, p->arena.bytes);
+
+		if (err < 0) {
+			log_error("memory.register", "fabric=%s bytes=%zu cause=%s",
+				  p->cfg.fabrics[i]->ops->name, p->arena.bytes, err_name(err));
+			return err;
+		}
+		p->nregistered++;
+	}
+	return 0;
+}
+
+struct proxy *proxy_new(const struct proxy_config *cfg)
+{
+	struct proxy *p = mem_zalloc(sizeof(*p) + cfg->nroutes * sizeof(p->routes[0]));
+
+	if (!p)
+		return NULL;
+	p->cfg = *cfg;
+	p->random = cfg->seed;
+	p->next_session = (uint64_t)cfg->worker * 1000000000u + 1;
+	p->drain_deadline = NSEC_NEVER;
+	list_init(&p->sessions);
+	list_init(&p->dirty);
+	list_init(&p->timed);
+	for (unsigned i = 0; i < cfg->nroutes; i++) {
+		p->routes[i] = (struct route_state){.proxy = p, .route = &cfg->routes[i]};
+		p->routes[i].server_v1 = cfg->routes[i].server;
+		p->routes[i].server_v1.versions = LEG_V1;
+	}
+	pool_init(&p->txns, sizeof(struct txn), SIZE_MAX / 2 / sizeof(struct txn));
+	if (buf_arena_init(&p->arena, cfg->memory_bytes) < 0) {
+		log_error("memory.reserve", "bytes=%zu", cfg->memory_bytes);
+		mem_free(p);
+		return NULL;
+	}
+	if (register_arena(p) < 0) {
+		proxy_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void *proxy_route_owner(struct proxy *p, unsigned i)
+{
+	return &p->routes[i];
+}
+
+static void on_event(const struct fabric_event *ev)
+{
+	if (ev->type == FABRIC_EV_REQUEST) {
+		session_open(ev->conn->owner, ev);
+		return;
+	}
+	session_input(session_of(ev->conn->owner), ev->conn->owner, ev);
+}
+
+static int poll_fabrics(struct proxy *p)
+{
+	struct fabric_event ev;
+	int more = 0;
+
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
+		int n = 0;
+
+		while (n < TURN_EVENTS && fabric_poll(p->cfg.fabrics[i], &ev)) {
+			on_event(&ev);
+			n++;
+		}
+		more |= n == TURN_EVENTS;
+	}
+	return more;
+}
+
+/* A waiter is a transaction queue of a session, or a leg that assembles a message. */
+static void resume(struct buf_waiter *w)
+{
+	if (w->purpose == BUF_ASSEMBLY) {
+		struct leg *leg = container_of(w, struct leg, waiter);
+
+		leg_resume(leg);
+		session_touch(session_of(leg));
+		return;
+	}
+	session_resume(container_of(w, struct session, waiter));
+}
+
+static void resume_waiters(struct proxy *p)
+{
+	struct buf_waiter *w;
+
+	/* Bounded: a request that meets fragmented memory goes back to the queue's end. */
+	for (unsigned i = 0; i < TURN_EVENTS && (w = buf_next_ready(&p->arena)); i++)
+		resume(w);
+}
+
+static void check_deadlines(struct proxy *p)
+{
+	list_for_each_safe(it, tmp, &p->timed)
+	{
+		struct session *s = container_of(it, struct session, timed);
+
+		if (session_deadline(s) <= p->now)
+			session_tick(s, p->now);
+	}
+}
+
+static void drain_sessions(struct proxy *p)
+{
+	list_for_each_safe(it, tmp, &p->sessions)
+	{
+		struct session *s = container_of(it, struct session, link);
+
+		if (s->ntxns == 0 || p->now >= p->drain_deadline)
+			session_close(s, 0, "shutting down");
+	}
+}
+
+static void pump_dirty(struct proxy *p)
+{
+	struct list *it;
+
+	while ((it = list_pop(&p->dirty))) {
+		struct session *s = container_of(it, struct session, dirty);
+
+		if (s->state != SESSION_DEAD)
+			session_pump(s);
+		if (s->state == SESSION_DEAD)
+			session_free(s);
+	}
+}
+
+int proxy_turn(struct proxy *p, nsec_t now)
+{
+	int more;
+
+	p->now = now;
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		if (fabric_deadline(p->cfg.fabrics[i]) <= now)
+			fabric_tick(p->cfg.fabrics[i], now);
+	more = poll_fabrics(p);
+	resume_waiters(p);
+	check_deadlines(p);
+	if (p->draining)
+		drain_sessions(p);
+	pump_dirty(p);
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		fabric_flush(p->cfg.fabrics[i]);
+	return more;
+}
+
+nsec_t proxy_deadline(const struct proxy *p)
+{
+	nsec_t at = p->drain_deadline;
+
+	/* Few: only sessions in set-up have a deadline. */
+	for (const struct list *it = p->timed.next; it != &p->timed; it = it->next)
+		at = nsec_min(at, session_deadline(container_of(it, struct session, timed)));
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		at = nsec_min(at, fabric_deadline(p->cfg.fabrics[i]));
+	return at;
+}
+
+void proxy_drain(struct proxy *p, nsec_t deadline)
+{
+	p->draining = true;
+	p->drain_deadline = deadline;
+}
+
+unsigned proxy_sessions(const struct proxy *p)
+{
+	return p->nsessions;
+}
+
+void proxy_log_legs(const struct proxy *p)
+{
+	for (const struct list *it = p->sessions.next; it != &p->sessions; it = it->next)
+		session_log_legs(container_of(it, struct session, link));
+}
+
+const struct proxy_counters *proxy_counters(const struct proxy *p)
+{
+	return &p->count;
+}
+
+void proxy_free(struct proxy *p)
+{
+	while (!list_is_empty(&p->sessions))
+		session_free(list_first(&p->sessions, struct session, link));
+	for (unsigned i = 0; i < p->nregistered; i++)
+		fabric_unregister(p->cfg.fabrics[i], p->arena.base);
+	pool_fini(&p->txns);
+	buf_arena_fini(&p->arena);
+	mem_free(p);
+}

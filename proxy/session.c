@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   CONNECT: a client's request waits unanswered while the server leg connects
+ *            and negotiates; so a client is told at once when there is no server.
+ *   ACCEPT:  the server is ready; the client is being accepted.
+ *   OPEN:    transactions flow.
+ *   CLOSING: one leg ended, or the session must: the other sends what is posted
+ *            and ends. The gateway never invents a reply nor replays a call: RPC's
+ *            own recovery (reconnect, resend) is the right one.
+ *   DEAD:    both ended; freed at the end of the turn.
+ */
+#include "proxy/session.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+void session_touch(struct session *s)
+{
+	if (list_is_empty(&s->dirty))
+		list_add_tail(&s->proxy->dirty, &s->dirty);
+}
+
+static uint64_t random_next(struct proxy *p)
+{
+	/* splitmix64: XIDs need to differ, not to be secret. */
+	uint64_t z = (p->random += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* Which versions to try: only 1 while the upstream is remembered not to speak 2. */
+static int connect_server(struct session *s)
+{
+	struct route_state *rs = s->route;
+	const struct proxy_route *route = rs->route;
+	struct proxy *p = s->proxy;
+	const struct leg_config *cfg = &route->server;
+
+	if ((cfg->versions & LEG_V1) && (s->retried_v1 || p->now < rs->v1_until))
+		cfg = &rs->server_v1;
+	leg_init(&s->server, RPC_INITIATOR);
+	s->server.first_xid = (uint32_t)random_next(p);
+	return leg_connect(&s->server, cfg, &p->arena, p->cfg.fabrics[route->upstream_fabric],
+			   &route->upstream, SESSION_OP_DEPTH, p->now);
+}
+
+static void refuse(struct route_state *rs, const struct fabric_event *ev, const char *why)
+{
+	char peer[FABRIC_ADDR_TEXT];
+
+	rs->proxy->count.sessions_refused++;
+	log_warn("session.refused", "route=%s peer=%s why=\"%s\"", rs->route->name,
+		 fabric_addr_format(&ev->conn->peer, peer), why);
+	fabric_reject(ev->conn, view_of(NULL, 0));
+}
+
+static void init_ops(struct session_ops *ops)
+{
+	list_init(&ops->queue);
+}
+
+static size_t fixed_bytes(const struct route_state *rs)
+{
+	return leg_fixed_bytes(&rs->route->client) + leg_fixed_bytes(&rs->route->server);
+}
+
+static struct session *session_new(struct route_state *rs, const struct fabric_event *ev)
+{
+	struct session *s = mem_zalloc(sizeof(*s));
+	struct proxy *p = rs->proxy;
+
+	if (!s)
+		return NULL;
+	s->proxy = p;
+	s->route = rs;
+	s->id = p->next_session++;
+	s->request_len = ev->private_data.len < sizeof(s->request) ? ev->private_data.len
+								   : sizeof(s->request);
+	if (s->request_len)
+		memcpy(s->request, ev->private_data.data, s->request_len);
+	list_init(&s->dirty);
+	list_init(&s->timed);
+	list_init(&s->txns);
+	list_init(&s->waiting);
+	list_init(&s->waiter.link);
+	init_ops(&s->cops);
+	init_ops(&s->sops);
+	leg_init(&s->client, RPC_ACCEPTOR);
+	leg_init(&s->server, RPC_INITIATOR);
+	s->client.conn = ev->conn;
+	ev->conn->owner = &s->client; /* should it go away before it is accepted */
+	s->fixed_bytes = fixed_bytes(rs);
+	p->fixed_bytes += s->fixed_bytes;
+	list_add_tail(&p->sessions, &s->link);
+	list_add_tail(&p->timed, &s->timed);
+	p->nsessions++;
+	p->count.sessions_opened++;
+	return s;
+}
+
+/* The client was never answered: a refusal tells it more than silence. */
+static void reject_client(struct session *s)
+{
+	s->proxy->count.sessions_refused++;
+	if (s->client.conn)
+		fabric_reject(s->client.conn, view_of(NULL, 0));
+	s->client.conn = NULL;
+	s->client.state = LEG_CLOSED;
+}
+
+static void log_end(struct session *s, const struct leg *leg, int status, const char *why)
+{
+	log_info("session.end", "session=%llu route=%s leg=%s cause=%s why=\"%s\"",
+		 (unsigned long long)s->id, s->route->route->name,
+		 leg == &s->client ? "client" : "server", err_name(status), why ? why : "-");
+}
+
+static void die(struct session *s)
+{
+	s->state = SESSION_DEAD;
+	session_touch(s);
+}
+
+void session_open(struct route_state *rs, const struct fabric_event *ev)
+{
+	struct proxy *p = rs->proxy;
+	char peer[FABRIC_ADDR_TEXT];
+	struct session *s;
+	int err;
+
+	if (p->draining || p->nsessions >= p->cfg.max_sessions) {
+		refuse(rs, ev, p->draining ? "shutting down" : "max_sessions reached");
+		return;
+	}
+	if (p->fixed_bytes + fixed_bytes(rs) > p->arena.bytes / 2) {
+		refuse(rs, ev, "memory_limit reached: raise it, or lower credits or inline");
+		return;
+	}
+	s = session_new(rs, ev);
+	if (!s) {
+		refuse(rs, ev, "out of memory");
+		return;
+	}
+	log_debug("session.begin", "session=%llu route=%s peer=%s", (unsigned long long)s->id,
+		  rs->route->name, fabric_addr_format(&ev->conn->peer, peer));
+	err = connect_server(s);
+	if (err < 0) {
+		log_end(s, &s->server, err,
+			err == ERR_AGAIN ? "memory_limit reached" : "connect failed");
+		reject_client(s);
+		die(s);
+	}
+}
+
+void session_close(struct session *s, int status, const char *why)
+{
+	if (s->state == SESSION_CLOSING || s->state == SESSION_DEAD)
+		return;
+	log_end(s, &s->client, status, why);
+	if (s->state == SESSION_CONNECT)
+		reject_client(s);
+	s->state = SESSION_CLOSING;
+	leg_close(&s->client, status, why);
+	leg_close(&s->server, status, why);
+	if (leg_ended(&s->client) && leg_ended(&s->server))
+		die(s);
+}
+
+/* The server leg is ready: now the client may come. */
+static void accept_client(struct session *s)
+{
+	int err;
+
+	if (s->server.cfg->versions == LEG_V1_OR_V2 && s->server.t->version == 1) {
+		s->route->v1_until = s->proxy->now + s->route->route->version_memory;
+		log_info("upstream.version", "route=%s version=1", s->route->route->name);
+	}
+	s->state = SESSION_ACCEPT;
+	err = leg_accept(&s->client, &s->route->route->client, &s->proxy->arena, s->client.conn,
+			 view_of(s->request, s->request_len), SESSION_OP_DEPTH, s->proxy->now);
+	if (err < 0)
+		session_close(s, err, err == ERR_AGAIN ? "memory_limit reached" : "accept failed");
+}
+
+/* A server that hangs up on version 2's first message may still speak version 1 (decision 9). */
+static bool retry_as_v1(struct session *s, int status)
+{
+	const struct leg_config *cfg = s->server.cfg;
+	bool answered = s->server.t && s->server.t->ready;
+
+	if (s->state != SESSION_CONNECT || s->retried_v1 || !s->server.t || answered ||
+	    cfg->versions != LEG_V1_OR_V2)
+		return false;
+	log_info("upstream.version", "route=%s version=1 why=\"no answer to version 2: %s\"",
+		 s->route->route->name, err_name(status));
+	s->retried_v1 = true;
+	s->route->v1_until = s->proxy->now + s->route->route->version_memory;
+	leg_fini(&s->server);
+	return connect_server(s) == 0;
+}
+
+static void on_closed(struct session *s, struct leg *leg, const struct leg_out *out)
+{
+	if (leg == &s->server && retry_as_v1(s, out->status))
+		return;
+	if (err_class(out->status) == ERR_CLASS_PEER && s->state != SESSION_CLOSING)
+		s->proxy->count.peer_faults++;
+	if (s->state != SESSION_CLOSING)
+		log_end(s, leg, out->status, out->why);
+	if (s->state == SESSION_CONNECT && leg == &s->server)
+		reject_client(s);
+	s->state = SESSION_CLOSING;
+	leg_close(leg == &s->client ? &s->server : &s->client, ERR_CLOSED, "other leg ended");
+	if (leg_ended(&s->client) && leg_ended(&s->server))
+		die(s);
+}
+
+static void on_ready(struct session *s, struct leg *leg)
+{
+	char client[FABRIC_ADDR_TEXT], server[FABRIC_ADDR_TEXT];
+
+	if (leg == &s->server) {
+		accept_client(s);
+		return;
+	}
+	s->state = SESSION_OPEN;
+	log_info("session.open", "session=%llu route=%s client=%s server=%s server_version=%u",
+		 (unsigned long long)s->id, s->route->route->name,
+		 fabric_addr_format(&s->client.conn->peer, client),
+		 fabric_addr_format(&s->server.conn->peer, server), s->server.t->version);
+}
+
+static void on_msg(struct session *s, struct leg *leg, struct leg_out *out)
+{
+	const struct leg *other = leg == &s->client ? &s->server : &s->client;
+	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
+
+	if (out->msg->dir == RPC_REPLY) {
+		txn_reply(s, leg, out);
+		return;
+	}
+	if (s->state == SESSION_OPEN && other->state == LEG_OPEN) {
+		txn_call(s, leg, out);
+		return;
+	}
+	/* A reverse call before the client said a word: its version is not known yet. */
+	leg_report(leg, out->msg->xid, RPC_CALL, &system);
+	leg_put(leg, &out->held);
+}
+
+static void on_out(struct session *s, struct leg *leg, struct leg_out *out)
+{
+	switch (out->kind) {
+	case LEG_OUT_NONE:
+		break;
+	case LEG_OUT_READY:
+		on_ready(s, leg);
+		break;
+	case LEG_OUT_MSG:
+		on_msg(s, leg, out);
+		break;
+	case LEG_OUT_ERROR:
+		txn_error(s, leg, out);
+		break;
+	case LEG_OUT_SENT:
+		txn_sent(out->tx->owner, out);
+		break;
+	case LEG_OUT_OP:
+		txn_op(out->cookie, out);
+		break;
+	case LEG_OUT_CLOSED:
+		on_closed(s, leg, out);
+		break;
+	}
+}
+
+static void drain_leg(struct session *s, struct leg *leg)
+{
+	struct leg_out out;
+
+	for (leg_next(leg, &out); out.kind != LEG_OUT_NONE; leg_next(leg, &out))
+		on_out(s, leg, &out);
+}
+
+void session_input(struct session *s, struct leg *leg, const struct fabric_event *ev)
+{
+	struct leg_out out;
+
+	if (s->state == SESSION_DEAD)
+		return;
+	leg_input(leg, ev, &out);
+	on_out(s, leg, &out);
+	drain_leg(s, leg);
+	session_touch(s);
+}
+
+/* What the server takes and a small queue; less while memory is short. */
+static void set_grants(struct session *s)
+{
+	uint32_t grant = s->server.t->ops->call_credits(s->server.t);
+
+	grant += grant / 8 + 1;
+	if (buf_must_wait(&s->proxy->arena, BUF_TRANSACTION))
+		grant = grant / 2 + 1;
+	if (grant != s->client.grant)
+		leg_set_grant(&s->client, grant);
+}
+
+void session_pump(struct session *s)
+{
+	if (session_deadline(s) == NSEC_NEVER)
+		list_del(&s->timed);
+	if (s->state == SESSION_OPEN) {
+		txn_admit(s);
+		set_grants(s);
+	}
+	leg_pump(&s->server);
+	leg_pump(&s->client);
+	drain_leg(s, &s->server);
+	drain_leg(s, &s->client);
+}
+
+void session_resume(struct session *s)
+{
+	txn_admit(s);
+	session_touch(s);
+}
+
+nsec_t session_deadline(const struct session *s)
+{
+	return nsec_min(s->client.deadline, s->server.deadline);
+}
+
+void session_tick(struct session *s, nsec_t now)
+{
+	leg_tick(&s->server, now);
+	leg_tick(&s->client, now);
+	session_touch(s);
+}
+
+void session_free(struct session *s)
+{
+	struct proxy *p = s->proxy;
+
+	/* Connections first: after that nobody uses the memory. */
+	leg_fini(&s->client);
+	leg_fini(&s->server);
+	while (!list_is_empty(&s->txns))
+		txn_release(list_first(&s->txns, struct txn, link));
+	buf_unwait(&s->waiter);
+	list_del(&s->link);
+	list_del(&s->dirty);
+	list_del(&s->timed);
+	p->fixed_bytes -= s->fixed_bytes;
+	p->nsessions--;
+	p->count.sessions_closed++;
+	mem_free(s);
+}
+
+static void log_leg(const struct session *s, const struct leg *leg, const struct session_stat *st,
+		    const char *name)
+{
+	char peer[FABRIC_ADDR_TEXT];
+
+	if (!leg->t || !leg->conn)
+		return;
+	log_info("leg",
+		 "session=%llu route=%s leg=%s peer=%s version=%u inline_send=%u inline_recv=%u "
+		 "credits=%u calls=%llu replies=%llu rcalls=%llu rreplies=%llu bytes_in=%llu "
+		 "bytes_out=%llu",
+		 (unsigned long long)s->id, s->route->route->name, name,
+		 fabric_addr_format(&leg->conn->peer, peer), leg->t->version,
+		 leg->t->peer.send_bytes, leg->t->peer.recv_bytes,
+		 leg == &s->client ? leg->grant : leg->t->ops->call_credits(leg->t),
+		 (unsigned long long)st->calls, (unsigned long long)st->replies,
+		 (unsigned long long)st->rcalls, (unsigned long long)st->rreplies,
+		 (unsigned long long)st->bytes_in, (unsigned long long)st->bytes_out);
+}
+
+void session_log_legs(const struct session *s)
+{
+	log_leg(s, &s->client, &s->cstat, "client");
+	log_leg(s, &s->server, &s->sstat, "server");
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_SESSION_H
+#define PROXY_SESSION_H
+
+#include "base/pool.h"
+#include "proxy/leg.h"
+#include "proxy/plan.h"
+#include "proxy/proxy.h"
+
+/**
+ * session - one client leg paired with one server leg, for life; and
+ * txn - one RPC in flight between them, in either direction.
+ *
+ * Inside of proxy/ only. session.c pairs the legs and routes what comes out of
+ * them; txn.c carries one RPC through its steps.
+ */
+
+enum {
+	SESSION_OP_DEPTH = 64, /* Reads and Writes outstanding on one leg */
+	SESSION_EXPOSURES = SESSION_OP_DEPTH * LEG_EXPOSURES_PER_OP,
+	SESSION_BUCKETS = 128, /* transactions by XID */
+};
+
+enum txn_state {
+	TXN_WAITING, /* for memory or exposures; holds none */
+	TXN_PULL,    /* reading what the requester exposed */
+	TXN_CALL,    /* call queued or on its way to the responder */
+	TXN_WAIT,    /* for the reply */
+	TXN_FENCE,   /* exposures being withdrawn, before anybody uses their memory */
+	TXN_PUSH,    /* writing what the responder returned */
+	TXN_REPLY,   /* reply queued or on its way to the requester */
+	TXN_FAILED,  /* error reported; waits for operations still posted */
+};
+
+/** struct txn_region - one chunk's memory between the legs. */
+struct txn_region {
+	uint8_t *addr;	 /* arena block, or borrowed memory when !owned */
+	uint32_t cap;	 /* octets the chunk can hold */
+	uint32_t len;	 /* octets in it */
+	uint32_t handle; /* exposed to the responder under, 0 not */
+	bool owned;
+};
+
+struct session;
+
+struct txn {
+	struct txn *hash_next;
+	struct list link; /* session's txns */
+	struct list
+		op_link; /* requester leg's queue for operation slots; self-linked when not in it */
+	struct list wait_link; /* session's admission queue, likewise */
+	struct session *s;
+	bool reverse; /* from the server to the client */
+	enum txn_state state;
+	struct leg *req, *rsp;
+
+	struct leg_held call_held, reply_held;
+	struct leg_tx call_tx, reply_tx;
+	bool call_pending, reply_pending; /* with a leg: sent and not given back */
+	bool replied;			  /* the reply may come before the call's completion */
+
+	struct txn_region reads[RPC_MAX_CHUNKS], writes[RPC_MAX_CHUNKS], body, reply;
+	uint32_t reply_bytes;	/* Reply chunk to offer the responder, 0 none */
+	unsigned exposed;	/* regions exposed to the responder */
+	struct view call_body;	/* the call's payload stream, once complete */
+	struct view reply_body; /* the reply's: in its Receive, or in the Reply chunk's region */
+
+	/* Progress through the segments to Read or Write, and what is posted of them. */
+	unsigned op_chunk, op_seg;
+	uint32_t op_offset;
+	unsigned ops;
+
+	struct rpc_msg in; /* the requester's call as it came: its chunks, for the way back */
+	struct rpc_msg
+		out; /* the message formed for the other leg: first the call, then the reply */
+};
+
+enum session_state { SESSION_CONNECT, SESSION_ACCEPT, SESSION_OPEN, SESSION_CLOSING, SESSION_DEAD };
+
+/** struct session_stat - what is counted of one leg. */
+struct session_stat {
+	uint64_t calls, replies, rcalls, rreplies;
+	uint64_t bytes_in, bytes_out; /* payload octets: bodies and chunks */
+};
+
+/** struct session_ops - operations and exposures of one leg. */
+struct session_ops {
+	struct list queue; /* txns with Reads or Writes to post */
+	unsigned posted;
+	unsigned exposed;
+};
+
+/** struct route_state - one worker's view of a route. */
+struct route_state {
+	struct proxy *proxy;
+	const struct proxy_route *route;
+	struct leg_config server_v1; /* the server leg's, when the upstream speaks only 1 */
+	nsec_t v1_until;	     /* that is believed until then */
+};
+
+struct session {
+	struct list link;   /* proxy's sessions */
+	struct list dirty;  /* proxy's sessions to pump; self-linked when not */
+	struct list timed;  /* proxy's sessions with a deadline; likewise */
+	size_t fixed_bytes; /* Receives and headers of both legs */
+	struct proxy *proxy;
+	struct route_state *route;
+	uint64_t id;
+	enum session_state state;
+	struct leg client, server;
+	struct session_stat cstat, sstat;
+	bool retried_v1;
+	uint8_t request[256]; /* the client's private data, until accept */
+	size_t request_len;
+	struct list txns;
+	unsigned ntxns;
+	struct list waiting;	  /* txns not admitted yet, in order */
+	struct buf_waiter waiter; /* for the first of them */
+	struct session_ops cops, sops;
+	struct txn *buckets[SESSION_BUCKETS];
+};
+
+/** struct proxy - one worker's relay; shared by proxy.c, session.c and txn.c. */
+struct proxy {
+	struct proxy_config cfg;
+	struct buf_arena arena;
+	struct pool txns;
+	struct list sessions;
+	struct list dirty;
+	struct list timed;
+	size_t fixed_bytes; /* of all sessions: at most half of the memory */
+	unsigned nsessions;
+	uint64_t next_session;
+	uint64_t random; /* XIDs of the gateway's own messages */
+	nsec_t now, drain_deadline;
+	bool draining;
+	unsigned nregistered;
+	struct proxy_counters count;
+	struct route_state routes[];
+};
+
+/* session.c */
+
+/** session_open - answer an incoming connection; takes @ev->conn. */
+void session_open(struct route_state *route, const struct fabric_event *ev);
+
+/** session_input - one fabric event of one of its legs. */
+void session_input(struct session *s, struct leg *leg, const struct fabric_event *ev);
+
+/** session_pump - after a batch: queued messages, admission, Sends. */
+void session_pump(struct session *s);
+
+/** session_resume - memory came free for @s's first waiting transaction. */
+void session_resume(struct session *s);
+
+/** session_deadline, session_tick - set-up time-outs. */
+nsec_t session_deadline(const struct session *s);
+void session_tick(struct session *s, nsec_t now);
+
+/** session_close - orderly end of both legs. */
+void session_close(struct session *s, int status, const char *why);
+
+/** session_free - takes @s, in any state; gives back everything. */
+void session_free(struct session *s);
+
+/** session_log_legs - one line event=leg for each leg. */
+void session_log_legs(const struct session *s);
+
+/** session_touch - have session_pump() called at the end of this turn. */
+void session_touch(struct session *s);
+
+static inline struct session *session_of(struct leg *leg)
+{
+	return leg->role == RPC_ACCEPTOR ? container_of(leg, struct session, client)
+					 : container_of(leg, struct session, server);
+}
+
+static inline struct session_ops *session_ops(struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? &s->cops : &s->sops;
+}
+
+static inline struct session_stat *session_stat(struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? &s->cstat : &s->sstat;
+}
+
+/* txn.c: the life of one RPC */
+
+/** txn_call - a call arrived on @req; takes @out->held. */
+void txn_call(struct session *s, struct leg *req, struct leg_out *out);
+
+/** txn_reply - a reply arrived on @rsp; takes @out->held. */
+void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out);
+
+/** txn_error - the responder on @rsp reports an error about a call. */
+void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out);
+
+/** txn_sent - one of a transaction's messages left, or was flushed. */
+void txn_sent(struct txn *t, const struct leg_out *out);
+
+/** txn_op - one of its Reads, Writes or withdrawals completed. */
+void txn_op(struct txn *t, const struct leg_out *out);
+
+/** txn_admit - start waiting transactions of @s, in order, as memory and exposures allow. */
+void txn_admit(struct session *s);
+
+/** txn_ops_done - every Read or Write of @t is posted; called by txn_ops.c. */
+void txn_ops_done(struct txn *t);
+
+/** txn_release - give back everything @t holds; its legs no longer use any of it. */
+void txn_release(struct txn *t);
+
+/* txn_memory.c: its regions */
+
+/** txn_need - octets of blocks and number of exposures the regions of @t take. */
+size_t txn_need(const struct txn *t, unsigned *exposures);
+
+/** txn_take - all regions at once, or none. Return: 0 or ERR_AGAIN. */
+int txn_take(struct txn *t) WARN_UNUSED;
+
+/** txn_give - regions back to the arena. */
+void txn_give(struct txn *t);
+
+/** txn_expose - one region to the responder, as a chunk of t->out cut to what it takes. */
+int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned access,
+	       uint32_t position, struct rpc_chunk *chunk) WARN_UNUSED;
+
+/** txn_fence - withdraw every exposure. Return: whether all are fenced now; else
+ * FABRIC_EV_WITHDRAWN completions follow, counted in t->ops. */
+bool txn_fence(struct txn *t);
+
+/* txn_ops.c: its Reads and Writes */
+
+/** txn_ops_begin - queue @t for the Reads (TXN_PULL) or Writes (TXN_PUSH) it needs. */
+void txn_ops_begin(struct txn *t);
+
+/** txn_ops_run - post what fits on @leg, for the transactions queued there, in order. */
+void txn_ops_run(struct session *s, struct leg *leg);
+
+#endif

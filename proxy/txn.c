@@ -1,0 +1,657 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   call arrives          Reads done           call sent           reply arrives
+ *   WAITING --> PULL ------------> CALL ------------> WAIT ------------> FENCE
+ *   (memory)                                                               |
+ *                  done <-- REPLY <-- PUSH (Writes, then the reply) <------+
+ *
+ * Any step can end in FAILED: the requester gets an error report of its own
+ * version, every exposure is fenced, and the rest waits for what is posted.
+ *
+ * All memory is taken before anything is posted (WAITING holds none), so
+ * transactions never wait for each other while holding memory.
+ */
+#include "proxy/session.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static struct txn **bucket(struct session *s, uint32_t xid)
+{
+	return &s->buckets[(xid ^ xid >> 16) % SESSION_BUCKETS];
+}
+
+static struct txn *find(struct session *s, uint32_t xid, bool reverse)
+{
+	struct txn *t = *bucket(s, xid);
+
+	while (t && (t->in.xid != xid || t->reverse != reverse))
+		t = t->hash_next;
+	return t;
+}
+
+static void copy_msg(struct rpc_msg *to, const struct rpc_msg *from)
+{
+	memcpy(to, from, offsetof(struct rpc_msg, segs));
+	to->nsegs = from->nsegs;
+	memcpy(to->segs, from->segs, from->nsegs * sizeof(from->segs[0]));
+}
+
+static void unhash(struct txn *t)
+{
+	struct txn **p = bucket(t->s, t->in.xid);
+
+	while (*p != t)
+		p = &(*p)->hash_next;
+	*p = t->hash_next;
+}
+
+void txn_release(struct txn *t)
+{
+	struct session *s = t->s;
+
+	unhash(t);
+	list_del(&t->link);
+	list_del(&t->op_link);
+	list_del(&t->wait_link);
+	leg_put(t->req, &t->call_held);
+	leg_put(t->rsp, &t->reply_held);
+	txn_give(t);
+	s->ntxns--;
+	pool_put(&s->proxy->txns, t);
+}
+
+static void finish_if_idle(struct txn *t)
+{
+	struct session *s = t->s;
+
+	if (t->ops || t->call_pending || t->reply_pending)
+		return;
+	txn_release(t);
+	session_touch(s);
+}
+
+/* The requester is told @e in its own version's words; exposures are fenced. */
+static void fail(struct txn *t, const struct rpc_error *e)
+{
+	if (t->state == TXN_FAILED)
+		return;
+	log_debug("txn.error", "session=%llu xid=%08x reverse=%d error=%s a=%u b=%u",
+		  (unsigned long long)t->s->id, t->in.xid, t->reverse, rpc_error_name(e->code),
+		  e->a, e->b);
+	t->s->proxy->count.errors_to_requester++;
+	t->state = TXN_FAILED;
+	list_del(&t->op_link);
+	list_del(&t->wait_link);
+	leg_report(t->req, t->in.xid, RPC_CALL, e);
+	if (t->exposed)
+		txn_fence(t);
+	session_touch(t->s);
+	finish_if_idle(t);
+}
+
+static void fail_with(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b)
+{
+	const struct rpc_error e = {code, a, b};
+
+	fail(t, &e);
+}
+
+static struct plan_end end_of(const struct leg *leg)
+{
+	return (struct plan_end){
+		.version = leg->t->version,
+		.limits = leg->t->peer,
+		.own_recv_bytes = leg->t->peer.recv_bytes,
+		.own_send_bytes = leg->t->peer.send_bytes,
+	};
+}
+
+static size_t call_body_len(const struct txn *t)
+{
+	return t->in.has_body_chunk ? (size_t)t->in.body_chunk.length : t->call_body.len;
+}
+
+static void plan(struct txn *t, size_t header_len, struct plan_call *out)
+{
+	struct plan_end from = end_of(t->req), to = end_of(t->rsp);
+	struct rpchdr hdr;
+	bool known = !t->in.has_body_chunk && rpchdr_peek(&hdr, t->call_body) == 0;
+
+	plan_call_form(&t->in, call_body_len(t), known ? &hdr : NULL, &from, &to, header_len,
+		       t->reverse, t->s->proxy->cfg.max_payload, out);
+}
+
+/* 4.5: the Responder sanity-checks chunk sizes before it uses them. */
+static bool sizes_are_sane(const struct txn *t)
+{
+	uint32_t max = t->s->proxy->cfg.max_payload;
+
+	if (t->in.has_body_chunk && (t->in.body_chunk.length > max || !t->in.body_chunk.length))
+		return false;
+	if (t->in.has_reply && t->in.reply.length > UINT32_MAX)
+		return false;
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		if (t->in.reads[i].length > max)
+			return false;
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		if (t->in.writes[i].length > max)
+			return false;
+	return true;
+}
+
+static void begin_pull(struct txn *t)
+{
+	t->state = TXN_PULL;
+	txn_ops_begin(t);
+}
+
+/* All or nothing: memory, then exposures. Return: whether it started (or failed for good). */
+static bool try_start(struct txn *t)
+{
+	struct session *s = t->s;
+	struct buf_arena *arena = &s->proxy->arena;
+	unsigned exposures;
+	size_t need = txn_need(t, &exposures);
+
+	if (need > (arena->bytes - arena->reserve) / 4 || exposures > SESSION_EXPOSURES) {
+		fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
+		return true;
+	}
+	if (session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
+		return false; /* retried when a transaction of this session ends */
+	if (need > 0 && txn_take(t) < 0) {
+		s->waiter.bytes = need;
+		s->waiter.purpose = BUF_TRANSACTION;
+		s->proxy->count.budget_waits++;
+		buf_wait(arena, &s->waiter);
+		return false;
+	}
+	list_del(&t->wait_link);
+	begin_pull(t);
+	return true;
+}
+
+void txn_admit(struct session *s)
+{
+	while (!list_is_empty(&s->waiting) && list_is_empty(&s->waiter.link))
+		if (!try_start(list_first(&s->waiting, struct txn, wait_link)))
+			return;
+}
+
+static struct txn *txn_new(struct session *s, struct leg *req, struct leg_out *out)
+{
+	struct txn *t = pool_get(&s->proxy->txns), **b;
+
+	if (!t)
+		return NULL;
+	memset(t, 0, offsetof(struct txn, in));
+	t->s = s;
+	t->reverse = out->reverse;
+	t->req = req;
+	t->rsp = req == &s->client ? &s->server : &s->client;
+	t->call_held = out->held;
+	t->call_tx.owner = t->reply_tx.owner = t;
+	copy_msg(&t->in, out->msg);
+	list_init(&t->op_link);
+	list_init(&t->wait_link);
+	list_add_tail(&s->txns, &t->link);
+	b = bucket(s, t->in.xid);
+	t->hash_next = *b;
+	*b = t;
+	s->ntxns++;
+	return t;
+}
+
+static void count_call(struct session *s, struct txn *t)
+{
+	struct session_stat *from = session_stat(s, t->req), *to = session_stat(s, t->rsp);
+	uint64_t bytes = call_body_len(t);
+
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		bytes += t->in.reads[i].length;
+	from->bytes_in += bytes;
+	to->bytes_out += bytes;
+	if (t->reverse) {
+		from->rcalls++;
+		to->rcalls++;
+		s->proxy->count.rcalls++;
+		s->proxy->count.bytes_to_client += bytes;
+		return;
+	}
+	from->calls++;
+	to->calls++;
+	s->proxy->count.calls++;
+	s->proxy->count.bytes_to_server += bytes;
+}
+
+void txn_call(struct session *s, struct leg *req, struct leg_out *out)
+{
+	struct plan_call p;
+	struct txn *t;
+
+	if (find(s, out->msg->xid, out->reverse)) {
+		/* A transport that loses nothing has no use for retransmission: Linux, too,
+		 * gives up a connection on which an XID is in flight twice. */
+		leg_put(req, &out->held);
+		s->proxy->count.peer_faults++;
+		session_close(s, ERR_PROTO, "two calls in flight with one XID");
+		return;
+	}
+	t = txn_new(s, req, out);
+	if (!t) {
+		const struct rpc_error e = {.code = RPC_ERROR_SYSTEM};
+
+		leg_report(req, out->msg->xid, RPC_CALL, &e);
+		leg_put(req, &out->held);
+		return;
+	}
+	if (t->in.nbody > 0)
+		t->call_body = t->in.body[0];
+	count_call(s, t);
+	if (!sizes_are_sane(t)) {
+		fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
+		return;
+	}
+	plan(t, 0, &p);
+	if (p.form == PLAN_REFUSED) {
+		fail(t, &p.error);
+		return;
+	}
+	t->reply_bytes = p.reply_bytes;
+	list_add_tail(&s->waiting, &t->wait_link);
+	txn_admit(s);
+}
+
+/* The real length of a data item a version 1 peer sent with its XDR pad. */
+static void strip_pads(struct txn *t)
+{
+	uint64_t removed = 0;
+
+	for (unsigned i = 0; i < t->in.nreads; i++) {
+		struct rpc_chunk *c = &t->in.reads[i];
+
+		t->reads[i].len = (uint32_t)c->length;
+		if (t->req->t->version == 1)
+			t->reads[i].len = (uint32_t)plan_strip_pad(&t->call_body, 1, c, removed);
+		removed += c->length + (-c->length & 3);
+	}
+}
+
+static int add_reads(struct txn *t)
+{
+	struct rpc_msg *m = &t->out;
+
+	for (unsigned i = 0; i < t->in.nreads; i++) {
+		struct txn_region *r = &t->reads[i];
+		int err;
+
+		if (r->len == 0)
+			continue;
+		err = txn_expose(t, r, r->len, FABRIC_REMOTE_READ, t->in.reads[i].position,
+				 &m->reads[m->nreads++]);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int add_writes(struct txn *t)
+{
+	struct rpc_msg *m = &t->out;
+	unsigned last = t->in.nwrites;
+
+	/* Linux refuses Write chunks without segments; trailing ones mean nothing. */
+	while (last > 0 && t->in.writes[last - 1].length == 0)
+		last--;
+	for (unsigned i = 0; i < last; i++) {
+		struct txn_region *r = &t->writes[i];
+		int err;
+
+		m->writes[m->nwrites] = (struct rpc_chunk){.first = (uint16_t)m->nsegs};
+		m->nwrites++;
+		if (r->cap == 0)
+			continue;
+		err = txn_expose(t, r, r->cap, FABRIC_REMOTE_WRITE, 0, &m->writes[m->nwrites - 1]);
+		if (err < 0)
+			return err;
+	}
+	if (t->reply.cap == 0)
+		return 0;
+	m->has_reply = true;
+	return txn_expose(t, &t->reply, t->reply.cap, FABRIC_REMOTE_WRITE, 0, &m->reply);
+}
+
+static int add_body(struct txn *t, enum plan_form form)
+{
+	struct rpc_msg *m = &t->out;
+
+	if (form != PLAN_BODY_CHUNK) {
+		m->body[0] = t->call_body;
+		m->nbody = 1;
+		return 0;
+	}
+	if (!t->body.owned)
+		t->body.addr = (uint8_t *)(uintptr_t)t->call_body.data;
+	m->has_body_chunk = true;
+	return txn_expose(t, &t->body, (uint32_t)t->call_body.len, FABRIC_REMOTE_READ, 0,
+			  &m->body_chunk);
+}
+
+/* Form the call for the responder. Return: 0, or negative with @e for the requester. */
+static int form_call(struct txn *t, struct rpc_error *e)
+{
+	struct rpc_msg *m = &t->out;
+	struct plan_call p;
+
+	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	rpc_msg_reset(m, t->in.xid, RPC_CALL);
+	if (add_reads(t) < 0 || add_writes(t) < 0)
+		return ERR_TOOBIG;
+	m->body[0] = t->call_body;
+	m->nbody = 1;
+	plan(t, t->rsp->t->ops->header_len(t->rsp->t, m), &p);
+	m->nbody = 0;
+	if (p.form == PLAN_REFUSED) {
+		*e = p.error;
+		return ERR_TOOBIG;
+	}
+	if (add_body(t, p.form) < 0)
+		return ERR_TOOBIG;
+	if (m->nsegs > t->rsp->t->peer.segment_count) {
+		*e = (struct rpc_error){RPC_ERROR_SEGMENTS, t->rsp->t->peer.segment_count, 0};
+		return ERR_TOOBIG;
+	}
+	/* 6.5: every handle here is of this transaction alone, so any may be invalidated. */
+	if (t->rsp->conn->remote_inv && m->nsegs > 0)
+		m->inv_handle = m->segs[m->nsegs - 1].handle;
+	return 0;
+}
+
+static void send_call(struct txn *t)
+{
+	struct rpc_error e;
+
+	t->state = TXN_CALL;
+	if (t->in.has_body_chunk) {
+		t->body.len = (uint32_t)t->in.body_chunk.length;
+		t->call_body = view_of(t->body.addr, t->body.len);
+	}
+	strip_pads(t);
+	if (form_call(t, &e) < 0) {
+		fail(t, &e);
+		return;
+	}
+	t->call_tx.tx.msg = &t->out;
+	t->call_tx.tx.reverse = t->reverse;
+	t->call_pending = true;
+	leg_send(t->rsp, &t->call_tx);
+	session_touch(t->s);
+}
+
+/* A handle of the call that its sender lets be invalidated with the reply, or 0. */
+static uint32_t inv_handle(const struct txn *t)
+{
+	uint32_t handle = t->in.nsegs ? t->in.segs[0].handle : 0;
+
+	if (t->req->t->version != 1)
+		return t->in.inv_handle; /* 6.5: MUST be the one the call names */
+	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one. */
+	if (!t->req->t->peer.remote_inv)
+		return 0;
+	for (unsigned i = 1; i < t->in.nsegs; i++)
+		if (t->in.segs[i].handle != handle)
+			return 0;
+	return handle;
+}
+
+static int copy_chunk(struct txn *t, const struct rpc_chunk *from, uint32_t len,
+		      struct rpc_chunk *to)
+{
+	struct segment segs[RPC_MAX_SEGMENTS];
+
+	*to = (struct rpc_chunk){.first = (uint16_t)t->out.nsegs};
+	if (plan_spread(&t->in.segs[from->first], from->count, len, segs) < 0)
+		return ERR_TOOBIG;
+	for (unsigned i = 0; i < from->count; i++)
+		if (rpc_msg_add_segment(&t->out, to, &segs[i]) < 0)
+			return ERR_TOOBIG;
+	return 0;
+}
+
+/* Form the reply for the requester, out of t->reply_body and t->writes. */
+static int form_reply(struct txn *t, struct rpc_error *e)
+{
+	struct view body = t->reply_body;
+	struct rpc_msg *m = &t->out;
+	struct plan_end to = end_of(t->req);
+	struct plan_reply p;
+
+	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	rpc_msg_reset(m, t->in.xid, RPC_REPLY);
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		if (copy_chunk(t, &t->in.writes[i], t->writes[i].len, &m->writes[m->nwrites++]) < 0)
+			return ERR_TOOBIG;
+	m->body[0] = body;
+	m->nbody = 1;
+	plan_reply_form(&t->in, body.len, &to, t->req->t->ops->header_len(t->req->t, m), t->reverse,
+			t->s->proxy->cfg.max_payload, &p);
+	if (p.form == PLAN_REFUSED) {
+		*e = p.error;
+		return ERR_TOOBIG;
+	}
+	if (p.form != PLAN_BODY_CHUNK)
+		return 0;
+	m->nbody = 0;
+	m->has_body_chunk = true;
+	return copy_chunk(t, &t->in.reply, (uint32_t)body.len, &m->body_chunk);
+}
+
+static void count_reply(struct txn *t, uint64_t body_len)
+{
+	struct session *s = t->s;
+	struct session_stat *from = session_stat(s, t->rsp), *to = session_stat(s, t->req);
+
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		body_len += t->writes[i].len;
+	from->bytes_in += body_len;
+	to->bytes_out += body_len;
+	if (t->reverse) {
+		from->rreplies++;
+		to->rreplies++;
+		s->proxy->count.rreplies++;
+		s->proxy->count.bytes_to_server += body_len;
+		return;
+	}
+	from->replies++;
+	to->replies++;
+	s->proxy->count.replies++;
+	s->proxy->count.bytes_to_client += body_len;
+}
+
+/* Everything the responder could reach is fenced: what it returned may be used. */
+static void send_reply(struct txn *t)
+{
+	struct rpc_error e;
+
+	/* The call's own octets are no longer needed: their Receive goes back now. */
+	leg_put(t->req, &t->call_held);
+	count_reply(t, t->reply_body.len);
+	t->state = TXN_PUSH;
+	if (form_reply(t, &e) < 0) {
+		fail(t, &e);
+		return;
+	}
+	txn_ops_begin(t);
+}
+
+void txn_ops_done(struct txn *t)
+{
+	if (t->state == TXN_PULL) {
+		if (t->ops == 0)
+			send_call(t);
+		return;
+	}
+	/* Writes are placed before a later Send arrives: no need to wait for them. */
+	t->state = TXN_REPLY;
+	t->reply_tx.tx.msg = &t->out;
+	t->reply_tx.tx.reverse = t->reverse;
+	t->reply_tx.inv_handle = inv_handle(t);
+	t->reply_pending = true;
+	leg_send(t->req, &t->reply_tx);
+	session_touch(t->s);
+}
+
+static void fence_then_reply(struct txn *t)
+{
+	t->state = TXN_FENCE;
+	if (txn_fence(t))
+		send_reply(t);
+}
+
+/* What the responder returned, its lengths checked against what it was offered. */
+static int take_results(struct txn *t, const struct rpc_msg *reply)
+{
+	if (reply->nwrites > t->out.nwrites)
+		return ERR_PROTO;
+	for (unsigned i = 0; i < reply->nwrites; i++) {
+		if (reply->writes[i].length > t->writes[i].cap)
+			return ERR_PROTO;
+		t->writes[i].len = (uint32_t)reply->writes[i].length;
+	}
+	if (!reply->has_body_chunk) {
+		t->reply_body = reply->body[0];
+		return reply->nbody > 0 ? 0 : ERR_PROTO;
+	}
+	if (reply->body_chunk.length > t->reply.cap || reply->body_chunk.length == 0)
+		return ERR_PROTO;
+	t->reply_body = view_of(t->reply.addr, (size_t)reply->body_chunk.length);
+	return 0;
+}
+
+void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
+{
+	/* A reply travels against its call: reverse replies answer reverse calls. */
+	struct txn *t = find(s, out->msg->xid, out->reverse);
+
+	if (!t || t->rsp != rsp || t->replied || (t->state != TXN_WAIT && t->state != TXN_CALL)) {
+		/* Late or invented: nothing waits for it (counted, as Linux does). */
+		log_debug("reply.unknown", "session=%llu xid=%08x", (unsigned long long)s->id,
+			  out->msg->xid);
+		leg_put(rsp, &out->held);
+		return;
+	}
+	t->replied = true;
+	t->reply_held = out->held;
+	if (take_results(t, out->msg) < 0) {
+		s->proxy->count.peer_faults++;
+		session_close(s, ERR_PROTO, "reply with lengths beyond what was offered");
+		return;
+	}
+	if (!t->call_pending)
+		fence_then_reply(t);
+}
+
+/* Decision 11: what a responder reports, in terms of the requester's leg. */
+static struct rpc_error translate(const struct rpc_error *e)
+{
+	switch (e->code) {
+	case RPC_ERROR_READ_CHUNKS:
+	case RPC_ERROR_WRITE_CHUNKS:
+	case RPC_ERROR_SEGMENTS:
+	case RPC_ERROR_WRITE_RESOURCE:
+	case RPC_ERROR_REPLY_RESOURCE:
+		return *e;
+	default:
+		/* About the gateway's own header or version: nothing the requester could mend. */
+		return (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	}
+}
+
+void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
+{
+	struct txn *t = find(s, out->xid, out->reverse);
+	struct rpc_error e = translate(&out->error);
+
+	s->proxy->count.errors_from_responder++;
+	log_info("rpc.error", "session=%llu leg=%s xid=%08x error=%s a=%u b=%u",
+		 (unsigned long long)s->id, rsp == &s->client ? "client" : "server", out->xid,
+		 rpc_error_name(out->error.code), out->error.a, out->error.b);
+	if (!t || t->rsp != rsp || t->replied || (t->state != TXN_WAIT && t->state != TXN_CALL))
+		return;
+	fail(t, &e);
+}
+
+static void call_sent(struct txn *t, int status)
+{
+	t->call_pending = false;
+	if (t->state == TXN_FAILED) {
+		finish_if_idle(t);
+		return;
+	}
+	if (status < 0) {
+		/* Flushed: the session ends. Else the form was impossible after all. */
+		if (status != ERR_FLUSHED && status != ERR_CLOSED)
+			fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
+		return;
+	}
+	t->state = TXN_WAIT;
+	/* Unless the responder reads the body from there, its Receive can serve again. */
+	if (!t->out.has_body_chunk)
+		leg_put(t->req, &t->call_held);
+	if (t->replied)
+		fence_then_reply(t);
+}
+
+void txn_sent(struct txn *t, const struct leg_out *out)
+{
+	if (out->tx == &t->call_tx) {
+		call_sent(t, out->status);
+		return;
+	}
+	t->reply_pending = false;
+	if (out->status < 0 && out->status != ERR_FLUSHED && out->status != ERR_CLOSED)
+		/* 7.4: a reply that cannot be sent MUST close the connection. */
+		session_close(t->s, out->status, "a reply could not be expressed");
+	finish_if_idle(t);
+}
+
+/* The last operation of a step completed. */
+static void step_done(struct txn *t)
+{
+	switch (t->state) {
+	case TXN_PULL:
+		if (list_is_empty(&t->op_link))
+			send_call(t);
+		break;
+	case TXN_FENCE:
+		send_reply(t);
+		break;
+	case TXN_FAILED:
+	case TXN_REPLY:
+		finish_if_idle(t);
+		break;
+	default:
+		break;
+	}
+}
+
+void txn_op(struct txn *t, const struct leg_out *out)
+{
+	struct session *s = t->s;
+	struct leg *req = t->req;
+
+	assert(t->ops > 0);
+	t->ops--;
+	/* A failed operation broke its connection: the session's end follows. */
+	if (out->status == 0 && t->ops == 0)
+		step_done(t);
+	if (out->op == FABRIC_EV_WITHDRAWN)
+		return;
+	session_ops(s, req)->posted--;
+	txn_ops_run(s, req);
+}

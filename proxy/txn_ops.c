@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The Reads and Writes of a transaction, both on the requester's leg: a leg has
+ * a bounded number of them outstanding, so transactions queue for slots and the
+ * first of the queue posts as many as there are.
+ */
+#include "proxy/session.h"
+
+/* The @i-th chunk to move: its segments in @msg, and where it lies here. False past the last. */
+static bool chunk_at(struct txn *t, unsigned i, const struct rpc_msg **msg,
+		     const struct rpc_chunk **chunk, uint8_t **here)
+{
+	bool pull = t->state == TXN_PULL;
+	const struct rpc_msg *m = pull ? &t->in : &t->out;
+	unsigned n = pull ? m->nreads : m->nwrites;
+
+	*msg = m;
+	if (i < n) {
+		*chunk = pull ? &m->reads[i] : &m->writes[i];
+		*here = pull ? t->reads[i].addr : t->writes[i].addr;
+		return true;
+	}
+	if (i > n || !m->has_body_chunk)
+		return false;
+	*chunk = &m->body_chunk;
+	*here = pull ? t->body.addr : (uint8_t *)(uintptr_t)t->reply_body.data;
+	return true;
+}
+
+static int post_one(struct txn *t, uint8_t *at, const struct segment *seg)
+{
+	struct fabric_sge sge = {at, seg->length};
+
+	if (t->state == TXN_PULL)
+		return fabric_read(t->req->conn, at, seg, t);
+	return fabric_write(t->req->conn, &sge, 1, seg, t);
+}
+
+/* Return: 1 all posted, 0 no slot left, or an error. */
+static int post_ops(struct txn *t, struct session_ops *ops)
+{
+	const struct rpc_chunk *chunk;
+	const struct rpc_msg *msg;
+	uint8_t *here;
+
+	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here)) {
+		for (; t->op_seg < chunk->count; t->op_seg++) {
+			const struct segment *seg = &msg->segs[chunk->first + t->op_seg];
+			int err;
+
+			if (seg->length == 0)
+				continue;
+			if (ops->posted == SESSION_OP_DEPTH)
+				return 0;
+			err = post_one(t, here + t->op_offset, seg);
+			if (err < 0)
+				return err == ERR_AGAIN ? 0 : err;
+			t->op_offset += seg->length;
+			t->ops++;
+			ops->posted++;
+		}
+		t->op_chunk++;
+		t->op_seg = 0;
+		t->op_offset = 0;
+	}
+	return 1;
+}
+
+void txn_ops_begin(struct txn *t)
+{
+	struct session_ops *ops = session_ops(t->s, t->req);
+
+	t->op_chunk = t->op_seg = 0;
+	t->op_offset = 0;
+	list_add_tail(&ops->queue, &t->op_link);
+	txn_ops_run(t->s, t->req);
+}
+
+void txn_ops_run(struct session *s, struct leg *leg)
+{
+	struct session_ops *ops = session_ops(s, leg);
+
+	while (!list_is_empty(&ops->queue)) {
+		struct txn *t = list_first(&ops->queue, struct txn, op_link);
+		int rc = post_ops(t, ops);
+
+		if (rc == 0)
+			return;
+		if (rc < 0) {
+			/* The leg is gone; its end flushes the rest of the session. */
+			list_del(&t->op_link);
+			continue;
+		}
+		list_del(&t->op_link);
+		txn_ops_done(t);
+	}
+}
