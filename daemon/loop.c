@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * One struct event per watch, persistent, added once; edge-triggered ones cost no
+ * epoll_ctl(2) after that. The wait is bounded by one timer event, which is only
+ * touched when it would fire too late: deadlines mostly move away from now (a
+ * stall timer that traffic keeps pushing back), and waking once too early is
+ * cheaper than re-arming at every turn.
+ *
+ * libevent's own locking and its process-wide signal handling are not used: a loop
+ * has one thread, the only door for others is an eventfd, and signals come in
+ * through a signalfd like any other readiness.
+ */
+#include "daemon/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+struct event_loop {
+	struct loop loop; /* first */
+	struct event_base *base;
+	struct event timer;
+	nsec_t armed; /* when the timer fires; NSEC_NEVER: it is not pending */
+	struct loop_watch wake_watch;
+	int wake_fd;
+	nsec_t tick; /* resolution of the clock libevent reads */
+	unsigned watches;
+};
+
+static struct event_loop *event_loop_of(struct loop *loop)
+{
+	return (struct event_loop *)loop;
+}
+
+nsec_t loop_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (nsec_t)ts.tv_sec * NSEC_PER_SEC + (nsec_t)ts.tv_nsec;
+}
+
+static void on_event(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop_watch *watch = arg;
+	unsigned events = 0;
+
+	(void)fd;
+	if (what & EV_READ)
+		events |= LOOP_READ;
+	if (what & EV_WRITE)
+		events |= LOOP_WRITE;
+	if (events)
+		watch->ready(watch, events);
+}
+
+static int watch_add(struct loop *loop, struct loop_watch *watch, int fd, unsigned events, int edge)
+{
+	struct event_loop *el = event_loop_of(loop);
+	struct event *event = mem_zalloc(sizeof(*event));
+	short what = EV_PERSIST;
+
+	if (!event)
+		return ERR_NOMEM;
+	if (events & LOOP_READ)
+		what |= EV_READ;
+	if (events & LOOP_WRITE)
+		what |= EV_WRITE;
+	if (edge)
+		what |= EV_ET;
+	if (event_assign(event, el->base, fd, what, on_event, watch) || event_add(event, NULL)) {
+		mem_free(event);
+		return ERR_IO;
+	}
+	watch->backend = event;
+	el->watches++;
+	return 0;
+}
+
+static void watch_del(struct loop *loop, struct loop_watch *watch)
+{
+	struct event_loop *el = event_loop_of(loop);
+
+	if (!watch->backend)
+		return;
+	/* Also takes it off the queue of events that are about to be handed out. */
+	event_del(watch->backend);
+	mem_free(watch->backend);
+	watch->backend = NULL;
+	el->watches--;
+}
+
+static const struct loop_ops event_loop_ops = {.add = watch_add, .del = watch_del};
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct event_loop *el = arg;
+
+	(void)fd;
+	(void)what;
+	el->armed = NSEC_NEVER;
+}
+
+static void on_wake(struct loop_watch *watch, unsigned events)
+{
+	struct event_loop *el = container_of(watch, struct event_loop, wake_watch);
+	uint64_t count;
+
+	(void)events;
+	while (read(el->wake_fd, &count, sizeof(count)) > 0)
+		;
+}
+
+void loop_wake(struct loop *loop)
+{
+	uint64_t one = 1;
+	int saved = errno;
+
+	/* Full (EAGAIN) means it has been woken already. */
+	if (write(event_loop_of(loop)->wake_fd, &one, sizeof(one)) < 0)
+		errno = saved;
+}
+
+static struct event_base *base_new(void)
+{
+	struct event_config *cfg = event_config_new();
+	struct event_base *base = NULL;
+
+	if (!cfg)
+		return NULL;
+	if (event_config_require_features(cfg, EV_FEATURE_ET) == 0 &&
+	    event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV) == 0)
+		base = event_base_new_with_config(cfg);
+	event_config_free(cfg);
+	return base;
+}
+
+static int loop_open(struct event_loop *el)
+{
+	struct timespec res;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &res) == 0)
+		el->tick = (nsec_t)res.tv_nsec;
+	el->base = base_new();
+	if (!el->base)
+		return ERR_NOMEM;
+	if (event_assign(&el->timer, el->base, -1, 0, on_timer, el))
+		return ERR_NOMEM;
+	el->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (el->wake_fd < 0)
+		return ERR_IO;
+	el->wake_watch.ready = on_wake;
+	return watch_add(&el->loop, &el->wake_watch, el->wake_fd, LOOP_READ, 0);
+}
+
+static void loop_close(struct event_loop *el)
+{
+	watch_del(&el->loop, &el->wake_watch);
+	assert(el->watches == 0);
+	if (el->wake_fd >= 0)
+		close(el->wake_fd);
+	if (el->base) {
+		if (event_initialized(&el->timer))
+			event_del(&el->timer);
+		event_base_free(el->base);
+	}
+	mem_free(el);
+}
+
+struct loop *loop_new(void)
+{
+	struct event_loop *el = mem_zalloc(sizeof(*el));
+	int err;
+
+	if (!el)
+		return NULL;
+	el->loop.ops = &event_loop_ops;
+	el->wake_fd = -1;
+	el->armed = NSEC_NEVER;
+	errno = 0;
+	err = loop_open(el);
+	if (err) {
+		log_error("loop.failed", "why=%s errno=\"%s\"", err_name(err), strerror(errno));
+		loop_close(el);
+		return NULL;
+	}
+	return &el->loop;
+}
+
+void loop_free(struct loop *loop)
+{
+	if (loop)
+		loop_close(event_loop_of(loop));
+}
+
+/*
+ * Arm the timer for @deadline unless it fires by then anyway. libevent reads a clock
+ * that advances in ticks of some milliseconds; one of them is added, so that the timer
+ * is late by that, instead of early and the caller spinning until the tick is over.
+ */
+static int loop_arm(struct event_loop *el, nsec_t deadline, nsec_t now)
+{
+	nsec_t wait = deadline - now + el->tick;
+	struct timeval tv;
+
+	if (el->armed <= deadline)
+		return 0;
+	tv.tv_sec = (time_t)(wait / NSEC_PER_SEC);
+	tv.tv_usec = (suseconds_t)(wait % NSEC_PER_SEC / 1000);
+	el->armed = deadline;
+	return event_add(&el->timer, &tv) ? ERR_IO : 0;
+}
+
+int loop_run_once(struct loop *loop, nsec_t deadline)
+{
+	struct event_loop *el = event_loop_of(loop);
+	int flags = EVLOOP_ONCE;
+
+	if (deadline != NSEC_NEVER) {
+		nsec_t now = deadline ? loop_now() : 0;
+
+		if (deadline <= now)
+			flags |= EVLOOP_NONBLOCK;
+		else if (loop_arm(el, deadline, now))
+			return ERR_IO;
+	}
+	if (event_base_loop(el->base, flags) < 0) {
+		log_error("loop.failed", "errno=\"%s\"", strerror(errno));
+		return ERR_IO;
+	}
+	return 0;
+}
+
+static void on_signal(struct loop_watch *watch, unsigned events)
+{
+	struct loop_signals *signals = container_of(watch, struct loop_signals, watch);
+	struct signalfd_siginfo info;
+
+	(void)events;
+	while (read(signals->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		signals->caught(signals, (int)info.ssi_signo);
+}
+
+int loop_signals_init(struct loop *loop, struct loop_signals *signals, const int *signos)
+{
+	sigset_t set;
+	int err;
+
+	sigemptyset(&set);
+	for (; *signos; signos++)
+		sigaddset(&set, *signos);
+	signals->loop = loop;
+	signals->watch = (struct loop_watch){.ready = on_signal};
+	if (pthread_sigmask(SIG_BLOCK, &set, NULL))
+		return ERR_IO;
+	signals->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (signals->fd < 0)
+		return ERR_IO;
+	err = watch_add(loop, &signals->watch, signals->fd, LOOP_READ, 0);
+	if (err)
+		loop_signals_fini(signals);
+	return err;
+}
+
+void loop_signals_fini(struct loop_signals *signals)
+{
+	watch_del(signals->loop, &signals->watch);
+	if (signals->fd >= 0)
+		close(signals->fd);
+	signals->fd = -1;
+}
