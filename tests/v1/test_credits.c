@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Never more calls in flight than asked for and granted: RFC 8166 section 3.3. */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "tests/v1/gen.h"
+#include "v1/conn.h"
+
+static struct v1_conn conn;
+static uint8_t wire[128];
+
+static void be(enum rpc_role role, uint32_t credits, uint32_t rev_credits)
+{
+	struct rpc_params p = gen_params(role);
+
+	p.credits = credits;
+	p.rev_credits = rev_credits;
+	assert_int_equal(v1_conn_init(&conn, &p, NULL), 0);
+}
+
+static int call_out(void)
+{
+	uint8_t body[40], hdr[64];
+	struct rpc_msg m;
+	struct rpc_tx tx = {.msg = &m};
+	size_t hl, bl;
+	bool may;
+	int rc;
+
+	gen_simple(&m, body, 1, RPC_CALL);
+	may = conn.t.ops->may_send(&conn.t, &tx);
+	rc = conn.t.ops->encode(&conn.t, &tx, hdr, sizeof(hdr), &hl, &bl);
+	assert_int_equal(may, rc == 0);
+	assert_true(rc == 0 || rc == ERR_AGAIN);
+	return rc;
+}
+
+static void replies_with(uint32_t credit)
+{
+	struct xdr_out x;
+	struct rpc_rx rx;
+
+	xdr_out_init(&x, wire, sizeof(wire));
+	gen_header(&x, 1, 1, credit, V1_MSG);
+	GEN_WORDS(&x, 0, 0, 0, 1, 1, 0, 0, 0, 0);
+	assert_int_equal(conn.t.ops->recv(&conn.t, view_of(wire, xdr_out_len(&x)), &rx), 0);
+}
+
+static unsigned calls_until_blocked(void)
+{
+	unsigned n = 0;
+
+	while (call_out() == 0)
+		n++;
+	return n;
+}
+
+static void one_before_the_first_reply(void **state)
+{
+	(void)state;
+	be(RPC_INITIATOR, 32, 0);
+	assert_int_equal(conn.t.ops->call_credits(&conn.t), 1);
+	assert_int_equal(calls_until_blocked(), 1);
+	replies_with(10);
+	assert_int_equal(calls_until_blocked(), 10);
+}
+
+static void the_smaller_of_asked_and_granted(void **state)
+{
+	(void)state;
+	be(RPC_INITIATOR, 8, 0);
+	assert_int_equal(call_out(), 0);
+	replies_with(100);
+	assert_int_equal(conn.t.ops->call_credits(&conn.t), 8);
+	assert_int_equal(calls_until_blocked(), 8);
+	replies_with(3); /* shrinks below what is in flight: wait until it is less */
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(call_out(), ERR_AGAIN);
+		replies_with(3);
+	}
+	assert_int_equal(conn.calls.in_flight, 3);
+	assert_int_equal(call_out(), ERR_AGAIN);
+	replies_with(3);
+	assert_int_equal(calls_until_blocked(), 1);
+}
+
+static void zero_counts_as_one(void **state)
+{
+	(void)state;
+	be(RPC_INITIATOR, 8, 0);
+	assert_int_equal(call_out(), 0);
+	replies_with(0);
+	assert_int_equal(calls_until_blocked(), 1);
+}
+
+static void huge_grants_are_clamped(void **state)
+{
+	(void)state;
+	be(RPC_INITIATOR, UINT32_MAX, 0);
+	assert_int_equal(call_out(), 0);
+	replies_with(UINT32_MAX);
+	assert_int_equal(conn.t.ops->call_credits(&conn.t), V1_MAX_CREDITS);
+	conn.t.ops->set_credits(&conn.t, UINT32_MAX);
+	assert_int_equal(conn.t.ops->call_credits(&conn.t), V1_MAX_CREDITS);
+}
+
+static void reverse_calls_have_their_own(void **state)
+{
+	(void)state;
+	be(RPC_ACCEPTOR, 32, 4);
+	assert_int_equal(calls_until_blocked(), 1);
+	replies_with(2);
+	assert_int_equal(calls_until_blocked(), 2);
+	be(RPC_ACCEPTOR, 32, 0); /* asked for none */
+	assert_int_equal(conn.t.ops->call_credits(&conn.t), 0);
+	assert_int_equal(calls_until_blocked(), 0);
+}
+
+static void replies_and_errors_need_none(void **state)
+{
+	uint8_t body[40], hdr[64];
+	struct rpc_error e = {RPC_ERROR_CHUNK, 0, 0};
+	struct rpc_msg m;
+	struct rpc_tx tx = {.msg = &m, .reverse = true};
+	size_t hl, bl;
+
+	(void)state;
+	be(RPC_INITIATOR, 8, 2);
+	assert_int_equal(calls_until_blocked(), 1);
+	gen_simple(&m, body, 9, RPC_REPLY);
+	for (int i = 0; i < 10; i++) {
+		tx.body_sent = 0;
+		assert_true(conn.t.ops->may_send(&conn.t, &tx));
+		assert_int_equal(conn.t.ops->encode(&conn.t, &tx, hdr, sizeof(hdr), &hl, &bl), 0);
+		assert_int_equal(conn.t.ops->report(&conn.t, 3, RPC_CALL, &e), 0);
+		assert_int_equal(conn.t.ops->control(&conn.t, hdr, sizeof(hdr)), 20);
+	}
+	assert_int_equal(conn.calls.in_flight, 1);
+}
+
+static void forgotten_calls_free_theirs(void **state)
+{
+	(void)state;
+	be(RPC_INITIATOR, 8, 2);
+	conn.t.ops->forget(&conn.t, false); /* none in flight: nothing to free */
+	assert_int_equal(calls_until_blocked(), 1);
+	conn.t.ops->forget(&conn.t, false);
+	assert_int_equal(calls_until_blocked(), 1);
+}
+
+/* A peer that grants, shrinks and errs as it likes, a user that sends whenever it may. */
+static void never_more_than_granted(void **state)
+{
+	struct rng r = rng_seeded("v1 credits", 4);
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		uint32_t asked = 1 + rng_below(&r, 20), granted = 1, in_flight = 0;
+		bool initiator = rng_below(&r, 2);
+
+		be(initiator ? RPC_INITIATOR : RPC_ACCEPTOR, initiator ? asked : 5,
+		   initiator ? 5 : asked);
+		for (int step = 0; step < 300; step++) {
+			if (rng_below(&r, 2)) {
+				uint32_t limit = granted < asked ? granted : asked;
+
+				assert_int_equal(call_out() == 0, in_flight < limit);
+				in_flight += in_flight < limit;
+				assert_true(in_flight <= asked);
+			} else if (in_flight) {
+				uint32_t credit = rng_below(&r, 25);
+
+				replies_with(credit);
+				granted = credit ? credit : 1;
+				in_flight--;
+			}
+			assert_int_equal(conn.calls.in_flight, in_flight);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_before_the_first_reply),
+		cmocka_unit_test(the_smaller_of_asked_and_granted),
+		cmocka_unit_test(zero_counts_as_one),
+		cmocka_unit_test(huge_grants_are_clamped),
+		cmocka_unit_test(reverse_calls_have_their_own),
+		cmocka_unit_test(replies_and_errors_need_none),
+		cmocka_unit_test(forgotten_calls_free_theirs),
+		cmocka_unit_test(never_more_than_granted),
+	};
+	return cmocka_run_group_tests_name("v1 credits", tests, NULL, NULL);
+}
