@@ -330,6 +330,7 @@ static void positions_are_sorted_here(void **state)
 	assert_int_equal(m.segs[m.reads[2].first].length, 4);
 	/* ... but one chunk is one run of the list */
 	assert_int_equal(WITH_READS({40, 50}, {140, 5}, {40, 50}), ERR_XDR);
+	assert_int_equal(WITH_READS({40, 0}, {44, 0}, {40, 0}), ERR_XDR);
 }
 
 static void empty_chunks_and_segments(void **state)
