@@ -20,7 +20,10 @@
  * The other danger is that both windows are closed and neither end may speak.
  * The one Receive more than advertised (section 4.2.1.1) is for that: a GRANT
  * may pass the limit by one. It opens the other's window, the other's next
- * message carries a fresh value, and both go on.
+ * message carries a fresh value, and both go on. So that this one chance is
+ * never spent for nothing, a GRANT is sent only when its value is past every
+ * value sent before: whoever lowered its advertisement has first to see the
+ * messages it had already granted.
  */
 #include "v2/credit.h"
 
@@ -51,7 +54,12 @@ void v2_credit_set_counters(struct v2_credit *c, uint32_t sent, uint32_t receive
 
 uint32_t v2_credit_value(const struct v2_credit *c)
 {
-	return (c->literal ? c->sent : c->received) + c->advertised;
+	uint32_t value = (c->literal ? c->sent : c->received) + c->advertised;
+
+	/* What was granted stays granted: a value taken back would leave the peer beyond its
+	 * limit, and two such peers could not even send each other a GRANT. A smaller
+	 * advertisement shows as a limit that does not rise for a while. */
+	return !c->literal && past(value, c->granted) < 0 ? c->granted : value;
 }
 
 bool v2_credit_can_send(const struct v2_credit *c)
@@ -91,18 +99,16 @@ int v2_credit_received(struct v2_credit *c, bool is_grant)
 }
 
 /* The peer's window is what it advertises less what it had not received when it
- * wrote the value. The largest seen is the best estimate; it sinks slowly, so
- * that a peer which lowers its advertisement is believed after a few messages. */
+ * wrote the value. Under load that difference is near zero, whatever is advertised,
+ * so the largest ever seen is the estimate. */
 void v2_credit_limit(struct v2_credit *c, uint32_t value)
 {
 	int32_t open = past(value, c->sent);
 	uint32_t seen = open > 0 ? (uint32_t)open : 0;
 
 	c->limit = value;
-	if (seen >= c->window)
+	if (seen > c->window)
 		c->window = seen;
-	else
-		c->window -= (c->window - seen + 7) / 8;
 }
 
 bool v2_credit_grant_due(const struct v2_credit *c)
@@ -116,5 +122,5 @@ bool v2_credit_grant_due(const struct v2_credit *c)
 		least = c->advertised == 1 ? 1 : 2;
 	if (least < 1)
 		least = 1;
-	return used >= least;
+	return used >= least && past(v2_credit_value(c), c->granted) > 0;
 }

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/session/peer.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "xdr/cursor.h"
+
+/*
+ * A call's payload stream: the RPC call header (24 octets), then what to return:
+ * reply length, number of results, their lengths; then filler. Items are taken
+ * out at 64, 72, ... with their count word in front.
+ */
+enum { FIXED = 64, ARENA = 256 << 20, OPS = 64 };
+
+static uint8_t pattern(uint32_t xid, uint32_t what, uint32_t at)
+{
+	return (uint8_t)((xid * 2654435761u + what * 40503u + at * 97u + (at >> 8)) >> 3);
+}
+
+static void fill(uint8_t *p, uint32_t from, uint32_t len, uint32_t xid, uint32_t what)
+{
+	for (uint32_t i = from; i < len; i++)
+		p[i] = pattern(xid, what, i);
+}
+
+static bool check(const uint8_t *p, uint32_t from, uint32_t len, uint32_t xid, uint32_t what)
+{
+	for (uint32_t i = from; i < len; i++)
+		if (p[i] != pattern(xid, what, i))
+			return false;
+	return true;
+}
+
+enum { CALL_BODY = 1, REPLY_BODY = 2, READ_ITEM = 16, WRITE_ITEM = 32 };
+
+void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t inline_bytes,
+	       uint32_t credits, uint32_t first_xid)
+{
+	memset(p, 0, sizeof(*p));
+	p->net = net;
+	p->fabric = memnet_fabric(net);
+	assert(p->fabric && buf_arena_init(&p->arena, ARENA) == 0);
+	assert(fabric_register(p->fabric, p->arena.base, p->arena.bytes) == 0);
+	p->cfg = (struct leg_config){
+		.versions = versions,
+		.inline_bytes = inline_bytes,
+		.credits = credits,
+		.rev_credits = 8,
+		.max_message = 8 << 20,
+		.segment_bytes = 1 << 20,
+		.segment_count = 64,
+		.reverse = RPC_REV_GENL,
+		.setup_timeout = 60 * NSEC_PER_SEC,
+	};
+	p->next_xid = first_xid;
+	leg_init(&p->leg, RPC_ACCEPTOR);
+}
+
+void peer_connect(struct peer *p, const struct fabric_addr *to)
+{
+	leg_init(&p->leg, RPC_INITIATOR);
+	p->leg.first_xid = 0x77000000;
+	p->has_leg = true;
+	assert(leg_connect(&p->leg, &p->cfg, &p->arena, p->fabric, to, OPS, memnet_now(p->net)) ==
+	       0);
+}
+
+static void region_new(struct peer *p, struct peer_region *r, uint32_t cap)
+{
+	*r = (struct peer_region){.cap = cap};
+	if (cap == 0)
+		return;
+	r->addr = buf_alloc(&p->arena, cap, BUF_TRANSACTION);
+	assert(r->addr);
+}
+
+static void region_free(struct peer *p, struct peer_region *r)
+{
+	buf_free(&p->arena, r->addr);
+	*r = (struct peer_region){0};
+}
+
+/* Expose @len octets of @r in @segs segments as chunk @c of @m. */
+static bool region_expose(struct peer *p, struct peer_region *r, uint32_t len, unsigned segs,
+			  unsigned access, uint32_t position, struct rpc_msg *m,
+			  struct rpc_chunk *c)
+{
+	uint32_t at = 0;
+
+	*c = (struct rpc_chunk){.position = position, .first = (uint16_t)m->nsegs};
+	for (unsigned i = 0; i < segs; i++) {
+		uint32_t n = i + 1 == segs ? len - at : len / segs;
+		struct segment s;
+
+		if (n == 0)
+			continue;
+		if (fabric_expose(p->leg.conn, r->addr + at, n, access, &s) < 0)
+			return false;
+		r->handles[r->nhandles++] = s.handle;
+		assert(rpc_msg_add_segment(m, c, &s) == 0);
+		at += n;
+	}
+	return true;
+}
+
+static void region_fence(struct peer *p, struct peer_region *r, struct peer_call *c)
+{
+	for (unsigned i = 0; i < r->nhandles; i++)
+		if (fabric_withdraw(p->leg.conn, r->handles[i], c) == 0)
+			c->fences++;
+	r->nhandles = 0;
+}
+
+static void call_end(struct peer_call *c)
+{
+	struct peer *p = c->peer;
+
+	if (!c->sent || !c->answered || c->fences)
+		return;
+	region_free(p, &c->body);
+	region_free(p, &c->reply);
+	for (unsigned i = 0; i < PEER_CHUNKS; i++) {
+		region_free(p, &c->reads[i]);
+		region_free(p, &c->writes[i]);
+	}
+	c->busy = false;
+}
+
+static void call_fence(struct peer_call *c)
+{
+	struct peer *p = c->peer;
+
+	c->answered = true;
+	region_fence(p, &c->body, c);
+	region_fence(p, &c->reply, c);
+	for (unsigned i = 0; i < PEER_CHUNKS; i++) {
+		region_fence(p, &c->reads[i], c);
+		region_fence(p, &c->writes[i], c);
+	}
+	call_end(c);
+}
+
+/* The reduced payload stream: FIXED octets, then filler; item i's count word lies right
+ * before its place at FIXED + 8 i. */
+static void write_body(struct peer_call *c)
+{
+	const struct peer_spec *s = &c->spec;
+	struct xdr_out x;
+
+	fill(c->body.addr, 0, s->body, c->xid, CALL_BODY);
+	xdr_out_init(&x, c->body.addr, s->body);
+	xdr_put_u32(&x, c->xid);
+	xdr_put_u32(&x, 0);
+	xdr_put_u32(&x, 2);
+	xdr_put_u32(&x, 0x40000123);
+	xdr_put_u32(&x, 1);
+	xdr_put_u32(&x, 1);
+	xdr_put_u32(&x, s->reply);
+	xdr_put_u32(&x, s->nwrites);
+	for (unsigned i = 0; i < PEER_CHUNKS; i++)
+		xdr_put_u32(&x, i < s->nwrites ? s->writes[i] : 0);
+	for (unsigned i = 0; i < s->nreads; i++) {
+		xdr_out_init(&x, c->body.addr + FIXED + 8 * i - 4, 4);
+		xdr_put_u32(&x, s->reads[i]);
+	}
+}
+
+static bool add_chunks(struct peer_call *c)
+{
+	const struct peer_spec *s = &c->spec;
+	struct peer *p = c->peer;
+	struct rpc_msg *m = &c->msg;
+	uint32_t removed = 0;
+
+	for (unsigned i = 0; i < s->nreads; i++) {
+		region_new(p, &c->reads[i], s->reads[i]);
+		fill(c->reads[i].addr, 0, s->reads[i], c->xid, READ_ITEM + i);
+		if (!region_expose(p, &c->reads[i], s->reads[i], s->segs, FABRIC_REMOTE_READ,
+				   FIXED + 8 * i + removed, m, &m->reads[m->nreads]))
+			return false;
+		m->nreads++;
+		removed += s->reads[i] + xdr_pad(s->reads[i]);
+	}
+	for (unsigned i = 0; i < s->nwrites; i++) {
+		region_new(p, &c->writes[i], s->write_caps[i]);
+		if (!region_expose(p, &c->writes[i], s->write_caps[i], s->segs, FABRIC_REMOTE_WRITE,
+				   0, m, &m->writes[m->nwrites]))
+			return false;
+		m->nwrites++;
+	}
+	if (!s->reply_cap)
+		return true;
+	region_new(p, &c->reply, s->reply_cap);
+	m->has_reply = true;
+	return region_expose(p, &c->reply, s->reply_cap, s->segs, FABRIC_REMOTE_WRITE, 0, m,
+			     &m->reply);
+}
+
+bool peer_call(struct peer *p, const struct peer_spec *spec)
+{
+	struct peer_call *c = p->calls;
+	struct rpc_msg *m;
+
+	while (c < p->calls + PEER_CALLS && c->busy)
+		c++;
+	if (c == p->calls + PEER_CALLS)
+		return false;
+	memset(c, 0, sizeof(*c));
+	c->busy = true;
+	c->peer = p;
+	c->xid = p->next_xid++;
+	c->spec = *spec;
+	m = &c->msg;
+	rpc_msg_reset(m, c->xid, RPC_CALL);
+	region_new(p, &c->body, spec->body);
+	write_body(c);
+	if (spec->by_chunk) {
+		m->has_body_chunk = true;
+		if (!region_expose(p, &c->body, spec->body, spec->segs, FABRIC_REMOTE_READ, 0, m,
+				   &m->body_chunk))
+			goto fail;
+	} else {
+		m->body[0] = view_of(c->body.addr, spec->body);
+		m->nbody = 1;
+	}
+	if (!add_chunks(c))
+		goto fail;
+	if (m->nsegs)
+		m->inv_handle = m->segs[0].handle;
+	c->tx.owner = NULL;
+	c->tx.tx.msg = m;
+	c->tx.tx.reverse = p->leg.role == RPC_ACCEPTOR;
+	leg_send(&p->leg, &c->tx);
+	return true;
+fail:
+	c->sent = true;
+	call_fence(c);
+	return true;
+}
+
+static void verify_reply(struct peer_call *c, const struct rpc_msg *m)
+{
+	const struct peer_spec *s = &c->spec;
+	struct peer *p = c->peer;
+	struct view body = m->nbody ? m->body[0] : view_of(NULL, 0);
+	bool good = true;
+
+	if (m->has_body_chunk)
+		body = view_of(c->reply.addr, (size_t)m->body_chunk.length);
+	if (body.len != s->reply || m->nwrites != s->nwrites)
+		good = false;
+	else
+		good = check(body.data, 24, s->reply, c->xid, REPLY_BODY);
+	for (unsigned i = 0; good && i < s->nwrites; i++)
+		good = m->writes[i].length == s->writes[i] &&
+		       check(c->writes[i].addr, 0, s->writes[i], c->xid, WRITE_ITEM + i);
+	if (!good) {
+		p->corrupt++;
+		printf("corrupt reply: xid=%x body=%zu/%u writes=%u/%u\n", c->xid, body.len,
+		       s->reply, m->nwrites, s->nwrites);
+	}
+}
+
+static struct peer_call *find_call(struct peer *p, uint32_t xid)
+{
+	for (unsigned i = 0; i < PEER_CALLS; i++)
+		if (p->calls[i].busy && !p->calls[i].answered && p->calls[i].xid == xid)
+			return &p->calls[i];
+	return NULL;
+}
+
+static void on_reply(struct peer *p, struct leg_out *out)
+{
+	struct peer_call *c = find_call(p, out->msg->xid);
+
+	if (!c) {
+		p->unexpected++;
+	} else {
+		verify_reply(c, out->msg);
+		p->done++;
+		call_fence(c);
+	}
+	leg_put(&p->leg, &out->held);
+}
+
+static void on_error(struct peer *p, const struct leg_out *out)
+{
+	struct peer_call *c = find_call(p, out->xid);
+
+	p->errors++;
+	p->last_error = out->error;
+	if (c)
+		call_fence(c);
+}
+
+static void serve_end(struct peer_serve *s)
+{
+	struct peer *p = s->peer;
+
+	leg_put(&p->leg, &s->held);
+	region_free(p, &s->body);
+	region_free(p, &s->reply);
+	for (unsigned i = 0; i < PEER_CHUNKS; i++) {
+		region_free(p, &s->reads[i]);
+		region_free(p, &s->writes[i]);
+	}
+	s->busy = false;
+}
+
+/* Write @len octets of @r to the requester's chunk @from; the returned chunk goes into s->out. */
+static void push(struct peer_serve *s, struct peer_region *r, uint32_t len,
+		 const struct rpc_chunk *from, struct rpc_chunk *to)
+{
+	struct peer *p = s->peer;
+	uint32_t at = 0;
+
+	*to = (struct rpc_chunk){.first = (uint16_t)s->out.nsegs};
+	for (unsigned i = 0; i < from->count; i++) {
+		struct segment seg = s->in.segs[from->first + i];
+		uint32_t n = seg.length < len - at ? seg.length : len - at;
+
+		seg.length = n;
+		assert(rpc_msg_add_segment(&s->out, to, &seg) == 0);
+		if (n) {
+			struct fabric_sge sge = {r->addr + at, n};
+
+			if (fabric_write(p->leg.conn, &sge, 1, &seg, s) == 0)
+				s->ops++;
+		}
+		at += n;
+	}
+}
+
+static bool verify_call(struct peer_serve *s, struct view body)
+{
+	uint32_t xid = s->in.xid;
+	bool good = body.len >= FIXED && xdr_peek_u32(body.data) == xid;
+
+	good = good &&
+	       check(body.data, FIXED + 8 * PEER_CHUNKS, (uint32_t)body.len, xid, CALL_BODY);
+	for (unsigned i = 0; good && i < s->in.nreads; i++) {
+		uint32_t want = xdr_peek_u32(body.data + FIXED + 8 * i - 4);
+
+		good = s->reads[i].cap == want &&
+		       check(s->reads[i].addr, 0, want, xid, READ_ITEM + i);
+	}
+	return good;
+}
+
+static void reply(struct peer_serve *s)
+{
+	struct peer *p = s->peer;
+	struct view body = s->in.nbody ? s->in.body[0] : view_of(s->body.addr, s->body.cap);
+	uint32_t xid = s->in.xid, len, nwrites, limit;
+	struct xdr_out x;
+
+	p->served++;
+	s->replying = true;
+	if (!verify_call(s, body)) {
+		p->corrupt++;
+		printf("corrupt call: xid=%x body=%zu\n", xid, body.len);
+	}
+	len = xdr_peek_u32(body.data + 24);
+	nwrites = xdr_peek_u32(body.data + 28);
+	rpc_msg_reset(&s->out, xid, RPC_REPLY);
+	for (unsigned i = 0; i < nwrites && i < s->in.nwrites; i++) {
+		uint32_t n = xdr_peek_u32(body.data + 32 + 4 * i);
+
+		region_new(p, &s->writes[i], n);
+		fill(s->writes[i].addr, 0, n, xid, WRITE_ITEM + i);
+		push(s, &s->writes[i], n, &s->in.writes[i], &s->out.writes[s->out.nwrites]);
+		s->out.nwrites++;
+	}
+	region_new(p, &s->reply, len);
+	fill(s->reply.addr, 0, len, xid, REPLY_BODY);
+	xdr_out_init(&x, s->reply.addr, len);
+	xdr_put_u32(&x, xid);
+	xdr_put_u32(&x, 1);
+	for (int i = 0; i < 4; i++)
+		xdr_put_u32(&x, 0);
+	s->out.body[0] = view_of(s->reply.addr, len);
+	s->out.nbody = 1;
+	limit = p->leg.t->peer.send_bytes;
+	if (s->in.has_reply && len <= s->in.reply.length &&
+	    (len + p->leg.t->ops->header_len(p->leg.t, &s->out) > limit || (xid & 1))) {
+		s->out.nbody = 0;
+		s->out.has_body_chunk = true;
+		push(s, &s->reply, len, &s->in.reply, &s->out.body_chunk);
+	}
+	s->tx.tx.msg = &s->out;
+	s->tx.tx.reverse = p->leg.role == RPC_INITIATOR;
+	if (p->leg.t->version == 2 && (xid & 2))
+		s->tx.inv_handle = s->in.inv_handle;
+	leg_send(&p->leg, &s->tx);
+}
+
+static void pull(struct peer_serve *s, struct peer_region *r, const struct rpc_chunk *c)
+{
+	uint32_t at = 0;
+
+	region_new(s->peer, r, (uint32_t)c->length);
+	for (unsigned i = 0; i < c->count; i++) {
+		const struct segment *seg = &s->in.segs[c->first + i];
+
+		if (fabric_read(s->peer->leg.conn, r->addr + at, seg, s) == 0)
+			s->ops++;
+		at += seg->length;
+	}
+}
+
+static void on_call(struct peer *p, struct leg_out *out)
+{
+	struct peer_serve *s = p->serves;
+
+	while (s < p->serves + PEER_CALLS && s->busy)
+		s++;
+	assert(s < p->serves + PEER_CALLS);
+	memset(s, 0, sizeof(*s));
+	s->busy = true;
+	s->peer = p;
+	s->held = out->held;
+	memcpy(&s->in, out->msg, sizeof(s->in));
+	s->tx.owner = s;
+	for (unsigned i = 0; i < s->in.nreads; i++)
+		pull(s, &s->reads[i], &s->in.reads[i]);
+	if (s->in.has_body_chunk)
+		pull(s, &s->body, &s->in.body_chunk);
+	if (s->ops == 0)
+		reply(s);
+}
+
+static struct peer_serve *as_serve(struct peer *p, void *cookie)
+{
+	struct peer_serve *s = cookie;
+
+	return s >= p->serves && s < p->serves + PEER_CALLS ? s : NULL;
+}
+
+static void on_op(struct peer *p, const struct leg_out *out)
+{
+	struct peer_serve *s = as_serve(p, out->cookie);
+
+	if (!s) {
+		struct peer_call *c = out->cookie;
+
+		c->fences--;
+		call_end(c);
+		return;
+	}
+	s->ops--;
+	if (out->status == 0 && s->ops == 0 && !s->replying)
+		reply(s);
+	else if (s->ops == 0 && s->replying && s->tx.encoded && s->tx.posted == 0)
+		serve_end(s);
+}
+
+static void on_sent(struct leg_out *out)
+{
+	struct peer_serve *s = out->tx->owner;
+
+	if (!s) {
+		struct peer_call *c = container_of(out->tx, struct peer_call, tx);
+
+		c->sent = true;
+		assert(out->status == 0 || out->status == ERR_FLUSHED);
+		call_end(c);
+		return;
+	}
+	s->tx.encoded = true;
+	if (s->ops == 0)
+		serve_end(s);
+}
+
+static void on_out(struct peer *p, struct leg_out *out)
+{
+	switch (out->kind) {
+	case LEG_OUT_NONE:
+		break;
+	case LEG_OUT_READY:
+		p->open = true;
+		break;
+	case LEG_OUT_MSG:
+		if (out->msg->dir == RPC_CALL)
+			on_call(p, out);
+		else
+			on_reply(p, out);
+		break;
+	case LEG_OUT_ERROR:
+		on_error(p, out);
+		break;
+	case LEG_OUT_SENT:
+		on_sent(out);
+		break;
+	case LEG_OUT_OP:
+		on_op(p, out);
+		break;
+	case LEG_OUT_CLOSED:
+		p->closed = true;
+		p->status = out->status;
+		break;
+	}
+}
+
+static void on_request(struct peer *p, struct fabric_event *ev)
+{
+	leg_init(&p->leg, RPC_ACCEPTOR);
+	p->has_leg = true;
+	assert(leg_accept(&p->leg, &p->cfg, &p->arena, ev->conn, ev->private_data, OPS,
+			  memnet_now(p->net)) == 0);
+}
+
+void peer_turn(struct peer *p)
+{
+	struct fabric_event ev;
+	struct leg_out out;
+
+	while (fabric_poll(p->fabric, &ev)) {
+		if (ev.type == FABRIC_EV_REQUEST) {
+			if (p->has_leg)
+				fabric_reject(ev.conn, view_of(NULL, 0));
+			else
+				on_request(p, &ev);
+			continue;
+		}
+		leg_input(&p->leg, &ev, &out);
+		on_out(p, &out);
+		for (leg_next(&p->leg, &out); out.kind; leg_next(&p->leg, &out))
+			on_out(p, &out);
+	}
+	if (p->has_leg)
+		leg_pump(&p->leg);
+	fabric_flush(p->fabric);
+}
+
+unsigned peer_busy(const struct peer *p)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PEER_CALLS; i++)
+		n += p->calls[i].busy && !p->calls[i].answered;
+	return n;
+}
+
+void peer_fini(struct peer *p)
+{
+	leg_fini(&p->leg);
+	for (unsigned i = 0; i < PEER_CALLS; i++) {
+		struct peer_call *c = &p->calls[i];
+
+		if (c->busy) {
+			c->sent = c->answered = true;
+			c->fences = 0;
+			call_end(c);
+		}
+		if (p->serves[i].busy)
+			serve_end(&p->serves[i]);
+	}
+	fabric_unregister(p->fabric, p->arena.base);
+	fabric_free(p->fabric);
+	buf_arena_fini(&p->arena);
+}
+
+static uint32_t random_size(struct rng *r, uint32_t inline_bytes)
+{
+	switch (rng_below(r, 5)) {
+	case 0:
+		return 1 + rng_below(r, 8);
+	case 1:
+		return 1 + rng_below(r, 1024);
+	case 2:
+		return inline_bytes - 64 + rng_below(r, 128);
+	case 3:
+		return 1 + rng_below(r, 65536);
+	default:
+		return 1 + rng_below(r, 400000);
+	}
+}
+
+struct peer_spec peer_random_spec(struct rng *r, unsigned version, bool reverse,
+				  uint32_t inline_bytes)
+{
+	struct peer_spec s = {.segs = 1 + rng_below(r, PEER_SEGS)};
+	uint32_t small = inline_bytes - 300;
+
+	s.body = FIXED + 8 * PEER_CHUNKS + 4 * rng_below(r, (small - 200) / 4);
+	s.reply = 24 + 4 * rng_below(r, (small - 24) / 4);
+	if (reverse)
+		return s;
+	s.nreads = rng_below(r, 3);
+	s.nwrites = rng_below(r, 3);
+	for (unsigned i = 0; i < s.nreads; i++)
+		s.reads[i] = random_size(r, inline_bytes);
+	for (unsigned i = 0; i < s.nwrites; i++) {
+		s.write_caps[i] = random_size(r, inline_bytes);
+		s.writes[i] = rng_below(r, s.write_caps[i] + 1);
+	}
+	s.by_chunk = rng_below(r, 4) == 0;
+	if (s.by_chunk || version == 2)
+		s.body = FIXED + 8 * PEER_CHUNKS + (random_size(r, inline_bytes) & ~3u);
+	if (rng_below(r, 3) == 0 || version == 1) {
+		s.reply_cap = 1024 + random_size(r, inline_bytes);
+		s.reply = 24 + (rng_below(r, s.reply_cap - 24) & ~3u);
+	} else if (version == 2) {
+		s.reply = 24 + (random_size(r, inline_bytes) & ~3u);
+	}
+	return s;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_SESSION_PEER_H
+#define TESTS_SESSION_PEER_H
+
+#include "fabric/mem/mem.h"
+#include "proxy/leg.h"
+#include "tests/rng.h"
+
+/**
+ * peer - an endpoint at either end of the gateway: makes calls of any chunk
+ * shape and serves them, in both directions, and checks every octet. The call's
+ * own octets tell the responder what to return, so that both ends agree without
+ * sharing state.
+ */
+
+enum { PEER_CALLS = 96, PEER_CHUNKS = 4, PEER_SEGS = 3 };
+
+/** struct peer_spec - one call: sizes in octets. */
+struct peer_spec {
+	uint32_t body; /* payload stream of the call, at least 64 */
+	bool by_chunk; /* in a body chunk instead of inline */
+	unsigned nreads, nwrites;
+	uint32_t reads[PEER_CHUNKS];	  /* data items of the call */
+	uint32_t write_caps[PEER_CHUNKS]; /* room offered for results */
+	uint32_t writes[PEER_CHUNKS];	  /* what the responder is to return there */
+	uint32_t reply_cap;		  /* Reply chunk offered, 0 none */
+	uint32_t reply;			  /* payload stream of the reply, at least 24 */
+	unsigned segs;			  /* segments a chunk is cut into, 1 .. PEER_SEGS */
+};
+
+struct peer_region {
+	uint8_t *addr;
+	uint32_t len, cap;
+	uint32_t handles[PEER_SEGS];
+	unsigned nhandles;
+};
+
+struct peer_call {
+	bool busy, sent, answered;
+	struct peer *peer;
+	uint32_t xid;
+	struct peer_spec spec;
+	struct leg_tx tx;
+	struct rpc_msg msg;
+	struct peer_region body, reads[PEER_CHUNKS], writes[PEER_CHUNKS], reply;
+	unsigned fences;
+};
+
+struct peer_serve {
+	bool busy;
+	struct peer *peer;
+	struct rpc_msg in, out;
+	struct leg_held held;
+	struct leg_tx tx;
+	struct peer_region body, reads[PEER_CHUNKS], writes[PEER_CHUNKS], reply;
+	unsigned ops;
+	bool replying;
+};
+
+struct peer {
+	struct memnet *net;
+	struct fabric *fabric;
+	struct buf_arena arena;
+	struct leg leg;
+	bool has_leg, open, closed;
+	int status;
+	struct leg_config cfg;
+	uint32_t next_xid;
+	struct peer_call calls[PEER_CALLS];
+	struct peer_serve serves[PEER_CALLS];
+	uint64_t done, errors, served, corrupt, unexpected;
+	struct rpc_error last_error;
+};
+
+/** peer_init - on @net; @versions as in leg_config. */
+void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t inline_bytes,
+	       uint32_t credits, uint32_t first_xid);
+
+/** peer_connect - open p->leg to @to. */
+void peer_connect(struct peer *p, const struct fabric_addr *to);
+
+/** peer_turn - handle all events, pump, flush. Accepts one connection when attached. */
+void peer_turn(struct peer *p);
+
+/** peer_call - queue a call. Return: false when PEER_CALLS are busy. */
+bool peer_call(struct peer *p, const struct peer_spec *spec);
+
+/** peer_busy - calls not ended. */
+unsigned peer_busy(const struct peer *p);
+
+/** peer_fini - everything down, memory checked to be back. */
+void peer_fini(struct peer *p);
+
+/** peer_random_spec - a shape out of @r; @reverse and @version bound it to what may be sent. */
+struct peer_spec peer_random_spec(struct rng *r, unsigned version, bool reverse,
+				  uint32_t inline_bytes);
+
+#endif
