@@ -1,0 +1,110 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What the host may ask of a guest by name; sourced by guest-init and guest-agent.
+
+filer_address=10.77.0.2
+gateway_address=10.77.0.1
+
+# --- the filer ---------------------------------------------------------------
+
+# The export and the NFS server's own state live on the virtual disk, so that both
+# survive when the guest is killed: a filer that forgets its clients could not show
+# that a mount goes on.
+filer_up() {
+    modprobe -a virtio_blk ext4 nfsd
+    blkid /dev/vda >/dev/null || mkfs.ext4 -q /dev/vda
+    mkdir -p /disk && mount /dev/vda /disk
+    mkdir -p /disk/export /disk/nfs /srv/export
+    touch /disk/nfs/etab /disk/nfs/rmtab
+    mount --bind /disk/nfs /var/lib/nfs
+    mount --bind /disk/export /srv/export
+    mount -t nfsd nfsd /proc/fs/nfsd
+    echo '/srv/export *(rw,no_root_squash,insecure,fsid=0,no_subtree_check,sync)' >/etc/exports
+    rpcbind -w
+    exportfs -ra
+    rpc.mountd -p 20048
+    nfsd_up
+}
+
+# Short grace and lease: a restart must not cost the tests 90 s. -N 2 would fail
+# and leave no threads at all: version 2 is gone.
+nfsd_up() {
+    rpc.nfsd --grace-time 10 --lease-time 10 8
+    echo 'rdma 20049' >/proc/fs/nfsd/portlist
+}
+nfsd_down() { rpc.nfsd 0; }
+
+# --- the client --------------------------------------------------------------
+
+# mount_nfs VERSION PORT: mounts the filer on /mnt through the gateway at PORT.
+# NFSv3's MOUNT protocol knows no RDMA; it goes to the filer itself, over TCP.
+mount_nfs() {
+    local options="vers=$1,proto=rdma,port=$2"
+    local path=/
+    if [ "$1" = 3 ]; then
+        options+=",nolock,mountproto=tcp,mountport=20048,mountaddr=$filer_address"
+        path=/srv/export
+    fi
+    timeout 60 mount -t nfs -o "$options" "$gateway_address:$path" /mnt
+}
+mounted() { grep -q ' /mnt nfs' /proc/mounts; }
+unmount_all() { ! mounted || timeout 20 umount /mnt; }
+drop_caches() { sync && echo 3 >/proc/sys/vm/drop_caches; }
+digest() { sha256sum "$@" | cut -d' ' -f1; }
+
+# --- loads -------------------------------------------------------------------
+
+many_names() { mkdir -p "$1" && (cd "$1" && seq -f 'a-file-with-a-name-of-some-length-%05g' "$2" | xargs touch); }
+list() { find "$1" -mindepth 1 -printf '%f\n' | sort | awk 'END { print NR } 1' | sha256sum | cut -d' ' -f1; }
+
+# verified_load OPTION...: fio writes and reads 4k to 1M at random, then verifies
+# what it wrote. O_DIRECT, so that each size goes over the wire as it is.
+verified_load() {
+    mkdir -p /mnt/fio && cd /tmp || return 1
+    if fio --name=load --directory=/mnt/fio --rw=randrw --bsrange=4k-1M --direct=1 \
+        --ioengine=psync --thread --group_reporting --verify=crc32c --verify_fatal=1 \
+        --verify_state_save=0 --randrepeat=0 "$@" >/tmp/fio.log 2>&1; then
+        grep -q 'err= 0' /tmp/fio.log
+    else
+        tail -n 30 /tmp/fio.log
+        return 1
+    fi
+}
+
+# keep_loading: verified loads one after the other, in the background, until
+# finish_loading, which waits for the last and is true if all were without error.
+keep_loading() {
+    rm -f /run/load-*
+    (
+        while [ ! -e /run/load-stop ]; do
+            verified_load --numjobs=4 --size=4M || { touch /run/load-failed; break; }
+            echo >>/run/load-rounds
+        done
+        touch /run/load-ended
+    ) >/run/load-output 2>&1 &
+}
+finish_loading() {
+    touch /run/load-stop
+    until [ -e /run/load-ended ]; do sleep 0.5; done
+    cat /run/load-output
+    [ ! -e /run/load-failed ] && [ -e /run/load-rounds ]
+}
+load_rounds() { wc -l 2>/dev/null </run/load-rounds || echo 0; }
+
+# --- callbacks ---------------------------------------------------------------
+
+callback_up() { grep -q 'callback state: UP' /proc/fs/nfsd/clients/*/info; }
+has_delegation() { grep -q 'type: deleg' /proc/fs/nfsd/clients/*/states; }
+trace_callbacks() {
+    modprobe nfsv4
+    echo 1 >/sys/kernel/tracing/events/nfs4/nfs4_cb_recall/enable
+    echo >/sys/kernel/tracing/trace
+}
+recall_traced() { grep 'nfs4_cb_recall: error=0' /sys/kernel/tracing/trace; }
+
+# hold_open FILE: a process that keeps it open for reading; release ends it.
+hold_open() {
+    tail -f "$1" >/dev/null 2>&1 &
+    echo $! >/run/holder
+}
+release() { kill "$(cat /run/holder)"; }

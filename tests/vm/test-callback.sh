@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The reverse direction: the filer calls its NFSv4.1 client back through the gateways.
+# A read delegation is recalled because somebody at the filer opens the file to write.
+
+test_callback() {
+    chains_up
+    local chain
+    for chain in direct chained; do callback_one "$chain"; done
+}
+
+callback_one() {
+    local chain=$1 name="$1 NFSv4.1" gateway=${FIRST[$1]} before
+    guest filer 'echo before >/srv/export/delegated'
+    check "$name: callback mount" fresh_mount "$chain" 4.1 || return
+    guest client 'trace_callbacks'
+    check "$name: callback state: UP at the filer" wait_for 20 guest filer callback_up
+    guest client 'hold_open /mnt/delegated'
+    check "$name: the client has a delegation" wait_for 10 guest filer has_delegation
+    before=$(legs "$gateway" | field rcalls | sort -n | tail -n 1)
+    # A local writer waits until the delegation is back; unanswered, for the lease time.
+    check "$name: a writer at the filer gets the file at once" \
+        guest filer 'timeout 5 bash -c "echo after >/srv/export/delegated"' 30
+    check "$name: the filer has the delegation back" \
+        wait_for 10 guest filer '! has_delegation'
+    check "$name: CB_RECALL reached the client" guest client recall_traced
+    check "$name: the gateway counted a reverse call" \
+        reverse_calls_above "$gateway" "${before:-0}"
+    check "$name: the client reads the new data" \
+        guest client 'release; grep -q after /mnt/delegated'
+}
+
+reverse_calls_above() {
+    local now
+    now=$(legs "$1" | field rcalls | sort -n | tail -n 1)
+    [ "${now:-0}" -gt "$2" ]
+}

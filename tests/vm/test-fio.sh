@@ -1,0 +1,16 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Mixed reads and writes, 4 KiB to 1 MiB, 16 jobs, every block verified by fio.
+
+test_fio() {
+    chains_up
+    local chain version
+    for chain in direct chained; do
+        for version in 3 4.1; do
+            guest filer 'rm -rf /srv/export/fio; mkdir /srv/export/fio'
+            check "$chain NFSv$version: fio mount" fresh_mount "$chain" "$version" || continue
+            check "$chain NFSv$version: fio --verify=crc32c, 16 jobs, zero errors" \
+                guest client 'verified_load --numjobs=16 --size=8M' 400
+        done
+    done
+}
