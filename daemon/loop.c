@@ -135,6 +135,13 @@ void loop_wake(struct loop *loop)
 		errno = saved;
 }
 
+/* libevent's own complaints come out in our form; what failed is also told by a return. */
+static void on_libevent(int severity, const char *text)
+{
+	if (severity >= EVENT_LOG_WARN)
+		log_warn("loop.event", "why=\"%s\"", text);
+}
+
 static struct event_base *base_new(void)
 {
 	struct event_config *cfg = event_config_new();
@@ -188,13 +195,14 @@ struct loop *loop_new(void)
 
 	if (!el)
 		return NULL;
+	event_set_log_callback(on_libevent);
 	el->loop.ops = &event_loop_ops;
 	el->wake_fd = -1;
 	el->armed = NSEC_NEVER;
-	errno = 0;
 	err = loop_open(el);
 	if (err) {
-		log_error("loop.failed", "why=%s errno=\"%s\"", err_name(err), strerror(errno));
+		log_error("loop.failed", "cause=%s why=\"%s\"", err_name(err),
+			  err == ERR_IO ? strerror(errno) : "descriptors or memory");
 		loop_close(el);
 		return NULL;
 	}
@@ -239,7 +247,7 @@ int loop_run_once(struct loop *loop, nsec_t deadline)
 			return ERR_IO;
 	}
 	if (event_base_loop(el->base, flags) < 0) {
-		log_error("loop.failed", "errno=\"%s\"", strerror(errno));
+		log_error("loop.failed", "why=\"%s\"", strerror(errno));
 		return ERR_IO;
 	}
 	return 0;

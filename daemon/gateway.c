@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/gateway.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+static void map_leg(const struct config *cfg, const struct config_end *end, struct leg_config *leg)
+{
+	_Static_assert((int)CONFIG_V1 == (int)LEG_V1 && (int)CONFIG_V2 == (int)LEG_V2, "one mask");
+	*leg = (struct leg_config){
+		.versions = end->versions,
+		.inline_bytes = end->inline_bytes,
+		.credits = end->credits,
+		.rev_credits = end->reverse_credits,
+		.max_message = cfg->max_payload,
+		.segment_bytes = cfg->max_payload,
+		.segment_count = RPC_MAX_SEGMENTS,
+		.reverse = RPC_REV_GENL,
+		.setup_timeout = end->timeout_s * NSEC_PER_SEC,
+	};
+}
+
+/* One instance for all ends that want the same of the fabric. */
+static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
+{
+	struct gateway_fabric want = {.crc = end->crc, .setup_timeout_ms = end->timeout_s * 1000};
+	unsigned i;
+
+	for (i = 0; i < gw->nfabrics; i++)
+		if (gw->fabrics[i].crc == want.crc &&
+		    gw->fabrics[i].setup_timeout_ms == want.setup_timeout_ms)
+			return i;
+	gw->fabrics[gw->nfabrics++] = want;
+	return i;
+}
+
+static int map_route(struct gateway *gw, unsigned i)
+{
+	const struct config_route *from = &gw->cfg->routes[i];
+	struct proxy_route *to = &gw->routes[i];
+	struct gateway_listen *listen = &gw->listens[i];
+	int err;
+
+	_Static_assert((int)CONFIG_NAME_BYTES <= (int)PROXY_NAME_MAX, "names fit");
+	memcpy(to->name, from->name, sizeof(from->name));
+	map_leg(gw->cfg, &from->listen, &to->client);
+	map_leg(gw->cfg, &from->upstream, &to->server);
+	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
+	to->upstream_fabric = intern_fabric(gw, &from->upstream);
+	listen->fabric = intern_fabric(gw, &from->listen);
+	err = fabric_addr_parse(from->listen.address, from->listen.port, &listen->addr);
+	if (err)
+		return err;
+	return fabric_addr_parse(from->upstream.address, from->upstream.port, &to->upstream);
+}
+
+int gateway_init(struct gateway *gw, const struct config *cfg, unsigned cpus)
+{
+	int err = ERR_NOMEM;
+
+	*gw = (struct gateway){.cfg = cfg, .nroutes = cfg->nroutes};
+	gw->nworkers = config_workers(cfg, cpus);
+	gw->worker_bytes = cfg->memory_bytes / gw->nworkers;
+	gw->worker_sessions = (cfg->max_sessions + gw->nworkers - 1) / gw->nworkers;
+	gw->routes = mem_zalloc(gw->nroutes * sizeof(*gw->routes));
+	gw->listens = mem_zalloc(gw->nroutes * sizeof(*gw->listens));
+	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
+	if (!gw->routes || !gw->listens || !gw->fabrics)
+		goto out;
+	for (unsigned i = 0; i < gw->nroutes; i++) {
+		err = map_route(gw, i);
+		if (err)
+			goto out;
+	}
+	return 0;
+out:
+	gateway_fini(gw);
+	return err;
+}
+
+static const char *versions_text(unsigned versions)
+{
+	static const char *const text[] = {"-", "1", "2", "1,2"};
+
+	return text[versions & LEG_V1_OR_V2];
+}
+
+static int listen_route(struct gateway *gw, unsigned i, const char *file)
+{
+	struct gateway_listen *listen = &gw->listens[i];
+	const struct proxy_route *route = &gw->routes[i];
+	char at[FABRIC_ADDR_TEXT], to[FABRIC_ADDR_TEXT];
+	int err = 0;
+
+	listen->listener = iwarp_listen(&listen->addr, &err);
+	if (!listen->listener) {
+		log_error("listen.failed", "config=\"%s\" route=%s address=%s why=\"%s\"", file,
+			  route->name, fabric_addr_format(&listen->addr, at), strerror(errno));
+		return err ? err : ERR_IO;
+	}
+	iwarp_listener_addr(listen->listener, &listen->addr);
+	log_info("listen",
+		 "route=%s address=%s versions=%s credits=%u inline=%u upstream=%s "
+		 "upstream_versions=%s",
+		 route->name, fabric_addr_format(&listen->addr, at),
+		 versions_text(route->client.versions), route->client.credits,
+		 route->client.inline_bytes, fabric_addr_format(&route->upstream, to),
+		 versions_text(route->server.versions));
+	return 0;
+}
+
+int gateway_listen(struct gateway *gw, const char *file)
+{
+	int first = 0;
+
+	for (unsigned i = 0; i < gw->nroutes; i++) {
+		int err = listen_route(gw, i, file);
+
+		if (!first)
+			first = err;
+	}
+	return first;
+}
+
+void gateway_unlisten(struct gateway *gw)
+{
+	for (unsigned i = 0; i < gw->nroutes; i++) {
+		if (gw->listens[i].listener)
+			iwarp_listener_free(gw->listens[i].listener);
+		gw->listens[i].listener = NULL;
+	}
+}
+
+void gateway_fini(struct gateway *gw)
+{
+	if (gw->listens)
+		gateway_unlisten(gw);
+	mem_free(gw->fabrics);
+	mem_free(gw->listens);
+	mem_free(gw->routes);
+	*gw = (struct gateway){0};
+}

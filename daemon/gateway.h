@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_GATEWAY_H
+#define DAEMON_GATEWAY_H
+
+#include "config/config.h"
+#include "fabric/iwarp/iwarp.h"
+#include "proxy/proxy.h"
+
+/**
+ * gateway - what all workers share: the checked configuration turned into routes,
+ * fabric settings and listening sockets. Immutable once the workers run, but for
+ * gateway_unlisten().
+ */
+
+/** struct gateway_fabric - a distinct fabric configuration; each worker has an instance of it. */
+struct gateway_fabric {
+	bool crc;
+	uint32_t setup_timeout_ms;
+};
+
+/** struct gateway_listen - the listening side of the route with the same index. */
+struct gateway_listen {
+	struct fabric_addr addr;
+	unsigned fabric; /* index into gateway.fabrics */
+	struct fabric_listener *listener;
+};
+
+struct gateway {
+	const struct config *cfg; /* borrowed */
+	unsigned nworkers;
+	size_t worker_bytes;	  /* each worker's share of memory_limit */
+	uint32_t worker_sessions; /* ... and of max_sessions, rounded up */
+	unsigned nroutes, nfabrics;
+	struct proxy_route *routes;
+	struct gateway_listen *listens;
+	struct gateway_fabric *fabrics;
+};
+
+/** gateway_init - @cpus: CPUs this process may use. Return: 0, ERR_NOMEM or ERR_CONFIG. */
+int gateway_init(struct gateway *gw, const struct config *cfg, unsigned cpus) WARN_UNUSED;
+
+/** gateway_listen - bind every route; each failure is logged, naming @file. Return: 0 or the first
+ * error. */
+int gateway_listen(struct gateway *gw, const char *file) WARN_UNUSED;
+
+/** gateway_unlisten - close the listening sockets; every worker has detached. Idempotent. */
+void gateway_unlisten(struct gateway *gw);
+
+/** gateway_fini - after the workers are gone. */
+void gateway_fini(struct gateway *gw);
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_HELP_H
+#define DAEMON_HELP_H
+
+/* What --help prints: enough to run the gateway without the manual page. */
+extern const char help_text[];
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "config/config.h"
+#include "daemon/help.h"
+#include "daemon/serve.h"
+
+enum { OPT_CHECK = 256, OPT_PRINT };
+
+struct command_line {
+	const char *serve, *check;
+	bool print, help, version;
+};
+
+/* Return: 0, or -1 with the reason printed. */
+static int parse(int argc, char **argv, struct command_line *cl)
+{
+	static const struct option options[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"check", required_argument, NULL, OPT_CHECK},
+		{"print", no_argument, NULL, OPT_PRINT},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0},
+	};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "c:hV", options, NULL)) != -1)
+		switch (opt) {
+		case 'c':
+			cl->serve = optarg;
+			break;
+		case OPT_CHECK:
+			cl->check = optarg;
+			break;
+		case OPT_PRINT:
+			cl->print = true;
+			break;
+		case 'h':
+			cl->help = true;
+			break;
+		case 'V':
+			cl->version = true;
+			break;
+		default:
+			return -1;
+		}
+	if (optind < argc) {
+		fprintf(stderr, "rpcrdma-gw: unexpected argument: %s\n", argv[optind]);
+		return -1;
+	}
+	return 0;
+}
+
+static enum exit_code check(const char *path, bool print)
+{
+	struct config *cfg;
+	int err = config_load(path, &cfg, stderr);
+
+	if (err)
+		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
+	if (print)
+		config_print(cfg, stdout);
+	else
+		printf("%s: OK, %u route%s\n", path, cfg->nroutes, cfg->nroutes == 1 ? "" : "s");
+	config_free(cfg);
+	return EXIT_OK;
+}
+
+static enum exit_code usage(void)
+{
+	fputs("usage: rpcrdma-gw -c FILE | --check FILE [--print] | --version | --help\n", stderr);
+	return EXIT_USAGE;
+}
+
+static enum exit_code act(const struct command_line *cl)
+{
+	if (cl->help) {
+		fputs(help_text, stdout);
+		return EXIT_OK;
+	}
+	if (cl->version) {
+		puts("rpcrdma-gw " GW_VERSION);
+		return EXIT_OK;
+	}
+	if (cl->check && !cl->serve)
+		return check(cl->check, cl->print);
+	if (cl->serve && !cl->check && !cl->print)
+		return serve(cl->serve);
+	return usage();
+}
+
+int main(int argc, char **argv)
+{
+	struct command_line cl = {0};
+
+	return (int)(parse(argc, argv, &cl) ? usage() : act(&cl));
+}

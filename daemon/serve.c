@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * The main thread sets everything up, starts the workers and then only listens to
+ * signals and to the workers' changes of state:
+ *
+ *   SERVING --SIGTERM, SIGINT--> DRAINING --again--> STOPPING
+ *      |                            |                    |
+ *      +--- a worker failed --------+---> STOPPING       |
+ *                                   v                    v
+ *                            every worker's thread is over: exit
+ *
+ * The listening sockets are closed as soon as no worker accepts from them any more,
+ * so that a successor can be started while the last calls finish.
+ */
+#include "daemon/serve.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "config/config.h"
+#include "daemon/gateway.h"
+#include "daemon/loop.h"
+#include "daemon/report.h"
+#include "daemon/worker.h"
+
+enum serve_state { SERVING, DRAINING, STOPPING };
+
+struct server {
+	struct config *cfg;
+	struct gateway gw;
+	struct loop *loop;
+	struct loop_signals signals;
+	struct worker **workers;
+	enum serve_state state;
+	bool failed;
+};
+
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit))
+			log_warn("limit", "what=open_files why=\"cannot be raised\"");
+	}
+}
+
+/* CPUs this process may run on: a container's share rather than the machine. */
+static unsigned count_cpus(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
+		return (unsigned)CPU_COUNT(&set);
+	return 1;
+}
+
+static void each_worker(struct server *s, void (*what)(struct worker *))
+{
+	for (unsigned i = 0; i < s->gw.nworkers; i++)
+		what(s->workers[i]);
+}
+
+static void stop(struct server *s)
+{
+	s->state = STOPPING;
+	each_worker(s, worker_stop);
+}
+
+static void on_terminate(struct server *s, int signo)
+{
+	if (s->state == SERVING) {
+		log_info("stop", "signal=%s drain_timeout_s=%u", strsignal(signo),
+			 s->cfg->drain_timeout_s);
+		s->state = DRAINING;
+		each_worker(s, worker_drain);
+		return;
+	}
+	log_warn("stop", "signal=%s why=\"second signal: calls in flight are cut\"",
+		 strsignal(signo));
+	stop(s);
+}
+
+static void on_signal(struct loop_signals *signals, int signo)
+{
+	struct server *s = container_of(signals, struct server, signals);
+
+	switch (signo) {
+	case SIGUSR1:
+		report_process();
+		each_worker(s, worker_report);
+		break;
+	case SIGHUP:
+		log_warn("reload", "why=\"the configuration is read at start only: restart the "
+				   "service to change it\"");
+		break;
+	default:
+		on_terminate(s, signo);
+	}
+}
+
+/* Return: workers whose thread still runs. */
+static unsigned look_after_workers(struct server *s)
+{
+	unsigned running = 0, attached = 0;
+
+	for (unsigned i = 0; i < s->gw.nworkers; i++) {
+		enum worker_state state = worker_state(s->workers[i]);
+
+		attached += state == WORKER_RUNNING;
+		running += state == WORKER_RUNNING || state == WORKER_DRAINING;
+		s->failed |= state == WORKER_FAILED;
+	}
+	if (!attached)
+		gateway_unlisten(&s->gw);
+	if (s->failed && s->state != STOPPING)
+		stop(s);
+	return running;
+}
+
+static int start_workers(struct server *s)
+{
+	s->workers = mem_zalloc(s->gw.nworkers * sizeof(struct worker *));
+	if (!s->workers)
+		return ERR_NOMEM;
+	for (unsigned i = 0; i < s->gw.nworkers; i++) {
+		s->workers[i] = worker_new(&s->gw, i, s->loop);
+		if (!s->workers[i])
+			return ERR_NOMEM;
+	}
+	for (unsigned i = 0; i < s->gw.nworkers; i++)
+		if (worker_start(s->workers[i]))
+			return ERR_NOMEM;
+	return 0;
+}
+
+static enum exit_code prepare(struct server *s)
+{
+	static const int signos[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP, 0};
+
+	signal(SIGPIPE, SIG_IGN);
+	raise_descriptor_limit();
+	s->loop = loop_new();
+	if (!s->loop || loop_signals_init(s->loop, &s->signals, signos))
+		return EXIT_INTERNAL;
+	if (gateway_init(&s->gw, s->cfg, count_cpus())) {
+		log_error("start.failed", "why=\"no memory for the routes\"");
+		return EXIT_INTERNAL;
+	}
+	return EXIT_OK;
+}
+
+static enum exit_code run(struct server *s, const char *path)
+{
+	enum exit_code code = prepare(s);
+
+	if (code)
+		return code;
+	log_info("start",
+		 "version=" GW_VERSION " pid=%d config=\"%s\" workers=%u memory_bytes=%llu "
+		 "worker_memory_bytes=%zu max_sessions=%u routes=%u",
+		 (int)getpid(), path, s->gw.nworkers, (unsigned long long)s->cfg->memory_bytes,
+		 s->gw.worker_bytes, s->cfg->max_sessions, s->gw.nroutes);
+	if (gateway_listen(&s->gw, path))
+		return EXIT_LISTEN;
+	if (start_workers(s))
+		return EXIT_INTERNAL;
+	log_info("ready", "routes=%u", s->gw.nroutes);
+	while (look_after_workers(s))
+		if (loop_run_once(s->loop, NSEC_NEVER))
+			return EXIT_INTERNAL;
+	return s->failed ? EXIT_INTERNAL : EXIT_OK;
+}
+
+static void cleanup(struct server *s)
+{
+	for (unsigned i = 0; s->workers && i < s->gw.nworkers; i++)
+		worker_free(s->workers[i]);
+	mem_free(s->workers);
+	gateway_fini(&s->gw);
+	if (s->signals.loop)
+		loop_signals_fini(&s->signals);
+	loop_free(s->loop);
+	config_free(s->cfg);
+}
+
+enum exit_code serve(const char *path)
+{
+	struct server s = {.signals = {.caught = on_signal, .fd = -1}};
+	enum exit_code code;
+	int err = config_load(path, &s.cfg, stderr);
+
+	if (err)
+		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
+	log_set_level(s.cfg->log_level);
+	code = run(&s, path);
+	cleanup(&s);
+	log_info("end", "code=%d heap_live=%llu", (int)code, (unsigned long long)mem_live());
+	return code;
+}
