@@ -66,7 +66,7 @@ void config_free(struct config *cfg);
 /** config_print - the effective configuration, every key, in the syntax config_load() reads. */
 void config_print(const struct config *cfg, FILE *out);
 
-/** config_worker_bytes - least memory one worker needs to serve a session of any one route. */
+/** config_worker_bytes - least memory one worker needs: a session of every route, one RPC. */
 uint64_t config_worker_bytes(const struct config *cfg);
 
 /**

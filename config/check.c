@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "config/reader.h"
+
+struct place {
+	int family; /* 0: unusable, told before */
+	unsigned char octets[16];
+	bool is_any;
+	uint16_t port;
+};
+
+static struct place place_of(const struct config_end *end)
+{
+	static const unsigned char any[16];
+	struct place p = {.port = end->port};
+
+	p.family = check_address(end->address, p.octets);
+	p.is_any = p.family && memcmp(p.octets, any, sizeof(any)) == 0;
+	return p;
+}
+
+/* Whether connecting to @b would reach, or listening on @b collide with, a listener on @a. */
+static bool is_same_place(const struct place *a, const struct place *b)
+{
+	return a->family && a->family == b->family && a->port == b->port &&
+	       (a->is_any || b->is_any || memcmp(a->octets, b->octets, sizeof(a->octets)) == 0);
+}
+
+/* Where to point about an end's address or port. */
+static unsigned line_of(const config_setting_t *route, const char *end, const char *key)
+{
+	const config_setting_t *group = reader_member(route, end);
+
+	if (group->type != CONFIG_TYPE_GROUP)
+		return reader_line(group);
+	return reader_line(reader_member(group, key));
+}
+
+static void check_pair(struct reader *r, const config_setting_t *routes, const struct config *cfg,
+		       uint32_t i, uint32_t earlier)
+{
+	const config_setting_t *item = config_setting_get_elem(routes, i);
+	const struct config_route *a = &cfg->routes[earlier], *b = &cfg->routes[i];
+	struct place pa = place_of(&a->listen), pb = place_of(&b->listen);
+
+	if (item->type != CONFIG_TYPE_GROUP)
+		return;
+	if (b->name[0] && strcmp(a->name, b->name) == 0)
+		reader_error(r, reader_line(reader_member(item, "name")),
+			     "a second route \"%s\": give each its own name", b->name);
+	if (is_same_place(&pa, &pb))
+		reader_error(r, line_of(item, "listen", "port"),
+			     "route %u listens on %s port %u already: use another address or port",
+			     earlier + 1, a->listen.address, a->listen.port);
+}
+
+static void check_upstream(struct reader *r, const config_setting_t *item,
+			   const struct config_route *route)
+{
+	struct place listen = place_of(&route->listen), up = place_of(&route->upstream);
+
+	if (up.is_any)
+		reader_error(r, line_of(item, "upstream", "address"),
+			     "%s is no host to connect to: give the server's own address",
+			     route->upstream.address);
+	else if (is_same_place(&listen, &up) && !listen.is_any)
+		reader_error(r, line_of(item, "upstream", "address"),
+			     "the route leads to its own listener: give the server's address");
+}
+
+static void check_memory(struct reader *r, const config_setting_t *root, const struct config *cfg)
+{
+	uint32_t workers = cfg->workers ? cfg->workers : 1;
+	uint64_t need = workers * config_worker_bytes(cfg);
+	const config_setting_t *where = config_setting_get_member(root, "memory_limit");
+
+	if (cfg->memory_bytes >= need)
+		return;
+	if (!where)
+		where = config_setting_get_member(root, "workers");
+	reader_error(r, where ? reader_line(where) : 1,
+		     "memory_limit is too small for %u worker%s, a session of each route and "
+		     "max_payload: use at least \"%" PRIu64 "M\", or less of the others",
+		     workers, workers == 1 ? "" : "s", need >> 20);
+}
+
+void check(struct reader *r, const config_setting_t *root, const struct config *cfg)
+{
+	const config_setting_t *routes = reader_routes(root);
+
+	for (uint32_t i = 0; i < cfg->nroutes; i++) {
+		for (uint32_t earlier = 0; earlier < i; earlier++)
+			check_pair(r, routes, cfg, i, earlier);
+		if (config_setting_get_elem(routes, i)->type == CONFIG_TYPE_GROUP)
+			check_upstream(r, config_setting_get_elem(routes, i), &cfg->routes[i]);
+	}
+	check_memory(r, root, cfg);
+}

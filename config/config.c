@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config/config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "config/reader.h"
+
+/*
+ * Operation
+ *
+ * The file is read whole, scanned for what libconfig would pass over (scan.c),
+ * parsed, its routes counted, and read by the key table (keys.c, reader.c) into
+ * a structure that begins with the defaults. A field with an unusable setting
+ * keeps its default, so the checks across keys (check.c) run in any case and
+ * one pass tells every problem there is. libconfig's own errors are the
+ * exception: it stops at the first.
+ */
+
+enum {
+	FILE_MAX_BYTES = 1024 * 1024,
+	ROUTES_MAX = 1024,
+
+	/* How the relay uses its memory (proxy/buf.h): ranges of this size, one in reserve for
+	 * continued messages; a transaction holds at most this many blocks of max_payload. */
+	MEMORY_STEP = 16 * 1024 * 1024,
+	PAYLOADS_PER_TRANSACTION = 3,
+};
+
+/* Receive buffers of one leg; doubled, for blocks are powers of two. */
+static uint64_t leg_bytes(const struct config_end *end)
+{
+	return 2 * (uint64_t)end->inline_bytes * (end->credits + end->reverse_credits + 2);
+}
+
+uint64_t config_worker_bytes(const struct config *cfg)
+{
+	uint64_t need = MEMORY_STEP + (uint64_t)cfg->max_payload * PAYLOADS_PER_TRANSACTION;
+
+	for (uint32_t i = 0; i < cfg->nroutes; i++)
+		need += leg_bytes(&cfg->routes[i].listen) + leg_bytes(&cfg->routes[i].upstream);
+	return (need + MEMORY_STEP - 1) / MEMORY_STEP * MEMORY_STEP;
+}
+
+uint32_t config_workers(const struct config *cfg, uint32_t cpus)
+{
+	uint64_t fed = cfg->memory_bytes / config_worker_bytes(cfg);
+
+	if (cfg->workers)
+		return cfg->workers;
+	if (fed < cpus)
+		cpus = (uint32_t)fed;
+	return cpus ? cpus : 1;
+}
+
+static int tell_file(struct reader *r, const char *why)
+{
+	fprintf(r->errors, "%s: %s: give a readable configuration file\n", r->path, why);
+	return ERR_CONFIG;
+}
+
+/* The whole file, NUL behind it. *@text is owned by the caller. */
+static int read_text(struct reader *r, char **text, size_t *len)
+{
+	FILE *f = fopen(r->path, "re");
+	int err = 0;
+
+	*text = NULL;
+	if (!f)
+		return tell_file(r, strerror(errno));
+	*text = mem_zalloc(FILE_MAX_BYTES + 1);
+	if (!*text) {
+		err = ERR_NOMEM;
+		goto out;
+	}
+	*len = fread(*text, 1, FILE_MAX_BYTES + 1, f);
+	if (ferror(f))
+		err = tell_file(r, strerror(errno));
+	else if (*len > FILE_MAX_BYTES)
+		err = tell_file(r, "longer than 1 MiB");
+out:
+	fclose(f);
+	return err;
+}
+
+static struct config *new_config(uint32_t nroutes)
+{
+	struct config *cfg = mem_zalloc(sizeof(*cfg) + nroutes * sizeof(cfg->routes[0]));
+
+	if (!cfg)
+		return NULL;
+	*cfg = config_defaults;
+	cfg->nroutes = nroutes;
+	for (uint32_t i = 0; i < nroutes; i++)
+		cfg->routes[i] = config_route_defaults;
+	return cfg;
+}
+
+/* From the parsed file to the structure. */
+static int read_tree(struct reader *r, const config_setting_t *root, struct config **out)
+{
+	const config_setting_t *routes = reader_routes(root);
+	int n = routes ? config_setting_length(routes) : 0;
+
+	if (n > ROUTES_MAX) {
+		reader_error(r, reader_line(routes), "%d routes: use at most %d", n, ROUTES_MAX);
+		return ERR_CONFIG;
+	}
+	*out = new_config((uint32_t)n);
+	if (!*out)
+		return ERR_NOMEM;
+	reader_group(r, root, &config_keys, *out);
+	check(r, root, *out);
+	return r->nerrors ? ERR_CONFIG : 0;
+}
+
+static int parse(struct reader *r, const char *text, struct config **out)
+{
+	config_t tree;
+	int err = ERR_CONFIG;
+
+	config_init(&tree);
+	if (config_read_string(&tree, text) == CONFIG_TRUE)
+		err = read_tree(r, config_root_setting(&tree), out);
+	else
+		reader_error(r, tree.error_line > 0 ? (unsigned)tree.error_line : 1,
+			     "%s: look here and in the line before", config_error_text(&tree));
+	config_destroy(&tree);
+	return err;
+}
+
+int config_load(const char *path, struct config **out, FILE *errors)
+{
+	struct reader r = {.path = path, .errors = errors};
+	char *text;
+	size_t len = 0;
+	int err = read_text(&r, &text, &len);
+
+	*out = NULL;
+	if (err == 0)
+		err = scan(&r, text, len) ? parse(&r, text, out) : ERR_CONFIG;
+	mem_free(text);
+	if (err == 0)
+		return 0;
+	if (err == ERR_NOMEM)
+		fprintf(errors, "%s: out of memory\n", path);
+	config_free(*out);
+	*out = NULL;
+	return err;
+}
+
+void config_free(struct config *cfg)
+{
+	mem_free(cfg);
+}

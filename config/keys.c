@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config/keys.h"
+
+#define NUMBER(text, type, member, low, high)                                                      \
+	{                                                                                          \
+		.name = (text), .kind = KEY_NUMBER, .offset = offsetof(type, member),              \
+		.size = sizeof(((type *)NULL)->member), .min = (low), .max = (high), .multiple = 1 \
+	}
+#define BYTES(text, type, member, low, high, step)                                                 \
+	{                                                                                          \
+		.name = (text), .kind = KEY_BYTES, .offset = offsetof(type, member),               \
+		.size = sizeof(((type *)NULL)->member), .min = (low), .max = (high),               \
+		.multiple = (step)                                                                 \
+	}
+#define OTHER(text, which, type, member)                                                           \
+	{                                                                                          \
+		.name = (text), .kind = (which), .offset = offsetof(type, member),                 \
+		.size = sizeof(((type *)NULL)->member)                                             \
+	}
+#define REQUIRED(text, which, type, member)                                                        \
+	{                                                                                          \
+		.name = (text), .kind = (which), .offset = offsetof(type, member),                 \
+		.size = sizeof(((type *)NULL)->member), .is_required = true                        \
+	}
+#define TABLE(keys)                                                                                \
+	{                                                                                          \
+		keys, sizeof(keys) / sizeof((keys)[0])                                             \
+	}
+
+enum { KIB = 1024, MIB = 1024 * KIB, HOUR_S = 3600 };
+#define GIB ((uint64_t)1024 * MIB)
+
+static const struct key listen_keys[] = {
+	OTHER("fabric", KEY_FABRIC, struct config_end, fabric),
+	REQUIRED("address", KEY_ADDRESS, struct config_end, address),
+	NUMBER("port", struct config_end, port, 1, 65535),
+	OTHER("versions", KEY_VERSIONS, struct config_end, versions),
+	BYTES("inline", struct config_end, inline_bytes, 1 * KIB, 64 * KIB, 1 * KIB),
+	NUMBER("credits", struct config_end, credits, 1, 4096),
+	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
+	OTHER("crc", KEY_BOOL, struct config_end, crc),
+	NUMBER("setup_timeout", struct config_end, timeout_s, 1, HOUR_S),
+};
+
+static const struct key upstream_keys[] = {
+	OTHER("fabric", KEY_FABRIC, struct config_end, fabric),
+	REQUIRED("address", KEY_ADDRESS, struct config_end, address),
+	NUMBER("port", struct config_end, port, 1, 65535),
+	OTHER("version", KEY_VERSION, struct config_end, versions),
+	BYTES("inline", struct config_end, inline_bytes, 1 * KIB, 64 * KIB, 1 * KIB),
+	NUMBER("credits", struct config_end, credits, 1, 4096),
+	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
+	OTHER("crc", KEY_BOOL, struct config_end, crc),
+	NUMBER("connect_timeout", struct config_end, timeout_s, 1, HOUR_S),
+	NUMBER("version_memory", struct config_end, version_memory_s, 0, 7 * 24 * HOUR_S),
+};
+
+static const struct key log_keys[] = {
+	OTHER("level", KEY_LEVEL, struct config, log_level),
+};
+
+static const struct key_table listen_table = TABLE(listen_keys);
+static const struct key_table upstream_table = TABLE(upstream_keys);
+static const struct key_table log_table = TABLE(log_keys);
+
+static const struct key route_keys[] = {
+	REQUIRED("name", KEY_NAME, struct config_route, name),
+	{.name = "listen",
+	 .kind = KEY_GROUP,
+	 .offset = offsetof(struct config_route, listen),
+	 .is_required = true,
+	 .sub = &listen_table},
+	{.name = "upstream",
+	 .kind = KEY_GROUP,
+	 .offset = offsetof(struct config_route, upstream),
+	 .is_required = true,
+	 .sub = &upstream_table},
+};
+
+static const struct key_table route_table = TABLE(route_keys);
+
+static const struct key top_keys[] = {
+	NUMBER("workers", struct config, workers, 0, 256),
+	BYTES("memory_limit", struct config, memory_bytes, 1 * MIB, 16384 * GIB, 1),
+	BYTES("max_payload", struct config, max_payload, 64 * KIB, 16 * MIB, 4 * KIB),
+	NUMBER("max_sessions", struct config, max_sessions, 1, 1000000),
+	NUMBER("drain_timeout", struct config, drain_timeout_s, 0, HOUR_S),
+	{.name = "log", .kind = KEY_GROUP, .offset = 0, .sub = &log_table},
+	{.name = "routes", .kind = KEY_ROUTES, .is_required = true, .sub = &route_table},
+};
+
+const struct key_table config_keys = TABLE(top_keys);
+
+const struct config config_defaults = {
+	.workers = 0,
+	.memory_bytes = GIB,
+	.max_payload = 4 * MIB,
+	.max_sessions = 1024,
+	.drain_timeout_s = 10,
+	.log_level = LOG_LEVEL_INFO,
+};
+
+/* 20049 is the port IANA gave to NFS/RDMA. */
+const struct config_route config_route_defaults = {
+	.listen = {.fabric = "iwarp",
+		   .port = 20049,
+		   .versions = CONFIG_V1 | CONFIG_V2,
+		   .crc = true,
+		   .inline_bytes = 4096,
+		   .credits = 64,
+		   .reverse_credits = 16,
+		   .timeout_s = 30},
+	.upstream = {.fabric = "iwarp",
+		     .port = 20049,
+		     .versions = CONFIG_V1 | CONFIG_V2,
+		     .crc = true,
+		     .inline_bytes = 4096,
+		     .credits = 128,
+		     .reverse_credits = 16,
+		     .timeout_s = 10,
+		     .version_memory_s = 600},
+};

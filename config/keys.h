@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_KEYS_H
+#define CONFIG_KEYS_H
+
+#include <stddef.h>
+
+#include "config/config.h"
+
+/**
+ * keys - the one table of what a file may say: reader.c reads by it, print.c
+ * prints by it, rpcrdma-gw.conf.5 documents it (a test compares the two).
+ */
+
+enum key_kind {
+	KEY_NUMBER, /* unsigned integer of .size octets, .min to .max, a multiple of .multiple */
+	KEY_BYTES,  /* the same, also as text with K, M or G */
+	KEY_BOOL,
+	KEY_NAME,     /* char[CONFIG_NAME_BYTES]: letters, digits, '.', '_', '-' */
+	KEY_FABRIC,   /* char[CONFIG_FABRIC_BYTES] */
+	KEY_ADDRESS,  /* char[CONFIG_ADDRESS_BYTES] */
+	KEY_VERSIONS, /* uint8_t mask, as a list of 1 and 2 */
+	KEY_VERSION,  /* uint8_t mask, as "auto", "1" or "2" */
+	KEY_LEVEL,    /* enum log_level */
+	KEY_GROUP,    /* .sub of the same or an embedded structure */
+	KEY_ROUTES,   /* list of groups of .sub: struct config's routes */
+	KEY_KINDS
+};
+
+struct key_table;
+
+struct key {
+	const char *name;
+	enum key_kind kind;
+	size_t offset, size; /* of the field */
+	uint64_t min, max;
+	uint32_t multiple;
+	bool is_required;
+	const struct key_table *sub;
+};
+
+struct key_table {
+	const struct key *keys;
+	size_t n;
+};
+
+extern const struct key_table config_keys;
+
+/** What holds where a file says nothing. */
+extern const struct config config_defaults;
+extern const struct config_route config_route_defaults;
+
+/** key_field - the field of @key in the structure @base. */
+static inline void *key_field(const struct key *key, void *base)
+{
+	return (char *)base + key->offset;
+}
+
+static inline const void *key_field_const(const struct key *key, const void *base)
+{
+	return (const char *)base + key->offset;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <inttypes.h>
+
+#include "config/keys.h"
+
+static const char *const level_names[] = {
+	[LOG_LEVEL_ERROR] = "error",
+	[LOG_LEVEL_WARN] = "warn",
+	[LOG_LEVEL_INFO] = "info",
+	[LOG_LEVEL_DEBUG] = "debug",
+};
+
+static uint64_t fetch(const struct key *key, const void *field)
+{
+	if (key->size == sizeof(uint16_t))
+		return *(const uint16_t *)field;
+	if (key->size == sizeof(uint32_t))
+		return *(const uint32_t *)field;
+	return *(const uint64_t *)field;
+}
+
+static void print_bytes(uint64_t value, FILE *out)
+{
+	static const char suffixes[] = " KMG";
+	unsigned power = 0;
+
+	while (power < 3 && value && value % 1024 == 0) {
+		value /= 1024;
+		power++;
+	}
+	if (power)
+		fprintf(out, "\"%" PRIu64 "%c\"", value, suffixes[power]);
+	else
+		fprintf(out, "\"%" PRIu64 "\"", value);
+}
+
+static void print_value(const struct key *key, const void *field, FILE *out)
+{
+	static const char *const lists[] = {"[]", "[1]", "[2]", "[1, 2]"};
+	static const char *const words[] = {"", "1", "2", "auto"};
+
+	switch (key->kind) {
+	case KEY_NUMBER:
+		fprintf(out, "%" PRIu64, fetch(key, field));
+		break;
+	case KEY_BYTES:
+		print_bytes(fetch(key, field), out);
+		break;
+	case KEY_BOOL:
+		fputs(*(const bool *)field ? "true" : "false", out);
+		break;
+	case KEY_VERSIONS:
+		fputs(lists[*(const uint8_t *)field & 3], out);
+		break;
+	case KEY_VERSION:
+		fprintf(out, "\"%s\"", words[*(const uint8_t *)field & 3]);
+		break;
+	case KEY_LEVEL:
+		fprintf(out, "\"%s\"", level_names[*(const enum log_level *)field]);
+		break;
+	default: /* text: none of it needs an escape */
+		fprintf(out, "\"%s\"", (const char *)field);
+	}
+}
+
+static void print_group(const struct key_table *table, const void *base, unsigned depth, FILE *out);
+
+static void print_routes(const struct key *key, const struct config *cfg, FILE *out)
+{
+	fputs("routes = (\n", out);
+	for (uint32_t i = 0; i < cfg->nroutes; i++) {
+		fputs("  {\n", out);
+		print_group(key->sub, &cfg->routes[i], 2, out);
+		fputs(i + 1 < cfg->nroutes ? "  },\n" : "  }\n", out);
+	}
+	fputs(");\n", out);
+}
+
+static void print_group(const struct key_table *table, const void *base, unsigned depth, FILE *out)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct key *key = &table->keys[i];
+		const void *field = key_field_const(key, base);
+
+		if (key->kind == KEY_ROUTES) {
+			print_routes(key, base, out);
+			continue;
+		}
+		fprintf(out, "%*s%s = ", (int)depth * 2, "", key->name);
+		if (key->kind == KEY_GROUP) {
+			fputs("{\n", out);
+			print_group(key->sub, field, depth + 1, out);
+			fprintf(out, "%*s}", (int)depth * 2, "");
+		} else {
+			print_value(key, field, out);
+		}
+		fputs(";\n", out);
+	}
+}
+
+void config_print(const struct config *cfg, FILE *out)
+{
+	print_group(&config_keys, cfg, 0, out);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config/reader.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void reader_error(struct reader *r, unsigned line, const char *fmt, ...)
+{
+	va_list ap;
+
+	r->nerrors++;
+	for (unsigned i = 0; i < r->ntold; i++)
+		if (r->told[i] == line)
+			return;
+	fprintf(r->errors, "%s:%u: ", r->path, line);
+	va_start(ap, fmt);
+	vfprintf(r->errors, fmt, ap);
+	va_end(ap);
+	fputc('\n', r->errors);
+}
+
+unsigned reader_line(const config_setting_t *setting)
+{
+	return setting->line ? setting->line : 1;
+}
+
+const config_setting_t *reader_member(const config_setting_t *group, const char *name)
+{
+	const config_setting_t *member = config_setting_get_member(group, name);
+
+	return member ? member : group;
+}
+
+const config_setting_t *reader_routes(const config_setting_t *root)
+{
+	const config_setting_t *routes = config_setting_get_member(root, "routes");
+
+	return routes && routes->type == CONFIG_TYPE_LIST ? routes : NULL;
+}
+
+static void store(const struct key *key, void *field, uint64_t value)
+{
+	if (key->size == sizeof(uint16_t))
+		*(uint16_t *)field = (uint16_t)value;
+	else if (key->size == sizeof(uint32_t))
+		*(uint32_t *)field = (uint32_t)value;
+	else
+		*(uint64_t *)field = value;
+}
+
+/* Range and multiple of a number; negative ones arrive as they are. */
+static void store_checked(struct reader *r, const config_setting_t *s, const struct key *key,
+			  void *field, int64_t value)
+{
+	if (value < 0 || (uint64_t)value < key->min || (uint64_t)value > key->max)
+		reader_error(r, reader_line(s),
+			     "%s = %" PRId64 " is out of range: use %" PRIu64 " to %" PRIu64,
+			     key->name, value, key->min, key->max);
+	else if ((uint64_t)value % key->multiple)
+		reader_error(r, reader_line(s),
+			     "%s = %" PRId64 " is not a multiple of %u: use %" PRIu64
+			     " or %" PRIu64,
+			     key->name, value, key->multiple,
+			     (uint64_t)value / key->multiple * key->multiple,
+			     ((uint64_t)value / key->multiple + 1) * key->multiple);
+	else
+		store(key, field, (uint64_t)value);
+}
+
+static bool is_integer(const config_setting_t *s)
+{
+	return s->type == CONFIG_TYPE_INT || s->type == CONFIG_TYPE_INT64;
+}
+
+static int64_t integer_of(const config_setting_t *s)
+{
+	return s->type == CONFIG_TYPE_INT ? s->value.ival : s->value.llval;
+}
+
+static void read_number(struct reader *r, const config_setting_t *s, const struct key *key,
+			void *field)
+{
+	if (is_integer(s))
+		store_checked(r, s, key, field, integer_of(s));
+	else
+		reader_error(r, reader_line(s),
+			     "%s must be a whole number: use %" PRIu64 " to %" PRIu64, key->name,
+			     key->min, key->max);
+}
+
+/* "4M" and the like; -1 when it is no size. */
+static int64_t parse_bytes(const char *text)
+{
+	static const char suffixes[] = "KMG";
+	uint64_t value, scale = 1;
+	const char *suffix;
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return -1;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (*end) {
+		suffix = strchr(suffixes, toupper((unsigned char)*end));
+		if (!suffix || end[1])
+			return -1;
+		scale = (uint64_t)1 << (10 * (suffix - suffixes + 1));
+	}
+	return errno || value > INT64_MAX / scale ? -1 : (int64_t)(value * scale);
+}
+
+static void read_bytes(struct reader *r, const config_setting_t *s, const struct key *key,
+		       void *field)
+{
+	int64_t value = -1;
+
+	if (is_integer(s)) {
+		store_checked(r, s, key, field, integer_of(s));
+		return;
+	}
+	if (s->type == CONFIG_TYPE_STRING)
+		value = parse_bytes(s->value.sval);
+	if (value < 0)
+		reader_error(r, reader_line(s),
+			     "%s is no size: write octets as a number, or as text with K, M or G "
+			     "like \"4M\"",
+			     key->name);
+	else
+		store_checked(r, s, key, field, value);
+}
+
+static void read_bool(struct reader *r, const config_setting_t *s, const struct key *key,
+		      void *field)
+{
+	if (s->type == CONFIG_TYPE_BOOL)
+		*(bool *)field = s->value.ival != 0;
+	else
+		reader_error(r, reader_line(s), "%s must be true or false: write it without quotes",
+			     key->name);
+}
+
+/* The text of @s, or NULL after an error that names @want. */
+static const char *text_of(struct reader *r, const config_setting_t *s, const struct key *key,
+			   const char *want)
+{
+	if (s->type == CONFIG_TYPE_STRING)
+		return s->value.sval;
+	reader_error(r, reader_line(s), "%s must be text: write %s in double quotes", key->name,
+		     want);
+	return NULL;
+}
+
+static void read_name(struct reader *r, const config_setting_t *s, const struct key *key,
+		      void *field)
+{
+	const char *text = text_of(r, s, key, "a word");
+	size_t len = text ? strlen(text) : 0;
+
+	if (!text)
+		return;
+	if (len == 0 || len >= CONFIG_NAME_BYTES)
+		reader_error(r, reader_line(s), "%s has %zu octets: use 1 to %d", key->name, len,
+			     CONFIG_NAME_BYTES - 1);
+	else if (strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") <
+		 len)
+		reader_error(r, reader_line(s),
+			     "%s has characters it may not have: use letters, digits, '.', '_' "
+			     "and '-'",
+			     key->name);
+	else
+		memcpy(field, text, len + 1);
+}
+
+static void read_fabric(struct reader *r, const config_setting_t *s, const struct key *key,
+			void *field)
+{
+	const char *text = text_of(r, s, key, "\"iwarp\"");
+
+	if (!text)
+		return;
+	if (strcmp(text, "verbs") == 0)
+		reader_error(r, reader_line(s),
+			     "fabric \"verbs\" is not built in yet: use \"iwarp\"");
+	else if (strcmp(text, "iwarp") != 0)
+		reader_error(r, reader_line(s), "there is no such fabric: use \"iwarp\"");
+	else
+		memcpy(field, text, strlen(text) + 1);
+}
+
+int check_address(const char *text, unsigned char octets[16])
+{
+	memset(octets, 0, 16);
+	if (inet_pton(AF_INET, text, octets) == 1)
+		return AF_INET;
+	return inet_pton(AF_INET6, text, octets) == 1 ? AF_INET6 : 0;
+}
+
+static void read_address(struct reader *r, const config_setting_t *s, const struct key *key,
+			 void *field)
+{
+	const char *text = text_of(r, s, key, "an IPv4 or IPv6 address");
+	size_t len = text ? strlen(text) : 0;
+	char bare[CONFIG_ADDRESS_BYTES] = "";
+	unsigned char octets[16];
+	bool in_brackets = len > 2 && text[0] == '[' && text[len - 1] == ']';
+
+	if (!text)
+		return;
+	if (in_brackets) {
+		text++;
+		len -= 2;
+	}
+	if (len < sizeof(bare))
+		memcpy(bare, text, len);
+	if (check_address(bare, octets) == 0)
+		reader_error(r, reader_line(s),
+			     "%s is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
+			     "\"fd00::1\" (names are not looked up)",
+			     key->name);
+	else
+		memcpy(field, bare, sizeof(bare));
+}
+
+static void read_versions(struct reader *r, const config_setting_t *s, const struct key *key,
+			  void *field)
+{
+	unsigned mask = 0;
+	int n = config_setting_length(s);
+	bool is_good = (s->type == CONFIG_TYPE_ARRAY || s->type == CONFIG_TYPE_LIST) && n > 0;
+
+	for (int i = 0; is_good && i < n; i++) {
+		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
+
+		is_good = is_integer(item) && (integer_of(item) == 1 || integer_of(item) == 2);
+		if (is_good)
+			mask |= integer_of(item) == 1 ? CONFIG_V1 : CONFIG_V2;
+	}
+	if (is_good)
+		*(uint8_t *)field = (uint8_t)mask;
+	else
+		reader_error(r, reader_line(s),
+			     "%s must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]",
+			     key->name);
+}
+
+static void read_version(struct reader *r, const config_setting_t *s, const struct key *key,
+			 void *field)
+{
+	static const char *const names[] = {"1", "2", "auto"}; /* at mask - 1 */
+	int64_t number = is_integer(s) ? integer_of(s) : 0;
+
+	for (unsigned mask = 1; mask <= 3; mask++)
+		if ((s->type == CONFIG_TYPE_STRING &&
+		     strcmp(s->value.sval, names[mask - 1]) == 0) ||
+		    (number == mask && mask < 3)) {
+			*(uint8_t *)field = (uint8_t)mask;
+			return;
+		}
+	reader_error(r, reader_line(s), "there is no such %s: use \"auto\", \"1\" or \"2\"",
+		     key->name);
+}
+
+static void read_level(struct reader *r, const config_setting_t *s, const struct key *key,
+		       void *field)
+{
+	const char *text = text_of(r, s, key, "a level");
+
+	if (text && log_level_parse(text, field) != 0)
+		reader_error(r, reader_line(s),
+			     "there is no such level: use \"error\", \"warn\", \"info\" or "
+			     "\"debug\"");
+}
+
+static void read_group(struct reader *r, const config_setting_t *s, const struct key *key,
+		       void *field)
+{
+	if (s->type == CONFIG_TYPE_GROUP)
+		reader_group(r, s, key->sub, field);
+	else
+		reader_error(r, reader_line(s), "%s must be a group: write %s = { ... };",
+			     key->name, key->name);
+}
+
+/* @field is struct config, whose routes were allocated by their number and hold defaults. */
+static void read_routes(struct reader *r, const config_setting_t *s, const struct key *key,
+			void *field)
+{
+	struct config *cfg = field;
+
+	if (s->type != CONFIG_TYPE_LIST) {
+		reader_error(r, reader_line(s),
+			     "routes must be a list: write routes = ( { ... }, { ... } );");
+		return;
+	}
+	if (config_setting_length(s) == 0)
+		reader_error(r, reader_line(s), "there are no routes: give at least one");
+	for (uint32_t i = 0; i < cfg->nroutes; i++) {
+		const config_setting_t *item = config_setting_get_elem(s, i);
+
+		if (item->type == CONFIG_TYPE_GROUP)
+			reader_group(r, item, key->sub, &cfg->routes[i]);
+		else
+			reader_error(r, reader_line(item),
+				     "a route must be a group: write { name = ...; }");
+	}
+}
+
+typedef void read_fn(struct reader *, const config_setting_t *, const struct key *, void *);
+
+static read_fn *const readers[KEY_KINDS] = {
+	[KEY_NUMBER] = read_number,	[KEY_BYTES] = read_bytes,     [KEY_BOOL] = read_bool,
+	[KEY_NAME] = read_name,		[KEY_FABRIC] = read_fabric,   [KEY_ADDRESS] = read_address,
+	[KEY_VERSIONS] = read_versions, [KEY_VERSION] = read_version, [KEY_LEVEL] = read_level,
+	[KEY_GROUP] = read_group,	[KEY_ROUTES] = read_routes,
+};
+
+static const struct key *find_key(const struct key_table *table, const char *name)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (strcmp(table->keys[i].name, name) == 0)
+			return &table->keys[i];
+	return NULL;
+}
+
+static void tell_unknown(struct reader *r, const config_setting_t *s, const struct key_table *table)
+{
+	char known[256] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < table->n && len < sizeof(known); i++)
+		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
+					table->keys[i].name);
+	reader_error(r, reader_line(s), "unknown key \"%s\": known here are %s", s->name, known);
+}
+
+void reader_group(struct reader *r, const config_setting_t *group, const struct key_table *table,
+		  void *base)
+{
+	for (int i = 0; i < config_setting_length(group); i++) {
+		const config_setting_t *s = config_setting_get_elem(group, (unsigned)i);
+		const struct key *key = find_key(table, s->name);
+
+		if (key)
+			readers[key->kind](r, s, key, key_field(key, base));
+		else
+			tell_unknown(r, s, table);
+	}
+	for (size_t i = 0; i < table->n; i++)
+		if (table->keys[i].is_required &&
+		    !config_setting_get_member(group, table->keys[i].name))
+			reader_error(r, reader_line(group), "%s is missing: give it",
+				     table->keys[i].name);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFIG_READER_H
+#define CONFIG_READER_H
+
+#include <libconfig.h>
+
+#include "config/keys.h"
+
+/** reader - private to config/: from a parsed tree to fields, telling every problem. */
+
+enum { READER_MAX_TOLD = 64 };
+
+struct reader {
+	const char *path;
+	FILE *errors;
+	unsigned nerrors;
+	/* Lines with a number that the parser would wrap: told once, by scan.c. */
+	unsigned told[READER_MAX_TOLD];
+	unsigned ntold;
+};
+
+/** reader_error - one line "FILE:LINE: ..." about @line; nothing more about a line in @told. */
+void reader_error(struct reader *r, unsigned line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** reader_line - line of @setting; 1 for the file as a whole. */
+unsigned reader_line(const config_setting_t *setting);
+
+/** reader_member - member @name of @group, or @group itself when absent: where to point. */
+const config_setting_t *reader_member(const config_setting_t *group, const char *name);
+
+/**
+ * reader_group - read @group by @table into the structure @base
+ *
+ * Fields without a setting, or with an unusable one, keep what they hold.
+ */
+void reader_group(struct reader *r, const config_setting_t *group, const struct key_table *table,
+		  void *base);
+
+/** reader_routes - the setting "routes" when it is a list, else NULL. */
+const config_setting_t *reader_routes(const config_setting_t *root);
+
+/**
+ * scan - what libconfig's own scanner passes over in silence: numbers that do not fit (it wraps
+ * them), NUL octets, and @include, which is not supported: lines could not be told from it
+ *
+ * Return: whether @text may be parsed.
+ */
+bool scan(struct reader *r, const char *text, size_t len);
+
+/** check - what no single key can tell: duplicates, loops, memory. @root is the file's tree. */
+void check(struct reader *r, const config_setting_t *root, const struct config *cfg);
+
+/** check_address - canonical octets of an IPv4 or IPv6 literal. Return: AF_INET, AF_INET6, or 0. */
+int check_address(const char *text, unsigned char octets[16]);
+
+#endif

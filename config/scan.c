@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/reader.h"
+
+struct scanner {
+	struct reader *r;
+	const char *pos, *end;
+	unsigned line;
+	bool may_parse;
+};
+
+static bool at(const struct scanner *s, const char *word)
+{
+	size_t len = strlen(word);
+
+	return (size_t)(s->end - s->pos) >= len && memcmp(s->pos, word, len) == 0;
+}
+
+static void step(struct scanner *s)
+{
+	if (s->pos < s->end && *s->pos++ == '\n')
+		s->line++;
+}
+
+static void skip_until(struct scanner *s, const char *word)
+{
+	while (s->pos < s->end && !at(s, word))
+		step(s);
+}
+
+static void skip_comment(struct scanner *s)
+{
+	s->pos += 2;
+	skip_until(s, "*/");
+}
+
+static void skip_string(struct scanner *s)
+{
+	step(s);
+	while (s->pos < s->end && *s->pos != '"') {
+		if (*s->pos == '\\')
+			step(s);
+		step(s);
+	}
+	step(s);
+}
+
+static void skip_name(struct scanner *s)
+{
+	while (s->pos < s->end && (isalnum((unsigned char)*s->pos) || strchr("_-*", *s->pos)))
+		s->pos++;
+}
+
+static void tell_number(struct scanner *s, const char *why)
+{
+	reader_error(s->r, s->line, "%s", why);
+	if (s->r->ntold < READER_MAX_TOLD)
+		s->r->told[s->r->ntold++] = s->line;
+}
+
+/* A number without sign; libconfig wants an L behind what needs more than 32 bits, and wraps what
+ * does not fit, in silence. The text ends in NUL, so strtoull() ends in it. */
+static void check_number(struct scanner *s)
+{
+	bool is_hex = at(s, "0x") || at(s, "0X");
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(s->pos, &end, is_hex ? 16 : 10);
+	s->pos = end > s->pos ? end : s->pos + 1;
+	if (!is_hex && s->pos < s->end && strchr(".eE", *s->pos)) {
+		while (s->pos < s->end &&
+		       (isalnum((unsigned char)*s->pos) || strchr(".+-", *s->pos)))
+			s->pos++;
+		return;
+	}
+	if (errno || value > INT64_MAX)
+		tell_number(s, "a number beyond 64 bits: use a smaller one");
+	else if (value > INT32_MAX && !at(s, "L"))
+		tell_number(s, "a number beyond 32 bits: put an L behind it, or write a size as "
+			       "text like \"4G\"");
+	while (at(s, "L"))
+		s->pos++;
+}
+
+static void check_include(struct scanner *s, bool is_line_start)
+{
+	if (is_line_start && at(s, "@include")) {
+		reader_error(s->r, s->line, "@include is not supported: write all into this file");
+		s->may_parse = false;
+	}
+	step(s);
+}
+
+bool scan(struct reader *r, const char *text, size_t len)
+{
+	struct scanner s = {.r = r, .pos = text, .end = text + len, .line = 1, .may_parse = true};
+	const char *nul = memchr(text, '\0', len);
+	bool is_line_start = true;
+
+	if (nul) {
+		while (s.pos < nul)
+			step(&s);
+		reader_error(r, s.line, "an octet 0: this is no text file");
+		return false;
+	}
+	while (s.pos < s.end) {
+		char c = *s.pos;
+
+		if (c == '#' || at(&s, "//"))
+			skip_until(&s, "\n");
+		else if (at(&s, "/*"))
+			skip_comment(&s);
+		else if (c == '"')
+			skip_string(&s);
+		else if (isalpha((unsigned char)c) || c == '*')
+			skip_name(&s);
+		else if (isdigit((unsigned char)c))
+			check_number(&s);
+		else
+			check_include(&s, is_line_start);
+		is_line_start = c == '\n' || (is_line_start && isblank((unsigned char)c));
+	}
+	return s.may_parse;
+}
