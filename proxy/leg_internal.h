@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_LEG_INTERNAL_H
+#define PROXY_LEG_INTERNAL_H
+
+#include "proxy/leg.h"
+
+/** What the files of leg share: leg.c (life), leg_rx.c (receiving), leg_tx.c (sending). */
+
+struct leg_rbuf {
+	struct list link;
+	uint8_t *data;
+	uint8_t *block; /* owned by the buffer that lies first in it, else NULL */
+	uint32_t len;
+	uint32_t invalidated;
+};
+
+struct leg_slot {
+	struct leg_slot *next;
+	uint8_t *data;
+	uint8_t *block;	   /* as above */
+	struct leg_tx *tx; /* NULL for a message of the transport's own */
+};
+
+/* leg.c */
+
+/** leg_post_recv - @rb to the fabric; nothing when the leg ends. */
+void leg_post_recv(struct leg *leg, struct leg_rbuf *rb);
+
+/** leg_speaks - whether @version (any number from the wire) is configured. */
+bool leg_speaks(const struct leg *leg, unsigned version);
+
+/** leg_set_version - make leg->t a new transport of @version. */
+int leg_set_version(struct leg *leg, unsigned version) WARN_UNUSED;
+
+/* leg_rx.c */
+
+/** leg_on_recv - a Receive completed. */
+void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out *out);
+
+/** leg_process - hand the octets in @rb to the transport and act on what comes out. */
+void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out);
+
+/* leg_tx.c */
+
+/** leg_on_send - a Send completed. */
+void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out *out);
+
+/** leg_tx_done - give @tx back to its owner. */
+void leg_tx_done(struct leg_tx *tx, struct leg_out *out);
+
+/** leg_tx_flush - everything queued onto leg->dead: the connection ended. */
+void leg_tx_flush(struct leg *leg);
+
+/** leg_take_slot, leg_free_slot - header octets for one Send; NULL when all are in use. */
+struct leg_slot *leg_take_slot(struct leg *leg);
+void leg_free_slot(struct leg *leg, struct leg_slot *slot);
+
+/** leg_post_send - one Send whose header lies in @slot, which is freed on error. */
+int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
+		  uint32_t inv_handle);
+
+#endif

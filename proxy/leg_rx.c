@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The receiving half of a leg: find the version, hand messages to the transport,
+ * assemble continued ones. A part that finds no memory stalls the leg: what
+ * arrives after it waits in rxq, its Receives are not posted again, and the
+ * peer's credits run dry until leg_resume().
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "proxy/leg_internal.h"
+#include "xdr/cursor.h"
+
+enum {
+	FIRST_MESSAGE_MIN = 16, /* the four words both versions share */
+	ERR_VERS_BYTES = 28,
+};
+
+/*
+ * A first message in a version not spoken here: ERR_VERS with the range, the
+ * version echoed (7, 7.1.1; RFC 8166 section 4.5 has the same layout). The
+ * version stays open: the next message may fit.
+ */
+static void refuse_version(struct leg *leg, uint32_t xid, uint32_t version)
+{
+	struct leg_slot *slot = leg_take_slot(leg);
+	struct fabric_sge sge;
+	struct xdr_out x;
+
+	if (!slot)
+		return;
+	xdr_out_init(&x, slot->data, ERR_VERS_BYTES);
+	xdr_put_u32(&x, xid);
+	xdr_put_u32(&x, version);
+	xdr_put_u32(&x, leg->grant);
+	xdr_put_u32(&x, 4); /* RDMA_ERROR */
+	xdr_put_u32(&x, 1); /* ERR_VERS */
+	xdr_put_u32(&x, leg_speaks(leg, 1) ? 1 : 2);
+	xdr_put_u32(&x, leg_speaks(leg, 2) ? 2 : 1);
+	sge = (struct fabric_sge){slot->data, (uint32_t)xdr_out_len(&x)};
+	(void)!leg_post_send(leg, slot, &sge, 1, 0);
+}
+
+/* An acceptor learns the version from the first message (4.3.3). True when known now. */
+static bool detect_version(struct leg *leg, struct view in)
+{
+	uint32_t version;
+
+	if (in.len < FIRST_MESSAGE_MIN)
+		return false; /* too short to trust its XID: silence (section 7) */
+	version = xdr_peek_u32(in.data + 4);
+	if (leg_speaks(leg, version))
+		return leg_set_version(leg, version) == 0;
+	refuse_version(leg, xdr_peek_u32(in.data), version);
+	return false;
+}
+
+static void drop_assembly(struct leg *leg)
+{
+	buf_free(leg->arena, leg->assembly);
+	leg->assembly = NULL;
+	leg->assembly_len = leg->assembly_cap = 0;
+}
+
+static void append_part(struct leg *leg, struct view part)
+{
+	assert(part.len <= leg->assembly_cap - leg->assembly_len);
+	memcpy(leg->assembly + leg->assembly_len, part.data, part.len);
+	leg->assembly_len += (uint32_t)part.len;
+}
+
+/* Memory for a continued message, or a stall until there is. */
+static bool begin_assembly(struct leg *leg, struct leg_rbuf *rb, struct view part, uint32_t total)
+{
+	drop_assembly(leg);
+	leg->assembly = buf_alloc(leg->arena, total, BUF_ASSEMBLY);
+	leg->assembly_cap = total;
+	if (leg->assembly)
+		return true;
+	leg->stalled = rb;
+	leg->stalled_part = part;
+	leg->waiter.bytes = total;
+	leg->waiter.purpose = BUF_ASSEMBLY;
+	buf_wait(leg->arena, &leg->waiter);
+	return false;
+}
+
+/* Return: whether @rb may be given back at once. */
+static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
+{
+	struct view part = rx->msg->body[0];
+
+	if (rx->first && !begin_assembly(leg, rb, part, (uint32_t)part.len + rx->remaining))
+		return false;
+	append_part(leg, part);
+	return true;
+}
+
+static bool is_reverse(const struct leg *leg, enum rpc_dir dir)
+{
+	return (leg->role == RPC_INITIATOR) == (dir == RPC_CALL);
+}
+
+static void got_answer(struct leg *leg)
+{
+	if (leg->awaiting > 0)
+		leg->awaiting--;
+}
+
+static void on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx,
+		   struct leg_out *out)
+{
+	out->kind = LEG_OUT_MSG;
+	out->msg = rx->msg;
+	out->reverse = is_reverse(leg, rx->msg->dir);
+	out->invalidated = rb->invalidated;
+	out->held.rbuf = rb;
+	if (rx->continued) {
+		append_part(leg, rx->msg->body[0]);
+		rx->msg->body[0] = view_of(leg->assembly, leg->assembly_len);
+		rx->msg->nbody = 1;
+		out->held.assembly = leg->assembly;
+		leg->assembly = NULL;
+	}
+	if (rx->msg->dir == RPC_REPLY)
+		got_answer(leg);
+}
+
+static void on_error(struct leg *leg, const struct rpc_rx *rx, struct leg_out *out)
+{
+	out->kind = LEG_OUT_ERROR;
+	out->xid = rx->xid;
+	out->reverse = is_reverse(leg, rx->error_dir);
+	out->error = rx->error;
+	if (rx->error_dir == RPC_REPLY)
+		got_answer(leg);
+}
+
+static void on_ready(struct leg *leg, struct leg_out *out)
+{
+	leg->state = LEG_OPEN;
+	leg->deadline = NSEC_NEVER;
+	if (leg->role == RPC_INITIATOR)
+		out->kind = LEG_OUT_READY;
+}
+
+/* The peer does not speak version 2: on the same connection go on with 1 (4.3.2, decision 9). */
+static void fall_back(struct leg *leg, const struct rpc_error *range, struct leg_out *out)
+{
+	if (!leg_speaks(leg, 1) || range->a > 1 || range->b < 1 || leg_set_version(leg, 1) < 0) {
+		leg_close(leg, ERR_VERS, "no protocol version in common");
+		return;
+	}
+	on_ready(leg, out);
+}
+
+void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
+{
+	struct view in = view_of(rb->data, rb->len);
+	struct rpc_rx rx = {0};
+	bool give_back = true;
+	int err;
+
+	if (!leg->t && !detect_version(leg, in)) {
+		leg_post_recv(leg, rb);
+		return;
+	}
+	err = leg->t->ops->recv(leg->t, in, &rx);
+	if (err < 0) {
+		leg_close(leg, err, "the peer broke the protocol");
+		return;
+	}
+	if (rx.abandon)
+		drop_assembly(leg);
+	if (leg->role == RPC_ACCEPTOR && leg->state == LEG_NEGOTIATING &&
+	    (leg->t->version == 1 || rx.kind == RPC_RX_MSG || rx.kind == RPC_RX_PART))
+		on_ready(leg, out);
+	switch (rx.kind) {
+	case RPC_RX_NONE:
+		break;
+	case RPC_RX_READY:
+		on_ready(leg, out);
+		break;
+	case RPC_RX_PART:
+		give_back = on_part(leg, rb, &rx);
+		break;
+	case RPC_RX_MSG:
+		on_msg(leg, rb, &rx, out);
+		give_back = false;
+		break;
+	case RPC_RX_ERROR:
+		on_error(leg, &rx, out);
+		break;
+	case RPC_RX_OTHER_VERSION:
+		fall_back(leg, &rx.error, out);
+		break;
+	}
+	if (give_back)
+		leg_post_recv(leg, rb);
+}
+
+void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
+{
+	struct leg_rbuf *rb = ev->cookie;
+
+	assert(leg->posted > 0);
+	leg->posted--;
+	if (ev->status < 0 || leg->closing)
+		return;
+	rb->len = ev->len;
+	rb->invalidated = ev->invalidated;
+	if (leg->stalled || !list_is_empty(&leg->rxq))
+		list_add_tail(&leg->rxq, &rb->link);
+	else
+		leg_process(leg, rb, out);
+}
+
+void leg_resume(struct leg *leg)
+{
+	struct leg_rbuf *rb = leg->stalled;
+
+	if (!rb)
+		return;
+	leg->stalled = NULL;
+	if (!begin_assembly(leg, rb, leg->stalled_part, (uint32_t)leg->waiter.bytes))
+		return;
+	append_part(leg, leg->stalled_part);
+	leg_post_recv(leg, rb);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sending half of a leg: queues, credits, slots. */
+#include "proxy/leg_internal.h"
+
+struct leg_slot *leg_take_slot(struct leg *leg)
+{
+	struct leg_slot *slot = leg->free_slots;
+
+	if (slot) {
+		leg->free_slots = slot->next;
+		slot->tx = NULL;
+	}
+	return slot;
+}
+
+void leg_free_slot(struct leg *leg, struct leg_slot *slot)
+{
+	slot->next = leg->free_slots;
+	leg->free_slots = slot;
+}
+
+int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
+		  uint32_t inv_handle)
+{
+	int err = fabric_send(leg->conn, sge, nsge, inv_handle, 0, slot);
+
+	if (err < 0)
+		leg_free_slot(leg, slot);
+	return err;
+}
+
+void leg_tx_done(struct leg_tx *tx, struct leg_out *out)
+{
+	out->kind = LEG_OUT_SENT;
+	out->tx = tx;
+	out->status = tx->status;
+}
+
+void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
+{
+	struct leg_slot *slot = ev->cookie;
+	struct leg_tx *tx = slot->tx;
+
+	leg_free_slot(leg, slot);
+	if (!tx)
+		return;
+	tx->posted--;
+	if (ev->status < 0 && tx->status == 0)
+		tx->status = ev->status;
+	/* Not yet encoded whole: it is the active one, and its end comes with the connection's. */
+	if (tx->encoded && tx->posted == 0)
+		leg_tx_done(tx, out);
+}
+
+static void flush_queue(struct leg *leg, struct list *queue)
+{
+	list_for_each_safe(it, tmp, queue)
+	{
+		container_of(it, struct leg_tx, link)->status = ERR_FLUSHED;
+		list_del(it);
+		list_add_tail(&leg->dead, it);
+	}
+}
+
+void leg_tx_flush(struct leg *leg)
+{
+	if (leg->active) {
+		leg->active->status = ERR_FLUSHED;
+		list_add_tail(&leg->dead, &leg->active->link);
+		leg->active = NULL;
+	}
+	flush_queue(leg, &leg->replies);
+	flush_queue(leg, &leg->calls);
+}
+
+void leg_send(struct leg *leg, struct leg_tx *tx)
+{
+	tx->posted = 0;
+	tx->encoded = false;
+	tx->status = 0;
+	tx->tx.body_sent = 0;
+	if (leg->state != LEG_OPEN || leg->closing) {
+		tx->status = ERR_FLUSHED;
+		list_add_tail(&leg->dead, &tx->link);
+		return;
+	}
+	list_add_tail(tx->tx.msg->dir == RPC_REPLY ? &leg->replies : &leg->calls, &tx->link);
+}
+
+void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e)
+{
+	if (leg->state != LEG_OPEN || leg->closing)
+		return;
+	/* 7.4: a Responder that cannot send its error MUST close the connection. */
+	if (leg->t->ops->report(leg->t, xid, dir, e) < 0)
+		leg_close(leg, ERR_NOSPACE, "more errors to report than the peer takes");
+}
+
+/* The part [from, from+len) of the body as gather pieces after the header's. */
+static unsigned gather(const struct rpc_msg *msg, size_t from, size_t len, struct fabric_sge *sge)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < msg->nbody && len > 0; i++) {
+		struct view v = msg->body[i];
+		size_t take;
+
+		if (from >= v.len) {
+			from -= v.len;
+			continue;
+		}
+		take = v.len - from < len ? v.len - from : len;
+		sge[n++] = (struct fabric_sge){v.data + from, (uint32_t)take};
+		len -= take;
+		from = 0;
+	}
+	return n;
+}
+
+/* Version 1 has no count of messages: keep a Receive for each reply still to come, and for
+ * each reverse call the peer may make. */
+static bool has_receive_for_reply(const struct leg *leg)
+{
+	return leg->t->version != 1 || leg->posted > leg->awaiting + leg->cfg->rev_credits;
+}
+
+static struct leg_tx *next_tx(struct leg *leg)
+{
+	struct leg_tx *tx;
+
+	if (leg->active)
+		return leg->t->ops->may_send(leg->t, &leg->active->tx) ? leg->active : NULL;
+	if (!list_is_empty(&leg->replies)) {
+		tx = list_first(&leg->replies, struct leg_tx, link);
+		if (leg->t->ops->may_send(leg->t, &tx->tx))
+			return tx;
+	}
+	if (!list_is_empty(&leg->calls) && has_receive_for_reply(leg)) {
+		tx = list_first(&leg->calls, struct leg_tx, link);
+		if (leg->t->ops->may_send(leg->t, &tx->tx))
+			return tx;
+	}
+	return NULL;
+}
+
+static void fail_tx(struct leg *leg, struct leg_tx *tx, int status)
+{
+	tx->status = status;
+	tx->encoded = true;
+	leg->active = NULL;
+	list_del(&tx->link);
+	if (tx->posted == 0)
+		list_add_tail(&leg->dead, &tx->link);
+}
+
+/* One Send of @tx. Return: false when nothing more can be sent now. */
+static bool send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
+{
+	struct fabric_sge sge[FABRIC_MAX_SGE];
+	size_t hdr_len = 0, body_len = 0, from = tx->tx.body_sent;
+	int more = leg->t->ops->encode(leg->t, &tx->tx, slot->data, leg->cfg->inline_bytes,
+				       &hdr_len, &body_len);
+	unsigned n;
+
+	if (more < 0) {
+		leg_free_slot(leg, slot);
+		if (more != ERR_AGAIN)
+			fail_tx(leg, tx, more);
+		return more != ERR_AGAIN;
+	}
+	sge[0] = (struct fabric_sge){slot->data, (uint32_t)hdr_len};
+	n = 1 + gather(tx->tx.msg, from, body_len, sge + 1);
+	slot->tx = tx;
+	if (leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle) < 0) {
+		fail_tx(leg, tx, ERR_CLOSED);
+		return false;
+	}
+	tx->posted++;
+	list_del(&tx->link);
+	leg->active = more ? tx : NULL;
+	tx->encoded = !more;
+	if (!more && tx->tx.msg->dir == RPC_CALL)
+		leg->awaiting++;
+	return true;
+}
+
+/* A message of the transport's own. Return: 1 posted, 0 there is none, or an error;
+ * unless posted the slot stays the caller's. */
+static int send_control(struct leg *leg, struct leg_slot *slot)
+{
+	int len = leg->t->ops->control(leg->t, slot->data, leg->cfg->inline_bytes);
+	struct fabric_sge sge;
+	int err;
+
+	if (len <= 0)
+		return len;
+	sge = (struct fabric_sge){slot->data, (uint32_t)len};
+	err = fabric_send(leg->conn, &sge, 1, 0, 0, slot);
+	return err < 0 ? err : 1;
+}
+
+/* Version 2 counts messages against Receives really posted, one kept for a GRANT (4.2.1.1). */
+static void advertise(struct leg *leg)
+{
+	uint32_t free_recvs = leg->posted > 0 ? leg->posted - 1 : 0;
+
+	if (leg->t->version == 2)
+		leg->t->ops->set_credits(leg->t, free_recvs < leg->grant ? free_recvs : leg->grant);
+}
+
+void leg_pump(struct leg *leg)
+{
+	struct leg_slot *slot;
+	struct leg_tx *tx;
+
+	if (!leg->t || leg->closing || (leg->state != LEG_OPEN && leg->state != LEG_NEGOTIATING))
+		return;
+	advertise(leg);
+	while ((slot = leg_take_slot(leg))) {
+		int posted = send_control(leg, slot);
+
+		if (posted > 0)
+			continue;
+		tx = posted == 0 && leg->t->ready ? next_tx(leg) : NULL;
+		if (!tx) {
+			leg_free_slot(leg, slot);
+			return;
+		}
+		if (!send_one(leg, tx, slot))
+			return;
+	}
+}
