@@ -317,7 +317,7 @@ void session_pump(struct session *s)
 	if (session_deadline(s) == NSEC_NEVER)
 		list_del(&s->timed);
 	if (s->state == SESSION_OPEN) {
-		txn_admit(s);
+		txn_admit(s, false);
 		set_grants(s);
 	}
 	leg_pump(&s->server);
@@ -328,7 +328,7 @@ void session_pump(struct session *s)
 
 void session_resume(struct session *s)
 {
-	txn_admit(s);
+	txn_admit(s, true);
 	session_touch(s);
 }
 

@@ -202,8 +202,9 @@ void txn_sent(struct txn *t, const struct leg_out *out);
 /** txn_op - one of its Reads, Writes or withdrawals completed. */
 void txn_op(struct txn *t, const struct leg_out *out);
 
-/** txn_admit - start waiting transactions of @s, in order, as memory and exposures allow. */
-void txn_admit(struct session *s);
+/** txn_admit - start waiting transactions of @s, in order, as memory and exposures allow.
+ * @turn: the arena says that it is this session's turn. */
+void txn_admit(struct session *s, bool turn);
 
 /** txn_ops_done - every Read or Write of @t is posted; called by txn_ops.c. */
 void txn_ops_done(struct txn *t);

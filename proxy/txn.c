@@ -150,8 +150,9 @@ static void begin_pull(struct txn *t)
 	txn_ops_begin(t);
 }
 
-/* All or nothing: memory, then exposures. Return: whether it started (or failed for good). */
-static bool try_start(struct txn *t)
+/* All or nothing: exposures, then memory; behind whoever waits for memory already, unless
+ * it is @t's @turn. Return: whether it started (or failed for good). */
+static bool try_start(struct txn *t, bool turn)
 {
 	struct session *s = t->s;
 	struct buf_arena *arena = &s->proxy->arena;
@@ -164,7 +165,7 @@ static bool try_start(struct txn *t)
 	}
 	if (session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
 		return false; /* retried when a transaction of this session ends */
-	if (need > 0 && txn_take(t) < 0) {
+	if (need > 0 && ((!turn && buf_must_wait(arena, BUF_TRANSACTION)) || txn_take(t) < 0)) {
 		s->waiter.bytes = need;
 		s->waiter.purpose = BUF_TRANSACTION;
 		s->proxy->count.budget_waits++;
@@ -176,11 +177,13 @@ static bool try_start(struct txn *t)
 	return true;
 }
 
-void txn_admit(struct session *s)
+void txn_admit(struct session *s, bool turn)
 {
-	while (!list_is_empty(&s->waiting) && list_is_empty(&s->waiter.link))
-		if (!try_start(list_first(&s->waiting, struct txn, wait_link)))
+	while (!list_is_empty(&s->waiting) && list_is_empty(&s->waiter.link)) {
+		if (!try_start(list_first(&s->waiting, struct txn, wait_link), turn))
 			return;
+		turn = false;
+	}
 }
 
 static struct txn *txn_new(struct session *s, struct leg *req, struct leg_out *out)
@@ -264,7 +267,7 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 	}
 	t->reply_bytes = p.reply_bytes;
 	list_add_tail(&s->waiting, &t->wait_link);
-	txn_admit(s);
+	txn_admit(s, false);
 }
 
 /* The real length of a data item a version 1 peer sent with its XDR pad. */
