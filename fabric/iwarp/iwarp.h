@@ -9,18 +9,20 @@
  */
 
 struct iwarp_config {
-	bool crc;		  /* ask for CRC32c (default true); used when either side asks */
+	bool crc;		   /* ask for CRC32c (default true); used when either side asks */
 	uint32_t setup_timeout_ms; /* TCP connect and MPA exchange; default 10000 */
 	uint32_t stall_timeout_ms; /* octets to send and none taken by the peer; default 30000 */
-	uint16_t ird, ord;	  /* read depth offered; default 32 */
-	uint32_t max_setups;	  /* incoming connections still in MPA set-up, per instance; default 256 */
-	uint64_t seed;		  /* for STags; 0: from the system's random source */
+	uint16_t ird, ord;	   /* read depth offered; default 32 */
+	uint32_t
+		max_setups; /* incoming connections still in MPA set-up, per instance; default 256 */
+	uint64_t seed;	    /* for STags; 0: from the system's random source */
 };
 
 struct iwarp_counters {
 	uint64_t fpdus_in, fpdus_out, bytes_in, bytes_out;
 	uint64_t syscalls_read, syscalls_write;
-	uint64_t copied_bytes; /* tagged payload octets that were copied on their way (should stay ~0) */
+	uint64_t
+		copied_bytes; /* tagged payload octets that were copied on their way (should stay ~0) */
 	uint64_t crc_errors, terminates_sent, terminates_received, setup_failures;
 };
 

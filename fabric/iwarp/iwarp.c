@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/iwarp.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "fabric/iwarp/iwarp_internal.h"
+
+/*
+ * Operation
+ *
+ * An instance is a set of connections and five lists through them: which have
+ * events, posts, a deadline, unread octets, an unfinished set-up. Every entry
+ * point works on one connection and at most puts it on a list, so nothing here
+ * costs more for a thousand idle connections.
+ *
+ *	initiator: CONNECTING -> REQUESTING ----------.
+ *	acceptor:  AWAITING -> OFFERED -> REPLYING ---+-> OPEN -> CLOSING -> LINGER -> CLOSED
+ *
+ * setup.c holds what is left of OPEN, stream.c the rest. Any state goes to
+ * CLOSED when the socket fails. A connection's memory lives until
+ * fabric_destroy(); the socket is closed in CLOSED.
+ */
+
+void iwarp_config_default(struct iwarp_config *cfg)
+{
+	*cfg = (struct iwarp_config){
+		.crc = true,
+		.setup_timeout_ms = 10000,
+		.stall_timeout_ms = 30000,
+		.ird = 32,
+		.ord = 32,
+		.max_setups = 256,
+	};
+}
+
+nsec_t iwarp_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (nsec_t)ts.tv_sec * NSEC_PER_SEC + (nsec_t)ts.tv_nsec;
+}
+
+static void conn_ready(struct loop_watch *watch, unsigned events)
+{
+	struct iwarp_conn *c = container_of(watch, struct iwarp_conn, watch);
+
+	if (c->state < IWARP_OPEN)
+		setup_ready(c, events);
+	else
+		stream_ready(c, events);
+}
+
+struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state state, void *owner)
+{
+	struct iwarp_conn *c = mem_zalloc(sizeof(*c));
+
+	if (!c) {
+		close(fd);
+		return NULL;
+	}
+	c->base.fabric = &iw->base;
+	c->base.owner = owner;
+	c->base.remote_inv = true;
+	c->iw = iw;
+	c->fd = fd;
+	c->state = state;
+	c->deadline = NSEC_NEVER;
+	c->in_need = MPA_HEADER_BYTES;
+	c->watch.ready = conn_ready;
+	c->offer = (struct mpa_local){iw->cfg.crc, iw->cfg.ird, iw->cfg.ord};
+	list_init(&c->active);
+	list_init(&c->dirty);
+	list_init(&c->timed);
+	list_init(&c->unread);
+	list_init(&c->setup);
+	list_add_tail(&iw->conns, &c->all);
+	sock_options(fd, &iw->cfg);
+	return c;
+}
+
+static void close_socket(struct iwarp_conn *c)
+{
+	if (c->watched)
+		c->iw->loop->ops->del(c->iw->loop, &c->watch);
+	c->watched = false;
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	iwarp_conn_deadline(c, 0);
+	list_del(&c->dirty);
+	list_del(&c->unread);
+	if (!list_is_empty(&c->setup))
+		c->iw->setup_count--;
+	list_del(&c->setup);
+}
+
+void iwarp_conn_free(struct iwarp_conn *c)
+{
+	close_socket(c);
+	list_del(&c->active);
+	list_del(&c->all);
+	if (c->has_qp)
+		qp_fini(&c->qp);
+	mem_free(c);
+}
+
+void iwarp_conn_end(struct iwarp_conn *c, int status, const char *why)
+{
+	if (c->state == IWARP_CLOSED)
+		return;
+	c->state = IWARP_CLOSED;
+	close_socket(c);
+	if (c->has_qp) {
+		qp_stop(&c->qp, status, why);
+		status = c->qp.status;
+		why = c->qp.why;
+		c->base.handles_live = 0;
+	}
+	c->status = status;
+	c->why = why;
+	iwarp_conn_activate(c);
+}
+
+void iwarp_conn_activate(struct iwarp_conn *c)
+{
+	if (list_is_empty(&c->active))
+		list_add_tail(&c->iw->active, &c->active);
+}
+
+void iwarp_conn_deadline(struct iwarp_conn *c, uint32_t ms)
+{
+	if (!ms) {
+		c->deadline = NSEC_NEVER;
+		list_del(&c->timed);
+		return;
+	}
+	c->deadline = iwarp_now() + ms * NSEC_PER_MS;
+	c->iw->next = nsec_min(c->iw->next, c->deadline);
+	if (list_is_empty(&c->timed))
+		list_add_tail(&c->iw->timed, &c->timed);
+}
+
+static uint64_t draw(struct iwarp *iw)
+{
+	uint64_t z;
+
+	if (!iw->cfg.seed && getrandom(&z, sizeof(z), 0) == (ssize_t)sizeof(z))
+		return z;
+	z = (iw->rng += 0x9e3779b97f4a7c15u);
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+int iwarp_conn_queues(struct iwarp_conn *c, const struct fabric_conn_params *p)
+{
+	struct qp_depths depths = {.max_recvs = p->max_recvs,
+				   .max_sends = p->max_sends,
+				   .max_exposures = p->max_exposures};
+	uint64_t seed[5];
+	int rc;
+
+	if (c->has_qp)
+		return 0;
+	c->offer.ird = p->ird ? p->ird : c->iw->cfg.ird;
+	c->offer.ord = p->ord ? p->ord : c->iw->cfg.ord;
+	depths.ird = c->offer.ird;
+	depths.ord = c->offer.ord;
+	for (int i = 0; i < 5; i++)
+		seed[i] = draw(c->iw);
+	rc = qp_init(&c->qp, &depths, seed, &c->iw->counters);
+	c->has_qp = !rc;
+	return rc;
+}
+
+/* The ops table */
+
+static int op_register(struct fabric *f, void *base, size_t len)
+{
+	(void)f, (void)base, (void)len; /* any memory will do */
+	return 0;
+}
+
+static void op_unregister(struct fabric *f, void *base)
+{
+	(void)f, (void)base;
+}
+
+static void op_disconnect(struct fabric_conn *fc)
+{
+	struct iwarp_conn *c = conn_of(fc);
+
+	if (c->state == IWARP_OPEN)
+		stream_disconnect(c);
+	else if (c->state < IWARP_OPEN)
+		iwarp_conn_end(c, 0, "disconnected during set-up");
+}
+
+static void op_destroy(struct fabric_conn *fc)
+{
+	iwarp_conn_free(conn_of(fc));
+}
+
+static int op_prepare(struct fabric_conn *fc, const struct fabric_conn_params *params)
+{
+	return iwarp_conn_queues(conn_of(fc), params);
+}
+
+static int op_post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie)
+{
+	struct iwarp_conn *c = conn_of(fc);
+
+	return c->has_qp ? qp_post_recv(&c->qp, buf, len, cookie) : ERR_CLOSED;
+}
+
+/* A post that went well is for the next flush. */
+static int posted(struct iwarp_conn *c, int rc)
+{
+	if (!rc && list_is_empty(&c->dirty))
+		list_add_tail(&c->iw->dirty, &c->dirty);
+	return rc;
+}
+
+static int op_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
+		   uint32_t inv_handle, unsigned flags, void *cookie)
+{
+	struct iwarp_conn *c = conn_of(fc);
+
+	if (!c->has_qp)
+		return ERR_CLOSED;
+	return posted(c, qp_send(&c->qp, sge, nsge, inv_handle, flags, cookie));
+}
+
+static int op_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
+		    const struct segment *remote, void *cookie)
+{
+	struct iwarp_conn *c = conn_of(fc);
+
+	return c->has_qp ? posted(c, qp_write(&c->qp, sge, nsge, remote, cookie)) : ERR_CLOSED;
+}
+
+static int op_read(struct fabric_conn *fc, void *to, const struct segment *remote, void *cookie)
+{
+	struct iwarp_conn *c = conn_of(fc);
+
+	return c->has_qp ? posted(c, qp_read(&c->qp, to, remote, cookie)) : ERR_CLOSED;
+}
+
+static int op_expose(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access,
+		     struct segment *seg)
+{
+	struct iwarp_conn *c = conn_of(fc);
+	int rc = c->has_qp ? qp_expose(&c->qp, addr, len, access, seg) : ERR_CLOSED;
+
+	c->base.handles_live = c->has_qp ? c->qp.stags.live : 0;
+	return rc;
+}
+
+static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie)
+{
+	struct iwarp_conn *c = conn_of(fc);
+	int rc;
+
+	if (!c->has_qp)
+		return ERR_CLOSED;
+	rc = qp_withdraw(&c->qp, handle, cookie);
+	c->base.handles_live = c->qp.stags.live;
+	/* It may have ended the stream: the next flush finds out. */
+	if (c->qp.state > QP_DRAINING && c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
+		return posted(c, 0), rc;
+	return rc;
+}
+
+static void op_flush(struct fabric *f)
+{
+	struct list *item;
+
+	while ((item = list_pop(&iwarp_of(f)->dirty))) {
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, dirty);
+
+		if (c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
+			stream_write(c);
+	}
+}
+
+static void end_event(struct iwarp_conn *c, struct fabric_event *ev)
+{
+	*ev = (struct fabric_event){.type = FABRIC_EV_DISCONNECTED,
+				    .conn = &c->base,
+				    .status = c->status,
+				    .private_data = c->private_data,
+				    .why = c->why};
+}
+
+static bool conn_event(struct iwarp_conn *c, struct fabric_event *ev)
+{
+	if (c->tell_request || c->tell_connected) {
+		*ev = (struct fabric_event){.type = c->tell_request ? FABRIC_EV_REQUEST
+								    : FABRIC_EV_CONNECTED,
+					    .conn = &c->base,
+					    .private_data = c->private_data};
+		c->tell_request = c->tell_connected = false;
+		c->private_data = view_of(NULL, 0);
+		return true;
+	}
+	if (c->has_qp && qp_next_event(&c->qp, ev)) {
+		ev->conn = &c->base;
+		c->base.handles_live = c->qp.stags.live;
+		return true;
+	}
+	if (c->state != IWARP_CLOSED || c->told_end)
+		return false;
+	c->told_end = true;
+	end_event(c, ev);
+	return true;
+}
+
+static int op_poll(struct fabric *f, struct fabric_event *ev)
+{
+	struct iwarp *iw = iwarp_of(f);
+
+	while (!list_is_empty(&iw->active)) {
+		struct iwarp_conn *c = list_first(&iw->active, struct iwarp_conn, active);
+
+		if (conn_event(c, ev))
+			return 1;
+		list_del(&c->active);
+	}
+	return 0;
+}
+
+static nsec_t op_deadline(const struct fabric *f)
+{
+	const struct iwarp *iw = container_of(f, const struct iwarp, base);
+
+	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->unread))
+		return 0;
+	return nsec_min(iw->next, listen_deadline(iw));
+}
+
+static void expire(struct iwarp *iw, nsec_t now)
+{
+	iw->next = NSEC_NEVER;
+	list_for_each_safe(item, tmp, &iw->timed)
+	{
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, timed);
+
+		if (now < c->deadline) {
+			iw->next = nsec_min(iw->next, c->deadline);
+			continue;
+		}
+		iwarp_conn_deadline(c, 0);
+		if (c->state < IWARP_OPEN)
+			setup_expired(c);
+		else
+			stream_expired(c);
+	}
+}
+
+static void op_tick(struct fabric *f, nsec_t now)
+{
+	struct iwarp *iw = iwarp_of(f);
+	struct list turn, *item;
+
+	/* One turn each: who is still not done gets on the list again. */
+	list_init(&turn);
+	while ((item = list_pop(&iw->unread)))
+		list_add_tail(&turn, item);
+	while ((item = list_pop(&turn)))
+		stream_read(container_of(item, struct iwarp_conn, unread));
+	if (now >= iw->next)
+		expire(iw, now);
+	listen_tick(iw, now);
+}
+
+static void op_free(struct fabric *f)
+{
+	struct iwarp *iw = iwarp_of(f);
+
+	list_for_each_safe(item, tmp, &iw->conns)
+		iwarp_conn_free(container_of(item, struct iwarp_conn, all));
+	mem_free(iw);
+}
+
+static const struct fabric_ops iwarp_ops = {
+	.name = "iwarp",
+	.register_memory = op_register,
+	.unregister_memory = op_unregister,
+	.attach = listen_attach,
+	.detach = listen_detach,
+	.connect = setup_connect,
+	.accept = setup_accept,
+	.reject = setup_reject,
+	.disconnect = op_disconnect,
+	.destroy = op_destroy,
+	.prepare = op_prepare,
+	.post_recv = op_post_recv,
+	.send = op_send,
+	.write = op_write,
+	.read = op_read,
+	.expose = op_expose,
+	.withdraw = op_withdraw,
+	.flush = op_flush,
+	.poll = op_poll,
+	.deadline = op_deadline,
+	.tick = op_tick,
+	.free = op_free,
+};
+
+struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
+{
+	struct iwarp *iw = mem_zalloc(sizeof(*iw));
+
+	if (!iw)
+		return NULL;
+	iw->base.ops = &iwarp_ops;
+	iw->cfg = *cfg;
+	iw->loop = loop;
+	iw->next = NSEC_NEVER;
+	iw->rng = cfg->seed;
+	list_init(&iw->conns);
+	list_init(&iw->active);
+	list_init(&iw->dirty);
+	list_init(&iw->timed);
+	list_init(&iw->unread);
+	list_init(&iw->setups);
+	list_init(&iw->attachments);
+	return &iw->base;
+}
+
+const struct iwarp_counters *iwarp_counters(const struct fabric *f)
+{
+	return &container_of(f, const struct iwarp, base)->counters;
+}

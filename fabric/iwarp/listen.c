@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/iwarp_internal.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/*
+ * Operation
+ *
+ * A listener is a socket; an attachment is one instance's watch on it, level-
+ * triggered because instances share the queue of connections. When descriptors
+ * or memory run out the watch is taken off for a while: the connections wait in
+ * the kernel, and the loop does not spin.
+ */
+
+enum { BACKLOG = 1024, BURST = 32, PAUSE_MS = 100 };
+
+struct attachment {
+	struct list item;
+	struct loop_watch watch;
+	struct iwarp *iw;
+	struct fabric_listener *listener;
+	void *owner;
+	bool watched;
+	nsec_t resume; /* when paused */
+};
+
+struct fabric_listener *iwarp_listen(const struct fabric_addr *addr, int *err)
+{
+	struct fabric_listener *l = mem_zalloc(sizeof(*l));
+	int one = 1, fd, saved;
+
+	*err = ERR_NOMEM;
+	if (!l)
+		return NULL;
+	*err = ERR_IO;
+	fd = socket(addr->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		goto fail;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)))
+		goto fail;
+	if (addr->ss.ss_family == AF_INET6 &&
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)))
+		goto fail;
+	if (bind(fd, (const struct sockaddr *)&addr->ss, addr->len) || listen(fd, BACKLOG))
+		goto fail;
+	l->fd = fd;
+	l->addr.len = sizeof(l->addr.ss);
+	if (getsockname(fd, (struct sockaddr *)&l->addr.ss, &l->addr.len))
+		goto fail;
+	*err = 0;
+	return l;
+fail:
+	saved = errno;
+	if (fd >= 0)
+		close(fd);
+	mem_free(l);
+	errno = saved;
+	return NULL;
+}
+
+void iwarp_listener_addr(const struct fabric_listener *l, struct fabric_addr *addr)
+{
+	*addr = l->addr;
+}
+
+void iwarp_listener_free(struct fabric_listener *l)
+{
+	if (!l)
+		return;
+	close(l->fd);
+	mem_free(l);
+}
+
+static void unwatch(struct attachment *a)
+{
+	if (a->watched)
+		a->iw->loop->ops->del(a->iw->loop, &a->watch);
+	a->watched = false;
+}
+
+static int rewatch(struct attachment *a)
+{
+	int rc = a->iw->loop->ops->add(a->iw->loop, &a->watch, a->listener->fd, LOOP_READ, 0);
+
+	a->watched = !rc;
+	a->resume = rc ? iwarp_now() + PAUSE_MS * NSEC_PER_MS : NSEC_NEVER;
+	return rc;
+}
+
+static void pause_accepting(struct attachment *a, const char *why)
+{
+	log_warn("iwarp.accept", " pause_ms=%d why=\"%s\"", PAUSE_MS, why);
+	unwatch(a);
+	a->resume = iwarp_now() + PAUSE_MS * NSEC_PER_MS;
+}
+
+/* The oldest that has said nothing makes room. */
+static void bound_setups(struct iwarp *iw)
+{
+	struct iwarp_conn *c;
+
+	while (iw->setup_count > iw->cfg.max_setups) {
+		c = list_first(&iw->setups, struct iwarp_conn, setup);
+		iw->counters.setup_failures++;
+		log_debug("iwarp.setup", " err=limit why=\"too many connections in set-up\"");
+		iwarp_conn_free(c);
+	}
+}
+
+static bool begin_setup(struct attachment *a, int fd)
+{
+	struct iwarp *iw = a->iw;
+	struct iwarp_conn *c = iwarp_conn_new(iw, fd, IWARP_AWAITING, a->owner);
+
+	if (!c)
+		return false;
+	list_add_tail(&iw->setups, &c->setup);
+	iw->setup_count++;
+	iwarp_conn_deadline(c, iw->cfg.setup_timeout_ms);
+	c->watched = !iw->loop->ops->add(iw->loop, &c->watch, fd, LOOP_READ | LOOP_WRITE, 1);
+	if (!c->watched) {
+		iwarp_conn_free(c);
+		return false;
+	}
+	bound_setups(iw);
+	return true;
+}
+
+static void listener_ready(struct loop_watch *w, unsigned events)
+{
+	struct attachment *a = container_of(w, struct attachment, watch);
+
+	(void)events;
+	for (int i = 0; i < BURST; i++) {
+		int fd = accept4(a->listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			if (begin_setup(a, fd))
+				continue;
+			pause_accepting(a, "out of memory");
+			return;
+		}
+		switch (errno) {
+		case EAGAIN:
+			return;
+		case EMFILE:
+		case ENFILE:
+		case ENOBUFS:
+		case ENOMEM:
+			pause_accepting(a, strerrordesc_np(errno));
+			return;
+		default: /* that connection is gone (accept(2), "Error handling") */
+			break;
+		}
+	}
+}
+
+int listen_attach(struct fabric *f, struct fabric_listener *l, void *owner)
+{
+	struct iwarp *iw = iwarp_of(f);
+	struct attachment *a = mem_zalloc(sizeof(*a));
+	int rc;
+
+	if (!a)
+		return ERR_NOMEM;
+	a->iw = iw;
+	a->listener = l;
+	a->owner = owner;
+	a->watch.ready = listener_ready;
+	rc = rewatch(a);
+	if (rc) {
+		mem_free(a);
+		return rc;
+	}
+	list_add_tail(&iw->attachments, &a->item);
+	return 0;
+}
+
+/* Silent connections of that owner go, too: no REQUEST follows. */
+static void drop_setups(struct iwarp *iw, const void *owner)
+{
+	list_for_each_safe(item, tmp, &iw->setups)
+	{
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, setup);
+
+		if (c->base.owner == owner)
+			iwarp_conn_free(c);
+	}
+	list_for_each_safe(item, tmp, &iw->conns)
+	{
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, all);
+
+		if (c->tell_request && c->base.owner == owner)
+			iwarp_conn_free(c);
+	}
+}
+
+void listen_detach(struct fabric *f, struct fabric_listener *l)
+{
+	struct iwarp *iw = iwarp_of(f);
+
+	list_for_each_safe(item, tmp, &iw->attachments)
+	{
+		struct attachment *a = container_of(item, struct attachment, item);
+
+		if (a->listener != l)
+			continue;
+		unwatch(a);
+		list_del(&a->item);
+		drop_setups(iw, a->owner);
+		mem_free(a);
+	}
+}
+
+void listen_tick(struct iwarp *iw, nsec_t now)
+{
+	list_for_each_safe(item, tmp, &iw->attachments)
+	{
+		struct attachment *a = container_of(item, struct attachment, item);
+
+		if (!a->watched && now >= a->resume)
+			(void)rewatch(a);
+	}
+}
+
+nsec_t listen_deadline(const struct iwarp *iw)
+{
+	nsec_t next = NSEC_NEVER;
+
+	list_for_each_safe(item, tmp, &iw->attachments) next =
+		nsec_min(next, container_of(item, struct attachment, item)->resume);
+	return next;
+}

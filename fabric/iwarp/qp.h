@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_IWARP_QP_H
+#define FABRIC_IWARP_QP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "fabric/fabric.h"
+#include "fabric/iwarp/ddp.h"
+#include "fabric/iwarp/iwarp.h"
+#include "fabric/iwarp/mpa.h"
+#include "fabric/iwarp/stag.h"
+
+/**
+ * qp.h - one RDMAP stream as a queue pair, without a socket
+ *
+ * The owner moves the octets. Inwards: qp_rx_want() says where the next octets
+ * of the stream go, qp_rx_got() how many came. Outwards: qp_tx_want() yields
+ * what is to be sent, qp_tx_took() how much of it was taken. What became of
+ * posted operations is pulled with qp_next_event(). Posting, receiving and
+ * sending may be freely mixed, but nothing may come between a want and its
+ * got or took.
+ *
+ * A breach by the peer puts the queue pair into QP_TERMINATING: the Terminate
+ * is what qp_tx_want() yields last. qp_stop() then gives everything back.
+ */
+
+enum qp_state {
+	QP_INIT, /* queues may be filled, the stream is not up */
+	QP_OPEN,
+	QP_DRAINING,	/* orderly end: Sends and Writes still go out */
+	QP_TERMINATING, /* a Terminate goes out, nothing is taken in any more */
+	QP_DEAD,	/* no more octets either way; only events */
+};
+
+enum {
+	QP_STAGE_BYTES = 16384, /* read-ahead */
+	QP_WHOLE_BYTES = 8192, /* untagged FPDUs up to here are taken whole out of the read-ahead */
+	QP_BULK_BYTES = 4097,  /* tagged messages from here on are read exactly, never copied */
+	QP_RX_IOV = 66,
+	QP_TX_IOV = 256,
+	QP_TX_FPDUS = 128,
+	QP_TX_CTL = 8192,
+	QP_TX_BATCH =
+		262144, /* octets gathered before the kernel gets them: stays in the L2 cache */
+	QP_DEPTH_MAX = 1 << 20,
+	QP_MESSAGE_MAX = 1 << 30,
+};
+
+/** struct qp_depths - sizes of the queues, fixed at qp_init(). */
+struct qp_depths {
+	uint32_t max_recvs, max_sends, max_exposures;
+	uint16_t ird, ord;
+};
+
+/** struct qp_recv - a posted Receive. */
+struct qp_recv {
+	uint8_t *buf;
+	uint32_t len;
+	void *cookie;
+};
+
+/** struct qp_op - a posted Send, Write or Read. */
+struct qp_op {
+	enum fabric_ev_type type;
+	uint8_t opcode;
+	uint8_t nsge, at_sge;
+	uint32_t at_off; /* into sge[at_sge]: next octet to send */
+	uint32_t len, done;
+	uint32_t stag;	    /* remote, or to invalidate */
+	uint32_t sink_stag; /* Read: ours, known to nobody before */
+	uint64_t offset;
+	uint8_t *to; /* Read */
+	void *cookie;
+	uint32_t next; /* in its queue */
+	struct fabric_sge sge[FABRIC_MAX_SGE];
+};
+
+/** struct qp_fifo - ops linked by number. */
+struct qp_fifo {
+	uint32_t head, tail;
+};
+
+/** struct qp_response - a Read of the peer's, to be answered. */
+struct qp_response {
+	struct ddp_read read;
+	uint32_t done;
+};
+
+/** struct qp_event - a completion, compact. */
+struct qp_event {
+	uint8_t type; /* enum fabric_ev_type */
+	int32_t status;
+	uint32_t len;
+	uint32_t extra; /* RECV: invalidated handle; WITHDRAWN: slot */
+	void *cookie;
+};
+
+enum qp_rx_state {
+	QP_RX_HEAD,  /* at the start of an FPDU, perhaps with a part of it in the stage */
+	QP_RX_PLACE, /* payload octets go to dst */
+	QP_RX_TAIL,  /* pad and CRC */
+};
+
+struct qp_rx {
+	enum qp_rx_state state;
+	uint32_t head, tail; /* of the octets in stage */
+	uint8_t *stage;
+	struct ddp_header h; /* of the current FPDU */
+	uint32_t ulpdu_len, payload_len;
+	uint8_t *dst;
+	uint32_t left;
+	uint32_t crc;
+	struct exposure *target; /* of the Write being placed */
+	uint32_t send_msn, read_msn;
+	uint32_t send_done; /* octets of the message at the head of the Receive queue */
+	uint8_t send_opcode;
+	uint32_t read_done; /* octets of the response to the first outstanding Read */
+	uint32_t bulk;	    /* live exposures and Reads of at least QP_BULK_BYTES */
+	bool swallow;	    /* the current FPDU is a zero-length Send as ready-to-receive */
+	uint32_t direct;    /* octets of iov[0] of the last want that go to dst */
+};
+
+enum qp_tx_kind { QP_TX_PLAIN, QP_TX_OP, QP_TX_RESPONSE };
+
+/** struct qp_tx_fpdu - an FPDU of the batch: what its being taken means. */
+struct qp_tx_fpdu {
+	uint64_t end; /* stream position after it */
+	uint8_t kind; /* enum qp_tx_kind */
+	bool last;    /* ends the operation */
+	uint32_t ref; /* op, or slot of the exposure it reads from */
+};
+
+struct qp_tx {
+	uint64_t built, taken; /* stream positions */
+	uint32_t iov_n, iov_at;
+	uint32_t fpdu_n, fpdu_at;
+	uint32_t ctl_len;
+	uint32_t crc;
+	uint32_t max_tagged, max_untagged; /* payload of one FPDU */
+	uint32_t send_msn, read_msn;
+	bool hold;	    /* nothing may be sent yet */
+	bool response_turn; /* which side of the send queue goes next */
+	bool term_built;
+	struct qp_fifo sq, reads; /* in order posted; Reads that wait for depth */
+	struct qp_fifo free;
+	struct iovec iov[QP_TX_IOV];
+	struct qp_tx_fpdu fpdus[QP_TX_FPDUS];
+	uint8_t ctl[QP_TX_CTL];
+};
+
+struct qp {
+	enum qp_state state;
+	bool crc;
+	bool first_done;     /* an FPDU of the peer came */
+	bool hold_for_first; /* acceptor: may not send before that (RFC 5044 section 7.1.2) */
+	enum mpa_rtr rtr;
+	int status;	 /* why it ended: 0 or enum err */
+	const char *why; /* static storage */
+	struct qp_depths depths;
+	uint16_t ord; /* agreed */
+
+	struct qp_recv *recvs;
+	uint32_t recv_head, recv_count, recv_owed;
+	struct qp_op *ops;
+	uint32_t ops_owed;
+	uint32_t *orq; /* ops whose Read Request went out */
+	uint32_t orq_head, orq_count;
+	struct qp_response *irq;
+	uint32_t irq_head, irq_count;
+	struct qp_event *events;
+	uint32_t ev_head, ev_count, ev_max;
+	struct stag_table stags;
+	uint64_t sink_state; /* of the generator of sink STags */
+
+	struct ddp_term term;
+	uint8_t term_about[DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES];
+	uint32_t term_have, term_ulpdu_len;
+
+	struct iwarp_counters *counters;
+	struct qp_rx rx;
+	struct qp_tx tx;
+};
+
+/** struct qp_stream - what set-up agreed on. */
+struct qp_stream {
+	bool initiator;
+	bool crc;
+	bool hold; /* initiator: qp_release() allows the first FPDU */
+	uint16_t ord;
+	enum mpa_rtr rtr;
+	uint32_t fpdu_max;
+};
+
+/**
+ * qp_init - allocate the queues; @counters is borrowed, @seed random
+ * Return: 0, ERR_NOMEM, or ERR_TOOBIG for depths beyond QP_DEPTH_MAX.
+ */
+int qp_init(struct qp *qp, const struct qp_depths *depths, const uint64_t seed[5],
+	    struct iwarp_counters *counters) WARN_UNUSED;
+
+/** qp_fini - frees; events not pulled and posted buffers are the owner's again. Idempotent. */
+void qp_fini(struct qp *qp);
+
+/** qp_start - the stream is up: QP_INIT to QP_OPEN. */
+void qp_start(struct qp *qp, const struct qp_stream *stream);
+
+/** qp_release - end of the initiator's hold. */
+void qp_release(struct qp *qp);
+
+/* Posting; the contracts of fabric.h. */
+int qp_post_recv(struct qp *qp, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
+int qp_send(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t inv_handle,
+	    unsigned flags, void *cookie) WARN_UNUSED;
+int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
+	     const struct segment *remote, void *cookie) WARN_UNUSED;
+int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie) WARN_UNUSED;
+int qp_expose(struct qp *qp, void *addr, uint32_t len, unsigned access,
+	      struct segment *seg) WARN_UNUSED;
+int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie) WARN_UNUSED;
+
+/** qp_rx_want - where the next octets go. Return: pieces in @iov, 0 when none are wanted. */
+unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV]);
+
+/** qp_rx_got - @n octets came, in the order of the last qp_rx_want(). */
+void qp_rx_got(struct qp *qp, size_t n);
+
+/** qp_rx_end - the stream ended; says whether at a proper place. Sets QP_DEAD. */
+void qp_rx_end(struct qp *qp);
+
+/** qp_tx_want - what goes out next. Return: pieces at *@iov, 0 when there is nothing now. */
+unsigned qp_tx_want(struct qp *qp, struct iovec **iov);
+
+/** qp_tx_took - @n octets of the last qp_tx_want() were taken. */
+void qp_tx_took(struct qp *qp, size_t n);
+
+/** qp_disconnect - orderly end: no more posts; qp_is_drained() tells when all has gone out. */
+void qp_disconnect(struct qp *qp);
+
+/** qp_is_drained - QP_DRAINING or QP_TERMINATING has nothing more to send. */
+bool qp_is_drained(const struct qp *qp);
+
+/**
+ * qp_stop - to QP_DEAD: everything posted completes with ERR_FLUSHED, every exposure is over
+ * @status, @why: kept unless a reason is known already
+ */
+void qp_stop(struct qp *qp, int status, const char *why);
+
+/** qp_next_event - Return: 1 with @ev filled but for .conn, 0 when there is none. */
+int qp_next_event(struct qp *qp, struct fabric_event *ev);
+
+static inline bool qp_has_events(const struct qp *qp)
+{
+	return qp->ev_count > 0;
+}
+
+#endif

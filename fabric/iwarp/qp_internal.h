@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_IWARP_QP_INTERNAL_H
+#define FABRIC_IWARP_QP_INTERNAL_H
+
+#include "fabric/iwarp/qp.h"
+
+/** Shared by qp.c, qp_rx.c and qp_tx.c only. */
+
+#define QP_NONE UINT32_MAX
+
+/** qp_fail - the peer broke the protocol: a Terminate with @term is the last thing sent. */
+void qp_fail(struct qp *qp, int err, struct ddp_term term);
+
+/** qp_complete - queue the event of an operation. */
+void qp_complete(struct qp *qp, enum fabric_ev_type type, void *cookie, int status, uint32_t len,
+		 uint32_t extra);
+
+/** qp_complete_op - the same for a numbered op. */
+void qp_complete_op(struct qp *qp, uint32_t op, int status);
+
+void qp_fifo_push(struct qp *qp, struct qp_fifo *fifo, uint32_t op);
+uint32_t qp_fifo_pop(struct qp *qp, struct qp_fifo *fifo);
+
+static inline bool qp_fifo_is_empty(const struct qp_fifo *fifo)
+{
+	return fifo->head == QP_NONE;
+}
+
+/** qp_revoke - end an exposure: its STag matches no more. */
+void qp_revoke(struct qp *qp, struct exposure *e);
+
+static inline bool qp_is_bulk(uint32_t len)
+{
+	return len >= QP_BULK_BYTES;
+}
+
+#endif

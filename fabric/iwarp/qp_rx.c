@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/qp_internal.h"
+
+#include <string.h>
+
+#include "fabric/iwarp/fpdu.h"
+#include "fabric/iwarp/wire.h"
+
+/*
+ * Operation
+ *
+ * Octets come by two ways. The stage is a read-ahead buffer: small FPDUs, many
+ * a system call, are taken out of it whole, their CRC checked before anything
+ * else. The payload of an FPDU that is not there in whole is placed as it comes:
+ * what the stage has of it is copied, the rest is read straight to where it
+ * belongs, and its CRC is computed piece by piece while it is in the cache.
+ *
+ *	HEAD --whole FPDU in the stage--> HEAD
+ *	HEAD --header in the stage, checked--> PLACE --payload all there--> TAIL --CRC--> HEAD
+ *
+ * While large tagged messages can be expected (rx.bulk: a Read of ours or a
+ * write exposure of that size is open) nothing is read ahead but the header of
+ * the next FPDU, 16 octets as a tagged one has: every read then ends where the
+ * next payload begins, and no octet of payload is ever copied.
+ *
+ * Everything a header claims is checked before the first octet is placed. The
+ * CRC of a placed segment comes after it, as with any adapter that places
+ * directly: a segment that fails ends the stream, and no completion tells the
+ * owner to look at the memory.
+ */
+
+enum { NEXT_HEADER = FPDU_LEN_BYTES + DDP_TAGGED_BYTES };
+
+static const uint8_t *staged(const struct qp *qp)
+{
+	return qp->rx.stage + qp->rx.head;
+}
+
+static uint32_t staged_bytes(const struct qp *qp)
+{
+	return qp->rx.tail - qp->rx.head;
+}
+
+/* Keeps what is about to be terminated, for the Terminate message. */
+static void fail_segment(struct qp *qp, int err, struct ddp_term term)
+{
+	uint32_t have = staged_bytes(qp);
+
+	have = have > FPDU_LEN_BYTES ? have - FPDU_LEN_BYTES : 0;
+	if (have > qp->rx.ulpdu_len)
+		have = qp->rx.ulpdu_len;
+	if (have > sizeof(qp->term_about))
+		have = sizeof(qp->term_about);
+	memcpy(qp->term_about, staged(qp) + FPDU_LEN_BYTES, have);
+	qp->term_have = have;
+	qp->term_ulpdu_len = qp->rx.ulpdu_len;
+	qp_fail(qp, err, term);
+}
+
+/* RFC 5041 section 5.3 and 7.1, RFC 5040 section 5.3: where a Send's segment goes. */
+static void begin_send(struct qp *qp)
+{
+	struct qp_rx *rx = &qp->rx;
+	const struct ddp_header *h = &rx->h;
+	const struct qp_recv *r = &qp->recvs[qp->recv_head];
+
+	rx->swallow = false;
+	if (h->msn != rx->send_msn) {
+		fail_segment(qp, ERR_PROTO, TERM_DDP_MSN);
+	} else if (!qp->first_done && qp->rtr == MPA_RTR_SEND && !rx->payload_len && h->last) {
+		rx->swallow = true; /* RFC 6581 section 6.1: set-up's, not the user's */
+	} else if (h->offset != rx->send_done) {
+		fail_segment(qp, ERR_PROTO, TERM_DDP_MO);
+	} else if (!qp->recv_count) {
+		fail_segment(qp, ERR_PROTO, TERM_DDP_NO_BUFFER);
+	} else if (rx->send_done && h->opcode != rx->send_opcode) {
+		fail_segment(qp, ERR_PROTO, TERM_RDMA_OPCODE);
+	} else if (rx->payload_len > r->len - rx->send_done) {
+		fail_segment(qp, ERR_TOOBIG, TERM_DDP_TOO_LONG);
+	} else {
+		rx->send_opcode = h->opcode;
+		rx->dst = rx->payload_len ? r->buf + rx->send_done : NULL;
+	}
+}
+
+static void begin_write(struct qp *qp)
+{
+	struct qp_rx *rx = &qp->rx;
+	struct exposure *e;
+	struct ddp_term term;
+
+	if (!rx->payload_len) /* RFC 5040 section 5.1: a zero-length Write's STag is not checked */
+		return;
+	if (stag_check(&qp->stags, rx->h.stag, rx->h.offset, rx->payload_len, FABRIC_REMOTE_WRITE,
+		       &e, &term)) {
+		fail_segment(qp, ERR_ACCESS, term);
+		return;
+	}
+	rx->target = e;
+	rx->dst = e->addr + rx->h.offset;
+}
+
+static void begin_response(struct qp *qp)
+{
+	struct qp_rx *rx = &qp->rx;
+	const struct qp_op *o;
+
+	if (!qp->orq_count) {
+		fail_segment(qp, ERR_PROTO, TERM_RDMA_OPCODE);
+		return;
+	}
+	o = &qp->ops[qp->orq[qp->orq_head]];
+	if (rx->payload_len && rx->h.stag != o->sink_stag)
+		fail_segment(qp, ERR_ACCESS, TERM_DDP_INVALID_STAG);
+	else if (rx->payload_len &&
+		 (rx->h.offset != rx->read_done || rx->payload_len > o->len - rx->read_done))
+		fail_segment(qp, ERR_ACCESS, TERM_DDP_BOUNDS);
+	else if (rx->h.last != (rx->read_done + rx->payload_len == o->len))
+		fail_segment(qp, ERR_PROTO, TERM_RDMA_STREAM);
+	else if (rx->payload_len)
+		rx->dst = o->to + rx->read_done;
+}
+
+static void begin_read_request(struct qp *qp)
+{
+	const struct ddp_header *h = &qp->rx.h;
+
+	if (h->msn != qp->rx.read_msn)
+		fail_segment(qp, ERR_PROTO, TERM_DDP_MSN);
+	else if (h->offset)
+		fail_segment(qp, ERR_PROTO, TERM_DDP_MO);
+	else if (qp->rx.payload_len != RDMAP_READ_BYTES || !h->last)
+		fail_segment(qp, ERR_PROTO, TERM_DDP_TOO_LONG);
+	else if (qp->irq_count == qp->depths.ird) /* more Reads at once than was agreed */
+		fail_segment(qp, ERR_PROTO, TERM_DDP_NO_BUFFER);
+}
+
+/* The header is in rx->h: check all of it and find where the payload goes. */
+static void begin_segment(struct qp *qp)
+{
+	qp->rx.dst = NULL;
+	qp->rx.target = NULL;
+	switch ((enum ddp_opcode)qp->rx.h.opcode) {
+	case RDMAP_SEND:
+	case RDMAP_SEND_INV:
+	case RDMAP_SEND_SE:
+	case RDMAP_SEND_SE_INV:
+		begin_send(qp);
+		break;
+	case RDMAP_WRITE:
+		begin_write(qp);
+		break;
+	case RDMAP_READ_RESPONSE:
+		begin_response(qp);
+		break;
+	case RDMAP_READ_REQUEST:
+		begin_read_request(qp);
+		break;
+	case RDMAP_TERMINATE:
+		break;
+	}
+}
+
+/* A Send-Invalidate ends an exposure of ours. False: it could not, and the stream fails. */
+static bool invalidate(struct qp *qp, uint32_t stag)
+{
+	struct exposure *e = stag_find(&qp->stags, stag);
+
+	/* While its octets go out in answer to a Read it cannot be given up: a peer that does
+	 * both breaks RFC 5040 section 5.3 (all Reads of it are to be complete). */
+	if (!e || e->tx_refs) {
+		qp_fail(qp, ERR_ACCESS, TERM_RDMA_INVALIDATE);
+		return false;
+	}
+	qp_revoke(qp, e);
+	stag_release(&qp->stags, e);
+	return true;
+}
+
+static void finish_send(struct qp *qp)
+{
+	struct qp_rx *rx = &qp->rx;
+	bool inv = rx->h.opcode == RDMAP_SEND_INV || rx->h.opcode == RDMAP_SEND_SE_INV;
+
+	if (rx->swallow) {
+		rx->send_msn++;
+		return;
+	}
+	rx->send_done += rx->payload_len;
+	if (!rx->h.last)
+		return;
+	if (inv && !invalidate(qp, rx->h.stag))
+		return;
+	qp_complete(qp, FABRIC_EV_RECV, qp->recvs[qp->recv_head].cookie, 0, rx->send_done,
+		    inv ? rx->h.stag : 0);
+	qp->recv_head = qp->recv_head + 1 == qp->depths.max_recvs ? 0 : qp->recv_head + 1;
+	qp->recv_count--;
+	rx->send_done = 0;
+	rx->send_msn++;
+}
+
+static void finish_response(struct qp *qp)
+{
+	uint32_t op = qp->orq[qp->orq_head];
+
+	qp->rx.read_done += qp->rx.payload_len;
+	if (!qp->rx.h.last)
+		return;
+	qp->rx.read_done = 0;
+	qp->orq_head = qp->orq_head + 1 == qp->depths.ord ? 0 : qp->orq_head + 1;
+	qp->orq_count--;
+	qp_complete_op(qp, op, 0);
+}
+
+static void finish_write(struct qp *qp)
+{
+	struct exposure *e = qp->rx.target;
+	uint32_t end = (uint32_t)qp->rx.h.offset + qp->rx.payload_len;
+
+	if (e && end > e->written)
+		e->written = end;
+}
+
+static void finish_read_request(struct qp *qp, const uint8_t *payload)
+{
+	uint32_t at = qp->irq_head + qp->irq_count;
+	struct exposure *e;
+	struct ddp_term term;
+	struct ddp_read read;
+
+	ddp_read_decode(payload, &read);
+	if (read.length && stag_check(&qp->stags, read.source_stag, read.source_offset, read.length,
+				      FABRIC_REMOTE_READ, &e, &term)) {
+		fail_segment(qp, ERR_ACCESS, term);
+		return;
+	}
+	if (at >= qp->depths.ird)
+		at -= qp->depths.ird;
+	qp->irq[at] = (struct qp_response){.read = read};
+	qp->irq_count++;
+	qp->rx.read_msn++;
+}
+
+static void finish_terminate(struct qp *qp, const uint8_t *payload)
+{
+	struct ddp_term term = {0xf, 0xf, 0xff};
+
+	if (ddp_term_decode(payload, qp->rx.payload_len, &term))
+		qp->why = "peer sent an empty Terminate";
+	else
+		qp->why = ddp_term_words(term);
+	qp->counters->terminates_received++;
+	qp->status = ERR_REMOTE;
+	qp->state = QP_DEAD;
+}
+
+/* All of the segment is there and its CRC is right; @payload for those that are parsed. */
+static void finish_segment(struct qp *qp, const uint8_t *payload)
+{
+	qp->counters->fpdus_in++;
+	switch ((enum ddp_opcode)qp->rx.h.opcode) {
+	case RDMAP_SEND:
+	case RDMAP_SEND_INV:
+	case RDMAP_SEND_SE:
+	case RDMAP_SEND_SE_INV:
+		finish_send(qp);
+		break;
+	case RDMAP_WRITE:
+		finish_write(qp);
+		break;
+	case RDMAP_READ_RESPONSE:
+		finish_response(qp);
+		break;
+	case RDMAP_READ_REQUEST:
+		finish_read_request(qp, payload);
+		break;
+	case RDMAP_TERMINATE:
+		finish_terminate(qp, payload);
+		break;
+	}
+	qp->first_done = true;
+	if (qp->hold_for_first)
+		qp->tx.hold = qp->hold_for_first = false;
+}
+
+static bool crc_is_wrong(struct qp *qp, uint32_t crc, const uint8_t *field)
+{
+	if (!qp->crc || crc == fpdu_crc_get(field))
+		return false;
+	qp->counters->crc_errors++;
+	qp_fail(qp, ERR_CRC, TERM_MPA_CRC);
+	return true;
+}
+
+/* Decodes and checks the header at the start of the stage. */
+static bool open_segment(struct qp *qp, uint32_t header)
+{
+	struct ddp_term term;
+	int rc = ddp_header_decode(staged(qp) + FPDU_LEN_BYTES, &qp->rx.h, &term);
+
+	qp->rx.payload_len = qp->rx.ulpdu_len - header;
+	if (rc)
+		fail_segment(qp, rc == ERR_VERS ? ERR_VERS : ERR_PROTO, term);
+	else
+		begin_segment(qp);
+	return qp->state != QP_TERMINATING;
+}
+
+static bool is_parsed(const struct qp *qp)
+{
+	return qp->rx.h.opcode == RDMAP_READ_REQUEST || qp->rx.h.opcode == RDMAP_TERMINATE;
+}
+
+/* The FPDU at the start of the stage is all there. */
+static void take_whole(struct qp *qp, uint32_t header)
+{
+	struct qp_rx *rx = &qp->rx;
+	const uint8_t *p = staged(qp);
+	uint32_t total = fpdu_bytes(rx->ulpdu_len);
+	uint32_t covered = total - FPDU_CRC_BYTES;
+
+	if (qp->crc && crc_is_wrong(qp, fpdu_crc(FPDU_CRC_INIT, p, covered), p + covered))
+		return;
+	if (!open_segment(qp, header))
+		return;
+	p += FPDU_LEN_BYTES + header;
+	if (rx->dst) {
+		memcpy(rx->dst, p, rx->payload_len);
+		if (rx->h.tagged)
+			qp->counters->copied_bytes += rx->payload_len;
+	}
+	finish_segment(qp, p);
+	rx->head += total;
+}
+
+/* Only a part of it is there: begin to place, take what the stage has of the payload. */
+static void take_part(struct qp *qp, uint32_t header)
+{
+	struct qp_rx *rx = &qp->rx;
+	uint32_t have;
+
+	if (!open_segment(qp, header))
+		return;
+	if (is_parsed(qp)) { /* none is that long */
+		fail_segment(qp, ERR_PROTO, TERM_DDP_TOO_LONG);
+		return;
+	}
+	rx->crc = FPDU_CRC_INIT;
+	if (qp->crc)
+		rx->crc = fpdu_crc(rx->crc, staged(qp), FPDU_LEN_BYTES + header);
+	rx->head += FPDU_LEN_BYTES + header;
+	have = staged_bytes(qp);
+	if (have > rx->payload_len)
+		have = rx->payload_len;
+	if (have) {
+		memcpy(rx->dst, staged(qp), have);
+		if (qp->crc)
+			rx->crc = fpdu_crc(rx->crc, rx->dst, have);
+		if (rx->h.tagged)
+			qp->counters->copied_bytes += have;
+		rx->head += have;
+		rx->dst += have;
+	}
+	rx->left = rx->payload_len - have;
+	rx->state = rx->left ? QP_RX_PLACE : QP_RX_TAIL;
+}
+
+/* Return: whether it got any further. */
+static bool step_head(struct qp *qp)
+{
+	struct qp_rx *rx = &qp->rx;
+	uint32_t have = staged_bytes(qp), header, total;
+
+	if (have < FPDU_LEN_BYTES + 1)
+		return false;
+	rx->ulpdu_len = wire_get16(staged(qp));
+	header = ddp_header_bytes(staged(qp)[FPDU_LEN_BYTES]);
+	if (rx->ulpdu_len < header) {
+		qp_fail(qp, ERR_PROTO, TERM_MPA_LENGTH);
+		return false;
+	}
+	total = fpdu_bytes(rx->ulpdu_len);
+	if (have >= total)
+		take_whole(qp, header);
+	else if (header == DDP_UNTAGGED_BYTES && total <= QP_WHOLE_BYTES)
+		return false;
+	else if (have < FPDU_LEN_BYTES + header)
+		return false;
+	else
+		take_part(qp, header);
+	return true;
+}
+
+static bool step_tail(struct qp *qp)
+{
+	struct qp_rx *rx = &qp->rx;
+	uint32_t pad = fpdu_pad(rx->ulpdu_len);
+
+	if (staged_bytes(qp) < pad + FPDU_CRC_BYTES)
+		return false;
+	if (qp->crc && crc_is_wrong(qp, fpdu_crc(rx->crc, staged(qp), pad), staged(qp) + pad))
+		return false;
+	rx->head += pad + FPDU_CRC_BYTES;
+	rx->state = QP_RX_HEAD;
+	finish_segment(qp, NULL);
+	return true;
+}
+
+void qp_rx_got(struct qp *qp, size_t n)
+{
+	struct qp_rx *rx = &qp->rx;
+	uint32_t direct = n < rx->direct ? (uint32_t)n : rx->direct;
+
+	qp->counters->bytes_in += n;
+	if (direct) {
+		if (qp->crc)
+			rx->crc = fpdu_crc(rx->crc, rx->dst, direct);
+		rx->dst += direct;
+		rx->left -= direct;
+		if (!rx->left)
+			rx->state = QP_RX_TAIL;
+	}
+	rx->tail += (uint32_t)(n - direct);
+	while (qp->state == QP_OPEN &&
+	       (rx->state == QP_RX_HEAD ? step_head(qp) : rx->state == QP_RX_TAIL && step_tail(qp)))
+		;
+}
+
+/* How much to read beyond the payload now: all there is room for, or to the next header. */
+static uint32_t ahead(const struct qp *qp, uint32_t room)
+{
+	const struct qp_rx *rx = &qp->rx;
+	uint32_t have = staged_bytes(qp), need;
+
+	if (!rx->bulk)
+		return room;
+	if (rx->state != QP_RX_HEAD)
+		need = fpdu_pad(rx->ulpdu_len) + FPDU_CRC_BYTES + NEXT_HEADER - have;
+	else if (have < NEXT_HEADER)
+		need = NEXT_HEADER - have;
+	else if (fpdu_bytes(rx->ulpdu_len) > QP_WHOLE_BYTES)
+		need = FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES - have;
+	else
+		need = fpdu_bytes(rx->ulpdu_len) + NEXT_HEADER - have;
+	return need < room ? need : room;
+}
+
+unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV])
+{
+	struct qp_rx *rx = &qp->rx;
+	unsigned n = 0;
+
+	rx->direct = 0;
+	if (qp->state != QP_OPEN)
+		return 0;
+	if (rx->head == rx->tail) {
+		rx->head = rx->tail = 0;
+	} else if (rx->head) { /* less than an FPDU is left, and seldom anything */
+		memmove(rx->stage, staged(qp), staged_bytes(qp));
+		rx->tail -= rx->head;
+		rx->head = 0;
+	}
+	if (rx->state == QP_RX_PLACE) {
+		rx->direct = rx->left;
+		iov[n++] = (struct iovec){rx->dst, rx->left};
+	}
+	iov[n++] = (struct iovec){rx->stage + rx->tail, ahead(qp, QP_STAGE_BYTES - rx->tail)};
+	return n;
+}
+
+void qp_rx_end(struct qp *qp)
+{
+	const struct qp_rx *rx = &qp->rx;
+
+	if (qp->state == QP_DEAD || qp->state == QP_TERMINATING)
+		return;
+	if (rx->state != QP_RX_HEAD || staged_bytes(qp) || rx->send_done || rx->read_done) {
+		qp->status = ERR_CLOSED;
+		qp->why = "peer closed the connection inside a message";
+	}
+	qp->state = QP_DEAD;
+}

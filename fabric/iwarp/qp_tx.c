@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/qp_internal.h"
+
+#include <assert.h>
+
+#include "fabric/iwarp/fpdu.h"
+#include "fabric/iwarp/wire.h"
+
+/*
+ * Operation
+ *
+ * FPDUs are gathered into a batch: an iovec that points into the memory of the
+ * operations and, for headers and trailers, into ctl, where the trailer of one
+ * FPDU and the header of the next are one piece. The CRC is computed while
+ * gathering, so the batch stays small enough for the cache. A batch that was
+ * taken only in part goes on where it stopped; the next is built when it is gone.
+ *
+ * Each FPDU of a batch has a record: when the stream has got past its end, the
+ * operation it ends is complete, and the exposure it reads from has one
+ * reference less. A withdrawal waits for that.
+ *
+ * Two sides take turns at FPDU boundaries: the send queue, and the responses to
+ * the peer's Reads. So a long response does not hold up small messages. Segments
+ * of one untagged and one tagged message may alternate, of two of a kind not: so
+ * Linux siw has it. A Write and a response wait for each other's last segment,
+ * and so do a Send and a Read Request.
+ */
+
+static struct qp_tx_fpdu *new_record(struct qp_tx *tx, enum qp_tx_kind kind, uint32_t ref,
+				     bool last)
+{
+	struct qp_tx_fpdu *f = &tx->fpdus[tx->fpdu_n++];
+
+	*f = (struct qp_tx_fpdu){.kind = (uint8_t)kind, .ref = ref, .last = last};
+	return f;
+}
+
+static void add_piece(struct qp_tx *tx, const void *data, uint32_t len)
+{
+	struct iovec *prev = tx->iov_n ? &tx->iov[tx->iov_n - 1] : NULL;
+
+	if (prev && (const uint8_t *)prev->iov_base + prev->iov_len == data)
+		prev->iov_len += len;
+	else
+		tx->iov[tx->iov_n++] = (struct iovec){(void *)(uintptr_t)data, len};
+	tx->built += len;
+}
+
+static void put_header(struct qp *qp, const struct ddp_header *h, uint32_t payload_len)
+{
+	struct qp_tx *tx = &qp->tx;
+	uint8_t *p = tx->ctl + tx->ctl_len;
+	uint32_t len = FPDU_LEN_BYTES + ddp_header_encode(h, p + FPDU_LEN_BYTES);
+
+	wire_put16(p, (uint16_t)(len - FPDU_LEN_BYTES + payload_len));
+	tx->ctl_len += len;
+	tx->crc = qp->crc ? fpdu_crc(FPDU_CRC_INIT, p, len) : 0;
+	add_piece(tx, p, len);
+}
+
+static void put_payload(struct qp *qp, const void *data, uint32_t len)
+{
+	if (qp->crc)
+		qp->tx.crc = fpdu_crc(qp->tx.crc, data, len);
+	add_piece(&qp->tx, data, len);
+}
+
+static void put_trailer(struct qp *qp, struct qp_tx_fpdu *f, uint32_t ulpdu_len)
+{
+	struct qp_tx *tx = &qp->tx;
+	uint8_t *p = tx->ctl + tx->ctl_len;
+	uint32_t pad = fpdu_pad(ulpdu_len);
+
+	for (uint32_t i = 0; i < pad; i++)
+		p[i] = 0;
+	if (qp->crc)
+		fpdu_crc_put(p + pad, fpdu_crc(tx->crc, p, pad));
+	else
+		wire_put32(p + pad, 0);
+	tx->ctl_len += pad + FPDU_CRC_BYTES;
+	add_piece(tx, p, pad + FPDU_CRC_BYTES);
+	f->end = tx->built;
+	qp->counters->fpdus_out++;
+}
+
+/* A payload that is made here, not gathered: it follows its header in ctl. */
+static uint8_t *own_payload(struct qp *qp)
+{
+	return qp->tx.ctl + qp->tx.ctl_len;
+}
+
+static void put_own_payload(struct qp *qp, uint32_t len)
+{
+	uint8_t *p = own_payload(qp);
+
+	qp->tx.ctl_len += len;
+	put_payload(qp, p, len);
+}
+
+/* The next octets of @o's gather list, @len of them. */
+static void put_gathered(struct qp *qp, struct qp_op *o, uint32_t len)
+{
+	while (len) {
+		const struct fabric_sge *s = &o->sge[o->at_sge];
+		uint32_t n = s->len - o->at_off < len ? s->len - o->at_off : len;
+
+		put_payload(qp, (const uint8_t *)s->addr + o->at_off, n);
+		o->at_off += n;
+		len -= n;
+		if (o->at_off == s->len) {
+			o->at_sge++;
+			o->at_off = 0;
+		}
+	}
+}
+
+/* One FPDU of the Send or Write at the head of the send queue. */
+static void build_gathered(struct qp *qp, uint32_t op)
+{
+	struct qp_tx *tx = &qp->tx;
+	struct qp_op *o = &qp->ops[op];
+	bool tagged = o->type == FABRIC_EV_WRITE;
+	uint32_t max = tagged ? tx->max_tagged : tx->max_untagged;
+	uint32_t len = o->len - o->done < max ? o->len - o->done : max;
+	struct ddp_header h = {.tagged = tagged,
+			       .last = o->done + len == o->len,
+			       .opcode = o->opcode,
+			       .stag = o->stag,
+			       .queue = DDP_QUEUE_SEND,
+			       .msn = tx->send_msn,
+			       .offset = tagged ? o->offset + o->done : o->done};
+	struct qp_tx_fpdu *f = new_record(tx, QP_TX_OP, op, h.last);
+
+	put_header(qp, &h, len);
+	put_gathered(qp, o, len);
+	put_trailer(qp, f, (tagged ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES) + len);
+	o->done += len;
+	if (!h.last)
+		return;
+	qp_fifo_pop(qp, &tx->sq);
+	if (!tagged)
+		tx->send_msn++;
+}
+
+static void build_read_request(struct qp *qp, uint32_t op)
+{
+	struct qp_tx *tx = &qp->tx;
+	const struct qp_op *o = &qp->ops[op];
+	struct ddp_header h = {.last = true,
+			       .opcode = RDMAP_READ_REQUEST,
+			       .queue = DDP_QUEUE_READ,
+			       .msn = tx->read_msn++};
+	struct ddp_read read = {.sink_stag = o->sink_stag,
+				.length = o->len,
+				.source_stag = o->stag,
+				.source_offset = o->offset};
+	struct qp_tx_fpdu *f = new_record(tx, QP_TX_PLAIN, op, true);
+	uint32_t at = qp->orq_head + qp->orq_count++;
+
+	qp->orq[at >= qp->depths.ord ? at - qp->depths.ord : at] = op;
+	put_header(qp, &h, RDMAP_READ_BYTES);
+	ddp_read_encode(&read, own_payload(qp));
+	put_own_payload(qp, RDMAP_READ_BYTES);
+	put_trailer(qp, f, DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES);
+}
+
+/* One FPDU of the response to the peer's oldest Read. */
+static void build_response(struct qp *qp)
+{
+	struct qp_tx *tx = &qp->tx;
+	struct qp_response *r = &qp->irq[qp->irq_head];
+	uint32_t left = r->read.length - r->done;
+	uint32_t len = left < tx->max_tagged ? left : tx->max_tagged;
+	struct ddp_header h = {.tagged = true,
+			       .last = len == left,
+			       .opcode = RDMAP_READ_RESPONSE,
+			       .stag = r->read.sink_stag,
+			       .offset = r->read.sink_offset + r->done};
+	struct exposure *e = r->read.length ? stag_find(&qp->stags, r->read.source_stag) : NULL;
+	struct qp_tx_fpdu *f;
+
+	if (r->read.length && !e) { /* withdrawn since the Read came: it was checked then */
+		qp_fail(qp, ERR_ACCESS, TERM_RDMA_INVALID_STAG);
+		return;
+	}
+	f = new_record(tx, e ? QP_TX_RESPONSE : QP_TX_PLAIN,
+		       e ? (uint32_t)(e - qp->stags.slots) : 0, h.last);
+	put_header(qp, &h, len);
+	if (e) {
+		e->tx_refs++;
+		put_payload(qp, e->addr + r->read.source_offset + r->done, len);
+	}
+	put_trailer(qp, f, DDP_TAGGED_BYTES + len);
+	r->done += len;
+	if (h.last) {
+		qp->irq_head = qp->irq_head + 1 == qp->depths.ird ? 0 : qp->irq_head + 1;
+		qp->irq_count--;
+	}
+}
+
+static void build_terminate(struct qp *qp)
+{
+	struct ddp_header h = {
+		.last = true, .opcode = RDMAP_TERMINATE, .queue = DDP_QUEUE_TERMINATE, .msn = 1};
+	uint8_t payload[RDMAP_TERM_MAX];
+	uint32_t len = ddp_term_encode(qp->term, qp->term_have ? qp->term_about : NULL,
+				       qp->term_ulpdu_len, qp->term_have, payload);
+	struct qp_tx_fpdu *f = new_record(&qp->tx, QP_TX_PLAIN, 0, true);
+
+	put_header(qp, &h, len);
+	for (uint32_t i = 0; i < len; i++)
+		own_payload(qp)[i] = payload[i];
+	put_own_payload(qp, len);
+	put_trailer(qp, f, DDP_UNTAGGED_BYTES + len);
+	qp->tx.term_built = true;
+	qp->counters->terminates_sent++;
+}
+
+/* Reads at the head of the send queue go if there is depth, else step aside.
+ * Return: the Read to request now, or QP_NONE. */
+static uint32_t next_read(struct qp *qp)
+{
+	struct qp_tx *tx = &qp->tx;
+	bool open = qp->state == QP_OPEN && qp->orq_count < qp->ord;
+	uint32_t head = tx->sq.head;
+
+	/* Two untagged messages do not alternate either. */
+	if (head != QP_NONE && qp->ops[head].type == FABRIC_EV_SEND && qp->ops[head].done)
+		return QP_NONE;
+	if (open && !qp_fifo_is_empty(&tx->reads))
+		return qp_fifo_pop(qp, &tx->reads);
+	while (!qp_fifo_is_empty(&tx->sq) && qp->ops[tx->sq.head].type == FABRIC_EV_READ) {
+		uint32_t op = qp_fifo_pop(qp, &tx->sq);
+
+		if (open)
+			return op;
+		qp_fifo_push(qp, &tx->reads, op);
+	}
+	return QP_NONE;
+}
+
+/* Return: whether an FPDU was built. */
+static bool build_next(struct qp *qp)
+{
+	struct qp_tx *tx = &qp->tx;
+	uint32_t read = next_read(qp), op = tx->sq.head;
+	bool response = qp->irq_count && (qp->state == QP_OPEN || qp->irq[qp->irq_head].done);
+	bool write_open, response_open;
+
+	if (read != QP_NONE) {
+		build_read_request(qp, read);
+		return true;
+	}
+	write_open = op != QP_NONE && qp->ops[op].type == FABRIC_EV_WRITE && qp->ops[op].done;
+	response_open = response && qp->irq[qp->irq_head].done;
+	if (response && op != QP_NONE) {
+		if (write_open)
+			response = false;
+		else if (response_open && qp->ops[op].type == FABRIC_EV_WRITE)
+			response = true;
+		else
+			response = tx->response_turn;
+	}
+	if (!response && op == QP_NONE)
+		return false;
+	tx->response_turn = !response;
+	if (response)
+		build_response(qp);
+	else
+		build_gathered(qp, op);
+	return qp->state != QP_TERMINATING;
+}
+
+static bool has_room(const struct qp_tx *tx)
+{
+	enum { ONE = FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES + RDMAP_TERM_MAX + FPDU_TRAILER_MAX };
+
+	return tx->iov_n + FABRIC_MAX_SGE + 2 <= QP_TX_IOV && tx->fpdu_n < QP_TX_FPDUS &&
+	       tx->ctl_len + ONE <= QP_TX_CTL && tx->built - tx->taken < QP_TX_BATCH;
+}
+
+static void build_batch(struct qp *qp)
+{
+	struct qp_tx *tx = &qp->tx;
+
+	tx->iov_n = tx->iov_at = tx->fpdu_n = tx->fpdu_at = tx->ctl_len = 0;
+	if (qp->state == QP_OPEN || qp->state == QP_DRAINING)
+		while (!tx->hold && has_room(tx) && build_next(qp))
+			;
+	/* A breach found while building: what was built before it goes out first. */
+	if (qp->state == QP_TERMINATING && !tx->term_built && has_room(tx))
+		build_terminate(qp);
+}
+
+unsigned qp_tx_want(struct qp *qp, struct iovec **iov)
+{
+	struct qp_tx *tx = &qp->tx;
+
+	if (qp->state == QP_INIT || qp->state == QP_DEAD)
+		return 0;
+	if (tx->iov_at == tx->iov_n)
+		build_batch(qp);
+	*iov = &tx->iov[tx->iov_at];
+	return tx->iov_n - tx->iov_at;
+}
+
+/* The stream got past the end of @f. */
+static void record_taken(struct qp *qp, const struct qp_tx_fpdu *f)
+{
+	struct exposure *e;
+
+	if (f->kind == QP_TX_OP && f->last) {
+		qp_complete_op(qp, f->ref, 0);
+	} else if (f->kind == QP_TX_RESPONSE) {
+		e = &qp->stags.slots[f->ref];
+		if (--e->tx_refs == 0 && e->leaving)
+			qp_complete(qp, FABRIC_EV_WITHDRAWN, e->cookie, 0, 0, f->ref);
+	}
+}
+
+void qp_tx_took(struct qp *qp, size_t n)
+{
+	struct qp_tx *tx = &qp->tx;
+
+	qp->counters->bytes_out += n;
+	tx->taken += n;
+	assert(tx->taken <= tx->built);
+	while (n) {
+		struct iovec *v = &tx->iov[tx->iov_at];
+
+		if (n < v->iov_len) {
+			v->iov_base = (uint8_t *)v->iov_base + n;
+			v->iov_len -= n;
+			break;
+		}
+		n -= v->iov_len;
+		tx->iov_at++;
+	}
+	while (tx->fpdu_at < tx->fpdu_n && tx->fpdus[tx->fpdu_at].end <= tx->taken)
+		record_taken(qp, &tx->fpdus[tx->fpdu_at++]);
+}
+
+bool qp_is_drained(const struct qp *qp)
+{
+	const struct qp_tx *tx = &qp->tx;
+
+	if (tx->iov_at < tx->iov_n)
+		return false;
+	if (qp->state == QP_TERMINATING)
+		return tx->term_built;
+	return qp->state == QP_DEAD || qp_fifo_is_empty(&tx->sq);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/iwarp_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+/*
+ * Operation
+ *
+ * Set-up reads exactly one MPA frame, first its header and then what the header
+ * says, so that no octet of the stream behind it is taken. It is bounded in time
+ * (setup_timeout_ms), size (MPA_FRAME_MAX) and number (max_setups: the oldest
+ * silent connection makes room for the newest).
+ *
+ * A failure before the user heard of the connection only counts; after that it
+ * is a DISCONNECTED.
+ */
+
+/* Of a connection the user knows, or one to forget. */
+static void fail(struct iwarp_conn *c, int status, const char *why)
+{
+	c->iw->counters.setup_failures++;
+	if (c->state == IWARP_AWAITING) {
+		log_debug("iwarp.setup", " err=%s why=\"%s\"", err_name(status), why);
+		iwarp_conn_free(c);
+		return;
+	}
+	iwarp_conn_end(c, status, why);
+}
+
+/* Sends what is in out[]. Return: 0 when all is out, ERR_AGAIN, or another error. */
+static int push_frame(struct iwarp_conn *c)
+{
+	while (c->out_at < c->out_len) {
+		ssize_t n = send(c->fd, c->out + c->out_at, c->out_len - c->out_at, MSG_NOSIGNAL);
+
+		if (n >= 0)
+			c->out_at += (size_t)n;
+		else if (errno == EAGAIN)
+			return ERR_AGAIN;
+		else if (errno != EINTR)
+			return sock_error(errno);
+	}
+	return 0;
+}
+
+/* Reads the peer's frame into in[]. Return: 0 when it is whole, ERR_AGAIN, or another error. */
+static int pull_frame(struct iwarp_conn *c, enum mpa_kind kind)
+{
+	while (c->in_have < c->in_need) {
+		ssize_t n = recv(c->fd, c->in + c->in_have, c->in_need - c->in_have, 0);
+		size_t body;
+		int rc;
+
+		if (n == 0)
+			return ERR_CLOSED;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? ERR_AGAIN : sock_error(errno);
+		c->in_have += (size_t)n;
+		if (c->in_have != MPA_HEADER_BYTES || c->in_need != MPA_HEADER_BYTES)
+			continue;
+		rc = mpa_header_check(kind, c->in, &body);
+		if (rc)
+			return rc;
+		c->in_need += body;
+	}
+	return 0;
+}
+
+static const char *frame_words(int err)
+{
+	switch (err) {
+	case ERR_CLOSED:
+		return "peer closed the connection during set-up";
+	case ERR_VERS:
+		return "peer speaks another MPA revision";
+	case ERR_TOOBIG:
+		return "MPA private data too long";
+	case ERR_PROTO:
+	case ERR_SHORT:
+		return "not an MPA set-up frame";
+	default:
+		return "connection failed during set-up";
+	}
+}
+
+/* Initiator: the Reply is in. */
+static void conclude(struct iwarp_conn *c)
+{
+	struct mpa_frame reply;
+	int rc = mpa_decode(MPA_REPLY, view_of(c->in, c->in_have), &reply);
+
+	if (rc) {
+		fail(c, rc, frame_words(rc));
+		return;
+	}
+	c->private_data = reply.private_data;
+	rc = mpa_conclude(&c->offer, &reply, &c->agreed);
+	if (rc)
+		fail(c, rc,
+		     rc == ERR_REJECTED ? "peer rejected the connection"
+					: "peer wants markers or more read depth");
+	else
+		stream_open(c);
+}
+
+/* Initiator: TCP is up, or not. */
+static void connected(struct iwarp_conn *c)
+{
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+		err = errno;
+	if (err) {
+		fail(c, sock_error(err), strerrordesc_np(err));
+		return;
+	}
+	sock_addresses(c->fd, &c->base);
+	if (c->base.peer.len) /* else it was a spurious wake-up */
+		c->state = IWARP_REQUESTING;
+}
+
+static void request_ready(struct iwarp_conn *c)
+{
+	int rc = push_frame(c);
+
+	if (!rc)
+		rc = pull_frame(c, MPA_REPLY);
+	if (!rc)
+		conclude(c);
+	else if (rc != ERR_AGAIN)
+		fail(c, rc, frame_words(rc));
+}
+
+/* Acceptor: the Request may be in; ask the user. */
+static void await_ready(struct iwarp_conn *c)
+{
+	int rc = pull_frame(c, MPA_REQUEST);
+
+	if (!rc)
+		rc = mpa_decode(MPA_REQUEST, view_of(c->in, c->in_have), &c->request);
+	if (rc == ERR_AGAIN)
+		return;
+	if (rc) {
+		fail(c, rc, frame_words(rc));
+		return;
+	}
+	sock_addresses(c->fd, &c->base);
+	c->state = IWARP_OFFERED;
+	list_del(&c->setup);
+	c->iw->setup_count--;
+	iwarp_conn_deadline(c, 0);
+	c->private_data = c->request.private_data;
+	c->tell_request = true;
+	iwarp_conn_activate(c);
+}
+
+static void reply_ready(struct iwarp_conn *c)
+{
+	int rc = push_frame(c);
+
+	if (!rc)
+		stream_open(c);
+	else if (rc != ERR_AGAIN)
+		fail(c, rc, frame_words(rc));
+}
+
+void setup_ready(struct iwarp_conn *c, unsigned events)
+{
+	(void)events;
+	if (c->state == IWARP_CONNECTING)
+		connected(c);
+	if (c->state == IWARP_REQUESTING)
+		request_ready(c);
+	else if (c->state == IWARP_AWAITING)
+		await_ready(c);
+	else if (c->state == IWARP_REPLYING)
+		reply_ready(c);
+}
+
+void setup_expired(struct iwarp_conn *c)
+{
+	fail(c, ERR_TIMEOUT,
+	     c->state == IWARP_CONNECTING ? "no answer to the TCP connect"
+					  : "no MPA frame in time");
+}
+
+static int watch(struct iwarp_conn *c)
+{
+	int rc = c->iw->loop->ops->add(c->iw->loop, &c->watch, c->fd, LOOP_READ | LOOP_WRITE, 1);
+
+	c->watched = !rc;
+	return rc;
+}
+
+/* The Request waits in out[] for TCP to come up. */
+static int write_request(struct iwarp_conn *c, const struct fabric_conn_params *p)
+{
+	struct mpa_frame request;
+	int n;
+
+	mpa_request(&c->offer, view_of(p->private_data, p->private_data_len), &request);
+	n = mpa_encode(MPA_REQUEST, &request, c->out, sizeof(c->out));
+	if (n < 0)
+		return ERR_TOOBIG;
+	c->out_len = (size_t)n;
+	return 0;
+}
+
+int setup_connect(struct fabric *f, const struct fabric_addr *to,
+		  const struct fabric_conn_params *params, void *owner, struct fabric_conn **conn)
+{
+	struct iwarp *iw = iwarp_of(f);
+	int fd = socket(to->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct iwarp_conn *c;
+	int rc;
+
+	if (fd < 0)
+		return ERR_IO;
+	c = iwarp_conn_new(iw, fd, IWARP_CONNECTING, owner);
+	if (!c)
+		return ERR_NOMEM;
+	c->initiator = true;
+	c->base.peer = *to;
+	rc = iwarp_conn_queues(c, params);
+	if (!rc)
+		rc = write_request(c, params);
+	if (!rc && connect(fd, (const struct sockaddr *)&to->ss, to->len) && errno != EINPROGRESS)
+		fail(c, sock_error(errno), strerrordesc_np(errno));
+	else if (!rc)
+		rc = watch(c);
+	if (rc) {
+		iwarp_conn_free(c);
+		return rc;
+	}
+	if (c->state == IWARP_CONNECTING)
+		iwarp_conn_deadline(c, iw->cfg.setup_timeout_ms);
+	*conn = &c->base;
+	return 0;
+}
+
+int setup_accept(struct fabric_conn *fc, const struct fabric_conn_params *p, void *owner)
+{
+	struct iwarp_conn *c = conn_of(fc);
+	struct mpa_frame reply;
+	int rc;
+
+	if (c->state != IWARP_OFFERED)
+		return ERR_CLOSED;
+	c->base.owner = owner;
+	rc = iwarp_conn_queues(c, p);
+	if (rc)
+		return rc;
+	mpa_answer(&c->offer, &c->request, view_of(p->private_data, p->private_data_len), &reply,
+		   &c->agreed);
+	rc = mpa_encode(MPA_REPLY, &reply, c->out, sizeof(c->out));
+	if (rc < 0)
+		return ERR_TOOBIG;
+	c->out_len = (size_t)rc;
+	c->private_data = view_of(NULL, 0);
+	c->state = IWARP_REPLYING;
+	iwarp_conn_deadline(c, c->iw->cfg.setup_timeout_ms);
+	reply_ready(c);
+	return 0;
+}
+
+void setup_reject(struct fabric_conn *fc, struct view private_data)
+{
+	struct iwarp_conn *c = conn_of(fc);
+	struct mpa_frame reply;
+	struct mpa_agreed agreed;
+	int n;
+
+	if (c->state == IWARP_OFFERED) {
+		mpa_answer(&c->offer, &c->request, private_data, &reply, &agreed);
+		reply.reject = true;
+		n = mpa_encode(MPA_REPLY, &reply, c->out, sizeof(c->out));
+		c->out_len = n > 0 ? (size_t)n : 0;
+		/* Nothing was sent before, so it fits the socket's buffer. */
+		(void)push_frame(c);
+	}
+	iwarp_conn_free(c);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/iwarp_internal.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+static void set(int fd, int level, int option, int value)
+{
+	/* Best effort: a connection without one of them still works. */
+	(void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+/* Buffers are left to the kernel's autotuning: fixed ones would switch it off. */
+void sock_options(int fd, const struct iwarp_config *cfg)
+{
+	enum { IDLE_S = 15, INTERVAL_S = 5, PROBES = 3 };
+
+	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, INTERVAL_S);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+	if (cfg->stall_timeout_ms && cfg->stall_timeout_ms < INT32_MAX)
+		set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)cfg->stall_timeout_ms);
+}
+
+void sock_addresses(int fd, struct fabric_conn *c)
+{
+	c->local.len = sizeof(c->local.ss);
+	c->peer.len = sizeof(c->peer.ss);
+	if (getsockname(fd, (struct sockaddr *)&c->local.ss, &c->local.len))
+		c->local.len = 0;
+	if (getpeername(fd, (struct sockaddr *)&c->peer.ss, &c->peer.len))
+		c->peer.len = 0;
+}
+
+/*
+ * The effective maximum segment size: what one TCP segment carries. A fresh
+ * connection's is bounded by half the peer's first window, which matters on
+ * loopback only: there the path's own size is taken.
+ */
+uint32_t sock_emss(int fd)
+{
+	enum { DEFAULT = 1448, HUGE_PATH = 65535 };
+	struct tcp_info info = {0};
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) || !info.tcpi_snd_mss)
+		return DEFAULT;
+	if (info.tcpi_pmtu >= HUGE_PATH && info.tcpi_advmss > info.tcpi_snd_mss)
+		return info.tcpi_advmss;
+	return info.tcpi_snd_mss;
+}
+
+int sock_error(int err)
+{
+	switch (err) {
+	case ECONNREFUSED:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case EADDRNOTAVAIL:
+		return ERR_REFUSED;
+	case ETIMEDOUT:
+		return ERR_TIMEOUT;
+	case ECONNRESET:
+	case EPIPE:
+		return ERR_CLOSED;
+	default:
+		return ERR_IO;
+	}
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/iwarp_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "fabric/iwarp/fpdu.h"
+
+/*
+ * Operation
+ *
+ * The socket half of an open connection: octets between the kernel and the queue
+ * pair, both ways until EAGAIN, as edge-triggered watches demand. Reading stops
+ * after a fair share; the connection is then on the list `unread`, and
+ * fabric_tick() goes on with it.
+ *
+ * Its one deadline means, by state: OPEN and held, the initiator's first FPDU may
+ * go; OPEN and blocked, the peer has taken nothing for stall_timeout_ms; CLOSING,
+ * the last octets did not get out; LINGER, the peer's FIN did not come.
+ */
+
+enum {
+	FAIR_SHARE = 4 << 20, /* octets read of one connection before the others' turn */
+	/*
+	 * Linux siw as acceptor can overlook the first FPDU when it arrives in the instant
+	 * its MPA reply leaves: an initiator waits that long before its first.
+	 */
+	HOLD_MS = 2,
+	DRAIN_MS = 5000,  /* orderly end: for what was posted before */
+	LINGER_MS = 1000, /* for the peer's FIN, and for a Terminate to get out */
+};
+
+void stream_open(struct iwarp_conn *c)
+{
+	struct qp_stream s = {.initiator = c->initiator,
+			      .crc = c->agreed.crc,
+			      .hold = c->initiator,
+			      .ord = c->agreed.ord,
+			      .rtr = c->agreed.rtr,
+			      .fpdu_max = fpdu_max(sock_emss(c->fd))};
+
+	c->state = IWARP_OPEN;
+	qp_start(&c->qp, &s);
+	iwarp_conn_deadline(c, c->initiator ? HOLD_MS : 0);
+	c->tell_connected = true;
+	iwarp_conn_activate(c);
+	/* Octets behind the MPA frame may be there, and their edge gone: read in the next tick. */
+	if (list_is_empty(&c->unread))
+		list_add_tail(&c->iw->unread, &c->unread);
+}
+
+static void socket_failed(struct iwarp_conn *c, int err)
+{
+	iwarp_conn_end(c, sock_error(err), strerrordesc_np(err));
+}
+
+/* Reads what nobody wants any more, so that closing sends a FIN and no reset. */
+static void discard(struct iwarp_conn *c)
+{
+	uint8_t scratch[16384];
+
+	for (int i = 0; i < 64 && !c->eof; i++) {
+		ssize_t n = recv(c->fd, scratch, sizeof(scratch), 0);
+
+		if (n == 0)
+			c->eof = true;
+		else if (n < 0 && errno == EAGAIN)
+			return;
+		else if (n < 0 && errno != EINTR) {
+			socket_failed(c, errno);
+			return;
+		}
+	}
+	if (!c->eof && list_is_empty(&c->unread))
+		list_add_tail(&c->iw->unread, &c->unread);
+}
+
+/* CLOSING is over: nothing more goes out. */
+static void half_close(struct iwarp_conn *c)
+{
+	if (c->eof || shutdown(c->fd, SHUT_WR)) {
+		iwarp_conn_end(c, 0, NULL);
+		return;
+	}
+	c->state = IWARP_LINGER;
+	iwarp_conn_deadline(c, LINGER_MS);
+}
+
+/* The queue pair may have left QP_OPEN: follow it. */
+static void follow(struct iwarp_conn *c)
+{
+	if (c->has_qp && qp_has_events(&c->qp))
+		iwarp_conn_activate(c);
+	if (c->state == IWARP_OPEN && c->qp.state == QP_TERMINATING) {
+		c->state = IWARP_CLOSING;
+		iwarp_conn_deadline(c, LINGER_MS);
+	}
+	if (c->state < IWARP_CLOSED && c->qp.state == QP_DEAD)
+		iwarp_conn_end(c, 0, NULL);
+	else if (c->state == IWARP_CLOSING && qp_is_drained(&c->qp))
+		half_close(c);
+}
+
+void stream_write(struct iwarp_conn *c)
+{
+	struct msghdr m = {0};
+	ssize_t n;
+
+	while (c->state < IWARP_LINGER && !c->blocked &&
+	       (m.msg_iovlen = qp_tx_want(&c->qp, &m.msg_iov)) > 0) {
+		n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
+		c->iw->counters.syscalls_write++;
+		if (n >= 0) {
+			qp_tx_took(&c->qp, (size_t)n);
+		} else if (errno == EAGAIN) {
+			c->blocked = true;
+			if (c->state == IWARP_OPEN)
+				iwarp_conn_deadline(c, c->iw->cfg.stall_timeout_ms);
+		} else if (errno != EINTR) {
+			socket_failed(c, errno);
+			return;
+		}
+	}
+	follow(c);
+}
+
+/* One go. Return: octets, 0 for none now. */
+static size_t read_once(struct iwarp_conn *c)
+{
+	struct iovec iov[QP_RX_IOV];
+	unsigned pieces = qp_rx_want(&c->qp, iov);
+	ssize_t n;
+
+	if (!pieces)
+		return 0;
+	n = pieces == 1 ? recv(c->fd, iov[0].iov_base, iov[0].iov_len, 0)
+			: readv(c->fd, iov, (int)pieces);
+	c->iw->counters.syscalls_read++;
+	if (n > 0) {
+		qp_rx_got(&c->qp, (size_t)n);
+	} else if (n == 0) {
+		qp_rx_end(&c->qp);
+		n = 0;
+	} else if (errno == EINTR) {
+		return 1;
+	} else {
+		if (errno != EAGAIN)
+			socket_failed(c, errno);
+		n = 0;
+	}
+	return (size_t)n;
+}
+
+void stream_read(struct iwarp_conn *c)
+{
+	size_t share = FAIR_SHARE, n = 1;
+
+	if (c->state == IWARP_CLOSING || c->state == IWARP_LINGER) {
+		discard(c);
+		if (c->state == IWARP_LINGER && c->eof)
+			iwarp_conn_end(c, 0, NULL);
+		return;
+	}
+	while (c->state == IWARP_OPEN && share && (n = read_once(c)))
+		share -= n < share ? n : share;
+	if (c->state != IWARP_OPEN)
+		return;
+	if (!share && list_is_empty(&c->unread))
+		list_add_tail(&c->iw->unread, &c->unread);
+	/* What came may call for octets at once: responses, Reads that waited for depth, the
+	 * acceptor's first FPDU, a Terminate. */
+	stream_write(c);
+}
+
+void stream_ready(struct iwarp_conn *c, unsigned events)
+{
+	if (events & LOOP_WRITE) {
+		if (c->blocked && c->state == IWARP_OPEN)
+			iwarp_conn_deadline(c, 0);
+		c->blocked = false;
+	}
+	if ((events & LOOP_READ) && c->state < IWARP_CLOSED)
+		stream_read(c);
+	if ((events & LOOP_WRITE) && c->state < IWARP_LINGER)
+		stream_write(c);
+}
+
+void stream_expired(struct iwarp_conn *c)
+{
+	switch (c->state) {
+	case IWARP_OPEN:
+		if (c->blocked) {
+			iwarp_conn_end(c, ERR_TIMEOUT, "peer takes no octets");
+			break;
+		}
+		qp_release(&c->qp);
+		stream_write(c);
+		break;
+	case IWARP_CLOSING:
+		iwarp_conn_end(c, ERR_TIMEOUT, "the last octets did not get out in time");
+		break;
+	case IWARP_LINGER:
+		iwarp_conn_end(c, 0, NULL);
+		break;
+	default:
+		break;
+	}
+}
+
+void stream_disconnect(struct iwarp_conn *c)
+{
+	qp_disconnect(&c->qp);
+	c->state = IWARP_CLOSING;
+	iwarp_conn_deadline(c, DRAIN_MS);
+	stream_write(c);
+}
