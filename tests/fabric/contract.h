@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_FABRIC_CONTRACT_H
+#define TESTS_FABRIC_CONTRACT_H
+
+#include "tests/cmocka_all.h"
+
+#include "fabric/fabric.h"
+#include "tests/rng.h"
+
+/**
+ * contract - one suite for every provider of fabric/fabric.h
+ *
+ * A test holds two instances and up to CONTRACT_PAIRS connections between them.
+ * Everything posted through here is followed: it completes exactly once, in
+ * order, with the right kind, nothing after DISCONNECTED, and at DISCONNECTED
+ * nothing is left. Each breach of that fails the test wherever it shows.
+ */
+enum {
+	CONTRACT_PAIRS = 2,
+	CONTRACT_OPS = 8192,
+	CONTRACT_MEMORY = 32 * 1024 * 1024, /* registered, of each instance */
+	CONTRACT_DEPTH = 64,		    /* of queues in default_params */
+	CONTRACT_EXPOSURES = 16,
+};
+
+struct contract;
+
+/** struct contract_provider - what differs between providers. */
+struct contract_provider {
+	const char *name;
+	/* Fills .fabric, .addr and listens there; .impl is the provider's. */
+	void (*start)(struct contract *t);
+	void (*stop)(struct contract *t); /* after all connections are destroyed */
+	/* Lets time pass. Return: 0 when nothing more is going to happen (mem) or nothing
+	 * happened for a while (sockets). */
+	int (*step)(struct contract *t);
+	unsigned patience; /* how many times in a row step() must return 0 to give up */
+};
+
+/** struct op - one posted operation and what became of it. */
+struct op {
+	enum fabric_ev_type type;
+	bool done;
+	int status;
+	uint32_t len, invalidated;
+};
+
+/** struct side - one end of a connection. */
+struct side {
+	struct contract *t;
+	struct fabric *f;
+	uint8_t *mem; /* CONTRACT_MEMORY octets */
+	struct fabric_conn *conn;
+	bool requested, connected, disconnected;
+	int status;	 /* of DISCONNECTED */
+	uint8_t pd[256]; /* private data received */
+	size_t pd_len;
+	struct op ops[CONTRACT_OPS];
+	int nops, ndone;
+	int last[FABRIC_EV_WITHDRAWN + 1]; /* newest op of each type that completed */
+};
+
+struct pair {
+	struct side a, b; /* initiator, acceptor */
+};
+
+struct contract {
+	const struct contract_provider *provider;
+	void *impl;
+	struct fabric *fabric[2];
+	struct fabric_listener *listener;
+	struct fabric_addr addr;
+	uint8_t *mem[2];
+	struct pair *pair[CONTRACT_PAIRS];
+	int next_request; /* pair that gets the next request */
+	uint64_t heap_live;
+};
+
+/** contract_providers supply this; main() in contract.c runs every case with it. */
+extern const struct contract_provider contract_provider;
+
+/** contract_cases - one group a file. */
+int contract_run_setup(void);
+int contract_run_message(void);
+int contract_run_rdma(void);
+int contract_run_access(void);
+int contract_run_end(void);
+int contract_run_soak(void);
+
+/** contract_start, contract_stop - cmocka set-up and tear-down: *state is a struct contract. */
+int contract_start(void **state);
+int contract_stop(void **state);
+
+#define contract_test(f) cmocka_unit_test_setup_teardown(f, contract_start, contract_stop)
+
+/** default_params - CONTRACT_DEPTH everywhere, no private data. */
+struct fabric_conn_params default_params(void);
+
+/** pump - flush, poll and record until nothing is queued. */
+void pump(struct contract *t);
+
+/** settle - let everything happen that is going to. */
+void settle(struct contract *t);
+
+/** until - let things happen until *@flag; fails the test when it never comes. */
+void until(struct contract *t, const bool *flag);
+
+/** begin - connect pair @i until the request is at the acceptor. */
+struct pair *begin(struct contract *t, int i, const struct fabric_conn_params *params);
+
+/** establish - begin() and accept, until both ends are connected. */
+struct pair *establish(struct contract *t, int i);
+
+/** both_end - let things happen until both sides saw DISCONNECTED. */
+void both_end(struct contract *t, struct pair *p);
+
+/** drop - fabric_destroy() and forget. */
+void drop(struct side *s);
+
+/*
+ * Posting. @off is an offset in the side's memory. Return: number of the op, or the error.
+ */
+int do_recv(struct side *s, size_t off, uint32_t len);
+int do_send(struct side *s, size_t off, uint32_t len);
+int do_send_inv(struct side *s, size_t off, uint32_t len, uint32_t handle);
+int do_send_sge(struct side *s, const struct fabric_sge *sge, unsigned n, uint32_t handle);
+int do_write(struct side *s, size_t off, uint32_t len, const struct segment *to);
+int do_write_sge(struct side *s, const struct fabric_sge *sge, unsigned n,
+		 const struct segment *to);
+int do_read(struct side *s, size_t off, const struct segment *from);
+int do_withdraw(struct side *s, uint32_t handle); /* number, or -1: fenced now */
+struct segment do_expose(struct side *s, size_t off, uint32_t len, unsigned access);
+
+/** done - let things happen until op @n is done; its record. */
+const struct op *done(struct side *s, int n);
+
+/** succeed - done(), and with status 0. */
+const struct op *succeed(struct side *s, int n);
+
+/** fence - withdraw, and wait until it is in force. */
+void fence(struct side *s, uint32_t handle);
+
+/** fill, check - a pattern drawn from @key over memory of a side. */
+void fill(struct side *s, size_t off, size_t len, uint64_t key);
+void check(const struct side *s, size_t off, size_t len, uint64_t key);
+
+/** check_byte - memory is all @byte. */
+void check_byte(const struct side *s, size_t off, size_t len, uint8_t byte);
+
+/** part - a segment within @seg. */
+struct segment part(struct segment seg, uint64_t skip, uint32_t len);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/fabric/contract.h"
+
+#include "fabric/mem/mem.h"
+
+/* The contract over fabric/mem. */
+
+static void start(struct contract *t)
+{
+	static uint64_t runs;
+	struct memnet_config cfg = {
+		.seed = 1000 + runs++,
+		.latency_min = 1000,
+		.latency_max = 100000,
+	};
+	struct memnet *net = memnet_new(&cfg);
+
+	assert_non_null(net);
+	t->impl = net;
+	assert_int_equal(fabric_addr_parse("10.0.0.1", 20049, &t->addr), 0);
+	for (int i = 0; i < 2; i++)
+		t->fabric[i] = memnet_fabric(net);
+	t->listener = memnet_listen(net, &t->addr);
+	assert_non_null(t->listener);
+}
+
+static void stop(struct contract *t)
+{
+	struct memnet_usage usage;
+
+	memnet_usage(t->impl, &usage);
+	assert_int_equal(usage.conns, 0);
+	fabric_free(t->fabric[0]);
+	fabric_free(t->fabric[1]);
+	memnet_listener_free(t->listener);
+	memnet_free(t->impl);
+}
+
+static int step(struct contract *t)
+{
+	return memnet_step(t->impl, NSEC_NEVER);
+}
+
+const struct contract_provider contract_provider = {
+	.name = "mem",
+	.start = start,
+	.stop = stop,
+	.step = step,
+	.patience = 1,
+};
