@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The configuration reader: good files, every error with its line, printing and reading back. */
+#include "tests/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "config/config.h"
+
+static char told[65536]; /* what the last load() wrote, the file's name cut off */
+
+static void write_file(const char *path, const char *text, size_t len)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Each line without "PATH:" in front, which must be there. */
+static void cut_path(char *lines, const char *path)
+{
+	char *to = told, *next;
+
+	for (char *line = lines; *line; line = next) {
+		next = strchr(line, '\n');
+		assert_non_null(next);
+		next++;
+		assert_memory_equal(line, path, strlen(path));
+		line += strlen(path);
+		assert_int_equal(*line, ':');
+		line++;
+		memcpy(to, line, (size_t)(next - line));
+		to += next - line;
+	}
+	*to = '\0';
+}
+
+static int load_path(const char *path, struct config **cfg)
+{
+	char *lines = NULL;
+	size_t len = 0;
+	FILE *errors = open_memstream(&lines, &len);
+	int err;
+
+	assert_non_null(errors);
+	err = config_load(path, cfg, errors);
+	fclose(errors);
+	cut_path(lines, path);
+	free(lines);
+	assert_true((err == 0) == (*cfg != NULL));
+	return err;
+}
+
+static int load_octets(const char *text, size_t len, struct config **cfg)
+{
+	char path[] = "/tmp/gw-config-XXXXXX";
+	int fd = mkstemp(path), err;
+
+	assert_true(fd >= 0);
+	close(fd);
+	write_file(path, text, len);
+	err = load_path(path, cfg);
+	unlink(path);
+	return err;
+}
+
+static int load(const char *text, struct config **cfg)
+{
+	return load_octets(text, strlen(text), cfg);
+}
+
+/* --- good files ----------------------------------------------------------- */
+
+static void test_defaults(void **state)
+{
+	struct config *cfg;
+	const struct config_end *l, *u;
+
+	(void)state;
+	assert_int_equal(load_path("tests/config/minimal.conf", &cfg), 0);
+	assert_string_equal(told, "");
+	assert_int_equal(cfg->workers, 0);
+	assert_true(cfg->memory_bytes == 1 << 30);
+	assert_int_equal(cfg->max_payload, 4 << 20);
+	assert_int_equal(cfg->max_sessions, 1024);
+	assert_int_equal(cfg->drain_timeout_s, 10);
+	assert_int_equal(cfg->log_level, LOG_LEVEL_INFO);
+	assert_int_equal(cfg->nroutes, 1);
+	assert_string_equal(cfg->routes[0].name, "filer1");
+	l = &cfg->routes[0].listen;
+	assert_string_equal(l->fabric, "iwarp");
+	assert_string_equal(l->address, "10.77.0.1");
+	assert_int_equal(l->port, 20049);
+	assert_int_equal(l->versions, CONFIG_V1 | CONFIG_V2);
+	assert_true(l->crc);
+	assert_int_equal(l->inline_bytes, 4096);
+	assert_int_equal(l->credits, 64);
+	assert_int_equal(l->reverse_credits, 16);
+	assert_int_equal(l->timeout_s, 30);
+	u = &cfg->routes[0].upstream;
+	assert_string_equal(u->fabric, "iwarp");
+	assert_int_equal(u->port, 20049);
+	assert_int_equal(u->versions, CONFIG_V1 | CONFIG_V2);
+	assert_true(u->crc);
+	assert_int_equal(u->inline_bytes, 4096);
+	assert_int_equal(u->credits, 128);
+	assert_int_equal(u->reverse_credits, 16);
+	assert_int_equal(u->timeout_s, 10);
+	assert_int_equal(u->version_memory_s, 600);
+	config_free(cfg);
+}
+
+static void test_full(void **state)
+{
+	struct config *cfg;
+	const struct config_end *l, *u;
+
+	(void)state;
+	assert_int_equal(load_path("tests/config/full.conf", &cfg), 0);
+	assert_string_equal(told, "");
+	assert_int_equal(cfg->workers, 2);
+	assert_int_equal(cfg->memory_bytes, 512 << 20);
+	assert_int_equal(cfg->max_payload, 1 << 20);
+	assert_int_equal(cfg->max_sessions, 200);
+	assert_int_equal(cfg->drain_timeout_s, 3);
+	assert_int_equal(cfg->log_level, LOG_LEVEL_DEBUG);
+	assert_int_equal(cfg->nroutes, 2);
+	l = &cfg->routes[0].listen;
+	u = &cfg->routes[0].upstream;
+	assert_string_equal(cfg->routes[0].name, "edge.v1-2_x");
+	assert_string_equal(l->address, "0.0.0.0");
+	assert_int_equal(l->port, 1);
+	assert_int_equal(l->versions, CONFIG_V1);
+	assert_int_equal(l->inline_bytes, 8192);
+	assert_int_equal(l->credits, 32);
+	assert_int_equal(l->reverse_credits, 8);
+	assert_false(l->crc);
+	assert_int_equal(l->timeout_s, 5);
+	assert_string_equal(u->address, "::1");
+	assert_int_equal(u->port, 65535);
+	assert_int_equal(u->versions, CONFIG_V2);
+	assert_int_equal(u->inline_bytes, 65536);
+	assert_int_equal(u->credits, 16);
+	assert_int_equal(u->reverse_credits, 4);
+	assert_false(u->crc);
+	assert_int_equal(u->timeout_s, 2);
+	assert_int_equal(u->version_memory_s, 0);
+	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
+	assert_int_equal(cfg->routes[1].listen.inline_bytes, 1024);
+	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
+	config_free(cfg);
+}
+
+/* What is printed reads back as the same, and prints as the same. */
+static void test_round_trip(void **state)
+{
+	static const char *const files[] = {"tests/config/minimal.conf", "tests/config/issue.conf",
+					    "tests/config/full.conf"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct config *a, *b;
+		char *once, *twice;
+		size_t len;
+		FILE *f;
+
+		assert_int_equal(load_path(files[i], &a), 0);
+		f = open_memstream(&once, &len);
+		config_print(a, f);
+		fclose(f);
+		assert_int_equal(load(once, &b), 0);
+		assert_string_equal(told, "");
+		assert_memory_equal(a, b, sizeof(*a) + a->nroutes * sizeof(a->routes[0]));
+		f = open_memstream(&twice, &len);
+		config_print(b, f);
+		fclose(f);
+		assert_string_equal(once, twice);
+		free(once);
+		free(twice);
+		config_free(a);
+		config_free(b);
+	}
+}
+
+/* The printed form itself: operators read it, scripts may. */
+static void test_print_golden(void **state)
+{
+	char want[8192] = "";
+	struct config *cfg;
+	size_t len;
+	char *got;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(load_path("tests/config/minimal.conf", &cfg), 0);
+	f = open_memstream(&got, &len);
+	config_print(cfg, f);
+	fclose(f);
+	f = fopen("tests/config/minimal.printed", "r");
+	assert_non_null(f);
+	assert_true(fread(want, 1, sizeof(want) - 1, f) > 0);
+	fclose(f);
+	assert_string_equal(got, want);
+	free(got);
+	config_free(cfg);
+}
+
+static void test_workers(void **state)
+{
+	struct config *cfg;
+
+	(void)state;
+	assert_int_equal(load_path("tests/config/minimal.conf", &cfg), 0);
+	assert_int_equal(config_worker_bytes(cfg), 32 << 20);
+	assert_int_equal(config_workers(cfg, 4), 4);
+	assert_int_equal(config_workers(cfg, 0), 1);
+	assert_int_equal(config_workers(cfg, 128), 32); /* more could not be fed from 1G */
+	config_free(cfg);
+	assert_int_equal(load_path("tests/config/full.conf", &cfg), 0);
+	assert_int_equal(config_workers(cfg, 128), 2);
+	config_free(cfg);
+}
+
+/* --- errors --------------------------------------------------------------- */
+
+#define NAME "name = \"a\";\n"				 /* line 1 of a route */
+#define LISTEN "listen = { address = \"10.0.0.1\"; };\n" /* line 2 */
+#define UP "upstream = { address = \"10.0.0.2\"; };\n"	 /* line 3 */
+#define ROUTE(body) "routes = ( {\n" body "} );\n"	 /* a body's first line is 2 */
+#define GOOD ROUTE(NAME LISTEN UP)
+#define ON(text) ROUTE(NAME "listen = { address = \"10.0.0.1\";\n" text " };\n" UP)	  /* 4 */
+#define TO(text) ROUTE(NAME LISTEN "upstream = { address = \"10.0.0.2\";\n" text " };\n") /* 5 */
+
+struct bad {
+	const char *text;
+	const char *errors; /* all of them */
+};
+
+#define INT_RANGE(key, value, low, high)                                                           \
+	key " = " value " is out of range: use " low " to " high "\n"
+
+static const struct bad syntax[] = {
+	{"", "1: routes is missing: give it\n"},
+	{"a = 1", "1: unknown key \"a\": known here are workers, memory_limit, max_payload, "
+		  "max_sessions, drain_timeout, log, routes\n"
+		  "1: routes is missing: give it\n"},
+	{"\n\nworkers = ;\n" GOOD, "3: syntax error: look here and in the line before\n"},
+	{"workers = 1;\nworkers = 2;\n" GOOD,
+	 "2: duplicate setting name: look here and in the line before\n"},
+	{"# x\n@include \"other.conf\"\n" GOOD,
+	 "2: @include is not supported: write all into this file\n"},
+	{"\n  @include \"/dev/zero\"\n",
+	 "2: @include is not supported: write all into this file\n"},
+	{"workers = [1, \"x\"];\n",
+	 "1: mismatched element type in array: look here and in the line before\n"},
+};
+
+static const struct bad top[] = {
+	{"workers = 257;\n" GOOD, "1: " INT_RANGE("workers", "257", "0", "256")},
+	{"workers = -1;\n" GOOD, "1: " INT_RANGE("workers", "-1", "0", "256")},
+	{"workers = \"2\";\n" GOOD, "1: workers must be a whole number: use 0 to 256\n"},
+	{"workers = 1.5;\n" GOOD, "1: workers must be a whole number: use 0 to 256\n"},
+	{"workers = 4294967297;\n" GOOD,
+	 "1: a number beyond 32 bits: put an L behind it, or write a size as text like \"4G\"\n"},
+	{"workers = 0x100000001;\n" GOOD,
+	 "1: a number beyond 32 bits: put an L behind it, or write a size as text like \"4G\"\n"},
+	{"workers = 99999999999999999999;\n" GOOD,
+	 "1: a number beyond 64 bits: use a smaller one\n"},
+	{"workers = 4294967297L;\n" GOOD, "1: " INT_RANGE("workers", "4294967297", "0", "256")},
+	{"memory_limit = \"1T\";\n" GOOD,
+	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "\"4M\"\n"},
+	{"memory_limit = \"\";\n" GOOD,
+	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "\"4M\"\n"},
+	{"memory_limit = \"-5G\";\n" GOOD,
+	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "\"4M\"\n"},
+	{"memory_limit = \"1GB\";\n" GOOD,
+	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "\"4M\"\n"},
+	{"memory_limit = \"99999999999999999999\";\n" GOOD,
+	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "\"4M\"\n"},
+	{"memory_limit = true;\n" GOOD,
+	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
+	 "\"4M\"\n"},
+	{"memory_limit = 0;\n" GOOD,
+	 "1: " INT_RANGE("memory_limit", "0", "1048576", "17592186044416")},
+	{"max_payload = \"32M\";\n" GOOD,
+	 "1: " INT_RANGE("max_payload", "33554432", "65536", "16777216")},
+	{"max_payload = 65537;\n" GOOD,
+	 "1: max_payload = 65537 is not a multiple of 4096: use 65536 or 69632\n"},
+	{"max_sessions = 0;\n" GOOD, "1: " INT_RANGE("max_sessions", "0", "1", "1000000")},
+	{"drain_timeout = 3601;\n" GOOD, "1: " INT_RANGE("drain_timeout", "3601", "0", "3600")},
+	{"log = \"info\";\n" GOOD, "1: log must be a group: write log = { ... };\n"},
+	{"log = {\nlevel = \"loud\"; };\n" GOOD,
+	 "2: there is no such level: use \"error\", \"warn\", \"info\" or \"debug\"\n"},
+	{"log = {\nlevel = 1; };\n" GOOD,
+	 "2: level must be text: write a level in double quotes\n"},
+	{"log = {\nlevels = 1; };\n" GOOD, "2: unknown key \"levels\": known here are level\n"},
+	{"workers = 4;\nmemory_limit = \"127M\";\n" GOOD,
+	 "2: memory_limit is too small for 4 workers, a session of each route and max_payload: use "
+	 "at least \"128M\", or less of the others\n"},
+	{"\nmemory_limit = \"31M\";\n" GOOD,
+	 "2: memory_limit is too small for 1 worker, a session of each route and max_payload: use "
+	 "at least \"32M\", or less of the others\n"},
+	{"\nworkers = 100;\n" GOOD,
+	 "2: memory_limit is too small for 100 workers, a session of each route and max_payload: "
+	 "use at least \"3200M\", or less of the others\n"},
+};
+
+static const struct bad routes[] = {
+	{"routes = ( );\n", "1: there are no routes: give at least one\n"},
+	{"\nroutes = { };\n", "2: routes must be a list: write routes = ( { ... }, { ... } );\n"},
+	{"routes = [ ];\n", "1: routes must be a list: write routes = ( { ... }, { ... } );\n"},
+	{"routes = (\n{" NAME LISTEN UP "},\n3 );\n",
+	 "6: a route must be a group: write { name = ...; }\n"},
+	{"routes = (\n( 1 ) );\n", "2: a route must be a group: write { name = ...; }\n"},
+	{"routes = (\n{ } );\n", "2: name is missing: give it\n"
+				 "2: listen is missing: give it\n"
+				 "2: upstream is missing: give it\n"},
+	{ROUTE(NAME LISTEN UP "color = 1;\n"),
+	 "5: unknown key \"color\": known here are name, listen, upstream\n"},
+	{ROUTE("name = \"\";\n" LISTEN UP), "2: name has 0 octets: use 1 to 63\n"},
+	{ROUTE("name = 7;\n" LISTEN UP), "2: name must be text: write a word in double quotes\n"},
+	{ROUTE("name = \"a b\";\n" LISTEN UP),
+	 "2: name has characters it may not have: use letters, digits, '.', '_' and '-'\n"},
+	{ROUTE("name = \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\";"
+	       "\n" LISTEN UP),
+	 "2: name has 64 octets: use 1 to 63\n"},
+	{ROUTE(NAME "listen = 3;\n" UP), "3: listen must be a group: write listen = { ... };\n"},
+	{ROUTE(NAME "listen =\n{ port = 1; };\n" UP), "3: address is missing: give it\n"},
+	{ON("fabric = \"verbs\";"), "4: fabric \"verbs\" is not built in yet: use \"iwarp\"\n"},
+	{TO("fabric = \"verbs\";"), "5: fabric \"verbs\" is not built in yet: use \"iwarp\"\n"},
+	{ON("fabric = \"tcp\";"), "4: there is no such fabric: use \"iwarp\"\n"},
+	{ON("fabric = 1;"), "4: fabric must be text: write \"iwarp\" in double quotes\n"},
+	{ON("port = 0;"), "4: " INT_RANGE("port", "0", "1", "65535")},
+	{ON("port = 65536;"), "4: " INT_RANGE("port", "65536", "1", "65535")},
+	{TO("port = \"20049\";"), "5: port must be a whole number: use 1 to 65535\n"},
+	{ON("versions = [];"),
+	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
+	{ON("versions = [1, 3];"),
+	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
+	{ON("versions = 1;"),
+	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
+	{ON("versions = [\"1\"];"),
+	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
+	{ON("version = 1;"),
+	 "4: unknown key \"version\": known here are fabric, address, port, versions, inline, "
+	 "credits, reverse_credits, crc, setup_timeout\n"},
+	{TO("version = 3;"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
+	{TO("version = \"both\";"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
+	{TO("version = [1];"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
+	{TO("versions = [1];"),
+	 "5: unknown key \"versions\": known here are fabric, address, port, version, inline, "
+	 "credits, reverse_credits, crc, connect_timeout, version_memory\n"},
+	{ON("inline = 1000;"), "4: " INT_RANGE("inline", "1000", "1024", "65536")},
+	{ON("inline = 65537;"), "4: " INT_RANGE("inline", "65537", "1024", "65536")},
+	{ON("inline = 4095;"), "4: inline = 4095 is not a multiple of 1024: use 3072 or 4096\n"},
+	{TO("inline = 1536;"), "5: inline = 1536 is not a multiple of 1024: use 1024 or 2048\n"},
+	{ON("credits = 0;"), "4: " INT_RANGE("credits", "0", "1", "4096")},
+	{TO("credits = 4097;"), "5: " INT_RANGE("credits", "4097", "1", "4096")},
+	{ON("reverse_credits = 0;"), "4: " INT_RANGE("reverse_credits", "0", "1", "1024")},
+	{ON("crc = 1;"), "4: crc must be true or false: write it without quotes\n"},
+	{TO("crc = \"true\";"), "5: crc must be true or false: write it without quotes\n"},
+	{ON("setup_timeout = 0;"), "4: " INT_RANGE("setup_timeout", "0", "1", "3600")},
+	{TO("connect_timeout = 3601;"), "5: " INT_RANGE("connect_timeout", "3601", "1", "3600")},
+	{TO("version_memory = -1;"), "5: " INT_RANGE("version_memory", "-1", "0", "604800")},
+};
+
+#define NO_ADDRESS                                                                                 \
+	"address is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or \"fd00::1\" "   \
+	"(names are not looked up)\n"
+#define AT(text) ROUTE(NAME "listen = {\naddress = " text "; };\n" UP)	      /* line 4 */
+#define FOR(text) ROUTE(NAME LISTEN "upstream = {\naddress = " text "; };\n") /* line 5 */
+#define SECOND(name, on)                                                                           \
+	"routes = ( {\n" NAME LISTEN UP "}, {\nname = \"" name "\";\nlisten = { " on               \
+	" };\nupstream = { address = \"10.0.0.3\"; };\n} );\n"
+#define WILD(one, two)                                                                             \
+	"routes = ( {\n" NAME "listen = { address = \"" one "\"; };\n" UP                          \
+	"}, {\nname = \"b\";\nlisten = { address = \"" two                                         \
+	"\"; };\nupstream = { address = \"10.0.0.3\"; };\n} );\n"
+
+static const struct bad addresses[] = {
+	{AT("\"filer\""), "4: " NO_ADDRESS},
+	{AT("\"\""), "4: " NO_ADDRESS},
+	{AT("\"10.0.0.256\""), "4: " NO_ADDRESS},
+	{AT("\"10.0.0.1:20049\""), "4: " NO_ADDRESS},
+	{AT("\"[]\""), "4: " NO_ADDRESS},
+	{AT("\"[::1\""), "4: " NO_ADDRESS},
+	{AT("\"fe80::1%eth0\""), "4: " NO_ADDRESS},
+	{AT("\"::1                                                                         \""),
+	 "4: " NO_ADDRESS},
+	{FOR("\"fd00:::1\""), "5: " NO_ADDRESS},
+	{AT("10"), "4: address must be text: write an IPv4 or IPv6 address in double quotes\n"},
+	{FOR("\"0.0.0.0\""),
+	 "5: 0.0.0.0 is no host to connect to: give the server's own address\n"},
+	{FOR("\"::\""), "5: :: is no host to connect to: give the server's own address\n"},
+	{FOR("\"10.0.0.1\""),
+	 "5: the route leads to its own listener: give the server's address\n"},
+	{SECOND("a", "address = \"10.0.0.9\";"),
+	 "6: a second route \"a\": give each its own name\n"},
+	{SECOND("b", "address = \"10.0.0.1\";"),
+	 "7: route 1 listens on 10.0.0.1 port 20049 already: use another address or port\n"},
+	{SECOND("b", "address = \"10.0.0.1\";\nport = 20049;"),
+	 "8: route 1 listens on 10.0.0.1 port 20049 already: use another address or port\n"},
+	{WILD("10.0.0.1", "0.0.0.0"),
+	 "7: route 1 listens on 10.0.0.1 port 20049 already: use another address or port\n"},
+	{WILD("0.0.0.0", "10.0.0.1"),
+	 "7: route 1 listens on 0.0.0.0 port 20049 already: use another address or port\n"},
+	{WILD("::", "fd00::1"),
+	 "7: route 1 listens on :: port 20049 already: use another address or port\n"},
+	{WILD("fd00::1", "fd00:0:0:0::0001"),
+	 "7: route 1 listens on fd00::1 port 20049 already: use another address or port\n"},
+	/* Several at once, in one pass. */
+	{"wokers = 2;\nlog = { level = \"x\"; };\n" ROUTE(
+		 "name = 1;\n"
+		 "listen = { address = \"x\"; port = 0; };\n" UP),
+	 "1: unknown key \"wokers\": known here are workers, memory_limit, max_payload, "
+	 "max_sessions, drain_timeout, log, routes\n"
+	 "2: there is no such level: use \"error\", \"warn\", \"info\" or \"debug\"\n"
+	 "4: name must be text: write a word in double quotes\n"
+	 "5: " NO_ADDRESS "5: " INT_RANGE("port", "0", "1", "65535")},
+};
+
+static void check_rows(const struct bad *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct config *cfg;
+
+		assert_int_equal(load(rows[i].text, &cfg), ERR_CONFIG);
+		assert_string_equal(told, rows[i].errors);
+	}
+}
+
+#define ROWS(t) t, sizeof(t) / sizeof((t)[0])
+
+static void test_syntax_errors(void **state)
+{
+	(void)state;
+	check_rows(ROWS(syntax));
+}
+
+static void test_top_errors(void **state)
+{
+	(void)state;
+	check_rows(ROWS(top));
+}
+
+static void test_route_errors(void **state)
+{
+	(void)state;
+	check_rows(ROWS(routes));
+}
+
+static void test_address_errors(void **state)
+{
+	(void)state;
+	check_rows(ROWS(addresses));
+}
+
+static void test_unreadable(void **state)
+{
+	struct config *cfg;
+	char *big;
+
+	(void)state;
+	assert_int_equal(load_path("/tmp/gw-no-such-file.conf", &cfg), ERR_CONFIG);
+	assert_string_equal(told,
+			    " No such file or directory: give a readable configuration file\n");
+	assert_int_equal(load_path("/tmp", &cfg), ERR_CONFIG);
+	assert_string_equal(told, " Is a directory: give a readable configuration file\n");
+	assert_int_equal(load_octets("workers\n=\0 1;", 13, &cfg), ERR_CONFIG);
+	assert_string_equal(told, "2: an octet 0: this is no text file\n");
+	big = malloc((1 << 20) + 1);
+	assert_non_null(big);
+	memset(big, '#', (1 << 20) + 1);
+	assert_int_equal(load_octets(big, (1 << 20) + 1, &cfg), ERR_CONFIG);
+	assert_string_equal(told, " longer than 1 MiB: give a readable configuration file\n");
+	free(big);
+}
+
+/* What is no error, though it looks like the beginning of one. */
+static void test_not_errors(void **state)
+{
+	static const char *const texts[] = {
+		"# 99999999999 @include \"x\"\n// 99999999999\n/* 99999999999\n@include \"x\" "
+		"*/" GOOD,
+		"/*/ 99999999999 */" GOOD,
+		"memory_limit = 2147483647;" GOOD,
+		"memory_limit = 4294967296L;" GOOD,
+		"memory_limit = \"40g\";" GOOD,
+		"max_payload = 0x100000;" GOOD,
+		"log = { };" GOOD,
+		/* Another port, another family: no collision. */
+		WILD("10.0.0.1", "10.0.0.1\"; port = 2050; versions = [1]; fabric = \"iwarp"),
+		WILD("0.0.0.0", "::"),
+		/* The second route is the first one's filer: a chain in one process. */
+		"routes = ({" NAME LISTEN UP
+		"},{ name = \"b\"; listen = { address = \"10.0.0.2\"; };"
+		"upstream = { address = \"10.0.0.3\"; }; });",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct config *cfg;
+		int err = load(texts[i], &cfg);
+
+		assert_string_equal(told, "");
+		assert_int_equal(err, 0);
+		config_free(cfg);
+	}
+}
+
+static void test_out_of_memory(void **state)
+{
+	uint64_t live = mem_live();
+	struct config *cfg;
+
+	(void)state;
+	for (uint64_t nth = 1; nth <= 2; nth++) {
+		mem_fail_at(nth);
+		assert_int_equal(load_path("tests/config/full.conf", &cfg), ERR_NOMEM);
+		assert_string_equal(told, " out of memory\n");
+	}
+	mem_fail_at(0);
+	assert_int_equal(load_path("tests/config/full.conf", &cfg), 0);
+	config_free(cfg);
+	config_free(NULL);
+	assert_int_equal(mem_live(), live);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_full),
+		cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_print_golden),
+		cmocka_unit_test(test_workers),	       cmocka_unit_test(test_syntax_errors),
+		cmocka_unit_test(test_top_errors),     cmocka_unit_test(test_route_errors),
+		cmocka_unit_test(test_address_errors), cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_not_errors),     cmocka_unit_test(test_out_of_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
