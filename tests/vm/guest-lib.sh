@@ -108,3 +108,5 @@ hold_open() {
     echo $! >/run/holder
 }
 release() { kill "$(cat /run/holder)"; }
+
+connected_to_nfsd() { [ -n "$(ss -Htn state established '( sport = :20049 )')" ]; }

@@ -1,0 +1,111 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Under verified load, each party dies in turn, without a word (SIGKILL; for a guest
+# that is the power cord). The others must notice, and once it is back the same
+# mount and the same load must go on without one wrong block.
+
+test_kill() {
+    chains_up
+    kill_in_turn direct 3 filer direct nfsd
+    kill_in_turn chained 4.1 near filer far nfsd
+    kill_in_turn chained 3 far near filer
+    kill_client direct 4.1
+    kill_client chained 3
+}
+
+# kill_in_turn CHAIN VERSION VICTIM...
+kill_in_turn() {
+    local chain=$1 version=$2 name="kill: $1 NFSv$2" victim
+    shift 2
+    guest filer 'rm -rf /srv/export/fio'
+    check "$name: mount" fresh_mount "$chain" "$version" || return
+    guest client keep_loading
+    check "$name: load runs" rounds_go_on 120 || return
+    for victim in "$@"; do
+        kill_one "$chain" "$name" "$victim" || return
+    done
+    check "$name: all blocks verified, zero errors" guest client finish_loading 240
+}
+
+kill_one() {
+    local chain=$1 name=$2 victim=$3 witness ended
+    witness=$(witness_of "$chain" "$victim")
+    ended=$(sessions_ended "$witness")
+    strike "$victim"
+    check "$name: $victim killed: $witness notices" wait_for 90 session_ended_since "$witness" "$ended"
+    revive "$victim"
+    check "$name: $victim back: the load goes on" rounds_go_on 240
+}
+
+# Whose notice is asked for: the neighbour that is not the kernel's client, which
+# shows its own by going on.
+witness_of() {
+    case $1-$2 in
+    direct-direct) echo filer ;;
+    direct-*) echo direct ;;
+    chained-near) echo far ;;
+    chained-far) echo near ;;
+    chained-client) echo near ;;
+    chained-*) echo far ;;
+    esac
+}
+
+strike() {
+    case $1 in
+    nfsd) guest filer nfsd_down 60 ;;
+    *) stop "$1" KILL ;;
+    esac
+}
+
+revive() {
+    case $1 in
+    nfsd) guest filer nfsd_up 60 ;;
+    filer | client) guest_boot "$1" && guest_wait "$1" ;;
+    *) gateway_start "$1" ;;
+    esac
+}
+
+# A gateway logs its legs when a session ends; the kernel's filer just has one
+# connection fewer.
+sessions_ended() {
+    case $1 in
+    filer) echo 0 ;;
+    *) grep -c 'event=leg .*leg=client' "$RUN/$1.log" ;;
+    esac
+}
+session_ended_since() {
+    case $1 in
+    filer) guest filer '! connected_to_nfsd' 10 ;;
+    *) [ "$(sessions_ended "$1")" -gt "$2" ] ;;
+    esac
+}
+
+# rounds_go_on SECONDS: two more rounds of fio end in that time: the first may have
+# been nearly done before the blow.
+rounds_go_on() {
+    local before
+    before=$(guest client load_rounds 20)
+    wait_for "$1" rounds_above $((${before:-0} + 1))
+}
+rounds_above() {
+    local now
+    now=$(guest client load_rounds 10)
+    [ "${now:-0}" -gt "$1" ]
+}
+
+kill_client() {
+    local chain=$1 version=$2 name="kill: $1 NFSv$2: client" witness ended sum
+    witness=$(witness_of "$chain" client)
+    check "$name: mount" fresh_mount "$chain" "$version" || return
+    sum=$(guest client 'head -c 16M /dev/urandom >/mnt/kept && sync && digest /mnt/kept')
+    guest client keep_loading
+    rounds_go_on 120
+    ended=$(sessions_ended "$witness")
+    strike client
+    check "$name killed: $witness notices" wait_for 90 session_ended_since "$witness" "$ended"
+    check "$name killed: the filer's connection goes" wait_for 90 guest filer '! connected_to_nfsd' 10
+    revive client
+    check "$name back: mount" fresh_mount "$chain" "$version" || return
+    check "$name back: what it wrote before is there" same "$sum" "$(guest client 'digest /mnt/kept')"
+    check "$name back: fio verifies, zero errors" guest client 'verified_load --numjobs=4 --size=4M' 240
+}
