@@ -1,0 +1,257 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# run.sh BIN CASE: the real executable, from outside. Everything stays on loopback,
+# on an address of this run's own, so that cases run side by side.
+set -u
+BIN=$1
+CASE=$2
+HOST=127.$((RANDOM % 200 + 20)).$(($$ / 250 % 250 + 1)).$(($$ % 250 + 1))
+DIR=$(mktemp -d) || exit 1
+CONF=$DIR/gw.conf
+LOG=$DIR/log
+daemons=()
+
+cleanup() {
+    [ "${#daemons[@]}" -eq 0 ] || kill -KILL "${daemons[@]}" 2>/dev/null
+    rm -rf "$DIR"
+}
+trap cleanup EXIT
+
+fail() {
+    echo "FAIL $CASE: $*"
+    for f in "$LOG" "$DIR"/*.out; do
+        [ -s "$f" ] && sed "s|^|    ${f##*/}: |" "$f"
+    done
+    exit 1
+}
+
+# wait_for SECONDS COMMAND...
+wait_for() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -le "$end" ] || return 1
+        sleep 0.05
+    done
+}
+
+has() { grep -q -e "$1" "$LOG"; }
+expect() { has "$1" || fail "no line of the log matches: $1"; }
+count() { grep -c -e "$1" "$LOG"; }
+counts() { [ "$(count "$2")" -ge "$1" ]; }
+
+# expect_exit CODE COMMAND...: output goes to $DIR/cmd.out
+expect_exit() {
+    local want=$1 got
+    shift
+    timeout 20 "$@" >"$DIR/cmd.out" 2>&1
+    got=$?
+    [ "$got" -eq "$want" ] || fail "exit code $got, not $want: $*"
+}
+says() { grep -q -e "$1" "$DIR/cmd.out" || fail "the output lacks: $1"; }
+
+# configure [LISTEN_EXTRA]: nobody listens upstream, unless the case starts somebody
+configure() {
+    cat >"$CONF" <<END
+workers = 2;
+memory_limit = "256M";
+drain_timeout = 3;
+log = { level = "debug"; };
+routes = ( { name = "one";
+  listen   = { address = "$HOST"; port = 20049; versions = [1, 2]; ${1:-} };
+  upstream = { address = "$HOST"; port = 20050; version = "auto"; };
+} );
+END
+}
+
+start() {
+    "$BIN/rpcrdma-gw" -c "$CONF" 2>"$LOG" &
+    PID=$!
+    daemons+=("$PID")
+    wait_for 20 has event=ready || fail "it does not start"
+}
+
+alive() { kill -0 "$PID" 2>/dev/null || fail "the process is gone"; }
+
+# stop CODE SECONDS [SIGNAL]: it must end with CODE within SECONDS
+stop() {
+    local begin=$SECONDS code
+    alive
+    kill "-${3:-TERM}" "$PID"
+    wait "$PID"
+    code=$?
+    daemons=()
+    [ "$code" -eq "$1" ] || fail "exit code $code, not $1"
+    [ $((SECONDS - begin)) -le "$2" ] || fail "took $((SECONDS - begin)) s to end"
+    expect 'event=end code=0 heap_live=0'
+}
+
+# figure EVENT KEY: the last value logged; all workers' values are added up
+report() {
+    local before
+    before=$(count event=worker.counters)
+    kill -USR1 "$PID"
+    wait_for 10 counts $((before + 2)) event=worker.counters || fail "no answer to SIGUSR1"
+}
+descriptors() { sed -n 's/.*event=process descriptors=\([0-9]*\).*/\1/p' "$LOG" | tail -n 1; }
+summed() { # KEY, over both workers' last line
+    grep event=worker.counters "$LOG" | tail -n 2 | sed "s/.* $1=\([0-9]*\).*/\1/" | paste -sd+ | bc_
+}
+bc_() { local e; read -r e; echo $((e)); }
+
+# A set-up request of MPA: key, flags (C), revision 1, length of private data, the data
+mpa_request() { printf 'MPA ID Req Frame\x40\x01\x00\x00'; }
+
+# Each hostile peer is a subshell with one connection, over when its octets are sent.
+poke() { # COMMAND...: its output is sent; what comes back, until the end, is swallowed
+    (
+        exec 3<>"/dev/tcp/$HOST/20049" || exit 1
+        "$@" >&3
+        timeout 10 cat <&3 >/dev/null
+    ) 2>/dev/null
+    return 0
+}
+
+# --- the cases ---------------------------------------------------------------
+
+case_help() {
+    expect_exit 0 "$BIN/rpcrdma-gw" --help
+    says 'Exit codes:'
+    says 'Signals:'
+    says 'routes = ('
+    # The example is a configuration that works.
+    sed -n '/^Example FILE/,/^A client/p' "$DIR/cmd.out" | sed '1d;$d' >"$CONF"
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
+    says OK
+}
+
+case_version() {
+    expect_exit 0 "$BIN/rpcrdma-gw" --version
+    says '^rpcrdma-gw [0-9]*\.[0-9]*\.[0-9]*$'
+}
+
+case_usage() {
+    expect_exit 2 "$BIN/rpcrdma-gw"
+    expect_exit 2 "$BIN/rpcrdma-gw" --bogus
+    expect_exit 2 "$BIN/rpcrdma-gw" -c
+    expect_exit 2 "$BIN/rpcrdma-gw" extra
+    says usage:
+    expect_exit 2 "$BIN/rpcrdma-gw" -c "$CONF" --check "$CONF"
+    expect_exit 2 "$BIN/rpcrdma-gw" --print
+}
+
+case_check() {
+    configure
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
+    says "$CONF: OK, 1 route"
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF" --print
+    says "$HOST"
+    # What is printed is a configuration again.
+    mv "$DIR/cmd.out" "$DIR/printed.conf"
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$DIR/printed.conf"
+    configure 'colour = "blue"; credits = "many";'
+    expect_exit 1 "$BIN/rpcrdma-gw" --check "$CONF"
+    says "$CONF:6: .*colour"
+    says "$CONF:6: .*credits"
+    expect_exit 1 "$BIN/rpcrdma-gw" -c "$CONF"
+    says "$CONF:6: .*colour"
+    expect_exit 1 "$BIN/rpcrdma-gw" --check "$DIR/none.conf"
+    says none.conf
+}
+
+case_listen_conflict() {
+    configure
+    start
+    expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF"
+    says "event=listen.failed config=\"$CONF.*\" route=one address=$HOST:20049"
+    says 'Address already in use'
+    stop 0 3
+    # The address is free at once.
+    start
+    stop 0 3
+    sed -i "s/address = \"$HOST\"; port = 20049/address = \"192.0.2.1\"; port = 20049/" "$CONF"
+    expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF"
+    says 'route=one address=192.0.2.1:20049'
+}
+
+case_signals() {
+    configure
+    start
+    kill -HUP "$PID"
+    wait_for 5 has event=reload || fail "SIGHUP is not answered"
+    kill -PIPE "$PID"
+    report
+    expect 'event=process descriptors=[0-9]* resident_bytes=[0-9]* heap_live=[0-9]*'
+    stop 0 3 INT
+    expect 'event=worker.totals worker=0'
+    expect 'event=worker.totals worker=1'
+}
+
+case_two_workers() {
+    configure
+    start
+    expect 'event=start .*workers=2'
+    for _ in {1..40}; do
+        poke mpa_request &
+    done
+    wait_for 20 counts 40 'event=session.end .*leg=server cause=refused' ||
+        fail "not every connection was refused: $(count event=session.end)"
+    report
+    [ "$(summed sessions_opened)" -eq 40 ] || fail "sessions_opened $(summed sessions_opened)"
+    [ "$(summed sessions_refused)" -eq 40 ] || fail "sessions_refused"
+    [ "$(summed sessions)" -eq 0 ] || fail "sessions are left"
+    stop 0 3
+}
+
+garbage() { head -c 3000 /dev/urandom; }
+zeros() { head -c 3000 /dev/zero; }
+half_key() { printf 'MPA ID Re'; }
+wrong_key() { printf 'MPA ID Rep Frame\x40\x01\x00\x00'; }
+bad_revision() { printf 'MPA ID Req Frame\x40\x07\x00\x00'; }
+oversize() { printf 'MPA ID Req Frame\x40\x01\xff\xff' && head -c 70000 /dev/zero; }
+early_data() { mpa_request && head -c 5000 /dev/urandom; }
+http() { printf 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'; }
+
+# Whatever they send, the process lives, gives everything back and serves the next one.
+case_hostile() {
+    local before what silent
+    configure 'setup_timeout = 1;'
+    start
+    report
+    before=$(descriptors)
+    exec {silent}<>"/dev/tcp/$HOST/20049" || fail "cannot connect"
+    for what in garbage zeros half_key wrong_key bad_revision oversize early_data http mpa_request true; do
+        poke "$what"
+        poke "$what" &
+        alive
+    done
+    # The one that says nothing is shown the door within its second.
+    timeout 5 cat <&"$silent" >/dev/null 2>&1
+    [ $? -ne 124 ] || fail "a silent connection stays"
+    exec {silent}>&-
+    wait_for 15 is_back_to "$before" || fail "descriptors: $before before, $(descriptors) after"
+    [ "$(summed setup_failures)" -ge 16 ] || fail "setup_failures $(summed setup_failures)"
+    [ "$(summed sessions)" -eq 0 ] || fail "sessions are left"
+    stop 0 3
+}
+is_back_to() {
+    report
+    [ "$(descriptors)" -le "$1" ]
+}
+
+# A connection still in set-up does not hold up the end; nor does one in the backlog.
+case_stop_with_silent_peers() {
+    local fd fds=()
+    configure
+    start
+    for _ in {1..20}; do
+        exec {fd}<>"/dev/tcp/$HOST/20049" || fail "cannot connect"
+        fds+=("$fd")
+    done
+    stop 0 3
+    [ "${#fds[@]}" -eq 20 ] || fail "20 connections were meant"
+}
+
+declare -F "case_$CASE" >/dev/null || fail "no such case"
+"case_$CASE"
+echo "PASS $CASE"
