@@ -23,25 +23,38 @@ enum {
 	FILE_MAX_BYTES = 1024 * 1024,
 	ROUTES_MAX = 1024,
 
-	/* How the relay uses its memory (proxy/buf.h): ranges of this size, one in reserve for
-	 * continued messages; a transaction holds at most this many blocks of max_payload. */
+	/* How the relay uses its memory (proxy/buf.h, txn.c): ranges of this size, one of them or
+	 * an eighth in reserve for continued messages; of the rest one RPC may take a quarter, and
+	 * needs up to this many blocks of max_payload; a leg has Sends beside its Receives. */
 	MEMORY_STEP = 16 * 1024 * 1024,
-	PAYLOADS_PER_TRANSACTION = 3,
+	PAYLOADS_PER_RPC = 2,
+	SHARES = 4,
+	LEG_SENDS = 34,
 };
 
-/* Receive buffers of one leg; doubled, for blocks are powers of two. */
+static uint64_t round_up(uint64_t value, uint64_t step)
+{
+	return (value + step - 1) / step * step;
+}
+
+/* Doubled, for buffers are cut from blocks of powers of two. */
 static uint64_t leg_bytes(const struct config_end *end)
 {
-	return 2 * (uint64_t)end->inline_bytes * (end->credits + end->reverse_credits + 2);
+	return 2 * (uint64_t)end->inline_bytes * (end->credits + end->reverse_credits + LEG_SENDS);
 }
 
 uint64_t config_worker_bytes(const struct config *cfg)
 {
-	uint64_t need = MEMORY_STEP + (uint64_t)cfg->max_payload * PAYLOADS_PER_TRANSACTION;
+	uint64_t payload = 4096, use;
 
+	while (payload < cfg->max_payload)
+		payload *= 2;
+	use = payload * PAYLOADS_PER_RPC * SHARES;
 	for (uint32_t i = 0; i < cfg->nroutes; i++)
-		need += leg_bytes(&cfg->routes[i].listen) + leg_bytes(&cfg->routes[i].upstream);
-	return (need + MEMORY_STEP - 1) / MEMORY_STEP * MEMORY_STEP;
+		use += leg_bytes(&cfg->routes[i].listen) + leg_bytes(&cfg->routes[i].upstream);
+	if (use / 7 > MEMORY_STEP)
+		return round_up(use + use / 7, MEMORY_STEP);
+	return round_up(use + MEMORY_STEP, MEMORY_STEP);
 }
 
 uint32_t config_workers(const struct config *cfg, uint32_t cpus)

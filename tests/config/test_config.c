@@ -215,10 +215,10 @@ static void test_workers(void **state)
 
 	(void)state;
 	assert_int_equal(load_path("tests/config/minimal.conf", &cfg), 0);
-	assert_int_equal(config_worker_bytes(cfg), 32 << 20);
+	assert_int_equal(config_worker_bytes(cfg), 64 << 20);
 	assert_int_equal(config_workers(cfg, 4), 4);
 	assert_int_equal(config_workers(cfg, 0), 1);
-	assert_int_equal(config_workers(cfg, 128), 32); /* more could not be fed from 1G */
+	assert_int_equal(config_workers(cfg, 128), 16); /* more could not be fed from 1G */
 	config_free(cfg);
 	assert_int_equal(load_path("tests/config/full.conf", &cfg), 0);
 	assert_int_equal(config_workers(cfg, 128), 2);
@@ -303,15 +303,15 @@ static const struct bad top[] = {
 	{"log = {\nlevel = 1; };\n" GOOD,
 	 "2: level must be text: write a level in double quotes\n"},
 	{"log = {\nlevels = 1; };\n" GOOD, "2: unknown key \"levels\": known here are level\n"},
-	{"workers = 4;\nmemory_limit = \"127M\";\n" GOOD,
+	{"workers = 4;\nmemory_limit = \"255M\";\n" GOOD,
 	 "2: memory_limit is too small for 4 workers, a session of each route and max_payload: use "
-	 "at least \"128M\", or less of the others\n"},
-	{"\nmemory_limit = \"31M\";\n" GOOD,
+	 "at least \"256M\", or less of the others\n"},
+	{"\nmemory_limit = \"63M\";\n" GOOD,
 	 "2: memory_limit is too small for 1 worker, a session of each route and max_payload: use "
-	 "at least \"32M\", or less of the others\n"},
+	 "at least \"64M\", or less of the others\n"},
 	{"\nworkers = 100;\n" GOOD,
 	 "2: memory_limit is too small for 100 workers, a session of each route and max_payload: "
-	 "use at least \"3200M\", or less of the others\n"},
+	 "use at least \"6400M\", or less of the others\n"},
 };
 
 static const struct bad routes[] = {
