@@ -20,8 +20,10 @@
  * - A malformed Reply, or a continued one given up, comes as RPC_RX_ERROR with
  *   RPC_ERROR_SYSTEM, so that the transaction it belongs to can end.
  * - RPC_RX_ERROR is always RPC_REPLY: the wire does not tell what was answered.
- * - call_credits() is an estimate of what the peer advertises: credits are
- *   messages here, and calls in flight hold none.
+ * - call_credits() is an estimate of what the peer advertises, the widest window
+ *   it ever opened: credits are messages here, and calls in flight hold none.
+ * - set_credits() to less takes nothing back: the Receives already granted must
+ *   stay posted until the messages for them have come.
  * - forget() does nothing.
  */
 enum v2_state {

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/cmocka_all.h"
+
+#include "base/mem.h"
+#include "tests/v2/conn_util.h"
+
+#define INVAL_CONT(xid) xid " 00000002 00000000 00000004 00000005"
+#define BAD_XDR(xid) xid " 00000002 00000000 00000004 00000002"
+
+/* Section 7, protocol decision 4. */
+static void too_short(void **state)
+{
+	static const char *const cases[] = {"", "00", "00000001 00000002 00000040 000000"};
+
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	for (size_t i = 0; i < 3; i++)
+		expect(cases[i], RPC_RX_NONE);
+	expect_silence();
+	assert_int_equal(conn.t.count.dropped, 3);
+	assert_int_equal(conn.t.count.recvs, 4);
+	assert_int_equal(conn.credit.received, 4);
+}
+
+static void malformed_calls_are_answered(void **state)
+{
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	/* Section 7.2: the payload stream has another XID. */
+	expect("00000001 00000002 00000040 0000000a 00000000 00000000 00000000 00000000 00000002",
+	       RPC_RX_NONE);
+	expect_out(BAD_XDR("00000001"));
+	expect("00000001 00000002 00000040 0000000a 00000000", RPC_RX_NONE);
+	expect_out(BAD_XDR("00000001"));
+	expect("00000001 00000002 00000040 0000000e 00000000", RPC_RX_NONE);
+	expect_out("00000001 00000002 00000000 00000004 00000004");
+	expect("00000000 00000002 00000040 00000005 00000000", RPC_RX_NONE); /* not a GRANT */
+	expect_out(BAD_XDR("00000000"));
+	expect(CALL_1, RPC_RX_MSG);
+	assert_int_equal(conn.t.count.invalid, 4);
+	assert_int_equal(conn.t.count.errors_sent, 4);
+}
+
+/* A report would name a call of the other end: the one here is failed instead. */
+static void malformed_replies_fail_the_call(void **state)
+{
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	expect("00000009 00000002 00000040 0000000d 00000000 00000002", RPC_RX_ERROR);
+	assert_int_equal(rx.xid, 9);
+	assert_int_equal(rx.error.code, RPC_ERROR_SYSTEM);
+	expect("00000009 00000002 00000040 0000000b 00000000 00000000", RPC_RX_ERROR);
+	expect_silence();
+	assert_int_equal(conn.t.count.dropped, 2);
+	expect(REPLY_2, RPC_RX_MSG);
+}
+
+static void errors_received(void **state)
+{
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	expect("00000009 00000002 00000040 00000004 0000000a 00012345", RPC_RX_ERROR);
+	assert_int_equal(rx.xid, 9);
+	assert_int_equal(rx.error_dir, RPC_REPLY);
+	assert_int_equal(rx.error.code, RPC_ERROR_REPLY_RESOURCE);
+	assert_int_equal(rx.error.a, 0x12345);
+	assert_int_equal(conn.t.count.errors_received, 1);
+	/* Codes that are not known, and what does not parse: silence. */
+	expect("00000009 00000002 00000040 00000004 0000000c", RPC_RX_NONE);
+	expect("00000009 00000002 00000040 00000004 0000000a", RPC_RX_NONE);
+	expect("00000009 00000002 00000040 00000004", RPC_RX_NONE);
+	expect_silence();
+	assert_int_equal(conn.t.count.dropped, 3);
+}
+
+static void continued_call(void **state)
+{
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	expect(PART_5A, RPC_RX_PART);
+	assert_true(rx.first);
+	assert_int_equal(rx.remaining, 12);
+	assert_int_equal(rx.msg->xid, 5);
+	assert_int_equal(rx.msg->body[0].len, 8);
+	/* Neither carries a payload stream. */
+	expect(GRANT, RPC_RX_NONE);
+	expect("00000009 00000002 00000040 00000004 00000064", RPC_RX_ERROR);
+	assert_false(rx.abandon);
+	expect(PART_5B, RPC_RX_PART);
+	assert_false(rx.first);
+	assert_int_equal(rx.remaining, 4);
+	expect(PART_5C, RPC_RX_MSG);
+	assert_true(rx.continued);
+	assert_int_equal(rx.msg->body[0].len, 4);
+	expect(CALL_1, RPC_RX_MSG);
+	assert_false(rx.continued);
+	expect_silence();
+}
+
+/* Sections 6.3.6 and 7.1.4. */
+static void continued_call_interrupted(void **state)
+{
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	expect(PART_5A, RPC_RX_PART);
+	expect(CALL_1, RPC_RX_NONE);
+	assert_true(rx.abandon);
+	expect_out(INVAL_CONT("00000001")); /* what came is dropped */
+	expect_out(INVAL_CONT("00000005")); /* and whoever waits for the other hears of it */
+	expect(PART_5B, RPC_RX_NONE);
+	expect(PART_5C, RPC_RX_NONE);
+	expect_silence();
+	assert_int_equal(conn.t.count.dropped, 2);
+	/* Its XID lives again. */
+	expect(PART_5A, RPC_RX_PART);
+	expect(PART_5B, RPC_RX_PART);
+	expect(PART_5C, RPC_RX_MSG);
+}
+
+static void continued_call_interleaved(void **state)
+{
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	expect(PART_5A, RPC_RX_PART);
+	expect("00000006 00000002 00000040 00000009 00000008 00000006", RPC_RX_NONE);
+	assert_true(rx.abandon);
+	expect_out(INVAL_CONT("00000006"));
+	expect_out(INVAL_CONT("00000005"));
+	expect(PART_5B, RPC_RX_NONE);
+	expect("00000006 00000002 00000040 00000009 00000004 00000000", RPC_RX_NONE);
+	expect(PART_5C, RPC_RX_NONE);
+	expect_silence();
+	expect(CALL_2, RPC_RX_MSG); /* others are not touched */
+	expect("00000006 00000002 00000040 0000000a 00000000 00000000 00000000 00000000 00000006",
+	       RPC_RX_NONE);
+	expect_silence();
+	/* An unknown type breaks it as well, and is called what it is. */
+	expect(PART_5A, RPC_RX_PART);
+	expect("00000007 00000002 00000040 00000020", RPC_RX_NONE);
+	assert_true(rx.abandon);
+	expect_out("00000007 00000002 00000000 00000004 00000004");
+	expect_out(INVAL_CONT("00000005"));
+}
+
+/* rdma_remaining must add up. */
+static void continued_call_that_lies(void **state)
+{
+	static const struct {
+		const char *first, *second;
+	} cases[] = {
+		/* nothing remains, yet another part is announced */
+		{"00000005 00000002 00000040 00000009 00000000 00000005", NULL},
+		/* longer than the limit of this end */
+		{"00000005 00000002 00000040 00000009 00800000 00000005", NULL},
+		{"00000005 00000002 00000040 00000009 ffffffff 00000005", NULL},
+		/* does not fall by what was delivered */
+		{PART_5A, "00000005 00000002 00000040 00000009 0000000c 00000000"},
+		{PART_5A, "00000005 00000002 00000040 00000009 00000004 00000000"},
+		/* more than remains */
+		{PART_5A, "00000005 00000002 00000040 00000009 fffffffc 00000000 "
+			  "00000000 00000000 00000000"},
+		/* the last part is too short, or too long */
+		{PART_5A, PART_5C},
+		{PART_5A, PART_5C " 00000000 00000000 00000000"},
+		/* of a type without payload */
+		{PART_5A, "00000005 00000002 00000040 00000008 00000000 "
+			  "00000001 00000000 00000001 00000010 0000000000000000 "
+			  "00000000 00000000 00000000 00000000"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		conn_open(RPC_ACCEPTOR);
+		if (cases[i].second)
+			expect(cases[i].first, RPC_RX_PART);
+		expect(cases[i].second ? cases[i].second : cases[i].first, RPC_RX_NONE);
+		assert_int_equal(rx.abandon, cases[i].second != NULL);
+		expect_out(INVAL_CONT("00000005"));
+		expect_silence();
+		assert_false(conn.cont.active);
+	}
+	/* At the limit is within it. */
+	conn_open(RPC_ACCEPTOR);
+	expect("00000005 00000002 00000040 00000009 007ffffc 00000005", RPC_RX_PART);
+}
+
+/* What does not parse keeps its own code, and ends the message all the same. */
+static void continued_call_malformed(void **state)
+{
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	expect("00000005 00000002 00000040 00000009 0000000c 00000006 00000000", RPC_RX_NONE);
+	expect_out(BAD_XDR("00000005"));
+	expect(PART_5B, RPC_RX_NONE);
+	expect(PART_5C, RPC_RX_NONE);
+	expect_silence();
+
+	expect(PART_5A, RPC_RX_PART);
+	expect(PART_5B, RPC_RX_PART);
+	expect("00000005 00000002 00000040 0000000a 00000000 00000007 00000000", RPC_RX_NONE);
+	assert_true(rx.abandon);
+	expect_out(BAD_XDR("00000005"));
+	expect(CALL_1, RPC_RX_MSG);
+	/* It was the last part: no later one is waited for. */
+	expect(PART_5A, RPC_RX_PART);
+}
+
+#define REPLY_PART_5 "00000005 00000002 00000040 0000000c 0000000c 00000005 00000000"
+
+/* Section 6.3.9 wants the report for Replies too; the call is failed as well. */
+static void continued_reply_interrupted(void **state)
+{
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	expect(REPLY_PART_5, RPC_RX_PART);
+	assert_int_equal(rx.msg->dir, RPC_REPLY);
+	expect(REPLY_2, RPC_RX_ERROR);
+	assert_true(rx.abandon);
+	assert_int_equal(rx.xid, 5);
+	expect_out(INVAL_CONT("00000002"));
+	expect_out(INVAL_CONT("00000005"));
+	/* The Call of the same XID is another message. */
+	expect(PART_5A, RPC_RX_PART);
+	expect(PART_5B, RPC_RX_PART);
+	expect(PART_5C, RPC_RX_MSG);
+	expect("00000005 00000002 00000040 0000000d 00000000 11111111 22222222 33333333",
+	       RPC_RX_NONE);
+	assert_int_equal(conn.t.count.dropped, 1);
+}
+
+/* Sections 4.6.3, 4.6.4, 5.2.5: what this end did not announce it does not take. */
+static void reverse_calls_beyond_what_was_announced(void **state)
+{
+#define REVERSE_READ                                                                               \
+	"00000001 00000002 00000040 0000000a 00000000 "                                            \
+	"00000001 00000020 00000001 00000010 0000000000000000 00000000 00000000 00000000 00000001"
+#define REVERSE_WRITE                                                                              \
+	"00000001 00000002 00000040 0000000a 00000000 00000000 "                                   \
+	"00000001 00000001 00000001 00000010 0000000000000000 00000000 00000000 00000001"
+	static const struct {
+		enum rpc_reverse level;
+		const char *call, *report;
+	} cases[] = {
+		{RPC_REV_NONE, CALL_1, "00000001 00000002 00000000 00000004 00000064"},
+		{RPC_REV_SIMPLE, CALL_1, NULL},
+		{RPC_REV_SIMPLE, PART_5A, INVAL_CONT("00000005")},
+		{RPC_REV_SIMPLE, REVERSE_READ,
+		 "00000001 00000002 00000000 00000004 00000006 00000000"},
+		{RPC_REV_SIMPLE, REVERSE_WRITE,
+		 "00000001 00000002 00000000 00000004 0000000a 00000000"},
+		{RPC_REV_CONT, CALL_1, NULL},
+		{RPC_REV_CONT, PART_5A, NULL},
+		{RPC_REV_CONT, REVERSE_READ,
+		 "00000001 00000002 00000000 00000004 00000006 00000000"},
+		{RPC_REV_CONT, REVERSE_WRITE,
+		 "00000001 00000002 00000000 00000004 00000007 00000000"},
+		{RPC_REV_GENL, REVERSE_READ, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		conn_open(RPC_INITIATOR);
+		conn.t.own.reverse = cases[i].level;
+		assert_int_equal(conn_feed(cases[i].call), 0);
+		if (cases[i].report) {
+			assert_int_equal(rx.kind, RPC_RX_NONE);
+			expect_out(cases[i].report);
+		} else {
+			assert_int_not_equal(rx.kind, RPC_RX_NONE);
+		}
+		expect_silence();
+	}
+}
+
+/* A peer that sends more than it was ever granted is cut off. */
+static void overrun(void **state)
+{
+	int err = 0;
+	unsigned taken = 0;
+
+	(void)state;
+	conn_open(RPC_ACCEPTOR); /* its properties said: one received, 32 more */
+	while (!err && taken < 100) {
+		err = conn_feed(CALL_1);
+		taken += err == 0;
+	}
+	assert_int_equal(err, ERR_CREDIT);
+	assert_int_equal(taken, 32);
+	assert_int_equal(conn_feed(CALL_1), ERR_PROTO);
+	expect_silence();
+
+	conn_open(RPC_ACCEPTOR);
+	for (taken = 0; taken < 32; taken++)
+		expect(CALL_1, RPC_RX_MSG);
+	expect(GRANT, RPC_RX_NONE);
+	assert_int_equal(conn_feed(GRANT), ERR_CREDIT);
+}
+
+/* Reports wait for credit, in a ring that ends. */
+static void reports_wait_for_credit(void **state)
+{
+	static const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
+
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	/* The peer takes its credits back: we have sent one. */
+	expect("00000000 00000002 00000001 00000005", RPC_RX_NONE);
+	expect("00000001 00000002 00000001 0000000e", RPC_RX_NONE);
+	assert_int_equal(conn.t.ops->report(&conn.t, 3, RPC_CALL, &system), 0);
+	expect_silence();
+	expect(GRANT, RPC_RX_NONE);
+	expect_out("00000001 00000002 00000000 00000004 00000004");
+	expect_out("00000003 00000002 00000000 00000004 00000064");
+	expect_silence();
+
+	conn_open(RPC_ACCEPTOR);
+	conn.credit.limit = 1;
+	for (unsigned i = 0; i < V2_REPORTS; i++)
+		assert_int_equal(conn.t.ops->report(&conn.t, i, RPC_CALL, &system), 0);
+	assert_int_equal(conn.t.ops->report(&conn.t, 99, RPC_CALL, &system), ERR_NOSPACE);
+	assert_int_equal(conn_feed("00000001 00000002 00000001 0000000e"), ERR_PROTO);
+}
+
+/* Section 4.2.1.1: before half the window is used, when nothing else told the peer. */
+static void grants(void **state)
+{
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	for (int i = 0; i < 15; i++)
+		expect(CALL_1, RPC_RX_MSG);
+	expect_silence();
+	expect(CALL_1, RPC_RX_MSG);
+	/* 17 received, 32 advertised; byte for byte but the value, which is looked at here. */
+	{
+		uint8_t got[16];
+
+		assert_int_equal(conn.t.ops->control(&conn.t, got, 15), ERR_NOSPACE);
+		assert_int_equal(conn.t.ops->control(&conn.t, got, 16), 16);
+		assert_int_equal(xdr_peek_u32(got), 0);
+		assert_int_equal(xdr_peek_u32(got + 4), 2);
+		assert_int_equal(xdr_peek_u32(got + 8), 49);
+		assert_int_equal(xdr_peek_u32(got + 12), V2_GRANT);
+	}
+	expect_silence();
+	assert_int_equal(conn.t.count.grants_sent, 1);
+	conn.t.ops->set_credits(&conn.t, 128);
+	expect_out("00000000 00000002 00000000 00000005");
+	expect_silence();
+	conn.t.ops->set_credits(&conn.t, 0);
+	expect_silence();
+	conn.t.ops->forget(&conn.t, false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(too_short),
+		cmocka_unit_test(malformed_calls_are_answered),
+		cmocka_unit_test(malformed_replies_fail_the_call),
+		cmocka_unit_test(errors_received),
+		cmocka_unit_test(continued_call),
+		cmocka_unit_test(continued_call_interrupted),
+		cmocka_unit_test(continued_call_interleaved),
+		cmocka_unit_test(continued_call_that_lies),
+		cmocka_unit_test(continued_call_malformed),
+		cmocka_unit_test(continued_reply_interrupted),
+		cmocka_unit_test(reverse_calls_beyond_what_was_announced),
+		cmocka_unit_test(overrun),
+		cmocka_unit_test(reports_wait_for_credit),
+		cmocka_unit_test(grants),
+	};
+	return cmocka_run_group_tests_name("v2 conn", tests, NULL, NULL);
+}

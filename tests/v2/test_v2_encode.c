@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/cmocka_all.h"
+
+#include "base/mem.h"
+#include "tests/v2/conn_util.h"
+
+static struct rpc_msg m;
+static uint8_t body[65536];
+static uint8_t hdr[8192];
+static size_t hdr_len, body_len;
+
+static struct rpc_tx message(enum rpc_dir dir, size_t len)
+{
+	rpc_msg_reset(&m, 0x10, dir);
+	body[3] = 0x10;
+	m.body[0] = view_of(body, len);
+	m.nbody = 1;
+	return (struct rpc_tx){.msg = &m};
+}
+
+static void add_read(uint32_t position, unsigned segments)
+{
+	struct rpc_chunk *c = &m.reads[m.nreads++];
+
+	*c = (struct rpc_chunk){.position = position};
+	while (segments--) {
+		struct segment s = {.handle = 7, .length = 8};
+
+		assert_int_equal(rpc_msg_add_segment(&m, c, &s), 0);
+	}
+}
+
+static int encode(struct rpc_tx *tx)
+{
+	return conn.t.ops->encode(&conn.t, tx, hdr, sizeof(hdr), &hdr_len, &body_len);
+}
+
+static void inline_exactly_at_the_limit(void **state)
+{
+	struct rpc_tx tx;
+
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	tx = message(RPC_CALL, 4096 - 32);
+	assert_int_equal(conn.t.ops->header_len(&conn.t, &m), 32);
+	assert_int_equal(encode(&tx), 0);
+	assert_int_equal(hdr_len, 32);
+	assert_int_equal(body_len, 4096 - 32);
+	assert_int_equal(xdr_peek_u32(hdr), 0x10);
+	assert_int_equal(xdr_peek_u32(hdr + 8), 33); /* one received, 32 advertised */
+	assert_int_equal(xdr_peek_u32(hdr + 12), V2_CALL_INLINE);
+
+	/* A word more: two messages, of which the last holds a word at least. */
+	tx = message(RPC_CALL, 4096 - 28);
+	assert_int_equal(encode(&tx), 1);
+	assert_int_equal(xdr_peek_u32(hdr + 12), V2_CALL_MIDDLE);
+	assert_int_equal(hdr_len, 20);
+	assert_int_equal(body_len, 4096 - 32);
+	assert_int_equal(xdr_peek_u32(hdr + 16), 4);
+	assert_int_equal(encode(&tx), 0);
+	assert_int_equal(body_len, 4);
+	assert_int_equal(tx.body_sent, 4096 - 28);
+	assert_int_equal(conn.t.count.sends, 4);
+}
+
+/* Once begun it goes on alone; control() waits, but for a GRANT when nothing else can. */
+static void nothing_between_the_parts(void **state)
+{
+	static const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
+	static struct rpc_msg small;
+	struct rpc_tx tx, other = {.msg = &small};
+
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	rpc_msg_reset(&small, 0x11, RPC_REPLY);
+	small.body[0] = view_of(body, 8);
+	small.nbody = 1;
+	for (int i = 0; i < 20; i++)
+		expect(CALL_1, RPC_RX_MSG);
+	tx = message(RPC_REPLY, 20000);
+	assert_int_equal(encode(&tx), 1);
+	assert_int_equal(xdr_peek_u32(hdr + 12), V2_REPLY_MIDDLE);
+	assert_int_equal(conn.t.ops->report(&conn.t, 3, RPC_CALL, &system), 0);
+	assert_false(conn.t.ops->may_send(&conn.t, &other));
+	assert_int_equal(encode(&other), ERR_AGAIN);
+	for (int i = 0; i < 20; i++)
+		expect(CALL_1, RPC_RX_MSG);
+	expect_silence(); /* the next part carries the credit */
+	conn.credit.limit = conn.credit.sent;
+	assert_int_equal(encode(&tx), ERR_AGAIN);
+	expect_out("00000000 00000002 00000000 00000005");
+	expect_silence();
+	expect(GRANT, RPC_RX_NONE);
+	while (encode(&tx) == 1)
+		expect_silence();
+	assert_int_equal(tx.body_sent, 20000);
+	expect_out("00000003 00000002 00000000 00000004 00000064");
+	assert_int_equal(encode(&other), 0);
+}
+
+static void no_room_changes_nothing(void **state)
+{
+	struct rpc_tx tx;
+	struct v2_credit before;
+
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	tx = message(RPC_CALL, 100);
+	before = conn.credit;
+	assert_int_equal(conn.t.ops->encode(&conn.t, &tx, hdr, 31, &hdr_len, &body_len),
+			 ERR_NOSPACE);
+	assert_memory_equal(&before, &conn.credit, sizeof(before));
+	assert_int_equal(tx.body_sent, 0);
+	assert_false(conn.tx_open);
+	assert_int_equal(encode(&tx), 0);
+}
+
+static void external_with_a_body_chunk(void **state)
+{
+	struct rpc_tx tx;
+	struct segment s = {.handle = 9, .length = 100000, .offset = 1};
+
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	tx = message(RPC_CALL, 0);
+	m.nbody = 0;
+	m.has_body_chunk = true;
+	m.body_chunk = (struct rpc_chunk){0};
+	assert_int_equal(rpc_msg_add_segment(&m, &m.body_chunk, &s), 0);
+	assert_int_equal(encode(&tx), 0);
+	assert_int_equal(xdr_peek_u32(hdr + 12), V2_CALL_EXTERNAL);
+	assert_int_equal(body_len, 0);
+	assert_int_equal(hdr_len, 16 + 4 + 28 + 12);
+}
+
+static void what_cannot_be_expressed(void **state)
+{
+	struct rpc_tx tx;
+
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	tx = message(RPC_CALL, 3); /* not even its first word */
+	assert_int_equal(encode(&tx), ERR_TOOBIG);
+	tx = message(RPC_CALL, 5001); /* no XDR stream, and too long for one Send */
+	assert_int_equal(encode(&tx), ERR_TOOBIG);
+	tx = message(RPC_CALL, 8);
+	add_read(4, 17); /* the peer takes 16 */
+	assert_int_equal(encode(&tx), ERR_TOOBIG);
+	/* A header that leaves no room for the last word. */
+	conn.t.peer.segment_count = 256;
+	tx = message(RPC_CALL, 8);
+	add_read(4, 170);
+	assert_int_equal(encode(&tx), ERR_TOOBIG);
+	assert_int_equal(conn.t.count.sends, 1);
+}
+
+/* Section 5.2.5: as far as the initiator goes. */
+static void reverse_levels(void **state)
+{
+	static const struct {
+		enum rpc_reverse level;
+		int small, large, chunk;
+	} cases[] = {
+		{RPC_REV_NONE, ERR_TOOBIG, ERR_TOOBIG, ERR_TOOBIG},
+		{RPC_REV_SIMPLE, 0, ERR_TOOBIG, ERR_TOOBIG},
+		{RPC_REV_CONT, 0, 1, ERR_TOOBIG},
+		{RPC_REV_GENL, 0, 1, 0},
+	};
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		enum rpc_role role = i & 1 ? RPC_INITIATOR : RPC_ACCEPTOR;
+		enum rpc_dir dir = i & 1 ? RPC_REPLY : RPC_CALL;
+		struct rpc_tx tx;
+
+		conn_open(role);
+		/* Its own level rules what the initiator answers, too. */
+		conn.t.own.reverse = conn.t.peer.reverse = RPC_REV_NONE;
+		if (role == RPC_INITIATOR)
+			conn.t.own.reverse = cases[i / 2].level;
+		else
+			conn.t.peer.reverse = cases[i / 2].level;
+		tx = message(dir, 100);
+		tx.reverse = true;
+		assert_int_equal(encode(&tx), cases[i / 2].small);
+		tx = message(dir, 100);
+		tx.reverse = true;
+		m.writes[m.nwrites++] = (struct rpc_chunk){0};
+		assert_int_equal(rpc_msg_add_segment(&m, &m.writes[0], &(struct segment){1, 2, 3}),
+				 0);
+		assert_int_equal(encode(&tx), cases[i / 2].chunk);
+		tx = message(dir, 5000);
+		tx.reverse = true;
+		assert_int_equal(encode(&tx), cases[i / 2].large);
+	}
+}
+
+/* No allocation, ever. */
+static void allocates_nothing(void **state)
+{
+	uint64_t before = mem_allocs();
+	struct rpc_tx tx;
+
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	for (int i = 0; i < 1000; i++) {
+		expect(PART_5A, RPC_RX_PART);
+		expect(PART_5B, RPC_RX_PART);
+		expect(PART_5C, RPC_RX_MSG);
+		conn.credit.limit = conn.credit.sent + 10;
+		tx = message(RPC_REPLY, 8000);
+		while (encode(&tx) == 1)
+			;
+	}
+	assert_int_equal(mem_allocs(), before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(inline_exactly_at_the_limit),
+		cmocka_unit_test(nothing_between_the_parts),
+		cmocka_unit_test(no_room_changes_nothing),
+		cmocka_unit_test(external_with_a_body_chunk),
+		cmocka_unit_test(what_cannot_be_expressed),
+		cmocka_unit_test(reverse_levels),
+		cmocka_unit_test(allocates_nothing),
+	};
+	return cmocka_run_group_tests_name("v2 encode", tests, NULL, NULL);
+}
