@@ -215,22 +215,26 @@ static bool is_over(const struct worker *w, nsec_t now)
 	return w->stopping || (w->draining && (proxy_sessions(w->proxy) == 0 || now >= w->end));
 }
 
+/* Turn until nothing is due: what a turn posts often completes in its own flush. */
+static nsec_t turn(struct worker *w, nsec_t now)
+{
+	for (unsigned i = 0; i < TURNS_MAX; i++)
+		if (!proxy_turn(w->proxy, now) && proxy_deadline(w->proxy) > now)
+			return nsec_min(proxy_deadline(w->proxy), w->end);
+	return 0;
+}
+
 static int run(struct worker *w)
 {
-	nsec_t now = loop_now();
-	int more = 0;
+	nsec_t now = loop_now(), deadline = 0;
 
 	while (!is_over(w, now)) {
-		nsec_t deadline = more ? 0 : nsec_min(proxy_deadline(w->proxy), w->end);
-
 		if (loop_run_once(w->loop, deadline))
 			return ERR_IO;
 		if (atomic_load_explicit(&w->asked, memory_order_relaxed))
 			take_requests(w);
 		now = loop_now();
-		more = 1;
-		for (unsigned i = 0; more && i < TURNS_MAX; i++)
-			more = proxy_turn(w->proxy, now);
+		deadline = turn(w, now);
 	}
 	return 0;
 }
