@@ -76,8 +76,9 @@ struct contract {
 	uint64_t heap_live;
 };
 
-/** contract_providers supply this; main() in contract.c runs every case with it. */
-extern const struct contract_provider contract_provider;
+/** contract_providers - supplied by each program, ends with NULL; main() in contract.c runs every
+ * case with each of them. */
+extern const struct contract_provider *const contract_providers[];
 
 /** contract_cases - one group a file. */
 int contract_run_setup(void);

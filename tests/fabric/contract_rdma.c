@@ -17,7 +17,7 @@ static void barrier(struct contract *t, struct side *from, struct side *to)
 	int r = do_recv(to, CONTRACT_MEMORY - 8, 8);
 
 	pump(t);
-	do_send(from, CONTRACT_MEMORY - 8, 8);
+	do_send(from, CONTRACT_MEMORY - 16, 8);
 	succeed(to, r);
 }
 

@@ -5,14 +5,10 @@
 
 /* The contract over fabric/mem. */
 
-static void start(struct contract *t)
+static void start_with(struct contract *t, nsec_t min, nsec_t max)
 {
 	static uint64_t runs;
-	struct memnet_config cfg = {
-		.seed = 1000 + runs++,
-		.latency_min = 1000,
-		.latency_max = 100000,
-	};
+	struct memnet_config cfg = {.seed = 1000 + runs++, .latency_min = min, .latency_max = max};
 	struct memnet *net = memnet_new(&cfg);
 
 	assert_non_null(net);
@@ -22,6 +18,21 @@ static void start(struct contract *t)
 		t->fabric[i] = memnet_fabric(net);
 	t->listener = memnet_listen(net, &t->addr);
 	assert_non_null(t->listener);
+}
+
+static void start(struct contract *t)
+{
+	start_with(t, 1000, 100000);
+}
+
+static void start_instant(struct contract *t)
+{
+	start_with(t, 0, 0);
+}
+
+static void start_wild(struct contract *t)
+{
+	start_with(t, 0, NSEC_PER_SEC);
 }
 
 static void stop(struct contract *t)
@@ -41,10 +52,13 @@ static int step(struct contract *t)
 	return memnet_step(t->impl, NSEC_NEVER);
 }
 
-const struct contract_provider contract_provider = {
-	.name = "mem",
-	.start = start,
-	.stop = stop,
-	.step = step,
-	.patience = 1,
-};
+#define MEM(n, f)                                                                                  \
+	static const struct contract_provider f##_provider = {                                     \
+		.name = n, .start = f, .stop = stop, .step = step, .patience = 1}
+
+MEM("mem", start);
+MEM("mem, no latency at all", start_instant);
+MEM("mem, latencies far apart", start_wild);
+
+const struct contract_provider *const contract_providers[] = {
+	&start_provider, &start_instant_provider, &start_wild_provider, NULL};
