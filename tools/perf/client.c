@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   CONNECTING -> RUNNING (step after step) -> CLOSING -> DONE
+ *
+ * A slot is one call at a time: idle -> called -> answered -> its exposures fenced
+ * -> judged -> called again. The reply's memory is looked at only when the peer can
+ * no longer write to it. A step ends when its time or count is used up and its last
+ * call is judged. Whatever breaks a connection ends the whole run with an error;
+ * nothing waits without a limit: set-up and every call have a deadline, closing too.
+ */
+#include "tools/perf/client.h"
+
+#include "tools/perf/client_priv.h"
+
+enum { EVENTS_A_TURN = 512 };
+
+#define CLOSE_TIMEOUT (2 * NSEC_PER_SEC)
+
+static void mark(struct client_conn *conn)
+{
+	if (list_is_empty(&conn->dirty))
+		list_add_tail(&conn->client->dirty, &conn->dirty);
+}
+
+static void begin_closing(struct perf_client *c)
+{
+	if (c->state >= CLIENT_CLOSING)
+		return;
+	c->state = CLIENT_CLOSING;
+	c->close_by = perf_now(&c->env) + CLOSE_TIMEOUT;
+	for (unsigned i = 0; i < c->cfg->connections; i++)
+		leg_close(&c->conns[i].leg, 0, "the run is over");
+}
+
+static bool may_call(const struct perf_client *c, nsec_t now)
+{
+	return c->state == CLIENT_RUNNING && !c->stopped && c->started < c->cfg->count &&
+	       (c->cfg->duration == NSEC_NEVER || now - c->step_began < c->cfg->duration);
+}
+
+static void call(struct slot *slot)
+{
+	struct client_conn *conn = slot->conn;
+	struct perf_client *c = conn->client;
+	uint32_t size = c->cfg->sizes[c->step];
+	int err;
+
+	list_del(&slot->link);
+	list_add_tail(&conn->flying, &slot->link);
+	c->nflying++;
+	c->started++;
+	err = slot_call(slot, size);
+	if (err < 0) {
+		perf_error(&c->errors, "cannot send %s of %u octets: %s", perf_op_name(c->cfg->op),
+			   size,
+			   err == ERR_TOOBIG ? "more segments than the peer takes" : err_name(err));
+		begin_closing(c);
+	}
+	mark(conn);
+}
+
+static void begin_step(struct perf_client *c)
+{
+	c->started = 0;
+	c->now = (struct perf_step){.size = c->cfg->sizes[c->step], .errors = c->errors.count};
+	c->times = (struct latency){0};
+	c->step_began = c->step_last = perf_now(&c->env);
+	for (unsigned i = 0; i < c->cfg->connections; i++) {
+		struct client_conn *conn = &c->conns[i];
+
+		while (!list_is_empty(&conn->idle) && may_call(c, c->step_began))
+			call(list_first(&conn->idle, struct slot, link));
+	}
+}
+
+static void end_step(struct perf_client *c)
+{
+	client_measure_step(c, &c->steps[c->nsteps++]);
+	latency_merge(&c->all_times, &c->times);
+	c->times = (struct latency){0};
+	c->step++;
+	if (c->step < c->cfg->nsizes && !c->stopped)
+		begin_step(c);
+	else
+		begin_closing(c);
+}
+
+/* All is back, if the slot's message was sent, answered and fenced: judge it and go on. */
+static void settle(struct slot *slot)
+{
+	struct perf_client *c = slot->conn->client;
+	bool right;
+
+	if (!slot->sent || !slot->answered || slot->fencing > 0)
+		return;
+	right = !slot->failed && slot_judge(slot);
+	leg_put(&slot->conn->leg, &slot->held);
+	list_del(&slot->link);
+	list_add_head(&slot->conn->idle, &slot->link);
+	c->nflying--;
+	if (right) {
+		c->now.rpcs++;
+		c->now.bytes += (c->cfg->op == PERF_ECHO ? 2 : 1) * (uint64_t)slot->rpc.count;
+	}
+	mark(slot->conn);
+	if (c->state != CLIENT_RUNNING)
+		return;
+	c->step_last = perf_now(&c->env);
+	if (may_call(c, c->step_last))
+		call(slot);
+	else if (c->nflying == 0)
+		end_step(c);
+}
+
+/* No octet of the slot may change from now on. */
+static void fence(struct slot *slot)
+{
+	for (unsigned i = 0; i < slot->nhandles; i++)
+		if (fabric_withdraw(slot->conn->leg.conn, slot->handles[i], slot) == 0)
+			slot->fencing++;
+	slot->nhandles = 0;
+	slot->answered = true;
+	settle(slot);
+}
+
+static struct slot *slot_of(struct client_conn *conn, uint32_t xid)
+{
+	uint32_t i = (xid - conn->xid_base) & (conn->xid_stride - 1);
+	struct slot *slot = i < conn->client->cfg->depth ? &conn->slots[i] : NULL;
+
+	/* Idle, answered, or another call of this slot: nobody waits for it. */
+	if (!slot || !slot->tx.owner || slot->answered || slot->rpc.xid != xid) {
+		perf_error(&conn->client->errors, "an answer to no call, xid 0x%08x", xid);
+		return NULL;
+	}
+	return slot;
+}
+
+static void on_reply(struct client_conn *conn, struct leg_out *out)
+{
+	struct slot *slot = out->msg->dir == RPC_REPLY ? slot_of(conn, out->msg->xid) : NULL;
+
+	if (!slot) {
+		leg_put(&conn->leg, &out->held);
+		return;
+	}
+	latency_add(&conn->client->times, perf_now(&conn->client->env) - slot->began);
+	slot->held = out->held;
+	slot->failed = slot_take_reply(slot, out) < 0;
+	fence(slot);
+}
+
+static void on_error(struct client_conn *conn, const struct leg_out *out)
+{
+	struct slot *slot = slot_of(conn, out->xid);
+
+	if (!slot)
+		return;
+	perf_error(&conn->client->errors,
+		   "%s of %u octets, xid 0x%08x: the peer reports %s (%u, %u)",
+		   perf_op_name(slot->rpc.op), slot->rpc.count, out->xid,
+		   rpc_error_name(out->error.code), out->error.a, out->error.b);
+	slot->failed = true;
+	fence(slot);
+}
+
+static void on_sent(struct leg_tx *tx)
+{
+	struct slot *slot = tx->owner;
+	struct perf_client *c = slot->conn->client;
+
+	slot->sent = true;
+	if (tx->status < 0 && tx->status != ERR_FLUSHED) {
+		perf_error(&c->errors, "cannot send %s of %u octets: %s",
+			   perf_op_name(slot->rpc.op), slot->rpc.count, err_name(tx->status));
+		begin_closing(c);
+	}
+	settle(slot);
+}
+
+static void on_ready(struct client_conn *conn)
+{
+	struct perf_client *c = conn->client;
+
+	if (conn->is_ready)
+		return;
+	conn->is_ready = true;
+	if (++c->nready < c->cfg->connections || c->state != CLIENT_CONNECTING)
+		return;
+	c->state = CLIENT_RUNNING;
+	begin_step(c);
+}
+
+static void on_closed(struct client_conn *conn, const struct leg_out *out)
+{
+	struct perf_client *c = conn->client;
+	char peer[FABRIC_ADDR_TEXT];
+
+	conn->is_closed = true;
+	c->nclosed++;
+	if (c->state == CLIENT_CLOSING)
+		return;
+	perf_error(&c->errors, "%s %s: %s%s%s",
+		   conn->is_ready ? "lost the connection to" : "cannot connect to",
+		   fabric_addr_format(&c->cfg->to, peer),
+		   out->status ? err_name(out->status) : "the peer closed it", out->why ? ", " : "",
+		   out->why ? out->why : "");
+	begin_closing(c);
+}
+
+static void on_out(struct client_conn *conn, struct leg_out *out)
+{
+	struct slot *slot = out->cookie;
+
+	switch (out->kind) {
+	case LEG_OUT_NONE:
+		break;
+	case LEG_OUT_READY:
+		on_ready(conn);
+		break;
+	case LEG_OUT_MSG:
+		on_reply(conn, out);
+		break;
+	case LEG_OUT_ERROR:
+		on_error(conn, out);
+		break;
+	case LEG_OUT_SENT:
+		on_sent(out->tx);
+		break;
+	case LEG_OUT_OP:
+		slot->fencing--;
+		settle(slot);
+		break;
+	case LEG_OUT_CLOSED:
+		on_closed(conn, out);
+		break;
+	}
+}
+
+static void drain(struct client_conn *conn)
+{
+	struct leg_out out;
+
+	for (leg_next(&conn->leg, &out); out.kind != LEG_OUT_NONE; leg_next(&conn->leg, &out))
+		on_out(conn, &out);
+}
+
+static void on_event(const struct fabric_event *ev)
+{
+	struct client_conn *conn =
+		container_of((struct leg *)ev->conn->owner, struct client_conn, leg);
+	struct leg_out out;
+
+	leg_input(&conn->leg, ev, &out);
+	on_out(conn, &out);
+	drain(conn);
+	mark(conn);
+}
+
+/* Continued replies that waited for memory: nothing else of the client waits. */
+static void serve_waiters(struct perf_client *c)
+{
+	struct buf_waiter *w;
+
+	while ((w = buf_next_ready(c->env.arena))) {
+		struct client_conn *conn = container_of(w, struct client_conn, leg.waiter);
+
+		leg_resume(&conn->leg);
+		drain(conn);
+		mark(conn);
+	}
+}
+
+static void finish_turn(struct perf_client *c)
+{
+	for (;;) {
+		struct client_conn *conn;
+
+		serve_waiters(c);
+		if (list_is_empty(&c->dirty))
+			break;
+		conn = list_first(&c->dirty, struct client_conn, dirty);
+		list_del(&conn->dirty);
+		leg_pump(&conn->leg);
+		drain(conn);
+	}
+	fabric_flush(c->env.fabric);
+}
+
+/* When the oldest call of @conn must be answered. */
+static nsec_t call_deadline(const struct client_conn *conn)
+{
+	if (list_is_empty(&conn->flying))
+		return NSEC_NEVER;
+	return list_first(&conn->flying, struct slot, link)->began +
+	       conn->client->cfg->call_timeout;
+}
+
+nsec_t perf_client_deadline(const struct perf_client *c)
+{
+	nsec_t at = fabric_deadline(c->env.fabric);
+
+	if (c->state == CLIENT_CLOSING)
+		return nsec_min(at, c->close_by);
+	for (unsigned i = 0; i < c->cfg->connections; i++) {
+		at = nsec_min(at, c->conns[i].leg.deadline);
+		at = nsec_min(at, call_deadline(&c->conns[i]));
+	}
+	return at;
+}
+
+static void tick(struct perf_client *c, nsec_t now)
+{
+	fabric_tick(c->env.fabric, now);
+	for (unsigned i = 0; i < c->cfg->connections; i++) {
+		leg_tick(&c->conns[i].leg, now);
+		if (c->state != CLIENT_RUNNING || now < call_deadline(&c->conns[i]))
+			continue;
+		perf_error(&c->errors, "no reply within %llu s",
+			   (unsigned long long)(c->cfg->call_timeout / NSEC_PER_SEC));
+		begin_closing(c);
+	}
+}
+
+static bool is_over(const struct perf_client *c, nsec_t now)
+{
+	return c->state == CLIENT_CLOSING &&
+	       (c->nclosed == c->cfg->connections || now >= c->close_by);
+}
+
+int perf_client_turn(struct perf_client *c)
+{
+	nsec_t now = perf_now(&c->env);
+	struct fabric_event ev;
+	int n = 0;
+
+	if (now >= perf_client_deadline(c))
+		tick(c, now);
+	while (n < EVENTS_A_TURN && fabric_poll(c->env.fabric, &ev)) {
+		on_event(&ev);
+		n++;
+	}
+	finish_turn(c);
+	if (is_over(c, now))
+		c->state = CLIENT_DONE;
+	return n == EVENTS_A_TURN;
+}
+
+void perf_client_stop(struct perf_client *c)
+{
+	c->stopped = true;
+	if (c->state == CLIENT_CONNECTING)
+		begin_closing(c);
+}
+
+bool perf_client_is_done(const struct perf_client *c)
+{
+	return c->state == CLIENT_DONE;
+}

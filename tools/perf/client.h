@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PERF_CLIENT_H
+#define TOOLS_PERF_CLIENT_H
+
+#include "tools/perf/env.h"
+#include "tools/perf/program.h"
+#include "tools/perf/stats.h"
+
+/**
+ * perf_client - requester of the private program (program.h): keeps .depth calls
+ * in flight on each of .connections, one size after the other. It is driven:
+ * perf_client_turn() after fabric events and at deadlines, until perf_client_is_done().
+ */
+struct perf_client_config {
+	struct fabric_addr to;
+	struct leg_config leg; /* .versions one bit */
+	enum perf_op op;
+	const uint32_t *sizes; /* octets of data; a step each */
+	unsigned nsizes;
+	unsigned depth, connections;
+	nsec_t duration; /* of a step; NSEC_NEVER: no limit */
+	uint64_t count;	 /* RPCs of a step; UINT64_MAX: no limit */
+	nsec_t call_timeout;
+	uint32_t slack;	  /* READ: octets the Write chunk has beyond the data asked for */
+	bool reply_chunk; /* offer one where the reply may need it */
+	bool call_chunk;  /* version 2: a Call chunk instead of continuation */
+	bool inline_data; /* READ, WRITE: no chunk for data that fits inline */
+	bool verify;
+	bool is_silent; /* tests: no error text */
+};
+
+/** struct perf_step - what one size gave. */
+struct perf_step {
+	uint32_t size;
+	uint64_t rpcs, bytes, errors;
+	nsec_t took;
+	nsec_t p50, p99, p999, max;
+};
+
+struct perf_client;
+
+/** perf_client_new - begins to connect; @cfg and what @env points to are borrowed for life.
+ * Returns owned, or NULL without memory (the arena's counts: perf_client_memory()). */
+struct perf_client *perf_client_new(const struct perf_client_config *cfg,
+				    const struct perf_env *env);
+
+/** perf_client_memory - octets the arena must have for @cfg. */
+size_t perf_client_memory(const struct perf_client_config *cfg);
+
+/** perf_client_turn - do all that is due; bounded. Return: 1 when there is more, else 0. */
+int perf_client_turn(struct perf_client *c);
+
+/** perf_client_deadline - when the next turn is needed without a fabric event. */
+nsec_t perf_client_deadline(const struct perf_client *c);
+
+/** perf_client_stop - no new calls; ends when those in flight are answered. */
+void perf_client_stop(struct perf_client *c);
+
+/** perf_client_is_done - every connection is closed. */
+bool perf_client_is_done(const struct perf_client *c);
+
+/** perf_client_steps - the steps finished; @n of them. */
+const struct perf_step *perf_client_steps(const struct perf_client *c, unsigned *n);
+
+/** perf_client_total - all steps together; of a step under way as well, for progress. */
+void perf_client_total(const struct perf_client *c, struct perf_step *total);
+
+const struct perf_errors *perf_client_errors(const struct perf_client *c);
+
+/** perf_client_free - takes @c, which may be NULL. */
+void perf_client_free(struct perf_client *c);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PERF_CLIENT_PRIV_H
+#define TOOLS_PERF_CLIENT_PRIV_H
+
+#include "base/list.h"
+#include "tools/perf/client.h"
+
+/* Shared by client.c (connections, steps), call.c (forming a call) and
+ * reply.c (judging its reply); private to them. */
+
+enum client_state { CLIENT_CONNECTING, CLIENT_RUNNING, CLIENT_CLOSING, CLIENT_DONE };
+
+struct perf_client {
+	const struct perf_client_config *cfg;
+	struct perf_env env;
+	enum client_state state;
+	struct client_conn *conns; /* cfg->connections */
+	unsigned nready, nclosed, nflying;
+	struct list dirty; /* connections to be pumped at the end of the turn */
+	bool stopped;
+
+	unsigned step;
+	uint64_t started; /* calls of this step */
+	nsec_t step_began, step_last;
+	struct perf_step now; /* this step so far */
+	struct latency times, all_times;
+	struct perf_step *steps;
+	unsigned nsteps;
+	nsec_t close_by;
+	struct perf_errors errors;
+};
+
+struct client_conn {
+	struct perf_client *client;
+	struct leg leg;
+	struct list dirty;
+	struct list idle, flying;      /* slots; flying: oldest first */
+	struct slot *slots;	       /* cfg->depth */
+	uint32_t xid_base, xid_stride; /* stride: a power of two; XID modulo it is the slot */
+	bool is_ready, is_closed;
+};
+
+/** client_measure_step - the figures of the step under way. */
+void client_measure_step(const struct perf_client *c, struct perf_step *step);
+
+enum { SLOT_HANDLES = 3, HEAD_AT = PERF_HEAD_MAX };
+
+/**
+ * struct slot - room for one call and its reply. Its block: the message's head,
+ * which ends where the data begins (so that head and data are one region), the
+ * data with room for a pad, the reply area.
+ */
+struct slot {
+	struct list link; /* idle or flying */
+	struct client_conn *conn;
+	struct leg_tx tx;
+	struct rpc_msg msg;
+	struct perf_call rpc;
+	uint32_t seq;
+	nsec_t began;
+	uint8_t *block, *data, *reply;
+	uint32_t handles[SLOT_HANDLES]; /* exposed, not known to be fenced */
+	unsigned nhandles, fencing;	/* withdraws under way */
+	bool sent, answered, failed;
+
+	struct leg_held held; /* the reply until judged */
+	struct view body;     /* its payload stream, in the reply area or in @held */
+	uint64_t reduced;     /* octets of data that came in the Write chunk */
+	bool is_reduced;
+};
+
+/** slot_data_room - octets of the data part of a slot's block. */
+size_t slot_data_room(const struct perf_client_config *cfg);
+
+/** slot_reply_room - octets of its reply area; 0 when the op needs none. */
+size_t slot_reply_room(const struct perf_client_config *cfg);
+
+/** slot_bytes - size of its block. */
+size_t slot_bytes(const struct perf_client_config *cfg);
+
+/**
+ * slot_call - form the next call of @slot with @size octets of data and hand it to the leg
+ *
+ * Return: 0, or an error when it cannot be expressed; what was exposed is in slot->handles.
+ */
+int slot_call(struct slot *slot, uint32_t size) WARN_UNUSED;
+
+/** slot_take_reply - note what @out brought: body and lengths. Return: 0, or ERR_PROTO, told. */
+int slot_take_reply(struct slot *slot, const struct leg_out *out) WARN_UNUSED;
+
+/** slot_judge - the reply's memory is fenced: is it what was asked for? Tells what is not. */
+bool slot_judge(struct slot *slot);
+
+#endif

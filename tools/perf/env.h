@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PERF_ENV_H
+#define TOOLS_PERF_ENV_H
+
+#include "fabric/fabric.h"
+#include "proxy/leg.h"
+
+/** struct perf_env - what client and server stand on; all borrowed. The clock is given so
+ * that both run in virtual time over fabric/mem. */
+struct perf_env {
+	struct fabric *fabric;
+	struct buf_arena *arena; /* registered with the fabric */
+	nsec_t (*clock)(void *arg);
+	void *clock_arg;
+	uint64_t seed; /* for XIDs */
+};
+
+static inline nsec_t perf_now(const struct perf_env *env)
+{
+	return env->clock(env->clock_arg);
+}
+
+/**
+ * struct perf_errors - errors are counted all, and the first few told: one cause
+ * often has thousands of effects
+ */
+struct perf_errors {
+	uint64_t count;
+	char first[160]; /* words of the first one; empty without any */
+	bool is_silent;	 /* tests: nothing on standard error */
+};
+
+enum { PERF_ERRORS_TOLD = 10 };
+
+/** perf_error - count one, and tell it on standard error. */
+void perf_error(struct perf_errors *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/** perf_spread_chunk - append chunk @c of @from to @to, with lengths for @length octets (4.5.2.1). */
+int perf_spread_chunk(const struct rpc_msg *from, const struct rpc_chunk *c, uint64_t length,
+		      struct rpc_msg *to, struct rpc_chunk *out) WARN_UNUSED;
+
+/** perf_send_limit - most octets of one Send on an open leg. */
+static inline uint32_t perf_send_limit(const struct leg *leg)
+{
+	uint32_t own = leg->t->own.send_bytes, peer = leg->t->peer.send_bytes;
+
+	return own < peer ? own : peer;
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PERF_OPTIONS_H
+#define TOOLS_PERF_OPTIONS_H
+
+#include "tools/perf/client.h"
+#include "tools/perf/server.h"
+
+enum { PERF_MAX_SIZES = 2048, PERF_WHY = 200 };
+
+enum perf_mode { PERF_SERVER, PERF_CLIENT, PERF_HELP, PERF_SHOW_VERSION };
+
+/** struct perf_options - a checked command line; .client.sizes points into it. */
+struct perf_options {
+	enum perf_mode mode;
+	struct fabric_addr addr; /* to listen on, or to connect to */
+	bool crc, json;
+	size_t memory; /* server: octets of payload memory */
+	struct perf_client_config client;
+	struct perf_server_config server;
+	uint32_t sizes[PERF_MAX_SIZES];
+};
+
+/**
+ * perf_options_parse - the command line to @o
+ * @why: PERF_WHY octets: on error, what is wrong, in words
+ *
+ * Return: 0 or ERR_CONFIG.
+ */
+int perf_options_parse(int argc, char **argv, struct perf_options *o, char *why) WARN_UNUSED;
+
+/**
+ * perf_sizes_parse - "4096", "4k", "1,5,1m" or "ladder" to octets, in that order
+ * @inline_bytes: the ladder goes in single steps around this threshold (and 1024, 4096)
+ *
+ * Return: how many, or ERR_CONFIG.
+ */
+int perf_sizes_parse(const char *text, uint32_t inline_bytes, uint32_t *sizes) WARN_UNUSED;
+
+/** perf_help - what --help prints; static storage. */
+const char *perf_help(void);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PERF_SERVER_H
+#define TOOLS_PERF_SERVER_H
+
+#include "tools/perf/env.h"
+
+/**
+ * perf_server - responder of the private program (program.h) on any number of
+ * connections, one thread. It is driven: perf_server_turn() after fabric events
+ * and at deadlines.
+ */
+struct perf_server_config {
+	struct leg_config leg;
+	bool verify;	/* check what arrives, fill what leaves; else neither */
+	bool is_silent; /* tests: no error text */
+};
+
+struct perf_server_totals {
+	uint64_t connections, rpcs;
+	uint64_t bytes_in, bytes_out; /* data of ECHO, WRITE; ECHO, READ */
+	uint64_t refused;	      /* calls answered with an RPC error or an error report */
+};
+
+struct perf_server;
+
+/** perf_server_new - @cfg and what @env points to are borrowed for life. Returns owned, or NULL. */
+struct perf_server *perf_server_new(const struct perf_server_config *cfg,
+				    const struct perf_env *env);
+
+/** perf_server_owner - what to give fabric_attach() as owner. */
+void *perf_server_owner(struct perf_server *s);
+
+/** perf_server_turn - do all that is due; bounded. Return: 1 when there is more, else 0. */
+int perf_server_turn(struct perf_server *s);
+
+/** perf_server_deadline - when the next turn is needed without a fabric event. */
+nsec_t perf_server_deadline(const struct perf_server *s);
+
+const struct perf_server_totals *perf_server_totals(const struct perf_server *s);
+const struct perf_errors *perf_server_errors(const struct perf_server *s);
+
+/** perf_server_connections - open now. */
+unsigned perf_server_connections(const struct perf_server *s);
+
+/** perf_server_free - takes @s, which may be NULL; ends every connection at once. */
+void perf_server_free(struct perf_server *s);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: the life of one call at the server
+ *
+ *   QUEUED -> WAITING -> PULLING -> PUSHING -> REPLYING -> freed
+ *                                \-> ENDING (answered with an error report) -> freed
+ *
+ * A call first holds its Receive. When there are a turn and memory, its inline
+ * octets are copied and the Receive is given back, which is before the reply
+ * leaves: the requester may then use the credit again. What it exposed is pulled,
+ * the procedure done, the result pushed; the reply follows the Writes without
+ * waiting for them, because Writes and Sends take effect in the order posted.
+ */
+#include <string.h>
+
+#include "tools/perf/server_priv.h"
+
+enum { ALIGN = 64, ARGS_AT = 2 * ALIGN };
+
+static size_t round_up(size_t len)
+{
+	return (len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+}
+
+static void try_begin(struct task *t);
+
+/* The next call that waited for its turn. */
+static void begin_queued(struct server_conn *conn)
+{
+	struct list *item;
+
+	while (conn->running < conn->task_limit && (item = list_pop(&conn->queued)))
+		try_begin(container_of(item, struct task, queue));
+}
+
+void task_free(struct task *t)
+{
+	struct server_conn *conn = t->conn;
+
+	buf_unwait(&t->waiter);
+	buf_free(conn->server->env.arena, t->block);
+	list_del(&t->queue);
+	list_del(&t->link);
+	if (t->state != TASK_QUEUED)
+		conn->running--;
+	pool_put(&conn->server->tasks, t);
+}
+
+static void task_end(struct task *t)
+{
+	struct server_conn *conn = t->conn;
+
+	if (t->ops > 0 || t->sending) {
+		t->state = TASK_ENDING;
+		return;
+	}
+	task_free(t);
+	begin_queued(conn);
+}
+
+/* No reply: an error report of the transport tells the requester why. */
+static void refuse(struct task *t, enum rpc_error_code code, uint32_t a, uint32_t b)
+{
+	const struct rpc_error e = {code, a, b};
+
+	t->conn->server->totals.refused++;
+	leg_report(&t->conn->leg, t->call.xid, RPC_CALL, &e);
+	leg_put(&t->conn->leg, &t->held);
+	server_mark(t->conn);
+	task_end(t);
+}
+
+/* Only what is used: the arrays are large. */
+static void copy_msg(struct rpc_msg *to, const struct rpc_msg *from)
+{
+	rpc_msg_reset(to, from->xid, from->dir);
+	to->has_body_chunk = from->has_body_chunk;
+	to->body_chunk = from->body_chunk;
+	to->nbody = from->nbody;
+	memcpy(to->body, from->body, sizeof(to->body));
+	to->nreads = from->nreads;
+	memcpy(to->reads, from->reads, from->nreads * sizeof(to->reads[0]));
+	to->nwrites = from->nwrites;
+	memcpy(to->writes, from->writes, from->nwrites * sizeof(to->writes[0]));
+	to->has_reply = from->has_reply;
+	to->reply = from->reply;
+	to->inv_handle = from->inv_handle;
+	to->nsegs = from->nsegs;
+	memcpy(to->segs, from->segs, from->nsegs * sizeof(to->segs[0]));
+}
+
+void task_begin(struct server_conn *conn, const struct leg_out *out)
+{
+	struct task *t = pool_get(&conn->server->tasks);
+
+	if (!t) {
+		struct leg_held held = out->held;
+
+		leg_put(&conn->leg, &held);
+		leg_close(&conn->leg, ERR_NOMEM, "no memory for another call");
+		return;
+	}
+	t->conn = conn;
+	t->state = TASK_QUEUED;
+	t->held = out->held;
+	copy_msg(&t->call, out->msg);
+	t->tx = (struct leg_tx){.owner = t};
+	list_init(&t->waiter.link);
+	list_init(&t->queue);
+	t->block = NULL;
+	t->sending = false;
+	t->njobs = t->job = t->ops = 0;
+	list_add_tail(&conn->tasks, &t->link);
+	list_add_tail(&conn->queued, &t->queue);
+	begin_queued(conn);
+}
+
+static uint64_t chunks_length(const struct rpc_chunk *chunks, unsigned n)
+{
+	uint64_t length = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		length += chunks[i].length;
+	return length;
+}
+
+/* Room for the data item: pulled by WRITE or pushed by READ. How much a READ wants can be
+ * seen unless the call is still to be pulled; then no more than the requester has room for. */
+static uint64_t data_room(const struct rpc_msg *call)
+{
+	struct perf_call rpc;
+
+	if (call->nreads > 0)
+		return chunks_length(call->reads, call->nreads);
+	if (call->has_body_chunk)
+		return chunks_length(call->writes, call->nwrites) +
+		       (call->has_reply ? call->reply.length : 0);
+	if (call->nbody == 0 || perf_call_decode(&rpc, call->body[0], false) < 0 ||
+	    rpc.stat != PERF_SUCCESS || rpc.op != PERF_READ)
+		return 0;
+	return rpc.count;
+}
+
+/* Return: size of the task's block, or 0 when the call is beyond anything this program does. */
+static size_t block_size(struct task *t)
+{
+	uint64_t args =
+		t->call.has_body_chunk ? t->call.body_chunk.length : rpc_msg_body_len(&t->call);
+	uint64_t data = data_room(&t->call);
+
+	if (args > PERF_MAX_DATA + PERF_HEAD_MAX)
+		return 0;
+	if (data > PERF_MAX_DATA + 4) /* more room than this is never used */
+		data = PERF_MAX_DATA + 4;
+	t->args_len = (size_t)args;
+	t->data_cap = (size_t)data;
+	return ARGS_AT + round_up(t->args_len) + t->data_cap;
+}
+
+static void advance(struct task *t);
+
+void task_add_job(struct task *t, bool is_push, const struct rpc_msg *msg,
+		  const struct rpc_chunk *c, const struct view *parts, unsigned nparts)
+{
+	struct task_job *job = &t->jobs[t->njobs++];
+
+	*job = (struct task_job){
+		.is_push = is_push,
+		.segs = &msg->segs[c->first],
+		.nsegs = c->count,
+		.nparts = nparts,
+	};
+	memcpy(job->parts, parts, nparts * sizeof(parts[0]));
+}
+
+/* The memory is here: take over the inline octets, give the Receive back, pull the rest. */
+static void begin_pull(struct task *t)
+{
+	struct view args = view_of(t->args, t->args_len), data = view_of(t->data, t->data_cap);
+	uint8_t *to = t->args;
+
+	memset(t->block + TASK_PAD_AT, 0, 4);
+	for (unsigned i = 0; !t->call.has_body_chunk && i < t->call.nbody; i++) {
+		memcpy(to, t->call.body[i].data, t->call.body[i].len);
+		to += t->call.body[i].len;
+	}
+	t->call.nbody = 0;
+	leg_put(&t->conn->leg, &t->held);
+	t->state = TASK_PULLING;
+	if (t->call.has_body_chunk)
+		task_add_job(t, false, &t->call, &t->call.body_chunk, &args, 1);
+	if (t->call.nreads == 1)
+		task_add_job(t, false, &t->call, &t->call.reads[0], &data, 1);
+	advance(t);
+}
+
+static void place(struct task *t, uint8_t *block)
+{
+	t->block = block;
+	t->args = block + ARGS_AT;
+	t->data = t->args + round_up(t->args_len);
+	begin_pull(t);
+}
+
+static void try_begin(struct task *t)
+{
+	struct buf_arena *arena = t->conn->server->env.arena;
+	size_t bytes = block_size(t);
+	uint8_t *block = NULL;
+
+	t->state = TASK_WAITING;
+	t->conn->running++;
+	/* No procedure has more than one reduced argument. */
+	if (bytes == 0 || t->call.nreads > 1 ||
+	    (t->call.nreads == 1 && t->call.reads[0].length > t->data_cap)) {
+		refuse(t, t->call.nreads > 1 ? RPC_ERROR_READ_CHUNKS : RPC_ERROR_SYSTEM, 1, 0);
+		return;
+	}
+	if (!buf_must_wait(arena, BUF_TRANSACTION))
+		block = buf_alloc(arena, bytes, BUF_TRANSACTION);
+	if (block) {
+		place(t, block);
+		return;
+	}
+	t->waiter.bytes = bytes;
+	t->waiter.purpose = BUF_TRANSACTION;
+	buf_wait(arena, &t->waiter);
+}
+
+void task_memory(struct task *t)
+{
+	struct buf_arena *arena = t->conn->server->env.arena;
+	uint8_t *block = buf_alloc(arena, t->waiter.bytes, BUF_TRANSACTION);
+
+	if (block)
+		place(t, block);
+	else
+		buf_wait(arena, &t->waiter);
+	server_mark(t->conn);
+}
+
+/* Octets [from, from+len) of @job's local memory as gather pieces. */
+static unsigned gather(const struct task_job *job, uint64_t from, uint32_t len,
+		       struct fabric_sge *sge)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < job->nparts && len > 0; i++) {
+		struct view v = job->parts[i];
+		uint32_t take;
+
+		if (from >= v.len) {
+			from -= v.len;
+			continue;
+		}
+		take = v.len - from < len ? (uint32_t)(v.len - from) : len;
+		sge[n++] = (struct fabric_sge){v.data + from, take};
+		len -= take;
+		from = 0;
+	}
+	return n;
+}
+
+static int post_segment(struct task *t, struct task_job *job, const struct segment *seg)
+{
+	struct fabric_conn *conn = t->conn->leg.conn;
+	struct fabric_sge sge[RPC_MAX_VIEWS];
+	unsigned n;
+
+	if (!job->is_push)
+		return fabric_read(
+			conn, (uint8_t *)t->block + (job->parts[0].data - t->block) + job->done,
+			seg, t);
+	n = gather(job, job->done, seg->length, sge);
+	return fabric_write(conn, sge, n, seg, t);
+}
+
+/* Post what is left of the jobs. Return: true when all is posted. */
+static bool post_jobs(struct task *t)
+{
+	struct server_conn *conn = t->conn;
+
+	while (t->job < t->njobs) {
+		struct task_job *job = &t->jobs[t->job];
+		const struct segment *seg = &job->segs[job->next];
+		int err = 0;
+
+		if (job->next == job->nsegs) {
+			t->job++;
+			continue;
+		}
+		if (seg->length > 0) {
+			err = conn->ops < conn->op_limit ? post_segment(t, job, seg) : ERR_AGAIN;
+			if (err < 0) {
+				/* Without a completion to come nobody would try again. */
+				if (err != ERR_AGAIN || conn->ops == 0)
+					leg_close(&conn->leg, err, "cannot post to the fabric");
+				else
+					list_add_tail(&conn->starved, &t->queue);
+				return false;
+			}
+			conn->ops++;
+			t->ops++;
+		}
+		job->done += seg->length;
+		job->next++;
+	}
+	return true;
+}
+
+static void execute(struct task *t)
+{
+	struct rpc_error e;
+
+	t->njobs = t->job = 0;
+	if (task_answer(t, &e) < 0) {
+		refuse(t, e.code, e.a, e.b);
+		return;
+	}
+	t->state = TASK_PUSHING;
+	advance(t);
+}
+
+/* As far as it goes without a completion. @t may be freed on return. */
+static void advance(struct task *t)
+{
+	if (t->state == TASK_PULLING) {
+		if (!post_jobs(t) || t->ops > 0)
+			return;
+		execute(t);
+		return;
+	}
+	if (t->state == TASK_PUSHING && post_jobs(t)) {
+		t->state = TASK_REPLYING;
+		t->tx.tx.msg = &t->reply;
+		t->sending = true;
+		leg_send(&t->conn->leg, &t->tx);
+		server_mark(t->conn);
+	}
+}
+
+static void feed_starved(struct server_conn *conn)
+{
+	struct list *item;
+
+	while (conn->ops < conn->op_limit && (item = list_pop(&conn->starved))) {
+		struct task *t = container_of(item, struct task, queue);
+
+		advance(t);
+		/* Still starved: it went to the tail, and nobody fares better now. */
+		if (!list_is_empty(&conn->starved) && conn->starved.prev == item)
+			return;
+	}
+}
+
+void task_op_done(struct task *t, int status)
+{
+	struct server_conn *conn = t->conn;
+
+	conn->ops--;
+	t->ops--;
+	if (status < 0) {
+		if (status != ERR_FLUSHED)
+			leg_close(&conn->leg, status, "a Read or Write failed");
+		task_end(t);
+	} else if (t->state == TASK_ENDING || (t->state == TASK_REPLYING && !t->sending)) {
+		task_end(t);
+	} else if (t->state == TASK_PULLING && t->job == t->njobs) {
+		advance(t);
+	}
+	feed_starved(conn);
+}
+
+void task_sent(struct task *t)
+{
+	t->sending = false;
+	if (t->ops == 0)
+		task_end(t);
+}
