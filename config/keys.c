@@ -27,15 +27,17 @@
 		keys, sizeof(keys) / sizeof((keys)[0])                                             \
 	}
 
-enum { KIB = 1024, MIB = 1024 * KIB, HOUR_S = 3600 };
-#define GIB ((uint64_t)1024 * MIB)
+enum { HOUR_S = 3600, WEEK_S = 7 * 24 * HOUR_S };
+#define KIB(n) ((uint64_t)(n) << 10)
+#define MIB(n) ((uint64_t)(n) << 20)
+#define GIB(n) ((uint64_t)(n) << 30)
 
 static const struct key listen_keys[] = {
 	OTHER("fabric", KEY_FABRIC, struct config_end, fabric),
 	REQUIRED("address", KEY_ADDRESS, struct config_end, address),
 	NUMBER("port", struct config_end, port, 1, 65535),
 	OTHER("versions", KEY_VERSIONS, struct config_end, versions),
-	BYTES("inline", struct config_end, inline_bytes, 1 * KIB, 64 * KIB, 1 * KIB),
+	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),
 	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
 	OTHER("crc", KEY_BOOL, struct config_end, crc),
@@ -47,12 +49,12 @@ static const struct key upstream_keys[] = {
 	REQUIRED("address", KEY_ADDRESS, struct config_end, address),
 	NUMBER("port", struct config_end, port, 1, 65535),
 	OTHER("version", KEY_VERSION, struct config_end, versions),
-	BYTES("inline", struct config_end, inline_bytes, 1 * KIB, 64 * KIB, 1 * KIB),
+	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),
 	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
 	OTHER("crc", KEY_BOOL, struct config_end, crc),
 	NUMBER("connect_timeout", struct config_end, timeout_s, 1, HOUR_S),
-	NUMBER("version_memory", struct config_end, version_memory_s, 0, 7 * 24 * HOUR_S),
+	NUMBER("version_memory", struct config_end, version_memory_s, 0, WEEK_S),
 };
 
 static const struct key log_keys[] = {
@@ -81,8 +83,8 @@ static const struct key_table route_table = TABLE(route_keys);
 
 static const struct key top_keys[] = {
 	NUMBER("workers", struct config, workers, 0, 256),
-	BYTES("memory_limit", struct config, memory_bytes, 1 * MIB, 16384 * GIB, 1),
-	BYTES("max_payload", struct config, max_payload, 64 * KIB, 16 * MIB, 4 * KIB),
+	BYTES("memory_limit", struct config, memory_bytes, MIB(1), GIB(16384), 1),
+	BYTES("max_payload", struct config, max_payload, KIB(64), MIB(16), KIB(4)),
 	NUMBER("max_sessions", struct config, max_sessions, 1, 1000000),
 	NUMBER("drain_timeout", struct config, drain_timeout_s, 0, HOUR_S),
 	{.name = "log", .kind = KEY_GROUP, .offset = 0, .sub = &log_table},
@@ -93,8 +95,8 @@ const struct key_table config_keys = TABLE(top_keys);
 
 const struct config config_defaults = {
 	.workers = 0,
-	.memory_bytes = GIB,
-	.max_payload = 4 * MIB,
+	.memory_bytes = GIB(1),
+	.max_payload = MIB(4),
 	.max_sessions = 1024,
 	.drain_timeout_s = 10,
 	.log_level = LOG_LEVEL_INFO,

@@ -34,6 +34,7 @@ enum {
 
 enum { PROG_NFS = 100003, PROG_MOUNT = 100005, PROG_NLM = 100021, PROG_NFSACL = 100227 };
 enum { NFS3_READLINK = 5, NFS3_READ = 6, NFS3_READDIR = 16, NFS3_READDIRPLUS = 17 };
+enum { CALL_HEADER = 24 };
 enum { RPCSEC_GSS = 6, GSS_DATA = 0, GSS_SVC_NONE = 1, MAX_AUTH_OCTETS = 400 };
 
 /* Results apart from the octets a count in the arguments asks for; 0: no such procedure, unknown. */
@@ -131,7 +132,7 @@ static bool skip_auth(struct xdr_in *x, bool *wrapped)
 	struct view body;
 	struct xdr_in cred;
 
-	xdr_skip(x, 4 * 6); /* xid, mtype, rpcvers, prog, vers, proc */
+	xdr_skip(x, CALL_HEADER); /* xid, mtype, rpcvers, prog, vers, proc */
 	flavor = xdr_get_u32(x);
 	body = xdr_get_opaque(x, MAX_AUTH_OCTETS);
 	if (x->failed)

@@ -197,9 +197,12 @@ static void pick_call_form(uint64_t body_len, const struct plan_end *to, uint64_
 	uint64_t external = header + body_segments * READ_SEGMENT_OCTETS +
 			    (to->version == 1 ? 0 : V2_CALL_LIST_OCTETS);
 
-	if (segments > to->limits.segment_count || header >= inline_to(to))
+	out->form = PLAN_BODY_CHUNK;
+	if (segments > to->limits.segment_count || header >= inline_to(to)) {
 		refuse(out, RPC_ERROR_SEGMENTS, segments_limit(to));
-	else if (header + body_len <= inline_to(to))
+		return;
+	}
+	if (header + body_len <= inline_to(to))
 		out->form = PLAN_INLINE;
 	else if (takes_continued(to, reverse) && body_len <= continued_cap)
 		out->form = PLAN_CONTINUED;
@@ -207,8 +210,6 @@ static void pick_call_form(uint64_t body_len, const struct plan_end *to, uint64_
 		refuse(out, RPC_ERROR_SYSTEM, 0);
 	else if (segments + body_segments > to->limits.segment_count || external > inline_to(to))
 		refuse(out, RPC_ERROR_SEGMENTS, segments_limit(to));
-	else
-		out->form = PLAN_BODY_CHUNK;
 }
 
 void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
