@@ -12,6 +12,7 @@ LOG=$DIR/log
 daemons=()
 
 cleanup() {
+    [ "${#daemons[@]}" -eq 0 ] || kill -CONT "${daemons[@]}" 2>/dev/null
     [ "${#daemons[@]}" -eq 0 ] || kill -KILL "${daemons[@]}" 2>/dev/null
     rm -rf "$DIR"
 }
@@ -65,7 +66,8 @@ END
 }
 
 start() {
-    "$BIN/rpcrdma-gw" -c "$CONF" 2>"$LOG" &
+    : >"$LOG"
+    "$BIN/rpcrdma-gw" -c "$CONF" 2>>"$LOG" &
     PID=$!
     daemons+=("$PID")
     wait_for 20 has event=ready || fail "it does not start"
@@ -80,7 +82,6 @@ stop() {
     kill "-${3:-TERM}" "$PID"
     wait "$PID"
     code=$?
-    daemons=()
     [ "$code" -eq "$1" ] || fail "exit code $code, not $1"
     [ $((SECONDS - begin)) -le "$2" ] || fail "took $((SECONDS - begin)) s to end"
     expect 'event=end code=0 heap_live=0'
@@ -97,7 +98,11 @@ descriptors() { sed -n 's/.*event=process descriptors=\([0-9]*\).*/\1/p' "$LOG" 
 summed() { # KEY, over both workers' last line
     grep event=worker.counters "$LOG" | tail -n 2 | sed "s/.* $1=\([0-9]*\).*/\1/" | paste -sd+ | bc_
 }
-bc_() { local e; read -r e; echo $((e)); }
+bc_() { # a sum on standard input, worked out
+    local sum
+    read -r sum
+    echo $((sum))
+}
 
 # A set-up request of MPA: key, flags (C), revision 1, length of private data, the data
 mpa_request() { printf 'MPA ID Req Frame\x40\x01\x00\x00'; }
@@ -251,6 +256,154 @@ case_stop_with_silent_peers() {
     stop 0 3
     [ "${#fds[@]}" -eq 20 ] || fail "20 connections were meant"
 }
+
+# --- with something behind the gateway --------------------------------------
+
+start_server() {
+    "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:20050" >"$DIR/server.out" 2>&1 &
+    SERVER=$!
+    daemons+=("$SERVER")
+    wait_for 10 grep -q listening "$DIR/server.out" || fail "the server does not start"
+}
+
+client() { # OPTION...
+    timeout 60 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" "$@"
+}
+
+# load OPTION...: four connections with calls in flight, in the background
+load() {
+    "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op read --size 64k \
+        --depth 8 --connections 4 "$@" >"$DIR/client.out" 2>&1 &
+    LOAD=$!
+    daemons+=("$LOAD")
+    wait_for 10 under_load || fail "no session is open"
+}
+under_load() { counts 4 event=session.open; }
+
+case_traffic() {
+    local version op
+    configure
+    start_server
+    start
+    for version in 1 2; do
+        for op in null echo read write; do
+            client --version "$version" --op "$op" --size 9999 --depth 8 --connections 4 \
+                --count 400 --json >"$DIR/cmd.out" 2>&1 || fail "version $version $op"
+            says '"errors": 0'
+        done
+    done
+    report
+    [ "$(summed calls)" -eq "$(summed replies)" ] || fail "calls without a reply"
+    [ "$(summed calls)" -ge 3200 ] || fail "calls $(summed calls)"
+    stop 0 3
+}
+
+# What is in flight is answered, however long the server takes within drain_timeout.
+case_drain() {
+    configure
+    sed -i 's/drain_timeout = 3/drain_timeout = 30/' "$CONF"
+    start_server
+    start
+    load --count 20000
+    kill -STOP "$SERVER"
+    sleep 0.3
+    report
+    kill -TERM "$PID"
+    wait_for 5 has event=stop || fail "SIGTERM is not heard"
+    # Nobody is let in any more, while the calls wait.
+    wait_for 5 is_closed || fail "it still listens"
+    alive
+    kill -CONT "$SERVER"
+    wait "$PID" || fail "exit code $?"
+    expect 'event=end code=0 heap_live=0'
+    has 'event=session.end .*cause=[^o]' && fail "a session was cut"
+    return 0
+}
+is_closed() { ! (exec 3<>"/dev/tcp/$HOST/20049") 2>/dev/null; }
+
+# A server that does not answer does not keep it: after drain_timeout calls are cut.
+case_drain_timeout() {
+    local begin=$SECONDS
+    configure
+    start_server
+    start
+    load --time 30
+    kill -STOP "$SERVER"
+    sleep 0.3
+    stop 0 6
+    [ $((SECONDS - begin)) -ge 3 ] || fail "drain_timeout was not waited for"
+    wait "$LOAD" && fail "the client must have seen the end"
+    return 0
+}
+
+case_second_signal() {
+    configure
+    start_server
+    sed -i 's/drain_timeout = 3/drain_timeout = 60/' "$CONF"
+    start
+    load --time 30
+    kill -STOP "$SERVER"
+    sleep 0.3
+    kill -TERM "$PID"
+    wait_for 5 has event=stop || fail "SIGTERM is not heard"
+    sleep 0.3
+    stop 0 3
+    expect 'why="second signal'
+}
+
+# The server dies under load and comes back; so does the client. Nothing is left over.
+case_upstream_dies() {
+    local before
+    configure
+    start
+    report
+    before=$(descriptors)
+    for _ in 1 2 3; do
+        start_server
+        : >"$LOG"
+        load --time 30
+        kill -KILL "$SERVER"
+        wait "$LOAD" && fail "the client must have seen the end"
+        alive
+        wait_for 10 is_back_to "$before" || fail "descriptors: $before before, $(descriptors) after"
+    done
+    start_server
+    : >"$LOG"
+    load --time 30
+    kill -KILL "$LOAD"
+    wait "$LOAD"
+    wait_for 10 is_back_to "$before" || fail "descriptors: $before before, $(descriptors) after"
+    client --version 2 --op echo --size 300k --count 20 >"$DIR/cmd.out" 2>&1 || fail "no service"
+    stop 0 3
+}
+
+# 200 connections at once, opened and closed again and again: what is held stays the same.
+case_churn() {
+    local round heap fds
+    configure
+    sed -i 's/256M/1G/; s/"debug"/"info"/' "$CONF"
+    start_server
+    start
+    for round in {1..50}; do
+        client --version $((round % 2 + 1)) --op read --size 1k --depth 1 --connections 200 \
+            --count 200 --json >"$DIR/cmd.out" 2>&1 || fail "round $round"
+        says '"errors": 0'
+        [ "$round" -eq 5 ] || [ "$round" -eq 50 ] || continue
+        wait_for 10 no_sessions || fail "sessions stay"
+        grep event=process "$LOG" | tail -n 1 | sed "s/^/round $round: /"
+        [ "$round" -eq 50 ] || { fds=$(descriptors) heap=$(heap_live); }
+    done
+    [ "$(summed sessions_opened)" -eq 10000 ] || fail "sessions_opened $(summed sessions_opened)"
+    [ "$(descriptors)" -eq "$fds" ] || fail "descriptors: $fds, then $(descriptors)"
+    # Pools that grow with the busiest moment may still have added a slab or two.
+    [ "$(heap_live)" -le $((heap + 16)) ] || fail "heap: $heap, then $(heap_live)"
+    stop 0 3
+}
+no_sessions() {
+    report
+    [ "$(summed sessions)" -eq 0 ]
+}
+heap_live() { sed -n 's/.*event=process .*heap_live=\([0-9]*\).*/\1/p' "$LOG" | tail -n 1; }
 
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 "case_$CASE"
