@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A whole connection, either role, against a peer that sends anything.
+ *
+ * Input: an octet of set-up (bit 0 role, bits 1 and 2 reverse level, bit 3 the
+ * literal credit reading, bit 4 a lived connection), then records of an octet of
+ * kind and two of length:
+ *   0, 1  a message of that many octets follows
+ *   2	   send something of that many octets
+ *   3	   set_credits(), or an error report
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "v2/conn.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(what)                                                                                \
+	do {                                                                                       \
+		if (!(what))                                                                       \
+			abort();                                                                   \
+	} while (0)
+
+enum { RECV_BYTES = 4096, MAX_OUT = 16384 };
+
+static struct v2_conn c;
+static uint8_t body[MAX_OUT];
+
+/* The continued message coming in, as the user of a transport sees it. */
+static struct {
+	bool on;
+	uint32_t xid, remaining;
+	enum rpc_dir dir;
+} in;
+
+/* The message going out. */
+static struct rpc_msg out;
+static struct rpc_tx tx;
+
+static void check_send(int32_t window, bool is_grant)
+{
+	CHECK(window > 0 || (window == 0 && is_grant));
+}
+
+static void drain(void)
+{
+	uint8_t buf[1024];
+	int n;
+
+	do {
+		int32_t window = (int32_t)(c.credit.limit - c.credit.sent);
+
+		n = c.t.ops->control(&c.t, buf, sizeof(buf));
+		CHECK(n >= 0);
+		if (n > 0) {
+			CHECK(n >= V2_PREFIX_BYTES);
+			check_send(window, xdr_peek_u32(buf + 12) == V2_GRANT);
+		}
+	} while (n > 0);
+}
+
+static void send_some(size_t len, unsigned choice)
+{
+	static uint8_t hdr[RECV_BYTES];
+	int32_t window = (int32_t)(c.credit.limit - c.credit.sent);
+	size_t hdr_len, body_len;
+	bool may;
+	int rc;
+
+	if (!tx.msg) {
+		rpc_msg_reset(&out, choice, choice & 1 ? RPC_REPLY : RPC_CALL);
+		out.body[0] = view_of(body, len % MAX_OUT);
+		out.nbody = 1;
+		tx = (struct rpc_tx){.msg = &out, .reverse = (choice & 2) != 0};
+	}
+	may = c.t.ops->may_send(&c.t, &tx);
+	rc = c.t.ops->encode(&c.t, &tx, hdr, sizeof(hdr), &hdr_len, &body_len);
+	CHECK(may == (rc != ERR_AGAIN));
+	if (rc >= 0) {
+		check_send(window, false);
+		CHECK(hdr_len + body_len <= c.t.peer.send_bytes);
+		CHECK(tx.body_sent <= out.body[0].len);
+		CHECK(rc == 1 || tx.body_sent == out.body[0].len);
+	}
+	if (rc == 0 || rc == ERR_TOOBIG) {
+		CHECK(rc == 0 || tx.body_sent == 0);
+		tx.msg = NULL;
+	}
+}
+
+static void check_message(const struct rpc_rx *rx, struct view octets)
+{
+	const struct rpc_msg *m = rx->msg;
+	size_t len = m->nbody ? m->body[0].len : 0;
+
+	CHECK(c.t.ready);
+	CHECK(!len || (m->body[0].data >= octets.data &&
+		       m->body[0].data + len == octets.data + octets.len));
+	if (rx->kind == RPC_RX_PART ? !rx->first : rx->continued) {
+		CHECK(in.on && in.xid == m->xid && in.dir == m->dir);
+		CHECK(in.remaining == len + rx->remaining);
+	} else {
+		CHECK(!in.on);
+		CHECK(!len || xdr_peek_u32(m->body[0].data) == m->xid);
+		CHECK(rx->remaining + len <= V2_MAX_MESSAGE || rx->kind == RPC_RX_MSG);
+	}
+	in.on = rx->kind == RPC_RX_PART;
+	in.xid = m->xid;
+	in.dir = m->dir;
+	in.remaining = rx->remaining;
+}
+
+/* Return: whether the connection lives. */
+static bool receive(struct view octets)
+{
+	struct rpc_rx rx;
+	int err = c.t.ops->recv(&c.t, octets, &rx);
+
+	if (err || rx.kind == RPC_RX_OTHER_VERSION) {
+		CHECK(!err || err_class(err) == ERR_CLASS_PEER);
+		CHECK(c.t.ops->recv(&c.t, octets, &rx) == ERR_PROTO);
+		return false;
+	}
+	if (rx.abandon) {
+		CHECK(in.on);
+		in.on = false;
+	}
+	if (rx.kind == RPC_RX_PART || rx.kind == RPC_RX_MSG)
+		check_message(&rx, octets);
+	return true;
+}
+
+static void start(unsigned setup)
+{
+	struct rpc_params own = {
+		.role = setup & 1 ? RPC_ACCEPTOR : RPC_INITIATOR,
+		.recv_bytes = RECV_BYTES,
+		.send_bytes = RECV_BYTES,
+		.segment_bytes = 1 << 20,
+		.segment_count = 16,
+		.credits = 8,
+		.reverse = (enum rpc_reverse)(setup >> 1 & 3),
+		.literal_credits = (setup & 8) != 0,
+		.vers_low = 1,
+		.vers_high = 2,
+		.first_xid = 0xabc,
+	};
+
+	CHECK(v2_conn_init(&c, &own) == 0);
+	if (setup & 16)
+		v2_credit_set_counters(&c.credit, 0xfffffffe, 0x7fffffff);
+	in.on = false;
+	tx.msg = NULL;
+}
+
+static void local(unsigned kind, size_t len)
+{
+	struct rpc_error e = {.code = (enum rpc_error_code)(len % (RPC_ERROR_SYSTEM + 1))};
+
+	if (kind == 2)
+		send_some(len, (unsigned)len >> 4);
+	else if (len & 0x8000)
+		(void)c.t.ops->report(&c.t, (uint32_t)len, RPC_CALL, &e);
+	else
+		c.t.ops->set_credits(&c.t, (uint32_t)len % 9);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t *end = data + size;
+
+	if (size < 1)
+		return 0;
+	start(*data++);
+	drain();
+	while (end - data >= 3) {
+		unsigned kind = data[0] & 3;
+		size_t len = (size_t)(data[1] << 8 | data[2]);
+
+		data += 3;
+		if (kind >= 2) {
+			local(kind, len);
+		} else {
+			len %= RECV_BYTES + 1;
+			if (len > (size_t)(end - data))
+				len = (size_t)(end - data);
+			if (!receive(view_of(data, len)))
+				return 0;
+			data += len;
+		}
+		drain();
+	}
+	return 0;
+}
