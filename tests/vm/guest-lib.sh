@@ -110,3 +110,20 @@ hold_open() {
 release() { kill "$(cat /run/holder)"; }
 
 connected_to_nfsd() { [ -n "$(ss -Htn state established '( sport = :20049 )')" ]; }
+
+# small_work DIR: a little of everything: create, write and read at sizes from one
+# octet to many segments, list, link, rename, remove. What is read back has sizes
+# that are multiples of four: tshark expects a pad where a Write chunk has none.
+small_work() {
+    local size sizes='100 1000 4000 5000 70000 1048580'
+    mkdir -p "$1" && cd "$1" || return 1
+    echo 'a text to be damaged' >text
+    for size in 1 $sizes; do
+        head -c "$size" /dev/urandom >"/tmp/$size" && cp "/tmp/$size" "$size" || return 1
+    done
+    ln -s 70000 link && mv 1 one && drop_caches && ls -l >/dev/null || return 1
+    for size in $sizes; do
+        cmp "/tmp/$size" "$size" || return 1
+    done
+    cd / && rm -r "$1"
+}

@@ -65,12 +65,12 @@ revive() {
     esac
 }
 
-# A gateway logs its legs when a session ends; the kernel's filer just has one
+# A gateway logs the end of each session; the kernel's filer just has one
 # connection fewer.
 sessions_ended() {
     case $1 in
     filer) echo 0 ;;
-    *) grep -c 'event=leg .*leg=client' "$RUN/$1.log" ;;
+    *) grep -c event=session.end "$RUN/$1.log" ;;
     esac
 }
 session_ended_since() {
