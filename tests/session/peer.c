@@ -11,7 +11,7 @@
  * reply length, number of results, their lengths; then filler. Items are taken
  * out at 64, 72, ... with their count word in front.
  */
-enum { FIXED = 64, ARENA = 256 << 20, OPS = 64 };
+enum { FIXED = 64, OPS = 64 };
 
 static uint8_t pattern(uint32_t xid, uint32_t what, uint32_t at)
 {
@@ -35,12 +35,12 @@ static bool check(const uint8_t *p, uint32_t from, uint32_t len, uint32_t xid, u
 enum { CALL_BODY = 1, REPLY_BODY = 2, READ_ITEM = 16, WRITE_ITEM = 32 };
 
 void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t inline_bytes,
-	       uint32_t credits, uint32_t first_xid)
+	       uint32_t credits, uint32_t first_xid, size_t memory)
 {
 	memset(p, 0, sizeof(*p));
 	p->net = net;
 	p->fabric = memnet_fabric(net);
-	assert(p->fabric && buf_arena_init(&p->arena, ARENA) == 0);
+	assert(p->fabric && buf_arena_init(&p->arena, memory) == 0);
 	assert(fabric_register(p->fabric, p->arena.base, p->arena.bytes) == 0);
 	p->cfg = (struct leg_config){
 		.versions = versions,
@@ -57,13 +57,21 @@ void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t i
 	leg_init(&p->leg, RPC_ACCEPTOR);
 }
 
+/* Without memory for a leg there is none. */
+static void give_up_early(struct peer *p)
+{
+	leg_fini(&p->leg);
+	p->closed = true;
+	p->status = ERR_NOMEM;
+}
+
 void peer_connect(struct peer *p, const struct fabric_addr *to)
 {
 	leg_init(&p->leg, RPC_INITIATOR);
 	p->leg.first_xid = 0x77000000;
 	p->has_leg = true;
-	assert(leg_connect(&p->leg, &p->cfg, &p->arena, p->fabric, to, OPS, memnet_now(p->net)) ==
-	       0);
+	if (leg_connect(&p->leg, &p->cfg, &p->arena, p->fabric, to, OPS, memnet_now(p->net)) < 0)
+		give_up_early(p);
 }
 
 static void region_new(struct peer *p, struct peer_region *r, uint32_t cap)
@@ -79,6 +87,12 @@ static void region_free(struct peer *p, struct peer_region *r)
 {
 	buf_free(&p->arena, r->addr);
 	*r = (struct peer_region){0};
+}
+
+/* A fabric that refuses a post has broken its promise: nothing sensible can follow. */
+static void give_up(struct peer *p)
+{
+	leg_close(&p->leg, ERR_IO, "a post failed");
 }
 
 /* Expose @len octets of @r in @segs segments as chunk @c of @m. */
@@ -327,6 +341,8 @@ static void push(struct peer_serve *s, struct peer_region *r, uint32_t len,
 
 			if (fabric_write(p->leg.conn, &sge, 1, &seg, s) == 0)
 				s->ops++;
+			else
+				give_up(p);
 		}
 		at += n;
 	}
@@ -346,6 +362,23 @@ static bool verify_call(struct peer_serve *s, struct view body)
 		       check(s->reads[i].addr, 0, want, xid, READ_ITEM + i);
 	}
 	return good;
+}
+
+/* knfsd 6.1 adds what it wrote into Write chunks to the Reply chunk's length, and cuts the
+ * sum to what was offered. */
+static void inflate(struct peer_serve *s)
+{
+	uint64_t sum = s->out.body_chunk.length;
+
+	for (unsigned i = 0; i < s->out.nwrites; i++)
+		sum += s->out.writes[i].length + xdr_pad(s->out.writes[i].length);
+	for (unsigned i = 0; i < s->out.body_chunk.count; i++) {
+		uint32_t cap = s->in.segs[s->in.reply.first + i].length;
+		uint32_t n = sum < cap ? (uint32_t)sum : cap;
+
+		s->out.segs[s->out.body_chunk.first + i].length = n;
+		sum -= n;
+	}
 }
 
 static void reply(struct peer_serve *s)
@@ -388,6 +421,8 @@ static void reply(struct peer_serve *s)
 		s->out.has_body_chunk = true;
 		push(s, &s->reply, len, &s->in.reply, &s->out.body_chunk);
 	}
+	if (p->linux_reply_len && s->out.has_body_chunk && s->out.nwrites)
+		inflate(s);
 	s->tx.tx.msg = &s->out;
 	s->tx.tx.reverse = p->leg.role == RPC_INITIATOR;
 	if (p->leg.t->version == 2 && (xid & 2))
@@ -405,6 +440,8 @@ static void pull(struct peer_serve *s, struct peer_region *r, const struct rpc_c
 
 		if (fabric_read(s->peer->leg.conn, r->addr + at, seg, s) == 0)
 			s->ops++;
+		else
+			give_up(s->peer);
 		at += seg->length;
 	}
 }
@@ -426,7 +463,7 @@ static void on_call(struct peer *p, struct leg_out *out)
 		pull(s, &s->reads[i], &s->in.reads[i]);
 	if (s->in.has_body_chunk)
 		pull(s, &s->body, &s->in.body_chunk);
-	if (s->ops == 0)
+	if (s->ops == 0 && !p->leg.closing)
 		reply(s);
 }
 
@@ -449,7 +486,7 @@ static void on_op(struct peer *p, const struct leg_out *out)
 		return;
 	}
 	s->ops--;
-	if (out->status == 0 && s->ops == 0 && !s->replying)
+	if (out->status == 0 && s->ops == 0 && !s->replying && !p->leg.closing)
 		reply(s);
 	else if (s->ops == 0 && s->replying && s->tx.encoded && s->tx.posted == 0)
 		serve_end(s);
@@ -506,8 +543,9 @@ static void on_request(struct peer *p, struct fabric_event *ev)
 {
 	leg_init(&p->leg, RPC_ACCEPTOR);
 	p->has_leg = true;
-	assert(leg_accept(&p->leg, &p->cfg, &p->arena, ev->conn, ev->private_data, OPS,
-			  memnet_now(p->net)) == 0);
+	if (leg_accept(&p->leg, &p->cfg, &p->arena, ev->conn, ev->private_data, OPS,
+		       memnet_now(p->net)) < 0)
+		give_up_early(p);
 }
 
 void peer_turn(struct peer *p)
@@ -528,7 +566,7 @@ void peer_turn(struct peer *p)
 		for (leg_next(&p->leg, &out); out.kind; leg_next(&p->leg, &out))
 			on_out(p, &out);
 	}
-	if (p->has_leg)
+	if (p->has_leg && p->leg.conn)
 		leg_pump(&p->leg);
 	fabric_flush(p->fabric);
 }
@@ -542,7 +580,7 @@ unsigned peer_busy(const struct peer *p)
 	return n;
 }
 
-void peer_fini(struct peer *p)
+void peer_end(struct peer *p)
 {
 	leg_fini(&p->leg);
 	for (unsigned i = 0; i < PEER_CALLS; i++) {
@@ -556,6 +594,10 @@ void peer_fini(struct peer *p)
 		if (p->serves[i].busy)
 			serve_end(&p->serves[i]);
 	}
+}
+
+void peer_fini(struct peer *p)
+{
 	fabric_unregister(p->fabric, p->arena.base);
 	fabric_free(p->fabric);
 	buf_arena_fini(&p->arena);

@@ -65,6 +65,7 @@ struct peer {
 	bool has_leg, open, closed;
 	int status;
 	struct leg_config cfg;
+	bool linux_reply_len; /* report Reply chunk lengths as knfsd 6.1 does */
 	uint32_t next_xid;
 	struct peer_call calls[PEER_CALLS];
 	struct peer_serve serves[PEER_CALLS];
@@ -74,7 +75,7 @@ struct peer {
 
 /** peer_init - on @net; @versions as in leg_config. */
 void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t inline_bytes,
-	       uint32_t credits, uint32_t first_xid);
+	       uint32_t credits, uint32_t first_xid, size_t memory);
 
 /** peer_connect - open p->leg to @to. */
 void peer_connect(struct peer *p, const struct fabric_addr *to);
@@ -88,7 +89,10 @@ bool peer_call(struct peer *p, const struct peer_spec *spec);
 /** peer_busy - calls not ended. */
 unsigned peer_busy(const struct peer *p);
 
-/** peer_fini - everything down, memory checked to be back. */
+/** peer_end - connection and calls given up; memory back. */
+void peer_end(struct peer *p);
+
+/** peer_fini - after peer_end(): everything down. */
 void peer_fini(struct peer *p);
 
 /** peer_random_spec - a shape out of @r; @reverse and @version bound it to what may be sent. */

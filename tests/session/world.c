@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/session/world.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "proxy/session.h"
+#include "tests/cmocka_all.h"
+
+struct setup setup_defaults(unsigned client, unsigned server, uint64_t seed)
+{
+	return (struct setup){
+		.client_version = client,
+		.server_version = server,
+		.listen_versions = LEG_V1_OR_V2,
+		.upstream_versions = LEG_V1_OR_V2,
+		.client_inline = 4096,
+		.gw_inline = 4096,
+		.server_inline = 4096,
+		.credits = 16,
+		.rev_credits = 8,
+		.max_payload = 4 << 20,
+		.max_message = 8 << 20,
+		.memory = 256 << 20,
+		.peer_memory = 256 << 20,
+		.pairs = 1,
+		.net = {.seed = seed, .latency_min = 1000, .latency_max = 100000},
+	};
+}
+
+static struct leg_config gw_leg(const struct setup *s, unsigned versions)
+{
+	return (struct leg_config){
+		.versions = versions,
+		.inline_bytes = s->gw_inline,
+		.credits = s->credits,
+		.rev_credits = s->rev_credits,
+		.max_message = s->max_message,
+		.segment_bytes = 1 << 20,
+		.segment_count = 64,
+		.reverse = RPC_REV_GENL,
+		.setup_timeout = 10 * NSEC_PER_SEC,
+	};
+}
+
+static void pair_new(struct world *w, unsigned i)
+{
+	const struct setup *s = &w->s;
+	struct world_pair *p = &w->pairs[i];
+
+	p->gw_listener = memnet_listen(w->net, &p->gw_addr);
+	p->server_listener = memnet_listen(w->net, &p->server_addr);
+	assert_int_equal(
+		fabric_attach(w->gw_fabric, p->gw_listener, proxy_route_owner(w->proxy, i)), 0);
+	peer_init(&p->client, w->net, s->client_version, s->client_inline, s->credits,
+		  0x1000 + 0x1000000 * i, s->peer_memory);
+	peer_init(&p->server, w->net, s->server_version, s->server_inline, s->credits,
+		  0x900000 + 0x1000000 * i, s->peer_memory);
+	if (!s->idle)
+		assert_int_equal(fabric_attach(p->server.fabric, p->server_listener, &p->server),
+				 0);
+}
+
+static void route_init(struct world *w, unsigned i)
+{
+	struct world_pair *p = &w->pairs[i];
+	struct proxy_route *r = &w->routes[i];
+
+	assert_int_equal(fabric_addr_parse("10.0.0.1", (uint16_t)(20049 + i), &p->gw_addr), 0);
+	assert_int_equal(fabric_addr_parse("10.0.0.2", (uint16_t)(20049 + i), &p->server_addr), 0);
+	snprintf(r->name, sizeof(r->name), "route%u", i);
+	r->client = gw_leg(&w->s, w->s.listen_versions);
+	r->server = gw_leg(&w->s, w->s.upstream_versions);
+	r->upstream = p->server_addr;
+	r->version_memory = 100 * NSEC_PER_SEC;
+}
+
+void world_new(struct world *w, const struct setup *s)
+{
+	struct proxy_config cfg;
+
+	memset(w, 0, sizeof(*w));
+	w->s = *s;
+	w->net = memnet_new(&s->net);
+	assert_non_null(w->net);
+	w->gw_fabric = memnet_fabric(w->net);
+	for (unsigned i = 0; i < s->pairs; i++)
+		route_init(w, i);
+	cfg = (struct proxy_config){
+		.routes = w->routes,
+		.nroutes = s->pairs,
+		.fabrics = &w->gw_fabric,
+		.nfabrics = 1,
+		.memory_bytes = s->memory,
+		.max_sessions = 10,
+		.max_payload = s->max_payload,
+		.seed = s->net.seed,
+	};
+	w->proxy = proxy_new(&cfg);
+	assert_non_null(w->proxy);
+	for (unsigned i = 0; i < s->pairs; i++)
+		pair_new(w, i);
+}
+
+void world_turn(struct world *w)
+{
+	nsec_t now = memnet_now(w->net);
+
+	for (unsigned i = 0; i < w->s.pairs; i++) {
+		peer_turn(&w->pairs[i].client);
+		peer_turn(&w->pairs[i].server);
+	}
+	for (unsigned n = 0; proxy_turn(w->proxy, now); n++)
+		assert_true(n < 1000); /* "more is waiting" for ever */
+}
+
+void world_run(struct world *w, nsec_t limit)
+{
+	nsec_t end = memnet_now(w->net) + limit;
+
+	world_turn(w);
+	while (memnet_now(w->net) < end) {
+		nsec_t at = proxy_deadline(w->proxy);
+
+		/* A deadline in the past would make a daemon spin. */
+		assert_true(at > memnet_now(w->net));
+		memnet_step(w->net, nsec_min(end, at));
+		world_turn(w);
+	}
+}
+
+void world_connect(struct world *w)
+{
+	for (unsigned i = 0; i < w->s.pairs; i++)
+		peer_connect(&w->pairs[i].client, &w->pairs[i].gw_addr);
+	world_run(w, NSEC_PER_SEC);
+	for (unsigned i = 0; i < w->s.pairs; i++)
+		assert_true(w->pairs[i].client.open);
+}
+
+static bool pair_is_up(const struct world_pair *p)
+{
+	return p->client.open && p->server.open && !p->client.closed && !p->server.closed;
+}
+
+/* Whether the pair has calls to make or to wait for. */
+static bool pair_load(struct world *w, struct world_pair *p, const struct load *load)
+{
+	struct peer_spec spec;
+
+	if (!pair_is_up(p))
+		return false;
+	while (p->made < load->calls && peer_busy(&p->client) < load->depth) {
+		spec = load->spec(load->rng, w, &p->client);
+		peer_call(&p->client, &spec);
+		p->made++;
+	}
+	/* Not before the client's first words: until then nobody knows its version. */
+	while (p->rmade < load->rcalls && peer_busy(&p->server) < load->rdepth && p->server.leg.t &&
+	       p->client.done > 0) {
+		spec = peer_random_spec(load->rng, 1, true, 4096);
+		peer_call(&p->server, &spec);
+		p->rmade++;
+	}
+	return p->made < load->calls || p->rmade < load->rcalls || peer_busy(&p->client) ||
+	       peer_busy(&p->server);
+}
+
+bool world_load(struct world *w, const struct load *load)
+{
+	for (unsigned i = 0; i < w->s.pairs; i++)
+		w->pairs[i].made = w->pairs[i].rmade = 0;
+	for (;;) {
+		nsec_t patience = memnet_now(w->net) + 100 * NSEC_PER_SEC;
+		bool due = false;
+
+		for (unsigned i = 0; i < w->s.pairs; i++)
+			due |= pair_load(w, &w->pairs[i], load);
+		if (!due)
+			return true;
+		world_turn(w);
+		if (!memnet_step(w->net, nsec_min(patience, proxy_deadline(w->proxy))) &&
+		    memnet_now(w->net) >= patience)
+			return false;
+	}
+}
+
+void world_quit(struct world *w)
+{
+	for (unsigned i = 0; i < w->s.pairs; i++) {
+		leg_close(&w->pairs[i].client.leg, ERR_CLOSED, "test over");
+		leg_close(&w->pairs[i].server.leg, ERR_CLOSED, "test over");
+	}
+	world_run(w, 30 * NSEC_PER_SEC);
+	assert_int_equal(proxy_sessions(w->proxy), 0);
+	assert_int_equal(world_arena(w)->used, 0);
+	assert_true(list_is_empty(&world_arena(w)->waiters));
+}
+
+void world_free(struct world *w)
+{
+	struct memnet_usage usage;
+
+	for (unsigned i = 0; i < w->s.pairs; i++) {
+		fabric_detach(w->gw_fabric, w->pairs[i].gw_listener);
+		if (!w->s.idle)
+			fabric_detach(w->pairs[i].server.fabric, w->pairs[i].server_listener);
+		peer_end(&w->pairs[i].client);
+		peer_end(&w->pairs[i].server);
+	}
+	proxy_free(w->proxy);
+	memnet_usage(w->net, &usage);
+	assert_int_equal(usage.conns, 0);
+	assert_int_equal(usage.posted, 0);
+	assert_int_equal(usage.exposures, 0);
+	assert_int_equal(usage.exposed_bytes, 0);
+	for (unsigned i = 0; i < w->s.pairs; i++) {
+		peer_fini(&w->pairs[i].client);
+		peer_fini(&w->pairs[i].server);
+		memnet_listener_free(w->pairs[i].gw_listener);
+		memnet_listener_free(w->pairs[i].server_listener);
+	}
+	fabric_free(w->gw_fabric);
+	memnet_free(w->net);
+	assert_int_equal(mem_live(), 0);
+}
+
+const struct buf_arena *world_arena(const struct world *w)
+{
+	return &w->proxy->arena;
+}
+
+/* Inline where it can be seen: the smaller of what the client and the gateway take. */
+static uint32_t front_inline(const struct world *w)
+{
+	return w->s.client_inline < w->s.gw_inline ? w->s.client_inline : w->s.gw_inline;
+}
+
+struct peer_spec spec_any(struct rng *r, const struct world *w, const struct peer *client)
+{
+	struct peer_spec s = peer_random_spec(r, client->leg.t->version, false, front_inline(w));
+
+	/* Beside results a version 1 server gets a Reply chunk of TXN_REPLY_BESIDE_WRITES. */
+	if (s.nwrites && !s.reply_cap && s.reply > 60000)
+		s.reply = 60000;
+	return s;
+}
+
+struct peer_spec spec_small(struct rng *r, const struct world *w, const struct peer *client)
+{
+	static const uint32_t sizes[] = {1, 7, 100, 1000, 3000, 5000};
+	struct peer_spec s = {.segs = 1 + rng_below(r, PEER_SEGS), .body = 128, .reply = 24};
+	bool long_ok = client->leg.t->version == 2;
+
+	(void)w;
+	s.body += 4 * rng_below(r, 200);
+	s.nreads = rng_below(r, 3);
+	s.nwrites = rng_below(r, 3);
+	for (unsigned i = 0; i < s.nreads; i++)
+		s.reads[i] = sizes[rng_below(r, 6)];
+	for (unsigned i = 0; i < s.nwrites; i++) {
+		s.write_caps[i] = sizes[rng_below(r, 6)];
+		s.writes[i] = rng_below(r, s.write_caps[i] + 1);
+	}
+	s.by_chunk = rng_below(r, 4) == 0;
+	if (s.by_chunk || long_ok)
+		s.body += 4 * rng_below(r, 1500);
+	if (rng_below(r, 3) == 0)
+		s.reply_cap = 6000;
+	s.reply += 4 * rng_below(r, s.reply_cap || long_ok ? 1400 : 200);
+	return s;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_SESSION_WORLD_H
+#define TESTS_SESSION_WORLD_H
+
+#include "proxy/proxy.h"
+#include "tests/session/peer.h"
+
+/**
+ * world - one gateway on a network in virtual time, and up to WORLD_PAIRS
+ * clients, each with a route and a server of its own, all through one proxy:
+ * what happens to one session can be seen not to touch another.
+ */
+
+enum { WORLD_PAIRS = 3 };
+
+/** struct setup - what a test may choose; start from setup_defaults(). */
+struct setup {
+	unsigned client_version, server_version;     /* what the peers speak, as bit masks */
+	unsigned listen_versions, upstream_versions; /* what the gateway is configured for */
+	uint32_t client_inline, gw_inline, server_inline;
+	uint32_t credits, rev_credits;
+	uint32_t max_payload, max_message;
+	size_t memory, peer_memory;
+	unsigned pairs;
+	bool idle; /* do not connect the clients, and give the servers no listener's requests */
+	struct memnet_config net;
+};
+
+struct world_pair {
+	struct fabric_addr gw_addr, server_addr;
+	struct fabric_listener *gw_listener, *server_listener;
+	struct peer client, server;
+	unsigned made, rmade; /* calls begun by world_load() */
+};
+
+struct world {
+	struct setup s;
+	struct memnet *net;
+	struct fabric *gw_fabric;
+	struct proxy_route routes[WORLD_PAIRS];
+	struct proxy *proxy;
+	struct world_pair pairs[WORLD_PAIRS];
+};
+
+/** setup_defaults - peers that speak @client and @server, everything of common size. */
+struct setup setup_defaults(unsigned client, unsigned server, uint64_t seed);
+
+/** world_new - all of it up, nobody connected. */
+void world_new(struct world *w, const struct setup *s);
+
+/** world_connect - every client connects; runs until all are open (asserted). */
+void world_connect(struct world *w);
+
+/** world_turn - everybody once. */
+void world_turn(struct world *w);
+
+/** world_run - until nothing happens any more, or @limit of virtual time has passed. */
+void world_run(struct world *w, nsec_t limit);
+
+/** struct load - what world_load() asks of every pair. */
+struct load {
+	struct rng *rng;
+	unsigned calls, rcalls; /* of each client, of each server */
+	unsigned depth, rdepth; /* in flight at once */
+	struct peer_spec (*spec)(struct rng *r, const struct world *w, const struct peer *client);
+};
+
+/**
+ * world_load - calls both ways through every session until each has done its own
+ *
+ * A pair of which an end closed is left alone. Return: false when nothing moves any more
+ * although calls are still due.
+ */
+bool world_load(struct world *w, const struct load *load);
+
+/** world_quit - every peer leaves in order; the gateway must end every session and hold nothing. */
+void world_quit(struct world *w);
+
+/** world_free - all down; asserts that every octet and handle came back. */
+void world_free(struct world *w);
+
+/** world_arena - the gateway's payload memory. */
+const struct buf_arena *world_arena(const struct world *w);
+
+/** spec_small - a call of any kind that moves a few KiB at most. */
+struct peer_spec spec_small(struct rng *r, const struct world *w, const struct peer *client);
+
+/** spec_any - any size up to some hundred KiB. */
+struct peer_spec spec_any(struct rng *r, const struct world *w, const struct peer *client);
+
+#endif
