@@ -21,7 +21,7 @@ trap cleanup EXIT
 fail() {
     echo "FAIL $CASE: $*"
     for f in "$LOG" "$DIR"/*.out; do
-        [ -s "$f" ] && sed "s|^|    ${f##*/}: |" "$f"
+        [ -s "$f" ] && grep -v 'event=leg \|event=session.[bo]' "$f" | tail -n 40 | sed "s|^|    ${f##*/}: |"
     done
     exit 1
 }
@@ -263,7 +263,7 @@ start_server() {
     "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:20050" >"$DIR/server.out" 2>&1 &
     SERVER=$!
     daemons+=("$SERVER")
-    wait_for 10 grep -q listening "$DIR/server.out" || fail "the server does not start"
+    wait_for 10 grep -qs listening "$DIR/server.out" || fail "the server does not start"
 }
 
 client() { # OPTION...
@@ -388,15 +388,16 @@ case_churn() {
         client --version $((round % 2 + 1)) --op read --size 1k --depth 1 --connections 200 \
             --count 200 --json >"$DIR/cmd.out" 2>&1 || fail "round $round"
         says '"errors": 0'
+        wait_for 20 no_sessions || fail "sessions stay"
         [ "$round" -eq 5 ] || [ "$round" -eq 50 ] || continue
-        wait_for 10 no_sessions || fail "sessions stay"
         grep event=process "$LOG" | tail -n 1 | sed "s/^/round $round: /"
         [ "$round" -eq 50 ] || { fds=$(descriptors) heap=$(heap_live); }
     done
     [ "$(summed sessions_opened)" -eq 10000 ] || fail "sessions_opened $(summed sessions_opened)"
     [ "$(descriptors)" -eq "$fds" ] || fail "descriptors: $fds, then $(descriptors)"
-    # Pools that grow with the busiest moment may still have added a slab or two.
-    [ "$(heap_live)" -le $((heap + 16)) ] || fail "heap: $heap, then $(heap_live)"
+    # Pools that grow with a worker's busiest moment may still add slabs; a leak of one
+    # allocation a round, let alone one a connection, would show.
+    [ "$(heap_live)" -le $((heap + 40)) ] || fail "heap: $heap, then $(heap_live)"
     stop 0 3
 }
 no_sessions() {
