@@ -77,6 +77,7 @@ struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state sta
 	list_init(&c->dirty);
 	list_init(&c->timed);
 	list_init(&c->unread);
+	list_init(&c->probe);
 	list_init(&c->setup);
 	list_add_tail(&iw->conns, &c->all);
 	sock_options(fd, &iw->cfg);
@@ -94,6 +95,7 @@ static void close_socket(struct iwarp_conn *c)
 	iwarp_conn_deadline(c, 0);
 	list_del(&c->dirty);
 	list_del(&c->unread);
+	list_del(&c->probe);
 	if (!list_is_empty(&c->setup))
 		c->iw->setup_count--;
 	list_del(&c->setup);
@@ -362,19 +364,30 @@ static void expire(struct iwarp *iw, nsec_t now)
 	}
 }
 
+/* Connections that are still not done get on their list again. */
+static void read_listed(struct list *from, size_t member)
+{
+	struct list turn, *item;
+
+	list_init(&turn);
+	while ((item = list_pop(from)))
+		list_add_tail(&turn, item);
+	while ((item = list_pop(&turn)))
+		stream_read((struct iwarp_conn *)((char *)item - member));
+}
+
 static void op_tick(struct fabric *f, nsec_t now)
 {
 	struct iwarp *iw = iwarp_of(f);
-	struct list turn, *item;
 
-	/* One turn each: who is still not done gets on the list again. */
-	list_init(&turn);
-	while ((item = list_pop(&iw->unread)))
-		list_add_tail(&turn, item);
-	while ((item = list_pop(&turn)))
-		stream_read(container_of(item, struct iwarp_conn, unread));
-	if (now >= iw->next)
+	read_listed(&iw->unread, offsetof(struct iwarp_conn, unread));
+	if (now >= iw->next) {
+		if (now >= iw->probe_at)
+			read_listed(&iw->probes, offsetof(struct iwarp_conn, probe));
 		expire(iw, now);
+		if (!list_is_empty(&iw->probes))
+			iw->next = nsec_min(iw->next, iw->probe_at);
+	}
 	listen_tick(iw, now);
 }
 
@@ -428,6 +441,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	list_init(&iw->dirty);
 	list_init(&iw->timed);
 	list_init(&iw->unread);
+	list_init(&iw->probes);
 	list_init(&iw->setups);
 	list_init(&iw->attachments);
 	return &iw->base;

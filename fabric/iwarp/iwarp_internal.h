@@ -32,9 +32,11 @@ struct iwarp {
 	struct list dirty;  /* have posts for fabric_flush() */
 	struct list timed;  /* have a deadline */
 	struct list unread; /* stopped reading to let others have their turn */
+	struct list probes; /* may have missed the end of the stream */
 	struct list setups; /* IWARP_AWAITING, oldest first */
 	uint32_t setup_count;
 	struct list attachments;
+	nsec_t probe_at;
 	nsec_t next; /* no deadline is before it */
 	uint64_t rng;
 };
@@ -42,7 +44,7 @@ struct iwarp {
 struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
-	struct list all, active, dirty, timed, unread, setup;
+	struct list all, active, dirty, timed, unread, probe, setup;
 	struct loop_watch watch;
 	int fd;
 	enum iwarp_state state;

@@ -28,7 +28,8 @@ enum {
 	 * its MPA reply leaves: an initiator waits that long before its first.
 	 */
 	HOLD_MS = 2,
-	DRAIN_MS = 5000,  /* orderly end: for what was posted before */
+	DRAIN_MS = 5000, /* orderly end: for what was posted before */
+	PROBE_MS = 50,
 	LINGER_MS = 1000, /* for the peer's FIN, and for a Terminate to get out */
 };
 
@@ -126,36 +127,58 @@ void stream_write(struct iwarp_conn *c)
 	follow(c);
 }
 
-/* One go. Return: octets, 0 for none now. */
-static size_t read_once(struct iwarp_conn *c)
+enum outcome { GOT_ALL, GOT_SOME, GOT_NOTHING };
+
+/* One go; *@share is what may still be read. */
+static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 {
 	struct iovec iov[QP_RX_IOV];
 	unsigned pieces = qp_rx_want(&c->qp, iov);
+	size_t asked = 0;
 	ssize_t n;
 
 	if (!pieces)
-		return 0;
+		return GOT_NOTHING;
+	for (unsigned i = 0; i < pieces; i++)
+		asked += iov[i].iov_len;
 	n = pieces == 1 ? recv(c->fd, iov[0].iov_base, iov[0].iov_len, 0)
 			: readv(c->fd, iov, (int)pieces);
 	c->iw->counters.syscalls_read++;
 	if (n > 0) {
 		qp_rx_got(&c->qp, (size_t)n);
-	} else if (n == 0) {
-		qp_rx_end(&c->qp);
-		n = 0;
-	} else if (errno == EINTR) {
-		return 1;
-	} else {
-		if (errno != EAGAIN)
-			socket_failed(c, errno);
-		n = 0;
+		*share -= (size_t)n < *share ? (size_t)n : *share;
+		return (size_t)n < asked ? GOT_SOME : GOT_ALL;
 	}
-	return (size_t)n;
+	if (n == 0)
+		qp_rx_end(&c->qp);
+	else if (errno == EINTR)
+		return GOT_ALL;
+	else if (errno != EAGAIN)
+		socket_failed(c, errno);
+	return GOT_NOTHING;
+}
+
+/*
+ * Less than asked for: the kernel has no more, and the next octet brings a new edge
+ * (epoll(7), question 9). The end of the stream alone may be there already without
+ * bringing one; a look after PROBE_MS finds it.
+ */
+static void probe_later(struct iwarp_conn *c)
+{
+	struct iwarp *iw = c->iw;
+
+	if (list_is_empty(&iw->probes)) {
+		iw->probe_at = iwarp_now() + PROBE_MS * NSEC_PER_MS;
+		iw->next = nsec_min(iw->next, iw->probe_at);
+	}
+	if (list_is_empty(&c->probe))
+		list_add_tail(&iw->probes, &c->probe);
 }
 
 void stream_read(struct iwarp_conn *c)
 {
-	size_t share = FAIR_SHARE, n = 1;
+	size_t share = FAIR_SHARE;
+	enum outcome outcome = GOT_ALL;
 
 	if (c->state == IWARP_CLOSING || c->state == IWARP_LINGER) {
 		discard(c);
@@ -163,12 +186,14 @@ void stream_read(struct iwarp_conn *c)
 			iwarp_conn_end(c, 0, NULL);
 		return;
 	}
-	while (c->state == IWARP_OPEN && share && (n = read_once(c)))
-		share -= n < share ? n : share;
+	while (c->state == IWARP_OPEN && share && outcome == GOT_ALL)
+		outcome = read_once(c, &share);
 	if (c->state != IWARP_OPEN)
 		return;
-	if (!share && list_is_empty(&c->unread))
+	if (outcome == GOT_ALL && list_is_empty(&c->unread))
 		list_add_tail(&c->iw->unread, &c->unread);
+	else if (outcome == GOT_SOME)
+		probe_later(c);
 	/* What came may call for octets at once: responses, Reads that waited for depth, the
 	 * acceptor's first FPDU, a Terminate. */
 	stream_write(c);
