@@ -25,6 +25,8 @@
  *   completes exactly once: status 0, or an error, or ERR_FLUSHED. Until then its
  *   memory belongs to the provider. Operations of one kind complete in order;
  *   Sends and Writes take effect at the peer in the order posted.
+ * - The initiator speaks first: what the acceptor posts may wait until the initiator's
+ *   first Send, Write or Read has arrived (RFC 5044 section 7.1.2).
  * - A connection's last event is FABRIC_EV_DISCONNECTED, after the completions of
  *   everything posted. After it, only fabric_destroy() may be called on it (posts
  *   return ERR_CLOSED).
@@ -80,6 +82,7 @@ struct fabric_event {
 	int status;   /* 0 or enum err */
 	uint32_t len; /* RECV: octets received */
 	uint32_t invalidated; /* RECV: the handle of ours that the message invalidated, or 0 */
+	uint32_t invalidated_written; /* and what fabric_written() would have said of it */
 	struct view private_data; /* REQUEST, CONNECTED, rejected: until the next fabric_poll() */
 	const char *why; /* DISCONNECTED: words for the log, static storage; may be NULL */
 };
@@ -122,6 +125,7 @@ struct fabric_ops {
 	int (*read)(struct fabric_conn *c, void *to, const struct segment *remote, void *cookie);
 	int (*expose)(struct fabric_conn *c, void *addr, uint32_t len, unsigned access,
 		      struct segment *seg);
+	uint32_t (*written)(const struct fabric_conn *c, uint32_t handle);
 	int (*withdraw)(struct fabric_conn *c, uint32_t handle, void *cookie);
 
 	void (*flush)(struct fabric *f);
@@ -266,6 +270,19 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
 				struct segment *seg)
 {
 	return c->fabric->ops->expose(c, addr, len, access, seg);
+}
+
+/**
+ * fabric_written - octets the peer has written through an exposure, from its start without a
+ * gap: what lies behind them was never its to return
+ *
+ * Return: the count; FABRIC_WRITTEN_UNKNOWN when the handle is not live, or the provider's
+ * hardware does not tell.
+ */
+#define FABRIC_WRITTEN_UNKNOWN UINT32_MAX
+static inline uint32_t fabric_written(const struct fabric_conn *c, uint32_t handle)
+{
+	return c->fabric->ops->written(c, handle);
 }
 
 /**

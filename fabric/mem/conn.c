@@ -39,6 +39,7 @@ struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner)
 	list_init(&c->set_up.link);
 	list_init(&c->ended.link);
 	list_init(&c->posted);
+	list_init(&c->held);
 	list_init(&c->reads);
 	list_init(&c->free_ops);
 	list_init(&c->free_recvs);
@@ -159,6 +160,7 @@ static void stop(struct mem_conn *c)
 	list_del(&c->end.link);
 	list_del(&c->dirty);
 	list_init(&c->reads);
+	list_init(&c->held);
 	list_init(&c->posted);
 	for (unsigned kind = 0; kind < MEM_KINDS; kind++)
 		for (struct list *it = c->flight[kind].next; it != &c->flight[kind];

@@ -72,6 +72,7 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 			mem_conn_breach(target, ERR_ACCESS, "Send invalidates what it may not");
 			return;
 		}
+		recv->done.ev.invalidated_written = e->written;
 		mem_exposure_invalidate(target, e);
 	}
 	mem_guard(recv->to, recv->len, false);
@@ -96,6 +97,7 @@ static void deliver_write(struct mem_conn *target, struct mem_op *op)
 			return;
 		}
 		gather(to, op);
+		mem_exposure_written(e, (uint32_t)(to - e->addr), op->len);
 	}
 	complete_later(op);
 }
@@ -146,6 +148,7 @@ void mem_deliver(struct mem_due *due)
 	/* Whoever has disconnected does not listen any more: the end is near. */
 	if (!target || target->state != MEM_OPEN || target->closing)
 		return;
+	mem_post_release(target);
 	switch (op->kind) {
 	case MEM_SEND:
 		deliver_send(target, op);

@@ -131,6 +131,14 @@ void mem_exposure_unread(struct mem_conn *c, struct mem_exposure *e)
 	complete_fences(c);
 }
 
+uint32_t mem_written(const struct fabric_conn *base, uint32_t handle)
+{
+	const struct mem_exposure *e =
+		mem_exposure_find(mem_conn_of((struct fabric_conn *)base), handle);
+
+	return e ? e->written : FABRIC_WRITTEN_UNKNOWN;
+}
+
 int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie)
 {
 	struct mem_conn *c = mem_conn_of(base);

@@ -70,6 +70,7 @@ struct mem_exposure {
 	uint32_t handle, len;
 	uint64_t offset;
 	uint8_t *addr;
+	uint32_t written;    /* from the start without a gap */
 	struct mem_op fence; /* in use from withdraw to the poll of WITHDRAWN */
 };
 
@@ -87,10 +88,11 @@ struct mem_conn {
 	struct mem_conn
 		*peer; /* other end; NULL before the request arrives and after its end is gone */
 	enum mem_state state;
-	bool told;			  /* REQUEST (incoming) or CONNECTED was polled */
-	bool closing;			  /* fabric_disconnect() was called */
-	bool vanished;			  /* nothing is delivered any more */
-	bool orderly;			  /* ended by our own disconnect, with all sent */
+	bool told;     /* REQUEST (incoming) or CONNECTED was polled */
+	bool closing;  /* fabric_disconnect() was called */
+	bool vanished; /* nothing is delivered any more */
+	bool hold;     /* acceptor: the initiator's first operation has not arrived */
+	bool orderly;  /* ended by our own disconnect, with all sent */
 	struct fabric_listener *listener; /* incoming: where it came from */
 
 	uint16_t ird, ord; /* as given */
@@ -104,6 +106,7 @@ struct mem_conn {
 	struct mem_event set_up, ended; /* REQUEST, then CONNECTED; DISCONNECTED */
 
 	struct list posted;	       /* not flushed */
+	struct list held;	       /* flushed, but see .hold */
 	struct list reads;	       /* flushed, beyond the read depth */
 	struct list flight[MEM_KINDS]; /* posted, completion not queued */
 	struct list free_ops, free_recvs, free_exposures;
@@ -241,6 +244,9 @@ void mem_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void *c
 /** mem_post_reads - issue waiting Reads up to the read depth. */
 void mem_post_reads(struct mem_conn *c);
 
+/** mem_post_release - the initiator was heard: the acceptor's turn. */
+void mem_post_release(struct mem_conn *c);
+
 /** mem_op_sum - over the octets of a Send or Write. */
 uint64_t mem_op_sum(const struct mem_op *op);
 
@@ -265,6 +271,7 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie);
 
 /** mem_exposure_find - live exposure of @handle on @c, or NULL. */
+uint32_t mem_written(const struct fabric_conn *base, uint32_t handle);
 struct mem_exposure *mem_exposure_find(struct mem_conn *c, uint32_t handle);
 
 /** mem_exposure_check - where @remote lies if @access to all of it is granted, else NULL. */
@@ -276,6 +283,13 @@ void mem_exposure_invalidate(struct mem_conn *c, struct mem_exposure *e);
 
 /** mem_exposure_release - the slot of @e is free again. */
 void mem_exposure_release(struct mem_conn *c, struct mem_exposure *e);
+
+/** mem_exposure_written - the peer placed @len octets at @from. */
+static inline void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len)
+{
+	if (from <= e->written && from + len > e->written)
+		e->written = from + len;
+}
 
 /** mem_exposure_unread - a Read of @e was served. */
 void mem_exposure_unread(struct mem_conn *c, struct mem_exposure *e);

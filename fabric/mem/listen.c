@@ -128,6 +128,7 @@ static void request_arrives(struct mem_due *due)
 		return;
 	}
 	c->state = MEM_REQUESTED;
+	c->hold = true;
 	c->listener = l;
 	c->peer = from;
 	from->peer = c;

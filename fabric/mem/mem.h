@@ -13,6 +13,7 @@
  *
  * It is stricter than any real fabric, so that what runs here runs everywhere:
  * - no post (a Receive and a disconnect included) takes effect before fabric_flush();
+ * - what an acceptor posts waits for the initiator's first operation;
  * - asserted, as our own bug: memory outside what was registered, a Send, Write or
  *   Read before CONNECTED was polled, octets changed while an operation owns them,
  *   memory unregistered while in use, connections left at fabric_free();

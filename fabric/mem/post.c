@@ -210,6 +210,10 @@ void mem_post_reads(struct mem_conn *c)
 
 static void flush_op(struct mem_conn *c, struct mem_op *op)
 {
+	if (c->hold && op->kind != MEM_RECV && op->kind != MEM_WITHDRAW) {
+		list_add_tail(&c->held, &op->link);
+		return;
+	}
 	op->flushed = true;
 	switch (op->kind) {
 	case MEM_SEND:
@@ -229,6 +233,17 @@ static void flush_op(struct mem_conn *c, struct mem_op *op)
 	case MEM_KINDS:
 		break;
 	}
+}
+
+void mem_post_release(struct mem_conn *c)
+{
+	struct list *item;
+
+	if (!c->hold)
+		return;
+	c->hold = false;
+	while ((item = list_pop(&c->held)))
+		flush_op(c, container_of(item, struct mem_op, link));
 }
 
 void mem_flush(struct fabric *base)

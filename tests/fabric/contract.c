@@ -168,7 +168,7 @@ void until(struct contract *t, const bool *flag)
 {
 	unsigned idle = 0;
 
-	for (pump(t); !*flag && idle < 50 * t->provider->patience; pump(t))
+	for (pump(t); !*flag && idle < 150 * t->provider->patience; pump(t))
 		idle = t->provider->step(t) ? 0 : idle + 1;
 	assert_true(*flag);
 }
@@ -183,6 +183,18 @@ struct pair *begin(struct contract *t, int i, const struct fabric_conn_params *p
 	return p;
 }
 
+void greet(struct pair *p)
+{
+	int r = do_recv(&p->b, 0, 0);
+
+	pump(p->a.t);
+	succeed(&p->a, do_send(&p->a, 0, 0));
+	succeed(&p->b, r);
+	p->a.nops = p->a.ndone = p->b.nops = p->b.ndone = 0;
+	memset(p->a.last, 0xff, sizeof(p->a.last));
+	memset(p->b.last, 0xff, sizeof(p->b.last));
+}
+
 struct pair *establish(struct contract *t, int i)
 {
 	struct fabric_conn_params params = default_params();
@@ -191,6 +203,7 @@ struct pair *establish(struct contract *t, int i)
 	assert_int_equal(fabric_accept(p->b.conn, &params, &p->b), 0);
 	until(t, &p->a.connected);
 	until(t, &p->b.connected);
+	greet(p);
 	return p;
 }
 

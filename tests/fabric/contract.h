@@ -112,6 +112,9 @@ struct pair *begin(struct contract *t, int i, const struct fabric_conn_params *p
 /** establish - begin() and accept, until both ends are connected. */
 struct pair *establish(struct contract *t, int i);
 
+/** greet - the initiator's first message, before which the acceptor may not be able to send. */
+void greet(struct pair *p);
+
 /** both_end - let things happen until both sides saw DISCONNECTED. */
 void both_end(struct contract *t, struct pair *p);
 

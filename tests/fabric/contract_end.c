@@ -92,6 +92,26 @@ static void last_words_arrive(void **state)
 	assert_int_equal(p->b.status, 0);
 }
 
+/* They may be the first words, too. */
+static void only_words_arrive(void **state)
+{
+	struct contract *t = *state;
+	struct fabric_conn_params params = default_params();
+	struct pair *p = begin(t, 0, &params);
+	int r;
+
+	assert_int_equal(fabric_prepare(p->b.conn, &params), 0);
+	r = do_recv(&p->b, 0, 64);
+	assert_int_equal(fabric_accept(p->b.conn, &params, &p->b), 0);
+	until(t, &p->a.connected);
+	fill(&p->a, 0, 64, 8);
+	assert_true(do_send(&p->a, 0, 64) >= 0);
+	fabric_disconnect(p->a.conn);
+	both_end(t, p);
+	assert_int_equal(p->b.ops[r].status, 0);
+	check(&p->b, 0, 64, 8);
+}
+
 /* Everything at once on both sides, so that an end finds something of each kind. */
 static void load(struct contract *t, struct pair *p)
 {
@@ -241,6 +261,7 @@ int contract_run_end(void)
 		contract_test(acceptor_disconnects),
 		contract_test(both_disconnect),
 		contract_test(last_words_arrive),
+		contract_test(only_words_arrive),
 		contract_test(disconnect_while_busy),
 		contract_test(destroy_while_busy),
 		contract_test(destroy_at_any_step),

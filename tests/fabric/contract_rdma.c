@@ -142,6 +142,7 @@ static void narrow_read_depth(void **state)
 	assert_int_equal(fabric_accept(p->b.conn, &params, &p->b), 0);
 	until(t, &p->a.connected);
 	until(t, &p->b.connected);
+	greet(p);
 	sa = do_expose(&p->a, 0, MIB, FABRIC_REMOTE_READ);
 	fill(&p->a, 0, MIB, 1);
 	for (unsigned i = 0; i < 16; i++) {

@@ -7,7 +7,7 @@
 
 /* The contract over fabric/iwarp: two instances on one loop, sockets on loopback. */
 
-enum { WAIT_MS = 10 };
+enum { WAIT_MS = 2 };
 
 static void start_on(struct contract *t, const char *host, bool crc)
 {
@@ -61,11 +61,11 @@ static int step(struct contract *t)
 }
 
 static const struct contract_provider iwarp = {
-	.name = "iwarp, IPv4, CRC", .start = start, .stop = stop, .step = step, .patience = 8};
+	.name = "iwarp, IPv4, CRC", .start = start, .stop = stop, .step = step, .patience = 20};
 static const struct contract_provider iwarp_v6 = {.name = "iwarp, IPv6, no CRC",
 						  .start = start_v6,
 						  .stop = stop,
 						  .step = step,
-						  .patience = 8};
+						  .patience = 20};
 
 const struct contract_provider *const contract_providers[] = {&iwarp, &iwarp_v6, NULL};
