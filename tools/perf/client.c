@@ -24,10 +24,22 @@ static void mark(struct client_conn *conn)
 		list_add_tail(&conn->client->dirty, &conn->dirty);
 }
 
+static void keep_step(struct perf_client *c)
+{
+	c->in_step = false;
+	client_measure_step(c, &c->steps[c->nsteps++]);
+	latency_merge(&c->all_times, &c->times);
+	c->times = (struct latency){0};
+	c->step++;
+}
+
 static void begin_closing(struct perf_client *c)
 {
 	if (c->state >= CLIENT_CLOSING)
 		return;
+	/* A step that is cut short counts as far as it came. */
+	if (c->in_step)
+		keep_step(c);
 	c->state = CLIENT_CLOSING;
 	c->close_by = perf_now(&c->env) + CLOSE_TIMEOUT;
 	for (unsigned i = 0; i < c->cfg->connections; i++)
@@ -63,6 +75,7 @@ static void call(struct slot *slot)
 
 static void begin_step(struct perf_client *c)
 {
+	c->in_step = true;
 	c->started = 0;
 	c->now = (struct perf_step){.size = c->cfg->sizes[c->step], .errors = c->errors.count};
 	c->times = (struct latency){0};
@@ -77,10 +90,7 @@ static void begin_step(struct perf_client *c)
 
 static void end_step(struct perf_client *c)
 {
-	client_measure_step(c, &c->steps[c->nsteps++]);
-	latency_merge(&c->all_times, &c->times);
-	c->times = (struct latency){0};
-	c->step++;
+	keep_step(c);
 	if (c->step < c->cfg->nsizes && !c->stopped)
 		begin_step(c);
 	else
@@ -311,16 +321,25 @@ nsec_t perf_client_deadline(const struct perf_client *c)
 	return at;
 }
 
+static void time_out(struct client_conn *conn)
+{
+	const struct slot *slot = list_first(&conn->flying, struct slot, link);
+
+	perf_error(&conn->client->errors, "no reply within %g s to %s of %u octets, xid 0x%08x",
+		   (double)conn->client->cfg->call_timeout / (double)NSEC_PER_SEC,
+		   perf_op_name(slot->rpc.op), slot->rpc.count, slot->rpc.xid);
+	begin_closing(conn->client);
+}
+
 static void tick(struct perf_client *c, nsec_t now)
 {
 	fabric_tick(c->env.fabric, now);
 	for (unsigned i = 0; i < c->cfg->connections; i++) {
-		leg_tick(&c->conns[i].leg, now);
-		if (c->state != CLIENT_RUNNING || now < call_deadline(&c->conns[i]))
-			continue;
-		perf_error(&c->errors, "no reply within %llu s",
-			   (unsigned long long)(c->cfg->call_timeout / NSEC_PER_SEC));
-		begin_closing(c);
+		struct client_conn *conn = &c->conns[i];
+
+		leg_tick(&conn->leg, now);
+		if (c->state == CLIENT_RUNNING && now >= call_deadline(conn))
+			time_out(conn);
 	}
 }
 

@@ -17,7 +17,7 @@ struct perf_client {
 	struct client_conn *conns; /* cfg->connections */
 	unsigned nready, nclosed, nflying;
 	struct list dirty; /* connections to be pumped at the end of the turn */
-	bool stopped;
+	bool stopped, in_step;
 
 	unsigned step;
 	uint64_t started; /* calls of this step */

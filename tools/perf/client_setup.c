@@ -27,7 +27,7 @@ void perf_client_total(const struct perf_client *c, struct perf_step *total)
 	struct latency all = c->all_times;
 
 	*total = (struct perf_step){.errors = c->errors.count};
-	if (c->state == CLIENT_RUNNING) {
+	if (c->in_step) {
 		client_measure_step(c, total);
 		total->errors = c->errors.count;
 		latency_merge(&all, &c->times);

@@ -278,7 +278,7 @@ static int check_leg(const struct raw *r)
 		return fail(r, "--inline %llu: a multiple of 1024 is needed",
 			    (unsigned long long)r->inline_bytes);
 	if ((r->versions & LEG_V2) && r->inline_bytes < INLINE_MIN_V2)
-		return fail(r, "--inline %llu: version 2 needs %d at least",
+		return fail(r, "--inline %llu: version 2 needs %d at least (or --versions 1)",
 			    (unsigned long long)r->inline_bytes, INLINE_MIN_V2);
 	return 0;
 }
@@ -346,8 +346,6 @@ static int finish_client(struct raw *r)
 
 static void finish_server(struct raw *r)
 {
-	if (r->versions == 0)
-		r->versions = LEG_V1_OR_V2;
 	if (r->credits == 0)
 		r->credits = CREDITS_DEFAULT;
 	r->o->memory = (size_t)r->memory_mb << 20;
@@ -397,6 +395,8 @@ int perf_options_parse(int argc, char **argv, struct perf_options *o, char *why)
 			   o->mode == PERF_SERVER ? server_options : client_options);
 	if (err < 0 || o->mode == PERF_HELP)
 		return err;
+	if (o->mode == PERF_SERVER && r.versions == 0)
+		r.versions = LEG_V1_OR_V2;
 	err = address(&r, o->mode == PERF_SERVER);
 	if (err == 0)
 		err = check_leg(&r);
