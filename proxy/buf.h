@@ -39,13 +39,13 @@ struct buf_waiter {
 };
 
 struct buf_arena {
-	uint8_t *base; /* whole range, for fabric_register() */
-	size_t bytes;  /* a multiple of BUF_MAX_BLOCK */
-	size_t reserve; /* at the top of the range */
-	size_t used;	/* in blocks handed out */
+	uint8_t *base;	     /* whole range, for fabric_register() */
+	size_t bytes;	     /* a multiple of BUF_MAX_BLOCK */
+	size_t reserve;	     /* at the top of the range */
+	size_t used;	     /* in blocks handed out */
 	size_t reserve_used; /* of these, inside the reserve */
 	size_t peak;
-	uint64_t waits; /* times somebody had to wait */
+	uint64_t waits;	      /* times somebody had to wait */
 	struct list free[13]; /* by order: 4 KiB << order */
 	uint8_t *orders;      /* per 4 KiB page: order of the block that begins there, and state */
 	struct list waiters;

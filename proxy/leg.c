@@ -122,10 +122,15 @@ static void give_memory(struct leg *leg)
 
 void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 {
+	int err;
+
 	if (leg->state == LEG_CLOSED || leg->closing)
 		return;
-	if (fabric_post_recv(leg->conn, rb->data, leg->cfg->inline_bytes, rb) == 0)
+	err = fabric_post_recv(leg->conn, rb->data, leg->cfg->inline_bytes, rb);
+	if (err == 0)
 		leg->posted++;
+	else if (err != ERR_CLOSED) /* else DISCONNECTED is on its way */
+		leg_stop(leg, err, "a Receive could not be posted");
 }
 
 bool leg_speaks(const struct leg *leg, unsigned version)
@@ -240,9 +245,16 @@ void leg_close(struct leg *leg, int status, const char *why)
 {
 	if (leg->closing || leg->state == LEG_CLOSED || !leg->conn)
 		return;
+	leg_pump(leg); /* an error report that explains the end goes out before it */
+	leg_stop(leg, status, why);
+}
+
+void leg_stop(struct leg *leg, int status, const char *why)
+{
+	if (leg->closing || leg->state == LEG_CLOSED || !leg->conn)
+		return;
 	leg->close_status = status;
 	leg->close_why = why;
-	leg_pump(leg); /* an error report that explains the end goes out before it */
 	leg->closing = true;
 	leg->deadline = NSEC_NEVER;
 	fabric_disconnect(leg->conn);

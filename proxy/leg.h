@@ -81,7 +81,8 @@ struct leg_out {
 	struct rpc_msg *
 		msg; /* MSG: may be changed; valid until the next leg_input()/leg_resume() of this leg */
 	struct leg_held held;
-	uint32_t invalidated; /* MSG: handle of ours the peer invalidated, or 0 */
+	uint32_t invalidated;	      /* MSG: handle of ours the peer invalidated, or 0 */
+	uint32_t invalidated_written; /* MSG: octets it had written there */
 	uint32_t xid;
 	bool reverse; /* ERROR: about the reverse direction; MSG: travels in it */
 	struct rpc_error error;

@@ -11,7 +11,7 @@ struct leg_rbuf {
 	uint8_t *data;
 	uint8_t *block; /* owned by the buffer that lies first in it, else NULL */
 	uint32_t len;
-	uint32_t invalidated;
+	uint32_t invalidated, invalidated_written;
 };
 
 struct leg_slot {
@@ -25,6 +25,9 @@ struct leg_slot {
 
 /** leg_post_recv - @rb to the fabric; nothing when the leg ends. */
 void leg_post_recv(struct leg *leg, struct leg_rbuf *rb);
+
+/** leg_stop - as leg_close(), but nothing more is sent: a post failed. */
+void leg_stop(struct leg *leg, int status, const char *why);
 
 /** leg_speaks - whether @version (any number from the wire) is configured. */
 bool leg_speaks(const struct leg *leg, unsigned version);

@@ -114,6 +114,7 @@ static void on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 	out->msg = rx->msg;
 	out->reverse = is_reverse(leg, rx->msg->dir);
 	out->invalidated = rb->invalidated;
+	out->invalidated_written = rb->invalidated_written;
 	out->held.rbuf = rb;
 	if (rx->continued) {
 		append_part(leg, rx->msg->body[0]);
@@ -209,6 +210,7 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 		return;
 	rb->len = ev->len;
 	rb->invalidated = ev->invalidated;
+	rb->invalidated_written = ev->invalidated_written;
 	if (leg->stalled || !list_is_empty(&leg->rxq))
 		list_add_tail(&leg->rxq, &rb->link);
 	else

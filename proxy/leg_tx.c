@@ -91,8 +91,11 @@ void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rp
 {
 	if (leg->state != LEG_OPEN || leg->closing)
 		return;
+	if (leg->t->ops->report(leg->t, xid, dir, e) == 0)
+		return;
+	leg_pump(leg); /* many in one turn: those before it make room */
 	/* 7.4: a Responder that cannot send its error MUST close the connection. */
-	if (leg->t->ops->report(leg->t, xid, dir, e) < 0)
+	if (!leg->closing && leg->t->ops->report(leg->t, xid, dir, e) < 0)
 		leg_close(leg, ERR_NOSPACE, "more errors to report than the peer takes");
 }
 
@@ -153,6 +156,17 @@ static void fail_tx(struct leg *leg, struct leg_tx *tx, int status)
 		list_add_tail(&leg->dead, &tx->link);
 }
 
+/* The transport has counted this Send and cannot take it back: without it the connection ends. */
+static int post_or_stop(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge,
+			unsigned nsge, uint32_t inv_handle)
+{
+	int err = leg_post_send(leg, slot, sge, nsge, inv_handle);
+
+	if (err < 0 && err != ERR_CLOSED) /* else DISCONNECTED is on its way */
+		leg_stop(leg, err, "a Send could not be posted");
+	return err;
+}
+
 /* One Send of @tx. Return: false when nothing more can be sent now. */
 static bool send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
 {
@@ -171,7 +185,7 @@ static bool send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
 	sge[0] = (struct fabric_sge){slot->data, (uint32_t)hdr_len};
 	n = 1 + gather(tx->tx.msg, from, body_len, sge + 1);
 	slot->tx = tx;
-	if (leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle) < 0) {
+	if (post_or_stop(leg, slot, sge, n, more ? 0 : tx->inv_handle) < 0) {
 		fail_tx(leg, tx, ERR_CLOSED);
 		return false;
 	}
@@ -185,18 +199,16 @@ static bool send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
 }
 
 /* A message of the transport's own. Return: 1 posted, 0 there is none, or an error;
- * unless posted the slot stays the caller's. */
+ * only with 0 the slot stays the caller's. */
 static int send_control(struct leg *leg, struct leg_slot *slot)
 {
 	int len = leg->t->ops->control(leg->t, slot->data, leg->cfg->inline_bytes);
 	struct fabric_sge sge;
-	int err;
 
 	if (len <= 0)
-		return len;
+		return 0;
 	sge = (struct fabric_sge){slot->data, (uint32_t)len};
-	err = fabric_send(leg->conn, &sge, 1, 0, 0, slot);
-	return err < 0 ? err : 1;
+	return post_or_stop(leg, slot, &sge, 1, 0) < 0 ? ERR_CLOSED : 1;
 }
 
 /* Version 2 counts messages against Receives really posted, one kept for a GRANT (4.2.1.1). */
@@ -221,7 +233,9 @@ void leg_pump(struct leg *leg)
 
 		if (posted > 0)
 			continue;
-		tx = posted == 0 && leg->t->ready ? next_tx(leg) : NULL;
+		if (posted < 0)
+			return;
+		tx = leg->t->ready ? next_tx(leg) : NULL;
 		if (!tx) {
 			leg_free_slot(leg, slot);
 			return;

@@ -23,7 +23,7 @@ enum plan_form {
 /** struct plan_call - how a call goes to the responder. */
 struct plan_call {
 	enum plan_form form;
-	struct rpc_error error;	/* REFUSED: what the requester is told */
+	struct rpc_error error; /* REFUSED: what the requester is told */
 	uint32_t reply_bytes;	/* Reply chunk to offer the responder; 0 none */
 };
 

@@ -156,14 +156,17 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	if (p->draining)
 		drain_sessions(p);
 	pump_dirty(p);
+	/* Memory that came back just now may be what somebody waits for: no event will tell. */
+	resume_waiters(p);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		fabric_flush(p->cfg.fabrics[i]);
-	return more;
+	return more || !list_is_empty(&p->dirty);
 }
 
 nsec_t proxy_deadline(const struct proxy *p)
 {
-	nsec_t at = p->drain_deadline;
+	/* Once it has passed, what is left are connections on their way out. */
+	nsec_t at = p->now < p->drain_deadline ? p->drain_deadline : NSEC_NEVER;
 
 	/* Few: only sessions in set-up have a deadline. */
 	for (const struct list *it = p->timed.next; it != &p->timed; it = it->next)

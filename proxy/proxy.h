@@ -26,11 +26,11 @@ struct proxy_config {
 	unsigned nroutes;
 	struct fabric **fabrics; /* this worker's instances, borrowed */
 	unsigned nfabrics;
-	size_t memory_bytes;	 /* this worker's share of memory_limit */
+	size_t memory_bytes; /* this worker's share of memory_limit */
 	uint32_t max_sessions;
-	uint32_t max_payload;	 /* largest chunk or message body, octets */
-	unsigned worker;	 /* for session numbers in logs */
-	uint64_t seed;		 /* for XIDs of the gateway's own messages */
+	uint32_t max_payload; /* largest chunk or message body, octets */
+	unsigned worker;      /* for session numbers in logs */
+	uint64_t seed;	      /* for XIDs of the gateway's own messages */
 };
 
 /** struct proxy_counters - totals since start, one line in the log at the end and on SIGUSR1. */

@@ -46,6 +46,8 @@ static int connect_server(struct session *s)
 		cfg = &rs->server_v1;
 	leg_init(&s->server, RPC_INITIATOR);
 	s->server.first_xid = (uint32_t)random_next(p);
+	if (list_is_empty(&s->timed))
+		list_add_tail(&p->timed, &s->timed);
 	return leg_connect(&s->server, cfg, &p->arena, p->cfg.fabrics[route->upstream_fabric],
 			   &route->upstream, SESSION_OP_DEPTH, p->now);
 }
@@ -98,7 +100,6 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 	s->fixed_bytes = fixed_bytes(rs);
 	p->fixed_bytes += s->fixed_bytes;
 	list_add_tail(&p->sessions, &s->link);
-	list_add_tail(&p->timed, &s->timed);
 	p->nsessions++;
 	p->count.sessions_opened++;
 	return s;
@@ -125,6 +126,13 @@ static void die(struct session *s)
 {
 	s->state = SESSION_DEAD;
 	session_touch(s);
+}
+
+/* Whoever waits for memory behind this session does not wait for its end. */
+static void begin_end(struct session *s)
+{
+	s->state = SESSION_CLOSING;
+	buf_unwait(&s->waiter);
 }
 
 void session_open(struct route_state *rs, const struct fabric_event *ev)
@@ -165,7 +173,7 @@ void session_close(struct session *s, int status, const char *why)
 	log_end(s, &s->client, status, why);
 	if (s->state == SESSION_CONNECT)
 		reject_client(s);
-	s->state = SESSION_CLOSING;
+	begin_end(s);
 	leg_close(&s->client, status, why);
 	leg_close(&s->server, status, why);
 	if (leg_ended(&s->client) && leg_ended(&s->server))
@@ -177,7 +185,8 @@ static void accept_client(struct session *s)
 {
 	int err;
 
-	if (s->server.cfg->versions == LEG_V1_OR_V2 && s->server.t->version == 1) {
+	if (s->server.t->version == 1 &&
+	    (s->retried_v1 || s->server.cfg->versions == LEG_V1_OR_V2)) {
 		s->route->v1_until = s->proxy->now + s->route->route->version_memory;
 		log_info("upstream.version", "route=%s version=1", s->route->route->name);
 	}
@@ -195,12 +204,11 @@ static bool retry_as_v1(struct session *s, int status)
 	bool answered = s->server.t && s->server.t->ready;
 
 	if (s->state != SESSION_CONNECT || s->retried_v1 || !s->server.t || answered ||
-	    cfg->versions != LEG_V1_OR_V2)
+	    cfg->versions != LEG_V1_OR_V2 || status == ERR_VERS)
 		return false;
-	log_info("upstream.version", "route=%s version=1 why=\"no answer to version 2: %s\"",
+	log_info("upstream.retry", "route=%s version=1 why=\"no answer to version 2: %s\"",
 		 s->route->route->name, err_name(status));
 	s->retried_v1 = true;
-	s->route->v1_until = s->proxy->now + s->route->route->version_memory;
 	leg_fini(&s->server);
 	return connect_server(s) == 0;
 }
@@ -215,7 +223,7 @@ static void on_closed(struct session *s, struct leg *leg, const struct leg_out *
 		log_end(s, leg, out->status, out->why);
 	if (s->state == SESSION_CONNECT && leg == &s->server)
 		reject_client(s);
-	s->state = SESSION_CLOSING;
+	begin_end(s);
 	leg_close(leg == &s->client ? &s->server : &s->client, ERR_CLOSED, "other leg ended");
 	if (leg_ended(&s->client) && leg_ended(&s->server))
 		die(s);
@@ -328,7 +336,8 @@ void session_pump(struct session *s)
 
 void session_resume(struct session *s)
 {
-	txn_admit(s, true);
+	if (s->state == SESSION_OPEN)
+		txn_admit(s, true);
 	session_touch(s);
 }
 

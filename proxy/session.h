@@ -19,6 +19,8 @@ enum {
 	SESSION_OP_DEPTH = 64, /* Reads and Writes outstanding on one leg */
 	SESSION_EXPOSURES = SESSION_OP_DEPTH * LEG_EXPOSURES_PER_OP,
 	SESSION_BUCKETS = 128, /* transactions by XID */
+	TXN_REPLY_BESIDE_WRITES =
+		64 * 1024, /* what results leave of a reply when they are reduced */
 };
 
 enum txn_state {
@@ -219,6 +221,16 @@ size_t txn_need(const struct txn *t, unsigned *exposures);
 
 /** txn_take - all regions at once, or none. Return: 0 or ERR_AGAIN. */
 int txn_take(struct txn *t) WARN_UNUSED;
+
+/**
+ * txn_written - octets of @reported that the responder really wrote into @r
+ *
+ * What it did not write is older memory of the gateway, and not the requester's to see.
+ * Linux (6.1) needs this as well: with Write chunks in the same call it reports a Reply
+ * chunk longer than what it wrote there.
+ */
+uint32_t txn_written(const struct txn *t, const struct txn_region *r, uint64_t reported,
+		     const struct leg_out *out);
 
 /** txn_give - regions back to the arena. */
 void txn_give(struct txn *t);

@@ -516,24 +516,28 @@ static void fence_then_reply(struct txn *t)
 		send_reply(t);
 }
 
-/* What the responder returned, its lengths checked against what it was offered. */
-static int take_results(struct txn *t, const struct rpc_msg *reply)
+/* What the responder returned, its lengths checked against what it was offered and wrote. */
+static int take_results(struct txn *t, const struct leg_out *out)
 {
-	if (reply->nwrites > t->out.nwrites)
+	const struct rpc_msg *reply = out->msg;
+	uint64_t len = reply->has_body_chunk ? reply->body_chunk.length : 0;
+
+	if (reply->nwrites > t->out.nwrites || len > t->reply.cap)
 		return ERR_PROTO;
 	for (unsigned i = 0; i < reply->nwrites; i++) {
-		if (reply->writes[i].length > t->writes[i].cap)
+		struct txn_region *r = &t->writes[i];
+
+		if (reply->writes[i].length > r->cap)
 			return ERR_PROTO;
-		t->writes[i].len = (uint32_t)reply->writes[i].length;
+		r->len = r->cap ? txn_written(t, r, reply->writes[i].length, out) : 0;
+		if (r->len != reply->writes[i].length)
+			return ERR_PROTO;
 	}
-	if (!reply->has_body_chunk) {
-		t->reply_body = reply->body[0];
-		return reply->nbody > 0 ? 0 : ERR_PROTO;
-	}
-	if (reply->body_chunk.length > t->reply.cap || reply->body_chunk.length == 0)
-		return ERR_PROTO;
-	t->reply_body = view_of(t->reply.addr, (size_t)reply->body_chunk.length);
-	return 0;
+	if (reply->has_body_chunk)
+		t->reply_body = view_of(t->reply.addr, txn_written(t, &t->reply, len, out));
+	else
+		t->reply_body = reply->nbody ? reply->body[0] : view_of(NULL, 0);
+	return t->reply_body.len > 0 ? 0 : ERR_PROTO;
 }
 
 void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
@@ -550,9 +554,10 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 	}
 	t->replied = true;
 	t->reply_held = out->held;
-	if (take_results(t, out->msg) < 0) {
+	if (take_results(t, out) < 0) {
 		s->proxy->count.peer_faults++;
-		session_close(s, ERR_PROTO, "reply with lengths beyond what was offered");
+		session_close(s, ERR_PROTO,
+			      "reply with lengths beyond what was offered or written");
 		return;
 	}
 	if (!t->call_pending)

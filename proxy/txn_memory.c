@@ -61,6 +61,15 @@ int txn_take(struct txn *t)
 	return err;
 }
 
+uint32_t txn_written(const struct txn *t, const struct txn_region *r, uint64_t reported,
+		     const struct leg_out *out)
+{
+	uint32_t written = r->handle == out->invalidated ? out->invalidated_written
+							 : fabric_written(t->rsp->conn, r->handle);
+
+	return reported < written ? (uint32_t)reported : written;
+}
+
 static void give(struct txn *t, struct txn_region *r)
 {
 	if (r->owned)

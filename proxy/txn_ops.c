@@ -36,7 +36,7 @@ static int post_one(struct txn *t, uint8_t *at, const struct segment *seg)
 	return fabric_write(t->req->conn, &sge, 1, seg, t);
 }
 
-/* Return: 1 all posted, 0 no slot left, or an error. */
+/* Return: 1 all posted, 0 as many as may be outstanding, or an error. */
 static int post_ops(struct txn *t, struct session_ops *ops)
 {
 	const struct rpc_chunk *chunk;
@@ -54,7 +54,7 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 				return 0;
 			err = post_one(t, here + t->op_offset, seg);
 			if (err < 0)
-				return err == ERR_AGAIN ? 0 : err;
+				return err;
 			t->op_offset += seg->length;
 			t->ops++;
 			ops->posted++;
@@ -86,12 +86,10 @@ void txn_ops_run(struct session *s, struct leg *leg)
 
 		if (rc == 0)
 			return;
-		if (rc < 0) {
-			/* The leg is gone; its end flushes the rest of the session. */
-			list_del(&t->op_link);
-			continue;
-		}
 		list_del(&t->op_link);
-		txn_ops_done(t);
+		if (rc > 0)
+			txn_ops_done(t);
+		else if (rc != ERR_CLOSED) /* else DISCONNECTED is on its way */
+			session_close(s, rc, "a Read or Write could not be posted");
 	}
 }

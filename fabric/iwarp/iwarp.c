@@ -263,6 +263,13 @@ static int op_expose(struct fabric_conn *fc, void *addr, uint32_t len, unsigned 
 	return rc;
 }
 
+static uint32_t op_written(const struct fabric_conn *fc, uint32_t handle)
+{
+	const struct iwarp_conn *c = conn_of((struct fabric_conn *)fc);
+
+	return c->has_qp ? qp_written(&c->qp, handle) : FABRIC_WRITTEN_UNKNOWN;
+}
+
 static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie)
 {
 	struct iwarp_conn *c = conn_of(fc);
@@ -417,6 +424,7 @@ static const struct fabric_ops iwarp_ops = {
 	.write = op_write,
 	.read = op_read,
 	.expose = op_expose,
+	.written = op_written,
 	.withdraw = op_withdraw,
 	.flush = op_flush,
 	.poll = op_poll,

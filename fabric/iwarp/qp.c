@@ -129,6 +129,21 @@ void qp_complete(struct qp *qp, enum fabric_ev_type type, void *cookie, int stat
 	qp->ev_count++;
 }
 
+void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated, uint32_t written)
+{
+	uint32_t at = qp->ev_head + qp->ev_count;
+
+	qp_complete(qp, FABRIC_EV_RECV, qp->recvs[qp->recv_head].cookie, 0, len, invalidated);
+	qp->events[at >= qp->ev_max ? at - qp->ev_max : at].written = written;
+}
+
+uint32_t qp_written(const struct qp *qp, uint32_t handle)
+{
+	const struct exposure *e = stag_find((struct stag_table *)&qp->stags, handle);
+
+	return e ? e->written : FABRIC_WRITTEN_UNKNOWN;
+}
+
 void qp_complete_op(struct qp *qp, uint32_t op, int status)
 {
 	struct qp_op *o = &qp->ops[op];
@@ -154,6 +169,7 @@ int qp_next_event(struct qp *qp, struct fabric_event *ev)
 	};
 	if (ev->type == FABRIC_EV_RECV) {
 		ev->invalidated = e->extra;
+		ev->invalidated_written = e->written;
 		qp->recv_owed--;
 	} else if (ev->type == FABRIC_EV_WITHDRAWN) {
 		stag_release(&qp->stags, &qp->stags.slots[e->extra]);

@@ -94,6 +94,7 @@ struct qp_event {
 	int32_t status;
 	uint32_t len;
 	uint32_t extra; /* RECV: invalidated handle; WITHDRAWN: slot */
+	uint32_t written; /* RECV: octets the peer had written there */
 	void *cookie;
 };
 
@@ -219,6 +220,7 @@ int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie)
 int qp_expose(struct qp *qp, void *addr, uint32_t len, unsigned access,
 	      struct segment *seg) WARN_UNUSED;
 int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie) WARN_UNUSED;
+uint32_t qp_written(const struct qp *qp, uint32_t handle);
 
 /** qp_rx_want - where the next octets go. Return: pieces in @iov, 0 when none are wanted. */
 unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV]);

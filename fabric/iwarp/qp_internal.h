@@ -15,6 +15,9 @@ void qp_fail(struct qp *qp, int err, struct ddp_term term);
 void qp_complete(struct qp *qp, enum fabric_ev_type type, void *cookie, int status, uint32_t len,
 		 uint32_t extra);
 
+/** qp_complete_recv - the first posted Receive holds a message of @len octets. */
+void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated, uint32_t written);
+
 /** qp_complete_op - the same for a numbered op. */
 void qp_complete_op(struct qp *qp, uint32_t op, int status);
 

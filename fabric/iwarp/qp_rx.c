@@ -162,7 +162,7 @@ static void begin_segment(struct qp *qp)
 }
 
 /* A Send-Invalidate ends an exposure of ours. False: it could not, and the stream fails. */
-static bool invalidate(struct qp *qp, uint32_t stag)
+static bool invalidate(struct qp *qp, uint32_t stag, uint32_t *written)
 {
 	struct exposure *e = stag_find(&qp->stags, stag);
 
@@ -172,6 +172,7 @@ static bool invalidate(struct qp *qp, uint32_t stag)
 		qp_fail(qp, ERR_ACCESS, TERM_RDMA_INVALIDATE);
 		return false;
 	}
+	*written = e->written;
 	qp_revoke(qp, e);
 	stag_release(&qp->stags, e);
 	return true;
@@ -181,6 +182,7 @@ static void finish_send(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
 	bool inv = rx->h.opcode == RDMAP_SEND_INV || rx->h.opcode == RDMAP_SEND_SE_INV;
+	uint32_t written = 0;
 
 	if (rx->swallow) {
 		rx->send_msn++;
@@ -189,10 +191,9 @@ static void finish_send(struct qp *qp)
 	rx->send_done += rx->payload_len;
 	if (!rx->h.last)
 		return;
-	if (inv && !invalidate(qp, rx->h.stag))
+	if (inv && !invalidate(qp, rx->h.stag, &written))
 		return;
-	qp_complete(qp, FABRIC_EV_RECV, qp->recvs[qp->recv_head].cookie, 0, rx->send_done,
-		    inv ? rx->h.stag : 0);
+	qp_complete_recv(qp, rx->send_done, inv ? rx->h.stag : 0, written);
 	qp->recv_head = qp->recv_head + 1 == qp->depths.max_recvs ? 0 : qp->recv_head + 1;
 	qp->recv_count--;
 	rx->send_done = 0;
@@ -215,9 +216,9 @@ static void finish_response(struct qp *qp)
 static void finish_write(struct qp *qp)
 {
 	struct exposure *e = qp->rx.target;
-	uint32_t end = (uint32_t)qp->rx.h.offset + qp->rx.payload_len;
+	uint32_t from = (uint32_t)qp->rx.h.offset, end = from + qp->rx.payload_len;
 
-	if (e && end > e->written)
+	if (e && from <= e->written && end > e->written)
 		e->written = end;
 }
 

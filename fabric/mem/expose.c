@@ -45,6 +45,7 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	e = container_of(slot, struct mem_exposure, link);
 	e->live = true;
 	e->readers = 0;
+	e->written = 0;
 	e->access = access;
 	e->addr = addr;
 	e->len = len;

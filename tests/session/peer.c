@@ -500,7 +500,7 @@ static void on_sent(struct leg_out *out)
 		struct peer_call *c = container_of(out->tx, struct peer_call, tx);
 
 		c->sent = true;
-		assert(out->status == 0 || out->status == ERR_FLUSHED);
+		assert(out->status == 0 || err_class(out->status) == ERR_CLASS_IO);
 		call_end(c);
 		return;
 	}
