@@ -198,6 +198,6 @@ size_t v2_writes_len(const struct rpc_msg *m)
 	size_t len = V2_WORD;
 
 	for (unsigned i = 0; i < m->nwrites; i++)
-		len += 2 * V2_WORD + (size_t)m->writes[i].count * V2_SEGMENT_BYTES;
+		len += (size_t)2 * V2_WORD + (size_t)m->writes[i].count * V2_SEGMENT_BYTES;
 	return len;
 }

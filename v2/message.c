@@ -118,7 +118,7 @@ size_t v2_msg_header_len(const struct rpc_msg *m)
 
 	if (m->dir == RPC_REPLY) {
 		if (m->has_body_chunk)
-			len += 2 * V2_WORD + body_segments * V2_SEGMENT_BYTES;
+			len += (size_t)2 * V2_WORD + body_segments * V2_SEGMENT_BYTES;
 		return len;
 	}
 	len += V2_WORD + v2_reads_len(m) +

@@ -92,20 +92,22 @@ static const struct golden goldens[] = {
 
 enum { GOLDENS = sizeof(goldens) / sizeof(goldens[0]), GOLDEN_MAX = 4096 };
 
+static inline unsigned unhex_digit(char c)
+{
+	return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
 /** unhex - octets of @hex, blanks passed over, into @buf; returns their number. */
 static inline size_t unhex(const char *hex, uint8_t *buf)
 {
 	size_t n = 0;
-	unsigned octet;
 
 	while (*hex) {
 		if (*hex == ' ') {
 			hex++;
 			continue;
 		}
-		if (sscanf(hex, "%2x", &octet) != 1)
-			break;
-		buf[n++] = (uint8_t)octet;
+		buf[n++] = (uint8_t)(unhex_digit(hex[0]) << 4 | unhex_digit(hex[1]));
 		hex += 2;
 	}
 	return n;
