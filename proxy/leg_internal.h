@@ -58,7 +58,8 @@ void leg_tx_flush(struct leg *leg);
 struct leg_slot *leg_take_slot(struct leg *leg);
 void leg_free_slot(struct leg *leg, struct leg_slot *slot);
 
-/** leg_post_send - one Send whose header lies in @slot, which is freed on error. */
+/** leg_post_send - one Send whose header lies in @slot, which is freed on error; an error but
+ * ERR_CLOSED stops the leg. */
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
 		  uint32_t inv_handle);
 

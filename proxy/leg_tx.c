@@ -26,6 +26,9 @@ int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge
 
 	if (err < 0)
 		leg_free_slot(leg, slot);
+	/* The transport has counted this Send and cannot take it back. */
+	if (err < 0 && err != ERR_CLOSED) /* else DISCONNECTED is on its way */
+		leg_stop(leg, err, "a Send could not be posted");
 	return err;
 }
 
@@ -156,17 +159,6 @@ static void fail_tx(struct leg *leg, struct leg_tx *tx, int status)
 		list_add_tail(&leg->dead, &tx->link);
 }
 
-/* The transport has counted this Send and cannot take it back: without it the connection ends. */
-static int post_or_stop(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge,
-			unsigned nsge, uint32_t inv_handle)
-{
-	int err = leg_post_send(leg, slot, sge, nsge, inv_handle);
-
-	if (err < 0 && err != ERR_CLOSED) /* else DISCONNECTED is on its way */
-		leg_stop(leg, err, "a Send could not be posted");
-	return err;
-}
-
 /* One Send of @tx. Return: false when nothing more can be sent now. */
 static bool send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
 {
@@ -185,7 +177,7 @@ static bool send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
 	sge[0] = (struct fabric_sge){slot->data, (uint32_t)hdr_len};
 	n = 1 + gather(tx->tx.msg, from, body_len, sge + 1);
 	slot->tx = tx;
-	if (post_or_stop(leg, slot, sge, n, more ? 0 : tx->inv_handle) < 0) {
+	if (leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle) < 0) {
 		fail_tx(leg, tx, ERR_CLOSED);
 		return false;
 	}
@@ -208,7 +200,7 @@ static int send_control(struct leg *leg, struct leg_slot *slot)
 	if (len <= 0)
 		return 0;
 	sge = (struct fabric_sge){slot->data, (uint32_t)len};
-	return post_or_stop(leg, slot, &sge, 1, 0) < 0 ? ERR_CLOSED : 1;
+	return leg_post_send(leg, slot, &sge, 1, 0) < 0 ? ERR_CLOSED : 1;
 }
 
 /* Version 2 counts messages against Receives really posted, one kept for a GRANT (4.2.1.1). */

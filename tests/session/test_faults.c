@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One fault at every step of a session's life, with calls in flight both ways:
+ * the gateway stands, the session struck ends on both sides or goes on, all that
+ * it held comes back, and the session beside it does not notice.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/world.h"
+
+static struct world w;
+
+struct sweep {
+	enum memnet_fault fault;
+	nsec_t delay;
+	unsigned
+		stride; /* every strideth step; chosen so that all versions together take seconds */
+	uint64_t bound; /* last step tried; 0: as many as a session without fault takes */
+};
+
+static struct setup fault_setup(unsigned cv, unsigned sv, const struct sweep *f, uint64_t at)
+{
+	struct setup s = setup_defaults(cv, sv, 7 + at);
+
+	s.pairs = 2;
+	s.memory = s.peer_memory = 64 << 20;
+	s.net.fault = f->fault;
+	s.net.fault_at = at;
+	s.net.fault_delay = f->delay;
+	return s;
+}
+
+static bool is_whole(const struct world_pair *p)
+{
+	return p->made == 12 && p->rmade == 4 && p->client.done == 12 && p->server.done == 4 &&
+	       !p->client.closed && !p->server.closed;
+}
+
+static bool has_ended(const struct world_pair *p)
+{
+	return (p->client.closed || !p->client.has_leg) && (p->server.closed || !p->server.has_leg);
+}
+
+/* The octets that did arrive are right, whatever else became of the session. */
+static void check_pair(const struct world_pair *p)
+{
+	assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
+	assert_int_equal(p->client.unexpected + p->server.unexpected, 0);
+}
+
+static void load_pairs(uint64_t seed, bool *stuck)
+{
+	struct rng r = {seed};
+	const struct load load = {
+		.rng = &r, .calls = 12, .rcalls = 4, .depth = 6, .rdepth = 3, .spec = spec_small};
+
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		peer_connect(&w.pairs[i].client, &w.pairs[i].gw_addr);
+	world_run(&w, 5 * NSEC_PER_SEC);
+	*stuck = !world_load(&w, &load);
+	world_run(&w, NSEC_PER_SEC);
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		check_pair(&w.pairs[i]);
+}
+
+/* What a fault may do to the two pairs: strike one. */
+static void check_outcome(const struct sweep *f, bool stuck)
+{
+	unsigned whole = is_whole(&w.pairs[0]) + is_whole(&w.pairs[1]);
+
+	if (whole < (f->fault == MEMNET_STALL ? 2 : 1))
+		fail_msg("step %llu: %u of 2 sessions whole", (unsigned long long)w.s.net.fault_at,
+			 whole);
+	if (f->fault == MEMNET_VANISH) /* nobody tells anybody: fabrics have timers for that */
+		return;
+	for (unsigned i = 0; i < 2; i++)
+		if (stuck || (!is_whole(&w.pairs[i]) && f->fault != MEMNET_EXPOSE_FAIL &&
+			      !has_ended(&w.pairs[i])))
+			fail_msg("step %llu: neither whole nor ended",
+				 (unsigned long long)w.s.net.fault_at);
+}
+
+static uint64_t run_one(unsigned cv, unsigned sv, const struct sweep *f, uint64_t at)
+{
+	struct setup s = fault_setup(cv, sv, f, at);
+	uint64_t ops;
+	bool stuck;
+
+	world_new(&w, &s);
+	load_pairs(at, &stuck);
+	check_outcome(f, stuck);
+	ops = memnet_ops(w.net);
+	proxy_drain(w.proxy, memnet_now(w.net) + NSEC_PER_SEC);
+	world_run(&w, 30 * NSEC_PER_SEC);
+	world_quit(&w);
+	world_free(&w);
+	return ops;
+}
+
+static void sweep(const struct sweep *f)
+{
+	const struct sweep none = {.fault = MEMNET_NONE};
+
+	for (unsigned cv = 1; cv <= 2; cv++)
+		for (unsigned sv = 1; sv <= 2; sv++) {
+			uint64_t last = f->bound ? f->bound : run_one(cv, sv, &none, 0);
+			uint64_t at = 1 + (cv + 2 * sv) % f->stride;
+
+			print_message("v%u-v%u: up to step %llu\n", cv, sv,
+				      (unsigned long long)last);
+			for (; at <= last; at += f->stride)
+				run_one(cv, sv, f, at);
+		}
+}
+
+static void a_connection_is_lost(void **state)
+{
+	const struct sweep f = {.fault = MEMNET_CUT, .stride = 3};
+
+	(void)state;
+	sweep(&f);
+}
+
+static void a_connection_stands_still_for_a_while(void **state)
+{
+	const struct sweep f = {.fault = MEMNET_STALL, .delay = 3 * NSEC_PER_SEC, .stride = 11};
+
+	(void)state;
+	sweep(&f);
+}
+
+static void a_cable_is_pulled(void **state)
+{
+	const struct sweep f = {.fault = MEMNET_VANISH, .stride = 11};
+
+	(void)state;
+	sweep(&f);
+}
+
+static void a_connection_is_refused(void **state)
+{
+	const struct sweep f = {.fault = MEMNET_REFUSE, .stride = 1, .bound = 4};
+
+	(void)state;
+	sweep(&f);
+}
+
+static void memory_cannot_be_exposed(void **state)
+{
+	const struct sweep f = {.fault = MEMNET_EXPOSE_FAIL, .stride = 1, .bound = 120};
+
+	(void)state;
+	sweep(&f);
+}
+
+static void a_post_fails(void **state)
+{
+	const struct sweep f = {.fault = MEMNET_POST_FAIL, .stride = 1, .bound = 300};
+
+	(void)state;
+	sweep(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_connection_is_lost),
+		cmocka_unit_test(a_connection_stands_still_for_a_while),
+		cmocka_unit_test(a_cable_is_pulled),
+		cmocka_unit_test(a_connection_is_refused),
+		cmocka_unit_test(memory_cannot_be_exposed),
+		cmocka_unit_test(a_post_fails),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
+}
