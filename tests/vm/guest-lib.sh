@@ -116,7 +116,7 @@ connected_to_nfsd() { [ -n "$(ss -Htn state established '( sport = :20049 )')" ]
 # that are multiples of four: tshark expects a pad where a Write chunk has none.
 small_work() {
     local size sizes='100 1000 4000 5000 70000 1048580'
-    mkdir -p "$1" && cd "$1" || return 1
+    rm -rf "$1" && mkdir -p "$1" && cd "$1" || return 1
     echo 'a text to be damaged' >text
     for size in 1 $sizes; do
         head -c "$size" /dev/urandom >"/tmp/$size" && cp "/tmp/$size" "$size" || return 1

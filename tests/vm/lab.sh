@@ -33,14 +33,22 @@ wait_for() {
     done
 }
 
+# lab_alone "$@": starts the calling script over, as the only one that uses $LAB; the
+# others wait. flock keeps the lock to itself (-o): nothing started in the lab and
+# left behind can hold it. Ending flock ends the script, and the other way round.
+lab_alone() {
+    [ "${LAB_ALONE:-}" = "$LAB" ] && return
+    mkdir -p "$LAB"
+    export LAB_ALONE=$LAB
+    exec flock -o -w 1800 "$LAB/alone" setpriv --pdeathsig TERM "$0" "$@"
+}
+
 # --- the namespace -----------------------------------------------------------
 
 lab_up() {
     [ "$(id -u)" -eq 0 ] || die "needs root (namespaces, virtual machines)"
     "$VM/setup" || die "setup failed"
-    # One run at a time. With the lock held, whatever an earlier run left is stale.
-    exec 9>"$LAB/lock"
-    flock -w 1800 9 || die "another run holds $LAB/lock"
+    # Being alone (see lab_alone), whatever an earlier run left is stale.
     [ -e "$RUN/netns" ] && ip netns del "$(cat "$RUN/netns")" 2>/dev/null
     rm -rf "$RUN" && mkdir -p "$RUN"
     NETNS=rpcrdma-gw-$$
@@ -71,7 +79,7 @@ lab_down() {
 start() {
     local name=$1
     shift
-    setpriv --pdeathsig KILL ip netns exec "$NETNS" "$@" </dev/null >>"$RUN/$name.log" 2>&1 9>&- &
+    setpriv --pdeathsig KILL ip netns exec "$NETNS" "$@" </dev/null >>"$RUN/$name.log" 2>&1 &
     PID[$name]=$!
 }
 
