@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -24,14 +26,14 @@ static unsigned open_descriptors(void)
 static unsigned long resident_bytes(void)
 {
 	FILE *f = fopen("/proc/self/statm", "re");
-	unsigned long pages = 0;
+	char line[128], *second = NULL;
 
 	if (!f)
 		return 0;
-	if (fscanf(f, "%*u %lu", &pages) != 1)
-		pages = 0;
+	if (fgets(line, sizeof(line), f))
+		second = strchr(line, ' ');
 	fclose(f);
-	return pages * (unsigned long)sysconf(_SC_PAGESIZE);
+	return second ? strtoul(second, NULL, 10) * (unsigned long)sysconf(_SC_PAGESIZE) : 0;
 }
 
 void report_process(void)
