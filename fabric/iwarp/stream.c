@@ -237,6 +237,8 @@ void stream_expired(struct iwarp_conn *c)
 void stream_disconnect(struct iwarp_conn *c)
 {
 	qp_disconnect(&c->qp);
+	if (c->initiator) /* the hold was for an answer that nobody waits for now */
+		qp_release(&c->qp);
 	c->state = IWARP_CLOSING;
 	iwarp_conn_deadline(c, DRAIN_MS);
 	stream_write(c);
