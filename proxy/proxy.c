@@ -94,7 +94,7 @@ static void resume(struct buf_waiter *w)
 		session_touch(session_of(leg));
 		return;
 	}
-	session_resume(container_of(w, struct session, waiter));
+	session_resume(container_of(w, struct session_queue, waiter));
 }
 
 static void resume_waiters(struct proxy *p)

@@ -62,6 +62,17 @@ static void refuse(struct route_state *rs, const struct fabric_event *ev, const 
 	fabric_reject(ev->conn, view_of(NULL, 0));
 }
 
+/* Version 2 grants messages, not calls: the bound on calls is the gateway's own. */
+static void init_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
+{
+	q->s = s;
+	q->limit = a > b ? a : b;
+	if (q->limit == 0)
+		q->limit = 1;
+	list_init(&q->waiting);
+	list_init(&q->waiter.link);
+}
+
 static void init_ops(struct session_ops *ops)
 {
 	list_init(&ops->queue);
@@ -89,8 +100,8 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 	list_init(&s->dirty);
 	list_init(&s->timed);
 	list_init(&s->txns);
-	list_init(&s->waiting);
-	list_init(&s->waiter.link);
+	init_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
+	init_queue(s, &s->reverse, rs->route->client.rev_credits, rs->route->server.rev_credits);
 	init_ops(&s->cops);
 	init_ops(&s->sops);
 	leg_init(&s->client, RPC_ACCEPTOR);
@@ -132,7 +143,8 @@ static void die(struct session *s)
 static void begin_end(struct session *s)
 {
 	s->state = SESSION_CLOSING;
-	buf_unwait(&s->waiter);
+	buf_unwait(&s->forward.waiter);
+	buf_unwait(&s->reverse.waiter);
 }
 
 void session_open(struct route_state *rs, const struct fabric_event *ev)
@@ -325,7 +337,8 @@ void session_pump(struct session *s)
 	if (session_deadline(s) == NSEC_NEVER)
 		list_del(&s->timed);
 	if (s->state == SESSION_OPEN) {
-		txn_admit(s, false);
+		txn_admit(&s->reverse, false);
+		txn_admit(&s->forward, false);
 		set_grants(s);
 	}
 	leg_pump(&s->server);
@@ -334,11 +347,11 @@ void session_pump(struct session *s)
 	drain_leg(s, &s->client);
 }
 
-void session_resume(struct session *s)
+void session_resume(struct session_queue *q)
 {
-	if (s->state == SESSION_OPEN)
-		txn_admit(s, true);
-	session_touch(s);
+	if (q->s->state == SESSION_OPEN)
+		txn_admit(q, true);
+	session_touch(q->s);
 }
 
 nsec_t session_deadline(const struct session *s)
@@ -362,7 +375,8 @@ void session_free(struct session *s)
 	leg_fini(&s->server);
 	while (!list_is_empty(&s->txns))
 		txn_release(list_first(&s->txns, struct txn, link));
-	buf_unwait(&s->waiter);
+	buf_unwait(&s->forward.waiter);
+	buf_unwait(&s->reverse.waiter);
 	list_del(&s->link);
 	list_del(&s->dirty);
 	list_del(&s->timed);

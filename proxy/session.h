@@ -62,9 +62,11 @@ struct txn {
 	bool replied;			  /* the reply may come before the call's completion */
 
 	struct txn_region reads[RPC_MAX_CHUNKS], writes[RPC_MAX_CHUNKS], body, reply;
-	uint32_t reply_bytes;	/* Reply chunk to offer the responder, 0 none */
-	unsigned exposed;	/* regions exposed to the responder */
-	struct view call_body;	/* the call's payload stream, once complete */
+	uint32_t reply_bytes;  /* Reply chunk to offer the responder, 0 none */
+	unsigned exposures;    /* regions it may expose to the responder: its share, once started */
+	unsigned exposed;      /* regions exposed to the responder now */
+	bool started;	       /* admitted: runs, holds memory */
+	struct view call_body; /* the call's payload stream, once complete */
 	struct view reply_body; /* the reply's: in its Receive, or in the Reply chunk's region */
 
 	/* Progress through the segments to Read or Write, and what is posted of them. */
@@ -89,7 +91,16 @@ struct session_stat {
 struct session_ops {
 	struct list queue; /* txns with Reads or Writes to post */
 	unsigned posted;
-	unsigned exposed;
+	unsigned exposed; /* promised to transactions that run */
+};
+
+/** struct session_queue - admission of the calls of one direction: forward, reverse. They do not
+ * wait for each other, for a server may need a callback's answer before it goes on. */
+struct session_queue {
+	struct session *s;
+	struct list waiting;	  /* txns not admitted yet, in order */
+	struct buf_waiter waiter; /* for the first of them */
+	unsigned running, limit;  /* txns admitted: a bound on their number, whatever peers send */
 };
 
 /** struct route_state - one worker's view of a route. */
@@ -116,8 +127,7 @@ struct session {
 	size_t request_len;
 	struct list txns;
 	unsigned ntxns;
-	struct list waiting;	  /* txns not admitted yet, in order */
-	struct buf_waiter waiter; /* for the first of them */
+	struct session_queue forward, reverse;
 	struct session_ops cops, sops;
 	struct txn *buckets[SESSION_BUCKETS];
 };
@@ -152,8 +162,8 @@ void session_input(struct session *s, struct leg *leg, const struct fabric_event
 /** session_pump - after a batch: queued messages, admission, Sends. */
 void session_pump(struct session *s);
 
-/** session_resume - memory came free for @s's first waiting transaction. */
-void session_resume(struct session *s);
+/** session_resume - memory came free for the first transaction waiting in @q. */
+void session_resume(struct session_queue *q);
 
 /** session_deadline, session_tick - set-up time-outs. */
 nsec_t session_deadline(const struct session *s);
@@ -182,6 +192,11 @@ static inline struct session_ops *session_ops(struct session *s, const struct le
 	return leg == &s->client ? &s->cops : &s->sops;
 }
 
+static inline struct session_queue *session_queue(struct session *s, bool reverse)
+{
+	return reverse ? &s->reverse : &s->forward;
+}
+
 static inline struct session_stat *session_stat(struct session *s, const struct leg *leg)
 {
 	return leg == &s->client ? &s->cstat : &s->sstat;
@@ -204,9 +219,9 @@ void txn_sent(struct txn *t, const struct leg_out *out);
 /** txn_op - one of its Reads, Writes or withdrawals completed. */
 void txn_op(struct txn *t, const struct leg_out *out);
 
-/** txn_admit - start waiting transactions of @s, in order, as memory and exposures allow.
- * @turn: the arena says that it is this session's turn. */
-void txn_admit(struct session *s, bool turn);
+/** txn_admit - start waiting transactions of @q, in order, as memory and exposures allow.
+ * @turn: the arena says that it is this queue's turn. */
+void txn_admit(struct session_queue *q, bool turn);
 
 /** txn_ops_done - every Read or Write of @t is posted; called by txn_ops.c. */
 void txn_ops_done(struct txn *t);

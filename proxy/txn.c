@@ -19,17 +19,19 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "xdr/cursor.h"
 
 static struct txn **bucket(struct session *s, uint32_t xid)
 {
 	return &s->buckets[(xid ^ xid >> 16) % SESSION_BUCKETS];
 }
 
+/* One that has its answer, or is about to get it, is no longer in flight: its XID is free. */
 static struct txn *find(struct session *s, uint32_t xid, bool reverse)
 {
 	struct txn *t = *bucket(s, xid);
 
-	while (t && (t->in.xid != xid || t->reverse != reverse))
+	while (t && (t->in.xid != xid || t->reverse != reverse || t->state >= TXN_REPLY))
 		t = t->hash_next;
 	return t;
 }
@@ -61,6 +63,9 @@ void txn_release(struct txn *t)
 	leg_put(t->req, &t->call_held);
 	leg_put(t->rsp, &t->reply_held);
 	txn_give(t);
+	session_ops(s, t->rsp)->exposed -= t->exposures;
+	if (t->started)
+		session_queue(s, t->reverse)->running--;
 	s->ntxns--;
 	pool_put(&s->proxy->txns, t);
 }
@@ -99,6 +104,14 @@ static void fail_with(struct txn *t, enum rpc_error_code code, uint32_t a, uint3
 	const struct rpc_error e = {code, a, b};
 
 	fail(t, &e);
+}
+
+/* A peer of @s broke the protocol: that session ends, nobody else's. */
+static void breach(struct session *s, const char *why)
+{
+	if (s->state != SESSION_CLOSING)
+		s->proxy->count.peer_faults++;
+	session_close(s, ERR_PROTO, why);
 }
 
 static struct plan_end end_of(const struct leg *leg)
@@ -150,11 +163,15 @@ static void begin_pull(struct txn *t)
 	txn_ops_begin(t);
 }
 
-/* All or nothing: exposures, then memory; behind whoever waits for memory already, unless
- * it is @t's @turn. Return: whether it started (or failed for good). */
+/*
+ * All or nothing: a place among those running, exposures, then memory; behind whoever waits for
+ * memory already, unless it is @t's @turn. Those not running keep their Receives, so a peer that
+ * goes beyond its credits runs dry. Return: whether it started (or failed for good).
+ */
 static bool try_start(struct txn *t, bool turn)
 {
 	struct session *s = t->s;
+	struct session_queue *q = session_queue(s, t->reverse);
 	struct buf_arena *arena = &s->proxy->arena;
 	unsigned exposures;
 	size_t need = txn_need(t, &exposures);
@@ -163,24 +180,29 @@ static bool try_start(struct txn *t, bool turn)
 		fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
 		return true;
 	}
-	if (session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
+	if (q->running >= q->limit ||
+	    session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
 		return false; /* retried when a transaction of this session ends */
 	if (need > 0 && ((!turn && buf_must_wait(arena, BUF_TRANSACTION)) || txn_take(t) < 0)) {
-		s->waiter.bytes = need;
-		s->waiter.purpose = BUF_TRANSACTION;
+		q->waiter.bytes = need;
+		q->waiter.purpose = BUF_TRANSACTION;
 		s->proxy->count.budget_waits++;
-		buf_wait(arena, &s->waiter);
+		buf_wait(arena, &q->waiter);
 		return false;
 	}
 	list_del(&t->wait_link);
+	q->running++;
+	t->started = true;
+	t->exposures = exposures;
+	session_ops(s, t->rsp)->exposed += exposures;
 	begin_pull(t);
 	return true;
 }
 
-void txn_admit(struct session *s, bool turn)
+void txn_admit(struct session_queue *q, bool turn)
 {
-	while (!list_is_empty(&s->waiting) && list_is_empty(&s->waiter.link)) {
-		if (!try_start(list_first(&s->waiting, struct txn, wait_link), turn))
+	while (!list_is_empty(&q->waiting) && list_is_empty(&q->waiter.link)) {
+		if (!try_start(list_first(&q->waiting, struct txn, wait_link), turn))
 			return;
 		turn = false;
 	}
@@ -241,8 +263,7 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 		/* A transport that loses nothing has no use for retransmission: Linux, too,
 		 * gives up a connection on which an XID is in flight twice. */
 		leg_put(req, &out->held);
-		s->proxy->count.peer_faults++;
-		session_close(s, ERR_PROTO, "two calls in flight with one XID");
+		breach(s, "two calls in flight with one XID");
 		return;
 	}
 	t = txn_new(s, req, out);
@@ -265,9 +286,11 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 		fail(t, &p.error);
 		return;
 	}
-	t->reply_bytes = p.reply_bytes;
-	list_add_tail(&s->waiting, &t->wait_link);
-	txn_admit(s, false);
+	/* No reply is longer than that, whatever the requester has room for. */
+	t->reply_bytes = p.reply_bytes < s->proxy->cfg.max_payload ? p.reply_bytes
+								   : s->proxy->cfg.max_payload;
+	list_add_tail(&session_queue(s, t->reverse)->waiting, &t->wait_link);
+	txn_admit(session_queue(s, t->reverse), false);
 }
 
 /* The real length of a data item a version 1 peer sent with its XDR pad. */
@@ -281,7 +304,7 @@ static void strip_pads(struct txn *t)
 		t->reads[i].len = (uint32_t)c->length;
 		if (t->req->t->version == 1)
 			t->reads[i].len = (uint32_t)plan_strip_pad(&t->call_body, 1, c, removed);
-		removed += c->length + (-c->length & 3);
+		removed += c->length + xdr_pad(c->length);
 	}
 }
 
@@ -357,7 +380,9 @@ static int form_call(struct txn *t, struct rpc_error *e)
 		return ERR_TOOBIG;
 	m->body[0] = t->call_body;
 	m->nbody = 1;
+	m->has_reply = false; /* the plan adds it */
 	plan(t, t->rsp->t->ops->header_len(t->rsp->t, m), &p);
+	m->has_reply = t->reply.cap > 0;
 	m->nbody = 0;
 	if (p.form == PLAN_REFUSED) {
 		*e = p.error;
@@ -375,9 +400,31 @@ static int form_call(struct txn *t, struct rpc_error *e)
 	return 0;
 }
 
+/*
+ * Now that the whole payload stream is here: nothing that contradicts itself goes on to the
+ * responder. A Position lies within the stream as far as it is known by then (4.5.1, 4.5.1.1).
+ */
+static bool is_call_consistent(const struct txn *t)
+{
+	uint64_t end = 0, moved = 0;
+	struct rpchdr hdr;
+
+	if (rpchdr_peek(&hdr, t->call_body) == ERR_SHORT || hdr.mtype != 0 || hdr.xid != t->in.xid)
+		return false;
+	for (unsigned i = 0; i < t->in.nreads; i++) {
+		const struct rpc_chunk *c = &t->in.reads[i];
+
+		if (c->position < end || c->position - moved > t->call_body.len)
+			return false;
+		end = c->position + c->length;
+		moved += c->length + xdr_pad(c->length);
+	}
+	return true;
+}
+
 static void send_call(struct txn *t)
 {
-	struct rpc_error e;
+	struct rpc_error e = {.code = RPC_ERROR_BAD_XDR};
 
 	t->state = TXN_CALL;
 	if (t->in.has_body_chunk) {
@@ -385,7 +432,7 @@ static void send_call(struct txn *t)
 		t->call_body = view_of(t->body.addr, t->body.len);
 	}
 	strip_pads(t);
-	if (form_call(t, &e) < 0) {
+	if (!is_call_consistent(t) || form_call(t, &e) < 0) {
 		fail(t, &e);
 		return;
 	}
@@ -480,7 +527,12 @@ static void count_reply(struct txn *t, uint64_t body_len)
 static void send_reply(struct txn *t)
 {
 	struct rpc_error e;
+	struct rpchdr hdr;
 
+	if (rpchdr_peek(&hdr, t->reply_body) < 0 || hdr.mtype != 1 || hdr.xid != t->in.xid) {
+		breach(t->s, "a reply that is none to its call");
+		return;
+	}
 	/* The call's own octets are no longer needed: their Receive goes back now. */
 	leg_put(t->req, &t->call_held);
 	count_reply(t, t->reply_body.len);
@@ -540,24 +592,32 @@ static int take_results(struct txn *t, const struct leg_out *out)
 	return t->reply_body.len > 0 ? 0 : ERR_PROTO;
 }
 
+/* Whether @t can be answered by @rsp now: not before a first part of the call was sent. */
+static bool awaits_answer(const struct txn *t, const struct leg *rsp)
+{
+	const struct leg_tx *tx = t ? &t->call_tx : NULL;
+
+	if (!t || t->rsp != rsp || t->replied)
+		return false;
+	return t->state == TXN_WAIT ||
+	       (t->state == TXN_CALL && (tx->posted || tx->encoded || tx->tx.body_sent));
+}
+
 void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 {
 	/* A reply travels against its call: reverse replies answer reverse calls. */
 	struct txn *t = find(s, out->msg->xid, out->reverse);
 
-	if (!t || t->rsp != rsp || t->replied || (t->state != TXN_WAIT && t->state != TXN_CALL)) {
-		/* Late or invented: nothing waits for it (counted, as Linux does). */
-		log_debug("reply.unknown", "session=%llu xid=%08x", (unsigned long long)s->id,
-			  out->msg->xid);
+	if (!awaits_answer(t, rsp)) {
+		/* Every call is answered once. What was counted for this answer was another's. */
 		leg_put(rsp, &out->held);
+		breach(s, "a reply to no call");
 		return;
 	}
 	t->replied = true;
 	t->reply_held = out->held;
 	if (take_results(t, out) < 0) {
-		s->proxy->count.peer_faults++;
-		session_close(s, ERR_PROTO,
-			      "reply with lengths beyond what was offered or written");
+		breach(s, "reply with lengths beyond what was offered or written");
 		return;
 	}
 	if (!t->call_pending)
@@ -589,9 +649,11 @@ void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 	log_info("rpc.error", "session=%llu leg=%s xid=%08x error=%s a=%u b=%u",
 		 (unsigned long long)s->id, rsp == &s->client ? "client" : "server", out->xid,
 		 rpc_error_name(out->error.code), out->error.a, out->error.b);
-	if (!t || t->rsp != rsp || t->replied || (t->state != TXN_WAIT && t->state != TXN_CALL))
-		return;
-	fail(t, &e);
+	if (awaits_answer(t, rsp))
+		fail(t, &e);
+	else if (rsp->t->version == 1)
+		/* There every error answers a call. Version 2 has other messages to complain of. */
+		breach(s, "an error about no call");
 }
 
 static void call_sent(struct txn *t, int status)

@@ -24,7 +24,7 @@ size_t txn_need(const struct txn *t, unsigned *exposures)
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		bytes += need_of(t->in.writes[i].length, exposures);
 	if (t->in.has_body_chunk)
-		bytes += need_of(t->in.body_chunk.length, exposures);
+		bytes += buf_round((size_t)t->in.body_chunk.length);
 	return bytes + need_of(t->reply_bytes, exposures);
 }
 
@@ -97,7 +97,6 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 		return err;
 	r->handle = whole.handle;
 	t->exposed++;
-	session_ops(t->s, t->rsp)->exposed++;
 	*chunk = (struct rpc_chunk){.position = position};
 	n = plan_split(&whole, t->rsp->t->peer.segment_bytes, cut, RPC_MAX_SEGMENTS);
 	for (int i = 0; i < n; i++) {
@@ -116,7 +115,6 @@ static void fence(struct txn *t, struct txn_region *r)
 		t->ops++;
 	r->handle = 0;
 	t->exposed--;
-	session_ops(t->s, t->rsp)->exposed--;
 }
 
 bool txn_fence(struct txn *t)
