@@ -201,7 +201,7 @@ static int form(struct slot *slot)
 	return err;
 }
 
-int slot_call(struct slot *slot, uint32_t size)
+int slot_call(struct slot *slot, uint32_t size, nsec_t now)
 {
 	struct client_conn *conn = slot->conn;
 	const struct perf_client_config *cfg = conn->client->cfg;
@@ -227,7 +227,7 @@ int slot_call(struct slot *slot, uint32_t size)
 	if (conn->leg.t->version == 2 && conn->leg.conn->remote_inv && slot->nhandles > 0)
 		slot->msg.inv_handle = slot->handles[0];
 	slot->tx = (struct leg_tx){.tx = {.msg = &slot->msg}, .owner = slot};
-	slot->began = perf_now(&conn->client->env);
+	slot->began = now;
 	leg_send(&conn->leg, &slot->tx);
 	return 0;
 }

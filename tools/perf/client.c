@@ -52,7 +52,7 @@ static bool may_call(const struct perf_client *c, nsec_t now)
 	       (c->cfg->duration == NSEC_NEVER || now - c->step_began < c->cfg->duration);
 }
 
-static void call(struct slot *slot)
+static void call(struct slot *slot, nsec_t now)
 {
 	struct client_conn *conn = slot->conn;
 	struct perf_client *c = conn->client;
@@ -63,7 +63,7 @@ static void call(struct slot *slot)
 	list_add_tail(&conn->flying, &slot->link);
 	c->nflying++;
 	c->started++;
-	err = slot_call(slot, size);
+	err = slot_call(slot, size, now);
 	if (err < 0) {
 		perf_error(&c->errors, "cannot send %s of %u octets: %s", perf_op_name(c->cfg->op),
 			   size,
@@ -84,7 +84,7 @@ static void begin_step(struct perf_client *c)
 		struct client_conn *conn = &c->conns[i];
 
 		while (!list_is_empty(&conn->idle) && may_call(c, c->step_began))
-			call(list_first(&conn->idle, struct slot, link));
+			call(list_first(&conn->idle, struct slot, link), c->step_began);
 	}
 }
 
@@ -119,7 +119,7 @@ static void settle(struct slot *slot)
 		return;
 	c->step_last = perf_now(&c->env);
 	if (may_call(c, c->step_last))
-		call(slot);
+		call(slot, c->step_last);
 	else if (c->nflying == 0)
 		end_step(c);
 }

@@ -83,7 +83,7 @@ size_t slot_bytes(const struct perf_client_config *cfg);
  *
  * Return: 0, or an error when it cannot be expressed; what was exposed is in slot->handles.
  */
-int slot_call(struct slot *slot, uint32_t size) WARN_UNUSED;
+int slot_call(struct slot *slot, uint32_t size, nsec_t now) WARN_UNUSED;
 
 /** slot_take_reply - note what @out brought: body and lengths. Return: 0, or ERR_PROTO, told. */
 int slot_take_reply(struct slot *slot, const struct leg_out *out) WARN_UNUSED;
