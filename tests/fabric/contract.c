@@ -111,6 +111,7 @@ static void record(struct side *s, const struct fabric_event *ev)
 		assert_true(ev->len <= op->len);
 		op->len = ev->len;
 		op->invalidated = ev->invalidated;
+		op->written = ev->invalidated_written;
 	}
 	s->ndone++;
 }

@@ -42,7 +42,7 @@ struct op {
 	enum fabric_ev_type type;
 	bool done;
 	int status;
-	uint32_t len, invalidated;
+	uint32_t len, invalidated, written;
 };
 
 /** struct side - one end of a connection. */
