@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# bench/run from end to end, too short to judge anything: every path carries every load, and the
+# result has the figures that are asked of it.
+set -u
+root=$1 build=$2
+command -v haproxy >/dev/null && command -v jq >/dev/null || exit 77
+out=$("$root/bench/run" --build "$build" --rounds 1 --seconds 0.2 --verify --json)
+status=$?
+if [ $status != 0 ] && [ $status != 3 ]; then
+	echo "bench/run ends with $status" >&2
+	exit 1
+fi
+jq -e '(.medians | length) == 16 and all(.medians[]; .errors == 0 and .rpcs_per_s > 0) and (.ratios | length) == 6
+	and (.goals | length) == 5 and all(.goals[]; has("met"))' <<<"$out" >/dev/null || {
+	echo "not what is expected: $out" >&2
+	exit 1
+}
+"$root/bench/run" --bogus 2>/dev/null
+[ $? = 2 ] || exit 1
+"$root/bench/run" --help | grep -q -- --rounds || exit 1
+echo OK
