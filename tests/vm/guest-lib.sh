@@ -100,7 +100,7 @@ trace_callbacks() {
     echo 1 >/sys/kernel/tracing/events/nfs4/nfs4_cb_recall/enable
     echo >/sys/kernel/tracing/trace
 }
-recall_traced() { grep 'nfs4_cb_recall: error=0' /sys/kernel/tracing/trace; }
+recall_traced() { grep -q 'nfs4_cb_recall: error=0' /sys/kernel/tracing/trace; }
 
 # hold_open FILE: a process that keeps it open for reading; release ends it.
 hold_open() {

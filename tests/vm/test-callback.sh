@@ -10,24 +10,26 @@ test_callback() {
 }
 
 callback_one() {
-    local chain=$1 name="$1 NFSv4.1" gateway=${FIRST[$1]} before
-    guest filer 'echo before >/srv/export/delegated'
-    check "$name: callback mount" fresh_mount "$chain" 4.1 || return
+    local chain=$1 name="callback: $1 NFSv4.1" gateway=${FIRST[$1]} before
+    # A file each: after a recall the filer gives no delegation of it for a while.
+    local file=/srv/export/delegated-$chain seen=/mnt/delegated-$chain
+    guest filer "echo before >$file"
+    check "$name: mount" fresh_mount "$chain" 4.1 || return
     guest client 'trace_callbacks'
     check "$name: callback state: UP at the filer" wait_for 20 guest filer callback_up
-    guest client 'hold_open /mnt/delegated'
+    guest client "hold_open $seen"
     check "$name: the client has a delegation" wait_for 10 guest filer has_delegation
     before=$(legs "$gateway" | field rcalls | sort -n | tail -n 1)
     # A local writer waits until the delegation is back; unanswered, for the lease time.
     check "$name: a writer at the filer gets the file at once" \
-        guest filer 'timeout 5 bash -c "echo after >/srv/export/delegated"' 30
+        guest filer "timeout 5 bash -c 'echo after >$file'" 30
     check "$name: the filer has the delegation back" \
         wait_for 10 guest filer '! has_delegation'
     check "$name: CB_RECALL reached the client" guest client recall_traced
     check "$name: the gateway counted a reverse call" \
         reverse_calls_above "$gateway" "${before:-0}"
     check "$name: the client reads the new data" \
-        guest client 'release; grep -q after /mnt/delegated'
+        guest client "release; grep -q after $seen"
 }
 
 reverse_calls_above() {
