@@ -96,7 +96,7 @@ static int rewatch(struct attachment *a)
 
 static void pause_accepting(struct attachment *a, const char *why)
 {
-	log_warn("iwarp.accept", " pause_ms=%d why=\"%s\"", PAUSE_MS, why);
+	log_warn("iwarp.accept", "pause_ms=%d why=\"%s\"", PAUSE_MS, why);
 	unwatch(a);
 	a->resume = iwarp_now() + PAUSE_MS * NSEC_PER_MS;
 }
@@ -109,7 +109,7 @@ static void bound_setups(struct iwarp *iw)
 	while (iw->setup_count > iw->cfg.max_setups) {
 		c = list_first(&iw->setups, struct iwarp_conn, setup);
 		iw->counters.setup_failures++;
-		log_debug("iwarp.setup", " err=limit why=\"too many connections in set-up\"");
+		log_debug("iwarp.setup", "err=limit why=\"too many connections in set-up\"");
 		iwarp_conn_free(c);
 	}
 }

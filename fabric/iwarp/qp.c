@@ -10,7 +10,7 @@
  * Operation
  *
  * This file holds the queues and the states; qp_rx.c takes the stream apart,
- * qp_tx.c puts it together.
+ * qp_rx_io.c says where its octets are read to, qp_tx.c puts it together.
  *
  *	INIT --start--> OPEN --disconnect--> DRAINING --stop--> DEAD
  *	                  |---breach by peer--> TERMINATING --stop--^
@@ -87,6 +87,7 @@ void qp_start(struct qp *qp, const struct qp_stream *s)
 	qp->tx.max_untagged = s->fpdu_max - FPDU_OVERHEAD - DDP_UNTAGGED_BYTES;
 	qp->tx.send_msn = qp->tx.read_msn = 1;
 	qp->rx.send_msn = qp->rx.read_msn = 1;
+	qp->rx.ahead_max = 4;
 }
 
 void qp_release(struct qp *qp)

@@ -38,7 +38,10 @@ enum {
 	QP_STAGE_BYTES = 16384, /* read-ahead */
 	QP_WHOLE_BYTES = 8192, /* untagged FPDUs up to here are taken whole out of the read-ahead */
 	QP_BULK_BYTES = 4097,  /* tagged messages from here on are read exactly, never copied */
-	QP_RX_IOV = 66,
+	QP_AHEAD = 32,	       /* FPDUs of a tagged message expected behind the current one */
+	QP_AHEAD_BYTES = 65536, /* their octets */
+	QP_AHEAD_LARGE = 16384, /* a payload from here on is worth a system call of its own */
+	QP_RX_IOV = 2 * QP_AHEAD + 2,
 	QP_TX_IOV = 256,
 	QP_TX_FPDUS = 128,
 	QP_TX_CTL = 8192,
@@ -93,7 +96,7 @@ struct qp_event {
 	uint8_t type; /* enum fabric_ev_type */
 	int32_t status;
 	uint32_t len;
-	uint32_t extra; /* RECV: invalidated handle; WITHDRAWN: slot */
+	uint32_t extra;	  /* RECV: invalidated handle; WITHDRAWN: slot */
 	uint32_t written; /* RECV: octets the peer had written there */
 	void *cookie;
 };
@@ -120,7 +123,11 @@ struct qp_rx {
 	uint32_t read_done; /* octets of the response to the first outstanding Read */
 	uint32_t bulk;	    /* live exposures and Reads of at least QP_BULK_BYTES */
 	bool swallow;	    /* the current FPDU is a zero-length Send as ready-to-receive */
-	uint32_t direct;    /* octets of iov[0] of the last want that go to dst */
+	/* the last want: octets of its first piece that go to dst, and the FPDUs it expects then */
+	uint32_t direct;
+	uint32_t ahead, ahead_len, ahead_last_len;
+	uint8_t *ahead_dst;
+	uint32_t ahead_max; /* how many to expect next time: more after success, one after a miss */
 };
 
 enum qp_tx_kind { QP_TX_PLAIN, QP_TX_OP, QP_TX_RESPONSE };

@@ -4,7 +4,7 @@
 
 #include "fabric/iwarp/qp.h"
 
-/** Shared by qp.c, qp_rx.c and qp_tx.c only. */
+/** Shared by the qp*.c only. */
 
 #define QP_NONE UINT32_MAX
 
@@ -36,5 +36,18 @@ static inline bool qp_is_bulk(uint32_t len)
 {
 	return len >= QP_BULK_BYTES;
 }
+
+static inline const uint8_t *qp_staged(const struct qp *qp)
+{
+	return qp->rx.stage + qp->rx.head;
+}
+
+static inline uint32_t qp_staged_bytes(const struct qp *qp)
+{
+	return qp->rx.tail - qp->rx.head;
+}
+
+/** qp_rx_steps - take apart what is there, as far as it goes. */
+void qp_rx_steps(struct qp *qp);
 
 #endif

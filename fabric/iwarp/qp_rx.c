@@ -9,19 +9,15 @@
 /*
  * Operation
  *
- * Octets come by two ways. The stage is a read-ahead buffer: small FPDUs, many
- * a system call, are taken out of it whole, their CRC checked before anything
- * else. The payload of an FPDU that is not there in whole is placed as it comes:
- * what the stage has of it is copied, the rest is read straight to where it
- * belongs, and its CRC is computed piece by piece while it is in the cache.
+ * Takes the stream apart; qp_rx_io.c says where its octets are read to. They come
+ * by two ways. The stage is a read-ahead buffer: small FPDUs, many a system call,
+ * are taken out of it whole, their CRC checked before anything else. The payload
+ * of an FPDU that is not there in whole is placed as it comes: what the stage has
+ * of it is copied, the rest is read straight to where it belongs, and its CRC is
+ * computed piece by piece while it is in the cache.
  *
  *	HEAD --whole FPDU in the stage--> HEAD
  *	HEAD --header in the stage, checked--> PLACE --payload all there--> TAIL --CRC--> HEAD
- *
- * While large tagged messages can be expected (rx.bulk: a Read of ours or a
- * write exposure of that size is open) nothing is read ahead but the header of
- * the next FPDU, 16 octets as a tagged one has: every read then ends where the
- * next payload begins, and no octet of payload is ever copied.
  *
  * Everything a header claims is checked before the first octet is placed. The
  * CRC of a placed segment comes after it, as with any adapter that places
@@ -29,29 +25,17 @@
  * owner to look at the memory.
  */
 
-enum { NEXT_HEADER = FPDU_LEN_BYTES + DDP_TAGGED_BYTES };
-
-static const uint8_t *staged(const struct qp *qp)
-{
-	return qp->rx.stage + qp->rx.head;
-}
-
-static uint32_t staged_bytes(const struct qp *qp)
-{
-	return qp->rx.tail - qp->rx.head;
-}
-
 /* Keeps what is about to be terminated, for the Terminate message. */
 static void fail_segment(struct qp *qp, int err, struct ddp_term term)
 {
-	uint32_t have = staged_bytes(qp);
+	uint32_t have = qp_staged_bytes(qp);
 
 	have = have > FPDU_LEN_BYTES ? have - FPDU_LEN_BYTES : 0;
 	if (have > qp->rx.ulpdu_len)
 		have = qp->rx.ulpdu_len;
 	if (have > sizeof(qp->term_about))
 		have = sizeof(qp->term_about);
-	memcpy(qp->term_about, staged(qp) + FPDU_LEN_BYTES, have);
+	memcpy(qp->term_about, qp_staged(qp) + FPDU_LEN_BYTES, have);
 	qp->term_have = have;
 	qp->term_ulpdu_len = qp->rx.ulpdu_len;
 	qp_fail(qp, err, term);
@@ -297,7 +281,7 @@ static bool crc_is_wrong(struct qp *qp, uint32_t crc, const uint8_t *field)
 static bool open_segment(struct qp *qp, uint32_t header)
 {
 	struct ddp_term term;
-	int rc = ddp_header_decode(staged(qp) + FPDU_LEN_BYTES, &qp->rx.h, &term);
+	int rc = ddp_header_decode(qp_staged(qp) + FPDU_LEN_BYTES, &qp->rx.h, &term);
 
 	qp->rx.payload_len = qp->rx.ulpdu_len - header;
 	if (rc)
@@ -316,7 +300,7 @@ static bool is_parsed(const struct qp *qp)
 static void take_whole(struct qp *qp, uint32_t header)
 {
 	struct qp_rx *rx = &qp->rx;
-	const uint8_t *p = staged(qp);
+	const uint8_t *p = qp_staged(qp);
 	uint32_t total = fpdu_bytes(rx->ulpdu_len);
 	uint32_t covered = total - FPDU_CRC_BYTES;
 
@@ -348,13 +332,13 @@ static void take_part(struct qp *qp, uint32_t header)
 	}
 	rx->crc = FPDU_CRC_INIT;
 	if (qp->crc)
-		rx->crc = fpdu_crc(rx->crc, staged(qp), FPDU_LEN_BYTES + header);
+		rx->crc = fpdu_crc(rx->crc, qp_staged(qp), FPDU_LEN_BYTES + header);
 	rx->head += FPDU_LEN_BYTES + header;
-	have = staged_bytes(qp);
+	have = qp_staged_bytes(qp);
 	if (have > rx->payload_len)
 		have = rx->payload_len;
 	if (have) {
-		memcpy(rx->dst, staged(qp), have);
+		memcpy(rx->dst, qp_staged(qp), have);
 		if (qp->crc)
 			rx->crc = fpdu_crc(rx->crc, rx->dst, have);
 		if (rx->h.tagged)
@@ -370,12 +354,12 @@ static void take_part(struct qp *qp, uint32_t header)
 static bool step_head(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
-	uint32_t have = staged_bytes(qp), header, total;
+	uint32_t have = qp_staged_bytes(qp), header, total;
 
 	if (have < FPDU_LEN_BYTES + 1)
 		return false;
-	rx->ulpdu_len = wire_get16(staged(qp));
-	header = ddp_header_bytes(staged(qp)[FPDU_LEN_BYTES]);
+	rx->ulpdu_len = wire_get16(qp_staged(qp));
+	header = ddp_header_bytes(qp_staged(qp)[FPDU_LEN_BYTES]);
 	if (rx->ulpdu_len < header) {
 		qp_fail(qp, ERR_PROTO, TERM_MPA_LENGTH);
 		return false;
@@ -397,9 +381,9 @@ static bool step_tail(struct qp *qp)
 	struct qp_rx *rx = &qp->rx;
 	uint32_t pad = fpdu_pad(rx->ulpdu_len);
 
-	if (staged_bytes(qp) < pad + FPDU_CRC_BYTES)
+	if (qp_staged_bytes(qp) < pad + FPDU_CRC_BYTES)
 		return false;
-	if (qp->crc && crc_is_wrong(qp, fpdu_crc(rx->crc, staged(qp), pad), staged(qp) + pad))
+	if (qp->crc && crc_is_wrong(qp, fpdu_crc(rx->crc, qp_staged(qp), pad), qp_staged(qp) + pad))
 		return false;
 	rx->head += pad + FPDU_CRC_BYTES;
 	rx->state = QP_RX_HEAD;
@@ -407,66 +391,13 @@ static bool step_tail(struct qp *qp)
 	return true;
 }
 
-void qp_rx_got(struct qp *qp, size_t n)
+void qp_rx_steps(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
-	uint32_t direct = n < rx->direct ? (uint32_t)n : rx->direct;
 
-	qp->counters->bytes_in += n;
-	if (direct) {
-		if (qp->crc)
-			rx->crc = fpdu_crc(rx->crc, rx->dst, direct);
-		rx->dst += direct;
-		rx->left -= direct;
-		if (!rx->left)
-			rx->state = QP_RX_TAIL;
-	}
-	rx->tail += (uint32_t)(n - direct);
 	while (qp->state == QP_OPEN &&
 	       (rx->state == QP_RX_HEAD ? step_head(qp) : rx->state == QP_RX_TAIL && step_tail(qp)))
 		;
-}
-
-/* How much to read beyond the payload now: all there is room for, or to the next header. */
-static uint32_t ahead(const struct qp *qp, uint32_t room)
-{
-	const struct qp_rx *rx = &qp->rx;
-	uint32_t have = staged_bytes(qp), need;
-
-	if (!rx->bulk)
-		return room;
-	if (rx->state != QP_RX_HEAD)
-		need = fpdu_pad(rx->ulpdu_len) + FPDU_CRC_BYTES + NEXT_HEADER - have;
-	else if (have < NEXT_HEADER)
-		need = NEXT_HEADER - have;
-	else if (fpdu_bytes(rx->ulpdu_len) > QP_WHOLE_BYTES)
-		need = FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES - have;
-	else
-		need = fpdu_bytes(rx->ulpdu_len) + NEXT_HEADER - have;
-	return need < room ? need : room;
-}
-
-unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV])
-{
-	struct qp_rx *rx = &qp->rx;
-	unsigned n = 0;
-
-	rx->direct = 0;
-	if (qp->state != QP_OPEN)
-		return 0;
-	if (rx->head == rx->tail) {
-		rx->head = rx->tail = 0;
-	} else if (rx->head) { /* less than an FPDU is left, and seldom anything */
-		memmove(rx->stage, staged(qp), staged_bytes(qp));
-		rx->tail -= rx->head;
-		rx->head = 0;
-	}
-	if (rx->state == QP_RX_PLACE) {
-		rx->direct = rx->left;
-		iov[n++] = (struct iovec){rx->dst, rx->left};
-	}
-	iov[n++] = (struct iovec){rx->stage + rx->tail, ahead(qp, QP_STAGE_BYTES - rx->tail)};
-	return n;
 }
 
 void qp_rx_end(struct qp *qp)
@@ -475,7 +406,7 @@ void qp_rx_end(struct qp *qp)
 
 	if (qp->state == QP_DEAD || qp->state == QP_TERMINATING)
 		return;
-	if (rx->state != QP_RX_HEAD || staged_bytes(qp) || rx->send_done || rx->read_done) {
+	if (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || rx->send_done || rx->read_done) {
 		qp->status = ERR_CLOSED;
 		qp->why = "peer closed the connection inside a message";
 	}

@@ -25,7 +25,7 @@ static void fail(struct iwarp_conn *c, int status, const char *why)
 {
 	c->iw->counters.setup_failures++;
 	if (c->state == IWARP_AWAITING) {
-		log_debug("iwarp.setup", " err=%s why=\"%s\"", err_name(status), why);
+		log_debug("iwarp.setup", "err=%s why=\"%s\"", err_name(status), why);
 		iwarp_conn_free(c);
 		return;
 	}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/qp_internal.h"
+
+#include <string.h>
+
+#include "fabric/iwarp/fpdu.h"
+
+/*
+ * Operation
+ *
+ * While nothing large is expected, whatever has come is read into the stage. While
+ * large tagged messages can be expected (rx.bulk: a Read of ours or a write
+ * exposure of that size is open) nothing is read ahead but the header of the next
+ * FPDU, 16 octets as a tagged one has: every read then ends where the next
+ * payload begins, and no octet of payload is ever copied.
+ *
+ * Where FPDUs are small that would be a system call for each. So, behind a tagged
+ * segment that is not the last of its message, more of its kind are expected: of
+ * the same length, each going to where the one before ended, the last as long as
+ * the memory is. One read then takes many:
+ *
+ *	dst | trailer, header | dst + p | trailer, header | dst + 2p | ... | trailer, header
+ *
+ * All of that memory is granted to the peer for this very message: the rest of
+ * a Read's sink, or of a write exposure beyond everything written to it so far.
+ * Each header is then checked as always, and must name just the place its
+ * payload is in already. If it does not (the message was shorter, or another
+ * came between) the octets from there on are taken back and go the ordinary
+ * way, and expectations shrink.
+ */
+
+enum { NEXT_HEADER = FPDU_LEN_BYTES + DDP_TAGGED_BYTES };
+
+/* What stands between two payloads: the end of an FPDU and the header of the next. */
+static uint32_t between(uint32_t payload_len)
+{
+	return fpdu_pad(DDP_TAGGED_BYTES + payload_len) + FPDU_CRC_BYTES + NEXT_HEADER;
+}
+
+/* Octets of memory behind the current segment that its message may go on into. */
+static uint32_t room_behind(const struct qp *qp)
+{
+	const struct qp_rx *rx = &qp->rx;
+	uint32_t end;
+
+	if (rx->h.opcode == RDMAP_READ_RESPONSE)
+		return qp->ops[qp->orq[qp->orq_head]].len - rx->read_done - rx->payload_len;
+	if (!rx->target)
+		return 0;
+	end = (uint32_t)rx->h.offset + rx->payload_len;
+	return rx->target->written > end ? 0 : rx->target->len - end;
+}
+
+/* How many FPDUs to expect behind the current one. */
+static void expect(struct qp *qp)
+{
+	struct qp_rx *rx = &qp->rx;
+	uint32_t len = rx->payload_len, room, most;
+
+	rx->ahead = 0;
+	if (!rx->bulk || !rx->h.tagged || rx->h.last || len > QP_AHEAD_LARGE)
+		return;
+	room = room_behind(qp);
+	most = QP_AHEAD_BYTES / (len + between(len));
+	if (most > rx->ahead_max)
+		most = rx->ahead_max;
+	rx->ahead_len = rx->ahead_last_len = len;
+	rx->ahead = room / len;
+	if (rx->ahead >= most) { /* 0 while feeding */
+		rx->ahead = most;
+	} else if (room % len) {
+		rx->ahead_last_len = room % len;
+		rx->ahead++;
+	}
+	rx->ahead_dst = rx->dst + rx->left;
+}
+
+static uint32_t expected_len(const struct qp_rx *rx, uint32_t i)
+{
+	return i + 1 == rx->ahead ? rx->ahead_last_len : rx->ahead_len;
+}
+
+/* How much to read into the stage: all there is room for, or to the next header. */
+static uint32_t stage_want(const struct qp *qp, uint32_t room)
+{
+	const struct qp_rx *rx = &qp->rx;
+	uint32_t have = qp_staged_bytes(qp), need;
+
+	if (!rx->bulk)
+		return room;
+	if (rx->state != QP_RX_HEAD)
+		need = fpdu_pad(rx->ulpdu_len) + FPDU_CRC_BYTES + NEXT_HEADER - have;
+	else if (have < NEXT_HEADER)
+		need = NEXT_HEADER - have;
+	else if (fpdu_bytes(rx->ulpdu_len) > QP_WHOLE_BYTES)
+		need = FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES - have;
+	else
+		need = fpdu_bytes(rx->ulpdu_len) + NEXT_HEADER - have;
+	return need < room ? need : room;
+}
+
+static unsigned want_ahead(const struct qp *qp, struct iovec *iov, unsigned n)
+{
+	const struct qp_rx *rx = &qp->rx;
+	uint8_t *stage = rx->stage + rx->tail, *dst = rx->ahead_dst;
+	uint32_t len = rx->payload_len;
+
+	for (uint32_t i = 0; i < rx->ahead; i++) {
+		iov[n++] = (struct iovec){stage, between(len)};
+		stage += between(len);
+		len = expected_len(rx, i);
+		iov[n++] = (struct iovec){dst, len};
+		dst += len;
+	}
+	iov[n++] = (struct iovec){stage, between(len)};
+	return n;
+}
+
+_Static_assert((QP_AHEAD + 1) * (3 + FPDU_CRC_BYTES + NEXT_HEADER) <= QP_STAGE_BYTES, "stage");
+
+unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV])
+{
+	struct qp_rx *rx = &qp->rx;
+	unsigned n = 0;
+
+	rx->direct = rx->ahead = 0;
+	if (qp->state != QP_OPEN)
+		return 0;
+	if (rx->head == rx->tail) {
+		rx->head = rx->tail = 0;
+	} else if (rx->head) { /* less than an FPDU is left, and seldom anything */
+		memmove(rx->stage, qp_staged(qp), qp_staged_bytes(qp));
+		rx->tail -= rx->head;
+		rx->head = 0;
+	}
+	if (rx->state == QP_RX_PLACE) {
+		rx->direct = rx->left;
+		iov[n++] = (struct iovec){rx->dst, rx->left};
+		expect(qp);
+		if (rx->ahead)
+			return want_ahead(qp, iov, n);
+	}
+	iov[n++] = (struct iovec){rx->stage + rx->tail, stage_want(qp, QP_STAGE_BYTES - rx->tail)};
+	return n;
+}
+
+/* @n octets of payload are at dst. */
+static void placed(struct qp *qp, uint32_t n)
+{
+	struct qp_rx *rx = &qp->rx;
+
+	if (!n)
+		return;
+	if (qp->crc)
+		rx->crc = fpdu_crc(rx->crc, rx->dst, n);
+	rx->dst += n;
+	rx->left -= n;
+	if (!rx->left)
+		rx->state = QP_RX_TAIL;
+}
+
+static uint32_t take(size_t *n, uint32_t most)
+{
+	uint32_t taken = *n < most ? (uint32_t)*n : most;
+
+	*n -= taken;
+	return taken;
+}
+
+/* Octets from elsewhere, by the ordinary way. */
+static void feed(struct qp *qp, const uint8_t *data, size_t len)
+{
+	struct qp_rx *rx = &qp->rx;
+	struct iovec iov[QP_RX_IOV];
+
+	while (len && qp_rx_want(qp, iov)) {
+		uint32_t direct = take(&len, rx->direct), staged;
+
+		if (direct) {
+			memcpy(rx->dst, data, direct);
+			if (rx->h.tagged)
+				qp->counters->copied_bytes += direct;
+			placed(qp, direct);
+			data += direct;
+		}
+		staged = take(&len, (uint32_t)iov[rx->direct ? 1 : 0].iov_len);
+		if (staged)
+			memcpy(rx->stage + rx->tail, data, staged);
+		rx->tail += staged;
+		data += staged;
+		qp_rx_steps(qp);
+	}
+}
+
+/*
+ * The @i'th FPDU ahead is another than expected: @n octets are where it and those
+ * behind it would have been. Copied out first, as their right places may overlap.
+ */
+static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_t n)
+{
+	struct qp_rx *rx = &qp->rx;
+	uint8_t moved[QP_AHEAD_BYTES + QP_STAGE_BYTES];
+	const uint8_t *dst = rx->ahead_dst + (size_t)i * rx->ahead_len,
+		      *stage = rx->stage + rx->tail;
+	size_t at = 0;
+	uint32_t piece;
+
+	for (; n && i < rx->ahead; i++) {
+		piece = take(&n, expected_len(rx, i));
+		memcpy(moved + at, dst, piece);
+		dst += piece;
+		at += piece;
+		piece = take(&n, between(expected_len(rx, i)));
+		memcpy(moved + at, stage, piece);
+		stage += piece;
+		at += piece;
+	}
+	rx->ahead_max = 0; /* not while feeding */
+	feed(qp, moved, at);
+	rx->ahead_max = 1;
+}
+
+static bool is_as_expected(const struct qp_rx *rx, uint32_t i)
+{
+	return rx->state == QP_RX_PLACE && rx->left == expected_len(rx, i) &&
+	       rx->dst == rx->ahead_dst + (size_t)i * rx->ahead_len;
+}
+
+static void got_ahead(struct qp *qp, size_t n)
+{
+	struct qp_rx *rx = &qp->rx;
+	uint32_t len = rx->payload_len;
+
+	for (uint32_t i = 0; n; i++) {
+		rx->tail += take(&n, between(len));
+		qp_rx_steps(qp);
+		if (!n || qp->state != QP_OPEN)
+			break;
+		if (!is_as_expected(rx, i)) {
+			take_back(qp, i, n);
+			return;
+		}
+		len = expected_len(rx, i);
+		placed(qp, take(&n, len));
+		if (i + 1 == rx->ahead && n) {
+			rx->ahead_max = rx->ahead_max * 2 < QP_AHEAD ? rx->ahead_max * 2 : QP_AHEAD;
+			rx->tail += take(&n, between(len));
+			qp_rx_steps(qp);
+			break;
+		}
+	}
+}
+
+void qp_rx_got(struct qp *qp, size_t n)
+{
+	struct qp_rx *rx = &qp->rx;
+
+	qp->counters->bytes_in += n;
+	if (rx->direct)
+		placed(qp, take(&n, rx->direct));
+	if (rx->ahead) {
+		got_ahead(qp, n);
+		return;
+	}
+	rx->tail += (uint32_t)n;
+	qp_rx_steps(qp);
+}
