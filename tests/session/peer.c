@@ -70,6 +70,7 @@ void peer_connect(struct peer *p, const struct fabric_addr *to)
 	leg_init(&p->leg, RPC_INITIATOR);
 	p->leg.first_xid = 0x77000000;
 	p->has_leg = true;
+	p->open = p->closed = false;
 	if (leg_connect(&p->leg, &p->cfg, &p->arena, p->fabric, to, OPS, memnet_now(p->net)) < 0)
 		give_up_early(p);
 }

@@ -44,6 +44,11 @@ static struct leg_config gw_leg(const struct setup *s, unsigned versions)
 	};
 }
 
+static bool has_raw_server(const struct world *w)
+{
+	return w->s.raw && !w->s.raw_client;
+}
+
 static void pair_new(struct world *w, unsigned i)
 {
 	const struct setup *s = &w->s;
@@ -57,7 +62,7 @@ static void pair_new(struct world *w, unsigned i)
 		  0x1000 + 0x1000000 * i, s->peer_memory);
 	peer_init(&p->server, w->net, s->server_version, s->server_inline, s->credits,
 		  0x900000 + 0x1000000 * i, s->peer_memory);
-	if (!s->idle)
+	if (i > 0 || !has_raw_server(w))
 		assert_int_equal(fabric_attach(p->server.fabric, p->server_listener, &p->server),
 				 0);
 }
@@ -101,6 +106,11 @@ void world_new(struct world *w, const struct setup *s)
 	assert_non_null(w->proxy);
 	for (unsigned i = 0; i < s->pairs; i++)
 		pair_new(w, i);
+	if (s->raw)
+		raw_init(&w->raw, w->net);
+	if (has_raw_server(w))
+		assert_int_equal(fabric_attach(w->raw.fabric, w->pairs[0].server_listener, &w->raw),
+				 0);
 }
 
 void world_turn(struct world *w)
@@ -111,6 +121,8 @@ void world_turn(struct world *w)
 		peer_turn(&w->pairs[i].client);
 		peer_turn(&w->pairs[i].server);
 	}
+	if (w->s.raw)
+		raw_turn(&w->raw);
 	for (unsigned n = 0; proxy_turn(w->proxy, now); n++)
 		assert_true(n < 1000); /* "more is waiting" for ever */
 }
@@ -130,12 +142,19 @@ void world_run(struct world *w, nsec_t limit)
 	}
 }
 
+void world_connect_pair(struct world *w, unsigned i)
+{
+	peer_connect(&w->pairs[i].client, &w->pairs[i].gw_addr);
+}
+
 void world_connect(struct world *w)
 {
-	for (unsigned i = 0; i < w->s.pairs; i++)
-		peer_connect(&w->pairs[i].client, &w->pairs[i].gw_addr);
+	unsigned first = w->s.raw ? 1 : 0;
+
+	for (unsigned i = first; i < w->s.pairs; i++)
+		world_connect_pair(w, i);
 	world_run(w, NSEC_PER_SEC);
-	for (unsigned i = 0; i < w->s.pairs; i++)
+	for (unsigned i = first; i < w->s.pairs; i++)
 		assert_true(w->pairs[i].client.open);
 }
 
@@ -192,6 +211,7 @@ void world_quit(struct world *w)
 		leg_close(&w->pairs[i].client.leg, ERR_CLOSED, "test over");
 		leg_close(&w->pairs[i].server.leg, ERR_CLOSED, "test over");
 	}
+	raw_hang_up(&w->raw);
 	world_run(w, 30 * NSEC_PER_SEC);
 	assert_int_equal(proxy_sessions(w->proxy), 0);
 	assert_int_equal(world_arena(w)->used, 0);
@@ -204,11 +224,15 @@ void world_free(struct world *w)
 
 	for (unsigned i = 0; i < w->s.pairs; i++) {
 		fabric_detach(w->gw_fabric, w->pairs[i].gw_listener);
-		if (!w->s.idle)
-			fabric_detach(w->pairs[i].server.fabric, w->pairs[i].server_listener);
+
+		fabric_detach(w->pairs[i].server.fabric, w->pairs[i].server_listener);
 		peer_end(&w->pairs[i].client);
 		peer_end(&w->pairs[i].server);
 	}
+	if (has_raw_server(w))
+		fabric_detach(w->raw.fabric, w->pairs[0].server_listener);
+	if (w->s.raw)
+		raw_fini(&w->raw);
 	proxy_free(w->proxy);
 	memnet_usage(w->net, &usage);
 	assert_int_equal(usage.conns, 0);

@@ -4,6 +4,7 @@
 
 #include "proxy/proxy.h"
 #include "tests/session/peer.h"
+#include "tests/session/raw.h"
 
 /**
  * world - one gateway on a network in virtual time, and up to WORLD_PAIRS
@@ -22,7 +23,8 @@ struct setup {
 	uint32_t max_payload, max_message;
 	size_t memory, peer_memory;
 	unsigned pairs;
-	bool idle; /* do not connect the clients, and give the servers no listener's requests */
+	bool raw; /* there is a raw peer as well: at the first pair's listener unless raw_client */
+	bool raw_client;
 	struct memnet_config net;
 };
 
@@ -40,6 +42,7 @@ struct world {
 	struct proxy_route routes[WORLD_PAIRS];
 	struct proxy *proxy;
 	struct world_pair pairs[WORLD_PAIRS];
+	struct raw raw;
 };
 
 /** setup_defaults - peers that speak @client and @server, everything of common size. */
@@ -50,6 +53,9 @@ void world_new(struct world *w, const struct setup *s);
 
 /** world_connect - every client connects; runs until all are open (asserted). */
 void world_connect(struct world *w);
+
+/** world_connect_pair - one client connects; nothing runs yet. */
+void world_connect_pair(struct world *w, unsigned i);
 
 /** world_turn - everybody once. */
 void world_turn(struct world *w);

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which version is spoken on either side, and what becomes of those who speak none of them. */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/world.h"
+
+enum { ERROR_TYPE = 4, ERR_VERS_CODE = 1, CONNPROP_FINAL_TYPE = 7 };
+
+static struct world w;
+
+static const struct peer_spec null_call = {.body = 100, .reply = 24, .segs = 1};
+
+/* How a server of the test answers; .arg points to one. */
+struct script {
+	uint32_t vers_echoed; /* of ERR_VERS, the answer to version 2; 0: no answer */
+	bool hangs_up;	      /* on version 2, instead */
+	uint32_t low, high;
+	unsigned v1_calls, v2_messages;
+};
+
+static void serve(struct raw *r, struct view in, void *arg)
+{
+	struct script *s = arg;
+	uint32_t xid = xdr_peek_u32(in.data), vers = xdr_peek_u32(in.data + 4);
+
+	if (vers == 1) {
+		s->v1_calls++;
+		raw_words(r, RAW_V1_REPLY(xid, 8));
+		return;
+	}
+	s->v2_messages++;
+	if (s->hangs_up)
+		fabric_disconnect(r->conn);
+	else if (s->vers_echoed)
+		raw_words(r, xid, s->vers_echoed, 8, ERROR_TYPE, ERR_VERS_CODE, s->low, s->high);
+}
+
+static struct world_pair *begin(unsigned listen, unsigned upstream, struct script *script)
+{
+	struct setup s = setup_defaults(LEG_V1, LEG_V1, 5);
+
+	s.memory = s.peer_memory = 64 << 20;
+	s.listen_versions = listen;
+	s.upstream_versions = upstream;
+	s.raw = true;
+	s.raw_client = !script;
+	world_new(&w, &s);
+	w.raw.on_message = script ? serve : NULL;
+	w.raw.arg = script;
+	return &w.pairs[0];
+}
+
+static void end(void)
+{
+	world_quit(&w);
+	world_free(&w);
+}
+
+static void one_call(struct world_pair *p)
+{
+	uint64_t done = p->client.done;
+
+	world_connect_pair(&w, 0);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(p->client.open);
+	peer_call(&p->client, &null_call);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->client.done, done + 1);
+}
+
+static void next_client(struct world_pair *p, nsec_t after)
+{
+	peer_end(&p->client);
+	world_run(&w, after);
+	w.raw.nkept = 0;
+}
+
+static void version_1_is_spoken_on_the_connection_that_refused_2(void **state)
+{
+	(void)state;
+	for (uint32_t echoed = 1; echoed <= 2; echoed++) {
+		struct script s = {.vers_echoed = echoed, .low = 1, .high = 1};
+		struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+
+		one_call(p);
+		assert_int_equal(w.raw.accepted, 1);
+		assert_int_equal(s.v2_messages, 1);
+		assert_int_equal(s.v1_calls, 1);
+		assert_int_equal(raw_word(&w.raw, 0, 3), CONNPROP_FINAL_TYPE);
+		end();
+	}
+}
+
+static void a_server_that_hangs_up_on_version_2_is_asked_again_in_1(void **state)
+{
+	struct script s = {.hangs_up = true};
+	struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+
+	(void)state;
+	one_call(p);
+	assert_int_equal(w.raw.accepted, 2);
+	assert_int_equal(proxy_counters(w.proxy)->sessions_opened, 1);
+	assert_int_equal(s.v2_messages, 1);
+
+	/* Remembered ... */
+	next_client(p, 20 * NSEC_PER_SEC);
+	one_call(p);
+	assert_int_equal(w.raw.accepted, 3);
+	assert_int_equal(s.v2_messages, 1);
+
+	/* ... and forgotten. */
+	next_client(p, 100 * NSEC_PER_SEC);
+	one_call(p);
+	assert_int_equal(w.raw.accepted, 5);
+	assert_int_equal(s.v2_messages, 2);
+	end();
+}
+
+static void a_refusal_of_2_is_remembered_too(void **state)
+{
+	struct script s = {.vers_echoed = 2, .low = 1, .high = 1};
+	struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+
+	(void)state;
+	one_call(p);
+	next_client(p, 20 * NSEC_PER_SEC);
+	one_call(p);
+	assert_int_equal(s.v2_messages, 1);
+	next_client(p, 100 * NSEC_PER_SEC);
+	one_call(p);
+	assert_int_equal(s.v2_messages, 2);
+	end();
+}
+
+/* What the client sees of a server leg that never came to be. */
+static void client_is_refused(struct world_pair *p, nsec_t within)
+{
+	world_connect_pair(&w, 0);
+	world_run(&w, within);
+	assert_false(p->client.open);
+	assert_true(p->client.closed);
+	assert_int_equal(p->client.status, ERR_REJECTED);
+	assert_int_equal(proxy_sessions(w.proxy), 0);
+	assert_int_equal(proxy_counters(w.proxy)->sessions_refused, 1);
+}
+
+static void a_server_of_other_versions_is_no_server(void **state)
+{
+	struct script s = {.vers_echoed = 2, .low = 3, .high = 9};
+	struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+
+	(void)state;
+	client_is_refused(p, NSEC_PER_SEC);
+	assert_int_equal(w.raw.accepted, 1);
+	end();
+	/* Nor is one that speaks only 1 where 2 is asked for. */
+	s = (struct script){.vers_echoed = 2, .low = 1, .high = 1};
+	p = begin(LEG_V1_OR_V2, LEG_V2, &s);
+	client_is_refused(p, NSEC_PER_SEC);
+	end();
+	s = (struct script){.hangs_up = true};
+	p = begin(LEG_V1_OR_V2, LEG_V2, &s);
+	client_is_refused(p, NSEC_PER_SEC);
+	assert_int_equal(w.raw.accepted, 1);
+	end();
+}
+
+static void a_server_that_is_silent_is_waited_for_in_vain(void **state)
+{
+	struct script s = {0};
+	struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V2, &s);
+
+	(void)state;
+	client_is_refused(p, 11 * NSEC_PER_SEC);
+	end();
+	/* It may speak 1: silence is how some treat what they do not understand. */
+	p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+	world_connect_pair(&w, 0);
+	world_run(&w, 11 * NSEC_PER_SEC);
+	assert_true(p->client.open);
+	end();
+	/* One that does not even answer the connection. */
+	p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+	w.raw.mute = true;
+	client_is_refused(p, 16 * NSEC_PER_SEC);
+	end();
+}
+
+static void a_server_that_refuses_is_no_server(void **state)
+{
+	struct script s = {0};
+	struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+
+	(void)state;
+	w.raw.reject = true;
+	client_is_refused(p, NSEC_PER_SEC);
+	end();
+	/* Nobody listens there. */
+	p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+	fabric_detach(w.raw.fabric, p->server_listener);
+	client_is_refused(p, NSEC_PER_SEC);
+	end();
+}
+
+static void begin_client(unsigned listen)
+{
+	begin(listen, LEG_V1_OR_V2, NULL);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.raw.connected);
+}
+
+static void expect_err_vers(uint32_t xid, uint32_t version, uint32_t low, uint32_t high)
+{
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.raw.nkept, 1);
+	assert_int_equal(raw_last(&w.raw, 0), xid);
+	assert_int_equal(raw_last(&w.raw, 1), version);
+	assert_int_equal(raw_last(&w.raw, 3), ERROR_TYPE);
+	assert_int_equal(raw_last(&w.raw, 4), ERR_VERS_CODE);
+	assert_int_equal(raw_last(&w.raw, 5), low);
+	assert_int_equal(raw_last(&w.raw, 6), high);
+	assert_int_equal(w.raw.kept[0].len, 28);
+	w.raw.nkept = 0;
+}
+
+static void expect_v1_works(uint32_t xid)
+{
+	raw_words(&w.raw, RAW_V1_CALL(xid));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.raw.nkept, 1);
+	assert_int_equal(raw_last(&w.raw, 0), xid);
+	assert_int_equal(raw_last(&w.raw, 1), 1);
+	assert_int_equal(raw_last(&w.raw, 3), 0);
+}
+
+static void a_client_is_told_which_versions_are_spoken(void **state)
+{
+	(void)state;
+	begin_client(LEG_V1);
+	raw_words(&w.raw, RAW_V2_PROPS(0x1234, 8));
+	expect_err_vers(0x1234, 2, 1, 1);
+	expect_v1_works(0x1235); /* on the same connection */
+	end();
+
+	begin_client(LEG_V2);
+	raw_words(&w.raw, RAW_V1_CALL(0x1234));
+	expect_err_vers(0x1234, 1, 2, 2);
+	raw_words(&w.raw, RAW_V2_PROPS(0x77, 8));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(raw_last(&w.raw, 3), CONNPROP_FINAL_TYPE);
+	end();
+
+	begin_client(LEG_V1_OR_V2);
+	raw_words(&w.raw, 0x1234, 3, 8, 0, 0, 0, 0);
+	expect_err_vers(0x1234, 3, 1, 2);
+	raw_words(&w.raw, 0x1234, 0, 8, 0, 0, 0, 0);
+	expect_err_vers(0x1234, 0, 1, 2);
+	expect_v1_works(0x1235);
+	end();
+}
+
+/* Decision 10: the first message fixes the version of a connection. */
+static void a_client_keeps_the_version_it_began_with(void **state)
+{
+	(void)state;
+	begin_client(LEG_V1_OR_V2);
+	expect_v1_works(0x1);
+	w.raw.nkept = 0;
+	raw_words(&w.raw, RAW_V2_PROPS(0x2, 8));
+	expect_err_vers(0x2, 2, 1, 2);
+	end();
+
+	begin_client(LEG_V1_OR_V2);
+	raw_words(&w.raw, RAW_V2_PROPS(0x1, 8));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(raw_last(&w.raw, 3), CONNPROP_FINAL_TYPE);
+	raw_words(&w.raw, RAW_V1_CALL(0x2));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(raw_last(&w.raw, 0), 2);
+	assert_int_equal(raw_last(&w.raw, 3), ERROR_TYPE);
+	assert_int_equal(raw_last(&w.raw, 4), 11); /* RDMA2_ERR_VERS_MISMATCH */
+	end();
+}
+
+static void what_is_too_short_is_answered_with_silence_and_then_the_end(void **state)
+{
+	(void)state;
+	begin_client(LEG_V1_OR_V2);
+	raw_words(&w.raw, 0x1234, 1, 8);
+	raw_words(&w.raw, 0);
+	world_run(&w, 5 * NSEC_PER_SEC);
+	assert_int_equal(w.raw.nkept, 0);
+	assert_false(w.raw.closed);
+	world_run(&w, 6 * NSEC_PER_SEC);
+	assert_true(w.raw.closed);
+	assert_int_equal(proxy_sessions(w.proxy), 0);
+	end();
+}
+
+static void a_client_that_says_nothing_is_shown_out(void **state)
+{
+	(void)state;
+	begin_client(LEG_V1_OR_V2);
+	world_run(&w, 11 * NSEC_PER_SEC);
+	assert_true(w.raw.closed);
+	assert_true(w.pairs[0].server.closed);
+	assert_int_equal(proxy_sessions(w.proxy), 0);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(version_1_is_spoken_on_the_connection_that_refused_2),
+		cmocka_unit_test(a_server_that_hangs_up_on_version_2_is_asked_again_in_1),
+		cmocka_unit_test(a_refusal_of_2_is_remembered_too),
+		cmocka_unit_test(a_server_of_other_versions_is_no_server),
+		cmocka_unit_test(a_server_that_is_silent_is_waited_for_in_vain),
+		cmocka_unit_test(a_server_that_refuses_is_no_server),
+		cmocka_unit_test(a_client_is_told_which_versions_are_spoken),
+		cmocka_unit_test(a_client_keeps_the_version_it_began_with),
+		cmocka_unit_test(what_is_too_short_is_answered_with_silence_and_then_the_end),
+		cmocka_unit_test(a_client_that_says_nothing_is_shown_out),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("versions", tests, NULL, NULL);
+}
