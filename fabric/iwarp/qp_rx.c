@@ -202,8 +202,12 @@ static void finish_write(struct qp *qp)
 	struct exposure *e = qp->rx.target;
 	uint32_t from = (uint32_t)qp->rx.h.offset, end = from + qp->rx.payload_len;
 
-	if (e && from <= e->written && end > e->written)
+	if (!e)
+		return;
+	if (from <= e->written && end > e->written)
 		e->written = end;
+	if (end > e->reached)
+		e->reached = end;
 }
 
 static void finish_read_request(struct qp *qp, const uint8_t *payload)

@@ -48,7 +48,7 @@ static uint32_t room_behind(const struct qp *qp)
 	if (!rx->target)
 		return 0;
 	end = (uint32_t)rx->h.offset + rx->payload_len;
-	return rx->target->written > end ? 0 : rx->target->len - end;
+	return rx->target->reached > end ? 0 : rx->target->len - end;
 }
 
 /* How many FPDUs to expect behind the current one. */

@@ -86,7 +86,7 @@ struct exposure *stag_add(struct stag_table *t, void *addr, uint32_t len, unsign
 	e->len = len;
 	e->access = (uint8_t)access;
 	e->tx_refs = 0;
-	e->written = 0;
+	e->written = e->reached = 0;
 	e->leaving = false;
 	t->live++;
 	return e;

@@ -28,6 +28,7 @@ struct exposure {
 	uint8_t access;	  /* of enum fabric_access; 0: free or withdrawn */
 	bool leaving;	  /* withdrawn; the slot is free once its owner was told */
 	void *cookie;	  /* of the withdrawal */
+	uint32_t reached; /* where the last octet ends that the peer placed */
 	uint32_t written; /* octets the peer placed from the start without a gap */
 };
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Large tagged messages in small FPDUs: few reads, no copies, and right when expectations fail. */
+#include "tests/cmocka_all.h"
+#include "tests/iwarp/qp_tools.h"
+#include "tests/rng.h"
+
+enum { REGION = 200000, MSS = 1448 };
+
+static const struct qp_depths depths = {
+	.max_recvs = 4, .max_sends = 8, .max_exposures = 4, .ird = 4, .ord = 4};
+static const uint64_t seed[5] = {1, 2, 3, 4, 5};
+
+static struct qp tx, rx;
+static struct iwarp_counters out, in;
+static uint8_t source[REGION], region[REGION], recvs[2][512], wire[2 * REGION];
+static size_t wire_len, wire_at;
+static unsigned reads;
+
+static int setup(void **state)
+{
+	struct qp_stream s = {.initiator = true, .crc = true, .ord = 4, .fpdu_max = MSS};
+
+	(void)state;
+	memset(&out, 0, sizeof(out));
+	memset(&in, 0, sizeof(in));
+	memset(region, 0xee, sizeof(region));
+	for (size_t i = 0; i < REGION; i++)
+		source[i] = (uint8_t)(i * 13 + (i >> 8));
+	wire_len = wire_at = reads = 0;
+	assert_int_equal(qp_init(&tx, &depths, seed, &out), 0);
+	assert_int_equal(qp_init(&rx, &depths, seed, &in), 0);
+	qp_start(&tx, &s);
+	qp_start(&rx, &s);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(qp_post_recv(&rx, recvs[i], 512, recvs[i]), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	qp_fini(&tx);
+	qp_fini(&rx);
+	return 0;
+}
+
+/* As a socket does: what is there, as far as it is wanted, in one go. */
+static bool read_some(size_t available)
+{
+	struct iovec iov[QP_RX_IOV];
+	unsigned n = qp_rx_want(&rx, iov);
+	size_t got = 0;
+
+	for (unsigned i = 0; i < n && got < available; i++) {
+		size_t piece = iov[i].iov_len < available - got ? iov[i].iov_len : available - got;
+
+		memcpy(iov[i].iov_base, wire + wire_at + got, piece);
+		got += piece;
+	}
+	wire_at += got;
+	reads++;
+	qp_rx_got(&rx, got);
+	return n && got;
+}
+
+static void read_all(void)
+{
+	wire_len += drain(&tx, wire + wire_len, sizeof(wire) - wire_len);
+	while (wire_at < wire_len)
+		assert_true(read_some(wire_len - wire_at));
+	assert_int_equal(rx.state, QP_OPEN);
+}
+
+static void write_at(const struct segment *seg, uint32_t offset, uint32_t len)
+{
+	struct fabric_sge sge = {source + offset, len};
+	struct segment to = *seg;
+
+	to.offset += offset;
+	assert_int_equal(qp_write(&tx, &sge, 1, &to, NULL), 0);
+}
+
+static void say(const char *text)
+{
+	struct fabric_sge sge = {text, (uint32_t)strlen(text)};
+
+	assert_int_equal(qp_send(&tx, &sge, 1, 0, 0, NULL), 0);
+}
+
+static void expose(uint32_t len, struct segment *seg)
+{
+	assert_int_equal(qp_expose(&rx, region, len, FABRIC_REMOTE_WRITE, seg), 0);
+}
+
+static void test_whole_region(void **state)
+{
+	struct segment seg;
+
+	(void)state;
+	expose(REGION, &seg);
+	write_at(&seg, 0, REGION);
+	read_all();
+	assert_memory_equal(region, source, REGION);
+	assert_int_equal(in.copied_bytes, 0);
+	assert_int_equal(qp_written(&rx, seg.handle), REGION);
+	/* 141 FPDUs */
+	assert_in_range(reads, 1, 14);
+}
+
+static void test_read(void **state)
+{
+	struct segment seg;
+	struct fabric_event ev;
+
+	(void)state;
+	assert_int_equal(qp_expose(&tx, source, REGION, FABRIC_REMOTE_READ, &seg), 0);
+	assert_int_equal(qp_read(&rx, region, &seg, NULL), 0);
+	wire_len = drain(&rx, wire, sizeof(wire));
+	assert_int_equal(feed(&tx, wire, wire_len, 0), wire_len);
+	wire_len = 0;
+	read_all();
+	assert_int_equal(qp_next_event(&rx, &ev), 1);
+	assert_int_equal(ev.type, FABRIC_EV_READ);
+	assert_memory_equal(region, source, REGION);
+	assert_int_equal(in.copied_bytes, 0);
+	assert_in_range(reads, 1, 14);
+}
+
+/* Shorter than the region, with a message behind it: that comes out right. */
+static void test_short_write(void **state)
+{
+	struct segment seg;
+
+	(void)state;
+	expose(REGION, &seg);
+	write_at(&seg, 0, 50000);
+	say("done");
+	say("and more");
+	read_all();
+	assert_memory_equal(region, source, 50000);
+	assert_memory_equal(recvs[0], "done", 4);
+	assert_memory_equal(recvs[1], "and more", 8);
+	assert_int_equal(rx.ev_count, 2);
+	assert_int_equal(qp_written(&rx, seg.handle), 50000);
+	assert_true(in.copied_bytes < 2 * MSS);
+}
+
+/* The second half first: what stands there already is not disturbed by expecting more. */
+static void test_backwards(void **state)
+{
+	struct segment seg;
+
+	(void)state;
+	expose(REGION, &seg);
+	write_at(&seg, 100000, 100000);
+	read_all();
+	write_at(&seg, 0, 50000);
+	say("x");
+	write_at(&seg, 50000, 50000);
+	read_all();
+	assert_memory_equal(region, source, REGION);
+}
+
+/* Two halves in one go, the second shifted: its octets pass through the wrong place. */
+static void test_jump(void **state)
+{
+	struct segment seg;
+
+	(void)state;
+	expose(REGION, &seg);
+	write_at(&seg, 0, 30000);
+	write_at(&seg, 30100, 60000);
+	say("x");
+	write_at(&seg, 30000, 100);
+	write_at(&seg, 90100, REGION - 90100);
+	read_all();
+	assert_memory_equal(region, source, REGION);
+	assert_int_equal(rx.ev_count, 1);
+}
+
+/* Any mix of lengths and orders, cut anywhere: memory is as if each octet was placed by itself. */
+static void test_any_mix(void **state)
+{
+	static uint8_t pattern[REGION];
+	struct rng r = rng_seeded("qp_ahead_mix", 7);
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct segment seg;
+		uint32_t hole = 0;
+
+		teardown(NULL);
+		setup(NULL);
+		expose(REGION, &seg);
+		memset(pattern, 0, sizeof(pattern));
+		for (int i = 0; i < 6; i++) {
+			uint32_t at = rng_below(&r, 3) ? hole : rng_below(&r, REGION);
+			uint32_t len = rng_below(&r, rng_below(&r, 2) ? 3000 : 60000);
+
+			if (at >= REGION)
+				at = 0;
+			if (len > REGION - at)
+				len = REGION - at;
+			write_at(&seg, at, len);
+			memset(pattern + at, 1, len);
+			hole = at + len;
+			if (rng_below(&r, 3) == 0 && rx.recv_count)
+				wire_len += drain(&tx, wire + wire_len, sizeof(wire) - wire_len);
+		}
+		say("end");
+		wire_len += drain(&tx, wire + wire_len, sizeof(wire) - wire_len);
+		while (wire_at < wire_len) {
+			size_t left = wire_len - wire_at;
+			size_t some = 1 + rng_below(&r, rng_below(&r, 2) ? 3000 : 90000);
+
+			assert_true(read_some(some < left ? some : left));
+		}
+		assert_int_equal(rx.state, QP_OPEN);
+		assert_int_equal(rx.ev_count, 1);
+		for (size_t i = 0; i < REGION; i++)
+			if (pattern[i] && region[i] != source[i])
+				fail_msg("round %d: octet %zu differs", round, i);
+	}
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_whole_region), T(test_read), T(test_short_write),
+		T(test_backwards),    T(test_jump), T(test_any_mix),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
