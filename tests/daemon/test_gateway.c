@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From a file to workers that listen: the mapping, and every allocation on the way failing. */
+#include "tests/cmocka_all.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/gateway.h"
+#include "daemon/loop.h"
+#include "daemon/worker.h"
+
+static const char two_routes[] =
+	"workers = 3;\n"
+	"memory_limit = \"900M\";\n"
+	"max_sessions = 100;\n"
+	"max_payload = \"1M\";\n"
+	"routes = ( { name = \"a\";\n"
+	"  listen = { address = \"127.0.0.1\"; port = %u; versions = [1]; credits = 10;\n"
+	"    reverse_credits = 5; inline = 8192; setup_timeout = 7; };\n"
+	"  upstream = { address = \"::1\"; port = 2; version = \"2\"; crc = false;\n"
+	"    connect_timeout = 3; version_memory = 60; };\n"
+	"}, { name = \"b\";\n"
+	"  listen = { address = \"127.0.0.1\"; port = %u; setup_timeout = 7; };\n"
+	"  upstream = { address = \"127.0.0.2\"; port = 3; connect_timeout = 7; };\n"
+	"} );\n";
+
+/* Ports below the ephemeral range; another run's are other ones. */
+static unsigned some_port(void)
+{
+	static unsigned next;
+
+	if (!next)
+		next = 10000 + (unsigned)getpid() % 20000;
+	return next++;
+}
+
+static struct config *config_must(void)
+{
+	char path[] = "/tmp/test_gateway.XXXXXX";
+	int fd = mkstemp(path);
+	struct config *cfg = NULL;
+
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd, two_routes, some_port(), some_port()) > 0);
+	close(fd);
+	assert_int_equal(config_load(path, &cfg, stderr), 0);
+	unlink(path);
+	return cfg;
+}
+
+static void a_file_becomes_routes(void **state)
+{
+	struct config *cfg = config_must();
+	const struct leg_config *leg;
+	struct gateway gw;
+	char text[FABRIC_ADDR_TEXT];
+
+	(void)state;
+	assert_int_equal(gateway_init(&gw, cfg, 8), 0);
+	assert_int_equal(gw.nworkers, 3);
+	assert_int_equal(gw.worker_bytes, 300u << 20);
+	assert_int_equal(gw.worker_sessions, 34);
+	assert_int_equal(gw.nroutes, 2);
+	assert_string_equal(gw.routes[0].name, "a");
+	leg = &gw.routes[0].client;
+	assert_int_equal(leg->versions, LEG_V1);
+	assert_int_equal(leg->credits, 10);
+	assert_int_equal(leg->rev_credits, 5);
+	assert_int_equal(leg->inline_bytes, 8192);
+	assert_int_equal(leg->max_message, 1 << 20);
+	assert_int_equal(leg->setup_timeout, 7 * NSEC_PER_SEC);
+	leg = &gw.routes[0].server;
+	assert_int_equal(leg->versions, LEG_V2);
+	assert_int_equal(leg->setup_timeout, 3 * NSEC_PER_SEC);
+	assert_int_equal(gw.routes[0].version_memory, 60 * NSEC_PER_SEC);
+	assert_string_equal(fabric_addr_format(&gw.routes[0].upstream, text), "[::1]:2");
+	assert_int_equal(gw.routes[1].client.versions, LEG_V1_OR_V2);
+	gateway_fini(&gw);
+	config_free(cfg);
+}
+
+/* A fabric instance for each setting that differs, and no more. */
+static void equal_fabric_settings_share(void **state)
+{
+	struct config *cfg = config_must();
+	struct gateway gw;
+
+	(void)state;
+	assert_int_equal(gateway_init(&gw, cfg, 1), 0);
+	assert_int_equal(gw.nfabrics, 2);
+	assert_false(gw.fabrics[gw.routes[0].upstream_fabric].crc);
+	assert_int_equal(gw.fabrics[gw.routes[0].upstream_fabric].setup_timeout_ms, 3000);
+	assert_true(gw.fabrics[gw.listens[0].fabric].crc);
+	assert_int_equal(gw.fabrics[gw.listens[0].fabric].setup_timeout_ms, 7000);
+	assert_int_equal(gw.listens[0].fabric, gw.listens[1].fabric);
+	assert_int_equal(gw.listens[0].fabric, gw.routes[1].upstream_fabric);
+	gateway_fini(&gw);
+	config_free(cfg);
+}
+
+/* Return: whether all came up; whether or not, all is taken down again. */
+static bool up_and_down(const struct config *cfg, struct loop *loop)
+{
+	struct worker *worker[2] = {NULL, NULL};
+	struct gateway gw;
+	bool up = false;
+
+	if (gateway_init(&gw, cfg, 1))
+		return false;
+	if (gateway_listen(&gw, "test"))
+		goto out;
+	worker[0] = worker_new(&gw, 0, loop);
+	worker[1] = worker[0] ? worker_new(&gw, 1, loop) : NULL;
+	if (!worker[1] || worker_start(worker[0]) || worker_start(worker[1]))
+		goto out;
+	up = true;
+	worker_report(worker[0]);
+	worker_drain(worker[0]);
+	while (worker_state(worker[0]) != WORKER_ENDED)
+		if (loop_run_once(loop, NSEC_NEVER))
+			break;
+	assert_int_equal(worker_state(worker[1]), WORKER_RUNNING);
+out:
+	worker_free(worker[0]);
+	worker_free(worker[1]);
+	gateway_fini(&gw);
+	return up;
+}
+
+static void no_log(const char *line)
+{
+	(void)line;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+	struct config *cfg = config_must();
+	struct loop *loop = loop_new();
+	uint64_t live = mem_live(), nth = 0;
+	bool up;
+
+	(void)state;
+	log_set_sink(no_log); /* each failure is told, and many are made */
+	do {
+		assert_int_equal(mem_live(), live);
+		mem_fail_at(++nth);
+		up = up_and_down(cfg, loop);
+		mem_fail_at(0);
+	} while (!up);
+	log_set_sink(NULL);
+	assert_true(nth > 20);
+	assert_int_equal(mem_live(), live);
+	loop_free(loop);
+	config_free(cfg);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_becomes_routes),
+		cmocka_unit_test(equal_fabric_settings_share),
+		cmocka_unit_test(every_allocation_may_fail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
