@@ -60,13 +60,13 @@ list() { find "$1" -mindepth 1 -printf '%f\n' | sort | awk 'END { print NR } 1' 
 # verified_load OPTION...: fio writes and reads 4k to 1M at random, then verifies
 # what it wrote. O_DIRECT, so that each size goes over the wire as it is.
 verified_load() {
-    mkdir -p /mnt/fio && cd /tmp || return 1
+    mkdir -p /mnt/fio && cd /run || return 1
     if fio --name=load --directory=/mnt/fio --rw=randrw --bsrange=4k-1M --direct=1 \
         --ioengine=psync --thread --group_reporting --verify=crc32c --verify_fatal=1 \
-        --verify_state_save=0 --randrepeat=0 "$@" >/tmp/fio.log 2>&1; then
-        grep -q 'err= 0' /tmp/fio.log
+        --verify_state_save=0 --randrepeat=0 "$@" >/run/fio.log 2>&1; then
+        grep -q 'err= 0' /run/fio.log
     else
-        tail -n 30 /tmp/fio.log
+        tail -n 30 /run/fio.log
         return 1
     fi
 }
@@ -119,11 +119,11 @@ small_work() {
     rm -rf "$1" && mkdir -p "$1" && cd "$1" || return 1
     echo 'a text to be damaged' >text
     for size in 1 $sizes; do
-        head -c "$size" /dev/urandom >"/tmp/$size" && cp "/tmp/$size" "$size" || return 1
+        head -c "$size" /dev/urandom >"/run/$size" && cp "/run/$size" "$size" || return 1
     done
     ln -s 70000 link && mv 1 one && drop_caches && ls -l >/dev/null || return 1
     for size in $sizes; do
-        cmp "/tmp/$size" "$size" || return 1
+        cmp "/run/$size" "$size" || return 1
     done
     cd / && rm -r "$1"
 }

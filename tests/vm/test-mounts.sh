@@ -4,7 +4,7 @@
 
 test_mounts() {
     chains_up
-    guest client 'head -c 64M /dev/urandom >/tmp/data'
+    guest client 'head -c 64M /dev/urandom >/run/data'
     guest filer 'many_names /srv/export/names 5000' 300
     local chain version
     for chain in direct chained; do
@@ -20,7 +20,7 @@ mounts_one() {
     fresh_mount "$chain" "$version" || { fail "$name: mount"; return; }
     pass "$name: mount"
     local sent
-    sent=$(guest client 'cp /tmp/data /mnt/data && digest /tmp/data')
+    sent=$(guest client 'cp /run/data /mnt/data && digest /run/data')
     check "$name: 64 MiB written, as the filer's disk has them" \
         same "$sent" "$(guest filer 'digest /srv/export/data')"
     check "$name: 64 MiB read back through the mount" \
