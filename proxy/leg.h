@@ -121,6 +121,7 @@ struct leg {
 
 	uint8_t *assembly; /* continued message in progress */
 	uint32_t assembly_len, assembly_cap;
+	uint64_t parts; /* of continued messages, taken so far */
 
 	struct leg_slot *slots, *free_slots; /* header octets of Sends; arena blocks */
 	uint32_t nslots;

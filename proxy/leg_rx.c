@@ -67,6 +67,7 @@ static void append_part(struct leg *leg, struct view part)
 	assert(part.len <= leg->assembly_cap - leg->assembly_len);
 	memcpy(leg->assembly + leg->assembly_len, part.data, part.len);
 	leg->assembly_len += (uint32_t)part.len;
+	leg->parts++;
 }
 
 /* Memory for a continued message, or a stall until there is. */

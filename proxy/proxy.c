@@ -32,6 +32,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	p->random = cfg->seed;
 	p->next_session = (uint64_t)cfg->worker * 1000000000u + 1;
 	p->drain_deadline = NSEC_NEVER;
+	p->watch_at = NSEC_NEVER;
 	list_init(&p->sessions);
 	list_init(&p->dirty);
 	list_init(&p->timed);
@@ -117,6 +118,19 @@ static void check_deadlines(struct proxy *p)
 	}
 }
 
+static void look_at_sessions(struct proxy *p)
+{
+	if (p->nsessions == 0)
+		p->watch_at = NSEC_NEVER;
+	else if (p->watch_at == NSEC_NEVER)
+		p->watch_at = p->now + SESSION_WATCH;
+	if (p->now < p->watch_at)
+		return;
+	p->watch_at = p->now + SESSION_WATCH;
+	list_for_each_safe(it, tmp, &p->sessions)
+		session_look(container_of(it, struct session, link));
+}
+
 static void drain_sessions(struct proxy *p)
 {
 	list_for_each_safe(it, tmp, &p->sessions)
@@ -153,6 +167,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	more = poll_fabrics(p);
 	resume_waiters(p);
 	check_deadlines(p);
+	look_at_sessions(p);
 	if (p->draining)
 		drain_sessions(p);
 	pump_dirty(p);
@@ -168,6 +183,7 @@ nsec_t proxy_deadline(const struct proxy *p)
 	/* Once it has passed, what is left are connections on their way out. */
 	nsec_t at = p->now < p->drain_deadline ? p->drain_deadline : NSEC_NEVER;
 
+	at = nsec_min(at, p->watch_at);
 	/* Few: only sessions in set-up have a deadline. */
 	for (const struct list *it = p->timed.next; it != &p->timed; it = it->next)
 		at = nsec_min(at, session_deadline(container_of(it, struct session, timed)));

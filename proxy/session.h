@@ -87,11 +87,23 @@ struct session_stat {
 	uint64_t bytes_in, bytes_out; /* payload octets: bodies and chunks */
 };
 
+/** struct session_watch - one kind of progress a peer may fail to make. */
+struct session_watch {
+	uint64_t mark;
+	unsigned times; /* it was found unchanged */
+};
+
+/* How often sessions are looked at, and how often one may be found without progress. */
+#define SESSION_WATCH (10 * NSEC_PER_SEC)
+enum { SESSION_PATIENCE = 6 };
+
 /** struct session_ops - operations and exposures of one leg. */
 struct session_ops {
 	struct list queue; /* txns with Reads or Writes to post */
 	unsigned posted;
 	unsigned exposed; /* promised to transactions that run */
+	uint64_t done;	  /* Reads and Writes completed */
+	struct session_watch sends, message, moves;
 };
 
 /** struct session_queue - admission of the calls of one direction: forward, reverse. They do not
@@ -145,6 +157,7 @@ struct proxy {
 	uint64_t next_session;
 	uint64_t random; /* XIDs of the gateway's own messages */
 	nsec_t now, drain_deadline;
+	nsec_t watch_at; /* when sessions are looked at next; NSEC_NEVER without any */
 	bool draining;
 	unsigned nregistered;
 	struct proxy_counters count;
@@ -168,6 +181,9 @@ void session_resume(struct session_queue *q);
 /** session_deadline, session_tick - set-up time-outs. */
 nsec_t session_deadline(const struct session *s);
 void session_tick(struct session *s, nsec_t now);
+
+/** session_look - every SESSION_WATCH: end @s if one of its peers does not move. */
+void session_look(struct session *s);
 
 /** session_close - orderly end of both legs. */
 void session_close(struct session *s, int status, const char *why);

@@ -723,5 +723,6 @@ void txn_op(struct txn *t, const struct leg_out *out)
 	if (out->op == FABRIC_EV_WITHDRAWN)
 		return;
 	session_ops(s, req)->posted--;
+	session_ops(s, req)->done++;
 	txn_ops_run(s, req);
 }
