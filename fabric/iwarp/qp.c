@@ -150,7 +150,7 @@ void qp_complete_op(struct qp *qp, uint32_t op, int status)
 	struct qp_op *o = &qp->ops[op];
 
 	if (o->type == FABRIC_EV_READ && qp_is_bulk(o->len))
-		qp->rx.bulk--;
+		qp->rx.bulk_reads--;
 	qp_complete(qp, o->type, o->cookie, status, status ? 0 : o->len, 0);
 	qp_fifo_push(qp, &qp->tx.free, op);
 }
@@ -317,7 +317,7 @@ int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie)
 	qp->ops[op].offset = remote->offset;
 	qp->ops[op].sink_stag = sink_stag(qp);
 	if (qp_is_bulk(remote->length))
-		qp->rx.bulk++;
+		qp->rx.bulk_reads++;
 	qp_fifo_push(qp, &qp->tx.sq, op);
 	return 0;
 }
@@ -332,7 +332,7 @@ int qp_expose(struct qp *qp, void *addr, uint32_t len, unsigned access, struct s
 	if (!e)
 		return ERR_AGAIN;
 	if ((access & FABRIC_REMOTE_WRITE) && qp_is_bulk(len))
-		qp->rx.bulk++;
+		qp->rx.bulk_writes++;
 	*seg = (struct segment){.handle = e->stag, .length = len, .offset = 0};
 	return 0;
 }
@@ -340,7 +340,7 @@ int qp_expose(struct qp *qp, void *addr, uint32_t len, unsigned access, struct s
 void qp_revoke(struct qp *qp, struct exposure *e)
 {
 	if ((e->access & FABRIC_REMOTE_WRITE) && qp_is_bulk(e->len))
-		qp->rx.bulk--;
+		qp->rx.bulk_writes--;
 	stag_revoke(&qp->stags, e);
 }
 

@@ -41,6 +41,7 @@ enum {
 	QP_AHEAD = 32,	       /* FPDUs of a tagged message expected behind the current one */
 	QP_AHEAD_BYTES = 65536, /* their octets */
 	QP_AHEAD_LARGE = 16384, /* a payload from here on is worth a system call of its own */
+	QP_SMALL_RUN = 16,	/* small messages in a row after which no large Write is expected */
 	QP_RX_IOV = 2 * QP_AHEAD + 2,
 	QP_TX_IOV = 256,
 	QP_TX_FPDUS = 128,
@@ -120,9 +121,10 @@ struct qp_rx {
 	uint32_t send_msn, read_msn;
 	uint32_t send_done; /* octets of the message at the head of the Receive queue */
 	uint8_t send_opcode;
-	uint32_t read_done; /* octets of the response to the first outstanding Read */
-	uint32_t bulk;	    /* live exposures and Reads of at least QP_BULK_BYTES */
-	bool swallow;	    /* the current FPDU is a zero-length Send as ready-to-receive */
+	uint32_t read_done;		  /* octets of the response to the first outstanding Read */
+	uint32_t bulk_reads, bulk_writes; /* Reads out and exposures of QP_BULK_BYTES or more */
+	uint32_t small;			  /* messages since the last part of a large tagged one */
+	bool swallow; /* the current FPDU is a zero-length Send as ready-to-receive */
 	/* the last want: octets of its first piece that go to dst, and the FPDUs it expects then */
 	uint32_t direct;
 	uint32_t ahead, ahead_len, ahead_last_len;

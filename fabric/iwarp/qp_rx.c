@@ -82,6 +82,8 @@ static void begin_write(struct qp *qp)
 	}
 	rx->target = e;
 	rx->dst = e->addr + rx->h.offset;
+	if (!rx->h.last || qp_is_bulk(rx->payload_len))
+		rx->small = 0;
 }
 
 static void begin_response(struct qp *qp)
@@ -182,6 +184,7 @@ static void finish_send(struct qp *qp)
 	qp->recv_count--;
 	rx->send_done = 0;
 	rx->send_msn++;
+	rx->small++;
 }
 
 static void finish_response(struct qp *qp)

@@ -9,10 +9,13 @@
  * Operation
  *
  * While nothing large is expected, whatever has come is read into the stage. While
- * large tagged messages can be expected (rx.bulk: a Read of ours or a write
- * exposure of that size is open) nothing is read ahead but the header of the next
- * FPDU, 16 octets as a tagged one has: every read then ends where the next
- * payload begins, and no octet of payload is ever copied.
+ * large tagged messages can be expected nothing is read ahead but the header of
+ * the next FPDU, 16 octets as a tagged one has: every read then ends where the
+ * next payload begins, and no octet of payload is ever copied. They are expected
+ * while a Read of ours of such size is out, or a write exposure is open. Offered
+ * and seldom used, as Reply chunks are, exposures alone would make each small
+ * message cost a system call, so after a run of those they do not count, until a
+ * large Write comes again: of that the stage's fill is copied, once.
  *
  * Where FPDUs are small that would be a system call for each. So, behind a tagged
  * segment that is not the last of its message, more of its kind are expected: of
@@ -30,6 +33,12 @@
  */
 
 enum { NEXT_HEADER = FPDU_LEN_BYTES + DDP_TAGGED_BYTES };
+
+/* Whether large tagged messages are expected: read nothing ahead of them. */
+static bool is_exact(const struct qp_rx *rx)
+{
+	return rx->bulk_reads || (rx->bulk_writes && rx->small < QP_SMALL_RUN);
+}
 
 /* What stands between two payloads: the end of an FPDU and the header of the next. */
 static uint32_t between(uint32_t payload_len)
@@ -58,7 +67,7 @@ static void expect(struct qp *qp)
 	uint32_t len = rx->payload_len, room, most;
 
 	rx->ahead = 0;
-	if (!rx->bulk || !rx->h.tagged || rx->h.last || len > QP_AHEAD_LARGE)
+	if (!is_exact(rx) || !rx->h.tagged || rx->h.last || len > QP_AHEAD_LARGE)
 		return;
 	room = room_behind(qp);
 	most = QP_AHEAD_BYTES / (len + between(len));
@@ -86,7 +95,7 @@ static uint32_t stage_want(const struct qp *qp, uint32_t room)
 	const struct qp_rx *rx = &qp->rx;
 	uint32_t have = qp_staged_bytes(qp), need;
 
-	if (!rx->bulk)
+	if (!is_exact(rx))
 		return room;
 	if (rx->state != QP_RX_HEAD)
 		need = fpdu_pad(rx->ulpdu_len) + FPDU_CRC_BYTES + NEXT_HEADER - have;

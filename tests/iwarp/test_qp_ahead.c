@@ -178,6 +178,37 @@ static void test_jump(void **state)
 	assert_int_equal(rx.ev_count, 1);
 }
 
+/* Small messages under an open exposure come many a read; the first large Write ends that. */
+static void test_small_run(void **state)
+{
+	struct segment seg;
+	struct fabric_event ev;
+
+	(void)state;
+	expose(REGION, &seg);
+	for (int i = 0; i < 100; i++) {
+		say("small");
+		if (i == 50) {
+			reads = 0;
+			assert_true(wire_at == wire_len);
+		}
+		if (i % 2 || i < 50) {
+			read_all();
+			while (qp_next_event(&tx, &ev) || qp_next_event(&rx, &ev))
+				if (ev.type == FABRIC_EV_RECV)
+					assert_int_equal(qp_post_recv(&rx, recvs[0], 512, NULL), 0);
+		}
+	}
+	assert_int_equal(reads, 25);
+	write_at(&seg, 0, REGION);
+	read_all();
+	assert_in_range(in.copied_bytes, 1, QP_STAGE_BYTES);
+	write_at(&seg, 0, REGION);
+	read_all();
+	assert_in_range(in.copied_bytes, 1, QP_STAGE_BYTES);
+	assert_memory_equal(region, source, REGION);
+}
+
 /* Any mix of lengths and orders, cut anywhere: memory is as if each octet was placed by itself. */
 static void test_any_mix(void **state)
 {
@@ -228,8 +259,8 @@ static void test_any_mix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_whole_region), T(test_read), T(test_short_write),
-		T(test_backwards),    T(test_jump), T(test_any_mix),
+		T(test_whole_region), T(test_read),	 T(test_short_write), T(test_backwards),
+		T(test_jump),	      T(test_small_run), T(test_any_mix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,7 +299,7 @@ static void check_end(struct end *e)
 		if (e->regions[i].use != FREE)
 			assert_int_equal(qp_withdraw(&e->qp, e->regions[i].seg.handle, NULL), 1);
 	assert_int_equal(e->qp.stags.live, 0);
-	assert_int_equal(e->qp.rx.bulk, 0);
+	assert_int_equal(e->qp.rx.bulk_reads + e->qp.rx.bulk_writes, 0);
 	assert_int_equal(e->counters.fpdus_out, e->peer->counters.fpdus_in);
 	assert_int_equal(e->counters.bytes_out, e->peer->counters.bytes_in);
 }
