@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The gateway goes down: calls in flight finish, new clients are refused, and it ends in time. */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/world.h"
+
+static struct world w;
+
+static const struct peer_spec bulk = {.body = 400,
+				      .reply = 24,
+				      .segs = 2,
+				      .nreads = 1,
+				      .reads = {300000},
+				      .nwrites = 1,
+				      .write_caps = {300000},
+				      .writes = {300000}};
+
+static void begin(unsigned cv, unsigned sv)
+{
+	struct setup s = setup_defaults(cv, sv, 41);
+
+	s.pairs = 2;
+	s.peer_memory = 64 << 20;
+	s.memory = 128 << 20;
+	world_new(&w, &s);
+	world_connect(&w);
+	for (unsigned i = 0; i < 2; i++)
+		peer_call(&w.pairs[i].client, &bulk);
+	world_run(&w, NSEC_PER_SEC);
+}
+
+static void end(void)
+{
+	assert_int_equal(proxy_sessions(w.proxy), 0);
+	world_quit(&w);
+	world_free(&w);
+}
+
+static void calls_in_flight_finish(void **state)
+{
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++)
+		for (unsigned sv = 1; sv <= 2; sv++) {
+			begin(cv, sv);
+			for (unsigned i = 0; i < 8; i++)
+				peer_call(&w.pairs[0].client, &bulk);
+			peer_call(&w.pairs[0].server,
+				  &(struct peer_spec){.body = 100, .reply = 24, .segs = 1});
+			/* All on their way, none done. */
+			for (unsigned i = 0; i < 40; i++) {
+				memnet_step(w.net, NSEC_NEVER);
+				world_turn(&w);
+			}
+			assert_int_equal(w.pairs[0].client.done, 1);
+			proxy_drain(w.proxy, memnet_now(w.net) + 20 * NSEC_PER_SEC);
+			world_run(&w, 5 * NSEC_PER_SEC);
+			assert_int_equal(w.pairs[0].client.done, 9);
+			assert_int_equal(w.pairs[0].server.done, 1);
+			assert_int_equal(w.pairs[0].client.corrupt, 0);
+			for (unsigned i = 0; i < 2; i++) {
+				assert_true(w.pairs[i].client.closed);
+				assert_true(w.pairs[i].server.closed);
+			}
+			end();
+		}
+}
+
+/* A server that vanished holds nobody up beyond the deadline. */
+static void the_deadline_holds(void **state)
+{
+	nsec_t before;
+
+	(void)state;
+	begin(1, 2);
+	memnet_vanish(w.pairs[0].server.leg.conn);
+	peer_call(&w.pairs[0].client, &bulk);
+	world_run(&w, NSEC_PER_SEC);
+	proxy_drain(w.proxy, memnet_now(w.net) + 3 * NSEC_PER_SEC);
+	world_run(&w, 2 * NSEC_PER_SEC);
+	assert_true(w.pairs[1].client.closed); /* had nothing to wait for */
+	assert_false(w.pairs[0].client.closed);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	before = memnet_now(w.net);
+	while (proxy_sessions(w.proxy) > 0) {
+		world_run(&w, NSEC_PER_SEC);
+		/* The deadline, and what a fabric lingers for what was sent. */
+		assert_true(memnet_now(w.net) - before < 10 * NSEC_PER_SEC);
+	}
+	assert_true(w.pairs[0].client.closed);
+	end();
+}
+
+static void newcomers_are_refused(void **state)
+{
+	(void)state;
+	begin(1, 1);
+	memnet_vanish(w.pairs[0].server.leg.conn);
+	peer_call(&w.pairs[0].client, &bulk);
+	world_run(&w, NSEC_PER_SEC);
+	proxy_drain(w.proxy, memnet_now(w.net) + 20 * NSEC_PER_SEC);
+	world_run(&w, NSEC_PER_SEC);
+	peer_end(&w.pairs[1].client);
+	world_connect_pair(&w, 1);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.pairs[1].client.closed);
+	assert_int_equal(w.pairs[1].client.status, ERR_REJECTED);
+	world_run(&w, 40 * NSEC_PER_SEC);
+	end();
+}
+
+/* In the midst of set-up, at any step of it. */
+static void a_session_in_set_up_is_given_up(void **state)
+{
+	(void)state;
+	for (unsigned steps = 0; steps < 14; steps++) {
+		struct setup s = setup_defaults(1 + steps % 2, 3 - (1 + steps % 2), 5);
+
+		s.peer_memory = s.memory = 64 << 20;
+		world_new(&w, &s);
+		world_connect_pair(&w, 0);
+		for (unsigned i = 0; i < steps; i++) {
+			world_turn(&w);
+			memnet_step(w.net, NSEC_NEVER);
+		}
+		proxy_drain(w.proxy, memnet_now(w.net) + NSEC_PER_SEC);
+		world_run(&w, 10 * NSEC_PER_SEC);
+		assert_true(w.pairs[0].client.closed);
+		end();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_in_flight_finish),
+		cmocka_unit_test(the_deadline_holds),
+		cmocka_unit_test(newcomers_are_refused),
+		cmocka_unit_test(a_session_in_set_up_is_given_up),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("drain", tests, NULL, NULL);
+}
