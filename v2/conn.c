@@ -60,7 +60,7 @@ static bool can_express(const struct v2_conn *c, const struct rpc_tx *tx)
 	if (m->dir == RPC_CALL && m->nsegs > c->t.peer.segment_count)
 		return false;
 	if (m->has_body_chunk) {
-		if (header > c->t.peer.send_bytes)
+		if (header > c->t.peer.send_bytes || (m->dir == RPC_CALL && c->lacks_external))
 			return false;
 	} else {
 		/* rdma_rpc_first_word: a payload stream has at least one word. */
@@ -68,8 +68,8 @@ static bool can_express(const struct v2_conn *c, const struct rpc_tx *tx)
 			return false;
 		continued = header + body > c->t.peer.send_bytes;
 		/* Parts are cut at words, and each has one at least. */
-		if (continued &&
-		    (header + 4 > c->t.peer.send_bytes || body % 4 != 0 || body > UINT32_MAX))
+		if (continued && (header + 4 > c->t.peer.send_bytes || body % 4 != 0 ||
+				  body > UINT32_MAX || (m->dir == RPC_CALL && c->lacks_middle)))
 			return false;
 	}
 	return !tx->reverse || is_reverse_ok(c, m, continued);
@@ -126,6 +126,8 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 	t->count.sends++;
 	tx->body_sent += *body_len;
 	more = h.htype == V2_CALL_MIDDLE || h.htype == V2_REPLY_MIDDLE;
+	if (h.htype == V2_CALL_MIDDLE || h.htype == V2_CALL_EXTERNAL)
+		c->sent[h.xid % V2_SENT] = (struct v2_sent){h.xid, h.htype};
 	c->tx_open = more;
 	c->tx_xid = h.xid;
 	c->tx_dir = tx->msg->dir;

@@ -25,6 +25,8 @@
  * - set_credits() to less takes nothing back: the Receives already granted must
  *   stay posted until the messages for them have come.
  * - forget() does nothing.
+ * - recv() returns ERR_VERS or ERR_TYPE when the peer says that it does not take
+ *   this version, or a message type that nothing can replace.
  */
 enum v2_state {
 	V2_OPENING,	/* nothing of version 2 was received yet */
@@ -33,12 +35,17 @@ enum v2_state {
 	V2_CLOSED,	/* other version, or a breach that ends the connection */
 };
 
-enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20 };
+enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64 };
 
 /** struct v2_report - an RDMA2_ERROR that waits for its credit. */
 struct v2_report {
 	uint32_t xid, vers; /* as the message it answers had them, section 7 */
 	struct rpc_error error;
+};
+
+/** struct v2_sent - a Call of ours that was not simply an RDMA2_CALL_INLINE. */
+struct v2_sent {
+	uint32_t xid, htype;
 };
 
 struct v2_conn {
@@ -55,6 +62,10 @@ struct v2_conn {
 	bool tx_open; /* a continued message of ours is begun and not ended */
 	uint32_t tx_xid;
 	enum rpc_dir tx_dir;
+
+	/* By XID modulo their number, the last of each: what an ERR_INVAL_HTYPE is about. */
+	struct v2_sent sent[V2_SENT];
+	bool lacks_external, lacks_middle; /* the peer said so of these types of Call */
 
 	struct v2_report reports[V2_REPORTS]; /* a ring */
 	unsigned report_head, nreports;

@@ -68,8 +68,44 @@ static void end_negotiation(struct v2_conn *c, struct rpc_rx *rx)
 	rx->kind = RPC_RX_READY;
 }
 
+/*
+ * Section 7.1.3: what the peer does not know it is not sent again. It is REQUIRED to
+ * know every type (section 6.1), so this is a courtesy that ends where nothing else
+ * would do: without RDMA2_CALL_INLINE there are no calls, without GRANTs no credits.
+ */
+static int recv_invalid_type(struct v2_conn *c, uint32_t xid)
+{
+	const struct v2_sent *sent = &c->sent[xid % V2_SENT];
+
+	if (sent->htype && sent->xid == xid) {
+		c->lacks_external |= sent->htype == V2_CALL_EXTERNAL;
+		c->lacks_middle |= sent->htype == V2_CALL_MIDDLE;
+		if (c->lacks_middle && c->t.own.role == RPC_INITIATOR)
+			c->t.peer.continuation = false;
+		return 0;
+	}
+	return xid == c->t.own.first_xid ? 0 : ERR_TYPE; /* properties are not sent twice */
+}
+
+/* What a report means for all that could still be sent. Return: 0, or why nothing can. */
+static int heed(struct v2_conn *c, const struct v2_hdr *h)
+{
+	switch (h->error.code) {
+	case RPC_ERROR_INVAL_HTYPE:
+		return recv_invalid_type(c, h->xid);
+	case RPC_ERROR_VERS: /* section 7.1.1 */
+		return h->error.a <= V2_VERSION && h->error.b >= V2_VERSION ? 0 : ERR_VERS;
+	case RPC_ERROR_VERS_MISMATCH: /* section 7.1.2 */
+		return ERR_VERS;
+	default:
+		return 0;
+	}
+}
+
 static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
 {
+	int err;
+
 	/* Section 7: a code that is not recognized is discarded in silence. */
 	if (!h->error_known) {
 		c->t.count.dropped++;
@@ -81,6 +117,11 @@ static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 		if (h->error.code == RPC_ERROR_INVAL_HTYPE)
 			end_negotiation(c, rx);
 		return 0;
+	}
+	err = heed(c, h);
+	if (err) {
+		c->state = V2_CLOSED;
+		return err;
 	}
 	rx->kind = RPC_RX_ERROR;
 	rx->xid = h->xid;

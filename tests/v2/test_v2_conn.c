@@ -73,6 +73,29 @@ static void errors_received(void **state)
 	assert_int_equal(conn.t.count.dropped, 3);
 }
 
+/* Sections 7.1.1 and 7.1.2: version 2 is not sent to who says that it does not take it. */
+static void a_version_refused_is_spoken_no_more(void **state)
+{
+	static const char *const refusals[] = {
+		"00000009 00000002 00000040 00000004 00000001 00000001 00000001",
+		"00000009 00000002 00000040 00000004 00000001 00000003 00000004",
+		"00000009 00000002 00000040 00000004 0000000b",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		conn_open(i % 2 ? RPC_ACCEPTOR : RPC_INITIATOR);
+		assert_int_equal(conn_feed(refusals[i]), ERR_VERS);
+		assert_int_equal(conn.state, V2_CLOSED);
+		expect_silence();
+	}
+	/* A range that has it says nothing about this version. */
+	conn_open(RPC_INITIATOR);
+	expect("00000009 00000002 00000040 00000004 00000001 00000001 00000002", RPC_RX_ERROR);
+	assert_int_equal(rx.error.code, RPC_ERROR_VERS);
+	assert_int_equal(conn.state, V2_OPEN);
+}
+
 static void continued_call(void **state)
 {
 	(void)state;
@@ -351,6 +374,27 @@ static void grants(void **state)
 	conn.t.ops->forget(&conn.t, false);
 }
 
+/* Section 6.3.2: whatever stands there, be it the XID of a message that is being given up. */
+static void xid_of_a_grant_is_ignored(void **state)
+{
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	expect(PART_5A, RPC_RX_PART);
+	expect("00000005 00000002 00000041 00000005", RPC_RX_NONE);
+	assert_int_equal(conn.credit.limit, 0x41);
+	expect("ffffffff 00000002 00000042 00000005", RPC_RX_NONE);
+	expect(PART_5B, RPC_RX_PART);
+	expect(CALL_1, RPC_RX_NONE); /* breaks it: what comes yet of 5 is dropped */
+	expect_out(INVAL_CONT("00000001"));
+	expect_out(INVAL_CONT("00000005"));
+	expect("00000005 00000002 00000043 00000005", RPC_RX_NONE);
+	assert_int_equal(conn.credit.limit, 0x43);
+	assert_int_equal(conn.t.count.grants_received, 3);
+	expect(PART_5C, RPC_RX_NONE);
+	assert_int_equal(conn.t.count.dropped, 1);
+	expect_silence();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,6 +402,7 @@ int main(void)
 		cmocka_unit_test(malformed_calls_are_answered),
 		cmocka_unit_test(malformed_replies_fail_the_call),
 		cmocka_unit_test(errors_received),
+		cmocka_unit_test(a_version_refused_is_spoken_no_more),
 		cmocka_unit_test(continued_call),
 		cmocka_unit_test(continued_call_interrupted),
 		cmocka_unit_test(continued_call_interleaved),
@@ -368,6 +413,7 @@ int main(void)
 		cmocka_unit_test(overrun),
 		cmocka_unit_test(reports_wait_for_credit),
 		cmocka_unit_test(grants),
+		cmocka_unit_test(xid_of_a_grant_is_ignored),
 	};
 	return cmocka_run_group_tests_name("v2 conn", tests, NULL, NULL);
 }

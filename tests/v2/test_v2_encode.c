@@ -30,6 +30,18 @@ static void add_read(uint32_t position, unsigned segments)
 	}
 }
 
+static struct rpc_tx external_call(void)
+{
+	struct rpc_tx tx = message(RPC_CALL, 0);
+	struct segment s = {.handle = 9, .length = 100000, .offset = 1};
+
+	m.nbody = 0;
+	m.has_body_chunk = true;
+	m.body_chunk = (struct rpc_chunk){0};
+	assert_int_equal(rpc_msg_add_segment(&m, &m.body_chunk, &s), 0);
+	return tx;
+}
+
 static int encode(struct rpc_tx *tx)
 {
 	return conn.t.ops->encode(&conn.t, tx, hdr, sizeof(hdr), &hdr_len, &body_len);
@@ -47,6 +59,7 @@ static void inline_exactly_at_the_limit(void **state)
 	assert_int_equal(hdr_len, 32);
 	assert_int_equal(body_len, 4096 - 32);
 	assert_int_equal(xdr_peek_u32(hdr), 0x10);
+	assert_int_equal(xdr_peek_u32(hdr + 4), 2);
 	assert_int_equal(xdr_peek_u32(hdr + 8), 33); /* one received, 32 advertised */
 	assert_int_equal(xdr_peek_u32(hdr + 12), V2_CALL_INLINE);
 
@@ -118,15 +131,10 @@ static void no_room_changes_nothing(void **state)
 static void external_with_a_body_chunk(void **state)
 {
 	struct rpc_tx tx;
-	struct segment s = {.handle = 9, .length = 100000, .offset = 1};
 
 	(void)state;
 	conn_open(RPC_INITIATOR);
-	tx = message(RPC_CALL, 0);
-	m.nbody = 0;
-	m.has_body_chunk = true;
-	m.body_chunk = (struct rpc_chunk){0};
-	assert_int_equal(rpc_msg_add_segment(&m, &m.body_chunk, &s), 0);
+	tx = external_call();
 	assert_int_equal(encode(&tx), 0);
 	assert_int_equal(xdr_peek_u32(hdr + 12), V2_CALL_EXTERNAL);
 	assert_int_equal(body_len, 0);
@@ -152,6 +160,42 @@ static void what_cannot_be_expressed(void **state)
 	add_read(4, 170);
 	assert_int_equal(encode(&tx), ERR_TOOBIG);
 	assert_int_equal(conn.t.count.sends, 1);
+}
+
+#define INVAL_HTYPE(xid) xid " 00000002 00000040 00000004 00000004"
+
+/* Section 7.1.3: a type the peer says it does not know is not sent again. */
+static void a_type_refused_is_sent_no_more(void **state)
+{
+	struct rpc_tx tx;
+
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	tx = external_call();
+	assert_int_equal(encode(&tx), 0);
+	expect(INVAL_HTYPE("00000010"), RPC_RX_ERROR);
+	assert_int_equal(rx.xid, 0x10);
+	assert_true(conn.t.peer.continuation);
+	tx = external_call();
+	assert_int_equal(encode(&tx), ERR_TOOBIG);
+	tx = message(RPC_CALL, 5000);
+	assert_int_equal(encode(&tx), 1);
+	assert_int_equal(encode(&tx), 0);
+	expect(INVAL_HTYPE("00000010"), RPC_RX_ERROR);
+	assert_false(conn.t.peer.continuation); /* for the plan of what comes next */
+	tx = message(RPC_CALL, 5000);
+	assert_int_equal(encode(&tx), ERR_TOOBIG);
+	/* Replies have types of their own. */
+	tx = message(RPC_REPLY, 5000);
+	assert_int_equal(encode(&tx), 1);
+	assert_int_equal(encode(&tx), 0);
+	tx = message(RPC_CALL, 100);
+	assert_int_equal(encode(&tx), 0);
+	/* About our properties, late: there is nothing more to send of them. */
+	expect(INVAL_HTYPE("00000abc"), RPC_RX_ERROR);
+	/* No call can do without this one. */
+	assert_int_equal(conn_feed(INVAL_HTYPE("00000011")), ERR_TYPE);
+	assert_int_equal(conn_feed(REPLY_2), ERR_PROTO);
 }
 
 /* Section 5.2.5: as far as the initiator goes. */
@@ -183,6 +227,13 @@ static void reverse_levels(void **state)
 		tx = message(dir, 100);
 		tx.reverse = true;
 		assert_int_equal(encode(&tx), cases[i / 2].small);
+		if (cases[i / 2].small == 0) { /* sections 4.6.1 and 4.6.2: as any other */
+			assert_int_equal(xdr_peek_u32(hdr), 0x10);
+			assert_int_equal(xdr_peek_u32(hdr + 4), 2);
+			assert_int_equal(xdr_peek_u32(hdr + 8), conn.credit.granted);
+			assert_int_equal(xdr_peek_u32(hdr + 12),
+					 dir == RPC_CALL ? V2_CALL_INLINE : V2_REPLY_INLINE);
+		}
 		tx = message(dir, 100);
 		tx.reverse = true;
 		m.writes[m.nwrites++] = (struct rpc_chunk){0};
@@ -223,6 +274,7 @@ int main(void)
 		cmocka_unit_test(no_room_changes_nothing),
 		cmocka_unit_test(external_with_a_body_chunk),
 		cmocka_unit_test(what_cannot_be_expressed),
+		cmocka_unit_test(a_type_refused_is_sent_no_more),
 		cmocka_unit_test(reverse_levels),
 		cmocka_unit_test(allocates_nothing),
 	};
