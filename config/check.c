@@ -12,6 +12,9 @@ struct place {
 	uint16_t port;
 };
 
+/* The largest read and write size of Linux: no default goes below it. */
+enum { PAYLOAD_LEAST = 1024 * 1024 };
+
 static struct place place_of(const struct config_end *end)
 {
 	static const unsigned char any[16];
@@ -71,10 +74,21 @@ static void check_upstream(struct reader *r, const config_setting_t *item,
 			     "the route leads to its own listener: give the server's address");
 }
 
-static void check_memory(struct reader *r, const config_setting_t *root, const struct config *cfg)
+/* A max_payload nobody asked for makes room for the memory_limit somebody did. */
+static uint64_t fit_payload(const config_setting_t *root, struct config *cfg, uint32_t workers)
+{
+	bool is_set = config_setting_get_member(root, "max_payload");
+
+	while (!is_set && cfg->max_payload > PAYLOAD_LEAST &&
+	       cfg->memory_bytes < workers * config_worker_bytes(cfg))
+		cfg->max_payload /= 2;
+	return workers * config_worker_bytes(cfg);
+}
+
+static void check_memory(struct reader *r, const config_setting_t *root, struct config *cfg)
 {
 	uint32_t workers = cfg->workers ? cfg->workers : 1;
-	uint64_t need = workers * config_worker_bytes(cfg);
+	uint64_t need = fit_payload(root, cfg, workers);
 	const config_setting_t *where = config_setting_get_member(root, "memory_limit");
 
 	if (cfg->memory_bytes >= need)
@@ -87,7 +101,7 @@ static void check_memory(struct reader *r, const config_setting_t *root, const s
 		     workers, workers == 1 ? "" : "s", need >> 20);
 }
 
-void check(struct reader *r, const config_setting_t *root, const struct config *cfg)
+void check(struct reader *r, const config_setting_t *root, struct config *cfg)
 {
 	const config_setting_t *routes = reader_routes(root);
 

@@ -28,6 +28,10 @@ enum {
 	COOKIEVERF3 = 8,
 	LIST_END = 8, /* no further entry, eof: some servers count them apart */
 
+	VOID_RESULTS = 4, /* nothing, but 0 says unknown */
+	/* No server or client is known to let a COMPOUND's reply be longer: Linux asks for
+	 * sessions of 1 MiB and its overhead, and reads at most 1 MiB at once. */
+	NFS4_COMPOUND_RESULTS = 1024 * 1024 + 8192,
 	NETOBJ = 4 + 1024,
 	ACL_LIST = 4 + 4 + 1024 * 12, /* 1024 entries of three words */
 };
@@ -39,7 +43,7 @@ enum { RPCSEC_GSS = 6, GSS_DATA = 0, GSS_SVC_NONE = 1, MAX_AUTH_OCTETS = 400 };
 
 /* Results apart from the octets a count in the arguments asks for; 0: no such procedure, unknown. */
 static const uint16_t nfs3_results[] = {
-	[0] = 4, /* NULL: nothing, but 0 says unknown */
+	[0] = VOID_RESULTS,
 	[1] = NFSSTAT + FATTR3,
 	[2] = NFSSTAT + WCC_DATA,
 	[3] = NFSSTAT + FH3 + 2 * POST_OP_ATTR,
@@ -118,6 +122,11 @@ static const struct {
 
 static uint32_t results_of(const struct rpchdr *hdr)
 {
+	/* RFC 5531 section 12: procedure 0 takes and returns nothing, whatever the program. */
+	if (hdr->proc == 0)
+		return VOID_RESULTS;
+	if (hdr->prog == PROG_NFS && hdr->vers == 4)
+		return NFS4_COMPOUND_RESULTS;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
 		if (programs[i].prog == hdr->prog && programs[i].vers == hdr->vers)
 			return hdr->proc < programs[i].nprocs ? programs[i].results[hdr->proc] : 0;

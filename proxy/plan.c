@@ -30,9 +30,6 @@ enum {
 	V1_REPLY_OCTETS = 28,	 /* prefix 16, three empty lists */
 	V2_REPLY_OCTETS = 20,	 /* prefix 16, empty Write list */
 	V2_CALL_LIST_OCTETS = 4, /* RDMA2_CALL_EXTERNAL has one list more than RDMA2_CALL_INLINE */
-
-	/* Offered for a reply of unknown size; no Linux payload is larger than this. */
-	REPLY_UNKNOWN_MAX = 1024 * 1024,
 };
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -116,7 +113,7 @@ static uint64_t less_header(uint64_t threshold, uint64_t header)
  */
 static uint64_t needed_reply(uint64_t takes, uint32_t known, uint64_t responder_inline)
 {
-	uint64_t want = known ? min_u64(takes, known) : min_u64(takes, REPLY_UNKNOWN_MAX);
+	uint64_t want = known ? min_u64(takes, known) : takes;
 
 	return want > responder_inline ? want : 0;
 }

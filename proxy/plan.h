@@ -84,7 +84,8 @@ void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct p
  * NFSv3 (100003/3) and its MOUNT, NLM neighbours by procedure; @args is the call's payload
  * stream from its start (READDIR and READDIRPLUS carry the count the client asked for).
  * Data that is reduced into Write chunks (@nwrites > 0) does not count.
- * Return: 0 when unknown (NFSv4 COMPOUND, any other program): assume the worst.
+ * NULL of any program returns nothing; a COMPOUND of NFSv4 at most what Linux lets one be.
+ * Return: 0 when unknown (any other program): assume the worst.
  */
 uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, unsigned nwrites);
 

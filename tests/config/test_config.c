@@ -85,7 +85,7 @@ static void test_defaults(void **state)
 	assert_string_equal(told, "");
 	assert_int_equal(cfg->workers, 0);
 	assert_true(cfg->memory_bytes == 1 << 30);
-	assert_int_equal(cfg->max_payload, 4 << 20);
+	assert_int_equal(cfg->max_payload, 8 << 20);
 	assert_int_equal(cfg->max_sessions, 1024);
 	assert_int_equal(cfg->drain_timeout_s, 10);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_INFO);
@@ -209,16 +209,32 @@ static void test_print_golden(void **state)
 	config_free(cfg);
 }
 
+/* A default payload gives way to a small memory_limit; one that was asked for does not. */
+static void test_payload_fits(void **state)
+{
+	struct config *cfg;
+
+	(void)state;
+	assert_int_equal(load("memory_limit = \"64M\";\n" GOOD, &cfg), 0);
+	assert_int_equal(cfg->max_payload, 4 << 20);
+	config_free(cfg);
+	assert_int_equal(load("memory_limit = \"32M\";\n" GOOD, &cfg), 0);
+	assert_int_equal(cfg->max_payload, 1 << 20);
+	config_free(cfg);
+	assert_int_equal(load("memory_limit = \"64M\"; max_payload = \"8M\";\n" GOOD, &cfg),
+			 ERR_CONFIG);
+}
+
 static void test_workers(void **state)
 {
 	struct config *cfg;
 
 	(void)state;
 	assert_int_equal(load_path("tests/config/minimal.conf", &cfg), 0);
-	assert_int_equal(config_worker_bytes(cfg), 64 << 20);
+	assert_int_equal(config_worker_bytes(cfg), 96 << 20);
 	assert_int_equal(config_workers(cfg, 4), 4);
 	assert_int_equal(config_workers(cfg, 0), 1);
-	assert_int_equal(config_workers(cfg, 128), 16); /* more could not be fed from 1G */
+	assert_int_equal(config_workers(cfg, 128), 10); /* more could not be fed from 1G */
 	config_free(cfg);
 	assert_int_equal(load_path("tests/config/full.conf", &cfg), 0);
 	assert_int_equal(config_workers(cfg, 128), 2);
@@ -303,15 +319,15 @@ static const struct bad top[] = {
 	{"log = {\nlevel = 1; };\n" GOOD,
 	 "2: level must be text: write a level in double quotes\n"},
 	{"log = {\nlevels = 1; };\n" GOOD, "2: unknown key \"levels\": known here are level\n"},
-	{"workers = 4;\nmemory_limit = \"255M\";\n" GOOD,
+	{"workers = 4;\nmemory_limit = \"127M\";\n" GOOD,
 	 "2: memory_limit is too small for 4 workers, a session of each route and max_payload: use "
-	 "at least \"256M\", or less of the others\n"},
-	{"\nmemory_limit = \"63M\";\n" GOOD,
+	 "at least \"128M\", or less of the others\n"},
+	{"\nmemory_limit = \"31M\";\n" GOOD,
 	 "2: memory_limit is too small for 1 worker, a session of each route and max_payload: use "
-	 "at least \"64M\", or less of the others\n"},
+	 "at least \"32M\", or less of the others\n"},
 	{"\nworkers = 100;\n" GOOD,
 	 "2: memory_limit is too small for 100 workers, a session of each route and max_payload: "
-	 "use at least \"6400M\", or less of the others\n"},
+	 "use at least \"3200M\", or less of the others\n"},
 };
 
 static const struct bad routes[] = {
@@ -538,12 +554,13 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_full),
-		cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_print_golden),
-		cmocka_unit_test(test_workers),	       cmocka_unit_test(test_syntax_errors),
-		cmocka_unit_test(test_top_errors),     cmocka_unit_test(test_route_errors),
-		cmocka_unit_test(test_address_errors), cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_not_errors),     cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_defaults),      cmocka_unit_test(test_full),
+		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_print_golden),
+		cmocka_unit_test(test_payload_fits),  cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_syntax_errors), cmocka_unit_test(test_top_errors),
+		cmocka_unit_test(test_route_errors),  cmocka_unit_test(test_address_errors),
+		cmocka_unit_test(test_unreadable),    cmocka_unit_test(test_not_errors),
+		cmocka_unit_test(test_out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

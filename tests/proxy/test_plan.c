@@ -9,7 +9,7 @@
 #include "tests/rng.h"
 #include "xdr/cursor.h"
 
-enum { V1_HDR = 28, V2_CALL_HDR = 32, V2_REPLY_HDR = 20, CAP = 4 << 20, UNKNOWN = 1 << 20 };
+enum { V1_HDR = 28, V2_CALL_HDR = 32, V2_REPLY_HDR = 20, CAP = 4 << 20, UNKNOWN = CAP };
 
 static struct plan_end end_of(unsigned version, uint32_t inline_bytes)
 {
@@ -317,8 +317,11 @@ static void test_reply_chunk_none_offered(void **state)
 	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, 10000), 10000);
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &v1, false, CAP), UNKNOWN);
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &v1, false, 100000), 100000);
-	hdr.vers = 4; /* COMPOUND: unknown */
-	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), UNKNOWN);
+	hdr.vers = 4; /* COMPOUND: more than any payload, less than the worst */
+	hdr.proc = 1;
+	assert_in_range(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), (1 << 20) + 8192, 1200000);
+	hdr = (struct rpchdr){.prog = 0x40000000, .vers = 1, .proc = 0}; /* NULL of any program */
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
 	/* A short reply over a narrow server leg still needs one. */
 	nfs3_call(&m, &hdr, 8, 0);
 	v1.limits.recv_bytes = 512;
