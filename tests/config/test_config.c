@@ -209,22 +209,6 @@ static void test_print_golden(void **state)
 	config_free(cfg);
 }
 
-/* A default payload gives way to a small memory_limit; one that was asked for does not. */
-static void test_payload_fits(void **state)
-{
-	struct config *cfg;
-
-	(void)state;
-	assert_int_equal(load("memory_limit = \"64M\";\n" GOOD, &cfg), 0);
-	assert_int_equal(cfg->max_payload, 4 << 20);
-	config_free(cfg);
-	assert_int_equal(load("memory_limit = \"32M\";\n" GOOD, &cfg), 0);
-	assert_int_equal(cfg->max_payload, 1 << 20);
-	config_free(cfg);
-	assert_int_equal(load("memory_limit = \"64M\"; max_payload = \"8M\";\n" GOOD, &cfg),
-			 ERR_CONFIG);
-}
-
 static void test_workers(void **state)
 {
 	struct config *cfg;
@@ -460,6 +444,22 @@ static void test_syntax_errors(void **state)
 {
 	(void)state;
 	check_rows(ROWS(syntax));
+}
+
+/* A default payload gives way to a small memory_limit; one that was asked for does not. */
+static void test_payload_fits(void **state)
+{
+	struct config *cfg;
+
+	(void)state;
+	assert_int_equal(load("memory_limit = \"64M\";\n" GOOD, &cfg), 0);
+	assert_int_equal(cfg->max_payload, 4 << 20);
+	config_free(cfg);
+	assert_int_equal(load("memory_limit = \"32M\";\n" GOOD, &cfg), 0);
+	assert_int_equal(cfg->max_payload, 1 << 20);
+	config_free(cfg);
+	assert_int_equal(load("memory_limit = \"64M\"; max_payload = \"8M\";\n" GOOD, &cfg),
+			 ERR_CONFIG);
 }
 
 static void test_top_errors(void **state)
