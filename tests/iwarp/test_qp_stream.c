@@ -100,18 +100,20 @@ static struct region *pick_region(struct end *e, int use)
 	return NULL;
 }
 
-static struct fabric_sge *cut(struct fabric_sge *sge, uint8_t *data, uint32_t len, unsigned *n)
+/* Cuts @len octets into pieces. Return: how many. */
+static unsigned cut(struct fabric_sge *sge, uint8_t *data, uint32_t len)
 {
-	*n = 0;
-	while (*n < FABRIC_MAX_SGE - 1 && len && rng_below(&rng, 2)) {
+	unsigned n = 0;
+
+	while (n < FABRIC_MAX_SGE - 1 && len && rng_below(&rng, 2)) {
 		uint32_t piece = rng_below(&rng, len + 1);
 
-		sge[(*n)++] = (struct fabric_sge){data, piece};
+		sge[n++] = (struct fabric_sge){data, piece};
 		data += piece;
 		len -= piece;
 	}
-	sge[(*n)++] = (struct fabric_sge){data, len};
-	return sge;
+	sge[n++] = (struct fabric_sge){data, len};
+	return n;
 }
 
 /* A Send of a random kind; @written: the peer's region that Writes before it filled, or NULL. */
@@ -131,7 +133,8 @@ static bool post_send(struct end *e, struct region *written)
 	msg[1] = written ? (uint8_t)(written - e->peer->regions) : NONE;
 	msg[2] = inv;
 	msg[3] = (uint8_t)len;
-	if (qp_send(&e->qp, cut(sge, msg, len, &n), n, inv ? written->seg.handle : 0,
+	n = cut(sge, msg, len);
+	if (qp_send(&e->qp, sge, n, inv ? written->seg.handle : 0,
 		    rng_below(&rng, 2) ? FABRIC_SOLICITED : 0, msg))
 		return false;
 	e->send_posted++;
@@ -158,14 +161,15 @@ static void post_writes(struct end *e)
 	to = r->seg;
 	half = rng_below(&rng, to.length + 1);
 	fill(from, to.length, r->seed);
-	assert_int_equal(qp_write(&e->qp, cut(sge, from, half, &n), n, &to, from), 0);
+	n = cut(sge, from, half);
+	assert_int_equal(qp_write(&e->qp, sge, n, &to, from), 0);
 	e->write_posted++;
 	/* Both Writes borrow the same buffer: the second completes last. */
 	to.offset = half;
 	memcpy(e->writes[e->write_posted % SENDS], from, to.length);
 	from = e->writes[e->write_posted % SENDS];
-	assert_int_equal(
-		qp_write(&e->qp, cut(sge, from + half, r->seg.length - half, &n), n, &to, from), 0);
+	n = cut(sge, from + half, r->seg.length - half);
+	assert_int_equal(qp_write(&e->qp, sge, n, &to, from), 0);
 	e->write_posted++;
 	assert_true(post_send(e, r));
 }
