@@ -108,7 +108,7 @@ static void converse(uint8_t choices, size_t step, const uint8_t *data, size_t s
 		pull();
 		if ((choices & 8) && at > size / 2)
 			for (int i = 0; i < EXPOSED; i++)
-				(void)qp_withdraw(&qp, segs[i].handle, NULL);
+				(void)!qp_withdraw(&qp, segs[i].handle, NULL);
 	}
 }
 
