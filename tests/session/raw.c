@@ -9,10 +9,12 @@ enum { SENDS_AT = RAW_RECVS * RAW_BUFFER, EXPOSED_AT = SENDS_AT + RAW_SENDS * RA
 
 static const uint8_t private_data[] = {0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 3};
 
-static struct fabric_conn_params params(void)
+static struct fabric_conn_params params(const struct raw *r)
 {
-	return (struct fabric_conn_params){.private_data = private_data,
-					   .private_data_len = sizeof(private_data),
+	struct view said = r->pdata.len ? r->pdata : view_of(private_data, sizeof(private_data));
+
+	return (struct fabric_conn_params){.private_data = said.data,
+					   .private_data_len = said.len,
 					   .max_recvs = RAW_RECVS,
 					   .max_sends = RAW_SENDS,
 					   .max_exposures = 64};
@@ -41,7 +43,7 @@ static void post_all(struct raw *r)
 
 void raw_connect(struct raw *r, const struct fabric_addr *to)
 {
-	const struct fabric_conn_params p = params();
+	const struct fabric_conn_params p = params(r);
 
 	r->connected = r->closed = false;
 	r->exposed = 0;
@@ -51,7 +53,7 @@ void raw_connect(struct raw *r, const struct fabric_addr *to)
 
 static void on_request(struct raw *r, struct fabric_conn *conn)
 {
-	const struct fabric_conn_params p = params();
+	const struct fabric_conn_params p = params(r);
 
 	if (r->mute) {
 		r->conn = conn;
@@ -78,6 +80,7 @@ static void on_recv(struct raw *r, const struct fabric_event *ev)
 
 	if (ev->status < 0)
 		return;
+	r->invalidated = ev->invalidated;
 	if (r->nkept < RAW_KEPT) {
 		memcpy(r->octets[r->nkept], in.data, keep);
 		r->kept[r->nkept] = view_of(r->octets[r->nkept], in.len);

@@ -18,6 +18,8 @@ struct raw {
 	struct fabric_conn *conn;
 	uint8_t *memory; /* Receives, then Sends, then what can be exposed */
 	bool connected, closed;
+	struct view pdata;    /* private data, if not that of raw_connect() */
+	uint32_t invalidated; /* handle that the last message invalidated, or 0 */
 	int status;
 	bool deaf;	   /* does not repost Receives */
 	bool reject;	   /* refuses connections */
