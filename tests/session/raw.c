@@ -80,7 +80,8 @@ static void on_recv(struct raw *r, const struct fabric_event *ev)
 
 	if (ev->status < 0)
 		return;
-	r->invalidated = ev->invalidated;
+	if (ev->invalidated)
+		r->invalidated = ev->invalidated;
 	if (r->nkept < RAW_KEPT) {
 		memcpy(r->octets[r->nkept], in.data, keep);
 		r->kept[r->nkept] = view_of(r->octets[r->nkept], in.len);
