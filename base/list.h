@@ -60,6 +60,7 @@ static inline struct list *list_pop(struct list *head)
 
 /* @next lets the body remove @it. */
 #define list_for_each_safe(it, tmp, head)                                                          \
-	for (struct list *it = (head)->next, *tmp = it->next; it != (head); it = tmp, tmp = it->next)
+	for (struct list *it = (head)->next, *tmp = it->next; it != (head);                        \
+	     it = tmp, tmp = it->next)
 
 #endif

@@ -17,7 +17,8 @@ void pool_init(struct pool *pool, size_t object_bytes, size_t max_objects)
 {
 	size_t size = object_bytes < sizeof(struct link) ? sizeof(struct link) : object_bytes;
 
-	*pool = (struct pool){.object_bytes = (size + 15) & ~(size_t)15, .max_objects = max_objects};
+	*pool = (struct pool){.object_bytes = (size + 15) & ~(size_t)15,
+			      .max_objects = max_objects};
 	pool->slab_objects = SLAB_BYTES / pool->object_bytes;
 	if (pool->slab_objects == 0)
 		pool->slab_objects = 1;

@@ -65,8 +65,8 @@ struct fabric_conn_params {
 };
 
 enum fabric_ev_type {
-	FABRIC_EV_REQUEST,	/* a new incoming connection; .conn, .private_data: accept or reject */
-	FABRIC_EV_CONNECTED,	/* connect or accept finished; connect: .private_data of the answer */
+	FABRIC_EV_REQUEST,   /* a new incoming connection; .conn, .private_data: accept or reject */
+	FABRIC_EV_CONNECTED, /* connect or accept finished; connect: .private_data of the answer */
 	FABRIC_EV_DISCONNECTED, /* .status: 0 orderly, ERR_REJECTED, ERR_REFUSED, ERR_TIMEOUT, ... */
 	FABRIC_EV_RECV,		/* a message of .len octets is in the Receive buffer of .cookie */
 	FABRIC_EV_SEND,		/* completion of ... */
@@ -78,13 +78,13 @@ enum fabric_ev_type {
 struct fabric_event {
 	enum fabric_ev_type type;
 	struct fabric_conn *conn;
-	void *cookie; /* the posted operation's */
-	int status;   /* 0 or enum err */
-	uint32_t len; /* RECV: octets received */
+	void *cookie;	      /* the posted operation's */
+	int status;	      /* 0 or enum err */
+	uint32_t len;	      /* RECV: octets received */
 	uint32_t invalidated; /* RECV: the handle of ours that the message invalidated, or 0 */
 	uint32_t invalidated_written; /* and what fabric_written() would have said of it */
 	struct view private_data; /* REQUEST, CONNECTED, rejected: until the next fabric_poll() */
-	const char *why; /* DISCONNECTED: words for the log, static storage; may be NULL */
+	const char *why;	  /* DISCONNECTED: words for the log, static storage; may be NULL */
 };
 
 /** struct fabric_sge - one piece of local memory of a gather list. */
@@ -143,9 +143,9 @@ struct fabric {
 /** struct fabric_conn - embedded first in each provider's own structure. Read only. */
 struct fabric_conn {
 	struct fabric *fabric;
-	void *owner;		 /* the user's, from connect, accept or (before accept) attach */
+	void *owner; /* the user's, from connect, accept or (before accept) attach */
 	struct fabric_addr local, peer;
-	bool remote_inv; /* handles exposed on this connection can be invalidated remotely */
+	bool remote_inv;       /* handles exposed on this connection can be invalidated remotely */
 	uint32_t handles_live; /* exposures not withdrawn, for statistics and leak tests */
 };
 

@@ -21,9 +21,10 @@ enum rpc_dir { RPC_CALL, RPC_REPLY };
 
 /** struct rpc_chunk - a run of segments in rpc_msg.segs with one purpose. */
 struct rpc_chunk {
-	uint32_t position;    /* Read chunks: offset in the unreduced payload stream, else 0 */
-	uint16_t first, count; /* segs[first .. first+count-1]; count may be 0 (empty Write chunk) */
-	uint64_t length;      /* sum of the segments' lengths, octets */
+	uint32_t position; /* Read chunks: offset in the unreduced payload stream, else 0 */
+	uint16_t first,
+		count;	 /* segs[first .. first+count-1]; count may be 0 (empty Write chunk) */
+	uint64_t length; /* sum of the segments' lengths, octets */
 };
 
 struct rpc_msg {
@@ -70,8 +71,8 @@ int rpc_msg_add_segment(struct rpc_msg *m, struct rpc_chunk *c, const struct seg
  * draft-07 section 7; RFC 8166 section 4.5 (RPC_ERROR_CHUNK is ERR_CHUNK).
  */
 enum rpc_error_code {
-	RPC_ERROR_VERS,		  /* a: lowest, b: highest version spoken */
-	RPC_ERROR_CHUNK,	  /* version 1's one other code: the cause is not known */
+	RPC_ERROR_VERS,	 /* a: lowest, b: highest version spoken */
+	RPC_ERROR_CHUNK, /* version 1's one other code: the cause is not known */
 	RPC_ERROR_BAD_XDR,
 	RPC_ERROR_BAD_PROPVAL,
 	RPC_ERROR_INVAL_HTYPE,

@@ -11,7 +11,7 @@
  */
 struct rpchdr {
 	uint32_t xid;
-	uint32_t mtype; /* 0 call, 1 reply */
+	uint32_t mtype;		   /* 0 call, 1 reply */
 	uint32_t prog, vers, proc; /* calls only */
 };
 
