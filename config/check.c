@@ -13,7 +13,7 @@ struct place {
 };
 
 /* The largest read and write size of Linux: no default goes below it. */
-enum { PAYLOAD_LEAST = 1024 * 1024 };
+enum { PAYLOAD_LEAST = 1024 * 1024, V2_INLINE_LEAST = 4096, V2_CREDITS_LEAST = 2 };
 
 static struct place place_of(const struct config_end *end)
 {
@@ -74,6 +74,23 @@ static void check_upstream(struct reader *r, const config_setting_t *item,
 			     "the route leads to its own listener: give the server's address");
 }
 
+/* What version 2 needs: draft-07 4.2.2, Receives of the default size; a credit beside a GRANT's. */
+static void check_version_2(struct reader *r, const config_setting_t *item, const char *name,
+			    struct config_end *end)
+{
+	end->line = line_of(item, name, "address");
+	if (!(end->versions & CONFIG_V2))
+		return;
+	if (end->inline_bytes < V2_INLINE_LEAST)
+		reader_error(r, line_of(item, name, "inline"),
+			     "version 2 needs an inline of 4096 or more: raise it, or leave out "
+			     "version 2");
+	if (end->credits < V2_CREDITS_LEAST)
+		reader_error(
+			r, line_of(item, name, "credits"),
+			"version 2 needs 2 credits or more: raise them, or leave out version 2");
+}
+
 /* A max_payload nobody asked for makes room for the memory_limit somebody did. */
 static uint64_t fit_payload(const config_setting_t *root, struct config *cfg, uint32_t workers)
 {
@@ -101,6 +118,13 @@ static void check_memory(struct reader *r, const config_setting_t *root, struct 
 		     workers, workers == 1 ? "" : "s", need >> 20);
 }
 
+static void check_route(struct reader *r, const config_setting_t *item, struct config_route *route)
+{
+	check_upstream(r, item, route);
+	check_version_2(r, item, "listen", &route->listen);
+	check_version_2(r, item, "upstream", &route->upstream);
+}
+
 void check(struct reader *r, const config_setting_t *root, struct config *cfg)
 {
 	const config_setting_t *routes = reader_routes(root);
@@ -109,7 +133,7 @@ void check(struct reader *r, const config_setting_t *root, struct config *cfg)
 		for (uint32_t earlier = 0; earlier < i; earlier++)
 			check_pair(r, routes, cfg, i, earlier);
 		if (config_setting_get_elem(routes, i)->type == CONFIG_TYPE_GROUP)
-			check_upstream(r, config_setting_get_elem(routes, i), &cfg->routes[i]);
+			check_route(r, config_setting_get_elem(routes, i), &cfg->routes[i]);
 	}
 	check_memory(r, root, cfg);
 }

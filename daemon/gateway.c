@@ -98,8 +98,9 @@ static int listen_route(struct gateway *gw, unsigned i, const char *file)
 
 	listen->listener = iwarp_listen(&listen->addr, &err);
 	if (!listen->listener) {
-		log_error("listen.failed", "config=\"%s\" route=%s address=%s why=\"%s\"", file,
-			  route->name, fabric_addr_format(&listen->addr, at), strerror(errno));
+		log_error("listen.failed", "config=\"%s:%u\" route=%s address=%s why=\"%s\"", file,
+			  gw->cfg->routes[i].listen.line, route->name,
+			  fabric_addr_format(&listen->addr, at), strerror(errno));
 		return err ? err : ERR_IO;
 	}
 	iwarp_listener_addr(listen->listener, &listen->addr);

@@ -150,7 +150,8 @@ static void test_full(void **state)
 	assert_int_equal(u->timeout_s, 2);
 	assert_int_equal(u->version_memory_s, 0);
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
-	assert_int_equal(cfg->routes[1].listen.inline_bytes, 1024);
+	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
+	assert_int_equal(cfg->routes[1].listen.line, 22);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	config_free(cfg);
 }
@@ -174,6 +175,10 @@ static void test_round_trip(void **state)
 		fclose(f);
 		assert_int_equal(load(once, &b), 0);
 		assert_string_equal(told, "");
+		for (uint32_t n = 0; n < a->nroutes; n++) { /* lines are the file's */
+			a->routes[n].listen.line = b->routes[n].listen.line;
+			a->routes[n].upstream.line = b->routes[n].upstream.line;
+		}
 		assert_memory_equal(a, b, sizeof(*a) + a->nroutes * sizeof(a->routes[0]));
 		f = open_memstream(&twice, &len);
 		config_print(b, f);
@@ -359,6 +364,14 @@ static const struct bad routes[] = {
 	{TO("versions = [1];"),
 	 "5: unknown key \"versions\": known here are fabric, address, port, version, inline, "
 	 "credits, reverse_credits, crc, connect_timeout, version_memory\n"},
+	{ON("inline = 2048;"),
+	 "4: version 2 needs an inline of 4096 or more: raise it, or leave out "
+	 "version 2\n"},
+	{TO("inline = 1024; version = 2;"),
+	 "5: version 2 needs an inline of 4096 or more: raise it, "
+	 "or leave out version 2\n"},
+	{ON("credits = 1;"), "4: version 2 needs 2 credits or more: raise them, or leave out "
+			     "version 2\n"},
 	{ON("inline = 1000;"), "4: " INT_RANGE("inline", "1000", "1024", "65536")},
 	{ON("inline = 65537;"), "4: " INT_RANGE("inline", "65537", "1024", "65536")},
 	{ON("inline = 4095;"), "4: inline = 4095 is not a multiple of 1024: use 3072 or 4096\n"},
