@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/mem.h"
@@ -15,10 +16,8 @@
  * that is needed to free a block by its address alone.
  *
  * Free blocks are linked through their own first octets, so a page is touched
- * only when a block begins on it. In each list the blocks of the reserve stand
- * behind the ordinary ones: a transaction looks at the head alone, an assembly
- * at the tail first. Blocks do not merge beyond BUF_MAX_BLOCK and the reserve is
- * a multiple of that, so no block ever lies on both sides.
+ * only when a block begins on it. Each zone has lists of its own, and blocks of
+ * two zones never merge.
  *
  * The last block freed is the first to be used again: its pages are warm, and
  * memory never needed is never touched.
@@ -60,9 +59,14 @@ static size_t page_of(const struct buf_arena *a, const void *block)
 	return (size_t)((const uint8_t *)block - a->base) / BUF_MIN_BLOCK;
 }
 
-static bool is_reserve(const struct buf_arena *a, const void *block)
+static enum buf_zone zone_of(const struct buf_arena *a, const void *block)
 {
-	return (size_t)((const uint8_t *)block - a->base) >= a->bytes - a->reserve;
+	size_t at = (size_t)((const uint8_t *)block - a->base);
+	unsigned zone = 0;
+
+	while (zone < BUF_ZONES - 1 && at >= a->zone_end[zone])
+		zone++;
+	return (enum buf_zone)zone;
 }
 
 static void give(struct buf_arena *a, void *block, unsigned order)
@@ -71,10 +75,7 @@ static void give(struct buf_arena *a, void *block, unsigned order)
 
 	ASAN_POISON_MEMORY_REGION(block, order_bytes(order));
 	ASAN_UNPOISON_MEMORY_REGION(node, sizeof(*node));
-	if (is_reserve(a, block))
-		list_add_tail(&a->free[order], node);
-	else
-		list_add_head(&a->free[order], node);
+	list_add_head(&a->free[zone_of(a, block)][order], node);
 	a->orders[page_of(a, block)] = (uint8_t)(order + 1);
 }
 
@@ -82,6 +83,38 @@ static void take(struct buf_arena *a, struct list *node)
 {
 	list_del(node);
 	a->orders[page_of(a, node)] = 0;
+}
+
+/* Free blocks for the range [@from, @to), from the top, so that the lowest address stands at the
+ * head; each as large as its alignment lets it be. */
+static void give_range(struct buf_arena *a, size_t from, size_t to)
+{
+	while (to > from) {
+		unsigned order = MAX_ORDER;
+
+		while (to % order_bytes(order) || order_bytes(order) > to - from)
+			order--;
+		to -= order_bytes(order);
+		give(a, a->base + to, order);
+	}
+}
+
+static void set_zones(struct buf_arena *a, size_t fixed, size_t calls)
+{
+	const size_t size[BUF_ZONES] = {a->bytes - a->reserve - fixed, fixed, calls,
+					a->reserve - calls};
+	size_t at = 0;
+
+	ASAN_UNPOISON_MEMORY_REGION(a->base, a->bytes);
+	memset(a->orders, 0, a->bytes / BUF_MIN_BLOCK);
+	for (unsigned zone = 0; zone < BUF_ZONES; zone++) {
+		at += size[zone];
+		a->zone_end[zone] = at;
+		for (unsigned i = 0; i < ORDERS; i++)
+			list_init(&a->free[zone][i]);
+	}
+	for (unsigned zone = 0; zone < BUF_ZONES; zone++)
+		give_range(a, a->zone_end[zone] - size[zone], a->zone_end[zone]);
 }
 
 int buf_arena_init(struct buf_arena *a, size_t bytes)
@@ -112,13 +145,21 @@ int buf_arena_init(struct buf_arena *a, size_t bytes)
 	a->reserve = bytes / 8 / BUF_MAX_BLOCK * BUF_MAX_BLOCK;
 	if (a->reserve < BUF_MAX_BLOCK)
 		a->reserve = BUF_MAX_BLOCK;
+	if (a->reserve < 2 * (size_t)BUF_MAX_BLOCK && bytes >= 8 * (size_t)BUF_MAX_BLOCK)
+		a->reserve = 2 * (size_t)BUF_MAX_BLOCK;
 	list_init(&a->waiters);
-	for (unsigned i = 0; i < ORDERS; i++)
-		list_init(&a->free[i]);
-	/* From the top, so that the lowest addresses stand at the heads. */
-	for (size_t at = bytes; at > 0; at -= BUF_MAX_BLOCK)
-		give(a, a->base + at - BUF_MAX_BLOCK, MAX_ORDER);
+	set_zones(a, 0, 0);
 	return 0;
+}
+
+void buf_arena_part(struct buf_arena *a, size_t fixed)
+{
+	size_t calls = a->reserve / 2;
+
+	assert(a->used == 0 && fixed <= a->bytes - a->reserve && fixed % BUF_MIN_BLOCK == 0);
+	if (a->reserve >= 2 * (size_t)BUF_MAX_BLOCK)
+		calls = calls / BUF_MAX_BLOCK * BUF_MAX_BLOCK;
+	set_zones(a, fixed, calls);
 }
 
 void buf_arena_fini(struct buf_arena *a)
@@ -137,26 +178,67 @@ size_t buf_round(size_t bytes)
 	return bytes > BUF_MAX_BLOCK ? 0 : order_bytes(order_for(bytes));
 }
 
-/* A free block of the ordinary range (or of the reserve) of at least @order, the smallest. */
-static struct list *find_in(const struct buf_arena *a, unsigned order, bool reserve)
+size_t buf_zone_bytes(const struct buf_arena *a, enum buf_zone zone)
 {
-	for (; order < ORDERS; order++) {
-		struct list *node = reserve ? a->free[order].prev : a->free[order].next;
+	return a->zone_end[zone] - (zone ? a->zone_end[zone - 1] : 0);
+}
 
-		if (node != &a->free[order] && is_reserve(a, node) == reserve)
-			return node;
+/* The zones of @purpose in the order they are tried. Return: how many. */
+static unsigned zones_for(const struct buf_arena *a, enum buf_purpose purpose,
+			  enum buf_zone zones[2])
+{
+	bool parted = buf_zone_bytes(a, BUF_ZONE_CALLS) > 0;
+
+	switch (purpose) {
+	case BUF_FIXED:
+		zones[0] = parted ? BUF_ZONE_FIXED : BUF_ZONE_ORDINARY;
+		return 1;
+	case BUF_CALL:
+		zones[0] = parted ? BUF_ZONE_CALLS : BUF_ZONE_REPLIES;
+		zones[1] = BUF_ZONE_ORDINARY;
+		return parted ? 1 : 2;
+	case BUF_ASSEMBLY:
+		zones[0] = BUF_ZONE_REPLIES;
+		zones[1] = BUF_ZONE_ORDINARY;
+		return 2;
+	default:
+		zones[0] = BUF_ZONE_ORDINARY;
+		return 1;
 	}
+}
+
+/* The smallest free block of at least @order in @zone. */
+static struct list *find_in(const struct buf_arena *a, unsigned order, enum buf_zone zone)
+{
+	for (; order < ORDERS; order++)
+		if (!list_is_empty(&a->free[zone][order]))
+			return a->free[zone][order].next;
 	return NULL;
 }
 
 /* The reserve first for those who may: the rest is for those who may not. */
 static struct list *find(const struct buf_arena *a, unsigned order, enum buf_purpose purpose)
 {
+	enum buf_zone zones[2];
+	unsigned n = zones_for(a, purpose, zones);
 	struct list *node = NULL;
 
-	if (purpose == BUF_ASSEMBLY)
-		node = find_in(a, order, true);
-	return node ? node : find_in(a, order, false);
+	for (unsigned i = 0; i < n && !node; i++)
+		node = find_in(a, order, zones[i]);
+	return node;
+}
+
+static void count(struct buf_arena *a, const void *block, unsigned order, bool taken)
+{
+	enum buf_zone zone = zone_of(a, block);
+	size_t bytes = taken ? order_bytes(order) : -order_bytes(order);
+
+	a->used += bytes;
+	a->zone_used[zone] += bytes;
+	if (zone >= BUF_ZONE_CALLS)
+		a->reserve_used += bytes;
+	if (a->used > a->peak)
+		a->peak = a->used;
 }
 
 void *buf_alloc(struct buf_arena *a, size_t bytes, enum buf_purpose purpose)
@@ -178,11 +260,7 @@ void *buf_alloc(struct buf_arena *a, size_t bytes, enum buf_purpose purpose)
 	}
 	a->orders[page_of(a, node)] = (uint8_t)((order + 1) | BLOCK_USED);
 	ASAN_UNPOISON_MEMORY_REGION(node, order_bytes(order));
-	a->used += order_bytes(order);
-	if (is_reserve(a, node))
-		a->reserve_used += order_bytes(order);
-	if (a->used > a->peak)
-		a->peak = a->used;
+	count(a, node, order, true);
 	return node;
 }
 
@@ -198,14 +276,14 @@ void buf_free(struct buf_arena *a, void *block)
 	assert((uint8_t *)block == a->base + page * BUF_MIN_BLOCK);
 	assert(a->orders[page] & BLOCK_USED);
 	order = (a->orders[page] & BLOCK_ORDER) - 1u;
-	a->used -= order_bytes(order);
-	if (is_reserve(a, block))
-		a->reserve_used -= order_bytes(order);
+	count(a, block, order, false);
 	a->orders[page] = 0;
 	for (; order < MAX_ORDER; order++) {
 		size_t buddy = page ^ ((size_t)1 << order);
 
 		if (a->orders[buddy] != order + 1) /* not free, or not whole */
+			break;
+		if (zone_of(a, a->base + buddy * BUF_MIN_BLOCK) != zone_of(a, block))
 			break;
 		take(a, (struct list *)(a->base + buddy * BUF_MIN_BLOCK));
 		page &= ~((size_t)1 << order);
@@ -215,9 +293,13 @@ void buf_free(struct buf_arena *a, void *block)
 
 size_t buf_available(const struct buf_arena *a, enum buf_purpose purpose)
 {
-	size_t ordinary = a->bytes - a->reserve - (a->used - a->reserve_used);
+	enum buf_zone zones[2];
+	unsigned n = zones_for(a, purpose, zones);
+	size_t bytes = 0;
 
-	return purpose == BUF_ASSEMBLY ? a->bytes - a->used : ordinary;
+	for (unsigned i = 0; i < n; i++)
+		bytes += buf_zone_bytes(a, zones[i]) - a->zone_used[zones[i]];
+	return bytes;
 }
 
 void buf_wait(struct buf_arena *a, struct buf_waiter *w)
@@ -256,20 +338,24 @@ bool buf_must_wait(const struct buf_arena *a, enum buf_purpose purpose)
  */
 static bool is_ready(const struct buf_arena *a, const struct buf_waiter *w)
 {
-	const struct list *head = &a->free[MAX_ORDER];
+	enum buf_zone zones[2];
+	unsigned n = zones_for(a, w->purpose, zones);
 	size_t whole = 0;
 
 	if (w->bytes <= BUF_MAX_BLOCK)
 		return find(a, order_for(w->bytes), w->purpose) != NULL;
-	for (struct list *it = head->next; it != head; it = it->next)
-		if (w->purpose == BUF_ASSEMBLY || !is_reserve(a, it))
+	for (unsigned i = 0; i < n; i++) {
+		const struct list *head = &a->free[zones[i]][MAX_ORDER];
+
+		for (struct list *it = head->next; it != head; it = it->next)
 			whole += BUF_MAX_BLOCK;
+	}
 	return whole >= w->bytes;
 }
 
 struct buf_waiter *buf_next_ready(struct buf_arena *a)
 {
-	static const enum buf_purpose each[] = {BUF_ASSEMBLY, BUF_TRANSACTION};
+	static const enum buf_purpose each[] = {BUF_ASSEMBLY, BUF_CALL, BUF_TRANSACTION};
 
 	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		struct buf_waiter *w = first_waiter(a, each[i]);

@@ -17,8 +17,11 @@
  * Nothing here touches the heap after init. One thread only.
  *
  * Progress under pressure: a transaction takes all its blocks at once or waits
- * holding none. Continued messages are assembled in a reserve that transactions
- * cannot use, one whole block at a time; so neither waits for the other.
+ * holding none, but for the continued call it may have begun with. Continued
+ * messages are assembled in a reserve that transactions cannot use, one whole
+ * block at a time. In a gateway's arena (buf_arena_part()) calls and replies have
+ * each their own part of it. So a call waits for transactions, a transaction for
+ * replies, a reply for its requester to take it, and nobody in the other direction.
  */
 enum {
 	BUF_MIN_BLOCK = 4096,
@@ -27,8 +30,14 @@ enum {
 
 enum buf_purpose {
 	BUF_TRANSACTION, /* may not use the reserve */
-	BUF_ASSEMBLY,	 /* may use everything */
+	BUF_ASSEMBLY,	 /* of a reply: the reserve, then what transactions use */
+	BUF_CALL,  /* assembly of a call: its part of the reserve; without parts as a reply's */
+	BUF_FIXED, /* for the life of a connection: its part; without parts as a transaction's */
+	BUF_PURPOSES,
 };
+
+/* Ranges that blocks never cross, by rising address. */
+enum buf_zone { BUF_ZONE_ORDINARY, BUF_ZONE_FIXED, BUF_ZONE_CALLS, BUF_ZONE_REPLIES, BUF_ZONES };
 
 /** struct buf_waiter - somebody who waits for @bytes (several blocks: the sum of their
  * buf_round()); embedded in the waiting object. */
@@ -45,9 +54,11 @@ struct buf_arena {
 	size_t used;	     /* in blocks handed out */
 	size_t reserve_used; /* of these, inside the reserve */
 	size_t peak;
-	uint64_t waits;	      /* times somebody had to wait */
-	struct list free[13]; /* by order: 4 KiB << order */
-	uint8_t *orders;      /* per 4 KiB page: order of the block that begins there, and state */
+	uint64_t waits;		    /* times somebody had to wait */
+	size_t zone_end[BUF_ZONES]; /* offsets; a zone may be empty */
+	size_t zone_used[BUF_ZONES];
+	struct list free[BUF_ZONES][13]; /* by order: 4 KiB << order */
+	uint8_t *orders; /* per 4 KiB page: order of the block that begins there, and state */
 	struct list waiters;
 };
 
@@ -55,11 +66,20 @@ struct buf_arena {
  * buf_arena_init - reserve @bytes (rounded up to BUF_MAX_BLOCK, at least two of them)
  *
  * The range is mapped without being committed; pages are touched on first use.
- * The reserve is an eighth (whole BUF_MAX_BLOCKs of it), at least one BUF_MAX_BLOCK. It is a range
+ * The reserve is an eighth (whole BUF_MAX_BLOCKs of it), at least one BUF_MAX_BLOCK, two from
+ * 128 MiB on. It is a range
  * of its own, so that no transaction's small block ever keeps an assembly from a large one.
  * Return: 0 or ERR_NOMEM.
  */
 int buf_arena_init(struct buf_arena *a, size_t bytes) WARN_UNUSED;
+
+/** buf_arena_part - right after init: @fixed octets (a multiple of 4 KiB) of what is not the reserve
+ * for BUF_FIXED alone, so that what stays never splits what comes and goes; half of the reserve
+ * for calls. */
+void buf_arena_part(struct buf_arena *a, size_t fixed);
+
+/** buf_zone_bytes - size of @zone. */
+size_t buf_zone_bytes(const struct buf_arena *a, enum buf_zone zone);
 
 /** buf_arena_fini - unmaps; every block must be back (asserted). */
 void buf_arena_fini(struct buf_arena *a);

@@ -50,7 +50,7 @@ static int cut_blocks(struct leg *leg, uint32_t n, uint32_t size,
 		bool is_first = i % per_block == 0;
 
 		if (is_first) {
-			block = buf_alloc(leg->arena, BLOCK_BYTES, BUF_TRANSACTION);
+			block = buf_alloc(leg->arena, BLOCK_BYTES, BUF_FIXED);
 			if (!block)
 				return ERR_AGAIN;
 		}

@@ -3,7 +3,7 @@
  * The receiving half of a leg: find the version, hand messages to the transport,
  * assemble continued ones. A part that finds no memory stalls the leg: what
  * arrives after it waits in rxq, its Receives are not posted again, and the
- * peer's credits run dry until leg_resume().
+ * peer's credits run dry until leg_resume(). Grants alone pass.
  */
 #include <assert.h>
 #include <string.h>
@@ -71,17 +71,18 @@ static void append_part(struct leg *leg, struct view part)
 }
 
 /* Memory for a continued message, or a stall until there is. */
-static bool begin_assembly(struct leg *leg, struct leg_rbuf *rb, struct view part, uint32_t total)
+static bool begin_assembly(struct leg *leg, struct leg_rbuf *rb, struct view part, uint32_t total,
+			   enum buf_purpose purpose)
 {
 	drop_assembly(leg);
-	leg->assembly = buf_alloc(leg->arena, total, BUF_ASSEMBLY);
+	leg->assembly = buf_alloc(leg->arena, total, purpose);
 	leg->assembly_cap = total;
 	if (leg->assembly)
 		return true;
 	leg->stalled = rb;
 	leg->stalled_part = part;
 	leg->waiter.bytes = total;
-	leg->waiter.purpose = BUF_ASSEMBLY;
+	leg->waiter.purpose = purpose;
 	buf_wait(leg->arena, &leg->waiter);
 	return false;
 }
@@ -91,7 +92,8 @@ static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *r
 {
 	struct view part = rx->msg->body[0];
 
-	if (rx->first && !begin_assembly(leg, rb, part, (uint32_t)part.len + rx->remaining))
+	if (rx->first && !begin_assembly(leg, rb, part, (uint32_t)part.len + rx->remaining,
+					 rx->msg->dir == RPC_CALL ? BUF_CALL : BUF_ASSEMBLY))
 		return false;
 	append_part(leg, part);
 	return true;
@@ -201,6 +203,21 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		leg_post_recv(leg, rb);
 }
 
+/* What waits must not keep back the credits that came with it: the other end's memory may
+ * depend on what this end could send with them. */
+static void queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
+{
+	struct view in = view_of(rb->data, rb->len);
+	int arrived = leg->t->ops->arrive ? leg->t->ops->arrive(leg->t, in) : 0;
+
+	if (arrived < 0)
+		leg_close(leg, arrived, "the peer broke the protocol");
+	else if (arrived > 0)
+		leg_process(leg, rb, out);
+	else
+		list_add_tail(&leg->rxq, &rb->link);
+}
+
 void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
 {
 	struct leg_rbuf *rb = ev->cookie;
@@ -213,7 +230,7 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	rb->invalidated = ev->invalidated;
 	rb->invalidated_written = ev->invalidated_written;
 	if (leg->stalled || !list_is_empty(&leg->rxq))
-		list_add_tail(&leg->rxq, &rb->link);
+		queue(leg, rb, out);
 	else
 		leg_process(leg, rb, out);
 }
@@ -225,7 +242,8 @@ void leg_resume(struct leg *leg)
 	if (!rb)
 		return;
 	leg->stalled = NULL;
-	if (!begin_assembly(leg, rb, leg->stalled_part, (uint32_t)leg->waiter.bytes))
+	if (!begin_assembly(leg, rb, leg->stalled_part, (uint32_t)leg->waiter.bytes,
+			    leg->waiter.purpose))
 		return;
 	append_part(leg, leg->stalled_part);
 	leg_post_recv(leg, rb);

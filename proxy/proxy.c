@@ -47,6 +47,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 		mem_free(p);
 		return NULL;
 	}
+	buf_arena_part(&p->arena, (p->arena.bytes - p->arena.reserve) / 2);
 	if (register_arena(p) < 0) {
 		proxy_free(p);
 		return NULL;
@@ -88,7 +89,7 @@ static int poll_fabrics(struct proxy *p)
 /* A waiter is a transaction queue of a session, or a leg that assembles a message. */
 static void resume(struct buf_waiter *w)
 {
-	if (w->purpose == BUF_ASSEMBLY) {
+	if (w->purpose != BUF_TRANSACTION) {
 		struct leg *leg = container_of(w, struct leg, waiter);
 
 		leg_resume(leg);

@@ -158,7 +158,7 @@ void session_open(struct route_state *rs, const struct fabric_event *ev)
 		refuse(rs, ev, p->draining ? "shutting down" : "max_sessions reached");
 		return;
 	}
-	if (p->fixed_bytes + fixed_bytes(rs) > p->arena.bytes / 2) {
+	if (p->fixed_bytes + fixed_bytes(rs) > buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)) {
 		refuse(rs, ev, "memory_limit reached: raise it, or lower credits or inline");
 		return;
 	}
@@ -263,6 +263,12 @@ static void on_msg(struct session *s, struct leg *leg, struct leg_out *out)
 
 	if (out->msg->dir == RPC_REPLY) {
 		txn_reply(s, leg, out);
+		return;
+	}
+	if (s->proxy->draining && !out->reverse) {
+		/* No new work: the session ends as soon as the calls in flight are done, and
+		 * its peer sends this one again over its next connection. */
+		leg_put(leg, &out->held);
 		return;
 	}
 	if (s->state == SESSION_OPEN && other->state == LEG_OPEN) {

@@ -109,6 +109,17 @@ struct rpc_transport_ops {
 	 */
 	int (*recv)(struct rpc_transport *t, struct view in, struct rpc_rx *rx);
 
+	/**
+	 * arrive - account for a message that recv() will be given later; may be NULL
+	 *
+	 * For a user that must keep messages waiting: what they say of credits counts at
+	 * once, or two ends that both wait for memory could wait for each other. All
+	 * that arrive() has seen and recv() has not come to recv() in the same order,
+	 * but one for which it returned 1 (a grant): that may come before the others.
+	 * Return: 0, 1, or as recv().
+	 */
+	int (*arrive)(struct rpc_transport *t, struct view in);
+
 	/** may_send - whether the next Send of @tx has its credit now. */
 	bool (*may_send)(const struct rpc_transport *t, const struct rpc_tx *tx);
 

@@ -251,6 +251,7 @@ static void forget(struct rpc_transport *t, bool reverse)
 static const struct rpc_transport_ops ops = {
 	.name = "2",
 	.recv = v2_conn_recv,
+	.arrive = v2_conn_arrive,
 	.may_send = may_send,
 	.encode = encode,
 	.header_len = header_len,

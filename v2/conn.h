@@ -52,6 +52,7 @@ struct v2_conn {
 	struct rpc_transport t; /* first member */
 	enum v2_state state;
 	struct v2_credit credit;
+	uint32_t arrived;    /* messages accounted for that recv() has not seen */
 	struct v2_cont cont; /* .max_bytes may be set after init */
 
 	struct v2_props props; /* received, applied together when the last one is in */

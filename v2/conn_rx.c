@@ -357,21 +357,50 @@ static int recv_version_verdict(struct v2_conn *c, const struct v2_hdr *h, struc
 	return 0;
 }
 
-int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
+static bool is_grant(const struct v2_hdr *h)
+{
+	return h->vers == V2_VERSION && h->htype == V2_GRANT;
+}
+
+static int account(struct v2_conn *c, const struct v2_hdr *h)
+{
+	if (!v2_credit_received(&c->credit, is_grant(h)))
+		return 0;
+	c->state = V2_CLOSED;
+	return ERR_CREDIT;
+}
+
+int v2_conn_arrive(struct rpc_transport *t, struct view in)
 {
 	struct v2_conn *c = v2_conn_of(t);
 	struct v2_hdr h = {0};
 	bool has_prefix = v2_prefix_decode(&h, in) == 0;
+
+	if (c->state == V2_CLOSED)
+		return ERR_PROTO;
+	if (account(c, &h))
+		return ERR_CREDIT;
+	c->arrived++;
+	if (has_prefix && h.vers == V2_VERSION)
+		v2_credit_limit(&c->credit, h.credit);
+	return has_prefix && is_grant(&h) ? 1 : 0;
+}
+
+int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
+{
+	struct v2_conn *c = v2_conn_of(t);
+	struct v2_hdr h = {0};
+	bool has_prefix = v2_prefix_decode(&h, in) == 0, arrived = c->arrived > 0;
 
 	*rx = (struct rpc_rx){.kind = RPC_RX_NONE};
 	if (c->state == V2_CLOSED)
 		return ERR_PROTO;
 	t->count.recvs++;
 	c->hostauth = view_of(NULL, 0);
-	if (v2_credit_received(&c->credit, h.vers == V2_VERSION && h.htype == V2_GRANT)) {
-		c->state = V2_CLOSED;
+	if (arrived)
+		c->arrived--;
+	else if (account(c, &h))
 		return ERR_CREDIT;
-	}
 	if (!has_prefix) {
 		t->count.dropped++;
 		return 0;
@@ -380,7 +409,8 @@ int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 		return recv_version_verdict(c, &h, rx);
 	if (h.vers != V2_VERSION)
 		return recv_other_version(c, &h);
-	v2_credit_limit(&c->credit, h.credit);
+	if (!arrived)
+		v2_credit_limit(&c->credit, h.credit);
 	if (c->state == V2_OPENING)
 		c->state = V2_NEGOTIATING;
 	return recv_v2(c, &h, in, rx);

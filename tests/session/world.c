@@ -119,7 +119,8 @@ void world_turn(struct world *w)
 
 	for (unsigned i = 0; i < w->s.pairs; i++) {
 		peer_turn(&w->pairs[i].client);
-		peer_turn(&w->pairs[i].server);
+		if (!w->servers_sleep)
+			peer_turn(&w->pairs[i].server);
 	}
 	if (w->s.raw)
 		raw_turn(&w->raw);

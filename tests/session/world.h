@@ -43,6 +43,7 @@ struct world {
 	struct proxy *proxy;
 	struct world_pair pairs[WORLD_PAIRS];
 	struct raw raw;
+	bool servers_sleep; /* they look at nothing that comes */
 };
 
 /** setup_defaults - peers that speak @client and @server, everything of common size. */

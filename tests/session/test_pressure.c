@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Far more asked for than there is memory: everything completes, nothing goes
+ * beyond the budget, nobody waits for ever, and credits shrink and recover.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "proxy/session.h"
+#include "tests/session/world.h"
+
+static struct world w;
+
+static struct setup tight(unsigned cv, unsigned sv, uint64_t seed)
+{
+	struct setup s = setup_defaults(cv, sv, seed);
+
+	s.pairs = WORLD_PAIRS;
+	s.memory = 32 << 20;
+	s.max_payload = s.max_message = 1 << 20;
+	s.credits = 48;
+	return s;
+}
+
+/* Close to the largest of everything. */
+static struct peer_spec spec_big(struct rng *r, const struct world *world,
+				 const struct peer *client)
+{
+	struct peer_spec s = {.segs = 1 + rng_below(r, PEER_SEGS), .body = 128, .reply = 24};
+	uint32_t big = 900000 + 4 * rng_below(r, 30000);
+
+	(void)world;
+	switch (rng_below(r, 4)) {
+	case 0: /* NFS WRITE */
+		s.nreads = 1;
+		s.reads[0] = big;
+		break;
+	case 1: /* NFS READ */
+		s.nwrites = 1;
+		s.write_caps[0] = s.writes[0] = big;
+		break;
+	case 2: /* both, and the reply by chunk as well */
+		s.nreads = s.nwrites = 1;
+		s.reads[0] = s.write_caps[0] = s.writes[0] = big / 2;
+		s.reply_cap = 300000;
+		s.reply = 250000;
+		break;
+	default: /* long messages: continued where that is spoken */
+		s.by_chunk = client->leg.t->version == 1 || rng_below(r, 2);
+		s.body = big;
+		s.reply_cap = client->leg.t->version == 1 ? 1 << 20 : 0;
+		s.reply = big & ~3u;
+		break;
+	}
+	return s;
+}
+
+static void check_all(unsigned calls)
+{
+	for (unsigned i = 0; i < w.s.pairs; i++) {
+		struct world_pair *p = &w.pairs[i];
+
+		assert_int_equal(p->client.done, calls);
+		assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
+		assert_int_equal(p->client.errors + p->server.errors, 0);
+	}
+	assert_true(world_arena(&w)->peak <= 32 << 20);
+	assert_true(proxy_counters(w.proxy)->budget_waits > 0);
+}
+
+static void everything_completes_within_the_budget(void **state)
+{
+	struct rng r = rng_seeded("pressure", 4711);
+	const struct load load = {
+		.rng = &r, .calls = 120, .rcalls = 20, .depth = 40, .rdepth = 4, .spec = spec_big};
+
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++)
+		for (unsigned sv = 1; sv <= 2; sv++) {
+			struct setup s = tight(cv, sv, rng_next(&r));
+
+			world_new(&w, &s);
+			world_connect(&w);
+			print_message("v%u-v%u\n", cv, sv);
+			if (!world_load(&w, &load))
+				fail_msg("stuck: %llu %llu %llu of 120 done; %zu octets in use, "
+					 "%zu of them in reserve",
+					 (unsigned long long)w.pairs[0].client.done,
+					 (unsigned long long)w.pairs[1].client.done,
+					 (unsigned long long)w.pairs[2].client.done,
+					 world_arena(&w)->used, world_arena(&w)->reserve_used);
+			check_all(120);
+			world_quit(&w);
+			world_free(&w);
+		}
+}
+
+/* Continued calls that also want memory of their own, and get continued replies. */
+static struct peer_spec spec_long(struct rng *r, const struct world *world,
+				  const struct peer *client)
+{
+	(void)world;
+	(void)client;
+	return (struct peer_spec){.body = 800000 + 4 * rng_below(r, 40000),
+				  .reply = 800000 + 4 * rng_below(r, 40000),
+				  .nwrites = 1,
+				  .write_caps = {700000},
+				  .writes = {700000},
+				  .segs = 1};
+}
+
+/* While the servers sleep the gateway fills up with calls; what frees its memory are replies that
+ * need memory themselves. */
+static void replies_find_room_when_calls_have_filled_all(void **state)
+{
+	struct rng r = rng_seeded("sleep", 4712);
+
+	(void)state;
+	for (unsigned round = 0; round < 8; round++) {
+		struct setup s = tight(1 + round % 2, 1 + round / 2 % 2, rng_next(&r));
+
+		world_new(&w, &s);
+		world_connect(&w);
+		w.servers_sleep = true;
+		for (unsigned n = 0; n < 40; n++)
+			for (unsigned i = 0; i < w.s.pairs; i++) {
+				struct peer_spec spec =
+					(s.client_version == 2 && n % 4 ? spec_long : spec_big)(
+						&r, &w, &w.pairs[i].client);
+
+				peer_call(&w.pairs[i].client, &spec);
+			}
+		world_run(&w, 5 * NSEC_PER_SEC);
+		w.servers_sleep = false;
+		world_run(&w, 50 * NSEC_PER_SEC);
+		print_message("v%u-v%u: %llu %llu %llu of 40 done\n", s.client_version,
+			      s.server_version, (unsigned long long)w.pairs[0].client.done,
+			      (unsigned long long)w.pairs[1].client.done,
+			      (unsigned long long)w.pairs[2].client.done);
+		check_all(40);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
+static struct session *first_session(void)
+{
+	return list_first(&w.proxy->sessions, struct session, link);
+}
+
+static void credits_shrink_and_recover(void **state)
+{
+	struct rng r = {5};
+	struct load load = {.rng = &r, .calls = 60, .depth = 40, .spec = spec_small};
+	uint32_t full, least;
+
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		struct setup s = tight(cv, 1, 77);
+
+		world_new(&w, &s);
+		world_connect(&w);
+		assert_true(world_load(&w, &load));
+		full = least = first_session()->client.grant;
+		for (unsigned n = 0; n < 40; n++)
+			for (unsigned i = 0; i < w.s.pairs; i++) {
+				struct peer_spec big = spec_big(&r, &w, &w.pairs[i].client);
+
+				peer_call(&w.pairs[i].client, &big);
+			}
+		for (unsigned n = 0; n < 20000; n++) {
+			uint32_t grant = first_session()->client.grant;
+
+			least = grant < least ? grant : least;
+			memnet_step(w.net, NSEC_NEVER);
+			world_turn(&w);
+		}
+		world_run(&w, 10 * NSEC_PER_SEC);
+		print_message("v%u: credits %u, under pressure %u\n", cv, full, least);
+		assert_true(least < full);
+		load.calls = 10;
+		assert_true(world_load(&w, &load));
+		assert_int_equal(first_session()->client.grant, full);
+		for (unsigned i = 0; i < w.s.pairs; i++)
+			assert_int_equal(w.pairs[i].client.done, 110);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_completes_within_the_budget),
+		cmocka_unit_test(replies_find_room_when_calls_have_filled_all),
+		cmocka_unit_test(credits_shrink_and_recover),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("pressure", tests, NULL, NULL);
+}
