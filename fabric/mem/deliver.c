@@ -87,17 +87,18 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 static void deliver_write(struct mem_conn *target, struct mem_op *op)
 {
 	struct mem_exposure *e;
-	uint8_t *to;
+	uint32_t skip;
 
 	/* RFC 5040 section 5.1: a Write of no octets is not checked. */
 	if (op->len) {
-		to = mem_exposure_check(target, &op->remote, FABRIC_REMOTE_WRITE, &e);
-		if (!to) {
+		e = mem_exposure_check(target, &op->remote, FABRIC_REMOTE_WRITE);
+		if (!e) {
 			mem_conn_breach(target, ERR_ACCESS, "Write outside what was exposed");
 			return;
 		}
-		gather(to, op);
-		mem_exposure_written(e, (uint32_t)(to - e->addr), op->len);
+		skip = (uint32_t)(op->remote.offset - e->offset);
+		gather(e->addr + skip, op);
+		mem_exposure_written(e, skip, op->len);
 	}
 	complete_later(op);
 }
@@ -130,7 +131,8 @@ static void deliver_read(struct mem_conn *target, struct mem_op *op)
 
 	op->exposure = NULL;
 	if (op->len) {
-		if (!mem_exposure_check(target, &op->remote, FABRIC_REMOTE_READ, &op->exposure)) {
+		op->exposure = mem_exposure_check(target, &op->remote, FABRIC_REMOTE_READ);
+		if (!op->exposure) {
 			mem_conn_breach(target, ERR_ACCESS, "Read outside what was exposed");
 			return;
 		}

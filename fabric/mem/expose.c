@@ -67,8 +67,8 @@ struct mem_exposure *mem_exposure_find(struct mem_conn *c, uint32_t handle)
 	return e->live && e->handle == handle ? e : NULL;
 }
 
-uint8_t *mem_exposure_check(struct mem_conn *c, const struct segment *remote, unsigned access,
-			    struct mem_exposure **found)
+struct mem_exposure *mem_exposure_check(struct mem_conn *c, const struct segment *remote,
+					unsigned access)
 {
 	struct mem_exposure *e = mem_exposure_find(c, remote->handle);
 	uint64_t skip;
@@ -78,8 +78,7 @@ uint8_t *mem_exposure_check(struct mem_conn *c, const struct segment *remote, un
 	skip = remote->offset - e->offset;
 	if (skip > e->len || remote->length > e->len - skip)
 		return NULL;
-	*found = e;
-	return e->addr + skip;
+	return e;
 }
 
 void mem_exposure_release(struct mem_conn *c, struct mem_exposure *e)

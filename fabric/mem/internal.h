@@ -274,9 +274,9 @@ int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie);
 uint32_t mem_written(const struct fabric_conn *base, uint32_t handle);
 struct mem_exposure *mem_exposure_find(struct mem_conn *c, uint32_t handle);
 
-/** mem_exposure_check - where @remote lies if @access to all of it is granted, else NULL. */
-uint8_t *mem_exposure_check(struct mem_conn *c, const struct segment *remote, unsigned access,
-			    struct mem_exposure **found);
+/** mem_exposure_check - in which @remote lies if @access to all of it is granted, else NULL. */
+struct mem_exposure *mem_exposure_check(struct mem_conn *c, const struct segment *remote,
+					unsigned access);
 
 /** mem_exposure_invalidate - by the peer, or with the connection. */
 void mem_exposure_invalidate(struct mem_conn *c, struct mem_exposure *e);

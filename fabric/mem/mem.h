@@ -84,11 +84,11 @@ uint64_t memnet_ops(const struct memnet *net);
 /** memnet_usage - fills @u. */
 void memnet_usage(const struct memnet *net, struct memnet_usage *u);
 
-/** memnet_cut - lose @c now: both ends hear of it. For tests that choose the moment themselves. */
-void memnet_cut(struct fabric_conn *c);
+/** memnet_cut - lose @base now: both ends hear of it. For tests that choose the moment themselves. */
+void memnet_cut(struct fabric_conn *base);
 
-/** memnet_vanish - as if the cable of @c were pulled: nothing is delivered from now on, and
+/** memnet_vanish - as if the cable of @base were pulled: nothing is delivered from now on, and
  * neither end is told. fabric_disconnect() still ends an end's own side, bounded in time. */
-void memnet_vanish(struct fabric_conn *c);
+void memnet_vanish(struct fabric_conn *base);
 
 #endif
