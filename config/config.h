@@ -26,6 +26,7 @@ struct config_end {
 	uint16_t port;
 	uint8_t versions;	   /* accepted; or tried, 2 first when both ("auto") */
 	bool crc;		   /* ask for CRC32c on the wire */
+	bool literal_credits;	   /* version 2, for labs: protocol decision 1 read literally */
 	uint32_t inline_bytes;	   /* size of Receives and largest Send */
 	uint32_t credits;	   /* granted at most; or asked for */
 	uint32_t reverse_credits;  /* the same for the reverse direction */

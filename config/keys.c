@@ -41,6 +41,7 @@ static const struct key listen_keys[] = {
 	NUMBER("credits", struct config_end, credits, 1, 4096),
 	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
 	OTHER("crc", KEY_BOOL, struct config_end, crc),
+	OTHER("literal_credits", KEY_BOOL, struct config_end, literal_credits),
 	NUMBER("setup_timeout", struct config_end, timeout_s, 1, HOUR_S),
 };
 
@@ -53,6 +54,7 @@ static const struct key upstream_keys[] = {
 	NUMBER("credits", struct config_end, credits, 1, 4096),
 	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
 	OTHER("crc", KEY_BOOL, struct config_end, crc),
+	OTHER("literal_credits", KEY_BOOL, struct config_end, literal_credits),
 	NUMBER("connect_timeout", struct config_end, timeout_s, 1, HOUR_S),
 	NUMBER("version_memory", struct config_end, version_memory_s, 0, WEEK_S),
 };

@@ -16,6 +16,7 @@ static void map_leg(const struct config *cfg, const struct config_end *end, stru
 		.inline_bytes = end->inline_bytes,
 		.credits = end->credits,
 		.rev_credits = end->reverse_credits,
+		.literal_credits = end->literal_credits,
 		.max_message = cfg->max_payload,
 		.segment_bytes = cfg->max_payload,
 		.segment_count = RPC_MAX_SEGMENTS,

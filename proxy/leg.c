@@ -150,6 +150,7 @@ static struct rpc_params own_params(const struct leg *leg)
 		.segment_count = cfg->segment_count,
 		.credits = leg->grant,
 		.rev_credits = cfg->rev_credits,
+		.literal_credits = cfg->literal_credits,
 		.reverse = cfg->reverse,
 		.remote_inv = true, /* every fabric here invalidates per exposure */
 		.vers_low = leg_speaks(leg, 1) ? 1 : 2,

@@ -31,6 +31,7 @@ struct leg_config {
 		inline_bytes; /* size of Receives and largest Send: 1024 .. 65536, multiple of 1024 */
 	uint32_t credits;     /* calls (v1) or messages (v2) the peer may have outstanding */
 	uint32_t rev_credits;		       /* v1: the same for the reverse direction */
+	bool literal_credits;		       /* v2: see rpc_params */
 	uint32_t max_message;		       /* longest continued message assembled */
 	uint32_t segment_bytes, segment_count; /* v2 properties 3 and 4 */
 	enum rpc_reverse reverse;	       /* v2 property 5 */

@@ -139,6 +139,7 @@ static void test_full(void **state)
 	assert_int_equal(l->credits, 32);
 	assert_int_equal(l->reverse_credits, 8);
 	assert_false(l->crc);
+	assert_true(l->literal_credits);
 	assert_int_equal(l->timeout_s, 5);
 	assert_string_equal(u->address, "::1");
 	assert_int_equal(u->port, 65535);
@@ -357,13 +358,13 @@ static const struct bad routes[] = {
 	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
 	{ON("version = 1;"),
 	 "4: unknown key \"version\": known here are fabric, address, port, versions, inline, "
-	 "credits, reverse_credits, crc, setup_timeout\n"},
+	 "credits, reverse_credits, crc, literal_credits, setup_timeout\n"},
 	{TO("version = 3;"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = \"both\";"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = [1];"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("versions = [1];"),
 	 "5: unknown key \"versions\": known here are fabric, address, port, version, inline, "
-	 "credits, reverse_credits, crc, connect_timeout, version_memory\n"},
+	 "credits, reverse_credits, crc, literal_credits, connect_timeout, version_memory\n"},
 	{ON("inline = 2048;"),
 	 "4: version 2 needs an inline of 4096 or more: raise it, or leave out "
 	 "version 2\n"},
