@@ -13,6 +13,7 @@ void sock_pair_init(struct sock_pair *p, const struct iwarp_config *cfg, const c
 	memset(p, 0, sizeof(*p));
 	p->params =
 		(struct fabric_conn_params){.max_recvs = 32, .max_sends = 32, .max_exposures = 32};
+	p->wait_ms = 100;
 	assert_int_equal(poll_loop_init(&p->loop), 0);
 	p->f = iwarp_new(cfg, &p->loop.loop);
 	assert_non_null(p->f);
@@ -54,7 +55,7 @@ void sock_pair_step(struct sock_pair *p)
 	struct fabric_event ev;
 
 	fabric_flush(p->f);
-	poll_loop_step(&p->loop, poll_loop_timeout(fabric_deadline(p->f), 100));
+	poll_loop_step(&p->loop, poll_loop_timeout(fabric_deadline(p->f), p->wait_ms));
 	fabric_tick(p->f, poll_loop_now());
 	while (fabric_poll(p->f, &ev)) {
 		assert_true(p->logged < SOCK_LOG);

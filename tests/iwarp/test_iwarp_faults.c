@@ -373,6 +373,7 @@ static void test_destroy_any_time(void **state)
 		struct segment seg;
 
 		start();
+		pair.wait_ms = moment % 3;
 		pair.before_accept = post_server_recv;
 		assert_int_equal(
 			fabric_connect(pair.f, &pair.addr, &pair.params, &pair, &pair.client), 0);
