@@ -319,6 +319,41 @@ static void overrun(void **state)
 	assert_int_equal(conn_feed(GRANT), ERR_CREDIT);
 }
 
+static int arrive(const char *hex)
+{
+	uint8_t buf[GOLDEN_MAX];
+
+	return conn.t.ops->arrive(&conn.t, view_of(buf, unhex(hex, buf)));
+}
+
+/* A message that has to wait for recv() counts when it comes, and once. */
+static void credits_count_on_arrival(void **state)
+{
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	assert_int_equal(arrive("00000001 00000002 00000050 0000000a"), 0);
+	assert_int_equal(conn.credit.received, 2);
+	assert_int_equal(conn.credit.limit, 0x50);
+	assert_int_equal(arrive("00000000 00000002 00000051 00000005"), 1);
+	assert_int_equal(arrive("00"), 0);
+	assert_int_equal(arrive("00000001 00000001 00000009 00000000"), 0);
+	assert_int_equal(conn.credit.received, 5);
+	assert_int_equal(conn.credit.limit, 0x51);
+	expect("00000000 00000002 00000051 00000005", RPC_RX_NONE); /* before the others */
+	expect(CALL_1, RPC_RX_MSG);
+	expect("00", RPC_RX_NONE);
+	expect("00000001 00000001 00000009 00000000", RPC_RX_NONE);
+	assert_int_equal(conn.credit.received, 5);
+	expect(CALL_1, RPC_RX_MSG);
+	assert_int_equal(conn.credit.received, 6);
+	/* What was not granted does not become so by waiting. */
+	for (int i = 0; i < 27; i++)
+		assert_int_equal(arrive(CALL_1), 0);
+	assert_int_equal(arrive(CALL_1), ERR_CREDIT);
+	assert_int_equal(arrive(CALL_1), ERR_PROTO);
+	assert_int_equal(conn_feed(CALL_1), ERR_PROTO);
+}
+
 /* Reports wait for credit, in a ring that ends. */
 static void reports_wait_for_credit(void **state)
 {
@@ -411,6 +446,7 @@ int main(void)
 		cmocka_unit_test(continued_reply_interrupted),
 		cmocka_unit_test(reverse_calls_beyond_what_was_announced),
 		cmocka_unit_test(overrun),
+		cmocka_unit_test(credits_count_on_arrival),
 		cmocka_unit_test(reports_wait_for_credit),
 		cmocka_unit_test(grants),
 		cmocka_unit_test(xid_of_a_grant_is_ignored),

@@ -275,6 +275,12 @@ static void too_many(void **state)
 	assert_int_equal(v2_decode(&d.h, &d.m, view_of(d.octets, d.len), 4, &d.fault), ERR_TOOBIG);
 	assert_int_equal(d.fault.code, RPC_ERROR_SEGMENTS);
 	assert_int_equal(d.fault.a, 4);
+	/* A Call chunk has no more right to them. */
+	d.len = golden_get("call_external", d.octets);
+	assert_int_equal(v2_decode(&d.h, &d.m, view_of(d.octets, d.len), 3, &d.fault), 0);
+	assert_int_equal(v2_decode(&d.h, &d.m, view_of(d.octets, d.len), 1, &d.fault), ERR_TOOBIG);
+	assert_int_equal(d.fault.code, RPC_ERROR_SEGMENTS);
+	assert_int_equal(d.fault.a, 1);
 	/* A Reply's segments are those our Call had. */
 	d.len = golden_get("reply_inline", d.octets);
 	assert_int_equal(v2_decode(&d.h, &d.m, view_of(d.octets, d.len), 1, &d.fault), 0);
