@@ -312,7 +312,7 @@ int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
 	if (argc > 1)
-		seconds = atof(argv[1]);
+		seconds = strtod(argv[1], NULL);
 	if (argc > 2)
 		host = argv[2];
 	run_raw(true);
