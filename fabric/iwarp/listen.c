@@ -19,7 +19,7 @@
  * the kernel, and the loop does not spin.
  */
 
-enum { BACKLOG = 1024, BURST = 32, PAUSE_MS = 100 };
+enum { BACKLOG = 1024, PAUSE_MS = 100 };
 
 struct attachment {
 	struct list item;
@@ -133,32 +133,27 @@ static bool begin_setup(struct attachment *a, int fd)
 	return true;
 }
 
+/* One at a time: when many come at once, the workers that share the listener each get some. */
 static void listener_ready(struct loop_watch *w, unsigned events)
 {
 	struct attachment *a = container_of(w, struct attachment, watch);
+	int fd = accept4(a->listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	(void)events;
-	for (int i = 0; i < BURST; i++) {
-		int fd = accept4(a->listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (fd >= 0) {
-			if (begin_setup(a, fd))
-				continue;
+	if (fd >= 0) {
+		if (!begin_setup(a, fd))
 			pause_accepting(a, "out of memory");
-			return;
-		}
-		switch (errno) {
-		case EAGAIN:
-			return;
-		case EMFILE:
-		case ENFILE:
-		case ENOBUFS:
-		case ENOMEM:
-			pause_accepting(a, strerrordesc_np(errno));
-			return;
-		default: /* that connection is gone (accept(2), "Error handling") */
-			break;
-		}
+		return;
+	}
+	switch (errno) {
+	case EMFILE:
+	case ENFILE:
+	case ENOBUFS:
+	case ENOMEM:
+		pause_accepting(a, strerrordesc_np(errno));
+		break;
+	default: /* another worker has it, or it is gone (accept(2), "Error handling") */
+		break;
 	}
 }
 

@@ -107,7 +107,7 @@ static void test_defaults(void **state)
 	assert_int_equal(u->versions, CONFIG_V1 | CONFIG_V2);
 	assert_true(u->crc);
 	assert_int_equal(u->inline_bytes, 4096);
-	assert_int_equal(u->credits, 128);
+	assert_int_equal(u->credits, 64);
 	assert_int_equal(u->reverse_credits, 16);
 	assert_int_equal(u->timeout_s, 10);
 	assert_int_equal(u->version_memory_s, 600);
