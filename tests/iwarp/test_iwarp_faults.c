@@ -146,12 +146,65 @@ static void test_many_silent(void **state)
 	start();
 	for (int i = 0; i < 20; i++)
 		fds[i] = raw_connect();
-	steps(5);
+	while (counters()->setup_failures < 12)
+		sock_pair_step(&pair);
 	assert_int_equal(counters()->setup_failures, 12);
 	sock_pair_connect(&pair);
 	assert_int_equal(counters()->setup_failures, 13);
 	for (int i = 0; i < 20; i++)
 		close(fds[i]);
+	sock_pair_fini(&pair);
+}
+
+/* After detach() nobody is heard of any more, however far their set-up had come. */
+static void test_detach(void **state)
+{
+	int silent, speaks;
+	char octet;
+
+	(void)state;
+	start();
+	silent = raw_connect();
+	speaks = raw_connect();
+	steps(3);
+	assert_int_equal(send(speaks, "MPA ID Req Frame\0\1\0\0", 20, 0), 20);
+	/* The Request is read, but nobody has polled it. */
+	for (int i = 0; i < 3; i++)
+		poll_loop_step(&pair.loop, 20);
+	fabric_detach(pair.f, pair.listener);
+	steps(2);
+	assert_int_equal(pair.logged, 0);
+	assert_int_equal(recv(silent, &octet, 1, 0), 0);
+	assert_int_equal(recv(speaks, &octet, 1, 0), 0);
+	close(silent);
+	close(speaks);
+	sock_pair_fini(&pair);
+}
+
+static void test_address_taken(void **state)
+{
+	struct fabric_listener *second;
+	int err = 0;
+
+	(void)state;
+	start();
+	second = iwarp_listen(&pair.addr, &err);
+	assert_null(second);
+	assert_int_equal(err, ERR_IO);
+	assert_int_equal(errno, EADDRINUSE);
+	sock_pair_fini(&pair);
+}
+
+static void test_disconnect_in_setup(void **state)
+{
+	(void)state;
+	start();
+	assert_int_equal(fabric_connect(pair.f, &pair.addr, &pair.params, &pair, &pair.client), 0);
+	assert_int_equal(fabric_post_recv(pair.client, recv_a, 10, recv_a), 0);
+	fabric_disconnect(pair.client);
+	assert_int_equal(sock_pair_wait(&pair, pair.client, FABRIC_EV_DISCONNECTED, 1)->status, 0);
+	assert_int_equal(pair.log[0].type, FABRIC_EV_RECV);
+	assert_int_equal(pair.log[0].status, ERR_FLUSHED);
 	sock_pair_fini(&pair);
 }
 
@@ -487,12 +540,27 @@ static void test_no_allocation(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_says_nothing),	  T(test_half_a_request),	T(test_revision_3),
-		T(test_no_mpa),		  T(test_endless_private_data), T(test_slow_loris),
-		T(test_many_silent),	  T(test_send_and_close),	T(test_vanishes_in_fpdu),
-		T(test_terminate),	  T(test_acceptor_waits),	T(test_initiator_holds),
-		T(test_stops_reading),	  T(test_disconnect_drains),	T(test_destroy_any_time),
-		T(test_allocation_fails), T(test_no_descriptors),	T(test_no_allocation),
+		T(test_says_nothing),
+		T(test_half_a_request),
+		T(test_revision_3),
+		T(test_no_mpa),
+		T(test_endless_private_data),
+		T(test_slow_loris),
+		T(test_many_silent),
+		T(test_detach),
+		T(test_address_taken),
+		T(test_disconnect_in_setup),
+		T(test_send_and_close),
+		T(test_vanishes_in_fpdu),
+		T(test_terminate),
+		T(test_acceptor_waits),
+		T(test_initiator_holds),
+		T(test_stops_reading),
+		T(test_disconnect_drains),
+		T(test_destroy_any_time),
+		T(test_allocation_fails),
+		T(test_no_descriptors),
+		T(test_no_allocation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -459,6 +459,40 @@ static void test_peer_terminates(void **state)
 	assert_int_equal(counters.terminates_received, 1);
 }
 
+static void test_empty_terminate(void **state)
+{
+	(void)state;
+	add((struct ddp_header){.last = true, .opcode = RDMAP_TERMINATE, .queue = 2, .msn = 1}, 0);
+	feed(&qp, wire, wire_len, 0);
+	assert_int_equal(qp.state, QP_DEAD);
+	assert_int_equal(qp.status, ERR_REMOTE);
+}
+
+static void test_read_offset(void **state)
+{
+	(void)state;
+	add((struct ddp_header){.last = true,
+				.opcode = RDMAP_READ_REQUEST,
+				.queue = 1,
+				.msn = 1,
+				.offset = 4},
+	    RDMAP_READ_BYTES);
+	expect_terminate(ERR_PROTO, TERM_DDP_MO);
+}
+
+/* RFC 6581 section 6.1: a Send agreed on as ready-to-receive takes no Receive. */
+static void test_rtr_send(void **state)
+{
+	(void)state;
+	qp.rtr = MPA_RTR_SEND;
+	add(send_header(1, 0, true), 0);
+	add(send_header(2, 0, true), 5);
+	assert_int_equal(feed(&qp, wire, wire_len, 0), wire_len);
+	assert_int_equal(qp.state, QP_OPEN);
+	assert_int_equal(qp.ev_count, 1);
+	assert_false(qp.tx.hold);
+}
+
 /* Withdrawn while a Read of it waits: the peer gets a Terminate, not the octets. */
 static void test_withdrawn_before_response(void **state)
 {
@@ -614,6 +648,9 @@ int main(void)
 		T(test_ulpdu_too_short),
 		T(test_unknown_opcode),
 		T(test_peer_terminates),
+		T(test_empty_terminate),
+		T(test_read_offset),
+		T(test_rtr_send),
 		T(test_withdrawn_before_response),
 		T(test_withdrawn_during_response),
 		T(test_withdrawn_while_closing),
