@@ -407,6 +407,11 @@ static void grants(void **state)
 	conn.t.ops->set_credits(&conn.t, 0);
 	expect_silence();
 	conn.t.ops->forget(&conn.t, false);
+	/* Section 4.2.1: less than 2^31 - 1, or what is ahead could not be told from behind. */
+	conn.t.ops->set_credits(&conn.t, UINT32_MAX);
+	assert_int_equal(conn.credit.advertised, 0x7ffffffe);
+	conn.t.ops->set_credits(&conn.t, 0x7fffffff);
+	assert_int_equal(conn.credit.advertised, 0x7ffffffe);
 }
 
 /* Section 6.3.2: whatever stands there, be it the XID of a message that is being given up. */
