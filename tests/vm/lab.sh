@@ -53,8 +53,9 @@ lab_up() {
     rm -rf "$RUN" && mkdir -p "$RUN"
     NETNS=rpcrdma-gw-$$
     echo "$NETNS" >"$RUN/netns"
+    # A signal without a trap of its own ends bash at once and still runs this one;
+    # with one, it would wait for whatever a guest is doing.
     trap lab_down EXIT
-    trap 'exit 130' INT TERM HUP
     ip netns add "$NETNS" || die "no network namespace"
     ip -n "$NETNS" link set lo up
     ip -n "$NETNS" link add br0 type bridge || die "no bridge"

@@ -8,8 +8,8 @@ test_fio() {
     for chain in direct chained; do
         for version in 3 4.1; do
             guest filer 'rm -rf /srv/export/fio; mkdir /srv/export/fio'
-            check "$chain NFSv$version: fio mount" fresh_mount "$chain" "$version" || continue
-            check "$chain NFSv$version: fio --verify=crc32c, 16 jobs, zero errors" \
+            check "fio: $chain NFSv$version: mount" fresh_mount "$chain" "$version" || continue
+            check "fio: $chain NFSv$version: 16 jobs, 4k to 1M, --verify=crc32c, zero errors" \
                 guest client 'verified_load --numjobs=16 --size=8M' 400
         done
     done

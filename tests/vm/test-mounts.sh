@@ -15,7 +15,7 @@ test_mounts() {
 }
 
 mounts_one() {
-    local chain=$1 version=$2 name="$1 NFSv$2"
+    local chain=$1 version=$2 name="mounts: $1 NFSv$2"
     guest filer 'rm -f /srv/export/data*'
     fresh_mount "$chain" "$version" || { fail "$name: mount"; return; }
     pass "$name: mount"
