@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PROBE_CASES_H
+#define TOOLS_PROBE_CASES_H
+
+#include "tools/probe/facts.h"
+
+/**
+ * The conformance cases: tables, so that one can be read beside the documents.
+ * A case opens connections of its own and leaves nothing behind.
+ *
+ * Documents: "v2" is draft-ietf-nfsv4-rpcrdma-version-two-07, "v1" is
+ * draft-ietf-nfsv4-rfc5666bis-01 (which became RFC 8166 and RFC 8167).
+ */
+struct probe_case {
+	const char *id;
+	unsigned version; /* the server must speak it; 0: whichever it speaks */
+	const char *section;
+	const char *level; /* "MUST", "SHOULD", ...: the document's own word */
+	const char *what;
+	bool is_hostile; /* sends a malformed chunk list: only with --hostile */
+	enum verdict (*run)(struct run *r);
+};
+
+struct case_table {
+	const struct probe_case *cases;
+	unsigned n;
+};
+
+#define CASE_TABLE(name, array)                                                                    \
+	const struct case_table name = {array, sizeof(array) / sizeof((array)[0])}
+
+extern const struct case_table cases_pdata; /* cases_pdata.c: RFC 8797 */
+extern const struct case_table
+	cases_version;			 /* cases_version.c: which version, and errors about it */
+extern const struct case_table cases_v1; /* cases_v1.c: messages of version 1 */
+extern const struct case_table cases_v1_chunks; /* cases_v1_chunks.c */
+extern const struct case_table cases_props;	/* cases_props.c: properties of version 2 */
+extern const struct case_table cases_v2;	/* cases_v2.c: messages of version 2 */
+extern const struct case_table cases_cont;	/* cases_cont.c: Message Continuation */
+extern const struct case_table cases_v2_chunks; /* cases_v2_chunks.c */
+extern const struct case_table cases_credit;	/* cases_credit.c: flow control of version 2 */
+extern const struct case_table
+	cases_data; /* cases_data.c: data by RDMA, with rpcrdma-perf's program */
+extern const struct case_table cases_always; /* cases_always.c: what was watched; the last ones */
+
+/* Steps that more than one file takes (cases_common.c). */
+
+/** v1_refused - RDMA_ERROR/ERR_CHUNK about @xid, or an RPC reply that reports an error (v1 5.5). */
+enum verdict v1_refused(struct run *r, uint32_t xid);
+
+/** returned_as_offered - the reply's chunk @got has the segments of @offered of r->call, with
+ * lengths that are filled in order and add up to @length (v2 4.5.2.1, v1 4.4.5). */
+enum verdict returned_as_offered(struct run *r, const struct rpc_chunk *got,
+				 const struct rpc_chunk *offered, uint64_t length);
+
+/** reply_chunk_fair - if the reply came through the Reply chunk, it was returned as offered. */
+enum verdict reply_chunk_fair(struct run *r);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What holds for every version 2 message: watched (watch.c) in all the cases before. */
+#include "tools/probe/cases.h"
+
+static enum verdict judge(struct run *r, enum breach which)
+{
+	const struct watch *w = &r->watch;
+
+	if (w->messages == 0)
+		return skip(r, "no version 2 message was received");
+	if (w->count[which])
+		return fail(r, "%u of %u messages; the first: %s", w->count[which], w->messages,
+			    w->first[which]);
+	return pass(r, "%u messages", w->messages);
+}
+
+static enum verdict version(struct run *r)
+{
+	return judge(r, BREACH_VERSION);
+}
+
+static enum verdict grant_xid(struct run *r)
+{
+	return judge(r, BREACH_GRANT_XID);
+}
+
+static enum verdict grant_size(struct run *r)
+{
+	return judge(r, BREACH_GRANT_SIZE);
+}
+
+static enum verdict credits(struct run *r)
+{
+	return judge(r, BREACH_CREDITS);
+}
+
+static enum verdict size(struct run *r)
+{
+	return judge(r, BREACH_SIZE);
+}
+
+static enum verdict invalidate(struct run *r)
+{
+	return judge(r, BREACH_INVALIDATE);
+}
+
+static enum verdict xdr(struct run *r)
+{
+	return judge(r, BREACH_XDR);
+}
+
+/* After all that was done to it, a fresh connection is served. */
+static enum verdict alive(struct run *r)
+{
+	if (r->facts->v[2].welcome == WELCOME_SPOKEN)
+		return v2_up(r) ?: null_call(r);
+	return v1_up(r);
+}
+
+static const struct probe_case cases[] = {
+	{"v2.always.version", 2, "v2 4.3.1, 4.3.3", "MUST", "every message has version 2", false,
+	 version},
+	{"v2.always.credits", 2, "v2 4.2.1", "MUST", "never more messages than were granted", false,
+	 credits},
+	{"v2.always.size", 2, "v2 4.2.2, 5.2.2", "MUST",
+	 "no message is larger than the Receives announced", false, size},
+	{"v2.always.grant-xid", 2, "v2 6.3.2", "MUST", "the XID of every GRANT is zero", false,
+	 grant_xid},
+	{"v2.always.grant-size", 2, "v2 6.3.2", "MUST", "every GRANT is a prefix and nothing else",
+	 false, grant_size},
+	{"v2.always.invalidate", 2, "v2 6.5", "MUST", "no control message invalidates a handle",
+	 false, invalidate},
+	{"v2.always.xdr", 2, "v2 8", "MUST", "every message can be parsed", false, xdr},
+	{"alive", 0, "v2 7, v1 5.5", "MUST", "after all this a new connection is served", false,
+	 alive},
+};
+
+CASE_TABLE(cases_always, cases);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Version 2: Message Continuation. The message that is continued is a NULL call of 40 octets. */
+#include <string.h>
+
+#include "tools/probe/cases.h"
+#include "v2/error.h"
+
+/* The octets of the NULL call with r->xid. */
+static void null_octets(struct run *r, uint8_t to[RPC_NULL_BYTES])
+{
+	struct xdr_out saved = r->x;
+
+	xdr_out_init(&r->x, to, RPC_NULL_BYTES);
+	put_null(r);
+	r->x = saved;
+}
+
+/* Octets @from to @to of it in a MIDDLE that says @remaining, or the last ones in an INLINE. */
+static enum verdict part(struct run *r, uint32_t xid, uint32_t from, uint32_t to,
+			 uint32_t remaining)
+{
+	uint8_t octets[RPC_NULL_BYTES];
+
+	xdr_out_init(&r->x, r->out, sizeof(r->out));
+	r->xid = xid;
+	null_octets(r, octets);
+	put(r, xid, 2, 0, to < RPC_NULL_BYTES || remaining ? V2_CALL_MIDDLE : V2_CALL_INLINE);
+	if (to < RPC_NULL_BYTES || remaining)
+		put(r, remaining);
+	else
+		put(r, 0, 0, 0, 0);
+	put_octets(r, view_of(octets + from, to - from));
+	return msg_send(r);
+}
+
+static enum verdict two_parts(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid = r->next_xid++;
+
+	return v ?: part(r, xid, 0, 24, 16) ?: part(r, xid, 24, 40, 0) ?: expect_reply(r, xid)
+	       ?: fence(r);
+}
+
+static enum verdict word_by_word(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid = r->next_xid++;
+
+	for (uint32_t at = 0; !v && at < 40; at += 4)
+		v = part(r, xid, at, at + 4, 36 - at);
+	return v ?: expect_reply(r, xid) ?: fence(r);
+}
+
+/* Any boundary is convenient, says 6.6.2; but each message begins with a whole word (6.3.6). */
+static enum verdict odd_boundary(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid = r->next_xid++;
+
+	return v ?: part(r, xid, 0, 21, 19) ?: part(r, xid, 21, 40, 0) ?: expect_reply(r, xid)
+	       ?: fence(r);
+}
+
+/* A first part, the same for all that follows. */
+static enum verdict first_part(struct run *r, uint32_t *xid)
+{
+	enum verdict v = v2_up(r);
+
+	*xid = r->next_xid++;
+	return v ?: part(r, *xid, 0, 24, 16);
+}
+
+/* INVAL_CONT about @xid, where also the message in progress may be reported. */
+static enum verdict inval_cont(struct run *r, uint32_t xid, uint32_t other)
+{
+	struct wire_msg m;
+	enum verdict v;
+	bool seen = false;
+
+	while (!seen) {
+		v = msg_next(r, &m);
+		if (v)
+			return v;
+		if (m.octets.len < 20 || xdr_peek_u32(m.octets.data + 12) != V2_ERROR ||
+		    xdr_peek_u32(m.octets.data + 16) != V2_ERR_INVAL_CONT)
+			return fail(r, "INVAL_CONT is due; instead %s", msg_words(r, m.octets));
+		seen = xdr_peek_u32(m.octets.data) == xid;
+		if (!seen && xdr_peek_u32(m.octets.data) != other)
+			return fail(r, "INVAL_CONT about nothing that was sent: %s",
+				    msg_words(r, m.octets));
+	}
+	return PASS;
+}
+
+/* The connection lives on; a second report about the message in progress may still come. */
+static enum verdict after(struct run *r, uint32_t other)
+{
+	nsec_t deadline = probe_now(r->env) + QUIET_MS * NSEC_PER_MS;
+	struct wire_msg m;
+
+	while (wire_await(&r->w, deadline, &m) == 0) {
+		if (m.octets.len < V2_PREFIX_BYTES ||
+		    (xdr_peek_u32(m.octets.data + 12) != V2_GRANT &&
+		     xdr_peek_u32(m.octets.data) != other))
+			return fail(r, "not due: %s", msg_words(r, m.octets));
+	}
+	return fence(r);
+}
+
+static enum verdict another_call(struct run *r)
+{
+	uint32_t xid, other;
+	enum verdict v = first_part(r, &xid);
+
+	if (v)
+		return v;
+	null_begin(r);
+	other = r->xid;
+	return msg_send(r) ?: inval_cont(r, other, xid) ?: after(r, xid);
+}
+
+static enum verdict another_type(struct run *r)
+{
+	uint32_t xid, other;
+	enum verdict v = first_part(r, &xid);
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put_props(r);
+	other = r->xid;
+	return msg_send(r) ?: inval_cont(r, other, xid) ?: after(r, xid);
+}
+
+static enum verdict external(struct run *r)
+{
+	struct segment seg;
+	uint32_t xid, other;
+	enum verdict v = first_part(r, &xid);
+
+	if (v)
+		return v;
+	call_begin(r);
+	other = r->xid;
+	v = null_chunk(r, &seg);
+	if (v)
+		return v;
+	r->call.has_body_chunk = true;
+	r->call.body_chunk = (struct rpc_chunk){0};
+	call_segment(r, &r->call.body_chunk, &seg);
+	return call_send(r, NULL) ?: inval_cont(r, other, xid) ?: after(r, xid);
+}
+
+static enum verdict too_little(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid = r->next_xid++;
+
+	return v ?: part(r, xid, 0, 24, 100) ?: part(r, xid, 24, 40, 0) ?: inval_cont(r, xid, xid)
+	       ?: after(r, xid);
+}
+
+static enum verdict too_much(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid = r->next_xid++;
+
+	return v ?: part(r, xid, 0, 24, 8) ?: part(r, xid, 24, 40, 0) ?: inval_cont(r, xid, xid)
+	       ?: after(r, xid);
+}
+
+/* 7.1.4: all messages with that XID, without reassembling. */
+static enum verdict rest_discarded(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid = r->next_xid++;
+
+	return v ?: part(r, xid, 0, 8, 32) ?: part(r, xid, 8, 16, 4000)
+	       ?: inval_cont(r, xid, xid) ?: part(r, xid, 16, 24, 16) ?: part(r, xid, 24, 40, 0)
+	       ?: after(r, xid);
+}
+
+static const struct probe_case cases[] = {
+	{"v2.cont", 2, "v2 6.3.6, 6.6.2", "MUST", "a Call in MIDDLE and INLINE is put together",
+	 false, two_parts},
+	{"v2.cont.words", 2, "v2 6.6.2", "MUST", "a Call in ten messages of a word each", false,
+	 word_by_word},
+	{"v2.cont.boundary", 2, "v2 6.6.2", "MUST", "a Call split at an odd octet", false,
+	 odd_boundary},
+	{"v2.cont.other-call", 2, "v2 6.3.6, 7.1.4", "MUST",
+	 "another Call between the parts draws INVAL_CONT", false, another_call},
+	{"v2.cont.other-type", 2, "v2 6.3.6, 7.1.4", "MUST",
+	 "properties between the parts draw INVAL_CONT", false, another_type},
+	{"v2.cont.external", 2, "v2 6.3.6, 7.1.4", "MUST",
+	 "RDMA2_CALL_EXTERNAL between the parts draws INVAL_CONT", false, external},
+	{"v2.cont.too-little", 2, "v2 6.3.6, 7.1.4", "MUST",
+	 "a last part with less than remained draws INVAL_CONT", false, too_little},
+	{"v2.cont.too-much", 2, "v2 6.3.6, 7.1.4", "MUST",
+	 "a last part with more than remained draws INVAL_CONT", false, too_much},
+	{"v2.cont.discarded", 2, "v2 7.1.4", "MUST",
+	 "after INVAL_CONT the rest of that message is discarded", false, rest_discarded},
+};
+
+CASE_TABLE(cases_cont, cases);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Version 2: flow control. Credits count messages; the window is limit - sent. */
+#include "tools/probe/cases.h"
+#include "v2/error.h"
+
+enum { WINDOW_MAX = 1024 };
+
+static uint32_t window(const struct run *r)
+{
+	return r->flow.limit - r->flow.sent;
+}
+
+static enum verdict initial(struct run *r)
+{
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	if (r->flow.first_value >= INT32_MAX)
+		return fail(r, "rdma_credit %u in the first message", r->flow.first_value);
+	return pass(r, "rdma_credit %u in the first message", r->flow.first_value);
+}
+
+/* A window that is closed at first opens without more from us. */
+static enum verdict opens(struct run *r)
+{
+	return v2_up(r) ?: fence(r) ?: pass(r, "a window of %u messages", window(r));
+}
+
+/* Messages that draw no answer use the window up: half of it at most goes without a refresh. */
+static enum verdict refresh(struct run *r)
+{
+	enum verdict v = v2_up(r) ?: null_call(r);
+	nsec_t deadline;
+	uint32_t limit, n;
+
+	if (v)
+		return v;
+	limit = r->flow.limit;
+	n = window(r) / 2 + 1;
+	if (window(r) > WINDOW_MAX || window(r) < 4)
+		return skip(r, "a window of %u messages", window(r));
+	for (uint32_t i = 0; !v && i < n; i++) {
+		msg_begin(r, 2, V2_ERROR);
+		put(r, 0x7ffffffe);
+		v = msg_send(r);
+	}
+	deadline = run_deadline(r);
+	wire_turn(&r->w);
+	while (!v && r->flow.limit == limit && r->w.state == WIRE_OPEN &&
+	       probe_now(r->env) < deadline) {
+		r->env->wait(r->env->arg, deadline);
+		wire_turn(&r->w);
+	}
+	if (!v && r->flow.limit == limit)
+		return fail(r, "none after %u messages of %u", n, 2 * (n - 1));
+	return v
+		       ?: pass(r, "after at most %u messages, by %u GRANT%s", n,
+			       r->flow.grants_received, r->flow.grants_received == 1 ? "" : "s");
+}
+
+/* A server that pays no heed to its partner's credits would answer at once. */
+static enum verdict held(struct run *r)
+{
+	uint32_t before, early;
+	enum verdict v = raw_up(r);
+
+	if (v)
+		return v;
+	r->flow.advertise = 1; /* its first message, and no more */
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put_props(r);
+	v = v2_open(r);
+	if (v)
+		return v;
+	if (r->flow.received - r->flow.grants_received != 1)
+		return skip(r, "it needed %u messages for its properties", r->flow.received);
+	r->flow.advertise = 0;
+	before = r->flow.received - r->flow.grants_received;
+	for (int i = 0; !v && i < 2; i++) {
+		null_begin(r);
+		v = msg_send(r);
+	}
+	wire_pause(&r->w, probe_now(r->env) + 2 * QUIET_MS * NSEC_PER_MS);
+	early = r->flow.received - r->flow.grants_received - before;
+	r->flow.advertise = RUN_CREDITS;
+	xdr_out_init(&r->x, r->out, sizeof(r->out));
+	put(r, 0, 2, 0, V2_GRANT);
+	v = v ?: msg_send(r) ?: expect_reply(r, 0) ?: expect_reply(r, 0);
+	if (v)
+		return v;
+	if (early > 1)
+		return fail(r, "%u replies came that no credit was there for", early);
+	return fence(r)
+		       ?: pass(r, early ? "one reply came early, as \"greater than\" allows"
+					: "both replies waited for the GRANT");
+}
+
+static enum verdict full_window(struct run *r)
+{
+	enum verdict v = v2_up(r) ?: null_call(r);
+	/* No more than there are credits for the replies: none is given while they come. */
+	uint32_t n = window(r) < RUN_CREDITS - 8 ? window(r) : RUN_CREDITS - 8;
+
+	for (uint32_t i = 0; !v && i < n; i++) {
+		null_begin(r);
+		v = msg_send(r);
+	}
+	for (uint32_t i = 0; !v && i < n; i++)
+		v = expect_reply(r, 0);
+	return v ?: fence(r) ?: pass(r, "%u Calls at once", n);
+}
+
+static const struct probe_case cases[] = {
+	{"v2.credit.initial", 2, "v2 4.2.1", "MUST", "the first credit value is below 2^31 - 1",
+	 false, initial},
+	{"v2.credit.opens", 2, "v2 4.2.1.1, 4.3", "MUST", "the server gives credits to go on",
+	 false, opens},
+	{"v2.credit.window", 2, "v2 4.2.1", "MUST",
+	 "as many Calls at once as the window allows, up to 24", false, full_window},
+	{"v2.credit.refresh", 2, "v2 4.2.1.1", "SHOULD",
+	 "a refresh comes before more than half the window is used", false, refresh},
+	{"v2.credit.held", 2, "v2 4.2.1", "MUST",
+	 "no reply is posted without a credit, and it comes after a GRANT", false, held},
+};
+
+CASE_TABLE(cases_credit, cases);

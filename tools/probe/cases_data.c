@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Data by RDMA Read and Write, verified octet by octet. That takes a program with
+ * DDP-eligible items whose contents are known: rpcrdma-perf's (--program perf).
+ */
+#include <string.h>
+
+#include "tools/probe/cases.h"
+#include "tools/perf/pattern.h"
+#include "tools/perf/program.h"
+#include "v1/header.h"
+#include "v2/error.h"
+
+enum { ODD = 5001, LONG = 9000, FIRST_PIECE = 1234, SLACK = 7, UNTOUCHED = 0xee };
+
+/* A connection in @version, if there is something to talk to. */
+static enum verdict up(struct run *r, unsigned version)
+{
+	if (r->program.number != PERF_PROGRAM)
+		return skip(r, "needs --program perf");
+	return version == 1 ? v1_up(r) : v2_up(r);
+}
+
+static size_t perf_begin(struct run *r, enum perf_op op, uint32_t count,
+			 uint8_t head[PERF_HEAD_MAX])
+{
+	struct perf_call c = {.op = op, .count = count};
+
+	call_begin(r);
+	c.xid = r->xid;
+	return perf_call_encode(&c, head);
+}
+
+/* The reply's RPC header and result. */
+static enum verdict result(struct run *r, enum perf_op op, bool reduced, struct perf_result *res)
+{
+	if (perf_reply_decode(res, op, r->reply.stream, reduced) < 0)
+		return fail(r, "the result cannot be parsed");
+	if (res->is_denied || res->stat != PERF_SUCCESS)
+		return fail(r, "%s", rpc_verdict_name(&r->reply.rpc));
+	return PASS;
+}
+
+static enum verdict intact(struct run *r, const uint8_t *data, uint32_t len)
+{
+	size_t good = pattern_check(data, len, r->reply.rpc.xid, 0);
+
+	return good == len ? PASS : fail(r, "octet %zu of %u is wrong", good, len);
+}
+
+/* READ into a Write chunk of two segments, with room to spare that is not to be touched. */
+static enum verdict pushed(struct run *r, unsigned version)
+{
+	uint8_t head[PERF_HEAD_MAX], *at;
+	struct perf_result res;
+	struct segment seg, second;
+	enum verdict v = up(r, version);
+	struct view body;
+
+	if (v)
+		return v;
+	body = view_of(head, perf_begin(r, PERF_READ, ODD, head));
+	v = call_write_chunk(r, ODD + SLACK, &seg, &at);
+	if (v)
+		return v;
+	memset(at, UNTOUCHED, ODD + SLACK);
+	second = seg;
+	second.offset += FIRST_PIECE;
+	second.length -= FIRST_PIECE;
+	r->call.segs[0].length = FIRST_PIECE;
+	r->call.writes[0].length = FIRST_PIECE;
+	call_segment(r, &r->call.writes[0], &second);
+	v = call_send(r, &body) ?: expect_reply(r, r->xid) ?: result(r, PERF_READ, true, &res);
+	if (v)
+		return v;
+	if (r->reply.msg.nwrites != 1)
+		return fail(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
+	v = returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], ODD)
+		    ?: intact(r, at, ODD);
+	for (unsigned i = 0; !v && version == 2 && i < SLACK; i++) {
+		if (at[ODD + i] != UNTOUCHED)
+			return fail(r, "octet %u behind the data was written", i + 1);
+	}
+	return v ?: pass(r, "%u octets", ODD);
+}
+
+static enum verdict v1_pushed(struct run *r)
+{
+	return pushed(r, 1);
+}
+
+static enum verdict v2_pushed(struct run *r)
+{
+	return pushed(r, 2);
+}
+
+/* WRITE out of a Read chunk of two segments. */
+static enum verdict pulled(struct run *r, unsigned version)
+{
+	uint8_t head[PERF_HEAD_MAX], *at;
+	struct perf_result res;
+	struct segment seg, part;
+	enum verdict v = up(r, version);
+	struct view body;
+
+	if (v)
+		return v;
+	body = view_of(head, perf_begin(r, PERF_WRITE, ODD, head));
+	v = chunk(r, ODD, FABRIC_REMOTE_READ, &seg, &at);
+	if (v)
+		return v;
+	pattern_fill(at, ODD, r->xid, 0);
+	r->call.nreads = 1;
+	r->call.reads[0] = (struct rpc_chunk){.position = (uint32_t)body.len};
+	part = seg;
+	part.length = FIRST_PIECE;
+	call_segment(r, &r->call.reads[0], &part);
+	part.offset += FIRST_PIECE;
+	part.length = ODD - FIRST_PIECE;
+	call_segment(r, &r->call.reads[0], &part);
+	v = call_send(r, &body) ?: expect_reply(r, r->xid) ?: result(r, PERF_WRITE, false, &res);
+	if (v)
+		return v;
+	if (res.count != ODD || !res.intact)
+		return fail(r, "the server had %u octets, %s", res.count,
+			    res.intact ? "intact" : "not what was sent");
+	return pass(r, "%u octets", ODD);
+}
+
+static enum verdict v1_pulled(struct run *r)
+{
+	return pulled(r, 1);
+}
+
+static enum verdict v2_pulled(struct run *r)
+{
+	return pulled(r, 2);
+}
+
+/* READ with nothing but a Reply chunk, which the reply then needs. */
+static enum verdict long_reply(struct run *r, unsigned version, bool has_chunk)
+{
+	uint8_t head[PERF_HEAD_MAX];
+	struct perf_result res;
+	struct segment seg;
+	enum verdict v = up(r, version);
+	struct view body;
+
+	if (v)
+		return v;
+	body = view_of(head, perf_begin(r, PERF_READ, LONG, head));
+	if (has_chunk)
+		v = call_reply_chunk(r, LONG + 64, &seg);
+	v = v ?: call_send(r, &body) ?: expect_reply(r, r->xid)
+	    ?: result(r, PERF_READ, false, &res);
+	if (v)
+		return v;
+	if (res.data.len != LONG)
+		return fail(r, "%zu octets of data instead of %u", res.data.len, LONG);
+	if (has_chunk && !r->reply.msg.has_body_chunk)
+		return fail(r, "the Reply chunk was not used");
+	v = intact(r, res.data.data, LONG);
+	if (!v && has_chunk)
+		return reply_chunk_fair(r);
+	return v ?: pass(r, "%u messages", r->reply.parts);
+}
+
+static enum verdict v1_long_reply(struct run *r)
+{
+	return long_reply(r, 1, true);
+}
+
+static enum verdict v2_long_reply(struct run *r)
+{
+	return long_reply(r, 2, true);
+}
+
+static enum verdict v2_continued_reply(struct run *r)
+{
+	return long_reply(r, 2, false);
+}
+
+/* Version 1 has no way to answer that: RDMA_ERROR, so that the call is not sent again. */
+static enum verdict v1_no_room(struct run *r)
+{
+	uint8_t head[PERF_HEAD_MAX];
+	enum verdict v = up(r, 1);
+	struct view body;
+
+	if (v)
+		return v;
+	body = view_of(head, perf_begin(r, PERF_READ, LONG, head));
+	return call_send(r, &body) ?: expect_v1_error(r, r->xid, V1_ERR_CHUNK) ?: fence(r);
+}
+
+/* Continued instead, the Write chunk unused: 6.6.4. */
+static enum verdict not_reduced(struct run *r)
+{
+	struct perf_result res;
+	enum verdict v = expect_reply(r, r->xid) ?: result(r, PERF_READ, false, &res);
+
+	if (v)
+		return v;
+	if (res.data.len != LONG || r->reply.msg.nwrites != 1)
+		return fail(r, "%zu octets of data, %u Write chunks", res.data.len,
+			    r->reply.msg.nwrites);
+	return returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0)
+	       ?: intact(r, res.data.data, LONG) ?: pass(r, "continued in its stead");
+}
+
+/* A Write chunk that is too small: the precise report, or a reply without it. */
+static enum verdict v2_small_write(struct run *r)
+{
+	uint8_t head[PERF_HEAD_MAX], *at;
+	struct segment seg;
+	struct wire_msg m;
+	enum verdict v = up(r, 2);
+	struct view body;
+
+	if (v)
+		return v;
+	body = view_of(head, perf_begin(r, PERF_READ, LONG, head));
+	v = call_write_chunk(r, 100, &seg, &at) ?: call_send(r, &body) ?: msg_next(r, &m);
+	if (v)
+		return v;
+	wire_unget(&r->w);
+	if (m.octets.len < 20 || xdr_peek_u32(m.octets.data + 12) != V2_ERROR)
+		return not_reduced(r);
+	v = expect_v2_error(r, r->xid, 2, 0);
+	if (v)
+		return v;
+	if (r->error[0] == V2_ERR_SYSTEM)
+		return fence(r) ?: skip(r, "ERR_SYSTEM: the cause was not known to this server");
+	if (r->error[0] != V2_ERR_WRITE_RESOURCE)
+		return fail(r, "error %u instead of WRITE_RESOURCE", r->error[0]);
+	if (r->error[1] > 1 || (r->error[1] == 1 && r->error[2] != LONG))
+		return fail(r, "chunk %u needs %u octets, says the report; chunk 1 needs %u",
+			    r->error[1], r->error[2], LONG);
+	return fence(r) ?: pass(r, "chunk %u, %u octets needed", r->error[1], r->error[2]);
+}
+
+/* ECHO: there in a body chunk or in parts, and back the same way. */
+static enum verdict echoed(struct run *r, const struct perf_result *res)
+{
+	if (res->data.len != LONG)
+		return fail(r, "%zu octets came back of %u", res->data.len, LONG);
+	return intact(r, res->data.data, LONG);
+}
+
+static enum verdict long_call(struct run *r, unsigned version)
+{
+	uint8_t head[PERF_HEAD_MAX], *at;
+	struct perf_result res;
+	struct segment seg, reply;
+	enum verdict v = up(r, version);
+	uint32_t len;
+
+	if (v)
+		return v;
+	len = (uint32_t)perf_begin(r, PERF_ECHO, LONG, head);
+	v = chunk(r, len + LONG, FABRIC_REMOTE_READ, &seg, &at);
+	if (v)
+		return v;
+	memcpy(at, head, len);
+	pattern_fill(at + len, LONG, r->xid, 0);
+	r->call.has_body_chunk = true;
+	r->call.body_chunk = (struct rpc_chunk){0};
+	call_segment(r, &r->call.body_chunk, &seg);
+	v = call_reply_chunk(r, LONG + 64, &reply) ?: call_send(r, NULL)
+	    ?: expect_reply(r, r->xid) ?: result(r, PERF_ECHO, false, &res);
+	return v ?: echoed(r, &res) ?: reply_chunk_fair(r);
+}
+
+static enum verdict v1_long_call(struct run *r)
+{
+	return long_call(r, 1);
+}
+
+static enum verdict v2_long_call(struct run *r)
+{
+	return long_call(r, 2);
+}
+
+static enum verdict v2_continued_call(struct run *r)
+{
+	uint8_t stream[PERF_HEAD_MAX + LONG];
+	struct perf_result res;
+	enum verdict v = up(r, 2);
+	size_t len, at = 0, n = 3000;
+	uint32_t xid;
+
+	if (v)
+		return v;
+	len = perf_begin(r, PERF_ECHO, LONG, stream);
+	xid = r->xid;
+	pattern_fill(stream + len, LONG, xid, 0);
+	len += LONG;
+	for (; !v && at + n < len; at += n) {
+		xdr_out_init(&r->x, r->out, sizeof(r->out));
+		put(r, xid, 2, 0, V2_CALL_MIDDLE, (uint32_t)(len - at - n));
+		put_octets(r, view_of(stream + at, n));
+		v = msg_send(r);
+	}
+	if (v)
+		return v;
+	xdr_out_init(&r->x, r->out, sizeof(r->out));
+	put(r, xid, 2, 0, V2_CALL_INLINE, 0, 0, 0, 0);
+	put_octets(r, view_of(stream + at, len - at));
+	v = msg_send(r) ?: expect_reply(r, xid) ?: result(r, PERF_ECHO, false, &res);
+	return v ?: echoed(r, &res) ?: pass(r, "the reply in %u messages", r->reply.parts);
+}
+
+static const struct probe_case cases[] = {
+	{"v1.data.read", 1, "v1 5.2.2, 4.4.5", "MUST", "a result is written into the Write chunk",
+	 false, v1_pushed},
+	{"v1.data.write", 1, "v1 4.4.4", "MUST", "an argument is read from the Read chunk", false,
+	 v1_pulled},
+	{"v1.data.long-reply", 1, "v1 5.3.4", "MUST", "a long reply comes as RDMA_NOMSG", false,
+	 v1_long_reply},
+	{"v1.data.long-call", 1, "v1 5.3.3", "MUST", "a long call is pulled", false, v1_long_call},
+	{"v1.data.no-room", 1, "v1 5.5", "SHOULD", "a reply that has no room draws RDMA_ERROR",
+	 false, v1_no_room},
+	{"v2.data.read", 2, "v2 4.5.2.1, 4.5.2.4", "MUST",
+	 "a result is written into the Write chunk, and nothing behind it", false, v2_pushed},
+	{"v2.data.write", 2, "v2 4.5.1", "MUST", "an argument is read from the Read chunk", false,
+	 v2_pulled},
+	{"v2.data.long-reply", 2, "v2 6.6.3", "MUST",
+	 "a Reply larger than the threshold uses the Reply chunk offered", false, v2_long_reply},
+	{"v2.data.continued-reply", 2, "v2 6.6.4", "SHOULD",
+	 "a long Reply is continued where no chunk is offered", false, v2_continued_reply},
+	{"v2.data.long-call", 2, "v2 6.3.5", "MUST", "a long Call is pulled", false, v2_long_call},
+	{"v2.data.continued-call", 2, "v2 6.3.6", "MUST", "a long Call in three messages", false,
+	 v2_continued_call},
+	{"v2.data.small-write", 2, "v2 7.3.4, 6.6.4", "MUST",
+	 "a Write chunk that is too small: WRITE_RESOURCE with index and length, or continued",
+	 false, v2_small_write},
+};
+
+CASE_TABLE(cases_data, cases);

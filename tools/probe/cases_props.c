@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Version 2: transport properties. */
+#include "tools/probe/cases.h"
+#include "v2/error.h"
+
+enum { UNKNOWN_PROPERTY = 0x7fff0001 };
+
+static enum verdict sent(struct run *r)
+{
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	return r->has_final ? pass(r, "in %u message%s", r->prop_messages,
+				   r->prop_messages == 1 ? "" : "s")
+			    : fail(r, "no RDMA2_CONNPROP_FINAL came");
+}
+
+/* The values have to make sense together. */
+static enum verdict values(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t brs = v2_props_get(&r->props, V2_PROP_BRS);
+
+	if (v)
+		return v;
+	if (!r->has_final)
+		return skip(r, "no properties");
+	if (v2_props_get(&r->props, V2_PROP_RBSIZ) < V2_FIRST_MESSAGE_BYTES)
+		return fail(r, "Receives of %u octets", v2_props_get(&r->props, V2_PROP_RBSIZ));
+	if (brs > RPC_REV_GENL)
+		return fail(r, "Reverse-Direction Support %u", brs);
+	return PASS;
+}
+
+/* A connection whose first message is CONNPROP of @type with @count properties to be put. */
+static enum verdict begin(struct run *r, uint32_t type, uint32_t count)
+{
+	enum verdict v = raw_up(r);
+
+	msg_begin(r, 2, type);
+	put(r, count);
+	return v;
+}
+
+static enum verdict empty(struct run *r)
+{
+	return begin(r, V2_CONNPROP_FINAL, 0) ?: v2_open(r) ?: fence(r);
+}
+
+static enum verdict unknown(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_FINAL, 3);
+
+	put_prop(r, V2_PROP_RBSIZ, RUN_INLINE);
+	put(r, UNKNOWN_PROPERTY, 5, 0x61626364, 0x65000000);
+	put_prop(r, V2_PROP_SBSIZ, RUN_INLINE);
+	return v ?: v2_open(r) ?: fence(r);
+}
+
+static enum verdict zero_length(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_FINAL, 5);
+
+	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++)
+		put(r, id, 0);
+	return v ?: v2_open(r) ?: fence(r);
+}
+
+static enum verdict any_order(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_FINAL, 3);
+
+	put_prop(r, V2_PROP_BRS, RPC_REV_NONE);
+	put_prop(r, V2_PROP_RBSIZ, RUN_INLINE);
+	put_prop(r, V2_PROP_SBSIZ, RUN_INLINE);
+	return v ?: v2_open(r) ?: fence(r);
+}
+
+static enum verdict middle(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_MIDDLE, 1);
+
+	put_prop(r, V2_PROP_RBSIZ, RUN_INLINE);
+	r->version = 2;
+	v = v ?: msg_send(r);
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put(r, 1);
+	put_prop(r, V2_PROP_SBSIZ, RUN_INLINE);
+	return msg_send(r) ?: v2_negotiated(r) ?: fence(r);
+}
+
+static enum verdict interrupted(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_MIDDLE, 1);
+	uint32_t xid;
+
+	put_prop(r, V2_PROP_RBSIZ, RUN_INLINE);
+	r->version = 2;
+	v = v ?: msg_send(r);
+	if (v)
+		return v;
+	null_begin(r);
+	xid = r->xid;
+	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_CONT);
+}
+
+/* The first message is bad in a property. */
+static enum verdict bad_value(struct run *r)
+{
+	r->version = 2;
+	return msg_send(r) ?: expect_v2_error(r, r->xid, 2, V2_ERR_BAD_PROPVAL);
+}
+
+static enum verdict too_long(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_FINAL, 1);
+
+	put(r, V2_PROP_RBSIZ, 8, RUN_INLINE, 0);
+	return v ?: bad_value(r);
+}
+
+static enum verdict too_short(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_FINAL, 1);
+
+	put(r, V2_PROP_SBSIZ, 2, 0x10000000);
+	return v ?: bad_value(r);
+}
+
+static enum verdict overrun(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_FINAL, 1);
+
+	put(r, V2_PROP_RBSIZ, 400, RUN_INLINE);
+	return v ?: bad_value(r);
+}
+
+/* What was in the bad message has no effect, and the connection goes on. */
+static enum verdict discarded(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_MIDDLE, 1);
+
+	put(r, V2_PROP_SBSIZ, 2, 0x10000000);
+	v = v ?: bad_value(r);
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put_props(r);
+	return msg_send(r) ?: v2_negotiated(r) ?: fence(r);
+}
+
+static enum verdict second_final(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put_props(r);
+	xid = r->xid;
+	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_CONT) ?: fence(r);
+}
+
+static enum verdict late_middle(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CONNPROP_MIDDLE);
+	put(r, 0);
+	xid = r->xid;
+	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_CONT) ?: fence(r);
+}
+
+static const struct probe_case cases[] = {
+	{"v2.prop.sent", 2, "v2 6.3.4", "MUST",
+	 "the server sends properties, RDMA2_CONNPROP_FINAL last", false, sent},
+	{"v2.prop.values", 2, "v2 5.2", "MUST", "their values are possible ones", false, values},
+	{"v2.prop.none", 2, "v2 5.1", "MUST", "an empty set of properties is taken", false, empty},
+	{"v2.prop.unknown", 2, "v2 5.1, 6.3.4", "MUST",
+	 "an unknown property is passed over in silence", false, unknown},
+	{"v2.prop.zero-length", 2, "v2 5.1", "MUST", "no data stands for the default value", false,
+	 zero_length},
+	{"v2.prop.order", 2, "v2 5.1", "MUST", "properties come in any order", false, any_order},
+	{"v2.prop.middle", 2, "v2 6.3.3", "MUST", "properties in MIDDLE and FINAL are taken", false,
+	 middle},
+	{"v2.prop.interrupted", 2, "v2 6.3.3", "MUST",
+	 "a Call between MIDDLE and FINAL draws INVAL_CONT", false, interrupted},
+	{"v2.prop.second-final", 2, "v2 6.3.4", "MUST", "a second FINAL draws INVAL_CONT", false,
+	 second_final},
+	{"v2.prop.late-middle", 2, "v2 6.3.4", "MUST", "a MIDDLE after FINAL draws INVAL_CONT",
+	 false, late_middle},
+	{"v2.prop.too-long", 2, "v2 5.1, 7.2.2", "MUST",
+	 "eight octets for a uint32 draw BAD_PROPVAL", false, too_long},
+	{"v2.prop.too-short", 2, "v2 5.1, 7.2.2", "MUST",
+	 "two octets for a uint32 draw BAD_PROPVAL", false, too_short},
+	{"v2.prop.overrun", 2, "v2 5.1", "MUST", "data longer than the message draw BAD_PROPVAL",
+	 false, overrun},
+	{"v2.prop.discarded", 2, "v2 7.2.2", "MUST",
+	 "after BAD_PROPVAL in a MIDDLE the properties can go on", false, discarded},
+};
+
+CASE_TABLE(cases_props, cases);

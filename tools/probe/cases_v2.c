@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Version 2: header types and reports. */
+#include "tools/probe/cases.h"
+#include "v2/error.h"
+
+static enum verdict simple(struct run *r)
+{
+	enum verdict v = v2_up(r) ?: null_call(r);
+
+	if (v)
+		return v;
+	if (r->reply.htype != V2_REPLY_INLINE || r->reply.parts != 1)
+		return fail(r, "a short reply in %u messages, type %u", r->reply.parts,
+			    r->reply.htype);
+	return pass(r, "%s", rpc_verdict_name(&r->reply.rpc));
+}
+
+static enum verdict unknown_type(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, 2, 99);
+	put_null(r);
+	xid = r->xid;
+	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_HTYPE) ?: fence(r);
+}
+
+/* Types 0 and 1 are version 1's numbers, and those of an early dialect of version 2. */
+static enum verdict old_type(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, 2, 0);
+	put(r, 0, 0, 0);
+	put_null(r);
+	xid = r->xid;
+	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_HTYPE) ?: fence(r);
+}
+
+static enum verdict short_message(struct run *r, size_t len)
+{
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CALL_INLINE);
+	r->x.pos = r->out + len;
+	return msg_send(r) ?: fence(r);
+}
+
+static enum verdict short_4(struct run *r)
+{
+	return short_message(r, 4);
+}
+
+static enum verdict short_12(struct run *r)
+{
+	return short_message(r, 12);
+}
+
+/* A prefix that can be trusted, and a header that ends too early behind it. */
+static enum verdict cut_off(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CALL_INLINE);
+	put(r, 0, 0);
+	xid = r->xid;
+	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_BAD_XDR) ?: fence(r);
+}
+
+static enum verdict other_xid(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CALL_INLINE);
+	put(r, 0, 0, 0, 0);
+	xid = r->xid++;
+	put_null(r);
+	r->next_xid++;
+	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_BAD_XDR) ?: fence(r);
+}
+
+static enum verdict grant(struct run *r, uint32_t xid, unsigned n)
+{
+	enum verdict v = v2_up(r);
+	uint32_t before = r->flow.grants_received;
+
+	for (unsigned i = 0; !v && i < n; i++) {
+		xdr_out_init(&r->x, r->out, sizeof(r->out));
+		put(r, xid, 2, 0, V2_GRANT);
+		v = msg_send(r);
+	}
+	v = v ?: fence(r);
+	/* GRANTs that answer GRANTs one by one would never end. */
+	if (!v && n > 1 && r->flow.grants_received - before > n / 2)
+		return fail(r, "%u GRANTs in answer to %u", r->flow.grants_received - before, n);
+	return v;
+}
+
+static enum verdict grant_plain(struct run *r)
+{
+	return grant(r, 0, 1);
+}
+
+static enum verdict grant_xid(struct run *r)
+{
+	return grant(r, 0xdeadbeef, 1);
+}
+
+static enum verdict grant_many(struct run *r)
+{
+	return grant(r, 0, 4);
+}
+
+static enum verdict error_sent(struct run *r, uint32_t code)
+{
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_ERROR);
+	put(r, code);
+	return msg_send(r) ?: fence(r);
+}
+
+static enum verdict error_known(struct run *r)
+{
+	return error_sent(r, V2_ERR_SYSTEM);
+}
+
+static enum verdict error_unknown(struct run *r)
+{
+	return error_sent(r, 0x7ffffffe);
+}
+
+static enum verdict reply_to_nothing(struct run *r)
+{
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_REPLY_INLINE);
+	put(r, 0);
+	put(r, r->xid, 1, 0, 0, 0, 0);
+	return msg_send(r) ?: fence(r);
+}
+
+static enum verdict many(struct run *r)
+{
+	enum verdict v = v2_up(r);
+
+	for (unsigned i = 0; !v && i < 100; i++)
+		v = null_call(r);
+	return v ?: fence(r);
+}
+
+static const struct probe_case cases[] = {
+	{"v2.call", 2, "v2 6.6.1, 6.3.10", "MUST",
+	 "a short Call is answered by one RDMA2_REPLY_INLINE with its XID", false, simple},
+	{"v2.call.many", 2, "v2 4.2", "MUST", "a hundred Calls, one after the other, are answered",
+	 false, many},
+	{"v2.type.unknown", 2, "v2 6.1, 7.1.3", "MUST",
+	 "an unknown header type draws INVAL_HTYPE, XID and version echoed", false, unknown_type},
+	{"v2.type.0", 2, "v2 6.1, 7.1.3", "MUST", "header type 0 draws INVAL_HTYPE", false,
+	 old_type},
+	{"v2.short.4", 2, "v2 7", "MUST", "a message of 4 octets is discarded in silence", false,
+	 short_4},
+	{"v2.short.12", 2, "v2 7", "MUST", "a message of 12 octets is discarded in silence", false,
+	 short_12},
+	{"v2.cut-off", 2, "v2 7.2.1", "MUST", "a header that ends too early draws BAD_XDR", false,
+	 cut_off},
+	{"v2.other-xid", 2, "v2 7.2, 7.2.1", "MUST",
+	 "an RPC XID other than the header's draws BAD_XDR with the header's", false, other_xid},
+	{"v2.grant", 2, "v2 6.3.2", "MUST", "a GRANT is not answered", false, grant_plain},
+	{"v2.grant.xid", 2, "v2 6.3.2", "MUST", "the XID of a GRANT is ignored", false, grant_xid},
+	{"v2.grant.many", 2, "v2 4.2.1.1", "SHOULD", "GRANTs do not draw as many GRANTs", false,
+	 grant_many},
+	{"v2.error", 2, "v2 7", "MUST", "an RDMA2_ERROR is not answered", false, error_known},
+	{"v2.error.unknown", 2, "v2 7", "MUST", "an unknown error code is discarded in silence",
+	 false, error_unknown},
+	{"v2.reply.unasked", 2, "v2 7", "SHOULD", "a Reply to nothing is not answered", false,
+	 reply_to_nothing},
+};
+
+CASE_TABLE(cases_v2, cases);

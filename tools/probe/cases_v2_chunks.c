@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Version 2: chunks, sound ones and, with --hostile, others. */
+#include "tools/probe/cases.h"
+#include "v2/error.h"
+#include "v2/message.h"
+
+static enum verdict call_chunk(struct run *r, const uint32_t *lengths, unsigned n)
+{
+	struct segment whole, part;
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	call_begin(r);
+	v = null_chunk(r, &whole);
+	if (v)
+		return v;
+	part = whole;
+	r->call.has_body_chunk = true;
+	r->call.body_chunk = (struct rpc_chunk){0};
+	for (unsigned i = 0; i < n; i++) {
+		part.length = lengths[i];
+		call_segment(r, &r->call.body_chunk, &part);
+		part.offset += lengths[i];
+	}
+	return call_send(r, NULL) ?: expect_reply(r, r->xid) ?: fence(r);
+}
+
+static enum verdict external(struct run *r)
+{
+	static const uint32_t whole[] = {RPC_NULL_BYTES};
+
+	return call_chunk(r, whole, 1);
+}
+
+static enum verdict external_pieces(struct run *r)
+{
+	static const uint32_t pieces[] = {5, 11, 24};
+
+	return call_chunk(r, pieces, 3);
+}
+
+static enum verdict reply_chunk(struct run *r)
+{
+	struct segment seg;
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	call_begin(r);
+	return call_reply_chunk(r, 1024, &seg) ?: call_send(r, NULL) ?: expect_reply(r, r->xid)
+	       ?: reply_chunk_fair(r);
+}
+
+static enum verdict unused_write(struct run *r)
+{
+	struct segment seg, second;
+	uint8_t *at;
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	call_begin(r);
+	v = call_write_chunk(r, 300, &seg, &at);
+	if (v)
+		return v;
+	second = seg;
+	second.offset += 200;
+	second.length = 100;
+	r->call.segs[0].length = 200;
+	r->call.writes[0].length = 200;
+	call_segment(r, &r->call.writes[0], &second);
+	v = call_send(r, NULL) ?: expect_reply(r, r->xid);
+	if (v)
+		return v;
+	if (r->reply.msg.nwrites != 1)
+		return fail(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
+	return returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0);
+}
+
+/* Two Write chunks come back as two, in their order. */
+static enum verdict two_writes(struct run *r)
+{
+	struct segment seg;
+	uint8_t *at;
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	call_begin(r);
+	v = call_write_chunk(r, 64, &seg, &at) ?: call_write_chunk(r, 32, &seg, &at)
+	    ?: call_send(r, NULL) ?: expect_reply(r, r->xid);
+	if (v)
+		return v;
+	if (r->reply.msg.nwrites != 2)
+		return fail(r, "%u Write chunks came back of 2", r->reply.msg.nwrites);
+	return returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0)
+		       ?: returned_as_offered(r, &r->reply.msg.writes[1], &r->call.writes[1], 0);
+}
+
+/* One call with a Reply chunk; @solicit: its handle may be invalidated. */
+static enum verdict invalidation(struct run *r, bool solicit)
+{
+	struct segment write, reply;
+	uint8_t *at;
+	enum verdict v = v2_up(r);
+
+	if (v)
+		return v;
+	call_begin(r);
+	v = call_write_chunk(r, 64, &write, &at) ?: call_reply_chunk(r, 1024, &reply);
+	if (v)
+		return v;
+	r->call.inv_handle = solicit ? reply.handle : 0;
+	v = call_send(r, NULL) ?: expect_reply(r, r->xid);
+	if (v || !r->reply.invalidated)
+		return v ?: pass(r, "none was invalidated");
+	if (!solicit || r->reply.invalidated != reply.handle)
+		return fail(r, "handle 0x%08x was invalidated", r->reply.invalidated);
+	return pass(r, "used");
+}
+
+static enum verdict inv_zero(struct run *r)
+{
+	return invalidation(r, false);
+}
+
+static enum verdict inv_handle(struct run *r)
+{
+	return invalidation(r, true);
+}
+
+enum { SEGMENTS_MAX = 200 };
+
+/* More segments than property 4 says, every one of them sound. */
+static enum verdict segments(struct run *r)
+{
+	struct segment seg;
+	uint8_t *at;
+	enum verdict v = v2_up(r);
+	uint32_t max = v2_props_get(&r->props, V2_PROP_RCSIZ), xid;
+
+	if (v)
+		return v;
+	if (max > SEGMENTS_MAX)
+		return skip(r, "%u segments do not fit one message", max);
+	v = chunk(r, max + 1, FABRIC_REMOTE_WRITE, &seg, &at);
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CALL_INLINE);
+	put(r, 0, 0, 1, max + 1);
+	seg.length = 1;
+	for (uint32_t i = 0; i <= max; i++, seg.offset++)
+		put_segment(r, &seg);
+	put(r, 0, 0);
+	put_null(r);
+	xid = r->xid;
+	v = msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_SEGMENTS);
+	if (!v && r->error[1] != max)
+		return fail(r, "at most %u in the report, property 4 says %u", r->error[1], max);
+	return v ?: fence(r) ?: pass(r, "at most %u", max);
+}
+
+/* --- hostile --- */
+
+static enum verdict bad_begin(struct run *r, uint32_t type)
+{
+	enum verdict v = v2_up(r);
+
+	msg_begin(r, 2, type);
+	put(r, 0); /* rdma_inv_handle */
+	return v;
+}
+
+static enum verdict bad_end(struct run *r)
+{
+	uint32_t xid = r->xid;
+
+	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_BAD_XDR) ?: fence(r);
+}
+
+/* A Read list of segments at these Positions, in a CALL_INLINE. */
+static enum verdict bad_positions(struct run *r, const uint32_t *positions, unsigned n)
+{
+	struct segment seg;
+	uint8_t *at;
+	enum verdict v =
+		bad_begin(r, V2_CALL_INLINE) ?: chunk(r, 64, FABRIC_REMOTE_READ, &seg, &at);
+
+	if (v)
+		return v;
+	seg.length = 4;
+	for (unsigned i = 0; i < n; i++) {
+		put(r, 1, positions[i]);
+		put_segment(r, &seg);
+		seg.offset += 4;
+	}
+	put(r, 0, 0, 0);
+	put_null(r);
+	return bad_end(r);
+}
+
+static enum verdict position_zero(struct run *r)
+{
+	static const uint32_t positions[] = {0};
+
+	return bad_positions(r, positions, 1);
+}
+
+static enum verdict decreasing(struct run *r)
+{
+	static const uint32_t positions[] = {44, 40};
+
+	return bad_positions(r, positions, 2);
+}
+
+static enum verdict unaligned(struct run *r)
+{
+	static const uint32_t positions[] = {41};
+
+	return bad_positions(r, positions, 1);
+}
+
+static enum verdict call_chunk_position(struct run *r)
+{
+	struct segment seg;
+	enum verdict v = bad_begin(r, V2_CALL_EXTERNAL) ?: null_chunk(r, &seg);
+
+	if (v)
+		return v;
+	put(r, 1, 4);
+	put_segment(r, &seg);
+	put(r, 0, 0, 0, 0);
+	return bad_end(r);
+}
+
+static enum verdict call_chunk_empty(struct run *r)
+{
+	enum verdict v = bad_begin(r, V2_CALL_EXTERNAL);
+
+	put(r, 0, 0, 0, 0);
+	return v ?: bad_end(r);
+}
+
+static enum verdict discriminator(struct run *r)
+{
+	enum verdict v = bad_begin(r, V2_CALL_INLINE);
+
+	put(r, 2, 0, 0);
+	put_null(r);
+	return v ?: bad_end(r);
+}
+
+static enum verdict write_count(struct run *r)
+{
+	enum verdict v = bad_begin(r, V2_CALL_INLINE);
+
+	put(r, 0, 1, 0x10000000, 0, 0);
+	put_null(r);
+	return v ?: bad_end(r);
+}
+
+static enum verdict cut_segment(struct run *r)
+{
+	enum verdict v = bad_begin(r, V2_CALL_INLINE);
+
+	put(r, 1, 40, 0x01020304);
+	return v ?: bad_end(r);
+}
+
+/* A handle that exposes nothing: this connection may end, the server may not. */
+static enum verdict dead_handle(struct run *r)
+{
+	const struct segment dead = {.handle = 0x01020304, .length = RPC_NULL_BYTES, .offset = 0};
+	enum verdict v = bad_begin(r, V2_CALL_EXTERNAL);
+	struct wire_msg m;
+
+	if (v)
+		return v;
+	put(r, 1, 0);
+	put_segment(r, &dead);
+	put(r, 0, 0, 0, 0);
+	v = msg_send(r);
+	if (v)
+		return v;
+	(void)msg_next(r, &m);
+	return v2_up(r) ?: fence(r) ?: pass(r, "a new connection is served");
+}
+
+static const struct probe_case cases[] = {
+	{"v2.external", 2, "v2 6.3.5, 6.6.3", "MUST", "a Call in a Call chunk is pulled and served",
+	 false, external},
+	{"v2.external.pieces", 2, "v2 4.5.1", "MUST",
+	 "segments of one Position are put together, whatever their lengths", false,
+	 external_pieces},
+	{"v2.reply-chunk", 2, "v2 6.3.8, 4.5.2.1", "MUST",
+	 "a Reply through the Reply chunk: segments kept, lengths those written", false,
+	 reply_chunk},
+	{"v2.write.unused", 2, "v2 4.5.2.1", "MUST",
+	 "an unused Write chunk comes back with its segments and zero lengths", false,
+	 unused_write},
+	{"v2.write.two", 2, "v2 4.5.2.1", "MUST", "two Write chunks come back in their order",
+	 false, two_writes},
+	{"v2.invalidate.zero", 2, "v2 6.5", "MUST", "rdma_inv_handle 0: nothing is invalidated",
+	 false, inv_zero},
+	{"v2.invalidate", 2, "v2 6.5", "MUST", "rdma_inv_handle set: that handle or none", false,
+	 inv_handle},
+	{"v2.segments", 2, "v2 7.3.3, 5.2.4", "MUST",
+	 "more segments than property 4 says draw ERR_SEGMENTS with that number", false, segments},
+	{"v2.bad.position-zero", 2, "v2 6.3.7, 7.2.1", "MUST",
+	 "Position zero in the Read list of a CALL_INLINE draws BAD_XDR", true, position_zero},
+	{"v2.bad.decreasing", 2, "v2 4.5.1.1", "MUST", "decreasing Positions draw BAD_XDR", true,
+	 decreasing},
+	{"v2.bad.unaligned", 2, "v2 4.5.1, 7.2.1", "MUST",
+	 "a Position that is no multiple of four draws BAD_XDR", true, unaligned},
+	{"v2.bad.call-position", 2, "v2 6.6.3, 7.2.1", "MUST",
+	 "a Call chunk at another Position than zero draws BAD_XDR", true, call_chunk_position},
+	{"v2.bad.call-empty", 2, "v2 6.3.5, 7.2.1", "MUST",
+	 "RDMA2_CALL_EXTERNAL without a Call chunk draws BAD_XDR", true, call_chunk_empty},
+	{"v2.bad.discriminator", 2, "v2 7.2.1", "MUST", "a list discriminator of 2 draws BAD_XDR",
+	 true, discriminator},
+	{"v2.bad.count", 2, "v2 7.2.1", "MUST", "a Write chunk of 2^28 segments draws BAD_XDR",
+	 true, write_count},
+	{"v2.bad.cut", 2, "v2 7.2, 7.2.1", "MUST",
+	 "a list that ends within a segment draws BAD_XDR", true, cut_segment},
+	{"v2.bad.handle", 2, "v2 7.3", "MUST", "a dead handle harms no other connection", true,
+	 dead_handle},
+};
+
+CASE_TABLE(cases_v2_chunks, cases);

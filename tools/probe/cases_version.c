@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which version is spoken, and the reports about it. What the survey saw is judged here. */
+#include "tools/probe/cases.h"
+#include "v1/header.h"
+#include "v2/error.h"
+
+static bool speaks(const struct run *r, unsigned version)
+{
+	return r->facts->v[version].welcome == WELCOME_SPOKEN;
+}
+
+static enum verdict absurd(struct run *r)
+{
+	const struct version_facts *v = &r->facts->v[0];
+
+	if (v->welcome != WELCOME_REFUSED)
+		return fail(r, "%s: %s", welcome_name(v->welcome), v->why);
+	return pass(r, "range %u to %u", v->low, v->high);
+}
+
+static enum verdict absurd_xid(struct run *r)
+{
+	enum verdict v = raw_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, ABSURD_VERSION, V1_MSG);
+	put(r, 0, 0, 0);
+	put_null(r);
+	xid = r->xid;
+	return msg_send(r) ?: expect_v2_error(r, xid, 0, V2_ERR_VERS);
+}
+
+static enum verdict range(struct run *r)
+{
+	const struct version_facts *v = &r->facts->v[0];
+
+	if (v->welcome != WELCOME_REFUSED)
+		return skip(r, "no ERR_VERS to look at");
+	if (v->low > v->high)
+		return fail(r, "%u to %u", v->low, v->high);
+	for (unsigned i = 1; i <= 2; i++) {
+		if (speaks(r, i) != (v->low <= i && i <= v->high))
+			return fail(r, "%u to %u, but version %u is %s", v->low, v->high, i,
+				    speaks(r, i) ? "spoken" : "not spoken");
+	}
+	return pass(r, "%u to %u", v->low, v->high);
+}
+
+static enum verdict echo(struct run *r)
+{
+	const struct version_facts *v = &r->facts->v[0];
+
+	if (v->welcome != WELCOME_REFUSED)
+		return skip(r, "no ERR_VERS to look at");
+	if (v->err_vers == ABSURD_VERSION)
+		return pass(r, "echoed");
+	/* Version 1 leaves the value open, as long as it is one that is spoken (v1 5.5). */
+	if (speaks(r, 2) || v->err_vers < v->low || v->err_vers > v->high)
+		return fail(r, "version %u in the report", v->err_vers);
+	return pass(r, "version %u", v->err_vers);
+}
+
+static enum verdict goes_on(struct run *r)
+{
+	const struct version_facts *v = &r->facts->v[0];
+
+	if (v->welcome != WELCOME_REFUSED || v->low > 1)
+		return skip(r, "version 1 is not spoken");
+	return v->goes_on ? PASS : fail(r, "a version 1 call after ERR_VERS was not answered");
+}
+
+/* A server of version 1 alone, at the first message of a version 2 client. */
+static enum verdict no_v2(struct run *r)
+{
+	const struct version_facts *v = &r->facts->v[2];
+
+	if (v->welcome == WELCOME_SPOKEN)
+		return skip(r, "version 2 is spoken");
+	if (v->welcome != WELCOME_REFUSED)
+		return fail(r, "%s: %s", welcome_name(v->welcome), v->why);
+	if (v->low > v->high || v->high >= 2)
+		return fail(r, "range %u to %u", v->low, v->high);
+	return pass(r, "range %u to %u, version %u %s", v->low, v->high, v->err_vers,
+		    v->err_vers == 2 ? "echoed" : "in the report");
+}
+
+static enum verdict no_v2_goes_on(struct run *r)
+{
+	const struct version_facts *v = &r->facts->v[2];
+
+	if (v->welcome != WELCOME_REFUSED)
+		return skip(r, "version 2 was not refused");
+	return v->goes_on ? PASS : fail(r, "a version 1 call after ERR_VERS was not answered");
+}
+
+/* A version 2 message where version 1 has been spoken. */
+static enum verdict v1_then_v2(struct run *r)
+{
+	enum verdict v = v1_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put_props(r);
+	xid = r->xid;
+	v = msg_send(r) ?: expect_v2_error(r, xid, 0, 0);
+	if (v)
+		return v;
+	if (r->error[0] != V2_ERR_VERS && (r->error[0] != V2_ERR_VERS_MISMATCH || !speaks(r, 2)))
+		return fail(r, "error %u", r->error[0]);
+	return fence(r) ?: pass(r, "%s", r->error[0] == V2_ERR_VERS ? "ERR_VERS" : "VERS_MISMATCH");
+}
+
+static enum verdict v2_then(struct run *r, uint32_t version)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, version, V1_MSG);
+	put(r, 0, 0, 0);
+	put_null(r);
+	xid = r->xid;
+	v = msg_send(r) ?: expect_v2_error(r, xid, version, 0);
+	if (v)
+		return v;
+	if (r->error[0] != V2_ERR_VERS && r->error[0] != V2_ERR_VERS_MISMATCH)
+		return fail(r, "error %u", r->error[0]);
+	/* Both rules apply to a version that is neither spoken here nor anywhere by this server. */
+	if (r->error[0] == V2_ERR_VERS && version == 1 && speaks(r, 1))
+		return fail(r, "ERR_VERS, and version 1 is spoken");
+	return fence(r) ?: pass(r, "%s", r->error[0] == V2_ERR_VERS ? "ERR_VERS" : "VERS_MISMATCH");
+}
+
+static enum verdict v2_then_v1(struct run *r)
+{
+	return v2_then(r, 1);
+}
+
+static enum verdict v2_then_absurd(struct run *r)
+{
+	return v2_then(r, ABSURD_VERSION);
+}
+
+static enum verdict v2_answer(struct run *r)
+{
+	return v2_up(r);
+}
+
+/* "A single valid message": it need not be properties, and whoever calls at once gets defaults. */
+static enum verdict v2_call_first(struct run *r)
+{
+	enum verdict v = raw_up(r);
+
+	if (v)
+		return v;
+	r->version = 2;
+	null_begin(r);
+	return msg_send(r) ?: expect_reply(r, r->xid) ?: fence(r);
+}
+
+static const struct probe_case cases[] = {
+	{"vers.unknown", 0, "v2 7.1.1, v1 5.5", "MUST", "a version nobody speaks draws ERR_VERS",
+	 false, absurd},
+	{"vers.xid", 0, "v2 7", "MUST", "ERR_VERS has the XID of the message it answers", false,
+	 absurd_xid},
+	{"vers.range", 0, "v2 7.1.1, v1 5.5", "MUST",
+	 "the range of ERR_VERS holds the versions spoken, and no other", false, range},
+	{"vers.echo", 0, "v2 7, v1 5.5", "MUST",
+	 "ERR_VERS has the version of the message it answers (version 1 only: or one spoken)",
+	 false, echo},
+	{"vers.goes-on", 0, "v2 4.3.2", "SHOULD",
+	 "after ERR_VERS the connection takes a version of the range", false, goes_on},
+	{"vers.not-2", 1, "v2 4.3.2", "MUST",
+	 "a server without version 2 answers its first message with ERR_VERS", false, no_v2},
+	{"vers.not-2.goes-on", 1, "v2 4.3.2", "SHOULD",
+	 "after refusing version 2 it takes version 1 on the same connection", false,
+	 no_v2_goes_on},
+	{"vers.1-then-2", 1, "v2 7.1.1, v1 5.5", "MUST",
+	 "a version 2 message after version 1 is refused, and the connection lives", false,
+	 v1_then_v2},
+	{"vers.2-answered", 2, "v2 4.3.1", "MUST", "version 2 is answered with version 2", false,
+	 v2_answer},
+	{"vers.2-call-first", 2, "v2 4.3", "MUST",
+	 "a Call may be the first message; the defaults hold then", false, v2_call_first},
+	{"vers.2-then-1", 2, "v2 7.1.2", "MUST", "version 1 after version 2 draws VERS_MISMATCH",
+	 false, v2_then_v1},
+	{"vers.2-then-unknown", 2, "v2 7.1.1, 7.1.2", "MUST",
+	 "an unknown version after version 2 is refused, and echoed", false, v2_then_absurd},
+};
+
+CASE_TABLE(cases_version, cases);

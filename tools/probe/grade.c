@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a client must and must not do, judged message by message at arrival. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "tools/probe/json.h"
+#include "tools/probe/listen.h"
+#include "v1/header.h"
+#include "v2/error.h"
+
+static const struct {
+	const char *id, *section, *level, *what;
+} table[GRADES] = {
+	[GRADE_PDATA] = {"client.pdata", "RFC 8797 4", "MUST",
+			 "reserved bits of the private data are zero"},
+	[GRADE_FIRST_SIZE] = {"client.first.size", "v2 4.3, v1 4.3.1", "MUST",
+			      "the first message has at most 1024 octets"},
+	[GRADE_FIRST_ALONE] = {"client.first.alone", "v2 4.3, v1 4.3.1", "MUST",
+			       "nothing follows it before an answer"},
+	[GRADE_VERSION_KEPT] = {"client.version.kept", "v2 4.3.3", "MUST",
+				"the version does not change on a connection"},
+	[GRADE_VERSION_RANGE] = {"client.version.range", "v2 7.1.1", "MUST",
+				 "after ERR_VERS only versions of its range are sent"},
+	[GRADE_PARSE] = {"client.parse", "v2 7.2, v1 5.5", "MUST", "every message can be parsed"},
+	[GRADE_XID] = {"client.xid", "v2 7.2, v1 5.1.1", "MUST",
+		       "the XID of a call is that of its header"},
+	[GRADE_SIZE] = {"client.size", "v2 5.2.2, RFC 8797 4.2", "MUST",
+			"no message is larger than announced Receives"},
+	[GRADE_REPORTS] = {"client.reports", "v2 7, v1 5.5", "MUST",
+			   "sound messages draw no error report"},
+	[GRADE_V1_CREDITS] = {"client.1.credits", "v1 4.3", "MUST",
+			      "never more calls unanswered than were granted"},
+	[GRADE_V1_DEPRECATED] = {"client.1.deprecated", "v1 5.7", "SHOULD",
+				 "neither RDMA_MSGP nor RDMA_DONE is sent"},
+	[GRADE_V2_PROPS] = {"client.2.prop.values", "v2 5.2", "MUST",
+			    "property values are possible ones"},
+	[GRADE_V2_FINAL] = {"client.2.prop.final", "v2 6.3.4", "MUST",
+			    "no properties after RDMA2_CONNPROP_FINAL"},
+	[GRADE_V2_CREDITS] = {"client.2.credits", "v2 4.2.1", "MUST",
+			      "never more messages than were granted"},
+	[GRADE_V2_GRANT_XID] = {"client.2.grant-xid", "v2 6.3.2", "MUST",
+				"the XID of every GRANT is zero"},
+	[GRADE_V2_UNKNOWN_PROP] = {"client.2.prop.unknown", "v2 5.1", "MUST",
+				   "an unknown property is passed over in silence"},
+	[GRADE_V2_HTYPE] = {"client.2.type.unknown", "v2 6.1, 7.1.3", "MUST",
+			    "an unknown header type draws INVAL_HTYPE"},
+	[GRADE_V2_SILENCE] = {"client.2.silence", "v2 7", "MUST",
+			      "short messages and unknown error codes draw nothing"},
+};
+
+void grade_ok(struct listener *l, enum grade g)
+{
+	l->grades[g].looked++;
+}
+
+void grade_breach(struct listener *l, enum grade g, const char *fmt, ...)
+{
+	struct grade_state *s = &l->grades[g];
+	va_list args;
+
+	s->looked++;
+	if (s->breaches++ > 0)
+		return;
+	va_start(args, fmt);
+	vsnprintf(s->first, sizeof(s->first), fmt, args);
+	va_end(args);
+}
+
+/* @ok, or else a breach with words. */
+#define judge(l, g, ok, ...)                                                                       \
+	do {                                                                                       \
+		if (ok)                                                                            \
+			grade_ok(l, g);                                                            \
+		else                                                                               \
+			grade_breach(l, g, __VA_ARGS__);                                           \
+	} while (0)
+
+static uint32_t word(const struct wire_msg *m, unsigned i)
+{
+	return (size_t)i * 4 + 4 <= m->octets.len ? xdr_peek_u32(m->octets.data + (size_t)i * 4)
+						  : 0;
+}
+
+static void tap_first(struct listener *l, const struct wire_msg *m)
+{
+	struct client_facts *f = &l->facts;
+
+	judge(l, GRADE_FIRST_SIZE, m->octets.len <= V1_PDATA_MIN_SIZE, "%zu octets", m->octets.len);
+	if (l->connections != 1)
+		return;
+	f->first_version = word(m, 1);
+	f->credits = word(m, 2);
+	f->first_type = word(m, 3);
+	f->first_bytes = (uint32_t)m->octets.len;
+}
+
+static void tap_v1(struct listener *l, const struct wire_msg *m)
+{
+	struct v1_header h;
+	bool dir_known;
+	int err = v1_header_decode(&h, &l->scratch, &dir_known, m->octets);
+	bool is_call = !err && h.proc < V1_DONE && l->scratch.dir == RPC_CALL;
+
+	judge(l, GRADE_PARSE, !err, "message %u: %s", l->arrived, err_name(err));
+	judge(l, GRADE_V1_DEPRECATED, h.proc != V1_MSGP && h.proc != V1_DONE, "message type %u",
+	      h.proc);
+	if (!is_call)
+		return;
+	l->outstanding++;
+	judge(l, GRADE_V1_CREDITS, l->outstanding <= l->granted, "%u unanswered, %u granted",
+	      l->outstanding, l->granted);
+}
+
+static void tap_props(struct listener *l, const struct v2_hdr *h)
+{
+	judge(l, GRADE_V2_FINAL, !l->final, "%s after FINAL", v2_type_find(h->htype)->name);
+	judge(l, GRADE_V2_PROPS,
+	      v2_props_get(&h->props, V2_PROP_BRS) <= RPC_REV_GENL &&
+		      v2_props_get(&h->props, V2_PROP_RBSIZ) >= V2_FIRST_MESSAGE_BYTES,
+	      "Receives of %u, reverse direction %u", v2_props_get(&h->props, V2_PROP_RBSIZ),
+	      v2_props_get(&h->props, V2_PROP_BRS));
+	l->final = h->htype == V2_CONNPROP_FINAL;
+	if (l->connections > 1)
+		return;
+	l->facts.has_props = true;
+	v2_props_merge(&l->facts.props, &h->props);
+	l->facts.props.hostauth = view_of(NULL, 0);
+}
+
+static void tap_v2(struct listener *l, const struct wire_msg *m)
+{
+	/* One more is what "greater than" allows, and one GRANT (4.2.1, 4.2.1.1). */
+	int32_t over = (int32_t)(l->arrived - l->granted), slack = word(m, 3) == V2_GRANT ? 2 : 1;
+	struct rpc_error fault;
+	struct v2_hdr h;
+	int err = v2_decode(&h, &l->scratch, m->octets, RPC_MAX_SEGMENTS, &fault);
+
+	l->limit = word(m, 2);
+	judge(l, GRADE_V2_CREDITS, over <= slack, "message %u, %u were granted", l->arrived,
+	      l->granted);
+	judge(l, GRADE_PARSE, !err, "message %u: %s", l->arrived, rpc_error_name(fault.code));
+	if (err)
+		return;
+	if (h.htype == V2_GRANT)
+		judge(l, GRADE_V2_GRANT_XID, h.xid == 0, "XID 0x%08x", h.xid);
+	if (h.htype == V2_CONNPROP_MIDDLE || h.htype == V2_CONNPROP_FINAL)
+		tap_props(l, &h);
+	if (l->answered && h.htype != V2_ERROR)
+		grade_ok(l, GRADE_V2_UNKNOWN_PROP);
+	if (l->provoked && h.htype != V2_ERROR)
+		grade_ok(l, GRADE_V2_SILENCE);
+}
+
+static void tap_error(struct listener *l, const struct wire_msg *m)
+{
+	uint32_t xid = word(m, 0), code = word(m, 4);
+
+	if (l->version == 2)
+		l->limit = word(m, 2);
+	if (l->provoked && xid == l->provoked && code == V2_ERR_INVAL_HTYPE) {
+		l->provoked_answered = true;
+		return;
+	}
+	if (l->provoked && xid - l->provoked < 3)
+		grade_breach(l, GRADE_V2_SILENCE, "error %u about xid 0x%08x", code, xid);
+	else if (l->provoked && xid == l->provoked - 1)
+		grade_breach(l, GRADE_V2_UNKNOWN_PROP, "error %u", code);
+	else
+		grade_breach(l, GRADE_REPORTS, "error %u about xid 0x%08x", code, xid);
+}
+
+void grade_tap(void *arg, const struct wire_msg *m)
+{
+	struct listener *l = arg;
+	uint32_t version = word(m, 1);
+
+	l->arrived++;
+	l->messages++;
+	if (m->octets.len > l->facts.largest)
+		l->facts.largest = (uint32_t)m->octets.len;
+	if (l->arrived == 1)
+		tap_first(l, m);
+	else if (!l->answered)
+		grade_breach(l, GRADE_FIRST_ALONE, "message %u", l->arrived);
+	else
+		grade_ok(l, GRADE_FIRST_ALONE);
+	judge(l, GRADE_SIZE, m->octets.len <= RUN_INLINE, "%zu octets", m->octets.len);
+	judge(l, GRADE_PARSE, m->octets.len >= V2_PREFIX_BYTES, "%zu octets", m->octets.len);
+	if (m->octets.len < V2_PREFIX_BYTES)
+		return;
+	if (l->version)
+		judge(l, GRADE_VERSION_KEPT, version == l->version || word(m, 3) == V2_ERROR,
+		      "version %u after %u", version, l->version);
+	else if (l->refused)
+		judge(l, GRADE_VERSION_RANGE,
+		      version >= 1 && version <= 2 && l->o->versions & 1u << version, "version %u",
+		      version);
+	if (word(m, 3) == V2_ERROR)
+		tap_error(l, m);
+	else if (version == 1)
+		tap_v1(l, m);
+	else if (version == 2)
+		tap_v2(l, m);
+}
+
+unsigned listener_failed(const struct listener *l)
+{
+	unsigned n = 0;
+
+	for (unsigned g = 0; g < GRADES; g++)
+		n += l->grades[g].breaches > 0;
+	return n;
+}
+
+static enum verdict verdict_of(const struct grade_state *s)
+{
+	return s->breaches ? FAIL : s->looked ? PASS : SKIP;
+}
+
+static void report_text(const struct listener *l, FILE *to)
+{
+	const struct client_facts *f = &l->facts;
+
+	fprintf(to, "private data    ");
+	for (size_t i = 0; i < f->pdata_len; i++)
+		fprintf(to, "%02x%s", f->pdata[i], i % 4 == 3 ? " " : "");
+	if (f->said.present)
+		fprintf(to, "= send %u, receive %u, R %s\n", f->said.send_bytes, f->said.recv_bytes,
+			f->said.remote_inv ? "set" : "clear");
+	else
+		fprintf(to, "%s\n", f->pdata_len ? "is of another format" : "none");
+	fprintf(to, "first message   version %u, type %u, %u octets\n", f->first_version,
+		f->first_type, f->first_bytes);
+	fprintf(to, "credits         %u %s\n", f->credits,
+		f->first_version == 1 ? "asked for" : "in the first message");
+	if (f->has_props)
+		fprintf(to,
+			"properties      send %u, receive %u, segments of %u, %u of them, "
+			"reverse direction %u\n",
+			v2_props_get(&f->props, V2_PROP_SBSIZ),
+			v2_props_get(&f->props, V2_PROP_RBSIZ),
+			v2_props_get(&f->props, V2_PROP_RSSIZ),
+			v2_props_get(&f->props, V2_PROP_RCSIZ),
+			v2_props_get(&f->props, V2_PROP_BRS));
+	fprintf(to,
+		"seen            %u connection%s, %llu messages, %llu calls, largest %u octets\n\n",
+		l->connections, l->connections == 1 ? "" : "s", (unsigned long long)l->messages,
+		(unsigned long long)l->calls, f->largest);
+	for (unsigned g = 0; g < GRADES; g++)
+		fprintf(to, "%s %-22s %s [%s, %s]%s%s\n", verdict_name(verdict_of(&l->grades[g])),
+			table[g].id, table[g].what, table[g].section, table[g].level,
+			l->grades[g].breaches ? ": " : "", l->grades[g].first);
+}
+
+static void json_client(const struct listener *l, struct json *j)
+{
+	const struct client_facts *f = &l->facts;
+
+	json_open(j, "private_data", '{');
+	json_hex(j, "octets", f->pdata, f->pdata_len);
+	json_bool(j, "present", f->said.present);
+	json_number(j, "send_size", f->said.send_bytes);
+	json_number(j, "receive_size", f->said.recv_bytes);
+	json_bool(j, "remote_invalidation", f->said.remote_inv);
+	json_close(j, '}');
+	json_open(j, "first_message", '{');
+	json_number(j, "version", f->first_version);
+	json_number(j, "type", f->first_type);
+	json_number(j, "octets", f->first_bytes);
+	json_close(j, '}');
+	json_number(j, "credits", f->credits);
+	json_number(j, "connections", l->connections);
+	json_number(j, "messages", (double)l->messages);
+	json_number(j, "calls", (double)l->calls);
+	json_number(j, "largest_message", f->largest);
+}
+
+static void report_json(const struct listener *l, FILE *to)
+{
+	struct json j = {.to = to};
+
+	json_open(&j, NULL, '{');
+	json_client(l, &j);
+	json_open(&j, "cases", '[');
+	for (unsigned g = 0; g < GRADES; g++) {
+		json_open(&j, NULL, '{');
+		json_string(&j, "id", table[g].id);
+		json_string(&j, "section", table[g].section);
+		json_string(&j, "level", table[g].level);
+		json_string(&j, "what", table[g].what);
+		json_string(&j, "result", verdict_name(verdict_of(&l->grades[g])));
+		json_string(&j, "detail", l->grades[g].first);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_number(&j, "failed", listener_failed(l));
+	json_close(&j, '}');
+	fputc('\n', to);
+}
+
+void listener_report(const struct listener *l, FILE *to)
+{
+	if (l->connections == 0)
+		return;
+	if (l->o->json)
+		report_json(l, to);
+	else
+		report_text(l, to);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * A connection is served one message after the other. Before the first answer
+ * there is a pause, and a short one before each of the next: a client that does
+ * not wait for a version or for credits shows it then. What arrives is judged by
+ * grade_tap() at once; here it is only answered.
+ *
+ *   version not spoken    ERR_VERS, once; the next message should fit
+ *   v2 CONNPROP           our properties in answer to the first, with one nobody knows
+ *   a call                NULL: success; else: procedure unavailable
+ *   the rest              nothing
+ */
+#include "tools/probe/listen.h"
+
+#include <string.h>
+
+#include "v1/header.h"
+#include "v2/error.h"
+#include "v2/message.h"
+#include "xdr/rpchdr.h"
+
+enum {
+	CREDITS = 8, /* few, so that overrunning them shows */
+	FIRST_PAUSE_MS = 100,
+	PAUSE_MS = 3,
+	PAUSES = 40,
+	PROVOKE_AT = 3, /* replies before it */
+	UNKNOWN_PROPERTY = 0x7fff0001,
+	UNKNOWN_HTYPE = 99,
+	UNKNOWN_ERROR = 0x7ffffffe,
+	PROVOKE_XID = 0x70726f62,
+	PROC_UNAVAIL = 3,
+	HEADER_MAX = 4096,
+};
+
+int listener_init(struct listener *l, const struct probe_options *o, const struct probe_env *env)
+{
+	*l = (struct listener){.o = o, .env = env};
+	return wire_init(&l->w, env);
+}
+
+void listener_fini(struct listener *l)
+{
+	wire_fini(&l->w);
+}
+
+/* --- sending --- */
+
+static void send_octets(struct listener *l, const struct xdr_out *x)
+{
+	/* A connection that is gone is noticed by the next wait. */
+	(void)!wire_send(&l->w, view_of(x->start, xdr_out_len(x)), 0);
+	l->sent++;
+	l->answered = true;
+}
+
+static uint32_t credit_value(struct listener *l)
+{
+	if (l->version == 2) {
+		l->granted = l->arrived + CREDITS;
+		return l->granted;
+	}
+	l->granted = CREDITS;
+	return CREDITS;
+}
+
+static bool may_send(const struct listener *l)
+{
+	return l->version != 2 || (int32_t)(l->limit - l->sent) > 0;
+}
+
+static void send_words(struct listener *l, const uint32_t *words, size_t n)
+{
+	uint8_t buf[128];
+	struct xdr_out x;
+
+	xdr_out_init(&x, buf, sizeof(buf));
+	for (size_t i = 0; i < n; i++)
+		xdr_put_u32(&x, words[i]);
+	send_octets(l, &x);
+}
+
+#define words(l, ...)                                                                              \
+	send_words(l, (const uint32_t[]){__VA_ARGS__},                                             \
+		   sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static void send_err_vers(struct listener *l, uint32_t xid, uint32_t version)
+{
+	uint32_t low = l->o->versions & 1 << 1 ? 1 : 2, high = l->o->versions & 1 << 2 ? 2 : 1;
+
+	words(l, xid, version, CREDITS, V2_ERROR, V2_ERR_VERS, low, high);
+	l->refused = true;
+}
+
+static void send_properties(struct listener *l)
+{
+	words(l, PROVOKE_XID - 1, 2, credit_value(l), V2_CONNPROP_FINAL, 4, /* properties */
+	      UNKNOWN_PROPERTY, 4, 0x3f3f3f3f, V2_PROP_SBSIZ, 4, RUN_INLINE, V2_PROP_RBSIZ, 4,
+	      RUN_INLINE, V2_PROP_RCSIZ, 4, RUN_SEGMENTS);
+}
+
+/* Version 2: a GRANT before half the window is used, when nothing else carries the credit. */
+static void refresh(struct listener *l)
+{
+	if (l->version == 2 && l->answered && l->granted - l->arrived <= CREDITS / 2 && may_send(l))
+		words(l, 0, 2, credit_value(l), V2_GRANT);
+}
+
+/* --- calls --- */
+
+static void reply_header(struct listener *l, struct xdr_out *x, const struct rpc_msg *call)
+{
+	struct rpc_msg *m = &l->reply;
+	struct v2_hdr h = {.xid = call->xid, .vers = V2_VERSION, .htype = V2_REPLY_INLINE};
+	size_t len = 0;
+	int n;
+
+	rpc_msg_reset(m, call->xid, RPC_REPLY);
+	for (unsigned i = 0; i < call->nwrites; i++) {
+		struct rpc_chunk *c = &m->writes[m->nwrites++];
+
+		/* Unused: as it was, with lengths of zero. */
+		*c = (struct rpc_chunk){.first = (uint16_t)m->nsegs};
+		for (unsigned k = 0; k < call->writes[i].count; k++) {
+			struct segment s = call->segs[call->writes[i].first + k];
+
+			s.length = 0;
+			(void)!rpc_msg_add_segment(m, c, &s);
+		}
+	}
+	if (l->version == 1) {
+		(void)!v1_header_encode(m, credit_value(l), x->start, HEADER_MAX, &len);
+	} else {
+		h.credit = credit_value(l);
+		n = v2_encode(&h, m, x->start, HEADER_MAX);
+		len = n > 0 ? (size_t)n : 0;
+	}
+	x->pos += len;
+}
+
+static void reply_to(struct listener *l, const struct rpc_msg *call, struct view stream)
+{
+	uint8_t buf[HEADER_MAX + 64];
+	struct rpchdr rpc;
+	struct xdr_out x;
+
+	if (rpchdr_peek(&rpc, stream) < 0 || rpc.mtype != 0)
+		return;
+	l->calls++;
+	if (rpc.xid == call->xid)
+		grade_ok(l, GRADE_XID);
+	else
+		grade_breach(l, GRADE_XID, "XID 0x%08x in the call, 0x%08x in its header", rpc.xid,
+			     call->xid);
+	if (!may_send(l))
+		return;
+	xdr_out_init(&x, buf, sizeof(buf));
+	reply_header(l, &x, call);
+	xdr_put_u32(&x, rpc.xid);
+	xdr_put_u32(&x, 1);
+	for (int i = 0; i < 3; i++)
+		xdr_put_u32(&x, 0);
+	xdr_put_u32(&x, rpc.proc == 0 ? 0 : PROC_UNAVAIL);
+	send_octets(l, &x);
+	if (l->outstanding > 0)
+		l->outstanding--;
+	l->replies++;
+}
+
+/* The call lies in the client's memory. */
+static void pull(struct listener *l, const struct rpc_msg *call)
+{
+	struct segment seg = call->segs[call->body_chunk.first];
+	uint8_t *at;
+
+	/* The RPC header, which is all that is looked at, is in the first segment. */
+	if (wire_read(&l->w, &seg, probe_now(l->env) + l->o->timeout, &at) == 0)
+		reply_to(l, call, view_of(at, seg.length));
+}
+
+/* Messages that a client must discard, and one that it must refuse. */
+static void provoke(struct listener *l)
+{
+	if (!l->o->provoke || l->replies != PROVOKE_AT || l->provoked)
+		return;
+	l->provoked = PROVOKE_XID;
+	if (l->version == 1) {
+		words(l, PROVOKE_XID, 1, CREDITS, V1_DONE);
+		words(l, PROVOKE_XID, 1);
+		return;
+	}
+	if (may_send(l))
+		words(l, PROVOKE_XID, 2, credit_value(l), UNKNOWN_HTYPE);
+	else
+		l->provoked = 0;
+	if (may_send(l))
+		words(l, PROVOKE_XID + 1, 2, credit_value(l), V2_ERROR, UNKNOWN_ERROR);
+	if (may_send(l))
+		words(l, PROVOKE_XID + 2, 2);
+}
+
+static void serve_v1(struct listener *l, struct view in)
+{
+	struct v1_header h;
+	bool dir_known;
+
+	if (v1_header_decode(&h, &l->msg, &dir_known, in) < 0 || h.proc == V1_ERROR ||
+	    h.proc == V1_DONE || l->msg.dir != RPC_CALL)
+		return;
+	if (l->msg.has_body_chunk)
+		pull(l, &l->msg);
+	else
+		reply_to(l, &l->msg, l->msg.body[0]);
+}
+
+/* A part of a call: of the stream only its beginning is kept. */
+static void keep_head(struct listener *l, struct view part)
+{
+	size_t room = sizeof(l->head) - l->head_len, n = part.len < room ? part.len : room;
+
+	memcpy(l->head + l->head_len, part.data, n);
+	l->head_len += n;
+}
+
+static void serve_v2(struct listener *l, struct view in)
+{
+	struct rpc_error fault;
+	struct v2_hdr h;
+
+	if (v2_decode(&h, &l->msg, in, RPC_MAX_SEGMENTS, &fault) < 0)
+		return;
+	switch (h.htype) {
+	case V2_CONNPROP_MIDDLE:
+	case V2_CONNPROP_FINAL:
+		if (!l->answered || l->sent == 1) {
+			if (l->refused || !l->answered)
+				send_properties(l);
+		}
+		break;
+	case V2_CALL_MIDDLE:
+		keep_head(l, l->msg.body[0]);
+		break;
+	case V2_CALL_INLINE:
+		keep_head(l, l->msg.body[0]);
+		reply_to(l, &l->msg, view_of(l->head, l->head_len));
+		l->head_len = 0;
+		break;
+	case V2_CALL_EXTERNAL:
+		pull(l, &l->msg);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- connections --- */
+
+static void pause_before(struct listener *l)
+{
+	nsec_t ms = !l->answered ? FIRST_PAUSE_MS : l->replies < PAUSES ? PAUSE_MS : 0;
+
+	if (ms)
+		wire_pause(&l->w, probe_now(l->env) + ms * NSEC_PER_MS);
+}
+
+static void serve(struct listener *l, struct view in)
+{
+	uint32_t version = in.len >= V2_PREFIX_BYTES ? xdr_peek_u32(in.data + 4) : 0;
+
+	if (in.len < V2_PREFIX_BYTES)
+		return;
+	pause_before(l);
+	/* Version 1 and 2 errors look alike, and are not answered. */
+	if (xdr_peek_u32(in.data + 12) == V2_ERROR)
+		return;
+	if (l->version == 0 && (version < 1 || version > 2 || !(l->o->versions & 1u << version))) {
+		send_err_vers(l, xdr_peek_u32(in.data), version);
+		return;
+	}
+	if (l->version == 0)
+		l->version = version;
+	if (version != l->version) {
+		words(l, xdr_peek_u32(in.data), version, CREDITS, V2_ERROR, V2_ERR_VERS_MISMATCH);
+		return;
+	}
+	if (version == 1)
+		serve_v1(l, in);
+	else
+		serve_v2(l, in);
+	provoke(l);
+	refresh(l);
+}
+
+static void reset(struct listener *l)
+{
+	l->version = 0;
+	l->refused = l->answered = l->final = l->provoked_answered = false;
+	l->arrived = l->outstanding = l->sent = l->provoked = 0;
+	l->granted = l->limit = 1;
+	l->head_len = 0;
+	l->replies = 0;
+}
+
+static void judge_connection(struct listener *l)
+{
+	if (l->version != 2 || !l->provoked)
+		return;
+	if (l->provoked_answered)
+		grade_ok(l, GRADE_V2_HTYPE);
+	else
+		grade_breach(l, GRADE_V2_HTYPE, "no answer to a message of type %u", UNKNOWN_HTYPE);
+}
+
+static void serve_connection(struct listener *l, nsec_t end)
+{
+	uint8_t pdata[V1_PDATA_BYTES];
+	struct wire_msg m;
+
+	reset(l);
+	run_pdata(pdata, true);
+	l->w.tap = grade_tap;
+	l->w.tap_arg = l;
+	if (wire_accept(&l->w, view_of(pdata, sizeof(pdata)), probe_now(l->env) + l->o->timeout) <
+	    0)
+		return;
+	l->connections++;
+	if (l->connections == 1) {
+		l->facts.pdata_len = l->w.pdata_len;
+		memcpy(l->facts.pdata, l->w.pdata, l->w.pdata_len);
+		v1_pdata_parse(&l->facts.said, view_of(l->w.pdata, l->w.pdata_len));
+	}
+	if (l->w.pdata_len >= V1_PDATA_BYTES && l->facts.said.present) {
+		if (l->w.pdata_len == V1_PDATA_BYTES && l->w.pdata[5] & ~1)
+			grade_breach(l, GRADE_PDATA, "flags 0x%02x", l->w.pdata[5]);
+		else
+			grade_ok(l, GRADE_PDATA);
+	}
+	while (wire_await(&l->w, end, &m) == 0)
+		serve(l, m.octets);
+	judge_connection(l);
+	wire_close(&l->w);
+}
+
+void listener_run(struct listener *l)
+{
+	nsec_t end = probe_now(l->env) + l->o->total;
+
+	while (l->connections < l->o->connections && wire_offer(&l->w, end) == 0)
+		serve_connection(l, end);
+}

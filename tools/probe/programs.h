@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PROBE_PROGRAMS_H
+#define TOOLS_PROBE_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/view.h"
+
+/** struct program - an RPC program that can be asked for. */
+struct program {
+	uint32_t number, version;
+};
+
+/** program_parse - "nfs", "nfs,3", "nfs4", "100003,4" ...; ERR_CONFIG when it is none. */
+int program_parse(const char *text, struct program *p) WARN_UNUSED;
+
+/** program_name - the name of a number ("nfs", "perf"), or NULL. */
+const char *program_name(uint32_t number);
+
+/** program_known - the names program_parse() knows, for help texts. */
+const char *program_known(void);
+
+enum { RPC_NULL_BYTES = 40, RPC_REPLY_MIN_BYTES = 12 };
+
+/** struct rpc_verdict - what an RPC reply says above the transport. */
+struct rpc_verdict {
+	uint32_t xid;
+	bool accepted;
+	uint32_t stat;	/* accept_stat, or reject_stat */
+	size_t results; /* where the results begin in the stream, if accepted */
+};
+
+/** rpc_verdict_read - parse the reply header (RFC 5531 section 9). Return: 0, ERR_SHORT, ERR_XDR. */
+int rpc_verdict_read(struct rpc_verdict *v, struct view stream) WARN_UNUSED;
+
+/** rpc_verdict_name - words for it; static storage. */
+const char *rpc_verdict_name(const struct rpc_verdict *v);
+
+#endif

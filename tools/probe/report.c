@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/probe/report.h"
+
+#include <string.h>
+
+static const char *const prop_names[] = {
+	[V2_PROP_SBSIZ] = "max_send_size",	     [V2_PROP_RBSIZ] = "receive_buffer_size",
+	[V2_PROP_RSSIZ] = "max_segment_size",	     [V2_PROP_RCSIZ] = "max_segment_count",
+	[V2_PROP_BRS] = "reverse_direction_support",
+};
+
+static double micros(nsec_t t)
+{
+	return (double)t / 1000;
+}
+
+void report_begin(struct report *rep, const struct probe_options *o, FILE *to)
+{
+	char addr[FABRIC_ADDR_TEXT];
+
+	*rep = (struct report){.o = o, .json = {.to = to}};
+	fabric_addr_format(&o->addr, addr);
+	if (o->json) {
+		json_open(&rep->json, NULL, '{');
+		json_string(&rep->json, "target", addr);
+	} else if (o->mode != PROBE_LIST) {
+		fprintf(to, "rpcrdma-probe %s: iwarp:%s\n", GW_VERSION, addr);
+	}
+}
+
+void report_end(struct report *rep)
+{
+	if (!rep->o->json)
+		return;
+	json_close(&rep->json, '}');
+	fputc('\n', rep->json.to);
+}
+
+/* --- text --- */
+
+static void text_pdata(FILE *to, const struct facts *f)
+{
+	fprintf(to, "private data    ");
+	for (size_t i = 0; i < f->pdata_len; i++)
+		fprintf(to, "%02x%s", f->pdata[i], i % 4 == 3 ? " " : "");
+	if (f->said.present)
+		fprintf(to, "= send %u, receive %u, R %s\n", f->said.send_bytes, f->said.recv_bytes,
+			f->said.remote_inv ? "set" : "clear");
+	else
+		fprintf(to, "%s: the defaults hold, 1024 octets both ways, R clear\n",
+			f->pdata_len ? "is of another format" : "none");
+}
+
+static void text_welcome(FILE *to, const char *label, uint32_t version,
+			 const struct version_facts *v)
+{
+	fprintf(to, "%-15s %s", label, welcome_name(v->welcome));
+	if (v->welcome == WELCOME_REFUSED)
+		fprintf(to, ": ERR_VERS, range %u to %u, version field %u (%s); the connection %s",
+			v->low, v->high, v->err_vers, v->err_vers == version ? "echoed" : "its own",
+			v->goes_on    ? "goes on in version 1"
+			: v->low <= 1 ? "does not go on"
+				      : "was left there");
+	else if (v->why[0])
+		fprintf(to, ": %s", v->why);
+	fputc('\n', to);
+}
+
+static void text_version(FILE *to, const struct facts *f, const struct probe_options *o,
+			 unsigned version)
+{
+	const struct version_facts *v = &f->v[version];
+
+	fprintf(to, "version %u:\n", version);
+	if (version == 2 && f->has_props) {
+		fprintf(to, "  properties    in %u message%s:", f->prop_messages,
+			f->prop_messages == 1 ? "" : "s");
+		for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++)
+			fprintf(to, " %s %u%s", prop_names[id],
+				v2_props_get(&f->props, (enum v2_propid)id),
+				f->props.present >> id & 1 ? "" : " (default)");
+		fputc('\n', to);
+	} else if (version == 2) {
+		fprintf(to, "  properties    none: the defaults hold\n");
+	}
+	fprintf(to, "  credits       first %u, steady %u%s\n", v->first_credit, v->steady_credit,
+		version == 2 ? " messages of window" : "");
+	fprintf(to,
+		"  inline        to the server %u, from it %u octets; largest message seen %u\n",
+		version == 1 ? f->said.recv_bytes : v2_props_get(&f->props, V2_PROP_RBSIZ),
+		version == 1 ? f->said.send_bytes : v2_props_get(&f->props, V2_PROP_SBSIZ),
+		v->largest);
+	fprintf(to, "  invalidation  %s\n",
+		!v->invalidate_known ? "not known"
+		: v->invalidates     ? "used"
+				     : "not used");
+	fprintf(to, "  latency       min %.1f, median %.1f, max %.1f us (%d NULLs)\n",
+		micros(v->latency_min), micros(v->latency_median), micros(v->latency_max),
+		LATENCY_CALLS);
+	for (unsigned i = 0; i < o->nprograms; i++) {
+		const struct program *p = &o->programs[i];
+		const struct null_result *n = &v->nulls[i];
+		const char *name = program_name(p->number);
+
+		fprintf(to, "  NULL          %s%s%u,%u: %s\n", name ? name : "", name ? " = " : "",
+			p->number, p->version, n->answered ? rpc_verdict_name(&n->rpc) : n->why);
+	}
+}
+
+static void text_facts(FILE *to, const struct probe_options *o, const struct facts *f)
+{
+	text_pdata(to, f);
+	text_welcome(to, "version 2", 2, &f->v[2]);
+	text_welcome(to, "version 1", 1, &f->v[1]);
+	text_welcome(to, "version 24301", ABSURD_VERSION, &f->v[0]);
+	for (unsigned version = 1; version <= 2; version++) {
+		if (f->v[version].welcome == WELCOME_SPOKEN)
+			text_version(to, f, o, version);
+	}
+}
+
+/* --- JSON --- */
+
+static void json_pdata(struct json *j, const struct facts *f)
+{
+	json_open(j, "private_data", '{');
+	json_hex(j, "octets", f->pdata, f->pdata_len);
+	json_bool(j, "present", f->said.present);
+	json_number(j, "send_size", f->said.send_bytes);
+	json_number(j, "receive_size", f->said.recv_bytes);
+	json_bool(j, "remote_invalidation", f->said.remote_inv);
+	json_close(j, '}');
+}
+
+static void json_nulls(struct json *j, const struct probe_options *o, const struct version_facts *v)
+{
+	json_open(j, "programs", '[');
+	for (unsigned i = 0; i < o->nprograms; i++) {
+		const struct null_result *n = &v->nulls[i];
+
+		json_open(j, NULL, '{');
+		json_number(j, "program", o->programs[i].number);
+		json_number(j, "version", o->programs[i].version);
+		json_bool(j, "available", n->answered && n->rpc.accepted && n->rpc.stat == 0);
+		json_string(j, "result", n->answered ? rpc_verdict_name(&n->rpc) : n->why);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_spoken(struct json *j, const struct probe_options *o,
+			const struct version_facts *v)
+{
+	json_number(j, "first_credit", v->first_credit);
+	json_number(j, "steady_credit", v->steady_credit);
+	json_number(j, "largest_message", v->largest);
+	if (v->invalidate_known)
+		json_bool(j, "invalidates", v->invalidates);
+	json_open(j, "latency_us", '{');
+	json_number(j, "min", micros(v->latency_min));
+	json_number(j, "median", micros(v->latency_median));
+	json_number(j, "max", micros(v->latency_max));
+	json_close(j, '}');
+	json_nulls(j, o, v);
+}
+
+static void json_version(struct json *j, const char *key, uint32_t number,
+			 const struct probe_options *o, const struct version_facts *v)
+{
+	json_open(j, key, '{');
+	json_number(j, "version", number);
+	json_string(j, "answer", welcome_name(v->welcome));
+	if (v->why[0])
+		json_string(j, "why", v->why);
+	if (v->welcome == WELCOME_REFUSED) {
+		json_number(j, "low", v->low);
+		json_number(j, "high", v->high);
+		json_number(j, "version_field", v->err_vers);
+		json_bool(j, "goes_on", v->goes_on);
+	}
+	if (v->welcome == WELCOME_SPOKEN)
+		json_spoken(j, o, v);
+	json_close(j, '}');
+}
+
+static void json_facts(struct json *j, const struct probe_options *o, const struct facts *f)
+{
+	json_pdata(j, f);
+	json_version(j, "version_1", 1, o, &f->v[1]);
+	json_version(j, "version_2", 2, o, &f->v[2]);
+	json_version(j, "version_unknown", ABSURD_VERSION, o, &f->v[0]);
+	if (!f->has_props)
+		return;
+	json_open(j, "properties", '{');
+	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++) {
+		if (f->props.present >> id & 1)
+			json_number(j, prop_names[id], v2_props_get(&f->props, (enum v2_propid)id));
+	}
+	json_close(j, '}');
+}
+
+/* --- both --- */
+
+void report_facts(struct report *rep, const struct facts *f)
+{
+	if (rep->o->json)
+		json_facts(&rep->json, rep->o, f);
+	else
+		text_facts(rep->json.to, rep->o, f);
+}
+
+void report_cases_begin(struct report *rep)
+{
+	if (rep->o->json)
+		json_open(&rep->json, "cases", '[');
+	else
+		fputc('\n', rep->json.to);
+}
+
+void report_case(void *arg, const struct probe_case *c, const struct case_result *res)
+{
+	struct report *rep = arg;
+	struct json *j = &rep->json;
+
+	if (!rep->o->json) {
+		fprintf(j->to, "%s %-22s %s [%s, %s]%s%s\n", verdict_name(res->verdict), c->id,
+			c->what, c->section, c->level, res->detail[0] ? ": " : "", res->detail);
+		fflush(j->to);
+		return;
+	}
+	json_open(j, NULL, '{');
+	json_string(j, "id", c->id);
+	json_string(j, "section", c->section);
+	json_string(j, "level", c->level);
+	json_string(j, "what", c->what);
+	json_string(j, "result", verdict_name(res->verdict));
+	json_string(j, "detail", res->detail);
+	json_close(j, '}');
+}
+
+void report_cases_end(struct report *rep, const struct conform_totals *t)
+{
+	struct json *j = &rep->json;
+
+	if (!rep->o->json) {
+		fprintf(j->to, "%u passed, %u failed, %u skipped\n", t->passed, t->failed,
+			t->skipped);
+		return;
+	}
+	json_close(j, ']');
+	json_number(j, "passed", t->passed);
+	json_number(j, "failed", t->failed);
+	json_number(j, "skipped", t->skipped);
+}
+
+void report_list(void *arg, const struct probe_case *c)
+{
+	struct report *rep = arg;
+
+	fprintf(rep->json.to, "%-22s %s [%s, %s]%s\n", c->id, c->what, c->section, c->level,
+		c->is_hostile ? " (--hostile)" : "");
+}

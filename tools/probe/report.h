@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PROBE_REPORT_H
+#define TOOLS_PROBE_REPORT_H
+
+#include "tools/probe/conform.h"
+#include "tools/probe/json.h"
+
+/** struct report - what is told of a server, as text while it is found, or as JSON. */
+struct report {
+	const struct probe_options *o;
+	struct json json;
+};
+
+/** report_begin, report_end - around everything. */
+void report_begin(struct report *rep, const struct probe_options *o, FILE *to);
+void report_end(struct report *rep);
+
+/** report_facts - what the survey found. */
+void report_facts(struct report *rep, const struct facts *f);
+
+/** report_cases_begin, report_case, report_cases_end - the conformance part. */
+void report_cases_begin(struct report *rep);
+void report_case(void *rep, const struct probe_case *c, const struct case_result *res);
+void report_cases_end(struct report *rep, const struct conform_totals *totals);
+
+/** report_list - one line of --list. */
+void report_list(void *rep, const struct probe_case *c);
+
+#endif
