@@ -2,6 +2,8 @@
 #ifndef TESTS_V2_CONN_UTIL_H
 #define TESTS_V2_CONN_UTIL_H
 
+#include "tests/cmocka_all.h"
+
 #include "tests/v2/golden.h"
 #include "v2/conn.h"
 

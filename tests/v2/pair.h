@@ -2,6 +2,8 @@
 #ifndef TESTS_V2_PAIR_H
 #define TESTS_V2_PAIR_H
 
+#include "tests/cmocka_all.h"
+
 #include <stdlib.h>
 #include <string.h>
 
