@@ -440,6 +440,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	if (!iw)
 		return NULL;
 	iw->base.ops = &iwarp_ops;
+	iw->base.remote_inv = iw->base.tells_written = true;
 	iw->cfg = *cfg;
 	iw->loop = loop;
 	iw->next = NSEC_NEVER;

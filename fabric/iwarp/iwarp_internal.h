@@ -51,7 +51,8 @@ struct iwarp_conn {
 	nsec_t deadline;
 	bool initiator;
 	bool watched;
-	bool blocked; /* the kernel takes no more: its edge will tell */
+	uint8_t nudges; /* of an initiator: sent while the peer's first FPDU was awaited, and one */
+	bool blocked;	/* the kernel takes no more: its edge will tell */
 	bool eof;
 	bool tell_request, tell_connected, told_end;
 	int status; /* of DISCONNECTED */

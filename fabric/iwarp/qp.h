@@ -153,6 +153,7 @@ struct qp_tx {
 	bool hold;	    /* nothing may be sent yet */
 	bool response_turn; /* which side of the send queue goes next */
 	bool term_built;
+	bool nudge;		  /* a Write of no octets is due */
 	struct qp_fifo sq, reads; /* in order posted; Reads that wait for depth */
 	struct qp_fifo free;
 	struct iovec iov[QP_TX_IOV];
@@ -218,6 +219,10 @@ void qp_start(struct qp *qp, const struct qp_stream *stream);
 
 /** qp_release - end of the initiator's hold. */
 void qp_release(struct qp *qp);
+
+/** qp_nudge - send a Write of no octets, when nothing else is under way: octets that mean nothing
+ * (RFC 5040 section 5.1: its STag is not looked at), for a peer that overlooked others. */
+void qp_nudge(struct qp *qp);
 
 /* Posting; the contracts of fabric.h. */
 int qp_post_recv(struct qp *qp, void *buf, uint32_t len, void *cookie) WARN_UNUSED;

@@ -198,6 +198,21 @@ static void build_response(struct qp *qp)
 	}
 }
 
+static void build_nudge(struct qp *qp)
+{
+	struct ddp_header h = {.tagged = true, .last = true, .opcode = RDMAP_WRITE};
+	struct qp_tx_fpdu *f = new_record(&qp->tx, QP_TX_PLAIN, 0, true);
+
+	qp->tx.nudge = false;
+	put_header(qp, &h, 0);
+	put_trailer(qp, f, DDP_TAGGED_BYTES);
+}
+
+void qp_nudge(struct qp *qp)
+{
+	qp->tx.nudge = qp->state == QP_OPEN;
+}
+
 static void build_terminate(struct qp *qp)
 {
 	struct ddp_header h = {
@@ -261,8 +276,12 @@ static bool build_next(struct qp *qp)
 		else
 			response = tx->response_turn;
 	}
-	if (!response && op == QP_NONE)
-		return false;
+	if (!response && op == QP_NONE) {
+		if (!tx->nudge)
+			return false;
+		build_nudge(qp);
+		return true;
+	}
 	tx->response_turn = !response;
 	if (response)
 		build_response(qp);

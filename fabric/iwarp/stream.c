@@ -17,17 +17,21 @@
  * fabric_tick() goes on with it.
  *
  * Its one deadline means, by state: OPEN and held, the initiator's first FPDU may
- * go; OPEN and blocked, the peer has taken nothing for stall_timeout_ms; CLOSING,
+ * go; OPEN and sent, the peer's first is late; OPEN and blocked, the peer has taken nothing for stall_timeout_ms; CLOSING,
  * the last octets did not get out; LINGER, the peer's FIN did not come.
  */
 
 enum {
 	FAIR_SHARE = 4 << 20, /* octets read of one connection before the others' turn */
 	/*
-	 * Linux siw as acceptor can overlook the first FPDU when it arrives in the instant
-	 * its MPA reply leaves: an initiator waits that long before its first.
+	 * Linux siw as acceptor overlooks the first FPDU when it arrives between its MPA reply
+	 * and its being ready for octets, until more of them come. So an initiator waits a
+	 * little before its first FPDU; and where the answer is late (on a busy machine that
+	 * gap is longer), it sends octets that mean nothing: after 20 ms, 40, 80 ... 2560.
 	 */
 	HOLD_MS = 2,
+	NUDGE_MS = 20,
+	NUDGES = 8,
 	DRAIN_MS = 5000, /* orderly end: for what was posted before */
 	PROBE_MS = 50,
 	LINGER_MS = 1000, /* for the peer's FIN, and for a Terminate to get out */
@@ -104,6 +108,24 @@ static void follow(struct iwarp_conn *c)
 		half_close(c);
 }
 
+/* The first FPDU went out, and none came yet: see NUDGE_MS. */
+static void await_first(struct iwarp_conn *c)
+{
+	if (c->state != IWARP_OPEN || !c->initiator || c->qp.first_done || c->blocked ||
+	    c->nudges || !c->qp.tx.taken)
+		return;
+	c->nudges = 1;
+	iwarp_conn_deadline(c, NUDGE_MS);
+}
+
+static void nudge(struct iwarp_conn *c)
+{
+	if (c->qp.first_done || c->nudges > NUDGES)
+		return;
+	qp_nudge(&c->qp);
+	iwarp_conn_deadline(c, NUDGE_MS << c->nudges++);
+}
+
 void stream_write(struct iwarp_conn *c)
 {
 	struct msghdr m = {0};
@@ -124,6 +146,7 @@ void stream_write(struct iwarp_conn *c)
 			return;
 		}
 	}
+	await_first(c);
 	follow(c);
 }
 
@@ -220,6 +243,8 @@ void stream_expired(struct iwarp_conn *c)
 			iwarp_conn_end(c, ERR_TIMEOUT, "peer takes no octets");
 			break;
 		}
+		if (c->nudges)
+			nudge(c);
 		qp_release(&c->qp);
 		stream_write(c);
 		break;
