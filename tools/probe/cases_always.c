@@ -7,11 +7,11 @@ static enum verdict judge(struct run *r, enum breach which)
 	const struct watch *w = &r->watch;
 
 	if (w->messages == 0)
-		return skip(r, "no version 2 message was received");
+		return skipped(r, "no version 2 message was received");
 	if (w->count[which])
-		return fail(r, "%u of %u messages; the first: %s", w->count[which], w->messages,
-			    w->first[which]);
-	return pass(r, "%u messages", w->messages);
+		return failed(r, "%u of %u messages; the first: %s", w->count[which], w->messages,
+			      w->first[which]);
+	return passed(r, "%u messages", w->messages);
 }
 
 static enum verdict version(struct run *r)

@@ -13,15 +13,15 @@ enum verdict v1_refused(struct run *r, uint32_t xid)
 	if (v)
 		return v;
 	if (v1_header_decode(&h, &r->reply.msg, &dir_known, m.octets) < 0 || h.xid != xid)
-		return fail(r, "ERR_CHUNK is due; instead %s", msg_words(r, m.octets));
+		return failed(r, "ERR_CHUNK is due; instead %s", msg_words(r, m.octets));
 	if (h.proc == V1_ERROR)
-		return h.err == V1_ERR_CHUNK ? pass(r, "ERR_CHUNK")
-					     : fail(r, "error %u instead of ERR_CHUNK", h.err);
+		return h.err == V1_ERR_CHUNK ? passed(r, "ERR_CHUNK")
+					     : failed(r, "error %u instead of ERR_CHUNK", h.err);
 	if (h.proc != V1_MSG || rpc_verdict_read(&rpc, r->reply.msg.body[0]) < 0)
-		return fail(r, "ERR_CHUNK is due; instead %s", msg_words(r, m.octets));
+		return failed(r, "ERR_CHUNK is due; instead %s", msg_words(r, m.octets));
 	if (rpc.accepted && rpc.stat == 0)
-		return fail(r, "the call was executed");
-	return pass(r, "an RPC reply: %s", rpc_verdict_name(&rpc));
+		return failed(r, "the call was executed");
+	return passed(r, "an RPC reply: %s", rpc_verdict_name(&rpc));
 }
 
 enum verdict returned_as_offered(struct run *r, const struct rpc_chunk *got,
@@ -31,24 +31,24 @@ enum verdict returned_as_offered(struct run *r, const struct rpc_chunk *got,
 	bool is_full = true;
 
 	if (got->count != offered->count)
-		return fail(r, "%u segments came back of %u", got->count, offered->count);
+		return failed(r, "%u segments came back of %u", got->count, offered->count);
 	for (unsigned i = 0; i < got->count; i++) {
 		const struct segment *a = &reply->segs[got->first + i];
 		const struct segment *b = &r->call.segs[offered->first + i];
 
 		if (a->handle != b->handle || a->offset != b->offset)
-			return fail(r, "segment %u came back changed", i + 1);
+			return failed(r, "segment %u came back changed", i + 1);
 		if (a->length > b->length)
-			return fail(r, "segment %u came back with %u octets, %u were offered",
-				    i + 1, a->length, b->length);
+			return failed(r, "segment %u came back with %u octets, %u were offered",
+				      i + 1, a->length, b->length);
 		if (a->length > 0 && !is_full)
-			return fail(r, "segment %u was begun before the one before it was full",
-				    i + 1);
+			return failed(r, "segment %u was begun before the one before it was full",
+				      i + 1);
 		is_full = a->length == b->length;
 	}
 	if (got->length != length)
-		return fail(r, "the chunk came back with %llu octets instead of %llu",
-			    (unsigned long long)got->length, (unsigned long long)length);
+		return failed(r, "the chunk came back with %llu octets instead of %llu",
+			      (unsigned long long)got->length, (unsigned long long)length);
 	return PASS;
 }
 
@@ -58,7 +58,7 @@ enum verdict reply_chunk_fair(struct run *r)
 
 	if (m->has_body_chunk)
 		return returned_as_offered(r, &m->body_chunk, &r->call.reply, m->body_chunk.length)
-			       ?: pass(r, "through the Reply chunk, %llu octets",
-				       (unsigned long long)m->body_chunk.length);
-	return pass(r, "inline");
+			       ?: passed(r, "through the Reply chunk, %llu octets",
+					 (unsigned long long)m->body_chunk.length);
+	return passed(r, "inline");
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Version 2: Message Continuation. The message that is continued is a NULL call of 40 octets. */
-#include <string.h>
-
 #include "tools/probe/cases.h"
 #include "v2/error.h"
 
@@ -84,11 +82,11 @@ static enum verdict inval_cont(struct run *r, uint32_t xid, uint32_t other)
 			return v;
 		if (m.octets.len < 20 || xdr_peek_u32(m.octets.data + 12) != V2_ERROR ||
 		    xdr_peek_u32(m.octets.data + 16) != V2_ERR_INVAL_CONT)
-			return fail(r, "INVAL_CONT is due; instead %s", msg_words(r, m.octets));
+			return failed(r, "INVAL_CONT is due; instead %s", msg_words(r, m.octets));
 		seen = xdr_peek_u32(m.octets.data) == xid;
 		if (!seen && xdr_peek_u32(m.octets.data) != other)
-			return fail(r, "INVAL_CONT about nothing that was sent: %s",
-				    msg_words(r, m.octets));
+			return failed(r, "INVAL_CONT about nothing that was sent: %s",
+				      msg_words(r, m.octets));
 	}
 	return PASS;
 }
@@ -100,10 +98,10 @@ static enum verdict after(struct run *r, uint32_t other)
 	struct wire_msg m;
 
 	while (wire_await(&r->w, deadline, &m) == 0) {
-		if (m.octets.len < V2_PREFIX_BYTES ||
-		    (xdr_peek_u32(m.octets.data + 12) != V2_GRANT &&
+		if (!is_grant(r, &m) &&
+		    (m.octets.len < 20 || xdr_peek_u32(m.octets.data + 12) != V2_ERROR ||
 		     xdr_peek_u32(m.octets.data) != other))
-			return fail(r, "not due: %s", msg_words(r, m.octets));
+			return failed(r, "not due: %s", msg_words(r, m.octets));
 	}
 	return fence(r);
 }

@@ -17,14 +17,14 @@ static enum verdict initial(struct run *r)
 	if (v)
 		return v;
 	if (r->flow.first_value >= INT32_MAX)
-		return fail(r, "rdma_credit %u in the first message", r->flow.first_value);
-	return pass(r, "rdma_credit %u in the first message", r->flow.first_value);
+		return failed(r, "rdma_credit %u in the first message", r->flow.first_value);
+	return passed(r, "rdma_credit %u in the first message", r->flow.first_value);
 }
 
 /* A window that is closed at first opens without more from us. */
 static enum verdict opens(struct run *r)
 {
-	return v2_up(r) ?: fence(r) ?: pass(r, "a window of %u messages", window(r));
+	return v2_up(r) ?: fence(r) ?: passed(r, "a window of %u messages", window(r));
 }
 
 /* Messages that draw no answer use the window up: half of it at most goes without a refresh. */
@@ -39,7 +39,7 @@ static enum verdict refresh(struct run *r)
 	limit = r->flow.limit;
 	n = window(r) / 2 + 1;
 	if (window(r) > WINDOW_MAX || window(r) < 4)
-		return skip(r, "a window of %u messages", window(r));
+		return skipped(r, "a window of %u messages", window(r));
 	for (uint32_t i = 0; !v && i < n; i++) {
 		msg_begin(r, 2, V2_ERROR);
 		put(r, 0x7ffffffe);
@@ -53,10 +53,10 @@ static enum verdict refresh(struct run *r)
 		wire_turn(&r->w);
 	}
 	if (!v && r->flow.limit == limit)
-		return fail(r, "none after %u messages of %u", n, 2 * (n - 1));
+		return failed(r, "none after %u messages of %u", n, 2 * (n - 1));
 	return v
-		       ?: pass(r, "after at most %u messages, by %u GRANT%s", n,
-			       r->flow.grants_received, r->flow.grants_received == 1 ? "" : "s");
+		       ?: passed(r, "after at most %u messages, by %u GRANT%s", n,
+				 r->flow.grants_received, r->flow.grants_received == 1 ? "" : "s");
 }
 
 /* A server that pays no heed to its partner's credits would answer at once. */
@@ -74,7 +74,7 @@ static enum verdict held(struct run *r)
 	if (v)
 		return v;
 	if (r->flow.received - r->flow.grants_received != 1)
-		return skip(r, "it needed %u messages for its properties", r->flow.received);
+		return skipped(r, "it needed %u messages for its properties", r->flow.received);
 	r->flow.advertise = 0;
 	before = r->flow.received - r->flow.grants_received;
 	for (int i = 0; !v && i < 2; i++) {
@@ -90,10 +90,10 @@ static enum verdict held(struct run *r)
 	if (v)
 		return v;
 	if (early > 1)
-		return fail(r, "%u replies came that no credit was there for", early);
+		return failed(r, "%u replies came that no credit was there for", early);
 	return fence(r)
-		       ?: pass(r, early ? "one reply came early, as \"greater than\" allows"
-					: "both replies waited for the GRANT");
+		       ?: passed(r, early ? "one reply came early, as \"greater than\" allows"
+					  : "both replies waited for the GRANT");
 }
 
 static enum verdict full_window(struct run *r)
@@ -108,7 +108,7 @@ static enum verdict full_window(struct run *r)
 	}
 	for (uint32_t i = 0; !v && i < n; i++)
 		v = expect_reply(r, 0);
-	return v ?: fence(r) ?: pass(r, "%u Calls at once", n);
+	return v ?: fence(r) ?: passed(r, "%u Calls at once", n);
 }
 
 static const struct probe_case cases[] = {

@@ -17,7 +17,7 @@ enum { ODD = 5001, LONG = 9000, FIRST_PIECE = 1234, SLACK = 7, UNTOUCHED = 0xee 
 static enum verdict up(struct run *r, unsigned version)
 {
 	if (r->program.number != PERF_PROGRAM)
-		return skip(r, "needs --program perf");
+		return skipped(r, "needs --program perf");
 	return version == 1 ? v1_up(r) : v2_up(r);
 }
 
@@ -35,9 +35,9 @@ static size_t perf_begin(struct run *r, enum perf_op op, uint32_t count,
 static enum verdict result(struct run *r, enum perf_op op, bool reduced, struct perf_result *res)
 {
 	if (perf_reply_decode(res, op, r->reply.stream, reduced) < 0)
-		return fail(r, "the result cannot be parsed");
+		return failed(r, "the result cannot be parsed");
 	if (res->is_denied || res->stat != PERF_SUCCESS)
-		return fail(r, "%s", rpc_verdict_name(&r->reply.rpc));
+		return failed(r, "%s", rpc_verdict_name(&r->reply.rpc));
 	return PASS;
 }
 
@@ -45,7 +45,7 @@ static enum verdict intact(struct run *r, const uint8_t *data, uint32_t len)
 {
 	size_t good = pattern_check(data, len, r->reply.rpc.xid, 0);
 
-	return good == len ? PASS : fail(r, "octet %zu of %u is wrong", good, len);
+	return good == len ? PASS : failed(r, "octet %zu of %u is wrong", good, len);
 }
 
 /* READ into a Write chunk of two segments, with room to spare that is not to be touched. */
@@ -74,14 +74,14 @@ static enum verdict pushed(struct run *r, unsigned version)
 	if (v)
 		return v;
 	if (r->reply.msg.nwrites != 1)
-		return fail(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
+		return failed(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
 	v = returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], ODD)
 		    ?: intact(r, at, ODD);
 	for (unsigned i = 0; !v && version == 2 && i < SLACK; i++) {
 		if (at[ODD + i] != UNTOUCHED)
-			return fail(r, "octet %u behind the data was written", i + 1);
+			return failed(r, "octet %u behind the data was written", i + 1);
 	}
-	return v ?: pass(r, "%u octets", ODD);
+	return v ?: passed(r, "%u octets", ODD);
 }
 
 static enum verdict v1_pushed(struct run *r)
@@ -122,9 +122,9 @@ static enum verdict pulled(struct run *r, unsigned version)
 	if (v)
 		return v;
 	if (res.count != ODD || !res.intact)
-		return fail(r, "the server had %u octets, %s", res.count,
-			    res.intact ? "intact" : "not what was sent");
-	return pass(r, "%u octets", ODD);
+		return failed(r, "the server had %u octets, %s", res.count,
+			      res.intact ? "intact" : "not what was sent");
+	return passed(r, "%u octets", ODD);
 }
 
 static enum verdict v1_pulled(struct run *r)
@@ -156,13 +156,13 @@ static enum verdict long_reply(struct run *r, unsigned version, bool has_chunk)
 	if (v)
 		return v;
 	if (res.data.len != LONG)
-		return fail(r, "%zu octets of data instead of %u", res.data.len, LONG);
+		return failed(r, "%zu octets of data instead of %u", res.data.len, LONG);
 	if (has_chunk && !r->reply.msg.has_body_chunk)
-		return fail(r, "the Reply chunk was not used");
+		return failed(r, "the Reply chunk was not used");
 	v = intact(r, res.data.data, LONG);
 	if (!v && has_chunk)
 		return reply_chunk_fair(r);
-	return v ?: pass(r, "%u messages", r->reply.parts);
+	return v ?: passed(r, "%u messages", r->reply.parts);
 }
 
 static enum verdict v1_long_reply(struct run *r)
@@ -202,10 +202,10 @@ static enum verdict not_reduced(struct run *r)
 	if (v)
 		return v;
 	if (res.data.len != LONG || r->reply.msg.nwrites != 1)
-		return fail(r, "%zu octets of data, %u Write chunks", res.data.len,
-			    r->reply.msg.nwrites);
+		return failed(r, "%zu octets of data, %u Write chunks", res.data.len,
+			      r->reply.msg.nwrites);
 	return returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0)
-	       ?: intact(r, res.data.data, LONG) ?: pass(r, "continued in its stead");
+	       ?: intact(r, res.data.data, LONG) ?: passed(r, "continued in its stead");
 }
 
 /* A Write chunk that is too small: the precise report, or a reply without it. */
@@ -230,20 +230,20 @@ static enum verdict v2_small_write(struct run *r)
 	if (v)
 		return v;
 	if (r->error[0] == V2_ERR_SYSTEM)
-		return fence(r) ?: skip(r, "ERR_SYSTEM: the cause was not known to this server");
+		return fence(r) ?: skipped(r, "ERR_SYSTEM: the cause was not known to this server");
 	if (r->error[0] != V2_ERR_WRITE_RESOURCE)
-		return fail(r, "error %u instead of WRITE_RESOURCE", r->error[0]);
+		return failed(r, "error %u instead of WRITE_RESOURCE", r->error[0]);
 	if (r->error[1] > 1 || (r->error[1] == 1 && r->error[2] != LONG))
-		return fail(r, "chunk %u needs %u octets, says the report; chunk 1 needs %u",
-			    r->error[1], r->error[2], LONG);
-	return fence(r) ?: pass(r, "chunk %u, %u octets needed", r->error[1], r->error[2]);
+		return failed(r, "chunk %u needs %u octets, says the report; chunk 1 needs %u",
+			      r->error[1], r->error[2], LONG);
+	return fence(r) ?: passed(r, "chunk %u, %u octets needed", r->error[1], r->error[2]);
 }
 
 /* ECHO: there in a body chunk or in parts, and back the same way. */
 static enum verdict echoed(struct run *r, const struct perf_result *res)
 {
 	if (res->data.len != LONG)
-		return fail(r, "%zu octets came back of %u", res->data.len, LONG);
+		return failed(r, "%zu octets came back of %u", res->data.len, LONG);
 	return intact(r, res->data.data, LONG);
 }
 
@@ -307,7 +307,7 @@ static enum verdict v2_continued_call(struct run *r)
 	put(r, xid, 2, 0, V2_CALL_INLINE, 0, 0, 0, 0);
 	put_octets(r, view_of(stream + at, len - at));
 	v = msg_send(r) ?: expect_reply(r, xid) ?: result(r, PERF_ECHO, false, &res);
-	return v ?: echoed(r, &res) ?: pass(r, "the reply in %u messages", r->reply.parts);
+	return v ?: echoed(r, &res) ?: passed(r, "the reply in %u messages", r->reply.parts);
 }
 
 static const struct probe_case cases[] = {

@@ -18,12 +18,13 @@ static enum verdict format(struct run *r)
 	const uint8_t *at = find(f);
 
 	if (!at)
-		return skip(r, "%s", f->pdata_len ? "private data of another format" : "none sent");
+		return skipped(r, "%s",
+			       f->pdata_len ? "private data of another format" : "none sent");
 	if (f->pdata + f->pdata_len - at < V1_PDATA_BYTES)
-		return fail(r, "%zu octets of 8", (size_t)(f->pdata + f->pdata_len - at));
+		return failed(r, "%zu octets of 8", (size_t)(f->pdata + f->pdata_len - at));
 	if (at[4] != 1)
-		return skip(r, "format version %u", at[4]);
-	return pass(r, "send %u, receive %u", f->said.send_bytes, f->said.recv_bytes);
+		return skipped(r, "format version %u", at[4]);
+	return passed(r, "send %u, receive %u", f->said.send_bytes, f->said.recv_bytes);
 }
 
 static enum verdict reserved(struct run *r)
@@ -31,8 +32,8 @@ static enum verdict reserved(struct run *r)
 	const uint8_t *at = find(r->facts);
 
 	if (!r->facts->said.present)
-		return skip(r, "none sent");
-	return at[5] & ~1 ? fail(r, "flags 0x%02x", at[5]) : PASS;
+		return skipped(r, "none sent");
+	return at[5] & ~1 ? failed(r, "flags 0x%02x", at[5]) : PASS;
 }
 
 /* With that private data of ours, the server serves us in a version it speaks. */
@@ -56,7 +57,7 @@ static enum verdict absent(struct run *r)
 	enum verdict v = served(r, view_of(NULL, 0));
 
 	if (!v && r->version == 1 && r->largest > V1_PDATA_MIN_SIZE)
-		return fail(r, "a message of %u octets", r->largest);
+		return failed(r, "a message of %u octets", r->largest);
 	return v;
 }
 
@@ -114,7 +115,7 @@ static enum verdict r_clear(struct run *r)
 	r->version = 1;
 	v = v ?: with_handles(r, &write, &reply);
 	if (!v && r->reply.invalidated)
-		return fail(r, "handle 0x%08x was invalidated", r->reply.invalidated);
+		return failed(r, "handle 0x%08x was invalidated", r->reply.invalidated);
 	return v;
 }
 
@@ -126,12 +127,12 @@ static enum verdict r_set(struct run *r)
 	if (v)
 		return v;
 	if (!r->reply.invalidated)
-		return pass(r, "not used");
+		return passed(r, "not used");
 	if (!r->facts->said.remote_inv)
-		return fail(r, "a handle was invalidated, and the server's own R is clear");
+		return failed(r, "a handle was invalidated, and the server's own R is clear");
 	if (r->reply.invalidated != write.handle && r->reply.invalidated != reply.handle)
-		return fail(r, "handle 0x%08x is none of that call", r->reply.invalidated);
-	return pass(r, "used");
+		return failed(r, "handle 0x%08x is none of that call", r->reply.invalidated);
+	return passed(r, "used");
 }
 
 static const struct probe_case cases[] = {

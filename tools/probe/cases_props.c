@@ -11,9 +11,9 @@ static enum verdict sent(struct run *r)
 
 	if (v)
 		return v;
-	return r->has_final ? pass(r, "in %u message%s", r->prop_messages,
-				   r->prop_messages == 1 ? "" : "s")
-			    : fail(r, "no RDMA2_CONNPROP_FINAL came");
+	return r->has_final ? passed(r, "in %u message%s", r->prop_messages,
+				     r->prop_messages == 1 ? "" : "s")
+			    : failed(r, "no RDMA2_CONNPROP_FINAL came");
 }
 
 /* The values have to make sense together. */
@@ -25,11 +25,11 @@ static enum verdict values(struct run *r)
 	if (v)
 		return v;
 	if (!r->has_final)
-		return skip(r, "no properties");
+		return skipped(r, "no properties");
 	if (v2_props_get(&r->props, V2_PROP_RBSIZ) < V2_FIRST_MESSAGE_BYTES)
-		return fail(r, "Receives of %u octets", v2_props_get(&r->props, V2_PROP_RBSIZ));
+		return failed(r, "Receives of %u octets", v2_props_get(&r->props, V2_PROP_RBSIZ));
 	if (brs > RPC_REV_GENL)
-		return fail(r, "Reverse-Direction Support %u", brs);
+		return failed(r, "Reverse-Direction Support %u", brs);
 	return PASS;
 }
 

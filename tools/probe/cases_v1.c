@@ -5,7 +5,7 @@
 
 static enum verdict reply(struct run *r)
 {
-	return v1_up(r) ?: pass(r, "%s", rpc_verdict_name(&r->reply.rpc));
+	return v1_up(r) ?: passed(r, "%s", rpc_verdict_name(&r->reply.rpc));
 }
 
 static enum verdict credit_given(struct run *r)
@@ -14,7 +14,7 @@ static enum verdict credit_given(struct run *r)
 
 	if (v)
 		return v;
-	return r->reply.credit ? pass(r, "%u", r->reply.credit) : fail(r, "a grant of 0");
+	return r->reply.credit ? passed(r, "%u", r->reply.credit) : failed(r, "a grant of 0");
 }
 
 enum { BURST_MAX = 16 };
@@ -34,12 +34,12 @@ static enum verdict credit_kept(struct run *r)
 		v = expect_reply(r, 0);
 		if (!v && (r->reply.msg.xid - first >= n ||
 			   seen & (uint32_t)1 << (r->reply.msg.xid - first)))
-			return fail(r, "a second reply, or one to nothing: xid 0x%08x",
-				    r->reply.msg.xid);
+			return failed(r, "a second reply, or one to nothing: xid 0x%08x",
+				      r->reply.msg.xid);
 		if (!v)
 			seen |= (uint32_t)1 << (r->reply.msg.xid - first);
 	}
-	return v ?: fence(r) ?: pass(r, "%u calls at once", n);
+	return v ?: fence(r) ?: passed(r, "%u calls at once", n);
 }
 
 /* A message that is to vanish, and then a call that is to be served. */
@@ -141,7 +141,7 @@ static enum verdict rpc_version(struct run *r)
 	put(r, r->xid, 0, 3, r->program.number, r->program.version, 0, 0, 0, 0, 0);
 	v = msg_send(r) ?: expect_reply(r, r->xid);
 	if (!v && r->reply.rpc.accepted)
-		return fail(r, "RPC version 3 was accepted");
+		return failed(r, "RPC version 3 was accepted");
 	return v;
 }
 
@@ -157,7 +157,7 @@ static enum verdict full_kilobyte(struct run *r)
 	while (xdr_out_len(&r->x) < V1_PDATA_MIN_SIZE)
 		put(r, 0);
 	return msg_send(r) ?: expect_reply(r, r->xid)
-	       ?: pass(r, "%s", rpc_verdict_name(&r->reply.rpc));
+	       ?: passed(r, "%s", rpc_verdict_name(&r->reply.rpc));
 }
 
 static enum verdict agreed_size(struct run *r)
@@ -168,12 +168,12 @@ static enum verdict agreed_size(struct run *r)
 	if (size > RUN_INLINE)
 		size = RUN_INLINE;
 	if (v || size <= V1_PDATA_MIN_SIZE)
-		return v ?: skip(r, "the server announces no more than 1024 octets");
+		return v ?: skipped(r, "the server announces no more than 1024 octets");
 	null_begin(r);
 	while (xdr_out_len(&r->x) < size)
 		put(r, 0);
 	return msg_send(r) ?: expect_reply(r, r->xid)
-	       ?: pass(r, "%u octets: %s", size, rpc_verdict_name(&r->reply.rpc));
+	       ?: passed(r, "%u octets: %s", size, rpc_verdict_name(&r->reply.rpc));
 }
 
 static const struct probe_case cases[] = {

@@ -74,7 +74,7 @@ static enum verdict unused_write(struct run *r)
 	if (v)
 		return v;
 	if (r->reply.msg.nwrites != 1)
-		return fail(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
+		return failed(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
 	return returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0);
 }
 
@@ -95,7 +95,7 @@ static enum verdict bad_end(struct run *r)
 	enum verdict v = msg_send(r) ?: v1_refused(r, xid);
 	const char *what = r->detail[0] == 'E' ? "ERR_CHUNK" : "an RPC error";
 
-	return v ?: fence(r) ?: pass(r, "%s", what);
+	return v ?: fence(r) ?: passed(r, "%s", what);
 }
 
 static enum verdict bad_discriminator(struct run *r)
@@ -168,7 +168,7 @@ static enum verdict dead_handle(struct run *r)
 	if (v)
 		return v;
 	(void)msg_next(r, &m);
-	return v1_up(r) ?: pass(r, "a new connection is served");
+	return v1_up(r) ?: passed(r, "a new connection is served");
 }
 
 static const struct probe_case cases[] = {

@@ -10,9 +10,9 @@ static enum verdict simple(struct run *r)
 	if (v)
 		return v;
 	if (r->reply.htype != V2_REPLY_INLINE || r->reply.parts != 1)
-		return fail(r, "a short reply in %u messages, type %u", r->reply.parts,
-			    r->reply.htype);
-	return pass(r, "%s", rpc_verdict_name(&r->reply.rpc));
+		return failed(r, "a short reply in %u messages, type %u", r->reply.parts,
+			      r->reply.htype);
+	return passed(r, "%s", rpc_verdict_name(&r->reply.rpc));
 }
 
 static enum verdict unknown_type(struct run *r)
@@ -108,7 +108,7 @@ static enum verdict grant(struct run *r, uint32_t xid, unsigned n)
 	after = r->flow.grants_received - before;
 	/* GRANTs that answer GRANTs one by one would never end. */
 	if (!v && n > 1 && after > n / 2)
-		return fail(r, "%u GRANTs in answer to %u", after, n);
+		return failed(r, "%u GRANTs in answer to %u", after, n);
 	return v ?: fence(r);
 }
 
@@ -160,7 +160,7 @@ static enum verdict reply_to_nothing(struct run *r)
 	put(r, r->xid, 1, 0, 0, 0, 0);
 	v = msg_send(r) ?: expect_quiet(r);
 	if (v && r->w.state == WIRE_ENDED && r->w.count == 0)
-		return pass(r, "the connection was closed");
+		return passed(r, "the connection was closed");
 	return v ?: fence(r);
 }
 

@@ -74,7 +74,7 @@ static enum verdict unused_write(struct run *r)
 	if (v)
 		return v;
 	if (r->reply.msg.nwrites != 1)
-		return fail(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
+		return failed(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
 	return returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0);
 }
 
@@ -93,7 +93,7 @@ static enum verdict two_writes(struct run *r)
 	if (v)
 		return v;
 	if (r->reply.msg.nwrites != 2)
-		return fail(r, "%u Write chunks came back of 2", r->reply.msg.nwrites);
+		return failed(r, "%u Write chunks came back of 2", r->reply.msg.nwrites);
 	return returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0)
 		       ?: returned_as_offered(r, &r->reply.msg.writes[1], &r->call.writes[1], 0);
 }
@@ -114,10 +114,10 @@ static enum verdict invalidation(struct run *r, bool solicit)
 	r->call.inv_handle = solicit ? reply.handle : 0;
 	v = call_send(r, NULL) ?: expect_reply(r, r->xid);
 	if (v || !r->reply.invalidated)
-		return v ?: pass(r, "none was invalidated");
+		return v ?: passed(r, "none was invalidated");
 	if (!solicit || r->reply.invalidated != reply.handle)
-		return fail(r, "handle 0x%08x was invalidated", r->reply.invalidated);
-	return pass(r, "used");
+		return failed(r, "handle 0x%08x was invalidated", r->reply.invalidated);
+	return passed(r, "used");
 }
 
 static enum verdict inv_zero(struct run *r)
@@ -143,7 +143,7 @@ static enum verdict segments(struct run *r)
 	if (v)
 		return v;
 	if (max > SEGMENTS_MAX)
-		return skip(r, "%u segments do not fit one message", max);
+		return skipped(r, "%u segments do not fit one message", max);
 	v = chunk(r, max + 1, FABRIC_REMOTE_WRITE, &seg, &at);
 	if (v)
 		return v;
@@ -157,8 +157,8 @@ static enum verdict segments(struct run *r)
 	xid = r->xid;
 	v = msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_SEGMENTS);
 	if (!v && r->error[1] != max)
-		return fail(r, "at most %u in the report, property 4 says %u", r->error[1], max);
-	return v ?: fence(r) ?: pass(r, "at most %u", max);
+		return failed(r, "at most %u in the report, property 4 says %u", r->error[1], max);
+	return v ?: fence(r) ?: passed(r, "at most %u", max);
 }
 
 /* --- hostile --- */
@@ -284,7 +284,7 @@ static enum verdict dead_handle(struct run *r)
 	if (v)
 		return v;
 	(void)msg_next(r, &m);
-	return v2_up(r) ?: fence(r) ?: pass(r, "a new connection is served");
+	return v2_up(r) ?: fence(r) ?: passed(r, "a new connection is served");
 }
 
 static const struct probe_case cases[] = {

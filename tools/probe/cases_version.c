@@ -14,8 +14,8 @@ static enum verdict absurd(struct run *r)
 	const struct version_facts *v = &r->facts->v[0];
 
 	if (v->welcome != WELCOME_REFUSED)
-		return fail(r, "%s: %s", welcome_name(v->welcome), v->why);
-	return pass(r, "range %u to %u", v->low, v->high);
+		return failed(r, "%s: %s", welcome_name(v->welcome), v->why);
+	return passed(r, "range %u to %u", v->low, v->high);
 }
 
 static enum verdict absurd_xid(struct run *r)
@@ -37,15 +37,17 @@ static enum verdict range(struct run *r)
 	const struct version_facts *v = &r->facts->v[0];
 
 	if (v->welcome != WELCOME_REFUSED)
-		return skip(r, "no ERR_VERS to look at");
+		return skipped(r, "no ERR_VERS to look at");
 	if (v->low > v->high)
-		return fail(r, "%u to %u", v->low, v->high);
+		return failed(r, "%u to %u", v->low, v->high);
+	if (v->low <= ABSURD_VERSION && ABSURD_VERSION <= v->high)
+		return failed(r, "%u to %u, and %u was refused", v->low, v->high, ABSURD_VERSION);
 	for (unsigned i = 1; i <= 2; i++) {
 		if (speaks(r, i) != (v->low <= i && i <= v->high))
-			return fail(r, "%u to %u, but version %u is %s", v->low, v->high, i,
-				    speaks(r, i) ? "spoken" : "not spoken");
+			return failed(r, "%u to %u, but version %u is %s", v->low, v->high, i,
+				      speaks(r, i) ? "spoken" : "not spoken");
 	}
-	return pass(r, "%u to %u", v->low, v->high);
+	return passed(r, "%u to %u", v->low, v->high);
 }
 
 static enum verdict echo(struct run *r)
@@ -53,13 +55,13 @@ static enum verdict echo(struct run *r)
 	const struct version_facts *v = &r->facts->v[0];
 
 	if (v->welcome != WELCOME_REFUSED)
-		return skip(r, "no ERR_VERS to look at");
+		return skipped(r, "no ERR_VERS to look at");
 	if (v->err_vers == ABSURD_VERSION)
-		return pass(r, "echoed");
+		return passed(r, "echoed");
 	/* Version 1 leaves the value open, as long as it is one that is spoken (v1 5.5). */
 	if (speaks(r, 2) || v->err_vers < v->low || v->err_vers > v->high)
-		return fail(r, "version %u in the report", v->err_vers);
-	return pass(r, "version %u", v->err_vers);
+		return failed(r, "version %u in the report", v->err_vers);
+	return passed(r, "version %u", v->err_vers);
 }
 
 static enum verdict goes_on(struct run *r)
@@ -67,8 +69,8 @@ static enum verdict goes_on(struct run *r)
 	const struct version_facts *v = &r->facts->v[0];
 
 	if (v->welcome != WELCOME_REFUSED || v->low > 1)
-		return skip(r, "version 1 is not spoken");
-	return v->goes_on ? PASS : fail(r, "a version 1 call after ERR_VERS was not answered");
+		return skipped(r, "version 1 is not spoken");
+	return v->goes_on ? PASS : failed(r, "a version 1 call after ERR_VERS was not answered");
 }
 
 /* A server of version 1 alone, at the first message of a version 2 client. */
@@ -77,13 +79,13 @@ static enum verdict no_v2(struct run *r)
 	const struct version_facts *v = &r->facts->v[2];
 
 	if (v->welcome == WELCOME_SPOKEN)
-		return skip(r, "version 2 is spoken");
+		return skipped(r, "version 2 is spoken");
 	if (v->welcome != WELCOME_REFUSED)
-		return fail(r, "%s: %s", welcome_name(v->welcome), v->why);
+		return failed(r, "%s: %s", welcome_name(v->welcome), v->why);
 	if (v->low > v->high || v->high >= 2)
-		return fail(r, "range %u to %u", v->low, v->high);
-	return pass(r, "range %u to %u, version %u %s", v->low, v->high, v->err_vers,
-		    v->err_vers == 2 ? "echoed" : "in the report");
+		return failed(r, "range %u to %u", v->low, v->high);
+	return passed(r, "range %u to %u, version %u %s", v->low, v->high, v->err_vers,
+		      v->err_vers == 2 ? "echoed" : "in the report");
 }
 
 static enum verdict no_v2_goes_on(struct run *r)
@@ -91,8 +93,8 @@ static enum verdict no_v2_goes_on(struct run *r)
 	const struct version_facts *v = &r->facts->v[2];
 
 	if (v->welcome != WELCOME_REFUSED)
-		return skip(r, "version 2 was not refused");
-	return v->goes_on ? PASS : fail(r, "a version 1 call after ERR_VERS was not answered");
+		return skipped(r, "version 2 was not refused");
+	return v->goes_on ? PASS : failed(r, "a version 1 call after ERR_VERS was not answered");
 }
 
 /* A version 2 message where version 1 has been spoken. */
@@ -110,8 +112,10 @@ static enum verdict v1_then_v2(struct run *r)
 	if (v)
 		return v;
 	if (r->error[0] != V2_ERR_VERS && (r->error[0] != V2_ERR_VERS_MISMATCH || !speaks(r, 2)))
-		return fail(r, "error %u", r->error[0]);
-	return fence(r) ?: pass(r, "%s", r->error[0] == V2_ERR_VERS ? "ERR_VERS" : "VERS_MISMATCH");
+		return failed(r, "error %u", r->error[0]);
+	return fence(r)
+		       ?: passed(r, "%s",
+				 r->error[0] == V2_ERR_VERS ? "ERR_VERS" : "VERS_MISMATCH");
 }
 
 static enum verdict v2_then(struct run *r, uint32_t version)
@@ -129,11 +133,13 @@ static enum verdict v2_then(struct run *r, uint32_t version)
 	if (v)
 		return v;
 	if (r->error[0] != V2_ERR_VERS && r->error[0] != V2_ERR_VERS_MISMATCH)
-		return fail(r, "error %u", r->error[0]);
+		return failed(r, "error %u", r->error[0]);
 	/* Both rules apply to a version that is neither spoken here nor anywhere by this server. */
 	if (r->error[0] == V2_ERR_VERS && version == 1 && speaks(r, 1))
-		return fail(r, "ERR_VERS, and version 1 is spoken");
-	return fence(r) ?: pass(r, "%s", r->error[0] == V2_ERR_VERS ? "ERR_VERS" : "VERS_MISMATCH");
+		return failed(r, "ERR_VERS, and version 1 is spoken");
+	return fence(r)
+		       ?: passed(r, "%s",
+				 r->error[0] == V2_ERR_VERS ? "ERR_VERS" : "VERS_MISMATCH");
 }
 
 static enum verdict v2_then_v1(struct run *r)

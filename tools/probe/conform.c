@@ -29,11 +29,11 @@ static enum verdict run_case(struct run *r, const struct probe_case *c, nsec_t e
 
 	r->detail[0] = '\0';
 	if (c->version && r->facts->v[c->version].welcome != WELCOME_SPOKEN)
-		return skip(r, "version %u is not spoken", c->version);
+		return skipped(r, "version %u is not spoken", c->version);
 	if (c->is_hostile && !r->o->hostile)
-		return skip(r, "only with --hostile");
+		return skipped(r, "only with --hostile");
 	if (probe_now(r->env) >= end || probe_stopped(r->env))
-		return skip(r, "no time is left");
+		return skipped(r, "no time is left");
 	v = c->run(r);
 	wire_close(&r->w);
 	return v;

@@ -55,9 +55,9 @@ enum verdict msg_next(struct run *r, struct wire_msg *m)
 		err = wire_await(&r->w, deadline, m);
 	} while (err == 0 && (is_grant(r, m) || take_properties(r, m)));
 	if (err == ERR_TIMEOUT)
-		return fail(r, "no answer within %.3g s",
-			    (double)r->o->timeout / (double)NSEC_PER_SEC);
-	return err < 0 ? fail(r, "the peer closed the connection: %s", r->w.why) : PASS;
+		return failed(r, "no answer within %.3g s",
+			      (double)r->o->timeout / (double)NSEC_PER_SEC);
+	return err < 0 ? failed(r, "the peer closed the connection: %s", r->w.why) : PASS;
 }
 
 static enum verdict check_stream(struct run *r)
@@ -66,10 +66,11 @@ static enum verdict check_stream(struct run *r)
 	uint32_t xid = rep->msg.xid;
 
 	if (rpc_verdict_read(&rep->rpc, rep->stream) < 0)
-		return fail(r, "the reply's payload is no RPC reply (%zu octets)", rep->stream.len);
+		return failed(r, "the reply's payload is no RPC reply (%zu octets)",
+			      rep->stream.len);
 	if (rep->rpc.xid != xid)
-		return fail(r, "XID 0x%08x in the RPC reply, 0x%08x in the transport header",
-			    rep->rpc.xid, xid);
+		return failed(r, "XID 0x%08x in the RPC reply, 0x%08x in the transport header",
+			      rep->rpc.xid, xid);
 	return PASS;
 }
 
@@ -79,11 +80,11 @@ static enum verdict take_reply_chunk(struct run *r)
 	const struct rpc_chunk *c = &r->reply.msg.body_chunk;
 
 	if (!r->reply_chunk || !r->call.has_reply)
-		return fail(r, "a Reply chunk was returned and none offered");
+		return failed(r, "a Reply chunk was returned and none offered");
 	if (c->length > r->call.reply.length)
-		return fail(r, "the Reply chunk came back with %llu octets, %llu were offered",
-			    (unsigned long long)c->length,
-			    (unsigned long long)r->call.reply.length);
+		return failed(r, "the Reply chunk came back with %llu octets, %llu were offered",
+			      (unsigned long long)c->length,
+			      (unsigned long long)r->call.reply.length);
 	r->reply.stream = view_of(r->reply_chunk, (size_t)c->length);
 	return PASS;
 }
@@ -97,14 +98,14 @@ static enum verdict v1_reply(struct run *r, uint32_t xid, const struct wire_msg 
 
 	if (err < 0 || (xid && h.xid != xid) || (h.proc != V1_MSG && h.proc != V1_NOMSG) ||
 	    rep->msg.dir != RPC_REPLY)
-		return fail(r, "instead of the reply: %s%s", msg_words(r, m->octets),
-			    err < 0 ? ", malformed" : "");
+		return failed(r, "instead of the reply: %s%s", msg_words(r, m->octets),
+			      err < 0 ? ", malformed" : "");
 	rep->htype = h.proc;
 	rep->credit = h.credit;
 	rep->invalidated = m->invalidated;
 	rep->parts = 1;
 	if (m->octets.len > RUN_INLINE)
-		return fail(r, "a reply of %zu octets, 4096 were announced", m->octets.len);
+		return failed(r, "a reply of %zu octets, 4096 were announced", m->octets.len);
 	if (h.proc == V1_NOMSG)
 		return take_reply_chunk(r) ?: check_stream(r);
 	rep->stream = rep->msg.body[0];
@@ -122,17 +123,17 @@ static enum verdict v2_part(struct run *r, uint32_t xid, const struct wire_msg *
 
 	type = err < 0 ? NULL : v2_type_find(h.htype);
 	if (err < 0 || (xid && h.xid != xid) || !(type->flags & V2_IS_REPLY))
-		return fail(r, "instead of the reply: %s%s", msg_words(r, m->octets),
-			    err < 0 ? ", malformed" : "");
+		return failed(r, "instead of the reply: %s%s", msg_words(r, m->octets),
+			      err < 0 ? ", malformed" : "");
 	rep->htype = h.htype;
 	rep->credit = h.credit;
 	rep->invalidated = m->invalidated;
 	rep->parts++;
 	*more = (type->flags & V2_IS_MIDDLE) != 0;
 	if (h.htype == V2_REPLY_EXTERNAL)
-		return rep->parts == 1 ? take_reply_chunk(r) : fail(r, "EXTERNAL after MIDDLE");
+		return rep->parts == 1 ? take_reply_chunk(r) : failed(r, "EXTERNAL after MIDDLE");
 	if (rep->stream.len + rep->msg.body[0].len > RUN_REPLY_MAX)
-		return fail(r, "a reply of more than %d octets", RUN_REPLY_MAX);
+		return failed(r, "a reply of more than %d octets", RUN_REPLY_MAX);
 	memcpy(r->assembly + rep->stream.len, rep->msg.body[0].data, rep->msg.body[0].len);
 	rep->stream = view_of(r->assembly, rep->stream.len + rep->msg.body[0].len);
 	return PASS;
@@ -168,13 +169,13 @@ static enum verdict expect_error(struct run *r, uint32_t xid, uint32_t version, 
 	for (unsigned i = 0; i < 3; i++)
 		r->error[i] = word(m.octets, 4 + i);
 	if (m.octets.len < 20 || word(m.octets, 3) != V2_ERROR || (err && word(m.octets, 4) != err))
-		return fail(r, "error %u is due; instead %s", err, msg_words(r, m.octets));
+		return failed(r, "error %u is due; instead %s", err, msg_words(r, m.octets));
 	if (word(m.octets, 0) != xid)
-		return fail(r, "error %u about xid 0x%08x instead of 0x%08x", err,
-			    word(m.octets, 0), xid);
+		return failed(r, "error %u about xid 0x%08x instead of 0x%08x", err,
+			      word(m.octets, 0), xid);
 	if (!any_version && word(m.octets, 1) != version)
-		return fail(r, "error %u with version %u instead of %u", err, word(m.octets, 1),
-			    version);
+		return failed(r, "error %u with version %u instead of %u", err, word(m.octets, 1),
+			      version);
 	return PASS;
 }
 
@@ -200,8 +201,8 @@ enum verdict expect_quiet(struct run *r)
 	if (err == ERR_TIMEOUT)
 		return PASS;
 	if (err < 0)
-		return fail(r, "the peer closed the connection: %s", r->w.why);
-	return fail(r, "silence is due; instead %s", msg_words(r, m.octets));
+		return failed(r, "the peer closed the connection: %s", r->w.why);
+	return failed(r, "silence is due; instead %s", msg_words(r, m.octets));
 }
 
 enum verdict null_call(struct run *r)
@@ -218,5 +219,5 @@ enum verdict fence(struct run *r)
 	if (!v)
 		return PASS;
 	snprintf(cause, sizeof(cause), "%s", r->detail);
-	return fail(r, "a call afterwards: %.180s", cause);
+	return failed(r, "a call afterwards: %.180s", cause);
 }

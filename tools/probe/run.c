@@ -21,7 +21,7 @@ void run_fini(struct run *r)
 	r->assembly = NULL;
 }
 
-enum verdict pass(struct run *r, const char *fmt, ...)
+enum verdict passed(struct run *r, const char *fmt, ...)
 {
 	va_list args;
 
@@ -31,7 +31,7 @@ enum verdict pass(struct run *r, const char *fmt, ...)
 	return PASS;
 }
 
-enum verdict fail(struct run *r, const char *fmt, ...)
+enum verdict failed(struct run *r, const char *fmt, ...)
 {
 	va_list args;
 
@@ -41,7 +41,7 @@ enum verdict fail(struct run *r, const char *fmt, ...)
 	return FAIL;
 }
 
-enum verdict skip(struct run *r, const char *fmt, ...)
+enum verdict skipped(struct run *r, const char *fmt, ...)
 {
 	va_list args;
 
@@ -80,7 +80,7 @@ enum verdict run_connect(struct run *r, struct view pdata)
 	r->w.tap = watch_tap;
 	r->w.tap_arg = r;
 	err = wire_connect(&r->w, &r->o->addr, pdata, run_deadline(r));
-	return err < 0 ? fail(r, "cannot connect: %s", r->w.why) : PASS;
+	return err < 0 ? failed(r, "cannot connect: %s", r->w.why) : PASS;
 }
 
 enum verdict raw_up(struct run *r)
@@ -129,11 +129,11 @@ enum verdict v2_negotiated(struct run *r)
 			return PASS;
 		}
 		if (err == ERR_TIMEOUT)
-			return fail(r, "no answer to the first message");
+			return failed(r, "no answer to the first message");
 		if (err < 0)
-			return fail(r, "closed after the first message: %s", r->w.why);
+			return failed(r, "closed after the first message: %s", r->w.why);
 		if (!is_grant(r, &m) && !take_properties(r, &m))
-			return fail(r, "instead of properties: %s", msg_words(r, m.octets));
+			return failed(r, "instead of properties: %s", msg_words(r, m.octets));
 	}
 	return PASS;
 }

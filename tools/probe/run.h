@@ -107,10 +107,10 @@ struct run {
 int run_init(struct run *r, const struct probe_options *o, const struct probe_env *env) WARN_UNUSED;
 void run_fini(struct run *r);
 
-/** pass, fail, skip - with words into r->detail. */
-enum verdict pass(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-enum verdict fail(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-enum verdict skip(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** passed, failed, skipped - with words into r->detail. */
+enum verdict passed(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+enum verdict failed(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+enum verdict skipped(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /** run_deadline - when an answer is late. */
 nsec_t run_deadline(const struct run *r);

@@ -88,7 +88,7 @@ static enum verdict take_credit(struct run *r)
 		wire_turn(&r->w);
 	}
 	if ((int32_t)(f->limit - f->sent) <= 0 && r->w.state == WIRE_OPEN)
-		return fail(r, "no credit: %u messages sent, %u granted", f->sent, f->limit);
+		return failed(r, "no credit: %u messages sent, %u granted", f->sent, f->limit);
 	return PASS;
 }
 
@@ -117,8 +117,8 @@ enum verdict msg_send(struct run *r)
 	err = r->x.failed ? ERR_NOSPACE : wire_send(&r->w, view_of(r->out, xdr_out_len(&r->x)), 0);
 	r->flow.sent++;
 	if (err == ERR_CLOSED)
-		return fail(r, "the connection is gone: %s", r->w.why);
-	return err < 0 ? fail(r, "cannot send: %s", err_name(err)) : PASS;
+		return failed(r, "the connection is gone: %s", r->w.why);
+	return err < 0 ? failed(r, "cannot send: %s", err_name(err)) : PASS;
 }
 
 enum verdict chunk(struct run *r, uint32_t len, unsigned access, struct segment *seg, uint8_t **at)
@@ -126,8 +126,8 @@ enum verdict chunk(struct run *r, uint32_t len, unsigned access, struct segment 
 	int err = wire_expose(&r->w, len, access, seg, at);
 
 	if (err == ERR_CLOSED)
-		return fail(r, "the connection is gone: %s", r->w.why);
-	return err < 0 ? fail(r, "cannot expose memory: %s", err_name(err)) : PASS;
+		return failed(r, "the connection is gone: %s", r->w.why);
+	return err < 0 ? failed(r, "cannot expose memory: %s", err_name(err)) : PASS;
 }
 
 enum verdict null_chunk(struct run *r, struct segment *seg)
@@ -198,7 +198,7 @@ enum verdict call_send(struct run *r, const struct view *body)
 		len = err > 0 ? (size_t)err : 0;
 	}
 	if (err < 0)
-		return fail(r, "cannot encode the call: %s", err_name(err));
+		return failed(r, "cannot encode the call: %s", err_name(err));
 	r->x.pos += len;
 	if (body)
 		put_octets(r, *body);
