@@ -57,7 +57,8 @@ struct fabric_addr {
 /** struct fabric_conn_params - given with connect and accept. */
 struct fabric_conn_params {
 	const void *private_data; /* borrowed for the call; may be NULL */
-	size_t private_data_len;  /* at most 196 (the smallest maximum of all fabrics) */
+	size_t private_data_len;  /* at most 56 in a request, 196 in an answer (InfiniBand's fields,
+				     which also put zeros behind it) */
 	uint16_t ird, ord;	  /* Reads served / issued at once; 0: provider's default */
 	uint32_t max_recvs;	  /* queue depths */
 	uint32_t max_sends;	  /* Sends, Writes and Reads together */
@@ -138,6 +139,8 @@ struct fabric_ops {
 /** struct fabric - embedded first in each provider's own structure. */
 struct fabric {
 	const struct fabric_ops *ops;
+	bool remote_inv;    /* every connection's handles can be invalidated remotely */
+	bool tells_written; /* fabric_written() knows */
 };
 
 /** struct fabric_conn - embedded first in each provider's own structure. Read only. */

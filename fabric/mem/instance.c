@@ -177,6 +177,8 @@ struct fabric *memnet_fabric(struct memnet *net)
 	if (!f)
 		return NULL;
 	f->base.ops = &mem_ops;
+	f->base.remote_inv = !net->cfg.no_remote_inv;
+	f->base.tells_written = true;
 	f->net = net;
 	list_init(&f->conns);
 	list_init(&f->ready);
