@@ -332,7 +332,7 @@ static void set_grants(struct session *s)
 	uint32_t grant = s->server.t->ops->call_credits(s->server.t);
 
 	grant += grant / 8 + 1;
-	if (buf_must_wait(&s->proxy->arena, BUF_TRANSACTION))
+	if (!list_is_empty(&s->forward.waiting) || buf_must_wait(&s->proxy->arena, BUF_TRANSACTION))
 		grant = grant / 2 + 1;
 	if (grant != s->client.grant)
 		leg_set_grant(&s->client, grant);

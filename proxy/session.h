@@ -66,6 +66,7 @@ struct txn {
 	unsigned exposures;    /* regions it may expose to the responder: its share, once started */
 	unsigned exposed;      /* regions exposed to the responder now */
 	bool started;	       /* admitted: runs, holds memory */
+	size_t taken;	       /* octets of blocks */
 	struct view call_body; /* the call's payload stream, once complete */
 	struct view reply_body; /* the reply's: in its Receive, or in the Reply chunk's region */
 
@@ -140,6 +141,7 @@ struct session {
 	struct list txns;
 	unsigned ntxns;
 	struct session_queue forward, reverse;
+	size_t taken; /* by its transactions */
 	struct session_ops cops, sops;
 	struct txn *buckets[SESSION_BUCKETS];
 };

@@ -63,6 +63,7 @@ void txn_release(struct txn *t)
 	leg_put(t->req, &t->call_held);
 	leg_put(t->rsp, &t->reply_held);
 	txn_give(t);
+	s->taken -= t->taken;
 	session_ops(s, t->rsp)->exposed -= t->exposures;
 	if (t->started)
 		session_queue(s, t->reverse)->running--;
@@ -163,6 +164,17 @@ static void begin_pull(struct txn *t)
 	txn_ops_begin(t);
 }
 
+/* The last quarter of the memory is for sessions that have less than their share: what one whose
+ * peers stand still holds does not stop the others. */
+static bool is_greedy(const struct session *s, size_t need)
+{
+	const struct buf_arena *arena = &s->proxy->arena;
+	size_t all = buf_zone_bytes(arena, BUF_ZONE_ORDINARY);
+	size_t left = buf_available(arena, BUF_TRANSACTION);
+
+	return left < need + all / 4 && s->taken + need > all / s->proxy->nsessions;
+}
+
 /*
  * All or nothing: a place among those running, exposures, then memory; behind whoever waits for
  * memory already, unless it is @t's @turn. Those not running keep their Receives, so a peer that
@@ -183,10 +195,11 @@ static bool try_start(struct txn *t, bool turn)
 	if (q->running >= q->limit ||
 	    session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
 		return false; /* retried when a transaction of this session ends */
+	if (need > 0 && s->taken > 0 && is_greedy(s, need))
+		return false; /* likewise */
 	if (need > 0 && ((!turn && buf_must_wait(arena, BUF_TRANSACTION)) || txn_take(t) < 0)) {
 		q->waiter.bytes = need;
 		q->waiter.purpose = BUF_TRANSACTION;
-		s->proxy->count.budget_waits++;
 		buf_wait(arena, &q->waiter);
 		return false;
 	}
@@ -194,6 +207,8 @@ static bool try_start(struct txn *t, bool turn)
 	q->running++;
 	t->started = true;
 	t->exposures = exposures;
+	t->taken = need;
+	s->taken += need;
 	session_ops(s, t->rsp)->exposed += exposures;
 	begin_pull(t);
 	return true;
@@ -256,6 +271,7 @@ static void count_call(struct session *s, struct txn *t)
 
 void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 {
+	struct session_queue *q;
 	struct plan_call p;
 	struct txn *t;
 
@@ -289,8 +305,11 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 	/* No reply is longer than that, whatever the requester has room for. */
 	t->reply_bytes = p.reply_bytes < s->proxy->cfg.max_payload ? p.reply_bytes
 								   : s->proxy->cfg.max_payload;
-	list_add_tail(&session_queue(s, t->reverse)->waiting, &t->wait_link);
-	txn_admit(session_queue(s, t->reverse), false);
+	q = session_queue(s, t->reverse);
+	list_add_tail(&q->waiting, &t->wait_link);
+	txn_admit(q, false);
+	if (!list_is_empty(&q->waiting)) /* then it is the last of them */
+		s->proxy->count.budget_waits++;
 }
 
 /* The real length of a data item a version 1 peer sent with its XDR pad. */
@@ -373,11 +392,15 @@ static int form_call(struct txn *t, struct rpc_error *e)
 {
 	struct rpc_msg *m = &t->out;
 	struct plan_call p;
+	int err;
 
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	rpc_msg_reset(m, t->in.xid, RPC_CALL);
-	if (add_reads(t) < 0 || add_writes(t) < 0)
-		return ERR_TOOBIG;
+	err = add_reads(t);
+	if (err == 0)
+		err = add_writes(t);
+	if (err < 0)
+		return err;
 	m->body[0] = t->call_body;
 	m->nbody = 1;
 	m->has_reply = false; /* the plan adds it */
@@ -388,8 +411,9 @@ static int form_call(struct txn *t, struct rpc_error *e)
 		*e = p.error;
 		return ERR_TOOBIG;
 	}
-	if (add_body(t, p.form) < 0)
-		return ERR_TOOBIG;
+	err = add_body(t, p.form);
+	if (err < 0)
+		return err;
 	if (m->nsegs > t->rsp->t->peer.segment_count) {
 		*e = (struct rpc_error){RPC_ERROR_SEGMENTS, t->rsp->t->peer.segment_count, 0};
 		return ERR_TOOBIG;
@@ -425,6 +449,7 @@ static bool is_call_consistent(const struct txn *t)
 static void send_call(struct txn *t)
 {
 	struct rpc_error e = {.code = RPC_ERROR_BAD_XDR};
+	int err;
 
 	t->state = TXN_CALL;
 	if (t->in.has_body_chunk) {
@@ -432,8 +457,12 @@ static void send_call(struct txn *t)
 		t->call_body = view_of(t->body.addr, t->body.len);
 	}
 	strip_pads(t);
-	if (!is_call_consistent(t) || form_call(t, &e) < 0) {
-		fail(t, &e);
+	err = is_call_consistent(t) ? form_call(t, &e) : ERR_XDR;
+	if (err < 0) {
+		/* A responder that is gone is no error of this call: the session ends, and the
+		 * requester may send it again. */
+		if (err != ERR_CLOSED)
+			fail(t, &e);
 		return;
 	}
 	t->call_tx.tx.msg = &t->out;
@@ -673,7 +702,7 @@ static void call_sent(struct txn *t, int status)
 	/* Unless the responder reads the body from there, its Receive can serve again. */
 	if (!t->out.has_body_chunk)
 		leg_put(t->req, &t->call_held);
-	if (t->replied)
+	if (t->replied && t->s->state == SESSION_OPEN)
 		fence_then_reply(t);
 }
 

@@ -151,6 +151,26 @@ static void a_servers_report_reaches_its_client_in_the_clients_words(void **stat
 		}
 }
 
+/* "I do not know calls": there is nothing left to say to such a server (7.1.2, 7.1.3). */
+static void a_server_that_takes_no_calls_costs_the_session(void **state)
+{
+	static const struct row takes_none[] = {{2, {4}, 1, {0}}, {2, {11}, 1, {0}}};
+	const struct peer_spec spec = {.body = 100, .reply = 24, .segs = 1};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct play p = {.row = &takes_none[i], .vers = 2};
+		struct peer *c = begin(1, &p);
+
+		peer_call(c, &spec);
+		world_run(&w, 10 * NSEC_PER_SEC);
+		assert_true(c->closed);
+		assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
 /* A reply for which the client left no room: the gateway's own finding. */
 static void a_reply_without_room_is_reported(void **state)
 {
@@ -170,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_servers_report_reaches_its_client_in_the_clients_words),
+		cmocka_unit_test(a_server_that_takes_no_calls_costs_the_session),
 		cmocka_unit_test(a_reply_without_room_is_reported),
 	};
 

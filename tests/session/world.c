@@ -189,10 +189,12 @@ static bool pair_load(struct world *w, struct world_pair *p, const struct load *
 
 bool world_load(struct world *w, const struct load *load)
 {
+	const nsec_t patience = 100 * NSEC_PER_SEC;
+	nsec_t moved = memnet_now(w->net);
+
 	for (unsigned i = 0; i < w->s.pairs; i++)
 		w->pairs[i].made = w->pairs[i].rmade = 0;
 	for (;;) {
-		nsec_t patience = memnet_now(w->net) + 100 * NSEC_PER_SEC;
 		bool due = false;
 
 		for (unsigned i = 0; i < w->s.pairs; i++)
@@ -200,8 +202,9 @@ bool world_load(struct world *w, const struct load *load)
 		if (!due)
 			return true;
 		world_turn(w);
-		if (!memnet_step(w->net, nsec_min(patience, proxy_deadline(w->proxy))) &&
-		    memnet_now(w->net) >= patience)
+		if (memnet_step(w->net, nsec_min(moved + patience, proxy_deadline(w->proxy))))
+			moved = memnet_now(w->net);
+		else if (memnet_now(w->net) >= moved + patience)
 			return false;
 	}
 }
