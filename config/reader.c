@@ -179,15 +179,13 @@ static void read_name(struct reader *r, const config_setting_t *s, const struct 
 static void read_fabric(struct reader *r, const config_setting_t *s, const struct key *key,
 			void *field)
 {
-	const char *text = text_of(r, s, key, "\"iwarp\"");
+	const char *text = text_of(r, s, key, "\"iwarp\" or \"verbs\"");
 
 	if (!text)
 		return;
-	if (strcmp(text, "verbs") == 0)
+	if (strcmp(text, "iwarp") != 0 && strcmp(text, "verbs") != 0)
 		reader_error(r, reader_line(s),
-			     "fabric \"verbs\" is not built in yet: use \"iwarp\"");
-	else if (strcmp(text, "iwarp") != 0)
-		reader_error(r, reader_line(s), "there is no such fabric: use \"iwarp\"");
+			     "there is no such fabric: use \"iwarp\" or \"verbs\"");
 	else
 		memcpy(field, text, strlen(text) + 1);
 }

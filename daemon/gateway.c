@@ -25,15 +25,30 @@ static void map_leg(const struct config *cfg, const struct config_end *end, stru
 	};
 }
 
+/* One verbs instance for all, since each pins the memory anew: the legs keep shorter time-outs
+ * themselves. */
+static bool share_fabric(struct provider_config *has, const struct provider_config *want)
+{
+	if (has->kind != want->kind)
+		return false;
+	if (has->kind == PROVIDER_VERBS) {
+		if (has->setup_timeout_ms < want->setup_timeout_ms)
+			has->setup_timeout_ms = want->setup_timeout_ms;
+		return true;
+	}
+	return has->crc == want->crc && has->setup_timeout_ms == want->setup_timeout_ms;
+}
+
 /* One instance for all ends that want the same of the fabric. */
 static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
 {
-	struct gateway_fabric want = {.crc = end->crc, .setup_timeout_ms = end->timeout_s * 1000};
+	struct provider_config want = {.crc = end->crc, .setup_timeout_ms = end->timeout_s * 1000};
 	unsigned i;
 
+	if (provider_parse(end->fabric, &want.kind))
+		want.kind = PROVIDER_IWARP; /* config/ lets no other word through */
 	for (i = 0; i < gw->nfabrics; i++)
-		if (gw->fabrics[i].crc == want.crc &&
-		    gw->fabrics[i].setup_timeout_ms == want.setup_timeout_ms)
+		if (share_fabric(&gw->fabrics[i], &want))
 			return i;
 	gw->fabrics[gw->nfabrics++] = want;
 	return i;
@@ -94,17 +109,18 @@ static int listen_route(struct gateway *gw, unsigned i, const char *file)
 {
 	struct gateway_listen *listen = &gw->listens[i];
 	const struct proxy_route *route = &gw->routes[i];
+	enum provider_kind kind = gw->fabrics[listen->fabric].kind;
 	char at[FABRIC_ADDR_TEXT], to[FABRIC_ADDR_TEXT];
 	int err = 0;
 
-	listen->listener = iwarp_listen(&listen->addr, &err);
+	listen->listener = provider_listen(kind, &listen->addr, &err);
 	if (!listen->listener) {
 		log_error("listen.failed", "config=\"%s:%u\" route=%s address=%s why=\"%s\"", file,
 			  gw->cfg->routes[i].listen.line, route->name,
 			  fabric_addr_format(&listen->addr, at), strerror(errno));
 		return err ? err : ERR_IO;
 	}
-	iwarp_listener_addr(listen->listener, &listen->addr);
+	provider_listener_addr(kind, listen->listener, &listen->addr);
 	log_info("listen",
 		 "route=%s address=%s versions=%s credits=%u inline=%u upstream=%s "
 		 "upstream_versions=%s",
@@ -115,10 +131,28 @@ static int listen_route(struct gateway *gw, unsigned i, const char *file)
 	return 0;
 }
 
+/* Before any route is bound: what a machine has not got is told once. */
+static int check_fabrics(const struct gateway *gw, const char *file)
+{
+	char why[PROVIDER_WHY];
+
+	for (unsigned i = 0; i < gw->nfabrics; i++) {
+		int err = provider_check(gw->fabrics[i].kind, why);
+
+		if (!err)
+			continue;
+		log_error("fabric.failed", "config=\"%s\" fabric=verbs why=\"%s\"", file, why);
+		return err;
+	}
+	return 0;
+}
+
 int gateway_listen(struct gateway *gw, const char *file)
 {
-	int first = 0;
+	int first = check_fabrics(gw, file);
 
+	if (first)
+		return first;
 	for (unsigned i = 0; i < gw->nroutes; i++) {
 		int err = listen_route(gw, i, file);
 
@@ -132,7 +166,8 @@ void gateway_unlisten(struct gateway *gw)
 {
 	for (unsigned i = 0; i < gw->nroutes; i++) {
 		if (gw->listens[i].listener)
-			iwarp_listener_free(gw->listens[i].listener);
+			provider_listener_free(gw->fabrics[gw->listens[i].fabric].kind,
+					       gw->listens[i].listener);
 		gw->listens[i].listener = NULL;
 	}
 }

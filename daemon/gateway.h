@@ -3,7 +3,7 @@
 #define DAEMON_GATEWAY_H
 
 #include "config/config.h"
-#include "fabric/iwarp/iwarp.h"
+#include "fabric/provider.h"
 #include "proxy/proxy.h"
 
 /**
@@ -11,12 +11,6 @@
  * fabric settings and listening sockets. Immutable once the workers run, but for
  * gateway_unlisten().
  */
-
-/** struct gateway_fabric - a distinct fabric configuration; each worker has an instance of it. */
-struct gateway_fabric {
-	bool crc;
-	uint32_t setup_timeout_ms;
-};
 
 /** struct gateway_listen - the listening side of the route with the same index. */
 struct gateway_listen {
@@ -33,7 +27,7 @@ struct gateway {
 	unsigned nroutes, nfabrics;
 	struct proxy_route *routes;
 	struct gateway_listen *listens;
-	struct gateway_fabric *fabrics;
+	struct provider_config *fabrics; /* distinct ones; each worker has an instance of each */
 };
 
 /** gateway_init - @cpus: CPUs this process may use. Return: 0, ERR_NOMEM or ERR_CONFIG. */

@@ -21,6 +21,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "fabric/iwarp/iwarp.h"
 
 enum { TURNS_MAX = 16 };
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */
@@ -84,16 +85,11 @@ static int attach(struct worker *w)
 
 static int open_fabrics(struct worker *w)
 {
-	struct iwarp_config cfg;
-
 	w->fabrics = mem_zalloc(w->gw->nfabrics * sizeof(struct fabric *));
 	if (!w->fabrics)
 		return ERR_NOMEM;
 	for (unsigned i = 0; i < w->gw->nfabrics; i++) {
-		iwarp_config_default(&cfg);
-		cfg.crc = w->gw->fabrics[i].crc;
-		cfg.setup_timeout_ms = w->gw->fabrics[i].setup_timeout_ms;
-		w->fabrics[i] = iwarp_new(&cfg, w->loop);
+		w->fabrics[i] = provider_new(&w->gw->fabrics[i], w->loop);
 		if (!w->fabrics[i])
 			return ERR_NOMEM;
 	}
@@ -154,8 +150,11 @@ static void log_counters(const struct worker *w, const char *event)
 	struct iwarp_counters f = {0};
 
 	for (unsigned i = 0; i < w->gw->nfabrics; i++) {
-		const struct iwarp_counters *c = iwarp_counters(w->fabrics[i]);
+		const struct iwarp_counters *c;
 
+		if (w->gw->fabrics[i].kind != PROVIDER_IWARP)
+			continue;
+		c = iwarp_counters(w->fabrics[i]);
 		f.fpdus_in += c->fpdus_in;
 		f.fpdus_out += c->fpdus_out;
 		f.bytes_in += c->bytes_in;

@@ -35,6 +35,10 @@ struct contract_provider {
 	 * happened for a while (sockets). */
 	int (*step)(struct contract *t);
 	unsigned patience; /* how many times in a row step() must return 0 to give up */
+	/* Queue pairs and connection manager of InfiniBand: private data is 56 octets in a
+	 * request and has zeros behind it; an end at which nothing failed does not learn that
+	 * its peer found fault. */
+	bool ib;
 };
 
 /** struct op - one posted operation and what became of it. */

@@ -30,6 +30,9 @@ static void test_good(void **state)
 	(void)state;
 	assert_int_equal(parse("server --listen iwarp:[::1]:0", &o, why), 0);
 	assert_int_equal(o.mode, PERF_SERVER);
+	assert_int_equal(o.fabric, PROVIDER_IWARP);
+	assert_int_equal(parse("server --listen verbs:[::1]:0", &o, why), 0);
+	assert_int_equal(o.fabric, PROVIDER_VERBS);
 	assert_string_equal(fabric_addr_format(&o.addr, addr), "[::1]:0");
 	assert_int_equal(o.server.leg.versions, LEG_V1_OR_V2);
 	assert_true(o.crc && o.server.verify);
@@ -81,7 +84,8 @@ static void test_bad(void **state)
 		{"server --listen iwarp:127.0.0.1", "iwarp:127.0.0.1"},
 		{"server --listen iwarp:127.0.0.1:70000", "70000"},
 		{"server --listen iwarp:localhost:7", "localhost"},
-		{"server --listen verbs:127.0.0.1:7", "verbs"},
+		{"server --listen tcp:127.0.0.1:7", "verbs"},
+		{"server --listen verbs:127.0.0.1", "verbs:127.0.0.1"},
 		{"server --listen iwarp:127.0.0.1:7 --versions 3", "--versions 3"},
 		{"server --listen iwarp:127.0.0.1:7 --inline 1024", "1024"},
 		{"server --listen iwarp:127.0.0.1:7 --inline 5000", "5000"},

@@ -5,8 +5,10 @@ const char *perf_help(void)
 {
 	return "rpcrdma-perf - measure and check RPC-over-RDMA, version 1 or 2\n"
 	       "\n"
-	       "  rpcrdma-perf server --listen iwarp:ADDR:PORT [options]\n"
-	       "  rpcrdma-perf client --connect iwarp:ADDR:PORT --version 1|2 --op OP [options]\n"
+	       "  rpcrdma-perf server --listen FABRIC:ADDR:PORT [options]\n"
+	       "  rpcrdma-perf client --connect FABRIC:ADDR:PORT --version 1|2 --op OP [options]\n"
+	       "\n"
+	       "FABRIC is iwarp (in user space, over TCP) or verbs (an RDMA device).\n"
 	       "\n"
 	       "Client and server speak a small RPC program of their own. Every octet of data is\n"
 	       "made from the RPC's XID and offset and verified by the other side; a wrong one is\n"

@@ -5,11 +5,13 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/log.h"
 #include "daemon/loop.h"
-#include "fabric/iwarp/iwarp.h"
+#include "fabric/provider.h"
 #include "tools/perf/report.h"
 
 enum { EXIT_OK = 0, EXIT_ERRORS = 1, EXIT_USAGE = 2 };
+enum { SETUP_TIMEOUT_MS = 10000 };
 
 /* What one process has of everything. */
 struct process {
@@ -38,13 +40,20 @@ static int complain(const char *what, int err)
 	return err;
 }
 
-static int process_init(struct process *p, size_t memory, bool crc)
+static int process_init(struct process *p, size_t memory, const struct perf_options *o)
 {
 	static const int signos[] = {SIGINT, SIGTERM, 0};
-	struct iwarp_config cfg;
+	struct provider_config cfg = {
+		.kind = o->fabric, .crc = o->crc, .setup_timeout_ms = SETUP_TIMEOUT_MS};
+	char why[PROVIDER_WHY];
 	int err;
 
 	memset(p, 0, sizeof(*p));
+	err = provider_check(o->fabric, why);
+	if (err) {
+		fprintf(stderr, "rpcrdma-perf: %s\n", why);
+		return err;
+	}
 	p->loop = loop_new();
 	if (!p->loop)
 		return complain("event loop", ERR_NOMEM);
@@ -55,11 +64,9 @@ static int process_init(struct process *p, size_t memory, bool crc)
 	err = buf_arena_init(&p->arena, memory);
 	if (err < 0)
 		return complain("payload memory", err);
-	iwarp_config_default(&cfg);
-	cfg.crc = crc;
-	p->fabric = iwarp_new(&cfg, p->loop);
+	p->fabric = provider_new(&cfg, p->loop);
 	if (!p->fabric)
-		return complain("iwarp", ERR_NOMEM);
+		return complain("fabric", ERR_NOMEM);
 	err = fabric_register(p->fabric, p->arena.base, p->arena.bytes);
 	return err < 0 ? complain("registering memory", err) : 0;
 }
@@ -110,7 +117,7 @@ static int run_client(const struct perf_options *o)
 	struct perf_client *c;
 	int status = EXIT_ERRORS;
 
-	if (process_init(&p, perf_client_memory(&o->client), o->crc) < 0)
+	if (process_init(&p, perf_client_memory(&o->client), o) < 0)
 		return EXIT_ERRORS;
 	env = process_env(&p);
 	c = perf_client_new(&o->client, &env);
@@ -131,13 +138,13 @@ static struct fabric_listener *open_listener(const struct perf_options *o)
 	struct fabric_listener *l;
 	int err = 0;
 
-	l = iwarp_listen(&o->addr, &err);
+	l = provider_listen(o->fabric, &o->addr, &err);
 	if (!l) {
 		fprintf(stderr, "rpcrdma-perf: cannot listen on %s: %s\n",
 			fabric_addr_format(&o->addr, text), strerror(errno));
 		return NULL;
 	}
-	iwarp_listener_addr(l, &bound);
+	provider_listener_addr(o->fabric, l, &bound);
 	printf("listening on %s\n", fabric_addr_format(&bound, text));
 	fflush(stdout);
 	return l;
@@ -172,13 +179,13 @@ static int run_server(const struct perf_options *o)
 	struct process p;
 	int status = EXIT_ERRORS;
 
-	if (process_init(&p, o->memory, o->crc) < 0)
+	if (process_init(&p, o->memory, o) < 0)
 		return EXIT_ERRORS;
 	l = open_listener(o);
 	if (l)
 		status = serve(&p, o, l);
 	if (l)
-		iwarp_listener_free(l);
+		provider_listener_free(o->fabric, l);
 	process_fini(&p);
 	return status;
 }
@@ -193,6 +200,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	log_set_level(LOG_LEVEL_WARN);
 	switch (o.mode) {
 	case PERF_HELP:
 		fputs(perf_help(), stdout);

@@ -244,7 +244,20 @@ static int read_options(struct raw *r, int argc, char **argv, const struct optio
 	return 0;
 }
 
-/* "iwarp:ADDR:PORT", where ADDR may be in brackets. */
+/* The fabric before the first colon. Return: what is behind it, or NULL. */
+static const char *fabric_of(const struct raw *r, const char *text)
+{
+	char name[8];
+	const char *colon = strchr(text, ':');
+
+	if (!colon || (size_t)(colon - text) >= sizeof(name))
+		return NULL;
+	memcpy(name, text, (size_t)(colon - text));
+	name[colon - text] = '\0';
+	return provider_parse(name, &r->o->fabric) ? NULL : colon + 1;
+}
+
+/* "iwarp:ADDR:PORT", where ADDR may be in brackets; or "verbs:..." */
 static int address(const struct raw *r, bool is_server)
 {
 	const char *what = is_server ? "listen" : "connect", *text = r->addr, *colon;
@@ -253,10 +266,9 @@ static int address(const struct raw *r, bool is_server)
 
 	if (!text)
 		return fail(r, "--%s iwarp:ADDR:PORT is needed", what);
-	if (strncmp(text, "iwarp:", 6))
-		return fail(r, "--%s %s: must begin with \"iwarp:\", the one fabric there is", what,
-			    text);
-	text += 6;
+	text = fabric_of(r, text);
+	if (!text)
+		return fail(r, "--%s %s: must begin with \"iwarp:\" or \"verbs:\"", what, r->addr);
 	colon = strrchr(text, ':');
 	if (!colon || (size_t)(colon - text) >= sizeof(host))
 		return fail(r, "--%s %s: iwarp:ADDR:PORT is needed", what, r->addr);

@@ -2,6 +2,7 @@
 #ifndef TOOLS_PERF_OPTIONS_H
 #define TOOLS_PERF_OPTIONS_H
 
+#include "fabric/provider.h"
 #include "tools/perf/client.h"
 #include "tools/perf/server.h"
 
@@ -12,6 +13,7 @@ enum perf_mode { PERF_SERVER, PERF_CLIENT, PERF_HELP, PERF_SHOW_VERSION };
 /** struct perf_options - a checked command line; .client.sizes points into it. */
 struct perf_options {
 	enum perf_mode mode;
+	enum provider_kind fabric;
 	struct fabric_addr addr; /* to listen on, or to connect to */
 	bool crc, json;
 	size_t memory; /* server: octets of payload memory */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/provider.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fabric/iwarp/iwarp.h"
+#ifdef HAVE_VERBS
+#include "fabric/verbs/verbs.h"
+#endif
+
+int provider_parse(const char *name, enum provider_kind *kind)
+{
+	if (strcmp(name, "iwarp") == 0)
+		*kind = PROVIDER_IWARP;
+	else if (strcmp(name, "verbs") == 0)
+		*kind = PROVIDER_VERBS;
+	else
+		return ERR_CONFIG;
+	return 0;
+}
+
+static struct fabric *new_iwarp(const struct provider_config *from, struct loop *loop)
+{
+	struct iwarp_config cfg;
+
+	iwarp_config_default(&cfg);
+	cfg.crc = from->crc;
+	cfg.setup_timeout_ms = from->setup_timeout_ms;
+	return iwarp_new(&cfg, loop);
+}
+
+#ifdef HAVE_VERBS
+
+int provider_check(enum provider_kind kind, char *why)
+{
+	_Static_assert((int)PROVIDER_WHY >= (int)VERBS_WHY, "words fit");
+	return kind == PROVIDER_VERBS ? verbs_check(why) : 0;
+}
+
+struct fabric *provider_new(const struct provider_config *from, struct loop *loop)
+{
+	struct verbs_config cfg;
+
+	if (from->kind == PROVIDER_IWARP)
+		return new_iwarp(from, loop);
+	verbs_config_default(&cfg);
+	cfg.setup_timeout_ms = from->setup_timeout_ms;
+	return verbs_new(&cfg, loop);
+}
+
+struct fabric_listener *provider_listen(enum provider_kind kind, const struct fabric_addr *addr,
+					int *err)
+{
+	return kind == PROVIDER_VERBS ? verbs_listen(addr, err) : iwarp_listen(addr, err);
+}
+
+void provider_listener_addr(enum provider_kind kind, const struct fabric_listener *l,
+			    struct fabric_addr *addr)
+{
+	if (kind == PROVIDER_VERBS)
+		verbs_listener_addr(l, addr);
+	else
+		iwarp_listener_addr(l, addr);
+}
+
+void provider_listener_free(enum provider_kind kind, struct fabric_listener *l)
+{
+	if (kind == PROVIDER_VERBS)
+		verbs_listener_free(l);
+	else
+		iwarp_listener_free(l);
+}
+
+#else
+
+int provider_check(enum provider_kind kind, char *why)
+{
+	if (kind == PROVIDER_IWARP)
+		return 0;
+	snprintf(why, PROVIDER_WHY,
+		 "verbs is not in this build (it needs libibverbs and "
+		 "librdmacm): use iwarp, which needs no RDMA device");
+	return ERR_CONFIG;
+}
+
+struct fabric *provider_new(const struct provider_config *from, struct loop *loop)
+{
+	return from->kind == PROVIDER_IWARP ? new_iwarp(from, loop) : NULL;
+}
+
+struct fabric_listener *provider_listen(enum provider_kind kind, const struct fabric_addr *addr,
+					int *err)
+{
+	if (kind == PROVIDER_IWARP)
+		return iwarp_listen(addr, err);
+	*err = ERR_CONFIG;
+	errno = EPROTONOSUPPORT;
+	return NULL;
+}
+
+void provider_listener_addr(enum provider_kind kind, const struct fabric_listener *l,
+			    struct fabric_addr *addr)
+{
+	(void)kind;
+	iwarp_listener_addr(l, addr);
+}
+
+void provider_listener_free(enum provider_kind kind, struct fabric_listener *l)
+{
+	(void)kind;
+	iwarp_listener_free(l);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_PROVIDER_H
+#define FABRIC_PROVIDER_H
+
+#include "fabric/fabric.h"
+
+/**
+ * provider - the fabrics of this build by name, for programs that let their user choose
+ */
+enum provider_kind { PROVIDER_IWARP, PROVIDER_VERBS, PROVIDER_KINDS };
+
+enum { PROVIDER_WHY = 256 };
+
+/** struct provider_config - what programs set; each provider takes what concerns it. */
+struct provider_config {
+	enum provider_kind kind;
+	bool crc; /* iwarp: ask for CRC32c */
+	uint32_t setup_timeout_ms;
+};
+
+/** provider_parse - "iwarp" or "verbs" to @kind. Return: 0, or ERR_CONFIG for another word. */
+int provider_parse(const char *name, enum provider_kind *kind) WARN_UNUSED;
+
+/** provider_check - whether build and machine have it; else an error and @why (PROVIDER_WHY
+ * octets): what is missing and what to do. */
+int provider_check(enum provider_kind kind, char *why) WARN_UNUSED;
+
+/** provider_new - an instance for one worker on @loop (borrowed). Returns owned, or NULL. */
+struct fabric *provider_new(const struct provider_config *cfg, struct loop *loop);
+
+/** provider_listen - bind and listen. Return: owned, or NULL with *@err set and errno kept. */
+struct fabric_listener *provider_listen(enum provider_kind kind, const struct fabric_addr *addr,
+					int *err);
+
+/** provider_listener_addr - the bound address (port 0 resolved). */
+void provider_listener_addr(enum provider_kind kind, const struct fabric_listener *l,
+			    struct fabric_addr *addr);
+
+/** provider_listener_free - takes @l, detached everywhere; may be NULL. */
+void provider_listener_free(enum provider_kind kind, struct fabric_listener *l);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ *	initiator: RESOLVING (address, route) -> CONNECTING -.
+ *	acceptor:  REQUESTED -> ACCEPTED -------------------+-> OPEN
+ *
+ * Events are copied and acknowledged before they are acted on, so that acting may
+ * destroy the identifier they are about: rdma_destroy_id() waits for that.
+ *
+ * Only a resolved route tells the device, and only a device makes a queue pair:
+ * what is posted to an initiator before waits in its ring. An acceptor has its
+ * device from the start.
+ */
+
+struct verbs_conn *cm_conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,
+			       void *owner)
+{
+	struct verbs_conn *c = mem_zalloc(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->base.fabric = &v->base;
+	c->base.owner = owner;
+	c->base.remote_inv = v->base.remote_inv;
+	c->v = v;
+	c->id = id;
+	c->state = state;
+	c->deadline = NSEC_NEVER;
+	atomic_init(&c->async, -1);
+	list_init(&c->active);
+	list_init(&c->hot);
+	list_init(&c->timed);
+	list_add_tail(&v->conns, &c->all);
+	if (id)
+		id->context = c;
+	return c;
+}
+
+/* Fields of fixed size: nothing but zeros is nothing. */
+static void copy_private_data(struct vevent *e, const struct rdma_conn_param *p)
+{
+	size_t len = p->private_data ? p->private_data_len : 0;
+	bool any = false;
+
+	if (len > sizeof(e->pd))
+		len = sizeof(e->pd);
+	for (size_t i = 0; i < len; i++)
+		any |= (e->pd[i] = ((const uint8_t *)p->private_data)[i]) != 0;
+	e->pd_len = any ? len : 0;
+}
+
+bool cm_next(struct rdma_event_channel *channel, struct vevent *e)
+{
+	struct rdma_cm_event *got;
+
+	if (rdma_get_cm_event(channel, &got))
+		return false;
+	*e = (struct vevent){.type = got->event,
+			     .id = got->id,
+			     .listen_id = got->listen_id,
+			     .status = got->status,
+			     .ird = got->param.conn.responder_resources,
+			     .ord = got->param.conn.initiator_depth};
+	switch (got->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_REJECTED:
+		copy_private_data(e, &got->param.conn);
+		break;
+	default:
+		e->ird = e->ord = 0;
+	}
+	(void)rdma_ack_cm_event(got);
+	return true;
+}
+
+void cm_ready(struct loop_watch *w, unsigned events)
+{
+	struct verbs *v = container_of(w, struct verbs, watch);
+	struct vevent e;
+
+	(void)events;
+	while (cm_next(v->channel, &e))
+		if (e.id && e.id->context)
+			cm_handle(e.id->context, &e);
+}
+
+static void note_addresses(struct verbs_conn *c)
+{
+	struct sockaddr *from = rdma_get_local_addr(c->id), *to = rdma_get_peer_addr(c->id);
+
+	c->base.local.len = from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							: sizeof(struct sockaddr_in);
+	memcpy(&c->base.local.ss, from, c->base.local.len);
+	c->base.peer.len = to->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						     : sizeof(struct sockaddr_in);
+	memcpy(&c->base.peer.ss, to, c->base.peer.len);
+}
+
+static uint8_t cut_depth(uint32_t want, int device, uint32_t peer)
+{
+	uint32_t most = device < 0 ? 0 : (uint32_t)device;
+
+	if (most > UINT8_MAX)
+		most = UINT8_MAX;
+	if (most > peer)
+		most = peer;
+	return (uint8_t)(want < most ? want : most);
+}
+
+/* Read depths: what both ends want and both devices have. */
+static struct rdma_conn_param conn_param(const struct verbs_conn *c, const void *pd, size_t pd_len)
+{
+	const struct ibv_device_attr *attr = &c->dev->attr;
+
+	return (struct rdma_conn_param){
+		.private_data = pd_len ? pd : NULL,
+		.private_data_len = (uint8_t)pd_len,
+		.responder_resources = cut_depth(c->ird, attr->max_qp_rd_atom,
+						 c->initiator ? UINT8_MAX : c->peer_ird),
+		.initiator_depth = cut_depth(c->ord, attr->max_qp_init_rd_atom,
+					     c->initiator ? UINT8_MAX : c->peer_ord),
+		.flow_control = 1,
+		.retry_count = c->v->cfg.retry_count,
+		.rnr_retry_count = c->v->cfg.rnr_retry_count,
+	};
+}
+
+static void on_route(struct verbs_conn *c)
+{
+	struct rdma_conn_param param;
+	int err = queue_make(c);
+
+	if (err) {
+		log_warn("verbs.connect", "err=%s why=\"no queue pair: %s\"", err_name(err),
+			 strerror(errno));
+		end_finish(c, ERR_NOMEM, "the device has no queue pair for it");
+		return;
+	}
+	if (c->v->base.remote_inv && !c->dev->windows) {
+		/* The peer was promised what this device, new here, cannot do. */
+		c->v->base.remote_inv = false;
+		end_finish(c, ERR_IO, "a device without Memory Windows came up");
+		return;
+	}
+	param = conn_param(c, c->own_pd, c->own_pd_len);
+	c->state = VERBS_CONNECTING;
+	if (rdma_connect(c->id, &param) == 0)
+		return;
+	if (errno == ECONNREFUSED)
+		end_finish(c, ERR_REFUSED, "nobody listens there");
+	else
+		end_finish(c, ERR_IO, "the device cannot connect");
+}
+
+static void on_address(struct verbs_conn *c)
+{
+	if (rdma_resolve_route(c->id, (int)c->v->cfg.setup_timeout_ms))
+		end_finish(c, ERR_REFUSED, "no route");
+}
+
+void cm_established(struct verbs_conn *c)
+{
+	if (c->state != VERBS_CONNECTING && c->state != VERBS_ACCEPTED)
+		return;
+	c->state = VERBS_OPEN;
+	c->tell_connected = true;
+	note_addresses(c);
+	verbs_deadline_in(c, 0);
+	verbs_activate(c);
+}
+
+static void on_established(struct verbs_conn *c, const struct vevent *e)
+{
+	if (c->state == VERBS_CONNECTING) {
+		memcpy(c->pd, e->pd, e->pd_len);
+		c->pd_len = e->pd_len;
+	}
+	cm_established(c);
+}
+
+static void on_rejected(struct verbs_conn *c, const struct vevent *e)
+{
+	const char *why;
+	int status = words_reject(c->dev && c->dev->iwarp, e->status, &why);
+
+	memcpy(c->pd, e->pd, e->pd_len);
+	c->pd_len = e->pd_len;
+	end_finish(c, status, why);
+}
+
+static void on_removal(struct verbs_conn *c)
+{
+	c->v->counters.removals++;
+	if (c->dev)
+		c->dev->removed = true;
+	end_finish(c, ERR_IO, "the RDMA device was removed");
+}
+
+void cm_handle(struct verbs_conn *c, const struct vevent *e)
+{
+	if (c->state == VERBS_ENDED)
+		return;
+	switch (e->type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		on_address(c);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		on_route(c);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		end_finish(c, ERR_REFUSED, "no RDMA device leads there");
+		break;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		end_finish(c, ERR_REFUSED, "no route");
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(c, e);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		on_rejected(c, e);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		end_finish(c, ERR_TIMEOUT, "no answer to the connection request");
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		end_finish(c, ERR_IO, "the connection could not be set up");
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		end_by_peer(c, e->status);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		on_removal(c);
+		break;
+	default: /* multicast, changed addresses */
+		break;
+	}
+}
+
+void cm_expired(struct verbs_conn *c)
+{
+	if (c->state == VERBS_DRAINING)
+		end_leave(c, ERR_TIMEOUT, "the peer does not take what was sent");
+	else if (c->state == VERBS_LEAVING)
+		end_finish(c, 0, NULL);
+	else
+		end_finish(c, ERR_TIMEOUT, "connection set-up took too long");
+}
+
+/* Verbs of the contract */
+
+static int resolve(struct verbs_conn *c, const struct fabric_addr *to)
+{
+	struct sockaddr_storage ss = to->ss;
+
+	if (rdma_create_id(c->v->channel, &c->id, c, RDMA_PS_TCP))
+		return ERR_IO;
+	if (rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&ss,
+			      (int)c->v->cfg.setup_timeout_ms)) {
+		/* Told as any other failure, for callers expect these later. */
+		c->caused = true;
+		c->status = ERR_REFUSED;
+		c->why = "no RDMA device leads there";
+		verbs_deadline_in(c, 1);
+		return 0;
+	}
+	verbs_deadline_in(c, c->v->cfg.setup_timeout_ms);
+	return 0;
+}
+
+int cm_connect(struct fabric *f, const struct fabric_addr *to,
+	       const struct fabric_conn_params *params, void *owner, struct fabric_conn **conn)
+{
+	struct verbs_conn *c;
+	int err;
+
+	if (params->private_data_len > PD_REQUEST_MAX)
+		return ERR_TOOBIG;
+	c = cm_conn_new(verbs_of(f), NULL, VERBS_RESOLVING, owner);
+	if (!c)
+		return ERR_NOMEM;
+	c->initiator = true;
+	c->base.peer = *to;
+	c->own_pd_len = params->private_data_len;
+	if (c->own_pd_len)
+		memcpy(c->own_pd, params->private_data, c->own_pd_len);
+	err = queue_depths(c, params);
+	if (!err)
+		err = resolve(c, to);
+	if (err) {
+		end_free(c);
+		return err;
+	}
+	*conn = &c->base;
+	return 0;
+}
+
+int cm_prepare(struct fabric_conn *fc, const struct fabric_conn_params *params)
+{
+	struct verbs_conn *c = vconn_of(fc);
+	int err;
+
+	if (c->state != VERBS_REQUESTED)
+		return ERR_CLOSED;
+	err = queue_depths(c, params);
+	if (!err)
+		err = queue_make(c);
+	if (err)
+		log_warn("verbs.accept", "err=%s why=\"no queue pair: %s\"", err_name(err),
+			 strerror(errno));
+	return err;
+}
+
+int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params, void *owner)
+{
+	struct verbs_conn *c = vconn_of(fc);
+	struct rdma_conn_param param;
+	int err = cm_prepare(fc, params);
+
+	if (err)
+		return err;
+	if (params->private_data_len > PD_ACCEPT_MAX)
+		return ERR_TOOBIG;
+	c->base.owner = owner;
+	param = conn_param(c, params->private_data, params->private_data_len);
+	if (rdma_accept(c->id, &param))
+		return ERR_CLOSED; /* the peer is gone */
+	c->state = VERBS_ACCEPTED;
+	verbs_deadline_in(c, c->v->cfg.setup_timeout_ms);
+	return 0;
+}
+
+void cm_reject(struct fabric_conn *fc, struct view pd)
+{
+	struct verbs_conn *c = vconn_of(fc);
+	size_t len = pd.len < PD_REJECT_MAX ? pd.len : PD_REJECT_MAX;
+
+	if (c->state == VERBS_REQUESTED)
+		(void)rdma_reject(c->id, len ? pd.data : NULL, (uint8_t)len);
+	end_free(c);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * librdmacm opens each device once for the process; a worker adds a protection
+ * domain, a completion channel and registrations of its own, so that nothing of
+ * one worker can be reached through another. Devices that are there at start
+ * are prepared at start, others when the first connection leads through them.
+ *
+ * The descriptor of asynchronous events is the process's: whichever worker reads
+ * an event leaves it with the connection it is about, as a number, and no more:
+ * destroying a queue pair waits until its events are acknowledged, so the
+ * connection is still there.
+ *
+ * Windows are drawn at random from the older half of the free ones, with another
+ * key than they had, so neither a handle nor the step to the next one repeats.
+ */
+
+enum { POOL_LEAST = 32, POOL_SIZE = 64 /* doubles */ };
+
+static int set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+static void unwatch(struct verbs_dev *dev, struct loop_watch *w, bool *watched)
+{
+	if (*watched)
+		dev->v->loop->ops->del(dev->v->loop, w);
+	*watched = false;
+}
+
+/* Completion queues that have something, once each time they were armed. */
+static void channel_ready(struct loop_watch *w, unsigned events)
+{
+	struct verbs_dev *dev = container_of(w, struct verbs_dev, watch);
+	struct ibv_cq *cq;
+	void *context;
+
+	(void)events;
+	while (ibv_get_cq_event(dev->channel, &cq, &context) == 0) {
+		struct verbs_conn *c = context;
+
+		dev->v->counters.events++;
+		c->cq_events++;
+		if (list_is_empty(&c->hot))
+			list_add_tail(&dev->v->hot, &c->hot);
+	}
+	if (errno != EAGAIN && errno != EINTR)
+		unwatch(dev, &dev->watch, &dev->watched);
+}
+
+static void leave_note(const struct ibv_async_event *e)
+{
+	struct verbs_conn *c = NULL;
+
+	switch (e->event_type) {
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		c = e->element.qp->qp_context;
+		break;
+	case IBV_EVENT_CQ_ERR:
+		c = e->element.cq->cq_context;
+		break;
+	default:
+		break;
+	}
+	if (c)
+		atomic_store(&c->async, (int)e->event_type);
+}
+
+static void async_ready(struct loop_watch *w, unsigned events)
+{
+	struct verbs_dev *dev = container_of(w, struct verbs_dev, async_watch);
+	struct ibv_async_event e;
+
+	(void)events;
+	while (ibv_get_async_event(dev->context, &e) == 0) {
+		leave_note(&e);
+		ibv_ack_async_event(&e);
+	}
+	if (errno != EAGAIN && errno != EINTR)
+		unwatch(dev, &dev->async_watch, &dev->async_watched);
+}
+
+struct ibv_mr *device_region(const struct verbs_dev *dev, const void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p;
+
+	for (const struct list *it = dev->regions.next; it != &dev->regions; it = it->next) {
+		const struct vregion *r = container_of(it, const struct vregion, link);
+		uintptr_t base = (uintptr_t)r->range->base;
+
+		if (at >= base && at - base <= r->range->len && len <= r->range->len - (at - base))
+			return r->mr;
+	}
+	return NULL;
+}
+
+static void log_device(const struct verbs_dev *dev)
+{
+	log_info("verbs.device",
+		 "device=%s transport=%s exposures=%s send_with_invalidate=%s max_qp_wr=%d "
+		 "max_sge=%d read_depth=%d/%d max_mr=%d max_mw=%d",
+		 ibv_get_device_name(dev->context->device), dev->iwarp ? "iwarp" : "ib",
+		 !dev->windows ? "registrations"
+		 : dev->rxe    ? "windows-on-registrations"
+			       : "windows",
+		 dev->send_inv ? "yes" : "no", dev->attr.max_qp_wr, dev->attr.max_sge,
+		 dev->attr.max_qp_rd_atom, dev->attr.max_qp_init_rd_atom, dev->attr.max_mr,
+		 dev->attr.max_mw);
+}
+
+/*
+ * Linux's rxe compares an access through a window with the bounds of the region
+ * below it (check_rkey() in rxe_resp.c), so there each window gets a region of
+ * its own. It has no vendor of its own either: all ones stand for it.
+ */
+enum { VENDOR_RXE = 0xffffff };
+
+static int probe(struct verbs_dev *dev)
+{
+	if (ibv_query_device(dev->context, &dev->attr))
+		return ERR_IO;
+	dev->iwarp = dev->context->device->transport_type == IBV_TRANSPORT_IWARP;
+	dev->windows = dev->attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	dev->rxe = dev->attr.vendor_id == VENDOR_RXE;
+	dev->send_inv = dev->attr.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS;
+	return 0;
+}
+
+static int open_dev(struct verbs_dev *dev)
+{
+	struct loop *loop = dev->v->loop;
+
+	if (probe(dev))
+		return ERR_IO;
+	dev->pd = ibv_alloc_pd(dev->context);
+	dev->channel = ibv_create_comp_channel(dev->context);
+	if (!dev->pd || !dev->channel || set_nonblocking(dev->channel->fd) ||
+	    set_nonblocking(dev->context->async_fd))
+		return ERR_IO;
+	/* Instances share the descriptor, and a loop may know each but once. */
+	dev->async_fd = fcntl(dev->context->async_fd, F_DUPFD_CLOEXEC, 0);
+	if (dev->async_fd < 0)
+		return ERR_IO;
+	dev->watched = !loop->ops->add(loop, &dev->watch, dev->channel->fd, LOOP_READ, 0);
+	dev->async_watched = !loop->ops->add(loop, &dev->async_watch, dev->async_fd, LOOP_READ, 0);
+	if (!dev->watched || !dev->async_watched)
+		return ERR_IO;
+	return verbs_register(dev);
+}
+
+static struct verbs_dev *device_new(struct verbs *v, struct ibv_context *context)
+{
+	struct verbs_dev *dev = mem_zalloc(sizeof(*dev));
+	int err;
+
+	if (!dev)
+		return NULL;
+	dev->v = v;
+	dev->context = context;
+	dev->async_fd = -1;
+	dev->watch.ready = channel_ready;
+	dev->async_watch.ready = async_ready;
+	list_init(&dev->regions);
+	list_add_tail(&v->devs, &dev->link);
+	err = open_dev(dev);
+	if (err) {
+		log_error("verbs.device", "device=%s err=%s why=\"cannot be used: %s\"",
+			  ibv_get_device_name(context->device), err_name(err), strerror(errno));
+		device_free(dev);
+		return NULL;
+	}
+	log_device(dev);
+	return dev;
+}
+
+struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context)
+{
+	for (struct list *it = v->devs.next; it != &v->devs; it = it->next) {
+		struct verbs_dev *dev = container_of(it, struct verbs_dev, link);
+
+		if (dev->context == context && !dev->removed)
+			return dev;
+	}
+	return device_new(v, context);
+}
+
+void device_free(struct verbs_dev *dev)
+{
+	struct list *item;
+
+	unwatch(dev, &dev->watch, &dev->watched);
+	unwatch(dev, &dev->async_watch, &dev->async_watched);
+	if (dev->async_fd >= 0)
+		close(dev->async_fd);
+	for (; dev->pool_count; dev->pool_count--)
+		(void)ibv_dealloc_mw(dev->pool[dev->pool_head++ & (dev->pool_size - 1)]);
+	mem_free(dev->pool);
+	while ((item = list_pop(&dev->regions))) {
+		struct vregion *r = container_of(item, struct vregion, link);
+
+		(void)ibv_dereg_mr(r->mr);
+		mem_free(r);
+	}
+	if (dev->channel)
+		(void)ibv_destroy_comp_channel(dev->channel);
+	if (dev->pd)
+		(void)ibv_dealloc_pd(dev->pd);
+	list_del(&dev->link);
+	mem_free(dev);
+}
+
+void device_put(struct verbs_dev *dev)
+{
+	if (--dev->conns == 0 && dev->removed)
+		device_free(dev);
+}
+
+/* Make room for all windows there are, and one more: putting back must not fail. */
+static int grow(struct verbs_dev *dev)
+{
+	uint32_t size = dev->pool_size ? 2 * dev->pool_size : POOL_SIZE;
+	struct ibv_mw **pool = mem_zalloc(size * sizeof(struct ibv_mw *));
+
+	if (!pool)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < dev->pool_count; i++)
+		pool[i] = dev->pool[(dev->pool_head + i) & (dev->pool_size - 1)];
+	mem_free(dev->pool);
+	dev->pool = pool;
+	dev->pool_size = size;
+	dev->pool_head = 0;
+	return 0;
+}
+
+static int add_window(struct verbs_dev *dev)
+{
+	struct ibv_mw *mw;
+
+	if (dev->windows_total == dev->pool_size && grow(dev))
+		return ERR_NOMEM;
+	mw = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);
+	if (!mw)
+		return ERR_NOMEM;
+	dev->windows_total++;
+	device_window_put(dev, mw);
+	return 0;
+}
+
+static uint32_t draw(struct verbs_dev *dev)
+{
+	uint16_t value;
+
+	if (dev->random_left < sizeof(value)) {
+		if (getrandom(dev->random, sizeof(dev->random), 0) != sizeof(dev->random))
+			memset(dev->random, 0x5a, sizeof(dev->random));
+		dev->random_left = sizeof(dev->random);
+	}
+	dev->random_left -= (unsigned)sizeof(value);
+	memcpy(&value, dev->random + dev->random_left, sizeof(value));
+	return value;
+}
+
+static struct ibv_mw **pool_at(struct verbs_dev *dev, uint32_t i)
+{
+	return &dev->pool[(dev->pool_head + i) & (dev->pool_size - 1)];
+}
+
+struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key)
+{
+	struct ibv_mw **at, *mw = NULL;
+
+	while (dev->pool_count < POOL_LEAST && add_window(dev) == 0)
+		;
+	if (!dev->pool_count)
+		return NULL;
+	for (int tries = 0; tries < 8; tries++) {
+		at = pool_at(dev, draw(dev) % (dev->pool_count / 2 + 1));
+		mw = *at;
+		*key = (mw->rkey & ~0xffu) | ((mw->rkey + 1 + draw(dev) % 255) & 0xff);
+		if (*key - dev->last_handle != dev->last_step)
+			break;
+	}
+	*at = *pool_at(dev, 0);
+	dev->pool_head++;
+	dev->pool_count--;
+	dev->last_step = *key - dev->last_handle;
+	dev->last_handle = *key;
+	return mw;
+}
+
+void device_window_put(struct verbs_dev *dev, struct ibv_mw *mw)
+{
+	*pool_at(dev, dev->pool_count++) = mw;
+}
+
+void device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw)
+{
+	(void)ibv_dealloc_mw(mw);
+	dev->windows_total--;
+}

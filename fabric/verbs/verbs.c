@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/verbs/verbs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * An instance waits on two kinds of descriptors: its channel of connection events,
+ * and a completion channel of each device. Both only put connections on lists:
+ * .active those with something to tell, .hot those whose completion queue has to be
+ * looked into. fabric_poll() tells what is there, else looks into one queue; a
+ * queue found empty is armed, looked into once more, and is cold again.
+ *
+ * Each connection has a completion queue of its own, as deep as all it can post:
+ * none can overflow, and what is left in it goes with its connection.
+ */
+
+void verbs_config_default(struct verbs_config *cfg)
+{
+	*cfg = (struct verbs_config){
+		.setup_timeout_ms = 10000,
+		.linger_ms = 5000,
+		.retry_count = 6,
+		.rnr_retry_count = 0,
+		.ird = 32,
+		.ord = 32,
+	};
+}
+
+static bool can_open(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+int verbs_check(char *why)
+{
+	int n = 0;
+	struct ibv_device **list = ibv_get_device_list(&n);
+
+	if (list)
+		ibv_free_device_list(list);
+	if (!list || n == 0)
+		snprintf(why, VERBS_WHY,
+			 "no RDMA device: load the adapter's driver and ib_uverbs, or make a "
+			 "software one (rdma link add rxe0 type rxe netdev DEV), or use iwarp, "
+			 "which needs none");
+	else if (!can_open("/dev/infiniband/rdma_cm"))
+		snprintf(why, VERBS_WHY,
+			 "/dev/infiniband/rdma_cm: %s: load rdma_ucm, give the service access to "
+			 "it, or use iwarp, which needs no device",
+			 strerror(errno));
+	else
+		return 0;
+	return ERR_IO;
+}
+
+nsec_t verbs_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (nsec_t)ts.tv_sec * NSEC_PER_SEC + (nsec_t)ts.tv_nsec;
+}
+
+void verbs_activate(struct verbs_conn *c)
+{
+	if (list_is_empty(&c->active))
+		list_add_tail(&c->v->active, &c->active);
+}
+
+void verbs_deadline_in(struct verbs_conn *c, uint32_t ms)
+{
+	list_del(&c->timed);
+	if (!ms)
+		return;
+	c->deadline = verbs_now() + ms * NSEC_PER_MS;
+	c->v->next = nsec_min(c->v->next, c->deadline);
+	list_add_tail(&c->v->timed, &c->timed);
+}
+
+/* Memory */
+
+/* Why memory could not be pinned, and how much may be. */
+static void log_pinning(const struct verbs_dev *dev, size_t len)
+{
+	int cause = errno;
+	struct rlimit limit = {0};
+
+	(void)getrlimit(RLIMIT_MEMLOCK, &limit);
+	log_error("verbs.memory",
+		  "device=%s bytes=%zu memlock_limit=%llu why=\"%s: the locked-memory limit must "
+		  "be %zu KiB and more for each worker (LimitMEMLOCK=, ulimit -l), or memory_limit "
+		  "less\"",
+		  ibv_get_device_name(dev->context->device), len,
+		  (unsigned long long)limit.rlim_cur, strerror(cause), len / 1024 + 1024);
+}
+
+static int register_range(struct verbs_dev *dev, struct vrange *range)
+{
+	struct vregion *r;
+	int access = IBV_ACCESS_LOCAL_WRITE;
+
+	for (struct list *it = dev->regions.next; it != &dev->regions; it = it->next)
+		if (container_of(it, struct vregion, link)->range == range)
+			return 0;
+	if (dev->windows && !dev->rxe)
+		access |= IBV_ACCESS_MW_BIND;
+	r = mem_zalloc(sizeof(*r));
+	if (!r)
+		return ERR_NOMEM;
+	r->range = range;
+	r->mr = ibv_reg_mr(dev->pd, range->base, range->len, access);
+	if (!r->mr) {
+		log_pinning(dev, range->len);
+		mem_free(r);
+		return ERR_NOMEM;
+	}
+	list_add_tail(&dev->regions, &r->link);
+	return 0;
+}
+
+int verbs_register(struct verbs_dev *dev)
+{
+	struct list *ranges = &dev->v->ranges;
+	int err = 0;
+
+	for (struct list *it = ranges->next; it != ranges && !err; it = it->next)
+		err = register_range(dev, container_of(it, struct vrange, link));
+	return err;
+}
+
+static void forget_range(struct verbs_dev *dev, const struct vrange *range)
+{
+	list_for_each_safe(it, tmp, &dev->regions)
+	{
+		struct vregion *r = container_of(it, struct vregion, link);
+
+		if (r->range != range)
+			continue;
+		(void)ibv_dereg_mr(r->mr);
+		list_del(&r->link);
+		mem_free(r);
+	}
+}
+
+static void op_unregister(struct fabric *f, void *base)
+{
+	struct verbs *v = verbs_of(f);
+
+	list_for_each_safe(it, tmp, &v->ranges)
+	{
+		struct vrange *range = container_of(it, struct vrange, link);
+
+		if (range->base != base)
+			continue;
+		for (struct list *jt = v->devs.next; jt != &v->devs; jt = jt->next)
+			forget_range(container_of(jt, struct verbs_dev, link), range);
+		list_del(&range->link);
+		mem_free(range);
+	}
+}
+
+static int op_register(struct fabric *f, void *base, size_t len)
+{
+	struct verbs *v = verbs_of(f);
+	struct vrange *range = mem_zalloc(sizeof(*range));
+	int err = 0;
+
+	if (!range)
+		return ERR_NOMEM;
+	range->base = base;
+	range->len = len;
+	list_add_tail(&v->ranges, &range->link);
+	for (struct list *it = v->devs.next; it != &v->devs && !err; it = it->next)
+		err = verbs_register(container_of(it, struct verbs_dev, link));
+	if (err)
+		op_unregister(f, base);
+	return err;
+}
+
+/* Events */
+
+static bool tell_setup(struct verbs_conn *c, struct fabric_event *ev)
+{
+	if (!c->tell_request && !c->tell_connected)
+		return false;
+	*ev = (struct fabric_event){.type = c->tell_request ? FABRIC_EV_REQUEST
+							    : FABRIC_EV_CONNECTED,
+				    .private_data = view_of(c->pd, c->pd_len)};
+	c->pd_len = 0;
+	c->tell_request = c->tell_connected = false;
+	return true;
+}
+
+static bool conn_event(struct verbs_conn *c, struct fabric_event *ev)
+{
+	if (c->broken && c->state < VERBS_LEAVING)
+		end_leave(c, ERR_IO, "the device refused a work request");
+	if (tell_setup(c, ev) || queue_event(c, ev)) {
+		ev->conn = &c->base;
+		return true;
+	}
+	if (c->state != VERBS_ENDED || c->told_end)
+		return false;
+	c->told_end = true;
+	*ev = (struct fabric_event){.type = FABRIC_EV_DISCONNECTED,
+				    .conn = &c->base,
+				    .status = c->status,
+				    .why = c->why,
+				    .private_data = view_of(c->pd, c->pd_len)};
+	return true;
+}
+
+static int op_poll(struct fabric *f, struct fabric_event *ev)
+{
+	struct verbs *v = verbs_of(f);
+
+	for (;;) {
+		struct verbs_conn *c;
+
+		while (!list_is_empty(&v->active)) {
+			c = list_first(&v->active, struct verbs_conn, active);
+			if (conn_event(c, ev))
+				return 1;
+			list_del(&c->active);
+		}
+		if (list_is_empty(&v->hot))
+			return 0;
+		c = list_first(&v->hot, struct verbs_conn, hot);
+		list_del(&c->hot);
+		if (queue_poll(c))
+			list_add_tail(&v->hot, &c->hot);
+	}
+}
+
+/* Everything posted is on its way already. */
+static void op_flush(struct fabric *f)
+{
+	(void)f;
+}
+
+static nsec_t op_deadline(const struct fabric *f)
+{
+	const struct verbs *v = container_of(f, const struct verbs, base);
+
+	if (!list_is_empty(&v->active) || !list_is_empty(&v->hot))
+		return 0;
+	return nsec_min(v->next, verbs_listen_deadline(v));
+}
+
+static void op_tick(struct fabric *f, nsec_t now)
+{
+	struct verbs *v = verbs_of(f);
+
+	verbs_listen_tick(v, now);
+	if (now < v->next)
+		return;
+	v->next = NSEC_NEVER;
+	list_for_each_safe(it, tmp, &v->timed)
+	{
+		struct verbs_conn *c = container_of(it, struct verbs_conn, timed);
+
+		if (now < c->deadline) {
+			v->next = nsec_min(v->next, c->deadline);
+			continue;
+		}
+		list_del(&c->timed);
+		cm_expired(c);
+	}
+}
+
+static void op_free(struct fabric *f)
+{
+	struct verbs *v = verbs_of(f);
+	struct list *item;
+
+	while (!list_is_empty(&v->conns))
+		end_free(list_first(&v->conns, struct verbs_conn, all));
+	while (!list_is_empty(&v->devs))
+		device_free(list_first(&v->devs, struct verbs_dev, link));
+	while ((item = list_pop(&v->ranges)))
+		mem_free(container_of(item, struct vrange, link));
+	if (v->watched)
+		v->loop->ops->del(v->loop, &v->watch);
+	if (v->channel)
+		rdma_destroy_event_channel(v->channel);
+	mem_free(v);
+}
+
+static const struct fabric_ops verbs_ops = {
+	.name = "verbs",
+	.register_memory = op_register,
+	.unregister_memory = op_unregister,
+	.attach = verbs_listen_attach,
+	.detach = verbs_listen_detach,
+	.connect = cm_connect,
+	.accept = cm_accept,
+	.reject = cm_reject,
+	.disconnect = end_disconnect,
+	.destroy = end_destroy,
+	.prepare = cm_prepare,
+	.post_recv = queue_post_recv,
+	.send = queue_send,
+	.write = queue_write,
+	.read = queue_read,
+	.expose = expose_add,
+	.written = expose_written,
+	.withdraw = expose_withdraw,
+	.flush = op_flush,
+	.poll = op_poll,
+	.deadline = op_deadline,
+	.tick = op_tick,
+	.free = op_free,
+};
+
+/* The devices that are there now; what they can do decides what peers are told. */
+static int open_devices(struct verbs *v)
+{
+	int n = 0;
+	struct ibv_context **list = rdma_get_devices(&n);
+
+	v->base.remote_inv = true;
+	for (int i = 0; list && i < n; i++) {
+		struct verbs_dev *dev = device_get(v, list[i]);
+
+		if (dev && !dev->windows)
+			v->base.remote_inv = false;
+	}
+	if (list)
+		rdma_free_devices(list);
+	return list_is_empty(&v->devs) ? ERR_IO : 0;
+}
+
+static int open_channel(struct verbs *v)
+{
+	int flags;
+
+	v->channel = rdma_create_event_channel();
+	if (!v->channel)
+		return ERR_IO;
+	flags = fcntl(v->channel->fd, F_GETFL);
+	if (flags < 0 || fcntl(v->channel->fd, F_SETFL, flags | O_NONBLOCK))
+		return ERR_IO;
+	v->watched = !v->loop->ops->add(v->loop, &v->watch, v->channel->fd, LOOP_READ, 0);
+	return v->watched ? 0 : ERR_IO;
+}
+
+struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
+{
+	struct verbs *v = mem_zalloc(sizeof(*v));
+	char why[VERBS_WHY];
+
+	if (!v)
+		return NULL;
+	v->base.ops = &verbs_ops;
+	v->cfg = *cfg;
+	v->loop = loop;
+	v->watch.ready = cm_ready;
+	v->next = NSEC_NEVER;
+	list_init(&v->devs);
+	list_init(&v->conns);
+	list_init(&v->active);
+	list_init(&v->hot);
+	list_init(&v->timed);
+	list_init(&v->ranges);
+	list_init(&v->attachments);
+	snprintf(why, sizeof(why), "%s", "no RDMA device can be used");
+	if (verbs_check(why) || open_channel(v) || open_devices(v)) {
+		log_error("verbs.failed", "why=\"%s\"", why);
+		op_free(&v->base);
+		return NULL;
+	}
+	return &v->base;
+}
+
+const struct verbs_counters *verbs_counters(const struct fabric *f)
+{
+	return &container_of(f, const struct verbs, base)->counters;
+}

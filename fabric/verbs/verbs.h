@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_VERBS_H
+#define FABRIC_VERBS_VERBS_H
+
+#include "fabric/fabric.h"
+
+/**
+ * fabric/verbs - librdmacm and libibverbs: InfiniBand, RoCE and iWARP adapters, rxe and siw.
+ *
+ * What reliable-connected queue pairs and the InfiniBand connection manager cannot do as well as
+ * the other providers:
+ * - Private data has fields of fixed size: zeros follow what the peer gave. 56 octets fit a
+ *   request, 196 an answer, 148 a rejection.
+ * - An end whose peer found fault with it may learn only that the connection ended.
+ * - Nothing tells how much of an exposure was written: see fabric_written().
+ * - Without Memory Windows a handle is scoped to its worker, not to its connection.
+ */
+
+struct verbs_config {
+	uint32_t setup_timeout_ms; /* resolving and connecting; default 10000 */
+	uint32_t linger_ms;	   /* a disconnect waits for what was posted, then for the peer's
+				      word, so long each; default 5000 */
+	uint8_t retry_count;	   /* of a message nobody acknowledges; default 6, as Linux */
+	uint8_t rnr_retry_count;   /* of a Send that found no Receive; default 0, as Linux */
+	uint16_t ird, ord;	   /* read depth offered, cut to what the device has; default 32 */
+};
+
+struct verbs_counters {
+	uint64_t sends, receives, reads, writes;
+	uint64_t binds, invalidates, remote_invalidates, registrations;
+	uint64_t polls, completions, events; /* calls of ibv_poll_cq, what they gave, wake-ups */
+	uint64_t setup_failures, breaches, removals;
+};
+
+enum { VERBS_WHY = 256 };
+
+/** verbs_check - whether this machine has what it takes; else ERR_IO and @why in VERBS_WHY octets:
+ * what is missing, and what to do. */
+int verbs_check(char *why) WARN_UNUSED;
+
+/** verbs_config_default - every field at its default. */
+void verbs_config_default(struct verbs_config *cfg);
+
+/** verbs_new - an instance for one worker on @loop (borrowed). Returns owned, or NULL (logged). */
+struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop);
+
+/** verbs_listen - as iwarp_listen(). */
+struct fabric_listener *verbs_listen(const struct fabric_addr *addr, int *err);
+
+/** verbs_listener_addr - the bound address (port 0 resolved). */
+void verbs_listener_addr(const struct fabric_listener *l, struct fabric_addr *addr);
+
+/** verbs_listener_free - takes @l, detached everywhere. */
+void verbs_listener_free(struct fabric_listener *l);
+
+/** verbs_counters - of one instance; borrowed, live. */
+const struct verbs_counters *verbs_counters(const struct fabric *f);
+
+#endif
