@@ -152,7 +152,7 @@ static struct rpc_params own_params(const struct leg *leg)
 		.rev_credits = cfg->rev_credits,
 		.literal_credits = cfg->literal_credits,
 		.reverse = cfg->reverse,
-		.remote_inv = true, /* every fabric here invalidates per exposure */
+		.remote_inv = leg->remote_inv,
 		.vers_low = leg_speaks(leg, 1) ? 1 : 2,
 		.vers_high = leg_speaks(leg, 2) ? 2 : 1,
 		.first_xid = leg->first_xid,
@@ -196,6 +196,7 @@ int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena 
 	err = take_memory(leg);
 	if (err < 0)
 		return err;
+	leg->remote_inv = fabric->remote_inv;
 	params = conn_params(leg, op_depth, pdata);
 	err = fabric_connect(fabric, to, &params, leg, &leg->conn);
 	if (err < 0)
@@ -214,6 +215,7 @@ int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *
 
 	begin(leg, cfg, arena, now);
 	leg->conn = conn;
+	leg->remote_inv = conn->fabric->remote_inv;
 	v1_pdata_parse(&leg->peer_pdata, request);
 	err = take_memory(leg);
 	if (err < 0)

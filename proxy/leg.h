@@ -100,6 +100,7 @@ struct leg {
 	enum rpc_role role;
 	enum leg_state state;
 	struct fabric_conn *conn;
+	bool remote_inv; /* handles of ours may be invalidated by messages: the fabric's word */
 	struct rpc_transport *t; /* NULL until the version is known */
 	union {
 		struct v1_conn v1;

@@ -24,7 +24,7 @@ void session_touch(struct session *s)
 		list_add_tail(&s->proxy->dirty, &s->dirty);
 }
 
-static uint64_t random_next(struct proxy *p)
+uint64_t session_random(struct proxy *p)
 {
 	/* splitmix64: XIDs need to differ, not to be secret. */
 	uint64_t z = (p->random += 0x9e3779b97f4a7c15u);
@@ -45,7 +45,7 @@ static int connect_server(struct session *s)
 	if ((cfg->versions & LEG_V1) && (s->retried_v1 || p->now < rs->v1_until))
 		cfg = &rs->server_v1;
 	leg_init(&s->server, RPC_INITIATOR);
-	s->server.first_xid = (uint32_t)random_next(p);
+	s->server.first_xid = (uint32_t)session_random(p);
 	if (list_is_empty(&s->timed))
 		list_add_tail(&p->timed, &s->timed);
 	return leg_connect(&s->server, cfg, &p->arena, p->cfg.fabrics[route->upstream_fabric],

@@ -68,6 +68,7 @@ struct txn {
 	bool started;	       /* admitted: runs, holds memory */
 	size_t taken;	       /* octets of blocks */
 	struct view call_body; /* the call's payload stream, once complete */
+	uint64_t mark;	       /* in a Reply chunk until it is written, or 0: txn_written() */
 	struct view reply_body; /* the reply's: in its Receive, or in the Reply chunk's region */
 
 	/* Progress through the segments to Read or Write, and what is posted of them. */
@@ -196,6 +197,9 @@ void session_free(struct session *s);
 /** session_log_legs - one line event=leg for each leg. */
 void session_log_legs(const struct session *s);
 
+/** session_random - for XIDs and marks. */
+uint64_t session_random(struct proxy *p);
+
 /** session_touch - have session_pump() called at the end of this turn. */
 void session_touch(struct session *s);
 
@@ -260,7 +264,9 @@ int txn_take(struct txn *t) WARN_UNUSED;
  *
  * What it did not write is older memory of the gateway, and not the requester's to see.
  * Linux (6.1) needs this as well: with Write chunks in the same call it reports a Reply
- * chunk longer than what it wrote there.
+ * chunk longer than what it wrote there. On fabrics that cannot tell, what is exposed was
+ * blanked before; the Reply chunk of a call with Write chunks with a mark, by which its end
+ * is found.
  */
 uint32_t txn_written(const struct txn *t, const struct txn_region *r, uint64_t reported,
 		     const struct leg_out *out);

@@ -3,6 +3,8 @@
  * The memory of a transaction: one contiguous region for each chunk, filled from
  * one leg and exposed to, or sent on, the other, so that payload is never copied.
  */
+#include <string.h>
+
 #include "proxy/session.h"
 
 static size_t need_of(uint64_t len, unsigned *exposures)
@@ -61,12 +63,58 @@ int txn_take(struct txn *t)
 	return err;
 }
 
+/* Memory of others is not for the responder's peer: a fabric that cannot tell what was written
+ * gets it blank. */
+static void blank(struct txn *t, const struct txn_region *r, uint32_t len)
+{
+	if (t->rsp->conn->fabric->tells_written)
+		return;
+	if (r != &t->reply || !t->in.nwrites) {
+		memset(r->addr, 0, len);
+		return;
+	}
+	t->mark = session_random(t->s->proxy) | 1;
+	for (uint32_t at = 0; at < len; at += (uint32_t)sizeof(t->mark))
+		memcpy(r->addr + at, &t->mark,
+		       len - at < sizeof(t->mark) ? len - at : sizeof(t->mark));
+}
+
+/* Whether the XDR word that ends at @end of the Reply chunk is as it was before. */
+static bool is_marked(const struct txn *t, uint32_t end)
+{
+	const uint8_t *mark = (const uint8_t *)&t->mark;
+
+	return memcmp(t->reply.addr + end - 4, mark + (end - 4) % sizeof(t->mark), 4) == 0;
+}
+
+/*
+ * Linux adds the lengths in the Write chunks, padded, to that of the Reply chunk, and cuts the
+ * sum to what the chunk holds. So many octets of mark at the end, no more and no fewer but for
+ * the cut, are not the reply's.
+ */
+static uint32_t marked_end(const struct txn *t, uint32_t reported, const struct rpc_msg *reply)
+{
+	uint64_t added = 0;
+	uint32_t end = reported, least;
+
+	for (unsigned i = 0; i < reply->nwrites; i++)
+		added += (reply->writes[i].length + 3) & ~UINT64_C(3);
+	least = added < reported ? reported - (uint32_t)added : 0;
+	if (!t->mark || reported % 4)
+		return reported;
+	while (end > least && is_marked(t, end))
+		end -= 4;
+	return end == least || reported == t->reply.cap ? end : reported;
+}
+
 uint32_t txn_written(const struct txn *t, const struct txn_region *r, uint64_t reported,
 		     const struct leg_out *out)
 {
 	uint32_t written = r->handle == out->invalidated ? out->invalidated_written
 							 : fabric_written(t->rsp->conn, r->handle);
 
+	if (written == FABRIC_WRITTEN_UNKNOWN && r == &t->reply)
+		return marked_end(t, (uint32_t)reported, out->msg);
 	return reported < written ? (uint32_t)reported : written;
 }
 
@@ -91,8 +139,11 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 	       uint32_t position, struct rpc_chunk *chunk)
 {
 	struct segment whole, cut[RPC_MAX_SEGMENTS];
-	int n, err = fabric_expose(t->rsp->conn, r->addr, len, access, &whole);
+	int n, err;
 
+	if (access & FABRIC_REMOTE_WRITE)
+		blank(t, r, len);
+	err = fabric_expose(t->rsp->conn, r->addr, len, access, &whole);
 	if (err < 0)
 		return err;
 	r->handle = whole.handle;

@@ -72,7 +72,7 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 			mem_conn_breach(target, ERR_ACCESS, "Send invalidates what it may not");
 			return;
 		}
-		recv->done.ev.invalidated_written = e->written;
+		recv->done.ev.invalidated_written = mem_written(&target->base, op->inv_handle);
 		mem_exposure_invalidate(target, e);
 	}
 	mem_guard(recv->to, recv->len, false);

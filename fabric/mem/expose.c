@@ -136,7 +136,7 @@ uint32_t mem_written(const struct fabric_conn *base, uint32_t handle)
 	const struct mem_exposure *e =
 		mem_exposure_find(mem_conn_of((struct fabric_conn *)base), handle);
 
-	return e ? e->written : FABRIC_WRITTEN_UNKNOWN;
+	return e && base->fabric->tells_written ? e->written : FABRIC_WRITTEN_UNKNOWN;
 }
 
 int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie)

@@ -178,7 +178,7 @@ struct fabric *memnet_fabric(struct memnet *net)
 		return NULL;
 	f->base.ops = &mem_ops;
 	f->base.remote_inv = !net->cfg.no_remote_inv;
-	f->base.tells_written = true;
+	f->base.tells_written = !net->cfg.no_written;
 	f->net = net;
 	list_init(&f->conns);
 	list_init(&f->ready);

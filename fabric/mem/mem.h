@@ -45,6 +45,7 @@ struct memnet_config {
 	enum memnet_fault fault;
 	uint64_t fault_at; /* n, from 1; happens once */
 	nsec_t fault_delay;
+	bool no_written;    /* nothing tells what was written: fabric_written() */
 	bool no_remote_inv; /* connections say that handles cannot be invalidated remotely */
 };
 

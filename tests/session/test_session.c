@@ -62,9 +62,8 @@ static void payload_is_equal_on_both_sides(void **state)
 
 /* Found with knfsd 6.1: NFSv4 READ failed through v2-v1, and what lay behind the reply in the
  * gateway's memory went out with it. */
-static void reply_chunk_length_of_linux_beside_write_chunks(void **state)
+static void linux_reply_lengths(bool no_written)
 {
-	(void)state;
 	for (unsigned cv = 1; cv <= 2; cv++) {
 		struct setup s = setup_defaults(cv, 1, 7);
 		struct peer_spec spec = {.body = 100,
@@ -75,6 +74,7 @@ static void reply_chunk_length_of_linux_beside_write_chunks(void **state)
 					 .writes = {131071}};
 		struct world_pair *p = &w.pairs[0];
 
+		s.net.no_written = no_written;
 		world_new(&w, &s);
 		p->server.linux_reply_len = true;
 		world_connect(&w);
@@ -91,11 +91,25 @@ static void reply_chunk_length_of_linux_beside_write_chunks(void **state)
 	}
 }
 
+static void reply_chunk_length_of_linux_beside_write_chunks(void **state)
+{
+	(void)state;
+	linux_reply_lengths(false);
+}
+
+/* By the mark alone, as on RDMA devices. */
+static void reply_chunk_length_of_linux_where_nothing_tells(void **state)
+{
+	(void)state;
+	linux_reply_lengths(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_null_call),
 		cmocka_unit_test(reply_chunk_length_of_linux_beside_write_chunks),
+		cmocka_unit_test(reply_chunk_length_of_linux_where_nothing_tells),
 		cmocka_unit_test(payload_is_equal_on_both_sides),
 	};
 
