@@ -301,6 +301,8 @@ int leg_set_version(struct leg *leg, unsigned version)
 
 static void on_connected(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
 {
+	if (leg->closing)
+		return;
 	leg->state = LEG_NEGOTIATING;
 	if (leg->role == RPC_ACCEPTOR) {
 		out->kind = LEG_OUT_READY;

@@ -245,6 +245,9 @@ static void on_ready(struct session *s, struct leg *leg)
 {
 	char client[FABRIC_ADDR_TEXT], server[FABRIC_ADDR_TEXT];
 
+	/* The other end may have gone in the meantime. */
+	if (s->state != (leg == &s->server ? SESSION_CONNECT : SESSION_ACCEPT))
+		return;
 	if (leg == &s->server) {
 		accept_client(s);
 		return;

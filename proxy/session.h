@@ -282,6 +282,29 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
  * FABRIC_EV_WITHDRAWN completions follow, counted in t->ops. */
 bool txn_fence(struct txn *t);
 
+/* txn_form.c: its messages */
+
+/** txn_call_body_len - octets of the call's payload stream, whether it is here yet or not. */
+size_t txn_call_body_len(const struct txn *t);
+
+/** txn_plan - how the call goes to the responder; @header_len: of its inline form. */
+void txn_plan(struct txn *t, size_t header_len, struct plan_call *out);
+
+/** txn_form_call - t->out for the responder, once everything was pulled; exposes regions.
+ * Return: 0; ERR_CLOSED when the responder is gone; else an error with @e for the requester. */
+int txn_form_call(struct txn *t, struct rpc_error *e) WARN_UNUSED;
+
+/** txn_take_results - lengths and body of the responder's reply, as far as they can be believed.
+ * Return: 0 or ERR_PROTO. */
+int txn_take_results(struct txn *t, const struct leg_out *out) WARN_UNUSED;
+
+/** txn_form_reply - t->out for the requester, out of t->reply_body and t->writes. Return: 0, or
+ * an error with @e for the requester. */
+int txn_form_reply(struct txn *t, struct rpc_error *e) WARN_UNUSED;
+
+/** txn_inv_handle - a handle of the call that its sender lets the reply invalidate, or 0. */
+uint32_t txn_inv_handle(const struct txn *t);
+
 /* txn_ops.c: its Reads and Writes */
 
 /** txn_ops_begin - queue @t for the Reads (TXN_PULL) or Writes (TXN_PUSH) it needs. */

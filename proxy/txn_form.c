@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The messages of a transaction: its call as the responder's leg takes it, its
+ * reply as the requester's does, and what of an answer can be believed. Chunks
+ * of one leg never appear on the other: each names memory of the gateway.
+ */
+#include "proxy/session.h"
+#include "xdr/cursor.h"
+
+static struct plan_end end_of(const struct leg *leg)
+{
+	return (struct plan_end){
+		.version = leg->t->version,
+		.limits = leg->t->peer,
+		.own_recv_bytes = leg->t->peer.recv_bytes,
+		.own_send_bytes = leg->t->peer.send_bytes,
+	};
+}
+
+size_t txn_call_body_len(const struct txn *t)
+{
+	return t->in.has_body_chunk ? (size_t)t->in.body_chunk.length : t->call_body.len;
+}
+
+void txn_plan(struct txn *t, size_t header_len, struct plan_call *out)
+{
+	struct plan_end from = end_of(t->req), to = end_of(t->rsp);
+	struct rpchdr hdr;
+	bool known = !t->in.has_body_chunk && rpchdr_peek(&hdr, t->call_body) == 0;
+
+	plan_call_form(&t->in, txn_call_body_len(t), known ? &hdr : NULL, &from, &to, header_len,
+		       t->reverse, t->s->proxy->cfg.max_payload, out);
+}
+
+/* The real length of a data item a version 1 peer sent with its XDR pad. */
+static void strip_pads(struct txn *t)
+{
+	uint64_t removed = 0;
+
+	for (unsigned i = 0; i < t->in.nreads; i++) {
+		struct rpc_chunk *c = &t->in.reads[i];
+
+		t->reads[i].len = (uint32_t)c->length;
+		if (t->req->t->version == 1)
+			t->reads[i].len = (uint32_t)plan_strip_pad(&t->call_body, 1, c, removed);
+		removed += c->length + xdr_pad(c->length);
+	}
+}
+
+static int add_reads(struct txn *t)
+{
+	struct rpc_msg *m = &t->out;
+
+	for (unsigned i = 0; i < t->in.nreads; i++) {
+		struct txn_region *r = &t->reads[i];
+		int err;
+
+		if (r->len == 0)
+			continue;
+		err = txn_expose(t, r, r->len, FABRIC_REMOTE_READ, t->in.reads[i].position,
+				 &m->reads[m->nreads++]);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int add_writes(struct txn *t)
+{
+	struct rpc_msg *m = &t->out;
+	unsigned last = t->in.nwrites;
+
+	/* Linux refuses Write chunks without segments; trailing ones mean nothing. */
+	while (last > 0 && t->in.writes[last - 1].length == 0)
+		last--;
+	for (unsigned i = 0; i < last; i++) {
+		struct txn_region *r = &t->writes[i];
+		int err;
+
+		m->writes[m->nwrites] = (struct rpc_chunk){.first = (uint16_t)m->nsegs};
+		m->nwrites++;
+		if (r->cap == 0)
+			continue;
+		err = txn_expose(t, r, r->cap, FABRIC_REMOTE_WRITE, 0, &m->writes[m->nwrites - 1]);
+		if (err < 0)
+			return err;
+	}
+	if (t->reply.cap == 0)
+		return 0;
+	m->has_reply = true;
+	return txn_expose(t, &t->reply, t->reply.cap, FABRIC_REMOTE_WRITE, 0, &m->reply);
+}
+
+static int add_body(struct txn *t, enum plan_form form)
+{
+	struct rpc_msg *m = &t->out;
+
+	if (form != PLAN_BODY_CHUNK) {
+		m->body[0] = t->call_body;
+		m->nbody = 1;
+		return 0;
+	}
+	if (!t->body.owned)
+		t->body.addr = (uint8_t *)(uintptr_t)t->call_body.data;
+	m->has_body_chunk = true;
+	return txn_expose(t, &t->body, (uint32_t)t->call_body.len, FABRIC_REMOTE_READ, 0,
+			  &m->body_chunk);
+}
+
+/*
+ * Now that the whole payload stream is here: nothing that contradicts itself goes on to the
+ * responder. A Position lies within the stream as far as it is known by then (4.5.1, 4.5.1.1).
+ */
+static bool is_call_consistent(const struct txn *t)
+{
+	uint64_t end = 0, moved = 0;
+	struct rpchdr hdr;
+
+	if (rpchdr_peek(&hdr, t->call_body) == ERR_SHORT || hdr.mtype != 0 || hdr.xid != t->in.xid)
+		return false;
+	for (unsigned i = 0; i < t->in.nreads; i++) {
+		const struct rpc_chunk *c = &t->in.reads[i];
+
+		if (c->position < end || c->position - moved > t->call_body.len)
+			return false;
+		end = c->position + c->length;
+		moved += c->length + xdr_pad(c->length);
+	}
+	return true;
+}
+
+static int form_call(struct txn *t, struct rpc_error *e)
+{
+	struct rpc_msg *m = &t->out;
+	struct plan_call p;
+	int err;
+
+	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	rpc_msg_reset(m, t->in.xid, RPC_CALL);
+	err = add_reads(t);
+	if (err == 0)
+		err = add_writes(t);
+	if (err < 0)
+		return err;
+	m->body[0] = t->call_body;
+	m->nbody = 1;
+	m->has_reply = false; /* the plan adds it */
+	txn_plan(t, t->rsp->t->ops->header_len(t->rsp->t, m), &p);
+	m->has_reply = t->reply.cap > 0;
+	m->nbody = 0;
+	if (p.form == PLAN_REFUSED) {
+		*e = p.error;
+		return ERR_TOOBIG;
+	}
+	err = add_body(t, p.form);
+	if (err < 0)
+		return err;
+	if (m->nsegs > t->rsp->t->peer.segment_count) {
+		*e = (struct rpc_error){RPC_ERROR_SEGMENTS, t->rsp->t->peer.segment_count, 0};
+		return ERR_TOOBIG;
+	}
+	/* 6.5: every handle here is of this transaction alone, so any may be invalidated. */
+	if (t->rsp->conn->remote_inv && m->nsegs > 0)
+		m->inv_handle = m->segs[m->nsegs - 1].handle;
+	return 0;
+}
+
+int txn_form_call(struct txn *t, struct rpc_error *e)
+{
+	if (t->in.has_body_chunk) {
+		t->body.len = (uint32_t)t->in.body_chunk.length;
+		t->call_body = view_of(t->body.addr, t->body.len);
+	}
+	strip_pads(t);
+	if (is_call_consistent(t))
+		return form_call(t, e);
+	*e = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
+	return ERR_XDR;
+}
+
+/* A handle of the call that its sender lets be invalidated with the reply, or 0. */
+uint32_t txn_inv_handle(const struct txn *t)
+{
+	uint32_t handle = t->in.nsegs ? t->in.segs[0].handle : 0;
+
+	if (t->req->t->version != 1)
+		return t->in.inv_handle; /* 6.5: MUST be the one the call names */
+	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one. */
+	if (!t->req->t->peer.remote_inv)
+		return 0;
+	for (unsigned i = 1; i < t->in.nsegs; i++)
+		if (t->in.segs[i].handle != handle)
+			return 0;
+	return handle;
+}
+
+static int copy_chunk(struct txn *t, const struct rpc_chunk *from, uint32_t len,
+		      struct rpc_chunk *to)
+{
+	struct segment segs[RPC_MAX_SEGMENTS];
+
+	*to = (struct rpc_chunk){.first = (uint16_t)t->out.nsegs};
+	if (plan_spread(&t->in.segs[from->first], from->count, len, segs) < 0)
+		return ERR_TOOBIG;
+	for (unsigned i = 0; i < from->count; i++)
+		if (rpc_msg_add_segment(&t->out, to, &segs[i]) < 0)
+			return ERR_TOOBIG;
+	return 0;
+}
+
+/* Form the reply for the requester, out of t->reply_body and t->writes. */
+int txn_form_reply(struct txn *t, struct rpc_error *e)
+{
+	struct view body = t->reply_body;
+	struct rpc_msg *m = &t->out;
+	struct plan_end to = end_of(t->req);
+	struct plan_reply p;
+
+	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	rpc_msg_reset(m, t->in.xid, RPC_REPLY);
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		if (copy_chunk(t, &t->in.writes[i], t->writes[i].len, &m->writes[m->nwrites++]) < 0)
+			return ERR_TOOBIG;
+	m->body[0] = body;
+	m->nbody = 1;
+	plan_reply_form(&t->in, body.len, &to, t->req->t->ops->header_len(t->req->t, m), t->reverse,
+			t->s->proxy->cfg.max_payload, &p);
+	if (p.form == PLAN_REFUSED) {
+		*e = p.error;
+		return ERR_TOOBIG;
+	}
+	if (p.form != PLAN_BODY_CHUNK)
+		return 0;
+	m->nbody = 0;
+	m->has_body_chunk = true;
+	return copy_chunk(t, &t->in.reply, (uint32_t)body.len, &m->body_chunk);
+}
+
+/* What the responder returned, its lengths checked against what it was offered and wrote. */
+int txn_take_results(struct txn *t, const struct leg_out *out)
+{
+	const struct rpc_msg *reply = out->msg;
+	uint64_t len = reply->has_body_chunk ? reply->body_chunk.length : 0;
+
+	if (reply->nwrites > t->out.nwrites || len > t->reply.cap)
+		return ERR_PROTO;
+	for (unsigned i = 0; i < reply->nwrites; i++) {
+		struct txn_region *r = &t->writes[i];
+
+		if (reply->writes[i].length > r->cap)
+			return ERR_PROTO;
+		r->len = r->cap ? txn_written(t, r, reply->writes[i].length, out) : 0;
+		if (r->len != reply->writes[i].length)
+			return ERR_PROTO;
+	}
+	if (reply->has_body_chunk)
+		t->reply_body = view_of(t->reply.addr, txn_written(t, &t->reply, len, out));
+	else
+		t->reply_body = reply->nbody ? reply->body[0] : view_of(NULL, 0);
+	return t->reply_body.len > 0 ? 0 : ERR_PROTO;
+}
