@@ -44,8 +44,8 @@ static const struct {
 				   "an unknown property is passed over in silence"},
 	[GRADE_V2_HTYPE] = {"client.2.type.unknown", "v2 6.1, 7.1.3", "MUST",
 			    "an unknown header type draws INVAL_HTYPE"},
-	[GRADE_V2_SILENCE] = {"client.2.silence", "v2 7", "MUST",
-			      "short messages and unknown error codes draw nothing"},
+	[GRADE_SILENCE] = {"client.silence", "v2 7, v1 5.7.2, 8.3.3", "MUST",
+			   "short messages, unknown error codes and RDMA_DONE draw nothing"},
 };
 
 void grade_ok(struct listener *l, enum grade g)
@@ -147,8 +147,6 @@ static void tap_v2(struct listener *l, const struct wire_msg *m)
 		tap_props(l, &h);
 	if (l->answered && h.htype != V2_ERROR)
 		grade_ok(l, GRADE_V2_UNKNOWN_PROP);
-	if (l->provoked && h.htype != V2_ERROR)
-		grade_ok(l, GRADE_V2_SILENCE);
 }
 
 static void tap_error(struct listener *l, const struct wire_msg *m)
@@ -161,9 +159,9 @@ static void tap_error(struct listener *l, const struct wire_msg *m)
 		l->provoked_answered = true;
 		return;
 	}
-	if (l->provoked && xid - l->provoked < 3)
-		grade_breach(l, GRADE_V2_SILENCE, "error %u about xid 0x%08x", code, xid);
-	else if (l->provoked && xid == l->provoked - 1)
+	if (l->provoked && xid - LISTEN_PROVOKE_XID < LISTEN_PROVOKE_XIDS)
+		grade_breach(l, GRADE_SILENCE, "error %u about xid 0x%08x", code, xid);
+	else if (xid == LISTEN_PROPS_XID)
 		grade_breach(l, GRADE_V2_UNKNOWN_PROP, "error %u", code);
 	else
 		grade_breach(l, GRADE_REPORTS, "error %u about xid 0x%08x", code, xid);
@@ -197,6 +195,8 @@ void grade_tap(void *arg, const struct wire_msg *m)
 		      version);
 	if (word(m, 3) != V2_ERROR && l->answered)
 		grade_ok(l, GRADE_REPORTS);
+	if (word(m, 3) != V2_ERROR && l->provoked)
+		grade_ok(l, GRADE_SILENCE);
 	if (word(m, 3) == V2_ERROR)
 		tap_error(l, m);
 	else if (version == 1)

@@ -30,7 +30,6 @@ enum {
 	UNKNOWN_PROPERTY = 0x7fff0001,
 	UNKNOWN_HTYPE = 99,
 	UNKNOWN_ERROR = 0x7ffffffe,
-	PROVOKE_XID = 0x70726f62,
 	PROC_UNAVAIL = 3,
 	HEADER_MAX = 4096,
 };
@@ -96,7 +95,7 @@ static void send_err_vers(struct listener *l, uint32_t xid, uint32_t version)
 
 static void send_properties(struct listener *l)
 {
-	words(l, PROVOKE_XID - 1, 2, credit_value(l), V2_CONNPROP_FINAL, 4, /* properties */
+	words(l, LISTEN_PROPS_XID, 2, credit_value(l), V2_CONNPROP_FINAL, 4, /* properties */
 	      UNKNOWN_PROPERTY, 4, 0x3f3f3f3f, V2_PROP_SBSIZ, 4, RUN_INLINE, V2_PROP_RBSIZ, 4,
 	      RUN_INLINE, V2_PROP_RCSIZ, 4, RUN_SEGMENTS);
 }
@@ -185,20 +184,20 @@ static void provoke(struct listener *l)
 {
 	if (!l->o->provoke || l->replies != PROVOKE_AT || l->provoked)
 		return;
-	l->provoked = PROVOKE_XID;
+	l->provoked = LISTEN_PROVOKE_XID;
 	if (l->version == 1) {
-		words(l, PROVOKE_XID, 1, CREDITS, V1_DONE);
-		words(l, PROVOKE_XID, 1);
+		words(l, LISTEN_PROVOKE_XID, 1, CREDITS, V1_DONE);
+		words(l, LISTEN_PROVOKE_XID, 1);
 		return;
 	}
 	if (may_send(l))
-		words(l, PROVOKE_XID, 2, credit_value(l), UNKNOWN_HTYPE);
+		words(l, LISTEN_PROVOKE_XID, 2, credit_value(l), UNKNOWN_HTYPE);
 	else
 		l->provoked = 0;
 	if (may_send(l))
-		words(l, PROVOKE_XID + 1, 2, credit_value(l), V2_ERROR, UNKNOWN_ERROR);
+		words(l, LISTEN_PROVOKE_XID + 1, 2, credit_value(l), V2_ERROR, UNKNOWN_ERROR);
 	if (may_send(l))
-		words(l, PROVOKE_XID + 2, 2);
+		words(l, LISTEN_PROVOKE_XID + 2, 2);
 }
 
 static void serve_v1(struct listener *l, struct view in)

@@ -29,9 +29,12 @@ enum grade {
 	GRADE_V2_GRANT_XID,
 	GRADE_V2_UNKNOWN_PROP,
 	GRADE_V2_HTYPE,
-	GRADE_V2_SILENCE,
+	GRADE_SILENCE,
 	GRADES,
 };
+
+/* XIDs of what the listener sends unasked: its properties, then what it provokes with. */
+enum { LISTEN_PROPS_XID = 0x70726f61, LISTEN_PROVOKE_XID, LISTEN_PROVOKE_XIDS = 3 };
 
 struct grade_state {
 	unsigned looked; /* how often there was something to judge */

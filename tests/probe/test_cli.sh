@@ -1,0 +1,267 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# test_cli.sh BIN CASE: the executables over loopback, on an address of this run's own. The
+# probe against rpcrdma-perf and against the gateway's listeners; the probe as a server, for
+# rpcrdma-perf and for the gateway.
+set -u
+BIN=$1
+CASE=$2
+HOST=127.$((RANDOM % 200 + 20)).$(($$ / 250 % 250 + 1)).$(($$ % 250 + 1))
+DIR=$(mktemp -d) || exit 1
+pids=()
+
+cleanup() {
+    [ "${#pids[@]}" -eq 0 ] || kill -CONT "${pids[@]}" 2>/dev/null
+    [ "${#pids[@]}" -eq 0 ] || kill -KILL "${pids[@]}" 2>/dev/null
+    rm -rf "$DIR"
+}
+trap cleanup EXIT
+
+fail() {
+    echo "FAIL $CASE: $*"
+    for f in "$DIR"/*; do
+        [ -s "$f" ] && tail -n 30 "$f" | sed "s|^|    ${f##*/}: |"
+    done
+    exit 1
+}
+
+# wait_for SECONDS COMMAND...
+wait_for() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -le "$end" ] || return 1
+        sleep 0.05
+    done
+}
+
+# start NAME COMMAND...: in the background; its process id in $pid
+start() {
+    local name=$1
+    shift
+    rm -f "$DIR/$name" "$DIR/$name.err" # what an earlier one said must not be waited for
+    "$@" >"$DIR/$name" 2>"$DIR/$name.err" &
+    pid=$!
+    pids+=("$pid")
+}
+
+# perf_server PORT OPTION...
+perf_server() {
+    start "server$1" "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:$1" --memory 64 "${@:2}"
+    wait_for 20 grep -qs listening "$DIR/server$1" || fail "the server does not listen"
+}
+
+# gateway LISTEN_VERSIONS UPSTREAM_VERSION: from port 20049 to port 20050
+gateway() {
+    cat >"$DIR/gw.conf" <<END
+workers = 1;
+memory_limit = "64M";
+routes = ( { name = "one";
+  listen   = { address = "$HOST"; port = 20049; versions = [$1]; };
+  upstream = { address = "$HOST"; port = 20050; version = "$2"; };
+} );
+END
+    start gateway "$BIN/rpcrdma-gw" -c "$DIR/gw.conf"
+    wait_for 20 grep -qs event=ready "$DIR/gateway.err" || fail "the gateway does not start"
+}
+
+# probe STATUS OPTION...
+probe() {
+    local want=$1 got
+    shift
+    timeout 150 "$BIN/rpcrdma-probe" "$@" >"$DIR/out" 2>"$DIR/out.err"
+    got=$?
+    [ "$got" -eq "$want" ] || {
+        grep FAIL "$DIR/out"
+        fail "exit status $got instead of $want: $*"
+    }
+}
+
+# skipped_are ID...: no other case was skipped
+skipped_are() {
+    local others
+    others=$(sed -n 's/^SKIP \([^ ]*\) .*/\1/p' "$DIR/out" | grep -vxF "$(printf '%s\n' "$@")")
+    [ -z "$others" ] || fail "skipped without a reason: $others"
+    tail -n 1 "$DIR/out" | grep -q ' 0 failed' || fail "no totals"
+}
+
+# conformance OPTION... -- SKIPPED...
+conformance() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    probe 0 "iwarp:$HOST:20049" --conformance --hostile --program perf "${options[@]}"
+    skipped_are "$@"
+    grep -E 'passed, ' "$DIR/out"
+}
+
+not_2=(vers.not-2 vers.not-2.goes-on)
+# Its Maximum Segment Count cannot be exceeded in 4096 octets.
+gateway_skips=("${not_2[@]}" v2.segments)
+
+# skips_of VERSION: the cases of a version that is not spoken
+skips_of() {
+    "$BIN/rpcrdma-probe" --list | sed -n "s/^\(v$1\.[^ ]*\|vers\.$1-[^ ]*\) .*/\1/p"
+}
+
+case_direct() {
+    perf_server 20049
+    conformance -- "${not_2[@]}"
+    [ "$(grep -c '^PASS' "$DIR/out")" -ge 110 ] || fail "too few cases"
+    probe 0 "iwarp:$HOST:20049" --program perf
+    grep -q 'version 1 *spoken' "$DIR/out" || fail "version 1 not seen"
+    grep -q 'version 2 *spoken' "$DIR/out" || fail "version 2 not seen"
+    grep -q 'range 1 to 2, version field 24301 (echoed)' "$DIR/out" || fail "ERR_VERS not seen"
+    probe 0 "iwarp:$HOST:20049" --program perf --program perf,1 --json --conformance --case v1.
+    jq -e '.version_1.answer == "spoken" and .version_2.answer == "spoken"
+        and .version_unknown.low == 1 and .version_unknown.high == 2
+        and .version_unknown.version_field == 24301 and .version_unknown.goes_on
+        and .private_data.send_size == 4096 and .private_data.remote_invalidation
+        and .properties.receive_buffer_size == 4096 and .version_1.first_credit == 128
+        and .version_2.latency_us.median > 0 and (.version_1.programs | length) == 2
+        and all(.version_2.programs[]; .available) and .failed == 0
+        and .passed == ([.cases[] | select(.result == "PASS")] | length)
+        and all(.cases[]; has("id") and has("section") and has("level") and has("detail"))' \
+        "$DIR/out" >/dev/null || fail "the JSON is not what is expected"
+}
+
+case_only_1() {
+    perf_server 20049 --versions 1
+    mapfile -t skips < <(skips_of 2)
+    conformance -- "${skips[@]}"
+    grep -q '^PASS vers.not-2 ' "$DIR/out" || fail "the refusal of version 2 was not tested"
+}
+
+case_only_2() {
+    perf_server 20049 --versions 2 --inline 8192
+    mapfile -t skips < <(skips_of 1)
+    conformance -- "${skips[@]}" vers.goes-on vers.not-2 vers.not-2.goes-on pdata.r-clear pdata.r-set
+}
+
+case_ipv6() {
+    start server "$BIN/rpcrdma-perf" server --listen 'iwarp:[::1]:0' --memory 64 --no-crc
+    wait_for 20 grep -qs listening "$DIR/server" || fail "the server does not listen"
+    probe 0 "iwarp:$(sed -n 's/^listening on //p' "$DIR/server")" --program perf --no-crc --conformance --case v1.r
+}
+
+case_gateway_1() {
+    perf_server 20050
+    gateway 1,2 1
+    conformance -- "${gateway_skips[@]}"
+}
+
+case_gateway_2() {
+    perf_server 20050
+    gateway 1,2 2
+    conformance -- "${gateway_skips[@]}"
+}
+
+case_gateway_only_1() {
+    perf_server 20050
+    gateway 1 auto
+    mapfile -t skips < <(skips_of 2)
+    conformance -- "${skips[@]}"
+}
+
+case_gateway_only_2() {
+    perf_server 20050 --versions 1
+    gateway 2 auto
+    mapfile -t skips < <(skips_of 1)
+    conformance -- "${skips[@]}" vers.goes-on "${gateway_skips[@]}" pdata.r-clear pdata.r-set
+}
+
+# graded STATUS: what the listener makes of its client
+graded() {
+    wait "$listener"
+    local got=$?
+    [ "$got" -eq "$1" ] || fail "the listener ends with $got instead of $1"
+}
+
+listener() {
+    start listener "$BIN/rpcrdma-probe" --listen "iwarp:$HOST:20050" --time 60 "$@"
+    listener=$pid
+    wait_for 20 grep -qs listening "$DIR/listener" "$DIR/listener.err" || fail "it does not listen"
+}
+
+client() { # PORT OPTION...
+    timeout 60 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:$1" --op null --count 300 --depth 16 \
+        "${@:2}" >"$DIR/client" 2>&1
+}
+
+case_client() {
+    local version
+    for version in 1 2; do
+        listener
+        client 20050 --version "$version" || fail "version $version"
+        graded 0
+        grep -q "^first message *version $version" "$DIR/listener" || fail "no first message"
+        listener --conformance --json --connections 2
+        client 20050 --version "$version" || fail "version $version, provoked"
+        client 20050 --version "$version" || fail "version $version, once more"
+        graded 0
+        jq -e ".failed == 0 and .calls == 600 and .connections == 2 and .credits >= 16
+            and .first_message.version == $version and .private_data.receive_size == 4096" \
+            "$DIR/listener" >/dev/null || fail "JSON of a client"
+    done
+    grep -q '"client.2.type.unknown".*"result": "PASS"' "$DIR/listener" || fail "INVAL_HTYPE was not tested"
+    # A client of version 2 alone, refused: it goes, and sends nothing else.
+    listener --versions 1
+    client 20050 --version 2 && fail "there was no version in common"
+    graded 0
+}
+
+# The gateway as a client, and its fall-back.
+case_gateway_client() {
+    local version
+    for version in 1 2 auto; do
+        listener --conformance
+        gateway 1,2 "$version"
+        client 20049 --version 1 || fail "upstream $version"
+        graded 0
+        kill -TERM "$pid"
+        wait "$pid"
+    done
+    listener --versions 1
+    gateway 1,2 auto
+    client 20049 --version 2 || fail "fall-back"
+    graded 0
+    grep -q '^PASS client.version.range ' "$DIR/listener" || fail "no fall-back was seen"
+}
+
+case_ends() {
+    local line
+    for line in '' 'bogus' "iwarp:$HOST:20049 --hostile" "iwarp:$HOST:x" '--listen'; do
+        # shellcheck disable=SC2086
+        probe 2 $line
+        grep -q '^rpcrdma-probe: ' "$DIR/out.err" || fail "no message for \"$line\""
+    done
+    probe 0 --help
+    grep -q 'Try it:' "$DIR/out" || fail "--help"
+    probe 0 --version
+    probe 0 --list
+    [ "$(wc -l <"$DIR/out")" -ge 100 ] || fail "a short list"
+    probe 3 "iwarp:$HOST:20049"
+    grep -q 'nobody listens\|refused' "$DIR/out.err" || fail "no word about the refusal"
+    probe 3 --listen "iwarp:$HOST:20050" --time 0.3
+    perf_server 20049
+    probe 1 "iwarp:$HOST:20049" --program nfs,3
+    grep -q 'program unavailable' "$DIR/out" || fail "no word about the program"
+    probe 3 --listen "iwarp:$HOST:20049"
+    # A server that has stopped: nothing waits for ever.
+    kill -STOP "$pid"
+    probe 3 "iwarp:$HOST:20049" --timeout 0.5
+    kill -CONT "$pid"
+    # A listener is told to end: it grades what it has seen.
+    listener
+    client 20050 --version 1 --time 60 --count 1000000 &
+    sleep 1
+    kill -INT "$listener"
+    graded 0
+    grep -q '^PASS client.1.credits ' "$DIR/listener" || fail "no grades after SIGINT"
+}
+
+"case_$CASE"
+echo "OK $CASE"

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Every grade is seen to be lost: a sound client, and on the way a defect. */
+#include "tests/cmocka_all.h"
+#include "tests/probe/world.h"
+
+enum {
+	V1_MSG_T = 0,
+	ERROR_T = 4,
+	GRANT_T = 5,
+	FINAL_T = 7,
+	CALL_T = 10,
+	REPLY_T = 13,
+};
+
+#define ON(way_, version_, type_, action_, ...)                                                    \
+	{                                                                                          \
+		.way = way_, .version = version_, .type = type_, .action = action_, ##__VA_ARGS__  \
+	}
+
+/* clang-format off */
+static const struct row {
+	enum grade grade;
+	unsigned version; /* of the client */
+	struct rule rules[2];
+	bool provoke;
+	unsigned spoken;      /* by the listener; 0: both */
+	uint32_t pdata_flags; /* if not 0 */
+} rows[] = {
+	{.grade = GRADE_PDATA, .version = 1, .pdata_flags = 0x41},
+	{.grade = GRADE_FIRST_SIZE, .version = 1, .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_LENGTH, .value = 1028, .once = true)}},
+	{.grade = GRADE_FIRST_SIZE, .version = 2, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_LENGTH, .value = 1028)}},
+	{.grade = GRADE_FIRST_ALONE, .version = 2, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_GRANT, .value = 1)}},
+	{.grade = GRADE_VERSION_KEPT, .version = 1, .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_SET, .at = 1, .value = 2, .skip = 5, .once = true)}},
+	{.grade = GRADE_VERSION_KEPT, .version = 2, .rules = {ON(WAY_IN, 2, CALL_T, ACT_SET, .at = 1, .value = 1, .skip = 5, .once = true)}},
+	{.grade = GRADE_VERSION_RANGE, .version = 2, .spoken = 1 << 1, .rules = {ON(WAY_OUT, 2, ERROR_T, ACT_GRANT, .value = 1)}},
+	{.grade = GRADE_PARSE, .version = 1, .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_SET, .at = 4, .value = 9, .skip = 9, .once = true)}},
+	{.grade = GRADE_PARSE, .version = 1, .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_LENGTH, .value = 12, .skip = 9, .once = true)}},
+	{.grade = GRADE_PARSE, .version = 2, .rules = {ON(WAY_IN, 2, CALL_T, ACT_SET, .at = 5, .value = 9, .skip = 9, .once = true)}},
+	{.grade = GRADE_PARSE, .version = 2, .rules = {ON(WAY_IN, 2, CALL_T, ACT_SET, .at = 3, .value = 99, .skip = 9, .once = true)}},
+	{.grade = GRADE_XID, .version = 2, .rules = {ON(WAY_IN, 2, CALL_T, ACT_ADD, .at = 8, .value = 1, .skip = 9, .once = true)}},
+	{.grade = GRADE_SIZE, .version = 1, .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_LENGTH, .value = 4100, .skip = 9, .once = true)}},
+	{.grade = GRADE_SIZE, .version = 2, .rules = {ON(WAY_IN, 2, CALL_T, ACT_LENGTH, .value = 4100, .skip = 9, .once = true)}},
+	{.grade = GRADE_REPORTS, .version = 1, .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_SET, .at = 3, .value = ERROR_T, .skip = 9, .once = true)}},
+	{.grade = GRADE_REPORTS, .version = 2, .rules = {ON(WAY_OUT, 2, REPLY_T, ACT_ERROR, .value = 100, .once = true)}},
+	{.grade = GRADE_V1_CREDITS, .version = 1, .rules = {ON(WAY_OUT, 1, V1_MSG_T, ACT_SET, .at = 2, .value = 20)}},
+	{.grade = GRADE_V1_DEPRECATED, .version = 1, .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_SET, .at = 3, .value = 2, .skip = 9, .once = true)}},
+	{.grade = GRADE_V2_PROPS, .version = 2, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_SET, .at = 19, .value = 9)}},
+	{.grade = GRADE_V2_FINAL, .version = 2, .rules = {ON(WAY_IN, 2, CALL_T, ACT_SET, .at = 3, .value = FINAL_T, .skip = 3, .once = true),
+		ON(WAY_IN, 2, FINAL_T, ACT_LENGTH, .value = 20, .skip = 1)}},
+	{.grade = GRADE_V2_CREDITS, .version = 2, .rules = {ON(WAY_OUT, 2, REPLY_T, ACT_SET, .at = 2, .value = 10000)}},
+	{.grade = GRADE_V2_GRANT_XID, .version = 2, .rules = {ON(WAY_IN, 2, CALL_T, ACT_SET, .at = 3, .value = GRANT_T, .skip = 3, .once = true),
+		ON(WAY_IN, 2, GRANT_T, ACT_LENGTH, .value = 16)}},
+	{.grade = GRADE_V2_UNKNOWN_PROP, .version = 2, .rules = {ON(WAY_OUT, 2, FINAL_T, ACT_ERROR, .value = 3)}},
+	{.grade = GRADE_V2_HTYPE, .version = 2, .provoke = true, .rules = {ON(WAY_IN, 2, ERROR_T, ACT_DROP)}},
+	{.grade = GRADE_SILENCE, .version = 2, .provoke = true, .rules = {ON(WAY_OUT, 2, ERROR_T, ACT_ERROR, .value = 2)}},
+	{.grade = GRADE_SILENCE, .version = 1, .provoke = true, .rules = {ON(WAY_OUT, 1, 3, ACT_ERROR, .value = 2)}},
+};
+/* clang-format on */
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* Return: whether the grade was lost. */
+static bool graded(const struct row *row, bool has_defect)
+{
+	static struct listener l;
+	static struct world w;
+	unsigned breaches;
+
+	world_init(&w, 3);
+	w.o.provoke = row->provoke;
+	if (row->spoken)
+		w.o.versions = row->spoken;
+	if (has_defect)
+		world_meddle(&w, row->rules, row->rules[1].action ? 2 : 1);
+	if (has_defect && row->pdata_flags)
+		w.meddler.pdata_flags = (uint32_t *)(uintptr_t)&row->pdata_flags;
+	assert_int_equal(listener_init(&l, &w.o, &w.env), 0);
+	world_client(&w, row->version, 100, &l);
+	listener_run(&l);
+	assert_int_equal(l.connections, 1);
+	breaches = l.grades[row->grade].breaches;
+	if (!has_defect && row->spoken == 0)
+		assert_true(l.grades[row->grade].looked > 0);
+	listener_fini(&l);
+	world_fini(&w);
+	return breaches > 0;
+}
+
+static void test_every_grade_can_be_lost(void **state)
+{
+	unsigned seen = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < ROWS; i++) {
+		if (graded(&rows[i], false))
+			fail_msg("row %u, grade %u: lost without a defect", i, rows[i].grade);
+		if (!graded(&rows[i], true))
+			fail_msg("row %u, grade %u: kept in spite of the defect", i, rows[i].grade);
+		seen |= 1u << rows[i].grade;
+	}
+	assert_int_equal(seen, (1u << GRADES) - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_grade_can_be_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
