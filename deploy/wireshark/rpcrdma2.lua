@@ -1,0 +1,597 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+--
+-- RPC-over-RDMA version 2 (draft-ietf-nfsv4-rpcrdma-version-two-07) for Wireshark 4.0 and later.
+--
+-- Operation. Two heuristic dissectors look at every RDMA payload before the built-in ones do: one on
+-- iWARP, where Wireshark has already put the segments of a Send together, one on InfiniBand and RoCE,
+-- where that is done here. A payload is ours when it is a Send, its second word (version) is 2 and its
+-- fourth (header type) one of the ten of section 6.3; everything else, version 1 above all, is left
+-- to others. What the header says is shown field by field; the payload stream of continued messages
+-- is put together (section 4.4) and handed on to Wireshark's own dissector of RPC.
+--
+-- Octets that travel in chunks are not in the message. A Read chunk's Position says where they belong,
+-- so zeros of the same number stand there for them; a Write chunk's place is known to the upper layer
+-- only, so zeros stand at the end: right for the usual READ and READLINK. A preference turns it off.
+--
+-- Nothing is read without a look at what is left; every loop is bounded by the octets there are.
+
+local rpcrdma2 = Proto("rpcrdma2", "RPC-over-RDMA version 2")
+rpcrdma2.prefs.zeros = Pref.bool("Zeros for the octets of chunks", true,
+	"Lets the dissectors of RPC and NFS see whole messages, with zeros in place of chunks")
+
+local VERSION, PREFIX, SEGMENT = 2, 16, 16
+local MAX_STREAM = 16 * 1024 * 1024 -- longest message put together
+local MAX_OPEN = 1024 -- messages being put together at a time
+local MAX_SHOWN = 1024 -- entries of one list shown; the rest is passed over
+
+local types = {
+	[4] = "RDMA2_ERROR", [5] = "RDMA2_GRANT",
+	[6] = "RDMA2_CONNPROP_MIDDLE", [7] = "RDMA2_CONNPROP_FINAL",
+	[8] = "RDMA2_CALL_EXTERNAL", [9] = "RDMA2_CALL_MIDDLE", [10] = "RDMA2_CALL_INLINE",
+	[11] = "RDMA2_REPLY_EXTERNAL", [12] = "RDMA2_REPLY_MIDDLE", [13] = "RDMA2_REPLY_INLINE",
+}
+local errors = {
+	[1] = "RDMA2_ERR_VERS", [2] = "RDMA2_ERR_BAD_XDR", [3] = "RDMA2_ERR_BAD_PROPVAL",
+	[4] = "RDMA2_ERR_INVAL_HTYPE", [5] = "RDMA2_ERR_INVAL_CONT", [6] = "RDMA2_ERR_READ_CHUNKS",
+	[7] = "RDMA2_ERR_WRITE_CHUNKS", [8] = "RDMA2_ERR_SEGMENTS", [9] = "RDMA2_ERR_WRITE_RESOURCE",
+	[10] = "RDMA2_ERR_REPLY_RESOURCE", [11] = "RDMA2_ERR_VERS_MISMATCH", [100] = "RDMA2_ERR_SYSTEM",
+}
+local properties = {
+	[1] = "Maximum Send Size", [2] = "Receive Buffer Size", [3] = "Maximum Segment Size",
+	[4] = "Maximum Segment Count", [5] = "Reverse-Direction Support",
+	[6] = "Host Authentication Message",
+}
+local reverse = {
+	[0] = "RDMA2_RVRSDIR_NONE", [1] = "RDMA2_RVRSDIR_SIMPLE",
+	[2] = "RDMA2_RVRSDIR_CONT", [3] = "RDMA2_RVRSDIR_GENL",
+}
+
+local f = {
+	xid = ProtoField.uint32("rpcrdma2.xid", "XID", base.HEX),
+	version = ProtoField.uint32("rpcrdma2.version", "Version"),
+	credit = ProtoField.uint32("rpcrdma2.credit", "Credit"),
+	type = ProtoField.uint32("rpcrdma2.type", "Header type", base.DEC, types),
+	err = ProtoField.uint32("rpcrdma2.err", "Error", base.DEC, errors),
+	vers_low = ProtoField.uint32("rpcrdma2.vers_low", "Lowest version"),
+	vers_high = ProtoField.uint32("rpcrdma2.vers_high", "Highest version"),
+	max_chunks = ProtoField.uint32("rpcrdma2.max_chunks", "Most chunks"),
+	max_segments = ProtoField.uint32("rpcrdma2.max_segments", "Most segments"),
+	chunk_index = ProtoField.uint32("rpcrdma2.chunk_index", "Index of the chunk"),
+	length_needed = ProtoField.uint32("rpcrdma2.length_needed", "Length needed"),
+	prop_count = ProtoField.uint32("rpcrdma2.prop.count", "Properties"),
+	prop = ProtoField.none("rpcrdma2.prop", "Property"),
+	prop_id = ProtoField.uint32("rpcrdma2.prop.id", "Identifier", base.DEC, properties),
+	prop_length = ProtoField.uint32("rpcrdma2.prop.length", "Length"),
+	prop_value = ProtoField.uint32("rpcrdma2.prop.value", "Value"),
+	prop_reverse = ProtoField.uint32("rpcrdma2.prop.reverse", "Value", base.DEC, reverse),
+	prop_data = ProtoField.bytes("rpcrdma2.prop.data", "Value"),
+	inv_handle = ProtoField.uint32("rpcrdma2.inv_handle", "Handle to invalidate", base.HEX),
+	remaining = ProtoField.uint32("rpcrdma2.remaining", "Remaining octets"),
+	call_chunk = ProtoField.none("rpcrdma2.call_chunk", "Call chunk"),
+	reads = ProtoField.none("rpcrdma2.reads", "Read list"),
+	writes = ProtoField.none("rpcrdma2.writes", "Write list"),
+	chunk = ProtoField.none("rpcrdma2.chunk", "Chunk"),
+	reply_chunk = ProtoField.none("rpcrdma2.reply_chunk", "Reply chunk"),
+	segment_count = ProtoField.uint32("rpcrdma2.segment_count", "Segments"),
+	segment = ProtoField.none("rpcrdma2.segment", "Segment"),
+	position = ProtoField.uint32("rpcrdma2.position", "Position"),
+	handle = ProtoField.uint32("rpcrdma2.handle", "Handle", base.HEX),
+	length = ProtoField.uint32("rpcrdma2.length", "Length"),
+	offset = ProtoField.uint64("rpcrdma2.offset", "Offset", base.HEX),
+	payload = ProtoField.none("rpcrdma2.payload", "Payload stream"),
+	stream_at = ProtoField.uint32("rpcrdma2.stream.offset", "Octets before"),
+	stream_length = ProtoField.uint32("rpcrdma2.stream.length", "Length of the whole"),
+	stream_in = ProtoField.framenum("rpcrdma2.stream.in", "Whole in frame"),
+	stream_from = ProtoField.framenum("rpcrdma2.stream.from", "Part in frame"),
+	send_in = ProtoField.framenum("rpcrdma2.send.in", "Whole message in frame"),
+}
+local fields = {}
+for _, field in pairs(f) do
+	fields[#fields + 1] = field
+end
+rpcrdma2.fields = fields
+
+local function problem(name, text, group, severity)
+	return ProtoExpert.new("rpcrdma2.bad." .. name, text, group, severity)
+end
+local MALFORMED, PROTOCOL = expert.group.MALFORMED, expert.group.PROTOCOL
+local ERROR, WARN = expert.severity.ERROR, expert.severity.WARN
+local bad = {
+	short = problem("short", "The header ends early", MALFORMED, ERROR),
+	count = problem("count", "A count exceeds the octets that are left", MALFORMED, ERROR),
+	bool = problem("bool", "Neither 0 nor 1 tells whether an entry follows", MALFORMED, ERROR),
+	value = problem("value", "A property's length does not fit its type", MALFORMED, ERROR),
+	position = problem("position", "Position not allowed here", PROTOCOL, WARN),
+	tail = problem("tail", "Octets after the end of the header", PROTOCOL, WARN),
+	cont = problem("cont", "Remaining octets do not agree with the message before", PROTOCOL, WARN),
+	xid = problem("xid", "The payload stream does not begin with the XID", PROTOCOL, WARN),
+	upper = problem("upper", "The dissector of RPC gave up", PROTOCOL, expert.severity.NOTE),
+}
+local experts = {}
+for _, e in pairs(bad) do
+	experts[#experts + 1] = e
+end
+rpcrdma2.experts = experts
+
+-- What lower layers know of the message; the last of a name in the frame is the current one.
+local lower = {
+	opcode = Field.new("iwarp_rdma.opcode"),
+	bth_opcode = Field.new("infiniband.bth.opcode"),
+	bth_qp = Field.new("infiniband.bth.destqp"),
+	bth_psn = Field.new("infiniband.bth.psn"),
+}
+
+local function lower_value(name)
+	local all = { lower[name]() }
+	local last = all[#all]
+	return last and last.value
+end
+
+local rpc, data = Dissector.get("rpc"), Dissector.get("data")
+
+-- State of a capture; made by the first pass over it, looked up by later ones.
+local streams, open_streams -- continued messages under way, by flow and XID
+local parts -- what the first pass found out of a continued message's part
+local sends, sent -- InfiniBand Sends under way, and what frames hold of them
+
+local function forget()
+	streams, open_streams, parts = {}, 0, {}
+	sends, sent = {}, {}
+end
+rpcrdma2.init = forget
+forget()
+
+-- A reader: the cursor over a header. After the first failure it reads nothing more.
+local function fail(r, tree, what)
+	if r.ok then
+		tree:add_proto_expert_info(what)
+	end
+	r.ok = false
+end
+
+local function left(r)
+	return r.tvb:len() - r.at
+end
+
+local function need(r, tree, n)
+	if r.ok and left(r) < n then
+		fail(r, tree, bad.short)
+	end
+	return r.ok
+end
+
+-- The next word as @field of @tree; nil when there is none.
+local function word(r, tree, field)
+	if not need(r, tree, 4) then
+		return nil
+	end
+	local range = r.tvb(r.at, 4)
+	local item = tree:add(field, range)
+	r.at = r.at + 4
+	return range:uint(), item
+end
+
+-- XDR's "does one more follow?"
+local function follows(r, tree)
+	if not need(r, tree, 4) then
+		return false
+	end
+	local value = r.tvb(r.at, 4):uint()
+	r.at = r.at + 4
+	if value > 1 then
+		fail(r, tree, bad.bool)
+	end
+	return r.ok and value == 1
+end
+
+local function group(r, tree, field)
+	return { item = tree:add(field, r.tvb(r.at, 0)), start = r.at }
+end
+
+local function close(r, g, text)
+	g.item:set_len(r.at - g.start)
+	g.item:append_text(text)
+end
+
+-- A segment, with the Position before it in a Read list. Returns length and Position.
+local function segment(r, tree, with_position, shown)
+	local size = with_position and SEGMENT + 4 or SEGMENT
+	if not need(r, tree, size) then
+		return nil
+	end
+	local at, position, item = r.at, nil, nil
+	local body = with_position and at + 4 or at
+	local length = r.tvb(body + 4, 4):uint()
+	r.at = at + size
+	if with_position then
+		position = r.tvb(at, 4):uint()
+	end
+	if shown then
+		item = tree:add(f.segment, r.tvb(at, size))
+		item:append_text(string.format(": handle 0x%08x, %u octets", r.tvb(body, 4):uint(), length))
+		if with_position then
+			item:add(f.position, r.tvb(at, 4))
+		end
+		item:add(f.handle, r.tvb(body, 4))
+		item:add(f.length, r.tvb(body + 4, 4))
+		item:add(f.offset, r.tvb(body + 8, 8))
+	end
+	return length, position, item or tree
+end
+
+-- A list of Read segments: the Read list, or the Call chunk (every Position zero, section 6.6.3).
+local function read_list(r, tree, field, is_call_chunk)
+	local g, list, last, octets = group(r, tree, field), {}, 0, 0
+	while follows(r, g.item) do
+		local length, position, item = segment(r, g.item, true, #list < MAX_SHOWN)
+		if not length then
+			break
+		end
+		local zero = position == 0
+		if zero ~= is_call_chunk or position % 4 ~= 0 or position < last then
+			item:add_proto_expert_info(bad.position)
+		end
+		last, octets = position, octets + length
+		list[#list + 1] = { position = position, length = length }
+	end
+	close(r, g, string.format(": %u segments, %u octets", #list, octets))
+	return list, octets
+end
+
+local function write_chunk(r, tree, field)
+	local g, octets = group(r, tree, field), 0
+	local count = word(r, g.item, f.segment_count)
+	if count and count > left(r) / SEGMENT then
+		fail(r, g.item, bad.count)
+	end
+	for i = 1, r.ok and count or 0 do
+		octets = octets + segment(r, g.item, false, i <= MAX_SHOWN)
+	end
+	close(r, g, string.format(": %u segments, %u octets", count or 0, octets))
+	return octets
+end
+
+local function write_list(r, tree)
+	local g, count, octets = group(r, tree, f.writes), 0, 0
+	while follows(r, g.item) do
+		octets = octets + write_chunk(r, g.item, f.chunk)
+		count = count + 1
+	end
+	close(r, g, string.format(": %u chunks, %u octets", count, octets))
+	return octets
+end
+
+local function reply_chunk(r, tree)
+	if follows(r, tree) then
+		return write_chunk(r, tree, f.reply_chunk)
+	end
+	return nil
+end
+
+-- Header types, section 8.4: each reads what follows the prefix, and returns what it says of the payload.
+local layout = {}
+
+local error_words = {
+	[1] = { f.vers_low, f.vers_high }, [6] = { f.max_chunks }, [7] = { f.max_chunks },
+	[8] = { f.max_segments }, [9] = { f.chunk_index, f.length_needed }, [10] = { f.length_needed },
+}
+
+layout[4] = function(r, tree)
+	local code = word(r, tree, f.err)
+	for _, field in ipairs(error_words[code] or {}) do
+		word(r, tree, field)
+	end
+	return { info = errors[code] or "unknown error" }
+end
+
+layout[5] = function()
+	return {}
+end
+
+local function property(r, tree)
+	local g = group(r, tree, f.prop)
+	local id = word(r, g.item, f.prop_id)
+	local length = word(r, g.item, f.prop_length)
+	if length and length > left(r) then
+		fail(r, g.item, bad.count)
+	end
+	if r.ok and length > 0 then
+		local field = id == 5 and f.prop_reverse or id >= 1 and id <= 4 and f.prop_value or f.prop_data
+		if field ~= f.prop_data and length ~= 4 then
+			g.item:add_proto_expert_info(bad.value)
+			field = f.prop_data
+		end
+		g.item:add(field, r.tvb(r.at, length))
+		r.at = math.min(r.at + length + -length % 4, r.tvb:len())
+	end
+	close(r, g, ": " .. (properties[id] or "unknown") .. (length == 0 and ", the default" or ""))
+end
+
+layout[6] = function(r, tree)
+	local count = word(r, tree, f.prop_count)
+	if count and count > left(r) / 8 then
+		fail(r, tree, bad.count)
+	end
+	for _ = 1, r.ok and count or 0 do
+		if not r.ok then
+			break
+		end
+		property(r, tree)
+	end
+	return { info = string.format("%u properties", count or 0) }
+end
+layout[7] = layout[6]
+
+layout[8] = function(r, tree)
+	word(r, tree, f.inv_handle)
+	local _, octets = read_list(r, tree, f.call_chunk, true)
+	read_list(r, tree, f.reads, false)
+	write_list(r, tree)
+	reply_chunk(r, tree)
+	return { info = string.format("%u octets in the Call chunk", octets) }
+end
+
+layout[9] = function(r, tree)
+	local remaining = word(r, tree, f.remaining)
+	return { payload = true, remaining = remaining, info = string.format("%u octets remain", remaining or 0) }
+end
+layout[12] = layout[9]
+
+layout[10] = function(r, tree)
+	word(r, tree, f.inv_handle)
+	local reads = read_list(r, tree, f.reads, false)
+	write_list(r, tree)
+	reply_chunk(r, tree)
+	return { payload = true, reads = reads }
+end
+
+layout[11] = function(r, tree)
+	write_list(r, tree)
+	return { info = string.format("%u octets in the Reply chunk", reply_chunk(r, tree) or 0) }
+end
+
+layout[13] = function(r, tree)
+	return { payload = true, written = write_list(r, tree) }
+end
+
+-- Which way: addresses, ports, and on InfiniBand the queue pair.
+local function flow(pinfo)
+	return table.concat({ tostring(pinfo.src), pinfo.src_port, tostring(pinfo.dst), pinfo.dst_port,
+		tostring(lower_value("bth_qp") or "") }, " ")
+end
+
+-- The first pass: add @octets to the continued message they are of. Returns what is known of the part.
+local function add_part(h, octets, pinfo)
+	local key = flow(pinfo) .. " " .. h.xid .. (h.type >= 11 and " r" or " c")
+	local s = streams[key]
+	local expected = h.remaining and #octets + h.remaining or #octets
+	local part = { at = 0, cont = s and s.remaining ~= expected }
+
+	if s and part.cont then
+		streams[key], s, open_streams = nil, nil, open_streams - 1
+	end
+	if not s and not h.remaining then
+		return part
+	end
+	if not s then
+		if open_streams >= MAX_OPEN then
+			streams, open_streams = {}, 0
+		end
+		s = { octets = {}, at = 0, parts = {}, frames = {} }
+		streams[key], open_streams = s, open_streams + 1
+	end
+	part.at, part.total = s.at, s.at + expected
+	s.at, s.remaining = s.at + #octets, h.remaining
+	s.octets[#s.octets + 1] = s.at <= MAX_STREAM and octets or ""
+	s.parts[#s.parts + 1], s.frames[#s.frames + 1] = part, pinfo.number
+	if not h.remaining then
+		streams[key], open_streams = nil, open_streams - 1
+		part.whole = s.at <= MAX_STREAM and table.concat(s.octets) or nil
+		part.frames = s.frames
+		for _, p in ipairs(s.parts) do
+			p.whole_in = pinfo.number
+		end
+	end
+	return part
+end
+
+local function find_part(h, octets, pinfo)
+	local key = table.concat({ pinfo.number, h.type, h.xid, h.remaining or "-", #octets }, " ")
+	if not parts[key] and not pinfo.visited then
+		parts[key] = add_part(h, octets, pinfo)
+	end
+	return parts[key] or { at = 0 }
+end
+
+-- @octets of a message with zeros for what its chunks hold; as they are when Positions do not fit.
+local function with_zeros(h, octets)
+	local out, from, at, total = {}, 1, 0, h.written or 0
+	for _, c in ipairs(h.reads or {}) do
+		total = total + c.length
+	end
+	if total == 0 or #octets + total > MAX_STREAM or not rpcrdma2.prefs.zeros then
+		return octets
+	end
+	for i, c in ipairs(h.reads or {}) do
+		local before = c.position - at
+		local same = i > 1 and h.reads[i - 1].position == c.position
+		local next_same = h.reads[i + 1] and h.reads[i + 1].position == c.position
+		if not same then
+			if before < 0 or from + before - 1 > #octets then
+				return octets
+			end
+			out[#out + 1] = octets:sub(from, from + before - 1)
+			from, at = from + before, c.position
+		end
+		at = at + c.length
+		local pad = next_same and 0 or -at % 4
+		out[#out + 1], at = string.rep("\0", c.length + pad), at + pad
+	end
+	out[#out + 1] = octets:sub(from)
+	if h.written then
+		out[#out + 1] = string.rep("\0", h.written + -h.written % 4)
+	end
+	return table.concat(out)
+end
+
+local function hand_on(h, tvb, pinfo, tree, item)
+	if tvb:len() < 4 or tvb(0, 4):uint() ~= h.xid then
+		item:add_proto_expert_info(bad.xid)
+		return data:call(tvb, pinfo, tree)
+	end
+	-- A dissector that meets the end of the octets raises an error: theirs, not ours.
+	local ok, used = pcall(rpc.call, rpc, tvb, pinfo, tree)
+	if not ok then
+		item:add_proto_expert_info(bad.upper)
+	elseif used == 0 then
+		data:call(tvb, pinfo, tree)
+	end
+end
+
+local function payload(r, h, pinfo, tree, item)
+	if left(r) < 1 then
+		return
+	end
+	local range = r.tvb(r.at)
+	local octets = range:raw()
+	local part = find_part(h, octets, pinfo)
+	local sub = item:add(f.payload, range)
+
+	sub:append_text(string.format(": %u octets", #octets))
+	if part.cont then
+		sub:add_proto_expert_info(bad.cont)
+	end
+	if part.total then
+		sub:add(f.stream_at, range, part.at):set_generated()
+		sub:add(f.stream_length, range, part.total):set_generated()
+	end
+	for i = 1, math.min(part.frames and #part.frames or 0, MAX_SHOWN) do
+		sub:add(f.stream_from, range, part.frames[i]):set_generated()
+	end
+	if h.remaining then
+		if part.whole_in then
+			sub:add(f.stream_in, range, part.whole_in):set_generated()
+		end
+		return
+	end
+	local whole = with_zeros(h, part.whole or octets)
+	if #whole == #octets then
+		hand_on(h, range:tvb(), pinfo, tree, sub)
+	else
+		hand_on(h, ByteArray.new(whole, true):tvb("RPC message"), pinfo, tree, sub)
+	end
+end
+
+local function is_ours(tvb)
+	if tvb:len() < PREFIX or tvb(4, 4):uint() ~= VERSION then
+		return false
+	end
+	return types[tvb(12, 4):uint()] ~= nil
+end
+
+local function dissect(tvb, pinfo, tree)
+	local r = { tvb = tvb, at = 0, ok = true }
+	local item = tree:add(rpcrdma2, tvb())
+	local xid = word(r, item, f.xid)
+	word(r, item, f.version)
+	local credit = word(r, item, f.credit)
+	local htype = word(r, item, f.type)
+	local h = layout[htype](r, item)
+
+	h.xid, h.type = xid, htype
+	local text = string.format("%s, XID 0x%08x, credit %u", types[htype], xid, credit)
+	item:append_text(", " .. text)
+	pinfo.cols.protocol = "RPCoRDMA2"
+	pinfo.cols.info = text .. (h.info and ", " .. h.info or "") .. " "
+	item:set_len(r.at)
+	if not r.ok then
+		pinfo.cols.info:append("[malformed header] ")
+	elseif h.payload then
+		payload(r, h, pinfo, tree, item)
+	elseif left(r) > 0 then
+		item:add_proto_expert_info(bad.tail)
+	end
+end
+
+-- iWARP: RDMAP opcodes 3 to 6 are the four kinds of Send.
+local function on_iwarp(tvb, pinfo, tree)
+	local opcode = lower_value("opcode")
+	if opcode and (opcode < 3 or opcode > 6) or not is_ours(tvb) then
+		return false
+	end
+	dissect(tvb, pinfo, tree)
+	return true
+end
+
+-- InfiniBand: which packet of a Send the opcodes of reliable connections are.
+local FIRST, MIDDLE, LAST, ONLY = 1, 2, 3, 4
+local bth_send = {
+	[0] = FIRST, [1] = MIDDLE, [2] = LAST, [3] = LAST, [4] = ONLY, [5] = ONLY, [22] = LAST, [23] = ONLY,
+}
+
+-- The first pass: what this packet is of a Send of several. Returns nil when it is none of ours.
+local function add_packet(kind, tvb, pinfo)
+	local key, psn = flow(pinfo), lower_value("bth_psn") or 0
+	local s = sends[key]
+
+	if kind == FIRST then
+		s = is_ours(tvb) and { octets = {}, size = 0, packets = {} } or nil
+	elseif s and s.psn ~= psn then
+		s = nil
+	end
+	sends[key] = kind ~= LAST and s or nil
+	if not s then
+		return nil
+	end
+	local packet = {}
+	s.psn, s.size = (psn + 1) % 0x1000000, s.size + tvb:len()
+	if s.size > MAX_STREAM then
+		sends[key] = nil
+		return nil
+	end
+	s.octets[#s.octets + 1] = tvb:raw()
+	s.packets[#s.packets + 1] = packet
+	if kind == LAST then
+		packet.whole = table.concat(s.octets)
+		for _, p in ipairs(s.packets) do
+			p.whole_in = pinfo.number
+		end
+	end
+	return packet
+end
+
+local function on_infiniband(tvb, pinfo, tree)
+	local opcode = lower_value("bth_opcode")
+	local kind = opcode == nil and ONLY or bth_send[opcode]
+	if kind == ONLY then
+		if not is_ours(tvb) then
+			return false
+		end
+		dissect(tvb, pinfo, tree)
+		return true
+	end
+	if not kind or tvb:len() == 0 then
+		return false
+	end
+	if not pinfo.visited and not sent[pinfo.number] then
+		sent[pinfo.number] = add_packet(kind, tvb, pinfo)
+	end
+	local packet = sent[pinfo.number]
+	if not packet then
+		return false
+	end
+	if packet.whole then
+		dissect(ByteArray.new(packet.whole, true):tvb("Send"), pinfo, tree)
+		return true
+	end
+	local item = tree:add(rpcrdma2, tvb())
+	item:append_text(", part of a Send")
+	if packet.whole_in then
+		item:add(f.send_in, tvb(), packet.whole_in):set_generated()
+	end
+	pinfo.cols.protocol = "RPCoRDMA2"
+	return true
+end
+
+rpcrdma2:register_heuristic("iwarp_ddp_rdmap", on_iwarp)
+rpcrdma2:register_heuristic("infiniband.payload", on_infiniband)
