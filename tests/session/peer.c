@@ -34,12 +34,26 @@ static bool check(const uint8_t *p, uint32_t from, uint32_t len, uint32_t xid, u
 
 enum { CALL_BODY = 1, REPLY_BODY = 2, READ_ITEM = 16, WRITE_ITEM = 32 };
 
+static nsec_t virtual_now(void *clock)
+{
+	return memnet_now(clock);
+}
+
 void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t inline_bytes,
 	       uint32_t credits, uint32_t first_xid, size_t memory)
 {
+	peer_init_on(p, memnet_fabric(net), virtual_now, net, versions, inline_bytes, credits,
+		     first_xid, memory);
+}
+
+void peer_init_on(struct peer *p, struct fabric *fabric, nsec_t (*now)(void *clock), void *clock,
+		  unsigned versions, uint32_t inline_bytes, uint32_t credits, uint32_t first_xid,
+		  size_t memory)
+{
 	memset(p, 0, sizeof(*p));
-	p->net = net;
-	p->fabric = memnet_fabric(net);
+	p->now = now;
+	p->clock = clock;
+	p->fabric = fabric;
 	assert(p->fabric && buf_arena_init(&p->arena, memory) == 0);
 	assert(fabric_register(p->fabric, p->arena.base, p->arena.bytes) == 0);
 	p->cfg = (struct leg_config){
@@ -71,7 +85,7 @@ void peer_connect(struct peer *p, const struct fabric_addr *to)
 	p->leg.first_xid = 0x77000000;
 	p->has_leg = true;
 	p->open = p->closed = false;
-	if (leg_connect(&p->leg, &p->cfg, &p->arena, p->fabric, to, OPS, memnet_now(p->net)) < 0)
+	if (leg_connect(&p->leg, &p->cfg, &p->arena, p->fabric, to, OPS, p->now(p->clock)) < 0)
 		give_up_early(p);
 }
 
@@ -545,7 +559,7 @@ static void on_request(struct peer *p, struct fabric_event *ev)
 	leg_init(&p->leg, RPC_ACCEPTOR);
 	p->has_leg = true;
 	if (leg_accept(&p->leg, &p->cfg, &p->arena, ev->conn, ev->private_data, OPS,
-		       memnet_now(p->net)) < 0)
+		       p->now(p->clock)) < 0)
 		give_up_early(p);
 }
 

@@ -58,7 +58,8 @@ struct peer_serve {
 };
 
 struct peer {
-	struct memnet *net;
+	nsec_t (*now)(void *clock);
+	void *clock;
 	struct fabric *fabric;
 	struct buf_arena arena;
 	struct leg leg;
@@ -76,6 +77,11 @@ struct peer {
 /** peer_init - on @net; @versions as in leg_config. */
 void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t inline_bytes,
 	       uint32_t credits, uint32_t first_xid, size_t memory);
+
+/** peer_init_on - the same on any fabric, which it takes. */
+void peer_init_on(struct peer *p, struct fabric *fabric, nsec_t (*now)(void *clock), void *clock,
+		  unsigned versions, uint32_t inline_bytes, uint32_t credits, uint32_t first_xid,
+		  size_t memory);
 
 /** peer_connect - open p->leg to @to. */
 void peer_connect(struct peer *p, const struct fabric_addr *to);
