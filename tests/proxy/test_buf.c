@@ -314,6 +314,43 @@ static void random_use_matches_the_model(void **state)
 		buf_free(a, m.block[k]);
 }
 
+/* A gateway's arena: what is fixed, calls, replies and the rest each have their own. */
+static void parts_keep_to_themselves(void **state)
+{
+	static const enum buf_purpose each[] = {BUF_FIXED, BUF_TRANSACTION, BUF_CALL};
+	void *blocks[64], *reply;
+	struct buf_arena a;
+
+	(void)state;
+	assert_int_equal(buf_arena_init(&a, 32 * MIB), 0);
+	buf_arena_part(&a, 8 * MIB);
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned n = 0;
+
+		assert_int_equal(buf_available(&a, each[i]), 8 * MIB);
+		while (n < 64 && (blocks[n] = buf_alloc(&a, MIB, each[i])))
+			n++;
+		assert_int_equal(n, 8);
+		assert_null(buf_alloc(&a, 1, each[i]));
+		for (unsigned j = 0; j < 3; j++)
+			assert_int_equal(buf_available(&a, each[j]), j == i ? 0 : 8 * MIB);
+		/* Whatever is full, a reply finds room. */
+		reply = buf_alloc(&a, 8 * MIB, BUF_ASSEMBLY);
+		assert_non_null(reply);
+		buf_free(&a, reply);
+		while (n > 0)
+			buf_free(&a, blocks[--n]);
+		/* And it is one piece again. */
+		blocks[0] = buf_alloc(&a, 8 * MIB, each[i]);
+		assert_non_null(blocks[0]);
+		buf_free(&a, blocks[0]);
+	}
+	/* Replies alone go on into what transactions use. */
+	assert_int_equal(buf_available(&a, BUF_ASSEMBLY), 16 * MIB);
+	assert_int_equal(a.used, 0);
+	buf_arena_fini(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +362,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(waiters_are_woken_in_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(promise_holds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(random_use_matches_the_model, set_up, tear_down),
+		cmocka_unit_test(parts_keep_to_themselves),
 	};
 	return cmocka_run_group_tests_name("buf", tests, NULL, NULL);
 }
