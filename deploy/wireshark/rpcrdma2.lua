@@ -3,10 +3,9 @@
 -- RPC-over-RDMA version 2 (draft-ietf-nfsv4-rpcrdma-version-two-07) for Wireshark 4.0 and later.
 --
 -- Operation. Two heuristic dissectors look at every RDMA payload before the built-in ones do: one on
--- iWARP, where Wireshark has already put the segments of a Send together, one on InfiniBand and RoCE,
--- where that is done here. A payload is ours when it is a Send, its second word (version) is 2 and its
--- fourth (header type) one of the ten of section 6.3; everything else, version 1 above all, is left
--- to others. What the header says is shown field by field; the payload stream of continued messages
+-- iWARP, one on InfiniBand and RoCE. A payload is ours when it is a Send, its second word (version) is
+-- 2 and its fourth (header type) one of the ten of section 6.3; everything else, version 1 above all,
+-- is left to others. Sends of several packets or segments are put together first. What the header says is shown field by field; the payload stream of continued messages
 -- is put together (section 4.4) and handed on to Wireshark's own dissector of RPC.
 --
 -- Octets that travel in chunks are not in the message. A Read chunk's Position says where they belong,
@@ -18,6 +17,8 @@
 local rpcrdma2 = Proto("rpcrdma2", "RPC-over-RDMA version 2")
 rpcrdma2.prefs.zeros = Pref.bool("Zeros for the octets of chunks", true,
 	"Lets the dissectors of RPC and NFS see whole messages, with zeros in place of chunks")
+rpcrdma2.prefs.sends = Pref.bool("Put iWARP Sends together here", true,
+	"Turns Wireshark's own assembly off, which loses all but the first Send of a TCP segment")
 
 local VERSION, PREFIX, SEGMENT = 2, 16, 16
 local MAX_STREAM = 16 * 1024 * 1024 -- longest message put together
@@ -116,6 +117,9 @@ rpcrdma2.experts = experts
 -- What lower layers know of the message; the last of a name in the frame is the current one.
 local lower = {
 	opcode = Field.new("iwarp_rdma.opcode"),
+	ddp_last = Field.new("iwarp_ddp.last_flag"),
+	ddp_msn = Field.new("iwarp_ddp.msn"),
+	ddp_mo = Field.new("iwarp_ddp.mo"),
 	bth_opcode = Field.new("infiniband.bth.opcode"),
 	bth_qp = Field.new("infiniband.bth.destqp"),
 	bth_psn = Field.new("infiniband.bth.psn"),
@@ -127,19 +131,24 @@ local function lower_value(name)
 	return last and last.value
 end
 
+-- Wireshark's own assembly of iWARP Sends knows one Send a frame and drops the others.
+local THEIR_SENDS = "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send"
+
 local rpc, data = Dissector.get("rpc"), Dissector.get("data")
 
 -- State of a capture; made by the first pass over it, looked up by later ones.
 local streams, open_streams -- continued messages under way, by flow and XID
 local parts -- what the first pass found out of a continued message's part
-local sends, sent -- InfiniBand Sends under way, and what frames hold of them
+local sends, sent -- Sends of several packets under way, and what frames hold of them
 
 local function forget()
 	streams, open_streams, parts = {}, 0, {}
 	sends, sent = {}, {}
+	if rpcrdma2.prefs.sends and get_preference(THEIR_SENDS) then
+		set_preference(THEIR_SENDS, false)
+	end
 end
 rpcrdma2.init = forget
-forget()
 
 -- A reader: the cursor over a header. After the first failure it reads nothing more.
 local function fail(r, tree, what)
@@ -513,56 +522,42 @@ local function dissect(tvb, pinfo, tree)
 	end
 end
 
--- iWARP: RDMAP opcodes 3 to 6 are the four kinds of Send.
-local function on_iwarp(tvb, pinfo, tree)
-	local opcode = lower_value("opcode")
-	if opcode and (opcode < 3 or opcode > 6) or not is_ours(tvb) then
-		return false
-	end
-	dissect(tvb, pinfo, tree)
-	return true
-end
-
--- InfiniBand: which packet of a Send the opcodes of reliable connections are.
+-- What a packet of InfiniBand, or a DDP segment of iWARP, is of its Send.
 local FIRST, MIDDLE, LAST, ONLY = 1, 2, 3, 4
-local bth_send = {
-	[0] = FIRST, [1] = MIDDLE, [2] = LAST, [3] = LAST, [4] = ONLY, [5] = ONLY, [22] = LAST, [23] = ONLY,
-}
 
--- The first pass: what this packet is of a Send of several. Returns nil when it is none of ours.
-local function add_packet(kind, tvb, pinfo)
-	local key, psn = flow(pinfo), lower_value("bth_psn") or 0
+-- The first pass: one part of a Send of several, which begins at @at and is followed by what begins at
+-- @next. Returns what is known of it, false when it is none of ours.
+local function add_to_send(kind, at, next, tvb, pinfo)
+	local key = flow(pinfo)
 	local s = sends[key]
 
 	if kind == FIRST then
-		s = is_ours(tvb) and { octets = {}, size = 0, packets = {} } or nil
-	elseif s and s.psn ~= psn then
+		s = is_ours(tvb) and { octets = {}, size = 0, parts = {} } or nil
+	elseif s and s.next ~= at then
+		s = nil
+	end
+	if s and s.size + tvb:len() > MAX_STREAM then
 		s = nil
 	end
 	sends[key] = kind ~= LAST and s or nil
 	if not s then
-		return nil
+		return false
 	end
-	local packet = {}
-	s.psn, s.size = (psn + 1) % 0x1000000, s.size + tvb:len()
-	if s.size > MAX_STREAM then
-		sends[key] = nil
-		return nil
-	end
+	local part = {}
+	s.next, s.size = next, s.size + tvb:len()
 	s.octets[#s.octets + 1] = tvb:raw()
-	s.packets[#s.packets + 1] = packet
+	s.parts[#s.parts + 1] = part
 	if kind == LAST then
-		packet.whole = table.concat(s.octets)
-		for _, p in ipairs(s.packets) do
+		part.whole = table.concat(s.octets)
+		for _, p in ipairs(s.parts) do
 			p.whole_in = pinfo.number
 		end
 	end
-	return packet
+	return part
 end
 
-local function on_infiniband(tvb, pinfo, tree)
-	local opcode = lower_value("bth_opcode")
-	local kind = opcode == nil and ONLY or bth_send[opcode]
+-- A part of a Send or a whole one; true when it is ours.
+local function on_send(kind, at, next, tvb, pinfo, tree)
 	if kind == ONLY then
 		if not is_ours(tvb) then
 			return false
@@ -570,27 +565,54 @@ local function on_infiniband(tvb, pinfo, tree)
 		dissect(tvb, pinfo, tree)
 		return true
 	end
-	if not kind or tvb:len() == 0 then
+	if tvb:len() == 0 then
 		return false
 	end
-	if not pinfo.visited and not sent[pinfo.number] then
-		sent[pinfo.number] = add_packet(kind, tvb, pinfo)
+	local key = pinfo.number .. " " .. at
+	if sent[key] == nil and not pinfo.visited then
+		sent[key] = add_to_send(kind, at, next, tvb, pinfo)
 	end
-	local packet = sent[pinfo.number]
-	if not packet then
+	local part = sent[key]
+	if not part then
 		return false
 	end
-	if packet.whole then
-		dissect(ByteArray.new(packet.whole, true):tvb("Send"), pinfo, tree)
+	if part.whole then
+		dissect(ByteArray.new(part.whole, true):tvb("Send"), pinfo, tree)
 		return true
 	end
 	local item = tree:add(rpcrdma2, tvb())
 	item:append_text(", part of a Send")
-	if packet.whole_in then
-		item:add(f.send_in, tvb(), packet.whole_in):set_generated()
+	if part.whole_in then
+		item:add(f.send_in, tvb(), part.whole_in):set_generated()
 	end
 	pinfo.cols.protocol = "RPCoRDMA2"
 	return true
+end
+
+-- RDMAP opcodes 3 to 6 are the four kinds of Send; DDP says which part of which message a segment is.
+local function on_iwarp(tvb, pinfo, tree)
+	local opcode = lower_value("opcode")
+	if opcode and (opcode < 3 or opcode > 6) then
+		return false
+	end
+	local offset, last = lower_value("ddp_mo"), lower_value("ddp_last")
+	if not rpcrdma2.prefs.sends or not offset or offset == 0 and last then
+		return on_send(ONLY, 0, 0, tvb, pinfo, tree)
+	end
+	local kind = offset == 0 and FIRST or last and LAST or MIDDLE
+	local at = (lower_value("ddp_msn") or 0) * 0x100000000 + offset
+	return on_send(kind, at, at + tvb:len(), tvb, pinfo, tree)
+end
+
+-- InfiniBand: the opcodes of a reliable connection that are Sends.
+local bth_send = {
+	[0] = FIRST, [1] = MIDDLE, [2] = LAST, [3] = LAST, [4] = ONLY, [5] = ONLY, [22] = LAST, [23] = ONLY,
+}
+
+local function on_infiniband(tvb, pinfo, tree)
+	local opcode, psn = lower_value("bth_opcode"), lower_value("bth_psn") or 0
+	local kind = opcode == nil and ONLY or bth_send[opcode]
+	return kind ~= nil and on_send(kind, psn, (psn + 1) % 0x1000000, tvb, pinfo, tree)
 end
 
 rpcrdma2:register_heuristic("iwarp_ddp_rdmap", on_iwarp)
