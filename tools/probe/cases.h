@@ -13,12 +13,12 @@
  */
 struct probe_case {
 	const char *id;
-	unsigned version; /* the server must speak it; 0: whichever it speaks */
 	const char *section;
 	const char *level; /* "MUST", "SHOULD", ...: the document's own word */
 	const char *what;
-	bool is_hostile; /* sends a malformed chunk list: only with --hostile */
 	enum verdict (*run)(struct run *r);
+	unsigned version; /* the server must speak it; 0: whichever it speaks */
+	bool is_hostile;  /* sends a malformed chunk list: only with --hostile */
 };
 
 struct case_table {

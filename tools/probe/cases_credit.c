@@ -112,16 +112,16 @@ static enum verdict full_window(struct run *r)
 }
 
 static const struct probe_case cases[] = {
-	{"v2.credit.initial", 2, "v2 4.2.1", "MUST", "the first credit value is below 2^31 - 1",
-	 false, initial},
-	{"v2.credit.opens", 2, "v2 4.2.1.1, 4.3", "MUST", "the server gives credits to go on",
-	 false, opens},
-	{"v2.credit.window", 2, "v2 4.2.1", "MUST",
-	 "as many Calls at once as the window allows, up to 24", false, full_window},
-	{"v2.credit.refresh", 2, "v2 4.2.1.1", "SHOULD",
-	 "a refresh comes before more than half the window is used", false, refresh},
-	{"v2.credit.held", 2, "v2 4.2.1", "MUST",
-	 "no reply is posted without a credit, and it comes after a GRANT", false, held},
+	{"v2.credit.initial", "v2 4.2.1", "MUST", "the first credit value is below 2^31 - 1",
+	 initial, 2, false},
+	{"v2.credit.opens", "v2 4.2.1.1, 4.3", "MUST", "the server gives credits to go on", opens,
+	 2, false},
+	{"v2.credit.window", "v2 4.2.1", "MUST",
+	 "as many Calls at once as the window allows, up to 24", full_window, 2, false},
+	{"v2.credit.refresh", "v2 4.2.1.1", "SHOULD",
+	 "a refresh comes before more than half the window is used", refresh, 2, false},
+	{"v2.credit.held", "v2 4.2.1", "MUST",
+	 "no reply is posted without a credit, and it comes after a GRANT", held, 2, false},
 };
 
 CASE_TABLE(cases_credit, cases);

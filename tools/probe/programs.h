@@ -16,8 +16,8 @@ struct program {
 /** program_parse - "nfs", "nfs,3", "nfs4", "100003,4" ...; ERR_CONFIG when it is none. */
 int program_parse(const char *text, struct program *p) WARN_UNUSED;
 
-/** program_name - the name of a number ("nfs", "perf"), or NULL. */
-const char *program_name(uint32_t number);
+/** program_name - the name of number @wanted ("nfs", "perf"), or NULL. */
+const char *program_name(uint32_t wanted);
 
 /** program_known - the names program_parse() knows, for help texts. */
 const char *program_known(void);

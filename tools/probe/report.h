@@ -18,12 +18,12 @@ void report_end(struct report *rep);
 /** report_facts - what the survey found. */
 void report_facts(struct report *rep, const struct facts *f);
 
-/** report_cases_begin, report_case, report_cases_end - the conformance part. */
+/** report_cases_begin, report_case, report_cases_end - the conformance part; @arg: the report. */
 void report_cases_begin(struct report *rep);
-void report_case(void *rep, const struct probe_case *c, const struct case_result *res);
+void report_case(void *arg, const struct probe_case *c, const struct case_result *res);
 void report_cases_end(struct report *rep, const struct conform_totals *totals);
 
-/** report_list - one line of --list. */
-void report_list(void *rep, const struct probe_case *c);
+/** report_list - one line of --list; @arg: the report. */
+void report_list(void *arg, const struct probe_case *c);
 
 #endif
