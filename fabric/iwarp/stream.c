@@ -123,7 +123,7 @@ static void nudge(struct iwarp_conn *c)
 	if (c->qp.first_done || c->nudges > NUDGES)
 		return;
 	qp_nudge(&c->qp);
-	iwarp_conn_deadline(c, NUDGE_MS << c->nudges++);
+	iwarp_conn_deadline(c, (uint32_t)NUDGE_MS << c->nudges++);
 }
 
 void stream_write(struct iwarp_conn *c)
