@@ -34,9 +34,39 @@ nfsd_up() {
 }
 nfsd_down() { rpc.nfsd 0; }
 
+# --- RDMA devices ------------------------------------------------------------
+
+# rxe: software RoCE in siw's place. Unlike siw it reaches its own address, so one
+# guest can be client, gateway and filer.
+rxe() {
+    ! rdma link | grep -q rxe0 || return 0
+    rdma link delete siw0
+    modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0
+}
+rdma_counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
+
+# run_here NAME COMMAND...: in the background, log in /run/NAME.log; end_here NAME
+# [SIGNAL] ends it and returns its exit status.
+run_here() {
+    local name=$1
+    shift
+    (
+        "$@" >"/run/$name.log" 2>&1 </dev/null &
+        echo $! >"/run/$name.pid"
+        wait $!
+        echo $? >"/run/$name.rc"
+    ) >/dev/null 2>&1 &
+}
+end_here() {
+    rm -f "/run/$1.rc"
+    kill "-${2:-TERM}" "$(cat "/run/$1.pid")"
+    for _ in {1..100}; do [ ! -e "/run/$1.rc" ] || return "$(cat "/run/$1.rc")"; sleep 0.2; done
+    return 124
+}
+
 # --- the client --------------------------------------------------------------
 
-# mount_nfs VERSION PORT: mounts the filer on /mnt through the gateway at PORT.
+# mount_nfs VERSION PORT [GATEWAY]: mounts the filer on /mnt through the gateway at PORT.
 # NFSv3's MOUNT protocol knows no RDMA; it goes to the filer itself, over TCP.
 mount_nfs() {
     local options="vers=$1,proto=rdma,port=$2"
@@ -45,7 +75,7 @@ mount_nfs() {
         options+=",nolock,mountproto=tcp,mountport=20048,mountaddr=$filer_address"
         path=/srv/export
     fi
-    timeout 60 mount -t nfs -o "$options" "$gateway_address:$path" /mnt
+    timeout 60 mount -t nfs -o "$options" "${3:-$gateway_address}:$path" /mnt
 }
 mounted() { grep -q ' /mnt nfs' /proc/mounts; }
 unmount_all() { ! mounted || timeout 20 umount /mnt; }
