@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * make_pcap roce|iwarp SPLIT BUNCH [COPIES SEED] > file.pcap
+ *
+ * A capture of the messages of messages.h as they travel on RoCE version 2 or on
+ * iWARP, in packets of at most SPLIT octets of a message (0: whole), on iWARP up
+ * to BUNCH of them in a TCP segment. With COPIES, so many messages, each of them
+ * damaged, the same for the same SEED.
+ */
+#include <stdlib.h>
+
+#include "tests/wireshark/messages.h"
+
+enum { FRAME_MAX = 65536, MTU_ROOM = 9000, IP_AT = 14, L4_AT = 34, MUTATIONS = 4 };
+enum { TCP_SYN = 2, TCP_ACK = 16, RC_FIRST = 0, RC_MIDDLE = 1, RC_LAST = 2, RC_ONLY = 4 };
+
+/** struct maker - the capture being written; [0] is what the client sends. */
+struct maker {
+	int roce;
+	size_t split, bunch;
+	uint32_t frames, tcp_seq[2], msn[2], psn[2];
+	uint8_t bunched[FRAME_MAX]; /* FPDUs not written yet, of one direction */
+	size_t bunched_len, bunched_count;
+	int bunched_from;
+	uint64_t random;
+};
+
+static void put(uint8_t *p, unsigned octets, uint64_t value)
+{
+	while (octets--) {
+		p[octets] = (uint8_t)value;
+		value >>= 8;
+	}
+}
+
+static void write_out(const void *p, size_t len)
+{
+	if (fwrite(p, 1, len, stdout) != len)
+		exit(1);
+}
+
+/* Host order in the file's own headers: the magic number says which. */
+static void write_file_header(void)
+{
+	uint32_t h[6] = {0xa1b2c3d4, 2 | 4 << 16, 0, 0, FRAME_MAX, 1};
+
+	write_out(h, sizeof(h));
+}
+
+/* Ethernet and IPv4 around the @len octets that begin at @frame + L4_AT. */
+static void write_frame(struct maker *m, uint8_t *frame, int from, uint8_t proto, size_t len)
+{
+	uint32_t total = (uint32_t)(L4_AT + len);
+	uint32_t rec[4] = {1600000000 + m->frames / 1000, m->frames % 1000 * 1000, total, total};
+
+	m->frames++;
+	memset(frame, 0, L4_AT);
+	put(frame + 5, 1, from ? 1 : 2);
+	put(frame + 11, 1, from ? 2 : 1);
+	put(frame + 12, 2, 0x0800);
+	put(frame + IP_AT, 2, 0x4500);
+	put(frame + IP_AT + 2, 2, 20 + len);
+	put(frame + IP_AT + 8, 2, 0x4000 | proto);
+	put(frame + IP_AT + 12, 4, 0x0a000001U + (uint32_t)from);
+	put(frame + IP_AT + 16, 4, 0x0a000002U - (uint32_t)from);
+	write_out(rec, sizeof(rec));
+	write_out(frame, total);
+}
+
+static void write_tcp(struct maker *m, int from, uint8_t flags, const uint8_t *data, size_t len)
+{
+	static uint8_t frame[FRAME_MAX];
+	uint8_t *tcp = frame + L4_AT;
+
+	put(tcp, 2, from ? 20049 : 40000);
+	put(tcp + 2, 2, from ? 40000 : 20049);
+	put(tcp + 4, 4, m->tcp_seq[from]);
+	put(tcp + 8, 4, flags & TCP_ACK ? m->tcp_seq[!from] : 0);
+	put(tcp + 12, 2, 0x5000U | flags);
+	put(tcp + 14, 2, 0xffff);
+	put(tcp + 16, 4, 0);
+	if (len)
+		memcpy(tcp + 20, data, len);
+	write_frame(m, frame, from, 6, 20 + len);
+	m->tcp_seq[from] += (uint32_t)len + (flags & TCP_SYN ? 1 : 0);
+}
+
+static void flush_bunch(struct maker *m)
+{
+	if (m->bunched_len)
+		write_tcp(m, m->bunched_from, TCP_ACK, m->bunched, m->bunched_len);
+	m->bunched_len = m->bunched_count = 0;
+}
+
+/* TCP's and MPA's handshakes: Wireshark knows an MPA stream by its first frames. */
+static void open_iwarp(struct maker *m)
+{
+	static const uint8_t request[20] = "MPA ID Req Frame\0\1";
+	static const uint8_t reply[20] = "MPA ID Rep Frame\0\1";
+
+	write_tcp(m, 0, TCP_SYN, NULL, 0);
+	write_tcp(m, 1, TCP_SYN | TCP_ACK, NULL, 0);
+	write_tcp(m, 0, TCP_ACK, NULL, 0);
+	write_tcp(m, 0, TCP_ACK, request, sizeof(request));
+	write_tcp(m, 1, TCP_ACK, reply, sizeof(reply));
+}
+
+/* One DDP segment of an RDMAP Send, untagged, as an FPDU without CRC. */
+static void add_fpdu(struct maker *m, int from, const uint8_t *p, size_t len, size_t offset,
+		     int last)
+{
+	uint8_t *f;
+	size_t size = (2 + 18 + len + 3) / 4 * 4 + 4;
+
+	if (m->bunched_from != from || m->bunched_count == m->bunch ||
+	    m->bunched_len + size > MTU_ROOM)
+		flush_bunch(m);
+	f = m->bunched + m->bunched_len;
+	memset(f, 0, size);
+	put(f, 2, 18 + len);
+	put(f + 2, 2, last ? 0x4143 : 0x0143);
+	put(f + 12, 4, m->msn[from]);
+	put(f + 16, 4, offset);
+	memcpy(f + 20, p, len);
+	m->bunched_from = from;
+	m->bunched_len += size;
+	m->bunched_count++;
+}
+
+/* One packet of a Send over a reliable connection; the ICRC is not right. */
+static void write_roce(struct maker *m, int from, const uint8_t *p, size_t len, int first, int last)
+{
+	static uint8_t frame[FRAME_MAX];
+	uint8_t *udp = frame + L4_AT;
+	size_t pad = (4 - len % 4) % 4;
+	unsigned opcode = first ? (last ? RC_ONLY : RC_FIRST) : last ? RC_LAST : RC_MIDDLE;
+
+	memset(udp, 0, 8 + 12 + len + pad + 4);
+	put(udp, 2, 49152);
+	put(udp + 2, 2, 4791);
+	put(udp + 4, 2, 8 + 12 + len + pad + 4);
+	put(udp + 8, 1, opcode);
+	put(udp + 9, 1, pad << 4);
+	put(udp + 10, 2, 0xffff);
+	put(udp + 12, 4, from ? 0x11 : 0x12);
+	put(udp + 16, 4, m->psn[from]++);
+	memcpy(udp + 20, p, len);
+	write_frame(m, frame, from, 17, 8 + 12 + len + pad + 4);
+}
+
+static void write_message(struct maker *m, int from, const uint8_t *p, size_t len)
+{
+	size_t at = 0;
+
+	do {
+		size_t n = m->split && len - at > m->split ? m->split : len - at;
+
+		if (m->roce)
+			write_roce(m, from, p + at, n, at == 0, at + n == len);
+		else
+			add_fpdu(m, from, p + at, n, at, at + n == len);
+		at += n;
+	} while (at < len);
+	m->msn[from]++;
+}
+
+static const struct golden *message(unsigned i)
+{
+	return i < GOLDENS ? &goldens[i] : &nfs_messages[i - GOLDENS];
+}
+
+/* What a server says: errors, grants and replies. */
+static int sender(const struct golden *g)
+{
+	return g->name[0] == 'e' || g->name[0] == 'g' || g->name[0] == 'r';
+}
+
+static uint32_t draw(struct maker *m, size_t below)
+{
+	m->random = m->random * 6364136223846793005U + 1442695040888963407U;
+	return (uint32_t)((m->random >> 33) % below);
+}
+
+/* Words no peer should send, octets of noise, and an early end. Version and type mostly stay, so
+ * that the dissector does not look away. */
+static size_t damage(struct maker *m, uint8_t *p, size_t len)
+{
+	static const uint32_t words[] = {0,	     1,		 2,	    3,	     5,
+					 16,	     0x48,	 0xffff,    0x10000, 0x7fffffff,
+					 0x80000000, 0xfffffffc, 0xffffffff};
+	unsigned count = 1 + draw(m, MUTATIONS);
+
+	for (unsigned i = 0; i < count; i++) {
+		size_t at = draw(m, len / 4) * 4;
+
+		if ((at == 4 || at == 12) && draw(m, 8))
+			continue;
+		if (draw(m, 2))
+			put(p + at, 4, words[draw(m, sizeof(words) / sizeof(words[0]))]);
+		else
+			p[at + draw(m, 4)] = (uint8_t)draw(m, 256);
+	}
+	return draw(m, 4) ? len : 1 + draw(m, len);
+}
+
+static void write_messages(struct maker *m, unsigned long copies)
+{
+	unsigned long count = copies ? copies : GOLDENS + NFS_MESSAGES;
+
+	for (unsigned long i = 0; i < count; i++) {
+		const struct golden *g = message((unsigned)(i % (GOLDENS + NFS_MESSAGES)));
+		uint8_t buf[GOLDEN_MAX];
+		size_t len = unhex(g->hex, buf);
+
+		if (copies)
+			len = damage(m, buf, len);
+		write_message(m, sender(g), buf, len);
+	}
+	flush_bunch(m);
+}
+
+int main(int argc, char **argv)
+{
+	static struct maker m = {.tcp_seq = {1000, 2000}, .msn = {1, 1}, .psn = {0xfffffe, 7}};
+
+	if (argc != 4 && argc != 6) {
+		fprintf(stderr, "usage: make_pcap roce|iwarp SPLIT BUNCH [COPIES SEED]\n");
+		return 2;
+	}
+	m.roce = !strcmp(argv[1], "roce");
+	m.split = strtoul(argv[2], NULL, 10);
+	m.bunch = strtoul(argv[3], NULL, 10);
+	m.random = argc == 6 ? strtoull(argv[5], NULL, 10) : 0;
+	write_file_header();
+	if (!m.roce)
+		open_iwarp(&m);
+	write_messages(&m, argc == 6 ? strtoul(argv[4], NULL, 10) : 0);
+	return fflush(stdout) ? 1 : 0;
+}

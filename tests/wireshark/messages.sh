@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# messages.sh LUA MAKE_PCAP HERE: every message of messages.h in four ways on the wire says what
+# expected.txt says, version 1 stays with its own dissector, and damaged messages do no harm.
+set -u
+lua=$1 make_pcap=$2 here=$3
+# shellcheck source=tests/wireshark/lib.sh
+. "$here/lib.sh"
+trap 'rm -rf "$scratch"' EXIT
+command -v tshark >/dev/null || skip "no tshark"
+
+same() { # WHAT EXPECTED GOT
+    diff -u "$2" "$3" || fail "$1"
+}
+
+nfs_calls() { shark -r "$1" -O nfs | sed -n 's/^ *\[\(V3 Procedure: .*\)\]/\1/p'; }
+
+fields() { # FIELD: its values in the capture of RoCE, a blank between
+    shark -r "$scratch/roce-0-1" -T fields -e "$1" | tr ',' '\n' | grep . | tr '\n' ' '
+}
+
+expect_field() { # FIELD VALUES
+    local got
+    got=$(fields "$1")
+    [ "$got" = "$2 " ] || fail "$1: $got, expected $2"
+}
+
+for way in "roce 0 1" "roce 20 1" "iwarp 0 1" "iwarp 20 3" "iwarp 0 4"; do
+    cap=$scratch/${way// /-}
+    # shellcheck disable=SC2086
+    "$make_pcap" $way >"$cap" || fail "make_pcap $way"
+    headers "$cap" >"$scratch/got"
+    same "$way: headers" "$here/expected.txt" "$scratch/got"
+    headers "$cap" -2 >"$scratch/got2"
+    same "$way: headers in a second pass" "$here/expected.txt" "$scratch/got2"
+    [ "$(lua_errors "$cap")" = 0 ] || fail "$way: Lua errors"
+    v1=$(shark -r "$cap" -Y 'rpcordma.version == 1' -T fields -e rpcordma.xid | tr '\n' ' ')
+    [[ $way = "roce 20 1" || $way = "iwarp 20 3" || $v1 = "0x00000a05 " ]] || fail "$way: version 1: '$v1'"
+    echo "$way: $(grep -c '^RPC-over-RDMA' "$scratch/got") messages of $(grep -o 'RDMA2_[A-Z_]*,' "$scratch/got" |
+        grep -v ERR_ | sort -u | wc -l) types, NFS: $(nfs_calls "$cap" | awk '{ print $3 }' | tr '\n' ' ')"
+done
+
+# On iWARP, replies are known by their calls.
+got=$(shark -r "$scratch/iwarp-0-1" -Y 'nfs && rpcrdma2' -T fields -e _ws.col.Info | sed 's/, FH: [^ ]*//')
+[ "$got" = "V3 GETATTR Call
+V3 GETATTR Reply (Call In 20) Error: NFS3ERR_STALE
+V3 WRITE Call Offset: 256 Len: 13 FILE_SYNC
+V3 READ Call Offset: 0 Len: 16
+V3 READ Reply (Call In 23) Len: 16
+V3 GETATTR Call" ] || fail "NFS inside: $got"
+
+expect_field rpcrdma2.type "4 4 4 4 4 5 6 7 8 9 10 11 12 13 10 13 10 10 13 9 9 10"
+expect_field rpcrdma2.err "1 2 8 9 100"
+expect_field rpcrdma2.vers_low 1
+expect_field rpcrdma2.vers_high 2
+expect_field rpcrdma2.max_segments 16
+expect_field rpcrdma2.chunk_index 2
+expect_field rpcrdma2.length_needed 1048576
+expect_field rpcrdma2.prop.id "6 1 2 3 4 5"
+expect_field rpcrdma2.prop.value "8192 16384 1048576 32"
+expect_field rpcrdma2.prop.reverse 3
+expect_field rpcrdma2.remaining "16 12 24 20"
+expect_field rpcrdma2.position "0 512 28 28 64 72 72"
+
+# A dissector that fails must be seen to fail, or "no Lua error" below says nothing.
+sed 's/^local function dissect(.*/&\n\terror("sabotage")/' "$lua" >"$scratch/sabotage.lua"
+: >"$scratch/stderr"
+use_lua=$scratch/sabotage.lua
+n=$(lua_errors "$scratch/roce-0-1")
+use_lua=$lua
+[ "$n" -gt 0 ] || fail "a sabotaged dissector was not noticed"
+: >"$scratch/stderr"
+
+# 12,000 damaged messages.
+for way in "roce 0 1 5000 1" "iwarp 0 2 5000 2" "roce 20 1 1000 3" "iwarp 24 3 1000 4"; do
+    cap=$scratch/damaged
+    # shellcheck disable=SC2086
+    "$make_pcap" $way >"$cap" || fail "make_pcap $way"
+    n=$(lua_errors "$cap")
+    [ "$n" = 0 ] || fail "$way: $n Lua errors: $(grep -im3 'lua error' "$scratch/all")"
+    echo "damaged, $way: $(grep -c '^RPC-over-RDMA version 2, RDMA2' "$scratch/all") dissected," \
+        "$(grep -cE 'The header ends early|A count exceeds|Neither 0 nor 1' "$scratch/all") called malformed, $n Lua errors"
+done
+[ "$failures" = 0 ]
