@@ -3,7 +3,7 @@
 #define DAEMON_GATEWAY_H
 
 #include "config/config.h"
-#include "fabric/provider.h"
+#include "fabric/provider/provider.h"
 #include "proxy/proxy.h"
 
 /**

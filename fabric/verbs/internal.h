@@ -224,7 +224,7 @@ int cm_connect(struct fabric *f, const struct fabric_addr *to,
 int cm_prepare(struct fabric_conn *fc, const struct fabric_conn_params *params) WARN_UNUSED;
 int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params,
 	      void *owner) WARN_UNUSED;
-void cm_reject(struct fabric_conn *fc, struct view private_data);
+void cm_reject(struct fabric_conn *fc, struct view pd);
 
 /* listen.c */
 int verbs_listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "daemon/loop.h"
-#include "fabric/provider.h"
+#include "fabric/provider/provider.h"
 #include "tools/perf/report.h"
 
 enum { EXIT_OK = 0, EXIT_ERRORS = 1, EXIT_USAGE = 2 };

@@ -2,7 +2,7 @@
 #ifndef TOOLS_PERF_OPTIONS_H
 #define TOOLS_PERF_OPTIONS_H
 
-#include "fabric/provider.h"
+#include "fabric/provider/provider.h"
 #include "tools/perf/client.h"
 #include "tools/perf/server.h"
 

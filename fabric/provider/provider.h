@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef FABRIC_PROVIDER_H
-#define FABRIC_PROVIDER_H
+#ifndef FABRIC_PROVIDER_PROVIDER_H
+#define FABRIC_PROVIDER_PROVIDER_H
 
 #include "fabric/fabric.h"
 
@@ -26,7 +26,7 @@ int provider_parse(const char *name, enum provider_kind *kind) WARN_UNUSED;
 int provider_check(enum provider_kind kind, char *why) WARN_UNUSED;
 
 /** provider_new - an instance for one worker on @loop (borrowed). Returns owned, or NULL. */
-struct fabric *provider_new(const struct provider_config *cfg, struct loop *loop);
+struct fabric *provider_new(const struct provider_config *from, struct loop *loop);
 
 /** provider_listen - bind and listen. Return: owned, or NULL with *@err set and errno kept. */
 struct fabric_listener *provider_listen(enum provider_kind kind, const struct fabric_addr *addr,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/provider.h"
+#include "fabric/provider/provider.h"
 
 #include <errno.h>
 #include <stdio.h>
