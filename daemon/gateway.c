@@ -165,7 +165,7 @@ int gateway_listen(struct gateway *gw, const char *file)
 void gateway_unlisten(struct gateway *gw)
 {
 	for (unsigned i = 0; i < gw->nroutes; i++) {
-		if (gw->listens[i].listener)
+		if (gw->listens[i].listener && gw->fabrics)
 			provider_listener_free(gw->fabrics[gw->listens[i].fabric].kind,
 					       gw->listens[i].listener);
 		gw->listens[i].listener = NULL;

@@ -64,7 +64,7 @@ static void drop_assembly(struct leg *leg)
 
 static void append_part(struct leg *leg, struct view part)
 {
-	assert(part.len <= leg->assembly_cap - leg->assembly_len);
+	assert(leg->assembly && part.len <= leg->assembly_cap - leg->assembly_len);
 	memcpy(leg->assembly + leg->assembly_len, part.data, part.len);
 	leg->assembly_len += (uint32_t)part.len;
 	leg->parts++;

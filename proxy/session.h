@@ -170,7 +170,7 @@ struct proxy {
 /* session.c */
 
 /** session_open - answer an incoming connection; takes @ev->conn. */
-void session_open(struct route_state *route, const struct fabric_event *ev);
+void session_open(struct route_state *rs, const struct fabric_event *ev);
 
 /** session_input - one fabric event of one of its legs. */
 void session_input(struct session *s, struct leg *leg, const struct fabric_event *ev);
