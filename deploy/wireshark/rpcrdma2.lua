@@ -136,7 +136,7 @@ local THEIR_SENDS = "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send"
 
 local rpc, data = Dissector.get("rpc"), Dissector.get("data")
 
--- State of a capture; made by the first pass over it, looked up by later ones.
+-- State of a capture; made by the first pass over it, in order, looked up by later ones.
 local streams, open_streams -- continued messages under way, by flow and XID
 local parts -- what the first pass found out of a continued message's part
 local sends, sent -- Sends of several packets under way, and what frames hold of them
@@ -406,10 +406,10 @@ end
 
 local function find_part(h, octets, pinfo)
 	local key = table.concat({ pinfo.number, h.type, h.xid, h.remaining or "-", #octets }, " ")
-	if not parts[key] and not pinfo.visited then
+	if not parts[key] then
 		parts[key] = add_part(h, octets, pinfo)
 	end
-	return parts[key] or { at = 0 }
+	return parts[key]
 end
 
 -- @octets of a message with zeros for what its chunks hold; as they are when Positions do not fit.
@@ -556,64 +556,85 @@ local function add_to_send(kind, at, next, tvb, pinfo)
 	return part
 end
 
--- A part of a Send or a whole one; true when it is ours.
-local function on_send(kind, at, next, tvb, pinfo, tree)
-	if kind == ONLY then
-		if not is_ours(tvb) then
-			return false
+-- What @classify finds out of a payload from the fields of lower layers, when there are any: kind, at,
+-- next. Kept, for later passes often have no fields.
+local function find_send(classify, tvb, pinfo)
+	local key = table.concat({ pinfo.number, tvb:offset(), tvb:len() }, " ")
+	if sent[key] == nil then
+		local kind, at, next = classify(tvb)
+		if kind == ONLY then
+			sent[key] = is_ours(tvb) and {} or false
+		elseif kind then
+			sent[key] = tvb:len() > 0 and add_to_send(kind, at, next, tvb, pinfo)
+		elseif kind == false then
+			sent[key] = false
 		end
-		dissect(tvb, pinfo, tree)
-		return true
+		if sent[key] and kind ~= ONLY then
+			sent[key].part = true
+		end
 	end
-	if tvb:len() == 0 then
-		return false
-	end
-	local key = pinfo.number .. " " .. at
-	if sent[key] == nil and not pinfo.visited then
-		sent[key] = add_to_send(kind, at, next, tvb, pinfo)
-	end
-	local part = sent[key]
-	if not part then
-		return false
-	end
-	if part.whole then
-		dissect(ByteArray.new(part.whole, true):tvb("Send"), pinfo, tree)
-		return true
-	end
-	local item = tree:add(rpcrdma2, tvb())
-	item:append_text(", part of a Send")
-	if part.whole_in then
-		item:add(f.send_in, tvb(), part.whole_in):set_generated()
-	end
-	pinfo.cols.protocol = "RPCoRDMA2"
-	return true
+	return sent[key]
 end
+
+-- A heuristic dissector is true when the payload is ours.
+local function heuristic(classify)
+	return function(tvb, pinfo, tree)
+		local send = find_send(classify, tvb, pinfo)
+		if not send then
+			-- Without fields nothing is shown yet; kept from others all the same.
+			return send == nil and is_ours(tvb)
+		end
+		if not send.part then
+			dissect(tvb, pinfo, tree)
+		elseif send.whole then
+			dissect(ByteArray.new(send.whole, true):tvb("Send"), pinfo, tree)
+		else
+			local item = tree:add(rpcrdma2, tvb())
+			item:append_text(", part of a Send")
+			if send.whole_in then
+				item:add(f.send_in, tvb(), send.whole_in):set_generated()
+			end
+			pinfo.cols.protocol = "RPCoRDMA2"
+		end
+		return true
+	end
+end
+
+-- Classifiers return a kind, and for parts where they begin and what follows; false for what is no Send,
+-- nil when the lower layers' fields are not there.
 
 -- RDMAP opcodes 3 to 6 are the four kinds of Send; DDP says which part of which message a segment is.
-local function on_iwarp(tvb, pinfo, tree)
-	local opcode = lower_value("opcode")
-	if opcode and (opcode < 3 or opcode > 6) then
+local function on_iwarp(tvb)
+	local opcode, msn = lower_value("opcode"), lower_value("ddp_msn")
+	local offset, last = lower_value("ddp_mo"), lower_value("ddp_last")
+	if not opcode then
+		return nil
+	end
+	if opcode < 3 or opcode > 6 or not msn or not offset then
 		return false
 	end
-	local offset, last = lower_value("ddp_mo"), lower_value("ddp_last")
-	if not rpcrdma2.prefs.sends or not offset or offset == 0 and last then
-		return on_send(ONLY, 0, 0, tvb, pinfo, tree)
+	if not rpcrdma2.prefs.sends or offset == 0 and last then
+		return ONLY
 	end
-	local kind = offset == 0 and FIRST or last and LAST or MIDDLE
-	local at = (lower_value("ddp_msn") or 0) * 0x100000000 + offset
-	return on_send(kind, at, at + tvb:len(), tvb, pinfo, tree)
+	local at = msn * 0x100000000 + offset
+	return offset == 0 and FIRST or last and LAST or MIDDLE, at, at + tvb:len()
 end
 
--- InfiniBand: the opcodes of a reliable connection that are Sends.
+-- The opcodes of a reliable connection that are Sends.
 local bth_send = {
 	[0] = FIRST, [1] = MIDDLE, [2] = LAST, [3] = LAST, [4] = ONLY, [5] = ONLY, [22] = LAST, [23] = ONLY,
 }
 
-local function on_infiniband(tvb, pinfo, tree)
-	local opcode, psn = lower_value("bth_opcode"), lower_value("bth_psn") or 0
-	local kind = opcode == nil and ONLY or bth_send[opcode]
-	return kind ~= nil and on_send(kind, psn, (psn + 1) % 0x1000000, tvb, pinfo, tree)
+local function on_infiniband()
+	local opcode, psn = lower_value("bth_opcode"), lower_value("bth_psn")
+	if not opcode or not psn then
+		return nil
+	end
+	return bth_send[opcode] or false, psn, (psn + 1) % 0x1000000
 end
 
-rpcrdma2:register_heuristic("iwarp_ddp_rdmap", on_iwarp)
-rpcrdma2:register_heuristic("infiniband.payload", on_infiniband)
+rpcrdma2:register_heuristic("iwarp_ddp_rdmap", heuristic(on_iwarp))
+rpcrdma2:register_heuristic("infiniband.payload", heuristic(on_infiniband))
+
+-- Wants every field, so that Wireshark makes them in its first pass too.
+Listener.new("frame", nil, true)

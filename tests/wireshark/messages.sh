@@ -25,13 +25,17 @@ expect_field() { # FIELD VALUES
     [ "$got" = "$2 " ] || fail "$1: $got, expected $2"
 }
 
+# Once it found a message of its own, the built-in dissector of version 1 comes first, and takes every
+# RDMA2_ERROR for its RDMA_ERROR: it does not look at the version.
+no_v1=(--disable-heuristic rpcrdma_infiniband --disable-heuristic rpcrdma_iwarp)
+
 for way in "roce 0 1" "roce 20 1" "iwarp 0 1" "iwarp 20 3" "iwarp 0 4"; do
     cap=$scratch/${way// /-}
     # shellcheck disable=SC2086
     "$make_pcap" $way >"$cap" || fail "make_pcap $way"
     headers "$cap" >"$scratch/got"
     same "$way: headers" "$here/expected.txt" "$scratch/got"
-    headers "$cap" -2 >"$scratch/got2"
+    headers "$cap" -2 "${no_v1[@]}" >"$scratch/got2"
     same "$way: headers in a second pass" "$here/expected.txt" "$scratch/got2"
     [ "$(lua_errors "$cap")" = 0 ] || fail "$way: Lua errors"
     v1=$(shark -r "$cap" -Y 'rpcordma.version == 1' -T fields -e rpcordma.xid | tr '\n' ' ')
@@ -60,7 +64,7 @@ expect_field rpcrdma2.prop.id "6 1 2 3 4 5"
 expect_field rpcrdma2.prop.value "8192 16384 1048576 32"
 expect_field rpcrdma2.prop.reverse 3
 expect_field rpcrdma2.remaining "16 12 24 20"
-expect_field rpcrdma2.position "0 512 28 28 64 72 72"
+expect_field rpcrdma2.position "0 0 28 28 64 72 72"
 
 # A dissector that fails must be seen to fail, or "no Lua error" below says nothing.
 sed 's/^local function dissect(.*/&\n\terror("sabotage")/' "$lua" >"$scratch/sabotage.lua"
