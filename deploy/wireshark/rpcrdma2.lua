@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 --
--- RPC-over-RDMA version 2 (draft-ietf-nfsv4-rpcrdma-version-two-07) for Wireshark 4.0 and later.
+-- RPC-over-RDMA version 2 (draft-ietf-nfsv4-rpcrdma-version-two-07) for Wireshark 4.0.
 --
--- Operation. Two heuristic dissectors look at every RDMA payload before the built-in ones do: one on
--- iWARP, one on InfiniBand and RoCE. A payload is ours when it is a Send, its second word (version) is
--- 2 and its fourth (header type) one of the ten of section 6.3; everything else, version 1 above all,
--- is left to others. Sends of several packets or segments are put together first. What the header says is shown field by field; the payload stream of continued messages
--- is put together (section 4.4) and handed on to Wireshark's own dissector of RPC.
+-- Operation. Two heuristic dissectors look at every RDMA payload: one on iWARP, one on InfiniBand and
+-- RoCE. A payload is ours when it is a Send, its second word (version) is 2 and its fourth (header type)
+-- one of the ten of section 6.3; everything else, version 1 above all, is left to others. Sends of several
+-- packets or segments are put together first. What the header says is shown field by field; the payload
+-- stream of continued messages is put together (section 6.6.2) and handed on to Wireshark's own dissector
+-- of RPC.
 --
 -- Octets that travel in chunks are not in the message. A Read chunk's Position says where they belong,
 -- so zeros of the same number stand there for them; a Write chunk's place is known to the upper layer

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What both tests of the dissector need; sourced by them, after $lua, the dissector, is set.
+# shellcheck shell=bash
 
 scratch=$(mktemp -d)
 failures=0

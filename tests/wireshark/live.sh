@@ -7,7 +7,7 @@ lua=$1 perf=$2 gw=$3 here=$4
 . "$here/lib.sh"
 pids=()
 finish() {
-    [ ${#pids[@]} -eq 0 ] || kill -KILL "${pids[@]}" 2>/dev/null
+    [ ${#pids[@]} -eq 0 ] || { kill -KILL "${pids[@]}" && wait "${pids[@]}"; } 2>/dev/null
     rm -rf "$scratch"
 }
 trap finish EXIT
@@ -27,7 +27,7 @@ routes = ( { name = "r";
 END
 tcpdump -i lo -s 0 -U -w - "host $host and tcp port $port" >"$cap" 2>"$scratch/tcpdump" &
 dump=$!
-pids+=($dump)
+pids+=("$dump")
 "$perf" server --listen "iwarp:$host:$port" >"$scratch/server" 2>&1 &
 pids+=($!)
 "$gw" -c "$scratch/gw.conf" >"$scratch/gw" 2>&1 &
