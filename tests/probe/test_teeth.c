@@ -66,6 +66,8 @@ static const struct tooth teeth[] = {
 	/* versions */
 	{.id = "vers.unknown", .rules = {ON(WAY_IN, ABSURD_VERSION, ERROR_T, ACT_DROP)}, .in_survey = true},
 	{.id = "vers.xid", .rules = {ON(WAY_IN, ABSURD_VERSION, ERROR_T, ACT_ADD, .at = 0, .value = 1)}},
+	{.id = "vers.3", .rules = {ON(WAY_IN, 3, ERROR_T, ACT_DROP)}},
+	{.id = "vers.0", .rules = {ON(WAY_IN, 0, ERROR_T, ACT_SET, .at = 4, .value = 2)}},
 	{.id = "vers.range", .rules = {ON(WAY_IN, ABSURD_VERSION, ERROR_T, ACT_SET, .at = 6, .value = 0xffff)}, .in_survey = true},
 	{.id = "vers.range", .rules = {ON(WAY_IN, ABSURD_VERSION, ERROR_T, ACT_SET, .at = 5, .value = 2)}, .in_survey = true},
 	{.id = "vers.echo", .rules = {ON(WAY_IN, ABSURD_VERSION, ERROR_T, ACT_SET, .at = 1, .value = 1)}, .in_survey = true},
@@ -132,6 +134,7 @@ static const struct tooth teeth[] = {
 	{.id = "v2.call", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_SET, .at = 3, .value = 99)}},
 	{.id = "v2.call", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_ADD, .at = 5, .value = 1)}},
 	{.id = "v2.call.many", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_DROP, .skip = 90)}},
+	{.id = "v2.size.agreed", .rules = {ON(WAY_OUT, 2, CALL_T, ACT_CLOSE)}},
 	{.id = "v2.type.unknown", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_SET, .at = 1, .value = 1)}},
 	{.id = "v2.type.unknown", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_ADD, .at = 0, .value = 1)}},
 	{.id = "v2.type.0", .rules = {ERROR_SAYS(2, 2)}},
@@ -193,6 +196,7 @@ static const struct tooth teeth[] = {
 	{.id = "v1.data.long-reply", .rules = {ON(WAY_IN, 1, V1_NOMSG_T, ACT_FLIP, .at = 4444)}},
 	{.id = "v1.data.long-reply", .rules = {ON(WAY_IN, 1, V1_NOMSG_T, ACT_ADD, .at = 8, .value = 1)}},
 	{.id = "v1.data.long-call", .rules = {ON(WAY_IN, 1, V1_NOMSG_T, ACT_FLIP, .at = 9000)}},
+	{.id = "v1.data.threshold", .rules = {ON(WAY_IN, 1, V1_NOMSG_T, ACT_LENGTH, .value = 1028)}},
 	{.id = "v1.data.no-room", .rules = {ERROR_SAYS(1, 1)}},
 	{.id = "v2.data.read", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_FLIP, .at = 0)}},
 	{.id = "v2.data.read", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_FLIP, .at = 5001)}},
@@ -204,6 +208,7 @@ static const struct tooth teeth[] = {
 	{.id = "v2.data.continued-reply", .rules = {ON(WAY_IN, 2, REPLY_MIDDLE_T, ACT_DROP, .skip = 1)}},
 	{.id = "v2.data.long-call", .rules = {ON(WAY_OUT, 2, EXTERNAL_T, ACT_ADD, .at = 0, .value = 1)}},
 	{.id = "v2.data.continued-call", .rules = {ON(WAY_OUT, 2, MIDDLE_T, ACT_ADD, .at = 100, .value = 1)}},
+	{.id = "v2.data.receive-size", .rules = {ON(WAY_OUT, 2, FINAL_T, ACT_SET, .at = 7, .value = 4096)}},
 	{.id = "v2.data.small-write", .rules = {ON(WAY_IN, 2, REPLY_MIDDLE_T, ACT_ADD, .at = 100, .value = 1)}},
 
 	/* what is watched in other cases */

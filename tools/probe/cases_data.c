@@ -180,6 +180,63 @@ static enum verdict v2_continued_reply(struct run *r)
 	return long_reply(r, 2, false);
 }
 
+enum { SMALL_INLINE = 1024, BETWEEN = 2000 };
+
+/* Private data that announce Receives of 1024 octets, and a reply that would fit into 4096. */
+static enum verdict v1_threshold(struct run *r)
+{
+	uint8_t head[PERF_HEAD_MAX], pdata[V1_PDATA_BYTES];
+	struct perf_result res;
+	struct segment seg;
+	enum verdict v;
+	struct view body;
+
+	if (r->program.number != PERF_PROGRAM)
+		return skipped(r, "needs --program perf");
+	run_pdata(pdata, true);
+	pdata[7] = SMALL_INLINE / 1024 - 1;
+	v = run_connect(r, view_of(pdata, sizeof(pdata)));
+	if (v)
+		return v;
+	r->version = 1;
+	body = view_of(head, perf_begin(r, PERF_READ, BETWEEN, head));
+	v = call_reply_chunk(r, BETWEEN + 64, &seg) ?: call_send(r, &body)
+	    ?: expect_reply(r, r->xid) ?: result(r, PERF_READ, false, &res);
+	if (!v && r->largest > SMALL_INLINE)
+		return failed(r, "a message of %u octets", r->largest);
+	if (!v && res.data.len != BETWEEN)
+		return failed(r, "%zu octets of data instead of %u", res.data.len, BETWEEN);
+	return v ?: intact(r, res.data.data, BETWEEN);
+}
+
+/* The same by property, and the reply has to be continued. */
+static enum verdict v2_receive_size(struct run *r)
+{
+	uint8_t head[PERF_HEAD_MAX];
+	struct perf_result res;
+	enum verdict v;
+	struct view body;
+
+	if (r->program.number != PERF_PROGRAM)
+		return skipped(r, "needs --program perf");
+	v = raw_up(r);
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put(r, 1);
+	put_prop(r, V2_PROP_RBSIZ, SMALL_INLINE);
+	v = v2_open(r);
+	if (v)
+		return v;
+	body = view_of(head, perf_begin(r, PERF_READ, BETWEEN, head));
+	v = call_send(r, &body) ?: expect_reply(r, r->xid) ?: result(r, PERF_READ, false, &res);
+	if (!v && r->largest > SMALL_INLINE)
+		return failed(r, "a message of %u octets", r->largest);
+	if (!v && res.data.len != BETWEEN)
+		return failed(r, "%zu octets of data instead of %u", res.data.len, BETWEEN);
+	return v ?: intact(r, res.data.data, BETWEEN) ?: passed(r, "%u messages", r->reply.parts);
+}
+
 /* Version 1 has no way to answer that: RDMA_ERROR, so that the call is not sent again. */
 static enum verdict v1_no_room(struct run *r)
 {
@@ -318,6 +375,8 @@ static const struct probe_case cases[] = {
 	{"v1.data.long-reply", "v1 5.3.4", "MUST", "a long reply comes as RDMA_NOMSG",
 	 v1_long_reply, 1, false},
 	{"v1.data.long-call", "v1 5.3.3", "MUST", "a long call is pulled", v1_long_call, 1, false},
+	{"v1.data.threshold", "RFC 8797 4.2", "MUST",
+	 "no reply is larger than the Receive Size announced", v1_threshold, 1, false},
 	{"v1.data.no-room", "v1 5.5", "SHOULD", "a reply that has no room draws RDMA_ERROR",
 	 v1_no_room, 1, false},
 	{"v2.data.read", "v2 4.5.2.1, 4.5.2.4", "MUST",
@@ -331,6 +390,8 @@ static const struct probe_case cases[] = {
 	{"v2.data.long-call", "v2 6.3.5", "MUST", "a long Call is pulled", v2_long_call, 2, false},
 	{"v2.data.continued-call", "v2 6.3.6", "MUST", "a long Call in three messages",
 	 v2_continued_call, 2, false},
+	{"v2.data.receive-size", "v2 5.2.2", "MUST",
+	 "property 2 at 1024: a Reply comes in messages of that size", v2_receive_size, 2, false},
 	{"v2.data.small-write", "v2 7.3.4, 6.6.4", "MUST",
 	 "a Write chunk that is too small: WRITE_RESOURCE with index and length, or continued",
 	 v2_small_write, 2, false},

@@ -164,6 +164,23 @@ static enum verdict reply_to_nothing(struct run *r)
 	return v ?: fence(r);
 }
 
+/* Octets behind the call's end fill it up. */
+static enum verdict agreed_size(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t size = v2_props_get(&r->props, V2_PROP_RBSIZ);
+
+	if (v)
+		return v;
+	if (size > WIRE_SEND_BYTES)
+		size = WIRE_SEND_BYTES;
+	null_begin(r);
+	while (xdr_out_len(&r->x) + 4 <= size)
+		put(r, 0);
+	return msg_send(r) ?: expect_reply(r, r->xid)
+	       ?: passed(r, "%u octets: %s", size, rpc_verdict_name(&r->reply.rpc));
+}
+
 static enum verdict many(struct run *r)
 {
 	enum verdict v = v2_up(r);
@@ -178,6 +195,8 @@ static const struct probe_case cases[] = {
 	 "a short Call is answered by one RDMA2_REPLY_INLINE with its XID", simple, 2, false},
 	{"v2.call.many", "v2 4.2", "MUST", "a hundred Calls, one after the other, are answered",
 	 many, 2, false},
+	{"v2.size.agreed", "v2 5.2.2, 4.2.2", "MUST", "a message of the announced size is taken",
+	 agreed_size, 2, false},
 	{"v2.type.unknown", "v2 6.1, 7.1.3", "MUST",
 	 "an unknown header type draws INVAL_HTYPE, XID and version echoed", unknown_type, 2,
 	 false},

@@ -18,18 +18,36 @@ static enum verdict absurd(struct run *r)
 	return passed(r, "range %u to %u", v->low, v->high);
 }
 
-static enum verdict absurd_xid(struct run *r)
+/* A first message like version 1's, in another version. */
+static enum verdict refused(struct run *r, uint32_t version)
 {
 	enum verdict v = raw_up(r);
 	uint32_t xid;
 
 	if (v)
 		return v;
-	msg_begin(r, ABSURD_VERSION, V1_MSG);
-	put(r, 0, 0, 0);
+	/* Not msg_begin(), where 0 stands for the connection's version. */
+	r->xid = r->next_xid++;
+	xdr_out_init(&r->x, r->out, sizeof(r->out));
+	put(r, r->xid, version, RUN_CREDITS, V1_MSG, 0, 0, 0);
 	put_null(r);
 	xid = r->xid;
 	return msg_send(r) ?: expect_v2_error(r, xid, 0, V2_ERR_VERS);
+}
+
+static enum verdict absurd_xid(struct run *r)
+{
+	return refused(r, ABSURD_VERSION);
+}
+
+static enum verdict version_3(struct run *r)
+{
+	return refused(r, 3);
+}
+
+static enum verdict version_0(struct run *r)
+{
+	return refused(r, 0);
 }
 
 static enum verdict range(struct run *r)
@@ -174,6 +192,8 @@ static const struct probe_case cases[] = {
 	 absurd, 0, false},
 	{"vers.xid", "v2 7", "MUST", "ERR_VERS has the XID of the message it answers", absurd_xid,
 	 0, false},
+	{"vers.3", "v2 7.1.1, v1 5.5", "MUST", "version 3 draws ERR_VERS", version_3, 0, false},
+	{"vers.0", "v2 7.1.1, v1 5.5", "MUST", "version 0 draws ERR_VERS", version_0, 0, false},
 	{"vers.range", "v2 7.1.1, v1 5.5", "MUST",
 	 "the range of ERR_VERS holds the versions spoken, and no other", range, 0, false},
 	{"vers.echo", "v2 7, v1 5.5", "MUST",

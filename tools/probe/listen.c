@@ -26,7 +26,7 @@ enum {
 	FIRST_PAUSE_MS = 100,
 	PAUSE_MS = 3,
 	PAUSES = 40,
-	PROVOKE_AT = 3, /* replies before it */
+	PROVOKE_AT = 2, /* replies before it */
 	UNKNOWN_PROPERTY = 0x7fff0001,
 	UNKNOWN_HTYPE = 99,
 	UNKNOWN_ERROR = 0x7ffffffe,
