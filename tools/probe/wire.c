@@ -300,7 +300,7 @@ int wire_send(struct wire *w, struct view octets, uint32_t inv_handle)
 int wire_await(struct wire *w, nsec_t deadline, struct wire_msg *m)
 {
 	if (w->lent && w->state == WIRE_OPEN)
-		post_recv(w, w->lent);
+		post_recv(w, w->memory + (w->lent - w->memory));
 	w->lent = NULL;
 	wire_turn(w);
 	while (w->count == 0 && w->state == WIRE_OPEN && wait_more(w, deadline))
@@ -310,7 +310,7 @@ int wire_await(struct wire *w, nsec_t deadline, struct wire_msg *m)
 	*m = w->queue[w->head];
 	w->head = (w->head + 1) % WIRE_RECVS;
 	w->count--;
-	w->lent = w->memory + (m->octets.data - w->memory);
+	w->lent = m->octets.data;
 	return 0;
 }
 

@@ -44,7 +44,7 @@ struct wire {
 
 	struct wire_msg queue[WIRE_RECVS]; /* arrived, not awaited yet: a ring */
 	unsigned head, count;
-	uint8_t *lent; /* the Receive under the message last awaited */
+	const uint8_t *lent; /* the Receive under the message last awaited */
 
 	unsigned sent, sends_done;
 	size_t exposed;
