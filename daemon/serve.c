@@ -44,7 +44,7 @@ struct server {
 	bool failed;
 };
 
-static void raise_descriptor_limit(void)
+static void raise_limits(void)
 {
 	struct rlimit limit;
 
@@ -52,6 +52,11 @@ static void raise_descriptor_limit(void)
 		limit.rlim_cur = limit.rlim_max;
 		if (setrlimit(RLIMIT_NOFILE, &limit))
 			log_warn("limit", "what=open_files why=\"cannot be raised\"");
+	}
+	/* RDMA devices pin memory; where that is still too little, they say so. */
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_MEMLOCK, &limit);
 	}
 }
 
@@ -149,7 +154,7 @@ static enum exit_code prepare(struct server *s)
 	static const int signos[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP, 0};
 
 	signal(SIGPIPE, SIG_IGN);
-	raise_descriptor_limit();
+	raise_limits();
 	s->loop = loop_new();
 	if (!s->loop || loop_signals_init(s->loop, &s->signals, signos))
 		return EXIT_INTERNAL;

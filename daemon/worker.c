@@ -22,6 +22,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "fabric/iwarp/iwarp.h"
+#ifdef HAVE_VERBS
+#include "fabric/verbs/verbs.h"
+#endif
 
 enum { TURNS_MAX = 16 };
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */
@@ -188,6 +191,33 @@ static void log_counters(const struct worker *w, const char *event)
 #undef N
 }
 
+/* What the verbs instance did; nothing on gateways without one. */
+static void log_verbs(const struct worker *w, const char *event)
+{
+#ifdef HAVE_VERBS
+	for (unsigned i = 0; i < w->gw->nfabrics; i++) {
+		const struct verbs_counters *v;
+
+		if (w->gw->fabrics[i].kind != PROVIDER_VERBS)
+			continue;
+		v = verbs_counters(w->fabrics[i]);
+#define N(field) " " #field "=%llu"
+#define V(field) (unsigned long long)v->field
+		log_info(event,
+			 "worker=%u" N(sends) N(receives) N(reads) N(writes) N(binds) N(invalidates)
+				 N(remote_invalidates) N(registrations) N(polls) N(completions)
+					 N(events) N(setup_failures) N(breaches) N(removals),
+			 w->index, V(sends), V(receives), V(reads), V(writes), V(binds),
+			 V(invalidates), V(remote_invalidates), V(registrations), V(polls),
+			 V(completions), V(events), V(setup_failures), V(breaches), V(removals));
+#undef V
+#undef N
+	}
+#else
+	(void)w, (void)event;
+#endif
+}
+
 static void take_requests(struct worker *w)
 {
 	unsigned asked = atomic_exchange(&w->asked, 0);
@@ -195,6 +225,7 @@ static void take_requests(struct worker *w)
 	if (asked & ASK_REPORT) {
 		proxy_log_legs(w->proxy);
 		log_counters(w, "worker.counters");
+		log_verbs(w, "worker.verbs");
 	}
 	if ((asked & ASK_DRAIN) && !w->draining) {
 		nsec_t deadline = loop_now() + w->gw->cfg->drain_timeout_s * NSEC_PER_SEC;
@@ -245,6 +276,7 @@ static void *worker_main(void *arg)
 
 	detach(w);
 	log_counters(w, "worker.totals");
+	log_verbs(w, "worker.verbs");
 	set_state(w, err ? WORKER_FAILED : WORKER_ENDED);
 	return NULL;
 }

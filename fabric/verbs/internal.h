@@ -88,11 +88,12 @@ struct vop {
 	uint32_t slot;	   /* send queue: slots used up to and with it */
 	uint32_t exposure; /* WITHDRAWN */
 	int status;
+	bool complete;
 	struct ibv_mr *mr; /* READ: its own registration, or NULL */
 };
 
 /** struct vring - operations of one queue, oldest first: polled <= done <= posted, all counting
- * for ever. Queues complete in order, so this is all the book-keeping there is. */
+ * for ever. Done is what completed together with all before it. */
 struct vring {
 	struct vop *ops;
 	uint32_t mask;

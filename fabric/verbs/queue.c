@@ -8,10 +8,11 @@
 /*
  * Operation
  *
- * A post writes its record into a ring and hands the work request to the device.
- * Both queues of a reliable connection complete in order, so a completion always
- * belongs to the oldest record that has none; its identifier only confirms that.
- * Records stay until their completion is polled: that bounds what the user has out.
+ * A post writes its record into a ring and hands the work request to the device;
+ * the record's number is the request's identifier. Queues should complete in order,
+ * but siw completes a Send before the Read it was posted behind: a completion waits
+ * in its record for those before it. Records stay until their completion is polled:
+ * that bounds what the user has out.
  *
  * The send queue holds more than the user's operations: binds, which make no
  * completion, and local invalidates. Its slots are counted as they are posted; a
@@ -168,7 +169,7 @@ static bool has_invalidated(const struct verbs_conn *c, const struct ibv_wc *wc)
 
 static void received(struct verbs_conn *c, const struct ibv_wc *wc)
 {
-	struct vop *op = &c->recvs.ops[c->recvs.done++ & c->recvs.mask];
+	struct vop *op = &c->recvs.ops[(uint32_t)wc->wr_id & c->recvs.mask];
 
 	c->v->counters.receives++;
 	op->status = wc->status == IBV_WC_SUCCESS ? 0 : ERR_FLUSHED;
@@ -184,10 +185,9 @@ static void received(struct verbs_conn *c, const struct ibv_wc *wc)
 
 static void sent(struct verbs_conn *c, const struct ibv_wc *wc)
 {
-	struct vop *op = &c->sends.ops[c->sends.done++ & c->sends.mask];
+	struct vop *op = &c->sends.ops[(uint32_t)wc->wr_id & c->sends.mask];
 	const char *why;
 
-	c->sq_freed = op->slot;
 	op->status = wc->status == IBV_WC_WR_FLUSH_ERR ? ERR_FLUSHED
 						       : words_completion(wc->status, false, &why);
 	took_place(c, op);
@@ -211,14 +211,40 @@ static void failed(struct verbs_conn *c, const struct ibv_wc *wc)
 	end_leave(c, status, why);
 }
 
+static bool mark_complete(struct vring *r, uint32_t index)
+{
+	struct vop *op = &r->ops[index & r->mask];
+
+	if (index - r->done >= r->posted - r->done || op->complete)
+		return false;
+	op->complete = true;
+	return true;
+}
+
+/* What completed is done when all before it did. */
+static void advance(struct verbs_conn *c, struct vring *r)
+{
+	while (r->done != r->posted && r->ops[r->done & r->mask].complete) {
+		if (r == &c->sends)
+			c->sq_freed = r->ops[r->done & r->mask].slot;
+		r->done++;
+	}
+}
+
 static void completed(struct verbs_conn *c, const struct ibv_wc *wc)
 {
-	if (wc->wr_id & ID_RECV) {
-		assert((uint32_t)wc->wr_id == c->recvs.done);
-		received(c, wc);
-	} else if (!(wc->wr_id & ID_BIND)) {
-		assert((uint32_t)wc->wr_id == c->sends.done);
-		sent(c, wc);
+	struct vring *ring = wc->wr_id & ID_RECV ? &c->recvs : &c->sends;
+
+	if (!(wc->wr_id & ID_BIND)) {
+		if (!mark_complete(ring, (uint32_t)wc->wr_id)) {
+			c->broken = true; /* a completion of nothing: a driver gone astray */
+			return;
+		}
+		if (ring == &c->recvs)
+			received(c, wc);
+		else
+			sent(c, wc);
+		advance(c, ring);
 	}
 	if (wc->status != IBV_WC_SUCCESS)
 		failed(c, wc);
@@ -267,12 +293,16 @@ void queue_flush(struct verbs_conn *c)
 	while (c->recvs.done != c->recvs.posted) {
 		struct vop *op = &c->recvs.ops[c->recvs.done++ & c->recvs.mask];
 
+		if (op->complete)
+			continue;
 		op->status = ERR_FLUSHED;
 		op->len = 0;
 	}
 	while (c->sends.done != c->sends.posted) {
 		struct vop *op = &c->sends.ops[c->sends.done++ & c->sends.mask];
 
+		if (op->complete)
+			continue;
 		op->status = ERR_FLUSHED;
 		took_place(c, op);
 	}
@@ -411,6 +441,7 @@ int queue_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned ns
 	if (inv_handle && c->dev->send_inv) {
 		wr.opcode = IBV_WR_SEND_WITH_INV;
 		wr.invalidate_rkey = inv_handle;
+		wr.wr.rdma.rkey = inv_handle; /* where libsiw (rdma-core 44) looks for it */
 	}
 	c->v->counters.sends++;
 	return post_op(c, &wr, (struct vop){.type = FABRIC_EV_SEND, .cookie = cookie});

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # fabric/verbs on software RoCE (rxe), all in one guest: the contract of fabric.h,
 # rpcrdma-perf with itself, and the kernel's client - gateways - the kernel's filer with
-# verbs on every leg. No device, no test: that is said, and is no failure.
+# verbs on every leg. Before that, on siw, user space outside the guest with the kernel's
+# iWARP inside, nothing of ours on the other side. No device, no test: that is said, and is no failure.
 
 test_verbs() {
     [ -x "$BIN/test_contract_verbs" ] || { say "verbs: not in this build, skipped"; return; }
     [ -n "${PID[filer]:-}" ] || guest_boot filer
     guest_wait filer
+    verbs_siw
     guest filer rxe || { say "verbs: no rxe in this kernel, skipped"; return; }
     check "verbs: the contract of fabric.h over rxe" verbs_contract
     verbs_perf
@@ -16,14 +18,40 @@ test_verbs() {
 
 verbs_address=${GUEST_ADDRESS[filer]}
 
+# The same rpcrdma-perf with fabric iwarp out here and verbs in there, each as the server.
+verbs_siw() {
+    guest filer 'rdma link | grep -q siw0' || { say "verbs: no siw0, skipped"; return; }
+    guest filer "ulimit -l unlimited
+        run_here siw-server $BIN/rpcrdma-perf server --listen verbs:$verbs_address:21070 --memory 64"
+    wait_for 30 guest filer 'grep -q listening /run/siw-server.log'
+    start siw-peer "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:21071"
+    wait_for 10 listening 21071
+    local op version
+    for op in null echo read write; do
+        for version in 1 2; do
+            check "verbs: siw serves iwarp, $op, version $version" no_errors \
+                "$(inside timeout 100 "$BIN/rpcrdma-perf" client --connect "iwarp:$verbs_address:21070" \
+                    --version "$version" --op "$op" --size "$(verbs_sizes "$op")" --count 5 --json)"
+            check "verbs: iwarp serves siw, $op, version $version" no_errors \
+                "$(guest filer "ulimit -l unlimited; timeout 100 $BIN/rpcrdma-perf client \
+                    --connect verbs:$HOST:21071 --version $version --op $op \
+                    --size $(verbs_sizes "$op") --count 5 --json")"
+        done
+    done
+    check "verbs: the server on siw ends without errors" guest filer 'end_here siw-server'
+    check "verbs: the server on iwarp ends without errors" stop siw-peer
+}
+no_errors() { [ "$(jq -r .errors <<<"$1")" = 0 ]; }
+
 verbs_contract() {
     guest filer "VERBS_ADDRESS=$verbs_address timeout 500 $BIN/test_contract_verbs" 510 \
         >"$RUN/verbs-contract.log" 2>&1 && grep -q PASSED "$RUN/verbs-contract.log"
 }
 
 verbs_perf() {
-    guest filer "run_here perf-server $BIN/rpcrdma-perf server --listen verbs:$verbs_address:21049"
     local op version
+    guest filer "run_here perf-server $BIN/rpcrdma-perf server --listen verbs:$verbs_address:21049 --memory 128"
+    wait_for 30 guest filer 'grep -q listening /run/perf-server.log'
     for op in null echo read write; do
         for version in 1 2; do
             check "verbs: rpcrdma-perf $op, version $version, the ladder, zero errors" \
@@ -40,8 +68,8 @@ verbs_sizes() { [ "$1" = null ] && echo 0 || echo 0,1,3,100,1000,3000,4000,4097,
 verbs_perf_one() {
     local out
     out=$(guest filer "timeout 100 $BIN/rpcrdma-perf client --connect verbs:$verbs_address:21049 \
-        --depth 4 --time 90 --json $*" 110) || { echo "$out" >>"$RUN/verbs-perf.log"; return 1; }
-    [ "$(jq -r .errors <<<"$out")" = 0 ]
+        --depth 4 --time 90 --timeout 60 --json $*" 110) || { echo "$out" >>"$RUN/verbs-perf.log"; return 1; }
+    no_errors "$out"
 }
 
 # verbs_conf NAME PORT VERSIONS UPSTREAM_PORT VERSION

@@ -11,7 +11,6 @@
 #include "tools/perf/report.h"
 
 enum { EXIT_OK = 0, EXIT_ERRORS = 1, EXIT_USAGE = 2 };
-enum { SETUP_TIMEOUT_MS = 10000 };
 
 /* What one process has of everything. */
 struct process {
@@ -43,8 +42,11 @@ static int complain(const char *what, int err)
 static int process_init(struct process *p, size_t memory, const struct perf_options *o)
 {
 	static const int signos[] = {SIGINT, SIGTERM, 0};
-	struct provider_config cfg = {
-		.kind = o->fabric, .crc = o->crc, .setup_timeout_ms = SETUP_TIMEOUT_MS};
+	const struct leg_config *leg = o->mode == PERF_SERVER ? &o->server.leg : &o->client.leg;
+	struct provider_config cfg = {.kind = o->fabric,
+				      .crc = o->crc,
+				      .setup_timeout_ms =
+					      (uint32_t)(leg->setup_timeout / NSEC_PER_MS)};
 	char why[PROVIDER_WHY];
 	int err;
 
