@@ -105,6 +105,9 @@ void watch_tap(void *arg, const struct wire_msg *m)
 		r->flow.limit = xdr_peek_u32(d + 8);
 		r->flow.grants_received += htype == V2_GRANT;
 	}
+	/* A report has the version of what it answers, and this connection's credit (section 7). */
+	if (r->flow.is_on && version != 2 && htype == V2_ERROR)
+		r->flow.limit = xdr_peek_u32(d + 8);
 	if (r->flow.is_on)
 		watch_v2(r, m);
 }
