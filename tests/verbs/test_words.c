@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/cmocka_all.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fabric/verbs/internal.h"
+
+/* Every status of a completion, on either queue, has a cause in words, and a peer is blamed for
+ * nothing that is ours. */
+static void completions_have_words(void **state)
+{
+	(void)state;
+	for (int status = IBV_WC_SUCCESS; status <= IBV_WC_TM_RNDV_INCOMPLETE; status++) {
+		for (int is_recv = 0; is_recv < 2; is_recv++) {
+			const char *why = NULL;
+			int err = words_completion((enum ibv_wc_status)status, is_recv, &why);
+
+			assert_int_equal(err == 0, status == IBV_WC_SUCCESS);
+			assert_int_equal(why != NULL, status != IBV_WC_SUCCESS);
+			if (!is_recv && err)
+				assert_int_not_equal(err_class(err) == ERR_CLASS_PEER,
+						     status != IBV_WC_BAD_RESP_ERR &&
+							     status != IBV_WC_LOC_ACCESS_ERR);
+		}
+	}
+}
+
+static void breaches_are_the_peers(void **state)
+{
+	const char *why;
+
+	(void)state;
+	assert_int_equal(words_completion(IBV_WC_LOC_LEN_ERR, true, &why), ERR_TOOBIG);
+	assert_int_equal(words_completion(IBV_WC_REM_INV_REQ_ERR, true, &why), ERR_ACCESS);
+	assert_int_equal(words_completion(IBV_WC_REM_ACCESS_ERR, false, &why), ERR_REMOTE);
+	assert_int_equal(words_completion(IBV_WC_RETRY_EXC_ERR, false, &why), ERR_TIMEOUT);
+	assert_int_equal(words_completion(IBV_WC_RNR_RETRY_EXC_ERR, false, &why), ERR_REMOTE);
+	assert_int_equal(words_async(IBV_EVENT_QP_ACCESS_ERR, &why), ERR_ACCESS);
+	assert_int_equal(words_async(IBV_EVENT_QP_REQ_ERR, &why), ERR_PROTO);
+	assert_int_equal(words_async(IBV_EVENT_QP_FATAL, &why), ERR_IO);
+	assert_int_equal(words_async(IBV_EVENT_CQ_ERR, &why), ERR_IO);
+}
+
+static void rejections(void **state)
+{
+	(void)state;
+	for (int reason = -200; reason < 64; reason++) {
+		for (int iwarp = 0; iwarp < 2; iwarp++) {
+			const char *why = NULL;
+
+			assert_true(words_reject(iwarp, reason, &why) < 0);
+			assert_non_null(why);
+		}
+	}
+	const char *why;
+
+	assert_int_equal(words_reject(false, 8, &why), ERR_REFUSED);
+	assert_int_equal(words_reject(false, 28, &why), ERR_REJECTED);
+	assert_int_equal(words_reject(true, -ECONNREFUSED, &why), ERR_REJECTED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(completions_have_words),
+		cmocka_unit_test(breaches_are_the_peers),
+		cmocka_unit_test(rejections),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
