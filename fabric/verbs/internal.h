@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/loop.h"
 #include "fabric/verbs/verbs.h"
+#include "fabric/verbs/words.h"
 
 /**
  * internal - what the files of fabric/verbs share; nobody else includes it.
@@ -308,16 +309,5 @@ void expose_fenced(struct verbs_conn *c, uint32_t index, int status);
 
 /** expose_end - everything is fenced before the queue pair goes. */
 void expose_end(struct verbs_conn *c);
-
-/* words.c */
-
-/** words_completion - what a completion's status means for the connection. Return: enum err. */
-int words_completion(enum ibv_wc_status status, bool is_recv, const char **why);
-
-/** words_reject - why a request was refused. Return: enum err. */
-int words_reject(bool iwarp, int reason, const char **why);
-
-/** words_async - what the device said of a queue pair. Return: enum err. */
-int words_async(int type, const char **why);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
-
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/words.h"
 
 int words_completion(enum ibv_wc_status status, bool is_recv, const char **why)
 {

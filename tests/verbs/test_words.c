@@ -2,9 +2,8 @@
 #include "tests/cmocka_all.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/words.h"
 
 /* Every status of a completion, on either queue, has a cause in words, and a peer is blamed for
  * nothing that is ours. */

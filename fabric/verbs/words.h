@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_WORDS_H
+#define FABRIC_VERBS_WORDS_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/** words_completion - what a completion's status means for the connection. Return: enum err. */
+int words_completion(enum ibv_wc_status status, bool is_recv, const char **why);
+
+/** words_reject - why a request was refused. Return: enum err. */
+int words_reject(bool iwarp, int reason, const char **why);
+
+/** words_async - what the device said of a queue pair. Return: enum err. */
+int words_async(int type, const char **why);
+
+#endif
