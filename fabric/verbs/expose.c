@@ -141,7 +141,8 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	struct vexp e = {.state = VEXP_LIVE};
 	int err;
 
-	assert(len > 0);
+	if (!len)
+		return ERR_PROTO; /* no device binds or registers nothing */
 	if (c->state != VERBS_OPEN || c->broken)
 		return ERR_CLOSED;
 	if (index == VEXP_NONE)
