@@ -52,7 +52,7 @@ static int process_init(struct process *p, size_t memory, const struct perf_opti
 
 	memset(p, 0, sizeof(*p));
 	err = provider_check(o->fabric, why);
-	if (err) {
+	if (err < 0) {
 		fprintf(stderr, "rpcrdma-perf: %s\n", why);
 		return err;
 	}
