@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""All cases, in the order of the table."""
+import cases_mpa  # noqa: F401
+import cases_ddp  # noqa: F401
+import cases_rdmap  # noqa: F401
+import cases_pdata  # noqa: F401
+import cases_v1  # noqa: F401
+import cases_v1_flow  # noqa: F401
+import cases_rpc  # noqa: F401

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What must come: each expectation has its words for the table and the check that goes with them."""
+import rpc
+import v1
+import v2
+from rdmap import Ended, Terminated
+
+
+def show(event):
+    return repr(event)
+
+
+class Service:
+    """The connection goes on: an honest call is answered, and nothing was said before."""
+    text = 'nothing; the next call is answered'
+
+    def check(self, c):
+        c.end.do_null()
+
+
+class Served:
+    """The very call is answered."""
+
+    def __init__(self, results=b''):
+        self.results = results
+        self.text = 'the RPC reply, %d octets of results' % len(results) if results else 'the RPC reply'
+
+    def check(self, c):
+        assert c.end.expect_reply(c.xid).results == self.results, 'the results'
+        c.end.do_null()
+
+
+class V1Error:
+    """RDMA_ERROR of version 1, every field; then the connection goes on."""
+
+    def __init__(self, code, *words, vers=1, xid=None, goes_on=True):
+        self.words, self.vers, self.xid, self.goes_on = [code, *words], vers, xid, goes_on
+        fields = ' low %d high %d' % words if words else ''
+        self.text = 'RDMA_ERROR %s%s, the XID%s%s' % (
+            v1.NAMES[code], fields, '' if vers == 1 else ', version %d' % vers,
+            '; the next call is answered' if goes_on else '')
+
+    def check(self, c):
+        m = c.end.expect_msg(c.xid if self.xid is None else self.xid)
+        assert m.error == self.words, 'error %s instead of %s' % (m.error, self.words)
+        assert m.vers == self.vers, 'version %d instead of %d' % (m.vers, self.vers)
+        assert m.vers != 1 or m.credit > 0, 'credit 0'
+        if self.goes_on:
+            c.end.do_null()
+
+
+class V2Error:
+    """RDMA2_ERROR, every field; then the connection goes on. @about: attribute of the case."""
+
+    def __init__(self, code, *words, vers=2, about='xid', goes_on=True):
+        self.words, self.vers, self.about, self.goes_on = [code, *words], vers, about, goes_on
+        self.text = 'RDMA2_%s%s, %s%s%s' % (
+            v2.NAMES[code], ''.join(' %d' % w for w in words),
+            'the XID' if about == 'xid' else 'the XID of the %s' % about,
+            '' if vers == 2 else ', version %d' % vers,
+            '; the next call is answered' if goes_on else '')
+
+    def check(self, c):
+        m = c.end.expect_msg(getattr(c, self.about))
+        assert m.error == self.words, 'error %s instead of %s' % (m.error, self.words)
+        assert m.vers == self.vers, 'version %d instead of %d' % (m.vers, self.vers)
+        if self.goes_on:
+            c.end.do_null()
+
+
+class Refused:
+    """ERR_VERS to a first message, with the range of the listener."""
+
+    def __init__(self, low, high):
+        self.words = [1, low, high]
+        self.text = 'ERR_VERS %d to %d, the XID and version echoed' % (low, high)
+
+    def check(self, c):
+        m = c.end.expect_msg(c.xid)
+        assert m.error == self.words, 'error %s instead of %s' % (m.error, self.words)
+        assert m.vers == c.vers, 'version %d instead of %d' % (m.vers, c.vers)
+
+
+class Terminates:
+    """A Terminate with these fields, then the end."""
+
+    def __init__(self, layer, etype, code):
+        self.event = Terminated(layer, etype, code)
+        self.text = 'Terminate layer %d type %d code 0x%02x, then closed' % self.event
+
+    def check(self, c):
+        event = c.conn.recv()
+        assert event == self.event, '%s instead of %s' % (show(event), show(self.event))
+        event = c.conn.recv()
+        assert isinstance(event, Ended), '%s instead of the end' % show(event)
+
+
+class Closes:
+    """The end, without a word. @after: what may come before it."""
+
+    def __init__(self, words='closed'):
+        self.text = words
+
+    def check(self, c):
+        event = c.end.recv() if c.end else c.conn.recv()
+        assert isinstance(event, Ended), '%s instead of the end' % show(event)
+
+
+class Drops:
+    """Before any set-up frame was answered: TCP ends, not an octet came."""
+    text = 'closed, not an octet sent'
+
+    def check(self, c):
+        c.sock.settimeout(60)
+        try:
+            data = c.sock.recv(1)
+        except ConnectionResetError:
+            data = b''
+        assert data == b'', 'an answer'
+
+
+class Other:
+    """Words for what a case checks itself."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def check(self, c):
+        pass
+
+
+class Then:
+    """Several in order."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+        self.text = '; '.join(part.text for part in parts)
+
+    def check(self, c):
+        for part in self.parts:
+            part.check(c)
+
+
+class Inline:
+    """A reply of @fits octets in all comes inline, one of four more is refused."""
+
+    def __init__(self, threshold):
+        self.threshold = threshold
+        self.text = ('a reply message of %d octets comes inline; one of %d draws ERR_CHUNK' %
+                     (threshold, threshold + 4))
+
+    def check(self, c):
+        most = self.threshold - 28 - rpc.REPLY_BYTES
+        c.end.call(rpc.fill_call(c.end.new_xid(), most))
+        m = c.end.expect_reply()
+        assert (m.results, m.octets) == (rpc.fill(most), self.threshold), '%d octets' % m.octets
+        c.xid = c.end.new_xid()
+        c.end.call(rpc.fill_call(c.xid, most + 4))
+        V1Error(v1.ERR_CHUNK).check(c)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The program under test: its configuration, its process, its report, and the way to it."""
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import peer
+
+ROUTE = '''  {{ name = "{name}";
+    listen = {{ address = "{host}"; port = {port}; versions = {versions}; credits = 8; {listen} }};
+    upstream = {{ address = "{host}"; port = {up}; version = "{version}"; credits = 8;
+      version_memory = 0; {upstream} }}; }}'''
+
+CONFIG = '''workers = 1;
+memory_limit = "512M";
+max_payload = "1M";
+drain_timeout = 2;
+log = {{ level = "debug"; }};
+routes = (
+{routes}
+);
+'''
+
+
+class Route:
+    """A route of the gateway; its upstream is a socket of this process."""
+
+    def __init__(self, name, version, versions=(1, 2), listen='', upstream=''):
+        self.name, self.version, self.versions = name, version, list(versions)
+        self.listen, self.upstream = listen, upstream
+        self.server = None
+        self.witness = None
+        self.lock = threading.Lock()
+
+    def bind(self, host):
+        self.server = socket.create_server((host, 0), backlog=64)
+        with socket.create_server((host, 0)) as probe:
+            self.address = probe.getsockname()
+
+    def accept(self, patience=peer.PATIENCE):
+        """The gateway's next connection to the server."""
+        self.server.settimeout(patience)
+        return self.server.accept()[0]
+
+    def text(self, host):
+        return ROUTE.format(name=self.name, host=host, port=self.address[1],
+                            versions=self.versions, up=self.server.getsockname()[1],
+                            version=self.version, listen=self.listen, upstream=self.upstream)
+
+    def serve_honestly(self):
+        """From now on whoever comes is served."""
+        def run():
+            while True:
+                try:
+                    sock = self.server.accept()[0]
+                except OSError:
+                    return
+                peer.serve(sock, 2 if self.version == '2' else 1)
+        self.server.settimeout(None)
+        threading.Thread(target=run, daemon=True).start()
+
+    def check_witness(self):
+        """The session that was there before."""
+        with self.lock:
+            self.witness.do_null()
+            self.witness.do_echo(5000)
+
+
+class Gateway:
+    def __init__(self, program, routes):
+        self.routes = routes
+        self.dir = tempfile.TemporaryDirectory(prefix='hostile-')
+        # An address of this run's own, so that runs do not meet.
+        self.host = '127.%d.%d.%d' % (random.randrange(20, 250), random.randrange(1, 250),
+                                      random.randrange(1, 250))
+        for route in routes:
+            route.bind(self.host)
+        config = os.path.join(self.dir.name, 'gw.conf')
+        with open(config, 'w') as f:
+            f.write(CONFIG.format(routes=',\n'.join(r.text(self.host) for r in routes)))
+        self.log_path = os.path.join(self.dir.name, 'log')
+        with open(self.log_path, 'w') as log:
+            self.process = subprocess.Popen([program, '-c', config], stderr=log)
+        self.wait_for(lambda: 'event=ready' in self.log(), 'it does not start')
+
+    def log(self):
+        with open(self.log_path, errors='replace') as f:
+            return f.read()
+
+    def last_words(self, n):
+        dull = ('event=leg ', 'event=session.begin', 'event=session.open', 'event=worker.')
+        return [line for line in self.log().splitlines() if not any(d in line for d in dull)][-n:]
+
+    def wait_for(self, condition, otherwise, patience=peer.PATIENCE):
+        end = time.monotonic() + patience
+        while not condition():
+            assert time.monotonic() < end, otherwise
+            assert self.is_up(), 'the gateway ended: ' + otherwise
+            time.sleep(0.02)
+
+    def is_up(self):
+        return self.process.poll() is None
+
+    def report(self):
+        """SIGUSR1. Return: figures of the process and of the worker."""
+        marks = self.log().count('event=worker.counters')
+        self.process.send_signal(signal.SIGUSR1)
+        self.wait_for(lambda: self.log().count('event=worker.counters') > marks and
+                      self.log().endswith('\n'), 'no answer to SIGUSR1')
+        lines = [line for line in self.log().splitlines()
+                 if 'event=process ' in line or 'event=worker.counters ' in line]
+        return {key: int(value)
+                for line in lines[-2:] for key, value in re.findall(r' (\w+)=(\d+)', line)}
+
+    def wait_for_sessions(self, n):
+        end = time.monotonic() + peer.PATIENCE
+        while True:
+            report = self.report()
+            if report['sessions'] == n:
+                return report
+            assert time.monotonic() < end, '%d sessions, not %d' % (report['sessions'], n)
+            time.sleep(0.1)
+
+    def stop(self):
+        """SIGTERM. Return: the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(peer.PATIENCE)
+
+    def kill(self):
+        if self.is_up():
+            self.process.kill()
+            self.process.wait()
+        self.dir.cleanup()

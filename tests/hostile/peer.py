@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Ends of RPC-over-RDMA connections that keep the rules: cases take one and break one thing with it."""
+import itertools
+import random
+import socket
+import threading
+
+import mpa
+import rpc
+import v1
+import v2
+from rdmap import PATIENCE, Conn, Sent, read_frame
+from xdr import Reader, opaque, u32
+
+
+class End:
+    """A connection that speaks one version. @initiator: towards the gateway's listener."""
+
+    def __init__(self, conn, version):
+        self.conn, self.version = conn, version
+        self.received = 0
+        self.advertised = v2.ADVERTISED
+        self.limit = 1  # of version 2: what the gateway lets this end send
+        self.sent = 0
+        self.xids = itertools.count(random.randrange(1, 1 << 31))
+        self.xid = 0
+        self.skipped = []
+
+    def new_xid(self):
+        self.xid = next(self.xids) & 0xffffffff
+        return self.xid
+
+    # --- messages out ---
+
+    def credit(self):
+        return self.received + self.advertised if self.version == 2 else v1.CREDIT
+
+    def send(self, message, **how):
+        self.sent += 1
+        self.conn.send(message, **how)
+
+    def send2(self, xid, htype, rest=b'', credit=None, vers=2):
+        """A message of version 2 with the credit value of the moment."""
+        credit = self.credit() if credit is None else credit
+        self.send(v2.prefix(xid, htype, credit, vers) + rest)
+
+    def call(self, body, reads=(), writes=(), reply=None, xid=None, inv=0):
+        """A call with its octets inline."""
+        xid = self.xid if xid is None else xid
+        if self.version == 1:
+            self.send(v1.message(xid, body, reads, writes, reply))
+        else:
+            self.send2(xid, v2.CALL_INLINE, v2.call_lists(reads, writes, reply, inv) + body)
+
+    def long_call(self, segs, reads=(), writes=(), reply=None, xid=None):
+        xid = self.xid if xid is None else xid
+        if self.version == 1:
+            self.send(v1.long_call(xid, segs, reads, writes, reply))
+        else:
+            self.send2(xid, v2.CALL_EXTERNAL, v2.external_lists(segs, reads, writes, reply))
+
+    def reply(self, body, writes=(), xid=None):
+        xid = self.xid if xid is None else xid
+        if self.version == 1:
+            self.send(v1.message(xid, body, (), writes))
+        else:
+            self.send2(xid, v2.REPLY_INLINE, v2.write_list(writes) + body)
+
+    def long_reply(self, reply, writes=(), xid=None):
+        xid = self.xid if xid is None else xid
+        if self.version == 1:
+            self.send(v1.long_reply(xid, reply, writes))
+        else:
+            self.send2(xid, v2.REPLY_EXTERNAL, v2.write_list(writes) + v2.reply_chunk(reply))
+
+    def error(self, code, *words, xid=None, vers=None):
+        xid = self.xid if xid is None else xid
+        vers = self.version if vers is None else vers
+        if self.version == 1:
+            self.send(v1.error(xid, code, *words, vers=vers))
+        else:
+            self.send2(xid, v2.ERROR, u32(code, *words), vers=vers)
+
+    # --- messages in ---
+
+    def recv(self, patience=PATIENCE):
+        """The next event; a message comes parsed, with .invalidated. GRANTs are passed over."""
+        while True:
+            event = self.conn.recv(patience)
+            if not isinstance(event, Sent):
+                return event
+            self.received += 1
+            vers = Reader(event.data[4:]).word()
+            # A report echoes the version of what it answers, which may be any; its layout is one.
+            parse = v1.parse if self.version == 1 or vers != 2 else v2.parse
+            m = parse(event.data)
+            m.invalidated = event.invalidated
+            m.octets = len(event.data)
+            if vers == 2:
+                self.limit = m.credit
+            if self.version == 2 and m.proc == v2.GRANT:
+                continue
+            return m
+
+    def expect_msg(self, xid=None):
+        event = self.recv()
+        assert hasattr(event, 'proc'), '%r instead of a message' % (event,)
+        if xid is not None:
+            assert event.xid == xid, 'xid %08x instead of %08x: %r' % (event.xid, xid, event)
+        return event
+
+    def expect_reply(self, xid=None):
+        """An RPC reply; assembles continued ones and what is in a Reply chunk into .body."""
+        xid = self.xid if xid is None else xid
+        m = self.expect_msg(xid)
+        assert m.error is None, 'error %s instead of a reply' % (m.error,)
+        body = m.body
+        while self.version == 2 and m.proc == v2.REPLY_MIDDLE:
+            left = m.remaining
+            m = self.expect_msg(xid)
+            assert len(m.body) + m.remaining == left, 'rdma_remaining does not add up'
+            body += m.body
+        external = v1.NOMSG if self.version == 1 else v2.REPLY_EXTERNAL
+        if m.proc == external:
+            body = b''.join(self.conn.memory(s)[:s.length] for s in m.reply)
+        m.body = body
+        r = Reader(body)
+        assert [r.word() for _ in range(6)] == [xid, 1, 0, 0, 0, 0], 'an RPC reply'
+        m.results = r.rest()
+        return m
+
+    def do_null(self):
+        """An honest NULL. With it everything the gateway had to say before is out."""
+        self.call(rpc.call(self.new_xid()))
+        assert self.expect_reply().results == b''
+
+    def do_echo(self, size):
+        """Data through a Read chunk there and a Write chunk back."""
+        data = random.randbytes(size)
+        there, back = self.conn.expose(data), self.conn.sink(size)
+        xid = self.new_xid()
+        body = rpc.call(xid, rpc.ECHO, u32(size))
+        self.call(body, [(rpc.CALL_BYTES + 4, there)], [[back]])
+        m = self.expect_reply()
+        assert Reader(m.results).word() == size, 'the count of the reply'
+        assert [s.length for s in m.writes[0]] == [size], 'the Write chunk of the reply'
+        assert self.conn.memory(back) == rpc.echo(data), 'the data'
+        for seg in (there, back):
+            del self.conn.regions[seg.handle]
+        return m
+
+    # --- negotiation ---
+
+    def negotiate(self, props=v2.PROPS):
+        """An initiator's properties, then the gateway's."""
+        self.send2(self.new_xid(), v2.PROP_FINAL, props)
+        m = self.expect_msg()
+        assert m.proc == v2.PROP_FINAL, '%r instead of CONNPROP_FINAL' % m
+        return m
+
+    def answer_negotiation(self, props=v2.PROPS):
+        """An acceptor's half."""
+        m = self.expect_msg()
+        assert m.proc == v2.PROP_FINAL, '%r instead of CONNPROP_FINAL' % m
+        self.send2(m.xid, v2.PROP_FINAL, props)
+        return m
+
+    def close(self):
+        self.conn.close()
+
+
+def dial(address, patience=PATIENCE):
+    sock = socket.create_connection(address, patience)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
+
+
+def open_rdma(address, **frame):
+    """TCP and MPA towards a listener. Return: Conn, the Reply Frame."""
+    sock = dial(address)
+    sock.sendall(mpa.request(**frame))
+    answer = read_frame(sock)
+    assert answer.key == mpa.REPLY_KEY, 'the key of the Reply Frame'
+    assert not answer.flags & mpa.REJECT, 'rejected'
+    return Conn(sock, bool(answer.flags & mpa.CRC)), answer
+
+
+def open_client(address, version, **frame):
+    """A client ready for calls."""
+    conn, answer = open_rdma(address, **frame)
+    end = End(conn, version)
+    end.frame = answer
+    if version == 2:
+        end.negotiate()
+    return end
+
+
+def accept_rdma(sock, patience=PATIENCE, **frame):
+    """MPA of an accepted TCP connection."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.settimeout(patience)
+    asked = read_frame(sock)
+    assert asked.key == mpa.REQUEST_KEY, 'the key of the Request Frame'
+    sock.sendall(mpa.reply(**frame))
+    return Conn(sock)
+
+
+class HonestServer:
+    """Serves the program of rpc.py on one connection until that ends."""
+
+    def __init__(self, conn, version):
+        self.end = End(conn, version)
+
+    def run(self):
+        if self.end.version == 2:
+            self.end.answer_negotiation()
+        parts = {}
+        while True:
+            m = self.end.recv(patience=None)
+            if not hasattr(m, 'proc'):
+                self.end.close()
+                return
+            if m.error is not None:
+                continue
+            if self.end.version == 2 and m.proc == v2.CALL_MIDDLE:
+                parts[m.xid] = parts.get(m.xid, b'') + m.body
+                continue
+            m.body = parts.pop(m.xid, b'') + m.body
+            self.answer(m)
+
+    def answer(self, m):
+        if m.call_chunk:
+            m.body = b''.join(self.end.conn.read(seg) for seg in m.call_chunk)
+        proc = Reader(m.body[20:]).word()
+        if proc == rpc.NEVER:
+            return
+        if proc == rpc.ECHO:
+            self.answer_echo(m)
+        elif proc == rpc.FILL:
+            self.finish(m, rpc.fill(Reader(m.body[rpc.CALL_BYTES:]).word()))
+        else:
+            self.finish(m, b'')
+
+    def answer_echo(self, m):
+        args = m.body[rpc.CALL_BYTES:]
+        if m.reads:
+            data = b''.join(self.end.conn.read(seg) for _, seg in m.reads)
+        else:
+            data = Reader(args).opaque()
+        data = rpc.echo(data)
+        if not m.writes:
+            self.finish(m, opaque(data))
+            return
+        seg = m.writes[0][0]
+        if seg.length < len(data):
+            code = [v1.ERR_CHUNK] if self.end.version == 1 else [v2.ERR_WRITE_RESOURCE, 1, len(data)]
+            self.end.error(*code, xid=m.xid)
+            return
+        self.end.conn.write(seg, data)
+        self.finish(m, u32(len(data)), [[seg._replace(length=len(data))]])
+
+    def finish(self, m, results, writes=()):
+        """As short as it can be: inline, in the Reply chunk, continued."""
+        body = rpc.reply(m.xid, results)
+        if len(body) <= 3900:
+            self.end.reply(body, writes, xid=m.xid)
+        elif m.reply and m.reply[0].length >= len(body):
+            self.end.conn.write(m.reply[0], body)
+            self.end.long_reply([m.reply[0]._replace(length=len(body))], writes, xid=m.xid)
+        elif self.end.version == 2:
+            self.end.send2(m.xid, v2.REPLY_MIDDLE, u32(len(body) - 3900) + body[:3900])
+            while len(body) > 7800:
+                body = body[3900:]
+                self.end.send2(m.xid, v2.REPLY_MIDDLE, u32(len(body) - 3900) + body[:3900])
+            self.end.send2(m.xid, v2.REPLY_INLINE, v2.write_list(writes) + body[3900:])
+        else:
+            self.end.error(v1.ERR_CHUNK, xid=m.xid)
+
+
+def serve(sock, version):
+    """A thread of its own for one honest connection; it ends with that."""
+    def run():
+        try:
+            HonestServer(accept_rdma(sock), version).run()
+        except (EOFError, OSError):
+            pass  # the session ended; whose turn that was is the case's affair
+        except AssertionError as why:
+            if not getattr(serve, 'over', False):
+                serve.faults.append('honest server: %s' % (why,))
+    threading.Thread(target=run, daemon=True).start()
+
+
+serve.faults = []

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The routes of each suite's gateway, by kind. Kinds of SHARED have one route, an honest server behind
+it and any number of clients; of the others a case has a route, and plays its server, alone."""
+from gateway import Route
+
+IMPATIENT = 'setup_timeout = 2;'  # for clients that are slow on purpose
+HURRIED = 'connect_timeout = 2;'  # likewise for servers
+
+SHARED = ('to-v1', 'to-v2', 'only-v1', 'only-v2', 'impatient', 'no-crc')
+
+
+def of_suite(name):
+    if name == 'client':
+        return {
+            'to-v1': [Route('to-v1', '1')],
+            'to-v2': [Route('to-v2', '2')],
+            'only-v1': [Route('only-v1', '1', versions=[1])],
+            'only-v2': [Route('only-v2', '1', versions=[2])],
+            'impatient': [Route('impatient', '1', listen=IMPATIENT)],
+            'no-crc': [Route('no-crc', '1', listen='crc = false;')],
+        }
+    return {
+        'v1': [Route('v1-%d' % i, '1') for i in range(3)],
+        'v2': [Route('v2-%d' % i, '2') for i in range(3)],
+        'auto': [Route('auto-%d' % i, 'auto') for i in range(2)],
+        'hurried-v1': [Route('hurried-v1', '1', upstream=HURRIED)],
+        'hurried-v2': [Route('hurried-v2', '2', upstream=HURRIED)],
+        'hurried-auto': [Route('hurried-auto', 'auto', upstream=HURRIED)],
+        'slow-v1': [Route('slow-v1-%d' % i, '1') for i in range(2)],
+        'slow-v2': [Route('slow-v2-%d' % i, '2') for i in range(4)],
+    }

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sets up what a case plays on."""
+import mpa
+import peer
+import v2
+from rdmap import Conn, read_frame
+from routes import SHARED
+
+
+class Stage:
+    """What a case plays on. Who is there depends on its .on: .sock (TCP alone), .conn (RDMA), .end (a
+    client that speaks a version), .server (the server behind the gateway, ours to play). The XID
+    the answer must name is .xid."""
+
+    def __init__(self, gateway, route):
+        self.gateway, self.route = gateway, route
+        self.sock = self.conn = self.end = self.server = None
+        self.xid = self.vers = 0
+
+    def use(self, end):
+        self.end, self.conn = end, end.conn
+
+    # --- for servers ---
+
+    def knock(self, **frame):
+        """A client asks for a connection; the gateway will ask the server for one."""
+        self.sock = peer.dial(self.route.address)
+        self.sock.sendall(mpa.request(**frame))
+
+    def come(self, version, props=v2.PROPS, **frame):
+        """The server accepts it, all of it."""
+        self.server = peer.End(peer.accept_rdma(self.route.accept(), **frame), version)
+        if version == 2:
+            self.server.answer_negotiation(props)
+
+    def enter(self, version):
+        """The client hears that it is accepted."""
+        answer = read_frame(self.sock)
+        assert not answer.flags & mpa.REJECT, 'rejected'
+        self.use(peer.End(Conn(self.sock), version))
+        self.sock = None
+        if version == 2:
+            self.end.negotiate()
+
+    def close(self):
+        for it in (self.sock, self.end or self.conn, self.server):
+            if it:
+                it.close()
+
+
+def open_tcp(s):
+    s.sock = peer.dial(s.route.address)
+
+
+def open_mpa(s):
+    s.conn, s.frame = peer.open_rdma(s.route.address)
+
+
+def open_raw(version):
+    def opener(s):
+        open_mpa(s)
+        s.use(peer.End(s.conn, version))
+    return opener
+
+
+def open_version(version):
+    def opener(s):
+        s.use(peer.open_client(s.route.address, version))
+    return opener
+
+
+def open_pair(client, server):
+    """A whole session, both ends ours."""
+    def opener(s):
+        s.knock()
+        s.come(server)
+        s.enter(client)
+    return opener
+
+
+OPENERS = {
+    'nothing': lambda s: None,
+    'tcp': open_tcp,
+    'mpa': open_mpa,
+    'v1-first': open_raw(1),
+    'v2-first': open_raw(2),
+    'v1': open_version(1),
+    'v2': open_version(2),
+    'v1-v1': open_pair(1, 1),
+    'v1-v2': open_pair(1, 2),
+    'v2-v1': open_pair(2, 1),
+    'v2-v2': open_pair(2, 2),
+}
+
+
+def open_stage(s, one):
+    OPENERS[one.on](s)
+
+
+def open_witness(route):
+    """The session that every case must leave unharmed."""
+    version = 2 if route.versions == [2] else 1
+    sock = peer.dial(route.address)
+    sock.sendall(mpa.request())
+    peer.serve(route.accept(), 1 if route.version == '1' else 2)
+    answer = read_frame(sock)
+    route.witness = peer.End(Conn(sock, bool(answer.flags & mpa.CRC)), version)
+    if version == 2:
+        route.witness.negotiate()
+    if route.name in SHARED:
+        route.serve_honestly()
+

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs/hostile.md, made of the cases."""
+import case
+
+HEAD = '''# Hostile peers, case by case
+
+What clients and servers that break the rules send, and what must come of it. The suite is `tests/hostile/`: Python, its
+octets made from the documents alone (MPA, DDP, RDMAP, both versions, RPC), none of the project's code. It runs the built
+gateway; `ctest -R hostile`. After every case the process is up, and a session of the same route, open since before,
+carries a NULL and data through chunks both ways; at the end descriptors and heap are back where they were, no session is
+left, and SIGTERM ends it with 0.
+
+This table is printed by `tests/hostile/run --table`; ctest `hostile_table` compares. *%d cases*: %d of clients, %d of
+servers.
+'''
+
+SUITES = (('client', 'Clients'), ('server', 'Servers'))
+
+
+def lines():
+    counts = {suite: len(cases) for suite, cases in case.SUITES.items()}
+    yield from (HEAD % (len(case.CASES), counts['client'], counts['server'])).splitlines()
+    for suite, title in SUITES:
+        yield from ('', '## ' + title)
+        group = None
+        for one in case.SUITES[suite]:
+            if one.group != group:
+                group = one.group
+                yield from ('', '### %s' % (group[0].upper() + group[1:]), '',
+                            '| case | section | what is sent | what must come |', '|---|---|---|---|')
+            yield '| %s | %s | %s | %s |' % (one.name, one.section, one.sent, one.expect.text)
+
+
+def main(args):
+    text = '\n'.join(lines()) + '\n'
+    if not args:
+        print(text, end='')
+        return 0
+    with open(args[0]) as f:
+        if f.read() == text:
+            return 0
+    print('%s is not what the cases say: tests/hostile/run --table >%s' % (args[0], args[0]))
+    return 1
