@@ -30,6 +30,7 @@ enum {
 	PAYLOADS_PER_RPC = 2,
 	SHARES = 4,
 	LEG_SENDS = 34,
+	LATE_REPLIES = 64, /* and with a reply_timeout these Receives more */
 };
 
 static uint64_t round_up(uint64_t value, uint64_t step)
@@ -40,7 +41,10 @@ static uint64_t round_up(uint64_t value, uint64_t step)
 /* Doubled, for buffers are cut from blocks of powers of two. */
 static uint64_t leg_bytes(const struct config_end *end)
 {
-	return 2 * (uint64_t)end->inline_bytes * (end->credits + end->reverse_credits + LEG_SENDS);
+	uint32_t late = end->reply_timeout_s ? LATE_REPLIES : 0;
+
+	return 2 * (uint64_t)end->inline_bytes *
+	       (end->credits + end->reverse_credits + LEG_SENDS + late);
 }
 
 uint64_t config_worker_bytes(const struct config *cfg)

@@ -31,6 +31,7 @@ struct config_end {
 	uint32_t credits;	   /* granted at most; or asked for */
 	uint32_t reverse_credits;  /* the same for the reverse direction */
 	uint32_t timeout_s;	   /* listen: setup_timeout; upstream: connect_timeout */
+	uint32_t reply_timeout_s;  /* calls this peer does not answer are let go; 0: never */
 	uint32_t version_memory_s; /* upstream: how long "speaks only version 1" is remembered */
 	uint32_t line;		   /* of the address in the file, for messages */
 };

@@ -27,7 +27,7 @@
 		keys, sizeof(keys) / sizeof((keys)[0])                                             \
 	}
 
-enum { HOUR_S = 3600, WEEK_S = 7 * 24 * HOUR_S };
+enum { HOUR_S = 3600, DAY_S = 24 * HOUR_S, WEEK_S = 7 * DAY_S };
 #define KIB(n) ((uint64_t)(n) << 10)
 #define MIB(n) ((uint64_t)(n) << 20)
 #define GIB(n) ((uint64_t)(n) << 30)
@@ -43,6 +43,7 @@ static const struct key listen_keys[] = {
 	OTHER("crc", KEY_BOOL, struct config_end, crc),
 	OTHER("literal_credits", KEY_BOOL, struct config_end, literal_credits),
 	NUMBER("setup_timeout", struct config_end, timeout_s, 1, HOUR_S),
+	NUMBER("reply_timeout", struct config_end, reply_timeout_s, 0, DAY_S),
 };
 
 static const struct key upstream_keys[] = {
@@ -56,6 +57,7 @@ static const struct key upstream_keys[] = {
 	OTHER("crc", KEY_BOOL, struct config_end, crc),
 	OTHER("literal_credits", KEY_BOOL, struct config_end, literal_credits),
 	NUMBER("connect_timeout", struct config_end, timeout_s, 1, HOUR_S),
+	NUMBER("reply_timeout", struct config_end, reply_timeout_s, 0, DAY_S),
 	NUMBER("version_memory", struct config_end, version_memory_s, 0, WEEK_S),
 };
 

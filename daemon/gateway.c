@@ -21,6 +21,7 @@ static void map_leg(const struct config *cfg, const struct config_end *end, stru
 		.segment_bytes = cfg->max_payload,
 		.segment_count = RPC_MAX_SEGMENTS,
 		.reverse = RPC_REV_GENL,
+		.reply_timeout = end->reply_timeout_s * NSEC_PER_SEC,
 		.setup_timeout = end->timeout_s * NSEC_PER_SEC,
 	};
 }

@@ -176,15 +176,15 @@ static void log_counters(const struct worker *w, const char *event)
 		 "worker=%u sessions=%u" N(sessions_opened) N(sessions_closed) N(sessions_refused)
 			 N(calls) N(replies) N(rcalls) N(rreplies) N(bytes_to_server) N(
 				 bytes_to_client) N(errors_to_requester) N(errors_from_responder)
-				 N(peer_faults) N(budget_waits) N(fpdus_in) N(fpdus_out) N(bytes_in)
-					 N(bytes_out) N(reads) N(writes) N(copied_bytes)
+				 N(let_go) N(peer_faults) N(budget_waits) N(fpdus_in) N(fpdus_out)
+					 N(bytes_in) N(bytes_out) N(reads) N(writes) N(copied_bytes)
 						 N(crc_errors) N(terminates_sent)
 							 N(terminates_received) N(setup_failures),
 		 w->index, proxy_sessions(w->proxy), V(p->sessions_opened), V(p->sessions_closed),
 		 V(p->sessions_refused), V(p->calls), V(p->replies), V(p->rcalls), V(p->rreplies),
 		 V(p->bytes_to_server), V(p->bytes_to_client), V(p->errors_to_requester),
-		 V(p->errors_from_responder), V(p->peer_faults), V(p->budget_waits), V(f.fpdus_in),
-		 V(f.fpdus_out), V(f.bytes_in), V(f.bytes_out), V(f.syscalls_read),
+		 V(p->errors_from_responder), V(p->let_go), V(p->peer_faults), V(p->budget_waits),
+		 V(f.fpdus_in), V(f.fpdus_out), V(f.bytes_in), V(f.bytes_out), V(f.syscalls_read),
 		 V(f.syscalls_write), V(f.copied_bytes), V(f.crc_errors), V(f.terminates_sent),
 		 V(f.terminates_received), V(f.setup_failures));
 #undef V

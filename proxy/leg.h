@@ -35,6 +35,8 @@ struct leg_config {
 	uint32_t max_message;		       /* longest continued message assembled */
 	uint32_t segment_bytes, segment_count; /* v2 properties 3 and 4 */
 	enum rpc_reverse reverse;	       /* v2 property 5 */
+	nsec_t reply_timeout; /* calls to this peer are let go then, 0 never: its user's affair, but
+			       * for the Receives kept for late answers */
 	nsec_t setup_timeout; /* from connection to READY (initiator), to the first message (acceptor) */
 };
 
@@ -175,6 +177,10 @@ void leg_next(struct leg *leg, struct leg_out *out);
 
 /** leg_resume - the arena has memory again for leg->waiter. */
 void leg_resume(struct leg *leg);
+
+/** leg_forget - the call @xid, sent, is let go without an answer: its credit is free. Only with a
+ * reply_timeout in the configuration. */
+void leg_forget(struct leg *leg, uint32_t xid);
 
 /** leg_put - give back what a message's views pointed into; reposts the Receive. */
 void leg_put(struct leg *leg, struct leg_held *held);

@@ -110,6 +110,13 @@ static void got_answer(struct leg *leg)
 		leg->awaiting--;
 }
 
+void leg_forget(struct leg *leg, uint32_t xid)
+{
+	assert(leg->cfg->reply_timeout); /* or there is no Receive for a late answer */
+	leg->t->ops->forget(leg->t, xid);
+	got_answer(leg);
+}
+
 static void on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx,
 		   struct leg_out *out)
 {

@@ -123,11 +123,12 @@ static unsigned gather(const struct rpc_msg *msg, size_t from, size_t len, struc
 	return n;
 }
 
-/* Version 1 has no count of messages: keep a Receive for each reply still to come, and for
- * each reverse call the peer may make. */
+/* Version 1 has no count of messages: keep a Receive for each reply still to come, even to calls
+ * that were let go, and for each reverse call the peer may make. */
 static bool has_receive_for_reply(const struct leg *leg)
 {
-	return leg->t->version != 1 || leg->posted > leg->awaiting + leg->cfg->rev_credits;
+	return leg->t->version != 1 ||
+	       leg->posted > leg->awaiting + leg->t->late.n + leg->cfg->rev_credits;
 }
 
 static struct leg_tx *next_tx(struct leg *leg)

@@ -40,6 +40,8 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 		p->routes[i] = (struct route_state){.proxy = p, .route = &cfg->routes[i]};
 		p->routes[i].server_v1 = cfg->routes[i].server;
 		p->routes[i].server_v1.versions = LEG_V1;
+		list_init(&p->routes[i].unanswered[0]);
+		list_init(&p->routes[i].unanswered[1]);
 	}
 	pool_init(&p->txns, sizeof(struct txn), SIZE_MAX / 2 / sizeof(struct txn));
 	if (buf_arena_init(&p->arena, cfg->memory_bytes) < 0) {
@@ -168,6 +170,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	more = poll_fabrics(p);
 	resume_waiters(p);
 	check_deadlines(p);
+	late_look(p);
 	look_at_sessions(p);
 	if (p->draining)
 		drain_sessions(p);
@@ -184,7 +187,7 @@ nsec_t proxy_deadline(const struct proxy *p)
 	/* Once it has passed, what is left are connections on their way out. */
 	nsec_t at = p->now < p->drain_deadline ? p->drain_deadline : NSEC_NEVER;
 
-	at = nsec_min(at, p->watch_at);
+	at = nsec_min(nsec_min(at, p->watch_at), late_deadline(p));
 	/* Few: only sessions in set-up have a deadline. */
 	for (const struct list *it = p->timed.next; it != &p->timed; it = it->next)
 		at = nsec_min(at, session_deadline(container_of(it, struct session, timed)));

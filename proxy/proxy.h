@@ -39,6 +39,7 @@ struct proxy_counters {
 	uint64_t calls, replies, rcalls, rreplies; /* relayed, both directions */
 	uint64_t bytes_to_server, bytes_to_client; /* payload, inline and chunks */
 	uint64_t errors_to_requester, errors_from_responder;
+	uint64_t let_go;      /* calls not waited for any longer (reply_timeout) */
 	uint64_t peer_faults; /* sessions closed for a breach of protocol */
 	uint64_t budget_waits;
 };

@@ -405,14 +405,15 @@ static void log_leg(const struct session *s, const struct leg *leg, const struct
 	log_info("leg",
 		 "session=%llu route=%s leg=%s peer=%s version=%u inline_send=%u inline_recv=%u "
 		 "credits=%u calls=%llu replies=%llu rcalls=%llu rreplies=%llu bytes_in=%llu "
-		 "bytes_out=%llu",
+		 "bytes_out=%llu late=%llu",
 		 (unsigned long long)s->id, s->route->route->name, name,
 		 fabric_addr_format(&leg->conn->peer, peer), leg->t->version,
 		 leg->t->peer.send_bytes, leg->t->peer.recv_bytes,
 		 leg == &s->client ? leg->grant : leg->t->ops->call_credits(leg->t),
 		 (unsigned long long)st->calls, (unsigned long long)st->replies,
 		 (unsigned long long)st->rcalls, (unsigned long long)st->rreplies,
-		 (unsigned long long)st->bytes_in, (unsigned long long)st->bytes_out);
+		 (unsigned long long)st->bytes_in, (unsigned long long)st->bytes_out,
+		 (unsigned long long)leg->t->count.late);
 }
 
 void session_log_legs(const struct session *s)

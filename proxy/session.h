@@ -51,6 +51,8 @@ struct txn {
 	struct list
 		op_link; /* requester leg's queue for operation slots; self-linked when not in it */
 	struct list wait_link; /* session's admission queue, likewise */
+	struct list late_link; /* route's unanswered calls, likewise */
+	nsec_t answer_by;      /* when in that list: let go then */
 	struct session *s;
 	bool reverse; /* from the server to the client */
 	enum txn_state state;
@@ -123,6 +125,7 @@ struct route_state {
 	const struct proxy_route *route;
 	struct leg_config server_v1; /* the server leg's, when the upstream speaks only 1 */
 	nsec_t v1_until;	     /* that is believed until then */
+	struct list unanswered[2];   /* txns, forward and reverse, the longest waiting first */
 };
 
 struct session {
@@ -245,6 +248,9 @@ void txn_op(struct txn *t, const struct leg_out *out);
  * @turn: the arena says that it is this queue's turn. */
 void txn_admit(struct session_queue *q, bool turn);
 
+/** txn_let_go - @t is not waited for any longer; nobody is told. */
+void txn_let_go(struct txn *t);
+
 /** txn_ops_done - every Read or Write of @t is posted; called by txn_ops.c. */
 void txn_ops_done(struct txn *t);
 
@@ -304,6 +310,17 @@ int txn_form_reply(struct txn *t, struct rpc_error *e) WARN_UNUSED;
 
 /** txn_inv_handle - a handle of the call that its sender lets the reply invalidate, or 0. */
 uint32_t txn_inv_handle(const struct txn *t);
+
+/* txn_late.c: calls without an answer */
+
+/** txn_await - the call was sent: its answer is waited for from now on. */
+void txn_await(struct txn *t);
+
+/** late_look - let go what has waited for too long. */
+void late_look(struct proxy *p);
+
+/** late_deadline - when late_look() is next needed. */
+nsec_t late_deadline(const struct proxy *p);
 
 /* txn_ops.c: its Reads and Writes */
 

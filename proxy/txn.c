@@ -59,6 +59,7 @@ void txn_release(struct txn *t)
 	list_del(&t->link);
 	list_del(&t->op_link);
 	list_del(&t->wait_link);
+	list_del(&t->late_link);
 	leg_put(t->req, &t->call_held);
 	leg_put(t->rsp, &t->reply_held);
 	txn_give(t);
@@ -80,6 +81,19 @@ static void finish_if_idle(struct txn *t)
 	session_touch(s);
 }
 
+/* Nothing more becomes of @t. Its memory is given back when nobody can reach it any more. */
+static void give_up(struct txn *t)
+{
+	t->state = TXN_FAILED;
+	list_del(&t->op_link);
+	list_del(&t->wait_link);
+	list_del(&t->late_link);
+	if (t->exposed)
+		txn_fence(t);
+	session_touch(t->s);
+	finish_if_idle(t);
+}
+
 /* The requester is told @e in its own version's words; exposures are fenced. */
 static void fail(struct txn *t, const struct rpc_error *e)
 {
@@ -89,14 +103,17 @@ static void fail(struct txn *t, const struct rpc_error *e)
 		  (unsigned long long)t->s->id, t->in.xid, t->reverse, rpc_error_name(e->code),
 		  e->a, e->b);
 	t->s->proxy->count.errors_to_requester++;
-	t->state = TXN_FAILED;
-	list_del(&t->op_link);
-	list_del(&t->wait_link);
 	leg_report(t->req, t->in.xid, RPC_CALL, e);
-	if (t->exposed)
-		txn_fence(t);
-	session_touch(t->s);
-	finish_if_idle(t);
+	give_up(t);
+}
+
+void txn_let_go(struct txn *t)
+{
+	log_debug("txn.let_go", "session=%llu xid=%08x reverse=%d", (unsigned long long)t->s->id,
+		  t->in.xid, t->reverse);
+	t->s->proxy->count.let_go++;
+	leg_forget(t->rsp, t->in.xid);
+	give_up(t);
 }
 
 static void fail_with(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b)
@@ -213,6 +230,7 @@ static struct txn *txn_new(struct session *s, struct leg *req, struct leg_out *o
 	copy_msg(&t->in, out->msg);
 	list_init(&t->op_link);
 	list_init(&t->wait_link);
+	list_init(&t->late_link);
 	list_add_tail(&s->txns, &t->link);
 	b = bucket(s, t->in.xid);
 	t->hash_next = *b;
@@ -397,6 +415,7 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 		return;
 	}
 	t->replied = true;
+	list_del(&t->late_link);
 	t->reply_held = out->held;
 	if (txn_take_results(t, out) < 0) {
 		breach(s, "reply with lengths beyond what was offered or written");
@@ -455,7 +474,9 @@ static void call_sent(struct txn *t, int status)
 	/* Unless the responder reads the body from there, its Receive can serve again. */
 	if (!t->out.has_body_chunk)
 		leg_put(t->req, &t->call_held);
-	if (t->replied && t->s->state == SESSION_OPEN)
+	if (!t->replied)
+		txn_await(t);
+	else if (t->s->state == SESSION_OPEN)
 		fence_then_reply(t);
 }
 

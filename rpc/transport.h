@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "rpc/late.h"
 #include "rpc/msg.h"
 
 /**
@@ -92,6 +93,7 @@ struct rpc_counters {
 	uint64_t errors_sent, errors_received;
 	uint64_t grants_sent, grants_received;
 	uint64_t invalid; /* messages answered with an error report */
+	uint64_t late;	  /* answers to calls that were let go, discarded */
 };
 
 struct rpc_transport;
@@ -168,8 +170,13 @@ struct rpc_transport_ops {
 	 * lets us have in flight altogether; what may be promised onward. */
 	uint32_t (*call_credits)(const struct rpc_transport *t);
 
-	/** forget - a call of ours to @xid will get no reply; frees what was kept for it (v1 credit). */
-	void (*forget)(struct rpc_transport *t, bool reverse);
+	/**
+	 * forget - a call of ours, @xid, is let go without an answer
+	 *
+	 * Frees what was kept for it (version 1: its credit). An answer that comes after all is
+	 * dropped and counted (.late), as long as .late of the transport knows the call.
+	 */
+	void (*forget)(struct rpc_transport *t, uint32_t xid);
 };
 
 struct rpc_transport {
@@ -179,6 +186,7 @@ struct rpc_transport {
 	struct rpc_limits peer;
 	bool ready; /* negotiation done; always so for version 1 */
 	struct rpc_counters count;
+	struct rpc_late late; /* calls that forget() was told of */
 };
 
 #endif

@@ -27,6 +27,7 @@
  *   malformed, direction not to be seen          acceptor: a call; initiator: a reply
  *   another version, not an error                acceptor: ERR_VERS; initiator: as malformed
  *   RDMA_DONE, too short, an answer to nothing   dropped and counted
+ *   an answer to a call that was let go          dropped and counted
  *
  * An error is never answered with an error.
  */
@@ -152,11 +153,28 @@ static void drop(struct v1_conn *c)
 	c->t.count.dropped++;
 }
 
-/* A call of ours was answered; @credit 0 would be a deadlock and counts as 1. */
-static void take_answer(struct v1_conn *c, uint32_t credit)
+/* @credit 0 would be a deadlock and counts as 1. */
+static void take_grant(struct v1_conn *c, uint32_t credit)
 {
-	c->calls.in_flight--;
 	c->calls.granted = credit ? min_u32(credit, V1_MAX_CREDITS) : 1;
+}
+
+/*
+ * Whether an answer to @xid is one to a call in flight, which it frees then. One to a call that
+ * was let go frees nothing: that was done when it was.
+ */
+static bool take_answer(struct v1_conn *c, uint32_t xid)
+{
+	if (rpc_late_take(&c->t.late, xid)) {
+		c->t.count.late++;
+		return false;
+	}
+	if (c->calls.in_flight == 0) {
+		drop(c);
+		return false;
+	}
+	c->calls.in_flight--;
+	return true;
 }
 
 /* The peer's message is no good: answer a call, fail the call a reply was for. */
@@ -167,10 +185,9 @@ static int refuse(struct v1_conn *c, const struct v1_header *report, bool is_cal
 		c->t.count.invalid++;
 		return queue_report(c, report) ? ERR_PROTO : 0;
 	}
-	drop(c);
-	if (c->calls.in_flight == 0)
+	if (!take_answer(c, report->xid))
 		return 0;
-	c->calls.in_flight--;
+	drop(c);
 	rx->kind = RPC_RX_ERROR;
 	rx->xid = report->xid;
 	rx->error_dir = RPC_REPLY;
@@ -182,12 +199,11 @@ static int refuse(struct v1_conn *c, const struct v1_header *report, bool is_cal
  * exist still says that no reply follows. */
 static void recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
 {
-	if (c->calls.in_flight == 0) {
-		drop(c);
+	if (!take_answer(c, h->xid))
 		return;
-	}
 	/* Under another version the credit field has another meaning: keep the last grant. */
-	take_answer(c, h->vers == V1_VERSION ? h->credit : c->calls.granted);
+	if (h->vers == V1_VERSION)
+		take_grant(c, h->credit);
 	c->t.count.errors_received++;
 	rx->kind = RPC_RX_ERROR;
 	rx->xid = h->xid;
@@ -216,11 +232,9 @@ static int recv_reply(struct v1_conn *c, const struct v1_header *h, struct rpc_r
 	/* An RDMA_NOMSG that is no long call cannot be a reverse reply: a broken call, then. */
 	if (is_reverse(c, RPC_REPLY, false) && has_chunks(&c->msg))
 		return refuse(c, &report, h->proc == V1_NOMSG, rx);
-	if (c->calls.in_flight == 0) {
-		drop(c);
+	if (!take_answer(c, h->xid))
 		return 0;
-	}
-	take_answer(c, h->credit);
+	take_grant(c, h->credit);
 	rx->kind = RPC_RX_MSG;
 	rx->msg = &c->msg;
 	return 0;
@@ -298,8 +312,10 @@ static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr,
 		return rc;
 	*body_len = body;
 	tx->body_sent = body;
-	if (is_call)
+	if (is_call) {
 		c->calls.in_flight++;
+		(void)rpc_late_take(&t->late, m->xid); /* its next answer is this call's */
+	}
 	t->count.sends++;
 	return 0;
 }
@@ -314,14 +330,14 @@ static uint32_t conn_call_credits(const struct rpc_transport *t)
 	return call_limit(const_conn_of(t));
 }
 
-/* Only this end's own calls are accounted, which are all of one direction. */
-static void conn_forget(struct rpc_transport *t, bool reverse)
+static void conn_forget(struct rpc_transport *t, uint32_t xid)
 {
 	struct v1_conn *c = conn_of(t);
 
-	(void)reverse;
-	if (c->calls.in_flight > 0)
-		c->calls.in_flight--;
+	if (c->calls.in_flight == 0)
+		return;
+	c->calls.in_flight--;
+	rpc_late_add(&t->late, xid);
 }
 
 static const struct rpc_transport_ops v1_ops = {

@@ -32,7 +32,8 @@ struct v1_credits {
  * - After set_credits() lowered a grant, the old number of Receives until the calls
  *   granted before have come in: the peer learns of it from the next reply only.
  * - A reply, or RPC_RX_ERROR, frees the credit of its call: forget() is for calls that get
- *   neither. A reply or error while no call is in flight is dropped and counted.
+ *   neither, and for each of those .late knows a Receive is kept as well.
+ *   A reply or error while no call is in flight is dropped and counted.
  * - Direction follows from role and message: rpc_tx.reverse is not looked at.
  * - A reply that cannot be parsed comes up as RPC_RX_ERROR with RPC_ERROR_BAD_XDR, so that
  *   the call fails instead of being sent again (rfc5666bis-01 section 5.5).

@@ -125,6 +125,8 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 	v2_credit_sent(&c->credit);
 	t->count.sends++;
 	tx->body_sent += *body_len;
+	if (tx->msg->dir == RPC_CALL)
+		(void)rpc_late_take(&t->late, h.xid); /* its next answer is this call's */
 	more = h.htype == V2_CALL_MIDDLE || h.htype == V2_REPLY_MIDDLE;
 	if (h.htype == V2_CALL_MIDDLE || h.htype == V2_CALL_EXTERNAL)
 		c->sent[h.xid % V2_SENT] = (struct v2_sent){h.xid, h.htype};
@@ -242,10 +244,9 @@ static uint32_t call_credits(const struct rpc_transport *t)
 	return v2_conn_of_const(t)->credit.window;
 }
 
-static void forget(struct rpc_transport *t, bool reverse)
+static void forget(struct rpc_transport *t, uint32_t xid)
 {
-	(void)t;
-	(void)reverse;
+	rpc_late_add(&t->late, xid);
 }
 
 static const struct rpc_transport_ops ops = {

@@ -24,7 +24,7 @@
  *   it ever opened: credits are messages here, and calls in flight hold none.
  * - set_credits() to less takes nothing back: the Receives already granted must
  *   stay posted until the messages for them have come.
- * - forget() does nothing.
+ * - forget() frees nothing: a message's credit does not wait for an answer.
  * - recv() returns ERR_VERS or ERR_TYPE when the peer says that it does not take
  *   this version, or a message type that nothing can replace.
  */

@@ -123,6 +123,10 @@ static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 		c->state = V2_CLOSED;
 		return err;
 	}
+	if (rpc_late_take(&c->t.late, h->xid)) {
+		c->t.count.late++;
+		return 0;
+	}
 	rx->kind = RPC_RX_ERROR;
 	rx->xid = h->xid;
 	rx->error_dir = RPC_REPLY;
@@ -191,6 +195,17 @@ static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2
 	return answer(c, h, h->xid, e);
 }
 
+/* A Reply, or a part of one, to a call that was let go: nobody waits for it. */
+static bool is_late(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h)
+{
+	if (!(type->flags & V2_IS_REPLY) || !rpc_late_take(&c->t.late, h->xid))
+		return false;
+	c->t.count.late++;
+	if (type->flags & V2_IS_MIDDLE)
+		v2_cont_give_up(&c->cont, h->xid, RPC_REPLY);
+	return true;
+}
+
 static int recv_message(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 			struct rpc_rx *rx)
 {
@@ -207,6 +222,10 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 		return refuse(c, type, h, &e, rx);
 	}
 	open_up(c); /* even without properties: the defaults hold */
+	if (is_late(c, type, h)) {
+		rx->abandon = continued;
+		return 0;
+	}
 	rx->msg = &c->rx_msg;
 	rx->kind = RPC_RX_MSG;
 	rx->continued = continued;

@@ -101,6 +101,7 @@ static void test_defaults(void **state)
 	assert_int_equal(l->credits, 64);
 	assert_int_equal(l->reverse_credits, 16);
 	assert_int_equal(l->timeout_s, 30);
+	assert_int_equal(l->reply_timeout_s, 0);
 	u = &cfg->routes[0].upstream;
 	assert_string_equal(u->fabric, "iwarp");
 	assert_int_equal(u->port, 20049);
@@ -110,6 +111,7 @@ static void test_defaults(void **state)
 	assert_int_equal(u->credits, 64);
 	assert_int_equal(u->reverse_credits, 16);
 	assert_int_equal(u->timeout_s, 10);
+	assert_int_equal(u->reply_timeout_s, 0);
 	assert_int_equal(u->version_memory_s, 600);
 	config_free(cfg);
 }
@@ -141,6 +143,7 @@ static void test_full(void **state)
 	assert_false(l->crc);
 	assert_true(l->literal_credits);
 	assert_int_equal(l->timeout_s, 5);
+	assert_int_equal(l->reply_timeout_s, 120);
 	assert_string_equal(u->address, "::1");
 	assert_int_equal(u->port, 65535);
 	assert_int_equal(u->versions, CONFIG_V2);
@@ -149,10 +152,11 @@ static void test_full(void **state)
 	assert_int_equal(u->reverse_credits, 4);
 	assert_false(u->crc);
 	assert_int_equal(u->timeout_s, 2);
+	assert_int_equal(u->reply_timeout_s, 86400);
 	assert_int_equal(u->version_memory_s, 0);
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
-	assert_int_equal(cfg->routes[1].listen.line, 22);
+	assert_int_equal(cfg->routes[1].listen.line, 24);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	config_free(cfg);
 }
@@ -358,13 +362,14 @@ static const struct bad routes[] = {
 	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
 	{ON("version = 1;"),
 	 "4: unknown key \"version\": known here are fabric, address, port, versions, inline, "
-	 "credits, reverse_credits, crc, literal_credits, setup_timeout\n"},
+	 "credits, reverse_credits, crc, literal_credits, setup_timeout, reply_timeout\n"},
 	{TO("version = 3;"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = \"both\";"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = [1];"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("versions = [1];"),
 	 "5: unknown key \"versions\": known here are fabric, address, port, version, inline, "
-	 "credits, reverse_credits, crc, literal_credits, connect_timeout, version_memory\n"},
+	 "credits, reverse_credits, crc, literal_credits, connect_timeout, reply_timeout, "
+	 "version_memory\n"},
 	{ON("inline = 2048;"),
 	 "4: version 2 needs an inline of 4096 or more: raise it, or leave out "
 	 "version 2\n"},
@@ -384,6 +389,8 @@ static const struct bad routes[] = {
 	{TO("crc = \"true\";"), "5: crc must be true or false: write it without quotes\n"},
 	{ON("setup_timeout = 0;"), "4: " INT_RANGE("setup_timeout", "0", "1", "3600")},
 	{TO("connect_timeout = 3601;"), "5: " INT_RANGE("connect_timeout", "3601", "1", "3600")},
+	{ON("reply_timeout = 86401;"), "4: " INT_RANGE("reply_timeout", "86401", "0", "86400")},
+	{TO("reply_timeout = -1;"), "5: " INT_RANGE("reply_timeout", "-1", "0", "86400")},
 	{TO("version_memory = -1;"), "5: " INT_RANGE("version_memory", "-1", "0", "604800")},
 };
 

@@ -113,11 +113,13 @@ static void test_manual_defaults(void **state)
 	DEFAULT("reverse_credits", "default %u)", l->reverse_credits);
 	DEFAULT("setup_timeout", "default %u)", l->timeout_s);
 	DEFAULT("connect_timeout", "default %u)", u->timeout_s);
+	DEFAULT("reply_timeout", "default %u)", u->reply_timeout_s);
 	DEFAULT("version_memory", "default %u)", u->version_memory_s);
 	assert_int_equal(config_defaults.log_level, LOG_LEVEL_INFO);
 	assert_int_equal(l->port, u->port);
 	assert_int_equal(l->inline_bytes, u->inline_bytes);
 	assert_int_equal(l->reverse_credits, u->reverse_credits);
+	assert_int_equal(l->reply_timeout_s, u->reply_timeout_s);
 }
 
 static struct config *load_text(const char *text)

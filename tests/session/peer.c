@@ -461,6 +461,15 @@ static void pull(struct peer_serve *s, struct peer_region *r, const struct rpc_c
 	}
 }
 
+/* The call is here whole. */
+static void complete(struct peer_serve *s)
+{
+	if (s->peer->holds)
+		s->held_back = true;
+	else if (!s->peer->leg.closing)
+		reply(s);
+}
+
 static void on_call(struct peer *p, struct leg_out *out)
 {
 	struct peer_serve *s = p->serves;
@@ -478,8 +487,43 @@ static void on_call(struct peer *p, struct leg_out *out)
 		pull(s, &s->reads[i], &s->in.reads[i]);
 	if (s->in.has_body_chunk)
 		pull(s, &s->body, &s->in.body_chunk);
-	if (s->ops == 0 && !p->leg.closing)
-		reply(s);
+	if (s->ops == 0)
+		complete(s);
+}
+
+unsigned peer_release(struct peer *p, bool answer)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PEER_CALLS; i++) {
+		struct peer_serve *s = &p->serves[i];
+
+		if (!s->busy || !s->held_back)
+			continue;
+		s->held_back = false;
+		n++;
+		if (answer)
+			reply(s);
+		else
+			serve_end(s);
+	}
+	return n;
+}
+
+unsigned peer_forget(struct peer *p)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PEER_CALLS; i++) {
+		struct peer_call *c = &p->calls[i];
+
+		if (!c->busy || !c->sent || c->answered)
+			continue;
+		leg_forget(&p->leg, c->xid);
+		call_fence(c);
+		n++;
+	}
+	return n;
 }
 
 static struct peer_serve *as_serve(struct peer *p, void *cookie)
@@ -501,8 +545,8 @@ static void on_op(struct peer *p, const struct leg_out *out)
 		return;
 	}
 	s->ops--;
-	if (out->status == 0 && s->ops == 0 && !s->replying && !p->leg.closing)
-		reply(s);
+	if (out->status == 0 && s->ops == 0 && !s->replying)
+		complete(s);
 	else if (s->ops == 0 && s->replying && s->tx.encoded && s->tx.posted == 0)
 		serve_end(s);
 }

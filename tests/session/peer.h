@@ -54,7 +54,7 @@ struct peer_serve {
 	struct leg_tx tx;
 	struct peer_region body, reads[PEER_CHUNKS], writes[PEER_CHUNKS], reply;
 	unsigned ops;
-	bool replying;
+	bool held_back, replying;
 };
 
 struct peer {
@@ -66,6 +66,7 @@ struct peer {
 	bool has_leg, open, closed;
 	int status;
 	struct leg_config cfg;
+	bool holds;	      /* takes calls and does not answer, until peer_release() */
 	bool linux_reply_len; /* report Reply chunk lengths as knfsd 6.1 does */
 	uint32_t next_xid;
 	struct peer_call calls[PEER_CALLS];
@@ -91,6 +92,12 @@ void peer_turn(struct peer *p);
 
 /** peer_call - queue a call. Return: false when PEER_CALLS are busy. */
 bool peer_call(struct peer *p, const struct peer_spec *spec);
+
+/** peer_release - @answer the calls held, or be done with them without. Return: how many. */
+unsigned peer_release(struct peer *p, bool answer);
+
+/** peer_forget - let go every call that was sent and has no answer. Return: how many. */
+unsigned peer_forget(struct peer *p);
 
 /** peer_busy - calls not ended. */
 unsigned peer_busy(const struct peer *p);

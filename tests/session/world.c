@@ -40,6 +40,7 @@ static struct leg_config gw_leg(const struct setup *s, unsigned versions)
 		.segment_bytes = 1 << 20,
 		.segment_count = 64,
 		.reverse = RPC_REV_GENL,
+		.reply_timeout = s->reply_timeout,
 		.setup_timeout = 10 * NSEC_PER_SEC,
 	};
 }

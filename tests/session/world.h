@@ -21,6 +21,7 @@ struct setup {
 	uint32_t client_inline, gw_inline, server_inline;
 	uint32_t credits, rev_credits;
 	uint32_t max_payload, max_message;
+	nsec_t reply_timeout; /* of both of the gateway's legs */
 	size_t memory, peer_memory;
 	unsigned pairs;
 	bool raw; /* there is a raw peer as well: at the first pair's listener unless raw_client */

@@ -19,7 +19,7 @@ static void be(enum rpc_role role, uint32_t credits, uint32_t rev_credits)
 	assert_int_equal(v1_conn_init(&conn, &p, NULL), 0);
 }
 
-static int call_out(void)
+static int call_out_as(uint32_t xid)
 {
 	uint8_t body[40], hdr[64];
 	struct rpc_msg m;
@@ -28,7 +28,7 @@ static int call_out(void)
 	bool may;
 	int rc;
 
-	gen_simple(&m, body, 1, RPC_CALL);
+	gen_simple(&m, body, xid, RPC_CALL);
 	may = conn.t.ops->may_send(&conn.t, &tx);
 	rc = conn.t.ops->encode(&conn.t, &tx, hdr, sizeof(hdr), &hl, &bl);
 	assert_int_equal(may, rc == 0);
@@ -36,15 +36,32 @@ static int call_out(void)
 	return rc;
 }
 
-static void replies_with(uint32_t credit)
+static int call_out(void)
 {
-	struct xdr_out x;
+	return call_out_as(1);
+}
+
+static enum rpc_rx_kind receive(const struct xdr_out *x)
+{
 	struct rpc_rx rx;
 
+	assert_int_equal(conn.t.ops->recv(&conn.t, view_of(wire, xdr_out_len(x)), &rx), 0);
+	return rx.kind;
+}
+
+static enum rpc_rx_kind reply_to(uint32_t xid, uint32_t credit)
+{
+	struct xdr_out x;
+
 	xdr_out_init(&x, wire, sizeof(wire));
-	gen_header(&x, 1, 1, credit, V1_MSG);
-	GEN_WORDS(&x, 0, 0, 0, 1, 1, 0, 0, 0, 0);
-	assert_int_equal(conn.t.ops->recv(&conn.t, view_of(wire, xdr_out_len(&x)), &rx), 0);
+	gen_header(&x, xid, 1, credit, V1_MSG);
+	GEN_WORDS(&x, 0, 0, 0, xid, 1, 0, 0, 0, 0);
+	return receive(&x);
+}
+
+static void replies_with(uint32_t credit)
+{
+	(void)reply_to(1, credit);
 }
 
 static unsigned calls_until_blocked(void)
@@ -143,10 +160,61 @@ static void forgotten_calls_free_theirs(void **state)
 {
 	(void)state;
 	be(RPC_INITIATOR, 8, 2);
-	conn.t.ops->forget(&conn.t, false); /* none in flight: nothing to free */
+	conn.t.ops->forget(&conn.t, 1); /* none in flight: nothing to free */
 	assert_int_equal(calls_until_blocked(), 1);
-	conn.t.ops->forget(&conn.t, false);
+	conn.t.ops->forget(&conn.t, 77);
 	assert_int_equal(calls_until_blocked(), 1);
+}
+
+static enum rpc_rx_kind error_about(uint32_t xid)
+{
+	struct xdr_out x;
+
+	xdr_out_init(&x, wire, sizeof(wire));
+	gen_header(&x, xid, 1, 8, V1_ERROR);
+	GEN_WORDS(&x, V1_ERR_CHUNK);
+	return receive(&x);
+}
+
+/* A Write list that never ends. */
+static enum rpc_rx_kind bad_reply_to(uint32_t xid)
+{
+	struct xdr_out x;
+
+	xdr_out_init(&x, wire, sizeof(wire));
+	gen_header(&x, xid, 1, 8, V1_MSG);
+	GEN_WORDS(&x, 0, 1, 77, xid, 1, 0, 0, 0, 0);
+	return receive(&x);
+}
+
+/* A late answer is nobody's: the credit it would free was freed, the grant in it is no news. */
+static void answers_to_forgotten_calls_free_nothing(void **state)
+{
+	enum rpc_rx_kind (*const answers[])(uint32_t) = {error_about, bad_reply_to};
+
+	(void)state;
+	be(RPC_INITIATOR, 8, 2);
+	assert_int_equal(call_out_as(1), 0);
+	assert_int_equal(reply_to(1, 4), RPC_RX_MSG);
+	for (uint32_t xid = 10; xid < 14; xid++)
+		assert_int_equal(call_out_as(xid), 0);
+	for (uint32_t xid = 10; xid < 14; xid++)
+		conn.t.ops->forget(&conn.t, xid);
+	for (uint32_t xid = 20; xid < 24; xid++)
+		assert_int_equal(call_out_as(xid), 0);
+	assert_int_equal(reply_to(10, 8), RPC_RX_NONE);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(answers[i](11 + i), RPC_RX_NONE);
+	assert_int_equal(conn.calls.in_flight, 4);
+	assert_int_equal(conn.t.count.late, 3);
+	assert_int_equal(conn.t.count.errors_received, 0);
+	assert_int_equal(call_out_as(30), ERR_AGAIN);
+	/* Answered once; the next like it is another's. */
+	assert_int_equal(reply_to(20, 4), RPC_RX_MSG);
+	assert_int_equal(reply_to(13, 4), RPC_RX_NONE);
+	assert_int_equal(error_about(21), RPC_RX_ERROR);
+	assert_int_equal(bad_reply_to(22), RPC_RX_ERROR);
+	assert_int_equal(conn.calls.in_flight, 1);
 }
 
 /* A peer that grants, shrinks and errs as it likes, a user that sends whenever it may. */
@@ -190,6 +258,7 @@ int main(void)
 		cmocka_unit_test(reverse_calls_have_their_own),
 		cmocka_unit_test(replies_and_errors_need_none),
 		cmocka_unit_test(forgotten_calls_free_theirs),
+		cmocka_unit_test(answers_to_forgotten_calls_free_nothing),
 		cmocka_unit_test(never_more_than_granted),
 	};
 	return cmocka_run_group_tests_name("v1 credits", tests, NULL, NULL);

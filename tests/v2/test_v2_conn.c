@@ -406,7 +406,7 @@ static void grants(void **state)
 	expect_silence();
 	conn.t.ops->set_credits(&conn.t, 0);
 	expect_silence();
-	conn.t.ops->forget(&conn.t, false);
+	conn.t.ops->forget(&conn.t, 1);
 	/* Section 4.2.1: less than 2^31 - 1, or what is ahead could not be told from behind. */
 	conn.t.ops->set_credits(&conn.t, UINT32_MAX);
 	assert_int_equal(conn.credit.advertised, 0x7ffffffe);

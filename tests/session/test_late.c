@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls without an answer: let go after the time configured, with all they held; what comes for
+ * them later is nobody's. In both directions, whatever the versions.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "proxy/session.h"
+#include "tests/session/world.h"
+
+enum { CREDITS = 8, REV_CREDITS = 4, TIMEOUT_S = 30 };
+
+static struct world w;
+
+static const struct peer_spec plain = {.body = 128, .reply = 100, .segs = 1};
+static const struct peer_spec chunky = {.body = 128,
+					.reply = 100,
+					.segs = 2,
+					.nreads = 1,
+					.reads = {5000},
+					.nwrites = 1,
+					.write_caps = {9000},
+					.writes = {9000}};
+
+/* Who calls, who should answer, and over which of the gateway's legs. */
+struct way {
+	bool reverse;
+	struct peer *caller, *responder;
+	struct leg *leg;
+	uint64_t made, let_go;
+	size_t used; /* the gateway's memory at rest */
+};
+
+static struct way way;
+
+static struct session *session(void)
+{
+	return list_first(&w.proxy->sessions, struct session, link);
+}
+
+/* By an even XID, to which a peer answers inline although it was offered a Reply chunk. */
+static void call(const struct peer_spec *spec)
+{
+	way.caller->next_xid += way.caller->next_xid & 1;
+	assert_true(peer_call(way.caller, spec));
+}
+
+static void exchange(unsigned n)
+{
+	uint64_t done = way.caller->done;
+
+	for (unsigned i = 0; i < n; i++)
+		call(&plain);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(way.caller->done, done + n);
+}
+
+static void begin(unsigned cv, unsigned sv, bool reverse, nsec_t timeout)
+{
+	struct setup s = setup_defaults(cv, sv, 31 + cv * 8 + sv * 2 + reverse);
+	struct world_pair *p = &w.pairs[0];
+
+	s.credits = CREDITS;
+	s.rev_credits = REV_CREDITS;
+	s.reply_timeout = timeout;
+	world_new(&w, &s);
+	p->client.cfg.reply_timeout = p->server.cfg.reply_timeout = NSEC_PER_SEC;
+	world_connect(&w);
+	way = (struct way){.caller = &p->client, .responder = &p->server};
+	way.leg = &session()->server;
+	exchange(1);
+	if (!reverse)
+		goto out;
+	way = (struct way){.reverse = true, .caller = &p->server, .responder = &p->client};
+	way.leg = &session()->client;
+	exchange(1);
+out:
+	way.used = world_arena(&w)->used;
+}
+
+static void end(void)
+{
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	assert_int_equal(way.caller->unexpected + way.responder->unexpected, 0);
+	assert_int_equal(way.caller->corrupt + way.responder->corrupt, 0);
+	assert_int_equal(way.caller->errors + way.responder->errors, 0);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* Nothing is held for calls any more: no memory, no handle, no transaction. */
+static void all_is_given_back(void)
+{
+	assert_int_equal(proxy_counters(w.proxy)->let_go, way.let_go);
+	assert_int_equal(session()->ntxns, 0);
+	assert_int_equal(session()->forward.running + session()->reverse.running, 0);
+	assert_int_equal(world_arena(&w)->used, way.used);
+	assert_int_equal(session()->client.conn->handles_live, 0);
+	assert_int_equal(session()->server.conn->handles_live, 0);
+}
+
+/* @n calls of @spec that nobody answers in time. */
+static void go_unanswered(const struct peer_spec *spec, unsigned n)
+{
+	way.responder->holds = true;
+	for (unsigned i = 0; i < n; i++)
+		call(spec);
+	world_run(&w, (TIMEOUT_S - 1) * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, way.let_go);
+	assert_int_equal(session()->ntxns, n);
+	world_run(&w, 2 * NSEC_PER_SEC);
+	way.let_go += n;
+	assert_int_equal(peer_forget(way.caller), n);
+	way.responder->holds = false;
+	all_is_given_back();
+}
+
+typedef void story_fn(void);
+
+static void everywhere(story_fn *story)
+{
+	for (unsigned cv = 1; cv <= 2; cv++)
+		for (unsigned sv = 1; sv <= 2; sv++)
+			for (unsigned reverse = 0; reverse < 2; reverse++) {
+				print_message("v%u-v%u reverse=%u\n", cv, sv, reverse);
+				begin(cv, sv, reverse, TIMEOUT_S * NSEC_PER_SEC);
+				story();
+				end();
+			}
+}
+
+static bool takes_chunks(void)
+{
+	return !way.reverse ||
+	       (session()->client.t->version == 2 && session()->server.t->version == 2);
+}
+
+/* Far more of them than there are credits, Receives, or places in the list of late ones. */
+static void call_only(void)
+{
+	for (unsigned round = 0; round < 100; round++) {
+		go_unanswered(takes_chunks() && round % 3 == 0 ? &chunky : &plain, 3);
+		assert_true(peer_release(way.responder, false) > 0);
+		if (round % 10 == 0)
+			exchange(REV_CREDITS);
+	}
+	assert_int_equal(way.leg->t->count.late, 0);
+}
+
+static void calls_without_replies_cost_nothing_in_the_long_run(void **state)
+{
+	(void)state;
+	everywhere(call_only);
+}
+
+/* All of them at once, while other calls fill the window again. */
+static void late_replies(void)
+{
+	unsigned n = way.reverse ? REV_CREDITS : CREDITS;
+	uint64_t done = way.caller->done;
+
+	for (unsigned round = 1; round <= 3; round++) {
+		go_unanswered(&plain, n);
+		for (unsigned i = 0; i < n; i++)
+			call(&plain);
+		assert_int_equal(peer_release(way.responder, true), n);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(way.leg->t->count.late, round * n);
+		done += n;
+		assert_int_equal(way.caller->done, done);
+		all_is_given_back();
+	}
+	exchange(20);
+}
+
+static void a_late_reply_is_dropped_and_counted(void **state)
+{
+	(void)state;
+	everywhere(late_replies);
+}
+
+static unsigned replies;
+
+static void count_replies(struct raw *r, struct view in, void *arg)
+{
+	(void)r;
+	(void)arg;
+	replies += xdr_peek_u32(in.data + 12) == 13; /* RDMA2_REPLY_INLINE */
+}
+
+/* @n calls of a raw client, which takes @credit messages altogether. */
+static void raw_calls(unsigned n, uint32_t credit)
+{
+	static uint32_t xid = 0x5000;
+
+	for (unsigned i = 0; i < n; i += 4) {
+		for (unsigned j = i; j < n && j < i + 4; j++, xid += 2)
+			raw_words(&w.raw, RAW_V2_CALL(xid, credit));
+		world_run(&w, NSEC_PER_SEC / 10);
+	}
+}
+
+/*
+ * Each call that may be answered yet has a Receive: while replies that a client does not take
+ * hold them, further calls wait. More late replies than that leaves would end the connection.
+ */
+static void a_receive_is_kept_for_each_late_reply(void **state)
+{
+	struct setup s = setup_defaults(2, 1, 41);
+	struct peer *server = &w.pairs[0].server;
+	nsec_t arrived;
+
+	(void)state;
+	s.credits = CREDITS;
+	s.reply_timeout = TIMEOUT_S * NSEC_PER_SEC;
+	s.max_payload = 64 << 10;
+	s.raw = s.raw_client = true;
+	world_new(&w, &s);
+	w.routes[0].client.credits = 80;
+	server->cfg.reply_timeout = NSEC_PER_SEC; /* for Receives enough while it holds calls */
+	w.raw.on_message = count_replies;
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	world_run(&w, NSEC_PER_SEC);
+	raw_words(&w.raw, RAW_V2_PROPS(0x99, 1000));
+	raw_calls(1, 1000);
+	server->holds = true;
+	for (unsigned i = 0; i < RPC_LATE / CREDITS; i++) {
+		raw_calls(CREDITS, 1000);
+		world_run(&w, TIMEOUT_S * NSEC_PER_SEC);
+	}
+	assert_int_equal(session()->server.t->late.n, RPC_LATE);
+	server->holds = false;
+	w.servers_sleep = true;
+	replies = 0;
+	raw_calls(70, 1000);
+	raw_words(&w.raw, 0, 2, session()->client.u.v2.credit.sent, 5); /* nothing more */
+	world_run(&w, NSEC_PER_SEC);
+	w.servers_sleep = false;
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(replies, 0);
+	assert_int_equal(session()->ntxns, 70);
+	assert_int_equal(peer_release(server, true), RPC_LATE);
+	peer_turn(server);
+	arrived = memnet_now(w.net) + NSEC_PER_MS; /* all of them, before the gateway looks */
+	while (memnet_now(w.net) < arrived)
+		memnet_step(w.net, arrived);
+	world_run(&w, NSEC_PER_SEC);
+	raw_words(&w.raw, 0, 2, 1000, 5);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(session()->server.t->count.late, RPC_LATE);
+	assert_int_equal(replies, 70);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* Version 2 continues what is long: many parts, all of them dropped. */
+static void a_late_reply_may_be_continued(void **state)
+{
+	const struct peer_spec spec = {.body = 128, .reply = 40000, .segs = 1};
+
+	(void)state;
+	begin(2, 2, false, TIMEOUT_S * NSEC_PER_SEC);
+	go_unanswered(&spec, 2);
+	assert_int_equal(peer_release(way.responder, true), 2);
+	exchange(10);
+	assert_int_equal(way.leg->t->count.late, 2);
+	assert_int_equal(way.leg->t->count.errors_sent, 0);
+	all_is_given_back();
+	end();
+}
+
+/* What was exposed for the call is reachable no more: the reply's Writes cost the connection. */
+static void a_late_write_ends_the_session(void **state)
+{
+	(void)state;
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		begin(1, sv, false, TIMEOUT_S * NSEC_PER_SEC);
+		go_unanswered(&chunky, 1);
+		assert_int_equal(peer_release(way.responder, true), 1);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(proxy_sessions(w.proxy), 0);
+		assert_true(way.caller->closed);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
+/* A caller may use the XID again: its answer is the next call's then. */
+static void xid_again(void)
+{
+	uint32_t xid = way.caller->next_xid;
+
+	go_unanswered(&plain, 2);
+	way.caller->next_xid = xid;
+	assert_int_equal(peer_release(way.responder, false), 2);
+	exchange(2);
+	assert_int_equal(way.leg->t->count.late, 0);
+	assert_int_equal(way.leg->t->late.n, 0);
+}
+
+static void an_xid_let_go_can_be_used_again(void **state)
+{
+	(void)state;
+	everywhere(xid_again);
+}
+
+/* In the order they were sent, each at its own time, and no answered one with them. */
+static void each_at_its_time(void)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		way.responder->holds = i != 1;
+		call(&plain);
+		world_run(&w, 10 * NSEC_PER_SEC);
+	}
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 1);
+	world_run(&w, 18 * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 1);
+	world_run(&w, 2 * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 2);
+	assert_int_equal(peer_forget(way.caller), 2);
+}
+
+static void the_oldest_goes_first(void **state)
+{
+	(void)state;
+	everywhere(each_at_its_time);
+}
+
+static void without_the_setting_a_call_waits_for_ever(void **state)
+{
+	(void)state;
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		begin(1, sv, false, 0);
+		way.responder->holds = true;
+		call(&plain);
+		world_run(&w, 100000 * NSEC_PER_SEC);
+		assert_int_equal(peer_busy(way.caller), 1);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+		way.responder->holds = false;
+		assert_int_equal(peer_release(way.responder, true), 1);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(peer_busy(way.caller), 0);
+		exchange(1);
+		end();
+	}
+}
+
+/* What is here, and waits for memory of the gateway's, is not late. */
+static void a_reply_that_waits_for_memory_is_in_time(void **state)
+{
+	const struct peer_spec spec = {.body = 128, .reply = 40000, .segs = 1};
+	void *blocks[100];
+	unsigned n = 0;
+
+	(void)state;
+	begin(2, 2, false, TIMEOUT_S * NSEC_PER_SEC);
+	for (unsigned size = BUF_MAX_BLOCK; size >= BUF_MIN_BLOCK; size /= 2)
+		while (n < 100 && (blocks[n] = buf_alloc(&w.proxy->arena, size, BUF_ASSEMBLY)))
+			n++;
+	call(&spec);
+	world_run(&w, 100 * NSEC_PER_SEC);
+	assert_non_null(session()->server.stalled);
+	assert_int_equal(session()->ntxns, 1);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	while (n > 0)
+		buf_free(&w.proxy->arena, blocks[--n]);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(way.caller->done, 2);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_without_replies_cost_nothing_in_the_long_run),
+		cmocka_unit_test(a_late_reply_is_dropped_and_counted),
+		cmocka_unit_test(a_receive_is_kept_for_each_late_reply),
+		cmocka_unit_test(a_late_reply_may_be_continued),
+		cmocka_unit_test(a_late_write_ends_the_session),
+		cmocka_unit_test(an_xid_let_go_can_be_used_again),
+		cmocka_unit_test(the_oldest_goes_first),
+		cmocka_unit_test(without_the_setting_a_call_waits_for_ever),
+		cmocka_unit_test(a_reply_that_waits_for_memory_is_in_time),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("late", tests, NULL, NULL);
+}
