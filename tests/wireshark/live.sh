@@ -59,19 +59,18 @@ kill -INT "$dump"
 wait "$dump"
 
 [ "$(lua_errors "$cap")" = 0 ] || fail "Lua errors: $(grep -im3 'lua error' "$scratch/all")"
-shark -r "$cap" -T fields -e rpcrdma2.type | tr ',' '\n' | grep . | sort -n | uniq -c >"$scratch/types"
+types "$cap" >"$scratch/types"
 shark -r "$cap" -T fields -e rpcrdma2.stream.length | tr ',' '\n' | grep . | sort -n | uniq -c >"$scratch/streams"
 echo "$(stat -c %s "$cap") octets captured; messages by type:"
 cat "$scratch/types"
 echo "continued messages, parts by length of the whole:"
 cat "$scratch/streams"
-of() { awk -v t="$1" '$2 == t { n = $1 } END { print n + 0 }' "$scratch/types"; }
+of() { of_type "$1" "$scratch/types"; }
 for t in 7 8 9 10 11 12 13; do
-    [ "$(of $t)" -gt 0 ] || fail "no message of type $t"
+    [ "$(of "$t")" -gt 0 ] || fail "no message of type $t"
 done
 # 120 calls and as many replies: nothing is overlooked, however many Sends share a TCP segment.
 [ $(($(of 8) + $(of 10))) = 120 ] || fail "calls: $(of 8) and $(of 10), not 120"
 [ $(($(of 11) + $(of 13))) = 120 ] || fail "replies: $(of 11) and $(of 13), not 120"
-[ "$(grep -cE 'rpcrdma2.bad|header ends early|A count exceeds|do not agree' "$scratch/all")" = 0 ] ||
-    fail "well-formed messages were found fault with"
+[ "$(faults)" = 0 ] || fail "well-formed messages were found fault with"
 [ "$failures" = 0 ]
