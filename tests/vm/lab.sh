@@ -115,7 +115,7 @@ guest_boot() {
     start "$role" qemu-system-x86_64 -accel "${VM_ACCEL:-tcg,thread=multi}" -cpu max \
         -smp 2 -m "${VM_MB:-3072}" \
         -kernel "$LAB/vmlinuz" -initrd "$LAB/initrd.gz" \
-        -append "console=ttyS0 quiet panic=-1 mitigations=off $settings" \
+        -append "console=ttyS0 quiet panic=-1 no_timer_check mitigations=off $settings" \
         -nographic -no-reboot \
         -virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
         -netdev "tap,id=net,ifname=tap-$role,script=no,downscript=no" \
