@@ -156,9 +156,16 @@ static int emit(struct v2_conn *c, struct v2_hdr *h, uint8_t *buf, size_t cap)
 	return len;
 }
 
-/* Sections 5.2 and 6.3.4; all of it fits one message of less than 1024 octets. */
+/*
+ * Sections 5.2 and 6.3.4. Every property of this end is one word of value, so the whole list fits
+ * a first message and is never spread over RDMA2_CONNPROP_MIDDLEs (decision 69). One that could
+ * be long, such as Host Authentication, would need that here.
+ */
 static int send_properties(struct v2_conn *c, uint8_t *buf, size_t cap)
 {
+	_Static_assert((int)V2_PREFIX_BYTES + 4 + 12 * (int)V2_PROP_NUMBERS <=
+			       (int)V2_FIRST_MESSAGE_BYTES,
+		       "one message is enough");
 	struct v2_hdr h = {
 		.xid = c->t.own.first_xid, .vers = V2_VERSION, .htype = V2_CONNPROP_FINAL};
 	int len;

@@ -310,6 +310,22 @@ static void a_client_that_says_nothing_is_shown_out(void **state)
 	end();
 }
 
+/* Properties that never end are no more than silence. */
+static void a_client_whose_properties_never_end_is_shown_out(void **state)
+{
+	(void)state;
+	begin_client(LEG_V1_OR_V2);
+	for (unsigned s = 0; s < 9; s++) {
+		raw_words(&w.raw, 0x77, 2, 1000, 6, 1, 4, 4, s); /* CONNPROP_MIDDLE */
+		world_run(&w, NSEC_PER_SEC);
+	}
+	assert_false(w.raw.closed);
+	world_run(&w, 2 * NSEC_PER_SEC);
+	assert_true(w.raw.closed);
+	assert_int_equal(proxy_sessions(w.proxy), 0);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +339,7 @@ int main(void)
 		cmocka_unit_test(a_client_keeps_the_version_it_began_with),
 		cmocka_unit_test(what_is_too_short_is_answered_with_silence_and_then_the_end),
 		cmocka_unit_test(a_client_that_says_nothing_is_shown_out),
+		cmocka_unit_test(a_client_whose_properties_never_end_is_shown_out),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

@@ -70,6 +70,27 @@ static void no_properties_at_all(void **state)
 #define FINAL(props) "00000077 00000002 00000040 00000007 " props
 
 /* Protocol decision 8: together, at the FINAL; of a property repeated the last. */
+/* Whatever this end is set to: the largest list is 80 octets, and a FINAL. */
+static void our_properties_fit_one_message(void **state)
+{
+	struct rpc_params own = conn_params(RPC_INITIATOR);
+	uint8_t out[V2_FIRST_MESSAGE_BYTES];
+
+	(void)state;
+	own.recv_bytes = own.send_bytes = own.segment_bytes = own.segment_count = UINT32_MAX;
+	own.credits = INT32_MAX - 1;
+	for (unsigned role = RPC_INITIATOR; role <= RPC_ACCEPTOR; role++) {
+		own.role = (enum rpc_role)role;
+		assert_int_equal(v2_conn_init(&conn, &own), 0);
+		if (role == RPC_ACCEPTOR)
+			expect(PEER_FINAL, RPC_RX_READY);
+		assert_int_equal(conn.t.ops->control(&conn.t, out, sizeof(out)), 16 + 4 + 5 * 12);
+		assert_int_equal(xdr_peek_u32(out + 12), V2_CONNPROP_FINAL);
+		assert_int_equal(xdr_peek_u32(out + 16), 5);
+		expect_silence();
+	}
+}
+
 static void properties_in_several_messages(void **state)
 {
 	(void)state;
@@ -242,6 +263,7 @@ int main(void)
 		cmocka_unit_test(initiator_speaks_first_and_waits),
 		cmocka_unit_test(acceptor_answers),
 		cmocka_unit_test(no_properties_at_all),
+		cmocka_unit_test(our_properties_fit_one_message),
 		cmocka_unit_test(properties_in_several_messages),
 		cmocka_unit_test(properties_interrupted),
 		cmocka_unit_test(bad_property_values),
