@@ -103,6 +103,12 @@ static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size
 	return m->dir == RPC_CALL ? V2_CALL_MIDDLE : V2_REPLY_MIDDLE;
 }
 
+static void answered(struct v2_conn *c)
+{
+	if (c->owed > 0)
+		c->owed--;
+}
+
 static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
 		  size_t *hdr_len, size_t *body_len)
 {
@@ -128,6 +134,8 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 	if (tx->msg->dir == RPC_CALL)
 		(void)rpc_late_take(&t->late, h.xid); /* its next answer is this call's */
 	more = h.htype == V2_CALL_MIDDLE || h.htype == V2_REPLY_MIDDLE;
+	if (!more && tx->msg->dir == RPC_REPLY)
+		answered(c);
 	if (h.htype == V2_CALL_MIDDLE || h.htype == V2_CALL_EXTERNAL)
 		c->sent[h.xid % V2_SENT] = (struct v2_sent){h.xid, h.htype};
 	c->tx_open = more;
@@ -203,6 +211,18 @@ static int send_grant(struct v2_conn *c, uint8_t *buf, size_t cap)
 	return len;
 }
 
+/*
+ * A GRANT uses up a credit as any message does. The last one is not spent on a peer that can
+ * go on without, for it may open the window again with its next message only; nor while a
+ * Reply is owed, which tells it as much, unless the rest of a message is what it has to send.
+ */
+static bool is_grant_wise(const struct v2_conn *c)
+{
+	if (!v2_credit_is_last(&c->credit))
+		return true;
+	return v2_credit_is_peer_closed(&c->credit) && (c->owed == 0 || c->cont.active);
+}
+
 static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 {
 	struct v2_conn *c = v2_conn_of(t);
@@ -219,7 +239,8 @@ static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 		return 0;
 	if (c->nreports > 0 && can_send && !c->tx_open)
 		return send_report(c, buf, cap);
-	if (!heard || !v2_credit_grant_due(&c->credit) || !v2_credit_can_grant(&c->credit))
+	if (!heard || !v2_credit_grant_due(&c->credit) || !v2_credit_can_grant(&c->credit) ||
+	    !is_grant_wise(c))
 		return 0;
 	return c->tx_open && can_send ? 0 : send_grant(c, buf, cap);
 }
@@ -237,6 +258,7 @@ static int report(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
 		  const struct rpc_error *e)
 {
 	(void)dir; /* an RDMA2_ERROR has no field for it */
+	answered(v2_conn_of(t));
 	return v2_conn_queue_report(v2_conn_of(t), xid, V2_VERSION, e);
 }
 

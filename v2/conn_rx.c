@@ -234,6 +234,8 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 		rx->continued = false;
 		rx->first = !continued;
 		rx->remaining = h->remaining;
+	} else if (!(type->flags & V2_IS_REPLY)) {
+		c->owed++;
 	}
 	return 0;
 }

@@ -72,6 +72,16 @@ bool v2_credit_can_grant(const struct v2_credit *c)
 	return past(c->limit, c->sent) >= 0;
 }
 
+bool v2_credit_is_last(const struct v2_credit *c)
+{
+	return past(c->limit, c->sent) == 1;
+}
+
+bool v2_credit_is_peer_closed(const struct v2_credit *c)
+{
+	return past(c->granted, c->received) <= 0;
+}
+
 void v2_credit_sent(struct v2_credit *c)
 {
 	uint32_t value = v2_credit_value(c);

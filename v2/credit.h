@@ -32,7 +32,7 @@ struct v2_credit {
 /** v2_credit_init - both counters at zero, the peer's limit and ours at one. */
 void v2_credit_init(struct v2_credit *c, uint32_t advertised, bool literal);
 
-/** v2_credit_set_counters - tests: a connection that has lived; both ends must agree. */
+/** v2_credit_set_counters - of a connection that has lived; both ends must agree. */
 void v2_credit_set_counters(struct v2_credit *c, uint32_t sent, uint32_t received);
 
 /** v2_credit_value - what goes into rdma_credit of the next message. */
@@ -43,6 +43,12 @@ bool v2_credit_can_send(const struct v2_credit *c);
 
 /** v2_credit_can_grant - whether a GRANT may be: it may pass the limit by one. */
 bool v2_credit_can_grant(const struct v2_credit *c);
+
+/** v2_credit_is_last - whether just one message may be posted yet. */
+bool v2_credit_is_last(const struct v2_credit *c);
+
+/** v2_credit_is_peer_closed - whether the peer has used all it was granted. */
+bool v2_credit_is_peer_closed(const struct v2_credit *c);
 
 /** v2_credit_sent - a message with v2_credit_value() in it is being posted. */
 void v2_credit_sent(struct v2_credit *c);

@@ -414,6 +414,39 @@ static void grants(void **state)
 	assert_int_equal(conn.credit.advertised, 0x7ffffffe);
 }
 
+/*
+ * Protocol decision 35: the last credit is for what the peer waits for, which tells it the credits
+ * as well; a peer that advertises one or two may open the window again with its next Call only.
+ */
+static void the_last_credit_is_for_the_reply(void **state)
+{
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	conn.t.ops->set_credits(&conn.t, 64); /* worth a GRANT */
+	expect("00000001 00000002 00000002 0000000a 00000000 00000000 00000000 00000000 00000001",
+	       RPC_RX_MSG);
+	assert_true(v2_credit_grant_due(&conn.credit));
+	assert_true(v2_credit_is_last(&conn.credit));
+	expect_silence();
+	/* It has no credit left, but the Reply to come will bring some ... */
+	conn.credit.granted = conn.credit.received;
+	expect_silence();
+	/* ... unless it is in the middle of a message ... */
+	conn.credit.granted++;
+	expect("00000005 00000002 00000002 00000009 0000000c 00000005 00000000", RPC_RX_PART);
+	expect_out("00000000 00000002 00000000 00000005");
+	expect_silence();
+	/* ... or no Reply is owed. */
+	expect("00000005 00000002 00000003 0000000a 00000000 00000000 00000000 00000000 "
+	       "11111111 22222222 33333333",
+	       RPC_RX_MSG);
+	conn.t.ops->set_credits(&conn.t, 256);
+	conn.credit.granted = conn.credit.received;
+	expect_silence();
+	conn.owed = 0;
+	expect_out("00000000 00000002 00000000 00000005");
+}
+
 /* Section 6.3.2: whatever stands there, be it the XID of a message that is being given up. */
 static void xid_of_a_grant_is_ignored(void **state)
 {
@@ -454,6 +487,7 @@ int main(void)
 		cmocka_unit_test(credits_count_on_arrival),
 		cmocka_unit_test(reports_wait_for_credit),
 		cmocka_unit_test(grants),
+		cmocka_unit_test(the_last_credit_is_for_the_reply),
 		cmocka_unit_test(xid_of_a_grant_is_ignored),
 	};
 	return cmocka_run_group_tests_name("v2 conn", tests, NULL, NULL);
