@@ -295,6 +295,8 @@ int leg_set_version(struct leg *leg, unsigned version)
 	} else {
 		err = v2_conn_init(&leg->u.v2, &p);
 		leg->u.v2.cont.max_bytes = leg->cfg->max_message;
+		/* 4.2.1: every message on the connection counts. */
+		v2_credit_set_counters(&leg->u.v2.credit, leg->refused, leg->early);
 		leg->t = &leg->u.v2.t;
 	}
 	if (err < 0)

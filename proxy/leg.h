@@ -108,9 +108,10 @@ struct leg {
 		struct v1_conn v1;
 		struct v2_conn v2;
 	} u;
-	uint32_t first_xid; /* v2 initiator: random, from the caller */
-	nsec_t deadline;    /* set-up deadline; NSEC_NEVER when open */
-	int close_status;   /* why this end closes, told in LEG_OUT_CLOSED */
+	uint32_t refused, early; /* acceptor: messages sent, received before that */
+	uint32_t first_xid;	 /* v2 initiator: random, from the caller */
+	nsec_t deadline;	 /* set-up deadline; NSEC_NEVER when open */
+	int close_status;	 /* why this end closes, told in LEG_OUT_CLOSED */
 	const char *close_why;
 
 	struct v1_pdata peer_pdata;
@@ -125,7 +126,8 @@ struct leg {
 
 	uint8_t *assembly; /* continued message in progress */
 	uint32_t assembly_len, assembly_cap;
-	uint64_t parts; /* of continued messages, taken so far */
+	uint64_t parts;				   /* of continued messages, taken so far */
+	uint32_t invalidated, invalidated_written; /* by parts of the one in progress */
 
 	struct leg_slot *slots, *free_slots; /* header octets of Sends; arena blocks */
 	uint32_t nslots;

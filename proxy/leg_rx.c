@@ -38,7 +38,8 @@ static void refuse_version(struct leg *leg, uint32_t xid, uint32_t version)
 	xdr_put_u32(&x, leg_speaks(leg, 1) ? 1 : 2);
 	xdr_put_u32(&x, leg_speaks(leg, 2) ? 2 : 1);
 	sge = (struct fabric_sge){slot->data, (uint32_t)xdr_out_len(&x)};
-	(void)!leg_post_send(leg, slot, &sge, 1, 0);
+	if (leg_post_send(leg, slot, &sge, 1, 0) == 0)
+		leg->refused++;
 }
 
 /* An acceptor learns the version from the first message (4.3.3). True when known now. */
@@ -46,12 +47,12 @@ static bool detect_version(struct leg *leg, struct view in)
 {
 	uint32_t version;
 
-	if (in.len < FIRST_MESSAGE_MIN)
-		return false; /* too short to trust its XID: silence (section 7) */
-	version = xdr_peek_u32(in.data + 4);
+	version = in.len < FIRST_MESSAGE_MIN ? 0 : xdr_peek_u32(in.data + 4);
 	if (leg_speaks(leg, version))
 		return leg_set_version(leg, version) == 0;
-	refuse_version(leg, xdr_peek_u32(in.data), version);
+	leg->early++;
+	if (in.len >= FIRST_MESSAGE_MIN) /* else too short to trust its XID: silence (section 7) */
+		refuse_version(leg, xdr_peek_u32(in.data), version);
 	return false;
 }
 
@@ -117,14 +118,32 @@ void leg_forget(struct leg *leg, uint32_t xid)
 	got_answer(leg);
 }
 
+/*
+ * Draft-07 6.5, RFC 8797 section 4.1: only a Reply invalidates, and but one handle. What that
+ * handle's exposure held is believed by what was written there: it must not get lost.
+ */
+static bool note_invalidated(struct leg *leg, const struct leg_rbuf *rb, const struct rpc_rx *rx)
+{
+	if (rx->kind == RPC_RX_MSG ? !rx->continued : rx->kind == RPC_RX_PART && rx->first)
+		leg->invalidated = leg->invalidated_written = 0;
+	if (!rb->invalidated)
+		return true;
+	if ((rx->kind != RPC_RX_MSG && rx->kind != RPC_RX_PART) || rx->msg->dir != RPC_REPLY ||
+	    leg->invalidated)
+		return false;
+	leg->invalidated = rb->invalidated;
+	leg->invalidated_written = rb->invalidated_written;
+	return true;
+}
+
 static void on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx,
 		   struct leg_out *out)
 {
 	out->kind = LEG_OUT_MSG;
 	out->msg = rx->msg;
 	out->reverse = is_reverse(leg, rx->msg->dir);
-	out->invalidated = rb->invalidated;
-	out->invalidated_written = rb->invalidated_written;
+	out->invalidated = leg->invalidated;
+	out->invalidated_written = leg->invalidated_written;
 	out->held.rbuf = rb;
 	if (rx->continued) {
 		append_part(leg, rx->msg->body[0]);
@@ -179,6 +198,10 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 	err = leg->t->ops->recv(leg->t, in, &rx);
 	if (err < 0) {
 		leg_close(leg, err, "the peer broke the protocol");
+		return;
+	}
+	if (!note_invalidated(leg, rb, &rx)) {
+		leg_close(leg, ERR_ACCESS, "the peer invalidated what its message may not");
 		return;
 	}
 	if (rx.abandon)

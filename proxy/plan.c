@@ -209,11 +209,27 @@ static void pick_call_form(uint64_t body_len, const struct plan_end *to, uint64_
 		refuse(out, RPC_ERROR_SEGMENTS, segments_limit(to));
 }
 
+static void pick_with_reply(const struct rpc_msg *in, size_t body_len, const struct plan_end *to,
+			    uint64_t header, uint32_t reply_bytes, bool reverse,
+			    size_t continued_cap, struct plan_call *out)
+{
+	uint64_t segments = segments_in_call(in, to);
+
+	*out = (struct plan_call){.reply_bytes = reply_bytes};
+	if (reply_bytes) {
+		uint64_t n = segments_for(reply_bytes, to);
+
+		header += CHUNK_COUNT_OCTETS + n * SEGMENT_OCTETS;
+		segments += n;
+	}
+	pick_call_form(body_len, to, header, segments, reverse, continued_cap, out);
+}
+
 void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
 		    const struct plan_end *from, const struct plan_end *to, size_t hdr_inline_len,
 		    bool reverse, size_t continued_cap, struct plan_call *out)
 {
-	uint64_t header = hdr_inline_len, segments = segments_in_call(in, to);
+	uint64_t offer;
 	uint32_t known = 0;
 
 	*out = (struct plan_call){.form = PLAN_INLINE};
@@ -221,14 +237,12 @@ void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpch
 		return;
 	if (hdr && in->nbody)
 		known = plan_reply_max(hdr, in->body[0], in->nwrites);
-	out->reply_bytes = clamp_u32(reply_chunk(in, known, from, to, reverse, continued_cap));
-	if (out->reply_bytes) {
-		uint64_t n = segments_for(out->reply_bytes, to);
-
-		header += CHUNK_COUNT_OCTETS + n * SEGMENT_OCTETS;
-		segments += n;
-	}
-	pick_call_form(body_len, to, header, segments, reverse, continued_cap, out);
+	offer = reply_chunk(in, known, from, to, reverse, continued_cap);
+	pick_with_reply(in, body_len, to, hdr_inline_len, clamp_u32(offer), reverse, continued_cap,
+			out);
+	/* A version 2 responder can continue its Reply (6.6.4): a chunk too many is left out. */
+	if (out->form == PLAN_REFUSED && offer && to->version != 1)
+		pick_with_reply(in, body_len, to, hdr_inline_len, 0, reverse, continued_cap, out);
 }
 
 void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct plan_end *to,

@@ -50,7 +50,8 @@ struct plan_end {
  * the requester offered one (same capacity), when the requester takes more
  * inline than the responder can send inline; and for a v2 requester that
  * offered none, by plan_reply_max() of the procedure. Never in the reverse
- * direction of version 1. Toward a version 2 responder: what the requester offered.
+ * direction of version 1. Toward a version 2 responder: what the requester offered, or nothing
+ * where it takes no more segments.
  *
  * A version 2 requester's Reply chunk may be smaller than what it takes inline, but a version 1
  * responder may put any reply into it: there it grows to what the requester takes inline.

@@ -140,7 +140,7 @@ struct session {
 	struct leg client, server;
 	struct session_stat cstat, sstat;
 	bool retried_v1;
-	uint8_t request[256]; /* the client's private data, until accept */
+	uint8_t request[512]; /* the client's private data, until accept */
 	size_t request_len;
 	struct list txns;
 	unsigned ntxns;

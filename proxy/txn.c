@@ -418,7 +418,7 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 	list_del(&t->late_link);
 	t->reply_held = out->held;
 	if (txn_take_results(t, out) < 0) {
-		breach(s, "reply with lengths beyond what was offered or written");
+		breach(s, "reply with lengths or a handle beyond what was offered or written");
 		return;
 	}
 	if (!t->call_pending)

@@ -85,10 +85,15 @@ static int add_writes(struct txn *t)
 		if (err < 0)
 			return err;
 	}
-	if (t->reply.cap == 0)
+	return 0;
+}
+
+static int add_reply(struct txn *t, const struct plan_call *p)
+{
+	if (t->reply.cap == 0 || p->reply_bytes == 0)
 		return 0;
-	m->has_reply = true;
-	return txn_expose(t, &t->reply, t->reply.cap, FABRIC_REMOTE_WRITE, 0, &m->reply);
+	t->out.has_reply = true;
+	return txn_expose(t, &t->reply, t->reply.cap, FABRIC_REMOTE_WRITE, 0, &t->out.reply);
 }
 
 static int add_body(struct txn *t, enum plan_form form)
@@ -144,15 +149,15 @@ static int form_call(struct txn *t, struct rpc_error *e)
 		return err;
 	m->body[0] = t->call_body;
 	m->nbody = 1;
-	m->has_reply = false; /* the plan adds it */
 	txn_plan(t, t->rsp->t->ops->header_len(t->rsp->t, m), &p);
-	m->has_reply = t->reply.cap > 0;
 	m->nbody = 0;
 	if (p.form == PLAN_REFUSED) {
 		*e = p.error;
 		return ERR_TOOBIG;
 	}
-	err = add_body(t, p.form);
+	err = add_reply(t, &p);
+	if (err == 0)
+		err = add_body(t, p.form);
 	if (err < 0)
 		return err;
 	if (m->nsegs > t->rsp->t->peer.segment_count) {
@@ -236,13 +241,27 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	return copy_chunk(t, &t->in.reply, (uint32_t)body.len, &m->body_chunk);
 }
 
+/* Whether the responder might invalidate @handle, or none, with its reply to @t. */
+static bool is_handle_of(const struct txn *t, uint32_t handle)
+{
+	if (handle == 0 || handle == t->out.inv_handle)
+		return true;
+	if (t->rsp->t->version != 1)
+		return false; /* 6.5: MUST use the value in the Call */
+	for (unsigned i = 0; i < t->out.nsegs; i++)
+		if (t->out.segs[i].handle == handle)
+			return true; /* RFC 8797 4.1: any that belongs to the XID */
+	return false;
+}
+
 /* What the responder returned, its lengths checked against what it was offered and wrote. */
 int txn_take_results(struct txn *t, const struct leg_out *out)
 {
 	const struct rpc_msg *reply = out->msg;
 	uint64_t len = reply->has_body_chunk ? reply->body_chunk.length : 0;
 
-	if (reply->nwrites > t->out.nwrites || len > t->reply.cap)
+	if (!is_handle_of(t, out->invalidated) || reply->nwrites > t->out.nwrites ||
+	    len > t->reply.cap)
 		return ERR_PROTO;
 	for (unsigned i = 0; i < reply->nwrites; i++) {
 		struct txn_region *r = &t->writes[i];

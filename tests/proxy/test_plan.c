@@ -357,6 +357,41 @@ static void test_reply_chunk_takes_room(void **state)
 	assert_int_equal(out.reply_bytes, UNKNOWN);
 }
 
+/* Draft-07 6.6.4: a version 2 responder can continue its Reply, so no call fails for the chunk. */
+static void test_reply_chunk_left_out(void **state)
+{
+	struct plan_end v1 = end_of(1, 4096), v2 = end_of(2, 4096);
+	static struct rpc_msg m;
+	struct plan_call out;
+
+	(void)state;
+	rpc_msg_reset(&m, 1, RPC_CALL);
+	m.reads[m.nreads++] = chunk_of(&m, 1, 3000);
+	offer_reply(&m, 8192);
+	v2.limits.segment_count = v1.limits.segment_count = 2;
+	plan_call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 24, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_INLINE);
+	assert_int_equal(out.reply_bytes, 8192);
+	v2.limits.segment_count = v1.limits.segment_count = 1;
+	plan_call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 24, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_INLINE);
+	assert_int_equal(out.reply_bytes, 0);
+	/* Nor when its segments, or the header with it, are what does not fit. */
+	v2 = end_of(2, 4096);
+	v2.limits.segment_bytes = 500;
+	plan_call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 6 * 24, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_INLINE);
+	assert_int_equal(out.reply_bytes, 0);
+	v2 = end_of(2, 4096);
+	plan_call_form(&m, 100, NULL, &v1, &v2, 4096 - 12, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_CONTINUED);
+	assert_int_equal(out.reply_bytes, 0);
+	/* A version 1 responder could not answer. */
+	plan_call_form(&m, 100, NULL, &v1, &v1, V1_HDR + 24, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_REFUSED);
+	assert_int_equal(out.error.code, RPC_ERROR_SEGMENTS);
+}
+
 /* --- replies -------------------------------------------------------------- */
 
 struct reply_row {
@@ -578,9 +613,9 @@ static void test_call_properties(void **state)
 			assert_true(chunks);
 		if (!chunks || out.form == PLAN_REFUSED)
 			assert_int_equal(out.reply_bytes, 0);
-		else if (m.has_reply)
+		else if (m.has_reply && to.version == 1)
 			assert_true(out.reply_bytes >= m.reply.length);
-		if (to.version == 2 && out.form != PLAN_REFUSED && chunks)
+		if (to.version == 2 && out.reply_bytes)
 			assert_int_equal(out.reply_bytes, m.has_reply ? m.reply.length : 0);
 	}
 }
@@ -676,6 +711,7 @@ int main(void)
 		cmocka_unit_test(test_reply_chunk_grows),
 		cmocka_unit_test(test_reply_chunk_none_offered),
 		cmocka_unit_test(test_reply_chunk_takes_room),
+		cmocka_unit_test(test_reply_chunk_left_out),
 		cmocka_unit_test(test_reply_form),
 		cmocka_unit_test(test_reply_header_room),
 		cmocka_unit_test(test_spread),

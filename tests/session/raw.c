@@ -136,7 +136,8 @@ void raw_end(struct raw *r, const struct xdr_out *x)
 
 	assert(!x->failed);
 	if (r->conn && r->connected)
-		(void)!fabric_send(r->conn, &sge, 1, 0, 0, NULL);
+		(void)!fabric_send(r->conn, &sge, 1, r->invalidate, 0, NULL);
+	r->invalidate = 0;
 }
 
 void raw_send_words(struct raw *r, const uint32_t *words, size_t n)

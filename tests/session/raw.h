@@ -19,6 +19,7 @@ struct raw {
 	uint8_t *memory; /* Receives, then Sends, then what can be exposed */
 	bool connected, closed;
 	struct view pdata;    /* private data, if not that of raw_connect() */
+	uint32_t invalidate;  /* handle for the next message to invalidate, or 0 */
 	uint32_t invalidated; /* last handle that a message invalidated, or 0 */
 	int status;
 	bool deaf;	   /* does not repost Receives */

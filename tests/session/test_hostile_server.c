@@ -14,6 +14,9 @@ enum { ERROR_TYPE = 4, CHUNK_CODE = 2, SYSTEM_CODE = 100 };
 enum deed {
 	SERVE,
 	TOO_LONG_WRITE, /* the Write chunk, longer than offered */
+	INV_BEFORE,	/* a message that is no reply invalidates it, then as UNWRITTEN */
+	INV_ANOTHERS,	/* the next call's reply invalidates it */
+	INV_PART,	/* the first part of the reply does, after all was written */
 	UNWRITTEN,	/* the Write chunk, as offered, but nothing was written */
 	MORE_CHUNKS,	/* one more Write chunk than offered */
 	FEWER_CHUNKS,	/* none at all */
@@ -35,6 +38,7 @@ struct play {
 	uint32_t credit;    /* granted: calls (1), messages beyond those received (2) */
 	bool reverse_first; /* a reverse call before anything else */
 	unsigned calls, received, report;
+	uint32_t held;		    /* a handle of the call before */
 	struct segment read, write; /* of the last call */
 };
 
@@ -123,6 +127,24 @@ static void read_back(struct segment s, uint32_t len)
 		(void)!fabric_read(stage.raw.conn, sink, &s, NULL);
 }
 
+static void reverse_call(void);
+
+/* A message that may come at any time, and is no reply. */
+static void put_other(void)
+{
+	if (play.vers == 1)
+		reverse_call();
+	else
+		raw_words(&stage.raw, 0, 2, credits(), 5);
+}
+
+static void put_reply_in_parts(uint32_t xid)
+{
+	raw_words(&stage.raw, xid, 2, credits(), 12, 4, xid, 1, 0, 0, 0);
+	raw_words(&stage.raw, xid, 2, credits(), 13, 1, 1, play.write.handle, play.write.length,
+		  (uint32_t)(play.write.offset >> 32), (uint32_t)play.write.offset, 0, 0);
+}
+
 static void do_deed(uint32_t xid)
 {
 	switch (play.deed) {
@@ -132,6 +154,23 @@ static void do_deed(uint32_t xid)
 	case TOO_LONG_WRITE:
 		raw_write(&stage.raw, &play.write, play.write.length);
 		put_reply(xid, 1, play.write.length + 1);
+		break;
+	case INV_BEFORE:
+		stage.raw.invalidate = play.write.handle;
+		put_other();
+		put_reply(xid, 1, play.write.length);
+		break;
+	case INV_ANOTHERS:
+		if (play.calls == 3) {
+			stage.raw.invalidate = play.held;
+			put_reply(xid, 0, 0);
+		}
+		play.held = play.write.handle;
+		break;
+	case INV_PART:
+		raw_write(&stage.raw, &play.write, play.write.length);
+		stage.raw.invalidate = play.write.handle;
+		put_reply_in_parts(xid);
 		break;
 	case UNWRITTEN:
 		put_reply(xid, 1, play.write.length);
@@ -267,6 +306,27 @@ static void what_was_not_written_is_not_passed_on(void **state)
 {
 	(void)state;
 	fatal(UNWRITTEN, true);
+}
+
+/* Draft-07 6.5, RFC 8797 4.1: a reply may invalidate what belongs to its own call. The handle of
+ * another would take along what is known of what was written there. */
+static void only_a_reply_invalidates_and_only_its_own(void **state)
+{
+	(void)state;
+	fatal(INV_BEFORE, true);
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		begin(1, sv, INV_ANOTHERS);
+		peer_call(client(), &full_call);
+		peer_call(client(), &full_call);
+		stage_is_over(true);
+		assert_int_equal(client()->done, 1);
+		stage_end();
+	}
+	begin(1, 2, INV_PART);
+	peer_call(client(), &full_call);
+	stage_goes_on();
+	assert_int_equal(client()->done, 2);
+	stage_end();
 }
 
 static void a_reply_to_no_call_costs_the_session(void **state)
@@ -415,6 +475,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(more_than_was_offered_is_not_believed),
 		cmocka_unit_test(what_was_not_written_is_not_passed_on),
+		cmocka_unit_test(only_a_reply_invalidates_and_only_its_own),
 		cmocka_unit_test(a_reply_to_no_call_costs_the_session),
 		cmocka_unit_test(reaching_beyond_what_is_exposed_costs_the_session),
 		cmocka_unit_test(fewer_chunks_are_unused_ones),

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "tests/session/world.h"
 
-enum { ERROR_TYPE = 4, ERR_VERS_CODE = 1, CONNPROP_FINAL_TYPE = 7 };
+enum { ERROR_TYPE = 4, ERR_VERS_CODE = 1, CONNPROP_FINAL_TYPE = 7, GRANT_TYPE = 5 };
 
 static struct world w;
 
@@ -284,6 +284,40 @@ static void a_client_keeps_the_version_it_began_with(void **state)
 	end();
 }
 
+/* 4.2.1: credits count every message of the connection, those of other versions as well. */
+static void messages_before_the_version_is_known_count(void **state)
+{
+	uint32_t plain, after;
+
+	(void)state;
+	begin_client(LEG_V1_OR_V2);
+	raw_words(&w.raw, RAW_V2_PROPS(0x1, 8));
+	world_run(&w, NSEC_PER_SEC);
+	plain = raw_last(&w.raw, 2);
+	end();
+
+	begin_client(LEG_V1_OR_V2);
+	raw_words(&w.raw, 0x1, 9, 8, 0);
+	raw_words(&w.raw, 0x1);
+	world_run(&w, NSEC_PER_SEC);
+	expect_err_vers(0x1, 9, 1, 2);
+	/* Two of ours were received, and one of the gateway's: it may send one more, and a GRANT. */
+	raw_words(&w.raw, RAW_V2_PROPS(0x2, 2));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(raw_last(&w.raw, 3), CONNPROP_FINAL_TYPE);
+	after = raw_last(&w.raw, 2);
+	assert_int_equal(after, plain + 2);
+	w.raw.nkept = 0;
+	raw_words(&w.raw, RAW_V2_CALL(0x3, 2));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.raw.nkept, 1);
+	assert_int_equal(raw_last(&w.raw, 3), GRANT_TYPE);
+	raw_words(&w.raw, 0, 2, 4, GRANT_TYPE);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(raw_last(&w.raw, 0), 0x3);
+	end();
+}
+
 static void what_is_too_short_is_answered_with_silence_and_then_the_end(void **state)
 {
 	(void)state;
@@ -337,6 +371,7 @@ int main(void)
 		cmocka_unit_test(a_server_that_refuses_is_no_server),
 		cmocka_unit_test(a_client_is_told_which_versions_are_spoken),
 		cmocka_unit_test(a_client_keeps_the_version_it_began_with),
+		cmocka_unit_test(messages_before_the_version_is_known_count),
 		cmocka_unit_test(what_is_too_short_is_answered_with_silence_and_then_the_end),
 		cmocka_unit_test(a_client_that_says_nothing_is_shown_out),
 		cmocka_unit_test(a_client_whose_properties_never_end_is_shown_out),
