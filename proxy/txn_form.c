@@ -9,12 +9,18 @@
 
 static struct plan_end end_of(const struct leg *leg)
 {
-	return (struct plan_end){
+	struct plan_end e = {
 		.version = leg->t->version,
 		.limits = leg->t->peer,
 		.own_recv_bytes = leg->t->peer.recv_bytes,
 		.own_send_bytes = leg->t->peer.send_bytes,
 	};
+
+	/* 5.2.5: the level of a connection is its client's; what a server says of itself is not
+	 * about the replies it gets. */
+	if (leg->role == RPC_INITIATOR)
+		e.limits.reverse = leg->t->own.reverse;
+	return e;
 }
 
 size_t txn_call_body_len(const struct txn *t)
