@@ -18,7 +18,7 @@
  * of one worker: it, its connections and its events belong to one thread.
  *
  *   fabric_poll()   pulls one event; nothing is ever called back into the user
- *   post ...        take effect no later than the next fabric_flush()
+ *   post ...        take effect no later than the next fabric_flush(), exposures too
  *
  * Rules every provider keeps:
  * - Each posted operation (recv, send, read, write, withdraw that returned 0)

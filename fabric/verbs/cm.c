@@ -38,6 +38,7 @@ struct verbs_conn *cm_conn_new(struct verbs *v, struct rdma_cm_id *id, enum verb
 	list_init(&c->active);
 	list_init(&c->hot);
 	list_init(&c->timed);
+	list_init(&c->pending);
 	list_add_tail(&v->conns, &c->all);
 	if (id)
 		id->context = c;
@@ -331,6 +332,7 @@ int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params, v
 	if (params->private_data_len > PD_ACCEPT_MAX)
 		return ERR_TOOBIG;
 	c->base.owner = owner;
+	post_submit(c); /* the peer may send at once */
 	param = conn_param(c, params->private_data, params->private_data_len);
 	if (rdma_accept(c->id, &param))
 		return ERR_CLOSED; /* the peer is gone */

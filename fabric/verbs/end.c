@@ -144,6 +144,7 @@ void end_disconnect(struct fabric_conn *fc)
 	if (c->state < VERBS_OPEN) {
 		end_finish(c, 0, "disconnected during set-up");
 	} else if (c->state == VERBS_OPEN) {
+		post_submit(c);
 		c->state = VERBS_DRAINING;
 		verbs_deadline_in(c, c->v->cfg.linger_ms);
 		end_check_drained(c);

@@ -73,18 +73,14 @@ static int bind_window(struct verbs_conn *c, struct vexp *e, void *addr, uint32_
 		       unsigned access)
 {
 	struct ibv_mr *under = e->mr ? e->mr : device_region(c->dev, addr, len);
-	struct ibv_send_wr wr = {.wr_id = ID_BIND, .opcode = IBV_WR_BIND_MW};
+	struct ibv_mw_bind_info info = {
+		.mr = under, .addr = (uintptr_t)addr, .length = len, .mw_access_flags = access};
 	int err;
 
 	assert(under);
-	wr.bind_mw.mw = e->mw;
-	wr.bind_mw.rkey = e->handle;
-	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
-		.mr = under, .addr = (uintptr_t)addr, .length = len, .mw_access_flags = access};
-	err = queue_post(c, &wr);
+	err = post_bind(c, e->mw, e->handle, &info);
 	if (err)
 		return err;
-	e->mw->rkey = e->handle; /* the user's to keep, with windows of type 2 */
 	c->sq_reserved++;
 	c->v->counters.binds++;
 	return 0;
@@ -206,20 +202,12 @@ void expose_fenced(struct verbs_conn *c, uint32_t index, int status)
 
 static int invalidate(struct verbs_conn *c, uint32_t index, void *cookie)
 {
-	struct ibv_send_wr wr = {.wr_id = c->sends.posted,
-				 .opcode = IBV_WR_LOCAL_INV,
-				 .send_flags = IBV_SEND_SIGNALED,
-				 .invalidate_rkey = c->exps[index].handle};
-	struct vop *op;
+	struct vop *op = post_invalidate(c, c->exps[index].handle, cookie);
 
-	if (queue_post(c, &wr))
+	if (!op)
 		return ERR_CLOSED;
 	c->sq_reserved--;
-	op = queue_op(&c->sends);
-	op->type = FABRIC_EV_WITHDRAWN;
-	op->cookie = cookie;
 	op->exposure = index;
-	op->slot = c->sq_posted;
 	c->exps[index].state = VEXP_FENCING;
 	c->v->counters.invalidates++;
 	return 0;

@@ -19,7 +19,9 @@
  *   cm.c     how connections begin: resolving, connect, accept, reject
  *   end.c    how they end
  *   listen.c listeners
- *   queue.c  posting, and what completes
+ *   queue.c  queue pairs and their rings
+ *   post.c   posting
+ *   complete.c  what completes
  *   expose.c exposed memory
  *   words.c  statuses and reasons in words
  */
@@ -89,6 +91,7 @@ struct vop {
 	uint32_t slot;	   /* send queue: slots used up to and with it */
 	uint32_t exposure; /* WITHDRAWN */
 	int status;
+	bool signalled; /* its completion is its own */
 	bool complete;
 	struct ibv_mr *mr; /* READ: its own registration, or NULL */
 };
@@ -121,7 +124,7 @@ struct verbs_conn {
 	struct rdma_cm_id *id;
 	struct ibv_cq *cq;
 	unsigned cq_events; /* not acknowledged */
-	struct list all, active, hot, timed;
+	struct list all, active, hot, timed, pending;
 	enum verbs_state state;
 	bool initiator;
 	bool tell_request, tell_connected, told_end;
@@ -140,10 +143,13 @@ struct verbs_conn {
 	uint32_t max_recvs, max_sends, max_exposures;
 
 	struct vring recvs, sends; /* sends: the send queue, withdraws too */
-	uint32_t ops_out;	   /* Sends, Writes, Reads whose completion was not polled */
-	uint32_t words_out;	   /* Sends and Writes under way */
+	uint32_t recvs_given;	   /* the device has them; the rest waits for the flush */
+	struct ibv_send_wr *chain, *chain_last, *chain_word; /* these, too; last Send or Write */
+	uint32_t ops_out;   /* Sends, Writes, Reads whose completion was not polled */
+	uint32_t words_out; /* Sends and Writes under way */
 	uint32_t sq_size, sq_posted, sq_freed, sq_reserved;
 	unsigned max_sge;
+	uint32_t max_inline;
 	struct vexp *exps;
 	uint32_t *buckets;
 	uint32_t bucket_mask, free_exp;
@@ -157,7 +163,9 @@ struct verbs {
 	struct rdma_event_channel *channel;
 	struct loop_watch watch;
 	bool watched;
-	struct list devs, conns, active, hot, timed, ranges, attachments;
+	struct list devs, conns, active, hot, timed, pending, ranges, attachments;
+	struct vwr *store; /* work requests of chains */
+	struct ibv_send_wr *free_wrs;
 	nsec_t next; /* no deadline is before it */
 };
 
@@ -263,6 +271,10 @@ int queue_make(struct verbs_conn *c) WARN_UNUSED;
 void queue_destroy(struct verbs_conn *c);
 void queue_free(struct verbs_conn *c);
 
+struct vop *queue_op(struct vring *r);
+
+/* complete.c */
+
 /** queue_poll - take a batch of completions. Return: false when there are no more, and the next
  * one will be told. */
 bool queue_poll(struct verbs_conn *c);
@@ -273,17 +285,33 @@ void queue_drain(struct verbs_conn *c);
 /** queue_flush - everything posted comes back. */
 void queue_flush(struct verbs_conn *c);
 bool queue_event(struct verbs_conn *c, struct fabric_event *ev);
-struct vop *queue_op(struct vring *r);
 
-/** queue_post - one work request more on the send queue. Return: 0 or ERR_CLOSED. */
-int queue_post(struct verbs_conn *c, struct ibv_send_wr *wr) WARN_UNUSED;
-int queue_post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
-int queue_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
-	       uint32_t inv_handle, unsigned flags, void *cookie) WARN_UNUSED;
-int queue_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
-		const struct segment *remote, void *cookie) WARN_UNUSED;
-int queue_read(struct fabric_conn *fc, void *to, const struct segment *remote,
-	       void *cookie) WARN_UNUSED;
+/* post.c */
+int post_init(struct verbs *v) WARN_UNUSED;
+void post_fini(struct verbs *v);
+
+/** post_flush - hand everything posted to the devices. */
+void post_flush(struct verbs *v);
+
+/** post_submit - the same for one connection. */
+void post_submit(struct verbs_conn *c);
+
+/** post_drop - what the device was not given yet, it will not be. */
+void post_drop(struct verbs_conn *c);
+
+/** post_bind - Return: 0 or ERR_CLOSED. */
+int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
+	      const struct ibv_mw_bind_info *info) WARN_UNUSED;
+
+/** post_invalidate - Return: its record, or NULL: nothing can be posted any more. */
+struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie);
+int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
+int post_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
+	      uint32_t inv_handle, unsigned flags, void *cookie) WARN_UNUSED;
+int post_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
+	       const struct segment *remote, void *cookie) WARN_UNUSED;
+int post_read(struct fabric_conn *fc, void *to, const struct segment *remote,
+	      void *cookie) WARN_UNUSED;
 
 /* Work request identifiers. */
 #define ID_RECV (UINT64_C(1) << 32)

@@ -248,10 +248,9 @@ static int op_poll(struct fabric *f, struct fabric_event *ev)
 	}
 }
 
-/* Everything posted is on its way already. */
 static void op_flush(struct fabric *f)
 {
-	(void)f;
+	post_flush(verbs_of(f));
 }
 
 static nsec_t op_deadline(const struct fabric *f)
@@ -299,6 +298,7 @@ static void op_free(struct fabric *f)
 		v->loop->ops->del(v->loop, &v->watch);
 	if (v->channel)
 		rdma_destroy_event_channel(v->channel);
+	post_fini(v);
 	mem_free(v);
 }
 
@@ -314,10 +314,10 @@ static const struct fabric_ops verbs_ops = {
 	.disconnect = end_disconnect,
 	.destroy = end_destroy,
 	.prepare = cm_prepare,
-	.post_recv = queue_post_recv,
-	.send = queue_send,
-	.write = queue_write,
-	.read = queue_read,
+	.post_recv = post_recv,
+	.send = post_send,
+	.write = post_write,
+	.read = post_read,
 	.expose = expose_add,
 	.written = expose_written,
 	.withdraw = expose_withdraw,
@@ -380,7 +380,7 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 	list_init(&v->ranges);
 	list_init(&v->attachments);
 	snprintf(why, sizeof(why), "%s", "no RDMA device can be used");
-	if (verbs_check(why) || open_channel(v) || open_devices(v)) {
+	if (post_init(v) || verbs_check(why) || open_channel(v) || open_devices(v)) {
 		log_error("verbs.failed", "why=\"%s\"", why);
 		op_free(&v->base);
 		return NULL;

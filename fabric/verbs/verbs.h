@@ -28,6 +28,8 @@ struct verbs_config {
 struct verbs_counters {
 	uint64_t sends, receives, reads, writes;
 	uint64_t binds, invalidates, remote_invalidates, registrations;
+	uint64_t posts, signals, inlines;    /* calls of ibv_post_*, completions asked for, and
+						messages within their work request */
 	uint64_t polls, completions, events; /* calls of ibv_poll_cq, what they gave, wake-ups */
 	uint64_t setup_failures, breaches, removals;
 };

@@ -239,8 +239,10 @@ static int posted(struct side *s, int err)
 int do_recv(struct side *s, size_t off, uint32_t len)
 {
 	struct op *op = next_op(s, FABRIC_EV_RECV, len);
+	int n = posted(s, fabric_post_recv(s->conn, s->mem + off, len, op));
 
-	return posted(s, fabric_post_recv(s->conn, s->mem + off, len, op));
+	fabric_flush(s->f); /* before the peer may count on it */
+	return n;
 }
 
 int do_send_sge(struct side *s, const struct fabric_sge *sge, unsigned n, uint32_t handle)
@@ -300,6 +302,7 @@ struct segment do_expose(struct side *s, size_t off, uint32_t len, unsigned acce
 	assert_int_equal(fabric_expose(s->conn, s->mem + off, len, access, &seg), 0);
 	assert_int_equal(seg.length, len);
 	assert_int_not_equal(seg.handle, 0);
+	fabric_flush(s->f); /* in force no later than then */
 	return seg;
 }
 

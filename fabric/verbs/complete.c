@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/mem.h"
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * A completion stands for its own work request and for those before it that asked for
+ * none. Queues should complete in order, but siw completes a Send before the Read it was
+ * posted behind: a completion waits in its record for those before it. Records stay
+ * until their completion is polled: that bounds what the user has out.
+ *
+ * Where a connection failed, whoever did not ask is told as much as is known: before a
+ * work request that failed all went well; before one that was flushed it is not known.
+ */
+
+enum { BATCH = 16 };
+
+static void took_place(struct verbs_conn *c, struct vop *op)
+{
+	if (op->mr)
+		(void)ibv_dereg_mr(op->mr);
+	op->mr = NULL;
+	if (op->type == FABRIC_EV_SEND || op->type == FABRIC_EV_WRITE)
+		c->words_out--;
+	else if (op->type == FABRIC_EV_WITHDRAWN)
+		expose_fenced(c, op->exposure, op->status);
+}
+
+/* Linux's rxe hands the kernel's flags to the user as they are (do_complete() in rxe_resp.c), and
+ * this bit of them means a checksum there, which reliable connections do not report. */
+static bool has_invalidated(const struct verbs_conn *c, const struct ibv_wc *wc)
+{
+	return wc->wc_flags & (IBV_WC_WITH_INV | (c->dev->rxe ? IBV_WC_IP_CSUM_OK : 0));
+}
+
+static void received(struct verbs_conn *c, const struct ibv_wc *wc)
+{
+	struct vop *op = &c->recvs.ops[(uint32_t)wc->wr_id & c->recvs.mask];
+
+	c->v->counters.receives++;
+	op->status = wc->status == IBV_WC_SUCCESS ? 0 : ERR_FLUSHED;
+	op->len = op->status ? 0 : wc->byte_len;
+	if (op->status == 0 && has_invalidated(c, wc)) {
+		op->inv = wc->invalidated_rkey;
+		expose_invalidated(c, op->inv);
+	}
+	/* A message may overtake the end of the handshake. */
+	if (op->status == 0 && c->state == VERBS_ACCEPTED)
+		cm_established(c);
+}
+
+static void sent(struct verbs_conn *c, const struct ibv_wc *wc)
+{
+	struct vop *op = &c->sends.ops[(uint32_t)wc->wr_id & c->sends.mask];
+	const char *why;
+
+	op->status = wc->status == IBV_WC_WR_FLUSH_ERR ? ERR_FLUSHED
+						       : words_completion(wc->status, false, &why);
+	took_place(c, op);
+}
+
+/* The first failure is the cause; what follows was flushed for it. */
+static void failed(struct verbs_conn *c, const struct ibv_wc *wc)
+{
+	const char *why = NULL;
+	int status;
+
+	if (c->state >= VERBS_LEAVING)
+		return;
+	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
+		end_by_itself(c);
+		return;
+	}
+	status = words_completion(wc->status, wc->wr_id & ID_RECV, &why);
+	if (err_class(status) == ERR_CLASS_PEER || status == ERR_TOOBIG)
+		c->v->counters.breaches++;
+	end_leave(c, status, why);
+}
+
+static bool mark_complete(struct vring *r, uint32_t index)
+{
+	struct vop *op = &r->ops[index & r->mask];
+
+	if (index - r->done >= r->posted - r->done || op->complete)
+		return false;
+	op->complete = true;
+	return true;
+}
+
+/* Those before @index that asked for no completion. */
+static void imply(struct verbs_conn *c, uint32_t index, enum ibv_wc_status status)
+{
+	struct vring *r = &c->sends;
+
+	for (uint32_t i = r->done; i != index; i++) {
+		struct vop *op = &r->ops[i & r->mask];
+
+		if (op->signalled || op->complete)
+			continue;
+		op->complete = true;
+		op->status = status == IBV_WC_WR_FLUSH_ERR ? ERR_FLUSHED : 0;
+		took_place(c, op);
+	}
+}
+
+/* What completed is done when all before it did. */
+static void advance(struct verbs_conn *c, struct vring *r)
+{
+	while (r->done != r->posted && r->ops[r->done & r->mask].complete) {
+		if (r == &c->sends)
+			c->sq_freed = r->ops[r->done & r->mask].slot;
+		r->done++;
+	}
+}
+
+static void completed(struct verbs_conn *c, const struct ibv_wc *wc)
+{
+	struct vring *ring = wc->wr_id & ID_RECV ? &c->recvs : &c->sends;
+
+	if (!(wc->wr_id & ID_BIND)) {
+		if (!mark_complete(ring, (uint32_t)wc->wr_id)) {
+			c->broken = true; /* a completion of nothing: a driver gone astray */
+			return;
+		}
+		if (ring == &c->recvs) {
+			received(c, wc);
+		} else {
+			imply(c, (uint32_t)wc->wr_id, wc->status);
+			sent(c, wc);
+		}
+		advance(c, ring);
+	}
+	if (wc->status != IBV_WC_SUCCESS)
+		failed(c, wc);
+}
+
+static int take_batch(struct verbs_conn *c)
+{
+	struct ibv_wc wc[BATCH];
+	int n = c->cq ? ibv_poll_cq(c->cq, BATCH, wc) : 0;
+
+	c->v->counters.polls++;
+	for (int i = 0; i < n; i++)
+		completed(c, &wc[i]);
+	if (n > 0) {
+		c->v->counters.completions += (uint64_t)n;
+		verbs_activate(c);
+		end_check_drained(c);
+	}
+	return n > 0 ? n : 0;
+}
+
+bool queue_poll(struct verbs_conn *c)
+{
+	if (take_batch(c))
+		return true;
+	if (!c->cq)
+		return false;
+	if (c->cq_events) {
+		ibv_ack_cq_events(c->cq, c->cq_events);
+		c->cq_events = 0;
+	}
+	/* What came between the look and the arming would never be told. */
+	if (ibv_req_notify_cq(c->cq, 0))
+		c->broken = true;
+	return take_batch(c);
+}
+
+void queue_drain(struct verbs_conn *c)
+{
+	while (take_batch(c))
+		;
+}
+
+void queue_flush(struct verbs_conn *c)
+{
+	while (c->recvs.done != c->recvs.posted) {
+		struct vop *op = &c->recvs.ops[c->recvs.done++ & c->recvs.mask];
+
+		if (op->complete)
+			continue;
+		op->status = ERR_FLUSHED;
+		op->len = 0;
+	}
+	while (c->sends.done != c->sends.posted) {
+		struct vop *op = &c->sends.ops[c->sends.done++ & c->sends.mask];
+
+		if (op->complete)
+			continue;
+		op->status = ERR_FLUSHED;
+		took_place(c, op);
+	}
+}
+
+static bool ring_event(struct vring *r, struct fabric_event *ev)
+{
+	const struct vop *op;
+
+	if (r->polled == r->done)
+		return false;
+	op = &r->ops[r->polled++ & r->mask];
+	*ev = (struct fabric_event){.type = op->type, .cookie = op->cookie, .status = op->status};
+	if (op->type != FABRIC_EV_RECV)
+		return true;
+	ev->len = op->len;
+	ev->invalidated = op->inv;
+	ev->invalidated_written = FABRIC_WRITTEN_UNKNOWN;
+	return true;
+}
+
+bool queue_event(struct verbs_conn *c, struct fabric_event *ev)
+{
+	if (ring_event(&c->recvs, ev))
+		return true;
+	if (!ring_event(&c->sends, ev))
+		return false;
+	if (ev->type != FABRIC_EV_WITHDRAWN)
+		c->ops_out--;
+	return true;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * A post writes its record into a ring and a work request into the connection's chain;
+ * the record's number is the request's identifier. fabric_flush() hands each chain to
+ * its device in one call, Receives before Sends. Work requests come from a store of
+ * the worker's: when that is empty, what there is goes out early.
+ *
+ * Of a chain only the last Send or Write asks for a completion, which stands for those
+ * before it; so nothing waits for a later post. A Read and a local invalidate ask for
+ * their own, for somebody waits for them, and siw may complete a Send before the Read
+ * it was posted behind.
+ *
+ * The send queue holds more than the user's operations: binds, which make no
+ * completion, and local invalidates. Its slots are counted as they are posted; a
+ * completion frees all up to its own. For each window a slot is kept back, for a
+ * withdraw must not fail.
+ */
+
+enum {
+	STORE = 128, /* work requests of a worker's chains */
+	RECV_BATCH = 32,
+};
+
+struct vwr {
+	struct ibv_send_wr wr;
+	struct ibv_sge sge[FABRIC_MAX_SGE];
+};
+
+int post_init(struct verbs *v)
+{
+	list_init(&v->pending);
+	v->store = mem_zalloc(STORE * sizeof(*v->store));
+	if (!v->store)
+		return ERR_NOMEM;
+	for (unsigned i = 0; i < STORE; i++) {
+		v->store[i].wr.next = v->free_wrs;
+		v->free_wrs = &v->store[i].wr;
+	}
+	return 0;
+}
+
+void post_fini(struct verbs *v)
+{
+	mem_free(v->store);
+}
+
+static void broke(struct verbs_conn *c)
+{
+	c->broken = true;
+	verbs_activate(c);
+}
+
+static void submit_recvs(struct verbs_conn *c)
+{
+	struct ibv_recv_wr wr[RECV_BATCH], *bad;
+	struct ibv_sge sge[RECV_BATCH];
+
+	while (c->recvs_given != c->recvs.posted && !c->broken) {
+		unsigned n = 0;
+
+		for (; n < RECV_BATCH && c->recvs_given != c->recvs.posted; n++) {
+			const struct vop *op = &c->recvs.ops[c->recvs_given & c->recvs.mask];
+			const struct ibv_mr *mr = device_region(c->dev, op->addr, op->len);
+
+			assert(mr || !op->len);
+			sge[n] = (struct ibv_sge){.addr = (uintptr_t)op->addr,
+						  .length = op->len,
+						  .lkey = mr ? mr->lkey : 0};
+			wr[n] = (struct ibv_recv_wr){.wr_id = ID_RECV | c->recvs_given++,
+						     .sg_list = &sge[n],
+						     .num_sge = op->len ? 1 : 0};
+			if (n)
+				wr[n - 1].next = &wr[n];
+		}
+		c->v->counters.posts++;
+		if (ibv_post_recv(c->id->qp, wr, &bad))
+			broke(c);
+	}
+}
+
+/* The chain's work requests are the device's, or nobody's, after this. */
+static void give_back(struct verbs_conn *c)
+{
+	if (c->chain_last) {
+		c->chain_last->next = c->v->free_wrs;
+		c->v->free_wrs = c->chain;
+	}
+	c->chain = c->chain_last = c->chain_word = NULL;
+}
+
+static void submit_sends(struct verbs_conn *c)
+{
+	struct ibv_send_wr *bad;
+
+	if (c->chain_word) {
+		c->chain_word->send_flags |= IBV_SEND_SIGNALED;
+		c->sends.ops[(uint32_t)c->chain_word->wr_id & c->sends.mask].signalled = true;
+		c->v->counters.signals++;
+	}
+	c->v->counters.posts++;
+	if (ibv_post_send(c->id->qp, c->chain, &bad))
+		broke(c);
+	/* The key of a window of type 2 is its user's to keep; the post needs the old one. */
+	for (struct ibv_send_wr *wr = c->chain; wr; wr = wr->next)
+		if (wr->opcode == IBV_WR_BIND_MW)
+			wr->bind_mw.mw->rkey = wr->bind_mw.rkey;
+	give_back(c);
+}
+
+void post_submit(struct verbs_conn *c)
+{
+	list_del(&c->pending);
+	if (!c->id || !c->id->qp)
+		return; /* queue_make() will */
+	submit_recvs(c);
+	if (c->chain && !c->broken)
+		submit_sends(c);
+	give_back(c);
+}
+
+void post_drop(struct verbs_conn *c)
+{
+	list_del(&c->pending);
+	give_back(c);
+}
+
+void post_flush(struct verbs *v)
+{
+	while (!list_is_empty(&v->pending))
+		post_submit(list_first(&v->pending, struct verbs_conn, pending));
+}
+
+static void mark_pending(struct verbs_conn *c)
+{
+	if (list_is_empty(&c->pending))
+		list_add_tail(&c->v->pending, &c->pending);
+}
+
+static struct vwr *begin(struct verbs_conn *c)
+{
+	struct vwr *w;
+
+	if (!c->v->free_wrs)
+		post_flush(c->v);
+	if (c->broken)
+		return NULL;
+	w = container_of(c->v->free_wrs, struct vwr, wr);
+	c->v->free_wrs = w->wr.next;
+	w->wr = (struct ibv_send_wr){.sg_list = w->sge};
+	return w;
+}
+
+static void abandon(struct verbs_conn *c, struct vwr *w)
+{
+	w->wr.next = c->v->free_wrs;
+	c->v->free_wrs = &w->wr;
+}
+
+static void append(struct verbs_conn *c, struct vwr *w)
+{
+	if (c->chain_last)
+		c->chain_last->next = &w->wr;
+	else
+		c->chain = &w->wr;
+	c->chain_last = &w->wr;
+	c->sq_posted++;
+	mark_pending(c);
+}
+
+/* The record of @w, which goes into the chain. */
+static struct vop *append_op(struct verbs_conn *c, struct vwr *w, enum fabric_ev_type type,
+			     void *cookie)
+{
+	struct vop *op;
+
+	w->wr.wr_id = c->sends.posted;
+	append(c, w);
+	op = queue_op(&c->sends);
+	op->type = type;
+	op->cookie = cookie;
+	op->slot = c->sq_posted;
+	if (type == FABRIC_EV_SEND || type == FABRIC_EV_WRITE) {
+		c->chain_word = &w->wr;
+		c->words_out++;
+		return op;
+	}
+	w->wr.send_flags |= IBV_SEND_SIGNALED;
+	op->signalled = true;
+	c->v->counters.signals++;
+	return op;
+}
+
+int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
+	      const struct ibv_mw_bind_info *info)
+{
+	struct vwr *w = begin(c);
+
+	if (!w)
+		return ERR_CLOSED;
+	w->wr.wr_id = ID_BIND;
+	w->wr.opcode = IBV_WR_BIND_MW;
+	w->wr.bind_mw.mw = mw;
+	w->wr.bind_mw.rkey = key;
+	w->wr.bind_mw.bind_info = *info;
+	append(c, w);
+	return 0;
+}
+
+struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie)
+{
+	struct vwr *w = begin(c);
+
+	if (!w)
+		return NULL;
+	w->wr.opcode = IBV_WR_LOCAL_INV;
+	w->wr.invalidate_rkey = key;
+	return append_op(c, w, FABRIC_EV_WITHDRAWN, cookie);
+}
+
+int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie)
+{
+	struct verbs_conn *c = vconn_of(fc);
+	struct vop *op;
+
+	if (c->state >= VERBS_DRAINING || c->broken || !c->exps)
+		return ERR_CLOSED;
+	if (c->recvs.posted - c->recvs.polled >= c->max_recvs)
+		return ERR_AGAIN;
+	op = queue_op(&c->recvs);
+	op->type = FABRIC_EV_RECV;
+	op->cookie = cookie;
+	op->addr = buf;
+	op->len = len;
+	op->signalled = true;
+	mark_pending(c);
+	return 0;
+}
+
+/* A work request for one more of the user's operations. */
+static int begin_op(struct verbs_conn *c, struct vwr **w)
+{
+	if (c->state != VERBS_OPEN || c->broken)
+		return ERR_CLOSED;
+	if (c->ops_out >= c->max_sends || !queue_has_room(c, 1))
+		return ERR_AGAIN;
+	*w = begin(c);
+	return *w ? 0 : ERR_CLOSED;
+}
+
+/* Pieces with nothing in them are left out: to some devices 0 means 2 GiB. */
+static int gather(struct verbs_conn *c, const struct fabric_sge *sge, unsigned nsge, struct vwr *w)
+{
+	unsigned n = 0;
+	uint64_t total = 0;
+
+	if (nsge > FABRIC_MAX_SGE)
+		return ERR_TOOBIG;
+	for (unsigned i = 0; i < nsge; i++) {
+		const struct ibv_mr *mr;
+
+		if (!sge[i].len)
+			continue;
+		if (n == c->max_sge)
+			return ERR_TOOBIG;
+		mr = device_region(c->dev, sge[i].addr, sge[i].len);
+		assert(mr);
+		w->sge[n++] = (struct ibv_sge){
+			.addr = (uintptr_t)sge[i].addr, .length = sge[i].len, .lkey = mr->lkey};
+		total += sge[i].len;
+	}
+	w->wr.num_sge = (int)n;
+	if (total && total <= c->max_inline) {
+		w->wr.send_flags |= IBV_SEND_INLINE;
+		c->v->counters.inlines++;
+	}
+	return 0;
+}
+
+int post_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
+	      uint32_t inv_handle, unsigned flags, void *cookie)
+{
+	struct verbs_conn *c = vconn_of(fc);
+	struct vwr *w = NULL;
+	int err = begin_op(c, &w);
+
+	if (err)
+		return err;
+	err = gather(c, sge, nsge, w);
+	if (err) {
+		abandon(c, w);
+		return err;
+	}
+	w->wr.opcode = IBV_WR_SEND;
+	if (flags & FABRIC_SOLICITED)
+		w->wr.send_flags |= IBV_SEND_SOLICITED;
+	if (inv_handle && c->dev->send_inv) {
+		w->wr.opcode = IBV_WR_SEND_WITH_INV;
+		w->wr.invalidate_rkey = inv_handle;
+		w->wr.wr.rdma.rkey = inv_handle; /* where libsiw (rdma-core 44) looks for it */
+	}
+	c->v->counters.sends++;
+	c->ops_out++;
+	append_op(c, w, FABRIC_EV_SEND, cookie);
+	return 0;
+}
+
+int post_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
+	       const struct segment *remote, void *cookie)
+{
+	struct verbs_conn *c = vconn_of(fc);
+	struct vwr *w = NULL;
+	int err = begin_op(c, &w);
+
+	if (err)
+		return err;
+	err = gather(c, sge, nsge, w);
+	if (err) {
+		abandon(c, w);
+		return err;
+	}
+	w->wr.opcode = IBV_WR_RDMA_WRITE;
+	w->wr.wr.rdma.remote_addr = remote->offset;
+	w->wr.wr.rdma.rkey = remote->handle;
+	c->v->counters.writes++;
+	c->ops_out++;
+	append_op(c, w, FABRIC_EV_WRITE, cookie);
+	return 0;
+}
+
+/* On iWARP the sink of a Read is written by the peer's tagged messages: it must be open to
+ * that, and nothing else of ours (RFC 5040 section 5.5). */
+static int read_sink(struct verbs_conn *c, void *to, uint32_t len, struct ibv_mr **mr)
+{
+	*mr = NULL;
+	if (!c->dev->iwarp || !len)
+		return 0;
+	*mr = ibv_reg_mr(c->dev->pd, to, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	c->v->counters.registrations++;
+	return *mr ? 0 : ERR_AGAIN;
+}
+
+int post_read(struct fabric_conn *fc, void *to, const struct segment *remote, void *cookie)
+{
+	struct verbs_conn *c = vconn_of(fc);
+	struct vwr *w = NULL;
+	const struct ibv_mr *region;
+	struct ibv_mr *own;
+	int err = begin_op(c, &w);
+
+	if (err)
+		return err;
+	err = read_sink(c, to, remote->length, &own);
+	if (err) {
+		abandon(c, w);
+		return err;
+	}
+	region = own ? own : device_region(c->dev, to, remote->length);
+	assert(region || !remote->length);
+	w->sge[0] = (struct ibv_sge){
+		.addr = (uintptr_t)to, .length = remote->length, .lkey = region ? region->lkey : 0};
+	w->wr.num_sge = remote->length ? 1 : 0;
+	w->wr.opcode = IBV_WR_RDMA_READ;
+	w->wr.wr.rdma.remote_addr = remote->offset;
+	w->wr.wr.rdma.rkey = remote->handle;
+	c->v->counters.reads++;
+	c->ops_out++;
+	append_op(c, w, FABRIC_EV_READ, cookie)->mr = own;
+	return 0;
+}
