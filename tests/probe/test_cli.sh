@@ -6,6 +6,7 @@
 set -u
 BIN=$1
 CASE=$2
+MAN=$(dirname "$0")/../../docs/rpcrdma-probe.1
 HOST=127.$((RANDOM % 200 + 20)).$(($$ / 250 % 250 + 1)).$(($$ % 250 + 1))
 DIR=$(mktemp -d) || exit 1
 pids=()
@@ -126,6 +127,17 @@ case_direct() {
         and .passed == ([.cases[] | select(.result == "PASS")] | length)
         and all(.cases[]; has("id") and has("section") and has("level") and has("detail"))' \
         "$DIR/out" >/dev/null || fail "the JSON is not what is expected"
+    jq -e ".fabric == \"iwarp\" and .version_2.inline_to_server == 4096 and .version_1.inline_from_server == 4096" \
+        "$DIR/out" >/dev/null || fail "JSON: fabric and inline thresholds"
+    documented
+}
+
+# documented: section JSON of rpcrdma-probe(1) has every key of the output
+documented() {
+    local key
+    for key in $(jq -r '[paths | .[] | strings] | unique[]' "$DIR/out"); do
+        sed -n '/^\.SH JSON/,/^\.SH HOW/p' "$MAN" | grep -qw "$key" || fail "not in the manual: $key"
+    done
 }
 
 case_only_1() {
@@ -198,6 +210,7 @@ case_client() {
         client 20050 --version "$version" || fail "version $version"
         graded 0
         grep -q "^first message *version $version" "$DIR/listener" || fail "no first message"
+        grep -q '^[0-9]* passed, 0 failed, [0-9]* skipped$' "$DIR/listener" || fail "no totals of a client"
         listener --conformance --json --connections 2
         client 20050 --version "$version" || fail "version $version, provoked"
         client 20050 --version "$version" || fail "version $version, once more"
@@ -205,6 +218,7 @@ case_client() {
         jq -e ".failed == 0 and .calls == 600 and .connections == 2 and .credits >= 16
             and .first_message.version == $version and .private_data.receive_size == 4096" \
             "$DIR/listener" >/dev/null || fail "JSON of a client"
+        cp "$DIR/listener" "$DIR/out" && documented
     done
     grep -q '"client.2.type.unknown".*"result": "PASS"' "$DIR/listener" || fail "INVAL_HTYPE was not tested"
     # A client of version 2 alone, refused: it goes, and sends nothing else.
@@ -246,6 +260,9 @@ case_ends() {
     probe 3 "iwarp:$HOST:20049"
     grep -q 'nobody listens\|refused' "$DIR/out.err" || fail "no word about the refusal"
     probe 3 --listen "iwarp:$HOST:20050" --time 0.3
+    # No device has an address of loopback, if there is a device at all.
+    probe 3 "verbs:$HOST:20049" --timeout 1
+    grep -q '^rpcrdma-probe: .*\(verbs\|connect\)' "$DIR/out.err" || fail "no word about the device"
     perf_server 20049
     probe 1 "iwarp:$HOST:20049" --program nfs,3
     grep -q 'program unavailable' "$DIR/out" || fail "no word about the program"

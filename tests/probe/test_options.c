@@ -31,6 +31,8 @@ static void test_good_lines(void **state)
 	} good[] = {
 		{"iwarp:127.0.0.1:20049", PROBE_SURVEY},
 		{"iwarp:[::1]:20049 --json --no-crc", PROBE_SURVEY},
+		{"verbs:10.0.0.1:20049", PROBE_SURVEY},
+		{"--listen verbs:[::]:0", PROBE_LISTEN},
 		{"--conformance iwarp:10.0.0.1:1 --hostile --case v2.", PROBE_CONFORM},
 		{"iwarp:10.0.0.1:1 --conformance --timeout 0.5 --time 10", PROBE_CONFORM},
 		{"--listen iwarp:0.0.0.0:0 --versions 2 --connections 3", PROBE_LISTEN},
@@ -50,6 +52,7 @@ static void test_good_lines(void **state)
 		assert_int_equal(o.mode, good[i].mode);
 	}
 	assert_int_equal(parse("iwarp:1.2.3.4:5", &o, why), 0);
+	assert_int_equal(o.fabric, PROVIDER_IWARP);
 	assert_int_equal(o.nprograms, 0);
 	assert_int_equal(o.programs[0].number, 100003); /* one to call all the same */
 	assert_int_equal(o.timeout, 5 * NSEC_PER_SEC);
@@ -67,7 +70,8 @@ static void test_bad_lines(void **state)
 	static const char *const bad[] = {
 		"",
 		"10.0.0.1:20049",
-		"verbs:10.0.0.1:20049",
+		"tcp:10.0.0.1:20049",
+		"verbs:10.0.0.1:0",
 		"iwarp:10.0.0.1",
 		"iwarp:10.0.0.1:0",
 		"iwarp:10.0.0.1:65536",

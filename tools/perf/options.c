@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/target.h"
+
 enum {
 	INLINE_DEFAULT = 4096,
 	INLINE_MIN = 1024,
@@ -244,43 +246,18 @@ static int read_options(struct raw *r, int argc, char **argv, const struct optio
 	return 0;
 }
 
-/* The fabric before the first colon. Return: what is behind it, or NULL. */
-static const char *fabric_of(const struct raw *r, const char *text)
-{
-	char name[8];
-	const char *colon = strchr(text, ':');
-
-	if (!colon || (size_t)(colon - text) >= sizeof(name))
-		return NULL;
-	memcpy(name, text, (size_t)(colon - text));
-	name[colon - text] = '\0';
-	return provider_parse(name, &r->o->fabric) ? NULL : colon + 1;
-}
-
-/* "iwarp:ADDR:PORT", where ADDR may be in brackets; or "verbs:..." */
 static int address(const struct raw *r, bool is_server)
 {
-	const char *what = is_server ? "listen" : "connect", *text = r->addr, *colon;
-	char host[FABRIC_ADDR_TEXT], *end;
-	unsigned long port;
+	const char *what = is_server ? "listen" : "connect";
+	char why[TARGET_WHY];
+	struct target t;
 
-	if (!text)
-		return fail(r, "--%s iwarp:ADDR:PORT is needed", what);
-	text = fabric_of(r, text);
-	if (!text)
-		return fail(r, "--%s %s: must begin with \"iwarp:\" or \"verbs:\"", what, r->addr);
-	colon = strrchr(text, ':');
-	if (!colon || (size_t)(colon - text) >= sizeof(host))
-		return fail(r, "--%s %s: iwarp:ADDR:PORT is needed", what, r->addr);
-	memcpy(host, text, (size_t)(colon - text));
-	host[colon - text] = '\0';
-	errno = 0;
-	port = strtoul(colon + 1, &end, 10);
-	if (errno || colon[1] < '0' || colon[1] > '9' || *end || port > 65535 ||
-	    (port == 0 && !is_server))
-		return fail(r, "--%s %s: no usable port", what, r->addr);
-	if (fabric_addr_parse(host, (uint16_t)port, &r->o->addr) < 0)
-		return fail(r, "--%s %s: no IPv4 or IPv6 address", what, r->addr);
+	if (!r->addr)
+		return fail(r, "--%s FABRIC:ADDR:PORT is needed", what);
+	if (target_parse(r->addr, is_server, &t, why) < 0)
+		return fail(r, "--%s %s", what, why);
+	r->o->fabric = t.fabric;
+	r->o->addr = t.addr;
 	return 0;
 }
 

@@ -3,14 +3,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "tools/probe/json.h"
+#include "tools/probe/cases.h"
 #include "tools/probe/listen.h"
 #include "v1/header.h"
 #include "v2/error.h"
 
-static const struct {
-	const char *id, *section, *level, *what;
-} table[GRADES] = {
+static const struct probe_case table[GRADES] = {
 	[GRADE_PDATA] = {"client.pdata", "RFC 8797 4", "MUST",
 			 "reserved bits of the private data are zero"},
 	[GRADE_FIRST_SIZE] = {"client.first.size", "v2 4.3, v1 4.3.1", "MUST",
@@ -214,98 +212,20 @@ unsigned listener_failed(const struct listener *l)
 	return n;
 }
 
-static enum verdict verdict_of(const struct grade_state *s)
+void listener_grades(const struct listener *l,
+		     void (*told)(void *arg, const struct probe_case *c,
+				  const struct case_result *res),
+		     void *arg)
 {
-	return s->breaches ? FAIL : s->looked ? PASS : SKIP;
-}
-
-static void report_text(const struct listener *l, FILE *to)
-{
-	const struct client_facts *f = &l->facts;
-
-	fprintf(to, "private data    ");
-	for (size_t i = 0; i < f->pdata_len; i++)
-		fprintf(to, "%02x%s", f->pdata[i], i % 4 == 3 ? " " : "");
-	if (f->said.present)
-		fprintf(to, "= send %u, receive %u, R %s\n", f->said.send_bytes, f->said.recv_bytes,
-			f->said.remote_inv ? "set" : "clear");
-	else
-		fprintf(to, "%s\n", f->pdata_len ? "is of another format" : "none");
-	fprintf(to, "first message   version %u, type %u, %u octets\n", f->first_version,
-		f->first_type, f->first_bytes);
-	fprintf(to, "credits         %u %s\n", f->credits,
-		f->first_version == 1 ? "asked for" : "in the first message");
-	if (f->has_props)
-		fprintf(to,
-			"properties      send %u, receive %u, segments of %u, %u of them, "
-			"reverse direction %u\n",
-			v2_props_get(&f->props, V2_PROP_SBSIZ),
-			v2_props_get(&f->props, V2_PROP_RBSIZ),
-			v2_props_get(&f->props, V2_PROP_RSSIZ),
-			v2_props_get(&f->props, V2_PROP_RCSIZ),
-			v2_props_get(&f->props, V2_PROP_BRS));
-	fprintf(to,
-		"seen            %u connection%s, %llu messages, %llu calls, largest %u octets\n\n",
-		l->connections, l->connections == 1 ? "" : "s", (unsigned long long)l->messages,
-		(unsigned long long)l->calls, f->largest);
-	for (unsigned g = 0; g < GRADES; g++)
-		fprintf(to, "%s %-22s %s [%s, %s]%s%s\n", verdict_name(verdict_of(&l->grades[g])),
-			table[g].id, table[g].what, table[g].section, table[g].level,
-			l->grades[g].breaches ? ": " : "", l->grades[g].first);
-}
-
-static void json_client(const struct listener *l, struct json *j)
-{
-	const struct client_facts *f = &l->facts;
-
-	json_open(j, "private_data", '{');
-	json_hex(j, "octets", f->pdata, f->pdata_len);
-	json_bool(j, "present", f->said.present);
-	json_number(j, "send_size", f->said.send_bytes);
-	json_number(j, "receive_size", f->said.recv_bytes);
-	json_bool(j, "remote_invalidation", f->said.remote_inv);
-	json_close(j, '}');
-	json_open(j, "first_message", '{');
-	json_number(j, "version", f->first_version);
-	json_number(j, "type", f->first_type);
-	json_number(j, "octets", f->first_bytes);
-	json_close(j, '}');
-	json_number(j, "credits", f->credits);
-	json_number(j, "connections", l->connections);
-	json_number(j, "messages", (double)l->messages);
-	json_number(j, "calls", (double)l->calls);
-	json_number(j, "largest_message", f->largest);
-}
-
-static void report_json(const struct listener *l, FILE *to)
-{
-	struct json j = {.to = to};
-
-	json_open(&j, NULL, '{');
-	json_client(l, &j);
-	json_open(&j, "cases", '[');
 	for (unsigned g = 0; g < GRADES; g++) {
-		json_open(&j, NULL, '{');
-		json_string(&j, "id", table[g].id);
-		json_string(&j, "section", table[g].section);
-		json_string(&j, "level", table[g].level);
-		json_string(&j, "what", table[g].what);
-		json_string(&j, "result", verdict_name(verdict_of(&l->grades[g])));
-		json_string(&j, "detail", l->grades[g].first);
-		json_close(&j, '}');
-	}
-	json_close(&j, ']');
-	json_number(&j, "failed", listener_failed(l));
-	json_close(&j, '}');
-	fputc('\n', to);
-}
+		const struct grade_state *s = &l->grades[g];
+		struct case_result res = {
+			.verdict = s->breaches ? FAIL
+				   : s->looked ? PASS
+					       : SKIP,
+		};
 
-void listener_report(const struct listener *l, FILE *to)
-{
-	if (l->connections == 0)
-		return;
-	if (l->o->json)
-		report_json(l, to);
-	else
-		report_text(l, to);
+		snprintf(res.detail, sizeof(res.detail), "%s", s->first);
+		told(arg, &table[g], &res);
+	}
 }

@@ -2,8 +2,6 @@
 #ifndef TOOLS_PROBE_LISTEN_H
 #define TOOLS_PROBE_LISTEN_H
 
-#include <stdio.h>
-
 #include "tools/probe/conform.h"
 
 /**
@@ -88,8 +86,11 @@ int listener_init(struct listener *l, const struct probe_options *o,
 /** listener_run - until the connections asked for have ended, or the time has. */
 void listener_run(struct listener *l);
 
-/** listener_report - what was seen, and the grades. */
-void listener_report(const struct listener *l, FILE *to);
+/** listener_grades - every grade is @told. */
+void listener_grades(const struct listener *l,
+		     void (*told)(void *arg, const struct probe_case *c,
+				  const struct case_result *res),
+		     void *arg);
 
 /** listener_failed - how many grades are not passed. */
 unsigned listener_failed(const struct listener *l);

@@ -8,9 +8,9 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "daemon/loop.h"
-#include "fabric/iwarp/iwarp.h"
-#include "tools/probe/listen.h"
+#include "fabric/provider/provider.h"
 #include "tools/probe/report.h"
+#include "tools/target.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_CONNECTION = 3 };
 
@@ -54,12 +54,16 @@ static int complain(const char *what, const char *why)
 	return ERR_IO;
 }
 
-static int process_init(struct process *p, bool no_crc)
+static int process_init(struct process *p, const struct probe_options *o)
 {
 	static const int signos[] = {SIGINT, SIGTERM, 0};
-	struct iwarp_config cfg;
+	/* Our own wait ends first, whose words are better. */
+	const struct provider_config cfg = {
+		.kind = o->fabric,
+		.crc = !o->no_crc,
+		.setup_timeout_ms = (uint32_t)(o->timeout / NSEC_PER_MS) + 1000,
+	};
 
-	memset(p, 0, sizeof(*p));
 	log_set_level(LOG_LEVEL_ERROR);
 	p->loop = loop_new();
 	if (!p->loop)
@@ -67,10 +71,8 @@ static int process_init(struct process *p, bool no_crc)
 	p->signals.caught = on_signal;
 	if (loop_signals_init(p->loop, &p->signals, signos) < 0)
 		return complain("signals", strerror(errno));
-	iwarp_config_default(&cfg);
-	cfg.crc = !no_crc;
-	p->fabric = iwarp_new(&cfg, p->loop);
-	return p->fabric ? 0 : complain("iwarp", "out of memory");
+	p->fabric = provider_new(&cfg, p->loop);
+	return p->fabric ? 0 : complain(target_fabric(o->fabric), "no instance");
 }
 
 static void process_fini(struct process *p)
@@ -121,11 +123,11 @@ static int probe_server(struct run *r, const struct probe_options *o)
 static int run_server_probe(const struct probe_options *o)
 {
 	static struct run r; /* a good deal for a stack */
-	struct process p;
+	struct process p = {0};
 	struct probe_env env;
 	int status = EXIT_FAILED;
 
-	if (process_init(&p, o->no_crc) < 0)
+	if (process_init(&p, o) < 0)
 		return EXIT_FAILED;
 	env = process_env(&p);
 	if (run_init(&r, o, &env) == 0)
@@ -145,7 +147,7 @@ static int grade_client(struct process *p, const struct probe_options *o, struct
 	char addr[FABRIC_ADDR_TEXT];
 	int status = EXIT_FAILED;
 
-	iwarp_listener_addr(l, &bound);
+	provider_listener_addr(o->fabric, l, &bound);
 	fprintf(o->json ? stderr : stdout, "listening on %s\n", fabric_addr_format(&bound, addr));
 	fflush(stdout);
 	if (listener_init(&listener, o, &env) < 0 || fabric_attach(p->fabric, l, &listener.w) < 0) {
@@ -153,7 +155,7 @@ static int grade_client(struct process *p, const struct probe_options *o, struct
 	} else {
 		listener_run(&listener);
 		fabric_detach(p->fabric, l);
-		listener_report(&listener, stdout);
+		report_client(&listener, stdout);
 		status = listener.connections == 0    ? EXIT_NO_CONNECTION
 			 : listener_failed(&listener) ? EXIT_FAILED
 						      : EXIT_OK;
@@ -168,17 +170,17 @@ static int run_listener(const struct probe_options *o)
 {
 	char addr[FABRIC_ADDR_TEXT];
 	struct fabric_listener *l;
-	struct process p;
+	struct process p = {0};
 	int err = 0, status = EXIT_NO_CONNECTION;
 
-	if (process_init(&p, o->no_crc) < 0)
+	if (process_init(&p, o) < 0)
 		return EXIT_FAILED;
-	l = iwarp_listen(&o->addr, &err);
+	l = provider_listen(o->fabric, &o->addr, &err);
 	if (l)
 		status = grade_client(&p, o, l);
 	else
 		complain(fabric_addr_format(&o->addr, addr), strerror(errno));
-	iwarp_listener_free(l);
+	provider_listener_free(o->fabric, l);
 	process_fini(&p);
 	return status;
 }
@@ -186,9 +188,10 @@ static int run_listener(const struct probe_options *o)
 int main(int argc, char **argv)
 {
 	static struct probe_options o;
-	char why[PROBE_WHY];
+	char why[PROVIDER_WHY];
 	struct report rep;
 
+	_Static_assert((int)PROBE_WHY <= (int)PROVIDER_WHY, "words fit");
 	if (probe_options_parse(argc, argv, &o, why) < 0) {
 		fprintf(stderr, "rpcrdma-probe: %s\nTry \"rpcrdma-probe --help\".\n", why);
 		return EXIT_USAGE;
@@ -207,10 +210,13 @@ int main(int argc, char **argv)
 		conform_each(report_list, &rep);
 		return EXIT_OK;
 	case PROBE_LISTEN:
-		return run_listener(&o);
 	case PROBE_SURVEY:
 	case PROBE_CONFORM:
 		break;
 	}
-	return run_server_probe(&o);
+	if (provider_check(o.fabric, why) < 0) {
+		complain(target_fabric(o.fabric), why);
+		return EXIT_NO_CONNECTION;
+	}
+	return o.mode == PROBE_LISTEN ? run_listener(&o) : run_server_probe(&o);
 }

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/target.h"
+
+_Static_assert((int)TARGET_WHY <= (int)PROBE_WHY, "words fit");
+
 enum {
 	SECONDS_MAX = 86400,
 	TIMEOUT_S = 5,
@@ -190,34 +194,10 @@ static int read_options(struct raw *r, int argc, char **argv)
 	return 0;
 }
 
-/* "iwarp:ADDR:PORT", where ADDR may be in brackets. */
-static int address(const struct raw *r, const char *text, bool is_listen)
-{
-	const char *rest = text, *colon;
-	char host[FABRIC_ADDR_TEXT], *end;
-	unsigned long port;
-
-	if (strncmp(text, "iwarp:", 6))
-		return bad(r, "%s: must begin with \"iwarp:\", the one fabric there is", text);
-	rest += 6;
-	colon = strrchr(rest, ':');
-	if (!colon || (size_t)(colon - rest) >= sizeof(host))
-		return bad(r, "%s: iwarp:ADDR:PORT is needed", text);
-	memcpy(host, rest, (size_t)(colon - rest));
-	host[colon - rest] = '\0';
-	errno = 0;
-	port = strtoul(colon + 1, &end, 10);
-	if (errno || colon[1] < '0' || colon[1] > '9' || *end || port > 65535 ||
-	    (port == 0 && !is_listen))
-		return bad(r, "%s: no usable port", text);
-	if (fabric_addr_parse(host, (uint16_t)port, &r->o->addr) < 0)
-		return bad(r, "%s: no IPv4 or IPv6 address", text);
-	return 0;
-}
-
 static int finish(struct raw *r)
 {
 	struct probe_options *o = r->o;
+	struct target t;
 
 	if (r->listen && r->connect)
 		return bad(r, "--listen %s and %s: one of them", r->listen, r->connect);
@@ -229,7 +209,11 @@ static int finish(struct raw *r)
 		return bad(r, "--case goes with --conformance against a server");
 	o->mode = r->listen ? PROBE_LISTEN : r->conformance ? PROBE_CONFORM : PROBE_SURVEY;
 	o->provoke = r->listen && r->conformance;
-	return address(r, r->listen ? r->listen : r->connect, r->listen != NULL);
+	if (target_parse(r->listen ? r->listen : r->connect, r->listen != NULL, &t, r->why) < 0)
+		return ERR_CONFIG;
+	o->fabric = t.fabric;
+	o->addr = t.addr;
+	return 0;
 }
 
 int probe_options_parse(int argc, char **argv, struct probe_options *o, char *why)

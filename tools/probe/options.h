@@ -2,7 +2,7 @@
 #ifndef TOOLS_PROBE_OPTIONS_H
 #define TOOLS_PROBE_OPTIONS_H
 
-#include "fabric/fabric.h"
+#include "fabric/provider/provider.h"
 #include "tools/probe/programs.h"
 
 enum probe_mode {
@@ -19,6 +19,7 @@ enum { PROBE_WHY = 160, PROBE_PROGRAMS = 16 };
 /** struct probe_options - a command line, checked. */
 struct probe_options {
 	enum probe_mode mode;
+	enum provider_kind fabric;
 	struct fabric_addr addr;		 /* of the server, or to listen on */
 	struct program programs[PROBE_PROGRAMS]; /* one at least: NFS version 3 */
 	unsigned nprograms;			 /* asked for on the command line */

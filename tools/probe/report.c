@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tools/target.h"
+
 static const char *const prop_names[] = {
 	[V2_PROP_SBSIZ] = "max_send_size",	     [V2_PROP_RBSIZ] = "receive_buffer_size",
 	[V2_PROP_RSSIZ] = "max_segment_size",	     [V2_PROP_RCSIZ] = "max_segment_count",
@@ -22,9 +24,11 @@ void report_begin(struct report *rep, const struct probe_options *o, FILE *to)
 	fabric_addr_format(&o->addr, addr);
 	if (o->json) {
 		json_open(&rep->json, NULL, '{');
+		json_string(&rep->json, "fabric", target_fabric(o->fabric));
 		json_string(&rep->json, "target", addr);
 	} else if (o->mode != PROBE_LIST) {
-		fprintf(to, "rpcrdma-probe %s: iwarp:%s\n", GW_VERSION, addr);
+		fprintf(to, "rpcrdma-probe %s: %s:%s\n", GW_VERSION, target_fabric(o->fabric),
+			addr);
 	}
 }
 
@@ -36,20 +40,76 @@ void report_end(struct report *rep)
 	fputc('\n', rep->json.to);
 }
 
-/* --- text --- */
+/* --- what servers and clients have --- */
 
-static void text_pdata(FILE *to, const struct facts *f)
+static void text_pdata(FILE *to, struct view octets, const struct v1_pdata *said)
 {
+	size_t len = octets.len;
+
+	/* InfiniBand's connection manager fills its field up. */
+	while (len > V1_PDATA_BYTES && octets.data[len - 1] == 0)
+		len--;
 	fprintf(to, "private data    ");
-	for (size_t i = 0; i < f->pdata_len; i++)
-		fprintf(to, "%02x%s", f->pdata[i], i % 4 == 3 ? " " : "");
-	if (f->said.present)
-		fprintf(to, "= send %u, receive %u, R %s\n", f->said.send_bytes, f->said.recv_bytes,
-			f->said.remote_inv ? "set" : "clear");
+	for (size_t i = 0; i < len; i++)
+		fprintf(to, "%02x%s", octets.data[i], i % 4 == 3 ? " " : "");
+	if (said->present)
+		fprintf(to, "= send %u, receive %u, R %s\n", said->send_bytes, said->recv_bytes,
+			said->remote_inv ? "set" : "clear");
 	else
 		fprintf(to, "%s: the defaults hold, 1024 octets both ways, R clear\n",
-			f->pdata_len ? "is of another format" : "none");
+			len ? "is of another format" : "none");
 }
+
+void report_pdata(struct report *rep, struct view octets, const struct v1_pdata *said)
+{
+	struct json *j = &rep->json;
+
+	if (!rep->o->json) {
+		text_pdata(j->to, octets, said);
+		return;
+	}
+	json_open(j, "private_data", '{');
+	json_hex(j, "octets", octets.data, octets.len);
+	json_bool(j, "present", said->present);
+	json_number(j, "send_size", said->send_bytes);
+	json_number(j, "receive_size", said->recv_bytes);
+	json_bool(j, "remote_invalidation", said->remote_inv);
+	json_close(j, '}');
+}
+
+static void text_props(FILE *to, const struct v2_props *props)
+{
+	static const char *const levels[] = {"none", "simple", "continued", "general"};
+
+	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++) {
+		uint32_t value = v2_props_get(props, (enum v2_propid)id);
+
+		fprintf(to, " %s %u", prop_names[id], value);
+		if (id == V2_PROP_BRS && value < sizeof(levels) / sizeof(levels[0]))
+			fprintf(to, " (%s)", levels[value]);
+		if (!(props->present >> id & 1))
+			fprintf(to, " (default)");
+	}
+	fputc('\n', to);
+}
+
+void report_props(struct report *rep, const struct v2_props *props)
+{
+	struct json *j = &rep->json;
+
+	if (!rep->o->json) {
+		text_props(j->to, props);
+		return;
+	}
+	json_open(j, "properties", '{');
+	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++) {
+		if (props->present >> id & 1)
+			json_number(j, prop_names[id], v2_props_get(props, (enum v2_propid)id));
+	}
+	json_close(j, '}');
+}
+
+/* --- a server as text --- */
 
 static void text_welcome(FILE *to, const char *label, uint32_t version,
 			 const struct version_facts *v)
@@ -66,37 +126,19 @@ static void text_welcome(FILE *to, const char *label, uint32_t version,
 	fputc('\n', to);
 }
 
-static void text_version(FILE *to, const struct facts *f, const struct probe_options *o,
-			 unsigned version)
+/* The inline thresholds of a version: what the server takes in one message, and sends in one. */
+static uint32_t inline_to(const struct facts *f, unsigned version)
 {
-	const struct version_facts *v = &f->v[version];
+	return version == 1 ? f->said.recv_bytes : v2_props_get(&f->props, V2_PROP_RBSIZ);
+}
 
-	fprintf(to, "version %u:\n", version);
-	if (version == 2 && f->has_props) {
-		fprintf(to, "  properties    in %u message%s:", f->prop_messages,
-			f->prop_messages == 1 ? "" : "s");
-		for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++)
-			fprintf(to, " %s %u%s", prop_names[id],
-				v2_props_get(&f->props, (enum v2_propid)id),
-				f->props.present >> id & 1 ? "" : " (default)");
-		fputc('\n', to);
-	} else if (version == 2) {
-		fprintf(to, "  properties    none: the defaults hold\n");
-	}
-	fprintf(to, "  credits       first %u, steady %u%s\n", v->first_credit, v->steady_credit,
-		version == 2 ? " messages of window" : "");
-	fprintf(to,
-		"  inline        to the server %u, from it %u octets; largest message seen %u\n",
-		version == 1 ? f->said.recv_bytes : v2_props_get(&f->props, V2_PROP_RBSIZ),
-		version == 1 ? f->said.send_bytes : v2_props_get(&f->props, V2_PROP_SBSIZ),
-		v->largest);
-	fprintf(to, "  invalidation  %s\n",
-		!v->invalidate_known ? "not known"
-		: v->invalidates     ? "used"
-				     : "not used");
-	fprintf(to, "  latency       min %.1f, median %.1f, max %.1f us (%d NULLs)\n",
-		micros(v->latency_min), micros(v->latency_median), micros(v->latency_max),
-		LATENCY_CALLS);
+static uint32_t inline_from(const struct facts *f, unsigned version)
+{
+	return version == 1 ? f->said.send_bytes : v2_props_get(&f->props, V2_PROP_SBSIZ);
+}
+
+static void text_nulls(FILE *to, const struct probe_options *o, const struct version_facts *v)
+{
 	for (unsigned i = 0; i < o->nprograms; i++) {
 		const struct program *p = &o->programs[i];
 		const struct null_result *n = &v->nulls[i];
@@ -107,30 +149,48 @@ static void text_version(FILE *to, const struct facts *f, const struct probe_opt
 	}
 }
 
-static void text_facts(FILE *to, const struct probe_options *o, const struct facts *f)
+static void text_version(struct report *rep, const struct facts *f, unsigned version)
 {
-	text_pdata(to, f);
+	const struct version_facts *v = &f->v[version];
+	FILE *to = rep->json.to;
+
+	fprintf(to, "version %u:\n", version);
+	if (version == 2 && f->has_props) {
+		fprintf(to, "  properties    in %u message%s:", f->prop_messages,
+			f->prop_messages == 1 ? "" : "s");
+		report_props(rep, &f->props);
+	} else if (version == 2) {
+		fprintf(to, "  properties    none: the defaults hold\n");
+	}
+	fprintf(to, "  credits       first %u, steady %u%s\n", v->first_credit, v->steady_credit,
+		version == 2 ? " messages of window" : "");
+	fprintf(to,
+		"  inline        to the server %u, from it %u octets; largest message seen %u\n",
+		inline_to(f, version), inline_from(f, version), v->largest);
+	fprintf(to, "  invalidation  %s\n",
+		!v->invalidate_known ? "not known"
+		: v->invalidates     ? "used"
+				     : "not used");
+	fprintf(to, "  latency       min %.1f, median %.1f, max %.1f us (%d NULLs)\n",
+		micros(v->latency_min), micros(v->latency_median), micros(v->latency_max),
+		LATENCY_CALLS);
+	text_nulls(to, rep->o, v);
+}
+
+static void text_facts(struct report *rep, const struct facts *f)
+{
+	FILE *to = rep->json.to;
+
 	text_welcome(to, "version 2", 2, &f->v[2]);
 	text_welcome(to, "version 1", 1, &f->v[1]);
 	text_welcome(to, "version 24301", ABSURD_VERSION, &f->v[0]);
 	for (unsigned version = 1; version <= 2; version++) {
 		if (f->v[version].welcome == WELCOME_SPOKEN)
-			text_version(to, f, o, version);
+			text_version(rep, f, version);
 	}
 }
 
-/* --- JSON --- */
-
-static void json_pdata(struct json *j, const struct facts *f)
-{
-	json_open(j, "private_data", '{');
-	json_hex(j, "octets", f->pdata, f->pdata_len);
-	json_bool(j, "present", f->said.present);
-	json_number(j, "send_size", f->said.send_bytes);
-	json_number(j, "receive_size", f->said.recv_bytes);
-	json_bool(j, "remote_invalidation", f->said.remote_inv);
-	json_close(j, '}');
-}
+/* --- and as JSON --- */
 
 static void json_nulls(struct json *j, const struct probe_options *o, const struct version_facts *v)
 {
@@ -148,11 +208,15 @@ static void json_nulls(struct json *j, const struct probe_options *o, const stru
 	json_close(j, ']');
 }
 
-static void json_spoken(struct json *j, const struct probe_options *o,
-			const struct version_facts *v)
+static void json_spoken(struct json *j, const struct probe_options *o, const struct facts *f,
+			unsigned version)
 {
+	const struct version_facts *v = &f->v[version];
+
 	json_number(j, "first_credit", v->first_credit);
 	json_number(j, "steady_credit", v->steady_credit);
+	json_number(j, "inline_to_server", inline_to(f, version));
+	json_number(j, "inline_from_server", inline_from(f, version));
 	json_number(j, "largest_message", v->largest);
 	if (v->invalidate_known)
 		json_bool(j, "invalidates", v->invalidates);
@@ -164,11 +228,13 @@ static void json_spoken(struct json *j, const struct probe_options *o,
 	json_nulls(j, o, v);
 }
 
-static void json_version(struct json *j, const char *key, uint32_t number,
-			 const struct probe_options *o, const struct version_facts *v)
+static void json_version(struct json *j, const char *key, const struct probe_options *o,
+			 const struct facts *f, unsigned version)
 {
+	const struct version_facts *v = &f->v[version];
+
 	json_open(j, key, '{');
-	json_number(j, "version", number);
+	json_number(j, "version", version == 0 ? ABSURD_VERSION : version);
 	json_string(j, "answer", welcome_name(v->welcome));
 	if (v->why[0])
 		json_string(j, "why", v->why);
@@ -179,34 +245,25 @@ static void json_version(struct json *j, const char *key, uint32_t number,
 		json_bool(j, "goes_on", v->goes_on);
 	}
 	if (v->welcome == WELCOME_SPOKEN)
-		json_spoken(j, o, v);
+		json_spoken(j, o, f, version);
 	json_close(j, '}');
 }
 
-static void json_facts(struct json *j, const struct probe_options *o, const struct facts *f)
+static void json_facts(struct report *rep, const struct facts *f)
 {
-	json_pdata(j, f);
-	json_version(j, "version_1", 1, o, &f->v[1]);
-	json_version(j, "version_2", 2, o, &f->v[2]);
-	json_version(j, "version_unknown", ABSURD_VERSION, o, &f->v[0]);
-	if (!f->has_props)
-		return;
-	json_open(j, "properties", '{');
-	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++) {
-		if (f->props.present >> id & 1)
-			json_number(j, prop_names[id], v2_props_get(&f->props, (enum v2_propid)id));
-	}
-	json_close(j, '}');
+	json_version(&rep->json, "version_1", rep->o, f, 1);
+	json_version(&rep->json, "version_2", rep->o, f, 2);
+	json_version(&rep->json, "version_unknown", rep->o, f, 0);
+	if (f->has_props)
+		report_props(rep, &f->props);
 }
 
-/* --- both --- */
+/* --- both ways --- */
 
 void report_facts(struct report *rep, const struct facts *f)
 {
-	if (rep->o->json)
-		json_facts(&rep->json, rep->o, f);
-	else
-		text_facts(rep->json.to, rep->o, f);
+	report_pdata(rep, view_of(f->pdata, f->pdata_len), &f->said);
+	(rep->o->json ? json_facts : text_facts)(rep, f);
 }
 
 void report_cases_begin(struct report *rep)

@@ -2,10 +2,12 @@
 #ifndef TOOLS_PROBE_REPORT_H
 #define TOOLS_PROBE_REPORT_H
 
-#include "tools/probe/conform.h"
-#include "tools/probe/json.h"
+#include <stdio.h>
 
-/** struct report - what is told of a server, as text while it is found, or as JSON. */
+#include "tools/probe/json.h"
+#include "tools/probe/listen.h"
+
+/** struct report - what is told of a peer, as text while it is found, or as JSON. */
 struct report {
 	const struct probe_options *o;
 	struct json json;
@@ -17,6 +19,15 @@ void report_end(struct report *rep);
 
 /** report_facts - what the survey found. */
 void report_facts(struct report *rep, const struct facts *f);
+
+/** report_client - what a client is like, and its grades; nothing when none came. */
+void report_client(const struct listener *l, FILE *to);
+
+/** report_pdata - the peer's private data, and what they were understood to say. */
+void report_pdata(struct report *rep, struct view octets, const struct v1_pdata *said);
+
+/** report_props - the properties, to the end of a line. */
+void report_props(struct report *rep, const struct v2_props *props);
 
 /** report_cases_begin, report_case, report_cases_end - the conformance part; @arg: the report. */
 void report_cases_begin(struct report *rep);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_TARGET_H
+#define TOOLS_TARGET_H
+
+#include "fabric/provider/provider.h"
+
+/** struct target - FABRIC:ADDR:PORT of a command line. */
+struct target {
+	enum provider_kind fabric;
+	struct fabric_addr addr;
+};
+
+enum { TARGET_WHY = 160 };
+
+/**
+ * target_parse - "iwarp:10.0.0.1:20049" or "verbs:[fe80::1]:20049" to @to
+ * @is_listen: port 0 is allowed, for any free one
+ * @why:       TARGET_WHY octets; filled on failure
+ *
+ * Return: 0 or ERR_CONFIG.
+ */
+int target_parse(const char *text, bool is_listen, struct target *to, char *why) WARN_UNUSED;
+
+/** target_fabric - "iwarp" or "verbs". */
+const char *target_fabric(enum provider_kind fabric);
+
+#endif
