@@ -36,12 +36,12 @@ nfsd_down() { rpc.nfsd 0; }
 
 # --- RDMA devices ------------------------------------------------------------
 
-# rxe: software RoCE in siw's place. Unlike siw it reaches its own address, so one
-# guest can be client, gateway and filer.
-rxe() {
-    ! rdma link | grep -q rxe0 || return 0
-    rdma link delete siw0
-    modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0
+# rdma_device siw|rxe: eth0 as an iWARP or a RoCE device, in the other's place. What listens on
+# all addresses, as nfsd does, goes on with the new one.
+rdma_device() {
+    ! rdma link | grep -q "${1}0/" || return 0
+    rdma link | sed -n 's/^link \(...0\)\/.*/\1/p' | xargs -r -n 1 rdma link delete
+    modprobe "${1/#rxe/rdma_rxe}" && rdma link add "${1}0" type "$1" netdev eth0
 }
 rdma_counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
 

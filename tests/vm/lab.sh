@@ -1,14 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The lab, to be sourced: a network namespace with a bridge, on it two virtual
-# machines (the kernel NFS client, the kernel NFS filer) and, in the namespace
-# itself, whatever stands between them.
+# The lab, to be sourced: a network namespace with a bridge, on it virtual machines:
+# the kernel NFS client, the kernel NFS filer and, where a gateway is to have an RDMA
+# device, one for gateways. Those without a device stand in the namespace itself.
 #
 #     client 10.77.0.3 --- bridge 10.77.0.1 (gateways) --- filer 10.77.0.2
+#                             |
+#                       gateway 10.77.0.4 (gateways with a device)
 #
-# Two guests rather than one, because each must be killable alone. All processes
-# die with the shell that sourced this (pdeathsig), so even a run ended by SIGKILL
-# leaves only a namespace behind, and the next run removes that.
+# One guest each, because each must be killable alone, and because siw cannot connect to
+# its own address. All processes die with the shell that sourced this (pdeathsig), so even
+# a run ended by SIGKILL leaves only a namespace behind, and the next run removes that.
 
 VM=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$VM/../.." && pwd)
@@ -16,8 +18,9 @@ export LAB=${LAB:-${TMPDIR:-/tmp}/rpcrdma-gw-lab}
 BIN=${BIN:-$TOP/build/bin}
 RUN=$LAB/run      # of this run: logs, the filer's disk, gateway configurations
 HOST=10.77.0.1
-declare -A GUEST_ADDRESS=([client]=10.77.0.3 [filer]=10.77.0.2)
-declare -A PID=() # name -> process id of all that we started
+declare -A GUEST_ADDRESS=([client]=10.77.0.3 [filer]=10.77.0.2 [gateway]=10.77.0.4)
+declare -A PID=()    # name -> process id of all that we started
+declare -A WITHIN=() # name -> the guest in which it runs, if in one
 
 say() { printf '%s %s\n' "$(date +%T)" "$*"; }
 die() { echo "lab: $*" >&2; exit 1; }
@@ -62,7 +65,7 @@ lab_up() {
     ip -n "$NETNS" addr add "$HOST/24" dev br0
     ip -n "$NETNS" link set br0 up
     local role
-    for role in client filer; do
+    for role in "${!GUEST_ADDRESS[@]}"; do
         ip -n "$NETNS" tuntap add "tap-$role" mode tap
         ip -n "$NETNS" link set "tap-$role" master br0 up
     done
@@ -70,6 +73,7 @@ lab_up() {
 
 lab_down() {
     local name
+    WITHIN=() # guests end as a whole
     for name in "${!PID[@]}"; do stop "$name" KILL; done
     ip netns del "$NETNS" 2>/dev/null
     rm -f "$RUN/netns" "$RUN/filer.disk"
@@ -84,19 +88,39 @@ start() {
     PID[$name]=$!
 }
 
+# start_in GUEST NAME COMMAND...: the same in a guest; the log comes here as it is written.
+start_in() {
+    local guest=$1 name=$2
+    shift 2
+    # shellcheck disable=SC2016 # expanded in the guest
+    printf 'ulimit -l unlimited; echo $BASHPID >/run/%s.pid; exec %s\n' "$name" "$*" >"$RUN/$name.command"
+    start "$name" socat -t 86400 "OPEN:$RUN/$name.command,rdonly!!STDOUT" "TCP:${GUEST_ADDRESS[$guest]}:7777"
+    WITHIN[$name]=$guest
+}
+
 alive() { kill -0 "${PID[$1]}" 2>/dev/null; }
+
+# signal NAME SIGNAL
+signal() {
+    if [ -n "${WITHIN[$1]:-}" ]; then
+        guest "${WITHIN[$1]}" "kill -$2 \$(cat /run/$1.pid)" 20
+    else
+        kill "-$2" "${PID[$1]}"
+    fi
+}
 
 # stop NAME [SIGNAL]: waits for the end; its exit status, or 124 if it had to be
 # forced after 20 s. (Standard error goes away because bash would report each kill.)
 stop() {
-    local name=$1 pid=${PID[$1]:-} forced=
+    local name=$1 pid=${PID[$1]:-} forced='' rc
     [ -n "$pid" ] || return 0
-    unset "PID[$name]"
-    kill "-${2:-TERM}" "$pid"
+    signal "$name" "${2:-TERM}"
     wait_for 20 eval "! kill -0 $pid" || { forced=124; kill -KILL "$pid"; }
     wait "$pid"
-    local rc=$?
-    return "${forced:-$rc}"
+    rc=$?
+    [ -z "${WITHIN[$name]:-}" ] || rc=$(sed -n '$s/^rc=//p' "$RUN/$name.log")
+    unset "PID[$name]" "WITHIN[$name]"
+    return "${forced:-${rc:-125}}"
 } 2>/dev/null
 
 # --- guests ------------------------------------------------------------------
@@ -106,7 +130,10 @@ stop() {
 # one QEMU 7.2 leaves out memory barriers, and now and then a virtio interrupt is
 # lost and the guest's network with it.
 guest_boot() {
-    local role=$1 disk=()
+    local role=$1 disk=() name
+    for name in "${!WITHIN[@]}"; do # what ran in it before is gone
+        [ "${WITHIN[$name]}" != "$role" ] || { unset "WITHIN[$name]"; stop "$name" KILL; }
+    done
     if [ "$role" = filer ]; then
         [ -e "$RUN/filer.disk" ] || truncate -s 4G "$RUN/filer.disk"
         disk=(-drive "file=$RUN/filer.disk,format=raw,if=virtio,cache=writeback")
@@ -126,7 +153,10 @@ guest_boot() {
 guest_wait() {
     wait_for 180 eval "guest $1 true 5 || ! alive $1"
     guest "$1" true 5 || die "guest $1 does not answer, see $RUN/$1.log"
+    guest_device "$1"
 }
+DEVICE=siw # what the guests' RDMA is
+guest_device() { guest "$1" "rdma_device $DEVICE" 60 || die "no $DEVICE in guest $1"; }
 
 # guest ROLE COMMANDS [SECONDS]: runs them in the guest as root with guest-lib.sh at
 # hand, prints what they print, returns their result; 124 when time is up.
@@ -148,47 +178,67 @@ guest() {
 # --- gateways ----------------------------------------------------------------
 
 # gateway NAME LISTEN VERSIONS UPSTREAM VERSION: one gateway with one route, e.g.
-# gateway near 10.77.0.1:20050 1 10.77.0.1:20051 2
+# gateway near iwarp:10.77.0.1:20050 1 iwarp:10.77.0.1:20051 2
+# It runs where LISTEN's address is: in the namespace or in a guest.
 gateway() {
-    local name=$1 listen=$2 versions=$3 upstream=$4 version=$5
+    local name=$1 listen upstream guest
+    IFS=: read -ra listen <<<"$2"
+    IFS=: read -ra upstream <<<"$4"
+    for guest in "${!GUEST_ADDRESS[@]}"; do
+        [ "${GUEST_ADDRESS[$guest]}" != "${listen[1]}" ] || PLACE[$name]=$guest
+    done
     cat >"$RUN/$name.conf" <<EOF
 workers = ${GW_WORKERS:-1};
-memory_limit = "1G";
+memory_limit = "${GW_MEMORY:-1G}";
 log = { level = "${GW_LOG:-info}"; };
 routes = ( {
   name = "$name";
-  listen = { fabric = "iwarp"; address = "${listen%:*}"; port = ${listen##*:}; versions = [$versions]; };
-  upstream = { fabric = "iwarp"; address = "${upstream%:*}"; port = ${upstream##*:}; version = "$version"; };
+  listen = { fabric = "${listen[0]}"; address = "${listen[1]}"; port = ${listen[2]}; versions = [$3]; };
+  upstream = { fabric = "${upstream[0]}"; address = "${upstream[1]}"; port = ${upstream[2]}; version = "$5"; };
 } );
 EOF
     gateway_start "$name"
 }
+declare -A PLACE=() # gateway -> the guest it belongs to, if to one
 
 # gateway_start NAME: (again) with the configuration it already has.
 gateway_start() {
-    start "$1" "$BIN/rpcrdma-gw" -c "$RUN/$1.conf"
-    local port
-    port=$(sed -n 's/.*listen = .*port = \([0-9]*\).*/\1/p' "$RUN/$1.conf")
-    wait_for 10 listening "$port" || die "gateway $1 does not listen, see $RUN/$1.log"
+    local name=$1 before
+    before=$(count_event "$name" ready)
+    if [ -n "${PLACE[$name]:-}" ]; then
+        start_in "${PLACE[$name]}" "$name" "$BIN/rpcrdma-gw" -c "$RUN/$name.conf"
+    else
+        start "$name" "$BIN/rpcrdma-gw" -c "$RUN/$name.conf"
+    fi
+    wait_for 30 event_since "$name" ready "$before" || die "gateway $name is not ready, see $RUN/$name.log"
 }
 listening() { [ -n "$(inside ss -Htln "sport = :$1")" ]; }
 
-# The two chains under test; PORT is where a client mounts.
-# shellcheck disable=SC2034 # FIRST: the gateway that chain begins with
-declare -A PORT=([direct]=20049 [chained]=20050) FIRST=([direct]=direct [chained]=near)
-FILER=${GUEST_ADDRESS[filer]}:20049
-gateway_direct() { gateway direct "$HOST:20049" 1 "$FILER" 1; }
-gateway_near() { gateway near "$HOST:20050" 1 "$HOST:20051" 2; }
-gateway_far() { gateway far "$HOST:20051" 2 "$FILER" 1; }
+# count_event GATEWAY EVENT: how often its log has it; event_since GATEWAY EVENT COUNT: it has more.
+count_event() { touch "$RUN/$1.log" && grep -c "event=$2 " "$RUN/$1.log"; }
+event_since() { [ "$(count_event "$1" "$2")" -gt "$3" ]; }
 
-# legs NAME: what the gateway says of its live sessions now, a line a leg.
-legs() {
-    local log=$RUN/$1.log before
+# The chains under test: where a client mounts, and the gateway that the chain begins with.
+# chain NAME ADDRESS PORT GATEWAY: one more.
+# shellcheck disable=SC2034
+chain() { AT[$1]=$2 PORT[$1]=$3 FIRST[$1]=$4; }
+declare -A PORT=([direct]=20049 [chained]=20050) FIRST=([direct]=direct [chained]=near) AT=()
+FILER=${GUEST_ADDRESS[filer]}:20049
+gateway_direct() { gateway direct "iwarp:$HOST:20049" 1 "iwarp:$FILER" 1; }
+gateway_near() { GW_WORKERS=2 gateway near "iwarp:$HOST:20050" 1 "iwarp:$HOST:20051" 2; }
+gateway_far() { GW_WORKERS=2 gateway far "iwarp:$HOST:20051" 2 "iwarp:$FILER" 1; }
+
+# report NAME: what the gateway says on SIGUSR1; legs NAME: of its live sessions, a line a leg.
+report() {
+    local log=$RUN/$1.log before workers last=worker.counters
+    workers=$(sed -n 's/^workers = \([0-9]*\);/\1/p' "$RUN/$1.conf")
+    ! grep -q '"verbs"' "$RUN/$1.conf" || last=worker.verbs
     before=$(wc -l <"$log")
-    kill -USR1 "${PID[$1]}"
-    wait_for 5 eval "tail -n +$((before + 1)) '$log' | grep -q 'event=leg .*leg=server'"
-    tail -n "+$((before + 1))" "$log" | grep 'event=leg '
+    signal "$1" USR1
+    wait_for 10 eval "[ \$(tail -n +$((before + 1)) '$log' | grep -c 'event=$last ') -ge $workers ]"
+    tail -n "+$((before + 1))" "$log"
 }
+legs() { report "$1" | grep 'event=leg '; }
 
 # field NAME: that key's value, of each line on standard input.
 field() { sed -n "s/.*[[:space:]]$1=\([^[:space:]]*\).*/\1/p"; }

@@ -6,11 +6,15 @@ test_fio() {
     chains_up
     local chain version
     for chain in direct chained; do
-        for version in 3 4.0 4.1 4.2; do
-            guest filer 'rm -rf /srv/export/fio; mkdir /srv/export/fio'
-            check "fio: $chain NFSv$version: mount" fresh_mount "$chain" "$version" || continue
-            check "fio: $chain NFSv$version: 16 jobs, 4k to 1M, --verify=crc32c, zero errors" \
-                guest client 'verified_load --numjobs=16 --size=3M' 400
-        done
+        for version in 3 4.0 4.1 4.2; do fio_one "$chain" "$version" 3M; done
     done
+}
+
+# fio_one CHAIN VERSION SIZE: that much each job.
+fio_one() {
+    local name="fio: $1 NFSv$2"
+    guest filer 'rm -rf /srv/export/fio; mkdir /srv/export/fio'
+    check "$name: mount" fresh_mount "$1" "$2" || return
+    check "$name: 16 jobs, 4k to 1M, --verify=crc32c, zero errors" \
+        guest client "verified_load --numjobs=16 --size=$3" 400
 }

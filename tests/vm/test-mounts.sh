@@ -4,8 +4,7 @@
 
 test_mounts() {
     chains_up
-    guest client 'head -c 64M /dev/urandom >/run/data'
-    guest filer 'many_names /srv/export/names 5000' 300
+    mounts_prepare
     local chain version
     for chain in direct chained; do
         for version in 3 4.0 4.1 4.2; do
@@ -14,21 +13,29 @@ test_mounts() {
     done
 }
 
+# mounts_prepare [MIB NAMES]: how much the client writes, and how large the directory is.
+mounts_prepare() {
+    MOUNTS_MIB=${1:-64} MOUNTS_NAMES=${2:-5000}
+    guest client "head -c ${MOUNTS_MIB}M /dev/urandom >/run/data"
+    guest filer "head -c $((MOUNTS_MIB / 4))M /dev/urandom >/srv/export/theirs
+        [ -e /srv/export/names-$MOUNTS_NAMES ] || many_names /srv/export/names-$MOUNTS_NAMES $MOUNTS_NAMES" 300
+}
+
+# mounts_one CHAIN VERSION
 mounts_one() {
     local chain=$1 version=$2 name="mounts: $1 NFSv$2"
-    guest filer 'rm -f /srv/export/data*'
+    guest filer 'rm -f /srv/export/data'
     fresh_mount "$chain" "$version" || { fail "$name: mount"; return; }
     pass "$name: mount"
     local sent
     sent=$(guest client 'cp /run/data /mnt/data && digest /run/data')
-    check "$name: 64 MiB written, as the filer's disk has them" \
+    check "$name: $MOUNTS_MIB MiB written, as the filer's disk has them" \
         same "$sent" "$(guest filer 'digest /srv/export/data')"
-    check "$name: 64 MiB read back through the mount" \
+    check "$name: $MOUNTS_MIB MiB read back through the mount" \
         same "$sent" "$(guest client 'drop_caches; digest /mnt/data')"
-    sent=$(guest filer 'head -c 16M /dev/urandom >/srv/export/data2; digest /srv/export/data2')
-    check "$name: 16 MiB of the filer's read through the mount" \
-        same "$sent" "$(guest client 'digest /mnt/data2')"
-    check "$name: a directory of 5000 names" \
-        same "$(guest filer 'list /srv/export/names')" "$(guest client 'list /mnt/names')"
+    check "$name: $((MOUNTS_MIB / 4)) MiB of the filer's read through the mount" \
+        same "$(guest filer 'digest /srv/export/theirs')" "$(guest client 'digest /mnt/theirs')"
+    check "$name: a directory of $MOUNTS_NAMES names" \
+        same "$(guest filer "list /srv/export/names-$MOUNTS_NAMES")" "$(guest client "list /mnt/names-$MOUNTS_NAMES")"
     check "$name: unmount" guest client unmount_all
 }

@@ -13,7 +13,7 @@ PERF_SIZES=(0 1 2 3 4 5 7 8 13 31 100 509 860 900 940
 
 test_perf() {
     start perf-server "$BIN/rpcrdma-perf" server --listen iwarp:127.0.0.1:21049 --versions 1
-    gateway perf 127.0.0.1:21050 2 127.0.0.1:21049 1
+    gateway perf iwarp:127.0.0.1:21050 2 iwarp:127.0.0.1:21049 1
     check "perf: v1 server listens" wait_for 10 listening 21049 || return
     local op
     perf_sizes null 0

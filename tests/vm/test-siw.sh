@@ -1,0 +1,75 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# fabric/verbs on software iWARP (siw), in a guest of its own between the kernel's client and
+# filer, with the stories that the other tests tell of fabric/iwarp. Then both fabrics in one
+# route and on both ends of one connection: our iWARP in user space and the kernel's.
+#
+#   siw-direct   v1 - v1     client -siw-[verbs  verbs]-siw- filer
+#   siw-chained  v1 - v2 -v1 client -siw-[verbs  verbs]-siw- - [iwarp  iwarp]- filer
+#   siw-back     v1 - v2 -v1 client - [iwarp  iwarp]- -siw-[verbs  verbs]-siw- filer
+#   siw-in       v1 - v1     client - [iwarp  verbs]-siw- filer
+#   siw-out      v1 - v1     client -siw-[verbs  iwarp]- filer
+
+test_siw() {
+    verbs_built || return
+    guests_up siw client filer gateway
+    siw_perf
+    siw_chains_up
+    mounts_prepare
+    mounts_one siw-direct 3
+    mounts_one siw-chained 4.2
+    callback_one siw-direct
+    callback_one siw-chained
+    fio_one siw-direct 4.2 3M
+    fio_one siw-chained 3 3M
+    local chain
+    mounts_prepare 8 500 # the rest of it is the same story
+    mounts_one siw-direct 4.2
+    mounts_one siw-chained 3
+    for chain in siw-in siw-out; do
+        mounts_one $chain 3
+        mounts_one $chain 4.2
+    done
+    mounts_one siw-back 4.2
+    callback_one siw-back
+    gateways_end siw-direct siw-near siw-far siw-back-near siw-back-far siw-in siw-out
+}
+
+siw_chains_up() {
+    local GW_MEMORY=128M at=${GUEST_ADDRESS[gateway]}
+    gateway siw-direct "verbs:$at:20049" 1 "verbs:$FILER" 1
+    gateway siw-far "iwarp:$HOST:20061" 2 "iwarp:$FILER" 1
+    gateway siw-near "verbs:$at:20050" 1 "verbs:$HOST:20061" 2
+    gateway siw-back-far "verbs:$at:20061" 2 "verbs:$FILER" 1
+    gateway siw-back-near "iwarp:$HOST:20062" 1 "iwarp:$at:20061" 2
+    gateway siw-in "iwarp:$at:20051" 1 "verbs:$FILER" 1
+    gateway siw-out "verbs:$at:20052" 1 "iwarp:$FILER" 1
+    chain siw-direct "$at" 20049 siw-direct
+    chain siw-chained "$at" 20050 siw-near
+    chain siw-back "$HOST" 20062 siw-back-near
+    chain siw-in "$at" 20051 siw-in
+    chain siw-out "$at" 20052 siw-out
+}
+
+# The same rpcrdma-perf with fabric iwarp out here and verbs in there, each as the server.
+siw_perf() {
+    local op version at=${GUEST_ADDRESS[gateway]}
+    start_in gateway siw-server "$BIN/rpcrdma-perf" server --listen "verbs:$at:21070" --memory 64
+    start siw-peer "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:21071"
+    check "siw: both servers listen" wait_for 30 eval \
+        "grep -q listening '$RUN/siw-server.log' && grep -q listening '$RUN/siw-peer.log'" || return
+    for op in null echo read write; do
+        for version in 1 2; do
+            check "siw: verbs serves iwarp, $op, version $version" no_errors \
+                "$(inside timeout 100 "$BIN/rpcrdma-perf" client --connect "iwarp:$at:21070" \
+                    --version "$version" --op "$op" --size "$(siw_sizes "$op")" --count 5 --json)"
+            check "siw: iwarp serves verbs, $op, version $version" no_errors \
+                "$(guest gateway "ulimit -l unlimited; timeout 100 $BIN/rpcrdma-perf client \
+                    --connect verbs:$HOST:21071 --version $version --op $op \
+                    --size $(siw_sizes "$op") --count 5 --json")"
+        done
+    done
+    check "siw: the server on verbs ends without errors" stop siw-server
+    check "siw: the server on iwarp ends without errors" stop siw-peer
+}
+siw_sizes() { [ "$1" = null ] && echo 0 || echo 0,1,3,100,1000,3000,4000,4097,8193,65536,262145,1048576; }
