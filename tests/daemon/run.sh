@@ -5,51 +5,15 @@
 set -u
 BIN=$1
 CASE=$2
-HOST=127.$((RANDOM % 200 + 20)).$(($$ / 250 % 250 + 1)).$(($$ % 250 + 1))
-DIR=$(mktemp -d) || exit 1
+# shellcheck source=tests/loopback.sh
+. "$(dirname "$0")/../loopback.sh"
 CONF=$DIR/gw.conf
-LOG=$DIR/log
-daemons=()
-
-cleanup() {
-    [ "${#daemons[@]}" -eq 0 ] || kill -CONT "${daemons[@]}" 2>/dev/null
-    [ "${#daemons[@]}" -eq 0 ] || kill -KILL "${daemons[@]}" 2>/dev/null
-    rm -rf "$DIR"
-}
-trap cleanup EXIT
-
-fail() {
-    echo "FAIL $CASE: $*"
-    for f in "$LOG" "$DIR"/*.out; do
-        [ -s "$f" ] && grep -v 'event=leg \|event=session.[bo]' "$f" | tail -n 40 | sed "s|^|    ${f##*/}: |"
-    done
-    exit 1
-}
-
-# wait_for SECONDS COMMAND...
-wait_for() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ "$SECONDS" -le "$end" ] || return 1
-        sleep 0.05
-    done
-}
+LOG=$DIR/gateway.err
 
 has() { grep -q -e "$1" "$LOG"; }
 expect() { has "$1" || fail "no line of the log matches: $1"; }
 count() { grep -c -e "$1" "$LOG"; }
 counts() { [ "$(count "$2")" -ge "$1" ]; }
-
-# expect_exit CODE COMMAND...: output goes to $DIR/cmd.out
-expect_exit() {
-    local want=$1 got
-    shift
-    timeout 20 "$@" >"$DIR/cmd.out" 2>&1
-    got=$?
-    [ "$got" -eq "$want" ] || fail "exit code $got, not $want: $*"
-}
-says() { grep -q -e "$1" "$DIR/cmd.out" || fail "the output lacks: $1"; }
 
 # configure [LISTEN_EXTRA]: nobody listens upstream, unless the case starts somebody
 configure() {
@@ -65,11 +29,9 @@ routes = ( { name = "one";
 END
 }
 
-start() {
-    : >"$LOG"
-    "$BIN/rpcrdma-gw" -c "$CONF" 2>>"$LOG" &
-    PID=$!
-    daemons+=("$PID")
+gateway() {
+    start gateway "$BIN/rpcrdma-gw" -c "$CONF"
+    PID=$pid
     wait_for 20 has event=ready || fail "it does not start"
 }
 
@@ -125,7 +87,7 @@ case_help() {
     says 'Signals:'
     says 'routes = ('
     # The example is a configuration that works.
-    sed -n '/^Example FILE/,/^A client/p' "$DIR/cmd.out" | sed '1d;$d' >"$CONF"
+    sed -n '/^Example FILE/,/^A client/p' "$DIR/out" | sed '1d;$d' >"$CONF"
     expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
     says OK
 }
@@ -152,7 +114,7 @@ case_check() {
     expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF" --print
     says "$HOST"
     # What is printed is a configuration again.
-    mv "$DIR/cmd.out" "$DIR/printed.conf"
+    mv "$DIR/out" "$DIR/printed.conf"
     expect_exit 0 "$BIN/rpcrdma-gw" --check "$DIR/printed.conf"
     configure 'colour = "blue"; credits = "many";'
     expect_exit 1 "$BIN/rpcrdma-gw" --check "$CONF"
@@ -166,13 +128,13 @@ case_check() {
 
 case_listen_conflict() {
     configure
-    start
+    gateway
     expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF"
     says "event=listen.failed config=\"$CONF.*\" route=one address=$HOST:20049"
     says 'Address already in use'
     stop 0 3
     # The address is free at once.
-    start
+    gateway
     stop 0 3
     sed -i "s/address = \"$HOST\"; port = 20049/address = \"192.0.2.1\"; port = 20049/" "$CONF"
     expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF"
@@ -181,7 +143,7 @@ case_listen_conflict() {
 
 case_signals() {
     configure
-    start
+    gateway
     kill -HUP "$PID"
     wait_for 5 has event=reload || fail "SIGHUP is not answered"
     kill -PIPE "$PID"
@@ -194,7 +156,7 @@ case_signals() {
 
 case_two_workers() {
     configure
-    start
+    gateway
     expect 'event=start .*workers=2'
     for _ in {1..40}; do
         poke mpa_request &
@@ -221,7 +183,7 @@ http() { printf 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'; }
 case_hostile() {
     local before what silent
     configure 'setup_timeout = 1;'
-    start
+    gateway
     report
     before=$(descriptors)
     exec {silent}<>"/dev/tcp/$HOST/20049" || fail "cannot connect"
@@ -248,7 +210,7 @@ is_back_to() {
 case_stop_with_silent_peers() {
     local fd fds=()
     configure
-    start
+    gateway
     for _ in {1..20}; do
         exec {fd}<>"/dev/tcp/$HOST/20049" || fail "cannot connect"
         fds+=("$fd")
@@ -260,10 +222,8 @@ case_stop_with_silent_peers() {
 # --- with something behind the gateway --------------------------------------
 
 start_server() {
-    "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:20050" >"$DIR/server.out" 2>&1 &
-    SERVER=$!
-    daemons+=("$SERVER")
-    wait_for 10 grep -qs listening "$DIR/server.out" || fail "the server does not start"
+    perf_server 20050
+    SERVER=$pid
 }
 
 client() { # OPTION...
@@ -272,10 +232,9 @@ client() { # OPTION...
 
 # load OPTION...: four connections with calls in flight, in the background
 load() {
-    "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op read --size 64k \
-        --depth 8 --connections 4 "$@" >"$DIR/client.out" 2>&1 &
-    LOAD=$!
-    daemons+=("$LOAD")
+    start client "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op read --size 64k \
+        --depth 8 --connections 4 "$@"
+    LOAD=$pid
     wait_for 10 under_load || fail "no session is open"
 }
 under_load() { counts 4 event=session.open; }
@@ -284,11 +243,11 @@ case_traffic() {
     local version op
     configure
     start_server
-    start
+    gateway
     for version in 1 2; do
         for op in null echo read write; do
             client --version "$version" --op "$op" --size 9999 --depth 8 --connections 4 \
-                --count 400 --json >"$DIR/cmd.out" 2>&1 || fail "version $version $op"
+                --count 400 --json >"$DIR/out" 2>&1 || fail "version $version $op"
             says '"errors": 0'
         done
     done
@@ -303,7 +262,7 @@ case_drain() {
     configure
     sed -i 's/drain_timeout = 3/drain_timeout = 30/' "$CONF"
     start_server
-    start
+    gateway
     load --count 20000
     kill -STOP "$SERVER"
     sleep 0.3
@@ -326,7 +285,7 @@ case_drain_timeout() {
     local begin=$SECONDS
     configure
     start_server
-    start
+    gateway
     load --time 30
     kill -STOP "$SERVER"
     sleep 0.3
@@ -340,7 +299,7 @@ case_second_signal() {
     configure
     start_server
     sed -i 's/drain_timeout = 3/drain_timeout = 60/' "$CONF"
-    start
+    gateway
     load --time 30
     kill -STOP "$SERVER"
     sleep 0.3
@@ -355,7 +314,7 @@ case_second_signal() {
 case_upstream_dies() {
     local before
     configure
-    start
+    gateway
     report
     before=$(descriptors)
     for _ in 1 2 3; do
@@ -373,7 +332,7 @@ case_upstream_dies() {
     kill -KILL "$LOAD"
     wait "$LOAD"
     wait_for 10 is_back_to "$before" || fail "descriptors: $before before, $(descriptors) after"
-    client --version 2 --op echo --size 300k --count 20 >"$DIR/cmd.out" 2>&1 || fail "no service"
+    client --version 2 --op echo --size 300k --count 20 >"$DIR/out" 2>&1 || fail "no service"
     stop 0 3
 }
 
@@ -383,10 +342,10 @@ case_churn() {
     configure
     sed -i 's/256M/1G/; s/"debug"/"info"/' "$CONF"
     start_server
-    start
+    gateway
     for round in {1..50}; do
         client --version $((round % 2 + 1)) --op read --size 1k --depth 1 --connections 200 \
-            --count 200 --json >"$DIR/cmd.out" 2>&1 || fail "round $round"
+            --count 200 --json >"$DIR/out" 2>&1 || fail "round $round"
         says '"errors": 0'
         wait_for 20 no_sessions || fail "sessions stay"
         [ "$round" -eq 5 ] || [ "$round" -eq 50 ] || continue

@@ -7,50 +7,9 @@ set -u
 BIN=$1
 CASE=$2
 MAN=$(dirname "$0")/../../docs/rpcrdma-probe.1
-HOST=127.$((RANDOM % 200 + 20)).$(($$ / 250 % 250 + 1)).$(($$ % 250 + 1))
-DIR=$(mktemp -d) || exit 1
-pids=()
-
-cleanup() {
-    [ "${#pids[@]}" -eq 0 ] || kill -CONT "${pids[@]}" 2>/dev/null
-    [ "${#pids[@]}" -eq 0 ] || kill -KILL "${pids[@]}" 2>/dev/null
-    rm -rf "$DIR"
-}
-trap cleanup EXIT
-
-fail() {
-    echo "FAIL $CASE: $*"
-    for f in "$DIR"/*; do
-        [ -s "$f" ] && tail -n 30 "$f" | sed "s|^|    ${f##*/}: |"
-    done
-    exit 1
-}
-
-# wait_for SECONDS COMMAND...
-wait_for() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ "$SECONDS" -le "$end" ] || return 1
-        sleep 0.05
-    done
-}
-
-# start NAME COMMAND...: in the background; its process id in $pid
-start() {
-    local name=$1
-    shift
-    rm -f "$DIR/$name" "$DIR/$name.err" # what an earlier one said must not be waited for
-    "$@" >"$DIR/$name" 2>"$DIR/$name.err" &
-    pid=$!
-    pids+=("$pid")
-}
-
-# perf_server PORT OPTION...
-perf_server() {
-    start "server$1" "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:$1" --memory 64 "${@:2}"
-    wait_for 20 grep -qs listening "$DIR/server$1" || fail "the server does not listen"
-}
+PATIENCE=150
+# shellcheck source=tests/loopback.sh
+. "$(dirname "$0")/../loopback.sh"
 
 # gateway LISTEN_VERSIONS UPSTREAM_VERSION: from port 20049 to port 20050
 gateway() {
@@ -66,17 +25,7 @@ END
     wait_for 20 grep -qs event=ready "$DIR/gateway.err" || fail "the gateway does not start"
 }
 
-# probe STATUS OPTION...
-probe() {
-    local want=$1 got
-    shift
-    timeout 150 "$BIN/rpcrdma-probe" "$@" >"$DIR/out" 2>"$DIR/out.err"
-    got=$?
-    [ "$got" -eq "$want" ] || {
-        grep FAIL "$DIR/out"
-        fail "exit status $got instead of $want: $*"
-    }
-}
+probe() { expect_exit "$1" "$BIN/rpcrdma-probe" "${@:2}"; } # STATUS OPTION...
 
 # skipped_are ID...: no other case was skipped
 skipped_are() {
@@ -109,7 +58,7 @@ skips_of() {
 }
 
 case_direct() {
-    perf_server 20049
+    perf_server 20049 --memory 64
     conformance -- "${not_2[@]}"
     [ "$(grep -c '^PASS' "$DIR/out")" -ge 110 ] || fail "too few cases"
     probe 0 "iwarp:$HOST:20049" --program perf
@@ -141,14 +90,14 @@ documented() {
 }
 
 case_only_1() {
-    perf_server 20049 --versions 1
+    perf_server 20049 --memory 64 --versions 1
     mapfile -t skips < <(skips_of 2)
     conformance -- "${skips[@]}"
     grep -q '^PASS vers.not-2 ' "$DIR/out" || fail "the refusal of version 2 was not tested"
 }
 
 case_only_2() {
-    perf_server 20049 --versions 2 --inline 8192
+    perf_server 20049 --memory 64 --versions 2 --inline 8192
     mapfile -t skips < <(skips_of 1)
     conformance -- "${skips[@]}" vers.goes-on vers.not-2 vers.not-2.goes-on pdata.r-clear pdata.r-set
 }
@@ -160,26 +109,26 @@ case_ipv6() {
 }
 
 case_gateway_1() {
-    perf_server 20050
+    perf_server 20050 --memory 64
     gateway 1,2 1
     conformance -- "${gateway_skips[@]}"
 }
 
 case_gateway_2() {
-    perf_server 20050
+    perf_server 20050 --memory 64
     gateway 1,2 2
     conformance -- "${gateway_skips[@]}"
 }
 
 case_gateway_only_1() {
-    perf_server 20050
+    perf_server 20050 --memory 64
     gateway 1 auto
     mapfile -t skips < <(skips_of 2)
     conformance -- "${skips[@]}"
 }
 
 case_gateway_only_2() {
-    perf_server 20050 --versions 1
+    perf_server 20050 --memory 64 --versions 1
     gateway 2 auto
     mapfile -t skips < <(skips_of 1)
     conformance -- "${skips[@]}" vers.goes-on "${gateway_skips[@]}" pdata.r-clear pdata.r-set
@@ -263,7 +212,7 @@ case_ends() {
     # No device has an address of loopback, if there is a device at all.
     probe 3 "verbs:$HOST:20049" --timeout 1
     grep -q '^rpcrdma-probe: .*\(verbs\|connect\)' "$DIR/out.err" || fail "no word about the device"
-    perf_server 20049
+    perf_server 20049 --memory 64
     probe 1 "iwarp:$HOST:20049" --program nfs,3
     grep -q 'program unavailable' "$DIR/out" || fail "no word about the program"
     probe 3 --listen "iwarp:$HOST:20049"
