@@ -132,8 +132,7 @@ def answer(name, sent, expect, make):
         while not sink:
             assert s.conn.step() is None
         del s.conn.serve
-        for part in make(sink[0][0], data):
-            s.conn.ulpdu(part)
+        s.conn.raw(b''.join(mpa.fpdu(part) for part in make(sink[0][0], data)))
 
 
 def response(stag, offset, data, last=True):

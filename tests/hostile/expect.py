@@ -15,7 +15,7 @@ class Service:
     text = 'nothing; the next call is answered'
 
     def check(self, c):
-        c.end.do_null()
+        c.goes_on()
 
 
 class Served:
@@ -27,7 +27,7 @@ class Served:
 
     def check(self, c):
         assert c.end.expect_reply(c.xid).results == self.results, 'the results'
-        c.end.do_null()
+        c.goes_on()
 
 
 class V1Error:
@@ -46,7 +46,7 @@ class V1Error:
         assert m.vers == self.vers, 'version %d instead of %d' % (m.vers, self.vers)
         assert m.vers != 1 or m.credit > 0, 'credit 0'
         if self.goes_on:
-            c.end.do_null()
+            c.goes_on()
 
 
 class V2Error:
@@ -65,7 +65,7 @@ class V2Error:
         assert m.error == self.words, 'error %s instead of %s' % (m.error, self.words)
         assert m.vers == self.vers, 'version %d instead of %d' % (m.vers, self.vers)
         if self.goes_on:
-            c.end.do_null()
+            c.goes_on()
 
 
 class Refused:
@@ -139,6 +139,28 @@ class Then:
     def check(self, c):
         for part in self.parts:
             part.check(c)
+
+
+class AtServer:
+    """What the server behind the gateway must see."""
+
+    def __init__(self, part):
+        self.part = part
+        self.text = 'to the server: ' + part.text
+
+    def check(self, c):
+        self.part.check(Mirror(c))
+
+
+class Mirror:
+    """A case with its ends exchanged."""
+
+    def __init__(self, c):
+        self.c, self.end, self.conn = c, c.server, c.server.conn
+        self.server_xid = self.xid = c.server_xid
+
+    def goes_on(self):
+        self.c.goes_on()
 
 
 class Inline:

@@ -24,7 +24,7 @@ class End:
         self.sent = 0
         self.xids = itertools.count(random.randrange(1, 1 << 31))
         self.xid = 0
-        self.skipped = []
+        self.inbox = []  # what came while this end waited for credit
 
     def new_xid(self):
         self.xid = next(self.xids) & 0xffffffff
@@ -40,7 +40,10 @@ class End:
         self.conn.send(message, **how)
 
     def send2(self, xid, htype, rest=b'', credit=None, vers=2):
-        """A message of version 2 with the credit value of the moment."""
+        """A message of version 2 with the credit value of the moment, when it may be sent."""
+        while (self.limit - self.sent) & 0xffffffff >= 1 << 31 or self.limit == self.sent & 0xffffffff:
+            self.inbox.append(self.take(grants=True))
+            assert hasattr(self.inbox[-1], 'proc'), '%r instead of credit' % (self.inbox[-1],)
         credit = self.credit() if credit is None else credit
         self.send(v2.prefix(xid, htype, credit, vers) + rest)
 
@@ -83,8 +86,8 @@ class End:
 
     # --- messages in ---
 
-    def recv(self, patience=PATIENCE):
-        """The next event; a message comes parsed, with .invalidated. GRANTs are passed over."""
+    def take(self, patience=PATIENCE, grants=False):
+        """The next event; a message comes parsed, with .invalidated and .octets."""
         while True:
             event = self.conn.recv(patience)
             if not isinstance(event, Sent):
@@ -92,15 +95,20 @@ class End:
             self.received += 1
             vers = Reader(event.data[4:]).word()
             # A report echoes the version of what it answers, which may be any; its layout is one.
-            parse = v1.parse if self.version == 1 or vers != 2 else v2.parse
-            m = parse(event.data)
-            m.invalidated = event.invalidated
-            m.octets = len(event.data)
-            if vers == 2:
+            m = (v1 if self.version == 1 or vers != 2 else v2).parse(event.data)
+            m.invalidated, m.octets = event.invalidated, len(event.data)
+            if self.version == 2:
                 self.limit = m.credit
-            if self.version == 2 and m.proc == v2.GRANT:
-                continue
-            return m
+            if grants or self.version == 1 or m.proc != v2.GRANT:
+                return m
+
+    def recv(self, patience=PATIENCE):
+        """The next event but for GRANTs, which are passed over."""
+        while self.inbox:
+            m = self.inbox.pop(0)
+            if m.proc != v2.GRANT:
+                return m
+        return self.take(patience)
 
     def expect_msg(self, xid=None):
         event = self.recv()

@@ -11,7 +11,7 @@ from xdr import Seg
 
 WRITE, READ, RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE = range(8)
 TAGGED, LAST, DDP_VERSION, RDMAP_VERSION = 0x80, 0x40, 1, 0x40
-PATIENCE = 60  # seconds; long, for a loaded machine: a case that passes does not wait
+PATIENCE = 120  # seconds; long, for a loaded machine: a case that passes does not wait
 MAX_PAYLOAD = 32768
 
 Sent = namedtuple('Sent', 'data invalidated')

@@ -2,6 +2,7 @@
 """Sets up what a case plays on."""
 import mpa
 import peer
+import rpc
 import v2
 from rdmap import Conn, read_frame
 from routes import SHARED
@@ -15,7 +16,7 @@ class Stage:
     def __init__(self, gateway, route):
         self.gateway, self.route = gateway, route
         self.sock = self.conn = self.end = self.server = None
-        self.xid = self.vers = 0
+        self.xid = self.server_xid = self.vers = 0
 
     def use(self, end):
         self.end, self.conn = end, end.conn
@@ -41,6 +42,20 @@ class Stage:
         self.sock = None
         if version == 2:
             self.end.negotiate()
+
+    # --- for both ---
+
+    def goes_on(self):
+        """The session works."""
+        if not self.server:
+            self.end.do_null()
+            return
+        xid = self.end.new_xid()
+        self.end.call(rpc.call(xid))
+        m = self.server.expect_msg(xid)
+        assert m.error is None, m
+        self.server.reply(rpc.reply(xid), xid=xid)
+        assert self.end.expect_reply(xid).results == b''
 
     def close(self):
         for it in (self.sock, self.end or self.conn, self.server):
