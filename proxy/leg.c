@@ -397,6 +397,13 @@ void leg_put(struct leg *leg, struct leg_held *held)
 {
 	buf_free(leg->arena, held->assembly);
 	held->assembly = NULL;
+	leg_move(leg, held, NULL);
+}
+
+void leg_move(struct leg *leg, struct leg_held *held, void *block)
+{
+	if (block)
+		held->assembly = block;
 	if (held->rbuf)
 		leg_post_recv(leg, held->rbuf);
 	held->rbuf = NULL;

@@ -187,6 +187,10 @@ void leg_forget(struct leg *leg, uint32_t xid);
 /** leg_put - give back what a message's views pointed into; reposts the Receive. */
 void leg_put(struct leg *leg, struct leg_held *held);
 
+/** leg_move - as leg_put() for the Receive alone: what of its octets is still needed lies in @block,
+ * of the arena, which @held takes; NULL: nothing is, or it holds an assembly already. */
+void leg_move(struct leg *leg, struct leg_held *held, void *block);
+
 /** leg_send - queue @tx; it goes out when its turn and its credits come. */
 void leg_send(struct leg *leg, struct leg_tx *tx);
 

@@ -101,7 +101,8 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 	list_init(&s->timed);
 	list_init(&s->txns);
 	init_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
-	init_queue(s, &s->reverse, rs->route->client.rev_credits, rs->route->server.rev_credits);
+	/* No more than there are Receives beside those for replies. */
+	init_queue(s, &s->reverse, rs->route->server.rev_credits, 0);
 	init_ops(&s->cops);
 	init_ops(&s->sops);
 	leg_init(&s->client, RPC_ACCEPTOR);

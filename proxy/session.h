@@ -19,6 +19,7 @@ enum {
 	SESSION_OP_DEPTH = 64, /* Reads and Writes outstanding on one leg */
 	SESSION_EXPOSURES = SESSION_OP_DEPTH * LEG_EXPOSURES_PER_OP,
 	SESSION_BUCKETS = 128, /* transactions by XID */
+	SESSION_ASIDE = 256,   /* calls of the server set aside */
 	TXN_REPLY_BESIDE_WRITES =
 		64 * 1024, /* what results leave of a reply when they are reduced */
 };
@@ -68,6 +69,7 @@ struct txn {
 	unsigned exposures;    /* regions it may expose to the responder: its share, once started */
 	unsigned exposed;      /* regions exposed to the responder now */
 	bool started;	       /* admitted: runs, holds memory */
+	bool aside;	       /* its call holds no Receive, though it waits */
 	size_t taken;	       /* octets of blocks */
 	struct view call_body; /* the call's payload stream, once complete */
 	uint64_t mark;	       /* in a Reply chunk until it is written, or 0: txn_written() */
@@ -117,6 +119,7 @@ struct session_queue {
 	struct list waiting;	  /* txns not admitted yet, in order */
 	struct buf_waiter waiter; /* for the first of them */
 	unsigned running, limit;  /* txns admitted: a bound on their number, whatever peers send */
+	unsigned aside;		  /* txns whose calls were set aside */
 };
 
 /** struct route_state - one worker's view of a route. */

@@ -67,6 +67,8 @@ void txn_release(struct txn *t)
 	session_ops(s, t->rsp)->exposed -= t->exposures;
 	if (t->started)
 		session_queue(s, t->reverse)->running--;
+	if (t->aside)
+		session_queue(s, t->reverse)->aside--;
 	s->ntxns--;
 	pool_put(&s->proxy->txns, t);
 }
@@ -261,6 +263,31 @@ static void count_call(struct session *s, struct txn *t)
 	s->proxy->count.bytes_to_server += bytes;
 }
 
+/*
+ * A client's calls that wait keep their Receives, so that it slows down. If those of a server did
+ * as well, calls of both directions could fill the windows of both legs, and no reply come through
+ * for which they wait: version 2 has one window for calls and replies.
+ */
+static int set_aside(struct txn *t)
+{
+	struct session_queue *q = session_queue(t->s, t->reverse);
+	void *block = NULL;
+
+	if (q->aside == SESSION_ASIDE)
+		return ERR_AGAIN;
+	if (!t->call_held.assembly && t->call_body.len) {
+		block = buf_alloc(&t->s->proxy->arena, t->call_body.len, BUF_CALL);
+		if (!block)
+			return ERR_AGAIN;
+		memcpy(block, t->call_body.data, t->call_body.len);
+		t->call_body = t->in.body[0] = view_of(block, t->call_body.len);
+	}
+	leg_move(t->req, &t->call_held, block);
+	t->aside = true;
+	q->aside++;
+	return 0;
+}
+
 void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 {
 	struct session_queue *q;
@@ -300,8 +327,11 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 	q = session_queue(s, t->reverse);
 	list_add_tail(&q->waiting, &t->wait_link);
 	txn_admit(q, false);
-	if (!list_is_empty(&q->waiting)) /* then it is the last of them */
-		s->proxy->count.budget_waits++;
+	if (list_is_empty(&q->waiting))
+		return;
+	s->proxy->count.budget_waits++; /* it is the last of them */
+	if (t->reverse && set_aside(t) < 0)
+		fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
 }
 
 static void send_call(struct txn *t)

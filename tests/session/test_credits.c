@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Credits of whole sessions, in schedules of a seed's choice: narrow and unequal windows, more
+ * one way than the other, grants that shrink to nothing and come back, peers that look at nothing
+ * for a while, counters about to wrap. As long as everybody keeps to the rules no message meets
+ * a peer without a Receive (which would end its connection), and nobody waits for ever.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "proxy/session.h"
+#include "tests/session/world.h"
+
+static struct world w;
+static struct rng rng;
+
+static struct session *session(void)
+{
+	return list_first(&w.proxy->sessions, struct session, link);
+}
+
+/* Where @a's counters and those of @b, its peer, begin: @a sent what @b received. */
+static void age(struct leg *a, struct leg *b, uint32_t sent, uint32_t received)
+{
+	a->refused = b->early = sent;
+	a->early = b->refused = received;
+}
+
+/* Some messages before 2^32, or before the half of it where the sign changes. */
+static uint32_t near_the_end(void)
+{
+	return (rng_below(&rng, 3) ? UINT32_MAX : INT32_MAX) - rng_below(&rng, 60);
+}
+
+/* Connections that have lived: each is given its counters before it has said a word. */
+static void connect_aged(void)
+{
+	struct world_pair *p = &w.pairs[0];
+	bool client_set = false, server_set = false;
+	uint32_t sent = near_the_end(), received = near_the_end();
+
+	world_connect_pair(&w, 0);
+	while (!p->client.open && !p->client.closed) {
+		memnet_step(w.net, NSEC_NEVER);
+		world_turn(&w);
+		if (!client_set && proxy_sessions(w.proxy) == 1) {
+			age(&p->client.leg, &session()->client, near_the_end(), near_the_end());
+			session()->server.refused = sent;
+			session()->server.early = received;
+			client_set = true;
+		}
+		if (!server_set && p->server.has_leg) {
+			p->server.leg.early = sent;
+			p->server.leg.refused = received;
+			server_set = true;
+		}
+	}
+	assert_true(p->client.open);
+}
+
+static uint32_t narrow(void)
+{
+	return 2 + rng_below(&rng, rng_below(&rng, 2) ? 3 : 20);
+}
+
+static void begin(unsigned cv, unsigned sv)
+{
+	struct setup s = setup_defaults(cv, sv, rng_next(&rng));
+	struct world_pair *p = &w.pairs[0];
+
+	s.rev_credits = 1 + rng_below(&rng, 6);
+	s.max_payload = 1 << 20;
+	world_new(&w, &s);
+	w.routes[0].client.credits = narrow();
+	w.routes[0].server.credits = narrow();
+	p->client.cfg.credits = narrow();
+	p->server.cfg.credits = narrow();
+	connect_aged();
+}
+
+/* A peer cannot expose memory for many calls at once. */
+enum { MANY = 60 };
+
+/* How much is asked for: one way, the other, or both; few at a time or many. */
+struct flow {
+	struct peer *from;
+	unsigned calls, depth, made;
+	uint64_t done_before;
+};
+
+static void flow_begin(struct flow *f, struct peer *from)
+{
+	static const unsigned depths[] = {1, 3, 12, MANY};
+
+	*f = (struct flow){.from = from, .done_before = from->done};
+	f->calls = rng_below(&rng, 5) ? rng_below(&rng, 80) : 0;
+	f->depth = depths[rng_below(&rng, 4)];
+}
+
+static void flow_go_on(struct flow *f, bool reverse)
+{
+	bool all_forms = w.s.client_version == 2 && w.s.server_version == 2;
+	bool simple = f->depth == MANY || (reverse && !all_forms);
+
+	while (f->made < f->calls && peer_busy(f->from) < f->depth) {
+		struct peer_spec spec = simple ? peer_random_spec(&rng, 1, true, 4096)
+					       : spec_small(&rng, &w, &w.pairs[0].client);
+
+		assert_true(peer_call(f->from, &spec));
+		f->made++;
+	}
+}
+
+/* Everybody looks when it likes, and takes back of its grant what was not used. */
+static void rough_step(void)
+{
+	struct world_pair *p = &w.pairs[0];
+	struct peer *moody = rng_below(&rng, 2) ? &p->client : &p->server;
+
+	memnet_step(w.net, NSEC_NEVER);
+	if (rng_below(&rng, 40) == 0)
+		leg_set_grant(&moody->leg, rng_below(&rng, moody->cfg.credits + 1));
+	if (rng_below(&rng, 3) == 0)
+		peer_turn(&p->client);
+	if (rng_below(&rng, 3) == 0)
+		peer_turn(&p->server);
+	if (rng_below(&rng, 3) == 0)
+		proxy_turn(w.proxy, memnet_now(w.net));
+}
+
+static void run(unsigned cv, unsigned sv)
+{
+	struct world_pair *p = &w.pairs[0];
+	struct peer_spec hello = {.body = 128, .reply = 24, .segs = 1};
+	struct flow forward, reverse;
+
+	begin(cv, sv);
+	/* Its version is known by its first call. */
+	peer_call(&p->client, &hello);
+	world_run(&w, NSEC_PER_SEC);
+	flow_begin(&forward, &p->client);
+	flow_begin(&reverse, &p->server);
+	for (unsigned steps = rng_below(&rng, 3000); steps; steps--) {
+		flow_go_on(&forward, false);
+		flow_go_on(&reverse, true);
+		rough_step();
+	}
+	leg_set_grant(&p->client.leg, p->client.cfg.credits);
+	leg_set_grant(&p->server.leg, p->server.cfg.credits);
+	for (unsigned n = 0; n < 3000; n++) {
+		flow_go_on(&forward, false);
+		flow_go_on(&reverse, true);
+		world_run(&w, 2 * NSEC_PER_MS);
+		if (forward.made == forward.calls && reverse.made == reverse.calls &&
+		    !peer_busy(&p->client) && !peer_busy(&p->server))
+			break;
+	}
+	assert_false(p->client.closed || p->server.closed);
+	assert_int_equal(p->client.done, forward.done_before + forward.calls);
+	assert_int_equal(p->server.done, reverse.done_before + reverse.calls);
+	assert_int_equal(p->client.errors + p->server.errors, 0);
+	assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
+	assert_int_equal(p->client.unexpected + p->server.unexpected, 0);
+	world_quit(&w);
+	world_free(&w);
+}
+
+static void any_schedule(void **state)
+{
+	rng = rng_seeded("credits", 8);
+	(void)state;
+	for (unsigned round = 0; round < 400; round++)
+		run(1 + round % 2, 1 + round / 2 % 2);
+}
+
+static const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
+
+static void begin_narrow(unsigned cv, unsigned sv, uint32_t credits)
+{
+	struct setup s = setup_defaults(cv, sv, 99);
+
+	s.credits = credits;
+	s.rev_credits = 1;
+	world_new(&w, &s);
+	w.pairs[0].server.cfg.reply_timeout = NSEC_PER_SEC; /* it may forget calls */
+	world_connect(&w);
+	peer_call(&w.pairs[0].client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.pairs[0].client.done, 1);
+}
+
+/* Once a deadlock: all Receives of both legs held calls that waited for each other's replies. */
+static void calls_fill_both_windows_at_once(void **state)
+{
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++)
+		for (unsigned sv = 1; sv <= 2; sv++) {
+			begin_narrow(cv, sv, 3);
+			client->holds = server->holds = true;
+			for (unsigned i = 0; i < 60; i++) {
+				peer_call(client, &plain);
+				peer_call(server, &plain);
+			}
+			world_run(&w, NSEC_PER_SEC);
+			client->holds = server->holds = false;
+			for (unsigned i = 0; i < 100; i++) {
+				peer_release(client, true);
+				peer_release(server, true);
+				world_run(&w, NSEC_PER_SEC / 100);
+			}
+			assert_int_equal(client->done, 61);
+			assert_int_equal(server->done, 60);
+			world_quit(&w);
+			world_free(&w);
+		}
+}
+
+/* A server's calls wait where they hold no Receive, but not any number of them. */
+static void more_reverse_calls_than_can_be_kept(void **state)
+{
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+
+	(void)state;
+	begin_narrow(2, 2, 16);
+	client->holds = true;
+	for (unsigned i = 0; i < SESSION_ASIDE + 40; i++) {
+		if (!peer_call(server, &plain)) {
+			/* Its places are for 96: it goes on without the answers. */
+			peer_forget(server);
+			assert_true(peer_call(server, &plain));
+		}
+		world_run(&w, NSEC_PER_MS);
+	}
+	assert_int_equal(session()->reverse.aside, SESSION_ASIDE);
+	assert_int_equal(session()->ntxns, SESSION_ASIDE + 1);
+	assert_int_equal(server->errors, 39);
+	assert_int_equal(server->last_error.code, RPC_ERROR_SYSTEM);
+	peer_call(client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, 2);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* A version 2 peer of octets that grants little and late, and counts what it gets. */
+struct strict {
+	uint32_t received, sent; /* messages, this side's count */
+	uint32_t limit;		 /* that it gave */
+	uint32_t gw_limit;	 /* that it was given */
+	unsigned calls, replies; /* received */
+	unsigned due;		 /* replies it owes */
+	uint32_t owed[64];
+};
+
+static struct strict strict;
+
+static void strict_answers(struct raw *r)
+{
+	while (strict.due > 0 && (int32_t)(strict.gw_limit - strict.sent) > 0) {
+		uint32_t xid = strict.owed[--strict.due];
+
+		raw_words(r, RAW_V2_REPLY(xid, strict.limit));
+		strict.sent++;
+	}
+}
+
+static void on_message(struct raw *r, struct view in, void *arg)
+{
+	uint32_t type = xdr_peek_u32(in.data + 12);
+	bool is_grant = type == 5;
+
+	(void)arg;
+	strict.received++;
+	assert_true(strict.received <= strict.limit + is_grant);
+	strict.gw_limit = xdr_peek_u32(in.data + 8);
+	if (type == 7 && strict.sent == 0) {
+		raw_words(r, RAW_V2_PROPS(0x55, strict.limit));
+		strict.sent++;
+	}
+	if (type == 10) {
+		assert_true(strict.due < 64);
+		strict.owed[strict.due++] = xdr_peek_u32(in.data);
+		strict.calls++;
+	}
+	strict.replies += type == 13;
+	strict_answers(r);
+}
+
+static void strict_begin(unsigned version, bool is_client)
+{
+	struct setup s = setup_defaults(version, version, 5);
+
+	s.raw = true;
+	s.raw_client = is_client;
+	if (!is_client)
+		s.upstream_versions = LEG_V2;
+	strict = (struct strict){.limit = 1};
+	world_new(&w, &s);
+	w.raw.on_message = on_message;
+}
+
+/* Nothing for a while, then little by little; a GRANT itself is a message. */
+static void strict_trickle(unsigned *got, unsigned want)
+{
+	world_run(&w, 5 * NSEC_PER_SEC);
+	assert_int_equal(*got, 0);
+	for (unsigned n = 0; n < 400 && *got < want; n++) {
+		if (rng_below(&rng, 3) && (int32_t)(strict.gw_limit - strict.sent) > 0) {
+			uint32_t more = strict.received + rng_below(&rng, 3);
+
+			strict.limit = more > strict.limit ? more : strict.limit;
+			raw_words(&w.raw, 0, 2, strict.limit, 5);
+			strict.sent++;
+		}
+		world_run(&w, NSEC_PER_MS);
+		strict_answers(&w.raw);
+	}
+	assert_int_equal(*got, want);
+	assert_false(w.raw.closed);
+	world_quit(&w);
+	world_free(&w);
+}
+
+static void a_server_grants_nothing_and_then_little(void **state)
+{
+	(void)state;
+	rng = rng_seeded("late grants", 3);
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		strict_begin(cv, false);
+		world_connect_pair(&w, 0);
+		world_run(&w, NSEC_PER_SEC);
+		for (unsigned i = 0; i < 20; i++)
+			peer_call(&w.pairs[0].client, &plain);
+		strict_trickle(&strict.calls, 20);
+	}
+}
+
+static void a_client_grants_nothing_and_then_little(void **state)
+{
+	(void)state;
+	rng = rng_seeded("late grants", 4);
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		strict_begin(sv, true);
+		raw_connect(&w.raw, &w.pairs[0].gw_addr);
+		world_run(&w, NSEC_PER_SEC);
+		strict.sent = 1;
+		raw_words(&w.raw, RAW_V2_PROPS(0x99, strict.limit));
+		world_run(&w, NSEC_PER_SEC);
+		for (uint32_t xid = 0x700; strict.sent < strict.gw_limit; xid += 2) {
+			raw_words(&w.raw, RAW_V2_CALL(xid, strict.limit));
+			strict.sent++;
+		}
+		strict_trickle(&strict.replies, strict.sent - 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_schedule),
+		cmocka_unit_test(calls_fill_both_windows_at_once),
+		cmocka_unit_test(more_reverse_calls_than_can_be_kept),
+		cmocka_unit_test(a_server_grants_nothing_and_then_little),
+		cmocka_unit_test(a_client_grants_nothing_and_then_little),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("session credits", tests, NULL, NULL);
+}
