@@ -330,10 +330,21 @@ void session_input(struct session *s, struct leg *leg, const struct fabric_event
 	session_touch(s);
 }
 
+/* Version 1 lets one call go before the first reply tells the grant (RFC 8166 3.3.1). A client that
+ * was granted no more would need a GRANT for nearly each of its first messages; until then it is
+ * granted what the server will be asked for, and its calls wait here. */
+static uint32_t server_takes(const struct session *s)
+{
+	const struct rpc_transport *t = s->server.t;
+
+	return t->version == 1 && t->count.recvs == 0 ? s->server.cfg->credits
+						      : t->ops->call_credits(t);
+}
+
 /* What the server takes and a small queue; less while memory is short. */
 static void set_grants(struct session *s)
 {
-	uint32_t grant = s->server.t->ops->call_credits(s->server.t);
+	uint32_t grant = server_takes(s);
 
 	grant += grant / 8 + 1;
 	if (!list_is_empty(&s->forward.waiting) || buf_must_wait(&s->proxy->arena, BUF_TRANSACTION))

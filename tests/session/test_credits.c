@@ -356,6 +356,43 @@ static void a_client_grants_nothing_and_then_little(void **state)
 	}
 }
 
+/* GRANTs that a version 2 client gets while it makes @calls from the first word on. */
+static uint64_t grants_for(unsigned sv, unsigned calls, unsigned depth)
+{
+	struct setup s = setup_defaults(2, sv, 7);
+	struct peer *client = &w.pairs[0].client;
+	uint64_t grants;
+	unsigned made = 0;
+
+	s.credits = 64;
+	s.max_payload = 64 << 10;
+	world_new(&w, &s);
+	world_connect(&w);
+	while (client->done < calls) {
+		for (; made < calls && peer_busy(client) < depth; made++)
+			peer_call(client, &plain);
+		world_turn(&w);
+		memnet_step(w.net, NSEC_NEVER);
+	}
+	grants = client->leg.t->count.grants_received;
+	print_message("v2-v%u: %u calls, %u at once: %llu GRANTs\n", sv, calls, depth,
+		      (unsigned long long)grants);
+	world_quit(&w);
+	world_free(&w);
+	return grants;
+}
+
+/* Messages, not time: a window as wide as it will be, before the server's first reply, too. */
+static void grants_are_few(void **state)
+{
+	(void)state;
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		assert_int_equal(grants_for(sv, 10, 1), 0);
+		assert_int_equal(grants_for(sv, 20, 20), 0);
+		assert_int_equal(grants_for(sv, 1000, 30), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +401,7 @@ int main(void)
 		cmocka_unit_test(more_reverse_calls_than_can_be_kept),
 		cmocka_unit_test(a_server_grants_nothing_and_then_little),
 		cmocka_unit_test(a_client_grants_nothing_and_then_little),
+		cmocka_unit_test(grants_are_few),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
