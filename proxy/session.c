@@ -391,6 +391,7 @@ void session_free(struct session *s)
 {
 	struct proxy *p = s->proxy;
 
+	session_log_untold(s);
 	/* Connections first: after that nobody uses the memory. */
 	leg_fini(&s->client);
 	leg_fini(&s->server);
@@ -405,31 +406,4 @@ void session_free(struct session *s)
 	p->nsessions--;
 	p->count.sessions_closed++;
 	mem_free(s);
-}
-
-static void log_leg(const struct session *s, const struct leg *leg, const struct session_stat *st,
-		    const char *name)
-{
-	char peer[FABRIC_ADDR_TEXT];
-
-	if (!leg->t || !leg->conn)
-		return;
-	log_info("leg",
-		 "session=%llu route=%s leg=%s peer=%s version=%u inline_send=%u inline_recv=%u "
-		 "credits=%u calls=%llu replies=%llu rcalls=%llu rreplies=%llu bytes_in=%llu "
-		 "bytes_out=%llu late=%llu",
-		 (unsigned long long)s->id, s->route->route->name, name,
-		 fabric_addr_format(&leg->conn->peer, peer), leg->t->version,
-		 leg->t->peer.send_bytes, leg->t->peer.recv_bytes,
-		 leg == &s->client ? leg->grant : leg->t->ops->call_credits(leg->t),
-		 (unsigned long long)st->calls, (unsigned long long)st->replies,
-		 (unsigned long long)st->rcalls, (unsigned long long)st->rreplies,
-		 (unsigned long long)st->bytes_in, (unsigned long long)st->bytes_out,
-		 (unsigned long long)leg->t->count.late);
-}
-
-void session_log_legs(const struct session *s)
-{
-	log_leg(s, &s->client, &s->cstat, "client");
-	log_leg(s, &s->server, &s->sstat, "server");
 }

@@ -85,6 +85,13 @@ struct txn {
 		out; /* the message formed for the other leg: first the call, then the reply */
 };
 
+/** struct session_reports - of errors by its peers: those in the log, and those not. */
+struct session_reports {
+	unsigned told;
+	nsec_t last; /* when */
+	uint64_t untold;
+};
+
 enum session_state { SESSION_CONNECT, SESSION_ACCEPT, SESSION_OPEN, SESSION_CLOSING, SESSION_DEAD };
 
 /** struct session_stat - what is counted of one leg. */
@@ -142,6 +149,7 @@ struct session {
 	enum session_state state;
 	struct leg client, server;
 	struct session_stat cstat, sstat;
+	struct session_reports reports;
 	bool retried_v1;
 	uint8_t request[512]; /* the client's private data, until accept */
 	size_t request_len;
@@ -200,8 +208,16 @@ void session_close(struct session *s, int status, const char *why);
 /** session_free - takes @s, in any state; gives back everything. */
 void session_free(struct session *s);
 
+/* session_log.c */
+
 /** session_log_legs - one line event=leg for each leg. */
 void session_log_legs(const struct session *s);
+
+/** session_log_report - the peer of @leg reports an error; a line, unless there were many. */
+void session_log_report(struct session *s, const struct leg *leg, const struct leg_out *out);
+
+/** session_log_untold - at the end: how many had none since the last. */
+void session_log_untold(const struct session *s);
 
 /** session_random - for XIDs and marks. */
 uint64_t session_random(struct proxy *p);

@@ -477,9 +477,7 @@ void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 	struct rpc_error e = translate(&out->error);
 
 	s->proxy->count.errors_from_responder++;
-	log_info("rpc.error", "session=%llu leg=%s xid=%08x error=%s a=%u b=%u",
-		 (unsigned long long)s->id, rsp == &s->client ? "client" : "server", out->xid,
-		 rpc_error_name(out->error.code), out->error.a, out->error.b);
+	session_log_report(s, rsp, out);
 	if (awaits_answer(t, rsp))
 		fail(t, &e);
 	else if (rsp->t->version == 1)

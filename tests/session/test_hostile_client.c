@@ -278,6 +278,28 @@ static void an_error_about_nothing_is_passed_over(void **state)
 	each_pair(error_about_nothing);
 }
 
+/* The log is not the peer's to fill: a line each for the first, then one a second. */
+static void errors_without_end_take_few_lines(void **state)
+{
+	unsigned sent = 0;
+
+	(void)state;
+	stage_client(2, 1);
+	while (sent < 3000) {
+		for (unsigned i = 0; i < 3; i++, sent++)
+			raw_words(&stage.raw, sent, 2, 100000, ERROR_TYPE, SYSTEM_CODE);
+		world_run(&stage, 4 * NSEC_PER_MS);
+	}
+	assert_int_equal(proxy_counters(stage.proxy)->errors_from_responder, sent);
+	assert_in_range(stage_lines("rpc.error"), 8 + 3, 8 + 5);
+	assert_int_equal(stage_lines("rpc.errors"), 0);
+	stage_goes_on();
+	raw_hang_up(&stage.raw);
+	stage_run(1);
+	assert_int_equal(stage_lines("rpc.errors"), 1);
+	stage_end();
+}
+
 /* A version 2 client that lets the gateway send this many messages and no more. */
 static void close_the_window(void)
 {
@@ -377,6 +399,7 @@ int main(void)
 		cmocka_unit_test(more_calls_than_granted_cost_the_session),
 		cmocka_unit_test(a_reply_nobody_asked_for),
 		cmocka_unit_test(an_error_about_nothing_is_passed_over),
+		cmocka_unit_test(errors_without_end_take_few_lines),
 		cmocka_unit_test(a_client_that_takes_no_replies_is_shown_out),
 		cmocka_unit_test(an_endless_message_ends_with_its_session),
 		cmocka_unit_test(noise_hurts_nobody_else),

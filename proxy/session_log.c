@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the log is told of a session while it lives: each leg when somebody asks, and
+ * what peers report. A peer decides how many reports it sends, so only the first few
+ * have a line each; after that one a second says how many had none.
+ */
+#include "base/log.h"
+#include "proxy/session.h"
+
+enum { REPORTS_TOLD = 8 };
+
+void session_log_report(struct session *s, const struct leg *leg, const struct leg_out *out)
+{
+	struct session_reports *r = &s->reports;
+	nsec_t now = s->proxy->now;
+
+	if (r->told >= REPORTS_TOLD && now < r->last + NSEC_PER_SEC) {
+		r->untold++;
+		return;
+	}
+	log_info("rpc.error", "session=%llu leg=%s xid=%08x error=%s a=%u b=%u untold=%llu",
+		 (unsigned long long)s->id, leg == &s->client ? "client" : "server", out->xid,
+		 rpc_error_name(out->error.code), out->error.a, out->error.b,
+		 (unsigned long long)r->untold);
+	r->told++;
+	r->last = now;
+	r->untold = 0;
+}
+
+void session_log_untold(const struct session *s)
+{
+	if (s->reports.untold)
+		log_info("rpc.errors", "session=%llu untold=%llu", (unsigned long long)s->id,
+			 (unsigned long long)s->reports.untold);
+}
+
+static void log_leg(const struct session *s, const struct leg *leg, const struct session_stat *st,
+		    const char *name)
+{
+	char peer[FABRIC_ADDR_TEXT];
+
+	if (!leg->t || !leg->conn)
+		return;
+	log_info("leg",
+		 "session=%llu route=%s leg=%s peer=%s version=%u inline_send=%u inline_recv=%u "
+		 "credits=%u calls=%llu replies=%llu rcalls=%llu rreplies=%llu bytes_in=%llu "
+		 "bytes_out=%llu late=%llu",
+		 (unsigned long long)s->id, s->route->route->name, name,
+		 fabric_addr_format(&leg->conn->peer, peer), leg->t->version,
+		 leg->t->peer.send_bytes, leg->t->peer.recv_bytes,
+		 leg == &s->client ? leg->grant : leg->t->ops->call_credits(leg->t),
+		 (unsigned long long)st->calls, (unsigned long long)st->replies,
+		 (unsigned long long)st->rcalls, (unsigned long long)st->rreplies,
+		 (unsigned long long)st->bytes_in, (unsigned long long)st->bytes_out,
+		 (unsigned long long)leg->t->count.late);
+}
+
+void session_log_legs(const struct session *s)
+{
+	log_leg(s, &s->client, &s->cstat, "client");
+	log_leg(s, &s->server, &s->sstat, "server");
+}
