@@ -200,10 +200,12 @@ static void on_rejected(struct verbs_conn *c, const struct vevent *e)
 
 static void on_removal(struct verbs_conn *c)
 {
-	c->v->counters.removals++;
-	if (c->dev)
-		c->dev->removed = true;
-	end_finish(c, ERR_IO, "the RDMA device was removed");
+	if (c->dev) {
+		device_lost(c->dev); /* @c with the others */
+		c->v->look = 0;
+	} else {
+		end_finish(c, ERR_IO, "the RDMA device was removed");
+	}
 }
 
 void cm_handle(struct verbs_conn *c, const struct vevent *e)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -22,12 +21,8 @@
  * an event leaves it with the connection it is about, as a number, and no more:
  * destroying a queue pair waits until its events are acknowledged, so the
  * connection is still there.
- *
- * Windows are drawn at random from the older half of the free ones, with another
- * key than they had, so neither a handle nor the step to the next one repeats.
+ * A device that failed is for every worker to see, so that is told the removal (gone.c).
  */
-
-enum { POOL_LEAST = 32, POOL_SIZE = 64 /* doubles */ };
 
 static int set_nonblocking(int fd)
 {
@@ -63,7 +58,7 @@ static void channel_ready(struct loop_watch *w, unsigned events)
 		unwatch(dev, &dev->watch, &dev->watched);
 }
 
-static void leave_note(const struct ibv_async_event *e)
+static void leave_note(struct verbs_dev *dev, const struct ibv_async_event *e)
 {
 	struct verbs_conn *c = NULL;
 
@@ -75,6 +70,9 @@ static void leave_note(const struct ibv_async_event *e)
 		break;
 	case IBV_EVENT_CQ_ERR:
 		c = e->element.cq->cq_context;
+		break;
+	case IBV_EVENT_DEVICE_FATAL:
+		gone_failed(dev);
 		break;
 	default:
 		break;
@@ -90,7 +88,7 @@ static void async_ready(struct loop_watch *w, unsigned events)
 
 	(void)events;
 	while (ibv_get_async_event(dev->context, &e) == 0) {
-		leave_note(&e);
+		leave_note(dev, &e);
 		ibv_ack_async_event(&e);
 	}
 	if (errno != EAGAIN && errno != EINTR)
@@ -116,7 +114,7 @@ static void log_device(const struct verbs_dev *dev)
 	log_info("verbs.device",
 		 "device=%s transport=%s exposures=%s send_with_invalidate=%s max_qp_wr=%d "
 		 "max_sge=%d read_depth=%d/%d max_mr=%d max_mw=%d",
-		 ibv_get_device_name(dev->context->device), dev->iwarp ? "iwarp" : "ib",
+		 dev->name, dev->iwarp ? "iwarp" : "ib",
 		 !dev->windows ? "registrations"
 		 : dev->rxe    ? "windows-on-registrations"
 			       : "windows",
@@ -174,15 +172,18 @@ static struct verbs_dev *device_new(struct verbs *v, struct ibv_context *context
 		return NULL;
 	dev->v = v;
 	dev->context = context;
+	snprintf(dev->name, sizeof(dev->name), "%s", ibv_get_device_name(context->device));
 	dev->async_fd = -1;
 	dev->watch.ready = channel_ready;
 	dev->async_watch.ready = async_ready;
 	list_init(&dev->regions);
 	list_add_tail(&v->devs, &dev->link);
-	err = open_dev(dev);
+	err = gone_hold(dev);
+	if (!err)
+		err = open_dev(dev);
 	if (err) {
-		log_error("verbs.device", "device=%s err=%s why=\"cannot be used: %s\"",
-			  ibv_get_device_name(context->device), err_name(err), strerror(errno));
+		log_error("verbs.device", "device=%s err=%s why=\"cannot be used: %s\"", dev->name,
+			  err_name(err), strerror(errno));
 		device_free(dev);
 		return NULL;
 	}
@@ -201,7 +202,8 @@ struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context)
 	return device_new(v, context);
 }
 
-void device_free(struct verbs_dev *dev)
+/* Nothing of the device's is left in this worker. */
+static void close_dev(struct verbs_dev *dev)
 {
 	struct list *item;
 
@@ -209,9 +211,8 @@ void device_free(struct verbs_dev *dev)
 	unwatch(dev, &dev->async_watch, &dev->async_watched);
 	if (dev->async_fd >= 0)
 		close(dev->async_fd);
-	for (; dev->pool_count; dev->pool_count--)
-		(void)ibv_dealloc_mw(dev->pool[dev->pool_head++ & (dev->pool_size - 1)]);
-	mem_free(dev->pool);
+	dev->async_fd = -1;
+	device_windows_free(dev);
 	while ((item = list_pop(&dev->regions))) {
 		struct vregion *r = container_of(item, struct vregion, link);
 
@@ -222,96 +223,41 @@ void device_free(struct verbs_dev *dev)
 		(void)ibv_destroy_comp_channel(dev->channel);
 	if (dev->pd)
 		(void)ibv_dealloc_pd(dev->pd);
+	dev->channel = NULL;
+	dev->pd = NULL;
+}
+
+void device_free(struct verbs_dev *dev)
+{
+	close_dev(dev);
 	list_del(&dev->link);
+	gone_release(dev);
 	mem_free(dev);
+}
+
+void device_lost(struct verbs_dev *dev)
+{
+	struct verbs *v = dev->v;
+
+	if (dev->removed)
+		return;
+	log_warn("verbs.device", "device=%s why=\"failed or was removed\" connections=%u",
+		 dev->name, dev->conns);
+	v->counters.removals++;
+	dev->removed = true;
+	dev->conns++; /* stays until all have ended */
+	list_for_each_safe(it, tmp, &v->conns)
+	{
+		struct verbs_conn *c = container_of(it, struct verbs_conn, all);
+
+		if (c->dev == dev)
+			end_finish(c, ERR_IO, "the RDMA device failed or was removed");
+	}
+	device_put(dev);
 }
 
 void device_put(struct verbs_dev *dev)
 {
 	if (--dev->conns == 0 && dev->removed)
-		device_free(dev);
-}
-
-/* Make room for all windows there are, and one more: putting back must not fail. */
-static int grow(struct verbs_dev *dev)
-{
-	uint32_t size = dev->pool_size ? 2 * dev->pool_size : POOL_SIZE;
-	struct ibv_mw **pool = mem_zalloc(size * sizeof(struct ibv_mw *));
-
-	if (!pool)
-		return ERR_NOMEM;
-	for (uint32_t i = 0; i < dev->pool_count; i++)
-		pool[i] = dev->pool[(dev->pool_head + i) & (dev->pool_size - 1)];
-	mem_free(dev->pool);
-	dev->pool = pool;
-	dev->pool_size = size;
-	dev->pool_head = 0;
-	return 0;
-}
-
-static int add_window(struct verbs_dev *dev)
-{
-	struct ibv_mw *mw;
-
-	if (dev->windows_total == dev->pool_size && grow(dev))
-		return ERR_NOMEM;
-	mw = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);
-	if (!mw)
-		return ERR_NOMEM;
-	dev->windows_total++;
-	device_window_put(dev, mw);
-	return 0;
-}
-
-static uint32_t draw(struct verbs_dev *dev)
-{
-	uint16_t value;
-
-	if (dev->random_left < sizeof(value)) {
-		if (getrandom(dev->random, sizeof(dev->random), 0) != sizeof(dev->random))
-			memset(dev->random, 0x5a, sizeof(dev->random));
-		dev->random_left = sizeof(dev->random);
-	}
-	dev->random_left -= (unsigned)sizeof(value);
-	memcpy(&value, dev->random + dev->random_left, sizeof(value));
-	return value;
-}
-
-static struct ibv_mw **pool_at(struct verbs_dev *dev, uint32_t i)
-{
-	return &dev->pool[(dev->pool_head + i) & (dev->pool_size - 1)];
-}
-
-struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key)
-{
-	struct ibv_mw **at, *mw = NULL;
-
-	while (dev->pool_count < POOL_LEAST && add_window(dev) == 0)
-		;
-	if (!dev->pool_count)
-		return NULL;
-	for (int tries = 0; tries < 8; tries++) {
-		at = pool_at(dev, draw(dev) % (dev->pool_count / 2 + 1));
-		mw = *at;
-		*key = (mw->rkey & ~0xffu) | ((mw->rkey + 1 + draw(dev) % 255) & 0xff);
-		if (*key - dev->last_handle != dev->last_step)
-			break;
-	}
-	*at = *pool_at(dev, 0);
-	dev->pool_head++;
-	dev->pool_count--;
-	dev->last_step = *key - dev->last_handle;
-	dev->last_handle = *key;
-	return mw;
-}
-
-void device_window_put(struct verbs_dev *dev, struct ibv_mw *mw)
-{
-	*pool_at(dev, dev->pool_count++) = mw;
-}
-
-void device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw)
-{
-	(void)ibv_dealloc_mw(mw);
-	dev->windows_total--;
+		close_dev(dev);
 }

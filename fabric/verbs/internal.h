@@ -5,6 +5,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "base/list.h"
 #include "base/loop.h"
@@ -15,7 +16,9 @@
  * internal - what the files of fabric/verbs share; nobody else includes it.
  *
  *   verbs.c  the instance: its lists, time, the table of operations
- *   device.c a device as one worker uses it: registrations, windows, notifications
+ *   device.c a device as one worker uses it: registrations, notifications
+ *   window.c its free Memory Windows
+ *   gone.c   devices that are removed
  *   cm.c     how connections begin: resolving, connect, accept, reject
  *   end.c    how they end
  *   listen.c listeners
@@ -50,6 +53,11 @@ struct verbs_dev {
 	struct list link;
 	struct verbs *v;
 	struct ibv_context *context;
+	struct ibv_context **contexts; /* a list of librdmacm's, held */
+	char name[IBV_SYSFS_NAME_MAX];
+	struct shared *shared; /* gone.c: what workers know of the context */
+	unsigned failures;     /* ... when this one joined */
+	ino_t entry;	       /* in sysfs; 0: unknown */
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
 	struct loop_watch watch, async_watch;
@@ -167,6 +175,7 @@ struct verbs {
 	struct vwr *store; /* work requests of chains */
 	struct ibv_send_wr *free_wrs;
 	nsec_t next; /* no deadline is before it */
+	nsec_t look; /* whether devices are still there */
 };
 
 static inline struct verbs *verbs_of(struct fabric *f)
@@ -205,11 +214,17 @@ int verbs_register(struct verbs_dev *dev) WARN_UNUSED;
 struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context);
 void device_free(struct verbs_dev *dev);
 
-/** device_put - the last connection of a device that was removed takes it along. */
+/** device_put - a connection gives it up; the last on a removed device takes along what the
+ * worker has of it. */
 void device_put(struct verbs_dev *dev);
+
+/** device_lost - it failed or was removed: its connections end, its objects go with the last. */
+void device_lost(struct verbs_dev *dev);
 
 /** device_region - registration that holds @len octets at @p, or NULL. */
 struct ibv_mr *device_region(const struct verbs_dev *dev, const void *p, size_t len);
+
+/* window.c */
 
 /** device_window_get - a free window and, in *@key, the next key to bind it with; NULL: none. */
 struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key);
@@ -217,6 +232,21 @@ void device_window_put(struct verbs_dev *dev, struct ibv_mw *mw);
 
 /** device_window_drop - takes @mw, whatever it is bound to: it is bound no more on return. */
 void device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw);
+
+/** device_windows_free - all the free ones. */
+void device_windows_free(struct verbs_dev *dev);
+
+/* gone.c */
+
+/** gone_hold - @dev joins those that use its context. */
+int gone_hold(struct verbs_dev *dev) WARN_UNUSED;
+
+/** gone_release - and leaves them; the last one lets a removed device go. */
+void gone_release(struct verbs_dev *dev);
+
+/** gone_failed - an event says so: for every worker to see. */
+void gone_failed(struct verbs_dev *dev);
+void gone_tick(struct verbs *v, nsec_t now);
 
 /* cm.c */
 struct verbs_conn *cm_conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,

@@ -259,7 +259,7 @@ static nsec_t op_deadline(const struct fabric *f)
 
 	if (!list_is_empty(&v->active) || !list_is_empty(&v->hot))
 		return 0;
-	return nsec_min(v->next, verbs_listen_deadline(v));
+	return nsec_min(nsec_min(v->next, v->look), verbs_listen_deadline(v));
 }
 
 static void op_tick(struct fabric *f, nsec_t now)
@@ -267,6 +267,7 @@ static void op_tick(struct fabric *f, nsec_t now)
 	struct verbs *v = verbs_of(f);
 
 	verbs_listen_tick(v, now);
+	gone_tick(v, now);
 	if (now < v->next)
 		return;
 	v->next = NSEC_NEVER;
@@ -371,7 +372,7 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 	v->cfg = *cfg;
 	v->loop = loop;
 	v->watch.ready = cm_ready;
-	v->next = NSEC_NEVER;
+	v->next = v->look = NSEC_NEVER;
 	list_init(&v->devs);
 	list_init(&v->conns);
 	list_init(&v->active);

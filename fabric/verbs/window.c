@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * Windows are drawn at random from the older half of the free ones, with another
+ * key than they had, so neither a handle nor the step to the next one repeats.
+ */
+
+enum { POOL_LEAST = 32, POOL_SIZE = 64 /* doubles */ };
+
+/* Make room for all windows there are, and one more: putting back must not fail. */
+static int grow(struct verbs_dev *dev)
+{
+	uint32_t size = dev->pool_size ? 2 * dev->pool_size : POOL_SIZE;
+	struct ibv_mw **pool = mem_zalloc(size * sizeof(struct ibv_mw *));
+
+	if (!pool)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < dev->pool_count; i++)
+		pool[i] = dev->pool[(dev->pool_head + i) & (dev->pool_size - 1)];
+	mem_free(dev->pool);
+	dev->pool = pool;
+	dev->pool_size = size;
+	dev->pool_head = 0;
+	return 0;
+}
+
+static int add_window(struct verbs_dev *dev)
+{
+	struct ibv_mw *mw;
+
+	if (dev->windows_total == dev->pool_size && grow(dev))
+		return ERR_NOMEM;
+	mw = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);
+	if (!mw)
+		return ERR_NOMEM;
+	dev->windows_total++;
+	device_window_put(dev, mw);
+	return 0;
+}
+
+static uint32_t draw(struct verbs_dev *dev)
+{
+	uint16_t value;
+
+	if (dev->random_left < sizeof(value)) {
+		if (getrandom(dev->random, sizeof(dev->random), 0) != sizeof(dev->random))
+			memset(dev->random, 0x5a, sizeof(dev->random));
+		dev->random_left = sizeof(dev->random);
+	}
+	dev->random_left -= (unsigned)sizeof(value);
+	memcpy(&value, dev->random + dev->random_left, sizeof(value));
+	return value;
+}
+
+static struct ibv_mw **pool_at(struct verbs_dev *dev, uint32_t i)
+{
+	return &dev->pool[(dev->pool_head + i) & (dev->pool_size - 1)];
+}
+
+struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key)
+{
+	struct ibv_mw **at, *mw = NULL;
+
+	while (dev->pool_count < POOL_LEAST && add_window(dev) == 0)
+		;
+	if (!dev->pool_count)
+		return NULL;
+	for (int tries = 0; tries < 8; tries++) {
+		at = pool_at(dev, draw(dev) % (dev->pool_count / 2 + 1));
+		mw = *at;
+		*key = (mw->rkey & ~0xffu) | ((mw->rkey + 1 + draw(dev) % 255) & 0xff);
+		if (*key - dev->last_handle != dev->last_step)
+			break;
+	}
+	*at = *pool_at(dev, 0);
+	dev->pool_head++;
+	dev->pool_count--;
+	dev->last_step = *key - dev->last_handle;
+	dev->last_handle = *key;
+	return mw;
+}
+
+void device_window_put(struct verbs_dev *dev, struct ibv_mw *mw)
+{
+	*pool_at(dev, dev->pool_count++) = mw;
+}
+
+void device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw)
+{
+	(void)ibv_dealloc_mw(mw);
+	dev->windows_total--;
+}
+
+void device_windows_free(struct verbs_dev *dev)
+{
+	for (; dev->pool_count; dev->pool_count--)
+		(void)ibv_dealloc_mw(dev->pool[dev->pool_head++ & (dev->pool_size - 1)]);
+	mem_free(dev->pool);
+	dev->pool = NULL;
+	dev->pool_size = 0;
+}
