@@ -35,10 +35,8 @@ struct contract_provider {
 	 * happened for a while (sockets). */
 	int (*step)(struct contract *t);
 	unsigned patience; /* how many times in a row step() must return 0 to give up */
-	/* Queue pairs and connection manager of InfiniBand: private data is 56 octets in a
-	 * request and has zeros behind it; an end at which nothing failed does not learn that
-	 * its peer found fault. */
-	bool ib;
+	bool exact_pdata;  /* private data come with their length, not with zeros behind */
+	bool tells_both;   /* of a breach, not only the end that found it */
 };
 
 /** struct op - one posted operation and what became of it. */

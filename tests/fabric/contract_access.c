@@ -12,7 +12,7 @@ static void is_a_breach(struct contract *t, struct pair *p)
 {
 	both_end(t, p);
 	assert_int_equal(p->b.status, ERR_ACCESS);
-	assert_true(p->a.status != 0 || t->provider->ib);
+	assert_true(p->a.status != 0 || !t->provider->tells_both);
 	check_byte(&p->b, 0, 3 * BASE, 0xee);
 	assert_int_equal(p->b.conn->handles_live, 0);
 }

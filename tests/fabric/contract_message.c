@@ -146,7 +146,7 @@ static void ends_of_a_breach(struct contract *t, struct pair *p)
 {
 	both_end(t, p);
 	assert_true(p->b.status == ERR_PROTO || p->b.status == ERR_TOOBIG ||
-		    (t->provider->ib && p->b.status == 0));
+		    (!t->provider->tells_both && p->b.status == 0));
 	assert_int_not_equal(p->a.status, 0);
 	assert_int_equal(do_send(&p->a, 0, 10), ERR_CLOSED);
 	assert_int_equal(do_recv(&p->b, 0, 10), ERR_CLOSED);

@@ -53,8 +53,13 @@ static int step(struct contract *t)
 }
 
 #define MEM(n, f)                                                                                  \
-	static const struct contract_provider f##_provider = {                                     \
-		.name = n, .start = f, .stop = stop, .step = step, .patience = 1}
+	static const struct contract_provider f##_provider = {.name = n,                           \
+							      .start = f,                          \
+							      .stop = stop,                        \
+							      .step = step,                        \
+							      .patience = 1,                       \
+							      .exact_pdata = true,                 \
+							      .tells_both = true}
 
 MEM("mem", start);
 MEM("mem, no latency at all", start_instant);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_FABRIC_ON_LOOP_H
+#define TESTS_FABRIC_ON_LOOP_H
+
+#include "fabric/provider/provider.h"
+#include "tests/fabric/contract.h"
+
+/** on_loop - the contract over a provider that waits for descriptors: two instances on one loop. */
+
+/** on_loop_start - contract_provider.start: listens on @host, a free port. */
+void on_loop_start(struct contract *t, enum provider_kind kind, const char *host, bool crc);
+
+/** on_loop_stop, on_loop_step - contract_provider.stop and .step. */
+void on_loop_stop(struct contract *t);
+int on_loop_step(struct contract *t);
+
+#endif
