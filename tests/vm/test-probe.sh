@@ -1,19 +1,21 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # rpcrdma-probe and the kernel: looks at the filer, tests it (never with --hostile: its
-# nfsd may crash), and plays the server for the kernel's client.
+# nfsd may crash), and plays the server for the kernel's client. Then the same over a device.
 #
 # Where Linux 6.1's filer does otherwise than the document demands: RDMA_MSGP draws ERR_CHUNK;
 # so does a message of 12 octets; and one that ends within the RPC header is answered.
 PROBE_KNOWN='v1.msgp v1.short.header v1.short.rpc'
 
 PROBE_PORT=20060
+PROBED_PORT=20061
 PROBE_CONNECTIONS=8
 
 test_probe() {
     chains_up
     probe_filer
     probe_client
+    probe_verbs
     check "probe: the filer is well" guest filer 'grep -q 20049 /proc/fs/nfsd/portlist && ! dmesg | grep -q "BUG:"'
 }
 
@@ -59,6 +61,19 @@ probe_client() {
         .credits == 128 and .first_message.version == 1 and .first_message.type == 0
         and .first_message.octets == 68 and .calls > 0'
     say "probe: client: $(jq -c '{connections, messages, calls, credits, largest: .largest_message}' "$RUN/probe-client.json")"
+}
+
+# With verbs on the filer's siw, against our iWARP out here.
+probe_verbs() {
+    local out=$RUN/probe-verbs.json
+    [ -x "$BIN/test_contract_verbs" ] || { say "probe: no verbs in this build, skipped"; return; }
+    start probed "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:$PROBED_PORT" --memory 64
+    wait_for 10 listening $PROBED_PORT
+    guest filer "ulimit -l unlimited; timeout 150 $BIN/rpcrdma-probe verbs:$HOST:$PROBED_PORT --program perf \
+        --conformance --hostile --json" 160 >"$out"
+    stop probed # with status 1: it was sent what is wrong
+    probe_says "$out" "both versions, nothing fails, data of every length" '.fabric == "verbs" and .failed == 0
+        and .passed > 110 and .version_1.answer == "spoken" and .version_2.answer == "spoken"'
 }
 
 # probe_says FILE NAME FILTER: what jq makes of it is true.
