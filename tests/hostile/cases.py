@@ -12,3 +12,5 @@ import cases_props  # noqa: F401
 import cases_rpc  # noqa: F401
 import cases_server_setup  # noqa: F401
 import cases_server_rdma  # noqa: F401
+import cases_server_v1  # noqa: F401
+import cases_server_v2  # noqa: F401

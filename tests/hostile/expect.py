@@ -21,13 +21,14 @@ class Service:
 class Served:
     """The very call is answered."""
 
-    def __init__(self, results=b''):
-        self.results = results
+    def __init__(self, results=b'', goes_on=True):
+        self.results, self.goes_on = results, goes_on
         self.text = 'the RPC reply, %d octets of results' % len(results) if results else 'the RPC reply'
 
     def check(self, c):
         assert c.end.expect_reply(c.xid).results == self.results, 'the results'
-        c.goes_on()
+        if self.goes_on:
+            c.goes_on()
 
 
 class V1Error:

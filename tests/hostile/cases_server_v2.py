@@ -1,0 +1,484 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Servers of version 2 whose answers are wrong. Sections are those of draft-07."""
+import mpa
+import rpc
+import v1
+import v2
+from case import table
+from expect import AtServer, Closes, Other, Served, Service, Then, V1Error, V2Error
+from xdr import Seg, chunk, u32
+
+rule = table('server', 'answers of version 2', 'v1-v2', 'v2')
+errors = table('server', 'reports of version 2, translated', 'v1-v2', 'v2')
+credit = table('server', 'credits of version 2', 'v1-v2', 'v2')
+reverse = table('server', 'reverse direction of version 2', 'v1-v2', 'v2')
+
+FAILED = V1Error(v1.ERR_CHUNK)  # all that version 1 can say
+CUT = Closes('to the client: closed, no reply')
+SIZE = 400
+
+
+def call(s):
+    """A plain call is with the server."""
+    s.xid = s.end.new_xid()
+    s.end.call(rpc.call(s.xid))
+    m = s.server.expect_msg(s.xid)
+    s.server_xid = s.xid
+    return m
+
+
+def chunk_call(s):
+    """A call that offers a Write chunk of SIZE octets."""
+    s.xid, s.back = s.end.new_xid(), s.end.conn.sink(SIZE)
+    s.end.call(rpc.echo_call(s.xid, bytes(SIZE)), (), [[s.back]])
+    m = s.server.expect_msg(s.xid)
+    s.write = m.writes[0][0]
+    return m
+
+
+def reply_chunk_call(s):
+    s.xid = s.end.new_xid()
+    s.end.call(rpc.fill_call(s.xid, 20000), (), (), [s.end.conn.sink(30000)])
+    m = s.server.expect_msg(s.xid)
+    s.large = m.reply[0]
+    return m
+
+
+def answer(name, section, sent, expect, begin=call, on='v1-v2', rule=rule):
+    """What the function returns is the type of the server's one answer, and what follows its prefix."""
+    def wrap(make):
+        @rule('server-v2-' + name, section, sent, expect, on=on)
+        def _(s):
+            begin(s)
+            s.server.send2(s.xid, *make(s))
+    return wrap
+
+
+def variants(htype, section, expect, *rows, **how):
+    for name, sent, make in rows:
+        answer(name, section, sent, expect, **how)(lambda s, f=make: (htype, f(s)))
+
+
+def right(s):
+    s.server.reply(rpc.reply(s.xid), xid=s.xid)
+
+
+# --- answers that do not parse: the call fails, nothing is reported (decision 39) ---
+
+variants(
+    v2.REPLY_INLINE, '7', FAILED,
+    ('cut-0', 'a REPLY_INLINE that ends after its prefix', lambda s: b''),
+    ('cut-4', 'a REPLY_INLINE without payload', lambda s: u32(0)),
+    ('cut-7', 'a REPLY_INLINE with three octets of payload', lambda s: bytes(7)),
+    ('bool', 'a Write list discriminator of 2', lambda s: u32(2) + rpc.reply(s.xid)),
+    ('count', 'a Write chunk of 2^32 - 1 segments', lambda s: u32(1, -1) + bytes(40)),
+    ('count-wraps', 'a Write chunk of 2^28 segments, 2^32 octets', lambda s: u32(1, 1 << 28) + bytes(40)),
+    ('two-xids', 'a reply whose prefix has the right XID and whose stream has not',
+     lambda s: u32(0) + rpc.reply(s.xid ^ 1)),
+)
+variants(
+    v2.REPLY_EXTERNAL, '6.3.8', FAILED,
+    ('external-none', 'a REPLY_EXTERNAL without a Reply chunk', lambda s: u32(0, 0)),
+    ('external-cut', 'a REPLY_EXTERNAL that ends in its Reply chunk', lambda s: u32(0, 1, 1, 7)),
+    ('external-payload', 'a REPLY_EXTERNAL with payload', lambda s: u32(0, 1) + chunk([]) + rpc.reply(s.xid)),
+    ('external-bool', 'a REPLY_EXTERNAL with a discriminator of 3', lambda s: u32(0, 3)),
+)
+variants(
+    v2.REPLY_MIDDLE, '7', FAILED,
+    ('middle-cut', 'a REPLY_MIDDLE that ends after its prefix', lambda s: b''),
+    ('middle-empty', 'a REPLY_MIDDLE without payload', lambda s: u32(100)),
+    ('middle-xid', 'a REPLY_MIDDLE whose stream has another XID', lambda s: u32(100) + rpc.reply(s.xid ^ 1)),
+)
+
+# --- answers that parse, and are none: the session ends ---
+
+variants(
+    v2.REPLY_INLINE, '4.2', CUT,
+    ('short', 'a reply of four octets', lambda s: u32(0, s.xid)),
+    ('call', 'a call as the reply', lambda s: u32(0) + rpc.call(s.xid)),
+    ('mtype-7', 'an RPC message of type 7', lambda s: u32(0) + rpc.reply(s.xid, mtype=7)),
+    ('chunk', 'a Write chunk that was not offered',
+     lambda s: u32(1) + chunk([Seg(1, 4, 0)]) + u32(0) + rpc.reply(s.xid)),
+)
+
+
+@rule('server-v2-other-xid', '4.2', 'a reply with the XID of no call', CUT)
+def _(s):
+    call(s)
+    s.server.reply(rpc.reply(s.xid ^ 0x1000), xid=s.xid ^ 0x1000)
+
+
+@rule('server-v2-twice', '4.2', 'the reply twice', Then(Served(goes_on=False), CUT))
+def _(s):
+    call(s)
+    right(s)
+    right(s)
+
+
+@rule('server-v2-error-and-reply', '7', 'ERR_SYSTEM, then the reply all the same',
+      Then(V1Error(v1.ERR_CHUNK, goes_on=False), CUT))
+def _(s):
+    call(s)
+    s.server.error(v2.ERR_SYSTEM, xid=s.xid)
+    right(s)
+
+
+# --- chunks that are not what was offered, or not what was written ---
+
+def returned(s, *lengths, write=SIZE, more=()):
+    """Writes @write octets, returns one Write chunk with these lengths."""
+    if write:
+        s.server.conn.write(s.write, rpc.fill(write))
+    segs = [s.write._replace(length=n) for n in lengths]
+    return u32(1) + chunk(segs) + b''.join(u32(1) + chunk(c) for c in more) + u32(0) + rpc.reply(s.xid, u32(SIZE))
+
+
+variants(
+    v2.REPLY_INLINE, '4.5.2.1', CUT,
+    ('chunk-longer', 'a Write chunk one octet longer than offered', lambda s: returned(s, SIZE + 1)),
+    ('chunk-huge', 'a Write chunk of 2^32 - 1 octets', lambda s: returned(s, 0xffffffff)),
+    ('chunk-many', 'a Write chunk of 100 segments of 2^32 - 1 octets', lambda s: returned(s, *[0xffffffff] * 100)),
+    ('chunk-unwritten', 'a Write chunk as offered, and nothing was written', lambda s: returned(s, SIZE, write=0)),
+    ('chunk-half-written', 'a Write chunk as offered, and half of it was written',
+     lambda s: returned(s, SIZE, write=SIZE // 2)),
+    ('chunk-second', 'a second Write chunk, never offered', lambda s: returned(s, SIZE, more=[[Seg(1, 4, 0)]])),
+    begin=chunk_call,
+)
+variants(
+    v2.REPLY_EXTERNAL, '6.3.8', CUT,
+    ('reply-chunk', 'a Reply chunk that was not offered', lambda s: u32(0, 1) + chunk([Seg(6, 100, 0)])),
+)
+WHOLE = rpc.REPLY_BYTES + 20000
+
+
+def long_reply(s, told, body):
+    s.server.conn.write(s.large, body)
+    return u32(0, 1) + chunk([s.large._replace(length=told)])
+
+
+variants(
+    v2.REPLY_EXTERNAL, '6.6.3', CUT,
+    ('reply-chunk-longer', 'a Reply chunk one octet longer than offered',
+     lambda s: long_reply(s, s.large.length + 1, rpc.reply(s.xid))),
+    ('reply-chunk-unwritten', 'a Reply chunk into which nothing was written',
+     lambda s: u32(0, 1) + chunk([s.large])),
+    ('reply-chunk-noise', 'a Reply chunk with 0xff octets', lambda s: long_reply(s, 100, b'\xff' * 100)),
+    ('reply-chunk-xid', 'a Reply chunk with the reply to another call',
+     lambda s: long_reply(s, 24, rpc.reply(s.xid ^ 1))),
+    begin=reply_chunk_call,
+)
+variants(
+    v2.REPLY_INLINE, '6.5', Served(),
+    ('reply-chunk-unused', 'an inline reply where a Reply chunk was offered', lambda s: u32(0) + rpc.reply(s.xid)),
+    begin=reply_chunk_call,
+)
+
+# --- continued replies ---
+
+BODY_BYTES = 2000
+
+
+def body(s):
+    return rpc.reply(s.xid, rpc.fill(BODY_BYTES - rpc.REPLY_BYTES))
+
+
+def middle(s, data, remaining, xid=None):
+    s.server.send2(s.xid if xid is None else xid, v2.REPLY_MIDDLE, u32(remaining) + data)
+
+
+def last(s, data, xid=None):
+    s.server.send2(s.xid if xid is None else xid, v2.REPLY_INLINE, u32(0) + data)
+
+
+def continued(name, sent, expect, slow=False, route='v2'):
+    def wrap(run):
+        @rule('server-v2-cont-' + name, '6.3.9', sent, expect, slow=slow, route=route)
+        def _(s):
+            call(s)
+            run(s)
+    return wrap
+
+
+@continued('right', 'a reply in three parts', Served(rpc.fill(BODY_BYTES - rpc.REPLY_BYTES)))
+def _(s):
+    middle(s, body(s)[:800], 1200)
+    middle(s, body(s)[800:1600], 400)
+    last(s, body(s)[1600:])
+
+
+BROKEN = Then(AtServer(V2Error(v2.ERR_INVAL_CONT, goes_on=False)), FAILED)
+
+for name, sent, first, rest in (
+        ('none', 'a REPLY_MIDDLE with nothing remaining', 0, None),
+        ('max', 'a REPLY_MIDDLE with 1048577 octets remaining, above max_payload', (1 << 20) + 1, None),
+        ('last', 'a REPLY_MIDDLE with 2^32 - 1 octets remaining', 0xffffffff, None),
+        ('same', 'a second part whose rdma_remaining does not fall', 1200, 1200),
+        ('falls-more', 'a second part whose rdma_remaining falls by more than it brings', 1200, 300),
+        ('zero', 'a second part whose rdma_remaining falls to nothing', 1200, 0)):
+    @continued(name, sent, BROKEN)
+    def _(s, first=first, rest=rest):
+        middle(s, body(s)[:800], first)
+        if rest is not None:
+            middle(s, body(s)[800:1600], rest)
+
+
+@continued('last-short', 'a last part that is a word short', BROKEN)
+def _(s):
+    middle(s, body(s)[:800], 1200)
+    last(s, body(s)[800:-4])
+
+
+@continued('last-long', 'a last part that is a word too long', BROKEN)
+def _(s):
+    middle(s, body(s)[:800], 1200)
+    last(s, body(s)[800:] + bytes(4))
+
+
+class BothAtServer:
+    """Two reports, about the intruder and about what it broke."""
+    text = 'to the server: RDMA2_ERR_INVAL_CONT with each XID'
+
+    def check(self, c):
+        for xid in (c.intruder, c.xid):
+            assert c.server.expect_msg(xid).error == [v2.ERR_INVAL_CONT]
+
+
+def intruder(name, sent, send):
+    @continued('intruder-' + name, 'between two parts: ' + sent, Then(BothAtServer(), FAILED))
+    def _(s):
+        middle(s, body(s)[:800], 1200)
+        s.intruder = s.xid ^ 0x2000
+        send(s, s.intruder)
+        last(s, body(s)[800:])
+
+
+intruder('reply', 'another reply', lambda s, x: s.server.reply(rpc.reply(x), xid=x))
+intruder('middle', 'a part of another reply', lambda s, x: middle(s, rpc.reply(x), 100, x))
+intruder('call', 'a reverse call', lambda s, x: s.server.call(rpc.call(x), xid=x))
+intruder('connprop', 'properties', lambda s, x: s.server.send2(x, v2.PROP_FINAL, v2.PROPS))
+
+
+@continued('never-ends', 'half of a reply, and no more', Closes('after about a minute: closed'), slow=True,
+           route='slow-v2')
+def _(s):
+    middle(s, body(s)[:800], 1200)
+
+
+@continued('other-xid', 'a reply in two parts to no call', CUT)
+def _(s):
+    xid = s.xid ^ 0x3000
+    middle(s, rpc.reply(xid), 100, xid)
+    last(s, bytes(100), xid)
+
+
+@continued('too-long-for-client', 'a reply of 9000 octets in parts, before a client of version 1 without Reply chunk',
+           FAILED)
+def _(s):
+    data = rpc.reply(s.xid, rpc.fill(9000))
+    middle(s, data[:4000], len(data) - 4000)
+    middle(s, data[4000:8000], len(data) - 8000)
+    last(s, data[8000:])
+
+
+# --- types and versions that are none: reported; then the right reply ---
+
+for htype in (0, 1, 3, 14, 0xffffffff):
+    @rule('server-v2-type-%d' % htype, '7.1.3', 'header type %d, then the right reply' % htype,
+          Then(AtServer(V2Error(v2.ERR_INVAL_HTYPE, goes_on=False)), Served()))
+    def _(s, htype=htype):
+        call(s)
+        s.server.send2(s.xid, htype, u32(0) + rpc.reply(s.xid))
+        right(s)
+
+for vers in (0, 3, 0xffffffff):
+    @rule('server-v2-version-%d' % vers, '7.1.1', 'version %d, then the right reply' % vers,
+          Then(AtServer(V2Error(v2.ERR_VERS, 2, 2, vers=vers, goes_on=False)), Served()))
+    def _(s, vers=vers):
+        call(s)
+        s.server.send2(s.xid, v2.REPLY_INLINE, u32(0) + rpc.reply(s.xid), vers=vers)
+        right(s)
+
+
+@rule('server-v2-grant-bad', '6.3.2', 'a GRANT with octets behind it, then the right reply',
+      Then(AtServer(V2Error(v2.ERR_BAD_XDR, goes_on=False)), Served()))
+def _(s):
+    call(s)
+    s.server.send2(s.xid, v2.GRANT, u32(1))
+    right(s)
+
+
+# --- every report about a call, to clients of both versions ---
+
+for code, words in ((v2.ERR_BAD_XDR, ()), (v2.ERR_BAD_PROPVAL, ()), (v2.ERR_INVAL_CONT, ()),
+                    (v2.ERR_READ_CHUNKS, (3,)), (v2.ERR_WRITE_CHUNKS, (0,)), (v2.ERR_SEGMENTS, (0xffffffff,)),
+                    (v2.ERR_WRITE_RESOURCE, (1, 70000)), (v2.ERR_REPLY_RESOURCE, (0x80000000,)),
+                    (v2.ERR_SYSTEM, ())):
+    text = ' '.join([v2.NAMES[code], *map(str, words)])
+    same = code not in (v2.ERR_BAD_XDR, v2.ERR_BAD_PROPVAL, v2.ERR_INVAL_CONT)
+    to_v2 = V2Error(code, *words) if same else V2Error(v2.ERR_SYSTEM)
+    for on, expect in (('v1-v2', FAILED), ('v2-v2', to_v2)):
+        answer('err-%d-to-%s' % (code, on[:2]), '7', '%s about the call, before a client of version %s' % (
+            text, on[1]), expect, on=on, rule=errors)(lambda s, c=code, w=words: (v2.ERROR, u32(c, *w)))
+
+for code, words, sent in ((v2.ERR_VERS, (3, 9), 'ERR_VERS without version 2'), (v2.ERR_VERS_MISMATCH, (),
+                          'ERR_VERS_MISMATCH'), (v2.ERR_INVAL_HTYPE, (), 'ERR_INVAL_HTYPE about a CALL_INLINE')):
+    answer('err-%d' % code, '7.1', sent, CUT, rule=errors)(lambda s, c=code, w=words: (v2.ERROR, u32(c, *w)))
+
+for name, sent, words in (('none', 'an ERROR without a code', ()), ('0', 'an ERROR with code 0', (0,)),
+                          ('12', 'an ERROR with code 12', (12,)), ('last', 'an ERROR with code 2^32 - 1', (-1,)),
+                          ('vers-cut', 'an ERR_VERS without its range', (v2.ERR_VERS,)),
+                          ('read-cut', 'an ERR_READ_CHUNKS without its number', (v2.ERR_READ_CHUNKS,)),
+                          ('write-cut', 'an ERR_WRITE_RESOURCE without its length', (v2.ERR_WRITE_RESOURCE, 1))):
+    @errors('server-v2-err-bad-' + name, '7', sent + ', then the right reply', Served())
+    def _(s, words=words):
+        call(s)
+        s.server.send2(s.xid, v2.ERROR, u32(*words))
+        right(s)
+
+
+@errors('server-v2-err-nothing', '7', 'ERR_SYSTEM about no call, then the right reply', Served())
+def _(s):
+    call(s)
+    s.server.error(v2.ERR_SYSTEM, xid=s.xid ^ 0x1000)
+    right(s)
+
+
+@errors('server-v2-err-external', '7.1.3', 'ERR_INVAL_HTYPE about a continued call', FAILED)
+def _(s):
+    s.xid = s.end.new_xid()
+    s.end.long_call([s.end.conn.expose(rpc.call(s.xid, rpc.NULL, bytes(6000)))])
+    while not s.end.conn.reads_seen:
+        assert s.end.conn.step() is None
+    assert s.server.expect_msg(s.xid).proc == v2.CALL_MIDDLE
+    assert s.server.expect_msg(s.xid).proc == v2.CALL_INLINE
+    s.server.error(v2.ERR_INVAL_HTYPE, xid=s.xid)
+
+
+# --- credits ---
+
+
+@credit('server-v2-overrun', '4.2.1', 'more messages than were granted', CUT)
+def _(s):
+    call(s)
+    granted = (s.server.limit - s.server.sent) & 0xffffffff
+    s.server.conn.raw(b''.join(mpa.fpdu(s.server.conn.send_ulpdu(
+        v2.prefix(i, v2.ERROR, s.server.credit()) + u32(v2.ERR_SYSTEM))) for i in range(granted + 1)))
+
+
+@credit('server-v2-grants', '4.2.1.1', '40 times four GRANTs and an answered call', Other('40 RPC replies'))
+def _(s):
+    for _ in range(40):
+        call(s)
+        for _ in range(4):
+            s.server.send2(0, v2.GRANT)
+        right(s)
+        s.end.expect_reply(s.xid)
+
+
+@credit('server-v2-errors', '7', '40 times three ERRORs about nothing and an answered call', Other('40 RPC replies'))
+def _(s):
+    for i in range(40):
+        call(s)
+        for code in (v2.ERR_SYSTEM, 99, v2.ERR_BAD_XDR):
+            s.server.error(code, xid=i)
+        right(s)
+        s.end.expect_reply(s.xid)
+
+
+@credit('server-v2-closed', '4.2.1', 'a credit value of what it has received; a call waits; then a GRANT',
+        Other('the call does not come before the GRANT'))
+def _(s):
+    call(s)
+    s.server.send2(s.xid, v2.REPLY_INLINE, u32(0) + rpc.reply(s.xid), credit=s.server.received)
+    s.end.expect_reply(s.xid)
+    s.xid = s.end.new_xid()
+    s.end.call(rpc.call(s.xid))
+    s.route.check_witness()  # the call would have come by now
+    s.server.conn.sock.setblocking(False)
+    try:
+        assert not s.server.conn.sock.recv(1), 'closed'
+        raise AssertionError('octets without credit')
+    except BlockingIOError:
+        s.server.conn.sock.setblocking(True)
+    s.server.send2(0, v2.GRANT)
+    s.server.expect_msg(s.xid)
+    right(s)
+    s.end.expect_reply(s.xid)
+
+
+@credit('server-v2-behind', '4.2.1', 'a credit value 2^31 behind, then a GRANT with the right one',
+        Served())
+def _(s):
+    call(s)
+    s.server.send2(0, v2.GRANT, credit=s.server.received - 0x80000000)
+    s.server.send2(0, v2.GRANT)
+    right(s)
+
+
+@credit('server-v2-huge', '4.2.1', 'a credit value 2^31 - 1 ahead', Served())
+def _(s):
+    call(s)
+    s.server.send2(s.xid, v2.REPLY_INLINE, u32(0) + rpc.reply(s.xid), credit=s.server.received + 0x7fffffff)
+
+
+# --- the reverse direction ---
+
+
+def reverse_call(name, section, sent, words, make, on='v1-v2'):
+    """The server's call comes back to it as a report; the session goes on."""
+    @reverse('server-v2-reverse-' + name, section, sent, Then(AtServer(V2Error(*words, goes_on=False)), Service()),
+             on=on)
+    def _(s):
+        s.goes_on()
+        s.server_xid = s.server.new_xid()
+        s.server.send2(s.server_xid, *make(s.server_xid))
+
+
+SEG = Seg(1, 100, 0)
+for name, section, sent, words, make in (
+        ('read-chunk', '7.3.1', 'a reverse call with a Read chunk, toward a client of version 1',
+         (v2.ERR_READ_CHUNKS, 0), lambda x: (v2.CALL_INLINE, v2.call_lists([(40, SEG)]) + rpc.call(x))),
+        ('write-chunk', '7.3.2', 'a reverse call with a Write chunk, toward a client of version 1',
+         (v2.ERR_WRITE_CHUNKS, 0), lambda x: (v2.CALL_INLINE, v2.call_lists((), [[SEG]]) + rpc.call(x))),
+        ('bad-xdr', '7.2.1', 'a reverse call that does not parse', (v2.ERR_BAD_XDR,),
+         lambda x: (v2.CALL_INLINE, u32(0, 7))),
+        ('xid', '6.3.7', 'a reverse call whose stream has another XID', (v2.ERR_BAD_XDR,),
+         lambda x: (v2.CALL_INLINE, v2.call_lists() + rpc.call(x ^ 1))),
+        ('mtype', '4.6.1', 'a reverse call that is a reply', (v2.ERR_BAD_XDR,),
+         lambda x: (v2.CALL_INLINE, v2.call_lists() + rpc.call(x, mtype=1))),
+        ('segments', '7.3.3', 'a reverse call with 33 Read chunks', (v2.ERR_READ_CHUNKS, 32),
+         lambda x: (v2.CALL_INLINE, v2.call_lists([(44 + 4 * i, SEG) for i in range(33)]) + rpc.call(x))),
+        ('huge', '7.4.1', 'a reverse call with a Read chunk of 2^32 - 1 octets', (v2.ERR_SYSTEM,),
+         lambda x: (v2.CALL_INLINE, v2.call_lists([(40, Seg(1, 0xffffffff, 0))]) + rpc.call(x)))):
+    reverse_call(name, section, sent, words, make)
+
+
+@reverse('server-v2-reverse-right', '4.6.1', 'a reverse call that is right',
+         Other('it comes to the client as version 1; its reply comes back'))
+def _(s):
+    s.goes_on()
+    xid = s.server.new_xid()
+    s.server.call(rpc.call(xid))
+    assert s.end.expect_msg(xid).body == rpc.call(xid)
+    s.end.reply(rpc.reply(xid), xid=xid)
+    assert s.server.expect_reply(xid).results == b''
+    s.goes_on()
+
+
+@reverse('server-v2-reverse-read-unknown', '4.6.4',
+         'a reverse call with a Read chunk of memory that it does not know itself', Closes('closed'), on='v2-v2')
+def _(s):
+    s.goes_on()
+    xid = s.server.new_xid()
+    s.server.call(rpc.call(xid), [(40, Seg(0x4711, 100, 0))], xid=xid)
+    while not s.server.conn.reads_seen:
+        assert s.server.conn.step() is None
+
+
+@reverse('server-v2-reverse-stalls', '4.6.4', 'a reverse call with a Read chunk, and no answer to the Read',
+         Closes('after about a minute: closed'), on='v2-v2', route='slow-v2', slow=True)
+def _(s):
+    s.goes_on()
+    s.server.conn.serves_reads = False
+    xid = s.server.new_xid()
+    s.server.call(rpc.call(xid), [(40, s.server.conn.expose(100))], xid=xid)
