@@ -14,6 +14,7 @@
 enum {
 	FIRST_MESSAGE_MIN = 16, /* the four words both versions share */
 	ERR_VERS_BYTES = 28,
+	ERROR_TYPE = 4, /* RDMA_ERROR and RDMA2_ERROR */
 };
 
 /*
@@ -33,7 +34,7 @@ static void refuse_version(struct leg *leg, uint32_t xid, uint32_t version)
 	xdr_put_u32(&x, xid);
 	xdr_put_u32(&x, version);
 	xdr_put_u32(&x, leg->grant);
-	xdr_put_u32(&x, 4); /* RDMA_ERROR */
+	xdr_put_u32(&x, ERROR_TYPE);
 	xdr_put_u32(&x, 1); /* ERR_VERS */
 	xdr_put_u32(&x, leg_speaks(leg, 1) ? 1 : 2);
 	xdr_put_u32(&x, leg_speaks(leg, 2) ? 2 : 1);
@@ -51,7 +52,8 @@ static bool detect_version(struct leg *leg, struct view in)
 	if (leg_speaks(leg, version))
 		return leg_set_version(leg, version) == 0;
 	leg->early++;
-	if (in.len >= FIRST_MESSAGE_MIN) /* else too short to trust its XID: silence (section 7) */
+	/* Too short to trust its XID: silence (section 7). Nor is an error answered with one. */
+	if (in.len >= FIRST_MESSAGE_MIN && xdr_peek_u32(in.data + 12) != ERROR_TYPE)
 		refuse_version(leg, xdr_peek_u32(in.data), version);
 	return false;
 }

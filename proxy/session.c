@@ -193,16 +193,36 @@ void session_close(struct session *s, int status, const char *why)
 		die(s);
 }
 
+static void remember_v1(struct session *s)
+{
+	s->route->v1_until = s->proxy->now + s->route->route->version_memory;
+	log_info("upstream.version", "route=%s version=1", s->route->route->name);
+}
+
+/*
+ * That a server speaks version 1 is believed as long as it answers in it. One that hung up on
+ * version 2 may have been about to restart, as what it was or as something newer: when it refuses
+ * version 1, too, or hangs up before it said a word, the next session asks for version 2 first.
+ */
+static void forget_v1(struct session *s, int status)
+{
+	const struct rpc_transport *t = s->server.t;
+	struct route_state *rs = s->route;
+
+	if (rs->v1_until <= s->proxy->now || s->server.cfg != &rs->server_v1 ||
+	    (t && t->count.recvs > 0 && status != ERR_VERS))
+		return;
+	rs->v1_until = 0;
+	log_info("upstream.version", "route=%s version=unknown", rs->route->name);
+}
+
 /* The server leg is ready: now the client may come. */
 static void accept_client(struct session *s)
 {
 	int err;
 
-	if (s->server.t->version == 1 &&
-	    (s->retried_v1 || s->server.cfg->versions == LEG_V1_OR_V2)) {
-		s->route->v1_until = s->proxy->now + s->route->route->version_memory;
-		log_info("upstream.version", "route=%s version=1", s->route->route->name);
-	}
+	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
+		remember_v1(s); /* it said so */
 	s->state = SESSION_ACCEPT;
 	err = leg_accept(&s->client, &s->route->route->client, &s->proxy->arena, s->client.conn,
 			 view_of(s->request, s->request_len), SESSION_OP_DEPTH, s->proxy->now);
@@ -230,6 +250,8 @@ static void on_closed(struct session *s, struct leg *leg, const struct leg_out *
 {
 	if (leg == &s->server && retry_as_v1(s, out->status))
 		return;
+	if (leg == &s->server && s->state != SESSION_CLOSING)
+		forget_v1(s, out->status);
 	if (err_class(out->status) == ERR_CLASS_PEER && s->state != SESSION_CLOSING)
 		s->proxy->count.peer_faults++;
 	if (s->state != SESSION_CLOSING)
@@ -265,6 +287,10 @@ static void on_msg(struct session *s, struct leg *leg, struct leg_out *out)
 	const struct leg *other = leg == &s->client ? &s->server : &s->client;
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
 
+	if (leg == &s->server && s->retried_v1) {
+		s->retried_v1 = false;
+		remember_v1(s);
+	}
 	if (out->msg->dir == RPC_REPLY) {
 		txn_reply(s, leg, out);
 		return;

@@ -150,7 +150,7 @@ struct session {
 	struct leg client, server;
 	struct session_stat cstat, sstat;
 	struct session_reports reports;
-	bool retried_v1;
+	bool retried_v1;      /* the server has not proved yet that it speaks that */
 	uint8_t request[512]; /* the client's private data, until accept */
 	size_t request_len;
 	struct list txns;

@@ -22,6 +22,7 @@
  *   well-formed call                             RPC_RX_MSG
  *   well-formed reply, a call in flight          RPC_RX_MSG
  *   RDMA_ERROR, a call in flight                 RPC_RX_ERROR
+ *   ERR_VERS with a range without 1              the connection is closed
  *   malformed call                               ERR_CHUNK
  *   malformed reply, a call in flight            RPC_RX_ERROR: it can never complete
  *   malformed, direction not to be seen          acceptor: a call; initiator: a reply
@@ -197,10 +198,10 @@ static int refuse(struct v1_conn *c, const struct v1_header *report, bool is_cal
 
 /* Errors come from responders only, so this is about a call of ours. A code that does not
  * exist still says that no reply follows. */
-static void recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
+static int recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
 {
 	if (!take_answer(c, h->xid))
-		return;
+		return 0;
 	/* Under another version the credit field has another meaning: keep the last grant. */
 	if (h->vers == V1_VERSION)
 		take_grant(c, h->credit);
@@ -209,8 +210,11 @@ static void recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_
 	rx->xid = h->xid;
 	rx->error_dir = RPC_REPLY;
 	rx->error.code = RPC_ERROR_CHUNK;
-	if (h->err == V1_ERR_VERS)
-		rx->error = (struct rpc_error){RPC_ERROR_VERS, .a = h->low, .b = h->high};
+	if (h->err != V1_ERR_VERS)
+		return 0;
+	rx->error = (struct rpc_error){RPC_ERROR_VERS, .a = h->low, .b = h->high};
+	/* A peer without version 1 will not answer the next call either. */
+	return h->low <= V1_VERSION && h->high >= V1_VERSION ? 0 : ERR_VERS;
 }
 
 static int recv_call(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
@@ -270,10 +274,8 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 		drop(c); /* MUST: rfc5666bis-01 section 5.7.2 */
 		return 0;
 	}
-	if (h.proc == V1_ERROR) {
-		recv_error(c, &h, rx);
-		return 0;
-	}
+	if (h.proc == V1_ERROR)
+		return recv_error(c, &h, rx);
 	return c->msg.dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
 }
 

@@ -3,6 +3,7 @@
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"
+#include "proxy/session.h"
 #include "tests/session/world.h"
 
 enum { ERROR_TYPE = 4, ERR_VERS_CODE = 1, CONNPROP_FINAL_TYPE = 7, GRANT_TYPE = 5 };
@@ -16,8 +17,17 @@ struct script {
 	uint32_t vers_echoed; /* of ERR_VERS, the answer to version 2; 0: no answer */
 	bool hangs_up;	      /* on version 2, instead */
 	uint32_t low, high;
+	bool refuses_1, hangs_up_1, speaks_2; /* after an update */
 	unsigned v1_calls, v2_messages;
 };
+
+static void serve_2(struct raw *r, uint32_t xid, uint32_t type)
+{
+	if (type == CONNPROP_FINAL_TYPE)
+		raw_words(r, RAW_V2_PROPS(0x55, 1000));
+	else if (type == 10)
+		raw_words(r, RAW_V2_REPLY(xid, 1000));
+}
 
 static void serve(struct raw *r, struct view in, void *arg)
 {
@@ -26,11 +36,18 @@ static void serve(struct raw *r, struct view in, void *arg)
 
 	if (vers == 1) {
 		s->v1_calls++;
-		raw_words(r, RAW_V1_REPLY(xid, 8));
+		if (s->hangs_up_1)
+			fabric_disconnect(r->conn);
+		else if (s->refuses_1)
+			raw_words(r, xid, 1, 8, ERROR_TYPE, ERR_VERS_CODE, 2, 2);
+		else
+			raw_words(r, RAW_V1_REPLY(xid, 8));
 		return;
 	}
 	s->v2_messages++;
-	if (s->hangs_up)
+	if (s->speaks_2)
+		serve_2(r, xid, xdr_peek_u32(in.data + 12));
+	else if (s->hangs_up)
 		fabric_disconnect(r->conn);
 	else if (s->vers_echoed)
 		raw_words(r, xid, s->vers_echoed, 8, ERROR_TYPE, ERR_VERS_CODE, s->low, s->high);
@@ -96,12 +113,18 @@ static void a_server_that_hangs_up_on_version_2_is_asked_again_in_1(void **state
 {
 	struct script s = {.hangs_up = true};
 	struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+	nsec_t believed;
 
 	(void)state;
 	one_call(p);
 	assert_int_equal(w.raw.accepted, 2);
 	assert_int_equal(proxy_counters(w.proxy)->sessions_opened, 1);
 	assert_int_equal(s.v2_messages, 1);
+	believed = w.proxy->routes[0].v1_until;
+	assert_true(believed > memnet_now(w.net));
+	peer_call(&p->client, &null_call);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.proxy->routes[0].v1_until, believed); /* from its first message on */
 
 	/* Remembered ... */
 	next_client(p, 20 * NSEC_PER_SEC);
@@ -131,6 +154,79 @@ static void a_refusal_of_2_is_remembered_too(void **state)
 	one_call(p);
 	assert_int_equal(s.v2_messages, 2);
 	end();
+}
+
+/* A call in version 1, to a server that has no version 1 any more. */
+static void call_in_vain(struct world_pair *p)
+{
+	world_connect_pair(&w, 0);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(p->client.open);
+	peer_call(&p->client, &null_call);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(p->client.closed); /* and not told of an error: it may call again */
+	assert_int_equal(p->client.errors, 0);
+	assert_int_equal(proxy_sessions(w.proxy), 0);
+}
+
+/* The next session asks for version 2, and the call comes through. */
+static void the_update_is_found(struct world_pair *p, struct script *s)
+{
+	unsigned v1_calls = s->v1_calls;
+
+	next_client(p, NSEC_PER_SEC);
+	one_call(p);
+	assert_int_equal(s->v1_calls, v1_calls);
+}
+
+static void update(struct script *s, bool hangs_up)
+{
+	s->speaks_2 = true;
+	s->hangs_up = false;
+	s->refuses_1 = !hangs_up;
+	s->hangs_up_1 = hangs_up;
+}
+
+/* A server that speaks version 1 is updated to speak 2 alone, before it was expected. */
+static void a_verdict_falls_when_version_1_is_refused(void **state)
+{
+	(void)state;
+	for (unsigned hangs_up = 0; hangs_up < 2; hangs_up++) {
+		struct script s = {.vers_echoed = 2, .low = 1, .high = 1};
+		struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+
+		one_call(p);
+		next_client(p, NSEC_PER_SEC);
+		one_call(p);
+		assert_int_equal(s.v2_messages, 1); /* it is remembered */
+		update(&s, hangs_up);
+		next_client(p, NSEC_PER_SEC);
+		call_in_vain(p);
+		assert_int_equal(s.v1_calls, 3);
+		the_update_is_found(p, &s);
+		end();
+	}
+}
+
+/* A server of version 2 hangs up in the middle of the negotiation, for it restarts. */
+static void a_restart_is_not_taken_for_a_verdict(void **state)
+{
+	(void)state;
+	for (unsigned hangs_up = 0; hangs_up < 2; hangs_up++) {
+		struct script s = {.hangs_up = true};
+		struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+
+		world_connect_pair(&w, 0);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(w.raw.accepted, 2); /* in version 1 */
+		update(&s, hangs_up);
+		peer_call(&p->client, &null_call);
+		world_run(&w, NSEC_PER_SEC);
+		assert_true(p->client.closed);
+		assert_int_equal(s.v1_calls, 1);
+		the_update_is_found(p, &s);
+		end();
+	}
 }
 
 /* What the client sees of a server leg that never came to be. */
@@ -301,7 +397,7 @@ static void messages_before_the_version_is_known_count(void **state)
 	raw_words(&w.raw, 0x1);
 	world_run(&w, NSEC_PER_SEC);
 	expect_err_vers(0x1, 9, 1, 2);
-	/* Two of ours were received, and one of the gateway's: it may send one more, and a GRANT. */
+	/* Two of ours were received, and one of the gateway's: it may send one more. */
 	raw_words(&w.raw, RAW_V2_PROPS(0x2, 2));
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(raw_last(&w.raw, 3), CONNPROP_FINAL_TYPE);
@@ -310,10 +406,10 @@ static void messages_before_the_version_is_known_count(void **state)
 	w.raw.nkept = 0;
 	raw_words(&w.raw, RAW_V2_CALL(0x3, 2));
 	world_run(&w, NSEC_PER_SEC);
-	assert_int_equal(w.raw.nkept, 1);
-	assert_int_equal(raw_last(&w.raw, 3), GRANT_TYPE);
-	raw_words(&w.raw, 0, 2, 4, GRANT_TYPE);
+	assert_int_equal(w.raw.nkept, 0);
+	raw_words(&w.raw, 0, 2, 3, GRANT_TYPE);
 	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.raw.nkept, 1);
 	assert_int_equal(raw_last(&w.raw, 0), 0x3);
 	end();
 }
@@ -366,6 +462,8 @@ int main(void)
 		cmocka_unit_test(version_1_is_spoken_on_the_connection_that_refused_2),
 		cmocka_unit_test(a_server_that_hangs_up_on_version_2_is_asked_again_in_1),
 		cmocka_unit_test(a_refusal_of_2_is_remembered_too),
+		cmocka_unit_test(a_verdict_falls_when_version_1_is_refused),
+		cmocka_unit_test(a_restart_is_not_taken_for_a_verdict),
 		cmocka_unit_test(a_server_of_other_versions_is_no_server),
 		cmocka_unit_test(a_server_that_is_silent_is_waited_for_in_vain),
 		cmocka_unit_test(a_server_that_refuses_is_no_server),

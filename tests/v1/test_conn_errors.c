@@ -139,6 +139,23 @@ static void errors_are_never_answered(void **state)
 	}
 }
 
+static void a_peer_without_version_1_is_left(void **state)
+{
+	static const uint32_t ranges[][2] = {{2, 2}, {2, UINT32_MAX}, {0, 0}, {1, 0}};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		be(RPC_INITIATOR);
+		begin(5, 1, 8, V1_ERROR);
+		GEN_WORDS(&x, V1_ERR_VERS, ranges[i][0], ranges[i][1]);
+		recv_kind(RPC_RX_NONE); /* about nothing */
+		call_out(5);
+		begin(5, 2, 8, V1_ERROR);
+		GEN_WORDS(&x, V1_ERR_VERS, ranges[i][0], ranges[i][1]);
+		assert_int_equal(recv_rc(), ERR_VERS);
+	}
+}
+
 static void errors_about_a_call_come_up(void **state)
 {
 	(void)state;
@@ -155,10 +172,10 @@ static void errors_about_a_call_come_up(void **state)
 		assert_int_equal(conn.calls.granted, 8);
 		call_out(6);
 		begin(6, 2, 99, V1_ERROR);
-		GEN_WORDS(&x, V1_ERR_VERS, 3, 4);
+		GEN_WORDS(&x, V1_ERR_VERS, 1, 4);
 		recv_kind(RPC_RX_ERROR);
 		assert_int_equal(rx.error.code, RPC_ERROR_VERS);
-		assert_int_equal(rx.error.a, 3);
+		assert_int_equal(rx.error.a, 1);
 		assert_int_equal(rx.error.b, 4);
 		assert_int_equal(conn.calls.granted, 8); /* not version 1: no grant */
 		call_out(7);
@@ -324,6 +341,7 @@ int main(void)
 		cmocka_unit_test(malformed_call_draws_err_chunk),
 		cmocka_unit_test(other_version_draws_err_vers),
 		cmocka_unit_test(errors_are_never_answered),
+		cmocka_unit_test(a_peer_without_version_1_is_left),
 		cmocka_unit_test(errors_about_a_call_come_up),
 		cmocka_unit_test(unparsable_reply_fails_its_call),
 		cmocka_unit_test(reverse_reply_with_chunks_fails_its_call),
