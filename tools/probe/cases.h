@@ -43,10 +43,22 @@ extern const struct case_table
 	cases_data; /* cases_data.c: data by RDMA, with rpcrdma-perf's program */
 extern const struct case_table cases_always; /* cases_always.c: what was watched; the last ones */
 
+/* Cases of both versions, r->wanted says which (cases_chunks.c). */
+enum verdict case_long_call(struct run *r);
+enum verdict case_long_call_pieces(struct run *r);
+enum verdict case_reply_chunk(struct run *r);
+enum verdict case_unused_write(struct run *r);
+
 /* Steps that more than one file takes (cases_common.c). */
 
 /** v1_refused - RDMA_ERROR/ERR_CHUNK about @xid, or an RPC reply that reports an error (v1 5.5). */
 enum verdict v1_refused(struct run *r, uint32_t xid);
+
+/** v2_refused - the message put together is sent, draws that report, and the connection goes on. */
+enum verdict v2_refused(struct run *r, uint32_t err);
+
+/** writes_returned - so many Write chunks came back. */
+enum verdict writes_returned(struct run *r, unsigned n);
 
 /** returned_as_offered - the reply's chunk @got has the segments of @offered of r->call, with
  * lengths that are filled in order and add up to @length (v2 4.5.2.1, v1 4.4.5). */

@@ -24,6 +24,20 @@ enum verdict v1_refused(struct run *r, uint32_t xid)
 	return passed(r, "an RPC reply: %s", rpc_verdict_name(&rpc));
 }
 
+enum verdict v2_refused(struct run *r, uint32_t err)
+{
+	uint32_t xid = r->xid;
+
+	return msg_send(r) ?: expect_v2_error(r, xid, 2, err) ?: fence(r);
+}
+
+enum verdict writes_returned(struct run *r, unsigned n)
+{
+	if (r->reply.msg.nwrites == n)
+		return PASS;
+	return failed(r, "%u Write chunks came back of %u", r->reply.msg.nwrites, n);
+}
+
 enum verdict returned_as_offered(struct run *r, const struct rpc_chunk *got,
 				 const struct rpc_chunk *offered, uint64_t length)
 {

@@ -144,9 +144,7 @@ static enum verdict external(struct run *r)
 	v = null_chunk(r, &seg);
 	if (v)
 		return v;
-	r->call.has_body_chunk = true;
-	r->call.body_chunk = (struct rpc_chunk){0};
-	call_segment(r, &r->call.body_chunk, &seg);
+	call_body_chunk(r, &seg);
 	return call_send(r, NULL) ?: inval_cont(r, other, xid) ?: after(r, xid);
 }
 

@@ -13,12 +13,15 @@
 
 enum { ODD = 5001, LONG = 9000, FIRST_PIECE = 1234, SLACK = 7, UNTOUCHED = 0xee };
 
-/* A connection in @version, if there is something to talk to. */
-static enum verdict up(struct run *r, unsigned version)
+/* If there is something to talk to. */
+static enum verdict has_perf(struct run *r)
 {
-	if (r->program.number != PERF_PROGRAM)
-		return skipped(r, "needs --program perf");
-	return version == 1 ? v1_up(r) : v2_up(r);
+	return r->program.number == PERF_PROGRAM ? PASS : skipped(r, "needs --program perf");
+}
+
+static enum verdict up(struct run *r)
+{
+	return has_perf(r) ?: case_up(r);
 }
 
 static size_t perf_begin(struct run *r, enum perf_op op, uint32_t count,
@@ -49,12 +52,12 @@ static enum verdict intact(struct run *r, const uint8_t *data, uint32_t len)
 }
 
 /* READ into a Write chunk of two segments, with room to spare that is not to be touched. */
-static enum verdict pushed(struct run *r, unsigned version)
+static enum verdict pushed(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX], *at;
 	struct perf_result res;
-	struct segment seg, second;
-	enum verdict v = up(r, version);
+	struct segment seg;
+	enum verdict v = up(r);
 	struct view body;
 
 	if (v)
@@ -64,43 +67,27 @@ static enum verdict pushed(struct run *r, unsigned version)
 	if (v)
 		return v;
 	memset(at, UNTOUCHED, ODD + SLACK);
-	second = seg;
-	second.offset += FIRST_PIECE;
-	second.length -= FIRST_PIECE;
-	r->call.segs[0].length = FIRST_PIECE;
-	r->call.writes[0].length = FIRST_PIECE;
-	call_segment(r, &r->call.writes[0], &second);
-	v = call_send(r, &body) ?: expect_reply(r, r->xid) ?: result(r, PERF_READ, true, &res);
+	call_split(r, &r->call.writes[0], FIRST_PIECE);
+	v = call_send(r, &body) ?: expect_reply(r, r->xid) ?: result(r, PERF_READ, true, &res)
+	    ?: writes_returned(r, 1);
 	if (v)
 		return v;
-	if (r->reply.msg.nwrites != 1)
-		return failed(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
 	v = returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], ODD)
 		    ?: intact(r, at, ODD);
-	for (unsigned i = 0; !v && version == 2 && i < SLACK; i++) {
+	for (unsigned i = 0; !v && r->wanted == 2 && i < SLACK; i++) {
 		if (at[ODD + i] != UNTOUCHED)
 			return failed(r, "octet %u behind the data was written", i + 1);
 	}
 	return v ?: passed(r, "%u octets", ODD);
 }
 
-static enum verdict v1_pushed(struct run *r)
-{
-	return pushed(r, 1);
-}
-
-static enum verdict v2_pushed(struct run *r)
-{
-	return pushed(r, 2);
-}
-
 /* WRITE out of a Read chunk of two segments. */
-static enum verdict pulled(struct run *r, unsigned version)
+static enum verdict pulled(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX], *at;
 	struct perf_result res;
-	struct segment seg, part;
-	enum verdict v = up(r, version);
+	struct segment seg;
+	enum verdict v = up(r);
 	struct view body;
 
 	if (v)
@@ -112,12 +99,8 @@ static enum verdict pulled(struct run *r, unsigned version)
 	pattern_fill(at, ODD, r->xid, 0);
 	r->call.nreads = 1;
 	r->call.reads[0] = (struct rpc_chunk){.position = (uint32_t)body.len};
-	part = seg;
-	part.length = FIRST_PIECE;
-	call_segment(r, &r->call.reads[0], &part);
-	part.offset += FIRST_PIECE;
-	part.length = ODD - FIRST_PIECE;
-	call_segment(r, &r->call.reads[0], &part);
+	call_segment(r, &r->call.reads[0], &seg);
+	call_split(r, &r->call.reads[0], FIRST_PIECE);
 	v = call_send(r, &body) ?: expect_reply(r, r->xid) ?: result(r, PERF_WRITE, false, &res);
 	if (v)
 		return v;
@@ -127,23 +110,13 @@ static enum verdict pulled(struct run *r, unsigned version)
 	return passed(r, "%u octets", ODD);
 }
 
-static enum verdict v1_pulled(struct run *r)
-{
-	return pulled(r, 1);
-}
-
-static enum verdict v2_pulled(struct run *r)
-{
-	return pulled(r, 2);
-}
-
 /* READ with nothing but a Reply chunk, which the reply then needs. */
-static enum verdict long_reply(struct run *r, unsigned version, bool has_chunk)
+static enum verdict read_back(struct run *r, bool has_chunk)
 {
 	uint8_t head[PERF_HEAD_MAX];
 	struct perf_result res;
 	struct segment seg;
-	enum verdict v = up(r, version);
+	enum verdict v = up(r);
 	struct view body;
 
 	if (v)
@@ -165,19 +138,14 @@ static enum verdict long_reply(struct run *r, unsigned version, bool has_chunk)
 	return v ?: passed(r, "%u messages", r->reply.parts);
 }
 
-static enum verdict v1_long_reply(struct run *r)
+static enum verdict long_reply(struct run *r)
 {
-	return long_reply(r, 1, true);
+	return read_back(r, true);
 }
 
-static enum verdict v2_long_reply(struct run *r)
+static enum verdict continued_reply(struct run *r)
 {
-	return long_reply(r, 2, true);
-}
-
-static enum verdict v2_continued_reply(struct run *r)
-{
-	return long_reply(r, 2, false);
+	return read_back(r, false);
 }
 
 enum { SMALL_INLINE = 1024, BETWEEN = 2000 };
@@ -191,11 +159,9 @@ static enum verdict v1_threshold(struct run *r)
 	enum verdict v;
 	struct view body;
 
-	if (r->program.number != PERF_PROGRAM)
-		return skipped(r, "needs --program perf");
 	run_pdata(pdata, true);
 	pdata[7] = SMALL_INLINE / 1024 - 1;
-	v = run_connect(r, view_of(pdata, sizeof(pdata)));
+	v = has_perf(r) ?: run_connect(r, view_of(pdata, sizeof(pdata)));
 	if (v)
 		return v;
 	r->version = 1;
@@ -217,9 +183,7 @@ static enum verdict v2_receive_size(struct run *r)
 	enum verdict v;
 	struct view body;
 
-	if (r->program.number != PERF_PROGRAM)
-		return skipped(r, "needs --program perf");
-	v = raw_up(r);
+	v = has_perf(r) ?: raw_up(r);
 	if (v)
 		return v;
 	msg_begin(r, 2, V2_CONNPROP_FINAL);
@@ -241,7 +205,7 @@ static enum verdict v2_receive_size(struct run *r)
 static enum verdict v1_no_room(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX];
-	enum verdict v = up(r, 1);
+	enum verdict v = up(r);
 	struct view body;
 
 	if (v)
@@ -271,7 +235,7 @@ static enum verdict v2_small_write(struct run *r)
 	uint8_t head[PERF_HEAD_MAX], *at;
 	struct segment seg;
 	struct wire_msg m;
-	enum verdict v = up(r, 2);
+	enum verdict v = up(r);
 	struct view body;
 
 	if (v)
@@ -304,12 +268,12 @@ static enum verdict echoed(struct run *r, const struct perf_result *res)
 	return intact(r, res->data.data, LONG);
 }
 
-static enum verdict long_call(struct run *r, unsigned version)
+static enum verdict long_call(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX], *at;
 	struct perf_result res;
 	struct segment seg, reply;
-	enum verdict v = up(r, version);
+	enum verdict v = up(r);
 	uint32_t len;
 
 	if (v)
@@ -320,29 +284,17 @@ static enum verdict long_call(struct run *r, unsigned version)
 		return v;
 	memcpy(at, head, len);
 	pattern_fill(at + len, LONG, r->xid, 0);
-	r->call.has_body_chunk = true;
-	r->call.body_chunk = (struct rpc_chunk){0};
-	call_segment(r, &r->call.body_chunk, &seg);
+	call_body_chunk(r, &seg);
 	v = call_reply_chunk(r, LONG + 64, &reply) ?: call_send(r, NULL)
 	    ?: expect_reply(r, r->xid) ?: result(r, PERF_ECHO, false, &res);
 	return v ?: echoed(r, &res) ?: reply_chunk_fair(r);
-}
-
-static enum verdict v1_long_call(struct run *r)
-{
-	return long_call(r, 1);
-}
-
-static enum verdict v2_long_call(struct run *r)
-{
-	return long_call(r, 2);
 }
 
 static enum verdict v2_continued_call(struct run *r)
 {
 	uint8_t stream[PERF_HEAD_MAX + LONG];
 	struct perf_result res;
-	enum verdict v = up(r, 2);
+	enum verdict v = up(r);
 	size_t len, at = 0, n = 3000;
 	uint32_t xid;
 
@@ -369,25 +321,25 @@ static enum verdict v2_continued_call(struct run *r)
 
 static const struct probe_case cases[] = {
 	{"v1.data.read", "v1 5.2.2, 4.4.5", "MUST", "a result is written into the Write chunk",
-	 v1_pushed, 1, false},
-	{"v1.data.write", "v1 4.4.4", "MUST", "an argument is read from the Read chunk", v1_pulled,
+	 pushed, 1, false},
+	{"v1.data.write", "v1 4.4.4", "MUST", "an argument is read from the Read chunk", pulled, 1,
+	 false},
+	{"v1.data.long-reply", "v1 5.3.4", "MUST", "a long reply comes as RDMA_NOMSG", long_reply,
 	 1, false},
-	{"v1.data.long-reply", "v1 5.3.4", "MUST", "a long reply comes as RDMA_NOMSG",
-	 v1_long_reply, 1, false},
-	{"v1.data.long-call", "v1 5.3.3", "MUST", "a long call is pulled", v1_long_call, 1, false},
+	{"v1.data.long-call", "v1 5.3.3", "MUST", "a long call is pulled", long_call, 1, false},
 	{"v1.data.threshold", "RFC 8797 4.2", "MUST",
 	 "no reply is larger than the Receive Size announced", v1_threshold, 1, false},
 	{"v1.data.no-room", "v1 5.5", "SHOULD", "a reply that has no room draws RDMA_ERROR",
 	 v1_no_room, 1, false},
 	{"v2.data.read", "v2 4.5.2.1, 4.5.2.4", "MUST",
-	 "a result is written into the Write chunk, and nothing behind it", v2_pushed, 2, false},
-	{"v2.data.write", "v2 4.5.1", "MUST", "an argument is read from the Read chunk", v2_pulled,
-	 2, false},
+	 "a result is written into the Write chunk, and nothing behind it", pushed, 2, false},
+	{"v2.data.write", "v2 4.5.1", "MUST", "an argument is read from the Read chunk", pulled, 2,
+	 false},
 	{"v2.data.long-reply", "v2 6.6.3", "MUST",
-	 "a Reply larger than the threshold uses the Reply chunk offered", v2_long_reply, 2, false},
+	 "a Reply larger than the threshold uses the Reply chunk offered", long_reply, 2, false},
 	{"v2.data.continued-reply", "v2 6.6.4", "SHOULD",
-	 "a long Reply is continued where no chunk is offered", v2_continued_reply, 2, false},
-	{"v2.data.long-call", "v2 6.3.5", "MUST", "a long Call is pulled", v2_long_call, 2, false},
+	 "a long Reply is continued where no chunk is offered", continued_reply, 2, false},
+	{"v2.data.long-call", "v2 6.3.5", "MUST", "a long Call is pulled", long_call, 2, false},
 	{"v2.data.continued-call", "v2 6.3.6", "MUST", "a long Call in three messages",
 	 v2_continued_call, 2, false},
 	{"v2.data.receive-size", "v2 5.2.2", "MUST",

@@ -155,27 +155,23 @@ static enum verdict discarded(struct run *r)
 static enum verdict second_final(struct run *r)
 {
 	enum verdict v = v2_up(r);
-	uint32_t xid;
 
 	if (v)
 		return v;
 	msg_begin(r, 2, V2_CONNPROP_FINAL);
 	put_props(r);
-	xid = r->xid;
-	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_CONT) ?: fence(r);
+	return v2_refused(r, V2_ERR_INVAL_CONT);
 }
 
 static enum verdict late_middle(struct run *r)
 {
 	enum verdict v = v2_up(r);
-	uint32_t xid;
 
 	if (v)
 		return v;
 	msg_begin(r, 2, V2_CONNPROP_MIDDLE);
 	put(r, 0);
-	xid = r->xid;
-	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_CONT) ?: fence(r);
+	return v2_refused(r, V2_ERR_INVAL_CONT);
 }
 
 static const struct probe_case cases[] = {

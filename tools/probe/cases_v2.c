@@ -18,29 +18,25 @@ static enum verdict simple(struct run *r)
 static enum verdict unknown_type(struct run *r)
 {
 	enum verdict v = v2_up(r);
-	uint32_t xid;
 
 	if (v)
 		return v;
 	msg_begin(r, 2, 99);
 	put_null(r);
-	xid = r->xid;
-	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_HTYPE) ?: fence(r);
+	return v2_refused(r, V2_ERR_INVAL_HTYPE);
 }
 
 /* Types 0 and 1 are version 1's numbers, and those of an early dialect of version 2. */
 static enum verdict old_type(struct run *r)
 {
 	enum verdict v = v2_up(r);
-	uint32_t xid;
 
 	if (v)
 		return v;
 	msg_begin(r, 2, 0);
 	put(r, 0, 0, 0);
 	put_null(r);
-	xid = r->xid;
-	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_HTYPE) ?: fence(r);
+	return v2_refused(r, V2_ERR_INVAL_HTYPE);
 }
 
 static enum verdict short_message(struct run *r, size_t len)
@@ -68,14 +64,12 @@ static enum verdict short_12(struct run *r)
 static enum verdict cut_off(struct run *r)
 {
 	enum verdict v = v2_up(r);
-	uint32_t xid;
 
 	if (v)
 		return v;
 	msg_begin(r, 2, V2_CALL_INLINE);
 	put(r, 0, 0);
-	xid = r->xid;
-	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_BAD_XDR) ?: fence(r);
+	return v2_refused(r, V2_ERR_BAD_XDR);
 }
 
 static enum verdict other_xid(struct run *r)

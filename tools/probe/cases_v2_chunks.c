@@ -1,82 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Version 2: chunks, sound ones and, with --hostile, others. */
+/* Version 2: chunks, sound ones (see cases_chunks.c, too) and, with --hostile, others. */
 #include "tools/probe/cases.h"
 #include "v2/error.h"
 #include "v2/message.h"
-
-static enum verdict call_chunk(struct run *r, const uint32_t *lengths, unsigned n)
-{
-	struct segment whole, part;
-	enum verdict v = v2_up(r);
-
-	if (v)
-		return v;
-	call_begin(r);
-	v = null_chunk(r, &whole);
-	if (v)
-		return v;
-	part = whole;
-	r->call.has_body_chunk = true;
-	r->call.body_chunk = (struct rpc_chunk){0};
-	for (unsigned i = 0; i < n; i++) {
-		part.length = lengths[i];
-		call_segment(r, &r->call.body_chunk, &part);
-		part.offset += lengths[i];
-	}
-	return call_send(r, NULL) ?: expect_reply(r, r->xid) ?: fence(r);
-}
-
-static enum verdict external(struct run *r)
-{
-	static const uint32_t whole[] = {RPC_NULL_BYTES};
-
-	return call_chunk(r, whole, 1);
-}
-
-static enum verdict external_pieces(struct run *r)
-{
-	static const uint32_t pieces[] = {5, 11, 24};
-
-	return call_chunk(r, pieces, 3);
-}
-
-static enum verdict reply_chunk(struct run *r)
-{
-	struct segment seg;
-	enum verdict v = v2_up(r);
-
-	if (v)
-		return v;
-	call_begin(r);
-	return call_reply_chunk(r, 1024, &seg) ?: call_send(r, NULL) ?: expect_reply(r, r->xid)
-	       ?: reply_chunk_fair(r);
-}
-
-static enum verdict unused_write(struct run *r)
-{
-	struct segment seg, second;
-	uint8_t *at;
-	enum verdict v = v2_up(r);
-
-	if (v)
-		return v;
-	call_begin(r);
-	v = call_write_chunk(r, 300, &seg, &at);
-	if (v)
-		return v;
-	second = seg;
-	second.offset += 200;
-	second.length = 100;
-	r->call.segs[0].length = 200;
-	r->call.writes[0].length = 200;
-	call_segment(r, &r->call.writes[0], &second);
-	v = call_send(r, NULL) ?: expect_reply(r, r->xid);
-	if (v)
-		return v;
-	if (r->reply.msg.nwrites != 1)
-		return failed(r, "%u Write chunks came back of 1", r->reply.msg.nwrites);
-	return returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0);
-}
 
 /* Two Write chunks come back as two, in their order. */
 static enum verdict two_writes(struct run *r)
@@ -92,9 +18,7 @@ static enum verdict two_writes(struct run *r)
 	    ?: call_send(r, NULL) ?: expect_reply(r, r->xid);
 	if (v)
 		return v;
-	if (r->reply.msg.nwrites != 2)
-		return failed(r, "%u Write chunks came back of 2", r->reply.msg.nwrites);
-	return returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0)
+	return writes_returned(r, 2) ?: returned_as_offered(r, &r->reply.msg.writes[0], &r->call.writes[0], 0)
 		       ?: returned_as_offered(r, &r->reply.msg.writes[1], &r->call.writes[1], 0);
 }
 
@@ -174,9 +98,7 @@ static enum verdict bad_begin(struct run *r, uint32_t type)
 
 static enum verdict bad_end(struct run *r)
 {
-	uint32_t xid = r->xid;
-
-	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_BAD_XDR) ?: fence(r);
+	return v2_refused(r, V2_ERR_BAD_XDR);
 }
 
 /* A Read list of segments at these Positions, in a CALL_INLINE. */
@@ -289,16 +211,16 @@ static enum verdict dead_handle(struct run *r)
 
 static const struct probe_case cases[] = {
 	{"v2.external", "v2 6.3.5, 6.6.3", "MUST", "a Call in a Call chunk is pulled and served",
-	 external, 2, false},
+	 case_long_call, 2, false},
 	{"v2.external.pieces", "v2 4.5.1", "MUST",
-	 "segments of one Position are put together, whatever their lengths", external_pieces, 2,
-	 false},
+	 "segments of one Position are put together, whatever their lengths", case_long_call_pieces,
+	 2, false},
 	{"v2.reply-chunk", "v2 6.3.8, 4.5.2.1", "MUST",
-	 "a Reply through the Reply chunk: segments kept, lengths those written", reply_chunk, 2,
-	 false},
+	 "a Reply through the Reply chunk: segments kept, lengths those written", case_reply_chunk,
+	 2, false},
 	{"v2.write.unused", "v2 4.5.2.1", "MUST",
-	 "an unused Write chunk comes back with its segments and zero lengths", unused_write, 2,
-	 false},
+	 "an unused Write chunk comes back with its segments and zero lengths", case_unused_write,
+	 2, false},
 	{"v2.write.two", "v2 4.5.2.1", "MUST", "two Write chunks come back in their order",
 	 two_writes, 2, false},
 	{"v2.invalidate.zero", "v2 6.5", "MUST", "rdma_inv_handle 0: nothing is invalidated",

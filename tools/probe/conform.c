@@ -34,6 +34,7 @@ static enum verdict run_case(struct run *r, const struct probe_case *c, nsec_t e
 		return skipped(r, "only with --hostile");
 	if (probe_now(r->env) >= end || probe_stopped(r->env))
 		return skipped(r, "no time is left");
+	r->wanted = c->version;
 	v = c->run(r);
 	wire_close(&r->w);
 	return v;

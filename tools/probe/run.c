@@ -154,3 +154,8 @@ enum verdict v2_up(struct run *r)
 	put_props(r);
 	return v2_open(r);
 }
+
+enum verdict case_up(struct run *r)
+{
+	return r->wanted == 1 ? v1_up(r) : v2_up(r);
+}

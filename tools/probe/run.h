@@ -80,6 +80,7 @@ struct run {
 	const struct probe_env *env;
 	struct wire w;
 	uint32_t next_xid;
+	unsigned wanted;  /* version of the case that runs; 0: whichever is spoken */
 	unsigned version; /* of the current connection: 1, 2, or 0 before anything is agreed */
 	struct flow flow;
 	struct v2_props props; /* the peer's, when all are in */
@@ -132,6 +133,9 @@ enum verdict v1_up(struct run *r);
 enum verdict v2_open(struct run *r);
 enum verdict v2_up(struct run *r);
 
+/** case_up - v1_up or v2_up, as the case that runs has it. */
+enum verdict case_up(struct run *r);
+
 /** v2_negotiated - wait for what the peer says of itself: all its CONNPROP messages. */
 enum verdict v2_negotiated(struct run *r);
 
@@ -174,6 +178,12 @@ void call_begin(struct run *r);
 
 /** call_segment - @seg at the end of @c, a chunk of r->call. */
 void call_segment(struct run *r, struct rpc_chunk *c, const struct segment *seg);
+
+/** call_body_chunk - @seg, at the end of what conveys the whole call. */
+void call_body_chunk(struct run *r, const struct segment *seg);
+
+/** call_split - the one segment of @c becomes two, the first of @at octets. */
+void call_split(struct run *r, struct rpc_chunk *c, uint32_t at);
 
 /** call_write_chunk, call_reply_chunk - expose @len octets and offer them in r->call. */
 enum verdict call_write_chunk(struct run *r, uint32_t len, struct segment *seg, uint8_t **at);

@@ -159,6 +159,25 @@ void call_segment(struct run *r, struct rpc_chunk *c, const struct segment *seg)
 	(void)!rpc_msg_add_segment(&r->call, c, seg);
 }
 
+void call_body_chunk(struct run *r, const struct segment *seg)
+{
+	if (!r->call.has_body_chunk)
+		r->call.body_chunk = (struct rpc_chunk){0};
+	r->call.has_body_chunk = true;
+	call_segment(r, &r->call.body_chunk, seg);
+}
+
+void call_split(struct run *r, struct rpc_chunk *c, uint32_t at)
+{
+	struct segment *first = &r->call.segs[c->first], rest = *first;
+
+	rest.offset += at;
+	rest.length -= at;
+	first->length = at;
+	c->length = at;
+	call_segment(r, c, &rest);
+}
+
 enum verdict call_write_chunk(struct run *r, uint32_t len, struct segment *seg, uint8_t **at)
 {
 	enum verdict v = chunk(r, len, FABRIC_REMOTE_WRITE, seg, at);
