@@ -45,24 +45,32 @@ rdma_device() {
 }
 rdma_counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
 
-# run_here NAME COMMAND...: in the background, log in /run/NAME.log; end_here NAME
-# [SIGNAL] ends it and returns its exit status.
-run_here() {
-    local name=$1
-    shift
-    (
-        "$@" >"/run/$name.log" 2>&1 </dev/null &
-        echo $! >"/run/$name.pid"
-        wait $!
-        echo $? >"/run/$name.rc"
-    ) >/dev/null 2>&1 &
+# What the kernel says a device has: its queue pairs, regions and the like.
+rdma_resources() { rdma resource show | sed 's/^[0-9]*: //'; }
+regions() { rdma_resources | sed -n 's/.* mr \([0-9]*\).*/\1/p'; }
+
+# sample_regions: notes their number every now and then, in the background, until
+# sampled_regions prints the least and the most there were.
+sample_regions() {
+    rm -f /run/regions-*
+    (until [ -e /run/regions-stop ]; do regions >>/run/regions-seen; sleep 0.02; done) >/dev/null 2>&1 &
 }
-end_here() {
-    rm -f "/run/$1.rc"
-    kill "-${2:-TERM}" "$(cat "/run/$1.pid")"
-    for _ in {1..100}; do [ ! -e "/run/$1.rc" ] || return "$(cat "/run/$1.rc")"; sleep 0.2; done
-    return 124
+sampled_regions() {
+    touch /run/regions-stop
+    sort -n /run/regions-seen | sed -n '1p;$p' | xargs
 }
+
+# windows_traced: from now on rxe's driver counts what it does with Memory Windows;
+# window_count alloc|dealloc|bind|invalidate: how often.
+windows_traced() {
+    local what events=/sys/kernel/tracing/events/kprobes
+    [ ! -e $events ] || return 0
+    for what in alloc dealloc bind invalidate; do
+        echo "p:rxe_$what rxe_${what}_mw" >>/sys/kernel/tracing/kprobe_events
+        echo 1 >"$events/rxe_$what/enable"
+    done
+}
+window_count() { awk -v name="rxe_$1" '$1 == name { print $2 }' /sys/kernel/tracing/kprobe_profile; }
 
 # --- the client --------------------------------------------------------------
 
@@ -139,7 +147,7 @@ hold_open() {
 }
 release() { kill "$(cat /run/holder)"; }
 
-connected_to_nfsd() { [ -n "$(ss -Htn state established '( sport = :20049 )')" ]; }
+connected_to_nfsd() { rdma resource show cm_id | grep -q 'state CONNECT .*src-addr [^ ]*:20049 '; }
 
 # small_work DIR: a little of everything: create, write and read at sizes from one
 # octet to many segments, list, link, rename, remove. What is read back has sizes

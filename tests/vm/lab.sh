@@ -220,8 +220,8 @@ event_since() { [ "$(count_event "$1" "$2")" -gt "$3" ]; }
 
 # The chains under test: where a client mounts, and the gateway that the chain begins with.
 # chain NAME ADDRESS PORT GATEWAY: one more.
-# shellcheck disable=SC2034
 chain() { AT[$1]=$2 PORT[$1]=$3 FIRST[$1]=$4; }
+# shellcheck disable=SC2034
 declare -A PORT=([direct]=20049 [chained]=20050) FIRST=([direct]=direct [chained]=near) AT=()
 FILER=${GUEST_ADDRESS[filer]}:20049
 gateway_direct() { gateway direct "iwarp:$HOST:20049" 1 "iwarp:$FILER" 1; }

@@ -4,7 +4,7 @@
 
 test_mounts() {
     chains_up
-    mounts_prepare
+    mounts_prepare 64 5000
     local chain version
     for chain in direct chained; do
         for version in 3 4.0 4.1 4.2; do
@@ -13,9 +13,9 @@ test_mounts() {
     done
 }
 
-# mounts_prepare [MIB NAMES]: how much the client writes, and how large the directory is.
+# mounts_prepare MIB NAMES: how much the client writes, and how large the directory is.
 mounts_prepare() {
-    MOUNTS_MIB=${1:-64} MOUNTS_NAMES=${2:-5000}
+    MOUNTS_MIB=$1 MOUNTS_NAMES=$2
     guest client "head -c ${MOUNTS_MIB}M /dev/urandom >/run/data"
     guest filer "head -c $((MOUNTS_MIB / 4))M /dev/urandom >/srv/export/theirs
         [ -e /srv/export/names-$MOUNTS_NAMES ] || many_names /srv/export/names-$MOUNTS_NAMES $MOUNTS_NAMES" 300

@@ -14,8 +14,8 @@ test_siw() {
     verbs_built || return
     guests_up siw client filer gateway
     siw_perf
-    siw_chains_up
-    mounts_prepare
+    GW_MEMORY=128M siw_chains_up
+    mounts_prepare 64 5000
     mounts_one siw-direct 3
     mounts_one siw-chained 4.2
     callback_one siw-direct
@@ -36,7 +36,7 @@ test_siw() {
 }
 
 siw_chains_up() {
-    local GW_MEMORY=128M at=${GUEST_ADDRESS[gateway]}
+    local at=${GUEST_ADDRESS[gateway]}
     gateway siw-direct "verbs:$at:20049" 1 "verbs:$FILER" 1
     gateway siw-far "iwarp:$HOST:20061" 2 "iwarp:$FILER" 1
     gateway siw-near "verbs:$at:20050" 1 "verbs:$HOST:20061" 2

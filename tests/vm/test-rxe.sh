@@ -1,0 +1,117 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The kernel's client and filer over software RoCE (rxe), verbs on both legs of gateways in a
+# guest of their own: the stories that the other tests tell of iWARP, and what only RoCE has,
+# Memory Windows and remote invalidation.
+#
+#   rxe-direct   v1 - v1       client -rxe-[verbs verbs]-rxe- filer
+#   rxe-chained  v1 - v2 - v1  client -rxe-[verbs verbs]-rxe-[verbs verbs]-rxe- filer
+
+test_rxe() {
+    verbs_built || return
+    guests_up rxe client filer gateway
+    guest gateway 'windows_traced; rdma_resources' >"$RUN/rxe-before"
+    GW_MEMORY=128M rxe_chains_up
+    rxe_wire
+    mounts_prepare 64 5000
+    mounts_one rxe-direct 3
+    mounts_one rxe-chained 4.2
+    mounts_prepare 8 500 # the rest of it is the same story
+    mounts_one rxe-direct 4.2
+    mounts_one rxe-chained 3
+    local chain
+    for chain in rxe-direct rxe-chained; do
+        callback_one $chain
+        fio_one $chain 3 2M
+        fio_one $chain 4.2 2M
+    done
+    guest client unmount_all
+    gateways_end rxe-direct rxe-near rxe-far
+    check "rxe: every window the device made was given back" guest gateway \
+        '[ "$(window_count alloc)" -gt 0 ] && [ "$(window_count alloc)" = "$(window_count dealloc)" ]'
+    check "rxe: nothing of the device is left in use" rxe_resources_are "$(cat "$RUN/rxe-before")"
+}
+
+rxe_chains_up() {
+    local at=${GUEST_ADDRESS[gateway]}
+    gateway rxe-direct "verbs:$at:20049" 1 "verbs:$FILER" 1
+    gateway rxe-far "verbs:$at:20061" 2 "verbs:$FILER" 1
+    gateway rxe-near "verbs:$at:20050" 1 "verbs:$at:20061" 2
+    chain rxe-direct "$at" 20049 rxe-direct
+    chain rxe-chained "$at" 20050 rxe-near
+}
+
+# One mount with its traffic captured and the devices' own figures read before, under and after it.
+rxe_wire() {
+    local name="rxe: rxe-direct NFSv3" file=$RUN/rxe.pcap before
+    before=$(guest gateway rdma_resources)
+    : >"$RUN/tcpdump.log"
+    start tcpdump tcpdump -Z root -i br0 -B 65536 -s 0 -U -w "$file" udp port 4791
+    wait_for 10 grep -q 'listening on' "$RUN/tcpdump.log"
+    check "$name: mount" fresh_mount rxe-direct 3
+    guest gateway 'sample_regions'
+    check "$name: the work to be captured" guest client \
+        'small_work /mnt/captured && head -c 8M /dev/urandom >/run/data && cp /run/data /mnt/data &&
+            drop_caches && cmp /run/data /mnt/data' 120
+    rxe_windows_in_use "$name"
+    report rxe-direct >"$RUN/rxe-report"
+    guest client unmount_all
+    sleep 1 # what is in tcpdump's hands gets written
+    stop tcpdump INT
+    check "$name: nothing missed" grep -q '^0 packets dropped by kernel' "$RUN/tcpdump.log"
+    check "$name: queue pairs and regions are as before" wait_for 10 rxe_resources_are "$before"
+    rxe_invalidations "$name" "$file"
+    rm -f "$file"
+}
+rxe_resources_are() { [ "$(guest gateway rdma_resources)" = "$1" ]; }
+
+# iproute2 and the kernel count regions, not windows; but on rxe each window in use has a region
+# of its own (fabric/verbs), and the driver's functions can be counted.
+rxe_windows_in_use() {
+    local name=$1 least most allocated bound
+    read -r least most < <(guest gateway 'sampled_regions')
+    check "$name: regions rise under load ($least to $most)" test "${most:-0}" -gt "${least:-0}"
+    allocated=$(guest gateway 'window_count alloc') bound=$(guest gateway 'window_count bind')
+    check "$name: the device made $allocated windows and bound them $bound times" \
+        test "${allocated:-0}" -gt 0 -a "${bound:-0}" -gt 0
+}
+
+# A handle's upper 24 bits are its object's number in the device, and windows are
+# numbered from 0x80001 (RXE_MIN_MW_INDEX).
+RXE_FIRST_WINDOW=$((0x80001))
+RXE_INVALIDATES='infiniband.bth.opcode in {22, 23}' # SEND Last, SEND Only with Invalidate
+
+rxe_invalidations() {
+    local name=$1 file=$2 client=${GUEST_ADDRESS[client]} gateway=${GUEST_ADDRESS[gateway]}
+    local filer=${GUEST_ADDRESS[filer]} counted
+    rxe_offered "$file" "$client" "$gateway" >"$RUN/rxe-offered-client"
+    rxe_offered "$file" "$gateway" "$filer" >"$RUN/rxe-offered-gateway"
+    rxe_invalidated "$file" "$gateway" "$client" >"$RUN/rxe-invalidated-client"
+    rxe_invalidated "$file" "$filer" "$gateway" >"$RUN/rxe-invalidated-gateway"
+    local side
+    for side in client gateway; do
+        check "$name: Send with Invalidate, to the $side: $(wc -l <"$RUN/rxe-invalidated-$side")" \
+            test -s "$RUN/rxe-invalidated-$side"
+        check "$name: ... each of a handle that the $side had offered" \
+            test -z "$(comm -23 <(sort -u "$RUN/rxe-invalidated-$side") "$RUN/rxe-offered-$side")"
+    done
+    counted=$(field remote_invalidates <"$RUN/rxe-report")
+    check "$name: as many as the gateway counted" same "$counted" "$(wc -l <"$RUN/rxe-invalidated-gateway")"
+    check "$name: every handle of the gateway's is a Memory Window's" all_windows <"$RUN/rxe-offered-gateway"
+}
+rxe_offered() { rxe_keys "$1" "$2" "$3" rpcordma.rdma_handle rpcordma | sort -u; }
+rxe_invalidated() { rxe_keys "$1" "$2" "$3" infiniband.ieth "$RXE_INVALIDATES"; }
+
+# rxe_keys FILE SOURCE DESTINATION FIELD FILTER: one a line; tshark prints IETH twice.
+rxe_keys() {
+    tshark -2 -r "$1" -Y "ip.src == $2 && ip.dst == $3 && $5" -T fields -E separator=/t -e "$4" 2>/dev/null |
+        awk -F, -v field="$4" '{ n = field ~ /ieth/ ? 1 : NF; for (i = 1; i <= n; i++) { sub(/^0x/, "", $i); if ($i != "") print $i } }'
+}
+all_windows() {
+    local handle n=0
+    while read -r handle; do
+        [ $((0x$handle >> 8)) -ge $RXE_FIRST_WINDOW ] || return
+        n=$((n + 1))
+    done
+    [ $n -gt 0 ]
+}
