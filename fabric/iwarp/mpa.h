@@ -80,7 +80,7 @@ void mpa_request(const struct mpa_local *local, struct view private_data,
 /**
  * mpa_answer - the acceptor's Reply to @request, and what then holds
  *
- * Revision 1 is answered with revision 1. Markers are declined: M is never set.
+ * Revision 1 is answered with revision 1. M is never set; who asks for markers is rejected.
  */
 void mpa_answer(const struct mpa_local *local, const struct mpa_frame *request,
 		struct view private_data, struct mpa_frame *reply, struct mpa_agreed *agreed);

@@ -139,6 +139,20 @@ static void request_ready(struct iwarp_conn *c)
 		fail(c, rc, frame_words(rc));
 }
 
+/* Nothing was sent before, so it fits the socket's buffer. */
+static void push_rejection(struct iwarp_conn *c, struct view private_data)
+{
+	struct mpa_frame reply;
+	struct mpa_agreed agreed;
+	int n;
+
+	mpa_answer(&c->offer, &c->request, private_data, &reply, &agreed);
+	reply.reject = true;
+	n = mpa_encode(MPA_REPLY, &reply, c->out, sizeof(c->out));
+	c->out_len = n > 0 ? (size_t)n : 0;
+	(void)push_frame(c);
+}
+
 /* Acceptor: the Request may be in; ask the user. */
 static void await_ready(struct iwarp_conn *c)
 {
@@ -150,6 +164,11 @@ static void await_ready(struct iwarp_conn *c)
 		return;
 	if (rc) {
 		fail(c, rc, frame_words(rc));
+		return;
+	}
+	if (c->request.markers) { /* RFC 5044 section 7.1.1: it REQUIRES what is never sent here */
+		push_rejection(c, view_of(NULL, 0));
+		fail(c, ERR_PROTO, "peer wants markers");
 		return;
 	}
 	sock_addresses(c->fd, &c->base);
@@ -274,17 +293,8 @@ int setup_accept(struct fabric_conn *fc, const struct fabric_conn_params *p, voi
 void setup_reject(struct fabric_conn *fc, struct view private_data)
 {
 	struct iwarp_conn *c = conn_of(fc);
-	struct mpa_frame reply;
-	struct mpa_agreed agreed;
-	int n;
 
-	if (c->state == IWARP_OFFERED) {
-		mpa_answer(&c->offer, &c->request, private_data, &reply, &agreed);
-		reply.reject = true;
-		n = mpa_encode(MPA_REPLY, &reply, c->out, sizeof(c->out));
-		c->out_len = n > 0 ? (size_t)n : 0;
-		/* Nothing was sent before, so it fits the socket's buffer. */
-		(void)push_frame(c);
-	}
+	if (c->state == IWARP_OFFERED)
+		push_rejection(c, private_data);
 	iwarp_conn_free(c);
 }

@@ -115,6 +115,31 @@ static void test_endless_private_data(void **state)
 	expect_setup_failure("MPA ID Req Frame\0\1\xff\xff", 20, 200);
 }
 
+/* RFC 5044 section 7.1.1: M says that markers are REQUIRED, and there are none: no connection. */
+static void test_markers_rejected(void **state)
+{
+	uint8_t answer[20] = {0};
+	size_t have = 0;
+	int fd;
+
+	(void)state;
+	start();
+	fd = raw_connect();
+	assert_int_equal(send(fd, "MPA ID Req Frame\x80\1\0\0", 20, 0), 20);
+	for (nsec_t end = poll_loop_now() + 2 * NSEC_PER_SEC;
+	     have < sizeof(answer) && poll_loop_now() < end; sock_pair_step(&pair)) {
+		ssize_t n = recv(fd, answer + have, sizeof(answer) - have, MSG_DONTWAIT);
+
+		have += n > 0 ? (size_t)n : 0;
+	}
+	assert_memory_equal(answer, "MPA ID Rep Frame", 16);
+	assert_int_equal(answer[16] & 0xa0, 0x20); /* R, no M */
+	assert_true(closed_within(fd, 2000));
+	assert_int_equal(pair.logged, 0);
+	close(fd);
+	sock_pair_fini(&pair);
+}
+
 /* One octet now and then keeps nothing alive: the bound is on the whole. */
 static void test_slow_loris(void **state)
 {
@@ -580,6 +605,7 @@ int main(void)
 		T(test_revision_3),
 		T(test_no_mpa),
 		T(test_endless_private_data),
+		T(test_markers_rejected),
 		T(test_slow_loris),
 		T(test_many_silent),
 		T(test_detach),
