@@ -349,6 +349,9 @@ static void a_client_is_told_which_versions_are_spoken(void **state)
 	end();
 
 	begin_client(LEG_V1_OR_V2);
+	raw_words(&w.raw, 0x1233, 3, 8, ERROR_TYPE, ERR_VERS_CODE, 1, 1);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.raw.nkept, 0); /* an error is not answered with an error */
 	raw_words(&w.raw, 0x1234, 3, 8, 0, 0, 0, 0);
 	expect_err_vers(0x1234, 3, 1, 2);
 	raw_words(&w.raw, 0x1234, 0, 8, 0, 0, 0, 0);
