@@ -50,6 +50,16 @@ dropped('mpa-noise', 'RFC 5044 7.1.1', '3000 random octets (of a fixed seed)',
         random.Random(7).randbytes(3000))
 
 
+
+@setup('mpa-markers', 'RFC 5044 7.1.1', 'a Request Frame that requires markers, which the gateway does not send',
+       Other('a Reply Frame with R, then closed'))
+def _(s):
+    s.sock.sendall(mpa.request(mpa.CRC | mpa.ENHANCED | mpa.MARKERS))
+    answer = read_frame(s.sock)
+    assert answer.flags & (mpa.REJECT | mpa.MARKERS) == mpa.REJECT, '0x%02x' % answer.flags
+    Drops().check(s)
+
+
 # --- slow ones ---
 
 @setup('mpa-silence', 'RFC 5044 7.1.2', 'nothing', Drops(), route='impatient', slow=True)

@@ -153,21 +153,38 @@ for name, sent, handle in (('client', "the client's own handle", lambda s: s.the
         s.server.send(message, invalidate=handle(s))
 
 
-@breach('invalidate-twice', 'RFC 5040 5.3', 'two Sends that invalidate the same handle', (0, 1, 9))
+@breach('invalidate-twice', 'RFC 5040 5.3', 'a reply in two parts, and both invalidate its handle', (0, 1, 9))
 def _(s):
-    called(s)
-    for _ in range(2):
-        s.server.send(u32(0, 2, s.server.credit(), 5), invalidate=s.read.handle)
+    handle = called(s).inv_handle
+    body = rpc.reply(s.xid, bytes(100))
+    s.server.conn.raw(b''.join(
+        mpa.fpdu(s.server.conn.send_ulpdu(u32(s.xid, 2, s.server.credit(), *words) + part, rdmap.SEND_INV, handle))
+        for words, part in (((12, len(body) - 40), body[:40]), ((13, 0), body[40:]))))
 
 
-@access('access-invalidate-read', '6.5', 'a GRANT by Send with Invalidate of the Read chunk, then the reply',
-        Other('the RPC reply: what was invalidated is fenced already'))
+def invalidates(name, sent, make):
+    """What the function returns: the handle, and the message that invalidates it."""
+    @access('access-invalidate-' + name, 'decision 70', sent, Closes('to the client: closed, no reply'))
+    def _(s):
+        handle, message = make(s, called(s))
+        s.server.send(message, invalidate=handle)
+
+
+invalidates('by-grant', 'a GRANT that invalidates the handle which the reply may invalidate',
+            lambda s, m: (m.inv_handle, u32(0, 2, s.server.credit(), 5)))
+invalidates('by-error', 'an ERROR that invalidates the handle which the reply may invalidate',
+            lambda s, m: (m.inv_handle, u32(s.xid, 2, s.server.credit(), 4, 100)))
+invalidates('other', 'a reply that invalidates the other handle of its call',
+            lambda s, m: (s.read.handle + s.write.handle - m.inv_handle,
+                          u32(s.xid, 2, s.server.credit(), 13, 0) + rpc.reply(s.xid)))
+
+
+@access('access-invalidate-right', '6.5', 'a reply that invalidates the handle which it may',
+        Other('the RPC reply'))
 def _(s):
-    called(s)
-    s.server.send(u32(0, 2, s.server.credit(), 5), invalidate=s.read.handle)
-    s.server.conn.write(s.write, bytes(SIZE))
-    s.server.reply(rpc.reply(s.xid, u32(SIZE)), [[s.write]], xid=s.xid)
-    assert s.end.expect_reply(s.xid).results == u32(SIZE)
+    m = called(s)
+    s.server.send(u32(s.xid, 2, s.server.credit(), 13, 0) + rpc.reply(s.xid), invalidate=m.inv_handle)
+    s.end.expect_reply(s.xid)
     s.goes_on()
 
 

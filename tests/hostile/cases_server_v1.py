@@ -92,10 +92,15 @@ variants(
     'RFC 8166 4.5', SYSTEM,
     ('err-chunk', 'ERR_CHUNK', lambda s: v1.error(s.xid)),
     ('err-vers', 'ERR_VERS with the range 1 to 1', lambda s: v1.error(s.xid, v1.ERR_VERS, 1, 1)),
-    ('err-vers-absurd', 'ERR_VERS with low above high', lambda s: v1.error(s.xid, v1.ERR_VERS, 7, 2)),
     ('err-unknown', 'an RDMA_ERROR with code 77', lambda s: v1.error(s.xid, 77)),
     ('err-code-0', 'an RDMA_ERROR with code 0', lambda s: v1.error(s.xid, 0)),
     ('err-other-version', 'an ERR_VERS of version 2', lambda s: v1.error(s.xid, v1.ERR_VERS, 1, 1, vers=2)),
+)
+variants(
+    'RFC 8166 4.5', CUT,
+    ('err-vers-absurd', 'ERR_VERS with low above high', lambda s: v1.error(s.xid, v1.ERR_VERS, 7, 2)),
+    ('err-vers-2', 'ERR_VERS with a range that lacks 1: it will not answer the next call either',
+     lambda s: v1.error(s.xid, v1.ERR_VERS, 2, 2)),
 )
 for code, words, text in ((v1.ERR_CHUNK, (), 'ERR_CHUNK'), (v1.ERR_VERS, (1, 1), 'ERR_VERS')):
     answer('to-v1-' + text, 'RFC 8166 4.5', text + ', before a client of version 1', V1Error(v1.ERR_CHUNK),

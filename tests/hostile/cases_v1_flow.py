@@ -112,7 +112,7 @@ def _(s):
         s.end.do_null()
 
 
-for vers in (1,):
+for vers in (0, 1, 3, 0xffffffff):
     @rule('v1-unasked-first-%d' % vers, 'RFC 8166 4.5', 'an RDMA_ERROR of version %d as the first message' % vers,
           Service(), on='v1-first')
     def _(s, vers=vers):
@@ -180,3 +180,11 @@ def _(s):
     s.route.check_witness()
     for xid in calls:
         assert s.end.expect_reply(xid).results == rpc.fill(90000)
+
+
+@rule('v1-read-stalls', 'RFC 8166 3.4.4', 'a call with a Read chunk, and no answer to the Read',
+      Closes('after about a minute: closed'), slow=True)
+def _(s):
+    s.conn.serves_reads = False
+    xid = s.end.new_xid()
+    s.end.call(rpc.call(xid, rpc.ECHO, u32(100)), [(44, s.conn.expose(100))])
