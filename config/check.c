@@ -118,11 +118,33 @@ static void check_memory(struct reader *r, const config_setting_t *root, struct 
 		     workers, workers == 1 ? "" : "s", need >> 20);
 }
 
+/* Keys of one fabric alone: elsewhere they would be heard and not heeded. */
+static void check_fabric(struct reader *r, const config_setting_t *item, const char *name,
+			 const struct config_end *end, const struct key_table *table)
+{
+	const config_setting_t *group = reader_member(item, name);
+
+	if (group->type != CONFIG_TYPE_GROUP)
+		return;
+	for (size_t i = 0; i < table->n; i++) {
+		const struct key *key = &table->keys[i];
+		const config_setting_t *at = config_setting_get_member(group, key->name);
+
+		if (at && key->fabric && strcmp(end->fabric, key->fabric))
+			reader_error(r, reader_line(at),
+				     "%s does nothing with fabric \"%s\": use it with \"%s\", or "
+				     "leave it out",
+				     key->name, end->fabric, key->fabric);
+	}
+}
+
 static void check_route(struct reader *r, const config_setting_t *item, struct config_route *route)
 {
 	check_upstream(r, item, route);
 	check_version_2(r, item, "listen", &route->listen);
 	check_version_2(r, item, "upstream", &route->upstream);
+	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
+	check_fabric(r, item, "upstream", &route->upstream, &config_upstream_keys);
 }
 
 void check(struct reader *r, const config_setting_t *root, struct config *cfg)

@@ -24,14 +24,15 @@ struct config_end {
 	char fabric[CONFIG_FABRIC_BYTES];   /* "iwarp" or "verbs" */
 	char address[CONFIG_ADDRESS_BYTES]; /* an IPv4 or IPv6 literal; brackets removed */
 	uint16_t port;
-	uint8_t versions;	   /* accepted; or tried, 2 first when both ("auto") */
-	bool crc;		   /* ask for CRC32c on the wire */
-	bool literal_credits;	   /* version 2, for labs: protocol decision 1 read literally */
-	uint32_t inline_bytes;	   /* size of Receives and largest Send */
-	uint32_t credits;	   /* granted at most; or asked for */
-	uint32_t reverse_credits;  /* the same for the reverse direction */
-	uint32_t timeout_s;	   /* listen: setup_timeout; upstream: connect_timeout */
-	uint32_t reply_timeout_s;  /* calls this peer does not answer are let go; 0: never */
+	uint8_t versions;	  /* accepted; or tried, 2 first when both ("auto") */
+	bool crc;		  /* ask for CRC32c on the wire */
+	bool literal_credits;	  /* version 2, for labs: protocol decision 1 read literally */
+	uint32_t inline_bytes;	  /* size of Receives and largest Send */
+	uint32_t credits;	  /* granted at most; or asked for */
+	uint32_t reverse_credits; /* the same for the reverse direction */
+	uint32_t timeout_s;	  /* listen: setup_timeout; upstream: connect_timeout */
+	uint32_t reply_timeout_s; /* calls this peer does not answer are let go; 0: never */
+	uint32_t retry_count, rnr_retry_count, resolve_timeout_s, busy_poll_us; /* verbs alone */
 	uint32_t version_memory_s; /* upstream: how long "speaks only version 1" is remembered */
 	uint32_t line;		   /* of the address in the file, for messages */
 };

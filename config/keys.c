@@ -12,6 +12,12 @@
 		.size = sizeof(((type *)NULL)->member), .min = (low), .max = (high),               \
 		.multiple = (step)                                                                 \
 	}
+#define VERBS(text, type, member, low, high)                                                       \
+	{                                                                                          \
+		.name = (text), .kind = KEY_NUMBER, .offset = offsetof(type, member),              \
+		.size = sizeof(((type *)NULL)->member), .min = (low), .max = (high),               \
+		.multiple = 1, .fabric = "verbs"                                                   \
+	}
 #define OTHER(text, which, type, member)                                                           \
 	{                                                                                          \
 		.name = (text), .kind = (which), .offset = offsetof(type, member),                 \
@@ -27,7 +33,7 @@
 		keys, sizeof(keys) / sizeof((keys)[0])                                             \
 	}
 
-enum { HOUR_S = 3600, DAY_S = 24 * HOUR_S, WEEK_S = 7 * DAY_S };
+enum { HOUR_S = 3600, DAY_S = 24 * HOUR_S, WEEK_S = 7 * DAY_S, SECOND_US = 1000000 };
 #define KIB(n) ((uint64_t)(n) << 10)
 #define MIB(n) ((uint64_t)(n) << 20)
 #define GIB(n) ((uint64_t)(n) << 30)
@@ -44,6 +50,9 @@ static const struct key listen_keys[] = {
 	OTHER("literal_credits", KEY_BOOL, struct config_end, literal_credits),
 	NUMBER("setup_timeout", struct config_end, timeout_s, 1, HOUR_S),
 	NUMBER("reply_timeout", struct config_end, reply_timeout_s, 0, DAY_S),
+	VERBS("retry_count", struct config_end, retry_count, 1, 7),
+	VERBS("rnr_retry_count", struct config_end, rnr_retry_count, 0, 7),
+	VERBS("busy_poll_us", struct config_end, busy_poll_us, 0, SECOND_US),
 };
 
 static const struct key upstream_keys[] = {
@@ -59,14 +68,18 @@ static const struct key upstream_keys[] = {
 	NUMBER("connect_timeout", struct config_end, timeout_s, 1, HOUR_S),
 	NUMBER("reply_timeout", struct config_end, reply_timeout_s, 0, DAY_S),
 	NUMBER("version_memory", struct config_end, version_memory_s, 0, WEEK_S),
+	VERBS("retry_count", struct config_end, retry_count, 1, 7),
+	VERBS("rnr_retry_count", struct config_end, rnr_retry_count, 0, 7),
+	VERBS("resolve_timeout", struct config_end, resolve_timeout_s, 1, HOUR_S),
+	VERBS("busy_poll_us", struct config_end, busy_poll_us, 0, SECOND_US),
 };
 
 static const struct key log_keys[] = {
 	OTHER("level", KEY_LEVEL, struct config, log_level),
 };
 
-static const struct key_table listen_table = TABLE(listen_keys);
-static const struct key_table upstream_table = TABLE(upstream_keys);
+const struct key_table config_listen_keys = TABLE(listen_keys);
+const struct key_table config_upstream_keys = TABLE(upstream_keys);
 static const struct key_table log_table = TABLE(log_keys);
 
 static const struct key route_keys[] = {
@@ -75,12 +88,12 @@ static const struct key route_keys[] = {
 	 .kind = KEY_GROUP,
 	 .offset = offsetof(struct config_route, listen),
 	 .is_required = true,
-	 .sub = &listen_table},
+	 .sub = &config_listen_keys},
 	{.name = "upstream",
 	 .kind = KEY_GROUP,
 	 .offset = offsetof(struct config_route, upstream),
 	 .is_required = true,
-	 .sub = &upstream_table},
+	 .sub = &config_upstream_keys},
 };
 
 static const struct key_table route_table = TABLE(route_keys);
@@ -106,7 +119,7 @@ const struct config config_defaults = {
 	.log_level = LOG_LEVEL_INFO,
 };
 
-/* 20049 is the port IANA gave to NFS/RDMA. */
+/* 20049 is the port IANA gave to NFS/RDMA. Retries and time to resolve are the Linux client's. */
 const struct config_route config_route_defaults = {
 	.listen = {.fabric = "iwarp",
 		   .port = 20049,
@@ -115,6 +128,7 @@ const struct config_route config_route_defaults = {
 		   .inline_bytes = 4096,
 		   .credits = 64,
 		   .reverse_credits = 16,
+		   .retry_count = 6,
 		   .timeout_s = 30},
 	.upstream = {.fabric = "iwarp",
 		     .port = 20049,
@@ -123,6 +137,8 @@ const struct config_route config_route_defaults = {
 		     .inline_bytes = 4096,
 		     .credits = 64,
 		     .reverse_credits = 16,
+		     .retry_count = 6,
+		     .resolve_timeout_s = 5,
 		     .timeout_s = 10,
 		     .version_memory_s = 600},
 };

@@ -35,6 +35,7 @@ struct key {
 	uint64_t min, max;
 	uint32_t multiple;
 	bool is_required;
+	const char *fabric; /* only in groups of this "fabric"; NULL: in all */
 	const struct key_table *sub;
 };
 
@@ -43,7 +44,7 @@ struct key_table {
 	size_t n;
 };
 
-extern const struct key_table config_keys;
+extern const struct key_table config_keys, config_listen_keys, config_upstream_keys;
 
 /** What holds where a file says nothing. */
 extern const struct config config_defaults;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <inttypes.h>
+#include <string.h>
 
 #include "config/keys.h"
 
@@ -82,6 +83,8 @@ static void print_group(const struct key_table *table, const void *base, unsigne
 		const struct key *key = &table->keys[i];
 		const void *field = key_field_const(key, base);
 
+		if (key->fabric && strcmp(((const struct config_end *)base)->fabric, key->fabric))
+			continue;
 		if (key->kind == KEY_ROUTES) {
 			print_routes(key, base, out);
 			continue;

@@ -22,6 +22,10 @@ static void map_leg(const struct config *cfg, const struct config_end *end, stru
 		.segment_count = RPC_MAX_SEGMENTS,
 		.reverse = RPC_REV_GENL,
 		.reply_timeout = end->reply_timeout_s * NSEC_PER_SEC,
+		.tuning = {.retry_count = (uint8_t)end->retry_count,
+			   .rnr_retry_count = (uint8_t)end->rnr_retry_count,
+			   .resolve_ms = end->resolve_timeout_s * 1000,
+			   .busy_poll_us = end->busy_poll_us},
 		.setup_timeout = end->timeout_s * NSEC_PER_SEC,
 	};
 }

@@ -205,11 +205,13 @@ static void log_verbs(const struct worker *w, const char *event)
 #define V(field) (unsigned long long)v->field
 		log_info(event,
 			 "worker=%u" N(sends) N(receives) N(reads) N(writes) N(binds) N(invalidates)
-				 N(remote_invalidates) N(registrations) N(polls) N(completions)
-					 N(events) N(setup_failures) N(breaches) N(removals),
+				 N(remote_invalidates) N(registrations) N(posts) N(signals)
+					 N(inlines) N(polls) N(completions) N(events)
+						 N(setup_failures) N(breaches) N(removals),
 			 w->index, V(sends), V(receives), V(reads), V(writes), V(binds),
-			 V(invalidates), V(remote_invalidates), V(registrations), V(polls),
-			 V(completions), V(events), V(setup_failures), V(breaches), V(removals));
+			 V(invalidates), V(remote_invalidates), V(registrations), V(posts),
+			 V(signals), V(inlines), V(polls), V(completions), V(events),
+			 V(setup_failures), V(breaches), V(removals));
 #undef V
 #undef N
 	}

@@ -54,6 +54,14 @@ struct fabric_addr {
 	socklen_t len;
 };
 
+/** struct fabric_tuning - what only RDMA devices (verbs) take; 0: the provider's default. */
+struct fabric_tuning {
+	uint8_t retry_count;	 /* of a message nobody acknowledges */
+	uint8_t rnr_retry_count; /* what the peer is told: of a Send that found no Receive here */
+	uint32_t resolve_ms;	 /* for an address, then for a route */
+	uint32_t busy_poll_us;	 /* to look for completions before waiting for them */
+};
+
 /** struct fabric_conn_params - given with connect and accept. */
 struct fabric_conn_params {
 	const void *private_data; /* borrowed for the call; may be NULL */
@@ -63,6 +71,7 @@ struct fabric_conn_params {
 	uint32_t max_recvs;	  /* queue depths */
 	uint32_t max_sends;	  /* Sends, Writes and Reads together */
 	uint32_t max_exposures;	  /* regions exposed at once */
+	struct fabric_tuning tuning;
 };
 
 enum fabric_ev_type {

@@ -175,6 +175,7 @@ static struct fabric_conn_params conn_params(const struct leg *leg, uint32_t op_
 		.max_recvs = leg->nrbufs,
 		.max_sends = leg->nslots + op_depth,
 		.max_exposures = LEG_EXPOSURES_PER_OP * op_depth,
+		.tuning = leg->cfg->tuning,
 	};
 }
 

@@ -37,6 +37,7 @@ struct leg_config {
 	enum rpc_reverse reverse;	       /* v2 property 5 */
 	nsec_t reply_timeout; /* calls to this peer are let go then, 0 never: its user's affair, but
 			       * for the Receives kept for late answers */
+	struct fabric_tuning tuning; /* of the connection */
 	nsec_t setup_timeout; /* from connection to READY (initiator), to the first message (acceptor) */
 };
 

@@ -130,8 +130,8 @@ static struct rdma_conn_param conn_param(const struct verbs_conn *c, const void 
 		.initiator_depth = cut_depth(c->ord, attr->max_qp_init_rd_atom,
 					     c->initiator ? UINT8_MAX : c->peer_ord),
 		.flow_control = 1,
-		.retry_count = c->v->cfg.retry_count,
-		.rnr_retry_count = c->v->cfg.rnr_retry_count,
+		.retry_count = c->tuning.retry_count,
+		.rnr_retry_count = c->tuning.rnr_retry_count,
 	};
 }
 
@@ -164,7 +164,7 @@ static void on_route(struct verbs_conn *c)
 
 static void on_address(struct verbs_conn *c)
 {
-	if (rdma_resolve_route(c->id, (int)c->v->cfg.setup_timeout_ms))
+	if (rdma_resolve_route(c->id, (int)c->tuning.resolve_ms))
 		end_finish(c, ERR_REFUSED, "no route");
 }
 
@@ -267,8 +267,7 @@ static int resolve(struct verbs_conn *c, const struct fabric_addr *to)
 
 	if (rdma_create_id(c->v->channel, &c->id, c, RDMA_PS_TCP))
 		return ERR_IO;
-	if (rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&ss,
-			      (int)c->v->cfg.setup_timeout_ms)) {
+	if (rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&ss, (int)c->tuning.resolve_ms)) {
 		/* Told as any other failure, for callers expect these later. */
 		c->caused = true;
 		c->status = ERR_REFUSED;

@@ -151,12 +151,17 @@ static int take_batch(struct verbs_conn *c)
 	return n > 0 ? n : 0;
 }
 
-bool queue_poll(struct verbs_conn *c)
+enum queue_state queue_poll(struct verbs_conn *c)
 {
-	if (take_batch(c))
-		return true;
+	if (take_batch(c)) {
+		if (c->tuning.busy_poll_us)
+			c->busy_until = verbs_now() + c->tuning.busy_poll_us * (nsec_t)1000;
+		return QUEUE_HOT;
+	}
 	if (!c->cq)
-		return false;
+		return QUEUE_COLD;
+	if (c->busy_until && verbs_now() < c->busy_until)
+		return QUEUE_BUSY;
 	if (c->cq_events) {
 		ibv_ack_cq_events(c->cq, c->cq_events);
 		c->cq_events = 0;
@@ -164,7 +169,7 @@ bool queue_poll(struct verbs_conn *c)
 	/* What came between the look and the arming would never be told. */
 	if (ibv_req_notify_cq(c->cq, 0))
 		c->broken = true;
-	return take_batch(c);
+	return take_batch(c) ? QUEUE_HOT : QUEUE_COLD;
 }
 
 void queue_drain(struct verbs_conn *c)

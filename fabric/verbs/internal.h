@@ -16,8 +16,9 @@
  * internal - what the files of fabric/verbs share; nobody else includes it.
  *
  *   verbs.c  the instance: its lists, time, the table of operations
- *   device.c a device as one worker uses it: registrations, notifications
- *   window.c its free Memory Windows
+ *   device.c a device as one worker uses it: notifications
+ *   memory.c registered memory
+ *   window.c a device's free Memory Windows
  *   gone.c   devices that are removed
  *   cm.c     how connections begin: resolving, connect, accept, reject
  *   end.c    how they end
@@ -148,6 +149,8 @@ struct verbs_conn {
 	size_t own_pd_len;
 	uint8_t peer_ird, peer_ord; /* acceptor: as asked for */
 	uint16_t ird, ord;
+	struct fabric_tuning tuning;
+	nsec_t busy_until; /* look for completions, do not wait for them */
 	uint32_t max_recvs, max_sends, max_exposures;
 
 	struct vring recvs, sends; /* sends: the send queue, withdraws too */
@@ -171,7 +174,7 @@ struct verbs {
 	struct rdma_event_channel *channel;
 	struct loop_watch watch;
 	bool watched;
-	struct list devs, conns, active, hot, timed, pending, ranges, attachments;
+	struct list devs, conns, active, hot, busy, timed, pending, ranges, attachments;
 	struct vwr *store; /* work requests of chains */
 	struct ibv_send_wr *free_wrs;
 	nsec_t next; /* no deadline is before it */
@@ -204,6 +207,10 @@ void verbs_activate(struct verbs_conn *c);
 
 /** verbs_deadline_in - wake @c @ms from now; 0: not at all. */
 void verbs_deadline_in(struct verbs_conn *c, uint32_t ms);
+
+/* memory.c */
+int memory_register(struct fabric *f, void *base, size_t len) WARN_UNUSED;
+void memory_unregister(struct fabric *f, void *base);
 
 /** verbs_register - tell @dev of all ranges it does not know. Return: 0 or ERR_NOMEM (logged). */
 int verbs_register(struct verbs_dev *dev) WARN_UNUSED;
@@ -305,9 +312,14 @@ struct vop *queue_op(struct vring *r);
 
 /* complete.c */
 
-/** queue_poll - take a batch of completions. Return: false when there are no more, and the next
- * one will be told. */
-bool queue_poll(struct verbs_conn *c);
+enum queue_state {
+	QUEUE_HOT,  /* there may be more */
+	QUEUE_BUSY, /* empty; to be looked into again soon */
+	QUEUE_COLD, /* empty, and the next completion will be told */
+};
+
+/** queue_poll - take a batch of completions. */
+enum queue_state queue_poll(struct verbs_conn *c);
 
 /** queue_drain - take all completions there are. */
 void queue_drain(struct verbs_conn *c);

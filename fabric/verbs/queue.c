@@ -40,6 +40,13 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	c->ord = p->ord ? p->ord : cfg->ord;
 	if (c->exps)
 		return 0;
+	c->tuning = p->tuning;
+	if (!c->tuning.retry_count)
+		c->tuning.retry_count = cfg->retry_count;
+	if (!c->tuning.rnr_retry_count)
+		c->tuning.rnr_retry_count = cfg->rnr_retry_count;
+	if (!c->tuning.resolve_ms)
+		c->tuning.resolve_ms = cfg->resolve_timeout_ms;
 	c->max_recvs = p->max_recvs;
 	c->max_sends = p->max_sends;
 	c->max_exposures = p->max_exposures;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +19,9 @@
  * and a completion channel of each device. Both only put connections on lists:
  * .active those with something to tell, .hot those whose completion queue has to be
  * looked into. fabric_poll() tells what is there, else looks into one queue; a
- * queue found empty is armed, looked into once more, and is cold again.
+ * queue found empty is armed, looked into once more, and is cold again. With a budget
+ * for it, a queue that had something is looked into once a flush, unarmed, until the
+ * budget is used up.
  *
  * Each connection has a completion queue of its own, as deep as all it can post:
  * none can overflow, and what is left in it goes with its connection.
@@ -33,6 +34,7 @@ void verbs_config_default(struct verbs_config *cfg)
 		.linger_ms = 5000,
 		.retry_count = 6,
 		.rnr_retry_count = 0,
+		.resolve_timeout_ms = 5000,
 		.ird = 32,
 		.ord = 32,
 	};
@@ -93,106 +95,6 @@ void verbs_deadline_in(struct verbs_conn *c, uint32_t ms)
 	list_add_tail(&c->v->timed, &c->timed);
 }
 
-/* Memory */
-
-/* Why memory could not be pinned, and how much may be. */
-static void log_pinning(const struct verbs_dev *dev, size_t len)
-{
-	int cause = errno;
-	struct rlimit limit = {0};
-
-	(void)getrlimit(RLIMIT_MEMLOCK, &limit);
-	log_error("verbs.memory",
-		  "device=%s bytes=%zu memlock_limit=%llu why=\"%s: the locked-memory limit must "
-		  "be %zu KiB and more for each worker (LimitMEMLOCK=, ulimit -l), or memory_limit "
-		  "less\"",
-		  ibv_get_device_name(dev->context->device), len,
-		  (unsigned long long)limit.rlim_cur, strerror(cause), len / 1024 + 1024);
-}
-
-static int register_range(struct verbs_dev *dev, struct vrange *range)
-{
-	struct vregion *r;
-	int access = IBV_ACCESS_LOCAL_WRITE;
-
-	for (struct list *it = dev->regions.next; it != &dev->regions; it = it->next)
-		if (container_of(it, struct vregion, link)->range == range)
-			return 0;
-	if (dev->windows && !dev->rxe)
-		access |= IBV_ACCESS_MW_BIND;
-	r = mem_zalloc(sizeof(*r));
-	if (!r)
-		return ERR_NOMEM;
-	r->range = range;
-	r->mr = ibv_reg_mr(dev->pd, range->base, range->len, access);
-	if (!r->mr) {
-		log_pinning(dev, range->len);
-		mem_free(r);
-		return ERR_NOMEM;
-	}
-	list_add_tail(&dev->regions, &r->link);
-	return 0;
-}
-
-int verbs_register(struct verbs_dev *dev)
-{
-	struct list *ranges = &dev->v->ranges;
-	int err = 0;
-
-	for (struct list *it = ranges->next; it != ranges && !err; it = it->next)
-		err = register_range(dev, container_of(it, struct vrange, link));
-	return err;
-}
-
-static void forget_range(struct verbs_dev *dev, const struct vrange *range)
-{
-	list_for_each_safe(it, tmp, &dev->regions)
-	{
-		struct vregion *r = container_of(it, struct vregion, link);
-
-		if (r->range != range)
-			continue;
-		(void)ibv_dereg_mr(r->mr);
-		list_del(&r->link);
-		mem_free(r);
-	}
-}
-
-static void op_unregister(struct fabric *f, void *base)
-{
-	struct verbs *v = verbs_of(f);
-
-	list_for_each_safe(it, tmp, &v->ranges)
-	{
-		struct vrange *range = container_of(it, struct vrange, link);
-
-		if (range->base != base)
-			continue;
-		for (struct list *jt = v->devs.next; jt != &v->devs; jt = jt->next)
-			forget_range(container_of(jt, struct verbs_dev, link), range);
-		list_del(&range->link);
-		mem_free(range);
-	}
-}
-
-static int op_register(struct fabric *f, void *base, size_t len)
-{
-	struct verbs *v = verbs_of(f);
-	struct vrange *range = mem_zalloc(sizeof(*range));
-	int err = 0;
-
-	if (!range)
-		return ERR_NOMEM;
-	range->base = base;
-	range->len = len;
-	list_add_tail(&v->ranges, &range->link);
-	for (struct list *it = v->devs.next; it != &v->devs && !err; it = it->next)
-		err = verbs_register(container_of(it, struct verbs_dev, link));
-	if (err)
-		op_unregister(f, base);
-	return err;
-}
-
 /* Events */
 
 static bool tell_setup(struct verbs_conn *c, struct fabric_event *ev)
@@ -226,6 +128,20 @@ static bool conn_event(struct verbs_conn *c, struct fabric_event *ev)
 	return true;
 }
 
+static void look_into(struct verbs_conn *c)
+{
+	switch (queue_poll(c)) {
+	case QUEUE_HOT:
+		list_add_tail(&c->v->hot, &c->hot);
+		break;
+	case QUEUE_BUSY:
+		list_add_tail(&c->v->busy, &c->hot);
+		break;
+	case QUEUE_COLD:
+		break;
+	}
+}
+
 static int op_poll(struct fabric *f, struct fabric_event *ev)
 {
 	struct verbs *v = verbs_of(f);
@@ -243,21 +159,25 @@ static int op_poll(struct fabric *f, struct fabric_event *ev)
 			return 0;
 		c = list_first(&v->hot, struct verbs_conn, hot);
 		list_del(&c->hot);
-		if (queue_poll(c))
-			list_add_tail(&v->hot, &c->hot);
+		look_into(c);
 	}
 }
 
 static void op_flush(struct fabric *f)
 {
-	post_flush(verbs_of(f));
+	struct verbs *v = verbs_of(f);
+	struct list *item;
+
+	post_flush(v);
+	while ((item = list_pop(&v->busy)))
+		list_add_tail(&v->hot, item);
 }
 
 static nsec_t op_deadline(const struct fabric *f)
 {
 	const struct verbs *v = container_of(f, const struct verbs, base);
 
-	if (!list_is_empty(&v->active) || !list_is_empty(&v->hot))
+	if (!list_is_empty(&v->active) || !list_is_empty(&v->hot) || !list_is_empty(&v->busy))
 		return 0;
 	return nsec_min(nsec_min(v->next, v->look), verbs_listen_deadline(v));
 }
@@ -305,8 +225,8 @@ static void op_free(struct fabric *f)
 
 static const struct fabric_ops verbs_ops = {
 	.name = "verbs",
-	.register_memory = op_register,
-	.unregister_memory = op_unregister,
+	.register_memory = memory_register,
+	.unregister_memory = memory_unregister,
 	.attach = verbs_listen_attach,
 	.detach = verbs_listen_detach,
 	.connect = cm_connect,
@@ -377,6 +297,7 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 	list_init(&v->conns);
 	list_init(&v->active);
 	list_init(&v->hot);
+	list_init(&v->busy);
 	list_init(&v->timed);
 	list_init(&v->ranges);
 	list_init(&v->attachments);

@@ -17,12 +17,13 @@
  */
 
 struct verbs_config {
-	uint32_t setup_timeout_ms; /* resolving and connecting; default 10000 */
-	uint32_t linger_ms;	   /* a disconnect waits for what was posted, then for the peer's
+	uint32_t setup_timeout_ms;   /* resolving and connecting; default 10000 */
+	uint32_t linger_ms;	     /* a disconnect waits for what was posted, then for the peer's
 				      word, so long each; default 5000 */
-	uint8_t retry_count;	   /* of a message nobody acknowledges; default 6, as Linux */
-	uint8_t rnr_retry_count;   /* of a Send that found no Receive; default 0, as Linux */
-	uint16_t ird, ord;	   /* read depth offered, cut to what the device has; default 32 */
+	uint8_t retry_count;	     /* of a message nobody acknowledges; default 6, as Linux */
+	uint8_t rnr_retry_count;     /* of a Send that found no Receive; default 0, as Linux */
+	uint32_t resolve_timeout_ms; /* an address, then a route; default 5000, as Linux */
+	uint16_t ird, ord; /* read depth offered, cut to what the device has; default 32 */
 };
 
 struct verbs_counters {

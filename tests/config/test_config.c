@@ -102,6 +102,9 @@ static void test_defaults(void **state)
 	assert_int_equal(l->reverse_credits, 16);
 	assert_int_equal(l->timeout_s, 30);
 	assert_int_equal(l->reply_timeout_s, 0);
+	assert_int_equal(l->retry_count, 6);
+	assert_int_equal(l->rnr_retry_count, 0);
+	assert_int_equal(l->busy_poll_us, 0);
 	u = &cfg->routes[0].upstream;
 	assert_string_equal(u->fabric, "iwarp");
 	assert_int_equal(u->port, 20049);
@@ -113,6 +116,10 @@ static void test_defaults(void **state)
 	assert_int_equal(u->timeout_s, 10);
 	assert_int_equal(u->reply_timeout_s, 0);
 	assert_int_equal(u->version_memory_s, 600);
+	assert_int_equal(u->retry_count, 6);
+	assert_int_equal(u->rnr_retry_count, 0);
+	assert_int_equal(u->resolve_timeout_s, 5);
+	assert_int_equal(u->busy_poll_us, 0);
 	config_free(cfg);
 }
 
@@ -158,6 +165,13 @@ static void test_full(void **state)
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
 	assert_int_equal(cfg->routes[1].listen.line, 24);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
+	assert_int_equal(cfg->routes[1].listen.retry_count, 6);
+	u = &cfg->routes[1].upstream;
+	assert_string_equal(u->fabric, "verbs");
+	assert_int_equal(u->retry_count, 7);
+	assert_int_equal(u->rnr_retry_count, 1);
+	assert_int_equal(u->resolve_timeout_s, 9);
+	assert_int_equal(u->busy_poll_us, 20);
 	config_free(cfg);
 }
 
@@ -252,6 +266,9 @@ struct bad {
 
 #define INT_RANGE(key, value, low, high)                                                           \
 	key " = " value " is out of range: use " low " to " high "\n"
+#define ON_VERBS "fabric = \"verbs\"; "
+#define NOT_ON_IWARP(key)                                                                          \
+	key " does nothing with fabric \"iwarp\": use it with \"verbs\", or leave it out\n"
 
 static const struct bad syntax[] = {
 	{"", "1: routes is missing: give it\n"},
@@ -362,14 +379,15 @@ static const struct bad routes[] = {
 	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
 	{ON("version = 1;"),
 	 "4: unknown key \"version\": known here are fabric, address, port, versions, inline, "
-	 "credits, reverse_credits, crc, literal_credits, setup_timeout, reply_timeout\n"},
+	 "credits, reverse_credits, crc, literal_credits, setup_timeout, reply_timeout, "
+	 "retry_count, rnr_retry_count, busy_poll_us\n"},
 	{TO("version = 3;"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = \"both\";"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = [1];"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("versions = [1];"),
 	 "5: unknown key \"versions\": known here are fabric, address, port, version, inline, "
 	 "credits, reverse_credits, crc, literal_credits, connect_timeout, reply_timeout, "
-	 "version_memory\n"},
+	 "version_memory, retry_count, rnr_retry_count, resolve_timeout, busy_poll_us\n"},
 	{ON("inline = 2048;"),
 	 "4: version 2 needs an inline of 4096 or more: raise it, or leave out "
 	 "version 2\n"},
@@ -392,6 +410,17 @@ static const struct bad routes[] = {
 	{ON("reply_timeout = 86401;"), "4: " INT_RANGE("reply_timeout", "86401", "0", "86400")},
 	{TO("reply_timeout = -1;"), "5: " INT_RANGE("reply_timeout", "-1", "0", "86400")},
 	{TO("version_memory = -1;"), "5: " INT_RANGE("version_memory", "-1", "0", "604800")},
+	{ON(ON_VERBS "retry_count = 0;"), "4: " INT_RANGE("retry_count", "0", "1", "7")},
+	{TO(ON_VERBS "retry_count = 8;"), "5: " INT_RANGE("retry_count", "8", "1", "7")},
+	{ON(ON_VERBS "rnr_retry_count = 8;"), "4: " INT_RANGE("rnr_retry_count", "8", "0", "7")},
+	{TO(ON_VERBS "resolve_timeout = 0;"), "5: " INT_RANGE("resolve_timeout", "0", "1", "3600")},
+	{ON(ON_VERBS "busy_poll_us = 1000001;"),
+	 "4: " INT_RANGE("busy_poll_us", "1000001", "0", "1000000")},
+	{ON("retry_count = 6;"), "4: " NOT_ON_IWARP("retry_count")},
+	{ON("fabric = \"iwarp\"; rnr_retry_count = 0;"), "4: " NOT_ON_IWARP("rnr_retry_count")},
+	{TO("resolve_timeout = 5;"), "5: " NOT_ON_IWARP("resolve_timeout")},
+	{TO("busy_poll_us = 50;"), "5: " NOT_ON_IWARP("busy_poll_us")},
+	{ON("\n\nbusy_poll_us = 50;"), "6: " NOT_ON_IWARP("busy_poll_us")},
 };
 
 #define NO_ADDRESS                                                                                 \

@@ -114,12 +114,19 @@ static void test_manual_defaults(void **state)
 	DEFAULT("setup_timeout", "default %u)", l->timeout_s);
 	DEFAULT("connect_timeout", "default %u)", u->timeout_s);
 	DEFAULT("reply_timeout", "default %u)", u->reply_timeout_s);
+	DEFAULT("retry_count", "default %u)", l->retry_count);
+	DEFAULT("rnr_retry_count", "default %u)", l->rnr_retry_count);
+	DEFAULT("resolve_timeout", "default %u)", u->resolve_timeout_s);
+	DEFAULT("busy_poll_us", "default %u)", l->busy_poll_us);
 	DEFAULT("version_memory", "default %u)", u->version_memory_s);
 	assert_int_equal(config_defaults.log_level, LOG_LEVEL_INFO);
 	assert_int_equal(l->port, u->port);
 	assert_int_equal(l->inline_bytes, u->inline_bytes);
 	assert_int_equal(l->reverse_credits, u->reverse_credits);
 	assert_int_equal(l->reply_timeout_s, u->reply_timeout_s);
+	assert_int_equal(l->retry_count, u->retry_count);
+	assert_int_equal(l->rnr_retry_count, u->rnr_retry_count);
+	assert_int_equal(l->busy_poll_us, u->busy_poll_us);
 }
 
 static struct config *load_text(const char *text)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "fabric/verbs/internal.h"
+
+/* Memory that the user registered, on every device. */
+
+/* Why memory could not be pinned, and how much may be. */
+static void log_pinning(const struct verbs_dev *dev, size_t len)
+{
+	int cause = errno;
+	struct rlimit limit = {0};
+
+	(void)getrlimit(RLIMIT_MEMLOCK, &limit);
+	log_error("verbs.memory",
+		  "device=%s bytes=%zu memlock_limit=%llu why=\"%s: the locked-memory limit must "
+		  "be %zu KiB and more for each worker (LimitMEMLOCK=, ulimit -l), or memory_limit "
+		  "less\"",
+		  ibv_get_device_name(dev->context->device), len,
+		  (unsigned long long)limit.rlim_cur, strerror(cause), len / 1024 + 1024);
+}
+
+static int register_range(struct verbs_dev *dev, struct vrange *range)
+{
+	struct vregion *r;
+	int access = IBV_ACCESS_LOCAL_WRITE;
+
+	for (struct list *it = dev->regions.next; it != &dev->regions; it = it->next)
+		if (container_of(it, struct vregion, link)->range == range)
+			return 0;
+	if (dev->windows && !dev->rxe)
+		access |= IBV_ACCESS_MW_BIND;
+	r = mem_zalloc(sizeof(*r));
+	if (!r)
+		return ERR_NOMEM;
+	r->range = range;
+	r->mr = ibv_reg_mr(dev->pd, range->base, range->len, access);
+	if (!r->mr) {
+		log_pinning(dev, range->len);
+		mem_free(r);
+		return ERR_NOMEM;
+	}
+	list_add_tail(&dev->regions, &r->link);
+	return 0;
+}
+
+int verbs_register(struct verbs_dev *dev)
+{
+	struct list *ranges = &dev->v->ranges;
+	int err = 0;
+
+	for (struct list *it = ranges->next; it != ranges && !err; it = it->next)
+		err = register_range(dev, container_of(it, struct vrange, link));
+	return err;
+}
+
+static void forget_range(struct verbs_dev *dev, const struct vrange *range)
+{
+	list_for_each_safe(it, tmp, &dev->regions)
+	{
+		struct vregion *r = container_of(it, struct vregion, link);
+
+		if (r->range != range)
+			continue;
+		(void)ibv_dereg_mr(r->mr);
+		list_del(&r->link);
+		mem_free(r);
+	}
+}
+
+void memory_unregister(struct fabric *f, void *base)
+{
+	struct verbs *v = verbs_of(f);
+
+	list_for_each_safe(it, tmp, &v->ranges)
+	{
+		struct vrange *range = container_of(it, struct vrange, link);
+
+		if (range->base != base)
+			continue;
+		for (struct list *jt = v->devs.next; jt != &v->devs; jt = jt->next)
+			forget_range(container_of(jt, struct verbs_dev, link), range);
+		list_del(&range->link);
+		mem_free(range);
+	}
+}
+
+int memory_register(struct fabric *f, void *base, size_t len)
+{
+	struct verbs *v = verbs_of(f);
+	struct vrange *range = mem_zalloc(sizeof(*range));
+	int err = 0;
+
+	if (!range)
+		return ERR_NOMEM;
+	range->base = base;
+	range->len = len;
+	list_add_tail(&v->ranges, &range->link);
+	for (struct list *it = v->devs.next; it != &v->devs && !err; it = it->next)
+		err = verbs_register(container_of(it, struct verbs_dev, link));
+	if (err)
+		memory_unregister(f, base);
+	return err;
+}
