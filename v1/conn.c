@@ -213,8 +213,9 @@ static int recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_r
 	if (h->err != V1_ERR_VERS)
 		return 0;
 	rx->error = (struct rpc_error){RPC_ERROR_VERS, .a = h->low, .b = h->high};
-	/* A peer without version 1 will not answer the next call either. */
-	return h->low <= V1_VERSION && h->high >= V1_VERSION ? 0 : ERR_VERS;
+	/* A peer without version 1 will not answer the next call either. What is no range says
+	 * nothing. */
+	return h->low > h->high || (h->low <= V1_VERSION && h->high >= V1_VERSION) ? 0 : ERR_VERS;
 }
 
 static int recv_call(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
