@@ -48,53 +48,66 @@ local reverse = {
 	[2] = "RDMA2_RVRSDIR_CONT", [3] = "RDMA2_RVRSDIR_GENL",
 }
 
-local f = {
-	xid = ProtoField.uint32("rpcrdma2.xid", "XID", base.HEX),
-	version = ProtoField.uint32("rpcrdma2.version", "Version"),
-	credit = ProtoField.uint32("rpcrdma2.credit", "Credit"),
-	type = ProtoField.uint32("rpcrdma2.type", "Header type", base.DEC, types),
-	err = ProtoField.uint32("rpcrdma2.err", "Error", base.DEC, errors),
-	vers_low = ProtoField.uint32("rpcrdma2.vers_low", "Lowest version"),
-	vers_high = ProtoField.uint32("rpcrdma2.vers_high", "Highest version"),
-	max_chunks = ProtoField.uint32("rpcrdma2.max_chunks", "Most chunks"),
-	max_segments = ProtoField.uint32("rpcrdma2.max_segments", "Most segments"),
-	chunk_index = ProtoField.uint32("rpcrdma2.chunk_index", "Index of the chunk"),
-	length_needed = ProtoField.uint32("rpcrdma2.length_needed", "Length needed"),
-	prop_count = ProtoField.uint32("rpcrdma2.prop.count", "Properties"),
-	prop = ProtoField.none("rpcrdma2.prop", "Property"),
-	prop_id = ProtoField.uint32("rpcrdma2.prop.id", "Identifier", base.DEC, properties),
-	prop_length = ProtoField.uint32("rpcrdma2.prop.length", "Length"),
-	prop_value = ProtoField.uint32("rpcrdma2.prop.value", "Value"),
-	prop_reverse = ProtoField.uint32("rpcrdma2.prop.reverse", "Value", base.DEC, reverse),
-	prop_data = ProtoField.bytes("rpcrdma2.prop.data", "Value"),
-	inv_handle = ProtoField.uint32("rpcrdma2.inv_handle", "Handle to invalidate", base.HEX),
-	remaining = ProtoField.uint32("rpcrdma2.remaining", "Remaining octets"),
-	call_chunk = ProtoField.none("rpcrdma2.call_chunk", "Call chunk"),
-	reads = ProtoField.none("rpcrdma2.reads", "Read list"),
-	writes = ProtoField.none("rpcrdma2.writes", "Write list"),
-	chunk = ProtoField.none("rpcrdma2.chunk", "Chunk"),
-	reply_chunk = ProtoField.none("rpcrdma2.reply_chunk", "Reply chunk"),
-	segment_count = ProtoField.uint32("rpcrdma2.segment_count", "Segments"),
-	segment = ProtoField.none("rpcrdma2.segment", "Segment"),
-	position = ProtoField.uint32("rpcrdma2.position", "Position"),
-	handle = ProtoField.uint32("rpcrdma2.handle", "Handle", base.HEX),
-	length = ProtoField.uint32("rpcrdma2.length", "Length"),
-	offset = ProtoField.uint64("rpcrdma2.offset", "Offset", base.HEX),
-	payload = ProtoField.none("rpcrdma2.payload", "Payload stream"),
-	stream_at = ProtoField.uint32("rpcrdma2.stream.offset", "Octets before"),
-	stream_length = ProtoField.uint32("rpcrdma2.stream.length", "Length of the whole"),
-	stream_in = ProtoField.framenum("rpcrdma2.stream.in", "Whole in frame"),
-	stream_from = ProtoField.framenum("rpcrdma2.stream.from", "Part in frame"),
-	send_in = ProtoField.framenum("rpcrdma2.send.in", "Whole message in frame"),
-}
 local fields = {}
-for _, field in pairs(f) do
-	fields[#fields + 1] = field
+local function declare(kind, filter, ...)
+	fields[#fields + 1] = ProtoField[kind]("rpcrdma2." .. filter, ...)
+	return fields[#fields]
 end
+local function number(...)
+	return declare("uint32", ...)
+end
+local function whole(...) -- with others below it
+	return declare("none", ...)
+end
+local function frame(...)
+	return declare("framenum", ...)
+end
+
+local f = {
+	xid = number("xid", "XID", base.HEX),
+	version = number("version", "Version"),
+	credit = number("credit", "Credit"),
+	type = number("type", "Header type", base.DEC, types),
+	err = number("err", "Error", base.DEC, errors),
+	vers_low = number("vers_low", "Lowest version"),
+	vers_high = number("vers_high", "Highest version"),
+	max_chunks = number("max_chunks", "Most chunks"),
+	max_segments = number("max_segments", "Most segments"),
+	chunk_index = number("chunk_index", "Index of the chunk"),
+	length_needed = number("length_needed", "Length needed"),
+	prop_count = number("prop.count", "Properties"),
+	prop = whole("prop", "Property"),
+	prop_id = number("prop.id", "Identifier", base.DEC, properties),
+	prop_length = number("prop.length", "Length"),
+	prop_value = number("prop.value", "Value"),
+	prop_reverse = number("prop.reverse", "Value", base.DEC, reverse),
+	prop_data = declare("bytes", "prop.data", "Value"),
+	inv_handle = number("inv_handle", "Handle to invalidate", base.HEX),
+	remaining = number("remaining", "Remaining octets"),
+	call_chunk = whole("call_chunk", "Call chunk"),
+	reads = whole("reads", "Read list"),
+	writes = whole("writes", "Write list"),
+	chunk = whole("chunk", "Chunk"),
+	reply_chunk = whole("reply_chunk", "Reply chunk"),
+	segment_count = number("segment_count", "Segments"),
+	segment = whole("segment", "Segment"),
+	position = number("position", "Position"),
+	handle = number("handle", "Handle", base.HEX),
+	length = number("length", "Length"),
+	offset = declare("uint64", "offset", "Offset", base.HEX),
+	payload = whole("payload", "Payload stream"),
+	stream_at = number("stream.offset", "Octets before"),
+	stream_length = number("stream.length", "Length of the whole"),
+	stream_in = frame("stream.in", "Whole in frame"),
+	stream_from = frame("stream.from", "Part in frame"),
+	send_in = frame("send.in", "Whole message in frame"),
+}
 rpcrdma2.fields = fields
 
-local function problem(name, text, group, severity)
-	return ProtoExpert.new("rpcrdma2.bad." .. name, text, group, severity)
+local experts = {}
+local function problem(name, ...)
+	experts[#experts + 1] = ProtoExpert.new("rpcrdma2.bad." .. name, ...)
+	return experts[#experts]
 end
 local MALFORMED, PROTOCOL = expert.group.MALFORMED, expert.group.PROTOCOL
 local ERROR, WARN = expert.severity.ERROR, expert.severity.WARN
@@ -109,10 +122,6 @@ local bad = {
 	xid = problem("xid", "The payload stream does not begin with the XID", PROTOCOL, WARN),
 	upper = problem("upper", "The dissector of RPC gave up", PROTOCOL, expert.severity.NOTE),
 }
-local experts = {}
-for _, e in pairs(bad) do
-	experts[#experts + 1] = e
-end
 rpcrdma2.experts = experts
 
 -- What lower layers know of the message; the last of a name in the frame is the current one.
