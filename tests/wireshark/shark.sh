@@ -20,4 +20,4 @@ lua_errors() {
 }
 
 # faults: what the dissector finds wrong with headers, in what lua_errors left.
-faults() { grep -cE 'rpcrdma2.bad|header ends early|A count exceeds|do not agree' "$scratch/all"; }
+faults() { grep -cFf <(sed -n 's/.* = problem("[a-z]*", "\([^"]*\)".*/\1/p' "$lua") "$scratch/all"; }
