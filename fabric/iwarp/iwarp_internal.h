@@ -53,6 +53,7 @@ struct iwarp_conn {
 	bool watched;
 	uint8_t nudges; /* of an initiator: sent while the peer's first FPDU was awaited, and one */
 	bool blocked;	/* the kernel takes no more: its edge will tell */
+	uint32_t backlog; /* octets it had for the peer when last looked at */
 	bool eof;
 	bool tell_request, tell_connected, told_end;
 	int status; /* of DISCONNECTED */
@@ -135,6 +136,9 @@ nsec_t listen_deadline(const struct iwarp *iw);
 void sock_options(int fd, const struct iwarp_config *cfg);
 void sock_addresses(int fd, struct fabric_conn *c);
 uint32_t sock_emss(int fd);
+
+/** sock_backlog - octets that the peer has not taken yet. */
+uint32_t sock_backlog(int fd);
 
 /** sock_error - an errno as enum err. */
 int sock_error(int err);

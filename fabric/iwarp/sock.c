@@ -2,8 +2,10 @@
 #include "fabric/iwarp/iwarp_internal.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 static void set(int fd, int level, int option, int value)
@@ -52,6 +54,13 @@ uint32_t sock_emss(int fd)
 	if (info.tcpi_pmtu >= HUGE_PATH && info.tcpi_advmss > info.tcpi_snd_mss)
 		return info.tcpi_advmss;
 	return info.tcpi_snd_mss;
+}
+
+uint32_t sock_backlog(int fd)
+{
+	int octets;
+
+	return ioctl(fd, SIOCOUTQ, &octets) ? 0 : (uint32_t)octets;
 }
 
 int sock_error(int err)

@@ -17,8 +17,13 @@
  * fabric_tick() goes on with it.
  *
  * Its one deadline means, by state: OPEN and held, the initiator's first FPDU may
- * go; OPEN and sent, the peer's first is late; OPEN and blocked, the peer has taken nothing for stall_timeout_ms; CLOSING,
- * the last octets did not get out; LINGER, the peer's FIN did not come.
+ * go; OPEN and sent, the peer's first is late; OPEN and blocked, time to see whether
+ * the peer takes octets; CLOSING, the last octets did not get out; LINGER, the peer's
+ * FIN did not come.
+ *
+ * A blocked socket calls for more only when much of its buffer is free, which at a
+ * slow peer takes longer than any bound on silence. So the octets that wait there are
+ * looked at, twice in stall_timeout_ms; none fewer in the second half is a stall.
  */
 
 enum {
@@ -54,6 +59,24 @@ void stream_open(struct iwarp_conn *c)
 	/* Octets behind the MPA frame may be there, and their edge gone: read in the next tick. */
 	if (list_is_empty(&c->unread))
 		list_add_tail(&c->iw->unread, &c->unread);
+}
+
+/* The kernel takes no more until the peer has. */
+static void block(struct iwarp_conn *c)
+{
+	c->blocked = true;
+	c->backlog = UINT32_MAX;
+	if (c->state == IWARP_OPEN)
+		iwarp_conn_deadline(c, (c->iw->cfg.stall_timeout_ms + 1) / 2);
+}
+
+/* Whether the peer has taken octets since the last look. */
+static bool is_taking(struct iwarp_conn *c)
+{
+	uint32_t before = c->backlog;
+
+	c->backlog = sock_backlog(c->fd);
+	return c->backlog < before;
 }
 
 static void socket_failed(struct iwarp_conn *c, int err)
@@ -138,9 +161,7 @@ void stream_write(struct iwarp_conn *c)
 		if (n >= 0) {
 			qp_tx_took(&c->qp, (size_t)n);
 		} else if (errno == EAGAIN) {
-			c->blocked = true;
-			if (c->state == IWARP_OPEN)
-				iwarp_conn_deadline(c, c->iw->cfg.stall_timeout_ms);
+			block(c);
 		} else if (errno != EINTR) {
 			socket_failed(c, errno);
 			return;
@@ -239,6 +260,10 @@ void stream_expired(struct iwarp_conn *c)
 {
 	switch (c->state) {
 	case IWARP_OPEN:
+		if (c->blocked && is_taking(c)) {
+			iwarp_conn_deadline(c, (c->iw->cfg.stall_timeout_ms + 1) / 2);
+			break;
+		}
 		if (c->blocked) {
 			iwarp_conn_end(c, ERR_TIMEOUT, "peer takes no octets");
 			break;

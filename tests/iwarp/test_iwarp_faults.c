@@ -431,6 +431,38 @@ static void test_stops_reading(void **state)
 	sock_pair_fini(&pair);
 }
 
+/* A peer that reads slowly, far too little for the socket to call for more, is not one that stalls;
+ * until it does. */
+static void test_reads_slowly(void **state)
+{
+	enum { SIP = 64 << 10, SIPS = 16 };
+	static uint8_t sip[SIP];
+	uint8_t wire[64];
+	size_t n = hello(wire, 1);
+	int fd, room = SIP; /* so that the kernel does not take much in the peer's stead */
+
+	(void)state;
+	cfg.stall_timeout_ms = 2400;
+	start();
+	pair.before_accept = post_server_recv;
+	fd = raw_open();
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
+	assert_int_equal(send(fd, wire, n, 0), n);
+	sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(
+			fabric_send(pair.server, &(struct fabric_sge){big, BIG}, 1, 0, 0, NULL), 0);
+	for (int i = 0; i < SIPS; i++) {
+		run_ms(200);
+		assert_in_range(recv(fd, sip, SIP, 0), 1, SIP);
+	}
+	assert_int_equal(sock_pair_count(&pair, pair.server, FABRIC_EV_DISCONNECTED), 0);
+	assert_int_equal(sock_pair_wait(&pair, pair.server, FABRIC_EV_DISCONNECTED, 1)->status,
+			 ERR_TIMEOUT);
+	close(fd);
+	sock_pair_fini(&pair);
+}
+
 /* disconnect() lets what was posted out, however much it is. */
 static void test_disconnect_drains(void **state)
 {
@@ -618,6 +650,7 @@ int main(void)
 		T(test_initiator_holds),
 		T(test_late_first_answer_is_nudged),
 		T(test_stops_reading),
+		T(test_reads_slowly),
 		T(test_disconnect_drains),
 		T(test_destroy_any_time),
 		T(test_allocation_fails),
