@@ -189,6 +189,28 @@ int txn_form_call(struct txn *t, struct rpc_error *e)
 	return ERR_XDR;
 }
 
+static bool has_handle(const struct txn *t, uint32_t handle)
+{
+	for (unsigned i = 0; i < t->in.nsegs; i++)
+		if (t->in.segs[i].handle == handle)
+			return true;
+	return false;
+}
+
+/* Whether another call of the same peer, not over yet, names @handle as well. */
+static bool is_shared(const struct txn *t, uint32_t handle)
+{
+	const struct list *txns = &t->s->txns;
+
+	for (const struct list *it = txns->next; it != txns; it = it->next) {
+		const struct txn *other = container_of(it, const struct txn, link);
+
+		if (other != t && other->req == t->req && has_handle(other, handle))
+			return true;
+	}
+	return false;
+}
+
 /* A handle of the call that its sender lets be invalidated with the reply, or 0. */
 uint32_t txn_inv_handle(const struct txn *t)
 {
@@ -196,13 +218,14 @@ uint32_t txn_inv_handle(const struct txn *t)
 
 	if (t->req->t->version != 1)
 		return t->in.inv_handle; /* 6.5: MUST be the one the call names */
-	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one. */
-	if (!t->req->t->peer.remote_inv)
+	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one, and belongs
+	 * to this XID alone. */
+	if (!handle || !t->req->t->peer.remote_inv)
 		return 0;
 	for (unsigned i = 1; i < t->in.nsegs; i++)
 		if (t->in.segs[i].handle != handle)
 			return 0;
-	return handle;
+	return is_shared(t, handle) ? 0 : handle;
 }
 
 static int copy_chunk(struct txn *t, const struct rpc_chunk *from, uint32_t len,

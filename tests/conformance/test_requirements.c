@@ -67,14 +67,14 @@ static bool find_kept(uint32_t xid, uint32_t type)
 }
 
 /* A call with one Write chunk of @n segments, of which the server fills @result octets;
- * version 2: @inv may be invalidated. Return: whether the reply came. */
-static bool call_with_write_chunk(unsigned version, const struct segment *segs, unsigned n,
-				  uint32_t result, uint32_t inv)
+ * version 2: @inv may be invalidated. call_with_write_chunk() returns whether the reply came. */
+static void put_call_with_write_chunk(unsigned version, uint32_t xid, const struct segment *segs,
+				      unsigned n, uint32_t result, uint32_t inv)
 {
-	const uint32_t body[] = {RAW_CALL_BODY(XID)};
+	const uint32_t body[] = {RAW_CALL_BODY(xid)};
 	struct xdr_out x = raw_begin(&w.raw);
 
-	xdr_put_u32(&x, XID);
+	xdr_put_u32(&x, xid);
 	xdr_put_u32(&x, version);
 	xdr_put_u32(&x, 60);
 	xdr_put_u32(&x, version == 1 ? V1_MSG_TYPE : CALL_INLINE_TYPE);
@@ -87,9 +87,15 @@ static bool call_with_write_chunk(unsigned version, const struct segment *segs, 
 	xdr_put_u32(&x, 0);
 	for (unsigned i = 0; i < 24; i++)
 		xdr_put_u32(&x, i == 7 ? 1 : i == 8 ? result : body[i]);
+	raw_end(&w.raw, &x);
+}
+
+static bool call_with_write_chunk(unsigned version, const struct segment *segs, unsigned n,
+				  uint32_t result, uint32_t inv)
+{
 	w.raw.nkept = 0;
 	w.raw.invalidated = 0;
-	raw_end(&w.raw, &x);
+	put_call_with_write_chunk(version, XID, segs, n, result, inv);
 	world_run(&w, NSEC_PER_SEC);
 	return find_kept(XID, version == 1 ? V1_MSG_TYPE : REPLY_INLINE_TYPE);
 }
@@ -119,6 +125,13 @@ static void version_1_handles_are_invalidated_only_with_r(void **state)
 		segs[1] = raw_expose(&w.raw, 512, FABRIC_REMOTE_WRITE);
 		assert_true(call_with_write_chunk(1, segs, 2, 1000, 0));
 		assert_int_equal(w.raw.invalidated, 0);
+		/* One that another call uses as well is not associated with the one XID only. */
+		segs[0] = raw_expose(&w.raw, 4096, FABRIC_REMOTE_WRITE);
+		put_call_with_write_chunk(1, XID + 1, segs, 1, 4000, 0);
+		put_call_with_write_chunk(1, XID + 2, segs, 1, 4000, 0);
+		world_run(&w, NSEC_PER_SEC);
+		assert_true(find_kept(XID + 1, V1_MSG_TYPE));
+		assert_true(find_kept(XID + 2, V1_MSG_TYPE));
 		end();
 
 		client_begin(server, 1, without_r);
