@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "config/reader.h"
 
@@ -22,15 +23,6 @@
 enum {
 	FILE_MAX_BYTES = 1024 * 1024,
 	ROUTES_MAX = 1024,
-
-	/* How the relay uses its memory (proxy/buf.h, txn.c): ranges of this size, one of them or
-	 * an eighth in reserve for continued messages; of the rest one RPC may take a quarter, and
-	 * needs up to this many blocks of max_payload; a leg has Sends beside its Receives. */
-	MEMORY_STEP = 16 * 1024 * 1024,
-	PAYLOADS_PER_RPC = 2,
-	SHARES = 4,
-	LEG_SENDS = 34,
-	LATE_REPLIES = 64, /* and with a reply_timeout these Receives more */
 };
 
 static uint64_t round_up(uint64_t value, uint64_t step)
@@ -38,27 +30,26 @@ static uint64_t round_up(uint64_t value, uint64_t step)
 	return (value + step - 1) / step * step;
 }
 
-/* Doubled, for buffers are cut from blocks of powers of two. */
 static uint64_t leg_bytes(const struct config_end *end)
 {
-	uint32_t late = end->reply_timeout_s ? LATE_REPLIES : 0;
-
-	return 2 * (uint64_t)end->inline_bytes *
-	       (end->credits + end->reverse_credits + LEG_SENDS + late);
+	return budget_leg(end->inline_bytes, budget_receives(end->credits, end->reverse_credits,
+							     end->reply_timeout_s > 0));
 }
 
 uint64_t config_worker_bytes(const struct config *cfg)
 {
-	uint64_t payload = 4096, use;
+	uint64_t payload = 4096, rest, bytes;
 
 	while (payload < cfg->max_payload)
 		payload *= 2;
-	use = payload * PAYLOADS_PER_RPC * SHARES;
+	rest = payload * BUDGET_PAYLOADS * BUDGET_SHARES;
 	for (uint32_t i = 0; i < cfg->nroutes; i++)
-		use += leg_bytes(&cfg->routes[i].listen) + leg_bytes(&cfg->routes[i].upstream);
-	if (use / 7 > MEMORY_STEP)
-		return round_up(use + use / 7, MEMORY_STEP);
-	return round_up(use + MEMORY_STEP, MEMORY_STEP);
+		rest += BUDGET_FIXED *
+			(leg_bytes(&cfg->routes[i].listen) + leg_bytes(&cfg->routes[i].upstream));
+	bytes = round_up(rest, BUDGET_STEP);
+	while (bytes - budget_reserve(bytes) < rest)
+		bytes += BUDGET_STEP;
+	return bytes;
 }
 
 uint32_t config_workers(const struct config *cfg, uint32_t cpus)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -85,12 +86,13 @@ int gateway_init(struct gateway *gw, const struct config *cfg, unsigned cpus)
 
 	*gw = (struct gateway){.cfg = cfg, .nroutes = cfg->nroutes};
 	gw->nworkers = config_workers(cfg, cpus);
-	gw->worker_bytes = cfg->memory_bytes / gw->nworkers;
-	gw->worker_sessions = (cfg->max_sessions + gw->nworkers - 1) / gw->nworkers;
+	/* Whole steps, or the relay would round them up, beyond the limit. */
+	gw->worker_bytes = cfg->memory_bytes / gw->nworkers / BUDGET_STEP * BUDGET_STEP;
+	gw->sessions = mem_zalloc(sizeof(*gw->sessions));
 	gw->routes = mem_zalloc(gw->nroutes * sizeof(*gw->routes));
 	gw->listens = mem_zalloc(gw->nroutes * sizeof(*gw->listens));
 	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
-	if (!gw->routes || !gw->listens || !gw->fabrics)
+	if (!gw->sessions || !gw->routes || !gw->listens || !gw->fabrics)
 		goto out;
 	for (unsigned i = 0; i < gw->nroutes; i++) {
 		err = map_route(gw, i);
@@ -184,5 +186,6 @@ void gateway_fini(struct gateway *gw)
 	mem_free(gw->fabrics);
 	mem_free(gw->listens);
 	mem_free(gw->routes);
+	mem_free(gw->sessions);
 	*gw = (struct gateway){0};
 }

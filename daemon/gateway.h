@@ -2,6 +2,8 @@
 #ifndef DAEMON_GATEWAY_H
 #define DAEMON_GATEWAY_H
 
+#include <stdatomic.h>
+
 #include "config/config.h"
 #include "fabric/provider/provider.h"
 #include "proxy/proxy.h"
@@ -22,8 +24,8 @@ struct gateway_listen {
 struct gateway {
 	const struct config *cfg; /* borrowed */
 	unsigned nworkers;
-	size_t worker_bytes;	  /* each worker's share of memory_limit */
-	uint32_t worker_sessions; /* ... and of max_sessions, rounded up */
+	size_t worker_bytes;   /* each worker's share of memory_limit */
+	atomic_uint *sessions; /* of all workers: whoever accepts, max_sessions is of the process */
 	unsigned nroutes, nfabrics;
 	struct proxy_route *routes;
 	struct gateway_listen *listens;

@@ -107,7 +107,8 @@ static int open_proxy(struct worker *w)
 		.fabrics = w->fabrics,
 		.nfabrics = w->gw->nfabrics,
 		.memory_bytes = w->gw->worker_bytes,
-		.max_sessions = w->gw->worker_sessions,
+		.max_sessions = w->gw->cfg->max_sessions,
+		.sessions = w->gw->sessions,
 		.max_payload = w->gw->cfg->max_payload,
 		.worker = w->index,
 	};

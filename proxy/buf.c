@@ -142,11 +142,7 @@ int buf_arena_init(struct buf_arena *a, size_t bytes)
 	a->base += slack;
 	munmap(a->base + bytes, MAP_ALIGN - slack);
 
-	a->reserve = bytes / 8 / BUF_MAX_BLOCK * BUF_MAX_BLOCK;
-	if (a->reserve < BUF_MAX_BLOCK)
-		a->reserve = BUF_MAX_BLOCK;
-	if (a->reserve < 2 * (size_t)BUF_MAX_BLOCK && bytes >= 8 * (size_t)BUF_MAX_BLOCK)
-		a->reserve = 2 * (size_t)BUF_MAX_BLOCK;
+	a->reserve = budget_reserve(bytes);
 	list_init(&a->waiters);
 	set_zones(a, 0, 0);
 	return 0;

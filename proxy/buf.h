@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "base/err.h"
 #include "base/list.h"
 
@@ -25,7 +26,7 @@
  */
 enum {
 	BUF_MIN_BLOCK = 4096,
-	BUF_MAX_BLOCK = 16 * 1024 * 1024,
+	BUF_MAX_BLOCK = BUDGET_STEP,
 };
 
 enum buf_purpose {
@@ -66,9 +67,8 @@ struct buf_arena {
  * buf_arena_init - reserve @bytes (rounded up to BUF_MAX_BLOCK, at least two of them)
  *
  * The range is mapped without being committed; pages are touched on first use.
- * The reserve is an eighth (whole BUF_MAX_BLOCKs of it), at least one BUF_MAX_BLOCK, two from
- * 128 MiB on. It is a range
- * of its own, so that no transaction's small block ever keeps an assembly from a large one.
+ * The reserve is as budget_reserve() has it: a range of its own, so that no transaction's small
+ * block ever keeps an assembly from a large one.
  * Return: 0 or ERR_NOMEM.
  */
 int buf_arena_init(struct buf_arena *a, size_t bytes) WARN_UNUSED;

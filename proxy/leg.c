@@ -19,13 +19,9 @@
  */
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "proxy/leg_internal.h"
-
-enum {
-	SEND_SLOTS = 32,
-	BLOCK_BYTES = 64 * 1024, /* Receive buffers and headers are cut from blocks of this size */
-};
 
 void leg_init(struct leg *leg, enum rpc_role role)
 {
@@ -43,14 +39,14 @@ void leg_init(struct leg *leg, enum rpc_role role)
 static int cut_blocks(struct leg *leg, uint32_t n, uint32_t size,
 		      void (*set)(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block))
 {
-	uint32_t per_block = BLOCK_BYTES / size;
+	uint32_t per_block = BUDGET_BLOCK / size;
 	uint8_t *block = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
 		bool is_first = i % per_block == 0;
 
 		if (is_first) {
-			block = buf_alloc(leg->arena, BLOCK_BYTES, BUF_FIXED);
+			block = buf_alloc(leg->arena, BUDGET_BLOCK, BUF_FIXED);
 			if (!block)
 				return ERR_AGAIN;
 		}
@@ -74,26 +70,15 @@ static void set_slot(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block)
 	leg->free_slots = &leg->slots[i];
 }
 
-/* One Receive more than advertised (4.2.1.1), and one for an answer to a first message. Calls
- * that were let go may be answered yet: version 1 cannot bound that by credits. */
 static uint32_t receives(const struct leg_config *cfg)
 {
-	uint32_t late = cfg->reply_timeout ? RPC_LATE : 0;
-
-	return cfg->credits + cfg->rev_credits + 2 + late;
-}
-
-static size_t blocks_bytes(uint32_t n, uint32_t size)
-{
-	uint32_t per_block = BLOCK_BYTES / size;
-
-	return (size_t)((n + per_block - 1) / per_block) * BLOCK_BYTES;
+	_Static_assert((int)RPC_LATE == (int)BUDGET_LATE, "a Receive for each late reply");
+	return budget_receives(cfg->credits, cfg->rev_credits, cfg->reply_timeout > 0);
 }
 
 size_t leg_fixed_bytes(const struct leg_config *cfg)
 {
-	return blocks_bytes(receives(cfg), cfg->inline_bytes) +
-	       blocks_bytes(SEND_SLOTS, cfg->inline_bytes);
+	return budget_leg(cfg->inline_bytes, receives(cfg));
 }
 
 static int take_memory(struct leg *leg)
@@ -101,7 +86,7 @@ static int take_memory(struct leg *leg)
 	const struct leg_config *cfg = leg->cfg;
 
 	leg->nrbufs = receives(cfg);
-	leg->nslots = SEND_SLOTS;
+	leg->nslots = BUDGET_SENDS;
 	leg->rbufs = mem_zalloc(leg->nrbufs * sizeof(*leg->rbufs));
 	leg->slots = mem_zalloc(leg->nslots * sizeof(*leg->slots));
 	if (!leg->rbufs || !leg->slots)

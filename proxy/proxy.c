@@ -29,6 +29,8 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	if (!p)
 		return NULL;
 	p->cfg = *cfg;
+	if (!cfg->sessions)
+		p->cfg.sessions = &p->own_sessions;
 	p->random = cfg->seed;
 	p->next_session = (uint64_t)cfg->worker * 1000000000u + 1;
 	p->drain_deadline = NSEC_NEVER;
@@ -49,7 +51,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 		mem_free(p);
 		return NULL;
 	}
-	buf_arena_part(&p->arena, (p->arena.bytes - p->arena.reserve) / 2);
+	buf_arena_part(&p->arena, (p->arena.bytes - p->arena.reserve) / BUDGET_FIXED);
 	if (register_arena(p) < 0) {
 		proxy_free(p);
 		return NULL;

@@ -2,6 +2,8 @@
 #ifndef PROXY_PROXY_H
 #define PROXY_PROXY_H
 
+#include <stdatomic.h>
+
 #include "fabric/fabric.h"
 #include "proxy/leg.h"
 
@@ -28,9 +30,11 @@ struct proxy_config {
 	unsigned nfabrics;
 	size_t memory_bytes; /* this worker's share of memory_limit */
 	uint32_t max_sessions;
-	uint32_t max_payload; /* largest chunk or message body, octets */
-	unsigned worker;      /* for session numbers in logs */
-	uint64_t seed;	      /* for XIDs of the gateway's own messages */
+	atomic_uint *sessions; /* how many there are: shared by those who share the limit, borrowed;
+				* NULL: this relay's alone count */
+	uint32_t max_payload;  /* largest chunk or message body, octets */
+	unsigned worker;       /* for session numbers in logs */
+	uint64_t seed;	       /* for XIDs of the gateway's own messages */
 };
 
 /** struct proxy_counters - totals since start, one line in the log at the end and on SIGUSR1. */

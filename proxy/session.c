@@ -148,6 +148,15 @@ static void begin_end(struct session *s)
 	buf_unwait(&s->reverse.waiter);
 }
 
+/* All workers count together: one of them may well accept more than its share. */
+static bool take_place(struct proxy *p)
+{
+	if (atomic_fetch_add(p->cfg.sessions, 1) < p->cfg.max_sessions)
+		return true;
+	atomic_fetch_sub(p->cfg.sessions, 1);
+	return false;
+}
+
 void session_open(struct route_state *rs, const struct fabric_event *ev)
 {
 	struct proxy *p = rs->proxy;
@@ -155,16 +164,21 @@ void session_open(struct route_state *rs, const struct fabric_event *ev)
 	struct session *s;
 	int err;
 
-	if (p->draining || p->nsessions >= p->cfg.max_sessions) {
-		refuse(rs, ev, p->draining ? "shutting down" : "max_sessions reached");
+	if (p->draining) {
+		refuse(rs, ev, "shutting down");
 		return;
 	}
 	if (p->fixed_bytes + fixed_bytes(rs) > buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)) {
 		refuse(rs, ev, "memory_limit reached: raise it, or lower credits or inline");
 		return;
 	}
+	if (!take_place(p)) {
+		refuse(rs, ev, "max_sessions reached");
+		return;
+	}
 	s = session_new(rs, ev);
 	if (!s) {
+		atomic_fetch_sub(p->cfg.sessions, 1);
 		refuse(rs, ev, "out of memory");
 		return;
 	}
@@ -430,6 +444,7 @@ void session_free(struct session *s)
 	list_del(&s->timed);
 	p->fixed_bytes -= s->fixed_bytes;
 	p->nsessions--;
+	atomic_fetch_sub(p->cfg.sessions, 1);
 	p->count.sessions_closed++;
 	mem_free(s);
 }

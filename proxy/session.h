@@ -171,6 +171,7 @@ struct proxy {
 	struct list timed;
 	size_t fixed_bytes; /* of all sessions: at most half of the memory */
 	unsigned nsessions;
+	atomic_uint own_sessions; /* what cfg.sessions points to unless shared */
 	uint64_t next_session;
 	uint64_t random; /* XIDs of the gateway's own messages */
 	nsec_t now, drain_deadline;

@@ -181,7 +181,8 @@ static bool try_start(struct txn *t, bool turn)
 	unsigned exposures;
 	size_t need = txn_need(t, &exposures);
 
-	if (need > (arena->bytes - arena->reserve) / 4 || exposures > SESSION_EXPOSURES) {
+	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES ||
+	    exposures > SESSION_EXPOSURES) {
 		fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
 		return true;
 	}

@@ -299,6 +299,34 @@ static void a_server_that_refuses_is_no_server(void **state)
 	end();
 }
 
+/* max_sessions is of the process: what other workers have counts, and what they give back. */
+static void all_workers_count_together(void **state)
+{
+	struct setup s = setup_defaults(LEG_V1, LEG_V1, 6);
+	struct world_pair *p = &w.pairs[1];
+
+	(void)state;
+	s.pairs = 2;
+	s.max_sessions = 5;
+	world_new(&w, &s);
+	atomic_store(&w.sessions, 4);
+	world_connect_pair(&w, 0);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.pairs[0].client.open);
+	assert_int_equal(atomic_load(&w.sessions), 5);
+	world_connect_pair(&w, 1);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(p->client.closed);
+	assert_int_equal(p->client.status, ERR_REJECTED);
+	assert_int_equal(atomic_load(&w.sessions), 5);
+	peer_end(&p->client);
+	atomic_store(&w.sessions, 1);
+	world_connect_pair(&w, 1);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(p->client.open);
+	end();
+}
+
 static void begin_client(unsigned listen)
 {
 	begin(listen, LEG_V1_OR_V2, NULL);
@@ -470,6 +498,7 @@ int main(void)
 		cmocka_unit_test(a_server_of_other_versions_is_no_server),
 		cmocka_unit_test(a_server_that_is_silent_is_waited_for_in_vain),
 		cmocka_unit_test(a_server_that_refuses_is_no_server),
+		cmocka_unit_test(all_workers_count_together),
 		cmocka_unit_test(a_client_is_told_which_versions_are_spoken),
 		cmocka_unit_test(a_client_keeps_the_version_it_began_with),
 		cmocka_unit_test(messages_before_the_version_is_known_count),

@@ -20,6 +20,7 @@ struct setup setup_defaults(unsigned client, unsigned server, uint64_t seed)
 		.server_inline = 4096,
 		.credits = 16,
 		.rev_credits = 8,
+		.max_sessions = 10,
 		.max_payload = 4 << 20,
 		.max_message = 8 << 20,
 		.memory = 256 << 20,
@@ -99,7 +100,8 @@ void world_new(struct world *w, const struct setup *s)
 		.fabrics = &w->gw_fabric,
 		.nfabrics = 1,
 		.memory_bytes = s->memory,
-		.max_sessions = 10,
+		.max_sessions = s->max_sessions,
+		.sessions = &w->sessions,
 		.max_payload = s->max_payload,
 		.seed = s->net.seed,
 	};
@@ -239,6 +241,7 @@ void world_free(struct world *w)
 	if (w->s.raw)
 		raw_fini(&w->raw);
 	proxy_free(w->proxy);
+	assert_int_equal(atomic_load(&w->sessions), 0);
 	memnet_usage(w->net, &usage);
 	assert_int_equal(usage.conns, 0);
 	assert_int_equal(usage.posted, 0);

@@ -21,6 +21,7 @@ struct setup {
 	uint32_t client_inline, gw_inline, server_inline;
 	uint32_t credits, rev_credits;
 	uint32_t max_payload, max_message;
+	uint32_t max_sessions;
 	nsec_t reply_timeout; /* of both of the gateway's legs */
 	size_t memory, peer_memory;
 	unsigned pairs;
@@ -42,6 +43,7 @@ struct world {
 	struct fabric *gw_fabric;
 	struct proxy_route routes[WORLD_PAIRS];
 	struct proxy *proxy;
+	atomic_uint sessions; /* the count of all workers, of which this gateway is one */
 	struct world_pair pairs[WORLD_PAIRS];
 	struct raw raw;
 	bool servers_sleep; /* they look at nothing that comes */

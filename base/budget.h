@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_BUDGET_H
+#define BASE_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * budget - how the memory of one worker is divided: what proxy/ goes by, and config/ reckons with
+ *
+ *   all of it = reserve, for continued messages + the rest
+ *   the rest  = one half for connections, for their life + one half for RPCs
+ *
+ * One RPC may take a quarter of the rest.
+ */
+enum {
+	BUDGET_STEP = 16 * 1024 * 1024, /* memory comes in these; the largest block */
+	BUDGET_FIXED = 2,		/* parts of the rest, one of them for connections */
+	BUDGET_SHARES = 4,		/* RPCs of the largest size that fit the rest */
+	BUDGET_PAYLOADS = 2,		/* blocks of max_payload an RPC needs: call and reply */
+	BUDGET_BLOCK = 64 * 1024,	/* what Receives and headers of a leg are cut from */
+	BUDGET_SENDS = 32,		/* messages a leg sends at once */
+	BUDGET_LATE = 64,		/* late replies a leg has Receives for (reply_timeout) */
+};
+
+/** budget_reserve - of @bytes, a multiple of BUDGET_STEP: an eighth in whole steps; one at least,
+ * and two from eight steps on. */
+static inline uint64_t budget_reserve(uint64_t bytes)
+{
+	uint64_t steps = bytes / 8 / BUDGET_STEP, least = bytes / BUDGET_STEP >= 8 ? 2 : 1;
+
+	return (steps < least ? least : steps) * BUDGET_STEP;
+}
+
+/** budget_receives - of a leg: one more than advertised (draft-07 4.2.1.1), and one for an answer
+ * to a first message. Version 1 cannot bound answers to calls that were let go by credits. */
+static inline uint32_t budget_receives(uint32_t credits, uint32_t reverse_credits, bool late)
+{
+	return credits + reverse_credits + 2 + (late ? BUDGET_LATE : 0);
+}
+
+/** budget_blocks - octets of blocks that @n buffers of @size, at most BUDGET_BLOCK, are cut from. */
+static inline uint64_t budget_blocks(uint32_t n, uint32_t size)
+{
+	uint32_t each = BUDGET_BLOCK / size;
+
+	return ((uint64_t)n + each - 1) / each * BUDGET_BLOCK;
+}
+
+/** budget_leg - octets a leg takes for its life. */
+static inline uint64_t budget_leg(uint32_t inline_bytes, uint32_t receives)
+{
+	return budget_blocks(receives, inline_bytes) + budget_blocks(BUDGET_SENDS, inline_bytes);
+}
+
+#endif
