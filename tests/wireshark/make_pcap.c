@@ -13,6 +13,8 @@
 
 enum { FRAME_MAX = 65536, MTU_ROOM = 9000, IP_AT = 14, L4_AT = 34, MUTATIONS = 4 };
 enum { TCP_SYN = 2, TCP_ACK = 16, RC_FIRST = 0, RC_MIDDLE = 1, RC_LAST = 2, RC_ONLY = 4 };
+enum { UD_ONLY = 100, CM_REQUEST = 0x10, CM_REPLY = 0x13, CM_READY = 0x14 };
+enum { QP_CLIENT = 0x11, QP_SERVER = 0x12 };
 
 /** struct maker - the capture being written; [0] is what the client sends. */
 struct maker {
@@ -127,25 +129,65 @@ static void add_fpdu(struct maker *m, int from, const uint8_t *p, size_t len, si
 	m->bunched_count++;
 }
 
+/* UDP's header and InfiniBand's base transport header of @len octets altogether, cleared. */
+static uint8_t *begin_roce(uint8_t *frame, unsigned opcode, uint32_t qp, size_t len)
+{
+	uint8_t *udp = frame + L4_AT;
+
+	memset(udp, 0, len);
+	put(udp, 2, 49152);
+	put(udp + 2, 2, 4791);
+	put(udp + 4, 2, len);
+	put(udp + 8, 1, opcode);
+	put(udp + 10, 2, 0xffff);
+	put(udp + 12, 4, qp);
+	return udp;
+}
+
+/* One message of InfiniBand's connection manager: Wireshark knows the two queue pairs of a
+ * connection by them. */
+static void write_cm(struct maker *m, int from, unsigned attribute)
+{
+	static uint8_t frame[FRAME_MAX];
+	size_t len = 8 + 12 + 8 + 256 + 4;
+	uint8_t *mad = begin_roce(frame, UD_ONLY, 1, len) + 28, *cm = mad + 24;
+
+	put(mad - 8, 4, 0x80010000); /* queue key */
+	put(mad - 4, 4, 1);	     /* queue pair */
+	put(mad, 4, 0x01070203);     /* version 1, connection management 2, Send */
+	put(mad + 16, 2, attribute);
+	put(cm, 4, from ? 0xb : 0xa); /* communication identifier, and the other's */
+	if (attribute == CM_REQUEST) {
+		put(cm + 8, 8, 0x01060000 | 20049); /* service */
+		put(cm + 32, 3, QP_CLIENT);
+		put(cm + 66, 6, 0xffff0a000001); /* addresses in IPv6's form */
+		put(cm + 82, 6, 0xffff0a000002);
+	} else {
+		put(cm + 4, 4, from ? 0xa : 0xb);
+		put(cm + 12, 3, attribute == CM_REPLY ? QP_SERVER : 0);
+	}
+	write_frame(m, frame, from, 17, len);
+}
+
+static void open_roce(struct maker *m)
+{
+	write_cm(m, 0, CM_REQUEST);
+	write_cm(m, 1, CM_REPLY);
+	write_cm(m, 0, CM_READY);
+}
+
 /* One packet of a Send over a reliable connection; the ICRC is not right. */
 static void write_roce(struct maker *m, int from, const uint8_t *p, size_t len, int first, int last)
 {
 	static uint8_t frame[FRAME_MAX];
-	uint8_t *udp = frame + L4_AT;
-	size_t pad = (4 - len % 4) % 4;
+	size_t pad = (4 - len % 4) % 4, total = 8 + 12 + len + pad + 4;
 	unsigned opcode = first ? (last ? RC_ONLY : RC_FIRST) : last ? RC_LAST : RC_MIDDLE;
+	uint8_t *udp = begin_roce(frame, opcode, from ? QP_CLIENT : QP_SERVER, total);
 
-	memset(udp, 0, 8 + 12 + len + pad + 4);
-	put(udp, 2, 49152);
-	put(udp + 2, 2, 4791);
-	put(udp + 4, 2, 8 + 12 + len + pad + 4);
-	put(udp + 8, 1, opcode);
 	put(udp + 9, 1, pad << 4);
-	put(udp + 10, 2, 0xffff);
-	put(udp + 12, 4, from ? 0x11 : 0x12);
 	put(udp + 16, 4, m->psn[from]++);
 	memcpy(udp + 20, p, len);
-	write_frame(m, frame, from, 17, 8 + 12 + len + pad + 4);
+	write_frame(m, frame, from, 17, total);
 }
 
 static void write_message(struct maker *m, int from, const uint8_t *p, size_t len)
@@ -232,7 +274,9 @@ int main(int argc, char **argv)
 	m.bunch = strtoul(argv[3], NULL, 10);
 	m.random = argc == 6 ? strtoull(argv[5], NULL, 10) : 0;
 	write_file_header();
-	if (!m.roce)
+	if (m.roce)
+		open_roce(&m);
+	else
 		open_iwarp(&m);
 	write_messages(&m, argc == 6 ? strtoul(argv[4], NULL, 10) : 0);
 	return fflush(stdout) ? 1 : 0;
