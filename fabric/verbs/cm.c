@@ -106,7 +106,7 @@ static void note_addresses(struct verbs_conn *c)
 	memcpy(&c->base.peer.ss, to, c->base.peer.len);
 }
 
-static uint8_t cut_depth(uint32_t want, int device, uint32_t peer)
+static uint8_t cut_depth(uint32_t want, int device, uint32_t peer, bool rxe)
 {
 	uint32_t most = device < 0 ? 0 : (uint32_t)device;
 
@@ -114,7 +114,12 @@ static uint8_t cut_depth(uint32_t want, int device, uint32_t peer)
 		most = UINT8_MAX;
 	if (most > peer)
 		most = peer;
-	return (uint8_t)(want < most ? want : most);
+	if (want < most)
+		most = want;
+	/* rxe would take the next power of two above it (rxe_qp_from_attr()). */
+	while (rxe && most & (most - 1))
+		most &= most - 1;
+	return (uint8_t)most;
 }
 
 /* Read depths: what both ends want and both devices have. */
@@ -125,10 +130,11 @@ static struct rdma_conn_param conn_param(const struct verbs_conn *c, const void 
 	return (struct rdma_conn_param){
 		.private_data = pd_len ? pd : NULL,
 		.private_data_len = (uint8_t)pd_len,
-		.responder_resources = cut_depth(c->ird, attr->max_qp_rd_atom,
-						 c->initiator ? UINT8_MAX : c->peer_ird),
+		.responder_resources =
+			cut_depth(c->ird, attr->max_qp_rd_atom,
+				  c->initiator ? UINT8_MAX : c->peer_ird, c->dev->rxe),
 		.initiator_depth = cut_depth(c->ord, attr->max_qp_init_rd_atom,
-					     c->initiator ? UINT8_MAX : c->peer_ord),
+					     c->initiator ? UINT8_MAX : c->peer_ord, c->dev->rxe),
 		.flow_control = 1,
 		.retry_count = c->tuning.retry_count,
 		.rnr_retry_count = c->tuning.rnr_retry_count,
