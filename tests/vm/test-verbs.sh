@@ -7,6 +7,7 @@ test_verbs() {
     verbs_built || return
     guests_up rxe gateway
     check "verbs: the contract of fabric.h over rxe" verbs_contract
+    check "verbs: calls, completions and queue pairs are as they should be" verbs_device
     verbs_perf
 }
 
@@ -18,6 +19,11 @@ no_errors() { [ "${2:-0}" -eq 0 ] && [ "$(jq -r .errors <<<"$1")" = 0 ]; } # of 
 verbs_contract() {
     guest gateway "VERBS_ADDRESS=${GUEST_ADDRESS[gateway]} timeout 500 $BIN/test_contract_verbs" 510 \
         >"$RUN/verbs-contract.log" 2>&1 && grep -q PASSED "$RUN/verbs-contract.log"
+}
+
+verbs_device() {
+    guest gateway "VERBS_ADDRESS=${GUEST_ADDRESS[gateway]} timeout 100 $BIN/test_verbs_device" 110 \
+        >"$RUN/verbs-device.log" 2>&1 && grep -q PASSED "$RUN/verbs-device.log"
 }
 
 verbs_perf() {
