@@ -14,3 +14,4 @@ import cases_server_setup  # noqa: F401
 import cases_server_rdma  # noqa: F401
 import cases_server_v1  # noqa: F401
 import cases_server_v2  # noqa: F401
+import cases_server_v2_flow  # noqa: F401

@@ -36,7 +36,8 @@ threshold('pdata-version-2', 'RFC 8797 6', 'format version 2', said(vers=2), 102
 threshold('pdata-short', 'RFC 8797 5.2', 'seven of the eight octets', said()[:7], 1024)
 threshold('pdata-magic-alone', 'RFC 8797 5.2', 'the identifier alone', MAGIC, 1024)
 threshold('pdata-behind-others', 'RFC 8797 5.2', "behind five octets of another layer's", b'other' + said(), 4096)
-threshold('pdata-at-the-end', 'RFC 8797 5.2', 'behind 500 octets, the last of 512 with IRD and ORD', bytes(500) + said(), 4096)
+threshold('pdata-at-the-end', 'RFC 8797 5.2', 'behind 500 octets, the last of 512 with IRD and ORD',
+          bytes(500) + said(), 4096)
 threshold('pdata-cut-at-the-end', 'RFC 8797 5.2', 'behind 501 octets, cut by the end', bytes(501) + said()[:7], 1024)
 threshold('pdata-second-counts', 'RFC 8797 5.2', 'format version 9 first, then version 1',
           said(vers=9, recv=0) + said(), 4096)

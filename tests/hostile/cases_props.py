@@ -3,7 +3,7 @@
 import rpc
 import v2
 from case import table
-from expect import Closes, Other, Served, Service, Then, V2Error
+from expect import Service, V2Error
 from xdr import opaque, u32
 
 rule = table('client', 'properties', 'v2-first', 'to-v1')
@@ -120,8 +120,6 @@ final('prop-rbsiz-last-wins', '5.1', 'Receive Buffer Size twice, 4096 and then 2
 
 @rule('props-split', '6.3.3', 'properties in three CONNPROP_MIDDLE and a FINAL', Answered(Threshold(2048)))
 def _(s):
-    # The window is one message until the gateway has answered, so each part waits for a GRANT: the
-    # parts of this client are within it because the gateway grants at its first word.
     for part in (v2.prop(v2.SBSIZ, 4096), v2.prop(v2.RBSIZ, 2048)):
         s.end.send2(s.end.new_xid(), v2.PROP_MIDDLE, v2.properties(part))
     s.end.send2(s.end.new_xid(), v2.PROP_FINAL, v2.properties())

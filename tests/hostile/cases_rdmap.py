@@ -7,7 +7,7 @@ import rdmap
 import rpc
 import v1
 from case import table
-from expect import Closes, Other, Served, Service, Terminates
+from expect import Closes, Other, Served, Terminates
 
 rule = table('client', 'RDMAP', 'v1', 'to-v2')
 leave = table('client', 'leaving', 'v1', 'to-v2')

@@ -4,7 +4,7 @@ import rpc
 import v1
 import v2
 from case import table
-from expect import Other, Served, Service, V1Error, V2Error
+from expect import Served, Service, V1Error, V2Error
 from xdr import u32
 
 one = table('client', 'RPC', 'v1', 'to-v2')

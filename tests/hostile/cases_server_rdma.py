@@ -11,6 +11,7 @@ access = table('server', 'remote access', 'v1-v2', 'v2')
 leave = table('server', 'leaving', 'v1-v1', 'v1')
 
 SIZE = 1000
+CUT = Closes('to the client: closed, no reply')
 
 
 def give(s):
@@ -45,7 +46,7 @@ def answered(s, **how):
 
 def breach(name, section, sent, term, on='v1-v2', route='v2'):
     """The function breaks in; the server is terminated, and the client's connection ends."""
-    expect = Then(AtServer(Terminates(*term)), Closes('to the client: closed'))
+    expect = Then(AtServer(Terminates(*term)), CUT)
 
     def wrap(run):
         @access('access-' + name, section, sent, expect, on=on, route=route)
@@ -106,10 +107,25 @@ def _(s):
     request(s, s.there, 10)
 
 
-@breach('read-of-another-session', 'RFC 5040 5.2', 'a Read of a handle that another session was given', (0, 1, 0))
-def _(s):
-    called(s)
-    request(s, rdmap.Seg(s.route.witness.conn.sink(10).handle, 10, 0), 10)
+def other_session(name, sent, term, reach):
+    """The witness has a call with its server, with a Write chunk; @reach is for that."""
+    @access('access-%s-of-another-session' % name, 'RFC 5042 6.2', sent + ' that another session was just given', Other(
+        Then(AtServer(Terminates(*term)), CUT).text + '; the other session goes on'))
+    def _(s):
+        witness, honest = s.route.witness, s.route.honest
+        called(s)
+        with s.route.lock:
+            witness.call(rpc.call(witness.new_xid(), rpc.HOLD), (), [[witness.conn.sink(SIZE)]])
+            reach(s, honest.held.get(timeout=rdmap.PATIENCE).writes[0][0])
+            AtServer(Terminates(*term)).check(s)
+            honest.release.set()
+            witness.expect_reply()
+            honest.release.clear()
+        CUT.check(s)
+
+
+other_session('read', 'a Read of a handle', (0, 1, 0), lambda s, seg: request(s, seg, 10))
+other_session('write', 'a Write to a handle', (1, 1, 0), lambda s, seg: write(s, seg, 10))
 
 
 @breach('read-after-reply', 'RFC 8166 3.4', 'the Read chunk again, after the reply', (0, 1, 0))
@@ -164,7 +180,7 @@ def _(s):
 
 def invalidates(name, sent, make):
     """What the function returns: the handle, and the message that invalidates it."""
-    @access('access-invalidate-' + name, 'decision 70', sent, Closes('to the client: closed, no reply'))
+    @access('access-invalidate-' + name, 'decision 70', sent, CUT)
     def _(s):
         handle, message = make(s, called(s))
         s.server.send(message, invalidate=handle)
@@ -265,7 +281,7 @@ client_breach('invalidate', 'the client invalidates a handle that the server was
 
 def leaving(name, sent, on='v1-v1', route='v1', slow=False, expect=None):
     def wrap(run):
-        @leave('server-leaves-' + name, 'RFC 8166 3.3', sent, expect or Closes('to the client: closed, no reply'),
+        @leave('server-leaves-' + name, 'RFC 8166 3.3', sent, expect or CUT,
                on=on, route=route, slow=slow)
         def _(s):
             run(s)

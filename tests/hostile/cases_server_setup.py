@@ -294,7 +294,8 @@ def expect_error(s, xid, *words):
 properties('server-props-none', '5.2', 'no property', v2.properties())
 properties('server-props-zero', '5.2', 'all sizes and counts 0', v2.properties(*[v2.prop(i, 0) for i in range(1, 6)]))
 properties('server-props-most', '5.2', 'all values 2^32 - 1', v2.properties(*[v2.prop(i, -1) for i in range(1, 6)]))
-properties('server-props-unknown', '5.1', 'properties that do not exist', v2.properties(prop(0, b''), prop(999, b'xyz')))
+properties('server-props-unknown', '5.1', 'properties that do not exist',
+           v2.properties(prop(0, b''), prop(999, b'xyz')))
 
 
 @negotiation('server-htype', '7.1.3', 'ERR_INVAL_HTYPE about CONNPROP: it knows none',

@@ -92,13 +92,14 @@ variants(
     'RFC 8166 4.5', SYSTEM,
     ('err-chunk', 'ERR_CHUNK', lambda s: v1.error(s.xid)),
     ('err-vers', 'ERR_VERS with the range 1 to 1', lambda s: v1.error(s.xid, v1.ERR_VERS, 1, 1)),
+    ('err-vers-absurd', 'ERR_VERS with low above high, which says nothing',
+     lambda s: v1.error(s.xid, v1.ERR_VERS, 7, 2)),
     ('err-unknown', 'an RDMA_ERROR with code 77', lambda s: v1.error(s.xid, 77)),
     ('err-code-0', 'an RDMA_ERROR with code 0', lambda s: v1.error(s.xid, 0)),
     ('err-other-version', 'an ERR_VERS of version 2', lambda s: v1.error(s.xid, v1.ERR_VERS, 1, 1, vers=2)),
 )
 variants(
     'RFC 8166 4.5', CUT,
-    ('err-vers-absurd', 'ERR_VERS with low above high', lambda s: v1.error(s.xid, v1.ERR_VERS, 7, 2)),
     ('err-vers-2', 'ERR_VERS with a range that lacks 1: it will not answer the next call either',
      lambda s: v1.error(s.xid, v1.ERR_VERS, 2, 2)),
 )
@@ -285,7 +286,8 @@ REFUSED = Then(AtServer(V1Error(v1.ERR_CHUNK, goes_on=False)), Service())
 for name, sent, make in (
         ('read-chunk', 'a reverse call with a Read chunk',
          lambda x: v1.message(x, rpc.call(x), [(40, Seg(1, 4, 0))])),
-        ('write-chunk', 'a reverse call with a Write chunk', lambda x: v1.message(x, rpc.call(x), (), [[Seg(1, 4, 0)]])),
+        ('write-chunk', 'a reverse call with a Write chunk',
+         lambda x: v1.message(x, rpc.call(x), (), [[Seg(1, 4, 0)]])),
         ('reply-chunk', 'a reverse call with a Reply chunk',
          lambda x: v1.message(x, rpc.call(x), (), (), [Seg(1, 100, 0)])),
         ('long', 'a long reverse call', lambda x: v1.long_call(x, [Seg(1, 100, 0)]))):

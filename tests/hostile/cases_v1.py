@@ -132,8 +132,8 @@ variants(
     ('v1-reply-sum', 'a Reply chunk of two segments of 2^31 octets: the sum is 2^32',
      lambda x: null(x, (), (), [Seg(1, 1 << 31, 0)] * 2)),
     ('v1-long-call-huge', 'a long call of 2^32 - 1 octets', lambda x: v1.long_call(x, [Seg(1, 0xffffffff, 0)])),
-    ('v1-budget', 'eight Write chunks of max_payload each, more than a quarter of the memory with the Reply chunk'
-     ' of the same size', lambda x: null(x, (), [[Seg(1, 1 << 20, 0)]] * 32 + [[]] * 8)),
+    ('v1-segments-17', '17 Read chunks, where the server takes 16 segments',
+     lambda x: null(x, [(40 + 4 * i, Seg(1, 4, 0)) for i in range(17)])),
 )
 
 # --- memory that is not there ---

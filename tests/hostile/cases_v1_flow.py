@@ -169,7 +169,7 @@ def _(s):
     s.end.do_null()
 
 
-@rule('v1-takes-no-octets-of-one', 'RFC 8166 3.3', 'eight calls whose replies take max_payload, and no octet is read',
+@rule('v1-reads-late', 'RFC 8166 3.3', 'four calls whose replies take 90000 octets each, and none is read',
       Other('another session of the route is served meanwhile; then the replies come'))
 def _(s):
     calls = []

@@ -136,6 +136,12 @@ variants(
     ('v2-writes-empty-300', '300 Write chunks without segments', lambda x: inline(x, (), [[]] * 300)),
 )
 variants(
+    v2.CALL_INLINE, '7.3.3', V2Error(v2.ERR_SEGMENTS, 16),
+    ('v2-segments-17', '17 Read chunks, where the server takes 16 segments',
+     lambda x: inline(x, [(40 + 4 * i, Seg(1, 4, 0)) for i in range(17)])),
+    route='to-v2',
+)
+variants(
     v2.CALL_EXTERNAL, '7.4.1', SYSTEM,
     ('v2-external-empty', 'a Call chunk of no octets', lambda x: v2.external_lists([Seg(1, 0, 0)])),
     ('v2-external-huge', 'a Call chunk of 2^32 - 1 octets', lambda x: v2.external_lists([Seg(1, 0xffffffff, 0)])),

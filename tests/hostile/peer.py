@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Ends of RPC-over-RDMA connections that keep the rules: cases take one and break one thing with it."""
 import itertools
+import queue
 import random
 import socket
 import threading
@@ -216,10 +217,14 @@ def accept_rdma(sock, patience=PATIENCE, **frame):
 class HonestServer:
     """Serves the program of rpc.py on one connection until that ends."""
 
-    def __init__(self, conn, version):
-        self.end = End(conn, version)
+    def __init__(self, sock, version):
+        self.sock, self.version = sock, version
+        self.end = None
+        self.held = queue.Queue()
+        self.release = threading.Event()
 
     def run(self):
+        self.end = End(accept_rdma(self.sock), self.version)
         if self.end.version == 2:
             self.end.answer_negotiation()
         parts = {}
@@ -242,6 +247,9 @@ class HonestServer:
         proc = Reader(m.body[20:]).word()
         if proc == rpc.NEVER:
             return
+        if proc == rpc.HOLD:
+            self.held.put(m)
+            self.release.wait(PATIENCE)
         if proc == rpc.ECHO:
             self.answer_echo(m)
         elif proc == rpc.FILL:
@@ -287,15 +295,18 @@ class HonestServer:
 
 def serve(sock, version):
     """A thread of its own for one honest connection; it ends with that."""
+    server = HonestServer(sock, version)
+
     def run():
         try:
-            HonestServer(accept_rdma(sock), version).run()
+            server.run()
         except (EOFError, OSError):
             pass  # the session ended; whose turn that was is the case's affair
         except AssertionError as why:
             if not getattr(serve, 'over', False):
                 serve.faults.append('honest server: %s' % (why,))
     threading.Thread(target=run, daemon=True).start()
+    return server
 
 
 serve.faults = []

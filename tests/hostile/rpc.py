@@ -3,7 +3,7 @@
 from xdr import opaque, u32
 
 PROGRAM, VERSION = 0x20049049, 1
-NULL, ECHO, FILL, NEVER = range(4)
+NULL, ECHO, FILL, NEVER, HOLD = range(5)
 # What stands before the argument of a call with AUTH_NONE: the Position of its first data item
 # is that and its count.
 CALL_BYTES = 40

@@ -117,7 +117,7 @@ def open_witness(route):
     version = 2 if route.versions == [2] else 1
     sock = peer.dial(route.address)
     sock.sendall(mpa.request())
-    peer.serve(route.accept(), 1 if route.version == '1' else 2)
+    route.honest = peer.serve(route.accept(), 1 if route.version == '1' else 2)
     answer = read_frame(sock)
     route.witness = peer.End(Conn(sock, bool(answer.flags & mpa.CRC)), version)
     if version == 2:
