@@ -38,6 +38,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	list_init(&p->sessions);
 	list_init(&p->dirty);
 	list_init(&p->timed);
+	list_init(&p->modest);
 	for (unsigned i = 0; i < cfg->nroutes; i++) {
 		p->routes[i] = (struct route_state){.proxy = p, .route = &cfg->routes[i]};
 		p->routes[i].server_v1 = cfg->routes[i].server;
@@ -147,6 +148,15 @@ static void drain_sessions(struct proxy *p)
 	}
 }
 
+/* Who stood back looks again each turn, for no event of its own tells of the others' memory. */
+static void look_again(struct proxy *p)
+{
+	struct list *it;
+
+	while ((it = list_pop(&p->modest)))
+		session_touch(container_of(it, struct session, modest));
+}
+
 static void pump_dirty(struct proxy *p)
 {
 	struct list *it;
@@ -163,6 +173,7 @@ static void pump_dirty(struct proxy *p)
 
 int proxy_turn(struct proxy *p, nsec_t now)
 {
+	size_t available;
 	int more;
 
 	p->now = now;
@@ -176,11 +187,15 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	look_at_sessions(p);
 	if (p->draining)
 		drain_sessions(p);
+	look_again(p);
+	available = buf_available(&p->arena, BUF_TRANSACTION);
 	pump_dirty(p);
 	/* Memory that came back just now may be what somebody waits for: no event will tell. */
 	resume_waiters(p);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		fabric_flush(p->cfg.fabrics[i]);
+	if (!list_is_empty(&p->modest) && buf_available(&p->arena, BUF_TRANSACTION) > available)
+		more = 1;
 	return more || !list_is_empty(&p->dirty);
 }
 

@@ -99,6 +99,7 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 		memcpy(s->request, ev->private_data.data, s->request_len);
 	list_init(&s->dirty);
 	list_init(&s->timed);
+	list_init(&s->modest);
 	list_init(&s->txns);
 	init_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
 	/* No more than there are Receives beside those for replies. */
@@ -442,6 +443,7 @@ void session_free(struct session *s)
 	list_del(&s->link);
 	list_del(&s->dirty);
 	list_del(&s->timed);
+	list_del(&s->modest);
 	p->fixed_bytes -= s->fixed_bytes;
 	p->nsessions--;
 	atomic_fetch_sub(p->cfg.sessions, 1);

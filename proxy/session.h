@@ -142,6 +142,7 @@ struct session {
 	struct list link;   /* proxy's sessions */
 	struct list dirty;  /* proxy's sessions to pump; self-linked when not */
 	struct list timed;  /* proxy's sessions with a deadline; likewise */
+	struct list modest; /* proxy's sessions that leave memory to others; likewise */
 	size_t fixed_bytes; /* Receives and headers of both legs */
 	struct proxy *proxy;
 	struct route_state *route;
@@ -169,6 +170,7 @@ struct proxy {
 	struct list sessions;
 	struct list dirty;
 	struct list timed;
+	struct list modest;
 	size_t fixed_bytes; /* of all sessions: at most half of the memory */
 	unsigned nsessions;
 	atomic_uint own_sessions; /* what cfg.sessions points to unless shared */

@@ -189,8 +189,11 @@ static bool try_start(struct txn *t, bool turn)
 	if (q->running >= q->limit ||
 	    session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
 		return false; /* retried when a transaction of this session ends */
-	if (need > 0 && s->taken > 0 && is_greedy(s, need))
-		return false; /* likewise */
+	if (need > 0 && s->taken > 0 && is_greedy(s, need)) {
+		if (list_is_empty(&s->modest)) /* others' memory may come free */
+			list_add_tail(&s->proxy->modest, &s->modest);
+		return false;
+	}
 	if (need > 0 && ((!turn && buf_must_wait(arena, BUF_TRANSACTION)) || txn_take(t) < 0)) {
 		q->waiter.bytes = need;
 		q->waiter.purpose = BUF_TRANSACTION;
@@ -267,7 +270,8 @@ static void count_call(struct session *s, struct txn *t)
 /*
  * A client's calls that wait keep their Receives, so that it slows down. If those of a server did
  * as well, calls of both directions could fill the windows of both legs, and no reply come through
- * for which they wait: version 2 has one window for calls and replies.
+ * for which they wait: version 2 has one window for calls and replies. For memory of connections
+ * nobody ever waits.
  */
 static int set_aside(struct txn *t)
 {
@@ -277,7 +281,7 @@ static int set_aside(struct txn *t)
 	if (q->aside == SESSION_ASIDE)
 		return ERR_AGAIN;
 	if (!t->call_held.assembly && t->call_body.len) {
-		block = buf_alloc(&t->s->proxy->arena, t->call_body.len, BUF_CALL);
+		block = buf_alloc(&t->s->proxy->arena, t->call_body.len, BUF_FIXED);
 		if (!block)
 			return ERR_AGAIN;
 		memcpy(block, t->call_body.data, t->call_body.len);

@@ -143,9 +143,71 @@ static void replies_find_room_when_calls_have_filled_all(void **state)
 	}
 }
 
+static struct session *session_at(unsigned n)
+{
+	struct list *it = w.proxy->sessions.next;
+
+	while (n-- > 0)
+		it = it->next;
+	return container_of(it, struct session, link);
+}
+
 static struct session *first_session(void)
 {
-	return list_first(&w.proxy->sessions, struct session, link);
+	return session_at(0);
+}
+
+static const struct peer_spec spec_hello = {.body = 128, .reply = 24, .segs = 1};
+
+static void turns(unsigned ms)
+{
+	world_run(&w, ms * NSEC_PER_MS);
+}
+
+/*
+ * One session has a call that takes long, and waits with another because others have less than
+ * their share. When they are done it goes on, though nothing happens on its own connections.
+ */
+static void who_stood_back_goes_on(void **state)
+{
+	const struct peer_spec big = {
+		.body = 128, .reply = 24, .segs = 1, .nreads = 1, .reads = {900000}};
+	struct setup s = tight(1, 1, 91);
+	struct world_pair *patient = &w.pairs[0];
+	unsigned n = 0;
+
+	(void)state;
+	world_new(&w, &s);
+	world_connect(&w);
+	for (unsigned i = 0; i < w.s.pairs; i++) {
+		peer_call(&w.pairs[i].client, &spec_hello);
+		turns(100);
+		w.pairs[i].server.holds = true;
+	}
+	/* All but a little goes to the others; what is left is not for who has its share. */
+	for (unsigned i = 0; i < 3; i++)
+		peer_call(&patient->client, &big);
+	turns(100);
+	for (; buf_available(world_arena(&w), BUF_TRANSACTION) > 2 << 20; n++) {
+		assert_true(n < 40);
+		peer_call(&w.pairs[1 + n % 2].client, &big);
+		turns(100);
+	}
+	peer_call(&patient->client, &big);
+	turns(100);
+	assert_int_equal(patient->server.served, 1);
+	assert_false(list_is_empty(&session_at(0)->forward.waiting));
+	assert_true(list_is_empty(&session_at(0)->forward.waiter.link));
+	for (unsigned i = 1; i < 3; i++) {
+		peer_release(&w.pairs[i].server, true);
+		w.pairs[i].server.holds = false;
+	}
+	turns(1000);
+	assert_int_equal(peer_release(&patient->server, true), 4);
+	turns(1000);
+	assert_int_equal(patient->client.done, 5);
+	world_quit(&w);
+	world_free(&w);
 }
 
 static void credits_shrink_and_recover(void **state)
@@ -195,6 +257,7 @@ int main(void)
 		cmocka_unit_test(everything_completes_within_the_budget),
 		cmocka_unit_test(replies_find_room_when_calls_have_filled_all),
 
+		cmocka_unit_test(who_stood_back_goes_on),
 		cmocka_unit_test(credits_shrink_and_recover),
 	};
 
