@@ -184,6 +184,19 @@ struct pair *begin(struct contract *t, int i, const struct fabric_conn_params *p
 	return p;
 }
 
+struct pair *establish_prepared(struct contract *t, int i, uint32_t len, int *recv)
+{
+	struct fabric_conn_params params = default_params();
+	struct pair *p = begin(t, i, &params);
+
+	assert_int_equal(fabric_prepare(p->b.conn, &params), 0);
+	*recv = do_recv(&p->b, 0, len);
+	assert_true(*recv >= 0);
+	assert_int_equal(fabric_accept(p->b.conn, &params, &p->b), 0);
+	until(t, &p->a.connected);
+	return p;
+}
+
 void greet(struct pair *p)
 {
 	int r = do_recv(&p->b, 0, 0);

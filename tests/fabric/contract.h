@@ -114,6 +114,10 @@ struct pair *begin(struct contract *t, int i, const struct fabric_conn_params *p
 /** establish - begin() and accept, until both ends are connected. */
 struct pair *establish(struct contract *t, int i);
 
+/** establish_prepared - begin(), and accept with a Receive of @len octets at 0 posted before; until
+ * the initiator is connected. @recv: number of the Receive. */
+struct pair *establish_prepared(struct contract *t, int i, uint32_t len, int *recv);
+
 /** greet - the initiator's first message, before which the acceptor may not be able to send. */
 void greet(struct pair *p);
 

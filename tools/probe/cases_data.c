@@ -34,6 +34,17 @@ static size_t perf_begin(struct run *r, enum perf_op op, uint32_t count,
 	return perf_call_encode(&c, head);
 }
 
+/* A connection, and the head of a call to be sent over it in @body. */
+static enum verdict perf_up(struct run *r, enum perf_op op, uint32_t count,
+			    uint8_t head[PERF_HEAD_MAX], struct view *body)
+{
+	enum verdict v = up(r);
+
+	if (!v)
+		*body = view_of(head, perf_begin(r, op, count, head));
+	return v;
+}
+
 /* The reply's RPC header and result. */
 static enum verdict result(struct run *r, enum perf_op op, bool reduced, struct perf_result *res)
 {
@@ -57,13 +68,10 @@ static enum verdict pushed(struct run *r)
 	uint8_t head[PERF_HEAD_MAX], *at;
 	struct perf_result res;
 	struct segment seg;
-	enum verdict v = up(r);
 	struct view body;
+	enum verdict v = perf_up(r, PERF_READ, ODD, head, &body)
+				 ?: call_write_chunk(r, ODD + SLACK, &seg, &at);
 
-	if (v)
-		return v;
-	body = view_of(head, perf_begin(r, PERF_READ, ODD, head));
-	v = call_write_chunk(r, ODD + SLACK, &seg, &at);
 	if (v)
 		return v;
 	memset(at, UNTOUCHED, ODD + SLACK);
@@ -87,13 +95,10 @@ static enum verdict pulled(struct run *r)
 	uint8_t head[PERF_HEAD_MAX], *at;
 	struct perf_result res;
 	struct segment seg;
-	enum verdict v = up(r);
 	struct view body;
+	enum verdict v = perf_up(r, PERF_WRITE, ODD, head, &body)
+				 ?: chunk(r, ODD, FABRIC_REMOTE_READ, &seg, &at);
 
-	if (v)
-		return v;
-	body = view_of(head, perf_begin(r, PERF_WRITE, ODD, head));
-	v = chunk(r, ODD, FABRIC_REMOTE_READ, &seg, &at);
 	if (v)
 		return v;
 	pattern_fill(at, ODD, r->xid, 0);
@@ -116,13 +121,10 @@ static enum verdict read_back(struct run *r, bool has_chunk)
 	uint8_t head[PERF_HEAD_MAX];
 	struct perf_result res;
 	struct segment seg;
-	enum verdict v = up(r);
 	struct view body;
+	enum verdict v = perf_up(r, PERF_READ, LONG, head, &body);
 
-	if (v)
-		return v;
-	body = view_of(head, perf_begin(r, PERF_READ, LONG, head));
-	if (has_chunk)
+	if (!v && has_chunk)
 		v = call_reply_chunk(r, LONG + 64, &seg);
 	v = v ?: call_send(r, &body) ?: expect_reply(r, r->xid)
 	    ?: result(r, PERF_READ, false, &res);
@@ -205,13 +207,9 @@ static enum verdict v2_receive_size(struct run *r)
 static enum verdict v1_no_room(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX];
-	enum verdict v = up(r);
 	struct view body;
 
-	if (v)
-		return v;
-	body = view_of(head, perf_begin(r, PERF_READ, LONG, head));
-	return call_send(r, &body) ?: expect_v1_error(r, r->xid, V1_ERR_CHUNK) ?: fence(r);
+	return perf_up(r, PERF_READ, LONG, head, &body) ?: call_send(r, &body) ?: expect_v1_error(r, r->xid, V1_ERR_CHUNK) ?: fence(r);
 }
 
 /* Continued instead, the Write chunk unused: 6.6.4. */
@@ -235,13 +233,9 @@ static enum verdict v2_small_write(struct run *r)
 	uint8_t head[PERF_HEAD_MAX], *at;
 	struct segment seg;
 	struct wire_msg m;
-	enum verdict v = up(r);
 	struct view body;
-
-	if (v)
-		return v;
-	body = view_of(head, perf_begin(r, PERF_READ, LONG, head));
-	v = call_write_chunk(r, 100, &seg, &at) ?: call_send(r, &body) ?: msg_next(r, &m);
+	enum verdict v = perf_up(r, PERF_READ, LONG, head, &body)
+			 ?: call_write_chunk(r, 100, &seg, &at) ?: call_send(r, &body) ?: msg_next(r, &m);
 	if (v)
 		return v;
 	wire_unget(&r->w);
