@@ -15,7 +15,7 @@ static const char text[] =
 "or an IPv6 address in brackets.\n"
 "\n"
 "A look opens a handful of connections, one after the other, with few messages on each: private\n"
-"data, versions (2, 1, and one that does not exist), properties, credits, the NULL of each\n"
+"data, versions (2, 1, and an absurd one), properties, credits, inline thresholds, the NULL of each\n"
 "program, remote invalidation, latency. It is fit for servers in production.\n"
 "\n"
 "--conformance sends, on more than a hundred connections one after the other, also what no\n"

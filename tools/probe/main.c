@@ -83,6 +83,13 @@ static void process_fini(struct process *p)
 	loop_free(p->loop);
 }
 
+static int no_memory(const struct probe_options *o)
+{
+	return complain("memory", o->fabric == PROVIDER_VERBS
+					  ? "cannot be registered with the device: see ulimit -l"
+					  : "out of it");
+}
+
 static struct probe_env process_env(struct process *p)
 {
 	struct probe_env env = {.fabric = p->fabric,
@@ -133,7 +140,7 @@ static int run_server_probe(const struct probe_options *o)
 	if (run_init(&r, o, &env) == 0)
 		status = probe_server(&r, o);
 	else
-		complain("memory", "out of it");
+		no_memory(o);
 	run_fini(&r);
 	process_fini(&p);
 	return status;
@@ -151,7 +158,7 @@ static int grade_client(struct process *p, const struct probe_options *o, struct
 	fprintf(o->json ? stderr : stdout, "listening on %s\n", fabric_addr_format(&bound, addr));
 	fflush(stdout);
 	if (listener_init(&listener, o, &env) < 0 || fabric_attach(p->fabric, l, &listener.w) < 0) {
-		complain("memory", "out of it");
+		no_memory(o);
 	} else {
 		listener_run(&listener);
 		fabric_detach(p->fabric, l);

@@ -183,7 +183,7 @@ static void text_facts(struct report *rep, const struct facts *f)
 
 	text_welcome(to, "version 2", 2, &f->v[2]);
 	text_welcome(to, "version 1", 1, &f->v[1]);
-	text_welcome(to, "version 24301", ABSURD_VERSION, &f->v[0]);
+	text_welcome(to, "absurd version", ABSURD_VERSION, &f->v[0]);
 	for (unsigned version = 1; version <= 2; version++) {
 		if (f->v[version].welcome == WELCOME_SPOKEN)
 			text_version(rep, f, version);
