@@ -49,6 +49,15 @@ rdma_counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
 rdma_resources() { rdma resource show | sed 's/^[0-9]*: //'; }
 regions() { rdma_resources | sed -n 's/.* mr \([0-9]*\).*/\1/p'; }
 
+# rdma_held NAME: what the threads of that program hold of them.
+rdma_held() {
+    local threads kind
+    threads=$(find "/proc/$(cat "/run/$1.pid")/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | paste -sd'|')
+    for kind in pd mr cq qp cm_id; do
+        echo "$kind=$(rdma resource show "$kind" | grep -cE " pid ($threads) ")"
+    done
+}
+
 # sample_regions: notes their number every now and then, in the background, until
 # sampled_regions prints the least and the most there were.
 sample_regions() {

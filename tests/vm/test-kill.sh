@@ -41,6 +41,8 @@ kill_one() {
 # shows its own by going on.
 witness_of() {
     case $1-$2 in
+    rxe-direct-rxe-direct) echo filer ;;
+    rxe-chained-client) echo rxe-near ;;
     direct-direct) echo filer ;;
     direct-*) echo direct ;;
     chained-near) echo far ;;

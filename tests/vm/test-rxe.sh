@@ -11,7 +11,7 @@ test_rxe() {
     verbs_built || return
     guests_up rxe client filer gateway
     guest gateway 'windows_traced; rdma_resources' >"$RUN/rxe-before"
-    GW_MEMORY=128M rxe_chains_up
+    rxe_chains_up
     rxe_wire
     mounts_prepare 64 5000
     mounts_one rxe-direct 3
@@ -32,11 +32,12 @@ test_rxe() {
     check "rxe: nothing of the device is left in use" rxe_resources_are "$(cat "$RUN/rxe-before")"
 }
 
+# Two workers in those of the chain: one device, several users of it in a process.
 rxe_chains_up() {
     local at=${GUEST_ADDRESS[gateway]}
-    gateway rxe-direct "verbs:$at:20049" 1 "verbs:$FILER" 1
-    gateway rxe-far "verbs:$at:20061" 2 "verbs:$FILER" 1
-    gateway rxe-near "verbs:$at:20050" 1 "verbs:$at:20061" 2
+    GW_MEMORY=128M gateway rxe-direct "verbs:$at:20049" 1 "verbs:$FILER" 1
+    GW_MEMORY=256M GW_WORKERS=2 gateway rxe-far "verbs:$at:20061" 2 "verbs:$FILER" 1
+    GW_MEMORY=256M GW_WORKERS=2 gateway rxe-near "verbs:$at:20050" 1 "verbs:$at:20061" 2
     chain rxe-direct "$at" 20049 rxe-direct
     chain rxe-chained "$at" 20050 rxe-near
 }

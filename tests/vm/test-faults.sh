@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What goes wrong over RoCE, under load: clients that overrun what they were granted, the device
+# of the gateways removed and added again, a gateway and a client killed. Sessions end, the
+# others go on, and what they held is given back.
+
+test_faults() {
+    verbs_built || return
+    guests_up rxe client filer gateway
+    GW_PATIENCE=60 rxe_chains_up
+    # The measure is taken when everything is there that is made once and kept.
+    check "faults: a first mount" fresh_mount rxe-direct 3 || return
+    guest client 'verified_load --numjobs=16 --size=1M' 240
+    faults_overrun_sessions 1
+    guest client 'unmount_all'
+    wait_for 20 faults_idle || fail "faults: no session is left of the first mount"
+    FAULTS_AT_REST=$(faults_held)
+    faults_overrun
+    faults_removal
+    kill_client rxe-chained 4.1
+    guest client unmount_all
+    gateways_end rxe-near rxe-far
+    kill_in_turn rxe-direct 3 rxe-direct
+    guest client unmount_all
+    gateways_end rxe-direct
+}
+
+# What rxe-direct holds: of the device, of memory (live heap blocks), of descriptors.
+faults_held() {
+    guest gateway 'rdma_held rxe-direct'
+    report rxe-direct | grep 'event=process ' | grep -o 'descriptors=[0-9]*\|heap_live=[0-9]*'
+}
+faults_idle() { report rxe-direct | grep -q 'event=worker.counters .*sessions=0 '; }
+faults_all_given_back() {
+    wait_for 30 faults_idle && wait_for 30 eval 'same "$FAULTS_AT_REST" "$(faults_held)"' ||
+        { diff <(echo "$FAULTS_AT_REST") <(faults_held); return 1; }
+}
+
+# Sessions one after the other, of 1024 calls at once where 64 were granted. Linux 6.1's filer
+# waits for each of its Sends with an nfsd thread. When a client leaves, those wait until rxe's
+# retries are used up, and nobody else is served for up to 10 s: not many sessions, and patience.
+faults_overrun() {
+    local name="faults: overrun" before
+    check "$name: mount" fresh_mount rxe-direct 3 || return
+    guest client keep_loading
+    before=$(count_event rxe-direct session.end)
+    check "$name: every session is ended" faults_overrun_sessions 4
+    check "$name: the gateway saw each end" wait_for 60 event_since rxe-direct session.end $((before + 3))
+    check "$name: the load beside them had no error" guest client finish_loading 240
+    check "$name: nobody else was disconnected" test "$(count_event rxe-direct session.end)" -eq $((before + 4))
+    guest client unmount_all
+    check "$name: all is given back" faults_all_given_back
+}
+faults_overrun_sessions() {
+    guest client "ulimit -l unlimited; timeout 300 $BIN/verbs_overrun ${GUEST_ADDRESS[gateway]} 20049 $1" 310 >>"$RUN/faults-overrun.log"
+}
+
+# The gateways' device goes and another comes, while the kernel's client is at work.
+faults_removal() {
+    local name="faults: device removed" before
+    check "$name: mount" fresh_mount rxe-direct 4.1 || return
+    guest client keep_loading
+    check "$name: load runs" rounds_go_on 120 || return
+    before=$(count_event rxe-direct session.end)
+    guest gateway 'rdma link delete rxe0' 60
+    check "$name: its session ends" wait_for 60 event_since rxe-direct session.end "$before"
+    check "$name: nothing of the device is left" guest gateway '[ -z "$(rdma_resources)" ]'
+    guest gateway 'rdma link add rxe0 type rxe netdev eth0' 60
+    check "$name: a new one: the load goes on" rounds_go_on 240
+    check "$name: all blocks verified, zero errors" guest client finish_loading 240
+    guest client unmount_all
+    check "$name: all is given back" faults_all_given_back
+}
