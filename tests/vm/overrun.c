@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 	struct fabric_addr to;
 	int err = 0;
 
-	if (argc != 4 || fabric_addr_parse(argv[1], (uint16_t)atoi(argv[2]), &to))
+	if (argc != 4 || fabric_addr_parse(argv[1], (uint16_t)strtoul(argv[2], NULL, 10), &to))
 		return 2;
 	o.memory = mem_zalloc(octets);
 	if (!o.memory || poll_loop_init(&o.loop))
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 		return 1;
 	for (unsigned i = 0; i < CALLS; i++)
 		fill(message(&o, i), i + 1);
-	for (int i = atoi(argv[3]); err == 0 && i > 0; i--)
+	for (unsigned long i = strtoul(argv[3], NULL, 10); err == 0 && i > 0; i--)
 		err = one_session(&o, &to);
 	fabric_unregister(o.fabric, o.memory);
 	fabric_free(o.fabric);
