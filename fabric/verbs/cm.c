@@ -170,6 +170,7 @@ static void on_route(struct verbs_conn *c)
 
 static void on_address(struct verbs_conn *c)
 {
+	device_adopt(c->v, c->id);
 	if (rdma_resolve_route(c->id, (int)c->tuning.resolve_ms))
 		end_finish(c, ERR_REFUSED, "no route");
 }

@@ -202,6 +202,12 @@ struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context)
 	return device_new(v, context);
 }
 
+void device_adopt(struct verbs *v, const struct rdma_cm_id *id)
+{
+	if (id->verbs)
+		(void)device_get(v, id->verbs);
+}
+
 /* Nothing of the device's is left in this worker. */
 static void close_dev(struct verbs_dev *dev)
 {

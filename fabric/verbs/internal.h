@@ -219,6 +219,9 @@ int verbs_register(struct verbs_dev *dev) WARN_UNUSED;
 
 /** device_get - @context as this instance uses it; made when it is new. NULL: failed (logged). */
 struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context);
+
+/** device_adopt - the device that @id led to is opened now, and so must be looked after. */
+void device_adopt(struct verbs *v, const struct rdma_cm_id *id);
 void device_free(struct verbs_dev *dev);
 
 /** device_put - a connection gives it up; the last on a removed device takes along what the

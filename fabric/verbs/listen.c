@@ -143,6 +143,7 @@ static void take_request(struct attachment *a, const struct vevent *e)
 	c->peer_ird = e->ird;
 	c->peer_ord = e->ord;
 	c->tell_request = true;
+	device_adopt(v, e->id);
 	memcpy(&c->base.peer.ss, rdma_get_peer_addr(e->id), sizeof(struct sockaddr_in6));
 	c->base.peer.len = sizeof(struct sockaddr_in6);
 	verbs_activate(c);
@@ -213,12 +214,14 @@ void verbs_listen_detach(struct fabric *f, struct fabric_listener *l)
 	}
 }
 
-static void try_again(struct fabric_listener *l, nsec_t now)
+static void try_again(struct verbs *v, struct fabric_listener *l, nsec_t now)
 {
 	pthread_mutex_lock(&l->lock);
 	if (!l->id && now >= l->retry) {
-		if (listen_on(l) == 0)
+		if (listen_on(l) == 0) {
 			log_info("verbs.listen", "why=\"an RDMA device has the address again\"");
+			device_adopt(v, l->id);
+		}
 		l->retry = l->id ? NSEC_NEVER : now + RETRY_MS * NSEC_PER_MS;
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -231,7 +234,7 @@ void verbs_listen_tick(struct verbs *v, nsec_t now)
 
 		if (now < a->listener->retry)
 			continue;
-		try_again(a->listener, now);
+		try_again(v, a->listener, now);
 	}
 }
 
