@@ -114,6 +114,24 @@ int queue_make(struct verbs_conn *c)
 	return c->broken ? ERR_IO : 0;
 }
 
+int verbs_agreed(const struct fabric_conn *fc, struct verbs_agreed *agreed)
+{
+	const struct verbs_conn *c = container_of(fc, const struct verbs_conn, base);
+	const int mask = IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_RETRY_CNT |
+			 IBV_QP_RNR_RETRY;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (c->state != VERBS_OPEN || ibv_query_qp(c->id->qp, &attr, mask, &init))
+		return ERR_CLOSED;
+	*agreed = (struct verbs_agreed){.reads_issued = attr.max_rd_atomic,
+					.reads_served = attr.max_dest_rd_atomic,
+					.retry_count = attr.retry_cnt,
+					.rnr_retry_count = attr.rnr_retry,
+					.max_inline = c->max_inline};
+	return 0;
+}
+
 void queue_destroy(struct verbs_conn *c)
 {
 	post_drop(c);

@@ -35,6 +35,13 @@ struct verbs_counters {
 	uint64_t setup_failures, breaches, removals;
 };
 
+/** struct verbs_agreed - what a queue pair was told: whatever the ends wanted, this is in force. */
+struct verbs_agreed {
+	unsigned reads_issued, reads_served; /* at once */
+	unsigned retry_count, rnr_retry_count;
+	uint32_t max_inline; /* octets of a message that travel within their work request */
+};
+
 enum { VERBS_WHY = 256 };
 
 /** verbs_check - whether this machine has what it takes; else ERR_IO and @why in VERBS_WHY octets:
@@ -55,6 +62,9 @@ void verbs_listener_addr(const struct fabric_listener *l, struct fabric_addr *ad
 
 /** verbs_listener_free - takes @l, detached everywhere. */
 void verbs_listener_free(struct fabric_listener *l);
+
+/** verbs_agreed - of an established connection. Return: 0 or ERR_CLOSED. */
+int verbs_agreed(const struct fabric_conn *c, struct verbs_agreed *agreed) WARN_UNUSED;
 
 /** verbs_counters - of one instance; borrowed, live. */
 const struct verbs_counters *verbs_counters(const struct fabric *f);

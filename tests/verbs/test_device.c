@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/verbs.h"
 #include "tests/poll_loop.h"
 
 /*
@@ -138,17 +138,12 @@ static void establish(struct world *w, const struct fabric_conn_params *a,
 	UNTIL(w, w->end[0].connected && w->end[1].connected);
 }
 
-static struct ibv_qp_attr queue_pair(const struct end *e)
+static struct verbs_agreed agreed(const struct end *e)
 {
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
+	struct verbs_agreed a;
 
-	assert_int_equal(ibv_query_qp(vconn_of(e->conn)->id->qp, &attr,
-				      IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC |
-					      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY,
-				      &init),
-			 0);
-	return attr;
+	assert_int_equal(verbs_agreed(e->conn, &a), 0);
+	return a;
 }
 
 /* Nobody issues more Reads than the other end serves, nor than it wanted itself. */
@@ -162,11 +157,10 @@ static void read_depth_is_agreed(void **state)
 	b.ird = 4;
 	b.ord = 9;
 	establish(w, &a, &b);
-	assert_in_range(queue_pair(&w->end[1]).max_rd_atomic, 2, 3);
-	assert_in_range(queue_pair(&w->end[0]).max_dest_rd_atomic,
-			queue_pair(&w->end[1]).max_rd_atomic, 3);
-	assert_int_equal(queue_pair(&w->end[0]).max_rd_atomic, 4);
-	assert_int_equal(queue_pair(&w->end[1]).max_dest_rd_atomic, 4);
+	assert_in_range(agreed(&w->end[1]).reads_issued, 2, 3);
+	assert_in_range(agreed(&w->end[0]).reads_served, agreed(&w->end[1]).reads_issued, 3);
+	assert_int_equal(agreed(&w->end[0]).reads_issued, 4);
+	assert_int_equal(agreed(&w->end[1]).reads_served, 4);
 }
 
 /* Each end says how often the other is to try again when it has no Receive. */
@@ -178,9 +172,9 @@ static void retries_are_told(void **state)
 	a.tuning = (struct fabric_tuning){.retry_count = 3, .rnr_retry_count = 2};
 	b.tuning = (struct fabric_tuning){.rnr_retry_count = 5};
 	establish(w, &a, &b);
-	assert_int_equal(queue_pair(&w->end[0]).rnr_retry, 5);
-	assert_int_equal(queue_pair(&w->end[1]).rnr_retry, 2);
-	assert_int_equal(queue_pair(&w->end[0]).retry_cnt, 3);
+	assert_int_equal(agreed(&w->end[0]).rnr_retry_count, 5);
+	assert_int_equal(agreed(&w->end[1]).rnr_retry_count, 2);
+	assert_int_equal(agreed(&w->end[0]).retry_count, 3);
 }
 
 static void defaults_are_those_of_linux(void **state)
@@ -190,8 +184,8 @@ static void defaults_are_those_of_linux(void **state)
 
 	establish(w, &p, &p);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(queue_pair(&w->end[i]).retry_cnt, 6);
-		assert_int_equal(queue_pair(&w->end[i]).rnr_retry, 0);
+		assert_int_equal(agreed(&w->end[i]).retry_count, 6);
+		assert_int_equal(agreed(&w->end[i]).rnr_retry_count, 0);
 	}
 }
 
@@ -221,7 +215,7 @@ static void a_flush_is_a_call(void **state)
 	assert_int_equal(verbs_counters(a->fabric)->posts, before.posts + 1);
 	assert_int_equal(verbs_counters(a->fabric)->signals, before.signals + 1);
 	assert_int_equal(verbs_counters(a->fabric)->completions, before.completions + 1);
-	if (vconn_of(a->conn)->max_inline)
+	if (agreed(a).max_inline)
 		assert_int_equal(verbs_counters(a->fabric)->inlines, before.inlines + 10);
 	send_some(w, 2, 1000);
 	UNTIL(w, a->done[FABRIC_EV_SEND] == 12);
