@@ -32,8 +32,9 @@ enum {
 enum buf_purpose {
 	BUF_TRANSACTION, /* may not use the reserve */
 	BUF_ASSEMBLY,	 /* of a reply: the reserve, then what transactions use */
-	BUF_CALL,  /* assembly of a call: its part of the reserve; without parts as a reply's */
-	BUF_FIXED, /* for the life of a connection: its part; without parts as a transaction's */
+	BUF_CALL, /* assembly of a call: its part of the reserve; without parts as a reply's */
+	BUF_FIXED, /* for the life of a connection, and what must not wait: its part; without parts as a
+		    * transaction's */
 	BUF_PURPOSES,
 };
 

@@ -125,6 +125,7 @@ struct leg {
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena when stalled */
 
+	bool discarding;   /* a continued message in progress was refused */
 	uint8_t *assembly; /* continued message in progress */
 	uint32_t assembly_len, assembly_cap;
 	uint64_t parts;				   /* of continued messages, taken so far */
@@ -184,6 +185,15 @@ void leg_resume(struct leg *leg);
 /** leg_forget - the call @xid, sent, is let go without an answer: its credit is free. Only with a
  * reply_timeout in the configuration. */
 void leg_forget(struct leg *leg, uint32_t xid);
+
+/**
+ * leg_take_unwaited - @bytes of memory for a call made by a server
+ *
+ * What a client sends may wait for memory: its calls, and behind them its replies. A server's
+ * calls may not, or each could wait for the other's. They get of the memory for connections,
+ * for which nobody waits. Return: NULL when little is left of that.
+ */
+void *leg_take_unwaited(struct buf_arena *arena, size_t bytes);
 
 /** leg_put - give back what a message's views pointed into; reposts the Receive. */
 void leg_put(struct leg *leg, struct leg_held *held);

@@ -60,6 +60,7 @@ static bool detect_version(struct leg *leg, struct view in)
 
 static void drop_assembly(struct leg *leg)
 {
+	leg->discarding = false;
 	buf_free(leg->arena, leg->assembly);
 	leg->assembly = NULL;
 	leg->assembly_len = leg->assembly_cap = 0;
@@ -67,6 +68,8 @@ static void drop_assembly(struct leg *leg)
 
 static void append_part(struct leg *leg, struct view part)
 {
+	if (leg->discarding)
+		return;
 	assert(leg->assembly && part.len <= leg->assembly_cap - leg->assembly_len);
 	memcpy(leg->assembly + leg->assembly_len, part.data, part.len);
 	leg->assembly_len += (uint32_t)part.len;
@@ -90,13 +93,38 @@ static bool begin_assembly(struct leg *leg, struct leg_rbuf *rb, struct view par
 	return false;
 }
 
+void *leg_take_unwaited(struct buf_arena *arena, size_t bytes)
+{
+	size_t spare = buf_zone_bytes(arena, BUF_ZONE_FIXED) / 4;
+
+	if (buf_available(arena, BUF_FIXED) < bytes + spare)
+		return NULL;
+	return buf_alloc(arena, bytes, BUF_FIXED);
+}
+
+/* A continued call of a server: taken or refused, but the leg does not wait. */
+static void begin_reverse_call(struct leg *leg, uint32_t xid, uint32_t total)
+{
+	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
+
+	drop_assembly(leg);
+	leg->assembly = leg_take_unwaited(leg->arena, total);
+	leg->assembly_cap = total;
+	if (leg->assembly)
+		return;
+	leg->discarding = true;
+	leg_report(leg, xid, RPC_CALL, &system);
+}
+
 /* Return: whether @rb may be given back at once. */
 static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
 	struct view part = rx->msg->body[0];
 
-	if (rx->first && !begin_assembly(leg, rb, part, (uint32_t)part.len + rx->remaining,
-					 rx->msg->dir == RPC_CALL ? BUF_CALL : BUF_ASSEMBLY))
+	if (rx->first && leg->role == RPC_INITIATOR && rx->msg->dir == RPC_CALL)
+		begin_reverse_call(leg, rx->msg->xid, (uint32_t)part.len + rx->remaining);
+	else if (rx->first && !begin_assembly(leg, rb, part, (uint32_t)part.len + rx->remaining,
+					      rx->msg->dir == RPC_CALL ? BUF_CALL : BUF_ASSEMBLY))
 		return false;
 	append_part(leg, part);
 	return true;
@@ -221,6 +249,10 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		give_back = on_part(leg, rb, &rx);
 		break;
 	case RPC_RX_MSG:
+		if (rx.continued && leg->discarding) {
+			leg->discarding = false;
+			break;
+		}
 		on_msg(leg, rb, &rx, out);
 		give_back = false;
 		break;

@@ -127,6 +127,7 @@ struct session_queue {
 	struct buf_waiter waiter; /* for the first of them */
 	unsigned running, limit;  /* txns admitted: a bound on their number, whatever peers send */
 	unsigned aside;		  /* txns whose calls were set aside */
+	size_t taken;		  /* octets, by those admitted */
 };
 
 /** struct route_state - one worker's view of a route. */
@@ -151,13 +152,13 @@ struct session {
 	struct leg client, server;
 	struct session_stat cstat, sstat;
 	struct session_reports reports;
+	struct session_watch crossed;
 	bool retried_v1;      /* the server has not proved yet that it speaks that */
 	uint8_t request[512]; /* the client's private data, until accept */
 	size_t request_len;
 	struct list txns;
 	unsigned ntxns;
 	struct session_queue forward, reverse;
-	size_t taken; /* by its transactions */
 	struct session_ops cops, sops;
 	struct txn *buckets[SESSION_BUCKETS];
 };
@@ -171,7 +172,8 @@ struct proxy {
 	struct list dirty;
 	struct list timed;
 	struct list modest;
-	size_t fixed_bytes; /* of all sessions: at most half of the memory */
+	size_t reverse_bytes; /* taken by transactions of the reverse direction */
+	size_t fixed_bytes;   /* of all sessions: at most half of the memory */
 	unsigned nsessions;
 	atomic_uint own_sessions; /* what cfg.sessions points to unless shared */
 	uint64_t next_session;

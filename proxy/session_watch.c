@@ -7,6 +7,10 @@
  * showed no progress SESSION_PATIENCE times in a row is ended.
  *
  * A server that has a call owes nothing: some RPCs take as long as they take.
+ *
+ * One more stand-still is nobody's fault. A continued call of a client that waits for memory
+ * has the client's replies to the server's calls behind it, and these calls may hold memory. In
+ * most cases one of both directions moves; where none does, ending the session frees all.
  */
 #include "proxy/session.h"
 
@@ -37,15 +41,29 @@ static const char *stuck_leg(const struct leg *leg, struct session_ops *ops)
 	return NULL;
 }
 
+static const char *crossed(struct session *s)
+{
+	bool both = s->client.stalled && s->reverse.running > 0;
+
+	return is_stuck(&s->crossed, both, s->client.parts)
+		       ? "calls of both directions wait for each other's memory"
+		       : NULL;
+}
+
 void session_look(struct session *s)
 {
 	const char *why = stuck_leg(&s->client, &s->cops);
+	bool is_fault = true;
 
 	if (!why)
 		why = stuck_leg(&s->server, &s->sops);
+	if (!why) {
+		why = crossed(s);
+		is_fault = false;
+	}
 	if (!why || s->state != SESSION_OPEN)
 		return;
-	s->proxy->count.peer_faults++;
+	s->proxy->count.peer_faults += is_fault;
 	session_close(s, ERR_TIMEOUT, why);
 	session_touch(s);
 }

@@ -51,9 +51,17 @@ static void unhash(struct txn *t)
 	*p = t->hash_next;
 }
 
+static void count_taken(struct txn *t, size_t bytes)
+{
+	session_queue(t->s, t->reverse)->taken += bytes;
+	if (t->reverse)
+		t->s->proxy->reverse_bytes += bytes;
+}
+
 void txn_release(struct txn *t)
 {
 	struct session *s = t->s;
+	struct session_queue *q = session_queue(s, t->reverse);
 
 	unhash(t);
 	list_del(&t->link);
@@ -63,12 +71,10 @@ void txn_release(struct txn *t)
 	leg_put(t->req, &t->call_held);
 	leg_put(t->rsp, &t->reply_held);
 	txn_give(t);
-	s->taken -= t->taken;
+	count_taken(t, -t->taken);
 	session_ops(s, t->rsp)->exposed -= t->exposures;
-	if (t->started)
-		session_queue(s, t->reverse)->running--;
-	if (t->aside)
-		session_queue(s, t->reverse)->aside--;
+	q->running -= t->started;
+	q->aside -= t->aside;
 	s->ntxns--;
 	pool_put(&s->proxy->txns, t);
 }
@@ -157,15 +163,21 @@ static void begin_pull(struct txn *t)
 	txn_ops_begin(t);
 }
 
-/* The last quarter of the memory is for sessions that have less than their share: what one whose
- * peers stand still holds does not stop the others. */
-static bool is_greedy(const struct session *s, size_t need)
+/*
+ * The last quarter of the memory is for sessions that have less than their share: what one whose
+ * peers stand still holds does not stop the others. And half of it is not for calls of servers,
+ * whose answers come behind the calls of clients, which may wait for that memory.
+ */
+static bool is_greedy(const struct txn *t, size_t need)
 {
-	const struct buf_arena *arena = &s->proxy->arena;
-	size_t all = buf_zone_bytes(arena, BUF_ZONE_ORDINARY);
-	size_t left = buf_available(arena, BUF_TRANSACTION);
+	const struct proxy *p = t->s->proxy;
+	const struct session_queue *q = session_queue(t->s, t->reverse);
+	size_t all = buf_zone_bytes(&p->arena, BUF_ZONE_ORDINARY);
+	size_t left = buf_available(&p->arena, BUF_TRANSACTION);
 
-	return left < need + all / 4 && s->taken + need > all / s->proxy->nsessions;
+	if (t->reverse && p->reverse_bytes + need > all / 2)
+		return true;
+	return q->taken > 0 && left < need + all / 4 && q->taken + need > all / p->nsessions;
 }
 
 /*
@@ -189,7 +201,7 @@ static bool try_start(struct txn *t, bool turn)
 	if (q->running >= q->limit ||
 	    session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
 		return false; /* retried when a transaction of this session ends */
-	if (need > 0 && s->taken > 0 && is_greedy(s, need)) {
+	if (need > 0 && is_greedy(t, need)) {
 		if (list_is_empty(&s->modest)) /* others' memory may come free */
 			list_add_tail(&s->proxy->modest, &s->modest);
 		return false;
@@ -205,7 +217,7 @@ static bool try_start(struct txn *t, bool turn)
 	t->started = true;
 	t->exposures = exposures;
 	t->taken = need;
-	s->taken += need;
+	count_taken(t, need);
 	session_ops(s, t->rsp)->exposed += exposures;
 	begin_pull(t);
 	return true;
@@ -270,8 +282,7 @@ static void count_call(struct session *s, struct txn *t)
 /*
  * A client's calls that wait keep their Receives, so that it slows down. If those of a server did
  * as well, calls of both directions could fill the windows of both legs, and no reply come through
- * for which they wait: version 2 has one window for calls and replies. For memory of connections
- * nobody ever waits.
+ * for which they wait: version 2 has one window for calls and replies.
  */
 static int set_aside(struct txn *t)
 {
@@ -281,7 +292,7 @@ static int set_aside(struct txn *t)
 	if (q->aside == SESSION_ASIDE)
 		return ERR_AGAIN;
 	if (!t->call_held.assembly && t->call_body.len) {
-		block = buf_alloc(&t->s->proxy->arena, t->call_body.len, BUF_FIXED);
+		block = leg_take_unwaited(&t->s->proxy->arena, t->call_body.len);
 		if (!block)
 			return ERR_AGAIN;
 		memcpy(block, t->call_body.data, t->call_body.len);

@@ -210,6 +210,73 @@ static void who_stood_back_goes_on(void **state)
 	world_free(&w);
 }
 
+/* Whether a pair has more to do; it makes both ends busy. */
+static bool both_go_on(struct rng *r, struct world_pair *p, unsigned calls)
+{
+	struct peer *ends[] = {&p->client, &p->server};
+	bool due = false;
+
+	if (p->client.closed)
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned *made = i ? &p->rmade : &p->made;
+
+		for (; *made < calls && peer_busy(ends[i]) < 12; (*made)++) {
+			struct peer_spec spec =
+				(rng_below(r, 2) ? spec_long : spec_big)(r, &w, &p->client);
+
+			peer_call(ends[i], &spec);
+		}
+		due |= *made < calls || peer_busy(ends[i]) > 0;
+	}
+	return due;
+}
+
+/* Calls and replies of every length, both ways at once, in version 2. Once a deadlock: calls of
+ * clients waited for memory that calls of servers had, with the answers to these behind them. */
+static void both_directions_complete(void **state)
+{
+	struct rng r = rng_seeded("both", 4713);
+	unsigned ended = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 6; round++) {
+		struct setup s = tight(2, 2, rng_next(&r));
+		bool due = true;
+
+		s.pairs = 1 + round % 3;
+		world_new(&w, &s);
+		world_connect(&w);
+		for (unsigned i = 0; i < w.s.pairs; i++)
+			peer_call(&w.pairs[i].client, &spec_hello);
+		turns(100);
+		for (unsigned n = 0; due; n++) {
+			due = false;
+			for (unsigned i = 0; i < w.s.pairs; i++)
+				due |= both_go_on(&r, &w.pairs[i], 60);
+			turns(5);
+			assert_true(n < 20000);
+		}
+		for (unsigned i = 0; i < w.s.pairs; i++) {
+			struct peer *server = &w.pairs[i].server;
+
+			ended += w.pairs[i].client.closed;
+			if (w.pairs[i].client.closed)
+				continue;
+			assert_int_equal(w.pairs[i].client.done, 61);
+			assert_int_equal(w.pairs[i].client.errors, 0);
+			/* A server's long calls do not wait for memory. */
+			assert_int_equal(server->done + server->errors, 60);
+			assert_true(!server->errors || server->last_error.code == RPC_ERROR_SYSTEM);
+			assert_true(server->done > 0);
+		}
+		world_quit(&w);
+		world_free(&w);
+	}
+	print_message("%u of 12 sessions ended to make room\n", ended);
+	assert_true(ended < 12);
+}
+
 static void credits_shrink_and_recover(void **state)
 {
 	struct rng r = {5};
@@ -258,6 +325,7 @@ int main(void)
 		cmocka_unit_test(replies_find_room_when_calls_have_filled_all),
 
 		cmocka_unit_test(who_stood_back_goes_on),
+		cmocka_unit_test(both_directions_complete),
 		cmocka_unit_test(credits_shrink_and_recover),
 	};
 
