@@ -9,7 +9,10 @@
 -- stream of continued messages is put together (section 6.6.2) and handed on to Wireshark's own dissector
 -- of RPC.
 --
--- Octets that travel in chunks are not in the message. A Read chunk's Position says where they belong,
+-- A Reply that travels in the Reply chunk is put together from the RDMA Writes before it: those to handles
+-- that a Call offered as its Reply chunk are kept until then.
+--
+-- Octets that travel in other chunks are not in the message. A Read chunk's Position says where they belong,
 -- so zeros of the same number stand there for them; a Write chunk's place is known to the upper layer
 -- only, so zeros stand at the end: right for the usual READ and READLINK. A preference turns it off.
 --
@@ -130,6 +133,10 @@ local lower = {
 	ddp_last = Field.new("iwarp_ddp.last_flag"),
 	ddp_msn = Field.new("iwarp_ddp.msn"),
 	ddp_mo = Field.new("iwarp_ddp.mo"),
+	ddp_stag = Field.new("iwarp_ddp.stag"),
+	ddp_to = Field.new("iwarp_ddp.tagged_offset"),
+	reth_key = Field.new("infiniband.reth.r_key"),
+	reth_va = Field.new("infiniband.reth.va"),
 	bth_opcode = Field.new("infiniband.bth.opcode"),
 	bth_qp = Field.new("infiniband.bth.destqp"),
 	bth_psn = Field.new("infiniband.bth.psn"),
@@ -149,10 +156,16 @@ local rpc, data = Dissector.get("rpc"), Dissector.get("data")
 -- State of a capture; made by the first pass over it, in order, looked up by later ones.
 local streams, open_streams -- continued messages under way, by flow and XID
 local parts -- what the first pass found out of a continued message's part
+local wanted, wanted_count, wanted_size -- Reply chunks on offer, and what was written into them
+local offers -- messages that were looked at for them
+local writing -- RDMA Writes of several packets under way
+local external -- messages that came through Reply chunks
 local sends, sent -- Sends of several packets under way, and what frames hold of them
 
 local function forget()
 	streams, open_streams, parts = {}, 0, {}
+	wanted, wanted_count, wanted_size = {}, 0, 0
+	offers, writing, external = {}, {}, {}
 	sends, sent = {}, {}
 	if rpcrdma2.prefs.sends and get_preference(THEIR_SENDS) then
 		set_preference(THEIR_SENDS, false)
@@ -212,7 +225,8 @@ local function close(r, g, text)
 	g.item:append_text(text)
 end
 
--- A segment, with the Position before it in a Read list. Returns length and Position.
+-- A segment, with the Position before it in a Read list. Returns length, Position, its item, and where
+-- it is.
 local function segment(r, tree, with_position, shown)
 	local size = with_position and SEGMENT + 4 or SEGMENT
 	if not need(r, tree, size) then
@@ -235,7 +249,8 @@ local function segment(r, tree, with_position, shown)
 		item:add(f.length, r.tvb(body + 4, 4))
 		item:add(f.offset, r.tvb(body + 8, 8))
 	end
-	return length, position, item or tree
+	local place = { handle = r.tvb(body, 4):uint(), at = r.tvb(body + 8, 8):uint64(), length = length }
+	return length, position, item or tree, place
 end
 
 -- A list of Read segments: the Read list, or the Call chunk (every Position zero, section 6.6.3).
@@ -258,16 +273,17 @@ local function read_list(r, tree, field, is_call_chunk)
 end
 
 local function write_chunk(r, tree, field)
-	local g, octets = group(r, tree, field), 0
+	local g, octets, list = group(r, tree, field), 0, {}
 	local count = word(r, g.item, f.segment_count)
 	if count and count > left(r) / SEGMENT then
 		fail(r, g.item, bad.count)
 	end
 	for i = 1, r.ok and count or 0 do
-		octets = octets + segment(r, g.item, false, i <= MAX_SHOWN)
+		local length, _, _, place = segment(r, g.item, false, i <= MAX_SHOWN)
+		octets, list[i] = octets + length, place
 	end
 	close(r, g, string.format(": %u segments, %u octets", count or 0, octets))
-	return octets
+	return octets, list
 end
 
 local function write_list(r, tree)
@@ -346,8 +362,8 @@ layout[8] = function(r, tree)
 	local _, octets = read_list(r, tree, f.call_chunk, true)
 	read_list(r, tree, f.reads, false)
 	write_list(r, tree)
-	reply_chunk(r, tree)
-	return { info = string.format("%u octets in the Call chunk", octets) }
+	local _, offered = reply_chunk(r, tree)
+	return { offered = offered, info = string.format("%u octets in the Call chunk", octets) }
 end
 
 layout[9] = function(r, tree)
@@ -360,13 +376,15 @@ layout[10] = function(r, tree)
 	word(r, tree, f.inv_handle)
 	local reads = read_list(r, tree, f.reads, false)
 	write_list(r, tree)
-	reply_chunk(r, tree)
-	return { payload = true, reads = reads }
+	local _, offered = reply_chunk(r, tree)
+	return { payload = true, reads = reads, offered = offered }
 end
 
 layout[11] = function(r, tree)
-	write_list(r, tree)
-	return { info = string.format("%u octets in the Reply chunk", reply_chunk(r, tree) or 0) }
+	local written = write_list(r, tree)
+	local octets, returned = reply_chunk(r, tree)
+	local info = string.format("%u octets in the Reply chunk", octets or 0)
+	return { written = written, returned = returned, info = info }
 end
 
 layout[13] = function(r, tree)
@@ -377,6 +395,57 @@ end
 local function flow(pinfo)
 	return table.concat({ tostring(pinfo.src), pinfo.src_port, tostring(pinfo.dst), pinfo.dst_port,
 		tostring(lower_value("bth_qp") or "") }, " ")
+end
+
+-- A handle of the receiver of RDMA Writes; @back: of the sender of this message, whom Writes will reach.
+local function handle_key(handle, pinfo, back)
+	local a, b = { tostring(pinfo.src) }, { tostring(pinfo.dst) }
+	if not lower_value("bth_opcode") then -- UDP's ports say nothing
+		a[2], b[2] = pinfo.src_port, pinfo.dst_port
+	end
+	a, b = table.concat(a, ":"), table.concat(b, ":")
+	return (back and b .. " " .. a or a .. " " .. b) .. " " .. handle
+end
+
+-- The first pass: Reply chunks on offer, so that no other Write need be kept.
+local function want(h, pinfo)
+	local seen = pinfo.number .. " " .. h.xid
+	if offers[seen] then
+		return
+	end
+	offers[seen] = true
+	for _, s in ipairs(h.offered) do
+		if wanted_count >= MAX_OPEN or wanted_size > 2 * MAX_STREAM then
+			wanted, wanted_count, wanted_size = {}, 0, 0
+		end
+		wanted[handle_key(s.handle, pinfo, true)], wanted_count = { size = 0 }, wanted_count + 1
+	end
+end
+
+-- The first pass: octets of a Write.
+local function add_write(handle, at, tvb, pinfo)
+	local w = wanted[handle_key(handle, pinfo, false)]
+	if w and w.size + tvb:len() <= MAX_STREAM then
+		w[#w + 1], w.size = { at = at, octets = tvb:raw() }, w.size + tvb:len()
+		wanted_size = wanted_size + tvb:len()
+	end
+end
+
+-- The first pass: what was written into @segments, the oldest Write first; nil when some of it is missing.
+local function take_written(segments, pinfo)
+	local out = {}
+	for _, s in ipairs(segments) do
+		local key, have = handle_key(s.handle, pinfo, false), 0
+		for _, w in ipairs(wanted[key] or {}) do
+			if have < s.length and w.at - s.at == UInt64(have) then
+				out[#out + 1], have = w.octets:sub(1, s.length - have), have + #w.octets
+			end
+		end
+		if have < s.length then
+			return nil
+		end
+	end
+	return #out > 0 and table.concat(out) or nil
 end
 
 -- The first pass: add @octets to the continued message they are of. Returns what is known of the part.
@@ -501,6 +570,18 @@ local function payload(r, h, pinfo, tree, item)
 	end
 end
 
+-- A message that came through the Reply chunk, if its Writes are in the capture.
+local function through_reply_chunk(h, pinfo, tree, item)
+	local key = pinfo.number .. " " .. h.xid
+	if external[key] == nil then
+		external[key] = take_written(h.returned, pinfo) or false
+	end
+	if external[key] then
+		local tvb = ByteArray.new(with_zeros(h, external[key]), true):tvb("RPC message")
+		hand_on(h, tvb, pinfo, tree, item)
+	end
+end
+
 local function is_ours(tvb)
 	if tvb:len() < PREFIX or tvb(4, 4):uint() ~= VERSION then
 		return false
@@ -523,8 +604,13 @@ local function dissect(tvb, pinfo, tree)
 	pinfo.cols.protocol = "RPCoRDMA2"
 	pinfo.cols.info = text .. (h.info and ", " .. h.info or "") .. " "
 	item:set_len(r.at)
+	if h.offered then
+		want(h, pinfo)
+	end
 	if not r.ok then
 		pinfo.cols.info:append("[malformed header] ")
+	elseif h.returned and left(r) == 0 then
+		through_reply_chunk(h, pinfo, tree, item)
 	elseif h.payload then
 		payload(r, h, pinfo, tree, item)
 	elseif left(r) > 0 then
@@ -566,9 +652,9 @@ local function add_to_send(kind, at, next, tvb, pinfo)
 	return part
 end
 
--- What @classify finds out of a payload from the fields of lower layers, when there are any: kind, at,
+-- What @classify finds out of a payload, of a Send or, by @note_write, of a Write, from the fields of lower layers, when there are any: kind, at,
 -- next. Kept, for later passes often have no fields.
-local function find_send(classify, tvb, pinfo)
+local function find_send(classify, note_write, tvb, pinfo)
 	local key = table.concat({ pinfo.number, tvb:offset(), tvb:len() }, " ")
 	if sent[key] == nil then
 		local kind, at, next = classify(tvb)
@@ -578,6 +664,7 @@ local function find_send(classify, tvb, pinfo)
 			sent[key] = tvb:len() > 0 and add_to_send(kind, at, next, tvb, pinfo)
 		elseif kind == false then
 			sent[key] = false
+			note_write(tvb, pinfo)
 		end
 		if sent[key] and kind ~= ONLY then
 			sent[key].part = true
@@ -587,9 +674,9 @@ local function find_send(classify, tvb, pinfo)
 end
 
 -- A heuristic dissector is true when the payload is ours.
-local function heuristic(classify)
+local function heuristic(classify, note_write)
 	return function(tvb, pinfo, tree)
-		local send = find_send(classify, tvb, pinfo)
+		local send = find_send(classify, note_write, tvb, pinfo)
 		if not send then
 			-- Without fields nothing is shown yet; kept from others all the same.
 			return send == nil and is_ours(tvb)
@@ -630,6 +717,12 @@ local function on_iwarp(tvb)
 	return offset == 0 and FIRST or last and LAST or MIDDLE, at, at + tvb:len()
 end
 
+local function write_on_iwarp(tvb, pinfo)
+	if lower_value("opcode") == 0 then
+		add_write(lower_value("ddp_stag"), lower_value("ddp_to"), tvb, pinfo)
+	end
+end
+
 -- The opcodes of a reliable connection that are Sends.
 local bth_send = {
 	[0] = FIRST, [1] = MIDDLE, [2] = LAST, [3] = LAST, [4] = ONLY, [5] = ONLY, [22] = LAST, [23] = ONLY,
@@ -643,8 +736,23 @@ local function on_infiniband()
 	return bth_send[opcode] or false, psn, (psn + 1) % 0x1000000
 end
 
-rpcrdma2:register_heuristic("iwarp_ddp_rdmap", heuristic(on_iwarp))
-rpcrdma2:register_heuristic("infiniband.payload", heuristic(on_infiniband))
+-- The first packet of a Write, or its only one, says where it goes.
+local bth_write = { [6] = FIRST, [7] = MIDDLE, [8] = LAST, [9] = LAST, [10] = ONLY, [11] = ONLY }
+
+local function write_on_infiniband(tvb, pinfo)
+	local kind, key = bth_write[lower_value("bth_opcode")], flow(pinfo)
+	if kind == FIRST or kind == ONLY then
+		writing[key] = { handle = lower_value("reth_key"), at = lower_value("reth_va") }
+	end
+	local w = writing[key]
+	if kind and w then
+		add_write(w.handle, w.at, tvb, pinfo)
+		w.at = w.at + UInt64(tvb:len())
+	end
+end
+
+rpcrdma2:register_heuristic("iwarp_ddp_rdmap", heuristic(on_iwarp, write_on_iwarp))
+rpcrdma2:register_heuristic("infiniband.payload", heuristic(on_infiniband, write_on_infiniband))
 
 -- Wants every field, so that Wireshark makes them in its first pass too.
 Listener.new("frame", nil, true)

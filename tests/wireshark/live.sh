@@ -72,5 +72,8 @@ done
 # 120 calls and as many replies: nothing is overlooked, however many Sends share a TCP segment.
 [ $(($(of 8) + $(of 10))) = 120 ] || fail "calls: $(of 8) and $(of 10), not 120"
 [ $(($(of 11) + $(of 13))) = 120 ] || fail "replies: $(of 11) and $(of 13), not 120"
+# Inside every one of them is an RPC reply.
+got=$(shark -r "$cap" -o rpc.dissect_unknown_programs:TRUE -V | grep -c '^Remote Procedure Call, Type:Reply')
+[ "$got" = 120 ] || fail "$got RPC replies, not 120"
 [ "$(faults)" = 0 ] || fail "well-formed messages were found fault with"
 [ "$failures" = 0 ]

@@ -12,7 +12,9 @@
 #include "tests/wireshark/messages.h"
 
 enum { FRAME_MAX = 65536, MTU_ROOM = 9000, IP_AT = 14, L4_AT = 34, MUTATIONS = 4 };
-enum { TCP_SYN = 2, TCP_ACK = 16, RC_FIRST = 0, RC_MIDDLE = 1, RC_LAST = 2, RC_ONLY = 4 };
+enum { TCP_SYN = 2, TCP_ACK = 16 };
+enum { RC_FIRST = 0, RC_MIDDLE = 1, RC_LAST = 2, RC_ONLY = 4, RC_WRITE = 6, RETH = 16 };
+enum { WRITE_HEAD = 12 }; /* of a "write" in messages.h: handle and offset */
 enum { UD_ONLY = 100, CM_REQUEST = 0x10, CM_REPLY = 0x13, CM_READY = 0x14 };
 enum { QP_CLIENT = 0x11, QP_SERVER = 0x12 };
 
@@ -107,26 +109,48 @@ static void open_iwarp(struct maker *m)
 	write_tcp(m, 1, TCP_ACK, reply, sizeof(reply));
 }
 
-/* One DDP segment of an RDMAP Send, untagged, as an FPDU without CRC. */
-static void add_fpdu(struct maker *m, int from, const uint8_t *p, size_t len, size_t offset,
-		     int last)
+/* For one more FPDU, cleared, in this or the next TCP segment. */
+static uint8_t *make_room(struct maker *m, int from, size_t size)
 {
 	uint8_t *f;
-	size_t size = (2 + 18 + len + 3) / 4 * 4 + 4;
 
 	if (m->bunched_from != from || m->bunched_count == m->bunch ||
 	    m->bunched_len + size > MTU_ROOM)
 		flush_bunch(m);
 	f = m->bunched + m->bunched_len;
 	memset(f, 0, size);
+	m->bunched_from = from;
+	m->bunched_len += size;
+	m->bunched_count++;
+	return f;
+}
+
+/* One DDP segment of an RDMAP Send, untagged, as an FPDU without CRC. */
+static void add_fpdu(struct maker *m, int from, const uint8_t *p, size_t len, size_t offset,
+		     int last)
+{
+	size_t size = (2 + 18 + len + 3) / 4 * 4 + 4;
+	uint8_t *f = make_room(m, from, size);
+
 	put(f, 2, 18 + len);
 	put(f + 2, 2, last ? 0x4143 : 0x0143);
 	put(f + 12, 4, m->msn[from]);
 	put(f + 16, 4, offset);
 	memcpy(f + 20, p, len);
-	m->bunched_from = from;
-	m->bunched_len += size;
-	m->bunched_count++;
+}
+
+/* Into @to, as an RDMA Write of its own DDP segment. */
+static void add_write_fpdu(struct maker *m, int from, const uint8_t *to, size_t offset,
+			   const uint8_t *p, size_t len, int last)
+{
+	size_t size = (2 + 14 + len + 3) / 4 * 4 + 4;
+	uint8_t *f = make_room(m, from, size);
+
+	put(f, 2, 14 + len);
+	put(f + 2, 2, last ? 0xc140 : 0x8140);
+	memcpy(f + 4, to, WRITE_HEAD);
+	f[15] = (uint8_t)(f[15] + offset);
+	memcpy(f + 16, p, len);
 }
 
 /* UDP's header and InfiniBand's base transport header of @len octets altogether, cleared. */
@@ -176,21 +200,30 @@ static void open_roce(struct maker *m)
 	write_cm(m, 0, CM_READY);
 }
 
-/* One packet of a Send over a reliable connection; the ICRC is not right. */
-static void write_roce(struct maker *m, int from, const uint8_t *p, size_t len, int first, int last)
+/* One packet of a Send over a reliable connection, or of a Write to @to; the ICRC is not right. */
+static void write_roce(struct maker *m, int from, const uint8_t *to, const uint8_t *p, size_t len,
+		       int first, int last)
 {
 	static uint8_t frame[FRAME_MAX];
-	size_t pad = (4 - len % 4) % 4, total = 8 + 12 + len + pad + 4;
+	size_t pad = (4 - len % 4) % 4, reth = to && first ? RETH : 0;
+	size_t total = 8 + 12 + reth + len + pad + 4;
 	unsigned opcode = first ? (last ? RC_ONLY : RC_FIRST) : last ? RC_LAST : RC_MIDDLE;
-	uint8_t *udp = begin_roce(frame, opcode, from ? QP_CLIENT : QP_SERVER, total);
+	uint8_t *udp = begin_roce(frame, to ? opcode + RC_WRITE : opcode,
+				  from ? QP_CLIENT : QP_SERVER, total);
 
 	put(udp + 9, 1, pad << 4);
 	put(udp + 16, 4, m->psn[from]++);
-	memcpy(udp + 20, p, len);
+	if (reth) {
+		memcpy(udp + 20, to + 4, 8);
+		memcpy(udp + 28, to, 4);
+	}
+	memcpy(udp + 20 + reth, p, len);
 	write_frame(m, frame, from, 17, total);
 }
 
-static void write_message(struct maker *m, int from, const uint8_t *p, size_t len)
+/* A Send, or a Write to @to. */
+static void write_message(struct maker *m, int from, const uint8_t *to, const uint8_t *p,
+			  size_t len)
 {
 	size_t at = 0;
 
@@ -198,12 +231,14 @@ static void write_message(struct maker *m, int from, const uint8_t *p, size_t le
 		size_t n = m->split && len - at > m->split ? m->split : len - at;
 
 		if (m->roce)
-			write_roce(m, from, p + at, n, at == 0, at + n == len);
+			write_roce(m, from, to, p + at, n, at == 0, at + n == len);
+		else if (to)
+			add_write_fpdu(m, from, to, at, p + at, n, at + n == len);
 		else
 			add_fpdu(m, from, p + at, n, at, at + n == len);
 		at += n;
 	} while (at < len);
-	m->msn[from]++;
+	m->msn[from] += !to;
 }
 
 static const struct golden *message(unsigned i)
@@ -211,10 +246,10 @@ static const struct golden *message(unsigned i)
 	return i < GOLDENS ? &goldens[i] : &nfs_messages[i - GOLDENS];
 }
 
-/* What a server says: errors, grants and replies. */
+/* What a server says: errors, grants, replies and what it writes. */
 static int sender(const struct golden *g)
 {
-	return g->name[0] == 'e' || g->name[0] == 'g' || g->name[0] == 'r';
+	return g->name[0] == 'e' || g->name[0] == 'g' || g->name[0] == 'r' || g->name[0] == 'w';
 }
 
 static uint32_t draw(struct maker *m, size_t below)
@@ -256,7 +291,10 @@ static void write_messages(struct maker *m, unsigned long copies)
 
 		if (copies)
 			len = damage(m, buf, len);
-		write_message(m, sender(g), buf, len);
+		if (g->name[0] == 'w' && len > WRITE_HEAD)
+			write_message(m, sender(g), buf, buf + WRITE_HEAD, len - WRITE_HEAD);
+		else
+			write_message(m, sender(g), NULL, buf, len);
 	}
 	flush_bunch(m);
 }

@@ -53,7 +53,11 @@ V3 GETATTR Reply (Call In N) Error: NFS3ERR_STALE
 V3 WRITE Call Offset: 256 Len: 13 FILE_SYNC
 V3 READ Call Offset: 0 Len: 16
 V3 READ Reply (Call In N) Len: 16
-V3 GETATTR Call" ] || fail "$way: NFS inside: $got"
+V3 GETATTR Call
+V3 READLINK Call
+V3 READLINK Reply (Call In N) Path: /a/bc" ] || fail "$way: NFS inside: $got"
+    shark -r "$scratch/$way" -2 -V | grep -q '^Network File System, READLINK Reply' ||
+        fail "$way: no NFS in the Reply chunk in a second pass"
 done
 
 # RoCE and InfiniBand do without.
@@ -61,7 +65,7 @@ shark -r "$scratch/roce-0-1" -Y 'frame.number > 3' -w "$scratch/roce-late"
 headers "$scratch/roce-late" >"$scratch/got"
 same "roce without the connection's set-up" "$here/expected.txt" "$scratch/got"
 
-expect_field rpcrdma2.type "4 4 4 4 4 5 6 7 8 9 10 11 12 13 10 13 10 10 13 9 9 10"
+expect_field rpcrdma2.type "4 4 4 4 4 5 6 7 8 9 10 11 12 13 10 13 10 10 13 9 9 10 10 11"
 expect_field rpcrdma2.err "1 2 8 9 100"
 expect_field rpcrdma2.vers_low 1
 expect_field rpcrdma2.vers_high 2
