@@ -106,9 +106,6 @@ struct fabric_sge {
 /* At least this many pieces in one gather list; each provider checks. */
 enum { FABRIC_MAX_SGE = 8 };
 
-/* Queue a Send of an urgent kind (solicited event). Providers may ignore it. */
-enum { FABRIC_SOLICITED = 1 };
-
 struct fabric_ops {
 	const char *name; /* "iwarp", "mem", "verbs" */
 
@@ -129,7 +126,7 @@ struct fabric_ops {
 	int (*prepare)(struct fabric_conn *c, const struct fabric_conn_params *params);
 	int (*post_recv)(struct fabric_conn *c, void *buf, uint32_t len, void *cookie);
 	int (*send)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
-		    uint32_t inv_handle, unsigned flags, void *cookie);
+		    uint32_t inv_handle, void *cookie);
 	int (*write)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
 		     const struct segment *remote, void *cookie);
 	int (*read)(struct fabric_conn *c, void *to, const struct segment *remote, void *cookie);
@@ -251,9 +248,9 @@ static inline int fabric_post_recv(struct fabric_conn *c, void *buf, uint32_t le
  * Return: 0, ERR_AGAIN when the queue is full, ERR_CLOSED, ERR_TOOBIG.
  */
 static inline int fabric_send(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
-			      uint32_t inv_handle, unsigned flags, void *cookie)
+			      uint32_t inv_handle, void *cookie)
 {
-	return c->fabric->ops->send(c, sge, nsge, inv_handle, flags, cookie);
+	return c->fabric->ops->send(c, sge, nsge, inv_handle, cookie);
 }
 
 /** fabric_write - RDMA Write of the gathered octets to @remote (its length is ignored). */

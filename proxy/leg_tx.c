@@ -22,7 +22,7 @@ void leg_free_slot(struct leg *leg, struct leg_slot *slot)
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
 		  uint32_t inv_handle)
 {
-	int err = fabric_send(leg->conn, sge, nsge, inv_handle, 0, slot);
+	int err = fabric_send(leg->conn, sge, nsge, inv_handle, slot);
 
 	if (err < 0)
 		leg_free_slot(leg, slot);

@@ -229,13 +229,13 @@ static int posted(struct iwarp_conn *c, int rc)
 }
 
 static int op_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
-		   uint32_t inv_handle, unsigned flags, void *cookie)
+		   uint32_t inv_handle, void *cookie)
 {
 	struct iwarp_conn *c = conn_of(fc);
 
 	if (!c->has_qp)
 		return ERR_CLOSED;
-	return posted(c, qp_send(&c->qp, sge, nsge, inv_handle, flags, cookie));
+	return posted(c, qp_send(&c->qp, sge, nsge, inv_handle, cookie));
 }
 
 static int op_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,

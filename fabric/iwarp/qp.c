@@ -258,17 +258,14 @@ static int post_gather(struct qp *qp, enum fabric_ev_type type, const struct fab
 }
 
 int qp_send(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t inv_handle,
-	    unsigned flags, void *cookie)
+	    void *cookie)
 {
 	uint32_t op;
 	int rc = post_gather(qp, FABRIC_EV_SEND, sge, nsge, cookie, &op);
 
 	if (rc)
 		return rc;
-	if (flags & FABRIC_SOLICITED)
-		qp->ops[op].opcode = inv_handle ? RDMAP_SEND_SE_INV : RDMAP_SEND_SE;
-	else
-		qp->ops[op].opcode = inv_handle ? RDMAP_SEND_INV : RDMAP_SEND;
+	qp->ops[op].opcode = inv_handle ? RDMAP_SEND_INV : RDMAP_SEND;
 	qp->ops[op].stag = inv_handle;
 	qp_fifo_push(qp, &qp->tx.sq, op);
 	return 0;

@@ -227,7 +227,7 @@ void qp_nudge(struct qp *qp);
 /* Posting; the contracts of fabric.h. */
 int qp_post_recv(struct qp *qp, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
 int qp_send(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t inv_handle,
-	    unsigned flags, void *cookie) WARN_UNUSED;
+	    void *cookie) WARN_UNUSED;
 int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 	     const struct segment *remote, void *cookie) WARN_UNUSED;
 int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie) WARN_UNUSED;

@@ -232,7 +232,7 @@ void mem_destroy(struct fabric_conn *base);
 
 int mem_post_recv(struct fabric_conn *base, void *buf, uint32_t len, void *cookie);
 int mem_send(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
-	     uint32_t inv_handle, unsigned flags, void *cookie);
+	     uint32_t inv_handle, void *cookie);
 int mem_write(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
 	      const struct segment *remote, void *cookie);
 int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, void *cookie);

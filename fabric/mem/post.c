@@ -140,13 +140,12 @@ static int take_gather(struct mem_conn *c, const struct fabric_sge *sge, unsigne
 }
 
 int mem_send(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
-	     uint32_t inv_handle, unsigned flags, void *cookie)
+	     uint32_t inv_handle, void *cookie)
 {
 	struct mem_conn *c = mem_conn_of(base);
 	struct mem_op *op;
 	int err = take_gather(c, sge, nsge, &op);
 
-	(void)flags;
 	if (err)
 		return err;
 	op->inv_handle = inv_handle;

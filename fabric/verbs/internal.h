@@ -352,7 +352,7 @@ int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie);
 int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
 int post_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
-	      uint32_t inv_handle, unsigned flags, void *cookie) WARN_UNUSED;
+	      uint32_t inv_handle, void *cookie) WARN_UNUSED;
 int post_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
 	       const struct segment *remote, void *cookie) WARN_UNUSED;
 int post_read(struct fabric_conn *fc, void *to, const struct segment *remote,

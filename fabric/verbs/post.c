@@ -284,7 +284,7 @@ static int gather(struct verbs_conn *c, const struct fabric_sge *sge, unsigned n
 }
 
 int post_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
-	      uint32_t inv_handle, unsigned flags, void *cookie)
+	      uint32_t inv_handle, void *cookie)
 {
 	struct verbs_conn *c = vconn_of(fc);
 	struct vwr *w = NULL;
@@ -298,8 +298,6 @@ int post_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsg
 		return err;
 	}
 	w->wr.opcode = IBV_WR_SEND;
-	if (flags & FABRIC_SOLICITED)
-		w->wr.send_flags |= IBV_SEND_SOLICITED;
 	if (inv_handle && c->dev->send_inv) {
 		w->wr.opcode = IBV_WR_SEND_WITH_INV;
 		w->wr.invalidate_rkey = inv_handle;

@@ -262,7 +262,7 @@ int do_send_sge(struct side *s, const struct fabric_sge *sge, unsigned n, uint32
 {
 	struct op *op = next_op(s, FABRIC_EV_SEND, 0);
 
-	return posted(s, fabric_send(s->conn, sge, n, handle, 0, op));
+	return posted(s, fabric_send(s->conn, sge, n, handle, op));
 }
 
 int do_send_inv(struct side *s, size_t off, uint32_t len, uint32_t handle)

@@ -107,7 +107,7 @@ static void say(struct side *s, const void *data, uint32_t len)
 {
 	struct fabric_sge sge = {data, len};
 
-	must(fabric_send(s->conn, &sge, 1, 0, 0, NULL), "send");
+	must(fabric_send(s->conn, &sge, 1, 0, NULL), "send");
 }
 
 static void offer(struct side *s)

@@ -339,7 +339,7 @@ static void test_acceptor_waits(void **state)
 	start();
 	pair.before_accept = post_server_recv;
 	fd = raw_open();
-	assert_int_equal(fabric_send(pair.server, &sge, 1, 0, 0, NULL), 0);
+	assert_int_equal(fabric_send(pair.server, &sge, 1, 0, NULL), 0);
 	steps(3);
 	assert_int_equal(recv(fd, answer, sizeof(answer), MSG_DONTWAIT), -1);
 	assert_int_equal(send(fd, wire, n, 0), n);
@@ -361,7 +361,7 @@ static void test_initiator_holds(void **state)
 	assert_int_equal(fabric_connect(pair.f, &pair.addr, &pair.params, &pair, &pair.client), 0);
 	sock_pair_wait(&pair, pair.client, FABRIC_EV_CONNECTED, 1);
 	connected = poll_loop_now();
-	assert_int_equal(fabric_send(pair.client, &sge, 1, 0, 0, NULL), 0);
+	assert_int_equal(fabric_send(pair.client, &sge, 1, 0, NULL), 0);
 	sock_pair_wait(&pair, pair.client, FABRIC_EV_SEND, 1);
 	assert_true(poll_loop_now() - connected >= NSEC_PER_MS);
 	sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
@@ -390,12 +390,12 @@ static void test_late_first_answer_is_nudged(void **state)
 	assert_int_equal(fabric_connect(pair.f, &pair.addr, &pair.params, &pair, &pair.client), 0);
 	assert_int_equal(fabric_post_recv(pair.client, answer, sizeof(answer), NULL), 0);
 	sock_pair_wait(&pair, pair.client, FABRIC_EV_CONNECTED, 1);
-	assert_int_equal(fabric_send(pair.client, &sge, 1, 0, 0, NULL), 0);
+	assert_int_equal(fabric_send(pair.client, &sge, 1, 0, NULL), 0);
 	sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
 	run_ms(150);
 	assert_true(counters()->fpdus_in >= 3);
 	assert_int_equal(sock_pair_count(&pair, pair.server, FABRIC_EV_RECV), 1);
-	assert_int_equal(fabric_send(pair.server, &sge, 1, 0, 0, NULL), 0);
+	assert_int_equal(fabric_send(pair.server, &sge, 1, 0, NULL), 0);
 	sock_pair_wait(&pair, pair.client, FABRIC_EV_RECV, 1);
 	settled = counters()->fpdus_in;
 	run_ms(400);
@@ -421,7 +421,7 @@ static void test_stops_reading(void **state)
 	sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(
-			fabric_send(pair.server, &(struct fabric_sge){big, BIG}, 1, 0, 0, NULL), 0);
+			fabric_send(pair.server, &(struct fabric_sge){big, BIG}, 1, 0, NULL), 0);
 	begin = poll_loop_now();
 	ev = sock_pair_wait(&pair, pair.server, FABRIC_EV_DISCONNECTED, 1);
 	assert_int_equal(ev->status, ERR_TIMEOUT);
@@ -451,7 +451,7 @@ static void test_reads_slowly(void **state)
 	sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(
-			fabric_send(pair.server, &(struct fabric_sge){big, BIG}, 1, 0, 0, NULL), 0);
+			fabric_send(pair.server, &(struct fabric_sge){big, BIG}, 1, 0, NULL), 0);
 	for (int i = 0; i < SIPS; i++) {
 		run_ms(200);
 		assert_in_range(recv(fd, sip, SIP, 0), 1, SIP);
@@ -479,10 +479,9 @@ static void test_disconnect_drains(void **state)
 	assert_int_equal(fabric_expose(pair.server, sink, BIG, FABRIC_REMOTE_WRITE, &seg), 0);
 	assert_int_equal(fabric_post_recv(pair.client, recv_a, 10, recv_a), 0);
 	assert_int_equal(fabric_write(pair.client, &sge, 1, &seg, NULL), 0);
-	assert_int_equal(fabric_send(pair.client, &(struct fabric_sge){"bye", 3}, 1, 0, 0, NULL),
-			 0);
+	assert_int_equal(fabric_send(pair.client, &(struct fabric_sge){"bye", 3}, 1, 0, NULL), 0);
 	fabric_disconnect(pair.client);
-	assert_int_equal(fabric_send(pair.client, NULL, 0, 0, 0, NULL), ERR_CLOSED);
+	assert_int_equal(fabric_send(pair.client, NULL, 0, 0, NULL), ERR_CLOSED);
 	assert_int_equal(sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1)->len, 3);
 	assert_memory_equal(sink, big, BIG);
 	assert_int_equal(sock_pair_wait(&pair, pair.client, FABRIC_EV_WRITE, 1)->status, 0);
@@ -524,7 +523,7 @@ static void test_destroy_any_time(void **state)
 			fabric_connect(pair.f, &pair.addr, &pair.params, &pair, &pair.client), 0);
 		for (int i = 0; i < moment; i++)
 			sock_pair_step(&pair);
-		(void)!fabric_send(pair.client, &(struct fabric_sge){big, 4096}, 1, 0, 0, NULL);
+		(void)!fabric_send(pair.client, &(struct fabric_sge){big, 4096}, 1, 0, NULL);
 		(void)!fabric_write(pair.client, &(struct fabric_sge){big, BIG}, 1, &seg, NULL);
 		(void)!fabric_expose(pair.client, big, BIG, FABRIC_REMOTE_READ, &seg);
 		(void)!fabric_read(pair.client, sink, &seg, NULL);
@@ -618,7 +617,7 @@ static void test_no_allocation(void **state)
 		seg.length = 70000;
 		assert_int_equal(fabric_read(pair.client, big, &seg, NULL), 0);
 		sock_pair_wait(&pair, pair.client, FABRIC_EV_READ, 1);
-		assert_int_equal(fabric_send(pair.client, NULL, 0, seg.handle, 0, NULL), 0);
+		assert_int_equal(fabric_send(pair.client, NULL, 0, seg.handle, NULL), 0);
 		sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
 	}
 	assert_int_equal(mem_allocs(), allocs);

@@ -38,7 +38,7 @@ static void ping(void)
 	struct fabric_sge sge[2] = {{"hello, ", 7}, {"world", 5}};
 	struct fabric_event *ev;
 
-	assert_int_equal(fabric_send(pair.client, sge, 2, 0, 0, source), 0);
+	assert_int_equal(fabric_send(pair.client, sge, 2, 0, source), 0);
 	ev = sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
 	assert_int_equal(ev->len, 12);
 	assert_ptr_equal(ev->cookie, recv_b);
@@ -67,7 +67,7 @@ static void all_kinds(const char *host, bool crc)
 	assert_int_equal(pair.client->handles_live, 1);
 	assert_int_equal(fabric_post_recv(pair.client, recv_a, sizeof(recv_a), recv_a), 0);
 	assert_int_equal(fabric_write(pair.server, &sge, 1, &seg, &sge), 0);
-	assert_int_equal(fabric_send(pair.server, NULL, 0, seg.handle, 0, NULL), 0);
+	assert_int_equal(fabric_send(pair.server, NULL, 0, seg.handle, NULL), 0);
 	ev = sock_pair_wait(&pair, pair.client, FABRIC_EV_RECV, 1);
 	assert_int_equal(ev->len, 0);
 	assert_int_equal(ev->invalidated, seg.handle);

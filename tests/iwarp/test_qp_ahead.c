@@ -84,7 +84,7 @@ static void say(const char *text)
 {
 	struct fabric_sge sge = {text, (uint32_t)strlen(text)};
 
-	assert_int_equal(qp_send(&tx, &sge, 1, 0, 0, NULL), 0);
+	assert_int_equal(qp_send(&tx, &sge, 1, 0, NULL), 0);
 }
 
 static void expose(uint32_t len, struct segment *seg)

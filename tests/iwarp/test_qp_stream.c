@@ -134,8 +134,7 @@ static bool post_send(struct end *e, struct region *written)
 	msg[2] = inv;
 	msg[3] = (uint8_t)len;
 	n = cut(sge, msg, len);
-	if (qp_send(&e->qp, sge, n, inv ? written->seg.handle : 0,
-		    rng_below(&rng, 2) ? FABRIC_SOLICITED : 0, msg))
+	if (qp_send(&e->qp, sge, n, inv ? written->seg.handle : 0, msg))
 		return false;
 	e->send_posted++;
 	return true;
@@ -389,9 +388,9 @@ static void test_every_cut(void **state)
 			assert_int_equal(qp_init(&tx, &depths, seed, &counters), 0);
 			s.initiator = true;
 			qp_start(&tx, &s);
-			assert_int_equal(qp_send(&tx, sge, 1, 0, 0, NULL), 0);
+			assert_int_equal(qp_send(&tx, sge, 1, 0, NULL), 0);
 			assert_int_equal(qp_write(&tx, sge + 1, 1, &seg, NULL), 0);
-			assert_int_equal(qp_send(&tx, sge, 1, seg.handle, 0, NULL), 0);
+			assert_int_equal(qp_send(&tx, sge, 1, seg.handle, NULL), 0);
 			len = drain(&tx, wire, sizeof(wire));
 			qp_fini(&tx);
 		}
@@ -436,7 +435,7 @@ static void test_small_sends_pass_responses(void **state)
 	len = make_fpdu(wire, &h, payload, sizeof(payload), false);
 	assert_int_equal(feed(&qp, wire, len, 0), len);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(qp_send(&qp, &sge, 1, 0, 0, NULL), 0);
+		assert_int_equal(qp_send(&qp, &sge, 1, 0, NULL), 0);
 	len = drain(&qp, wire, sizeof(wire));
 	for (at = 0; at < len && sends < 3; at += fpdu_bytes(wire_get16(wire + at)))
 		sends += (wire[at + 3] & 15) == RDMAP_SEND;

@@ -315,7 +315,7 @@ static void bug_send_before_connected(struct world *w)
 	struct fabric_conn *c;
 
 	if (fabric_connect(w->f[0], &w->addr, &p, NULL, &c) == 0 &&
-	    fabric_send(c, &sge, 1, 0, 0, NULL) == 0)
+	    fabric_send(c, &sge, 1, 0, NULL) == 0)
 		world_run(w);
 }
 

@@ -126,7 +126,7 @@ void world_recv(struct world *w, int side, struct fabric_conn *c, size_t off, ui
 void world_send(struct world *w, int side, struct fabric_conn *c, size_t off, uint32_t len)
 {
 	struct fabric_sge sge = {w->mem[side] + off, len};
-	int err = fabric_send(c, &sge, 1, 0, 0, NULL);
+	int err = fabric_send(c, &sge, 1, 0, NULL);
 
 	w->posted[side] += err == 0;
 	w->post_failures += err == ERR_AGAIN;

@@ -144,7 +144,7 @@ static int my_post_recv(struct fabric_conn *c, void *buf, uint32_t len, void *co
 }
 
 static int my_send(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge, uint32_t inv,
-		   unsigned flags, void *cookie)
+		   void *cookie)
 {
 	struct fabric_sge mine = sge[0];
 	uint32_t none = 0;
@@ -152,7 +152,7 @@ static int my_send(struct fabric_conn *c, const struct fabric_sge *sge, unsigned
 	assert_int_equal(nsge, 1);
 	/* The probe's own copy: nobody minds. */
 	(void)meddle(meddling, c, WAY_OUT, (uint8_t *)(uintptr_t)mine.addr, &mine.len, &none);
-	return meddling->inner->send(c, &mine, 1, inv, flags, cookie);
+	return meddling->inner->send(c, &mine, 1, inv, cookie);
 }
 
 static int my_expose(struct fabric_conn *c, void *addr, uint32_t len, unsigned access,

@@ -136,7 +136,7 @@ void raw_end(struct raw *r, const struct xdr_out *x)
 
 	assert(!x->failed);
 	if (r->conn && r->connected)
-		(void)!fabric_send(r->conn, &sge, 1, r->invalidate, 0, NULL);
+		(void)!fabric_send(r->conn, &sge, 1, r->invalidate, NULL);
 	r->invalidate = 0;
 }
 

@@ -194,7 +194,7 @@ static void send_some(struct world *w, unsigned n, uint32_t len)
 	for (unsigned i = 0; i < n; i++) {
 		struct fabric_sge sge = {w->end[0].memory + i * 1024, len};
 
-		assert_int_equal(fabric_send(w->end[0].conn, &sge, 1, 0, 0, NULL), 0);
+		assert_int_equal(fabric_send(w->end[0].conn, &sge, 1, 0, NULL), 0);
 	}
 }
 

@@ -121,7 +121,7 @@ static int one_session(struct overrun *o, const struct fabric_addr *to)
 	for (unsigned i = 0; err == 0 && i < CALLS; i++) {
 		const struct fabric_sge sge = {.addr = message(o, i), .len = MESSAGE};
 
-		err = fabric_send(o->conn, &sge, 1, 0, 0, NULL);
+		err = fabric_send(o->conn, &sge, 1, 0, NULL);
 	}
 	if (err == 0 && !wait_for(o, &o->ended))
 		err = ERR_TIMEOUT;

@@ -289,7 +289,7 @@ int wire_send(struct wire *w, struct view octets, uint32_t inv_handle)
 		return ERR_AGAIN;
 	if (octets.len > 0)
 		memcpy(at, octets.data, octets.len);
-	err = fabric_send(w->conn, &sge, 1, inv_handle, 0, NULL);
+	err = fabric_send(w->conn, &sge, 1, inv_handle, NULL);
 	if (err < 0)
 		return err;
 	w->sent++;

@@ -89,7 +89,7 @@ static void post(uint8_t choices, uint32_t region)
 				  &segs[i]));
 	for (int i = 0; choices & 4 && i < READS; i++)
 		posted_ops += !qp_read(&qp, sinks[i].mem, &remote, NULL);
-	posted_ops += !qp_send(&qp, &sge, 1, 0, 0, NULL);
+	posted_ops += !qp_send(&qp, &sge, 1, 0, NULL);
 }
 
 static void converse(uint8_t choices, size_t step, const uint8_t *data, size_t size)
