@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The program under test: its configuration, its process, its report, and the way to it."""
+import ctypes
 import os
 import random
 import re
@@ -72,6 +73,12 @@ class Route:
             self.witness.do_echo(5000)
 
 
+def die_with_us():
+    """In the child: however this process ends, no gateway is left over."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
 class Gateway:
     def __init__(self, program, routes):
         self.routes = routes
@@ -86,7 +93,7 @@ class Gateway:
             f.write(CONFIG.format(routes=',\n'.join(r.text(self.host) for r in routes)))
         self.log_path = os.path.join(self.dir.name, 'log')
         with open(self.log_path, 'w') as log:
-            self.process = subprocess.Popen([program, '-c', config], stderr=log)
+            self.process = subprocess.Popen([program, '-c', config], stderr=log, preexec_fn=die_with_us)
         self.wait_for(lambda: 'event=ready' in self.log(), 'it does not start')
 
     def log(self):
