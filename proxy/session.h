@@ -268,18 +268,29 @@ void txn_sent(struct txn *t, const struct leg_out *out);
 /** txn_op - one of its Reads, Writes or withdrawals completed. */
 void txn_op(struct txn *t, const struct leg_out *out);
 
-/** txn_admit - start waiting transactions of @q, in order, as memory and exposures allow.
- * @turn: the arena says that it is this queue's turn. */
-void txn_admit(struct session_queue *q, bool turn);
-
 /** txn_let_go - @t is not waited for any longer; nobody is told. */
 void txn_let_go(struct txn *t);
 
 /** txn_ops_done - every Read or Write of @t is posted; called by txn_ops.c. */
 void txn_ops_done(struct txn *t);
 
+/** txn_fail - the requester is told that, and @t ends; may release it. */
+void txn_fail(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b);
+
 /** txn_release - give back everything @t holds; its legs no longer use any of it. */
 void txn_release(struct txn *t);
+
+/* txn_admit.c: which may run */
+
+/** txn_queue - @t waits for its turn, which may be now; may release it. */
+void txn_queue(struct txn *t);
+
+/** txn_admit - start waiting transactions of @q, in order, as memory and exposures allow.
+ * @turn: the arena says that it is this queue's turn. */
+void txn_admit(struct session_queue *q, bool turn);
+
+/** txn_unqueue - @t ends: its place, its exposures and its share of memory are others'. */
+void txn_unqueue(struct txn *t);
 
 /* txn_memory.c: its regions */
 

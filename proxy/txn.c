@@ -51,30 +51,18 @@ static void unhash(struct txn *t)
 	*p = t->hash_next;
 }
 
-static void count_taken(struct txn *t, size_t bytes)
-{
-	session_queue(t->s, t->reverse)->taken += bytes;
-	if (t->reverse)
-		t->s->proxy->reverse_bytes += bytes;
-}
-
 void txn_release(struct txn *t)
 {
 	struct session *s = t->s;
-	struct session_queue *q = session_queue(s, t->reverse);
 
 	unhash(t);
 	list_del(&t->link);
 	list_del(&t->op_link);
-	list_del(&t->wait_link);
 	list_del(&t->late_link);
 	leg_put(t->req, &t->call_held);
 	leg_put(t->rsp, &t->reply_held);
 	txn_give(t);
-	count_taken(t, -t->taken);
-	session_ops(s, t->rsp)->exposed -= t->exposures;
-	q->running -= t->started;
-	q->aside -= t->aside;
+	txn_unqueue(t);
 	s->ntxns--;
 	pool_put(&s->proxy->txns, t);
 }
@@ -124,7 +112,7 @@ void txn_let_go(struct txn *t)
 	give_up(t);
 }
 
-static void fail_with(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b)
+void txn_fail(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b)
 {
 	const struct rpc_error e = {code, a, b};
 
@@ -155,81 +143,6 @@ static bool sizes_are_sane(const struct txn *t)
 		if (t->in.writes[i].length > max)
 			return false;
 	return true;
-}
-
-static void begin_pull(struct txn *t)
-{
-	t->state = TXN_PULL;
-	txn_ops_begin(t);
-}
-
-/*
- * The last quarter of the memory is for sessions that have less than their share: what one whose
- * peers stand still holds does not stop the others. And half of it is not for calls of servers,
- * whose answers come behind the calls of clients, which may wait for that memory.
- */
-static bool is_greedy(const struct txn *t, size_t need)
-{
-	const struct proxy *p = t->s->proxy;
-	const struct session_queue *q = session_queue(t->s, t->reverse);
-	size_t all = buf_zone_bytes(&p->arena, BUF_ZONE_ORDINARY);
-	size_t left = buf_available(&p->arena, BUF_TRANSACTION);
-
-	if (t->reverse && p->reverse_bytes + need > all / 2)
-		return true;
-	return q->taken > 0 && left < need + all / 4 && q->taken + need > all / p->nsessions;
-}
-
-/*
- * All or nothing: a place among those running, exposures, then memory; behind whoever waits for
- * memory already, unless it is @t's @turn. Those not running keep their Receives, so a peer that
- * goes beyond its credits runs dry. Return: whether it started (or failed for good).
- */
-static bool try_start(struct txn *t, bool turn)
-{
-	struct session *s = t->s;
-	struct session_queue *q = session_queue(s, t->reverse);
-	struct buf_arena *arena = &s->proxy->arena;
-	unsigned exposures;
-	size_t need = txn_need(t, &exposures);
-
-	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES ||
-	    exposures > SESSION_EXPOSURES) {
-		fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
-		return true;
-	}
-	if (q->running >= q->limit ||
-	    session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
-		return false; /* retried when a transaction of this session ends */
-	if (need > 0 && is_greedy(t, need)) {
-		if (list_is_empty(&s->modest)) /* others' memory may come free */
-			list_add_tail(&s->proxy->modest, &s->modest);
-		return false;
-	}
-	if (need > 0 && ((!turn && buf_must_wait(arena, BUF_TRANSACTION)) || txn_take(t) < 0)) {
-		q->waiter.bytes = need;
-		q->waiter.purpose = BUF_TRANSACTION;
-		buf_wait(arena, &q->waiter);
-		return false;
-	}
-	list_del(&t->wait_link);
-	q->running++;
-	t->started = true;
-	t->exposures = exposures;
-	t->taken = need;
-	count_taken(t, need);
-	session_ops(s, t->rsp)->exposed += exposures;
-	begin_pull(t);
-	return true;
-}
-
-void txn_admit(struct session_queue *q, bool turn)
-{
-	while (!list_is_empty(&q->waiting) && list_is_empty(&q->waiter.link)) {
-		if (!try_start(list_first(&q->waiting, struct txn, wait_link), turn))
-			return;
-		turn = false;
-	}
 }
 
 static struct txn *txn_new(struct session *s, struct leg *req, struct leg_out *out)
@@ -279,34 +192,8 @@ static void count_call(struct session *s, struct txn *t)
 	s->proxy->count.bytes_to_server += bytes;
 }
 
-/*
- * A client's calls that wait keep their Receives, so that it slows down. If those of a server did
- * as well, calls of both directions could fill the windows of both legs, and no reply come through
- * for which they wait: version 2 has one window for calls and replies.
- */
-static int set_aside(struct txn *t)
-{
-	struct session_queue *q = session_queue(t->s, t->reverse);
-	void *block = NULL;
-
-	if (q->aside == SESSION_ASIDE)
-		return ERR_AGAIN;
-	if (!t->call_held.assembly && t->call_body.len) {
-		block = leg_take_unwaited(&t->s->proxy->arena, t->call_body.len);
-		if (!block)
-			return ERR_AGAIN;
-		memcpy(block, t->call_body.data, t->call_body.len);
-		t->call_body = t->in.body[0] = view_of(block, t->call_body.len);
-	}
-	leg_move(t->req, &t->call_held, block);
-	t->aside = true;
-	q->aside++;
-	return 0;
-}
-
 void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 {
-	struct session_queue *q;
 	struct plan_call p;
 	struct txn *t;
 
@@ -329,7 +216,7 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 		t->call_body = t->in.body[0];
 	count_call(s, t);
 	if (!sizes_are_sane(t)) {
-		fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
+		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
 	txn_plan(t, 0, &p);
@@ -340,14 +227,7 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 	/* No reply is longer than that, whatever the requester has room for. */
 	t->reply_bytes = p.reply_bytes < s->proxy->cfg.max_payload ? p.reply_bytes
 								   : s->proxy->cfg.max_payload;
-	q = session_queue(s, t->reverse);
-	list_add_tail(&q->waiting, &t->wait_link);
-	txn_admit(q, false);
-	if (list_is_empty(&q->waiting))
-		return;
-	s->proxy->count.budget_waits++; /* it is the last of them */
-	if (t->reverse && set_aside(t) < 0)
-		fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
+	txn_queue(t);
 }
 
 static void send_call(struct txn *t)
@@ -511,7 +391,7 @@ static void call_sent(struct txn *t, int status)
 	if (status < 0) {
 		/* Flushed: the session ends. Else the form was impossible after all. */
 		if (status != ERR_FLUSHED && status != ERR_CLOSED)
-			fail_with(t, RPC_ERROR_SYSTEM, 0, 0);
+			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
 	t->state = TXN_WAIT;
