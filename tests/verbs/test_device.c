@@ -263,14 +263,14 @@ static void busy_polling_ends(void **state)
 	assert_true(fabric_deadline(w->end[0].fabric) > 0);
 }
 
-#define case_of(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define device_test(f) cmocka_unit_test_setup_teardown(f, start, stop)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		case_of(read_depth_is_agreed),	      case_of(retries_are_told),
-		case_of(defaults_are_those_of_linux), case_of(a_flush_is_a_call),
-		case_of(a_cut_gives_all_back),	      case_of(busy_polling_ends),
+		device_test(read_depth_is_agreed),	  device_test(retries_are_told),
+		device_test(defaults_are_those_of_linux), device_test(a_flush_is_a_call),
+		device_test(a_cut_gives_all_back),	  device_test(busy_polling_ends),
 	};
 	char why[VERBS_WHY] = "VERBS_ADDRESS is not set to an address of an RDMA device";
 
