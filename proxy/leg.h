@@ -125,7 +125,6 @@ struct leg {
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena when stalled */
 
-	bool discarding;   /* a continued message in progress was refused */
 	uint8_t *assembly; /* continued message in progress */
 	uint32_t assembly_len, assembly_cap;
 	uint64_t parts;				   /* of continued messages, taken so far */
@@ -137,6 +136,7 @@ struct leg {
 	struct leg_tx *active;	    /* a continued message under way: nothing may come between */
 	struct list dead;	    /* tx to be given back before anything else */
 	bool closing, closed_told;
+	bool discarding; /* a continued message in progress was refused */
 };
 
 /**

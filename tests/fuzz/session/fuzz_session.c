@@ -62,6 +62,7 @@ static struct leg_config leg_config(unsigned versions)
 				   .segment_bytes = 1 << 20,
 				   .segment_count = 64,
 				   .reverse = RPC_REV_GENL,
+				   .reply_timeout = 3 * NSEC_PER_SEC,
 				   .setup_timeout = 5 * NSEC_PER_SEC};
 }
 
