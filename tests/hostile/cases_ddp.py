@@ -122,7 +122,7 @@ def _(s):
     return data
 
 
-@segment('ddp-empty-send', 'RFC 8166 4.2', 'a Send of no octets', Service())
+@segment('ddp-empty-send', 'rfc5666bis-01 5.1', 'a Send of no octets', Service())
 def _(s):
     return s.conn.send_ulpdu(b'')
 

@@ -33,14 +33,14 @@ dropped('mpa-key-last-octet', 'RFC 5044 7.1.1', 'a key whose last octet is wrong
 dropped('mpa-key-case', 'RFC 5044 7.1.1', 'the key in small letters',
         mpa.frame(b'mpa id req frame', mpa.CRC, 1, b''))
 dropped('mpa-revision-0', 'RFC 5044 7.1.1', 'revision 0', mpa.request(revision=0))
-dropped('mpa-revision-3', 'RFC 6581 8', 'revision 3', mpa.request(revision=3))
-dropped('mpa-revision-255', 'RFC 6581 8', 'revision 255', mpa.request(revision=255))
+dropped('mpa-revision-3', 'RFC 6581', 'revision 3', mpa.request(revision=3))
+dropped('mpa-revision-255', 'RFC 6581', 'revision 255', mpa.request(revision=255))
 dropped('mpa-pdata-513', 'RFC 5044 7.1.1', '513 octets of private data, one more than there may be',
         mpa.frame(mpa.REQUEST_KEY, mpa.CRC, 1, bytes(513)))
 dropped('mpa-pdata-65535', 'RFC 5044 7.1.1', 'a private data length of 65535',
         mpa.frame(mpa.REQUEST_KEY, mpa.CRC, 1, bytes(1000), length=65535))
 for have in (0, 3):
-    dropped('mpa-enhanced-%d' % have, 'RFC 6581 4', 'S set, but %d octets where IRD and ORD take four' % have,
+    dropped('mpa-enhanced-%d' % have, 'RFC 6581', 'S set, but %d octets where IRD and ORD take four' % have,
             mpa.frame(mpa.REQUEST_KEY, mpa.CRC | mpa.ENHANCED, 2, bytes(have)))
 dropped('mpa-http', 'RFC 5044 7.1.1', 'an HTTP request', b'GET / HTTP/1.1\r\nHost: filer\r\n\r\n')
 dropped('mpa-tls', 'RFC 5044 7.1.1', 'a TLS ClientHello',
@@ -159,7 +159,7 @@ def is_(**wanted):
 
 accepted('mpa-revision-1', 'RFC 5044 7.1.1', 'a Request Frame of revision 1', mpa.request(mpa.CRC, 1),
          'of revision 1, without S', is_(revision=1, flags=mpa.CRC))
-accepted('mpa-s-in-revision-1', 'RFC 6581 4', 'revision 1 with the bit that is S in revision 2',
+accepted('mpa-s-in-revision-1', 'RFC 6581', 'revision 1 with the bit that is S in revision 2',
          mpa.frame(mpa.REQUEST_KEY, mpa.CRC | mpa.ENHANCED, 1, mpa.PDATA), 'of revision 1, without S',
          is_(revision=1, flags=mpa.CRC))
 accepted('mpa-reject-in-request', 'RFC 5044 7.1.1', 'a Request Frame with R, which has a meaning in a Reply only',
@@ -170,12 +170,12 @@ accepted('mpa-crc-not-asked', 'RFC 5044 7.1.1', 'C zero, where the gateway has C
          'with C set', is_(flags=mpa.CRC | mpa.ENHANCED))
 accepted('mpa-crc-asked', 'RFC 5044 7.1.1', 'C set, where the gateway has CRC off', mpa.request(),
          'with C set', is_(flags=mpa.CRC | mpa.ENHANCED), route='no-crc')
-accepted('mpa-depth-0', 'RFC 6581 5', 'IRD 0 and ORD 0', mpa.request(ird=0, ord_=0), 'with ORD 0', is_(ord=0))
-accepted('mpa-depth-most', 'RFC 6581 5', 'IRD and ORD of 16383',
+accepted('mpa-depth-0', 'RFC 6581', 'IRD 0 and ORD 0', mpa.request(ird=0, ord_=0), 'with ORD 0', is_(ord=0))
+accepted('mpa-depth-most', 'RFC 6581', 'IRD and ORD of 16383',
          mpa.request(ird=0x3fff, ord_=0x3fff), "with the gateway's own 32", is_(ird=32, ord=32))
 accepted('mpa-pdata-512', 'RFC 5044 7.1.1', '512 octets of private data, none of them ours',
          mpa.frame(mpa.REQUEST_KEY, mpa.CRC | mpa.ENHANCED, 2, ENH + bytes(508)), 'of revision 2', is_(revision=2))
-accepted('mpa-p2p-nothing-offered', 'RFC 6581 6.1', 'peer-to-peer without any ready-to-receive operation',
+accepted('mpa-p2p-nothing-offered', 'RFC 6581', 'peer-to-peer without any ready-to-receive operation',
          mpa.request(ird=mpa.P2P | 16), 'that proposes the Write of no octets',
          is_(ird=mpa.P2P | 32, ord=mpa.RTR_WRITE | 16))
 
@@ -212,7 +212,7 @@ def _(s):
     Terminates(2, 0, 2).check(s)
 
 
-@setup('mpa-p2p-send', 'RFC 6581 6.1', 'peer-to-peer by a Send of no octets, and that Send',
+@setup('mpa-p2p-send', 'RFC 6581', 'peer-to-peer by a Send of no octets, and that Send',
        Other('the Send is not taken for a message: a call behind it is served'))
 def _(s):
     s.sock.sendall(mpa.request(ird=mpa.P2P | mpa.RTR_SEND | 16))
@@ -224,7 +224,7 @@ def _(s):
     s.end.do_null()
 
 
-@setup('mpa-depth-0-and-read-chunk', 'RFC 6581 5', 'IRD 0, then a call with a Read chunk, which then cannot be read',
+@setup('mpa-depth-0-and-read-chunk', 'RFC 6581', 'IRD 0, then a call with a Read chunk, which then cannot be read',
        Closes(), on='nothing')
 def _(s):
     s.use(peer.open_client(s.route.address, 1, ird=0))

@@ -109,7 +109,7 @@ def _(s):
 
 def other_session(name, sent, term, reach):
     """The witness has a call with its server, with a Write chunk; @reach is for that."""
-    @access('access-%s-of-another-session' % name, 'RFC 5042 6.2', sent + ' that another session was just given', Other(
+    @access('access-%s-of-another-session' % name, 'RFC 5042', sent + ' that another session was just given', Other(
         Then(AtServer(Terminates(*term)), CUT).text + '; the other session goes on'))
     def _(s):
         witness, honest = s.route.witness, s.route.honest
@@ -128,19 +128,19 @@ other_session('read', 'a Read of a handle', (0, 1, 0), lambda s, seg: request(s,
 other_session('write', 'a Write to a handle', (1, 1, 0), lambda s, seg: write(s, seg, 10))
 
 
-@breach('read-after-reply', 'RFC 8166 3.4', 'the Read chunk again, after the reply', (0, 1, 0))
+@breach('read-after-reply', 'rfc5666bis-01 5.4', 'the Read chunk again, after the reply', (0, 1, 0))
 def _(s):
     answered(s)
     request(s, s.read, SIZE, msn=2)
 
 
-@breach('write-after-reply', 'RFC 8166 3.4', 'the Write chunk again, after the reply', (1, 1, 0))
+@breach('write-after-reply', 'rfc5666bis-01 5.4', 'the Write chunk again, after the reply', (1, 1, 0))
 def _(s):
     answered(s)
     write(s, s.write, SIZE)
 
 
-@breach('write-after-error', 'RFC 8166 3.4', 'the Write chunk, after an error report', (1, 1, 0))
+@breach('write-after-error', 'rfc5666bis-01 5.4', 'the Write chunk, after an error report', (1, 1, 0))
 def _(s):
     called(s)
     s.server.error(100, xid=s.xid)
@@ -261,7 +261,7 @@ def _(s):
 
 
 def client_breach(name, sent, term, run):
-    @access('access-client-' + name, 'RFC 5042 6.2', sent, Then(
+    @access('access-client-' + name, 'RFC 5042', sent, Then(
         Terminates(*term), AtServer(Closes('closed'))))
     def _(s):
         called(s)
@@ -281,7 +281,7 @@ client_breach('invalidate', 'the client invalidates a handle that the server was
 
 def leaving(name, sent, on='v1-v1', route='v1', slow=False, expect=None):
     def wrap(run):
-        @leave('server-leaves-' + name, 'RFC 8166 3.3', sent, expect or CUT,
+        @leave('server-leaves-' + name, 'decision 63', sent, expect or CUT,
                on=on, route=route, slow=slow)
         def _(s):
             run(s)

@@ -65,16 +65,16 @@ answers('server-mpa-request', 'RFC 5044 7.1.1', 'a Request Frame instead of a Re
 answers('server-mpa-key', 'RFC 5044 7.1.1', 'a Reply Frame with a wrong key',
         mpa.frame(b'MPA ID Rep Frama', mpa.CRC, 2, b''))
 answers('server-mpa-revision-0', 'RFC 5044 7.1.1', 'revision 0', mpa.reply(revision=0))
-answers('server-mpa-revision-7', 'RFC 6581 8', 'revision 7', mpa.reply(revision=7))
+answers('server-mpa-revision-7', 'RFC 6581', 'revision 7', mpa.reply(revision=7))
 answers('server-mpa-markers', 'RFC 5044 7.1.1', 'a Reply Frame that asks for markers',
         mpa.reply(mpa.CRC | mpa.ENHANCED | mpa.MARKERS))
 answers('server-mpa-pdata-513', 'RFC 5044 7.1.1', '513 octets of private data',
         mpa.frame(mpa.REPLY_KEY, mpa.CRC, 2, bytes(513)))
 answers('server-mpa-pdata-65535', 'RFC 5044 7.1.1', 'a private data length of 65535',
         mpa.frame(mpa.REPLY_KEY, mpa.CRC, 2, bytes(600), length=65535))
-answers('server-mpa-enhanced-cut', 'RFC 6581 4', 'S set, and two octets where IRD and ORD take four',
+answers('server-mpa-enhanced-cut', 'RFC 6581', 'S set, and two octets where IRD and ORD take four',
         mpa.frame(mpa.REPLY_KEY, mpa.CRC | mpa.ENHANCED, 2, bytes(2)))
-answers('server-mpa-depth', 'RFC 6581 5', 'an ORD of 1000, above the IRD of 32 that was asked for',
+answers('server-mpa-depth', 'RFC 6581', 'an ORD of 1000, above the IRD of 32 that was asked for',
         mpa.reply(ord_=1000))
 answers('server-mpa-noise', 'RFC 5044 7.1.1', '500 octets of 0xa5', b'\xa5' * 500)
 answers('server-mpa-http', 'RFC 5044 7.1.1', 'an HTTP answer', b'HTTP/1.1 400 Bad Request\r\n\r\n')

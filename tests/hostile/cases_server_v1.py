@@ -65,9 +65,9 @@ def reply(s, **fixed):
 # --- headers that do not parse: the call fails (5.5), the session goes on ---
 
 for n, where in ((16, 'the type'), (20, 'the Read list'), (24, 'the Write list')):
-    answer('cut-%d' % n, 'RFC 8166 4.5', 'a reply that ends after ' + where, SYSTEM)(lambda s, n=n: reply(s)[:n])
+    answer('cut-%d' % n, 'rfc5666bis-01 5.5', 'a reply that ends after ' + where, SYSTEM)(lambda s, n=n: reply(s)[:n])
 variants(
-    'RFC 8166 4.5', SYSTEM,
+    'rfc5666bis-01 5.5', SYSTEM,
     ('bool', 'a Write list discriminator of 2',
      lambda s: v1.prefix(s.xid) + u32(0, 2, 0) + rpc.reply(s.xid)),
     ('count', 'a Write chunk of 2^32 - 1 segments',
@@ -89,7 +89,7 @@ variants(
 # --- reports ---
 
 variants(
-    'RFC 8166 4.5', SYSTEM,
+    'rfc5666bis-01 5.5', SYSTEM,
     ('err-chunk', 'ERR_CHUNK', lambda s: v1.error(s.xid)),
     ('err-vers', 'ERR_VERS with the range 1 to 1', lambda s: v1.error(s.xid, v1.ERR_VERS, 1, 1)),
     ('err-vers-absurd', 'ERR_VERS with low above high, which says nothing',
@@ -99,12 +99,12 @@ variants(
     ('err-other-version', 'an ERR_VERS of version 2', lambda s: v1.error(s.xid, v1.ERR_VERS, 1, 1, vers=2)),
 )
 variants(
-    'RFC 8166 4.5', CUT,
+    'rfc5666bis-01 5.5', CUT,
     ('err-vers-2', 'ERR_VERS with a range that lacks 1: it will not answer the next call either',
      lambda s: v1.error(s.xid, v1.ERR_VERS, 2, 2)),
 )
 for code, words, text in ((v1.ERR_CHUNK, (), 'ERR_CHUNK'), (v1.ERR_VERS, (1, 1), 'ERR_VERS')):
-    answer('to-v1-' + text, 'RFC 8166 4.5', text + ', before a client of version 1', V1Error(v1.ERR_CHUNK),
+    answer('to-v1-' + text, 'rfc5666bis-01 5.5', text + ', before a client of version 1', V1Error(v1.ERR_CHUNK),
            on='v1-v1')(lambda s, c=code, w=words: v1.error(s.xid, c, *w))
 
 # --- passed over; then the right answer comes ---
@@ -128,13 +128,13 @@ def _(s):
 
 
 for credit in (0, 0xffffffff):
-    @rule('server-v1-credit-%d' % credit, 'RFC 8166 4.2.3', 'a reply that grants %d credits' % credit, Served())
+    @rule('server-v1-credit-%d' % credit, 'rfc5666bis-01 5.1.3', 'a reply that grants %d credits' % credit, Served())
     def _(s, credit=credit):
         call(s)
         s.server.send(reply(s, credit=credit))
 
 
-@rule('server-v1-credit-kept', 'RFC 8166 3.3', 'grants 2, and three calls wait',
+@rule('server-v1-credit-kept', 'rfc5666bis-01 4.3', 'grants 2, and three calls wait',
       Other('two calls at the server; the third after a reply'))
 def _(s):
     call(s)
@@ -162,14 +162,14 @@ def _(s):
 # --- answers to nothing ---
 
 variants(
-    'RFC 8166 3.3', CUT,
+    'decision 60', CUT,
     ('other-xid', 'a reply with the XID of no call',
      lambda s: v1.message(s.xid ^ 0x1000, rpc.reply(s.xid ^ 0x1000))),
     ('err-other-xid', 'an ERR_CHUNK with the XID of no call', lambda s: v1.error(s.xid ^ 0x1000)),
 )
 
 
-@rule('server-v1-twice', 'RFC 8166 3.3', 'the reply twice, while another call waits', CUT)
+@rule('server-v1-twice', 'decision 60', 'the reply twice, while another call waits', CUT)
 def _(s):
     call(s)
     s.server.send(reply(s))
@@ -180,14 +180,14 @@ def _(s):
     s.server.send(v1.message(first, rpc.reply(first)))
 
 
-@rule('server-v1-twice-idle', 'RFC 8166 3.3', 'the reply twice, no other call waits', Then(Served(), Service()))
+@rule('server-v1-twice-idle', 'decision 23', 'the reply twice, no other call waits', Then(Served(), Service()))
 def _(s):
     call(s)
     s.server.send(reply(s))
     s.server.send(reply(s))
 
 
-@rule('server-v1-error-and-reply', 'RFC 8166 4.5', 'ERR_CHUNK, then the reply all the same', SYSTEM)
+@rule('server-v1-error-and-reply', 'rfc5666bis-01 5.5', 'ERR_CHUNK, then the reply all the same', SYSTEM)
 def _(s):
     call(s)
     s.server.send(v1.error(s.xid))
@@ -214,7 +214,7 @@ for name, sent, make in (
         ('second', 'a second Write chunk, never offered', lambda s: returned(s, SIZE, more=[[Seg(1, 4, 0)]])),
         ('reply-chunk', 'a Reply chunk that was not offered',
          lambda s: v1.long_reply(s.xid, [Seg(0x666, 1000, 0)]))):
-    answer('chunk-' + name, 'RFC 8166 4.3', sent, CUT, begin=chunk_call)(make)
+    answer('chunk-' + name, 'rfc5666bis-01 5.2', sent, CUT, begin=chunk_call)(make)
 
 
 class Returned:
@@ -240,7 +240,7 @@ for name, sent, n, make in (
         ('in-two', 'two segments for one, with the right sum', SIZE, lambda s: returned(s, 100, SIZE - 100)),
         ('other-handle', 'a Write chunk whose handle is another', SIZE,
          lambda s: returned(s, SIZE).replace(s.write.pack()[:4], b'\x12\x34\x56\x78'))):
-    answer('chunk-' + name, 'RFC 8166 4.3', sent, Returned(n), begin=chunk_call)(make)
+    answer('chunk-' + name, 'rfc5666bis-01 5.2', sent, Returned(n), begin=chunk_call)(make)
 
 
 def long_reply(s, told, body=None, xid=None):
@@ -252,7 +252,7 @@ def long_reply(s, told, body=None, xid=None):
 
 WHOLE = rpc.REPLY_BYTES + 20000
 variants(
-    'RFC 8166 4.3', CUT,
+    'rfc5666bis-01 5.2', CUT,
     ('reply-chunk-longer', 'a Reply chunk one octet longer than offered',
      lambda s: long_reply(s, s.large.length + 1)),
     ('reply-chunk-huge', 'a Reply chunk of 2^32 - 1 octets', lambda s: long_reply(s, 0xffffffff)),
@@ -266,7 +266,7 @@ variants(
 )
 answer('reply-chunk-more-told', 'decision 14', 'a Reply chunk of 25000 octets, 20024 were written',
        Served(rpc.fill(20000)), begin=reply_chunk_call)(lambda s: long_reply(s, 25000))
-answer('reply-chunk-inline', 'RFC 8166 3.5.3', 'an inline reply where a Reply chunk was offered', Served(),
+answer('reply-chunk-inline', 'decision 50', 'an inline reply where a Reply chunk was offered', Served(),
        begin=reply_chunk_call)(reply)
 
 
@@ -291,10 +291,10 @@ for name, sent, make in (
         ('reply-chunk', 'a reverse call with a Reply chunk',
          lambda x: v1.message(x, rpc.call(x), (), (), [Seg(1, 100, 0)])),
         ('long', 'a long reverse call', lambda x: v1.long_call(x, [Seg(1, 100, 0)]))):
-    reverse_call(name, 'RFC 8167 4.3', sent, REFUSED, make)
+    reverse_call(name, 'rfc5666bis-01 8.3.4', sent, REFUSED, make)
 
 
-@reverse('server-v1-reverse-right', 'RFC 8167 4', 'a reverse call that is right',
+@reverse('server-v1-reverse-right', 'rfc5666bis-01 8.3', 'a reverse call that is right',
          Other('it comes to the client as version 2; its reply comes back'))
 def _(s):
     s.goes_on()
@@ -306,7 +306,7 @@ def _(s):
     s.goes_on()
 
 
-@reverse('server-v1-reverse-same-xid', 'RFC 8167 4', 'a reverse call with the XID of the forward call in flight',
+@reverse('server-v1-reverse-same-xid', 'rfc5666bis-01 8.3', 'a reverse call with the XID of the forward call in flight',
          Other('both go on their way'))
 def _(s):
     m = call(s)
@@ -318,7 +318,7 @@ def _(s):
     s.end.expect_reply(m.xid)
 
 
-@reverse('server-v1-reverse-twice', 'RFC 8167 4', 'a reverse call twice with one XID',
+@reverse('server-v1-reverse-twice', 'rfc5666bis-01 8.3', 'a reverse call twice with one XID',
          Closes('to the client: closed'))
 def _(s):
     s.goes_on()

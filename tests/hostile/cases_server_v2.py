@@ -89,7 +89,7 @@ variants(
 # --- answers that parse, and are none: the session ends ---
 
 variants(
-    v2.REPLY_INLINE, '4.2', CUT,
+    v2.REPLY_INLINE, '4.5.2.1', CUT,
     ('short', 'a reply of four octets', lambda s: u32(0, s.xid)),
     ('call', 'a call as the reply', lambda s: u32(0) + rpc.call(s.xid)),
     ('mtype-7', 'an RPC message of type 7', lambda s: u32(0) + rpc.reply(s.xid, mtype=7)),
@@ -98,13 +98,13 @@ variants(
 )
 
 
-@rule('server-v2-other-xid', '4.2', 'a reply with the XID of no call', CUT)
+@rule('server-v2-other-xid', 'decision 60', 'a reply with the XID of no call', CUT)
 def _(s):
     call(s)
     s.server.reply(rpc.reply(s.xid ^ 0x1000), xid=s.xid ^ 0x1000)
 
 
-@rule('server-v2-twice', '4.2', 'the reply twice', Then(Served(goes_on=False), CUT))
+@rule('server-v2-twice', 'decision 60', 'the reply twice', Then(Served(goes_on=False), CUT))
 def _(s):
     call(s)
     right(s)

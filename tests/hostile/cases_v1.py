@@ -42,10 +42,10 @@ def words(xid, *rest, proc=v1.MSG):
 
 WHERE = ('an octet of the XID', 'the XID', 'the version', 'the credit')
 for n, where in zip((1, 4, 8, 12), WHERE):
-    variants('RFC 8166 4.2', Service(), ('v1-cut-%d' % n, 'a message that ends after ' + where,
+    variants('rfc5666bis-01 5.1', Service(), ('v1-cut-%d' % n, 'a message that ends after ' + where,
                                          lambda xid, n=n: null(xid)[:n]))
 for n, where in ((16, 'the type'), (20, 'the Read list'), (24, 'the Write list')):
-    variants('RFC 8166 4.4', CHUNK, ('v1-cut-%d' % n, 'an RDMA_MSG that ends after ' + where,
+    variants('rfc5666bis-01 5.2', CHUNK, ('v1-cut-%d' % n, 'an RDMA_MSG that ends after ' + where,
                                      lambda xid, n=n: null(xid)[:n]))
 for n, where in ((28, 'its lists'), (32, 'the XID of the call'), (36, 'the message type of the call'),
                  (40, 'the RPC version'), (44, 'the program'), (48, "the program's version")):
@@ -53,23 +53,23 @@ for n, where in ((28, 'its lists'), (32, 'the XID of the call'), (36, 'the messa
                                                 lambda xid, n=n: null(xid)[:n]))
 for n, where in ((20, 'the discriminator'), (24, 'the Position'), (28, 'the handle'), (32, 'the length'),
                  (36, 'half of the offset')):
-    variants('RFC 8166 4.3', CHUNK,
+    variants('rfc5666bis-01 5.2', CHUNK,
              ('v1-cut-read-%d' % n, 'a Read segment that ends after ' + where,
               lambda xid, n=n: null(xid, [(44, SEG)])[:n]))
 for n, where in ((24, 'the discriminator'), (28, 'the count'), (32, 'the handle'), (36, 'the length'),
                  (40, 'half of the offset'), (44, 'the segment')):
-    variants('RFC 8166 4.3', CHUNK,
+    variants('rfc5666bis-01 5.2', CHUNK,
              ('v1-cut-write-%d' % n, 'a Write chunk, the message ends after ' + where,
               lambda xid, n=n: null(xid, (), [[SEG]])[:n]))
 for n, where in ((28, 'the discriminator'), (32, 'the count'), (36, 'the handle'), (44, 'half of the offset')):
-    variants('RFC 8166 4.3', CHUNK,
+    variants('rfc5666bis-01 5.2', CHUNK,
              ('v1-cut-reply-%d' % n, 'a Reply chunk, the message ends after ' + where,
               lambda xid, n=n: null(xid, (), (), [SEG])[:n]))
 
 # --- lists that lie ---
 
 variants(
-    'RFC 8166 4.3', CHUNK,
+    'rfc5666bis-01 5.2', CHUNK,
     ('v1-bool-read', 'a Read list discriminator of 2', lambda x: words(x, 2, 0, 0)),
     ('v1-bool-write', 'a Write list discriminator of 2', lambda x: words(x, 0, 2, 0)),
     ('v1-bool-reply', 'a Reply chunk discriminator of 2', lambda x: words(x, 0, 0, 2)),
@@ -92,7 +92,7 @@ variants(
 )
 
 variants(
-    'RFC 8166 3.4.4', CHUNK,
+    'rfc5666bis-01 4.4.4', CHUNK,
     ('v1-position-odd', 'Position 45, no multiple of four', lambda x: null(x, [(45, SEG)])),
     ('v1-position-in-header', 'Position 4, within the RPC header', lambda x: null(x, [(4, SEG)])),
     ('v1-position-36', 'Position 36, where the smallest RPC header ends four octets later',
@@ -110,7 +110,8 @@ variants(
 )
 
 
-@message('v1-position-disorder', 'RFC 8166 4.3.1', 'Read chunks by falling Position, which only SHOULD rise', Served())
+@message('v1-position-disorder', 'rfc5666bis-01 5.2.1', 'Read chunks by falling Position, which only SHOULD rise',
+         Served())
 def _(s):
     there = [s.conn.expose(bytes(8)), s.conn.expose(bytes(4))]
     body = rpc.call(s.xid, rpc.NULL, opaque(b'')[:4] + bytes(4))
@@ -120,7 +121,7 @@ def _(s):
 # --- sizes ---
 
 variants(
-    'RFC 8166 4.5', CHUNK,
+    'rfc5666bis-01 5.5', CHUNK,
     ('v1-read-huge', 'a Read chunk of 2^32 - 1 octets', lambda x: null(x, [(40, Seg(1, 0xffffffff, 0))])),
     ('v1-read-beyond-max', 'a Read chunk one octet above max_payload',
      lambda x: null(x, [(40, Seg(1, (1 << 20) + 1, 0))])),
@@ -139,17 +140,17 @@ variants(
 # --- memory that is not there ---
 
 
-@message('v1-read-unknown', 'RFC 8166 4.5', 'a Read chunk with a handle the client does not know itself', Closes())
+@message('v1-read-unknown', 'rfc5666bis-01 5.5', 'a Read chunk with a handle the client does not know itself', Closes())
 def _(s):
     return null(s.xid, [(40, Seg(0x4711, 100, 0))])
 
 
-@message('v1-read-too-long', 'RFC 8166 4.5', 'a Read chunk longer than the memory behind it', Closes())
+@message('v1-read-too-long', 'rfc5666bis-01 5.5', 'a Read chunk longer than the memory behind it', Closes())
 def _(s):
     return null(s.xid, [(40, s.conn.expose(100)._replace(length=5000))])
 
 
-@rule('v1-write-unknown', 'RFC 8166 4.5',
+@rule('v1-write-unknown', 'rfc5666bis-01 5.5',
       'a Write chunk with a handle the client does not know; its adapter ends the connection', Closes())
 def _(s):
     s.xid = s.end.new_xid()
@@ -159,23 +160,23 @@ def _(s):
     s.end.call(rpc.echo_call(s.xid, bytes(1000)), (), [[Seg(0x4711, 1000, 0)]])
 
 
-@message('v1-write-too-small', 'RFC 8166 4.5', 'a call with 1000 octets of result, a Write chunk of 100', CHUNK)
+@message('v1-write-too-small', 'rfc5666bis-01 5.5', 'a call with 1000 octets of result, a Write chunk of 100', CHUNK)
 def _(s):
     return v1.message(s.xid, rpc.echo_call(s.xid, bytes(1000)), (), [[s.conn.sink(100)]])
 
 
-@message('v1-reply-chunk-too-small', 'RFC 8166 4.5', 'a call whose reply takes 5000 octets, a Reply chunk of 1000',
+@message('v1-reply-chunk-too-small', 'rfc5666bis-01 5.5', 'a call whose reply takes 5000 octets, a Reply chunk of 1000',
          CHUNK)
 def _(s):
     return v1.message(s.xid, rpc.fill_call(s.xid, 5000), (), (), [s.conn.sink(1000)])
 
 
-@message('v1-no-reply-chunk', 'RFC 8166 4.5', 'a call whose reply takes 5000 octets, no Reply chunk', CHUNK)
+@message('v1-no-reply-chunk', 'rfc5666bis-01 5.5', 'a call whose reply takes 5000 octets, no Reply chunk', CHUNK)
 def _(s):
     return v1.message(s.xid, rpc.fill_call(s.xid, 5000))
 
 
-@message('v1-reply-chunk-in-pieces', 'RFC 8166 3.4.5', 'a Reply chunk of 64 segments of 100 octets',
+@message('v1-reply-chunk-in-pieces', 'rfc5666bis-01 4.4.5', 'a Reply chunk of 64 segments of 100 octets',
          Served(rpc.fill(5000)))
 def _(s):
     return v1.message(s.xid, rpc.fill_call(s.xid, 5000), (), (), [s.conn.sink(100) for _ in range(64)])
@@ -184,7 +185,7 @@ def _(s):
 # --- types ---
 
 for proc in (5, 6, 13, 0x80000000, 0xffffffff):
-    variants('RFC 8166 4.2.4', CHUNK, ('v1-type-%d' % proc, 'message type %d, which is none' % proc,
+    variants('rfc5666bis-01 5.1.4', CHUNK, ('v1-type-%d' % proc, 'message type %d, which is none' % proc,
                                        lambda x, p=proc: null(x, proc=p)))
 
 variants(
@@ -203,7 +204,7 @@ variants(
     ('v1-msgp-cut', 'an RDMA_MSGP that ends after its alignment', lambda x: v1.prefix(x, v1.MSGP) + u32(0)),
 )
 variants(
-    'RFC 8166 4.2.4', CHUNK,
+    'rfc5666bis-01 5.1.4', CHUNK,
     ('v1-nomsg-nothing', 'an RDMA_NOMSG without any chunk', lambda x: v1.prefix(x, v1.NOMSG) + v1.lists()),
     ('v1-nomsg-inline', 'an RDMA_NOMSG with an inline call', lambda x: null(x, proc=v1.NOMSG)),
     ('v1-nomsg-no-zero', 'an RDMA_NOMSG with a Read chunk, none at Position zero',
@@ -217,19 +218,20 @@ variants(
 # --- versions ---
 
 for vers in (0, 3, 4, 0x01000000, 0xffffffff):
-    variants('RFC 8166 4.5', V1Error(v1.ERR_VERS, 1, 2, vers=vers),
+    variants('rfc5666bis-01 5.5', V1Error(v1.ERR_VERS, 1, 2, vers=vers),
              ('v1-version-%d' % vers, 'version %d on a connection that speaks 1' % vers,
               lambda x, v=vers: null(x, vers=v)))
 
 
-@rule('v1-version-2', 'RFC 8166 4.5', 'version 2 on a connection that speaks 1', V1Error(v1.ERR_VERS, 1, 2, vers=2))
+@rule('v1-version-2', 'rfc5666bis-01 5.5', 'version 2 on a connection that speaks 1',
+      V1Error(v1.ERR_VERS, 1, 2, vers=2))
 def _(s):
     s.end.do_null()
     s.xid = s.end.new_xid()
     s.end.send(null(s.xid, vers=2))
 
 
-def first(name, vers, route, low, high, section='RFC 8166 4.5'):
+def first(name, vers, route, low, high, section='rfc5666bis-01 5.5'):
     @rule(name, section, 'version %d as the first message, on a listener for %s' % (
         vers, {'only-v1': '1', 'only-v2': '2', 'to-v2': '1 and 2'}[route]), Refused(low, high), on='v1-first',
           route=route)

@@ -224,18 +224,18 @@ variants(
      lambda x: u32(0, 1) + chunk([SEG]) + b'xxxx'),
 )
 variants(
-    v2.REPLY_INLINE, '4.2', Closes(),
+    v2.REPLY_INLINE, 'decision 60', Closes(),
     ('v2-reply-unasked', 'a Reply to nothing', lambda x: u32(0) + rpc.reply(x)),
     ('v2-reply-unasked-chunk', 'a Reply to nothing, with a Write chunk',
      lambda x: u32(1) + chunk([SEG]) + u32(0) + rpc.reply(x)),
 )
 variants(
-    v2.REPLY_EXTERNAL, '4.2', Closes(),
+    v2.REPLY_EXTERNAL, 'decision 60', Closes(),
     ('v2-reply-external-unasked', 'a REPLY_EXTERNAL to nothing', lambda x: u32(0, 1) + chunk([SEG])),
 )
 
 
-@message('v2-reply-to-own-call', '4.2', 'a Reply with the XID of its own call that the server has', Closes())
+@message('v2-reply-to-own-call', 'decision 60', 'a Reply with the XID of its own call that the server has', Closes())
 def _(s):
     s.end.call(rpc.call(s.xid, rpc.NEVER))
     return v2.REPLY_INLINE, u32(0) + rpc.reply(s.xid)

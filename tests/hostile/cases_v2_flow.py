@@ -181,21 +181,21 @@ def _(s):
     last(s, body(s)[800:])
 
 
-@case(cont, 'cont-xid-in-flight', '4.2', 'a continued call with the XID of one that the server has', Closes())
+@case(cont, 'cont-xid-in-flight', 'decision 57', 'a continued call with the XID of one that the server has', Closes())
 def _(s):
     s.end.call(rpc.call(s.xid, rpc.NEVER))
     middle(s, body(s)[:800], SIZE - 800)
     last(s, body(s)[800:])
 
 
-@case(cont, 'cont-reply-unasked', '4.2', 'a Reply in two parts to nothing', Closes())
+@case(cont, 'cont-reply-unasked', 'decision 60', 'a Reply in two parts to nothing', Closes())
 def _(s):
     reply = rpc.reply(s.xid, bytes(100))
     s.end.send2(s.xid, v2.REPLY_MIDDLE, u32(len(reply) - 40) + reply[:40])
     s.end.send2(s.xid, v2.REPLY_INLINE, u32(0) + reply[40:])
 
 
-@case(cont, 'cont-never-ends', '6.3.6', 'half of a continued call, and no more',
+@case(cont, 'cont-never-ends', 'decision 61', 'half of a continued call, and no more',
       Closes('after about a minute: closed'), slow=True)
 def _(s):
     middle(s, body(s)[:800], SIZE - 800)
@@ -315,7 +315,7 @@ def _(s):
         s.end.do_null()
 
 
-@case(credit, 'credit-takes-no-replies', '7.4', 'four calls, and no credit for their replies',
+@case(credit, 'credit-takes-no-replies', 'decision 61', 'four calls, and no credit for their replies',
       Closes('after about a minute: closed'), slow=True)
 def _(s):
     s.end.do_null()
@@ -324,7 +324,7 @@ def _(s):
         null_with(s, value)
 
 
-@case(credit, 'xid-twice', '4.2', 'the same call again while the server has it', Closes())
+@case(credit, 'xid-twice', 'decision 57', 'the same call again while the server has it', Closes())
 def _(s):
     for _ in range(2):
         s.end.call(rpc.call(s.xid, rpc.NEVER))
