@@ -114,7 +114,8 @@ def open_stage(s, one):
 
 def open_witness(route):
     """The session that every case must leave unharmed."""
-    version = 2 if route.versions == [2] else 1
+    # Of the other version than its server where that may be: both are in use while cases go on.
+    version = 2 if route.versions == [2] or (2 in route.versions and route.version == '1') else 1
     sock = peer.dial(route.address)
     sock.sendall(mpa.request())
     route.honest = peer.serve(route.accept(), 1 if route.version == '1' else 2)
