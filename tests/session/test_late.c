@@ -372,6 +372,58 @@ static void a_reply_that_waits_for_memory_is_in_time(void **state)
 	end();
 }
 
+/* One end's share of a random schedule: calls, answers held back, given late, or never. */
+static void random_deed(struct rng *r, struct peer *p)
+{
+	switch (rng_below(r, 8)) {
+	case 0:
+		p->holds = !p->holds;
+		break;
+	case 1:
+		peer_release(p, rng_below(r, 4) > 0);
+		break;
+	case 2:
+		if (rng_below(r, 8) == 0)
+			peer_forget(p);
+		break;
+	default:
+		p->next_xid += p->next_xid & 1;
+		if (peer_busy(p) < 6)
+			peer_call(p, &plain);
+		break;
+	}
+}
+
+/* Whatever is answered in time, late or never, and given up by whom: the session goes on, with
+ * Receives for all that comes, and in the end nothing is left. */
+static void any_schedule(void **state)
+{
+	struct rng r = rng_seeded("late schedule", 9);
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct peer *ends[] = {&w.pairs[0].client, &w.pairs[0].server};
+
+		begin(1 + round % 2, 1 + round / 2 % 2, false, 5 * NSEC_PER_MS);
+		for (unsigned step = 0; step < 300; step++) {
+			random_deed(&r, ends[rng_below(&r, 2)]);
+			world_run(&w, rng_below(&r, 2 * NSEC_PER_MS));
+		}
+		for (unsigned i = 0; i < 2; i++) {
+			ends[i]->holds = false;
+			peer_release(ends[i], true);
+		}
+		world_run(&w, NSEC_PER_SEC);
+		peer_forget(ends[0]);
+		peer_forget(ends[1]);
+		assert_int_equal(session()->ntxns, 0);
+		way.let_go = proxy_counters(w.proxy)->let_go;
+		all_is_given_back();
+		exchange(10);
+		end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +436,7 @@ int main(void)
 		cmocka_unit_test(the_oldest_goes_first),
 		cmocka_unit_test(without_the_setting_a_call_waits_for_ever),
 		cmocka_unit_test(a_reply_that_waits_for_memory_is_in_time),
+		cmocka_unit_test(any_schedule),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
