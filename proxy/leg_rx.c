@@ -166,9 +166,14 @@ static bool note_invalidated(struct leg *leg, const struct leg_rbuf *rb, const s
 	return true;
 }
 
-static void on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx,
+/* Return: whether @rb may be given back at once. */
+static bool on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx,
 		   struct leg_out *out)
 {
+	if (rx->continued && leg->discarding) {
+		leg->discarding = false;
+		return true;
+	}
 	out->kind = LEG_OUT_MSG;
 	out->msg = rx->msg;
 	out->reverse = is_reverse(leg, rx->msg->dir);
@@ -184,6 +189,7 @@ static void on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 	}
 	if (rx->msg->dir == RPC_REPLY)
 		got_answer(leg);
+	return false;
 }
 
 static void on_error(struct leg *leg, const struct rpc_rx *rx, struct leg_out *out)
@@ -249,12 +255,7 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		give_back = on_part(leg, rb, &rx);
 		break;
 	case RPC_RX_MSG:
-		if (rx.continued && leg->discarding) {
-			leg->discarding = false;
-			break;
-		}
-		on_msg(leg, rb, &rx, out);
-		give_back = false;
+		give_back = on_msg(leg, rb, &rx, out);
 		break;
 	case RPC_RX_ERROR:
 		on_error(leg, &rx, out);

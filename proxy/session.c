@@ -34,24 +34,6 @@ uint64_t session_random(struct proxy *p)
 	return z ^ (z >> 31);
 }
 
-/* Which versions to try: only 1 while the upstream is remembered not to speak 2. */
-static int connect_server(struct session *s)
-{
-	struct route_state *rs = s->route;
-	const struct proxy_route *route = rs->route;
-	struct proxy *p = s->proxy;
-	const struct leg_config *cfg = &route->server;
-
-	if ((cfg->versions & LEG_V1) && (s->retried_v1 || p->now < rs->v1_until))
-		cfg = &rs->server_v1;
-	leg_init(&s->server, RPC_INITIATOR);
-	s->server.first_xid = (uint32_t)session_random(p);
-	if (list_is_empty(&s->timed))
-		list_add_tail(&p->timed, &s->timed);
-	return leg_connect(&s->server, cfg, &p->arena, p->cfg.fabrics[route->upstream_fabric],
-			   &route->upstream, SESSION_OP_DEPTH, p->now);
-}
-
 static void refuse(struct route_state *rs, const struct fabric_event *ev, const char *why)
 {
 	char peer[FABRIC_ADDR_TEXT];
@@ -185,7 +167,7 @@ void session_open(struct route_state *rs, const struct fabric_event *ev)
 	}
 	log_debug("session.begin", "session=%llu route=%s peer=%s", (unsigned long long)s->id,
 		  rs->route->name, fabric_addr_format(&ev->conn->peer, peer));
-	err = connect_server(s);
+	err = session_connect_server(s);
 	if (err < 0) {
 		log_end(s, &s->server, err,
 			err == ERR_AGAIN ? "memory_limit reached" : "connect failed");
@@ -208,36 +190,13 @@ void session_close(struct session *s, int status, const char *why)
 		die(s);
 }
 
-static void remember_v1(struct session *s)
-{
-	s->route->v1_until = s->proxy->now + s->route->route->version_memory;
-	log_info("upstream.version", "route=%s version=1", s->route->route->name);
-}
-
-/*
- * That a server speaks version 1 is believed as long as it answers in it. One that hung up on
- * version 2 may have been about to restart, as what it was or as something newer: when it refuses
- * version 1, too, or hangs up before it said a word, the next session asks for version 2 first.
- */
-static void forget_v1(struct session *s, int status)
-{
-	const struct rpc_transport *t = s->server.t;
-	struct route_state *rs = s->route;
-
-	if (rs->v1_until <= s->proxy->now || s->server.cfg != &rs->server_v1 ||
-	    (t && t->count.recvs > 0 && status != ERR_VERS))
-		return;
-	rs->v1_until = 0;
-	log_info("upstream.version", "route=%s version=unknown", rs->route->name);
-}
-
 /* The server leg is ready: now the client may come. */
 static void accept_client(struct session *s)
 {
 	int err;
 
 	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
-		remember_v1(s); /* it said so */
+		session_remember_v1(s); /* it said so */
 	s->state = SESSION_ACCEPT;
 	err = leg_accept(&s->client, &s->route->route->client, &s->proxy->arena, s->client.conn,
 			 view_of(s->request, s->request_len), SESSION_OP_DEPTH, s->proxy->now);
@@ -245,28 +204,12 @@ static void accept_client(struct session *s)
 		session_close(s, err, err == ERR_AGAIN ? "memory_limit reached" : "accept failed");
 }
 
-/* A server that hangs up on version 2's first message may still speak version 1 (decision 9). */
-static bool retry_as_v1(struct session *s, int status)
-{
-	const struct leg_config *cfg = s->server.cfg;
-	bool answered = s->server.t && s->server.t->ready;
-
-	if (s->state != SESSION_CONNECT || s->retried_v1 || !s->server.t || answered ||
-	    cfg->versions != LEG_V1_OR_V2 || status == ERR_VERS)
-		return false;
-	log_info("upstream.retry", "route=%s version=1 why=\"no answer to version 2: %s\"",
-		 s->route->route->name, err_name(status));
-	s->retried_v1 = true;
-	leg_fini(&s->server);
-	return connect_server(s) == 0;
-}
-
 static void on_closed(struct session *s, struct leg *leg, const struct leg_out *out)
 {
-	if (leg == &s->server && retry_as_v1(s, out->status))
+	if (leg == &s->server && session_retry_as_v1(s, out->status))
 		return;
 	if (leg == &s->server && s->state != SESSION_CLOSING)
-		forget_v1(s, out->status);
+		session_forget_v1(s, out->status);
 	if (err_class(out->status) == ERR_CLASS_PEER && s->state != SESSION_CLOSING)
 		s->proxy->count.peer_faults++;
 	if (s->state != SESSION_CLOSING)
@@ -304,7 +247,7 @@ static void on_msg(struct session *s, struct leg *leg, struct leg_out *out)
 
 	if (leg == &s->server && s->retried_v1) {
 		s->retried_v1 = false;
-		remember_v1(s);
+		session_remember_v1(s);
 	}
 	if (out->msg->dir == RPC_REPLY) {
 		txn_reply(s, leg, out);

@@ -213,6 +213,19 @@ void session_close(struct session *s, int status, const char *why);
 /** session_free - takes @s, in any state; gives back everything. */
 void session_free(struct session *s);
 
+/* session_version.c: which version the server speaks */
+
+/** session_connect_server - open the server leg. Return: as leg_connect(). */
+int session_connect_server(struct session *s) WARN_UNUSED;
+
+/** session_retry_as_v1 - the server leg ended with @status. Return: whether another is under way. */
+bool session_retry_as_v1(struct session *s, int status);
+
+/** session_remember_v1, session_forget_v1 - the verdict "speaks only version 1": it was proved; the
+ * server leg ended with @status, which may be against it. */
+void session_remember_v1(struct session *s);
+void session_forget_v1(struct session *s, int status);
+
 /* session_log.c */
 
 /** session_log_legs - one line event=leg for each leg. */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which version to ask a server for (draft-07 4.3.2, decision 9): 2 first, unless it is
+ * remembered not to speak it. On the same connection the leg falls back by itself; here
+ * is the server that hangs up instead, and the memory of all that.
+ */
+#include "base/log.h"
+#include "proxy/session.h"
+
+/* Which versions to try: only 1 while the upstream is remembered not to speak 2. */
+int session_connect_server(struct session *s)
+{
+	struct route_state *rs = s->route;
+	const struct proxy_route *route = rs->route;
+	struct proxy *p = s->proxy;
+	const struct leg_config *cfg = &route->server;
+
+	if ((cfg->versions & LEG_V1) && (s->retried_v1 || p->now < rs->v1_until))
+		cfg = &rs->server_v1;
+	leg_init(&s->server, RPC_INITIATOR);
+	s->server.first_xid = (uint32_t)session_random(p);
+	if (list_is_empty(&s->timed))
+		list_add_tail(&p->timed, &s->timed);
+	return leg_connect(&s->server, cfg, &p->arena, p->cfg.fabrics[route->upstream_fabric],
+			   &route->upstream, SESSION_OP_DEPTH, p->now);
+}
+
+void session_remember_v1(struct session *s)
+{
+	s->route->v1_until = s->proxy->now + s->route->route->version_memory;
+	log_info("upstream.version", "route=%s version=1", s->route->route->name);
+}
+
+/*
+ * That a server speaks version 1 is believed as long as it answers in it. One that hung up on
+ * version 2 may have been about to restart, as what it was or as something newer: when it refuses
+ * version 1, too, or hangs up before it said a word, the next session asks for version 2 first.
+ */
+void session_forget_v1(struct session *s, int status)
+{
+	const struct rpc_transport *t = s->server.t;
+	struct route_state *rs = s->route;
+
+	if (rs->v1_until <= s->proxy->now || s->server.cfg != &rs->server_v1 ||
+	    (t && t->count.recvs > 0 && status != ERR_VERS))
+		return;
+	rs->v1_until = 0;
+	log_info("upstream.version", "route=%s version=unknown", rs->route->name);
+}
+
+/* A server that hangs up on version 2's first message may still speak version 1 (decision 9). */
+bool session_retry_as_v1(struct session *s, int status)
+{
+	const struct leg_config *cfg = s->server.cfg;
+	bool answered = s->server.t && s->server.t->ready;
+
+	if (s->state != SESSION_CONNECT || s->retried_v1 || !s->server.t || answered ||
+	    cfg->versions != LEG_V1_OR_V2 || status == ERR_VERS)
+		return false;
+	log_info("upstream.retry", "route=%s version=1 why=\"no answer to version 2: %s\"",
+		 s->route->route->name, err_name(status));
+	s->retried_v1 = true;
+	leg_fini(&s->server);
+	return session_connect_server(s) == 0;
+}
