@@ -170,8 +170,9 @@ static void on_route(struct verbs_conn *c)
 
 static void on_address(struct verbs_conn *c)
 {
-	device_adopt(c->v, c->id);
-	if (rdma_resolve_route(c->id, (int)c->tuning.resolve_ms))
+	if (!device_adopt(c->v, c->id))
+		end_finish(c, ERR_IO, "the RDMA device cannot be used");
+	else if (rdma_resolve_route(c->id, (int)c->tuning.resolve_ms))
 		end_finish(c, ERR_REFUSED, "no route");
 }
 

@@ -163,51 +163,6 @@ static int open_dev(struct verbs_dev *dev)
 	return verbs_register(dev);
 }
 
-static struct verbs_dev *device_new(struct verbs *v, struct ibv_context *context)
-{
-	struct verbs_dev *dev = mem_zalloc(sizeof(*dev));
-	int err;
-
-	if (!dev)
-		return NULL;
-	dev->v = v;
-	dev->context = context;
-	snprintf(dev->name, sizeof(dev->name), "%s", ibv_get_device_name(context->device));
-	dev->async_fd = -1;
-	dev->watch.ready = channel_ready;
-	dev->async_watch.ready = async_ready;
-	list_init(&dev->regions);
-	list_add_tail(&v->devs, &dev->link);
-	err = gone_hold(dev);
-	if (!err)
-		err = open_dev(dev);
-	if (err) {
-		log_error("verbs.device", "device=%s err=%s why=\"cannot be used: %s\"", dev->name,
-			  err_name(err), strerror(errno));
-		device_free(dev);
-		return NULL;
-	}
-	log_device(dev);
-	return dev;
-}
-
-struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context)
-{
-	for (struct list *it = v->devs.next; it != &v->devs; it = it->next) {
-		struct verbs_dev *dev = container_of(it, struct verbs_dev, link);
-
-		if (dev->context == context && !dev->removed)
-			return dev;
-	}
-	return device_new(v, context);
-}
-
-void device_adopt(struct verbs *v, const struct rdma_cm_id *id)
-{
-	if (id->verbs)
-		(void)device_get(v, id->verbs);
-}
-
 /* Nothing of the device's is left in this worker. */
 static void close_dev(struct verbs_dev *dev)
 {
@@ -233,6 +188,111 @@ static void close_dev(struct verbs_dev *dev)
 	dev->pd = NULL;
 }
 
+/* One that cannot be used is kept, for its removal must be noticed. */
+static int use(struct verbs_dev *dev)
+{
+	int err = open_dev(dev);
+
+	dev->failures = gone_failures(dev);
+	dev->closed = err != 0;
+	if (err) {
+		log_error("verbs.device", "device=%s err=%s why=\"cannot be used: %s\"", dev->name,
+			  err_name(err), strerror(errno));
+		close_dev(dev);
+		return err;
+	}
+	log_device(dev);
+	return 0;
+}
+
+static struct verbs_dev *device_new(struct verbs *v, struct ibv_context *context)
+{
+	struct verbs_dev *dev = mem_zalloc(sizeof(*dev));
+
+	if (!dev)
+		return NULL;
+	dev->v = v;
+	dev->context = context;
+	snprintf(dev->name, sizeof(dev->name), "%s", ibv_get_device_name(context->device));
+	dev->async_fd = -1;
+	dev->closed = true;
+	dev->watch.ready = channel_ready;
+	dev->async_watch.ready = async_ready;
+	list_init(&dev->regions);
+	list_add_tail(&v->devs, &dev->link);
+	if (gone_hold(dev)) {
+		device_free(dev);
+		return NULL;
+	}
+	return dev;
+}
+
+/*
+ * While a device is being added, libibverbs (44) can meet it before its character device is
+ * there, and takes that of another instead (find_uverbs_sysfs() in ibdev_nl.c).
+ */
+static bool is_itself(const struct ibv_context *context)
+{
+	char path[2 * IBV_SYSFS_PATH_MAX], name[IBV_SYSFS_NAME_MAX];
+	FILE *file;
+	bool same = true;
+
+	snprintf(path, sizeof(path), "%s/ibdev", context->device->dev_path);
+	file = fopen(path, "re");
+	if (!file)
+		return true; /* who knows */
+	if (fgets(name, sizeof(name), file)) {
+		name[strcspn(name, "\n")] = '\0';
+		same = strcmp(name, ibv_get_device_name(context->device)) == 0;
+	}
+	fclose(file);
+	return same;
+}
+
+static struct verbs_dev *find(struct verbs *v, const struct ibv_context *context)
+{
+	for (struct list *it = v->devs.next; it != &v->devs; it = it->next) {
+		struct verbs_dev *dev = container_of(it, struct verbs_dev, link);
+
+		if (dev->context == context)
+			return dev;
+	}
+	return NULL;
+}
+
+void device_know(struct verbs *v, struct ibv_context *context)
+{
+	if (!find(v, context))
+		(void)device_new(v, context);
+}
+
+struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context)
+{
+	struct verbs_dev *dev = find(v, context);
+
+	if (dev && !dev->closed)
+		return dev;
+	if (!is_itself(context))
+		return NULL;
+	if (!dev)
+		dev = device_new(v, context);
+	/* New, or it failed and may be well again; not while the last of its connections ends. */
+	return !dev || dev->conns || use(dev) ? NULL : dev;
+}
+
+bool device_adopt(struct verbs *v, const struct rdma_cm_id *id)
+{
+	struct ibv_context **list;
+
+	if (!id->verbs || device_get(v, id->verbs))
+		return true;
+	/* Makes librdmacm look again. */
+	list = rdma_get_devices(NULL);
+	if (list)
+		rdma_free_devices(list);
+	return false;
+}
+
 void device_free(struct verbs_dev *dev)
 {
 	close_dev(dev);
@@ -245,12 +305,12 @@ void device_lost(struct verbs_dev *dev)
 {
 	struct verbs *v = dev->v;
 
-	if (dev->removed)
+	if (dev->closed)
 		return;
 	log_warn("verbs.device", "device=%s why=\"failed or was removed\" connections=%u",
 		 dev->name, dev->conns);
 	v->counters.removals++;
-	dev->removed = true;
+	dev->closed = true;
 	dev->conns++; /* stays until all have ended */
 	list_for_each_safe(it, tmp, &v->conns)
 	{
@@ -264,6 +324,6 @@ void device_lost(struct verbs_dev *dev)
 
 void device_put(struct verbs_dev *dev)
 {
-	if (--dev->conns == 0 && dev->removed)
+	if (--dev->conns == 0 && dev->closed)
 		close_dev(dev);
 }

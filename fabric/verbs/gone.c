@@ -26,8 +26,9 @@
  * to close it. Its descriptors are made ones of /dev/null for that, which librdmacm may
  * close whenever it likes.
  *
- * Until then a device holds a list of devices that librdmacm gave it: without, librdmacm
- * would free a context that is used here without a connection.
+ * Until then each device holds a list of devices that librdmacm gave it: without, librdmacm
+ * would free a context that is used here without a connection. Whatever is on such a list
+ * is open in this process, used or not, and is let go of in the same way.
  */
 
 enum { LOOK_MS = 1000 };
@@ -74,16 +75,6 @@ static struct shared *join(struct ibv_context *context)
 	return s;
 }
 
-/* The devices librdmacm has now; those that only the old list held are let go. */
-static void renew_list(struct verbs_dev *dev)
-{
-	struct ibv_context **now = rdma_get_devices(NULL);
-
-	if (dev->contexts)
-		rdma_free_devices(dev->contexts);
-	dev->contexts = now;
-}
-
 static ino_t entry(const struct verbs_dev *dev)
 {
 	struct stat st;
@@ -94,7 +85,7 @@ static ino_t entry(const struct verbs_dev *dev)
 /* Without sysfs the others' word must do. */
 static bool is_gone(const struct verbs_dev *dev)
 {
-	return dev->entry ? entry(dev) != dev->entry : dev->removed;
+	return dev->entry ? entry(dev) != dev->entry : dev->closed;
 }
 
 int gone_hold(struct verbs_dev *dev)
@@ -102,9 +93,11 @@ int gone_hold(struct verbs_dev *dev)
 	dev->shared = join(dev->context);
 	if (!dev->shared)
 		return ERR_NOMEM;
-	dev->failures = atomic_load(&dev->shared->failures);
 	dev->entry = entry(dev);
-	renew_list(dev);
+	/* This opens devices that nobody asked for, too. */
+	dev->contexts = rdma_get_devices(NULL);
+	for (int i = 0; dev->contexts && dev->contexts[i]; i++)
+		device_know(dev->v, dev->contexts[i]);
 	dev->v->look = nsec_min(dev->v->look, verbs_now() + LOOK_MS * NSEC_PER_MS);
 	return 0;
 }
@@ -129,7 +122,7 @@ void gone_release(struct verbs_dev *dev)
 		return;
 	pthread_mutex_lock(&lock);
 	if (--s->users == 0) {
-		if (dev->removed && is_gone(dev))
+		if (dev->closed && is_gone(dev))
 			let_go(s->context);
 		list_del(&s->link);
 		mem_free(s);
@@ -140,38 +133,35 @@ void gone_release(struct verbs_dev *dev)
 	dev->shared = NULL;
 }
 
+unsigned gone_failures(const struct verbs_dev *dev)
+{
+	return atomic_load(&dev->shared->failures);
+}
+
 void gone_failed(struct verbs_dev *dev)
 {
 	atomic_fetch_add(&dev->shared->failures, 1);
 	dev->v->look = 0;
 }
 
-/* Only a device whose entry is gone is done with: a new one of its name has another. Return: it
- * was freed. */
-static bool look_at(struct verbs_dev *dev)
+/* Only a device whose entry is gone is done with: a new one of its name has another. */
+static void look_at(struct verbs_dev *dev)
 {
 	bool gone = is_gone(dev);
 
-	if (gone || atomic_load(&dev->shared->failures) != dev->failures)
+	if (gone || (!dev->closed && gone_failures(dev) != dev->failures))
 		device_lost(dev);
-	if (!gone || dev->conns)
-		return false;
-	device_free(dev);
-	return true;
+	if (gone && !dev->conns)
+		device_free(dev);
 }
 
 void gone_tick(struct verbs *v, nsec_t now)
 {
-	bool freed = false;
-
 	if (now < v->look)
 		return;
 	list_for_each_safe(it, tmp, &v->devs)
 	{
-		freed |= look_at(container_of(it, struct verbs_dev, link));
+		look_at(container_of(it, struct verbs_dev, link));
 	}
-	for (struct list *it = v->devs.next; freed && it != &v->devs; it = it->next)
-		if (!container_of(it, struct verbs_dev, link)->removed)
-			renew_list(container_of(it, struct verbs_dev, link));
 	v->look = list_is_empty(&v->devs) ? NSEC_NEVER : now + LOOK_MS * NSEC_PER_MS;
 }

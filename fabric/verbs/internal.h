@@ -57,7 +57,7 @@ struct verbs_dev {
 	struct ibv_context **contexts; /* a list of librdmacm's, held */
 	char name[IBV_SYSFS_NAME_MAX];
 	struct shared *shared; /* gone.c: what workers know of the context */
-	unsigned failures;     /* ... when this one joined */
+	unsigned failures;     /* ... when it was taken into use */
 	ino_t entry;	       /* in sysfs; 0: unknown */
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
@@ -69,7 +69,7 @@ struct verbs_dev {
 	bool rxe;      /* Linux's software RoCE, whose oddities are named where met */
 	bool send_inv; /* has Send with Invalidate */
 	bool iwarp;
-	bool removed;
+	bool closed; /* not in use yet, or no more: its objects go with its last connection */
 	unsigned conns;
 	struct list regions;
 	struct ibv_mw **pool; /* free windows: a ring, used longest ago first */
@@ -217,11 +217,15 @@ int verbs_register(struct verbs_dev *dev) WARN_UNUSED;
 
 /* device.c */
 
-/** device_get - @context as this instance uses it; made when it is new. NULL: failed (logged). */
+/** device_get - @context as this instance uses it, opened if it is not. NULL: failed (logged). */
 struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context);
 
-/** device_adopt - the device that @id led to is opened now, and so must be looked after. */
-void device_adopt(struct verbs *v, const struct rdma_cm_id *id);
+/** device_know - it is open in this process, so its removal must be watched for. */
+void device_know(struct verbs *v, struct ibv_context *context);
+
+/** device_adopt - the device that @id led to is open now, and so must be looked after. Return:
+ * false when it cannot be used, yet. */
+bool device_adopt(struct verbs *v, const struct rdma_cm_id *id) WARN_UNUSED;
 void device_free(struct verbs_dev *dev);
 
 /** device_put - a connection gives it up; the last on a removed device takes along what the
@@ -253,6 +257,9 @@ int gone_hold(struct verbs_dev *dev) WARN_UNUSED;
 
 /** gone_release - and leaves them; the last one lets a removed device go. */
 void gone_release(struct verbs_dev *dev);
+
+/** gone_failures - how often its context was said to have failed. */
+unsigned gone_failures(const struct verbs_dev *dev);
 
 /** gone_failed - an event says so: for every worker to see. */
 void gone_failed(struct verbs_dev *dev);

@@ -128,7 +128,7 @@ static void take_request(struct attachment *a, const struct vevent *e)
 	struct verbs *v = a->v;
 	struct verbs_conn *c = cm_conn_new(v, e->id, VERBS_REQUESTED, a->owner);
 
-	if (!c || rdma_migrate_id(e->id, v->channel)) {
+	if (!c || rdma_migrate_id(e->id, v->channel) || !device_adopt(v, e->id)) {
 		v->counters.setup_failures++;
 		if (c) {
 			end_free(c);
@@ -143,7 +143,6 @@ static void take_request(struct attachment *a, const struct vevent *e)
 	c->peer_ird = e->ird;
 	c->peer_ord = e->ord;
 	c->tell_request = true;
-	device_adopt(v, e->id);
 	memcpy(&c->base.peer.ss, rdma_get_peer_addr(e->id), sizeof(struct sockaddr_in6));
 	c->base.peer.len = sizeof(struct sockaddr_in6);
 	verbs_activate(c);
@@ -214,16 +213,24 @@ void verbs_listen_detach(struct fabric *f, struct fabric_listener *l)
 	}
 }
 
+static bool listen_again(struct verbs *v, struct fabric_listener *l)
+{
+	if (listen_on(l))
+		return false;
+	if (device_adopt(v, l->id)) {
+		log_info("verbs.listen", "why=\"an RDMA device has the address again\"");
+		return true;
+	}
+	(void)rdma_destroy_id(l->id);
+	l->id = NULL;
+	return false;
+}
+
 static void try_again(struct verbs *v, struct fabric_listener *l, nsec_t now)
 {
 	pthread_mutex_lock(&l->lock);
-	if (!l->id && now >= l->retry) {
-		if (listen_on(l) == 0) {
-			log_info("verbs.listen", "why=\"an RDMA device has the address again\"");
-			device_adopt(v, l->id);
-		}
-		l->retry = l->id ? NSEC_NEVER : now + RETRY_MS * NSEC_PER_MS;
-	}
+	if (!l->id && now >= l->retry)
+		l->retry = listen_again(v, l) ? NSEC_NEVER : now + RETRY_MS * NSEC_PER_MS;
 	pthread_mutex_unlock(&l->lock);
 }
 

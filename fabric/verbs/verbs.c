@@ -252,19 +252,20 @@ static const struct fabric_ops verbs_ops = {
 /* The devices that are there now; what they can do decides what peers are told. */
 static int open_devices(struct verbs *v)
 {
-	int n = 0;
-	struct ibv_context **list = rdma_get_devices(&n);
+	struct ibv_context **list = rdma_get_devices(NULL);
+	unsigned usable = 0;
 
 	v->base.remote_inv = true;
-	for (int i = 0; list && i < n; i++) {
-		struct verbs_dev *dev = device_get(v, list[i]);
+	for (int i = 0; list && list[i]; i++) {
+		const struct verbs_dev *dev = device_get(v, list[i]);
 
+		usable += dev != NULL;
 		if (dev && !dev->windows)
 			v->base.remote_inv = false;
 	}
 	if (list)
 		rdma_free_devices(list);
-	return list_is_empty(&v->devs) ? ERR_IO : 0;
+	return usable ? 0 : ERR_IO;
 }
 
 static int open_channel(struct verbs *v)

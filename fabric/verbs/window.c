@@ -104,5 +104,5 @@ void device_windows_free(struct verbs_dev *dev)
 		(void)ibv_dealloc_mw(dev->pool[dev->pool_head++ & (dev->pool_size - 1)]);
 	mem_free(dev->pool);
 	dev->pool = NULL;
-	dev->pool_size = 0;
+	dev->pool_size = dev->pool_head = dev->windows_total = 0;
 }
