@@ -22,10 +22,11 @@ verbs_program() {
         >"$RUN/$1.log" 2>&1 && grep -q PASSED "$RUN/$1.log"
 }
 
+# The server's memory holds a call of 4 MiB of each of 64 clients, and then the replies.
 verbs_perf() {
     local op version
     start_in gateway verbs-server "$BIN/rpcrdma-perf" server \
-        --listen "verbs:${GUEST_ADDRESS[gateway]}:21049" --memory 256
+        --listen "verbs:${GUEST_ADDRESS[gateway]}:21049" --memory 768
     check "verbs: rpcrdma-perf listens" wait_for 30 grep -q listening "$RUN/verbs-server.log" || return
     for op in null echo read write; do
         for version in 1 2; do verbs_perf_one 1 $op $version; done
