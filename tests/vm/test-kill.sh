@@ -100,8 +100,9 @@ kill_client() {
     witness=$(witness_of "$chain" client)
     check "$name: mount" fresh_mount "$chain" "$version" || return
     sum=$(guest client 'head -c 16M /dev/urandom >/mnt/kept && sync && digest /mnt/kept')
-    guest client keep_loading
+    guest client 'keep_loading'
     rounds_go_on 120
+    guest client 'keep_writing'
     ended=$(sessions_ended "$witness")
     strike client
     check "$name killed: $witness notices" wait_for 90 session_ended_since "$witness" "$ended"
