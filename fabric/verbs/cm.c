@@ -184,6 +184,7 @@ void cm_established(struct verbs_conn *c)
 	c->tell_connected = true;
 	note_addresses(c);
 	verbs_deadline_in(c, 0);
+	alive_begin(c->v);
 	verbs_activate(c);
 }
 

@@ -114,11 +114,21 @@ static void advance(struct verbs_conn *c, struct vring *r)
 	}
 }
 
+/* Nothing was under way when it was posted: all before it is through. */
+static void answered(struct verbs_conn *c)
+{
+	c->asked = false;
+	if ((int32_t)(c->ask_slot - c->sq_freed) > 0)
+		c->sq_freed = c->ask_slot;
+}
+
 static void completed(struct verbs_conn *c, const struct ibv_wc *wc)
 {
 	struct vring *ring = wc->wr_id & ID_RECV ? &c->recvs : &c->sends;
 
-	if (!(wc->wr_id & ID_BIND)) {
+	if (wc->wr_id & ID_ASK) {
+		answered(c);
+	} else if (!(wc->wr_id & ID_BIND)) {
 		if (!mark_complete(ring, (uint32_t)wc->wr_id)) {
 			c->broken = true; /* a completion of nothing: a driver gone astray */
 			return;

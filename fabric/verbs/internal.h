@@ -27,6 +27,7 @@
  *   post.c   posting
  *   complete.c  what completes
  *   expose.c exposed memory
+ *   alive.c  whether silent peers are still there
  *   words.c  statuses and reasons in words
  */
 
@@ -159,6 +160,9 @@ struct verbs_conn {
 	uint32_t ops_out;   /* Sends, Writes, Reads whose completion was not polled */
 	uint32_t words_out; /* Sends and Writes under way */
 	uint32_t sq_size, sq_posted, sq_freed, sq_reserved;
+	uint32_t seen; /* completions when alive.c looked last */
+	bool asked;    /* whether the peer is there: that much is under way */
+	uint32_t ask_slot;
 	unsigned max_sge;
 	uint32_t max_inline;
 	struct vexp *exps;
@@ -179,6 +183,7 @@ struct verbs {
 	struct ibv_send_wr *free_wrs;
 	nsec_t next; /* no deadline is before it */
 	nsec_t look; /* whether devices are still there */
+	nsec_t ask;  /* whether peers are */
 };
 
 static inline struct verbs *verbs_of(struct fabric *f)
@@ -357,6 +362,9 @@ int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 
 /** post_invalidate - Return: its record, or NULL: nothing can be posted any more. */
 struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie);
+
+/** post_ask - an RDMA Write of no octets, on a connection with nothing under way. */
+void post_ask(struct verbs_conn *c);
 int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
 int post_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
 	      uint32_t inv_handle, void *cookie) WARN_UNUSED;
@@ -368,11 +376,18 @@ int post_read(struct fabric_conn *fc, void *to, const struct segment *remote,
 /* Work request identifiers. */
 #define ID_RECV (UINT64_C(1) << 32)
 #define ID_BIND (UINT64_C(1) << 33)
+#define ID_ASK (UINT64_C(1) << 34)
 
 static inline bool queue_has_room(const struct verbs_conn *c, uint32_t n)
 {
 	return c->sq_posted - c->sq_freed + c->sq_reserved + n <= c->sq_size;
 }
+
+/* alive.c */
+
+/** alive_begin - a connection is open. */
+void alive_begin(struct verbs *v);
+void alive_tick(struct verbs *v, nsec_t now);
 
 /* expose.c */
 int expose_init(struct verbs_conn *c) WARN_UNUSED;

@@ -213,6 +213,22 @@ int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 	return 0;
 }
 
+void post_ask(struct verbs_conn *c)
+{
+	struct vwr *w = queue_has_room(c, 1) ? begin(c) : NULL;
+
+	if (!w)
+		return;
+	w->wr.wr_id = ID_ASK;
+	w->wr.opcode = IBV_WR_RDMA_WRITE;
+	w->wr.send_flags = IBV_SEND_SIGNALED;
+	append(c, w);
+	c->asked = true;
+	c->ask_slot = c->sq_posted;
+	c->v->counters.asked++;
+	post_submit(c);
+}
+
 struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie)
 {
 	struct vwr *w = begin(c);

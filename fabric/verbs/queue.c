@@ -56,13 +56,13 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	return expose_init(c);
 }
 
-/* Depths within what the device has; a bind and an invalidate for each exposure, and some more
- * binds that no completion has freed yet. */
+/* Depths within what the device has; a bind and an invalidate for each exposure, some more binds
+ * that no completion has freed yet, and the question of alive.c. */
 static void cut_depths(struct verbs_conn *c)
 {
 	uint32_t most = (uint32_t)c->dev->attr.max_qp_wr;
 
-	c->sq_size = c->max_sends + (c->dev->windows ? 3 * c->max_exposures : 0);
+	c->sq_size = c->max_sends + (c->dev->windows ? 3 * c->max_exposures : 0) + 1;
 	if (c->sq_size > most)
 		c->sq_size = most;
 	c->max_sge = FABRIC_MAX_SGE;

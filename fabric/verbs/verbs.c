@@ -35,6 +35,7 @@ void verbs_config_default(struct verbs_config *cfg)
 		.retry_count = 6,
 		.rnr_retry_count = 0,
 		.resolve_timeout_ms = 5000,
+		.idle_ms = 15000,
 		.ird = 32,
 		.ord = 32,
 	};
@@ -179,7 +180,7 @@ static nsec_t op_deadline(const struct fabric *f)
 
 	if (!list_is_empty(&v->active) || !list_is_empty(&v->hot) || !list_is_empty(&v->busy))
 		return 0;
-	return nsec_min(nsec_min(v->next, v->look), verbs_listen_deadline(v));
+	return nsec_min(nsec_min(v->next, v->look), nsec_min(v->ask, verbs_listen_deadline(v)));
 }
 
 static void op_tick(struct fabric *f, nsec_t now)
@@ -188,6 +189,7 @@ static void op_tick(struct fabric *f, nsec_t now)
 
 	verbs_listen_tick(v, now);
 	gone_tick(v, now);
+	alive_tick(v, now);
 	if (now < v->next)
 		return;
 	v->next = NSEC_NEVER;
@@ -293,7 +295,7 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 	v->cfg = *cfg;
 	v->loop = loop;
 	v->watch.ready = cm_ready;
-	v->next = v->look = NSEC_NEVER;
+	v->next = v->look = v->ask = NSEC_NEVER;
 	list_init(&v->devs);
 	list_init(&v->conns);
 	list_init(&v->active);

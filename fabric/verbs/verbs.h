@@ -23,6 +23,7 @@ struct verbs_config {
 	uint8_t retry_count;	     /* of a message nobody acknowledges; default 6, as Linux */
 	uint8_t rnr_retry_count;     /* of a Send that found no Receive; default 0, as Linux */
 	uint32_t resolve_timeout_ms; /* an address, then a route; default 5000, as Linux */
+	uint32_t idle_ms;  /* a silent peer is asked whether it is there; default 15000, 0: never */
 	uint16_t ird, ord; /* read depth offered, cut to what the device has; default 32 */
 };
 
@@ -33,6 +34,7 @@ struct verbs_counters {
 						messages within their work request */
 	uint64_t polls, completions, events; /* calls of ibv_poll_cq, what they gave, wake-ups */
 	uint64_t setup_failures, breaches, removals;
+	uint64_t asked; /* silent peers, whether they are there */
 };
 
 /** struct verbs_agreed - what a queue pair was told: whatever the ends wanted, this is in force. */

@@ -72,7 +72,7 @@ static void turn(struct world *w)
 		assert_true(condition);                                                            \
 	} while (0)
 
-static int start(void **state)
+static int start_asking(void **state, uint32_t idle_ms)
 {
 	struct world *w = mem_zalloc(sizeof(*w));
 	struct fabric_addr addr;
@@ -80,6 +80,7 @@ static int start(void **state)
 	int err;
 
 	verbs_config_default(&cfg);
+	cfg.idle_ms = idle_ms;
 	assert_int_equal(poll_loop_init(&w->loop), 0);
 	for (int i = 0; i < 2; i++) {
 		struct end *e = &w->end[i];
@@ -95,6 +96,17 @@ static int start(void **state)
 	assert_int_equal(fabric_attach(w->end[1].fabric, w->listener, NULL), 0);
 	*state = w;
 	return 0;
+}
+
+/* Whoever counts calls and completions is not asked in between. */
+static int start(void **state)
+{
+	return start_asking(state, 0);
+}
+
+static int start_impatient(void **state)
+{
+	return start_asking(state, 10);
 }
 
 static int stop(void **state)
@@ -263,14 +275,36 @@ static void busy_polling_ends(void **state)
 	assert_true(fabric_deadline(w->end[0].fabric) > 0);
 }
 
+/* More often than a queue is deep: nobody hears of it, and the queue is as deep as before. */
+static void silent_peers_are_asked(void **state)
+{
+	struct world *w = *state;
+	struct fabric_conn_params p = params();
+	struct end *a = &w->end[0], *b = &w->end[1];
+
+	establish(w, &p, &p);
+	UNTIL(w, verbs_counters(a->fabric)->asked > 3 * DEPTH &&
+			 verbs_counters(b->fabric)->asked > 3 * DEPTH);
+	for (int type = 0; type <= FABRIC_EV_WITHDRAWN; type++)
+		assert_int_equal(a->done[type] + b->done[type], 0);
+	send_some(w, DEPTH, 64);
+	UNTIL(w, a->done[FABRIC_EV_SEND] == DEPTH && b->done[FABRIC_EV_RECV] == DEPTH);
+	assert_int_equal(a->failed + b->failed, 0);
+	assert_false(a->ended || b->ended);
+}
+
 #define device_test(f) cmocka_unit_test_setup_teardown(f, start, stop)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		device_test(read_depth_is_agreed),	  device_test(retries_are_told),
-		device_test(defaults_are_those_of_linux), device_test(a_flush_is_a_call),
-		device_test(a_cut_gives_all_back),	  device_test(busy_polling_ends),
+		device_test(read_depth_is_agreed),
+		device_test(retries_are_told),
+		device_test(defaults_are_those_of_linux),
+		device_test(a_flush_is_a_call),
+		device_test(a_cut_gives_all_back),
+		device_test(busy_polling_ends),
+		cmocka_unit_test_setup_teardown(silent_peers_are_asked, start_impatient, stop),
 	};
 	char why[VERBS_WHY] = "VERBS_ADDRESS is not set to an address of an RDMA device";
 

@@ -138,16 +138,6 @@ finish_loading() {
 }
 load_rounds() { wc -l 2>/dev/null </run/load-rounds || echo 0; }
 
-# keep_writing: without a pause, until the guest dies. Over RoCE a peer that dies is noticed by
-# whoever has something outstanding with it, and there is a pause between verified loads.
-keep_writing() {
-    local i
-    for i in 1 2 3; do
-        dd if=/dev/zero of="/mnt/endless-$i" bs=1M count=1000 oflag=direct >/dev/null 2>&1 &
-    done
-    sleep 2
-}
-
 # --- callbacks ---------------------------------------------------------------
 
 callback_up() { grep -q 'callback state: UP' /proc/fs/nfsd/clients/*/info; }

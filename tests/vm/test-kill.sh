@@ -95,14 +95,15 @@ rounds_above() {
     [ "${now:-0}" -gt "$1" ]
 }
 
+# kill_client CHAIN VERSION [idle]: under load, or when nothing is under way.
 kill_client() {
     local chain=$1 version=$2 name="kill: $1 NFSv$2: client" witness ended sum
     witness=$(witness_of "$chain" client)
     check "$name: mount" fresh_mount "$chain" "$version" || return
     sum=$(guest client 'head -c 16M /dev/urandom >/mnt/kept && sync && digest /mnt/kept')
-    guest client 'keep_loading'
+    guest client keep_loading
     rounds_go_on 120
-    guest client 'keep_writing'
+    [ "${3:-}" != idle ] || guest client finish_loading 240
     ended=$(sessions_ended "$witness")
     strike client
     check "$name killed: $witness notices" wait_for 90 session_ended_since "$witness" "$ended"

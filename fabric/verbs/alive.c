@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * InfiniBand and RoCE have nothing like TCP's keepalive: a peer that vanishes while
+ * nothing is under way is never missed, and its session would stay for ever. So a
+ * connection on which nothing completed from one look to the next, .idle_ms later, is
+ * asked with an RDMA Write of no octets: the peer's adapter acknowledges it, looks at
+ * no handle for it, and its user learns nothing of it. Where nobody answers it fails
+ * as any other message does, after the device's retries.
+ *
+ * Where something is under way the device is waiting for an answer already.
+ */
+
+static void look_at(struct verbs_conn *c)
+{
+	uint32_t seen = c->recvs.done + c->sends.done;
+	bool idle = c->seen == seen && c->sends.posted == c->sends.done;
+
+	c->seen = seen;
+	if (idle && c->state == VERBS_OPEN && !c->asked)
+		post_ask(c);
+}
+
+void alive_begin(struct verbs *v)
+{
+	if (v->cfg.idle_ms)
+		v->ask = nsec_min(v->ask, verbs_now() + v->cfg.idle_ms * NSEC_PER_MS);
+}
+
+void alive_tick(struct verbs *v, nsec_t now)
+{
+	if (now < v->ask)
+		return;
+	v->ask = NSEC_NEVER;
+	list_for_each_safe(it, tmp, &v->conns)
+	{
+		look_at(container_of(it, struct verbs_conn, all));
+		v->ask = now + v->cfg.idle_ms * NSEC_PER_MS;
+	}
+}
