@@ -40,9 +40,11 @@ class Route:
         self.lock = threading.Lock()
 
     def bind(self, host):
+        """Return: a socket that keeps the gateway's port until every route has its own."""
         self.server = socket.create_server((host, 0), backlog=64)
-        with socket.create_server((host, 0)) as probe:
-            self.address = probe.getsockname()
+        kept = socket.create_server((host, 0))
+        self.address = kept.getsockname()
+        return kept
 
     def accept(self, patience=peer.PATIENCE):
         """The gateway's next connection to the server."""
@@ -86,8 +88,8 @@ class Gateway:
         # An address of this run's own, so that runs do not meet.
         self.host = '127.%d.%d.%d' % (random.randrange(20, 250), random.randrange(1, 250),
                                       random.randrange(1, 250))
-        for route in routes:
-            route.bind(self.host)
+        for kept in [route.bind(self.host) for route in routes]:
+            kept.close()
         config = os.path.join(self.dir.name, 'gw.conf')
         with open(config, 'w') as f:
             f.write(CONFIG.format(routes=',\n'.join(r.text(self.host) for r in routes)))
