@@ -23,3 +23,25 @@ def table(suite, group, on, route):
             return run
         return wrap
     return rule
+
+
+def sending(rule, send):
+    """A decorator like @rule: what the function of the case returns is sent, under an XID of its own."""
+    def sends(name, section, sent, expect, **how):
+        def wrap(make):
+            @rule(name, section, sent, expect, **how)
+            def _(s):
+                s.xid = s.end.new_xid()
+                send(s, make(s))
+        return wrap
+    return sends
+
+
+def messages(rule):
+    """... one message of the client's."""
+    return sending(rule, lambda s, message: s.end.send(message))
+
+
+def segments(rule):
+    """... one DDP segment of the client's, framed."""
+    return sending(rule, lambda s, segment: s.conn.ulpdu(segment))

@@ -6,21 +6,12 @@ import mpa
 import rdmap
 import rpc
 import v1
-from case import table
+from case import segments, table
 from expect import Closes, Other, Served, Terminates
 
 rule = table('client', 'RDMAP', 'v1', 'to-v2')
 leave = table('client', 'leaving', 'v1', 'to-v2')
-
-
-def segment(name, section, sent, expect, **how):
-    """What the function returns is one DDP segment, framed and sent."""
-    def wrap(make):
-        @rule(name, section, sent, expect, **how)
-        def _(s):
-            s.xid = s.end.new_xid()
-            s.conn.ulpdu(make(s))
-    return wrap
+segment = segments(rule)
 
 
 def null_segment(s, opcode=rdmap.SEND, queue=0, **lies):

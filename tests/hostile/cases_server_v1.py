@@ -4,6 +4,7 @@ translation of docs/errors.md."""
 import rpc
 import v1
 import v2
+from calls import SIZE, call, chunk_call, reply_chunk_call
 from case import table
 from expect import AtServer, Closes, Other, Served, Service, Then, V1Error, V2Error
 from xdr import Seg, chunk, read_list, u32
@@ -13,32 +14,6 @@ reverse = table('server', 'reverse direction of version 1', 'v2-v1', 'v1')
 
 SYSTEM = V2Error(v2.ERR_SYSTEM)
 CUT = Closes('to the client: closed, no reply')
-SIZE = 400
-
-
-def call(s):
-    """A plain call is with the server."""
-    s.xid = s.end.new_xid()
-    s.end.call(rpc.call(s.xid))
-    return s.server.expect_msg(s.xid)
-
-
-def chunk_call(s):
-    """A call that offers a Write chunk of SIZE octets."""
-    s.xid, s.back = s.end.new_xid(), s.end.conn.sink(SIZE)
-    s.end.call(rpc.echo_call(s.xid, bytes(SIZE)), (), [[s.back]])
-    m = s.server.expect_msg(s.xid)
-    s.write = m.writes[0][0]
-    return m
-
-
-def reply_chunk_call(s):
-    """A call whose reply may take 20000 octets: the server gets a Reply chunk."""
-    s.xid = s.end.new_xid()
-    s.end.call(rpc.fill_call(s.xid, 20000), (), (), [s.end.conn.sink(30000)])
-    m = s.server.expect_msg(s.xid)
-    s.large = m.reply[0]
-    return m
 
 
 def answer(name, section, sent, expect, begin=call, on='v2-v1', slow=False, route='v1'):

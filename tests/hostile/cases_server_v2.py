@@ -3,6 +3,7 @@
 import rpc
 import v1
 import v2
+from calls import SIZE, call, chunk_call, reply_chunk_call
 from case import table
 from expect import AtServer, Closes, Served, Then, V1Error, V2Error
 from xdr import Seg, chunk, u32
@@ -11,33 +12,6 @@ rule = table('server', 'answers of version 2', 'v1-v2', 'v2')
 
 FAILED = V1Error(v1.ERR_CHUNK)  # all that version 1 can say
 CUT = Closes('to the client: closed, no reply')
-SIZE = 400
-
-
-def call(s):
-    """A plain call is with the server."""
-    s.xid = s.end.new_xid()
-    s.end.call(rpc.call(s.xid))
-    m = s.server.expect_msg(s.xid)
-    s.server_xid = s.xid
-    return m
-
-
-def chunk_call(s):
-    """A call that offers a Write chunk of SIZE octets."""
-    s.xid, s.back = s.end.new_xid(), s.end.conn.sink(SIZE)
-    s.end.call(rpc.echo_call(s.xid, bytes(SIZE)), (), [[s.back]])
-    m = s.server.expect_msg(s.xid)
-    s.write = m.writes[0][0]
-    return m
-
-
-def reply_chunk_call(s):
-    s.xid = s.end.new_xid()
-    s.end.call(rpc.fill_call(s.xid, 20000), (), (), [s.end.conn.sink(30000)])
-    m = s.server.expect_msg(s.xid)
-    s.large = m.reply[0]
-    return m
 
 
 def answer(name, section, sent, expect, begin=call):

@@ -4,8 +4,9 @@ of draft-07."""
 import mpa
 import rpc
 import v2
+from calls import call
 from case import table
-from cases_server_v2 import CUT, FAILED, call, right
+from cases_server_v2 import CUT, FAILED, right
 from expect import AtServer, Closes, Other, Served, Service, Then, V2Error
 from xdr import Seg, u32
 

@@ -3,24 +3,15 @@
 import rdmap
 import rpc
 import v1
-from case import table
+from case import messages, table
 from expect import Closes, Refused, Served, Service, V1Error
 from xdr import Seg, opaque, u32
 
 rule = table('client', 'version 1', 'v1', 'to-v2')
+message = messages(rule)
 
 CHUNK = V1Error(v1.ERR_CHUNK)
 SEG = Seg(0x77, 100, 0)
-
-
-def message(name, section, sent, expect, **how):
-    """What the function of the case returns is one message."""
-    def wrap(make):
-        @rule(name, section, sent, expect, **how)
-        def _(s):
-            s.xid = s.end.new_xid()
-            s.end.send(make(s))
-    return wrap
 
 
 def variants(section, expect, *rows, **how):

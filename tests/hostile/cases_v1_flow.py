@@ -2,23 +2,14 @@
 """Clients of version 1 that are wrong about the course of things: credits, XIDs, directions."""
 import rpc
 import v1
-from case import table
+from case import messages, table
 from expect import Closes, Other, Served, Service, V1Error
 from xdr import u32
 
 rule = table('client', 'version 1, course', 'v1', 'to-v1')
+message = messages(rule)
 
 CHUNK = V1Error(v1.ERR_CHUNK)
-
-
-def message(name, section, sent, expect, **how):
-    """What the function of the case returns is one message."""
-    def wrap(make):
-        @rule(name, section, sent, expect, **how)
-        def _(s):
-            s.xid = s.end.new_xid()
-            s.end.send(make(s))
-    return wrap
 
 
 for credit in (0, 1, 0xffffffff):
