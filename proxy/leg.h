@@ -186,6 +186,9 @@ void leg_resume(struct leg *leg);
  * reply_timeout in the configuration. */
 void leg_forget(struct leg *leg, uint32_t xid);
 
+/** leg_unanswered - a call of the peer's gets neither a reply nor a report. */
+void leg_unanswered(struct leg *leg);
+
 /**
  * leg_take_unwaited - @bytes of memory for a call made by a server
  *

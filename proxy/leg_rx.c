@@ -148,6 +148,11 @@ void leg_forget(struct leg *leg, uint32_t xid)
 	got_answer(leg);
 }
 
+void leg_unanswered(struct leg *leg)
+{
+	leg->t->ops->unanswered(leg->t);
+}
+
 /*
  * Draft-07 6.5, RFC 8797 section 4.1: only a Reply invalidates, and but one handle. What that
  * handle's exposure held is believed by what was written there: it must not get lost.

@@ -109,6 +109,7 @@ void txn_let_go(struct txn *t)
 		  t->in.xid, t->reverse);
 	t->s->proxy->count.let_go++;
 	leg_forget(t->rsp, t->in.xid);
+	leg_unanswered(t->req);
 	give_up(t);
 }
 

@@ -177,6 +177,9 @@ struct rpc_transport_ops {
 	 * dropped and counted (.late), as long as .late of the transport knows the call.
 	 */
 	void (*forget)(struct rpc_transport *t, uint32_t xid);
+
+	/** unanswered - a call of the peer's was let go: it gets neither a reply nor a report. */
+	void (*unanswered)(struct rpc_transport *t);
 };
 
 struct rpc_transport {

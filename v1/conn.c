@@ -343,6 +343,12 @@ static void conn_forget(struct rpc_transport *t, uint32_t xid)
 	rpc_late_add(&t->late, xid);
 }
 
+/* The peer takes back its credit itself, when it lets its call go. */
+static void conn_unanswered(struct rpc_transport *t)
+{
+	(void)t;
+}
+
 static const struct rpc_transport_ops v1_ops = {
 	.name = "1",
 	.recv = conn_recv,
@@ -354,6 +360,7 @@ static const struct rpc_transport_ops v1_ops = {
 	.set_credits = conn_set_credits,
 	.call_credits = conn_call_credits,
 	.forget = conn_forget,
+	.unanswered = conn_unanswered,
 };
 
 int v1_conn_init(struct v1_conn *c, const struct rpc_params *own, const struct v1_pdata *peer)

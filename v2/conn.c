@@ -103,10 +103,10 @@ static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size
 	return m->dir == RPC_CALL ? V2_CALL_MIDDLE : V2_REPLY_MIDDLE;
 }
 
+/* A call of several parts may be reported before its last one is in, and counted. */
 static void answered(struct v2_conn *c)
 {
-	if (c->owed > 0)
-		c->owed--;
+	c->owed--;
 }
 
 static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
@@ -220,7 +220,7 @@ static bool is_grant_wise(const struct v2_conn *c)
 {
 	if (!v2_credit_is_last(&c->credit))
 		return true;
-	return v2_credit_is_peer_closed(&c->credit) && (c->owed == 0 || c->cont.active);
+	return v2_credit_is_peer_closed(&c->credit) && (c->owed <= 0 || c->cont.active);
 }
 
 static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
@@ -278,6 +278,11 @@ static void forget(struct rpc_transport *t, uint32_t xid)
 	rpc_late_add(&t->late, xid);
 }
 
+static void unanswered(struct rpc_transport *t)
+{
+	answered(v2_conn_of(t));
+}
+
 static const struct rpc_transport_ops ops = {
 	.name = "2",
 	.recv = v2_conn_recv,
@@ -290,6 +295,7 @@ static const struct rpc_transport_ops ops = {
 	.set_credits = set_credits,
 	.call_credits = call_credits,
 	.forget = forget,
+	.unanswered = unanswered,
 };
 
 int v2_conn_init(struct v2_conn *c, const struct rpc_params *own)

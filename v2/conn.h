@@ -60,7 +60,7 @@ struct v2_conn {
 	bool final_received, final_sent;
 	struct view hostauth; /* property 6 of the message last received; valid until the next */
 
-	uint32_t owed; /* Calls of the peer that were neither answered nor reported */
+	int32_t owed; /* Calls of the peer that a Reply or a report is still to come for */
 
 	bool tx_open; /* a continued message of ours is begun and not ended */
 	uint32_t tx_xid;

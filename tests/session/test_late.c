@@ -92,12 +92,16 @@ static void end(void)
 /* Nothing is held for calls any more: no memory, no handle, no transaction. */
 static void all_is_given_back(void)
 {
+	struct leg *requester = way.reverse ? &session()->server : &session()->client;
+
 	assert_int_equal(proxy_counters(w.proxy)->let_go, way.let_go);
 	assert_int_equal(session()->ntxns, 0);
 	assert_int_equal(session()->forward.running + session()->reverse.running, 0);
 	assert_int_equal(world_arena(&w)->used, way.used);
 	assert_int_equal(session()->client.conn->handles_live, 0);
 	assert_int_equal(session()->server.conn->handles_live, 0);
+	if (requester->t->version == 2)
+		assert_int_equal(requester->u.v2.owed, 0); /* a GRANT may take the last credit */
 }
 
 /* @n calls of @spec that nobody answers in time. */

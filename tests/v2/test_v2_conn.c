@@ -443,7 +443,9 @@ static void the_last_credit_is_for_the_reply(void **state)
 	conn.t.ops->set_credits(&conn.t, 256);
 	conn.credit.granted = conn.credit.received;
 	expect_silence();
-	conn.owed = 0;
+	conn.t.ops->unanswered(&conn.t);
+	expect_silence();
+	conn.t.ops->unanswered(&conn.t); /* none of both Calls gets one */
 	expect_out("00000000 00000002 00000000 00000005");
 }
 
