@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/fabric.h"
+#include "fabric/addr.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/err.h"
 
 int fabric_addr_parse(const char *host, uint16_t port, struct fabric_addr *addr)
 {

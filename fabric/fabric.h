@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/view.h"
+#include "fabric/addr.h"
 
 /**
  * fabric.h - the RDMA contract that fabric/iwarp, fabric/mem (and verbs) implement
@@ -19,6 +19,9 @@
  *
  *   fabric_poll()   pulls one event; nothing is ever called back into the user
  *   post ...        take effect no later than the next fabric_flush(), exposures too
+ *
+ * Receives belong to a connection (fabric_post_recv()), or to all connections of the
+ * instance together (fabric_share_receives()).
  *
  * Rules every provider keeps:
  * - Each posted operation (recv, send, read, write, withdraw that returned 0)
@@ -37,6 +40,17 @@
  *   connection, bounds, direction, life. A breach ends the connection.
  * - No allocation per operation: queue depths are fixed at connect or accept;
  *   a post beyond them returns ERR_AGAIN.
+ *
+ * And where Receives are shared:
+ * - Any of them may take the next message of any connection. Messages of one connection are
+ *   told in the order sent, by RECV events with .conn.
+ * - A message that finds none waits at its sender, and what it sent behind it: nobody's
+ *   connection ends, and others' go on as soon as there is one.
+ * - A peer with more than max_recvs messages that were not polled has gone too far: its
+ *   connection ends. How many it may send at all is the user's to count.
+ * - Nothing of them comes back with a connection: what it received and was not polled stays
+ *   posted. One that comes back without a message (its device is gone) is a RECV event with
+ *   ERR_FLUSHED and no .conn.
  */
 
 struct fabric;
@@ -46,12 +60,6 @@ struct fabric_listener;
 enum fabric_access {
 	FABRIC_REMOTE_READ = 1,
 	FABRIC_REMOTE_WRITE = 2,
-};
-
-/** struct fabric_addr - a host address and port, resolved. */
-struct fabric_addr {
-	struct sockaddr_storage ss;
-	socklen_t len;
 };
 
 /** struct fabric_tuning - what only RDMA devices (verbs) take; 0: the provider's default. */
@@ -68,7 +76,7 @@ struct fabric_conn_params {
 	size_t private_data_len;  /* at most 56 in a request, 196 in an answer (InfiniBand's fields,
 				     which also put zeros behind it) */
 	uint16_t ird, ord;	  /* Reads served / issued at once; 0: provider's default */
-	uint32_t max_recvs;	  /* queue depths */
+	uint32_t max_recvs;	  /* queue depths; shared Receives: messages received, not polled */
 	uint32_t max_sends;	  /* Sends, Writes and Reads together */
 	uint32_t max_exposures;	  /* regions exposed at once */
 	struct fabric_tuning tuning;
@@ -78,7 +86,8 @@ enum fabric_ev_type {
 	FABRIC_EV_REQUEST,   /* a new incoming connection; .conn, .private_data: accept or reject */
 	FABRIC_EV_CONNECTED, /* connect or accept finished; connect: .private_data of the answer */
 	FABRIC_EV_DISCONNECTED, /* .status: 0 orderly, ERR_REJECTED, ERR_REFUSED, ERR_TIMEOUT, ... */
-	FABRIC_EV_RECV,		/* a message of .len octets is in the Receive buffer of .cookie */
+	FABRIC_EV_RECV,		/* a message of .len octets is in the Receive buffer of .cookie;
+				 * .conn NULL: a shared one comes back */
 	FABRIC_EV_SEND,		/* completion of ... */
 	FABRIC_EV_READ,
 	FABRIC_EV_WRITE,
@@ -125,6 +134,11 @@ struct fabric_ops {
 
 	int (*prepare)(struct fabric_conn *c, const struct fabric_conn_params *params);
 	int (*post_recv)(struct fabric_conn *c, void *buf, uint32_t len, void *cookie);
+	/* NULL: this provider's connections have Receives of their own, always. */
+	int (*share_receives)(struct fabric *f, uint32_t len);
+	void (*unshare_receives)(struct fabric *f);
+	uint32_t (*receives_wanted)(const struct fabric *f);
+	int (*post_shared)(struct fabric *f, void *buf, void *cookie);
 	int (*send)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
 		    uint32_t inv_handle, void *cookie);
 	int (*write)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
@@ -145,6 +159,7 @@ struct fabric_ops {
 /** struct fabric - embedded first in each provider's own structure. */
 struct fabric {
 	const struct fabric_ops *ops;
+	void *receives;	    /* the user's, from fabric_share_receives(); NULL: not shared */
 	bool remote_inv;    /* every connection's handles can be invalidated remotely */
 	bool tells_written; /* fabric_written() knows */
 };
@@ -235,7 +250,51 @@ static inline void fabric_destroy(struct fabric_conn *c)
 	c->fabric->ops->destroy(c);
 }
 
-/** fabric_post_recv - one Receive of @len octets at @buf. Return: 0, ERR_AGAIN, ERR_CLOSED. */
+/**
+ * fabric_share_receives - from now on Receives are for all connections of @f together
+ * @len:   octets of each
+ * @owner: the user's, not NULL: @f->receives, for its users to find what they share
+ *
+ * Before the first connection, after fabric_register().
+ * Return: 0; ERR_CONFIG when the provider, or a device of its, cannot: nothing has changed.
+ */
+static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *owner)
+{
+	int err = f->ops->share_receives ? f->ops->share_receives(f, len) : ERR_CONFIG;
+
+	if (err == 0)
+		f->receives = owner;
+	return err;
+}
+
+/** fabric_unshare_receives - once all connections are destroyed: every Receive posted and not
+ * polled is the caller's again on return. */
+static inline void fabric_unshare_receives(struct fabric *f)
+{
+	f->ops->unshare_receives(f);
+	f->receives = NULL;
+}
+
+/**
+ * fabric_receives_wanted - how many more Receives the load of the last while asks for
+ *
+ * Ask before each fabric_flush(), and post as many, or what there is memory for. A
+ * queue that runs low raises the count, quiet times lower it (fabric/depth.h).
+ */
+static inline uint32_t fabric_receives_wanted(const struct fabric *f)
+{
+	return f->ops->receives_wanted(f);
+}
+
+/** fabric_post_shared - one of them, of the agreed length at @buf. Return: 0; ERR_AGAIN: more
+ * than wanted, the queue is full. */
+static inline int fabric_post_shared(struct fabric *f, void *buf, void *cookie)
+{
+	return f->ops->post_shared(f, buf, cookie);
+}
+
+/** fabric_post_recv - one Receive of @len octets at @buf, where they are not shared. Return: 0,
+ * ERR_AGAIN, ERR_CLOSED. */
 static inline int fabric_post_recv(struct fabric_conn *c, void *buf, uint32_t len, void *cookie)
 {
 	return c->fabric->ops->post_recv(c, buf, len, cookie);
@@ -334,13 +393,5 @@ static inline void fabric_free(struct fabric *f)
 {
 	f->ops->free(f);
 }
-
-/** fabric_addr_parse - "10.0.0.1", "[::1]" or "::1" and a port; ERR_CONFIG when it is no address. */
-int fabric_addr_parse(const char *host, uint16_t port, struct fabric_addr *addr);
-
-enum { FABRIC_ADDR_TEXT = 64 };
-
-/** fabric_addr_format - "10.0.0.1:20049" or "[::1]:20049" into @text of FABRIC_ADDR_TEXT. */
-const char *fabric_addr_format(const struct fabric_addr *addr, char *text);
 
 #endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/depth.h"
+
+void fabric_depth_init(struct fabric_depth *d, uint32_t least, uint32_t most)
+{
+	*d = (struct fabric_depth){
+		.want = least < most ? least : most,
+		.least = least < most ? least : most,
+		.most = most,
+		.lowest = UINT32_MAX,
+	};
+}
+
+uint32_t fabric_depth_limit(const struct fabric_depth *d)
+{
+	return d->want / 4;
+}
+
+void fabric_depth_low(struct fabric_depth *d)
+{
+	d->want = d->want < d->most / 2 ? d->want * 2 : d->most;
+	d->lowest = 0;
+}
+
+void fabric_depth_see(struct fabric_depth *d, uint32_t posted)
+{
+	if (posted < d->lowest)
+		d->lowest = posted;
+}
+
+void fabric_depth_period(struct fabric_depth *d)
+{
+	if (d->lowest != UINT32_MAX && d->lowest >= d->want - d->want / 4)
+		d->want = d->want / 2 > d->least ? d->want / 2 : d->least;
+	d->lowest = UINT32_MAX;
+}
+
+uint32_t fabric_depth_missing(const struct fabric_depth *d, uint32_t posted)
+{
+	uint32_t want = d->want < d->promised ? d->want : d->promised;
+
+	return posted < want ? want - posted : 0;
+}
