@@ -38,6 +38,7 @@ void verbs_config_default(struct verbs_config *cfg)
 		.idle_ms = 15000,
 		.ird = 32,
 		.ord = 32,
+		.receives = VERBS_RECEIVES_AUTO,
 	};
 }
 

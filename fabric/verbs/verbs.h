@@ -16,6 +16,13 @@
  * - Without Memory Windows a handle is scoped to its worker, not to its connection.
  */
 
+/** enum verbs_receives - what fabric_share_receives() makes of an instance. */
+enum verbs_receives {
+	VERBS_RECEIVES_AUTO,   /* shared where every device can and none is iWARP */
+	VERBS_RECEIVES_SHARED, /* ... where every device can */
+	VERBS_RECEIVES_OWN,    /* never */
+};
+
 struct verbs_config {
 	uint32_t setup_timeout_ms;   /* resolving and connecting; default 10000 */
 	uint32_t linger_ms;	     /* a disconnect waits for what was posted, then for the peer's
@@ -25,6 +32,7 @@ struct verbs_config {
 	uint32_t resolve_timeout_ms; /* an address, then a route; default 5000, as Linux */
 	uint32_t idle_ms;  /* a silent peer is asked whether it is there; default 15000, 0: never */
 	uint16_t ird, ord; /* read depth offered, cut to what the device has; default 32 */
+	enum verbs_receives receives; /* default AUTO */
 };
 
 struct verbs_counters {
@@ -35,6 +43,8 @@ struct verbs_counters {
 	uint64_t polls, completions, events; /* calls of ibv_poll_cq, what they gave, wake-ups */
 	uint64_t setup_failures, breaches, removals;
 	uint64_t asked; /* silent peers, whether they are there */
+	uint64_t receives_low;	  /* times that a shared receive queue ran low */
+	uint64_t receives_posted; /* into shared receive queues */
 };
 
 /** struct verbs_agreed - what a queue pair was told: whatever the ends wanted, this is in force. */
