@@ -42,12 +42,16 @@ struct config_route {
 	struct config_end listen, upstream;
 };
 
+/* How fabric "verbs" keeps Receives: as its devices can, for all connections, or for each. */
+enum config_receives { CONFIG_RECEIVES_AUTO, CONFIG_RECEIVES_SHARED, CONFIG_RECEIVES_OWN };
+
 struct config {
 	uint32_t workers;      /* 0: see config_workers() */
 	uint32_t max_sessions; /* of the whole process */
 	uint64_t memory_bytes; /* memory_limit: payload and Receive buffers of the whole process */
 	uint32_t max_payload;  /* largest chunk or message, octets */
 	uint32_t drain_timeout_s;
+	enum config_receives receives; /* receive_queue */
 	enum log_level log_level;
 	uint32_t nroutes; /* at least 1 */
 	struct config_route routes[];

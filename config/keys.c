@@ -104,11 +104,18 @@ static const struct key top_keys[] = {
 	BYTES("max_payload", struct config, max_payload, KIB(64), MIB(16), KIB(4)),
 	NUMBER("max_sessions", struct config, max_sessions, 1, 1000000),
 	NUMBER("drain_timeout", struct config, drain_timeout_s, 0, HOUR_S),
+	OTHER("receive_queue", KEY_RECEIVES, struct config, receives),
 	{.name = "log", .kind = KEY_GROUP, .offset = 0, .sub = &log_table},
 	{.name = "routes", .kind = KEY_ROUTES, .is_required = true, .sub = &route_table},
 };
 
 const struct key_table config_keys = TABLE(top_keys);
+
+const char *const config_receives_words[CONFIG_RECEIVES_WORDS] = {
+	[CONFIG_RECEIVES_AUTO] = "auto",
+	[CONFIG_RECEIVES_SHARED] = "shared",
+	[CONFIG_RECEIVES_OWN] = "own",
+};
 
 const struct config config_defaults = {
 	.workers = 0,
@@ -116,6 +123,7 @@ const struct config config_defaults = {
 	.max_payload = MIB(8),
 	.max_sessions = 1024,
 	.drain_timeout_s = 10,
+	.receives = CONFIG_RECEIVES_AUTO,
 	.log_level = LOG_LEVEL_INFO,
 };
 

@@ -21,6 +21,7 @@ enum key_kind {
 	KEY_VERSIONS, /* uint8_t mask, as a list of 1 and 2 */
 	KEY_VERSION,  /* uint8_t mask, as "auto", "1" or "2" */
 	KEY_LEVEL,    /* enum log_level */
+	KEY_RECEIVES, /* enum config_receives */
 	KEY_GROUP,    /* .sub of the same or an embedded structure */
 	KEY_ROUTES,   /* list of groups of .sub: struct config's routes */
 	KEY_KINDS
@@ -49,6 +50,10 @@ extern const struct key_table config_keys, config_listen_keys, config_upstream_k
 /** What holds where a file says nothing. */
 extern const struct config config_defaults;
 extern const struct config_route config_route_defaults;
+
+/** The words for enum config_receives. */
+enum { CONFIG_RECEIVES_WORDS = 3 };
+extern const char *const config_receives_words[CONFIG_RECEIVES_WORDS];
 
 /** key_field - the field of @key in the structure @base. */
 static inline void *key_field(const struct key *key, void *base)

@@ -274,6 +274,22 @@ static void read_level(struct reader *r, const config_setting_t *s, const struct
 			     "\"debug\"");
 }
 
+static void read_receives(struct reader *r, const config_setting_t *s, const struct key *key,
+			  void *field)
+{
+	const char *text = text_of(r, s, key, "\"auto\", \"shared\" or \"own\"");
+
+	if (!text)
+		return;
+	for (unsigned i = 0; i < CONFIG_RECEIVES_WORDS; i++)
+		if (strcmp(text, config_receives_words[i]) == 0) {
+			*(enum config_receives *)field = (enum config_receives)i;
+			return;
+		}
+	reader_error(r, reader_line(s), "there is no such %s: use \"auto\", \"shared\" or \"own\"",
+		     key->name);
+}
+
 static void read_group(struct reader *r, const config_setting_t *s, const struct key *key,
 		       void *field)
 {
@@ -314,7 +330,7 @@ static read_fn *const readers[KEY_KINDS] = {
 	[KEY_NUMBER] = read_number,	[KEY_BYTES] = read_bytes,     [KEY_BOOL] = read_bool,
 	[KEY_NAME] = read_name,		[KEY_FABRIC] = read_fabric,   [KEY_ADDRESS] = read_address,
 	[KEY_VERSIONS] = read_versions, [KEY_VERSION] = read_version, [KEY_LEVEL] = read_level,
-	[KEY_GROUP] = read_group,	[KEY_ROUTES] = read_routes,
+	[KEY_RECEIVES] = read_receives, [KEY_GROUP] = read_group,     [KEY_ROUTES] = read_routes,
 };
 
 static const struct key *find_key(const struct key_table *table, const char *name)

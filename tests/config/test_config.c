@@ -88,6 +88,7 @@ static void test_defaults(void **state)
 	assert_int_equal(cfg->max_payload, 8 << 20);
 	assert_int_equal(cfg->max_sessions, 1024);
 	assert_int_equal(cfg->drain_timeout_s, 10);
+	assert_int_equal(cfg->receives, CONFIG_RECEIVES_AUTO);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_INFO);
 	assert_int_equal(cfg->nroutes, 1);
 	assert_string_equal(cfg->routes[0].name, "filer1");
@@ -136,6 +137,7 @@ static void test_full(void **state)
 	assert_int_equal(cfg->max_payload, 1 << 20);
 	assert_int_equal(cfg->max_sessions, 200);
 	assert_int_equal(cfg->drain_timeout_s, 3);
+	assert_int_equal(cfg->receives, CONFIG_RECEIVES_OWN);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_DEBUG);
 	assert_int_equal(cfg->nroutes, 2);
 	l = &cfg->routes[0].listen;
@@ -163,7 +165,7 @@ static void test_full(void **state)
 	assert_int_equal(u->version_memory_s, 0);
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
-	assert_int_equal(cfg->routes[1].listen.line, 24);
+	assert_int_equal(cfg->routes[1].listen.line, 25);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	assert_int_equal(cfg->routes[1].listen.retry_count, 6);
 	u = &cfg->routes[1].upstream;
@@ -273,7 +275,7 @@ struct bad {
 static const struct bad syntax[] = {
 	{"", "1: routes is missing: give it\n"},
 	{"a = 1", "1: unknown key \"a\": known here are workers, memory_limit, max_payload, "
-		  "max_sessions, drain_timeout, log, routes\n"
+		  "max_sessions, drain_timeout, receive_queue, log, routes\n"
 		  "1: routes is missing: give it\n"},
 	{"\n\nworkers = ;\n" GOOD, "3: syntax error: look here and in the line before\n"},
 	{"workers = 1;\nworkers = 2;\n" GOOD,
@@ -324,6 +326,10 @@ static const struct bad top[] = {
 	 "1: max_payload = 65537 is not a multiple of 4096: use 65536 or 69632\n"},
 	{"max_sessions = 0;\n" GOOD, "1: " INT_RANGE("max_sessions", "0", "1", "1000000")},
 	{"drain_timeout = 3601;\n" GOOD, "1: " INT_RANGE("drain_timeout", "3601", "0", "3600")},
+	{"\nreceive_queue = \"srq\";\n" GOOD,
+	 "2: there is no such receive_queue: use \"auto\", \"shared\" or \"own\"\n"},
+	{"receive_queue = true;\n" GOOD,
+	 "1: receive_queue must be text: write \"auto\", \"shared\" or \"own\" in double quotes\n"},
 	{"log = \"info\";\n" GOOD, "1: log must be a group: write log = { ... };\n"},
 	{"log = {\nlevel = \"loud\"; };\n" GOOD,
 	 "2: there is no such level: use \"error\", \"warn\", \"info\" or \"debug\"\n"},
@@ -472,7 +478,7 @@ static const struct bad addresses[] = {
 		 "name = 1;\n"
 		 "listen = { address = \"x\"; port = 0; };\n" UP),
 	 "1: unknown key \"wokers\": known here are workers, memory_limit, max_payload, "
-	 "max_sessions, drain_timeout, log, routes\n"
+	 "max_sessions, drain_timeout, receive_queue, log, routes\n"
 	 "2: there is no such level: use \"error\", \"warn\", \"info\" or \"debug\"\n"
 	 "4: name must be text: write a word in double quotes\n"
 	 "5: " NO_ADDRESS "5: " INT_RANGE("port", "0", "1", "65535")},
@@ -563,6 +569,7 @@ static void test_not_errors(void **state)
 		"memory_limit = \"40g\";" GOOD,
 		"max_payload = 0x100000;" GOOD,
 		"log = { };" GOOD,
+		"receive_queue = \"shared\";" GOOD, /* on whatever fabric */
 		/* Another port, another family: no collision. */
 		WILD("10.0.0.1", "10.0.0.1\"; port = 2050; versions = [1]; fabric = \"iwarp"),
 		WILD("0.0.0.0", "::"),

@@ -106,6 +106,8 @@ static void test_manual_defaults(void **state)
 	DEFAULT("max_payload", "default \\(dq%uM\\(dq)", config_defaults.max_payload >> 20);
 	DEFAULT("max_sessions", "default %u)", config_defaults.max_sessions);
 	DEFAULT("drain_timeout", "default %u)", config_defaults.drain_timeout_s);
+	DEFAULT("receive_queue", "default \\(dq%s\\(dq)",
+		config_receives_words[config_defaults.receives]);
 	DEFAULT("level", "default \\(dqinfo\\(dq)");
 	DEFAULT("port", "default %u)", l->port);
 	DEFAULT("inline", "default %u)", l->inline_bytes);
