@@ -48,9 +48,15 @@ static bool share_fabric(struct provider_config *has, const struct provider_conf
 /* One instance for all ends that want the same of the fabric. */
 static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
 {
-	struct provider_config want = {.crc = end->crc, .setup_timeout_ms = end->timeout_s * 1000};
+	struct provider_config want = {.crc = end->crc,
+				       .setup_timeout_ms = end->timeout_s * 1000,
+				       .receives = (enum provider_receives)gw->cfg->receives};
 	unsigned i;
 
+	_Static_assert((int)CONFIG_RECEIVES_AUTO == (int)PROVIDER_RECEIVES_AUTO &&
+			       (int)CONFIG_RECEIVES_SHARED == (int)PROVIDER_RECEIVES_SHARED &&
+			       (int)CONFIG_RECEIVES_OWN == (int)PROVIDER_RECEIVES_OWN,
+		       "one meaning");
 	if (provider_parse(end->fabric, &want.kind))
 		want.kind = PROVIDER_IWARP; /* config/ lets no other word through */
 	for (i = 0; i < gw->nfabrics; i++)

@@ -208,11 +208,13 @@ static void log_verbs(const struct worker *w, const char *event)
 			 "worker=%u" N(sends) N(receives) N(reads) N(writes) N(binds) N(invalidates)
 				 N(remote_invalidates) N(registrations) N(posts) N(signals)
 					 N(inlines) N(polls) N(completions) N(events)
-						 N(setup_failures) N(breaches) N(removals),
+						 N(setup_failures) N(breaches) N(removals)
+							 N(receives_low) N(receives_posted),
 			 w->index, V(sends), V(receives), V(reads), V(writes), V(binds),
 			 V(invalidates), V(remote_invalidates), V(registrations), V(posts),
 			 V(signals), V(inlines), V(polls), V(completions), V(events),
-			 V(setup_failures), V(breaches), V(removals));
+			 V(setup_failures), V(breaches), V(removals), V(receives_low),
+			 V(receives_posted));
 #undef V
 #undef N
 	}

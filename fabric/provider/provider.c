@@ -43,10 +43,15 @@ struct fabric *provider_new(const struct provider_config *from, struct loop *loo
 {
 	struct verbs_config cfg;
 
+	_Static_assert((int)PROVIDER_RECEIVES_AUTO == (int)VERBS_RECEIVES_AUTO &&
+			       (int)PROVIDER_RECEIVES_SHARED == (int)VERBS_RECEIVES_SHARED &&
+			       (int)PROVIDER_RECEIVES_OWN == (int)VERBS_RECEIVES_OWN,
+		       "one meaning");
 	if (from->kind == PROVIDER_IWARP)
 		return new_iwarp(from, loop);
 	verbs_config_default(&cfg);
 	cfg.setup_timeout_ms = from->setup_timeout_ms;
+	cfg.receives = (enum verbs_receives)from->receives;
 	return verbs_new(&cfg, loop);
 }
 

@@ -11,11 +11,19 @@ enum provider_kind { PROVIDER_IWARP, PROVIDER_VERBS, PROVIDER_KINDS };
 
 enum { PROVIDER_WHY = 256 };
 
+/** enum provider_receives - what fabric_share_receives() makes of an instance of verbs. */
+enum provider_receives {
+	PROVIDER_RECEIVES_AUTO, /* shared where every device does it well */
+	PROVIDER_RECEIVES_SHARED,
+	PROVIDER_RECEIVES_OWN, /* never shared */
+};
+
 /** struct provider_config - what programs set; each provider takes what concerns it. */
 struct provider_config {
 	enum provider_kind kind;
 	bool crc; /* iwarp: ask for CRC32c */
 	uint32_t setup_timeout_ms;
+	enum provider_receives receives; /* verbs */
 };
 
 /** provider_parse - "iwarp" or "verbs" to @kind. Return: 0, or ERR_CONFIG for another word. */

@@ -16,6 +16,7 @@ static const char two_routes[] =
 	"memory_limit = \"900M\";\n"
 	"max_sessions = 100;\n"
 	"max_payload = \"1M\";\n"
+	"receive_queue = \"own\";\n"
 	"routes = ( { name = \"a\";\n"
 	"  listen = { address = \"127.0.0.1\"; port = %u; versions = [1]; credits = 10;\n"
 	"    reverse_credits = 5; inline = 8192; setup_timeout = 7;\n"
@@ -99,6 +100,8 @@ static void equal_fabric_settings_share(void **state)
 	assert_int_equal(gw.fabrics[gw.listens[0].fabric].setup_timeout_ms, 7000);
 	assert_int_equal(gw.listens[0].fabric, gw.listens[1].fabric);
 	assert_int_equal(gw.listens[0].fabric, gw.routes[1].upstream_fabric);
+	assert_int_equal(gw.fabrics[0].receives, PROVIDER_RECEIVES_OWN);
+	assert_int_equal(gw.fabrics[1].receives, PROVIDER_RECEIVES_OWN);
 	gateway_fini(&gw);
 	config_free(cfg);
 }
