@@ -19,8 +19,6 @@
  */
 #include <string.h>
 
-#include "base/budget.h"
-#include "base/mem.h"
 #include "proxy/leg_internal.h"
 
 void leg_init(struct leg *leg, enum rpc_role role)
@@ -35,83 +33,15 @@ void leg_init(struct leg *leg, enum rpc_role role)
 	list_init(&leg->waiter.link);
 }
 
-/* Cut @n buffers of @size octets from blocks; set(i) is told each buffer and its block if first. */
-static int cut_blocks(struct leg *leg, uint32_t n, uint32_t size,
-		      void (*set)(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block))
-{
-	uint32_t per_block = BUDGET_BLOCK / size;
-	uint8_t *block = NULL;
-
-	for (uint32_t i = 0; i < n; i++) {
-		bool is_first = i % per_block == 0;
-
-		if (is_first) {
-			block = buf_alloc(leg->arena, BUDGET_BLOCK, BUF_FIXED);
-			if (!block)
-				return ERR_AGAIN;
-		}
-		set(leg, i, block + (size_t)(i % per_block) * size, is_first ? block : NULL);
-	}
-	return 0;
-}
-
-static void set_rbuf(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block)
-{
-	leg->rbufs[i].data = data;
-	leg->rbufs[i].block = block;
-	list_init(&leg->rbufs[i].link);
-}
-
-static void set_slot(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block)
-{
-	leg->slots[i].data = data;
-	leg->slots[i].block = block;
-	leg->slots[i].next = leg->free_slots;
-	leg->free_slots = &leg->slots[i];
-}
-
-static uint32_t receives(const struct leg_config *cfg)
-{
-	_Static_assert((int)RPC_LATE == (int)BUDGET_LATE, "a Receive for each late reply");
-	return budget_receives(cfg->credits, cfg->rev_credits, cfg->reply_timeout > 0);
-}
-
-size_t leg_fixed_bytes(const struct leg_config *cfg)
-{
-	return budget_leg(cfg->inline_bytes, receives(cfg));
-}
-
-static int take_memory(struct leg *leg)
-{
-	const struct leg_config *cfg = leg->cfg;
-
-	leg->nrbufs = receives(cfg);
-	leg->nslots = BUDGET_SENDS;
-	leg->rbufs = mem_zalloc(leg->nrbufs * sizeof(*leg->rbufs));
-	leg->slots = mem_zalloc(leg->nslots * sizeof(*leg->slots));
-	if (!leg->rbufs || !leg->slots)
-		return ERR_NOMEM;
-	if (cut_blocks(leg, leg->nrbufs, cfg->inline_bytes, set_rbuf) < 0)
-		return ERR_AGAIN;
-	return cut_blocks(leg, leg->nslots, cfg->inline_bytes, set_slot);
-}
-
-static void give_memory(struct leg *leg)
-{
-	for (uint32_t i = 0; leg->rbufs && i < leg->nrbufs; i++)
-		buf_free(leg->arena, leg->rbufs[i].block);
-	for (uint32_t i = 0; leg->slots && i < leg->nslots; i++)
-		buf_free(leg->arena, leg->slots[i].block);
-	mem_free(leg->rbufs);
-	mem_free(leg->slots);
-	leg->rbufs = NULL;
-	leg->slots = NULL;
-}
-
 void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 {
 	int err;
 
+	if (leg->recvs) {
+		recvs_put(leg->recvs, rb);
+		leg->posted++;
+		return;
+	}
 	if (leg->state == LEG_CLOSED || leg->closing)
 		return;
 	err = fabric_post_recv(leg->conn, rb->data, leg->cfg->inline_bytes, rb);
@@ -164,9 +94,23 @@ static struct fabric_conn_params conn_params(const struct leg *leg, uint32_t op_
 	};
 }
 
-static void begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
-		  nsec_t now)
+/* Receives come before the connection: older clients send all their calls before any grant. */
+static void post_receives(struct leg *leg)
 {
+	if (leg->recvs) {
+		leg->posted = leg->nrbufs;
+		recvs_fill(leg->recvs);
+		return;
+	}
+	for (uint32_t i = 0; i < leg->nrbufs; i++)
+		leg_post_recv(leg, &leg->rbufs[i]);
+}
+
+static void begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
+		  const struct fabric *fabric, nsec_t now)
+{
+	leg->recvs = recvs_of(fabric);
+	leg->remote_inv = fabric->remote_inv;
 	leg->cfg = cfg;
 	leg->arena = arena;
 	leg->grant = cfg->credits;
@@ -181,17 +125,15 @@ int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena 
 	struct fabric_conn_params params;
 	int err;
 
-	begin(leg, cfg, arena, now);
-	err = take_memory(leg);
+	begin(leg, cfg, arena, fabric, now);
+	err = leg_take_memory(leg);
 	if (err < 0)
 		return err;
-	leg->remote_inv = fabric->remote_inv;
 	params = conn_params(leg, op_depth, pdata);
 	err = fabric_connect(fabric, to, &params, leg, &leg->conn);
 	if (err < 0)
 		return err;
-	for (uint32_t i = 0; i < leg->nrbufs; i++)
-		leg_post_recv(leg, &leg->rbufs[i]);
+	post_receives(leg);
 	return 0;
 }
 
@@ -202,21 +144,31 @@ int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *
 	struct fabric_conn_params params;
 	int err;
 
-	begin(leg, cfg, arena, now);
+	begin(leg, cfg, arena, conn->fabric, now);
 	leg->conn = conn;
-	leg->remote_inv = conn->fabric->remote_inv;
 	v1_pdata_parse(&leg->peer_pdata, request);
-	err = take_memory(leg);
+	err = leg_take_memory(leg);
 	if (err < 0)
 		return err;
 	params = conn_params(leg, op_depth, pdata);
 	err = fabric_prepare(conn, &params);
 	if (err < 0)
 		return err;
-	/* Older clients send all their calls before any grant: Receives come first. */
-	for (uint32_t i = 0; i < leg->nrbufs; i++)
-		leg_post_recv(leg, &leg->rbufs[i]);
+	post_receives(leg);
 	return fabric_accept(conn, &params, leg);
+}
+
+/* What was received and not looked at: nobody will. */
+static void drop_received(struct leg *leg)
+{
+	struct list *item;
+
+	if (leg->stalled && leg->recvs)
+		leg_post_recv(leg, leg->stalled);
+	leg->stalled = NULL;
+	while ((item = list_pop(&leg->rxq)))
+		if (leg->recvs)
+			leg_post_recv(leg, container_of(item, struct leg_rbuf, link));
 }
 
 void leg_fini(struct leg *leg)
@@ -224,13 +176,14 @@ void leg_fini(struct leg *leg)
 	if (leg->conn)
 		fabric_destroy(leg->conn);
 	leg->conn = NULL;
+	drop_received(leg);
 	leg->state = LEG_CLOSED;
 	buf_unwait(&leg->waiter);
 	if (!leg->arena)
 		return;
 	buf_free(leg->arena, leg->assembly);
 	leg->assembly = NULL;
-	give_memory(leg);
+	leg_give_memory(leg);
 }
 
 void leg_close(struct leg *leg, int status, const char *why)
@@ -322,9 +275,7 @@ static void on_disconnected(struct leg *leg, const struct fabric_event *ev)
 		leg->close_why = ev->why;
 	leg_tx_flush(leg);
 	buf_unwait(&leg->waiter);
-	leg->stalled = NULL;
-	while (list_pop(&leg->rxq))
-		;
+	drop_received(leg);
 }
 
 void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)

@@ -50,6 +50,7 @@ enum leg_state {
 };
 
 struct leg_rbuf; /* one Receive buffer; private */
+struct recvs;	 /* recvs.h */
 
 /** struct leg_held - what a received message's views point into; give back with leg_put(). */
 struct leg_held {
@@ -116,11 +117,13 @@ struct leg {
 	const char *close_why;
 
 	struct v1_pdata peer_pdata;
-	struct leg_rbuf *rbufs; /* Receive buffers; their octets are arena blocks */
-	uint32_t nrbufs, posted;
-	uint32_t grant;	   /* what leg_set_grant() allows the peer */
-	uint32_t awaiting; /* calls of ours without a reply yet: Receives kept back for them */
-	struct list rxq;   /* received while stalled, in order */
+	struct recvs *recvs;	/* where Receives are shared, else NULL */
+	struct leg_rbuf *rbufs; /* Receives of its own; their octets are arena blocks */
+	uint32_t nrbufs;	/* Receives in all: posted, or, shared, promised */
+	uint32_t posted;	/* of these not held by messages received */
+	uint32_t grant;		/* what leg_set_grant() allows the peer */
+	uint32_t awaiting;	/* calls of ours without a reply yet: Receives kept back for them */
+	struct list rxq;	/* received while stalled, in order */
 	struct leg_rbuf *stalled; /* its part of a continued message waits for memory */
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena when stalled */
@@ -131,6 +134,7 @@ struct leg {
 	uint32_t invalidated, invalidated_written; /* by parts of the one in progress */
 
 	struct leg_slot *slots, *free_slots; /* header octets of Sends; arena blocks */
+	struct leg_slot *bare_slots;	     /* those that have to borrow them */
 	uint32_t nslots;
 	struct list replies, calls; /* leg_tx waiting */
 	struct leg_tx *active;	    /* a continued message under way: nothing may come between */
@@ -156,8 +160,14 @@ int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *
 	       struct fabric_conn *conn, struct view request, uint32_t op_depth,
 	       nsec_t now) WARN_UNUSED;
 
-/** leg_fixed_bytes - memory a leg of @cfg takes from its arena for as long as it lives. */
-size_t leg_fixed_bytes(const struct leg_config *cfg);
+/** leg_fixed_bytes - memory a leg of @cfg on @fabric takes from its arena for as long as it lives. */
+size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric);
+
+/** leg_holds - shared Receives that messages of this leg hold; 0 where they are its own. */
+static inline uint32_t leg_holds(const struct leg *leg)
+{
+	return leg->recvs ? leg->nrbufs - leg->posted : 0;
+}
 
 /** leg_ended - nothing more will come of it: closed, or never connected. */
 static inline bool leg_ended(const struct leg *leg)

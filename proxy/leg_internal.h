@@ -3,27 +3,22 @@
 #define PROXY_LEG_INTERNAL_H
 
 #include "proxy/leg.h"
+#include "proxy/recvs.h"
 
-/** What the files of leg share: leg.c (life), leg_rx.c (receiving), leg_tx.c (sending). */
-
-struct leg_rbuf {
-	struct list link;
-	uint8_t *data;
-	uint8_t *block; /* owned by the buffer that lies first in it, else NULL */
-	uint32_t len;
-	uint32_t invalidated, invalidated_written;
-};
+/** What the files of leg share: leg.c (life), leg_memory.c, leg_rx.c (receiving), leg_tx.c (sending). */
 
 struct leg_slot {
 	struct leg_slot *next;
-	uint8_t *data;
-	uint8_t *block;	   /* as above */
-	struct leg_tx *tx; /* NULL for a message of the transport's own */
+	uint8_t *data;	       /* NULL: to be borrowed */
+	uint8_t *block;	       /* owned by the slot that lies first in it, else NULL */
+	struct leg_rbuf *rbuf; /* borrowed, or NULL */
+	struct leg_tx *tx;     /* NULL for a message of the transport's own */
 };
 
 /* leg.c */
 
-/** leg_post_recv - @rb to the fabric; nothing when the leg ends. */
+/** leg_post_recv - @rb to the fabric, or back to those it shares it with; when the leg ends, the
+ * latter alone. */
 void leg_post_recv(struct leg *leg, struct leg_rbuf *rb);
 
 /** leg_stop - as leg_close(), but nothing more is sent: a post failed. */
@@ -34,6 +29,18 @@ bool leg_speaks(const struct leg *leg, unsigned version);
 
 /** leg_set_version - make leg->t a new transport of @version. */
 int leg_set_version(struct leg *leg, unsigned version) WARN_UNUSED;
+
+/* leg_memory.c */
+
+/** leg_take_memory - for the leg's life. Return: 0, ERR_AGAIN (the arena is short), ERR_NOMEM. */
+int leg_take_memory(struct leg *leg) WARN_UNUSED;
+
+/** leg_give_memory - all of it back, once the connection is destroyed. */
+void leg_give_memory(struct leg *leg);
+
+/** leg_take_slot, leg_free_slot - header octets for one Send; NULL when all are in use. */
+struct leg_slot *leg_take_slot(struct leg *leg);
+void leg_free_slot(struct leg *leg, struct leg_slot *slot);
 
 /* leg_rx.c */
 
@@ -53,10 +60,6 @@ void leg_tx_done(struct leg_tx *tx, struct leg_out *out);
 
 /** leg_tx_flush - everything queued onto leg->dead: the connection ended. */
 void leg_tx_flush(struct leg *leg);
-
-/** leg_take_slot, leg_free_slot - header octets for one Send; NULL when all are in use. */
-struct leg_slot *leg_take_slot(struct leg *leg);
-void leg_free_slot(struct leg *leg, struct leg_slot *slot);
 
 /** leg_post_send - one Send whose header lies in @slot, which is freed on error; an error but
  * ERR_CLOSED stops the leg. */

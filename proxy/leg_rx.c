@@ -237,12 +237,11 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		return;
 	}
 	err = leg->t->ops->recv(leg->t, in, &rx);
-	if (err < 0) {
-		leg_close(leg, err, "the peer broke the protocol");
-		return;
-	}
-	if (!note_invalidated(leg, rb, &rx)) {
-		leg_close(leg, ERR_ACCESS, "the peer invalidated what its message may not");
+	if (err < 0 || !note_invalidated(leg, rb, &rx)) {
+		leg_close(leg, err < 0 ? err : ERR_ACCESS,
+			  err < 0 ? "the peer broke the protocol"
+				  : "the peer invalidated what its message may not");
+		leg_post_recv(leg, rb);
 		return;
 	}
 	if (rx.abandon)
@@ -280,18 +279,41 @@ static void queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 	struct view in = view_of(rb->data, rb->len);
 	int arrived = leg->t->ops->arrive ? leg->t->ops->arrive(leg->t, in) : 0;
 
-	if (arrived < 0)
-		leg_close(leg, arrived, "the peer broke the protocol");
-	else if (arrived > 0)
+	if (arrived > 0) {
 		leg_process(leg, rb, out);
-	else
+	} else if (arrived == 0) {
 		list_add_tail(&leg->rxq, &rb->link);
+	} else {
+		leg_close(leg, arrived, "the peer broke the protocol");
+		leg_post_recv(leg, rb);
+	}
+}
+
+/* What the sizes and numbers of its own Receives enforce on other legs. Return: whether @rb is
+ * to be looked at. */
+static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct leg_rbuf *rb)
+{
+	const char *breach = NULL;
+
+	recvs_arrived(leg->recvs);
+	if (leg->posted == 0)
+		breach = "the peer sent more messages than it was granted";
+	else if (ev->len > leg->cfg->inline_bytes)
+		breach = "the peer sent a message larger than the inline threshold";
+	if (!breach && !leg->closing)
+		return true;
+	recvs_put(leg->recvs, rb);
+	if (breach)
+		leg_close(leg, ERR_PROTO, breach);
+	return false;
 }
 
 void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
 {
 	struct leg_rbuf *rb = ev->cookie;
 
+	if (leg->recvs && !took_shared(leg, ev, rb))
+		return;
 	assert(leg->posted > 0);
 	leg->posted--;
 	if (ev->status < 0 || leg->closing)

@@ -2,23 +2,6 @@
 /* The sending half of a leg: queues, credits, slots. */
 #include "proxy/leg_internal.h"
 
-struct leg_slot *leg_take_slot(struct leg *leg)
-{
-	struct leg_slot *slot = leg->free_slots;
-
-	if (slot) {
-		leg->free_slots = slot->next;
-		slot->tx = NULL;
-	}
-	return slot;
-}
-
-void leg_free_slot(struct leg *leg, struct leg_slot *slot)
-{
-	slot->next = leg->free_slots;
-	leg->free_slots = slot;
-}
-
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
 		  uint32_t inv_handle)
 {

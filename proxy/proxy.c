@@ -22,6 +22,34 @@ static int register_arena(struct proxy *p)
 	return 0;
 }
 
+/* Receives large enough for every leg. A fabric that cannot share them is none the worse. */
+static int share_receives(struct proxy *p)
+{
+	uint32_t bytes = BUDGET_LEAST_RECEIVE;
+
+	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
+		const struct proxy_route *route = &p->cfg.routes[i];
+
+		if (route->client.inline_bytes > bytes)
+			bytes = route->client.inline_bytes;
+		if (route->server.inline_bytes > bytes)
+			bytes = route->server.inline_bytes;
+	}
+	p->fixed_limit = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED);
+	p->recvs = mem_zalloc(p->cfg.nfabrics * sizeof(*p->recvs));
+	if (!p->recvs)
+		return ERR_NOMEM;
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
+		int err = recvs_init(&p->recvs[i], p->cfg.fabrics[i], &p->arena, bytes);
+
+		if (err == 0)
+			p->fixed_limit -= p->fixed_limit / BUDGET_SHARED;
+		else if (err != ERR_CONFIG)
+			return err;
+	}
+	return 0;
+}
+
 struct proxy *proxy_new(const struct proxy_config *cfg)
 {
 	struct proxy *p = mem_zalloc(sizeof(*p) + cfg->nroutes * sizeof(p->routes[0]));
@@ -53,7 +81,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 		return NULL;
 	}
 	buf_arena_part(&p->arena, (p->arena.bytes - p->arena.reserve) / BUDGET_FIXED);
-	if (register_arena(p) < 0) {
+	if (register_arena(p) < 0 || share_receives(p) < 0) {
 		proxy_free(p);
 		return NULL;
 	}
@@ -65,8 +93,13 @@ void *proxy_route_owner(struct proxy *p, unsigned i)
 	return &p->routes[i];
 }
 
-static void on_event(const struct fabric_event *ev)
+static void on_event(struct fabric *f, const struct fabric_event *ev)
 {
+	if (!ev->conn) { /* a shared Receive whose queue is gone */
+		recvs_arrived(recvs_of(f));
+		recvs_put(recvs_of(f), ev->cookie);
+		return;
+	}
 	if (ev->type == FABRIC_EV_REQUEST) {
 		session_open(ev->conn->owner, ev);
 		return;
@@ -83,7 +116,7 @@ static int poll_fabrics(struct proxy *p)
 		int n = 0;
 
 		while (n < TURN_EVENTS && fabric_poll(p->cfg.fabrics[i], &ev)) {
-			on_event(&ev);
+			on_event(p->cfg.fabrics[i], &ev);
 			n++;
 		}
 		more |= n == TURN_EVENTS;
@@ -124,6 +157,41 @@ static void check_deadlines(struct proxy *p)
 	}
 }
 
+static void end_hungriest(struct proxy *p, const struct recvs *r)
+{
+	struct session *worst = NULL;
+	uint32_t most = 0;
+
+	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
+		struct session *s = container_of(it, struct session, link);
+		uint32_t holds = (s->client.recvs == r ? leg_holds(&s->client) : 0) +
+				 (s->server.recvs == r ? leg_holds(&s->server) : 0);
+
+		if (s->state == SESSION_OPEN && holds > most) {
+			most = holds;
+			worst = s;
+		}
+	}
+	if (!worst)
+		return;
+	session_close(worst, ERR_NOMEM, "its messages hold the Receives that others wait for");
+	session_touch(worst);
+}
+
+/* As often as sessions are looked at. */
+static void look_at_receives(struct proxy *p)
+{
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
+		struct recvs *r = recvs_of(p->cfg.fabrics[i]);
+
+		if (!r)
+			continue;
+		recvs_trim(r);
+		if (recvs_stuck(r))
+			end_hungriest(p, r);
+	}
+}
+
 static void look_at_sessions(struct proxy *p)
 {
 	if (p->nsessions == 0)
@@ -135,6 +203,7 @@ static void look_at_sessions(struct proxy *p)
 	p->watch_at = p->now + SESSION_WATCH;
 	list_for_each_safe(it, tmp, &p->sessions)
 		session_look(container_of(it, struct session, link));
+	look_at_receives(p);
 }
 
 static void drain_sessions(struct proxy *p)
@@ -192,8 +261,11 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	pump_dirty(p);
 	/* Memory that came back just now may be what somebody waits for: no event will tell. */
 	resume_waiters(p);
-	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
+		if (recvs_of(p->cfg.fabrics[i]))
+			recvs_fill(recvs_of(p->cfg.fabrics[i]));
 		fabric_flush(p->cfg.fabrics[i]);
+	}
 	if (!list_is_empty(&p->modest) && buf_available(&p->arena, BUF_TRANSACTION) > available)
 		more = 1;
 	return more || !list_is_empty(&p->dirty);
@@ -239,6 +311,10 @@ void proxy_free(struct proxy *p)
 {
 	while (!list_is_empty(&p->sessions))
 		session_free(list_first(&p->sessions, struct session, link));
+	for (unsigned i = 0; p->recvs && i < p->cfg.nfabrics; i++)
+		if (recvs_of(p->cfg.fabrics[i]))
+			recvs_fini(&p->recvs[i]);
+	mem_free(p->recvs);
 	for (unsigned i = 0; i < p->nregistered; i++)
 		fabric_unregister(p->cfg.fabrics[i], p->arena.base);
 	pool_fini(&p->txns);

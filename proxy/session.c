@@ -60,9 +60,20 @@ static void init_ops(struct session_ops *ops)
 	list_init(&ops->queue);
 }
 
-static size_t fixed_bytes(const struct route_state *rs)
+static size_t fixed_bytes(const struct route_state *rs, const struct fabric_conn *client)
 {
-	return leg_fixed_bytes(&rs->route->client) + leg_fixed_bytes(&rs->route->server);
+	const struct proxy_route *route = rs->route;
+
+	return leg_fixed_bytes(&route->client, client->fabric) +
+	       leg_fixed_bytes(&route->server, rs->proxy->cfg.fabrics[route->upstream_fabric]);
+}
+
+/* What shared Receives may take is kept free, but for the least that the configuration allows: a
+ * session of each route. */
+static size_t fixed_limit(const struct proxy *p)
+{
+	return p->nsessions < p->cfg.nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)
+					     : p->fixed_limit;
 }
 
 static struct session *session_new(struct route_state *rs, const struct fabric_event *ev)
@@ -92,7 +103,7 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 	leg_init(&s->server, RPC_INITIATOR);
 	s->client.conn = ev->conn;
 	ev->conn->owner = &s->client; /* should it go away before it is accepted */
-	s->fixed_bytes = fixed_bytes(rs);
+	s->fixed_bytes = fixed_bytes(rs, ev->conn);
 	p->fixed_bytes += s->fixed_bytes;
 	list_add_tail(&p->sessions, &s->link);
 	p->nsessions++;
@@ -151,7 +162,7 @@ void session_open(struct route_state *rs, const struct fabric_event *ev)
 		refuse(rs, ev, "shutting down");
 		return;
 	}
-	if (p->fixed_bytes + fixed_bytes(rs) > buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)) {
+	if (p->fixed_bytes + fixed_bytes(rs, ev->conn) > fixed_limit(p)) {
 		refuse(rs, ev, "memory_limit reached: raise it, or lower credits or inline");
 		return;
 	}
@@ -325,14 +336,18 @@ static uint32_t server_takes(const struct session *s)
 						      : t->ops->call_credits(t);
 }
 
-/* What the server takes and a small queue; less while memory is short. */
+/* What the server takes and a small queue; less while memory is short. A grant cannot be less than
+ * one (RFC 8166 section 3.3.1), nor keep a call in version 2 from its GRANTs. */
 static void set_grants(struct session *s)
 {
+	enum { MODEST = 4 };
 	uint32_t grant = server_takes(s);
 
 	grant += grant / 8 + 1;
 	if (!list_is_empty(&s->forward.waiting) || buf_must_wait(&s->proxy->arena, BUF_TRANSACTION))
 		grant = grant / 2 + 1;
+	if (s->client.recvs && grant > MODEST && recvs_tight(s->client.recvs))
+		grant = MODEST;
 	if (grant != s->client.grant)
 		leg_set_grant(&s->client, grant);
 }

@@ -6,6 +6,7 @@
 #include "proxy/leg.h"
 #include "proxy/plan.h"
 #include "proxy/proxy.h"
+#include "proxy/recvs.h"
 
 /**
  * session - one client leg paired with one server leg, for life; and
@@ -174,6 +175,8 @@ struct proxy {
 	struct list modest;
 	size_t reverse_bytes; /* taken by transactions of the reverse direction */
 	size_t fixed_bytes;   /* of all sessions: at most half of the memory */
+	size_t fixed_limit;   /* ... less what shared Receives may take */
+	struct recvs *recvs;  /* one a fabric, in use where it shares Receives */
 	unsigned nsessions;
 	atomic_uint own_sessions; /* what cfg.sessions points to unless shared */
 	uint64_t next_session;

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a leg takes from the arena for its life: Receives, and header octets of Sends (slots).
+ * Where Receives are shared it has but a few slots of its own, and borrows the rest.
+ */
+#include "base/budget.h"
+#include "base/mem.h"
+#include "proxy/leg_internal.h"
+
+/* Not while Receives are scarce: the leg's own slots carry it on. */
+static struct leg_slot *borrow_slot(struct leg *leg)
+{
+	struct leg_slot *slot = leg->bare_slots;
+
+	if (!slot || recvs_tight(leg->recvs))
+		return NULL;
+	slot->rbuf = recvs_take(leg->recvs);
+	if (!slot->rbuf)
+		return NULL;
+	slot->data = slot->rbuf->data;
+	leg->bare_slots = slot->next;
+	slot->tx = NULL;
+	return slot;
+}
+
+struct leg_slot *leg_take_slot(struct leg *leg)
+{
+	struct leg_slot *slot = leg->free_slots;
+
+	if (!slot)
+		return borrow_slot(leg);
+	leg->free_slots = slot->next;
+	slot->tx = NULL;
+	return slot;
+}
+
+void leg_free_slot(struct leg *leg, struct leg_slot *slot)
+{
+	struct leg_slot **to = &leg->free_slots;
+
+	if (slot->rbuf) {
+		recvs_put(leg->recvs, slot->rbuf);
+		slot->rbuf = NULL;
+		slot->data = NULL;
+	}
+	if (!slot->data)
+		to = &leg->bare_slots;
+	slot->next = *to;
+	*to = slot;
+}
+
+/* Cut @n buffers of @size octets from blocks; set(i) is told each buffer and its block if first. */
+static int cut_blocks(struct leg *leg, uint32_t n, uint32_t size,
+		      void (*set)(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block))
+{
+	uint32_t per_block = BUDGET_BLOCK / size;
+	uint8_t *block = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool is_first = i % per_block == 0;
+
+		if (is_first) {
+			block = buf_alloc(leg->arena, BUDGET_BLOCK, BUF_FIXED);
+			if (!block)
+				return ERR_AGAIN;
+		}
+		set(leg, i, block + (size_t)(i % per_block) * size, is_first ? block : NULL);
+	}
+	return 0;
+}
+
+static void set_rbuf(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block)
+{
+	leg->rbufs[i].data = data;
+	leg->rbufs[i].block = block;
+	list_init(&leg->rbufs[i].link);
+}
+
+static void set_slot(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block)
+{
+	leg->slots[i].data = data;
+	leg->slots[i].block = block;
+	leg_free_slot(leg, &leg->slots[i]);
+}
+
+static uint32_t receives(const struct leg_config *cfg)
+{
+	_Static_assert((int)RPC_LATE == (int)BUDGET_LATE, "a Receive for each late reply");
+	return budget_receives(cfg->credits, cfg->rev_credits, cfg->reply_timeout > 0);
+}
+
+size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric)
+{
+	return recvs_of(fabric) ? buf_round(budget_sharing_leg(cfg->inline_bytes))
+				: budget_leg(cfg->inline_bytes, receives(cfg));
+}
+
+/* Few slots of its own, so that something always goes out; the rest borrow. */
+static int take_shared_memory(struct leg *leg)
+{
+	uint32_t bytes = leg->cfg->inline_bytes;
+	uint8_t *block = buf_alloc(leg->arena, budget_sharing_leg(bytes), BUF_FIXED);
+
+	if (!block)
+		return ERR_AGAIN;
+	for (uint32_t i = 0; i < leg->nslots; i++)
+		set_slot(leg, i, i < BUDGET_OWN_SENDS ? block + (size_t)i * bytes : NULL,
+			 i == 0 ? block : NULL);
+	return 0;
+}
+
+int leg_take_memory(struct leg *leg)
+{
+	const struct leg_config *cfg = leg->cfg;
+
+	leg->nrbufs = receives(cfg);
+	leg->nslots = BUDGET_SENDS;
+	leg->slots = mem_zalloc(leg->nslots * sizeof(*leg->slots));
+	if (!leg->slots)
+		return ERR_NOMEM;
+	if (leg->recvs)
+		return take_shared_memory(leg);
+	leg->rbufs = mem_zalloc(leg->nrbufs * sizeof(*leg->rbufs));
+	if (!leg->rbufs)
+		return ERR_NOMEM;
+	if (cut_blocks(leg, leg->nrbufs, cfg->inline_bytes, set_rbuf) < 0)
+		return ERR_AGAIN;
+	return cut_blocks(leg, leg->nslots, cfg->inline_bytes, set_slot);
+}
+
+void leg_give_memory(struct leg *leg)
+{
+	for (uint32_t i = 0; leg->rbufs && i < leg->nrbufs; i++)
+		buf_free(leg->arena, leg->rbufs[i].block);
+	for (uint32_t i = 0; leg->slots && i < leg->nslots; i++) {
+		buf_free(leg->arena, leg->slots[i].block);
+		if (leg->slots[i].rbuf)
+			recvs_put(leg->recvs, leg->slots[i].rbuf);
+	}
+	mem_free(leg->rbufs);
+	mem_free(leg->slots);
+	leg->rbufs = NULL;
+	leg->slots = NULL;
+}

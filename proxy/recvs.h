@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_RECVS_H
+#define PROXY_RECVS_H
+
+#include "base/list.h"
+#include "fabric/fabric.h"
+#include "proxy/buf.h"
+
+/**
+ * recvs - the Receives that all connections of one fabric instance share, so that their memory
+ * grows with the load and not with the number of connections
+ *
+ * The fabric says how many it wants posted; here is their memory, taken from the connections'
+ * part of the arena (BUF_FIXED) in blocks of BUDGET_BLOCK as the load comes, and given back when
+ * it has gone. A leg that needs to send more at once than its own headers hold borrows one.
+ *
+ * What legs promise their peers is not backed one by one. A pool that is nearly used up says
+ * so (recvs_tight()), and grants shrink. One that is used up makes senders wait, nothing worse;
+ * but messages that wait for memory keep their Receives, and what would free that memory may
+ * need one: recvs_stuck() tells.
+ *
+ * One thread only.
+ */
+
+struct recvs_chunk;
+
+/** struct leg_rbuf - one Receive: shared, or a leg's own. */
+struct leg_rbuf {
+	struct list link; /* the holder's */
+	uint8_t *data;
+	uint8_t *block; /* a leg's own: owned by the one that lies first in it, else NULL */
+	struct recvs_chunk *chunk; /* shared: where it belongs */
+	uint32_t len;
+	uint32_t invalidated, invalidated_written;
+};
+
+struct recvs {
+	struct fabric *fabric;
+	struct buf_arena *arena;
+	uint32_t bytes; /* of each */
+	uint32_t total, free_count, posted;
+	uint32_t most; /* it may grow to */
+	struct list chunks, free;
+	uint64_t given_back; /* since ever: progress */
+	uint64_t mark;	     /* as recvs_stuck() found it */
+	unsigned times;	     /* ... in a row without progress */
+};
+
+/**
+ * recvs_init - let the connections of @f share Receives of @bytes octets, at most BUDGET_BLOCK
+ *
+ * Return: 0; ERR_CONFIG when @f cannot, and then recvs_fini() is not due.
+ */
+int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena,
+	       uint32_t bytes) WARN_UNUSED;
+
+/** recvs_fini - once all connections of the fabric are destroyed: gives all memory back. */
+void recvs_fini(struct recvs *r);
+
+/** recvs_of - what connections of @f share, or NULL: their Receives are their own. */
+static inline struct recvs *recvs_of(const struct fabric *f)
+{
+	return f->receives;
+}
+
+/** recvs_fill - post what the fabric wants, as far as there is memory. */
+void recvs_fill(struct recvs *r);
+
+/** recvs_arrived - the fabric gave one back, with a message or without: it is the caller's. */
+void recvs_arrived(struct recvs *r);
+
+/** recvs_take - one for another use, or NULL. */
+struct leg_rbuf *recvs_take(struct recvs *r);
+
+/** recvs_put - takes @rb: it is posted again with the next fill. */
+void recvs_put(struct recvs *r, struct leg_rbuf *rb);
+
+/** recvs_tight - little is left: peers should be granted less. */
+bool recvs_tight(const struct recvs *r);
+
+/** recvs_trim - give back memory that the load needs no more. Every few seconds. */
+void recvs_trim(struct recvs *r);
+
+/** recvs_stuck - at regular times: none is posted, none can be, and none came back since the
+ * last times: whoever waits for one may wait for ever. */
+bool recvs_stuck(struct recvs *r);
+
+#endif
