@@ -35,12 +35,15 @@ struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner)
 	memnet_due_init(&c->setup, c, NULL);
 	memnet_due_init(&c->bye, c, bye_arrives);
 	memnet_due_init(&c->end, c, report_end);
+	memnet_due_init(&c->resume, c, mem_shared_resume);
 	c->end.local = c->bye.local = true;
 	list_init(&c->set_up.link);
 	list_init(&c->ended.link);
 	list_init(&c->posted);
 	list_init(&c->held);
 	list_init(&c->reads);
+	list_init(&c->backlog);
+	list_init(&c->waiting);
 	list_init(&c->free_ops);
 	list_init(&c->free_recvs);
 	list_init(&c->free_exposures);
@@ -50,7 +53,7 @@ struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner)
 	return c;
 }
 
-static void init_op(struct mem_conn *c, struct mem_op *op)
+void mem_op_init(struct mem_conn *c, struct mem_op *op)
 {
 	list_init(&op->link);
 	list_init(&op->kin);
@@ -64,7 +67,7 @@ static struct mem_op *new_ops(struct mem_conn *c, uint32_t n, struct list *free)
 	struct mem_op *ops = mem_zalloc(n * sizeof(*ops));
 
 	for (uint32_t i = 0; ops && i < n; i++) {
-		init_op(c, &ops[i]);
+		mem_op_init(c, &ops[i]);
 		list_add_tail(free, &ops[i].link);
 	}
 	return ops;
@@ -75,7 +78,7 @@ static struct mem_exposure *new_exposures(struct mem_conn *c, uint32_t n)
 	struct mem_exposure *e = mem_zalloc(n * sizeof(*e));
 
 	for (uint32_t i = 0; e && i < n; i++) {
-		init_op(c, &e[i].fence);
+		mem_op_init(c, &e[i].fence);
 		e[i].fence.exposure = &e[i];
 		list_add_tail(&c->free_exposures, &e[i].link);
 	}
@@ -100,6 +103,8 @@ static void free_queues(struct mem_conn *c)
 /* The second call, with accept after prepare, must agree with the first. */
 int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params)
 {
+	struct mem_share *share = &mem_conn_fabric(c)->share;
+
 	c->ird = params->ird ? params->ird : MEM_DEFAULT_READ_DEPTH;
 	c->ord = params->ord ? params->ord : MEM_DEFAULT_READ_DEPTH;
 	if (c->ops) {
@@ -111,10 +116,12 @@ int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params)
 	c->max_ops = params->max_sends;
 	c->max_exposures = params->max_exposures;
 	c->ops = new_ops(c, c->max_ops, &c->free_ops);
-	c->recvs = new_ops(c, c->max_recvs, &c->free_recvs);
+	c->recvs = new_ops(c, share->ops ? 0 : c->max_recvs, &c->free_recvs);
 	c->exposures = new_exposures(c, c->max_exposures);
-	if (c->ops && c->recvs && c->exposures)
+	if (c->ops && c->recvs && c->exposures) {
+		share->depth.promised += c->max_recvs;
 		return 0;
+	}
 	free_queues(c);
 	return ERR_NOMEM;
 }
@@ -159,6 +166,9 @@ static void stop(struct mem_conn *c)
 	list_del(&c->bye.link);
 	list_del(&c->end.link);
 	list_del(&c->dirty);
+	mem_shared_forget(c);
+	if (c->peer)
+		mem_shared_forget(c->peer);
 	list_init(&c->reads);
 	list_init(&c->held);
 	list_init(&c->posted);
@@ -200,12 +210,42 @@ void mem_conn_breach(struct mem_conn *c, int status, const char *why)
 		mem_conn_end(peer, ERR_REMOTE, why);
 }
 
+/* What was sent before still waits for a Receive: the end of @c is when that was taken, or
+ * after a while. */
+static void bye_waits(struct mem_conn *c, struct mem_conn *peer)
+{
+	struct memnet *net = mem_conn_net(c);
+
+	c->bye_waits = net->now < c->linger_until;
+	if (c->bye_waits) {
+		memnet_schedule(net, &c->bye, c->linger_until);
+		return;
+	}
+	mem_conn_end(c, ERR_TIMEOUT, "the peer does not take what was sent");
+	mem_conn_end(peer, ERR_CLOSED, "connection lost");
+}
+
+void mem_conn_bye_goes_on(struct mem_conn *c)
+{
+	struct memnet *net = mem_conn_net(c);
+
+	if (!c->bye_waits || list_is_empty(&c->bye.link))
+		return;
+	c->bye_waits = false;
+	list_del(&c->bye.link);
+	memnet_schedule(net, &c->bye, nsec_min(memnet_wire(c, &c->last_sent), c->linger_until));
+}
+
 static void bye_arrives(struct mem_due *due)
 {
 	struct mem_conn *c = due->conn, *peer = c->peer;
 
 	if (c->vanished) {
 		mem_conn_end(c, ERR_TIMEOUT, "the peer does not take what was sent");
+		return;
+	}
+	if (peer && !peer->closing && !list_is_empty(&peer->backlog)) {
+		bye_waits(c, peer);
 		return;
 	}
 	c->orderly = true;
@@ -216,12 +256,13 @@ static void bye_arrives(struct mem_due *due)
 
 void mem_conn_send_bye(struct mem_conn *c)
 {
-	nsec_t at, last = mem_conn_net(c)->now + LINGER_S * NSEC_PER_SEC;
+	nsec_t at;
 
 	if (!c->closing || !list_is_empty(&c->bye.link))
 		return;
+	c->linger_until = mem_conn_net(c)->now + LINGER_S * NSEC_PER_SEC;
 	at = memnet_wire(c, &c->last_sent);
-	memnet_schedule(mem_conn_net(c), &c->bye, nsec_min(at, last));
+	memnet_schedule(mem_conn_net(c), &c->bye, nsec_min(at, c->linger_until));
 }
 
 void mem_disconnect(struct fabric_conn *base)
@@ -254,7 +295,9 @@ static void purge(struct mem_conn *c)
 		if (e->ev.conn != &c->base)
 			continue;
 		list_del(it);
-		if (e->op && e->op->to)
+		if (e->op && mem_shared_has(f, e->op))
+			mem_shared_repost(f, e->op);
+		else if (e->op && e->op->to)
 			mem_guard(e->op->to, e->op->len, false);
 	}
 }
@@ -273,6 +316,8 @@ void mem_destroy(struct fabric_conn *base)
 			mem_conn_end(peer, unanswered ? ERR_REFUSED : ERR_CLOSED,
 				     "closed by the peer");
 	}
+	if (c->ops)
+		mem_conn_fabric(c)->share.depth.promised -= c->max_recvs;
 	free_queues(c);
 	mem_free(c);
 }

@@ -10,6 +10,9 @@
  * its own, but never overtakes an earlier one of its kind: so a Send may complete
  * after the answer to it was received, and a Write after a later Send.
  *
+ * Where Receives are shared, a Send that finds none waits instead, with all that arrives
+ * behind it (shared.c).
+ *
  * A Read is answered later than it arrives; until then its source is pinned
  * (.readers), and a withdraw of it waits.
  *
@@ -55,11 +58,17 @@ static struct mem_op *next_recv(struct mem_conn *c)
 
 static void deliver_send(struct mem_conn *target, struct mem_op *op)
 {
-	struct mem_op *recv = next_recv(target);
+	struct mem_fabric *f = mem_conn_fabric(target);
+	struct mem_op *recv = f->share.ops ? mem_shared_pick(f) : next_recv(target);
 	struct mem_exposure *e = NULL;
+	uint32_t written = 0;
 
 	if (!recv) {
 		mem_conn_breach(target, ERR_PROTO, "Send without a posted Receive");
+		return;
+	}
+	if (f->share.ops && target->unpolled == target->max_recvs) {
+		mem_conn_breach(target, ERR_PROTO, "more messages than there may be");
 		return;
 	}
 	if (op->len > recv->len) {
@@ -72,14 +81,17 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 			mem_conn_breach(target, ERR_ACCESS, "Send invalidates what it may not");
 			return;
 		}
-		recv->done.ev.invalidated_written = mem_written(&target->base, op->inv_handle);
+		written = mem_written(&target->base, op->inv_handle);
 		mem_exposure_invalidate(target, e);
 	}
+	if (f->share.ops)
+		mem_shared_take(target, recv);
 	mem_guard(recv->to, recv->len, false);
 	gather(recv->to, op);
 	mem_guard(recv->to, recv->len, true);
 	recv->done.ev.len = op->len;
 	recv->done.ev.invalidated = op->inv_handle;
+	recv->done.ev.invalidated_written = written;
 	mem_op_finish(recv, 0);
 	complete_later(op);
 }
@@ -150,6 +162,12 @@ void mem_deliver(struct mem_due *due)
 	/* Whoever has disconnected does not listen any more: the end is near. */
 	if (!target || target->state != MEM_OPEN || target->closing)
 		return;
+	if (!mem_shared_wait(target, op))
+		mem_deliver_now(target, op);
+}
+
+void mem_deliver_now(struct mem_conn *target, struct mem_op *op)
+{
 	mem_post_release(target);
 	switch (op->kind) {
 	case MEM_SEND:

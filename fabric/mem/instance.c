@@ -71,6 +71,8 @@ static void unregister_memory(struct fabric *base, void *p)
 			continue;
 		for (struct list *jt = f->conns.next; jt != &f->conns; jt = jt->next)
 			assert_unused(container_of(jt, struct mem_conn, link), r);
+		for (uint32_t i = 0; f->share.ops && i < f->share.depth.most; i++)
+			assert_op_outside(&f->share.ops[i], r);
 		list_del(it);
 		mem_free(r);
 		return;
@@ -106,7 +108,9 @@ static int poll_event(struct fabric *base, struct fabric_event *ev)
 	e = container_of(item, struct mem_event, link);
 	*ev = e->ev;
 	lend_private_data(f, ev);
-	if (e->op)
+	if (e->op && mem_shared_has(f, e->op))
+		mem_shared_polled(f, e->op);
+	else if (e->op)
 		mem_op_polled(mem_conn_of(ev->conn), e->op);
 	else if (ev->type != FABRIC_EV_DISCONNECTED)
 		mem_conn_of(ev->conn)->told = true;
@@ -131,6 +135,7 @@ static void free_instance(struct fabric *base)
 	struct mem_fabric *f = mem_fabric_of(base);
 
 	assert(list_is_empty(&f->conns));
+	assert(!f->share.ops);
 	assert(list_is_empty(&f->ready));
 	for (struct list *it = f->net->listeners.next; it != &f->net->listeners; it = it->next) {
 		struct fabric_listener *l = container_of(it, struct fabric_listener, link);
@@ -157,6 +162,10 @@ static const struct fabric_ops mem_ops = {
 	.destroy = mem_destroy,
 	.prepare = mem_prepare,
 	.post_recv = mem_post_recv,
+	.share_receives = mem_share_receives,
+	.unshare_receives = mem_unshare_receives,
+	.receives_wanted = mem_receives_wanted,
+	.post_shared = mem_post_shared,
 	.send = mem_send,
 	.write = mem_write,
 	.read = mem_read,
@@ -184,6 +193,10 @@ struct fabric *memnet_fabric(struct memnet *net)
 	list_init(&f->ready);
 	list_init(&f->dirty);
 	list_init(&f->ranges);
+	list_init(&f->share.free);
+	list_init(&f->share.posted);
+	list_init(&f->share.queue);
+	list_init(&f->share.waiting);
 	list_add_tail(&net->fabrics, &f->link);
 	return &f->base;
 }

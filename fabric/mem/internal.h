@@ -3,6 +3,7 @@
 #define FABRIC_MEM_INTERNAL_H
 
 #include "base/list.h"
+#include "fabric/depth.h"
 #include "fabric/mem/mem.h"
 
 /**
@@ -15,6 +16,7 @@
  *   post.c     posting, and what a flush does with it
  *   deliver.c  what happens at the peer
  *   expose.c   exposed memory
+ *   shared.c   Receives of all connections, and messages that wait for one
  */
 
 enum { MEM_PRIVATE_DATA_MAX = 196, MEM_DEFAULT_READ_DEPTH = 4 };
@@ -101,6 +103,8 @@ struct mem_conn {
 	size_t pd_len;
 
 	nsec_t stall_until;
+	nsec_t linger_until; /* for a disconnect to arrive */
+	bool bye_waits;	     /* behind what waits for a shared Receive */
 	nsec_t last_sent, last_response, last_done[MEM_KINDS];
 	struct mem_due setup, bye, end;
 	struct mem_event set_up, ended; /* REQUEST, then CONNECTED; DISCONNECTED */
@@ -112,6 +116,10 @@ struct mem_conn {
 	struct list free_ops, free_recvs, free_exposures;
 	struct mem_op *ops, *recvs;
 	struct mem_exposure *exposures;
+	struct list backlog; /* operations of the peer's that wait for a shared Receive */
+	struct list waiting; /* in its instance's line while there is a backlog */
+	struct mem_due resume;
+	uint32_t unpolled; /* messages in shared Receives */
 	uint32_t max_recvs, max_ops, max_exposures;
 	uint32_t nposted; /* completions not polled */
 	uint32_t handle_mask, handle_secret;
@@ -136,12 +144,26 @@ struct fabric_listener {
 	struct list attached;
 };
 
+/** struct mem_share - Receives of all connections of an instance; .ops is NULL where each has its own. */
+struct mem_share {
+	struct mem_op *ops; /* as many as the queue can ever hold */
+	uint32_t len;	    /* octets of each */
+	uint32_t held;	    /* posted, not polled */
+	uint32_t queued;
+	bool dry;			 /* a message found none, and none came since */
+	struct list free, posted, queue; /* posted: not flushed; queue: for the next messages */
+	struct list waiting;		 /* connections that have a backlog */
+	struct fabric_depth depth;
+	nsec_t period_end;
+};
+
 struct mem_fabric {
 	struct fabric base;
 	struct memnet *net;
 	struct list link;
 	struct list conns, ready, dirty, ranges;
 	uint8_t pd[MEM_PRIVATE_DATA_MAX]; /* of the event polled last */
+	struct mem_share share;
 };
 
 struct memnet {
@@ -214,6 +236,7 @@ void mem_reject(struct fabric_conn *base, struct view private_data);
 /* conn.c */
 
 struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner);
+void mem_op_init(struct mem_conn *c, struct mem_op *op);
 int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params);
 
 /** mem_conn_end - the end of one side; may free @c, when its user never heard of it. */
@@ -224,6 +247,9 @@ void mem_conn_breach(struct mem_conn *c, int status, const char *why);
 
 /** mem_conn_send_bye - after a flush: the disconnect goes on its way behind what was sent. */
 void mem_conn_send_bye(struct mem_conn *c);
+
+/** mem_conn_bye_goes_on - what @c sent before its disconnect has been taken. */
+void mem_conn_bye_goes_on(struct mem_conn *c);
 
 void mem_disconnect(struct fabric_conn *base);
 void mem_destroy(struct fabric_conn *base);
@@ -263,6 +289,46 @@ void mem_guard(void *p, size_t len, bool on);
 
 /** mem_deliver - a flushed Send, Write or Read arrives at the peer. */
 void mem_deliver(struct mem_due *due);
+
+/** mem_deliver_now - @op, which may have waited, takes effect at @target. */
+void mem_deliver_now(struct mem_conn *target, struct mem_op *op);
+
+/* shared.c */
+
+int mem_share_receives(struct fabric *base, uint32_t len);
+void mem_unshare_receives(struct fabric *base);
+uint32_t mem_receives_wanted(const struct fabric *base);
+int mem_post_shared(struct fabric *base, void *buf, void *cookie);
+
+/** mem_shared_flush - what was posted can be used, and who waited for it goes on. */
+void mem_shared_flush(struct mem_fabric *f);
+
+/** mem_shared_wait - whether @op, arrived at @target, has to wait for a Receive. */
+bool mem_shared_wait(struct mem_conn *target, struct mem_op *op);
+
+/** mem_shared_resume - an attempt to deliver something that waits. */
+void mem_shared_resume(struct mem_due *due);
+
+/** mem_shared_forget - what waits at @c will not be delivered. */
+void mem_shared_forget(struct mem_conn *c);
+
+/** mem_shared_pick - any Receive of a queue that is not empty; it stays there. */
+struct mem_op *mem_shared_pick(struct mem_fabric *f);
+
+/** mem_shared_take - @op leaves the queue with a message for @c. */
+void mem_shared_take(struct mem_conn *c, struct mem_op *op);
+
+/** mem_shared_repost - nobody will poll the message in @op: it is for the next one. */
+void mem_shared_repost(struct mem_fabric *f, struct mem_op *op);
+
+/** mem_shared_polled - @op is the user's again. */
+void mem_shared_polled(struct mem_fabric *f, struct mem_op *op);
+
+/** mem_shared_has - whether @op is one of the instance's, not of a connection. */
+static inline bool mem_shared_has(const struct mem_fabric *f, const struct mem_op *op)
+{
+	return f->share.ops && op->kind == MEM_RECV;
+}
 
 /* expose.c */
 

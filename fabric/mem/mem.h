@@ -16,12 +16,15 @@
  * - what an acceptor posts waits for the initiator's first operation;
  * - asserted, as our own bug: memory outside what was registered, a Send, Write or
  *   Read before CONNECTED was polled, octets changed while an operation owns them,
- *   memory unregistered while in use, connections left at fabric_free();
+ *   memory unregistered while in use, connections left or Receives still shared at
+ *   fabric_free(), fabric_post_recv() where they are shared;
  * - posted Receives and Read sinks are filled with MEMNET_POISON, and are out of
  *   bounds under AddressSanitizer until their completion was polled;
  * - completions of different kinds come in any order; a withdraw is sometimes
  *   immediate and sometimes not; when a connection ends, Sends and Writes may report
  *   success although the peer never saw them, as TCP does;
+ * - any shared Receive may take the next message; one that finds none waits, with all that its
+ *   end sent behind it;
  * - handles, offsets in segments, and the instance that gets a request are random.
  */
 struct memnet;
@@ -45,14 +48,17 @@ struct memnet_config {
 	enum memnet_fault fault;
 	uint64_t fault_at; /* n, from 1; happens once */
 	nsec_t fault_delay;
-	bool no_written;    /* nothing tells what was written: fabric_written() */
-	bool no_remote_inv; /* connections say that handles cannot be invalidated remotely */
+	bool no_written;      /* nothing tells what was written: fabric_written() */
+	bool no_remote_inv;   /* connections say that handles cannot be invalidated remotely */
+	bool shares_receives; /* fabric_share_receives() works */
+	uint32_t shared_least, shared_most; /* the queue's bounds (fabric/depth.h); 0: 8, 1024 */
 };
 
 /** struct memnet_usage - what is held at this moment: all zero after an orderly end of everything. */
 struct memnet_usage {
 	uint64_t conns;	    /* not yet destroyed */
 	uint64_t posted;    /* operations whose completion was not polled yet */
+	uint64_t shared;    /* Receives of all connections together, not polled; 0 when unshared */
 	uint64_t exposures; /* not fenced */
 	uint64_t exposed_bytes;
 };
@@ -91,5 +97,9 @@ void memnet_cut(struct fabric_conn *base);
 /** memnet_vanish - as if the cable of @base were pulled: nothing is delivered from now on, and
  * neither end is told. fabric_disconnect() still ends an end's own side, bounded in time. */
 void memnet_vanish(struct fabric_conn *base);
+
+/** memnet_flush_shared - all shared Receives of @base that no message has taken come back without
+ * one, as when a device goes. They can be posted anew. */
+void memnet_flush_shared(struct fabric *base);
 
 #endif

@@ -230,6 +230,7 @@ void memnet_usage(const struct memnet *net, struct memnet_usage *u)
 	for (struct list *it = net->fabrics.next; it != &net->fabrics; it = it->next) {
 		struct mem_fabric *f = container_of(it, struct mem_fabric, link);
 
+		u->shared += f->share.held;
 		for (struct list *jt = f->conns.next; jt != &f->conns; jt = jt->next)
 			add_usage(container_of(jt, struct mem_conn, link), u);
 	}

@@ -79,6 +79,7 @@ int mem_post_recv(struct fabric_conn *base, void *buf, uint32_t len, void *cooki
 
 	if (c->state == MEM_ENDED || c->closing)
 		return ERR_CLOSED;
+	assert(!mem_conn_fabric(c)->share.ops);
 	assert(c->recvs); /* fabric_prepare() comes first */
 	assert(mem_instance_owns(mem_conn_fabric(c), buf, len));
 	slot = list_pop(&c->free_recvs);
@@ -250,6 +251,7 @@ void mem_flush(struct fabric *base)
 	struct mem_fabric *f = mem_fabric_of(base);
 	struct list *dirty, *item;
 
+	mem_shared_flush(f);
 	while ((dirty = list_pop(&f->dirty))) {
 		struct mem_conn *c = container_of(dirty, struct mem_conn, dirty);
 

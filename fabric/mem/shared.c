@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "fabric/mem/internal.h"
+
+/*
+ * Operation. Receives that all connections of an instance share are slots of the instance:
+ *
+ *   .free --post--> .posted --flush--> .queue --message--> event --poll--> .free
+ *                                        ^------ its connection destroyed ---'
+ *
+ * A Send that finds .queue empty waits, in the .backlog of the end it is for, as on a device
+ * that tells its sender to try again; whatever arrives behind it joins it. Its connection is in
+ * line on .waiting, and each that can go on has a .resume due: when one comes, the connection
+ * longest in line delivers one operation and goes to the line's end. The disconnect of the
+ * sender waits, too, but not for ever.
+ */
+
+enum { DEFAULT_LEAST = 8, DEFAULT_MOST = 1024 };
+
+int mem_share_receives(struct fabric *base, uint32_t len)
+{
+	struct mem_fabric *f = mem_fabric_of(base);
+	const struct memnet_config *cfg = &f->net->cfg;
+	struct mem_share *s = &f->share;
+
+	assert(!s->ops);
+	for (struct list *it = f->conns.next; it != &f->conns; it = it->next)
+		assert(!container_of(it, struct mem_conn, link)->ops);
+	if (!cfg->shares_receives)
+		return ERR_CONFIG;
+	fabric_depth_init(&s->depth, cfg->shared_least ? cfg->shared_least : DEFAULT_LEAST,
+			  cfg->shared_most ? cfg->shared_most : DEFAULT_MOST);
+	s->ops = mem_zalloc(s->depth.most * sizeof(*s->ops));
+	if (!s->ops)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < s->depth.most; i++) {
+		mem_op_init(NULL, &s->ops[i]);
+		list_add_tail(&s->free, &s->ops[i].link);
+	}
+	s->len = len;
+	s->held = s->queued = 0;
+	s->period_end = f->net->now + NSEC_PER_SEC;
+	return 0;
+}
+
+void mem_unshare_receives(struct fabric *base)
+{
+	struct mem_fabric *f = mem_fabric_of(base);
+	struct mem_share *s = &f->share;
+
+	assert(s->ops);
+	for (struct list *it = f->conns.next; it != &f->conns; it = it->next)
+		assert(!container_of(it, struct mem_conn, link)->ops);
+	assert(s->depth.promised == 0);
+	for (uint32_t i = 0; i < s->depth.most; i++) {
+		list_del(&s->ops[i].done.link);
+		if (s->ops[i].to)
+			mem_guard(s->ops[i].to, s->len, false);
+	}
+	mem_free(s->ops);
+	s->ops = NULL;
+	s->held = s->queued = 0;
+	list_init(&s->free);
+	list_init(&s->posted);
+	list_init(&s->queue);
+}
+
+uint32_t mem_receives_wanted(const struct fabric *base)
+{
+	const struct mem_share *s = &mem_fabric_of((struct fabric *)base)->share;
+
+	assert(s->ops);
+	return fabric_depth_missing(&s->depth, s->held);
+}
+
+/* Ready for a message: nobody may look at it. */
+static void arm(struct mem_op *op)
+{
+	op->due.conn = NULL;
+	op->done.ev = (struct fabric_event){.type = FABRIC_EV_RECV, .cookie = op->cookie};
+	mem_guard(op->to, op->len, false);
+	if (op->len)
+		memset(op->to, MEMNET_POISON, op->len);
+	mem_guard(op->to, op->len, true);
+}
+
+int mem_post_shared(struct fabric *base, void *buf, void *cookie)
+{
+	struct mem_fabric *f = mem_fabric_of(base);
+	struct mem_share *s = &f->share;
+	struct list *slot;
+	struct mem_op *op;
+
+	assert(s->ops);
+	assert(mem_instance_owns(f, buf, s->len));
+	slot = list_pop(&s->free);
+	if (!slot)
+		return ERR_AGAIN;
+	op = container_of(slot, struct mem_op, link);
+	op->kind = MEM_RECV;
+	op->cookie = cookie;
+	op->to = buf;
+	op->len = s->len;
+	arm(op);
+	list_add_tail(&s->posted, &op->link);
+	s->held++;
+	return 0;
+}
+
+static bool can_go_on(const struct mem_conn *c)
+{
+	const struct mem_op *next = list_first(&c->backlog, struct mem_op, link);
+
+	return c->state == MEM_OPEN && !c->closing &&
+	       (next->kind != MEM_SEND || mem_conn_fabric(c)->share.queued);
+}
+
+/* Whoever can go on tries again, each over its own wire. */
+static void wake(struct mem_fabric *f)
+{
+	for (struct list *it = f->share.waiting.next; it != &f->share.waiting; it = it->next) {
+		struct mem_conn *c = container_of(it, struct mem_conn, waiting);
+		nsec_t any = 0;
+
+		if (can_go_on(c) && list_is_empty(&c->resume.link))
+			memnet_schedule(f->net, &c->resume, memnet_wire(c->peer, &any));
+	}
+}
+
+/* One operation of @c that waited. */
+static void go_on(struct mem_fabric *f, struct mem_conn *c)
+{
+	struct mem_op *op = container_of(list_pop(&c->backlog), struct mem_op, link);
+
+	list_del(&c->waiting);
+	if (!list_is_empty(&c->backlog))
+		list_add_tail(&f->share.waiting, &c->waiting);
+	mem_deliver_now(c, op);
+	if (list_is_empty(&c->backlog) && c->peer)
+		mem_conn_bye_goes_on(c->peer);
+}
+
+void mem_shared_resume(struct mem_due *due)
+{
+	struct mem_fabric *f = mem_conn_fabric(due->conn);
+
+	for (struct list *it = f->share.waiting.next; it != &f->share.waiting; it = it->next) {
+		struct mem_conn *c = container_of(it, struct mem_conn, waiting);
+
+		if (!can_go_on(c) || c->peer->stall_until > f->net->now)
+			continue;
+		go_on(f, c);
+		break;
+	}
+	wake(f);
+}
+
+bool mem_shared_wait(struct mem_conn *target, struct mem_op *op)
+{
+	struct mem_share *s = &mem_conn_fabric(target)->share;
+
+	if (!s->ops)
+		return false;
+	if (list_is_empty(&target->backlog)) {
+		if (op->kind != MEM_SEND || s->queued)
+			return false;
+		list_add_tail(&s->waiting, &target->waiting);
+		if (!s->dry)
+			fabric_depth_low(&s->depth);
+		s->dry = true;
+	}
+	list_add_tail(&target->backlog, &op->link);
+	return true;
+}
+
+void mem_shared_forget(struct mem_conn *c)
+{
+	while (list_pop(&c->backlog))
+		;
+	list_del(&c->waiting);
+	list_del(&c->resume.link);
+}
+
+struct mem_op *mem_shared_pick(struct mem_fabric *f)
+{
+	struct list *queue = &f->share.queue;
+
+	return container_of(memnet_random(f->net) % 2 ? queue->next : queue->prev, struct mem_op,
+			    link);
+}
+
+void mem_shared_take(struct mem_conn *c, struct mem_op *op)
+{
+	struct mem_share *s = &mem_conn_fabric(c)->share;
+
+	list_del(&op->link);
+	op->due.conn = c;
+	c->unpolled++;
+	s->queued--;
+	fabric_depth_see(&s->depth, s->queued);
+}
+
+void mem_shared_repost(struct mem_fabric *f, struct mem_op *op)
+{
+	op->due.conn->unpolled--;
+	arm(op);
+	list_add_tail(&f->share.queue, &op->link);
+	f->share.queued++;
+	f->share.dry = false;
+	wake(f);
+}
+
+void mem_shared_polled(struct mem_fabric *f, struct mem_op *op)
+{
+	if (op->due.conn)
+		op->due.conn->unpolled--;
+	op->due.conn = NULL;
+	mem_guard(op->to, op->len, false);
+	op->to = NULL;
+	list_add_tail(&f->share.free, &op->link);
+	f->share.held--;
+}
+
+void mem_shared_flush(struct mem_fabric *f)
+{
+	struct mem_share *s = &f->share;
+
+	if (!s->ops)
+		return;
+	fabric_depth_see(&s->depth, s->queued);
+	if (f->net->now >= s->period_end) {
+		fabric_depth_period(&s->depth);
+		s->period_end = f->net->now + NSEC_PER_SEC;
+	}
+	for (struct list *item; (item = list_pop(&s->posted));) {
+		list_add_tail(&s->queue, item);
+		s->queued++;
+		s->dry = false;
+	}
+	wake(f);
+}
+
+void memnet_flush_shared(struct fabric *base)
+{
+	struct mem_fabric *f = mem_fabric_of(base);
+	struct mem_share *s = &f->share;
+
+	mem_shared_flush(f);
+	for (struct list *item; (item = list_pop(&s->queue));) {
+		struct mem_op *op = container_of(item, struct mem_op, link);
+
+		op->done.ev.status = ERR_FLUSHED;
+		list_add_tail(&f->ready, &op->done.link);
+	}
+	s->queued = 0;
+}
