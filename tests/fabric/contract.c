@@ -9,32 +9,58 @@ static const struct contract_provider *provider; /* the one under test */
 
 static void start_side(struct side *s, struct contract *t, int which)
 {
+	memset(s, 0, sizeof(*s));
 	s->t = t;
 	s->f = t->fabric[which];
 	s->mem = t->mem[which];
 	memset(s->last, 0xff, sizeof(s->last));
 }
 
-int contract_start(void **state)
+void start_pair(struct contract *t, int i)
+{
+	struct pair *p = t->pair[i];
+
+	drop(&p->a);
+	drop(&p->b);
+	start_side(&p->a, t, 0);
+	start_side(&p->b, t, 1);
+	p->a.peer = &p->b;
+	p->b.peer = &p->a;
+	p->a.pair = p->b.pair = i;
+}
+
+static int start(void **state, bool shares)
 {
 	uint64_t live = mem_live();
 	struct contract *t = mem_zalloc(sizeof(*t));
 
 	t->heap_live = live;
 	t->provider = provider;
+	t->shares = shares;
 	t->provider->start(t);
 	for (int i = 0; i < 2; i++) {
 		t->mem[i] = mem_zalloc(CONTRACT_MEMORY);
 		assert_int_equal(fabric_register(t->fabric[i], t->mem[i], CONTRACT_MEMORY), 0);
+		if (shares)
+			t->pool[i] = pool_new(t->fabric[i], t->mem[i]);
 	}
 	for (int i = 0; i < CONTRACT_PAIRS; i++) {
 		t->pair[i] = mem_zalloc(sizeof(struct pair));
-		start_side(&t->pair[i]->a, t, 0);
-		start_side(&t->pair[i]->b, t, 1);
+		start_pair(t, i);
 	}
 	assert_int_equal(fabric_attach(t->fabric[1], t->listener, t), 0);
 	*state = t;
 	return 0;
+}
+
+int contract_start(void **state)
+{
+	return start(state, false);
+}
+
+int contract_start_shared(void **state)
+{
+	return start(state, true);
 }
 
 int contract_stop(void **state)
@@ -49,6 +75,7 @@ int contract_stop(void **state)
 	}
 	fabric_detach(t->fabric[1], t->listener);
 	for (int i = 0; i < 2; i++) {
+		pool_free(t->pool[i]);
 		fabric_unregister(t->fabric[i], t->mem[i]);
 		mem_free(t->mem[i]);
 	}
@@ -116,7 +143,7 @@ static void record(struct side *s, const struct fabric_event *ev)
 	s->ndone++;
 }
 
-static void dispatch(struct contract *t, const struct fabric_event *ev)
+static void dispatch(struct contract *t, struct pool *pool, const struct fabric_event *ev)
 {
 	switch (ev->type) {
 	case FABRIC_EV_REQUEST:
@@ -132,6 +159,12 @@ static void dispatch(struct contract *t, const struct fabric_event *ev)
 		else
 			record_setup(ev->conn->owner, ev);
 		break;
+	case FABRIC_EV_RECV:
+		if (pool) {
+			pool_record(pool, ev);
+			break;
+		}
+		/* fall through */
 	default:
 		record(ev->conn->owner == t ? &t->pair[t->next_request]->b : ev->conn->owner, ev);
 	}
@@ -145,9 +178,11 @@ void pump(struct contract *t)
 	do {
 		got = 0;
 		for (int i = 0; i < 2; i++) {
+			if (t->pool[i])
+				pool_refill(t->pool[i]);
 			fabric_flush(t->fabric[i]);
-			while (fabric_poll(t->fabric[i], &ev)) {
-				dispatch(t, &ev);
+			while (!t->deaf[i] && fabric_poll(t->fabric[i], &ev)) {
+				dispatch(t, t->pool[i], &ev);
 				got = 1;
 			}
 		}
@@ -199,8 +234,14 @@ struct pair *establish_prepared(struct contract *t, int i, uint32_t len, int *re
 
 void greet(struct pair *p)
 {
-	int r = do_recv(&p->b, 0, 0);
+	int r;
 
+	if (p->b.t->shares) {
+		succeed(&p->a, say(&p->a, 0));
+		hear(&p->b, 1);
+		return;
+	}
+	r = do_recv(&p->b, 0, 0);
 	pump(p->a.t);
 	succeed(&p->a, do_send(&p->a, 0, 0));
 	succeed(&p->b, r);
@@ -344,36 +385,9 @@ void fence(struct side *s, uint32_t handle)
 		assert_int_equal(n, -1);
 }
 
-void fill(struct side *s, size_t off, size_t len, uint64_t key)
+const struct contract_provider *contract_provider_now(void)
 {
-	struct rng r = {key};
-
-	for (size_t i = 0; i < len; i++)
-		s->mem[off + i] = (uint8_t)(i % 8 ? r.state >> i % 8 * 8 : rng_next(&r));
-}
-
-void check(const struct side *s, size_t off, size_t len, uint64_t key)
-{
-	struct rng r = {key};
-
-	for (size_t i = 0; i < len; i++) {
-		uint8_t want = (uint8_t)(i % 8 ? r.state >> i % 8 * 8 : rng_next(&r));
-
-		if (s->mem[off + i] != want)
-			fail_msg("octet %zu of %zu differs", i, len);
-	}
-}
-
-void check_byte(const struct side *s, size_t off, size_t len, uint8_t byte)
-{
-	for (size_t i = 0; i < len; i++)
-		if (s->mem[off + i] != byte)
-			fail_msg("octet %zu of %zu was touched", i, len);
-}
-
-struct segment part(struct segment seg, uint64_t skip, uint32_t len)
-{
-	return (struct segment){.handle = seg.handle, .offset = seg.offset + skip, .length = len};
+	return provider;
 }
 
 int main(void)
@@ -388,6 +402,7 @@ int main(void)
 		failed += contract_run_access();
 		failed += contract_run_end();
 		failed += contract_run_soak();
+		failed += contract_run_shared();
 	}
 	return failed ? 1 : 0;
 }

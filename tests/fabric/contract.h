@@ -14,6 +14,10 @@
  * Everything posted through here is followed: it completes exactly once, in
  * order, with the right kind, nothing after DISCONNECTED, and at DISCONNECTED
  * nothing is left. Each breach of that fails the test wherever it shows.
+ *
+ * Where Receives are shared they are a pool's (one an instance), which keeps the queue filled,
+ * and a test says messages instead of sending them: each is checked when it is heard, against
+ * the order and the octets of what its peer said.
  */
 enum {
 	CONTRACT_PAIRS = 2,
@@ -21,9 +25,24 @@ enum {
 	CONTRACT_MEMORY = 32 * 1024 * 1024, /* registered, of each instance */
 	CONTRACT_DEPTH = 64,		    /* of queues in default_params */
 	CONTRACT_EXPOSURES = 16,
+	POOL_RECVS = 1024,
+	POOL_LEN = 1024,	    /* of each */
+	POOL_AT = 24 * 1024 * 1024, /* where they lie in the memory of an instance */
+	SAY_AT = 28 * 1024 * 1024,  /* and where what is said lies */
+	SAY_MEMORY = 2048,	    /* lengths remembered */
 };
 
 struct contract;
+
+/** struct pool - the shared Receives of an instance. */
+struct pool {
+	struct fabric *f;
+	uint8_t *mem;
+	bool is_posted[POOL_RECVS];
+	uint32_t posted;
+	uint32_t allow;	    /* how many more may be posted; UINT32_MAX: all that are wanted */
+	uint32_t came_back; /* without a message */
+};
 
 /** struct contract_provider - what differs between providers. */
 struct contract_provider {
@@ -37,6 +56,7 @@ struct contract_provider {
 	unsigned patience; /* how many times in a row step() must return 0 to give up */
 	bool exact_pdata;  /* private data come with their length, not with zeros behind */
 	bool tells_both;   /* of a breach, not only the end that found it */
+	bool shares;	   /* Receives of all connections, when started with contract.shares */
 };
 
 /** struct op - one posted operation and what became of it. */
@@ -60,6 +80,15 @@ struct side {
 	struct op ops[CONTRACT_OPS];
 	int nops, ndone;
 	int last[FABRIC_EV_WITHDRAWN + 1]; /* newest op of each type that completed */
+	/* Where Receives are shared: */
+	struct side *peer;
+	int pair;
+	uint32_t said, heard; /* messages */
+	uint32_t said_len[SAY_MEMORY];
+	int said_op[CONTRACT_DEPTH]; /* the Sends, by where their octets lie */
+	uint32_t awaited;
+	bool heard_all;		       /* that are awaited */
+	uint32_t invalidated, written; /* by the message heard last */
 };
 
 struct pair {
@@ -75,6 +104,9 @@ struct contract {
 	uint8_t *mem[2];
 	struct pair *pair[CONTRACT_PAIRS];
 	int next_request; /* pair that gets the next request */
+	bool shares;	  /* for the provider's start(): fabric_share_receives() will be called */
+	struct pool *pool[2];
+	bool deaf[2]; /* do not poll this instance */
 	uint64_t heap_live;
 };
 
@@ -89,12 +121,22 @@ int contract_run_rdma(void);
 int contract_run_access(void);
 int contract_run_end(void);
 int contract_run_soak(void);
+int contract_run_shared(void);
 
 /** contract_start, contract_stop - cmocka set-up and tear-down: *state is a struct contract. */
 int contract_start(void **state);
+int contract_start_shared(void **state);
 int contract_stop(void **state);
 
 #define contract_test(f) cmocka_unit_test_setup_teardown(f, contract_start, contract_stop)
+#define contract_test_shared(f)                                                                    \
+	cmocka_unit_test_setup_teardown(f, contract_start_shared, contract_stop)
+
+/** contract_provider_now - whose turn it is. */
+const struct contract_provider *contract_provider_now(void);
+
+/** start_pair - destroy its connection and forget all about it. */
+void start_pair(struct contract *t, int i);
 
 /** default_params - CONTRACT_DEPTH everywhere, no private data. */
 struct fabric_conn_params default_params(void);
@@ -140,6 +182,29 @@ int do_write_sge(struct side *s, const struct fabric_sge *sge, unsigned n,
 int do_read(struct side *s, size_t off, const struct segment *from);
 int do_withdraw(struct side *s, uint32_t handle); /* number, or -1: fenced now */
 struct segment do_expose(struct side *s, size_t off, uint32_t len, unsigned access);
+
+/*
+ * Shared Receives.
+ */
+
+/** pool_new - @f shares Receives from now on. */
+struct pool *pool_new(struct fabric *f, uint8_t *mem);
+
+/** pool_free - and no more, and all their memory is ours. */
+void pool_free(struct pool *pool);
+
+/** pool_refill - post what is wanted, as far as allowed. */
+void pool_refill(struct pool *pool);
+
+/** pool_record - a message, or a Receive that comes back. */
+void pool_record(struct pool *pool, const struct fabric_event *ev);
+
+/** say - the next message of @s, at most POOL_LEN octets. Return: number of the Send, or the error. */
+int say(struct side *s, uint32_t len);
+int say_inv(struct side *s, uint32_t len, uint32_t handle);
+
+/** hear - let things happen until @s heard @n messages in all. */
+void hear(struct side *s, uint32_t n);
 
 /** done - let things happen until op @n is done; its record. */
 const struct op *done(struct side *s, int n);

@@ -8,7 +8,12 @@
 static void start_with(struct contract *t, nsec_t min, nsec_t max)
 {
 	static uint64_t runs;
-	struct memnet_config cfg = {.seed = 1000 + runs++, .latency_min = min, .latency_max = max};
+	struct memnet_config cfg = {.seed = 1000 + runs++,
+				    .latency_min = min,
+				    .latency_max = max,
+				    .shares_receives = t->shares,
+				    .shared_least = 8,
+				    .shared_most = 100};
 	struct memnet *net = memnet_new(&cfg);
 
 	assert_non_null(net);
@@ -41,6 +46,7 @@ static void stop(struct contract *t)
 
 	memnet_usage(t->impl, &usage);
 	assert_int_equal(usage.conns, 0);
+	assert_int_equal(usage.shared, 0);
 	fabric_free(t->fabric[0]);
 	fabric_free(t->fabric[1]);
 	memnet_listener_free(t->listener);
@@ -59,7 +65,8 @@ static int step(struct contract *t)
 							      .step = step,                        \
 							      .patience = 1,                       \
 							      .exact_pdata = true,                 \
-							      .tells_both = true}
+							      .tells_both = true,                  \
+							      .shares = true}
 
 MEM("mem", start);
 MEM("mem, no latency at all", start_instant);
