@@ -11,14 +11,21 @@ void fabric_depth_init(struct fabric_depth *d, uint32_t least, uint32_t most)
 	};
 }
 
+/* What is posted of it: where peers may send less, a queue never gets as deep as is wanted. */
+static uint32_t aim(const struct fabric_depth *d)
+{
+	return d->want < d->promised ? d->want : d->promised;
+}
+
 uint32_t fabric_depth_limit(const struct fabric_depth *d)
 {
-	return d->want / 4;
+	return aim(d) / 4;
 }
 
 void fabric_depth_low(struct fabric_depth *d)
 {
-	d->want = d->want < d->most / 2 ? d->want * 2 : d->most;
+	if (d->want < d->promised)
+		d->want = d->want < d->most / 2 ? d->want * 2 : d->most;
 	d->lowest = 0;
 }
 
@@ -30,14 +37,14 @@ void fabric_depth_see(struct fabric_depth *d, uint32_t posted)
 
 void fabric_depth_period(struct fabric_depth *d)
 {
-	if (d->lowest != UINT32_MAX && d->lowest >= d->want - d->want / 4)
-		d->want = d->want / 2 > d->least ? d->want / 2 : d->least;
+	uint32_t deep = aim(d);
+
+	if (d->lowest != UINT32_MAX && d->lowest >= deep - deep / 4)
+		d->want = deep / 2 > d->least ? deep / 2 : d->least;
 	d->lowest = UINT32_MAX;
 }
 
 uint32_t fabric_depth_missing(const struct fabric_depth *d, uint32_t posted)
 {
-	uint32_t want = d->want < d->promised ? d->want : d->promised;
-
-	return posted < want ? want - posted : 0;
+	return posted < aim(d) ? aim(d) - posted : 0;
 }

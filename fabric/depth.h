@@ -8,9 +8,9 @@
  * depth - how many Receives a shared queue should hold: as many as the load needs, whatever
  * the number of connections
  *
- * Pure counting, for every provider with shared Receives. A queue that ran low is doubled; one
- * that never fell below three quarters for a whole period is halved. Receives cannot be taken
- * back from a queue: one that is to shrink is not refilled.
+ * Pure counting, for every provider with shared Receives. A queue that ran low is doubled, unless
+ * it holds all that peers may send; one that never fell below three quarters for a whole period
+ * is halved. Receives cannot be taken back from a queue: one that is to shrink is not refilled.
  */
 struct fabric_depth {
 	uint32_t want;	   /* Receives the queue should hold */
