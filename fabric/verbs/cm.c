@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
+#include "fabric/verbs/share_internal.h"
 
 /*
  * Operation
@@ -35,8 +36,9 @@ struct verbs_conn *cm_conn_new(struct verbs *v, struct rdma_cm_id *id, enum verb
 	c->state = state;
 	c->deadline = NSEC_NEVER;
 	atomic_init(&c->async, -1);
+	atomic_init(&c->last, false);
+	cq_init(&c->cq, v, c, NULL);
 	list_init(&c->active);
-	list_init(&c->hot);
 	list_init(&c->timed);
 	list_init(&c->pending);
 	list_add_tail(&v->conns, &c->all);
@@ -180,8 +182,10 @@ void cm_established(struct verbs_conn *c)
 {
 	if (c->state != VERBS_CONNECTING && c->state != VERBS_ACCEPTED)
 		return;
+	if (c->state == VERBS_CONNECTING)
+		share_set_timer(c);
 	c->state = VERBS_OPEN;
-	c->tell_connected = true;
+	c->tell_connected = c->was_open = true;
 	note_addresses(c);
 	verbs_deadline_in(c, 0);
 	alive_begin(c->v);
@@ -342,10 +346,14 @@ int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params, v
 	if (params->private_data_len > PD_ACCEPT_MAX)
 		return ERR_TOOBIG;
 	c->base.owner = owner;
-	post_submit(c); /* the peer may send at once */
+	/* The peer may send at once. */
+	if (c->share)
+		srq_flush(c->share);
+	post_submit(c);
 	param = conn_param(c, params->private_data, params->private_data_len);
 	if (rdma_accept(c->id, &param))
 		return ERR_CLOSED; /* the peer is gone */
+	share_set_timer(c);
 	c->state = VERBS_ACCEPTED;
 	verbs_deadline_in(c, c->v->cfg.setup_timeout_ms);
 	return 0;

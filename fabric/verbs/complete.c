@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
+#include "fabric/verbs/share_internal.h"
 
 /*
  * Operation
@@ -13,8 +14,6 @@
  * Where a connection failed, whoever did not ask is told as much as is known: before a
  * work request that failed all went well; before one that was flushed it is not known.
  */
-
-enum { BATCH = 16 };
 
 static void took_place(struct verbs_conn *c, struct vop *op)
 {
@@ -34,10 +33,8 @@ static bool has_invalidated(const struct verbs_conn *c, const struct ibv_wc *wc)
 	return wc->wc_flags & (IBV_WC_WITH_INV | (c->dev->rxe ? IBV_WC_IP_CSUM_OK : 0));
 }
 
-static void received(struct verbs_conn *c, const struct ibv_wc *wc)
+static void received(struct verbs_conn *c, const struct ibv_wc *wc, struct vop *op)
 {
-	struct vop *op = &c->recvs.ops[(uint32_t)wc->wr_id & c->recvs.mask];
-
 	c->v->counters.receives++;
 	op->status = wc->status == IBV_WC_SUCCESS ? 0 : ERR_FLUSHED;
 	op->len = op->status ? 0 : wc->byte_len;
@@ -61,7 +58,7 @@ static void sent(struct verbs_conn *c, const struct ibv_wc *wc)
 }
 
 /* The first failure is the cause; what follows was flushed for it. */
-static void failed(struct verbs_conn *c, const struct ibv_wc *wc)
+void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv)
 {
 	const char *why = NULL;
 	int status;
@@ -72,7 +69,7 @@ static void failed(struct verbs_conn *c, const struct ibv_wc *wc)
 		end_by_itself(c);
 		return;
 	}
-	status = words_completion(wc->status, wc->wr_id & ID_RECV, &why);
+	status = words_completion(wc->status, is_recv, &why);
 	if (err_class(status) == ERR_CLASS_PEER || status == ERR_TOOBIG)
 		c->v->counters.breaches++;
 	end_leave(c, status, why);
@@ -134,7 +131,7 @@ static void completed(struct verbs_conn *c, const struct ibv_wc *wc)
 			return;
 		}
 		if (ring == &c->recvs) {
-			received(c, wc);
+			received(c, wc, &ring->ops[(uint32_t)wc->wr_id & ring->mask]);
 		} else {
 			imply(c, (uint32_t)wc->wr_id, wc->status);
 			sent(c, wc);
@@ -142,50 +139,39 @@ static void completed(struct verbs_conn *c, const struct ibv_wc *wc)
 		advance(c, ring);
 	}
 	if (wc->status != IBV_WC_SUCCESS)
-		failed(c, wc);
+		complete_failed(c, wc, wc->wr_id & ID_RECV);
 }
 
-static int take_batch(struct verbs_conn *c)
+void complete_own(struct verbs_conn *c, const struct ibv_wc *wc, int n)
 {
-	struct ibv_wc wc[BATCH];
-	int n = c->cq ? ibv_poll_cq(c->cq, BATCH, wc) : 0;
-
-	c->v->counters.polls++;
 	for (int i = 0; i < n; i++)
 		completed(c, &wc[i]);
-	if (n > 0) {
-		c->v->counters.completions += (uint64_t)n;
-		verbs_activate(c);
-		end_check_drained(c);
-	}
-	return n > 0 ? n : 0;
+	verbs_activate(c);
+	end_check_drained(c);
 }
 
-enum queue_state queue_poll(struct verbs_conn *c)
+bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slot, void *cookie)
 {
-	if (take_batch(c)) {
-		if (c->tuning.busy_poll_us)
-			c->busy_until = verbs_now() + c->tuning.busy_poll_us * (nsec_t)1000;
-		return QUEUE_HOT;
-	}
-	if (!c->cq)
-		return QUEUE_COLD;
-	if (c->busy_until && verbs_now() < c->busy_until)
-		return QUEUE_BUSY;
-	if (c->cq_events) {
-		ibv_ack_cq_events(c->cq, c->cq_events);
-		c->cq_events = 0;
-	}
-	/* What came between the look and the arming would never be told. */
-	if (ibv_req_notify_cq(c->cq, 0))
-		c->broken = true;
-	return take_batch(c) ? QUEUE_HOT : QUEUE_COLD;
+	struct vop *op;
+
+	if (c->recvs.posted - c->recvs.polled >= c->max_recvs)
+		return false;
+	op = queue_op(&c->recvs);
+	op->type = FABRIC_EV_RECV;
+	op->cookie = cookie;
+	op->slot = slot;
+	op->complete = true;
+	c->recvs.done++;
+	received(c, wc, op);
+	verbs_activate(c);
+	return true;
 }
 
 void queue_drain(struct verbs_conn *c)
 {
-	while (take_batch(c))
-		;
+	if (c->share)
+		cq_drain(&c->share->cq);
+	cq_drain(&c->cq);
 }
 
 void queue_flush(struct verbs_conn *c)
@@ -208,28 +194,38 @@ void queue_flush(struct verbs_conn *c)
 	}
 }
 
-static bool ring_event(struct vring *r, struct fabric_event *ev)
+static struct vop *next_done(struct vring *r)
 {
-	const struct vop *op;
+	return r->polled == r->done ? NULL : &r->ops[r->polled++ & r->mask];
+}
 
-	if (r->polled == r->done)
+static bool recv_event(struct verbs_conn *c, struct fabric_event *ev)
+{
+	const struct vop *op = next_done(&c->recvs);
+
+	if (!op)
 		return false;
-	op = &r->ops[r->polled++ & r->mask];
-	*ev = (struct fabric_event){.type = op->type, .cookie = op->cookie, .status = op->status};
-	if (op->type != FABRIC_EV_RECV)
-		return true;
-	ev->len = op->len;
-	ev->invalidated = op->inv;
-	ev->invalidated_written = FABRIC_WRITTEN_UNKNOWN;
+	*ev = (struct fabric_event){.type = FABRIC_EV_RECV,
+				    .cookie = op->cookie,
+				    .status = op->status,
+				    .len = op->len,
+				    .invalidated = op->inv,
+				    .invalidated_written = FABRIC_WRITTEN_UNKNOWN};
+	if (c->share)
+		srq_release(c->share, op->slot);
 	return true;
 }
 
 bool queue_event(struct verbs_conn *c, struct fabric_event *ev)
 {
-	if (ring_event(&c->recvs, ev))
+	const struct vop *op;
+
+	if (recv_event(c, ev))
 		return true;
-	if (!ring_event(&c->sends, ev))
+	op = next_done(&c->sends);
+	if (!op)
 		return false;
+	*ev = (struct fabric_event){.type = op->type, .cookie = op->cookie, .status = op->status};
 	if (ev->type != FABRIC_EV_WITHDRAWN)
 		c->ops_out--;
 	return true;

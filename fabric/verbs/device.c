@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
+#include "fabric/verbs/share_internal.h"
 
 /*
  * Operation
@@ -18,9 +19,9 @@
  * are prepared at start, others when the first connection leads through them.
  *
  * The descriptor of asynchronous events is the process's: whichever worker reads
- * an event leaves it with the connection it is about, as a number, and no more:
- * destroying a queue pair waits until its events are acknowledged, so the
- * connection is still there.
+ * an event leaves it with the connection or shared queue it is about, as a number, and
+ * no more: destroying a queue waits until its events are acknowledged, so whatever it
+ * is about is still there.
  * A device that failed is for every worker to see, so that is told the removal (gone.c).
  */
 
@@ -47,29 +48,56 @@ static void channel_ready(struct loop_watch *w, unsigned events)
 
 	(void)events;
 	while (ibv_get_cq_event(dev->channel, &cq, &context) == 0) {
-		struct verbs_conn *c = context;
+		struct vcq *q = context;
 
 		dev->v->counters.events++;
-		c->cq_events++;
-		if (list_is_empty(&c->hot))
-			list_add_tail(&dev->v->hot, &c->hot);
+		q->events++;
+		if (list_is_empty(&q->hot))
+			list_add_tail(&dev->v->hot, &q->hot);
 	}
 	if (errno != EAGAIN && errno != EINTR)
 		unwatch(dev, &dev->watch, &dev->watched);
 }
 
+static void leave_note_of_pair(struct verbs_dev *dev, struct verbs_conn *c, int type)
+{
+	if (type != IBV_EVENT_QP_LAST_WQE_REACHED) {
+		atomic_store(&c->async, type);
+	} else {
+		atomic_store(&dev->tells_last, true);
+		atomic_store(&c->last, true);
+	}
+	if (c->share)
+		atomic_store(&c->share->noted, true);
+}
+
+static void leave_note_of_cq(const struct vcq *q, int type)
+{
+	if (q->conn)
+		atomic_store(&q->conn->async, type);
+	else
+		atomic_store(&q->share->failed, true);
+}
+
 static void leave_note(struct verbs_dev *dev, const struct ibv_async_event *e)
 {
-	struct verbs_conn *c = NULL;
+	struct vshare *share;
 
 	switch (e->event_type) {
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
-		c = e->element.qp->qp_context;
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		leave_note_of_pair(dev, e->element.qp->qp_context, (int)e->event_type);
 		break;
 	case IBV_EVENT_CQ_ERR:
-		c = e->element.cq->cq_context;
+		leave_note_of_cq(e->element.cq->cq_context, (int)e->event_type);
+		break;
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+	case IBV_EVENT_SRQ_ERR:
+		share = e->element.srq->srq_context;
+		atomic_store(e->event_type == IBV_EVENT_SRQ_ERR ? &share->failed : &share->low,
+			     true);
 		break;
 	case IBV_EVENT_DEVICE_FATAL:
 		gone_failed(dev);
@@ -77,20 +105,24 @@ static void leave_note(struct verbs_dev *dev, const struct ibv_async_event *e)
 	default:
 		break;
 	}
-	if (c)
-		atomic_store(&c->async, (int)e->event_type);
+}
+
+void device_async(struct verbs_dev *dev)
+{
+	struct ibv_async_event e;
+
+	while (ibv_get_async_event(dev->context, &e) == 0) {
+		leave_note(dev, &e);
+		ibv_ack_async_event(&e);
+	}
 }
 
 static void async_ready(struct loop_watch *w, unsigned events)
 {
 	struct verbs_dev *dev = container_of(w, struct verbs_dev, async_watch);
-	struct ibv_async_event e;
 
 	(void)events;
-	while (ibv_get_async_event(dev->context, &e) == 0) {
-		leave_note(dev, &e);
-		ibv_ack_async_event(&e);
-	}
+	device_async(dev);
 	if (errno != EAGAIN && errno != EINTR)
 		unwatch(dev, &dev->async_watch, &dev->async_watched);
 }
@@ -113,12 +145,13 @@ static void log_device(const struct verbs_dev *dev)
 {
 	log_info("verbs.device",
 		 "device=%s transport=%s exposures=%s send_with_invalidate=%s max_qp_wr=%d "
-		 "max_sge=%d read_depth=%d/%d max_mr=%d max_mw=%d",
+		 "max_srq_wr=%d max_sge=%d read_depth=%d/%d max_mr=%d max_mw=%d",
 		 dev->name, dev->iwarp ? "iwarp" : "ib",
 		 !dev->windows ? "registrations"
 		 : dev->rxe    ? "windows-on-registrations"
 			       : "windows",
-		 dev->send_inv ? "yes" : "no", dev->attr.max_qp_wr, dev->attr.max_sge,
+		 dev->send_inv ? "yes" : "no", dev->attr.max_qp_wr,
+		 dev->attr.max_srq ? dev->attr.max_srq_wr : 0, dev->attr.max_sge,
 		 dev->attr.max_qp_rd_atom, dev->attr.max_qp_init_rd_atom, dev->attr.max_mr,
 		 dev->attr.max_mw);
 }
@@ -168,6 +201,7 @@ static void close_dev(struct verbs_dev *dev)
 {
 	struct list *item;
 
+	srq_close(dev);
 	unwatch(dev, &dev->watch, &dev->watched);
 	unwatch(dev, &dev->async_watch, &dev->async_watched);
 	if (dev->async_fd >= 0)
@@ -188,11 +222,26 @@ static void close_dev(struct verbs_dev *dev)
 	dev->pd = NULL;
 }
 
+static int use_shared(struct verbs_dev *dev)
+{
+	int err = dev->v->shares_receives ? srq_open(dev) : 0;
+
+	if (err)
+		log_error("verbs.device",
+			  "device=%s why=\"this worker shares Receives, which the device cannot do "
+			  "as "
+			  "well as those before it: receive_queue = \\\"own\\\" helps\"",
+			  dev->name);
+	return err;
+}
+
 /* One that cannot be used is kept, for its removal must be noticed. */
 static int use(struct verbs_dev *dev)
 {
 	int err = open_dev(dev);
 
+	if (!err)
+		err = use_shared(dev);
 	dev->failures = gone_failures(dev);
 	dev->closed = err != 0;
 	if (err) {
@@ -202,6 +251,8 @@ static int use(struct verbs_dev *dev)
 		return err;
 	}
 	log_device(dev);
+	if (dev->share)
+		share_log(dev);
 	return 0;
 }
 
@@ -319,6 +370,7 @@ void device_lost(struct verbs_dev *dev)
 		if (c->dev == dev)
 			end_finish(c, ERR_IO, "the RDMA device failed or was removed");
 	}
+	srq_close(dev);
 	device_put(dev);
 }
 

@@ -157,6 +157,7 @@ void end_free(struct verbs_conn *c)
 	tear_down(c);
 	list_del(&c->active);
 	list_del(&c->all);
+	queue_put_back(c);
 	queue_free(c);
 	if (c->dev)
 		device_put(c->dev);

@@ -26,6 +26,8 @@
  *   queue.c  queue pairs and their rings
  *   post.c   posting
  *   complete.c  what completes
+ *   cq.c     completion queues
+ *   srq.c, share.c, share_conn.c  Receives that connections share (share_internal.h)
  *   expose.c exposed memory
  *   alive.c  whether silent peers are still there
  *   words.c  statuses and reasons in words
@@ -70,6 +72,8 @@ struct verbs_dev {
 	bool rxe;      /* Linux's software RoCE, whose oddities are named where met */
 	bool send_inv; /* has Send with Invalidate */
 	bool iwarp;
+	atomic_bool tells_last; /* that a queue pair took its last Receive: seen to */
+	struct vshare *share;	/* NULL: Receives are the connections' own */
 	bool closed; /* not in use yet, or no more: its objects go with its last connection */
 	unsigned conns;
 	struct list regions;
@@ -98,7 +102,7 @@ struct vop {
 	void *addr; /* RECV */
 	uint32_t len;
 	uint32_t inv;	   /* RECV: handle invalidated by the message */
-	uint32_t slot;	   /* send queue: slots used up to and with it */
+	uint32_t slot;	   /* send queue: slots used up to and with it; shared RECV: its slot */
 	uint32_t exposure; /* WITHDRAWN */
 	int status;
 	bool signalled; /* its completion is its own */
@@ -127,14 +131,28 @@ struct vexp {
 
 #define VEXP_NONE UINT32_MAX
 
+/** struct vcq - a completion queue: a connection's, or that of shared Receives. */
+struct vcq {
+	struct verbs *v;
+	struct verbs_conn *conn; /* NULL: .share */
+	struct vshare *share;
+	struct ibv_cq *cq;
+	unsigned events;       /* not acknowledged */
+	struct list hot;       /* on .hot or .busy, or on none: cold */
+	uint32_t busy_poll_us; /* look for completions, do not wait for them */
+	nsec_t busy_until;
+};
+
 struct verbs_conn {
 	struct fabric_conn base;
 	struct verbs *v;
 	struct verbs_dev *dev;
 	struct rdma_cm_id *id;
-	struct ibv_cq *cq;
-	unsigned cq_events; /* not acknowledged */
-	struct list all, active, hot, timed, pending;
+	struct vcq cq;
+	struct vshare *share;	      /* NULL: Receives are its own */
+	struct verbs_conn *next_pair; /* in its hash chain there */
+	uint32_t pair;
+	struct list all, active, timed, pending;
 	enum verbs_state state;
 	bool initiator;
 	bool tell_request, tell_connected, told_end;
@@ -143,7 +161,9 @@ struct verbs_conn {
 	int status;  /* of DISCONNECTED: the first cause */
 	const char *why;
 	nsec_t deadline;
-	atomic_int async;   /* event about the queue pair, from any thread; -1: none */
+	atomic_int async; /* event about the queue pair, from any thread; -1: none */
+	atomic_bool last; /* it took its last shared Receive */
+	bool was_open;
 	uint8_t pd[PD_MAX]; /* from the peer */
 	size_t pd_len;
 	uint8_t own_pd[PD_MAX]; /* initiator: until the route is known */
@@ -151,7 +171,6 @@ struct verbs_conn {
 	uint8_t peer_ird, peer_ord; /* acceptor: as asked for */
 	uint16_t ird, ord;
 	struct fabric_tuning tuning;
-	nsec_t busy_until; /* look for completions, do not wait for them */
 	uint32_t max_recvs, max_sends, max_exposures;
 
 	struct vring recvs, sends; /* sends: the send queue, withdraws too */
@@ -178,12 +197,16 @@ struct verbs {
 	struct rdma_event_channel *channel;
 	struct loop_watch watch;
 	bool watched;
-	struct list devs, conns, active, hot, busy, timed, pending, ranges, attachments;
+	struct list devs, conns, active, hot, busy, timed, pending, ranges, attachments, shares;
 	struct vwr *store; /* work requests of chains */
 	struct ibv_send_wr *free_wrs;
-	nsec_t next; /* no deadline is before it */
-	nsec_t look; /* whether devices are still there */
-	nsec_t ask;  /* whether peers are */
+	nsec_t next;   /* no deadline is before it */
+	nsec_t look;   /* whether devices are still there */
+	nsec_t ask;    /* whether peers are */
+	nsec_t period; /* of shared queues' depths */
+	bool shares_receives;
+	uint32_t nback;	   /* shared Receives to be told that they come back */
+	uint32_t recv_len; /* of each of them */
 };
 
 static inline struct verbs *verbs_of(struct fabric *f)
@@ -232,6 +255,9 @@ void device_know(struct verbs *v, struct ibv_context *context);
  * false when it cannot be used, yet. */
 bool device_adopt(struct verbs *v, const struct rdma_cm_id *id) WARN_UNUSED;
 void device_free(struct verbs_dev *dev);
+
+/** device_async - take the asynchronous events there are. */
+void device_async(struct verbs_dev *dev);
 
 /** device_put - a connection gives it up; the last on a removed device takes along what the
  * worker has of it. */
@@ -321,22 +347,40 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p) WARN_
 /** queue_make - the queue pair, once the device is known; posts the Receives that waited. */
 int queue_make(struct verbs_conn *c) WARN_UNUSED;
 void queue_destroy(struct verbs_conn *c);
+
+/** queue_put_back - shared Receives with messages that were not polled. */
+void queue_put_back(struct verbs_conn *c);
 void queue_free(struct verbs_conn *c);
 
 struct vop *queue_op(struct vring *r);
 
+/* cq.c */
+
+void cq_init(struct vcq *q, struct verbs *v, struct verbs_conn *conn, struct vshare *share);
+int cq_make(struct vcq *q, struct verbs_dev *dev, uint32_t depth) WARN_UNUSED;
+void cq_destroy(struct vcq *q);
+
+/** cq_look - take a batch of completions of a queue that is on no list. */
+void cq_look(struct vcq *q);
+
+/** cq_drain - take all completions there are. */
+void cq_drain(struct vcq *q);
+
+/** cq_failed - it cannot be relied on any more. */
+void cq_failed(struct vcq *q);
+
 /* complete.c */
 
-enum queue_state {
-	QUEUE_HOT,  /* there may be more */
-	QUEUE_BUSY, /* empty; to be looked into again soon */
-	QUEUE_COLD, /* empty, and the next completion will be told */
-};
+/** complete_own - a batch of @c's own queue. */
+void complete_own(struct verbs_conn *c, const struct ibv_wc *wc, int n);
 
-/** queue_poll - take a batch of completions. */
-enum queue_state queue_poll(struct verbs_conn *c);
+/** complete_shared - a message for @c in the Receive in @slot. Return: false: it has too many. */
+bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slot, void *cookie);
 
-/** queue_drain - take all completions there are. */
+/** complete_failed - what @wc says is the end of @c. */
+void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv);
+
+/** queue_drain - take all completions there are for @c. */
 void queue_drain(struct verbs_conn *c);
 
 /** queue_flush - everything posted comes back. */

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
+#include "fabric/verbs/share_internal.h"
 
 /*
  * Operation
  *
  * A connection has a queue pair and a completion queue of its own, made when its device
  * is known. What is posted is remembered in two rings, one a queue: post.c puts records
- * in, complete.c takes them out.
+ * in, complete.c takes them out. Where Receives are shared, its completion queue has only
+ * what it sends, and a record is put into the ring of Receives with each message.
  */
 
-enum { INLINE_WANTED = 256 }; /* a header with a small call or reply */
+enum {
+	INLINE_WANTED = 256, /* a header with a small call or reply */
+	RNR_FOR_EVER = 7,
+};
 
 static int ring_init(struct vring *r, uint32_t depth)
 {
@@ -45,6 +50,9 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 		c->tuning.retry_count = cfg->retry_count;
 	if (!c->tuning.rnr_retry_count)
 		c->tuning.rnr_retry_count = cfg->rnr_retry_count;
+	/* A shared queue may be empty for others' sake: peers are to try for ever. */
+	if (!c->tuning.rnr_retry_count && c->v->shares_receives)
+		c->tuning.rnr_retry_count = RNR_FOR_EVER;
 	if (!c->tuning.resolve_ms)
 		c->tuning.resolve_ms = cfg->resolve_timeout_ms;
 	c->max_recvs = p->max_recvs;
@@ -72,13 +80,17 @@ static void cut_depths(struct verbs_conn *c)
 
 static int make_pair(struct verbs_conn *c, uint32_t max_inline)
 {
+	const struct vshare *share = c->dev->share;
 	struct ibv_qp_init_attr attr = {
 		.qp_context = c,
-		.send_cq = c->cq,
-		.recv_cq = c->cq,
+		.send_cq = c->cq.cq,
+		.recv_cq = share ? share->cq.cq : c->cq.cq,
+		.srq = share ? share->srq : NULL,
 		.qp_type = IBV_QPT_RC,
 		.cap = {.max_send_wr = c->sq_size,
-			.max_recv_wr = c->max_recvs ? c->max_recvs : 1,
+			.max_recv_wr = share	      ? 0
+				       : c->max_recvs ? c->max_recvs
+						      : 1,
 			.max_send_sge = c->max_sge,
 			.max_recv_sge = 1,
 			.max_inline_data = max_inline},
@@ -88,27 +100,35 @@ static int make_pair(struct verbs_conn *c, uint32_t max_inline)
 	return rdma_create_qp(c->id, c->dev->pd, &attr) ? ERR_NOMEM : 0;
 }
 
+static int take_device(struct verbs_conn *c)
+{
+	if (c->dev)
+		return 0;
+	c->dev = device_get(c->v, c->id->verbs);
+	if (!c->dev)
+		return ERR_NOMEM;
+	c->dev->conns++;
+	return 0;
+}
+
 int queue_make(struct verbs_conn *c)
 {
-	struct verbs_dev *dev = c->dev;
+	struct verbs_dev *dev;
 
 	if (c->id->qp)
 		return 0;
-	if (!dev) {
-		dev = device_get(c->v, c->id->verbs);
-		if (!dev)
-			return ERR_NOMEM;
-		c->dev = dev;
-		dev->conns++;
-	}
+	if (take_device(c))
+		return ERR_NOMEM;
+	dev = c->dev;
 	c->base.remote_inv = c->v->base.remote_inv && dev->windows;
 	cut_depths(c);
-	c->cq = ibv_create_cq(dev->context, (int)(c->max_recvs + c->sq_size + 1), c, dev->channel,
-			      0);
-	if (!c->cq)
+	c->cq.busy_poll_us = c->tuning.busy_poll_us;
+	if (cq_make(&c->cq, dev, (dev->share ? 0 : c->max_recvs) + c->sq_size + 1))
 		return ERR_NOMEM;
 	/* Small messages travel in their work requests, if the device has room there. */
-	if ((make_pair(c, INLINE_WANTED) && make_pair(c, 0)) || ibv_req_notify_cq(c->cq, 0))
+	if ((make_pair(c, INLINE_WANTED) && make_pair(c, 0)) || ibv_req_notify_cq(c->cq.cq, 0))
+		return ERR_NOMEM;
+	if (dev->share && share_join(c))
 		return ERR_NOMEM;
 	post_submit(c);
 	return c->broken ? ERR_IO : 0;
@@ -135,16 +155,20 @@ int verbs_agreed(const struct fabric_conn *fc, struct verbs_agreed *agreed)
 void queue_destroy(struct verbs_conn *c)
 {
 	post_drop(c);
+	share_leave(c);
 	if (c->id && c->id->qp)
 		rdma_destroy_qp(c->id);
-	list_del(&c->hot);
-	if (!c->cq)
+	cq_destroy(&c->cq);
+}
+
+void queue_put_back(struct verbs_conn *c)
+{
+	if (!c->share)
 		return;
-	if (c->cq_events)
-		ibv_ack_cq_events(c->cq, c->cq_events);
-	c->cq_events = 0;
-	(void)ibv_destroy_cq(c->cq);
-	c->cq = NULL;
+	while (c->recvs.polled != c->recvs.done)
+		srq_put_back(c->share, c->recvs.ops[c->recvs.polled++ & c->recvs.mask].slot);
+	srq_unuse(c->share);
+	c->share = NULL;
 }
 
 void queue_free(struct verbs_conn *c)

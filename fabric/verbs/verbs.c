@@ -11,20 +11,19 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
+#include "fabric/verbs/share_internal.h"
 
 /*
  * Operation
  *
  * An instance waits on two kinds of descriptors: its channel of connection events,
- * and a completion channel of each device. Both only put connections on lists:
- * .active those with something to tell, .hot those whose completion queue has to be
- * looked into. fabric_poll() tells what is there, else looks into one queue; a
- * queue found empty is armed, looked into once more, and is cold again. With a budget
- * for it, a queue that had something is looked into once a flush, unarmed, until the
- * budget is used up.
+ * and a completion channel of each device. Both only put things on lists: on .active
+ * connections with something to tell, on .hot completion queues that have to be looked
+ * into (cq.c). fabric_poll() tells what is there, else looks into one queue.
  *
  * Each connection has a completion queue of its own, as deep as all it can post:
- * none can overflow, and what is left in it goes with its connection.
+ * none can overflow, and what is left in it goes with its connection. Where Receives
+ * are shared they have one of theirs (share.c).
  */
 
 void verbs_config_default(struct verbs_config *cfg)
@@ -130,18 +129,18 @@ static bool conn_event(struct verbs_conn *c, struct fabric_event *ev)
 	return true;
 }
 
-static void look_into(struct verbs_conn *c)
+static bool next_event(struct verbs *v, struct fabric_event *ev)
 {
-	switch (queue_poll(c)) {
-	case QUEUE_HOT:
-		list_add_tail(&c->v->hot, &c->hot);
-		break;
-	case QUEUE_BUSY:
-		list_add_tail(&c->v->busy, &c->hot);
-		break;
-	case QUEUE_COLD:
-		break;
+	if (v->nback && share_event(v, ev))
+		return true;
+	while (!list_is_empty(&v->active)) {
+		struct verbs_conn *c = list_first(&v->active, struct verbs_conn, active);
+
+		if (conn_event(c, ev))
+			return true;
+		list_del(&c->active);
 	}
+	return false;
 }
 
 static int op_poll(struct fabric *f, struct fabric_event *ev)
@@ -149,19 +148,15 @@ static int op_poll(struct fabric *f, struct fabric_event *ev)
 	struct verbs *v = verbs_of(f);
 
 	for (;;) {
-		struct verbs_conn *c;
+		struct list *hot;
 
-		while (!list_is_empty(&v->active)) {
-			c = list_first(&v->active, struct verbs_conn, active);
-			if (conn_event(c, ev))
-				return 1;
-			list_del(&c->active);
-		}
-		if (list_is_empty(&v->hot))
+		if (next_event(v, ev))
+			return 1;
+		hot = list_pop(&v->hot);
+		if (hot)
+			cq_look(container_of(hot, struct vcq, hot));
+		else if (!share_notes(v))
 			return 0;
-		c = list_first(&v->hot, struct verbs_conn, hot);
-		list_del(&c->hot);
-		look_into(c);
 	}
 }
 
@@ -170,6 +165,8 @@ static void op_flush(struct fabric *f)
 	struct verbs *v = verbs_of(f);
 	struct list *item;
 
+	(void)share_notes(v);
+	share_flush(v);
 	post_flush(v);
 	while ((item = list_pop(&v->busy)))
 		list_add_tail(&v->hot, item);
@@ -179,9 +176,34 @@ static nsec_t op_deadline(const struct fabric *f)
 {
 	const struct verbs *v = container_of(f, const struct verbs, base);
 
-	if (!list_is_empty(&v->active) || !list_is_empty(&v->hot) || !list_is_empty(&v->busy))
+	if (!list_is_empty(&v->active) || !list_is_empty(&v->hot) || !list_is_empty(&v->busy) ||
+	    v->nback)
 		return 0;
-	return nsec_min(nsec_min(v->next, v->look), nsec_min(v->ask, verbs_listen_deadline(v)));
+	return nsec_min(nsec_min(nsec_min(v->next, v->look), nsec_min(v->ask, v->period)),
+			verbs_listen_deadline(v));
+}
+
+/* One that ends takes out of a shared queue what is others', and those may set deadlines. */
+static void look_at_deadlines(struct verbs *v, nsec_t now)
+{
+	struct list due, *item;
+
+	if (now < v->next)
+		return;
+	v->next = NSEC_NEVER;
+	list_init(&due);
+	while ((item = list_pop(&v->timed)))
+		list_add_tail(&due, item);
+	while ((item = list_pop(&due))) {
+		struct verbs_conn *c = container_of(item, struct verbs_conn, timed);
+
+		if (now < c->deadline) {
+			v->next = nsec_min(v->next, c->deadline);
+			list_add_tail(&v->timed, &c->timed);
+		} else {
+			cm_expired(c);
+		}
+	}
 }
 
 static void op_tick(struct fabric *f, nsec_t now)
@@ -191,20 +213,8 @@ static void op_tick(struct fabric *f, nsec_t now)
 	verbs_listen_tick(v, now);
 	gone_tick(v, now);
 	alive_tick(v, now);
-	if (now < v->next)
-		return;
-	v->next = NSEC_NEVER;
-	list_for_each_safe(it, tmp, &v->timed)
-	{
-		struct verbs_conn *c = container_of(it, struct verbs_conn, timed);
-
-		if (now < c->deadline) {
-			v->next = nsec_min(v->next, c->deadline);
-			continue;
-		}
-		list_del(&c->timed);
-		cm_expired(c);
-	}
+	share_tick(v, now);
+	look_at_deadlines(v, now);
 }
 
 static void op_free(struct fabric *f)
@@ -214,6 +224,7 @@ static void op_free(struct fabric *f)
 
 	while (!list_is_empty(&v->conns))
 		end_free(list_first(&v->conns, struct verbs_conn, all));
+	srq_free_all(v);
 	while (!list_is_empty(&v->devs))
 		device_free(list_first(&v->devs, struct verbs_dev, link));
 	while ((item = list_pop(&v->ranges)))
@@ -239,6 +250,10 @@ static const struct fabric_ops verbs_ops = {
 	.destroy = end_destroy,
 	.prepare = cm_prepare,
 	.post_recv = post_recv,
+	.share_receives = share_begin,
+	.unshare_receives = share_end,
+	.receives_wanted = share_wanted,
+	.post_shared = share_post,
 	.send = post_send,
 	.write = post_write,
 	.read = post_read,
@@ -296,7 +311,7 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 	v->cfg = *cfg;
 	v->loop = loop;
 	v->watch.ready = cm_ready;
-	v->next = v->look = v->ask = NSEC_NEVER;
+	v->next = v->look = v->ask = v->period = NSEC_NEVER;
 	list_init(&v->devs);
 	list_init(&v->conns);
 	list_init(&v->active);
@@ -305,6 +320,7 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 	list_init(&v->timed);
 	list_init(&v->ranges);
 	list_init(&v->attachments);
+	list_init(&v->shares);
 	snprintf(why, sizeof(why), "%s", "no RDMA device can be used");
 	if (post_init(v) || verbs_check(why) || open_channel(v) || open_devices(v)) {
 		log_error("verbs.failed", "why=\"%s\"", why);

@@ -42,9 +42,9 @@ struct verbs_counters {
 						messages within their work request */
 	uint64_t polls, completions, events; /* calls of ibv_poll_cq, what they gave, wake-ups */
 	uint64_t setup_failures, breaches, removals;
-	uint64_t asked; /* silent peers, whether they are there */
+	uint64_t asked;		  /* silent peers, whether they are there */
 	uint64_t receives_low;	  /* times that a shared receive queue ran low */
-	uint64_t receives_posted; /* into shared receive queues */
+	uint64_t receives_posted; /* that shared receive queues have now */
 };
 
 /** struct verbs_agreed - what a queue pair was told: whatever the ends wanted, this is in force. */

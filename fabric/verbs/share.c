@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/log.h"
+#include "fabric/verbs/share_internal.h"
+
+/*
+ * Operation
+ *
+ * What an instance's shared receive queues (srq.c) have in common. Each is as deep as its
+ * load needs (fabric/depth.h). The device tells once that a queue ran low, then the limit is
+ * armed again, but not before there is more than that; nor where a deeper queue is of no
+ * use, since no peer may send more. The event comes by the descriptor of the process:
+ * whoever reads it leaves a note with the queue, and the queue's own worker acts on it in
+ * its next turn, or a second later. Such a queue is being emptied, so its worker is awake.
+ */
+
+enum { PERIOD_MS = 1000 };
+
+void share_flush(struct verbs *v)
+{
+	for (struct list *it = v->shares.next; it != &v->shares; it = it->next) {
+		struct vshare *s = container_of(it, struct vshare, link);
+
+		if (s->srq)
+			srq_flush(s);
+	}
+}
+
+/* Notes and time */
+
+static bool act_on_notes(struct vshare *s)
+{
+	struct verbs_dev *dev = s->dev;
+
+	if (atomic_load(&s->low)) {
+		atomic_store(&s->low, false);
+		s->armed = 0;
+		s->v->counters.receives_low++;
+		fabric_depth_low(&s->depth);
+	}
+	if (atomic_load(&s->noted)) {
+		atomic_store(&s->noted, false);
+		share_look_at(s);
+		return true;
+	}
+	if (!atomic_load(&s->failed))
+		return false;
+	device_lost(dev); /* @s with it */
+	return true;
+}
+
+bool share_notes(struct verbs *v)
+{
+	bool any = false;
+
+	list_for_each_safe(it, tmp, &v->shares)
+	{
+		struct vshare *s = container_of(it, struct vshare, link);
+
+		if (s->srq)
+			any |= act_on_notes(s);
+	}
+	return any;
+}
+
+void share_tick(struct verbs *v, nsec_t now)
+{
+	if (now < v->period)
+		return;
+	v->period = NSEC_NEVER;
+	(void)share_notes(v);
+	for (struct list *it = v->shares.next; it != &v->shares; it = it->next) {
+		struct vshare *s = container_of(it, struct vshare, link);
+
+		if (!s->srq)
+			continue;
+		fabric_depth_see(&s->depth, s->nposted);
+		fabric_depth_period(&s->depth);
+		if (s->npairs)
+			share_wake(v, now);
+	}
+}
+
+void share_wake(struct verbs *v, nsec_t now)
+{
+	v->period = nsec_min(v->period, now + PERIOD_MS * NSEC_PER_MS);
+}
+
+/* Verbs of the contract */
+
+void share_log(const struct verbs_dev *dev)
+{
+	log_info("verbs.receives", "device=%s receives=%s most=%u", dev->name,
+		 dev->share ? "shared" : "own", dev->share ? dev->share->size : 0);
+}
+
+static int open_all(struct verbs *v)
+{
+	int err = v->cfg.receives == VERBS_RECEIVES_OWN ? ERR_CONFIG : 0;
+
+	for (struct list *it = v->devs.next; it != &v->devs && !err; it = it->next) {
+		struct verbs_dev *dev = container_of(it, struct verbs_dev, link);
+
+		if (!dev->closed && srq_open(dev))
+			err = ERR_CONFIG;
+	}
+	if (err)
+		srq_free_all(v);
+	return err;
+}
+
+int share_begin(struct fabric *f, uint32_t len)
+{
+	struct verbs *v = verbs_of(f);
+	int err = open_all(v);
+
+	v->shares_receives = err == 0;
+	v->recv_len = len;
+	for (struct list *it = v->devs.next; it != &v->devs; it = it->next) {
+		const struct verbs_dev *dev = container_of(it, struct verbs_dev, link);
+
+		if (!dev->closed)
+			share_log(dev);
+	}
+	return err;
+}
+
+void share_end(struct fabric *f)
+{
+	struct verbs *v = verbs_of(f);
+
+	srq_free_all(v);
+	v->shares_receives = false;
+	v->period = NSEC_NEVER;
+}
+
+uint32_t share_wanted(const struct fabric *f)
+{
+	const struct verbs *v = container_of(f, const struct verbs, base);
+	uint32_t n = 0;
+
+	for (const struct list *it = v->shares.next; it != &v->shares; it = it->next)
+		n += srq_missing(container_of(it, const struct vshare, link));
+	return n;
+}
+
+int share_post(struct fabric *f, void *buf, void *cookie)
+{
+	struct verbs *v = verbs_of(f);
+	int err = ERR_AGAIN;
+
+	for (struct list *it = v->shares.next; it != &v->shares && err; it = it->next)
+		err = srq_post(container_of(it, struct vshare, link), buf, cookie);
+	return err;
+}
+
+bool share_event(struct verbs *v, struct fabric_event *ev)
+{
+	list_for_each_safe(it, tmp, &v->shares)
+	{
+		void *cookie;
+
+		if (!srq_next_back(container_of(it, struct vshare, link), &cookie))
+			continue;
+		*ev = (struct fabric_event){
+			.type = FABRIC_EV_RECV, .cookie = cookie, .status = ERR_FLUSHED};
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/verbs/share_internal.h"
+
+#include "base/mem.h"
+
+/*
+ * Operation
+ *
+ * A completion of the shared queue names a queue pair; a hash table knows whose it is. The
+ * message goes into the connection's own ring of Receives, which has room for what its peer
+ * was granted. What nobody wants goes back into the queue, Receive and all.
+ *
+ * Queue pairs do not give shared Receives back when they fail. So nothing that was flushed
+ * tells of a failure here: the device's events do (where it has them), the connection
+ * manager, what is sent, and alive.c.
+ *
+ * A queue pair that is to go is in the error state, so takes no further Receive. What
+ * completed for it is taken out before it is destroyed, for drivers drop the completions of a
+ * queue pair that is gone, and the Receive would be lost with it. One that was taken, and
+ * is completed only after that look, is what LAST_WQE_REACHED is for: on a device that was
+ * seen to raise it, it is waited for, not long. Others (rxe, siw) leave a completion that comes late
+ * where it is: it belongs to nobody, and its Receive goes back. What is lost all the same
+ * (before a device's first such event; one a queue pair, at most) comes back when the
+ * queue closes.
+ */
+
+enum {
+	RNR_TIMER = 12, /* 0.64 ms */
+	LAST_WAIT_MS = 2,
+};
+
+static struct verbs_conn **bucket(const struct vshare *s, uint32_t pair)
+{
+	return &s->buckets[(pair * 0x9e3779b1u) >> 7 & s->mask];
+}
+
+static struct verbs_conn *find(const struct vshare *s, uint32_t pair)
+{
+	struct verbs_conn *c = *bucket(s, pair);
+
+	while (c && c->pair != pair)
+		c = c->next_pair;
+	return c;
+}
+
+static void insert(struct vshare *s, struct verbs_conn *c)
+{
+	struct verbs_conn **at = bucket(s, c->pair);
+
+	c->next_pair = *at;
+	*at = c;
+}
+
+static int grow(struct vshare *s)
+{
+	struct verbs_conn **old = s->buckets;
+	uint32_t size = s->mask + 1;
+	struct verbs_conn **buckets = mem_zalloc(2 * size * sizeof(struct verbs_conn *));
+
+	if (!buckets)
+		return ERR_NOMEM;
+	s->buckets = buckets;
+	s->mask = 2 * size - 1;
+	for (uint32_t i = 0; i < size; i++) {
+		for (struct verbs_conn *c = old[i], *next; c; c = next) {
+			next = c->next_pair;
+			insert(s, c);
+		}
+	}
+	mem_free(old);
+	return 0;
+}
+
+int share_join(struct verbs_conn *c)
+{
+	struct vshare *s = c->dev->share;
+
+	if (s->npairs > s->mask && grow(s))
+		return ERR_NOMEM;
+	c->share = s;
+	c->pair = c->id->qp->qp_num;
+	insert(s, c);
+	s->npairs++;
+	s->users++;
+	s->depth.promised += c->max_recvs;
+	if (s->cq.busy_poll_us < c->tuning.busy_poll_us)
+		s->cq.busy_poll_us = c->tuning.busy_poll_us;
+	share_wake(c->v, verbs_now());
+	return 0;
+}
+
+static void await_last(const struct verbs_conn *c)
+{
+	nsec_t until = verbs_now() + LAST_WAIT_MS * NSEC_PER_MS;
+
+	while (c->was_open && c->dev->tells_last && !c->dev->closed && !atomic_load(&c->last) &&
+	       verbs_now() < until)
+		device_async(c->dev);
+}
+
+void share_leave(struct verbs_conn *c)
+{
+	struct vshare *s = c->share;
+	struct verbs_conn **at;
+
+	if (!s || !c->pair)
+		return;
+	at = bucket(s, c->pair);
+	while (*at != c)
+		at = &(*at)->next_pair;
+	*at = c->next_pair;
+	c->pair = 0; /* nobody's number */
+	s->npairs--;
+	s->depth.promised -= c->max_recvs;
+	await_last(c);
+	cq_drain(&s->cq);
+}
+
+/* The connection manager has told the queue pair 0, which is the longest: 655 ms. */
+void share_set_timer(struct verbs_conn *c)
+{
+	struct ibv_qp_attr attr = {.min_rnr_timer = RNR_TIMER};
+
+	if (c->share && !c->dev->iwarp)
+		(void)ibv_modify_qp(c->id->qp, &attr, IBV_QP_MIN_RNR_TIMER);
+}
+
+static void too_many(struct verbs_conn *c)
+{
+	if (c->state >= VERBS_LEAVING)
+		return;
+	c->v->counters.breaches++;
+	end_leave(c, ERR_PROTO, "the peer sent more than was granted");
+	verbs_activate(c);
+}
+
+static void completed(struct vshare *s, const struct ibv_wc *wc)
+{
+	struct verbs_conn *c = find(s, wc->qp_num);
+	uint32_t slot = (uint32_t)wc->wr_id;
+
+	if (wc->wr_id >= s->size || s->slots[slot].state != VSLOT_POSTED) {
+		atomic_store(&s->failed, true); /* of nothing: a driver gone astray */
+		return;
+	}
+	s->slots[slot].state = VSLOT_HELD;
+	s->nheld++;
+	s->nposted--;
+	s->v->counters.receives_posted--;
+	if (c && wc->status == IBV_WC_SUCCESS &&
+	    complete_shared(c, wc, slot, s->slots[slot].cookie))
+		return;
+	srq_put_back(s, slot);
+	if (!c)
+		return;
+	if (wc->status == IBV_WC_SUCCESS)
+		too_many(c);
+	else
+		complete_failed(c, wc, true);
+	verbs_activate(c);
+}
+
+void share_completed(struct vshare *s, const struct ibv_wc *wc, int n)
+{
+	for (int i = 0; i < n; i++)
+		completed(s, &wc[i]);
+}
+
+static void look_at(struct verbs_conn *c)
+{
+	if (atomic_load(&c->async) < 0 && !atomic_load(&c->last))
+		return;
+	if (c->state != VERBS_OPEN && c->state != VERBS_DRAINING)
+		return;
+	queue_drain(c); /* it may tell why */
+	if (c->state < VERBS_LEAVING)
+		end_by_itself(c);
+	verbs_activate(c);
+}
+
+void share_look_at(struct vshare *s)
+{
+	for (uint32_t i = 0; i <= s->mask; i++)
+		for (struct verbs_conn *c = s->buckets[i]; c; c = c->next_pair)
+			look_at(c);
+}
