@@ -122,6 +122,8 @@ int contract_run_access(void);
 int contract_run_end(void);
 int contract_run_soak(void);
 int contract_run_shared(void);
+int contract_run_shared_end(void);
+int contract_run_shared_soak(void);
 
 /** contract_start, contract_stop - cmocka set-up and tear-down: *state is a struct contract. */
 int contract_start(void **state);
@@ -202,6 +204,13 @@ void pool_record(struct pool *pool, const struct fabric_event *ev);
 /** say - the next message of @s, at most POOL_LEN octets. Return: number of the Send, or the error. */
 int say(struct side *s, uint32_t len);
 int say_inv(struct side *s, uint32_t len, uint32_t handle);
+
+/** talk - @n messages of @s, which are heard. */
+void talk(struct side *s, uint32_t n);
+
+/** run_dry - @p talks until no Receive is left at the acceptors, and none follows until the pool,
+ * returned, allows it. */
+struct pool *run_dry(struct contract *t, struct pair *p);
 
 /** hear - let things happen until @s heard @n messages in all. */
 void hear(struct side *s, uint32_t n);

@@ -119,3 +119,30 @@ void hear(struct side *s, uint32_t n)
 	s->heard_all = s->heard >= n;
 	until(s->t, &s->heard_all);
 }
+
+void talk(struct side *s, uint32_t n)
+{
+	while (n) {
+		uint32_t some = n < CONTRACT_DEPTH / 2 ? n : CONTRACT_DEPTH / 2;
+		int last = 0;
+
+		for (uint32_t i = 0; i < some; i++) {
+			last = say(s, 16 + i);
+			assert_true(last >= 0);
+		}
+		hear(s->peer, s->peer->heard + some);
+		succeed(s, last);
+		n -= some;
+	}
+}
+
+struct pool *run_dry(struct contract *t, struct pair *p)
+{
+	struct pool *pool = t->pool[1];
+
+	pump(t);
+	pool->allow = 0;
+	talk(&p->a, pool->posted);
+	assert_int_equal(pool->posted, 0);
+	return pool;
+}

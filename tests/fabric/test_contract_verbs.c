@@ -6,8 +6,9 @@
 #include "base/log.h"
 
 /*
- * The contract over fabric/verbs, on the device that has the address VERBS_ADDRESS. A device that
- * cannot reach itself (siw) cannot run it.
+ * The contract over fabric/verbs, on the device that has the address VERBS_ADDRESS: Receives are
+ * the connections' own, but shared in the cases of contract_shared.c. A device that cannot reach
+ * itself (siw) cannot run it.
  */
 
 static void start(struct contract *t)
@@ -22,7 +23,8 @@ static const struct contract_provider verbs = {.name = "verbs",
 					       .step = on_loop_step,
 					       .patience = 50,
 					       .exact_pdata = false,
-					       .tells_both = false};
+					       .tells_both = false,
+					       .shares = true};
 
 const struct contract_provider *const contract_providers[] = {&verbs, NULL};
 
