@@ -76,6 +76,14 @@ static void on_event(struct world *w, int side, const struct fabric_event *ev)
 		w->status[side] = ev->status;
 		assert_int_equal(w->completed[side], w->posted[side]);
 		break;
+	case FABRIC_EV_RECV:
+		if (w->f[side]->receives) {
+			w->messages += ev->conn != NULL;
+			w->returned += ev->conn == NULL;
+			assert_int_equal(ev->status, ev->conn ? 0 : ERR_FLUSHED);
+			break;
+		}
+		/* fall through */
 	default:
 		w->completed[side]++;
 		w->flushed[side] += ev->status == ERR_FLUSHED;

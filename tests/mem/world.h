@@ -19,6 +19,7 @@ struct world {
 	bool connected[2], gone[2];
 	int status[2];
 	unsigned posted[2], completed[2], flushed[2];
+	unsigned messages, returned; /* in shared Receives, and those without one */
 	int expose_failures, post_failures;
 	uint64_t trace; /* hash of all events, in order */
 	bool hold;	/* leave requests unanswered */
