@@ -9,11 +9,28 @@ enum { PATIENCE = 2 /* times in a row without progress, in recvs_stuck() */ };
 
 /* A block of the arena and the Receives cut from it; goes back when all are free. */
 struct recvs_chunk {
-	struct list link;
+	struct list link; /* those with a block, or those without */
 	uint8_t *block;
 	uint32_t free_count;
-	struct leg_rbuf bufs[];
+	struct leg_rbuf *bufs;
 };
+
+/* Records for all there may ever be: untouched until then, and never allocated under load. */
+static int make_records(struct recvs *r, uint32_t nchunks, uint32_t each)
+{
+	r->chunk_store = mem_zalloc(nchunks * sizeof(r->chunk_store[0]));
+	r->buf_store = mem_zalloc((size_t)nchunks * each * sizeof(r->buf_store[0]));
+	if (!r->chunk_store || !r->buf_store) {
+		mem_free(r->chunk_store);
+		mem_free(r->buf_store);
+		return ERR_NOMEM;
+	}
+	for (uint32_t i = 0; i < nchunks; i++) {
+		r->chunk_store[i].bufs = &r->buf_store[(size_t)i * each];
+		list_add_tail(&r->unused, &r->chunk_store[i].link);
+	}
+	return 0;
+}
 
 static uint32_t per_chunk(const struct recvs *r)
 {
@@ -23,12 +40,20 @@ static uint32_t per_chunk(const struct recvs *r)
 int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, uint32_t bytes)
 {
 	uint64_t share = buf_zone_bytes(arena, BUF_ZONE_FIXED) / BUDGET_SHARED;
+	uint32_t nchunks = (uint32_t)(share / BUDGET_BLOCK);
+	int err = fabric_share_receives(f, bytes, r);
 
+	if (err < 0)
+		return err;
 	*r = (struct recvs){.fabric = f, .arena = arena, .bytes = bytes};
-	r->most = (uint32_t)(share / BUDGET_BLOCK) * per_chunk(r);
+	r->most = nchunks * per_chunk(r);
 	list_init(&r->chunks);
+	list_init(&r->unused);
 	list_init(&r->free);
-	return fabric_share_receives(f, bytes, r);
+	err = make_records(r, nchunks, per_chunk(r));
+	if (err < 0)
+		fabric_unshare_receives(f);
+	return err;
 }
 
 /* All of its Receives are in the free list. */
@@ -39,21 +64,19 @@ static void free_chunk(struct recvs *r, struct recvs_chunk *chunk)
 	r->free_count -= chunk->free_count;
 	r->total -= per_chunk(r);
 	list_del(&chunk->link);
+	list_add_head(&r->unused, &chunk->link);
 	buf_free(r->arena, chunk->block);
-	mem_free(chunk);
 }
 
 void recvs_fini(struct recvs *r)
 {
-	fabric_unshare_receives(r->fabric); /* those posted are back */
-	list_for_each_safe(it, tmp, &r->chunks)
-	{
-		struct recvs_chunk *chunk = container_of(it, struct recvs_chunk, link);
+	struct list *it;
 
-		list_del(it);
-		buf_free(r->arena, chunk->block);
-		mem_free(chunk);
-	}
+	fabric_unshare_receives(r->fabric); /* those posted are back */
+	while ((it = list_pop(&r->chunks)))
+		buf_free(r->arena, container_of(it, struct recvs_chunk, link)->block);
+	mem_free(r->chunk_store);
+	mem_free(r->buf_store);
 }
 
 static void put_free(struct recvs *r, struct leg_rbuf *rb)
@@ -68,7 +91,7 @@ static bool may_grow(const struct recvs *r)
 {
 	size_t spare = buf_zone_bytes(r->arena, BUF_ZONE_FIXED) / 4;
 
-	return r->total + per_chunk(r) <= r->most &&
+	return !list_is_empty(&r->unused) &&
 	       buf_available(r->arena, BUF_FIXED) >= BUDGET_BLOCK + spare;
 }
 
@@ -76,17 +99,13 @@ static void grow(struct recvs *r)
 {
 	uint32_t n = per_chunk(r);
 	struct recvs_chunk *chunk;
+	uint8_t *block = may_grow(r) ? buf_alloc(r->arena, BUDGET_BLOCK, BUF_FIXED) : NULL;
 
-	if (!may_grow(r))
+	if (!block)
 		return;
-	chunk = mem_zalloc(sizeof(*chunk) + n * sizeof(chunk->bufs[0]));
-	if (!chunk)
-		return;
-	chunk->block = buf_alloc(r->arena, BUDGET_BLOCK, BUF_FIXED);
-	if (!chunk->block) {
-		mem_free(chunk);
-		return;
-	}
+	chunk = container_of(list_pop(&r->unused), struct recvs_chunk, link);
+	chunk->block = block;
+	chunk->free_count = 0;
 	list_add_head(&r->chunks, &chunk->link);
 	r->total += n;
 	for (uint32_t i = 0; i < n; i++) {

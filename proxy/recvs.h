@@ -40,7 +40,10 @@ struct recvs {
 	uint32_t bytes; /* of each */
 	uint32_t total, free_count, posted;
 	uint32_t most; /* it may grow to */
-	struct list chunks, free;
+	struct list chunks, unused,
+		free; /* chunks that have a block, those that have none; Receives */
+	struct recvs_chunk *chunk_store;
+	struct leg_rbuf *buf_store;
 	uint64_t given_back; /* since ever: progress */
 	uint64_t mark;	     /* as recvs_stuck() found it */
 	unsigned times;	     /* ... in a row without progress */
@@ -49,7 +52,7 @@ struct recvs {
 /**
  * recvs_init - let the connections of @f share Receives of @bytes octets, at most BUDGET_BLOCK
  *
- * Return: 0; ERR_CONFIG when @f cannot, and then recvs_fini() is not due.
+ * Return: 0; ERR_CONFIG when @f cannot, ERR_NOMEM: recvs_fini() is not due.
  */
 int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena,
 	       uint32_t bytes) WARN_UNUSED;

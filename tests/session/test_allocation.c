@@ -107,8 +107,8 @@ static void steady_state_allocates_nothing(void **state)
 			struct load load = {.rng = &r,
 					    .calls = 300,
 					    .rcalls = 80,
-					    .depth = 24,
-					    .rdepth = 6,
+					    .depth = 32,
+					    .rdepth = 8,
 					    .spec = spec_small};
 			uint64_t before;
 

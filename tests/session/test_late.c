@@ -76,7 +76,7 @@ static void begin(unsigned cv, unsigned sv, bool reverse, nsec_t timeout)
 	way.leg = &session()->client;
 	exchange(1);
 out:
-	way.used = world_arena(&w)->used;
+	way.used = world_used(&w);
 }
 
 static void end(void)
@@ -97,7 +97,7 @@ static void all_is_given_back(void)
 	assert_int_equal(proxy_counters(w.proxy)->let_go, way.let_go);
 	assert_int_equal(session()->ntxns, 0);
 	assert_int_equal(session()->forward.running + session()->reverse.running, 0);
-	assert_int_equal(world_arena(&w)->used, way.used);
+	assert_int_equal(world_used(&w), way.used);
 	assert_int_equal(session()->client.conn->handles_live, 0);
 	assert_int_equal(session()->server.conn->handles_live, 0);
 	if (requester->t->version == 2)

@@ -92,6 +92,9 @@ void world_free(struct world *w);
 /** world_arena - the gateway's payload memory. */
 const struct buf_arena *world_arena(const struct world *w);
 
+/** world_used - octets of it in use, but for Receives that connections share. */
+size_t world_used(const struct world *w);
+
 /** spec_small - a call of any kind that moves a few KiB at most. */
 struct peer_spec spec_small(struct rng *r, const struct world *w, const struct peer *client);
 

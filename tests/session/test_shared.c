@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is of its own where the gateway's connections share Receives; that everything else is as
+ * it was, the other stories show (they run twice). Memory follows the load and not the number of
+ * connections; a peer that sends too much or too long hurts itself alone; a pool that is used up
+ * makes senders wait, and one that stands still goes on.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "fabric/mem/mem.h"
+#include "proxy/session.h"
+#include "tests/session/world.h"
+
+static struct world w;
+
+static const struct peer_spec plain = {.body = 128, .reply = 100, .segs = 1};
+
+static struct setup shared(unsigned cv, unsigned sv)
+{
+	struct setup s = setup_defaults(cv, sv, 100 + cv * 2 + sv);
+
+	s.pairs = WORLD_PAIRS;
+	s.net.shares_receives = true;
+	return s;
+}
+
+static struct recvs *pool(void)
+{
+	struct recvs *r = recvs_of(w.gw_fabric);
+
+	assert_non_null(r);
+	return r;
+}
+
+static struct session *session_at(unsigned n)
+{
+	struct list *it = w.proxy->sessions.next;
+
+	while (n-- > 0)
+		it = it->next;
+	return container_of(it, struct session, link);
+}
+
+static void idle_connections_cost_little(void **state)
+{
+	struct setup s = shared(1, 1);
+	size_t with_one;
+
+	(void)state;
+	s.credits = 64;
+	world_new(&w, &s);
+	world_connect_pair(&w, 0);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.pairs[0].client.open);
+	with_one = world_arena(&w)->used;
+	world_connect_pair(&w, 1);
+	world_connect_pair(&w, 2);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.pairs[1].client.open && w.pairs[2].client.open);
+	/* Headers of four Sends for each leg, and no Receive more. */
+	assert_int_equal(world_arena(&w)->used, with_one + (size_t)2 * 2 * 4 * 4096);
+	assert_true(pool()->total * 4096 < 64 * 1024 + 1);
+	assert_int_equal(session_at(0)->client.posted, budget_receives(64, 8, false));
+	world_quit(&w);
+	world_free(&w);
+}
+
+static uint32_t burst(unsigned calls)
+{
+	uint32_t most = 0;
+
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		for (unsigned n = 0; n < calls; n++)
+			assert_true(peer_call(&w.pairs[i].client, &plain));
+	for (unsigned n = 0; n < 3000; n++) {
+		world_turn(&w);
+		memnet_step(w.net, NSEC_NEVER);
+		most = pool()->total > most ? pool()->total : most;
+	}
+	return most;
+}
+
+static void memory_comes_and_goes_with_the_load(void **state)
+{
+	(void)state;
+	for (unsigned v = 1; v <= 2; v++) {
+		struct setup s = shared(v, v);
+		uint32_t quiet, most = 0;
+		uint64_t done = 0;
+
+		s.credits = 64;
+		s.net.shared_least = 8;
+		world_new(&w, &s);
+		world_connect(&w);
+		quiet = pool()->total;
+		for (unsigned i = 0; i < 5; i++) {
+			uint32_t n = burst(80);
+
+			most = n > most ? n : most;
+		}
+		world_run(&w, 10 * NSEC_PER_SEC);
+		for (unsigned i = 0; i < w.s.pairs; i++)
+			done += w.pairs[i].client.done;
+		assert_int_equal(done, 5 * 80 * WORLD_PAIRS);
+		assert_true(most > quiet);
+		/* A little traffic shows that less would do. */
+		for (unsigned i = 0; i < 200; i++) {
+			assert_true(peer_call(&w.pairs[i % 3].client, &plain));
+			world_run(&w, NSEC_PER_SEC);
+		}
+		print_message("v%u: %u Receives at rest, %u under load, %u afterwards\n", v, quiet,
+			      most, pool()->total);
+		assert_true(pool()->total < most);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
+/* A call in version 1 after the other: nobody waits for grants. */
+static void raw_calls(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct xdr_out x = raw_begin(&w.raw);
+		const uint32_t words[] = {RAW_V1_CALL(0x700 + w.raw.sent)};
+
+		for (unsigned k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+			xdr_put_u32(&x, words[k]);
+		raw_end(&w.raw, &x);
+	}
+}
+
+static void others_go_on(void)
+{
+	uint64_t before = w.pairs[1].client.done;
+
+	for (unsigned i = 0; i < 20; i++)
+		assert_true(peer_call(&w.pairs[1].client, &plain));
+	world_run(&w, 5 * NSEC_PER_SEC);
+	assert_int_equal(w.pairs[1].client.done, before + 20);
+	assert_false(w.pairs[1].client.closed);
+}
+
+static void begin_raw(struct setup *s)
+{
+	s->raw = s->raw_client = true;
+	world_new(&w, s);
+	world_connect_pair(&w, 1);
+	world_run(&w, NSEC_PER_SEC);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.raw.connected);
+}
+
+static void who_sends_more_than_granted_ends_alone(void **state)
+{
+	struct setup s = shared(1, 1);
+
+	(void)state;
+	s.credits = 8;
+	s.rev_credits = 1;
+	begin_raw(&s);
+	w.pairs[0].server.holds = true; /* or calls would be done with as they come */
+	raw_calls(budget_receives(8, 1, false));
+	world_run(&w, NSEC_PER_SEC);
+	assert_false(w.raw.closed);
+	raw_calls(20);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.raw.closed);
+	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
+	others_go_on();
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* Buffers are as large as the largest inline threshold of all; each peer was told its own. */
+static void who_sends_longer_than_told_ends_alone(void **state)
+{
+	struct setup s = shared(1, 1);
+	struct xdr_out x;
+
+	(void)state;
+	s.raw = s.raw_client = true;
+	world_new(&w, &s);
+	w.routes[0].client.inline_bytes = 1024;
+	world_connect_pair(&w, 1);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	world_run(&w, NSEC_PER_SEC);
+	x = raw_begin(&w.raw);
+	for (unsigned i = 0; i < 257; i++)
+		xdr_put_u32(&x, i == 1 ? 1 : 0);
+	raw_end(&w.raw, &x);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.raw.closed);
+	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
+	others_go_on();
+	world_quit(&w);
+	world_free(&w);
+}
+
+static void receives_of_a_lost_queue_are_used_again(void **state)
+{
+	struct setup s = shared(2, 1);
+
+	(void)state;
+	world_new(&w, &s);
+	world_connect(&w);
+	for (unsigned i = 0; i < 10; i++) {
+		memnet_flush_shared(w.gw_fabric);
+		world_run(&w, NSEC_PER_SEC);
+		others_go_on();
+	}
+	assert_int_equal(pool()->total, pool()->free_count + pool()->posted);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* As if messages that wait had them. */
+static unsigned hold(struct leg_rbuf **held, unsigned n)
+{
+	unsigned got = 0;
+
+	while (got < n && (held[got] = recvs_take(pool())))
+		got++;
+	return got;
+}
+
+static void let_go(struct leg_rbuf **held, unsigned n)
+{
+	while (n-- > 0)
+		recvs_put(pool(), held[n]);
+}
+
+/* Less is granted while little is left; nothing fails, and grants come back. */
+static void grants_shrink_while_receives_are_short(void **state)
+{
+	static struct leg_rbuf *held[4096];
+
+	(void)state;
+	for (unsigned v = 1; v <= 2; v++) {
+		struct setup s = shared(v, 1);
+		unsigned n;
+
+		s.memory = 32 << 20;
+		s.max_payload = s.max_message = 1 << 20;
+		world_new(&w, &s);
+		world_connect(&w);
+		burst(30);
+		assert_true(session_at(0)->client.grant > 4);
+		n = hold(held, pool()->most - pool()->most / 5);
+		assert_true(recvs_tight(pool()));
+		for (unsigned i = 0; i < 10; i++) {
+			burst(10);
+			assert_int_equal(session_at(0)->client.grant, 4);
+		}
+		let_go(held, n);
+		burst(10);
+		world_run(&w, 10 * NSEC_PER_SEC);
+		assert_true(session_at(0)->client.grant > 4);
+		for (unsigned i = 0; i < w.s.pairs; i++)
+			assert_int_equal(w.pairs[i].client.done, 30 + 10 * 10 + 10);
+		assert_true(recvs_of(w.gw_fabric)->total <= pool()->most);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
+/*
+ * Calls of a client that does not heed smaller grants wait for their server, and hold all there
+ * is: the replies that would free them find no Receive. That session ends, and the others go on.
+ */
+static void a_pool_that_stands_still_goes_on(void **state)
+{
+	static struct leg_rbuf *held[4096];
+	struct setup s = shared(1, 1);
+	unsigned n;
+
+	(void)state;
+	s.memory = 32 << 20;
+	s.max_payload = s.max_message = 1 << 20;
+	s.credits = 60;
+	s.raw = s.raw_client = true;
+	world_new(&w, &s);
+	w.pairs[0].server.cfg.credits = 2;
+	world_connect_pair(&w, 1);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	world_run(&w, NSEC_PER_SEC);
+	others_go_on();
+	w.pairs[0].server.holds = true;
+	raw_calls(1);
+	world_run(&w, NSEC_PER_SEC);
+	n = hold(held, pool()->most);
+	raw_calls(40);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(pool()->posted, 0);
+	assert_int_equal(peer_release(&w.pairs[0].server, true), 1);
+	assert_true(peer_call(&w.pairs[1].client, &plain));
+	world_run(&w, 5 * NSEC_PER_SEC);
+	assert_int_equal(w.pairs[1].client.done, 20);
+	assert_false(w.raw.closed);
+	world_run(&w, 60 * NSEC_PER_SEC);
+	assert_true(w.raw.closed);
+	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
+	assert_int_equal(w.pairs[1].client.done, 21);
+	others_go_on();
+	let_go(held, n);
+	world_quit(&w);
+	world_free(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(idle_connections_cost_little),
+		cmocka_unit_test(memory_comes_and_goes_with_the_load),
+		cmocka_unit_test(who_sends_more_than_granted_ends_alone),
+		cmocka_unit_test(who_sends_longer_than_told_ends_alone),
+		cmocka_unit_test(receives_of_a_lost_queue_are_used_again),
+		cmocka_unit_test(grants_shrink_while_receives_are_short),
+		cmocka_unit_test(a_pool_that_stands_still_goes_on),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("shared", tests, NULL, NULL);
+}
