@@ -388,7 +388,8 @@ static inline void fabric_tick(struct fabric *f, nsec_t now)
 	f->ops->tick(f, now);
 }
 
-/** fabric_free - takes @f; all its connections must be destroyed, listeners detached. */
+/** fabric_free - takes @f; all its connections must be destroyed, listeners detached, Receives not
+ * be shared any more. */
 static inline void fabric_free(struct fabric *f)
 {
 	f->ops->free(f);
