@@ -6,7 +6,8 @@
  *
  * First octet: bits 0-1 versions on the client side, 2-3 on the server side
  * (each 0 stands for both), 4 the server answers politely by itself, 5 so the
- * client begins. Second octet: seed of the network. Then steps:
+ * client begins, 6 the gateway's connections share Receives. Second octet: seed of
+ * the network. Then steps:
  *
  *   0-3  the client sends a message      4-7  so does the server
  *   8    a while passes                  9    a long while passes
@@ -130,9 +131,19 @@ static void on_client(struct raw *r, struct view in, void *arg)
 		sc.client_xid = xdr_peek_u32(in.data);
 }
 
+static size_t shared_bytes(void)
+{
+	const struct recvs *r = recvs_of(sc.fabric);
+
+	return r ? budget_blocks(r->total, r->bytes) : 0;
+}
+
 static void scene_new(uint8_t how, uint8_t seed)
 {
-	const struct memnet_config net = {.seed = seed, .latency_min = 1000, .latency_max = 50000};
+	const struct memnet_config net = {.seed = seed,
+					  .latency_min = 1000,
+					  .latency_max = 50000,
+					  .shares_receives = how & 64};
 	struct proxy_config cfg;
 
 	memset(&sc, 0, sizeof(sc));
@@ -310,7 +321,7 @@ static void scene_free(void)
 	raw_hang_up(&sc.server);
 	run(20 * NSEC_PER_SEC);
 	assert(proxy_sessions(sc.proxy) == 0);
-	assert(sc.proxy->arena.used == 0 && list_is_empty(&sc.proxy->arena.waiters));
+	assert(sc.proxy->arena.used == shared_bytes() && list_is_empty(&sc.proxy->arena.waiters));
 	memnet_usage(sc.net, &usage);
 	assert(usage.conns == 0 && usage.posted == 0 && usage.exposures == 0);
 	fabric_detach(sc.fabric, sc.front);
