@@ -152,6 +152,15 @@ static void begin_raw(struct setup *s)
 	assert_true(w.raw.connected);
 }
 
+static void it_ended_alone(void)
+{
+	assert_true(w.raw.closed);
+	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
+	others_go_on();
+	world_quit(&w);
+	world_free(&w);
+}
+
 static void who_sends_more_than_granted_ends_alone(void **state)
 {
 	struct setup s = shared(1, 1);
@@ -166,11 +175,7 @@ static void who_sends_more_than_granted_ends_alone(void **state)
 	assert_false(w.raw.closed);
 	raw_calls(20);
 	world_run(&w, NSEC_PER_SEC);
-	assert_true(w.raw.closed);
-	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
-	others_go_on();
-	world_quit(&w);
-	world_free(&w);
+	it_ended_alone();
 }
 
 /* Buffers are as large as the largest inline threshold of all; each peer was told its own. */
@@ -191,11 +196,7 @@ static void who_sends_longer_than_told_ends_alone(void **state)
 		xdr_put_u32(&x, i == 1 ? 1 : 0);
 	raw_end(&w.raw, &x);
 	world_run(&w, NSEC_PER_SEC);
-	assert_true(w.raw.closed);
-	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
-	others_go_on();
-	world_quit(&w);
-	world_free(&w);
+	it_ended_alone();
 }
 
 static void receives_of_a_lost_queue_are_used_again(void **state)
