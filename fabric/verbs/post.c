@@ -119,7 +119,8 @@ void post_submit(struct verbs_conn *c)
 	list_del(&c->pending);
 	if (!c->id || !c->id->qp)
 		return; /* queue_make() will */
-	submit_recvs(c);
+	if (!c->share)
+		submit_recvs(c);
 	if (c->chain && !c->broken)
 		submit_sends(c);
 	give_back(c);
@@ -247,6 +248,7 @@ int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie)
 
 	if (c->state >= VERBS_DRAINING || c->broken || !c->exps)
 		return ERR_CLOSED;
+	assert(!c->v->shares_receives);
 	if (c->recvs.posted - c->recvs.polled >= c->max_recvs)
 		return ERR_AGAIN;
 	op = queue_op(&c->recvs);
@@ -299,20 +301,29 @@ static int gather(struct verbs_conn *c, const struct fabric_sge *sge, unsigned n
 	return 0;
 }
 
+/* A work request with the octets of @sge. */
+static int begin_gathered(struct verbs_conn *c, const struct fabric_sge *sge, unsigned nsge,
+			  struct vwr **w)
+{
+	int err = begin_op(c, w);
+
+	if (err)
+		return err;
+	err = gather(c, sge, nsge, *w);
+	if (err)
+		abandon(c, *w);
+	return err;
+}
+
 int post_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
 	      uint32_t inv_handle, void *cookie)
 {
 	struct verbs_conn *c = vconn_of(fc);
 	struct vwr *w = NULL;
-	int err = begin_op(c, &w);
+	int err = begin_gathered(c, sge, nsge, &w);
 
 	if (err)
 		return err;
-	err = gather(c, sge, nsge, w);
-	if (err) {
-		abandon(c, w);
-		return err;
-	}
 	w->wr.opcode = IBV_WR_SEND;
 	if (inv_handle && c->dev->send_inv) {
 		w->wr.opcode = IBV_WR_SEND_WITH_INV;
@@ -330,15 +341,10 @@ int post_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned ns
 {
 	struct verbs_conn *c = vconn_of(fc);
 	struct vwr *w = NULL;
-	int err = begin_op(c, &w);
+	int err = begin_gathered(c, sge, nsge, &w);
 
 	if (err)
 		return err;
-	err = gather(c, sge, nsge, w);
-	if (err) {
-		abandon(c, w);
-		return err;
-	}
 	w->wr.opcode = IBV_WR_RDMA_WRITE;
 	w->wr.wr.rdma.remote_addr = remote->offset;
 	w->wr.wr.rdma.rkey = remote->handle;
