@@ -318,7 +318,8 @@ struct mem_op *mem_shared_pick(struct mem_fabric *f);
 /** mem_shared_take - @op leaves the queue with a message for @c. */
 void mem_shared_take(struct mem_conn *c, struct mem_op *op);
 
-/** mem_shared_repost - nobody will poll the message in @op: it is for the next one. */
+/** mem_shared_repost - nobody will poll the message in @op: it is for the next one, or from the next
+ * flush on for one that waits. */
 void mem_shared_repost(struct mem_fabric *f, struct mem_op *op);
 
 /** mem_shared_polled - @op is the user's again. */

@@ -210,7 +210,6 @@ void mem_shared_repost(struct mem_fabric *f, struct mem_op *op)
 	list_add_tail(&f->share.queue, &op->link);
 	f->share.queued++;
 	f->share.dry = false;
-	wake(f);
 }
 
 void mem_shared_polled(struct mem_fabric *f, struct mem_op *op)

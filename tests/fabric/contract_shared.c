@@ -98,6 +98,59 @@ static void all_behind_it_waits(void **state)
 	succeed(&p->a, s);
 }
 
+static struct pair *establish_with(struct contract *t, int i, uint32_t max_recvs)
+{
+	struct fabric_conn_params params = default_params();
+	struct pair *p;
+
+	params.max_recvs = max_recvs;
+	p = begin(t, i, &params);
+	assert_int_equal(fabric_accept(p->b.conn, &params, &p->b), 0);
+	until(t, &p->a.connected);
+	until(t, &p->b.connected);
+	greet(p);
+	return p;
+}
+
+static void goes_too_far(void **state)
+{
+	struct contract *t = *state;
+	struct pair *p = establish_with(t, 0, 4), *q = establish(t, 1);
+
+	settle(t);
+	assert_true(t->pool[1]->posted > 4);
+	t->deaf[1] = true;
+	for (uint32_t i = 0; i < 32; i++)
+		assert_true(say(&p->a, i) >= 0);
+	settle(t);
+	t->deaf[1] = false;
+	both_end(t, p);
+	assert_int_not_equal(p->b.status, 0);
+	talk(&q->a, 2 * ALL);
+	drop(&p->b);
+	talk(&q->a, 2 * ALL);
+}
+
+/* Exactly as many as it may, whatever the queue holds. */
+static void goes_as_far_as_it_may(void **state)
+{
+	struct contract *t = *state;
+	struct pair *p = establish_with(t, 0, 4), *q = establish(t, 1);
+
+	for (int round = 0; round < 10; round++) {
+		uint32_t heard = p->b.heard;
+
+		t->deaf[1] = true;
+		for (uint32_t i = 0; i < 4; i++)
+			assert_true(say(&p->a, i) >= 0);
+		settle(t);
+		t->deaf[1] = false;
+		hear(&p->b, heard + 4);
+	}
+	talk(&q->a, 10);
+	assert_false(p->a.disconnected || p->b.disconnected);
+}
+
 static void wants_more_when_it_ran_dry(void **state)
 {
 	struct contract *t = *state;
@@ -163,6 +216,8 @@ int contract_run_shared(void)
 		contract_test_shared(finds_none_and_waits),
 		contract_test_shared(others_read_and_write),
 		contract_test_shared(all_behind_it_waits),
+		contract_test_shared(goes_too_far),
+		contract_test_shared(goes_as_far_as_it_may),
 		contract_test_shared(wants_more_when_it_ran_dry),
 		contract_test_shared(invalidates),
 	};

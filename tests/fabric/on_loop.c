@@ -46,9 +46,15 @@ void on_loop_stop(struct contract *t)
 int on_loop_step(struct contract *t)
 {
 	struct on_loop *on = t->impl;
-	nsec_t due = nsec_min(fabric_deadline(t->fabric[0]), fabric_deadline(t->fabric[1]));
-	int timeout = poll_loop_timeout(due, WAIT_MS);
-	int n = poll_loop_step(&on->loop, timeout);
+	nsec_t due = NSEC_NEVER;
+	int timeout, n;
+
+	/* Whoever is not polled is not waited for. */
+	for (int i = 0; i < 2; i++)
+		if (!t->deaf[i])
+			due = nsec_min(due, fabric_deadline(t->fabric[i]));
+	timeout = poll_loop_timeout(due, WAIT_MS);
+	n = poll_loop_step(&on->loop, timeout);
 
 	for (int i = 0; i < 2; i++)
 		fabric_tick(t->fabric[i], poll_loop_now());

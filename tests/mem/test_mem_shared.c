@@ -175,6 +175,29 @@ static void wants_less_after_quiet_seconds(void **state)
 	stop(&w);
 }
 
+/* And not only when the time for it is over. */
+static void a_disconnect_follows_what_waited(void **state)
+{
+	static struct world w;
+	nsec_t since;
+
+	(void)state;
+	start(&w);
+	say(&w, 1);
+	world_run(&w);
+	since = memnet_now(w.net);
+	fabric_disconnect(w.a);
+	world_pump(&w);
+	assert_int_equal(memnet_step(w.net, NSEC_NEVER), 1);
+	post(&w, 1);
+	world_run(&w);
+	assert_int_equal(w.messages, 1);
+	assert_true(w.gone[0] && w.gone[1]);
+	assert_int_equal(w.status[0], 0);
+	assert_true(memnet_now(w.net) - since < NSEC_PER_SEC);
+	stop(&w);
+}
+
 /* A connection that waits and cannot be reached is passed over. */
 static void the_vanished_do_not_hold_up_others(void **state)
 {
@@ -280,6 +303,7 @@ int main(void)
 		cmocka_unit_test(a_full_queue_says_so),
 		cmocka_unit_test(come_back_with_their_device),
 		cmocka_unit_test(wants_less_after_quiet_seconds),
+		cmocka_unit_test(a_disconnect_follows_what_waited),
 		cmocka_unit_test(the_vanished_do_not_hold_up_others),
 		cmocka_unit_test(own_bugs_are_asserted),
 	};
