@@ -164,6 +164,7 @@ struct verbs_conn {
 	atomic_int async; /* event about the queue pair, from any thread; -1: none */
 	atomic_bool last; /* it took its last shared Receive */
 	bool was_open;
+	bool overran;	    /* had more messages unpolled than it may */
 	uint8_t pd[PD_MAX]; /* from the peer */
 	size_t pd_len;
 	uint8_t own_pd[PD_MAX]; /* initiator: until the route is known */

@@ -125,8 +125,10 @@ void share_set_timer(struct verbs_conn *c)
 		(void)ibv_modify_qp(c->id->qp, &attr, IBV_QP_MIN_RNR_TIMER);
 }
 
+/* None of its messages is told after the first that there is no room for. */
 static void too_many(struct verbs_conn *c)
 {
+	c->overran = true;
 	if (c->state >= VERBS_LEAVING)
 		return;
 	c->v->counters.breaches++;
@@ -147,7 +149,7 @@ static void completed(struct vshare *s, const struct ibv_wc *wc)
 	s->nheld++;
 	s->nposted--;
 	s->v->counters.receives_posted--;
-	if (c && wc->status == IBV_WC_SUCCESS &&
+	if (c && !c->overran && wc->status == IBV_WC_SUCCESS &&
 	    complete_shared(c, wc, slot, s->slots[slot].cookie))
 		return;
 	srq_put_back(s, slot);
