@@ -1,13 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # fabric/verbs on software RoCE (rxe) with itself, in one guest: the contract of fabric.h,
-# and rpcrdma-perf through all sizes. No verbs in this build, no test: that is said.
+# what it cannot see, and rpcrdma-perf through all sizes. No verbs in this build, no test: that is said.
 
 test_verbs() {
     verbs_built || return
     guests_up rxe gateway
     check "verbs: the contract of fabric.h over rxe" verbs_program test_contract_verbs
     check "verbs: calls, completions and queue pairs are as they should be" verbs_program test_verbs_device
+    check "verbs: shared Receives follow the load, and come back from a device that goes" verbs_shared
     verbs_perf
 }
 
@@ -16,10 +17,19 @@ verbs_built() {
 }
 no_errors() { [ "${2:-0}" -eq 0 ] && [ "$(jq -r .errors <<<"$1")" = 0 ]; } # of what rpcrdma-perf prints
 
-# verbs_program NAME: one that skips itself where there is no device.
+# verbs_program NAME [VARIABLE=VALUE]: one that skips itself where there is no device.
 verbs_program() {
-    guest gateway "VERBS_ADDRESS=${GUEST_ADDRESS[gateway]} timeout 500 $BIN/$1" 510 \
+    guest gateway "${2:-} VERBS_ADDRESS=${GUEST_ADDRESS[gateway]} timeout 500 $BIN/$1" 510 \
         >"$RUN/$1.log" 2>&1 && grep -q PASSED "$RUN/$1.log"
+}
+
+# The last of its cases takes the device away: the next one needs another.
+verbs_shared() {
+    local rc=0
+    verbs_program test_verbs_shared "VERBS_UNPLUG='rdma link delete rxe0 &'" || rc=1
+    wait_for 30 guest gateway '! rdma link | grep -q rxe0/' 5 || rc=1
+    guest_device gateway
+    return $rc
 }
 
 # The server's memory holds a call of 4 MiB of each of 64 clients, and then the replies.
