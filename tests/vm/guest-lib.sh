@@ -53,7 +53,7 @@ regions() { rdma_resources | sed -n 's/.* mr \([0-9]*\).*/\1/p'; }
 rdma_held() {
     local threads kind
     threads=$(find "/proc/$(cat "/run/$1.pid")/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | paste -sd'|')
-    for kind in pd mr cq qp cm_id; do
+    for kind in pd mr cq srq qp cm_id; do
         echo "$kind=$(rdma resource show "$kind" | grep -cE " pid ($threads) ")"
     done
 }

@@ -190,6 +190,7 @@ gateway() {
     cat >"$RUN/$name.conf" <<EOF
 workers = ${GW_WORKERS:-1};
 memory_limit = "${GW_MEMORY:-1G}";
+receive_queue = "${GW_RECEIVES:-auto}";
 log = { level = "${GW_LOG:-info}"; };
 routes = ( {
   name = "$name";

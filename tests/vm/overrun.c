@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "fabric/provider/provider.h"
 #include "tests/poll_loop.h"
+#include "tests/vm/null_call.h"
 
 /*
  * verbs_overrun ADDR PORT SESSIONS - version 1 clients that send far more calls at once than
@@ -19,7 +19,7 @@
  * of 0, as here, the first one breaks the queue pair), or the server's count of the credits
  * it gave. A session that is not ended within PATIENCE is a failure.
  */
-enum { CALLS = 1024, MESSAGE = 68, REPLY = 1024, WORDS = MESSAGE / 4 };
+enum { CALLS = 1024, MESSAGE = NULL_CALL, REPLY = 1024 };
 
 static const nsec_t PATIENCE = 60 * NSEC_PER_SEC;
 
@@ -42,19 +42,6 @@ static uint8_t *message(const struct overrun *o, unsigned i)
 static uint8_t *reply(const struct overrun *o, unsigned i)
 {
 	return o->memory + (size_t)CALLS * MESSAGE + (size_t)i * REPLY;
-}
-
-/* RDMA_MSG without chunks, then the NULL call of NFS version 3 (RFC 8166 section 4.2). */
-static void fill(uint8_t *at, uint32_t xid)
-{
-	const uint32_t words[WORDS] = {xid, 1, CALLS, 0,      0, 0, 0, /* transport header */
-				       xid, 0, 2,     100003, 3, 0};   /* call, AUTH_NONE twice */
-
-	for (unsigned i = 0; i < WORDS; i++) {
-		uint32_t be = htobe32(words[i]);
-
-		memcpy(at + (size_t)4 * i, &be, sizeof(be));
-	}
 }
 
 static void take(struct overrun *o, const struct fabric_event *ev)
@@ -150,7 +137,7 @@ int main(int argc, char **argv)
 	if (!o.fabric || fabric_register(o.fabric, o.memory, octets))
 		return 1;
 	for (unsigned i = 0; i < CALLS; i++)
-		fill(message(&o, i), i + 1);
+		null_call(message(&o, i), i + 1, CALLS);
 	for (unsigned long i = strtoul(argv[3], NULL, 10); err == 0 && i > 0; i--)
 		err = one_session(&o, &to);
 	fabric_unregister(o.fabric, o.memory);

@@ -35,7 +35,7 @@ test_rxe() {
 # Two workers in those of the chain: one device, several users of it in a process.
 rxe_chains_up() {
     local at=${GUEST_ADDRESS[gateway]}
-    GW_MEMORY=128M gateway rxe-direct "verbs:$at:20049" 1 "verbs:$FILER" 1
+    GW_RECEIVES=${DIRECT_RECEIVES:-auto} GW_MEMORY=128M gateway rxe-direct "verbs:$at:20049" 1 "verbs:$FILER" 1
     GW_MEMORY=256M GW_WORKERS=2 gateway rxe-far "verbs:$at:20061" 2 "verbs:$FILER" 1
     GW_MEMORY=256M GW_WORKERS=2 gateway rxe-near "verbs:$at:20050" 1 "verbs:$at:20061" 2
     chain rxe-direct "$at" 20049 rxe-direct
