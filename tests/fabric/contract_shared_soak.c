@@ -23,6 +23,14 @@ static void say_some(struct side *s, struct rng *rng)
 	}
 }
 
+static void steps(struct contract *t, uint32_t n)
+{
+	while (n--) {
+		pump(t);
+		t->provider->step(t);
+	}
+}
+
 /* Each with the messages the other end did not poll. */
 static void end_somehow(struct contract *t, struct pair *p, struct rng *rng)
 {
@@ -30,10 +38,7 @@ static void end_somehow(struct contract *t, struct pair *p, struct rng *rng)
 
 	t->deaf[0] = rng_below(rng, 2);
 	t->deaf[1] = rng_below(rng, 2);
-	for (uint32_t n = rng_below(rng, 20); n; n--) {
-		pump(t);
-		t->provider->step(t);
-	}
+	steps(t, rng_below(rng, 20));
 	t->deaf[0] = t->deaf[1] = false;
 	switch (rng_below(rng, 3)) {
 	case 0:
@@ -58,20 +63,32 @@ static void fill_up(struct contract *t)
 	pump(t);
 }
 
+/* Now nothing for a while, now little, now enough. Return: whether none is left. */
+static bool ration(struct pool *pool, uint32_t *mood, struct rng *rng)
+{
+	static const uint32_t moods[] = {1, 2, 20};
+
+	if (rng_below(rng, 10) == 0)
+		*mood = moods[rng_below(rng, 3)];
+	pool->allow = rng_below(rng, *mood);
+	return pool->posted == 0;
+}
+
 static void talks_and_ends(void **state)
 {
 	struct contract *t = *state;
 	struct rng rng = rng_seeded("shared soak", 43);
 	struct pair *p[] = {establish(t, 0), establish(t, 1)};
+	uint32_t mood[2] = {1, 1};
+	int dry = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < 2; i++) {
-			t->pool[i]->allow = rng_below(&rng, 8);
+			dry += ration(t->pool[i], &mood[i], &rng);
 			say_some(&p[i]->a, &rng);
 			say_some(&p[i]->b, &rng);
 		}
-		pump(t);
-		t->provider->step(t);
+		steps(t, 1 + rng_below(&rng, 8));
 		if (rng_below(&rng, 50))
 			continue;
 		fill_up(t);
@@ -80,6 +97,7 @@ static void talks_and_ends(void **state)
 			if (!p[i]->a.conn)
 				establish(t, i);
 	}
+	assert_true(dry > 0);
 	fill_up(t);
 	for (int i = 0; i < 2; i++) {
 		hear(&p[i]->a, p[i]->b.said);
