@@ -137,7 +137,7 @@ static int make_queues(struct vshare *s)
 static int make(struct vshare *s)
 {
 	s->slots = mem_zalloc(s->size * sizeof(*s->slots));
-	s->buckets = mem_zalloc(BUCKETS * sizeof(*s->buckets));
+	s->buckets = mem_zalloc(BUCKETS * sizeof(struct verbs_conn *));
 	if (!s->slots || !s->buckets)
 		return ERR_NOMEM;
 	s->mask = BUCKETS - 1;

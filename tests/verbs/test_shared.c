@@ -112,6 +112,27 @@ static void whoever_overruns_ends_alone(void **state)
 	assert_int_equal(verbs_counters(b->fabric)->receives_posted, b->nposted);
 }
 
+/* No Receive is flushed that would tell. */
+static void a_breach_is_noticed(void **state)
+{
+	struct world *w = *state;
+	struct fabric_conn_params p = world_params();
+	struct end *a = &w->end[0], *b = &w->end[1];
+	struct segment nowhere = {.handle = 0x12345678, .length = 100, .offset = 4096};
+	struct fabric_sge sge = {a->memory, 100};
+	unsigned posted;
+
+	world_establish(w, &p, &p);
+	world_turn(w);
+	posted = b->nposted;
+	assert_int_equal(fabric_write(a->conn, &sge, 1, &nowhere, NULL), 0);
+	UNTIL(w, a->ended && b->ended);
+	assert_int_equal(b->status, ERR_ACCESS);
+	assert_int_equal(verbs_counters(b->fabric)->breaches, 1);
+	assert_int_equal(b->nposted, posted);
+	assert_int_equal(verbs_counters(b->fabric)->receives_posted, posted);
+}
+
 /* Every Receive comes back, once (world.c looks whether it was posted): those with messages that
  * nobody polled, too. */
 static void a_device_that_goes_gives_all_back(void **state)
@@ -184,6 +205,7 @@ int main(void)
 		shared_test(a_burst_is_told),
 		shared_test(quiet_times_lower_it),
 		shared_test(whoever_overruns_ends_alone),
+		shared_test(a_breach_is_noticed),
 		cmocka_unit_test_teardown(own_are_not_shared, world_stop),
 	};
 	/* VERBS_UNPLUG: a command that removes the device, without waiting for it. */
