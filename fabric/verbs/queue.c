@@ -138,7 +138,7 @@ int verbs_agreed(const struct fabric_conn *fc, struct verbs_agreed *agreed)
 {
 	const struct verbs_conn *c = container_of(fc, const struct verbs_conn, base);
 	const int mask = IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_RETRY_CNT |
-			 IBV_QP_RNR_RETRY;
+			 IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
@@ -148,6 +148,7 @@ int verbs_agreed(const struct fabric_conn *fc, struct verbs_agreed *agreed)
 					.reads_served = attr.max_dest_rd_atomic,
 					.retry_count = attr.retry_cnt,
 					.rnr_retry_count = attr.rnr_retry,
+					.rnr_timer = attr.min_rnr_timer,
 					.max_inline = c->max_inline};
 	return 0;
 }

@@ -51,6 +51,8 @@ struct verbs_counters {
 struct verbs_agreed {
 	unsigned reads_issued, reads_served; /* at once */
 	unsigned retry_count, rnr_retry_count;
+	unsigned
+		rnr_timer; /* how long the peer waits that found no Receive, as InfiniBand encodes */
 	uint32_t max_inline; /* octets of a message that travel within their work request */
 };
 

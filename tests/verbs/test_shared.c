@@ -9,6 +9,7 @@
  * queue pairs were told, and a device that goes.
  */
 
+/* And soon. */
 static void peers_try_for_ever(void **state)
 {
 	struct world *w = *state;
@@ -19,8 +20,10 @@ static void peers_try_for_ever(void **state)
 	world_establish(w, &a, &b);
 	assert_int_equal(verbs_agreed(w->end[0].conn, &agreed), 0);
 	assert_int_equal(agreed.rnr_retry_count, 3); /* as the user wants */
+	assert_int_equal(agreed.rnr_timer, 12);
 	assert_int_equal(verbs_agreed(w->end[1].conn, &agreed), 0);
 	assert_int_equal(agreed.rnr_retry_count, 7);
+	assert_int_equal(agreed.rnr_timer, 12);
 }
 
 /* 64 stand ready, and one peer may send 400: the device says so, and there are more then. */
