@@ -159,6 +159,8 @@ void queue_destroy(struct verbs_conn *c)
 	share_leave(c);
 	if (c->id && c->id->qp)
 		rdma_destroy_qp(c->id);
+	if (c->share)
+		cq_drain(&c->share->cq); /* siw: its number is the next one's */
 	cq_destroy(&c->cq);
 }
 

@@ -18,10 +18,10 @@
  * completed for it is taken out before it is destroyed, for drivers drop the completions of a
  * queue pair that is gone, and the Receive would be lost with it. One that was taken, and
  * is completed only after that look, is what LAST_WQE_REACHED is for: on a device that was
- * seen to raise it, it is waited for, not long. Others (rxe, siw) leave a completion that comes late
- * where it is: it belongs to nobody, and its Receive goes back. What is lost all the same
- * (before a device's first such event; one a queue pair, at most) comes back when the
- * queue closes.
+ * seen to raise it, it is waited for, not long. Others (rxe, siw) leave a completion that
+ * comes late where it is: it is looked for once more when the queue pair is gone, belongs to
+ * nobody, and its Receive goes back. What is lost all the same (before a device's first
+ * such event; one a queue pair, at most) comes back when the queue closes.
  */
 
 enum {
