@@ -121,6 +121,10 @@ int share_begin(struct fabric *f, uint32_t len)
 		if (!dev->closed)
 			share_log(dev);
 	}
+	if (err && v->cfg.receives == VERBS_RECEIVES_SHARED)
+		log_warn("verbs.receives",
+			 "receives=own why=\"receive_queue is shared, but a device "
+			 "has no such queues: connections have their own\"");
 	return err;
 }
 
