@@ -194,13 +194,11 @@ static void look_at_receives(struct proxy *p)
 
 static void look_at_sessions(struct proxy *p)
 {
-	if (p->nsessions == 0)
-		p->watch_at = NSEC_NEVER;
-	else if (p->watch_at == NSEC_NEVER)
+	if (p->watch_at == NSEC_NEVER && p->nsessions > 0)
 		p->watch_at = p->now + SESSION_WATCH;
 	if (p->now < p->watch_at)
 		return;
-	p->watch_at = p->now + SESSION_WATCH;
+	p->watch_at = p->nsessions > 0 ? p->now + SESSION_WATCH : NSEC_NEVER;
 	list_for_each_safe(it, tmp, &p->sessions)
 		session_look(container_of(it, struct session, link));
 	look_at_receives(p);

@@ -7,10 +7,14 @@
 
 enum { PATIENCE = 2 /* times in a row without progress, in recvs_stuck() */ };
 
-/* A block of the arena and the Receives cut from it; goes back when all are free. */
+/*
+ * A block of the arena and the Receives cut from it; it can go back when all are free. So that
+ * this comes to pass, those are taken first that lie beside others in use.
+ */
 struct recvs_chunk {
-	struct list link; /* those with a block, or those without */
+	struct list link; /* one of the pool's; none while all are in use */
 	uint8_t *block;
+	struct list free;
 	uint32_t free_count;
 	struct leg_rbuf *bufs;
 };
@@ -27,6 +31,7 @@ static int make_records(struct recvs *r, uint32_t nchunks, uint32_t each)
 	}
 	for (uint32_t i = 0; i < nchunks; i++) {
 		r->chunk_store[i].bufs = &r->buf_store[(size_t)i * each];
+		list_init(&r->chunk_store[i].free);
 		list_add_tail(&r->unused, &r->chunk_store[i].link);
 	}
 	return 0;
@@ -47,43 +52,51 @@ int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, uint3
 		return err;
 	*r = (struct recvs){.fabric = f, .arena = arena, .bytes = bytes};
 	r->most = nchunks * per_chunk(r);
-	list_init(&r->chunks);
+	list_init(&r->partial);
+	list_init(&r->whole);
 	list_init(&r->unused);
-	list_init(&r->free);
 	err = make_records(r, nchunks, per_chunk(r));
 	if (err < 0)
 		fabric_unshare_receives(f);
 	return err;
 }
 
-/* All of its Receives are in the free list. */
+static void move_to(struct list *list, struct recvs_chunk *chunk)
+{
+	list_del(&chunk->link);
+	list_add_head(list, &chunk->link);
+}
+
 static void free_chunk(struct recvs *r, struct recvs_chunk *chunk)
 {
-	for (uint32_t i = 0; i < chunk->free_count; i++)
-		list_del(&chunk->bufs[i].link);
 	r->free_count -= chunk->free_count;
-	r->total -= per_chunk(r);
-	list_del(&chunk->link);
-	list_add_head(&r->unused, &chunk->link);
+	r->total -= chunk->free_count;
+	list_init(&chunk->free);
+	move_to(&r->unused, chunk);
 	buf_free(r->arena, chunk->block);
+	chunk->block = NULL;
 }
 
 void recvs_fini(struct recvs *r)
 {
-	struct list *it;
-
 	fabric_unshare_receives(r->fabric); /* those posted are back */
-	while ((it = list_pop(&r->chunks)))
-		buf_free(r->arena, container_of(it, struct recvs_chunk, link)->block);
+	for (uint32_t i = 0; i < r->most / per_chunk(r); i++)
+		buf_free(r->arena, r->chunk_store[i].block);
 	mem_free(r->chunk_store);
 	mem_free(r->buf_store);
 }
 
 static void put_free(struct recvs *r, struct leg_rbuf *rb)
 {
-	list_add_head(&r->free, &rb->link);
+	struct recvs_chunk *chunk = rb->chunk;
+
+	list_add_head(&chunk->free, &rb->link);
 	r->free_count++;
-	rb->chunk->free_count++;
+	chunk->free_count++;
+	if (chunk->free_count == per_chunk(r))
+		move_to(&r->whole, chunk);
+	else if (chunk->free_count == 1)
+		move_to(&r->partial, chunk);
 }
 
 /* A quarter of the memory for connections stays out of it: what must not wait needs some. */
@@ -106,7 +119,6 @@ static void grow(struct recvs *r)
 	chunk = container_of(list_pop(&r->unused), struct recvs_chunk, link);
 	chunk->block = block;
 	chunk->free_count = 0;
-	list_add_head(&r->chunks, &chunk->link);
 	r->total += n;
 	for (uint32_t i = 0; i < n; i++) {
 		chunk->bufs[i].data = chunk->block + (size_t)i * r->bytes;
@@ -117,16 +129,21 @@ static void grow(struct recvs *r)
 
 struct leg_rbuf *recvs_take(struct recvs *r)
 {
+	struct recvs_chunk *chunk;
 	struct leg_rbuf *rb;
 
-	if (list_is_empty(&r->free))
+	if (r->free_count == 0)
 		grow(r);
-	if (list_is_empty(&r->free))
+	if (r->free_count == 0)
 		return NULL;
-	rb = list_first(&r->free, struct leg_rbuf, link);
-	list_del(&rb->link);
+	chunk = list_first(list_is_empty(&r->partial) ? &r->whole : &r->partial, struct recvs_chunk,
+			   link);
+	rb = container_of(list_pop(&chunk->free), struct leg_rbuf, link);
 	r->free_count--;
-	rb->chunk->free_count--;
+	if (--chunk->free_count == 0)
+		list_del(&chunk->link);
+	else
+		move_to(&r->partial, chunk);
 	return rb;
 }
 
@@ -167,15 +184,8 @@ bool recvs_tight(const struct recvs *r)
 /* One chunk stays, or a load that comes and goes would take it again each time. */
 void recvs_trim(struct recvs *r)
 {
-	uint32_t n = per_chunk(r);
-
-	list_for_each_safe(it, tmp, &r->chunks)
-	{
-		struct recvs_chunk *chunk = container_of(it, struct recvs_chunk, link);
-
-		if (r->free_count >= 2 * n && chunk->free_count == n)
-			free_chunk(r, chunk);
-	}
+	while (!list_is_empty(&r->whole) && r->free_count >= 2 * per_chunk(r))
+		free_chunk(r, list_first(&r->whole, struct recvs_chunk, link));
 }
 
 bool recvs_stuck(struct recvs *r)

@@ -39,9 +39,8 @@ struct recvs {
 	struct buf_arena *arena;
 	uint32_t bytes; /* of each */
 	uint32_t total, free_count, posted;
-	uint32_t most; /* it may grow to */
-	struct list chunks, unused,
-		free; /* chunks that have a block, those that have none; Receives */
+	uint32_t most;			    /* it may grow to */
+	struct list partial, whole, unused; /* chunks: some of it is free, all; it has no block */
 	struct recvs_chunk *chunk_store;
 	struct leg_rbuf *buf_store;
 	uint64_t given_back; /* since ever: progress */

@@ -112,7 +112,12 @@ static void memory_comes_and_goes_with_the_load(void **state)
 		print_message("v%u: %u Receives at rest, %u under load, %u afterwards\n", v, quiet,
 			      most, pool()->total);
 		assert_true(pool()->total < most);
+		burst(80);
+		assert_true(pool()->total > quiet);
 		world_quit(&w);
+		/* When the last has gone no chunk is kept of which nothing is in use, or but one. */
+		assert_true(list_is_empty(&pool()->whole) ||
+			    pool()->free_count < 2 * BUDGET_BLOCK / 4096);
 		world_free(&w);
 	}
 }
