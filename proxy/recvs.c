@@ -99,13 +99,10 @@ static void put_free(struct recvs *r, struct leg_rbuf *rb)
 		move_to(&r->partial, chunk);
 }
 
-/* A quarter of the memory for connections stays out of it: what must not wait needs some. */
+/* There are records for its share of the memory alone, and sessions leave that free. */
 static bool may_grow(const struct recvs *r)
 {
-	size_t spare = buf_zone_bytes(r->arena, BUF_ZONE_FIXED) / 4;
-
-	return !list_is_empty(&r->unused) &&
-	       buf_available(r->arena, BUF_FIXED) >= BUDGET_BLOCK + spare;
+	return !list_is_empty(&r->unused) && buf_available(r->arena, BUF_FIXED) >= BUDGET_BLOCK;
 }
 
 static void grow(struct recvs *r)

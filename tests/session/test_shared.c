@@ -237,6 +237,30 @@ static void let_go(struct leg_rbuf **held, unsigned n)
 		recvs_put(pool(), held[n]);
 }
 
+/* However many they are: what sessions may take for life leaves the pool its share. */
+static void sessions_leave_the_pool_its_share(void **state)
+{
+	static void *blocks[4096];
+	struct setup s = shared(1, 1);
+	static struct leg_rbuf *held[4096];
+	size_t left, n = 0;
+
+	(void)state;
+	s.memory = 32 << 20;
+	s.max_payload = s.max_message = 1 << 20;
+	world_new(&w, &s);
+	left = w.proxy->fixed_limit;
+	assert_true(left <= buf_zone_bytes(world_arena(&w), BUF_ZONE_FIXED) * 3 / 4);
+	for (; left >= 16384; left -= 16384)
+		assert_non_null(blocks[n++] = buf_alloc(&w.proxy->arena, 16384, BUF_FIXED));
+	assert_int_equal(hold(held, pool()->most), pool()->most);
+	let_go(held, pool()->most);
+	while (n > 0)
+		buf_free(&w.proxy->arena, blocks[--n]);
+	world_quit(&w);
+	world_free(&w);
+}
+
 /* Less is granted while little is left; nothing fails, and grants come back. */
 static void grants_shrink_while_receives_are_short(void **state)
 {
@@ -322,6 +346,7 @@ int main(void)
 		cmocka_unit_test(who_sends_more_than_granted_ends_alone),
 		cmocka_unit_test(who_sends_longer_than_told_ends_alone),
 		cmocka_unit_test(receives_of_a_lost_queue_are_used_again),
+		cmocka_unit_test(sessions_leave_the_pool_its_share),
 		cmocka_unit_test(grants_shrink_while_receives_are_short),
 		cmocka_unit_test(a_pool_that_stands_still_goes_on),
 	};
