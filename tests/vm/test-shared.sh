@@ -72,6 +72,9 @@ shared_load() {
     idle shared-crowd 100
     check "shared: there is room for as many clients again" same 100 "$(idle_open shared-crowd)"
     check "shared: and they stayed" stop shared-crowd
+    # A queue that is to shrink loses Receives with messages alone.
+    check "shared: a little load without errors" no_errors \
+        "$(guest gateway "ulimit -l unlimited; timeout 60 $(shared_client 1 null 0 1 8)" 70)"
     posted=$(verbs_sum shared receives_posted)
     check "shared: the queue shrank again, to $posted" test "$posted" -lt "$SHARED_POSTED"
     check "shared: the gateway ends on SIGTERM" stop shared
