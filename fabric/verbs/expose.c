@@ -167,11 +167,14 @@ uint32_t expose_written(const struct fabric_conn *fc, uint32_t handle)
 	return FABRIC_WRITTEN_UNKNOWN;
 }
 
-/* Its window is free again, of itself. */
+/* Its window is free again, of itself. What has none is a registration: adapters that let a peer
+ * invalidate that (cxgb4, qedr) tell so, too. */
 static void unbound(struct verbs_conn *c, uint32_t index)
 {
-	c->sq_reserved--;
-	device_window_put(c->dev, c->exps[index].mw);
+	if (c->exps[index].mw) {
+		c->sq_reserved--;
+		device_window_put(c->dev, c->exps[index].mw);
+	}
 	release(c, index);
 }
 
