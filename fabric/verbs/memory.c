@@ -53,6 +53,8 @@ int verbs_register(struct verbs_dev *dev)
 	struct list *ranges = &dev->v->ranges;
 	int err = 0;
 
+	if (!dev->pd)
+		return 0; /* not in use: it is told when it comes into use */
 	for (struct list *it = ranges->next; it != ranges && !err; it = it->next)
 		err = register_range(dev, container_of(it, struct vrange, link));
 	return err;
