@@ -64,7 +64,9 @@ static void leave_note_of_pair(struct verbs_dev *dev, struct verbs_conn *c, int 
 	if (type != IBV_EVENT_QP_LAST_WQE_REACHED) {
 		atomic_store(&c->async, type);
 	} else {
+		/* For the worker of @c, too: who ends waits only where it was seen. */
 		atomic_store(&dev->tells_last, true);
+		atomic_store(&c->dev->tells_last, true);
 		atomic_store(&c->last, true);
 	}
 	if (c->share)
@@ -174,6 +176,16 @@ static int probe(struct verbs_dev *dev)
 	return 0;
 }
 
+/* The flags are the kernel's; its user library may have no windows all the same (bnxt_re). */
+static bool makes_windows(struct verbs_dev *dev)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);
+
+	if (mw)
+		(void)ibv_dealloc_mw(mw);
+	return mw != NULL;
+}
+
 static int open_dev(struct verbs_dev *dev)
 {
 	struct loop *loop = dev->v->loop;
@@ -185,6 +197,7 @@ static int open_dev(struct verbs_dev *dev)
 	if (!dev->pd || !dev->channel || set_nonblocking(dev->channel->fd) ||
 	    set_nonblocking(dev->context->async_fd))
 		return ERR_IO;
+	dev->windows = dev->windows && makes_windows(dev);
 	/* Instances share the descriptor, and a loop may know each but once. */
 	dev->async_fd = fcntl(dev->context->async_fd, F_DUPFD_CLOEXEC, 0);
 	if (dev->async_fd < 0)
