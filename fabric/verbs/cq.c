@@ -51,6 +51,8 @@ static int take_batch(struct vcq *q)
 	int n = q->cq ? ibv_poll_cq(q->cq, BATCH, wc) : 0;
 
 	q->v->counters.polls++;
+	if (n < 0)
+		cq_failed(q); /* and what it had may be lost */
 	if (n <= 0)
 		return 0;
 	q->v->counters.completions += (uint64_t)n;

@@ -155,10 +155,12 @@ static void completed(struct vshare *s, const struct ibv_wc *wc)
 	srq_put_back(s, slot);
 	if (!c)
 		return;
-	if (wc->status == IBV_WC_SUCCESS)
+	if (wc->status == IBV_WC_SUCCESS) {
 		too_many(c);
-	else
+	} else {
+		cq_drain(&c->cq); /* what it sent may tell why */
 		complete_failed(c, wc, true);
+	}
 	verbs_activate(c);
 }
 
