@@ -145,6 +145,9 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p) WARN_
 int queue_make(struct verbs_conn *c) WARN_UNUSED;
 void queue_destroy(struct verbs_conn *c);
 
+/** queue_send - hand @chain to the device. Return: 0 or ERR_IO: it refused some of it. */
+int queue_send(struct verbs_conn *c, struct ibv_send_wr *chain) WARN_UNUSED;
+
 /** queue_put_back - shared Receives with messages that were not polled. */
 void queue_put_back(struct verbs_conn *c);
 void queue_free(struct verbs_conn *c);

@@ -97,15 +97,13 @@ static void give_back(struct verbs_conn *c)
 
 static void submit_sends(struct verbs_conn *c)
 {
-	struct ibv_send_wr *bad;
-
 	if (c->chain_word) {
 		c->chain_word->send_flags |= IBV_SEND_SIGNALED;
 		c->sends.ops[(uint32_t)c->chain_word->wr_id & c->sends.mask].signalled = true;
 		c->v->counters.signals++;
 	}
 	c->v->counters.posts++;
-	if (ibv_post_send(c->id->qp, c->chain, &bad))
+	if (queue_send(c, c->chain))
 		broke(c);
 	/* The key of a window of type 2 is its user's to keep; the post needs the old one. */
 	for (struct ibv_send_wr *wr = c->chain; wr; wr = wr->next)

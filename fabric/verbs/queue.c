@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
 #include "fabric/verbs/share_internal.h"
@@ -12,10 +16,7 @@
  * what it sends, and a record is put into the ring of Receives with each message.
  */
 
-enum {
-	INLINE_WANTED = 256, /* a header with a small call or reply */
-	RNR_FOR_EVER = 7,
-};
+enum { RNR_FOR_EVER = 7 };
 
 static int ring_init(struct vring *r, uint32_t depth)
 {
@@ -58,8 +59,9 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	c->max_recvs = p->max_recvs;
 	c->max_sends = p->max_sends;
 	c->max_exposures = p->max_exposures;
+	/* An exposure whose withdrawal completed may be withdrawn once more before that is polled. */
 	if (ring_init(&c->recvs, c->max_recvs) ||
-	    ring_init(&c->sends, c->max_sends + c->max_exposures))
+	    ring_init(&c->sends, c->max_sends + 2 * c->max_exposures))
 		return ERR_NOMEM;
 	return expose_init(c);
 }
@@ -100,6 +102,13 @@ static int make_pair(struct verbs_conn *c, uint32_t max_inline)
 	return rdma_create_qp(c->id, c->dev->pd, &attr) ? ERR_NOMEM : 0;
 }
 
+/* Small messages travel in their work requests, as far as the device has room there: a header with
+ * a small call or reply, without what it carries (irdma, bnxt_re), or none. */
+static int make_roomy_pair(struct verbs_conn *c)
+{
+	return make_pair(c, 256) && make_pair(c, 96) && make_pair(c, 0) ? ERR_NOMEM : 0;
+}
+
 static int take_device(struct verbs_conn *c)
 {
 	if (c->dev)
@@ -125,13 +134,38 @@ int queue_make(struct verbs_conn *c)
 	c->cq.busy_poll_us = c->tuning.busy_poll_us;
 	if (cq_make(&c->cq, dev, (dev->share ? 0 : c->max_recvs) + c->sq_size + 1))
 		return ERR_NOMEM;
-	/* Small messages travel in their work requests, if the device has room there. */
-	if ((make_pair(c, INLINE_WANTED) && make_pair(c, 0)) || ibv_req_notify_cq(c->cq.cq, 0))
+	if (make_roomy_pair(c) || ibv_req_notify_cq(c->cq.cq, 0))
 		return ERR_NOMEM;
 	if (dev->share && share_join(c))
 		return ERR_NOMEM;
 	post_submit(c);
 	return c->broken ? ERR_IO : 0;
+}
+
+/* Send with Invalidate is in the kernel's flags, but not in every user library (bnxt_re, ocrdma):
+ * peers do without. */
+static int send_without_invalidate(struct verbs_conn *c, struct ibv_send_wr *from)
+{
+	struct ibv_send_wr *bad;
+
+	if (c->dev->send_inv)
+		log_warn("verbs.device", "device=%s send_with_invalidate=no why=\"refused\"",
+			 c->dev->name);
+	c->dev->send_inv = false;
+	for (struct ibv_send_wr *wr = from; wr; wr = wr->next)
+		if (wr->opcode == IBV_WR_SEND_WITH_INV)
+			wr->opcode = IBV_WR_SEND;
+	return ibv_post_send(c->id->qp, from, &bad);
+}
+
+int queue_send(struct verbs_conn *c, struct ibv_send_wr *chain)
+{
+	struct ibv_send_wr *bad = NULL;
+	int err = abs(ibv_post_send(c->id->qp, chain, &bad));
+
+	if ((err == EINVAL || err == EOPNOTSUPP) && bad && bad->opcode == IBV_WR_SEND_WITH_INV)
+		err = send_without_invalidate(c, bad);
+	return err ? ERR_IO : 0;
 }
 
 int verbs_agreed(const struct fabric_conn *fc, struct verbs_agreed *agreed)
