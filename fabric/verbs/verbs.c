@@ -321,7 +321,10 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 	list_init(&v->ranges);
 	list_init(&v->attachments);
 	list_init(&v->shares);
-	snprintf(why, sizeof(why), "%s", "no RDMA device can be used");
+	snprintf(why, sizeof(why), "%s",
+		 "no RDMA device can be used: see the lines before "
+		 "this one, give the service access to /dev/infiniband/uverbs*, or use iwarp, "
+		 "which needs no device");
 	if (post_init(v) || verbs_check(why) || open_channel(v) || open_devices(v)) {
 		log_error("verbs.failed", "why=\"%s\"", why);
 		op_free(&v->base);
