@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/verbs/adapter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+struct adapter adapter;
+
+static int failed(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* libibverbs */
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	(void)context;
+	*attr = (struct ibv_device_attr){.device_cap_flags = adapter.flags,
+					 .max_qp_wr = 1024,
+					 .max_sge = 4,
+					 .max_cqe = 4096,
+					 .max_srq = 1,
+					 .max_srq_wr = 64,
+					 .max_srq_sge = 1,
+					 .max_qp_rd_atom = 16,
+					 .max_qp_init_rd_atom = 16};
+	return 0;
+}
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	struct ibv_pd *pd = adapter.is_full ? NULL : mem_zalloc(sizeof(*pd));
+
+	if (pd)
+		pd->context = context;
+	return pd;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	mem_free(pd);
+	return 0;
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct ibv_comp_channel *channel = mem_zalloc(sizeof(*channel));
+
+	channel->context = context;
+	channel->fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	close(channel->fd);
+	mem_free(channel);
+	return 0;
+}
+
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	struct ibv_mr *mr;
+
+	(void)access;
+	assert_non_null(pd);
+	mr = mem_zalloc(sizeof(*mr));
+	mr->pd = pd;
+	mr->addr = addr;
+	mr->length = length;
+	mr->lkey = mr->rkey = 0x100 * ++adapter.regions;
+	return mr;
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	adapter.regions--;
+	mem_free(mr);
+	return 0;
+}
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw;
+
+	if (!adapter.has_windows) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	mw = mem_zalloc(sizeof(*mw));
+	mw->pd = pd;
+	mw->type = type;
+	mw->context = pd->context;
+	mw->rkey = 0x10000 + 0x100 * ++adapter.windows;
+	return mw;
+}
+
+static int dealloc_mw(struct ibv_mw *mw)
+{
+	adapter.windows--;
+	mem_free(mw);
+	return 0;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *owner,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct adapter_cq *q = mem_zalloc(sizeof(*q));
+
+	(void)channel, (void)vector;
+	q->cq = (struct ibv_cq){.context = context, .cq_context = owner, .cqe = cqe};
+	return &q->cq;
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	mem_free(container_of(cq, struct adapter_cq, cq));
+	return 0;
+}
+
+static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct adapter_cq *q = container_of(cq, struct adapter_cq, cq);
+
+	if (q->broken)
+		return -1;
+	if (n > q->n)
+		n = q->n;
+	memcpy(wc, q->wc, (size_t)n * sizeof(*wc));
+	q->n -= n;
+	memmove(q->wc, q->wc + n, (size_t)q->n * sizeof(*wc));
+	return n;
+}
+
+static int req_notify_cq(struct ibv_cq *cq, int solicited)
+{
+	(void)cq, (void)solicited;
+	return 0;
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq *srq = mem_zalloc(sizeof(*srq));
+
+	srq->context = pd->context;
+	srq->srq_context = attr->srq_context;
+	return srq;
+}
+
+int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	mem_free(srq);
+	return 0;
+}
+
+int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	(void)srq, (void)attr, (void)mask;
+	return 0;
+}
+
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)srq, (void)wr, (void)bad;
+	return 0;
+}
+
+static int qp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)qp, (void)wr, (void)bad;
+	return 0;
+}
+
+/* As bnxt_re does: what is before the one it does not know is posted. */
+static int qp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	(void)qp;
+	for (; wr; wr = wr->next) {
+		if (wr->opcode == IBV_WR_SEND_WITH_INV && adapter.refuses_inv) {
+			adapter.refused++;
+			*bad = wr;
+			return -EINVAL;
+		}
+		adapter.sends += wr->opcode == IBV_WR_SEND;
+		adapter.sends_inv += wr->opcode == IBV_WR_SEND_WITH_INV;
+	}
+	return 0;
+}
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	if (mask & IBV_QP_STATE)
+		qp->state = attr->qp_state;
+	return 0;
+}
+
+int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init)
+{
+	(void)mask, (void)init;
+	attr->qp_state = qp->state;
+	return 0;
+}
+
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	(void)context;
+	if (!adapter.nevents)
+		return failed(EAGAIN);
+	*event = adapter.events[--adapter.nevents];
+	return 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+}
+
+/* librdmacm */
+
+int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	if (attr->cap.max_inline_data > adapter.max_inline)
+		return failed(EINVAL);
+	adapter.qp = (struct ibv_qp){.context = pd->context,
+				     .qp_context = attr->qp_context,
+				     .pd = pd,
+				     .qp_num = 7,
+				     .state = IBV_QPS_RTS};
+	id->qp = &adapter.qp;
+	return 0;
+}
+
+void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	id->qp = NULL;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	(void)id;
+	return 0;
+}
+
+int rdma_disconnect(struct rdma_cm_id *id)
+{
+	(void)id;
+	return 0;
+}
+
+struct ibv_context **rdma_get_devices(int *n)
+{
+	(void)n;
+	return NULL;
+}
+
+/* The world around it */
+
+static int loop_add(struct loop *loop, struct loop_watch *w, int fd, unsigned events, int edge)
+{
+	(void)loop, (void)w, (void)fd, (void)events, (void)edge;
+	return 0;
+}
+
+static void loop_del(struct loop *loop, struct loop_watch *w)
+{
+	(void)loop, (void)w;
+}
+
+static const struct loop_ops loop_ops = {.add = loop_add, .del = loop_del};
+static struct loop loop = {&loop_ops};
+
+int adapter_start(void **state)
+{
+	struct verbs *v = &adapter.v;
+
+	(void)state;
+	log_set_level(LOG_LEVEL_ERROR);
+	memset(&adapter, 0, sizeof(adapter));
+	adapter.max_inline = 1024;
+	adapter.flags = IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
+	snprintf(adapter.device.name, sizeof(adapter.device.name), "adapter0");
+	adapter.context.device = &adapter.device;
+	adapter.context.async_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	adapter.context.ops.alloc_mw = alloc_mw;
+	adapter.context.ops.dealloc_mw = dealloc_mw;
+	adapter.context.ops.poll_cq = poll_cq;
+	adapter.context.ops.req_notify_cq = req_notify_cq;
+	adapter.context.ops.post_send = qp_post_send;
+	adapter.context.ops.post_recv = qp_post_recv;
+	adapter.context.ops.post_srq_recv = post_srq_recv;
+	adapter.id.verbs = &adapter.context;
+	verbs_config_default(&v->cfg);
+	v->loop = &loop;
+	v->next = v->look = v->ask = v->period = NSEC_NEVER;
+	struct list *lists[] = {&v->devs,  &v->conns,  &v->active,	&v->hot,   &v->busy,
+				&v->timed, &v->ranges, &v->attachments, &v->shares};
+	for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		list_init(lists[i]);
+	return post_init(v);
+}
+
+int adapter_stop(void **state)
+{
+	struct verbs *v = &adapter.v;
+
+	(void)state;
+	while (!list_is_empty(&v->conns))
+		end_free(list_first(&v->conns, struct verbs_conn, all));
+	srq_free_all(v);
+	while (!list_is_empty(&v->ranges))
+		memory_unregister(&v->base, list_first(&v->ranges, struct vrange, link)->base);
+	while (!list_is_empty(&v->devs))
+		device_free(list_first(&v->devs, struct verbs_dev, link));
+	post_fini(v);
+	close(adapter.context.async_fd);
+	assert_int_equal(adapter.regions + adapter.windows, 0);
+	assert_int_equal(mem_live(), 0);
+	return 0;
+}
+
+void adapter_open(void)
+{
+	adapter.dev = device_get(&adapter.v, &adapter.context);
+}
+
+void adapter_connect(const struct fabric_conn_params *params)
+{
+	struct verbs_conn *c = cm_conn_new(&adapter.v, &adapter.id, VERBS_CONNECTING, NULL);
+
+	adapter_open();
+	assert_non_null(adapter.dev);
+	assert_int_equal(queue_depths(c, params), 0);
+	assert_int_equal(queue_make(c), 0);
+	c->state = VERBS_OPEN;
+	adapter.conn = c;
+}
+
+void adapter_complete(struct vcq *q, const struct ibv_wc *wc)
+{
+	struct adapter_cq *to = container_of(q->cq, struct adapter_cq, cq);
+
+	assert_in_range(to->n, 0, ADAPTER_WCS - 1);
+	to->wc[to->n++] = *wc;
+}

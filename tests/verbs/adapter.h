@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_VERBS_ADAPTER_H
+#define TESTS_VERBS_ADAPTER_H
+
+#include "tests/cmocka_all.h"
+
+#include "fabric/verbs/internal.h"
+#include "fabric/verbs/share_internal.h"
+
+/**
+ * adapter - stands in for libibverbs and librdmacm (their calls are defined here): what user
+ * libraries of real adapters do, and rxe and siw do not. It moves nothing: tests say what
+ * completes.
+ */
+enum { ADAPTER_WCS = 16, ADAPTER_EVENTS = 4 };
+
+/** struct adapter_cq - a completion queue that has what adapter_complete() put there. */
+struct adapter_cq {
+	struct ibv_cq cq;
+	struct ibv_wc wc[ADAPTER_WCS];
+	int n;
+	bool broken;
+};
+
+struct adapter {
+	/* What it is like, to be set before adapter_open(). */
+	unsigned flags;	     /* of the device */
+	bool has_windows;    /* its user library, whatever the flags say */
+	bool refuses_inv;    /* ... Send with Invalidate */
+	bool is_full;	     /* no protection domain can be made */
+	uint32_t max_inline; /* octets */
+
+	/* What happened. */
+	unsigned regions, windows;	    /* there are now */
+	unsigned sends, sends_inv, refused; /* work requests */
+
+	struct ibv_async_event events[ADAPTER_EVENTS];
+	unsigned nevents;
+
+	struct verbs v;
+	struct ibv_device device;
+	struct ibv_context context;
+	struct rdma_cm_id id;
+	struct ibv_qp qp;
+	struct verbs_dev *dev;
+	struct verbs_conn *conn;
+};
+
+extern struct adapter adapter;
+
+/** adapter_start, adapter_stop - cmocka: a worker without a device; nothing is left. */
+int adapter_start(void **state);
+int adapter_stop(void **state);
+
+/** adapter_open - the worker takes the device into use. */
+void adapter_open(void);
+
+/** adapter_connect - adapter_open(), and a connection that is open. */
+void adapter_connect(const struct fabric_conn_params *params);
+
+/** adapter_complete - a completion of @q, to be found there by the next look. */
+void adapter_complete(struct vcq *q, const struct ibv_wc *wc);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/verbs/adapter.h"
+
+#include <string.h>
+
+/* What rxe and siw never do, and user libraries of real adapters do. */
+
+static uint8_t memory[4096];
+
+static struct fabric_conn_params params(void)
+{
+	return (struct fabric_conn_params){.max_recvs = 4, .max_sends = 4, .max_exposures = 4};
+}
+
+static void connect_with_memory(void)
+{
+	struct fabric_conn_params p = params();
+
+	assert_int_equal(memory_register(&adapter.v.base, memory, sizeof(memory)), 0);
+	adapter_connect(&p);
+}
+
+static void send_one(uint32_t inv_handle)
+{
+	struct fabric_sge sge = {memory, 100};
+
+	assert_int_equal(post_send(&adapter.conn->base, &sge, 1, inv_handle, NULL), 0);
+}
+
+/* The kernel's flags promise them, a user library (bnxt_re) does not make them. */
+static void windows_are_tried(void **state)
+{
+	(void)state;
+	adapter_open();
+	assert_non_null(adapter.dev);
+	assert_false(adapter.dev->windows);
+}
+
+static void windows_are_used(void **state)
+{
+	(void)state;
+	adapter.has_windows = true;
+	adapter_open();
+	assert_true(adapter.dev->windows);
+	assert_int_equal(adapter.windows, 0);
+}
+
+static void a_device_not_in_use_is_told_no_memory(void **state)
+{
+	(void)state;
+	adapter.is_full = true;
+	adapter_open();
+	assert_null(adapter.dev);
+	assert_int_equal(memory_register(&adapter.v.base, memory, sizeof(memory)), 0);
+	assert_int_equal(adapter.regions, 0);
+	adapter.is_full = false;
+	adapter_open();
+	assert_non_null(adapter.dev);
+	assert_int_equal(adapter.regions, 1);
+}
+
+/* cxgb4 and qedr tell of messages that invalidate, and have no windows: the handle is fenced. */
+static void a_registration_may_be_invalidated(void **state)
+{
+	struct ibv_wc wc = {.wr_id = ID_RECV, .wc_flags = IBV_WC_WITH_INV, .byte_len = 40};
+	struct fabric_event ev;
+	struct segment seg;
+
+	(void)state;
+	adapter.flags = IBV_DEVICE_MEM_MGT_EXTENSIONS;
+	connect_with_memory();
+	assert_int_equal(post_recv(&adapter.conn->base, memory, 64, NULL), 0);
+	assert_int_equal(
+		expose_add(&adapter.conn->base, memory + 100, 100, FABRIC_REMOTE_READ, &seg), 0);
+	post_flush(&adapter.v);
+	assert_int_equal(adapter.regions, 2);
+	wc.invalidated_rkey = seg.handle;
+	adapter_complete(&adapter.conn->cq, &wc);
+	cq_look(&adapter.conn->cq);
+	assert_true(queue_event(adapter.conn, &ev));
+	assert_int_equal(ev.invalidated, seg.handle);
+	assert_int_equal(adapter.regions, 1);
+	assert_int_equal(adapter.conn->base.handles_live, 0);
+	assert_int_equal(adapter.conn->sq_reserved, 0);
+	assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, NULL), 1);
+}
+
+/* Of a chain all goes out, and who refused once is not asked again. */
+static void refused_invalidates_are_sent_without(void **state)
+{
+	(void)state;
+	adapter.refuses_inv = true;
+	connect_with_memory();
+	send_one(0);
+	send_one(0x1234);
+	send_one(0x2345);
+	post_flush(&adapter.v);
+	assert_false(adapter.conn->broken);
+	assert_int_equal(adapter.sends, 3);
+	send_one(0x3456);
+	post_flush(&adapter.v);
+	assert_int_equal(adapter.sends, 4);
+	assert_int_equal(adapter.refused, 1);
+}
+
+static void invalidates_are_sent(void **state)
+{
+	(void)state;
+	connect_with_memory();
+	send_one(0);
+	send_one(0x1234);
+	post_flush(&adapter.v);
+	assert_int_equal(adapter.sends, 1);
+	assert_int_equal(adapter.sends_inv, 1);
+}
+
+static void inline_is_as_long_as_the_device_has_room(void **state)
+{
+	struct fabric_conn_params p = params();
+
+	(void)state;
+	adapter.max_inline = 101; /* irdma */
+	adapter_connect(&p);
+	assert_int_equal(adapter.conn->max_inline, 96);
+}
+
+static void no_inline_at_all(void **state)
+{
+	struct fabric_conn_params p = params();
+
+	(void)state;
+	adapter.max_inline = 48; /* i40iw */
+	adapter_connect(&p);
+	assert_int_equal(adapter.conn->max_inline, 0);
+}
+
+/* Whichever worker reads the event. */
+static void the_last_receive_is_told_to_its_worker(void **state)
+{
+	struct fabric_conn_params p = params();
+	struct verbs_dev other = {.context = &adapter.context};
+
+	(void)state;
+	adapter_connect(&p);
+	adapter.events[adapter.nevents++] = (struct ibv_async_event){
+		.element.qp = &adapter.qp, .event_type = IBV_EVENT_QP_LAST_WQE_REACHED};
+	device_async(&other);
+	assert_true(atomic_load(&adapter.conn->last));
+	assert_true(atomic_load(&adapter.dev->tells_last));
+}
+
+/* The Receive that was half written to is flushed; the cause is in the other queue. */
+static void what_was_sent_tells_why(void **state)
+{
+	struct fabric_conn_params p = params();
+	struct ibv_wc cause = {.wr_id = 0, .status = IBV_WC_RETRY_EXC_ERR};
+	struct ibv_wc flushed = {.wr_id = 0, .status = IBV_WC_WR_FLUSH_ERR, .qp_num = 7};
+	struct vshare *s;
+
+	(void)state;
+	assert_int_equal(memory_register(&adapter.v.base, memory, sizeof(memory)), 0);
+	adapter_open();
+	assert_int_equal(srq_open(adapter.dev), 0);
+	adapter.v.shares_receives = true;
+	adapter.v.recv_len = 64;
+	adapter_connect(&p);
+	s = adapter.dev->share;
+	assert_int_equal(srq_post(s, memory, NULL), 0);
+	srq_flush(s);
+	send_one(0);
+	post_flush(&adapter.v);
+	adapter.qp.state = IBV_QPS_ERR;
+	adapter_complete(&adapter.conn->cq, &cause);
+	adapter_complete(&s->cq, &flushed);
+	cq_look(&s->cq);
+	assert_int_equal(adapter.conn->status, ERR_TIMEOUT);
+	assert_int_equal(adapter.v.counters.breaches, 0);
+}
+
+/* What else the look had is lost (mlx5, cxgb4). */
+static void a_queue_that_cannot_be_read_is_given_up(void **state)
+{
+	struct fabric_conn_params p = params();
+
+	(void)state;
+	adapter_connect(&p);
+	container_of(adapter.conn->cq.cq, struct adapter_cq, cq)->broken = true;
+	cq_look(&adapter.conn->cq);
+	assert_true(adapter.conn->broken);
+}
+
+static void withdraw_all(struct segment seg[4])
+{
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(expose_add(&adapter.conn->base, memory + 64 * i, 64,
+					    FABRIC_REMOTE_READ, &seg[i]),
+				 0);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(expose_withdraw(&adapter.conn->base, seg[i].handle, &seg[i]), 0);
+}
+
+static void expect(enum fabric_ev_type type, const void *cookie)
+{
+	struct fabric_event ev;
+
+	assert_true(queue_event(adapter.conn, &ev));
+	assert_int_equal(ev.type, type);
+	assert_ptr_equal(ev.cookie, cookie);
+}
+
+/* Exposures are free before it is polled that they are: queues full of both are told whole. */
+static void withdrawn_twice_before_a_poll(void **state)
+{
+	struct segment first[4], second[4];
+
+	(void)state;
+	adapter.has_windows = true;
+	connect_with_memory();
+	withdraw_all(first);
+	post_flush(&adapter.v);
+	for (uint64_t i = 0; i < 4; i++)
+		adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = i});
+	cq_look(&adapter.conn->cq);
+	expect(FABRIC_EV_WITHDRAWN, &first[0]);
+	for (int i = 0; i < 4; i++)
+		send_one(0);
+	withdraw_all(second);
+	post_flush(&adapter.v);
+	for (int i = 1; i < 4; i++)
+		expect(FABRIC_EV_WITHDRAWN, &first[i]);
+	for (uint64_t i = 7; i < 12; i++)
+		adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = i});
+	cq_look(&adapter.conn->cq);
+	for (int i = 0; i < 4; i++)
+		expect(FABRIC_EV_SEND, NULL);
+	for (int i = 0; i < 4; i++)
+		expect(FABRIC_EV_WITHDRAWN, &second[i]);
+}
+
+#define adapter_test(f) cmocka_unit_test_setup_teardown(f, adapter_start, adapter_stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		adapter_test(windows_are_tried),
+		adapter_test(windows_are_used),
+		adapter_test(a_device_not_in_use_is_told_no_memory),
+		adapter_test(a_registration_may_be_invalidated),
+		adapter_test(refused_invalidates_are_sent_without),
+		adapter_test(invalidates_are_sent),
+		adapter_test(inline_is_as_long_as_the_device_has_room),
+		adapter_test(no_inline_at_all),
+		adapter_test(the_last_receive_is_told_to_its_worker),
+		adapter_test(what_was_sent_tells_why),
+		adapter_test(a_queue_that_cannot_be_read_is_given_up),
+		adapter_test(withdrawn_twice_before_a_poll),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
