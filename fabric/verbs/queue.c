@@ -16,7 +16,10 @@
  * what it sends, and a record is put into the ring of Receives with each message.
  */
 
-enum { RNR_FOR_EVER = 7 };
+enum {
+	INLINE_WANTED = 256, /* a header with a small call or reply */
+	RNR_FOR_EVER = 7,
+};
 
 static int ring_init(struct vring *r, uint32_t depth)
 {
@@ -102,13 +105,6 @@ static int make_pair(struct verbs_conn *c, uint32_t max_inline)
 	return rdma_create_qp(c->id, c->dev->pd, &attr) ? ERR_NOMEM : 0;
 }
 
-/* Small messages travel in their work requests, as far as the device has room there: a header with
- * a small call or reply, without what it carries (irdma, bnxt_re), or none. */
-static int make_roomy_pair(struct verbs_conn *c)
-{
-	return make_pair(c, 256) && make_pair(c, 96) && make_pair(c, 0) ? ERR_NOMEM : 0;
-}
-
 static int take_device(struct verbs_conn *c)
 {
 	if (c->dev)
@@ -134,7 +130,9 @@ int queue_make(struct verbs_conn *c)
 	c->cq.busy_poll_us = c->tuning.busy_poll_us;
 	if (cq_make(&c->cq, dev, (dev->share ? 0 : c->max_recvs) + c->sq_size + 1))
 		return ERR_NOMEM;
-	if (make_roomy_pair(c) || ibv_req_notify_cq(c->cq.cq, 0))
+	/* Small messages travel in their work requests, if the device has room there. Libraries with
+	 * less (irdma before 44, bnxt_re at 44) forget pieces but the first there: all or none. */
+	if ((make_pair(c, INLINE_WANTED) && make_pair(c, 0)) || ibv_req_notify_cq(c->cq.cq, 0))
 		return ERR_NOMEM;
 	if (dev->share && share_join(c))
 		return ERR_NOMEM;
