@@ -33,15 +33,18 @@ void fabric_depth_see(struct fabric_depth *d, uint32_t posted)
 {
 	if (posted < d->lowest)
 		d->lowest = posted;
+	if (posted > d->highest)
+		d->highest = posted;
 }
 
 void fabric_depth_period(struct fabric_depth *d)
 {
-	uint32_t deep = aim(d);
+	uint32_t deep = d->highest && d->highest < aim(d) ? d->highest : aim(d);
 
 	if (d->lowest != UINT32_MAX && d->lowest >= deep - deep / 4)
 		d->want = deep / 2 > d->least ? deep / 2 : d->least;
 	d->lowest = UINT32_MAX;
+	d->highest = 0;
 }
 
 uint32_t fabric_depth_missing(const struct fabric_depth *d, uint32_t posted)

@@ -10,7 +10,9 @@
  *
  * Pure counting, for every provider with shared Receives. A queue that ran low is doubled, unless
  * it holds all that peers may send; one that never fell below three quarters for a whole period
- * is halved. Receives cannot be taken back from a queue: one that is to shrink is not refilled.
+ * is halved: three quarters of what it ever held in that period, for there may not be memory for
+ * as many as it wants. Receives cannot be taken back from a queue: one that is to shrink is not
+ * refilled.
  */
 struct fabric_depth {
 	uint32_t want;	   /* Receives the queue should hold */
@@ -18,6 +20,7 @@ struct fabric_depth {
 	uint32_t most;	   /* never more: the queue's size */
 	uint32_t promised; /* messages all peers together may send: more is of no use */
 	uint32_t lowest;   /* posted at once, in this period */
+	uint32_t highest;
 };
 
 /** fabric_depth_init - a queue that has room for @most begins with @least. */
@@ -29,7 +32,7 @@ uint32_t fabric_depth_limit(const struct fabric_depth *d);
 /** fabric_depth_low - the queue fell below its limit. */
 void fabric_depth_low(struct fabric_depth *d);
 
-/** fabric_depth_see - it has @posted now: call before it is refilled. */
+/** fabric_depth_see - it has @posted now: call before it is refilled, and after. */
 void fabric_depth_see(struct fabric_depth *d, uint32_t posted);
 
 /** fabric_depth_period - a while went by. */

@@ -239,6 +239,7 @@ void mem_shared_flush(struct mem_fabric *f)
 		s->queued++;
 		s->dry = false;
 	}
+	fabric_depth_see(&s->depth, s->queued);
 	wake(f);
 }
 

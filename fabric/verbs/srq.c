@@ -251,10 +251,12 @@ static void arm(struct vshare *s)
 
 void srq_flush(struct vshare *s)
 {
-	if (s->npending)
+	if (s->npending) {
 		fabric_depth_see(&s->depth, s->nposted);
-	while (s->npending)
-		hand_over(s);
+		while (s->npending)
+			hand_over(s);
+		fabric_depth_see(&s->depth, s->nposted);
+	}
 	arm(s);
 }
 

@@ -16,13 +16,21 @@ static struct fabric_depth depth_of(uint32_t least, uint32_t most, uint32_t prom
 	return d;
 }
 
-/* A period in which the queue never held fewer than @lowest. */
+/* A period in which the queue never held fewer than @lowest, nor more than @highest. */
+static void period_of(struct fabric_depth *d, uint32_t lowest, uint32_t highest)
+{
+	fabric_depth_see(d, highest);
+	fabric_depth_see(d, lowest);
+	fabric_depth_see(d, (lowest + highest) / 2);
+	fabric_depth_period(d);
+}
+
+/* The same, filled again each time with all it wants. */
 static void period(struct fabric_depth *d, uint32_t lowest)
 {
-	fabric_depth_see(d, lowest + 1);
-	fabric_depth_see(d, lowest);
-	fabric_depth_see(d, lowest + 2);
-	fabric_depth_period(d);
+	uint32_t want = fabric_depth_missing(d, 0);
+
+	period_of(d, lowest, want > lowest ? want : lowest);
 }
 
 static void begins_with_least(void **state)
@@ -118,6 +126,24 @@ static void shrinks_with_what_is_promised(void **state)
 	assert_int_equal(fabric_depth_missing(&d, 0), 32);
 }
 
+/* There was memory for 500 of the 1024 it wants: a load that needs few of them shows in these. */
+static void shrinks_from_what_it_has(void **state)
+{
+	struct fabric_depth d = depth_of(8, 1024, 5000);
+
+	(void)state;
+	for (int i = 0; i < 7; i++)
+		fabric_depth_low(&d);
+	period_of(&d, 100, 500);
+	period_of(&d, 374, 500);
+	assert_int_equal(fabric_depth_missing(&d, 0), 1024);
+	period_of(&d, 375, 500);
+	assert_int_equal(fabric_depth_missing(&d, 0), 250);
+	/* One that is empty all the while needs more. */
+	period_of(&d, 0, 0);
+	assert_int_equal(fabric_depth_missing(&d, 0), 250);
+}
+
 static void stays_within_bounds(void **state)
 {
 	struct rng rng = rng_seeded("depth", 5);
@@ -158,6 +184,7 @@ int main(void)
 		cmocka_unit_test(does_not_grow_beyond_what_is_promised),
 		cmocka_unit_test(halves_after_a_quiet_period),
 		cmocka_unit_test(shrinks_with_what_is_promised),
+		cmocka_unit_test(shrinks_from_what_it_has),
 		cmocka_unit_test(stays_within_bounds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
