@@ -204,7 +204,8 @@ void leg_unanswered(struct leg *leg);
  *
  * What a client sends may wait for memory: its calls, and behind them its replies. A server's
  * calls may not, or each could wait for the other's. They get of the memory for connections,
- * for which nobody waits. Return: NULL when little is left of that.
+ * for which nobody waits; so do calls that leave their shared Receives to others. Return: NULL
+ * when little is left of that.
  */
 void *leg_take_unwaited(struct buf_arena *arena, size_t bytes);
 

@@ -5,7 +5,10 @@
 
 #include "base/mem.h"
 
-enum { PATIENCE = 2 /* times in a row without progress, in recvs_stuck() */ };
+enum {
+	PATIENCE = 2, /* times in a row without progress, in recvs_stuck() */
+	TRICKLE = 16, /* one part of so many that came back is no progress */
+};
 
 /*
  * A block of the arena and the Receives cut from it; it can go back when all are free. So that
@@ -173,9 +176,9 @@ void recvs_arrived(struct recvs *r)
 
 bool recvs_tight(const struct recvs *r)
 {
-	uint32_t left = r->most - r->total + r->free_count + r->posted;
+	uint32_t room = may_grow(r) ? r->most - r->total : 0;
 
-	return left < r->most / 4 || (r->free_count < per_chunk(r) && !may_grow(r));
+	return room + r->free_count + r->posted <= (room + r->total) / 4;
 }
 
 /* One chunk stays, or a load that comes and goes would take it again each time. */
@@ -189,8 +192,9 @@ bool recvs_stuck(struct recvs *r)
 {
 	bool starved = r->posted == 0 && r->free_count == 0 && r->total > 0 &&
 		       fabric_receives_wanted(r->fabric) > 0;
+	bool moves = r->given_back - r->mark > r->total / TRICKLE;
 
-	r->times = starved && r->given_back == r->mark ? r->times + 1 : 0;
+	r->times = starved && !moves ? r->times + 1 : 0;
 	r->mark = r->given_back;
 	if (r->times < PATIENCE)
 		return false;

@@ -83,8 +83,8 @@ bool recvs_tight(const struct recvs *r);
 /** recvs_trim - give back memory that the load needs no more. Every few seconds. */
 void recvs_trim(struct recvs *r);
 
-/** recvs_stuck - at regular times: none is posted, none can be, and none came back since the
- * last times: whoever waits for one may wait for ever. */
+/** recvs_stuck - at regular times: none is posted, none can be, and none or few came back since
+ * the last times: whoever waits for one may wait for ever. */
 bool recvs_stuck(struct recvs *r);
 
 #endif

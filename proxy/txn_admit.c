@@ -6,7 +6,8 @@
  * while holding what others need.
  *
  * What a call that waits does hold are its own octets: a client's those in its Receive, which
- * slows the client down; a server's are set aside.
+ * slows the client down; a server's are set aside. So are a client's where Receives are shared and
+ * few are left, for all replies need some of these.
  */
 #include <string.h>
 
@@ -114,6 +115,13 @@ static int set_aside(struct txn *t)
 	return 0;
 }
 
+/* Where few shared Receives are left, a client's calls give up theirs as well, while there is memory
+ * for that: what they wait for are replies, and each needs one. Grants slow the client down there. */
+static bool must_move(const struct txn *t)
+{
+	return t->reverse || (t->req->recvs && recvs_tight(t->req->recvs));
+}
+
 void txn_queue(struct txn *t)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
@@ -123,7 +131,9 @@ void txn_queue(struct txn *t)
 	if (list_is_empty(&q->waiting))
 		return;
 	t->s->proxy->count.budget_waits++; /* it is the last of them */
-	if (t->reverse && set_aside(t) < 0)
+	if (!must_move(t) || set_aside(t) == 0)
+		return;
+	if (t->reverse)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 }
 

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the Receives that the gateway's connections share run short: calls that wait make room
+ * for the replies that others wait for, a queue that there was no memory for finds back to what
+ * its load needs, and who holds them is shown out.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "fabric/mem/mem.h"
+#include "proxy/session.h"
+#include "tests/session/world.h"
+
+static struct world w;
+
+static const struct peer_spec plain = {.body = 128, .reply = 100, .segs = 1};
+static const struct peer_spec large = {.body = 128,
+				       .reply = 100,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {250000},
+				       .writes = {250000}};
+
+/* A worker of little memory: at most 512 Receives, and 32 large calls. */
+static struct setup little(unsigned cv, unsigned sv)
+{
+	struct setup s = setup_defaults(cv, sv, 300 + cv * 2 + sv);
+
+	s.pairs = WORLD_PAIRS;
+	s.memory = 32 << 20;
+	s.max_payload = s.max_message = 1 << 20;
+	s.credits = 96;
+	s.net.shares_receives = true;
+	return s;
+}
+
+static struct recvs *pool(void)
+{
+	return recvs_of(w.gw_fabric);
+}
+
+static struct session *any_session(void)
+{
+	return list_first(&w.proxy->sessions, struct session, link);
+}
+
+/* Receives that others have. */
+static struct leg_rbuf *held[4096];
+static unsigned nheld;
+
+static void hold(unsigned n)
+{
+	while (nheld < n && (held[nheld] = recvs_take(pool())))
+		nheld++;
+}
+
+static void let_go(unsigned n)
+{
+	while (n-- > 0 && nheld > 0)
+		recvs_put(pool(), held[--nheld]);
+}
+
+static void begin(const struct setup *s)
+{
+	nheld = 0;
+	world_new(&w, s);
+	assert_int_equal(pool()->most, 512);
+}
+
+static void connect_all(void)
+{
+	world_connect(&w);
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		assert_true(peer_call(&w.pairs[i].client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+}
+
+static void call_all(unsigned n, const struct peer_spec *spec)
+{
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		for (unsigned k = 0; k < n; k++)
+			assert_true(peer_call(&w.pairs[i].client, spec));
+}
+
+static uint64_t all_done(void)
+{
+	uint64_t done = 0;
+
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		done += w.pairs[i].client.done;
+	return done;
+}
+
+static void end(void)
+{
+	let_go(nheld);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/*
+ * Clients that keep to their credits: what they call waits for memory, and there are not as many
+ * Receives. All the same they have their replies at once, and nobody is shown out.
+ */
+static void calls_that_wait_make_room_for_replies(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < 4; v++) {
+		struct setup s = little(1 + v / 2, 1 + v % 2);
+
+		begin(&s);
+		connect_all();
+		hold(pool()->most - 90);
+		call_all(90, &large);
+		world_run(&w, 5 * NSEC_PER_SEC);
+		print_message("v%u-v%u: %u done\n", 1 + v / 2, 1 + v % 2, (unsigned)all_done());
+		assert_int_equal(all_done(), 3 * 91);
+		assert_int_equal(proxy_sessions(w.proxy), 3);
+		end();
+	}
+}
+
+/* All there are may be posted, and none in use. */
+static void posted_ones_are_not_scarce(void **state)
+{
+	struct setup s = little(1, 1);
+
+	(void)state;
+	s.rev_credits = 60;
+	s.net.shared_least = 1024;
+	begin(&s);
+	connect_all();
+	call_all(10, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(pool()->posted, pool()->most);
+	assert_true(any_session()->client.grant > 4);
+	hold(1);
+	assert_int_equal(nheld, 0);
+	end();
+}
+
+/* Nothing comes free until the queue is empty. */
+static void run_dry(void)
+{
+	call_all(90, &plain);
+	for (unsigned i = 0; i < 4000 && pool()->posted > 0; i++) {
+		world_turn(&w);
+		memnet_step(w.net, memnet_now(w.net) + NSEC_PER_MS);
+		hold(pool()->most);
+	}
+	world_run(&w, NSEC_PER_SEC);
+	let_go(nheld);
+	world_run(&w, NSEC_PER_SEC);
+}
+
+/* What it wants grows beyond what there is memory for. */
+static void a_queue_that_was_never_full_shrinks(void **state)
+{
+	struct setup s = little(1, 1);
+
+	(void)state;
+	s.rev_credits = 60;
+	begin(&s);
+	connect_all();
+	for (unsigned i = 0; i < 12; i++)
+		run_dry();
+	assert_int_equal(pool()->total, pool()->most);
+	for (unsigned i = 0; i < 300; i++) {
+		call_all(1, &plain);
+		world_run(&w, NSEC_PER_SEC / 3);
+	}
+	assert_true(any_session()->client.grant > 4);
+	assert_true(pool()->total <= 64);
+	end();
+}
+
+/* One that comes free now and then does not keep all others waiting for ever. */
+static void a_trickle_is_no_progress(void **state)
+{
+	struct setup s = little(1, 1);
+
+	(void)state;
+	s.raw = s.raw_client = true;
+	begin(&s);
+	w.pairs[0].server.cfg.credits = 2;
+	w.pairs[0].server.holds = true;
+	world_connect_pair(&w, 1);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	world_run(&w, NSEC_PER_SEC);
+	hold(pool()->most);
+	for (unsigned n = 0; n < 60; n++) {
+		raw_words(&w.raw, RAW_V1_CALL(0x700 + n));
+		raw_turn(&w.raw);
+	}
+	for (unsigned i = 0; i < 9; i++) {
+		world_run(&w, 7 * NSEC_PER_SEC);
+		let_go(1);
+	}
+	assert_true(w.raw.closed);
+	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_that_wait_make_room_for_replies),
+		cmocka_unit_test(posted_ones_are_not_scarce),
+		cmocka_unit_test(a_queue_that_was_never_full_shrinks),
+		cmocka_unit_test(a_trickle_is_no_progress),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("shared_short", tests, NULL, NULL);
+}
