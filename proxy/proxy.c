@@ -62,7 +62,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	p->random = cfg->seed;
 	p->next_session = (uint64_t)cfg->worker * 1000000000u + 1;
 	p->drain_deadline = NSEC_NEVER;
-	p->watch_at = NSEC_NEVER;
+	p->watch_at = p->late_at = NSEC_NEVER;
 	list_init(&p->sessions);
 	list_init(&p->dirty);
 	list_init(&p->timed);
@@ -274,7 +274,7 @@ nsec_t proxy_deadline(const struct proxy *p)
 	/* Once it has passed, what is left are connections on their way out. */
 	nsec_t at = p->now < p->drain_deadline ? p->drain_deadline : NSEC_NEVER;
 
-	at = nsec_min(nsec_min(at, p->watch_at), late_deadline(p));
+	at = nsec_min(nsec_min(at, p->watch_at), p->late_at);
 	/* Few: only sessions in set-up have a deadline. */
 	for (const struct list *it = p->timed.next; it != &p->timed; it = it->next)
 		at = nsec_min(at, session_deadline(container_of(it, struct session, timed)));

@@ -183,6 +183,7 @@ struct proxy {
 	uint64_t random; /* XIDs of the gateway's own messages */
 	nsec_t now, drain_deadline;
 	nsec_t watch_at; /* when sessions are looked at next; NSEC_NEVER without any */
+	nsec_t late_at;	 /* when late_look() is next needed, at the earliest; likewise */
 	bool draining;
 	unsigned nregistered;
 	struct proxy_counters count;
@@ -367,11 +368,8 @@ uint32_t txn_inv_handle(const struct txn *t);
 /** txn_await - the call was sent: its answer is waited for from now on. */
 void txn_await(struct txn *t);
 
-/** late_look - let go what has waited for too long. */
+/** late_look - let go what has waited for too long; before p->late_at there is nothing. */
 void late_look(struct proxy *p);
-
-/** late_deadline - when late_look() is next needed. */
-nsec_t late_deadline(const struct proxy *p);
 
 /* txn_ops.c: its Reads and Writes */
 

@@ -12,7 +12,10 @@
  * ends the connection like any other use of a handle withdrawn.
  *
  * No timer for each RPC: all calls of one route and direction have the same time to be
- * answered, so a list in the order they were sent is in the order they fall due as well.
+ * answered, so a list in the order they were sent is in the order they fall due as well. All lists
+ * have one time before which nobody looks at any, however many routes there are: the first of
+ * theirs when they were looked at last, or of a call sent since. Answers do not put it off, so
+ * it may come for nothing, but then the next is that of a call still waiting.
  */
 #include "proxy/session.h"
 
@@ -28,6 +31,7 @@ void txn_await(struct txn *t)
 	if (patience == 0)
 		return;
 	t->answer_by = t->s->proxy->now + patience;
+	t->s->proxy->late_at = nsec_min(t->s->proxy->late_at, t->answer_by);
 	list_add_tail(list_of(t), &t->late_link);
 }
 
@@ -49,23 +53,22 @@ static void look_at_list(struct proxy *p, struct list *unanswered)
 	}
 }
 
-void late_look(struct proxy *p)
+static nsec_t first_of(const struct list *unanswered)
 {
-	for (unsigned i = 0; i < p->cfg.nroutes; i++)
-		for (unsigned reverse = 0; reverse < 2; reverse++)
-			look_at_list(p, &p->routes[i].unanswered[reverse]);
+	return list_is_empty(unanswered) ? NSEC_NEVER
+					 : list_first(unanswered, struct txn, late_link)->answer_by;
 }
 
-nsec_t late_deadline(const struct proxy *p)
+void late_look(struct proxy *p)
 {
-	nsec_t at = NSEC_NEVER;
-
+	if (p->now < p->late_at)
+		return;
+	p->late_at = NSEC_NEVER;
 	for (unsigned i = 0; i < p->cfg.nroutes; i++)
 		for (unsigned reverse = 0; reverse < 2; reverse++) {
-			const struct list *l = &p->routes[i].unanswered[reverse];
+			struct list *unanswered = &p->routes[i].unanswered[reverse];
 
-			if (!list_is_empty(l))
-				at = nsec_min(at, list_first(l, struct txn, late_link)->answer_by);
+			look_at_list(p, unanswered);
+			p->late_at = nsec_min(p->late_at, first_of(unanswered));
 		}
-	return at;
 }
