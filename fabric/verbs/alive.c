@@ -11,7 +11,8 @@
  * no handle for it, and its user learns nothing of it. Where nobody answers it fails
  * as any other message does, after the device's retries.
  *
- * Where something is under way the device is waiting for an answer already.
+ * Where something is under way the device is waiting for an answer already. And where an event
+ * said that a queue failed, nothing more may ever complete: that is looked for, too.
  */
 
 static void look_at(struct verbs_conn *c)
@@ -20,6 +21,8 @@ static void look_at(struct verbs_conn *c)
 	bool idle = c->seen == seen && c->sends.posted == c->sends.done;
 
 	c->seen = seen;
+	if (c->state == VERBS_OPEN && atomic_load(&c->async) >= 0)
+		end_by_itself(c);
 	if (idle && c->state == VERBS_OPEN && !c->asked)
 		post_ask(c);
 }

@@ -105,7 +105,7 @@ static void note_fault(struct verbs_conn *c)
 
 	if (!status)
 		return;
-	c->v->counters.breaches += !c->caused;
+	c->v->counters.breaches += !c->caused && err_class(status) == ERR_CLASS_PEER;
 	note_cause(c, status, why);
 }
 

@@ -180,6 +180,23 @@ static void a_queue_that_cannot_be_read_is_given_up(void **state)
 	assert_true(adapter.conn->broken);
 }
 
+/* None of its completions will. */
+static void a_queue_that_failed_is_noticed(void **state)
+{
+	struct fabric_conn_params p = params();
+
+	(void)state;
+	adapter_connect(&p);
+	adapter.events[adapter.nevents++] = (struct ibv_async_event){
+		.element.cq = adapter.conn->cq.cq, .event_type = IBV_EVENT_CQ_ERR};
+	device_async(adapter.dev);
+	alive_begin(&adapter.v);
+	alive_tick(&adapter.v, adapter.v.ask);
+	assert_int_equal(adapter.conn->state, VERBS_LEAVING);
+	assert_int_equal(adapter.conn->status, ERR_IO);
+	assert_int_equal(adapter.v.counters.breaches, 0);
+}
+
 /* Else what the user libraries have of a removed device (mlx5) stays for ever. */
 static void libraries_let_go_of_removed_devices(void **state)
 {
@@ -253,6 +270,7 @@ int main(void)
 		adapter_test(the_last_receive_is_told_to_its_worker),
 		adapter_test(what_was_sent_tells_why),
 		adapter_test(a_queue_that_cannot_be_read_is_given_up),
+		adapter_test(a_queue_that_failed_is_noticed),
 		adapter_test(libraries_let_go_of_removed_devices),
 		adapter_test(withdrawn_twice_before_a_poll),
 	};
