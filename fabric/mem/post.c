@@ -32,22 +32,20 @@ void mem_guard(void *p, size_t len, bool on)
 
 uint64_t mem_op_sum(const struct mem_op *op)
 {
+	const uint64_t odd = 0x9e3779b97f4a7c15u;
 	uint64_t sum = op->len;
 
 	for (unsigned i = 0; i < op->nsge; i++) {
 		const uint8_t *p = op->sge[i].addr;
 		uint32_t left = op->sge[i].len;
+		uint64_t word;
 
-		while (left) {
-			uint64_t word = 0;
-			uint32_t n = left < sizeof(word) ? left : (uint32_t)sizeof(word);
-
-			memcpy(&word, p, n);
-			sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
-			sum ^= sum >> 32;
-			p += n;
-			left -= n;
+		for (; left >= 8; p += 8, left -= 8) {
+			memcpy(&word, p, 8);
+			sum = (sum ^ word) * odd;
 		}
+		for (; left; p++, left--)
+			sum = (sum ^ *p) * odd;
 	}
 	return sum;
 }
