@@ -25,6 +25,7 @@ static int register_arena(struct proxy *p)
 /* Receives large enough for every leg. A fabric that cannot share them is none the worse. */
 static int share_receives(struct proxy *p)
 {
+	size_t fixed = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED);
 	uint32_t bytes = BUDGET_LEAST_RECEIVE;
 
 	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
@@ -35,7 +36,7 @@ static int share_receives(struct proxy *p)
 		if (route->server.inline_bytes > bytes)
 			bytes = route->server.inline_bytes;
 	}
-	p->fixed_limit = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED);
+	p->fixed_limit = fixed;
 	p->recvs = mem_zalloc(p->cfg.nfabrics * sizeof(*p->recvs));
 	if (!p->recvs)
 		return ERR_NOMEM;
@@ -43,7 +44,7 @@ static int share_receives(struct proxy *p)
 		int err = recvs_init(&p->recvs[i], p->cfg.fabrics[i], &p->arena, bytes);
 
 		if (err == 0)
-			p->fixed_limit -= p->fixed_limit / BUDGET_SHARED;
+			p->fixed_limit -= fixed / BUDGET_SHARED;
 		else if (err != ERR_CONFIG)
 			return err;
 	}

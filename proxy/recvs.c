@@ -176,9 +176,9 @@ void recvs_arrived(struct recvs *r)
 
 bool recvs_tight(const struct recvs *r)
 {
-	uint32_t room = may_grow(r) ? r->most - r->total : 0;
+	uint32_t room = r && may_grow(r) ? r->most - r->total : 0;
 
-	return room + r->free_count + r->posted <= (room + r->total) / 4;
+	return r && room + r->free_count + r->posted <= (room + r->total) / 4;
 }
 
 /* One chunk stays, or a load that comes and goes would take it again each time. */

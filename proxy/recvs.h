@@ -77,7 +77,7 @@ struct leg_rbuf *recvs_take(struct recvs *r);
 /** recvs_put - takes @rb: it is posted again with the next fill. */
 void recvs_put(struct recvs *r, struct leg_rbuf *rb);
 
-/** recvs_tight - little is left: peers should be granted less. */
+/** recvs_tight - little is left: peers should be granted less. @r may be NULL: nothing is shared. */
 bool recvs_tight(const struct recvs *r);
 
 /** recvs_trim - give back memory that the load needs no more. Every few seconds. */

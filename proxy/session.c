@@ -346,7 +346,7 @@ static void set_grants(struct session *s)
 	grant += grant / 8 + 1;
 	if (!list_is_empty(&s->forward.waiting) || buf_must_wait(&s->proxy->arena, BUF_TRANSACTION))
 		grant = grant / 2 + 1;
-	if (s->client.recvs && grant > MODEST && recvs_tight(s->client.recvs))
+	if (grant > MODEST && (recvs_tight(s->client.recvs) || recvs_tight(s->server.recvs)))
 		grant = MODEST;
 	if (grant != s->client.grant)
 		leg_set_grant(&s->client, grant);

@@ -119,7 +119,7 @@ static int set_aside(struct txn *t)
  * for that: what they wait for are replies, and each needs one. Grants slow the client down there. */
 static bool must_move(const struct txn *t)
 {
-	return t->reverse || (t->req->recvs && recvs_tight(t->req->recvs));
+	return t->reverse || recvs_tight(t->req->recvs);
 }
 
 void txn_queue(struct txn *t)

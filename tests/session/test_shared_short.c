@@ -201,6 +201,38 @@ static void a_trickle_is_no_progress(void **state)
 	end();
 }
 
+/* Receives of the fabric of the servers, shared or not on that of the clients. */
+static void replies_need_receives_as_well(void **state)
+{
+	struct setup s = little(1, 1);
+	struct recvs *back;
+
+	(void)state;
+	s.two_fabrics = true;
+	begin(&s);
+	back = recvs_of(w.gw_fabrics[1]);
+	/* Sessions leave to both pools what they may grow to. */
+	assert_true(w.proxy->fixed_limit + 2 * (size_t)512 * 4096 <=
+		    buf_zone_bytes(world_arena(&w), BUF_ZONE_FIXED));
+	connect_all();
+	call_all(10, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(any_session()->client.grant > 4);
+	while (nheld < back->most * 4 / 5 && (held[nheld] = recvs_take(back)))
+		nheld++;
+	assert_true(recvs_tight(back) && !recvs_tight(pool()));
+	call_all(10, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(any_session()->client.grant, 4);
+	while (nheld > 0)
+		recvs_put(back, held[--nheld]);
+	call_all(10, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(any_session()->client.grant > 4);
+	assert_int_equal(all_done(), 3 * 31);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +240,7 @@ int main(void)
 		cmocka_unit_test(posted_ones_are_not_scarce),
 		cmocka_unit_test(a_queue_that_was_never_full_shrinks),
 		cmocka_unit_test(a_trickle_is_no_progress),
+		cmocka_unit_test(replies_need_receives_as_well),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

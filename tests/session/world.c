@@ -81,6 +81,7 @@ static void route_init(struct world *w, unsigned i)
 	r->client = gw_leg(&w->s, w->s.listen_versions);
 	r->server = gw_leg(&w->s, w->s.upstream_versions);
 	r->upstream = p->server_addr;
+	r->upstream_fabric = w->s.two_fabrics;
 	r->version_memory = 100 * NSEC_PER_SEC;
 }
 
@@ -95,14 +96,16 @@ void world_new(struct world *w, const struct setup *s)
 		w->s.net.shares_receives = true;
 	w->net = memnet_new(&w->s.net);
 	assert_non_null(w->net);
-	w->gw_fabric = memnet_fabric(w->net);
+	w->gw_fabric = w->gw_fabrics[0] = memnet_fabric(w->net);
+	if (s->two_fabrics)
+		w->gw_fabrics[1] = memnet_fabric(w->net);
 	for (unsigned i = 0; i < s->pairs; i++)
 		route_init(w, i);
 	cfg = (struct proxy_config){
 		.routes = w->routes,
 		.nroutes = s->pairs,
-		.fabrics = &w->gw_fabric,
-		.nfabrics = 1,
+		.fabrics = w->gw_fabrics,
+		.nfabrics = s->two_fabrics ? 2 : 1,
 		.memory_bytes = s->memory,
 		.max_sessions = s->max_sessions,
 		.sessions = &w->sessions,
@@ -216,11 +219,16 @@ bool world_load(struct world *w, const struct load *load)
 	}
 }
 
+static size_t pool_bytes(const struct fabric *f)
+{
+	const struct recvs *r = f ? recvs_of(f) : NULL;
+
+	return r ? budget_blocks(r->total, r->bytes) : 0;
+}
+
 size_t world_used(const struct world *w)
 {
-	const struct recvs *r = recvs_of(w->gw_fabric);
-
-	return world_arena(w)->used - (r ? budget_blocks(r->total, r->bytes) : 0);
+	return world_arena(w)->used - pool_bytes(w->gw_fabrics[0]) - pool_bytes(w->gw_fabrics[1]);
 }
 
 void world_quit(struct world *w)
@@ -264,6 +272,8 @@ void world_free(struct world *w)
 		memnet_listener_free(w->pairs[i].gw_listener);
 		memnet_listener_free(w->pairs[i].server_listener);
 	}
+	if (w->gw_fabrics[1])
+		fabric_free(w->gw_fabrics[1]);
 	fabric_free(w->gw_fabric);
 	memnet_free(w->net);
 	assert_int_equal(mem_live(), 0);

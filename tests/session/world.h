@@ -27,6 +27,7 @@ struct setup {
 	unsigned pairs;
 	bool raw; /* there is a raw peer as well: at the first pair's listener unless raw_client */
 	bool raw_client;
+	bool two_fabrics; /* of the gateway: one for its clients, one for its servers */
 	struct memnet_config net;
 };
 
@@ -41,6 +42,7 @@ struct world {
 	struct setup s;
 	struct memnet *net;
 	struct fabric *gw_fabric;
+	struct fabric *gw_fabrics[2]; /* the same, and its servers' where there are two */
 	struct proxy_route routes[WORLD_PAIRS];
 	struct proxy *proxy;
 	atomic_uint sessions; /* the count of all workers, of which this gateway is one */
