@@ -143,14 +143,21 @@ static struct rdma_conn_param conn_param(const struct verbs_conn *c, const void 
 	};
 }
 
+/* With most adapters the memory of queues is locked, too: with each connection some more. */
+static void log_no_pair(const char *event, int err)
+{
+	const char *hint = errno == ENOMEM ? " (locked memory? LimitMEMLOCK=, ulimit -l)" : "";
+
+	log_warn(event, "err=%s why=\"no queue pair: %s%s\"", err_name(err), strerror(errno), hint);
+}
+
 static void on_route(struct verbs_conn *c)
 {
 	struct rdma_conn_param param;
 	int err = queue_make(c);
 
 	if (err) {
-		log_warn("verbs.connect", "err=%s why=\"no queue pair: %s\"", err_name(err),
-			 strerror(errno));
+		log_no_pair("verbs.connect", err);
 		end_finish(c, ERR_NOMEM, "the device has no queue pair for it");
 		return;
 	}
@@ -330,8 +337,7 @@ int cm_prepare(struct fabric_conn *fc, const struct fabric_conn_params *params)
 	if (!err)
 		err = queue_make(c);
 	if (err)
-		log_warn("verbs.accept", "err=%s why=\"no queue pair: %s\"", err_name(err),
-			 strerror(errno));
+		log_no_pair("verbs.accept", err);
 	return err;
 }
 
