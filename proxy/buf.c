@@ -143,7 +143,8 @@ int buf_arena_init(struct buf_arena *a, size_t bytes)
 	munmap(a->base + bytes, MAP_ALIGN - slack);
 
 	a->reserve = budget_reserve(bytes);
-	list_init(&a->waiters);
+	for (unsigned i = 0; i < BUF_PURPOSES; i++)
+		list_init(&a->waiters[i]);
 	set_zones(a, 0, 0);
 	return 0;
 }
@@ -161,7 +162,8 @@ void buf_arena_part(struct buf_arena *a, size_t fixed)
 void buf_arena_fini(struct buf_arena *a)
 {
 	assert(a->used == 0);
-	assert(list_is_empty(&a->waiters));
+	for (unsigned i = 0; i < BUF_PURPOSES; i++)
+		assert(list_is_empty(&a->waiters[i]));
 	ASAN_UNPOISON_MEMORY_REGION(a->base, a->bytes);
 	munmap(a->base, a->bytes);
 	mem_free(a->orders);
@@ -302,7 +304,7 @@ void buf_wait(struct buf_arena *a, struct buf_waiter *w)
 {
 	if (!list_is_empty(&w->link))
 		return;
-	list_add_tail(&a->waiters, &w->link);
+	list_add_tail(&a->waiters[w->purpose], &w->link);
 	a->waits++;
 }
 
@@ -311,20 +313,9 @@ void buf_unwait(struct buf_waiter *w)
 	list_del(&w->link);
 }
 
-static struct buf_waiter *first_waiter(const struct buf_arena *a, enum buf_purpose purpose)
-{
-	for (struct list *it = a->waiters.next; it != &a->waiters; it = it->next) {
-		struct buf_waiter *w = container_of(it, struct buf_waiter, link);
-
-		if (w->purpose == purpose)
-			return w;
-	}
-	return NULL;
-}
-
 bool buf_must_wait(const struct buf_arena *a, enum buf_purpose purpose)
 {
-	return first_waiter(a, purpose) != NULL;
+	return !list_is_empty(&a->waiters[purpose]);
 }
 
 /*
@@ -354,9 +345,10 @@ struct buf_waiter *buf_next_ready(struct buf_arena *a)
 	static const enum buf_purpose each[] = {BUF_ASSEMBLY, BUF_CALL, BUF_TRANSACTION};
 
 	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
-		struct buf_waiter *w = first_waiter(a, each[i]);
+		struct list *waiters = &a->waiters[each[i]];
+		struct buf_waiter *w = list_first(waiters, struct buf_waiter, link);
 
-		if (w && is_ready(a, w)) {
+		if (!list_is_empty(waiters) && is_ready(a, w)) {
 			list_del(&w->link);
 			return w;
 		}

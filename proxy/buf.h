@@ -61,7 +61,7 @@ struct buf_arena {
 	size_t zone_used[BUF_ZONES];
 	struct list free[BUF_ZONES][13]; /* by order: 4 KiB << order */
 	uint8_t *orders; /* per 4 KiB page: order of the block that begins there, and state */
-	struct list waiters;
+	struct list waiters[BUF_PURPOSES]; /* by .purpose, in order: the first is found at once */
 };
 
 /**

@@ -241,7 +241,8 @@ void world_quit(struct world *w)
 	world_run(w, 30 * NSEC_PER_SEC);
 	assert_int_equal(proxy_sessions(w->proxy), 0);
 	assert_int_equal(world_used(w), 0);
-	assert_true(list_is_empty(&world_arena(w)->waiters));
+	for (unsigned i = 0; i < BUF_PURPOSES; i++)
+		assert_false(buf_must_wait(world_arena(w), (enum buf_purpose)i));
 }
 
 void world_free(struct world *w)
