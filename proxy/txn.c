@@ -237,6 +237,8 @@ static void send_call(struct txn *t)
 	int err;
 
 	t->state = TXN_CALL;
+	if (!list_is_empty(&t->rsp->calls)) /* the responder takes no more at present */
+		txn_make_room(t);
 	err = txn_form_call(t, &e);
 	if (err < 0) {
 		/* A responder that is gone is no error of this call: the session ends, and the

@@ -117,9 +117,10 @@ static int set_aside(struct txn *t)
 
 /* Where few shared Receives are left, a client's calls give up theirs as well, while there is memory
  * for that: what they wait for are replies, and each needs one. Grants slow the client down there. */
-static bool must_move(const struct txn *t)
+void txn_make_room(struct txn *t)
 {
-	return t->reverse || recvs_tight(t->req->recvs);
+	if (!t->aside && recvs_tight(t->req->recvs))
+		(void)set_aside(t);
 }
 
 void txn_queue(struct txn *t)
@@ -131,9 +132,9 @@ void txn_queue(struct txn *t)
 	if (list_is_empty(&q->waiting))
 		return;
 	t->s->proxy->count.budget_waits++; /* it is the last of them */
-	if (!must_move(t) || set_aside(t) == 0)
-		return;
-	if (t->reverse)
+	if (!t->reverse)
+		txn_make_room(t);
+	else if (set_aside(t) < 0)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 }
 

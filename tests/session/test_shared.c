@@ -302,8 +302,9 @@ static void grants_shrink_while_receives_are_short(void **state)
 static void a_pool_that_stands_still_goes_on(void **state)
 {
 	static struct leg_rbuf *held[4096];
+	static void *blocks[4096];
 	struct setup s = shared(1, 1);
-	unsigned n;
+	unsigned n, nblocks = 0;
 
 	(void)state;
 	s.memory = 32 << 20;
@@ -320,6 +321,9 @@ static void a_pool_that_stands_still_goes_on(void **state)
 	raw_calls(1);
 	world_run(&w, NSEC_PER_SEC);
 	n = hold(held, pool()->most);
+	/* Nor is there other memory for what waits. */
+	while ((blocks[nblocks] = leg_take_unwaited(&w.proxy->arena, 4096)))
+		nblocks++;
 	raw_calls(40);
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(pool()->posted, 0);
@@ -334,6 +338,8 @@ static void a_pool_that_stands_still_goes_on(void **state)
 	assert_int_equal(w.pairs[1].client.done, 21);
 	others_go_on();
 	let_go(held, n);
+	while (nblocks > 0)
+		buf_free(&w.proxy->arena, blocks[--nblocks]);
 	world_quit(&w);
 	world_free(&w);
 }

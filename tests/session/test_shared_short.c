@@ -120,6 +120,38 @@ static void calls_that_wait_make_room_for_replies(void **state)
 	}
 }
 
+/* Servers that take few calls and answer none are waited for by their own clients alone. */
+static void servers_that_hang_do_not_stop_others(void **state)
+{
+	(void)state;
+	for (unsigned v = 1; v <= 2; v++) {
+		struct setup s = little(2, v);
+
+		s.max_payload = s.max_message = 16 << 10; /* there is memory for all of them */
+		begin(&s);
+		w.pairs[0].server.cfg.credits = w.pairs[2].server.cfg.credits = 4;
+		connect_all();
+		w.pairs[0].server.holds = w.pairs[2].server.holds = true;
+		hold(pool()->most - 140);
+		for (unsigned i = 0; i < 90; i++) {
+			assert_true(peer_call(&w.pairs[0].client, &plain));
+			assert_true(peer_call(&w.pairs[2].client, &plain));
+		}
+		world_run(&w, NSEC_PER_SEC);
+		for (unsigned i = 0; i < 20; i++)
+			assert_true(peer_call(&w.pairs[1].client, &plain));
+		world_run(&w, 5 * NSEC_PER_SEC);
+		assert_int_equal(w.pairs[1].client.done, 21);
+		w.pairs[0].server.holds = w.pairs[2].server.holds = false;
+		assert_true(peer_release(&w.pairs[0].server, true) > 0);
+		assert_true(peer_release(&w.pairs[2].server, true) > 0);
+		world_run(&w, 5 * NSEC_PER_SEC);
+		assert_int_equal(all_done(), 21 + 2 * 91);
+		assert_int_equal(proxy_sessions(w.proxy), 3);
+		end();
+	}
+}
+
 /* All there are may be posted, and none in use. */
 static void posted_ones_are_not_scarce(void **state)
 {
@@ -177,7 +209,9 @@ static void a_queue_that_was_never_full_shrinks(void **state)
 /* One that comes free now and then does not keep all others waiting for ever. */
 static void a_trickle_is_no_progress(void **state)
 {
+	static void *blocks[4096];
 	struct setup s = little(1, 1);
+	unsigned nblocks = 0;
 
 	(void)state;
 	s.raw = s.raw_client = true;
@@ -188,6 +222,8 @@ static void a_trickle_is_no_progress(void **state)
 	raw_connect(&w.raw, &w.pairs[0].gw_addr);
 	world_run(&w, NSEC_PER_SEC);
 	hold(pool()->most);
+	while ((blocks[nblocks] = leg_take_unwaited(&w.proxy->arena, 4096)))
+		nblocks++;
 	for (unsigned n = 0; n < 60; n++) {
 		raw_words(&w.raw, RAW_V1_CALL(0x700 + n));
 		raw_turn(&w.raw);
@@ -198,6 +234,8 @@ static void a_trickle_is_no_progress(void **state)
 	}
 	assert_true(w.raw.closed);
 	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
+	while (nblocks > 0)
+		buf_free(&w.proxy->arena, blocks[--nblocks]);
 	end();
 }
 
@@ -237,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_that_wait_make_room_for_replies),
+		cmocka_unit_test(servers_that_hang_do_not_stop_others),
 		cmocka_unit_test(posted_ones_are_not_scarce),
 		cmocka_unit_test(a_queue_that_was_never_full_shrinks),
 		cmocka_unit_test(a_trickle_is_no_progress),
