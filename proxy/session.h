@@ -302,9 +302,12 @@ void txn_release(struct txn *t);
 /** txn_queue - @t waits for its turn, which may be now; may release it. */
 void txn_queue(struct txn *t);
 
-/** txn_make_room - @t has to wait: its call is moved out of its Receive, where these are shared, few
+/** txn_move_call - @t has to wait: its call is moved out of its Receive, where these are shared, few
  * are left, and there is memory for it. Before its call is formed. */
-void txn_make_room(struct txn *t);
+void txn_move_call(struct txn *t);
+
+/** txn_move_reply - likewise its reply: the requester does not take it yet. Before it is formed. */
+void txn_move_reply(struct txn *t);
 
 /** txn_admit - start waiting transactions of @q, in order, as memory and exposures allow.
  * @turn: the arena says that it is this queue's turn. */

@@ -238,7 +238,7 @@ static void send_call(struct txn *t)
 
 	t->state = TXN_CALL;
 	if (!list_is_empty(&t->rsp->calls)) /* the responder takes no more at present */
-		txn_make_room(t);
+		txn_move_call(t);
 	err = txn_form_call(t, &e);
 	if (err < 0) {
 		/* A responder that is gone is no error of this call: the session ends, and the
@@ -289,6 +289,8 @@ static void send_reply(struct txn *t)
 	/* The call's own octets are no longer needed: their Receive goes back now. */
 	leg_put(t->req, &t->call_held);
 	count_reply(t, t->reply_body.len);
+	if (!list_is_empty(&t->req->replies)) /* the requester takes no more at present */
+		txn_move_reply(t);
 	t->state = TXN_PUSH;
 	if (txn_form_reply(t, &e) < 0) {
 		fail(t, &e);

@@ -90,6 +90,24 @@ void txn_admit(struct session_queue *q, bool turn)
 	}
 }
 
+/* What is still needed of a Receive, @body, goes elsewhere, unless it lies in memory of the
+ * transaction's own. */
+static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
+{
+	const struct leg_rbuf *rb = held->rbuf;
+	void *block = NULL;
+
+	if (rb && body->len && body->data >= rb->data && body->data < rb->data + rb->len) {
+		block = leg_take_unwaited(leg->arena, body->len);
+		if (!block)
+			return ERR_AGAIN;
+		memcpy(block, body->data, body->len);
+		*body = view_of(block, body->len);
+	}
+	leg_move(leg, held, block);
+	return 0;
+}
+
 /*
  * A client's calls that wait keep their Receives, so that it slows down. If those of a server did
  * as well, calls of both directions could fill the windows of both legs, and no reply come through
@@ -98,18 +116,11 @@ void txn_admit(struct session_queue *q, bool turn)
 static int set_aside(struct txn *t)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
-	void *block = NULL;
 
-	if (q->aside == SESSION_ASIDE)
+	if (q->aside == SESSION_ASIDE || move_out(t->req, &t->call_held, &t->call_body) < 0)
 		return ERR_AGAIN;
-	if (!t->call_held.assembly && t->call_body.len) {
-		block = leg_take_unwaited(&t->s->proxy->arena, t->call_body.len);
-		if (!block)
-			return ERR_AGAIN;
-		memcpy(block, t->call_body.data, t->call_body.len);
-		t->call_body = t->in.body[0] = view_of(block, t->call_body.len);
-	}
-	leg_move(t->req, &t->call_held, block);
+	if (t->in.nbody > 0)
+		t->in.body[0] = t->call_body;
 	t->aside = true;
 	q->aside++;
 	return 0;
@@ -117,10 +128,17 @@ static int set_aside(struct txn *t)
 
 /* Where few shared Receives are left, a client's calls give up theirs as well, while there is memory
  * for that: what they wait for are replies, and each needs one. Grants slow the client down there. */
-void txn_make_room(struct txn *t)
+void txn_move_call(struct txn *t)
 {
 	if (!t->aside && recvs_tight(t->req->recvs))
 		(void)set_aside(t);
+}
+
+/* What a requester does not take is no reason for others to wait. */
+void txn_move_reply(struct txn *t)
+{
+	if (t->reply_held.rbuf && recvs_tight(t->rsp->recvs))
+		(void)move_out(t->rsp, &t->reply_held, &t->reply_body);
 }
 
 void txn_queue(struct txn *t)
@@ -133,7 +151,7 @@ void txn_queue(struct txn *t)
 		return;
 	t->s->proxy->count.budget_waits++; /* it is the last of them */
 	if (!t->reverse)
-		txn_make_room(t);
+		txn_move_call(t);
 	else if (set_aside(t) < 0)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the Receives that the gateway's connections share run short: calls that wait make room
- * for the replies that others wait for, a queue that there was no memory for finds back to what
+ * Where the Receives that the gateway's connections share run short: calls and replies that wait
+ * make room for the replies that others wait for, a queue that there was no memory for finds back to what
  * its load needs, and who holds them is shown out.
  */
 #include "tests/cmocka_all.h"
@@ -152,6 +152,38 @@ static void servers_that_hang_do_not_stop_others(void **state)
 	}
 }
 
+/* Nor do they for a client that leaves no credit for its replies. */
+static void clients_that_take_no_replies_do_not_stop_others(void **state)
+{
+	(void)state;
+	for (unsigned v = 1; v <= 2; v++) {
+		struct setup s = little(v, v);
+
+		s.raw = s.raw_client = true;
+		s.max_payload = s.max_message = 16 << 10;
+		begin(&s);
+		world_connect_pair(&w, 1);
+		raw_connect(&w.raw, &w.pairs[0].gw_addr);
+		world_run(&w, NSEC_PER_SEC);
+		raw_words(&w.raw, RAW_V2_PROPS(0x99, 10));
+		world_run(&w, NSEC_PER_SEC);
+		hold(pool()->most - 60);
+		for (unsigned n = 0; n < 90; n++) {
+			raw_words(&w.raw, RAW_V2_CALL(0x5000 + n, 10));
+			if (n % 8 == 7)
+				world_run(&w, NSEC_PER_SEC / 10);
+		}
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].server.served, 90);
+		for (unsigned i = 0; i < 20; i++)
+			assert_true(peer_call(&w.pairs[1].client, &plain));
+		world_run(&w, 5 * NSEC_PER_SEC);
+		assert_int_equal(w.pairs[1].client.done, 20);
+		assert_false(w.raw.closed);
+		end();
+	}
+}
+
 /* All there are may be posted, and none in use. */
 static void posted_ones_are_not_scarce(void **state)
 {
@@ -276,6 +308,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_that_wait_make_room_for_replies),
 		cmocka_unit_test(servers_that_hang_do_not_stop_others),
+		cmocka_unit_test(clients_that_take_no_replies_do_not_stop_others),
 		cmocka_unit_test(posted_ones_are_not_scarce),
 		cmocka_unit_test(a_queue_that_was_never_full_shrinks),
 		cmocka_unit_test(a_trickle_is_no_progress),
