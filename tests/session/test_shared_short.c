@@ -184,6 +184,37 @@ static void clients_that_take_no_replies_do_not_stop_others(void **state)
 	}
 }
 
+/* Whatever is moved to where, in both directions: every octet is the one that was sent. */
+static void what_was_moved_is_what_was_sent(void **state)
+{
+	struct rng rng = rng_seeded("moved", 12);
+	const struct load load = {.rng = &rng,
+				  .calls = 150,
+				  .rcalls = 40,
+				  .depth = 20,
+				  .rdepth = 6,
+				  .spec = spec_small};
+
+	(void)state;
+	for (unsigned v = 0; v < 4; v++) {
+		struct setup s = little(1 + v / 2, 1 + v % 2);
+
+		begin(&s);
+		for (unsigned i = 0; i < w.s.pairs; i++)
+			w.pairs[i].server.cfg.credits = 3 + 2 * i;
+		connect_all();
+		hold(pool()->most - 48);
+		assert_true(world_load(&w, &load));
+		assert_int_equal(all_done(), 3 * 151);
+		for (unsigned i = 0; i < w.s.pairs; i++) {
+			assert_int_equal(w.pairs[i].client.corrupt, 0);
+			assert_int_equal(w.pairs[i].server.corrupt, 0);
+		}
+		assert_int_equal(proxy_sessions(w.proxy), 3);
+		end();
+	}
+}
+
 /* All there are may be posted, and none in use. */
 static void posted_ones_are_not_scarce(void **state)
 {
@@ -309,6 +340,7 @@ int main(void)
 		cmocka_unit_test(calls_that_wait_make_room_for_replies),
 		cmocka_unit_test(servers_that_hang_do_not_stop_others),
 		cmocka_unit_test(clients_that_take_no_replies_do_not_stop_others),
+		cmocka_unit_test(what_was_moved_is_what_was_sent),
 		cmocka_unit_test(posted_ones_are_not_scarce),
 		cmocka_unit_test(a_queue_that_was_never_full_shrinks),
 		cmocka_unit_test(a_trickle_is_no_progress),
