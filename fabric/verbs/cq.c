@@ -22,9 +22,16 @@ void cq_init(struct vcq *q, struct verbs *v, struct verbs_conn *conn, struct vsh
 	list_init(&q->hot);
 }
 
+static int vector_of(const struct verbs_dev *dev)
+{
+	int n = dev->context->num_comp_vectors;
+
+	return n > 1 ? (int)(dev->v->number % (unsigned)n) : 0;
+}
+
 int cq_make(struct vcq *q, struct verbs_dev *dev, uint32_t depth)
 {
-	q->cq = ibv_create_cq(dev->context, (int)depth, q, dev->channel, 0);
+	q->cq = ibv_create_cq(dev->context, (int)depth, q, dev->channel, vector_of(dev));
 	return q->cq ? 0 : ERR_NOMEM;
 }
 

@@ -27,6 +27,9 @@
  */
 
 /* verbs.c */
+
+/** verbs_init - @v, all zeros, with nothing opened yet. */
+void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *loop);
 nsec_t verbs_now(void);
 void verbs_activate(struct verbs_conn *c);
 
@@ -157,6 +160,9 @@ struct vop *queue_op(struct vring *r);
 /* cq.c */
 
 void cq_init(struct vcq *q, struct verbs *v, struct verbs_conn *conn, struct vshare *share);
+
+/** cq_make - workers use the device's completion vectors by turns: with one vector for all, one
+ * processor would take the interrupts of all. */
 int cq_make(struct vcq *q, struct verbs_dev *dev, uint32_t depth) WARN_UNUSED;
 void cq_destroy(struct vcq *q);
 

@@ -175,6 +175,7 @@ struct verbs {
 	struct fabric base;
 	struct verbs_config cfg;
 	struct loop *loop;
+	unsigned number; /* counts the instances of the process; decides the completion vector */
 	struct verbs_counters counters;
 	struct rdma_event_channel *channel;
 	struct loop_watch watch;

@@ -305,16 +305,14 @@ static int open_channel(struct verbs *v)
 	return v->watched ? 0 : ERR_IO;
 }
 
-struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
+void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *loop)
 {
-	struct verbs *v = mem_zalloc(sizeof(*v));
-	char why[VERBS_WHY];
+	static atomic_uint made;
 
-	if (!v)
-		return NULL;
 	v->base.ops = &verbs_ops;
 	v->cfg = *cfg;
 	v->loop = loop;
+	v->number = atomic_fetch_add(&made, 1);
 	v->watch.ready = cm_ready;
 	v->next = v->look = v->ask = v->period = NSEC_NEVER;
 	list_init(&v->devs);
@@ -326,6 +324,16 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 	list_init(&v->ranges);
 	list_init(&v->attachments);
 	list_init(&v->shares);
+}
+
+struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
+{
+	struct verbs *v = mem_zalloc(sizeof(*v));
+	char why[VERBS_WHY];
+
+	if (!v)
+		return NULL;
+	verbs_init(v, cfg, loop);
 	snprintf(why, sizeof(why), "%s",
 		 "no RDMA device can be used: see the lines before "
 		 "this one, give the service access to /dev/infiniband/uverbs*, or use iwarp, "

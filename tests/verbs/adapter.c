@@ -115,7 +115,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *owner,
 {
 	struct adapter_cq *q = mem_zalloc(sizeof(*q));
 
-	(void)channel, (void)vector;
+	(void)channel;
+	adapter.vector = vector;
 	q->cq = (struct ibv_cq){.context = context, .cq_context = owner, .cqe = cqe};
 	return &q->cq;
 }
@@ -281,6 +282,7 @@ static struct loop loop = {&loop_ops};
 int adapter_start(void **state)
 {
 	struct verbs *v = &adapter.v;
+	struct verbs_config cfg;
 
 	(void)state;
 	log_set_level(LOG_LEVEL_ERROR);
@@ -298,13 +300,8 @@ int adapter_start(void **state)
 	adapter.context.ops.post_recv = qp_post_recv;
 	adapter.context.ops.post_srq_recv = post_srq_recv;
 	adapter.id.verbs = &adapter.context;
-	verbs_config_default(&v->cfg);
-	v->loop = &loop;
-	v->next = v->look = v->ask = v->period = NSEC_NEVER;
-	struct list *lists[] = {&v->devs,  &v->conns,  &v->active,	&v->hot,   &v->busy,
-				&v->timed, &v->ranges, &v->attachments, &v->shares};
-	for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		list_init(lists[i]);
+	verbs_config_default(&cfg);
+	verbs_init(v, &cfg, &loop);
 	return post_init(v);
 }
 

@@ -33,6 +33,7 @@ struct adapter {
 	/* What happened. */
 	unsigned regions, windows;	    /* there are now */
 	unsigned sends, sends_inv, refused; /* work requests */
+	int vector;			    /* of the completion queue made last */
 
 	struct ibv_async_event events[ADAPTER_EVENTS];
 	unsigned nevents;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/verbs/adapter.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* What rxe and siw never do, and user libraries of real adapters do. */
@@ -255,6 +256,50 @@ static void withdrawn_twice_before_a_poll(void **state)
 		expect(FABRIC_EV_WITHDRAWN, &second[i]);
 }
 
+/* Of a connection made by a worker with @number, on a device with @vectors. */
+static int vector_of(unsigned number, int vectors)
+{
+	struct fabric_conn_params p = params();
+	int vector;
+
+	adapter.context.num_comp_vectors = vectors;
+	adapter.v.number = number;
+	adapter.vector = -1;
+	adapter_connect(&p);
+	vector = adapter.vector;
+	end_free(adapter.conn);
+	return vector;
+}
+
+/* One for all would be one processor's interrupts for all. */
+static void workers_take_turns_with_vectors(void **state)
+{
+	struct verbs first = {0}, second = {0};
+
+	(void)state;
+	verbs_init(&first, &adapter.v.cfg, adapter.v.loop);
+	verbs_init(&second, &adapter.v.cfg, adapter.v.loop);
+	assert_int_equal(second.number, first.number + 1);
+	for (unsigned number = 0; number < 4; number++)
+		assert_int_equal(vector_of(number, 4), number);
+	assert_int_equal(vector_of(6, 4), 2);
+	assert_int_equal(vector_of(UINT_MAX, 4), 3);
+	assert_int_equal(vector_of(3, 1), 0);
+	assert_int_equal(vector_of(3, 0), 0);
+	assert_int_equal(vector_of(3, -1), 0);
+}
+
+/* The queue of shared Receives is the worker's as well. */
+static void shared_receives_complete_on_the_workers_vector(void **state)
+{
+	(void)state;
+	adapter.context.num_comp_vectors = 8;
+	adapter.v.number = 13;
+	adapter_open();
+	assert_int_equal(srq_open(adapter.dev), 0);
+	assert_int_equal(adapter.vector, 5);
+}
+
 #define adapter_test(f) cmocka_unit_test_setup_teardown(f, adapter_start, adapter_stop)
 
 int main(void)
@@ -273,6 +318,8 @@ int main(void)
 		adapter_test(a_queue_that_failed_is_noticed),
 		adapter_test(libraries_let_go_of_removed_devices),
 		adapter_test(withdrawn_twice_before_a_poll),
+		adapter_test(workers_take_turns_with_vectors),
+		adapter_test(shared_receives_complete_on_the_workers_vector),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
