@@ -150,9 +150,17 @@ guest_boot() {
         "${disk[@]}"
 }
 
+# Once in some hundred boots an emulated guest stands still before any program of ours runs
+# in it. Such a one is booted again, which is said.
 guest_wait() {
-    wait_for 180 eval "guest $1 true 5 || ! alive $1"
-    guest "$1" true 5 || die "guest $1 does not answer, see $RUN/$1.log"
+    local left=2
+    until wait_for 150 eval "guest $1 true 5 || ! alive $1" && guest "$1" true 5; do
+        [ "$left" -gt 0 ] || die "guest $1 does not answer, see $RUN/$1.log"
+        say "guest $1 did not come up, see $RUN/$1.log: again"
+        left=$((left - 1))
+        stop "$1" KILL
+        guest_boot "$1"
+    done
     guest_device "$1"
 }
 DEVICE=siw # what the guests' RDMA is
@@ -230,7 +238,8 @@ gateway_direct() { gateway direct "iwarp:$HOST:20049" 1 "iwarp:$FILER" 1; }
 gateway_near() { GW_WORKERS=2 gateway near "iwarp:$HOST:20050" 1 "iwarp:$HOST:20051" 2; }
 gateway_far() { GW_WORKERS=2 gateway far "iwarp:$HOST:20051" 2 "iwarp:$FILER" 1; }
 
-# report NAME: what the gateway says on SIGUSR1; legs NAME: of its live sessions, a line a leg.
+# report NAME: what the gateway says on SIGUSR1; legs NAME: of its live sessions, a line a leg;
+# live_sessions NAME: their numbers.
 report() {
     local log=$RUN/$1.log before workers last=worker.counters
     workers=$(sed -n 's/^workers = \([0-9]*\);/\1/p' "$RUN/$1.conf")
@@ -241,6 +250,7 @@ report() {
     tail -n "+$((before + 1))" "$log"
 }
 legs() { report "$1" | grep 'event=leg '; }
+live_sessions() { legs "$1" | field session | sort -nu; }
 
 # field NAME: that key's value, of each line on standard input.
 field() { sed -n "s/.*[[:space:]]$1=\([^[:space:]]*\).*/\1/p"; }

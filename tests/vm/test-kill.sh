@@ -8,7 +8,7 @@ test_kill() {
     chains_up
     kill_in_turn direct 3 filer direct nfsd
     kill_in_turn chained 4.1 near filer far nfsd
-    kill_in_turn chained 3 far near filer
+    kill_in_turn chained 3 far near
     kill_client direct 4.1
     kill_client chained 3
 }
