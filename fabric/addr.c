@@ -2,17 +2,61 @@
 #include "fabric/addr.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+
+enum { SCOPE_TEXT = 1 + IF_NAMESIZE }; /* with the '%' */
+
+_Static_assert((int)FABRIC_ADDR_TEXT >=
+		       (int)INET6_ADDRSTRLEN + (int)SCOPE_TEXT + (int)sizeof("[]:65535") - 1,
+	       "the longest address fits");
+
+/* The index of an interface by its name or, as getaddrinfo(3) does then, its number; 0: none. */
+static uint32_t interface_index(const char *text)
+{
+	uint32_t index = if_nametoindex(text);
+	char name[IF_NAMESIZE];
+	unsigned long number;
+	char *end;
+
+	if (index || text[0] < '0' || text[0] > '9')
+		return index;
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (errno || *end || number > UINT32_MAX || !if_indextoname((unsigned)number, name))
+		return 0;
+	return (uint32_t)number;
+}
+
+/* @text may be written to. */
+static int parse_v6(char *text, struct sockaddr_in6 *v6)
+{
+	char *interface = strchr(text, '%');
+
+	if (interface)
+		*interface++ = '\0';
+	if (inet_pton(AF_INET6, text, &v6->sin6_addr) != 1)
+		return ERR_CONFIG;
+	v6->sin6_family = AF_INET6;
+	if (!interface)
+		return 0;
+	if (!IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) || !*interface)
+		return ERR_CONFIG;
+	v6->sin6_scope_id = interface_index(interface);
+	return v6->sin6_scope_id ? 0 : ERR_IO;
+}
 
 int fabric_addr_parse(const char *host, uint16_t port, struct fabric_addr *addr)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)&addr->ss;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&addr->ss;
-	char bare[INET6_ADDRSTRLEN];
+	char bare[INET6_ADDRSTRLEN + SCOPE_TEXT];
 	size_t len = strlen(host);
 
 	memset(addr, 0, sizeof(*addr));
@@ -30,19 +74,35 @@ int fabric_addr_parse(const char *host, uint16_t port, struct fabric_addr *addr)
 		return ERR_CONFIG;
 	memcpy(bare, host, len);
 	bare[len] = '\0';
-	if (inet_pton(AF_INET6, bare, &v6->sin6_addr) != 1)
-		return ERR_CONFIG;
-	v6->sin6_family = AF_INET6;
 	v6->sin6_port = htons(port);
 	addr->len = sizeof(*v6);
-	return 0;
+	return parse_v6(bare, v6);
+}
+
+bool fabric_addr_lacks_interface(const struct fabric_addr *addr)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addr->ss;
+
+	return addr->ss.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
+	       !v6->sin6_scope_id;
+}
+
+/* Interfaces go while their connections are still told about. */
+static void format_interface(const struct sockaddr_in6 *v6, char scope[SCOPE_TEXT])
+{
+	scope[0] = '\0';
+	if (!v6->sin6_scope_id)
+		return;
+	scope[0] = '%';
+	if (!if_indextoname(v6->sin6_scope_id, scope + 1))
+		snprintf(scope, SCOPE_TEXT, "%%%u", v6->sin6_scope_id);
 }
 
 const char *fabric_addr_format(const struct fabric_addr *addr, char *text)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr->ss;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addr->ss;
-	char host[INET6_ADDRSTRLEN] = "?";
+	char host[INET6_ADDRSTRLEN] = "?", scope[SCOPE_TEXT];
 
 	switch (addr->ss.ss_family) {
 	case AF_INET:
@@ -51,7 +111,8 @@ const char *fabric_addr_format(const struct fabric_addr *addr, char *text)
 		break;
 	case AF_INET6:
 		inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host));
-		snprintf(text, FABRIC_ADDR_TEXT, "[%s]:%u", host, ntohs(v6->sin6_port));
+		format_interface(v6, scope);
+		snprintf(text, FABRIC_ADDR_TEXT, "[%s%s]:%u", host, scope, ntohs(v6->sin6_port));
 		break;
 	default:
 		snprintf(text, FABRIC_ADDR_TEXT, "-");

@@ -2,6 +2,7 @@
 #ifndef FABRIC_ADDR_H
 #define FABRIC_ADDR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -13,12 +14,26 @@ struct fabric_addr {
 	socklen_t len;
 };
 
-/** fabric_addr_parse - "10.0.0.1", "[::1]" or "::1" and a port; ERR_CONFIG when it is no address. */
+/**
+ * fabric_addr_parse - "10.0.0.1", "::1", "fe80::1%eth0" or "fe80::1%2", in brackets or not, and a
+ * port
+ *
+ * Only a link-local address may have an interface. Without one it is an address, too, but of no
+ * host: see fabric_addr_lacks_interface().
+ *
+ * Return: 0, ERR_CONFIG when it is no address, or ERR_IO when there is no such interface.
+ */
 int fabric_addr_parse(const char *host, uint16_t port, struct fabric_addr *addr);
 
-enum { FABRIC_ADDR_TEXT = 64 };
+/** fabric_addr_lacks_interface - link-local, and on which link is not said: nothing can be reached
+ * or listened on there. */
+bool fabric_addr_lacks_interface(const struct fabric_addr *addr);
 
-/** fabric_addr_format - "10.0.0.1:20049" or "[::1]:20049" into @text of FABRIC_ADDR_TEXT. */
+/* Brackets, the longest address, '%', the longest interface, ':' and port. */
+enum { FABRIC_ADDR_TEXT = 72 };
+
+/** fabric_addr_format - "10.0.0.1:20049", "[::1]:20049" or "[fe80::1%eth0]:20049" into @text of
+ * FABRIC_ADDR_TEXT. */
 const char *fabric_addr_format(const struct fabric_addr *addr, char *text);
 
 #endif

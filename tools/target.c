@@ -42,6 +42,7 @@ int target_parse(const char *text, bool is_listen, struct target *to, char *why)
 	char name[8], host[FABRIC_ADDR_TEXT];
 	const char *first = strchr(text, ':'), *last = strrchr(text, ':');
 	long port;
+	int err;
 
 	if (!first || !copy(name, sizeof(name), text, first) || provider_parse(name, &to->fabric))
 		return bad(why, text, "must begin with \"iwarp:\" or \"verbs:\"");
@@ -50,8 +51,13 @@ int target_parse(const char *text, bool is_listen, struct target *to, char *why)
 	port = port_of(last + 1);
 	if (port < 0 || (port == 0 && !is_listen))
 		return bad(why, text, "no usable port");
-	if (fabric_addr_parse(host, (uint16_t)port, &to->addr) < 0)
+	err = fabric_addr_parse(host, (uint16_t)port, &to->addr);
+	if (err == ERR_IO)
+		return bad(why, text, "no such interface: ip link lists them");
+	if (err)
 		return bad(why, text, "no IPv4 or IPv6 address");
+	if (fabric_addr_lacks_interface(&to->addr))
+		return bad(why, text, "link-local: add the interface, [fe80::1%eth0]");
 	return 0;
 }
 

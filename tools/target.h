@@ -13,7 +13,7 @@ struct target {
 enum { TARGET_WHY = 160 };
 
 /**
- * target_parse - "iwarp:10.0.0.1:20049" or "verbs:[fe80::1]:20049" to @to
+ * target_parse - "iwarp:10.0.0.1:20049" or "verbs:[fe80::1%eth0]:20049" to @to
  * @is_listen: port 0 is allowed, for any free one
  * @why:       TARGET_WHY octets; filled on failure
  *

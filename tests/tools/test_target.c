@@ -15,7 +15,8 @@ static void test_good(void **state)
 		{"iwarp:127.0.0.1:7", "iwarp", "127.0.0.1:7"},
 		{"verbs:10.0.0.1:65535", "verbs", "10.0.0.1:65535"},
 		{"iwarp:[::1]:20049", "iwarp", "[::1]:20049"},
-		{"verbs:[fe80::1]:1", "verbs", "[fe80::1]:1"},
+		{"verbs:[fe80::1%lo]:1", "verbs", "[fe80::1%lo]:1"},
+		{"iwarp:fe80::1%lo:1", "iwarp", "[fe80::1%lo]:1"},
 	};
 	char why[TARGET_WHY], addr[FABRIC_ADDR_TEXT];
 	struct target t;
@@ -50,6 +51,9 @@ static void test_bad(void **state)
 		{"iwarp:host.example:7", "address"},
 		{"iwarp::7", "address"},
 		{"iwarp:[::1:7", "address"},
+		{"iwarp:[::1%lo]:7", "address"},
+		{"iwarp:[fe80::1]:7", "link-local: add the interface"},
+		{"verbs:[fe80::1%nosuch0]:7", "no such interface"},
 	};
 	char longest[4 * FABRIC_ADDR_TEXT] = "iwarp:";
 	char why[TARGET_WHY];

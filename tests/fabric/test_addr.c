@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/addr.h"
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "tests/cmocka_all.h"
+
+/* Addresses to and from text. The interface is loopback, which every namespace has. */
+
+static const struct sockaddr_in6 *v6_of(const struct fabric_addr *addr)
+{
+	return (const struct sockaddr_in6 *)&addr->ss;
+}
+
+static void expect(const char *host, const char *want)
+{
+	char text[FABRIC_ADDR_TEXT];
+	struct fabric_addr addr;
+
+	assert_int_equal(fabric_addr_parse(host, 20049, &addr), 0);
+	assert_string_equal(fabric_addr_format(&addr, text), want);
+	if (strchr(want, '['))
+		assert_int_equal(addr.len, sizeof(struct sockaddr_in6));
+	else
+		assert_int_equal(addr.len, sizeof(struct sockaddr_in));
+}
+
+static void there_and_back(void **state)
+{
+	(void)state;
+	expect("10.0.0.1", "10.0.0.1:20049");
+	expect("::1", "[::1]:20049");
+	expect("[::1]", "[::1]:20049");
+	expect("::ffff:10.0.0.1", "[::ffff:10.0.0.1]:20049");
+	expect("fd00:0:0::0001", "[fd00::1]:20049");
+	expect("fe80::1", "[fe80::1]:20049");
+}
+
+static void an_interface_goes_there_and_back(void **state)
+{
+	char host[64];
+	struct fabric_addr addr;
+	unsigned lo = if_nametoindex("lo");
+
+	(void)state;
+	assert_true(lo > 0);
+	expect("fe80::1%lo", "[fe80::1%lo]:20049");
+	expect("[fe80::1%lo]", "[fe80::1%lo]:20049");
+	expect("FEBF:0::2%lo", "[febf::2%lo]:20049");
+	snprintf(host, sizeof(host), "fe80::1%%%u", lo);
+	expect(host, "[fe80::1%lo]:20049");
+	assert_int_equal(fabric_addr_parse(host, 20049, &addr), 0);
+	assert_int_equal(v6_of(&addr)->sin6_scope_id, lo);
+	assert_int_equal(ntohs(v6_of(&addr)->sin6_port), 20049);
+}
+
+static void interfaces_that_are_not_there(void **state)
+{
+	static const char *const hosts[] = {
+		"fe80::1%nosuch0",	  "[fe80::1%nosuch0]", "fe80::1%0",  "fe80::1%4294967295",
+		"fe80::1%4294967297", /* 1, cut */
+		"fe80::1%99999999999999", "fe80::1%1x",	       "fe80::1%-1", "fe80::1%lo%lo",
+	};
+	struct fabric_addr addr;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		assert_int_equal(fabric_addr_parse(hosts[i], 1, &addr), ERR_IO);
+}
+
+static void what_is_no_address(void **state)
+{
+	static const char *const hosts[] = {
+		"",
+		"[]",
+		"host",
+		"10.0.0.256",
+		"010.0.0.1",
+		"10.1",
+		"[10.0.0.1]",
+		"[::1",
+		"::1]",
+		":::",
+		"%lo",
+		"fe80::1%",
+		"[fe80::1]%lo",
+		/* Only link-local addresses are of one link. */
+		"::1%lo",
+		"fd00::1%lo",
+		"fec0::1%lo",
+		"10.0.0.1%lo",
+		"fe80::1%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	};
+	struct fabric_addr addr;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		assert_int_equal(fabric_addr_parse(hosts[i], 1, &addr), ERR_CONFIG);
+}
+
+static void link_local_addresses_need_an_interface(void **state)
+{
+	static const struct {
+		const char *host;
+		bool lacks;
+	} rows[] = {{"fe80::1", true},	   {"febf::1", true},  {"fe80::1%lo", false},
+		    {"fec0::1", false},	   {"fe7f::1", false}, {"::1", false},
+		    {"10.0.0.254", false}, {"0.0.0.0", false}};
+	struct fabric_addr addr;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(fabric_addr_parse(rows[i].host, 1, &addr), 0);
+		assert_int_equal(fabric_addr_lacks_interface(&addr), rows[i].lacks);
+	}
+}
+
+/* An interface may be gone when its connection is told about; then its number is left. */
+static void the_longest_fits(void **state)
+{
+	struct fabric_addr addr = {.len = sizeof(struct sockaddr_in6)};
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&addr.ss;
+	char text[FABRIC_ADDR_TEXT];
+
+	(void)state;
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons(65535);
+	v6->sin6_scope_id = UINT32_MAX;
+	memset(&v6->sin6_addr, 0xfe, sizeof(v6->sin6_addr));
+	assert_string_equal(fabric_addr_format(&addr, text),
+			    "[fefe:fefe:fefe:fefe:fefe:fefe:fefe:fefe%4294967295]:65535");
+	assert_true(strlen("[]:65535") + INET6_ADDRSTRLEN + IF_NAMESIZE < FABRIC_ADDR_TEXT);
+}
+
+static void of_no_family(void **state)
+{
+	struct fabric_addr none = {0};
+	char text[FABRIC_ADDR_TEXT];
+
+	(void)state;
+	assert_string_equal(fabric_addr_format(&none, text), "-");
+	assert_false(fabric_addr_lacks_interface(&none));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(there_and_back),
+		cmocka_unit_test(an_interface_goes_there_and_back),
+		cmocka_unit_test(interfaces_that_are_not_there),
+		cmocka_unit_test(what_is_no_address),
+		cmocka_unit_test(link_local_addresses_need_an_interface),
+		cmocka_unit_test(the_longest_fits),
+		cmocka_unit_test(of_no_family),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
