@@ -3,11 +3,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "config/address.h"
 #include "config/reader.h"
 
 struct place {
-	int family; /* 0: unusable, told before */
-	unsigned char octets[16];
+	struct address at; /* family 0: unusable, told before */
 	bool is_any;
 	uint16_t port;
 };
@@ -18,18 +18,19 @@ enum { PAYLOAD_LEAST = 1024 * 1024, V2_INLINE_LEAST = 4096, V2_CREDITS_LEAST = 2
 static struct place place_of(const struct config_end *end)
 {
 	static const unsigned char any[16];
-	struct place p = {.port = end->port};
+	struct place p = {.port = end->port, .at = address_parse(end->address)};
 
-	p.family = check_address(end->address, p.octets);
-	p.is_any = p.family && memcmp(p.octets, any, sizeof(any)) == 0;
+	p.is_any = p.at.family && memcmp(p.at.octets, any, sizeof(any)) == 0;
 	return p;
 }
 
 /* Whether connecting to @b would reach, or listening on @b collide with, a listener on @a. */
 static bool is_same_place(const struct place *a, const struct place *b)
 {
-	return a->family && a->family == b->family && a->port == b->port &&
-	       (a->is_any || b->is_any || memcmp(a->octets, b->octets, sizeof(a->octets)) == 0);
+	return a->at.family && a->at.family == b->at.family && a->port == b->port &&
+	       (a->is_any || b->is_any ||
+		(memcmp(a->at.octets, b->at.octets, sizeof(a->at.octets)) == 0 &&
+		 strcmp(a->at.interface, b->at.interface) == 0));
 }
 
 /* Where to point about an end's address or port. */

@@ -22,7 +22,7 @@ enum { CONFIG_V1 = 1, CONFIG_V2 = 2 };
 /** struct config_end - one side of a route: where it listens, or whom it connects to. */
 struct config_end {
 	char fabric[CONFIG_FABRIC_BYTES];   /* "iwarp" or "verbs" */
-	char address[CONFIG_ADDRESS_BYTES]; /* an IPv4 or IPv6 literal; brackets removed */
+	char address[CONFIG_ADDRESS_BYTES]; /* a literal, "fe80::1%eth0" too; no brackets */
 	uint16_t port;
 	uint8_t versions;	  /* accepted; or tried, 2 first when both ("auto") */
 	bool crc;		  /* ask for CRC32c on the wire */

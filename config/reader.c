@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "config/reader.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "config/address.h"
 
 void reader_error(struct reader *r, unsigned line, const char *fmt, ...)
 {
@@ -190,12 +191,31 @@ static void read_fabric(struct reader *r, const config_setting_t *s, const struc
 		memcpy(field, text, strlen(text) + 1);
 }
 
-int check_address(const char *text, unsigned char octets[16])
+/* An address as a whole. Return: whether it is one; else that was told. */
+static bool is_usable(struct reader *r, const config_setting_t *s, const struct key *key,
+		      const char *text)
 {
-	memset(octets, 0, 16);
-	if (inet_pton(AF_INET, text, octets) == 1)
-		return AF_INET;
-	return inet_pton(AF_INET6, text, octets) == 1 ? AF_INET6 : 0;
+	struct address a = address_parse(text);
+
+	if (!a.family)
+		reader_error(r, reader_line(s),
+			     "%s is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
+			     "\"fd00::1\" (names are not looked up)",
+			     key->name);
+	else if (address_is_link_local(&a) && !*a.interface)
+		reader_error(
+			r, reader_line(s),
+			"%s is link-local, and every interface has such addresses: add the one "
+			"meant, like \"%s%%eth0\"",
+			key->name, text);
+	else if (!address_is_link_local(&a) && *a.interface)
+		reader_error(r, reader_line(s),
+			     "%s has an interface, which only link-local addresses (fe80::/10) "
+			     "need: leave out \"%s\"",
+			     key->name, a.interface);
+	else
+		return true;
+	return false;
 }
 
 static void read_address(struct reader *r, const config_setting_t *s, const struct key *key,
@@ -204,7 +224,6 @@ static void read_address(struct reader *r, const config_setting_t *s, const stru
 	const char *text = text_of(r, s, key, "an IPv4 or IPv6 address");
 	size_t len = text ? strlen(text) : 0;
 	char bare[CONFIG_ADDRESS_BYTES] = "";
-	unsigned char octets[16];
 	bool in_brackets = len > 2 && text[0] == '[' && text[len - 1] == ']';
 
 	if (!text)
@@ -215,12 +234,7 @@ static void read_address(struct reader *r, const config_setting_t *s, const stru
 	}
 	if (len < sizeof(bare))
 		memcpy(bare, text, len);
-	if (check_address(bare, octets) == 0)
-		reader_error(r, reader_line(s),
-			     "%s is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
-			     "\"fd00::1\" (names are not looked up)",
-			     key->name);
-	else
+	if (is_usable(r, s, key, bare))
 		memcpy(field, bare, sizeof(bare));
 }
 

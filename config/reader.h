@@ -51,7 +51,4 @@ bool scan(struct reader *r, const char *text, size_t len);
 /** check - what no single key can tell: duplicates, loops, memory. @root is the file's tree. */
 void check(struct reader *r, const config_setting_t *root, struct config *cfg);
 
-/** check_address - canonical octets of an IPv4 or IPv6 literal. Return: AF_INET, AF_INET6, or 0. */
-int check_address(const char *text, unsigned char octets[16]);
-
 #endif

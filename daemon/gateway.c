@@ -66,12 +66,25 @@ static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
 	return i;
 }
 
-static int map_route(struct gateway *gw, unsigned i)
+static int map_address(const struct config_route *route, const struct config_end *end,
+		       const char *file, struct fabric_addr *addr)
+{
+	int err = fabric_addr_parse(end->address, end->port, addr);
+
+	if (err == ERR_IO)
+		log_error("address.failed",
+			  "config=\"%s:%u\" route=%s address=%s why=\"there is no such interface: "
+			  "name one that ip link lists, or make it before the gateway starts\"",
+			  file, end->line, route->name, end->address);
+	return err;
+}
+
+static int map_route(struct gateway *gw, unsigned i, const char *file)
 {
 	const struct config_route *from = &gw->cfg->routes[i];
 	struct proxy_route *to = &gw->routes[i];
 	struct gateway_listen *listen = &gw->listens[i];
-	int err;
+	int err, upstream_err;
 
 	_Static_assert((int)CONFIG_NAME_BYTES <= (int)PROXY_NAME_MAX, "names fit");
 	memcpy(to->name, from->name, sizeof(from->name));
@@ -80,13 +93,12 @@ static int map_route(struct gateway *gw, unsigned i)
 	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
 	to->upstream_fabric = intern_fabric(gw, &from->upstream);
 	listen->fabric = intern_fabric(gw, &from->listen);
-	err = fabric_addr_parse(from->listen.address, from->listen.port, &listen->addr);
-	if (err)
-		return err;
-	return fabric_addr_parse(from->upstream.address, from->upstream.port, &to->upstream);
+	err = map_address(from, &from->listen, file, &listen->addr);
+	upstream_err = map_address(from, &from->upstream, file, &to->upstream);
+	return err ? err : upstream_err;
 }
 
-int gateway_init(struct gateway *gw, const struct config *cfg, unsigned cpus)
+int gateway_init(struct gateway *gw, const struct config *cfg, const char *file, unsigned cpus)
 {
 	int err = ERR_NOMEM;
 
@@ -100,12 +112,15 @@ int gateway_init(struct gateway *gw, const struct config *cfg, unsigned cpus)
 	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
 	if (!gw->sessions || !gw->routes || !gw->listens || !gw->fabrics)
 		goto out;
+	err = 0;
 	for (unsigned i = 0; i < gw->nroutes; i++) {
-		err = map_route(gw, i);
-		if (err)
-			goto out;
+		int route_err = map_route(gw, i, file);
+
+		if (!err)
+			err = route_err;
 	}
-	return 0;
+	if (!err)
+		return 0;
 out:
 	gateway_fini(gw);
 	return err;

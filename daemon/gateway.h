@@ -32,8 +32,17 @@ struct gateway {
 	struct provider_config *fabrics; /* distinct ones; each worker has an instance of each */
 };
 
-/** gateway_init - @cpus: CPUs this process may use. Return: 0, ERR_NOMEM or ERR_CONFIG. */
-int gateway_init(struct gateway *gw, const struct config *cfg, unsigned cpus) WARN_UNUSED;
+/**
+ * gateway_init - routes as @cfg has them
+ * @file: where @cfg was read, for the log
+ * @cpus: CPUs this process may use
+ *
+ * Interfaces that addresses name are looked up here, once; each that is not there is logged.
+ *
+ * Return: 0, ERR_NOMEM, ERR_CONFIG, or ERR_IO: an interface is not there.
+ */
+int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
+		 unsigned cpus) WARN_UNUSED;
 
 /** gateway_listen - bind every route; each failure is logged, naming @file. Return: 0 or the first
  * error. */

@@ -149,16 +149,20 @@ static int start_workers(struct server *s)
 	return 0;
 }
 
-static enum exit_code prepare(struct server *s)
+static enum exit_code prepare(struct server *s, const char *path)
 {
 	static const int signos[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP, 0};
+	int err;
 
 	signal(SIGPIPE, SIG_IGN);
 	raise_limits();
 	s->loop = loop_new();
 	if (!s->loop || loop_signals_init(s->loop, &s->signals, signos))
 		return EXIT_INTERNAL;
-	if (gateway_init(&s->gw, s->cfg, count_cpus())) {
+	err = gateway_init(&s->gw, s->cfg, path, count_cpus());
+	if (err == ERR_IO)
+		return EXIT_LISTEN;
+	if (err) {
 		log_error("start.failed", "why=\"no memory for the routes\"");
 		return EXIT_INTERNAL;
 	}
@@ -167,7 +171,7 @@ static enum exit_code prepare(struct server *s)
 
 static enum exit_code run(struct server *s, const char *path)
 {
-	enum exit_code code = prepare(s);
+	enum exit_code code = prepare(s, path);
 
 	if (code)
 		return code;

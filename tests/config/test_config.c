@@ -432,6 +432,15 @@ static const struct bad routes[] = {
 #define NO_ADDRESS                                                                                 \
 	"address is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or \"fd00::1\" "   \
 	"(names are not looked up)\n"
+#define NEEDS_LINK(text)                                                                           \
+	"address is link-local, and every interface has such addresses: add the one meant, like "  \
+	"\"" text "%eth0\"\n"
+#define NEEDS_NO_LINK(text)                                                                        \
+	"address has an interface, which only link-local addresses (fe80::/10) need: leave out "   \
+	"\"" text "\"\n"
+#define LINKS(on, to)                                                                              \
+	ROUTE(NAME "listen = { address = \"" on "\"; };\n"                                         \
+		   "upstream = {\naddress = \"" to "\"; };\n")
 #define AT(text) ROUTE(NAME "listen = {\naddress = " text "; };\n" UP)	      /* line 4 */
 #define FOR(text) ROUTE(NAME LISTEN "upstream = {\naddress = " text "; };\n") /* line 5 */
 #define SECOND(name, on)                                                                           \
@@ -449,7 +458,25 @@ static const struct bad addresses[] = {
 	{AT("\"10.0.0.1:20049\""), "4: " NO_ADDRESS},
 	{AT("\"[]\""), "4: " NO_ADDRESS},
 	{AT("\"[::1\""), "4: " NO_ADDRESS},
-	{AT("\"fe80::1%eth0\""), "4: " NO_ADDRESS},
+	{AT("\"fe80::1%\""), "4: " NO_ADDRESS},
+	{AT("\"fe80::1%et h0\""), "4: " NO_ADDRESS},
+	{AT("\"fe80::1%eth0%eth1\""), "4: " NO_ADDRESS},
+	{AT("\"[fe80::1]%eth0\""), "4: " NO_ADDRESS},
+	{AT("\"fe80::1%eth\\\"0\""), "4: " NO_ADDRESS},
+	{AT("\"fe80::1%..\""), "4: " NO_ADDRESS},
+	{AT("\"fe80::1%sixteen-letters-\""), "4: " NO_ADDRESS},
+	{AT("\"10.0.0.1%eth0\""), "4: " NO_ADDRESS},
+	{AT("\"fe80::1\""), "4: " NEEDS_LINK("fe80::1")},
+	{FOR("\"[febf::0001]\""), "5: " NEEDS_LINK("febf::0001")},
+	{FOR("\"fd00::1%eth0\""), "5: " NEEDS_NO_LINK("%eth0")},
+	{AT("\"::1%1\""), "4: " NEEDS_NO_LINK("%1")},
+	{AT("\"::%eth0\""), "4: " NEEDS_NO_LINK("%eth0")},
+	{LINKS("fe80::1%eth0", "fe80:0::1%eth0"),
+	 "5: the route leads to its own listener: give the server's address\n"},
+	{WILD("fe80::1%eth0", "fe80::0:1%eth0"),
+	 "7: route 1 listens on fe80::1%eth0 port 20049 already: use another address or port\n"},
+	{WILD("::", "fe80::1%eth0"),
+	 "7: route 1 listens on :: port 20049 already: use another address or port\n"},
 	{AT("\"::1                                                                         \""),
 	 "4: " NO_ADDRESS},
 	{FOR("\"fd00:::1\""), "5: " NO_ADDRESS},
@@ -536,6 +563,29 @@ static void test_address_errors(void **state)
 	check_rows(ROWS(addresses));
 }
 
+/* On another link it is another address; the interfaces need not be there. */
+static void test_link_local(void **state)
+{
+	static const char *const good[] = {
+		LINKS("fe80::1%eth0", "fe80::1%eth1"),
+		LINKS("[fe80::1%ib0.8001]", "[fe80::1%4]"),
+		LINKS("fe80::1%fifteen-letters", "fd00::1"),
+		WILD("fe80::1%eth0", "fe80::1%eth1"),
+	};
+	struct config *cfg;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(load(good[i], &cfg), 0);
+		assert_string_equal(told, "");
+		config_free(cfg);
+	}
+	assert_int_equal(load(good[1], &cfg), 0);
+	assert_string_equal(cfg->routes[0].listen.address, "fe80::1%ib0.8001");
+	assert_string_equal(cfg->routes[0].upstream.address, "fe80::1%4");
+	config_free(cfg);
+}
+
 static void test_unreadable(void **state)
 {
 	struct config *cfg;
@@ -616,8 +666,8 @@ int main(void)
 		cmocka_unit_test(test_payload_fits),  cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_syntax_errors), cmocka_unit_test(test_top_errors),
 		cmocka_unit_test(test_route_errors),  cmocka_unit_test(test_address_errors),
-		cmocka_unit_test(test_unreadable),    cmocka_unit_test(test_not_errors),
-		cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_link_local),    cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_not_errors),    cmocka_unit_test(test_out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -336,6 +336,35 @@ case_upstream_dies() {
     stop 0 3
 }
 
+# Over a link that has no other addresses; the server is on its other end.
+case_link_local() {
+    ip link set lo up && ip link add near type veth peer name far &&
+        ip address add fe80::1/64 dev near nodad && ip address add fe80::2/64 dev far nodad &&
+        ip link set near up && ip link set far up || exit 77 # no namespace, or no IPv6
+    wait_for 10 is_linked || fail "the link does not come up"
+    HOST='[fe80::1%near]'
+    configure
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
+    sed -i '/upstream/s/fe80::1%near/fe80::2%near/' "$CONF"
+    HOST='[fe80::2%far]' perf_server 20050
+    gateway
+    expect 'event=listen route=one address=\[fe80::1%near]:20049 .*upstream=\[fe80::2%near]:20050'
+    client --version 1 --op read --size 64k --depth 4 --count 100 --json >"$DIR/out" 2>&1 || fail "no service"
+    says '"errors": 0'
+    expect 'event=session.open .*client=\[fe80::1%near]:[0-9]* server=\[fe80::2%near]:20050'
+    expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20049" --program perf
+    says 'iwarp:\[fe80::1%near]:20049'
+    stop 0 3
+    # The interface is gone.
+    ip link delete near
+    expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF"
+    says "event=address.failed config=\"$CONF:6\" route=one address=fe80::1%near why=\"there is no such interface"
+    says "event=address.failed config=\"$CONF:7\" route=one address=fe80::2%near why=\"there is no such interface"
+    expect_exit 2 "$BIN/rpcrdma-probe" "iwarp:$HOST:20049"
+    says 'no such interface'
+}
+is_linked() { [ "$(ip -o link show up | grep -c 'near@far.*LOWER_UP\|far@near.*LOWER_UP')" -eq 2 ]; }
+
 # 200 connections at once, opened and closed again and again: what is held stays the same.
 case_churn() {
     local round heap fds
@@ -366,5 +395,10 @@ no_sessions() {
 heap_live() { sed -n 's/.*event=process .*heap_live=\([0-9]*\).*/\1/p' "$LOG" | tail -n 1; }
 
 declare -F "case_$CASE" >/dev/null || fail "no such case"
+# In a network of its own, where there may be one.
+if [ "$CASE" = link_local ] && [ -z "${NETWORK:-}" ]; then
+    unshare -rn true 2>/dev/null || exit 77
+    NETWORK=own exec unshare -rn "$0" "$BIN" "$CASE"
+fi
 "case_$CASE"
 echo "PASS $CASE"

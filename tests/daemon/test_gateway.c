@@ -3,6 +3,7 @@
 #include "tests/cmocka_all.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -60,7 +61,7 @@ static void a_file_becomes_routes(void **state)
 	char text[FABRIC_ADDR_TEXT];
 
 	(void)state;
-	assert_int_equal(gateway_init(&gw, cfg, 8), 0);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 8), 0);
 	assert_int_equal(gw.nworkers, 3);
 	assert_int_equal(gw.worker_bytes, 288u << 20); /* whole steps of 16 MiB of a third */
 	assert_int_equal(atomic_load(gw.sessions), 0);
@@ -92,7 +93,7 @@ static void equal_fabric_settings_share(void **state)
 	struct gateway gw;
 
 	(void)state;
-	assert_int_equal(gateway_init(&gw, cfg, 1), 0);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
 	assert_int_equal(gw.nfabrics, 2);
 	assert_false(gw.fabrics[gw.routes[0].upstream_fabric].crc);
 	assert_int_equal(gw.fabrics[gw.routes[0].upstream_fabric].setup_timeout_ms, 3000);
@@ -106,6 +107,41 @@ static void equal_fabric_settings_share(void **state)
 	config_free(cfg);
 }
 
+static char told[2048];
+
+static void keep_log(const char *line)
+{
+	strncat(told, line, sizeof(told) - strlen(told) - 1);
+}
+
+/* Each one is told, with its place: interfaces are looked up at start. */
+static void interfaces_that_are_not_there(void **state)
+{
+	static const char *const places[] = {
+		"config=\"gw.conf:7\" route=a address=fe80::1%nosuch0 why=\"there is no such "
+		"interface",
+		"config=\"gw.conf:14\" route=b address=fe80::2%nosuch1 why=\"there is no such "
+		"interface",
+	};
+	struct config *cfg = config_must();
+	struct gateway gw;
+
+	(void)state;
+	strcpy(cfg->routes[0].listen.address, "fe80::1%nosuch0");
+	strcpy(cfg->routes[1].upstream.address, "fe80::2%nosuch1");
+	log_set_sink(keep_log);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), ERR_IO);
+	log_set_sink(NULL);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!strstr(told, places[i]))
+			fail_msg("%s", told);
+	strcpy(cfg->routes[0].listen.address, "fe80::1%lo");
+	strcpy(cfg->routes[1].upstream.address, "fe80::2%lo");
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	gateway_fini(&gw);
+	config_free(cfg);
+}
+
 /* Return: whether all came up; whether or not, all is taken down again. */
 static bool up_and_down(const struct config *cfg, struct loop *loop)
 {
@@ -113,7 +149,7 @@ static bool up_and_down(const struct config *cfg, struct loop *loop)
 	struct gateway gw;
 	bool up = false;
 
-	if (gateway_init(&gw, cfg, 1))
+	if (gateway_init(&gw, cfg, "gw.conf", 1))
 		return false;
 	if (gateway_listen(&gw, "test"))
 		goto out;
@@ -167,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_becomes_routes),
 		cmocka_unit_test(equal_fabric_settings_share),
+		cmocka_unit_test(interfaces_that_are_not_there),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
 

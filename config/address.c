@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config/address.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <net/if.h>
+#include <string.h>
+
+/* What the kernel takes for one, but for what addresses and the printed file give a meaning to. */
+static bool is_interface(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < len; i++)
+		if (!isgraph((unsigned char)name[i]) || strchr("/:%[]\"\\", name[i]))
+			return false;
+	return len > 0 && len < IF_NAMESIZE && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+struct address address_parse(const char *text)
+{
+	size_t len = strcspn(text, "%");
+	struct address a = {.interface = text + len};
+	char bare[INET6_ADDRSTRLEN] = "";
+
+	if (len < sizeof(bare))
+		memcpy(bare, text, len);
+	if (inet_pton(AF_INET, text, a.octets) == 1)
+		a.family = AF_INET;
+	else if ((!*a.interface || is_interface(a.interface + 1)) &&
+		 inet_pton(AF_INET6, bare, a.octets) == 1)
+		a.family = AF_INET6;
+	return a;
+}
+
+bool address_is_link_local(const struct address *a)
+{
+	return a->family == AF_INET6 && a->octets[0] == 0xfe && (a->octets[1] & 0xc0) == 0x80;
+}
