@@ -232,8 +232,10 @@ static void read_address(struct reader *r, const config_setting_t *s, const stru
 		text++;
 		len -= 2;
 	}
-	if (len < sizeof(bare))
+	if (len < sizeof(bare)) {
 		memcpy(bare, text, len);
+		bare[len] = '\0';
+	}
 	if (is_usable(r, s, key, bare))
 		memcpy(field, bare, sizeof(bare));
 }
