@@ -69,7 +69,20 @@ siw_perf() {
                     --size $(siw_sizes "$op") --count 5 --json")"
         done
     done
+    siw_ipv6
     check "siw: the server on verbs ends without errors" stop siw-server
     check "siw: the server on iwarp ends without errors" stop siw-peer
+}
+siw_ipv6() {
+    local at version
+    at=$(gateway_link_local)
+    start_in gateway siw-server6 "$BIN/rpcrdma-perf" server --listen "verbs:[$at%eth0]:21072" --memory 64
+    check "siw: a server listens on $at" wait_for 30 grep -qs listening "$RUN/siw-server6.log" || return
+    for version in 1 2; do
+        check "siw: verbs serves iwarp over IPv6, version $version" no_errors \
+            "$(inside timeout 100 "$BIN/rpcrdma-perf" client --connect "iwarp:[$at%br0]:21072" \
+                --version "$version" --op echo --size "$(siw_sizes echo)" --count 5 --json)"
+    done
+    check "siw: the server over IPv6 ends without errors" stop siw-server6
 }
 siw_sizes() { [ "$1" = null ] && echo 0 || echo 0,1,3,100,1000,3000,4000,4097,8193,65536,262145,1048576; }

@@ -9,6 +9,7 @@ test_verbs() {
     check "verbs: the contract of fabric.h over rxe" verbs_program test_contract_verbs
     check "verbs: calls, completions and queue pairs are as they should be" verbs_program test_verbs_device
     check "verbs: shared Receives follow the load, and come back from a device that goes" verbs_shared
+    verbs_ipv6
     verbs_perf
 }
 
@@ -30,6 +31,23 @@ verbs_shared() {
     wait_for 30 guest gateway '! rdma link | grep -q rxe0/' 5 || rc=1
     guest_device gateway
     return $rc
+}
+
+# By the address that every interface has, which takes the interface to go with it.
+gateway_link_local() {
+    guest gateway 'ip -6 -brief address show dev eth0 scope link' | sed -n 's/.* \(fe80[^/]*\).*/\1/p'
+}
+verbs_ipv6() {
+    local at version
+    at="verbs:[$(gateway_link_local)%eth0]:21050"
+    start_in gateway verbs-server6 "$BIN/rpcrdma-perf" server --listen "$at" --memory 64
+    check "verbs: rpcrdma-perf listens on $at" wait_for 30 grep -qs listening "$RUN/verbs-server6.log" || return
+    for version in 1 2; do
+        check "verbs: IPv6, version $version, zero errors" no_errors \
+            "$(guest gateway "ulimit -l unlimited; timeout 60 $BIN/rpcrdma-perf client --connect '$at' \
+                --version $version --op echo --size 0,1,1000,4097,65536,1048576 --count 5 --json" 70)"
+    done
+    check "verbs: the server ends without errors" stop verbs-server6
 }
 
 # The server's memory holds a call of 4 MiB of each of 64 clients, and then the replies.
