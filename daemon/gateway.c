@@ -133,6 +133,23 @@ static const char *versions_text(unsigned versions)
 	return text[versions & LEG_V1_OR_V2];
 }
 
+/* What to do about it, where that is not plain. */
+static const char *listen_remedy(int error)
+{
+	switch (error) {
+	case EADDRINUSE:
+		return ": another program listens there, see ss -tlnp and rdma resource show cm_id";
+	case EADDRNOTAVAIL:
+		return ": give an address of this machine, see ip address";
+	case ENODEV:
+		return ": no RDMA device has this address, see rdma link, or use fabric = iwarp";
+	case EACCES:
+		return ": ports below 1024 take CAP_NET_BIND_SERVICE";
+	default:
+		return "";
+	}
+}
+
 static int listen_route(struct gateway *gw, unsigned i, const char *file)
 {
 	struct gateway_listen *listen = &gw->listens[i];
@@ -143,9 +160,11 @@ static int listen_route(struct gateway *gw, unsigned i, const char *file)
 
 	listen->listener = provider_listen(kind, &listen->addr, &err);
 	if (!listen->listener) {
-		log_error("listen.failed", "config=\"%s:%u\" route=%s address=%s why=\"%s\"", file,
-			  gw->cfg->routes[i].listen.line, route->name,
-			  fabric_addr_format(&listen->addr, at), strerror(errno));
+		int why = errno;
+
+		log_error("listen.failed", "config=\"%s:%u\" route=%s address=%s why=\"%s%s\"",
+			  file, gw->cfg->routes[i].listen.line, route->name,
+			  fabric_addr_format(&listen->addr, at), strerror(why), listen_remedy(why));
 		return err ? err : ERR_IO;
 	}
 	provider_listener_addr(kind, listen->listener, &listen->addr);

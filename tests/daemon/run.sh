@@ -131,14 +131,14 @@ case_listen_conflict() {
     gateway
     expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF"
     says "event=listen.failed config=\"$CONF.*\" route=one address=$HOST:20049"
-    says 'Address already in use'
+    says 'Address already in use: another program listens there'
     stop 0 3
     # The address is free at once.
     gateway
     stop 0 3
     sed -i "s/address = \"$HOST\"; port = 20049/address = \"192.0.2.1\"; port = 20049/" "$CONF"
     expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF"
-    says 'route=one address=192.0.2.1:20049'
+    says 'route=one address=192.0.2.1:20049 why="Cannot assign requested address: give an address of this machine'
 }
 
 case_signals() {
