@@ -33,7 +33,7 @@ pids+=($!)
 "$gw" -c "$scratch/gw.conf" >"$scratch/gw" 2>&1 &
 pids+=($!)
 for _ in $(seq 100); do
-    [ -s "$cap" ] && (exec 3<>"/dev/tcp/$host/$((port + 1))") 2>/dev/null && break
+    [ -s "$cap" ] && grep -q listening "$scratch/server" && (exec 3<>"/dev/tcp/$host/$((port + 1))") 2>/dev/null && break
     grep -q 'permi' "$scratch/tcpdump" && skip "no capture: $(cat "$scratch/tcpdump")"
     sleep 0.1
 done
