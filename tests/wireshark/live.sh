@@ -25,7 +25,8 @@ routes = ( { name = "r";
   listen = { fabric = "iwarp"; address = "$host"; port = $((port + 1)); versions = [1, 2]; };
   upstream = { fabric = "iwarp"; address = "$host"; port = $port; version = "2"; }; } );
 END
-tcpdump -i lo -s 0 -U -w - "host $host and tcp port $port" >"$cap" 2>"$scratch/tcpdump" &
+# Packets are to be written as they come, or what came last may be missing when it ends.
+tcpdump -i lo -s 0 -U --immediate-mode -B 32768 -w - "host $host and tcp port $port" >"$cap" 2>"$scratch/tcpdump" &
 dump=$!
 pids+=("$dump")
 "$perf" server --listen "iwarp:$host:$port" >"$scratch/server" 2>&1 &
@@ -58,6 +59,7 @@ done
 kill -INT "$dump"
 wait "$dump"
 
+grep -q '^0 packets dropped by kernel' "$scratch/tcpdump" || fail "$(cat "$scratch/tcpdump")"
 [ "$(lua_errors "$cap")" = 0 ] || fail "Lua errors: $(grep -im3 'lua error' "$scratch/all")"
 types "$cap" >"$scratch/types"
 shark -r "$cap" -T fields -e rpcrdma2.stream.length | tr ',' '\n' | grep . | sort -n | uniq -c >"$scratch/streams"
