@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "fabric/mem/mem.h"
 #include "proxy/session.h"
+#include "tests/session/hoard.h"
 #include "tests/session/world.h"
 
 static struct world w;
@@ -27,7 +28,7 @@ static struct setup shared(unsigned cv, unsigned sv)
 
 static struct recvs *pool(void)
 {
-	struct recvs *r = recvs_of(w.gw_fabric);
+	struct recvs *r = recvs_of(w.gw_fabrics[0]);
 
 	assert_non_null(r);
 	return r;
@@ -212,7 +213,7 @@ static void receives_of_a_lost_queue_are_used_again(void **state)
 	world_new(&w, &s);
 	world_connect(&w);
 	for (unsigned i = 0; i < 10; i++) {
-		memnet_flush_shared(w.gw_fabric);
+		memnet_flush_shared(w.gw_fabrics[0]);
 		world_run(&w, NSEC_PER_SEC);
 		others_go_on();
 	}
@@ -221,28 +222,13 @@ static void receives_of_a_lost_queue_are_used_again(void **state)
 	world_free(&w);
 }
 
-/* As if messages that wait had them. */
-static unsigned hold(struct leg_rbuf **held, unsigned n)
-{
-	unsigned got = 0;
-
-	while (got < n && (held[got] = recvs_take(pool())))
-		got++;
-	return got;
-}
-
-static void let_go(struct leg_rbuf **held, unsigned n)
-{
-	while (n-- > 0)
-		recvs_put(pool(), held[n]);
-}
+static struct hoard hoard;
 
 /* However many they are: what sessions may take for life leaves the pool its share. */
 static void sessions_leave_the_pool_its_share(void **state)
 {
 	static void *blocks[4096];
 	struct setup s = shared(1, 1);
-	static struct leg_rbuf *held[4096];
 	size_t left, n = 0;
 
 	(void)state;
@@ -253,8 +239,8 @@ static void sessions_leave_the_pool_its_share(void **state)
 	assert_true(left <= buf_zone_bytes(world_arena(&w), BUF_ZONE_FIXED) * 3 / 4);
 	for (; left >= 16384; left -= 16384)
 		assert_non_null(blocks[n++] = buf_alloc(&w.proxy->arena, 16384, BUF_FIXED));
-	assert_int_equal(hold(held, pool()->most), pool()->most);
-	let_go(held, pool()->most);
+	assert_int_equal(hoard_receives(&hoard, pool(), pool()->most), pool()->most);
+	hoard_end(&hoard);
 	while (n > 0)
 		buf_free(&w.proxy->arena, blocks[--n]);
 	world_quit(&w);
@@ -264,12 +250,9 @@ static void sessions_leave_the_pool_its_share(void **state)
 /* Less is granted while little is left; nothing fails, and grants come back. */
 static void grants_shrink_while_receives_are_short(void **state)
 {
-	static struct leg_rbuf *held[4096];
-
 	(void)state;
 	for (unsigned v = 1; v <= 2; v++) {
 		struct setup s = shared(v, 1);
-		unsigned n;
 
 		s.memory = 32 << 20;
 		s.max_payload = s.max_message = 1 << 20;
@@ -277,19 +260,18 @@ static void grants_shrink_while_receives_are_short(void **state)
 		world_connect(&w);
 		burst(30);
 		assert_true(session_at(0)->client.grant > 4);
-		n = hold(held, pool()->most - pool()->most / 5);
+		(void)hoard_receives(&hoard, pool(), pool()->most - pool()->most / 5);
 		assert_true(recvs_tight(pool()));
 		for (unsigned i = 0; i < 10; i++) {
 			burst(10);
 			assert_int_equal(session_at(0)->client.grant, 4);
 		}
-		let_go(held, n);
+		hoard_end(&hoard);
 		burst(10);
 		world_run(&w, 10 * NSEC_PER_SEC);
 		assert_true(session_at(0)->client.grant > 4);
 		for (unsigned i = 0; i < w.s.pairs; i++)
 			assert_int_equal(w.pairs[i].client.done, 30 + 10 * 10 + 10);
-		assert_true(recvs_of(w.gw_fabric)->total <= pool()->most);
 		world_quit(&w);
 		world_free(&w);
 	}
@@ -301,10 +283,7 @@ static void grants_shrink_while_receives_are_short(void **state)
  */
 static void a_pool_that_stands_still_goes_on(void **state)
 {
-	static struct leg_rbuf *held[4096];
-	static void *blocks[4096];
 	struct setup s = shared(1, 1);
-	unsigned n, nblocks = 0;
 
 	(void)state;
 	s.memory = 32 << 20;
@@ -320,10 +299,9 @@ static void a_pool_that_stands_still_goes_on(void **state)
 	w.pairs[0].server.holds = true;
 	raw_calls(1);
 	world_run(&w, NSEC_PER_SEC);
-	n = hold(held, pool()->most);
+	(void)hoard_receives(&hoard, pool(), pool()->most);
 	/* Nor is there other memory for what waits. */
-	while ((blocks[nblocks] = leg_take_unwaited(&w.proxy->arena, 4096)))
-		nblocks++;
+	hoard_unwaited(&hoard, &w.proxy->arena);
 	raw_calls(40);
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(pool()->posted, 0);
@@ -337,9 +315,7 @@ static void a_pool_that_stands_still_goes_on(void **state)
 	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
 	assert_int_equal(w.pairs[1].client.done, 21);
 	others_go_on();
-	let_go(held, n);
-	while (nblocks > 0)
-		buf_free(&w.proxy->arena, blocks[--nblocks]);
+	hoard_end(&hoard);
 	world_quit(&w);
 	world_free(&w);
 }

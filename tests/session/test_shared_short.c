@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "fabric/mem/mem.h"
 #include "proxy/session.h"
+#include "tests/session/hoard.h"
 #include "tests/session/world.h"
 
 static struct world w;
@@ -36,7 +37,7 @@ static struct setup little(unsigned cv, unsigned sv)
 
 static struct recvs *pool(void)
 {
-	return recvs_of(w.gw_fabric);
+	return recvs_of(w.gw_fabrics[0]);
 }
 
 static struct session *any_session(void)
@@ -44,25 +45,17 @@ static struct session *any_session(void)
 	return list_first(&w.proxy->sessions, struct session, link);
 }
 
-/* Receives that others have. */
-static struct leg_rbuf *held[4096];
-static unsigned nheld;
+/* What others have. */
+static struct hoard hoard;
 
+/* Until @n Receives are held. */
 static void hold(unsigned n)
 {
-	while (nheld < n && (held[nheld] = recvs_take(pool())))
-		nheld++;
-}
-
-static void let_go(unsigned n)
-{
-	while (n-- > 0 && nheld > 0)
-		recvs_put(pool(), held[--nheld]);
+	(void)hoard_receives(&hoard, pool(), n);
 }
 
 static void begin(const struct setup *s)
 {
-	nheld = 0;
 	world_new(&w, s);
 	assert_int_equal(pool()->most, 512);
 }
@@ -93,7 +86,7 @@ static uint64_t all_done(void)
 
 static void end(void)
 {
-	let_go(nheld);
+	hoard_end(&hoard);
 	world_quit(&w);
 	world_free(&w);
 }
@@ -230,7 +223,7 @@ static void posted_ones_are_not_scarce(void **state)
 	assert_int_equal(pool()->posted, pool()->most);
 	assert_true(any_session()->client.grant > 4);
 	hold(1);
-	assert_int_equal(nheld, 0);
+	assert_int_equal(hoard.nrbufs, 0);
 	end();
 }
 
@@ -244,7 +237,7 @@ static void run_dry(void)
 		hold(pool()->most);
 	}
 	world_run(&w, NSEC_PER_SEC);
-	let_go(nheld);
+	hoard_release(&hoard, hoard.nrbufs);
 	world_run(&w, NSEC_PER_SEC);
 }
 
@@ -272,9 +265,7 @@ static void a_queue_that_was_never_full_shrinks(void **state)
 /* One that comes free now and then does not keep all others waiting for ever. */
 static void a_trickle_is_no_progress(void **state)
 {
-	static void *blocks[4096];
 	struct setup s = little(1, 1);
-	unsigned nblocks = 0;
 
 	(void)state;
 	s.raw = s.raw_client = true;
@@ -285,20 +276,17 @@ static void a_trickle_is_no_progress(void **state)
 	raw_connect(&w.raw, &w.pairs[0].gw_addr);
 	world_run(&w, NSEC_PER_SEC);
 	hold(pool()->most);
-	while ((blocks[nblocks] = leg_take_unwaited(&w.proxy->arena, 4096)))
-		nblocks++;
+	hoard_unwaited(&hoard, &w.proxy->arena);
 	for (unsigned n = 0; n < 60; n++) {
 		raw_words(&w.raw, RAW_V1_CALL(0x700 + n));
 		raw_turn(&w.raw);
 	}
 	for (unsigned i = 0; i < 9; i++) {
 		world_run(&w, 7 * NSEC_PER_SEC);
-		let_go(1);
+		hoard_release(&hoard, 1);
 	}
 	assert_true(w.raw.closed);
 	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
-	while (nblocks > 0)
-		buf_free(&w.proxy->arena, blocks[--nblocks]);
 	end();
 }
 
@@ -319,14 +307,12 @@ static void replies_need_receives_as_well(void **state)
 	call_all(10, &plain);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(any_session()->client.grant > 4);
-	while (nheld < back->most * 4 / 5 && (held[nheld] = recvs_take(back)))
-		nheld++;
+	(void)hoard_receives(&hoard, back, back->most * 4 / 5);
 	assert_true(recvs_tight(back) && !recvs_tight(pool()));
 	call_all(10, &plain);
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(any_session()->client.grant, 4);
-	while (nheld > 0)
-		recvs_put(back, held[--nheld]);
+	hoard_end(&hoard);
 	call_all(10, &plain);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(any_session()->client.grant > 4);

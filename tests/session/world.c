@@ -60,7 +60,7 @@ static void pair_new(struct world *w, unsigned i)
 	p->gw_listener = memnet_listen(w->net, &p->gw_addr);
 	p->server_listener = memnet_listen(w->net, &p->server_addr);
 	assert_int_equal(
-		fabric_attach(w->gw_fabric, p->gw_listener, proxy_route_owner(w->proxy, i)), 0);
+		fabric_attach(w->gw_fabrics[0], p->gw_listener, proxy_route_owner(w->proxy, i)), 0);
 	peer_init(&p->client, w->net, s->client_version, s->client_inline, s->credits,
 		  0x1000 + 0x1000000 * i, s->peer_memory);
 	peer_init(&p->server, w->net, s->server_version, s->server_inline, s->credits,
@@ -96,7 +96,7 @@ void world_new(struct world *w, const struct setup *s)
 		w->s.net.shares_receives = true;
 	w->net = memnet_new(&w->s.net);
 	assert_non_null(w->net);
-	w->gw_fabric = w->gw_fabrics[0] = memnet_fabric(w->net);
+	w->gw_fabrics[0] = memnet_fabric(w->net);
 	if (s->two_fabrics)
 		w->gw_fabrics[1] = memnet_fabric(w->net);
 	for (unsigned i = 0; i < s->pairs; i++)
@@ -250,7 +250,7 @@ void world_free(struct world *w)
 	struct memnet_usage usage;
 
 	for (unsigned i = 0; i < w->s.pairs; i++) {
-		fabric_detach(w->gw_fabric, w->pairs[i].gw_listener);
+		fabric_detach(w->gw_fabrics[0], w->pairs[i].gw_listener);
 
 		fabric_detach(w->pairs[i].server.fabric, w->pairs[i].server_listener);
 		peer_end(&w->pairs[i].client);
@@ -275,7 +275,7 @@ void world_free(struct world *w)
 	}
 	if (w->gw_fabrics[1])
 		fabric_free(w->gw_fabrics[1]);
-	fabric_free(w->gw_fabric);
+	fabric_free(w->gw_fabrics[0]);
 	memnet_free(w->net);
 	assert_int_equal(mem_live(), 0);
 }

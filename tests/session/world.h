@@ -41,8 +41,7 @@ struct world_pair {
 struct world {
 	struct setup s;
 	struct memnet *net;
-	struct fabric *gw_fabric;
-	struct fabric *gw_fabrics[2]; /* the same, and its servers' where there are two */
+	struct fabric *gw_fabrics[2]; /* the gateway's; the second its servers', if there are two */
 	struct proxy_route routes[WORLD_PAIRS];
 	struct proxy *proxy;
 	atomic_uint sessions; /* the count of all workers, of which this gateway is one */

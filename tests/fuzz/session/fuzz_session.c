@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "proxy/session.h"
+#include "tests/session/hoard.h"
 #include "tests/session/raw.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -44,11 +45,10 @@ struct scene {
 	struct segment client_seg, server_seg;
 	uint32_t client_xid, server_xid; /* seen last */
 	bool polite;
-	struct leg_rbuf *held[4096]; /* shared Receives */
-	unsigned nheld;
 };
 
 static struct scene sc;
+static struct hoard hoard;
 
 static uint8_t next(struct input *in)
 {
@@ -140,19 +140,14 @@ static size_t shared_bytes(void)
 	return r ? budget_blocks(r->total, r->bytes) : 0;
 }
 
+/* All shared Receives but a few. */
 static void hold_receives(void)
 {
 	struct recvs *r = recvs_of(sc.fabric);
 	enum { FEW = 6 };
 
-	while (r && sc.nheld + FEW < r->most && (sc.held[sc.nheld] = recvs_take(r)))
-		sc.nheld++;
-}
-
-static void give_receives(void)
-{
-	while (sc.nheld > 0)
-		recvs_put(recvs_of(sc.fabric), sc.held[--sc.nheld]);
+	if (r)
+		(void)hoard_receives(&hoard, r, r->most - FEW);
 }
 
 static void scene_new(uint8_t how, uint8_t seed)
@@ -339,7 +334,7 @@ static void scene_free(void)
 	run(20 * NSEC_PER_SEC);
 	raw_hang_up(&sc.server);
 	run(20 * NSEC_PER_SEC);
-	give_receives();
+	hoard_end(&hoard);
 	assert(proxy_sessions(sc.proxy) == 0);
 	assert(sc.proxy->arena.used == shared_bytes());
 	for (unsigned i = 0; i < BUF_PURPOSES; i++)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_SESSION_HOARD_H
+#define TESTS_SESSION_HOARD_H
+
+#include "proxy/recvs.h"
+
+/** hoard - holds what is scarce of a gateway, as if messages that wait did. Large: make it static. */
+
+enum { HOARD_MOST = 4096 };
+
+/** struct hoard - all zeros to begin with. */
+struct hoard {
+	struct recvs *pool;
+	struct leg_rbuf *rbufs[HOARD_MOST];
+	unsigned nrbufs;
+	struct buf_arena *arena;
+	void *blocks[HOARD_MOST];
+	unsigned nblocks;
+};
+
+/** hoard_receives - of @pool, the same each time, until @n are held or none comes. Return: how many
+ * are held. */
+unsigned hoard_receives(struct hoard *h, struct recvs *pool, unsigned n);
+
+/** hoard_release - @n of the Receives, or as many as there are, go back. */
+void hoard_release(struct hoard *h, unsigned n);
+
+/** hoard_unwaited - all that leg_take_unwaited() gives of @arena. */
+void hoard_unwaited(struct hoard *h, struct buf_arena *arena);
+
+/** hoard_end - everything goes back. */
+void hoard_end(struct hoard *h);
+
+#endif
