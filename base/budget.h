@@ -18,12 +18,15 @@ enum {
 	BUDGET_FIXED = 2,		/* parts of the rest, one of them for connections */
 	BUDGET_SHARES = 4,		/* RPCs of the largest size that fit the rest */
 	BUDGET_PAYLOADS = 2,		/* blocks of max_payload an RPC needs: call and reply */
-	BUDGET_BLOCK = 64 * 1024,	/* what Receives and headers of a leg are cut from */
-	BUDGET_LEAST_RECEIVE = 1024,	/* octets: the smallest inline threshold */
-	BUDGET_SENDS = 32,		/* messages a leg sends at once */
-	BUDGET_OWN_SENDS = 4, /* ... where Receives are shared: more borrow one of these */
-	BUDGET_SHARED = 4,    /* parts of that for connections, one for shared Receives */
-	BUDGET_LATE = 64,     /* late replies a leg has Receives for (reply_timeout) */
+	BUDGET_BEGUN = 64 * 1024,     /* what a continued message may hold before most of it came */
+	BUDGET_BLOCK = 64 * 1024,     /* what Receives and headers of a leg are cut from */
+	BUDGET_LEAST_RECEIVE = 1024,  /* octets: the smallest inline threshold */
+	BUDGET_SENDS = 32,	      /* messages a leg sends at once */
+	BUDGET_OWN_SENDS = 1,	      /* ... where Receives are shared: more borrow one of these */
+	BUDGET_LEG_HEAP = 128 * 1024, /* octets beside these blocks, at most: a connection, half a
+				       * session (idle ones over TCP have a tenth of it) */
+	BUDGET_SHARED = 4,	      /* parts of that for connections, one for shared Receives */
+	BUDGET_LATE = 64,	      /* late replies a leg has Receives for (reply_timeout) */
 };
 
 /** budget_reserve - of @bytes, a multiple of BUDGET_STEP: an eighth in whole steps; one at least,
@@ -50,13 +53,14 @@ static inline uint64_t budget_blocks(uint32_t n, uint32_t size)
 	return ((uint64_t)n + each - 1) / each * BUDGET_BLOCK;
 }
 
-/** budget_leg - octets a leg with Receives of its own takes for its life. */
+/** budget_leg - octets a leg with Receives of its own takes of blocks for its life. */
 static inline uint64_t budget_leg(uint32_t inline_bytes, uint32_t receives)
 {
 	return budget_blocks(receives, inline_bytes) + budget_blocks(BUDGET_SENDS, inline_bytes);
 }
 
-/** budget_sharing_leg - the same of one whose Receives are shared: one block. */
+/** budget_sharing_leg - the same of one whose Receives are shared: one block for headers, so that
+ * something always goes out. */
 static inline uint64_t budget_sharing_leg(uint32_t inline_bytes)
 {
 	return (uint64_t)BUDGET_OWN_SENDS * inline_bytes;

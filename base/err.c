@@ -26,6 +26,8 @@ const char *err_name(int err)
 		return "crc";
 	case ERR_PROTO:
 		return "protocol";
+	case ERR_AUTH:
+		return "auth";
 	case ERR_REMOTE:
 		return "remote";
 	case ERR_REJECTED:

@@ -3,17 +3,17 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/err.h"
+#include "base/log_line.h"
+#include "base/log_writer.h"
+
+enum log_mode { LOG_SYNCHRONOUS, LOG_STARTED, LOG_SILENT };
 
 static atomic_int max_level = LOG_LEVEL_INFO;
+static atomic_int mode = LOG_SYNCHRONOUS;
 static void (*line_sink)(const char *line);
-
-static const char *const names[] = {"error", "warn", "info", "debug"};
 
 void log_set_level(enum log_level level)
 {
@@ -22,6 +22,8 @@ void log_set_level(enum log_level level)
 
 int log_level_parse(const char *name, enum log_level *level)
 {
+	static const char *const names[] = {"error", "warn", "info", "debug"};
+
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0) {
 			*level = (enum log_level)i;
@@ -40,40 +42,67 @@ void log_set_sink(void (*sink)(const char *line))
 	line_sink = sink;
 }
 
-static size_t stamp(char *buf, size_t cap)
-{
-	struct timespec ts;
-	struct tm tm;
-	size_t n;
+static void put_line(enum log_level level, const char *event, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	gmtime_r(&ts.tv_sec, &tm);
-	n = strftime(buf, cap, "time=%Y-%m-%dT%H:%M:%S", &tm);
-	return n + (size_t)snprintf(buf + n, cap - n, ".%06ldZ", ts.tv_nsec / 1000);
+static void put_line(enum log_level level, const char *event, const char *fmt, va_list ap)
+{
+	char line[LOG_LINE_MAX];
+	size_t n = log_line_vformat(line, level, event, fmt, ap);
+
+	if (line_sink) {
+		line[n - 1] = '\0';
+		line_sink(line);
+		return;
+	}
+	if (atomic_load(&mode) == LOG_STARTED)
+		log_writer_put(level, line, n);
+	/* A log that cannot be written is nobody's reason to stop serving. */
+	else if (atomic_load(&mode) == LOG_SYNCHRONOUS && write(STDERR_FILENO, line, n) < 0)
+		return;
 }
 
 void log_event(enum log_level level, const char *event, const char *fmt, ...)
 {
-	char line[1024];
-	size_t cap = sizeof(line) - 1, n;
 	va_list ap;
-	int more;
 
 	if (!log_is_on(level))
 		return;
-	n = stamp(line, cap);
-	n += (size_t)snprintf(line + n, cap - n, " level=%s event=%s ", names[level], event);
 	va_start(ap, fmt);
-	more = vsnprintf(line + n, cap - n, fmt, ap);
+	put_line(level, event, fmt, ap);
 	va_end(ap);
-	if (more > 0)
-		n += (size_t)more < cap - n ? (size_t)more : cap - n - 1;
-	if (line_sink) {
-		line_sink(line);
+}
+
+void log_peer(enum log_level level, const char *event, const char *peer, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!log_is_on(level))
 		return;
-	}
-	line[n++] = '\n';
-	/* A log that cannot be written is nobody's reason to stop serving. */
-	if (write(STDERR_FILENO, line, n) < 0)
+	if (atomic_load(&mode) == LOG_STARTED && !log_is_on(LOG_LEVEL_DEBUG) &&
+	    !log_writer_allow(event, peer))
 		return;
+	va_start(ap, fmt);
+	put_line(level, event, fmt, ap);
+	va_end(ap);
+}
+
+int log_start(void)
+{
+	int err = log_writer_start();
+
+	if (!err)
+		atomic_store(&mode, LOG_STARTED);
+	return err;
+}
+
+void log_stop(void)
+{
+	if (atomic_load(&mode) == LOG_STARTED)
+		atomic_store(&mode, log_writer_stop() ? LOG_SYNCHRONOUS : LOG_SILENT);
+}
+
+bool log_has_room(void)
+{
+	return atomic_load(&mode) != LOG_STARTED || log_writer_has_room();
 }

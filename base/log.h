@@ -2,11 +2,22 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdbool.h>
+
+#include "base/err.h"
+
 /**
  * Logging: one line an event on standard error,
  *     time=2026-01-02T03:04:05.678901Z level=info event=session.open key=value ...
  * Values with blanks are quoted by the caller ("why=\"...\"").
- * Thread-safe: a line is one write(2).
+ *
+ * Thread-safe; not to be called from a signal handler.
+ *
+ * Synchronous, a line a write(2), until log_start(): for tools, tests and what a daemon says
+ * before its threads run. From then on a line goes into a bounded ring and a thread of the log's
+ * own writes it: whoever logs never waits for whoever reads. What does not fit is dropped and
+ * counted (event=log.lost lines=N stands where the lines would have stood); what peers cause is
+ * limited by peer and event, see log_peer().
  */
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
@@ -22,6 +33,40 @@ int log_is_on(enum log_level level);
 /** log_event - @event is a dotted word; @fmt gives the " key=value" pairs after it. */
 void log_event(enum log_level level, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/**
+ * log_peer - the same, for an event that a peer can cause as often as it likes
+ * @event: a string that lives for ever
+ * @peer: whose limit it counts against: an address without port, or a route's name
+ *
+ * Once log_start() was called, each peer has so many lines of an event at once and so many a
+ * second (log_limit.h), and so have all peers together. Of the others it is told every ten
+ * seconds how many there were: event=log.suppressed of=EVENT peer=PEER lines=N. With level debug
+ * nothing is limited: who asks for everything gets everything that the ring can take.
+ */
+void log_peer(enum log_level level, const char *event, const char *peer, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/**
+ * log_start - from here on lines are written by a thread of the log's own
+ *
+ * To be called in the process that does the work: a child made by fork() has no such thread.
+ * All signals are blocked in it. SIGPIPE must be ignored or handled by the caller.
+ *
+ * Return: 0, or ERR_NOMEM: there is no thread; the log stays synchronous.
+ */
+int log_start(void) WARN_UNUSED;
+
+/**
+ * log_stop - write what is left, for at most a second, and be synchronous again
+ *
+ * When all other threads that log are over. If standard error does not take everything in that
+ * second the rest is dropped and the log is silent from then on, for a write might block.
+ */
+void log_stop(void);
+
+/** log_has_room - half of the ring is free: whoever has much to tell waits until it is. */
+bool log_has_room(void);
 
 /** log_set_sink - tests: hand lines (without newline) to @sink instead; NULL restores stderr. */
 void log_set_sink(void (*sink)(const char *line));

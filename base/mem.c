@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+	THRESHOLD = 128 * 1024, /* glibc's first value of both */
+	TRIM_WORTH = 16 * 1024, /* octets freed since the last time: a few may hold many pages */
+	TRIM_QUIET = 64 * 1024, /* ... of them lately, at most */
+	TRIM_PATIENCE = 6,	/* times that is waited for */
+};
 
 static atomic_uint_fast64_t allocs, frees, fail_countdown;
+static atomic_uint_fast64_t freed; /* octets */
 
 /* True for exactly the call that takes the countdown from one to zero. */
 static int must_fail(void)
@@ -34,7 +45,51 @@ void mem_free(void *p)
 	if (!p)
 		return;
 	atomic_fetch_add(&frees, 1);
+	atomic_fetch_add_explicit(&freed, malloc_usable_size(p), memory_order_relaxed);
 	free(p);
+}
+
+void *mem_map(size_t bytes)
+{
+	void *p;
+
+	if (must_fail())
+		return NULL;
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	atomic_fetch_add(&allocs, 1);
+	return p;
+}
+
+void mem_unmap(void *p, size_t bytes)
+{
+	if (!p)
+		return;
+	atomic_fetch_add(&frees, 1);
+	(void)munmap(p, bytes);
+}
+
+void mem_settle(void)
+{
+	/* Where it fails memory stays for longer, and nothing else is lost. */
+	(void)mallopt(M_MMAP_THRESHOLD, THRESHOLD);
+	(void)mallopt(M_TRIM_THRESHOLD, THRESHOLD);
+}
+
+void mem_trim(void)
+{
+	static uint64_t trimmed, seen; /* of .freed: when last trimmed, when last called */
+	static unsigned waited;
+	uint64_t now = atomic_load_explicit(&freed, memory_order_relaxed);
+	bool quiet = now - seen <= TRIM_QUIET;
+
+	seen = now;
+	if (now - trimmed < TRIM_WORTH || (!quiet && ++waited < TRIM_PATIENCE))
+		return;
+	waited = 0;
+	trimmed = now;
+	(void)malloc_trim(0);
 }
 
 uint64_t mem_allocs(void)

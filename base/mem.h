@@ -16,6 +16,22 @@ void *mem_zalloc(size_t bytes);
 /** mem_free - takes @p, which may be NULL. */
 void mem_free(void *p);
 
+/** mem_map - the same in pages of its own, which go back to the system with mem_unmap() at once. */
+void *mem_map(size_t bytes);
+
+/** mem_unmap - takes @p, of @bytes, which may be NULL. */
+void mem_unmap(void *p, size_t bytes);
+
+/** mem_settle - once, before any thread: the allocator gives the system back what is freed at the end
+ * of its heaps, whatever was freed before (by itself glibc's thresholds grow with the load, and
+ * stay). */
+void mem_settle(void);
+
+/** mem_trim - every few seconds, by a thread that nobody waits for: what was freed between what is
+ * in use goes back to the system, too, once little more is freed.
+ * An allocation of another thread may wait for it some milliseconds. */
+void mem_trim(void);
+
 /** mem_allocs - number of successful mem_zalloc() calls of this process so far. */
 uint64_t mem_allocs(void);
 

@@ -5,83 +5,163 @@
 
 #include "base/mem.h"
 
-/* Slab header and free-list link; padded so that objects stay 16-octet aligned. */
-struct link {
-	struct link *next;
-	uint64_t pad;
+/*
+ * Operation. Slabs are pages of their own, for between what else is on the heap what is given back
+ * would stay with the allocator. Before each object stands a word that says which slab it lies in; while the object is
+ * free, one more links it to the others of that slab. Slabs of which some objects are free are used
+ * before those that are free whole, so that where load has gone whole slabs stay unused, and
+ * pool_trim() gives back those that stayed so since it was last called.
+ */
+struct slab {
+	struct list link; /* pool's partial or unused; self-linked when all of it is in use */
+	struct object *free_list;
+	size_t used, total;
+};
+
+/* Padded so that what follows stays 16-octet aligned. */
+struct object {
+	struct slab *slab;
+	struct object *next;
 };
 
 enum { SLAB_BYTES = 64 * 1024 };
 
+static size_t slab_header(void)
+{
+	return (sizeof(struct slab) + 15) & ~(size_t)15;
+}
+
 void pool_init(struct pool *pool, size_t object_bytes, size_t max_objects)
 {
-	size_t size = object_bytes < sizeof(struct link) ? sizeof(struct link) : object_bytes;
-
-	*pool = (struct pool){.object_bytes = (size + 15) & ~(size_t)15,
+	*pool = (struct pool){.object_bytes =
+				      ((object_bytes + 15) & ~(size_t)15) + sizeof(struct object),
 			      .max_objects = max_objects};
-	pool->slab_objects = SLAB_BYTES / pool->object_bytes;
+	pool->slab_objects = (SLAB_BYTES - slab_header()) / pool->object_bytes;
 	if (pool->slab_objects == 0)
 		pool->slab_objects = 1;
+	list_init(&pool->partial);
+	list_init(&pool->unused);
+	list_init(&pool->full);
+}
+
+static size_t slab_bytes(const struct pool *pool, const struct slab *slab)
+{
+	return slab_header() + slab->total * pool->object_bytes;
+}
+
+static void free_slab(struct pool *pool, struct slab *slab)
+{
+	size_t bytes = slab_bytes(pool, slab);
+
+	pool->total -= slab->total;
+	pool->bytes -= bytes;
+	mem_unmap(slab, bytes);
+}
+
+static void free_slabs(struct pool *pool, struct list *slabs)
+{
+	struct list *it;
+
+	while ((it = list_pop(slabs)))
+		free_slab(pool, container_of(it, struct slab, link));
 }
 
 void pool_fini(struct pool *pool)
 {
-	struct link *slab = pool->slabs;
-
-	while (slab) {
-		struct link *next = slab->next;
-
-		mem_free(slab);
-		slab = next;
-	}
-	pool->slabs = pool->free_list = NULL;
-	pool->total = pool->used = 0;
+	free_slabs(pool, &pool->partial);
+	free_slabs(pool, &pool->unused);
+	free_slabs(pool, &pool->full);
+	pool->used = pool->nunused = pool->least_unused = 0;
 }
 
-static int grow(struct pool *pool)
+static struct slab *slab_new(struct pool *pool)
 {
 	size_t n = pool->slab_objects;
-	struct link *slab;
-	char *base;
+	struct slab *slab;
+	char *at;
 
 	if (n > pool->max_objects - pool->total)
 		n = pool->max_objects - pool->total;
 	if (n == 0)
-		return ERR_NOMEM;
-	slab = mem_zalloc(sizeof(*slab) + n * pool->object_bytes);
+		return NULL;
+	slab = mem_map(slab_header() + n * pool->object_bytes);
 	if (!slab)
-		return ERR_NOMEM;
-	slab->next = pool->slabs;
-	pool->slabs = slab;
-	base = (char *)(slab + 1);
+		return NULL;
+	slab->total = n;
+	at = (char *)slab + slab_header();
 	for (size_t i = n; i-- > 0;) {
-		struct link *object = (struct link *)(void *)(base + i * pool->object_bytes);
+		struct object *object = (struct object *)(void *)(at + i * pool->object_bytes);
 
-		object->next = pool->free_list;
-		pool->free_list = object;
+		*object = (struct object){slab, slab->free_list};
+		slab->free_list = object;
 	}
 	pool->total += n;
-	return 0;
+	pool->bytes += slab_bytes(pool, slab);
+	return slab;
+}
+
+/* A slab with a free object; on none of the lists. */
+static struct slab *slab_for_get(struct pool *pool)
+{
+	struct list *it = list_pop(&pool->partial);
+
+	if (it)
+		return container_of(it, struct slab, link);
+	it = list_pop(&pool->unused);
+	if (!it)
+		return slab_new(pool);
+	pool->nunused--;
+	if (pool->nunused < pool->least_unused)
+		pool->least_unused = pool->nunused;
+	return container_of(it, struct slab, link);
 }
 
 void *pool_get(struct pool *pool)
 {
-	struct link *object;
+	struct slab *slab = slab_for_get(pool);
+	struct object *object;
 
-	if (!pool->free_list && grow(pool) < 0)
+	if (!slab)
 		return NULL;
-	object = pool->free_list;
-	pool->free_list = object->next;
+	object = slab->free_list;
+	slab->free_list = object->next;
+	slab->used++;
 	pool->used++;
-	return object;
+	list_add_head(slab->free_list ? &pool->partial : &pool->full, &slab->link);
+	return object + 1;
 }
 
 void pool_put(struct pool *pool, void *object)
 {
-	struct link *l = object;
+	struct object *o = (struct object *)object - 1;
+	struct slab *slab = o->slab;
 
-	assert(pool->used > 0);
-	l->next = pool->free_list;
-	pool->free_list = l;
+	assert(pool->used > 0 && slab->used > 0);
+	if (slab->used-- == slab->total) {
+		list_del(&slab->link);
+		list_add_tail(&pool->partial, &slab->link);
+	}
+	o->next = slab->free_list;
+	slab->free_list = o;
 	pool->used--;
+	if (slab->used > 0)
+		return;
+	list_del(&slab->link);
+	list_add_head(&pool->unused, &slab->link);
+	pool->nunused++;
+}
+
+bool pool_trim(struct pool *pool, size_t most)
+{
+	for (; most > 0 && pool->least_unused > 0; most--, pool->least_unused--) {
+		struct slab *slab = container_of(pool->unused.prev, struct slab, link);
+
+		list_del(&slab->link);
+		pool->nunused--;
+		free_slab(pool, slab);
+	}
+	if (pool->least_unused > 0)
+		return true;
+	pool->least_unused = pool->nunused;
+	return false;
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_BITS_H
+#define BASE_BITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/**
+ * bits - a set of numbers 0 .. n-1 that finds its least member above a number in O(log n)
+ *
+ * One bit a number; above that one bit for each word that is not zero, and so on up to one word:
+ * four steps find one of 16 million. Nothing allocates after init.
+ */
+enum { BITS_LEVELS = 6 };
+
+struct bits {
+	uint64_t *level[BITS_LEVELS];
+	unsigned levels;
+	size_t n;
+};
+
+#define BITS_END SIZE_MAX
+
+/** bits_init - the empty set of numbers below @n. Return: 0 or ERR_NOMEM. */
+int bits_init(struct bits *b, size_t n) WARN_UNUSED;
+
+/** bits_fini - harmless when all zeros. */
+void bits_fini(struct bits *b);
+
+/** bits_set, bits_clear - put @i into the set, take it out. Idempotent. */
+void bits_set(struct bits *b, size_t i);
+void bits_clear(struct bits *b, size_t i);
+
+/** bits_zero - the empty set again. */
+void bits_zero(struct bits *b);
+
+/** bits_next - the least member that is not below @from, or BITS_END. */
+size_t bits_next(const struct bits *b, size_t from);
+
+static inline bool bits_has(const struct bits *b, size_t i)
+{
+	return b->level[0][i / 64] >> i % 64 & 1;
+}
+
+#endif

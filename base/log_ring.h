@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_LOG_RING_H
+#define BASE_LOG_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * log_ring - whole lines that wait to be written, oldest first, in one piece of memory
+ *
+ * No lock of its own. Lines come in under their owner's lock; what log_ring_peek() showed stays
+ * in place until log_ring_drop(), so that it can be written without the lock.
+ */
+enum {
+	LOG_RING_BYTES = 1 << 20,	     /* some 5,000 lines */
+	LOG_RING_SPARE = LOG_RING_BYTES / 8, /* for warnings, errors and what was lost */
+};
+
+struct log_ring {
+	size_t in, out; /* octets ever put in and taken out */
+	char data[LOG_RING_BYTES];
+};
+
+/** log_ring_fits - whether @len octets do; only what is @urgent may take the spare part. */
+bool log_ring_fits(const struct log_ring *ring, size_t len, bool urgent);
+
+/** log_ring_put - @len octets that fit (asserted). */
+void log_ring_put(struct log_ring *ring, const char *text, size_t len);
+
+/** log_ring_peek - the oldest octets, as many as lie in one piece. Return: how many, 0: empty. */
+size_t log_ring_peek(const struct log_ring *ring, const char **text);
+
+/** log_ring_drop - the oldest @len octets, which log_ring_peek() has shown. */
+void log_ring_drop(struct log_ring *ring, size_t len);
+
+/** log_ring_used - octets in it. */
+size_t log_ring_used(const struct log_ring *ring);
+
+#endif
