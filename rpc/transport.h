@@ -41,6 +41,9 @@ struct rpc_params {
 	uint8_t vers_low, vers_high; /* versions this end speaks, for ERR_VERS */
 	uint32_t first_xid;	     /* v2: XID of the first CONNPROP (random, by the caller) */
 	bool literal_credits;	     /* v2: rdma_credit read literally, protocol decision 1 (lab) */
+	struct rpc_msg
+		*msg; /* where recv() puts what it hands up; borrowed, not NULL. Nothing is kept
+			      * in it: connections of one thread may have the same. */
 };
 
 /** struct rpc_limits - what the peer is known to take; changes when negotiation ends. */
@@ -50,6 +53,9 @@ struct rpc_limits {
 	uint32_t segment_bytes;	  /* largest segment to offer it; UINT32_MAX no limit */
 	uint32_t segment_count;	  /* most segments to offer in one header */
 	bool continuation;	  /* messages may be continued over several Sends */
+	uint32_t continue_bytes;  /* longest payload stream to continue: it refused a longer one;
+				   * UINT32_MAX not known */
+	bool no_external;	  /* it refused calls whose payload stream is in a chunk */
 	bool remote_inv;	  /* v1: peer set R: its handles may be invalidated */
 	enum rpc_reverse reverse; /* what it can process in the reverse direction */
 };
@@ -77,6 +83,17 @@ struct rpc_rx {
 	enum rpc_dir error_dir; /* ERROR: RPC_REPLY - about a call of ours; RPC_CALL - about a reply
 				 * of ours. When the wire does not say: RPC_REPLY */
 	struct rpc_error error; /* ERROR, OTHER_VERSION */
+	bool also;		/* ERROR: the call .also_xid of ours is lost as well: SYSTEM */
+	uint32_t also_xid;
+};
+
+/* When a message of several Sends may begin. What has begun must go on to its end, whatever the
+ * peer's credits: nothing of this end comes between its parts, not even a grant. */
+enum rpc_cover {
+	RPC_COVER_NONE, /* at once: only for one of two ends, or both may wait for the other's grant */
+	RPC_COVER_WAIT, /* when the peer's credits cover it whole, or as far as they are sure to come
+			 * back by themselves: there is no other way for it */
+	RPC_COVER_NOW,	/* the same, at its turn or never: there is another way for it */
 };
 
 /** struct rpc_tx - progress of one message through encode(); zero body_sent to begin. */
@@ -84,6 +101,7 @@ struct rpc_tx {
 	const struct rpc_msg *msg; /* borrowed until the last encode() */
 	size_t body_sent;	   /* octets of body that earlier Sends carried */
 	bool reverse; /* travels in the reverse direction (calls of the acceptor, their replies) */
+	enum rpc_cover cover;
 };
 
 /** struct rpc_counters - for logs and statistics; only ever rise. */
@@ -133,9 +151,10 @@ struct rpc_transport_ops {
 	 *
 	 * Advances @tx->body_sent and takes the credit.
 	 * Return: 0 when this is the last Send of the message; 1 when more follow;
-	 * ERR_AGAIN without credit; ERR_TOOBIG when the message cannot be expressed
-	 * (too long and no continuation); ERR_NOSPACE when @cap is too small.
-	 * On error nothing changed.
+	 * ERR_AGAIN without credit, or without enough of it (then control() is to be asked
+	 * once more); ERR_TOOBIG when the message cannot be
+	 * expressed (too long and no continuation), or its .cover will not come;
+	 * ERR_NOSPACE when @cap is too small. On error nothing was sent.
 	 */
 	int (*encode)(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
 		      size_t *hdr_len, size_t *body_len);
@@ -171,12 +190,26 @@ struct rpc_transport_ops {
 	uint32_t (*call_credits)(const struct rpc_transport *t);
 
 	/**
+	 * sends - Sends that a message may take now (@most false), or if it may wait for credits;
+	 * NULL where messages are not continued
+	 */
+	uint32_t (*sends)(const struct rpc_transport *t, bool most);
+
+	/**
 	 * forget - a call of ours, @xid, is let go without an answer
 	 *
-	 * Frees what was kept for it (version 1: its credit). An answer that comes after all is
+	 * In version 1 it keeps its credit until it is answered. An answer that comes after all is
 	 * dropped and counted (.late), as long as .late of the transport knows the call.
 	 */
 	void (*forget)(struct rpc_transport *t, uint32_t xid);
+
+	/**
+	 * settle - enough was waited for what a peer may leave unsaid; may be NULL
+	 *
+	 * Return: whether messages may flow now, with the defaults for all that was not said:
+	 * the peer spoke this version.
+	 */
+	bool (*settle)(struct rpc_transport *t);
 
 	/** unanswered - a call of the peer's was let go: it gets neither a reply nor a report. */
 	void (*unanswered)(struct rpc_transport *t);

@@ -26,7 +26,8 @@
  *   malformed call                               ERR_CHUNK
  *   malformed reply, a call in flight            RPC_RX_ERROR: it can never complete
  *   malformed, direction not to be seen          acceptor: a call; initiator: a reply
- *   another version, not an error                acceptor: ERR_VERS; initiator: as malformed
+ *   another version, not an error                acceptor: ERR_VERS, or, to one that is spoken
+ *                                                here, ERR_VERS_MISMATCH; initiator: as malformed
  *   RDMA_DONE, too short, an answer to nothing   dropped and counted
  *   an answer to a call that was let go          dropped and counted
  *
@@ -78,7 +79,7 @@ static uint32_t call_limit(const struct v1_conn *c)
 }
 
 /* Reverse messages have RDMA_MSG and no chunks: rfc5666bis-01 sections 8.3.4, 8.3.5. */
-static bool is_reverse(const struct v1_conn *c, enum rpc_dir dir, bool sent_by_us)
+static bool v1_is_reverse(const struct v1_conn *c, enum rpc_dir dir, bool sent_by_us)
 {
 	bool by_initiator = (c->t.own.role == RPC_INITIATOR) == sent_by_us;
 
@@ -110,6 +111,17 @@ static struct v1_header vers_report(const struct v1_conn *c, uint32_t xid, uint3
 		.low = c->t.own.vers_low,
 		.high = c->t.own.vers_high,
 	};
+}
+
+/* What answers a message of another version: the range; or, to a version that is in it, and that
+ * this connection does not have all the same, draft-07 7.1.2's word for that. */
+static struct v1_header other_version_report(const struct v1_conn *c, uint32_t xid, uint32_t vers)
+{
+	struct v1_header h = vers_report(c, xid, vers);
+
+	if (vers >= c->t.own.vers_low && vers <= c->t.own.vers_high)
+		h.err = V1_ERR_VERS_MISMATCH;
+	return h;
 }
 
 static struct v1_header chunk_report(uint32_t xid)
@@ -160,27 +172,23 @@ static void take_grant(struct v1_conn *c, uint32_t credit)
 	c->calls.granted = credit ? min_u32(credit, V1_MAX_CREDITS) : 1;
 }
 
-/*
- * Whether an answer to @xid is one to a call in flight, which it frees then. One to a call that
- * was let go frees nothing: that was done when it was.
- */
+/* Whether an answer to @xid is one that is waited for. It frees its call's credit in any case. */
 static bool take_answer(struct v1_conn *c, uint32_t xid)
 {
-	if (rpc_late_take(&c->t.late, xid)) {
-		c->t.count.late++;
-		return false;
-	}
 	if (c->calls.in_flight == 0) {
 		drop(c);
 		return false;
 	}
 	c->calls.in_flight--;
-	return true;
+	if (!rpc_late_take(&c->t.late, xid))
+		return true;
+	c->t.count.late++;
+	return false;
 }
 
 /* The peer's message is no good: answer a call, fail the call a reply was for. */
-static int refuse(struct v1_conn *c, const struct v1_header *report, bool is_call,
-		  struct rpc_rx *rx)
+static int v1_refuse(struct v1_conn *c, const struct v1_header *report, bool is_call,
+		     struct rpc_rx *rx)
 {
 	if (is_call) {
 		c->t.count.invalid++;
@@ -198,7 +206,7 @@ static int refuse(struct v1_conn *c, const struct v1_header *report, bool is_cal
 
 /* Errors come from responders only, so this is about a call of ours. A code that does not
  * exist still says that no reply follows. */
-static int recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
+static int v1_recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
 {
 	if (!take_answer(c, h->xid))
 		return 0;
@@ -222,11 +230,11 @@ static int recv_call(struct v1_conn *c, const struct v1_header *h, struct rpc_rx
 {
 	struct v1_header report = chunk_report(h->xid);
 
-	if (is_reverse(c, RPC_CALL, false) &&
-	    (has_chunks(&c->msg) || !takes_reverse_calls(&c->t.own)))
-		return refuse(c, &report, true, rx);
+	if (v1_is_reverse(c, RPC_CALL, false) &&
+	    (has_chunks(c->t.own.msg) || !takes_reverse_calls(&c->t.own)))
+		return v1_refuse(c, &report, true, rx);
 	rx->kind = RPC_RX_MSG;
-	rx->msg = &c->msg;
+	rx->msg = c->t.own.msg;
 	return 0;
 }
 
@@ -235,24 +243,24 @@ static int recv_reply(struct v1_conn *c, const struct v1_header *h, struct rpc_r
 	struct v1_header report = chunk_report(h->xid);
 
 	/* An RDMA_NOMSG that is no long call cannot be a reverse reply: a broken call, then. */
-	if (is_reverse(c, RPC_REPLY, false) && has_chunks(&c->msg))
-		return refuse(c, &report, h->proc == V1_NOMSG, rx);
+	if (v1_is_reverse(c, RPC_REPLY, false) && has_chunks(c->t.own.msg))
+		return v1_refuse(c, &report, h->proc == V1_NOMSG, rx);
 	if (!take_answer(c, h->xid))
 		return 0;
 	take_grant(c, h->credit);
 	rx->kind = RPC_RX_MSG;
-	rx->msg = &c->msg;
+	rx->msg = c->t.own.msg;
 	return 0;
 }
 
 static int recv_malformed(struct v1_conn *c, const struct v1_header *h, int why, bool dir_known,
 			  struct rpc_rx *rx)
 {
-	bool is_call = dir_known ? c->msg.dir == RPC_CALL : c->t.own.role == RPC_ACCEPTOR;
+	bool is_call = dir_known ? c->t.own.msg->dir == RPC_CALL : c->t.own.role == RPC_ACCEPTOR;
 	struct v1_header report =
-		why == ERR_VERS ? vers_report(c, h->xid, h->vers) : chunk_report(h->xid);
+		why == ERR_VERS ? other_version_report(c, h->xid, h->vers) : chunk_report(h->xid);
 
-	return refuse(c, &report, is_call, rx);
+	return v1_refuse(c, &report, is_call, rx);
 }
 
 static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
@@ -264,7 +272,7 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 
 	*rx = (struct rpc_rx){.kind = RPC_RX_NONE};
 	t->count.recvs++;
-	rc = v1_header_decode(&h, &c->msg, &dir_known, in);
+	rc = v1_header_decode(&h, c->t.own.msg, &dir_known, in);
 	if (rc == ERR_SHORT) {
 		drop(c);
 		return 0;
@@ -276,8 +284,8 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 		return 0;
 	}
 	if (h.proc == V1_ERROR)
-		return recv_error(c, &h, rx);
-	return c->msg.dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
+		return v1_recv_error(c, &h, rx);
+	return c->t.own.msg->dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
 }
 
 /* --- sending --- */
@@ -306,7 +314,7 @@ static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr,
 
 	if (!conn_may_send(t, tx))
 		return ERR_AGAIN;
-	if (is_reverse(c, m->dir, true) && has_chunks(m))
+	if (v1_is_reverse(c, m->dir, true) && has_chunks(m))
 		return ERR_TOOBIG;
 	if (v1_header_len(m) + body > t->peer.send_bytes)
 		return ERR_TOOBIG;
@@ -333,14 +341,12 @@ static uint32_t conn_call_credits(const struct rpc_transport *t)
 	return call_limit(const_conn_of(t));
 }
 
+/* "A Requester MUST NOT send unacknowledged requests in excess of this granted limit" (RFC 8166
+ * section 3.3.1): whoever lets a call go, the responder still has it. */
 static void conn_forget(struct rpc_transport *t, uint32_t xid)
 {
-	struct v1_conn *c = conn_of(t);
-
-	if (c->calls.in_flight == 0)
-		return;
-	c->calls.in_flight--;
-	rpc_late_add(&t->late, xid);
+	if (conn_of(t)->calls.in_flight > 0)
+		rpc_late_add(&t->late, xid);
 }
 
 /* The peer takes back its credit itself, when it lets its call go. */

@@ -31,8 +31,8 @@ struct v1_credits {
  *   params.credits, and params.rev_credits for the replies to its reverse calls.
  * - After set_credits() lowered a grant, the old number of Receives until the calls
  *   granted before have come in: the peer learns of it from the next reply only.
- * - A reply, or RPC_RX_ERROR, frees the credit of its call: forget() is for calls that get
- *   neither, and for each of those .late knows a Receive is kept as well.
+ * - A reply, or RPC_RX_ERROR, frees the credit of its call, and nothing else does: a call that
+ *   forget() was told of keeps it, and a Receive, until its answer is dropped.
  *   A reply or error while no call is in flight is dropped and counted.
  * - Direction follows from role and message: rpc_tx.reverse is not looked at.
  * - A reply that cannot be parsed comes up as RPC_RX_ERROR with RPC_ERROR_BAD_XDR, so that
@@ -41,7 +41,6 @@ struct v1_credits {
 struct v1_conn {
 	struct rpc_transport t; /* first: the ops are given a pointer to it */
 	struct v1_credits calls;
-	struct rpc_msg msg; /* what recv() hands up */
 	struct v1_header reports[V1_REPORTS];
 	unsigned first_report, nreports;
 };

@@ -160,6 +160,10 @@ static int decode_inline(const struct v1_header *h, struct rpc_msg *m, bool *dir
 	 * then is not inline as well. Only a requester has Read chunks. */
 	if (rpc.xid != h->xid || m->has_body_chunk || (m->dir == RPC_REPLY && m->nreads))
 		return ERR_XDR;
+	/* A Reply chunk with octets in it is the reply or a part of it (section 5.2.3): what is
+	 * inline cannot be all. */
+	if (m->dir == RPC_REPLY && m->has_reply && m->reply.length)
+		return ERR_XDR;
 	return check_positions(m, body.len);
 }
 

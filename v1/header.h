@@ -20,8 +20,9 @@ enum { V1_VERSION = 1, V1_FIXED_BYTES = 16, V1_ERROR_MAX_BYTES = 28 };
 /* rpcrdma1_proc: the message types as they are on the wire. */
 enum v1_proc { V1_MSG, V1_NOMSG, V1_MSGP, V1_DONE, V1_ERROR };
 
-/* rpcrdma1_errcode: the two reports version 1 knows. */
-enum v1_errcode { V1_ERR_VERS = 1, V1_ERR_CHUNK = 2 };
+/* rpcrdma1_errcode: the two reports version 1 knows; and one that only a message of a later
+ * version is answered with, in its own terms (draft-07 7.1.2, 8.3). */
+enum v1_errcode { V1_ERR_VERS = 1, V1_ERR_CHUNK = 2, V1_ERR_VERS_MISMATCH = 11 };
 
 /** struct v1_header - what a header says besides its chunks. */
 struct v1_header {

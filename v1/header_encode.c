@@ -11,7 +11,7 @@ static bool is_long_call(const struct rpc_msg *m)
 }
 
 /* The Reply chunk as this message has it on the wire: provisional, or the body of a reply. */
-static const struct rpc_chunk *reply_chunk(const struct rpc_msg *m)
+static const struct rpc_chunk *v1_header_reply_chunk(const struct rpc_msg *m)
 {
 	if (m->has_body_chunk && m->dir == RPC_REPLY)
 		return &m->body_chunk;
@@ -25,7 +25,7 @@ static size_t write_chunk_len(const struct rpc_chunk *c)
 
 size_t v1_header_len(const struct rpc_msg *m)
 {
-	const struct rpc_chunk *reply = reply_chunk(m);
+	const struct rpc_chunk *reply = v1_header_reply_chunk(m);
 	size_t len = V1_FIXED_BYTES + 2 * WORD; /* and the ends of the two lists */
 
 	if (is_long_call(m))
@@ -58,7 +58,7 @@ static void put_write_chunk(struct xdr_out *x, const struct rpc_msg *m, const st
 int v1_header_encode(const struct rpc_msg *m, uint32_t credit, uint8_t *buf, size_t cap,
 		     size_t *len)
 {
-	const struct rpc_chunk *reply = reply_chunk(m);
+	const struct rpc_chunk *reply = v1_header_reply_chunk(m);
 	struct xdr_out x;
 
 	xdr_out_init(&x, buf, cap);

@@ -16,20 +16,24 @@
  * An ERR_VERS in answer to the first message ends this state machine: another
  * version's takes the connection over.
  *
+ * Where host authentication is on (auth.h), CONNPROP_MIDDLEs with its values go to and fro
+ * first, and the states above change when the last FINAL is in, or sent.
+ *
  * What is to be sent comes from two places. control() gives what the connection
  * itself has to say: properties, then error reports in order, then a GRANT if
  * one is due. encode() gives the user's messages: inline when they fit, else
  * continued. Both take credits out of v2/credit.h at that moment.
  *
- * While a continued message of ours is under way nothing else is sent, with one
- * exception: a GRANT, when our own window is closed. Without it two ends that
- * each continue a message could wait for each other for ever. The receiving
- * half (conn_rx.c) accepts a GRANT or an ERROR there for the same reason.
+ * While a continued message of ours is under way nothing else is sent, not even a
+ * GRANT: so it begins when the peer's credits cover all of it (cover.h). The receiving
+ * half (conn_rx.c) accepts a GRANT or an ERROR there all the same.
  */
 #include "v2/conn.h"
 
 #include "v2/conn_rx.h"
+#include "v2/cover.h"
 #include "v2/message.h"
+#include "v2/refused.h"
 
 static bool is_reverse_ok(const struct v2_conn *c, const struct rpc_msg *m, bool continued)
 {
@@ -67,8 +71,9 @@ static bool can_express(const struct v2_conn *c, const struct rpc_tx *tx)
 		if (body < 4)
 			return false;
 		continued = header + body > c->t.peer.send_bytes;
-		/* Parts are cut at words, and each has one at least. */
-		if (continued && (header + 4 > c->t.peer.send_bytes || body % 4 != 0 ||
+		/* Parts are cut at words, and each has one at least; the last, what is odd as
+		 * well (6.6.2: "any convenient boundary"). */
+		if (continued && (header + 4 + body % 4 > c->t.peer.send_bytes ||
 				  body > UINT32_MAX || (m->dir == RPC_CALL && c->lacks_middle)))
 			return false;
 	}
@@ -89,6 +94,11 @@ static bool may_send(const struct rpc_transport *t, const struct rpc_tx *tx)
 	return !c->tx_open || is_tx_in_progress(c, tx);
 }
 
+static int may_begin(struct v2_conn *c, const struct rpc_tx *tx)
+{
+	return can_express(c, tx) ? v2_cover_check(c, tx) : ERR_TOOBIG;
+}
+
 /* What the next Send of @tx carries: the type, and octets of body. */
 static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size_t *body_len)
 {
@@ -99,7 +109,7 @@ static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size
 	*body_len = m->has_body_chunk ? 0 : left;
 	if (m->has_body_chunk || v2_msg_header_len(m) + left <= c->t.peer.send_bytes)
 		return v2_msg_htype(m);
-	*body_len = left - 4 < room ? left - 4 : room;
+	*body_len = left - 4 < room ? (left - 4) & ~(size_t)3 : room;
 	return m->dir == RPC_CALL ? V2_CALL_MIDDLE : V2_REPLY_MIDDLE;
 }
 
@@ -119,8 +129,9 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 
 	if (!may_send(t, tx))
 		return ERR_AGAIN;
-	if (tx->body_sent == 0 && !can_express(c, tx))
-		return ERR_TOOBIG;
+	len = tx->body_sent == 0 ? may_begin(c, tx) : 0;
+	if (len < 0)
+		return len;
 	h.credit = v2_credit_value(&c->credit);
 	h.htype = next_part(c, tx, body_len);
 	h.remaining = (uint32_t)(rpc_msg_body_len(tx->msg) - tx->body_sent - *body_len);
@@ -128,6 +139,8 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 	if (len < 0)
 		return len;
 	*hdr_len = (size_t)len;
+	if (tx->body_sent == 0)
+		v2_refused_remember(c, tx->msg, h.htype);
 	v2_credit_sent(&c->credit);
 	t->count.sends++;
 	tx->body_sent += *body_len;
@@ -136,8 +149,6 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 	more = h.htype == V2_CALL_MIDDLE || h.htype == V2_REPLY_MIDDLE;
 	if (!more && tx->msg->dir == RPC_REPLY)
 		answered(c);
-	if (h.htype == V2_CALL_MIDDLE || h.htype == V2_CALL_EXTERNAL)
-		c->sent[h.xid % V2_SENT] = (struct v2_sent){h.xid, h.htype};
 	c->tx_open = more;
 	c->tx_xid = h.xid;
 	c->tx_dir = tx->msg->dir;
@@ -166,8 +177,8 @@ static int emit(struct v2_conn *c, struct v2_hdr *h, uint8_t *buf, size_t cap)
 
 /*
  * Sections 5.2 and 6.3.4. Every property of this end is one word of value, so the whole list fits
- * a first message and is never spread over RDMA2_CONNPROP_MIDDLEs (decision 69). One that could
- * be long, such as Host Authentication, would need that here.
+ * a first message and is never spread over RDMA2_CONNPROP_MIDDLEs (decision 69). Host Authentication,
+ * which can be long, goes through auth.c.
  */
 static int send_properties(struct v2_conn *c, uint8_t *buf, size_t cap)
 {
@@ -215,10 +226,11 @@ static int send_grant(struct v2_conn *c, uint8_t *buf, size_t cap)
  * A GRANT uses up a credit as any message does. The last one is not spent on a peer that can
  * go on without, for it may open the window again with its next message only; nor while a
  * Reply is owed, which tells it as much, unless the rest of a message is what it has to send.
+ * Where a message waits for more than that one the last is no use to others.
  */
 static bool is_grant_wise(const struct v2_conn *c)
 {
-	if (!v2_credit_is_last(&c->credit))
+	if (!v2_credit_is_last(&c->credit) || c->waits)
 		return true;
 	return v2_credit_is_peer_closed(&c->credit) && (c->owed <= 0 || c->cont.active);
 }
@@ -231,18 +243,32 @@ static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 
 	if (c->state == V2_CLOSED)
 		return 0;
+	if (v2_auth_is_going(c) && (heard || t->own.role == RPC_INITIATOR)) {
+		int len = can_send ? v2_auth_send(c, buf, cap) : 0;
+
+		/* Why it ends is told as well, where that is a report. */
+		if (len || c->auth->verdict != V2_AUTH_FAILED || !c->nreports || !can_send)
+			return len;
+		return send_report(c, buf, cap);
+	}
 	if (!c->final_sent && (heard || t->own.role == RPC_INITIATOR))
 		return can_send ? send_properties(c, buf, cap) : 0;
 	/* Section 4.3: nothing more until the peer's version and credits are known.
 	 * An acceptor must still be able to say that it does not speak a version. */
 	if (!heard && t->own.role == RPC_INITIATOR)
 		return 0;
-	if (c->nreports > 0 && can_send && !c->tx_open)
-		return send_report(c, buf, cap);
-	if (!heard || !v2_credit_grant_due(&c->credit) || !v2_credit_can_grant(&c->credit) ||
-	    !is_grant_wise(c))
+	if (c->tx_open) /* 6.3.6, 6.3.9: nothing but a further part */
 		return 0;
-	return c->tx_open && can_send ? 0 : send_grant(c, buf, cap);
+	if (c->nreports > 0 && can_send)
+		return send_report(c, buf, cap);
+	if (!heard)
+		return 0;
+	if (v2_credit_grant_due(&c->credit) && v2_credit_can_grant(&c->credit) && is_grant_wise(c))
+		return send_grant(c, buf, cap);
+	/* While a message waits for credits the peer must not keep its last one for a Reply. */
+	if (c->waits && can_send && v2_credit_is_peer_short(&c->credit))
+		return send_grant(c, buf, cap);
+	return 0;
 }
 
 int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const struct rpc_error *e)
@@ -273,6 +299,16 @@ static uint32_t call_credits(const struct rpc_transport *t)
 	return v2_conn_of_const(t)->credit.window;
 }
 
+static uint32_t sends(const struct rpc_transport *t, bool most)
+{
+	const struct v2_credit *credit = &v2_conn_of_const(t)->credit;
+
+	/* To a peer that counts what it sent, one at a time. */
+	if (credit->literal_peer)
+		return 1;
+	return most ? UINT32_MAX : v2_credit_open(credit);
+}
+
 static void forget(struct rpc_transport *t, uint32_t xid)
 {
 	rpc_late_add(&t->late, xid);
@@ -294,8 +330,10 @@ static const struct rpc_transport_ops ops = {
 	.report = report,
 	.set_credits = set_credits,
 	.call_credits = call_credits,
+	.sends = sends,
 	.forget = forget,
 	.unanswered = unanswered,
+	.settle = v2_conn_settle,
 };
 
 int v2_conn_init(struct v2_conn *c, const struct rpc_params *own)
@@ -307,6 +345,9 @@ int v2_conn_init(struct v2_conn *c, const struct rpc_params *own)
 		return ERR_CONFIG;
 	*c = (struct v2_conn){.t = {.ops = &ops, .version = V2_VERSION, .own = *own}};
 	c->cont.max_bytes = V2_MAX_MESSAGE;
+	/* Zero is every GRANT's: an ERR_INVAL_HTYPE has to tell which of them it is about. */
+	if (!own->first_xid)
+		c->t.own.first_xid = 1;
 	v2_credit_init(&c->credit, own->credits, own->literal_credits);
 	v2_props_limits(&c->t.peer, &none, own);
 	return 0;

@@ -3,6 +3,7 @@
 #define V2_CONN_H
 
 #include "rpc/transport.h"
+#include "v2/auth.h"
 #include "v2/cont.h"
 #include "v2/credit.h"
 #include "v2/header.h"
@@ -13,13 +14,14 @@
  *
  * What the interface leaves to a version:
  * - A continued message, once begun with encode(), must be encoded to its end;
- *   meanwhile may_send() is false for any other.
+ *   meanwhile may_send() is false for any other, and control() has nothing.
  * - .ready may rise without RPC_RX_READY: with the RPC_RX_MSG or RPC_RX_PART of a
  *   peer that sends no properties. Defaults hold then, and RPC_RX_READY follows
  *   if the properties come after all.
  * - A malformed Reply, or a continued one given up, comes as RPC_RX_ERROR with
  *   RPC_ERROR_SYSTEM, so that the transaction it belongs to can end.
- * - RPC_RX_ERROR is always RPC_REPLY: the wire does not tell what was answered.
+ * - RPC_RX_ERROR is RPC_REPLY, for the wire does not tell what was answered; but an
+ *   INVAL_CONT that can be about a continued Reply of ours alone is RPC_CALL.
  * - call_credits() is an estimate of what the peer advertises, the widest window
  *   it ever opened: credits are messages here, and calls in flight hold none.
  * - set_credits() to less takes nothing back: the Receives already granted must
@@ -43,9 +45,14 @@ struct v2_report {
 	struct rpc_error error;
 };
 
-/** struct v2_sent - a Call of ours that was not simply an RDMA2_CALL_INLINE. */
+/** struct v2_sent - a message of ours that was not simply inline, by its first Send. */
 struct v2_sent {
 	uint32_t xid, htype;
+	uint32_t bytes; /* of payload stream */
+	uint32_t parts; /* Sends it takes */
+	uint32_t after; /* messages sent once it was, all kinds */
+	uint32_t told;	/* ERR_INVAL_HTYPEs about its parts */
+	uint32_t stale; /* reports to come yet about parts of the form before this one */
 };
 
 struct v2_conn {
@@ -58,6 +65,8 @@ struct v2_conn {
 	struct v2_props props; /* received, applied together when the last one is in */
 	bool props_begun;      /* a CONNPROP_MIDDLE came, and no FINAL yet */
 	bool final_received, final_sent;
+	struct v2_auth
+		*auth; /* may be set after init; borrowed; NULL: property 6 decides nothing */
 	struct view hostauth; /* property 6 of the message last received; valid until the next */
 
 	int32_t owed; /* Calls of the peer that a Reply or a report is still to come for */
@@ -66,14 +75,15 @@ struct v2_conn {
 	uint32_t tx_xid;
 	enum rpc_dir tx_dir;
 
-	/* By XID modulo their number, the last of each: what an ERR_INVAL_HTYPE is about. */
-	struct v2_sent sent[V2_SENT];
-	bool lacks_external, lacks_middle; /* the peer said so of these types of Call */
+	/* By XID modulo their number, the last of each: Calls and Replies. What an error is about
+	 * that can be about few. */
+	struct v2_sent sent[V2_SENT], sent_replies[V2_SENT];
+	bool lacks_external, lacks_middle;	/* the peer said so of these types of Call */
+	uint32_t continue_bytes, segment_count; /* it refused more; 0: nothing yet */
+	bool waits; /* a message of several Sends, for credits: cover.h */
 
 	struct v2_report reports[V2_REPORTS]; /* a ring */
 	unsigned report_head, nreports;
-
-	struct rpc_msg rx_msg;
 };
 
 /**

@@ -23,6 +23,7 @@
 #include "v2/conn_rx.h"
 
 #include "v2/error.h"
+#include "v2/refused.h"
 
 /* Queue a report about a message just received; more than the ring holds, while
  * the peer leaves no credit to send them, ends the connection. */
@@ -43,9 +44,14 @@ static int answer_code(struct v2_conn *c, const struct v2_hdr *h, enum rpc_error
 	return answer(c, h, h->xid, &e);
 }
 
-/* The Reply to our call @xid is lost: let the call end. */
+/* The Reply to our call @xid is lost: let the call end, beside one that did so already. */
 static void fail_call(struct rpc_rx *rx, uint32_t xid)
 {
+	if (rx->kind == RPC_RX_ERROR && rx->xid != xid) {
+		rx->also = true;
+		rx->also_xid = xid;
+		return;
+	}
 	rx->kind = RPC_RX_ERROR;
 	rx->xid = xid;
 	rx->error_dir = RPC_REPLY;
@@ -58,48 +64,36 @@ static void open_up(struct v2_conn *c)
 	c->t.ready = true;
 }
 
+/* Section 4.2.2: properties may be absent. Who spoke version 2 and began none has said all. */
+bool v2_conn_settle(struct rpc_transport *t)
+{
+	struct v2_conn *c = v2_conn_of(t);
+
+	/* A peer that says nothing of its properties has no host authentication either. */
+	if (c->state == V2_NEGOTIATING && !c->props_begun && v2_auth_is_going(c) &&
+	    v2_auth_absent(c))
+		return false;
+	if (c->state == V2_NEGOTIATING && !c->props_begun)
+		open_up(c);
+	return c->state == V2_OPEN;
+}
+
 /* The peer's properties are complete: they take effect together. */
 static void end_negotiation(struct v2_conn *c, struct rpc_rx *rx)
 {
 	c->final_received = true;
 	c->props_begun = false;
 	v2_props_limits(&c->t.peer, &c->props, &c->t.own);
+	v2_refused_limits(c);
 	open_up(c);
 	rx->kind = RPC_RX_READY;
 }
 
-/*
- * Section 7.1.3: what the peer does not know it is not sent again. It is REQUIRED to
- * know every type (section 6.1), so this is a courtesy that ends where nothing else
- * would do: without RDMA2_CALL_INLINE there are no calls, without GRANTs no credits.
- */
-static int recv_invalid_type(struct v2_conn *c, uint32_t xid)
+void v2_conn_authenticated(struct v2_conn *c)
 {
-	const struct v2_sent *sent = &c->sent[xid % V2_SENT];
+	struct rpc_rx nobodys;
 
-	if (sent->htype && sent->xid == xid) {
-		c->lacks_external |= sent->htype == V2_CALL_EXTERNAL;
-		c->lacks_middle |= sent->htype == V2_CALL_MIDDLE;
-		if (c->lacks_middle && c->t.own.role == RPC_INITIATOR)
-			c->t.peer.continuation = false;
-		return 0;
-	}
-	return xid == c->t.own.first_xid ? 0 : ERR_TYPE; /* properties are not sent twice */
-}
-
-/* What a report means for all that could still be sent. Return: 0, or why nothing can. */
-static int heed(struct v2_conn *c, const struct v2_hdr *h)
-{
-	switch (h->error.code) {
-	case RPC_ERROR_INVAL_HTYPE:
-		return recv_invalid_type(c, h->xid);
-	case RPC_ERROR_VERS: /* section 7.1.1 */
-		return h->error.a <= V2_VERSION && h->error.b >= V2_VERSION ? 0 : ERR_VERS;
-	case RPC_ERROR_VERS_MISMATCH: /* section 7.1.2 */
-		return ERR_VERS;
-	default:
-		return 0;
-	}
+	end_negotiation(c, &nobodys);
 }
 
 static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
@@ -113,23 +107,32 @@ static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 	}
 	c->t.count.errors_received++;
 	if (!c->t.ready && h->xid == c->t.own.first_xid) {
+		if (v2_auth_is_going(c)) {
+			err = v2_auth_absent(c);
+			if (err)
+				return err;
+		}
 		/* About our properties. A peer that knows none will send none. */
 		if (h->error.code == RPC_ERROR_INVAL_HTYPE)
 			end_negotiation(c, rx);
 		return 0;
 	}
-	err = heed(c, h);
+	if (v2_refused_is_stale(c, h)) {
+		c->t.count.dropped++;
+		return 0;
+	}
+	err = v2_refused_heed(c, h);
 	if (err) {
 		c->state = V2_CLOSED;
 		return err;
 	}
-	if (rpc_late_take(&c->t.late, h->xid)) {
+	rx->error_dir = v2_refused_is_reply(c, h) ? RPC_CALL : RPC_REPLY;
+	if (rx->error_dir == RPC_REPLY && rpc_late_take(&c->t.late, h->xid)) {
 		c->t.count.late++;
 		return 0;
 	}
 	rx->kind = RPC_RX_ERROR;
 	rx->xid = h->xid;
-	rx->error_dir = RPC_REPLY;
 	rx->error = h->error;
 	return 0;
 }
@@ -142,13 +145,27 @@ static int recv_grant(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 	return 0;
 }
 
-static int recv_properties(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+/* Section 5.2.6: "local security policy ... determines". Who has not the profile gets a report, who has
+ * was told in its own terms. Return: ERR_AUTH. */
+static int end_unauthenticated(struct v2_conn *c, const struct v2_hdr *h)
 {
+	if (c->auth->is_absent && c->t.own.role == RPC_ACCEPTOR)
+		(void)answer_code(c, h, RPC_ERROR_SYSTEM);
+	return ERR_AUTH;
+}
+
+static int recv_properties(struct v2_conn *c, const struct v2_hdr *h, struct view in,
+			   struct rpc_rx *rx)
+{
+	int err = v2_auth_is_going(c) ? v2_auth_recv(c, in, h) : 0;
+
+	if (err)
+		return end_unauthenticated(c, h);
 	v2_props_merge(&c->props, &h->props);
 	c->hostauth = h->props.hostauth;
 	c->props.hostauth = view_of(NULL, 0); /* it does not outlive the message */
 	c->props_begun = true;
-	if (h->htype == V2_CONNPROP_FINAL)
+	if (h->htype == V2_CONNPROP_FINAL && !v2_auth_is_going(c))
 		end_negotiation(c, rx);
 	return 0;
 }
@@ -163,14 +180,15 @@ static bool is_beyond_reverse(const struct v2_conn *c, const struct v2_type *typ
 	*e = (struct rpc_error){0};
 	if (c->t.own.role != RPC_INITIATOR || m->dir != RPC_CALL || level == RPC_REV_GENL)
 		return false;
-	if (level == RPC_REV_NONE)
-		e->code = RPC_ERROR_SYSTEM;
-	else if (type->flags & V2_IS_MIDDLE && level < RPC_REV_CONT)
-		e->code = RPC_ERROR_INVAL_CONT;
-	else if (m->has_body_chunk || m->nreads)
+	/* 4.6.4: chunks MUST draw one of the errors of section 7.3. */
+	if (m->has_body_chunk || m->nreads)
 		e->code = RPC_ERROR_READ_CHUNKS; /* most of them: none */
 	else if (m->nwrites || m->has_reply)
 		e->code = level < RPC_REV_CONT ? RPC_ERROR_REPLY_RESOURCE : RPC_ERROR_WRITE_CHUNKS;
+	else if (level == RPC_REV_NONE)
+		e->code = RPC_ERROR_SYSTEM;
+	else if (type->flags & V2_IS_MIDDLE && level < RPC_REV_CONT)
+		e->code = RPC_ERROR_INVAL_CONT;
 	else
 		return false;
 	return true;
@@ -213,9 +231,9 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 	struct rpc_error e;
 	int err;
 
-	if (is_beyond_reverse(c, type, &c->rx_msg, &e))
+	if (is_beyond_reverse(c, type, c->t.own.msg, &e))
 		return refuse(c, type, h, &e, rx);
-	err = v2_cont_take(&c->cont, type, h, &c->rx_msg);
+	err = v2_cont_take(&c->cont, type, h, c->t.own.msg);
 	if (err) {
 		e = (struct rpc_error){.code = err == ERR_CONT ? RPC_ERROR_INVAL_CONT
 							       : RPC_ERROR_BAD_XDR};
@@ -226,7 +244,9 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 		rx->abandon = continued;
 		return 0;
 	}
-	rx->msg = &c->rx_msg;
+	if (type->flags & V2_IS_REPLY)
+		v2_refused_answered(c, h->xid);
+	rx->msg = c->t.own.msg;
 	rx->kind = RPC_RX_MSG;
 	rx->continued = continued;
 	if (type->flags & V2_IS_MIDDLE) {
@@ -238,6 +258,18 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 		c->owed++;
 	}
 	return 0;
+}
+
+/* @type: NULL for one that does not exist. A Reply that is dropped never comes again. */
+static void drop_intruder(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+			  struct rpc_rx *rx)
+{
+	if (!type || type->flags & V2_IS_CONTROL)
+		return;
+	if (type->flags & V2_IS_MIDDLE)
+		v2_cont_give_up(&c->cont, h->xid, type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL);
+	if (type->flags & V2_IS_REPLY)
+		fail_call(rx, h->xid);
 }
 
 /* Something came where only a further part could (sections 6.3.6 and 6.3.9): it is
@@ -253,27 +285,39 @@ static int break_message(struct v2_conn *c, const struct v2_type *type, const st
 	if (c->cont.dir == RPC_REPLY)
 		fail_call(rx, xid);
 	v2_cont_give_up(&c->cont, xid, c->cont.dir);
-	if (type && !(type->flags & V2_IS_CONTROL) && type->flags & V2_IS_MIDDLE)
-		v2_cont_give_up(&c->cont, h->xid, type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL);
+	drop_intruder(c, type, h, rx);
 	err = answer_code(c, h, type ? RPC_ERROR_INVAL_CONT : RPC_ERROR_INVAL_HTYPE);
 	return err || xid == h->xid ? err : answer(c, h, xid, &cont);
+}
+
+static bool is_connprop(const struct v2_type *type)
+{
+	return type && (type->htype == V2_CONNPROP_MIDDLE || type->htype == V2_CONNPROP_FINAL);
 }
 
 /* Sections 6.3.3 and 6.3.4: between the first and the last CONNPROP nothing else
  * that carries something, and after the last no further one. */
 static bool is_connprop_order(const struct v2_conn *c, const struct v2_type *type)
 {
-	bool connprop = type->htype == V2_CONNPROP_MIDDLE || type->htype == V2_CONNPROP_FINAL;
-
-	return connprop ? !c->final_received : !c->props_begun;
+	return is_connprop(type) ? !c->final_received : !c->props_begun;
 }
 
-static int break_properties(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h)
+static int break_properties(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+			    struct rpc_rx *rx)
 {
 	/* The properties go on; of a message begun here later parts are not wanted. */
-	if (!(type->flags & V2_IS_CONTROL) && type->flags & V2_IS_MIDDLE)
-		v2_cont_give_up(&c->cont, h->xid, type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL);
+	drop_intruder(c, type, h, rx);
 	return answer_code(c, h, RPC_ERROR_INVAL_CONT);
+}
+
+/* An ERROR that ends before its words do: no Reply follows it either, whatever they were. */
+static int recv_cut_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+{
+	struct v2_hdr whole = *h;
+
+	whole.error_known = true;
+	whole.error = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	return recv_error(c, &whole, rx);
 }
 
 /* A message that does not parse. */
@@ -282,9 +326,12 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 {
 	if (!(type->flags & V2_IS_CONTROL))
 		return refuse(c, type, h, fault, rx);
-	if (type->htype == V2_ERROR) {
-		c->t.count.dropped++;
-		return 0;
+	if (type->htype == V2_ERROR)
+		return recv_cut_error(c, h, rx);
+	if (v2_auth_is_going(c)) { /* what is lost here cannot be made up for */
+		c->auth->verdict = V2_AUTH_FAILED;
+		(void)answer(c, h, h->xid, fault);
+		return ERR_PROP;
 	}
 	if (type->htype == V2_CONNPROP_MIDDLE)
 		c->props_begun = true;
@@ -295,7 +342,7 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 }
 
 static int handle(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
-		  struct rpc_rx *rx)
+		  struct view in, struct rpc_rx *rx)
 {
 	switch (type->htype) {
 	case V2_ERROR:
@@ -304,10 +351,27 @@ static int handle(struct v2_conn *c, const struct v2_type *type, const struct v2
 		return recv_grant(c, h, rx);
 	case V2_CONNPROP_MIDDLE:
 	case V2_CONNPROP_FINAL:
-		return recv_properties(c, h, rx);
+		return recv_properties(c, h, in, rx);
 	default:
 		return recv_message(c, type, h, rx);
 	}
+}
+
+/* Whether @type's message is a part of one that was given up. Its payload is where a header that
+ * parses ends; of one that does not nothing is believed. */
+static bool is_dropped(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+		       struct view in)
+{
+	struct view payload = view_of(NULL, 0);
+	struct v2_hdr part;
+	struct rpc_error fault;
+
+	if (!type || !v2_cont_is_dropping(&c->cont, h->xid))
+		return false;
+	if (!v2_decode(&part, c->t.own.msg, in, c->t.own.segment_count, &fault) &&
+	    c->t.own.msg->nbody)
+		payload = c->t.own.msg->body[0];
+	return v2_cont_is_dropped(&c->cont, type, h->xid, payload);
 }
 
 /* A message of version 2, its prefix read. */
@@ -317,19 +381,21 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 	bool anywhere = type && (type->htype == V2_ERROR || type->htype == V2_GRANT);
 	struct rpc_error fault;
 
-	if (type && v2_cont_is_dropped(&c->cont, type, h->xid)) {
+	if (is_dropped(c, type, h, in)) {
 		c->t.count.dropped++;
 		return 0;
 	}
+	if (!anywhere && v2_auth_is_going(c) && !is_connprop(type) && v2_auth_absent(c))
+		return end_unauthenticated(c, h);
 	if (!anywhere && c->cont.active && (!type || !v2_cont_is_next(&c->cont, type, h->xid)))
 		return break_message(c, type, h, rx);
 	if (!type)
 		return answer_code(c, h, RPC_ERROR_INVAL_HTYPE);
 	if (!anywhere && !is_connprop_order(c, type))
-		return break_properties(c, type, h);
-	if (v2_decode(h, &c->rx_msg, in, c->t.own.segment_count, &fault))
+		return break_properties(c, type, h, rx);
+	if (v2_decode(h, c->t.own.msg, in, c->t.own.segment_count, &fault))
 		return recv_bad(c, type, h, &fault, rx);
-	return handle(c, type, h, rx);
+	return handle(c, type, h, in, rx);
 }
 
 /* Sections 7.1.1 and 7.1.2. */
@@ -357,7 +423,7 @@ static bool is_version_verdict(struct v2_conn *c, struct v2_hdr *h, struct view 
 {
 	struct v2_parse p = {0};
 
-	if (c->state != V2_OPENING || !c->final_sent || c->t.own.role != RPC_INITIATOR ||
+	if (c->state != V2_OPENING || c->t.count.sends == 0 || c->t.own.role != RPC_INITIATOR ||
 	    h->htype != V2_ERROR || (h->vers != 1 && h->vers != V2_VERSION))
 		return false;
 	xdr_in_init(&p.x, in);

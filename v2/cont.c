@@ -17,8 +17,25 @@ static enum rpc_dir type_dir(const struct v2_type *type)
 	return type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL;
 }
 
-bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t xid)
+/* Whether @payload is the beginning of an RPC message: XID, direction, and the RPC version of a
+ * call or the status of a reply (RFC 5531 section 9). */
+static bool begins_message(enum rpc_dir dir, uint32_t xid, struct view payload)
 {
+	uint32_t third;
+
+	if (payload.len < 12 || xdr_peek_u32(payload.data) != xid ||
+	    xdr_peek_u32(payload.data + 4) != (dir == RPC_REPLY))
+		return false;
+	third = xdr_peek_u32(payload.data + 8);
+	return dir == RPC_CALL ? third == 2 : third <= 1;
+}
+
+bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t xid,
+			struct view payload)
+{
+	bool is_part =
+		type->flags & V2_HAS_PAYLOAD && !begins_message(type_dir(type), xid, payload);
+
 	if (type->flags & V2_IS_CONTROL)
 		return false;
 	for (unsigned i = 0; i < V2_CONT_DROPS; i++) {
@@ -26,8 +43,17 @@ bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t 
 
 		if (!d->on || d->xid != xid || d->dir != type_dir(type))
 			continue;
-		d->on = (type->flags & V2_IS_MIDDLE) != 0;
-		return true;
+		d->on = is_part && type->flags & V2_IS_MIDDLE;
+		return is_part;
+	}
+	return false;
+}
+
+bool v2_cont_is_dropping(const struct v2_cont *c, uint32_t xid)
+{
+	for (unsigned i = 0; i < V2_CONT_DROPS; i++) {
+		if (c->drops[i].on && c->drops[i].xid == xid)
+			return true;
 	}
 	return false;
 }

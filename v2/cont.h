@@ -29,11 +29,18 @@ struct v2_cont {
 
 /**
  * v2_cont_is_dropped - whether a message is a late part of one given up
+ * @payload: what follows its header
  *
- * 7.1.4: discard all messages with an XID that matches the failing message. The
- * part that would have been the last ends that, so that the XID can live again.
+ * 7.1.4: discard all messages with an XID that matches the failing message. What was
+ * not begun before is none of these: an EXTERNAL type, or a payload stream that begins
+ * as an RPC message of this XID does (protocol decision 86). That, and the part that
+ * would have been the last, end the dropping, so that the XID can live again.
  */
-bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t xid);
+bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t xid,
+			struct view payload);
+
+/** v2_cont_is_dropping - whether parts of a message @xid, in either direction, are dropped. */
+bool v2_cont_is_dropping(const struct v2_cont *c, uint32_t xid);
 
 /** v2_cont_is_next - whether a message of @type and @xid may follow now. */
 bool v2_cont_is_next(const struct v2_cont *c, const struct v2_type *type, uint32_t xid);

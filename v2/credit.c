@@ -50,6 +50,7 @@ void v2_credit_set_counters(struct v2_credit *c, uint32_t sent, uint32_t receive
 	c->told_advertised = 1;
 	c->heard_payload = false;
 	c->window = 1;
+	c->literal_peer = false;
 }
 
 uint32_t v2_credit_value(const struct v2_credit *c)
@@ -72,9 +73,34 @@ bool v2_credit_can_grant(const struct v2_credit *c)
 	return past(c->limit, c->sent) >= 0;
 }
 
+uint32_t v2_credit_open(const struct v2_credit *c)
+{
+	int32_t open = past(c->limit, c->sent);
+
+	return open > 0 ? (uint32_t)open : 0;
+}
+
+void v2_credit_answered(struct v2_credit *c, uint32_t parts, uint32_t sent)
+{
+	/* Two parts differ by less than what a peer advertises from one message to the next. */
+	if (parts > 2 && past(c->limit, sent) <= (int64_t)c->window - (parts - 1))
+		c->literal_peer = true;
+}
+
+void v2_credit_settled(struct v2_credit *c)
+{
+	if (v2_credit_can_send(c))
+		c->window = v2_credit_open(c);
+}
+
 bool v2_credit_is_last(const struct v2_credit *c)
 {
 	return past(c->limit, c->sent) == 1;
+}
+
+bool v2_credit_is_peer_short(const struct v2_credit *c)
+{
+	return past(c->granted, c->received) <= 1 && past(v2_credit_value(c), c->granted) > 0;
 }
 
 bool v2_credit_is_peer_closed(const struct v2_credit *c)
@@ -97,15 +123,13 @@ void v2_credit_sent(struct v2_credit *c)
 
 int v2_credit_received(struct v2_credit *c, bool is_grant)
 {
-	int32_t over;
-
 	c->received++;
 	if (!is_grant)
 		c->heard_payload = true;
-	over = past(c->received, c->granted);
-	if (over > 1 || (over == 1 && !is_grant))
-		return ERR_CREDIT;
-	return 0;
+	/* 4.2.1 forbids a message only where "Sent message count" is greater than "Received
+	 * credits": who reads that literally sends one more than was granted. The Receive that
+	 * 4.2.1.1 wants for a GRANT takes it. */
+	return past(c->received, c->granted) > 1 ? ERR_CREDIT : 0;
 }
 
 /* The peer's window is what it advertises less what it had not received when it
@@ -116,6 +140,8 @@ void v2_credit_limit(struct v2_credit *c, uint32_t value)
 	int32_t open = past(value, c->sent);
 	uint32_t seen = open > 0 ? (uint32_t)open : 0;
 
+	if (seen >= c->window)
+		c->literal_peer = false;
 	c->limit = value;
 	if (seen > c->window)
 		c->window = seen;

@@ -26,7 +26,8 @@ struct v2_credit {
 	uint32_t told_received, told_advertised;
 	bool heard_payload; /* more than GRANTs came since then */
 
-	uint32_t window; /* estimate of what the peer advertises */
+	uint32_t window;   /* estimate of what the peer advertises */
+	bool literal_peer; /* it seems to count what it sent, not what it received */
 };
 
 /** v2_credit_init - both counters at zero, the peer's limit and ours at one. */
@@ -44,8 +45,28 @@ bool v2_credit_can_send(const struct v2_credit *c);
 /** v2_credit_can_grant - whether a GRANT may be: it may pass the limit by one. */
 bool v2_credit_can_grant(const struct v2_credit *c);
 
+/** v2_credit_open - how many messages may be posted now. */
+uint32_t v2_credit_open(const struct v2_credit *c);
+
+/**
+ * v2_credit_answered - a continued message of ours, of @parts Sends, was answered
+ * @sent: messages sent when its last part was
+ *
+ * The peer has received all these. If its value does not say so it has the other reading of 4.2.1:
+ * there the value rises by one with each message of its own, so all parts but one cost a credit for
+ * good, which may come back by GRANTs alone.
+ */
+void v2_credit_answered(struct v2_credit *c, uint32_t parts, uint32_t sent);
+
+/** v2_credit_settled - the peer has received all that was sent, and says no more: what is open is what it
+ * advertises by now. */
+void v2_credit_settled(struct v2_credit *c);
+
 /** v2_credit_is_last - whether just one message may be posted yet. */
 bool v2_credit_is_last(const struct v2_credit *c);
+
+/** v2_credit_is_peer_short - whether the peer has one credit or none, and could have more. */
+bool v2_credit_is_peer_short(const struct v2_credit *c);
 
 /** v2_credit_is_peer_closed - whether the peer has used all it was granted. */
 bool v2_credit_is_peer_closed(const struct v2_credit *c);
@@ -57,6 +78,7 @@ void v2_credit_sent(struct v2_credit *c);
  * v2_credit_received - a message arrived
  * @is_grant: it is an RDMA2_GRANT
  *
+ * One message beyond what was granted is taken, whatever its type (protocol decision 83).
  * Return: 0, or ERR_CREDIT when the peer was never granted it.
  */
 int v2_credit_received(struct v2_credit *c, bool is_grant) WARN_UNUSED;

@@ -64,7 +64,7 @@ void v2_props_limits(struct rpc_limits *peer, const struct v2_props *props,
 	uint32_t segments = v2_props_get(props, V2_PROP_RCSIZ);
 	uint32_t reverse = v2_props_get(props, V2_PROP_BRS);
 
-	*peer = (struct rpc_limits){.continuation = true};
+	*peer = (struct rpc_limits){.continuation = true, .continue_bytes = UINT32_MAX};
 	peer->send_bytes = inline_limit(v2_props_get(props, V2_PROP_RBSIZ), own->send_bytes);
 	peer->recv_bytes = inline_limit(v2_props_get(props, V2_PROP_SBSIZ), own->recv_bytes);
 	peer->segment_count = segments < RPC_MAX_SEGMENTS ? segments : RPC_MAX_SEGMENTS;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const uint8_t *take(struct xdr_in *x, size_t n)
+static const uint8_t *cursor_take(struct xdr_in *x, size_t n)
 {
 	const uint8_t *p = x->pos;
 
@@ -17,7 +17,7 @@ static const uint8_t *take(struct xdr_in *x, size_t n)
 
 uint32_t xdr_get_u32(struct xdr_in *x)
 {
-	const uint8_t *p = take(x, 4);
+	const uint8_t *p = cursor_take(x, 4);
 
 	return p ? xdr_peek_u32(p) : 0;
 }
@@ -45,13 +45,13 @@ struct view xdr_get_opaque(struct xdr_in *x, uint32_t max)
 
 	if (len > max)
 		x->failed = true;
-	p = take(x, (size_t)len + xdr_pad(len));
+	p = cursor_take(x, (size_t)len + xdr_pad(len));
 	return p ? view_of(p, len) : view_of(NULL, 0);
 }
 
 void xdr_skip(struct xdr_in *x, size_t octets)
 {
-	take(x, octets);
+	cursor_take(x, octets);
 }
 
 struct segment xdr_get_segment(struct xdr_in *x)

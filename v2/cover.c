@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *	covered --------------------------------------> begins
+ *	not: there is another way for it -------------> given back
+ *	     no other, and credits are to come back --> waits
+ *	     ... as many are open as will be ---------> begins all the same
+ *
+ * A good peer refreshes credits before half of them are used (section 4.2.1.1), and need not
+ * sooner: so half of what it advertises comes back by itself, and all of it once half is used. Longer
+ * messages for which there is no other way begin with that, for section 6.6.4 wants them continued;
+ * the rest of their credits is the peer's to refresh. A peer that counts credits the literal way
+ * does not, so there they are given back.
+ */
+#include "v2/cover.h"
+
+#include "v2/message.h"
+
+uint32_t v2_cover_sends(const struct v2_conn *c, const struct rpc_msg *m)
+{
+	size_t header = v2_msg_header_len(m), body = rpc_msg_body_len(m);
+	size_t send = c->t.peer.send_bytes, room = (send - V2_MIDDLE_BYTES) & ~(size_t)3;
+
+	if (m->has_body_chunk || header + body <= send)
+		return 1;
+	return (uint32_t)(1 + (header + body - send + room - 1) / room);
+}
+
+/* Whether more credits are sure to be open without anything else being sent. */
+static bool are_to_come(const struct v2_credit *credit, uint32_t need)
+{
+	uint32_t open = v2_credit_open(credit), half = (credit->window + 1) / 2;
+	uint32_t used = credit->window - open; /* never more open than seen at most */
+
+	return open < half || (need <= credit->window && used >= half);
+}
+
+int v2_cover_check(struct v2_conn *c, const struct rpc_tx *tx)
+{
+	uint32_t need = v2_cover_sends(c, tx->msg);
+
+	c->waits = false;
+	if (need == 1 || tx->cover == RPC_COVER_NONE || need <= v2_credit_open(&c->credit))
+		return 0;
+	if (tx->cover == RPC_COVER_NOW || c->credit.literal_peer)
+		return ERR_TOOBIG;
+	c->waits = are_to_come(&c->credit, need);
+	return c->waits ? ERR_AGAIN : 0;
+}

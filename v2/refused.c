@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "v2/refused.h"
+
+#include "v2/cover.h"
+
+static struct v2_sent *place(struct v2_conn *c, enum rpc_dir dir, uint32_t xid)
+{
+	return dir == RPC_CALL ? &c->sent[xid % V2_SENT] : &c->sent_replies[xid % V2_SENT];
+}
+
+static const struct v2_sent *find(const struct v2_conn *c, enum rpc_dir dir, uint32_t xid)
+{
+	const struct v2_sent *sent =
+		dir == RPC_CALL ? &c->sent[xid % V2_SENT] : &c->sent_replies[xid % V2_SENT];
+
+	return sent->htype && sent->xid == xid ? sent : NULL;
+}
+
+/* One of a usual type is forgotten again, with what had its XID. */
+void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
+{
+	struct v2_sent *sent = place(c, m->dir, m->xid);
+	uint32_t stale = 0;
+
+	if (sent->xid == m->xid && sent->htype == V2_CALL_MIDDLE && sent->told)
+		stale = sent->parts - sent->told;
+	if (htype != V2_CALL_INLINE && htype != V2_REPLY_INLINE)
+		*sent = (struct v2_sent){.xid = m->xid,
+					 .htype = htype,
+					 .bytes = (uint32_t)rpc_msg_body_len(m),
+					 .parts = v2_cover_sends(c, m),
+					 .after = c->credit.sent + v2_cover_sends(c, m),
+					 .stale = stale};
+	else if (sent->xid == m->xid)
+		*sent = (struct v2_sent){0};
+}
+
+bool v2_refused_is_stale(struct v2_conn *c, const struct v2_hdr *h)
+{
+	struct v2_sent *sent = place(c, RPC_CALL, h->xid);
+
+	/* Its credits tell that it had received the new form as well: this is about that. */
+	if ((int32_t)(h->credit - (sent->after + c->credit.window)) >= 0)
+		return false;
+	if (sent->xid != h->xid || !sent->stale ||
+	    (h->error.code != RPC_ERROR_INVAL_HTYPE && h->error.code != RPC_ERROR_BAD_XDR))
+		return false;
+	sent->stale--;
+	return true;
+}
+
+static bool was_continued(const struct v2_conn *c, enum rpc_dir dir, uint32_t xid)
+{
+	const struct v2_sent *sent = find(c, dir, xid);
+
+	return sent && (sent->htype == V2_CALL_MIDDLE || sent->htype == V2_REPLY_MIDDLE);
+}
+
+bool v2_refused_is_reply(const struct v2_conn *c, const struct v2_hdr *h)
+{
+	return h->error.code == RPC_ERROR_INVAL_CONT && was_continued(c, RPC_REPLY, h->xid) &&
+	       !was_continued(c, RPC_CALL, h->xid);
+}
+
+void v2_refused_answered(struct v2_conn *c, uint32_t xid)
+{
+	const struct v2_sent *sent = find(c, RPC_CALL, xid);
+
+	if (sent && sent->htype == V2_CALL_MIDDLE)
+		v2_credit_answered(&c->credit, sent->parts, sent->after);
+}
+
+void v2_refused_limits(struct v2_conn *c)
+{
+	struct rpc_limits *peer = &c->t.peer;
+
+	if (c->lacks_middle && c->t.own.role == RPC_INITIATOR)
+		peer->continuation = false;
+	peer->no_external = c->lacks_external;
+	if (c->continue_bytes && c->continue_bytes < peer->continue_bytes)
+		peer->continue_bytes = c->continue_bytes;
+	if (c->segment_count && c->segment_count < peer->segment_count)
+		peer->segment_count = c->segment_count;
+}
+
+/*
+ * Section 7.1.3: what the peer does not know it is not sent again. It is REQUIRED to
+ * know every type (section 6.1), so this is a courtesy that ends where nothing else
+ * would do: without RDMA2_CALL_INLINE there are no calls, without GRANTs no credits.
+ */
+static int heed_type(struct v2_conn *c, uint32_t xid)
+{
+	struct v2_sent *sent = place(c, RPC_CALL, xid);
+
+	if (!find(c, RPC_CALL, xid)) /* properties are not sent twice */
+		return xid == c->t.own.first_xid ? 0 : ERR_TYPE;
+	c->lacks_external |= sent->htype == V2_CALL_EXTERNAL;
+	c->lacks_middle |= sent->htype == V2_CALL_MIDDLE;
+	sent->told++;
+	return 0;
+}
+
+/*
+ * Section 7.1.4: no property says how much a receiver puts together (draft-feedback.md), so its
+ * refusals do. What it takes is somewhere below what it refused: half of that is tried from now on,
+ * which leaves few refusals until there are none.
+ */
+static void heed_continuation(struct v2_conn *c, const struct v2_hdr *h)
+{
+	enum rpc_dir dir = v2_refused_is_reply(c, h) ? RPC_REPLY : RPC_CALL;
+	const struct v2_sent *sent = find(c, dir, h->xid);
+
+	if (!sent || !was_continued(c, dir, h->xid))
+		return;
+	if (!c->continue_bytes || sent->bytes / 2 < c->continue_bytes)
+		c->continue_bytes = sent->bytes / 2 ? sent->bytes / 2 : 1;
+}
+
+int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h)
+{
+	int err = 0;
+
+	switch (h->error.code) {
+	case RPC_ERROR_INVAL_HTYPE:
+		err = heed_type(c, h->xid);
+		break;
+	case RPC_ERROR_INVAL_CONT:
+		heed_continuation(c, h);
+		break;
+	case RPC_ERROR_READ_CHUNKS: /* 7.3.1: not even a Call chunk */
+		if (find(c, RPC_CALL, h->xid) && h->error.a == 0)
+			c->lacks_external |= find(c, RPC_CALL, h->xid)->htype == V2_CALL_EXTERNAL;
+		break;
+	case RPC_ERROR_SEGMENTS: /* 7.3.3; 0 says nothing of others */
+		if (h->error.a && (!c->segment_count || h->error.a < c->segment_count))
+			c->segment_count = h->error.a;
+		break;
+	case RPC_ERROR_VERS: /* section 7.1.1 */
+		return h->error.a <= V2_VERSION && h->error.b >= V2_VERSION ? 0 : ERR_VERS;
+	case RPC_ERROR_VERS_MISMATCH: /* section 7.1.2 */
+		return ERR_VERS;
+	default:
+		break;
+	}
+	v2_refused_limits(c);
+	return err;
+}

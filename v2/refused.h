@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2_REFUSED_H
+#define V2_REFUSED_H
+
+#include "v2/conn.h"
+
+/**
+ * refused - what the peer said it does not take: heeded for as long as the connection lives
+ *
+ * An RDMA2_ERROR tells neither the type nor the length of the message it is about, and not even its
+ * direction, so those that can draw one of these errors are remembered by XID.
+ */
+
+/** v2_refused_remember - the first Send of @m, of type @htype, goes out; before it is counted. */
+void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype);
+
+/** v2_refused_answered - a Reply to our Call @xid came: what it tells of the peer's credits. */
+void v2_refused_answered(struct v2_conn *c, uint32_t xid);
+
+/** v2_refused_heed - what a report means for all that could still be sent. Return: 0, or why
+ * nothing can. */
+int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h) WARN_UNUSED;
+
+/**
+ * v2_refused_is_stale - whether a report is about a form of a Call that was given up
+ *
+ * A peer that does not know RDMA2_CALL_MIDDLE answers each of them (7.1.3), and the last part as the
+ * malformed Call that it is by itself (7.2.1); meanwhile the Call is on its way in another form.
+ */
+bool v2_refused_is_stale(struct v2_conn *c, const struct v2_hdr *h);
+
+/** v2_refused_is_reply - whether a report is about a Reply of ours. */
+bool v2_refused_is_reply(const struct v2_conn *c, const struct v2_hdr *h);
+
+/** v2_refused_limits - once the peer's properties were applied: what it refused still holds. */
+void v2_refused_limits(struct v2_conn *c);
+
+#endif
