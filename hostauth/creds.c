@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hostauth/creds.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "hostauth/creds_internal.h"
+#include "hostauth/hostauth.h"
+
+/* Section 4.1 of the profile. RSA+... are for signatures within chains: TLS 1.3 itself uses PSS. */
+static const char suites[] =
+	"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+static const char psk_suites[] = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
+static const char groups[] = "X25519:P-256:P-384";
+static const char signatures[] =
+	"ed25519:ECDSA+SHA256:ECDSA+SHA384:RSA-PSS+SHA256:RSA-PSS+SHA384:RSA-PSS+SHA512:"
+	"rsa_pss_pss_sha256:RSA+SHA256:RSA+SHA384:RSA+SHA512";
+static const uint8_t alpn[] = "\x13rpcrdma2-hostauth-1";
+
+enum { ALPN_BYTES = sizeof(alpn) - 1 };
+
+static int refuse(char why[HOSTAUTH_WHY_BYTES], const char *what)
+{
+	const char *reason = ERR_reason_error_string(ERR_peek_error());
+
+	snprintf(why, HOSTAUTH_WHY_BYTES, "%s%s%s", what, reason ? ": " : "", reason ? reason : "");
+	ERR_clear_error();
+	return ERR_CONFIG;
+}
+
+/* Section 4.3: a handshake for another purpose is none. */
+static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *len,
+		       const unsigned char *in, unsigned in_len, void *arg)
+{
+	(void)ssl;
+	(void)arg;
+	for (unsigned i = 0; i < in_len; i += in[i] + 1u)
+		if (in[i] == alpn[0] && in_len - i >= ALPN_BYTES &&
+		    memcmp(in + i, alpn, ALPN_BYTES) == 0) {
+			*out = in + i + 1;
+			*len = in[i];
+			return SSL_TLSEXT_ERR_OK;
+		}
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+static SSL_SESSION *psk_session(SSL *ssl, const uint8_t *key, size_t len)
+{
+	static const unsigned char aes_128_gcm_sha256[] = {0x13, 0x01};
+	const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, aes_128_gcm_sha256);
+	SSL_SESSION *session = SSL_SESSION_new();
+
+	if (session && cipher && SSL_SESSION_set1_master_key(session, key, len) &&
+	    SSL_SESSION_set_cipher(session, cipher) &&
+	    SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION))
+		return session;
+	SSL_SESSION_free(session);
+	return NULL;
+}
+
+static const struct hostauth_creds *creds_of(SSL *ssl)
+{
+	return SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+}
+
+static int use_psk(SSL *ssl, const EVP_MD *md, const unsigned char **identity, size_t *len,
+		   SSL_SESSION **session)
+{
+	const struct psk *psk = creds_of(ssl)->psks.psks;
+
+	*session = NULL;
+	if (md && EVP_MD_get_type(md) != NID_sha256)
+		return 0;
+	*session = psk_session(ssl, psk->key, psk->key_len);
+	*identity = (const unsigned char *)psk->identity;
+	*len = strlen(psk->identity);
+	return *session != NULL;
+}
+
+/* Section 4.5: who is not known gets the answer of a wrong key, and learns nothing. */
+static int find_psk(SSL *ssl, const unsigned char *identity, size_t len, SSL_SESSION **session)
+{
+	const struct psk *psk = psk_find(&creds_of(ssl)->psks, view_of(identity, len));
+	uint8_t nobodys[PSK_KEY_MIN];
+
+	*session = NULL;
+	if (psk) {
+		SSL_set_app_data(ssl, (void *)psk->identity); /* the set outlives the handshake */
+		*session = psk_session(ssl, psk->key, psk->key_len);
+	} else if (RAND_priv_bytes(nobodys, sizeof(nobodys)) == 1) {
+		*session = psk_session(ssl, nobodys, sizeof(nobodys));
+	}
+	return *session != NULL;
+}
+
+static int set_psks(struct hostauth_creds *c, struct view text, char why[HOSTAUTH_WHY_BYTES])
+{
+	unsigned line;
+	int err = psk_parse(&c->psks, text, &line);
+
+	if (err == ERR_CONFIG && line == 0)
+		return refuse(why, "the psk file has no key, or too many");
+	if (err == ERR_CONFIG) {
+		snprintf(why, HOSTAUTH_WHY_BYTES,
+			 "line %u of the psk file is not IDENTITY:KEY with 16 to 64 octets of key "
+			 "in hexadecimal",
+			 line);
+		return err;
+	}
+	if (err)
+		return refuse(why, "no memory");
+	if (c->role == HOSTAUTH_INITIATOR)
+		SSL_CTX_set_psk_use_session_callback(c->ctx, use_psk);
+	else
+		SSL_CTX_set_psk_find_session_callback(c->ctx, find_psk);
+	return 0;
+}
+
+static BIO *bio_of(struct view v)
+{
+	return v.len && v.len < INT32_MAX ? BIO_new_mem_buf(v.data, (int)v.len) : NULL;
+}
+
+/* No terminal is asked for a password. */
+static int no_password(char *buf, int size, int rwflag, void *arg)
+{
+	(void)buf;
+	(void)size;
+	(void)rwflag;
+	(void)arg;
+	return -1;
+}
+
+static void note_expiry(struct hostauth_creds *c, const X509 *x)
+{
+	struct tm tm;
+	int64_t end;
+
+	if (ASN1_TIME_to_tm(X509_get0_notAfter(x), &tm) != 1)
+		return;
+	end = timegm(&tm);
+	if (end < c->expiry)
+		c->expiry = end;
+}
+
+static int set_certificate(struct hostauth_creds *c, struct view pem, char why[HOSTAUTH_WHY_BYTES])
+{
+	BIO *bio = bio_of(pem);
+	X509 *x = bio ? PEM_read_bio_X509(bio, NULL, no_password, NULL) : NULL;
+	int ok = x && SSL_CTX_use_certificate(c->ctx, x) == 1;
+
+	if (ok)
+		note_expiry(c, x);
+	X509_free(x);
+	if (!ok) {
+		BIO_free(bio);
+		return refuse(why, "the certificate file has no certificate that can be used");
+	}
+	while ((x = PEM_read_bio_X509(bio, NULL, no_password, NULL))) {
+		note_expiry(c, x);
+		if (SSL_CTX_add0_chain_cert(c->ctx, x) != 1) {
+			X509_free(x);
+			BIO_free(bio);
+			return refuse(why, "the certificate file's chain is unusable");
+		}
+	}
+	ERR_clear_error(); /* it ends with "no start line" */
+	BIO_free(bio);
+	return 0;
+}
+
+static int set_key(struct hostauth_creds *c, struct view pem, char why[HOSTAUTH_WHY_BYTES])
+{
+	BIO *bio = bio_of(pem);
+	EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : NULL;
+	int usable = key != NULL;
+	int ok = usable && SSL_CTX_use_PrivateKey(c->ctx, key) == 1 &&
+		 SSL_CTX_check_private_key(c->ctx) == 1;
+
+	EVP_PKEY_free(key);
+	BIO_free(bio);
+	if (ok)
+		return 0;
+	return refuse(why, usable ? "the key is not the certificate's"
+				  : "the key file has no private key that can be read (one with a "
+				    "password cannot)");
+}
+
+/* Certificates and lists are in files of the same form. Return: how many of the kind, or -1. */
+static int load_store(X509_STORE *store, struct view pem, bool crls)
+{
+	BIO *bio = bio_of(pem);
+	STACK_OF(X509_INFO) *all =
+		bio ? PEM_X509_INFO_read_bio(bio, NULL, no_password, NULL) : NULL;
+	int n = all ? 0 : -1;
+
+	for (int i = 0; all && n >= 0 && i < sk_X509_INFO_num(all); i++) {
+		const X509_INFO *info = sk_X509_INFO_value(all, i);
+
+		if (crls && info->crl)
+			n = X509_STORE_add_crl(store, info->crl) == 1 ? n + 1 : -1;
+		else if (!crls && info->x509)
+			n = X509_STORE_add_cert(store, info->x509) == 1 ? n + 1 : -1;
+	}
+	sk_X509_INFO_pop_free(all, X509_INFO_free);
+	BIO_free(bio);
+	return n;
+}
+
+/* Chain certificates stay those of the peer: its own authority's are all that is believed. */
+static int set_trust(struct hostauth_creds *c, const struct hostauth_material *m,
+		     char why[HOSTAUTH_WHY_BYTES])
+{
+	X509_STORE *store = SSL_CTX_get_cert_store(c->ctx);
+
+	if (load_store(store, m->ca, false) <= 0)
+		return refuse(why, "the ca file has no certificate");
+	if (!m->crl.len)
+		return 0;
+	if (load_store(store, m->crl, true) <= 0)
+		return refuse(why, "the crl file has no revocation list");
+	X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+	return 0;
+}
+
+static int copy_names(struct hostauth_creds *c, const struct hostauth_material *m)
+{
+	if (m->nnames == 0)
+		return 0;
+	c->names = mem_zalloc(m->nnames * sizeof(*c->names));
+	if (!c->names)
+		return ERR_NOMEM;
+	for (; c->nnames < m->nnames; c->nnames++) {
+		size_t len = strlen(m->names[c->nnames]) + 1;
+		char *copy = mem_zalloc(len);
+
+		if (!copy)
+			return ERR_NOMEM;
+		memcpy(copy, m->names[c->nnames], len);
+		c->names[c->nnames] = copy;
+	}
+	return 0;
+}
+
+/* Section 4: version 1.3 alone, no tickets, no early data. */
+static int set_up(struct hostauth_creds *c, bool psk)
+{
+	SSL_CTX *ctx = c->ctx;
+
+	SSL_CTX_set_app_data(ctx, c);
+	SSL_CTX_set_options(ctx,
+			    SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+	SSL_CTX_clear_options(ctx, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
+	SSL_CTX_set_mode(ctx, SSL_MODE_NO_AUTO_CHAIN);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_max_cert_list(ctx, HOSTAUTH_MAX_TLS);
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, NULL);
+	/* Of sessions there are none but those of shared keys; a server wants a name for them. */
+	if (c->role == HOSTAUTH_ACCEPTOR &&
+	    SSL_CTX_set_session_id_context(ctx, alpn, ALPN_BYTES) != 1)
+		return ERR_NOMEM;
+	return SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION) == 1 &&
+			       SSL_CTX_set_max_proto_version(ctx, TLS1_3_VERSION) == 1 &&
+			       SSL_CTX_set_num_tickets(ctx, 0) == 1 &&
+			       SSL_CTX_set_ciphersuites(ctx, psk ? psk_suites : suites) == 1 &&
+			       SSL_CTX_set1_groups_list(ctx, groups) == 1 &&
+			       SSL_CTX_set1_sigalgs_list(ctx, signatures) == 1 &&
+			       SSL_CTX_set_alpn_protos(ctx, alpn, ALPN_BYTES) == 0
+		       ? 0
+		       : ERR_NOMEM;
+}
+
+static int fill(struct hostauth_creds *c, const struct hostauth_material *m,
+		char why[HOSTAUTH_WHY_BYTES])
+{
+	bool psk = m->psk.len > 0;
+	int err;
+
+	if (!c->ctx || set_up(c, psk) || copy_names(c, m))
+		return refuse(why, "no memory");
+	if (psk && (m->certificate.len || m->key.len || m->ca.len || m->crl.len))
+		return refuse(why, "a psk and a certificate exclude each other");
+	if (psk)
+		return set_psks(c, m->psk, why);
+	err = set_certificate(c, m->certificate, why);
+	if (!err)
+		err = set_key(c, m->key, why);
+	return err ? err : set_trust(c, m, why);
+}
+
+struct hostauth_creds *hostauth_creds_new(enum hostauth_role role,
+					  const struct hostauth_material *material,
+					  char why[HOSTAUTH_WHY_BYTES])
+{
+	struct hostauth_creds *c = mem_zalloc(sizeof(*c));
+
+	ERR_clear_error();
+	if (!c) {
+		refuse(why, "no memory");
+		return NULL;
+	}
+	atomic_init(&c->holders, 1);
+	c->role = role;
+	c->expiry = INT64_MAX;
+	c->ctx =
+		SSL_CTX_new(role == HOSTAUTH_INITIATOR ? TLS_client_method() : TLS_server_method());
+	if (fill(c, material, why) == 0)
+		return c;
+	hostauth_creds_put(c);
+	return NULL;
+}
+
+struct hostauth_creds *hostauth_creds_get(struct hostauth_creds *creds)
+{
+	if (creds)
+		atomic_fetch_add(&creds->holders, 1);
+	return creds;
+}
+
+void hostauth_creds_put(struct hostauth_creds *creds)
+{
+	if (!creds || atomic_fetch_sub(&creds->holders, 1) > 1)
+		return;
+	SSL_CTX_free(creds->ctx);
+	psk_fini(&creds->psks);
+	for (unsigned i = 0; i < creds->nnames; i++)
+		mem_free(creds->names[i]);
+	mem_free(creds->names);
+	mem_free(creds);
+}
+
+int64_t hostauth_creds_expiry(const struct hostauth_creds *creds)
+{
+	return creds->expiry;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hostauth/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hostauth/names.h"
+
+int tls_begin(struct tls *t, struct hostauth_creds *creds, int64_t now)
+{
+	BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
+
+	t->ssl = SSL_new(creds->ctx);
+	if (!t->ssl || !in || !out) {
+		BIO_free(in);
+		BIO_free(out);
+		tls_end(t);
+		return ERR_NOMEM;
+	}
+	BIO_set_mem_eof_return(in, -1); /* more is to come */
+	SSL_set_bio(t->ssl, in, out);
+	t->in = in;
+	t->out = out;
+	X509_VERIFY_PARAM_set_time(SSL_get0_param(t->ssl), now);
+	if (creds->role == HOSTAUTH_INITIATOR)
+		SSL_set_connect_state(t->ssl);
+	else
+		SSL_set_accept_state(t->ssl);
+	return 0;
+}
+
+void tls_end(struct tls *t)
+{
+	SSL_free(t->ssl); /* and the BIOs */
+	t->ssl = NULL;
+	t->in = t->out = NULL;
+}
+
+int tls_feed(struct tls *t, struct view octets)
+{
+	if (octets.len == 0)
+		return 0;
+	return BIO_write(t->in, octets.data, (int)octets.len) == (int)octets.len ? 0 : ERR_NOMEM;
+}
+
+/* The verification's finding says more than the engine's. */
+static void tell(const struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
+{
+	long verdict = SSL_get_verify_result(t->ssl);
+	const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+
+	if (verdict != X509_V_OK)
+		reason = X509_verify_cert_error_string(verdict);
+	snprintf(why, HOSTAUTH_TEXT_BYTES, "%s", reason ? reason : "TLS failed");
+	ERR_clear_error();
+}
+
+int tls_step(struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
+{
+	int rc;
+
+	ERR_clear_error();
+	rc = SSL_do_handshake(t->ssl);
+	if (rc != 1 && SSL_get_error(t->ssl, rc) == SSL_ERROR_WANT_READ)
+		return ERR_AGAIN;
+	if (rc != 1) {
+		tell(t, why);
+		return ERR_PROTO;
+	}
+	t->complete = true;
+	snprintf(t->suite, sizeof(t->suite), "%s", SSL_get_cipher_name(t->ssl));
+	return 0;
+}
+
+struct view tls_pending(const struct tls *t)
+{
+	char *data = NULL;
+	long len = t->out ? BIO_get_mem_data(t->out, &data) : 0;
+
+	return view_of(data, len > 0 ? (size_t)len : 0);
+}
+
+void tls_consume(struct tls *t, size_t octets)
+{
+	char dump[1024];
+
+	while (octets > 0) {
+		int n = BIO_read(t->out, dump,
+				 octets < sizeof(dump) ? (int)octets : (int)sizeof(dump));
+
+		if (n <= 0)
+			return;
+		octets -= (size_t)n;
+	}
+}
+
+bool tls_is_rest(const struct tls *t)
+{
+	return BIO_ctrl_pending(t->in) > 0 || SSL_has_pending(t->ssl);
+}
+
+void tls_alert(struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
+{
+	const char *reason;
+	char octet;
+
+	ERR_clear_error();
+	(void)SSL_read(t->ssl, &octet, 1); /* goes on with the handshake, where that is not over */
+	reason = ERR_reason_error_string(ERR_peek_last_error());
+	snprintf(why, HOSTAUTH_TEXT_BYTES, "the peer refused: %s", reason ? reason : "no alert");
+	ERR_clear_error();
+}
+
+/* @name as a text, if it can be shown in one. */
+static bool to_text(struct view name, char text[HOSTAUTH_NAME_BYTES])
+{
+	if (name.len == 0 || name.len >= HOSTAUTH_NAME_BYTES)
+		return false;
+	for (size_t i = 0; i < name.len; i++)
+		if (name.data[i] <= ' ' || name.data[i] > '~' || name.data[i] == '"')
+			return false;
+	memcpy(text, name.data, name.len);
+	text[name.len] = '\0';
+	return true;
+}
+
+static bool is_wanted(const struct hostauth_creds *c, struct view name, bool dns)
+{
+	for (unsigned i = 0; i < c->nnames; i++)
+		if (dns ? hostauth_name_is_dns(c->names[i], name)
+			: hostauth_name_is_uri(c->names[i], name))
+			return true;
+	return c->nnames == 0;
+}
+
+/* The first name that is allowed; else the first one, for the log. */
+static bool choose_name(const GENERAL_NAMES *all, const struct hostauth_creds *c,
+			char name[HOSTAUTH_NAME_BYTES])
+{
+	for (int i = 0; i < sk_GENERAL_NAME_num(all); i++) {
+		const GENERAL_NAME *one = sk_GENERAL_NAME_value(all, i);
+		bool dns = one->type == GEN_DNS;
+		char text[HOSTAUTH_NAME_BYTES];
+		struct view octets;
+
+		if (!dns && one->type != GEN_URI)
+			continue;
+		octets = view_of(ASN1_STRING_get0_data(one->d.ia5),
+				 (size_t)ASN1_STRING_length(one->d.ia5));
+		if (!to_text(octets, text))
+			continue;
+		if (is_wanted(c, octets, dns)) {
+			memcpy(name, text, sizeof(text));
+			return true;
+		}
+		if (!*name)
+			memcpy(name, text, sizeof(text));
+	}
+	return false;
+}
+
+static int certificate_name(const struct tls *t, const struct hostauth_creds *c,
+			    char name[HOSTAUTH_NAME_BYTES], char why[HOSTAUTH_TEXT_BYTES])
+{
+	X509 *x = SSL_get0_peer_certificate(t->ssl);
+	GENERAL_NAMES *all;
+	bool found;
+
+	if (!x || SSL_get_verify_result(t->ssl) != X509_V_OK) {
+		snprintf(why, HOSTAUTH_TEXT_BYTES, "the peer showed no certificate");
+		return ERR_ACCESS;
+	}
+	all = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
+	found = choose_name(all, c, name);
+	GENERAL_NAMES_free(all);
+	if (!found)
+		snprintf(why, HOSTAUTH_TEXT_BYTES, "%s",
+			 *name ? "its name is not one of those allowed"
+			       : "its certificate has no name (subjectAltName, DNS or URI)");
+	return found ? 0 : ERR_ACCESS;
+}
+
+static int psk_name(const struct tls *t, const struct hostauth_creds *c,
+		    char name[HOSTAUTH_NAME_BYTES], char why[HOSTAUTH_TEXT_BYTES])
+{
+	const char *identity = c->psks.psks[0].identity;
+	unsigned i;
+
+	if (!SSL_session_reused(t->ssl)) { /* so OpenSSL calls it */
+		snprintf(why, HOSTAUTH_TEXT_BYTES, "the peer did not use the shared key");
+		return ERR_ACCESS;
+	}
+	if (c->role == HOSTAUTH_ACCEPTOR)
+		identity = SSL_get_app_data(t->ssl);
+	snprintf(name, HOSTAUTH_NAME_BYTES, "%s", identity ? identity : "");
+	for (i = 0; i < c->nnames && strcmp(c->names[i], name) != 0; i++)
+		;
+	if (i < c->nnames || c->nnames == 0)
+		return 0;
+	snprintf(why, HOSTAUTH_TEXT_BYTES, "its name is not one of those allowed");
+	return ERR_ACCESS;
+}
+
+int tls_peer(const struct tls *t, const struct hostauth_creds *creds,
+	     char name[HOSTAUTH_NAME_BYTES], char why[HOSTAUTH_TEXT_BYTES])
+{
+	name[0] = '\0';
+	return creds->psks.n ? psk_name(t, creds, name, why)
+			     : certificate_name(t, creds, name, why);
+}

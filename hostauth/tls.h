@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HOSTAUTH_TLS_H
+#define HOSTAUTH_TLS_H
+
+#include <openssl/ssl.h>
+
+#include "hostauth/creds_internal.h"
+#include "hostauth/hostauth.h"
+
+/** tls - the TLS engine of one handshake, between two memory BIOs. Inside of hostauth/ only. */
+struct tls {
+	SSL *ssl;      /* NULL until it is needed */
+	BIO *in, *out; /* the SSL's */
+	bool complete;
+	char suite[32];
+};
+
+/** tls_begin - Return: 0 or ERR_NOMEM. */
+int tls_begin(struct tls *t, struct hostauth_creds *creds, int64_t now) WARN_UNUSED;
+
+/** tls_end - wipes its keys. */
+void tls_end(struct tls *t);
+
+/** tls_feed - octets of the peer. Return: 0 or ERR_NOMEM. */
+int tls_feed(struct tls *t, struct view octets) WARN_UNUSED;
+
+/** tls_step - go on with the handshake. Return: 0; ERR_AGAIN when the peer has to say more; ERR_PROTO
+ * and @why. */
+int tls_step(struct tls *t, char why[HOSTAUTH_TEXT_BYTES]) WARN_UNUSED;
+
+/** tls_pending - what is to be sent; tls_consume() what was. */
+struct view tls_pending(const struct tls *t);
+void tls_consume(struct tls *t, size_t octets);
+
+/** tls_is_rest - the peer sent more than the handshake. */
+bool tls_is_rest(const struct tls *t);
+
+/** tls_alert - what the peer's alert says, fed and not read yet. */
+void tls_alert(struct tls *t, char why[HOSTAUTH_TEXT_BYTES]);
+
+/** tls_peer - the peer's name, the one that is allowed if there is one. Return: 0 or ERR_ACCESS, and
+ * @why. */
+int tls_peer(const struct tls *t, const struct hostauth_creds *creds,
+	     char name[HOSTAUTH_NAME_BYTES], char why[HOSTAUTH_TEXT_BYTES]) WARN_UNUSED;
+
+#endif
