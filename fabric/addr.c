@@ -119,3 +119,42 @@ const char *fabric_addr_format(const struct fabric_addr *addr, char *text)
 	}
 	return text;
 }
+
+const char *fabric_addr_host(const struct fabric_addr *addr, char *text)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr->ss;
+	struct sockaddr_in6 v6 = *(const struct sockaddr_in6 *)&addr->ss;
+	char host[INET6_ADDRSTRLEN] = "?", scope[SCOPE_TEXT];
+	bool local = IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr);
+
+	switch (addr->ss.ss_family) {
+	case AF_INET:
+		inet_ntop(AF_INET, &v4->sin_addr, text, FABRIC_ADDR_TEXT);
+		break;
+	case AF_INET6:
+		if (!local)
+			memset(v6.sin6_addr.s6_addr + 8, 0, 8);
+		inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof(host));
+		format_interface(&v6, scope);
+		snprintf(text, FABRIC_ADDR_TEXT, "%s%s%s", host, scope, local ? "" : "/64");
+		break;
+	default:
+		snprintf(text, FABRIC_ADDR_TEXT, "-");
+	}
+	return text;
+}
+
+void fabric_addr_key(const struct fabric_addr *addr, uint8_t *key)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr->ss;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addr->ss;
+
+	memset(key, 0, FABRIC_ADDR_KEY);
+	if (addr->ss.ss_family == AF_INET) {
+		memcpy(key + 12, &v4->sin_addr, 4);
+		key[10] = key[11] = 0xff; /* as if mapped into IPv6 */
+	} else if (addr->ss.ss_family == AF_INET6) {
+		memcpy(key, &v6->sin6_addr, IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ? 16 : 8);
+		memcpy(key + 16, &v6->sin6_scope_id, sizeof(v6->sin6_scope_id));
+	}
+}

@@ -36,4 +36,13 @@ enum { FABRIC_ADDR_TEXT = 72 };
  * FABRIC_ADDR_TEXT. */
 const char *fabric_addr_format(const struct fabric_addr *addr, char *text);
 
+/** fabric_addr_host - whom to count for the peer at @addr, into @text of FABRIC_ADDR_TEXT: an IPv4
+ * address, or an IPv6 network of 64 bits, for a host has as many addresses of it as it likes
+ * ("2001:db8:0:1::/64"); but link-local addresses are counted one by one. */
+const char *fabric_addr_host(const struct fabric_addr *addr, char *text);
+
+/** fabric_addr_key - the same as octets that are equal for the same host; FABRIC_ADDR_KEY of them. */
+enum { FABRIC_ADDR_KEY = 20 };
+void fabric_addr_key(const struct fabric_addr *addr, uint8_t *key);
+
 #endif

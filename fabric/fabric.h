@@ -38,8 +38,13 @@
  * - All memory named in an operation lies in a range given to fabric_register().
  * - Remote access is checked before an octet is read or written: handle of this
  *   connection, bounds, direction, life. A breach ends the connection.
- * - No allocation per operation: queue depths are fixed at connect or accept;
- *   a post beyond them returns ERR_AGAIN.
+ * - An exposure is its owner's until he withdraws it: whatever ended it before (a message of
+ *   the peer's that invalidated it, the end of the connection), it keeps its place among
+ *   max_exposures and what is known of it, and its handle is given to no other. The withdrawal
+ *   tells what the peer has written there (fabric_withdraw()), and nobody is asked before: a
+ *   provider may be far ahead of the events that were polled.
+ * - No allocation per operation, but for pools that grow to the load: queue depths are fixed
+ *   at connect or accept; a post beyond them returns ERR_AGAIN.
  *
  * And where Receives are shared:
  * - Any of them may take the next message of any connection. Messages of one connection are
@@ -49,8 +54,8 @@
  * - A peer with more than max_recvs messages that were not polled has gone too far: its
  *   connection ends. How many it may send at all is the user's to count.
  * - Nothing of them comes back with a connection: what it received and was not polled stays
- *   posted. One that comes back without a message (its device is gone) is a RECV event with
- *   ERR_FLUSHED and no .conn.
+ *   posted. One that comes back without a message (its device is gone, or quiet times need it no
+ *   more) is a RECV event with ERR_FLUSHED and no .conn.
  */
 
 struct fabric;
@@ -97,11 +102,12 @@ enum fabric_ev_type {
 struct fabric_event {
 	enum fabric_ev_type type;
 	struct fabric_conn *conn;
-	void *cookie;	      /* the posted operation's */
-	int status;	      /* 0 or enum err */
-	uint32_t len;	      /* RECV: octets received */
-	uint32_t invalidated; /* RECV: the handle of ours that the message invalidated, or 0 */
-	uint32_t invalidated_written; /* and what fabric_written() would have said of it */
+	void *cookie;		  /* the posted operation's */
+	int status;		  /* 0 or enum err */
+	uint32_t len;		  /* RECV: octets received */
+	uint32_t invalidated;	  /* RECV: the handle of ours that the message invalidated, or 0 */
+	uint32_t withdrawn;	  /* WITHDRAWN: the handle that is fenced now ... */
+	uint32_t written;	  /* ... and what was written there: fabric_withdraw() */
 	struct view private_data; /* REQUEST, CONNECTED, rejected: until the next fabric_poll() */
 	const char *why;	  /* DISCONNECTED: words for the log, static storage; may be NULL */
 };
@@ -146,13 +152,13 @@ struct fabric_ops {
 	int (*read)(struct fabric_conn *c, void *to, const struct segment *remote, void *cookie);
 	int (*expose)(struct fabric_conn *c, void *addr, uint32_t len, unsigned access,
 		      struct segment *seg);
-	uint32_t (*written)(const struct fabric_conn *c, uint32_t handle);
-	int (*withdraw)(struct fabric_conn *c, uint32_t handle, void *cookie);
+	int (*withdraw)(struct fabric_conn *c, uint32_t handle, void *cookie, uint32_t *written);
 
 	void (*flush)(struct fabric *f);
 	int (*poll)(struct fabric *f, struct fabric_event *ev);
 	nsec_t (*deadline)(const struct fabric *f);
 	void (*tick)(struct fabric *f, nsec_t now);
+	size_t (*pooled)(const struct fabric *f); /* NULL: nothing */
 	void (*free)(struct fabric *f);
 };
 
@@ -161,7 +167,11 @@ struct fabric {
 	const struct fabric_ops *ops;
 	void *receives;	    /* the user's, from fabric_share_receives(); NULL: not shared */
 	bool remote_inv;    /* every connection's handles can be invalidated remotely */
-	bool tells_written; /* fabric_written() knows */
+	bool tells_written; /* withdrawals tell what was written */
+	size_t conn_bytes;  /* of heap that each connection takes for its life */
+	bool fuller; /* the user's: other instances that share a listener are to accept instead, if the
+		      * provider has a say in that */
+	bool pins; /* a device uses registered memory by its pages: they must stay */
 };
 
 /** struct fabric_conn - embedded first in each provider's own structure. Read only. */
@@ -170,7 +180,7 @@ struct fabric_conn {
 	void *owner; /* the user's, from connect, accept or (before accept) attach */
 	struct fabric_addr local, peer;
 	bool remote_inv;       /* handles exposed on this connection can be invalidated remotely */
-	uint32_t handles_live; /* exposures not withdrawn, for statistics and leak tests */
+	uint32_t handles_live; /* exposures the peer can reach, for statistics and leak tests */
 };
 
 /*
@@ -320,7 +330,7 @@ static inline int fabric_write(struct fabric_conn *c, const struct fabric_sge *s
 }
 
 /** fabric_read - RDMA Read of @remote->length octets to @to. Beyond the read depth the
- * provider queues it. */
+ * provider queues it. ERR_AGAIN as fabric_expose(). */
 static inline int fabric_read(struct fabric_conn *c, void *to, const struct segment *remote,
 			      void *cookie)
 {
@@ -332,7 +342,7 @@ static inline int fabric_read(struct fabric_conn *c, void *to, const struct segm
  * @access: FABRIC_REMOTE_READ or FABRIC_REMOTE_WRITE
  * @seg:    filled: unpredictable handle, length, offset
  *
- * Return: 0, ERR_AGAIN at max_exposures, ERR_CLOSED.
+ * Return: 0, ERR_CLOSED, or ERR_AGAIN: at max_exposures, or the device is short of something for a while.
  */
 static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len, unsigned access,
 				struct segment *seg)
@@ -341,27 +351,26 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
 }
 
 /**
- * fabric_written - octets the peer has written through an exposure, from its start without a
- * gap: what lies behind them was never its to return
- *
- * Return: the count; FABRIC_WRITTEN_UNKNOWN when the handle is not live, or the provider's
- * hardware does not tell.
- */
-#define FABRIC_WRITTEN_UNKNOWN UINT32_MAX
-static inline uint32_t fabric_written(const struct fabric_conn *c, uint32_t handle)
-{
-	return c->fabric->ops->written(c, handle);
-}
-
-/**
  * fabric_withdraw - fence an exposure before its memory is used again
+ * @written: may be NULL; filled unless the answer is 0, when FABRIC_EV_WITHDRAWN has it. How many
+ *           octets from
+ *           the start of the exposure the peer has written, all of them, in whatever order: what
+ *           lies behind was never its to return. Where Writes left too many gaps some were blanked
+ *           with zeros (fabric/runs.h), which are written then. FABRIC_WRITTEN_UNKNOWN from a
+ *           provider that does not tell; 0 of a handle that is not the caller's to withdraw.
  *
+ * What counts is what was placed before the fence. After it nothing is, and a Write of which
+ * only a part had come counts for nothing.
  * A handle already invalidated by the peer, or unknown, is fenced already.
  * Return: 1 fenced now, no event; 0 FABRIC_EV_WITHDRAWN follows; ERR_CLOSED (fenced, too).
  */
-static inline int fabric_withdraw(struct fabric_conn *c, uint32_t handle, void *cookie)
+#define FABRIC_WRITTEN_UNKNOWN UINT32_MAX
+static inline int fabric_withdraw(struct fabric_conn *c, uint32_t handle, void *cookie,
+				  uint32_t *written)
 {
-	return c->fabric->ops->withdraw(c, handle, cookie);
+	uint32_t unasked;
+
+	return c->fabric->ops->withdraw(c, handle, cookie, written ? written : &unasked);
 }
 
 /** fabric_flush - put everything posted so far on its way, many operations a system call. */
@@ -386,6 +395,13 @@ static inline nsec_t fabric_deadline(const struct fabric *f)
 static inline void fabric_tick(struct fabric *f, nsec_t now)
 {
 	f->ops->tick(f, now);
+}
+
+/** fabric_pooled - octets of heap that all connections together have beside .conn_bytes each, and all
+ * that those have of which no FABRIC_EV_REQUEST has told yet. */
+static inline size_t fabric_pooled(const struct fabric *f)
+{
+	return f->ops->pooled ? f->ops->pooled(f) : 0;
 }
 
 /** fabric_free - takes @f; all its connections must be destroyed, listeners detached, Receives not

@@ -58,7 +58,6 @@ struct ddp_term {
 };
 
 /* struct ddp_term values by name (RFC 5040 section 4.8, RFC 5041 section 8, RFC 5044 section 8). */
-#define TERM_RDMA_LOCAL ((struct ddp_term){0, 0, 0x00})
 #define TERM_RDMA_INVALID_STAG ((struct ddp_term){0, 1, 0x00})
 #define TERM_RDMA_BOUNDS ((struct ddp_term){0, 1, 0x01})
 #define TERM_RDMA_ACCESS ((struct ddp_term){0, 1, 0x02})

@@ -7,15 +7,16 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "fabric/iwarp/iwarp_internal.h"
 
 /*
  * Operation
  *
- * An instance is a set of connections and five lists through them: which have
- * events, posts, a deadline, unread octets, an unfinished set-up. Every entry
- * point works on one connection and at most puts it on a list, so nothing here
- * costs more for a thousand idle connections.
+ * An instance is a set of connections and lists through them: which have events,
+ * posts, unread octets, no Receive, an unfinished set-up. Every entry point works on
+ * one connection and at most puts it on a list; each has a timer of its own. So
+ * nothing here costs more for a thousand connections, idle or in set-up.
  *
  *	initiator: CONNECTING -> REQUESTING ----------.
  *	acceptor:  AWAITING -> OFFERED -> REPLYING ---+-> OPEN -> CLOSING -> LINGER -> CLOSED
@@ -24,6 +25,10 @@
  * CLOSED when the socket fails. A connection's memory lives until
  * fabric_destroy(); the socket is closed in CLOSED.
  */
+
+enum { TURN_TIMERS = 256 /* of one tick: others have their turn in between */ };
+#define TRIM_INTERVAL (10 * NSEC_PER_SEC)
+#define TRIM_PAUSE (5 * NSEC_PER_MS) /* while there is more to give */
 
 void iwarp_config_default(struct iwarp_config *cfg)
 {
@@ -55,11 +60,42 @@ static void conn_ready(struct loop_watch *watch, unsigned events)
 		stream_ready(c, events);
 }
 
+static void expire(struct timer *timer, nsec_t now)
+{
+	struct iwarp_conn *c = container_of(timer, struct iwarp_conn, deadline);
+
+	(void)now;
+	if (c->state < IWARP_OPEN)
+		setup_expired(c);
+	else
+		stream_expired(c);
+}
+
+static void stalled(struct timer *timer, nsec_t now)
+{
+	(void)now;
+	stream_stalled(container_of(timer, struct iwarp_conn, stall));
+}
+
+/* After a quiet while memory is back; as long as anybody may want some, or there is some to give. */
+static void trim(struct timer *timer, nsec_t now)
+{
+	struct iwarp *iw = container_of(timer, struct iwarp, trim);
+
+	if (qp_store_trim(&iw->store))
+		timer_arm(&iw->timers, timer, now + TRIM_PAUSE);
+	else if (!list_is_empty(&iw->conns) || qp_store_bytes(&iw->store) > 0)
+		timer_arm(&iw->timers, timer, now + TRIM_INTERVAL);
+}
+
 struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state state, void *owner)
 {
 	struct iwarp_conn *c = mem_zalloc(sizeof(*c));
 
-	if (!c) {
+	if (c)
+		c->frames = mem_zalloc(sizeof(*c->frames));
+	if (!c || !c->frames) {
+		mem_free(c);
 		close(fd);
 		return NULL;
 	}
@@ -69,17 +105,20 @@ struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state sta
 	c->iw = iw;
 	c->fd = fd;
 	c->state = state;
-	c->deadline = NSEC_NEVER;
-	c->in_need = MPA_HEADER_BYTES;
+	timer_init(&c->deadline, expire);
+	timer_init(&c->stall, stalled);
+	c->frames->in_need = MPA_HEADER_BYTES;
 	c->watch.ready = conn_ready;
 	c->offer = (struct mpa_local){iw->cfg.crc, iw->cfg.ird, iw->cfg.ord};
 	list_init(&c->active);
 	list_init(&c->dirty);
-	list_init(&c->timed);
 	list_init(&c->unread);
+	list_init(&c->starved);
 	list_init(&c->probe);
 	list_init(&c->setup);
 	list_add_tail(&iw->conns, &c->all);
+	if (!timer_is_armed(&iw->trim))
+		timer_arm(&iw->timers, &iw->trim, iwarp_now() + TRIM_INTERVAL);
 	sock_options(fd, &iw->cfg);
 	return c;
 }
@@ -92,12 +131,15 @@ static void close_socket(struct iwarp_conn *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
-	iwarp_conn_deadline(c, 0);
+	timer_disarm(&c->iw->timers, &c->deadline);
+	timer_disarm(&c->iw->timers, &c->stall);
 	list_del(&c->dirty);
 	list_del(&c->unread);
+	list_del(&c->starved);
 	list_del(&c->probe);
-	if (!list_is_empty(&c->setup))
-		c->iw->setup_count--;
+	if (!list_is_empty(&c->setup) && c->state == IWARP_REJECTED)
+		c->iw->rejected_count--;
+	lobby_leave(&c->iw->lobby, &c->silent);
 	list_del(&c->setup);
 }
 
@@ -108,6 +150,10 @@ void iwarp_conn_free(struct iwarp_conn *c)
 	list_del(&c->all);
 	if (c->has_qp)
 		qp_fini(&c->qp);
+	receives_unneeded(c->iw);
+	if (c->iw->greeted == c)
+		c->iw->greeted = NULL;
+	mem_free(c->frames);
 	mem_free(c);
 }
 
@@ -136,27 +182,16 @@ void iwarp_conn_activate(struct iwarp_conn *c)
 
 void iwarp_conn_deadline(struct iwarp_conn *c, uint32_t ms)
 {
-	if (!ms) {
-		c->deadline = NSEC_NEVER;
-		list_del(&c->timed);
-		return;
-	}
-	c->deadline = iwarp_now() + ms * NSEC_PER_MS;
-	c->iw->next = nsec_min(c->iw->next, c->deadline);
-	if (list_is_empty(&c->timed))
-		list_add_tail(&c->iw->timed, &c->timed);
+	timer_arm(&c->iw->timers, &c->deadline, ms ? iwarp_now() + ms * NSEC_PER_MS : NSEC_NEVER);
 }
 
-static uint64_t draw(struct iwarp *iw)
+static uint64_t iwarp_draw(struct iwarp *iw)
 {
 	uint64_t z;
 
 	if (!iw->cfg.seed && getrandom(&z, sizeof(z), 0) == (ssize_t)sizeof(z))
 		return z;
-	z = (iw->rng += 0x9e3779b97f4a7c15u);
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return random_next(&iw->rng);
 }
 
 int iwarp_conn_queues(struct iwarp_conn *c, const struct fabric_conn_params *p)
@@ -174,8 +209,8 @@ int iwarp_conn_queues(struct iwarp_conn *c, const struct fabric_conn_params *p)
 	depths.ird = c->offer.ird;
 	depths.ord = c->offer.ord;
 	for (int i = 0; i < 5; i++)
-		seed[i] = draw(c->iw);
-	rc = qp_init(&c->qp, &depths, seed, &c->iw->counters);
+		seed[i] = iwarp_draw(c->iw);
+	rc = qp_init(&c->qp, &depths, seed, &c->iw->store);
 	c->has_qp = !rc;
 	return rc;
 }
@@ -263,21 +298,15 @@ static int op_expose(struct fabric_conn *fc, void *addr, uint32_t len, unsigned 
 	return rc;
 }
 
-static uint32_t op_written(const struct fabric_conn *fc, uint32_t handle)
-{
-	const struct iwarp_conn *c = conn_of((struct fabric_conn *)fc);
-
-	return c->has_qp ? qp_written(&c->qp, handle) : FABRIC_WRITTEN_UNKNOWN;
-}
-
-static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie)
+static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, uint32_t *written)
 {
 	struct iwarp_conn *c = conn_of(fc);
 	int rc;
 
+	*written = 0;
 	if (!c->has_qp)
 		return ERR_CLOSED;
-	rc = qp_withdraw(&c->qp, handle, cookie);
+	rc = qp_withdraw(&c->qp, handle, cookie, written);
 	c->base.handles_live = c->qp.stags.live;
 	/* It may have ended the stream: the next flush finds out. */
 	if (c->qp.state > QP_DRAINING && c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
@@ -285,10 +314,11 @@ static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie)
 	return rc;
 }
 
-static void op_flush(struct fabric *f)
+static void iwarp_op_flush(struct fabric *f)
 {
 	struct list *item;
 
+	receives_feed(iwarp_of(f));
 	while ((item = list_pop(&iwarp_of(f)->dirty))) {
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, dirty);
 
@@ -306,13 +336,15 @@ static void end_event(struct iwarp_conn *c, struct fabric_event *ev)
 				    .why = c->why};
 }
 
-static bool conn_event(struct iwarp_conn *c, struct fabric_event *ev)
+static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 {
 	if (c->tell_request || c->tell_connected) {
 		*ev = (struct fabric_event){.type = c->tell_request ? FABRIC_EV_REQUEST
 								    : FABRIC_EV_CONNECTED,
 					    .conn = &c->base,
 					    .private_data = c->private_data};
+		if (c->tell_connected)
+			c->iw->greeted = c;
 		c->tell_request = c->tell_connected = false;
 		c->private_data = view_of(NULL, 0);
 		return true;
@@ -329,81 +361,81 @@ static bool conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 	return true;
 }
 
-static int op_poll(struct fabric *f, struct fabric_event *ev)
+/* Set-up of the connection that was told last is over, and its private data were looked at. */
+static void drop_frames(struct iwarp *iw)
+{
+	struct iwarp_conn *c = iw->greeted;
+
+	if (!c)
+		return;
+	iw->greeted = NULL;
+	mem_free(c->frames);
+	c->frames = NULL;
+}
+
+static int iwarp_op_poll(struct fabric *f, struct fabric_event *ev)
 {
 	struct iwarp *iw = iwarp_of(f);
 
+	drop_frames(iw);
 	while (!list_is_empty(&iw->active)) {
 		struct iwarp_conn *c = list_first(&iw->active, struct iwarp_conn, active);
 
-		if (conn_event(c, ev))
+		if (iwarp_conn_event(c, ev))
 			return 1;
 		list_del(&c->active);
 	}
-	return 0;
+	return receives_back(iw, ev);
 }
 
-static nsec_t op_deadline(const struct fabric *f)
+static nsec_t iwarp_op_deadline(const struct fabric *f)
 {
 	const struct iwarp *iw = container_of(f, const struct iwarp, base);
 
-	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->unread))
+	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->unread) || iw->recvq.back)
 		return 0;
-	return nsec_min(iw->next, listen_deadline(iw));
+	return nsec_min(timer_next(&iw->timers), listen_deadline(iw));
 }
 
-static void expire(struct iwarp *iw, nsec_t now)
-{
-	iw->next = NSEC_NEVER;
-	list_for_each_safe(item, tmp, &iw->timed)
-	{
-		struct iwarp_conn *c = container_of(item, struct iwarp_conn, timed);
-
-		if (now < c->deadline) {
-			iw->next = nsec_min(iw->next, c->deadline);
-			continue;
-		}
-		iwarp_conn_deadline(c, 0);
-		if (c->state < IWARP_OPEN)
-			setup_expired(c);
-		else
-			stream_expired(c);
-	}
-}
-
-/* Connections that are still not done get on their list again. */
-static void read_listed(struct list *from, size_t member)
+/* Connections that are still not done get on the list again. */
+static void read_unread(struct iwarp *iw)
 {
 	struct list turn, *item;
 
 	list_init(&turn);
-	while ((item = list_pop(from)))
+	while ((item = list_pop(&iw->unread)))
 		list_add_tail(&turn, item);
 	while ((item = list_pop(&turn)))
-		stream_read((struct iwarp_conn *)((char *)item - member));
+		stream_read(container_of(item, struct iwarp_conn, unread));
 }
 
-static void op_tick(struct fabric *f, nsec_t now)
+static void iwarp_op_tick(struct fabric *f, nsec_t now)
 {
 	struct iwarp *iw = iwarp_of(f);
 
-	read_listed(&iw->unread, offsetof(struct iwarp_conn, unread));
-	if (now >= iw->next) {
-		if (now >= iw->probe_at)
-			read_listed(&iw->probes, offsetof(struct iwarp_conn, probe));
-		expire(iw, now);
-		if (!list_is_empty(&iw->probes))
-			iw->next = nsec_min(iw->next, iw->probe_at);
-	}
+	read_unread(iw);
+	/* What is left of them is due in the next turn. */
+	(void)timer_run(&iw->timers, now, TURN_TIMERS);
 	listen_tick(iw, now);
 }
 
-static void op_free(struct fabric *f)
+/* Connections that nobody has been asked about yet are in nobody else's account. */
+static size_t op_pooled(const struct fabric *f)
+{
+	const struct iwarp *iw = container_of(f, const struct iwarp, base);
+
+	return qp_store_bytes(&iw->store) +
+	       iw->lobby.count * (sizeof(struct iwarp_conn) + sizeof(struct iwarp_frames));
+}
+
+static void iwarp_op_free(struct fabric *f)
 {
 	struct iwarp *iw = iwarp_of(f);
 
 	list_for_each_safe(item, tmp, &iw->conns)
 		iwarp_conn_free(container_of(item, struct iwarp_conn, all));
+	qp_store_fini(&iw->store);
+	lobby_fini(&iw->lobby);
 	mem_free(iw);
 }
 
@@ -420,18 +452,31 @@ static const struct fabric_ops iwarp_ops = {
 	.destroy = op_destroy,
 	.prepare = op_prepare,
 	.post_recv = op_post_recv,
+	.share_receives = receives_share,
+	.unshare_receives = receives_unshare,
+	.receives_wanted = receives_wanted,
+	.post_shared = receives_post,
 	.send = op_send,
 	.write = op_write,
 	.read = op_read,
 	.expose = op_expose,
-	.written = op_written,
 	.withdraw = op_withdraw,
-	.flush = op_flush,
-	.poll = op_poll,
-	.deadline = op_deadline,
-	.tick = op_tick,
-	.free = op_free,
+	.flush = iwarp_op_flush,
+	.poll = iwarp_op_poll,
+	.deadline = iwarp_op_deadline,
+	.tick = iwarp_op_tick,
+	.pooled = op_pooled,
+	.free = iwarp_op_free,
 };
+
+/* With Receives that are shared, and more of the rest than anybody asks for. */
+static size_t idle_bytes(const struct iwarp_config *cfg)
+{
+	const struct qp_depths depths = {
+		.max_sends = 128, .max_exposures = 512, .ird = cfg->ird, .ord = cfg->ord};
+
+	return sizeof(struct iwarp_conn) + qp_idle_bytes(&depths);
+}
 
 struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 {
@@ -441,18 +486,29 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 		return NULL;
 	iw->base.ops = &iwarp_ops;
 	iw->base.remote_inv = iw->base.tells_written = true;
+	iw->base.conn_bytes = idle_bytes(cfg);
 	iw->cfg = *cfg;
 	iw->loop = loop;
-	iw->next = NSEC_NEVER;
+	timer_queue_init(&iw->timers);
+	timer_init(&iw->probe, stream_probe);
+	timer_init(&iw->period, receives_period);
+	timer_init(&iw->trim, trim);
 	iw->rng = cfg->seed;
+	qp_store_init(&iw->store, &iw->counters);
 	list_init(&iw->conns);
 	list_init(&iw->active);
 	list_init(&iw->dirty);
-	list_init(&iw->timed);
 	list_init(&iw->unread);
+	list_init(&iw->starved);
 	list_init(&iw->probes);
 	list_init(&iw->setups);
+	list_init(&iw->rejected);
 	list_init(&iw->attachments);
+	if (lobby_init(&iw->lobby, cfg->max_setups, iwarp_draw(iw))) {
+		lobby_fini(&iw->lobby);
+		mem_free(iw);
+		return NULL;
+	}
 	return &iw->base;
 }
 

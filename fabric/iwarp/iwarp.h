@@ -11,7 +11,8 @@
 struct iwarp_config {
 	bool crc;		   /* ask for CRC32c (default true); used when either side asks */
 	uint32_t setup_timeout_ms; /* TCP connect and MPA exchange; default 10000 */
-	uint32_t stall_timeout_ms; /* octets to send and none taken by the peer; default 30000 */
+	uint32_t stall_timeout_ms; /* octets to send and none taken by the peer, or no sign of life
+				      of it; default 30000 */
 	uint16_t ird, ord;	   /* read depth offered; default 32 */
 	uint32_t
 		max_setups; /* incoming connections still in MPA set-up, per instance; default 256 */

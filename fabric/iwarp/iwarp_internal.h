@@ -4,7 +4,9 @@
 
 #include "base/list.h"
 #include "base/loop.h"
+#include "base/timer.h"
 #include "fabric/iwarp/iwarp.h"
+#include "fabric/lobby.h"
 #include "fabric/iwarp/mpa.h"
 #include "fabric/iwarp/qp.h"
 
@@ -16,6 +18,7 @@ enum iwarp_state {
 	IWARP_AWAITING,	  /* acceptor: MPA Request is awaited */
 	IWARP_OFFERED,	  /* acceptor: the user was asked */
 	IWARP_REPLYING,	  /* acceptor: MPA Reply goes out */
+	IWARP_REJECTED,	  /* acceptor: the peer's FIN is awaited; the user knows it no more */
 	IWARP_OPEN,
 	IWARP_CLOSING, /* the last octets go out, what comes in is thrown away */
 	IWARP_LINGER,  /* our FIN is out, theirs is awaited */
@@ -28,43 +31,61 @@ struct iwarp {
 	struct loop *loop;
 	struct iwarp_counters counters;
 	struct list conns;
-	struct list active; /* have events for fabric_poll() */
-	struct list dirty;  /* have posts for fabric_flush() */
-	struct list timed;  /* have a deadline */
-	struct list unread; /* stopped reading to let others have their turn */
-	struct list probes; /* may have missed the end of the stream */
-	struct list setups; /* IWARP_AWAITING, oldest first */
-	uint32_t setup_count;
+	struct list active;   /* have events for fabric_poll() */
+	struct list dirty;    /* have posts for fabric_flush() */
+	struct list unread;   /* stopped reading to let others have their turn */
+	struct list starved;  /* a message waits for a shared Receive; the longest waiting first */
+	struct list probes;   /* may have missed the end of the stream */
+	struct list setups;   /* IWARP_AWAITING, oldest first */
+	struct lobby lobby;   /* the same, by host */
+	struct list rejected; /* IWARP_REJECTED, oldest first */
+	uint32_t rejected_count;
 	struct list attachments;
-	nsec_t probe_at;
-	nsec_t next; /* no deadline is before it */
+	struct qp_store store;
+	struct recvq recvq;	    /* in use where the store says so */
+	struct iwarp_conn *greeted; /* its frames are of no use after the next poll */
+	struct timer_queue timers;
+	struct timer period; /* of the recvq */
+	struct timer trim;   /* of the store */
+	struct timer probe;  /* when the list is looked at */
 	uint64_t rng;
+};
+
+/** struct iwarp_frames - of MPA, until set-up is over. */
+struct iwarp_frames {
+	uint8_t in[MPA_FRAME_MAX], out[MPA_FRAME_MAX];
+	size_t in_have, in_need;
+	size_t out_len, out_at;
 };
 
 struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
-	struct list all, active, dirty, timed, unread, probe, setup;
+	struct lobby_member silent; /* while it is among the set-ups */
+	struct list all, active, dirty, unread, starved, probe;
+	struct list setup; /* in the instance's .setups or .rejected */
 	struct loop_watch watch;
 	int fd;
 	enum iwarp_state state;
-	nsec_t deadline;
+	struct timer deadline; /* one wait at a time, by state */
+	struct timer stall;    /* of the peer's octets inside a message: see stream_stalled() */
+	uint64_t stall_octets, stall_messages;
 	bool initiator;
 	bool watched;
 	uint8_t nudges; /* of an initiator: sent while the peer's first FPDU was awaited, and one */
 	bool blocked;	/* the kernel takes no more: its edge will tell */
 	uint32_t backlog; /* octets it had for the peer when last looked at */
+	uint32_t unheard; /* rejected: octets of the peer thrown away */
 	bool eof;
+	bool orphan; /* what waits for a Receive is the last: the peer has ended */
 	bool tell_request, tell_connected, told_end;
 	int status; /* of DISCONNECTED */
 	const char *why;
-	struct view private_data; /* of REQUEST, CONNECTED or the rejection; in in[] */
+	struct view private_data; /* of REQUEST, CONNECTED or the rejection; in a frame */
 	struct mpa_local offer;
 	struct mpa_agreed agreed;
 	struct mpa_frame request; /* acceptor: the peer's */
-	size_t in_have, in_need;
-	size_t out_len, out_at;
-	uint8_t in[MPA_FRAME_MAX], out[MPA_FRAME_MAX];
+	struct iwarp_frames *frames;
 	bool has_qp;
 	struct qp qp;
 };
@@ -118,13 +139,48 @@ int setup_accept(struct fabric_conn *fc, const struct fabric_conn_params *params
 		 void *owner) WARN_UNUSED;
 void setup_reject(struct fabric_conn *fc, struct view private_data);
 
+/* reject.c: or until it is closed */
+
+/** reject_begin - the Reply Frame is out; takes @c, which is on no list of set-ups. */
+void reject_begin(struct iwarp_conn *c);
+void reject_ready(struct iwarp_conn *c);
+
 /* stream.c: from then on */
 void stream_open(struct iwarp_conn *c);
 void stream_ready(struct iwarp_conn *c, unsigned events);
 void stream_expired(struct iwarp_conn *c);
+
+/** stream_stalled - a message of the peer's had begun a while ago: go on if the rest is coming. */
+void stream_stalled(struct iwarp_conn *c);
 void stream_read(struct iwarp_conn *c);
+
+/** stream_resume - there may be a Receive for what waits for one. */
+void stream_resume(struct iwarp_conn *c);
+
+/** stream_probe - of iwarp.probe. */
+void stream_probe(struct timer *timer, nsec_t now);
+
 void stream_write(struct iwarp_conn *c);
 void stream_disconnect(struct iwarp_conn *c);
+
+/* receives.c: those that all share */
+int receives_share(struct fabric *f, uint32_t len) WARN_UNUSED;
+void receives_unshare(struct fabric *f);
+uint32_t receives_wanted(const struct fabric *f);
+int receives_post(struct fabric *f, void *buf, void *cookie) WARN_UNUSED;
+
+/** receives_feed - what was posted is for those that wait. */
+void receives_feed(struct iwarp *iw);
+
+/** receives_back - the event of one that comes back without a message. */
+bool receives_back(struct iwarp *iw, struct fabric_event *ev);
+
+/** receives_unneeded - a connection is gone: when it was the last, nobody needs the Receives that
+ * are posted, however few. */
+void receives_unneeded(struct iwarp *iw);
+
+/** receives_period - of iwarp.period. */
+void receives_period(struct timer *timer, nsec_t now);
 
 /* listen.c */
 int listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;
@@ -139,6 +195,9 @@ uint32_t sock_emss(int fd);
 
 /** sock_backlog - octets that the peer has not taken yet. */
 uint32_t sock_backlog(int fd);
+
+/** sock_peer_ended - nothing comes behind what is there. */
+bool sock_peer_ended(int fd);
 
 /** sock_error - an errno as enum err. */
 int sock_error(int err);

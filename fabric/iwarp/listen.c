@@ -16,10 +16,11 @@
  * A listener is a socket; an attachment is one instance's watch on it, level-
  * triggered because instances share the queue of connections. When descriptors
  * or memory run out the watch is taken off for a while: the connections wait in
- * the kernel, and the loop does not spin.
+ * the kernel, and the loop does not spin. Where the user has more connections
+ * than other instances' the watch is off for a moment, and one of them accepts.
  */
 
-enum { BACKLOG = 1024, PAUSE_MS = 100 };
+enum { BACKLOG = 1024, PAUSE_MS = 100, LEAVE_MS = 5 };
 
 struct attachment {
 	struct list item;
@@ -96,40 +97,40 @@ static int rewatch(struct attachment *a)
 
 static void pause_accepting(struct attachment *a, const char *why)
 {
-	log_warn("iwarp.accept", "pause_ms=%d why=\"%s\"", PAUSE_MS, why);
+	log_peer(LOG_LEVEL_WARN, "iwarp.accept", "*", "pause_ms=%d why=\"%s\"", PAUSE_MS, why);
 	unwatch(a);
 	a->resume = iwarp_now() + PAUSE_MS * NSEC_PER_MS;
 }
 
-/* The oldest that has said nothing makes room. */
+/* Who has said nothing makes room. */
 static void bound_setups(struct iwarp *iw)
 {
-	struct iwarp_conn *c;
+	while (lobby_is_full(&iw->lobby)) {
+		struct iwarp_conn *c =
+			container_of(lobby_first(&iw->lobby), struct iwarp_conn, silent);
 
-	while (iw->setup_count > iw->cfg.max_setups) {
-		c = list_first(&iw->setups, struct iwarp_conn, setup);
 		iw->counters.setup_failures++;
 		log_debug("iwarp.setup", "err=limit why=\"too many connections in set-up\"");
 		iwarp_conn_free(c);
 	}
 }
 
-static bool begin_setup(struct attachment *a, int fd)
+static bool begin_setup(struct attachment *a, int fd, const struct fabric_addr *peer)
 {
 	struct iwarp *iw = a->iw;
 	struct iwarp_conn *c = iwarp_conn_new(iw, fd, IWARP_AWAITING, a->owner);
 
 	if (!c)
 		return false;
+	bound_setups(iw);
 	list_add_tail(&iw->setups, &c->setup);
-	iw->setup_count++;
+	lobby_enter(&iw->lobby, &c->silent, peer);
 	iwarp_conn_deadline(c, iw->cfg.setup_timeout_ms);
 	c->watched = !iw->loop->ops->add(iw->loop, &c->watch, fd, LOOP_READ | LOOP_WRITE, 1);
 	if (!c->watched) {
 		iwarp_conn_free(c);
 		return false;
 	}
-	bound_setups(iw);
 	return true;
 }
 
@@ -137,11 +138,19 @@ static bool begin_setup(struct attachment *a, int fd)
 static void listener_ready(struct loop_watch *w, unsigned events)
 {
 	struct attachment *a = container_of(w, struct attachment, watch);
-	int fd = accept4(a->listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct fabric_addr peer = {.len = sizeof(peer.ss)};
+	int fd;
 
 	(void)events;
+	if (a->iw->base.fuller) { /* looked at anew each turn: another has room */
+		unwatch(a);
+		a->resume = iwarp_now() + LEAVE_MS * NSEC_PER_MS;
+		return;
+	}
+	fd = accept4(a->listener->fd, (struct sockaddr *)&peer.ss, &peer.len,
+		     SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0) {
-		if (!begin_setup(a, fd))
+		if (!begin_setup(a, fd, &peer))
 			pause_accepting(a, "out of memory");
 		return;
 	}

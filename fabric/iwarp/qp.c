@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "base/list.h"
+#include "base/random.h"
 #include "base/mem.h"
 #include "fabric/iwarp/fpdu.h"
 
@@ -23,8 +25,11 @@
  * `reads`, which goes before `sq`: later Sends and Writes may overtake it, which
  * RFC 5040 section 5.5 allows, and it never overtakes what was posted before it.
  *
- * The slot is free again when the owner pulls the event, so the event ring,
- * sized as the sum of the queues, cannot overflow.
+ * A completion is told in a struct qp_event that lies in what completes, so there is always one;
+ * the slot is free again when the owner pulls it.
+ *
+ * What is there only while it is of use, and comes from the store: slots of ops and exposures in
+ * chunks (table.h), the read-ahead (qp_rx_io.c), the batch (qp_tx.c), and shared Receives.
  */
 
 static bool depths_are_sane(const struct qp_depths *d)
@@ -33,45 +38,72 @@ static bool depths_are_sane(const struct qp_depths *d)
 	       d->max_exposures <= QP_DEPTH_MAX;
 }
 
-int qp_init(struct qp *qp, const struct qp_depths *depths, const uint64_t seed[5],
-	    struct iwarp_counters *counters)
+size_t qp_idle_bytes(const struct qp_depths *d)
 {
-	uint32_t i;
+	return ((d->max_sends + d->max_exposures) / TABLE_CHUNK + 2) * sizeof(struct table_chunk) +
+	       d->max_recvs * sizeof(struct qp_recv) + d->ord * sizeof(uint32_t) +
+	       d->ird * sizeof(struct qp_response);
+}
 
+/* Return: whether all of it was there. */
+static bool allocate(struct qp *qp, const struct qp_depths *d, const uint64_t seed[5])
+{
+	bool ok = table_init(&qp->ops, d->max_sends, &qp->store->ops, sizeof(struct qp_op)) == 0;
+
+	ok &= stag_init(&qp->stags, d->max_exposures, &qp->store->exposures, seed) == 0;
+	if (!qp->store->recvq) {
+		qp->recvs = mem_zalloc(d->max_recvs * sizeof(*qp->recvs));
+		ok &= qp->recvs != NULL;
+	}
+	qp->orq = mem_zalloc(d->ord * sizeof(*qp->orq));
+	qp->irq = mem_zalloc(d->ird * sizeof(*qp->irq));
+	return ok && qp->orq && qp->irq;
+}
+
+int qp_init(struct qp *qp, const struct qp_depths *depths, const uint64_t seed[5],
+	    struct qp_store *store)
+{
 	if (!depths_are_sane(depths))
 		return ERR_TOOBIG;
-	*qp = (struct qp){.state = QP_INIT, .depths = *depths, .counters = counters};
-	qp->tx.sq = qp->tx.reads = qp->tx.free = (struct qp_fifo){QP_NONE, QP_NONE};
+	*qp = (struct qp){
+		.state = QP_INIT, .depths = *depths, .store = store, .counters = store->counters};
+	qp->tx.sq = qp->tx.reads = (struct qp_fifo){QP_NONE, QP_NONE};
 	qp->tx.hold = true;
-	qp->ev_max = depths->max_recvs + depths->max_sends + depths->max_exposures;
+	qp->ev_end = &qp->ev_first;
 	qp->sink_state = seed[4];
-	qp->recvs = mem_zalloc(depths->max_recvs * sizeof(*qp->recvs));
-	qp->ops = mem_zalloc(depths->max_sends * sizeof(*qp->ops));
-	qp->orq = mem_zalloc(depths->ord * sizeof(*qp->orq));
-	qp->irq = mem_zalloc(depths->ird * sizeof(*qp->irq));
-	qp->events = mem_zalloc(qp->ev_max * sizeof(*qp->events));
-	qp->rx.stage = mem_zalloc(QP_STAGE_BYTES);
-	if (!qp->recvs || !qp->ops || !qp->orq || !qp->irq || !qp->events || !qp->rx.stage ||
-	    stag_init(&qp->stags, depths->max_exposures, seed) != 0) {
-		qp_fini(qp);
-		return ERR_NOMEM;
-	}
-	for (i = 0; i < depths->max_sends; i++)
-		qp_fifo_push(qp, &qp->tx.free, i);
-	return 0;
+	if (store->recvq)
+		recvq_promise(store->recvq, depths->max_recvs);
+	if (allocate(qp, depths, seed))
+		return 0;
+	qp_fini(qp);
+	return ERR_NOMEM;
+}
+
+/* Receives of all that nobody will look at. */
+static void return_shared(struct qp *qp)
+{
+	if (qp->shared)
+		recvq_return(qp->store->recvq, qp->shared);
+	qp->shared = NULL;
+	for (struct qp_event *e = qp->ev_first; e; e = e->next)
+		if (e->type == FABRIC_EV_RECV)
+			recvq_return(qp->store->recvq, container_of(e, struct qp_recv, done));
+	recvq_release_promise(qp->store->recvq, qp->depths.max_recvs);
 }
 
 void qp_fini(struct qp *qp)
 {
+	if (qp->store && qp->store->recvq)
+		return_shared(qp);
+	qp_rx_drop(qp);
+	qp_tx_drop(qp);
+	table_fini(&qp->ops);
+	stag_fini(&qp->stags);
 	mem_free(qp->recvs);
-	mem_free(qp->ops);
 	mem_free(qp->orq);
 	mem_free(qp->irq);
-	mem_free(qp->events);
-	mem_free(qp->rx.stage);
-	stag_fini(&qp->stags);
 	*qp = (struct qp){.state = QP_DEAD};
-	qp->tx.sq = qp->tx.reads = qp->tx.free = (struct qp_fifo){QP_NONE, QP_NONE};
+	qp->tx.sq = qp->tx.reads = (struct qp_fifo){QP_NONE, QP_NONE};
 }
 
 void qp_start(struct qp *qp, const struct qp_stream *s)
@@ -97,11 +129,11 @@ void qp_release(struct qp *qp)
 
 void qp_fifo_push(struct qp *qp, struct qp_fifo *fifo, uint32_t op)
 {
-	qp->ops[op].next = QP_NONE;
+	qp_op(qp, op)->next = QP_NONE;
 	if (fifo->head == QP_NONE)
 		fifo->head = op;
 	else
-		qp->ops[fifo->tail].next = op;
+		qp_op(qp, fifo->tail)->next = op;
 	fifo->tail = op;
 }
 
@@ -110,75 +142,103 @@ uint32_t qp_fifo_pop(struct qp *qp, struct qp_fifo *fifo)
 	uint32_t op = fifo->head;
 
 	if (op != QP_NONE)
-		fifo->head = qp->ops[op].next;
+		fifo->head = qp_op(qp, op)->next;
 	return op;
 }
 
-void qp_complete(struct qp *qp, enum fabric_ev_type type, void *cookie, int status, uint32_t len,
-		 uint32_t extra)
+void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, int status,
+		 uint32_t len)
 {
-	uint32_t at = qp->ev_head + qp->ev_count;
-
-	assert(qp->ev_count < qp->ev_max);
-	qp->events[at >= qp->ev_max ? at - qp->ev_max : at] = (struct qp_event){
-		.type = (uint8_t)type,
-		.status = status,
-		.len = len,
-		.extra = extra,
-		.cookie = cookie,
-	};
+	e->next = NULL;
+	e->type = (uint8_t)type;
+	e->status = status;
+	e->len = len;
+	*qp->ev_end = e;
+	qp->ev_end = &e->next;
 	qp->ev_count++;
 }
 
-void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated, uint32_t written)
+struct qp_recv *qp_receive(struct qp *qp)
 {
-	uint32_t at = qp->ev_head + qp->ev_count;
-
-	qp_complete(qp, FABRIC_EV_RECV, qp->recvs[qp->recv_head].cookie, 0, len, invalidated);
-	qp->events[at >= qp->ev_max ? at - qp->ev_max : at].written = written;
+	if (!qp->store->recvq)
+		return qp->recv_count ? &qp->recvs[qp->recv_head] : NULL;
+	if (!qp->shared && qp->recv_owed < qp->depths.max_recvs)
+		qp->shared = recvq_take(qp->store->recvq);
+	return qp->shared;
 }
 
-uint32_t qp_written(const struct qp *qp, uint32_t handle)
+void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated)
 {
-	const struct exposure *e = stag_find((struct stag_table *)&qp->stags, handle);
+	struct qp_recv *r = qp_receive(qp);
 
-	return e ? e->written : FABRIC_WRITTEN_UNKNOWN;
+	r->done.invalidated = invalidated;
+	qp_complete(qp, &r->done, FABRIC_EV_RECV, 0, len);
+	if (qp->shared) {
+		qp->shared = NULL;
+		qp->recv_owed++;
+		return;
+	}
+	qp->recv_head = qp->recv_head + 1 == qp->depths.max_recvs ? 0 : qp->recv_head + 1;
+	qp->recv_count--;
+}
+
+void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status)
+{
+	e->end.ref = e->place;
+	qp_complete(qp, &e->end, FABRIC_EV_WITHDRAWN, status, 0);
 }
 
 void qp_complete_op(struct qp *qp, uint32_t op, int status)
 {
-	struct qp_op *o = &qp->ops[op];
+	struct qp_op *o = qp_op(qp, op);
 
 	if (o->type == FABRIC_EV_READ && qp_is_bulk(o->len))
 		qp->rx.bulk_reads--;
-	qp_complete(qp, o->type, o->cookie, status, status ? 0 : o->len, 0);
-	qp_fifo_push(qp, &qp->tx.free, op);
+	o->end.ref = op;
+	qp_complete(qp, &o->end, o->type, status, status ? 0 : o->len);
+}
+
+/* What @e lies in is free. */
+static void told(struct qp *qp, struct qp_event *e)
+{
+	if (e->type == FABRIC_EV_WITHDRAWN) {
+		stag_release(&qp->stags, stag_slot(&qp->stags, e->ref));
+	} else if (e->type != FABRIC_EV_RECV) {
+		table_put(&qp->ops, e->ref);
+	} else {
+		qp->recv_owed--;
+		if (qp->store->recvq)
+			recvq_forget(qp->store->recvq, container_of(e, struct qp_recv, done));
+	}
+}
+
+static void tell_written(const struct exposure *e, struct fabric_event *ev)
+{
+	ev->withdrawn = e->stag;
+	ev->written = fabric_runs_start(&e->written);
 }
 
 int qp_next_event(struct qp *qp, struct fabric_event *ev)
 {
-	const struct qp_event *e;
+	struct qp_event *e = qp->ev_first;
 
-	if (!qp->ev_count)
+	if (!e)
 		return 0;
-	e = &qp->events[qp->ev_head];
 	*ev = (struct fabric_event){
 		.type = (enum fabric_ev_type)e->type,
 		.cookie = e->cookie,
 		.status = e->status,
 		.len = e->len,
 	};
-	if (ev->type == FABRIC_EV_RECV) {
-		ev->invalidated = e->extra;
-		ev->invalidated_written = e->written;
-		qp->recv_owed--;
-	} else if (ev->type == FABRIC_EV_WITHDRAWN) {
-		stag_release(&qp->stags, &qp->stags.slots[e->extra]);
-	} else {
-		qp->ops_owed--;
-	}
-	qp->ev_head = qp->ev_head + 1 == qp->ev_max ? 0 : qp->ev_head + 1;
+	if (ev->type == FABRIC_EV_RECV)
+		ev->invalidated = e->invalidated;
+	else if (ev->type == FABRIC_EV_WITHDRAWN)
+		tell_written(stag_slot(&qp->stags, e->ref), ev);
+	qp->ev_first = e->next;
+	if (!qp->ev_first)
+		qp->ev_end = &qp->ev_first;
 	qp->ev_count--;
+	told(qp, e);
 	return 1;
 }
 
@@ -191,13 +251,14 @@ int qp_post_recv(struct qp *qp, void *buf, uint32_t len, void *cookie)
 {
 	uint32_t at = qp->recv_head + qp->recv_count;
 
+	assert(!qp->store->recvq);
 	if (check_open(qp))
 		return ERR_CLOSED;
 	if (qp->recv_owed == qp->depths.max_recvs)
 		return ERR_AGAIN;
 	if (at >= qp->depths.max_recvs)
 		at -= qp->depths.max_recvs;
-	qp->recvs[at] = (struct qp_recv){buf, len, cookie};
+	qp->recvs[at] = (struct qp_recv){.buf = buf, .len = len, .done.cookie = cookie};
 	qp->recv_count++;
 	qp->recv_owed++;
 	return 0;
@@ -210,14 +271,11 @@ static int new_op(struct qp *qp, enum fabric_ev_type type, void *cookie, uint32_
 
 	if (check_open(qp))
 		return ERR_CLOSED;
-	if (qp->ops_owed == qp->depths.max_sends)
+	o = table_take_lowest(&qp->ops, op);
+	if (!o)
 		return ERR_AGAIN;
-	*op = qp_fifo_pop(qp, &qp->tx.free);
-	assert(*op != QP_NONE);
-	qp->ops_owed++;
-	o = &qp->ops[*op];
 	o->type = type;
-	o->cookie = cookie;
+	o->end.cookie = cookie;
 	o->nsge = o->at_sge = 0;
 	o->at_off = o->len = o->done = 0;
 	return 0;
@@ -249,7 +307,7 @@ static int post_gather(struct qp *qp, enum fabric_ev_type type, const struct fab
 	rc = new_op(qp, type, cookie, op);
 	if (rc)
 		return rc;
-	o = &qp->ops[*op];
+	o = qp_op(qp, *op);
 	o->len = len;
 	for (unsigned i = 0; i < nsge; i++)
 		if (sge[i].len)
@@ -265,8 +323,8 @@ int qp_send(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t
 
 	if (rc)
 		return rc;
-	qp->ops[op].opcode = inv_handle ? RDMAP_SEND_INV : RDMAP_SEND;
-	qp->ops[op].stag = inv_handle;
+	qp_op(qp, op)->opcode = inv_handle ? RDMAP_SEND_INV : RDMAP_SEND;
+	qp_op(qp, op)->stag = inv_handle;
 	qp_fifo_push(qp, &qp->tx.sq, op);
 	return 0;
 }
@@ -279,9 +337,9 @@ int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 
 	if (rc)
 		return rc;
-	qp->ops[op].opcode = RDMAP_WRITE;
-	qp->ops[op].stag = remote->handle;
-	qp->ops[op].offset = remote->offset;
+	qp_op(qp, op)->opcode = RDMAP_WRITE;
+	qp_op(qp, op)->stag = remote->handle;
+	qp_op(qp, op)->offset = remote->offset;
 	qp_fifo_push(qp, &qp->tx.sq, op);
 	return 0;
 }
@@ -289,10 +347,7 @@ int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 /* The sink STag is never exposed: only a Read Response that answers the Read may name it. */
 static uint32_t sink_stag(struct qp *qp)
 {
-	uint64_t z = (qp->sink_state += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	return (uint32_t)(z >> 32);
+	return (uint32_t)(random_next(&qp->sink_state) >> 32);
 }
 
 int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie)
@@ -307,12 +362,12 @@ int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie)
 	rc = new_op(qp, FABRIC_EV_READ, cookie, &op);
 	if (rc)
 		return rc;
-	qp->ops[op].opcode = RDMAP_READ_REQUEST;
-	qp->ops[op].to = to;
-	qp->ops[op].len = remote->length;
-	qp->ops[op].stag = remote->handle;
-	qp->ops[op].offset = remote->offset;
-	qp->ops[op].sink_stag = sink_stag(qp);
+	qp_op(qp, op)->opcode = RDMAP_READ_REQUEST;
+	qp_op(qp, op)->to = to;
+	qp_op(qp, op)->len = remote->length;
+	qp_op(qp, op)->stag = remote->handle;
+	qp_op(qp, op)->offset = remote->offset;
+	qp_op(qp, op)->sink_stag = sink_stag(qp);
 	if (qp_is_bulk(remote->length))
 		qp->rx.bulk_reads++;
 	qp_fifo_push(qp, &qp->tx.sq, op);
@@ -341,28 +396,48 @@ void qp_revoke(struct qp *qp, struct exposure *e)
 	stag_revoke(&qp->stags, e);
 }
 
-int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie)
+/* No octet is placed in @e any more, and none that was not acknowledged by its CRC is counted:
+ * the slot may be another's when that comes. */
+static void forget_target(struct qp *qp, const struct exposure *e)
 {
-	struct exposure *e = stag_find(&qp->stags, handle);
-	uint32_t refs;
+	if (qp->rx.target != e)
+		return;
+	if (qp->rx.state == QP_RX_PLACE && qp->state == QP_OPEN)
+		qp_fail(qp, ERR_ACCESS, TERM_DDP_INVALID_STAG);
+	qp->rx.target = NULL;
+}
 
-	if (e)
+/* The stream has ended, and the caller may use the memory of @e at once: what still points into it
+ * must not go out. */
+static void withdraw_late(struct qp *qp, struct exposure *e)
+{
+	uint32_t refs = e->tx_refs;
+
+	e->tx_refs = 0;
+	stag_release(&qp->stags, e);
+	if (refs)
+		qp_stop(qp, ERR_CLOSED, "memory was withdrawn while its octets went out");
+}
+
+int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written)
+{
+	struct exposure *e = stag_owned(&qp->stags, handle);
+	int closed = check_open(qp);
+
+	*written = e ? fabric_runs_start(&e->written) : 0;
+	if (!e)
+		return closed ? ERR_CLOSED : 1;
+	e->owned = false;
+	if (e->access)
 		qp_revoke(qp, e);
-	if (check_open(qp)) {
-		refs = e ? e->tx_refs : 0;
-		if (e)
-			e->tx_refs = 0, stag_release(&qp->stags, e);
-		/* The caller may use the memory at once: what still points into it must not go out. */
-		if (refs)
-			qp_stop(qp, ERR_CLOSED, "memory was withdrawn while its octets went out");
+	forget_target(qp, e);
+	if (closed) {
+		withdraw_late(qp, e);
 		return ERR_CLOSED;
 	}
-	if (!e)
-		return 1;
-	if (qp->rx.state == QP_RX_PLACE && qp->rx.target == e)
-		qp_fail(qp, ERR_ACCESS, TERM_DDP_INVALID_STAG);
 	if (e->tx_refs) { /* told when the kernel has taken the last octet of it */
-		e->cookie = cookie;
+		e->end.cookie = cookie;
+		e->leaving = true;
 		return 0;
 	}
 	stag_release(&qp->stags, e);
@@ -397,22 +472,24 @@ static void flush_batch(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
 
-	for (; tx->fpdu_at < tx->fpdu_n; tx->fpdu_at++)
-		if (tx->fpdus[tx->fpdu_at].kind == QP_TX_OP && tx->fpdus[tx->fpdu_at].last)
-			qp_complete_op(qp, tx->fpdus[tx->fpdu_at].ref, ERR_FLUSHED);
-	tx->iov_at = tx->iov_n;
+	for (; tx->fpdu_at < tx->fpdu_n; tx->fpdu_at++) {
+		const struct qp_tx_fpdu *f = &tx->batch->fpdus[tx->fpdu_at];
+
+		if (f->kind == QP_TX_OP && f->last)
+			qp_complete_op(qp, f->ref, ERR_FLUSHED);
+	}
+	qp_tx_drop(qp);
 }
 
 static void flush_exposures(struct qp *qp)
 {
-	for (uint32_t i = 0; i < qp->stags.max; i++) {
-		struct exposure *e = &qp->stags.slots[i];
+	for (uint32_t i = 0; i < qp->stags.slots.max; i++) {
+		struct exposure *e = stag_slot(&qp->stags, i);
 
-		if (e->access)
-			qp_revoke(qp, e), stag_release(&qp->stags, e);
-		else if (e->leaving && e->tx_refs)
-			qp_complete(qp, FABRIC_EV_WITHDRAWN, e->cookie, ERR_FLUSHED, 0, i);
-		e->tx_refs = 0;
+		if (e && e->access)
+			e->tx_refs = 0, qp_revoke(qp, e);
+		else if (e && e->leaving && e->tx_refs)
+			e->tx_refs = 0, qp_complete_withdrawn(qp, e, ERR_FLUSHED);
 	}
 }
 
@@ -431,11 +508,13 @@ void qp_stop(struct qp *qp, int status, const char *why)
 	flush_fifo(qp, &qp->tx.reads);
 	flush_fifo(qp, &qp->tx.sq);
 	for (; qp->recv_count; qp->recv_count--) {
-		struct qp_recv *r = &qp->recvs[qp->recv_head];
-
-		qp_complete(qp, FABRIC_EV_RECV, r->cookie, ERR_FLUSHED, 0, 0);
+		qp_complete(qp, &qp->recvs[qp->recv_head].done, FABRIC_EV_RECV, ERR_FLUSHED, 0);
 		qp->recv_head = qp->recv_head + 1 == qp->depths.max_recvs ? 0 : qp->recv_head + 1;
 	}
+	if (qp->shared)
+		recvq_return(qp->store->recvq, qp->shared);
+	qp->shared = NULL;
+	qp_rx_drop(qp);
 	flush_exposures(qp);
 	qp->irq_count = 0;
 }

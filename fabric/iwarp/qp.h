@@ -10,6 +10,7 @@
 #include "fabric/iwarp/ddp.h"
 #include "fabric/iwarp/iwarp.h"
 #include "fabric/iwarp/mpa.h"
+#include "fabric/iwarp/recvq.h"
 #include "fabric/iwarp/stag.h"
 
 /**
@@ -24,6 +25,9 @@
  *
  * A breach by the peer puts the queue pair into QP_TERMINATING: the Terminate
  * is what qp_tx_want() yields last. qp_stop() then gives everything back.
+ *
+ * What a queue pair needs while octets or operations are under way comes from the
+ * struct qp_store of its instance, and goes back there: one that is idle has next to nothing.
  */
 
 enum qp_state {
@@ -45,24 +49,27 @@ enum {
 	QP_RX_IOV = 2 * QP_AHEAD + 2,
 	QP_TX_IOV = 256,
 	QP_TX_FPDUS = 128,
-	QP_TX_CTL = 8192,
+	QP_TX_CTL = 4096,
 	QP_TX_BATCH =
 		262144, /* octets gathered before the kernel gets them: stays in the L2 cache */
 	QP_DEPTH_MAX = 1 << 20,
 	QP_MESSAGE_MAX = 1 << 30,
+	QP_SPILLS = 16, /* of an instance: octets read ahead that wait for a Receive */
+};
+
+/** struct qp_store - what the queue pairs of one instance draw from. */
+struct qp_store {
+	struct iwarp_counters *counters;
+	struct pool stages, batches, ops, exposures;
+	unsigned trimming; /* which of them qp_store_trim() is at */
+	uint32_t spills;
+	struct recvq *recvq; /* NULL: each queue pair has Receives of its own */
 };
 
 /** struct qp_depths - sizes of the queues, fixed at qp_init(). */
 struct qp_depths {
 	uint32_t max_recvs, max_sends, max_exposures;
 	uint16_t ird, ord;
-};
-
-/** struct qp_recv - a posted Receive. */
-struct qp_recv {
-	uint8_t *buf;
-	uint32_t len;
-	void *cookie;
 };
 
 /** struct qp_op - a posted Send, Write or Read. */
@@ -75,9 +82,9 @@ struct qp_op {
 	uint32_t stag;	    /* remote, or to invalidate */
 	uint32_t sink_stag; /* Read: ours, known to nobody before */
 	uint64_t offset;
-	uint8_t *to; /* Read */
-	void *cookie;
+	uint8_t *to;   /* Read */
 	uint32_t next; /* in its queue */
+	struct qp_event end;
 	struct fabric_sge sge[FABRIC_MAX_SGE];
 };
 
@@ -92,16 +99,6 @@ struct qp_response {
 	uint32_t done;
 };
 
-/** struct qp_event - a completion, compact. */
-struct qp_event {
-	uint8_t type; /* enum fabric_ev_type */
-	int32_t status;
-	uint32_t len;
-	uint32_t extra;	  /* RECV: invalidated handle; WITHDRAWN: slot */
-	uint32_t written; /* RECV: octets the peer had written there */
-	void *cookie;
-};
-
 enum qp_rx_state {
 	QP_RX_HEAD,  /* at the start of an FPDU, perhaps with a part of it in the stage */
 	QP_RX_PLACE, /* payload octets go to dst */
@@ -111,7 +108,7 @@ enum qp_rx_state {
 struct qp_rx {
 	enum qp_rx_state state;
 	uint32_t head, tail; /* of the octets in stage */
-	uint8_t *stage;
+	uint8_t *stage;	     /* NULL: nothing is in it */
 	struct ddp_header h; /* of the current FPDU */
 	uint32_t ulpdu_len, payload_len;
 	uint8_t *dst;
@@ -123,8 +120,11 @@ struct qp_rx {
 	uint8_t send_opcode;
 	uint32_t read_done;		  /* octets of the response to the first outstanding Read */
 	uint32_t bulk_reads, bulk_writes; /* Reads out and exposures of QP_BULK_BYTES or more */
+	uint64_t octets, messages;	  /* so far; the latter whole Sends, Writes, responses */
 	uint32_t small;			  /* messages since the last part of a large tagged one */
-	bool swallow; /* the current FPDU is a zero-length Send as ready-to-receive */
+	bool swallow;		/* the current FPDU is a zero-length Send as ready-to-receive */
+	bool starved;		/* it is a Send and found no shared Receive */
+	struct qp_spill *spill; /* octets behind those in the stage, or NULL */
 	/* the last want: octets of its first piece that go to dst, and the FPDUs it expects then */
 	uint32_t direct;
 	uint32_t ahead, ahead_len, ahead_last_len;
@@ -142,8 +142,16 @@ struct qp_tx_fpdu {
 	uint32_t ref; /* op, or slot of the exposure it reads from */
 };
 
+/** struct qp_batch - octets gathered for the kernel. */
+struct qp_batch {
+	struct iovec iov[QP_TX_IOV];
+	struct qp_tx_fpdu fpdus[QP_TX_FPDUS];
+	uint8_t ctl[QP_TX_CTL];
+};
+
 struct qp_tx {
-	uint64_t built, taken; /* stream positions */
+	uint64_t built, taken;	/* stream positions */
+	struct qp_batch *batch; /* NULL: nothing is under way */
 	uint32_t iov_n, iov_at;
 	uint32_t fpdu_n, fpdu_at;
 	uint32_t ctl_len;
@@ -155,10 +163,6 @@ struct qp_tx {
 	bool term_built;
 	bool nudge;		  /* a Write of no octets is due */
 	struct qp_fifo sq, reads; /* in order posted; Reads that wait for depth */
-	struct qp_fifo free;
-	struct iovec iov[QP_TX_IOV];
-	struct qp_tx_fpdu fpdus[QP_TX_FPDUS];
-	uint8_t ctl[QP_TX_CTL];
 };
 
 struct qp {
@@ -167,21 +171,22 @@ struct qp {
 	bool first_done;     /* an FPDU of the peer came */
 	bool hold_for_first; /* acceptor: may not send before that (RFC 5044 section 7.1.2) */
 	enum mpa_rtr rtr;
-	int status;	 /* why it ended: 0 or enum err */
-	const char *why; /* static storage */
+	bool lacks_memory; /* since the owner looked: octets could not be read, or sent */
+	int status;	   /* why it ended: 0 or enum err */
+	const char *why;   /* static storage */
 	struct qp_depths depths;
 	uint16_t ord; /* agreed */
 
-	struct qp_recv *recvs;
+	struct qp_recv *recvs; /* its own, a ring */
 	uint32_t recv_head, recv_count, recv_owed;
-	struct qp_op *ops;
-	uint32_t ops_owed;
+	struct qp_recv *shared; /* of all: what the message under way goes into */
+	struct table ops;
 	uint32_t *orq; /* ops whose Read Request went out */
 	uint32_t orq_head, orq_count;
 	struct qp_response *irq;
 	uint32_t irq_head, irq_count;
-	struct qp_event *events;
-	uint32_t ev_head, ev_count, ev_max;
+	struct qp_event *ev_first, **ev_end;
+	uint32_t ev_count;
 	struct stag_table stags;
 	uint64_t sink_state; /* of the generator of sink STags */
 
@@ -189,7 +194,8 @@ struct qp {
 	uint8_t term_about[DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES];
 	uint32_t term_have, term_ulpdu_len;
 
-	struct iwarp_counters *counters;
+	struct qp_store *store;
+	struct iwarp_counters *counters; /* the store's */
 	struct qp_rx rx;
 	struct qp_tx tx;
 };
@@ -204,12 +210,28 @@ struct qp_stream {
 	uint32_t fpdu_max;
 };
 
+/** qp_store_init - for queue pairs with Receives of their own; @counters is borrowed. */
+void qp_store_init(struct qp_store *store, struct iwarp_counters *counters);
+
+/** qp_store_fini - once they are gone. */
+void qp_store_fini(struct qp_store *store);
+
+/** qp_store_bytes - of heap that the pools have. */
+size_t qp_store_bytes(const struct qp_store *store);
+
+/** qp_store_trim - every few seconds: give back some of what nobody needed since the last time.
+ * Return: whether there is more, for a call soon. */
+bool qp_store_trim(struct qp_store *store);
+
+/** qp_idle_bytes - of heap that a queue pair of those depths has, struct qp itself excepted. */
+size_t qp_idle_bytes(const struct qp_depths *depths);
+
 /**
- * qp_init - allocate the queues; @counters is borrowed, @seed random
+ * qp_init - allocate the queues; @store is borrowed, @seed random
  * Return: 0, ERR_NOMEM, or ERR_TOOBIG for depths beyond QP_DEPTH_MAX.
  */
 int qp_init(struct qp *qp, const struct qp_depths *depths, const uint64_t seed[5],
-	    struct iwarp_counters *counters) WARN_UNUSED;
+	    struct qp_store *store) WARN_UNUSED;
 
 /** qp_fini - frees; events not pulled and posted buffers are the owner's again. Idempotent. */
 void qp_fini(struct qp *qp);
@@ -233,14 +255,29 @@ int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie) WARN_UNUSED;
 int qp_expose(struct qp *qp, void *addr, uint32_t len, unsigned access,
 	      struct segment *seg) WARN_UNUSED;
-int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie) WARN_UNUSED;
-uint32_t qp_written(const struct qp *qp, uint32_t handle);
+int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written) WARN_UNUSED;
 
-/** qp_rx_want - where the next octets go. Return: pieces in @iov, 0 when none are wanted. */
+/** qp_rx_want - where the next octets go. Return: pieces in @iov, 0 when none are wanted: no more
+ * are ever, or qp_is_starved(), or there was no memory. */
 unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV]);
 
 /** qp_rx_got - @n octets came, in the order of the last qp_rx_want(). */
 void qp_rx_got(struct qp *qp, size_t n);
+
+/** qp_rx_pause - no more octets now: gives back what was for them. */
+void qp_rx_pause(struct qp *qp);
+
+/** qp_is_starved - a message waits for a shared Receive, and all octets behind it. */
+static inline bool qp_is_starved(const struct qp *qp)
+{
+	return qp->rx.starved;
+}
+
+/** qp_rx_is_inside - a message has begun, and octets of it are still to come. */
+bool qp_rx_is_inside(const struct qp *qp);
+
+/** qp_rx_resume - there may be one. */
+void qp_rx_resume(struct qp *qp);
 
 /** qp_rx_end - the stream ended; says whether at a proper place. Sets QP_DEAD. */
 void qp_rx_end(struct qp *qp);
@@ -269,6 +306,11 @@ int qp_next_event(struct qp *qp, struct fabric_event *ev);
 static inline bool qp_has_events(const struct qp *qp)
 {
 	return qp->ev_count > 0;
+}
+
+static inline struct qp_op *qp_op(const struct qp *qp, uint32_t place)
+{
+	return table_at(&qp->ops, place);
 }
 
 #endif

@@ -11,12 +11,19 @@
 /** qp_fail - the peer broke the protocol: a Terminate with @term is the last thing sent. */
 void qp_fail(struct qp *qp, int err, struct ddp_term term);
 
-/** qp_complete - queue the event of an operation. */
-void qp_complete(struct qp *qp, enum fabric_ev_type type, void *cookie, int status, uint32_t len,
-		 uint32_t extra);
+/** qp_complete - queue @e, its .cookie and what depends on the type set. */
+void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, int status,
+		 uint32_t len);
 
-/** qp_complete_recv - the first posted Receive holds a message of @len octets. */
-void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated, uint32_t written);
+/** qp_receive - what the message under way goes into, the first posted or a shared one; NULL:
+ * there is none. */
+struct qp_recv *qp_receive(struct qp *qp);
+
+/** qp_complete_recv - it holds a message of @len octets. */
+void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated);
+
+/** qp_complete_withdrawn - nothing reaches the memory of @e any more. */
+void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status);
 
 /** qp_complete_op - the same for a numbered op. */
 void qp_complete_op(struct qp *qp, uint32_t op, int status);
@@ -29,7 +36,7 @@ static inline bool qp_fifo_is_empty(const struct qp_fifo *fifo)
 	return fifo->head == QP_NONE;
 }
 
-/** qp_revoke - end an exposure: its STag matches no more. */
+/** qp_revoke - end an exposure: the peer can reach it no more. Its owner has still to withdraw it. */
 void qp_revoke(struct qp *qp, struct exposure *e);
 
 static inline bool qp_is_bulk(uint32_t len)
@@ -46,6 +53,12 @@ static inline uint32_t qp_staged_bytes(const struct qp *qp)
 {
 	return qp->rx.tail - qp->rx.head;
 }
+
+/** qp_rx_drop - what was read and not looked at is of no use any more. */
+void qp_rx_drop(struct qp *qp);
+
+/** qp_tx_drop - nothing of the batch goes out any more. */
+void qp_tx_drop(struct qp *qp);
 
 /** qp_rx_steps - take apart what is there, as far as it goes. */
 void qp_rx_steps(struct qp *qp);

@@ -19,6 +19,9 @@
  *	HEAD --whole FPDU in the stage--> HEAD
  *	HEAD --header in the stage, checked--> PLACE --payload all there--> TAIL --CRC--> HEAD
  *
+ * A Send that finds no shared Receive stays in the stage, whole or as far as it is there, and is
+ * looked at again once there may be one (qp_rx_resume()). Nothing is read meanwhile.
+ *
  * Everything a header claims is checked before the first octet is placed. The
  * CRC of a placed segment comes after it, as with any adapter that places
  * directly: a segment that fails ends the stream, and no completion tells the
@@ -46,7 +49,7 @@ static void begin_send(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
 	const struct ddp_header *h = &rx->h;
-	const struct qp_recv *r = &qp->recvs[qp->recv_head];
+	const struct qp_recv *r = NULL;
 
 	rx->swallow = false;
 	if (h->msn != rx->send_msn) {
@@ -55,8 +58,10 @@ static void begin_send(struct qp *qp)
 		rx->swallow = true; /* RFC 6581 section 6.1: set-up's, not the user's */
 	} else if (h->offset != rx->send_done) {
 		fail_segment(qp, ERR_PROTO, TERM_DDP_MO);
-	} else if (!qp->recv_count) {
-		fail_segment(qp, ERR_PROTO, TERM_DDP_NO_BUFFER);
+	} else if (!(r = qp_receive(qp))) {
+		rx->starved = qp->store->recvq && qp->recv_owed < qp->depths.max_recvs;
+		if (!rx->starved)
+			fail_segment(qp, ERR_PROTO, TERM_DDP_NO_BUFFER);
 	} else if (rx->send_done && h->opcode != rx->send_opcode) {
 		fail_segment(qp, ERR_PROTO, TERM_RDMA_OPCODE);
 	} else if (rx->payload_len > r->len - rx->send_done) {
@@ -95,7 +100,7 @@ static void begin_response(struct qp *qp)
 		fail_segment(qp, ERR_PROTO, TERM_RDMA_OPCODE);
 		return;
 	}
-	o = &qp->ops[qp->orq[qp->orq_head]];
+	o = qp_op(qp, qp->orq[qp->orq_head]);
 	if (rx->payload_len && rx->h.stag != o->sink_stag)
 		fail_segment(qp, ERR_ACCESS, TERM_DDP_INVALID_STAG);
 	else if (rx->payload_len &&
@@ -148,7 +153,7 @@ static void begin_segment(struct qp *qp)
 }
 
 /* A Send-Invalidate ends an exposure of ours. False: it could not, and the stream fails. */
-static bool invalidate(struct qp *qp, uint32_t stag, uint32_t *written)
+static bool qp_rx_invalidate(struct qp *qp, uint32_t stag)
 {
 	struct exposure *e = stag_find(&qp->stags, stag);
 
@@ -158,9 +163,7 @@ static bool invalidate(struct qp *qp, uint32_t stag, uint32_t *written)
 		qp_fail(qp, ERR_ACCESS, TERM_RDMA_INVALIDATE);
 		return false;
 	}
-	*written = e->written;
 	qp_revoke(qp, e);
-	stag_release(&qp->stags, e);
 	return true;
 }
 
@@ -168,7 +171,6 @@ static void finish_send(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
 	bool inv = rx->h.opcode == RDMAP_SEND_INV || rx->h.opcode == RDMAP_SEND_SE_INV;
-	uint32_t written = 0;
 
 	if (rx->swallow) {
 		rx->send_msn++;
@@ -177,11 +179,9 @@ static void finish_send(struct qp *qp)
 	rx->send_done += rx->payload_len;
 	if (!rx->h.last)
 		return;
-	if (inv && !invalidate(qp, rx->h.stag, &written))
+	if (inv && !qp_rx_invalidate(qp, rx->h.stag))
 		return;
-	qp_complete_recv(qp, rx->send_done, inv ? rx->h.stag : 0, written);
-	qp->recv_head = qp->recv_head + 1 == qp->depths.max_recvs ? 0 : qp->recv_head + 1;
-	qp->recv_count--;
+	qp_complete_recv(qp, rx->send_done, inv ? rx->h.stag : 0);
 	rx->send_done = 0;
 	rx->send_msn++;
 	rx->small++;
@@ -200,17 +200,16 @@ static void finish_response(struct qp *qp)
 	qp_complete_op(qp, op, 0);
 }
 
+/* A gap that is blanked lies below the last octet acknowledged. What was read ahead lies beyond
+ * that one (qp_rx_io.c), and nothing else is placed before its turn: no good octet is lost. */
 static void finish_write(struct qp *qp)
 {
 	struct exposure *e = qp->rx.target;
-	uint32_t from = (uint32_t)qp->rx.h.offset, end = from + qp->rx.payload_len;
+	struct fabric_run gap;
 
-	if (!e)
-		return;
-	if (from <= e->written && end > e->written)
-		e->written = end;
-	if (end > e->reached)
-		e->reached = end;
+	qp->rx.target = NULL;
+	if (e && fabric_runs_add(&e->written, (uint32_t)qp->rx.h.offset, qp->rx.payload_len, &gap))
+		memset(e->addr + gap.from, 0, gap.end - gap.from);
 }
 
 static void finish_read_request(struct qp *qp, const uint8_t *payload)
@@ -250,6 +249,7 @@ static void finish_terminate(struct qp *qp, const uint8_t *payload)
 static void finish_segment(struct qp *qp, const uint8_t *payload)
 {
 	qp->counters->fpdus_in++;
+	qp->rx.messages += qp->rx.h.last;
 	switch ((enum ddp_opcode)qp->rx.h.opcode) {
 	case RDMAP_SEND:
 	case RDMAP_SEND_INV:
@@ -295,7 +295,7 @@ static bool open_segment(struct qp *qp, uint32_t header)
 		fail_segment(qp, rc == ERR_VERS ? ERR_VERS : ERR_PROTO, term);
 	else
 		begin_segment(qp);
-	return qp->state != QP_TERMINATING;
+	return qp->state != QP_TERMINATING && !qp->rx.starved;
 }
 
 static bool is_parsed(const struct qp *qp)
@@ -402,9 +402,17 @@ void qp_rx_steps(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
 
-	while (qp->state == QP_OPEN &&
+	while (qp->state == QP_OPEN && !rx->starved &&
 	       (rx->state == QP_RX_HEAD ? step_head(qp) : rx->state == QP_RX_TAIL && step_tail(qp)))
 		;
+}
+
+bool qp_rx_is_inside(const struct qp *qp)
+{
+	const struct qp_rx *rx = &qp->rx;
+
+	return qp->state == QP_OPEN && !rx->starved &&
+	       (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || rx->send_done || rx->read_done);
 }
 
 void qp_rx_end(struct qp *qp)
@@ -413,7 +421,8 @@ void qp_rx_end(struct qp *qp)
 
 	if (qp->state == QP_DEAD || qp->state == QP_TERMINATING)
 		return;
-	if (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || rx->send_done || rx->read_done) {
+	if (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || rx->spill || rx->send_done ||
+	    rx->read_done) {
 		qp->status = ERR_CLOSED;
 		qp->why = "peer closed the connection inside a message";
 	}

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "fabric/iwarp/fpdu.h"
 
 /*
@@ -30,9 +31,17 @@
  * payload is in already. If it does not (the message was shorter, or another
  * came between) the octets from there on are taken back and go the ordinary
  * way, and expectations shrink.
+ *
+ * The stage is there while octets are in it, or being read: else it is the store's.
  */
 
 enum { NEXT_HEADER = FPDU_LEN_BYTES + DDP_TAGGED_BYTES };
+
+/** struct qp_spill - octets that were read, and wait. */
+struct qp_spill {
+	uint32_t len, at;
+	uint8_t data[];
+};
 
 /* Whether large tagged messages are expected: read nothing ahead of them. */
 static bool is_exact(const struct qp_rx *rx)
@@ -53,11 +62,11 @@ static uint32_t room_behind(const struct qp *qp)
 	uint32_t end;
 
 	if (rx->h.opcode == RDMAP_READ_RESPONSE)
-		return qp->ops[qp->orq[qp->orq_head]].len - rx->read_done - rx->payload_len;
+		return qp_op(qp, qp->orq[qp->orq_head])->len - rx->read_done - rx->payload_len;
 	if (!rx->target)
 		return 0;
 	end = (uint32_t)rx->h.offset + rx->payload_len;
-	return rx->target->reached > end ? 0 : rx->target->len - end;
+	return fabric_runs_reach(&rx->target->written) > end ? 0 : rx->target->len - end;
 }
 
 /* How many FPDUs to expect behind the current one. */
@@ -67,7 +76,8 @@ static void expect(struct qp *qp)
 	uint32_t len = rx->payload_len, room, most;
 
 	rx->ahead = 0;
-	if (!is_exact(rx) || !rx->h.tagged || rx->h.last || len > QP_AHEAD_LARGE)
+	if (!is_exact(rx) || !rx->h.tagged || rx->h.last || len > QP_AHEAD_LARGE ||
+	    qp->store->spills == QP_SPILLS)
 		return;
 	room = room_behind(qp);
 	most = QP_AHEAD_BYTES / (len + between(len));
@@ -127,13 +137,49 @@ static unsigned want_ahead(const struct qp *qp, struct iovec *iov, unsigned n)
 
 _Static_assert((QP_AHEAD + 1) * (3 + FPDU_CRC_BYTES + NEXT_HEADER) <= QP_STAGE_BYTES, "stage");
 
+/* Return: whether there is one now. */
+static bool has_stage(struct qp *qp)
+{
+	if (!qp->rx.stage)
+		qp->rx.stage = pool_get(&qp->store->stages);
+	qp->lacks_memory |= !qp->rx.stage;
+	return qp->rx.stage;
+}
+
+void qp_rx_pause(struct qp *qp)
+{
+	struct qp_rx *rx = &qp->rx;
+
+	if (!rx->stage || rx->head != rx->tail)
+		return;
+	rx->head = rx->tail = 0;
+	pool_put(&qp->store->stages, rx->stage);
+	rx->stage = NULL;
+}
+
+static void drop_spill(struct qp *qp)
+{
+	if (!qp->rx.spill)
+		return;
+	mem_free(qp->rx.spill);
+	qp->rx.spill = NULL;
+	qp->store->spills--;
+}
+
+void qp_rx_drop(struct qp *qp)
+{
+	qp->rx.head = qp->rx.tail = 0;
+	qp_rx_pause(qp);
+	drop_spill(qp);
+}
+
 unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV])
 {
 	struct qp_rx *rx = &qp->rx;
 	unsigned n = 0;
 
 	rx->direct = rx->ahead = 0;
-	if (qp->state != QP_OPEN)
+	if (qp->state != QP_OPEN || rx->starved || !has_stage(qp))
 		return 0;
 	if (rx->head == rx->tail) {
 		rx->head = rx->tail = 0;
@@ -168,7 +214,7 @@ static void placed(struct qp *qp, uint32_t n)
 		rx->state = QP_RX_TAIL;
 }
 
-static uint32_t take(size_t *n, uint32_t most)
+static uint32_t rx_io_take(size_t *n, uint32_t most)
 {
 	uint32_t taken = *n < most ? (uint32_t)*n : most;
 
@@ -176,14 +222,16 @@ static uint32_t take(size_t *n, uint32_t most)
 	return taken;
 }
 
-/* Octets from elsewhere, by the ordinary way. */
-static void feed(struct qp *qp, const uint8_t *data, size_t len)
+/* Octets from elsewhere, by the ordinary way. Return: how many were taken. */
+static size_t feed(struct qp *qp, const uint8_t *data, size_t len)
 {
 	struct qp_rx *rx = &qp->rx;
 	struct iovec iov[QP_RX_IOV];
+	size_t all = len;
+	unsigned pieces;
 
-	while (len && qp_rx_want(qp, iov)) {
-		uint32_t direct = take(&len, rx->direct), staged;
+	while (len && (pieces = qp_rx_want(qp, iov)) > 0) {
+		uint32_t direct = rx_io_take(&len, rx->direct), staged;
 
 		if (direct) {
 			memcpy(rx->dst, data, direct);
@@ -192,13 +240,46 @@ static void feed(struct qp *qp, const uint8_t *data, size_t len)
 			placed(qp, direct);
 			data += direct;
 		}
-		staged = take(&len, (uint32_t)iov[rx->direct ? 1 : 0].iov_len);
+		staged = rx_io_take(&len, (uint32_t)iov[pieces - 1].iov_len);
 		if (staged)
 			memcpy(rx->stage + rx->tail, data, staged);
 		rx->tail += staged;
 		data += staged;
 		qp_rx_steps(qp);
 	}
+	return all - len;
+}
+
+/* A Send among what was read ahead finds no Receive: what is behind it waits here. While there are
+ * QP_SPILLS of these, nothing is read ahead. */
+static void spill(struct qp *qp, const uint8_t *data, size_t len)
+{
+	struct qp_spill *s = mem_zalloc(sizeof(*s) + len);
+
+	if (!s) {
+		qp_fail(qp, ERR_NOMEM, TERM_DDP_NO_BUFFER);
+		return;
+	}
+	s->len = (uint32_t)len;
+	memcpy(s->data, data, len);
+	qp->rx.spill = s;
+	qp->store->spills++;
+}
+
+void qp_rx_resume(struct qp *qp)
+{
+	struct qp_rx *rx = &qp->rx;
+	struct qp_spill *s = rx->spill;
+
+	rx->starved = false;
+	qp_rx_steps(qp);
+	if (!s || rx->starved)
+		return;
+	rx->ahead_max = 0; /* not while feeding */
+	s->at += (uint32_t)feed(qp, s->data + s->at, s->len - s->at);
+	rx->ahead_max = 1;
+	if (s->at == s->len)
+		drop_spill(qp);
 }
 
 /*
@@ -211,22 +292,24 @@ static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_
 	uint8_t moved[QP_AHEAD_BYTES + QP_STAGE_BYTES];
 	const uint8_t *dst = rx->ahead_dst + (size_t)i * rx->ahead_len,
 		      *stage = rx->stage + rx->tail;
-	size_t at = 0;
+	size_t at = 0, fed;
 	uint32_t piece;
 
 	for (; n && i < rx->ahead; i++) {
-		piece = take(&n, expected_len(rx, i));
+		piece = rx_io_take(&n, expected_len(rx, i));
 		memcpy(moved + at, dst, piece);
 		dst += piece;
 		at += piece;
-		piece = take(&n, between(expected_len(rx, i)));
+		piece = rx_io_take(&n, between(expected_len(rx, i)));
 		memcpy(moved + at, stage, piece);
 		stage += piece;
 		at += piece;
 	}
 	rx->ahead_max = 0; /* not while feeding */
-	feed(qp, moved, at);
+	fed = feed(qp, moved, at);
 	rx->ahead_max = 1;
+	if (fed < at && rx->starved)
+		spill(qp, moved + fed, at - fed);
 }
 
 static bool is_as_expected(const struct qp_rx *rx, uint32_t i)
@@ -241,7 +324,7 @@ static void got_ahead(struct qp *qp, size_t n)
 	uint32_t len = rx->payload_len;
 
 	for (uint32_t i = 0; n; i++) {
-		rx->tail += take(&n, between(len));
+		rx->tail += rx_io_take(&n, between(len));
 		qp_rx_steps(qp);
 		if (!n || qp->state != QP_OPEN)
 			break;
@@ -250,10 +333,10 @@ static void got_ahead(struct qp *qp, size_t n)
 			return;
 		}
 		len = expected_len(rx, i);
-		placed(qp, take(&n, len));
+		placed(qp, rx_io_take(&n, len));
 		if (i + 1 == rx->ahead && n) {
 			rx->ahead_max = rx->ahead_max * 2 < QP_AHEAD ? rx->ahead_max * 2 : QP_AHEAD;
-			rx->tail += take(&n, between(len));
+			rx->tail += rx_io_take(&n, between(len));
 			qp_rx_steps(qp);
 			break;
 		}
@@ -265,8 +348,9 @@ void qp_rx_got(struct qp *qp, size_t n)
 	struct qp_rx *rx = &qp->rx;
 
 	qp->counters->bytes_in += n;
+	rx->octets += n;
 	if (rx->direct)
-		placed(qp, take(&n, rx->direct));
+		placed(qp, rx_io_take(&n, rx->direct));
 	if (rx->ahead) {
 		got_ahead(qp, n);
 		return;

@@ -29,27 +29,28 @@
 static struct qp_tx_fpdu *new_record(struct qp_tx *tx, enum qp_tx_kind kind, uint32_t ref,
 				     bool last)
 {
-	struct qp_tx_fpdu *f = &tx->fpdus[tx->fpdu_n++];
+	struct qp_tx_fpdu *f = &tx->batch->fpdus[tx->fpdu_n++];
 
 	*f = (struct qp_tx_fpdu){.kind = (uint8_t)kind, .ref = ref, .last = last};
 	return f;
 }
 
-static void add_piece(struct qp_tx *tx, const void *data, uint32_t len)
+static inline void add_piece(struct qp_tx *tx, const void *data, uint32_t len)
 {
-	struct iovec *prev = tx->iov_n ? &tx->iov[tx->iov_n - 1] : NULL;
+	struct iovec *prev = tx->iov_n ? &tx->batch->iov[tx->iov_n - 1] : NULL;
 
+	assert(tx->batch);
 	if (prev && (const uint8_t *)prev->iov_base + prev->iov_len == data)
 		prev->iov_len += len;
 	else
-		tx->iov[tx->iov_n++] = (struct iovec){(void *)(uintptr_t)data, len};
+		tx->batch->iov[tx->iov_n++] = (struct iovec){(void *)(uintptr_t)data, len};
 	tx->built += len;
 }
 
 static void put_header(struct qp *qp, const struct ddp_header *h, uint32_t payload_len)
 {
 	struct qp_tx *tx = &qp->tx;
-	uint8_t *p = tx->ctl + tx->ctl_len;
+	uint8_t *p = tx->batch->ctl + tx->ctl_len;
 	uint32_t len = FPDU_LEN_BYTES + ddp_header_encode(h, p + FPDU_LEN_BYTES);
 
 	wire_put16(p, (uint16_t)(len - FPDU_LEN_BYTES + payload_len));
@@ -68,7 +69,7 @@ static void put_payload(struct qp *qp, const void *data, uint32_t len)
 static void put_trailer(struct qp *qp, struct qp_tx_fpdu *f, uint32_t ulpdu_len)
 {
 	struct qp_tx *tx = &qp->tx;
-	uint8_t *p = tx->ctl + tx->ctl_len;
+	uint8_t *p = tx->batch->ctl + tx->ctl_len;
 	uint32_t pad = fpdu_pad(ulpdu_len);
 
 	for (uint32_t i = 0; i < pad; i++)
@@ -86,7 +87,7 @@ static void put_trailer(struct qp *qp, struct qp_tx_fpdu *f, uint32_t ulpdu_len)
 /* A payload that is made here, not gathered: it follows its header in ctl. */
 static uint8_t *own_payload(struct qp *qp)
 {
-	return qp->tx.ctl + qp->tx.ctl_len;
+	return qp->tx.batch->ctl + qp->tx.ctl_len;
 }
 
 static void put_own_payload(struct qp *qp, uint32_t len)
@@ -118,7 +119,7 @@ static void put_gathered(struct qp *qp, struct qp_op *o, uint32_t len)
 static void build_gathered(struct qp *qp, uint32_t op)
 {
 	struct qp_tx *tx = &qp->tx;
-	struct qp_op *o = &qp->ops[op];
+	struct qp_op *o = qp_op(qp, op);
 	bool tagged = o->type == FABRIC_EV_WRITE;
 	uint32_t max = tagged ? tx->max_tagged : tx->max_untagged;
 	uint32_t len = o->len - o->done < max ? o->len - o->done : max;
@@ -145,7 +146,7 @@ static void build_gathered(struct qp *qp, uint32_t op)
 static void build_read_request(struct qp *qp, uint32_t op)
 {
 	struct qp_tx *tx = &qp->tx;
-	const struct qp_op *o = &qp->ops[op];
+	const struct qp_op *o = qp_op(qp, op);
 	struct ddp_header h = {.last = true,
 			       .opcode = RDMAP_READ_REQUEST,
 			       .queue = DDP_QUEUE_READ,
@@ -183,8 +184,7 @@ static void build_response(struct qp *qp)
 		qp_fail(qp, ERR_ACCESS, TERM_RDMA_INVALID_STAG);
 		return;
 	}
-	f = new_record(tx, e ? QP_TX_RESPONSE : QP_TX_PLAIN,
-		       e ? (uint32_t)(e - qp->stags.slots) : 0, h.last);
+	f = new_record(tx, e ? QP_TX_RESPONSE : QP_TX_PLAIN, e ? e->place : 0, h.last);
 	put_header(qp, &h, len);
 	if (e) {
 		e->tx_refs++;
@@ -240,11 +240,11 @@ static uint32_t next_read(struct qp *qp)
 	uint32_t head = tx->sq.head;
 
 	/* Two untagged messages do not alternate either. */
-	if (head != QP_NONE && qp->ops[head].type == FABRIC_EV_SEND && qp->ops[head].done)
+	if (head != QP_NONE && qp_op(qp, head)->type == FABRIC_EV_SEND && qp_op(qp, head)->done)
 		return QP_NONE;
 	if (open && !qp_fifo_is_empty(&tx->reads))
 		return qp_fifo_pop(qp, &tx->reads);
-	while (!qp_fifo_is_empty(&tx->sq) && qp->ops[tx->sq.head].type == FABRIC_EV_READ) {
+	while (!qp_fifo_is_empty(&tx->sq) && qp_op(qp, tx->sq.head)->type == FABRIC_EV_READ) {
 		uint32_t op = qp_fifo_pop(qp, &tx->sq);
 
 		if (open)
@@ -266,12 +266,12 @@ static bool build_next(struct qp *qp)
 		build_read_request(qp, read);
 		return true;
 	}
-	write_open = op != QP_NONE && qp->ops[op].type == FABRIC_EV_WRITE && qp->ops[op].done;
+	write_open = op != QP_NONE && qp_op(qp, op)->type == FABRIC_EV_WRITE && qp_op(qp, op)->done;
 	response_open = response && qp->irq[qp->irq_head].done;
 	if (response && op != QP_NONE) {
 		if (write_open)
 			response = false;
-		else if (response_open && qp->ops[op].type == FABRIC_EV_WRITE)
+		else if (response_open && qp_op(qp, op)->type == FABRIC_EV_WRITE)
 			response = true;
 		else
 			response = tx->response_turn;
@@ -311,15 +311,39 @@ static void build_batch(struct qp *qp)
 		build_terminate(qp);
 }
 
+void qp_tx_drop(struct qp *qp)
+{
+	struct qp_tx *tx = &qp->tx;
+
+	if (tx->batch)
+		pool_put(&qp->store->batches, tx->batch);
+	tx->batch = NULL;
+	tx->iov_n = tx->iov_at = tx->fpdu_n = tx->fpdu_at = 0;
+}
+
+/* Return: whether there is something in the batch. */
+static bool refill(struct qp *qp)
+{
+	if (!qp->tx.batch)
+		qp->tx.batch = pool_get(&qp->store->batches);
+	qp->lacks_memory |= !qp->tx.batch;
+	if (!qp->tx.batch)
+		return false;
+	build_batch(qp);
+	if (qp->tx.iov_n == 0)
+		qp_tx_drop(qp);
+	return qp->tx.iov_n > 0;
+}
+
 unsigned qp_tx_want(struct qp *qp, struct iovec **iov)
 {
 	struct qp_tx *tx = &qp->tx;
 
 	if (qp->state == QP_INIT || qp->state == QP_DEAD)
 		return 0;
-	if (tx->iov_at == tx->iov_n)
-		build_batch(qp);
-	*iov = &tx->iov[tx->iov_at];
+	if (tx->iov_at == tx->iov_n && !refill(qp))
+		return 0;
+	*iov = &tx->batch->iov[tx->iov_at];
 	return tx->iov_n - tx->iov_at;
 }
 
@@ -331,9 +355,9 @@ static void record_taken(struct qp *qp, const struct qp_tx_fpdu *f)
 	if (f->kind == QP_TX_OP && f->last) {
 		qp_complete_op(qp, f->ref, 0);
 	} else if (f->kind == QP_TX_RESPONSE) {
-		e = &qp->stags.slots[f->ref];
+		e = stag_slot(&qp->stags, f->ref);
 		if (--e->tx_refs == 0 && e->leaving)
-			qp_complete(qp, FABRIC_EV_WITHDRAWN, e->cookie, 0, 0, f->ref);
+			qp_complete_withdrawn(qp, e, 0);
 	}
 }
 
@@ -345,7 +369,7 @@ void qp_tx_took(struct qp *qp, size_t n)
 	tx->taken += n;
 	assert(tx->taken <= tx->built);
 	while (n) {
-		struct iovec *v = &tx->iov[tx->iov_at];
+		struct iovec *v = &tx->batch->iov[tx->iov_at];
 
 		if (n < v->iov_len) {
 			v->iov_base = (uint8_t *)v->iov_base + n;
@@ -355,8 +379,8 @@ void qp_tx_took(struct qp *qp, size_t n)
 		n -= v->iov_len;
 		tx->iov_at++;
 	}
-	while (tx->fpdu_at < tx->fpdu_n && tx->fpdus[tx->fpdu_at].end <= tx->taken)
-		record_taken(qp, &tx->fpdus[tx->fpdu_at++]);
+	while (tx->fpdu_at < tx->fpdu_n && tx->batch->fpdus[tx->fpdu_at].end <= tx->taken)
+		record_taken(qp, &tx->batch->fpdus[tx->fpdu_at++]);
 }
 
 bool qp_is_drained(const struct qp *qp)

@@ -13,33 +13,34 @@
  *
  * Set-up reads exactly one MPA frame, first its header and then what the header
  * says, so that no octet of the stream behind it is taken. It is bounded in time
- * (setup_timeout_ms), size (MPA_FRAME_MAX) and number (max_setups: the oldest
- * silent connection makes room for the newest).
+ * (setup_timeout_ms), size (MPA_FRAME_MAX) and number (max_setups: the oldest of
+ * the host that has most makes room for the newest).
  *
  * A failure before the user heard of the connection only counts; after that it
  * is a DISCONNECTED.
  */
 
 /* Of a connection the user knows, or one to forget. */
-static void fail(struct iwarp_conn *c, int status, const char *why)
+static void setup_fail(struct iwarp_conn *c, int status, const char *why)
 {
 	c->iw->counters.setup_failures++;
 	if (c->state == IWARP_AWAITING) {
-		log_debug("iwarp.setup", "err=%s why=\"%s\"", err_name(status), why);
+		log_debug("iwarp.setup", "cause=%s why=\"%s\"", err_name(status), why);
 		iwarp_conn_free(c);
 		return;
 	}
 	iwarp_conn_end(c, status, why);
 }
 
-/* Sends what is in out[]. Return: 0 when all is out, ERR_AGAIN, or another error. */
+/* Sends what is in the frame. Return: 0 when all is out, ERR_AGAIN, or another error. */
 static int push_frame(struct iwarp_conn *c)
 {
-	while (c->out_at < c->out_len) {
-		ssize_t n = send(c->fd, c->out + c->out_at, c->out_len - c->out_at, MSG_NOSIGNAL);
+	while (c->frames->out_at < c->frames->out_len) {
+		ssize_t n = send(c->fd, c->frames->out + c->frames->out_at,
+				 c->frames->out_len - c->frames->out_at, MSG_NOSIGNAL);
 
 		if (n >= 0)
-			c->out_at += (size_t)n;
+			c->frames->out_at += (size_t)n;
 		else if (errno == EAGAIN)
 			return ERR_AGAIN;
 		else if (errno != EINTR)
@@ -48,11 +49,12 @@ static int push_frame(struct iwarp_conn *c)
 	return 0;
 }
 
-/* Reads the peer's frame into in[]. Return: 0 when it is whole, ERR_AGAIN, or another error. */
+/* Reads the peer's frame into its frame. Return: 0 when it is whole, ERR_AGAIN, or another error. */
 static int pull_frame(struct iwarp_conn *c, enum mpa_kind kind)
 {
-	while (c->in_have < c->in_need) {
-		ssize_t n = recv(c->fd, c->in + c->in_have, c->in_need - c->in_have, 0);
+	while (c->frames->in_have < c->frames->in_need) {
+		ssize_t n = recv(c->fd, c->frames->in + c->frames->in_have,
+				 c->frames->in_need - c->frames->in_have, 0);
 		size_t body;
 		int rc;
 
@@ -62,13 +64,14 @@ static int pull_frame(struct iwarp_conn *c, enum mpa_kind kind)
 			continue;
 		if (n < 0)
 			return errno == EAGAIN ? ERR_AGAIN : sock_error(errno);
-		c->in_have += (size_t)n;
-		if (c->in_have != MPA_HEADER_BYTES || c->in_need != MPA_HEADER_BYTES)
+		c->frames->in_have += (size_t)n;
+		if (c->frames->in_have != MPA_HEADER_BYTES ||
+		    c->frames->in_need != MPA_HEADER_BYTES)
 			continue;
-		rc = mpa_header_check(kind, c->in, &body);
+		rc = mpa_header_check(kind, c->frames->in, &body);
 		if (rc)
 			return rc;
-		c->in_need += body;
+		c->frames->in_need += body;
 	}
 	return 0;
 }
@@ -94,18 +97,18 @@ static const char *frame_words(int err)
 static void conclude(struct iwarp_conn *c)
 {
 	struct mpa_frame reply;
-	int rc = mpa_decode(MPA_REPLY, view_of(c->in, c->in_have), &reply);
+	int rc = mpa_decode(MPA_REPLY, view_of(c->frames->in, c->frames->in_have), &reply);
 
 	if (rc) {
-		fail(c, rc, frame_words(rc));
+		setup_fail(c, rc, frame_words(rc));
 		return;
 	}
 	c->private_data = reply.private_data;
 	rc = mpa_conclude(&c->offer, &reply, &c->agreed);
 	if (rc)
-		fail(c, rc,
-		     rc == ERR_REJECTED ? "peer rejected the connection"
-					: "peer wants markers or more read depth");
+		setup_fail(c, rc,
+			   rc == ERR_REJECTED ? "peer rejected the connection"
+					      : "peer wants markers or more read depth");
 	else
 		stream_open(c);
 }
@@ -119,7 +122,7 @@ static void connected(struct iwarp_conn *c)
 	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &len))
 		err = errno;
 	if (err) {
-		fail(c, sock_error(err), strerrordesc_np(err));
+		setup_fail(c, sock_error(err), strerrordesc_np(err));
 		return;
 	}
 	sock_addresses(c->fd, &c->base);
@@ -136,11 +139,11 @@ static void request_ready(struct iwarp_conn *c)
 	if (!rc)
 		conclude(c);
 	else if (rc != ERR_AGAIN)
-		fail(c, rc, frame_words(rc));
+		setup_fail(c, rc, frame_words(rc));
 }
 
-/* Nothing was sent before, so it fits the socket's buffer. */
-static void push_rejection(struct iwarp_conn *c, struct view private_data)
+/* Nothing was sent before, so it fits the socket's buffer. Takes @c. */
+static void setup_send_rejection(struct iwarp_conn *c, struct view private_data)
 {
 	struct mpa_frame reply;
 	struct mpa_agreed agreed;
@@ -148,9 +151,18 @@ static void push_rejection(struct iwarp_conn *c, struct view private_data)
 
 	mpa_answer(&c->offer, &c->request, private_data, &reply, &agreed);
 	reply.reject = true;
-	n = mpa_encode(MPA_REPLY, &reply, c->out, sizeof(c->out));
-	c->out_len = n > 0 ? (size_t)n : 0;
-	(void)push_frame(c);
+	n = mpa_encode(MPA_REPLY, &reply, c->frames->out, sizeof(c->frames->out));
+	c->frames->out_len = n > 0 ? (size_t)n : 0;
+	if (push_frame(c))
+		iwarp_conn_free(c);
+	else
+		reject_begin(c);
+}
+
+static void leave_setups(struct iwarp_conn *c)
+{
+	list_del(&c->setup);
+	lobby_leave(&c->iw->lobby, &c->silent);
 }
 
 /* Acceptor: the Request may be in; ask the user. */
@@ -159,22 +171,25 @@ static void await_ready(struct iwarp_conn *c)
 	int rc = pull_frame(c, MPA_REQUEST);
 
 	if (!rc)
-		rc = mpa_decode(MPA_REQUEST, view_of(c->in, c->in_have), &c->request);
+		rc = mpa_decode(MPA_REQUEST, view_of(c->frames->in, c->frames->in_have),
+				&c->request);
 	if (rc == ERR_AGAIN)
 		return;
 	if (rc) {
-		fail(c, rc, frame_words(rc));
+		setup_fail(c, rc, frame_words(rc));
 		return;
 	}
 	if (c->request.markers) { /* RFC 5044 section 7.1.1: it REQUIRES what is never sent here */
-		push_rejection(c, view_of(NULL, 0));
-		fail(c, ERR_PROTO, "peer wants markers");
+		c->iw->counters.setup_failures++;
+		log_debug("iwarp.setup", "cause=%s why=\"peer wants markers\"",
+			  err_name(ERR_PROTO));
+		leave_setups(c);
+		setup_send_rejection(c, view_of(NULL, 0));
 		return;
 	}
 	sock_addresses(c->fd, &c->base);
 	c->state = IWARP_OFFERED;
-	list_del(&c->setup);
-	c->iw->setup_count--;
+	leave_setups(c);
 	iwarp_conn_deadline(c, 0);
 	c->private_data = c->request.private_data;
 	c->tell_request = true;
@@ -188,7 +203,7 @@ static void reply_ready(struct iwarp_conn *c)
 	if (!rc)
 		stream_open(c);
 	else if (rc != ERR_AGAIN)
-		fail(c, rc, frame_words(rc));
+		setup_fail(c, rc, frame_words(rc));
 }
 
 void setup_ready(struct iwarp_conn *c, unsigned events)
@@ -202,13 +217,19 @@ void setup_ready(struct iwarp_conn *c, unsigned events)
 		await_ready(c);
 	else if (c->state == IWARP_REPLYING)
 		reply_ready(c);
+	else if (c->state == IWARP_REJECTED)
+		reject_ready(c);
 }
 
 void setup_expired(struct iwarp_conn *c)
 {
-	fail(c, ERR_TIMEOUT,
-	     c->state == IWARP_CONNECTING ? "no answer to the TCP connect"
-					  : "no MPA frame in time");
+	if (c->state == IWARP_REJECTED) {
+		iwarp_conn_free(c);
+		return;
+	}
+	setup_fail(c, ERR_TIMEOUT,
+		   c->state == IWARP_CONNECTING ? "no answer to the TCP connect"
+						: "no MPA frame in time");
 }
 
 static int watch(struct iwarp_conn *c)
@@ -219,17 +240,17 @@ static int watch(struct iwarp_conn *c)
 	return rc;
 }
 
-/* The Request waits in out[] for TCP to come up. */
+/* The Request waits in its frame for TCP to come up. */
 static int write_request(struct iwarp_conn *c, const struct fabric_conn_params *p)
 {
 	struct mpa_frame request;
 	int n;
 
 	mpa_request(&c->offer, view_of(p->private_data, p->private_data_len), &request);
-	n = mpa_encode(MPA_REQUEST, &request, c->out, sizeof(c->out));
+	n = mpa_encode(MPA_REQUEST, &request, c->frames->out, sizeof(c->frames->out));
 	if (n < 0)
 		return ERR_TOOBIG;
-	c->out_len = (size_t)n;
+	c->frames->out_len = (size_t)n;
 	return 0;
 }
 
@@ -252,7 +273,7 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 	if (!rc)
 		rc = write_request(c, params);
 	if (!rc && connect(fd, (const struct sockaddr *)&to->ss, to->len) && errno != EINPROGRESS)
-		fail(c, sock_error(errno), strerrordesc_np(errno));
+		setup_fail(c, sock_error(errno), strerrordesc_np(errno));
 	else if (!rc)
 		rc = watch(c);
 	if (rc) {
@@ -279,10 +300,10 @@ int setup_accept(struct fabric_conn *fc, const struct fabric_conn_params *p, voi
 		return rc;
 	mpa_answer(&c->offer, &c->request, view_of(p->private_data, p->private_data_len), &reply,
 		   &c->agreed);
-	rc = mpa_encode(MPA_REPLY, &reply, c->out, sizeof(c->out));
+	rc = mpa_encode(MPA_REPLY, &reply, c->frames->out, sizeof(c->frames->out));
 	if (rc < 0)
 		return ERR_TOOBIG;
-	c->out_len = (size_t)rc;
+	c->frames->out_len = (size_t)rc;
 	c->private_data = view_of(NULL, 0);
 	c->state = IWARP_REPLYING;
 	iwarp_conn_deadline(c, c->iw->cfg.setup_timeout_ms);
@@ -295,6 +316,7 @@ void setup_reject(struct fabric_conn *fc, struct view private_data)
 	struct iwarp_conn *c = conn_of(fc);
 
 	if (c->state == IWARP_OFFERED)
-		push_rejection(c, private_data);
-	iwarp_conn_free(c);
+		setup_send_rejection(c, private_data);
+	else
+		iwarp_conn_free(c);
 }

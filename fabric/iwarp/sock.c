@@ -17,12 +17,14 @@ static void set(int fd, int level, int option, int value)
 /* Buffers are left to the kernel's autotuning: fixed ones would switch it off. */
 void sock_options(int fd, const struct iwarp_config *cfg)
 {
-	enum { IDLE_S = 15, INTERVAL_S = 5, PROBES = 3 };
+	enum { PROBES = 3 };
+	int quiet_s = (int)(cfg->stall_timeout_ms / 2000);
+	int interval_s = (int)(cfg->stall_timeout_ms / 2000) / PROBES;
 
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S);
-	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, INTERVAL_S);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, quiet_s > 0 ? quiet_s : 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval_s > 0 ? interval_s : 1);
 	set(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
 	if (cfg->stall_timeout_ms && cfg->stall_timeout_ms < INT32_MAX)
 		set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)cfg->stall_timeout_ms);
@@ -61,6 +63,16 @@ uint32_t sock_backlog(int fd)
 	int octets;
 
 	return ioctl(fd, SIOCOUTQ, &octets) ? 0 : (uint32_t)octets;
+}
+
+bool sock_peer_ended(int fd)
+{
+	struct tcp_info info = {0};
+	socklen_t len = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) ||
+	       (info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
+		info.tcpi_state != TCP_FIN_WAIT2);
 }
 
 int sock_error(int err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/iwarp/stag.h"
 
-#include "base/mem.h"
 #include "fabric/fabric.h"
 
 /* Finaliser of splitmix64: every input bit reaches every output bit. */
@@ -44,81 +43,77 @@ static uint32_t unscramble(const struct stag_table *t, uint32_t v)
 	return l << 16 | r;
 }
 
-int stag_init(struct stag_table *t, uint32_t max, const uint64_t seed[4])
+void stag_pool(struct pool *pool)
 {
-	*t = (struct stag_table){.max = max, .free_head = STAG_NO_SLOT, .free_tail = STAG_NO_SLOT};
-	t->slots = mem_zalloc(max * sizeof(*t->slots));
-	if (!t->slots)
-		return ERR_NOMEM;
+	table_pool(pool, sizeof(struct exposure));
+}
+
+int stag_init(struct stag_table *t, uint32_t max, struct pool *pool, const uint64_t seed[4])
+{
+	*t = (struct stag_table){0};
 	for (int i = 0; i < 4; i++)
 		t->keys[i] = seed[i];
-	while (t->index_bits < 24 && 1u << t->index_bits < max)
-		t->index_bits++;
-	for (uint32_t i = 0; i < max; i++)
-		stag_release(t, &t->slots[i]);
-	return 0;
+	return table_init(&t->slots, max, pool, sizeof(struct exposure));
 }
 
 void stag_fini(struct stag_table *t)
 {
-	mem_free(t->slots);
-	t->slots = NULL;
-	t->max = t->live = 0;
-	t->free_head = t->free_tail = STAG_NO_SLOT;
+	table_fini(&t->slots);
+	t->live = 0;
 }
 
 struct exposure *stag_add(struct stag_table *t, void *addr, uint32_t len, unsigned access)
 {
-	uint32_t index = t->free_head;
-	struct exposure *e;
+	uint32_t serial;
+	struct exposure *e = table_take(&t->slots, &serial);
 
-	if (index == STAG_NO_SLOT)
+	if (e && scramble(t, serial) == 0) { /* 0 means "no handle" all over the contract */
+		table_put(&t->slots, serial & t->slots.mask);
+		e = table_take(&t->slots, &serial);
+	}
+	if (!e)
 		return NULL;
-	e = &t->slots[index];
-	t->free_head = e->next_free;
-	if (t->free_head == STAG_NO_SLOT)
-		t->free_tail = STAG_NO_SLOT;
-	do { /* 0 means "no handle" all over the contract */
-		e->generation++;
-		e->stag = scramble(t, e->generation << t->index_bits | index);
-	} while (e->stag == 0);
-	e->addr = addr;
-	e->len = len;
-	e->access = (uint8_t)access;
-	e->tx_refs = 0;
-	e->written = e->reached = 0;
-	e->leaving = false;
+	*e = (struct exposure){.addr = addr,
+			       .len = len,
+			       .stag = scramble(t, serial),
+			       .place = serial & t->slots.mask,
+			       .access = (uint8_t)access,
+			       .owned = true};
 	t->live++;
 	return e;
 }
 
+/* The slot that has that STag, or NULL. */
+static struct exposure *stag_slot_of(struct stag_table *t, uint32_t stag)
+{
+	struct exposure *e = stag_slot(t, unscramble(t, stag) & t->slots.mask);
+
+	return e && e->stag == stag ? e : NULL;
+}
+
 struct exposure *stag_find(struct stag_table *t, uint32_t stag)
 {
-	uint32_t index = unscramble(t, stag) & ((1u << t->index_bits) - 1);
+	struct exposure *e = stag_slot_of(t, stag);
 
-	if (index >= t->max || !t->slots[index].access || t->slots[index].stag != stag)
-		return NULL;
-	return &t->slots[index];
+	return e && e->access ? e : NULL;
+}
+
+struct exposure *stag_owned(struct stag_table *t, uint32_t stag)
+{
+	struct exposure *e = stag_slot_of(t, stag);
+
+	return e && e->owned ? e : NULL;
 }
 
 void stag_revoke(struct stag_table *t, struct exposure *e)
 {
 	e->access = 0;
-	e->leaving = true;
 	t->live--;
 }
 
 void stag_release(struct stag_table *t, struct exposure *e)
 {
-	uint32_t index = (uint32_t)(e - t->slots);
-
-	e->leaving = false;
-	e->next_free = STAG_NO_SLOT;
-	if (t->free_tail == STAG_NO_SLOT)
-		t->free_head = index;
-	else
-		t->slots[t->free_tail].next_free = index;
-	t->free_tail = index;
+	table_put(&t->slots, e->place);
 }
 
 int stag_check(struct stag_table *t, uint32_t stag, uint64_t offset, uint32_t len, unsigned access,

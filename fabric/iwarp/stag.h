@@ -6,15 +6,18 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "fabric/runs.h"
 #include "fabric/iwarp/ddp.h"
+#include "fabric/iwarp/recvq.h"
+#include "fabric/iwarp/table.h"
 
 /**
  * stag.h - the exposures of one connection and their STags
  *
- * An STag is a slot number and the slot's generation sent through a keyed
- * permutation of 32 bits: looked up without a search, never given twice before
- * a slot's generations are used up, and not to be guessed without the key,
- * which is random and of this connection only.
+ * An STag is the serial number of a slot's use sent through a keyed permutation
+ * of 32 bits: looked up without a search, never given twice before all serial
+ * numbers are used up, and not to be guessed without the key, which is random
+ * and of this connection only.
  */
 
 /** struct exposure - one slot. */
@@ -22,42 +25,51 @@ struct exposure {
 	uint8_t *addr;
 	uint32_t len;
 	uint32_t stag;
-	uint32_t generation;
-	uint32_t next_free;
-	uint32_t tx_refs; /* FPDUs handed to the kernel, not taken yet, that point into it */
-	uint8_t access;	  /* of enum fabric_access; 0: free or withdrawn */
-	bool leaving;	  /* withdrawn; the slot is free once its owner was told */
-	void *cookie;	  /* of the withdrawal */
-	uint32_t reached; /* where the last octet ends that the peer placed */
-	uint32_t written; /* octets the peer placed from the start without a gap */
+	uint32_t place;	     /* of the slot in its table */
+	uint32_t tx_refs;    /* FPDUs handed to the kernel, not taken yet, that point into it */
+	uint8_t access;	     /* of enum fabric_access; 0: out of the peer's reach */
+	bool owned;	     /* not withdrawn by its owner yet, who is told what is in .written */
+	bool leaving;	     /* withdrawn; the slot is free once its owner was told */
+	struct qp_event end; /* of the withdrawal; its .cookie is set with it */
+	struct fabric_runs written; /* by the peer */
 };
 
 struct stag_table {
-	struct exposure *slots;
-	uint32_t max, index_bits;
-	uint32_t free_head, free_tail; /* first freed, first used: generations spread evenly */
-	uint32_t live;		       /* exposed now */
+	struct table slots;
+	uint32_t live; /* in the peer's reach */
 	uint64_t keys[4];
 };
 
-#define STAG_NO_SLOT UINT32_MAX
+/** stag_pool - @pool gives slots to tables. */
+void stag_pool(struct pool *pool);
 
 /** stag_init - room for @max exposures, keys drawn from @seed. Return: 0 or ERR_NOMEM. */
-int stag_init(struct stag_table *t, uint32_t max, const uint64_t seed[4]) WARN_UNUSED;
+int stag_init(struct stag_table *t, uint32_t max, struct pool *pool,
+	      const uint64_t seed[4]) WARN_UNUSED;
 
 /** stag_fini - gives the memory back; idempotent. */
 void stag_fini(struct stag_table *t);
 
-/** stag_add - expose; NULL when every slot is taken. */
+/** stag_slot - the one at @place, or NULL: it is free. */
+static inline struct exposure *stag_slot(const struct stag_table *t, uint32_t place)
+{
+	return table_has(&t->slots, place) ? table_at(&t->slots, place) : NULL;
+}
+
+/** stag_add - expose; NULL when every slot is taken, or there is no memory for one. */
 struct exposure *stag_add(struct stag_table *t, void *addr, uint32_t len, unsigned access);
 
-/** stag_find - the live exposure of that STag, or NULL. */
+/** stag_find - the exposure of that STag that the peer can reach, or NULL. */
 struct exposure *stag_find(struct stag_table *t, uint32_t stag);
 
-/** stag_revoke - the STag matches no more; the slot stays taken until stag_release(). */
+/** stag_owned - the exposure of that STag that its owner has not withdrawn, whether the peer can
+ * reach it or not; or NULL. */
+struct exposure *stag_owned(struct stag_table *t, uint32_t stag);
+
+/** stag_revoke - the peer can reach it no more; the slot stays taken until stag_release(). */
 void stag_revoke(struct stag_table *t, struct exposure *e);
 
-/** stag_release - the revoked slot may be used again. */
+/** stag_release - the slot of a revoked exposure, withdrawn by its owner, may be used again. */
 void stag_release(struct stag_table *t, struct exposure *e);
 
 /**

@@ -16,7 +16,8 @@
  * after a fair share; the connection is then on the list `unread`, and
  * fabric_tick() goes on with it.
  *
- * Its one deadline means, by state: OPEN and held, the initiator's first FPDU may
+ * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
+ * deadline means, by state: OPEN and held, the initiator's first FPDU may
  * go; OPEN and sent, the peer's first is late; OPEN and blocked, time to see whether
  * the peer takes octets; CLOSING, the last octets did not get out; LINGER, the peer's
  * FIN did not come.
@@ -37,10 +38,14 @@ enum {
 	HOLD_MS = 2,
 	NUDGE_MS = 20,
 	NUDGES = 8,
-	DRAIN_MS = 5000, /* orderly end: for what was posted before */
+	LEAST_OCTETS = 1024, /* of a message, in half of stall_timeout_ms */
+	DRAIN_MS = 5000,     /* orderly end: for what was posted before */
 	PROBE_MS = 50,
+	TURN_PROBES = 64, /* looked at in one tick */
 	LINGER_MS = 1000, /* for the peer's FIN, and for a Terminate to get out */
 };
+
+static void probe_later(struct iwarp_conn *c);
 
 void stream_open(struct iwarp_conn *c)
 {
@@ -167,6 +172,9 @@ void stream_write(struct iwarp_conn *c)
 			return;
 		}
 	}
+	if (c->qp.lacks_memory)
+		probe_later(c);
+	c->qp.lacks_memory = false;
 	await_first(c);
 	follow(c);
 }
@@ -211,12 +219,62 @@ static void probe_later(struct iwarp_conn *c)
 {
 	struct iwarp *iw = c->iw;
 
-	if (list_is_empty(&iw->probes)) {
-		iw->probe_at = iwarp_now() + PROBE_MS * NSEC_PER_MS;
-		iw->next = nsec_min(iw->next, iw->probe_at);
-	}
+	if (!timer_is_armed(&iw->probe))
+		timer_arm(&iw->timers, &iw->probe, iwarp_now() + PROBE_MS * NSEC_PER_MS);
 	if (list_is_empty(&c->probe))
 		list_add_tail(&iw->probes, &c->probe);
+}
+
+/* Bounds the time of what the peer has begun; looked at when the time is up, not per message. */
+static void watch_message(struct iwarp_conn *c)
+{
+	if (timer_is_armed(&c->stall) || !qp_rx_is_inside(&c->qp))
+		return;
+	c->stall_octets = c->qp.rx.octets;
+	c->stall_messages = c->qp.rx.messages;
+	timer_arm(&c->iw->timers, &c->stall,
+		  iwarp_now() + (nsec_t)c->iw->cfg.stall_timeout_ms * NSEC_PER_MS / 2);
+}
+
+/*
+ * It is the same message still, and of a whole period there are fewer octets than even a poor
+ * line carries: it is one that is not to end. What waits for a Receive is not the peer's fault.
+ */
+void stream_stalled(struct iwarp_conn *c)
+{
+	const struct qp_rx *rx = &c->qp.rx;
+
+	if (c->state != IWARP_OPEN)
+		return;
+	if (qp_rx_is_inside(&c->qp) && rx->messages == c->stall_messages &&
+	    rx->octets - c->stall_octets < LEAST_OCTETS)
+		iwarp_conn_end(c, ERR_TIMEOUT, "the rest of a message does not come");
+	else
+		watch_message(c);
+}
+
+/* The next flush with Receives goes on with it. Should the peer have ended nobody will ask for them
+ * again: that wait is bounded. */
+static void starve(struct iwarp_conn *c)
+{
+	if (list_is_empty(&c->starved))
+		list_add_tail(&c->iw->starved, &c->starved);
+	if (c->orphan || c->blocked || !sock_peer_ended(c->fd))
+		return;
+	c->orphan = true;
+	iwarp_conn_deadline(c, DRAIN_MS);
+}
+
+/* Most find nothing, and do not get on the list again. */
+void stream_probe(struct timer *timer, nsec_t now)
+{
+	struct iwarp *iw = container_of(timer, struct iwarp, probe);
+	struct list *item;
+
+	for (unsigned i = 0; i < TURN_PROBES && (item = list_pop(&iw->probes)); i++)
+		stream_read(container_of(item, struct iwarp_conn, probe));
+	if (!list_is_empty(&iw->probes))
+		timer_arm(&iw->timers, &iw->probe, now + 1); /* in the next tick */
 }
 
 void stream_read(struct iwarp_conn *c)
@@ -234,13 +292,24 @@ void stream_read(struct iwarp_conn *c)
 		outcome = read_once(c, &share);
 	if (c->state != IWARP_OPEN)
 		return;
-	if (outcome == GOT_ALL && list_is_empty(&c->unread))
+	qp_rx_pause(&c->qp);
+	watch_message(c);
+	if (qp_is_starved(&c->qp))
+		starve(c);
+	else if (outcome == GOT_ALL && list_is_empty(&c->unread))
 		list_add_tail(&c->iw->unread, &c->unread);
 	else if (outcome == GOT_SOME)
 		probe_later(c);
 	/* What came may call for octets at once: responses, Reads that waited for depth, the
 	 * acceptor's first FPDU, a Terminate. */
 	stream_write(c);
+}
+
+void stream_resume(struct iwarp_conn *c)
+{
+	if (c->state == IWARP_OPEN)
+		qp_rx_resume(&c->qp);
+	stream_read(c);
 }
 
 void stream_ready(struct iwarp_conn *c, unsigned events)
@@ -266,6 +335,11 @@ void stream_expired(struct iwarp_conn *c)
 		}
 		if (c->blocked) {
 			iwarp_conn_end(c, ERR_TIMEOUT, "peer takes no octets");
+			break;
+		}
+		if (c->orphan && qp_is_starved(&c->qp)) {
+			iwarp_conn_end(c, ERR_CLOSED,
+				       "peer ended while a message waited for a Receive");
 			break;
 		}
 		if (c->nudges)

@@ -160,7 +160,7 @@ static void report_end(struct mem_due *due)
 }
 
 /* Everything on the wire and every exposure of @c is gone. */
-static void stop(struct mem_conn *c)
+static void mem_conn_stop(struct mem_conn *c)
 {
 	list_del(&c->setup.link);
 	list_del(&c->bye.link);
@@ -194,7 +194,7 @@ void mem_conn_end(struct mem_conn *c, int status, const char *why)
 		return;
 	}
 	c->state = MEM_ENDED;
-	stop(c);
+	mem_conn_stop(c);
 	c->ended.ev.type = FABRIC_EV_DISCONNECTED;
 	c->ended.ev.status = status;
 	c->ended.ev.why = why;
@@ -307,7 +307,7 @@ void mem_destroy(struct fabric_conn *base)
 	struct mem_conn *c = mem_conn_of(base), *peer = c->peer;
 	bool unanswered = c->state == MEM_REQUESTED;
 
-	stop(c);
+	mem_conn_stop(c);
 	purge(c);
 	list_del(&c->link);
 	if (peer) {

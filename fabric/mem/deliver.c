@@ -16,11 +16,11 @@
  * A Read is answered later than it arrives; until then its source is pinned
  * (.readers), and a withdraw of it waits.
  *
- *   mem_deliver() -> at the peer -> complete_later() -> completed()
- *                 -> read: pinned -> answered()
+ *   mem_deliver() -> at the peer -> complete_later() -> mem_deliver_completed()
+ *                 -> read: pinned -> mem_deliver_answered()
  */
 
-static void completed(struct mem_due *due)
+static void mem_deliver_completed(struct mem_due *due)
 {
 	mem_op_finish(container_of(due, struct mem_op, due), 0);
 }
@@ -31,11 +31,11 @@ static void complete_later(struct mem_op *op)
 
 	assert(op->sum == mem_op_sum(op));
 	op->delivered = true;
-	op->due.fire = completed;
+	op->due.fire = mem_deliver_completed;
 	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_done[op->kind]));
 }
 
-static uint8_t *gather(uint8_t *to, const struct mem_op *op)
+static uint8_t *mem_deliver_gather(uint8_t *to, const struct mem_op *op)
 {
 	for (unsigned i = 0; i < op->nsge; i++) {
 		if (op->sge[i].len)
@@ -43,6 +43,16 @@ static uint8_t *gather(uint8_t *to, const struct mem_op *op)
 		to += op->sge[i].len;
 	}
 	return to;
+}
+
+/* For tests that look at all that comes out of somebody. */
+static void tell_watcher(struct mem_conn *to, enum fabric_ev_type kind, const uint8_t *octets,
+			 uint32_t len)
+{
+	const struct memnet_watcher *w = mem_conn_net(to)->watcher;
+
+	if (w)
+		w->moved(w->arg, &to->base, kind, octets, len);
 }
 
 /* The oldest Receive of @c that a flush has seen. */
@@ -61,7 +71,6 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 	struct mem_fabric *f = mem_conn_fabric(target);
 	struct mem_op *recv = f->share.ops ? mem_shared_pick(f) : next_recv(target);
 	struct mem_exposure *e = NULL;
-	uint32_t written = 0;
 
 	if (!recv) {
 		mem_conn_breach(target, ERR_PROTO, "Send without a posted Receive");
@@ -81,17 +90,16 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 			mem_conn_breach(target, ERR_ACCESS, "Send invalidates what it may not");
 			return;
 		}
-		written = mem_written(&target->base, op->inv_handle);
 		mem_exposure_invalidate(target, e);
 	}
 	if (f->share.ops)
 		mem_shared_take(target, recv);
 	mem_guard(recv->to, recv->len, false);
-	gather(recv->to, op);
+	mem_deliver_gather(recv->to, op);
+	tell_watcher(target, FABRIC_EV_RECV, recv->to, op->len);
 	mem_guard(recv->to, recv->len, true);
 	recv->done.ev.len = op->len;
 	recv->done.ev.invalidated = op->inv_handle;
-	recv->done.ev.invalidated_written = written;
 	mem_op_finish(recv, 0);
 	complete_later(op);
 }
@@ -109,13 +117,14 @@ static void deliver_write(struct mem_conn *target, struct mem_op *op)
 			return;
 		}
 		skip = (uint32_t)(op->remote.offset - e->offset);
-		gather(e->addr + skip, op);
+		mem_deliver_gather(e->addr + skip, op);
+		tell_watcher(target, FABRIC_EV_WRITE, e->addr + skip, op->len);
 		mem_exposure_written(e, skip, op->len);
 	}
 	complete_later(op);
 }
 
-static void answered(struct mem_due *due)
+static void mem_deliver_answered(struct mem_due *due)
 {
 	struct mem_op *op = container_of(due, struct mem_op, due);
 	struct mem_conn *c = due->conn, *target = c->peer;
@@ -129,6 +138,7 @@ static void answered(struct mem_due *due)
 
 		mem_guard(op->to, op->len, false);
 		memcpy(op->to, from, op->len);
+		tell_watcher(c, FABRIC_EV_READ, op->to, op->len);
 		mem_guard(op->to, op->len, true);
 		mem_exposure_unread(target, e);
 	}
@@ -150,7 +160,7 @@ static void deliver_read(struct mem_conn *target, struct mem_op *op)
 		}
 		op->exposure->readers++;
 	}
-	op->due.fire = answered;
+	op->due.fire = mem_deliver_answered;
 	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_response));
 }
 

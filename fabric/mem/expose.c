@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <assert.h>
+#include <string.h>
 
 #include "fabric/mem/internal.h"
 
@@ -10,7 +11,8 @@
  *
  * Withdrawing fences at once, or (drawn, and always while a Read is served) a
  * moment later. Until WITHDRAWN the peer can still reach the memory; withdraws
- * complete in the order posted.
+ * complete in the order posted. A slot is used again once its owner withdrew it,
+ * even if the peer invalidated it long before.
  */
 
 static uint32_t new_handle(struct mem_conn *c, const struct mem_exposure *e)
@@ -37,7 +39,8 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	assert(c->exposures);
 	assert(access && !(access & ~(unsigned)(FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)));
 	assert(mem_instance_owns(mem_conn_fabric(c), addr, len));
-	if (memnet_fault_hits(net, MEMNET_EXPOSE_FAIL, &net->exposes))
+	if (memnet_fault_hits(net, MEMNET_EXPOSE_FAIL, &net->exposes) ||
+	    mem_is_short(mem_conn_fabric(c)))
 		return ERR_AGAIN;
 	slot = list_pop(&c->free_exposures);
 	if (!slot)
@@ -45,7 +48,8 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	e = container_of(slot, struct mem_exposure, link);
 	e->live = true;
 	e->readers = 0;
-	e->written = 0;
+	e->owned = true;
+	e->written = (struct fabric_runs){.n = 0};
 	e->access = access;
 	e->addr = addr;
 	e->len = len;
@@ -56,15 +60,21 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	return 0;
 }
 
-struct mem_exposure *mem_exposure_find(struct mem_conn *c, uint32_t handle)
+/* The slot that has that handle, or had it last; or NULL. */
+static struct mem_exposure *mem_expose_slot_of(struct mem_conn *c, uint32_t handle)
 {
 	uint32_t number = (handle ^ c->handle_secret) & c->handle_mask;
-	struct mem_exposure *e;
 
-	if (number >= c->max_exposures)
+	if (number >= c->max_exposures || c->exposures[number].handle != handle)
 		return NULL;
-	e = &c->exposures[number];
-	return e->live && e->handle == handle ? e : NULL;
+	return &c->exposures[number];
+}
+
+struct mem_exposure *mem_exposure_find(struct mem_conn *c, uint32_t handle)
+{
+	struct mem_exposure *e = mem_expose_slot_of(c, handle);
+
+	return e && e->live ? e : NULL;
 }
 
 struct mem_exposure *mem_exposure_check(struct mem_conn *c, const struct segment *remote,
@@ -83,16 +93,26 @@ struct mem_exposure *mem_exposure_check(struct mem_conn *c, const struct segment
 
 void mem_exposure_release(struct mem_conn *c, struct mem_exposure *e)
 {
-	assert(!e->live);
+	assert(!e->live && !e->owned);
 	list_add_tail(&c->free_exposures, &e->link);
 }
 
-static bool is_withdrawn(const struct mem_exposure *e)
+void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len)
 {
-	return !list_is_empty(&e->fence.kin) || !list_is_empty(&e->fence.done.link);
+	struct fabric_run gap;
+
+	if (fabric_runs_add(&e->written, from, len, &gap))
+		memset(e->addr + gap.from, 0, gap.end - gap.from);
 }
 
-static void fence(struct mem_conn *c, struct mem_exposure *e)
+/* What a withdrawal tells of it. */
+static uint32_t written_in(const struct mem_conn *c, const struct mem_exposure *e)
+{
+	return c->base.fabric->tells_written ? fabric_runs_start(&e->written)
+					     : FABRIC_WRITTEN_UNKNOWN;
+}
+
+static void mem_expose_fence(struct mem_conn *c, struct mem_exposure *e)
 {
 	e->live = false;
 	c->base.handles_live--;
@@ -100,9 +120,7 @@ static void fence(struct mem_conn *c, struct mem_exposure *e)
 
 void mem_exposure_invalidate(struct mem_conn *c, struct mem_exposure *e)
 {
-	fence(c, e);
-	if (!is_withdrawn(e))
-		mem_exposure_release(c, e);
+	mem_expose_fence(c, e);
 }
 
 /* Withdraws whose time has come complete, in the order posted. */
@@ -114,7 +132,9 @@ static void complete_fences(struct mem_conn *c)
 		if (!op->ripe || op->exposure->readers)
 			break;
 		if (op->exposure->live)
-			fence(c, op->exposure);
+			mem_expose_fence(c, op->exposure);
+		op->done.ev.withdrawn = op->exposure->handle;
+		op->done.ev.written = written_in(c, op->exposure);
 		mem_op_finish(op, 0);
 	}
 }
@@ -131,34 +151,23 @@ void mem_exposure_unread(struct mem_conn *c, struct mem_exposure *e)
 	complete_fences(c);
 }
 
-uint32_t mem_written(const struct fabric_conn *base, uint32_t handle)
-{
-	const struct mem_exposure *e =
-		mem_exposure_find(mem_conn_of((struct fabric_conn *)base), handle);
-
-	return e && base->fabric->tells_written ? e->written : FABRIC_WRITTEN_UNKNOWN;
-}
-
-int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie)
+int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, uint32_t *written)
 {
 	struct mem_conn *c = mem_conn_of(base);
-	struct mem_exposure *e;
+	struct mem_exposure *e = mem_expose_slot_of(c, handle);
+	bool closed = c->state == MEM_ENDED || c->closing;
 
-	if (c->state == MEM_ENDED)
-		return ERR_CLOSED;
-	e = mem_exposure_find(c, handle);
-	if (c->closing) {
-		if (e)
-			mem_exposure_invalidate(c, e);
-		return ERR_CLOSED;
-	}
-	if (!e || is_withdrawn(e))
-		return 1;
-	if (e->readers || memnet_random(mem_conn_net(c)) % 4 == 0) {
+	*written = 0;
+	if (!e || !e->owned)
+		return closed ? ERR_CLOSED : 1;
+	e->owned = false;
+	if (!closed && e->live && (e->readers || memnet_random(mem_conn_net(c)) % 4 == 0)) {
 		mem_post(c, &e->fence, MEM_WITHDRAW, cookie);
 		return 0;
 	}
-	fence(c, e);
+	if (e->live)
+		mem_expose_fence(c, e);
+	*written = written_in(c, e);
 	mem_exposure_release(c, e);
-	return 1;
+	return closed ? ERR_CLOSED : 1;
 }

@@ -170,7 +170,6 @@ static const struct fabric_ops mem_ops = {
 	.write = mem_write,
 	.read = mem_read,
 	.expose = mem_expose,
-	.written = mem_written,
 	.withdraw = mem_withdraw,
 	.flush = mem_flush,
 	.poll = poll_event,

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "fabric/depth.h"
 #include "fabric/mem/mem.h"
+#include "fabric/runs.h"
 
 /**
  * internal - what the files of fabric/mem share; nobody else includes it.
@@ -66,14 +67,15 @@ struct mem_op {
 /** struct mem_exposure - one region the peer may access. */
 struct mem_exposure {
 	struct list link; /* free list */
-	bool live;
+	bool live;	  /* in the peer's reach */
+	bool owned;	  /* not withdrawn by its owner yet */
 	unsigned readers; /* Reads of the peer that are being served */
 	unsigned access;
 	uint32_t handle, len;
 	uint64_t offset;
 	uint8_t *addr;
-	uint32_t written;    /* from the start without a gap */
-	struct mem_op fence; /* in use from withdraw to the poll of WITHDRAWN */
+	struct fabric_runs written; /* by the peer */
+	struct mem_op fence;	    /* in use from withdraw to the poll of WITHDRAWN */
 };
 
 enum mem_state {
@@ -164,10 +166,12 @@ struct mem_fabric {
 	struct list conns, ready, dirty, ranges;
 	uint8_t pd[MEM_PRIVATE_DATA_MAX]; /* of the event polled last */
 	struct mem_share share;
+	nsec_t short_from, short_until; /* memnet_short() */
 };
 
 struct memnet {
 	struct memnet_config cfg;
+	const struct memnet_watcher *watcher; /* or NULL */
 	nsec_t now;
 	uint64_t rng;
 	uint64_t ops, connects, exposes, posts;
@@ -180,6 +184,11 @@ struct memnet {
 static inline struct mem_fabric *mem_fabric_of(struct fabric *f)
 {
 	return container_of(f, struct mem_fabric, base);
+}
+
+static inline bool mem_is_short(const struct mem_fabric *f)
+{
+	return f->net->now >= f->short_from && f->net->now < f->short_until;
 }
 
 static inline struct mem_conn *mem_conn_of(struct fabric_conn *c)
@@ -335,28 +344,23 @@ static inline bool mem_shared_has(const struct mem_fabric *f, const struct mem_o
 
 int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned access,
 	       struct segment *seg);
-int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie);
+int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, uint32_t *written);
 
-/** mem_exposure_find - live exposure of @handle on @c, or NULL. */
-uint32_t mem_written(const struct fabric_conn *base, uint32_t handle);
+/** mem_exposure_find - exposure of @handle on @c that the peer can reach, or NULL. */
 struct mem_exposure *mem_exposure_find(struct mem_conn *c, uint32_t handle);
 
 /** mem_exposure_check - in which @remote lies if @access to all of it is granted, else NULL. */
 struct mem_exposure *mem_exposure_check(struct mem_conn *c, const struct segment *remote,
 					unsigned access);
 
-/** mem_exposure_invalidate - by the peer, or with the connection. */
+/** mem_exposure_invalidate - by the peer, or with the connection: its owner still has it. */
 void mem_exposure_invalidate(struct mem_conn *c, struct mem_exposure *e);
 
 /** mem_exposure_release - the slot of @e is free again. */
 void mem_exposure_release(struct mem_conn *c, struct mem_exposure *e);
 
 /** mem_exposure_written - the peer placed @len octets at @from. */
-static inline void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len)
-{
-	if (from <= e->written && from + len > e->written)
-		e->written = from + len;
-}
+void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len);
 
 /** mem_exposure_unread - a Read of @e was served. */
 void mem_exposure_unread(struct mem_conn *c, struct mem_exposure *e);

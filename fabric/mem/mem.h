@@ -48,10 +48,20 @@ struct memnet_config {
 	enum memnet_fault fault;
 	uint64_t fault_at; /* n, from 1; happens once */
 	nsec_t fault_delay;
-	bool no_written;      /* nothing tells what was written: fabric_written() */
+	bool no_written;      /* withdrawals do not tell what was written */
 	bool no_remote_inv;   /* connections say that handles cannot be invalidated remotely */
 	bool shares_receives; /* fabric_share_receives() works */
 	uint32_t shared_least, shared_most; /* the queue's bounds (fabric/depth.h); 0: 8, 1024 */
+};
+
+/**
+ * struct memnet_watcher - hears of all octets that a message (FABRIC_EV_RECV), an RDMA Write or the
+ * answer to an RDMA Read (FABRIC_EV_READ) carried to the end @to, where they lie now
+ */
+struct memnet_watcher {
+	void (*moved)(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
+		      const uint8_t *octets, uint32_t len);
+	void *arg;
 };
 
 /** struct memnet_usage - what is held at this moment: all zero after an orderly end of everything. */
@@ -88,6 +98,9 @@ int memnet_step(struct memnet *net, nsec_t until);
 /** memnet_ops - operations delivered so far: bounds for fault_at. */
 uint64_t memnet_ops(const struct memnet *net);
 
+/** memnet_watch - from now on @w hears; borrowed, NULL: nobody. */
+void memnet_watch(struct memnet *net, const struct memnet_watcher *w);
+
 /** memnet_usage - fills @u. */
 void memnet_usage(const struct memnet *net, struct memnet_usage *u);
 
@@ -97,6 +110,10 @@ void memnet_cut(struct fabric_conn *base);
 /** memnet_vanish - as if the cable of @base were pulled: nothing is delivered from now on, and
  * neither end is told. fabric_disconnect() still ends an end's own side, bounded in time. */
 void memnet_vanish(struct fabric_conn *base);
+
+/** memnet_short - exposing and Reading by @base fail with ERR_AGAIN from @from to @until, as where a
+ * device is short of windows and registrations. */
+void memnet_short(struct fabric *base, nsec_t from, nsec_t until);
 
 /** memnet_flush_shared - all shared Receives of @base that no message has taken come back without
  * one, as when a device goes. They can be posted anew. */

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "fabric/mem/internal.h"
 
 /*
@@ -14,14 +15,9 @@
  * latency but never overtakes (*last), and honours a stall.
  */
 
-/* splitmix64 */
 uint64_t memnet_random(struct memnet *net)
 {
-	uint64_t z = (net->rng += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return random_next(&net->rng);
 }
 
 bool memnet_fault_hits(struct memnet *net, enum memnet_fault fault, uint64_t *counter)
@@ -130,6 +126,12 @@ void memnet_cut(struct fabric_conn *base)
 	mem_conn_end(c, ERR_CLOSED, "connection lost");
 }
 
+void memnet_short(struct fabric *base, nsec_t from, nsec_t until)
+{
+	mem_fabric_of(base)->short_from = from;
+	mem_fabric_of(base)->short_until = until;
+}
+
 void memnet_vanish(struct fabric_conn *base)
 {
 	struct mem_conn *c = mem_conn_of(base);
@@ -212,6 +214,11 @@ nsec_t memnet_now(const struct memnet *net)
 uint64_t memnet_ops(const struct memnet *net)
 {
 	return net->ops;
+}
+
+void memnet_watch(struct memnet *net, const struct memnet_watcher *w)
+{
+	net->watcher = w;
 }
 
 static void add_usage(const struct mem_conn *c, struct memnet_usage *u)

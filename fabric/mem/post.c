@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/asan.h"
 #include "fabric/mem/internal.h"
 
 /*
@@ -12,16 +13,6 @@
  * completion was polled, so a user who never polls runs into ERR_AGAIN.
  */
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#endif
-
 void mem_guard(void *p, size_t len, bool on)
 {
 	if (on)
@@ -30,23 +21,30 @@ void mem_guard(void *p, size_t len, bool on)
 		ASAN_UNPOISON_MEMORY_REGION(p, len);
 }
 
-uint64_t mem_op_sum(const struct mem_op *op)
+/* Four sums side by side: large payloads are summed up three times. */
+static uint64_t sum_octets(uint64_t sum, const uint8_t *p, uint32_t left)
 {
 	const uint64_t odd = 0x9e3779b97f4a7c15u;
+	uint64_t lane[4] = {sum, 1, 2, 3}, word[4];
+
+	for (; left >= sizeof(word); p += sizeof(word), left -= (uint32_t)sizeof(word)) {
+		memcpy(word, p, sizeof(word));
+		for (unsigned i = 0; i < 4; i++)
+			lane[i] = (lane[i] ^ word[i]) * odd;
+	}
+	for (unsigned i = 1; i < 4; i++)
+		lane[0] = (lane[0] ^ lane[i]) * odd;
+	for (; left; p++, left--)
+		lane[0] = (lane[0] ^ *p) * odd;
+	return lane[0];
+}
+
+uint64_t mem_op_sum(const struct mem_op *op)
+{
 	uint64_t sum = op->len;
 
-	for (unsigned i = 0; i < op->nsge; i++) {
-		const uint8_t *p = op->sge[i].addr;
-		uint32_t left = op->sge[i].len;
-		uint64_t word;
-
-		for (; left >= 8; p += 8, left -= 8) {
-			memcpy(&word, p, 8);
-			sum = (sum ^ word) * odd;
-		}
-		for (; left; p++, left--)
-			sum = (sum ^ *p) * odd;
-	}
+	for (unsigned i = 0; i < op->nsge; i++)
+		sum = sum_octets(sum, op->sge[i].addr, op->sge[i].len);
 	return sum;
 }
 
@@ -174,6 +172,8 @@ int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, v
 	int err;
 
 	assert(mem_instance_owns(mem_conn_fabric(c), to, remote->length));
+	if (c->state != MEM_ENDED && !c->closing && mem_is_short(mem_conn_fabric(c)))
+		return ERR_AGAIN;
 	err = take_slot(c, &op);
 	if (err)
 		return err;

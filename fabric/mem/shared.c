@@ -77,7 +77,7 @@ uint32_t mem_receives_wanted(const struct fabric *base)
 }
 
 /* Ready for a message: nobody may look at it. */
-static void arm(struct mem_op *op)
+static void mem_shared_arm(struct mem_op *op)
 {
 	op->due.conn = NULL;
 	op->done.ev = (struct fabric_event){.type = FABRIC_EV_RECV, .cookie = op->cookie};
@@ -104,7 +104,7 @@ int mem_post_shared(struct fabric *base, void *buf, void *cookie)
 	op->cookie = cookie;
 	op->to = buf;
 	op->len = s->len;
-	arm(op);
+	mem_shared_arm(op);
 	list_add_tail(&s->posted, &op->link);
 	s->held++;
 	return 0;
@@ -206,7 +206,7 @@ void mem_shared_take(struct mem_conn *c, struct mem_op *op)
 void mem_shared_repost(struct mem_fabric *f, struct mem_op *op)
 {
 	op->due.conn->unpolled--;
-	arm(op);
+	mem_shared_arm(op);
 	list_add_tail(&f->share.queue, &op->link);
 	f->share.queued++;
 	f->share.dry = false;

@@ -28,6 +28,10 @@ static struct fabric *new_iwarp(const struct provider_config *from, struct loop 
 	iwarp_config_default(&cfg);
 	cfg.crc = from->crc;
 	cfg.setup_timeout_ms = from->setup_timeout_ms;
+	if (from->peer_timeout_ms)
+		cfg.stall_timeout_ms = from->peer_timeout_ms;
+	if (from->max_setups)
+		cfg.max_setups = from->max_setups;
 	return iwarp_new(&cfg, loop);
 }
 
@@ -51,6 +55,8 @@ struct fabric *provider_new(const struct provider_config *from, struct loop *loo
 		return new_iwarp(from, loop);
 	verbs_config_default(&cfg);
 	cfg.setup_timeout_ms = from->setup_timeout_ms;
+	if (from->peer_timeout_ms)
+		cfg.idle_ms = from->peer_timeout_ms / 2;
 	cfg.receives = (enum verbs_receives)from->receives;
 	return verbs_new(&cfg, loop);
 }

@@ -2,6 +2,8 @@
 #ifndef FABRIC_PROVIDER_PROVIDER_H
 #define FABRIC_PROVIDER_PROVIDER_H
 
+#include <stddef.h>
+
 #include "fabric/fabric.h"
 
 /**
@@ -23,6 +25,9 @@ struct provider_config {
 	enum provider_kind kind;
 	bool crc; /* iwarp: ask for CRC32c */
 	uint32_t setup_timeout_ms;
+	uint32_t
+		peer_timeout_ms; /* a peer that vanished without a word is missed; 0: their default */
+	uint32_t max_setups;	 /* iwarp: incoming connections in set-up; 0: its default */
 	enum provider_receives receives; /* verbs */
 };
 
@@ -46,5 +51,18 @@ void provider_listener_addr(enum provider_kind kind, const struct fabric_listene
 
 /** provider_listener_free - takes @l, detached everywhere; may be NULL. */
 void provider_listener_free(enum provider_kind kind, struct fabric_listener *l);
+
+/** struct provider_counter - what an instance counts, and where: a uint64_t of its structure. */
+struct provider_counter {
+	const char *name;
+	size_t offset;
+};
+
+/** provider_counters - all of @kind, in the order to tell them. Return: how many. */
+unsigned provider_counters(enum provider_kind kind, const struct provider_counter **table);
+
+/** provider_count - one of an instance of @kind. */
+uint64_t provider_count(enum provider_kind kind, const struct fabric *f,
+			const struct provider_counter *counter);
 
 #endif

@@ -15,7 +15,7 @@
  * said that a queue failed, nothing more may ever complete: that is looked for, too.
  */
 
-static void look_at(struct verbs_conn *c)
+static void alive_look_at(struct verbs_conn *c)
 {
 	uint32_t seen = c->recvs.done + c->sends.done;
 	bool idle = c->seen == seen && c->sends.posted == c->sends.done;
@@ -30,7 +30,7 @@ static void look_at(struct verbs_conn *c)
 void alive_begin(struct verbs *v)
 {
 	if (v->cfg.idle_ms)
-		v->ask = nsec_min(v->ask, verbs_now() + v->cfg.idle_ms * NSEC_PER_MS);
+		v->ask = nsec_min(v->ask, wake_now() + v->cfg.idle_ms * NSEC_PER_MS);
 }
 
 void alive_tick(struct verbs *v, nsec_t now)
@@ -40,7 +40,7 @@ void alive_tick(struct verbs *v, nsec_t now)
 	v->ask = NSEC_NEVER;
 	list_for_each_safe(it, tmp, &v->conns)
 	{
-		look_at(container_of(it, struct verbs_conn, all));
+		alive_look_at(container_of(it, struct verbs_conn, all));
 		v->ask = now + v->cfg.idle_ms * NSEC_PER_MS;
 	}
 }

@@ -47,7 +47,7 @@ struct verbs_conn *cm_conn_new(struct verbs *v, struct rdma_cm_id *id, enum verb
 	return c;
 }
 
-/* Fields of fixed size: nothing but zeros is nothing. */
+/* These fields have a fixed size: all zeros means that there is no private data. */
 static void copy_private_data(struct vevent *e, const struct rdma_conn_param *p)
 {
 	size_t len = p->private_data ? p->private_data_len : 0;
@@ -144,11 +144,13 @@ static struct rdma_conn_param conn_param(const struct verbs_conn *c, const void 
 }
 
 /* With most adapters the memory of queues is locked, too: with each connection some more. */
-static void log_no_pair(const char *event, int err)
+static void log_no_pair(const struct verbs_conn *c, const char *event, int err)
 {
+	char host[FABRIC_ADDR_TEXT];
 	const char *hint = errno == ENOMEM ? " (locked memory? LimitMEMLOCK=, ulimit -l)" : "";
 
-	log_warn(event, "err=%s why=\"no queue pair: %s%s\"", err_name(err), strerror(errno), hint);
+	log_peer(LOG_LEVEL_WARN, event, fabric_addr_host(&c->base.peer, host),
+		 "cause=%s why=\"no queue pair: %s%s\"", err_name(err), strerror(errno), hint);
 }
 
 static void on_route(struct verbs_conn *c)
@@ -157,7 +159,7 @@ static void on_route(struct verbs_conn *c)
 	int err = queue_make(c);
 
 	if (err) {
-		log_no_pair("verbs.connect", err);
+		log_no_pair(c, "verbs.connect", err);
 		end_finish(c, ERR_NOMEM, "the device has no queue pair for it");
 		return;
 	}
@@ -194,9 +196,9 @@ void cm_established(struct verbs_conn *c)
 	c->state = VERBS_OPEN;
 	c->tell_connected = c->was_open = true;
 	note_addresses(c);
-	verbs_deadline_in(c, 0);
+	wake_conn_in(c, 0);
 	alive_begin(c->v);
-	verbs_activate(c);
+	wake_conn(c);
 }
 
 static void on_established(struct verbs_conn *c, const struct vevent *e)
@@ -292,10 +294,10 @@ static int resolve(struct verbs_conn *c, const struct fabric_addr *to)
 		c->caused = true;
 		c->status = ERR_REFUSED;
 		c->why = "no RDMA device leads there";
-		verbs_deadline_in(c, 1);
+		wake_conn_in(c, 1);
 		return 0;
 	}
-	verbs_deadline_in(c, c->v->cfg.setup_timeout_ms);
+	wake_conn_in(c, c->v->cfg.setup_timeout_ms);
 	return 0;
 }
 
@@ -337,7 +339,7 @@ int cm_prepare(struct fabric_conn *fc, const struct fabric_conn_params *params)
 	if (!err)
 		err = queue_make(c);
 	if (err)
-		log_no_pair("verbs.accept", err);
+		log_no_pair(c, "verbs.accept", err);
 	return err;
 }
 
@@ -361,7 +363,7 @@ int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params, v
 		return ERR_CLOSED; /* the peer is gone */
 	share_set_timer(c);
 	c->state = VERBS_ACCEPTED;
-	verbs_deadline_in(c, c->v->cfg.setup_timeout_ms);
+	wake_conn_in(c, c->v->cfg.setup_timeout_ms);
 	return 0;
 }
 

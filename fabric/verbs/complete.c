@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "base/mem.h"
 #include "fabric/verbs/internal.h"
 #include "fabric/verbs/share_internal.h"
 
@@ -11,15 +10,33 @@
  * posted behind: a completion waits in its record for those before it. Records stay
  * until their completion is polled: that bounds what the user has out.
  *
+ * What a Receive's completion claims is not believed: an RDMA Write with Immediate takes a Receive,
+ * too, but wrote elsewhere, as many octets as the peer likes. Only a Send is a message.
+ *
  * Where a connection failed, whoever did not ask is told as much as is known: before a
  * work request that failed all went well; before one that was flushed it is not known.
  */
 
+/* The sink of a Read that the device does not give up is the peer's to write to: its Read completes
+ * when the queue pair is gone. */
+static void close_sink(struct verbs_conn *c, struct vop *op)
+{
+	if (!op->mr)
+		return;
+	if (ibv_dereg_mr(op->mr) == 0) {
+		op->mr = NULL;
+	} else if (c->id && c->id->qp) {
+		op->complete = false;
+		end_leave(c, ERR_IO, "the device did not give up what the peer could reach");
+	} else {
+		op->mr = NULL;
+		device_refuses(c->dev);
+	}
+}
+
 static void took_place(struct verbs_conn *c, struct vop *op)
 {
-	if (op->mr)
-		(void)ibv_dereg_mr(op->mr);
-	op->mr = NULL;
+	close_sink(c, op);
 	if (op->type == FABRIC_EV_SEND || op->type == FABRIC_EV_WRITE)
 		c->words_out--;
 	else if (op->type == FABRIC_EV_WITHDRAWN)
@@ -33,10 +50,32 @@ static bool has_invalidated(const struct verbs_conn *c, const struct ibv_wc *wc)
 	return wc->wc_flags & (IBV_WC_WITH_INV | (c->dev->rxe ? IBV_WC_IP_CSUM_OK : 0));
 }
 
+/* None of its messages is told after that. */
+static void breached(struct verbs_conn *c, const char *why)
+{
+	c->astray = true;
+	if (c->state >= VERBS_LEAVING)
+		return;
+	c->v->counters.breaches++;
+	end_leave(c, ERR_PROTO, why);
+	wake_conn(c);
+}
+
+/* What succeeded is a message, and no more of it than there was room for. */
+static void check_message(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t room)
+{
+	if (wc->status != IBV_WC_SUCCESS)
+		return;
+	if (wc->opcode != IBV_WC_RECV)
+		breached(c, "the peer used a Receive for what is no message");
+	else if (wc->byte_len > room)
+		breached(c, "a message larger than its Receive");
+}
+
 static void received(struct verbs_conn *c, const struct ibv_wc *wc, struct vop *op)
 {
 	c->v->counters.receives++;
-	op->status = wc->status == IBV_WC_SUCCESS ? 0 : ERR_FLUSHED;
+	op->status = wc->status == IBV_WC_SUCCESS && !c->astray ? 0 : ERR_FLUSHED;
 	op->len = op->status ? 0 : wc->byte_len;
 	if (op->status == 0 && has_invalidated(c, wc)) {
 		op->inv = wc->invalidated_rkey;
@@ -112,26 +151,29 @@ static void advance(struct verbs_conn *c, struct vring *r)
 }
 
 /* Nothing was under way when it was posted: all before it is through. */
-static void answered(struct verbs_conn *c)
+static void complete_answered(struct verbs_conn *c)
 {
 	c->asked = false;
 	if ((int32_t)(c->ask_slot - c->sq_freed) > 0)
 		c->sq_freed = c->ask_slot;
 }
 
-static void completed(struct verbs_conn *c, const struct ibv_wc *wc)
+static void complete_one(struct verbs_conn *c, const struct ibv_wc *wc)
 {
 	struct vring *ring = wc->wr_id & ID_RECV ? &c->recvs : &c->sends;
 
 	if (wc->wr_id & ID_ASK) {
-		answered(c);
+		complete_answered(c);
 	} else if (!(wc->wr_id & ID_BIND)) {
 		if (!mark_complete(ring, (uint32_t)wc->wr_id)) {
 			c->broken = true; /* a completion of nothing: a driver gone astray */
 			return;
 		}
 		if (ring == &c->recvs) {
-			received(c, wc, &ring->ops[(uint32_t)wc->wr_id & ring->mask]);
+			struct vop *op = &ring->ops[(uint32_t)wc->wr_id & ring->mask];
+
+			check_message(c, wc, op->len);
+			received(c, wc, op);
 		} else {
 			imply(c, (uint32_t)wc->wr_id, wc->status);
 			sent(c, wc);
@@ -145,8 +187,8 @@ static void completed(struct verbs_conn *c, const struct ibv_wc *wc)
 void complete_own(struct verbs_conn *c, const struct ibv_wc *wc, int n)
 {
 	for (int i = 0; i < n; i++)
-		completed(c, &wc[i]);
-	verbs_activate(c);
+		complete_one(c, &wc[i]);
+	wake_conn(c);
 	end_check_drained(c);
 }
 
@@ -154,7 +196,10 @@ bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slo
 {
 	struct vop *op;
 
-	if (c->recvs.posted - c->recvs.polled >= c->max_recvs)
+	check_message(c, wc, c->v->recv_len);
+	if (!c->astray && c->recvs.posted - c->recvs.polled >= c->max_recvs)
+		breached(c, "the peer sent more than was granted");
+	if (c->astray)
 		return false;
 	op = queue_op(&c->recvs);
 	op->type = FABRIC_EV_RECV;
@@ -163,18 +208,18 @@ bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slo
 	op->complete = true;
 	c->recvs.done++;
 	received(c, wc, op);
-	verbs_activate(c);
+	wake_conn(c);
 	return true;
 }
 
-void queue_drain(struct verbs_conn *c)
+void complete_drain(struct verbs_conn *c)
 {
 	if (c->share)
 		cq_drain(&c->share->cq);
 	cq_drain(&c->cq);
 }
 
-void queue_flush(struct verbs_conn *c)
+void complete_flush(struct verbs_conn *c)
 {
 	while (c->recvs.done != c->recvs.posted) {
 		struct vop *op = &c->recvs.ops[c->recvs.done++ & c->recvs.mask];
@@ -209,14 +254,13 @@ static bool recv_event(struct verbs_conn *c, struct fabric_event *ev)
 				    .cookie = op->cookie,
 				    .status = op->status,
 				    .len = op->len,
-				    .invalidated = op->inv,
-				    .invalidated_written = FABRIC_WRITTEN_UNKNOWN};
+				    .invalidated = op->inv};
 	if (c->share)
 		srq_release(c->share, op->slot);
 	return true;
 }
 
-bool queue_event(struct verbs_conn *c, struct fabric_event *ev)
+bool complete_event(struct verbs_conn *c, struct fabric_event *ev)
 {
 	const struct vop *op;
 
@@ -226,7 +270,11 @@ bool queue_event(struct verbs_conn *c, struct fabric_event *ev)
 	if (!op)
 		return false;
 	*ev = (struct fabric_event){.type = op->type, .cookie = op->cookie, .status = op->status};
-	if (ev->type != FABRIC_EV_WITHDRAWN)
+	if (ev->type != FABRIC_EV_WITHDRAWN) {
 		c->ops_out--;
+		return true;
+	}
+	ev->withdrawn = op->inv;
+	ev->written = FABRIC_WRITTEN_UNKNOWN; /* no device tells */
 	return true;
 }

@@ -73,10 +73,10 @@ static int take_batch(struct vcq *q)
 /* Return: whether it is to stay as it is, unarmed. */
 static bool is_busy(const struct vcq *q)
 {
-	return q->busy_until && verbs_now() < q->busy_until;
+	return q->busy_until && wake_now() < q->busy_until;
 }
 
-static void arm(struct vcq *q)
+static void cq_arm(struct vcq *q)
 {
 	acknowledge(q);
 	if (ibv_req_notify_cq(q->cq, 0))
@@ -87,12 +87,12 @@ void cq_look(struct vcq *q)
 {
 	if (take_batch(q)) {
 		if (q->busy_poll_us)
-			q->busy_until = verbs_now() + q->busy_poll_us * (nsec_t)1000;
+			q->busy_until = wake_now() + q->busy_poll_us * (nsec_t)1000;
 		list_add_tail(&q->v->hot, &q->hot);
 	} else if (q->cq && is_busy(q)) {
 		list_add_tail(&q->v->busy, &q->hot);
 	} else if (q->cq) {
-		arm(q);
+		cq_arm(q);
 		/* What came between the look and the arming would never be told. */
 		if (take_batch(q))
 			list_add_tail(&q->v->hot, &q->hot);
@@ -112,5 +112,5 @@ void cq_failed(struct vcq *q)
 		return;
 	}
 	q->conn->broken = true;
-	verbs_activate(q->conn);
+	wake_conn(q->conn);
 }

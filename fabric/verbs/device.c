@@ -32,7 +32,7 @@ static int set_nonblocking(int fd)
 	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
-static void unwatch(struct verbs_dev *dev, struct loop_watch *w, bool *watched)
+static void device_unwatch(struct verbs_dev *dev, struct loop_watch *w, bool *watched)
 {
 	if (*watched)
 		dev->v->loop->ops->del(dev->v->loop, w);
@@ -56,7 +56,7 @@ static void channel_ready(struct loop_watch *w, unsigned events)
 			list_add_tail(&dev->v->hot, &q->hot);
 	}
 	if (errno != EAGAIN && errno != EINTR)
-		unwatch(dev, &dev->watch, &dev->watched);
+		device_unwatch(dev, &dev->watch, &dev->watched);
 }
 
 static void leave_note_of_pair(struct verbs_dev *dev, struct verbs_conn *c, int type)
@@ -126,7 +126,7 @@ static void async_ready(struct loop_watch *w, unsigned events)
 	(void)events;
 	device_async(dev);
 	if (errno != EAGAIN && errno != EINTR)
-		unwatch(dev, &dev->async_watch, &dev->async_watched);
+		device_unwatch(dev, &dev->async_watch, &dev->async_watched);
 }
 
 struct ibv_mr *device_region(const struct verbs_dev *dev, const void *p, size_t len)
@@ -143,61 +143,19 @@ struct ibv_mr *device_region(const struct verbs_dev *dev, const void *p, size_t 
 	return NULL;
 }
 
-static void log_device(const struct verbs_dev *dev)
-{
-	log_info("verbs.device",
-		 "device=%s transport=%s exposures=%s send_with_invalidate=%s max_qp_wr=%d "
-		 "max_srq_wr=%d max_sge=%d read_depth=%d/%d max_mr=%d max_mw=%d",
-		 dev->name, dev->iwarp ? "iwarp" : "ib",
-		 !dev->windows ? "registrations"
-		 : dev->rxe    ? "windows-on-registrations"
-			       : "windows",
-		 dev->send_inv ? "yes" : "no", dev->attr.max_qp_wr,
-		 dev->attr.max_srq ? dev->attr.max_srq_wr : 0, dev->attr.max_sge,
-		 dev->attr.max_qp_rd_atom, dev->attr.max_qp_init_rd_atom, dev->attr.max_mr,
-		 dev->attr.max_mw);
-}
-
-/*
- * Linux's rxe compares an access through a window with the bounds of the region
- * below it (check_rkey() in rxe_resp.c), so there each window gets a region of
- * its own. It has no vendor of its own either: all ones stand for it.
- */
-enum { VENDOR_RXE = 0xffffff };
-
-static int probe(struct verbs_dev *dev)
-{
-	if (ibv_query_device(dev->context, &dev->attr))
-		return ERR_IO;
-	dev->iwarp = dev->context->device->transport_type == IBV_TRANSPORT_IWARP;
-	dev->windows = dev->attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B;
-	dev->rxe = dev->attr.vendor_id == VENDOR_RXE;
-	dev->send_inv = dev->attr.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS;
-	return 0;
-}
-
-/* The flags are the kernel's; its user library may have no windows all the same (bnxt_re). */
-static bool makes_windows(struct verbs_dev *dev)
-{
-	struct ibv_mw *mw = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);
-
-	if (mw)
-		(void)ibv_dealloc_mw(mw);
-	return mw != NULL;
-}
-
 static int open_dev(struct verbs_dev *dev)
 {
 	struct loop *loop = dev->v->loop;
 
-	if (probe(dev))
+	if (limits_ask(dev))
 		return ERR_IO;
 	dev->pd = ibv_alloc_pd(dev->context);
 	dev->channel = ibv_create_comp_channel(dev->context);
 	if (!dev->pd || !dev->channel || set_nonblocking(dev->channel->fd) ||
 	    set_nonblocking(dev->context->async_fd))
 		return ERR_IO;
-	dev->windows = dev->windows && makes_windows(dev);
+	if (limits_try(dev))
+		return ERR_IO;
 	/* Instances share the descriptor, and a loop may know each but once. */
 	dev->async_fd = fcntl(dev->context->async_fd, F_DUPFD_CLOEXEC, 0);
 	if (dev->async_fd < 0)
@@ -215,8 +173,8 @@ static void close_dev(struct verbs_dev *dev)
 	struct list *item;
 
 	srq_close(dev);
-	unwatch(dev, &dev->watch, &dev->watched);
-	unwatch(dev, &dev->async_watch, &dev->async_watched);
+	device_unwatch(dev, &dev->watch, &dev->watched);
+	device_unwatch(dev, &dev->async_watch, &dev->async_watched);
 	if (dev->async_fd >= 0)
 		close(dev->async_fd);
 	dev->async_fd = -1;
@@ -258,12 +216,12 @@ static int use(struct verbs_dev *dev)
 	dev->failures = gone_failures(dev);
 	dev->closed = err != 0;
 	if (err) {
-		log_error("verbs.device", "device=%s err=%s why=\"cannot be used: %s\"", dev->name,
-			  err_name(err), strerror(errno));
+		log_error("verbs.device", "device=%s cause=%s why=\"cannot be used: %s\"",
+			  dev->name, err_name(err), strerror(errno));
 		close_dev(dev);
 		return err;
 	}
-	log_device(dev);
+	limits_log(dev);
 	if (dev->share)
 		share_log(dev);
 	return 0;
@@ -313,7 +271,7 @@ static bool is_itself(const struct ibv_context *context)
 	return same;
 }
 
-static struct verbs_dev *find(struct verbs *v, const struct ibv_context *context)
+static struct verbs_dev *device_find(struct verbs *v, const struct ibv_context *context)
 {
 	for (struct list *it = v->devs.next; it != &v->devs; it = it->next) {
 		struct verbs_dev *dev = container_of(it, struct verbs_dev, link);
@@ -326,13 +284,13 @@ static struct verbs_dev *find(struct verbs *v, const struct ibv_context *context
 
 void device_know(struct verbs *v, struct ibv_context *context)
 {
-	if (!find(v, context))
+	if (!device_find(v, context))
 		(void)device_new(v, context);
 }
 
 struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context)
 {
-	struct verbs_dev *dev = find(v, context);
+	struct verbs_dev *dev = device_find(v, context);
 
 	if (dev && !dev->closed)
 		return dev;
@@ -385,6 +343,15 @@ void device_lost(struct verbs_dev *dev)
 	}
 	srq_close(dev);
 	device_put(dev);
+}
+
+void device_refuses(struct verbs_dev *dev)
+{
+	log_error("verbs.device",
+		  "device=%s why=\"it does not give up memory that peers could reach: all "
+		  "connections through it end\"",
+		  dev->name);
+	gone_failed(dev);
 }
 
 void device_put(struct verbs_dev *dev)

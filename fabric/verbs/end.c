@@ -41,7 +41,7 @@ void end_leave(struct verbs_conn *c, int status, const char *why)
 		return;
 	note_cause(c, status, why);
 	c->state = VERBS_LEAVING;
-	verbs_deadline_in(c, rdma_disconnect(c->id) ? AT_ONCE_MS : c->v->cfg.linger_ms);
+	wake_conn_in(c, rdma_disconnect(c->id) ? AT_ONCE_MS : c->v->cfg.linger_ms);
 }
 
 static void stop_queue_pair(struct verbs_conn *c)
@@ -57,11 +57,12 @@ static void tear_down(struct verbs_conn *c)
 {
 	expose_end(c);
 	queue_destroy(c);
-	queue_flush(c);
+	expose_end(c); /* what had to wait for that */
+	complete_flush(c);
 	if (c->id)
 		(void)rdma_destroy_id(c->id);
 	c->id = NULL;
-	verbs_deadline_in(c, 0);
+	wake_conn_in(c, 0);
 }
 
 void end_finish(struct verbs_conn *c, int status, const char *why)
@@ -76,11 +77,11 @@ void end_finish(struct verbs_conn *c, int status, const char *why)
 	if (c->state < VERBS_OPEN)
 		c->v->counters.setup_failures++;
 	c->state = VERBS_LEAVING;
-	queue_drain(c);
+	complete_drain(c);
 	stop_queue_pair(c);
 	tear_down(c);
 	c->state = VERBS_ENDED;
-	verbs_activate(c);
+	wake_conn(c);
 }
 
 /* What the device says of the queue pair; 0: it is, or was until now, sound. */
@@ -118,12 +119,12 @@ void end_by_itself(struct verbs_conn *c)
 	}
 	/* iWARP: with the stream goes the queue pair; the event that tells why follows. */
 	c->state = VERBS_LEAVING;
-	verbs_deadline_in(c, c->v->cfg.linger_ms);
+	wake_conn_in(c, c->v->cfg.linger_ms);
 }
 
 void end_by_peer(struct verbs_conn *c, int status)
 {
-	queue_drain(c);
+	complete_drain(c);
 	if (c->state < VERBS_LEAVING) {
 		note_fault(c);
 		(void)rdma_disconnect(c->id); /* the answer */
@@ -146,7 +147,7 @@ void end_disconnect(struct fabric_conn *fc)
 	} else if (c->state == VERBS_OPEN) {
 		post_submit(c);
 		c->state = VERBS_DRAINING;
-		verbs_deadline_in(c, c->v->cfg.linger_ms);
+		wake_conn_in(c, c->v->cfg.linger_ms);
 		end_check_drained(c);
 	}
 }

@@ -9,8 +9,10 @@
  * Operation
  *
  *	FREE --expose--> LIVE --withdraw--> FENCING --completion--> FREE
- *	                   `--- the peer's message invalidates ------^
+ *	                   `--the peer's message--> INVALIDATED --withdraw--^
  *
+ * What the peer invalidated keeps its place and its window until its owner withdraws it:
+ * its handle must not become another's before.
  * With windows, an exposure is a bind in the send queue: it is in force before any
  * later Send that names it, and a local invalidate behind it takes it back. A bind
  * that fails ends the connection, as any failing work request does. Without
@@ -18,9 +20,13 @@
  *
  * At the end of a connection whatever was bound is given up as a whole: a window
  * that is not free must not outlive its queue pair.
+ *
+ * A device may refuse to give something up. Then the peer may reach it yet: the connection ends, the
+ * exposure is HELD, and its withdrawal completes when the queue pair is gone. Where not even that
+ * helps, for a registration is not its alone, the device is used no more.
  */
 
-static uint32_t *bucket_of(const struct verbs_conn *c, uint32_t handle)
+static uint32_t *expose_bucket_of(const struct verbs_conn *c, uint32_t handle)
 {
 	return &c->buckets[(handle * 0x9e3779b1u) >> 7 & c->bucket_mask];
 }
@@ -45,9 +51,9 @@ int expose_init(struct verbs_conn *c)
 	return 0;
 }
 
-static uint32_t find(const struct verbs_conn *c, uint32_t handle)
+static uint32_t expose_find(const struct verbs_conn *c, uint32_t handle)
 {
-	uint32_t i = c->exps ? *bucket_of(c, handle) : VEXP_NONE;
+	uint32_t i = c->exps ? *expose_bucket_of(c, handle) : VEXP_NONE;
 
 	while (i != VEXP_NONE && c->exps[i].handle != handle)
 		i = c->exps[i].next;
@@ -57,16 +63,48 @@ static uint32_t find(const struct verbs_conn *c, uint32_t handle)
 static void release(struct verbs_conn *c, uint32_t index)
 {
 	struct vexp *e = &c->exps[index];
-	uint32_t *at = bucket_of(c, e->handle);
+	uint32_t *at = expose_bucket_of(c, e->handle);
 
 	while (*at != index)
 		at = &c->exps[*at].next;
 	*at = e->next;
-	if (e->mr)
-		(void)ibv_dereg_mr(e->mr);
+	if (e->state != VEXP_INVALIDATED)
+		c->base.handles_live--;
 	*e = (struct vexp){.next = c->free_exp};
 	c->free_exp = index;
-	c->base.handles_live--;
+}
+
+/* What it stands on; @bound: the window may be, so goes as a whole. Return: false: it is there yet. */
+static bool give_up(struct verbs_conn *c, struct vexp *e, bool bound)
+{
+	if (e->mw && bound && device_window_drop(c->dev, e->mw))
+		return false;
+	if (e->mw && !bound)
+		device_window_put(c->dev, e->mw);
+	e->mw = NULL;
+	if (e->mr && ibv_dereg_mr(e->mr))
+		return false;
+	e->mr = NULL;
+	return true;
+}
+
+static void hold(struct verbs_conn *c, struct vexp *e)
+{
+	c->base.handles_live += e->state == VEXP_INVALIDATED;
+	e->state = VEXP_HELD;
+}
+
+/* Return: whether it is fenced now, else it is held and the connection ends. */
+static bool end_exposure(struct verbs_conn *c, uint32_t index, bool bound)
+{
+	if (give_up(c, &c->exps[index], bound)) {
+		release(c, index);
+		return true;
+	}
+	hold(c, &c->exps[index]);
+	end_leave(c, ERR_IO, "the device did not give up what the peer could reach");
+	wake_conn(c);
+	return false;
 }
 
 static int bind_window(struct verbs_conn *c, struct vexp *e, void *addr, uint32_t len,
@@ -152,7 +190,7 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	if (err)
 		return err;
 	c->free_exp = c->exps[index].next;
-	bucket = bucket_of(c, e.handle);
+	bucket = expose_bucket_of(c, e.handle);
 	e.next = *bucket;
 	*bucket = index;
 	c->exps[index] = e;
@@ -161,49 +199,29 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	return 0;
 }
 
-uint32_t expose_written(const struct fabric_conn *fc, uint32_t handle)
-{
-	(void)fc, (void)handle; /* no device tells */
-	return FABRIC_WRITTEN_UNKNOWN;
-}
-
-/* Its window is free again, of itself. What has none is a registration: adapters that let a peer
- * invalidate that (cxgb4, qedr) tell so, too. */
-static void unbound(struct verbs_conn *c, uint32_t index)
-{
-	if (c->exps[index].mw) {
-		c->sq_reserved--;
-		device_window_put(c->dev, c->exps[index].mw);
-	}
-	release(c, index);
-}
-
+/* What has no window is a registration: adapters that let a peer invalidate that (cxgb4, qedr)
+ * tell so, too. */
 void expose_invalidated(struct verbs_conn *c, uint32_t handle)
 {
-	uint32_t index = find(c, handle);
+	uint32_t index = expose_find(c, handle);
 
 	if (index == VEXP_NONE || c->exps[index].state != VEXP_LIVE)
 		return;
 	c->v->counters.remote_invalidates++;
-	unbound(c, index);
+	c->exps[index].state = VEXP_INVALIDATED;
+	c->base.handles_live--;
+	if (c->exps[index].mw) /* it is free of itself: no work request is needed */
+		c->sq_reserved--;
 }
 
 void expose_fenced(struct verbs_conn *c, uint32_t index, int status)
 {
-	struct vexp *e = &c->exps[index];
-
-	if (e->state != VEXP_FENCING)
-		return; /* expose_end() was there before */
-	if (status) {
-		device_window_drop(c->dev, e->mw);
-		release(c, index);
-		return;
-	}
-	device_window_put(c->dev, e->mw);
-	release(c, index);
+	/* Else expose_end() was there before. */
+	if (c->exps[index].state == VEXP_FENCING)
+		(void)end_exposure(c, index, status != 0);
 }
 
-static int invalidate(struct verbs_conn *c, uint32_t index, void *cookie)
+static int expose_invalidate(struct verbs_conn *c, uint32_t index, void *cookie)
 {
 	struct vop *op = post_invalidate(c, c->exps[index].handle, cookie);
 
@@ -211,40 +229,69 @@ static int invalidate(struct verbs_conn *c, uint32_t index, void *cookie)
 		return ERR_CLOSED;
 	c->sq_reserved--;
 	op->exposure = index;
+	op->inv = c->exps[index].handle;
 	c->exps[index].state = VEXP_FENCING;
 	c->v->counters.invalidates++;
 	return 0;
 }
 
-int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie)
+/* No work request will do it any more: the window itself goes, or the registration. */
+static int expose_give_up(struct verbs_conn *c, uint32_t index, void *cookie)
+{
+	struct vexp *e = &c->exps[index];
+	uint32_t handle = e->handle;
+	bool live = e->state == VEXP_LIVE;
+
+	if (live && e->mw)
+		c->sq_reserved--;
+	if (!end_exposure(c, index, live)) {
+		post_held(c, index, handle, cookie);
+		return 0;
+	}
+	return c->state == VERBS_OPEN && !c->broken ? 1 : ERR_CLOSED;
+}
+
+int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, uint32_t *written)
 {
 	struct verbs_conn *c = vconn_of(fc);
 	uint32_t index;
 
+	*written = FABRIC_WRITTEN_UNKNOWN; /* no device tells */
 	if (c->state == VERBS_ENDED)
 		return ERR_CLOSED;
-	index = find(c, handle);
-	if (index == VEXP_NONE || c->exps[index].state != VEXP_LIVE)
+	index = expose_find(c, handle);
+	if (index == VEXP_NONE ||
+	    (c->exps[index].state != VEXP_LIVE && c->exps[index].state != VEXP_INVALIDATED))
 		return c->state == VERBS_OPEN ? 1 : ERR_CLOSED;
-	if (c->dev->windows && c->state == VERBS_OPEN && !c->broken)
-		if (invalidate(c, index, cookie) == 0)
+	if (c->exps[index].state == VEXP_LIVE && c->dev->windows && c->state == VERBS_OPEN &&
+	    !c->broken)
+		if (expose_invalidate(c, index, cookie) == 0)
 			return 0;
-	/* No work request will do it any more: the window itself goes. */
-	if (c->dev->windows) {
-		device_window_drop(c->dev, c->exps[index].mw);
-		c->sq_reserved--;
-	}
-	release(c, index);
-	return c->state == VERBS_OPEN && !c->broken ? 1 : ERR_CLOSED;
+	return expose_give_up(c, index, cookie);
+}
+
+static void expose_lost(struct verbs_conn *c, struct vexp *e)
+{
+	device_refuses(c->dev);
+	e->mw = NULL;
+	e->mr = NULL;
 }
 
 void expose_end(struct verbs_conn *c)
 {
+	bool is_last = !c->id || !c->id->qp;
+
 	for (uint32_t i = 0; c->exps && i < c->max_exposures; i++) {
-		if (c->exps[i].state == VEXP_FREE)
+		struct vexp *e = &c->exps[i];
+
+		if (e->state == VEXP_FREE)
 			continue;
-		if (c->exps[i].mw)
-			device_window_drop(c->dev, c->exps[i].mw);
+		if (!give_up(c, e, true)) {
+			hold(c, e);
+			if (!is_last)
+				continue;
+			expose_lost(c, e);
+		}
 		release(c, i);
 	}
 	c->sq_reserved = 0;

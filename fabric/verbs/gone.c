@@ -44,7 +44,7 @@ struct shared {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list all = {&all, &all};
 
-static struct shared *find(const struct ibv_context *context)
+static struct shared *gone_find(const struct ibv_context *context)
 {
 	for (struct list *it = all.next; it != &all; it = it->next) {
 		struct shared *s = container_of(it, struct shared, link);
@@ -60,7 +60,7 @@ static struct shared *join(struct ibv_context *context)
 	struct shared *s;
 
 	pthread_mutex_lock(&lock);
-	s = find(context);
+	s = gone_find(context);
 	if (!s) {
 		s = mem_zalloc(sizeof(*s));
 		if (s) {
@@ -98,7 +98,7 @@ int gone_hold(struct verbs_dev *dev)
 	dev->contexts = rdma_get_devices(NULL);
 	for (int i = 0; dev->contexts && dev->contexts[i]; i++)
 		device_know(dev->v, dev->contexts[i]);
-	dev->v->look = nsec_min(dev->v->look, verbs_now() + LOOK_MS * NSEC_PER_MS);
+	dev->v->look = nsec_min(dev->v->look, wake_now() + LOOK_MS * NSEC_PER_MS);
 	return 0;
 }
 
@@ -145,7 +145,7 @@ void gone_failed(struct verbs_dev *dev)
 }
 
 /* Only a device whose entry is gone is done with: a new one of its name has another. */
-static void look_at(struct verbs_dev *dev)
+static void gone_look_at(struct verbs_dev *dev)
 {
 	bool gone = is_gone(dev);
 
@@ -161,7 +161,7 @@ void gone_tick(struct verbs *v, nsec_t now)
 		return;
 	list_for_each_safe(it, tmp, &v->devs)
 	{
-		look_at(container_of(it, struct verbs_dev, link));
+		gone_look_at(container_of(it, struct verbs_dev, link));
 	}
 	v->look = list_is_empty(&v->devs) ? NSEC_NEVER : now + LOOK_MS * NSEC_PER_MS;
 }

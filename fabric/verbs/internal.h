@@ -10,6 +10,7 @@
  *
  *   verbs.c  the instance: its lists, time, the table of operations
  *   device.c a device as one worker uses it: notifications
+ *   limits.c what a device can do
  *   memory.c registered memory
  *   window.c a device's free Memory Windows
  *   gone.c   devices that are removed
@@ -23,6 +24,7 @@
  *   srq.c, share.c, share_conn.c  Receives that connections share (share_internal.h)
  *   expose.c exposed memory
  *   alive.c  whether silent peers are still there
+ *   wake.c   clock, wake-ups
  *   words.c  statuses and reasons in words
  */
 
@@ -30,11 +32,17 @@
 
 /** verbs_init - @v, all zeros, with nothing opened yet. */
 void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *loop);
-nsec_t verbs_now(void);
-void verbs_activate(struct verbs_conn *c);
 
-/** verbs_deadline_in - wake @c @ms from now; 0: not at all. */
-void verbs_deadline_in(struct verbs_conn *c, uint32_t ms);
+/* wake.c: the floor, which includes nothing of the others */
+
+/** wake_now - CLOCK_MONOTONIC. */
+nsec_t wake_now(void);
+
+/** wake_conn - @c has something to tell: its instance looks at it in this turn. */
+void wake_conn(struct verbs_conn *c);
+
+/** wake_conn_in - look at @c @ms from now; 0: not at all. */
+void wake_conn_in(struct verbs_conn *c, uint32_t ms);
 
 /* memory.c */
 int memory_register(struct fabric *f, void *base, size_t len) WARN_UNUSED;
@@ -66,8 +74,25 @@ void device_put(struct verbs_dev *dev);
 /** device_lost - it failed or was removed: its connections end, its objects go with the last. */
 void device_lost(struct verbs_dev *dev);
 
+/** device_refuses - it would not give up memory that peers could reach, even without the queue pair:
+ * it has failed. */
+void device_refuses(struct verbs_dev *dev);
+
 /** device_region - registration that holds @len octets at @p, or NULL. */
 struct ibv_mr *device_region(const struct verbs_dev *dev, const void *p, size_t len);
+
+/* limits.c */
+
+/** limits_ask - what the kernel says that @dev can. Return: 0 or ERR_IO. */
+int limits_ask(struct verbs_dev *dev) WARN_UNUSED;
+
+/** limits_try - what its user library does, once its protection domain is there. Return: 0, or ERR_IO:
+ * it cannot be used. */
+int limits_try(struct verbs_dev *dev) WARN_UNUSED;
+
+/** limits_inline - octets that may travel in a work request of a queue pair with @cap. */
+unsigned limits_inline(const struct ibv_qp_cap *cap);
+void limits_log(const struct verbs_dev *dev);
 
 /* window.c */
 
@@ -75,8 +100,9 @@ struct ibv_mr *device_region(const struct verbs_dev *dev, const void *p, size_t 
 struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key);
 void device_window_put(struct verbs_dev *dev, struct ibv_mw *mw);
 
-/** device_window_drop - takes @mw, whatever it is bound to: it is bound no more on return. */
-void device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw);
+/** device_window_drop - takes @mw, whatever it is bound to. Return: 0: it is bound no more; ERR_IO:
+ * the device refused, and @mw is the caller's yet. */
+int device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw) WARN_UNUSED;
 
 /** device_windows_free - all the free ones. */
 void device_windows_free(struct verbs_dev *dev);
@@ -180,18 +206,19 @@ void cq_failed(struct vcq *q);
 /** complete_own - a batch of @c's own queue. */
 void complete_own(struct verbs_conn *c, const struct ibv_wc *wc, int n);
 
-/** complete_shared - a message for @c in the Receive in @slot. Return: false: it has too many. */
+/** complete_shared - a Receive in @slot was used up for @c. Return: whether it is a message to be
+ * told; else @c ends, for it is none, or one too many. */
 bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slot, void *cookie);
 
 /** complete_failed - what @wc says is the end of @c. */
 void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv);
 
-/** queue_drain - take all completions there are for @c. */
-void queue_drain(struct verbs_conn *c);
+/** complete_drain - take all completions there are for @c. */
+void complete_drain(struct verbs_conn *c);
 
-/** queue_flush - everything posted comes back. */
-void queue_flush(struct verbs_conn *c);
-bool queue_event(struct verbs_conn *c, struct fabric_event *ev);
+/** complete_flush - everything posted comes back. */
+void complete_flush(struct verbs_conn *c);
+bool complete_event(struct verbs_conn *c, struct fabric_event *ev);
 
 /* post.c */
 int post_init(struct verbs *v) WARN_UNUSED;
@@ -212,6 +239,9 @@ int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 
 /** post_invalidate - Return: its record, or NULL: nothing can be posted any more. */
 struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie);
+
+/** post_held - the withdrawal of the exposure at @index completes when the queue pair is gone. */
+void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cookie);
 
 /** post_ask - an RDMA Write of no octets, on a connection with nothing under way. */
 void post_ask(struct verbs_conn *c);
@@ -243,8 +273,8 @@ void alive_tick(struct verbs *v, nsec_t now);
 int expose_init(struct verbs_conn *c) WARN_UNUSED;
 int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access,
 	       struct segment *seg) WARN_UNUSED;
-int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie) WARN_UNUSED;
-uint32_t expose_written(const struct fabric_conn *fc, uint32_t handle);
+int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie,
+		    uint32_t *written) WARN_UNUSED;
 
 /** expose_invalidated - by a message of the peer. */
 void expose_invalidated(struct verbs_conn *c, uint32_t handle);
@@ -252,7 +282,8 @@ void expose_invalidated(struct verbs_conn *c, uint32_t handle);
 /** expose_fenced - its local invalidate completed with @status. */
 void expose_fenced(struct verbs_conn *c, uint32_t index, int status);
 
-/** expose_end - everything is fenced before the queue pair goes. */
+/** expose_end - everything is fenced before the queue pair goes, and again after it for what the
+ * device would not give up. */
 void expose_end(struct verbs_conn *c);
 
 #endif

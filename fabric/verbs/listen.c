@@ -145,10 +145,10 @@ static void take_request(struct attachment *a, const struct vevent *e)
 	c->tell_request = true;
 	memcpy(&c->base.peer.ss, rdma_get_peer_addr(e->id), sizeof(struct sockaddr_in6));
 	c->base.peer.len = sizeof(struct sockaddr_in6);
-	verbs_activate(c);
+	wake_conn(c);
 }
 
-static void listener_ready(struct loop_watch *w, unsigned events)
+static void listen_ready(struct loop_watch *w, unsigned events)
 {
 	struct attachment *a = container_of(w, struct attachment, watch);
 	struct vevent e;
@@ -174,7 +174,7 @@ int verbs_listen_attach(struct fabric *f, struct fabric_listener *l, void *owner
 	a->v = v;
 	a->listener = l;
 	a->owner = owner;
-	a->watch.ready = listener_ready;
+	a->watch.ready = listen_ready;
 	err = v->loop->ops->add(v->loop, &a->watch, l->channel->fd, LOOP_READ, 0);
 	if (err) {
 		mem_free(a);

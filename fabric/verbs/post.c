@@ -54,7 +54,7 @@ void post_fini(struct verbs *v)
 static void broke(struct verbs_conn *c)
 {
 	c->broken = true;
-	verbs_activate(c);
+	wake_conn(c);
 }
 
 static void submit_recvs(struct verbs_conn *c)
@@ -74,7 +74,7 @@ static void submit_recvs(struct verbs_conn *c)
 						  .length = op->len,
 						  .lkey = mr ? mr->lkey : 0};
 			wr[n] = (struct ibv_recv_wr){.wr_id = ID_RECV | c->recvs_given++,
-						     .sg_list = &sge[n],
+						     .sg_list = op->len ? &sge[n] : NULL,
 						     .num_sge = op->len ? 1 : 0};
 			if (n)
 				wr[n - 1].next = &wr[n];
@@ -142,7 +142,7 @@ static void mark_pending(struct verbs_conn *c)
 		list_add_tail(&c->v->pending, &c->pending);
 }
 
-static struct vwr *begin(struct verbs_conn *c)
+static struct vwr *post_begin(struct verbs_conn *c)
 {
 	struct vwr *w;
 
@@ -152,8 +152,16 @@ static struct vwr *begin(struct verbs_conn *c)
 		return NULL;
 	w = container_of(c->v->free_wrs, struct vwr, wr);
 	c->v->free_wrs = w->wr.next;
-	w->wr = (struct ibv_send_wr){.sg_list = w->sge};
+	w->wr = (struct ibv_send_wr){0};
 	return w;
+}
+
+/* What has no pieces has no list of them either: libirdma looks at the first piece of a Write before
+ * it looks how many there are. */
+static void set_pieces(struct vwr *w, unsigned n)
+{
+	w->wr.num_sge = (int)n;
+	w->wr.sg_list = n ? w->sge : NULL;
 }
 
 static void abandon(struct verbs_conn *c, struct vwr *w)
@@ -199,7 +207,7 @@ static struct vop *append_op(struct verbs_conn *c, struct vwr *w, enum fabric_ev
 int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 	      const struct ibv_mw_bind_info *info)
 {
-	struct vwr *w = begin(c);
+	struct vwr *w = post_begin(c);
 
 	if (!w)
 		return ERR_CLOSED;
@@ -214,7 +222,7 @@ int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 
 void post_ask(struct verbs_conn *c)
 {
-	struct vwr *w = queue_has_room(c, 1) ? begin(c) : NULL;
+	struct vwr *w = queue_has_room(c, 1) ? post_begin(c) : NULL;
 
 	if (!w)
 		return;
@@ -230,13 +238,25 @@ void post_ask(struct verbs_conn *c)
 
 struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie)
 {
-	struct vwr *w = begin(c);
+	struct vwr *w = post_begin(c);
 
 	if (!w)
 		return NULL;
 	w->wr.opcode = IBV_WR_LOCAL_INV;
 	w->wr.invalidate_rkey = key;
 	return append_op(c, w, FABRIC_EV_WITHDRAWN, cookie);
+}
+
+void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cookie)
+{
+	struct vop *op = queue_op(&c->sends);
+
+	op->type = FABRIC_EV_WITHDRAWN;
+	op->cookie = cookie;
+	op->slot = c->sq_posted;
+	op->exposure = index;
+	op->inv = handle;
+	op->signalled = true; /* no other completion stands for it */
 }
 
 int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie)
@@ -266,7 +286,7 @@ static int begin_op(struct verbs_conn *c, struct vwr **w)
 		return ERR_CLOSED;
 	if (c->ops_out >= c->max_sends || !queue_has_room(c, 1))
 		return ERR_AGAIN;
-	*w = begin(c);
+	*w = post_begin(c);
 	return *w ? 0 : ERR_CLOSED;
 }
 
@@ -291,7 +311,7 @@ static int gather(struct verbs_conn *c, const struct fabric_sge *sge, unsigned n
 			.addr = (uintptr_t)sge[i].addr, .length = sge[i].len, .lkey = mr->lkey};
 		total += sge[i].len;
 	}
-	w->wr.num_sge = (int)n;
+	set_pieces(w, n);
 	if (total && total <= c->max_inline) {
 		w->wr.send_flags |= IBV_SEND_INLINE;
 		c->v->counters.inlines++;
@@ -383,7 +403,7 @@ int post_read(struct fabric_conn *fc, void *to, const struct segment *remote, vo
 	assert(region || !remote->length);
 	w->sge[0] = (struct ibv_sge){
 		.addr = (uintptr_t)to, .length = remote->length, .lkey = region ? region->lkey : 0};
-	w->wr.num_sge = remote->length ? 1 : 0;
+	set_pieces(w, remote->length ? 1 : 0);
 	w->wr.opcode = IBV_WR_RDMA_READ;
 	w->wr.wr.rdma.remote_addr = remote->offset;
 	w->wr.wr.rdma.rkey = remote->handle;

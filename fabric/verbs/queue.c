@@ -17,7 +17,6 @@
  */
 
 enum {
-	INLINE_WANTED = 256, /* a header with a small call or reply */
 	RNR_FOR_EVER = 7,
 };
 
@@ -78,12 +77,9 @@ static void cut_depths(struct verbs_conn *c)
 	c->sq_size = c->max_sends + (c->dev->windows ? 3 * c->max_exposures : 0) + 1;
 	if (c->sq_size > most)
 		c->sq_size = most;
-	c->max_sge = FABRIC_MAX_SGE;
-	if (c->max_sge > (unsigned)c->dev->attr.max_sge)
-		c->max_sge = (unsigned)c->dev->attr.max_sge;
 }
 
-static int make_pair(struct verbs_conn *c, uint32_t max_inline)
+static int make_pair(struct verbs_conn *c)
 {
 	const struct vshare *share = c->dev->share;
 	struct ibv_qp_init_attr attr = {
@@ -96,13 +92,19 @@ static int make_pair(struct verbs_conn *c, uint32_t max_inline)
 			.max_recv_wr = share	      ? 0
 				       : c->max_recvs ? c->max_recvs
 						      : 1,
-			.max_send_sge = c->max_sge,
+			.max_send_sge = c->dev->max_sge,
 			.max_recv_sge = 1,
-			.max_inline_data = max_inline},
+			.max_inline_data = c->dev->max_inline},
 	};
 
-	c->max_inline = max_inline;
-	return rdma_create_qp(c->id, c->dev->pd, &attr) ? ERR_NOMEM : 0;
+	if (rdma_create_qp(c->id, c->dev->pd, &attr))
+		return ERR_NOMEM;
+	/* What was granted counts, not what was asked for. */
+	c->max_inline = limits_inline(&attr.cap);
+	c->max_sge = c->dev->max_sge;
+	if (c->max_sge > attr.cap.max_send_sge)
+		c->max_sge = attr.cap.max_send_sge;
+	return 0;
 }
 
 static int take_device(struct verbs_conn *c)
@@ -130,9 +132,7 @@ int queue_make(struct verbs_conn *c)
 	c->cq.busy_poll_us = c->tuning.busy_poll_us;
 	if (cq_make(&c->cq, dev, (dev->share ? 0 : c->max_recvs) + c->sq_size + 1))
 		return ERR_NOMEM;
-	/* Small messages travel in their work requests, if the device has room there. Libraries with
-	 * less (irdma before 44, bnxt_re at 44) forget pieces but the first there: all or none. */
-	if ((make_pair(c, INLINE_WANTED) && make_pair(c, 0)) || ibv_req_notify_cq(c->cq.cq, 0))
+	if (make_pair(c) || ibv_req_notify_cq(c->cq.cq, 0))
 		return ERR_NOMEM;
 	if (dev->share && share_join(c))
 		return ERR_NOMEM;

@@ -29,29 +29,29 @@ enum {
 	LAST_WAIT_MS = 2,
 };
 
-static struct verbs_conn **bucket(const struct vshare *s, uint32_t pair)
+static struct verbs_conn **share_bucket(const struct vshare *s, uint32_t pair)
 {
 	return &s->buckets[(pair * 0x9e3779b1u) >> 7 & s->mask];
 }
 
-static struct verbs_conn *find(const struct vshare *s, uint32_t pair)
+static struct verbs_conn *share_find(const struct vshare *s, uint32_t pair)
 {
-	struct verbs_conn *c = *bucket(s, pair);
+	struct verbs_conn *c = *share_bucket(s, pair);
 
 	while (c && c->pair != pair)
 		c = c->next_pair;
 	return c;
 }
 
-static void insert(struct vshare *s, struct verbs_conn *c)
+static void share_insert(struct vshare *s, struct verbs_conn *c)
 {
-	struct verbs_conn **at = bucket(s, c->pair);
+	struct verbs_conn **at = share_bucket(s, c->pair);
 
 	c->next_pair = *at;
 	*at = c;
 }
 
-static int grow(struct vshare *s)
+static int share_grow(struct vshare *s)
 {
 	struct verbs_conn **old = s->buckets;
 	uint32_t size = s->mask + 1;
@@ -64,7 +64,7 @@ static int grow(struct vshare *s)
 	for (uint32_t i = 0; i < size; i++) {
 		for (struct verbs_conn *c = old[i], *next; c; c = next) {
 			next = c->next_pair;
-			insert(s, c);
+			share_insert(s, c);
 		}
 	}
 	mem_free(old);
@@ -75,26 +75,26 @@ int share_join(struct verbs_conn *c)
 {
 	struct vshare *s = c->dev->share;
 
-	if (s->npairs > s->mask && grow(s))
+	if (s->npairs > s->mask && share_grow(s))
 		return ERR_NOMEM;
 	c->share = s;
 	c->pair = c->id->qp->qp_num;
-	insert(s, c);
+	share_insert(s, c);
 	s->npairs++;
 	s->users++;
 	s->depth.promised += c->max_recvs;
 	if (s->cq.busy_poll_us < c->tuning.busy_poll_us)
 		s->cq.busy_poll_us = c->tuning.busy_poll_us;
-	share_wake(c->v, verbs_now());
+	share_wake(c->v, wake_now());
 	return 0;
 }
 
 static void await_last(const struct verbs_conn *c)
 {
-	nsec_t until = verbs_now() + LAST_WAIT_MS * NSEC_PER_MS;
+	nsec_t until = wake_now() + LAST_WAIT_MS * NSEC_PER_MS;
 
 	while (c->was_open && c->dev->tells_last && !c->dev->closed && !atomic_load(&c->last) &&
-	       verbs_now() < until)
+	       wake_now() < until)
 		device_async(c->dev);
 }
 
@@ -105,7 +105,7 @@ void share_leave(struct verbs_conn *c)
 
 	if (!s || !c->pair)
 		return;
-	at = bucket(s, c->pair);
+	at = share_bucket(s, c->pair);
 	while (*at != c)
 		at = &(*at)->next_pair;
 	*at = c->next_pair;
@@ -125,20 +125,9 @@ void share_set_timer(struct verbs_conn *c)
 		(void)ibv_modify_qp(c->id->qp, &attr, IBV_QP_MIN_RNR_TIMER);
 }
 
-/* None of its messages is told after the first that there is no room for. */
-static void too_many(struct verbs_conn *c)
-{
-	c->overran = true;
-	if (c->state >= VERBS_LEAVING)
-		return;
-	c->v->counters.breaches++;
-	end_leave(c, ERR_PROTO, "the peer sent more than was granted");
-	verbs_activate(c);
-}
-
 static void completed(struct vshare *s, const struct ibv_wc *wc)
 {
-	struct verbs_conn *c = find(s, wc->qp_num);
+	struct verbs_conn *c = share_find(s, wc->qp_num);
 	uint32_t slot = (uint32_t)wc->wr_id;
 
 	if (wc->wr_id >= s->size || s->slots[slot].state != VSLOT_POSTED) {
@@ -149,19 +138,17 @@ static void completed(struct vshare *s, const struct ibv_wc *wc)
 	s->nheld++;
 	s->nposted--;
 	s->v->counters.receives_posted--;
-	if (c && !c->overran && wc->status == IBV_WC_SUCCESS &&
+	if (c && wc->status == IBV_WC_SUCCESS &&
 	    complete_shared(c, wc, slot, s->slots[slot].cookie))
 		return;
 	srq_put_back(s, slot);
 	if (!c)
 		return;
-	if (wc->status == IBV_WC_SUCCESS) {
-		too_many(c);
-	} else {
+	if (wc->status != IBV_WC_SUCCESS) {
 		cq_drain(&c->cq); /* what it sent may tell why */
 		complete_failed(c, wc, true);
 	}
-	verbs_activate(c);
+	wake_conn(c);
 }
 
 void share_completed(struct vshare *s, const struct ibv_wc *wc, int n)
@@ -176,10 +163,10 @@ static void look_at(struct verbs_conn *c)
 		return;
 	if (c->state != VERBS_OPEN && c->state != VERBS_DRAINING)
 		return;
-	queue_drain(c); /* it may tell why */
+	complete_drain(c); /* it may tell why */
 	if (c->state < VERBS_LEAVING)
 		end_by_itself(c);
-	verbs_activate(c);
+	wake_conn(c);
 }
 
 void share_look_at(struct vshare *s)

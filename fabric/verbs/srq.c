@@ -41,7 +41,7 @@ static uint32_t pop(struct vshare *s, uint32_t *list)
 	return slot;
 }
 
-static void push(struct vshare *s, uint32_t *list, uint32_t slot, enum vslot_state state)
+static void srq_push(struct vshare *s, uint32_t *list, uint32_t slot, enum vslot_state state)
 {
 	s->slots[slot].state = state;
 	s->slots[slot].next = *list;
@@ -50,13 +50,13 @@ static void push(struct vshare *s, uint32_t *list, uint32_t slot, enum vslot_sta
 
 static void pend(struct vshare *s, uint32_t slot)
 {
-	push(s, &s->pending, slot, VSLOT_PENDING);
+	srq_push(s, &s->pending, slot, VSLOT_PENDING);
 	s->npending++;
 }
 
 static void come_back(struct vshare *s, uint32_t slot)
 {
-	push(s, &s->back, slot, VSLOT_BACK);
+	srq_push(s, &s->back, slot, VSLOT_BACK);
 	s->v->nback++;
 }
 
@@ -72,7 +72,7 @@ void srq_put_back(struct vshare *s, uint32_t slot)
 void srq_release(struct vshare *s, uint32_t slot)
 {
 	s->nheld--;
-	push(s, &s->free, slot, VSLOT_FREE);
+	srq_push(s, &s->free, slot, VSLOT_FREE);
 }
 
 /* A queue of a device */
@@ -142,7 +142,7 @@ static int make(struct vshare *s)
 		return ERR_NOMEM;
 	s->mask = BUCKETS - 1;
 	for (uint32_t i = s->size; i-- > 0;)
-		push(s, &s->free, i, VSLOT_FREE);
+		srq_push(s, &s->free, i, VSLOT_FREE);
 	fabric_depth_init(&s->depth, DEPTH_LEAST, s->size);
 	return make_queues(s);
 }
@@ -235,7 +235,7 @@ static void hand_over(struct vshare *s)
 		atomic_store(&s->failed, true);
 }
 
-static void arm(struct vshare *s)
+static void srq_arm(struct vshare *s)
 {
 	struct ibv_srq_attr attr = {.srq_limit = fabric_depth_limit(&s->depth)};
 
@@ -257,7 +257,7 @@ void srq_flush(struct vshare *s)
 			hand_over(s);
 		fabric_depth_see(&s->depth, s->nposted);
 	}
-	arm(s);
+	srq_arm(s);
 }
 
 uint32_t srq_missing(const struct vshare *s)
@@ -288,7 +288,7 @@ bool srq_next_back(struct vshare *s, void **cookie)
 	if (slot == VSLOT_NONE)
 		return false;
 	*cookie = s->slots[slot].cookie;
-	push(s, &s->free, slot, VSLOT_FREE);
+	srq_push(s, &s->free, slot, VSLOT_FREE);
 	s->v->nback--;
 	reap(s);
 	return true;

@@ -52,6 +52,7 @@ struct verbs_dev {
 	bool windows;  /* exposes by Memory Window type 2B */
 	bool rxe;      /* Linux's software RoCE, whose oddities are named where met */
 	bool send_inv; /* has Send with Invalidate */
+	unsigned max_sge, max_inline; /* of a Send or Write */
 	bool iwarp;
 	atomic_bool tells_last; /* that a queue pair took its last Receive: seen to */
 	struct vshare *share;	/* NULL: Receives are the connections' own */
@@ -82,7 +83,7 @@ struct vop {
 	void *cookie;
 	void *addr; /* RECV */
 	uint32_t len;
-	uint32_t inv;	   /* RECV: handle invalidated by the message */
+	uint32_t inv;	   /* RECV: handle invalidated by the message; WITHDRAWN: withdrawn */
 	uint32_t slot;	   /* send queue: slots used up to and with it; shared RECV: its slot */
 	uint32_t exposure; /* WITHDRAWN */
 	int status;
@@ -99,7 +100,13 @@ struct vring {
 	uint32_t posted, done, polled;
 };
 
-enum vexp_state { VEXP_FREE, VEXP_LIVE, VEXP_FENCING };
+enum vexp_state {
+	VEXP_FREE,
+	VEXP_LIVE,
+	VEXP_INVALIDATED,
+	VEXP_FENCING,
+	VEXP_HELD, /* the device would not give it up: the queue pair has to go first */
+};
 
 /** struct vexp - one region the peer may access. */
 struct vexp {
@@ -145,7 +152,7 @@ struct verbs_conn {
 	atomic_int async; /* event about the queue pair, from any thread; -1: none */
 	atomic_bool last; /* it took its last shared Receive */
 	bool was_open;
-	bool overran;	    /* had more messages unpolled than it may */
+	bool astray;	    /* sent what it may not: nothing more of it is a message */
 	uint8_t pd[PD_MAX]; /* from the peer */
 	size_t pd_len;
 	uint8_t own_pd[PD_MAX]; /* initiator: until the route is known */

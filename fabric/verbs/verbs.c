@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -77,30 +76,6 @@ int verbs_check(char *why)
 	return ERR_IO;
 }
 
-nsec_t verbs_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (nsec_t)ts.tv_sec * NSEC_PER_SEC + (nsec_t)ts.tv_nsec;
-}
-
-void verbs_activate(struct verbs_conn *c)
-{
-	if (list_is_empty(&c->active))
-		list_add_tail(&c->v->active, &c->active);
-}
-
-void verbs_deadline_in(struct verbs_conn *c, uint32_t ms)
-{
-	list_del(&c->timed);
-	if (!ms)
-		return;
-	c->deadline = verbs_now() + ms * NSEC_PER_MS;
-	c->v->next = nsec_min(c->v->next, c->deadline);
-	list_add_tail(&c->v->timed, &c->timed);
-}
-
 /* Events */
 
 static bool tell_setup(struct verbs_conn *c, struct fabric_event *ev)
@@ -115,11 +90,11 @@ static bool tell_setup(struct verbs_conn *c, struct fabric_event *ev)
 	return true;
 }
 
-static bool conn_event(struct verbs_conn *c, struct fabric_event *ev)
+static bool verbs_conn_event(struct verbs_conn *c, struct fabric_event *ev)
 {
 	if (c->broken && c->state < VERBS_LEAVING)
 		end_leave(c, ERR_IO, "the device refused a work request");
-	if (tell_setup(c, ev) || queue_event(c, ev)) {
+	if (tell_setup(c, ev) || complete_event(c, ev)) {
 		ev->conn = &c->base;
 		return true;
 	}
@@ -141,14 +116,14 @@ static bool next_event(struct verbs *v, struct fabric_event *ev)
 	while (!list_is_empty(&v->active)) {
 		struct verbs_conn *c = list_first(&v->active, struct verbs_conn, active);
 
-		if (conn_event(c, ev))
+		if (verbs_conn_event(c, ev))
 			return true;
 		list_del(&c->active);
 	}
 	return false;
 }
 
-static int op_poll(struct fabric *f, struct fabric_event *ev)
+static int verbs_op_poll(struct fabric *f, struct fabric_event *ev)
 {
 	struct verbs *v = verbs_of(f);
 
@@ -165,7 +140,7 @@ static int op_poll(struct fabric *f, struct fabric_event *ev)
 	}
 }
 
-static void op_flush(struct fabric *f)
+static void verbs_op_flush(struct fabric *f)
 {
 	struct verbs *v = verbs_of(f);
 	struct list *item;
@@ -177,7 +152,7 @@ static void op_flush(struct fabric *f)
 		list_add_tail(&v->hot, item);
 }
 
-static nsec_t op_deadline(const struct fabric *f)
+static nsec_t verbs_op_deadline(const struct fabric *f)
 {
 	const struct verbs *v = container_of(f, const struct verbs, base);
 
@@ -211,7 +186,7 @@ static void look_at_deadlines(struct verbs *v, nsec_t now)
 	}
 }
 
-static void op_tick(struct fabric *f, nsec_t now)
+static void verbs_op_tick(struct fabric *f, nsec_t now)
 {
 	struct verbs *v = verbs_of(f);
 
@@ -222,7 +197,7 @@ static void op_tick(struct fabric *f, nsec_t now)
 	look_at_deadlines(v, now);
 }
 
-static void op_free(struct fabric *f)
+static void verbs_op_free(struct fabric *f)
 {
 	struct verbs *v = verbs_of(f);
 	struct list *item;
@@ -263,13 +238,12 @@ static const struct fabric_ops verbs_ops = {
 	.write = post_write,
 	.read = post_read,
 	.expose = expose_add,
-	.written = expose_written,
 	.withdraw = expose_withdraw,
-	.flush = op_flush,
-	.poll = op_poll,
-	.deadline = op_deadline,
-	.tick = op_tick,
-	.free = op_free,
+	.flush = verbs_op_flush,
+	.poll = verbs_op_poll,
+	.deadline = verbs_op_deadline,
+	.tick = verbs_op_tick,
+	.free = verbs_op_free,
 };
 
 /* The devices that are there now; what they can do decides what peers are told. */
@@ -310,6 +284,7 @@ void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *lo
 	static atomic_uint made;
 
 	v->base.ops = &verbs_ops;
+	v->base.pins = true;
 	v->cfg = *cfg;
 	v->loop = loop;
 	v->number = atomic_fetch_add(&made, 1);
@@ -326,6 +301,8 @@ void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *lo
 	list_init(&v->shares);
 }
 
+enum { CONN_BYTES = 80 * 1024 /* of a gateway: the rings of operations and exposures */ };
+
 struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 {
 	struct verbs *v = mem_zalloc(sizeof(*v));
@@ -340,9 +317,10 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 		 "which needs no device");
 	if (post_init(v) || verbs_check(why) || open_channel(v) || open_devices(v)) {
 		log_error("verbs.failed", "why=\"%s\"", why);
-		op_free(&v->base);
+		verbs_op_free(&v->base);
 		return NULL;
 	}
+	v->base.conn_bytes = CONN_BYTES;
 	return &v->base;
 }
 

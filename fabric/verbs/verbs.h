@@ -12,7 +12,7 @@
  * - Private data has fields of fixed size: zeros follow what the peer gave. 56 octets fit a
  *   request, 196 an answer, 148 a rejection.
  * - An end whose peer found fault with it may learn only that the connection ended.
- * - Nothing tells how much of an exposure was written: see fabric_written().
+ * - Nothing tells how much of an exposure was written: fabric_withdraw().
  * - Without Memory Windows a handle is scoped to its worker, not to its connection.
  */
 

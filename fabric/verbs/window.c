@@ -15,7 +15,7 @@
 enum { POOL_LEAST = 32, POOL_SIZE = 64 /* doubles */ };
 
 /* Make room for all windows there are, and one more: putting back must not fail. */
-static int grow(struct verbs_dev *dev)
+static int window_grow(struct verbs_dev *dev)
 {
 	uint32_t size = dev->pool_size ? 2 * dev->pool_size : POOL_SIZE;
 	struct ibv_mw **pool = mem_zalloc(size * sizeof(struct ibv_mw *));
@@ -35,7 +35,7 @@ static int add_window(struct verbs_dev *dev)
 {
 	struct ibv_mw *mw;
 
-	if (dev->windows_total == dev->pool_size && grow(dev))
+	if (dev->windows_total == dev->pool_size && window_grow(dev))
 		return ERR_NOMEM;
 	mw = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);
 	if (!mw)
@@ -45,7 +45,7 @@ static int add_window(struct verbs_dev *dev)
 	return 0;
 }
 
-static uint32_t draw(struct verbs_dev *dev)
+static uint32_t window_draw(struct verbs_dev *dev)
 {
 	uint16_t value;
 
@@ -73,9 +73,9 @@ struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key)
 	if (!dev->pool_count)
 		return NULL;
 	for (int tries = 0; tries < 8; tries++) {
-		at = pool_at(dev, draw(dev) % (dev->pool_count / 2 + 1));
+		at = pool_at(dev, window_draw(dev) % (dev->pool_count / 2 + 1));
 		mw = *at;
-		*key = (mw->rkey & ~0xffu) | ((mw->rkey + 1 + draw(dev) % 255) & 0xff);
+		*key = (mw->rkey & ~0xffu) | ((mw->rkey + 1 + window_draw(dev) % 255) & 0xff);
 		if (*key - dev->last_handle != dev->last_step)
 			break;
 	}
@@ -92,10 +92,12 @@ void device_window_put(struct verbs_dev *dev, struct ibv_mw *mw)
 	*pool_at(dev, dev->pool_count++) = mw;
 }
 
-void device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw)
+int device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw)
 {
-	(void)ibv_dealloc_mw(mw);
+	if (ibv_dealloc_mw(mw))
+		return ERR_IO;
 	dev->windows_total--;
+	return 0;
 }
 
 void device_windows_free(struct verbs_dev *dev)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/hosts.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+int hosts_init(struct hosts *hosts, size_t most, size_t entry_bytes, uint64_t seed)
+{
+	size_t buckets = 1;
+
+	assert(entry_bytes >= sizeof(struct host));
+	while (buckets < most)
+		buckets *= 2;
+	*hosts = (struct hosts){
+		.most = most, .entry_bytes = entry_bytes, .seed = seed, .mask = buckets - 1};
+	list_init(&hosts->idle);
+	hosts->entries = mem_zalloc(most * entry_bytes);
+	hosts->buckets = mem_zalloc(buckets * sizeof(struct host *));
+	return hosts->entries && hosts->buckets ? 0 : ERR_NOMEM;
+}
+
+void hosts_fini(struct hosts *hosts)
+{
+	mem_free(hosts->entries);
+	mem_free(hosts->buckets);
+	hosts->entries = NULL;
+	hosts->buckets = NULL;
+}
+
+static uint64_t mix_bits(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+static struct host **hosts_bucket_of(const struct hosts *hosts, const uint8_t *key)
+{
+	uint64_t words[2], hash;
+	uint32_t scope;
+
+	memcpy(words, key, sizeof(words));
+	memcpy(&scope, key + sizeof(words), sizeof(scope));
+	hash = mix_bits(hosts->seed + words[0]);
+	hash = mix_bits(hash ^ (words[1] + hosts->seed));
+	hash = mix_bits(hash + scope + hosts->seed);
+	return &hosts->buckets[hash & hosts->mask];
+}
+
+static struct host *hosts_find_key(const struct hosts *hosts, const uint8_t *key)
+{
+	struct host *host = *hosts_bucket_of(hosts, key);
+
+	while (host && memcmp(host->key, key, FABRIC_ADDR_KEY) != 0)
+		host = host->next;
+	return host;
+}
+
+struct host *hosts_find(const struct hosts *hosts, const struct fabric_addr *addr)
+{
+	uint8_t key[FABRIC_ADDR_KEY];
+
+	fabric_addr_key(addr, key);
+	return hosts_find_key(hosts, key);
+}
+
+static void unlink_host(struct hosts *hosts, struct host *host)
+{
+	struct host **at = hosts_bucket_of(hosts, host->key);
+
+	while (*at != host)
+		at = &(*at)->next;
+	*at = host->next;
+}
+
+/* An entry that nobody uses: a new one, or who was not used longest gives its own. */
+static struct host *take_entry(struct hosts *hosts)
+{
+	struct host *host;
+
+	if (hosts->made < hosts->most)
+		return (struct host *)(hosts->entries + hosts->made++ * hosts->entry_bytes);
+	if (list_is_empty(&hosts->idle))
+		return NULL;
+	host = list_first(&hosts->idle, struct host, idle);
+	list_del(&host->idle);
+	unlink_host(hosts, host);
+	memset(host, 0, hosts->entry_bytes);
+	return host;
+}
+
+struct host *hosts_get(struct hosts *hosts, const struct fabric_addr *addr)
+{
+	uint8_t key[FABRIC_ADDR_KEY];
+	struct host *host, **bucket;
+
+	fabric_addr_key(addr, key);
+	host = hosts_find_key(hosts, key);
+	if (host) {
+		list_del(&host->idle);
+		host->uses++;
+		return host;
+	}
+	host = take_entry(hosts);
+	if (!host)
+		return NULL;
+	memcpy(host->key, key, sizeof(key));
+	list_init(&host->idle);
+	host->uses = 1;
+	bucket = hosts_bucket_of(hosts, key);
+	host->next = *bucket;
+	*bucket = host;
+	return host;
+}
+
+void hosts_put(struct hosts *hosts, struct host *host)
+{
+	assert(host->uses > 0);
+	if (--host->uses == 0)
+		list_add_tail(&hosts->idle, &host->idle);
+}

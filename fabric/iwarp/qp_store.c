@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/qp.h"
+
+enum { TRIM_SLABS = 16 /* of a pool at a time */ };
+
+void qp_store_init(struct qp_store *store, struct iwarp_counters *counters)
+{
+	*store = (struct qp_store){.counters = counters};
+	pool_init(&store->stages, QP_STAGE_BYTES, SIZE_MAX / QP_STAGE_BYTES);
+	pool_init(&store->batches, sizeof(struct qp_batch), SIZE_MAX / sizeof(struct qp_batch));
+	table_pool(&store->ops, sizeof(struct qp_op));
+	stag_pool(&store->exposures);
+}
+
+void qp_store_fini(struct qp_store *store)
+{
+	pool_fini(&store->stages);
+	pool_fini(&store->batches);
+	pool_fini(&store->ops);
+	pool_fini(&store->exposures);
+}
+
+size_t qp_store_bytes(const struct qp_store *s)
+{
+	return s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes;
+}
+
+bool qp_store_trim(struct qp_store *s)
+{
+	struct pool *const pools[] = {&s->stages, &s->batches, &s->ops, &s->exposures};
+
+	/* One after the other: what a pool needed since the last time is told once. */
+	for (; s->trimming < sizeof(pools) / sizeof(pools[0]); s->trimming++)
+		if (pool_trim(pools[s->trimming], TRIM_SLABS))
+			return true;
+	s->trimming = 0;
+	return false;
+}

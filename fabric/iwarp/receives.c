@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/iwarp_internal.h"
+
+/*
+ * Receives that all connections of an instance share (recvq.h): its verbs, and who waits for one.
+ * A connection that found none is on the list `starved` and does not read. A flush that has some
+ * goes on with those on it in turn.
+ */
+
+int receives_share(struct fabric *f, uint32_t len)
+{
+	struct iwarp *iw = iwarp_of(f);
+	int rc = recvq_init(&iw->recvq, len);
+
+	if (!rc)
+		iw->store.recvq = &iw->recvq;
+	return rc;
+}
+
+void receives_unshare(struct fabric *f)
+{
+	struct iwarp *iw = iwarp_of(f);
+
+	recvq_fini(&iw->recvq);
+	iw->store.recvq = NULL;
+	timer_disarm(&iw->timers, &iw->period);
+}
+
+uint32_t receives_wanted(const struct fabric *f)
+{
+	return recvq_wanted(&container_of(f, const struct iwarp, base)->recvq);
+}
+
+int receives_post(struct fabric *f, void *buf, void *cookie)
+{
+	struct iwarp *iw = iwarp_of(f);
+	int rc = recvq_post(&iw->recvq, buf, cookie);
+
+	if (!rc && !timer_is_armed(&iw->period))
+		timer_arm(&iw->timers, &iw->period, iwarp_now() + NSEC_PER_SEC);
+	return rc;
+}
+
+void receives_period(struct timer *timer, nsec_t now)
+{
+	struct iwarp *iw = container_of(timer, struct iwarp, period);
+
+	if (recvq_period(&iw->recvq))
+		timer_arm(&iw->timers, timer, now + NSEC_PER_SEC);
+}
+
+void receives_unneeded(struct iwarp *iw)
+{
+	if (iw->recvq.held > 0 && iw->recvq.depth.promised == 0 && !timer_is_armed(&iw->period))
+		timer_arm(&iw->timers, &iw->period, iwarp_now() + NSEC_PER_SEC);
+}
+
+/* Each takes what it needs of the Receives there are; who finds too few is last in line again. */
+void receives_feed(struct iwarp *iw)
+{
+	struct list *last = iw->starved.prev, *item = NULL;
+
+	while (iw->recvq.posted && item != last && (item = list_pop(&iw->starved)))
+		stream_resume(container_of(item, struct iwarp_conn, starved));
+}
+
+bool receives_back(struct iwarp *iw, struct fabric_event *ev)
+{
+	void *cookie;
+
+	if (!recvq_next_back(&iw->recvq, &cookie))
+		return false;
+	*ev = (struct fabric_event){
+		.type = FABRIC_EV_RECV, .cookie = cookie, .status = ERR_FLUSHED};
+	return true;
+}

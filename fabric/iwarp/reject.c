@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/iwarp_internal.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+
+/*
+ * Operation
+ *
+ * Of a connection that was rejected the peer is to read the Reply Frame. Closing a socket with
+ * octets in it that nobody read sends a reset, which overtakes what was sent before: a peer that
+ * goes on talking behind its Request would never learn why. So our side is closed alone, what
+ * comes in is thrown away, and the peer's FIN ends it. The user has forgotten the connection
+ * already; it waits bounded in time, in octets and in number, the oldest making room.
+ */
+
+enum { REJECT_MS = 1000, REJECT_OCTETS = 65536, REJECT_MAX = 64 };
+
+/* Return: whether it may go. */
+static bool is_over(struct iwarp_conn *c)
+{
+	uint8_t sink[4096];
+
+	while (c->unheard < REJECT_OCTETS) {
+		ssize_t n = recv(c->fd, sink, sizeof(sink), 0);
+
+		if (n > 0)
+			c->unheard += (uint32_t)n;
+		else if (n == 0 || errno != EINTR)
+			return n == 0 || errno != EAGAIN;
+	}
+	return true;
+}
+
+void reject_ready(struct iwarp_conn *c)
+{
+	if (is_over(c))
+		iwarp_conn_free(c);
+}
+
+void reject_begin(struct iwarp_conn *c)
+{
+	struct iwarp *iw = c->iw;
+
+	if (shutdown(c->fd, SHUT_WR)) {
+		iwarp_conn_free(c);
+		return;
+	}
+	if (c->has_qp)
+		qp_fini(&c->qp);
+	mem_free(c->frames);
+	c->frames = NULL;
+	c->has_qp = c->tell_request = false;
+	list_del(&c->active);
+	c->state = IWARP_REJECTED;
+	list_add_tail(&iw->rejected, &c->setup);
+	if (++iw->rejected_count > REJECT_MAX)
+		iwarp_conn_free(list_first(&iw->rejected, struct iwarp_conn, setup));
+	iwarp_conn_deadline(c, REJECT_MS);
+	reject_ready(c); /* what came with the Request has had its edge */
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "base/log.h"
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * What a device can do is tried when it comes into use. Its attributes are the kernel's word; the user
+ * library may do less, and one number stands for two: .max_sge is the smaller of what a Send and a
+ * Receive may have (erdma: 6 and 1). So a queue pair as connections have them is made: with ever
+ * fewer pieces until the library takes it, and with what it says then.
+ *
+ * Small messages travel in their work requests if there is room for all of INLINE_WANTED octets.
+ * Libraries with less (irdma before 44, bnxt_re at 44) forget pieces but the first there; hns takes
+ * 256 at hip08, grants 32 and refuses the first longer Send. So it is all or none.
+ */
+
+enum {
+	INLINE_WANTED = 256, /* a header with a small call or reply */
+	SGE_LEAST = 2,	     /* a header, and what it tells of */
+};
+
+/*
+ * Linux's rxe compares an access through a window with the bounds of the region
+ * below it (check_rkey() in rxe_resp.c), so there each window gets a region of
+ * its own. It has no vendor of its own either: all ones stand for it.
+ */
+enum { VENDOR_RXE = 0xffffff };
+
+int limits_ask(struct verbs_dev *dev)
+{
+	if (ibv_query_device(dev->context, &dev->attr))
+		return ERR_IO;
+	dev->iwarp = dev->context->device->transport_type == IBV_TRANSPORT_IWARP;
+	dev->windows = dev->attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	dev->rxe = dev->attr.vendor_id == VENDOR_RXE;
+	dev->send_inv = dev->attr.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS;
+	return 0;
+}
+
+/* The flags are the kernel's; its user library may have no windows all the same (bnxt_re). */
+static bool makes_windows(struct verbs_dev *dev)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);
+
+	if (mw)
+		(void)ibv_dealloc_mw(mw);
+	return mw != NULL;
+}
+
+unsigned limits_inline(const struct ibv_qp_cap *cap)
+{
+	return cap->max_inline_data >= INLINE_WANTED ? INLINE_WANTED : 0;
+}
+
+/* Return: whether the device makes such a queue pair. */
+static bool makes_pair(struct verbs_dev *dev, struct ibv_cq *cq, unsigned sge, uint32_t max_inline)
+{
+	struct ibv_qp_init_attr attr = {.send_cq = cq,
+					.recv_cq = cq,
+					.qp_type = IBV_QPT_RC,
+					.cap = {.max_send_wr = 2,
+						.max_recv_wr = 1,
+						.max_send_sge = sge,
+						.max_recv_sge = 1,
+						.max_inline_data = max_inline}};
+	struct ibv_qp *qp = ibv_create_qp(dev->pd, &attr);
+
+	if (!qp)
+		return false;
+	(void)ibv_destroy_qp(qp);
+	dev->max_sge = attr.cap.max_send_sge < sge ? attr.cap.max_send_sge : sge;
+	dev->max_inline = limits_inline(&attr.cap);
+	return true;
+}
+
+static bool try_pairs(struct verbs_dev *dev, struct ibv_cq *cq)
+{
+	for (unsigned sge = FABRIC_MAX_SGE; sge >= SGE_LEAST; sge--)
+		if (makes_pair(dev, cq, sge, INLINE_WANTED) || makes_pair(dev, cq, sge, 0))
+			return true;
+	return false;
+}
+
+int limits_try(struct verbs_dev *dev)
+{
+	struct ibv_cq *cq = ibv_create_cq(dev->context, 4, NULL, NULL, 0);
+	bool made;
+	int cause;
+
+	if (!cq)
+		return ERR_IO;
+	made = try_pairs(dev, cq);
+	cause = errno;
+	(void)ibv_destroy_cq(cq);
+	errno = cause;
+	if (!made)
+		return ERR_IO;
+	if (dev->max_sge < SGE_LEAST) {
+		errno = EOPNOTSUPP;
+		return ERR_IO;
+	}
+	dev->windows = dev->windows && makes_windows(dev);
+	return 0;
+}
+
+void limits_log(const struct verbs_dev *dev)
+{
+	log_info("verbs.device",
+		 "device=%s transport=%s exposures=%s send_with_invalidate=%s max_qp_wr=%d "
+		 "max_srq_wr=%d max_sge=%u inline=%u read_depth=%d/%d max_mr=%d max_mw=%d",
+		 dev->name, dev->iwarp ? "iwarp" : "ib",
+		 !dev->windows ? "registrations"
+		 : dev->rxe    ? "windows-on-registrations"
+			       : "windows",
+		 dev->send_inv ? "yes" : "no", dev->attr.max_qp_wr,
+		 dev->attr.max_srq ? dev->attr.max_srq_wr : 0, dev->max_sge, dev->max_inline,
+		 dev->attr.max_qp_rd_atom, dev->attr.max_qp_init_rd_atom, dev->attr.max_mr,
+		 dev->attr.max_mw);
+}
