@@ -3,9 +3,20 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
-enum { TURN_EVENTS = 256 /* a turn is bounded, so that no fabric starves another */ };
+/* A turn is bounded, so that no fabric starves another, and no end of many a session at work. */
+enum {
+	TURN_EVENTS = 256,
+	TURN_TIMERS = 256,
+	TURN_ENDS = 32,	 /* sessions closed, and sessions freed */
+	TRIM_SLABS = 64, /* of heap, given back */
+	TRIMS_AFTER = 3, /* times the last session: fabrics give Receives back by and by */
+};
+
+/* How often the shared Receives, and the heap, are looked at; and while there is more to give. */
+#define TRIM_INTERVAL (10 * NSEC_PER_SEC)
+#define TRIM_PAUSE (5 * NSEC_PER_MS)
 
 static int register_arena(struct proxy *p)
 {
@@ -26,6 +37,8 @@ static int register_arena(struct proxy *p)
 static int share_receives(struct proxy *p)
 {
 	size_t fixed = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED);
+	/* All of them together; tests have none. */
+	size_t share = p->cfg.nfabrics ? fixed / BUDGET_SHARED / p->cfg.nfabrics : 0;
 	uint32_t bytes = BUDGET_LEAST_RECEIVE;
 
 	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
@@ -41,121 +54,14 @@ static int share_receives(struct proxy *p)
 	if (!p->recvs)
 		return ERR_NOMEM;
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
-		int err = recvs_init(&p->recvs[i], p->cfg.fabrics[i], &p->arena, bytes);
+		int err = recvs_init(&p->recvs[i], p->cfg.fabrics[i], &p->arena, share, bytes);
 
 		if (err == 0)
-			p->fixed_limit -= fixed / BUDGET_SHARED;
+			p->fixed_limit -= share;
 		else if (err != ERR_CONFIG)
 			return err;
 	}
 	return 0;
-}
-
-struct proxy *proxy_new(const struct proxy_config *cfg)
-{
-	struct proxy *p = mem_zalloc(sizeof(*p) + cfg->nroutes * sizeof(p->routes[0]));
-
-	if (!p)
-		return NULL;
-	p->cfg = *cfg;
-	if (!cfg->sessions)
-		p->cfg.sessions = &p->own_sessions;
-	p->random = cfg->seed;
-	p->next_session = (uint64_t)cfg->worker * 1000000000u + 1;
-	p->drain_deadline = NSEC_NEVER;
-	p->watch_at = p->late_at = NSEC_NEVER;
-	list_init(&p->sessions);
-	list_init(&p->dirty);
-	list_init(&p->timed);
-	list_init(&p->modest);
-	for (unsigned i = 0; i < cfg->nroutes; i++) {
-		p->routes[i] = (struct route_state){.proxy = p, .route = &cfg->routes[i]};
-		p->routes[i].server_v1 = cfg->routes[i].server;
-		p->routes[i].server_v1.versions = LEG_V1;
-		list_init(&p->routes[i].unanswered[0]);
-		list_init(&p->routes[i].unanswered[1]);
-	}
-	pool_init(&p->txns, sizeof(struct txn), SIZE_MAX / 2 / sizeof(struct txn));
-	if (buf_arena_init(&p->arena, cfg->memory_bytes) < 0) {
-		log_error("memory.reserve", "bytes=%zu", cfg->memory_bytes);
-		mem_free(p);
-		return NULL;
-	}
-	buf_arena_part(&p->arena, (p->arena.bytes - p->arena.reserve) / BUDGET_FIXED);
-	if (register_arena(p) < 0 || share_receives(p) < 0) {
-		proxy_free(p);
-		return NULL;
-	}
-	return p;
-}
-
-void *proxy_route_owner(struct proxy *p, unsigned i)
-{
-	return &p->routes[i];
-}
-
-static void on_event(struct fabric *f, const struct fabric_event *ev)
-{
-	if (!ev->conn) { /* a shared Receive whose queue is gone */
-		recvs_arrived(recvs_of(f));
-		recvs_put(recvs_of(f), ev->cookie);
-		return;
-	}
-	if (ev->type == FABRIC_EV_REQUEST) {
-		session_open(ev->conn->owner, ev);
-		return;
-	}
-	session_input(session_of(ev->conn->owner), ev->conn->owner, ev);
-}
-
-static int poll_fabrics(struct proxy *p)
-{
-	struct fabric_event ev;
-	int more = 0;
-
-	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
-		int n = 0;
-
-		while (n < TURN_EVENTS && fabric_poll(p->cfg.fabrics[i], &ev)) {
-			on_event(p->cfg.fabrics[i], &ev);
-			n++;
-		}
-		more |= n == TURN_EVENTS;
-	}
-	return more;
-}
-
-/* A waiter is a transaction queue of a session, or a leg that assembles a message. */
-static void resume(struct buf_waiter *w)
-{
-	if (w->purpose != BUF_TRANSACTION) {
-		struct leg *leg = container_of(w, struct leg, waiter);
-
-		leg_resume(leg);
-		session_touch(session_of(leg));
-		return;
-	}
-	session_resume(container_of(w, struct session_queue, waiter));
-}
-
-static void resume_waiters(struct proxy *p)
-{
-	struct buf_waiter *w;
-
-	/* Bounded: a request that meets fragmented memory goes back to the queue's end. */
-	for (unsigned i = 0; i < TURN_EVENTS && (w = buf_next_ready(&p->arena)); i++)
-		resume(w);
-}
-
-static void check_deadlines(struct proxy *p)
-{
-	list_for_each_safe(it, tmp, &p->timed)
-	{
-		struct session *s = container_of(it, struct session, timed);
-
-		if (session_deadline(s) <= p->now)
-			session_tick(s, p->now);
-	}
 }
 
 static void end_hungriest(struct proxy *p, const struct recvs *r)
@@ -179,9 +85,20 @@ static void end_hungriest(struct proxy *p, const struct recvs *r)
 	session_touch(worst);
 }
 
-/* As often as sessions are looked at. */
-static void look_at_receives(struct proxy *p)
+static void on_trim(struct timer *timer, nsec_t now)
 {
+	struct proxy *p = container_of(timer, struct proxy, trim);
+
+	if (pool_trim(&p->txns, TRIM_SLABS)) {
+		timer_arm(&p->timers, timer, now + TRIM_PAUSE);
+		return;
+	}
+	if (p->nsessions > 0)
+		p->trims_left = TRIMS_AFTER;
+	else if (p->trims_left > 0)
+		p->trims_left--;
+	if (p->txns.bytes > 0 || p->trims_left > 0)
+		timer_arm(&p->timers, timer, now + TRIM_INTERVAL);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
 		struct recvs *r = recvs_of(p->cfg.fabrics[i]);
 
@@ -191,38 +108,189 @@ static void look_at_receives(struct proxy *p)
 		if (recvs_stuck(r))
 			end_hungriest(p, r);
 	}
+	if (p->nsessions == 0 && !p->pinned)
+		buf_release_soon(&p->arena);
 }
 
-static void look_at_sessions(struct proxy *p)
+/* From now on calls in flight make no difference. */
+static void on_drain(struct timer *timer, nsec_t now)
 {
-	if (p->watch_at == NSEC_NEVER && p->nsessions > 0)
-		p->watch_at = p->now + SESSION_WATCH;
-	if (p->now < p->watch_at)
+	struct proxy *p = container_of(timer, struct proxy, drain);
+
+	(void)now;
+	p->drain_over = true;
+	p->drain_next = p->sessions.next;
+}
+
+/* What each route has of the arena, and takes in turn with others. */
+static int part_arena(struct proxy *p)
+{
+	size_t fixed = (p->arena.bytes - p->arena.reserve) / BUDGET_FIXED;
+	int err = buf_arena_part(&p->arena, fixed, p->cfg.nroutes);
+
+	if (err < 0)
+		return err;
+	quota_init(&p->quota, &p->arena);
+	for (unsigned i = 0; i < p->cfg.nroutes; i++)
+		for (unsigned k = 0; k < QUOTA_PURPOSES; k++)
+			quota_group_init(&p->routes[i].groups[k], &p->quota, (enum buf_purpose)k,
+					 i);
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		p->pinned |= p->cfg.fabrics[i]->pins;
+	p->release_at = NSEC_NEVER;
+	return 0;
+}
+
+/* No worker's memory has room for more, whatever they are. */
+static unsigned most_sessions(const struct proxy *p)
+{
+	size_t most = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED) / sizeof(struct session);
+
+	if (p->cfg.max_sessions)
+		return p->cfg.max_sessions;
+	return most < UINT32_MAX ? (unsigned)most : UINT32_MAX;
+}
+
+/* Who may come in, and who has not said a word yet. */
+static int open_door(struct proxy *p)
+{
+	const struct crowd_config alone = {.max_sessions = most_sessions(p), .seed = p->cfg.seed};
+	unsigned most = p->cfg.max_setups;
+
+	if (most == 0 || most > alone.max_sessions)
+		most = alone.max_sessions;
+	p->crowd = p->cfg.crowd;
+	if (!p->crowd)
+		p->crowd = p->own_crowd = crowd_new(&alone);
+	return p->crowd ? lobby_init(&p->lobby, most, p->cfg.seed) : ERR_NOMEM;
+}
+
+struct proxy *proxy_new(const struct proxy_config *cfg)
+{
+	struct proxy *p = mem_zalloc(sizeof(*p) + cfg->nroutes * sizeof(p->routes[0]));
+
+	if (!p)
+		return NULL;
+	p->cfg = *cfg;
+	p->random = cfg->seed;
+	p->next_session = (uint64_t)cfg->worker * 1000000000u + 1;
+	timer_queue_init(&p->timers);
+	list_init(&p->blanking);
+	timer_init(&p->trim, on_trim);
+	timer_init(&p->drain, on_drain);
+	list_init(&p->sessions);
+	p->log_next = p->drain_next = &p->sessions;
+	list_init(&p->dirty);
+	list_init(&p->dead);
+	for (unsigned i = 0; i < cfg->nroutes; i++) {
+		p->routes[i] = (struct route_state){.proxy = p, .route = &cfg->routes[i]};
+		p->routes[i].server_v1 = cfg->routes[i].server;
+		p->routes[i].server_v1.versions = LEG_V1;
+	}
+	pool_init(&p->txns, sizeof(struct txn), SIZE_MAX / 2 / sizeof(struct txn));
+	if (buf_arena_init(&p->arena, cfg->memory_bytes) < 0) {
+		log_error("memory.reserve", "bytes=%zu", cfg->memory_bytes);
+		mem_free(p);
+		return NULL;
+	}
+	if (part_arena(p) < 0 || open_door(p) < 0 || register_arena(p) < 0 ||
+	    share_receives(p) < 0) {
+		proxy_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void *proxy_route_owner(struct proxy *p, unsigned i)
+{
+	return &p->routes[i];
+}
+
+/* What ended is given back a few at a time. Return: whether there is more. */
+static bool bury(struct proxy *p, unsigned most)
+{
+	while (most-- > 0 && !list_is_empty(&p->dead))
+		session_free(list_first(&p->dead, struct session, dirty));
+	return !list_is_empty(&p->dead);
+}
+
+static void open_session(struct route_state *rs, const struct fabric_event *ev)
+{
+	/* Whoever comes finds the place of those who have gone. */
+	(void)bury(rs->proxy, 2);
+	session_open(rs, ev);
+	if (!timer_is_armed(&rs->proxy->trim))
+		timer_arm(&rs->proxy->timers, &rs->proxy->trim, rs->proxy->now + TRIM_INTERVAL);
+}
+
+static void on_event(struct fabric *f, const struct fabric_event *ev)
+{
+	if (!ev->conn) { /* a shared Receive whose queue is gone */
+		recvs_arrived(recvs_of(f));
+		recvs_put(recvs_of(f), ev->cookie);
 		return;
-	p->watch_at = p->nsessions > 0 ? p->now + SESSION_WATCH : NSEC_NEVER;
-	list_for_each_safe(it, tmp, &p->sessions)
-		session_look(container_of(it, struct session, link));
-	look_at_receives(p);
+	}
+	if (ev->type == FABRIC_EV_REQUEST) {
+		open_session(ev->conn->owner, ev);
+		return;
+	}
+	session_input(session_of(ev->conn->owner), ev->conn->owner, ev);
 }
 
-static void drain_sessions(struct proxy *p)
+static int poll_fabrics(struct proxy *p)
 {
-	list_for_each_safe(it, tmp, &p->sessions)
-	{
-		struct session *s = container_of(it, struct session, link);
+	struct fabric_event ev;
+	int more = 0;
 
-		if (s->ntxns == 0 || p->now >= p->drain_deadline)
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
+		int n = 0;
+
+		while (n < TURN_EVENTS && fabric_poll(p->cfg.fabrics[i], &ev)) {
+			on_event(p->cfg.fabrics[i], &ev);
+			n++;
+		}
+		more |= n == TURN_EVENTS;
+	}
+	return more;
+}
+
+/* Who waits is a transaction queue of a session, or a leg that assembles a message. */
+static void resume(struct quota_member *m, enum buf_purpose purpose)
+{
+	struct leg *leg;
+
+	if (purpose == BUF_TRANSACTION) {
+		session_resume(container_of(m, struct session_queue, quota));
+		return;
+	}
+	leg = leg_of_quota(m, purpose);
+	leg_resume(leg);
+	session_touch(session_of(leg));
+}
+
+/* Replies first, for they free what others wait for. */
+static void resume_waiters(struct proxy *p)
+{
+	static const enum buf_purpose each[] = {BUF_ASSEMBLY, BUF_CALL, BUF_BEGUN, BUF_TRANSACTION};
+	struct quota_member *m;
+
+	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		while ((m = quota_next(&p->quota, each[i])))
+			resume(m, each[i]);
+}
+
+/* A few at a time; a session with calls in flight closes after the last of them. Return: whether
+ * others are left to be looked at. */
+static bool drain_some(struct proxy *p)
+{
+	for (unsigned i = 0; i < TURN_ENDS && p->drain_next != &p->sessions; i++) {
+		struct session *s = container_of(p->drain_next, struct session, link);
+
+		p->drain_next = s->link.next;
+		if (s->ntxns == 0 || p->drain_over)
 			session_close(s, 0, "shutting down");
 	}
-}
-
-/* Who stood back looks again each turn, for no event of its own tells of the others' memory. */
-static void look_again(struct proxy *p)
-{
-	struct list *it;
-
-	while ((it = list_pop(&p->modest)))
-		session_touch(container_of(it, struct session, modest));
+	return p->drain_next != &p->sessions;
 }
 
 static void pump_dirty(struct proxy *p)
@@ -234,51 +302,63 @@ static void pump_dirty(struct proxy *p)
 
 		if (s->state != SESSION_DEAD)
 			session_pump(s);
-		if (s->state == SESSION_DEAD)
-			session_free(s);
+		if (s->state != SESSION_DEAD)
+			continue;
+		list_del(&s->dirty);
+		list_add_tail(&p->dead, &s->dirty);
 	}
+}
+
+/* Who has more sessions than the others leaves accepting to them, or one would be out of memory while
+ * another had plenty. */
+static void share_out(struct proxy *p)
+{
+	if (p->nsessions == p->told_sessions && !p->fuller)
+		return;
+	crowd_tell(p->crowd, p->cfg.worker, p->nsessions);
+	p->told_sessions = p->nsessions;
+	p->fuller = crowd_is_fuller(p->crowd, p->cfg.worker);
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		p->cfg.fabrics[i]->fuller = p->fuller;
 }
 
 int proxy_turn(struct proxy *p, nsec_t now)
 {
-	size_t available;
 	int more;
 
 	p->now = now;
+	p->blank_left = TXN_BLANK_TURN;
+	quota_turn(&p->quota, now);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		if (fabric_deadline(p->cfg.fabrics[i]) <= now)
 			fabric_tick(p->cfg.fabrics[i], now);
 	more = poll_fabrics(p);
 	resume_waiters(p);
-	check_deadlines(p);
-	late_look(p);
-	look_at_sessions(p);
-	if (p->draining)
-		drain_sessions(p);
-	look_again(p);
-	available = buf_available(&p->arena, BUF_TRANSACTION);
+	more |= timer_run(&p->timers, now, TURN_TIMERS);
+	more |= txn_blank_turn(p);
+	more |= drain_some(p);
 	pump_dirty(p);
+	more |= bury(p, TURN_ENDS);
+	share_out(p);
 	/* Memory that came back just now may be what somebody waits for: no event will tell. */
 	resume_waiters(p);
+	more |= quota_is_behind(&p->quota);
+	if (!p->pinned)
+		p->release_at = buf_release(&p->arena, now);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
 		if (recvs_of(p->cfg.fabrics[i]))
 			recvs_fill(recvs_of(p->cfg.fabrics[i]));
 		fabric_flush(p->cfg.fabrics[i]);
 	}
-	if (!list_is_empty(&p->modest) && buf_available(&p->arena, BUF_TRANSACTION) > available)
-		more = 1;
 	return more || !list_is_empty(&p->dirty);
 }
 
 nsec_t proxy_deadline(const struct proxy *p)
 {
-	/* Once it has passed, what is left are connections on their way out. */
-	nsec_t at = p->now < p->drain_deadline ? p->drain_deadline : NSEC_NEVER;
+	bool more = p->drain_next != &p->sessions || !list_is_empty(&p->blanking);
+	nsec_t at = more ? p->now : timer_next(&p->timers);
 
-	at = nsec_min(nsec_min(at, p->watch_at), p->late_at);
-	/* Few: only sessions in set-up have a deadline. */
-	for (const struct list *it = p->timed.next; it != &p->timed; it = it->next)
-		at = nsec_min(at, session_deadline(container_of(it, struct session, timed)));
+	at = nsec_min(nsec_min(at, p->release_at), quota_deadline(&p->quota));
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		at = nsec_min(at, fabric_deadline(p->cfg.fabrics[i]));
 	return at;
@@ -287,7 +367,8 @@ nsec_t proxy_deadline(const struct proxy *p)
 void proxy_drain(struct proxy *p, nsec_t deadline)
 {
 	p->draining = true;
-	p->drain_deadline = deadline;
+	p->drain_next = p->sessions.next;
+	timer_arm(&p->timers, &p->drain, deadline);
 }
 
 unsigned proxy_sessions(const struct proxy *p)
@@ -295,10 +376,26 @@ unsigned proxy_sessions(const struct proxy *p)
 	return p->nsessions;
 }
 
-void proxy_log_legs(const struct proxy *p)
+void proxy_log_begin(struct proxy *p)
 {
-	for (const struct list *it = p->sessions.next; it != &p->sessions; it = it->next)
-		session_log_legs(container_of(it, struct session, link));
+	p->log_next = p->sessions.next;
+	p->log_end = p->next_session;
+}
+
+/* Sessions are in the order of their numbers; session_free() moves on from one that ends. */
+bool proxy_log_legs(struct proxy *p, unsigned most)
+{
+	while (p->log_next != &p->sessions) {
+		struct session *s = container_of(p->log_next, struct session, link);
+
+		if (s->id >= p->log_end)
+			return false;
+		if (most-- == 0)
+			return true;
+		p->log_next = s->link.next;
+		session_log_legs(s);
+	}
+	return false;
 }
 
 const struct proxy_counters *proxy_counters(const struct proxy *p)
@@ -314,6 +411,8 @@ void proxy_free(struct proxy *p)
 		if (recvs_of(p->cfg.fabrics[i]))
 			recvs_fini(&p->recvs[i]);
 	mem_free(p->recvs);
+	lobby_fini(&p->lobby);
+	crowd_free(p->own_crowd);
 	for (unsigned i = 0; i < p->nregistered; i++)
 		fabric_unregister(p->cfg.fabrics[i], p->arena.base);
 	pool_fini(&p->txns);

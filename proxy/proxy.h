@@ -2,10 +2,8 @@
 #ifndef PROXY_PROXY_H
 #define PROXY_PROXY_H
 
-#include <stdatomic.h>
-
 #include "fabric/fabric.h"
-#include "proxy/leg.h"
+#include "proxy/leg/leg.h"
 
 /**
  * proxy - the relay of one worker: its sessions, transactions and memory. It is
@@ -23,16 +21,21 @@ struct proxy_route {
 	nsec_t version_memory;	  /* how long "speaks only version 1" is remembered */
 };
 
+struct crowd;
+
 struct proxy_config {
 	const struct proxy_route *routes;
 	unsigned nroutes;
 	struct fabric **fabrics; /* this worker's instances, borrowed */
 	unsigned nfabrics;
-	size_t memory_bytes; /* this worker's share of memory_limit */
-	uint32_t max_sessions;
-	atomic_uint *sessions; /* how many there are: shared by those who share the limit, borrowed;
-				* NULL: this relay's alone count */
+	size_t memory_bytes;   /* this worker's share of memory_limit */
+	uint32_t max_sessions; /* 0: as many as there is memory for */
+	struct crowd *crowd;   /* who may have a session: shared by those who share the limits,
+				* borrowed; NULL: .max_sessions of this relay's own */
+	uint32_t max_setups;   /* that have not said a word, before they make room for others; 0:
+				* .max_sessions */
 	uint32_t max_payload;  /* largest chunk or message body, octets */
+	uint32_t continue_max; /* longest message continued where there is another way for it */
 	unsigned worker;       /* for session numbers in logs */
 	uint64_t seed;	       /* for XIDs of the gateway's own messages */
 };
@@ -40,12 +43,16 @@ struct proxy_config {
 /** struct proxy_counters - totals since start, one line in the log at the end and on SIGUSR1. */
 struct proxy_counters {
 	uint64_t sessions_opened, sessions_closed, sessions_refused;
+	uint64_t sessions_displaced; /* of those closed: in set-up, when others wanted in */
 	uint64_t calls, replies, rcalls, rreplies; /* relayed, both directions */
 	uint64_t bytes_to_server, bytes_to_client; /* payload, inline and chunks */
 	uint64_t errors_to_requester, errors_from_responder;
-	uint64_t let_go;      /* calls not waited for any longer (reply_timeout) */
-	uint64_t peer_faults; /* sessions closed for a breach of protocol */
+	uint64_t formed_again; /* calls whose form the responder refused, or had no credits for */
+	uint64_t let_go;       /* calls not waited for any longer (reply_timeout) */
+	uint64_t duplicates;   /* calls of version 2 dropped: their XID was in flight already */
+	uint64_t peer_faults;  /* sessions closed for a breach of protocol */
 	uint64_t budget_waits;
+	uint64_t shortages; /* of a device: a Read, Write or exposure had to wait */
 };
 
 struct proxy;
@@ -72,8 +79,12 @@ void proxy_drain(struct proxy *p, nsec_t deadline);
 /** proxy_sessions - sessions alive. */
 unsigned proxy_sessions(const struct proxy *p);
 
-/** proxy_log_legs - one line event=leg for each leg of each live session. */
-void proxy_log_legs(const struct proxy *p);
+/** proxy_log_begin - proxy_log_legs() is to begin with the first of the sessions there are now. */
+void proxy_log_begin(struct proxy *p);
+
+/** proxy_log_legs - one line event=leg for each leg of the next @most sessions. Return: whether there
+ * are more; turns may come between. */
+bool proxy_log_legs(struct proxy *p, unsigned most);
 
 const struct proxy_counters *proxy_counters(const struct proxy *p);
 

@@ -11,12 +11,13 @@
  *            own recovery (reconnect, resend) is the right one.
  *   DEAD:    both ended; freed at the end of the turn.
  */
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 void session_touch(struct session *s)
 {
@@ -26,20 +27,16 @@ void session_touch(struct session *s)
 
 uint64_t session_random(struct proxy *p)
 {
-	/* splitmix64: XIDs need to differ, not to be secret. */
-	uint64_t z = (p->random += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return random_next(&p->random); /* XIDs need to differ, not to be secret */
 }
 
 static void refuse(struct route_state *rs, const struct fabric_event *ev, const char *why)
 {
-	char peer[FABRIC_ADDR_TEXT];
+	char peer[FABRIC_ADDR_TEXT], host[FABRIC_ADDR_TEXT];
 
 	rs->proxy->count.sessions_refused++;
-	log_warn("session.refused", "route=%s peer=%s why=\"%s\"", rs->route->name,
+	log_peer(LOG_LEVEL_WARN, "session.refused", fabric_addr_host(&ev->conn->peer, host),
+		 "route=%s peer=%s why=\"%s\"", rs->route->name,
 		 fabric_addr_format(&ev->conn->peer, peer), why);
 	fabric_reject(ev->conn, view_of(NULL, 0));
 }
@@ -47,12 +44,12 @@ static void refuse(struct route_state *rs, const struct fabric_event *ev, const 
 /* Version 2 grants messages, not calls: the bound on calls is the gateway's own. */
 static void init_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
 {
+	quota_member_init(&q->quota, &s->route->groups[BUF_TRANSACTION]);
 	q->s = s;
 	q->limit = a > b ? a : b;
 	if (q->limit == 0)
 		q->limit = 1;
 	list_init(&q->waiting);
-	list_init(&q->waiter.link);
 }
 
 static void init_ops(struct session_ops *ops)
@@ -64,7 +61,7 @@ static size_t fixed_bytes(const struct route_state *rs, const struct fabric_conn
 {
 	const struct proxy_route *route = rs->route;
 
-	return leg_fixed_bytes(&route->client, client->fabric) +
+	return sizeof(struct session) + leg_fixed_bytes(&route->client, client->fabric) +
 	       leg_fixed_bytes(&route->server, rs->proxy->cfg.fabrics[route->upstream_fabric]);
 }
 
@@ -76,7 +73,34 @@ static size_t fixed_limit(const struct proxy *p)
 					     : p->fixed_limit;
 }
 
-static struct session *session_new(struct route_state *rs, const struct fabric_event *ev)
+static void on_setup(struct timer *timer, nsec_t now)
+{
+	struct session *s = container_of(timer, struct session, setup);
+
+	leg_tick(&s->server, now);
+	leg_tick(&s->client, now);
+	session_touch(s);
+}
+
+/* What connections have of the fabrics' pools, while octets are under way. */
+static size_t pooled_bytes(const struct proxy *p)
+{
+	size_t sum = 0;
+
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		sum += fabric_pooled(p->cfg.fabrics[i]);
+	return sum;
+}
+
+static bool has_memory(const struct route_state *rs, const struct fabric_conn *client)
+{
+	const struct proxy *p = rs->proxy;
+
+	return p->fixed_bytes + pooled_bytes(p) + fixed_bytes(rs, client) <= fixed_limit(p);
+}
+
+static struct session *session_new(struct route_state *rs, const struct fabric_event *ev,
+				   struct host *place)
 {
 	struct session *s = mem_zalloc(sizeof(*s));
 	struct proxy *p = rs->proxy;
@@ -86,21 +110,26 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 	s->proxy = p;
 	s->route = rs;
 	s->id = p->next_session++;
+	fabric_addr_host(&ev->conn->peer, s->host);
+	s->place = place;
+	lobby_enter(&p->lobby, &s->silent, &ev->conn->peer);
 	s->request_len = ev->private_data.len < sizeof(s->request) ? ev->private_data.len
 								   : sizeof(s->request);
 	if (s->request_len)
 		memcpy(s->request, ev->private_data.data, s->request_len);
 	list_init(&s->dirty);
-	list_init(&s->timed);
-	list_init(&s->modest);
 	list_init(&s->txns);
 	init_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
 	/* No more than there are Receives beside those for replies. */
 	init_queue(s, &s->reverse, rs->route->server.rev_credits, 0);
 	init_ops(&s->cops);
 	init_ops(&s->sops);
+	timer_init(&s->setup, on_setup);
+	session_watch_init(s);
+	txn_short_init(s);
 	leg_init(&s->client, RPC_ACCEPTOR);
 	leg_init(&s->server, RPC_INITIATOR);
+	leg_set_quotas(&s->client, rs->groups);
 	s->client.conn = ev->conn;
 	ev->conn->owner = &s->client; /* should it go away before it is accepted */
 	s->fixed_bytes = fixed_bytes(rs, ev->conn);
@@ -112,25 +141,32 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 }
 
 /* The client was never answered: a refusal tells it more than silence. */
-static void reject_client(struct session *s)
+static void send_rejection(struct session *s)
 {
-	s->proxy->count.sessions_refused++;
 	if (s->client.conn)
 		fabric_reject(s->client.conn, view_of(NULL, 0));
 	s->client.conn = NULL;
 	s->client.state = LEG_CLOSED;
 }
 
+static void reject_client(struct session *s)
+{
+	s->proxy->count.sessions_refused++;
+	send_rejection(s);
+}
+
 static void log_end(struct session *s, const struct leg *leg, int status, const char *why)
 {
-	log_info("session.end", "session=%llu route=%s leg=%s cause=%s why=\"%s\"",
-		 (unsigned long long)s->id, s->route->route->name,
-		 leg == &s->client ? "client" : "server", err_name(status), why ? why : "-");
+	log_peer(LOG_LEVEL_INFO, "session.end", s->host,
+		 "session=%llu route=%s leg=%s cause=%s why=\"%s\"", (unsigned long long)s->id,
+		 s->route->route->name, leg == &s->client ? "client" : "server", err_name(status),
+		 why ? why : "-");
 }
 
 static void die(struct session *s)
 {
 	s->state = SESSION_DEAD;
+	lobby_leave(&s->proxy->lobby, &s->silent);
 	session_touch(s);
 }
 
@@ -138,42 +174,94 @@ static void die(struct session *s)
 static void begin_end(struct session *s)
 {
 	s->state = SESSION_CLOSING;
-	buf_unwait(&s->forward.waiter);
-	buf_unwait(&s->reverse.waiter);
+	lobby_leave(&s->proxy->lobby, &s->silent);
+	quota_unwait(&s->forward.quota);
+	quota_unwait(&s->reverse.quota);
 }
 
-/* All workers count together: one of them may well accept more than its share. */
-static bool take_place(struct proxy *p)
+/* At once, whatever is under way: nobody has asked anything of it yet. */
+static void show_out(struct lobby_member *m)
 {
-	if (atomic_fetch_add(p->cfg.sessions, 1) < p->cfg.max_sessions)
-		return true;
-	atomic_fetch_sub(p->cfg.sessions, 1);
-	return false;
+	struct session *s = container_of(m, struct session, silent);
+
+	s->proxy->count.sessions_displaced++;
+	log_end(s, &s->client, ERR_TIMEOUT, "its client said nothing yet, and others want in");
+	if (s->state == SESSION_CONNECT)
+		send_rejection(s);
+	session_free(s);
+}
+
+/* Who has not said a word yet makes room. Return: NULL, or why there is none. */
+static const char *take_place(struct proxy *p, const struct fabric_addr *peer, struct host **place)
+{
+	for (;;) {
+		struct lobby_member *m = NULL;
+		const char *why = NULL;
+
+		switch (crowd_enter(p->crowd, peer, p->now, place)) {
+		case CROWD_IN:
+			return NULL;
+		case CROWD_RATE:
+			return "max_setups_per_second reached";
+		case CROWD_CLIENT:
+			m = lobby_first_of(&p->lobby, peer);
+			why = "max_sessions_per_client reached";
+			break;
+		case CROWD_FULL:
+			m = lobby_first(&p->lobby);
+			why = "max_sessions reached";
+			break;
+		}
+		if (!m)
+			return why;
+		show_out(m);
+	}
+}
+
+/* The same for memory, and for a place among those who have not said a word. */
+static const char *make_room(const struct route_state *rs, const struct fabric_conn *client)
+{
+	struct proxy *p = rs->proxy;
+
+	while (lobby_is_full(&p->lobby) || !has_memory(rs, client)) {
+		struct lobby_member *m = lobby_first(&p->lobby);
+
+		if (!m)
+			return "memory_limit reached: raise it, or lower credits or inline";
+		show_out(m);
+	}
+	return NULL;
+}
+
+/* Return: NULL, or why not. */
+static const char *admit_client(struct route_state *rs, const struct fabric_event *ev,
+				struct session **out)
+{
+	struct proxy *p = rs->proxy;
+	struct host *place;
+	const char *why;
+
+	if (p->draining)
+		return "shutting down";
+	why = take_place(p, &ev->conn->peer, &place);
+	if (why)
+		return why;
+	why = make_room(rs, ev->conn);
+	*out = why ? NULL : session_new(rs, ev, place);
+	if (!*out)
+		crowd_leave(p->crowd, place);
+	return why || *out ? why : "out of memory";
 }
 
 void session_open(struct route_state *rs, const struct fabric_event *ev)
 {
-	struct proxy *p = rs->proxy;
 	char peer[FABRIC_ADDR_TEXT];
 	struct session *s;
+	const char *why = admit_client(rs, ev, &s);
 	int err;
 
-	if (p->draining) {
-		refuse(rs, ev, "shutting down");
-		return;
-	}
-	if (p->fixed_bytes + fixed_bytes(rs, ev->conn) > fixed_limit(p)) {
-		refuse(rs, ev, "memory_limit reached: raise it, or lower credits or inline");
-		return;
-	}
-	if (!take_place(p)) {
-		refuse(rs, ev, "max_sessions reached");
-		return;
-	}
-	s = session_new(rs, ev);
-	if (!s) {
-		atomic_fetch_sub(p->cfg.sessions, 1);
-		refuse(rs, ev, "out of memory");
+	if (why) {
+		refuse(rs, ev, why);
 		return;
 	}
 	log_debug("session.begin", "session=%llu route=%s peer=%s", (unsigned long long)s->id,
@@ -245,7 +333,8 @@ static void on_ready(struct session *s, struct leg *leg)
 		return;
 	}
 	s->state = SESSION_OPEN;
-	log_info("session.open", "session=%llu route=%s client=%s server=%s server_version=%u",
+	log_peer(LOG_LEVEL_INFO, "session.open", s->host,
+		 "session=%llu route=%s client=%s server=%s server_version=%u",
 		 (unsigned long long)s->id, s->route->route->name,
 		 fabric_addr_format(&s->client.conn->peer, client),
 		 fabric_addr_format(&s->server.conn->peer, server), s->server.t->version);
@@ -311,6 +400,10 @@ static void drain_leg(struct session *s, struct leg *leg)
 
 	for (leg_next(leg, &out); out.kind != LEG_OUT_NONE; leg_next(leg, &out))
 		on_out(s, leg, &out);
+	session_log_auth(s, leg);
+	/* It has said something, and who it is where that is asked. */
+	if (s->silent.host && s->client.t && !leg_is_unproved(&s->client))
+		lobby_leave(&s->proxy->lobby, &s->silent);
 }
 
 void session_input(struct session *s, struct leg *leg, const struct fabric_event *ev)
@@ -344,7 +437,7 @@ static void set_grants(struct session *s)
 	uint32_t grant = server_takes(s);
 
 	grant += grant / 8 + 1;
-	if (!list_is_empty(&s->forward.waiting) || buf_must_wait(&s->proxy->arena, BUF_TRANSACTION))
+	if (!list_is_empty(&s->forward.waiting) || quota_others_wait(&s->forward.quota))
 		grant = grant / 2 + 1;
 	if (grant > MODEST && (recvs_tight(s->client.recvs) || recvs_tight(s->server.recvs)))
 		grant = MODEST;
@@ -354,36 +447,32 @@ static void set_grants(struct session *s)
 
 void session_pump(struct session *s)
 {
-	if (session_deadline(s) == NSEC_NEVER)
-		list_del(&s->timed);
 	if (s->state == SESSION_OPEN) {
-		txn_admit(&s->reverse, false);
-		txn_admit(&s->forward, false);
+		txn_run(&s->reverse);
+		txn_run(&s->forward);
 		set_grants(s);
 	}
 	leg_pump(&s->server);
 	leg_pump(&s->client);
 	drain_leg(s, &s->server);
 	drain_leg(s, &s->client);
+	session_await_setup(s);
+	if (s->state == SESSION_OPEN)
+		session_watch(s);
+	if (s->proxy->draining && s->ntxns == 0)
+		session_close(s, 0, "shutting down");
 }
 
 void session_resume(struct session_queue *q)
 {
 	if (q->s->state == SESSION_OPEN)
-		txn_admit(q, true);
+		txn_run(q);
 	session_touch(q->s);
 }
 
-nsec_t session_deadline(const struct session *s)
+void session_await_setup(struct session *s)
 {
-	return nsec_min(s->client.deadline, s->server.deadline);
-}
-
-void session_tick(struct session *s, nsec_t now)
-{
-	leg_tick(&s->server, now);
-	leg_tick(&s->client, now);
-	session_touch(s);
+	timer_arm(&s->proxy->timers, &s->setup, nsec_min(s->client.deadline, s->server.deadline));
 }
 
 void session_free(struct session *s)
@@ -396,15 +485,21 @@ void session_free(struct session *s)
 	leg_fini(&s->server);
 	while (!list_is_empty(&s->txns))
 		txn_release(list_first(&s->txns, struct txn, link));
-	buf_unwait(&s->forward.waiter);
-	buf_unwait(&s->reverse.waiter);
+	quota_unwait(&s->forward.quota);
+	quota_unwait(&s->reverse.quota);
+	if (p->log_next == &s->link)
+		p->log_next = s->link.next;
+	if (p->drain_next == &s->link)
+		p->drain_next = s->link.next;
 	list_del(&s->link);
 	list_del(&s->dirty);
-	list_del(&s->timed);
-	list_del(&s->modest);
+	timer_disarm(&p->timers, &s->setup);
+	timer_disarm(&p->timers, &s->patience);
+	txn_short_end(s);
 	p->fixed_bytes -= s->fixed_bytes;
 	p->nsessions--;
-	atomic_fetch_sub(p->cfg.sessions, 1);
+	lobby_leave(&p->lobby, &s->silent);
+	crowd_leave(p->crowd, s->place);
 	p->count.sessions_closed++;
 	mem_free(s);
 }

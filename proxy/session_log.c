@@ -5,9 +5,42 @@
  * have a line each; after that one a second says how many had none.
  */
 #include "base/log.h"
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
 enum { REPORTS_TOLD = 8 };
+
+/* Whose limit of lines it is: that of the client's host, or of the route's server. */
+static const char *told_for(const struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? s->host : s->route->route->name;
+}
+
+void session_log_auth(const struct session *s, struct leg *leg)
+{
+	const struct leg_proof *proof = leg->proof;
+	const char *name = leg == &s->client ? "client" : "server";
+	char peer[FABRIC_ADDR_TEXT];
+
+	if (!leg_auth_news(leg) || !leg->conn)
+		return;
+	fabric_addr_format(&leg->conn->peer, peer);
+	if (proof->auth.verdict == V2_AUTH_FAILED)
+		log_peer(LOG_LEVEL_WARN, "hostauth.failed", told_for(s, leg),
+			 "session=%llu route=%s leg=%s peer=%s name=\"%s\" cause=%s why=\"%s\"",
+			 (unsigned long long)s->id, s->route->route->name, name, peer, proof->peer,
+			 proof->auth.is_absent ? "absent" : hostauth_cause_name(proof->cause),
+			 proof->why);
+	else if (proof->auth.verdict == V2_AUTH_ABSENT)
+		log_peer(LOG_LEVEL_INFO, "hostauth.absent", told_for(s, leg),
+			 "session=%llu route=%s leg=%s peer=%s", (unsigned long long)s->id,
+			 s->route->route->name, name, peer);
+	else
+		log_peer(LOG_LEVEL_INFO, "hostauth", told_for(s, leg),
+			 "session=%llu route=%s leg=%s peer=%s name=\"%s\" suite=%s messages=%u "
+			 "octets=%zu",
+			 (unsigned long long)s->id, s->route->route->name, name, peer, proof->peer,
+			 proof->suite, proof->values, proof->octets);
+}
 
 void session_log_report(struct session *s, const struct leg *leg, const struct leg_out *out)
 {
@@ -18,7 +51,8 @@ void session_log_report(struct session *s, const struct leg *leg, const struct l
 		r->untold++;
 		return;
 	}
-	log_info("rpc.error", "session=%llu leg=%s xid=%08x error=%s a=%u b=%u untold=%llu",
+	log_peer(LOG_LEVEL_INFO, "rpc.error", told_for(s, leg),
+		 "session=%llu leg=%s xid=%08x cause=%s a=%u b=%u untold=%llu",
 		 (unsigned long long)s->id, leg == &s->client ? "client" : "server", out->xid,
 		 rpc_error_name(out->error.code), out->error.a, out->error.b,
 		 (unsigned long long)r->untold);
@@ -30,8 +64,8 @@ void session_log_report(struct session *s, const struct leg *leg, const struct l
 void session_log_untold(const struct session *s)
 {
 	if (s->reports.untold)
-		log_info("rpc.errors", "session=%llu untold=%llu", (unsigned long long)s->id,
-			 (unsigned long long)s->reports.untold);
+		log_peer(LOG_LEVEL_INFO, "rpc.errors", s->host, "session=%llu untold=%llu",
+			 (unsigned long long)s->id, (unsigned long long)s->reports.untold);
 }
 
 static void log_leg(const struct session *s, const struct leg *leg, const struct session_stat *st,
@@ -44,7 +78,7 @@ static void log_leg(const struct session *s, const struct leg *leg, const struct
 	log_info("leg",
 		 "session=%llu route=%s leg=%s peer=%s version=%u inline_send=%u inline_recv=%u "
 		 "credits=%u calls=%llu replies=%llu rcalls=%llu rreplies=%llu bytes_in=%llu "
-		 "bytes_out=%llu late=%llu",
+		 "bytes_out=%llu late=%llu%s%s",
 		 (unsigned long long)s->id, s->route->route->name, name,
 		 fabric_addr_format(&leg->conn->peer, peer), leg->t->version,
 		 leg->t->peer.send_bytes, leg->t->peer.recv_bytes,
@@ -52,7 +86,8 @@ static void log_leg(const struct session *s, const struct leg *leg, const struct
 		 (unsigned long long)st->calls, (unsigned long long)st->replies,
 		 (unsigned long long)st->rcalls, (unsigned long long)st->rreplies,
 		 (unsigned long long)st->bytes_in, (unsigned long long)st->bytes_out,
-		 (unsigned long long)leg->t->count.late);
+		 (unsigned long long)leg->t->count.late, *leg_peer_name(leg) ? " name=" : "",
+		 leg_peer_name(leg));
 }
 
 void session_log_legs(const struct session *s)

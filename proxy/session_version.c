@@ -5,7 +5,7 @@
  * is the server that hangs up instead, and the memory of all that.
  */
 #include "base/log.h"
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
 /* Which versions to try: only 1 while the upstream is remembered not to speak 2. */
 int session_connect_server(struct session *s)
@@ -14,21 +14,24 @@ int session_connect_server(struct session *s)
 	const struct proxy_route *route = rs->route;
 	struct proxy *p = s->proxy;
 	const struct leg_config *cfg = &route->server;
+	int err;
 
 	if ((cfg->versions & LEG_V1) && (s->retried_v1 || p->now < rs->v1_until))
 		cfg = &rs->server_v1;
 	leg_init(&s->server, RPC_INITIATOR);
+	leg_set_quotas(&s->server, s->route->groups);
 	s->server.first_xid = (uint32_t)session_random(p);
-	if (list_is_empty(&s->timed))
-		list_add_tail(&p->timed, &s->timed);
-	return leg_connect(&s->server, cfg, &p->arena, p->cfg.fabrics[route->upstream_fabric],
-			   &route->upstream, SESSION_OP_DEPTH, p->now);
+	err = leg_connect(&s->server, cfg, &p->arena, p->cfg.fabrics[route->upstream_fabric],
+			  &route->upstream, SESSION_OP_DEPTH, p->now);
+	session_await_setup(s);
+	return err;
 }
 
 void session_remember_v1(struct session *s)
 {
 	s->route->v1_until = s->proxy->now + s->route->route->version_memory;
-	log_info("upstream.version", "route=%s version=1", s->route->route->name);
+	log_peer(LOG_LEVEL_INFO, "upstream.version", s->route->route->name, "route=%s version=1",
+		 s->route->route->name);
 }
 
 /*
@@ -45,7 +48,8 @@ void session_forget_v1(struct session *s, int status)
 	    (t && t->count.recvs > 0 && status != ERR_VERS))
 		return;
 	rs->v1_until = 0;
-	log_info("upstream.version", "route=%s version=unknown", rs->route->name);
+	log_peer(LOG_LEVEL_INFO, "upstream.version", rs->route->name, "route=%s version=unknown",
+		 rs->route->name);
 }
 
 /* A server that hangs up on version 2's first message may still speak version 1 (decision 9). */
@@ -55,10 +59,11 @@ bool session_retry_as_v1(struct session *s, int status)
 	bool answered = s->server.t && s->server.t->ready;
 
 	if (s->state != SESSION_CONNECT || s->retried_v1 || !s->server.t || answered ||
-	    cfg->versions != LEG_V1_OR_V2 || status == ERR_VERS)
+	    cfg->versions != LEG_V1_OR_V2 || status == ERR_VERS || status == ERR_AUTH)
 		return false;
-	log_info("upstream.retry", "route=%s version=1 why=\"no answer to version 2: %s\"",
-		 s->route->route->name, err_name(status));
+	log_peer(LOG_LEVEL_INFO, "upstream.retry", s->route->route->name,
+		 "route=%s version=1 why=\"no answer to version 2: %s\"", s->route->route->name,
+		 err_name(status));
 	s->retried_v1 = true;
 	leg_fini(&s->server);
 	return session_connect_server(s) == 0;

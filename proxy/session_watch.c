@@ -1,69 +1,251 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer that owes the gateway something and does not move holds memory that all
- * sessions share: a client that leaves no credit for its replies, half a continued
- * message, an RDMA Read without an answer. (One that takes no octets at all is the
- * fabric's to notice.) Every SESSION_WATCH each session is looked at; one that
- * showed no progress SESSION_PATIENCE times in a row is ended.
+ * Whoever holds memory that others wait for keeps to a least rate (session.h), or its session ends:
+ * a client that leaves no credit for its replies, half a continued message, Reads without an
+ * answer, Sends and Writes that nobody takes. One octet a minute is no progress.
+ *
+ *	nothing owed --> owed: until = now + patience, earning with what moves --> too late: ends
+ *	                   ^                                   |
+ *	                   +--- paused: the gateway keeps it from going on; what is left stays
  *
  * A server that has a call owes nothing: some RPCs take as long as they take.
  *
  * One more stand-still is nobody's fault. A continued call of a client that waits for memory
  * has the client's replies to the server's calls behind it, and these calls may hold memory. In
  * most cases one of both directions moves; where none does, ending the session frees all.
+ *
+ * Calls that others cannot pass are let go when none of them was answered in that time: they may have
+ * no answer (txn_late.c).
+ *
+ * A message of several Sends that waits for credits which an idle peer does not advertise any longer
+ * (v2/cover.c only knows the most it ever did) begins after SESSION_SETTLED with those there are.
+ *
+ * What moved is seen after each batch of a session's events, so one timer is enough, armed for
+ * whatever is due first and put off only when it fires: a session costs nothing while it is idle, and
+ * next to nothing while it is busy.
  */
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
-/* Return: whether @mark, which moves with progress, has stood still for too long. */
-static bool is_stuck(struct session_watch *w, bool owed, uint64_t mark)
+enum watch_turn { WATCH_NOTHING, WATCH_PAUSED, WATCH_OWED };
+
+#define NSEC_PER_OCTET (SESSION_PATIENCE / SESSION_RATE)
+
+static nsec_t patience_for(uint32_t largest)
 {
-	if (!owed || mark != w->mark)
-		w->times = 0;
-	else
-		w->times++;
-	w->mark = mark;
-	return w->times >= SESSION_PATIENCE;
+	nsec_t needed = largest * NSEC_PER_OCTET;
+
+	return needed > SESSION_PATIENCE ? needed : SESSION_PATIENCE;
 }
 
-static const char *stuck_leg(const struct leg *leg, struct session_ops *ops)
+/* What @moved since the last look, as time; more than the patience there is makes no difference. */
+static nsec_t earned(const struct session_watch *w, uint64_t moved, nsec_t patience)
 {
-	bool replies = leg->active || !list_is_empty(&leg->replies);
-	bool message = leg->assembly && !leg->stalled;
+	uint64_t octets = moved - w->mark;
 
+	return octets < patience / NSEC_PER_OCTET ? octets * NSEC_PER_OCTET : patience;
+}
+
+static void look(struct session *s, struct session_watch *w, enum watch_turn turn, uint64_t moved,
+		 nsec_t patience)
+{
+	nsec_t now = s->proxy->now, due = w->until;
+
+	if (turn == WATCH_NOTHING) {
+		w->until = NSEC_NEVER;
+		w->left = 0;
+	} else if (turn == WATCH_PAUSED) {
+		if (due != NSEC_NEVER) {
+			due = nsec_min(due + earned(w, moved, patience), now + patience);
+			w->left = due > now ? due - now : 1;
+		}
+		w->until = NSEC_NEVER;
+	} else if (due == NSEC_NEVER) {
+		w->until = now + (w->left ? w->left : patience);
+		w->left = 0;
+	} else {
+		w->until = nsec_min(due + earned(w, moved, patience), now + patience);
+	}
+	w->mark = moved;
+	if (w->until < s->patience.at)
+		timer_arm(&s->proxy->timers, &s->patience, w->until);
+}
+
+static void look_at_flow(struct session *s, struct session_flow *f)
+{
+	look(s, &f->watch, f->posted ? WATCH_OWED : WATCH_NOTHING, f->moved,
+	     patience_for(f->largest));
+}
+
+/* Without credit or without memory of the gateway's a peer cannot go on with its message. */
+static enum watch_turn turn_of_message(const struct leg *leg)
+{
+	if (!leg->assembly)
+		return WATCH_NOTHING;
+	return leg->stalled || leg_keeps_closed(leg) ? WATCH_PAUSED : WATCH_OWED;
+}
+
+/* Between replies those that wait for memory make none: that is no merit of who takes them slowly. */
+static enum watch_turn turn_of_sends(const struct session *s, const struct leg *leg)
+{
+	if (leg_owes_sends(leg))
+		return WATCH_OWED;
+	return leg == &s->client && !list_is_empty(&s->forward.waiting) ? WATCH_PAUSED
+									: WATCH_NOTHING;
+}
+
+/* Any word of more credits is one. */
+static void look_at_credits(struct session *s, const struct leg *leg, struct session_watch *w)
+{
+	if (leg_limit(leg) != w->mark)
+		w->until = NSEC_NEVER;
+	look(s, w, leg_waits(leg) ? WATCH_OWED : WATCH_NOTHING, leg_limit(leg), SESSION_SETTLED);
+}
+
+static void look_at_leg(struct session *s, struct leg *leg, struct session_ops *ops)
+{
 	if (leg->state != LEG_OPEN)
-		return NULL;
-	if (is_stuck(&ops->sends, replies, leg->t->count.sends))
-		return "the peer leaves no credit for replies";
-	if (is_stuck(&ops->message, message, leg->parts))
-		return "the rest of a continued message does not come";
-	if (is_stuck(&ops->moves, ops->posted > 0, ops->done))
-		return "the peer does not answer Reads or take Writes";
+		return;
+	look(s, &ops->sends, turn_of_sends(s, leg), leg->sent, SESSION_PATIENCE);
+	look(s, &ops->message, turn_of_message(leg), leg->parts, SESSION_PATIENCE);
+	look_at_flow(s, &ops->reads);
+	look_at_flow(s, &ops->writes);
+	look_at_credits(s, leg, &ops->credits);
+}
+
+static bool is_crossed(const struct session *s)
+{
+	return s->client.stalled && s->reverse.running > 0;
+}
+
+/* How long an answer takes is no merit of the octets in it: any one is all there can be. */
+static void look_at_queue(struct session *s, struct session_queue *q)
+{
+	if (q->ended != q->jam.mark)
+		q->jam.until = NSEC_NEVER;
+	look(s, &q->jam, txn_is_jammed(q) ? WATCH_OWED : WATCH_NOTHING, q->ended, SESSION_PATIENCE);
+}
+
+void session_watch(struct session *s)
+{
+	look_at_queue(s, &s->forward);
+	look_at_queue(s, &s->reverse);
+	look_at_leg(s, &s->client, &s->cops);
+	look_at_leg(s, &s->server, &s->sops);
+	/* Any step forward is one, for nobody here is slow. */
+	if (s->client.parts != s->crossed.mark)
+		s->crossed.until = NSEC_NEVER;
+	look(s, &s->crossed, is_crossed(s) ? WATCH_OWED : WATCH_NOTHING, s->client.parts,
+	     SESSION_PATIENCE);
+}
+
+static const char *stuck_leg(const struct session_ops *ops, nsec_t now)
+{
+	if (ops->sends.until <= now)
+		return "the peer takes replies too slowly, or leaves no credit for them";
+	if (ops->message.until <= now)
+		return "the rest of a continued message does not come, or too slowly";
+	if (ops->reads.watch.until <= now)
+		return "the peer does not answer Reads, or too slowly";
+	if (ops->writes.watch.until <= now)
+		return "the peer does not take Writes, or too slowly";
 	return NULL;
 }
 
-static const char *crossed(struct session *s)
+static const char *unjam(struct session *s, nsec_t now)
 {
-	bool both = s->client.stalled && s->reverse.running > 0;
+	struct session_queue *queues[] = {&s->forward, &s->reverse};
+	const char *why = NULL;
 
-	return is_stuck(&s->crossed, both, s->client.parts)
-		       ? "calls of both directions wait for each other's memory"
-		       : NULL;
+	for (unsigned i = 0; i < 2 && !why; i++)
+		if (queues[i]->jam.until <= now) {
+			queues[i]->jam.until = NSEC_NEVER; /* begins anew if it is jammed yet */
+			why = txn_unjam(queues[i]);
+			session_touch(s);
+		}
+	return why;
 }
 
-void session_look(struct session *s)
+static void settle(struct session *s, struct leg *leg, struct session_ops *ops, nsec_t now)
 {
-	const char *why = stuck_leg(&s->client, &s->cops);
-	bool is_fault = true;
+	if (ops->credits.until > now)
+		return;
+	ops->credits.until = NSEC_NEVER;
+	leg_settle(leg);
+	session_touch(s);
+}
 
+static nsec_t first_of(const struct session_ops *ops)
+{
+	return nsec_min(
+		nsec_min(nsec_min(ops->sends.until, ops->message.until), ops->credits.until),
+		nsec_min(ops->reads.watch.until, ops->writes.watch.until));
+}
+
+static nsec_t first_of_all(const struct session *s)
+{
+	return nsec_min(
+		nsec_min(s->crossed.until, nsec_min(s->forward.jam.until, s->reverse.jam.until)),
+		nsec_min(first_of(&s->cops), first_of(&s->sops)));
+}
+
+static void on_patience(struct timer *timer, nsec_t now)
+{
+	struct session *s = container_of(timer, struct session, patience);
+	bool is_fault = true;
+	const char *why;
+
+	if (s->state != SESSION_OPEN)
+		return;
+	session_watch(s); /* what came in this very turn counts */
+	settle(s, &s->client, &s->cops, now);
+	settle(s, &s->server, &s->sops, now);
+	why = stuck_leg(&s->cops, now);
 	if (!why)
-		why = stuck_leg(&s->server, &s->sops);
-	if (!why) {
-		why = crossed(s);
+		why = stuck_leg(&s->sops, now);
+	if (!why && s->crossed.until <= now) {
+		why = "calls of both directions wait for each other's memory";
 		is_fault = false;
 	}
-	if (!why || s->state != SESSION_OPEN)
+	if (!why)
+		why = unjam(s, now);
+	if (!why) {
+		timer_arm(&s->proxy->timers, timer, first_of_all(s));
 		return;
+	}
 	s->proxy->count.peer_faults += is_fault;
 	session_close(s, ERR_TIMEOUT, why);
 	session_touch(s);
+}
+
+static void init_ops(struct session_ops *ops)
+{
+	ops->sends.until = ops->message.until = ops->credits.until = NSEC_NEVER;
+	ops->reads.watch.until = ops->writes.watch.until = NSEC_NEVER;
+}
+
+void session_watch_init(struct session *s)
+{
+	timer_init(&s->patience, on_patience);
+	s->crossed.until = s->forward.jam.until = s->reverse.jam.until = NSEC_NEVER;
+	init_ops(&s->cops);
+	init_ops(&s->sops);
+}
+
+void session_posted(struct session_flow *f, uint32_t bytes)
+{
+	if (f->posted == 0 || bytes > f->largest)
+		f->largest = bytes;
+	f->posted++;
+	f->octets += bytes;
+}
+
+/* Which one it was nobody tells, but that it was the oldest: in the end all have counted as what
+ * they were. */
+void session_completed(struct session_flow *f)
+{
+	uint64_t octets = f->octets / f->posted;
+
+	f->octets -= octets;
+	f->posted--;
+	f->moved += octets > LEG_LEAST ? octets : LEG_LEAST;
 }

@@ -7,13 +7,17 @@
  *   (memory)                                                               |
  *                  done <-- REPLY <-- PUSH (Writes, then the reply) <------+
  *
+ *   form refused:  CALL, WAIT --> AGAIN (exposures withdrawn) --> CALL: txn_again.c
+ *   memory large:  PULL --> BLANK (some in each turn) --> CALL: txn_blank.c
+ *   device short:  CALL --> SHORT (the same, and a pause) --> CALL: txn_short.c
+ *
  * Any step can end in FAILED: the requester gets an error report of its own
  * version, every exposure is fenced, and the rest waits for what is posted.
  *
  * All memory is taken before anything is posted (WAITING holds none), so
  * transactions never wait for each other while holding memory.
  */
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
 #include <assert.h>
 #include <string.h>
@@ -56,9 +60,10 @@ void txn_release(struct txn *t)
 	struct session *s = t->s;
 
 	unhash(t);
+	txn_unname(t);
 	list_del(&t->link);
 	list_del(&t->op_link);
-	list_del(&t->late_link);
+	timer_disarm(&s->proxy->timers, &t->late);
 	leg_put(t->req, &t->call_held);
 	leg_put(t->rsp, &t->reply_held);
 	txn_give(t);
@@ -83,7 +88,7 @@ static void give_up(struct txn *t)
 	t->state = TXN_FAILED;
 	list_del(&t->op_link);
 	list_del(&t->wait_link);
-	list_del(&t->late_link);
+	timer_disarm(&t->s->proxy->timers, &t->late);
 	if (t->exposed)
 		txn_fence(t);
 	session_touch(t->s);
@@ -95,7 +100,7 @@ static void fail(struct txn *t, const struct rpc_error *e)
 {
 	if (t->state == TXN_FAILED)
 		return;
-	log_debug("txn.error", "session=%llu xid=%08x reverse=%d error=%s a=%u b=%u",
+	log_debug("txn.error", "session=%llu xid=%08x reverse=%d cause=%s a=%u b=%u",
 		  (unsigned long long)t->s->id, t->in.xid, t->reverse, rpc_error_name(e->code),
 		  e->a, e->b);
 	t->s->proxy->count.errors_to_requester++;
@@ -103,14 +108,25 @@ static void fail(struct txn *t, const struct rpc_error *e)
 	give_up(t);
 }
 
-void txn_let_go(struct txn *t)
+bool txn_let_go(struct txn *t)
 {
-	log_debug("txn.let_go", "session=%llu xid=%08x reverse=%d", (unsigned long long)t->s->id,
-		  t->in.xid, t->reverse);
+	bool sent = t->state == TXN_WAIT || (t->call_pending && t->call_tx.encoded);
+
+	if (t->call_pending && !sent) {
+		if (!leg_unsend(t->rsp, &t->call_tx))
+			return false;
+		t->call_pending = false;
+	}
+	log_debug("txn.let_go", "session=%llu xid=%08x reverse=%d sent=%d",
+		  (unsigned long long)t->s->id, t->in.xid, t->reverse, sent);
 	t->s->proxy->count.let_go++;
-	leg_forget(t->rsp, t->in.xid);
+	if (sent && t->rsp->cfg->reply_timeout)
+		leg_forget(t->rsp, t->in.xid);
+	else if (sent)
+		leg_give_up(t->rsp);
 	leg_unanswered(t->req);
 	give_up(t);
+	return true;
 }
 
 void txn_fail(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b)
@@ -162,12 +178,13 @@ static struct txn *txn_new(struct session *s, struct leg *req, struct leg_out *o
 	copy_msg(&t->in, out->msg);
 	list_init(&t->op_link);
 	list_init(&t->wait_link);
-	list_init(&t->late_link);
+	txn_late_init(t);
 	list_add_tail(&s->txns, &t->link);
 	b = bucket(s, t->in.xid);
 	t->hash_next = *b;
 	*b = t;
 	s->ntxns++;
+	txn_name(t);
 	return t;
 }
 
@@ -193,16 +210,57 @@ static void count_call(struct session *s, struct txn *t)
 	s->proxy->count.bytes_to_server += bytes;
 }
 
+void txn_run(struct session_queue *q)
+{
+	enum txn_verdict verdict;
+	struct txn *t;
+
+	while ((verdict = txn_admit(q, &t)) != TXN_WAITS) {
+		if (verdict == TXN_IMPOSSIBLE) {
+			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+			continue;
+		}
+		t->state = TXN_PULL;
+		txn_await(t);
+		txn_ops_begin(t);
+	}
+}
+
+/* Its turn may be now; it may be released. */
+static void begin_wait(struct txn *t)
+{
+	struct session_queue *q = session_queue(t->s, t->reverse);
+
+	txn_queue(t);
+	txn_run(q);
+	/* Where others are left, it is the last of them. */
+	if (!list_is_empty(&q->waiting) && txn_put_by(t) < 0)
+		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+}
+
+/* Decision 57: a call whose XID is in flight. */
+static void call_again(struct session *s, struct leg *req, uint32_t xid)
+{
+	if (req->t->version == 1) {
+		/* A transport that loses nothing has no use for retransmission: Linux, too,
+		 * gives up a connection on which an XID is in flight twice. */
+		breach(s, "two calls in flight with one XID");
+		return;
+	}
+	/* Draft-07 4.6.5: the Requester may send it again. The one in flight is answered. */
+	log_debug("txn.duplicate", "session=%llu xid=%08x", (unsigned long long)s->id, xid);
+	s->proxy->count.duplicates++;
+	leg_unanswered(req);
+}
+
 void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 {
 	struct plan_call p;
 	struct txn *t;
 
 	if (find(s, out->msg->xid, out->reverse)) {
-		/* A transport that loses nothing has no use for retransmission: Linux, too,
-		 * gives up a connection on which an XID is in flight twice. */
 		leg_put(req, &out->held);
-		breach(s, "two calls in flight with one XID");
+		call_again(s, req, out->msg->xid);
 		return;
 	}
 	t = txn_new(s, req, out);
@@ -225,13 +283,21 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 		fail(t, &p.error);
 		return;
 	}
-	/* No reply is longer than that, whatever the requester has room for. */
-	t->reply_bytes = p.reply_bytes < s->proxy->cfg.max_payload ? p.reply_bytes
-								   : s->proxy->cfg.max_payload;
-	txn_queue(t);
+	t->reply_bytes = txn_reply_room(t, p.reply_bytes);
+	begin_wait(t);
 }
 
-static void send_call(struct txn *t)
+/* The responder's fabric is short of something: what was exposed of the call is not needed meanwhile. */
+static bool send_later(struct txn *t)
+{
+	if (!txn_short_call(t))
+		return false;
+	t->state = TXN_SHORT;
+	(void)txn_fence(t);
+	return true;
+}
+
+void txn_blanked(struct txn *t)
 {
 	struct rpc_error e;
 	int err;
@@ -243,15 +309,42 @@ static void send_call(struct txn *t)
 	if (err < 0) {
 		/* A responder that is gone is no error of this call: the session ends, and the
 		 * requester may send it again. */
-		if (err != ERR_CLOSED)
+		if (err != ERR_CLOSED && (err != ERR_AGAIN || !send_later(t)))
 			fail(t, &e);
 		return;
 	}
+	t->short_since = 0;
 	t->call_tx.tx.msg = &t->out;
 	t->call_tx.tx.reverse = t->reverse;
 	t->call_pending = true;
 	leg_send(t->rsp, &t->call_tx);
 	session_touch(t->s);
+}
+
+static void send_call(struct txn *t)
+{
+	txn_complete_call(t);
+	t->state = TXN_BLANK;
+	if (txn_blank(t))
+		txn_blanked(t);
+}
+
+void txn_form_again(struct txn *t)
+{
+	txn_forget_handles(t);
+	send_call(t);
+}
+
+/* The call goes another way: nothing of the form that was refused can be reached any more by then. */
+static void go_again(struct txn *t)
+{
+	log_debug("txn.again", "session=%llu xid=%08x reverse=%d avoid=%x",
+		  (unsigned long long)t->s->id, t->in.xid, t->reverse, t->avoid);
+	t->s->proxy->count.formed_again++;
+	t->refused = false;
+	t->state = TXN_AGAIN;
+	if (txn_fence(t))
+		txn_form_again(t);
 }
 
 static void count_reply(struct txn *t, uint64_t body_len)
@@ -282,8 +375,16 @@ static void send_reply(struct txn *t)
 	struct rpc_error e;
 	struct rpchdr hdr;
 
+	if (txn_check_results(t) < 0) {
+		breach(t->s, "a reply with more than was written");
+		return;
+	}
 	if (rpchdr_peek(&hdr, t->reply_body) < 0 || hdr.mtype != 1 || hdr.xid != t->in.xid) {
-		breach(t->s, "a reply that is none to its call");
+		breach(t->s, "the payload of a reply is no RPC reply to its call");
+		return;
+	}
+	if (txn_check_told(t, &e) < 0) {
+		fail(t, &e);
 		return;
 	}
 	/* The call's own octets are no longer needed: their Receive goes back now. */
@@ -310,6 +411,7 @@ void txn_ops_done(struct txn *t)
 	t->state = TXN_REPLY;
 	t->reply_tx.tx.msg = &t->out;
 	t->reply_tx.tx.reverse = t->reverse;
+	t->reply_tx.tx.cover = RPC_COVER_WAIT;
 	t->reply_tx.inv_handle = txn_inv_handle(t);
 	t->reply_pending = true;
 	leg_send(t->req, &t->reply_tx);
@@ -328,7 +430,7 @@ static bool awaits_answer(const struct txn *t, const struct leg *rsp)
 {
 	const struct leg_tx *tx = t ? &t->call_tx : NULL;
 
-	if (!t || t->rsp != rsp || t->replied)
+	if (!t || t->rsp != rsp || t->replied || t->refused)
 		return false;
 	return t->state == TXN_WAIT ||
 	       (t->state == TXN_CALL && (tx->posted || tx->encoded || tx->tx.body_sent));
@@ -346,10 +448,11 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 		return;
 	}
 	t->replied = true;
-	list_del(&t->late_link);
+	txn_proved(t);
+	timer_disarm(&s->proxy->timers, &t->late);
 	t->reply_held = out->held;
 	if (txn_take_results(t, out) < 0) {
-		breach(s, "reply with lengths or a handle beyond what was offered or written");
+		breach(s, "a reply with lengths or a handle beyond what was offered");
 		return;
 	}
 	if (!t->call_pending)
@@ -372,18 +475,46 @@ static struct rpc_error translate(const struct rpc_error *e)
 	}
 }
 
+/* There may be another way; what has begun to be sent is sent first. */
+static void refused(struct txn *t, const struct rpc_error *report)
+{
+	struct rpc_error e = translate(report);
+
+	if (!txn_avoid(t, report->code))
+		fail(t, &e);
+	else if (t->call_pending)
+		t->refused = true;
+	else
+		go_again(t);
+}
+
 void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 {
 	struct txn *t = find(s, out->xid, out->reverse);
-	struct rpc_error e = translate(&out->error);
 
 	s->proxy->count.errors_from_responder++;
 	session_log_report(s, rsp, out);
-	if (awaits_answer(t, rsp))
-		fail(t, &e);
+	if (t && txn_is_stale(t, out->error.code))
+		return;
+	if (t && awaits_answer(t, rsp))
+		refused(t, &out->error);
 	else if (rsp->t->version == 1)
 		/* There every error answers a call. Version 2 has other messages to complain of. */
 		breach(s, "an error about no call");
+}
+
+static void call_not_sent(struct txn *t, int status)
+{
+	/* Flushed: the session ends. */
+	if (status == ERR_FLUSHED || status == ERR_CLOSED)
+		return;
+	/* The credits that were there when it was formed are not; or it was impossible after all. */
+	t->kept = true;
+	if (status == ERR_TOOBIG && t->s->state == SESSION_OPEN &&
+	    txn_avoid(t, RPC_ERROR_INVAL_CONT))
+		go_again(t);
+	else
+		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 }
 
 static void call_sent(struct txn *t, int status)
@@ -394,18 +525,16 @@ static void call_sent(struct txn *t, int status)
 		return;
 	}
 	if (status < 0) {
-		/* Flushed: the session ends. Else the form was impossible after all. */
-		if (status != ERR_FLUSHED && status != ERR_CLOSED)
-			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+		call_not_sent(t, status);
+		return;
+	}
+	if (t->refused && t->s->state == SESSION_OPEN) {
+		go_again(t);
 		return;
 	}
 	t->state = TXN_WAIT;
-	/* Unless the responder reads the body from there, its Receive can serve again. */
-	if (!t->out.has_body_chunk)
-		leg_put(t->req, &t->call_held);
-	if (!t->replied)
-		txn_await(t);
-	else if (t->s->state == SESSION_OPEN)
+	txn_keep_call(t);
+	if (t->replied && t->s->state == SESSION_OPEN)
 		fence_then_reply(t);
 }
 
@@ -416,6 +545,11 @@ void txn_sent(struct txn *t, const struct leg_out *out)
 		return;
 	}
 	t->reply_pending = false;
+	if (out->status == ERR_TOOBIG && t->s->state == SESSION_OPEN) {
+		/* 6.6.4: the requester's credits do not cover it, and will not. */
+		txn_fail(t, RPC_ERROR_REPLY_RESOURCE, (uint32_t)t->reply_body.len, 0);
+		return;
+	}
 	if (out->status < 0 && out->status != ERR_FLUSHED && out->status != ERR_CLOSED)
 		/* 7.4: a reply that cannot be sent MUST close the connection. */
 		session_close(t->s, out->status, "a reply could not be expressed");
@@ -429,6 +563,9 @@ static void step_done(struct txn *t)
 	case TXN_PULL:
 		if (list_is_empty(&t->op_link))
 			send_call(t);
+		break;
+	case TXN_AGAIN:
+		txn_form_again(t);
 		break;
 	case TXN_FENCE:
 		send_reply(t);
@@ -449,12 +586,14 @@ void txn_op(struct txn *t, const struct leg_out *out)
 
 	assert(t->ops > 0);
 	t->ops--;
+	if (out->op == FABRIC_EV_WITHDRAWN && out->status == 0)
+		txn_fenced(t, out->withdrawn, out->written);
 	/* A failed operation broke its connection: the session's end follows. */
 	if (out->status == 0 && t->ops == 0)
 		step_done(t);
 	if (out->op == FABRIC_EV_WITHDRAWN)
 		return;
-	session_ops(s, req)->posted--;
-	session_ops(s, req)->done++;
+	session_completed(out->op == FABRIC_EV_READ ? &session_ops(s, req)->reads
+						    : &session_ops(s, req)->writes);
 	txn_ops_run(s, req);
 }

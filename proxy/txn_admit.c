@@ -3,72 +3,70 @@
  * Operation: which calls may run. Each direction of a session has a queue, in order of arrival.
  * The first of it starts when there is a place among those running, exposures and memory for
  * all its chunks; until then it holds none of these, so transactions never wait for each other
- * while holding what others need.
+ * while holding what others need. For memory a queue stands in line with those of other sessions
+ * (memory/quota.c).
  *
  * What a call that waits does hold are its own octets: a client's those in its Receive, which
  * slows the client down; a server's are set aside. So are a client's where Receives are shared and
  * few are left, for all replies need some of these.
+ *
+ * Nothing here ends or starts a call: txn.c does, as it is told.
  */
 #include <string.h>
 
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
 static void count_taken(struct txn *t, size_t bytes)
 {
-	session_queue(t->s, t->reverse)->taken += bytes;
-	if (t->reverse)
-		t->s->proxy->reverse_bytes += bytes;
+	if (!t->reverse)
+		return;
+	t->s->route->reverse_bytes += bytes;
+	t->s->proxy->reverse_bytes += bytes;
 }
 
 /*
- * The last quarter of the memory is for sessions that have less than their share: what one whose
- * peers stand still holds does not stop the others. And half of it is not for calls of servers,
- * whose answers come behind the calls of clients, which may wait for that memory.
+ * Answers to calls of servers come behind the calls of clients, which may wait for memory: so calls
+ * of servers get no more than half of what is common. One that a route has alone always may.
  */
-static bool is_greedy(const struct txn *t, size_t need)
+static bool leaves_enough(const struct txn *t, size_t need)
 {
 	const struct proxy *p = t->s->proxy;
-	const struct session_queue *q = session_queue(t->s, t->reverse);
-	size_t all = buf_zone_bytes(&p->arena, BUF_ZONE_ORDINARY);
-	size_t left = buf_available(&p->arena, BUF_TRANSACTION);
 
-	if (t->reverse && p->reverse_bytes + need > all / 2)
-		return true;
-	return q->taken > 0 && left < need + all / 4 && q->taken + need > all / p->nsessions;
+	return !t->reverse || t->s->route->reverse_bytes == 0 ||
+	       p->reverse_bytes + need <= buf_zone_bytes(&p->arena, BUF_ZONE_ORDINARY) / 2;
 }
 
-/*
- * All or nothing: a place among those running, exposures, then memory; behind whoever waits for
- * memory already, unless it is @t's @turn. Those not running keep their Receives, so a peer that
- * goes beyond its credits runs dry. Return: whether it started (or failed for good).
- */
-static bool try_start(struct txn *t, bool turn)
+static bool take_memory(struct txn *t, size_t need)
+{
+	struct quota_member *m = &session_queue(t->s, t->reverse)->quota;
+
+	if (need == 0)
+		return true;
+	if (leaves_enough(t, need) && quota_may_take(m, need) && txn_take(t) == 0) {
+		quota_served(m);
+		return true;
+	}
+	quota_wait(m, need);
+	return false;
+}
+
+/* All or nothing: a place among those running, exposures, then memory. Those not running keep their
+ * Receives, so a peer that goes beyond its credits runs dry. */
+static enum txn_verdict try_start(struct txn *t)
 {
 	struct session *s = t->s;
 	struct session_queue *q = session_queue(s, t->reverse);
-	struct buf_arena *arena = &s->proxy->arena;
+	const struct buf_arena *arena = &s->proxy->arena;
 	unsigned exposures;
 	size_t need = txn_need(t, &exposures);
 
-	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES ||
-	    exposures > SESSION_EXPOSURES) {
-		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
-		return true;
-	}
+	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES || exposures > SESSION_EXPOSURES)
+		return TXN_IMPOSSIBLE;
 	if (q->running >= q->limit ||
 	    session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
-		return false; /* retried when a transaction of this session ends */
-	if (need > 0 && is_greedy(t, need)) {
-		if (list_is_empty(&s->modest)) /* others' memory may come free */
-			list_add_tail(&s->proxy->modest, &s->modest);
-		return false;
-	}
-	if (need > 0 && ((!turn && buf_must_wait(arena, BUF_TRANSACTION)) || txn_take(t) < 0)) {
-		q->waiter.bytes = need;
-		q->waiter.purpose = BUF_TRANSACTION;
-		buf_wait(arena, &q->waiter);
-		return false;
-	}
+		return TXN_WAITS; /* retried when a transaction of this session ends */
+	if (!take_memory(t, need))
+		return TXN_WAITS;
 	list_del(&t->wait_link);
 	q->running++;
 	t->started = true;
@@ -76,18 +74,15 @@ static bool try_start(struct txn *t, bool turn)
 	t->taken = need;
 	count_taken(t, need);
 	session_ops(s, t->rsp)->exposed += exposures;
-	t->state = TXN_PULL;
-	txn_ops_begin(t);
-	return true;
+	return TXN_STARTS;
 }
 
-void txn_admit(struct session_queue *q, bool turn)
+enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)
 {
-	while (!list_is_empty(&q->waiting) && list_is_empty(&q->waiter.link)) {
-		if (!try_start(list_first(&q->waiting, struct txn, wait_link), turn))
-			return;
-		turn = false;
-	}
+	if (list_is_empty(&q->waiting) || quota_is_waiting(&q->quota))
+		return TXN_WAITS;
+	*t = list_first(&q->waiting, struct txn, wait_link);
+	return try_start(*t);
 }
 
 /* What is still needed of a Receive, @body, goes elsewhere, unless it lies in memory of the
@@ -98,7 +93,7 @@ static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
 	void *block = NULL;
 
 	if (rb && body->len && body->data >= rb->data && body->data < rb->data + rb->len) {
-		block = leg_take_unwaited(leg->arena, body->len);
+		block = leg_take_unwaited(leg, body->len);
 		if (!block)
 			return ERR_AGAIN;
 		memcpy(block, body->data, body->len);
@@ -143,17 +138,16 @@ void txn_move_reply(struct txn *t)
 
 void txn_queue(struct txn *t)
 {
-	struct session_queue *q = session_queue(t->s, t->reverse);
+	list_add_tail(&session_queue(t->s, t->reverse)->waiting, &t->wait_link);
+}
 
-	list_add_tail(&q->waiting, &t->wait_link);
-	txn_admit(q, false);
-	if (list_is_empty(&q->waiting))
-		return;
-	t->s->proxy->count.budget_waits++; /* it is the last of them */
-	if (!t->reverse)
-		txn_move_call(t);
-	else if (set_aside(t) < 0)
-		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+int txn_put_by(struct txn *t)
+{
+	t->s->proxy->count.budget_waits++;
+	if (t->reverse)
+		return set_aside(t);
+	txn_move_call(t);
+	return 0;
 }
 
 void txn_unqueue(struct txn *t)
@@ -165,4 +159,5 @@ void txn_unqueue(struct txn *t)
 	session_ops(t->s, t->rsp)->exposed -= t->exposures;
 	q->running -= t->started;
 	q->aside -= t->aside;
+	q->ended++;
 }

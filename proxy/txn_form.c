@@ -4,22 +4,31 @@
  * reply as the requester's does, and what of an answer can be believed. Chunks
  * of one leg never appear on the other: each names memory of the gateway.
  */
-#include "proxy/session.h"
+#include "proxy/internal.h"
 #include "xdr/cursor.h"
 
-static struct plan_end end_of(const struct leg *leg)
+static struct plan_end end_of(const struct txn *t, const struct leg *leg)
 {
+	const struct proxy_config *cfg = &t->s->proxy->cfg;
+	const struct rpc_transport *transport = leg->t;
 	struct plan_end e = {
-		.version = leg->t->version,
-		.limits = leg->t->peer,
-		.own_recv_bytes = leg->t->peer.recv_bytes,
-		.own_send_bytes = leg->t->peer.send_bytes,
+		.version = transport->version,
+		.limits = transport->peer,
+		.own_recv_bytes = transport->peer.recv_bytes,
+		.own_send_bytes = transport->peer.send_bytes,
 	};
+
+	if (transport->ops->sends) {
+		e.continued = (struct plan_cover){cfg->continue_max,
+						  transport->ops->sends(transport, false)};
+		e.continued_most = (struct plan_cover){cfg->max_payload,
+						       transport->ops->sends(transport, true)};
+	}
 
 	/* 5.2.5: the level of a connection is its client's; what a server says of itself is not
 	 * about the replies it gets. */
 	if (leg->role == RPC_INITIATOR)
-		e.limits.reverse = leg->t->own.reverse;
+		e.limits.reverse = transport->own.reverse;
 	return e;
 }
 
@@ -30,12 +39,17 @@ size_t txn_call_body_len(const struct txn *t)
 
 void txn_plan(struct txn *t, size_t header_len, struct plan_call *out)
 {
-	struct plan_end from = end_of(t->req), to = end_of(t->rsp);
+	struct plan_end from = end_of(t, t->req), to = end_of(t, t->rsp);
 	struct rpchdr hdr;
 	bool known = !t->in.has_body_chunk && rpchdr_peek(&hdr, t->call_body) == 0;
 
+	if (t->avoid & TXN_AVOID_CONTINUED)
+		to.limits.continuation = false;
+	if (t->avoid & TXN_AVOID_BODY_CHUNK)
+		to.limits.no_external = true;
+	to.no_reply_chunk = txn_avoids_reply_chunk(t) || (t->avoid & TXN_AVOID_REPLY_CHUNK);
 	plan_call_form(&t->in, txn_call_body_len(t), known ? &hdr : NULL, &from, &to, header_len,
-		       t->reverse, t->s->proxy->cfg.max_payload, out);
+		       t->reverse, out);
 }
 
 /* The real length of a data item a version 1 peer sent with its XDR pad. */
@@ -166,6 +180,8 @@ static int form_call(struct txn *t, struct rpc_error *e)
 		err = add_body(t, p.form);
 	if (err < 0)
 		return err;
+	t->form = p.form;
+	t->call_tx.tx.cover = p.only_way ? RPC_COVER_WAIT : RPC_COVER_NOW;
 	if (m->nsegs > t->rsp->t->peer.segment_count) {
 		*e = (struct rpc_error){RPC_ERROR_SEGMENTS, t->rsp->t->peer.segment_count, 0};
 		return ERR_TOOBIG;
@@ -176,56 +192,23 @@ static int form_call(struct txn *t, struct rpc_error *e)
 	return 0;
 }
 
+void txn_complete_call(struct txn *t)
+{
+	if (!t->in.has_body_chunk)
+		return;
+	t->body.len = (uint32_t)t->in.body_chunk.length;
+	t->call_body = view_of(t->body.addr, t->body.len);
+}
+
 int txn_form_call(struct txn *t, struct rpc_error *e)
 {
-	if (t->in.has_body_chunk) {
-		t->body.len = (uint32_t)t->in.body_chunk.length;
-		t->call_body = view_of(t->body.addr, t->body.len);
-	}
 	strip_pads(t);
-	if (is_call_consistent(t))
+	if (is_call_consistent(t)) {
+		txn_note_call(t);
 		return form_call(t, e);
+	}
 	*e = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
 	return ERR_XDR;
-}
-
-static bool has_handle(const struct txn *t, uint32_t handle)
-{
-	for (unsigned i = 0; i < t->in.nsegs; i++)
-		if (t->in.segs[i].handle == handle)
-			return true;
-	return false;
-}
-
-/* Whether another call of the same peer, not over yet, names @handle as well. */
-static bool is_shared(const struct txn *t, uint32_t handle)
-{
-	const struct list *txns = &t->s->txns;
-
-	for (const struct list *it = txns->next; it != txns; it = it->next) {
-		const struct txn *other = container_of(it, const struct txn, link);
-
-		if (other != t && other->req == t->req && has_handle(other, handle))
-			return true;
-	}
-	return false;
-}
-
-/* A handle of the call that its sender lets be invalidated with the reply, or 0. */
-uint32_t txn_inv_handle(const struct txn *t)
-{
-	uint32_t handle = t->in.nsegs ? t->in.segs[0].handle : 0;
-
-	if (t->req->t->version != 1)
-		return t->in.inv_handle; /* 6.5: MUST be the one the call names */
-	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one, and belongs
-	 * to this XID alone. */
-	if (!handle || !t->req->t->peer.remote_inv)
-		return 0;
-	for (unsigned i = 1; i < t->in.nsegs; i++)
-		if (t->in.segs[i].handle != handle)
-			return 0;
-	return is_shared(t, handle) ? 0 : handle;
 }
 
 static int copy_chunk(struct txn *t, const struct rpc_chunk *from, uint32_t len,
@@ -247,7 +230,7 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 {
 	struct view body = t->reply_body;
 	struct rpc_msg *m = &t->out;
-	struct plan_end to = end_of(t->req);
+	struct plan_end to = end_of(t, t->req);
 	struct plan_reply p;
 
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
@@ -258,7 +241,7 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	m->body[0] = body;
 	m->nbody = 1;
 	plan_reply_form(&t->in, body.len, &to, t->req->t->ops->header_len(t->req->t, m), t->reverse,
-			t->s->proxy->cfg.max_payload, &p);
+			&p);
 	if (p.form == PLAN_REFUSED) {
 		*e = p.error;
 		return ERR_TOOBIG;
@@ -283,26 +266,31 @@ static bool is_handle_of(const struct txn *t, uint32_t handle)
 	return false;
 }
 
-/* What the responder returned, its lengths checked against what it was offered and wrote. */
+/* How much the responder was offered there: a chunk it was not shown is not its to return, though
+ * memory waits for it. */
+static uint32_t offered(const struct txn_region *r)
+{
+	return r->handle ? r->cap : 0;
+}
+
+/* What the responder returned, its lengths checked against what it was offered. */
 int txn_take_results(struct txn *t, const struct leg_out *out)
 {
 	const struct rpc_msg *reply = out->msg;
 	uint64_t len = reply->has_body_chunk ? reply->body_chunk.length : 0;
 
 	if (!is_handle_of(t, out->invalidated) || reply->nwrites > t->out.nwrites ||
-	    len > t->reply.cap)
+	    len > offered(&t->reply))
 		return ERR_PROTO;
 	for (unsigned i = 0; i < reply->nwrites; i++) {
-		struct txn_region *r = &t->writes[i];
-
-		if (reply->writes[i].length > r->cap)
+		if (reply->writes[i].length > offered(&t->writes[i]))
 			return ERR_PROTO;
-		r->len = r->cap ? txn_written(t, r, reply->writes[i].length, out) : 0;
-		if (r->len != reply->writes[i].length)
-			return ERR_PROTO;
+		t->writes[i].len = (uint32_t)reply->writes[i].length;
 	}
+	txn_learn(t, reply);
+	t->reply.len = (uint32_t)len;
 	if (reply->has_body_chunk)
-		t->reply_body = view_of(t->reply.addr, txn_written(t, &t->reply, len, out));
+		t->reply_body = view_of(t->reply.addr, t->reply.len);
 	else
 		t->reply_body = reply->nbody ? reply->body[0] : view_of(NULL, 0);
 	return t->reply_body.len > 0 ? 0 : ERR_PROTO;

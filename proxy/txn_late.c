@@ -1,74 +1,125 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Calls that get no answer. A procedure may have none (Call-only, draft-07 4.7), which only its
- * caller knows, or the responder has lost the call. Where the operator has set a time
- * (reply_timeout of the responder's end) a call is let go after it:
+ * caller knows, or the responder has lost the call, or takes no more calls. Where the operator has
+ * set a time (reply_timeout of the responder's end) a call is let go when that time has passed
+ * since it was admitted, whether it could be sent or not:
  *
- *     WAIT --> FAILED: fenced, then its memory and its credit given back
+ *     PULL, CALL, WAIT --> FAILED: fenced, then its memory given back
  *
  * The requester is told nothing: of a call without a reply it expects nothing, and the gateway
  * invents no replies. An answer that comes yet is dropped by the transport, which knows the
  * XID (rpc/late.h); a Receive stays posted for it. RDMA into what was exposed for the call
  * ends the connection like any other use of a handle withdrawn.
  *
- * No timer for each RPC: all calls of one route and direction have the same time to be
- * answered, so a list in the order they were sent is in the order they fall due as well. All lists
- * have one time before which nobody looks at any, however many routes there are: the first of
- * theirs when they were looked at last, or of a call sent since. Answers do not put it off, so
- * it may come for nothing, but then the next is that of a call still waiting.
+ * In version 1 a call without an answer keeps its credit: "a Requester MUST NOT send
+ * unacknowledged requests in excess of this granted limit" (RFC 8166 section 3.3.1). Where calls
+ * that were let go hold all of them, the first call that cannot be sent in its time ends the
+ * session: a new connection has new credits.
+ *
+ * Where the operator has set no time, calls wait as long as they have to, as long as they are in
+ * nobody's way. But Call-only ones of a Requester of version 2 would take one place after the other,
+ * for good. When calls behind them cannot go on (txn_is_jammed()) and none was answered for
+ * SESSION_PATIENCE, those without chunks are let go: Call-only ones have none (4.7). If one of them is
+ * answered after all, for its responder only hung, the session ends and the requester sends all
+ * calls again: so none is lost.
+ *
+ * What was sent in part is no longer the gateway's to let go: the rest of it is what the peer owes
+ * a credit for, which session_watch.c looks after.
  */
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
-static struct list *list_of(const struct txn *t)
+/* No answer that is still waited for would free one. */
+static bool are_credits_lost(const struct txn *t)
 {
-	return &t->s->route->unanswered[t->reverse];
+	const struct rpc_transport *to = t->rsp->t;
+
+	return t->state == TXN_CALL && to->version == 1 && t->rsp->awaiting == 0 &&
+	       !to->ops->may_send(to, &t->call_tx.tx);
+}
+
+static void on_late(struct timer *timer, nsec_t now)
+{
+	struct txn *t = container_of(timer, struct txn, late);
+
+	(void)now;
+	/* A session about to end gives back all it has. */
+	if (t->s->state != SESSION_OPEN)
+		return;
+	if (are_credits_lost(t)) {
+		session_close(t->s, ERR_TIMEOUT, "no call was answered, and no credit is left");
+		session_touch(t->s);
+		return;
+	}
+	/* Where the responder's leg waits for memory, the answer may be here. */
+	if (t->rsp->stalled || !txn_let_go(t))
+		txn_await(t);
+}
+
+static bool waits_for_credit(const struct leg *rsp)
+{
+	const struct leg_tx *first;
+
+	if (rsp->state != LEG_OPEN || rsp->t->version != 1 || list_is_empty(&rsp->calls))
+		return false;
+	first = list_first(&rsp->calls, struct leg_tx, link);
+	return !rsp->t->ops->may_send(rsp->t, &first->tx);
+}
+
+static struct leg *requester(const struct session_queue *q)
+{
+	return q == &q->s->forward ? &q->s->client : &q->s->server;
+}
+
+static struct leg *responder(const struct session_queue *q)
+{
+	return q == &q->s->forward ? &q->s->server : &q->s->client;
+}
+
+bool txn_is_jammed(const struct session_queue *q)
+{
+	const struct leg *req = requester(q), *rsp = responder(q);
+
+	if (q->running == 0 || req->state != LEG_OPEN || !req->t || req->t->version != 2 ||
+	    rsp->cfg->reply_timeout)
+		return false;
+	return (q->running >= q->limit && !list_is_empty(&q->waiting)) || leg_keeps_closed(req) ||
+	       waits_for_credit(rsp);
+}
+
+/* Sent, and its Requester used no chunks. */
+static bool may_be_call_only(const struct txn *t)
+{
+	return t->state == TXN_WAIT && !t->replied && t->in.nsegs == 0 && !t->in.has_reply &&
+	       !t->in.has_body_chunk;
+}
+
+const char *txn_unjam(struct session_queue *q)
+{
+	struct session *s = q->s;
+	unsigned n = 0;
+
+	list_for_each_safe(it, tmp, &s->txns)
+	{
+		struct txn *t = container_of(it, struct txn, link);
+
+		if (session_queue(s, t->reverse) == q && may_be_call_only(t))
+			n += txn_let_go(t);
+	}
+	if (n == 0 && waits_for_credit(responder(q)) && responder(q)->awaiting == 0)
+		return "no call was answered, and no credit is left";
+	return NULL;
+}
+
+void txn_late_init(struct txn *t)
+{
+	timer_init(&t->late, on_late);
 }
 
 void txn_await(struct txn *t)
 {
 	nsec_t patience = t->rsp->cfg->reply_timeout;
 
-	if (patience == 0)
-		return;
-	t->answer_by = t->s->proxy->now + patience;
-	t->s->proxy->late_at = nsec_min(t->s->proxy->late_at, t->answer_by);
-	list_add_tail(list_of(t), &t->late_link);
-}
-
-static void look_at_list(struct proxy *p, struct list *unanswered)
-{
-	while (!list_is_empty(unanswered)) {
-		struct txn *t = list_first(unanswered, struct txn, late_link);
-
-		if (t->answer_by > p->now)
-			return;
-		list_del(&t->late_link);
-		/* A session about to end gives back all it has. */
-		if (t->s->state != SESSION_OPEN)
-			continue;
-		if (t->rsp->stalled)
-			txn_await(t); /* the answer may be here, and wait for memory */
-		else
-			txn_let_go(t);
-	}
-}
-
-static nsec_t first_of(const struct list *unanswered)
-{
-	return list_is_empty(unanswered) ? NSEC_NEVER
-					 : list_first(unanswered, struct txn, late_link)->answer_by;
-}
-
-void late_look(struct proxy *p)
-{
-	if (p->now < p->late_at)
-		return;
-	p->late_at = NSEC_NEVER;
-	for (unsigned i = 0; i < p->cfg.nroutes; i++)
-		for (unsigned reverse = 0; reverse < 2; reverse++) {
-			struct list *unanswered = &p->routes[i].unanswered[reverse];
-
-			look_at_list(p, unanswered);
-			p->late_at = nsec_min(p->late_at, first_of(unanswered));
-		}
+	if (patience)
+		timer_arm(&t->s->proxy->timers, &t->late, t->s->proxy->now + patience);
 }

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
 static size_t need_of(uint64_t len, unsigned *exposures)
 {
@@ -35,7 +35,7 @@ static int take(struct txn *t, struct txn_region *r, uint64_t len)
 	*r = (struct txn_region){0};
 	if (len == 0)
 		return 0;
-	r->addr = buf_alloc(&t->s->proxy->arena, (size_t)len, BUF_TRANSACTION);
+	r->addr = quota_take(&session_queue(t->s, t->reverse)->quota, (size_t)len);
 	if (!r->addr)
 		return ERR_AGAIN;
 	r->cap = (uint32_t)len;
@@ -54,29 +54,32 @@ static int take_all(struct txn *t)
 	return err == 0 ? take(t, &t->reply, t->reply_bytes) : err;
 }
 
+typedef void give_fn(struct quota_member *m, void *block);
+
+static void give(struct txn *t, struct txn_region *r, give_fn *back)
+{
+	if (r->owned)
+		back(&session_queue(t->s, t->reverse)->quota, r->addr);
+	*r = (struct txn_region){0};
+}
+
+static void give_all(struct txn *t, give_fn *back)
+{
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		give(t, &t->reads[i], back);
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		give(t, &t->writes[i], back);
+	give(t, &t->body, back);
+	give(t, &t->reply, back);
+}
+
 int txn_take(struct txn *t)
 {
 	int err = take_all(t);
 
 	if (err < 0)
-		txn_give(t);
+		give_all(t, quota_undo);
 	return err;
-}
-
-/* Memory of others is not for the responder's peer: a fabric that cannot tell what was written
- * gets it blank. */
-static void blank(struct txn *t, const struct txn_region *r, uint32_t len)
-{
-	if (t->rsp->conn->fabric->tells_written)
-		return;
-	if (r != &t->reply || !t->in.nwrites) {
-		memset(r->addr, 0, len);
-		return;
-	}
-	t->mark = session_random(t->s->proxy) | 1;
-	for (uint32_t at = 0; at < len; at += (uint32_t)sizeof(t->mark))
-		memcpy(r->addr + at, &t->mark,
-		       len - at < sizeof(t->mark) ? len - at : sizeof(t->mark));
 }
 
 /* Whether the XDR word that ends at @end of the Reply chunk is as it was before. */
@@ -87,52 +90,62 @@ static bool is_marked(const struct txn *t, uint32_t end)
 	return memcmp(t->reply.addr + end - 4, mark + (end - 4) % sizeof(t->mark), 4) == 0;
 }
 
-/*
- * Linux adds the lengths in the Write chunks, padded, to that of the Reply chunk, and cuts the
- * sum to what the chunk holds. So many octets of mark at the end, no more and no fewer but for
- * the cut, are not the reply's.
- */
-static uint32_t marked_end(const struct txn *t, uint32_t reported, const struct rpc_msg *reply)
+/* Linux adds the lengths in the Write chunks, padded, to that of the Reply chunk, and cuts the sum
+ * to what the chunk holds. Return: how much it adds. */
+static uint64_t linux_adds(const struct txn *t)
 {
 	uint64_t added = 0;
-	uint32_t end = reported, least;
 
-	for (unsigned i = 0; i < reply->nwrites; i++)
-		added += (reply->writes[i].length + 3) & ~UINT64_C(3);
-	least = added < reported ? reported - (uint32_t)added : 0;
-	if (!t->mark || reported % 4)
-		return reported;
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		added += (t->writes[i].len + UINT64_C(3)) & ~UINT64_C(3);
+	return t->rsp->t->version == 1 ? added : 0;
+}
+
+/* So many octets of mark at the end, no more and no fewer but for the cut, are not the reply's. */
+static uint32_t marked_end(const struct txn *t)
+{
+	uint64_t added = linux_adds(t);
+	uint32_t end = t->reply.len, least = added < end ? end - (uint32_t)added : 0;
+
+	if (!t->mark || end % 4)
+		return end;
 	while (end > least && is_marked(t, end))
 		end -= 4;
-	return end == least || reported == t->reply.cap ? end : reported;
+	return end == least || t->reply.len == t->reply.cap ? end : t->reply.len;
 }
 
-uint32_t txn_written(const struct txn *t, const struct txn_region *r, uint64_t reported,
-		     const struct leg_out *out)
+/* Whether what the responder reported in @r is its own. */
+static bool is_written(const struct txn_region *r)
 {
-	uint32_t written = r->handle == out->invalidated ? out->invalidated_written
-							 : fabric_written(t->rsp->conn, r->handle);
-
-	if (written == FABRIC_WRITTEN_UNKNOWN && r == &t->reply)
-		return marked_end(t, (uint32_t)reported, out->msg);
-	return reported < written ? (uint32_t)reported : written;
+	return r->len <= (r->written == FABRIC_WRITTEN_UNKNOWN ? r->blank : r->written);
 }
 
-static void give(struct txn *t, struct txn_region *r)
+/* Octets of the Reply chunk that are the reply; 0: it can not be believed. */
+static uint32_t reply_end(const struct txn *t)
 {
-	if (r->owned)
-		buf_free(&t->s->proxy->arena, r->addr);
-	*r = (struct txn_region){0};
+	const struct txn_region *r = &t->reply;
+	uint64_t inflated = r->written + linux_adds(t);
+
+	if (r->written == FABRIC_WRITTEN_UNKNOWN)
+		return r->len <= r->blank ? marked_end(t) : 0;
+	if (r->len <= r->written)
+		return r->len;
+	return r->len == (inflated < r->cap ? inflated : r->cap) ? r->written : 0;
+}
+
+int txn_check_results(struct txn *t)
+{
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		if (t->writes[i].len && !is_written(&t->writes[i]))
+			return ERR_PROTO;
+	if (t->reply.len)
+		t->reply_body.len = reply_end(t);
+	return t->reply_body.len > 0 ? 0 : ERR_PROTO;
 }
 
 void txn_give(struct txn *t)
 {
-	for (unsigned i = 0; i < t->in.nreads; i++)
-		give(t, &t->reads[i]);
-	for (unsigned i = 0; i < t->in.nwrites; i++)
-		give(t, &t->writes[i]);
-	give(t, &t->body);
-	give(t, &t->reply);
+	give_all(t, quota_give);
 }
 
 int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned access,
@@ -141,12 +154,11 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 	struct segment whole, cut[RPC_MAX_SEGMENTS];
 	int n, err;
 
-	if (access & FABRIC_REMOTE_WRITE)
-		blank(t, r, len);
 	err = fabric_expose(t->rsp->conn, r->addr, len, access, &whole);
 	if (err < 0)
 		return err;
 	r->handle = whole.handle;
+	r->written = 0;
 	t->exposed++;
 	*chunk = (struct rpc_chunk){.position = position};
 	n = plan_split(&whole, t->rsp->t->peer.segment_bytes, cut, RPC_MAX_SEGMENTS);
@@ -162,16 +174,40 @@ static void fence(struct txn *t, struct txn_region *r)
 {
 	if (r->handle == 0)
 		return;
-	if (fabric_withdraw(t->rsp->conn, r->handle, t) == 0)
+	if (fabric_withdraw(t->rsp->conn, r->handle, t, &r->written) == 0)
 		t->ops++;
-	r->handle = 0;
+	else
+		r->handle = 0;
 	t->exposed--;
+}
+
+void txn_fenced(struct txn *t, uint32_t handle, uint32_t written)
+{
+	struct txn_region *r = &t->reply;
+
+	for (unsigned i = 0; i < t->in.nwrites && r->handle != handle; i++)
+		r = &t->writes[i];
+	if (r->handle != handle)
+		return; /* one that was read */
+	r->written = written;
+	r->handle = 0;
+}
+
+void txn_forget_handles(struct txn *t)
+{
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		t->reads[i].handle = 0;
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		t->writes[i].handle = 0;
+	t->body.handle = t->reply.handle = 0;
 }
 
 bool txn_fence(struct txn *t)
 {
 	unsigned before = t->ops;
 
+	if (!t->exposed)
+		return true;
 	for (unsigned i = 0; i < t->in.nreads && t->exposed; i++)
 		fence(t, &t->reads[i]);
 	for (unsigned i = 0; i < t->in.nwrites && t->exposed; i++)

@@ -4,7 +4,7 @@
  * a bounded number of them outstanding, so transactions queue for slots and the
  * first of the queue posts as many as there are.
  */
-#include "proxy/session.h"
+#include "proxy/internal.h"
 
 /* The @i-th chunk to move: its segments in @msg, and where it lies here. False past the last. */
 static bool chunk_at(struct txn *t, unsigned i, const struct rpc_msg **msg,
@@ -36,7 +36,7 @@ static int post_one(struct txn *t, uint8_t *at, const struct segment *seg)
 	return fabric_write(t->req->conn, &sge, 1, seg, t);
 }
 
-/* Return: 1 all posted, 0 as many as may be outstanding, or an error. */
+/* Return: 1 all posted, 0 as many as may be outstanding, or as the fabric has room for, or an error. */
 static int post_ops(struct txn *t, struct session_ops *ops)
 {
 	const struct rpc_chunk *chunk;
@@ -50,14 +50,18 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 
 			if (seg->length == 0)
 				continue;
-			if (ops->posted == SESSION_OP_DEPTH)
+			if (session_ops_posted(ops) == SESSION_OP_DEPTH)
 				return 0;
 			err = post_one(t, here + t->op_offset, seg);
+			if (err == ERR_AGAIN && txn_short(t))
+				return 0;
 			if (err < 0)
 				return err;
+			t->short_since = 0;
 			t->op_offset += seg->length;
 			t->ops++;
-			ops->posted++;
+			session_posted(t->state == TXN_PULL ? &ops->reads : &ops->writes,
+				       seg->length);
 		}
 		t->op_chunk++;
 		t->op_seg = 0;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The sending half of a leg: queues, credits, slots. */
-#include "proxy/leg_internal.h"
+#include "proxy/leg/internal.h"
 
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
 		  uint32_t inv_handle)
 {
 	int err = fabric_send(leg->conn, sge, nsge, inv_handle, slot);
 
-	if (err < 0)
+	if (err == 0)
+		leg->sending++;
+	else
 		leg_free_slot(leg, slot);
 	/* The transport has counted this Send and cannot take it back. */
 	if (err < 0 && err != ERR_CLOSED) /* else DISCONNECTED is on its way */
@@ -27,6 +29,8 @@ void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	struct leg_slot *slot = ev->cookie;
 	struct leg_tx *tx = slot->tx;
 
+	leg->sending--;
+	leg->sent += slot->counts;
 	leg_free_slot(leg, slot);
 	if (!tx)
 		return;
@@ -71,6 +75,36 @@ void leg_send(struct leg *leg, struct leg_tx *tx)
 		return;
 	}
 	list_add_tail(tx->tx.msg->dir == RPC_REPLY ? &leg->replies : &leg->calls, &tx->link);
+}
+
+bool leg_unsend(struct leg *leg, struct leg_tx *tx)
+{
+	if (tx->posted || tx->encoded || leg->active == tx)
+		return false;
+	list_del(&tx->link);
+	return true;
+}
+
+bool leg_keeps_closed(const struct leg *leg)
+{
+	return leg->t && leg->t->version == 2 && v2_credit_is_peer_closed(&leg->u.v2.credit);
+}
+
+bool leg_waits(const struct leg *leg)
+{
+	return leg->t && leg->t->version == 2 && leg->u.v2.waits && !leg->sending &&
+	       v2_credit_can_send(&leg->u.v2.credit) &&
+	       !(list_is_empty(&leg->replies) && list_is_empty(&leg->calls));
+}
+
+uint32_t leg_limit(const struct leg *leg)
+{
+	return leg->t && leg->t->version == 2 ? leg->u.v2.credit.limit : 0;
+}
+
+void leg_settle(struct leg *leg)
+{
+	v2_credit_settled(&leg->u.v2.credit);
 }
 
 void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e)
@@ -143,8 +177,10 @@ static void fail_tx(struct leg *leg, struct leg_tx *tx, int status)
 		list_add_tail(&leg->dead, &tx->link);
 }
 
-/* One Send of @tx. Return: false when nothing more can be sent now. */
-static bool send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
+enum send_result { SEND_DONE, SEND_WAITS, SEND_STOPS };
+
+/* One Send of @tx, or its end. */
+static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
 {
 	struct fabric_sge sge[FABRIC_MAX_SGE];
 	size_t hdr_len = 0, body_len = 0, from = tx->tx.body_sent;
@@ -154,16 +190,19 @@ static bool send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
 
 	if (more < 0) {
 		leg_free_slot(leg, slot);
-		if (more != ERR_AGAIN)
-			fail_tx(leg, tx, more);
-		return more != ERR_AGAIN;
+		if (more == ERR_AGAIN)
+			return SEND_WAITS;
+		fail_tx(leg, tx, more);
+		return SEND_DONE;
 	}
 	sge[0] = (struct fabric_sge){slot->data, (uint32_t)hdr_len};
 	n = 1 + gather(tx->tx.msg, from, body_len, sge + 1);
 	slot->tx = tx;
+	if (more) /* a part: no whole step */
+		slot->counts = (uint32_t)(hdr_len + body_len);
 	if (leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle) < 0) {
 		fail_tx(leg, tx, ERR_CLOSED);
-		return false;
+		return SEND_STOPS;
 	}
 	tx->posted++;
 	list_del(&tx->link);
@@ -171,7 +210,7 @@ static bool send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
 	tx->encoded = !more;
 	if (!more && tx->tx.msg->dir == RPC_CALL)
 		leg->awaiting++;
-	return true;
+	return SEND_DONE;
 }
 
 /* A message of the transport's own. Return: 1 posted, 0 there is none, or an error;
@@ -198,11 +237,13 @@ static void advertise(struct leg *leg)
 
 void leg_pump(struct leg *leg)
 {
+	enum send_result last = SEND_DONE, before;
 	struct leg_slot *slot;
 	struct leg_tx *tx;
 
 	if (!leg->t || leg->closing || (leg->state != LEG_OPEN && leg->state != LEG_NEGOTIATING))
 		return;
+	leg_auth_go(leg);
 	advertise(leg);
 	while ((slot = leg_take_slot(leg))) {
 		int posted = send_control(leg, slot);
@@ -216,7 +257,10 @@ void leg_pump(struct leg *leg)
 			leg_free_slot(leg, slot);
 			return;
 		}
-		if (!send_one(leg, tx, slot))
+		before = last;
+		last = send_one(leg, tx, slot);
+		/* The transport may have a GRANT for a peer that waits as well: once more. */
+		if (last == SEND_STOPS || (last == SEND_WAITS && before == SEND_WAITS))
 			return;
 	}
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef PROXY_RECVS_H
-#define PROXY_RECVS_H
+#ifndef PROXY_LEG_RECVS_H
+#define PROXY_LEG_RECVS_H
 
 #include "base/list.h"
 #include "fabric/fabric.h"
-#include "proxy/buf.h"
+#include "proxy/memory/buf.h"
 
 /**
  * recvs - the Receives that all connections of one fabric instance share, so that their memory
@@ -23,6 +23,9 @@
  */
 
 struct recvs_chunk;
+struct rpc_msg;
+
+enum { RECVS_RECENT = 256 };
 
 /** struct leg_rbuf - one Receive: shared, or a leg's own. */
 struct leg_rbuf {
@@ -31,7 +34,7 @@ struct leg_rbuf {
 	uint8_t *block; /* a leg's own: owned by the one that lies first in it, else NULL */
 	struct recvs_chunk *chunk; /* shared: where it belongs */
 	uint32_t len;
-	uint32_t invalidated, invalidated_written;
+	uint32_t invalidated; /* handle of ours, or 0 */
 };
 
 struct recvs {
@@ -39,21 +42,25 @@ struct recvs {
 	struct buf_arena *arena;
 	uint32_t bytes; /* of each */
 	uint32_t total, free_count, posted;
-	uint32_t most;			    /* it may grow to */
+	uint32_t most;	       /* it may grow to */
+	uint32_t recent_count; /* free ones that came back last; in free_count as well */
 	struct list partial, whole, unused; /* chunks: some of it is free, all; it has no block */
 	struct recvs_chunk *chunk_store;
 	struct leg_rbuf *buf_store;
+	struct rpc_msg *msg; /* what a leg received, while it is looked at */
 	uint64_t given_back; /* since ever: progress */
 	uint64_t mark;	     /* as recvs_stuck() found it */
 	unsigned times;	     /* ... in a row without progress */
+	struct leg_rbuf *recent[RECVS_RECENT];
 };
 
 /**
  * recvs_init - let the connections of @f share Receives of @bytes octets, at most BUDGET_BLOCK
+ * @share: octets of the connections' part of @arena that they may come to, at least one block
  *
  * Return: 0; ERR_CONFIG when @f cannot, ERR_NOMEM: recvs_fini() is not due.
  */
-int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena,
+int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, size_t share,
 	       uint32_t bytes) WARN_UNUSED;
 
 /** recvs_fini - once all connections of the fabric are destroyed: gives all memory back. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef PROXY_LEG_H
-#define PROXY_LEG_H
+#ifndef PROXY_LEG_LEG_H
+#define PROXY_LEG_LEG_H
 
 #include "fabric/fabric.h"
-#include "proxy/buf.h"
+#include "proxy/leg/leg_auth.h"
+#include "proxy/memory/quota.h"
 #include "rpc/transport.h"
 #include "v1/conn.h"
 #include "v2/conn.h"
@@ -18,6 +19,9 @@
  * Fabric events of the connection go into leg_input(); what comes out is one
  * struct leg_out. Nothing is called back.
  */
+
+/* A message that is sent whole, however short, counts as so many octets in .sent. */
+enum { LEG_LEAST = 64 * 1024 };
 
 /* A connection allows this many exposures for each of its user's operations at once. */
 enum { LEG_EXPOSURES_PER_OP = 4 };
@@ -38,6 +42,9 @@ struct leg_config {
 	nsec_t reply_timeout; /* calls to this peer are let go then, 0 never: its user's affair, but
 			       * for the Receives kept for late answers */
 	struct fabric_tuning tuning; /* of the connection */
+	const struct leg_auth
+		*auth;	      /* borrowed; NULL: off. Of version 2: where it is required, .versions
+				      * has no other */
 	nsec_t setup_timeout; /* from connection to READY (initiator), to the first message (acceptor) */
 };
 
@@ -83,17 +90,17 @@ enum leg_out_kind {
 
 struct leg_out {
 	enum leg_out_kind kind;
-	struct rpc_msg *
-		msg; /* MSG: may be changed; valid until the next leg_input()/leg_resume() of this leg */
+	struct rpc_msg *msg; /* MSG: may be changed; valid until the next leg_input()/leg_resume()
+			      * of any leg of the fabric */
 	struct leg_held held;
-	uint32_t invalidated;	      /* MSG: handle of ours the peer invalidated, or 0 */
-	uint32_t invalidated_written; /* MSG: octets it had written there */
+	uint32_t invalidated; /* MSG: handle of ours the peer invalidated, or 0 */
 	uint32_t xid;
 	bool reverse; /* ERROR: about the reverse direction; MSG: travels in it */
 	struct rpc_error error;
 	struct leg_tx *tx;
 	void *cookie;
-	enum fabric_ev_type op; /* OP: READ, WRITE or WITHDRAWN */
+	enum fabric_ev_type op;	     /* OP: READ, WRITE or WITHDRAWN */
+	uint32_t withdrawn, written; /* ... WITHDRAWN: as the event has them */
 	int status;
 	const char *why;
 };
@@ -110,34 +117,44 @@ struct leg {
 		struct v1_conn v1;
 		struct v2_conn v2;
 	} u;
+	struct rpc_msg *msg;	 /* received; those whose Receives are shared have one together */
 	uint32_t refused, early; /* acceptor: messages sent, received before that */
 	uint32_t first_xid;	 /* v2 initiator: random, from the caller */
-	nsec_t deadline;	 /* set-up deadline; NSEC_NEVER when open */
+	nsec_t deadline;	 /* leg_tick() is due then; NSEC_NEVER when open */
+	nsec_t setup_end;	 /* when set-up has taken too long */
+	bool settled;		 /* became open by leg_tick(): READY is due */
 	int close_status;	 /* why this end closes, told in LEG_OUT_CLOSED */
 	const char *close_why;
 
 	struct v1_pdata peer_pdata;
-	struct recvs *recvs;	/* where Receives are shared, else NULL */
-	struct leg_rbuf *rbufs; /* Receives of its own; their octets are arena blocks */
-	uint32_t nrbufs;	/* Receives in all: posted, or, shared, promised */
-	uint32_t posted;	/* of these not held by messages received */
-	uint32_t grant;		/* what leg_set_grant() allows the peer */
-	uint32_t awaiting;	/* calls of ours without a reply yet: Receives kept back for them */
-	struct list rxq;	/* received while stalled, in order */
+	struct leg_proof *proof; /* who the peer is; NULL: nobody asks */
+	struct recvs *recvs;	 /* where Receives are shared, else NULL */
+	struct leg_rbuf *rbufs;	 /* Receives of its own; their octets are arena blocks */
+	uint32_t nrbufs;	 /* Receives in all: posted, or, shared, promised */
+	uint32_t posted;	 /* of these not held by messages received */
+	uint32_t grant;		 /* what leg_set_grant() allows the peer */
+	uint32_t awaiting; /* calls of ours without a reply yet: Receives kept back for them */
+	struct list rxq;   /* received while stalled, in order */
 	struct leg_rbuf *stalled; /* its part of a continued message waits for memory */
 	struct view stalled_part;
-	struct buf_waiter waiter; /* queued on the arena when stalled */
+	struct buf_waiter waiter; /* queued on the arena when stalled, unless it shares that: */
+	struct quota_member quotas[QUOTA_PURPOSES]; /* ... one of these is in line instead */
 
-	uint8_t *assembly; /* continued message in progress */
-	uint32_t assembly_len, assembly_cap;
-	uint64_t parts;				   /* of continued messages, taken so far */
-	uint32_t invalidated, invalidated_written; /* by parts of the one in progress */
+	uint8_t *assembly;				     /* continued message in progress */
+	uint32_t assembly_len, assembly_cap, assembly_total; /* cap: of the block so far */
+	enum buf_purpose assembly_purpose;
+	uint64_t parts;	      /* octets of continued messages, taken so far */
+	uint32_t invalidated; /* by parts of the one in progress */
+	uint32_t also_xid;    /* a call of ours whose ERROR is due, too */
+	bool also_failed;
 
 	struct leg_slot *slots, *free_slots; /* header octets of Sends; arena blocks */
 	struct leg_slot *bare_slots;	     /* those that have to borrow them */
 	uint32_t nslots;
+	uint32_t sending;	    /* Sends outstanding */
 	struct list replies, calls; /* leg_tx waiting */
 	struct leg_tx *active;	    /* a continued message under way: nothing may come between */
+	uint64_t sent;		    /* octets of those completed: see LEG_LEAST */
 	struct list dead;	    /* tx to be given back before anything else */
 	bool closing, closed_told;
 	bool discarding; /* a continued message in progress was refused */
@@ -160,7 +177,8 @@ int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *
 	       struct fabric_conn *conn, struct view request, uint32_t op_depth,
 	       nsec_t now) WARN_UNUSED;
 
-/** leg_fixed_bytes - memory a leg of @cfg on @fabric takes from its arena for as long as it lives. */
+/** leg_fixed_bytes - memory a leg of @cfg on @fabric takes for as long as it lives, of its arena and
+ * of the heap, struct leg itself excepted. */
 size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric);
 
 /** leg_holds - shared Receives that messages of this leg hold; 0 where they are its own. */
@@ -178,6 +196,16 @@ static inline bool leg_ended(const struct leg *leg)
 /** leg_init - make @leg safe for leg_fini() before anything else; sets conn->owner users' own. */
 void leg_init(struct leg *leg, enum rpc_role role);
 
+/** leg_set_quotas - before it is opened: its memory but the fixed is of @groups, one for each purpose. A
+ * leg that shares with nobody takes what the arena has. */
+void leg_set_quotas(struct leg *leg, struct quota_group groups[QUOTA_PURPOSES]);
+
+/** leg_of_quota - whose member for @purpose @m is: leg_resume() it. */
+static inline struct leg *leg_of_quota(struct quota_member *m, enum buf_purpose purpose)
+{
+	return container_of(m - purpose, struct leg, quotas);
+}
+
 /** leg_fini - destroy connection and memory, whatever the state. Held messages must be put first. */
 void leg_fini(struct leg *leg);
 
@@ -192,9 +220,13 @@ void leg_next(struct leg *leg, struct leg_out *out);
 /** leg_resume - the arena has memory again for leg->waiter. */
 void leg_resume(struct leg *leg);
 
-/** leg_forget - the call @xid, sent, is let go without an answer: its credit is free. Only with a
- * reply_timeout in the configuration. */
+/** leg_forget - the call @xid, sent, is let go without an answer. Only with a reply_timeout in the
+ * configuration. */
 void leg_forget(struct leg *leg, uint32_t xid);
+
+/** leg_give_up - a call that was sent is not waited for any longer; an answer would be one to no
+ * call. In version 1 it keeps its credit. */
+void leg_give_up(struct leg *leg);
 
 /** leg_unanswered - a call of the peer's gets neither a reply nor a report. */
 void leg_unanswered(struct leg *leg);
@@ -203,11 +235,11 @@ void leg_unanswered(struct leg *leg);
  * leg_take_unwaited - @bytes of memory for a call made by a server
  *
  * What a client sends may wait for memory: its calls, and behind them its replies. A server's
- * calls may not, or each could wait for the other's. They get of the memory for connections,
- * for which nobody waits; so do calls that leave their shared Receives to others. Return: NULL
- * when little is left of that.
+ * calls may not, or each could wait for the other's. They get of a part for which nobody
+ * waits (BUF_ASIDE); so do calls that leave their shared Receives to others. Return: NULL
+ * when little is left of that. Goes back with leg_put().
  */
-void *leg_take_unwaited(struct buf_arena *arena, size_t bytes);
+void *leg_take_unwaited(struct leg *leg, size_t bytes);
 
 /** leg_put - give back what a message's views pointed into; reposts the Receive. */
 void leg_put(struct leg *leg, struct leg_held *held);
@@ -219,13 +251,39 @@ void leg_move(struct leg *leg, struct leg_held *held, void *block);
 /** leg_send - queue @tx; it goes out when its turn and its credits come. */
 void leg_send(struct leg *leg, struct leg_tx *tx);
 
+/** leg_unsend - take @tx back, of which nothing was sent. Return: false when something was: it is
+ * given back by LEG_OUT_SENT. */
+bool leg_unsend(struct leg *leg, struct leg_tx *tx) WARN_UNUSED;
+
+/** leg_owes_sends - there are replies that the peer has not taken, or Sends that the fabric has not
+ * got rid of. Calls may wait for credit as long as they have to. */
+static inline bool leg_owes_sends(const struct leg *leg)
+{
+	return leg->sending || leg->active || !list_is_empty(&leg->replies);
+}
+
+/** leg_keeps_closed - the peer has no credit of this end for its next message. */
+bool leg_keeps_closed(const struct leg *leg);
+
+/** leg_waits - a message of several Sends waits for more credits than there are, and all before it
+ * was sent. */
+bool leg_waits(const struct leg *leg);
+
+/** leg_limit - the count of messages up to which a peer of version 2 lets this end send. */
+uint32_t leg_limit(const struct leg *leg);
+
+/** leg_settle - leg_waits() has been so for long, without a word of the peer's credits: it has no more
+ * of them. The message goes with these, or is given back. */
+void leg_settle(struct leg *leg);
+
 /** leg_report - queue an error report about the peer's message @xid. */
 void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e);
 
 /** leg_pump - post what credits allow; call once after a batch of inputs and sends. */
 void leg_pump(struct leg *leg);
 
-/** leg_tick - @now is past leg->deadline: closes the leg. */
+/** leg_tick - @now is past leg->deadline: what was not said will not be said; closes the leg, or
+ * opens it. Call leg_next() after it. */
 void leg_tick(struct leg *leg, nsec_t now);
 
 /** leg_close - orderly end with a cause; LEG_OUT_CLOSED follows from the fabric. */

@@ -5,7 +5,7 @@
  */
 #include "base/budget.h"
 #include "base/mem.h"
-#include "proxy/leg_internal.h"
+#include "proxy/leg/internal.h"
 
 /* Not while Receives are scarce: the leg's own slots carry it on. */
 static struct leg_slot *borrow_slot(struct leg *leg)
@@ -20,6 +20,7 @@ static struct leg_slot *borrow_slot(struct leg *leg)
 	slot->data = slot->rbuf->data;
 	leg->bare_slots = slot->next;
 	slot->tx = NULL;
+	slot->counts = LEG_LEAST;
 	return slot;
 }
 
@@ -31,6 +32,7 @@ struct leg_slot *leg_take_slot(struct leg *leg)
 		return borrow_slot(leg);
 	leg->free_slots = slot->next;
 	slot->tx = NULL;
+	slot->counts = LEG_LEAST;
 	return slot;
 }
 
@@ -91,8 +93,12 @@ static uint32_t receives(const struct leg_config *cfg)
 
 size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric)
 {
-	return recvs_of(fabric) ? buf_round(budget_sharing_leg(cfg->inline_bytes))
-				: budget_leg(cfg->inline_bytes, receives(cfg));
+	size_t heap = fabric->conn_bytes + BUDGET_SENDS * sizeof(struct leg_slot);
+
+	if (recvs_of(fabric))
+		return heap + buf_round(budget_sharing_leg(cfg->inline_bytes));
+	return heap + sizeof(struct rpc_msg) + receives(cfg) * sizeof(struct leg_rbuf) +
+	       budget_leg(cfg->inline_bytes, receives(cfg));
 }
 
 /* Few slots of its own, so that something always goes out; the rest borrow. */
@@ -103,6 +109,7 @@ static int take_shared_memory(struct leg *leg)
 
 	if (!block)
 		return ERR_AGAIN;
+	leg->msg = leg->recvs->msg;
 	for (uint32_t i = 0; i < leg->nslots; i++)
 		set_slot(leg, i, i < BUDGET_OWN_SENDS ? block + (size_t)i * bytes : NULL,
 			 i == 0 ? block : NULL);
@@ -121,7 +128,8 @@ int leg_take_memory(struct leg *leg)
 	if (leg->recvs)
 		return take_shared_memory(leg);
 	leg->rbufs = mem_zalloc(leg->nrbufs * sizeof(*leg->rbufs));
-	if (!leg->rbufs)
+	leg->msg = mem_zalloc(sizeof(*leg->msg));
+	if (!leg->rbufs || !leg->msg)
 		return ERR_NOMEM;
 	if (cut_blocks(leg, leg->nrbufs, cfg->inline_bytes, set_rbuf) < 0)
 		return ERR_AGAIN;
@@ -138,7 +146,10 @@ void leg_give_memory(struct leg *leg)
 			recvs_put(leg->recvs, leg->slots[i].rbuf);
 	}
 	mem_free(leg->rbufs);
+	if (!leg->recvs)
+		mem_free(leg->msg);
 	mem_free(leg->slots);
 	leg->rbufs = NULL;
+	leg->msg = NULL;
 	leg->slots = NULL;
 }

@@ -2,8 +2,8 @@
 #ifndef PROXY_LEG_INTERNAL_H
 #define PROXY_LEG_INTERNAL_H
 
-#include "proxy/leg.h"
-#include "proxy/recvs.h"
+#include "proxy/leg/leg.h"
+#include "proxy/leg/recvs.h"
 
 /** What the files of leg share: leg.c (life), leg_memory.c, leg_rx.c (receiving), leg_tx.c (sending). */
 
@@ -13,6 +13,7 @@ struct leg_slot {
 	uint8_t *block;	       /* owned by the slot that lies first in it, else NULL */
 	struct leg_rbuf *rbuf; /* borrowed, or NULL */
 	struct leg_tx *tx;     /* NULL for a message of the transport's own */
+	uint32_t counts;       /* of leg->sent, once it has completed */
 };
 
 /* leg.c */
@@ -30,6 +31,17 @@ bool leg_speaks(const struct leg *leg, unsigned version);
 /** leg_set_version - make leg->t a new transport of @version. */
 int leg_set_version(struct leg *leg, unsigned version) WARN_UNUSED;
 
+/* leg_auth.c */
+
+/** leg_auth_begin - where it is on: both ends' private data are known. Return: 0 or ERR_NOMEM. */
+int leg_auth_begin(struct leg *leg, struct view request_data, struct view accept_data) WARN_UNUSED;
+
+/** leg_auth_go - after a message was received, or sent: what is due. May close the leg. */
+void leg_auth_go(struct leg *leg);
+
+/** leg_auth_end - forget all of it, the leg ends. */
+void leg_auth_end(struct leg *leg);
+
 /* leg_memory.c */
 
 /** leg_take_memory - for the leg's life. Return: 0, ERR_AGAIN (the arena is short), ERR_NOMEM. */
@@ -42,6 +54,30 @@ void leg_give_memory(struct leg *leg);
 struct leg_slot *leg_take_slot(struct leg *leg);
 void leg_free_slot(struct leg *leg, struct leg_slot *slot);
 
+/* leg_assembly.c */
+
+/** leg_begin_assembly - a continued message of @total octets begins: it has no memory yet. */
+void leg_begin_assembly(struct leg *leg, uint32_t total, enum rpc_dir dir);
+
+/** leg_begin_reverse_call - likewise a server's call: taken or refused, but the leg does not wait. */
+void leg_begin_reverse_call(struct leg *leg, uint32_t xid, uint32_t total);
+
+/** leg_make_room - for @part, which is not the last one, and for the one behind it. Return: whether
+ * there is; else the leg waits for leg_resume(), and may try again then. */
+bool leg_make_room(struct leg *leg, struct view part);
+
+/** leg_append_part - there is room for it, or the message is being discarded. */
+void leg_append_part(struct leg *leg, struct view part);
+
+/** leg_drop_assembly - nothing becomes of what has arrived. */
+void leg_drop_assembly(struct leg *leg);
+
+/** leg_give_block - takes @block, of a continued message or set aside; may be NULL. */
+void leg_give_block(struct leg *leg, void *block);
+
+/** leg_stop_waiting - for memory. */
+void leg_stop_waiting(struct leg *leg);
+
 /* leg_rx.c */
 
 /** leg_on_recv - a Receive completed. */
@@ -49,6 +85,9 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 
 /** leg_process - hand the octets in @rb to the transport and act on what comes out. */
 void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out);
+
+/** leg_also_failed - the second call that one message failed, into @out. */
+void leg_also_failed(struct leg *leg, struct leg_out *out);
 
 /* leg_tx.c */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proxy/recvs.h"
+#include "proxy/leg/recvs.h"
 
 #include <assert.h>
 
 #include "base/mem.h"
+#include "rpc/msg.h"
 
 enum {
 	PATIENCE = 2, /* times in a row without progress, in recvs_stuck() */
@@ -13,6 +14,9 @@ enum {
 /*
  * A block of the arena and the Receives cut from it; it can go back when all are free. So that
  * this comes to pass, those are taken first that lie beside others in use.
+ *
+ * But most come back to be taken again at once, so a few are kept as they come: the last first,
+ * as it is in the processor's cache. At every trim these go back to their chunks too.
  */
 struct recvs_chunk {
 	struct list link; /* one of the pool's; none while all are in use */
@@ -27,7 +31,9 @@ static int make_records(struct recvs *r, uint32_t nchunks, uint32_t each)
 {
 	r->chunk_store = mem_zalloc(nchunks * sizeof(r->chunk_store[0]));
 	r->buf_store = mem_zalloc((size_t)nchunks * each * sizeof(r->buf_store[0]));
-	if (!r->chunk_store || !r->buf_store) {
+	r->msg = mem_zalloc(sizeof(*r->msg));
+	if (!r->chunk_store || !r->buf_store || !r->msg) {
+		mem_free(r->msg);
 		mem_free(r->chunk_store);
 		mem_free(r->buf_store);
 		return ERR_NOMEM;
@@ -45,10 +51,10 @@ static uint32_t per_chunk(const struct recvs *r)
 	return BUDGET_BLOCK / r->bytes;
 }
 
-int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, uint32_t bytes)
+int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, size_t share,
+	       uint32_t bytes)
 {
-	uint64_t share = buf_zone_bytes(arena, BUF_ZONE_FIXED) / BUDGET_SHARED;
-	uint32_t nchunks = (uint32_t)(share / BUDGET_BLOCK);
+	uint32_t nchunks = share < BUDGET_BLOCK ? 1 : (uint32_t)(share / BUDGET_BLOCK);
 	int err = fabric_share_receives(f, bytes, r);
 
 	if (err < 0)
@@ -85,21 +91,37 @@ void recvs_fini(struct recvs *r)
 	fabric_unshare_receives(r->fabric); /* those posted are back */
 	for (uint32_t i = 0; i < r->most / per_chunk(r); i++)
 		buf_free(r->arena, r->chunk_store[i].block);
+	mem_free(r->msg);
 	mem_free(r->chunk_store);
 	mem_free(r->buf_store);
 }
 
-static void put_free(struct recvs *r, struct leg_rbuf *rb)
+/* @rb counts as free already. */
+static void put_in_chunk(struct recvs *r, struct leg_rbuf *rb)
 {
 	struct recvs_chunk *chunk = rb->chunk;
 
 	list_add_head(&chunk->free, &rb->link);
-	r->free_count++;
 	chunk->free_count++;
 	if (chunk->free_count == per_chunk(r))
 		move_to(&r->whole, chunk);
 	else if (chunk->free_count == 1)
 		move_to(&r->partial, chunk);
+}
+
+static void put_free(struct recvs *r, struct leg_rbuf *rb)
+{
+	r->free_count++;
+	if (r->recent_count < RECVS_RECENT)
+		r->recent[r->recent_count++] = rb;
+	else
+		put_in_chunk(r, rb);
+}
+
+static void forget_recent(struct recvs *r)
+{
+	while (r->recent_count > 0)
+		put_in_chunk(r, r->recent[--r->recent_count]);
 }
 
 /* There are records for its share of the memory alone, and sessions leave that free. */
@@ -120,26 +142,22 @@ static void grow(struct recvs *r)
 	chunk->block = block;
 	chunk->free_count = 0;
 	r->total += n;
+	r->free_count += n;
 	for (uint32_t i = 0; i < n; i++) {
 		chunk->bufs[i].data = chunk->block + (size_t)i * r->bytes;
 		chunk->bufs[i].chunk = chunk;
-		put_free(r, &chunk->bufs[i]);
+		put_in_chunk(r, &chunk->bufs[i]);
 	}
 }
 
-struct leg_rbuf *recvs_take(struct recvs *r)
+static struct leg_rbuf *take_of_chunk(struct recvs *r)
 {
 	struct recvs_chunk *chunk;
 	struct leg_rbuf *rb;
 
-	if (r->free_count == 0)
-		grow(r);
-	if (r->free_count == 0)
-		return NULL;
 	chunk = list_first(list_is_empty(&r->partial) ? &r->whole : &r->partial, struct recvs_chunk,
 			   link);
 	rb = container_of(list_pop(&chunk->free), struct leg_rbuf, link);
-	r->free_count--;
 	if (--chunk->free_count == 0)
 		list_del(&chunk->link);
 	else
@@ -147,9 +165,19 @@ struct leg_rbuf *recvs_take(struct recvs *r)
 	return rb;
 }
 
+struct leg_rbuf *recvs_take(struct recvs *r)
+{
+	if (r->free_count == 0)
+		grow(r);
+	if (r->free_count == 0)
+		return NULL;
+	r->free_count--;
+	return r->recent_count > 0 ? r->recent[--r->recent_count] : take_of_chunk(r);
+}
+
 void recvs_put(struct recvs *r, struct leg_rbuf *rb)
 {
-	list_del(&rb->link);
+	assert(list_is_empty(&rb->link));
 	put_free(r, rb);
 	r->given_back++;
 }
@@ -176,14 +204,19 @@ void recvs_arrived(struct recvs *r)
 
 bool recvs_tight(const struct recvs *r)
 {
-	uint32_t room = r && may_grow(r) ? r->most - r->total : 0;
+	uint32_t room;
 
-	return r && room + r->free_count + r->posted <= (room + r->total) / 4;
+	/* Seen at once in most cases: with room to grow it is only more. */
+	if (!r || r->free_count + r->posted > r->total / 4)
+		return false;
+	room = may_grow(r) ? r->most - r->total : 0;
+	return room + r->free_count + r->posted <= (room + r->total) / 4;
 }
 
 /* One chunk stays, or a load that comes and goes would take it again each time. */
 void recvs_trim(struct recvs *r)
 {
+	forget_recent(r);
 	while (!list_is_empty(&r->whole) && r->free_count >= 2 * per_chunk(r))
 		free_chunk(r, list_first(&r->whole, struct recvs_chunk, link));
 }

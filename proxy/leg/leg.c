@@ -19,7 +19,9 @@
  */
 #include <string.h>
 
-#include "proxy/leg_internal.h"
+#include "proxy/leg/internal.h"
+
+enum { SETTLE_SHARE = 4 }; /* of the time for set-up, a peer may take to tell its properties */
 
 void leg_init(struct leg *leg, enum rpc_role role)
 {
@@ -74,6 +76,7 @@ static struct rpc_params own_params(const struct leg *leg)
 		.vers_low = leg_speaks(leg, 1) ? 1 : 2,
 		.vers_high = leg_speaks(leg, 2) ? 2 : 1,
 		.first_xid = leg->first_xid,
+		.msg = leg->msg,
 	};
 }
 
@@ -115,7 +118,11 @@ static void begin(struct leg *leg, const struct leg_config *cfg, struct buf_aren
 	leg->arena = arena;
 	leg->grant = cfg->credits;
 	leg->state = LEG_CONNECTING;
-	leg->deadline = now + cfg->setup_timeout;
+	leg->setup_end = now + cfg->setup_timeout;
+	if (cfg->auth && cfg->auth->timeout < cfg->setup_timeout)
+		leg->setup_end = now + cfg->auth->timeout;
+	leg->deadline = leg->role == RPC_INITIATOR ? now + cfg->setup_timeout / SETTLE_SHARE
+						   : leg->setup_end;
 }
 
 int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
@@ -154,6 +161,9 @@ int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *
 	err = fabric_prepare(conn, &params);
 	if (err < 0)
 		return err;
+	err = leg_auth_begin(leg, request, view_of(params.private_data, params.private_data_len));
+	if (err < 0)
+		return err;
 	post_receives(leg);
 	return fabric_accept(conn, &params, leg);
 }
@@ -178,11 +188,11 @@ void leg_fini(struct leg *leg)
 	leg->conn = NULL;
 	drop_received(leg);
 	leg->state = LEG_CLOSED;
-	buf_unwait(&leg->waiter);
+	leg_stop_waiting(leg);
+	leg_auth_end(leg);
 	if (!leg->arena)
 		return;
-	buf_free(leg->arena, leg->assembly);
-	leg->assembly = NULL;
+	leg_drop_assembly(leg);
 	leg_give_memory(leg);
 }
 
@@ -205,15 +215,34 @@ void leg_stop(struct leg *leg, int status, const char *why)
 	fabric_disconnect(leg->conn);
 }
 
+/* A server that answers in version 2 and says nothing of its properties has none (4.2.2). */
+static bool settle(struct leg *leg)
+{
+	if (leg->role != RPC_INITIATOR || leg->state != LEG_NEGOTIATING || !leg->t->ops->settle ||
+	    !leg->t->ops->settle(leg->t))
+		return false;
+	leg->state = LEG_OPEN;
+	leg->settled = true;
+	return true;
+}
+
 void leg_tick(struct leg *leg, nsec_t now)
 {
 	if (now < leg->deadline)
 		return;
 	leg->deadline = NSEC_NEVER;
+	if (settle(leg))
+		return;
+	leg_auth_go(leg);
+	if (now < leg->setup_end) {
+		leg->deadline = leg->setup_end;
+		return;
+	}
 	leg_close(leg, ERR_TIMEOUT,
-		  leg->state == LEG_CONNECTING ? "connection set-up took too long"
-		  : leg->role == RPC_ACCEPTOR  ? "no first message in time"
-					       : "no answer to version negotiation");
+		  leg->state == LEG_CONNECTING	   ? "connection set-up took too long"
+		  : leg->t && leg_is_unproved(leg) ? "host authentication took too long"
+		  : leg->role == RPC_ACCEPTOR	   ? "no first message in time"
+						   : "no answer to version negotiation");
 }
 
 void leg_set_grant(struct leg *leg, uint32_t credits)
@@ -236,11 +265,24 @@ int leg_set_version(struct leg *leg, unsigned version)
 		leg->u.v2.cont.max_bytes = leg->cfg->max_message;
 		/* 4.2.1: every message on the connection counts. */
 		v2_credit_set_counters(&leg->u.v2.credit, leg->refused, leg->early);
+		leg->u.v2.auth = leg->proof ? &leg->proof->auth : NULL;
 		leg->t = &leg->u.v2.t;
 	}
 	if (err < 0)
 		leg->t = NULL;
 	return err;
+}
+
+/* Of an initiator, whose own private data are not kept, but are what they were. */
+static int authenticate(struct leg *leg, struct view accept_data)
+{
+	const struct rpc_params own = own_params(leg);
+	uint8_t pdata[V1_PDATA_BYTES];
+
+	if (!leg->cfg->auth)
+		return 0;
+	v1_pdata_encode(pdata, &own);
+	return leg_auth_begin(leg, view_of(pdata, sizeof(pdata)), accept_data);
 }
 
 static void on_connected(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
@@ -253,6 +295,10 @@ static void on_connected(struct leg *leg, const struct fabric_event *ev, struct 
 		return;
 	}
 	v1_pdata_parse(&leg->peer_pdata, ev->private_data);
+	if (authenticate(leg, ev->private_data) < 0) {
+		leg_close(leg, ERR_NOMEM, "no memory, or no key, for host authentication");
+		return;
+	}
 	if (leg_set_version(leg, leg_speaks(leg, 2) ? 2 : 1) < 0) {
 		leg_close(leg, ERR_PROTO, "the peer's private data is unusable");
 		return;
@@ -274,7 +320,7 @@ static void on_disconnected(struct leg *leg, const struct fabric_event *ev)
 	if (!leg->close_why)
 		leg->close_why = ev->why;
 	leg_tx_flush(leg);
-	buf_unwait(&leg->waiter);
+	leg_stop_waiting(leg);
 	drop_received(leg);
 }
 
@@ -298,6 +344,8 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 	case FABRIC_EV_WITHDRAWN:
 		out->kind = LEG_OUT_OP;
 		out->op = ev->type;
+		out->withdrawn = ev->withdrawn;
+		out->written = ev->written;
 		out->cookie = ev->cookie;
 		out->status = ev->status;
 		break;
@@ -325,6 +373,12 @@ void leg_next(struct leg *leg, struct leg_out *out)
 		}
 		return;
 	}
+	if (leg->settled) {
+		leg->settled = false;
+		out->kind = LEG_OUT_READY;
+	}
+	if (leg->also_failed)
+		leg_also_failed(leg, out);
 	while (out->kind == LEG_OUT_NONE && !leg->stalled && !leg->closing &&
 	       (item = list_pop(&leg->rxq)))
 		leg_process(leg, container_of(item, struct leg_rbuf, link), out);
@@ -332,7 +386,8 @@ void leg_next(struct leg *leg, struct leg_out *out)
 
 void leg_put(struct leg *leg, struct leg_held *held)
 {
-	buf_free(leg->arena, held->assembly);
+	if (held->assembly)
+		leg_give_block(leg, held->assembly);
 	held->assembly = NULL;
 	leg_move(leg, held, NULL);
 }

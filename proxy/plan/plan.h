@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef PROXY_PLAN_H
-#define PROXY_PLAN_H
+#ifndef PROXY_PLAN_PLAN_H
+#define PROXY_PLAN_PLAN_H
 
 #include "base/err.h"
 #include "rpc/msg.h"
@@ -25,6 +25,13 @@ struct plan_call {
 	enum plan_form form;
 	struct rpc_error error; /* REFUSED: what the requester is told */
 	uint32_t reply_bytes;	/* Reply chunk to offer the responder; 0 none */
+	bool only_way;		/* CONTINUED: may have to wait for credits */
+};
+
+/** struct plan_cover - how much may be continued to a peer. */
+struct plan_cover {
+	uint32_t bytes; /* of payload stream */
+	uint32_t sends;
 };
 
 /** struct plan_end - one leg as the plan sees it. */
@@ -33,6 +40,9 @@ struct plan_end {
 	struct rpc_limits limits; /* what this peer takes */
 	uint32_t own_recv_bytes;  /* largest message this peer may send us inline */
 	uint32_t own_send_bytes;  /* largest we can send it */
+	/* Version 2: what is continued where there is another way, and where there is none. */
+	struct plan_cover continued, continued_most;
+	bool no_reply_chunk; /* not to be offered one */
 };
 
 /**
@@ -44,7 +54,6 @@ struct plan_end {
  * @hdr_inline_len: transport header octets of the inline form with the chunks it will carry, but
  *           without a Reply chunk: the plan adds the one it decides on
  * @reverse: the call travels in the reverse direction
- * @continued_cap: longest continued message the target is believed to take
  *
  * Reply chunk toward the responder (issue: "only where it can be needed"): when
  * the requester offered one (same capacity), when the requester takes more
@@ -58,7 +67,7 @@ struct plan_end {
  */
 void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
 		    const struct plan_end *from, const struct plan_end *to, size_t hdr_inline_len,
-		    bool reverse, size_t continued_cap, struct plan_call *out);
+		    bool reverse, struct plan_call *out);
 
 /** struct plan_reply - how a reply goes back to the requester. */
 struct plan_reply {
@@ -72,23 +81,23 @@ struct plan_reply {
  * @hdr_inline_len: transport header octets of the inline form, its Write chunks included
  *
  * draft-07 6.6.3: a Reply chunk that was offered MUST be used when the reply is larger than
- * the reply inline threshold; 6.6.4: if it is too small, continuation; else
- * RPC_ERROR_REPLY_RESOURCE with the length needed.
+ * the reply inline threshold; 6.6.4: if it is too small, continuation, as far as the
+ * requester's credits can cover it; else RPC_ERROR_REPLY_RESOURCE with the length needed.
  */
 void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct plan_end *to,
-		     size_t hdr_inline_len, bool reverse, size_t continued_cap,
-		     struct plan_reply *out);
+		     size_t hdr_inline_len, bool reverse, struct plan_reply *out);
 
 /**
  * plan_reply_max - most octets the reply payload stream of a procedure can have
  *
  * NFSv3 (100003/3) and its MOUNT, NLM neighbours by procedure; @args is the call's payload
  * stream from its start (READDIR and READDIRPLUS carry the count the client asked for).
- * Data that is reduced into Write chunks (@nwrites > 0) does not count.
- * NULL of any program returns nothing; a COMPOUND of NFSv4 at most what Linux lets one be.
+ * Data that is reduced into Write chunks of @call (NULL: it has no chunks) does not count.
+ * NULL of any program returns nothing; a COMPOUND of NFSv4 what its operations can, if all of
+ * them are known, and else what Linux lets one be.
  * Return: 0 when unknown (any other program): assume the worst.
  */
-uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, unsigned nwrites);
+uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call);
 
 /**
  * plan_spread - map @length octets onto a chunk's segments, in order (4.5.2.1)

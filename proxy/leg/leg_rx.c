@@ -8,37 +8,32 @@
 #include <assert.h>
 #include <string.h>
 
-#include "proxy/leg_internal.h"
-#include "xdr/cursor.h"
-
-enum {
-	FIRST_MESSAGE_MIN = 16, /* the four words both versions share */
-	ERR_VERS_BYTES = 28,
-	ERROR_TYPE = 4, /* RDMA_ERROR and RDMA2_ERROR */
-};
+#include "proxy/leg/internal.h"
+#include "v2/header.h"
 
 /*
  * A first message in a version not spoken here: ERR_VERS with the range, the
  * version echoed (7, 7.1.1; RFC 8166 section 4.5 has the same layout). The
  * version stays open: the next message may fit.
  */
-static void refuse_version(struct leg *leg, uint32_t xid, uint32_t version)
+static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 {
+	const struct v2_hdr h = {.xid = in->xid,
+				 .vers = in->vers,
+				 .credit = leg->grant,
+				 .htype = V2_ERROR,
+				 .error = {.code = RPC_ERROR_VERS,
+					   .a = leg_speaks(leg, 1) ? 1 : 2,
+					   .b = leg_speaks(leg, 2) ? 2 : 1}};
 	struct leg_slot *slot = leg_take_slot(leg);
 	struct fabric_sge sge;
-	struct xdr_out x;
+	int len;
 
 	if (!slot)
 		return;
-	xdr_out_init(&x, slot->data, ERR_VERS_BYTES);
-	xdr_put_u32(&x, xid);
-	xdr_put_u32(&x, version);
-	xdr_put_u32(&x, leg->grant);
-	xdr_put_u32(&x, ERROR_TYPE);
-	xdr_put_u32(&x, 1); /* ERR_VERS */
-	xdr_put_u32(&x, leg_speaks(leg, 1) ? 1 : 2);
-	xdr_put_u32(&x, leg_speaks(leg, 2) ? 2 : 1);
-	sge = (struct fabric_sge){slot->data, (uint32_t)xdr_out_len(&x)};
+	len = v2_encode(&h, NULL, slot->data, leg->cfg->inline_bytes);
+	assert(len > 0);
+	sge = (struct fabric_sge){slot->data, (uint32_t)len};
 	if (leg_post_send(leg, slot, &sge, 1, 0) == 0)
 		leg->refused++;
 }
@@ -46,87 +41,34 @@ static void refuse_version(struct leg *leg, uint32_t xid, uint32_t version)
 /* An acceptor learns the version from the first message (4.3.3). True when known now. */
 static bool detect_version(struct leg *leg, struct view in)
 {
-	uint32_t version;
+	struct v2_hdr h = {0};
+	bool has_prefix = v2_prefix_decode(&h, in) == 0; /* the four words both versions have */
 
-	version = in.len < FIRST_MESSAGE_MIN ? 0 : xdr_peek_u32(in.data + 4);
-	if (leg_speaks(leg, version))
-		return leg_set_version(leg, version) == 0;
+	if (has_prefix && leg_speaks(leg, h.vers))
+		return leg_set_version(leg, h.vers) == 0;
 	leg->early++;
 	/* Too short to trust its XID: silence (section 7). Nor is an error answered with one. */
-	if (in.len >= FIRST_MESSAGE_MIN && xdr_peek_u32(in.data + 12) != ERROR_TYPE)
-		refuse_version(leg, xdr_peek_u32(in.data), version);
+	if (has_prefix && h.htype != V2_ERROR)
+		refuse_version(leg, &h);
 	return false;
-}
-
-static void drop_assembly(struct leg *leg)
-{
-	leg->discarding = false;
-	buf_free(leg->arena, leg->assembly);
-	leg->assembly = NULL;
-	leg->assembly_len = leg->assembly_cap = 0;
-}
-
-static void append_part(struct leg *leg, struct view part)
-{
-	if (leg->discarding)
-		return;
-	assert(leg->assembly && part.len <= leg->assembly_cap - leg->assembly_len);
-	memcpy(leg->assembly + leg->assembly_len, part.data, part.len);
-	leg->assembly_len += (uint32_t)part.len;
-	leg->parts++;
-}
-
-/* Memory for a continued message, or a stall until there is. */
-static bool begin_assembly(struct leg *leg, struct leg_rbuf *rb, struct view part, uint32_t total,
-			   enum buf_purpose purpose)
-{
-	drop_assembly(leg);
-	leg->assembly = buf_alloc(leg->arena, total, purpose);
-	leg->assembly_cap = total;
-	if (leg->assembly)
-		return true;
-	leg->stalled = rb;
-	leg->stalled_part = part;
-	leg->waiter.bytes = total;
-	leg->waiter.purpose = purpose;
-	buf_wait(leg->arena, &leg->waiter);
-	return false;
-}
-
-void *leg_take_unwaited(struct buf_arena *arena, size_t bytes)
-{
-	size_t spare = buf_zone_bytes(arena, BUF_ZONE_FIXED) / 4;
-
-	if (buf_available(arena, BUF_FIXED) < bytes + spare)
-		return NULL;
-	return buf_alloc(arena, bytes, BUF_FIXED);
-}
-
-/* A continued call of a server: taken or refused, but the leg does not wait. */
-static void begin_reverse_call(struct leg *leg, uint32_t xid, uint32_t total)
-{
-	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
-
-	drop_assembly(leg);
-	leg->assembly = leg_take_unwaited(leg->arena, total);
-	leg->assembly_cap = total;
-	if (leg->assembly)
-		return;
-	leg->discarding = true;
-	leg_report(leg, xid, RPC_CALL, &system);
 }
 
 /* Return: whether @rb may be given back at once. */
 static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
 	struct view part = rx->msg->body[0];
+	uint32_t total = (uint32_t)part.len + rx->remaining;
 
 	if (rx->first && leg->role == RPC_INITIATOR && rx->msg->dir == RPC_CALL)
-		begin_reverse_call(leg, rx->msg->xid, (uint32_t)part.len + rx->remaining);
-	else if (rx->first && !begin_assembly(leg, rb, part, (uint32_t)part.len + rx->remaining,
-					      rx->msg->dir == RPC_CALL ? BUF_CALL : BUF_ASSEMBLY))
+		leg_begin_reverse_call(leg, rx->msg->xid, total);
+	else if (rx->first)
+		leg_begin_assembly(leg, total, rx->msg->dir);
+	if (!leg_make_room(leg, part)) {
+		leg->stalled = rb;
+		leg->stalled_part = part;
 		return false;
-	append_part(leg, part);
+	}
+	leg_append_part(leg, part);
 	return true;
 }
 
@@ -148,26 +90,27 @@ void leg_forget(struct leg *leg, uint32_t xid)
 	got_answer(leg);
 }
 
+void leg_give_up(struct leg *leg)
+{
+	got_answer(leg);
+}
+
 void leg_unanswered(struct leg *leg)
 {
 	leg->t->ops->unanswered(leg->t);
 }
 
-/*
- * Draft-07 6.5, RFC 8797 section 4.1: only a Reply invalidates, and but one handle. What that
- * handle's exposure held is believed by what was written there: it must not get lost.
- */
+/* Draft-07 6.5, RFC 8797 section 4.1: only a Reply invalidates, and but one handle. */
 static bool note_invalidated(struct leg *leg, const struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
 	if (rx->kind == RPC_RX_MSG ? !rx->continued : rx->kind == RPC_RX_PART && rx->first)
-		leg->invalidated = leg->invalidated_written = 0;
+		leg->invalidated = 0;
 	if (!rb->invalidated)
 		return true;
 	if ((rx->kind != RPC_RX_MSG && rx->kind != RPC_RX_PART) || rx->msg->dir != RPC_REPLY ||
 	    leg->invalidated)
 		return false;
 	leg->invalidated = rb->invalidated;
-	leg->invalidated_written = rb->invalidated_written;
 	return true;
 }
 
@@ -183,10 +126,9 @@ static bool on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 	out->msg = rx->msg;
 	out->reverse = is_reverse(leg, rx->msg->dir);
 	out->invalidated = leg->invalidated;
-	out->invalidated_written = leg->invalidated_written;
 	out->held.rbuf = rb;
 	if (rx->continued) {
-		append_part(leg, rx->msg->body[0]);
+		leg_append_part(leg, rx->msg->body[0]);
 		rx->msg->body[0] = view_of(leg->assembly, leg->assembly_len);
 		rx->msg->nbody = 1;
 		out->held.assembly = leg->assembly;
@@ -205,10 +147,22 @@ static void on_error(struct leg *leg, const struct rpc_rx *rx, struct leg_out *o
 	out->error = rx->error;
 	if (rx->error_dir == RPC_REPLY)
 		got_answer(leg);
+	leg->also_failed = rx->also;
+	leg->also_xid = rx->also_xid;
+}
+
+void leg_also_failed(struct leg *leg, struct leg_out *out)
+{
+	const struct rpc_rx rx = {
+		.xid = leg->also_xid, .error_dir = RPC_REPLY, .error = {.code = RPC_ERROR_SYSTEM}};
+
+	on_error(leg, &rx, out);
 }
 
 static void on_ready(struct leg *leg, struct leg_out *out)
 {
+	if (leg->state == LEG_OPEN) /* properties that came after leg_tick() did without */
+		return;
 	leg->state = LEG_OPEN;
 	leg->deadline = NSEC_NEVER;
 	if (leg->role == RPC_INITIATOR)
@@ -237,6 +191,7 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		return;
 	}
 	err = leg->t->ops->recv(leg->t, in, &rx);
+	leg_auth_go(leg);
 	if (err < 0 || !note_invalidated(leg, rb, &rx)) {
 		leg_close(leg, err < 0 ? err : ERR_ACCESS,
 			  err < 0 ? "the peer broke the protocol"
@@ -245,7 +200,7 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		return;
 	}
 	if (rx.abandon)
-		drop_assembly(leg);
+		leg_drop_assembly(leg);
 	if (leg->role == RPC_ACCEPTOR && leg->state == LEG_NEGOTIATING &&
 	    (leg->t->version == 1 || rx.kind == RPC_RX_MSG || rx.kind == RPC_RX_PART))
 		on_ready(leg, out);
@@ -318,9 +273,12 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	leg->posted--;
 	if (ev->status < 0 || leg->closing)
 		return;
+	if (ev->len > leg->cfg->inline_bytes) { /* no fabric may say so: others' octets lie there */
+		leg_close(leg, ERR_PROTO, "a message larger than its Receive");
+		return;
+	}
 	rb->len = ev->len;
 	rb->invalidated = ev->invalidated;
-	rb->invalidated_written = ev->invalidated_written;
 	if (leg->stalled || !list_is_empty(&leg->rxq))
 		queue(leg, rb, out);
 	else
@@ -333,10 +291,9 @@ void leg_resume(struct leg *leg)
 
 	if (!rb)
 		return;
-	leg->stalled = NULL;
-	if (!begin_assembly(leg, rb, leg->stalled_part, (uint32_t)leg->waiter.bytes,
-			    leg->waiter.purpose))
+	if (!leg_make_room(leg, leg->stalled_part))
 		return;
-	append_part(leg, leg->stalled_part);
+	leg->stalled = NULL;
+	leg_append_part(leg, leg->stalled_part);
 	leg_post_recv(leg, rb);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proxy/plan.h"
+#include "proxy/plan/nfs.h"
+#include "proxy/plan/plan.h"
 #include "xdr/cursor.h"
 
 /*
@@ -29,14 +30,14 @@ enum {
 	LIST_END = 8, /* no further entry, eof: some servers count them apart */
 
 	VOID_RESULTS = 4, /* nothing, but 0 says unknown */
-	/* No server or client is known to let a COMPOUND's reply be longer: Linux asks for
-	 * sessions of 1 MiB and its overhead, and reads at most 1 MiB at once. */
+	/* Where its operations do not tell (nfs4reply.c). No server or client is known to let a
+	 * COMPOUND's reply be longer: Linux asks for sessions of 1 MiB and its overhead, and reads at most 1 MiB at once. */
 	NFS4_COMPOUND_RESULTS = 1024 * 1024 + 8192,
 	NETOBJ = 4 + 1024,
 	ACL_LIST = 4 + 4 + 1024 * 12, /* 1024 entries of three words */
 };
 
-enum { PROG_NFS = 100003, PROG_MOUNT = 100005, PROG_NLM = 100021, PROG_NFSACL = 100227 };
+enum { NFS4_COMPOUND = 1 };
 enum { NFS3_READLINK = 5, NFS3_READ = 6, NFS3_READDIR = 16, NFS3_READDIRPLUS = 17 };
 enum { CALL_HEADER = 24 };
 enum { RPCSEC_GSS = 6, GSS_DATA = 0, GSS_SVC_NONE = 1, MAX_AUTH_OCTETS = 400 };
@@ -133,9 +134,7 @@ static uint32_t results_of(const struct rpchdr *hdr)
 	return 0;
 }
 
-/* Steps over credential and verifier. True when @x is at the arguments; @wrapped says they, and
- * the results, are inside RPCSEC_GSS. False for what is malformed or sets up a context. */
-static bool skip_auth(struct xdr_in *x, bool *wrapped)
+bool nfs_skip_auth(struct xdr_in *x, bool *wrapped)
 {
 	uint32_t flavor;
 	struct view body;
@@ -181,9 +180,15 @@ static bool is_counted(const struct rpchdr *hdr)
 					 hdr->proc == NFS3_READDIRPLUS);
 }
 
-uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, unsigned nwrites)
+static uint64_t min_u64(uint64_t a, uint64_t b)
 {
-	uint64_t max = results_of(hdr);
+	return a < b ? a : b;
+}
+
+uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call)
+{
+	uint64_t max = results_of(hdr), compound = 0;
+	bool reduced = call && call->nwrites;
 	uint32_t count = 0;
 	struct xdr_in x;
 	bool wrapped;
@@ -191,11 +196,15 @@ uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, unsigned nwr
 	if (max == 0 || args.len == 0)
 		return 0;
 	xdr_in_init(&x, args);
-	if (!skip_auth(&x, &wrapped))
+	if (!nfs_skip_auth(&x, &wrapped))
 		return 0;
+	if (max == NFS4_COMPOUND_RESULTS && hdr->proc == NFS4_COMPOUND && !wrapped)
+		compound = nfs4_results_max(&x, args.data, call);
+	if (compound)
+		max = min_u64(max, compound);
 	max += wrapped ? (uint64_t)REPLY_HEADER + GSS_WRAP : REPLY_HEADER;
 	/* A wrapped result cannot be reduced (draft-07 11.2.2.3): what was offered is no help. */
-	if (nwrites && !wrapped && hdr->prog == PROG_NFS) {
+	if (reduced && !wrapped && hdr->prog == PROG_NFS) {
 		if (hdr->proc == NFS3_READ)
 			return (uint32_t)max;
 		if (hdr->proc == NFS3_READLINK)
@@ -206,5 +215,5 @@ uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, unsigned nwr
 			return 0;
 		max += (uint64_t)count + xdr_pad(count);
 	}
-	return max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
+	return (uint32_t)min_u64(max, UINT32_MAX);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proxy/plan.h"
+#include "proxy/plan/plan.h"
 
 #include <assert.h>
 
@@ -9,9 +9,10 @@
  * Operation
  *
  * A payload stream has three ways to travel, cheapest first: behind its header
- * in one Send; cut over several Sends (version 2); fetched or placed by the
- * responder with RDMA Read or Write (the body chunk). For each message the plan
- * takes the first that the target leg can take; README.md has the table.
+ * in one Send; cut over several Sends (version 2), as far as the peer's credits
+ * and a cap cover it; fetched or placed by the responder with RDMA Read or Write
+ * (the body chunk). For each message the plan takes the first that the target leg
+ * can take; README.md has the table.
  *
  * Replies are the harder half, for their size is not known when the call goes
  * out. A version 1 responder whose reply outgrows its inline threshold fails
@@ -27,8 +28,11 @@ enum {
 	SEGMENT_OCTETS = 16,
 	READ_SEGMENT_OCTETS = 4 + 4 + SEGMENT_OCTETS, /* "one follows", position, segment */
 	CHUNK_COUNT_OCTETS = 4,
-	V1_REPLY_OCTETS = 28,	 /* prefix 16, three empty lists */
-	V2_REPLY_OCTETS = 20,	 /* prefix 16, empty Write list */
+	V1_REPLY_OCTETS = 28, /* prefix 16, three empty lists */
+	V2_REPLY_OCTETS = 20, /* prefix 16, empty Write list */
+	V2_CHUNK_FOLLOWS_OCTETS = 4,
+	UNKNOWN_REPLY = (1 << 20) + 8192, /* what servers return at once (decision 52) */
+	V2_MIDDLE_OCTETS = 20,		  /* prefix 16, octets remaining */
 	V2_CALL_LIST_OCTETS = 4, /* RDMA2_CALL_EXTERNAL has one list more than RDMA2_CALL_INLINE */
 };
 
@@ -85,6 +89,34 @@ static bool takes_continued(const struct plan_end *e, bool reverse)
 	return e->limits.continuation && (!reverse || reverse_of(e) >= RPC_REV_CONT);
 }
 
+/* Octets of payload stream in one RDMA2_CALL_MIDDLE or RDMA2_REPLY_MIDDLE. */
+static uint64_t middle_room(const struct plan_end *e)
+{
+	return (inline_to(e) - V2_MIDDLE_OCTETS) & ~UINT64_C(3);
+}
+
+/* Whether so much payload stream, more than fits inline behind @header, may be continued. */
+static bool is_covered(uint64_t body_len, uint64_t header, const struct plan_end *e, bool reverse,
+		       const struct plan_cover *cover)
+{
+	uint64_t room = middle_room(e), middles = header + body_len - inline_to(e) + room - 1;
+
+	return takes_continued(e, reverse) && body_len <= cover->bytes &&
+	       body_len <= e->limits.continue_bytes && 1 + middles / room <= cover->sends;
+}
+
+/* The longest payload stream for which the same is true. */
+static uint64_t most_covered(uint64_t header, const struct plan_end *e, bool reverse,
+			     const struct plan_cover *cover)
+{
+	uint64_t most;
+
+	if (!takes_continued(e, reverse) || cover->sends < 2 || header >= inline_to(e))
+		return 0;
+	most = inline_to(e) - header + (cover->sends - 1) * middle_room(e);
+	return min_u64(most, min_u64(cover->bytes, e->limits.continue_bytes));
+}
+
 /* Header octets of an inline reply that returns @call's Write chunks. As seen by the requester
  * (@fresh NULL) they have its segments, by the responder those the gateway will cut. */
 static uint64_t reply_header(const struct rpc_msg *call, unsigned version,
@@ -119,18 +151,22 @@ static uint64_t needed_reply(uint64_t takes, uint32_t known, uint64_t responder_
 }
 
 static uint64_t reply_chunk(const struct rpc_msg *in, uint32_t known, const struct plan_end *from,
-			    const struct plan_end *to, bool reverse, size_t continued_cap)
+			    const struct plan_end *to, bool reverse)
 {
 	uint64_t offered = in->has_reply ? in->reply.length : 0;
-	uint64_t takes = less_header(inline_to(from), reply_header(in, from->version, NULL));
+	uint64_t header = reply_header(in, from->version, NULL);
+	struct plan_cover cover = from->continued_most;
+	uint64_t takes = less_header(inline_to(from), header);
 	uint64_t responder = less_header(inline_from(to), reply_header(in, to->version, to));
 
 	if (!takes_chunks(to, reverse))
 		return 0;
 	if (to->version != 1)
 		return offered;
-	if (takes_continued(from, reverse) && (!offered || known))
-		takes = max_u64(takes, continued_cap);
+	if (!known)
+		cover.bytes = clamp_u32(min_u64(cover.bytes, UNKNOWN_REPLY));
+	if (!offered || known)
+		takes = max_u64(takes, most_covered(header, from, reverse, &cover));
 	if (!offered)
 		return needed_reply(takes, known, responder);
 	if (from->version == 1)
@@ -171,12 +207,12 @@ static bool is_beyond_reverse(const struct rpc_msg *in, const struct plan_end *t
 {
 	if (!reverse || takes_chunks(to, reverse))
 		return false;
-	if (reverse_of(to) == RPC_REV_NONE)
-		refuse(out, RPC_ERROR_SYSTEM, 0);
-	else if (in->nreads)
+	if (in->nreads)
 		refuse(out, RPC_ERROR_READ_CHUNKS, 0);
 	else if (in->nwrites)
 		refuse(out, RPC_ERROR_WRITE_CHUNKS, 0);
+	else if (reverse_of(to) == RPC_REV_NONE)
+		refuse(out, RPC_ERROR_SYSTEM, 0);
 	else
 		return false;
 	return true;
@@ -187,31 +223,38 @@ static bool is_beyond_reverse(const struct rpc_msg *in, const struct plan_end *t
  * the inline form's header, Reply chunk included; @segments: in its chunks.
  */
 static void pick_call_form(uint64_t body_len, const struct plan_end *to, uint64_t header,
-			   uint64_t segments, bool reverse, size_t continued_cap,
-			   struct plan_call *out)
+			   uint64_t segments, bool reverse, struct plan_call *out)
 {
 	uint64_t body_segments = segments_for(body_len, to);
 	uint64_t external = header + body_segments * READ_SEGMENT_OCTETS +
 			    (to->version == 1 ? 0 : V2_CALL_LIST_OCTETS);
+	bool takes_body =
+		takes_chunks(to, reverse) && !to->limits.no_external && body_len <= UINT32_MAX;
+	bool body_fits =
+		segments + body_segments <= to->limits.segment_count && external <= inline_to(to);
+	bool only_way = !takes_body || !body_fits;
 
 	out->form = PLAN_BODY_CHUNK;
 	if (segments > to->limits.segment_count || header >= inline_to(to)) {
 		refuse(out, RPC_ERROR_SEGMENTS, segments_limit(to));
 		return;
 	}
-	if (header + body_len <= inline_to(to))
+	if (header + body_len <= inline_to(to)) {
 		out->form = PLAN_INLINE;
-	else if (takes_continued(to, reverse) && body_len <= continued_cap)
+	} else if (is_covered(body_len, header, to, reverse,
+			      only_way ? &to->continued_most : &to->continued)) {
 		out->form = PLAN_CONTINUED;
-	else if (!takes_chunks(to, reverse) || body_len > UINT32_MAX)
+		out->only_way = only_way;
+	} else if (!takes_body) {
 		refuse(out, RPC_ERROR_SYSTEM, 0);
-	else if (segments + body_segments > to->limits.segment_count || external > inline_to(to))
+	} else if (!body_fits) {
 		refuse(out, RPC_ERROR_SEGMENTS, segments_limit(to));
+	}
 }
 
 static void pick_with_reply(const struct rpc_msg *in, size_t body_len, const struct plan_end *to,
 			    uint64_t header, uint32_t reply_bytes, bool reverse,
-			    size_t continued_cap, struct plan_call *out)
+			    struct plan_call *out)
 {
 	uint64_t segments = segments_in_call(in, to);
 
@@ -222,12 +265,12 @@ static void pick_with_reply(const struct rpc_msg *in, size_t body_len, const str
 		header += CHUNK_COUNT_OCTETS + n * SEGMENT_OCTETS;
 		segments += n;
 	}
-	pick_call_form(body_len, to, header, segments, reverse, continued_cap, out);
+	pick_call_form(body_len, to, header, segments, reverse, out);
 }
 
 void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
 		    const struct plan_end *from, const struct plan_end *to, size_t hdr_inline_len,
-		    bool reverse, size_t continued_cap, struct plan_call *out)
+		    bool reverse, struct plan_call *out)
 {
 	uint64_t offer;
 	uint32_t known = 0;
@@ -236,23 +279,24 @@ void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpch
 	if (is_beyond_reverse(in, to, reverse, out))
 		return;
 	if (hdr && in->nbody)
-		known = plan_reply_max(hdr, in->body[0], in->nwrites);
-	offer = reply_chunk(in, known, from, to, reverse, continued_cap);
-	pick_with_reply(in, body_len, to, hdr_inline_len, clamp_u32(offer), reverse, continued_cap,
-			out);
+		known = plan_reply_max(hdr, in->body[0], in);
+	offer = to->no_reply_chunk ? 0 : reply_chunk(in, known, from, to, reverse);
+	pick_with_reply(in, body_len, to, hdr_inline_len, clamp_u32(offer), reverse, out);
 	/* A version 2 responder can continue its Reply (6.6.4): a chunk too many is left out. */
 	if (out->form == PLAN_REFUSED && offer && to->version != 1)
-		pick_with_reply(in, body_len, to, hdr_inline_len, 0, reverse, continued_cap, out);
+		pick_with_reply(in, body_len, to, hdr_inline_len, 0, reverse, out);
 }
 
 void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct plan_end *to,
-		     size_t hdr_inline_len, bool reverse, size_t continued_cap,
-		     struct plan_reply *out)
+		     size_t hdr_inline_len, bool reverse, struct plan_reply *out)
 {
 	uint64_t threshold = inline_to(to), external = hdr_inline_len;
 
+	/* RDMA2_REPLY_EXTERNAL has the chunk behind a discriminator, version 1 its own always. */
 	if (call->has_reply)
 		external += CHUNK_COUNT_OCTETS + (uint64_t)call->reply.count * SEGMENT_OCTETS;
+	if (call->has_reply && to->version != 1)
+		external += V2_CHUNK_FOLLOWS_OCTETS;
 	*out = (struct plan_reply){.form = PLAN_REFUSED};
 	if (hdr_inline_len >= threshold)
 		/* Cannot even say which Write chunks were filled: 7.4.1. */
@@ -261,7 +305,7 @@ void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct p
 		out->form = PLAN_INLINE;
 	else if (call->has_reply && body_len <= call->reply.length && external <= threshold)
 		out->form = PLAN_BODY_CHUNK;
-	else if (takes_continued(to, reverse) && body_len <= continued_cap)
+	else if (is_covered(body_len, hdr_inline_len, to, reverse, &to->continued_most))
 		out->form = PLAN_CONTINUED;
 	else
 		out->error = (struct rpc_error){.code = RPC_ERROR_REPLY_RESOURCE,

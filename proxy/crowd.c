@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proxy/crowd.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/mem.h"
+
+/* Hosts without a session whose rate is remembered, at least. */
+enum { REMEMBERED = 1024 };
+
+/* So many sessions more than the least of all workers, and one part of that, are as many. */
+enum { SLACK = 16, SLACK_PART = 16 };
+
+struct crowd_client {
+	struct host host; /* first; its uses are sessions */
+	nsec_t full_at;	  /* when it may set up as many at once as it may have */
+};
+
+struct crowd {
+	struct crowd_config cfg;
+	pthread_mutex_t lock;
+	struct hosts clients;
+	uint32_t burst; /* sessions a client may have at once, and so set up at once */
+	uint32_t sessions;
+	atomic_uint *of_workers; /* sessions of each */
+};
+
+struct crowd *crowd_new(const struct crowd_config *cfg)
+{
+	struct crowd *c = mem_zalloc(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->cfg = *cfg;
+	c->burst = cfg->max_per_client ? cfg->max_per_client : cfg->max_sessions;
+	pthread_mutex_init(&c->lock, NULL);
+	c->of_workers = mem_zalloc(cfg->workers * sizeof(*c->of_workers));
+	if (!c->of_workers || hosts_init(&c->clients, (size_t)cfg->max_sessions + REMEMBERED,
+					 sizeof(struct crowd_client), cfg->seed)) {
+		crowd_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void crowd_free(struct crowd *c)
+{
+	if (!c)
+		return;
+	assert(c->sessions == 0);
+	hosts_fini(&c->clients);
+	pthread_mutex_destroy(&c->lock);
+	mem_free(c->of_workers);
+	mem_free(c);
+}
+
+/* A set-up moves the time at which the burst is full again by what it takes to earn one. */
+static nsec_t turn_costs(const struct crowd *c)
+{
+	return c->cfg.setups_per_second ? NSEC_PER_SEC / c->cfg.setups_per_second : 0;
+}
+
+/* Workers' clocks differ a little: @now may lie before the last one. */
+static bool has_turn(const struct crowd *c, const struct crowd_client *client, nsec_t now)
+{
+	return !c->cfg.setups_per_second || client->full_at <= now ||
+	       client->full_at - now <= (c->burst - 1) * turn_costs(c);
+}
+
+static void take_turn(const struct crowd *c, struct crowd_client *client, nsec_t now)
+{
+	client->full_at = (client->full_at > now ? client->full_at : now) + turn_costs(c);
+}
+
+static enum crowd_answer judge_client(const struct crowd *c, const struct crowd_client *client,
+				      nsec_t now)
+{
+	if (!has_turn(c, client, now))
+		return CROWD_RATE;
+	if (c->cfg.max_per_client && client->host.uses > c->cfg.max_per_client)
+		return CROWD_CLIENT;
+	return c->sessions < c->cfg.max_sessions ? CROWD_IN : CROWD_FULL;
+}
+
+static enum crowd_answer enter_locked(struct crowd *c, const struct fabric_addr *peer, nsec_t now,
+				      struct host **place)
+{
+	struct crowd_client *client = (struct crowd_client *)hosts_get(&c->clients, peer);
+	enum crowd_answer answer;
+
+	assert(client); /* there is room for more than sessions */
+	answer = judge_client(c, client, now);
+	if (answer != CROWD_IN) {
+		hosts_put(&c->clients, &client->host);
+		return answer;
+	}
+	take_turn(c, client, now);
+	c->sessions++;
+	*place = &client->host;
+	return CROWD_IN;
+}
+
+enum crowd_answer crowd_enter(struct crowd *c, const struct fabric_addr *peer, nsec_t now,
+			      struct host **client)
+{
+	enum crowd_answer answer;
+
+	pthread_mutex_lock(&c->lock);
+	answer = enter_locked(c, peer, now, client);
+	pthread_mutex_unlock(&c->lock);
+	return answer;
+}
+
+void crowd_leave(struct crowd *c, struct host *client)
+{
+	pthread_mutex_lock(&c->lock);
+	hosts_put(&c->clients, client);
+	c->sessions--;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void crowd_tell(struct crowd *c, unsigned worker, uint32_t sessions)
+{
+	if (worker < c->cfg.workers)
+		atomic_store_explicit(&c->of_workers[worker], sessions, memory_order_relaxed);
+}
+
+bool crowd_is_fuller(const struct crowd *c, unsigned worker)
+{
+	uint32_t least = UINT32_MAX;
+
+	if (worker >= c->cfg.workers)
+		return false;
+	for (unsigned i = 0; i < c->cfg.workers; i++) {
+		uint32_t n = atomic_load_explicit(&c->of_workers[i], memory_order_relaxed);
+
+		least = n < least ? n : least;
+	}
+	return atomic_load_explicit(&c->of_workers[worker], memory_order_relaxed) >
+	       least + least / SLACK_PART + SLACK;
+}
+
+uint32_t crowd_sessions(struct crowd *c)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&c->lock);
+	n = c->sessions;
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_INTERNAL_H
+#define PROXY_INTERNAL_H
+
+#include "base/pool.h"
+#include "base/timer.h"
+#include "fabric/lobby.h"
+#include "proxy/crowd.h"
+#include "proxy/leg/recvs.h"
+#include "proxy/proxy.h"
+#include "proxy/session.h"
+#include "proxy/txn.h"
+
+/** What the files of proxy/ share: one worker's relay and its routes. */
+
+/** struct route_state - one worker's view of a route. */
+struct route_state {
+	struct proxy *proxy;
+	const struct proxy_route *route;
+	struct leg_config server_v1; /* the server leg's, when the upstream speaks only 1 */
+	nsec_t v1_until;	     /* that is believed until then */
+	bool one_kind;		     /* no Reply chunk beside Write chunks: txn_told.c */
+	struct quota_group groups[QUOTA_PURPOSES];
+	size_t reverse_bytes; /* taken by transactions of the reverse direction */
+};
+
+/** struct proxy - one worker's relay; shared by proxy.c, session.c and txn.c. */
+struct proxy {
+	struct proxy_config cfg;
+	struct buf_arena arena;
+	struct pool txns;
+	struct list sessions;
+	struct list dirty;
+	struct list dead;	   /* to be freed, a few in a turn */
+	struct quota quota;	   /* who of them gets what of the arena */
+	struct timer_queue timers; /* every wait of every session and transaction */
+	size_t reverse_bytes;	   /* taken by transactions of the reverse direction */
+	size_t fixed_bytes;	   /* of all sessions: at most half of the memory */
+	size_t fixed_limit;	   /* ... less what shared Receives may take */
+	struct recvs *recvs;	   /* one a fabric, in use where it shares Receives */
+	unsigned nsessions;
+	unsigned told_sessions;		 /* to the crowd */
+	bool fuller;			 /* than other workers: they are to accept */
+	struct crowd *crowd, *own_crowd; /* the second only where none is shared */
+	struct lobby lobby;		 /* sessions whose clients have not said a word yet */
+	uint64_t next_session;
+	struct list *log_next; /* of sessions: where proxy_log_legs() goes on */
+	uint64_t log_end;      /* the first session it does not tell about */
+	uint64_t random;       /* XIDs of the gateway's own messages */
+	nsec_t now;
+	struct timer trim;	 /* shared Receives are looked at; armed while there are sessions */
+	unsigned trims_left;	 /* after the last session */
+	struct timer drain;	 /* all sessions are closed then */
+	struct list *drain_next; /* of sessions: where closing what is idle, or all, goes on */
+	bool draining, drain_over;
+	struct list blanking; /* txns whose memory is being blanked: txn_blank.c */
+	uint32_t blank_left;  /* octets, in this turn */
+	nsec_t release_at;    /* when buf_release() has something to do; NSEC_NEVER: nothing */
+	bool pinned; /* a fabric's device holds the arena's pages: none go back to the system */
+	unsigned nregistered;
+	struct proxy_counters count;
+	struct route_state routes[];
+};
+
+#endif

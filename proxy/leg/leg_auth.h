@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_LEG_LEG_AUTH_H
+#define PROXY_LEG_LEG_AUTH_H
+
+#include "hostauth/hostauth.h"
+#include "v2/auth.h"
+
+/**
+ * leg_auth - host authentication on a leg: where v2/auth.h meets hostauth/
+ *
+ * A leg whose configuration has a struct leg_auth proves who it is and asks for the same.
+ */
+
+/** struct leg_auth - shared by many legs; outlives them. */
+struct leg_auth {
+	bool required;	/* who does not, is no peer; else whoever cannot is taken as he is */
+	nsec_t timeout; /* for all of it, within that for set-up */
+	/* What connections made now use: a holder more, the caller's to put. Any thread may ask. */
+	struct hostauth_creds *(*creds)(const struct leg_auth *auth);
+	int64_t (*now)(const struct leg_auth *auth); /* seconds since 1970 */
+};
+
+/** struct leg_proof - of one leg. */
+struct leg_proof {
+	struct v2_auth auth; /* first member */
+	struct hostauth *h;  /* until it is over */
+	bool is_over, told;  /* told: by leg_auth_news() */
+	unsigned values;     /* both ways */
+	size_t octets;
+	enum hostauth_cause cause;
+	char peer[HOSTAUTH_NAME_BYTES];
+	char why[HOSTAUTH_TEXT_BYTES + 32];
+	char suite[32];
+};
+
+struct leg;
+
+/** leg_peer_name - the name the peer proved; "" without. */
+const char *leg_peer_name(const struct leg *leg);
+
+/** leg_is_unproved - the peer is still to say who it is, or failed to. */
+bool leg_is_unproved(const struct leg *leg);
+
+/** leg_auth_news - it is over, one way or the other, and this has not said so yet. */
+bool leg_auth_news(struct leg *leg);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_MEMORY_BLOCKS_H
+#define PROXY_MEMORY_BLOCKS_H
+
+#include "proxy/memory/buf.h"
+
+/** Shared by proxy/memory only: what a block is, and which zones it may come from. */
+
+/* What arena.orders says of the page that a block begins at: its order + 1, and whether it is
+ * handed out. */
+enum { BLOCK_USED = 0x80, BLOCK_ORDER = 0x7f, MAX_ORDER = BUF_ORDERS - 1 };
+
+_Static_assert((size_t)BUF_MIN_BLOCK << MAX_ORDER == BUF_MAX_BLOCK, "orders cover the sizes");
+
+static inline size_t order_bytes(unsigned order)
+{
+	return (size_t)BUF_MIN_BLOCK << order;
+}
+
+static inline unsigned order_for(size_t bytes)
+{
+	unsigned order = 0;
+
+	while (order_bytes(order) < bytes)
+		order++;
+	return order;
+}
+
+static inline size_t page_of(const struct buf_arena *a, const void *block)
+{
+	return (size_t)((const uint8_t *)block - a->base) / BUF_MIN_BLOCK;
+}
+
+/** buf_give_block - the one of @order at @page is free, of the zone it lies in. */
+void buf_give_block(struct buf_arena *a, size_t page, unsigned order);
+
+/** buf_zones_for - the zones of @purpose in the order they are tried. Return: how many. */
+unsigned buf_zones_for(const struct buf_arena *a, enum buf_purpose purpose, enum buf_zone zones[2]);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <stdint.h>
+
+#include "base/asan.h"
+#include "proxy/memory/blocks.h"
+
+/*
+ * Operation. A block of order n is 4 KiB << n octets, aligned to its size within
+ * the range; its buddy is the block it was split from. arena.orders holds one
+ * octet for each 4 KiB page: 0 inside a block, else the order + 1 of the block
+ * that begins there, with BLOCK_USED when it is handed out. That octet is all
+ * that is needed to free a block by its address alone, and blocks tile the range.
+ *
+ * Which blocks are free is kept beside the memory, in one set for each order, so
+ * that free memory is never touched. A block is taken from the least order that
+ * has one, and of that at the lowest address: where load has gone the top of each
+ * zone comes free, in large pieces, and release.c gives it back to the system.
+ *
+ * Blocks of two zones never merge.
+ */
+/* With AddressSanitizer free blocks are out of bounds for everybody. */
+void buf_give_block(struct buf_arena *a, size_t page, unsigned order)
+{
+	ASAN_POISON_MEMORY_REGION(a->base + page * BUF_MIN_BLOCK, order_bytes(order));
+	bits_set(&a->free[order], page >> order);
+	a->zones[a->zone_at[page]].nfree[order]++;
+	a->orders[page] = (uint8_t)(order + 1);
+}
+
+static void take_block(struct buf_arena *a, size_t page, unsigned order)
+{
+	bits_clear(&a->free[order], page >> order);
+	a->zones[a->zone_at[page]].nfree[order]--;
+	a->orders[page] = 0;
+}
+
+size_t buf_round(size_t bytes)
+{
+	return bytes > BUF_MAX_BLOCK ? 0 : order_bytes(order_for(bytes));
+}
+
+static void note_touched(struct buf_arena *a, size_t page, size_t pages)
+{
+	struct buf_touched *t = &a->touched;
+
+	for (size_t at = page; at < page + pages;) {
+		size_t n = 64 - at % 64 < page + pages - at ? 64 - at % 64 : page + pages - at;
+		uint64_t mask = (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << at % 64;
+
+		t->bytes += (unsigned)__builtin_popcountll(mask & ~t->pages[at / 64]) *
+			    (size_t)BUF_MIN_BLOCK;
+		t->pages[at / 64] |= mask;
+		at += n;
+	}
+	if (a->used > t->high[0])
+		t->high[0] = a->used;
+}
+
+static void count(struct buf_arena *a, size_t page, unsigned order, bool taken)
+{
+	unsigned zone = a->zone_at[page];
+	size_t bytes = taken ? order_bytes(order) : -order_bytes(order);
+
+	a->used += bytes;
+	a->zones[zone].used += bytes;
+	if (page * BUF_MIN_BLOCK >= a->bytes - a->reserve)
+		a->reserve_used += bytes;
+	if (a->used > a->peak)
+		a->peak = a->used;
+	if (taken)
+		note_touched(a, page, order_bytes(order) / BUF_MIN_BLOCK);
+}
+
+void *buf_alloc_in(struct buf_arena *a, size_t bytes, unsigned zone)
+{
+	unsigned order, have;
+	size_t page;
+
+	if (bytes > BUF_MAX_BLOCK)
+		return NULL;
+	order = have = order_for(bytes);
+	while (have < BUF_ORDERS && a->zones[zone].nfree[have] == 0)
+		have++;
+	if (have == BUF_ORDERS)
+		return NULL;
+	page = a->zones[zone].begin / BUF_MIN_BLOCK;
+	page = bits_next(&a->free[have], (page + ((size_t)1 << have) - 1) >> have) << have;
+	take_block(a, page, have);
+	while (have > order) {
+		have--;
+		buf_give_block(a, page + ((size_t)1 << have), have);
+	}
+	a->orders[page] = (uint8_t)((order + 1) | BLOCK_USED);
+	ASAN_UNPOISON_MEMORY_REGION(a->base + page * BUF_MIN_BLOCK, order_bytes(order));
+	count(a, page, order, true);
+	return a->base + page * BUF_MIN_BLOCK;
+}
+
+/* The reserve first for those who may: the rest is for those who may not. */
+void *buf_alloc(struct buf_arena *a, size_t bytes, enum buf_purpose purpose)
+{
+	enum buf_zone zones[2];
+	unsigned n = buf_zones_for(a, purpose, zones);
+	void *block = NULL;
+
+	for (unsigned i = 0; i < n && !block; i++)
+		block = buf_alloc_in(a, bytes, zones[i]);
+	return block;
+}
+
+/* The page of @block, which was handed out. */
+static size_t used_page(const struct buf_arena *a, const void *block)
+{
+	size_t page = page_of(a, block);
+
+	assert(page < a->bytes / BUF_MIN_BLOCK);
+	assert((const uint8_t *)block == a->base + page * BUF_MIN_BLOCK);
+	assert(a->orders[page] & BLOCK_USED);
+	return page;
+}
+
+size_t buf_block_bytes(const struct buf_arena *a, const void *block)
+{
+	return order_bytes((a->orders[used_page(a, block)] & BLOCK_ORDER) - 1u);
+}
+
+void buf_free(struct buf_arena *a, void *block)
+{
+	unsigned order;
+	size_t page;
+
+	if (!block)
+		return;
+	page = used_page(a, block);
+	order = (a->orders[page] & BLOCK_ORDER) - 1u;
+	count(a, page, order, false);
+	a->zones[a->zone_at[page]].frees++;
+	a->orders[page] = 0;
+	for (; order < MAX_ORDER; order++) {
+		size_t buddy = page ^ ((size_t)1 << order);
+
+		if (a->orders[buddy] != order + 1) /* not free, or not whole */
+			break;
+		if (a->zone_at[buddy] != a->zone_at[page])
+			break;
+		take_block(a, buddy, order);
+		page &= ~((size_t)1 << order);
+	}
+	buf_give_block(a, page, order);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation. Memory is shared by route first, then by session. A member may take x octets when
+ * its route may, and it may among those of its route.
+ *
+ * The route: it has a range of its own that nobody else uses. Of what is common to all it may hold
+ * twice as much as it leaves free there; all of that, when it holds none yet. So routes that take
+ * all they can and give nothing back leave some of what is common, and their own to all others.
+ *
+ * The session: what it then holds is at most twice what it leaves its route (of memory for
+ * continued messages eight times: one that waits for it keeps all behind it waiting); or it held
+ * nothing before, and there is room. So n greedy sessions together leave 1/(2n + 1) of what their route
+ * has, and one that comes new, with a small wish, finds room at once.
+ *
+ * Turns. Those that have to wait stand in a line for each route. When memory of theirs has come
+ * back each is tried once, the longest waiting first, those that fail go to the end: nobody is held
+ * up by the larger wish of another. Who comes new gets in line as long as others have yet to be
+ * tried with what came back. A turn of the relay looks at QUOTA_LOOKS; the next goes on. What an
+ * attempt took that then failed, for want of blocks of the right size, has not come back.
+ *
+ * Claims. What is small always finds something, so a large wish may find its block never. Who has
+ * waited for QUOTA_PATIENCE claims memory, one member of a route at a time, and one route of what is
+ * common: while it does, up to QUOTA_CLAIM, the others of its line get little (a sixteenth of
+ * what they could take otherwise), in the second half of the time nothing; what they give back adds
+ * up. The claim does not touch what other routes have for themselves. If it comes to nothing, since
+ * those who hold the memory do not give it back, the others go on, and the next claim
+ * of that route waits twice as long, up to QUOTA_PAUSE: memory is kept idle for a small part of the
+ * time at most.
+ *
+ * So a member gets what it asks for, provided that it gives back what it holds, and that what its
+ * route has for itself is enough, less what members of the same route never give back; that holds
+ * whatever other routes do. It takes as long as those who stand before it in line hold on to theirs.
+ */
+#include "proxy/memory/quota.h"
+
+#include <assert.h>
+
+enum { QUOTA_PRESSED = 16 };
+
+void quota_init(struct quota *s, struct buf_arena *arena)
+{
+	static const enum buf_zone common[QUOTA_PURPOSES] = {
+		[BUF_TRANSACTION] = BUF_ZONE_ORDINARY, [BUF_ASSEMBLY] = BUF_ZONE_REPLIES,
+		[BUF_CALL] = BUF_ZONE_CALLS,	       [BUF_BEGUN] = BUF_ZONE_BEGUN,
+		[BUF_ASIDE] = BUF_ZONE_ASIDE,
+	};
+
+	*s = (struct quota){.arena = arena, .looks = QUOTA_LOOKS};
+	for (unsigned i = 0; i < QUOTA_PURPOSES; i++) {
+		struct quota_pool *pool = &s->pools[i];
+
+		*pool = (struct quota_pool){.quota = s, .purpose = (enum buf_purpose)i};
+		pool->zones[pool->nzones++] = common[i];
+		if (i == BUF_ASSEMBLY)
+			pool->zones[pool->nzones++] = BUF_ZONE_ORDINARY;
+		list_init(&pool->groups);
+	}
+}
+
+void quota_turn(struct quota *s, nsec_t now)
+{
+	s->now = now;
+	s->looks = QUOTA_LOOKS;
+}
+
+void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose purpose,
+		      unsigned part)
+{
+	*g = (struct quota_group){
+		.pool = &s->pools[purpose],
+		.own = buf_own_zone(s->arena, purpose, part),
+		.patience = QUOTA_PATIENCE,
+		.least = SIZE_MAX,
+	};
+	g->pool->ngroups++;
+	list_init(&g->link);
+	list_init(&g->waiting);
+}
+
+void quota_member_init(struct quota_member *m, struct quota_group *g)
+{
+	*m = (struct quota_member){.group = g, .since = NSEC_NEVER};
+	list_init(&m->link);
+}
+
+static nsec_t quota_now(const struct quota_group *g)
+{
+	return g->pool->quota->now;
+}
+
+static void end_claim(struct quota_group *g)
+{
+	g->claimer = NULL;
+	if (g->pool->claimer == g)
+		g->pool->claimer = NULL;
+	/* Whoever stood back for it is to be tried. */
+	g->untried = g->nwaiting;
+}
+
+/* The claim came to nothing: others' turn, for longer than the last time. */
+static void give_up_claim(struct quota_group *g)
+{
+	g->claimer->since = quota_now(g);
+	g->patience = nsec_min(2 * g->patience, QUOTA_PAUSE);
+	end_claim(g);
+}
+
+static void leave_line(struct quota_member *m)
+{
+	struct quota_group *g = m->group;
+
+	if (!quota_is_waiting(m))
+		return;
+	/* Where it stands among those untried is not known: one too many is tried. */
+	list_del(&m->link);
+	g->nwaiting--;
+	if (g->untried > g->nwaiting)
+		g->untried = g->nwaiting;
+	if (g->nwaiting > 0)
+		return;
+	g->least = SIZE_MAX;
+	list_del(&g->link);
+}
+
+void quota_unwait(struct quota_member *m)
+{
+	if (!m->group)
+		return;
+	leave_line(m);
+	if (m->group->claimer == m)
+		end_claim(m->group);
+	m->since = NSEC_NEVER;
+}
+
+void quota_served(struct quota_member *m)
+{
+	m->since = NSEC_NEVER;
+	if (m->group->claimer != m)
+		return;
+	m->group->patience = QUOTA_PATIENCE;
+	end_claim(m->group);
+}
+
+static uint64_t blocks_back(const struct quota_group *g)
+{
+	const struct buf_arena *a = g->pool->quota->arena;
+	uint64_t n = g->own == BUF_NO_ZONE ? 0 : a->zones[g->own].frees;
+
+	for (unsigned i = 0; i < g->pool->nzones; i++)
+		n += a->zones[g->pool->zones[i]].frees;
+	return n;
+}
+
+/* Memory of the group's came back: each of those that wait is to be tried. */
+static void look_for_memory(struct quota_group *g)
+{
+	uint64_t back = blocks_back(g);
+
+	if (g->claimer && quota_now(g) >= g->claim_ends)
+		give_up_claim(g);
+	if (back != g->seen)
+		g->untried = g->nwaiting;
+	g->seen = back;
+}
+
+/* What a claim of somebody else's leaves of @bytes. */
+static size_t pressed_room(const struct quota_group *claiming, size_t bytes)
+{
+	bool late = quota_now(claiming) >= claiming->claim_ends - QUOTA_CLAIM / 2;
+
+	return late ? 0 : bytes / QUOTA_PRESSED;
+}
+
+/* What the route of @g may take of what is common to all. */
+static size_t common_room(const struct quota_group *g)
+{
+	const struct quota_pool *pool = g->pool;
+	size_t left = 0;
+
+	for (unsigned i = 0; i < pool->nzones; i++)
+		left += buf_zone_free(pool->quota->arena, pool->zones[i]);
+	if (pool->claimer == g || pool->ngroups == 1)
+		return left;
+	if (g->common > 0)
+		left = 2 * left > g->common ? (2 * left - g->common) / 3 : 0;
+	return pool->claimer ? pressed_room(pool->claimer, left) : left;
+}
+
+static bool member_fits(const struct quota_member *m, size_t bytes, size_t room)
+{
+	const struct quota_group *g = m->group;
+
+	if (g->claimer && g->claimer != m)
+		room = pressed_room(g, room);
+	if (bytes > room)
+		return false;
+	if (m->used == 0 || g->claimer == m)
+		return true;
+	return m->used + bytes <= (g->pool->purpose == BUF_TRANSACTION ? 2 : 8) * (room - bytes);
+}
+
+bool quota_may_take(struct quota_member *m, size_t bytes)
+{
+	struct quota_group *g = m->group;
+
+	look_for_memory(g);
+	if (m->since == NSEC_NEVER && g->untried > 0)
+		return false;
+	g->may_common = common_room(g);
+	return member_fits(m, bytes, buf_zone_free(g->pool->quota->arena, g->own) + g->may_common);
+}
+
+static void *take_common(struct quota_group *g, size_t bytes)
+{
+	struct buf_arena *a = g->pool->quota->arena;
+	size_t size = buf_round(bytes);
+	void *block = NULL;
+
+	if (size > g->may_common)
+		return NULL;
+	for (unsigned i = 0; i < g->pool->nzones && !block; i++)
+		block = buf_alloc_in(a, bytes, g->pool->zones[i]);
+	if (!block)
+		return NULL;
+	g->may_common -= size;
+	g->common += size;
+	return block;
+}
+
+void *quota_take(struct quota_member *m, size_t bytes)
+{
+	struct quota_group *g = m->group;
+	void *block = NULL;
+
+	if (bytes > BUF_MAX_BLOCK)
+		return NULL;
+	if (g->own != BUF_NO_ZONE)
+		block = buf_alloc_in(g->pool->quota->arena, bytes, g->own);
+	if (!block)
+		block = take_common(g, bytes);
+	if (!block)
+		return NULL;
+	m->used += buf_round(bytes);
+	g->used += buf_round(bytes);
+	return block;
+}
+
+void quota_give(struct quota_member *m, void *block)
+{
+	struct quota_group *g = m->group;
+	struct buf_arena *a = g->pool->quota->arena;
+	size_t bytes;
+
+	if (!block)
+		return;
+	bytes = buf_block_bytes(a, block);
+	assert(m->used >= bytes && g->used >= bytes);
+	m->used -= bytes;
+	g->used -= bytes;
+	if (buf_zone_of(a, block) != g->own)
+		g->common -= bytes;
+	buf_free(a, block);
+}
+
+void quota_undo(struct quota_member *m, void *block)
+{
+	struct buf_arena *a = m->group->pool->quota->arena;
+	unsigned zone;
+
+	if (!block)
+		return;
+	zone = buf_zone_of(a, block);
+	quota_give(m, block);
+	a->zones[zone].frees--;
+}
+
+/* Whether @m may begin to claim: it is large, and has waited for long. */
+static void consider_claim(struct quota_member *m)
+{
+	struct quota_group *g = m->group;
+	struct quota_pool *pool = g->pool;
+	bool beyond = g->own == BUF_NO_ZONE ||
+		      m->used + m->wants > buf_zone_bytes(pool->quota->arena, g->own);
+
+	if (g->claimer || quota_now(g) - m->since < g->patience || (beyond && pool->claimer))
+		return;
+	g->claimer = m;
+	g->claim_ends = quota_now(g) + QUOTA_CLAIM;
+	if (beyond)
+		pool->claimer = g;
+}
+
+void quota_wait(struct quota_member *m, size_t bytes)
+{
+	struct quota_group *g = m->group;
+
+	if (quota_is_waiting(m))
+		return;
+	m->wants = bytes;
+	if (m->since == NSEC_NEVER) {
+		m->since = quota_now(g);
+		g->pool->quota->waits++;
+		/* It was not tried when others were before it. */
+		g->untried += g->untried > 0;
+	}
+	if (g->nwaiting++ == 0)
+		list_add_tail(&g->pool->groups, &g->link);
+	if (bytes < g->least)
+		g->least = bytes;
+	list_add_tail(&g->waiting, &m->link);
+	consider_claim(m);
+}
+
+/* Take @m, the first of its line, which is looked at now, out of it. */
+static void leave_first(struct quota_member *m)
+{
+	struct quota_group *g = m->group;
+	unsigned untried = g->untried - 1;
+
+	leave_line(m);
+	g->untried = untried;
+}
+
+/* The first of @g there is room for by octets; those before it go to the end of the line. */
+static struct quota_member *first_that_fits(struct quota_group *g)
+{
+	struct quota *q = g->pool->quota;
+	size_t room = buf_zone_free(q->arena, g->own) + common_room(g);
+
+	/* So a route that has all it may is passed by at once, however many of its members wait. */
+	if (room < g->least) {
+		consider_claim(list_first(&g->waiting, struct quota_member, link));
+		g->untried = 0;
+	}
+	while (g->untried > 0 && q->looks > 0) {
+		struct quota_member *m = list_first(&g->waiting, struct quota_member, link);
+
+		q->looks--;
+		q->looked++;
+		if (member_fits(m, m->wants, room)) {
+			leave_first(m);
+			q->looks -= q->looks < QUOTA_TRY ? q->looks : QUOTA_TRY;
+			return m;
+		}
+		g->untried--;
+		list_del(&m->link);
+		list_add_tail(&g->waiting, &m->link);
+		consider_claim(m);
+	}
+	return NULL;
+}
+
+/* Routes in turn: the one that had it goes to the end of the line. */
+struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
+{
+	struct quota_pool *pool = &s->pools[purpose];
+
+	list_for_each_safe(it, tmp, &pool->groups)
+	{
+		struct quota_group *g = container_of(it, struct quota_group, link);
+		struct quota_member *m;
+
+		look_for_memory(g);
+		m = first_that_fits(g);
+		if (!m)
+			continue;
+		if (g->nwaiting > 0) {
+			list_del(&g->link);
+			list_add_tail(&pool->groups, &g->link);
+		}
+		return m;
+	}
+	return NULL;
+}
+
+nsec_t quota_deadline(const struct quota *s)
+{
+	nsec_t at = NSEC_NEVER;
+
+	for (unsigned i = 0; i < QUOTA_PURPOSES; i++) {
+		const struct list *groups = &s->pools[i].groups;
+
+		for (const struct list *it = groups->next; it != groups; it = it->next) {
+			const struct quota_group *g = container_of(it, struct quota_group, link);
+
+			if (g->claimer)
+				at = nsec_min(at, g->claim_ends);
+		}
+	}
+	return at;
+}

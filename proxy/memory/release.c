@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: free memory back to the system. What was handed out counts as touched until the system
+ * is told that its content is not needed. Every half minute the most that was in use in this half
+ * minute and the one before is compared with what is touched:
+ *
+ *     REST --- touched > most in use + an eighth, and a little ---> SWEEP
+ *      ^                                                              |
+ *      +------ down to that, or every block was looked at <-----------+
+ *
+ * A sweep goes from the top of the range down, for blocks are handed out from the bottom, some
+ * blocks a turn. While it runs others may allocate and free: the cursor is a page, and the block
+ * that lies before it is found anew each time.
+ */
+#include <assert.h>
+#include <sys/mman.h>
+
+#include "proxy/memory/blocks.h"
+
+#define HALF_MINUTE UINT64_C(30000000000)
+#define SWEEP_PAUSE UINT64_C(5000000)
+
+enum {
+	SWEEP_BLOCKS = 256, /* looked at in one turn */
+	SWEEP_CALLS = 16,   /* of madvise() in one turn, at most */
+	SPARE_BYTES = 1024 * 1024,
+};
+
+/* The block that page @page lies in begins there or at an address that is aligned to its size. */
+static size_t block_at(const struct buf_arena *a, size_t page, unsigned *order)
+{
+	for (unsigned i = 0; i < BUF_ORDERS; i++) {
+		size_t begin = page & ~(((size_t)1 << i) - 1);
+		unsigned state = a->orders[begin];
+
+		if (state && (state & BLOCK_ORDER) > i) {
+			*order = (state & BLOCK_ORDER) - 1u;
+			return begin;
+		}
+	}
+	assert(false); /* blocks tile the range */
+	return 0;
+}
+
+static size_t untouch_pages(struct buf_arena *a, size_t page, size_t pages)
+{
+	size_t n = 0;
+
+	for (size_t at = page; at < page + pages;) {
+		size_t run = 64 - at % 64 < page + pages - at ? 64 - at % 64 : page + pages - at;
+		uint64_t mask = (run == 64 ? ~UINT64_C(0) : (UINT64_C(1) << run) - 1) << at % 64;
+		uint64_t *word = &a->touched.pages[at / 64];
+
+		n += (unsigned)__builtin_popcountll(mask & *word);
+		*word &= ~mask;
+		at += run;
+	}
+	return n * BUF_MIN_BLOCK;
+}
+
+/* Return: whether the system was told. */
+static bool release_block(struct buf_arena *a, size_t page, unsigned order)
+{
+	size_t bytes = (size_t)BUF_MIN_BLOCK << order;
+	size_t touched = untouch_pages(a, page, (size_t)1 << order);
+
+	if (touched == 0)
+		return false;
+	a->touched.bytes -= touched;
+	a->touched.give_backs++;
+	/* Where it fails the pages stay, and nothing else is lost. */
+	(void)madvise(a->base + page * BUF_MIN_BLOCK, bytes, MADV_DONTNEED);
+	return true;
+}
+
+static bool is_sweeping(const struct buf_arena *a)
+{
+	return a->touched.cursor > 0;
+}
+
+static void sweep_blocks(struct buf_arena *a)
+{
+	struct buf_touched *t = &a->touched;
+	unsigned told = 0, order;
+
+	for (unsigned i = 0; i < SWEEP_BLOCKS && told < SWEEP_CALLS && t->cursor > 0; i++) {
+		size_t page = block_at(a, t->cursor - 1, &order);
+
+		if (t->bytes <= t->goal) {
+			t->cursor = 0;
+			return;
+		}
+		if (!(a->orders[page] & BLOCK_USED) && release_block(a, page, order))
+			told++;
+		t->cursor = page;
+	}
+}
+
+static void begin_half_minute(struct buf_arena *a)
+{
+	struct buf_touched *t = &a->touched;
+	size_t high = t->high[0] > t->high[1] ? t->high[0] : t->high[1];
+
+	t->goal = high + high / 8 + SPARE_BYTES;
+	if (t->bytes > t->goal)
+		t->cursor = a->bytes / BUF_MIN_BLOCK;
+	t->high[1] = t->high[0];
+	t->high[0] = a->used;
+}
+
+void buf_release_soon(struct buf_arena *a)
+{
+	struct buf_touched *t = &a->touched;
+
+	t->high[0] = t->high[1] = t->goal = a->used;
+	if (t->bytes <= t->goal)
+		return;
+	t->cursor = a->bytes / BUF_MIN_BLOCK;
+	t->at_ns = 0;
+}
+
+uint64_t buf_release(struct buf_arena *a, uint64_t now)
+{
+	struct buf_touched *t = &a->touched;
+
+	if (t->at_ns == UINT64_MAX) {
+		/* Nothing to wait for while next to nothing could be given back. */
+		if (t->bytes > a->used + SPARE_BYTES || a->used > SPARE_BYTES)
+			t->at_ns = now + HALF_MINUTE;
+		return t->at_ns;
+	}
+	if (now < t->at_ns)
+		return t->at_ns;
+	if (!is_sweeping(a))
+		begin_half_minute(a);
+	sweep_blocks(a);
+	t->at_ns = now + (is_sweeping(a) ? SWEEP_PAUSE : HALF_MINUTE);
+	if (!is_sweeping(a) && a->used + t->high[1] <= SPARE_BYTES && t->bytes <= t->goal)
+		t->at_ns = UINT64_MAX;
+	return t->at_ns;
+}

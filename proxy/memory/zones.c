@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/asan.h"
+#include "base/mem.h"
+#include "proxy/memory/blocks.h"
+
+/*
+ * Operation. The arena is one range of addresses. Zones are parts of it, one after the other, each
+ * for some purposes or for one route's own use of one; each page knows its zone. What a zone has
+ * is tiled with the largest free blocks that fit, and buf.c does the rest.
+ */
+
+/* Kinds of memory that routes have some of their own of. */
+enum { OWN_TRANSACTIONS, OWN_CALLS, OWN_REPLIES, OWN_KINDS };
+
+/* Huge pages, where the system gives them, want this alignment. */
+enum { MAP_ALIGN = 2 * 1024 * 1024 };
+
+/* Free blocks for all of @zone, each as large as its alignment lets it be. */
+static void fill_zone(struct buf_arena *a, unsigned zone)
+{
+	size_t at = a->zones[zone].begin, end = a->zones[zone].end;
+
+	for (size_t page = at / BUF_MIN_BLOCK; page < end / BUF_MIN_BLOCK; page++)
+		a->zone_at[page] = (uint16_t)zone;
+	while (at < end) {
+		unsigned order = MAX_ORDER;
+
+		while (at % order_bytes(order) || order_bytes(order) > end - at)
+			order--;
+		buf_give_block(a, at / BUF_MIN_BLOCK, order);
+		at += order_bytes(order);
+	}
+}
+
+static void empty_zones(struct buf_arena *a)
+{
+	ASAN_UNPOISON_MEMORY_REGION(a->base, a->bytes);
+	memset(a->orders, 0, a->bytes / BUF_MIN_BLOCK);
+	for (unsigned i = 0; i < BUF_ORDERS; i++)
+		bits_zero(&a->free[i]);
+	memset(a->zones, 0, a->nzones * sizeof(a->zones[0]));
+}
+
+/* The next @bytes of the range are @zone; none are left as they were. */
+static void set_zone(struct buf_arena *a, unsigned zone, size_t *at, size_t bytes)
+{
+	a->zones[zone].begin = *at;
+	a->zones[zone].end = *at + bytes;
+	fill_zone(a, zone);
+	*at += bytes;
+}
+
+static int init_tables(struct buf_arena *a)
+{
+	size_t pages = a->bytes / BUF_MIN_BLOCK;
+
+	a->orders = mem_zalloc(pages);
+	a->zone_at = mem_zalloc(pages * sizeof(a->zone_at[0]));
+	a->touched.pages = mem_zalloc((pages / 64 + 1) * sizeof(a->touched.pages[0]));
+	a->zones = mem_zalloc(BUF_ZONES * sizeof(a->zones[0]));
+	a->nzones = BUF_ZONES;
+	if (!a->orders || !a->zone_at || !a->touched.pages || !a->zones)
+		return ERR_NOMEM;
+	for (unsigned i = 0; i < BUF_ORDERS; i++)
+		if (bits_init(&a->free[i], pages >> i) < 0)
+			return ERR_NOMEM;
+	return 0;
+}
+
+static void free_tables(struct buf_arena *a)
+{
+	for (unsigned i = 0; i < BUF_ORDERS; i++)
+		bits_fini(&a->free[i]);
+	mem_free(a->zones);
+	mem_free(a->touched.pages);
+	mem_free(a->zone_at);
+	mem_free(a->orders);
+	a->zones = NULL;
+	a->orders = NULL;
+}
+
+static int map_range(struct buf_arena *a)
+{
+	size_t slack;
+
+	a->base = mmap(NULL, a->bytes + MAP_ALIGN, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (a->base == MAP_FAILED)
+		return ERR_NOMEM;
+	slack = (MAP_ALIGN - (uintptr_t)a->base % MAP_ALIGN) % MAP_ALIGN;
+	if (slack)
+		munmap(a->base, slack);
+	a->base += slack;
+	munmap(a->base + a->bytes, MAP_ALIGN - slack);
+	return 0;
+}
+
+int buf_arena_init(struct buf_arena *a, size_t bytes)
+{
+	size_t at = 0;
+
+	if (bytes > SIZE_MAX / 2)
+		return ERR_NOMEM;
+	bytes = (bytes + BUF_MAX_BLOCK - 1) / BUF_MAX_BLOCK * BUF_MAX_BLOCK;
+	if (bytes < 2 * (size_t)BUF_MAX_BLOCK)
+		bytes = 2 * (size_t)BUF_MAX_BLOCK;
+	*a = (struct buf_arena){.bytes = bytes, .touched.at_ns = UINT64_MAX};
+	if (init_tables(a) < 0 || map_range(a) < 0) {
+		free_tables(a);
+		return ERR_NOMEM;
+	}
+	a->reserve = budget_reserve(bytes);
+	for (unsigned i = 0; i < BUF_PURPOSES; i++)
+		list_init(&a->waiters[i]);
+	set_zone(a, BUF_ZONE_ORDINARY, &at, bytes - a->reserve);
+	set_zone(a, BUF_ZONE_REPLIES, &at, a->reserve);
+	return 0;
+}
+
+/* One of @parts equal parts of @bytes that blocks of their own size fit into well: a power of two,
+ * or whole steps. */
+static size_t even_part(size_t bytes, unsigned parts)
+{
+	size_t each = parts ? bytes / parts : 0, size = BUF_MIN_BLOCK;
+
+	if (each >= BUF_MAX_BLOCK)
+		return each / BUF_MAX_BLOCK * BUF_MAX_BLOCK;
+	while (size * 2 <= each)
+		size *= 2;
+	return size <= each ? size : 0;
+}
+
+static void set_own(struct buf_arena *a, unsigned kind, size_t *at, size_t each)
+{
+	for (unsigned i = 0; i < a->parts; i++)
+		set_zone(a, BUF_ZONES + i * OWN_KINDS + kind, at, each);
+}
+
+static size_t lesser_of(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * What transactions use, up to @end: more than half of it in common, so that the largest RPC
+ * finds room there; then each route's own; and what is for the first octets of continued messages
+ * and for calls that must not wait.
+ */
+static void part_ordinary(struct buf_arena *a, size_t end)
+{
+	size_t begun = lesser_of(end / 16 / BUDGET_BLOCK * BUDGET_BLOCK, BUF_MAX_BLOCK);
+	size_t beside = begun + lesser_of(end / 4, 2 * (size_t)BUF_MAX_BLOCK);
+	size_t own = even_part(end / 2 - beside, a->parts), common = end, at = 0;
+
+	for (; own >= BUF_MIN_BLOCK; own -= own > BUF_MAX_BLOCK ? BUF_MAX_BLOCK : own / 2) {
+		size_t unit = own < BUF_MAX_BLOCK ? own : BUF_MAX_BLOCK;
+
+		common = (end - beside - own * a->parts) / unit * unit;
+		if (common >= end / 2)
+			break;
+		own = own == BUF_MIN_BLOCK ? 0 : own;
+	}
+	if (own < BUF_MIN_BLOCK) {
+		own = 0;
+		common = (end - beside) / BUF_MAX_BLOCK * BUF_MAX_BLOCK;
+		common = common < end / 2 ? end - beside : common;
+	}
+	set_zone(a, BUF_ZONE_ORDINARY, &at, common);
+	set_own(a, OWN_TRANSACTIONS, &at, own);
+	set_zone(a, BUF_ZONE_BEGUN, &at, begun);
+	set_zone(a, BUF_ZONE_ASIDE, &at, end - at);
+}
+
+/* One half of the reserve: the routes get half of it for their own where the other holds the
+ * largest message as well. */
+static void part_reserve(struct buf_arena *a, unsigned kind, size_t *at, size_t bytes)
+{
+	size_t own = bytes >= 2 * (size_t)BUF_MAX_BLOCK ? even_part(bytes / 2, a->parts) : 0;
+
+	set_zone(a, kind == OWN_CALLS ? BUF_ZONE_CALLS : BUF_ZONE_REPLIES, at,
+		 bytes - own * a->parts);
+	set_own(a, kind, at, own);
+}
+
+int buf_arena_part(struct buf_arena *a, size_t fixed, unsigned parts)
+{
+	size_t calls = a->reserve / 2, at = a->bytes - a->reserve - fixed;
+	struct buf_range *zones;
+
+	assert(a->used == 0 && fixed <= a->bytes - a->reserve && fixed % BUF_MIN_BLOCK == 0);
+	if (parts > (UINT16_MAX - BUF_ZONES) / OWN_KINDS)
+		parts = 0;
+	zones = mem_zalloc((BUF_ZONES + parts * OWN_KINDS) * sizeof(*zones));
+	if (!zones)
+		return ERR_NOMEM;
+	mem_free(a->zones);
+	a->zones = zones;
+	a->nzones = BUF_ZONES + parts * OWN_KINDS;
+	a->parts = parts;
+	empty_zones(a);
+	part_ordinary(a, at);
+	set_zone(a, BUF_ZONE_FIXED, &at, fixed);
+	if (a->reserve >= 2 * (size_t)BUF_MAX_BLOCK)
+		calls = calls / BUF_MAX_BLOCK * BUF_MAX_BLOCK;
+	part_reserve(a, OWN_CALLS, &at, calls);
+	part_reserve(a, OWN_REPLIES, &at, a->reserve - calls);
+	return 0;
+}
+
+void buf_arena_fini(struct buf_arena *a)
+{
+	assert(a->used == 0);
+	for (unsigned i = 0; i < BUF_PURPOSES; i++)
+		assert(list_is_empty(&a->waiters[i]));
+	ASAN_UNPOISON_MEMORY_REGION(a->base, a->bytes);
+	munmap(a->base, a->bytes);
+	free_tables(a);
+	a->base = NULL;
+}
+
+unsigned buf_zone_of(const struct buf_arena *a, const void *block)
+{
+	return a->zone_at[page_of(a, block)];
+}
+
+size_t buf_zone_bytes(const struct buf_arena *a, unsigned zone)
+{
+	return a->zones[zone].end - a->zones[zone].begin;
+}
+
+size_t buf_zone_free(const struct buf_arena *a, unsigned zone)
+{
+	return zone == BUF_NO_ZONE ? 0 : buf_zone_bytes(a, zone) - a->zones[zone].used;
+}
+
+unsigned buf_own_zone(const struct buf_arena *a, enum buf_purpose purpose, unsigned part)
+{
+	unsigned zone = BUF_ZONES + part * OWN_KINDS;
+
+	if (part >= a->parts || purpose > BUF_CALL)
+		return BUF_NO_ZONE;
+	zone += purpose == BUF_TRANSACTION ? OWN_TRANSACTIONS
+		: purpose == BUF_CALL	   ? OWN_CALLS
+					   : OWN_REPLIES;
+	return buf_zone_bytes(a, zone) > 0 ? zone : BUF_NO_ZONE;
+}
+
+unsigned buf_zones_for(const struct buf_arena *a, enum buf_purpose purpose, enum buf_zone zones[2])
+{
+	static const enum buf_zone own[BUF_PURPOSES] = {
+		[BUF_CALL] = BUF_ZONE_CALLS,
+		[BUF_BEGUN] = BUF_ZONE_BEGUN,
+		[BUF_ASIDE] = BUF_ZONE_ASIDE,
+		[BUF_FIXED] = BUF_ZONE_FIXED,
+	};
+	bool parted = buf_zone_bytes(a, BUF_ZONE_CALLS) > 0;
+
+	zones[0] = zones[1] = BUF_ZONE_ORDINARY;
+	if (purpose == BUF_TRANSACTION)
+		return 1;
+	if (purpose == BUF_ASSEMBLY || (purpose == BUF_CALL && !parted)) {
+		zones[0] = BUF_ZONE_REPLIES;
+		return 2;
+	}
+	if (parted)
+		zones[0] = own[purpose];
+	return 1;
+}
+
+size_t buf_available(const struct buf_arena *a, enum buf_purpose purpose)
+{
+	enum buf_zone zones[2];
+	unsigned n = buf_zones_for(a, purpose, zones);
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		bytes += buf_zone_free(a, zones[i]);
+	return bytes;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_PLAN_NFS_H
+#define PROXY_PLAN_NFS_H
+
+#include "base/err.h"
+#include "rpc/msg.h"
+#include "xdr/cursor.h"
+
+/* What is known of NFS in this folder: the longest replies (nfsreply.c, nfs4reply.c), READ's data
+ * (nfsresult.c). */
+
+enum { PROG_NFS = 100003, PROG_MOUNT = 100005, PROG_NLM = 100021, PROG_NFSACL = 100227 };
+
+/* RFC 7530 16, RFC 8881 18, RFC 7862 15: operations whose arguments or results can be stepped over. */
+enum nfs4_op {
+	OP_ACCESS = 3,
+	OP_CLOSE = 4,
+	OP_COMMIT = 5,
+	OP_CREATE = 6,
+	OP_DELEGRETURN = 8,
+	OP_GETATTR = 9,
+	OP_GETFH = 10,
+	OP_LINK = 11,
+	OP_LOCK = 12,
+	OP_LOCKT = 13,
+	OP_LOCKU = 14,
+	OP_LOOKUP = 15,
+	OP_LOOKUPP = 16,
+	OP_NVERIFY = 17,
+	OP_OPEN = 18,
+	OP_OPENATTR = 19,
+	OP_OPEN_CONFIRM = 20,
+	OP_OPEN_DOWNGRADE = 21,
+	OP_PUTFH = 22,
+	OP_PUTPUBFH = 23,
+	OP_PUTROOTFH = 24,
+	OP_READ = 25,
+	OP_READDIR = 26,
+	OP_READLINK = 27,
+	OP_REMOVE = 28,
+	OP_RENAME = 29,
+	OP_RENEW = 30,
+	OP_RESTOREFH = 31,
+	OP_SAVEFH = 32,
+	OP_SETATTR = 34,
+	OP_SETCLIENTID_CONFIRM = 36,
+	OP_VERIFY = 37,
+	OP_WRITE = 38,
+	OP_RELEASE_LOCKOWNER = 39,
+	OP_DESTROY_SESSION = 44,
+	OP_FREE_STATEID = 45,
+	OP_SEQUENCE = 53,
+	OP_TEST_STATEID = 55,
+	OP_DESTROY_CLIENTID = 57,
+	OP_RECLAIM_COMPLETE = 58,
+	OP_ALLOCATE = 59,
+	OP_DEALLOCATE = 62,
+	OP_SEEK = 69,
+	OP_CLONE = 71,
+};
+
+/**
+ * nfs_skip_auth - step over a call's header, credential and verifier, to its arguments
+ * @wrapped: they, and the results, are inside RPCSEC_GSS (RFC 2203 5.3.3.4)
+ *
+ * Return: false for what is malformed or sets up a context.
+ */
+bool nfs_skip_auth(struct xdr_in *x, bool *wrapped) WARN_UNUSED;
+
+/**
+ * nfs4_results_max - most octets the results of a COMPOUND can have
+ * @args:   at its arguments, in the clear, of a payload stream that begins at @stream
+ * @call:   its chunks; NULL none. What goes to a Write chunk for certain does not count.
+ *
+ * Return: 0 when unknown: an operation or attribute without a bound, arguments that are not whole,
+ * a Read chunk that is not the data of a WRITE.
+ */
+uint64_t nfs4_results_max(const struct xdr_in *args, const uint8_t *stream,
+			  const struct rpc_msg *call);
+
+#endif

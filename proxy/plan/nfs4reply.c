@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proxy/plan/nfs.h"
+
+/*
+ * The longest reply to a COMPOUND is the sum of its operations' longest results (RFC 7530 16,
+ * RFC 8881 18, RFC 7862 15). They are found by stepping over the arguments of each. A bound that
+ * is too small costs the RPC: an operation, an attribute or a Read chunk that is not understood
+ * makes the whole unknown, and what has no limit in the documents has a generous one here, or none.
+ */
+
+enum {
+	OPAQUE_MAX = 4 + 1024, /* NFS4_OPAQUE_LIMIT; names of users are cut there by all clients */
+	FH4 = 4 + 128,
+	STATEID = 16,
+	CHANGE_INFO = 20,
+	VERIFIER = 8,
+	NFSPATH4 = 4 + 4096, /* as in version 3 */
+	BITMAP_WORDS = 8,    /* of which three were ever defined */
+	BITMAP = 4 + 4 * BITMAP_WORDS,
+	SEQUENCE = 16 + 5 * 4,
+	LOCK_DENIED = 8 + 8 + 4 + 8 + OPAQUE_MAX,
+	/* The longest is that for writing: stateid, recall, space limit, an entry of an ACL. */
+	DELEGATION = 4 + STATEID + 4 + 12 + 12 + OPAQUE_MAX,
+	OPEN = STATEID + CHANGE_INFO + 4 + BITMAP + DELEGATION,
+	COUNTED = 4 + 4, /* READ: eof, count */
+	DIRLIST = VERIFIER + 4 + 4,
+	RESOP = 4 + 4,	     /* operation, status */
+	OPERATIONS_MAX = 64, /* no client sends so many; what is beyond costs no time here */
+};
+
+/* struct walk - the operations of a call as they are stepped over. */
+struct walk {
+	struct xdr_in x;
+	const uint8_t *stream;	    /* where the payload stream begins */
+	const struct rpc_msg *call; /* its chunks; NULL none */
+	uint64_t removed;	    /* octets of the stream that are in Read chunks before x */
+	unsigned nreads;	    /* Read chunks that were met */
+	unsigned nitems;	    /* results met that can be in a Write chunk */
+	uint64_t max;
+};
+
+/* Octets of an attribute at most, by its number; 0: without limit, or not to be read. */
+static const uint16_t attr_octets[] = {
+	[0] = BITMAP,
+	[1] = 4,
+	[2] = 4,
+	[3] = 8,
+	[4] = 8,
+	[5] = 4,
+	[6] = 4,
+	[7] = 4,
+	[8] = 16,
+	[9] = 4,
+	[10] = 4,
+	[11] = 4,
+	/* 12 is the ACL. */
+	[13] = 4,
+	[14] = 4,
+	[15] = 4,
+	[16] = 4,
+	[17] = 4,
+	[18] = 4,
+	[19] = FH4,
+	[20] = 8,
+	[21] = 8,
+	[22] = 8,
+	[23] = 8,
+	/* 24 is fs_locations. */
+	[25] = 4,
+	[26] = 4,
+	[27] = 8,
+	[28] = 4,
+	[29] = 4,
+	[30] = 8,
+	[31] = 8,
+	/* 32 is mimetype. */
+	[33] = 4,
+	[34] = 4,
+	[35] = 4,
+	[36] = OPAQUE_MAX,
+	[37] = OPAQUE_MAX,
+	[38] = 8,
+	[39] = 8,
+	[40] = 8,
+	[41] = 8,
+	[42] = 8,
+	[43] = 8,
+	[44] = 8,
+	[45] = 8,
+	[46] = 4,
+	[47] = 12,
+	/* 48 and 54 are for SETATTR alone. */
+	[49] = 12,
+	[50] = 12,
+	[51] = 12,
+	[52] = 12,
+	[53] = 12,
+	[55] = 8,
+	[56] = 12,
+	[57] = 12,
+	/* 58 and 59 are ACLs; 61 is fs_status, with strings. */
+	[60] = 16,
+	[62] = 4 + 16 * 4,
+	[64] = 4 + 16 * 4,
+	[65] = 4,
+	[66] = 4,
+	/* fs_locations_info, mdsthreshold, retention and what is for SETATTR alone. */
+	[75] = BITMAP,
+	[76] = 4,
+	[77] = 4,
+	[78] = 8,
+	[79] = 4,
+	/* sec_label: a security context is a page at most. */
+	[80] = 8 + NFSPATH4,
+	[82] = 4,
+	/* open_arguments, RFC 9754. */
+	[86] = 5 * BITMAP,
+};
+
+static bool step_getattr(struct walk *w)
+{
+	uint32_t words = xdr_get_u32(&w->x);
+
+	if (words > BITMAP_WORDS)
+		return false;
+	w->max += BITMAP + 4;
+	for (uint32_t i = 0; i < words; i++) {
+		uint32_t asked = xdr_get_u32(&w->x);
+
+		for (uint32_t bit = 0; bit < 32; bit++) {
+			size_t attr = i * 32 + bit;
+
+			if (!(asked >> bit & 1))
+				continue;
+			if (attr >= sizeof(attr_octets) / sizeof(attr_octets[0]) ||
+			    !attr_octets[attr])
+				return false;
+			w->max += attr_octets[attr];
+		}
+	}
+	return true;
+}
+
+/* Steps over arguments of these kinds: word, double word, stateid, opaque, fattr4. */
+static void skip_args(struct xdr_in *x, const char *kinds)
+{
+	for (; *kinds && !x->failed; kinds++) {
+		switch (*kinds) {
+		case 'w':
+			xdr_skip(x, 4);
+			break;
+		case 'd':
+			xdr_skip(x, 8);
+			break;
+		case 'i':
+			xdr_skip(x, STATEID);
+			break;
+		case 'f':
+			xdr_skip(x, (size_t)xdr_get_u32(x) * 4);
+			xdr_get_opaque(x, UINT32_MAX);
+			break;
+		default:
+			xdr_get_opaque(x, UINT32_MAX);
+			break;
+		}
+	}
+}
+
+static bool step_create(struct walk *w)
+{
+	enum { NF4BLK = 3, NF4CHR = 4, NF4LNK = 5 };
+	uint32_t type = xdr_get_u32(&w->x);
+
+	if (type == NF4LNK)
+		xdr_get_opaque(&w->x, UINT32_MAX); /* linkdata */
+	else if (type == NF4BLK || type == NF4CHR)
+		xdr_skip(&w->x, 8);
+	skip_args(&w->x, "sf");
+	return true;
+}
+
+static bool step_lock(struct walk *w)
+{
+	skip_args(&w->x, "wwdd"); /* type, reclaim, offset, length */
+	/* The stateid is of the open file, with a new owner, or of the locks. */
+	skip_args(&w->x, xdr_get_bool(&w->x) ? "wiwds" : "iw");
+	return true;
+}
+
+static bool step_open(struct walk *w)
+{
+	enum { OPEN4_CREATE = 1 };
+	static const char *const how[] = {"f", "f", "d", "df"};
+	static const char *const claim[] = {"s", "w", "is", "s", "", "i", ""};
+	uint32_t arm;
+
+	skip_args(&w->x, "wwwds"); /* seqid, access, deny, owner */
+	if (xdr_get_u32(&w->x) == OPEN4_CREATE) {
+		arm = xdr_get_u32(&w->x);
+		if (arm >= sizeof(how) / sizeof(how[0]))
+			return false;
+		skip_args(&w->x, how[arm]);
+	}
+	arm = xdr_get_u32(&w->x);
+	if (arm >= sizeof(claim) / sizeof(claim[0]))
+		return false;
+	skip_args(&w->x, claim[arm]);
+	return true;
+}
+
+/* RFC 8267 6.3.1: results go to the Write chunks in their order. Some servers reduce the first
+ * alone, and one that is too short may be left out: those data count as inline. */
+static bool step_read(struct walk *w)
+{
+	bool first = w->nitems++ == 0;
+	uint32_t count;
+
+	skip_args(&w->x, "id");
+	count = xdr_get_u32(&w->x);
+	if (!first || !w->call || !w->call->nwrites || w->call->writes[0].length < count)
+		w->max += (uint64_t)count + xdr_pad(count);
+	return true;
+}
+
+static bool step_readlink(struct walk *w)
+{
+	w->nitems++;
+	return true;
+}
+
+/* RFC 7530 16.24.4: maxcount has all of READDIR4resok in it. Servers differ about its ends. */
+static bool step_readdir(struct walk *w)
+{
+	uint32_t count;
+
+	skip_args(&w->x, "ddw"); /* cookie, verifier, dircount */
+	count = xdr_get_u32(&w->x);
+	xdr_skip(&w->x, (size_t)xdr_get_u32(&w->x) * 4);
+	w->max += (uint64_t)count + xdr_pad(count);
+	return true;
+}
+
+/* The data of a WRITE are in the stream, or all of them in the next Read chunk. */
+static bool step_write(struct walk *w)
+{
+	const struct rpc_chunk *c = NULL;
+	uint64_t padded;
+	uint32_t count;
+
+	skip_args(&w->x, "idw");
+	count = xdr_get_u32(&w->x);
+	padded = (uint64_t)count + xdr_pad(count);
+	if (w->call && w->nreads < w->call->nreads)
+		c = &w->call->reads[w->nreads];
+	if (!c || c->position != (uint64_t)(w->x.pos - w->stream) + w->removed) {
+		xdr_skip(&w->x, padded);
+		return true;
+	}
+	if (c->length != count && c->length != padded)
+		return false;
+	w->nreads++;
+	w->removed += padded;
+	return true;
+}
+
+static bool step_test_stateid(struct walk *w)
+{
+	uint32_t n = xdr_get_u32(&w->x);
+
+	xdr_skip(&w->x, (size_t)n * STATEID);
+	w->max += (uint64_t)n * 4;
+	return true;
+}
+
+/*
+ * What is not here is unknown: that includes all that sets up clients and sessions, layouts,
+ * SECINFO, READ_PLUS, COPY and most of extended attributes.
+ */
+static const struct {
+	const char *args; /* as skip_args() has them; NULL: unknown */
+	uint16_t results; /* behind the status */
+	bool (*step)(struct walk *w);
+} ops[] = {
+	[OP_ACCESS] = {"w", 4 + 4, NULL},
+	[OP_CLOSE] = {"wi", STATEID, NULL},
+	[OP_COMMIT] = {"dw", VERIFIER, NULL},
+	[OP_CREATE] = {"", CHANGE_INFO + BITMAP, step_create},
+	[OP_DELEGRETURN] = {"i", 0, NULL},
+	[OP_GETATTR] = {"", 0, step_getattr},
+	[OP_GETFH] = {"", FH4, NULL},
+	[OP_LINK] = {"s", CHANGE_INFO, NULL},
+	[OP_LOCK] = {"", LOCK_DENIED, step_lock},
+	[OP_LOCKT] = {"wddds", LOCK_DENIED, NULL},
+	[OP_LOCKU] = {"wwidd", STATEID, NULL},
+	[OP_LOOKUP] = {"s", 0, NULL},
+	[OP_LOOKUPP] = {"", 0, NULL},
+	[OP_NVERIFY] = {"f", 0, NULL},
+	[OP_OPEN] = {"", OPEN, step_open},
+	[OP_OPENATTR] = {"w", 0, NULL},
+	[OP_OPEN_CONFIRM] = {"iw", STATEID, NULL},
+	[OP_OPEN_DOWNGRADE] = {"iwww", STATEID, NULL},
+	[OP_PUTFH] = {"s", 0, NULL},
+	[OP_PUTPUBFH] = {"", 0, NULL},
+	[OP_PUTROOTFH] = {"", 0, NULL},
+	[OP_READ] = {"", COUNTED, step_read},
+	[OP_READDIR] = {"", DIRLIST, step_readdir},
+	[OP_READLINK] = {"", NFSPATH4, step_readlink},
+	[OP_REMOVE] = {"s", CHANGE_INFO, NULL},
+	[OP_RENAME] = {"ss", 2 * CHANGE_INFO, NULL},
+	[OP_RENEW] = {"d", 0, NULL},
+	[OP_RESTOREFH] = {"", 0, NULL},
+	[OP_SAVEFH] = {"", 0, NULL},
+	[OP_SETATTR] = {"if", BITMAP, NULL},
+	[OP_SETCLIENTID_CONFIRM] = {"dd", 0, NULL},
+	[OP_VERIFY] = {"f", 0, NULL},
+	[OP_WRITE] = {"", 4 + 4 + VERIFIER, step_write},
+	[OP_RELEASE_LOCKOWNER] = {"ds", 0, NULL},
+	[OP_DESTROY_SESSION] = {"i", 0, NULL},
+	[OP_FREE_STATEID] = {"i", 0, NULL},
+	[OP_SEQUENCE] = {"iwwww", SEQUENCE, NULL},
+	[OP_TEST_STATEID] = {"", 4, step_test_stateid},
+	[OP_DESTROY_CLIENTID] = {"d", 0, NULL},
+	[OP_RECLAIM_COMPLETE] = {"w", 0, NULL},
+	[OP_ALLOCATE] = {"idd", 0, NULL},
+	[OP_DEALLOCATE] = {"idd", 0, NULL},
+	[OP_SEEK] = {"idw", 4 + 8, NULL},
+	[OP_CLONE] = {"iiddd", 0, NULL},
+};
+
+static bool step(struct walk *w)
+{
+	uint32_t op = xdr_get_u32(&w->x);
+
+	if (op >= sizeof(ops) / sizeof(ops[0]) || !ops[op].args)
+		return false;
+	skip_args(&w->x, ops[op].args);
+	w->max += RESOP + ops[op].results;
+	return (!ops[op].step || ops[op].step(w)) && !w->x.failed;
+}
+
+uint64_t nfs4_results_max(const struct xdr_in *args, const uint8_t *stream,
+			  const struct rpc_msg *call)
+{
+	struct walk w = {.x = *args, .stream = stream, .call = call};
+	size_t tag = xdr_get_opaque(&w.x, UINT32_MAX).len;
+	uint32_t n;
+
+	w.max = 4 + 4 + tag + xdr_pad(tag) + 4; /* status, tag, count */
+	xdr_skip(&w.x, 4);			/* minorversion */
+	n = xdr_get_u32(&w.x);
+	if (w.x.failed || n > OPERATIONS_MAX)
+		return 0;
+	while (n-- > 0)
+		if (!step(&w))
+			return 0;
+	return call && w.nreads < call->nreads ? 0 : w.max;
+}

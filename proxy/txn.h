@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_TXN_H
+#define PROXY_TXN_H
+
+#include "base/timer.h"
+#include "proxy/leg/leg.h"
+#include "proxy/plan/nfsresult.h"
+#include "proxy/plan/plan.h"
+
+/**
+ * txn - one RPC in flight between the legs of a session, in either direction
+ *
+ * Inside of proxy/ only. txn.c carries it through its steps (its first comment has the diagram);
+ * the others serve it: txn_admit.c says when it may start, txn_memory.c holds its regions,
+ * txn_blank.c makes them blank, txn_form.c its messages, txn_ops.c its Reads and Writes, txn_short.c waits for what
+ * its fabric is short of, txn_told.c checks
+ * what its server tells, txn_late.c lets it go.
+ */
+
+enum txn_state {
+	TXN_WAITING, /* for memory or exposures; holds none */
+	TXN_PULL,    /* reading what the requester exposed */
+	TXN_CALL,    /* call queued or on its way to the responder */
+	TXN_WAIT,    /* for the reply */
+	TXN_AGAIN, /* the call's form was refused: withdrawn, then the call is formed another way */
+	TXN_BLANK, /* what the responder is to write to is being blanked */
+	TXN_SHORT, /* the fabric has nothing to expose with: withdrawn, tried again soon */
+	TXN_FENCE, /* exposures being withdrawn, before anybody uses their memory */
+	TXN_PUSH,  /* writing what the responder returned */
+	TXN_REPLY, /* reply queued or on its way to the requester */
+	TXN_FAILED, /* error reported; waits for operations still posted */
+};
+
+/* Ways that a call does not go again, once one was refused: each is tried at most once. */
+enum {
+	TXN_AVOID_CONTINUED = 1,
+	TXN_AVOID_BODY_CHUNK = 2,
+	TXN_AVOID_REPLY_CHUNK = 4,
+};
+
+/** struct txn_region - one chunk's memory between the legs. */
+struct txn_region {
+	uint8_t *addr;	  /* arena block, or borrowed memory when !owned */
+	uint32_t cap;	  /* octets the chunk can hold */
+	uint32_t len;	  /* octets in it */
+	uint32_t handle;  /* exposed to the responder under, 0 not */
+	uint32_t written; /* by the responder, from the start: known once it is fenced */
+	bool owned;
+	uint32_t blank; /* from the start: held nothing of anybody's when it was exposed */
+};
+
+struct proxy;
+struct session;
+struct session_queue;
+
+/** struct txn - fields stand under the file that writes them. */
+struct txn {
+	/* txn.c: what it is, and which step it is at */
+	struct txn *hash_next;
+	struct list link; /* session's txns */
+	struct session *s;
+	bool reverse; /* from the server to the client */
+	enum txn_state state;
+	struct leg *req, *rsp;
+	struct leg_held call_held, reply_held;
+	struct leg_tx call_tx, reply_tx;
+	bool call_pending, reply_pending; /* with a leg: sent and not given back */
+	bool replied;			  /* the reply may come before the call's completion */
+	uint32_t reply_bytes;		  /* Reply chunk to offer the responder, 0 none */
+
+	/* txn_admit.c */
+	struct list wait_link; /* session's admission queue; self-linked when not in it */
+	unsigned exposures;    /* regions it may expose to the responder: its share, once started */
+	bool started;	       /* admitted: runs, holds memory */
+	bool aside;	       /* its call holds no Receive, though it waits */
+	size_t taken;	       /* octets of blocks */
+
+	/* txn_short.c: when the fabric was short first, 0 not; .wait_link is on the session's list then */
+	nsec_t short_since;
+
+	/* txn_late.c */
+	struct timer late; /* let go then; armed from its start until the answer */
+
+	/* txn_memory.c */
+	struct txn_region reads[RPC_MAX_CHUNKS], writes[RPC_MAX_CHUNKS], body, reply;
+	unsigned exposed; /* regions exposed to the responder now */
+	uint64_t mark;	  /* in a Reply chunk until it is written, or 0: txn_check_results() */
+
+	/* txn_again.c */
+	unsigned avoid; /* TXN_AVOID_... */
+	bool refused;	/* its form, before all of it was sent */
+	bool kept;	/* its payload stream is here yet */
+
+	/* txn_form.c */
+	enum plan_form form;	/* of the call, as it was sent */
+	struct view call_body;	/* the call's payload stream, once complete */
+	struct view reply_body; /* the reply's: in its Receive, or in the Reply chunk's region */
+
+	/* txn_told.c */
+	enum nfs_reads nfs_reads; /* of its reply */
+
+	/* txn_inv.c */
+	bool named; /* its handles are counted in the session's */
+
+	/* txn_ops.c: progress through the segments to Read or Write, and what is posted of them */
+	struct list op_link; /* requester leg's queue for operation slots; self-linked when not */
+	unsigned op_chunk, op_seg;
+	uint32_t op_offset;
+	unsigned ops;
+
+	/* Last and large: not cleared, but written whole. */
+	struct rpc_msg in;  /* the requester's call as it came: its chunks, for the way back */
+	struct rpc_msg out; /* the message for the other leg: first the call, then the reply */
+};
+
+/* txn.c: the life of one RPC */
+
+/** txn_call - a call arrived on @req; takes @out->held. */
+void txn_call(struct session *s, struct leg *req, struct leg_out *out);
+
+/** txn_reply - a reply arrived on @rsp; takes @out->held. */
+void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out);
+
+/** txn_error - the responder on @rsp reports an error about a call. */
+void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out);
+
+/** txn_run - start those that wait in @q, in order, as memory and exposures allow. */
+void txn_run(struct session_queue *q);
+
+/** txn_sent - one of a transaction's messages left, or was flushed. */
+void txn_sent(struct txn *t, const struct leg_out *out);
+
+/** txn_op - one of its Reads, Writes or withdrawals completed. */
+void txn_op(struct txn *t, const struct leg_out *out);
+
+/** txn_let_go - @t is not waited for any longer; nobody is told. May release it. Without a
+ * reply_timeout an answer that comes yet ends the session. Return: false, and nothing happened, while
+ * its call is being sent. */
+bool txn_let_go(struct txn *t) WARN_UNUSED;
+
+/** txn_blanked - all of @t that the responder is to write to is blank: its call goes on. */
+void txn_blanked(struct txn *t);
+
+/** txn_form_again - @t, whose exposures are withdrawn, is sent anew. */
+void txn_form_again(struct txn *t);
+
+/** txn_ops_done - every Read or Write of @t is posted; called by txn_ops.c. */
+void txn_ops_done(struct txn *t);
+
+/** txn_fail - the requester is told that, and @t ends; may release it. */
+void txn_fail(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b);
+
+/** txn_release - give back everything @t holds; its legs no longer use any of it. */
+void txn_release(struct txn *t);
+
+/* txn_admit.c: which may run */
+
+enum txn_verdict {
+	TXN_WAITS,
+	TXN_STARTS,	/* it holds all it needs */
+	TXN_IMPOSSIBLE, /* there will never be so much */
+};
+
+/** txn_queue - @t is the last of those that wait for their turn. */
+void txn_queue(struct txn *t);
+
+/** txn_admit - whether the first that waits in @q may run now: @t, unless TXN_WAITS. */
+enum txn_verdict txn_admit(struct session_queue *q, struct txn **t) WARN_UNUSED;
+
+/** txn_put_by - @t has to wait: where its octets may stay. Return: 0, or ERR_AGAIN: it cannot. */
+int txn_put_by(struct txn *t) WARN_UNUSED;
+
+/** txn_move_call - @t has to wait: its call is moved out of its Receive, where these are shared, few
+ * are left, and there is memory for it. Before its call is formed. */
+void txn_move_call(struct txn *t);
+
+/** txn_move_reply - likewise its reply: the requester does not take it yet. Before it is formed. */
+void txn_move_reply(struct txn *t);
+
+/** txn_unqueue - @t ends: its place, its exposures and its share of memory are others'. */
+void txn_unqueue(struct txn *t);
+
+/* txn_memory.c: its regions */
+
+/** txn_need - octets of blocks and number of exposures the regions of @t take. */
+size_t txn_need(const struct txn *t, unsigned *exposures);
+
+/** txn_take - all regions at once, or none. Return: 0 or ERR_AGAIN. */
+int txn_take(struct txn *t) WARN_UNUSED;
+
+/** txn_give - regions back to the arena. */
+void txn_give(struct txn *t);
+
+/** txn_expose - one region to the responder, as a chunk of t->out cut to what it takes. */
+int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned access,
+	       uint32_t position, struct rpc_chunk *chunk) WARN_UNUSED;
+
+/** txn_fence - withdraw every exposure, and learn what was written there. Return: whether all are
+ * fenced now; else FABRIC_EV_WITHDRAWN completions follow, counted in t->ops. */
+bool txn_fence(struct txn *t);
+
+/** txn_forget_handles - all is fenced and nothing was written: it can be exposed anew. */
+void txn_forget_handles(struct txn *t);
+
+/** txn_fenced - one of these came: @handle is fenced, @written as fabric_withdraw() has it. */
+void txn_fenced(struct txn *t, uint32_t handle, uint32_t written);
+
+/**
+ * txn_check_results - once all is fenced: hold the lengths the responder reported against what it
+ * wrote, in whatever order
+ *
+ * What it did not write is older memory of the gateway, and not the requester's to see: such a
+ * reply is believed in nothing. A fabric that cannot tell gets memory blanked before.
+ *
+ * One habit is known: with Write chunks in the same call Linux (6.1), version 1, reports a
+ * Reply chunk longer than what it wrote there by just their lengths. There t->reply_body is cut to
+ * what was written; where the fabric cannot tell, a mark in the Reply chunk shows its end.
+ * Return: 0 or ERR_PROTO.
+ */
+int txn_check_results(struct txn *t) WARN_UNUSED;
+
+/* txn_blank.c: memory that held others' octets */
+
+enum { TXN_BLANK_TURN = 1 << 20 }; /* octets in a turn of the worker: some 0.1 ms */
+
+/** txn_blank - make blank what the responder is to write to, where its fabric does not tell what was
+ * written. Return: whether all is; else txn_blank_turn() goes on with it. */
+bool txn_blank(struct txn *t) WARN_UNUSED;
+
+/** txn_blank_turn - so much of all as may be done in a turn. Return: whether there is more. */
+bool txn_blank_turn(struct proxy *p);
+
+/* txn_form.c: its messages */
+
+/** txn_call_body_len - octets of the call's payload stream, whether it is here yet or not. */
+size_t txn_call_body_len(const struct txn *t);
+
+/** txn_plan - how the call goes to the responder; @header_len: of its inline form. */
+void txn_plan(struct txn *t, size_t header_len, struct plan_call *out);
+
+/** txn_complete_call - everything was pulled: the payload stream is whole. */
+void txn_complete_call(struct txn *t);
+
+/** txn_form_call - t->out for the responder, once everything was pulled; exposes regions.
+ * Return: 0; ERR_CLOSED when the responder is gone; else an error with @e for the requester. */
+int txn_form_call(struct txn *t, struct rpc_error *e) WARN_UNUSED;
+
+/** txn_take_results - lengths and body of the responder's reply, within what it was offered; to be
+ * believed once txn_check_results() has seen them. Return: 0 or ERR_PROTO. */
+int txn_take_results(struct txn *t, const struct leg_out *out) WARN_UNUSED;
+
+/** txn_form_reply - t->out for the requester, out of t->reply_body and t->writes. Return: 0, or
+ * an error with @e for the requester. */
+int txn_form_reply(struct txn *t, struct rpc_error *e) WARN_UNUSED;
+
+/* txn_again.c: forms that a responder of version 2 refuses */
+
+/** txn_keep_call - the call was sent: hold its payload stream as long as its form may be refused. */
+void txn_keep_call(struct txn *t);
+
+/** txn_avoid - the form of @t was refused with @code (or not covered by credits: INVAL_CONT). Return:
+ * whether there is another way yet: @t avoids the one that was refused. */
+bool txn_avoid(struct txn *t, enum rpc_error_code code) WARN_UNUSED;
+
+/** txn_is_stale - whether such a report is about a form that @t has given up before. */
+bool txn_is_stale(const struct txn *t, enum rpc_error_code code);
+
+/** txn_proved - @t was answered: its form is one that the responder takes. */
+void txn_proved(const struct txn *t);
+
+/* txn_short.c: what the fabric is short of for a while */
+
+/** txn_short - the fabric answered ERR_AGAIN to @t: whether to wait; else it has been so for too long.
+ * The timer tries the session's operations, and the calls on its list. */
+bool txn_short(struct txn *t) WARN_UNUSED;
+
+/** txn_short_call - likewise, and @t is on the list. */
+bool txn_short_call(struct txn *t) WARN_UNUSED;
+
+/** txn_short_init, txn_short_end - of a session's life. */
+void txn_short_init(struct session *s);
+void txn_short_end(struct session *s);
+
+/* txn_inv.c: handles of the requester */
+
+/** txn_name, txn_unname - from the call's arrival until @t is released: its handles are named by a
+ * call in flight. */
+void txn_name(struct txn *t);
+void txn_unname(struct txn *t);
+
+/** txn_inv_handle - a handle of the call that its sender lets the reply invalidate, or 0. */
+uint32_t txn_inv_handle(const struct txn *t);
+
+/* txn_told.c: what a version 1 server tells of its reply */
+
+/** txn_reply_room - how large a Reply chunk to offer where the plan wants @planned octets. */
+uint32_t txn_reply_room(const struct txn *t, uint32_t planned);
+
+/** txn_avoids_reply_chunk - the call has Write chunks, which its server ignores beside a Reply chunk. */
+bool txn_avoids_reply_chunk(const struct txn *t);
+
+/** txn_note_call - the call's payload stream is complete: what its reply will look like. */
+void txn_note_call(struct txn *t);
+
+/** txn_learn - from which chunks @reply returns: habits of its server. */
+void txn_learn(struct txn *t, const struct rpc_msg *reply);
+
+/** txn_check_told - whether the reply is whole, and its data where it says they are; lengths of Write
+ * chunks that are a little too long are put right. After txn_check_results(). Return: 0, or an error
+ * with @e for the requester. */
+int txn_check_told(struct txn *t, struct rpc_error *e) WARN_UNUSED;
+
+/* txn_late.c: calls without an answer */
+
+/** txn_late_init - it is not waited for yet. */
+void txn_late_init(struct txn *t);
+
+/** txn_is_jammed - calls of @q can go on only when others are answered: those have all places, or
+ * all credits of a responder of version 1; or their requester has no credit left, and what would
+ * bring it some is a Reply. So it is for good where they are Call-only. */
+bool txn_is_jammed(const struct session_queue *q);
+
+/**
+ * txn_unjam - none was answered for SESSION_PATIENCE: those that can be Call-only are let go
+ *
+ * Return: NULL, or why the session has to end: the responder's credits are lost.
+ */
+const char *txn_unjam(struct session_queue *q) WARN_UNUSED;
+
+/** txn_await - @t was admitted: its answer is waited for from now on. */
+void txn_await(struct txn *t);
+
+/* txn_ops.c: its Reads and Writes */
+
+/** txn_ops_begin - queue @t for the Reads (TXN_PULL) or Writes (TXN_PUSH) it needs. */
+void txn_ops_begin(struct txn *t);
+
+/** txn_ops_run - post what fits on @leg, for the transactions queued there, in order. */
+void txn_ops_run(struct session *s, struct leg *leg);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: a responder of version 2 may refuse the form of a call before it has looked at the RPC in
+ * it, and the Requester can send it again in another (draft-07 6.6.3, 7.3.1, 7.3.3). So the requester
+ * on the other leg, which had no part in the choice, hears of a refusal only when no way is left:
+ *
+ *     refused                        then
+ *     continued (INVAL_CONT, _HTYPE)   in a Call chunk
+ *     Call chunk (INVAL_HTYPE,         continued
+ *       READ_CHUNKS, SEGMENTS)
+ *     Reply chunk (SEGMENTS)           without it: the Reply may be continued
+ *
+ * Each way is given up once at most, so this ends. What the connection as a whole learns of it is the
+ * transport's affair (v2/refused.h): the next call is formed right at once.
+ *
+ * Until it is answered a call in a form that this responder has not yet been seen to take keeps its
+ * payload stream; others give it back when it has been sent. An assembly or memory of its own it
+ * keeps at no other's cost; a Receive only as long as half of them are left, for the requester may
+ * need some before the answer can come.
+ */
+#include "proxy/internal.h"
+
+static bool is_proved(const struct txn *t)
+{
+	const struct session_proof *p = session_proof(t->s, t->rsp);
+
+	return t->out.nsegs <= p->segments &&
+	       (t->form != PLAN_CONTINUED || t->call_body.len <= p->continued);
+}
+
+static bool lies_in(struct view body, const struct leg_rbuf *rb)
+{
+	return rb && body.data >= rb->data && body.data < rb->data + rb->len;
+}
+
+void txn_keep_call(struct txn *t)
+{
+	bool spare = t->req->posted > t->req->nrbufs / 2;
+
+	/* The responder reads the body from there. */
+	t->kept = t->out.has_body_chunk;
+	if (t->kept)
+		return;
+	if (t->body.owned) {
+		t->kept = true;
+		leg_put(t->req, &t->call_held);
+	} else if (t->rsp->t->version == 1 || is_proved(t)) {
+		leg_put(t->req, &t->call_held);
+	} else if (!lies_in(t->call_body, t->call_held.rbuf)) {
+		t->kept = true;
+		leg_move(t->req, &t->call_held, NULL);
+	} else if (spare) {
+		t->kept = true;
+	} else {
+		leg_put(t->req, &t->call_held);
+	}
+}
+
+void txn_proved(const struct txn *t)
+{
+	struct session_proof *p = session_proof(t->s, t->rsp);
+
+	if (t->out.nsegs > p->segments)
+		p->segments = t->out.nsegs;
+	if (t->form == PLAN_CONTINUED && t->call_body.len > p->continued)
+		p->continued = (uint32_t)t->call_body.len;
+}
+
+/* What to avoid, 0 nothing: the responder means something else. */
+static unsigned way_of(const struct txn *t, enum rpc_error_code code)
+{
+	bool continued = t->form == PLAN_CONTINUED, chunk = t->form == PLAN_BODY_CHUNK;
+
+	switch (code) {
+	case RPC_ERROR_INVAL_CONT:
+		return continued ? TXN_AVOID_CONTINUED : 0;
+	case RPC_ERROR_INVAL_HTYPE:
+		return continued ? TXN_AVOID_CONTINUED : chunk ? TXN_AVOID_BODY_CHUNK : 0;
+	case RPC_ERROR_READ_CHUNKS:
+		return chunk ? TXN_AVOID_BODY_CHUNK : 0;
+	case RPC_ERROR_SEGMENTS:
+		if (t->out.has_reply)
+			return TXN_AVOID_REPLY_CHUNK;
+		return chunk ? TXN_AVOID_BODY_CHUNK : 0;
+	default:
+		return 0;
+	}
+}
+
+bool txn_avoid(struct txn *t, enum rpc_error_code code)
+{
+	unsigned way = way_of(t, code);
+
+	if (t->rsp->t->version == 1 || !way || (t->avoid & way) || (!t->kept && !t->call_pending))
+		return false;
+	t->avoid |= way;
+	return true;
+}
+
+bool txn_is_stale(const struct txn *t, enum rpc_error_code code)
+{
+	return code == RPC_ERROR_INVAL_CONT && t->form != PLAN_CONTINUED &&
+	       t->avoid & TXN_AVOID_CONTINUED;
+}

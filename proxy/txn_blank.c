@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: memory of others is not for the responder's peer. A fabric that cannot tell what was
+ * written of an exposure gets it blank, so what a responder claims to have returned and has not is
+ * nobody's octets. Toward version 1 a Reply chunk beside Write chunks holds a mark instead, which shows
+ * where the reply ends (txn_check_results()).
+ *
+ * That costs time by the size of the chunks, which the requester chooses: a few small calls could ask
+ * for gigabytes a second. So no more than TXN_BLANK_TURN octets are blanked in a turn of the worker, for
+ * all its transactions by turns, and nobody else waits longer than those take. Procedures that
+ * return nothing in Write chunks cost nothing: whoever returns something there is not believed.
+ */
+#include <string.h>
+
+#include "proxy/internal.h"
+
+enum {
+	BLANK_STEP = 1 << 18, /* of one transaction */
+	BLANK_LEAST = 8,      /* the mark, which goes on where it stopped */
+};
+
+static void fill(const struct txn *t, struct txn_region *r, uint32_t n)
+{
+	uint32_t end = r->blank + n;
+
+	if (r != &t->reply || !t->mark) {
+		memset(r->addr + r->blank, 0, n);
+		r->blank = end;
+	}
+	for (; r->blank < end; r->blank += (uint32_t)sizeof(t->mark)) {
+		uint32_t left = end - r->blank;
+
+		memcpy(r->addr + r->blank, &t->mark,
+		       left < sizeof(t->mark) ? left : sizeof(t->mark));
+	}
+	r->blank = end;
+}
+
+/* Return: whether all of @r is blank; *@left says how much more may be done. */
+static bool blank_region(struct txn *t, struct txn_region *r, uint32_t *left)
+{
+	uint32_t n = r->cap - r->blank;
+
+	if (n > *left)
+		n = *left - *left % BLANK_LEAST;
+	if (n > 0) /* what has no room has no address */
+		fill(t, r, n);
+	*left -= n;
+	return r->blank == r->cap;
+}
+
+static bool returns_chunks(const struct txn *t)
+{
+	struct rpchdr hdr;
+
+	return rpchdr_peek(&hdr, t->call_body) < 0 || nfs_returns_chunks(&hdr);
+}
+
+static bool blank_some(struct txn *t, uint32_t *left)
+{
+	bool chunks = t->in.nwrites && returns_chunks(t);
+
+	if (t->in.nwrites && t->rsp->t->version == 1 && !t->mark)
+		t->mark = session_random(t->s->proxy) | 1;
+	for (unsigned i = 0; chunks && i < t->in.nwrites; i++)
+		if (!blank_region(t, &t->writes[i], left))
+			return false;
+	return blank_region(t, &t->reply, left);
+}
+
+bool txn_blank(struct txn *t)
+{
+	struct proxy *p = t->s->proxy;
+
+	if (t->rsp->conn->fabric->tells_written ||
+	    (list_is_empty(&p->blanking) && blank_some(t, &p->blank_left)))
+		return true;
+	list_add_tail(&p->blanking, &t->wait_link);
+	return false;
+}
+
+bool txn_blank_turn(struct proxy *p)
+{
+	while (p->blank_left >= BLANK_LEAST && !list_is_empty(&p->blanking)) {
+		struct txn *t = list_first(&p->blanking, struct txn, wait_link);
+		uint32_t step = p->blank_left < BLANK_STEP ? p->blank_left : BLANK_STEP;
+		uint32_t left = step;
+		bool done = blank_some(t, &left);
+
+		list_del(&t->wait_link);
+		p->blank_left -= step - left;
+		if (!done)
+			list_add_tail(&p->blanking, &t->wait_link);
+		else if (t->s->state == SESSION_OPEN)
+			txn_blanked(t);
+	}
+	return !list_is_empty(&p->blanking);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which handle of the requester's a reply may invalidate.
+ *
+ * In version 1 it has to belong to one call alone (RFC 8797 section 4.1). To know that without a
+ * look at every call in flight, the handles these name are counted, by a hash of few values. Two
+ * that share a value look like one named twice, and then none is invalidated: the requester does it
+ * itself. A counter that was ever full stays so.
+ */
+#include "proxy/session.h"
+#include "proxy/txn.h"
+
+static uint8_t *counter(const struct txn *t, uint32_t handle)
+{
+	return &t->s->named[handle * 0x9e3779b1u >> (32 - SESSION_NAMED_BITS)];
+}
+
+/* Neighbours with one handle are one name. */
+static bool is_named_before(const struct txn *t, unsigned i)
+{
+	return i > 0 && t->in.segs[i].handle == t->in.segs[i - 1].handle;
+}
+
+void txn_name(struct txn *t)
+{
+	t->named = t->req->t->version == 1 && t->req->t->peer.remote_inv;
+	for (unsigned i = 0; t->named && i < t->in.nsegs; i++) {
+		uint8_t *n = counter(t, t->in.segs[i].handle);
+
+		if (!is_named_before(t, i) && *n < UINT8_MAX)
+			(*n)++;
+	}
+}
+
+void txn_unname(struct txn *t)
+{
+	for (unsigned i = 0; t->named && i < t->in.nsegs; i++) {
+		uint8_t *n = counter(t, t->in.segs[i].handle);
+
+		if (!is_named_before(t, i) && *n < UINT8_MAX)
+			(*n)--;
+	}
+	t->named = false;
+}
+
+uint32_t txn_inv_handle(const struct txn *t)
+{
+	uint32_t handle = t->in.nsegs ? t->in.segs[0].handle : 0;
+
+	if (t->req->t->version != 1)
+		return t->in.inv_handle; /* 6.5: MUST be the one the call names */
+	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one, and belongs
+	 * to this XID alone. */
+	if (!handle || !t->named)
+		return 0;
+	for (unsigned i = 1; i < t->in.nsegs; i++)
+		if (t->in.segs[i].handle != handle)
+			return 0;
+	return *counter(t, handle) == 1 ? handle : 0;
+}
