@@ -14,24 +14,35 @@
  * Keys, defaults and limits: docs/rpcrdma-gw.conf.5; the one table is config/keys.c.
  */
 
+enum { CONFIG_SESSIONS_MAX = 1000000 };
 enum { CONFIG_NAME_BYTES = 64, CONFIG_FABRIC_BYTES = 16, CONFIG_ADDRESS_BYTES = 64 };
 
 /* Versions of RPC-over-RDMA as a bit mask. */
 enum { CONFIG_V1 = 1, CONFIG_V2 = 2 };
+
+/* What an upstream is told that calls of its own may look like (draft-07 5.2.5). */
+enum config_reverse {
+	CONFIG_REVERSE_AUTO, /* what every client can do that the listener lets in */
+	CONFIG_REVERSE_NONE,
+	CONFIG_REVERSE_SIMPLE,
+	CONFIG_REVERSE_CONT,
+	CONFIG_REVERSE_GENL,
+};
 
 /** struct config_end - one side of a route: where it listens, or whom it connects to. */
 struct config_end {
 	char fabric[CONFIG_FABRIC_BYTES];   /* "iwarp" or "verbs" */
 	char address[CONFIG_ADDRESS_BYTES]; /* a literal, "fe80::1%eth0" too; no brackets */
 	uint16_t port;
-	uint8_t versions;	  /* accepted; or tried, 2 first when both ("auto") */
-	bool crc;		  /* ask for CRC32c on the wire */
-	bool literal_credits;	  /* version 2, for labs: protocol decision 1 read literally */
-	uint32_t inline_bytes;	  /* size of Receives and largest Send */
-	uint32_t credits;	  /* granted at most; or asked for */
-	uint32_t reverse_credits; /* the same for the reverse direction */
-	uint32_t timeout_s;	  /* listen: setup_timeout; upstream: connect_timeout */
-	uint32_t reply_timeout_s; /* calls this peer does not answer are let go; 0: never */
+	uint8_t versions;	     /* accepted; or tried, 2 first when both ("auto") */
+	bool crc;		     /* ask for CRC32c on the wire */
+	bool literal_credits;	     /* version 2, for labs: protocol decision 1 read literally */
+	uint32_t inline_bytes;	     /* size of Receives and largest Send */
+	uint32_t credits;	     /* granted at most; or asked for */
+	uint32_t reverse_credits;    /* the same for the reverse direction */
+	enum config_reverse reverse; /* upstream */
+	uint32_t timeout_s;	     /* listen: setup_timeout; upstream: connect_timeout */
+	uint32_t reply_timeout_s;    /* calls this peer does not answer are let go; 0: never */
 	uint32_t retry_count, rnr_retry_count, resolve_timeout_s, busy_poll_us; /* verbs alone */
 	uint32_t version_memory_s; /* upstream: how long "speaks only version 1" is remembered */
 	uint32_t line;		   /* of the address in the file, for messages */
@@ -46,11 +57,16 @@ struct config_route {
 enum config_receives { CONFIG_RECEIVES_AUTO, CONFIG_RECEIVES_SHARED, CONFIG_RECEIVES_OWN };
 
 struct config {
-	uint32_t workers;      /* 0: see config_workers() */
-	uint32_t max_sessions; /* of the whole process */
+	uint32_t workers;		  /* 0: see config_workers() */
+	uint32_t max_sessions;		  /* of the whole process; 0: see config_max_sessions() */
+	uint32_t max_sessions_per_client; /* 0: max_sessions */
+	uint32_t max_setups;		  /* 0: see config_max_setups() */
+	uint32_t max_setups_per_second;	  /* of each client; 0: no limit */
 	uint64_t memory_bytes; /* memory_limit: payload and Receive buffers of the whole process */
 	uint32_t max_payload;  /* largest chunk or message, octets */
+	uint32_t continue_max; /* longest message continued where it could go another way */
 	uint32_t drain_timeout_s;
+	uint32_t peer_timeout_s;       /* a silent peer that is asked and does not answer is gone */
 	enum config_receives receives; /* receive_queue */
 	enum log_level log_level;
 	uint32_t nroutes; /* at least 1 */
@@ -83,5 +99,11 @@ uint64_t config_worker_bytes(const struct config *cfg);
  * What the file says; for 0 one a CPU, but no more than memory_limit feeds (at least 1).
  */
 uint32_t config_workers(const struct config *cfg, uint32_t cpus);
+
+/** config_max_sessions - what the file says; for 0 as many as memory_limit feeds, in @workers. */
+uint32_t config_max_sessions(const struct config *cfg, uint32_t workers);
+
+/** config_max_setups - what the file says; for 0 half of those sessions. */
+uint32_t config_max_setups(const struct config *cfg, uint32_t workers);
 
 #endif

@@ -23,6 +23,11 @@
 		.name = (text), .kind = (which), .offset = offsetof(type, member),                 \
 		.size = sizeof(((type *)NULL)->member)                                             \
 	}
+#define WORD(text, type, member, list, count)                                                      \
+	{                                                                                          \
+		.name = (text), .kind = KEY_WORD, .offset = offsetof(type, member),                \
+		.size = sizeof(((type *)NULL)->member), .words = (list), .nwords = (count)         \
+	}
 #define REQUIRED(text, which, type, member)                                                        \
 	{                                                                                          \
 		.name = (text), .kind = (which), .offset = offsetof(type, member),                 \
@@ -63,6 +68,7 @@ static const struct key upstream_keys[] = {
 	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),
 	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
+	WORD("reverse", struct config_end, reverse, config_reverse_words, CONFIG_REVERSE_WORDS),
 	OTHER("crc", KEY_BOOL, struct config_end, crc),
 	OTHER("literal_credits", KEY_BOOL, struct config_end, literal_credits),
 	NUMBER("connect_timeout", struct config_end, timeout_s, 1, HOUR_S),
@@ -102,9 +108,17 @@ static const struct key top_keys[] = {
 	NUMBER("workers", struct config, workers, 0, 256),
 	BYTES("memory_limit", struct config, memory_bytes, MIB(1), GIB(16384), 1),
 	BYTES("max_payload", struct config, max_payload, KIB(64), MIB(16), KIB(4)),
-	NUMBER("max_sessions", struct config, max_sessions, 1, 1000000),
+	BYTES("continue_max", struct config, continue_max, 0, MIB(16), 1),
+	NUMBER("max_sessions", struct config, max_sessions, 0, CONFIG_SESSIONS_MAX),
+	NUMBER("max_sessions_per_client", struct config, max_sessions_per_client, 0,
+	       CONFIG_SESSIONS_MAX),
+	NUMBER("max_setups", struct config, max_setups, 0, CONFIG_SESSIONS_MAX),
+	NUMBER("max_setups_per_second", struct config, max_setups_per_second, 0,
+	       CONFIG_SESSIONS_MAX),
 	NUMBER("drain_timeout", struct config, drain_timeout_s, 0, HOUR_S),
-	OTHER("receive_queue", KEY_RECEIVES, struct config, receives),
+	NUMBER("peer_timeout", struct config, peer_timeout_s, 6, HOUR_S),
+	WORD("receive_queue", struct config, receives, config_receives_words,
+	     CONFIG_RECEIVES_WORDS),
 	{.name = "log", .kind = KEY_GROUP, .offset = 0, .sub = &log_table},
 	{.name = "routes", .kind = KEY_ROUTES, .is_required = true, .sub = &route_table},
 };
@@ -117,12 +131,20 @@ const char *const config_receives_words[CONFIG_RECEIVES_WORDS] = {
 	[CONFIG_RECEIVES_OWN] = "own",
 };
 
+const char *const config_reverse_words[CONFIG_REVERSE_WORDS] = {
+	[CONFIG_REVERSE_AUTO] = "auto",	    [CONFIG_REVERSE_NONE] = "none",
+	[CONFIG_REVERSE_SIMPLE] = "simple", [CONFIG_REVERSE_CONT] = "continued",
+	[CONFIG_REVERSE_GENL] = "general",
+};
+
 const struct config config_defaults = {
 	.workers = 0,
 	.memory_bytes = GIB(1),
 	.max_payload = MIB(8),
-	.max_sessions = 1024,
+	.continue_max = KIB(64),
+	.max_setups_per_second = 1000,
 	.drain_timeout_s = 10,
+	.peer_timeout_s = 30,
 	.receives = CONFIG_RECEIVES_AUTO,
 	.log_level = LOG_LEVEL_INFO,
 };

@@ -21,7 +21,7 @@ enum key_kind {
 	KEY_VERSIONS, /* uint8_t mask, as a list of 1 and 2 */
 	KEY_VERSION,  /* uint8_t mask, as "auto", "1" or "2" */
 	KEY_LEVEL,    /* enum log_level */
-	KEY_RECEIVES, /* enum config_receives */
+	KEY_WORD,     /* an enum, as one of .words, which stand in its order */
 	KEY_GROUP,    /* .sub of the same or an embedded structure */
 	KEY_ROUTES,   /* list of groups of .sub: struct config's routes */
 	KEY_KINDS
@@ -32,10 +32,12 @@ struct key_table;
 struct key {
 	const char *name;
 	enum key_kind kind;
+	bool is_required;
 	size_t offset, size; /* of the field */
 	uint64_t min, max;
 	uint32_t multiple;
-	bool is_required;
+	unsigned nwords; /* KEY_WORD: of .words */
+	const char *const *words;
 	const char *fabric; /* only in groups of this "fabric"; NULL: in all */
 	const struct key_table *sub;
 };
@@ -51,9 +53,10 @@ extern const struct key_table config_keys, config_listen_keys, config_upstream_k
 extern const struct config config_defaults;
 extern const struct config_route config_route_defaults;
 
-/** The words for enum config_receives. */
-enum { CONFIG_RECEIVES_WORDS = 3 };
+/** The words for enum config_receives and enum config_reverse. */
+enum { CONFIG_RECEIVES_WORDS = 3, CONFIG_REVERSE_WORDS = 5 };
 extern const char *const config_receives_words[CONFIG_RECEIVES_WORDS];
+extern const char *const config_reverse_words[CONFIG_REVERSE_WORDS];
 
 /** key_field - the field of @key in the structure @base. */
 static inline void *key_field(const struct key *key, void *base)

@@ -59,8 +59,8 @@ static void print_value(const struct key *key, const void *field, FILE *out)
 	case KEY_LEVEL:
 		fprintf(out, "\"%s\"", level_names[*(const enum log_level *)field]);
 		break;
-	case KEY_RECEIVES:
-		fprintf(out, "\"%s\"", config_receives_words[*(const enum config_receives *)field]);
+	case KEY_WORD:
+		fprintf(out, "\"%s\"", key->words[*(const unsigned *)field]);
 		break;
 	default: /* text: none of it needs an escape */
 		fprintf(out, "\"%s\"", (const char *)field);

@@ -290,20 +290,38 @@ static void read_level(struct reader *r, const config_setting_t *s, const struct
 			     "\"debug\"");
 }
 
-static void read_receives(struct reader *r, const config_setting_t *s, const struct key *key,
-			  void *field)
+/* "a", "b" or "c" */
+static const char *list_words(const struct key *key, char *text, size_t size)
 {
-	const char *text = text_of(r, s, key, "\"auto\", \"shared\" or \"own\"");
+	size_t len = 0;
+
+	for (unsigned i = 0; i < key->nwords && len < size; i++)
+		len += (size_t)snprintf(text + len, size - len, "%s\"%s\"",
+					i == 0		       ? ""
+					: i + 1 == key->nwords ? " or "
+							       : ", ",
+					key->words[i]);
+	return text;
+}
+
+static void read_word(struct reader *r, const config_setting_t *s, const struct key *key,
+		      void *field)
+{
+	char words[128];
+	const char *text = text_of(r, s, key, list_words(key, words, sizeof(words)));
 
 	if (!text)
 		return;
-	for (unsigned i = 0; i < CONFIG_RECEIVES_WORDS; i++)
-		if (strcmp(text, config_receives_words[i]) == 0) {
-			*(enum config_receives *)field = (enum config_receives)i;
+	/* Of one size and alignment, whichever enumeration it is. */
+	_Static_assert(sizeof(enum config_receives) == sizeof(unsigned) &&
+			       sizeof(enum config_reverse) == sizeof(unsigned),
+		       "one size");
+	for (unsigned i = 0; i < key->nwords; i++)
+		if (strcmp(text, key->words[i]) == 0) {
+			*(unsigned *)field = i;
 			return;
 		}
-	reader_error(r, reader_line(s), "there is no such %s: use \"auto\", \"shared\" or \"own\"",
-		     key->name);
+	reader_error(r, reader_line(s), "there is no such %s: use %s", key->name, words);
 }
 
 static void read_group(struct reader *r, const config_setting_t *s, const struct key *key,
@@ -346,7 +364,7 @@ static read_fn *const readers[KEY_KINDS] = {
 	[KEY_NUMBER] = read_number,	[KEY_BYTES] = read_bytes,     [KEY_BOOL] = read_bool,
 	[KEY_NAME] = read_name,		[KEY_FABRIC] = read_fabric,   [KEY_ADDRESS] = read_address,
 	[KEY_VERSIONS] = read_versions, [KEY_VERSION] = read_version, [KEY_LEVEL] = read_level,
-	[KEY_RECEIVES] = read_receives, [KEY_GROUP] = read_group,     [KEY_ROUTES] = read_routes,
+	[KEY_WORD] = read_word,		[KEY_GROUP] = read_group,     [KEY_ROUTES] = read_routes,
 };
 
 static const struct key *find_key(const struct key_table *table, const char *name)

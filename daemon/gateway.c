@@ -4,10 +4,25 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/budget.h"
 #include "base/log.h"
 #include "base/mem.h"
+
+/*
+ * The level is announced before the client is known, so it is one for all clients of the route: the
+ * forms of reverse calls that every one of them takes. Version 1 takes none but inline ones.
+ */
+static enum rpc_reverse reverse_level(const struct config_route *route)
+{
+	_Static_assert((int)CONFIG_REVERSE_NONE - 1 == (int)RPC_REV_NONE &&
+			       (int)CONFIG_REVERSE_GENL - 1 == (int)RPC_REV_GENL,
+		       "one order");
+	if (route->upstream.reverse != CONFIG_REVERSE_AUTO)
+		return (enum rpc_reverse)(route->upstream.reverse - 1);
+	return route->listen.versions & CONFIG_V1 ? RPC_REV_SIMPLE : RPC_REV_GENL;
+}
 
 static void map_leg(const struct config *cfg, const struct config_end *end, struct leg_config *leg)
 {
@@ -21,7 +36,7 @@ static void map_leg(const struct config *cfg, const struct config_end *end, stru
 		.max_message = cfg->max_payload,
 		.segment_bytes = cfg->max_payload,
 		.segment_count = RPC_MAX_SEGMENTS,
-		.reverse = RPC_REV_GENL,
+		.reverse = RPC_REV_GENL, /* of a server it means nothing: 5.2.5 */
 		.reply_timeout = end->reply_timeout_s * NSEC_PER_SEC,
 		.tuning = {.retry_count = (uint8_t)end->retry_count,
 			   .rnr_retry_count = (uint8_t)end->rnr_retry_count,
@@ -50,6 +65,8 @@ static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
 {
 	struct provider_config want = {.crc = end->crc,
 				       .setup_timeout_ms = end->timeout_s * 1000,
+				       .peer_timeout_ms = gw->cfg->peer_timeout_s * 1000,
+				       .max_setups = gateway_worker_setups(gw),
 				       .receives = (enum provider_receives)gw->cfg->receives};
 	unsigned i;
 
@@ -90,12 +107,30 @@ static int map_route(struct gateway *gw, unsigned i, const char *file)
 	memcpy(to->name, from->name, sizeof(from->name));
 	map_leg(gw->cfg, &from->listen, &to->client);
 	map_leg(gw->cfg, &from->upstream, &to->server);
+	to->server.reverse = reverse_level(from);
 	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
 	to->upstream_fabric = intern_fabric(gw, &from->upstream);
 	listen->fabric = intern_fabric(gw, &from->listen);
 	err = map_address(from, &from->listen, file, &listen->addr);
 	upstream_err = map_address(from, &from->upstream, file, &to->upstream);
 	return err ? err : upstream_err;
+}
+
+static struct crowd *make_crowd(const struct gateway *gw)
+{
+	struct crowd_config crowd = {.max_sessions = gw->max_sessions,
+				     .max_per_client = gw->cfg->max_sessions_per_client,
+				     .workers = gw->nworkers,
+				     .setups_per_second = gw->cfg->max_setups_per_second};
+
+	if (getrandom(&crowd.seed, sizeof(crowd.seed), 0) != (ssize_t)sizeof(crowd.seed))
+		return NULL;
+	return crowd_new(&crowd);
+}
+
+unsigned gateway_worker_setups(const struct gateway *gw)
+{
+	return (gw->max_setups + gw->nworkers - 1) / gw->nworkers;
 }
 
 int gateway_init(struct gateway *gw, const struct config *cfg, const char *file, unsigned cpus)
@@ -106,11 +141,13 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 	gw->nworkers = config_workers(cfg, cpus);
 	/* Whole steps, or the relay would round them up, beyond the limit. */
 	gw->worker_bytes = cfg->memory_bytes / gw->nworkers / BUDGET_STEP * BUDGET_STEP;
-	gw->sessions = mem_zalloc(sizeof(*gw->sessions));
+	gw->max_sessions = config_max_sessions(cfg, gw->nworkers);
+	gw->max_setups = config_max_setups(cfg, gw->nworkers);
+	gw->crowd = make_crowd(gw);
 	gw->routes = mem_zalloc(gw->nroutes * sizeof(*gw->routes));
 	gw->listens = mem_zalloc(gw->nroutes * sizeof(*gw->listens));
 	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
-	if (!gw->sessions || !gw->routes || !gw->listens || !gw->fabrics)
+	if (!gw->crowd || !gw->routes || !gw->listens || !gw->fabrics)
 		goto out;
 	err = 0;
 	for (unsigned i = 0; i < gw->nroutes; i++) {
@@ -226,6 +263,6 @@ void gateway_fini(struct gateway *gw)
 	mem_free(gw->fabrics);
 	mem_free(gw->listens);
 	mem_free(gw->routes);
-	mem_free(gw->sessions);
+	crowd_free(gw->crowd);
 	*gw = (struct gateway){0};
 }

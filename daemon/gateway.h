@@ -2,10 +2,9 @@
 #ifndef DAEMON_GATEWAY_H
 #define DAEMON_GATEWAY_H
 
-#include <stdatomic.h>
-
 #include "config/config.h"
 #include "fabric/provider/provider.h"
+#include "proxy/crowd.h"
 #include "proxy/proxy.h"
 
 /**
@@ -24,8 +23,9 @@ struct gateway_listen {
 struct gateway {
 	const struct config *cfg; /* borrowed */
 	unsigned nworkers;
-	size_t worker_bytes;   /* each worker's share of memory_limit */
-	atomic_uint *sessions; /* of all workers: whoever accepts, max_sessions is of the process */
+	size_t worker_bytes; /* each worker's share of memory_limit */
+	struct crowd *crowd; /* whoever accepts: limits of sessions are of the process */
+	uint32_t max_sessions, max_setups; /* as the configuration has them, or by memory */
 	unsigned nroutes, nfabrics;
 	struct proxy_route *routes;
 	struct gateway_listen *listens;
@@ -50,6 +50,9 @@ int gateway_listen(struct gateway *gw, const char *file) WARN_UNUSED;
 
 /** gateway_unlisten - close the listening sockets; every worker has detached. Idempotent. */
 void gateway_unlisten(struct gateway *gw);
+
+/** gateway_worker_setups - how many connections each worker keeps that have not said a word. */
+unsigned gateway_worker_setups(const struct gateway *gw);
 
 /** gateway_fini - after the workers are gone. */
 void gateway_fini(struct gateway *gw);

@@ -29,6 +29,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/loop_heap.h"
 
 struct event_loop {
 	struct loop loop; /* first */
@@ -195,6 +196,7 @@ struct loop *loop_new(void)
 
 	if (!el)
 		return NULL;
+	loop_heap_use();
 	event_set_log_callback(on_libevent);
 	el->loop.ops = &event_loop_ops;
 	el->wake_fd = -1;

@@ -11,6 +11,8 @@
  *                                   v                    v
  *                            every worker's thread is over: exit
  *
+ * Every few seconds it gives freed memory back to the system.
+ *
  * The listening sockets are closed as soon as no worker accepts from them any more,
  * so that a successor can be started while the last calls finish.
  */
@@ -31,6 +33,8 @@
 #include "daemon/loop.h"
 #include "daemon/report.h"
 #include "daemon/worker.h"
+
+#define TRIM_INTERVAL (10 * NSEC_PER_SEC) /* of the heap */
 
 enum serve_state { SERVING, DRAINING, STOPPING };
 
@@ -154,7 +158,6 @@ static enum exit_code prepare(struct server *s, const char *path)
 	static const int signos[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP, 0};
 	int err;
 
-	signal(SIGPIPE, SIG_IGN);
 	raise_limits();
 	s->loop = loop_new();
 	if (!s->loop || loop_signals_init(s->loop, &s->signals, signos))
@@ -169,25 +172,39 @@ static enum exit_code prepare(struct server *s, const char *path)
 	return EXIT_OK;
 }
 
+/* Here, for no call waits for this thread. Return: when to do it again. */
+static nsec_t trim(nsec_t at)
+{
+	nsec_t now = loop_now();
+
+	if (now < at)
+		return at;
+	mem_trim();
+	return now + TRIM_INTERVAL;
+}
+
 static enum exit_code run(struct server *s, const char *path)
 {
+	nsec_t trim_at = loop_now() + TRIM_INTERVAL;
 	enum exit_code code = prepare(s, path);
 
 	if (code)
 		return code;
 	log_info("start",
 		 "version=" GW_VERSION " pid=%d config=\"%s\" workers=%u memory_bytes=%llu "
-		 "worker_memory_bytes=%zu max_sessions=%u routes=%u",
+		 "worker_memory_bytes=%zu max_sessions=%u max_setups=%u routes=%u",
 		 (int)getpid(), path, s->gw.nworkers, (unsigned long long)s->cfg->memory_bytes,
-		 s->gw.worker_bytes, s->cfg->max_sessions, s->gw.nroutes);
+		 s->gw.worker_bytes, s->gw.max_sessions, s->gw.max_setups, s->gw.nroutes);
 	if (gateway_listen(&s->gw, path))
 		return EXIT_LISTEN;
 	if (start_workers(s))
 		return EXIT_INTERNAL;
 	log_info("ready", "routes=%u", s->gw.nroutes);
-	while (look_after_workers(s))
-		if (loop_run_once(s->loop, NSEC_NEVER))
+	while (look_after_workers(s)) {
+		if (loop_run_once(s->loop, trim_at))
 			return EXIT_INTERNAL;
+		trim_at = trim(trim_at);
+	}
 	return s->failed ? EXIT_INTERNAL : EXIT_OK;
 }
 
@@ -206,14 +223,20 @@ static void cleanup(struct server *s)
 enum exit_code serve(const char *path)
 {
 	struct server s = {.signals = {.caught = on_signal, .fd = -1}};
-	enum exit_code code;
+	enum exit_code code = EXIT_INTERNAL;
 	int err = config_load(path, &s.cfg, stderr);
 
 	if (err)
 		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
+	mem_settle();
 	log_set_level(s.cfg->log_level);
-	code = run(&s, path);
+	signal(SIGPIPE, SIG_IGN);
+	if (log_start())
+		log_error("start.failed", "why=\"no thread for the log\"");
+	else
+		code = run(&s, path);
 	cleanup(&s);
 	log_info("end", "code=%d heap_live=%llu", (int)code, (unsigned long long)mem_live());
+	log_stop();
 	return code;
 }

@@ -6,6 +6,7 @@
  *         fabric sockets become ready; the fabrics take note
  *     take what the main thread asked for
  *     turn the proxy until nothing is left to do, or a bound is reached
+ *     tell a little of the report that was asked for, if one was
  *
  * The bound keeps a worker that is never idle able to hear its main thread and to
  * accept connections. Draining is the proxy's business; the worker gives up its
@@ -21,10 +22,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "fabric/iwarp/iwarp.h"
-#ifdef HAVE_VERBS
-#include "fabric/verbs/verbs.h"
-#endif
+#include "daemon/report.h"
 
 enum { TURNS_MAX = 16 };
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */
@@ -37,6 +35,7 @@ struct worker {
 	struct loop *parent, *loop;
 	struct fabric **fabrics;
 	struct proxy *proxy;
+	struct report report;
 	bool attached;
 	bool draining, stopping;
 	nsec_t end; /* draining: go, whatever is left */
@@ -107,15 +106,19 @@ static int open_proxy(struct worker *w)
 		.fabrics = w->fabrics,
 		.nfabrics = w->gw->nfabrics,
 		.memory_bytes = w->gw->worker_bytes,
-		.max_sessions = w->gw->cfg->max_sessions,
-		.sessions = w->gw->sessions,
+		.max_sessions = w->gw->max_sessions,
+		.crowd = w->gw->crowd,
+		.max_setups = gateway_worker_setups(w->gw),
 		.max_payload = w->gw->cfg->max_payload,
+		.continue_max = w->gw->cfg->continue_max,
 		.worker = w->index,
 	};
 
 	if (getrandom(&cfg.seed, sizeof(cfg.seed), 0) != (ssize_t)sizeof(cfg.seed))
 		return ERR_IO;
 	w->proxy = proxy_new(&cfg);
+	w->report = (struct report){
+		.gw = w->gw, .worker = w->index, .fabrics = w->fabrics, .proxy = w->proxy};
 	return w->proxy ? 0 : ERR_NOMEM;
 }
 
@@ -147,91 +150,12 @@ struct worker *worker_new(const struct gateway *gw, unsigned index, struct loop 
 	return w;
 }
 
-/* One line: what the relay did, then what its fabric instances did, summed. */
-static void log_counters(const struct worker *w, const char *event)
-{
-	const struct proxy_counters *p = proxy_counters(w->proxy);
-	struct iwarp_counters f = {0};
-
-	for (unsigned i = 0; i < w->gw->nfabrics; i++) {
-		const struct iwarp_counters *c;
-
-		if (w->gw->fabrics[i].kind != PROVIDER_IWARP)
-			continue;
-		c = iwarp_counters(w->fabrics[i]);
-		f.fpdus_in += c->fpdus_in;
-		f.fpdus_out += c->fpdus_out;
-		f.bytes_in += c->bytes_in;
-		f.bytes_out += c->bytes_out;
-		f.syscalls_read += c->syscalls_read;
-		f.syscalls_write += c->syscalls_write;
-		f.copied_bytes += c->copied_bytes;
-		f.crc_errors += c->crc_errors;
-		f.terminates_sent += c->terminates_sent;
-		f.terminates_received += c->terminates_received;
-		f.setup_failures += c->setup_failures;
-	}
-#define N(field) " " #field "=%llu"
-#define V(value) (unsigned long long)(value)
-	log_info(event,
-		 "worker=%u sessions=%u" N(sessions_opened) N(sessions_closed) N(sessions_refused)
-			 N(calls) N(replies) N(rcalls) N(rreplies) N(bytes_to_server) N(
-				 bytes_to_client) N(errors_to_requester) N(errors_from_responder)
-				 N(let_go) N(peer_faults) N(budget_waits) N(fpdus_in) N(fpdus_out)
-					 N(bytes_in) N(bytes_out) N(reads) N(writes) N(copied_bytes)
-						 N(crc_errors) N(terminates_sent)
-							 N(terminates_received) N(setup_failures),
-		 w->index, proxy_sessions(w->proxy), V(p->sessions_opened), V(p->sessions_closed),
-		 V(p->sessions_refused), V(p->calls), V(p->replies), V(p->rcalls), V(p->rreplies),
-		 V(p->bytes_to_server), V(p->bytes_to_client), V(p->errors_to_requester),
-		 V(p->errors_from_responder), V(p->let_go), V(p->peer_faults), V(p->budget_waits),
-		 V(f.fpdus_in), V(f.fpdus_out), V(f.bytes_in), V(f.bytes_out), V(f.syscalls_read),
-		 V(f.syscalls_write), V(f.copied_bytes), V(f.crc_errors), V(f.terminates_sent),
-		 V(f.terminates_received), V(f.setup_failures));
-#undef V
-#undef N
-}
-
-/* What the verbs instance did; nothing on gateways without one. */
-static void log_verbs(const struct worker *w, const char *event)
-{
-#ifdef HAVE_VERBS
-	for (unsigned i = 0; i < w->gw->nfabrics; i++) {
-		const struct verbs_counters *v;
-
-		if (w->gw->fabrics[i].kind != PROVIDER_VERBS)
-			continue;
-		v = verbs_counters(w->fabrics[i]);
-#define N(field) " " #field "=%llu"
-#define V(field) (unsigned long long)v->field
-		log_info(event,
-			 "worker=%u" N(sends) N(receives) N(reads) N(writes) N(binds) N(invalidates)
-				 N(remote_invalidates) N(registrations) N(posts) N(signals)
-					 N(inlines) N(polls) N(completions) N(events)
-						 N(setup_failures) N(breaches) N(removals)
-							 N(receives_low) N(receives_posted),
-			 w->index, V(sends), V(receives), V(reads), V(writes), V(binds),
-			 V(invalidates), V(remote_invalidates), V(registrations), V(posts),
-			 V(signals), V(inlines), V(polls), V(completions), V(events),
-			 V(setup_failures), V(breaches), V(removals), V(receives_low),
-			 V(receives_posted));
-#undef V
-#undef N
-	}
-#else
-	(void)w, (void)event;
-#endif
-}
-
 static void take_requests(struct worker *w)
 {
 	unsigned asked = atomic_exchange(&w->asked, 0);
 
-	if (asked & ASK_REPORT) {
-		proxy_log_legs(w->proxy);
-		log_counters(w, "worker.counters");
-		log_verbs(w, "worker.verbs");
-	}
+	if (asked & ASK_REPORT)
+		report_ask(&w->report);
 	if ((asked & ASK_DRAIN) && !w->draining) {
 		nsec_t deadline = loop_now() + w->gw->cfg->drain_timeout_s * NSEC_PER_SEC;
 
@@ -269,7 +193,7 @@ static int run(struct worker *w)
 		if (atomic_load_explicit(&w->asked, memory_order_relaxed))
 			take_requests(w);
 		now = loop_now();
-		deadline = turn(w, now);
+		deadline = nsec_min(turn(w, now), report_some(&w->report, now));
 	}
 	return 0;
 }
@@ -280,8 +204,7 @@ static void *worker_main(void *arg)
 	int err = run(w);
 
 	detach(w);
-	log_counters(w, "worker.totals");
-	log_verbs(w, "worker.verbs");
+	report_totals(&w->report);
 	set_state(w, err ? WORKER_FAILED : WORKER_ENDED);
 	return NULL;
 }

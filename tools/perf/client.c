@@ -128,7 +128,7 @@ static void settle(struct slot *slot)
 static void fence(struct slot *slot)
 {
 	for (unsigned i = 0; i < slot->nhandles; i++)
-		if (fabric_withdraw(slot->conn->leg.conn, slot->handles[i], slot) == 0)
+		if (fabric_withdraw(slot->conn->leg.conn, slot->handles[i], slot, NULL) == 0)
 			slot->fencing++;
 	slot->nhandles = 0;
 	slot->answered = true;

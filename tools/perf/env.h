@@ -3,7 +3,7 @@
 #define TOOLS_PERF_ENV_H
 
 #include "fabric/fabric.h"
-#include "proxy/leg.h"
+#include "proxy/leg/leg.h"
 
 /** struct perf_env - what client and server stand on; all borrowed. The clock is given so
  * that both run in virtual time over fabric/mem. */

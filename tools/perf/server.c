@@ -30,6 +30,7 @@ static struct server_conn *conn_new(struct perf_server *s)
 		return NULL;
 	conn->server = s;
 	list_init(&conn->dirty);
+	list_init(&conn->setup);
 	list_init(&conn->tasks);
 	list_init(&conn->queued);
 	list_init(&conn->starved);
@@ -51,6 +52,7 @@ static void conn_free(struct server_conn *conn)
 	}
 	leg_fini(&conn->leg);
 	list_del(&conn->dirty);
+	list_del(&conn->setup);
 	list_del(&conn->link);
 	conn->server->nconns--;
 	mem_free(conn);
@@ -72,6 +74,7 @@ static void accept_conn(struct perf_server *s, const struct fabric_event *ev)
 		conn_free(conn);
 		return;
 	}
+	list_add_tail(&s->setups, &conn->setup);
 	s->totals.connections++;
 }
 
@@ -168,6 +171,8 @@ static void finish_turn(struct perf_server *s)
 		if (!list_is_empty(&s->dirty)) {
 			conn = list_first(&s->dirty, struct server_conn, dirty);
 			list_del(&conn->dirty);
+			if (conn->leg.deadline == NSEC_NEVER)
+				list_del(&conn->setup);
 			leg_pump(&conn->leg);
 			drain(conn);
 		} else if (!list_is_empty(&s->dead)) {
@@ -187,8 +192,8 @@ int perf_server_turn(struct perf_server *s)
 
 	if (now >= perf_server_deadline(s)) {
 		fabric_tick(s->env.fabric, now);
-		list_for_each_safe(it, tmp, &s->conns)
-			leg_tick(&container_of(it, struct server_conn, link)->leg, now);
+		list_for_each_safe(it, tmp, &s->setups)
+			leg_tick(&container_of(it, struct server_conn, setup)->leg, now);
 	}
 	while (n < EVENTS_A_TURN && fabric_poll(s->env.fabric, &ev)) {
 		on_event(s, &ev);
@@ -198,12 +203,13 @@ int perf_server_turn(struct perf_server *s)
 	return n == EVENTS_A_TURN;
 }
 
+/* What a turn costs does not grow with the connections that are idle. */
 nsec_t perf_server_deadline(const struct perf_server *s)
 {
 	nsec_t at = fabric_deadline(s->env.fabric);
 
-	for (const struct list *it = s->conns.next; it != &s->conns; it = it->next)
-		at = nsec_min(at, container_of(it, struct server_conn, link)->leg.deadline);
+	for (const struct list *it = s->setups.next; it != &s->setups; it = it->next)
+		at = nsec_min(at, container_of(it, struct server_conn, setup)->leg.deadline);
 	return at;
 }
 
@@ -221,6 +227,7 @@ struct perf_server *perf_server_new(const struct perf_server_config *cfg,
 	list_init(&s->conns);
 	list_init(&s->dirty);
 	list_init(&s->dead);
+	list_init(&s->setups);
 	return s;
 }
 
@@ -237,11 +244,6 @@ const struct perf_server_totals *perf_server_totals(const struct perf_server *s)
 const struct perf_errors *perf_server_errors(const struct perf_server *s)
 {
 	return &s->errors;
-}
-
-unsigned perf_server_connections(const struct perf_server *s)
-{
-	return s->nconns;
 }
 
 void perf_server_free(struct perf_server *s)

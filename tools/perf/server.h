@@ -39,9 +39,6 @@ nsec_t perf_server_deadline(const struct perf_server *s);
 const struct perf_server_totals *perf_server_totals(const struct perf_server *s);
 const struct perf_errors *perf_server_errors(const struct perf_server *s);
 
-/** perf_server_connections - open now. */
-unsigned perf_server_connections(const struct perf_server *s);
-
 /** perf_server_free - takes @s, which may be NULL; ends every connection at once. */
 void perf_server_free(struct perf_server *s);
 

@@ -13,9 +13,10 @@ struct perf_server {
 	const struct perf_server_config *cfg;
 	struct perf_env env;
 	struct pool tasks;
-	struct list conns; /* every server_conn */
-	struct list dirty; /* those to be pumped at the end of the turn */
-	struct list dead;  /* those to be freed then */
+	struct list conns;  /* every server_conn */
+	struct list dirty;  /* those to be pumped at the end of the turn */
+	struct list dead;   /* those to be freed then */
+	struct list setups; /* those whose first message is awaited */
 	unsigned nconns;
 	struct perf_server_totals totals;
 	struct perf_errors errors;
@@ -23,7 +24,7 @@ struct perf_server {
 
 struct server_conn {
 	struct perf_server *server;
-	struct list link, dirty;
+	struct list link, dirty, setup;
 	struct leg leg;
 	struct list tasks;   /* all of this connection */
 	struct list queued;  /* of those: not begun, because task_limit are */

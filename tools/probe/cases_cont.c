@@ -177,6 +177,121 @@ static enum verdict rest_discarded(struct run *r)
 	       ?: after(r, xid);
 }
 
+/* A GRANT, or a report about nothing, between two parts. */
+static enum verdict between(struct run *r, uint32_t type, const char *of)
+{
+	struct wire_msg m;
+	uint32_t xid, about;
+	enum verdict v = first_part(r, &xid);
+
+	if (v)
+		return v;
+	xdr_out_init(&r->x, r->out, sizeof(r->out));
+	put(r, 0, 2, 0, type);
+	if (type == V2_ERROR)
+		put(r, 0x7ffffffe);
+	v = msg_send(r) ?: part(r, xid, 24, 40, 0) ?: msg_next(r, &m);
+	if (v)
+		return v;
+	wire_unget(&r->w);
+	if (m.octets.len < 20 || xdr_peek_u32(m.octets.data + 12) != V2_ERROR)
+		return expect_reply(r, xid) ?: reads(r, of, "tolerant", "the call is answered");
+	/* What breaks the sequence is reported, and what was broken: one or the other or both. */
+	about = xdr_peek_u32(m.octets.data);
+	return expect_v2_error(r, about ? xid : 0, 2, V2_ERR_INVAL_CONT)
+		       ?: after(r, about ? 0 : xid) ?: reads(r, of, "strict", "INVAL_CONT");
+}
+
+static enum verdict grant_between(struct run *r)
+{
+	return between(r, V2_GRANT, "grant_between");
+}
+
+static enum verdict error_between(struct run *r)
+{
+	return between(r, V2_ERROR, "error_between");
+}
+
+/* A part too short for its header: 7.1.4 has one code for it, 7.2.1 another. */
+static enum verdict malformed_part(struct run *r)
+{
+	uint32_t xid;
+	enum verdict v = first_part(r, &xid);
+
+	if (v)
+		return v;
+	xdr_out_init(&r->x, r->out, sizeof(r->out));
+	put(r, xid, 2, 0, V2_CALL_MIDDLE);
+	v = msg_send(r) ?: expect_v2_error(r, xid, 2, 0);
+	if (v)
+		return v;
+	if (r->error[0] != V2_ERR_INVAL_CONT && r->error[0] != V2_ERR_BAD_XDR)
+		return failed(r, "error %u", r->error[0]);
+	return reads(r, "malformed_part", r->error[0] == V2_ERR_BAD_XDR ? "BAD_XDR" : "INVAL_CONT",
+		     "error %u", r->error[0]);
+}
+
+/* Refused as a continued message, the Call is sent again, in a Call chunk. */
+static enum verdict dropping(struct run *r)
+{
+	struct segment seg;
+	enum verdict v = v2_up(r);
+	uint32_t xid = r->next_xid++;
+	int err;
+
+	v = v ?: part(r, xid, 0, 8, 32) ?: part(r, xid, 8, 16, 4000) ?: inval_cont(r, xid, xid);
+	if (v)
+		return v;
+	call_begin(r);
+	r->xid = r->call.xid = xid;
+	v = null_chunk(r, &seg);
+	if (v)
+		return v;
+	call_body_chunk(r, &seg);
+	v = call_send(r, NULL);
+	err = v ? 0 : msg_peek(r, 5 * QUIET_MS);
+	if (err == ERR_TIMEOUT)
+		return fence(r)
+			       ?: reads(r, "dropping", "literal", "the Call chunk is dropped, too");
+	return v ?: expect_reply(r, xid) ?: fence(r)
+		       ?: reads(r, "dropping", "ends", "the call is answered");
+}
+
+/* How much it puts together: a first part that promises the rest, on a connection each. */
+static enum verdict longest(struct run *r)
+{
+	static const struct {
+		uint32_t octets;
+		const char *name;
+	} sizes[] = {
+		{64 << 10, "64K"}, {1 << 20, "1M"},  {8 << 20, "8M"},
+		{64 << 20, "64M"}, {1u << 30, "1G"},
+	};
+	const char *reading = "less than 64K";
+	enum verdict v = PASS;
+
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uint32_t xid;
+
+		v = v2_up(r);
+		xid = r->next_xid++;
+		v = v ?: part(r, xid, 0, 24, sizes[i].octets - 24);
+		if (v)
+			return v;
+		if (msg_peek(r, QUIET_MS) == ERR_TIMEOUT) {
+			reading = sizes[i].name;
+			continue;
+		}
+		v = expect_v2_error(r, xid, 2, 0);
+		if (!v && r->error[0] != V2_ERR_INVAL_CONT && r->error[0] != V2_ERR_INVAL_HTYPE)
+			return failed(r, "error %u", r->error[0]);
+		break;
+	}
+	return v
+		       ?: reads(r, "continued", reading,
+				"a Call of that length is begun without a report");
+}
+
 static const struct probe_case cases[] = {
 	{"v2.cont", "v2 6.3.6, 6.6.2", "MUST", "a Call in MIDDLE and INLINE is put together",
 	 two_parts, 2, false},
@@ -194,6 +309,16 @@ static const struct probe_case cases[] = {
 	 "a last part with less than remained draws INVAL_CONT", too_little, 2, false},
 	{"v2.cont.too-much", "v2 6.3.6, 7.1.4", "MUST",
 	 "a last part with more than remained draws INVAL_CONT", too_much, 2, false},
+	{"v2.cont.grant", "v2 6.3.6, 4.2.1.1", "open", "a GRANT between two parts", grant_between,
+	 2, false},
+	{"v2.cont.error", "v2 6.3.6, 7", "open", "an RDMA2_ERROR between two parts", error_between,
+	 2, false},
+	{"v2.cont.malformed", "v2 7.1.4, 7.2.1", "open",
+	 "a part that cannot be parsed has two codes", malformed_part, 2, false},
+	{"v2.cont.again", "v2 7.1.4, 6.6.3", "open",
+	 "a Call refused by INVAL_CONT, sent again in a Call chunk", dropping, 2, false},
+	{"v2.cont.longest", "v2 5.2, 6.6.2", "open", "how long a Call is put together", longest, 2,
+	 false},
 	{"v2.cont.discarded", "v2 7.1.4", "MUST",
 	 "after INVAL_CONT the rest of that message is discarded", rest_discarded, 2, false},
 };

@@ -92,8 +92,82 @@ static enum verdict held(struct run *r)
 	if (early > 1)
 		return failed(r, "%u replies came that no credit was there for", early);
 	return fence(r)
-		       ?: passed(r, early ? "one reply came early, as \"greater than\" allows"
-					  : "both replies waited for the GRANT");
+		       ?: reads(r, "posting", early ? "literal" : "careful",
+				early ? "one reply came early, as \"greater than\" allows"
+				      : "both replies waited for the GRANT");
+}
+
+/* One that draws no answer; @gives: with credits for the server. */
+static enum verdict send_unanswered(struct run *r, bool gives)
+{
+	msg_begin(r, 2, V2_ERROR);
+	xdr_out_init(&r->x, r->out, sizeof(r->out));
+	put(r, r->xid, 2, r->flow.granted, V2_ERROR, 0x7ffffffe);
+	r->keep_credit = !gives;
+	return msg_send(r);
+}
+
+/* Six messages there for one back: by how much does the server's value rise? */
+static enum verdict which_count(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t value, sent, received;
+
+	for (int i = 0; !v && i < 4; i++) /* until its window is as wide as it gets */
+		v = null_call(r);
+	v = v ?: expect_quiet(r);
+	value = r->flow.limit;
+	sent = r->flow.sent;
+	received = r->flow.received;
+	if (!v && window(r) < 8)
+		return skipped(r, "a window of %u messages", window(r));
+	for (int i = 0; !v && i < 6; i++)
+		v = send_unanswered(r, true);
+	v = v ?: null_call(r) ?: expect_quiet(r);
+	if (v)
+		return v;
+	value = r->flow.limit - value;
+	sent = r->flow.sent - sent;
+	received = r->flow.received - received;
+	return reads(r, "credits",
+		     value == received ? "literal"
+		     : value == sent   ? "received"
+				       : "unknown",
+		     "the value rose by %u while the server received %u messages and sent %u",
+		     value, sent, received);
+}
+
+/* Its window is used up while it cannot open it, having no credit itself; then one message more. */
+static enum verdict excess(struct run *r)
+{
+	enum verdict v = raw_up(r);
+
+	if (v)
+		return v;
+	r->flow.advertise = 1; /* its first message, and a GRANT besides */
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put_props(r);
+	v = v2_open(r);
+	for (uint32_t n = 0; !v && n < WINDOW_MAX; n++) {
+		v = send_unanswered(r, false);
+		if (!v && window(r) == 0)
+			wire_pause(&r->w, probe_now(r->env) + QUIET_MS * NSEC_PER_MS);
+		if (!v && window(r) == 0)
+			break;
+	}
+	if (!v && window(r) > 0)
+		return skipped(r, "a window that does not close");
+	if (v)
+		return v;
+	r->flow.advertise = RUN_CREDITS;
+	r->keep_credit = false;
+	r->flow.limit++;
+	null_begin(r);
+	v = msg_send(r) ?: expect_reply(r, r->xid);
+	wire_pause(&r->w, probe_now(r->env) + (v ? QUIET_MS * NSEC_PER_MS : 0));
+	if (v && r->w.state == WIRE_ENDED)
+		return reads(r, "excess", "strict", "the connection ended");
+	return v ?: reads(r, "excess", "tolerant", "the call is answered");
 }
 
 static enum verdict full_window(struct run *r)
@@ -122,6 +196,10 @@ static const struct probe_case cases[] = {
 	 "a refresh comes before more than half the window is used", refresh, 2, false},
 	{"v2.credit.held", "v2 4.2.1", "MUST",
 	 "no reply is posted without a credit, and it comes after a GRANT", held, 2, false},
+	{"v2.credit.count", "v2 4.2.1", "open", "which count its credit values are made of",
+	 which_count, 2, false},
+	{"v2.credit.excess", "v2 4.2.1, 4.3", "open", "a message beyond its window by one", excess,
+	 2, false},
 };
 
 CASE_TABLE(cases_credit, cases);

@@ -240,7 +240,9 @@ static enum verdict v2_small_write(struct run *r)
 		return v;
 	wire_unget(&r->w);
 	if (m.octets.len < 20 || xdr_peek_u32(m.octets.data + 12) != V2_ERROR)
-		return not_reduced(r);
+		return not_reduced(r)
+			       ?: reads(r, "short_write", "not reduced",
+					"the Reply has it inline, or continued");
 	v = expect_v2_error(r, r->xid, 2, 0);
 	if (v)
 		return v;
@@ -251,7 +253,9 @@ static enum verdict v2_small_write(struct run *r)
 	if (r->error[1] > 1 || (r->error[1] == 1 && r->error[2] != LONG))
 		return failed(r, "chunk %u needs %u octets, says the report; chunk 1 needs %u",
 			      r->error[1], r->error[2], LONG);
-	return fence(r) ?: passed(r, "chunk %u, %u octets needed", r->error[1], r->error[2]);
+	return fence(r)
+		       ?: reads(r, "short_write", "WRITE_RESOURCE", "chunk %u, %u octets needed",
+				r->error[1], r->error[2]);
 }
 
 /* ECHO: there in a body chunk or in parts, and back the same way. */

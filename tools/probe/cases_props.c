@@ -174,6 +174,76 @@ static enum verdict late_middle(struct run *r)
 	return v2_refused(r, V2_ERR_INVAL_CONT);
 }
 
+static enum verdict announced(struct run *r)
+{
+	return v2_up(r) ?: fence(r)
+		       ?: reads(r, "properties", r->has_final ? "sent" : "absent", "in %u message%s",
+				r->prop_messages, r->prop_messages == 1 ? "" : "s");
+}
+
+static bool is_final(const struct wire_msg *m)
+{
+	return m->octets.len >= V2_PREFIX_BYTES &&
+	       xdr_peek_u32(m->octets.data + 12) == V2_CONNPROP_FINAL;
+}
+
+/* Whose XID its CONNPROP has: nothing is said of it. */
+static enum verdict whose_xid(struct run *r)
+{
+	enum verdict v = raw_up(r);
+	uint32_t ours, theirs;
+	struct wire_msg m;
+	int err;
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put_props(r);
+	ours = r->xid;
+	r->version = 2;
+	v = msg_send(r);
+	do {
+		err = v ? ERR_CLOSED : wire_await(&r->w, run_deadline(r), &m);
+	} while (err == 0 && !is_final(&m));
+	if (err < 0)
+		return v ?: failed(r, "no RDMA2_CONNPROP_FINAL came");
+	theirs = xdr_peek_u32(m.octets.data);
+	r->has_final = true;
+	return fence(r)
+		       ?: reads(r, "properties_xid",
+				theirs == 0	 ? "zero"
+				: theirs == ours ? "the client's"
+						 : "its own",
+				"0x%08x", theirs);
+}
+
+/* Does a FINAL with a bad value end the exchange? */
+static enum verdict after_bad_final(struct run *r)
+{
+	enum verdict v = begin(r, V2_CONNPROP_FINAL, 1);
+	struct wire_msg m;
+	uint32_t final;
+
+	put(r, V2_PROP_SBSIZ, 2, 0x10000000);
+	v = v ?: bad_value(r);
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CONNPROP_FINAL);
+	put_props(r);
+	final = r->xid;
+	v = msg_send(r);
+	null_begin(r);
+	v = v ?: msg_send(r) ?: msg_next(r, &m); /* about the FINAL, or to the Call behind it */
+	if (v)
+		return v;
+	wire_unget(&r->w);
+	if (xdr_peek_u32(m.octets.data) != final)
+		return expect_reply(r, r->xid)
+			       ?: reads(r, "bad_final", "not ended", "another FINAL is taken");
+	return expect_v2_error(r, final, 2, V2_ERR_INVAL_CONT) ?: expect_reply(r, r->xid)
+		       ?: reads(r, "bad_final", "ended", "another FINAL draws INVAL_CONT");
+}
+
 static const struct probe_case cases[] = {
 	{"v2.prop.sent", "v2 6.3.4", "MUST",
 	 "the server sends properties, RDMA2_CONNPROP_FINAL last", sent, 2, false},
@@ -198,6 +268,12 @@ static const struct probe_case cases[] = {
 	 too_short, 2, false},
 	{"v2.prop.overrun", "v2 5.1", "MUST", "data longer than the message draw BAD_PROPVAL",
 	 overrun, 2, false},
+	{"v2.prop.announced", "v2 6.3.4, 4.2.2", "open", "properties of its own may be absent",
+	 announced, 2, false},
+	{"v2.prop.xid", "v2 6.3.4", "open", "the XID of its RDMA2_CONNPROP_FINAL", whose_xid, 2,
+	 false},
+	{"v2.prop.bad-final", "v2 6.3.4, 7.2.2", "open",
+	 "another FINAL after one that drew BAD_PROPVAL", after_bad_final, 2, false},
 	{"v2.prop.discarded", "v2 7.2.2", "MUST",
 	 "after BAD_PROPVAL in a MIDDLE the properties can go on", discarded, 2, false},
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Version 2: header types and reports. */
+#include <string.h>
+
 #include "tools/probe/cases.h"
 #include "v2/error.h"
 
@@ -154,8 +156,49 @@ static enum verdict reply_to_nothing(struct run *r)
 	put(r, r->xid, 1, 0, 0, 0, 0);
 	v = msg_send(r) ?: expect_quiet(r);
 	if (v && r->w.state == WIRE_ENDED && r->w.count == 0)
-		return passed(r, "the connection was closed");
-	return v ?: fence(r);
+		return reads(r, "unasked_reply", "ends the connection", "it was closed");
+	return v ?: fence(r) ?: reads(r, "unasked_reply", "ignored", "a call afterwards is answered");
+}
+
+/* The same call twice, at once: the second comes while the first is served, or just after it. */
+static enum verdict twice(struct run *r)
+{
+	enum verdict v = v2_up(r) ?: null_call(r);
+	uint32_t xid;
+	int err;
+
+	if (v)
+		return v;
+	null_begin(r);
+	xid = r->xid;
+	v = msg_send(r) ?: msg_send(r) ?: expect_reply(r, xid);
+	err = v ? ERR_CLOSED : msg_peek(r, QUIET_MS);
+	if (err == ERR_TIMEOUT)
+		return fence(r) ?: reads(r, "same_xid", "dropped", "one reply came");
+	if (err < 0 && r->w.state == WIRE_ENDED)
+		return reads(r, "same_xid", "ends the connection", "it was closed");
+	return v ?: expect_reply(r, xid) ?: fence(r)
+		       ?: reads(r, "same_xid", "answered", "two replies came");
+}
+
+/* A handle to invalidate that none of its chunks has. */
+static enum verdict foreign_handle(struct run *r)
+{
+	enum verdict v = v2_up(r);
+	uint32_t xid;
+
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CALL_INLINE);
+	put(r, 0x01020304, 0, 0, 0);
+	put_null(r);
+	xid = r->xid;
+	v = msg_send(r)
+		    ?: expect_reading(r, xid, V2_ERR_BAD_XDR, "foreign_handle", "ignored",
+				      "BAD_XDR");
+	if (!v && !strcmp(r->reading, "ignored") && r->reply.invalidated)
+		return failed(r, "handle 0x%08x was invalidated", r->reply.invalidated);
+	return v;
 }
 
 /* Octets behind the call's end fill it up. */
@@ -213,6 +256,10 @@ static const struct probe_case cases[] = {
 	 error_unknown, 2, false},
 	{"v2.reply.unasked", "v2 7", "SHOULD", "a Reply to nothing is not answered",
 	 reply_to_nothing, 2, false},
+	{"v2.call.twice", "v2 3.1.3, 4.6.5", "open", "a Call sent again while it may be in flight",
+	 twice, 2, false},
+	{"v2.invalidate.foreign", "v2 6.5", "open", "rdma_inv_handle that no chunk has",
+	 foreign_handle, 2, false},
 };
 
 CASE_TABLE(cases_v2, cases);

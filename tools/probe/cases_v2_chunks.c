@@ -85,6 +85,37 @@ static enum verdict segments(struct run *r)
 	return v ?: fence(r) ?: passed(r, "at most %u", max);
 }
 
+/* Two Write chunks, each of which has fewer segments than property 4 says, and both together more. */
+static enum verdict segments_of_two(struct run *r)
+{
+	struct segment seg;
+	uint8_t *at;
+	enum verdict v = v2_up(r);
+	uint32_t max = v2_props_get(&r->props, V2_PROP_RCSIZ), each = max / 2 + 1, xid;
+
+	if (v)
+		return v;
+	if (max > SEGMENTS_MAX || max < 2)
+		return skipped(r, "at most %u segments", max);
+	v = chunk(r, 2 * each, FABRIC_REMOTE_WRITE, &seg, &at);
+	if (v)
+		return v;
+	msg_begin(r, 2, V2_CALL_INLINE);
+	put(r, 0, 0);
+	seg.length = 1;
+	for (uint32_t i = 0; i < 2 * each; i++, seg.offset++) {
+		if (i % each == 0)
+			put(r, 1, each);
+		put_segment(r, &seg);
+	}
+	put(r, 0, 0);
+	put_null(r);
+	xid = r->xid;
+	return msg_send(r)
+		       ?: expect_reading(r, xid, V2_ERR_SEGMENTS, "segments", "of a chunk",
+					 "of a header");
+}
+
 /* --- hostile --- */
 
 static enum verdict bad_begin(struct run *r, uint32_t type)
@@ -230,6 +261,8 @@ static const struct probe_case cases[] = {
 	{"v2.segments", "v2 7.3.3, 5.2.4", "MUST",
 	 "more segments than property 4 says draw ERR_SEGMENTS with that number", segments, 2,
 	 false},
+	{"v2.segments.two", "v2 5.2.4, 7.3.3", "open",
+	 "two chunks with more segments together than property 4 says", segments_of_two, 2, false},
 	{"v2.bad.position-zero", "v2 6.3.7, 7.2.1", "MUST",
 	 "Position zero in the Read list of a CALL_INLINE draws BAD_XDR", position_zero, 2, true},
 	{"v2.bad.decreasing", "v2 4.5.1.1", "MUST", "decreasing Positions draw BAD_XDR", decreasing,

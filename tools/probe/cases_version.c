@@ -132,8 +132,9 @@ static enum verdict v1_then_v2(struct run *r)
 	if (r->error[0] != V2_ERR_VERS && (r->error[0] != V2_ERR_VERS_MISMATCH || !speaks(r, 2)))
 		return failed(r, "error %u", r->error[0]);
 	return fence(r)
-		       ?: passed(r, "%s",
-				 r->error[0] == V2_ERR_VERS ? "ERR_VERS" : "VERS_MISMATCH");
+		       ?: reads(r, "late_version",
+				r->error[0] == V2_ERR_VERS ? "ERR_VERS" : "VERS_MISMATCH",
+				"error %u", r->error[0]);
 }
 
 static enum verdict v2_then(struct run *r, uint32_t version)

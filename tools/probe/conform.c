@@ -27,7 +27,8 @@ static enum verdict run_case(struct run *r, const struct probe_case *c, nsec_t e
 {
 	enum verdict v;
 
-	r->detail[0] = '\0';
+	r->detail[0] = r->reading[0] = '\0';
+	r->reading_of = NULL;
 	if (c->version && r->facts->v[c->version].welcome != WELCOME_SPOKEN)
 		return skipped(r, "version %u is not spoken", c->version);
 	if (c->is_hostile && !r->o->hostile)
@@ -56,6 +57,9 @@ void conform(struct run *r, struct conform_totals *totals,
 				continue;
 			res.verdict = run_case(r, c, end);
 			snprintf(res.detail, sizeof(res.detail), "%s", r->detail);
+			res.reading_of = r->reading_of;
+			snprintf(res.reading, sizeof(res.reading), "%s",
+				 res.verdict == PASS ? r->reading : "");
 			totals->passed += res.verdict == PASS;
 			totals->failed += res.verdict == FAIL;
 			totals->skipped += res.verdict == SKIP;

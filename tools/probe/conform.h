@@ -8,6 +8,8 @@
 struct case_result {
 	enum verdict verdict;
 	char detail[RUN_DETAIL];
+	const char *reading_of;	   /* what the document leaves open, and ... */
+	char reading[RUN_READING]; /* ... how the peer reads it, or empty */
 };
 
 struct conform_totals {

@@ -60,6 +60,20 @@ enum verdict msg_next(struct run *r, struct wire_msg *m)
 	return err < 0 ? failed(r, "the peer closed the connection: %s", r->w.why) : PASS;
 }
 
+int msg_peek(struct run *r, unsigned ms)
+{
+	nsec_t deadline = probe_now(r->env) + (nsec_t)ms * NSEC_PER_MS;
+	struct wire_msg m;
+	int err;
+
+	do {
+		err = wire_await(&r->w, deadline, &m);
+	} while (err == 0 && is_grant(r, &m));
+	if (err == 0)
+		wire_unget(&r->w);
+	return err;
+}
+
 static enum verdict check_stream(struct run *r)
 {
 	struct reply *rep = &r->reply;
@@ -177,6 +191,20 @@ static enum verdict expect_error(struct run *r, uint32_t xid, uint32_t version, 
 		return failed(r, "error %u with version %u instead of %u", err, word(m.octets, 1),
 			      version);
 	return PASS;
+}
+
+enum verdict expect_reading(struct run *r, uint32_t xid, uint32_t err, const char *of,
+			    const char *served, const char *refused)
+{
+	struct wire_msg m;
+	enum verdict v = msg_next(r, &m);
+
+	if (v)
+		return v;
+	wire_unget(&r->w);
+	if (word(m.octets, 3) != V2_ERROR)
+		return expect_reply(r, xid) ?: reads(r, of, served, "the call is answered");
+	return expect_v2_error(r, xid, 2, err) ?: reads(r, of, refused, "error %u", err);
 }
 
 enum verdict expect_v1_error(struct run *r, uint32_t xid, uint32_t err)

@@ -274,15 +274,35 @@ void report_cases_begin(struct report *rep)
 		fputc('\n', rep->json.to);
 }
 
+static void note_reading(struct report *rep, const struct case_result *res)
+{
+	struct reading *r = &rep->readings[rep->nreadings];
+
+	if (!res->reading[0] || rep->nreadings == REPORT_READINGS)
+		return;
+	r->of = res->reading_of;
+	memcpy(r->is, res->reading, sizeof(r->is));
+	rep->nreadings++;
+}
+
+static void text_case(FILE *to, const struct probe_case *c, const struct case_result *res)
+{
+	fprintf(to, "%s %-22s %s [%s, %s]", verdict_name(res->verdict), c->id, c->what, c->section,
+		c->level);
+	if (res->reading[0])
+		fprintf(to, ": %s: %s", res->reading_of, res->reading);
+	fprintf(to, "%s%s\n", res->detail[0] ? ": " : "", res->detail);
+	fflush(to);
+}
+
 void report_case(void *arg, const struct probe_case *c, const struct case_result *res)
 {
 	struct report *rep = arg;
 	struct json *j = &rep->json;
 
+	note_reading(rep, res);
 	if (!rep->o->json) {
-		fprintf(j->to, "%s %-22s %s [%s, %s]%s%s\n", verdict_name(res->verdict), c->id,
-			c->what, c->section, c->level, res->detail[0] ? ": " : "", res->detail);
-		fflush(j->to);
+		text_case(j->to, c, res);
 		return;
 	}
 	json_open(j, NULL, '{');
@@ -292,6 +312,26 @@ void report_case(void *arg, const struct probe_case *c, const struct case_result
 	json_string(j, "what", c->what);
 	json_string(j, "result", verdict_name(res->verdict));
 	json_string(j, "detail", res->detail);
+	if (res->reading[0])
+		json_string(j, "reading", res->reading);
+	json_close(j, '}');
+}
+
+/* How the peer reads what the document leaves open. */
+static void report_readings(struct report *rep)
+{
+	struct json *j = &rep->json;
+
+	if (!rep->o->json) {
+		for (unsigned i = 0; i < rep->nreadings; i++)
+			fprintf(j->to, "%s%s: %s", i ? ", " : "readings        ",
+				rep->readings[i].of, rep->readings[i].is);
+		fputs(rep->nreadings ? "\n" : "", j->to);
+		return;
+	}
+	json_open(j, "readings", '{');
+	for (unsigned i = 0; i < rep->nreadings; i++)
+		json_string(j, rep->readings[i].of, rep->readings[i].is);
 	json_close(j, '}');
 }
 
@@ -300,11 +340,13 @@ void report_cases_end(struct report *rep, const struct conform_totals *t)
 	struct json *j = &rep->json;
 
 	if (!rep->o->json) {
+		report_readings(rep);
 		fprintf(j->to, "%u passed, %u failed, %u skipped\n", t->passed, t->failed,
 			t->skipped);
 		return;
 	}
 	json_close(j, ']');
+	report_readings(rep);
 	json_number(j, "passed", t->passed);
 	json_number(j, "failed", t->failed);
 	json_number(j, "skipped", t->skipped);

@@ -7,10 +7,17 @@
 #include "tools/probe/json.h"
 #include "tools/probe/listen.h"
 
+enum { REPORT_READINGS = 24 };
+
 /** struct report - what is told of a peer, as text while it is found, or as JSON. */
 struct report {
 	const struct probe_options *o;
 	struct json json;
+	unsigned nreadings; /* of the peer, as the cases found them */
+	struct reading {
+		const char *of;
+		char is[RUN_READING];
+	} readings[REPORT_READINGS];
 };
 
 /** report_begin, report_end - around everything. */

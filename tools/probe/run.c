@@ -31,6 +31,18 @@ enum verdict passed(struct run *r, const char *fmt, ...)
 	return PASS;
 }
 
+enum verdict reads(struct run *r, const char *of, const char *reading, const char *fmt, ...)
+{
+	va_list args;
+
+	r->reading_of = of;
+	snprintf(r->reading, sizeof(r->reading), "%s", reading);
+	va_start(args, fmt);
+	vsnprintf(r->detail, sizeof(r->detail), fmt, args);
+	va_end(args);
+	return PASS;
+}
+
 enum verdict failed(struct run *r, const char *fmt, ...)
 {
 	va_list args;

@@ -25,6 +25,7 @@ enum verdict { PASS, FAIL, SKIP };
 
 enum {
 	RUN_DETAIL = 200,
+	RUN_READING = 40,
 	RUN_REPLY_MAX = 256 * 1024,
 	RUN_INLINE = 4096, /* announced, both ways, in both versions */
 	RUN_CREDITS = 32,  /* asked for or advertised */
@@ -91,6 +92,8 @@ struct run {
 	struct watch watch;
 	struct program program; /* whose NULL is called */
 	char detail[RUN_DETAIL];
+	const char *reading_of; /* reads(); NULL: the case that runs has told none */
+	char reading[RUN_READING];
 
 	struct xdr_out x; /* the message being put together, over .out */
 	uint8_t out[WIRE_SEND_BYTES];
@@ -112,6 +115,11 @@ void run_fini(struct run *r);
 enum verdict passed(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 enum verdict failed(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 enum verdict skipped(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/** reads - where the document can be read in more than one way: passed, with the peer's reading of
+ * what is @of. */
+enum verdict reads(struct run *r, const char *of, const char *reading, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /** run_deadline - when an answer is late. */
 nsec_t run_deadline(const struct run *r);
@@ -205,6 +213,10 @@ bool take_properties(struct run *r, const struct wire_msg *m);
 /** msg_next - the next message that is neither a GRANT nor properties that are still due. */
 enum verdict msg_next(struct run *r, struct wire_msg *m);
 
+/** msg_peek - wait @ms for a message that is no GRANT; it will be awaited again. Return: 0,
+ * ERR_TIMEOUT, ERR_CLOSED. */
+int msg_peek(struct run *r, unsigned ms) WARN_UNUSED;
+
 /** msg_words - words for a message. */
 const char *msg_words(const struct run *r, struct view in);
 
@@ -218,6 +230,11 @@ enum verdict expect_v2_error(struct run *r, uint32_t xid, uint32_t version, uint
 
 /** expect_quiet - nothing but GRANTs for a while. */
 enum verdict expect_quiet(struct run *r);
+
+/** expect_reading - a reply to @xid, then it reads @served; or a report of @err about it, then it
+ * reads @refused. What else comes is a failure. */
+enum verdict expect_reading(struct run *r, uint32_t xid, uint32_t err, const char *of,
+			    const char *served, const char *refused);
 
 /** null_call - call NULL and have its reply. */
 enum verdict null_call(struct run *r);
