@@ -11,9 +11,11 @@ gateway_address=10.77.0.1
 # survive when the guest is killed: a filer that forgets its clients could not show
 # that a mount goes on.
 filer_up() {
+    local disk=/dev/vda fresh=''
     modprobe -a virtio_blk ext4 nfsd
-    blkid /dev/vda >/dev/null || mkfs.ext4 -q /dev/vda
-    mkdir -p /disk && mount /dev/vda /disk
+    [ ! -e /dev/ubda ] || disk=/dev/ubda
+    blkid $disk >/dev/null || { mkfs.ext4 -q $disk && fresh=yes; }
+    mkdir -p /disk && mount $disk /disk
     mkdir -p /disk/export /disk/nfs /srv/export
     touch /disk/nfs/etab /disk/nfs/rmtab
     mount --bind /disk/nfs /var/lib/nfs
@@ -24,11 +26,16 @@ filer_up() {
     exportfs -ra
     rpc.mountd -p 20048
     nfsd_up
+    [ -z "$fresh" ] || echo Y >$end_of_grace # nobody was there before
 }
+end_of_grace=/proc/fs/nfsd/v4_end_grace
+grace_is_over() { [ "$(cat $end_of_grace)" = Y ]; }
 
-# Short grace and lease: a restart must not cost the tests 90 s. -N 2 would fail
+# Short grace and lease: a restart must not cost the tests 90 s. (That of lockd, 50 s by default, keeps
+# delegations back as well; nobody here has locks of it.) -N 2 would fail
 # and leave no threads at all: version 2 is gone.
 nfsd_up() {
+    echo 1 >/proc/sys/fs/nfs/nlm_grace_period
     rpc.nfsd --grace-time 10 --lease-time 10 8
     echo 'rdma 20049' >/proc/fs/nfsd/portlist
 }
@@ -69,17 +76,22 @@ sampled_regions() {
     sort -n /run/regions-seen | sed -n '1p;$p' | xargs
 }
 
-# windows_traced: from now on rxe's driver counts what it does with Memory Windows;
+# windows_traced: from now on rxe's driver counts what it does with Memory Windows, by itself where
+# it has our patch (rxe-mw-counters), else by kprobes;
 # window_count alloc|dealloc|bind|invalidate: how often.
+mw_counters=/sys/module/rdma_rxe/parameters/mw
 windows_traced() {
     local what events=/sys/kernel/tracing/events/kprobes
-    [ ! -e $events ] || return 0
+    [ ! -e "${mw_counters}_alloc" ] && [ ! -e $events ] || return 0
     for what in alloc dealloc bind invalidate; do
         echo "p:rxe_$what rxe_${what}_mw" >>/sys/kernel/tracing/kprobe_events
         echo 1 >"$events/rxe_$what/enable"
     done
 }
-window_count() { awk -v name="rxe_$1" '$1 == name { print $2 }' /sys/kernel/tracing/kprobe_profile; }
+window_count() {
+    cat "${mw_counters}_$1" 2>/dev/null ||
+        awk -v name="rxe_$1" '$1 == name { print $2 }' /sys/kernel/tracing/kprobe_profile
+}
 
 # --- the client --------------------------------------------------------------
 
@@ -154,7 +166,10 @@ hold_open() {
     tail -f "$1" >/dev/null 2>&1 &
     echo $! >/run/holder
 }
-release() { kill "$(cat /run/holder)"; }
+release() {
+    [ ! -e /run/holder ] || kill "$(cat /run/holder)"
+    rm -f /run/holder
+}
 
 connected_to_nfsd() { rdma resource show cm_id | grep -q 'state CONNECT .*src-addr [^ ]*:20049 '; }
 

@@ -8,15 +8,18 @@
 #                             |
 #                       gateway 10.77.0.4 (gateways with a device)
 #
-# One guest each, because each must be killable alone, and because siw cannot connect to
-# its own address. All processes die with the shell that sourced this (pdeathsig), so even
-# a run ended by SIGKILL leaves only a namespace behind, and the next run removes that.
+# One guest each, because each must be killable alone, and because siw cannot connect to its own
+# address. Everything lives in process, mount and network namespaces of which no name is left
+# anywhere: when the shell that sourced this ends, even by SIGKILL, the kernel ends the processes,
+# and takes namespaces, interfaces, mounts and the files of $ROOM away with the last of them
+# (test: ./leaves-nothing). What stays is $LAB, the cache, and the logs in $RUN.
 
 VM=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$VM/../.." && pwd)
-export LAB=${LAB:-${TMPDIR:-/tmp}/rpcrdma-gw-lab}
+export LAB=${LAB:-${TMPDIR:-/tmp}/rpcrdma-gw-lab} # kernels and the like, to be shared
 BIN=${BIN:-$TOP/build/bin}
-RUN=$LAB/run      # of this run: logs, the filer's disk, gateway configurations
+RUN=${LAB_RUN:-$LAB/run} # logs of this run, gateway configurations; labs with different ones run side by side
+ROOM=$RUN/room           # a tmpfs that nobody else sees: the guests' memory, the filer's disk
 HOST=10.77.0.1
 declare -A GUEST_ADDRESS=([client]=10.77.0.3 [filer]=10.77.0.2 [gateway]=10.77.0.4)
 declare -A PID=()    # name -> process id of all that we started
@@ -24,67 +27,54 @@ declare -A WITHIN=() # name -> the guest in which it runs, if in one
 
 say() { printf '%s %s\n' "$(date +%T)" "$*"; }
 die() { echo "lab: $*" >&2; exit 1; }
-inside() { ip netns exec "$NETNS" "$@"; }
+inside() { nsenter "--net=/proc/$NET/ns/net" -- "$@"; }
 
-# wait_for SECONDS COMMAND...: until the command succeeds, bounded.
-wait_for() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ "$SECONDS" -lt "$end" ] || return 1
-        sleep 0.2
-    done
-}
+# shellcheck source=tests/vm/verdicts.sh
+. "$VM/verdicts.sh"
 
-# lab_alone "$@": starts the calling script over, as the only one that uses $LAB; the
-# others wait. flock keeps the lock to itself (-o): nothing started in the lab and
-# left behind can hold it. Ending flock ends the script, and the other way round.
+# lab_alone "$@": starts the calling script over in its namespaces, as the only one that uses $RUN;
+# the others wait. flock keeps the lock to itself (-o): nothing started in the lab can hold it.
+# Ending flock ends the rest: each process here takes the next one along, and `sh`, process 1,
+# everything else there is.
 lab_alone() {
-    [ "${LAB_ALONE:-}" = "$LAB" ] && return
-    mkdir -p "$LAB"
-    export LAB_ALONE=$LAB
-    exec flock -o -w 1800 "$LAB/alone" setpriv --pdeathsig TERM "$0" "$@"
+    [ "${LAB_ALONE:-}" = "$RUN" ] && return
+    [ "$(id -u)" -eq 0 ] || die "needs root (namespaces, virtual machines)"
+    mkdir -p "$RUN"
+    export LAB_ALONE=$RUN
+    # shellcheck disable=SC2016 # expanded by sh
+    exec flock -o -w 3600 "$RUN.lock" setpriv --pdeathsig KILL \
+        unshare --fork --pid --kill-child --mount-proc sh -c '"$0" "$@"; exit $?' "$0" "$@"
 }
 
 # --- the namespace -----------------------------------------------------------
 
 lab_up() {
-    [ "$(id -u)" -eq 0 ] || die "needs root (namespaces, virtual machines)"
-    "$VM/setup" || die "setup failed"
-    # Being alone (see lab_alone), whatever an earlier run left is stale.
-    [ -e "$RUN/netns" ] && ip netns del "$(cat "$RUN/netns")" 2>/dev/null
-    rm -rf "$RUN" && mkdir -p "$RUN"
-    NETNS=rpcrdma-gw-$$
-    echo "$NETNS" >"$RUN/netns"
-    # A signal without a trap of its own ends bash at once and still runs this one;
-    # with one, it would wait for whatever a guest is doing.
-    trap lab_down EXIT
-    ip netns add "$NETNS" || die "no network namespace"
-    ip -n "$NETNS" link set lo up
-    ip -n "$NETNS" link add br0 type bridge || die "no bridge"
-    ip -n "$NETNS" addr add "$HOST/24" dev br0
-    ip -n "$NETNS" link set br0 up
     local role
+    kernels_made "${!KERNELS[@]}"
+    # Being alone (see lab_alone), whatever an earlier run left is stale.
+    rm -rf "$RUN" && mkdir -p "$ROOM"
+    mount -t tmpfs -o mode=700,size=90% lab "$ROOM" || die "no room in $RUN"
+    unshare --net sleep infinity & # keeps the namespace
+    NET=$!
+    wait_for 10 eval '[ "$(readlink "/proc/$NET/ns/net")" != "$(readlink /proc/self/ns/net)" ]' ||
+        die "no network namespace"
+    inside ip link set lo up
+    inside ip link add br0 address "$(mac "$HOST")" type bridge || die "no bridge"
+    inside ip addr add "$HOST/24" dev br0
+    inside ip link set br0 up
     for role in "${!GUEST_ADDRESS[@]}"; do
-        ip -n "$NETNS" tuntap add "tap-$role" mode tap
-        ip -n "$NETNS" link set "tap-$role" master br0 up
+        inside ip tuntap add "tap-$role" mode tap
+        inside ip link set "tap-$role" master br0 up
     done
 }
-
-lab_down() {
-    local name
-    WITHIN=() # guests end as a whole
-    for name in "${!PID[@]}"; do stop "$name" KILL; done
-    ip netns del "$NETNS" 2>/dev/null
-    rm -f "$RUN/netns" "$RUN/filer.disk"
-}
+mac() { echo "52:54:00:77:00:0${1##*.}"; }
 
 # start NAME COMMAND...: in the namespace, in the background, log in $RUN/NAME.log.
 # The log is appended to: a restarted process does not wipe what its forerunner said.
 start() {
     local name=$1
     shift
-    setpriv --pdeathsig KILL ip netns exec "$NETNS" "$@" </dev/null >>"$RUN/$name.log" 2>&1 &
+    nsenter "--net=/proc/$NET/ns/net" -- "$@" </dev/null >>"$RUN/$name.log" 2>&1 &
     PID[$name]=$!
 }
 
@@ -123,65 +113,10 @@ stop() {
     return "${forced:-${rc:-125}}"
 } 2>/dev/null
 
-# --- guests ------------------------------------------------------------------
+# --- guests: guests.sh -------------------------------------------------------
 
-# Emulated by default: a /dev/kvm that opens and then hangs has been met, emulation
-# works everywhere. VM_ACCEL=kvm where it can be trusted. Two processors, for with
-# one QEMU 7.2 leaves out memory barriers, and now and then a virtio interrupt is
-# lost and the guest's network with it.
-guest_boot() {
-    local role=$1 disk=() name
-    for name in "${!WITHIN[@]}"; do # what ran in it before is gone
-        [ "${WITHIN[$name]}" != "$role" ] || { unset "WITHIN[$name]"; stop "$name" KILL; }
-    done
-    if [ "$role" = filer ]; then
-        [ -e "$RUN/filer.disk" ] || truncate -s 4G "$RUN/filer.disk"
-        disk=(-drive "file=$RUN/filer.disk,format=raw,if=virtio,cache=writeback")
-    fi
-    local settings="vm.here=$VM vm.lab=$LAB vm.role=$role vm.address=${GUEST_ADDRESS[$role]}"
-    start "$role" qemu-system-x86_64 -accel "${VM_ACCEL:-tcg,thread=multi}" -cpu max \
-        -smp 2 -m "${VM_MB:-3072}" \
-        -kernel "$LAB/vmlinuz" -initrd "$LAB/initrd.gz" \
-        -append "console=ttyS0 quiet panic=-1 no_timer_check mitigations=off $settings" \
-        -nographic -no-reboot \
-        -virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
-        -netdev "tap,id=net,ifname=tap-$role,script=no,downscript=no" \
-        -device "virtio-net-pci,netdev=net,mac=52:54:00:77:00:0${GUEST_ADDRESS[$role]##*.}" \
-        "${disk[@]}"
-}
-
-# Once in some hundred boots an emulated guest stands still before any program of ours runs
-# in it. Such a one is booted again, which is said.
-guest_wait() {
-    local left=2
-    until wait_for 150 eval "guest $1 true 5 || ! alive $1" && guest "$1" true 5; do
-        [ "$left" -gt 0 ] || die "guest $1 does not answer, see $RUN/$1.log"
-        say "guest $1 did not come up, see $RUN/$1.log: again"
-        left=$((left - 1))
-        stop "$1" KILL
-        guest_boot "$1"
-    done
-    guest_device "$1"
-}
-DEVICE=siw # what the guests' RDMA is
-guest_device() { guest "$1" "rdma_device $DEVICE" 60 || die "no $DEVICE in guest $1"; }
-
-# guest ROLE COMMANDS [SECONDS]: runs them in the guest as root with guest-lib.sh at
-# hand, prints what they print, returns their result; 124 when time is up.
-guest() {
-    local role=$1 commands=$2 seconds=${3:-120} out rc
-    out=$(printf '%s\n' "$commands" | timeout "$seconds" ip netns exec "$NETNS" \
-        socat -t "$seconds" - "TCP:${GUEST_ADDRESS[$role]}:7777,connect-timeout=3" 2>/dev/null)
-    rc=$?
-    [ "$rc" -eq 124 ] && return 124
-    case ${out##*$'\n'} in
-    rc=*) rc=${out##*rc=} ;;
-    *) rc=125 ;;
-    esac
-    out=${out%rc=*}
-    [ -n "$out" ] && printf '%s' "$out"
-    return "$rc"
-}
+# shellcheck source=tests/vm/guests.sh
+. "$VM/guests.sh"
 
 # --- gateways ----------------------------------------------------------------
 
@@ -199,6 +134,7 @@ gateway() {
 workers = ${GW_WORKERS:-1};
 memory_limit = "${GW_MEMORY:-1G}";
 receive_queue = "${GW_RECEIVES:-auto}";
+peer_timeout = $PEER_TIMEOUT;
 log = { level = "${GW_LOG:-info}"; };
 routes = ( {
   name = "$name";
@@ -209,6 +145,7 @@ routes = ( {
 EOF
     gateway_start "$name"
 }
+PEER_TIMEOUT=12 # seconds, of all gateways: 30 by default
 declare -A PLACE=() # gateway -> the guest it belongs to, if to one
 
 # gateway_start NAME: (again) with the configuration it already has.

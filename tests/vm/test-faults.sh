@@ -14,7 +14,7 @@ test_faults() {
     guest client 'verified_load --numjobs=16 --size=1M' 240
     guest client keep_loading
     faults_overrun_sessions 1
-    guest client finish_loading 240
+    guest client finish_loading 600
     guest client 'unmount_all'
     wait_for 20 faults_idle || fail "faults: no session is left of the first mount"
     FAULTS_AT_REST=$(faults_held)
@@ -38,12 +38,20 @@ faults_held() {
 }
 faults_heap() { report rxe-direct | grep 'event=process ' | field heap_live; }
 faults_idle() { report rxe-direct | grep -q 'event=worker.counters .*sessions=0 '; }
-# Transactions come from slabs that stay, for as many as there ever were at once: one or two more
-# when clients overrun beside a load. A session left behind has more blocks.
+# Transactions come from slabs that stay, for as many as there ever were at once, and how many that
+# are when clients overrun beside a load is a matter of luck. A session left behind is not: if there
+# are more blocks than before, the same again must not make more by one a session.
 faults_all_given_back() {
+    local heap rounds=3
     wait_for 30 faults_idle && wait_for 30 eval 'same "$FAULTS_AT_REST" "$(faults_held)"' ||
         { diff <(echo "$FAULTS_AT_REST") <(faults_held); return 1; }
-    [ "$(faults_heap)" -le $((FAULTS_HEAP + 2)) ]
+    heap=$(faults_heap)
+    until [ "$heap" -lt $((FAULTS_HEAP + 4)) ]; do
+        say "faults: $FAULTS_HEAP heap blocks before, $heap now: once more"
+        rounds=$((rounds - 1))
+        [ $rounds -gt 0 ] && faults_overrun_sessions 4 && wait_for 30 faults_idle || return
+        FAULTS_HEAP=$heap heap=$(faults_heap)
+    done
 }
 
 # Sessions one after the other, of 1024 calls at once where 64 were granted. Linux 6.1's filer
@@ -53,13 +61,13 @@ faults_overrun() {
     local name="faults: overrun" before live
     check "$name: mount" fresh_mount rxe-direct 3 || return
     guest client keep_loading
-    check "$name: load runs" rounds_go_on 120 || return
+    check "$name: load runs" rounds_go_on 300 || return
     live=$(live_sessions rxe-direct)
     before=$(count_event rxe-direct session.end)
     check "$name: every session is ended" faults_overrun_sessions 4
     check "$name: the gateway saw each end" wait_for 60 event_since rxe-direct session.end $((before + 3))
     check "$name: nobody else was disconnected" wait_for 20 faults_live_are "$live"
-    check "$name: the load beside them had no error" guest client finish_loading 240
+    check "$name: the load beside them had no error" guest client finish_loading 600
     guest client unmount_all
     check "$name: all is given back" faults_all_given_back
 }
@@ -74,13 +82,13 @@ faults_removal() {
     local name="faults: device removed: $1" before
     check "$name: mount" fresh_mount "$1" "$2" || return
     guest client keep_loading
-    check "$name: load runs" rounds_go_on 120 || return
+    check "$name: load runs" rounds_go_on 300 || return
     before=$(count_event "$3" session.end)
     guest gateway 'rdma link delete rxe0' 60
     check "$name: its session ends" wait_for 60 event_since "$3" session.end "$before"
     check "$name: nothing of the device is left" guest gateway '[ -z "$(rdma_resources)" ]'
     guest gateway 'rdma link add rxe0 type rxe netdev eth0' 60
-    check "$name: a new one: the load goes on" rounds_go_on 240
-    check "$name: all blocks verified, zero errors" guest client finish_loading 240
+    check "$name: a new one: the load goes on" rounds_go_on 600
+    check "$name: all blocks verified, zero errors" guest client finish_loading 600
     guest client unmount_all
 }
