@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
+
 /** splitmix64: property tests draw from it, print their seed, and repeat with SEED=n. */
 struct rng {
 	uint64_t state;
@@ -13,11 +15,7 @@ struct rng {
 
 static inline uint64_t rng_next(struct rng *r)
 {
-	uint64_t z = (r->state += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return random_next(&r->state);
 }
 
 /** rng_below - uniform in 0 .. @n-1. */

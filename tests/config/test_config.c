@@ -86,8 +86,13 @@ static void test_defaults(void **state)
 	assert_int_equal(cfg->workers, 0);
 	assert_true(cfg->memory_bytes == 1 << 30);
 	assert_int_equal(cfg->max_payload, 8 << 20);
-	assert_int_equal(cfg->max_sessions, 1024);
+	assert_int_equal(cfg->continue_max, 64 << 10);
+	assert_int_equal(cfg->max_sessions, 0);
+	assert_int_equal(cfg->max_sessions_per_client, 0);
+	assert_int_equal(cfg->max_setups, 0);
+	assert_int_equal(cfg->max_setups_per_second, 1000);
 	assert_int_equal(cfg->drain_timeout_s, 10);
+	assert_int_equal(cfg->peer_timeout_s, 30);
 	assert_int_equal(cfg->receives, CONFIG_RECEIVES_AUTO);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_INFO);
 	assert_int_equal(cfg->nroutes, 1);
@@ -117,6 +122,7 @@ static void test_defaults(void **state)
 	assert_int_equal(u->timeout_s, 10);
 	assert_int_equal(u->reply_timeout_s, 0);
 	assert_int_equal(u->version_memory_s, 600);
+	assert_int_equal(u->reverse, CONFIG_REVERSE_AUTO);
 	assert_int_equal(u->retry_count, 6);
 	assert_int_equal(u->rnr_retry_count, 0);
 	assert_int_equal(u->resolve_timeout_s, 5);
@@ -135,8 +141,13 @@ static void test_full(void **state)
 	assert_int_equal(cfg->workers, 2);
 	assert_int_equal(cfg->memory_bytes, 512 << 20);
 	assert_int_equal(cfg->max_payload, 1 << 20);
+	assert_int_equal(cfg->continue_max, 32768);
 	assert_int_equal(cfg->max_sessions, 200);
+	assert_int_equal(cfg->max_sessions_per_client, 50);
+	assert_int_equal(cfg->max_setups, 30);
+	assert_int_equal(cfg->max_setups_per_second, 20);
 	assert_int_equal(cfg->drain_timeout_s, 3);
+	assert_int_equal(cfg->peer_timeout_s, 7);
 	assert_int_equal(cfg->receives, CONFIG_RECEIVES_OWN);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_DEBUG);
 	assert_int_equal(cfg->nroutes, 2);
@@ -163,9 +174,10 @@ static void test_full(void **state)
 	assert_int_equal(u->timeout_s, 2);
 	assert_int_equal(u->reply_timeout_s, 86400);
 	assert_int_equal(u->version_memory_s, 0);
+	assert_int_equal(u->reverse, CONFIG_REVERSE_CONT);
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
-	assert_int_equal(cfg->routes[1].listen.line, 25);
+	assert_int_equal(cfg->routes[1].listen.line, 30);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	assert_int_equal(cfg->routes[1].listen.retry_count, 6);
 	u = &cfg->routes[1].upstream;
@@ -274,9 +286,11 @@ struct bad {
 
 static const struct bad syntax[] = {
 	{"", "1: routes is missing: give it\n"},
-	{"a = 1", "1: unknown key \"a\": known here are workers, memory_limit, max_payload, "
-		  "max_sessions, drain_timeout, receive_queue, log, routes\n"
-		  "1: routes is missing: give it\n"},
+	{"a = 1",
+	 "1: unknown key \"a\": known here are workers, memory_limit, max_payload, continue_max, "
+	 "max_sessions, max_sessions_per_client, max_setups, max_setups_per_second, "
+	 "drain_timeout, peer_timeout, receive_queue, log, routes\n"
+	 "1: routes is missing: give it\n"},
 	{"\n\nworkers = ;\n" GOOD, "3: syntax error: look here and in the line before\n"},
 	{"workers = 1;\nworkers = 2;\n" GOOD,
 	 "2: duplicate setting name: look here and in the line before\n"},
@@ -322,9 +336,18 @@ static const struct bad top[] = {
 	 "1: " INT_RANGE("memory_limit", "0", "1048576", "17592186044416")},
 	{"max_payload = \"32M\";\n" GOOD,
 	 "1: " INT_RANGE("max_payload", "33554432", "65536", "16777216")},
+	{"continue_max = \"32M\";\n" GOOD,
+	 "1: " INT_RANGE("continue_max", "33554432", "0", "16777216")},
 	{"max_payload = 65537;\n" GOOD,
 	 "1: max_payload = 65537 is not a multiple of 4096: use 65536 or 69632\n"},
-	{"max_sessions = 0;\n" GOOD, "1: " INT_RANGE("max_sessions", "0", "1", "1000000")},
+	{"max_sessions = 1000001;\n" GOOD,
+	 "1: " INT_RANGE("max_sessions", "1000001", "0", "1000000")},
+	{"\nmax_sessions_per_client = -1;\n" GOOD,
+	 "2: " INT_RANGE("max_sessions_per_client", "-1", "0", "1000000")},
+	{"max_setups = 1000001;\n" GOOD, "1: " INT_RANGE("max_setups", "1000001", "0", "1000000")},
+	{"max_setups_per_second = \"many\";\n" GOOD,
+	 "1: max_setups_per_second must be a whole number: use 0 to 1000000\n"},
+	{"peer_timeout = 5;\n" GOOD, "1: " INT_RANGE("peer_timeout", "5", "6", "3600")},
 	{"drain_timeout = 3601;\n" GOOD, "1: " INT_RANGE("drain_timeout", "3601", "0", "3600")},
 	{"\nreceive_queue = \"srq\";\n" GOOD,
 	 "2: there is no such receive_queue: use \"auto\", \"shared\" or \"own\"\n"},
@@ -392,8 +415,9 @@ static const struct bad routes[] = {
 	{TO("version = [1];"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("versions = [1];"),
 	 "5: unknown key \"versions\": known here are fabric, address, port, version, inline, "
-	 "credits, reverse_credits, crc, literal_credits, connect_timeout, reply_timeout, "
-	 "version_memory, retry_count, rnr_retry_count, resolve_timeout, busy_poll_us\n"},
+	 "credits, reverse_credits, reverse, crc, literal_credits, connect_timeout, "
+	 "reply_timeout, version_memory, retry_count, rnr_retry_count, resolve_timeout, "
+	 "busy_poll_us\n"},
 	{ON("inline = 2048;"),
 	 "4: version 2 needs an inline of 4096 or more: raise it, or leave out "
 	 "version 2\n"},
@@ -415,6 +439,10 @@ static const struct bad routes[] = {
 	{TO("connect_timeout = 3601;"), "5: " INT_RANGE("connect_timeout", "3601", "1", "3600")},
 	{ON("reply_timeout = 86401;"), "4: " INT_RANGE("reply_timeout", "86401", "0", "86400")},
 	{TO("reply_timeout = -1;"), "5: " INT_RANGE("reply_timeout", "-1", "0", "86400")},
+	{TO("reverse = \"callbacks\";"), "5: there is no such reverse: use \"auto\", \"none\", "
+					 "\"simple\", \"continued\" or \"general\"\n"},
+	{TO("reverse = 0;"), "5: reverse must be text: write \"auto\", \"none\", \"simple\", "
+			     "\"continued\" or \"general\" in double quotes\n"},
 	{TO("version_memory = -1;"), "5: " INT_RANGE("version_memory", "-1", "0", "604800")},
 	{ON(ON_VERBS "retry_count = 0;"), "4: " INT_RANGE("retry_count", "0", "1", "7")},
 	{TO(ON_VERBS "retry_count = 8;"), "5: " INT_RANGE("retry_count", "8", "1", "7")},
@@ -505,7 +533,9 @@ static const struct bad addresses[] = {
 		 "name = 1;\n"
 		 "listen = { address = \"x\"; port = 0; };\n" UP),
 	 "1: unknown key \"wokers\": known here are workers, memory_limit, max_payload, "
-	 "max_sessions, drain_timeout, receive_queue, log, routes\n"
+	 "continue_max, "
+	 "max_sessions, max_sessions_per_client, max_setups, max_setups_per_second, "
+	 "drain_timeout, peer_timeout, receive_queue, log, routes\n"
 	 "2: there is no such level: use \"error\", \"warn\", \"info\" or \"debug\"\n"
 	 "4: name must be text: write a word in double quotes\n"
 	 "5: " NO_ADDRESS "5: " INT_RANGE("port", "0", "1", "65535")},

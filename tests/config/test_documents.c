@@ -104,8 +104,13 @@ static void test_manual_defaults(void **state)
 	DEFAULT("memory_limit", "default \\(dq%" PRIu64 "G\\(dq)",
 		config_defaults.memory_bytes >> 30);
 	DEFAULT("max_payload", "default \\(dq%uM\\(dq)", config_defaults.max_payload >> 20);
+	DEFAULT("continue_max", "default \\(dq%uK\\(dq)", config_defaults.continue_max >> 10);
 	DEFAULT("max_sessions", "default %u)", config_defaults.max_sessions);
+	DEFAULT("max_sessions_per_client", "default %u)", config_defaults.max_sessions_per_client);
+	DEFAULT("max_setups", "default %u)", config_defaults.max_setups);
+	DEFAULT("max_setups_per_second", "default %u)", config_defaults.max_setups_per_second);
 	DEFAULT("drain_timeout", "default %u)", config_defaults.drain_timeout_s);
+	DEFAULT("peer_timeout", "default %u)", config_defaults.peer_timeout_s);
 	DEFAULT("receive_queue", "default \\(dq%s\\(dq)",
 		config_receives_words[config_defaults.receives]);
 	DEFAULT("level", "default \\(dqinfo\\(dq)");
@@ -113,6 +118,7 @@ static void test_manual_defaults(void **state)
 	DEFAULT("inline", "default %u)", l->inline_bytes);
 	DEFAULT("credits", "default %u in listen, %u in upstream)", l->credits, u->credits);
 	DEFAULT("reverse_credits", "default %u)", l->reverse_credits);
+	DEFAULT("reverse", "default \\(dq%s\\(dq)", config_reverse_words[u->reverse]);
 	DEFAULT("setup_timeout", "default %u)", l->timeout_s);
 	DEFAULT("connect_timeout", "default %u)", u->timeout_s);
 	DEFAULT("reply_timeout", "default %u)", u->reply_timeout_s);

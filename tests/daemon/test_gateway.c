@@ -64,7 +64,8 @@ static void a_file_becomes_routes(void **state)
 	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 8), 0);
 	assert_int_equal(gw.nworkers, 3);
 	assert_int_equal(gw.worker_bytes, 288u << 20); /* whole steps of 16 MiB of a third */
-	assert_int_equal(atomic_load(gw.sessions), 0);
+	assert_int_equal(crowd_sessions(gw.crowd), 0);
+	assert_int_equal(gw.max_sessions, 100);
 	assert_int_equal(gw.nroutes, 2);
 	assert_string_equal(gw.routes[0].name, "a");
 	leg = &gw.routes[0].client;
@@ -83,6 +84,36 @@ static void a_file_becomes_routes(void **state)
 	assert_string_equal(fabric_addr_format(&gw.routes[0].upstream, text), "[::1]:2");
 	assert_int_equal(gw.routes[1].client.versions, LEG_V1_OR_V2);
 	gateway_fini(&gw);
+	config_free(cfg);
+}
+
+/* Section 5.2.5: what is announced to a server holds for whatever client comes. */
+static void no_more_is_announced_than_all_clients_take(void **state)
+{
+	static const struct {
+		uint8_t listen;
+		enum config_reverse reverse;
+		enum rpc_reverse told;
+	} rows[] = {
+		{CONFIG_V1, CONFIG_REVERSE_AUTO, RPC_REV_SIMPLE},
+		{CONFIG_V1 | CONFIG_V2, CONFIG_REVERSE_AUTO, RPC_REV_SIMPLE},
+		{CONFIG_V2, CONFIG_REVERSE_AUTO, RPC_REV_GENL},
+		{CONFIG_V2, CONFIG_REVERSE_NONE, RPC_REV_NONE},
+		{CONFIG_V2, CONFIG_REVERSE_SIMPLE, RPC_REV_SIMPLE},
+		{CONFIG_V2, CONFIG_REVERSE_CONT, RPC_REV_CONT},
+		{CONFIG_V1, CONFIG_REVERSE_GENL, RPC_REV_GENL},
+	};
+	struct config *cfg = config_must();
+	struct gateway gw;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cfg->routes[0].listen.versions = rows[i].listen;
+		cfg->routes[0].upstream.reverse = rows[i].reverse;
+		assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+		assert_int_equal(gw.routes[0].server.reverse, rows[i].told);
+		gateway_fini(&gw);
+	}
 	config_free(cfg);
 }
 
@@ -202,6 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_becomes_routes),
+		cmocka_unit_test(no_more_is_announced_than_all_clients_take),
 		cmocka_unit_test(equal_fabric_settings_share),
 		cmocka_unit_test(interfaces_that_are_not_there),
 		cmocka_unit_test(every_allocation_may_fail),

@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "config/keys.h"
 #include "daemon/gateway.h"
-#include "proxy/session.h"
 #include "tests/rng.h"
+#include "tests/session/inside.h"
 
 enum { MAX_ROUTES = 6, LEG_BLOCK = 64 * 1024 };
 

@@ -138,7 +138,10 @@ static void record(struct side *s, const struct fabric_event *ev)
 		assert_true(ev->len <= op->len);
 		op->len = ev->len;
 		op->invalidated = ev->invalidated;
-		op->written = ev->invalidated_written;
+	}
+	if (ev->type == FABRIC_EV_WITHDRAWN && ev->status == 0) {
+		assert_int_equal(ev->withdrawn, op->withdrawn);
+		s->written = ev->written;
 	}
 	s->ndone++;
 }
@@ -290,7 +293,7 @@ const struct op *succeed(struct side *s, int n)
 	return op;
 }
 
-void fence(struct side *s, uint32_t handle)
+uint32_t fence(struct side *s, uint32_t handle)
 {
 	int n = do_withdraw(s, handle);
 
@@ -298,6 +301,16 @@ void fence(struct side *s, uint32_t handle)
 		succeed(s, n);
 	else
 		assert_int_equal(n, -1);
+	return s->written;
+}
+
+void barrier(struct contract *t, struct side *from, struct side *to)
+{
+	int r = do_recv(to, CONTRACT_MEMORY - 8, 8);
+
+	pump(t);
+	do_send(from, CONTRACT_MEMORY - 16, 8);
+	succeed(to, r);
 }
 
 const struct contract_provider *contract_provider_now(void)
@@ -314,6 +327,7 @@ int main(void)
 		failed += contract_run_setup();
 		failed += contract_run_message();
 		failed += contract_run_rdma();
+		failed += contract_run_written();
 		failed += contract_run_access();
 		failed += contract_run_end();
 		failed += contract_run_soak();

@@ -57,6 +57,8 @@ struct contract_provider {
 	bool exact_pdata;  /* private data come with their length, not with zeros behind */
 	bool tells_both;   /* of a breach, not only the end that found it */
 	bool shares;	   /* Receives of all connections, when started with contract.shares */
+	bool sends_early;  /* a Send completes when it left, wherever it waits then */
+	bool hands_back;   /* shared Receives that quiet times need no more come back */
 };
 
 /** struct op - one posted operation and what became of it. */
@@ -64,7 +66,7 @@ struct op {
 	enum fabric_ev_type type;
 	bool done;
 	int status;
-	uint32_t len, invalidated, written;
+	uint32_t len, invalidated, withdrawn;
 };
 
 /** struct side - one end of a connection. */
@@ -80,6 +82,7 @@ struct side {
 	struct op ops[CONTRACT_OPS];
 	int nops, ndone;
 	int last[FABRIC_EV_WITHDRAWN + 1]; /* newest op of each type that completed */
+	uint32_t written;		   /* through the exposure withdrawn last */
 	/* Where Receives are shared: */
 	struct side *peer;
 	int pair;
@@ -87,8 +90,8 @@ struct side {
 	uint32_t said_len[SAY_MEMORY];
 	int said_op[CONTRACT_DEPTH]; /* the Sends, by where their octets lie */
 	uint32_t awaited;
-	bool heard_all;		       /* that are awaited */
-	uint32_t invalidated, written; /* by the message heard last */
+	bool heard_all;	      /* that are awaited */
+	uint32_t invalidated; /* by the message heard last */
 };
 
 struct pair {
@@ -118,6 +121,7 @@ extern const struct contract_provider *const contract_providers[];
 int contract_run_setup(void);
 int contract_run_message(void);
 int contract_run_rdma(void);
+int contract_run_written(void);
 int contract_run_access(void);
 int contract_run_end(void);
 int contract_run_soak(void);
@@ -221,8 +225,11 @@ const struct op *done(struct side *s, int n);
 /** succeed - done(), and with status 0. */
 const struct op *succeed(struct side *s, int n);
 
-/** fence - withdraw, and wait until it is in force. */
-void fence(struct side *s, uint32_t handle);
+/** fence - withdraw, and wait until it is in force. Return: what was written there. */
+uint32_t fence(struct side *s, uint32_t handle);
+
+/** barrier - a message from @from to @to: what was posted before it has happened when it is there. */
+void barrier(struct contract *t, struct side *from, struct side *to);
 
 /** fill, check - a pattern drawn from @key over memory of a side. */
 void fill(struct side *s, size_t off, size_t len, uint64_t key);

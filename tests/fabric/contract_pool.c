@@ -66,7 +66,6 @@ static void heard(struct side *s, size_t off, const struct fabric_event *ev)
 	assert_int_equal(ev->len, from->said_len[s->heard % SAY_MEMORY]);
 	check(s, off, ev->len, key(from, s->heard));
 	s->invalidated = ev->invalidated;
-	s->written = ev->invalidated_written;
 	s->heard++;
 	s->heard_all = s->heard >= s->awaited;
 }

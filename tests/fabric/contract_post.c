@@ -70,8 +70,9 @@ int do_read(struct side *s, size_t off, const struct segment *from)
 int do_withdraw(struct side *s, uint32_t handle)
 {
 	struct op *op = next_op(s, FABRIC_EV_WITHDRAWN, 0);
-	int err = fabric_withdraw(s->conn, handle, op);
+	int err = fabric_withdraw(s->conn, handle, op, &s->written);
 
+	op->withdrawn = handle;
 	if (err == 1)
 		return -1;
 	return posted(s, err);

@@ -11,16 +11,6 @@ static const uint32_t sizes[] = {0,	1,     3,      4,	5,   1000,	  4096,	  65535
 				 65536, 65537, 262145, MIB - 1, MIB, 4 * MIB - 3, 4 * MIB};
 enum { NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
-/* A message from @from to @to: what was posted before it has happened when it is there. */
-static void barrier(struct contract *t, struct side *from, struct side *to)
-{
-	int r = do_recv(to, CONTRACT_MEMORY - 8, 8);
-
-	pump(t);
-	do_send(from, CONTRACT_MEMORY - 16, 8);
-	succeed(to, r);
-}
-
 static void writes_of_every_size(void **state)
 {
 	struct contract *t = *state;
@@ -209,51 +199,13 @@ static void both_directions_at_once(void **state)
 	assert_memory_equal(p->b.mem + 12 * MIB, p->a.mem + 4 * MIB, 4 * MIB);
 }
 
-/* What lies behind the octets the peer wrote was never its to give back. */
-static void tells_what_was_written(void **state)
-{
-	struct contract *t = *state;
-	struct pair *p = establish(t, 0);
-	struct segment seg = do_expose(&p->b, 0, MIB, FABRIC_REMOTE_WRITE), to;
-	int r;
-
-	if (fabric_written(p->b.conn, seg.handle) == FABRIC_WRITTEN_UNKNOWN)
-		return; /* hardware need not know */
-	assert_int_equal(fabric_written(p->b.conn, seg.handle), 0);
-	assert_true(do_write(&p->a, 0, 100, &seg) >= 0);
-	barrier(t, &p->a, &p->b);
-	assert_int_equal(fabric_written(p->b.conn, seg.handle), 100);
-	to = part(seg, 101, 0); /* leaves a gap */
-	assert_true(do_write(&p->a, 0, 50, &to) >= 0);
-	barrier(t, &p->a, &p->b);
-	assert_int_equal(fabric_written(p->b.conn, seg.handle), 100);
-	to = part(seg, 50, 0); /* overlaps, within */
-	assert_true(do_write(&p->a, 0, 20, &to) >= 0);
-	barrier(t, &p->a, &p->b);
-	assert_int_equal(fabric_written(p->b.conn, seg.handle), 100);
-	to = part(seg, 100, 0);
-	assert_true(do_write(&p->a, 0, MIB - 200, &to) >= 0);
-	barrier(t, &p->a, &p->b);
-	assert_int_equal(fabric_written(p->b.conn, seg.handle), MIB - 100);
-	r = do_recv(&p->b, 2 * MIB, 8);
-	pump(t);
-	assert_true(do_send_inv(&p->a, 2 * MIB, 8, seg.handle) >= 0);
-	assert_int_equal(succeed(&p->b, r)->written, MIB - 100);
-	assert_int_equal(fabric_written(p->b.conn, seg.handle), FABRIC_WRITTEN_UNKNOWN);
-	/* The slot's next user begins anew. */
-	for (int i = 0; i < CONTRACT_EXPOSURES; i++) {
-		seg = do_expose(&p->b, 0, 10, FABRIC_REMOTE_WRITE);
-		assert_int_equal(fabric_written(p->b.conn, seg.handle), 0);
-	}
-}
-
 int contract_run_rdma(void)
 {
 	const struct CMUnitTest tests[] = {
 		contract_test(writes_of_every_size),	contract_test(reads_of_every_size),
 		contract_test(writes_gather),		contract_test(many_reads_queue),
 		contract_test(narrow_read_depth),	contract_test(writes_come_before_the_send),
-		contract_test(both_directions_at_once), contract_test(tells_what_was_written),
+		contract_test(both_directions_at_once),
 	};
 	return cmocka_run_group_tests_name("reads and writes", tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void but_not_for_ever(void **state)
 	fabric_disconnect(p->a.conn);
 	both_end(t, p);
 	assert_int_equal(p->b.heard, heard);
-	assert_int_not_equal(p->a.status, 0);
+	assert_true(p->a.status != 0 || t->provider->sends_early);
 	pool->allow = UINT32_MAX;
 	talk(&q->a, 10);
 }

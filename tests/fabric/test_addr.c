@@ -146,6 +146,30 @@ static void of_no_family(void **state)
 	assert_false(fabric_addr_lacks_interface(&none));
 }
 
+/* A host has as many addresses of its network as it likes, and as many ports. */
+static void whom_an_address_counts_for(void **state)
+{
+	static const struct {
+		const char *addr, *host;
+	} rows[] = {
+		{"10.0.0.1", "10.0.0.1"},
+		{"2001:db8:0:1:2:3:4:5", "2001:db8:0:1::/64"},
+		{"2001:db8:0:1:ffff::", "2001:db8:0:1::/64"},
+		{"::1", "::/64"},
+		{"fe80::2%lo", "fe80::2%lo"},
+	};
+	struct fabric_addr addr;
+	char text[FABRIC_ADDR_TEXT];
+
+	(void)state;
+	for (uint16_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(fabric_addr_parse(rows[i].addr, i, &addr), 0);
+		assert_string_equal(fabric_addr_host(&addr, text), rows[i].host);
+	}
+	memset(&addr, 0, sizeof(addr));
+	assert_string_equal(fabric_addr_host(&addr, text), "-");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +180,7 @@ int main(void)
 		cmocka_unit_test(link_local_addresses_need_an_interface),
 		cmocka_unit_test(the_longest_fits),
 		cmocka_unit_test(of_no_family),
+		cmocka_unit_test(whom_an_address_counts_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

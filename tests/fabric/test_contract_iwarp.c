@@ -20,6 +20,9 @@ static void start_v6(struct contract *t)
 							      .step = on_loop_step,                \
 							      .patience = 20,                      \
 							      .exact_pdata = true,                 \
+							      .shares = true,                      \
+							      .sends_early = true,                 \
+							      .hands_back = true,                  \
 							      .tells_both = true}
 
 IWARP("iwarp, IPv4, CRC", start_v4);

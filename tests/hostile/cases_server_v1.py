@@ -240,7 +240,7 @@ variants(
     begin=reply_chunk_call,
 )
 answer('reply-chunk-more-told', 'decision 14', 'a Reply chunk of 25000 octets, 20024 were written',
-       Served(rpc.fill(20000)), begin=reply_chunk_call)(lambda s: long_reply(s, 25000))
+       CUT, begin=reply_chunk_call)(lambda s: long_reply(s, 25000))
 answer('reply-chunk-inline', 'decision 50', 'an inline reply where a Reply chunk was offered', Served(),
        begin=reply_chunk_call)(reply)
 

@@ -40,16 +40,23 @@ for code, words, sent in ((v2.ERR_VERS, (3, 9), 'ERR_VERS without version 2'), (
                           'ERR_VERS_MISMATCH'), (v2.ERR_INVAL_HTYPE, (), 'ERR_INVAL_HTYPE about a CALL_INLINE')):
     report('err-%d' % code, '7.1', sent, CUT, (code, *words))
 
-for name, sent, words in (('none', 'an ERROR without a code', ()), ('0', 'an ERROR with code 0', (0,)),
-                          ('12', 'an ERROR with code 12', (12,)), ('last', 'an ERROR with code 2^32 - 1', (-1,)),
-                          ('vers-cut', 'an ERR_VERS without its range', (v2.ERR_VERS,)),
-                          ('read-cut', 'an ERR_READ_CHUNKS without its number', (v2.ERR_READ_CHUNKS,)),
-                          ('write-cut', 'an ERR_WRITE_RESOURCE without its length', (v2.ERR_WRITE_RESOURCE, 1))):
+for name, sent, words in (('0', 'an ERROR with code 0', (0,)),
+                          ('12', 'an ERROR with code 12', (12,)), ('last', 'an ERROR with code 2^32 - 1', (-1,))):
     @errors('server-v2-err-bad-' + name, '7', sent + ', then the right reply', Served())
     def _(s, words=words):
         call(s)
         s.server.send2(s.xid, v2.ERROR, u32(*words))
         right(s)
+
+
+for name, sent, words in (('none', 'an ERROR without a code', ()),
+                          ('vers-cut', 'an ERR_VERS without its range', (v2.ERR_VERS,)),
+                          ('read-cut', 'an ERR_READ_CHUNKS without its number', (v2.ERR_READ_CHUNKS,)),
+                          ('write-cut', 'an ERR_WRITE_RESOURCE without its length', (v2.ERR_WRITE_RESOURCE, 1))):
+    @errors('server-v2-err-' + name, 'decision 88', sent, FAILED)
+    def _(s, words=words):
+        call(s)
+        s.server.send2(s.xid, v2.ERROR, u32(*words))
 
 
 @errors('server-v2-err-nothing', '7', 'ERR_SYSTEM about no call, then the right reply', Served())
@@ -59,7 +66,7 @@ def _(s):
     right(s)
 
 
-@errors('server-v2-err-external', '7.1.3', 'ERR_INVAL_HTYPE about a continued call', FAILED)
+@errors('server-v2-err-external', '7.1.3', 'ERR_INVAL_HTYPE about a continued call, and about the same in a Call chunk', FAILED)
 def _(s):
     s.xid = s.end.new_xid()
     s.end.long_call([s.end.conn.expose(rpc.call(s.xid, rpc.NULL, bytes(6000)))])
@@ -68,17 +75,19 @@ def _(s):
     assert s.server.expect_msg(s.xid).proc == v2.CALL_MIDDLE
     assert s.server.expect_msg(s.xid).proc == v2.CALL_INLINE
     s.server.error(v2.ERR_INVAL_HTYPE, xid=s.xid)
+    assert s.server.expect_msg(s.xid).proc == v2.CALL_EXTERNAL
+    s.server.error(v2.ERR_INVAL_HTYPE, xid=s.xid)
 
 
 # --- credits ---
 
 
-@credit('server-v2-overrun', '4.2.1', 'more messages than were granted', CUT)
+@credit('server-v2-overrun', '4.2.1', 'two messages more than were granted: one may be (decision 83)', CUT)
 def _(s):
     call(s)
     granted = (s.server.limit - s.server.sent) & 0xffffffff
     s.server.conn.raw(b''.join(mpa.fpdu(s.server.conn.send_ulpdu(
-        v2.prefix(i, v2.ERROR, s.server.credit()) + u32(v2.ERR_SYSTEM))) for i in range(granted + 1)))
+        v2.prefix(i, v2.ERROR, s.server.credit()) + u32(v2.ERR_SYSTEM))) for i in range(granted + 2)))
 
 
 @credit('server-v2-grants', '4.2.1.1', '40 times four GRANTs and an answered call', Other('40 RPC replies'))

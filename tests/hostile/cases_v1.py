@@ -214,8 +214,8 @@ for vers in (0, 3, 4, 0x01000000, 0xffffffff):
               lambda x, v=vers: null(x, vers=v)))
 
 
-@rule('v1-version-2', 'rfc5666bis-01 5.5', 'version 2 on a connection that speaks 1',
-      V1Error(v1.ERR_VERS, 1, 2, vers=2))
+@rule('v1-version-2', '7.1.2', 'version 2 on a connection that speaks 1',
+      V1Error(v1.ERR_VERS_MISMATCH, vers=2))
 def _(s):
     s.end.do_null()
     s.xid = s.end.new_xid()

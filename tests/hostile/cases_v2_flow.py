@@ -181,7 +181,8 @@ def _(s):
     last(s, body(s)[800:])
 
 
-@case(cont, 'cont-xid-in-flight', 'decision 57', 'a continued call with the XID of one that the server has', Closes())
+@case(cont, 'cont-xid-in-flight', 'decision 57', 'a continued call with the XID of one that the server has', Service(),
+      route='to-v2')
 def _(s):
     s.end.call(rpc.call(s.xid, rpc.NEVER))
     middle(s, body(s)[:800], SIZE - 800)
@@ -203,12 +204,12 @@ def _(s):
 
 # --- credits ---
 
-@case(credit, 'credit-overrun', '4.2.1', 'one call more than was granted', Closes())
+@case(credit, 'credit-overrun', '4.2.1', 'two calls more than were granted: one may be (decision 83)', Closes())
 def _(s):
     s.end.do_null()
     granted = (s.end.limit - s.end.sent) & 0xffffffff
     data = b''
-    for _ in range(granted + 1):
+    for _ in range(granted + 2):
         xid = s.end.new_xid()
         data += fpdu(s, v2.prefix(xid, v2.CALL_INLINE, s.end.credit()) + v2.call_lists() +
                      rpc.call(xid, rpc.NEVER))
@@ -224,11 +225,11 @@ def _(s):
     skip_messages(s)
 
 
-@case(credit, 'credit-overrun-first', '4.3', 'three messages before the first answer; one may be',
+@case(credit, 'credit-overrun-first', '4.3', 'four messages before the first answer; one may be, and one more (decision 83)',
       Closes(), on='v2-first')
 def _(s):
     data = fpdu(s, v2.prefix(1, v2.PROP_FINAL, 32) + v2.PROPS)
-    for xid in (2, 3):
+    for xid in (2, 3, 4):
         data += fpdu(s, v2.prefix(xid, v2.CALL_INLINE, 32) + v2.call_lists() + rpc.call(xid))
     s.conn.raw(data)
     skip_messages(s)
@@ -324,7 +325,8 @@ def _(s):
         null_with(s, value)
 
 
-@case(credit, 'xid-twice', 'decision 57', 'the same call again while the server has it', Closes())
+@case(credit, 'xid-twice', 'decision 57', 'the same call again while the server has it', Service(),
+      route='to-v2')
 def _(s):
     for _ in range(2):
         s.end.call(rpc.call(s.xid, rpc.NEVER))

@@ -36,6 +36,7 @@ class Route:
         self.name, self.version, self.versions = name, version, list(versions)
         self.listen, self.upstream = listen, upstream
         self.server = None
+        self.leads_to = None    # another route that is its server
         self.witness = None
         self.lock = threading.Lock()
 
@@ -52,8 +53,8 @@ class Route:
         return self.server.accept()[0]
 
     def text(self, host):
-        return ROUTE.format(name=self.name, host=host, port=self.address[1],
-                            versions=self.versions, up=self.server.getsockname()[1],
+        up = self.leads_to.address if self.leads_to else self.server.getsockname()
+        return ROUTE.format(name=self.name, host=host, port=self.address[1], versions=self.versions, up=up[1],
                             version=self.version, listen=self.listen, upstream=self.upstream)
 
     def serve_honestly(self):
@@ -82,7 +83,7 @@ def die_with_us():
 
 
 class Gateway:
-    def __init__(self, program, routes):
+    def __init__(self, program, routes, settings=CONFIG):
         self.routes = routes
         self.dir = tempfile.TemporaryDirectory(prefix='hostile-')
         # An address of this run's own, so that runs do not meet.
@@ -92,7 +93,7 @@ class Gateway:
             kept.close()
         config = os.path.join(self.dir.name, 'gw.conf')
         with open(config, 'w') as f:
-            f.write(CONFIG.format(routes=',\n'.join(r.text(self.host) for r in routes)))
+            f.write(settings.format(routes=',\n'.join(r.text(self.host) for r in routes)))
         self.log_path = os.path.join(self.dir.name, 'log')
         with open(self.log_path, 'w') as log:
             self.process = subprocess.Popen([program, '-c', config], stderr=log, preexec_fn=die_with_us)

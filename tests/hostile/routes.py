@@ -4,6 +4,7 @@ it and any number of clients; of the others a case has a route, and plays its se
 from gateway import Route
 
 IMPATIENT = 'setup_timeout = 2;'  # for clients that are slow on purpose
+GENERAL = 'reverse = "general";'  # for servers whose calls come in every form
 HURRIED = 'connect_timeout = 2;'  # likewise for servers
 
 SHARED = ('to-v1', 'to-v2', 'only-v1', 'only-v2', 'impatient', 'no-crc')
@@ -21,11 +22,11 @@ def of_suite(name):
         }
     return {
         'v1': [Route('v1-%d' % i, '1') for i in range(3)],
-        'v2': [Route('v2-%d' % i, '2') for i in range(3)],
+        'v2': [Route('v2-%d' % i, '2', upstream=GENERAL) for i in range(3)],
         'auto': [Route('auto-%d' % i, 'auto') for i in range(2)],
         'hurried-v1': [Route('hurried-v1', '1', upstream=HURRIED)],
         'hurried-v2': [Route('hurried-v2', '2', upstream=HURRIED)],
         'hurried-auto': [Route('hurried-auto', 'auto', upstream=HURRIED)],
         'slow-v1': [Route('slow-v1-%d' % i, '1') for i in range(2)],
-        'slow-v2': [Route('slow-v2-%d' % i, '2') for i in range(4)],
+        'slow-v2': [Route('slow-v2-%d' % i, '2', upstream=GENERAL) for i in range(4)],
     }

@@ -5,7 +5,8 @@ from xdr import (Msg, Reader, get_read_list, get_reply_chunk, get_write_list, re
 
 MSG, NOMSG, MSGP, DONE, ERROR = range(5)
 ERR_VERS, ERR_CHUNK = 1, 2
-NAMES = {ERR_VERS: 'ERR_VERS', ERR_CHUNK: 'ERR_CHUNK'}
+ERR_VERS_MISMATCH = 11  # of version 2, to messages of version 2
+NAMES = {ERR_VERS: 'ERR_VERS', ERR_CHUNK: 'ERR_CHUNK', ERR_VERS_MISMATCH: 'ERR_VERS_MISMATCH'}
 CREDIT = 8
 
 

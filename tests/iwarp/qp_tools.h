@@ -47,6 +47,7 @@ static inline size_t feed(struct qp *qp, const uint8_t *data, size_t len, size_t
 		qp_rx_got(qp, got);
 		at += got;
 	}
+	qp_rx_pause(qp);
 	return at;
 }
 

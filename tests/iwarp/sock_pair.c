@@ -38,6 +38,7 @@ void sock_pair_fini(struct sock_pair *p)
 
 static void answer_request(struct sock_pair *p, struct fabric_conn *c)
 {
+	p->requests++;
 	if (p->reject) {
 		fabric_reject(c, view_of("no", 2));
 		return;

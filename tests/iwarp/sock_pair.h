@@ -19,8 +19,9 @@ struct sock_pair {
 	unsigned logged;
 	char private_data[64]; /* of the last event that had some */
 	size_t private_len;
-	int wait_ms; /* longest wait of a step */
-	int reject;  /* refuse incoming connections */
+	int wait_ms;	   /* longest wait of a step */
+	int reject;	   /* refuse incoming connections */
+	unsigned requests; /* that came */
 	/* called for an incoming connection before it is accepted */
 	void (*before_accept)(struct sock_pair *p, struct fabric_conn *c);
 };

@@ -73,7 +73,7 @@ static void all_kinds(const char *host, bool crc)
 	assert_int_equal(ev->invalidated, seg.handle);
 	assert_int_equal(pair.client->handles_live, 0);
 	assert_memory_equal(source, target, BIG);
-	assert_int_equal(fabric_withdraw(pair.client, seg.handle, NULL), 1);
+	assert_int_equal(fabric_withdraw(pair.client, seg.handle, NULL, NULL), 1);
 
 	fill(source, BIG, 2);
 	assert_int_equal(fabric_expose(pair.client, source, BIG, FABRIC_REMOTE_READ, &rseg), 0);
@@ -82,7 +82,7 @@ static void all_kinds(const char *host, bool crc)
 	assert_int_equal(ev->status, 0);
 	assert_memory_equal(source, target, BIG);
 	assert_int_equal(iwarp_counters(pair.f)->copied_bytes, 0);
-	assert_int_equal(fabric_withdraw(pair.client, rseg.handle, NULL), 1);
+	assert_int_equal(fabric_withdraw(pair.client, rseg.handle, NULL, NULL), 1);
 
 	fabric_disconnect(pair.client);
 	assert_int_equal(sock_pair_wait(&pair, pair.client, FABRIC_EV_DISCONNECTED, 1)->status, 0);

@@ -13,8 +13,10 @@ static const struct qp_stream stream = {.crc = true, .ord = 2, .fpdu_max = 1448}
 
 static struct qp qp;
 static struct iwarp_counters counters;
+static struct qp_store store;
 static uint8_t recvs[2][RECV], region[REGION], sink[REGION];
 static struct segment wseg, rseg;
+static uint32_t written; /* as the last withdrawal told */
 static uint8_t wire[70000], reply[4096];
 static size_t wire_len;
 
@@ -26,7 +28,8 @@ static int setup(void **state)
 	memset(region, 0xee, sizeof(region));
 	memset(sink, 0xee, sizeof(sink));
 	wire_len = 0;
-	assert_int_equal(qp_init(&qp, &depths, seed, &counters), 0);
+	qp_store_init(&store, &counters);
+	assert_int_equal(qp_init(&qp, &depths, seed, &store), 0);
 	qp_start(&qp, &stream);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(qp_post_recv(&qp, recvs[i], RECV, recvs[i]), 0);
@@ -40,6 +43,7 @@ static int teardown(void **state)
 	(void)state;
 	qp_stop(&qp, 0, NULL);
 	qp_fini(&qp);
+	qp_store_fini(&store);
 	return 0;
 }
 
@@ -211,7 +215,7 @@ static void test_other_connection(void **state)
 	static struct qp other;
 
 	(void)state;
-	assert_int_equal(qp_init(&other, &depths, other_seed, &counters), 0);
+	assert_int_equal(qp_init(&other, &depths, other_seed, &store), 0);
 	assert_int_equal(qp_expose(&other, sink, REGION, FABRIC_REMOTE_WRITE, &theirs), 0);
 	add(write_header(theirs.handle, 0), 10);
 	expect_terminate(ERR_ACCESS, TERM_DDP_INVALID_STAG);
@@ -245,7 +249,7 @@ static void test_write_to_readable(void **state)
 static void test_withdrawn(void **state)
 {
 	(void)state;
-	assert_int_equal(qp_withdraw(&qp, wseg.handle, NULL), 1);
+	assert_int_equal(qp_withdraw(&qp, wseg.handle, NULL, &written), 1);
 	add(write_header(wseg.handle, 0), 10);
 	expect_terminate(ERR_ACCESS, TERM_DDP_INVALID_STAG);
 	assert_true(untouched(region, REGION));
@@ -257,7 +261,7 @@ static void test_withdrawn_midway(void **state)
 	(void)state;
 	add(write_header(wseg.handle, 0), 200);
 	feed(&qp, wire, 116, 0);
-	assert_int_equal(qp_withdraw(&qp, wseg.handle, NULL), 1);
+	assert_int_equal(qp_withdraw(&qp, wseg.handle, NULL, &written), 1);
 	memmove(wire, wire + 116, wire_len - 116);
 	wire_len -= 116;
 	expect_terminate(ERR_ACCESS, TERM_DDP_INVALID_STAG);
@@ -499,7 +503,7 @@ static void test_withdrawn_before_response(void **state)
 	(void)state;
 	add_read(1, rseg.handle, 0, 10);
 	feed(&qp, wire, wire_len, 0);
-	assert_int_equal(qp_withdraw(&qp, rseg.handle, NULL), 1);
+	assert_int_equal(qp_withdraw(&qp, rseg.handle, NULL, &written), 1);
 	wire_len = 0;
 	drain(&qp, reply, sizeof(reply));
 	assert_int_equal(qp.state, QP_TERMINATING);
@@ -516,7 +520,7 @@ static void test_withdrawn_during_response(void **state)
 	add_read(1, rseg.handle, 0, REGION);
 	feed(&qp, wire, wire_len, 0);
 	assert_int_equal(drain(&qp, reply, 100), 100);
-	assert_int_equal(qp_withdraw(&qp, rseg.handle, &ev), 0);
+	assert_int_equal(qp_withdraw(&qp, rseg.handle, &ev, &written), 0);
 	assert_false(qp_has_events(&qp));
 	drain(&qp, reply, sizeof(reply));
 	assert_int_equal(qp_next_event(&qp, &ev), 1);
@@ -534,7 +538,7 @@ static void test_withdrawn_while_closing(void **state)
 	feed(&qp, wire, wire_len, 0);
 	assert_int_equal(drain(&qp, reply, 100), 100);
 	qp_disconnect(&qp);
-	assert_int_equal(qp_withdraw(&qp, rseg.handle, NULL), ERR_CLOSED);
+	assert_int_equal(qp_withdraw(&qp, rseg.handle, NULL, &written), ERR_CLOSED);
 	assert_int_equal(drain(&qp, reply, sizeof(reply)), 0);
 	assert_int_equal(qp.state, QP_DEAD);
 }
@@ -597,14 +601,14 @@ static void test_allocation_fails(void **state)
 	uint64_t live = mem_live();
 
 	(void)state;
-	for (uint64_t i = 1; i <= 7; i++) {
+	for (uint64_t i = 1; i <= 5; i++) {
 		mem_fail_at(i);
-		assert_int_equal(qp_init(&other, &depths, seed, &counters), ERR_NOMEM);
+		assert_int_equal(qp_init(&other, &depths, seed, &store), ERR_NOMEM);
 		mem_fail_at(0);
 		assert_int_equal(mem_live(), live);
 	}
 	assert_int_equal(
-		qp_init(&other, &(struct qp_depths){.max_sends = UINT32_MAX}, seed, &counters),
+		qp_init(&other, &(struct qp_depths){.max_sends = UINT32_MAX}, seed, &store),
 		ERR_TOOBIG);
 }
 

@@ -26,6 +26,7 @@ struct region {
 struct end {
 	struct qp qp;
 	struct iwarp_counters counters;
+	struct qp_store store;
 	struct end *peer;
 	uint8_t pipe[PIPE]; /* octets on their way to the peer */
 	size_t pipe_len;
@@ -81,7 +82,8 @@ static void start_end(struct end *e, struct end *peer, const struct qp_stream *s
 	e->peer = peer;
 	for (int i = 0; i < 5; i++)
 		seed[i] = rng_next(&rng);
-	assert_int_equal(qp_init(&e->qp, &depths, seed, &e->counters), 0);
+	qp_store_init(&e->store, &e->counters);
+	assert_int_equal(qp_init(&e->qp, &depths, seed, &e->store), 0);
 	qp_start(&e->qp, s);
 	for (int i = 0; i < RECVS; i++)
 		post_recv(e);
@@ -150,7 +152,7 @@ static void post_writes(struct end *e)
 	unsigned n;
 	uint32_t half;
 
-	if (!r || e->qp.ops_owed + 3 > SENDS || e->send_posted - e->peer->recv_done >= RECVS)
+	if (!r || e->qp.ops.used + 3 > SENDS || e->send_posted - e->peer->recv_done >= RECVS)
 		return;
 	r->seed = (uint32_t)rng_next(&rng);
 	r->seg.length = rng_below(&rng, 2) ? rng_below(&rng, REGION) : rng_below(&rng, 300);
@@ -203,7 +205,7 @@ static void post_read(struct end *e)
 static void on_recv(struct end *e, const struct fabric_event *ev)
 {
 	uint8_t *msg = ev->cookie;
-	uint32_t n = e->recv_next++;
+	uint32_t n = e->recv_next++, written;
 	struct region *r;
 
 	assert_ptr_equal(msg, e->recvs[e->recv_done++ % RECVS]);
@@ -214,7 +216,7 @@ static void on_recv(struct end *e, const struct fabric_event *ev)
 		r = &e->regions[msg[1]];
 		check(r->mem, r->seg.length, r->seed, 0);
 		assert_int_equal(ev->invalidated, msg[2] ? r->seg.handle : 0);
-		assert_int_equal(qp_withdraw(&e->qp, r->seg.handle, r), 1);
+		assert_int_equal(qp_withdraw(&e->qp, r->seg.handle, r, &written), 1);
 		r->use = FREE;
 	}
 	post_recv(e);
@@ -289,18 +291,21 @@ static void pull_events(struct end *e)
 
 static bool is_idle(const struct end *e)
 {
-	return !e->qp.ops_owed && !e->qp.ev_count && !e->pipe_len;
+	return !e->qp.ops.used && !qp_has_events(&e->qp) && !e->pipe_len;
 }
 
 static void check_end(struct end *e)
 {
+	uint32_t written;
+
 	assert_int_equal(e->send_done, e->send_posted);
 	assert_int_equal(e->recv_next, e->peer->send_posted);
 	assert_int_equal(e->write_done, e->write_posted);
 	assert_int_equal(e->read_done, e->read_posted);
 	for (int i = 0; i < REGIONS; i++)
 		if (e->regions[i].use != FREE)
-			assert_int_equal(qp_withdraw(&e->qp, e->regions[i].seg.handle, NULL), 1);
+			assert_int_equal(
+				qp_withdraw(&e->qp, e->regions[i].seg.handle, NULL, &written), 1);
 	assert_int_equal(e->qp.stags.live, 0);
 	assert_int_equal(e->qp.rx.bulk_reads + e->qp.rx.bulk_writes, 0);
 	assert_int_equal(e->counters.fpdus_out, e->peer->counters.fpdus_in);
@@ -338,6 +343,8 @@ static void one_conversation(uint64_t seed)
 	check_end(&ends[1]);
 	qp_fini(&ends[0].qp);
 	qp_fini(&ends[1].qp);
+	qp_store_fini(&ends[0].store);
+	qp_store_fini(&ends[1].store);
 }
 
 static void test_conversations(void **state)
@@ -368,24 +375,26 @@ static void test_every_cut(void **state)
 	static uint8_t wire[4096], out[600], recvs[2][400], region[600];
 	static struct qp tx, rx;
 	struct iwarp_counters counters = {0};
+	struct qp_store store;
 	struct segment seg;
 	size_t len = 0;
 
 	(void)state;
+	qp_store_init(&store, &counters);
 	fill(out, sizeof(out), 9);
 	for (size_t at = 0; at == 0 || at < len * 2; at++) {
 		struct fabric_sge sge[2] = {{out, 301}, {out, 555}};
 
 		memset(recvs, 0, sizeof(recvs));
 		memset(region, 0, sizeof(region));
-		assert_int_equal(qp_init(&rx, &depths, seed, &counters), 0);
+		assert_int_equal(qp_init(&rx, &depths, seed, &store), 0);
 		s.initiator = false;
 		qp_start(&rx, &s);
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(qp_post_recv(&rx, recvs[i], 400, NULL), 0);
 		assert_int_equal(qp_expose(&rx, region, 600, FABRIC_REMOTE_WRITE, &seg), 0);
 		if (!len) {
-			assert_int_equal(qp_init(&tx, &depths, seed, &counters), 0);
+			assert_int_equal(qp_init(&tx, &depths, seed, &store), 0);
 			s.initiator = true;
 			qp_start(&tx, &s);
 			assert_int_equal(qp_send(&tx, sge, 1, 0, NULL), 0);
@@ -407,6 +416,7 @@ static void test_every_cut(void **state)
 		check(region, 555, 9, 0);
 		qp_fini(&rx);
 	}
+	qp_store_fini(&store);
 }
 
 /* Neither a long Write nor a long response keeps small Sends waiting behind all of a response. */
@@ -419,6 +429,7 @@ static void test_small_sends_pass_responses(void **state)
 	static uint8_t big[1 << 16], wire[1 << 17];
 	static struct qp qp;
 	struct iwarp_counters counters = {0};
+	struct qp_store store;
 	struct ddp_header h = {.last = true, .opcode = RDMAP_READ_REQUEST, .queue = 1, .msn = 1};
 	struct ddp_read read = {.length = sizeof(big)};
 	uint8_t payload[RDMAP_READ_BYTES];
@@ -427,7 +438,8 @@ static void test_small_sends_pass_responses(void **state)
 	size_t len, at, sends = 0;
 
 	(void)state;
-	assert_int_equal(qp_init(&qp, &depths, seed, &counters), 0);
+	qp_store_init(&store, &counters);
+	assert_int_equal(qp_init(&qp, &depths, seed, &store), 0);
 	qp_start(&qp, &s);
 	assert_int_equal(qp_expose(&qp, big, sizeof(big), FABRIC_REMOTE_READ, &seg), 0);
 	read.source_stag = seg.handle;
@@ -442,6 +454,7 @@ static void test_small_sends_pass_responses(void **state)
 	assert_int_equal(sends, 3);
 	assert_true(at < 8 * 1448);
 	qp_fini(&qp);
+	qp_store_fini(&store);
 }
 
 int main(void)

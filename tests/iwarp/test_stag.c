@@ -10,6 +10,7 @@ enum { SLOTS = 37 };
 
 static const uint64_t seed_a[4] = {1, 2, 3, 4}, seed_b[4] = {5, 6, 7, 8};
 static uint8_t memory[100];
+static struct pool pool;
 
 static int check(struct stag_table *t, uint32_t stag, uint64_t offset, uint32_t len,
 		 unsigned access, struct ddp_term *term)
@@ -43,7 +44,7 @@ static void test_checks(void **state)
 	struct ddp_term term;
 
 	(void)state;
-	assert_int_equal(stag_init(&t, SLOTS, seed_a), 0);
+	assert_int_equal(stag_init(&t, SLOTS, &pool, seed_a), 0);
 	e = stag_add(&t, memory, 100, FABRIC_REMOTE_WRITE);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		term = (struct ddp_term){0};
@@ -70,7 +71,7 @@ static void test_never_again(void **state)
 	uint32_t n = 0;
 
 	(void)state;
-	assert_int_equal(stag_init(&t, SLOTS, seed_a), 0);
+	assert_int_equal(stag_init(&t, SLOTS, &pool, seed_a), 0);
 	while (n < LIVES) {
 		uint32_t i = rng_below(&r, SLOTS);
 
@@ -106,17 +107,17 @@ static void test_full(void **state)
 	struct stag_table t;
 
 	(void)state;
-	assert_int_equal(stag_init(&t, 2, seed_a), 0);
+	assert_int_equal(stag_init(&t, 2, &pool, seed_a), 0);
 	assert_non_null(stag_add(&t, memory, 1, FABRIC_REMOTE_READ));
 	assert_non_null(stag_add(&t, memory, 1, FABRIC_REMOTE_READ));
 	assert_null(stag_add(&t, memory, 1, FABRIC_REMOTE_READ));
 	stag_fini(&t);
-	assert_int_equal(stag_init(&t, 0, seed_a), 0);
+	assert_int_equal(stag_init(&t, 0, &pool, seed_a), 0);
 	assert_null(stag_add(&t, memory, 1, FABRIC_REMOTE_READ));
 	assert_null(stag_find(&t, 0));
 	stag_fini(&t);
 	mem_fail_at(1);
-	assert_int_equal(stag_init(&t, 2, seed_a), ERR_NOMEM);
+	assert_int_equal(stag_init(&t, 2, &pool, seed_a), ERR_NOMEM);
 	stag_fini(&t);
 }
 
@@ -126,8 +127,8 @@ static void test_scope(void **state)
 	struct stag_table a, b;
 
 	(void)state;
-	assert_int_equal(stag_init(&a, SLOTS, seed_a), 0);
-	assert_int_equal(stag_init(&b, SLOTS, seed_b), 0);
+	assert_int_equal(stag_init(&a, SLOTS, &pool, seed_a), 0);
+	assert_int_equal(stag_init(&b, SLOTS, &pool, seed_b), 0);
 	for (int i = 0; i < SLOTS; i++)
 		assert_non_null(stag_add(&b, memory, 100, FABRIC_REMOTE_WRITE));
 	for (int i = 0; i < SLOTS; i++)
@@ -145,5 +146,10 @@ int main(void)
 		cmocka_unit_test(test_scope),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed;
+
+	stag_pool(&pool);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	pool_fini(&pool);
+	return failed;
 }

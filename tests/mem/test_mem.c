@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/asan.h"
 #include "base/mem.h"
 
 /* What fabric/mem does beyond the contract: time and strictness. */
@@ -36,18 +37,10 @@ static void needs_a_flush(void **state)
 	world_stop(&w);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
-
 /* Under AddressSanitizer nobody may even look. */
 static void poisons_posted_memory(void **state)
 {
-#ifndef HAS_ASAN
+#if !HAS_ASAN
 	static struct world w;
 
 	world_start(&w, &world_quiet);
@@ -130,7 +123,7 @@ static void allocates_nothing_in_steady_state(void **state)
 		world_pump(&w);
 		world_send(&w, 0, w.a, 0, 64);
 		world_run(&w);
-		w.posted[0] += fabric_withdraw(w.a, seg.handle, NULL) == 0;
+		w.posted[0] += fabric_withdraw(w.a, seg.handle, NULL, NULL) == 0;
 		world_run(&w);
 		assert_int_equal(w.completed[0], w.posted[0]);
 		assert_int_equal(w.completed[1], w.posted[1]);

@@ -170,7 +170,7 @@ void world_life(struct world *w)
 	}
 	world_run(w);
 	if (!w->gone[0] && w->a->handles_live)
-		w->posted[0] += fabric_withdraw(w->a, r.handle, NULL) == 0;
+		w->posted[0] += fabric_withdraw(w->a, r.handle, NULL, NULL) == 0;
 	world_run(w);
 	fabric_disconnect(w->a);
 	world_run(w);

@@ -11,13 +11,13 @@ PATIENCE=150
 # shellcheck source=tests/loopback.sh
 . "$(dirname "$0")/../loopback.sh"
 
-# gateway LISTEN_VERSIONS UPSTREAM_VERSION: from port 20049 to port 20050
+# gateway LISTEN_VERSIONS UPSTREAM_VERSION [KEY...]: from port 20049 to port 20050
 gateway() {
     cat >"$DIR/gw.conf" <<END
 workers = 1;
 memory_limit = "64M";
 routes = ( { name = "one";
-  listen   = { address = "$HOST"; port = 20049; versions = [$1]; };
+  listen   = { address = "$HOST"; port = 20049; versions = [$1]; ${3:-} };
   upstream = { address = "$HOST"; port = 20050; version = "$2"; };
 } );
 END
@@ -50,7 +50,7 @@ conformance() {
 
 not_2=(vers.not-2 vers.not-2.goes-on)
 # Its Maximum Segment Count cannot be exceeded in 4096 octets.
-gateway_skips=("${not_2[@]}" v2.segments)
+gateway_skips=("${not_2[@]}" v2.segments v2.segments.two)
 
 # skips_of VERSION: the cases of a version that is not spoken
 skips_of() {
@@ -78,6 +78,13 @@ case_direct() {
         "$DIR/out" >/dev/null || fail "the JSON is not what is expected"
     jq -e ".fabric == \"iwarp\" and .version_2.inline_to_server == 4096 and .version_1.inline_from_server == 4096" \
         "$DIR/out" >/dev/null || fail "JSON: fabric and inline thresholds"
+    documented
+    probe 0 "iwarp:$HOST:20049" --program perf --json --conformance --case v2.
+    jq -e '.failed == 0 and .readings.credits == "received" and .readings.excess == "tolerant"
+        and .readings.malformed_part == "BAD_XDR" and (.readings | length) >= 16
+        and ([.cases[] | select(.reading)] | length) == (.readings | length)
+        and all(.cases[]; .level != "open" or .result == "SKIP" or has("reading"))' \
+        "$DIR/out" >/dev/null || fail "the JSON of readings is not what is expected"
     documented
 }
 
@@ -118,6 +125,23 @@ case_gateway_2() {
     perf_server 20050 --memory 64
     gateway 1,2 2
     conformance -- "${gateway_skips[@]}"
+    reads credits received excess tolerant dropping ends grant_between tolerant late_version VERS_MISMATCH
+}
+
+# reads NAME VALUE...: how the server reads what the document leaves open
+reads() {
+    while [ $# -gt 0 ]; do
+        grep -q "^readings .*$1: $2" "$DIR/out" || fail "not $1: $2: $(grep '^readings' "$DIR/out")"
+        shift 2
+    done
+}
+
+# A peer that takes the letter of 4.2.1 is told apart.
+case_literal() {
+    perf_server 20050 --memory 64
+    gateway 1,2 2 'literal_credits = true;'
+    probe 0 "iwarp:$HOST:20049" --conformance --program perf --case v2.credit.count
+    reads credits literal
 }
 
 case_gateway_only_1() {

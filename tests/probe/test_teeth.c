@@ -130,6 +130,10 @@ static const struct tooth teeth[] = {
 	{.id = "v2.prop.overrun", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_ADD, .at = 0, .value = 1)}},
 	{.id = "v2.prop.discarded", .rules = {ON(WAY_OUT, 2, FINAL_T, ACT_ERROR, .value = 5)}},
 
+	{.id = "v2.prop.announced", .rules = {MUTE_2}},
+	{.id = "v2.prop.xid", .rules = {ON(WAY_IN, 2, FINAL_T, ACT_DROP)}},
+	{.id = "v2.prop.bad-final", .rules = {ERROR_SAYS(2, 4)}},
+
 	/* version 2: messages */
 	{.id = "v2.call", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_SET, .at = 3, .value = 99)}},
 	{.id = "v2.call", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_ADD, .at = 5, .value = 1)}},
@@ -149,7 +153,15 @@ static const struct tooth teeth[] = {
 	{.id = "v2.error.unknown", .rules = {ON(WAY_OUT, 2, ERROR_T, ACT_ERROR, .value = 100)}},
 	{.id = "v2.reply.unasked", .rules = {ON(WAY_OUT, 2, REPLY_T, ACT_ERROR, .value = 100)}},
 
+	{.id = "v2.call.twice", .rules = {MUTE_2}},
+	{.id = "v2.invalidate.foreign", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_ADD, .at = 0, .value = 1)}},
+
 	/* continuation */
+	{.id = "v2.cont.grant", .rules = {MUTE_2}},
+	{.id = "v2.cont.error", .rules = {MUTE_2}},
+	{.id = "v2.cont.malformed", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "v2.cont.again", .rules = {ON(WAY_OUT, 2, EXTERNAL_T, ACT_CLOSE)}},
+	{.id = "v2.cont.longest", .rules = {ERROR_SAYS(2, 7)}},
 	{.id = "v2.cont", .rules = {ON(WAY_OUT, 2, MIDDLE_T, ACT_ADD, .at = 4, .value = 4)}},
 	{.id = "v2.cont.words", .rules = {ON(WAY_OUT, 2, MIDDLE_T, ACT_ADD, .at = 4, .value = 4, .skip = 5)}},
 	{.id = "v2.cont.boundary", .rules = {MUTE_2}},
@@ -161,6 +173,8 @@ static const struct tooth teeth[] = {
 	{.id = "v2.cont.discarded", .rules = {ON(WAY_OUT, 2, MIDDLE_T, ACT_REPLY, .value = 1, .skip = 2)}},
 
 	/* credits */
+	{.id = "v2.credit.count", .rules = {MUTE_2}},
+	{.id = "v2.credit.excess", .rules = {MUTE_2}},
 	{.id = "v2.credit.initial", .rules = {ON(WAY_IN, 2, FINAL_T, ACT_SET, .at = 2, .value = 0x80000001)}},
 	{.id = "v2.credit.opens", .rules = {ON(WAY_IN, 2, ANY, ACT_SET, .at = 2, .value = 1)}},
 	{.id = "v2.credit.window", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_DROP, .skip = 9)}},
@@ -179,6 +193,7 @@ static const struct tooth teeth[] = {
 	{.id = "v2.invalidate", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_INVALIDATE, .value = 77)}},
 	{.id = "v2.segments", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_ADD, .at = 5, .value = 1)}},
 	{.id = "v2.segments", .rules = {ERROR_SAYS(2, 2)}},
+	{.id = "v2.segments.two", .rules = {ERROR_SAYS(2, 2)}},
 	{.id = "v2.bad.position-zero", .rules = {ERROR_SAYS(2, 8)}},
 	{.id = "v2.bad.decreasing", .rules = {ERROR_SAYS(2, 8)}},
 	{.id = "v2.bad.unaligned", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_DROP)}},
@@ -318,11 +333,80 @@ static void test_every_case_has_teeth(void **state)
 	assert_int_equal(missing, 0);
 }
 
+/* What somebody who reads the document otherwise does, or says. */
+static const struct {
+	const char *id, *of, *sound, *other;
+	struct rule rule;
+} readings[] = {
+	{"v2.prop.bad-final", "bad_final", "ended", "not ended",
+	 ON(WAY_IN, 2, ERROR_T, ACT_DROP, .skip = 1)},
+	{"v2.prop.xid", "properties_xid", "its own", "zero",
+	 ON(WAY_IN, 2, FINAL_T, ACT_SET, .at = 0, .value = 0)},
+	{"v2.cont.grant", "grant_between", "tolerant", "strict",
+	 ON(WAY_OUT, 2, GRANT_T, ACT_SET, .at = 3, .value = FINAL_T)},
+	{"v2.cont.malformed", "malformed_part", "BAD_XDR", "INVAL_CONT", ERROR_SAYS(2, 5)},
+	{"v2.cont.again", "dropping", "ends", "literal",
+	 ON(WAY_OUT, 2, EXTERNAL_T, ACT_SET, .at = 3, .value = ERROR_T)},
+	{"v2.cont.longest", "continued", "1M", "less than 64K",
+	 ON(WAY_OUT, 2, MIDDLE_T, ACT_SET, .at = 4, .value = 0x70000000)},
+	{"v2.credit.excess", "excess", "tolerant", "strict", ON(WAY_OUT, 2, CALL_T, ACT_CLOSE)},
+	{"v2.call.twice", "same_xid", "answered", "dropped",
+	 ON(WAY_IN, 2, REPLY_T, ACT_DROP, .skip = 2, .once = true)},
+	{"v2.invalidate.foreign", "foreign_handle", "BAD_XDR", "ignored",
+	 ON(WAY_OUT, 2, CALL_T, ACT_SET, .at = 4, .value = 0)},
+	{"v2.segments.two", "segments", "of a header", "of a chunk",
+	 ON(WAY_OUT, 2, CALL_T, ACT_REPLY, .value = 1)},
+};
+
+static void note_reading(void *arg, const struct probe_case *c, const struct case_result *res)
+{
+	struct case_result *out = arg;
+
+	(void)c;
+	*out = *res;
+}
+
+static void read_peer(unsigned i, bool is_other)
+{
+	static struct run r;
+	static struct world w;
+	struct case_result res = {.reading = ""};
+	struct conform_totals totals;
+	struct facts f;
+
+	world_init(&w, 1);
+	world_server(&w, LEG_V1_OR_V2);
+	assert_int_equal(run_init(&r, &w.o, &w.env), 0);
+	assert_int_equal(survey(&r, &f), 0);
+	if (is_other)
+		world_meddle(&w, &readings[i].rule, 1);
+	w.o.only = readings[i].id;
+	conform(&r, &totals, note_reading, &res);
+	if (res.verdict != PASS ||
+	    strcmp(res.reading, is_other ? readings[i].other : readings[i].sound) != 0)
+		fail_msg("%s: %s, %s: %s (%s)", readings[i].id, verdict_name(res.verdict),
+			 res.reading_of, res.reading, res.detail);
+	assert_string_equal(res.reading_of, readings[i].of);
+	run_fini(&r);
+	world_fini(&w);
+}
+
+/* Neither is a failure; each has its name. */
+static void test_readings_are_told_apart(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(readings) / sizeof(readings[0]); i++) {
+		read_peer(i, false);
+		read_peer(i, true);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_case_has_teeth),
 		cmocka_unit_test(test_every_defect_is_found),
+		cmocka_unit_test(test_readings_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,10 @@
 #include "tests/cmocka_all.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
-#include "proxy/buf.h"
+#include "proxy/memory/buf.h"
 #include "tests/rng.h"
 
 #define MIB ((size_t)1024 * 1024)
@@ -314,41 +315,198 @@ static void random_use_matches_the_model(void **state)
 		buf_free(a, m.block[k]);
 }
 
-/* A gateway's arena: what is fixed, calls, replies and the rest each have their own. */
+/* All of @zone, in blocks as large as there are. Return: octets. */
+static size_t use_up(struct buf_arena *a, unsigned zone, void **blocks, unsigned *n)
+{
+	size_t before = a->used;
+
+	for (size_t size = BUF_MAX_BLOCK; size >= BUF_MIN_BLOCK; size /= 2)
+		while ((blocks[*n] = buf_alloc_in(a, size, zone)))
+			(*n)++;
+	return a->used - before;
+}
+
+/* A gateway's arena: each zone has its own, is whole again when all is back, and no other notices.
+ * However many routes there are, the largest RPC finds room in what is common. */
 static void parts_keep_to_themselves(void **state)
 {
-	static const enum buf_purpose each[] = {BUF_FIXED, BUF_TRANSACTION, BUF_CALL};
-	void *blocks[64], *reply;
-	struct buf_arena a;
+	static void *blocks[16384];
+	static const struct {
+		size_t mib;
+		unsigned parts;
+	} each[] = {{32, 0}, {32, 1}, {32, 3}, {48, 1}, {64, 7}, {512, 1}, {512, 3}, {512, 100}};
 
 	(void)state;
-	assert_int_equal(buf_arena_init(&a, 32 * MIB), 0);
-	buf_arena_part(&a, 8 * MIB);
-	for (unsigned i = 0; i < 3; i++) {
-		unsigned n = 0;
+	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		struct buf_arena a;
+		size_t rest, all = 0;
 
-		assert_int_equal(buf_available(&a, each[i]), 8 * MIB);
-		while (n < 64 && (blocks[n] = buf_alloc(&a, MIB, each[i])))
-			n++;
-		assert_int_equal(n, 8);
-		assert_null(buf_alloc(&a, 1, each[i]));
-		for (unsigned j = 0; j < 3; j++)
-			assert_int_equal(buf_available(&a, each[j]), j == i ? 0 : 8 * MIB);
-		/* Whatever is full, a reply finds room. */
-		reply = buf_alloc(&a, 8 * MIB, BUF_ASSEMBLY);
-		assert_non_null(reply);
-		buf_free(&a, reply);
-		while (n > 0)
-			buf_free(&a, blocks[--n]);
-		/* And it is one piece again. */
-		blocks[0] = buf_alloc(&a, 8 * MIB, each[i]);
-		assert_non_null(blocks[0]);
-		buf_free(&a, blocks[0]);
+		assert_int_equal(buf_arena_init(&a, each[i].mib * MIB), 0);
+		rest = a.bytes - a.reserve;
+		assert_int_equal(buf_arena_part(&a, rest / 2, each[i].parts), 0);
+		assert_true(buf_available(&a, BUF_TRANSACTION) >= rest / 4);
+		assert_int_equal(buf_available(&a, BUF_FIXED), rest / 2);
+		assert_true(buf_available(&a, BUF_CALL) >= (a.reserve < 32 * MIB ? 8 : 16) * MIB);
+		for (unsigned zone = 0; zone < a.nzones; zone++) {
+			size_t bytes = buf_zone_bytes(&a, zone);
+			unsigned n = 0;
+
+			all += bytes;
+			assert_int_equal(use_up(&a, zone, blocks, &n), bytes);
+			assert_int_equal(buf_zone_free(&a, zone), 0);
+			assert_int_equal(a.used, bytes);
+			while (n > 0)
+				buf_free(&a, blocks[--n]);
+			assert_int_equal(buf_zone_free(&a, zone), bytes);
+		}
+		assert_int_equal(all, a.bytes);
+		for (unsigned part = 0; part < each[i].parts; part++) {
+			unsigned own = buf_own_zone(&a, BUF_TRANSACTION, part);
+			void *block;
+
+			assert_int_not_equal(own, BUF_NO_ZONE);
+			/* In one piece, or in as few as there can be. */
+			block = buf_alloc_in(&a,
+					     buf_zone_bytes(&a, own) > BUF_MAX_BLOCK
+						     ? BUF_MAX_BLOCK
+						     : buf_zone_bytes(&a, own),
+					     own);
+			assert_non_null(block);
+			assert_int_equal(buf_zone_of(&a, block), own);
+			buf_free(&a, block);
+		}
+		assert_int_equal(buf_own_zone(&a, BUF_TRANSACTION, each[i].parts), BUF_NO_ZONE);
+		assert_int_equal(a.used, 0);
+		buf_arena_fini(&a);
 	}
-	/* Replies alone go on into what transactions use. */
-	assert_int_equal(buf_available(&a, BUF_ASSEMBLY), 16 * MIB);
-	assert_int_equal(a.used, 0);
-	buf_arena_fini(&a);
+}
+
+/* Of blocks that fit equally well the lowest one is taken, whatever was freed last. */
+static void the_lowest_block_is_taken(void **state)
+{
+	struct buf_arena *a = *state;
+	void *b[64];
+
+	for (unsigned i = 0; i < 64; i++)
+		assert_ptr_equal(b[i] = buf_alloc(a, MIB / 2, BUF_TRANSACTION),
+				 a->base + i * (MIB / 2));
+	for (unsigned i = 1; i < 64; i += 2)
+		buf_free(a, b[(i * 27) % 64]);
+	for (unsigned i = 1; i < 64; i += 2)
+		assert_ptr_equal(buf_alloc(a, MIB / 2, BUF_TRANSACTION), a->base + i * (MIB / 2));
+	for (unsigned i = 0; i < 64; i++)
+		buf_free(a, b[i]);
+}
+
+static size_t resident(const struct buf_arena *a)
+{
+	static unsigned char pages[64 * 256];
+	size_t n = 0;
+
+	assert_int_equal(mincore(a->base, a->bytes, pages), 0);
+	for (size_t i = 0; i < a->bytes / 4096; i++)
+		n += pages[i] & 1;
+	return n * 4096;
+}
+
+/* Hours of a load that comes and goes: what is resident stays near the most that was in use, and
+ * goes back a quiet minute after. Fails where the block freed last is used first. */
+static void memory_follows_the_load(void **state)
+{
+	struct buf_arena *a = *state;
+	struct rng r = rng_seeded("touched", 18);
+	static struct {
+		uint8_t *at;
+		uint64_t until;
+	} held[64];
+	uint64_t now = 0, s = 1000000000;
+	size_t most;
+
+	for (unsigned hour = 0; hour < 3; hour++) {
+		for (unsigned step = 0; step < 36000; step++, now += s / 10) {
+			unsigned i = rng_below(&r, 64);
+			size_t size = (size_t)1 << (10 + rng_below(&r, 11));
+
+			if (held[i].at && now >= held[i].until) {
+				buf_free(a, held[i].at);
+				held[i].at = NULL;
+			}
+			if (!held[i].at && (held[i].at = buf_alloc(a, size, BUF_TRANSACTION))) {
+				memset(held[i].at, 1, size);
+				held[i].until = now + s / 100 * rng_below(&r, 3000);
+			}
+			while (buf_release(a, now) == now)
+				;
+		}
+		most = a->peak;
+		assert_true(a->touched.bytes <= most + most / 4 + MIB);
+		assert_true(resident(a) <= a->touched.bytes);
+		for (unsigned i = 0; i < 64; i++) {
+			buf_free(a, held[i].at);
+			held[i].at = NULL;
+		}
+		for (uint64_t end = now + 91 * s; now < end; now += s / 100)
+			(void)buf_release(a, now);
+		print_message("hour %u: %zu in use at most, %zu left\n", hour, most, resident(a));
+		assert_true(a->touched.bytes <= 2 * MIB);
+		assert_true(resident(a) <= 2 * MIB);
+		assert_int_equal(a->touched.at_ns, UINT64_MAX); /* no more wake-ups */
+	}
+}
+
+/* With the last session all goes back that is free, without a quiet minute. */
+static void nobody_is_left(void **state)
+{
+	struct buf_arena *a = *state;
+	void *b[64];
+
+	for (unsigned i = 0; i < 64; i++) {
+		assert_non_null(b[i] = buf_alloc(a, 65536, BUF_TRANSACTION));
+		memset(b[i], 1, 65536);
+	}
+	(void)buf_release(a, 1);
+	for (unsigned i = 1; i < 64; i++)
+		buf_free(a, b[i]);
+	(void)buf_release(a, 2);
+	assert_int_equal(a->touched.bytes, 64 * 65536);
+	buf_release_soon(a);
+	for (uint64_t now = 3; a->touched.bytes > a->used; now += 5000000) {
+		(void)buf_release(a, now);
+		assert_true(now < UINT64_C(1000000000));
+	}
+	assert_true(resident(a) <= 65536);
+	assert_int_equal(*(uint8_t *)b[0], 1);
+	buf_free(a, b[0]);
+}
+
+/* A turn that gives memory back looks at a bounded number of blocks, whatever the arena is like. */
+static void giving_back_is_done_by_and_by(void **state)
+{
+	struct buf_arena *a = *state;
+	size_t n = 8192;
+	void **b = mem_zalloc(n * sizeof(*b));
+	uint64_t now = 0, calls = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_non_null(b[i] = buf_alloc(a, 4096, BUF_TRANSACTION));
+		memset(b[i], 1, 4096);
+	}
+	(void)buf_release(a, now);
+	for (size_t i = 0; i < n; i++)
+		if (i % 64)
+			buf_free(a, b[i]);
+	for (now = 1; a->touched.bytes > 4 * MIB; now += 5000000) {
+		uint64_t before = a->touched.give_backs;
+
+		(void)buf_release(a, now);
+		assert_true(a->touched.give_backs - before <= 16);
+		calls += a->touched.give_backs > before;
+		assert_true(now < UINT64_C(200000000000));
+	}
+	assert_true(calls > 10);
+	for (size_t i = 0; i < n; i += 64)
+		buf_free(a, b[i]);
+	mem_free(b);
 }
 
 int main(void)
@@ -363,6 +521,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(promise_holds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(random_use_matches_the_model, set_up, tear_down),
 		cmocka_unit_test(parts_keep_to_themselves),
+		cmocka_unit_test_setup_teardown(the_lowest_block_is_taken, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(memory_follows_the_load, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nobody_is_left, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(giving_back_is_done_by_and_by, set_up, tear_down),
 	};
 	return cmocka_run_group_tests_name("buf", tests, NULL, NULL);
 }

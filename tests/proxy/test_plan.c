@@ -5,11 +5,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "proxy/plan.h"
+#include "proxy/plan/plan.h"
 #include "tests/rng.h"
 #include "xdr/cursor.h"
 
-enum { V1_HDR = 28, V2_CALL_HDR = 32, V2_REPLY_HDR = 20, CAP = 4 << 20, UNKNOWN = CAP };
+enum {
+	V1_HDR = 28,
+	V2_CALL_HDR = 32,
+	V2_REPLY_HDR = 20,
+	CAP = 4 << 20,
+	UNKNOWN = (1 << 20) + 8192
+};
 
 static struct plan_end end_of(unsigned version, uint32_t inline_bytes)
 {
@@ -20,10 +26,32 @@ static struct plan_end end_of(unsigned version, uint32_t inline_bytes)
 			   .segment_bytes = version == 1 ? UINT32_MAX : 1 << 20,
 			   .segment_count = 16,
 			   .continuation = version == 2,
+			   .continue_bytes = UINT32_MAX,
 			   .reverse = version == 1 ? RPC_REV_SIMPLE : RPC_REV_GENL},
 		.own_recv_bytes = inline_bytes,
 		.own_send_bytes = inline_bytes,
 	};
+}
+
+/* With so much that may be continued, in so many Sends as that takes. */
+static void call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
+		      const struct plan_end *from, const struct plan_end *to, size_t header_len,
+		      bool reverse, size_t cap, struct plan_call *out)
+{
+	const struct plan_cover cover = {(uint32_t)cap, UINT32_MAX};
+	struct plan_end a = *from, b = *to;
+
+	a.continued = a.continued_most = b.continued = b.continued_most = cover;
+	plan_call_form(in, body_len, hdr, &a, &b, header_len, reverse, out);
+}
+
+static void reply_form(const struct rpc_msg *call, size_t body_len, const struct plan_end *to,
+		       size_t header_len, bool reverse, size_t cap, struct plan_reply *out)
+{
+	struct plan_end b = *to;
+
+	b.continued_most = (struct plan_cover){(uint32_t)cap, UINT32_MAX};
+	plan_reply_form(call, body_len, &b, header_len, reverse, out);
 }
 
 static uint8_t stream[2048];
@@ -55,6 +83,21 @@ static size_t nfs3_call(struct rpc_msg *m, struct rpchdr *hdr, uint32_t proc, ui
 	m->body[m->nbody++] = view_of(stream, xdr_out_len(&x));
 	assert_int_equal(rpchdr_peek(hdr, m->body[0]), 0);
 	return xdr_out_len(&x);
+}
+
+static void nfs4_getattr(struct rpc_msg *m, struct rpchdr *hdr, uint64_t attrs)
+{
+	const uint32_t words[] = {7, 0, 2, 100003, 4, 1, 0, 0, 0, 0, 0, 1, 1, 9, 2};
+	struct xdr_out x;
+
+	xdr_out_init(&x, stream, sizeof(stream));
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		xdr_put_u32(&x, words[i]);
+	xdr_put_u32(&x, (uint32_t)attrs);
+	xdr_put_u32(&x, (uint32_t)(attrs >> 32));
+	rpc_msg_reset(m, 7, RPC_CALL);
+	m->body[m->nbody++] = view_of(stream, xdr_out_len(&x));
+	assert_int_equal(rpchdr_peek(hdr, m->body[0]), 0);
 }
 
 /* A chunk of @n equal segments in @m. */
@@ -129,8 +172,8 @@ static void test_call_form(void **state)
 		rpc_msg_reset(&m, 1, RPC_CALL);
 		if (r->reverse)
 			to.limits.reverse = r->reverse;
-		plan_call_form(&m, r->body, NULL, &from, &to, r->to == 1 ? V1_HDR : V2_CALL_HDR,
-			       r->reverse != RPC_REV_NONE, r->cap, &out);
+		call_form(&m, r->body, NULL, &from, &to, r->to == 1 ? V1_HDR : V2_CALL_HDR,
+			  r->reverse != RPC_REV_NONE, r->cap, &out);
 		assert_int_equal(out.form, r->form);
 		assert_int_equal(out.reply_bytes, 0);
 		if (r->form == PLAN_REFUSED)
@@ -148,13 +191,13 @@ static void test_call_threshold(void **state)
 	(void)state;
 	rpc_msg_reset(&m, 1, RPC_CALL);
 	to.own_send_bytes = 1024;
-	plan_call_form(&m, 1025 - V1_HDR, NULL, &from, &to, V1_HDR, false, CAP, &out);
+	call_form(&m, 1025 - V1_HDR, NULL, &from, &to, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_BODY_CHUNK);
 	to = end_of(1, 4096);
 	to.limits.send_bytes = 1024;
-	plan_call_form(&m, 1025 - V1_HDR, NULL, &from, &to, V1_HDR, false, CAP, &out);
+	call_form(&m, 1025 - V1_HDR, NULL, &from, &to, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_BODY_CHUNK);
-	plan_call_form(&m, 1024 - V1_HDR, NULL, &from, &to, V1_HDR, false, CAP, &out);
+	call_form(&m, 1024 - V1_HDR, NULL, &from, &to, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 }
 
@@ -167,26 +210,30 @@ static void test_call_reverse_refusals(void **state)
 	(void)state;
 	rpc_msg_reset(&m, 1, RPC_CALL);
 	m.reads[m.nreads++] = chunk_of(&m, 1, 100);
-	plan_call_form(&m, 100, NULL, &from, &to, V1_HDR, true, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, V1_HDR, true, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
 	assert_int_equal(out.error.code, RPC_ERROR_READ_CHUNKS);
 	assert_int_equal(out.error.a, 0);
 
 	rpc_msg_reset(&m, 1, RPC_CALL);
 	m.writes[m.nwrites++] = chunk_of(&m, 1, 100);
-	plan_call_form(&m, 100, NULL, &from, &to, V1_HDR, true, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, V1_HDR, true, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
 	assert_int_equal(out.error.code, RPC_ERROR_WRITE_CHUNKS);
 	assert_int_equal(out.error.a, 0);
 
-	rpc_msg_reset(&m, 1, RPC_CALL);
+	/* 4.6.4: that chunks are not taken is said in the words of 7.3, whatever else is not. */
 	to = end_of(2, 4096);
 	to.limits.reverse = RPC_REV_NONE;
-	plan_call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR, true, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR, true, CAP, &out);
+	assert_int_equal(out.error.code, RPC_ERROR_WRITE_CHUNKS);
+
+	rpc_msg_reset(&m, 1, RPC_CALL);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR, true, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
 	assert_int_equal(out.error.code, RPC_ERROR_SYSTEM);
 	/* ... which says nothing about forward calls. */
-	plan_call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR, false, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 }
 
@@ -201,27 +248,27 @@ static void test_call_segments(void **state)
 	rpc_msg_reset(&m, 1, RPC_CALL);
 	m.reads[m.nreads++] = chunk_of(&m, 16, 4096);
 	to.limits.segment_count = 1;
-	plan_call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR + 24, false, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR + 24, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	/* Two chunks are two; an empty Write chunk is none. */
 	m.writes[m.nwrites++] = (struct rpc_chunk){0};
-	plan_call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR + 32, false, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR + 32, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	m.writes[m.nwrites++] = chunk_of(&m, 1, 100);
-	plan_call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR + 48, false, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR + 48, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
 	assert_int_equal(out.error.code, RPC_ERROR_SEGMENTS);
 	assert_int_equal(out.error.a, 1);
 	/* A peer that takes segments of no octets takes no chunk; small calls still pass. */
 	to = end_of(2, 4096);
 	to.limits.segment_bytes = 0;
-	plan_call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR + 48, false, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR + 48, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
 	rpc_msg_reset(&m, 1, RPC_CALL);
-	plan_call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR, false, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, V2_CALL_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	/* A header that fills the Send leaves no room for anything. */
-	plan_call_form(&m, 100, NULL, &from, &to, 4096, false, CAP, &out);
+	call_form(&m, 100, NULL, &from, &to, 4096, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
 	assert_int_equal(out.error.code, RPC_ERROR_SEGMENTS);
 }
@@ -234,8 +281,8 @@ static uint32_t reply_bytes(const struct rpc_msg *m, const struct rpchdr *hdr,
 {
 	struct plan_call out;
 
-	plan_call_form(m, 200, hdr, from, to, to->version == 1 ? V1_HDR : V2_CALL_HDR, reverse, cap,
-		       &out);
+	call_form(m, 200, hdr, from, to, to->version == 1 ? V1_HDR : V2_CALL_HDR, reverse, cap,
+		  &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	return out.reply_bytes;
 }
@@ -281,7 +328,7 @@ static void test_reply_chunk_grows(void **state)
 	nfs3_call(&m, &hdr, 16, 32768);
 	offer_reply(&m, 8192);
 	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP),
-			 plan_reply_max(&hdr, m.body[0], 0));
+			 plan_reply_max(&hdr, m.body[0], NULL));
 }
 
 static void test_reply_chunk_none_offered(void **state)
@@ -293,7 +340,7 @@ static void test_reply_chunk_none_offered(void **state)
 
 	(void)state;
 	nfs3_call(&m, &hdr, 16, 65536);
-	max = plan_reply_max(&hdr, m.body[0], 0);
+	max = plan_reply_max(&hdr, m.body[0], NULL);
 	assert_in_range(max, 65536, 65536 + 1024);
 
 	/* v1 to v1, equal thresholds: what the requester can take, the responder can send. */
@@ -305,7 +352,7 @@ static void test_reply_chunk_none_offered(void **state)
 	assert_int_equal(reply_bytes(&m, &hdr, &wide, &v1, false, CAP), 0);
 	nfs3_call(&m, &hdr, 16, 8192);
 	assert_int_equal(reply_bytes(&m, &hdr, &wide, &v1, false, CAP),
-			 plan_reply_max(&hdr, m.body[0], 0));
+			 plan_reply_max(&hdr, m.body[0], NULL));
 	/* Unknown: all of it. */
 	assert_int_equal(reply_bytes(&m, NULL, &wide, &v1, false, CAP), 16384 - V1_HDR);
 
@@ -317,8 +364,11 @@ static void test_reply_chunk_none_offered(void **state)
 	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, 10000), 10000);
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &v1, false, CAP), UNKNOWN);
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &v1, false, 100000), 100000);
-	hdr.vers = 4; /* COMPOUND: more than any payload, less than the worst */
-	hdr.proc = 1;
+	/* COMPOUND: GETATTR with the owner's name fits; with the ACL it has no bound: more than any
+	 * payload, less than the worst. */
+	nfs4_getattr(&m, &hdr, UINT64_C(1) << 36);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
+	nfs4_getattr(&m, &hdr, 1 << 12);
 	assert_in_range(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), (1 << 20) + 8192, 1200000);
 	hdr = (struct rpchdr){.prog = 0x40000000, .vers = 1, .proc = 0}; /* NULL of any program */
 	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
@@ -326,7 +376,7 @@ static void test_reply_chunk_none_offered(void **state)
 	nfs3_call(&m, &hdr, 8, 0);
 	v1.limits.recv_bytes = 512;
 	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP),
-			 plan_reply_max(&hdr, m.body[0], 0));
+			 plan_reply_max(&hdr, m.body[0], NULL));
 	v1 = end_of(1, 4096);
 	/* A requester that cannot take continued messages has its threshold. */
 	v2.limits.continuation = false;
@@ -349,10 +399,10 @@ static void test_reply_chunk_takes_room(void **state)
 
 	(void)state;
 	rpc_msg_reset(&m, 1, RPC_CALL);
-	plan_call_form(&m, 4096 - V1_HDR - 20, NULL, &v2, &v1, V1_HDR, false, CAP, &out);
+	call_form(&m, 4096 - V1_HDR - 20, NULL, &v2, &v1, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	assert_int_equal(out.reply_bytes, UNKNOWN);
-	plan_call_form(&m, 4096 - V1_HDR - 19, NULL, &v2, &v1, V1_HDR, false, CAP, &out);
+	call_form(&m, 4096 - V1_HDR - 19, NULL, &v2, &v1, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_BODY_CHUNK);
 	assert_int_equal(out.reply_bytes, UNKNOWN);
 }
@@ -369,25 +419,25 @@ static void test_reply_chunk_left_out(void **state)
 	m.reads[m.nreads++] = chunk_of(&m, 1, 3000);
 	offer_reply(&m, 8192);
 	v2.limits.segment_count = v1.limits.segment_count = 2;
-	plan_call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 24, false, CAP, &out);
+	call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 24, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	assert_int_equal(out.reply_bytes, 8192);
 	v2.limits.segment_count = v1.limits.segment_count = 1;
-	plan_call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 24, false, CAP, &out);
+	call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 24, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	assert_int_equal(out.reply_bytes, 0);
 	/* Nor when its segments, or the header with it, are what does not fit. */
 	v2 = end_of(2, 4096);
 	v2.limits.segment_bytes = 500;
-	plan_call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 6 * 24, false, CAP, &out);
+	call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 6 * 24, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	assert_int_equal(out.reply_bytes, 0);
 	v2 = end_of(2, 4096);
-	plan_call_form(&m, 100, NULL, &v1, &v2, 4096 - 12, false, CAP, &out);
+	call_form(&m, 100, NULL, &v1, &v2, 4096 - 12, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_CONTINUED);
 	assert_int_equal(out.reply_bytes, 0);
 	/* A version 1 responder could not answer. */
-	plan_call_form(&m, 100, NULL, &v1, &v1, V1_HDR + 24, false, CAP, &out);
+	call_form(&m, 100, NULL, &v1, &v1, V1_HDR + 24, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
 	assert_int_equal(out.error.code, RPC_ERROR_SEGMENTS);
 }
@@ -440,8 +490,8 @@ static void test_reply_form(void **state)
 			offer_reply(&call, r->offered);
 		if (r->reverse)
 			to.limits.reverse = r->reverse;
-		plan_reply_form(&call, r->body, &to, r->to == 1 ? V1_HDR : V2_REPLY_HDR,
-				r->reverse != RPC_REV_NONE, r->cap, &out);
+		reply_form(&call, r->body, &to, r->to == 1 ? V1_HDR : V2_REPLY_HDR,
+			   r->reverse != RPC_REV_NONE, r->cap, &out);
 		assert_int_equal(out.form, r->form);
 		if (r->form != PLAN_REFUSED)
 			continue;
@@ -462,16 +512,26 @@ static void test_reply_header_room(void **state)
 	rpc_msg_reset(&call, 1, RPC_CALL);
 	call.has_reply = true;
 	call.reply = chunk_of(&call, 62, 4096);
-	plan_reply_form(&call, 8192, &to, V1_HDR, false, CAP, &out);
+	reply_form(&call, 8192, &to, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_BODY_CHUNK);
 	rpc_msg_reset(&call, 1, RPC_CALL);
 	call.has_reply = true;
 	call.reply = chunk_of(&call, 63, 4096);
-	plan_reply_form(&call, 8192, &to, V1_HDR, false, CAP, &out);
+	reply_form(&call, 8192, &to, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
-	plan_reply_form(&call, 8, &to, 1024, false, CAP, &out);
+	reply_form(&call, 8, &to, 1024, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_REFUSED);
 	assert_int_equal(out.error.code, RPC_ERROR_SYSTEM);
+
+	/* RDMA2_REPLY_EXTERNAL has a word more than RDMA2_REPLY_INLINE and the chunk. */
+	to = end_of(2, 1024);
+	rpc_msg_reset(&call, 1, RPC_CALL);
+	call.has_reply = true;
+	call.reply = chunk_of(&call, 62, 4096);
+	reply_form(&call, 8192, &to, 1024 - 8 - 62 * 16, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_BODY_CHUNK);
+	reply_form(&call, 8192, &to, 1024 - 4 - 62 * 16, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_CONTINUED);
 }
 
 /* --- segments and pads ---------------------------------------------------- */
@@ -599,7 +659,7 @@ static void test_call_properties(void **state)
 		struct rpchdr hdr;
 
 		random_call(&r, &m, &hdr);
-		plan_call_form(&m, body, &hdr, &from, &to, hdr_len, reverse, cap, &out);
+		call_form(&m, body, &hdr, &from, &to, hdr_len, reverse, cap, &out);
 		if (out.form == PLAN_INLINE)
 			assert_true(hdr_len + body + (out.reply_bytes ? 20 : 0) <= threshold);
 		if (out.form == PLAN_CONTINUED) {
@@ -646,14 +706,14 @@ static void test_no_reply_is_lost(void **state)
 		m.nreads = m.nwrites = 0;
 		if (m.has_reply && from.version == 1)
 			continue; /* then its capacity is all there is, by design */
-		max = plan_reply_max(&hdr, m.body[0], 0);
+		max = plan_reply_max(&hdr, m.body[0], NULL);
 		len = 1 + rng_below(&r, max ? max : UNKNOWN);
 		if (m.has_reply && max == 0)
 			len = rng_below(&r, (uint32_t)m.reply.length + 1);
-		plan_call_form(&m, 200, &hdr, &from, &to, V1_HDR, false, CAP, &out);
+		call_form(&m, 200, &hdr, &from, &to, V1_HDR, false, CAP, &out);
 		assert_int_not_equal(out.form, PLAN_REFUSED);
-		plan_reply_form(&m, len, &from, from.version == 1 ? V1_HDR : V2_REPLY_HDR, false,
-				CAP, &back);
+		reply_form(&m, len, &from, from.version == 1 ? V1_HDR : V2_REPLY_HDR, false, CAP,
+			   &back);
 		if (back.form == PLAN_REFUSED || len > UNKNOWN)
 			continue;
 		assert_true(len <= out.reply_bytes || (!out.reply_bytes && len <= responder));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/session/hoard.h"
 
-#include "proxy/leg.h"
+#include "proxy/leg/leg.h"
 
 unsigned hoard_receives(struct hoard *h, struct recvs *pool, unsigned n)
 {
@@ -20,7 +20,8 @@ void hoard_release(struct hoard *h, unsigned n)
 void hoard_unwaited(struct hoard *h, struct buf_arena *arena)
 {
 	h->arena = arena;
-	while (h->nblocks < HOARD_MOST && (h->blocks[h->nblocks] = leg_take_unwaited(arena, 4096)))
+	while (h->nblocks < HOARD_MOST &&
+	       (h->blocks[h->nblocks] = buf_alloc(arena, 4096, BUF_ASIDE)))
 		h->nblocks++;
 }
 

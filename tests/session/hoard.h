@@ -2,7 +2,7 @@
 #ifndef TESTS_SESSION_HOARD_H
 #define TESTS_SESSION_HOARD_H
 
-#include "proxy/recvs.h"
+#include "proxy/leg/recvs.h"
 
 /** hoard - holds what is scarce of a gateway, as if messages that wait did. Large: make it static. */
 
@@ -25,7 +25,7 @@ unsigned hoard_receives(struct hoard *h, struct recvs *pool, unsigned n);
 /** hoard_release - @n of the Receives, or as many as there are, go back. */
 void hoard_release(struct hoard *h, unsigned n);
 
-/** hoard_unwaited - all that leg_take_unwaited() gives of @arena. */
+/** hoard_unwaited - all that calls may be set aside in. */
 void hoard_unwaited(struct hoard *h, struct buf_arena *arena);
 
 /** hoard_end - everything goes back. */

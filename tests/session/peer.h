@@ -3,7 +3,7 @@
 #define TESTS_SESSION_PEER_H
 
 #include "fabric/mem/mem.h"
-#include "proxy/leg.h"
+#include "proxy/leg/leg.h"
 #include "tests/rng.h"
 
 /**
@@ -39,6 +39,7 @@ struct peer_call {
 	bool busy, sent, answered;
 	struct peer *peer;
 	uint32_t xid;
+	nsec_t began;
 	struct peer_spec spec;
 	struct leg_tx tx;
 	struct rpc_msg msg;
@@ -66,7 +67,8 @@ struct peer {
 	bool has_leg, open, closed;
 	int status;
 	struct leg_config cfg;
-	bool holds;	      /* takes calls and does not answer, until peer_release() */
+	bool holds;    /* takes calls and does not answer, until peer_release() */
+	bool scatters; /* writes what it returns in pieces, the last first, with gaps between */
 	bool linux_reply_len; /* report Reply chunk lengths as knfsd 6.1 does */
 	uint32_t next_xid;
 	struct peer_call calls[PEER_CALLS];

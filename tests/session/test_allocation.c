@@ -76,7 +76,8 @@ static void each_allocation_of_the_relay_fails_once(void **state)
 						 .nfabrics = 2,
 						 .memory_bytes = s.memory,
 						 .max_sessions = 1,
-						 .max_payload = 1 << 20};
+						 .max_payload = 1 << 20,
+						 .continue_max = 64 << 10};
 		struct proxy *p;
 
 		mem_fail_at(at);

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "fabric/iwarp/iwarp.h"
-#include "proxy/session.h"
 #include "tests/poll_loop.h"
+#include "tests/session/inside.h"
 #include "tests/session/peer.h"
 
 enum { MIB = 1 << 20, WARM = 40, CALLS = 200, DEPTH = 8 };
@@ -87,6 +87,7 @@ static void begin(unsigned cv, unsigned sv)
 				    .memory_bytes = 128 << 20,
 				    .max_sessions = 4,
 				    .max_payload = 2 * MIB,
+				    .continue_max = 64 << 10,
 				    .seed = 1};
 	w.proxy = proxy_new(&cfg);
 	assert_non_null(w.proxy);

@@ -7,7 +7,7 @@
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"
-#include "proxy/session.h"
+#include "tests/session/inside.h"
 #include "tests/session/world.h"
 
 static struct world w;
@@ -59,8 +59,8 @@ static const struct {
 	{"version 2 NONE",
 	 2,
 	 RPC_REV_NONE,
-	 {ROW(SYSTEM), ROW(SYSTEM), ROW(SYSTEM), ROW(SYSTEM), ROW(SYSTEM), ROW(SYSTEM), ROW(SYSTEM),
-	  ROW(SYSTEM)}},
+	 {ROW(SYSTEM), ROW(SYSTEM), ROW(SYSTEM), ROW(READ_CHUNKS), ROW(WRITE_CHUNKS), ROW(SYSTEM),
+	  ROW(SYSTEM), ROW(SYSTEM)}},
 	{"version 2 SIMPLE",
 	 2,
 	 RPC_REV_SIMPLE,

@@ -3,7 +3,7 @@
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"
-#include "proxy/session.h"
+#include "tests/session/inside.h"
 #include "tests/session/world.h"
 
 enum { ERROR_TYPE = 4, ERR_VERS_CODE = 1, CONNPROP_FINAL_TYPE = 7, GRANT_TYPE = 5 };
@@ -18,6 +18,7 @@ struct script {
 	bool hangs_up;	      /* on version 2, instead */
 	uint32_t low, high;
 	bool refuses_1, hangs_up_1, speaks_2; /* after an update */
+	bool no_properties;		      /* a GRANT answers version 2's, nothing else */
 	unsigned v1_calls, v2_messages;
 };
 
@@ -45,7 +46,9 @@ static void serve(struct raw *r, struct view in, void *arg)
 		return;
 	}
 	s->v2_messages++;
-	if (s->speaks_2)
+	if (s->no_properties && xdr_peek_u32(in.data + 12) == CONNPROP_FINAL_TYPE)
+		raw_words(r, 0, 2, 1000, 5);
+	else if (s->speaks_2)
 		serve_2(r, xid, xdr_peek_u32(in.data + 12));
 	else if (s->hangs_up)
 		fabric_disconnect(r->conn);
@@ -262,6 +265,26 @@ static void a_server_of_other_versions_is_no_server(void **state)
 	end();
 }
 
+/* 4.2.2: properties may be absent. Any message in version 2 says that it is spoken. */
+static void a_server_without_properties_is_spoken_to_in_2(void **state)
+{
+	struct script s = {.no_properties = true, .speaks_2 = true};
+	struct world_pair *p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
+
+	(void)state;
+	world_connect_pair(&w, 0);
+	world_run(&w, 4 * NSEC_PER_SEC); /* they might still come */
+	assert_true(p->client.open);
+	peer_call(&p->client, &null_call);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->client.done, 1);
+	assert_int_equal(w.raw.accepted, 1);
+	assert_int_equal(s.v1_calls, 0);
+	assert_int_equal(s.v2_messages, 2);
+	assert_int_equal(w.proxy->routes[0].v1_until, 0);
+	end();
+}
+
 static void a_server_that_is_silent_is_waited_for_in_vain(void **state)
 {
 	struct script s = {0};
@@ -304,23 +327,29 @@ static void all_workers_count_together(void **state)
 {
 	struct setup s = setup_defaults(LEG_V1, LEG_V1, 6);
 	struct world_pair *p = &w.pairs[1];
+	struct host *others[4];
 
 	(void)state;
 	s.pairs = 2;
 	s.max_sessions = 5;
 	world_new(&w, &s);
-	atomic_store(&w.sessions, 4);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(crowd_enter(w.crowd, &p->server_addr, 0, &others[i]), CROWD_IN);
 	world_connect_pair(&w, 0);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(w.pairs[0].client.open);
-	assert_int_equal(atomic_load(&w.sessions), 5);
+	assert_int_equal(crowd_sessions(w.crowd), 5);
+	/* One that has said nothing would make room. */
+	peer_call(&w.pairs[0].client, &null_call);
+	world_run(&w, NSEC_PER_SEC);
 	world_connect_pair(&w, 1);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(p->client.closed);
 	assert_int_equal(p->client.status, ERR_REJECTED);
-	assert_int_equal(atomic_load(&w.sessions), 5);
+	assert_int_equal(crowd_sessions(w.crowd), 5);
 	peer_end(&p->client);
-	atomic_store(&w.sessions, 1);
+	for (unsigned i = 0; i < 4; i++)
+		crowd_leave(w.crowd, others[i]);
 	world_connect_pair(&w, 1);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(p->client.open);
@@ -396,7 +425,12 @@ static void a_client_keeps_the_version_it_began_with(void **state)
 	expect_v1_works(0x1);
 	w.raw.nkept = 0;
 	raw_words(&w.raw, RAW_V2_PROPS(0x2, 8));
-	expect_err_vers(0x2, 2, 1, 2);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.raw.nkept, 1);
+	assert_int_equal(raw_last(&w.raw, 0), 2);
+	assert_int_equal(raw_last(&w.raw, 1), 2);
+	assert_int_equal(raw_last(&w.raw, 3), ERROR_TYPE);
+	assert_int_equal(raw_last(&w.raw, 4), 11); /* "1 to 2" would be no answer to 2 */
 	end();
 
 	begin_client(LEG_V1_OR_V2);
@@ -496,6 +530,7 @@ int main(void)
 		cmocka_unit_test(a_verdict_falls_when_version_1_is_refused),
 		cmocka_unit_test(a_restart_is_not_taken_for_a_verdict),
 		cmocka_unit_test(a_server_of_other_versions_is_no_server),
+		cmocka_unit_test(a_server_without_properties_is_spoken_to_in_2),
 		cmocka_unit_test(a_server_that_is_silent_is_waited_for_in_vain),
 		cmocka_unit_test(a_server_that_refuses_is_no_server),
 		cmocka_unit_test(all_workers_count_together),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/session/inside.h"
 #include "tests/session/world.h"
 
 #include <assert.h>
@@ -6,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "proxy/session.h"
 #include "tests/cmocka_all.h"
 
 struct setup setup_defaults(unsigned client, unsigned server, uint64_t seed)
@@ -24,6 +24,7 @@ struct setup setup_defaults(unsigned client, unsigned server, uint64_t seed)
 		.max_sessions = 10,
 		.max_payload = 4 << 20,
 		.max_message = 8 << 20,
+		.continue_max = 64 << 10,
 		.memory = 256 << 20,
 		.peer_memory = 256 << 20,
 		.pairs = 1,
@@ -65,6 +66,10 @@ static void pair_new(struct world *w, unsigned i)
 		  0x1000 + 0x1000000 * i, s->peer_memory);
 	peer_init(&p->server, w->net, s->server_version, s->server_inline, s->credits,
 		  0x900000 + 0x1000000 * i, s->peer_memory);
+	if (i == 0) {
+		p->client.cfg.auth = s->client_auth;
+		p->server.cfg.auth = s->server_auth;
+	}
 	if (i > 0 || !has_raw_server(w))
 		assert_int_equal(fabric_attach(p->server.fabric, p->server_listener, &p->server),
 				 0);
@@ -80,6 +85,10 @@ static void route_init(struct world *w, unsigned i)
 	snprintf(r->name, sizeof(r->name), "route%u", i);
 	r->client = gw_leg(&w->s, w->s.listen_versions);
 	r->server = gw_leg(&w->s, w->s.upstream_versions);
+	if (i == 0) {
+		r->client.auth = w->s.listen_auth;
+		r->server.auth = w->s.upstream_auth;
+	}
 	r->upstream = p->server_addr;
 	r->upstream_fabric = w->s.two_fabrics;
 	r->version_memory = 100 * NSEC_PER_SEC;
@@ -101,6 +110,11 @@ void world_new(struct world *w, const struct setup *s)
 		w->gw_fabrics[1] = memnet_fabric(w->net);
 	for (unsigned i = 0; i < s->pairs; i++)
 		route_init(w, i);
+	w->crowd = crowd_new(&(struct crowd_config){.max_sessions = s->max_sessions,
+						    .max_per_client = s->max_per_client,
+						    .setups_per_second = s->setups_per_second,
+						    .seed = s->net.seed});
+	assert_non_null(w->crowd);
 	cfg = (struct proxy_config){
 		.routes = w->routes,
 		.nroutes = s->pairs,
@@ -108,8 +122,10 @@ void world_new(struct world *w, const struct setup *s)
 		.nfabrics = s->two_fabrics ? 2 : 1,
 		.memory_bytes = s->memory,
 		.max_sessions = s->max_sessions,
-		.sessions = &w->sessions,
+		.crowd = w->crowd,
+		.max_setups = s->max_setups,
 		.max_payload = s->max_payload,
+		.continue_max = s->continue_max,
 		.seed = s->net.seed,
 	};
 	w->proxy = proxy_new(&cfg);
@@ -261,7 +277,8 @@ void world_free(struct world *w)
 	if (w->s.raw)
 		raw_fini(&w->raw);
 	proxy_free(w->proxy);
-	assert_int_equal(atomic_load(&w->sessions), 0);
+	assert_int_equal(crowd_sessions(w->crowd), 0);
+	crowd_free(w->crowd);
 	memnet_usage(w->net, &usage);
 	assert_int_equal(usage.conns, 0);
 	assert_int_equal(usage.posted, 0);
@@ -295,7 +312,7 @@ struct peer_spec spec_any(struct rng *r, const struct world *w, const struct pee
 {
 	struct peer_spec s = peer_random_spec(r, client->leg.t->version, false, front_inline(w));
 
-	/* Beside results a version 1 server gets a Reply chunk of TXN_REPLY_BESIDE_WRITES. */
+	/* Beside results a version 1 server gets a Reply chunk. */
 	if (s.nwrites && !s.reply_cap && s.reply > 60000)
 		s.reply = 60000;
 	return s;

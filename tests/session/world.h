@@ -2,6 +2,7 @@
 #ifndef TESTS_SESSION_WORLD_H
 #define TESTS_SESSION_WORLD_H
 
+#include "proxy/crowd.h"
 #include "proxy/proxy.h"
 #include "tests/session/peer.h"
 #include "tests/session/raw.h"
@@ -20,11 +21,15 @@ struct setup {
 	unsigned listen_versions, upstream_versions; /* what the gateway is configured for */
 	uint32_t client_inline, gw_inline, server_inline;
 	uint32_t credits, rev_credits;
-	uint32_t max_payload, max_message;
+	uint32_t max_payload, max_message, continue_max;
 	uint32_t max_sessions;
-	nsec_t reply_timeout; /* of both of the gateway's legs */
+	uint32_t max_per_client, max_setups, setups_per_second; /* 0: as of struct crowd_config */
+	nsec_t reply_timeout;					/* of both of the gateway's legs */
 	size_t memory, peer_memory;
 	unsigned pairs;
+	/* Host authentication: of the clients and servers, and of the gateway's ends toward them, in the
+	 * first pair. */
+	const struct leg_auth *client_auth, *listen_auth, *upstream_auth, *server_auth;
 	bool raw; /* there is a raw peer as well: at the first pair's listener unless raw_client */
 	bool raw_client;
 	bool two_fabrics; /* of the gateway: one for its clients, one for its servers */
@@ -44,7 +49,7 @@ struct world {
 	struct fabric *gw_fabrics[2]; /* the gateway's; the second its servers', if there are two */
 	struct proxy_route routes[WORLD_PAIRS];
 	struct proxy *proxy;
-	atomic_uint sessions; /* the count of all workers, of which this gateway is one */
+	struct crowd *crowd; /* of all workers, of which this gateway is one */
 	struct world_pair pairs[WORLD_PAIRS];
 	struct raw raw;
 	bool servers_sleep; /* they look at nothing that comes */

@@ -88,8 +88,14 @@ void gen_msg(struct rng *r, struct rpc_msg *m, uint8_t *body)
 	for (m->nwrites = 0; m->nwrites < nwrites; m->nwrites++)
 		gen_chunk(r, m, &m->writes[m->nwrites], 0);
 	m->has_reply = rng_below(r, 2) && !(m->has_body_chunk && m->dir == RPC_REPLY);
-	if (m->has_reply)
-		gen_chunk(r, m, &m->reply, 0);
+	if (!m->has_reply)
+		return;
+	gen_chunk(r, m, &m->reply, 0);
+	/* Beside an inline reply it comes back unused. */
+	for (unsigned i = 0; m->dir == RPC_REPLY && i < m->reply.count; i++)
+		m->segs[m->reply.first + i].length = 0;
+	if (m->dir == RPC_REPLY)
+		m->reply.length = 0;
 }
 
 static bool same_chunk(const struct rpc_msg *a, const struct rpc_chunk *ca, const struct rpc_msg *b,
@@ -179,6 +185,8 @@ void gen_words(struct xdr_out *x, unsigned n, const uint32_t *words)
 
 struct rpc_params gen_params(enum rpc_role role)
 {
+	static struct rpc_msg received[2];
+
 	return (struct rpc_params){
 		.role = role,
 		.recv_bytes = 4096,
@@ -191,5 +199,6 @@ struct rpc_params gen_params(enum rpc_role role)
 		.remote_inv = true,
 		.vers_low = 1,
 		.vers_high = 2,
+		.msg = &received[role == RPC_ACCEPTOR],
 	};
 }

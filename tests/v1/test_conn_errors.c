@@ -110,12 +110,27 @@ static void other_version_draws_err_vers(void **state)
 	(void)state;
 	be(RPC_ACCEPTOR);
 	for (uint32_t vers = 0; vers < 4; vers++) {
-		if (vers == 1)
+		if (vers == 1 || vers == 2)
 			continue;
 		begin(77, vers, 8, 5);
 		recv_kind(RPC_RX_NONE);
 		ASSERT_REPORT(77, vers, 32, V1_ERROR, V1_ERR_VERS, 1, 2);
 	}
+}
+
+/* Draft-07 7.1.2: "1 to 2 are spoken" would be no answer to version 2. */
+static void version_2_on_a_version_1_connection(void **state)
+{
+	(void)state;
+	be(RPC_ACCEPTOR);
+	begin(77, 2, 8, 7);
+	recv_kind(RPC_RX_NONE);
+	ASSERT_REPORT(77, 2, 32, V1_ERROR, V1_ERR_VERS_MISMATCH);
+	/* Where it is not spoken, the range says so. */
+	conn.t.own.vers_high = 1;
+	begin(78, 2, 8, 7);
+	recv_kind(RPC_RX_NONE);
+	ASSERT_REPORT(78, 2, 32, V1_ERROR, V1_ERR_VERS, 1, 1);
 }
 
 /* Or two peers would go on for ever. */
@@ -345,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(malformed_call_draws_err_chunk),
 		cmocka_unit_test(other_version_draws_err_vers),
+		cmocka_unit_test(version_2_on_a_version_1_connection),
 		cmocka_unit_test(errors_are_never_answered),
 		cmocka_unit_test(a_peer_without_version_1_is_left),
 		cmocka_unit_test(errors_about_a_call_come_up),

@@ -156,13 +156,17 @@ static void replies_and_errors_need_none(void **state)
 	assert_int_equal(conn.calls.in_flight, 1);
 }
 
-static void forgotten_calls_free_theirs(void **state)
+/* RFC 8166 section 3.3.1: a call without an answer counts, whoever waits for it. */
+static void forgotten_calls_keep_theirs(void **state)
 {
 	(void)state;
 	be(RPC_INITIATOR, 8, 2);
-	conn.t.ops->forget(&conn.t, 1); /* none in flight: nothing to free */
-	assert_int_equal(calls_until_blocked(), 1);
+	conn.t.ops->forget(&conn.t, 1); /* none in flight: nothing to know */
+	assert_int_equal(conn.t.late.n, 0);
+	assert_int_equal(call_out_as(77), 0);
 	conn.t.ops->forget(&conn.t, 77);
+	assert_int_equal(calls_until_blocked(), 0);
+	assert_int_equal(reply_to(77, 4), RPC_RX_NONE);
 	assert_int_equal(calls_until_blocked(), 1);
 }
 
@@ -187,8 +191,8 @@ static enum rpc_rx_kind bad_reply_to(uint32_t xid)
 	return receive(&x);
 }
 
-/* A late answer is nobody's: the credit it would free was freed, the grant in it is no news. */
-static void answers_to_forgotten_calls_free_nothing(void **state)
+/* A late answer is nobody's, but for the credit that it frees; the grant in it is no news. */
+static void answers_to_forgotten_calls_free_their_credits(void **state)
 {
 	enum rpc_rx_kind (*const answers[])(uint32_t) = {error_about, bad_reply_to};
 
@@ -200,21 +204,22 @@ static void answers_to_forgotten_calls_free_nothing(void **state)
 		assert_int_equal(call_out_as(xid), 0);
 	for (uint32_t xid = 10; xid < 14; xid++)
 		conn.t.ops->forget(&conn.t, xid);
-	for (uint32_t xid = 20; xid < 24; xid++)
-		assert_int_equal(call_out_as(xid), 0);
+	assert_int_equal(call_out_as(20), ERR_AGAIN);
 	assert_int_equal(reply_to(10, 8), RPC_RX_NONE);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(answers[i](11 + i), RPC_RX_NONE);
-	assert_int_equal(conn.calls.in_flight, 4);
+	assert_int_equal(conn.calls.in_flight, 1);
 	assert_int_equal(conn.t.count.late, 3);
 	assert_int_equal(conn.t.count.errors_received, 0);
+	for (uint32_t xid = 20; xid < 23; xid++)
+		assert_int_equal(call_out_as(xid), 0);
 	assert_int_equal(call_out_as(30), ERR_AGAIN);
 	/* Answered once; the next like it is another's. */
 	assert_int_equal(reply_to(20, 4), RPC_RX_MSG);
 	assert_int_equal(reply_to(13, 4), RPC_RX_NONE);
 	assert_int_equal(error_about(21), RPC_RX_ERROR);
 	assert_int_equal(bad_reply_to(22), RPC_RX_ERROR);
-	assert_int_equal(conn.calls.in_flight, 1);
+	assert_int_equal(conn.calls.in_flight, 0);
 }
 
 /* A peer that grants, shrinks and errs as it likes, a user that sends whenever it may. */
@@ -257,8 +262,8 @@ int main(void)
 		cmocka_unit_test(huge_grants_are_clamped),
 		cmocka_unit_test(reverse_calls_have_their_own),
 		cmocka_unit_test(replies_and_errors_need_none),
-		cmocka_unit_test(forgotten_calls_free_theirs),
-		cmocka_unit_test(answers_to_forgotten_calls_free_nothing),
+		cmocka_unit_test(forgotten_calls_keep_theirs),
+		cmocka_unit_test(answers_to_forgotten_calls_free_their_credits),
 		cmocka_unit_test(never_more_than_granted),
 	};
 	return cmocka_run_group_tests_name("v1 credits", tests, NULL, NULL);

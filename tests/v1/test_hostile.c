@@ -277,6 +277,13 @@ static void inline_reply_with_unused_reply_chunk(void **state)
 	assert_true(m.has_reply);
 	assert_false(m.has_body_chunk);
 	assert_int_equal(m.reply.length, 0);
+
+	/* With octets in it, it is the reply or a part of it: what is inline is not all. */
+	begin(V1_MSG);
+	GEN_WORDS(&x, 0, 0, 1, 1, 1, 16, 3, 4);
+	put_rpc(XID, RPC_REPLY);
+	assert_int_equal(decode(), ERR_XDR);
+	assert_true(dir_known);
 }
 
 static int with_reads(unsigned n, const uint32_t (*reads)[2])

@@ -26,6 +26,8 @@ static struct rpc_rx rx;
 
 static inline struct rpc_params conn_params(enum rpc_role role)
 {
+	static struct rpc_msg received;
+
 	return (struct rpc_params){
 		.role = role,
 		.recv_bytes = 4096,
@@ -37,6 +39,7 @@ static inline struct rpc_params conn_params(enum rpc_role role)
 		.vers_low = 1,
 		.vers_high = 2,
 		.first_xid = 0xabc,
+		.msg = &received,
 	};
 }
 

@@ -24,6 +24,7 @@ struct pair_job {
 
 struct pair_end {
 	struct v2_conn c;
+	struct rpc_msg received;
 	struct pair_end *peer;
 
 	/* On the wire toward this end, in order. */
@@ -47,6 +48,8 @@ struct pair_end {
 	bool readied;
 
 	unsigned window_breaches; /* Sends for which the peer had no Receive */
+	bool in_message;	  /* the last one was no last part */
+	unsigned intrusions;	  /* Sends of anything else before that came */
 };
 
 struct pair {
@@ -90,8 +93,11 @@ static inline void pair_init(struct pair *p, const struct rpc_params *a, const s
 	memset(p, 0, sizeof(*p));
 	p->max_body = p->max_reply = 64;
 	for (int i = 0; i < 2; i++) {
+		struct rpc_params own = i ? *b : *a;
+
+		own.msg = &p->end[i].received;
 		p->end[i].peer = &p->end[1 - i];
-		assert_int_equal(v2_conn_init(&p->end[i].c, i ? b : a), 0);
+		assert_int_equal(v2_conn_init(&p->end[i].c, &own), 0);
 		/* Section 4.2.1.1: one more than advertised. */
 		p->end[i].posted = (i ? b : a)->credits + 1;
 	}
@@ -108,6 +114,11 @@ static inline void pair_post(struct pair_end *e, const uint8_t *head, size_t hea
 	assert_non_null(octets);
 	assert_true(to->nwire < PAIR_WIRE);
 	assert_true(head_len + body_len <= to->c.t.own.recv_bytes);
+	/* 6.3.6, 6.3.9: after a part comes a part, be the window open or not. */
+	if (e->in_message && body_len == 0)
+		e->intrusions++;
+	e->in_message = xdr_peek_u32(head + 12) == V2_CALL_MIDDLE ||
+			xdr_peek_u32(head + 12) == V2_REPLY_MIDDLE;
 	memcpy(octets, head, head_len);
 	if (body_len)
 		memcpy(octets + head_len, body, body_len);
@@ -150,6 +161,7 @@ static inline bool pair_send(struct pair *p, struct pair_end *e)
 		e->tx = (struct rpc_tx){.msg = &e->msg};
 		from = 0;
 		e->tx.reverse = (job->dir == RPC_CALL) == (e == &p->end[1]);
+		e->tx.cover = RPC_COVER_WAIT;
 	}
 	if (!ops->may_send(&e->c.t, &e->tx)) {
 		assert_int_equal(
@@ -158,6 +170,8 @@ static inline bool pair_send(struct pair *p, struct pair_end *e)
 		return false;
 	}
 	rc = ops->encode(&e->c.t, &e->tx, hdr, sizeof(hdr), &hdr_len, &body_len);
+	if (from == 0 && (rc == ERR_AGAIN || rc == ERR_TOOBIG)) /* not covered yet */
+		return pair_control(e);
 	assert_true(rc >= 0);
 	assert_true(hdr_len + body_len <= e->c.t.peer.send_bytes);
 	if (rc == 0)

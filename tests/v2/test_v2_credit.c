@@ -53,7 +53,7 @@ static void overrun_is_noticed(void **state)
 {
 	(void)state;
 	v2_credit_init(&c, 4, false);
-	receive(false, 1); /* the one everybody has */
+	receive(false, 2); /* the one everybody has, and one more */
 	assert_int_equal(v2_credit_received(&c, false), ERR_CREDIT);
 
 	v2_credit_init(&c, 4, false);
@@ -63,12 +63,18 @@ static void overrun_is_noticed(void **state)
 	receive(true, 1); /* one GRANT beyond */
 	assert_int_equal(v2_credit_received(&c, true), ERR_CREDIT);
 
+	/* Or one message of any kind: 4.2.1 read to the letter. */
+	v2_credit_init(&c, 4, false);
+	v2_credit_sent(&c);
+	receive(false, 5);
+	assert_int_equal(v2_credit_received(&c, false), ERR_CREDIT);
+
 	/* What was granted stays granted. */
 	v2_credit_init(&c, 4, false);
 	v2_credit_sent(&c);
 	c.advertised = 1;
 	v2_credit_sent(&c);
-	receive(false, 4);
+	receive(false, 5);
 	assert_int_equal(v2_credit_received(&c, false), ERR_CREDIT);
 }
 
@@ -128,6 +134,7 @@ static void counters_wrap(void **state)
 	assert_true(v2_credit_can_send(&c));
 	receive(false, 4);
 	assert_int_equal(c.received, 2);
+	receive(false, 1);
 	assert_int_equal(v2_credit_received(&c, false), ERR_CREDIT);
 	/* A limit 2^31 away is behind, not ahead. */
 	v2_credit_limit(&c, c.sent + 0x80000000u);

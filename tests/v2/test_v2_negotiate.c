@@ -213,6 +213,32 @@ static void properties_not_known(void **state)
 	expect(PEER_FINAL, RPC_RX_READY);
 }
 
+/* Zero is every GRANT's XID: who knows no GRANTs cannot mean our properties. */
+static void properties_have_an_xid_of_their_own(void **state)
+{
+	struct rpc_params own = conn_params(RPC_ACCEPTOR);
+	/* ERR_INVAL_HTYPE about what is not known */
+	uint8_t refused[20] = {0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 64, 0, 0, 0, 4, 0, 0, 0, 4};
+	uint8_t out[1024];
+
+	(void)state;
+	own.first_xid = 0;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(v2_conn_init(&conn, &own), 0);
+		expect(PEER_FINAL, RPC_RX_READY);
+		assert_in_range(conn.t.ops->control(&conn.t, out, sizeof(out)), 16, 1024);
+		assert_int_not_equal(xdr_peek_u32(out), 0);
+		if (i == 0) {
+			assert_int_equal(conn_feed("00000000 00000002 00000040 00000004 00000004"),
+					 ERR_TYPE);
+			continue;
+		}
+		memcpy(refused, out, 4);
+		assert_int_equal(conn.t.ops->recv(&conn.t, view_of(refused, sizeof(refused)), &rx),
+				 0);
+	}
+}
+
 /* Sections 7.1.1 and 7.1.2: the report has the version of what it answers. */
 static void versions_that_do_not_match(void **state)
 {
@@ -269,6 +295,7 @@ int main(void)
 		cmocka_unit_test(bad_property_values),
 		cmocka_unit_test(other_version),
 		cmocka_unit_test(properties_not_known),
+		cmocka_unit_test(properties_have_an_xid_of_their_own),
 		cmocka_unit_test(versions_that_do_not_match),
 		cmocka_unit_test(bad_parameters),
 	};

@@ -25,7 +25,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	(void)context;
 	*attr = (struct ibv_device_attr){.device_cap_flags = adapter.flags,
 					 .max_qp_wr = 1024,
-					 .max_sge = 4,
+					 .max_sge = (int)adapter.max_sge,
 					 .max_cqe = 4096,
 					 .max_srq = 1,
 					 .max_srq_wr = 64,
@@ -72,16 +72,22 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
 
 	(void)access;
 	assert_non_null(pd);
+	if (adapter.short_of_regions && adapter.short_of_regions--) {
+		errno = ENOMEM;
+		return NULL;
+	}
 	mr = mem_zalloc(sizeof(*mr));
 	mr->pd = pd;
 	mr->addr = addr;
 	mr->length = length;
 	mr->lkey = mr->rkey = 0x100 * ++adapter.regions;
-	return mr;
+	return adapter.region = mr;
 }
 
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
+	if (adapter.keeps && adapter.keeps--)
+		return EIO;
 	adapter.regions--;
 	mem_free(mr);
 	return 0;
@@ -95,6 +101,10 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
+	if (adapter.short_of_windows && adapter.short_of_windows--) {
+		errno = ENOMEM;
+		return NULL;
+	}
 	mw = mem_zalloc(sizeof(*mw));
 	mw->pd = pd;
 	mw->type = type;
@@ -105,6 +115,8 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 
 static int dealloc_mw(struct ibv_mw *mw)
 {
+	if (adapter.keeps && adapter.keeps--)
+		return EIO;
 	adapter.windows--;
 	mem_free(mw);
 	return 0;
@@ -185,6 +197,7 @@ static int qp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 {
 	(void)qp;
 	for (; wr; wr = wr->next) {
+		adapter.stale += !wr->num_sge && wr->sg_list;
 		if (wr->opcode == IBV_WR_SEND_WITH_INV && adapter.refuses_inv) {
 			adapter.refused++;
 			*bad = wr;
@@ -193,6 +206,34 @@ static int qp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 		adapter.sends += wr->opcode == IBV_WR_SEND;
 		adapter.sends_inv += wr->opcode == IBV_WR_SEND_WITH_INV;
 	}
+	return 0;
+}
+
+/* What is asked for is written back as what is granted. */
+static int grant(struct ibv_qp_cap *cap)
+{
+	if (cap->max_inline_data > adapter.max_inline || cap->max_send_sge > adapter.max_send_sge)
+		return failed(EINVAL);
+	if (adapter.grants_inline && cap->max_inline_data > adapter.grants_inline)
+		cap->max_inline_data = adapter.grants_inline;
+	return 0;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp *qp;
+
+	(void)pd;
+	if (grant(&attr->cap))
+		return NULL;
+	qp = mem_zalloc(sizeof(*qp));
+	assert_non_null(qp);
+	return qp;
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	mem_free(qp);
 	return 0;
 }
 
@@ -229,8 +270,8 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	if (attr->cap.max_inline_data > adapter.max_inline)
-		return failed(EINVAL);
+	if (grant(&attr->cap))
+		return -1;
 	adapter.qp = (struct ibv_qp){.context = pd->context,
 				     .qp_context = attr->qp_context,
 				     .pd = pd,
@@ -288,6 +329,8 @@ int adapter_start(void **state)
 	log_set_level(LOG_LEVEL_ERROR);
 	memset(&adapter, 0, sizeof(adapter));
 	adapter.max_inline = 1024;
+	adapter.max_send_sge = 16;
+	adapter.max_sge = 16;
 	adapter.flags = IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	snprintf(adapter.device.name, sizeof(adapter.device.name), "adapter0");
 	adapter.context.device = &adapter.device;

@@ -24,15 +24,21 @@ struct adapter_cq {
 
 struct adapter {
 	/* What it is like, to be set before adapter_open(). */
-	unsigned flags;	     /* of the device */
-	bool has_windows;    /* its user library, whatever the flags say */
-	bool refuses_inv;    /* ... Send with Invalidate */
-	bool is_full;	     /* no protection domain can be made */
-	uint32_t max_inline; /* octets */
+	unsigned flags;			/* of the device */
+	bool has_windows;		/* its user library, whatever the flags say */
+	bool refuses_inv;		/* ... Send with Invalidate */
+	bool is_full;			/* no protection domain can be made */
+	uint32_t max_inline;		/* octets that it takes */
+	uint32_t grants_inline;		/* ... and, if not 0, what it makes of more */
+	uint32_t max_send_sge, max_sge; /* really, and as the kernel says of Sends and Receives */
+	unsigned short_of_regions, short_of_windows; /* so often it has none */
+	unsigned keeps; /* so often it does not give up a region or window */
 
 	/* What happened. */
 	unsigned regions, windows;	    /* there are now */
 	unsigned sends, sends_inv, refused; /* work requests */
+	struct ibv_mr *region;		    /* made last */
+	unsigned stale;			    /* ... with a list of pieces, but none in it */
 	int vector;			    /* of the completion queue made last */
 
 	struct ibv_async_event events[ADAPTER_EVENTS];

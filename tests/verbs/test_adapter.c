@@ -7,6 +7,7 @@
 /* What rxe and siw never do, and user libraries of real adapters do. */
 
 static uint8_t memory[4096];
+static uint32_t written; /* as the last withdrawal told */
 
 static struct fabric_conn_params params(void)
 {
@@ -63,7 +64,10 @@ static void a_device_not_in_use_is_told_no_memory(void **state)
 /* cxgb4 and qedr tell of messages that invalidate, and have no windows: the handle is fenced. */
 static void a_registration_may_be_invalidated(void **state)
 {
-	struct ibv_wc wc = {.wr_id = ID_RECV, .wc_flags = IBV_WC_WITH_INV, .byte_len = 40};
+	struct ibv_wc wc = {.wr_id = ID_RECV,
+			    .opcode = IBV_WC_RECV,
+			    .wc_flags = IBV_WC_WITH_INV,
+			    .byte_len = 40};
 	struct fabric_event ev;
 	struct segment seg;
 
@@ -78,12 +82,15 @@ static void a_registration_may_be_invalidated(void **state)
 	wc.invalidated_rkey = seg.handle;
 	adapter_complete(&adapter.conn->cq, &wc);
 	cq_look(&adapter.conn->cq);
-	assert_true(queue_event(adapter.conn, &ev));
+	assert_true(complete_event(adapter.conn, &ev));
 	assert_int_equal(ev.invalidated, seg.handle);
-	assert_int_equal(adapter.regions, 1);
+	assert_int_equal(adapter.regions, 2); /* its key must not be another's yet */
 	assert_int_equal(adapter.conn->base.handles_live, 0);
 	assert_int_equal(adapter.conn->sq_reserved, 0);
-	assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, NULL), 1);
+	assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, NULL, &written), 1);
+	assert_int_equal(written, FABRIC_WRITTEN_UNKNOWN);
+	assert_int_equal(adapter.regions, 1);
+	assert_int_equal(adapter.conn->base.handles_live, 0);
 }
 
 /* Of a chain all goes out, and who refused once is not asked again. */
@@ -215,14 +222,15 @@ static void withdraw_all(struct segment seg[4])
 					    FABRIC_REMOTE_READ, &seg[i]),
 				 0);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(expose_withdraw(&adapter.conn->base, seg[i].handle, &seg[i]), 0);
+		assert_int_equal(
+			expose_withdraw(&adapter.conn->base, seg[i].handle, &seg[i], &written), 0);
 }
 
 static void expect(enum fabric_ev_type type, const void *cookie)
 {
 	struct fabric_event ev;
 
-	assert_true(queue_event(adapter.conn, &ev));
+	assert_true(complete_event(adapter.conn, &ev));
 	assert_int_equal(ev.type, type);
 	assert_ptr_equal(ev.cookie, cookie);
 }

@@ -95,6 +95,7 @@ static void post(uint8_t choices, uint32_t region)
 static void converse(uint8_t choices, size_t step, const uint8_t *data, size_t size)
 {
 	size_t at = 0, n;
+	uint32_t written;
 
 	drain(&qp, out, sizeof(out));
 	while (at < size) {
@@ -108,7 +109,7 @@ static void converse(uint8_t choices, size_t step, const uint8_t *data, size_t s
 		pull();
 		if ((choices & 8) && at > size / 2)
 			for (int i = 0; i < EXPOSED; i++)
-				(void)!qp_withdraw(&qp, segs[i].handle, NULL);
+				(void)!qp_withdraw(&qp, segs[i].handle, NULL, &written);
 	}
 }
 
@@ -121,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					 .ord = 2};
 	const uint64_t seed[5] = {1, 2, 3, 4, 5};
 	struct iwarp_counters counters = {0};
+	struct qp_store store;
 	struct qp_stream s = {.ord = 2, .fpdu_max = 1448};
 	uint32_t region = size && data[0] & 16 ? REGION : SMALL_REGION;
 
@@ -130,7 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	s.initiator = data[0] & 2;
 	posted_recvs = posted_ops = done_recvs = done_ops = 0;
 	for_all(guard, region);
-	if (qp_init(&qp, &depths, seed, &counters))
+	qp_store_init(&store, &counters);
+	if (qp_init(&qp, &depths, seed, &store))
 		abort();
 	qp_start(&qp, &s);
 	post(data[0], region);
@@ -142,5 +145,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(done_recvs == posted_recvs && done_ops == posted_ops && qp.stags.live == 0);
 	for_all(check_guard, region);
 	qp_fini(&qp);
+	qp_store_fini(&store);
 	return 0;
 }

@@ -1,12 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Any octets as the beginning of a call, cut anywhere: plan_reply_max() and plan_strip_pad() read
- * nothing beyond them, and answer within what they promise. */
+ * nothing beyond them, and answer within what they promise. So does nfs_result_check(), to which
+ * they are a reply. */
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "proxy/plan.h"
+#include "proxy/plan/nfsresult.h"
+#include "proxy/plan/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_as_reply(struct view whole)
+{
+	for (int reads = NFS_READS_3; reads <= NFS_READS_4; reads++) {
+		uint32_t told[2] = {whole.data[whole.len - 1], 0}, placed[2] = {told[0], 0};
+
+		if (nfs_result_check((enum nfs_reads)reads, whole, placed, 2) < 0)
+			continue;
+		if (placed[0] > told[0] || told[0] - placed[0] > 3 || placed[1])
+			abort();
+	}
+}
+
+/* A Write chunk never makes the rest of a reply longer, nor the reply known or unknown but for what
+ * it carries. Nor is it known what a Read chunk took away, if that is nowhere in the call. */
+static void check_as_call(const struct rpchdr *hdr, struct view whole)
+{
+	static struct rpc_msg writes = {.nwrites = 1}, reads = {.nreads = 1};
+	uint32_t max = plan_reply_max(hdr, whole, NULL);
+
+	writes.writes[0].length = (uint64_t)whole.data[0] << 12;
+	if (max && plan_reply_max(hdr, whole, &writes) > max)
+		abort();
+	for (unsigned at = 0; at < 64; at++) {
+		reads.reads[0].position = at * 4;
+		reads.reads[0].length = whole.data[whole.len - 1];
+		(void)plan_reply_max(hdr, whole, &reads);
+	}
+	reads.reads[0].position = UINT32_MAX;
+	if (plan_reply_max(hdr, whole, &reads) < max)
+		abort();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -18,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0)
 		return 0;
+	check_as_reply(whole);
 	chunk = (struct rpc_chunk){.position = data[0] * 4u, .length = data[size - 1]};
 	for (uint64_t removed = 0; removed < 16; removed += 8) {
 		uint64_t item = plan_strip_pad(&whole, 1, &chunk, removed);
@@ -28,10 +63,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (rpchdr_peek(&hdr, whole) != 0 || hdr.mtype != 0)
 		return 0;
-	/* A Write chunk never makes the rest of a reply longer, nor the reply known or unknown but
-	 * for what it carries. */
-	if (plan_reply_max(&hdr, whole, 0) &&
-	    plan_reply_max(&hdr, whole, 1) > plan_reply_max(&hdr, whole, 0))
-		abort();
+	check_as_call(&hdr, whole);
 	return 0;
 }

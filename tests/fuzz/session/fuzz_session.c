@@ -2,7 +2,8 @@
 /*
  * A whole session of the relay between a client and a server that both say what
  * the input tells them. Whatever they say: the gateway stands, both ends can be
- * got rid of, and nothing stays behind.
+ * got rid of, and nothing stays behind. Beside it there is a well-behaved session, a call in
+ * each step: its calls are answered right, and nothing of it reaches the others.
  *
  * First octet: bits 0-1 versions on the client side, 2-3 on the server side
  * (each 0 stands for both), 4 the server answers politely by itself, 5 so the
@@ -24,9 +25,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "proxy/session.h"
+#include "tests/isolation/taint.h"
 #include "tests/session/hoard.h"
+#include "tests/session/inside.h"
+#include "tests/session/peer.h"
 #include "tests/session/raw.h"
+
+enum { BYSTANDER = 5 /* its mark */ };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,9 +42,12 @@ struct input {
 struct scene {
 	struct memnet *net;
 	struct fabric *fabric;
-	struct fabric_addr gw, upstream;
-	struct fabric_listener *front, *back;
-	struct proxy_route route;
+	struct fabric_addr gw, upstream, by_gw, by_upstream;
+	struct fabric_listener *front, *back, *by_front, *by_back;
+	struct proxy_route routes[2];
+	struct memnet_watcher watcher;
+	struct peer by_client, by_server;
+	bool forged; /* the input itself has said what only the bystander says */
 	struct proxy *proxy;
 	struct raw client, server;
 	struct segment client_seg, server_seg;
@@ -150,6 +158,70 @@ static void hold_receives(void)
 		(void)hoard_receives(&hoard, r, r->most - FEW);
 }
 
+static bool is_at(const struct fabric_addr *a, const struct fabric_addr *b)
+{
+	return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0;
+}
+
+static bool is_bystanders(const struct fabric_conn *c)
+{
+	return c->fabric == sc.by_client.fabric || c->fabric == sc.by_server.fabric ||
+	       is_at(&c->local, &sc.by_gw) || is_at(&c->peer, &sc.by_upstream);
+}
+
+/* All that comes to and from those who say what the input tells them. */
+static void octets_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
+			 const uint8_t *octets, uint32_t len)
+{
+	(void)arg;
+	(void)kind;
+	if (is_bystanders(to) || !taint_has(BYSTANDER, view_of(octets, len)))
+		return;
+	sc.forged |= to->fabric == sc.fabric;
+	assert(sc.forged);
+}
+
+static void bystander_new(uint8_t seed)
+{
+	const unsigned versions[] = {LEG_V1, LEG_V2};
+
+	sc.by_front = memnet_listen(sc.net, &sc.by_gw);
+	sc.by_back = memnet_listen(sc.net, &sc.by_upstream);
+	peer_init(&sc.by_client, sc.net, versions[seed & 1], 4096, 8, mark_word32(BYSTANDER, 0),
+		  32 << 20);
+	peer_init(&sc.by_server, sc.net, versions[seed >> 1 & 1], 4096, 8,
+		  mark_word32(BYSTANDER, 0x08000000), 32 << 20);
+	if (fabric_attach(sc.fabric, sc.by_front, proxy_route_owner(sc.proxy, 1)) ||
+	    fabric_attach(sc.by_server.fabric, sc.by_back, &sc.by_server))
+		abort();
+	peer_connect(&sc.by_client, &sc.by_gw);
+}
+
+static void bystander_calls(void)
+{
+	static const struct peer_spec spec = {.body = 256,
+					      .reply = 256,
+					      .segs = 1,
+					      .nreads = 1,
+					      .reads = {0x0f00},
+					      .nwrites = 1,
+					      .write_caps = {8192},
+					      .writes = {0x1000 + 0x0f00}};
+
+	if (sc.by_client.open && !sc.by_client.closed && peer_busy(&sc.by_client) < 2)
+		peer_call(&sc.by_client, &spec);
+}
+
+static void bystander_free(void)
+{
+	fabric_detach(sc.fabric, sc.by_front);
+	fabric_detach(sc.by_server.fabric, sc.by_back);
+	peer_fini(&sc.by_client);
+	peer_fini(&sc.by_server);
+	memnet_listener_free(sc.by_front);
+	memnet_listener_free(sc.by_back);
+}
+
 static void scene_new(uint8_t how, uint8_t seed)
 {
 	const struct memnet_config net = {.seed = seed,
@@ -162,20 +234,31 @@ static void scene_new(uint8_t how, uint8_t seed)
 	sc.net = memnet_new(&net);
 	sc.fabric = memnet_fabric(sc.net);
 	if (fabric_addr_parse("10.0.0.1", 1, &sc.gw) ||
-	    fabric_addr_parse("10.0.0.2", 1, &sc.upstream))
+	    fabric_addr_parse("10.0.0.2", 1, &sc.upstream) ||
+	    fabric_addr_parse("10.0.0.1", 2, &sc.by_gw) ||
+	    fabric_addr_parse("10.0.0.2", 2, &sc.by_upstream))
 		abort();
-	sc.route = (struct proxy_route){.name = "fuzz",
-					.client = leg_config(how & 3),
-					.server = leg_config(how >> 2 & 3),
-					.upstream = sc.upstream,
-					.version_memory = NSEC_PER_SEC};
-	cfg = (struct proxy_config){.routes = &sc.route,
-				    .nroutes = 1,
+	sc.routes[0] = (struct proxy_route){.name = "fuzz",
+					    .client = leg_config(how & 3),
+					    .server = leg_config(how >> 2 & 3),
+					    .upstream = sc.upstream,
+					    .version_memory = NSEC_PER_SEC};
+	sc.routes[1] = (struct proxy_route){.name = "bystander",
+					    .client = leg_config(LEG_V1_OR_V2),
+					    .server = leg_config(LEG_V1_OR_V2),
+					    .upstream = sc.by_upstream,
+					    .version_memory = NSEC_PER_SEC};
+	sc.routes[1].server.reply_timeout = 0;
+	sc.watcher = (struct memnet_watcher){octets_moved, NULL};
+	memnet_watch(sc.net, &sc.watcher);
+	cfg = (struct proxy_config){.routes = sc.routes,
+				    .nroutes = 2,
 				    .fabrics = &sc.fabric,
 				    .nfabrics = 1,
 				    .memory_bytes = 32 << 20,
 				    .max_sessions = 4,
 				    .max_payload = 1 << 20,
+				    .continue_max = 64 << 10,
 				    .seed = seed};
 	sc.proxy = proxy_new(&cfg);
 	sc.front = memnet_listen(sc.net, &sc.gw);
@@ -188,6 +271,7 @@ static void scene_new(uint8_t how, uint8_t seed)
 	sc.server.on_message = on_server;
 	sc.client.on_message = on_client;
 	sc.polite = how & 16;
+	bystander_new(seed);
 	if (how & 128)
 		hold_receives();
 	raw_connect(&sc.client, &sc.gw);
@@ -197,6 +281,8 @@ static void turn(void)
 {
 	raw_turn(&sc.client);
 	raw_turn(&sc.server);
+	peer_turn(&sc.by_client);
+	peer_turn(&sc.by_server);
 	for (unsigned n = 0; proxy_turn(sc.proxy, memnet_now(sc.net)); n++)
 		assert(n < 1000);
 }
@@ -332,6 +418,9 @@ static void scene_free(void)
 
 	raw_hang_up(&sc.client);
 	run(20 * NSEC_PER_SEC);
+	assert(sc.by_client.corrupt + sc.by_server.corrupt + sc.by_client.errors == 0);
+	leg_close(&sc.by_client.leg, ERR_CLOSED, "test over");
+	leg_close(&sc.by_server.leg, ERR_CLOSED, "test over");
 	raw_hang_up(&sc.server);
 	run(20 * NSEC_PER_SEC);
 	hoard_end(&hoard);
@@ -339,8 +428,11 @@ static void scene_free(void)
 	assert(sc.proxy->arena.used == shared_bytes());
 	for (unsigned i = 0; i < BUF_PURPOSES; i++)
 		assert(!buf_must_wait(&sc.proxy->arena, (enum buf_purpose)i));
+	peer_end(&sc.by_client);
+	peer_end(&sc.by_server);
 	memnet_usage(sc.net, &usage);
 	assert(usage.conns == 0 && usage.posted == 0 && usage.exposures == 0);
+	bystander_free();
 	fabric_detach(sc.fabric, sc.front);
 	fabric_detach(sc.server.fabric, sc.back);
 	proxy_free(sc.proxy);
@@ -370,6 +462,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (unsigned i = 0; i < 60 && in.pos < in.end; i++) {
 		step(&in, next(&in));
+		bystander_calls();
 		turn();
 	}
 	run(NSEC_PER_SEC);

@@ -85,7 +85,7 @@ static void transmit(struct run *r, enum rpc_dir dir)
 static void drain(struct run *r)
 {
 	struct rpc_transport *t = &r->conn.t;
-	struct rpc_msg *m = &r->conn.msg;
+	struct rpc_msg *m = t->own.msg;
 	uint8_t out[V1_ERROR_MAX_BYTES];
 	struct v1_header h;
 	bool dir_known;
@@ -123,6 +123,7 @@ static void step(struct run *r)
 static void run(const uint8_t *data, size_t size, enum rpc_role role)
 {
 	static struct run r;
+	static struct rpc_msg received;
 	uint8_t p = data[0];
 	struct rpc_params own = {
 		.role = role,
@@ -134,6 +135,7 @@ static void run(const uint8_t *data, size_t size, enum rpc_role role)
 		.remote_inv = p & 0x80,
 		.vers_low = 1,
 		.vers_high = 2,
+		.msg = &received,
 	};
 
 	CHECK(v1_conn_init(&r.conn, &own, NULL) == 0);

@@ -133,6 +133,7 @@ static bool receive(struct view octets)
 
 static void start(unsigned setup)
 {
+	static struct rpc_msg received;
 	struct rpc_params own = {
 		.role = setup & 1 ? RPC_ACCEPTOR : RPC_INITIATOR,
 		.recv_bytes = RECV_BYTES,
@@ -145,6 +146,7 @@ static void start(unsigned setup)
 		.vers_low = 1,
 		.vers_high = 2,
 		.first_xid = 0xabc,
+		.msg = &received,
 	};
 
 	CHECK(v2_conn_init(&c, &own) == 0);

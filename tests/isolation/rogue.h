@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_ISOLATION_ROGUE_H
+#define TESTS_ISOLATION_ROGUE_H
+
+#include "fabric/fabric.h"
+#include "rpc/msg.h"
+#include "v2/message.h"
+#include "tests/isolation/mark.h"
+#include "tests/rng.h"
+
+/**
+ * rogue - a client or a server that misbehaves, one connection at a time
+ *
+ * What it does is drawn: which misdeeds it knows, how often, in what order, several at once.
+ * Between them it behaves, so that it gets far enough to do harm. All payload it sends is of
+ * its session's mark. A server learns its mark from the first call.
+ */
+
+enum {
+	ROGUE_CALLS = 8,
+	ROGUE_STALE = 16,    /* handles of calls that are over */
+	ROGUE_BUFFER = 4096, /* octets of a message */
+	ROGUE_RECVS = 48,    /* posted */
+	ROGUE_WINDOW = ROGUE_RECVS - 8,
+	ROGUE_GRANT_V1 = 8,
+	ROGUE_SENDS = 32,      /* Sends under way */
+	ROGUE_SINKS = 8,       /* RDMA Reads under way */
+	ROGUE_SINK = 16384,    /* octets each */
+	ROGUE_PLAIN = 1 << 17, /* octets of nothing but mark, source of Writes and Reads */
+	ROGUE_BODY = 1 << 14,  /* a body by chunk */
+	ROGUE_BYTES = (ROGUE_RECVS + ROGUE_SENDS) * ROGUE_BUFFER + ROGUE_SINKS * ROGUE_SINK +
+		      ROGUE_PLAIN + ROGUE_CALLS * ROGUE_BODY,
+	ROGUE_DUMP = 1 << 24, /* where all clients' results go, never looked at */
+};
+
+/** What a rogue may know to do, as bits; the rest of it is drawn. */
+enum misdeed {
+	MISDEED_FALSE_LENGTH = 1 << 0,	/* reply with lengths that were not written */
+	MISDEED_PARTIAL_WRITE = 1 << 1, /* Writes of parts, in any order */
+	MISDEED_INVALIDATE = 1 << 2,	/* a handle with a message that may not */
+	MISDEED_AFTERWARDS = 1 << 3,	/* RDMA with handles of calls that are over */
+	MISDEED_WRONG_XID = 1 << 4,	/* answers to nothing, calls twice */
+	MISDEED_PARTS = 1 << 5,		/* continued messages that stop, drip, interleave */
+	MISDEED_GREED = 1 << 6,		/* large chunks */
+	MISDEED_HANG = 1 << 7,		/* never answers, never reads */
+	MISDEED_OVERRUN = 1 << 8,	/* more messages than granted, RDMA beyond bounds */
+	MISDEED_LEAVE = 1 << 9,		/* disconnects, or vanishes, at any time */
+	MISDEED_REPLY_CHUNK = 1 << 10,	/* a Reply chunk that was not offered */
+	MISDEED_CONTROL = 1 << 11,	/* GRANTs and ERRORs in between */
+	MISDEED_GARBAGE = 1 << 12,	/* messages that are none */
+	MISDEED_REVERSE = 1 << 13,	/* calls of servers */
+	MISDEED_SLOW = 1 << 14,		/* silence before the first word */
+	MISDEED_ANY_ORDER = 1 << 15,	/* not one: whole chunks, last piece first */
+	MISDEED_BEHIND = 1 << 16,  /* RDMA and handles of what was answered, in the same flush */
+	MISDEED_FOREIGN = 1 << 17, /* handles that others were told */
+	/* What their streams suffer, in octets (pipe.h); nothing on fabric/mem. */
+	MISDEED_CUT = 1 << 18,	    /* the end of an FPDU comes much later than the rest */
+	MISDEED_DRIP = 1 << 19,	    /* one octet at a time */
+	MISDEED_GATHER = 1 << 20,   /* nothing for a while, then all in one flush */
+	MISDEED_ANY_FPDU = 1 << 21, /* tagged ones in another order, some not at all */
+	MISDEED_BREAK =
+		1 << 22, /* a Terminate in mid-message, a wrong CRC, twice, another header */
+	MISDEEDS = (1 << 23) - 1,
+};
+
+/** struct rogue_heard - handles of calls of all rogue servers: they talk to each other. */
+struct rogue_heard {
+	struct segment segs[64];
+	unsigned n;
+};
+
+/** struct rogue_call - client: a call made; server: a call to be answered. */
+struct rogue_call {
+	bool used;
+	unsigned writing; /* server: Writes under way out of its body's room */
+	struct rpc_msg m; /* without its body */
+};
+
+struct rogue {
+	struct fabric *fabric;
+	const struct fabric_addr *to; /* client: where it connects */
+	struct fabric_conn *conn;     /* NULL: none */
+	bool server, connected;
+	unsigned mark, fresh_mark; /* this connection's; of the next one (client) */
+	unsigned version, wants;   /* spoken; server: what it would speak */
+	unsigned allowed, knows;   /* enum misdeed: by the test, of this connection */
+	unsigned often;		   /* one act in so many is a misdeed */
+	bool patient;		   /* nothing comes between the parts of its continued messages */
+	struct rng *rng;
+	nsec_t (*now)(void *clock);
+	void *clock;
+	uint8_t *memory, *dump;
+	uint32_t received, sent, granted, in_flight; /* messages; calls */
+	uint32_t told;				     /* .received, when it last granted */
+	unsigned sends_out, reads_out;
+	uint64_t nsends, nreads;
+	uint32_t next_xid;
+	struct rogue_call calls[ROGUE_CALLS];
+	struct rogue_heard *heard; /* borrowed; NULL: nobody talks */
+	struct segment stale[ROGUE_STALE];
+	unsigned nstale;
+	uint32_t part_xid, part_left; /* of a continued message under way */
+	bool part_begun;
+	nsec_t drip_at, connect_at, speak_at;
+	bool rcalls[2]; /* client: calls of the server to answer */
+	uint32_t rcall_xid[2];
+	uint64_t connects, acts;
+};
+
+/** rogue_init - @memory: ROGUE_BYTES of its own, registered, as ROGUE_DUMP at @dump, for all. */
+void rogue_init(struct rogue *r, struct fabric *fabric, const struct fabric_addr *to,
+		struct rng *rng, uint8_t *memory, uint8_t *dump);
+
+/** rogue_event - one of its connection's, or a request to it. */
+void rogue_event(struct rogue *r, const struct fabric_event *ev);
+
+/** rogue_act - its turn: it does something, or several things, or nothing. */
+void rogue_act(struct rogue *r);
+
+/** rogue_wait - nothing, but what it does against the clock. Return: when it does that next. */
+nsec_t rogue_wait(struct rogue *r);
+
+/** rogue_leave - its connection is over, at once. */
+void rogue_leave(struct rogue *r);
+
+/* What rogue.c, rogue_say.c, rogue_client.c and rogue_server.c share. */
+
+/** rogue_draw - one chance in @n. */
+static inline bool rogue_draw(struct rogue *r, uint32_t n)
+{
+	return rng_below(r->rng, n) == 0;
+}
+
+/** rogue_will - whether it knows @deed and does it now. */
+static inline bool rogue_will(struct rogue *r, enum misdeed deed)
+{
+	return (r->knows & (unsigned)deed) && rogue_draw(r, r->often);
+}
+
+/** rogue_take_mark - of all it sends from now on. */
+void rogue_take_mark(struct rogue *r, unsigned mark);
+
+/** rogue_may_send - whether the gateway granted one more message. */
+bool rogue_may_send(struct rogue *r);
+
+/** rogue_credit - what it writes into the credit word. */
+uint32_t rogue_credit(struct rogue *r);
+
+/** rogue_send_msg - header by @m, then @body; @invalidate or 0. */
+void rogue_send_msg(struct rogue *r, const struct rpc_msg *m, struct view body,
+		    uint32_t invalidate);
+
+/** rogue_send_words - a message of these. */
+void rogue_send_words(struct rogue *r, const uint32_t *words, unsigned n, uint32_t invalidate);
+
+/** rogue_begin_parts - of a continued message, version 2, of @total octets. */
+void rogue_begin_parts(struct rogue *r, uint32_t xid, uint32_t total);
+
+/** rogue_send_part - @len octets of it, or what is left. */
+void rogue_send_part(struct rogue *r, uint32_t len);
+
+/** rogue_body - a payload stream of @len octets at @at, at least 64. */
+void rogue_body(struct rogue *r, uint8_t *at, uint32_t len, uint32_t xid, bool call);
+
+/** rogue_plain - octets of its mark, ROGUE_PLAIN of them. */
+const uint8_t *rogue_plain(const struct rogue *r);
+
+/** rogue_body_room - where the body chunk of its @i-th call lies. */
+uint8_t *rogue_body_room(struct rogue *r, unsigned i);
+
+/** rogue_any_segment - of a call it knows, or of one that is over. Return: false: there is none. */
+bool rogue_any_segment(struct rogue *r, struct segment *s);
+
+/** rogue_outdated - the call is over, but its handles are not forgotten. */
+void rogue_outdated(struct rogue *r, const struct rpc_msg *m);
+
+/** rogue_write, rogue_read - RDMA of octets [@from, @from + @len) of @s. */
+void rogue_write(struct rogue *r, const struct segment *s, uint32_t from, uint32_t len);
+void rogue_read(struct rogue *r, const struct segment *s, uint32_t from, uint32_t len);
+
+/** rogue_size - any length, small or, if @large, up to megabytes. */
+uint32_t rogue_size(struct rogue *r, bool large);
+
+void rogue_client_act(struct rogue *r);
+void rogue_client_message(struct rogue *r, const struct rpc_msg *m);
+void rogue_client_error(struct rogue *r, uint32_t xid);
+void rogue_server_act(struct rogue *r);
+void rogue_server_message(struct rogue *r, const struct rpc_msg *m);
+
+#endif

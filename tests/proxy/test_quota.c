@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who gets memory, and when: routes and sessions in virtual time, without a relay around them.
+ */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "proxy/memory/quota.h"
+#include "tests/rng.h"
+
+#define MIB ((size_t)1024 * 1024)
+
+/* Far more is asked for than there is: a request may have to wait for many others. */
+#define BOUND (60 * NSEC_PER_SEC)
+
+enum { ROUTES = 4, MEMBERS = 400, FEW = 40 };
+
+/** struct user - a session's queue: it wants, waits, holds, gives back, or does not. */
+struct user {
+	struct quota_member m;
+	void *block;
+	size_t wants; /* 0: nothing at present */
+	nsec_t asked; /* when */
+	nsec_t until; /* holds it until then, or wants more then */
+	bool hung;    /* gives nothing back */
+	nsec_t worst; /* longest wait */
+	unsigned served;
+};
+
+static struct scene {
+	struct buf_arena arena;
+	struct quota quota;
+	struct quota_group groups[ROUTES];
+	struct user users[ROUTES][MEMBERS];
+	unsigned nusers; /* of each route */
+	enum buf_purpose purpose;
+} s;
+
+static void scene_new(size_t bytes, enum buf_purpose purpose, unsigned nusers)
+{
+	memset(&s, 0, sizeof(s));
+	s.purpose = purpose;
+	s.nusers = nusers;
+	assert_int_equal(buf_arena_init(&s.arena, bytes), 0);
+	assert_int_equal(buf_arena_part(&s.arena, (bytes - s.arena.reserve) / 2, ROUTES), 0);
+	quota_init(&s.quota, &s.arena);
+	for (unsigned r = 0; r < ROUTES; r++) {
+		quota_group_init(&s.groups[r], &s.quota, purpose, r);
+		for (unsigned i = 0; i < nusers; i++)
+			quota_member_init(&s.users[r][i].m, &s.groups[r]);
+	}
+}
+
+static void scene_free(void)
+{
+	for (unsigned r = 0; r < ROUTES; r++)
+		for (unsigned i = 0; i < s.nusers; i++) {
+			quota_unwait(&s.users[r][i].m);
+			quota_give(&s.users[r][i].m, s.users[r][i].block);
+			assert_int_equal(s.users[r][i].m.used, 0);
+		}
+	for (unsigned r = 0; r < ROUTES; r++) {
+		assert_int_equal(s.groups[r].used + s.groups[r].common, 0);
+		assert_int_equal(s.groups[r].nwaiting, 0);
+	}
+	buf_arena_fini(&s.arena);
+	assert_int_equal(mem_live(), 0);
+}
+
+/* As a relay's session does. Return: whether it got it. */
+static bool try_to_take(struct user *u)
+{
+	if (quota_may_take(&u->m, buf_round(u->wants)))
+		u->block = quota_take(&u->m, u->wants);
+	if (!u->block) {
+		quota_wait(&u->m, buf_round(u->wants));
+		return false;
+	}
+	quota_served(&u->m);
+	if (s.quota.now - u->asked > u->worst)
+		u->worst = s.quota.now - u->asked;
+	u->wants = 0;
+	u->served++;
+	return true;
+}
+
+static void ask(struct user *u, size_t bytes)
+{
+	u->wants = bytes;
+	u->asked = s.quota.now;
+	(void)try_to_take(u);
+}
+
+static void give_back(struct user *u)
+{
+	quota_give(&u->m, u->block);
+	u->block = NULL;
+}
+
+/* One turn. */
+static void serve(struct rng *r)
+{
+	struct quota_member *m;
+
+	quota_turn(&s.quota, s.quota.now);
+	while ((m = quota_next(&s.quota, s.purpose))) {
+		struct user *u = container_of(m, struct user, m);
+
+		if (try_to_take(u))
+			u->until = s.quota.now + rng_below(r, 50) * NSEC_PER_MS;
+	}
+}
+
+static size_t own_bytes(unsigned route)
+{
+	return s.groups[route].own == BUF_NO_ZONE ? 0
+						  : buf_zone_bytes(&s.arena, s.groups[route].own);
+}
+
+/* A crowd of sessions of one route takes what it can and gives nothing back. Of other routes each
+ * request up to what its route has of its own is served at once, and of its own route a small one. */
+static void a_hung_route_leaves_others_theirs(void **state)
+{
+	(void)state;
+	for (unsigned hung = 1; hung < ROUTES; hung++) {
+		struct user *small = &s.users[ROUTES - 1][0];
+
+		scene_new(256 * MIB, BUF_TRANSACTION, FEW);
+		for (unsigned r = 0; r < hung; r++)
+			for (unsigned n = 0; n < 400; n++) {
+				struct user *u = &s.users[r][n % FEW];
+
+				if (quota_may_take(&u->m, MIB) &&
+				    (u->block = quota_take(&u->m, MIB)))
+					u->block = NULL; /* never given back: see the end */
+			}
+		assert_true(s.groups[0].used > own_bytes(0));
+		assert_true(own_bytes(ROUTES - 1) >= 4 * MIB);
+		for (size_t size = 4096; size <= own_bytes(ROUTES - 1) && size <= BUF_MAX_BLOCK;
+		     size *= 2) {
+			ask(small, size);
+			assert_non_null(small->block);
+			give_back(small);
+		}
+		assert_true(buf_zone_free(&s.arena, BUF_ZONE_ORDINARY) > 0);
+		print_message("%u hung: %zu MiB, %zu of it common; free in common %zu\n", hung,
+			      s.groups[0].used / MIB, s.groups[0].common / MIB,
+			      buf_zone_free(&s.arena, BUF_ZONE_ORDINARY));
+		/* What was taken goes back by address. */
+		for (unsigned zone = 0; zone < s.arena.nzones; zone++)
+			for (size_t at = s.arena.zones[zone].begin; at < s.arena.zones[zone].end;
+			     at += BUF_MIN_BLOCK)
+				if (s.arena.orders[at / BUF_MIN_BLOCK] & 0x80)
+					buf_free(&s.arena, s.arena.base + at);
+		buf_arena_fini(&s.arena);
+	}
+}
+
+/* The head of a line does not hold up those behind it. */
+static void a_larger_wish_is_passed_by(void **state)
+{
+	struct user *first = &s.users[0][0], *large = &s.users[0][1], *little = &s.users[0][2];
+
+	(void)state;
+	scene_new(32 * MIB, BUF_TRANSACTION, 4);
+	ask(first, 2 * MIB);
+	assert_non_null(first->block);
+	ask(large, 4 * MIB);
+	assert_null(large->block);
+	ask(little, 4096);
+	assert_non_null(little->block);
+	give_back(little);
+	assert_null(large->block);
+	give_back(first);
+	assert_ptr_equal(quota_next(&s.quota, s.purpose), &large->m);
+	assert_true(try_to_take(large));
+	give_back(large);
+	scene_free();
+}
+
+/* Nobody is looked at while nothing comes back, and each once when something does; in one turn a
+ * bounded number, however many wait. */
+static void who_waits_costs_nothing(void **state)
+{
+	struct rng r = {11};
+	struct user *u = s.users[1];
+	uint64_t before;
+
+	(void)state;
+	scene_new(32 * MIB, BUF_TRANSACTION, MEMBERS);
+	ask(&u[0], 4 * MIB);
+	ask(&u[1], 16384);
+	for (unsigned i = 2; i < MEMBERS; i++)
+		ask(&u[i], 4 * MIB);
+	assert_non_null(u[0].block);
+	assert_non_null(u[1].block);
+	assert_int_equal(s.groups[1].nwaiting, MEMBERS - 2);
+	before = s.quota.looked;
+	for (unsigned i = 0; i < 1000; i++, s.quota.now += 1000)
+		serve(&r);
+	assert_int_equal(s.quota.looked, before);
+	/* Too little for any of them is not worth a look. */
+	give_back(&u[1]);
+	serve(&r);
+	assert_int_equal(s.quota.looked, before);
+	give_back(&u[0]);
+	serve(&r);
+	assert_true(s.quota.looked - before <= QUOTA_LOOKS);
+	assert_int_equal(s.groups[1].nwaiting, MEMBERS - 3);
+	for (unsigned i = 0; i < 100; i++)
+		serve(&r);
+	assert_true(s.quota.looked - before <= MEMBERS);
+	for (unsigned i = 0; i < MEMBERS; i++)
+		if (u[i].block)
+			give_back(&u[i]);
+	scene_free();
+}
+
+/* What peers want: small, of every size up to @largest, or the largest. */
+static size_t random_size(struct rng *r, size_t largest)
+{
+	size_t size = (size_t)1 << (12 + rng_below(r, 13));
+
+	if (rng_below(r, 8) == 0)
+		size = largest;
+	return size < largest ? size : largest;
+}
+
+static void user_step(struct user *u, struct rng *r, size_t largest)
+{
+	nsec_t now = s.quota.now;
+
+	if (u->wants > 0 || now < u->until || (u->hung && u->block))
+		return;
+	if (u->block) {
+		give_back(u);
+		u->until = now + rng_below(r, 20) * NSEC_PER_MS;
+		return;
+	}
+	ask(u, random_size(r, largest));
+	u->until = now + rng_below(r, 50) * NSEC_PER_MS;
+}
+
+static nsec_t run(struct rng *r, const size_t *largest, unsigned seconds)
+{
+	nsec_t end = s.quota.now + seconds * NSEC_PER_SEC, worst = 0;
+
+	for (; s.quota.now < end; s.quota.now += NSEC_PER_MS) {
+		serve(r);
+		for (unsigned route = 0; route < ROUTES; route++)
+			for (unsigned i = 0; i < s.nusers; i++)
+				user_step(&s.users[route][i], r, largest[route]);
+	}
+	for (unsigned route = 0; route < ROUTES; route++)
+		for (unsigned i = 0; i < s.nusers; i++) {
+			const struct user *u = &s.users[route][i];
+
+			if (u->hung)
+				continue;
+			worst = u->worst > worst ? u->worst : worst;
+			assert_true(u->wants == 0 || s.quota.now - u->asked < BOUND);
+			assert_true(u->served > 0);
+		}
+	return worst;
+}
+
+/*
+ * Whoever gives back what it takes gets each request within a bound. Random sessions, sizes, hold
+ * times; sessions that take and never give back: all of one route, or some of each. Without
+ * them up to the largest an RPC may have; beside them up to what their route has of its own, less
+ * what hung ones of the same route leave of it.
+ */
+static void everybody_is_served(void **state)
+{
+	struct rng r = rng_seeded("served", 4);
+
+	(void)state;
+	for (unsigned round = 0; round < 12; round++) {
+		size_t largest[ROUTES];
+		nsec_t worst;
+
+		scene_new(round % 2 ? 256 * MIB : 128 * MIB, BUF_TRANSACTION,
+			  4 + rng_below(&r, FEW - 4));
+		for (unsigned route = 0; route < ROUTES; route++) {
+			largest[route] = (s.arena.bytes - s.arena.reserve) / 4;
+			if (largest[route] > BUF_MAX_BLOCK)
+				largest[route] = BUF_MAX_BLOCK;
+			for (unsigned i = 0; i < s.nusers; i++)
+				s.users[route][i].hung = round % 3 == 1	  ? route == 0
+							 : round % 3 == 2 ? i == 0
+									  : false;
+			if (round % 3 == 1)
+				largest[route] = route ? own_bytes(route) : largest[route];
+			else if (round % 3 == 2)
+				largest[route] = own_bytes(route) / 4;
+		}
+		worst = run(&r, largest, 150);
+		print_message("%zu MiB, %u sessions a route, hung: %s; longest wait %u ms\n",
+			      s.arena.bytes / MIB, s.nusers,
+			      round % 3 == 0   ? "none"
+			      : round % 3 == 1 ? "a route"
+					       : "one of each route",
+			      (unsigned)(worst / NSEC_PER_MS));
+		assert_true(worst < BOUND);
+		scene_free();
+	}
+}
+
+static uint64_t all_frees(void)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < s.arena.nzones; i++)
+		n += s.arena.zones[i].frees;
+	return n;
+}
+
+/* Two blocks are wanted, one is there, and goes back: nothing came back by that, for nobody. A relay
+ * that took it for memory come free tried the same again in each turn, for ever. */
+static void an_attempt_that_fails_calls_nobody(void **state)
+{
+	struct user *u = &s.users[0][1];
+	uint64_t before;
+	void *first;
+
+	(void)state;
+	scene_new(32 * MIB, BUF_TRANSACTION, 4);
+	before = all_frees();
+	assert_true(quota_may_take(&u->m, 2 * MIB));
+	first = quota_take(&u->m, 4096);
+	assert_non_null(first);
+	quota_undo(&u->m, first);
+	assert_int_equal(all_frees(), before);
+	assert_int_equal(s.arena.used, 0);
+	scene_free();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_hung_route_leaves_others_theirs),
+		cmocka_unit_test(a_larger_wish_is_passed_by),
+		cmocka_unit_test(who_waits_costs_nothing),
+		cmocka_unit_test(an_attempt_that_fails_calls_nobody),
+		cmocka_unit_test(everybody_is_served),
+	};
+
+	return cmocka_run_group_tests_name("quota", tests, NULL, NULL);
+}

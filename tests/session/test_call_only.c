@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Call-only procedures (draft-07 4.7) where the operator has set no reply_timeout: they have no
+ * answer, and what comes behind them goes on all the same. What only takes long is not lost.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/inside.h"
+#include "tests/session/world.h"
+
+enum { CREDITS = 8, MANY = 40 };
+
+static struct world w;
+
+static const struct peer_spec plain = {.body = 128, .reply = 100, .segs = 1};
+
+static struct peer *caller, *responder;
+
+static void begin(unsigned cv, unsigned sv, bool reverse)
+{
+	struct setup s = setup_defaults(cv, sv, 70 + cv * 8 + sv * 2 + reverse);
+	struct world_pair *p = &w.pairs[0];
+
+	print_message("v%u-v%u reverse=%u\n", cv, sv, reverse);
+	s.credits = s.rev_credits = CREDITS;
+	world_new(&w, &s);
+	p->client.cfg.reply_timeout = p->server.cfg.reply_timeout =
+		NSEC_PER_SEC; /* peer_forget() */
+	world_connect(&w);
+	/* Version 1 has one credit until the first reply tells how many. */
+	peer_call(&p->client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	peer_call(&p->server, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->client.done + p->server.done, 2);
+	caller = reverse ? &p->server : &p->client;
+	responder = reverse ? &p->client : &p->server;
+}
+
+static void end(void)
+{
+	assert_int_equal(caller->corrupt + responder->corrupt + caller->errors, 0);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* @n calls that are never answered, and one behind them that would be. */
+static void call_only(unsigned n)
+{
+	responder->holds = true;
+	for (unsigned i = 0; i < n; i++) {
+		caller->next_xid += caller->next_xid & 1; /* which a peer answers inline */
+		assert_true(peer_call(caller, &plain));
+	}
+	world_run(&w, NSEC_PER_SEC);
+	responder->holds = false;
+	assert_true(peer_call(caller, &plain));
+	world_run(&w, 57 * NSEC_PER_SEC);
+}
+
+/* Toward version 2 all places are taken, toward version 1 all credits, too, and these for good. */
+static void call_only_calls_are_in_nobodys_way(void **state)
+{
+	(void)state;
+	for (unsigned rv = 1; rv <= 2; rv++)
+		for (unsigned reverse = 0; reverse < 2; reverse++) {
+			uint64_t done;
+
+			begin(reverse ? rv : 2, reverse ? 2 : rv, reverse);
+			done = caller->done;
+			call_only(CREDITS);
+			assert_int_equal(caller->done, done);
+			assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+			world_run(&w, 10 * NSEC_PER_SEC);
+			assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+			assert_int_equal(caller->done, done + (rv == 2));
+			world_run(&w, 70 * NSEC_PER_SEC);
+			/* A new connection has new credits. */
+			assert_int_equal(proxy_sessions(w.proxy), rv == 2);
+			end();
+		}
+}
+
+/* Before that it was just slow, and is answered; after it the session ends, so that its
+ * requester can send it again. */
+static void slow_answers_are_not_lost(void **state)
+{
+	(void)state;
+	for (unsigned late = 0; late < 2; late++) {
+		begin(2, 2, false);
+		call_only(CREDITS);
+		world_run(&w, late * 10 * NSEC_PER_SEC);
+		assert_int_equal(peer_release(responder, true), CREDITS);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(caller->done, late ? 2 : 2 + CREDITS);
+		assert_int_equal(proxy_sessions(w.proxy), !late);
+		assert_int_equal(caller->closed, late);
+		end();
+	}
+}
+
+/* With a place for every call nobody waits, so all calls may take as long as they like; and so may
+ * those of version 1, which has no Call-only calls. */
+static void who_is_in_nobodys_way_is_waited_for(void **state)
+{
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		begin(cv, 2, false);
+		call_only(cv == 1 ? CREDITS : CREDITS - 2);
+		world_run(&w, 10000 * NSEC_PER_SEC);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+		assert_int_equal(peer_release(responder, true), cv == 1 ? CREDITS : CREDITS - 2);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(peer_busy(caller), 0);
+		assert_int_equal(proxy_sessions(w.proxy), 1);
+		end();
+	}
+}
+
+/*
+ * A client that advertises one credit: the gateway keeps it for the Reply that it owes, which brings
+ * the client its credits as well (protocol decision 35). No such Reply comes.
+ */
+static void one_credit_is_not_kept_for_ever(void **state)
+{
+	struct setup s = setup_defaults(2, 2, 99);
+	struct world_pair *p = &w.pairs[0];
+	uint64_t let_go;
+
+	(void)state;
+	s.credits = CREDITS;
+	world_new(&w, &s);
+	/* Calls find a place: what runs out is the client's window. */
+	w.routes[0].server.credits = p->server.cfg.credits = 4 * CREDITS;
+	p->client.cfg.reply_timeout = NSEC_PER_SEC;
+	world_connect_pair(&w, 0);
+	leg_set_grant(&p->client.leg, 2);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(p->client.open);
+	leg_set_grant(&p->client.leg, 1); /* one of two was for the gateway's properties */
+	caller = &p->client;
+	responder = &p->server;
+	call_only(MANY); /* as many of them as it has credits for */
+	assert_true(list_is_empty(&inside_session(w.proxy, 0)->forward.waiting));
+	assert_int_equal(caller->done, 0);
+	world_run(&w, 10 * NSEC_PER_SEC);
+	let_go = proxy_counters(w.proxy)->let_go;
+	assert_in_range(let_go, CREDITS, MANY - 1);
+	assert_int_equal(caller->done, MANY + 1 - let_go);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(call_only_calls_are_in_nobodys_way),
+		cmocka_unit_test(slow_answers_are_not_lost),
+		cmocka_unit_test(who_is_in_nobodys_way_is_waited_for),
+		cmocka_unit_test(one_credit_is_not_kept_for_ever),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("Call-only", tests, NULL, NULL);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Servers of version 2 that take less than all of Message Continuation: little put together,
+ * nothing between the parts, credits read to the letter, small windows, and ever smaller ones.
+ * Their calls go another way before the requester hears of it.
+ */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "tests/session/stage.h"
+
+enum { ERROR_TYPE = 4, BAD_XDR = 2, INVAL_HTYPE = 4, INVAL_CONT = 5, SEGMENTS = 8 };
+enum { GRANT = 5, PROPS = 7, EXTERNAL = 8, MIDDLE = 9, INLINE = 10 };
+
+/* The server, what it does, and what it saw. */
+static struct {
+	uint32_t window;      /* credits it advertises */
+	bool literal;	      /* rdma_credit = sent + advertised */
+	uint32_t takes;	      /* octets it puts together; 0: any */
+	uint32_t refuses;     /* a type of message, 0 none; with .code */
+	uint32_t code;	      /* of RDMA2_ERROR */
+	bool no_reply_chunks; /* .code and one segment for each call with one */
+	uint32_t received, sent, total;
+	bool in_message, refused;
+	bool each;   /* it refuses each part by itself, all but the first late */
+	bool lowers; /* .window: what was granted before stays granted, and GRANTs come in time */
+	uint32_t granted;
+	unsigned owed;
+	unsigned externals, middles, inlines, grants, intrusions, errors, overruns;
+} serv;
+
+static bool few_segments; /* the server's, of 4096 octets: a long call is continued or not made */
+
+static uint32_t credit(void)
+{
+	if (serv.lowers) {
+		if ((int32_t)(serv.received + serv.window - serv.granted) > 0)
+			serv.granted = serv.received + serv.window;
+		return serv.granted;
+	}
+	return (serv.literal ? serv.sent : serv.received) + serv.window;
+}
+
+static void error(uint32_t xid, uint32_t code)
+{
+	serv.errors++;
+	if (code == SEGMENTS)
+		raw_words(&stage.raw, xid, 2, credit(), ERROR_TYPE, code, 1);
+	else
+		raw_words(&stage.raw, xid, 2, credit(), ERROR_TYPE, code);
+	serv.sent++;
+}
+
+static void answer(uint32_t xid)
+{
+	raw_words(&stage.raw, RAW_V2_REPLY(xid, credit()));
+	serv.sent++;
+}
+
+static bool refuse(uint32_t xid, uint32_t type, struct view in)
+{
+	uint32_t length = type == MIDDLE ? (uint32_t)in.len - 20 + xdr_peek_u32(in.data + 16) : 0;
+
+	if (serv.in_message && type != MIDDLE && type != INLINE) {
+		serv.intrusions++;
+		error(xid, INVAL_CONT);
+		return true;
+	}
+	if (serv.each && type != EXTERNAL && type != GRANT) {
+		if (serv.owed++ == 0)
+			error(xid, INVAL_HTYPE);
+		return true;
+	}
+	serv.received--;				       /* these were said before */
+	for (; type == EXTERNAL && serv.owed > 1; serv.owed--) /* the last part is no message */
+		error(xid, serv.owed > 2 ? INVAL_HTYPE : BAD_XDR);
+	serv.received++;
+	if (type == serv.refuses || (serv.takes && length > serv.takes)) {
+		if (!serv.in_message)
+			error(xid, type == serv.refuses ? serv.code : INVAL_CONT);
+		serv.in_message = serv.refused = true;
+		return true;
+	}
+	return false;
+}
+
+static void on_message(struct raw *r, struct view in, void *arg)
+{
+	uint32_t xid = xdr_peek_u32(in.data), type = xdr_peek_u32(in.data + 12);
+	bool last = type == INLINE;
+
+	(void)arg;
+	(void)r;
+	serv.received++;
+	serv.externals += type == EXTERNAL;
+	serv.middles += type == MIDDLE;
+	serv.inlines += type == INLINE;
+	serv.grants += type == GRANT;
+	if (type == PROPS) {
+		if (few_segments)
+			raw_words(&stage.raw, 0x55, 2, credit(), PROPS, 2, 3, 4, 4096, 4, 4, 2);
+		else
+			raw_words(&stage.raw, RAW_V2_PROPS(0x55, credit()));
+		serv.sent++;
+		return;
+	}
+	if (refuse(xid, type, in) || type == GRANT) {
+		if (type == EXTERNAL)
+			serv.in_message = serv.refused = false;
+		return;
+	}
+	if (serv.refused && serv.in_message) { /* late parts */
+		serv.in_message = !last;
+		serv.refused = !last;
+		return;
+	}
+	serv.in_message = type == MIDDLE;
+	if (serv.lowers && serv.granted - serv.received <= serv.window / 2)
+		raw_words(&stage.raw, 0, 2, credit(), GRANT);
+	if (serv.no_reply_chunks && last && xdr_peek_u32(in.data + 28)) {
+		error(xid, SEGMENTS);
+		return;
+	}
+	if (type == EXTERNAL || last)
+		answer(xid);
+}
+
+static struct peer *client(void)
+{
+	return &stage.pairs[0].client;
+}
+
+static void begin(unsigned cv, uint32_t window)
+{
+	memset(&serv, 0, sizeof(serv));
+	serv.window = window;
+	stage_server(cv, on_message, NULL);
+	world_connect_pair(&stage, 0);
+	stage_run(0);
+	assert_true(client()->open);
+}
+
+/* One call of @body octets after another. */
+static void calls(unsigned n, uint32_t body)
+{
+	const struct peer_spec spec = {
+		.body = body, .by_chunk = client()->leg.t->version == 1, .reply = 24, .segs = 1};
+	uint64_t done = client()->done;
+
+	while (n--) {
+		assert_true(peer_call(client(), &spec));
+		stage_run(1);
+		assert_int_equal(client()->done, ++done);
+		assert_int_equal(client()->errors, 0);
+	}
+}
+
+/* 6.6.3: what the window does not cover goes by explicit RDMA. Nothing comes between parts. */
+static void a_long_call_goes_by_rdma(void **state)
+{
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		begin(cv, 8);
+		calls(4, 1 << 20);
+		assert_int_equal(serv.externals, 4);
+		assert_int_equal(serv.middles, 0);
+		calls(4, 6 * 4000);
+		assert_int_equal(serv.externals, 4);
+		assert_int_equal(serv.middles, 4 * 5);
+		calls(1, 9 * 4000);
+		assert_int_equal(serv.externals, 5);
+		assert_int_equal(serv.intrusions, 0);
+		stage_goes_on();
+		stage_end();
+	}
+}
+
+/* 7.1.4: it puts together less than we send. The first call goes another way, others at once. */
+static void a_small_reassembly_limit_is_learned(void **state)
+{
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		begin(cv, 40);
+		serv.takes = 10000;
+		calls(20, 40000);
+		assert_int_equal(serv.errors, 1);
+		calls(20, 12000);
+		assert_int_equal(serv.errors, 2);
+		assert_int_equal(serv.externals, 40);
+		calls(5, 5900);
+		assert_int_equal(serv.externals, 40);
+		assert_int_equal(proxy_counters(stage.proxy)->formed_again, 2);
+		stage_goes_on();
+		stage_end();
+	}
+}
+
+/* 7.1.3: a type is refused. Each way is tried once. */
+static void a_type_that_is_refused_is_avoided(void **state)
+{
+	(void)state;
+	begin(1, 40);
+	serv.refuses = MIDDLE;
+	serv.code = INVAL_HTYPE;
+	calls(5, 20000);
+	assert_int_equal(serv.errors, 1);
+	assert_int_equal(serv.externals, 5);
+	stage_goes_on();
+	stage_end();
+
+	begin(1, 40);
+	serv.each = true;
+	calls(5, 20000);
+	assert_int_equal(serv.errors, 5);
+	assert_int_equal(serv.externals, 5);
+	stage_goes_on();
+	stage_end();
+
+	begin(1, 40);
+	serv.refuses = EXTERNAL;
+	serv.code = INVAL_HTYPE;
+	calls(5, 100000);
+	assert_int_equal(serv.errors, 1);
+	assert_int_equal(serv.externals, 1);
+	assert_true(serv.middles > 5 * 20);
+	stage_goes_on();
+	stage_end();
+}
+
+/* 7.3.3: the Reply chunk is one segment too many, and the Reply can do without it. */
+static void a_reply_chunk_too_many_is_left_out(void **state)
+{
+	const struct peer_spec spec = {.body = 128, .reply = 24, .reply_cap = 20000, .segs = 1};
+
+	(void)state;
+	begin(1, 20);
+	serv.no_reply_chunks = true;
+	peer_call(client(), &spec);
+	stage_run(1);
+	assert_int_equal(serv.errors, 1);
+	assert_int_equal(client()->errors, 0);
+	assert_int_equal(client()->done, 1);
+	stage_goes_on();
+	stage_end();
+}
+
+/* 4.2.1 as it is written: each part but one costs a credit for good. The calls go on. */
+static void a_literal_peer_is_served(void **state)
+{
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		begin(cv, 12);
+		serv.literal = true;
+		calls(40, 5 * 4000);
+		calls(40, 2 * 4000);
+		calls(40, 200);
+		assert_int_equal(serv.intrusions, 0);
+		assert_true(serv.externals > 60);
+		stage_goes_on();
+		stage_end();
+	}
+}
+
+/* 4.2.1: a peer may advertise less than it did, and what it advertised at most does not come back.
+ * A message for which there is no other way does not wait for that. */
+static void what_is_not_advertised_any_more_is_not_waited_for(void **state)
+{
+	(void)state;
+	few_segments = true;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		const struct peer_spec spec = {
+			.body = 80000, .by_chunk = cv == 1, .reply = 24, .segs = 1};
+
+		begin(cv, 40);
+		serv.granted = 1 + serv.window;
+		serv.lowers = true;
+		serv.window = 8;
+		calls(50, 200);
+		assert_true(peer_call(client(), &spec));
+		stage_run(10);
+		assert_int_equal(client()->done, 51);
+		calls(5, 80000); /* by then it is known */
+		assert_int_equal(serv.middles, 6 * 19);
+		assert_int_equal(serv.externals, 0);
+		stage_goes_on();
+		stage_end();
+	}
+	few_segments = false;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_long_call_goes_by_rdma),
+		cmocka_unit_test(a_small_reassembly_limit_is_learned),
+		cmocka_unit_test(a_type_that_is_refused_is_avoided),
+		cmocka_unit_test(a_reply_chunk_too_many_is_left_out),
+		cmocka_unit_test(a_literal_peer_is_served),
+		cmocka_unit_test(what_is_not_advertised_any_more_is_not_waited_for),
+	};
+
+	return cmocka_run_group_tests_name("session continue", tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Many sessions beside one at work, whatever state they are in: what a turn looks at does not grow
+ * with their number, and the end of all of them takes many short turns.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "tests/session/inside.h"
+#include "tests/session/world.h"
+
+enum { CROWD = 500, EXCHANGES = 50, HELLO_WORDS = 31 };
+
+/** struct many - clients on one instance, their servers on another: all answer at once, say one
+ * thing or nothing, and look at nothing that comes. */
+struct many {
+	struct fabric *clients, *servers;
+	struct fabric_conn *conns[2 * CROWD];
+	unsigned nconns;
+	uint32_t *memory;
+};
+
+static struct world w;
+static struct many crowd;
+
+static const struct peer_spec plain = {.body = 128, .reply = 100, .segs = 1};
+static const struct fabric_conn_params params = {.max_recvs = 1, .max_sends = 1};
+
+static void begin(void)
+{
+	struct setup s = setup_defaults(1, 1, 91);
+
+	s.pairs = 2;
+	s.gw_inline = s.client_inline = s.server_inline = 1024;
+	s.credits = 4;
+	s.rev_credits = 1;
+	s.max_sessions = 2 * CROWD;
+	s.memory = 1 << 30;
+	s.peer_memory = 64 << 20;
+	s.upstream_versions = LEG_V1;
+	world_new(&w, &s);
+	crowd = (struct many){.clients = memnet_fabric(w.net), .servers = memnet_fabric(w.net)};
+	crowd.memory = mem_zalloc(4096);
+	assert_int_equal(fabric_register(crowd.clients, crowd.memory, 4096), 0);
+	fabric_detach(w.pairs[1].server.fabric, w.pairs[1].server_listener);
+	assert_int_equal(fabric_attach(crowd.servers, w.pairs[1].server_listener, NULL), 0);
+	world_connect_pair(&w, 0);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.pairs[0].client.open);
+}
+
+static void crowd_turn(void)
+{
+	struct fabric_event ev;
+
+	while (fabric_poll(crowd.servers, &ev)) {
+		if (ev.type != FABRIC_EV_REQUEST)
+			continue;
+		crowd.conns[crowd.nconns++] = ev.conn;
+		assert_int_equal(fabric_prepare(ev.conn, &params), 0);
+		assert_int_equal(fabric_accept(ev.conn, &params, NULL), 0);
+	}
+	while (fabric_poll(crowd.clients, &ev))
+		;
+	fabric_flush(crowd.servers);
+	fabric_flush(crowd.clients);
+}
+
+static void run(nsec_t time)
+{
+	nsec_t end = memnet_now(w.net) + time;
+
+	while (memnet_now(w.net) < end) {
+		world_run(&w, NSEC_PER_MS / 10);
+		crowd_turn();
+	}
+}
+
+/* @n sessions that are set up; each client then says a word, or none. */
+static void come(unsigned n, bool speak)
+{
+	static const uint32_t hello[HELLO_WORDS] = {0x01000000, 0x01000000, 0x01000000,
+						    0x04000000}; /* RDMA_ERROR, about nothing */
+	struct fabric_conn *mine[CROWD];
+
+	memcpy(crowd.memory, hello, sizeof(hello));
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(
+			fabric_connect(crowd.clients, &w.pairs[1].gw_addr, &params, NULL, &mine[i]),
+			0);
+		crowd.conns[crowd.nconns++] = mine[i];
+	}
+	run(5 * NSEC_PER_MS);
+	for (unsigned i = 0; i < n && speak; i++) {
+		struct fabric_sge sge = {(uint8_t *)crowd.memory, 20};
+
+		assert_int_equal(fabric_send(mine[i], &sge, 1, 0, NULL), 0);
+	}
+	run(5 * NSEC_PER_MS);
+	assert_int_equal(proxy_sessions(w.proxy), 1 + n);
+}
+
+static void end(void)
+{
+	for (unsigned i = 0; i < crowd.nconns; i++)
+		fabric_destroy(crowd.conns[i]);
+	crowd.nconns = 0;
+	fabric_detach(crowd.servers, w.pairs[1].server_listener);
+	assert_int_equal(fabric_attach(w.pairs[1].server.fabric, w.pairs[1].server_listener, NULL),
+			 0);
+	world_quit(&w);
+	fabric_unregister(crowd.clients, crowd.memory);
+	fabric_free(crowd.clients);
+	fabric_free(crowd.servers);
+	mem_free(crowd.memory);
+	world_free(&w);
+}
+
+/* Timers looked at while the first session does its work. */
+static uint64_t cost_of_work(void)
+{
+	uint64_t steps = w.proxy->timers.steps, done = w.pairs[0].client.done;
+
+	for (unsigned i = 0; i < EXCHANGES; i++) {
+		assert_true(peer_call(&w.pairs[0].client, &plain));
+		world_run(&w, NSEC_PER_MS);
+	}
+	assert_int_equal(w.pairs[0].client.done, done + EXCHANGES);
+	return w.proxy->timers.steps - steps;
+}
+
+static void a_turn_does_not_look_at_the_crowd(void **state)
+{
+	(void)state;
+	for (unsigned speak = 0; speak < 2; speak++) {
+		uint64_t alone, beside;
+
+		begin();
+		(void)cost_of_work(); /* its first words, which end its set-up */
+		alone = cost_of_work();
+		come(CROWD, speak);
+		beside = cost_of_work();
+		print_message("%u sessions that %s: %u timers looked at, %u without them\n", CROWD,
+			      speak ? "idle" : "say nothing", (unsigned)beside, (unsigned)alone);
+		assert_true(beside <= alone + EXCHANGES);
+		/* Idle sessions wait for nothing. */
+		if (speak)
+			assert_in_range(w.proxy->timers.n, 1, 2);
+		else
+			assert_in_range(w.proxy->timers.n, CROWD, CROWD + 2);
+		end();
+	}
+}
+
+static void silent_ones_are_shown_out(void **state)
+{
+	(void)state;
+	begin();
+	(void)cost_of_work();
+	come(CROWD, false);
+	run(30 * NSEC_PER_SEC / 100);
+	world_run(&w, 20 * NSEC_PER_SEC);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	(void)cost_of_work();
+	end();
+}
+
+/* The end of all at once: a few in each turn, and in between whoever is at work has its turn. */
+static void a_drain_is_sliced(void **state)
+{
+	unsigned turns = 0, most = 0;
+	uint64_t closed = 0;
+	int more = 1;
+
+	(void)state;
+	begin();
+	(void)cost_of_work();
+	come(CROWD, true);
+	assert_true(peer_call(&w.pairs[0].client, &plain));
+	proxy_drain(w.proxy, memnet_now(w.net) + 20 * NSEC_PER_SEC);
+	while (more || proxy_sessions(w.proxy) > 0) {
+		uint64_t before = proxy_counters(w.proxy)->sessions_closed;
+
+		more = proxy_turn(w.proxy, memnet_now(w.net));
+		closed = proxy_counters(w.proxy)->sessions_closed;
+		most = closed - before > most ? (unsigned)(closed - before) : most;
+		turns++;
+		crowd_turn();
+		peer_turn(&w.pairs[0].client);
+		peer_turn(&w.pairs[0].server);
+		for (unsigned i = 0; !more && i < CROWD; i++) /* many ends come together */
+			memnet_step(w.net, nsec_min(memnet_now(w.net) + NSEC_PER_MS,
+						    proxy_deadline(w.proxy)));
+		assert_true(turns < 100000);
+	}
+	print_message("%u sessions ended in %u turns, %u in one at most\n", (unsigned)closed, turns,
+		      most);
+	assert_int_equal(closed, CROWD + 1);
+	assert_in_range(most, 2, 2 + 32);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_turn_does_not_look_at_the_crowd),
+		cmocka_unit_test(silent_ones_are_shown_out),
+		cmocka_unit_test(a_drain_is_sliced),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("crowd", tests, NULL, NULL);
+}

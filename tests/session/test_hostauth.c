@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who proves who it is, who does not, and who cannot: through the gateway, in virtual time. */
+#include "tests/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "hostauth/value.h"
+#include "tests/hostauth/pair.h"
+#include "tests/session/inside.h"
+#include "tests/session/world.h"
+
+/* A leg_auth, and what it hands out. */
+struct policy {
+	struct leg_auth auth; /* first member */
+	struct hostauth_creds *creds;
+};
+
+static struct world w;
+static char said[65536]; /* the log */
+
+static const struct peer_spec null_call = {.body = 100, .reply = 24, .segs = 1};
+
+static void keep_line(const char *line)
+{
+	if (getenv("GW_DEBUG"))
+		print_message("%s\n", line);
+	snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", line);
+}
+
+static void assert_said(const char *what)
+{
+	if (!strstr(said, what))
+		fail_msg("the log does not say %s:\n%s", what, said);
+}
+
+static void assert_not_said(const char *what)
+{
+	if (strstr(said, what))
+		fail_msg("the log says %s:\n%s", what, said);
+}
+
+static struct hostauth_creds *creds_of(const struct leg_auth *auth)
+{
+	return hostauth_creds_get(((const struct policy *)auth)->creds);
+}
+
+static int64_t now_of(const struct leg_auth *auth)
+{
+	(void)auth;
+	return PAIR_NOW;
+}
+
+static struct policy policy(enum hostauth_role role, const char *name, const char *names,
+			    bool required)
+{
+	return (struct policy){.auth = {.required = required,
+					.timeout = 5 * NSEC_PER_SEC,
+					.creds = creds_of,
+					.now = now_of},
+			       .creds = pair_creds(role, name, "ca", NULL, names, NULL)};
+}
+
+/* The client's, the gateway's two, the server's; NULL: it has none. */
+struct cast {
+	const char *client, *listen, *upstream, *server;
+	bool listen_allows, upstream_allows; /* others as well */
+	const char *listen_names, *upstream_names;
+	unsigned client_version, server_version; /* 0: 2 */
+	bool raw_client;
+};
+
+static struct policy policies[4];
+
+static const struct leg_auth *play(unsigned i, enum hostauth_role role, const char *name,
+				   const char *names, bool required)
+{
+	if (!name)
+		return NULL;
+	policies[i] = policy(role, name, names, required);
+	return &policies[i].auth;
+}
+
+static void begin(const struct cast *c)
+{
+	struct setup s = setup_defaults(c->client_version ? c->client_version : LEG_V2,
+					c->server_version ? c->server_version : LEG_V2, 9);
+
+	memset(policies, 0, sizeof(policies));
+	s.memory = s.peer_memory = 64 << 20;
+	s.pairs = 2;
+	s.raw = s.raw_client = c->raw_client;
+	s.client_auth = play(0, HOSTAUTH_INITIATOR, c->client, NULL, true);
+	s.listen_auth = play(1, HOSTAUTH_ACCEPTOR, c->listen, c->listen_names, !c->listen_allows);
+	s.upstream_auth =
+		play(2, HOSTAUTH_INITIATOR, c->upstream, c->upstream_names, !c->upstream_allows);
+	s.server_auth = play(3, HOSTAUTH_ACCEPTOR, c->server, NULL, true);
+	said[0] = '\0';
+	log_set_level(LOG_LEVEL_INFO);
+	log_set_sink(keep_line);
+	world_new(&w, &s);
+	/* As daemon/ does. */
+	if (s.listen_auth && s.listen_auth->required)
+		w.routes[0].client.versions = LEG_V2;
+	if (s.upstream_auth && s.upstream_auth->required)
+		w.routes[0].server.versions = LEG_V2;
+}
+
+static void connect_both(void)
+{
+	if (!w.s.raw)
+		world_connect_pair(&w, 0);
+	world_connect_pair(&w, 1);
+	world_run(&w, NSEC_PER_SEC);
+	/* Its first words: who says nothing is disconnected. */
+	peer_call(&w.pairs[1].client, &null_call);
+	world_run(&w, NSEC_PER_SEC);
+}
+
+/* The other route is as it was, and everything comes back. */
+static void end(void)
+{
+	struct peer *other = &w.pairs[1].client;
+
+	assert_true(other->open);
+	assert_true(peer_call(other, &null_call));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(other->done, 2);
+	world_quit(&w);
+	for (unsigned i = 0; i < 4; i++)
+		hostauth_creds_put(policies[i].creds);
+	world_free(&w);
+	log_set_sink(NULL);
+}
+
+static void is_served(void)
+{
+	struct peer *client = &w.pairs[0].client;
+	uint64_t before = client->done;
+
+	assert_true(client->open);
+	for (unsigned i = 0; i < 20; i++)
+		assert_true(peer_call(client, &null_call));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, before + 20);
+	assert_int_equal(client->errors, 0);
+}
+
+static void is_refused(void)
+{
+	struct peer *client = &w.pairs[0].client;
+
+	if (client->open)
+		peer_call(client, &null_call);
+	world_run(&w, 20 * NSEC_PER_SEC);
+	assert_true(client->closed || !client->open);
+	assert_int_equal(client->done, 0);
+	assert_int_equal(w.pairs[0].server.served, 0);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+}
+
+static void all_prove_who_they_are(void **state)
+{
+	const struct cast cast = {.client = "client",
+				  .listen = "server",
+				  .upstream = "psk",
+				  .server = "psk",
+				  .listen_names = "*.example"};
+
+	(void)state;
+	begin(&cast);
+	connect_both();
+	is_served();
+	assert_said("route=route0 leg=server ");
+	assert_said("name=\"pair-1\"");
+	assert_said("leg=client peer=");
+	assert_said("name=\"client.example\" suite=TLS_AES_128_GCM_SHA256 messages=4");
+	assert_not_said("hostauth.failed");
+	end();
+}
+
+static void long_chains_within_the_thresholds(void **state)
+{
+	const struct cast cast = {.client = "long",
+				  .listen = "long-server",
+				  .upstream = "long",
+				  .server = "long-server"};
+
+	(void)state;
+	begin(&cast);
+	connect_both();
+	is_served();
+	end();
+}
+
+static void who_fails_is_refused(void **state)
+{
+	static const struct {
+		struct cast cast;
+		const char *said, *why;
+	} cases[] = {
+		{{.client = "outsider", .listen = "server"},
+		 "leg=client",
+		 "unable to get local issuer certificate"},
+		{{.client = "expired", .listen = "server"}, "leg=client", "has expired"},
+		{{.client = "early", .listen = "server"}, "leg=client", "not yet valid"},
+		{{.client = "server-only", .listen = "server"}, "leg=client", "cause=tls"},
+		{{.client = "stranger", .listen = "server", .listen_names = "client.example"},
+		 "name=\"stranger.example\" cause=name",
+		 "not one of those allowed"},
+		{{.client = "psk-wrong", .listen = "psk"}, "leg=client", "binder does not verify"},
+		{{.listen = "server"}, "cause=absent", "the peer has none"},
+		{{.client = "outsider", .listen = "server", .listen_allows = true},
+		 "leg=client",
+		 "unable to get local issuer certificate"},
+		{{.upstream = "client", .server = "outsider"},
+		 "leg=server",
+		 "unable to get local issuer certificate"},
+		{{.upstream = "client", .server = "server", .upstream_names = "other.example"},
+		 "name=\"server.example\" cause=name",
+		 "not one of those allowed"},
+		{{.upstream = "outsider", .server = "server"},
+		 "cause=peer",
+		 "the peer refused: tlsv1 alert unknown ca"},
+		{{.upstream = "client"}, "cause=absent", "the peer has none"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin(&cases[i].cast);
+		connect_both();
+		is_refused();
+		assert_said("event=hostauth.failed");
+		assert_said(cases[i].said);
+		assert_said(cases[i].why);
+		end();
+	}
+}
+
+/* No answer in the clear is a reason to do without. */
+static void version_1_is_no_way_around(void **state)
+{
+	const struct cast client = {.listen = "server", .client_version = LEG_V1};
+	const struct cast server = {.upstream = "client", .server_version = LEG_V1};
+
+	(void)state;
+	begin(&client);
+	connect_both();
+	is_refused();
+	end();
+	begin(&server);
+	connect_both();
+	is_refused();
+	assert_said("no protocol version in common");
+	end();
+}
+
+static void who_need_not_may_do_without(void **state)
+{
+	static const struct cast casts[] = {
+		{.listen = "server", .listen_allows = true},
+		{.listen = "server", .listen_allows = true, .client_version = LEG_V1},
+		{.upstream = "client", .upstream_allows = true},
+		{.upstream = "client", .upstream_allows = true, .server_version = LEG_V1},
+		{.listen = "server", .listen_allows = true, .client = "client"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(casts) / sizeof(casts[0]); i++) {
+		begin(&casts[i]);
+		connect_both();
+		is_served();
+		assert_not_said("hostauth.failed");
+		if (casts[i].client)
+			assert_said("name=\"client.example\"");
+		end();
+	}
+}
+
+/* A value as a message of a client that is no struct peer. */
+static void say_value(uint32_t htype, const uint8_t *value, uint32_t len)
+{
+	struct xdr_out x = raw_begin(&w.raw);
+
+	xdr_put_u32(&x, 0x77);
+	xdr_put_u32(&x, 2);
+	xdr_put_u32(&x, 1000);
+	xdr_put_u32(&x, htype);
+	xdr_put_u32(&x, 1);
+	xdr_put_u32(&x, V2_PROP_HOSTAUTH);
+	xdr_put_u32(&x, 4 + len + (uint32_t)xdr_pad(len));
+	xdr_put_opaque(&x, view_of(value, len));
+	raw_end(&w.raw, &x);
+}
+
+static void begin_raw(void)
+{
+	const struct cast cast = {.listen = "server", .raw_client = true};
+
+	begin(&cast);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	connect_both();
+	assert_true(w.raw.connected);
+}
+
+static const uint8_t hello[] = {0x16, 3, 1, 0, 0x2c, 1, 0, 0, 0x28, 3, 3};
+
+static void is_shown_out(void)
+{
+	world_run(&w, NSEC_PER_SEC);
+	assert_true(w.raw.closed);
+	assert_int_equal(w.pairs[0].server.served, 0);
+	end();
+}
+
+static void who_falls_silent_is_shown_out(void **state)
+{
+	uint8_t first[15] = {1, HOSTAUTH_MORE, 0, 0};
+
+	(void)state;
+	begin_raw();
+	memcpy(first + 4, hello, sizeof(hello));
+	say_value(V2_CONNPROP_MIDDLE, first, sizeof(first));
+	world_run(&w, NSEC_PER_SEC);
+	/* Its ACK. */
+	assert_int_equal(raw_last(&w.raw, 3), V2_CONNPROP_MIDDLE);
+	assert_false(w.raw.closed);
+	world_run(&w, 5 * NSEC_PER_SEC);
+	assert_said("host authentication took too long");
+	is_shown_out();
+}
+
+static void who_says_too_much_is_shown_out(void **state)
+{
+	uint8_t value[1500] = {1, HOSTAUTH_MORE};
+	unsigned n = 0;
+
+	(void)state;
+	begin_raw();
+	memcpy(value + 4, hello, sizeof(hello));
+	for (; n < 100 && !w.raw.closed; n++) {
+		value[3] = (uint8_t)n;
+		say_value(V2_CONNPROP_MIDDLE, value, sizeof(value));
+		world_run(&w, 10 * NSEC_PER_MS);
+	}
+	assert_in_range(n, 40, 50);
+	assert_said("cause=limit");
+	is_shown_out();
+}
+
+static void an_octet_at_a_time(void **state)
+{
+	uint8_t first[15] = {1, HOSTAUTH_MORE, 0, 0}, next[5] = {1, HOSTAUTH_MORE, 0, 0, 0};
+	unsigned n = 1;
+
+	(void)state;
+	begin_raw();
+	memcpy(first + 4, hello, sizeof(hello));
+	say_value(V2_CONNPROP_MIDDLE, first, sizeof(first));
+	world_run(&w, 10 * NSEC_PER_MS);
+	for (; n < 300 && !w.raw.closed; n++) {
+		next[2] = (uint8_t)(n >> 8);
+		next[3] = (uint8_t)n;
+		say_value(V2_CONNPROP_MIDDLE, next, sizeof(next));
+		world_run(&w, 10 * NSEC_PER_MS);
+	}
+	assert_int_equal(n, 257);
+	assert_said("cause=limit");
+	is_shown_out();
+}
+
+static void calls_before_the_proof_go_nowhere(void **state)
+{
+	uint8_t first[15] = {1, HOSTAUTH_MORE, 0, 0};
+
+	(void)state;
+	begin_raw();
+	memcpy(first + 4, hello, sizeof(hello));
+	say_value(V2_CONNPROP_MIDDLE, first, sizeof(first));
+	world_run(&w, 10 * NSEC_PER_MS);
+	raw_words(&w.raw, RAW_V2_CALL(0x99, 1000));
+	is_shown_out();
+	begin_raw();
+	raw_words(&w.raw, RAW_V2_CALL(0x99, 1000));
+	world_run(&w, 10 * NSEC_PER_MS);
+	/* It is told, in what it can be expected to know. */
+	assert_int_equal(raw_last(&w.raw, 3), V2_ERROR);
+	assert_int_equal(raw_last(&w.raw, 4), 100);
+	assert_said("cause=absent");
+	is_shown_out();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_prove_who_they_are),
+		cmocka_unit_test(long_chains_within_the_thresholds),
+		cmocka_unit_test(who_fails_is_refused),
+		cmocka_unit_test(version_1_is_no_way_around),
+		cmocka_unit_test(who_need_not_may_do_without),
+		cmocka_unit_test(who_falls_silent_is_shown_out),
+		cmocka_unit_test(who_says_too_much_is_shown_out),
+		cmocka_unit_test(an_octet_at_a_time),
+		cmocka_unit_test(calls_before_the_proof_go_nowhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

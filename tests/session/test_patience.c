@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whoever holds memory keeps to a least rate: an octet now and then is no progress, and a slow path
+ * is none of the attacks.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/inside.h"
+#include "tests/session/stage.h"
+
+enum { XID = 0x5000, MIDDLE = 9, GRANT = 5 };
+
+static uint32_t granted;
+
+static void on_message(struct raw *r, struct view in, void *arg)
+{
+	(void)r;
+	(void)in;
+	(void)arg;
+}
+
+static void begin(unsigned server)
+{
+	stage_client(2, server);
+	stage.raw.on_message = on_message;
+	granted = 60;
+}
+
+/* A part of @bytes of a continued call; @remaining octets follow. */
+static void part(uint32_t bytes, uint32_t remaining, bool first)
+{
+	struct xdr_out x = raw_begin(&stage.raw);
+
+	xdr_put_u32(&x, XID);
+	xdr_put_u32(&x, 2);
+	xdr_put_u32(&x, granted++);
+	xdr_put_u32(&x, MIDDLE);
+	xdr_put_u32(&x, remaining);
+	for (uint32_t i = 0; i < bytes / 4; i++)
+		xdr_put_u32(&x, first && i == 0 ? XID : 0);
+	raw_end(&stage.raw, &x);
+}
+
+/* Parts of a long call, one each @interval, for @patience. Return: whether the session lived. */
+static bool parts(uint32_t bytes, nsec_t interval, nsec_t patience)
+{
+	uint32_t left = 8 << 20;
+	nsec_t end = memnet_now(stage.net) + patience;
+	bool first = true;
+
+	while (memnet_now(stage.net) < end && !stage.raw.closed) {
+		left -= bytes;
+		part(bytes, left, first);
+		first = false;
+		world_run(&stage, interval);
+	}
+	return !stage.raw.closed;
+}
+
+static void a_message_that_drips_ends(void **state)
+{
+	(void)state;
+	begin(1);
+	assert_false(parts(8, 50 * NSEC_PER_SEC, 200 * NSEC_PER_SEC));
+	stage_is_over(true);
+	stage_end();
+	/* Many small parts are no better. */
+	begin(2);
+	assert_false(parts(1000, NSEC_PER_SEC / 10, 200 * NSEC_PER_SEC));
+	stage_is_over(true);
+	stage_end();
+}
+
+static void a_slow_message_goes_on(void **state)
+{
+	(void)state;
+	begin(1);
+	assert_true(parts(4000, NSEC_PER_SEC / 5, 400 * NSEC_PER_SEC));
+	/* Then it stops: there is a minute, and no more. */
+	stage_run(50);
+	assert_false(stage.raw.closed);
+	stage_run(12);
+	stage_is_over(true);
+	stage_end();
+}
+
+/* A client that lets the gateway send one reply each @interval, and has calls to be answered all the
+ * time. Return: whether the session lived. */
+static bool replies(nsec_t interval, nsec_t patience)
+{
+	nsec_t end = memnet_now(stage.net) + patience;
+	uint32_t takes = 3; /* messages in all */
+
+	for (uint32_t i = 0; i < 12; i++) {
+		raw_words(&stage.raw, RAW_V2_CALL(XID + i, takes));
+		world_run(&stage, NSEC_PER_MS);
+	}
+	for (uint32_t i = 12; memnet_now(stage.net) < end && !stage.raw.closed; i++) {
+		world_run(&stage, interval);
+		if (!stage.raw.closed)
+			raw_words(&stage.raw, RAW_V2_CALL(XID + i, ++takes));
+	}
+	return !stage.raw.closed;
+}
+
+static void a_client_that_takes_few_replies_ends(void **state)
+{
+	(void)state;
+	for (unsigned server = 1; server <= 2; server++) {
+		begin(server);
+		assert_false(replies(50 * NSEC_PER_SEC, 200 * NSEC_PER_SEC));
+		stage_is_over(true);
+		stage_end();
+	}
+}
+
+static void a_slow_client_goes_on(void **state)
+{
+	(void)state;
+	begin(1);
+	assert_true(replies(3 * NSEC_PER_SEC, 600 * NSEC_PER_SEC));
+	world_quit(&stage);
+	world_free(&stage);
+}
+
+/* --- Reads and Writes: what counts is what they are long, in the order in which they end --- */
+
+static struct session *session(void)
+{
+	return inside_session(stage.proxy, 1);
+}
+
+/* As if the requester's leg had a Read of @bytes under way all the time, and one came each
+ * @interval. Return: whether the session lived. */
+static bool reads(uint32_t bytes, nsec_t interval, nsec_t patience)
+{
+	struct session_flow *reads = &session()->cops.reads;
+	nsec_t end = memnet_now(stage.net) + patience;
+
+	session_posted(reads, bytes);
+	while (memnet_now(stage.net) < end) {
+		session_watch(session());
+		world_run(&stage, interval);
+		if (proxy_sessions(stage.proxy) == 1)
+			return false;
+		session_posted(reads, bytes);
+		session_completed(reads);
+	}
+	session_completed(reads);
+	session_watch(session());
+	return true;
+}
+
+static void reads_keep_to_a_rate(void **state)
+{
+	static const struct {
+		uint32_t bytes;
+		unsigned interval_s;
+		bool lives;
+	} cases[] = {
+		{4, 50, false},				     /* dripping */
+		{4, 3, true},				     /* a long path */
+		{65536, 5, false},			     /* 13 KB/s */
+		{1 << 20, 58, true},			     /* 18 KB/s */
+		{1 << 20, 70, false},  {4 << 20, 230, true}, /* a large piece has its time */
+		{4 << 20, 300, false},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		print_message("%u octets every %u s\n", cases[i].bytes, cases[i].interval_s);
+		begin(1);
+		raw_words(&stage.raw, RAW_V2_CALL(XID, 60)); /* its first words */
+		stage_run(0);
+		assert_int_equal(session()->state, SESSION_OPEN);
+		assert_int_equal(reads(cases[i].bytes, cases[i].interval_s * NSEC_PER_SEC,
+				       1500 * NSEC_PER_SEC),
+				 cases[i].lives);
+		stage_run(90); /* nothing is owed any more */
+		assert_int_equal(proxy_sessions(stage.proxy), 1 + cases[i].lives);
+		world_quit(&stage);
+		world_free(&stage);
+		log_set_sink(NULL);
+	}
+}
+
+/* --- calls that cannot be sent --- */
+
+static struct world w;
+
+/*
+ * A version 2 server whose window is full and that answers nothing: what was admitted is let go in
+ * its time, sent or not, then what waited behind it, and in the end nobody's memory is held.
+ */
+static void unsent_calls_are_let_go(void **state)
+{
+	const struct peer_spec bulky = {.body = 400,
+					.reply = 24,
+					.segs = 2,
+					.nreads = 1,
+					.reads = {300000},
+					.nwrites = 1,
+					.write_caps = {300000},
+					.writes = {300000}};
+	struct setup s = setup_defaults(2, 2, 71);
+	struct peer *client = &w.pairs[0].client;
+	size_t used;
+
+	(void)state;
+	s.reply_timeout = 10 * NSEC_PER_SEC;
+	world_new(&w, &s);
+	w.pairs[0].server.cfg.credits = 4;
+	client->cfg.reply_timeout = NSEC_PER_SEC;
+	world_connect(&w);
+	assert_true(peer_call(client, &bulky));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, 1);
+	used = world_used(&w);
+	w.servers_sleep = true;
+	for (unsigned i = 0; i < 32; i++)
+		assert_true(peer_call(client, &bulky));
+	world_run(&w, 9 * NSEC_PER_SEC);
+	assert_true(inside_session(w.proxy, 0)->ntxns >= 16);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	world_run(&w, 50 * NSEC_PER_SEC);
+	assert_int_equal(inside_session(w.proxy, 0)->ntxns, 0);
+	assert_int_equal(world_used(&w), used);
+	assert_true(proxy_counters(w.proxy)->let_go >= 16);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	peer_forget(client);
+	world_quit(&w);
+	world_free(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_message_that_drips_ends),
+		cmocka_unit_test(a_slow_message_goes_on),
+		cmocka_unit_test(a_client_that_takes_few_replies_ends),
+		cmocka_unit_test(a_slow_client_goes_on),
+		cmocka_unit_test(reads_keep_to_a_rate),
+		cmocka_unit_test(unsent_calls_are_let_go),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("patience", tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What peers take of memory, and do not give back, is not taken from the sessions of others.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/hoard.h"
+#include "tests/session/inside.h"
+#include "tests/session/world.h"
+
+static struct world w;
+
+static const struct peer_spec spec_hello = {.body = 128, .reply = 24, .segs = 1};
+
+static struct setup little(unsigned cv, unsigned sv)
+{
+	struct setup s = setup_defaults(cv, sv, 40 + cv * 2 + sv);
+
+	s.pairs = WORLD_PAIRS;
+	s.memory = 32 << 20;
+	s.max_payload = 4 << 20;
+	s.max_message = 8 << 20;
+	s.credits = 48;
+	return s;
+}
+
+static void begin(const struct setup *s)
+{
+	world_new(&w, s);
+	world_connect(&w);
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		peer_call(&w.pairs[i].client, &spec_hello);
+	world_run(&w, NSEC_PER_SEC);
+}
+
+static void end(void)
+{
+	for (unsigned i = 0; i < w.s.pairs; i++) {
+		w.pairs[i].server.holds = false;
+		peer_release(&w.pairs[i].server, true);
+	}
+	world_quit(&w);
+	world_free(&w);
+}
+
+/*
+ * One server answers nothing and its client's calls hold what they can; a client of a second route
+ * asks for as much as one call may have, which is not there. A third's small calls, and its READs of
+ * some size, are done all the same, an hour long.
+ */
+static void a_larger_wish_of_another_holds_nobody_up(void **state)
+{
+	const struct peer_spec big = {
+		.body = 128, .reply = 24, .segs = 1, .nreads = 1, .reads = {900000}};
+	const struct peer_spec largest = {
+		.body = 128, .reply = 24, .segs = 1, .nreads = 1, .reads = {4 << 20}};
+	const struct peer_spec small = {.body = 128,
+					.reply = 24,
+					.segs = 1,
+					.nwrites = 1,
+					.write_caps = {4096},
+					.writes = {4096}};
+	const struct peer_spec read = {.body = 128,
+				       .reply = 24,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {300000},
+				       .writes = {300000}};
+
+	(void)state;
+	for (unsigned v = 0; v < 4; v++) {
+		struct setup s = little(1 + v / 2, 1 + v % 2);
+
+		if (v == 2) /* there each call takes room for the longest reply */
+			continue;
+		begin(&s);
+		w.pairs[0].server.holds = w.pairs[1].server.holds = true;
+		for (unsigned i = 0; i < 30; i++)
+			peer_call(&w.pairs[0].client, &big);
+		world_run(&w, NSEC_PER_SEC);
+		for (unsigned i = 0; i < 3; i++)
+			peer_call(&w.pairs[1].client, &largest);
+		world_run(&w, NSEC_PER_SEC);
+		for (unsigned i = 0; i < 60; i++) {
+			uint64_t done = w.pairs[2].client.done;
+
+			for (unsigned k = 0; k < 10; k++)
+				assert_true(peer_call(&w.pairs[2].client, k ? &small : &read));
+			world_run(&w, 60 * NSEC_PER_SEC);
+			assert_int_equal(w.pairs[2].client.done, done + 10);
+		}
+		assert_false(w.pairs[0].client.closed);
+		end();
+	}
+}
+
+/* The first 24 octets of a message promise eight million more. They take no memory that others'
+ * messages need. */
+static void a_promise_takes_no_memory(void **state)
+{
+	const struct peer_spec longer = {.body = 20000, .reply = 24, .segs = 1};
+	struct setup s = little(2, 2);
+
+	(void)state;
+	s.raw = s.raw_client = true;
+	world_new(&w, &s);
+	for (unsigned i = 1; i < w.s.pairs; i++)
+		world_connect_pair(&w, i);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	world_run(&w, NSEC_PER_SEC);
+	raw_words(&w.raw, RAW_V2_PROPS(0x99, 10));
+	world_run(&w, NSEC_PER_SEC);
+	/* RDMA2_CALL_MIDDLE with the XID alone. */
+	raw_words(&w.raw, 0x77, 2, 10, 9, (8 << 20) - 4, 0x77, 0);
+	world_run(&w, NSEC_PER_SEC);
+	for (unsigned i = 1; i < w.s.pairs; i++) {
+		assert_true(peer_call(&w.pairs[i].client, &longer));
+		world_run(&w, 5 * NSEC_PER_SEC);
+		assert_int_equal(w.pairs[i].client.done, 1);
+	}
+	assert_false(w.raw.closed);
+	assert_int_equal(inside_session(w.proxy, 0)->ntxns, 0);
+	end();
+}
+
+/* A GETATTR of NFSv4.2 that came over version 2 with no word about its reply: what the server can say
+ * fits its Send, so it is offered no Reply chunk, and the call takes no room for one. */
+static void a_compound_takes_what_its_operations_can_need(void **state)
+{
+	struct setup s = little(2, 1);
+	const struct peer_serve *got;
+	struct peer *server;
+	size_t before;
+
+	(void)state;
+	s.raw = s.raw_client = true;
+	world_new(&w, &s);
+	server = &w.pairs[0].server;
+	server->holds = true;
+	for (unsigned i = 1; i < w.s.pairs; i++)
+		world_connect_pair(&w, i);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	world_run(&w, NSEC_PER_SEC);
+	raw_words(&w.raw, RAW_V2_PROPS(0x99, 10));
+	world_run(&w, NSEC_PER_SEC);
+	before = world_used(&w);
+	/* SEQUENCE, PUTFH, GETATTR of what Linux asks for, the names of owner and group among it. */
+	raw_words(&w.raw, 0x77, 2, 10, 10, 0, 0, 0, 0, 0x77, 0, 2, 100003, 4, 1, 0, 0, 0,
+		  0, /* tag */
+		  0, 2, 3, 53, 0, 0, 0, 0, 1, 0, 0, 0, 22, 4, 0x1234, 9, 2, 0x0010011a, 0x00b0a23a);
+	world_run(&w, NSEC_PER_SEC);
+	got = &server->serves[0];
+	assert_true(got->held_back);
+	assert_int_equal(got->in.xid, 0x77);
+	assert_false(got->in.has_reply);
+	assert_int_equal(inside_session(w.proxy, 0)->ntxns, 1);
+	assert_true(world_used(&w) <= before + 16384);
+	assert_int_equal(peer_release(server, false), 1);
+	end();
+}
+
+static struct hoard hoard;
+
+/* However much of servers' calls is set aside: who connects then finds all that its admission counts
+ * on. */
+static void calls_set_aside_leave_connections_theirs(void **state)
+{
+	struct setup s = little(1, 1);
+
+	(void)state;
+	s.credits = 96;
+	world_new(&w, &s);
+	hoard_unwaited(&hoard, &w.proxy->arena);
+	assert_true(hoard.nblocks > 0);
+	world_connect(&w);
+	assert_int_equal(proxy_sessions(w.proxy), 3);
+	hoard_end(&hoard);
+	world_quit(&w);
+	world_free(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_larger_wish_of_another_holds_nobody_up),
+		cmocka_unit_test(a_promise_takes_no_memory),
+		cmocka_unit_test(a_compound_takes_what_its_operations_can_need),
+		cmocka_unit_test(calls_set_aside_leave_connections_theirs),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("quotas", tests, NULL, NULL);
+}

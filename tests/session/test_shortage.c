@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A device is short of registrations and Memory Windows for a while, again and again: RPCs wait, and
+ * none fails. A shortage that does not end is told.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/inside.h"
+#include "tests/session/world.h"
+
+static struct world w;
+
+static bool load(unsigned calls)
+{
+	struct rng r = {5};
+	const struct load load = {.rng = &r,
+				  .calls = calls,
+				  .rcalls = 4,
+				  .depth = 6,
+				  .rdepth = 3,
+				  .spec = spec_small};
+
+	return world_load(&w, &load);
+}
+
+static void start(unsigned cv, unsigned sv)
+{
+	struct setup s = setup_defaults(cv, sv, 7);
+
+	s.pairs = 2;
+	s.memory = s.peer_memory = 32 << 20;
+	s.max_payload = s.max_message = 1 << 20;
+	world_new(&w, &s);
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		peer_connect(&w.pairs[i].client, &w.pairs[i].gw_addr);
+	world_run(&w, 5 * NSEC_PER_SEC);
+}
+
+static void stop(void)
+{
+	proxy_drain(w.proxy, memnet_now(w.net) + NSEC_PER_SEC);
+	world_run(&w, 200 * NSEC_PER_SEC);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* The gateway's fabric has nothing from @after on, for @length. */
+static void be_short(nsec_t after, nsec_t length)
+{
+	nsec_t from = memnet_now(w.net) + after;
+
+	memnet_short(w.gw_fabrics[0], from, from + length);
+}
+
+static void check(void)
+{
+	for (unsigned i = 0; i < w.s.pairs; i++) {
+		const struct world_pair *p = &w.pairs[i];
+
+		assert_int_equal(p->client.errors + p->server.errors, 0);
+		assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
+		assert_false(p->client.closed || p->server.closed);
+		assert_int_equal(p->client.done, p->made);
+		assert_int_equal(p->server.done, p->rmade);
+	}
+}
+
+static void a_shortage_is_waited_out(void **state)
+{
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++)
+		for (unsigned sv = 1; sv <= 2; sv++)
+			for (nsec_t after = 0; after < 40; after++) {
+				start(cv, sv);
+				be_short(after * NSEC_PER_MS / 10, 300 * NSEC_PER_MS);
+				assert_true(load(12));
+				check();
+				assert_true(after || proxy_counters(w.proxy)->shortages > 0);
+				stop();
+			}
+}
+
+/* Nobody waits for ever: what needs none of it goes on, the rest is told, and all comes back. */
+static void one_that_does_not_end_is_told(void **state)
+{
+	uint64_t errors = 0;
+
+	(void)state;
+	for (unsigned sv = 1; sv <= 2; sv++) {
+		start(1, sv);
+		be_short(0, 4000 * NSEC_PER_SEC);
+		(void)load(12);
+		world_run(&w, 200 * NSEC_PER_SEC);
+		for (unsigned i = 0; i < w.s.pairs; i++) {
+			const struct world_pair *p = &w.pairs[i];
+
+			errors += p->client.errors;
+			assert_true(p->client.closed || p->client.done == p->made);
+		}
+		stop();
+	}
+	assert_true(errors > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_shortage_is_waited_out),
+		cmocka_unit_test(one_that_does_not_end_is_told),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("shortage", tests, NULL, NULL);
+}

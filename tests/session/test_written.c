@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a server says that it wrote, and what it wrote. A client gets what was written for it, whole
+ * and in whatever order that came, or no reply at all: never older octets of the gateway's memory,
+ * never the beginning of a reply as if it were all of it.
+ */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "tests/session/stage.h"
+
+enum {
+	CALL_INLINE = 10,
+	GRANT = 5,
+	ERROR_TYPE = 4,
+	CHUNK_CODE = 2,
+	SYSTEM_CODE = 100,
+	WROTE = 104
+};
+
+/** struct play - of the raw server: its first call is answered as it should be, the second as told. */
+struct play {
+	unsigned vers;
+	void (*answer)(uint32_t xid);
+	unsigned calls, received;
+	struct segment write, reply; /* of the last call, length 0: none */
+	uint32_t inv;		     /* version 2: the handle that its reply may invalidate */
+	uint32_t writes, told;	     /* of the Reply chunk: octets written, reported */
+	uint32_t returns;	     /* of the Write chunk */
+};
+
+static struct play play;
+
+static struct peer *client(void)
+{
+	return &stage.pairs[0].client;
+}
+
+static uint32_t credits(void)
+{
+	return play.vers == 1 ? 20 : play.received + 20;
+}
+
+static struct segment get_chunk(struct xdr_in *x)
+{
+	struct segment whole = {0};
+
+	for (uint32_t n = xdr_get_u32(x); n; n--) {
+		struct segment s = xdr_get_segment(x);
+
+		whole = whole.length ? whole : (struct segment){s.handle, 0, s.offset};
+		whole.length += s.length;
+	}
+	return whole;
+}
+
+/* The first Write chunk and the Reply chunk of a call: each is one region of the gateway's. */
+static void note_chunks(struct view in)
+{
+	struct xdr_in x;
+
+	xdr_in_init(&x, in);
+	xdr_skip(&x, 16);
+	play.inv = play.vers == 1 ? 0 : xdr_get_u32(&x);
+	play.write = play.reply = (struct segment){0};
+	while (xdr_get_bool(&x)) {
+		xdr_skip(&x, 4);
+		(void)xdr_get_segment(&x);
+	}
+	while (xdr_get_bool(&x))
+		play.write = get_chunk(&x);
+	if (xdr_get_bool(&x))
+		play.reply = get_chunk(&x);
+	assert_false(x.failed);
+}
+
+/* The lists of a reply: the Write chunk if the call had one, the Reply chunk if @reply. */
+static struct xdr_out begin_reply(uint32_t xid, unsigned type, bool reply)
+{
+	struct xdr_out x = raw_begin(&stage.raw);
+	struct segment write = play.write, chunk = play.reply;
+
+	write.length = play.returns;
+	chunk.length = play.told;
+	xdr_put_u32(&x, xid);
+	xdr_put_u32(&x, play.vers);
+	xdr_put_u32(&x, credits());
+	xdr_put_u32(&x, type);
+	if (play.vers == 1)
+		xdr_put_u32(&x, 0);
+	if (play.write.handle) {
+		xdr_put_u32(&x, 1);
+		xdr_put_u32(&x, 1);
+		xdr_put_segment(&x, &write);
+	}
+	xdr_put_u32(&x, 0);
+	if (play.vers == 1 || reply)
+		xdr_put_u32(&x, reply);
+	if (reply) {
+		xdr_put_u32(&x, 1);
+		xdr_put_segment(&x, &chunk);
+	}
+	return x;
+}
+
+static void put_inline_reply(uint32_t xid)
+{
+	const uint32_t body[] = {RAW_REPLY_BODY(xid)};
+	struct xdr_out x = begin_reply(xid, play.vers == 1 ? 0 : 13, false);
+
+	for (unsigned i = 0; i < 6; i++)
+		xdr_put_u32(&x, body[i]);
+	raw_end(&stage.raw, &x);
+}
+
+static void put_reply_chunk(uint32_t xid)
+{
+	struct xdr_out x = begin_reply(xid, play.vers == 1 ? 1 : 11, true);
+
+	raw_end(&stage.raw, &x);
+}
+
+/* What raw_write() sends: a reply to @xid, and zeros. */
+static void prepare(uint32_t xid)
+{
+	struct xdr_out x;
+
+	xdr_out_init(&x, stage.raw.memory + (RAW_RECVS + RAW_SENDS) * RAW_BUFFER, 8);
+	xdr_put_u32(&x, xid);
+	xdr_put_u32(&x, 1);
+}
+
+static void serve(uint32_t xid)
+{
+	prepare(xid);
+	if (play.write.length)
+		raw_write(&stage.raw, &play.write, play.write.length);
+	play.returns = play.write.length;
+	put_inline_reply(xid);
+}
+
+static void reverse_call(void)
+{
+	if (play.vers == 1)
+		raw_words(&stage.raw, RAW_V1_CALL(0xbbbb));
+	else
+		raw_words(&stage.raw, RAW_V2_CALL(0xbbbb, credits()));
+}
+
+static void on_message(struct raw *r, struct view in, void *arg)
+{
+	uint32_t xid = xdr_peek_u32(in.data), vers = xdr_peek_u32(in.data + 4);
+	uint32_t type = xdr_peek_u32(in.data + 12);
+
+	(void)arg;
+	play.received++;
+	if (vers == 2 && play.vers == 1) {
+		raw_words(r, xid, 2, 20, ERROR_TYPE, 1, 1, 1);
+		return;
+	}
+	if (type == 7) /* messages of 1024 octets, segments of 4096, 200 of them */
+		raw_words(r, 0x55, 2, credits(), 7, 3, 2, 4, 1024, 3, 4, 4096, 4, 4, 200);
+	if (type !=
+	    (play.vers == 1 ? 0 : CALL_INLINE)) /* of a continued call the last part counts */
+		return;
+	note_chunks(in);
+	if (++play.calls == 1)
+		serve(xid);
+	else
+		play.answer(xid);
+}
+
+static void begin(unsigned cv, unsigned sv, void (*answer)(uint32_t xid))
+{
+	const struct peer_spec null_call = {.body = 100, .reply = 24, .segs = 1};
+
+	play = (struct play){.vers = sv, .answer = answer};
+	stage_server(cv, on_message, NULL);
+	world_connect_pair(&stage, 0);
+	stage_run(0);
+	peer_call(client(), &null_call);
+	stage_run(0);
+	assert_int_equal(client()->done, 1);
+}
+
+/* The session is over; the client had no second reply. */
+static void refused(void)
+{
+	stage_is_over(true);
+	assert_int_equal(play.calls, 2);
+	assert_int_equal(client()->done, 1);
+	assert_int_equal(client()->corrupt, 0);
+	stage_end();
+}
+
+/*
+ * A reply that claims a full Write chunk, of which nothing was written, and behind it, before the
+ * gateway looks at either, another message, which invalidates the chunk's handle.
+ */
+enum behind { BEHIND_CALL, BEHIND_GRANT, BEHIND_ERROR, BEHIND_REPLY, BEHINDS };
+static enum behind behind;
+
+static void claim_and_invalidate(uint32_t xid)
+{
+	play.returns = play.write.length;
+	put_inline_reply(xid);
+	stage.raw.invalidate = play.write.handle;
+	if (behind == BEHIND_CALL)
+		reverse_call();
+	else if (behind == BEHIND_GRANT)
+		raw_words(&stage.raw, 0, 2, credits(), GRANT);
+	else if (behind == BEHIND_ERROR)
+		raw_words(&stage.raw, xid, play.vers, credits(), ERROR_TYPE,
+			  play.vers == 1 ? CHUNK_CODE : SYSTEM_CODE);
+	else
+		put_inline_reply(xid);
+}
+
+/* Until the server has answered, and then the gateway is asleep while all of that arrives. */
+static void run_to_the_answer(void)
+{
+	nsec_t awake;
+
+	world_turn(&stage);
+	while (play.calls < 2) {
+		memnet_step(stage.net, NSEC_NEVER);
+		world_turn(&stage);
+	}
+	awake = memnet_now(stage.net) + NSEC_PER_MS;
+	while (memnet_step(stage.net, awake))
+		;
+}
+
+static void a_flush_behind_the_reply_makes_nothing_forgotten(void **state)
+{
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {3000},
+				       .writes = {3000}};
+
+	(void)state;
+	for (unsigned versions = 0; versions < 4; versions++)
+		for (behind = 0; behind < BEHINDS; behind++) {
+			if (behind == BEHIND_GRANT && versions < 2)
+				continue; /* there is none in version 1 */
+			begin(1 + versions % 2, 1 + versions / 2, claim_and_invalidate);
+			peer_call(client(), &spec);
+			run_to_the_answer();
+			refused();
+		}
+}
+
+static void tell_of_reply_chunk(uint32_t xid)
+{
+	prepare(xid);
+	assert_true(play.reply.length >= play.told);
+	play.returns = play.write.length;
+	if (play.write.length)
+		raw_write(&stage.raw, &play.write, play.write.length);
+	raw_write(&stage.raw, &play.reply, play.writes);
+	put_reply_chunk(xid);
+}
+
+/* More than was written, and no reason for that which is known; of version 2 none is. */
+static void a_reply_is_never_shortened_in_silence(void **state)
+{
+	static const struct {
+		unsigned vers;
+		uint32_t write, told; /* the Write chunk, the Reply chunk */
+	} rows[] = {
+		{1, 0, WROTE + 4},
+		{2, 0, WROTE + 4},
+		{1, 3000, WROTE + 2996},
+		{1, 3000, WROTE + 3004},
+		{2, 3000, WROTE + 3000},
+		{1, 3000, WROTE + 4},
+		{2, 3000, 5000 /* all of it */},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		const unsigned row = i / 2;
+		struct peer_spec spec = {.body = 100, .reply = 24, .segs = 1, .reply_cap = 5000};
+
+		if (rows[row].write) {
+			spec.nwrites = 1;
+			spec.write_caps[0] = spec.writes[0] = rows[row].write;
+		}
+		begin(1 + i % 2, rows[row].vers, tell_of_reply_chunk);
+		play.writes = WROTE;
+		play.told = rows[row].told;
+		peer_call(client(), &spec);
+		refused();
+	}
+}
+
+/* rfc5666bis-01 5.5 wants an error for a reply that does not fit its Reply chunk. Some servers cut it in
+ * silence: so that this can be seen the chunk is larger than any reply the client can take. */
+static void fill_reply_chunk(uint32_t xid)
+{
+	play.writes = play.told = play.reply.length;
+	tell_of_reply_chunk(xid);
+}
+
+static void a_reply_cut_to_its_chunk_is_an_error(void **state)
+{
+	const struct peer_spec spec = {.body = 100, .reply = 24, .segs = 1, .reply_cap = 5000};
+
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		begin(cv, 1, fill_reply_chunk);
+		peer_call(client(), &spec);
+		stage_run(0);
+		assert_int_equal(client()->done, 1);
+		assert_int_equal(client()->errors, 1);
+		assert_true(play.reply.length > spec.reply_cap);
+		stage_goes_on();
+		stage_end();
+	}
+}
+
+/* rfc5666bis-01 5.2.2: data MUST go to the Write chunk. Some servers leave the Write list out when they
+ * are offered a Reply chunk, too: from then on they are not. */
+static void ignore_write_chunk(uint32_t xid)
+{
+	if (!play.reply.length) {
+		put_inline_reply(xid);
+		return;
+	}
+	play.write = (struct segment){0};
+	play.writes = play.told = 24;
+	tell_of_reply_chunk(xid);
+}
+
+static void who_ignores_write_chunks_gets_no_reply_chunk_beside(void **state)
+{
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .reply_cap = 5000,
+				       .nwrites = 1,
+				       .write_caps = {3000}};
+
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		begin(cv, 1, ignore_write_chunk);
+		peer_call(client(), &spec);
+		stage_run(0);
+		assert_int_equal(client()->done, 2);
+		assert_true(play.reply.length > 0);
+		play.returns = 0;
+		peer_call(client(), &spec);
+		stage_run(0);
+		assert_int_equal(client()->done, 3);
+		assert_int_equal(client()->corrupt, 0);
+		assert_int_equal(play.reply.length, 0);
+		assert_int_equal(play.write.length, 3000);
+		stage_goes_on();
+		stage_end();
+	}
+}
+
+/* It was left out of the call, for its segments were too many. The memory that was set apart for it
+ * still holds an older reply to the very XID. */
+static void make_up_reply_chunk(uint32_t xid)
+{
+	if (play.reply.length) {
+		tell_of_reply_chunk(xid);
+		play.calls--; /* as it was told to */
+		return;
+	}
+	play.reply = (struct segment){.handle = 0x1234};
+	play.told = 24;
+	stage.raw.invalidate = play.inv;
+	put_reply_chunk(xid);
+}
+
+static void a_reply_chunk_that_was_not_offered_is_none(void **state)
+{
+	bool found = false;
+
+	(void)state;
+	for (uint32_t n = 34; n < 42; n++) {
+		struct peer_spec spec = {.body = 100,
+					 .reply = 24,
+					 .segs = 1,
+					 .nreads = 1,
+					 .reads = {33 * 4096}, /* a block as large as n * 4096 */
+					 .reply_cap = 20000};
+		uint32_t xid;
+
+		begin(1, 2, make_up_reply_chunk);
+		play.writes = play.told = 24;
+		xid = client()->next_xid;
+		peer_call(client(), &spec);
+		stage_run(0);
+		assert_int_equal(client()->done, 2);
+		client()->next_xid = xid;
+		spec.reads[0] = n * 4096;
+		peer_call(client(), &spec);
+		stage_run(10);
+		if (play.calls == 2) {
+			found = true;
+			assert_int_equal(client()->done, 2);
+			stage_is_over(true);
+		} else {
+			stage_goes_on();
+		}
+		stage_end();
+	}
+	assert_true(found);
+}
+
+/* rfc5666bis-01 section 3.2.2: a responder's Writes come in any order. */
+static void any_order_of_writes_will_do(void **state)
+{
+	struct rng r = rng_seeded("writes scattered", 31);
+	const struct load load = {
+		.rng = &r, .calls = 60, .rcalls = 10, .depth = 2, .rdepth = 1, .spec = spec_any};
+	static struct world w;
+
+	(void)state;
+	for (unsigned round = 0; round < 8; round++) {
+		struct setup s = setup_defaults(1 + round % 2, 1 + round / 2 % 2, rng_next(&r));
+		struct world_pair *p = &w.pairs[0];
+
+		s.net.no_written = round >= 4;
+		world_new(&w, &s);
+		p->server.scatters = p->client.scatters = true;
+		world_connect(&w);
+		assert_true(world_load(&w, &load));
+		assert_int_equal(p->client.done, 60);
+		assert_int_equal(p->server.done, 10);
+		assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
+		assert_int_equal(p->client.errors + p->server.errors, 0);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_flush_behind_the_reply_makes_nothing_forgotten),
+		cmocka_unit_test(a_reply_is_never_shortened_in_silence),
+		cmocka_unit_test(a_reply_cut_to_its_chunk_is_an_error),
+		cmocka_unit_test(who_ignores_write_chunks_gets_no_reply_chunk_beside),
+		cmocka_unit_test(a_reply_chunk_that_was_not_offered_is_none),
+		cmocka_unit_test(any_order_of_writes_will_do),
+	};
+
+	log_set_level(LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("written", tests, NULL, NULL);
+}
