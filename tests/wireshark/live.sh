@@ -25,8 +25,9 @@ routes = ( { name = "r";
   listen = { fabric = "iwarp"; address = "$host"; port = $((port + 1)); versions = [1, 2]; };
   upstream = { fabric = "iwarp"; address = "$host"; port = $port; version = "2"; }; } );
 END
-# Packets are to be written as they come, or what came last may be missing when it ends.
-tcpdump -i lo -s 0 -U --immediate-mode -B 32768 -w - "host $host and tcp port $port" >"$cap" 2>"$scratch/tcpdump" &
+# Packets are to be written as they come, or what came last may be missing when it ends. Each takes
+# a slot for the longest there is: room for all of them, for tcpdump may not get to run meanwhile.
+tcpdump -i lo -s 65600 -U --immediate-mode -B 131072 -w - "host $host and tcp port $port" >"$cap" 2>"$scratch/tcpdump" &
 dump=$!
 pids+=("$dump")
 "$perf" server --listen "iwarp:$host:$port" >"$scratch/server" 2>&1 &
