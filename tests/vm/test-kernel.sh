@@ -6,6 +6,7 @@
 test_kernel() {
     guests_up siw filer
     check "kernel: siw reads a first FPDU that comes early" kernel_first_fpdu
+    check "kernel: siw completes what is posted when a connection is reset" kernel_send_error
     check "kernel: a guest cannot write to this machine's files" kernel_hostfs
 }
 
@@ -24,8 +25,8 @@ kernel_hostfs() {
         umount /run/host && echo here >/$file && [ -s /$file ]" 30 && [ ! -e "$RUN/$file" ] && [ ! -e "/$file" ]
 }
 
-# Not mended: a connection that is reset while nfsd answers many calls at once leaves Sends that siw
-# never completes. The threads that wait for them (svc_rdma_sendto) are lost until the filer boots again.
+# siw-tx-flush: a connection that is reset while nfsd answers many calls at once left Sends that siw
+# never completed, and with them the threads that wait (svc_rdma_sendto), until the filer boots again.
 kernel_send_error() {
     raw_peer send-error 50 >/dev/null && wait_for 20 guest filer '! connected_to_nfsd' 10
 }
