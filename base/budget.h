@@ -16,8 +16,10 @@
 enum {
 	BUDGET_STEP = 16 * 1024 * 1024, /* memory comes in these; the largest block */
 	BUDGET_FIXED = 2,		/* parts of the rest, one of them for connections */
-	BUDGET_SHARES = 4,		/* RPCs of the largest size that fit the rest */
-	BUDGET_PAYLOADS = 2,		/* blocks of max_payload an RPC needs: call and reply */
+	BUDGET_KEPT =
+		8, /* parts of that for RPCs, one for what is kept of each beside its octets */
+	BUDGET_SHARES = 4,	      /* RPCs of the largest size that fit the rest */
+	BUDGET_PAYLOADS = 2,	      /* blocks of max_payload an RPC needs: call and reply */
 	BUDGET_BEGUN = 64 * 1024,     /* what a continued message may hold before most of it came */
 	BUDGET_BLOCK = 64 * 1024,     /* what Receives and headers of a leg are cut from */
 	BUDGET_LEAST_RECEIVE = 1024,  /* octets: the smallest inline threshold */

@@ -2,7 +2,6 @@
 #ifndef PROXY_INTERNAL_H
 #define PROXY_INTERNAL_H
 
-#include "base/pool.h"
 #include "base/timer.h"
 #include "fabric/lobby.h"
 #include "proxy/crowd.h"
@@ -28,7 +27,6 @@ struct route_state {
 struct proxy {
 	struct proxy_config cfg;
 	struct buf_arena arena;
-	struct pool txns;
 	struct list sessions;
 	struct list dirty;
 	struct list dead;	   /* to be freed, a few in a turn */

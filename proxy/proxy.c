@@ -10,13 +10,11 @@ enum {
 	TURN_EVENTS = 256,
 	TURN_TIMERS = 256,
 	TURN_ENDS = 32,	 /* sessions closed, and sessions freed */
-	TRIM_SLABS = 64, /* of heap, given back */
 	TRIMS_AFTER = 3, /* times the last session: fabrics give Receives back by and by */
 };
 
-/* How often the shared Receives, and the heap, are looked at; and while there is more to give. */
+/* How often the shared Receives are looked at. */
 #define TRIM_INTERVAL (10 * NSEC_PER_SEC)
-#define TRIM_PAUSE (5 * NSEC_PER_MS)
 
 static int register_arena(struct proxy *p)
 {
@@ -89,15 +87,11 @@ static void on_trim(struct timer *timer, nsec_t now)
 {
 	struct proxy *p = container_of(timer, struct proxy, trim);
 
-	if (pool_trim(&p->txns, TRIM_SLABS)) {
-		timer_arm(&p->timers, timer, now + TRIM_PAUSE);
-		return;
-	}
 	if (p->nsessions > 0)
 		p->trims_left = TRIMS_AFTER;
 	else if (p->trims_left > 0)
 		p->trims_left--;
-	if (p->txns.bytes > 0 || p->trims_left > 0)
+	if (p->trims_left > 0)
 		timer_arm(&p->timers, timer, now + TRIM_INTERVAL);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
 		struct recvs *r = recvs_of(p->cfg.fabrics[i]);
@@ -187,7 +181,6 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 		p->routes[i].server_v1 = cfg->routes[i].server;
 		p->routes[i].server_v1.versions = LEG_V1;
 	}
-	pool_init(&p->txns, sizeof(struct txn), SIZE_MAX / 2 / sizeof(struct txn));
 	if (buf_arena_init(&p->arena, cfg->memory_bytes) < 0) {
 		log_error("memory.reserve", "bytes=%zu", cfg->memory_bytes);
 		mem_free(p);
@@ -254,13 +247,17 @@ static int poll_fabrics(struct proxy *p)
 	return more;
 }
 
-/* Who waits is a transaction queue of a session, or a leg that assembles a message. */
+/* Who waits is a queue of a session's, or a leg that assembles a message. */
 static void resume(struct quota_member *m, enum buf_purpose purpose)
 {
 	struct leg *leg;
 
 	if (purpose == BUF_TRANSACTION) {
-		session_resume(container_of(m, struct session_queue, quota));
+		session_resume(container_of(m, struct session_queue, quota), false);
+		return;
+	}
+	if (purpose == BUF_FORWARD || purpose == BUF_REVERSE) {
+		session_resume(container_of(m, struct session_queue, room), true);
 		return;
 	}
 	leg = leg_of_quota(m, purpose);
@@ -271,7 +268,8 @@ static void resume(struct quota_member *m, enum buf_purpose purpose)
 /* Replies first, for they free what others wait for. */
 static void resume_waiters(struct proxy *p)
 {
-	static const enum buf_purpose each[] = {BUF_ASSEMBLY, BUF_CALL, BUF_BEGUN, BUF_TRANSACTION};
+	static const enum buf_purpose each[] = {BUF_ASSEMBLY,	 BUF_CALL,    BUF_BEGUN,
+						BUF_TRANSACTION, BUF_REVERSE, BUF_FORWARD};
 	struct quota_member *m;
 
 	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++)
@@ -287,7 +285,7 @@ static bool drain_some(struct proxy *p)
 		struct session *s = container_of(p->drain_next, struct session, link);
 
 		p->drain_next = s->link.next;
-		if (s->ntxns == 0 || p->drain_over)
+		if (session_is_idle(s) || p->drain_over)
 			session_close(s, 0, "shutting down");
 	}
 	return p->drain_next != &p->sessions;
@@ -415,7 +413,6 @@ void proxy_free(struct proxy *p)
 	crowd_free(p->own_crowd);
 	for (unsigned i = 0; i < p->nregistered; i++)
 		fabric_unregister(p->cfg.fabrics[i], p->arena.base);
-	pool_fini(&p->txns);
 	buf_arena_fini(&p->arena);
 	mem_free(p);
 }

@@ -44,12 +44,16 @@ static void refuse(struct route_state *rs, const struct fabric_event *ev, const 
 /* Version 2 grants messages, not calls: the bound on calls is the gateway's own. */
 static void init_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
 {
+	enum buf_purpose room = q == &s->forward ? BUF_FORWARD : BUF_REVERSE;
+
 	quota_member_init(&q->quota, &s->route->groups[BUF_TRANSACTION]);
+	quota_member_init(&q->room, &s->route->groups[room]);
 	q->s = s;
 	q->limit = a > b ? a : b;
 	if (q->limit == 0)
 		q->limit = 1;
 	list_init(&q->waiting);
+	list_init(&q->kept);
 }
 
 static void init_ops(struct session_ops *ops)
@@ -170,13 +174,19 @@ static void die(struct session *s)
 	session_touch(s);
 }
 
+static void stop_waiting(struct session_queue *q)
+{
+	quota_unwait(&q->quota);
+	quota_unwait(&q->room);
+}
+
 /* Whoever waits for memory behind this session does not wait for its end. */
 static void begin_end(struct session *s)
 {
 	s->state = SESSION_CLOSING;
 	lobby_leave(&s->proxy->lobby, &s->silent);
-	quota_unwait(&s->forward.quota);
-	quota_unwait(&s->reverse.quota);
+	stop_waiting(&s->forward);
+	stop_waiting(&s->reverse);
 }
 
 /* At once, whatever is under way: nobody has asked anything of it yet. */
@@ -437,7 +447,8 @@ static void set_grants(struct session *s)
 	uint32_t grant = server_takes(s);
 
 	grant += grant / 8 + 1;
-	if (!list_is_empty(&s->forward.waiting) || quota_others_wait(&s->forward.quota))
+	if (session_calls_wait(&s->forward) || quota_others_wait(&s->forward.quota) ||
+	    quota_others_wait(&s->forward.room))
 		grant = grant / 2 + 1;
 	if (grant > MODEST && (recvs_tight(s->client.recvs) || recvs_tight(s->server.recvs)))
 		grant = MODEST;
@@ -459,14 +470,14 @@ void session_pump(struct session *s)
 	session_await_setup(s);
 	if (s->state == SESSION_OPEN)
 		session_watch(s);
-	if (s->proxy->draining && s->ntxns == 0)
+	if (s->proxy->draining && session_is_idle(s))
 		session_close(s, 0, "shutting down");
 }
 
-void session_resume(struct session_queue *q)
+void session_resume(struct session_queue *q, bool room)
 {
 	if (q->s->state == SESSION_OPEN)
-		txn_run(q);
+		room ? txn_resume(q) : txn_run(q);
 	session_touch(q->s);
 }
 
@@ -480,13 +491,15 @@ void session_free(struct session *s)
 	struct proxy *p = s->proxy;
 
 	session_log_untold(s);
+	txn_drop_kept(&s->forward);
+	txn_drop_kept(&s->reverse);
 	/* Connections first: after that nobody uses the memory. */
 	leg_fini(&s->client);
 	leg_fini(&s->server);
 	while (!list_is_empty(&s->txns))
 		txn_release(list_first(&s->txns, struct txn, link));
-	quota_unwait(&s->forward.quota);
-	quota_unwait(&s->reverse.quota);
+	stop_waiting(&s->forward);
+	stop_waiting(&s->reverse);
 	if (p->log_next == &s->link)
 		p->log_next = s->link.next;
 	if (p->drain_next == &s->link)

@@ -97,6 +97,8 @@ struct session_ops {
  * wait for each other, for a server may need a callback's answer before it goes on. */
 struct session_queue {
 	struct session *s;
+	struct list kept;	   /* calls that wait to become txns, in order: txn_room.c */
+	struct quota_member room;  /* of txns; waits for the first of these */
 	struct list waiting;	   /* txns not admitted yet, in order */
 	struct quota_member quota; /* of those admitted; waits for the first that is not */
 	unsigned running, limit;   /* txns admitted: a bound on their number, whatever peers send */
@@ -147,8 +149,9 @@ void session_input(struct session *s, struct leg *leg, const struct fabric_event
 /** session_pump - after a batch: queued messages, admission, Sends. */
 void session_pump(struct session *s);
 
-/** session_resume - memory came free for the first transaction waiting in @q. */
-void session_resume(struct session_queue *q);
+/** session_resume - memory came free for the first transaction waiting in @q; @room: for the first of
+ * the calls kept there. */
+void session_resume(struct session_queue *q, bool room);
 
 /** session_await_setup - a leg's set-up began, or is over: the earlier deadline of both counts. */
 void session_await_setup(struct session *s);
@@ -229,6 +232,18 @@ static inline struct session_proof *session_proof(struct session *s, const struc
 static inline struct session_queue *session_queue(struct session *s, bool reverse)
 {
 	return reverse ? &s->reverse : &s->forward;
+}
+
+/** session_calls_wait - for their turn, in @q. */
+static inline bool session_calls_wait(const struct session_queue *q)
+{
+	return !list_is_empty(&q->waiting) || !list_is_empty(&q->kept);
+}
+
+/** session_is_idle - no call is in flight. */
+static inline bool session_is_idle(const struct session *s)
+{
+	return s->ntxns == 0 && list_is_empty(&s->forward.kept) && list_is_empty(&s->reverse.kept);
 }
 
 static inline struct session_stat *session_stat(struct session *s, const struct leg *leg)

@@ -89,8 +89,7 @@ static enum watch_turn turn_of_sends(const struct session *s, const struct leg *
 {
 	if (leg_owes_sends(leg))
 		return WATCH_OWED;
-	return leg == &s->client && !list_is_empty(&s->forward.waiting) ? WATCH_PAUSED
-									: WATCH_NOTHING;
+	return leg == &s->client && session_calls_wait(&s->forward) ? WATCH_PAUSED : WATCH_NOTHING;
 }
 
 /* Any word of more credits is one. */

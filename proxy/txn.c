@@ -58,6 +58,7 @@ static void unhash(struct txn *t)
 void txn_release(struct txn *t)
 {
 	struct session *s = t->s;
+	struct session_queue *q = session_queue(s, t->reverse);
 
 	unhash(t);
 	txn_unname(t);
@@ -69,7 +70,7 @@ void txn_release(struct txn *t)
 	txn_give(t);
 	txn_unqueue(t);
 	s->ntxns--;
-	pool_put(&s->proxy->txns, t);
+	txn_give_room(q, t);
 }
 
 static void finish_if_idle(struct txn *t)
@@ -162,13 +163,11 @@ static bool sizes_are_sane(const struct txn *t)
 	return true;
 }
 
-static struct txn *txn_new(struct session *s, struct leg *req, struct leg_out *out)
+static void init(struct txn *t, struct session *s, struct leg *req, struct leg_out *out)
 {
-	struct txn *t = pool_get(&s->proxy->txns), **b;
+	struct txn **b;
 
-	if (!t)
-		return NULL;
-	memset(t, 0, offsetof(struct txn, in));
+	memset(t, 0, offsetof(struct txn, out));
 	t->s = s;
 	t->reverse = out->reverse;
 	t->req = req;
@@ -176,6 +175,7 @@ static struct txn *txn_new(struct session *s, struct leg *req, struct leg_out *o
 	t->call_held = out->held;
 	t->call_tx.owner = t->reply_tx.owner = t;
 	copy_msg(&t->in, out->msg);
+	txn_set_room(t);
 	list_init(&t->op_link);
 	list_init(&t->wait_link);
 	txn_late_init(t);
@@ -185,7 +185,6 @@ static struct txn *txn_new(struct session *s, struct leg *req, struct leg_out *o
 	*b = t;
 	s->ntxns++;
 	txn_name(t);
-	return t;
 }
 
 static void count_call(struct session *s, struct txn *t)
@@ -253,24 +252,22 @@ static void call_again(struct session *s, struct leg *req, uint32_t xid)
 	leg_unanswered(req);
 }
 
-void txn_call(struct session *s, struct leg *req, struct leg_out *out)
+/* Of a call that arrived on @req; @t is the place for it. */
+static void begin(struct session *s, struct leg *req, struct leg_out *out, struct txn *t,
+		  bool aside)
 {
+	struct session_queue *q = session_queue(s, out->reverse);
 	struct plan_call p;
-	struct txn *t;
 
 	if (find(s, out->msg->xid, out->reverse)) {
+		txn_give_room(q, t);
+		q->aside -= aside;
 		leg_put(req, &out->held);
 		call_again(s, req, out->msg->xid);
 		return;
 	}
-	t = txn_new(s, req, out);
-	if (!t) {
-		const struct rpc_error e = {.code = RPC_ERROR_SYSTEM};
-
-		leg_report(req, out->msg->xid, RPC_CALL, &e);
-		leg_put(req, &out->held);
-		return;
-	}
+	init(t, s, req, out);
+	t->aside = aside;
 	if (t->in.nbody > 0)
 		t->call_body = t->in.body[0];
 	count_call(s, t);
@@ -285,6 +282,27 @@ void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 	}
 	t->reply_bytes = txn_reply_room(t, p.reply_bytes);
 	begin_wait(t);
+}
+
+void txn_call(struct session *s, struct leg *req, struct leg_out *out)
+{
+	struct session_queue *q = session_queue(s, out->reverse);
+	struct txn *t = list_is_empty(&q->kept) ? txn_take_room(q, out->msg) : NULL;
+
+	if (t)
+		begin(s, req, out, t, false);
+	else
+		txn_keep(q, out);
+}
+
+void txn_resume(struct session_queue *q)
+{
+	struct leg_out out;
+	struct txn *t;
+	bool aside;
+
+	while (q->s->state == SESSION_OPEN && txn_take_kept(q, &out, &t, &aside))
+		begin(q->s, out.reverse ? &q->s->server : &q->s->client, &out, t, aside);
 }
 
 /* The responder's fabric is short of something: what was exposed of the call is not needed meanwhile. */

@@ -11,7 +11,7 @@
  * txn - one RPC in flight between the legs of a session, in either direction
  *
  * Inside of proxy/ only. txn.c carries it through its steps (its first comment has the diagram);
- * the others serve it: txn_admit.c says when it may start, txn_memory.c holds its regions,
+ * the others serve it: txn_room.c finds it a place, txn_admit.c says when it may start, txn_memory.c holds its regions,
  * txn_blank.c makes them blank, txn_form.c its messages, txn_ops.c its Reads and Writes, txn_short.c waits for what
  * its fabric is short of, txn_told.c checks
  * what its server tells, txn_late.c lets it go.
@@ -82,7 +82,8 @@ struct txn {
 	struct timer late; /* let go then; armed from its start until the answer */
 
 	/* txn_memory.c */
-	struct txn_region reads[RPC_MAX_CHUNKS], writes[RPC_MAX_CHUNKS], body, reply;
+	struct txn_region *reads, *writes; /* as many as .in has; behind it */
+	struct txn_region body, reply;
 	unsigned exposed; /* regions exposed to the responder now */
 	uint64_t mark;	  /* in a Reply chunk until it is written, or 0: txn_check_results() */
 
@@ -109,8 +110,10 @@ struct txn {
 	unsigned ops;
 
 	/* Last and large: not cleared, but written whole. */
-	struct rpc_msg in;  /* the requester's call as it came: its chunks, for the way back */
 	struct rpc_msg out; /* the message for the other leg: first the call, then the reply */
+	struct rpc_msg
+		in; /* the requester's call as it came: its chunks, for the way back. There is
+			     * room for as many segments as it has, and then for its regions. */
 };
 
 /* txn.c: the life of one RPC */
@@ -123,6 +126,9 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out);
 
 /** txn_error - the responder on @rsp reports an error about a call. */
 void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out);
+
+/** txn_resume - there may be room for the first calls kept in @q. */
+void txn_resume(struct session_queue *q);
 
 /** txn_run - start those that wait in @q, in order, as memory and exposures allow. */
 void txn_run(struct session_queue *q);
@@ -152,6 +158,29 @@ void txn_fail(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b);
 
 /** txn_release - give back everything @t holds; its legs no longer use any of it. */
 void txn_release(struct txn *t);
+
+/* txn_room.c: where they lie */
+
+/** txn_take_room - a place for a transaction of @call, undefined. Return: NULL when @q has to wait, or
+ * waits, for one. */
+struct txn *txn_take_room(struct session_queue *q, const struct rpc_msg *call) WARN_UNUSED;
+
+/** txn_set_room - @t->in is written: where its regions lie, blank. */
+void txn_set_room(struct txn *t);
+
+/** txn_give_room - takes @t, which is nothing but a place by now. */
+void txn_give_room(struct session_queue *q, struct txn *t);
+
+/** txn_keep - @out, a call, is the last of those that wait for a place in @q; takes @out->held. */
+void txn_keep(struct session_queue *q, const struct leg_out *out);
+
+/** txn_take_kept - the first of those again, with a place, @t. @aside: it holds no Receive. Return: false,
+ * and nothing happened, when there is none. */
+bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
+		   bool *aside) WARN_UNUSED;
+
+/** txn_drop_kept - the session ends. */
+void txn_drop_kept(struct session_queue *q);
 
 /* txn_admit.c: which may run */
 

@@ -112,6 +112,8 @@ static int set_aside(struct txn *t)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
 
+	if (t->aside)
+		return 0;
 	if (q->aside == SESSION_ASIDE || move_out(t->req, &t->call_held, &t->call_body) < 0)
 		return ERR_AGAIN;
 	if (t->in.nbody > 0)
@@ -125,7 +127,7 @@ static int set_aside(struct txn *t)
  * for that: what they wait for are replies, and each needs one. Grants slow the client down there. */
 void txn_move_call(struct txn *t)
 {
-	if (!t->aside && recvs_tight(t->req->recvs))
+	if (recvs_tight(t->req->recvs))
 		(void)set_aside(t);
 }
 

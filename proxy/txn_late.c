@@ -83,7 +83,7 @@ bool txn_is_jammed(const struct session_queue *q)
 	if (q->running == 0 || req->state != LEG_OPEN || !req->t || req->t->version != 2 ||
 	    rsp->cfg->reply_timeout)
 		return false;
-	return (q->running >= q->limit && !list_is_empty(&q->waiting)) || leg_keeps_closed(req) ||
+	return (q->running >= q->limit && session_calls_wait(q)) || leg_keeps_closed(req) ||
 	       waits_for_credit(rsp);
 }
 

@@ -52,8 +52,8 @@ struct rpc_msg {
 	 * (there the private data's R flag permits any handle of the call). */
 	uint32_t inv_handle;
 
-	struct segment segs[RPC_MAX_SEGMENTS];
 	unsigned nsegs;
+	struct segment segs[RPC_MAX_SEGMENTS]; /* last: a copy may end behind those in use */
 };
 
 /** rpc_msg_reset - an empty message; does not touch the segment array. */

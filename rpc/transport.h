@@ -140,6 +140,10 @@ struct rpc_transport_ops {
 	 */
 	int (*arrive)(struct rpc_transport *t, struct view in);
 
+	/** again - decode a call that recv() gave whole, or the last part of one, once more, to the same
+	 * place: nothing else changes. @in: its octets, perhaps a copy of them. */
+	void (*again)(const struct rpc_transport *t, struct view in);
+
 	/** may_send - whether the next Send of @tx has its credit now. */
 	bool (*may_send)(const struct rpc_transport *t, const struct rpc_tx *tx);
 

@@ -35,6 +35,7 @@
  */
 #include "v1/conn.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/list.h"
@@ -288,6 +289,16 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	return c->t.own.msg->dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
 }
 
+static void conn_again(const struct rpc_transport *t, struct view in)
+{
+	struct v1_header h;
+	bool dir_known;
+	int rc = v1_header_decode(&h, t->own.msg, &dir_known, in);
+
+	assert(rc == 0);
+	(void)rc;
+}
+
 /* --- sending --- */
 
 static bool conn_may_send(const struct rpc_transport *t, const struct rpc_tx *tx)
@@ -358,6 +369,7 @@ static void conn_unanswered(struct rpc_transport *t)
 static const struct rpc_transport_ops v1_ops = {
 	.name = "1",
 	.recv = conn_recv,
+	.again = conn_again,
 	.may_send = conn_may_send,
 	.encode = conn_encode,
 	.header_len = conn_header_len,

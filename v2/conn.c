@@ -323,6 +323,7 @@ static const struct rpc_transport_ops ops = {
 	.name = "2",
 	.recv = v2_conn_recv,
 	.arrive = v2_conn_arrive,
+	.again = v2_conn_again,
 	.may_send = may_send,
 	.encode = encode,
 	.header_len = header_len,

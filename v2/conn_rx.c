@@ -22,6 +22,8 @@
  */
 #include "v2/conn_rx.h"
 
+#include <assert.h>
+
 #include "v2/error.h"
 #include "v2/refused.h"
 
@@ -501,4 +503,14 @@ int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	if (c->state == V2_OPENING)
 		c->state = V2_NEGOTIATING;
 	return recv_v2(c, &h, in, rx);
+}
+
+void v2_conn_again(const struct rpc_transport *t, struct view in)
+{
+	struct v2_hdr h;
+	struct rpc_error fault;
+	int err = v2_decode(&h, t->own.msg, in, t->own.segment_count, &fault);
+
+	assert(err == 0);
+	(void)err;
 }

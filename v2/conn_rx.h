@@ -12,6 +12,9 @@ int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx);
 /** v2_conn_arrive - rpc_transport_ops.arrive. */
 int v2_conn_arrive(struct rpc_transport *t, struct view in);
 
+/** v2_conn_again - rpc_transport_ops.again. */
+void v2_conn_again(const struct rpc_transport *t, struct view in);
+
 /** v2_conn_settle - rpc_transport_ops.settle. */
 bool v2_conn_settle(struct rpc_transport *t);
 

@@ -83,6 +83,9 @@ void leg_stop_waiting(struct leg *leg);
 /** leg_on_recv - a Receive completed. */
 void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out *out);
 
+/** leg_is_reverse - whether messages in @dir from the peer travel in the reverse direction. */
+bool leg_is_reverse(const struct leg *leg, enum rpc_dir dir);
+
 /** leg_process - hand the octets in @rb to the transport and act on what comes out. */
 void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out);
 

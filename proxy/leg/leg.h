@@ -248,6 +248,26 @@ void leg_put(struct leg *leg, struct leg_held *held);
  * of the arena, which @held takes; NULL: nothing is, or it holds an assembly already. */
 void leg_move(struct leg *leg, struct leg_held *held, void *block);
 
+/* leg_keep.c: calls that nobody can take yet */
+
+/**
+ * leg_keep - @out, a call, is the last of @queue (of one direction), with all it holds
+ * @aside: out of its Receive, where there is memory for a copy
+ *
+ * Return: whether it was set aside.
+ */
+bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bool aside);
+
+/** leg_again - the first of @queue once more, as LEG_OUT_MSG; it stays there. Return: whether it was
+ * set aside. */
+bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out);
+
+/** leg_unkeep - what leg_again() gave was taken, @held with it: no longer in @queue. */
+void leg_unkeep(struct leg *leg, struct list *queue);
+
+/** leg_drop_kept - nobody will take those in @queue: all they hold is given back. */
+void leg_drop_kept(struct leg *leg, struct list *queue);
+
 /** leg_send - queue @tx; it goes out when its turn and its credits come. */
 void leg_send(struct leg *leg, struct leg_tx *tx);
 

@@ -72,7 +72,7 @@ static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *r
 	return true;
 }
 
-static bool is_reverse(const struct leg *leg, enum rpc_dir dir)
+bool leg_is_reverse(const struct leg *leg, enum rpc_dir dir)
 {
 	return (leg->role == RPC_INITIATOR) == (dir == RPC_CALL);
 }
@@ -124,7 +124,7 @@ static bool on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 	}
 	out->kind = LEG_OUT_MSG;
 	out->msg = rx->msg;
-	out->reverse = is_reverse(leg, rx->msg->dir);
+	out->reverse = leg_is_reverse(leg, rx->msg->dir);
 	out->invalidated = leg->invalidated;
 	out->held.rbuf = rb;
 	if (rx->continued) {
@@ -143,7 +143,7 @@ static void on_error(struct leg *leg, const struct rpc_rx *rx, struct leg_out *o
 {
 	out->kind = LEG_OUT_ERROR;
 	out->xid = rx->xid;
-	out->reverse = is_reverse(leg, rx->error_dir);
+	out->reverse = leg_is_reverse(leg, rx->error_dir);
 	out->error = rx->error;
 	if (rx->error_dir == RPC_REPLY)
 		got_answer(leg);

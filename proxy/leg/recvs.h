@@ -35,6 +35,10 @@ struct leg_rbuf {
 	struct recvs_chunk *chunk; /* shared: where it belongs */
 	uint32_t len;
 	uint32_t invalidated; /* handle of ours, or 0 */
+	/* Of a call that is kept (leg_keep()): */
+	void *assembly; /* its body, where it was continued */
+	uint32_t assembly_len;
+	bool aside; /* this is no Receive, but a copy of one in a block of the arena that begins here */
 };
 
 struct recvs {

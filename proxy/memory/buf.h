@@ -38,10 +38,12 @@ enum {
 enum buf_purpose {
 	BUF_TRANSACTION, /* may not use the reserve */
 	BUF_ASSEMBLY,	 /* of a reply: the reserve, then what transactions use */
-	BUF_CALL,  /* assembly of a call: its part of the reserve; without parts as a reply's */
-	BUF_BEGUN, /* the first octets of a continued message; without parts as a transaction's */
-	BUF_ASIDE, /* what must not wait for memory: likewise */
-	BUF_FIXED, /* for the life of a connection: likewise */
+	BUF_CALL,    /* assembly of a call: its part of the reserve; without parts as a reply's */
+	BUF_BEGUN,   /* the first octets of a continued message; without parts as a transaction's */
+	BUF_ASIDE,   /* what must not wait for memory: likewise */
+	BUF_FORWARD, /* what the gateway keeps of a client's RPC: likewise */
+	BUF_REVERSE, /* ... of a server's: likewise */
+	BUF_FIXED,   /* for the life of a connection: likewise */
 	BUF_PURPOSES,
 };
 
@@ -52,6 +54,8 @@ enum buf_zone {
 	BUF_ZONE_FIXED,
 	BUF_ZONE_ASIDE,
 	BUF_ZONE_BEGUN,
+	BUF_ZONE_FORWARD,
+	BUF_ZONE_REVERSE,
 	BUF_ZONE_CALLS,
 	BUF_ZONE_REPLIES,
 	BUF_ZONES
@@ -119,8 +123,9 @@ int buf_arena_init(struct buf_arena *a, size_t bytes) WARN_UNUSED;
  * buf_arena_part - right after init: a gateway's arena
  * @fixed: octets (a multiple of 4 KiB) of what is not the reserve for BUF_FIXED alone, so that what
  *         stays never splits what comes and goes
- * @parts: routes; each gets a range of its own of what transactions use, and, where the reserve is
- *         large, of both parts of that: at most half of each is shared out so
+ * @parts: routes; each gets a range of its own of what transactions use, of what is kept of clients'
+ *         RPCs, and, where the reserve is large, of both parts of that: at most half of each is
+ *         shared out so
  *
  * Half of the reserve is for calls. Return: 0 or ERR_NOMEM (buf_arena_fini() is due).
  */

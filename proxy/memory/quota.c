@@ -42,7 +42,8 @@ void quota_init(struct quota *s, struct buf_arena *arena)
 	static const enum buf_zone common[QUOTA_PURPOSES] = {
 		[BUF_TRANSACTION] = BUF_ZONE_ORDINARY, [BUF_ASSEMBLY] = BUF_ZONE_REPLIES,
 		[BUF_CALL] = BUF_ZONE_CALLS,	       [BUF_BEGUN] = BUF_ZONE_BEGUN,
-		[BUF_ASIDE] = BUF_ZONE_ASIDE,
+		[BUF_ASIDE] = BUF_ZONE_ASIDE,	       [BUF_FORWARD] = BUF_ZONE_FORWARD,
+		[BUF_REVERSE] = BUF_ZONE_REVERSE,
 	};
 
 	*s = (struct quota){.arena = arena, .looks = QUOTA_LOOKS};

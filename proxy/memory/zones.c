@@ -15,7 +15,7 @@
  */
 
 /* Kinds of memory that routes have some of their own of. */
-enum { OWN_TRANSACTIONS, OWN_CALLS, OWN_REPLIES, OWN_KINDS };
+enum { OWN_TRANSACTIONS, OWN_FORWARD, OWN_CALLS, OWN_REPLIES, OWN_KINDS };
 
 /* Huge pages, where the system gives them, want this alignment. */
 enum { MAP_ALIGN = 2 * 1024 * 1024 };
@@ -147,14 +147,30 @@ static size_t lesser_of(size_t a, size_t b)
 }
 
 /*
+ * What is kept of RPCs: of those of clients, of which half is routes' own where that holds a few;
+ * and a quarter for those of servers, for which no client's waits.
+ */
+static void part_kept(struct buf_arena *a, size_t *at, size_t bytes)
+{
+	size_t reverse = bytes / 4, own = even_part((bytes - reverse) / 2, a->parts);
+
+	if (own < BUDGET_BLOCK)
+		own = 0;
+	set_zone(a, BUF_ZONE_FORWARD, at, bytes - reverse - own * a->parts);
+	set_own(a, OWN_FORWARD, at, own);
+	set_zone(a, BUF_ZONE_REVERSE, at, reverse);
+}
+
+/*
  * What transactions use, up to @end: more than half of it in common, so that the largest RPC
- * finds room there; then each route's own; and what is for the first octets of continued messages
- * and for calls that must not wait.
+ * finds room there; then each route's own; what is kept of RPCs; and what is for the first octets of
+ * continued messages and for calls that must not wait.
  */
 static void part_ordinary(struct buf_arena *a, size_t end)
 {
 	size_t begun = lesser_of(end / 16 / BUDGET_BLOCK * BUDGET_BLOCK, BUF_MAX_BLOCK);
-	size_t beside = begun + lesser_of(end / 4, 2 * (size_t)BUF_MAX_BLOCK);
+	size_t kept = end / BUDGET_KEPT / BUDGET_BLOCK * BUDGET_BLOCK;
+	size_t beside = begun + kept + lesser_of(end / 8, 2 * (size_t)BUF_MAX_BLOCK);
 	size_t own = even_part(end / 2 - beside, a->parts), common = end, at = 0;
 
 	for (; own >= BUF_MIN_BLOCK; own -= own > BUF_MAX_BLOCK ? BUF_MAX_BLOCK : own / 2) {
@@ -172,6 +188,7 @@ static void part_ordinary(struct buf_arena *a, size_t end)
 	}
 	set_zone(a, BUF_ZONE_ORDINARY, &at, common);
 	set_own(a, OWN_TRANSACTIONS, &at, own);
+	part_kept(a, &at, kept);
 	set_zone(a, BUF_ZONE_BEGUN, &at, begun);
 	set_zone(a, BUF_ZONE_ASIDE, &at, end - at);
 }
@@ -242,21 +259,25 @@ unsigned buf_own_zone(const struct buf_arena *a, enum buf_purpose purpose, unsig
 {
 	unsigned zone = BUF_ZONES + part * OWN_KINDS;
 
-	if (part >= a->parts || purpose > BUF_CALL)
+	static const int kinds[BUF_PURPOSES] = {
+		[BUF_TRANSACTION] = OWN_TRANSACTIONS + 1,
+		[BUF_FORWARD] = OWN_FORWARD + 1,
+		[BUF_CALL] = OWN_CALLS + 1,
+		[BUF_ASSEMBLY] = OWN_REPLIES + 1,
+	};
+
+	if (part >= a->parts || kinds[purpose] == 0)
 		return BUF_NO_ZONE;
-	zone += purpose == BUF_TRANSACTION ? OWN_TRANSACTIONS
-		: purpose == BUF_CALL	   ? OWN_CALLS
-					   : OWN_REPLIES;
+	zone += (unsigned)kinds[purpose] - 1;
 	return buf_zone_bytes(a, zone) > 0 ? zone : BUF_NO_ZONE;
 }
 
 unsigned buf_zones_for(const struct buf_arena *a, enum buf_purpose purpose, enum buf_zone zones[2])
 {
 	static const enum buf_zone own[BUF_PURPOSES] = {
-		[BUF_CALL] = BUF_ZONE_CALLS,
-		[BUF_BEGUN] = BUF_ZONE_BEGUN,
-		[BUF_ASIDE] = BUF_ZONE_ASIDE,
-		[BUF_FIXED] = BUF_ZONE_FIXED,
+		[BUF_CALL] = BUF_ZONE_CALLS,	  [BUF_BEGUN] = BUF_ZONE_BEGUN,
+		[BUF_ASIDE] = BUF_ZONE_ASIDE,	  [BUF_FORWARD] = BUF_ZONE_FORWARD,
+		[BUF_REVERSE] = BUF_ZONE_REVERSE, [BUF_FIXED] = BUF_ZONE_FIXED,
 	};
 	bool parted = buf_zone_bytes(a, BUF_ZONE_CALLS) > 0;
 

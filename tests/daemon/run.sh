@@ -406,7 +406,7 @@ case_sessions() {
         echo "$n sessions, not $SESSIONS: the hard limit of descriptors is $(ulimit -n)"
     configure
     sed -i "/memory_limit/d; s/\"debug\"/\"info\"/" "$CONF"
-    perf_server 20050 --memory $((1024 + n / 2))
+    perf_server 20050 --memory $((1024 + n))
     gateway
     before=$(rss)
     for round in 1 2; do

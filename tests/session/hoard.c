@@ -25,9 +25,29 @@ void hoard_unwaited(struct hoard *h, struct buf_arena *arena)
 		h->nblocks++;
 }
 
+static void take_zone(struct hoard *h, unsigned zone)
+{
+	while (h->nblocks < HOARD_MOST && zone != BUF_NO_ZONE &&
+	       (h->blocks[h->nblocks] = buf_alloc_in(h->arena, BUF_MIN_BLOCK, zone)))
+		h->nblocks++;
+}
+
+void hoard_rooms(struct hoard *h, struct buf_arena *arena, bool reverse)
+{
+	h->arena = arena;
+	for (unsigned i = 0; i < arena->parts; i++)
+		take_zone(h, buf_own_zone(arena, reverse ? BUF_REVERSE : BUF_FORWARD, i));
+	take_zone(h, reverse ? BUF_ZONE_REVERSE : BUF_ZONE_FORWARD);
+}
+
+void hoard_give(struct hoard *h, size_t bytes)
+{
+	for (; bytes > 0 && h->nblocks > 0; bytes -= BUF_MIN_BLOCK)
+		buf_free(h->arena, h->blocks[--h->nblocks]);
+}
+
 void hoard_end(struct hoard *h)
 {
 	hoard_release(h, h->nrbufs);
-	while (h->nblocks > 0)
-		buf_free(h->arena, h->blocks[--h->nblocks]);
+	hoard_give(h, SIZE_MAX & ~(size_t)(BUF_MIN_BLOCK - 1));
 }

@@ -28,6 +28,13 @@ void hoard_release(struct hoard *h, unsigned n);
 /** hoard_unwaited - all that calls may be set aside in. */
 void hoard_unwaited(struct hoard *h, struct buf_arena *arena);
 
+/** hoard_rooms - all that RPCs of clients, or of servers (@reverse), are kept in: in pieces of
+ * BUF_MIN_BLOCK, what is common to all routes last. */
+void hoard_rooms(struct hoard *h, struct buf_arena *arena, bool reverse);
+
+/** hoard_give - @bytes of blocks, those that came last. */
+void hoard_give(struct hoard *h, size_t bytes);
+
 /** hoard_end - everything goes back. */
 void hoard_end(struct hoard *h);
 

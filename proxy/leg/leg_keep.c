@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: a call that its user cannot take yet is kept as it came, in its Receive or in a copy of
+ * that, and decoded anew when its turn comes. So one that waits takes no memory but its own octets,
+ * and what comes behind it, as replies, goes on. A continued call keeps its assembly beside.
+ */
+#include <string.h>
+
+#include "proxy/leg/internal.h"
+
+/* Return: what stands for the Receive from now on; @rb itself when there is no memory. */
+static struct leg_rbuf *set_aside(struct leg *leg, struct leg_rbuf *rb)
+{
+	struct leg_rbuf *copy = leg_take_unwaited(leg, sizeof(*copy) + rb->len);
+
+	if (!copy)
+		return rb;
+	*copy = (struct leg_rbuf){.data = (uint8_t *)(copy + 1), .len = rb->len, .aside = true};
+	memcpy(copy->data, rb->data, rb->len);
+	leg_post_recv(leg, rb);
+	return copy;
+}
+
+bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bool aside)
+{
+	struct leg_rbuf *rb = out->held.rbuf;
+
+	if (aside)
+		rb = set_aside(leg, rb);
+	rb->assembly = out->held.assembly;
+	rb->assembly_len = rb->assembly ? (uint32_t)out->msg->body[0].len : 0;
+	list_add_tail(queue, &rb->link);
+	return rb->aside;
+}
+
+static struct leg_rbuf *first(const struct list *queue)
+{
+	return list_first(queue, struct leg_rbuf, link);
+}
+
+bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out)
+{
+	struct leg_rbuf *rb = first(queue);
+
+	*out = (struct leg_out){.kind = LEG_OUT_MSG,
+				.msg = leg->msg,
+				.reverse = leg_is_reverse(leg, RPC_CALL),
+				.held = {rb, rb->assembly}};
+	leg->t->ops->again(leg->t, view_of(rb->data, rb->len));
+	if (rb->assembly) {
+		leg->msg->body[0] = view_of(rb->assembly, rb->assembly_len);
+		leg->msg->nbody = 1;
+	}
+	if (!rb->aside)
+		return false;
+	out->held.rbuf = NULL;
+	if (!rb->assembly)
+		out->held.assembly = rb;
+	return true;
+}
+
+void leg_unkeep(struct leg *leg, struct list *queue)
+{
+	struct leg_rbuf *rb = first(queue);
+	bool is_copy_left = rb->aside && rb->assembly;
+
+	list_del(&rb->link);
+	rb->assembly = NULL;
+	if (is_copy_left) /* its header is all that was needed of it */
+		leg_give_block(leg, rb);
+}
+
+void leg_drop_kept(struct leg *leg, struct list *queue)
+{
+	while (!list_is_empty(queue)) {
+		struct leg_rbuf *rb = first(queue);
+		struct leg_held held = {rb->aside ? NULL : rb, rb->assembly};
+		void *copy = rb->aside ? rb : NULL;
+
+		list_del(&rb->link);
+		rb->assembly = NULL;
+		leg_put(leg, &held);
+		leg_give_block(leg, copy);
+	}
+}

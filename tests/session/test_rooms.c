@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the gateway keeps of RPCs is part of its memory. Where there is none left calls wait, a session's
+ * very first among them: none is refused, none is lost, and each session has its turn.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/hoard.h"
+#include "tests/session/inside.h"
+#include "tests/session/world.h"
+
+static struct world w;
+static struct hoard hoard;
+
+enum { ROOM = 8192 }; /* that a call of few segments takes */
+
+static const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
+
+/* As version 2 continues them, or version 1 has them in chunks. */
+static const struct peer_spec longer = {.body = 9000, .reply = 24, .segs = 2};
+static const struct peer_spec by_chunk = {.body = 9000, .by_chunk = true, .reply = 24, .segs = 3};
+static const struct peer_spec chunks = {.body = 128,
+					.reply = 24,
+					.segs = 3,
+					.nreads = 2,
+					.reads = {3000, 5},
+					.nwrites = 2,
+					.write_caps = {4000, 100},
+					.writes = {3900, 7}};
+
+static const struct peer_spec chunk = {
+	.body = 128, .reply = 24, .segs = 1, .nwrites = 1, .write_caps = {100}, .writes = {100}};
+
+static const struct peer_spec *spec(unsigned i, unsigned version)
+{
+	const struct peer_spec *each[] = {&plain, version == 2 ? &longer : &by_chunk, &chunks,
+					  &by_chunk};
+
+	return each[i % 4];
+}
+
+static void begin(unsigned cv, unsigned sv, unsigned pairs, size_t memory)
+{
+	struct setup s = setup_defaults(cv, sv, 60 + cv * 2 + sv);
+
+	s.pairs = pairs;
+	s.memory = memory;
+	s.credits = 48;
+	world_new(&w, &s);
+	world_connect(&w);
+}
+
+static void end(void)
+{
+	for (unsigned i = 0; i < w.s.pairs; i++) {
+		assert_int_equal(w.pairs[i].client.errors + w.pairs[i].server.errors, 0);
+		assert_int_equal(w.pairs[i].client.corrupt + w.pairs[i].server.corrupt, 0);
+		assert_int_equal(w.pairs[i].client.unexpected + w.pairs[i].server.unexpected, 0);
+		assert_false(w.pairs[i].client.closed);
+	}
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* Whatever its form: an hour later it is answered, when there is room again. */
+static void a_first_call_waits_too(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < 4; v++)
+		for (unsigned i = 0; i < 4; i++) {
+			unsigned cv = 1 + v / 2, sv = 1 + v % 2;
+			struct peer *client = &w.pairs[0].client;
+
+			begin(cv, sv, 1, 32 << 20);
+			hoard_rooms(&hoard, &w.proxy->arena, false);
+			assert_true(peer_call(client, spec(i, cv)));
+			for (unsigned k = 0; k < 60; k++)
+				world_run(&w, 60 * NSEC_PER_SEC);
+			assert_int_equal(client->done, 0);
+			assert_int_equal(inside_session(w.proxy, 0)->ntxns, 0);
+			hoard_end(&hoard);
+			world_run(&w, NSEC_PER_SEC);
+			assert_int_equal(client->done, 1);
+			end();
+		}
+}
+
+/* Behind it others, of every form; and replies to the server's calls pass them all. */
+static void calls_that_wait_keep_their_order_and_let_replies_pass(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < 4; v++) {
+		unsigned cv = 1 + v / 2, sv = 1 + v % 2;
+		struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+
+		begin(cv, sv, 1, 32 << 20);
+		peer_call(client, &plain);
+		world_run(&w, NSEC_PER_SEC);
+		hoard_rooms(&hoard, &w.proxy->arena, false);
+		for (unsigned i = 0; i < 12; i++)
+			assert_true(peer_call(client, spec(i, cv)));
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(client->done, 1);
+		for (unsigned i = 0; i < 5; i++)
+			assert_true(peer_call(server, &plain));
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(server->done, 5);
+		/* One at a time there is room for all. */
+		hoard_give(&hoard, 2 * ROOM);
+		world_run(&w, 10 * NSEC_PER_SEC);
+		assert_int_equal(client->done, 13);
+		hoard_end(&hoard);
+		end();
+	}
+}
+
+/* A server's wait without its Receives, so its replies come through. */
+static void calls_of_servers_wait_beside_those_of_clients(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < 4; v++) {
+		unsigned cv = 1 + v / 2, sv = 1 + v % 2;
+		struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+
+		begin(cv, sv, 1, 32 << 20);
+		peer_call(client, &plain);
+		world_run(&w, NSEC_PER_SEC);
+		hoard_rooms(&hoard, &w.proxy->arena, true);
+		for (unsigned i = 0; i < 60; i++)
+			assert_true(peer_call(server, &plain));
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(server->done, 0);
+		assert_true(inside_session(w.proxy, 0)->reverse.aside > 0);
+		for (unsigned i = 0; i < 60; i++)
+			assert_true(peer_call(client, &plain));
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(client->done, 61);
+		hoard_end(&hoard);
+		world_run(&w, 10 * NSEC_PER_SEC);
+		assert_int_equal(server->done, 60);
+		assert_int_equal(inside_session(w.proxy, 0)->reverse.aside, 0);
+		end();
+	}
+}
+
+/* Two sessions wait with many calls each, and room comes back by and by: neither gets ahead. (A route
+ * may not take all that is left to the last, so some of it stays.) */
+static void each_session_has_its_turn(void **state)
+{
+	struct peer *a = &w.pairs[0].server, *b = &w.pairs[1].server;
+
+	(void)state;
+	begin(2, 2, 2, 32 << 20);
+	for (unsigned i = 0; i < 2; i++) {
+		peer_call(&w.pairs[i].client, &plain);
+		world_run(&w, NSEC_PER_SEC);
+		w.pairs[i].server.holds = true;
+	}
+	hoard_rooms(&hoard, &w.proxy->arena, false);
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned k = 0; k < 20; k++)
+			assert_true(peer_call(&w.pairs[i].client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	for (unsigned i = 1; i <= 10; i++) {
+		unsigned at_a = 0, at_b = 0;
+
+		hoard_give(&hoard, 2 * ROOM);
+		world_run(&w, NSEC_PER_SEC);
+		for (unsigned k = 0; k < PEER_CALLS; k++) {
+			at_a += a->serves[k].held_back;
+			at_b += b->serves[k].held_back;
+		}
+		assert_in_range(at_a + at_b, i, 2 * i);
+		assert_in_range(at_a + 2, at_b, at_b + 4);
+	}
+	hoard_end(&hoard);
+	for (unsigned i = 0; i < 2; i++) {
+		w.pairs[i].server.holds = false;
+		peer_release(&w.pairs[i].server, true);
+	}
+	world_run(&w, 10 * NSEC_PER_SEC);
+	assert_int_equal(w.pairs[0].client.done, 21);
+	assert_int_equal(w.pairs[1].client.done, 21);
+	end();
+}
+
+/* One whose call wants a larger place than has come free is passed by those whose do not. */
+static void a_larger_wish_holds_nobody_up(void **state)
+{
+	struct peer_spec wide = {.body = 128, .reply = 24, .segs = 3, .nreads = 4, .nwrites = 4};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		wide.reads[i] = wide.write_caps[i] = 3000;
+		wide.writes[i] = 2000;
+	}
+	begin(2, 2, 2, 32 << 20);
+	for (unsigned i = 0; i < 2; i++)
+		peer_call(&w.pairs[i].client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	hoard_rooms(&hoard, &w.proxy->arena, false);
+	assert_true(peer_call(&w.pairs[0].client, &wide));
+	world_run(&w, NSEC_PER_SEC);
+	for (unsigned i = 0; i < 20; i++)
+		assert_true(peer_call(&w.pairs[1].client, &plain));
+	hoard_give(&hoard, ROOM);
+	world_run(&w, 100 * NSEC_PER_SEC);
+	assert_int_equal(w.pairs[1].client.done, 21);
+	hoard_end(&hoard);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.pairs[0].client.done, 2);
+	end();
+}
+
+/* The clients of a server that hangs have as many calls as they like: others go on. */
+static void a_server_that_hangs_leaves_others_room(void **state)
+{
+	(void)state;
+	begin(2, 2, 3, 32 << 20);
+	for (unsigned i = 0; i < 3; i++)
+		peer_call(&w.pairs[i].client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	w.pairs[0].server.holds = w.pairs[1].server.holds = true;
+	/* With chunks: one without might have no answer, and is let go (txn_late.c). */
+	for (unsigned i = 0; i < 90; i++)
+		assert_true(peer_call(&w.pairs[0].client, &chunk) &&
+			    peer_call(&w.pairs[1].client, &chunk));
+	for (unsigned k = 0; k < 20; k++) {
+		world_run(&w, 60 * NSEC_PER_SEC);
+		for (unsigned i = 0; i < 10; i++)
+			assert_true(peer_call(&w.pairs[2].client, &plain));
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(w.pairs[2].client.done, 11 + 10 * k);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		w.pairs[i].server.holds = false;
+		peer_release(&w.pairs[i].server, true);
+	}
+	world_run(&w, 10 * NSEC_PER_SEC);
+	assert_int_equal(w.pairs[0].client.done, 91);
+	assert_int_equal(w.pairs[1].client.done, 91);
+	end();
+}
+
+/* What is in flight is part of the worker's memory, and nothing of it comes from the heap. */
+static void rpcs_in_flight_are_counted(void **state)
+{
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+	unsigned n;
+
+	(void)state;
+	begin(2, 2, 1, 32 << 20);
+	peer_call(client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	server->holds = true;
+	assert_true(world_arena(&w)->zones[BUF_ZONE_FORWARD].used == 0);
+	for (unsigned i = 0; i < 20; i++)
+		assert_true(peer_call(client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	n = inside_session(w.proxy, 0)->ntxns;
+	assert_int_equal(n, 20);
+	assert_int_equal(inside_session(w.proxy, 0)->forward.room.used, n * ROOM);
+	server->holds = false;
+	peer_release(server, true);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(inside_session(w.proxy, 0)->forward.room.used, 0);
+	end();
+}
+
+/* With calls kept: a session that ends gives back all of theirs; one that is drained waits for them. */
+static void a_session_ends_with_calls_kept(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < 8; v++) {
+		unsigned cv = 1 + v / 2 % 2, sv = 1 + v % 2;
+		struct world_pair *p = &w.pairs[0];
+
+		begin(cv, sv, 1, 32 << 20);
+		peer_call(&p->client, &plain);
+		world_run(&w, NSEC_PER_SEC);
+		hoard_rooms(&hoard, &w.proxy->arena, false);
+		hoard_rooms(&hoard, &w.proxy->arena, true);
+		for (unsigned i = 0; i < 12; i++)
+			assert_true(peer_call(&p->client, spec(i, cv)) &&
+				    peer_call(&p->server, &plain));
+		world_run(&w, NSEC_PER_SEC);
+		if (v >= 4) {
+			proxy_drain(w.proxy, memnet_now(w.net) + 3600 * NSEC_PER_SEC);
+			world_run(&w, 60 * NSEC_PER_SEC);
+			assert_false(p->client.closed);
+			hoard_end(&hoard);
+			world_run(&w, 60 * NSEC_PER_SEC);
+			assert_int_equal(p->client.done, 13);
+			assert_true(p->client.closed);
+		} else {
+			leg_close(v % 2 ? &p->client.leg : &p->server.leg, ERR_CLOSED, "gone");
+			world_run(&w, 60 * NSEC_PER_SEC);
+			assert_int_equal(proxy_sessions(w.proxy), 0);
+			hoard_end(&hoard);
+		}
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_first_call_waits_too),
+		cmocka_unit_test(calls_that_wait_keep_their_order_and_let_replies_pass),
+		cmocka_unit_test(calls_of_servers_wait_beside_those_of_clients),
+		cmocka_unit_test(each_session_has_its_turn),
+		cmocka_unit_test(a_larger_wish_holds_nobody_up),
+		cmocka_unit_test(a_server_that_hangs_leaves_others_room),
+		cmocka_unit_test(rpcs_in_flight_are_counted),
+		cmocka_unit_test(a_session_ends_with_calls_kept),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("rooms", tests, NULL, NULL);
+}
