@@ -92,6 +92,50 @@ static void check_version_2(struct reader *r, const config_setting_t *item, cons
 			"version 2 needs 2 credits or more: raise them, or leave out version 2");
 }
 
+static void check_hostauth_kind(struct reader *r, const struct config_hostauth *h)
+{
+	const struct config_file *files[] = {&h->certificate, &h->key, &h->ca};
+	static const char *const names[] = {"certificate", "key", "ca"};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (h->psk.path[0] && files[i]->path[0])
+			reader_error(r, files[i]->line,
+				     "%s and psk_file exclude each other: leave one of them out",
+				     names[i]);
+		if (!h->psk.path[0] && !files[i]->path[0])
+			reader_error(
+				r, h->line,
+				"hostauth has no %s: give certificate, key and ca, or psk_file",
+				names[i]);
+	}
+	if (h->psk.path[0] && h->crl.path[0])
+		reader_error(r, h->crl.line,
+			     "crl and psk_file exclude each other: leave one of them out");
+}
+
+/* Version 2 alone has it (draft-07 5.2.6). */
+static void check_hostauth(struct reader *r, const config_setting_t *item, const char *name,
+			   struct config_end *end)
+{
+	struct config_hostauth *h = &end->hostauth;
+
+	h->line = line_of(item, name, "hostauth");
+	if (h->mode == CONFIG_HOSTAUTH_OFF)
+		return;
+	if (!(end->versions & CONFIG_V2))
+		reader_error(
+			r, h->line,
+			"hostauth is of version 2, which this %s does not speak: let it, or use "
+			"mode = \"off\"",
+			name);
+	check_hostauth_kind(r, h);
+	if (h->unneeded.n && h->mode != CONFIG_HOSTAUTH_REQUIRE)
+		reader_error(
+			r, h->line,
+			"unneeded_from does nothing where hostauth is not required: use mode = "
+			"\"require\", or leave it out");
+}
+
 /* A max_payload nobody asked for makes room for the memory_limit somebody did. */
 static uint64_t fit_payload(const config_setting_t *root, struct config *cfg, uint32_t workers)
 {
@@ -144,6 +188,8 @@ static void check_route(struct reader *r, const config_setting_t *item, struct c
 	check_upstream(r, item, route);
 	check_version_2(r, item, "listen", &route->listen);
 	check_version_2(r, item, "upstream", &route->upstream);
+	check_hostauth(r, item, "listen", &route->listen);
+	check_hostauth(r, item, "upstream", &route->upstream);
 	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
 	check_fabric(r, item, "upstream", &route->upstream, &config_upstream_keys);
 }

@@ -29,6 +29,53 @@ enum config_reverse {
 	CONFIG_REVERSE_GENL,
 };
 
+/* Who has to prove who it is. */
+enum config_hostauth_mode { CONFIG_HOSTAUTH_OFF, CONFIG_HOSTAUTH_ALLOW, CONFIG_HOSTAUTH_REQUIRE };
+
+enum {
+	CONFIG_PATH_BYTES = 256,
+	CONFIG_NAMES_BYTES = 2048,
+	CONFIG_NAMES_MAX = 64,
+	CONFIG_NETS_MAX = 32
+};
+
+/** struct config_file - a file that is named, not read; empty: none. */
+struct config_file {
+	char path[CONFIG_PATH_BYTES];
+	uint32_t line; /* where it is named; 0: nowhere */
+};
+
+/** struct config_names - texts, one behind the other, each with its NUL. */
+struct config_names {
+	char text[CONFIG_NAMES_BYTES];
+	uint32_t n, line;
+};
+
+/** struct config_net - addresses that begin with .bits bits of .octets. */
+struct config_net {
+	bool is_v6;
+	uint8_t bits;
+	uint8_t octets[16];
+};
+
+struct config_nets {
+	struct config_net nets[CONFIG_NETS_MAX];
+	uint32_t n;
+};
+
+/** struct config_hostauth - host authentication on one side of a route (docs/hostauth-profile.md). */
+struct config_hostauth {
+	enum config_hostauth_mode mode;
+	struct config_file certificate, key, ca, crl, psk;
+	struct config_names
+		names; /* of peers; none: any that the ca vouches for, or that has a key */
+	struct config_nets unneeded; /* listen: peers that need not */
+	uint32_t timeout_s;	     /* for the handshake */
+	uint32_t warn_days;	     /* before something expires */
+	uint32_t max_handshakes;     /* listen: under way at once, of the whole process */
+	uint32_t line;		     /* of the group, for messages */
+};
+
 /** struct config_end - one side of a route: where it listens, or whom it connects to. */
 struct config_end {
 	char fabric[CONFIG_FABRIC_BYTES];   /* "iwarp" or "verbs" */
@@ -45,7 +92,8 @@ struct config_end {
 	uint32_t reply_timeout_s;    /* calls this peer does not answer are let go; 0: never */
 	uint32_t retry_count, rnr_retry_count, resolve_timeout_s, busy_poll_us; /* verbs alone */
 	uint32_t version_memory_s; /* upstream: how long "speaks only version 1" is remembered */
-	uint32_t line;		   /* of the address in the file, for messages */
+	struct config_hostauth hostauth;
+	uint32_t line; /* of the address in the file, for messages */
 };
 
 struct config_route {
@@ -89,6 +137,10 @@ void config_free(struct config *cfg);
 
 /** config_print - the effective configuration, every key, in the syntax config_load() reads. */
 void config_print(const struct config *cfg, FILE *out);
+
+/** config_forget_lines - as if it had been read from no file: what differs between a file and the same
+ * as it is printed. */
+void config_forget_lines(struct config *cfg);
 
 /** config_worker_bytes - least memory one worker needs: a session of every route, one RPC. */
 uint64_t config_worker_bytes(const struct config *cfg);

@@ -43,6 +43,34 @@ enum { HOUR_S = 3600, DAY_S = 24 * HOUR_S, WEEK_S = 7 * DAY_S, SECOND_US = 10000
 #define MIB(n) ((uint64_t)(n) << 20)
 #define GIB(n) ((uint64_t)(n) << 30)
 
+#define HOSTAUTH_KEYS                                                                              \
+	{.name = "mode",                                                                           \
+	 .kind = KEY_WORD,                                                                         \
+	 .offset = offsetof(struct config_hostauth, mode),                                         \
+	 .size = sizeof(enum config_hostauth_mode),                                                \
+	 .words = config_hostauth_words,                                                           \
+	 .nwords = CONFIG_HOSTAUTH_WORDS,                                                          \
+	 .is_required = true},                                                                     \
+		OTHER("certificate", KEY_FILE, struct config_hostauth, certificate),               \
+		OTHER("key", KEY_FILE, struct config_hostauth, key),                               \
+		OTHER("ca", KEY_FILE, struct config_hostauth, ca),                                 \
+		OTHER("crl", KEY_FILE, struct config_hostauth, crl),                               \
+		OTHER("psk_file", KEY_FILE, struct config_hostauth, psk),                          \
+		OTHER("names", KEY_NAMES, struct config_hostauth, names),                          \
+		NUMBER("timeout", struct config_hostauth, timeout_s, 1, HOUR_S),                   \
+		NUMBER("warn_days", struct config_hostauth, warn_days, 0, 3650)
+
+static const struct key listen_hostauth_keys[] = {
+	HOSTAUTH_KEYS,
+	OTHER("unneeded_from", KEY_NETS, struct config_hostauth, unneeded),
+	NUMBER("max_handshakes", struct config_hostauth, max_handshakes, 1, 65536),
+};
+
+static const struct key upstream_hostauth_keys[] = {HOSTAUTH_KEYS};
+
+static const struct key_table listen_hostauth = TABLE(listen_hostauth_keys);
+static const struct key_table upstream_hostauth = TABLE(upstream_hostauth_keys);
+
 static const struct key listen_keys[] = {
 	OTHER("fabric", KEY_FABRIC, struct config_end, fabric),
 	REQUIRED("address", KEY_ADDRESS, struct config_end, address),
@@ -58,6 +86,10 @@ static const struct key listen_keys[] = {
 	VERBS("retry_count", struct config_end, retry_count, 1, 7),
 	VERBS("rnr_retry_count", struct config_end, rnr_retry_count, 0, 7),
 	VERBS("busy_poll_us", struct config_end, busy_poll_us, 0, SECOND_US),
+	{.name = "hostauth",
+	 .kind = KEY_GROUP,
+	 .offset = offsetof(struct config_end, hostauth),
+	 .sub = &listen_hostauth},
 };
 
 static const struct key upstream_keys[] = {
@@ -78,6 +110,10 @@ static const struct key upstream_keys[] = {
 	VERBS("rnr_retry_count", struct config_end, rnr_retry_count, 0, 7),
 	VERBS("resolve_timeout", struct config_end, resolve_timeout_s, 1, HOUR_S),
 	VERBS("busy_poll_us", struct config_end, busy_poll_us, 0, SECOND_US),
+	{.name = "hostauth",
+	 .kind = KEY_GROUP,
+	 .offset = offsetof(struct config_end, hostauth),
+	 .sub = &upstream_hostauth},
 };
 
 static const struct key log_keys[] = {
@@ -137,6 +173,12 @@ const char *const config_reverse_words[CONFIG_REVERSE_WORDS] = {
 	[CONFIG_REVERSE_GENL] = "general",
 };
 
+const char *const config_hostauth_words[CONFIG_HOSTAUTH_WORDS] = {
+	[CONFIG_HOSTAUTH_OFF] = "off",
+	[CONFIG_HOSTAUTH_ALLOW] = "allow",
+	[CONFIG_HOSTAUTH_REQUIRE] = "require",
+};
+
 const struct config config_defaults = {
 	.workers = 0,
 	.memory_bytes = GIB(1),
@@ -149,6 +191,12 @@ const struct config config_defaults = {
 	.log_level = LOG_LEVEL_INFO,
 };
 
+/* Profile section 8 for the time; a handshake takes some 100 KiB at most. */
+#define HOSTAUTH_DEFAULTS                                                                          \
+	{                                                                                          \
+		.timeout_s = 10, .warn_days = 30, .max_handshakes = 256                            \
+	}
+
 /* 20049 is the port IANA gave to NFS/RDMA. Retries and time to resolve are the Linux client's. */
 const struct config_route config_route_defaults = {
 	.listen = {.fabric = "iwarp",
@@ -159,7 +207,8 @@ const struct config_route config_route_defaults = {
 		   .credits = 64,
 		   .reverse_credits = 16,
 		   .retry_count = 6,
-		   .timeout_s = 30},
+		   .timeout_s = 30,
+		   .hostauth = HOSTAUTH_DEFAULTS},
 	.upstream = {.fabric = "iwarp",
 		     .port = 20049,
 		     .versions = CONFIG_V1 | CONFIG_V2,
@@ -170,5 +219,6 @@ const struct config_route config_route_defaults = {
 		     .retry_count = 6,
 		     .resolve_timeout_s = 5,
 		     .timeout_s = 10,
-		     .version_memory_s = 600},
+		     .version_memory_s = 600,
+		     .hostauth = HOSTAUTH_DEFAULTS},
 };

@@ -22,6 +22,9 @@ enum key_kind {
 	KEY_VERSION,  /* uint8_t mask, as "auto", "1" or "2" */
 	KEY_LEVEL,    /* enum log_level */
 	KEY_WORD,     /* an enum, as one of .words, which stand in its order */
+	KEY_FILE,     /* struct config_file: the absolute path of a file */
+	KEY_NAMES,    /* struct config_names, as a list of text */
+	KEY_NETS,     /* struct config_nets, as a list of text like "192.0.2.0/24" */
 	KEY_GROUP,    /* .sub of the same or an embedded structure */
 	KEY_ROUTES,   /* list of groups of .sub: struct config's routes */
 	KEY_KINDS
@@ -53,10 +56,11 @@ extern const struct key_table config_keys, config_listen_keys, config_upstream_k
 extern const struct config config_defaults;
 extern const struct config_route config_route_defaults;
 
-/** The words for enum config_receives and enum config_reverse. */
-enum { CONFIG_RECEIVES_WORDS = 3, CONFIG_REVERSE_WORDS = 5 };
+/** The words for enum config_receives, enum config_reverse and enum config_hostauth_mode. */
+enum { CONFIG_RECEIVES_WORDS = 3, CONFIG_REVERSE_WORDS = 5, CONFIG_HOSTAUTH_WORDS = 3 };
 extern const char *const config_receives_words[CONFIG_RECEIVES_WORDS];
 extern const char *const config_reverse_words[CONFIG_REVERSE_WORDS];
+extern const char *const config_hostauth_words[CONFIG_HOSTAUTH_WORDS];
 
 /** key_field - the field of @key in the structure @base. */
 static inline void *key_field(const struct key *key, void *base)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -35,6 +36,29 @@ static void print_bytes(uint64_t value, FILE *out)
 		fprintf(out, "\"%" PRIu64 "\"", value);
 }
 
+static void print_names(const struct config_names *names, FILE *out)
+{
+	const char *at = names->text;
+
+	fputc('[', out);
+	for (uint32_t i = 0; i < names->n; i++, at += strlen(at) + 1)
+		fprintf(out, "%s\"%s\"", i ? ", " : "", at);
+	fputc(']', out);
+}
+
+static void print_nets(const struct config_nets *nets, FILE *out)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	fputc('[', out);
+	for (uint32_t i = 0; i < nets->n; i++)
+		fprintf(out, "%s\"%s/%u\"", i ? ", " : "",
+			inet_ntop(nets->nets[i].is_v6 ? AF_INET6 : AF_INET, nets->nets[i].octets,
+				  text, sizeof(text)),
+			nets->nets[i].bits);
+	fputc(']', out);
+}
+
 static void print_value(const struct key *key, const void *field, FILE *out)
 {
 	static const char *const lists[] = {"[]", "[1]", "[2]", "[1, 2]"};
@@ -61,6 +85,15 @@ static void print_value(const struct key *key, const void *field, FILE *out)
 		break;
 	case KEY_WORD:
 		fprintf(out, "\"%s\"", key->words[*(const unsigned *)field]);
+		break;
+	case KEY_FILE:
+		fprintf(out, "\"%s\"", ((const struct config_file *)field)->path);
+		break;
+	case KEY_NAMES:
+		print_names(field, out);
+		break;
+	case KEY_NETS:
+		print_nets(field, out);
 		break;
 	default: /* text: none of it needs an escape */
 		fprintf(out, "\"%s\"", (const char *)field);

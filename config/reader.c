@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "config/address.h"
 
@@ -314,7 +315,8 @@ static void read_word(struct reader *r, const config_setting_t *s, const struct 
 		return;
 	/* Of one size and alignment, whichever enumeration it is. */
 	_Static_assert(sizeof(enum config_receives) == sizeof(unsigned) &&
-			       sizeof(enum config_reverse) == sizeof(unsigned),
+			       sizeof(enum config_reverse) == sizeof(unsigned) &&
+			       sizeof(enum config_hostauth_mode) == sizeof(unsigned),
 		       "one size");
 	for (unsigned i = 0; i < key->nwords; i++)
 		if (strcmp(text, key->words[i]) == 0) {
@@ -322,6 +324,167 @@ static void read_word(struct reader *r, const config_setting_t *s, const struct 
 			return;
 		}
 	reader_error(r, reader_line(s), "there is no such %s: use %s", key->name, words);
+}
+
+/* What can be printed between quotes as it is. */
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if (!isprint((unsigned char)*text) || *text == '"' || *text == '\\')
+			return false;
+	return true;
+}
+
+static void read_file(struct reader *r, const config_setting_t *s, const struct key *key,
+		      void *field)
+{
+	const char *text = text_of(r, s, key, "the path of a file");
+	struct config_file *file = field;
+	size_t len = text ? strlen(text) : 0;
+
+	if (!text)
+		return;
+	file->line = reader_line(s);
+	if (len >= sizeof(file->path))
+		reader_error(r, reader_line(s), "%s has %zu octets: use %zu at most", key->name,
+			     len, sizeof(file->path) - 1);
+	else if (!is_plain(text))
+		reader_error(
+			r, reader_line(s),
+			"%s has quotes, backslashes or other than printable ASCII: give the file "
+			"another name",
+			key->name);
+	else if (len > 0 && text[0] != '/')
+		reader_error(r, reader_line(s),
+			     "%s is no absolute path: begin it with a slash, for the service runs "
+			     "elsewhere",
+			     key->name);
+	else
+		memcpy(file->path, text, len + 1);
+}
+
+/* Return: how many items @s has; -1 after an error. */
+static int list_length(struct reader *r, const config_setting_t *s, const struct key *key, int most,
+		       const char *want)
+{
+	int n = config_setting_length(s);
+
+	if (s->type != CONFIG_TYPE_ARRAY && s->type != CONFIG_TYPE_LIST) {
+		reader_error(r, reader_line(s), "%s must be a list: write [%s]", key->name, want);
+		return -1;
+	}
+	if (n > most)
+		reader_error(r, reader_line(s), "%s has %d items: use %d at most", key->name, n,
+			     most);
+	return n > most ? -1 : n;
+}
+
+static void read_names(struct reader *r, const config_setting_t *s, const struct key *key,
+		       void *field)
+{
+	int n = list_length(r, s, key, CONFIG_NAMES_MAX, "\"host.example\", ...");
+	struct config_names *names = field;
+	size_t at = 0;
+
+	if (n < 0)
+		return;
+	*names = (struct config_names){.line = reader_line(s)};
+	for (int i = 0; i < n; i++) {
+		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
+		const char *text = text_of(r, item, key, "each name");
+		size_t len = text ? strlen(text) + 1 : 0;
+
+		if (!text)
+			return;
+		if (len == 1 || !is_plain(text) || strchr(text, ' ')) {
+			reader_error(
+				r, reader_line(item),
+				"%s has one that is empty, or has blanks, quotes or other than "
+				"ASCII: write names as certificates have them",
+				key->name);
+			return;
+		}
+		if (at + len > sizeof(names->text)) {
+			reader_error(r, reader_line(item),
+				     "%s are too long together: use %zu octets", key->name,
+				     sizeof(names->text));
+			return;
+		}
+		memcpy(names->text + at, text, len);
+		at += len;
+		names->n++;
+	}
+}
+
+/* "192.0.2.0/24", "2001:db8::/32", or an address alone. */
+static bool parse_net(const char *text, struct config_net *net)
+{
+	size_t len = strcspn(text, "/");
+	char bare[CONFIG_ADDRESS_BYTES] = "", *end;
+	struct address a;
+	unsigned long bits, most;
+
+	if (len >= sizeof(bare))
+		return false;
+	memcpy(bare, text, len);
+	a = address_parse(bare);
+	if (!a.family || *a.interface)
+		return false;
+	*net = (struct config_net){.is_v6 = a.family == AF_INET6};
+	memcpy(net->octets, a.octets, net->is_v6 ? 16 : 4);
+	most = bits = net->is_v6 ? 128 : 32;
+	if (text[len]) {
+		if (!isdigit((unsigned char)text[len + 1]))
+			return false;
+		bits = strtoul(text + len + 1, &end, 10);
+		if (*end || bits > most)
+			return false;
+	}
+	net->bits = (uint8_t)bits;
+	return true;
+}
+
+/* Which network is meant then is not clear. */
+static bool has_host_bits(const struct config_net *net)
+{
+	for (unsigned i = net->bits; i < 128; i++)
+		if (net->octets[i / 8] & 0x80u >> i % 8)
+			return true;
+	return false;
+}
+
+static void read_nets(struct reader *r, const config_setting_t *s, const struct key *key,
+		      void *field)
+{
+	int n = list_length(r, s, key, CONFIG_NETS_MAX, "\"192.0.2.0/24\", ...");
+	struct config_nets *nets = field;
+
+	if (n < 0)
+		return;
+	memset(nets, 0, sizeof(*nets));
+	for (int i = 0; i < n; i++) {
+		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
+		const char *text = text_of(r, item, key, "each network");
+
+		if (!text)
+			return;
+		if (!parse_net(text, &nets->nets[nets->n])) {
+			reader_error(r, reader_line(item),
+				     "%s has \"%s\", which is no network: write it like "
+				     "\"192.0.2.0/24\" or \"2001:db8::/32\"",
+				     key->name, text);
+			return;
+		}
+		if (has_host_bits(&nets->nets[nets->n])) {
+			reader_error(
+				r, reader_line(item),
+				"%s has \"%s\", with bits behind its prefix: write the address "
+				"of the network, or a longer prefix",
+				key->name, text);
+			return;
+		}
+		nets->n++;
+	}
 }
 
 static void read_group(struct reader *r, const config_setting_t *s, const struct key *key,
@@ -365,6 +528,7 @@ static read_fn *const readers[KEY_KINDS] = {
 	[KEY_NAME] = read_name,		[KEY_FABRIC] = read_fabric,   [KEY_ADDRESS] = read_address,
 	[KEY_VERSIONS] = read_versions, [KEY_VERSION] = read_version, [KEY_LEVEL] = read_level,
 	[KEY_WORD] = read_word,		[KEY_GROUP] = read_group,     [KEY_ROUTES] = read_routes,
+	[KEY_FILE] = read_file,		[KEY_NAMES] = read_names,     [KEY_NETS] = read_nets,
 };
 
 static const struct key *find_key(const struct key_table *table, const char *name)

@@ -10,6 +10,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+static unsigned listen_versions(const struct config_end *listen)
+{
+	/* Version 1 cannot tell who it is (draft-07 5.2.6 has no like in RFC 8166). */
+	bool all_prove =
+		listen->hostauth.mode == CONFIG_HOSTAUTH_REQUIRE && !listen->hostauth.unneeded.n;
+
+	return all_prove ? CONFIG_V2 : listen->versions;
+}
+
 /*
  * The level is announced before the client is known, so it is one for all clients of the route: the
  * forms of reverse calls that every one of them takes. Version 1 takes none but inline ones.
@@ -21,7 +30,7 @@ static enum rpc_reverse reverse_level(const struct config_route *route)
 		       "one order");
 	if (route->upstream.reverse != CONFIG_REVERSE_AUTO)
 		return (enum rpc_reverse)(route->upstream.reverse - 1);
-	return route->listen.versions & CONFIG_V1 ? RPC_REV_SIMPLE : RPC_REV_GENL;
+	return listen_versions(&route->listen) & CONFIG_V1 ? RPC_REV_SIMPLE : RPC_REV_GENL;
 }
 
 static void map_leg(const struct config *cfg, const struct config_end *end, struct leg_config *leg)
@@ -96,6 +105,49 @@ static int map_address(const struct config_route *route, const struct config_end
 	return err;
 }
 
+static void map_unneeded(struct gateway *gw, unsigned i, const struct config_nets *nets)
+{
+	struct proxy_route *to = &gw->routes[i];
+
+	for (unsigned n = 0; n < nets->n; n++) {
+		struct fabric_net *net = &gw->listens[i].unneeded[n];
+
+		*net = (struct fabric_net){.is_v6 = nets->nets[n].is_v6,
+					   .bits = nets->nets[n].bits};
+		memcpy(net->octets, nets->nets[n].octets, sizeof(net->octets));
+	}
+	to->unneeded = gw->listens[i].unneeded;
+	to->nunneeded = nets->n;
+}
+
+/* Who has to prove who it is speaks version 2, or nothing: profile sections 7.2 and 7.3. */
+static void map_hostauth(struct gateway *gw, unsigned i)
+{
+	const struct config_route *from = &gw->cfg->routes[i];
+	struct proxy_route *to = &gw->routes[i];
+
+	to->client_unneeded = to->client;
+	if (from->listen.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE)
+		to->client.versions &= LEG_V2;
+	if (from->upstream.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE)
+		to->server.versions &= LEG_V2;
+	map_unneeded(gw, i, &from->listen.hostauth.unneeded);
+}
+
+void gateway_authenticate(struct gateway *gw, const struct auth *auth)
+{
+	for (unsigned i = 0; i < gw->nroutes; i++) {
+		const struct config_route *from = &gw->cfg->routes[i];
+		struct proxy_route *to = &gw->routes[i];
+
+		to->client_unneeded.auth = auth_leg(auth, i, AUTH_LISTEN, false);
+		to->client.auth = auth_leg(auth, i, AUTH_LISTEN,
+					   from->listen.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE);
+		to->server.auth = auth_leg(auth, i, AUTH_UPSTREAM,
+					   from->upstream.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE);
+	}
+}
+
 static int map_route(struct gateway *gw, unsigned i, const char *file)
 {
 	const struct config_route *from = &gw->cfg->routes[i];
@@ -108,6 +160,7 @@ static int map_route(struct gateway *gw, unsigned i, const char *file)
 	map_leg(gw->cfg, &from->listen, &to->client);
 	map_leg(gw->cfg, &from->upstream, &to->server);
 	to->server.reverse = reverse_level(from);
+	map_hostauth(gw, i);
 	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
 	to->upstream_fabric = intern_fabric(gw, &from->upstream);
 	listen->fabric = intern_fabric(gw, &from->listen);
@@ -170,6 +223,15 @@ static const char *versions_text(unsigned versions)
 	return text[versions & LEG_V1_OR_V2];
 }
 
+static const char *hostauth_text(const struct config_end *end)
+{
+	static const char *const text[] = {[CONFIG_HOSTAUTH_OFF] = "off",
+					   [CONFIG_HOSTAUTH_ALLOW] = "allow",
+					   [CONFIG_HOSTAUTH_REQUIRE] = "require"};
+
+	return text[end->hostauth.mode];
+}
+
 /* What to do about it, where that is not plain. */
 static const char *listen_remedy(int error)
 {
@@ -207,11 +269,12 @@ static int listen_route(struct gateway *gw, unsigned i, const char *file)
 	provider_listener_addr(kind, listen->listener, &listen->addr);
 	log_info("listen",
 		 "route=%s address=%s versions=%s credits=%u inline=%u upstream=%s "
-		 "upstream_versions=%s",
+		 "upstream_versions=%s hostauth=%s upstream_hostauth=%s",
 		 route->name, fabric_addr_format(&listen->addr, at),
 		 versions_text(route->client.versions), route->client.credits,
 		 route->client.inline_bytes, fabric_addr_format(&route->upstream, to),
-		 versions_text(route->server.versions));
+		 versions_text(route->server.versions), hostauth_text(&gw->cfg->routes[i].listen),
+		 hostauth_text(&gw->cfg->routes[i].upstream));
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #define DAEMON_GATEWAY_H
 
 #include "config/config.h"
+#include "daemon/auth.h"
 #include "fabric/provider/provider.h"
 #include "proxy/crowd.h"
 #include "proxy/proxy.h"
@@ -18,6 +19,7 @@ struct gateway_listen {
 	struct fabric_addr addr;
 	unsigned fabric; /* index into gateway.fabrics */
 	struct fabric_listener *listener;
+	struct fabric_net unneeded[CONFIG_NETS_MAX]; /* of the route: hostauth.unneeded_from */
 };
 
 struct gateway {
@@ -43,6 +45,9 @@ struct gateway {
  */
 int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 		 unsigned cpus) WARN_UNUSED;
+
+/** gateway_authenticate - by @auth, made of the same configuration; before workers are. */
+void gateway_authenticate(struct gateway *gw, const struct auth *auth);
 
 /** gateway_listen - bind every route; each failure is logged, naming @file. Return: 0 or the first
  * error. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <getopt.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "config/config.h"
+#include "daemon/auth.h"
 #include "daemon/help.h"
 #include "daemon/serve.h"
 
@@ -58,8 +60,12 @@ static enum exit_code check(const char *path, bool print)
 	struct config *cfg;
 	int err = config_load(path, &cfg, stderr);
 
-	if (err)
+	if (!err)
+		err = auth_check(cfg, path, stderr, time(NULL));
+	if (err) {
+		config_free(cfg);
 		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
+	}
 	if (print)
 		config_print(cfg, stdout);
 	else

@@ -11,7 +11,8 @@
  *                                   v                    v
  *                            every worker's thread is over: exit
  *
- * Every few seconds it gives freed memory back to the system.
+ * Every few seconds it gives freed memory back to the system; once a day it looks whether
+ * certificates are about to expire.
  *
  * The listening sockets are closed as soon as no worker accepts from them any more,
  * so that a successor can be started while the last calls finish.
@@ -23,12 +24,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/config.h"
+#include "daemon/auth.h"
 #include "daemon/gateway.h"
 #include "daemon/loop.h"
 #include "daemon/report.h"
@@ -40,6 +43,7 @@ enum serve_state { SERVING, DRAINING, STOPPING };
 
 struct server {
 	struct config *cfg;
+	struct auth *auth;
 	struct gateway gw;
 	struct loop *loop;
 	struct loop_signals signals;
@@ -110,8 +114,11 @@ static void on_signal(struct loop_signals *signals, int signo)
 		each_worker(s, worker_report);
 		break;
 	case SIGHUP:
-		log_warn("reload", "why=\"the configuration is read at start only: restart the "
-				   "service to change it\"");
+		log_info("reload",
+			 "why=\"certificates, keys and lists of hostauth are read anew; the "
+			 "configuration is read at start only: restart the service to "
+			 "change it\"");
+		auth_reload(s->auth, time(NULL));
 		break;
 	default:
 		on_terminate(s, signo);
@@ -169,6 +176,7 @@ static enum exit_code prepare(struct server *s, const char *path)
 		log_error("start.failed", "why=\"no memory for the routes\"");
 		return EXIT_INTERNAL;
 	}
+	gateway_authenticate(&s->gw, s->auth);
 	return EXIT_OK;
 }
 
@@ -201,7 +209,9 @@ static enum exit_code run(struct server *s, const char *path)
 		return EXIT_INTERNAL;
 	log_info("ready", "routes=%u", s->gw.nroutes);
 	while (look_after_workers(s)) {
-		if (loop_run_once(s->loop, trim_at))
+		nsec_t tick_at = auth_tick(s->auth, loop_now(), time(NULL));
+
+		if (loop_run_once(s->loop, nsec_min(trim_at, tick_at)))
 			return EXIT_INTERNAL;
 		trim_at = trim(trim_at);
 	}
@@ -217,6 +227,7 @@ static void cleanup(struct server *s)
 	if (s->signals.loop)
 		loop_signals_fini(&s->signals);
 	loop_free(s->loop);
+	auth_free(s->auth);
 	config_free(s->cfg);
 }
 
@@ -226,8 +237,12 @@ enum exit_code serve(const char *path)
 	enum exit_code code = EXIT_INTERNAL;
 	int err = config_load(path, &s.cfg, stderr);
 
-	if (err)
+	if (!err)
+		err = auth_new(s.cfg, path, stderr, &s.auth);
+	if (err) {
+		config_free(s.cfg);
 		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
+	}
 	mem_settle();
 	log_set_level(s.cfg->log_level);
 	signal(SIGPIPE, SIG_IGN);

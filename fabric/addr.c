@@ -158,3 +158,22 @@ void fabric_addr_key(const struct fabric_addr *addr, uint8_t *key)
 		memcpy(key + 16, &v6->sin6_scope_id, sizeof(v6->sin6_scope_id));
 	}
 }
+
+bool fabric_net_has(const struct fabric_net *net, const struct fabric_addr *addr)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr->ss;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addr->ss;
+	const uint8_t *octets = (const uint8_t *)&v4->sin_addr;
+	unsigned whole = net->bits / 8, rest = net->bits % 8;
+	bool is_v6 = addr->ss.ss_family == AF_INET6;
+
+	if (!is_v6 && addr->ss.ss_family != AF_INET)
+		return false;
+	if (is_v6) {
+		is_v6 = !IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+		octets = v6->sin6_addr.s6_addr + (is_v6 ? 0 : 12);
+	}
+	if (is_v6 != net->is_v6 || memcmp(octets, net->octets, whole) != 0)
+		return false;
+	return rest == 0 || (octets[whole] ^ net->octets[whole]) >> (8 - rest) == 0;
+}

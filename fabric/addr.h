@@ -45,4 +45,15 @@ const char *fabric_addr_host(const struct fabric_addr *addr, char *text);
 enum { FABRIC_ADDR_KEY = 20 };
 void fabric_addr_key(const struct fabric_addr *addr, uint8_t *key);
 
+/** struct fabric_net - addresses of one family that begin with .bits bits of .octets. */
+struct fabric_net {
+	bool is_v6;
+	uint8_t bits; /* at most 128, of IPv4 32 */
+	uint8_t octets[16];
+};
+
+/** fabric_net_has - whether @addr is one of them. IPv4 addresses that an IPv6 socket shows, mapped, are
+ * IPv4's. */
+bool fabric_net_has(const struct fabric_net *net, const struct fabric_addr *addr);
+
 #endif

@@ -24,11 +24,12 @@ static const uint8_t alpn[] = "\x13rpcrdma2-hostauth-1";
 
 enum { ALPN_BYTES = sizeof(alpn) - 1 };
 
-static int refuse(char why[HOSTAUTH_WHY_BYTES], const char *what)
+static int refuse(struct hostauth_refusal *r, enum hostauth_part part, const char *what)
 {
 	const char *reason = ERR_reason_error_string(ERR_peek_error());
 
-	snprintf(why, HOSTAUTH_WHY_BYTES, "%s%s%s", what, reason ? ": " : "", reason ? reason : "");
+	r->part = part;
+	snprintf(r->why, sizeof(r->why), "%s%s%s", what, reason ? ": " : "", reason ? reason : "");
 	ERR_clear_error();
 	return ERR_CONFIG;
 }
@@ -98,22 +99,23 @@ static int find_psk(SSL *ssl, const unsigned char *identity, size_t len, SSL_SES
 	return *session != NULL;
 }
 
-static int set_psks(struct hostauth_creds *c, struct view text, char why[HOSTAUTH_WHY_BYTES])
+static int set_psks(struct hostauth_creds *c, struct view text, struct hostauth_refusal *r)
 {
 	unsigned line;
 	int err = psk_parse(&c->psks, text, &line);
 
 	if (err == ERR_CONFIG && line == 0)
-		return refuse(why, "the psk file has no key, or too many");
+		return refuse(r, HOSTAUTH_PART_PSK, "the psk file has no key, or too many");
 	if (err == ERR_CONFIG) {
-		snprintf(why, HOSTAUTH_WHY_BYTES,
+		r->part = HOSTAUTH_PART_PSK;
+		snprintf(r->why, sizeof(r->why),
 			 "line %u of the psk file is not IDENTITY:KEY with 16 to 64 octets of key "
 			 "in hexadecimal",
 			 line);
 		return err;
 	}
 	if (err)
-		return refuse(why, "no memory");
+		return refuse(r, HOSTAUTH_PART_NONE, "no memory");
 	if (c->role == HOSTAUTH_INITIATOR)
 		SSL_CTX_set_psk_use_session_callback(c->ctx, use_psk);
 	else
@@ -136,37 +138,52 @@ static int no_password(char *buf, int size, int rwflag, void *arg)
 	return -1;
 }
 
-static void note_expiry(struct hostauth_creds *c, const X509 *x)
+/* Seconds since 1970; @other when it cannot be read. */
+static int64_t seconds_of(const ASN1_TIME *time, int64_t other)
 {
 	struct tm tm;
-	int64_t end;
 
-	if (ASN1_TIME_to_tm(X509_get0_notAfter(x), &tm) != 1)
-		return;
-	end = timegm(&tm);
-	if (end < c->expiry)
-		c->expiry = end;
+	return time && ASN1_TIME_to_tm(time, &tm) == 1 ? timegm(&tm) : other;
 }
 
-static int set_certificate(struct hostauth_creds *c, struct view pem, char why[HOSTAUTH_WHY_BYTES])
+static void note_end(int64_t *end, const ASN1_TIME *time)
+{
+	int64_t at = seconds_of(time, INT64_MAX);
+
+	if (at < *end)
+		*end = at;
+}
+
+static void note_times(struct hostauth_creds *c, const X509 *x)
+{
+	int64_t begin = seconds_of(X509_get0_notBefore(x), INT64_MIN);
+
+	note_end(&c->times.end, X509_get0_notAfter(x));
+	if (begin > c->times.begin)
+		c->times.begin = begin;
+}
+
+static int set_certificate(struct hostauth_creds *c, struct view pem, struct hostauth_refusal *r)
 {
 	BIO *bio = bio_of(pem);
 	X509 *x = bio ? PEM_read_bio_X509(bio, NULL, no_password, NULL) : NULL;
 	int ok = x && SSL_CTX_use_certificate(c->ctx, x) == 1;
 
 	if (ok)
-		note_expiry(c, x);
+		note_times(c, x);
 	X509_free(x);
 	if (!ok) {
 		BIO_free(bio);
-		return refuse(why, "the certificate file has no certificate that can be used");
+		return refuse(r, HOSTAUTH_PART_CERTIFICATE,
+			      "the certificate file has no certificate that can be used");
 	}
 	while ((x = PEM_read_bio_X509(bio, NULL, no_password, NULL))) {
-		note_expiry(c, x);
+		note_times(c, x);
 		if (SSL_CTX_add0_chain_cert(c->ctx, x) != 1) {
 			X509_free(x);
 			BIO_free(bio);
-			return refuse(why, "the certificate file's chain is unusable");
+			return refuse(r, HOSTAUTH_PART_CERTIFICATE,
+				      "the certificate file's chain is unusable");
 		}
 	}
 	ERR_clear_error(); /* it ends with "no start line" */
@@ -174,7 +191,7 @@ static int set_certificate(struct hostauth_creds *c, struct view pem, char why[H
 	return 0;
 }
 
-static int set_key(struct hostauth_creds *c, struct view pem, char why[HOSTAUTH_WHY_BYTES])
+static int set_key(struct hostauth_creds *c, struct view pem, struct hostauth_refusal *r)
 {
 	BIO *bio = bio_of(pem);
 	EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : NULL;
@@ -186,14 +203,16 @@ static int set_key(struct hostauth_creds *c, struct view pem, char why[HOSTAUTH_
 	BIO_free(bio);
 	if (ok)
 		return 0;
-	return refuse(why, usable ? "the key is not the certificate's"
-				  : "the key file has no private key that can be read (one with a "
-				    "password cannot)");
+	return refuse(r, HOSTAUTH_PART_KEY,
+		      usable ? "the key is not the certificate's"
+			     : "the key file has no private key that can be read (one with a "
+			       "password cannot)");
 }
 
 /* Certificates and lists are in files of the same form. Return: how many of the kind, or -1. */
-static int load_store(X509_STORE *store, struct view pem, bool crls)
+static int load_store(struct hostauth_creds *c, struct view pem, bool crls)
 {
+	X509_STORE *store = SSL_CTX_get_cert_store(c->ctx);
 	BIO *bio = bio_of(pem);
 	STACK_OF(X509_INFO) *all =
 		bio ? PEM_X509_INFO_read_bio(bio, NULL, no_password, NULL) : NULL;
@@ -202,10 +221,13 @@ static int load_store(X509_STORE *store, struct view pem, bool crls)
 	for (int i = 0; all && n >= 0 && i < sk_X509_INFO_num(all); i++) {
 		const X509_INFO *info = sk_X509_INFO_value(all, i);
 
-		if (crls && info->crl)
+		if (crls && info->crl) {
+			note_end(&c->times.crl_end, X509_CRL_get0_nextUpdate(info->crl));
 			n = X509_STORE_add_crl(store, info->crl) == 1 ? n + 1 : -1;
-		else if (!crls && info->x509)
+		} else if (!crls && info->x509) {
+			note_end(&c->times.ca_end, X509_get0_notAfter(info->x509));
 			n = X509_STORE_add_cert(store, info->x509) == 1 ? n + 1 : -1;
+		}
 	}
 	sk_X509_INFO_pop_free(all, X509_INFO_free);
 	BIO_free(bio);
@@ -214,17 +236,16 @@ static int load_store(X509_STORE *store, struct view pem, bool crls)
 
 /* Chain certificates stay those of the peer: its own authority's are all that is believed. */
 static int set_trust(struct hostauth_creds *c, const struct hostauth_material *m,
-		     char why[HOSTAUTH_WHY_BYTES])
+		     struct hostauth_refusal *r)
 {
-	X509_STORE *store = SSL_CTX_get_cert_store(c->ctx);
-
-	if (load_store(store, m->ca, false) <= 0)
-		return refuse(why, "the ca file has no certificate");
+	if (load_store(c, m->ca, false) <= 0)
+		return refuse(r, HOSTAUTH_PART_CA, "the ca file has no certificate");
 	if (!m->crl.len)
 		return 0;
-	if (load_store(store, m->crl, true) <= 0)
-		return refuse(why, "the crl file has no revocation list");
-	X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+	if (load_store(c, m->crl, true) <= 0)
+		return refuse(r, HOSTAUTH_PART_CRL, "the crl file has no revocation list");
+	X509_STORE_set_flags(SSL_CTX_get_cert_store(c->ctx),
+			     X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
 	return 0;
 }
 
@@ -277,40 +298,40 @@ static int set_up(struct hostauth_creds *c, bool psk)
 }
 
 static int fill(struct hostauth_creds *c, const struct hostauth_material *m,
-		char why[HOSTAUTH_WHY_BYTES])
+		struct hostauth_refusal *r)
 {
 	bool psk = m->psk.len > 0;
 	int err;
 
 	if (!c->ctx || set_up(c, psk) || copy_names(c, m))
-		return refuse(why, "no memory");
+		return refuse(r, HOSTAUTH_PART_NONE, "no memory");
 	if (psk && (m->certificate.len || m->key.len || m->ca.len || m->crl.len))
-		return refuse(why, "a psk and a certificate exclude each other");
+		return refuse(r, HOSTAUTH_PART_NONE, "a psk and a certificate exclude each other");
 	if (psk)
-		return set_psks(c, m->psk, why);
-	err = set_certificate(c, m->certificate, why);
+		return set_psks(c, m->psk, r);
+	err = set_certificate(c, m->certificate, r);
 	if (!err)
-		err = set_key(c, m->key, why);
-	return err ? err : set_trust(c, m, why);
+		err = set_key(c, m->key, r);
+	return err ? err : set_trust(c, m, r);
 }
 
 struct hostauth_creds *hostauth_creds_new(enum hostauth_role role,
 					  const struct hostauth_material *material,
-					  char why[HOSTAUTH_WHY_BYTES])
+					  struct hostauth_refusal *refusal)
 {
 	struct hostauth_creds *c = mem_zalloc(sizeof(*c));
 
 	ERR_clear_error();
 	if (!c) {
-		refuse(why, "no memory");
+		refuse(refusal, HOSTAUTH_PART_NONE, "no memory");
 		return NULL;
 	}
 	atomic_init(&c->holders, 1);
 	c->role = role;
-	c->expiry = INT64_MAX;
+	c->times = (struct hostauth_times){INT64_MIN, INT64_MAX, INT64_MAX, INT64_MAX};
 	c->ctx =
 		SSL_CTX_new(role == HOSTAUTH_INITIATOR ? TLS_client_method() : TLS_server_method());
-	if (fill(c, material, why) == 0)
+	if (fill(c, material, refusal) == 0)
 		return c;
 	hostauth_creds_put(c);
 	return NULL;
@@ -335,7 +356,7 @@ void hostauth_creds_put(struct hostauth_creds *creds)
 	mem_free(creds);
 }
 
-int64_t hostauth_creds_expiry(const struct hostauth_creds *creds)
+void hostauth_creds_times(const struct hostauth_creds *creds, struct hostauth_times *times)
 {
-	return creds->expiry;
+	*times = creds->times;
 }

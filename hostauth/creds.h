@@ -17,6 +17,21 @@ struct hostauth_creds;
 
 enum { HOSTAUTH_WHY_BYTES = 160, HOSTAUTH_NAMES_MAX = 64 };
 
+/** What may be wrong with the material. */
+enum hostauth_part {
+	HOSTAUTH_PART_NONE, /* none of it alone: no memory, or both kinds at once */
+	HOSTAUTH_PART_CERTIFICATE,
+	HOSTAUTH_PART_KEY,
+	HOSTAUTH_PART_CA,
+	HOSTAUTH_PART_CRL,
+	HOSTAUTH_PART_PSK,
+};
+
+struct hostauth_refusal {
+	enum hostauth_part part;
+	char why[HOSTAUTH_WHY_BYTES];
+};
+
 /** struct hostauth_material - PEM octets, all borrowed for the call. Either certificate, key and ca,
  * or psk. */
 struct hostauth_material {
@@ -30,7 +45,7 @@ struct hostauth_material {
 };
 
 /**
- * hostauth_creds_new - returns owned, or NULL and @why
+ * hostauth_creds_new - returns owned, or NULL and @refusal
  *
  * What is refused: no or a broken certificate, key or ca; a key that is another
  * certificate's; a psk file without keys, or with one of a length that is not allowed;
@@ -38,14 +53,19 @@ struct hostauth_material {
  */
 struct hostauth_creds *hostauth_creds_new(enum hostauth_role role,
 					  const struct hostauth_material *material,
-					  char why[HOSTAUTH_WHY_BYTES]);
+					  struct hostauth_refusal *refusal);
 
 /** hostauth_creds_get, hostauth_creds_put - one more holder, one less; NULL is nobody's. */
 struct hostauth_creds *hostauth_creds_get(struct hostauth_creds *creds);
 void hostauth_creds_put(struct hostauth_creds *creds);
 
-/** hostauth_creds_expiry - when our certificate, or one that came with it, ends, in seconds since
- * 1970; INT64_MAX of keys, which do not. */
-int64_t hostauth_creds_expiry(const struct hostauth_creds *creds);
+/** struct hostauth_times - in seconds since 1970; what does not end ends at INT64_MAX. */
+struct hostauth_times {
+	int64_t begin, end; /* of our certificate, and all that came with it, together */
+	int64_t ca_end;	    /* of the first of the authorities that ends */
+	int64_t crl_end; /* when the first of the lists is due to be replaced: nobody is believed then */
+};
+
+void hostauth_creds_times(const struct hostauth_creds *creds, struct hostauth_times *times);
 
 #endif

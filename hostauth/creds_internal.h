@@ -13,7 +13,7 @@ struct hostauth_creds {
 	enum hostauth_role role;
 	SSL_CTX *ctx;
 	struct psk_set psks; /* none: certificates */
-	int64_t expiry;
+	struct hostauth_times times;
 	unsigned nnames;
 	char **names;
 };

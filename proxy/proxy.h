@@ -16,6 +16,11 @@ enum { PROXY_NAME_MAX = 64 };
 struct proxy_route {
 	char name[PROXY_NAME_MAX];
 	struct leg_config client, server; /* listen and upstream side */
+	/* Of clients on .unneeded, which need not prove who they are; other sizes than .client's it may
+	 * not have. */
+	struct leg_config client_unneeded;
+	const struct fabric_net *unneeded; /* borrowed */
+	unsigned nunneeded;
 	struct fabric_addr upstream;
 	unsigned upstream_fabric; /* index into proxy_config.fabrics of the upstream leg */
 	nsec_t version_memory;	  /* how long "speaks only version 1" is remembered */

@@ -161,10 +161,12 @@ static void reject_client(struct session *s)
 
 static void log_end(struct session *s, const struct leg *leg, int status, const char *why)
 {
+	char names[SESSION_NAMES_BYTES];
+
 	log_peer(LOG_LEVEL_INFO, "session.end", s->host,
-		 "session=%llu route=%s leg=%s cause=%s why=\"%s\"", (unsigned long long)s->id,
+		 "session=%llu route=%s leg=%s cause=%s why=\"%s\"%s", (unsigned long long)s->id,
 		 s->route->route->name, leg == &s->client ? "client" : "server", err_name(status),
-		 why ? why : "-");
+		 why ? why : "-", session_names(s, names));
 }
 
 static void die(struct session *s)
@@ -299,6 +301,17 @@ void session_close(struct session *s, int status, const char *why)
 		die(s);
 }
 
+/* Who comes from some networks need not prove who it is. */
+static const struct leg_config *client_config(const struct session *s)
+{
+	const struct proxy_route *route = s->route->route;
+
+	for (unsigned i = 0; i < route->nunneeded; i++)
+		if (fabric_net_has(&route->unneeded[i], &s->client.conn->peer))
+			return &route->client_unneeded;
+	return &route->client;
+}
+
 /* The server leg is ready: now the client may come. */
 static void accept_client(struct session *s)
 {
@@ -307,7 +320,7 @@ static void accept_client(struct session *s)
 	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
 		session_remember_v1(s); /* it said so */
 	s->state = SESSION_ACCEPT;
-	err = leg_accept(&s->client, &s->route->route->client, &s->proxy->arena, s->client.conn,
+	err = leg_accept(&s->client, client_config(s), &s->proxy->arena, s->client.conn,
 			 view_of(s->request, s->request_len), SESSION_OP_DEPTH, s->proxy->now);
 	if (err < 0)
 		session_close(s, err, err == ERR_AGAIN ? "memory_limit reached" : "accept failed");
@@ -333,7 +346,7 @@ static void on_closed(struct session *s, struct leg *leg, const struct leg_out *
 
 static void on_ready(struct session *s, struct leg *leg)
 {
-	char client[FABRIC_ADDR_TEXT], server[FABRIC_ADDR_TEXT];
+	char client[FABRIC_ADDR_TEXT], server[FABRIC_ADDR_TEXT], names[SESSION_NAMES_BYTES];
 
 	/* The other end may have gone in the meantime. */
 	if (s->state != (leg == &s->server ? SESSION_CONNECT : SESSION_ACCEPT))
@@ -344,10 +357,11 @@ static void on_ready(struct session *s, struct leg *leg)
 	}
 	s->state = SESSION_OPEN;
 	log_peer(LOG_LEVEL_INFO, "session.open", s->host,
-		 "session=%llu route=%s client=%s server=%s server_version=%u",
+		 "session=%llu route=%s client=%s server=%s server_version=%u%s",
 		 (unsigned long long)s->id, s->route->route->name,
 		 fabric_addr_format(&s->client.conn->peer, client),
-		 fabric_addr_format(&s->server.conn->peer, server), s->server.t->version);
+		 fabric_addr_format(&s->server.conn->peer, server), s->server.t->version,
+		 session_names(s, names));
 }
 
 static void on_msg(struct session *s, struct leg *leg, struct leg_out *out)

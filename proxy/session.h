@@ -201,6 +201,11 @@ void session_log_legs(const struct session *s);
 /** session_log_auth - one line when the peer of @leg has proved who it is, or has not. */
 void session_log_auth(const struct session *s, struct leg *leg);
 
+/** session_names - " client_name=... server_name=..." of those that were proved, into @text of
+ * SESSION_NAMES_BYTES. */
+enum { SESSION_NAMES_BYTES = 2 * (HOSTAUTH_NAME_BYTES + 16) };
+const char *session_names(const struct session *s, char *text);
+
 /** session_log_report - the peer of @leg reports an error; a line, unless there were many. */
 void session_log_report(struct session *s, const struct leg *leg, const struct leg_out *out);
 

@@ -4,6 +4,8 @@
  * what peers report. A peer decides how many reports it sends, so only the first few
  * have a line each; after that one a second says how many had none.
  */
+#include <stdio.h>
+
 #include "base/log.h"
 #include "proxy/internal.h"
 
@@ -40,6 +42,15 @@ void session_log_auth(const struct session *s, struct leg *leg)
 			 "octets=%zu",
 			 (unsigned long long)s->id, s->route->route->name, name, peer, proof->peer,
 			 proof->suite, proof->values, proof->octets);
+}
+
+const char *session_names(const struct session *s, char *text)
+{
+	const char *client = leg_peer_name(&s->client), *server = leg_peer_name(&s->server);
+
+	snprintf(text, SESSION_NAMES_BYTES, "%s%s%s%s", *client ? " client_name=" : "", client,
+		 *server ? " server_name=" : "", server);
+	return text;
 }
 
 void session_log_report(struct session *s, const struct leg *leg, const struct leg_out *out)

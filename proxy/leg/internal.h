@@ -39,6 +39,12 @@ int leg_auth_begin(struct leg *leg, struct view request_data, struct view accept
 /** leg_auth_go - after a message was received, or sent: what is due. May close the leg. */
 void leg_auth_go(struct leg *leg);
 
+/** leg_auth_lacks - the peer speaks version 1, which has none: that is known at once. */
+void leg_auth_lacks(struct leg *leg);
+
+/** leg_auth_refuse - the same, where it is required: the leg ends, once what was posted is sent. */
+void leg_auth_refuse(struct leg *leg);
+
 /** leg_auth_end - forget all of it, the leg ends. */
 void leg_auth_end(struct leg *leg);
 

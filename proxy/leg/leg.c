@@ -258,6 +258,7 @@ int leg_set_version(struct leg *leg, unsigned version)
 	int err;
 
 	if (version == 1) {
+		leg_auth_lacks(leg);
 		err = v1_conn_init(&leg->u.v1, &p, &leg->peer_pdata);
 		leg->t = &leg->u.v1.t;
 	} else {

@@ -133,6 +133,30 @@ void leg_auth_go(struct leg *leg)
 		leg->deadline = NSEC_NEVER;
 }
 
+void leg_auth_lacks(struct leg *leg)
+{
+	struct leg_proof *proof = leg->proof;
+
+	if (!proof || proof->is_over)
+		return;
+	proof->auth.verdict = V2_AUTH_ABSENT;
+	proof->auth.is_absent = true;
+	proof->is_over = true;
+	hostauth_free(proof->h);
+	proof->h = NULL;
+}
+
+void leg_auth_refuse(struct leg *leg)
+{
+	struct leg_proof *proof = leg->proof;
+
+	leg_auth_lacks(leg);
+	proof->auth.verdict = V2_AUTH_FAILED;
+	snprintf(proof->why, sizeof(proof->why),
+		 "host authentication: the peer speaks version 1, which has none");
+	leg_close(leg, ERR_AUTH, proof->why);
+}
+
 void leg_auth_end(struct leg *leg)
 {
 	if (!leg->proof)

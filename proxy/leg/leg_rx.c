@@ -48,8 +48,12 @@ static bool detect_version(struct leg *leg, struct view in)
 		return leg_set_version(leg, h.vers) == 0;
 	leg->early++;
 	/* Too short to trust its XID: silence (section 7). Nor is an error answered with one. */
-	if (has_prefix && h.htype != V2_ERROR)
-		refuse_version(leg, &h);
+	if (!has_prefix || h.htype == V2_ERROR)
+		return false;
+	refuse_version(leg, &h);
+	/* Profile section 7.3: nor may it try again in the other one. */
+	if (h.vers == 1 && leg->proof && leg->proof->auth.required)
+		leg_auth_refuse(leg);
 	return false;
 }
 

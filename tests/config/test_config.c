@@ -4,74 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "config/config.h"
-
-static char told[65536]; /* what the last load() wrote, the file's name cut off */
-
-static void write_file(const char *path, const char *text, size_t len)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(text, 1, len, f), len);
-	assert_int_equal(fclose(f), 0);
-}
-
-/* Each line without "PATH:" in front, which must be there. */
-static void cut_path(char *lines, const char *path)
-{
-	char *to = told, *next;
-
-	for (char *line = lines; *line; line = next) {
-		next = strchr(line, '\n');
-		assert_non_null(next);
-		next++;
-		assert_memory_equal(line, path, strlen(path));
-		line += strlen(path);
-		assert_int_equal(*line, ':');
-		line++;
-		memcpy(to, line, (size_t)(next - line));
-		to += next - line;
-	}
-	*to = '\0';
-}
-
-static int load_path(const char *path, struct config **cfg)
-{
-	char *lines = NULL;
-	size_t len = 0;
-	FILE *errors = open_memstream(&lines, &len);
-	int err;
-
-	assert_non_null(errors);
-	err = config_load(path, cfg, errors);
-	fclose(errors);
-	cut_path(lines, path);
-	free(lines);
-	assert_true((err == 0) == (*cfg != NULL));
-	return err;
-}
-
-static int load_octets(const char *text, size_t len, struct config **cfg)
-{
-	char path[] = "/tmp/gw-config-XXXXXX";
-	int fd = mkstemp(path), err;
-
-	assert_true(fd >= 0);
-	close(fd);
-	write_file(path, text, len);
-	err = load_path(path, cfg);
-	unlink(path);
-	return err;
-}
-
-static int load(const char *text, struct config **cfg)
-{
-	return load_octets(text, strlen(text), cfg);
-}
+#include "tests/config/load.h"
 
 /* --- good files ----------------------------------------------------------- */
 
@@ -127,6 +63,13 @@ static void test_defaults(void **state)
 	assert_int_equal(u->rnr_retry_count, 0);
 	assert_int_equal(u->resolve_timeout_s, 5);
 	assert_int_equal(u->busy_poll_us, 0);
+	assert_int_equal(l->hostauth.mode, CONFIG_HOSTAUTH_OFF);
+	assert_int_equal(l->hostauth.timeout_s, 10);
+	assert_int_equal(l->hostauth.warn_days, 30);
+	assert_int_equal(l->hostauth.max_handshakes, 256);
+	assert_int_equal(u->hostauth.mode, CONFIG_HOSTAUTH_OFF);
+	assert_int_equal(u->hostauth.timeout_s, 10);
+	assert_int_equal(u->hostauth.warn_days, 30);
 	config_free(cfg);
 }
 
@@ -177,7 +120,7 @@ static void test_full(void **state)
 	assert_int_equal(u->reverse, CONFIG_REVERSE_CONT);
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
-	assert_int_equal(cfg->routes[1].listen.line, 30);
+	assert_int_equal(cfg->routes[1].listen.line, 32);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	assert_int_equal(cfg->routes[1].listen.retry_count, 6);
 	u = &cfg->routes[1].upstream;
@@ -208,10 +151,8 @@ static void test_round_trip(void **state)
 		fclose(f);
 		assert_int_equal(load(once, &b), 0);
 		assert_string_equal(told, "");
-		for (uint32_t n = 0; n < a->nroutes; n++) { /* lines are the file's */
-			a->routes[n].listen.line = b->routes[n].listen.line;
-			a->routes[n].upstream.line = b->routes[n].upstream.line;
-		}
+		config_forget_lines(a);
+		config_forget_lines(b);
 		assert_memory_equal(a, b, sizeof(*a) + a->nroutes * sizeof(a->routes[0]));
 		f = open_memstream(&twice, &len);
 		config_print(b, f);
@@ -264,25 +205,6 @@ static void test_workers(void **state)
 }
 
 /* --- errors --------------------------------------------------------------- */
-
-#define NAME "name = \"a\";\n"				 /* line 1 of a route */
-#define LISTEN "listen = { address = \"10.0.0.1\"; };\n" /* line 2 */
-#define UP "upstream = { address = \"10.0.0.2\"; };\n"	 /* line 3 */
-#define ROUTE(body) "routes = ( {\n" body "} );\n"	 /* a body's first line is 2 */
-#define GOOD ROUTE(NAME LISTEN UP)
-#define ON(text) ROUTE(NAME "listen = { address = \"10.0.0.1\";\n" text " };\n" UP)	  /* 4 */
-#define TO(text) ROUTE(NAME LISTEN "upstream = { address = \"10.0.0.2\";\n" text " };\n") /* 5 */
-
-struct bad {
-	const char *text;
-	const char *errors; /* all of them */
-};
-
-#define INT_RANGE(key, value, low, high)                                                           \
-	key " = " value " is out of range: use " low " to " high "\n"
-#define ON_VERBS "fabric = \"verbs\"; "
-#define NOT_ON_IWARP(key)                                                                          \
-	key " does nothing with fabric \"iwarp\": use it with \"verbs\", or leave it out\n"
 
 static const struct bad syntax[] = {
 	{"", "1: routes is missing: give it\n"},
@@ -409,7 +331,7 @@ static const struct bad routes[] = {
 	{ON("version = 1;"),
 	 "4: unknown key \"version\": known here are fabric, address, port, versions, inline, "
 	 "credits, reverse_credits, crc, literal_credits, setup_timeout, reply_timeout, "
-	 "retry_count, rnr_retry_count, busy_poll_us\n"},
+	 "retry_count, rnr_retry_count, busy_poll_us, hostauth\n"},
 	{TO("version = 3;"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = \"both\";"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = [1];"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
@@ -417,7 +339,7 @@ static const struct bad routes[] = {
 	 "5: unknown key \"versions\": known here are fabric, address, port, version, inline, "
 	 "credits, reverse_credits, reverse, crc, literal_credits, connect_timeout, "
 	 "reply_timeout, version_memory, retry_count, rnr_retry_count, resolve_timeout, "
-	 "busy_poll_us\n"},
+	 "busy_poll_us, hostauth\n"},
 	{ON("inline = 2048;"),
 	 "4: version 2 needs an inline of 4096 or more: raise it, or leave out "
 	 "version 2\n"},
@@ -541,18 +463,6 @@ static const struct bad addresses[] = {
 	 "5: " NO_ADDRESS "5: " INT_RANGE("port", "0", "1", "65535")},
 };
 
-static void check_rows(const struct bad *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct config *cfg;
-
-		assert_int_equal(load(rows[i].text, &cfg), ERR_CONFIG);
-		assert_string_equal(told, rows[i].errors);
-	}
-}
-
-#define ROWS(t) t, sizeof(t) / sizeof((t)[0])
-
 static void test_syntax_errors(void **state)
 {
 	(void)state;
@@ -649,7 +559,6 @@ static void test_not_errors(void **state)
 		"memory_limit = \"40g\";" GOOD,
 		"max_payload = 0x100000;" GOOD,
 		"log = { };" GOOD,
-		"receive_queue = \"shared\";" GOOD, /* on whatever fabric */
 		/* Another port, another family: no collision. */
 		WILD("10.0.0.1", "10.0.0.1\"; port = 2050; versions = [1]; fabric = \"iwarp"),
 		WILD("0.0.0.0", "::"),

@@ -117,6 +117,38 @@ static void no_more_is_announced_than_all_clients_take(void **state)
 	config_free(cfg);
 }
 
+/* Who is required to prove who it is speaks version 2, or nothing. */
+static void what_is_required_leaves_no_version_1(void **state)
+{
+	struct config *cfg = config_must();
+	struct config_hostauth *listen = &cfg->routes[1].listen.hostauth;
+	struct config_hostauth *upstream = &cfg->routes[1].upstream.hostauth;
+	struct gateway gw;
+
+	(void)state;
+	listen->mode = upstream->mode = CONFIG_HOSTAUTH_ALLOW;
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	assert_int_equal(gw.routes[1].client.versions, LEG_V1_OR_V2);
+	assert_int_equal(gw.routes[1].server.versions, LEG_V1_OR_V2);
+	gateway_fini(&gw);
+	listen->mode = upstream->mode = CONFIG_HOSTAUTH_REQUIRE;
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	assert_int_equal(gw.routes[1].client.versions, LEG_V2);
+	assert_int_equal(gw.routes[1].server.versions, LEG_V2);
+	assert_int_equal(gw.routes[1].nunneeded, 0);
+	assert_int_equal(gw.routes[1].server.reverse,
+			 RPC_REV_GENL); /* of such clients, all take it */
+	gateway_fini(&gw);
+	listen->unneeded.n = 1;
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	assert_int_equal(gw.routes[1].client.versions, LEG_V2);
+	assert_int_equal(gw.routes[1].client_unneeded.versions, LEG_V1_OR_V2);
+	assert_int_equal(gw.routes[1].nunneeded, 1);
+	assert_int_equal(gw.routes[1].server.reverse, RPC_REV_SIMPLE);
+	gateway_fini(&gw);
+	config_free(cfg);
+}
+
 /* A fabric instance for each setting that differs, and no more. */
 static void equal_fabric_settings_share(void **state)
 {
@@ -234,6 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_becomes_routes),
 		cmocka_unit_test(no_more_is_announced_than_all_clients_take),
+		cmocka_unit_test(what_is_required_leaves_no_version_1),
 		cmocka_unit_test(equal_fabric_settings_share),
 		cmocka_unit_test(interfaces_that_are_not_there),
 		cmocka_unit_test(every_allocation_may_fail),

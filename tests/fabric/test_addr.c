@@ -170,6 +170,35 @@ static void whom_an_address_counts_for(void **state)
 	assert_string_equal(fabric_addr_host(&addr, text), "-");
 }
 
+static void nets_have_addresses(void **state)
+{
+	static const struct {
+		struct fabric_net net;
+		const char *in, *out;
+	} rows[] = {
+		{{.bits = 24, .octets = {192, 0, 2}}, "192.0.2.255", "192.0.3.0"},
+		{{.bits = 24, .octets = {192, 0, 2}}, "::ffff:192.0.2.1", "::ffff:192.0.3.1"},
+		{{.bits = 25, .octets = {192, 0, 2, 128}}, "192.0.2.128", "192.0.2.127"},
+		{{.bits = 32, .octets = {192, 0, 2, 7}}, "192.0.2.7", "192.0.2.6"},
+		{{.bits = 0}, "203.0.113.9", "2001:db8::1"},
+		{{.is_v6 = true}, "2001:db8::1", "::ffff:192.0.2.1"},
+		{{.is_v6 = true, .bits = 33, .octets = {0x20, 1, 0xd, 0xb8, 0x80}},
+		 "2001:db8:8000::1",
+		 "2001:db8:7fff::1"},
+		{{.is_v6 = true, .bits = 128, .octets = {[15] = 1}}, "::1", "::2"},
+	};
+	struct fabric_addr addr = {0};
+
+	(void)state;
+	assert_false(fabric_net_has(&rows[4].net, &addr)); /* of no family */
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(fabric_addr_parse(rows[i].in, 1, &addr), 0);
+		assert_true(fabric_net_has(&rows[i].net, &addr));
+		assert_int_equal(fabric_addr_parse(rows[i].out, 1, &addr), 0);
+		assert_false(fabric_net_has(&rows[i].net, &addr));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +210,7 @@ int main(void)
 		cmocka_unit_test(the_longest_fits),
 		cmocka_unit_test(of_no_family),
 		cmocka_unit_test(whom_an_address_counts_for),
+		cmocka_unit_test(nets_have_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,8 @@ struct hostauth_creds *pair_creds(enum hostauth_role role, const char *name, con
 				  const char *crl, const char *names, char *why)
 {
 	bool psk = strncmp(name, "psk", 3) == 0;
-	char none[HOSTAUTH_WHY_BYTES] = "", copy[256];
+	struct hostauth_refusal no = {.why = ""};
+	char copy[256];
 	struct hostauth_material m = {0};
 	struct hostauth_creds *creds;
 	const char *list[16];
@@ -63,9 +64,11 @@ struct hostauth_creds *pair_creds(enum hostauth_role role, const char *name, con
 	}
 	split(names, copy, list, &m.nnames);
 	m.names = list;
-	creds = hostauth_creds_new(role, &m, why ? why : none);
+	creds = hostauth_creds_new(role, &m, &no);
 	if (!creds && !why)
-		fail_msg("%s: %s", name, none);
+		fail_msg("%s: %s", name, no.why);
+	if (why)
+		memcpy(why, no.why, sizeof(no.why));
 	pair_free(m.psk);
 	pair_free(m.certificate);
 	pair_free(m.ca);

@@ -263,25 +263,27 @@ static void what_is_no_clienthello_costs_no_tls(void **state)
 static void what_cannot_be_used_is_refused(void **state)
 {
 	struct hostauth_material m = {0};
-	char why[HOSTAUTH_WHY_BYTES];
+	struct hostauth_refusal no;
 
 	(void)state;
-	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, why));
-	assert_non_null(strstr(why, "no certificate that can be used"));
+	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, &no));
+	assert_non_null(strstr(no.why, "no certificate that can be used"));
 	m.psk = view_of("pair-1:00", 9);
-	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, why));
-	assert_non_null(strstr(why, "line 1"));
+	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, &no));
+	assert_non_null(strstr(no.why, "line 1"));
+	assert_int_equal(no.part, HOSTAUTH_PART_PSK);
 	m.psk = view_of("# none\n", 7);
-	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, why));
-	assert_non_null(strstr(why, "no key"));
+	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, &no));
+	assert_non_null(strstr(no.why, "no key"));
 	m.ca = view_of("x", 1);
 	m.psk = view_of("a:000102030405060708090a0b0c0d0e0f", 34);
-	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, why));
-	assert_non_null(strstr(why, "exclude each other"));
+	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, &no));
+	assert_non_null(strstr(no.why, "exclude each other"));
 	m = (struct hostauth_material){.certificate = pair_read("tests/hostauth/keys/server.pem"),
 				       .key = pair_read("tests/hostauth/keys/client.pem")};
-	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, why));
-	assert_non_null(strstr(why, "not the certificate's"));
+	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, &no));
+	assert_non_null(strstr(no.why, "not the certificate's"));
+	assert_int_equal(no.part, HOSTAUTH_PART_KEY);
 	pair_free(m.certificate);
 	pair_free(m.key);
 }

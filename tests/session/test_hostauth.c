@@ -69,9 +69,11 @@ struct cast {
 	const char *listen_names, *upstream_names;
 	unsigned client_version, server_version; /* 0: 2 */
 	bool raw_client;
+	bool unneeded_from; /* where all peers come from */
 };
 
-static struct policy policies[4];
+static struct policy policies[5];
+static const struct fabric_net everywhere[] = {{.is_v6 = false}, {.is_v6 = true}};
 
 static const struct leg_auth *play(unsigned i, enum hostauth_role role, const char *name,
 				   const char *names, bool required)
@@ -101,6 +103,15 @@ static void begin(const struct cast *c)
 	log_set_sink(keep_line);
 	world_new(&w, &s);
 	/* As daemon/ does. */
+	if (c->unneeded_from) {
+		w.routes[0].client_unneeded = w.routes[0].client;
+		policies[4] = policies[1];
+		policies[4].auth.required = false;
+		policies[4].creds = hostauth_creds_get(policies[1].creds);
+		w.routes[0].client_unneeded.auth = &policies[4].auth;
+		w.routes[0].unneeded = everywhere;
+		w.routes[0].nunneeded = 2;
+	}
 	if (s.listen_auth && s.listen_auth->required)
 		w.routes[0].client.versions = LEG_V2;
 	if (s.upstream_auth && s.upstream_auth->required)
@@ -128,7 +139,7 @@ static void end(void)
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(other->done, 2);
 	world_quit(&w);
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 5; i++)
 		hostauth_creds_put(policies[i].creds);
 	world_free(&w);
 	log_set_sink(NULL);
@@ -248,12 +259,42 @@ static void version_1_is_no_way_around(void **state)
 	begin(&client);
 	connect_both();
 	is_refused();
+	assert_said("cause=absent why=\"host authentication: the peer speaks version 1, which has "
+		    "none\"");
 	end();
 	begin(&server);
 	connect_both();
 	is_refused();
 	assert_said("no protocol version in common");
 	end();
+}
+
+/* Whoever said something does not make room for others any more. */
+static void assert_all_have_spoken(void)
+{
+	assert_int_equal(proxy_sessions(w.proxy), 2);
+	assert_int_equal(w.proxy->lobby.count, 0);
+}
+
+/* Peers of some networks are served by a listener that requires it of others. */
+static void who_comes_from_there_need_not(void **state)
+{
+	static const struct cast casts[] = {
+		{.listen = "server", .unneeded_from = true},
+		{.listen = "server", .unneeded_from = true, .client_version = LEG_V1},
+		{.listen = "server", .unneeded_from = true, .client = "client"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(casts) / sizeof(casts[0]); i++) {
+		begin(&casts[i]);
+		connect_both();
+		is_served();
+		assert_not_said("hostauth.failed");
+		assert_said(casts[i].client ? "name=\"client.example\"" : "event=hostauth.absent");
+		assert_all_have_spoken();
+		end();
+	}
 }
 
 static void who_need_not_may_do_without(void **state)
@@ -272,6 +313,9 @@ static void who_need_not_may_do_without(void **state)
 		connect_both();
 		is_served();
 		assert_not_said("hostauth.failed");
+		if (!casts[i].client)
+			assert_said("event=hostauth.absent");
+		assert_all_have_spoken();
 		if (casts[i].client)
 			assert_said("name=\"client.example\"");
 		end();
@@ -398,6 +442,7 @@ int main(void)
 		cmocka_unit_test(long_chains_within_the_thresholds),
 		cmocka_unit_test(who_fails_is_refused),
 		cmocka_unit_test(version_1_is_no_way_around),
+		cmocka_unit_test(who_comes_from_there_need_not),
 		cmocka_unit_test(who_need_not_may_do_without),
 		cmocka_unit_test(who_falls_silent_is_shown_out),
 		cmocka_unit_test(who_says_too_much_is_shown_out),

@@ -45,11 +45,11 @@ static struct hostauth_creds *creds[2];
 
 static void begin(void)
 {
-	char why[HOSTAUTH_WHY_BYTES];
+	struct hostauth_refusal no;
 	const struct hostauth_material m = {.psk = view_of(psk, sizeof(psk) - 1)};
 
 	for (unsigned i = 0; i < 2 && !creds[i]; i++)
-		creds[i] = hostauth_creds_new((enum hostauth_role)i, &m, why);
+		creds[i] = hostauth_creds_new((enum hostauth_role)i, &m, &no);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

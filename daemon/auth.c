@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * Each side of a route that has hostauth is a struct side. Its credentials are made once, before
+ * anybody listens, and replaced as a whole when SIGHUP asks for it: connections made from then on
+ * use the new ones, handshakes under way keep what they have. What cannot be used never replaces
+ * what can: the log says why, and what is old goes on.
+ *
+ * A listener has two policies over the same credentials, for peers that have to prove who they
+ * are, and for those that may do without.
+ */
+#include "daemon/auth.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/auth_files.h"
+
+enum { DAY_S = 24 * 3600, SIDES = 2 };
+#define DAY (DAY_S * NSEC_PER_SEC)
+
+struct side;
+
+struct policy {
+	struct leg_auth leg; /* first member */
+	struct side *side;
+};
+
+struct side {
+	const struct config_hostauth *cfg;
+	const char *route, *name;
+	enum hostauth_role role;
+	struct policy required, allowed;
+	pthread_mutex_t lock; /* of .creds, for as long as it takes to hold it once more */
+	struct hostauth_creds *creds;
+};
+
+struct auth {
+	const char *file;
+	nsec_t tick_at;
+	unsigned nsides;
+	struct side sides[]; /* two a route; those that are off have no .creds */
+};
+
+static struct hostauth_creds *creds_of(const struct leg_auth *leg)
+{
+	struct side *side = ((const struct policy *)leg)->side;
+	struct hostauth_creds *creds;
+
+	pthread_mutex_lock(&side->lock);
+	creds = hostauth_creds_get(side->creds);
+	pthread_mutex_unlock(&side->lock);
+	return creds;
+}
+
+static int64_t now_of(const struct leg_auth *leg)
+{
+	(void)leg;
+	return time(NULL);
+}
+
+static void init_policy(struct policy *p, struct side *side, bool required)
+{
+	p->side = side;
+	p->leg = (struct leg_auth){.required = required,
+				   .timeout = side->cfg->timeout_s * NSEC_PER_SEC,
+				   .creds = creds_of,
+				   .now = now_of};
+}
+
+static void init_side(struct side *side, const struct config_route *route, enum auth_side which)
+{
+	bool listens = which == AUTH_LISTEN;
+
+	side->cfg = listens ? &route->listen.hostauth : &route->upstream.hostauth;
+	side->route = route->name;
+	side->name = listens ? "listen" : "upstream";
+	side->role = listens ? HOSTAUTH_ACCEPTOR : HOSTAUTH_INITIATOR;
+	pthread_mutex_init(&side->lock, NULL);
+	init_policy(&side->required, side, true);
+	init_policy(&side->allowed, side, false);
+}
+
+static void print_problem(const struct auth *auth, const struct auth_problem *p, FILE *errors)
+{
+	fprintf(errors, "%s:%u: %s", auth->file, p->line, p->key);
+	if (p->path)
+		fprintf(errors, " \"%s\"", p->path);
+	fprintf(errors, ": %s%s%s\n", p->why, *p->remedy ? ": " : "", p->remedy);
+}
+
+/* Every side, whatever is wrong with others. Return: 0 or the first error. */
+static int load_all(struct auth *auth, FILE *errors)
+{
+	int first = 0;
+
+	for (unsigned i = 0; i < auth->nsides; i++) {
+		struct side *side = &auth->sides[i];
+		struct auth_problem problem;
+
+		if (side->cfg->mode == CONFIG_HOSTAUTH_OFF)
+			continue;
+		side->creds = auth_files_load(side->role, side->cfg, &problem);
+		if (side->creds)
+			continue;
+		print_problem(auth, &problem, errors);
+		first = first ? first : problem.err;
+	}
+	return first;
+}
+
+int auth_new(const struct config *cfg, const char *file, FILE *errors, struct auth **out)
+{
+	struct auth *auth =
+		mem_zalloc(sizeof(*auth) + SIDES * cfg->nroutes * sizeof(auth->sides[0]));
+	int err;
+
+	*out = NULL;
+	if (!auth)
+		return ERR_NOMEM;
+	auth->file = file;
+	auth->nsides = SIDES * cfg->nroutes;
+	for (unsigned i = 0; i < auth->nsides; i++)
+		init_side(&auth->sides[i], &cfg->routes[i / SIDES], (enum auth_side)(i % SIDES));
+	err = load_all(auth, errors);
+	if (err) {
+		auth_free(auth);
+		return err;
+	}
+	*out = auth;
+	return 0;
+}
+
+int auth_check(const struct config *cfg, const char *file, FILE *errors, int64_t now)
+{
+	struct auth *auth;
+	int err = auth_new(cfg, file, errors, &auth);
+
+	for (unsigned i = 0; !err && i < auth->nsides; i++) {
+		const struct side *side = &auth->sides[i];
+		struct auth_problem problem;
+
+		if (!side->creds || auth_files_is_current(side->creds, side->cfg, now, &problem))
+			continue;
+		print_problem(auth, &problem, errors);
+		err = ERR_CONFIG;
+	}
+	auth_free(auth);
+	return err;
+}
+
+void auth_free(struct auth *auth)
+{
+	if (!auth)
+		return;
+	for (unsigned i = 0; i < auth->nsides; i++) {
+		hostauth_creds_put(auth->sides[i].creds);
+		pthread_mutex_destroy(&auth->sides[i].lock);
+	}
+	mem_free(auth);
+}
+
+const struct leg_auth *auth_leg(const struct auth *auth, unsigned route, enum auth_side which,
+				bool required)
+{
+	const struct side *side = &auth->sides[SIDES * route + which];
+
+	if (!side->creds)
+		return NULL;
+	return required ? &side->required.leg : &side->allowed.leg;
+}
+
+/* Old ones are freed when the last handshake that uses them is over. */
+static void replace(struct side *side, struct hostauth_creds *creds)
+{
+	struct hostauth_creds *old;
+
+	pthread_mutex_lock(&side->lock);
+	old = side->creds;
+	side->creds = creds;
+	pthread_mutex_unlock(&side->lock);
+	hostauth_creds_put(old);
+}
+
+static void tell_problem(enum log_level level, const char *event, const struct side *side,
+			 const struct auth_problem *p)
+{
+	log_event(level, event, "route=%s side=%s key=%s path=\"%s\" why=\"%s%s%s\"", side->route,
+		  side->name, p->key, p->path ? p->path : "-", p->why, *p->remedy ? ": " : "",
+		  p->remedy);
+}
+
+static void reload_side(struct side *side, int64_t now)
+{
+	struct auth_problem problem;
+	struct hostauth_creds *creds = auth_files_load(side->role, side->cfg, &problem);
+	struct hostauth_times times;
+	char at[AUTH_TIME_BYTES];
+
+	if (!creds || !auth_files_is_current(creds, side->cfg, now, &problem)) {
+		hostauth_creds_put(creds);
+		tell_problem(LOG_LEVEL_ERROR, "hostauth.kept", side, &problem);
+		return;
+	}
+	hostauth_creds_times(creds, &times);
+	replace(side, creds);
+	log_info("hostauth.loaded", "route=%s side=%s expires=%s", side->route, side->name,
+		 auth_files_time(times.end, at));
+}
+
+static void warn_end(const struct side *side, const char *key, const char *path, int64_t end,
+		     int64_t wall)
+{
+	char at[AUTH_TIME_BYTES];
+
+	if (end - wall > (int64_t)side->cfg->warn_days * DAY_S)
+		return;
+	log_event(end > wall ? LOG_LEVEL_WARN : LOG_LEVEL_ERROR,
+		  end > wall ? "hostauth.expires" : "hostauth.expired",
+		  "route=%s side=%s key=%s path=\"%s\" expires=%s days=%" PRId64
+		  " why=\"renew it, then send SIGHUP\"",
+		  side->route, side->name, key, path, auth_files_time(end, at),
+		  end > wall ? (end - wall) / DAY_S : 0);
+}
+
+static void warn_side(const struct side *side, int64_t wall)
+{
+	const struct config_hostauth *cfg = side->cfg;
+	struct auth_problem problem;
+	struct hostauth_times t;
+
+	hostauth_creds_times(side->creds, &t);
+	warn_end(side, "certificate", cfg->certificate.path, t.end, wall);
+	warn_end(side, "ca", cfg->ca.path, t.ca_end, wall);
+	warn_end(side, "crl", cfg->crl.path, t.crl_end, wall);
+	if (t.begin > wall && !auth_files_is_current(side->creds, cfg, wall, &problem))
+		tell_problem(LOG_LEVEL_ERROR, "hostauth.early", side, &problem);
+}
+
+void auth_reload(struct auth *auth, int64_t now)
+{
+	for (unsigned i = 0; i < auth->nsides; i++)
+		if (auth->sides[i].creds)
+			reload_side(&auth->sides[i], now);
+	auth->tick_at = 0; /* what is new may expire soon */
+}
+
+nsec_t auth_tick(struct auth *auth, nsec_t now, int64_t wall)
+{
+	bool any = false;
+
+	if (now < auth->tick_at)
+		return auth->tick_at;
+	for (unsigned i = 0; i < auth->nsides; i++) {
+		if (!auth->sides[i].creds)
+			continue;
+		any = true;
+		warn_side(&auth->sides[i], wall);
+	}
+	auth->tick_at = any ? now + DAY : NSEC_NEVER;
+	return auth->tick_at;
+}

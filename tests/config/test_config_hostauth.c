@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Host authentication in the configuration: good, and each error with its line. */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "tests/config/load.h"
+
+/* Host authentication: "hostauth" is in line 4 of a listener, 5 of an upstream. */
+#define PEM "certificate = \"/c\"; key = \"/k\"; ca = \"/a\"; "
+#define ON_AUTH(text) ON("hostauth = {\n" text " };")
+#define TO_AUTH(text) TO("hostauth = {\n" text " };")
+#define LACKS(key) "hostauth has no " key ": give certificate, key and ca, or psk_file\n"
+
+static const struct bad hostauth[] = {
+	{ON("hostauth = 1;"), "4: hostauth must be a group: write hostauth = { ... };\n"},
+	{ON("hostauth = { };"), "4: mode is missing: give it\n"},
+	{ON_AUTH("mode = \"on\";"),
+	 "5: there is no such mode: use \"off\", \"allow\" or \"require\"\n"},
+	{ON_AUTH("mode = \"require\";"),
+	 "4: " LACKS("certificate") "4: " LACKS("key") "4: " LACKS("ca")},
+	{TO_AUTH("mode = \"allow\"; certificate = \"/c\"; ca = \"/a\";"), "5: " LACKS("key")},
+	{ON_AUTH("mode = \"require\"; psk_file = \"/p\";\n" PEM),
+	 "6: certificate and psk_file exclude each other: leave one of them out\n"
+	 "6: key and psk_file exclude each other: leave one of them out\n"
+	 "6: ca and psk_file exclude each other: leave one of them out\n"},
+	{ON_AUTH("mode = \"require\"; psk_file = \"/p\";\ncrl = \"/r\";"),
+	 "6: crl and psk_file exclude each other: leave one of them out\n"},
+	{ON("versions = [1]; hostauth = { mode = \"allow\"; " PEM "};"),
+	 "4: hostauth is of version 2, which this listen does not speak: let it, or use mode = "
+	 "\"off\"\n"},
+	{TO("version = \"1\"; hostauth = { mode = \"require\"; " PEM "};"),
+	 "5: hostauth is of version 2, which this upstream does not speak: let it, or use mode = "
+	 "\"off\"\n"},
+	{ON_AUTH("mode = \"off\"; key = \"k.pem\";"),
+	 "5: key is no absolute path: begin it with a slash, for the service runs elsewhere\n"},
+	{ON_AUTH("mode = \"off\"; key = 3;"),
+	 "5: key must be text: write the path of a file in double quotes\n"},
+	{ON_AUTH("mode = \"off\"; ca = \"/a\\\"b\";"),
+	 "5: ca has quotes, backslashes or other than printable ASCII: give the file another "
+	 "name\n"},
+	{ON_AUTH("mode = \"off\"; names = \"client.example\";"),
+	 "5: names must be a list: write [\"host.example\", ...]\n"},
+	{ON_AUTH("mode = \"off\"; names = [ 1 ];"),
+	 "5: names must be text: write each name in double quotes\n"},
+	{ON_AUTH("mode = \"off\"; names = [ \"a\", \"\" ];"),
+	 "5: names has one that is empty, or has blanks, quotes or other than ASCII: write names "
+	 "as "
+	 "certificates have them\n"},
+	{ON_AUTH("mode = \"off\"; names = [ \"a b\" ];"),
+	 "5: names has one that is empty, or has blanks, quotes or other than ASCII: write names "
+	 "as "
+	 "certificates have them\n"},
+	{ON_AUTH("mode = \"off\"; timeout = 0;"), "5: " INT_RANGE("timeout", "0", "1", "3600")},
+	{ON_AUTH("mode = \"off\"; warn_days = 3651;"),
+	 "5: " INT_RANGE("warn_days", "3651", "0", "3650")},
+	{ON_AUTH("mode = \"off\"; max_handshakes = 0;"),
+	 "5: " INT_RANGE("max_handshakes", "0", "1", "65536")},
+	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = [ \"192.0.2.0/33\" ];"),
+	 "5: unneeded_from has \"192.0.2.0/33\", which is no network: write it like "
+	 "\"192.0.2.0/24\" "
+	 "or \"2001:db8::/32\"\n"},
+	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = [ \"192.0.2.0/\" ];"),
+	 "5: unneeded_from has \"192.0.2.0/\", which is no network: write it like \"192.0.2.0/24\" "
+	 "or "
+	 "\"2001:db8::/32\"\n"},
+	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = [ \"192.0.2.1/24\" ];"),
+	 "5: unneeded_from has \"192.0.2.1/24\", with bits behind its prefix: write the address of "
+	 "the "
+	 "network, or a longer prefix\n"},
+	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = [ \"2001:db8:1::/32\" ];"),
+	 "5: unneeded_from has \"2001:db8:1::/32\", with bits behind its prefix: write the address "
+	 "of "
+	 "the network, or a longer prefix\n"},
+	{ON_AUTH("mode = \"allow\"; " PEM "unneeded_from = [ \"::/0\" ];"),
+	 "4: unneeded_from does nothing where hostauth is not required: use mode = \"require\", or "
+	 "leave it out\n"},
+	{TO_AUTH("mode = \"off\"; unneeded_from = [ ];"),
+	 "6: unknown key \"unneeded_from\": known here are mode, certificate, key, ca, crl, "
+	 "psk_file, "
+	 "names, timeout, warn_days\n"},
+};
+
+static void test_full_hostauth(void **state)
+{
+	const struct config_hostauth *h;
+	struct config *cfg;
+
+	(void)state;
+	assert_int_equal(load_path("tests/config/full.conf", &cfg), 0);
+	h = &cfg->routes[1].listen.hostauth;
+
+	assert_int_equal(h->mode, CONFIG_HOSTAUTH_REQUIRE);
+	assert_string_equal(h->certificate.path, "/etc/gw/cert.pem");
+	assert_string_equal(h->key.path, "/etc/gw/key.pem");
+	assert_string_equal(h->ca.path, "/etc/gw/ca.pem");
+	assert_string_equal(h->crl.path, "/etc/gw/crl.pem");
+	assert_string_equal(h->psk.path, "");
+	assert_int_equal(h->names.n, 2);
+	assert_memory_equal(h->names.text, "*.example\0nfs://client.example/\0", 32);
+	assert_int_equal(h->unneeded.n, 3);
+	assert_int_equal(h->unneeded.nets[0].bits, 24);
+	assert_memory_equal(h->unneeded.nets[0].octets, "\xc0\0\2\0", 4);
+	assert_false(h->unneeded.nets[0].is_v6);
+	assert_true(h->unneeded.nets[1].is_v6);
+	assert_int_equal(h->unneeded.nets[1].bits, 32);
+	assert_int_equal(h->unneeded.nets[2].bits, 32); /* an address alone */
+	assert_int_equal(h->timeout_s, 7);
+	assert_int_equal(h->warn_days, 14);
+	assert_int_equal(h->max_handshakes, 40);
+	assert_int_equal(h->line, 33);
+	assert_int_equal(h->key.line, 34);
+	h = &cfg->routes[0].upstream.hostauth;
+	assert_int_equal(h->mode, CONFIG_HOSTAUTH_ALLOW);
+	assert_string_equal(h->psk.path, "/etc/gw/psk");
+	assert_int_equal(h->names.n, 0);
+	config_free(cfg);
+}
+
+static void test_hostauth_errors(void **state)
+{
+	(void)state;
+	check_rows(ROWS(hostauth));
+}
+
+static void test_hostauth_good(void **state)
+{
+	static const char *const texts[] = {
+		ON_AUTH("mode = \"off\"; key = \"\"; names = []; unneeded_from = ();"),
+		ON_AUTH("mode = \"require\"; " PEM "unneeded_from = ( \"0.0.0.0/0\", \"::/0\" );"),
+		TO_AUTH("mode = \"require\"; psk_file = \"/p\";"),
+		"receive_queue = \"shared\";" GOOD, /* on whatever fabric */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct config *cfg;
+		int err = load(texts[i], &cfg);
+
+		assert_string_equal(told, "");
+		assert_int_equal(err, 0);
+		config_free(cfg);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_full_hostauth),
+		cmocka_unit_test(test_hostauth_errors),
+		cmocka_unit_test(test_hostauth_good),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

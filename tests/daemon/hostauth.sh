@@ -1,0 +1,359 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# hostauth.sh BIN CASE: two gateways in a row, version 1 at both ends and version 2 between them, where
+# each has to prove who it is. Everything stays on loopback, on an address of this run's own.
+#
+#   client -> 20049 gateway A -> 20051 gateway B -> 20053 server     the route with hostauth
+#   client -> 20050 gateway A -> 20052 gateway B -> 20054 server     another route, which is to be unharmed
+set -u
+BIN=$1
+CASE=$2
+# shellcheck source=tests/loopback.sh
+. "$(dirname "$0")/../loopback.sh"
+KEYS=$(dirname "$0")/../hostauth/keys
+LOG_A=$DIR/a.err
+LOG_B=$DIR/b.err
+
+a_says() { grep -q -e "$1" "$LOG_A"; }
+b_says() { grep -q -e "$1" "$LOG_B"; }
+a_must_say() { wait_for 10 a_says "$1" || fail "gateway A does not say: $1"; }
+b_must_say() { wait_for 10 b_says "$1" || fail "gateway B does not say: $1"; }
+
+# put A|B NAME: certificate and key of keys/NAME.pem, or keys/NAME.txt, become those of a gateway
+put() {
+    local from=$KEYS/$2.pem
+    case $2 in psk*) from=$KEYS/$2.txt ;; esac
+    install -m 600 "$from" "$DIR/$1.pem"
+    cp "$DIR/$1.pem" "$DIR/$1.key"
+    chmod 600 "$DIR/$1.key"
+}
+certificates() { # A|B
+    echo "certificate = \"$DIR/$1.pem\"; key = \"$DIR/$1.key\"; ca = \"$DIR/ca.pem\";"
+}
+shared_key() { echo "psk_file = \"$DIR/$1.pem\";"; }
+
+# configure A|B LISTEN UPSTREAM: what their routes have of hostauth
+configure() {
+    local listen=20049 other=20050
+    [ "$1" = A ] || { listen=20051 other=20052; }
+    cat >"$DIR/$1.conf" <<END
+workers = 2;
+memory_limit = "256M";
+drain_timeout = 3;
+log = { level = "info"; };
+routes = ( { name = "proved";
+  listen   = { address = "$HOST"; port = $listen; $2 };
+  upstream = { address = "$HOST"; port = $((listen + 2)); version = "auto"; $3 };
+}, { name = "other";
+  listen   = { address = "$HOST"; port = $other; };
+  upstream = { address = "$HOST"; port = $((other + 2)); };
+} );
+END
+}
+
+# gateway A|B: its process id in $PID_A or $PID_B
+gateway() {
+    local log=${1,}
+    start "$log" "$BIN/rpcrdma-gw" -c "$DIR/$1.conf"
+    declare -g "PID_$1=$pid"
+    wait_for 20 grep -qs event=ready "$DIR/$log.err" || fail "gateway $1 does not start"
+}
+stop_gateway() { # A|B
+    local log=${1,} pid="PID_$1"
+    kill -TERM "${!pid}"
+    wait "${!pid}" || fail "gateway $1: exit code $?"
+    grep -q 'event=end code=0 heap_live=0' "$DIR/$log.err" || fail "gateway $1 keeps something"
+}
+
+client() { # PORT OPTION...
+    local port=$1
+    shift
+    timeout 60 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:$port" "$@"
+}
+is_served() { # PORT VERSION
+    local op
+    for op in echo read write; do
+        client "$1" --version "$2" --op "$op" --size 9999 --depth 8 --connections 2 --count 100 --json \
+            >"$DIR/out" 2>&1 || fail "port $1, version $2: no $op"
+        says '"errors": 0'
+    done
+}
+is_refused() { # [PORT VERSION]
+    client "${1:-20049}" --version "${2:-1}" --op null --count 1 --timeout 10 >"$DIR/out" 2>&1 && fail "it is served"
+    return 0
+}
+
+# The other route carries calls all the time, and none of them fails.
+begin() {
+    install -m 644 "$KEYS/ca.pem" "$DIR/ca.pem"
+    perf_server 20053
+    SERVER=$pid
+    perf_server 20054
+}
+others_begin() {
+    start other "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20050" --version 1 --op read --size 16k --depth 2 \
+        --time 3600 --json
+    OTHER=$pid
+}
+others_are_unharmed() {
+    kill -0 "$OTHER" 2>/dev/null || fail "the other route's session has ended"
+    kill -INT "$OTHER"
+    wait "$OTHER" || fail "the other route's calls failed"
+    grep -q '"errors": 0' "$DIR/other" || fail "the other route's calls failed"
+}
+# The server behind the route tells at its end what came: nothing.
+nothing_came() {
+    kill -TERM "$SERVER"
+    wait "$SERVER"
+    grep -q ' rpcs 0,' "$DIR/server20053" || fail "an RPC was forwarded: $(cat "$DIR/server20053")"
+}
+
+# use A|B NAME: by SIGHUP
+use() {
+    local log=${1,} pid="PID_$1" before
+    before=$(grep -c event=hostauth.loaded "$DIR/$log.err")
+    put "$1" "$2"
+    kill -HUP "${!pid}"
+    wait_for 10 reloaded "$DIR/$log.err" "$before" || fail "gateway $1 does not take $2"
+}
+reloaded() { [ "$(grep -c event=hostauth.loaded "$1")" -gt "$2" ]; }
+
+# Only new lines count.
+forget() { : >"$LOG_A" && : >"$LOG_B"; }
+
+require() { echo "hostauth = { mode = \"require\"; timeout = 5; $1 };"; }
+
+# --- the cases ---------------------------------------------------------------
+
+case_served() {
+    local way
+    begin
+    for way in certificates psk; do
+        if [ $way = certificates ]; then
+            put A client && put B server
+            configure A '' "$(require "$(certificates A) names = [ \"server.example\" ];")"
+            configure B "$(require "$(certificates B) names = [ \"*.example\" ];")" ''
+        else
+            put A psk && put B psk
+            configure A '' "$(require "$(shared_key A)")"
+            configure B "$(require "$(shared_key B) names = [ \"pair-1\" ];")" ''
+        fi
+        expect_exit 0 "$BIN/rpcrdma-gw" --check "$DIR/A.conf"
+        gateway B
+        gateway A
+        is_served 20049 1
+        is_served 20050 1
+        if [ $way = certificates ]; then
+            a_must_say 'event=hostauth .*route=proved leg=server .*name="server.example" suite=TLS_'
+            b_must_say 'event=hostauth .*route=proved leg=client .*name="client.example" suite=TLS_'
+            a_must_say 'event=session.open .*route=proved .*server_version=2 server_name=server.example'
+            b_must_say 'event=session.end .*route=proved .*client_name=client.example'
+            status_has_names
+        else
+            a_must_say 'event=hostauth .*name="pair-1"'
+            b_must_say 'event=hostauth .*name="pair-1"'
+        fi
+        stop_gateway A
+        stop_gateway B
+    done
+}
+status_has_names() {
+    start load "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op null --time 60
+    wait_for 10 leg_is_named || fail "the answer to SIGUSR1 has no name"
+    kill -INT "$pid"
+    wait "$pid"
+}
+leg_is_named() {
+    kill -USR1 "$PID_A" "$PID_B"
+    a_says 'event=leg .*leg=server .*version=2 .* name=server.example' &&
+        b_says 'event=leg .*leg=client .*version=2 .* name=client.example'
+}
+
+# EC P-256: the private key of one, said to be that of another. No program makes such a file.
+key_of_another() { # KEY CERTIFICATE
+    python3 - "$1" "$2" <<'END'
+import base64, subprocess, sys
+def der(name, *words):
+    return subprocess.run(["openssl", *words, "-in", name, "-outform", "DER"], check=True, capture_output=True).stdout
+own = der(sys.argv[1], "ec", )
+theirs = der(sys.argv[2], "ec", "-pubout")[-65:]
+text = base64.encodebytes(own[:-65] + theirs).decode()
+print("-----BEGIN EC PRIVATE KEY-----\n" + text + "-----END EC PRIVATE KEY-----")
+END
+}
+
+case_client_refused() {
+    local name why reason
+    begin
+    put A client && put B server
+    install -m 644 "$KEYS/crl.pem" "$DIR/crl.pem"
+    configure A '' "$(require "$(certificates A)")"
+    configure B "$(require "$(certificates B) crl = \"$DIR/crl.pem\"; names = [ \"client.example\" ];")" ''
+    gateway B
+    gateway A
+    others_begin
+    while read -r name why reason; do
+        forget
+        use A "$name"
+        is_refused
+        b_must_say "event=hostauth.failed .*route=proved leg=client .*cause=$why .*${reason%%|*}"
+        a_must_say "event=hostauth.failed .*route=proved leg=server .*cause=peer .*the peer refused: .*${reason##*|}"
+    done <<'END'
+outsider tls unable to get local issuer certificate|unknown ca
+revoked tls certificate revoked|certificate revoked
+stranger name its name is not one of those allowed|our name is not allowed there
+server-only tls unsuitable certificate purpose|unsupported certificate
+nameless name its certificate has no name|our name is not allowed there
+END
+    # What has expired, or is not valid yet, is not taken by SIGHUP, but at start.
+    forget
+    put A expired
+    kill -HUP "$PID_A"
+    a_must_say 'event=hostauth.kept route=proved side=upstream key=certificate path=.* why="it expired at 2021'
+    others_are_unharmed
+    stop_gateway A
+    for name in expired early; do
+        put A $name
+        gateway A
+        is_refused
+        stop_gateway A
+    done
+    b_must_say 'event=hostauth.failed .*leg=client .*cause=tls .*certificate has expired'
+    b_must_say 'event=hostauth.failed .*leg=client .*cause=tls .*certificate is not yet valid'
+    # A certificate without its key.
+    openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$DIR/mine.pem" 2>/dev/null
+    put A client-p256
+    key_of_another "$DIR/mine.pem" "$DIR/A.pem" >"$DIR/A.key" || fail "no such key"
+    gateway A
+    is_refused
+    b_must_say 'event=hostauth.failed .*leg=client .*cause=tls .*bad signature'
+    a_must_say 'event=hostauth.failed .*leg=server .*cause=peer .*the peer refused: .*decrypt error'
+    stop_gateway A
+    # None at all, in version 2 and in version 1.
+    configure A '' ''
+    gateway A
+    is_refused
+    b_must_say 'event=hostauth.failed .*leg=client .*cause=absent .*the peer has none'
+    a_must_say 'event=session.end .*route=proved leg=server'
+    is_refused 20051 1
+    b_must_say 'event=hostauth.failed .*leg=client .*cause=absent .*the peer speaks version 1, which has none'
+    is_refused 20051 2
+    is_served 20050 1
+    stop_gateway A
+    nothing_came
+    stop_gateway B
+}
+
+case_server_refused() {
+    local name why reason
+    begin
+    put A client && put B server
+    configure A '' "$(require "$(certificates A) names = [ \"server.example\" ];")"
+    configure B "$(require "$(certificates B)")" ''
+    gateway B
+    gateway A
+    others_begin
+    while read -r name why reason; do
+        forget
+        use B "$name"
+        is_refused
+        a_must_say "event=hostauth.failed .*route=proved leg=server .*cause=$why .*${reason%%|*}"
+        b_must_say "event=hostauth.failed .*route=proved leg=client .*cause=peer .*the peer refused: .*${reason##*|}"
+    done <<'END'
+outsider tls unable to get local issuer certificate|unknown ca
+stranger name its name is not one of those allowed|our name is not allowed there
+client-only tls unsuitable certificate purpose|unsupported certificate
+END
+    use B server
+    is_served 20049 1
+    others_are_unharmed
+    stop_gateway A
+    stop_gateway B
+    nothing_more_came
+}
+# The service at the end was the first.
+nothing_more_came() {
+    kill -TERM "$SERVER"
+    wait "$SERVER"
+    grep -q ' rpcs 300,' "$DIR/server20053" || fail "more came: $(cat "$DIR/server20053")"
+}
+
+# Whatever the next one answers: no session in version 1, nor without proof.
+case_no_way_around() {
+    begin
+    put A client
+    configure A '' "$(require "$(certificates A)")"
+    configure B '' ''
+    gateway A
+    gateway B
+    is_refused
+    a_must_say 'event=hostauth.failed .*route=proved leg=server .*cause=absent .*the peer has none'
+    stop_gateway B
+    configure B 'versions = [1];' ''
+    gateway B
+    is_refused
+    a_must_say 'event=session.end .*route=proved leg=server cause=.* why="no protocol version in common"'
+    grep -q 'event=upstream.retry' "$LOG_A" && fail "version 1 was tried"
+    is_served 20050 1
+    stop_gateway A
+    stop_gateway B
+    nothing_came
+}
+
+case_wrong_psk() {
+    local name
+    begin
+    put A psk && put B psk
+    configure A '' "$(require "$(shared_key A)")"
+    configure B "$(require "$(shared_key B)")" ''
+    gateway B
+    gateway A
+    others_begin
+    for name in psk-wrong psk-other; do
+        forget
+        use A $name
+        is_refused
+        b_must_say 'event=hostauth.failed .*route=proved leg=client .*cause=tls .*binder does not verify'
+        a_must_say 'event=hostauth.failed .*route=proved leg=server .*cause=peer .*the peer refused: '
+    done
+    others_are_unharmed
+    stop_gateway A
+    # One has certificates, the other a key.
+    put A client
+    configure A '' "$(require "$(certificates A)")"
+    gateway A
+    is_refused
+    b_must_say 'event=hostauth.failed .*route=proved leg=client .*cause=tls '
+    stop_gateway A
+    nothing_came
+    stop_gateway B
+}
+
+# Who may do without does; and from some networks need not.
+case_allowed() {
+    begin
+    put A client && put B server
+    configure A '' ''
+    configure B "hostauth = { mode = \"allow\"; $(certificates B) };" ''
+    gateway B
+    gateway A
+    is_served 20049 1
+    is_served 20051 1
+    is_served 20051 2
+    b_must_say 'event=hostauth.absent .*route=proved leg=client'
+    stop_gateway B
+    configure B "$(require "$(certificates B) unneeded_from = [ \"127.0.0.0/8\" ];")" ''
+    gateway B
+    is_served 20049 1
+    is_served 20051 1
+    stop_gateway B
+    configure B "$(require "$(certificates B) unneeded_from = [ \"128.0.0.0/8\" ];")" ''
+    gateway B
+    is_refused 20051 1
+    stop_gateway A
+    stop_gateway B
+}
+
+declare -F "case_$CASE" >/dev/null || fail "no such case"
+"case_$CASE"
+echo "PASS $CASE"
