@@ -200,7 +200,7 @@ void *proxy_route_owner(struct proxy *p, unsigned i)
 }
 
 /* What ended is given back a few at a time. Return: whether there is more. */
-static bool bury(struct proxy *p, unsigned most)
+static bool proxy_bury(struct proxy *p, unsigned most)
 {
 	while (most-- > 0 && !list_is_empty(&p->dead))
 		session_free(list_first(&p->dead, struct session, dirty));
@@ -210,7 +210,7 @@ static bool bury(struct proxy *p, unsigned most)
 static void open_session(struct route_state *rs, const struct fabric_event *ev)
 {
 	/* Whoever comes finds the place of those who have gone. */
-	(void)bury(rs->proxy, 2);
+	(void)proxy_bury(rs->proxy, 2);
 	session_open(rs, ev);
 	if (!timer_is_armed(&rs->proxy->trim))
 		timer_arm(&rs->proxy->timers, &rs->proxy->trim, rs->proxy->now + TRIM_INTERVAL);
@@ -248,7 +248,7 @@ static int poll_fabrics(struct proxy *p)
 }
 
 /* Who waits is a queue of a session's, or a leg that assembles a message. */
-static void resume(struct quota_member *m, enum buf_purpose purpose)
+static void proxy_resume(struct quota_member *m, enum buf_purpose purpose)
 {
 	struct leg *leg;
 
@@ -274,7 +274,7 @@ static void resume_waiters(struct proxy *p)
 
 	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++)
 		while ((m = quota_next(&p->quota, each[i])))
-			resume(m, each[i]);
+			proxy_resume(m, each[i]);
 }
 
 /* A few at a time; a session with calls in flight closes after the last of them. Return: whether
@@ -336,7 +336,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	more |= txn_blank_turn(p);
 	more |= drain_some(p);
 	pump_dirty(p);
-	more |= bury(p, TURN_ENDS);
+	more |= proxy_bury(p, TURN_ENDS);
 	share_out(p);
 	/* Memory that came back just now may be what somebody waits for: no event will tell. */
 	resume_waiters(p);

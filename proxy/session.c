@@ -13,8 +13,6 @@
  */
 #include "proxy/internal.h"
 
-#include <string.h>
-
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -30,122 +28,7 @@ uint64_t session_random(struct proxy *p)
 	return random_next(&p->random); /* XIDs need to differ, not to be secret */
 }
 
-static void refuse(struct route_state *rs, const struct fabric_event *ev, const char *why)
-{
-	char peer[FABRIC_ADDR_TEXT], host[FABRIC_ADDR_TEXT];
-
-	rs->proxy->count.sessions_refused++;
-	log_peer(LOG_LEVEL_WARN, "session.refused", fabric_addr_host(&ev->conn->peer, host),
-		 "route=%s peer=%s why=\"%s\"", rs->route->name,
-		 fabric_addr_format(&ev->conn->peer, peer), why);
-	fabric_reject(ev->conn, view_of(NULL, 0));
-}
-
-/* Version 2 grants messages, not calls: the bound on calls is the gateway's own. */
-static void init_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
-{
-	enum buf_purpose room = q == &s->forward ? BUF_FORWARD : BUF_REVERSE;
-
-	quota_member_init(&q->quota, &s->route->groups[BUF_TRANSACTION]);
-	quota_member_init(&q->room, &s->route->groups[room]);
-	q->s = s;
-	q->limit = a > b ? a : b;
-	if (q->limit == 0)
-		q->limit = 1;
-	list_init(&q->waiting);
-	list_init(&q->kept);
-}
-
-static void init_ops(struct session_ops *ops)
-{
-	list_init(&ops->queue);
-}
-
-static size_t fixed_bytes(const struct route_state *rs, const struct fabric_conn *client)
-{
-	const struct proxy_route *route = rs->route;
-
-	return sizeof(struct session) + leg_fixed_bytes(&route->client, client->fabric) +
-	       leg_fixed_bytes(&route->server, rs->proxy->cfg.fabrics[route->upstream_fabric]);
-}
-
-/* What shared Receives may take is kept free, but for the least that the configuration allows: a
- * session of each route. */
-static size_t fixed_limit(const struct proxy *p)
-{
-	return p->nsessions < p->cfg.nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)
-					     : p->fixed_limit;
-}
-
-static void on_setup(struct timer *timer, nsec_t now)
-{
-	struct session *s = container_of(timer, struct session, setup);
-
-	leg_tick(&s->server, now);
-	leg_tick(&s->client, now);
-	session_touch(s);
-}
-
-/* What connections have of the fabrics' pools, while octets are under way. */
-static size_t pooled_bytes(const struct proxy *p)
-{
-	size_t sum = 0;
-
-	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
-		sum += fabric_pooled(p->cfg.fabrics[i]);
-	return sum;
-}
-
-static bool has_memory(const struct route_state *rs, const struct fabric_conn *client)
-{
-	const struct proxy *p = rs->proxy;
-
-	return p->fixed_bytes + pooled_bytes(p) + fixed_bytes(rs, client) <= fixed_limit(p);
-}
-
-static struct session *session_new(struct route_state *rs, const struct fabric_event *ev,
-				   struct host *place)
-{
-	struct session *s = mem_zalloc(sizeof(*s));
-	struct proxy *p = rs->proxy;
-
-	if (!s)
-		return NULL;
-	s->proxy = p;
-	s->route = rs;
-	s->id = p->next_session++;
-	fabric_addr_host(&ev->conn->peer, s->host);
-	s->place = place;
-	lobby_enter(&p->lobby, &s->silent, &ev->conn->peer);
-	s->request_len = ev->private_data.len < sizeof(s->request) ? ev->private_data.len
-								   : sizeof(s->request);
-	if (s->request_len)
-		memcpy(s->request, ev->private_data.data, s->request_len);
-	list_init(&s->dirty);
-	list_init(&s->txns);
-	init_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
-	/* No more than there are Receives beside those for replies. */
-	init_queue(s, &s->reverse, rs->route->server.rev_credits, 0);
-	init_ops(&s->cops);
-	init_ops(&s->sops);
-	timer_init(&s->setup, on_setup);
-	session_watch_init(s);
-	txn_short_init(s);
-	leg_init(&s->client, RPC_ACCEPTOR);
-	leg_init(&s->server, RPC_INITIATOR);
-	leg_set_quotas(&s->client, rs->groups);
-	s->client.conn = ev->conn;
-	ev->conn->owner = &s->client; /* should it go away before it is accepted */
-	s->fixed_bytes = fixed_bytes(rs, ev->conn);
-	p->fixed_bytes += s->fixed_bytes;
-	list_add_tail(&p->sessions, &s->link);
-	p->nsessions++;
-	p->count.sessions_opened++;
-	return s;
-}
-
-/* The client was never answered: a refusal tells it more than silence. */
-static void send_rejection(struct session *s)
+void session_send_rejection(struct session *s)
 {
 	if (s->client.conn)
 		fabric_reject(s->client.conn, view_of(NULL, 0));
@@ -153,23 +36,13 @@ static void send_rejection(struct session *s)
 	s->client.state = LEG_CLOSED;
 }
 
-static void reject_client(struct session *s)
+void session_reject_client(struct session *s)
 {
 	s->proxy->count.sessions_refused++;
-	send_rejection(s);
+	session_send_rejection(s);
 }
 
-static void log_end(struct session *s, const struct leg *leg, int status, const char *why)
-{
-	char names[SESSION_NAMES_BYTES];
-
-	log_peer(LOG_LEVEL_INFO, "session.end", s->host,
-		 "session=%llu route=%s leg=%s cause=%s why=\"%s\"%s", (unsigned long long)s->id,
-		 s->route->route->name, leg == &s->client ? "client" : "server", err_name(status),
-		 why ? why : "-", session_names(s, names));
-}
-
-static void die(struct session *s)
+void session_die(struct session *s)
 {
 	s->state = SESSION_DEAD;
 	lobby_leave(&s->proxy->lobby, &s->silent);
@@ -191,114 +64,26 @@ static void begin_end(struct session *s)
 	stop_waiting(&s->reverse);
 }
 
-/* At once, whatever is under way: nobody has asked anything of it yet. */
-static void show_out(struct lobby_member *m)
-{
-	struct session *s = container_of(m, struct session, silent);
-
-	s->proxy->count.sessions_displaced++;
-	log_end(s, &s->client, ERR_TIMEOUT, "its client said nothing yet, and others want in");
-	if (s->state == SESSION_CONNECT)
-		send_rejection(s);
-	session_free(s);
-}
-
-/* Who has not said a word yet makes room. Return: NULL, or why there is none. */
-static const char *take_place(struct proxy *p, const struct fabric_addr *peer, struct host **place)
-{
-	for (;;) {
-		struct lobby_member *m = NULL;
-		const char *why = NULL;
-
-		switch (crowd_enter(p->crowd, peer, p->now, place)) {
-		case CROWD_IN:
-			return NULL;
-		case CROWD_RATE:
-			return "max_setups_per_second reached";
-		case CROWD_CLIENT:
-			m = lobby_first_of(&p->lobby, peer);
-			why = "max_sessions_per_client reached";
-			break;
-		case CROWD_FULL:
-			m = lobby_first(&p->lobby);
-			why = "max_sessions reached";
-			break;
-		}
-		if (!m)
-			return why;
-		show_out(m);
-	}
-}
-
-/* The same for memory, and for a place among those who have not said a word. */
-static const char *make_room(const struct route_state *rs, const struct fabric_conn *client)
-{
-	struct proxy *p = rs->proxy;
-
-	while (lobby_is_full(&p->lobby) || !has_memory(rs, client)) {
-		struct lobby_member *m = lobby_first(&p->lobby);
-
-		if (!m)
-			return "memory_limit reached: raise it, or lower credits or inline";
-		show_out(m);
-	}
-	return NULL;
-}
-
-/* Return: NULL, or why not. */
-static const char *admit_client(struct route_state *rs, const struct fabric_event *ev,
-				struct session **out)
-{
-	struct proxy *p = rs->proxy;
-	struct host *place;
-	const char *why;
-
-	if (p->draining)
-		return "shutting down";
-	why = take_place(p, &ev->conn->peer, &place);
-	if (why)
-		return why;
-	why = make_room(rs, ev->conn);
-	*out = why ? NULL : session_new(rs, ev, place);
-	if (!*out)
-		crowd_leave(p->crowd, place);
-	return why || *out ? why : "out of memory";
-}
-
-void session_open(struct route_state *rs, const struct fabric_event *ev)
-{
-	char peer[FABRIC_ADDR_TEXT];
-	struct session *s;
-	const char *why = admit_client(rs, ev, &s);
-	int err;
-
-	if (why) {
-		refuse(rs, ev, why);
-		return;
-	}
-	log_debug("session.begin", "session=%llu route=%s peer=%s", (unsigned long long)s->id,
-		  rs->route->name, fabric_addr_format(&ev->conn->peer, peer));
-	err = session_connect_server(s);
-	if (err < 0) {
-		log_end(s, &s->server, err,
-			err == ERR_AGAIN ? "memory_limit reached" : "connect failed");
-		reject_client(s);
-		die(s);
-	}
-}
-
 void session_close(struct session *s, int status, const char *why)
 {
 	if (s->state == SESSION_CLOSING || s->state == SESSION_DEAD)
 		return;
-	log_end(s, &s->client, status, why);
+	session_log_end(s, &s->client, status, why);
 	if (s->state == SESSION_CONNECT)
-		reject_client(s);
+		session_reject_client(s);
 	begin_end(s);
 	leg_close(&s->client, status, why);
 	leg_close(&s->server, status, why);
 	if (leg_ended(&s->client) && leg_ended(&s->server))
-		die(s);
+		session_die(s);
+}
+
+/* A peer of @s broke the protocol: that session ends, nobody else's. */
+void session_breach(struct session *s, const char *why)
+{
+	if (s->state != SESSION_CLOSING)
+		s->proxy->count.peer_faults++;
+	session_close(s, ERR_PROTO, why);
 }
 
 /* Who comes from some networks need not prove who it is. */
@@ -335,13 +120,13 @@ static void on_closed(struct session *s, struct leg *leg, const struct leg_out *
 	if (err_class(out->status) == ERR_CLASS_PEER && s->state != SESSION_CLOSING)
 		s->proxy->count.peer_faults++;
 	if (s->state != SESSION_CLOSING)
-		log_end(s, leg, out->status, out->why);
+		session_log_end(s, leg, out->status, out->why);
 	if (s->state == SESSION_CONNECT && leg == &s->server)
-		reject_client(s);
+		session_reject_client(s);
 	begin_end(s);
 	leg_close(leg == &s->client ? &s->server : &s->client, ERR_CLOSED, "other leg ended");
 	if (leg_ended(&s->client) && leg_ended(&s->server))
-		die(s);
+		session_die(s);
 }
 
 static void on_ready(struct session *s, struct leg *leg)

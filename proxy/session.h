@@ -9,7 +9,8 @@
 /**
  * session - one client leg paired with one server leg, for life
  *
- * Inside of proxy/ only. session.c pairs the legs and routes what comes out of them;
+ * Inside of proxy/ only. session_open.c lets clients in, session.c pairs the legs and routes what comes out
+ * of them;
  * session_version.c finds the server's version, session_watch.c ends sessions whose peers
  * stand still, session_log.c reports.
  */
@@ -138,10 +139,12 @@ struct session {
 	uint8_t named[SESSION_NAMED]; /* handles in calls of version 1 in flight: txn_inv.c */
 };
 
-/* session.c */
+/* session_open.c: who comes in */
 
 /** session_open - answer an incoming connection; takes @ev->conn. */
 void session_open(struct route_state *rs, const struct fabric_event *ev);
+
+/* session.c */
 
 /** session_input - one fabric event of one of its legs. */
 void session_input(struct session *s, struct leg *leg, const struct fabric_event *ev);
@@ -158,6 +161,17 @@ void session_await_setup(struct session *s);
 
 /** session_close - orderly end of both legs. */
 void session_close(struct session *s, int status, const char *why);
+
+/** session_breach - a peer of @s broke the protocol: that session ends, nobody else's. */
+void session_breach(struct session *s, const char *why);
+
+/** session_reject_client, session_send_rejection - the client was never answered: a refusal tells it
+ * more than silence. The first is counted. */
+void session_reject_client(struct session *s);
+void session_send_rejection(struct session *s);
+
+/** session_die - both legs have ended: it is freed soon. */
+void session_die(struct session *s);
 
 /** session_free - takes @s, in any state; gives back everything. */
 void session_free(struct session *s);
@@ -194,6 +208,9 @@ void session_remember_v1(struct session *s);
 void session_forget_v1(struct session *s, int status);
 
 /* session_log.c */
+
+/** session_log_end - one line: @leg was the first to end, for @status. */
+void session_log_end(struct session *s, const struct leg *leg, int status, const char *why);
 
 /** session_log_legs - one line event=leg for each leg. */
 void session_log_legs(const struct session *s);
@@ -237,6 +254,17 @@ static inline struct session_proof *session_proof(struct session *s, const struc
 static inline struct session_queue *session_queue(struct session *s, bool reverse)
 {
 	return reverse ? &s->reverse : &s->forward;
+}
+
+/** session_requester, session_responder - the legs that the calls of @q come from, and go to. */
+static inline struct leg *session_requester(const struct session_queue *q)
+{
+	return q == &q->s->forward ? &q->s->client : &q->s->server;
+}
+
+static inline struct leg *session_responder(const struct session_queue *q)
+{
+	return q == &q->s->forward ? &q->s->server : &q->s->client;
 }
 
 /** session_calls_wait - for their turn, in @q. */

@@ -17,6 +17,16 @@ static const char *told_for(const struct session *s, const struct leg *leg)
 	return leg == &s->client ? s->host : s->route->route->name;
 }
 
+void session_log_end(struct session *s, const struct leg *leg, int status, const char *why)
+{
+	char names[SESSION_NAMES_BYTES];
+
+	log_peer(LOG_LEVEL_INFO, "session.end", s->host,
+		 "session=%llu route=%s leg=%s cause=%s why=\"%s\"%s", (unsigned long long)s->id,
+		 s->route->route->name, leg == &s->client ? "client" : "server", err_name(status),
+		 why ? why : "-", session_names(s, names));
+}
+
 void session_log_auth(const struct session *s, struct leg *leg)
 {
 	const struct leg_proof *proof = leg->proof;

@@ -38,15 +38,15 @@ static nsec_t patience_for(uint32_t largest)
 }
 
 /* What @moved since the last look, as time; more than the patience there is makes no difference. */
-static nsec_t earned(const struct session_watch *w, uint64_t moved, nsec_t patience)
+static nsec_t watch_earned(const struct session_watch *w, uint64_t moved, nsec_t patience)
 {
 	uint64_t octets = moved - w->mark;
 
 	return octets < patience / NSEC_PER_OCTET ? octets * NSEC_PER_OCTET : patience;
 }
 
-static void look(struct session *s, struct session_watch *w, enum watch_turn turn, uint64_t moved,
-		 nsec_t patience)
+static void watch_look(struct session *s, struct session_watch *w, enum watch_turn turn,
+		       uint64_t moved, nsec_t patience)
 {
 	nsec_t now = s->proxy->now, due = w->until;
 
@@ -55,7 +55,7 @@ static void look(struct session *s, struct session_watch *w, enum watch_turn tur
 		w->left = 0;
 	} else if (turn == WATCH_PAUSED) {
 		if (due != NSEC_NEVER) {
-			due = nsec_min(due + earned(w, moved, patience), now + patience);
+			due = nsec_min(due + watch_earned(w, moved, patience), now + patience);
 			w->left = due > now ? due - now : 1;
 		}
 		w->until = NSEC_NEVER;
@@ -63,7 +63,7 @@ static void look(struct session *s, struct session_watch *w, enum watch_turn tur
 		w->until = now + (w->left ? w->left : patience);
 		w->left = 0;
 	} else {
-		w->until = nsec_min(due + earned(w, moved, patience), now + patience);
+		w->until = nsec_min(due + watch_earned(w, moved, patience), now + patience);
 	}
 	w->mark = moved;
 	if (w->until < s->patience.at)
@@ -72,8 +72,8 @@ static void look(struct session *s, struct session_watch *w, enum watch_turn tur
 
 static void look_at_flow(struct session *s, struct session_flow *f)
 {
-	look(s, &f->watch, f->posted ? WATCH_OWED : WATCH_NOTHING, f->moved,
-	     patience_for(f->largest));
+	watch_look(s, &f->watch, f->posted ? WATCH_OWED : WATCH_NOTHING, f->moved,
+		   patience_for(f->largest));
 }
 
 /* Without credit or without memory of the gateway's a peer cannot go on with its message. */
@@ -97,15 +97,16 @@ static void look_at_credits(struct session *s, const struct leg *leg, struct ses
 {
 	if (leg_limit(leg) != w->mark)
 		w->until = NSEC_NEVER;
-	look(s, w, leg_waits(leg) ? WATCH_OWED : WATCH_NOTHING, leg_limit(leg), SESSION_SETTLED);
+	watch_look(s, w, leg_waits(leg) ? WATCH_OWED : WATCH_NOTHING, leg_limit(leg),
+		   SESSION_SETTLED);
 }
 
 static void look_at_leg(struct session *s, struct leg *leg, struct session_ops *ops)
 {
 	if (leg->state != LEG_OPEN)
 		return;
-	look(s, &ops->sends, turn_of_sends(s, leg), leg->sent, SESSION_PATIENCE);
-	look(s, &ops->message, turn_of_message(leg), leg->parts, SESSION_PATIENCE);
+	watch_look(s, &ops->sends, turn_of_sends(s, leg), leg->sent, SESSION_PATIENCE);
+	watch_look(s, &ops->message, turn_of_message(leg), leg->parts, SESSION_PATIENCE);
 	look_at_flow(s, &ops->reads);
 	look_at_flow(s, &ops->writes);
 	look_at_credits(s, leg, &ops->credits);
@@ -121,7 +122,8 @@ static void look_at_queue(struct session *s, struct session_queue *q)
 {
 	if (q->ended != q->jam.mark)
 		q->jam.until = NSEC_NEVER;
-	look(s, &q->jam, txn_is_jammed(q) ? WATCH_OWED : WATCH_NOTHING, q->ended, SESSION_PATIENCE);
+	watch_look(s, &q->jam, txn_is_jammed(q) ? WATCH_OWED : WATCH_NOTHING, q->ended,
+		   SESSION_PATIENCE);
 }
 
 void session_watch(struct session *s)
@@ -133,8 +135,8 @@ void session_watch(struct session *s)
 	/* Any step forward is one, for nobody here is slow. */
 	if (s->client.parts != s->crossed.mark)
 		s->crossed.until = NSEC_NEVER;
-	look(s, &s->crossed, is_crossed(s) ? WATCH_OWED : WATCH_NOTHING, s->client.parts,
-	     SESSION_PATIENCE);
+	watch_look(s, &s->crossed, is_crossed(s) ? WATCH_OWED : WATCH_NOTHING, s->client.parts,
+		   SESSION_PATIENCE);
 }
 
 static const char *stuck_leg(const struct session_ops *ops, nsec_t now)
@@ -150,7 +152,7 @@ static const char *stuck_leg(const struct session_ops *ops, nsec_t now)
 	return NULL;
 }
 
-static const char *unjam(struct session *s, nsec_t now)
+static const char *watch_unjam(struct session *s, nsec_t now)
 {
 	struct session_queue *queues[] = {&s->forward, &s->reverse};
 	const char *why = NULL;
@@ -164,7 +166,7 @@ static const char *unjam(struct session *s, nsec_t now)
 	return why;
 }
 
-static void settle(struct session *s, struct leg *leg, struct session_ops *ops, nsec_t now)
+static void watch_settle(struct session *s, struct leg *leg, struct session_ops *ops, nsec_t now)
 {
 	if (ops->credits.until > now)
 		return;
@@ -196,8 +198,8 @@ static void on_patience(struct timer *timer, nsec_t now)
 	if (s->state != SESSION_OPEN)
 		return;
 	session_watch(s); /* what came in this very turn counts */
-	settle(s, &s->client, &s->cops, now);
-	settle(s, &s->server, &s->sops, now);
+	watch_settle(s, &s->client, &s->cops, now);
+	watch_settle(s, &s->server, &s->sops, now);
 	why = stuck_leg(&s->cops, now);
 	if (!why)
 		why = stuck_leg(&s->sops, now);
@@ -206,7 +208,7 @@ static void on_patience(struct timer *timer, nsec_t now)
 		is_fault = false;
 	}
 	if (!why)
-		why = unjam(s, now);
+		why = watch_unjam(s, now);
 	if (!why) {
 		timer_arm(&s->proxy->timers, timer, first_of_all(s));
 		return;

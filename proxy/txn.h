@@ -10,7 +10,8 @@
 /**
  * txn - one RPC in flight between the legs of a session, in either direction
  *
- * Inside of proxy/ only. txn.c carries it through its steps (its first comment has the diagram);
+ * Inside of proxy/ only. txn.c, txn_call.c and txn_reply.c carry it through its steps (the first comment
+ * of txn.c has the diagram);
  * the others serve it: txn_room.c finds it a place, txn_admit.c says when it may start, txn_memory.c holds its regions,
  * txn_blank.c makes them blank, txn_form.c its messages, txn_ops.c its Reads and Writes, txn_short.c waits for what
  * its fabric is short of, txn_told.c checks
@@ -118,20 +119,11 @@ struct txn {
 
 /* txn.c: the life of one RPC */
 
-/** txn_call - a call arrived on @req; takes @out->held. */
-void txn_call(struct session *s, struct leg *req, struct leg_out *out);
+/** txn_init - @t is a place for @out, a call that arrived on @req; takes @out->held. */
+void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out *out);
 
-/** txn_reply - a reply arrived on @rsp; takes @out->held. */
-void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out);
-
-/** txn_error - the responder on @rsp reports an error about a call. */
-void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out);
-
-/** txn_resume - there may be room for the first calls kept in @q. */
-void txn_resume(struct session_queue *q);
-
-/** txn_run - start those that wait in @q, in order, as memory and exposures allow. */
-void txn_run(struct session_queue *q);
+/** txn_find - the one with @xid that is not answered yet, or NULL: that XID is free. */
+struct txn *txn_find(struct session *s, uint32_t xid, bool reverse);
 
 /** txn_sent - one of a transaction's messages left, or was flushed. */
 void txn_sent(struct txn *t, const struct leg_out *out);
@@ -139,25 +131,63 @@ void txn_sent(struct txn *t, const struct leg_out *out);
 /** txn_op - one of its Reads, Writes or withdrawals completed. */
 void txn_op(struct txn *t, const struct leg_out *out);
 
+/** txn_ops_done - every Read or Write of @t is posted; called by txn_ops.c. */
+void txn_ops_done(struct txn *t);
+
 /** txn_let_go - @t is not waited for any longer; nobody is told. May release it. Without a
  * reply_timeout an answer that comes yet ends the session. Return: false, and nothing happened, while
  * its call is being sent. */
 bool txn_let_go(struct txn *t) WARN_UNUSED;
 
+/** txn_fail, txn_fail_with - the requester is told that, and @t ends; may release it. */
+void txn_fail(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b);
+void txn_fail_with(struct txn *t, const struct rpc_error *e);
+
+/** txn_finish_if_idle - @t is over: released, unless something of it is under way. */
+void txn_finish_if_idle(struct txn *t);
+
+/** txn_release - give back everything @t holds; its legs no longer use any of it. */
+void txn_release(struct txn *t);
+
+/* txn_call.c: its call */
+
+/** txn_call - a call arrived on @req; takes @out->held. */
+void txn_call(struct session *s, struct leg *req, struct leg_out *out);
+
+/** txn_resume - there may be room for the first calls kept in @q. */
+void txn_resume(struct session_queue *q);
+
+/** txn_run - start those that wait in @q, in order, as memory and exposures allow. */
+void txn_run(struct session_queue *q);
+
+/** txn_send_call - all that the requester exposed is here: on to the responder. */
+void txn_send_call(struct txn *t);
+
 /** txn_blanked - all of @t that the responder is to write to is blank: its call goes on. */
 void txn_blanked(struct txn *t);
+
+/** txn_call_sent - its call left, or was flushed: @status. */
+void txn_call_sent(struct txn *t, int status);
+
+/** txn_go_again - its form was refused: it goes another way, once that one is withdrawn. */
+void txn_go_again(struct txn *t);
 
 /** txn_form_again - @t, whose exposures are withdrawn, is sent anew. */
 void txn_form_again(struct txn *t);
 
-/** txn_ops_done - every Read or Write of @t is posted; called by txn_ops.c. */
-void txn_ops_done(struct txn *t);
+/* txn_reply.c: its answer */
 
-/** txn_fail - the requester is told that, and @t ends; may release it. */
-void txn_fail(struct txn *t, enum rpc_error_code code, uint32_t a, uint32_t b);
+/** txn_reply - a reply arrived on @rsp; takes @out->held. */
+void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out);
 
-/** txn_release - give back everything @t holds; its legs no longer use any of it. */
-void txn_release(struct txn *t);
+/** txn_error - the responder on @rsp reports an error about a call. */
+void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out);
+
+/** txn_fence_then_reply - its reply is here, and its call was sent. */
+void txn_fence_then_reply(struct txn *t);
+
+/** txn_send_reply - nothing exposed for it can be reached any more: on to the requester. */
+void txn_send_reply(struct txn *t);
 
 /* txn_room.c: where they lie */
 

@@ -19,7 +19,7 @@ enum {
 	BLANK_LEAST = 8,      /* the mark, which goes on where it stopped */
 };
 
-static void fill(const struct txn *t, struct txn_region *r, uint32_t n)
+static void blank_fill(const struct txn *t, struct txn_region *r, uint32_t n)
 {
 	uint32_t end = r->blank + n;
 
@@ -44,7 +44,7 @@ static bool blank_region(struct txn *t, struct txn_region *r, uint32_t *left)
 	if (n > *left)
 		n = *left - *left % BLANK_LEAST;
 	if (n > 0) /* what has no room has no address */
-		fill(t, r, n);
+		blank_fill(t, r, n);
 	*left -= n;
 	return r->blank == r->cap;
 }

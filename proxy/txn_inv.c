@@ -10,7 +10,7 @@
 #include "proxy/session.h"
 #include "proxy/txn.h"
 
-static uint8_t *counter(const struct txn *t, uint32_t handle)
+static uint8_t *named_counter(const struct txn *t, uint32_t handle)
 {
 	return &t->s->named[handle * 0x9e3779b1u >> (32 - SESSION_NAMED_BITS)];
 }
@@ -25,7 +25,7 @@ void txn_name(struct txn *t)
 {
 	t->named = t->req->t->version == 1 && t->req->t->peer.remote_inv;
 	for (unsigned i = 0; t->named && i < t->in.nsegs; i++) {
-		uint8_t *n = counter(t, t->in.segs[i].handle);
+		uint8_t *n = named_counter(t, t->in.segs[i].handle);
 
 		if (!is_named_before(t, i) && *n < UINT8_MAX)
 			(*n)++;
@@ -35,7 +35,7 @@ void txn_name(struct txn *t)
 void txn_unname(struct txn *t)
 {
 	for (unsigned i = 0; t->named && i < t->in.nsegs; i++) {
-		uint8_t *n = counter(t, t->in.segs[i].handle);
+		uint8_t *n = named_counter(t, t->in.segs[i].handle);
 
 		if (!is_named_before(t, i) && *n < UINT8_MAX)
 			(*n)--;
@@ -56,5 +56,5 @@ uint32_t txn_inv_handle(const struct txn *t)
 	for (unsigned i = 1; i < t->in.nsegs; i++)
 		if (t->in.segs[i].handle != handle)
 			return 0;
-	return *counter(t, handle) == 1 ? handle : 0;
+	return *named_counter(t, handle) == 1 ? handle : 0;
 }

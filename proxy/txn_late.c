@@ -66,19 +66,9 @@ static bool waits_for_credit(const struct leg *rsp)
 	return !rsp->t->ops->may_send(rsp->t, &first->tx);
 }
 
-static struct leg *requester(const struct session_queue *q)
-{
-	return q == &q->s->forward ? &q->s->client : &q->s->server;
-}
-
-static struct leg *responder(const struct session_queue *q)
-{
-	return q == &q->s->forward ? &q->s->server : &q->s->client;
-}
-
 bool txn_is_jammed(const struct session_queue *q)
 {
-	const struct leg *req = requester(q), *rsp = responder(q);
+	const struct leg *req = session_requester(q), *rsp = session_responder(q);
 
 	if (q->running == 0 || req->state != LEG_OPEN || !req->t || req->t->version != 2 ||
 	    rsp->cfg->reply_timeout)
@@ -106,7 +96,7 @@ const char *txn_unjam(struct session_queue *q)
 		if (session_queue(s, t->reverse) == q && may_be_call_only(t))
 			n += txn_let_go(t);
 	}
-	if (n == 0 && waits_for_credit(responder(q)) && responder(q)->awaiting == 0)
+	if (n == 0 && waits_for_credit(session_responder(q)) && session_responder(q)->awaiting == 0)
 		return "no call was answered, and no credit is left";
 	return NULL;
 }

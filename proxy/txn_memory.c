@@ -30,7 +30,7 @@ size_t txn_need(const struct txn *t, unsigned *exposures)
 	return bytes + need_of(t->reply_bytes, exposures);
 }
 
-static int take(struct txn *t, struct txn_region *r, uint64_t len)
+static int region_take(struct txn *t, struct txn_region *r, uint64_t len)
 {
 	*r = (struct txn_region){0};
 	if (len == 0)
@@ -45,18 +45,18 @@ static int take(struct txn *t, struct txn_region *r, uint64_t len)
 
 static int take_all(struct txn *t)
 {
-	int err = take(t, &t->body, t->in.has_body_chunk ? t->in.body_chunk.length : 0);
+	int err = region_take(t, &t->body, t->in.has_body_chunk ? t->in.body_chunk.length : 0);
 
 	for (unsigned i = 0; i < t->in.nreads && err == 0; i++)
-		err = take(t, &t->reads[i], t->in.reads[i].length);
+		err = region_take(t, &t->reads[i], t->in.reads[i].length);
 	for (unsigned i = 0; i < t->in.nwrites && err == 0; i++)
-		err = take(t, &t->writes[i], t->in.writes[i].length);
-	return err == 0 ? take(t, &t->reply, t->reply_bytes) : err;
+		err = region_take(t, &t->writes[i], t->in.writes[i].length);
+	return err == 0 ? region_take(t, &t->reply, t->reply_bytes) : err;
 }
 
 typedef void give_fn(struct quota_member *m, void *block);
 
-static void give(struct txn *t, struct txn_region *r, give_fn *back)
+static void region_give(struct txn *t, struct txn_region *r, give_fn *back)
 {
 	if (r->owned)
 		back(&session_queue(t->s, t->reverse)->quota, r->addr);
@@ -66,11 +66,11 @@ static void give(struct txn *t, struct txn_region *r, give_fn *back)
 static void give_all(struct txn *t, give_fn *back)
 {
 	for (unsigned i = 0; i < t->in.nreads; i++)
-		give(t, &t->reads[i], back);
+		region_give(t, &t->reads[i], back);
 	for (unsigned i = 0; i < t->in.nwrites; i++)
-		give(t, &t->writes[i], back);
-	give(t, &t->body, back);
-	give(t, &t->reply, back);
+		region_give(t, &t->writes[i], back);
+	region_give(t, &t->body, back);
+	region_give(t, &t->reply, back);
 }
 
 int txn_take(struct txn *t)
@@ -170,7 +170,7 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 	return n < 0 ? n : 0;
 }
 
-static void fence(struct txn *t, struct txn_region *r)
+static void region_fence(struct txn *t, struct txn_region *r)
 {
 	if (r->handle == 0)
 		return;
@@ -209,10 +209,10 @@ bool txn_fence(struct txn *t)
 	if (!t->exposed)
 		return true;
 	for (unsigned i = 0; i < t->in.nreads && t->exposed; i++)
-		fence(t, &t->reads[i]);
+		region_fence(t, &t->reads[i]);
 	for (unsigned i = 0; i < t->in.nwrites && t->exposed; i++)
-		fence(t, &t->writes[i]);
-	fence(t, &t->body);
-	fence(t, &t->reply);
+		region_fence(t, &t->writes[i]);
+	region_fence(t, &t->body);
+	region_fence(t, &t->reply);
 	return t->ops == before;
 }

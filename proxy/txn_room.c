@@ -54,14 +54,9 @@ void txn_give_room(struct session_queue *q, struct txn *t)
 	quota_give(&q->room, t);
 }
 
-static struct leg *requester(const struct session_queue *q)
-{
-	return q == &q->s->forward ? &q->s->client : &q->s->server;
-}
-
 void txn_keep(struct session_queue *q, const struct leg_out *out)
 {
-	struct leg *req = requester(q);
+	struct leg *req = session_requester(q);
 	bool aside = out->reverse ? q->aside < SESSION_ASIDE : recvs_tight(req->recvs);
 
 	q->s->proxy->count.budget_waits++;
@@ -70,7 +65,7 @@ void txn_keep(struct session_queue *q, const struct leg_out *out)
 
 bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t, bool *aside)
 {
-	struct leg *req = requester(q);
+	struct leg *req = session_requester(q);
 
 	if (list_is_empty(&q->kept) || quota_is_waiting(&q->room))
 		return false;
@@ -83,5 +78,5 @@ bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
 
 void txn_drop_kept(struct session_queue *q)
 {
-	leg_drop_kept(requester(q), &q->kept);
+	leg_drop_kept(session_requester(q), &q->kept);
 }

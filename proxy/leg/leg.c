@@ -109,8 +109,8 @@ static void post_receives(struct leg *leg)
 		leg_post_recv(leg, &leg->rbufs[i]);
 }
 
-static void begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
-		  const struct fabric *fabric, nsec_t now)
+static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
+		      const struct fabric *fabric, nsec_t now)
 {
 	leg->recvs = recvs_of(fabric);
 	leg->remote_inv = fabric->remote_inv;
@@ -132,7 +132,7 @@ int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena 
 	struct fabric_conn_params params;
 	int err;
 
-	begin(leg, cfg, arena, fabric, now);
+	leg_begin(leg, cfg, arena, fabric, now);
 	err = leg_take_memory(leg);
 	if (err < 0)
 		return err;
@@ -151,7 +151,7 @@ int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *
 	struct fabric_conn_params params;
 	int err;
 
-	begin(leg, cfg, arena, conn->fabric, now);
+	leg_begin(leg, cfg, arena, conn->fabric, now);
 	leg->conn = conn;
 	v1_pdata_parse(&leg->peer_pdata, request);
 	err = leg_take_memory(leg);
@@ -216,7 +216,7 @@ void leg_stop(struct leg *leg, int status, const char *why)
 }
 
 /* A server that answers in version 2 and says nothing of its properties has none (4.2.2). */
-static bool settle(struct leg *leg)
+static bool leg_settle_unsaid(struct leg *leg)
 {
 	if (leg->role != RPC_INITIATOR || leg->state != LEG_NEGOTIATING || !leg->t->ops->settle ||
 	    !leg->t->ops->settle(leg->t))
@@ -231,7 +231,7 @@ void leg_tick(struct leg *leg, nsec_t now)
 	if (now < leg->deadline)
 		return;
 	leg->deadline = NSEC_NEVER;
-	if (settle(leg))
+	if (leg_settle_unsaid(leg))
 		return;
 	leg_auth_go(leg);
 	if (now < leg->setup_end) {
@@ -275,7 +275,7 @@ int leg_set_version(struct leg *leg, unsigned version)
 }
 
 /* Of an initiator, whose own private data are not kept, but are what they were. */
-static int authenticate(struct leg *leg, struct view accept_data)
+static int leg_authenticate(struct leg *leg, struct view accept_data)
 {
 	const struct rpc_params own = own_params(leg);
 	uint8_t pdata[V1_PDATA_BYTES];
@@ -296,7 +296,7 @@ static void on_connected(struct leg *leg, const struct fabric_event *ev, struct 
 		return;
 	}
 	v1_pdata_parse(&leg->peer_pdata, ev->private_data);
-	if (authenticate(leg, ev->private_data) < 0) {
+	if (leg_authenticate(leg, ev->private_data) < 0) {
 		leg_close(leg, ERR_NOMEM, "no memory, or no key, for host authentication");
 		return;
 	}

@@ -33,14 +33,14 @@ bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bo
 	return rb->aside;
 }
 
-static struct leg_rbuf *first(const struct list *queue)
+static struct leg_rbuf *kept_first(const struct list *queue)
 {
 	return list_first(queue, struct leg_rbuf, link);
 }
 
 bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out)
 {
-	struct leg_rbuf *rb = first(queue);
+	struct leg_rbuf *rb = kept_first(queue);
 
 	*out = (struct leg_out){.kind = LEG_OUT_MSG,
 				.msg = leg->msg,
@@ -61,7 +61,7 @@ bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out)
 
 void leg_unkeep(struct leg *leg, struct list *queue)
 {
-	struct leg_rbuf *rb = first(queue);
+	struct leg_rbuf *rb = kept_first(queue);
 	bool is_copy_left = rb->aside && rb->assembly;
 
 	list_del(&rb->link);
@@ -73,7 +73,7 @@ void leg_unkeep(struct leg *leg, struct list *queue)
 void leg_drop_kept(struct leg *leg, struct list *queue)
 {
 	while (!list_is_empty(queue)) {
-		struct leg_rbuf *rb = first(queue);
+		struct leg_rbuf *rb = kept_first(queue);
 		struct leg_held held = {rb->aside ? NULL : rb, rb->assembly};
 		void *copy = rb->aside ? rb : NULL;
 

@@ -85,7 +85,7 @@ static void set_slot(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block)
 	leg_free_slot(leg, &leg->slots[i]);
 }
 
-static uint32_t receives(const struct leg_config *cfg)
+static uint32_t leg_receives(const struct leg_config *cfg)
 {
 	_Static_assert((int)RPC_LATE == (int)BUDGET_LATE, "a Receive for each late reply");
 	return budget_receives(cfg->credits, cfg->rev_credits, cfg->reply_timeout > 0);
@@ -97,8 +97,8 @@ size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric
 
 	if (recvs_of(fabric))
 		return heap + buf_round(budget_sharing_leg(cfg->inline_bytes));
-	return heap + sizeof(struct rpc_msg) + receives(cfg) * sizeof(struct leg_rbuf) +
-	       budget_leg(cfg->inline_bytes, receives(cfg));
+	return heap + sizeof(struct rpc_msg) + leg_receives(cfg) * sizeof(struct leg_rbuf) +
+	       budget_leg(cfg->inline_bytes, leg_receives(cfg));
 }
 
 /* Few slots of its own, so that something always goes out; the rest borrow. */
@@ -120,7 +120,7 @@ int leg_take_memory(struct leg *leg)
 {
 	const struct leg_config *cfg = leg->cfg;
 
-	leg->nrbufs = receives(cfg);
+	leg->nrbufs = leg_receives(cfg);
 	leg->nslots = BUDGET_SENDS;
 	leg->slots = mem_zalloc(leg->nslots * sizeof(*leg->slots));
 	if (!leg->slots)

@@ -233,7 +233,7 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 
 /* What waits must not keep back the credits that came with it: the other end's memory may
  * depend on what this end could send with them. */
-static void queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
+static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
 	struct view in = view_of(rb->data, rb->len);
 	int arrived = leg->t->ops->arrive ? leg->t->ops->arrive(leg->t, in) : 0;
@@ -284,7 +284,7 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	rb->len = ev->len;
 	rb->invalidated = ev->invalidated;
 	if (leg->stalled || !list_is_empty(&leg->rxq))
-		queue(leg, rb, out);
+		leg_queue(leg, rb, out);
 	else
 		leg_process(leg, rb, out);
 }

@@ -120,7 +120,8 @@ void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rp
 }
 
 /* The part [from, from+len) of the body as gather pieces after the header's. */
-static unsigned gather(const struct rpc_msg *msg, size_t from, size_t len, struct fabric_sge *sge)
+static unsigned leg_gather(const struct rpc_msg *msg, size_t from, size_t len,
+			   struct fabric_sge *sge)
 {
 	unsigned n = 0;
 
@@ -196,7 +197,7 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 		return SEND_DONE;
 	}
 	sge[0] = (struct fabric_sge){slot->data, (uint32_t)hdr_len};
-	n = 1 + gather(tx->tx.msg, from, body_len, sge + 1);
+	n = 1 + leg_gather(tx->tx.msg, from, body_len, sge + 1);
 	slot->tx = tx;
 	if (more) /* a part: no whole step */
 		slot->counts = (uint32_t)(hdr_len + body_len);
@@ -227,7 +228,7 @@ static int send_control(struct leg *leg, struct leg_slot *slot)
 }
 
 /* Version 2 counts messages against Receives really posted, one kept for a GRANT (4.2.1.1). */
-static void advertise(struct leg *leg)
+static void leg_advertise(struct leg *leg)
 {
 	uint32_t free_recvs = leg->posted > 0 ? leg->posted - 1 : 0;
 
@@ -244,7 +245,7 @@ void leg_pump(struct leg *leg)
 	if (!leg->t || leg->closing || (leg->state != LEG_OPEN && leg->state != LEG_NEGOTIATING))
 		return;
 	leg_auth_go(leg);
-	advertise(leg);
+	leg_advertise(leg);
 	while ((slot = leg_take_slot(leg))) {
 		int posted = send_control(leg, slot);
 

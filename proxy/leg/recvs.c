@@ -130,7 +130,7 @@ static bool may_grow(const struct recvs *r)
 	return !list_is_empty(&r->unused) && buf_available(r->arena, BUF_FIXED) >= BUDGET_BLOCK;
 }
 
-static void grow(struct recvs *r)
+static void recvs_grow(struct recvs *r)
 {
 	uint32_t n = per_chunk(r);
 	struct recvs_chunk *chunk;
@@ -168,7 +168,7 @@ static struct leg_rbuf *take_of_chunk(struct recvs *r)
 struct leg_rbuf *recvs_take(struct recvs *r)
 {
 	if (r->free_count == 0)
-		grow(r);
+		recvs_grow(r);
 	if (r->free_count == 0)
 		return NULL;
 	r->free_count--;

@@ -57,7 +57,7 @@ static void note_touched(struct buf_arena *a, size_t page, size_t pages)
 		t->high[0] = a->used;
 }
 
-static void count(struct buf_arena *a, size_t page, unsigned order, bool taken)
+static void buf_count(struct buf_arena *a, size_t page, unsigned order, bool taken)
 {
 	unsigned zone = a->zone_at[page];
 	size_t bytes = taken ? order_bytes(order) : -order_bytes(order);
@@ -93,7 +93,7 @@ void *buf_alloc_in(struct buf_arena *a, size_t bytes, unsigned zone)
 	}
 	a->orders[page] = (uint8_t)((order + 1) | BLOCK_USED);
 	ASAN_UNPOISON_MEMORY_REGION(a->base + page * BUF_MIN_BLOCK, order_bytes(order));
-	count(a, page, order, true);
+	buf_count(a, page, order, true);
 	return a->base + page * BUF_MIN_BLOCK;
 }
 
@@ -134,7 +134,7 @@ void buf_free(struct buf_arena *a, void *block)
 		return;
 	page = used_page(a, block);
 	order = (a->orders[page] & BLOCK_ORDER) - 1u;
-	count(a, page, order, false);
+	buf_count(a, page, order, false);
 	a->zones[a->zone_at[page]].frees++;
 	a->orders[page] = 0;
 	for (; order < MAX_ORDER; order++) {

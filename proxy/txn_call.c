@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A transaction's call: from its arrival until it is sent, in whatever form the responder takes
+ * (WAITING to WAIT, and back: txn.c has the diagram).
+ */
+#include "base/log.h"
+#include "proxy/internal.h"
+
+/* 4.5: the Responder sanity-checks chunk sizes before it uses them. */
+static bool sizes_are_sane(const struct txn *t)
+{
+	uint32_t max = t->s->proxy->cfg.max_payload;
+
+	if (t->in.has_body_chunk && (t->in.body_chunk.length > max || !t->in.body_chunk.length))
+		return false;
+	if (t->in.has_reply && t->in.reply.length > UINT32_MAX)
+		return false;
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		if (t->in.reads[i].length > max)
+			return false;
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		if (t->in.writes[i].length > max)
+			return false;
+	return true;
+}
+
+static void count_call(struct session *s, struct txn *t)
+{
+	struct session_stat *from = session_stat(s, t->req), *to = session_stat(s, t->rsp);
+	uint64_t bytes = txn_call_body_len(t);
+
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		bytes += t->in.reads[i].length;
+	from->bytes_in += bytes;
+	to->bytes_out += bytes;
+	if (t->reverse) {
+		from->rcalls++;
+		to->rcalls++;
+		s->proxy->count.rcalls++;
+		s->proxy->count.bytes_to_client += bytes;
+		return;
+	}
+	from->calls++;
+	to->calls++;
+	s->proxy->count.calls++;
+	s->proxy->count.bytes_to_server += bytes;
+}
+
+void txn_run(struct session_queue *q)
+{
+	enum txn_verdict verdict;
+	struct txn *t;
+
+	while ((verdict = txn_admit(q, &t)) != TXN_WAITS) {
+		if (verdict == TXN_IMPOSSIBLE) {
+			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+			continue;
+		}
+		t->state = TXN_PULL;
+		txn_await(t);
+		txn_ops_begin(t);
+	}
+}
+
+/* Its turn may be now; it may be released. */
+static void begin_wait(struct txn *t)
+{
+	struct session_queue *q = session_queue(t->s, t->reverse);
+
+	txn_queue(t);
+	txn_run(q);
+	/* Where others are left, it is the last of them. */
+	if (!list_is_empty(&q->waiting) && txn_put_by(t) < 0)
+		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+}
+
+/* Decision 57: a call whose XID is in flight. */
+static void call_again(struct session *s, struct leg *req, uint32_t xid)
+{
+	if (req->t->version == 1) {
+		/* A transport that loses nothing has no use for retransmission: Linux, too,
+		 * gives up a connection on which an XID is in flight twice. */
+		session_breach(s, "two calls in flight with one XID");
+		return;
+	}
+	/* Draft-07 4.6.5: the Requester may send it again. The one in flight is answered. */
+	log_debug("txn.duplicate", "session=%llu xid=%08x", (unsigned long long)s->id, xid);
+	s->proxy->count.duplicates++;
+	leg_unanswered(req);
+}
+
+/* Of a call that arrived on @req; @t is the place for it. */
+static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, struct txn *t,
+		      bool aside)
+{
+	struct session_queue *q = session_queue(s, out->reverse);
+	struct plan_call p;
+
+	if (txn_find(s, out->msg->xid, out->reverse)) {
+		txn_give_room(q, t);
+		q->aside -= aside;
+		leg_put(req, &out->held);
+		call_again(s, req, out->msg->xid);
+		return;
+	}
+	txn_init(t, s, req, out);
+	t->aside = aside;
+	if (t->in.nbody > 0)
+		t->call_body = t->in.body[0];
+	count_call(s, t);
+	if (!sizes_are_sane(t)) {
+		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+		return;
+	}
+	txn_plan(t, 0, &p);
+	if (p.form == PLAN_REFUSED) {
+		txn_fail_with(t, &p.error);
+		return;
+	}
+	t->reply_bytes = txn_reply_room(t, p.reply_bytes);
+	begin_wait(t);
+}
+
+void txn_call(struct session *s, struct leg *req, struct leg_out *out)
+{
+	struct session_queue *q = session_queue(s, out->reverse);
+	struct txn *t = list_is_empty(&q->kept) ? txn_take_room(q, out->msg) : NULL;
+
+	if (t)
+		txn_begin(s, req, out, t, false);
+	else
+		txn_keep(q, out);
+}
+
+void txn_resume(struct session_queue *q)
+{
+	struct leg_out out;
+	struct txn *t;
+	bool aside;
+
+	while (q->s->state == SESSION_OPEN && txn_take_kept(q, &out, &t, &aside))
+		txn_begin(q->s, session_requester(q), &out, t, aside);
+}
+
+/* The responder's fabric is short of something: what was exposed of the call is not needed meanwhile. */
+static bool send_later(struct txn *t)
+{
+	if (!txn_short_call(t))
+		return false;
+	t->state = TXN_SHORT;
+	(void)txn_fence(t);
+	return true;
+}
+
+void txn_blanked(struct txn *t)
+{
+	struct rpc_error e;
+	int err;
+
+	t->state = TXN_CALL;
+	if (!list_is_empty(&t->rsp->calls)) /* the responder takes no more at present */
+		txn_move_call(t);
+	err = txn_form_call(t, &e);
+	if (err < 0) {
+		/* A responder that is gone is no error of this call: the session ends, and the
+		 * requester may send it again. */
+		if (err != ERR_CLOSED && (err != ERR_AGAIN || !send_later(t)))
+			txn_fail_with(t, &e);
+		return;
+	}
+	t->short_since = 0;
+	t->call_tx.tx.msg = &t->out;
+	t->call_tx.tx.reverse = t->reverse;
+	t->call_pending = true;
+	leg_send(t->rsp, &t->call_tx);
+	session_touch(t->s);
+}
+
+void txn_send_call(struct txn *t)
+{
+	txn_complete_call(t);
+	t->state = TXN_BLANK;
+	if (txn_blank(t))
+		txn_blanked(t);
+}
+
+void txn_form_again(struct txn *t)
+{
+	txn_forget_handles(t);
+	txn_send_call(t);
+}
+
+/* The call goes another way: nothing of the form that was refused can be reached any more by then. */
+void txn_go_again(struct txn *t)
+{
+	log_debug("txn.again", "session=%llu xid=%08x reverse=%d avoid=%x",
+		  (unsigned long long)t->s->id, t->in.xid, t->reverse, t->avoid);
+	t->s->proxy->count.formed_again++;
+	t->refused = false;
+	t->state = TXN_AGAIN;
+	if (txn_fence(t))
+		txn_form_again(t);
+}
+
+static void call_not_sent(struct txn *t, int status)
+{
+	/* Flushed: the session ends. */
+	if (status == ERR_FLUSHED || status == ERR_CLOSED)
+		return;
+	/* The credits that were there when it was formed are not; or it was impossible after all. */
+	t->kept = true;
+	if (status == ERR_TOOBIG && t->s->state == SESSION_OPEN &&
+	    txn_avoid(t, RPC_ERROR_INVAL_CONT))
+		txn_go_again(t);
+	else
+		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+}
+
+void txn_call_sent(struct txn *t, int status)
+{
+	t->call_pending = false;
+	if (t->state == TXN_FAILED) {
+		txn_finish_if_idle(t);
+		return;
+	}
+	if (status < 0) {
+		call_not_sent(t, status);
+		return;
+	}
+	if (t->refused && t->s->state == SESSION_OPEN) {
+		txn_go_again(t);
+		return;
+	}
+	t->state = TXN_WAIT;
+	txn_keep_call(t);
+	if (t->replied && t->s->state == SESSION_OPEN)
+		txn_fence_then_reply(t);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Answers: a reply, or the responder's report of an error. What of it is to be believed txn_memory.c and
+ * txn_told.c say, once nothing of what the responder could reach can be reached any more.
+ */
+#include "base/log.h"
+#include "proxy/internal.h"
+
+static void count_reply(struct txn *t, uint64_t body_len)
+{
+	struct session *s = t->s;
+	struct session_stat *from = session_stat(s, t->rsp), *to = session_stat(s, t->req);
+
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		body_len += t->writes[i].len;
+	from->bytes_in += body_len;
+	to->bytes_out += body_len;
+	if (t->reverse) {
+		from->rreplies++;
+		to->rreplies++;
+		s->proxy->count.rreplies++;
+		s->proxy->count.bytes_to_server += body_len;
+		return;
+	}
+	from->replies++;
+	to->replies++;
+	s->proxy->count.replies++;
+	s->proxy->count.bytes_to_client += body_len;
+}
+
+/* Everything the responder could reach is fenced: what it returned may be used. */
+void txn_send_reply(struct txn *t)
+{
+	struct rpc_error e;
+	struct rpchdr hdr;
+
+	if (txn_check_results(t) < 0) {
+		session_breach(t->s, "a reply with more than was written");
+		return;
+	}
+	if (rpchdr_peek(&hdr, t->reply_body) < 0 || hdr.mtype != 1 || hdr.xid != t->in.xid) {
+		session_breach(t->s, "the payload of a reply is no RPC reply to its call");
+		return;
+	}
+	if (txn_check_told(t, &e) < 0) {
+		txn_fail_with(t, &e);
+		return;
+	}
+	/* The call's own octets are no longer needed: their Receive goes back now. */
+	leg_put(t->req, &t->call_held);
+	count_reply(t, t->reply_body.len);
+	if (!list_is_empty(&t->req->replies)) /* the requester takes no more at present */
+		txn_move_reply(t);
+	t->state = TXN_PUSH;
+	if (txn_form_reply(t, &e) < 0) {
+		txn_fail_with(t, &e);
+		return;
+	}
+	txn_ops_begin(t);
+}
+
+void txn_fence_then_reply(struct txn *t)
+{
+	t->state = TXN_FENCE;
+	if (txn_fence(t))
+		txn_send_reply(t);
+}
+
+/* Whether @t can be answered by @rsp now: not before a first part of the call was sent. */
+static bool awaits_answer(const struct txn *t, const struct leg *rsp)
+{
+	const struct leg_tx *tx = t ? &t->call_tx : NULL;
+
+	if (!t || t->rsp != rsp || t->replied || t->refused)
+		return false;
+	return t->state == TXN_WAIT ||
+	       (t->state == TXN_CALL && (tx->posted || tx->encoded || tx->tx.body_sent));
+}
+
+void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
+{
+	/* A reply travels against its call: reverse replies answer reverse calls. */
+	struct txn *t = txn_find(s, out->msg->xid, out->reverse);
+
+	if (!awaits_answer(t, rsp)) {
+		/* Every call is answered once. What was counted for this answer was another's. */
+		leg_put(rsp, &out->held);
+		session_breach(s, "a reply to no call");
+		return;
+	}
+	t->replied = true;
+	txn_proved(t);
+	timer_disarm(&s->proxy->timers, &t->late);
+	t->reply_held = out->held;
+	if (txn_take_results(t, out) < 0) {
+		session_breach(s, "a reply with lengths or a handle beyond what was offered");
+		return;
+	}
+	if (!t->call_pending)
+		txn_fence_then_reply(t);
+}
+
+/* Decision 11: what a responder reports, in terms of the requester's leg. */
+static struct rpc_error txn_translate(const struct rpc_error *e)
+{
+	switch (e->code) {
+	case RPC_ERROR_READ_CHUNKS:
+	case RPC_ERROR_WRITE_CHUNKS:
+	case RPC_ERROR_SEGMENTS:
+	case RPC_ERROR_WRITE_RESOURCE:
+	case RPC_ERROR_REPLY_RESOURCE:
+		return *e;
+	default:
+		/* About the gateway's own header or version: nothing the requester could mend. */
+		return (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	}
+}
+
+/* There may be another way; what has begun to be sent is sent first. */
+static void txn_refused(struct txn *t, const struct rpc_error *report)
+{
+	struct rpc_error e = txn_translate(report);
+
+	if (!txn_avoid(t, report->code))
+		txn_fail_with(t, &e);
+	else if (t->call_pending)
+		t->refused = true;
+	else
+		txn_go_again(t);
+}
+
+void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
+{
+	struct txn *t = txn_find(s, out->xid, out->reverse);
+
+	s->proxy->count.errors_from_responder++;
+	session_log_report(s, rsp, out);
+	if (t && txn_is_stale(t, out->error.code))
+		return;
+	if (t && awaits_answer(t, rsp))
+		txn_refused(t, &out->error);
+	else if (rsp->t->version == 1)
+		/* There every error answers a call. Version 2 has other messages to complain of. */
+		session_breach(s, "an error about no call");
+}
