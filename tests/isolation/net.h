@@ -39,6 +39,9 @@ struct net_ops {
 	nsec_t (*now)(void *net);
 	/* To the next thing due, not beyond @until. Return: 1, or 0: time is @until now. */
 	int (*step)(void *net, nsec_t until);
+	/* The end of the Write behind the next message @conn sends comes much later than the rest; NULL:
+	 * nothing comes in pieces. */
+	void (*delay)(struct fabric_conn *conn);
 	/* Connections, handles and operations that are left. */
 	uint64_t (*held)(void *net);
 };

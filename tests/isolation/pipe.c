@@ -31,7 +31,7 @@ static bool will(struct pipe *p, const struct wire *w, enum misdeed deed)
 
 void pipe_init(struct pipe *p, struct rng *rng)
 {
-	*p = (struct pipe){.rng = rng, .last = SIZE_MAX};
+	*p = (struct pipe){.rng = rng, .last = SIZE_MAX, .late = SIZE_MAX};
 	p->octets = malloc(PIPE_BYTES);
 	if (!p->octets)
 		abort();
@@ -41,6 +41,11 @@ void pipe_fini(struct pipe *p)
 {
 	free(p->octets);
 	p->octets = NULL;
+}
+
+static size_t moved_down(size_t at, size_t n)
+{
+	return at == SIZE_MAX || at < n ? SIZE_MAX : at - n;
 }
 
 /* What was delivered makes room, but for the FPDU under way. */
@@ -55,7 +60,8 @@ static void compact(struct pipe *p)
 	p->sent -= n;
 	p->len -= n;
 	p->begin = 0;
-	p->last = p->last == SIZE_MAX || p->last < n ? SIZE_MAX : p->last - n;
+	p->last = moved_down(p->last, n);
+	p->late = moved_down(p->late, n);
 }
 
 static size_t fpdu_at(const struct pipe *p, size_t at)
@@ -99,6 +105,11 @@ static bool is_write(const struct pipe *p, size_t at)
 {
 	return (p->octets[at + FPDU_LEN_BYTES] & 0x80) &&
 	       (p->octets[at + FPDU_LEN_BYTES + 1] & 0xf) == RDMAP_WRITE;
+}
+
+static bool is_send(const struct pipe *p, size_t at)
+{
+	return !(p->octets[at + FPDU_LEN_BYTES] & 0x80);
 }
 
 /* @n octets more at @at, with room for them. */
@@ -194,12 +205,24 @@ static bool spoil(struct pipe *p)
 	return true;
 }
 
+/* A Write behind a message: when its end comes, what it went to may be another's. */
+static void consider_late(struct pipe *p)
+{
+	size_t at = p->sent;
+
+	if (!p->delay || p->last == SIZE_MAX || !is_write(p, at) || !is_send(p, p->last))
+		return;
+	p->delay = false;
+	p->late = at;
+}
+
 static void take_whole(struct pipe *p, struct fabric_conn *to, const struct net_watcher *w)
 {
 	while (p->len - p->sent >= FPDU_LEN_BYTES && p->len - p->sent >= fpdu_at(p, p->sent)) {
 		show(p, p->sent, to, w);
 		if (!spoil(p))
 			continue;
+		consider_late(p);
 		p->last = p->sent;
 		p->sent += fpdu_at(p, p->sent);
 	}
@@ -229,7 +252,7 @@ void pipe_end(struct pipe *p, bool reset)
 	p->fin = true;
 	p->reset |= reset;
 	p->sent = p->len;
-	p->last = SIZE_MAX;
+	p->last = p->late = SIZE_MAX;
 	p->hold_until = 0;
 }
 
@@ -254,6 +277,18 @@ static size_t cut(struct pipe *p, size_t n, nsec_t now)
 	return end - rest - p->from;
 }
 
+/* All up to a part of that Write's CRC, which comes when there were many other calls. */
+static size_t all_but_late(struct pipe *p, nsec_t now)
+{
+	size_t end = p->late + fpdu_at(p, p->late) - 1 - rng_below(p->rng, FPDU_CRC_BYTES);
+
+	p->late = SIZE_MAX;
+	if (end <= p->from || end > p->sent)
+		return p->sent - p->from;
+	p->hold_until = now + rng_below(p->rng, 1u << (15 + rng_below(p->rng, 9)));
+	return end - p->from;
+}
+
 size_t pipe_piece(struct pipe *p, nsec_t now)
 {
 	size_t n = p->sent - p->from;
@@ -266,6 +301,8 @@ size_t pipe_piece(struct pipe *p, nsec_t now)
 	}
 	if (p->fin)
 		return n;
+	if (p->late != SIZE_MAX)
+		return all_but_late(p, now);
 	if (will(p, &p->in, MISDEED_HANG) && rng_below(p->rng, 20) == 0) {
 		p->hold_until = now + rng_below(p->rng, 40) * NSEC_PER_SEC;
 		return 0;

@@ -33,6 +33,8 @@ struct pipe {
 	size_t from, sent, len; /* delivered; whole FPDUs; with the beginning of another */
 	size_t begin;		/* where the FPDU begins that .from lies in */
 	size_t last;		/* where the last whole one begins; SIZE_MAX: none that is known */
+	size_t late;		/* where a Write begins whose end is to come late; SIZE_MAX: none */
+	bool delay;		/* the next one behind a message is such a Write */
 	uint32_t drip;		/* octets still to come one at a time */
 	nsec_t hold_until;
 	bool fin, reset; /* the sender sends no more; all at once */

@@ -60,13 +60,16 @@ enum misdeed {
 	MISDEED_ANY_FPDU = 1 << 21, /* tagged ones in another order, some not at all */
 	MISDEED_BREAK =
 		1 << 22, /* a Terminate in mid-message, a wrong CRC, twice, another header */
-	MISDEEDS = (1 << 23) - 1,
+	/* A Write behind its reply, whose last octet comes when there were other calls. */
+	MISDEED_LATE = 1 << 23,
+	MISDEEDS = (1 << 24) - 1,
 };
 
 /** struct rogue_heard - handles of calls of all rogue servers: they talk to each other. */
 struct rogue_heard {
 	struct segment segs[64];
 	unsigned n;
+	nsec_t lie_until; /* some of what another wrote may count as theirs */
 };
 
 /** struct rogue_call - client: a call made; server: a call to be answered. */
@@ -89,6 +92,7 @@ struct rogue {
 	struct rng *rng;
 	nsec_t (*now)(void *clock);
 	void *clock;
+	void (*delay)(struct fabric_conn *conn); /* net.h; NULL: not on this net */
 	uint8_t *memory, *dump;
 	uint32_t received, sent, granted, in_flight; /* messages; calls */
 	uint32_t told;				     /* .received, when it last granted */

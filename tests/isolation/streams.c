@@ -337,6 +337,14 @@ static uint64_t held(void *arg)
 	return n;
 }
 
+static void delay(struct fabric_conn *conn)
+{
+	struct stream_conn *c = stream_of(conn);
+
+	if (c->peer)
+		c->peer->in.delay = true;
+}
+
 const struct net_ops net_streams = {
 	.name = "iwarp",
 	.new = net_new,
@@ -346,5 +354,6 @@ const struct net_ops net_streams = {
 	.listener_free = streams_listener_free,
 	.now = now,
 	.step = step,
+	.delay = delay,
 	.held = held,
 };

@@ -145,7 +145,7 @@ static void pair_turn(struct town *t, struct town_pair *p)
 		return;
 	if (town_draw(t, 3000))
 		p->asleep = !p->asleep;
-	if (p->asleep || !town_draw(t, 4))
+	if (p->asleep || !town_draw(t, t->rarely))
 		return;
 	if (peer_busy(&p->client) < p->depth) {
 		spec = modest_spec(t, &p->client);

@@ -55,6 +55,7 @@ struct town {
 	struct proxy_route routes[TOWN_PAIRS + TOWN_QUARTERS];
 	struct proxy *proxy;
 	unsigned npairs, nquarters, nclients;
+	unsigned rarely; /* pairs call, one turn in so many */
 	struct town_pair pairs[TOWN_PAIRS];
 	struct town_quarter quarters[TOWN_QUARTERS];
 	struct rogue clients[TOWN_CLIENTS], servers[TOWN_SERVERS];

@@ -106,6 +106,7 @@ static void rogues_new(struct town *t)
 		rogue_init(r, t->rogue_fabric, client ? &q->gw_addr : NULL, &t->rng, at,
 			   t->rogue_memory + all * ROGUE_BYTES);
 		r->now = t->on->now;
+		r->delay = t->on->delay;
 		r->clock = t->net;
 		r->allowed = t->misdeeds;
 		r->heard = &t->heard;
@@ -177,6 +178,7 @@ void town_new(struct town *t, const struct net_ops *ops, uint64_t seed, unsigned
 	t->seed = t->rng.state = seed;
 	t->misdeeds = misdeeds;
 	net_new(t);
+	t->rarely = town_draw(t, 2) ? 4 : town_draw(t, 2) ? 40 : 400;
 	t->npairs = 1 + rng_below(&t->rng, TOWN_PAIRS);
 	t->nquarters = 1 + rng_below(&t->rng, TOWN_QUARTERS);
 	t->nclients = 2 + rng_below(&t->rng, TOWN_CLIENTS - 1);
