@@ -34,7 +34,7 @@ struct verbs_conn *cm_conn_new(struct verbs *v, struct rdma_cm_id *id, enum verb
 	c->v = v;
 	c->id = id;
 	c->state = state;
-	c->deadline = NSEC_NEVER;
+	c->deadline = c->stuck_since = NSEC_NEVER;
 	atomic_init(&c->async, -1);
 	atomic_init(&c->last, false);
 	cq_init(&c->cq, v, c, NULL);

@@ -168,7 +168,9 @@ struct verbs_conn {
 	uint32_t ops_out;   /* Sends, Writes, Reads whose completion was not polled */
 	uint32_t words_out; /* Sends and Writes under way */
 	uint32_t sq_size, sq_posted, sq_freed, sq_reserved;
-	uint32_t seen; /* completions when alive.c looked last */
+	uint32_t seen;	     /* completions when alive.c looked last */
+	uint32_t taken;	     /* ... those of the send queue */
+	nsec_t stuck_since;  /* none of them since then, and Sends or Writes wait; else NSEC_NEVER */
 	bool asked;    /* whether the peer is there: that much is under way */
 	uint32_t ask_slot;
 	unsigned max_sge;

@@ -31,6 +31,8 @@ struct verbs_config {
 	uint8_t rnr_retry_count;     /* of a Send that found no Receive; default 0, as Linux */
 	uint32_t resolve_timeout_ms; /* an address, then a route; default 5000, as Linux */
 	uint32_t idle_ms;  /* a silent peer is asked whether it is there; default 15000, 0: never */
+	uint32_t stuck_ms; /* looked at as often: a peer that takes no Send for so long is given up,
+			      answer it or not; default 60000 */
 	uint16_t ird, ord; /* read depth offered, cut to what the device has; default 32 */
 	enum verbs_receives receives; /* default AUTO */
 };
