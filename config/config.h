@@ -104,6 +104,9 @@ struct config_route {
 /* How fabric "verbs" keeps Receives: as its devices can, for all connections, or for each. */
 enum config_receives { CONFIG_RECEIVES_AUTO, CONFIG_RECEIVES_SHARED, CONFIG_RECEIVES_OWN };
 
+/* Whether RDMA devices are used whose handles are good for more than their connection. */
+enum config_handles { CONFIG_HANDLES_REFUSE, CONFIG_HANDLES_ALLOW };
+
 struct config {
 	uint32_t workers;		  /* 0: see config_workers() */
 	uint32_t max_sessions;		  /* of the whole process; 0: see config_max_sessions() */
@@ -116,6 +119,7 @@ struct config {
 	uint32_t drain_timeout_s;
 	uint32_t peer_timeout_s;       /* a silent peer that is asked and does not answer is gone */
 	enum config_receives receives; /* receive_queue */
+	enum config_handles handles;   /* insecure_handles */
 	enum log_level log_level;
 	uint32_t nroutes; /* at least 1 */
 	struct config_route routes[];

@@ -155,6 +155,8 @@ static const struct key top_keys[] = {
 	NUMBER("peer_timeout", struct config, peer_timeout_s, 6, HOUR_S),
 	WORD("receive_queue", struct config, receives, config_receives_words,
 	     CONFIG_RECEIVES_WORDS),
+	WORD("insecure_handles", struct config, handles, config_handles_words,
+	     CONFIG_HANDLES_WORDS),
 	{.name = "log", .kind = KEY_GROUP, .offset = 0, .sub = &log_table},
 	{.name = "routes", .kind = KEY_ROUTES, .is_required = true, .sub = &route_table},
 };
@@ -165,6 +167,11 @@ const char *const config_receives_words[CONFIG_RECEIVES_WORDS] = {
 	[CONFIG_RECEIVES_AUTO] = "auto",
 	[CONFIG_RECEIVES_SHARED] = "shared",
 	[CONFIG_RECEIVES_OWN] = "own",
+};
+
+const char *const config_handles_words[CONFIG_HANDLES_WORDS] = {
+	[CONFIG_HANDLES_REFUSE] = "refuse",
+	[CONFIG_HANDLES_ALLOW] = "allow",
 };
 
 const char *const config_reverse_words[CONFIG_REVERSE_WORDS] = {
@@ -188,6 +195,7 @@ const struct config config_defaults = {
 	.drain_timeout_s = 10,
 	.peer_timeout_s = 30,
 	.receives = CONFIG_RECEIVES_AUTO,
+	.handles = CONFIG_HANDLES_REFUSE,
 	.log_level = LOG_LEVEL_INFO,
 };
 

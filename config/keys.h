@@ -56,8 +56,15 @@ extern const struct key_table config_keys, config_listen_keys, config_upstream_k
 extern const struct config config_defaults;
 extern const struct config_route config_route_defaults;
 
-/** The words for enum config_receives, enum config_reverse and enum config_hostauth_mode. */
-enum { CONFIG_RECEIVES_WORDS = 3, CONFIG_REVERSE_WORDS = 5, CONFIG_HOSTAUTH_WORDS = 3 };
+/** The words for enum config_receives, enum config_reverse, enum config_hostauth_mode and enum
+ * config_handles. */
+enum {
+	CONFIG_RECEIVES_WORDS = 3,
+	CONFIG_REVERSE_WORDS = 5,
+	CONFIG_HOSTAUTH_WORDS = 3,
+	CONFIG_HANDLES_WORDS = 2
+};
+extern const char *const config_handles_words[CONFIG_HANDLES_WORDS];
 extern const char *const config_receives_words[CONFIG_RECEIVES_WORDS];
 extern const char *const config_reverse_words[CONFIG_REVERSE_WORDS];
 extern const char *const config_hostauth_words[CONFIG_HOSTAUTH_WORDS];

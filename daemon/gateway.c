@@ -33,6 +33,19 @@ static enum rpc_reverse reverse_level(const struct config_route *route)
 	return listen_versions(&route->listen) & CONFIG_V1 ? RPC_REV_SIMPLE : RPC_REV_GENL;
 }
 
+/*
+ * What is exposed is exposed to who answers: for each of so many calls at once what it usually has of it,
+ * a Read or Write chunk and one for the reply; more wait. Never fewer than the most chunks of one call that
+ * make sense. An RDMA device has places in its queues for all of it.
+ */
+static uint32_t exposures_for(uint32_t calls)
+{
+	enum { EACH = 2, LEAST = 48, CALLS = 64 };
+	uint32_t n = EACH * (calls < CALLS ? calls : CALLS);
+
+	return n < LEAST ? LEAST : n;
+}
+
 static void map_leg(const struct config *cfg, const struct config_end *end, struct leg_config *leg)
 {
 	_Static_assert((int)CONFIG_V1 == (int)LEG_V1 && (int)CONFIG_V2 == (int)LEG_V2, "one mask");
@@ -76,7 +89,8 @@ static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
 				       .setup_timeout_ms = end->timeout_s * 1000,
 				       .peer_timeout_ms = gw->cfg->peer_timeout_s * 1000,
 				       .max_setups = gateway_worker_setups(gw),
-				       .receives = (enum provider_receives)gw->cfg->receives};
+				       .receives = (enum provider_receives)gw->cfg->receives,
+				       .needs_windows = gw->cfg->handles == CONFIG_HANDLES_REFUSE};
 	unsigned i;
 
 	_Static_assert((int)CONFIG_RECEIVES_AUTO == (int)PROVIDER_RECEIVES_AUTO &&
@@ -159,6 +173,11 @@ static int map_route(struct gateway *gw, unsigned i, const char *file)
 	memcpy(to->name, from->name, sizeof(from->name));
 	map_leg(gw->cfg, &from->listen, &to->client);
 	map_leg(gw->cfg, &from->upstream, &to->server);
+	/* Clients of a route are one domain, and its servers another. */
+	to->client.exposures = exposures_for(from->listen.reverse_credits);
+	to->server.exposures = exposures_for(from->upstream.credits);
+	to->client.domain = 2 * i;
+	to->server.domain = 2 * i + 1;
 	to->server.reverse = reverse_level(from);
 	map_hostauth(gw, i);
 	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
@@ -167,6 +186,28 @@ static int map_route(struct gateway *gw, unsigned i, const char *file)
 	err = map_address(from, &from->listen, file, &listen->addr);
 	upstream_err = map_address(from, &from->upstream, file, &to->upstream);
 	return err ? err : upstream_err;
+}
+
+/* Which devices the routes lead through. */
+static void tell_uses(struct gateway *gw)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < gw->nroutes; i++) {
+		const struct proxy_route *route = &gw->routes[i];
+
+		if (gw->fabrics[gw->listens[i].fabric].kind == PROVIDER_VERBS)
+			gw->uses[n++] = (struct fabric_use){.addr = gw->listens[i].addr,
+							    .listens = true,
+							    .domain = route->client.domain};
+		if (gw->fabrics[route->upstream_fabric].kind == PROVIDER_VERBS)
+			gw->uses[n++] = (struct fabric_use){.addr = route->upstream,
+							    .domain = route->server.domain};
+	}
+	for (unsigned i = 0; i < gw->nfabrics; i++) {
+		gw->fabrics[i].uses = gw->uses;
+		gw->fabrics[i].nuses = gw->fabrics[i].kind == PROVIDER_VERBS ? n : 0;
+	}
 }
 
 static struct crowd *make_crowd(const struct gateway *gw)
@@ -200,7 +241,8 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 	gw->routes = mem_zalloc(gw->nroutes * sizeof(*gw->routes));
 	gw->listens = mem_zalloc(gw->nroutes * sizeof(*gw->listens));
 	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
-	if (!gw->crowd || !gw->routes || !gw->listens || !gw->fabrics)
+	gw->uses = mem_zalloc(2 * gw->nroutes * sizeof(*gw->uses));
+	if (!gw->crowd || !gw->routes || !gw->listens || !gw->fabrics || !gw->uses)
 		goto out;
 	err = 0;
 	for (unsigned i = 0; i < gw->nroutes; i++) {
@@ -209,6 +251,7 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 		if (!err)
 			err = route_err;
 	}
+	tell_uses(gw);
 	if (!err)
 		return 0;
 out:
@@ -324,6 +367,7 @@ void gateway_fini(struct gateway *gw)
 	if (gw->listens)
 		gateway_unlisten(gw);
 	mem_free(gw->fabrics);
+	mem_free(gw->uses);
 	mem_free(gw->listens);
 	mem_free(gw->routes);
 	crowd_free(gw->crowd);

@@ -31,6 +31,7 @@ struct gateway {
 	unsigned nroutes, nfabrics;
 	struct proxy_route *routes;
 	struct gateway_listen *listens;
+	struct fabric_use *uses;	 /* of fabric verbs: what fabrics[] point to */
 	struct provider_config *fabrics; /* distinct ones; each worker has an instance of each */
 };
 

@@ -37,7 +37,8 @@
  *   purges its events, and every posted buffer is the caller's again on return.
  * - All memory named in an operation lies in a range given to fabric_register().
  * - Remote access is checked before an octet is read or written: handle of this
- *   connection, bounds, direction, life. A breach ends the connection.
+ *   connection (of its domain, where a device has nothing narrower), bounds, direction, life. A breach
+ *   ends the connection.
  * - An exposure is its owner's until he withdraws it: whatever ended it before (a message of
  *   the peer's that invalidated it, the end of the connection), it keeps its place among
  *   max_exposures and what is known of it, and its handle is given to no other. The withdrawal
@@ -84,7 +85,17 @@ struct fabric_conn_params {
 	uint32_t max_recvs;	  /* queue depths; shared Receives: messages received, not polled */
 	uint32_t max_sends;	  /* Sends, Writes and Reads together */
 	uint32_t max_exposures;	  /* regions exposed at once */
+	uint32_t domain; /* where a handle cannot be bound to one connection (verbs), it is good for
+			  * those of the same domain */
 	struct fabric_tuning tuning;
+};
+
+/** struct fabric_use - what an instance will be used for: connections with @domain from @addr, where it
+ * is listened on, or to it. */
+struct fabric_use {
+	struct fabric_addr addr;
+	bool listens;
+	uint32_t domain;
 };
 
 enum fabric_ev_type {
@@ -159,6 +170,8 @@ struct fabric_ops {
 	nsec_t (*deadline)(const struct fabric *f);
 	void (*tick)(struct fabric *f, nsec_t now);
 	size_t (*pooled)(const struct fabric *f); /* NULL: nothing */
+	/* NULL: .conn_bytes, whatever the depths. */
+	size_t (*conn_cost)(const struct fabric *f, const struct fabric_conn_params *params);
 	void (*free)(struct fabric *f);
 };
 
@@ -395,6 +408,14 @@ static inline nsec_t fabric_deadline(const struct fabric *f)
 static inline void fabric_tick(struct fabric *f, nsec_t now)
 {
 	f->ops->tick(f, now);
+}
+
+/** fabric_conn_bytes - octets that a connection with @params takes for its life, of heap and, for the queues
+ * of an RDMA device, of locked memory; of those, as much as the greediest device known takes. */
+static inline size_t fabric_conn_bytes(const struct fabric *f,
+				       const struct fabric_conn_params *params)
+{
+	return f->ops && f->ops->conn_cost ? f->ops->conn_cost(f, params) : f->conn_bytes;
 }
 
 /** fabric_pooled - octets of heap that all connections together have beside .conn_bytes each, and all

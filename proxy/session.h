@@ -21,7 +21,6 @@ struct txn;
 
 enum {
 	SESSION_OP_DEPTH = 64, /* Reads and Writes outstanding on one leg */
-	SESSION_EXPOSURES = SESSION_OP_DEPTH * LEG_EXPOSURES_PER_OP,
 	SESSION_BUCKETS = 128, /* transactions by XID */
 	SESSION_NAMED_BITS = 10,
 	SESSION_NAMED = 1 << SESSION_NAMED_BITS, /* handles by hash */

@@ -44,8 +44,10 @@ static size_t fixed_bytes(const struct route_state *rs, const struct fabric_conn
 {
 	const struct proxy_route *route = rs->route;
 
-	return sizeof(struct session) + leg_fixed_bytes(&route->client, client->fabric) +
-	       leg_fixed_bytes(&route->server, rs->proxy->cfg.fabrics[route->upstream_fabric]);
+	return sizeof(struct session) +
+	       leg_fixed_bytes(&route->client, client->fabric, SESSION_OP_DEPTH) +
+	       leg_fixed_bytes(&route->server, rs->proxy->cfg.fabrics[route->upstream_fabric],
+			       SESSION_OP_DEPTH);
 }
 
 /* What shared Receives may take is kept free, but for the least that the configuration allows: a

@@ -57,13 +57,13 @@ static enum txn_verdict try_start(struct txn *t)
 	struct session *s = t->s;
 	struct session_queue *q = session_queue(s, t->reverse);
 	const struct buf_arena *arena = &s->proxy->arena;
-	unsigned exposures;
+	unsigned exposures, most = leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
 	size_t need = txn_need(t, &exposures);
 
-	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES || exposures > SESSION_EXPOSURES)
+	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES || exposures > most)
 		return TXN_IMPOSSIBLE;
-	if (q->running >= q->limit ||
-	    session_ops(s, t->rsp)->exposed + exposures > SESSION_EXPOSURES)
+	/* Few of those that may be exposed really are (txn_need()): where too many are, they wait (txn_short.c). */
+	if (q->running >= q->limit || session_ops(s, t->rsp)->exposed + exposures > most + most / 2)
 		return TXN_WAITS; /* retried when a transaction of this session ends */
 	if (!take_memory(t, need))
 		return TXN_WAITS;

@@ -58,6 +58,10 @@ struct fabric *provider_new(const struct provider_config *from, struct loop *loo
 	if (from->peer_timeout_ms)
 		cfg.idle_ms = from->peer_timeout_ms / 2;
 	cfg.receives = (enum verbs_receives)from->receives;
+	cfg.needs_windows = from->needs_windows;
+	cfg.no_windows = from->no_windows;
+	cfg.uses = from->uses;
+	cfg.nuses = from->nuses;
 	return verbs_new(&cfg, loop);
 }
 

@@ -29,6 +29,11 @@ struct provider_config {
 		peer_timeout_ms; /* a peer that vanished without a word is missed; 0: their default */
 	uint32_t max_setups;	 /* iwarp: incoming connections in set-up; 0: its default */
 	enum provider_receives receives; /* verbs */
+	bool needs_windows; /* verbs: devices whose handles are not a connection's own are not used */
+	bool no_windows;    /* verbs, for tests: windows are not used */
+	const struct fabric_use
+		*uses; /* verbs: borrowed for provider_new(); which devices to open */
+	unsigned nuses;
 };
 
 /** provider_parse - "iwarp" or "verbs" to @kind. Return: 0, or ERR_CONFIG for another word. */

@@ -31,7 +31,8 @@ static bool is_stuck(struct verbs_conn *c, nsec_t now)
 		c->stuck_since = NSEC_NEVER;
 	else if (c->stuck_since == NSEC_NEVER)
 		c->stuck_since = now;
-	return c->stuck_since != NSEC_NEVER && now - c->stuck_since >= c->v->cfg.stuck_ms * NSEC_PER_MS;
+	return c->stuck_since != NSEC_NEVER &&
+	       now - c->stuck_since >= c->v->cfg.stuck_ms * NSEC_PER_MS;
 }
 
 static void alive_look_at(struct verbs_conn *c, nsec_t now)

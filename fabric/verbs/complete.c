@@ -70,6 +70,8 @@ static void check_message(struct verbs_conn *c, const struct ibv_wc *wc, uint32_
 		breached(c, "the peer used a Receive for what is no message");
 	else if (wc->byte_len > room)
 		breached(c, "a message larger than its Receive");
+	else if (has_invalidated(c, wc) && !expose_may_invalidate(c, wc->invalidated_rkey))
+		breached(c, "the peer's message invalidates what it was not given");
 }
 
 static void received(struct verbs_conn *c, const struct ibv_wc *wc, struct vop *op)
@@ -144,8 +146,10 @@ static void imply(struct verbs_conn *c, uint32_t index, enum ibv_wc_status statu
 static void advance(struct verbs_conn *c, struct vring *r)
 {
 	while (r->done != r->posted && r->ops[r->done & r->mask].complete) {
-		if (r == &c->sends)
+		if (r == &c->sends) {
 			c->sq_freed = r->ops[r->done & r->mask].slot;
+			c->extras_freed = r->ops[r->done & r->mask].extras;
+		}
 		r->done++;
 	}
 }
@@ -154,8 +158,10 @@ static void advance(struct verbs_conn *c, struct vring *r)
 static void complete_answered(struct verbs_conn *c)
 {
 	c->asked = false;
-	if ((int32_t)(c->ask_slot - c->sq_freed) > 0)
+	if ((int32_t)(c->ask_slot - c->sq_freed) > 0) {
 		c->sq_freed = c->ask_slot;
+		c->extras_freed = c->ask_extras;
+	}
 }
 
 static void complete_one(struct verbs_conn *c, const struct ibv_wc *wc)

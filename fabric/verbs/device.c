@@ -15,8 +15,12 @@
  *
  * librdmacm opens each device once for the process; a worker adds a protection
  * domain, a completion channel and registrations of its own, so that nothing of
- * one worker can be reached through another. Devices that are there at start
+ * one worker can be reached through another. Devices that addresses lead to at start
  * are prepared at start, others when the first connection leads through them.
+ *
+ * Where a device has no windows of type 2, whoever knows a handle can use it on any queue pair of its
+ * protection domain. So such a device is used as if it were several: one for each domain that connections are
+ * made with, which are a route's clients, or its servers (struct verbs_dev).
  *
  * The descriptor of asynchronous events is the process's: whichever worker reads
  * an event leaves it with the connection or shared queue it is about, as a number, and
@@ -156,6 +160,9 @@ static int open_dev(struct verbs_dev *dev)
 		return ERR_IO;
 	if (limits_try(dev))
 		return ERR_IO;
+	dev->refused = !dev->windows && dev->v->cfg.needs_windows;
+	if (dev->refused)
+		return ERR_CONFIG;
 	/* Instances share the descriptor, and a loop may know each but once. */
 	dev->async_fd = fcntl(dev->context->async_fd, F_DUPFD_CLOEXEC, 0);
 	if (dev->async_fd < 0)
@@ -206,6 +213,23 @@ static int use_shared(struct verbs_dev *dev)
 	return err;
 }
 
+static void log_unusable(const struct verbs_dev *dev, int err)
+{
+	int cause = errno;
+
+	if (dev->refused)
+		log_error("verbs.device",
+			  "device=%s cause=%s why=\"without Memory Windows of type 2 a handle is "
+			  "good for "
+			  "every client of a route, and anybody who learns it: if they all trust "
+			  "each "
+			  "other, insecure_handles = \\\"allow\\\"\"",
+			  dev->name, err_name(err));
+	else
+		log_error("verbs.device", "device=%s cause=%s why=\"cannot be used: %s\"",
+			  dev->name, err_name(err), strerror(cause));
+}
+
 /* One that cannot be used is kept, for its removal must be noticed. */
 static int use(struct verbs_dev *dev)
 {
@@ -214,10 +238,10 @@ static int use(struct verbs_dev *dev)
 	if (!err)
 		err = use_shared(dev);
 	dev->failures = gone_failures(dev);
+	dev->lost_key = false;
 	dev->closed = err != 0;
 	if (err) {
-		log_error("verbs.device", "device=%s cause=%s why=\"cannot be used: %s\"",
-			  dev->name, err_name(err), strerror(errno));
+		log_unusable(dev, err);
 		close_dev(dev);
 		return err;
 	}
@@ -235,6 +259,7 @@ static struct verbs_dev *device_new(struct verbs *v, struct ibv_context *context
 		return NULL;
 	dev->v = v;
 	dev->context = context;
+	dev->domain = VERBS_NO_DOMAIN;
 	snprintf(dev->name, sizeof(dev->name), "%s", ibv_get_device_name(context->device));
 	dev->async_fd = -1;
 	dev->closed = true;
@@ -271,26 +296,45 @@ static bool is_itself(const struct ibv_context *context)
 	return same;
 }
 
-static struct verbs_dev *device_find(struct verbs *v, const struct ibv_context *context)
+/* What a window exposes is its connection's alone: that needs no domain. One that was never in use has
+ * none yet. */
+static bool serves(const struct verbs_dev *dev, uint32_t domain)
+{
+	return dev->windows || dev->domain == domain || dev->domain == VERBS_NO_DOMAIN;
+}
+
+static struct verbs_dev *device_find(struct verbs *v, const struct ibv_context *context,
+				     uint32_t domain)
 {
 	for (struct list *it = v->devs.next; it != &v->devs; it = it->next) {
 		struct verbs_dev *dev = container_of(it, struct verbs_dev, link);
 
-		if (dev->context == context)
+		if (dev->context == context && serves(dev, domain))
 			return dev;
 	}
 	return NULL;
 }
 
+static bool is_known(const struct verbs *v, const struct ibv_context *context, bool in_use)
+{
+	for (const struct list *it = v->devs.next; it != &v->devs; it = it->next) {
+		const struct verbs_dev *dev = container_of(it, const struct verbs_dev, link);
+
+		if (dev->context == context && (!in_use || !dev->closed))
+			return true;
+	}
+	return false;
+}
+
 void device_know(struct verbs *v, struct ibv_context *context)
 {
-	if (!device_find(v, context))
+	if (!is_known(v, context, false))
 		(void)device_new(v, context);
 }
 
-struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context)
+struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context, uint32_t domain)
 {
-	struct verbs_dev *dev = device_find(v, context);
+	struct verbs_dev *dev = device_find(v, context, domain);
 
 	if (dev && !dev->closed)
 		return dev;
@@ -298,15 +342,18 @@ struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context)
 		return NULL;
 	if (!dev)
 		dev = device_new(v, context);
+	if (!dev)
+		return NULL;
+	dev->domain = domain;
 	/* New, or it failed and may be well again; not while the last of its connections ends. */
-	return !dev || dev->conns || use(dev) ? NULL : dev;
+	return dev->refused || dev->conns || use(dev) ? NULL : dev;
 }
 
 bool device_adopt(struct verbs *v, const struct rdma_cm_id *id)
 {
 	struct ibv_context **list;
 
-	if (!id->verbs || device_get(v, id->verbs))
+	if (!id->verbs || is_known(v, id->verbs, true) || device_get(v, id->verbs, v->domain))
 		return true;
 	/* Makes librdmacm look again. */
 	list = rdma_get_devices(NULL);
@@ -352,6 +399,16 @@ void device_refuses(struct verbs_dev *dev)
 		  "connections through it end\"",
 		  dev->name);
 	gone_failed(dev);
+}
+
+void device_lost_key(struct verbs_dev *dev)
+{
+	log_error("verbs.device",
+		  "device=%s why=\"it let a peer invalidate the key of all registered memory: all "
+		  "connections through it end\"",
+		  dev->name);
+	dev->lost_key = true;
+	dev->v->look = 0;
 }
 
 void device_put(struct verbs_dev *dev)

@@ -70,6 +70,7 @@ static void release(struct verbs_conn *c, uint32_t index)
 	*at = e->next;
 	if (e->state != VEXP_INVALIDATED)
 		c->base.handles_live--;
+	c->fenced[c->nfenced++ % VEXP_FENCED] = e->handle;
 	*e = (struct vexp){.next = c->free_exp};
 	c->free_exp = index;
 }
@@ -124,10 +125,11 @@ static int bind_window(struct verbs_conn *c, struct vexp *e, void *addr, uint32_
 	return 0;
 }
 
-static struct ibv_mr *own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access)
+struct ibv_mr *expose_own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access,
+				 uint64_t offset)
 {
 	c->v->counters.registrations++;
-	return ibv_reg_mr(c->dev->pd, addr, len, (int)access | IBV_ACCESS_LOCAL_WRITE);
+	return ibv_reg_mr_iova(c->dev->pd, addr, len, offset, (int)access | IBV_ACCESS_LOCAL_WRITE);
 }
 
 static int expose_window(struct verbs_conn *c, struct vexp *e, void *addr, uint32_t len,
@@ -135,13 +137,13 @@ static int expose_window(struct verbs_conn *c, struct vexp *e, void *addr, uint3
 {
 	int err;
 
-	if (!queue_has_room(c, 2))
+	if (!queue_has_room_for_window(c))
 		return ERR_AGAIN;
 	e->mw = device_window_get(c->dev, &e->handle);
 	if (!e->mw)
 		return ERR_AGAIN;
 	if (c->dev->rxe) {
-		e->mr = own_region(c, addr, len, IBV_ACCESS_MW_BIND);
+		e->mr = expose_own_region(c, addr, len, IBV_ACCESS_MW_BIND, e->offset);
 		if (!e->mr) {
 			device_window_put(c->dev, e->mw);
 			return ERR_AGAIN;
@@ -159,7 +161,8 @@ static int expose_window(struct verbs_conn *c, struct vexp *e, void *addr, uint3
 static int expose_region(struct verbs_conn *c, struct vexp *e, void *addr, uint32_t len,
 			 unsigned access)
 {
-	e->mr = own_region(c, addr, len, access);
+	e->offset = device_offset(c->dev, addr);
+	e->mr = expose_own_region(c, addr, len, access, e->offset);
 	if (!e->mr)
 		return ERR_AGAIN;
 	e->handle = e->mr->rkey;
@@ -172,7 +175,7 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	struct verbs_conn *c = vconn_of(fc);
 	uint32_t index = c->free_exp, *bucket;
 	unsigned flags = 0;
-	struct vexp e = {.state = VEXP_LIVE};
+	struct vexp e = {.state = VEXP_LIVE, .offset = (uintptr_t)addr};
 	int err;
 
 	if (!len)
@@ -195,8 +198,42 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	*bucket = index;
 	c->exps[index] = e;
 	c->base.handles_live++;
-	*seg = (struct segment){.handle = e.handle, .length = len, .offset = (uintptr_t)addr};
+	*seg = (struct segment){.handle = e.handle, .length = len, .offset = e.offset};
 	return 0;
+}
+
+/* With shared Receives the message that invalidated a handle may be seen after its withdrawal completed, in
+ * another queue. */
+static bool was_own(const struct verbs_conn *c, uint32_t handle)
+{
+	for (unsigned i = 0; i < VEXP_FENCED && i < c->nfenced; i++)
+		if (c->fenced[i] == handle)
+			return true;
+	return false;
+}
+
+/* A device that lets peers invalidate whatever they name (mlx4, cxgb4) may have lost what all else stands
+ * on: it is taken into use anew. */
+static void look_at_arena(struct verbs_conn *c, uint32_t handle)
+{
+	const struct verbs_dev *dev = c->dev;
+
+	for (const struct list *it = dev->regions.next; it != &dev->regions; it = it->next) {
+		const struct ibv_mr *mr = container_of(it, const struct vregion, link)->mr;
+
+		if (handle == mr->rkey || handle == mr->lkey) {
+			device_lost_key(c->dev);
+			return;
+		}
+	}
+}
+
+bool expose_may_invalidate(struct verbs_conn *c, uint32_t handle)
+{
+	if (expose_find(c, handle) != VEXP_NONE || was_own(c, handle))
+		return true;
+	look_at_arena(c, handle);
+	return false;
 }
 
 /* What has no window is a registration: adapters that let a peer invalidate that (cxgb4, qedr)

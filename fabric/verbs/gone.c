@@ -149,7 +149,7 @@ static void gone_look_at(struct verbs_dev *dev)
 {
 	bool gone = is_gone(dev);
 
-	if (gone || (!dev->closed && gone_failures(dev) != dev->failures))
+	if (gone || (!dev->closed && (dev->lost_key || gone_failures(dev) != dev->failures)))
 		device_lost(dev);
 	if (gone && !dev->conns)
 		device_free(dev);

@@ -10,6 +10,7 @@
  *
  *   verbs.c  the instance: its lists, time, the table of operations
  *   device.c a device as one worker uses it: notifications
+ *   lead.c   which devices addresses lead to
  *   limits.c what a device can do
  *   memory.c registered memory
  *   window.c a device's free Memory Windows
@@ -48,13 +49,18 @@ void wake_conn_in(struct verbs_conn *c, uint32_t ms);
 int memory_register(struct fabric *f, void *base, size_t len) WARN_UNUSED;
 void memory_unregister(struct fabric *f, void *base);
 
+/** memory_pinned - octets that @v's registered memory counts against the locked-memory limit: each
+ * protection domain of each device in use pins it anew. */
+size_t memory_pinned(const struct verbs *v);
+
 /** verbs_register - tell @dev of all ranges it does not know. Return: 0 or ERR_NOMEM (logged). */
 int verbs_register(struct verbs_dev *dev) WARN_UNUSED;
 
 /* device.c */
 
-/** device_get - @context as this instance uses it, opened if it is not. NULL: failed (logged). */
-struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context);
+/** device_get - @context as this instance uses it for connections of @domain, opened if it is not. NULL:
+ * failed (logged). */
+struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context, uint32_t domain);
 
 /** device_know - it is open in this process, so its removal must be watched for. */
 void device_know(struct verbs *v, struct ibv_context *context);
@@ -78,8 +84,18 @@ void device_lost(struct verbs_dev *dev);
  * it has failed. */
 void device_refuses(struct verbs_dev *dev);
 
+/** device_lost_key - a peer invalidated the registration that all connections send from: it is closed, and
+ * taken into use again by the next one. */
+void device_lost_key(struct verbs_dev *dev);
+
 /** device_region - registration that holds @len octets at @p, or NULL. */
 struct ibv_mr *device_region(const struct verbs_dev *dev, const void *p, size_t len);
+
+/* lead.c */
+
+/** lead_open - the devices that @cfg->uses lead to, or all. Return: 0, or ERR_IO: none can be used, or one
+ * of these was refused. */
+int lead_open(struct verbs *v, const struct verbs_config *cfg) WARN_UNUSED;
 
 /* limits.c */
 
@@ -92,9 +108,16 @@ int limits_try(struct verbs_dev *dev) WARN_UNUSED;
 
 /** limits_inline - octets that may travel in a work request of a queue pair with @cap. */
 unsigned limits_inline(const struct ibv_qp_cap *cap);
+
+/** limits_handles - whose a handle is, in a word. */
+const char *limits_handles(const struct verbs_dev *dev);
 void limits_log(const struct verbs_dev *dev);
 
 /* window.c */
+
+/** device_offset - a random one for the first octet of a registration at @addr, where the device can have
+ * another than the address. */
+uint64_t device_offset(struct verbs_dev *dev, const void *addr);
 
 /** device_window_get - a free window and, in *@key, the next key to bind it with; NULL: none. */
 struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key);
@@ -169,6 +192,9 @@ void end_free(struct verbs_conn *c);
 
 /* queue.c */
 int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p) WARN_UNUSED;
+
+/** queue_cost - fabric_conn_bytes(). */
+size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p);
 
 /** queue_make - the queue pair, once the device is known; posts the Receives that waited. */
 int queue_make(struct verbs_conn *c) WARN_UNUSED;
@@ -263,6 +289,12 @@ static inline bool queue_has_room(const struct verbs_conn *c, uint32_t n)
 	return c->sq_posted - c->sq_freed + c->sq_reserved + n <= c->sq_size;
 }
 
+/** queue_has_room_for_window - for a bind and what takes it back, which leave the user's operations theirs. */
+static inline bool queue_has_room_for_window(const struct verbs_conn *c)
+{
+	return c->extras_posted - c->extras_freed + c->sq_reserved + 2 + c->max_sends < c->sq_size;
+}
+
 /* alive.c */
 
 /** alive_begin - a connection is open. */
@@ -275,6 +307,14 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	       struct segment *seg) WARN_UNUSED;
 int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie,
 		    uint32_t *written) WARN_UNUSED;
+
+/** expose_own_region - a registration of @c's at @offset; NULL: the device is short of them. */
+struct ibv_mr *expose_own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access,
+				 uint64_t offset);
+
+/** expose_may_invalidate - whether a message of the peer may have invalidated @handle: it is, or just was,
+ * @c's. */
+bool expose_may_invalidate(struct verbs_conn *c, uint32_t handle);
 
 /** expose_invalidated - by a message of the peer. */
 void expose_invalidated(struct verbs_conn *c, uint32_t handle);

@@ -12,13 +12,14 @@
  * Receive may have (erdma: 6 and 1). So a queue pair as connections have them is made: with ever
  * fewer pieces until the library takes it, and with what it says then.
  *
- * Small messages travel in their work requests if there is room for all of INLINE_WANTED octets.
+ * Small messages travel in their work requests if there is room for all of INLINE_WANTED octets, which
+ * is what fits where a device has room for the pieces anyway: with 256 the send queues of mlx5 are twice as large.
  * Libraries with less (irdma before 44, bnxt_re at 44) forget pieces but the first there; hns takes
- * 256 at hip08, grants 32 and refuses the first longer Send. So it is all or none.
+ * more at hip08, grants 32 and refuses the first longer Send. So it is all or none.
  */
 
 enum {
-	INLINE_WANTED = 256, /* a header with a small call or reply */
+	INLINE_WANTED = 120, /* a header with a NULL, a reply without data */
 	SGE_LEAST = 2,	     /* a header, and what it tells of */
 };
 
@@ -29,13 +30,19 @@ enum {
  */
 enum { VENDOR_RXE = 0xffffff };
 
+/* Linux's siw takes no other address for a region than its own (siw_reg_user_mr() in siw_verbs.c), and says
+ * nothing. */
+enum { VENDOR_SIW = 0x626d74 };
+
 int limits_ask(struct verbs_dev *dev)
 {
 	if (ibv_query_device(dev->context, &dev->attr))
 		return ERR_IO;
 	dev->iwarp = dev->context->device->transport_type == IBV_TRANSPORT_IWARP;
 	dev->windows = dev->attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	dev->windows &= !dev->v->cfg.no_windows;
 	dev->rxe = dev->attr.vendor_id == VENDOR_RXE;
+	dev->siw = dev->attr.vendor_id == VENDOR_SIW;
 	dev->send_inv = dev->attr.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	return 0;
 }
@@ -106,17 +113,29 @@ int limits_try(struct verbs_dev *dev)
 	return 0;
 }
 
+const char *limits_handles(const struct verbs_dev *dev)
+{
+	return dev->windows ? "connection" : dev->siw ? "domain" : "domain,random";
+}
+
 void limits_log(const struct verbs_dev *dev)
 {
 	log_info("verbs.device",
-		 "device=%s transport=%s exposures=%s send_with_invalidate=%s max_qp_wr=%d "
+		 "device=%s transport=%s exposures=%s handles=%s send_with_invalidate=%s "
+		 "max_qp_wr=%d "
 		 "max_srq_wr=%d max_sge=%u inline=%u read_depth=%d/%d max_mr=%d max_mw=%d",
 		 dev->name, dev->iwarp ? "iwarp" : "ib",
 		 !dev->windows ? "registrations"
 		 : dev->rxe    ? "windows-on-registrations"
 			       : "windows",
-		 dev->send_inv ? "yes" : "no", dev->attr.max_qp_wr,
+		 limits_handles(dev), dev->send_inv ? "yes" : "no", dev->attr.max_qp_wr,
 		 dev->attr.max_srq ? dev->attr.max_srq_wr : 0, dev->max_sge, dev->max_inline,
 		 dev->attr.max_qp_rd_atom, dev->attr.max_qp_init_rd_atom, dev->attr.max_mr,
 		 dev->attr.max_mw);
+	if (!dev->windows)
+		log_warn("verbs.handles",
+			 "device=%s why=\"it has no Memory Windows of type 2: a handle is good for "
+			 "every "
+			 "connection of this side of a route%s\"",
+			 dev->name, dev->siw ? ", and easy to guess" : "");
 }

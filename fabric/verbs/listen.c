@@ -19,6 +19,11 @@
  * A listener on an address belongs to the device of that address and goes with
  * it. Whoever learns of that gives the identifier up; from then on the workers
  * try, by turns and once a second, to listen again.
+ *
+ * The address of a bond (IPoIB) may move to another device, which the connection manager says of the
+ * identifier that stays with the old one (ADDR_CHANGE): it is given up in the same way, and the next one
+ * belongs to the device that has the address now. Connections stay where they are: the old device still
+ * works, or its retries tell.
  */
 
 enum { BACKLOG = 1024, BURST = 32, RETRY_MS = 1000 };
@@ -110,12 +115,11 @@ void verbs_listener_free(struct fabric_listener *l)
 	mem_free(l);
 }
 
-static void lost_device(struct fabric_listener *l, const struct rdma_cm_id *id)
+static void listen_lost(struct fabric_listener *l, const struct rdma_cm_id *id, const char *why)
 {
 	pthread_mutex_lock(&l->lock);
 	if (l->id == id) {
-		log_warn("verbs.listen", "why=\"the RDMA device was removed: listening again when "
-					 "one has the address\"");
+		log_warn("verbs.listen", "why=\"%s\"", why);
 		(void)rdma_destroy_id(l->id);
 		l->id = NULL;
 		l->retry = 0;
@@ -158,7 +162,13 @@ static void listen_ready(struct loop_watch *w, unsigned events)
 		if (e.type == RDMA_CM_EVENT_CONNECT_REQUEST)
 			take_request(a, &e);
 		else if (e.type == RDMA_CM_EVENT_DEVICE_REMOVAL)
-			lost_device(a->listener, e.id);
+			listen_lost(a->listener, e.id,
+				    "the RDMA device was removed: listening again when one has the "
+				    "address");
+		else if (e.type == RDMA_CM_EVENT_ADDR_CHANGE)
+			listen_lost(
+				a->listener, e.id,
+				"the address moved to another RDMA device: listening again there");
 		/* Else about a request that nobody has taken yet: destroying it is enough. */
 	}
 }
@@ -218,7 +228,8 @@ static bool listen_again(struct verbs *v, struct fabric_listener *l)
 	if (listen_on(l))
 		return false;
 	if (device_adopt(v, l->id)) {
-		log_info("verbs.listen", "why=\"an RDMA device has the address again\"");
+		log_info("verbs.listen", "device=%s why=\"an RDMA device has the address again\"",
+			 l->id->verbs ? ibv_get_device_name(l->id->verbs->device) : "all");
 		return true;
 	}
 	(void)rdma_destroy_id(l->id);

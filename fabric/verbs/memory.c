@@ -9,7 +9,26 @@
 
 /* Memory that the user registered, on every device. */
 
-/* Why memory could not be pinned, and how much may be. */
+/* Protection domains that this worker has the memory registered in, or is to have. */
+static unsigned pinning_domains(const struct verbs *v)
+{
+	unsigned n = 0;
+
+	for (const struct list *it = v->devs.next; it != &v->devs; it = it->next)
+		n += container_of(it, const struct verbs_dev, link)->pd != NULL;
+	return n;
+}
+
+size_t memory_pinned(const struct verbs *v)
+{
+	size_t sum = 0;
+
+	for (const struct list *it = v->ranges.next; it != &v->ranges; it = it->next)
+		sum += container_of(it, const struct vrange, link)->len;
+	return sum * pinning_domains(v);
+}
+
+/* Why memory could not be pinned, and how much may be: the system counts it as often as it is registered. */
 static void log_pinning(const struct verbs_dev *dev, size_t len)
 {
 	int cause = errno;
@@ -17,11 +36,12 @@ static void log_pinning(const struct verbs_dev *dev, size_t len)
 
 	(void)getrlimit(RLIMIT_MEMLOCK, &limit);
 	log_error("verbs.memory",
-		  "device=%s bytes=%zu memlock_limit=%llu why=\"%s: the locked-memory limit must "
+		  "device=%s bytes=%zu domains=%u memlock_limit=%llu why=\"%s: the locked-memory "
+		  "limit must "
 		  "be %zu KiB and more for each worker (LimitMEMLOCK=, ulimit -l), or memory_limit "
 		  "less\"",
-		  ibv_get_device_name(dev->context->device), len,
-		  (unsigned long long)limit.rlim_cur, strerror(cause), len / 1024 + 1024);
+		  dev->name, len, pinning_domains(dev->v), (unsigned long long)limit.rlim_cur,
+		  strerror(cause), memory_pinned(dev->v) / 1024 + 1024);
 }
 
 static int register_range(struct verbs_dev *dev, struct vrange *range)
@@ -106,5 +126,8 @@ int memory_register(struct fabric *f, void *base, size_t len)
 		err = verbs_register(container_of(it, struct verbs_dev, link));
 	if (err)
 		memory_unregister(f, base);
+	else
+		log_info("verbs.memory", "bytes=%zu domains=%u pinned=%zu", len, pinning_domains(v),
+			 memory_pinned(v));
 	return err;
 }

@@ -20,7 +20,7 @@
  * The send queue holds more than the user's operations: binds, which make no
  * completion, and local invalidates. Its slots are counted as they are posted; a
  * completion frees all up to its own. For each window a slot is kept back, for a
- * withdraw must not fail.
+ * withdraw must not fail; nor may a Send, so binds keep to the slots beyond .max_sends.
  */
 
 enum {
@@ -193,6 +193,7 @@ static struct vop *append_op(struct verbs_conn *c, struct vwr *w, enum fabric_ev
 	op->type = type;
 	op->cookie = cookie;
 	op->slot = c->sq_posted;
+	op->extras = c->extras_posted;
 	if (type == FABRIC_EV_SEND || type == FABRIC_EV_WRITE) {
 		c->chain_word = &w->wr;
 		c->words_out++;
@@ -216,6 +217,7 @@ int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 	w->wr.bind_mw.mw = mw;
 	w->wr.bind_mw.rkey = key;
 	w->wr.bind_mw.bind_info = *info;
+	c->extras_posted++;
 	append(c, w);
 	return 0;
 }
@@ -232,6 +234,7 @@ void post_ask(struct verbs_conn *c)
 	append(c, w);
 	c->asked = true;
 	c->ask_slot = c->sq_posted;
+	c->ask_extras = c->extras_posted;
 	c->v->counters.asked++;
 	post_submit(c);
 }
@@ -244,6 +247,7 @@ struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie)
 		return NULL;
 	w->wr.opcode = IBV_WR_LOCAL_INV;
 	w->wr.invalidate_rkey = key;
+	c->extras_posted++;
 	return append_op(c, w, FABRIC_EV_WITHDRAWN, cookie);
 }
 
@@ -254,6 +258,7 @@ void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cook
 	op->type = FABRIC_EV_WITHDRAWN;
 	op->cookie = cookie;
 	op->slot = c->sq_posted;
+	op->extras = c->extras_posted;
 	op->exposure = index;
 	op->inv = handle;
 	op->signalled = true; /* no other completion stands for it */
@@ -374,13 +379,14 @@ int post_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned ns
 
 /* On iWARP the sink of a Read is written by the peer's tagged messages: it must be open to
  * that, and nothing else of ours (RFC 5040 section 5.5). */
-static int read_sink(struct verbs_conn *c, void *to, uint32_t len, struct ibv_mr **mr)
+static int read_sink(struct verbs_conn *c, void *to, uint32_t len, struct ibv_mr **mr, uint64_t *at)
 {
 	*mr = NULL;
+	*at = (uintptr_t)to;
 	if (!c->dev->iwarp || !len)
 		return 0;
-	*mr = ibv_reg_mr(c->dev->pd, to, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	c->v->counters.registrations++;
+	*at = device_offset(c->dev, to);
+	*mr = expose_own_region(c, to, len, IBV_ACCESS_REMOTE_WRITE, *at);
 	return *mr ? 0 : ERR_AGAIN;
 }
 
@@ -390,11 +396,12 @@ int post_read(struct fabric_conn *fc, void *to, const struct segment *remote, vo
 	struct vwr *w = NULL;
 	const struct ibv_mr *region;
 	struct ibv_mr *own;
+	uint64_t at;
 	int err = begin_op(c, &w);
 
 	if (err)
 		return err;
-	err = read_sink(c, to, remote->length, &own);
+	err = read_sink(c, to, remote->length, &own, &at);
 	if (err) {
 		abandon(c, w);
 		return err;
@@ -402,7 +409,7 @@ int post_read(struct fabric_conn *fc, void *to, const struct segment *remote, vo
 	region = own ? own : device_region(c->dev, to, remote->length);
 	assert(region || !remote->length);
 	w->sge[0] = (struct ibv_sge){
-		.addr = (uintptr_t)to, .length = remote->length, .lkey = region ? region->lkey : 0};
+		.addr = at, .length = remote->length, .lkey = region ? region->lkey : 0};
 	set_pieces(w, remote->length ? 1 : 0);
 	w->wr.opcode = IBV_WR_RDMA_READ;
 	w->wr.wr.rdma.remote_addr = remote->offset;

@@ -61,6 +61,7 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	c->max_recvs = p->max_recvs;
 	c->max_sends = p->max_sends;
 	c->max_exposures = p->max_exposures;
+	c->domain = p->domain;
 	/* An exposure whose withdrawal completed may be withdrawn once more before that is polled. */
 	if (ring_init(&c->recvs, c->max_recvs) ||
 	    ring_init(&c->sends, c->max_sends + 2 * c->max_exposures))
@@ -68,15 +69,62 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	return expose_init(c);
 }
 
-/* Depths within what the device has; a bind and an invalidate for each exposure, some more binds
- * that no completion has freed yet, and the question of alive.c. */
+/* A bind and an invalidate for each exposure, some more binds that no completion has freed yet, and the
+ * question of alive.c. */
+static uint32_t send_depth(const struct fabric_conn_params *p, bool windows)
+{
+	return p->max_sends + (windows ? 2 * p->max_exposures + p->max_exposures / 4 : 0) + 1;
+}
+
+/* Depths within what the device has. */
 static void cut_depths(struct verbs_conn *c)
 {
+	const struct fabric_conn_params p = {.max_sends = c->max_sends,
+					     .max_exposures = c->max_exposures};
 	uint32_t most = (uint32_t)c->dev->attr.max_qp_wr;
 
-	c->sq_size = c->max_sends + (c->dev->windows ? 3 * c->max_exposures : 0) + 1;
+	c->sq_size = send_depth(&p, c->dev->windows);
 	if (c->sq_size > most)
 		c->sq_size = most;
+}
+
+static size_t power_of_two(size_t n)
+{
+	size_t size = 1;
+
+	while (size < n)
+		size *= 2;
+	return size;
+}
+
+/*
+ * Libraries take memory for queues as their devices lay them out, and nothing tells how much. The largest
+ * work requests known are mlx5's: 192 octets, for a bind, and the pieces; the whole rounded up to a power of
+ * two. What is inline lies where the pieces do (limits.c).
+ */
+enum {
+	COST_REQUEST = 192 + FABRIC_MAX_SGE * (int)sizeof(struct ibv_sge),
+	COST_RECEIVE = 32,
+	COST_COMPLETION = 64,
+	COST_OBJECTS =
+		16 *
+		1024, /* what library and kernel know of a queue pair, and a page here and there */
+};
+
+size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p)
+{
+	const struct verbs *v = container_of(f, const struct verbs, base);
+	size_t recvs = v->shares_receives ? 0 : p->max_recvs, sends = send_depth(p, true);
+	size_t heap =
+		sizeof(struct verbs_conn) +
+		(power_of_two(p->max_recvs) + power_of_two(p->max_sends + 2 * p->max_exposures)) *
+			sizeof(struct vop) +
+		(p->max_exposures + 1) * sizeof(struct vexp) +
+		power_of_two(p->max_exposures) * sizeof(uint32_t);
+
+	return heap + COST_OBJECTS + power_of_two(sends * COST_REQUEST) +
+	       power_of_two(recvs * COST_RECEIVE) +
+	       power_of_two(recvs + sends + 1) * COST_COMPLETION;
 }
 
 static int make_pair(struct verbs_conn *c)
@@ -111,7 +159,7 @@ static int take_device(struct verbs_conn *c)
 {
 	if (c->dev)
 		return 0;
-	c->dev = device_get(c->v, c->id->verbs);
+	c->dev = device_get(c->v, c->id->verbs, c->domain);
 	if (!c->dev)
 		return ERR_NOMEM;
 	c->dev->conns++;

@@ -18,6 +18,7 @@ enum { PD_MAX = 256, PD_REQUEST_MAX = 56, PD_ACCEPT_MAX = 196, PD_REJECT_MAX = 1
 
 /* The function; the macro of that name does not pass -Wconversion. */
 #undef ibv_reg_mr
+#undef ibv_reg_mr_iova
 
 /** struct vrange - memory given to fabric_register(). */
 struct vrange {
@@ -33,10 +34,14 @@ struct vregion {
 	struct ibv_mr *mr;
 };
 
-/** struct verbs_dev - a device as one worker uses it. */
+#define VERBS_NO_DOMAIN UINT32_MAX
+
+/** struct verbs_dev - a device as one worker uses it: for all domains where it has windows, else for
+ * one. */
 struct verbs_dev {
 	struct list link;
 	struct verbs *v;
+	uint32_t domain; /* VERBS_NO_DOMAIN: not used for any yet */
 	struct ibv_context *context;
 	struct ibv_context **contexts; /* a list of librdmacm's, held */
 	char name[IBV_SYSFS_NAME_MAX];
@@ -51,11 +56,14 @@ struct verbs_dev {
 	struct ibv_device_attr attr;
 	bool windows;  /* exposes by Memory Window type 2B */
 	bool rxe;      /* Linux's software RoCE, whose oddities are named where met */
+	bool siw;      /* Linux's software iWARP, likewise */
 	bool send_inv; /* has Send with Invalidate */
 	unsigned max_sge, max_inline; /* of a Send or Write */
 	bool iwarp;
 	atomic_bool tells_last; /* that a queue pair took its last Receive: seen to */
 	struct vshare *share;	/* NULL: Receives are the connections' own */
+	bool lost_key;		/* of its regions: to be taken into use anew */
+	bool refused;		/* for what it cannot do: told once */
 	bool closed; /* not in use yet, or no more: its objects go with its last connection */
 	unsigned conns;
 	struct list regions;
@@ -85,6 +93,7 @@ struct vop {
 	uint32_t len;
 	uint32_t inv;	   /* RECV: handle invalidated by the message; WITHDRAWN: withdrawn */
 	uint32_t slot;	   /* send queue: slots used up to and with it; shared RECV: its slot */
+	uint32_t extras;   /* ... of these, by binds and invalidates */
 	uint32_t exposure; /* WITHDRAWN */
 	int status;
 	bool signalled; /* its completion is its own */
@@ -115,7 +124,10 @@ struct vexp {
 	uint32_t next; /* in its hash chain, or free list; VEXP_NONE ends it */
 	struct ibv_mw *mw;
 	struct ibv_mr *mr; /* of its own, or NULL */
+	uint64_t offset;   /* of its first octet, as peers are told */
 };
+
+enum { VEXP_FENCED = 8 };
 
 #define VEXP_NONE UINT32_MAX
 
@@ -160,7 +172,7 @@ struct verbs_conn {
 	uint8_t peer_ird, peer_ord; /* acceptor: as asked for */
 	uint16_t ird, ord;
 	struct fabric_tuning tuning;
-	uint32_t max_recvs, max_sends, max_exposures;
+	uint32_t max_recvs, max_sends, max_exposures, domain;
 
 	struct vring recvs, sends; /* sends: the send queue, withdraws too */
 	uint32_t recvs_given;	   /* the device has them; the rest waits for the flush */
@@ -168,14 +180,16 @@ struct verbs_conn {
 	uint32_t ops_out;   /* Sends, Writes, Reads whose completion was not polled */
 	uint32_t words_out; /* Sends and Writes under way */
 	uint32_t sq_size, sq_posted, sq_freed, sq_reserved;
-	uint32_t seen;	     /* completions when alive.c looked last */
-	uint32_t taken;	     /* ... those of the send queue */
-	nsec_t stuck_since;  /* none of them since then, and Sends or Writes wait; else NSEC_NEVER */
-	bool asked;    /* whether the peer is there: that much is under way */
-	uint32_t ask_slot;
+	uint32_t extras_posted, extras_freed; /* of these, what the user did not post */
+	uint32_t seen;			      /* completions when alive.c looked last */
+	uint32_t taken;			      /* ... those of the send queue */
+	nsec_t stuck_since; /* none of them since then, and Sends or Writes wait; else NSEC_NEVER */
+	bool asked;	    /* whether the peer is there: that much is under way */
+	uint32_t ask_slot, ask_extras;
 	unsigned max_sge;
 	uint32_t max_inline;
 	struct vexp *exps;
+	uint32_t fenced[VEXP_FENCED], nfenced; /* handles that were its own until lately */
 	uint32_t *buckets;
 	uint32_t bucket_mask, free_exp;
 };
@@ -197,6 +211,7 @@ struct verbs {
 	nsec_t ask;    /* whether peers are */
 	nsec_t period; /* of shared queues' depths */
 	bool shares_receives;
+	uint32_t domain;   /* of what nobody has told a domain of yet */
 	uint32_t nback;	   /* shared Receives to be told that they come back */
 	uint32_t recv_len; /* of each of them */
 };

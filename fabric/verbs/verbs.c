@@ -244,27 +244,9 @@ static const struct fabric_ops verbs_ops = {
 	.poll = verbs_op_poll,
 	.deadline = verbs_op_deadline,
 	.tick = verbs_op_tick,
+	.conn_cost = queue_cost,
 	.free = verbs_op_free,
 };
-
-/* The devices that are there now; what they can do decides what peers are told. */
-static int open_devices(struct verbs *v)
-{
-	struct ibv_context **list = rdma_get_devices(NULL);
-	unsigned usable = 0;
-
-	v->base.remote_inv = true;
-	for (int i = 0; list && list[i]; i++) {
-		const struct verbs_dev *dev = device_get(v, list[i]);
-
-		usable += dev != NULL;
-		if (dev && !dev->windows)
-			v->base.remote_inv = false;
-	}
-	if (list)
-		rdma_free_devices(list);
-	return usable ? 0 : ERR_IO;
-}
 
 static int open_channel(struct verbs *v)
 {
@@ -287,6 +269,9 @@ void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *lo
 	v->base.ops = &verbs_ops;
 	v->base.pins = true;
 	v->cfg = *cfg;
+	v->cfg.uses = NULL; /* they were borrowed */
+	v->cfg.nuses = 0;
+	v->domain = cfg->nuses ? cfg->uses[0].domain : 0;
 	v->loop = loop;
 	v->number = atomic_fetch_add(&made, 1);
 	v->watch.ready = cm_ready;
@@ -302,8 +287,6 @@ void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *lo
 	list_init(&v->shares);
 }
 
-enum { CONN_BYTES = 80 * 1024 /* of a gateway: the rings of operations and exposures */ };
-
 struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 {
 	struct verbs *v = mem_zalloc(sizeof(*v));
@@ -316,12 +299,11 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 		 "no RDMA device can be used: see the lines before "
 		 "this one, give the service access to /dev/infiniband/uverbs*, or use iwarp, "
 		 "which needs no device");
-	if (post_init(v) || verbs_check(why) || open_channel(v) || open_devices(v)) {
+	if (post_init(v) || verbs_check(why) || open_channel(v) || lead_open(v, cfg)) {
 		log_error("verbs.failed", "why=\"%s\"", why);
 		verbs_op_free(&v->base);
 		return NULL;
 	}
-	v->base.conn_bytes = CONN_BYTES;
 	return &v->base;
 }
 

@@ -13,7 +13,8 @@
  *   request, 196 an answer, 148 a rejection.
  * - An end whose peer found fault with it may learn only that the connection ended.
  * - Nothing tells how much of an exposure was written: fabric_withdraw().
- * - Without Memory Windows a handle is scoped to its worker, not to its connection.
+ * - Without Memory Windows a handle is scoped to its worker and domain, not to its connection: its user
+ *   may refuse such devices (verbs_config.needs_windows).
  */
 
 /** enum verbs_receives - what fabric_share_receives() makes of an instance. */
@@ -35,6 +36,12 @@ struct verbs_config {
 			      answer it or not; default 60000 */
 	uint16_t ird, ord; /* read depth offered, cut to what the device has; default 32 */
 	enum verbs_receives receives; /* default AUTO */
+	bool needs_windows; /* devices without Memory Windows of type 2 are not used; default false */
+	bool no_windows;    /* for tests: do without them; default false */
+	/* Borrowed for verbs_new(): only devices that these lead to are opened before a connection leads to
+	 * them. None, as by default: all there are. */
+	const struct fabric_use *uses;
+	unsigned nuses;
 };
 
 struct verbs_counters {

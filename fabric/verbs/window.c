@@ -10,7 +10,14 @@
  *
  * Windows are drawn at random from the older half of the free ones, with another
  * key than they had, so neither a handle nor the step to the next one repeats.
+ *
+ * What is exposed without a window has a key that its driver chooses: it may be the one of the exposure before
+ * (hns). There the offset is drawn at random, so that whoever did not get it, or got it for what was there
+ * before, reaches nothing. Its low bits stay, for pages of up to 2 MiB, and it stays below what might be
+ * taken for a negative number.
  */
+
+enum { OFFSET_LOW = 21, OFFSET_HIGH = 62 };
 
 enum { POOL_LEAST = 32, POOL_SIZE = 64 /* doubles */ };
 
@@ -45,18 +52,34 @@ static int add_window(struct verbs_dev *dev)
 	return 0;
 }
 
-static uint32_t window_draw(struct verbs_dev *dev)
+static void draw(struct verbs_dev *dev, void *to, size_t len)
 {
-	uint16_t value;
-
-	if (dev->random_left < sizeof(value)) {
+	if (dev->random_left < len) {
 		if (getrandom(dev->random, sizeof(dev->random), 0) != sizeof(dev->random))
 			memset(dev->random, 0x5a, sizeof(dev->random));
 		dev->random_left = sizeof(dev->random);
 	}
-	dev->random_left -= (unsigned)sizeof(value);
-	memcpy(&value, dev->random + dev->random_left, sizeof(value));
+	dev->random_left -= (unsigned)len;
+	memcpy(to, dev->random + dev->random_left, len);
+}
+
+static uint32_t window_draw(struct verbs_dev *dev)
+{
+	uint16_t value;
+
+	draw(dev, &value, sizeof(value));
 	return value;
+}
+
+uint64_t device_offset(struct verbs_dev *dev, const void *addr)
+{
+	const uint64_t kept = ((uint64_t)1 << OFFSET_LOW) - 1, top = (uint64_t)1 << OFFSET_HIGH;
+	uint64_t value;
+
+	if (dev->siw)
+		return (uintptr_t)addr;
+	draw(dev, &value, sizeof(value));
+	return (value & (top - 1) & ~kept) | ((uintptr_t)addr & kept);
 }
 
 static struct ibv_mw **pool_at(struct verbs_dev *dev, uint32_t i)

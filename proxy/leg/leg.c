@@ -92,7 +92,8 @@ static struct fabric_conn_params conn_params(const struct leg *leg, uint32_t op_
 		.private_data_len = V1_PDATA_BYTES,
 		.max_recvs = leg->nrbufs,
 		.max_sends = leg->nslots + op_depth,
-		.max_exposures = LEG_EXPOSURES_PER_OP * op_depth,
+		.max_exposures = leg_exposures(leg->cfg, op_depth),
+		.domain = leg->cfg->domain,
 		.tuning = leg->cfg->tuning,
 	};
 }

@@ -42,6 +42,9 @@ struct leg_config {
 	nsec_t reply_timeout; /* calls to this peer are let go then, 0 never: its user's affair, but
 			       * for the Receives kept for late answers */
 	struct fabric_tuning tuning; /* of the connection */
+	uint32_t exposures;	     /* regions its user exposes at once; 0: LEG_EXPOSURES_PER_OP
+				      * for each operation */
+	uint32_t domain;	     /* whose handles it may share (fabric_conn_params) */
 	const struct leg_auth
 		*auth;	      /* borrowed; NULL: off. Of version 2: where it is required, .versions
 				      * has no other */
@@ -177,9 +180,16 @@ int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *
 	       struct fabric_conn *conn, struct view request, uint32_t op_depth,
 	       nsec_t now) WARN_UNUSED;
 
-/** leg_fixed_bytes - memory a leg of @cfg on @fabric takes for as long as it lives, of its arena and
- * of the heap, struct leg itself excepted. */
-size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric);
+/** leg_fixed_bytes - memory a leg of @cfg on @fabric takes for as long as it lives, of its arena, of
+ * the heap and for its connection's queues, struct leg itself excepted. */
+size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric,
+		       uint32_t op_depth);
+
+/** leg_exposures - regions that the user of a leg of @cfg may expose at once. */
+static inline uint32_t leg_exposures(const struct leg_config *cfg, uint32_t op_depth)
+{
+	return cfg->exposures ? cfg->exposures : LEG_EXPOSURES_PER_OP * op_depth;
+}
 
 /** leg_holds - shared Receives that messages of this leg hold; 0 where they are its own. */
 static inline uint32_t leg_holds(const struct leg *leg)

@@ -91,9 +91,12 @@ static uint32_t leg_receives(const struct leg_config *cfg)
 	return budget_receives(cfg->credits, cfg->rev_credits, cfg->reply_timeout > 0);
 }
 
-size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric)
+size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric, uint32_t op_depth)
 {
-	size_t heap = fabric->conn_bytes + BUDGET_SENDS * sizeof(struct leg_slot);
+	const struct fabric_conn_params depths = {.max_recvs = leg_receives(cfg),
+						  .max_sends = BUDGET_SENDS + op_depth,
+						  .max_exposures = leg_exposures(cfg, op_depth)};
+	size_t heap = fabric_conn_bytes(fabric, &depths) + BUDGET_SENDS * sizeof(struct leg_slot);
 
 	if (recvs_of(fabric))
 		return heap + buf_round(budget_sharing_leg(cfg->inline_bytes));

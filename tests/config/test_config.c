@@ -30,6 +30,7 @@ static void test_defaults(void **state)
 	assert_int_equal(cfg->drain_timeout_s, 10);
 	assert_int_equal(cfg->peer_timeout_s, 30);
 	assert_int_equal(cfg->receives, CONFIG_RECEIVES_AUTO);
+	assert_int_equal(cfg->handles, CONFIG_HANDLES_REFUSE);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_INFO);
 	assert_int_equal(cfg->nroutes, 1);
 	assert_string_equal(cfg->routes[0].name, "filer1");
@@ -92,6 +93,7 @@ static void test_full(void **state)
 	assert_int_equal(cfg->drain_timeout_s, 3);
 	assert_int_equal(cfg->peer_timeout_s, 7);
 	assert_int_equal(cfg->receives, CONFIG_RECEIVES_OWN);
+	assert_int_equal(cfg->handles, CONFIG_HANDLES_ALLOW);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_DEBUG);
 	assert_int_equal(cfg->nroutes, 2);
 	l = &cfg->routes[0].listen;
@@ -120,7 +122,7 @@ static void test_full(void **state)
 	assert_int_equal(u->reverse, CONFIG_REVERSE_CONT);
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
-	assert_int_equal(cfg->routes[1].listen.line, 32);
+	assert_int_equal(cfg->routes[1].listen.line, 33);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	assert_int_equal(cfg->routes[1].listen.retry_count, 6);
 	u = &cfg->routes[1].upstream;
@@ -211,7 +213,7 @@ static const struct bad syntax[] = {
 	{"a = 1",
 	 "1: unknown key \"a\": known here are workers, memory_limit, max_payload, continue_max, "
 	 "max_sessions, max_sessions_per_client, max_setups, max_setups_per_second, "
-	 "drain_timeout, peer_timeout, receive_queue, log, routes\n"
+	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, log, routes\n"
 	 "1: routes is missing: give it\n"},
 	{"\n\nworkers = ;\n" GOOD, "3: syntax error: look here and in the line before\n"},
 	{"workers = 1;\nworkers = 2;\n" GOOD,
@@ -273,6 +275,10 @@ static const struct bad top[] = {
 	{"drain_timeout = 3601;\n" GOOD, "1: " INT_RANGE("drain_timeout", "3601", "0", "3600")},
 	{"\nreceive_queue = \"srq\";\n" GOOD,
 	 "2: there is no such receive_queue: use \"auto\", \"shared\" or \"own\"\n"},
+	{"\ninsecure_handles = true;\n" GOOD,
+	 "2: insecure_handles must be text: write \"refuse\" or \"allow\" in double quotes\n"},
+	{"insecure_handles = \"maybe\";\n" GOOD,
+	 "1: there is no such insecure_handles: use \"refuse\" or \"allow\"\n"},
 	{"receive_queue = true;\n" GOOD,
 	 "1: receive_queue must be text: write \"auto\", \"shared\" or \"own\" in double quotes\n"},
 	{"log = \"info\";\n" GOOD, "1: log must be a group: write log = { ... };\n"},
@@ -457,7 +463,7 @@ static const struct bad addresses[] = {
 	 "1: unknown key \"wokers\": known here are workers, memory_limit, max_payload, "
 	 "continue_max, "
 	 "max_sessions, max_sessions_per_client, max_setups, max_setups_per_second, "
-	 "drain_timeout, peer_timeout, receive_queue, log, routes\n"
+	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, log, routes\n"
 	 "2: there is no such level: use \"error\", \"warn\", \"info\" or \"debug\"\n"
 	 "4: name must be text: write a word in double quotes\n"
 	 "5: " NO_ADDRESS "5: " INT_RANGE("port", "0", "1", "65535")},

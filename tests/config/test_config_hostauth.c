@@ -108,8 +108,8 @@ static void test_full_hostauth(void **state)
 	assert_int_equal(h->timeout_s, 7);
 	assert_int_equal(h->warn_days, 14);
 	assert_int_equal(h->max_handshakes, 40);
-	assert_int_equal(h->line, 33);
-	assert_int_equal(h->key.line, 34);
+	assert_int_equal(h->line, 34);
+	assert_int_equal(h->key.line, 35);
 	h = &cfg->routes[0].upstream.hostauth;
 	assert_int_equal(h->mode, CONFIG_HOSTAUTH_ALLOW);
 	assert_string_equal(h->psk.path, "/etc/gw/psk");

@@ -113,6 +113,8 @@ static void test_manual_defaults(void **state)
 	DEFAULT("peer_timeout", "default %u)", config_defaults.peer_timeout_s);
 	DEFAULT("receive_queue", "default \\(dq%s\\(dq)",
 		config_receives_words[config_defaults.receives]);
+	DEFAULT("insecure_handles", "default \\(dq%s\\(dq)",
+		config_handles_words[config_defaults.handles]);
 	DEFAULT("level", "default \\(dqinfo\\(dq)");
 	DEFAULT("port", "default %u)", l->port);
 	DEFAULT("inline", "default %u)", l->inline_bytes);

@@ -52,8 +52,8 @@ static void check_room(struct buf_arena *a, const struct gateway *gw, uint32_t m
 	size_t fixed = 0, n = 0;
 
 	for (unsigned i = 0; i < gw->nroutes; i++)
-		fixed += leg_fixed_bytes(&gw->routes[i].client, &own) +
-			 leg_fixed_bytes(&gw->routes[i].server, &own);
+		fixed += leg_fixed_bytes(&gw->routes[i].client, &own, 64) +
+			 leg_fixed_bytes(&gw->routes[i].server, &own, 64);
 	for (size_t got = 0; got < fixed; got += LEG_BLOCK)
 		assert_non_null(blocks[n++] = buf_alloc(a, LEG_BLOCK, BUF_FIXED));
 	/* What one transaction may take: see try_start(). */

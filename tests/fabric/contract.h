@@ -58,6 +58,7 @@ struct contract_provider {
 	bool tells_both;   /* of a breach, not only the end that found it */
 	bool shares;	   /* Receives of all connections, when started with contract.shares */
 	bool sends_early;  /* a Send completes when it left, wherever it waits then */
+	bool access_alone; /* what is not said there is said of another one, which is the same */
 	bool hands_back;   /* shared Receives that quiet times need no more come back */
 };
 

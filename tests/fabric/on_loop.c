@@ -15,7 +15,14 @@ void on_loop_start(struct contract *t, enum provider_kind kind, const char *host
 {
 	const struct provider_config cfg = {
 		.kind = kind, .crc = crc, .setup_timeout_ms = SETUP_TIMEOUT_MS};
+
+	on_loop_start_as(t, &cfg, host);
+}
+
+void on_loop_start_as(struct contract *t, const struct provider_config *cfg, const char *host)
+{
 	struct on_loop *on = mem_zalloc(sizeof(*on));
+	enum provider_kind kind = cfg->kind;
 	int err;
 
 	assert_non_null(on);
@@ -23,7 +30,7 @@ void on_loop_start(struct contract *t, enum provider_kind kind, const char *host
 	on->kind = kind;
 	assert_int_equal(poll_loop_init(&on->loop), 0);
 	for (int i = 0; i < 2; i++) {
-		t->fabric[i] = provider_new(&cfg, &on->loop.loop);
+		t->fabric[i] = provider_new(cfg, &on->loop.loop);
 		assert_non_null(t->fabric[i]);
 	}
 	assert_int_equal(fabric_addr_parse(host, 0, &t->addr), 0);

@@ -10,6 +10,9 @@
 /** on_loop_start - contract_provider.start: listens on @host, a free port. */
 void on_loop_start(struct contract *t, enum provider_kind kind, const char *host, bool crc);
 
+/** on_loop_start_as - the same of any kind. */
+void on_loop_start_as(struct contract *t, const struct provider_config *cfg, const char *host);
+
 /** on_loop_stop, on_loop_step - contract_provider.stop and .step. */
 void on_loop_stop(struct contract *t);
 int on_loop_step(struct contract *t);

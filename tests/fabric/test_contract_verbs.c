@@ -8,12 +8,24 @@
 /*
  * The contract over fabric/verbs, on the device that has the address VERBS_ADDRESS: Receives are
  * the connections' own, but shared in the cases of contract_shared.c. A device that cannot reach
- * itself (siw) cannot run it.
+ * itself (siw) cannot run it. What can be reached by handles is tried once more without Memory Windows, as on
+ * adapters that have none: there two connections have nothing of each other if their domains differ, as
+ * those of contract.c do.
  */
 
 static void start(struct contract *t)
 {
 	on_loop_start(t, PROVIDER_VERBS, getenv("VERBS_ADDRESS"), false);
+}
+
+static void start_without_windows(struct contract *t)
+{
+	on_loop_start_as(t,
+			 &(struct provider_config){.kind = PROVIDER_VERBS,
+						   .setup_timeout_ms = 10000,
+						   .no_windows = true},
+			 getenv("VERBS_ADDRESS"));
+	assert_false(t->fabric[1]->remote_inv);
 }
 
 /* What the connection manager and the queue pairs of InfiniBand can do. */
@@ -26,7 +38,16 @@ static const struct contract_provider verbs = {.name = "verbs",
 					       .tells_both = false,
 					       .shares = true};
 
-const struct contract_provider *const contract_providers[] = {&verbs, NULL};
+static const struct contract_provider regions = {.name = "verbs without windows",
+						 .start = start_without_windows,
+						 .stop = on_loop_stop,
+						 .step = on_loop_step,
+						 .patience = 50,
+						 .exact_pdata = false,
+						 .tells_both = false,
+						 .access_alone = true};
+
+const struct contract_provider *const contract_providers[] = {&verbs, &regions, NULL};
 
 /* Before main(): without a device there is nothing to test. */
 __attribute__((constructor)) static void look_for_device(void)

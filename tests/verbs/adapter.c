@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/verbs/adapter.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	(void)context;
 	*attr = (struct ibv_device_attr){.device_cap_flags = adapter.flags,
+					 .vendor_id = adapter.vendor,
 					 .max_qp_wr = 1024,
 					 .max_sge = (int)adapter.max_sge,
 					 .max_cqe = 4096,
@@ -39,13 +41,16 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
 	struct ibv_pd *pd = adapter.is_full ? NULL : mem_zalloc(sizeof(*pd));
 
-	if (pd)
+	if (pd) {
 		pd->context = context;
+		adapter.pds++;
+	}
 	return pd;
 }
 
 int ibv_dealloc_pd(struct ibv_pd *pd)
 {
+	adapter.pds--;
 	mem_free(pd);
 	return 0;
 }
@@ -81,7 +86,18 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
 	mr->addr = addr;
 	mr->length = length;
 	mr->lkey = mr->rkey = 0x100 * ++adapter.regions;
+	adapter.iova = (uintptr_t)addr;
 	return adapter.region = mr;
+}
+
+struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			       int access)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, addr, length, access);
+
+	if (mr)
+		adapter.iova = iova;
+	return mr;
 }
 
 int ibv_dereg_mr(struct ibv_mr *mr)
@@ -97,7 +113,7 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	struct ibv_mw *mw;
 
-	if (!adapter.has_windows) {
+	if (!adapter.has_windows || (adapter.other_has_none && pd->context == &adapter.other)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
@@ -286,9 +302,99 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 	id->qp = NULL;
 }
 
+static struct rdma_cm_id **find_id(const struct rdma_cm_id *id)
+{
+	for (int i = 0; i < ADAPTER_IDS; i++)
+		if (adapter.ids[i] == id)
+			return &adapter.ids[i];
+	return NULL;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space ps)
+{
+	struct rdma_cm_id **at = find_id(NULL);
+
+	assert_non_null(at);
+	*id = *at = mem_zalloc(sizeof(**id));
+	(*id)->channel = channel;
+	(*id)->context = context;
+	(*id)->ps = ps;
+	return 0;
+}
+
+/* That of tests is none of these. */
 int rdma_destroy_id(struct rdma_cm_id *id)
 {
+	struct rdma_cm_id **at = find_id(id);
+
+	if (!at)
+		return 0;
+	mem_free(id);
+	*at = NULL;
+	return 0;
+}
+
+/* All addresses have the last octet of a device, or are nobody's. */
+int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+	unsigned last = ntohl(in->sin_addr.s_addr) & 0xff;
+
+	if (in->sin_addr.s_addr == 0)
+		return 0; /* any */
+	last = last - 1 + adapter.moved;
+	if (adapter.leads_nowhere || last >= ADAPTER_DEVICES || !adapter.contexts[last])
+		return failed(ENODEV);
+	id->verbs = adapter.contexts[last];
+	return 0;
+}
+
+int rdma_listen(struct rdma_cm_id *id, int backlog)
+{
+	(void)id, (void)backlog;
+	return 0;
+}
+
+int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t len)
+{
+	(void)id, (void)level, (void)name, (void)value, (void)len;
+	return 0;
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
 	(void)id;
+	return htons(20049);
+}
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct rdma_event_channel *channel = mem_zalloc(sizeof(*channel));
+
+	channel->fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return channel;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	close(channel->fd);
+	mem_free(channel);
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	(void)channel;
+	if (!adapter.has_cm_event)
+		return failed(EAGAIN);
+	adapter.has_cm_event = false;
+	*event = &adapter.cm_event;
+	return 0;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	(void)event;
 	return 0;
 }
 
@@ -300,15 +406,22 @@ int rdma_disconnect(struct rdma_cm_id *id)
 
 struct ibv_context **rdma_get_devices(int *n)
 {
-	(void)n;
-	return NULL;
+	if (n)
+		*n = 1 + adapter.has_other;
+	return adapter.contexts;
+}
+
+void rdma_free_devices(struct ibv_context **list)
+{
+	(void)list;
 }
 
 /* The world around it */
 
 static int loop_add(struct loop *loop, struct loop_watch *w, int fd, unsigned events, int edge)
 {
-	(void)loop, (void)w, (void)fd, (void)events, (void)edge;
+	(void)loop, (void)fd, (void)events, (void)edge;
+	adapter.watch = w;
 	return 0;
 }
 
@@ -319,6 +432,19 @@ static void loop_del(struct loop *loop, struct loop_watch *w)
 
 static const struct loop_ops loop_ops = {.add = loop_add, .del = loop_del};
 static struct loop loop = {&loop_ops};
+
+static void start_context(struct ibv_context *context, struct ibv_device *device)
+{
+	context->device = device;
+	context->async_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	context->ops.alloc_mw = alloc_mw;
+	context->ops.dealloc_mw = dealloc_mw;
+	context->ops.poll_cq = poll_cq;
+	context->ops.req_notify_cq = req_notify_cq;
+	context->ops.post_send = qp_post_send;
+	context->ops.post_recv = qp_post_recv;
+	context->ops.post_srq_recv = post_srq_recv;
+}
 
 int adapter_start(void **state)
 {
@@ -333,15 +459,10 @@ int adapter_start(void **state)
 	adapter.max_sge = 16;
 	adapter.flags = IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	snprintf(adapter.device.name, sizeof(adapter.device.name), "adapter0");
-	adapter.context.device = &adapter.device;
-	adapter.context.async_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	adapter.context.ops.alloc_mw = alloc_mw;
-	adapter.context.ops.dealloc_mw = dealloc_mw;
-	adapter.context.ops.poll_cq = poll_cq;
-	adapter.context.ops.req_notify_cq = req_notify_cq;
-	adapter.context.ops.post_send = qp_post_send;
-	adapter.context.ops.post_recv = qp_post_recv;
-	adapter.context.ops.post_srq_recv = post_srq_recv;
+	snprintf(adapter.other_device.name, sizeof(adapter.other_device.name), "adapter1");
+	start_context(&adapter.context, &adapter.device);
+	start_context(&adapter.other, &adapter.other_device);
+	adapter.contexts[0] = &adapter.context;
 	adapter.id.verbs = &adapter.context;
 	verbs_config_default(&cfg);
 	verbs_init(v, &cfg, &loop);
@@ -362,26 +483,44 @@ int adapter_stop(void **state)
 		device_free(list_first(&v->devs, struct verbs_dev, link));
 	post_fini(v);
 	close(adapter.context.async_fd);
-	assert_int_equal(adapter.regions + adapter.windows, 0);
+	close(adapter.other.async_fd);
+	assert_int_equal(adapter.regions + adapter.windows + adapter.pds, 0);
 	assert_int_equal(mem_live(), 0);
 	return 0;
 }
 
 void adapter_open(void)
 {
-	adapter.dev = device_get(&adapter.v, &adapter.context);
+	adapter.dev = device_get(&adapter.v, &adapter.context, 0);
+}
+
+void adapter_add_other(void)
+{
+	adapter.has_other = true;
+	adapter.contexts[1] = &adapter.other;
+}
+
+void adapter_cm_event(enum rdma_cm_event_type type, struct rdma_cm_id *id)
+{
+	adapter.cm_event = (struct rdma_cm_event){.event = type, .id = id};
+	adapter.has_cm_event = true;
 }
 
 void adapter_connect(const struct fabric_conn_params *params)
 {
-	struct verbs_conn *c = cm_conn_new(&adapter.v, &adapter.id, VERBS_CONNECTING, NULL);
+	struct rdma_cm_id *id = &adapter.id;
+	struct verbs_conn *c;
 
-	adapter_open();
-	assert_non_null(adapter.dev);
+	if (id->qp) {
+		assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), 0);
+		id->verbs = &adapter.context;
+	}
+	c = cm_conn_new(&adapter.v, id, VERBS_CONNECTING, NULL);
 	assert_int_equal(queue_depths(c, params), 0);
 	assert_int_equal(queue_make(c), 0);
 	c->state = VERBS_OPEN;
 	adapter.conn = c;
+	adapter.dev = c->dev;
 }
 
 void adapter_complete(struct vcq *q, const struct ibv_wc *wc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/verbs/adapter.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 
 /*
@@ -199,10 +200,91 @@ static void a_device_with_one_piece_is_refused(void **state)
 	assert_null(adapter.dev);
 }
 
+/* A message of the peer's that invalidated @key. */
+static void invalidates(struct vcq *q, uint64_t id, uint32_t key)
+{
+	adapter_complete(q, &(struct ibv_wc){.wr_id = id,
+					     .opcode = IBV_WC_RECV,
+					     .wc_flags = IBV_WC_WITH_INV,
+					     .invalidated_rkey = key,
+					     .byte_len = 40,
+					     .qp_num = 7});
+}
+
 static void expose_one(struct segment *seg)
 {
 	assert_int_equal(expose_add(&adapter.conn->base, memory, 100, FABRIC_REMOTE_WRITE, seg), 0);
 	post_flush(&adapter.v);
+}
+
+static void what_was_not_given_is_not_invalidated(void **state)
+{
+	struct segment seg;
+
+	(void)state;
+	connect_with_memory();
+	post_receives(2);
+	expose_one(&seg);
+	invalidates(&adapter.conn->cq, ID_RECV, seg.handle + 0x100);
+	cq_look(&adapter.conn->cq);
+	expect_breach();
+	expect_recv(ERR_FLUSHED, 0);
+	assert_int_equal(adapter.conn->base.handles_live, 1);
+	gone_tick(&adapter.v, adapter.v.look);
+	assert_false(adapter.dev->closed);
+}
+
+static void nor_by_shared_messages(void **state)
+{
+	struct vshare *s;
+
+	(void)state;
+	s = connect_sharing(2);
+	invalidates(&s->cq, 0, 0x4242);
+	cq_look(&s->cq);
+	expect_breach();
+	expect_nothing();
+}
+
+/* The withdrawal is in one queue, the message that came before it in the other. */
+static void a_late_word_of_an_invalidation_is_none(void **state)
+{
+	struct segment seg;
+	struct vshare *s;
+
+	(void)state;
+	s = connect_sharing(1);
+	expose_one(&seg);
+	assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, NULL, &written), 1);
+	invalidates(&s->cq, 0, seg.handle);
+	cq_look(&s->cq);
+	assert_int_equal(adapter.conn->state, VERBS_OPEN);
+	expect_recv(0, 40);
+}
+
+/* mlx4 and cxgb4 may obey: then nothing can be sent any more, until the device is taken into use anew. */
+static void the_key_of_all_memory_is_made_anew(void **state)
+{
+	struct ibv_mr *arena;
+
+	(void)state;
+	connect_with_memory();
+	arena = adapter.region;
+	post_receives(1);
+	invalidates(&adapter.conn->cq, ID_RECV, arena->rkey);
+	cq_look(&adapter.conn->cq);
+	expect_breach();
+	gone_tick(&adapter.v, adapter.v.look);
+	assert_true(adapter.dev->closed);
+	assert_int_equal(adapter.conn->state, VERBS_ENDED);
+	end_free(adapter.conn);
+	assert_int_equal(adapter.regions, 0);
+	adapter_connect(
+		&(struct fabric_conn_params){.max_recvs = 4, .max_sends = 4, .max_exposures = 4});
+	assert_false(adapter.dev->closed);
+	assert_int_equal(adapter.regions, 1);
+	gone_tick(&adapter.v, adapter.v.look);
+	assert_false(adapter.dev->closed);
 }
 
 /* Until the queue pair is gone the peer may write there, so nobody else is to have it. */
@@ -385,6 +467,10 @@ int main(void)
 		adapter_test(what_is_granted_counts),
 		adapter_test(pieces_are_those_of_sends),
 		adapter_test(a_device_with_one_piece_is_refused),
+		adapter_test(what_was_not_given_is_not_invalidated),
+		adapter_test(nor_by_shared_messages),
+		adapter_test(a_late_word_of_an_invalidation_is_none),
+		adapter_test(the_key_of_all_memory_is_made_anew),
 		adapter_test(a_registration_that_stays_is_held),
 		adapter_test(a_window_that_stays_is_held),
 		adapter_test(a_sink_that_stays_is_held),

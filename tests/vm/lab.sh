@@ -134,6 +134,7 @@ gateway() {
 workers = ${GW_WORKERS:-1};
 memory_limit = "${GW_MEMORY:-1G}";
 receive_queue = "${GW_RECEIVES:-auto}";
+insecure_handles = "$([ "${DEVICE:-}" = siw ] && echo allow || echo refuse)";
 peer_timeout = $PEER_TIMEOUT;
 log = { level = "${GW_LOG:-info}"; };
 routes = ( {

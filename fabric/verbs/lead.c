@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * Each device in use pins all registered memory once more, and the least able one decides what peers are
+ * told. So only those are opened that something will go through: the device of an address that is
+ * listened on, and the device of the address that the system would send from to reach a server. Which that
+ * is it says of a UDP socket, without sending anything; the connection manager would look for the server's
+ * own address first, which a server that is down does not tell.
+ *
+ * Where that leads to no device (to listen on all addresses leads to any, and a route may not be there
+ * yet) all are opened, as they are where nobody said what an instance is for.
+ */
+
+static void set_port(struct sockaddr_storage *ss, uint16_t port)
+{
+	if (ss->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)ss)->sin6_port = port;
+	else
+		((struct sockaddr_in *)ss)->sin_port = port;
+}
+
+/* The address to send from. Return: whether there is a way. */
+static bool lead_source(const struct fabric_addr *to, struct sockaddr_storage *from)
+{
+	int fd = socket(to->ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(*from);
+	bool known;
+
+	if (fd < 0)
+		return false;
+	known = connect(fd, (const struct sockaddr *)&to->ss, to->len) == 0 &&
+		getsockname(fd, (struct sockaddr *)from, &len) == 0;
+	close(fd);
+	return known;
+}
+
+/* Return: whether it is known which device it is, usable or not. */
+static bool lead_open_one(struct verbs *v, const struct fabric_use *use)
+{
+	struct sockaddr_storage ss = use->addr.ss;
+	struct rdma_cm_id *id;
+	bool known;
+
+	if (!use->listens && !lead_source(&use->addr, &ss))
+		return false;
+	set_port(&ss, 0);
+	if (rdma_create_id(v->channel, &id, NULL, RDMA_PS_TCP))
+		return false;
+	known = rdma_bind_addr(id, (struct sockaddr *)&ss) == 0 && id->verbs;
+	/* Without an identifier on it, librdmacm would close what nobody holds. */
+	if (known)
+		(void)device_get(v, id->verbs, use->domain);
+	(void)rdma_destroy_id(id);
+	return known;
+}
+
+static void lead_open_all(struct verbs *v, uint32_t domain)
+{
+	struct ibv_context **list = rdma_get_devices(NULL);
+
+	for (int i = 0; list && list[i]; i++)
+		(void)device_get(v, list[i], domain);
+	if (list)
+		rdma_free_devices(list);
+}
+
+static void lead_log(const struct fabric_use *use)
+{
+	char at[FABRIC_ADDR_TEXT];
+
+	log_info("verbs.lead",
+		 "address=%s why=\"no single RDMA device has or leads to it: all are used\"",
+		 fabric_addr_format(&use->addr, at));
+}
+
+/* What the devices in use can do decides what peers are told. */
+static int lead_sum_up(struct verbs *v, bool any)
+{
+	unsigned usable = 0, refused = 0;
+
+	v->base.remote_inv = true;
+	for (struct list *it = v->devs.next; it != &v->devs; it = it->next) {
+		const struct verbs_dev *dev = container_of(it, struct verbs_dev, link);
+
+		refused += dev->refused;
+		if (dev->closed)
+			continue;
+		usable++;
+		if (!dev->windows)
+			v->base.remote_inv = false;
+	}
+	return usable && (any || !refused) ? 0 : ERR_IO;
+}
+
+int lead_open(struct verbs *v, const struct verbs_config *cfg)
+{
+	bool any = cfg->nuses == 0;
+
+	if (any)
+		lead_open_all(v, v->domain);
+	for (unsigned i = 0; i < cfg->nuses; i++) {
+		if (lead_open_one(v, &cfg->uses[i]))
+			continue;
+		any = true;
+		lead_log(&cfg->uses[i]);
+		lead_open_all(v, cfg->uses[i].domain);
+	}
+	return lead_sum_up(v, any);
+}
