@@ -10,6 +10,7 @@
  *
  *   verbs.c  the instance: its lists, time, the table of operations
  *   device.c a device as one worker uses it: notifications
+ *   facts.c  what is known of a device, for tools
  *   lead.c   which devices addresses lead to
  *   limits.c what a device can do
  *   memory.c registered memory
@@ -108,6 +109,9 @@ int limits_try(struct verbs_dev *dev) WARN_UNUSED;
 
 /** limits_inline - octets that may travel in a work request of a queue pair with @cap. */
 unsigned limits_inline(const struct ibv_qp_cap *cap);
+
+/** limits_exposures - by what it exposes, in a word. */
+const char *limits_exposures(const struct verbs_dev *dev);
 
 /** limits_handles - whose a handle is, in a word. */
 const char *limits_handles(const struct verbs_dev *dev);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -62,12 +63,14 @@ static bool lead_open_one(struct verbs *v, const struct fabric_use *use)
 	return known;
 }
 
-static void lead_open_all(struct verbs *v, uint32_t domain)
+/* Or the one of that name. */
+static void lead_open_all(struct verbs *v, uint32_t domain, const char *only)
 {
 	struct ibv_context **list = rdma_get_devices(NULL);
 
 	for (int i = 0; list && list[i]; i++)
-		(void)device_get(v, list[i], domain);
+		if (!only || strcmp(ibv_get_device_name(list[i]->device), only) == 0)
+			(void)device_get(v, list[i], domain);
 	if (list)
 		rdma_free_devices(list);
 }
@@ -105,13 +108,13 @@ int lead_open(struct verbs *v, const struct verbs_config *cfg)
 	bool any = cfg->nuses == 0;
 
 	if (any)
-		lead_open_all(v, v->domain);
+		lead_open_all(v, v->domain, cfg->only);
 	for (unsigned i = 0; i < cfg->nuses; i++) {
 		if (lead_open_one(v, &cfg->uses[i]))
 			continue;
 		any = true;
 		lead_log(&cfg->uses[i]);
-		lead_open_all(v, cfg->uses[i].domain);
+		lead_open_all(v, cfg->uses[i].domain, NULL);
 	}
 	return lead_sum_up(v, any);
 }

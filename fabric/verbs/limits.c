@@ -113,6 +113,11 @@ int limits_try(struct verbs_dev *dev)
 	return 0;
 }
 
+const char *limits_exposures(const struct verbs_dev *dev)
+{
+	return !dev->windows ? "registrations" : dev->rxe ? "windows-on-registrations" : "windows";
+}
+
 const char *limits_handles(const struct verbs_dev *dev)
 {
 	return dev->windows ? "connection" : dev->siw ? "domain" : "domain,random";
@@ -124,11 +129,8 @@ void limits_log(const struct verbs_dev *dev)
 		 "device=%s transport=%s exposures=%s handles=%s send_with_invalidate=%s "
 		 "max_qp_wr=%d "
 		 "max_srq_wr=%d max_sge=%u inline=%u read_depth=%d/%d max_mr=%d max_mw=%d",
-		 dev->name, dev->iwarp ? "iwarp" : "ib",
-		 !dev->windows ? "registrations"
-		 : dev->rxe    ? "windows-on-registrations"
-			       : "windows",
-		 limits_handles(dev), dev->send_inv ? "yes" : "no", dev->attr.max_qp_wr,
+		 dev->name, dev->iwarp ? "iwarp" : "ib", limits_exposures(dev), limits_handles(dev),
+		 dev->send_inv ? "yes" : "no", dev->attr.max_qp_wr,
 		 dev->attr.max_srq ? dev->attr.max_srq_wr : 0, dev->max_sge, dev->max_inline,
 		 dev->attr.max_qp_rd_atom, dev->attr.max_qp_init_rd_atom, dev->attr.max_mr,
 		 dev->attr.max_mw);

@@ -73,7 +73,7 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
  * question of alive.c. */
 static uint32_t send_depth(const struct fabric_conn_params *p, bool windows)
 {
-	return p->max_sends + (windows ? 2 * p->max_exposures + p->max_exposures / 4 : 0) + 1;
+	return p->max_sends + (windows ? 2 * p->max_exposures + p->max_exposures / 8 : 0) + 1;
 }
 
 /* Depths within what the device has. */

@@ -271,6 +271,7 @@ void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *lo
 	v->cfg = *cfg;
 	v->cfg.uses = NULL; /* they were borrowed */
 	v->cfg.nuses = 0;
+	v->cfg.only = NULL;
 	v->domain = cfg->nuses ? cfg->uses[0].domain : 0;
 	v->loop = loop;
 	v->number = atomic_fetch_add(&made, 1);

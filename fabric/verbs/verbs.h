@@ -42,6 +42,7 @@ struct verbs_config {
 	 * them. None, as by default: all there are. */
 	const struct fabric_use *uses;
 	unsigned nuses;
+	const char *only; /* borrowed for verbs_new(): the one device of that name; default NULL */
 };
 
 struct verbs_counters {
@@ -63,6 +64,16 @@ struct verbs_agreed {
 	unsigned
 		rnr_timer; /* how long the peer waits that found no Receive, as InfiniBand encodes */
 	uint32_t max_inline; /* octets of a message that travel within their work request */
+};
+
+/** struct verbs_facts - a device, as an instance found it; words and figures are those of the log. */
+struct verbs_facts {
+	char name[64];
+	bool is_usable; /* else the log has the reason */
+	bool is_iwarp, windows, send_inv, can_share;
+	const char *exposures, *handles; /* static storage */
+	unsigned max_sge, max_inline;
+	int max_qp_wr, max_srq_wr, reads_served, reads_issued, max_mr, max_mw;
 };
 
 enum { VERBS_WHY = 256 };
@@ -88,6 +99,13 @@ void verbs_listener_free(struct fabric_listener *l);
 
 /** verbs_agreed - of an established connection. Return: 0 or ERR_CLOSED. */
 int verbs_agreed(const struct fabric_conn *c, struct verbs_agreed *agreed) WARN_UNUSED;
+
+/** verbs_facts - of the device @name, which @f has. Return: 0, or ERR_IO: it has not. */
+int verbs_facts(const struct fabric *f, const char *name, struct verbs_facts *facts) WARN_UNUSED;
+
+/** verbs_device_address - one by which the device @name of @f is connected to, port 0. Return: 0, or
+ * ERR_IO: none of this machine's is. */
+int verbs_device_address(struct fabric *f, const char *name, struct fabric_addr *addr) WARN_UNUSED;
 
 /** verbs_counters - of one instance; borrowed, live. */
 const struct verbs_counters *verbs_counters(const struct fabric *f);

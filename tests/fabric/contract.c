@@ -320,26 +320,42 @@ const struct contract_provider *contract_provider_now(void)
 	return provider;
 }
 
-int main(void)
+static const struct {
+	const char *name;
+	int (*run)(void);
+} groups[] = {
+	{"setup", contract_run_setup},
+	{"message", contract_run_message},
+	{"rdma", contract_run_rdma},
+	{"written", contract_run_written},
+	{"access", contract_run_access},
+	{"end", contract_run_end},
+	{"soak", contract_run_soak},
+	{"shared", contract_run_shared},
+	{"shared_end", contract_run_shared_end},
+	{"shared_soak", contract_run_shared_soak},
+};
+
+/* Those that are named on the command line, or all. */
+static bool is_wanted(const char *group, int argc, char **argv)
+{
+	if (provider->access_alone && strcmp(group, "access"))
+		return false;
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], group) == 0)
+			return true;
+	return argc < 2;
+}
+
+int main(int argc, char **argv)
 {
 	int failed = 0;
 
 	for (unsigned i = 0; (provider = contract_providers[i]); i++) {
 		printf("contract of fabric.h: %s\n", provider->name);
-		if (provider->access_alone) {
-			failed += contract_run_access();
-			continue;
-		}
-		failed += contract_run_setup();
-		failed += contract_run_message();
-		failed += contract_run_rdma();
-		failed += contract_run_written();
-		failed += contract_run_access();
-		failed += contract_run_end();
-		failed += contract_run_soak();
-		failed += contract_run_shared();
-		failed += contract_run_shared_end();
-		failed += contract_run_shared_soak();
+		for (unsigned k = 0; k < sizeof(groups) / sizeof(groups[0]); k++)
+			if (is_wanted(groups[k].name, argc, argv))
+				failed += groups[k].run();
 	}
 	return failed ? 1 : 0;
 }

@@ -145,6 +145,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *owner,
 
 	(void)channel;
 	adapter.vector = vector;
+	adapter.cqe = cqe;
 	q->cq = (struct ibv_cq){.context = context, .cq_context = owner, .cqe = cqe};
 	return &q->cq;
 }
@@ -288,6 +289,7 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 {
 	if (grant(&attr->cap))
 		return -1;
+	adapter.cap = attr->cap;
 	adapter.qp = (struct ibv_qp){.context = pd->context,
 				     .qp_context = attr->qp_context,
 				     .pd = pd,

@@ -308,6 +308,56 @@ static void shared_receives_complete_on_the_workers_vector(void **state)
 	assert_int_equal(adapter.vector, 5);
 }
 
+/* What peers have invalidated leaves its bind in the queue until something completes: Sends find room. */
+static void binds_leave_sends_their_room(void **state)
+{
+	struct fabric_sge sge = {memory, 100};
+	struct segment seg;
+	int bound = 0;
+
+	(void)state;
+	adapter.has_windows = true;
+	connect_with_memory();
+	while (expose_add(&adapter.conn->base, memory, 64, FABRIC_REMOTE_READ, &seg) == 0) {
+		expose_invalidated(adapter.conn, seg.handle);
+		assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, NULL, &written),
+				 1);
+		assert_in_range(++bound, 1, 100);
+	}
+	assert_in_range(bound, 4, 100);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(post_send(&adapter.conn->base, &sge, 1, 0, NULL), 0);
+	post_flush(&adapter.v);
+	/* The last one stands for all of it. */
+	adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = 3});
+	cq_look(&adapter.conn->cq);
+	assert_int_equal(expose_add(&adapter.conn->base, memory, 64, FABRIC_REMOTE_READ, &seg), 0);
+}
+
+static size_t asked_for(void)
+{
+	return adapter.cap.max_send_wr * (192 + 16 * FABRIC_MAX_SGE) + (size_t)adapter.cqe * 64;
+}
+
+/* What mlx5 would make of the queues that a connection really has. */
+static void queues_count_as_memory(void **state)
+{
+	struct fabric_conn_params p = {.max_recvs = 82, .max_sends = 96, .max_exposures = 128};
+	const struct fabric *f = &adapter.v.base;
+	size_t server;
+
+	(void)state;
+	adapter.has_windows = true;
+	assert_int_equal(memory_register(&adapter.v.base, memory, sizeof(memory)), 0);
+	adapter_connect(&p);
+	server = queue_cost(f, &p);
+	assert_in_range(asked_for(), 100 * 1024, server);
+	assert_in_range(server, 0, 320 * 1024);
+	p.max_exposures = 48; /* of a client's connection */
+	assert_in_range(queue_cost(f, &p), 0, server / 2 + 64 * 1024);
+	assert_in_range(queue_cost(f, &p), 64 * 1024, server);
+}
+
 #define adapter_test(f) cmocka_unit_test_setup_teardown(f, adapter_start, adapter_stop)
 
 int main(void)
@@ -326,6 +376,8 @@ int main(void)
 		adapter_test(a_queue_that_failed_is_noticed),
 		adapter_test(libraries_let_go_of_removed_devices),
 		adapter_test(withdrawn_twice_before_a_poll),
+		adapter_test(binds_leave_sends_their_room),
+		adapter_test(queues_count_as_memory),
 		adapter_test(workers_take_turns_with_vectors),
 		adapter_test(shared_receives_complete_on_the_workers_vector),
 	};

@@ -9,6 +9,7 @@ test_verbs() {
     check "verbs: the contract of fabric.h over rxe" verbs_program test_contract_verbs
     check "verbs: calls, completions and queue pairs are as they should be" verbs_program test_verbs_device
     check "verbs: shared Receives follow the load, and come back from a device that goes" verbs_shared
+    verbs_immediates
     verbs_ipv6
     verbs_perf
 }
@@ -31,6 +32,39 @@ verbs_shared() {
     wait_for 30 guest gateway '! rdma link | grep -q rxe0/' 5 || rc=1
     guest_device gateway
     return $rc
+}
+
+# RDMA Write with Immediate takes a Receive and is no message: by a client, with Receives of both kinds,
+# and by a server, into a chunk that it was offered. It ends the session as a breach.
+verbs_immediates() {
+    local at=${GUEST_ADDRESS[gateway]} receives
+    start_in gateway imm-server "$BIN/rpcrdma-perf" server --listen "verbs:$at:21051" --versions 1 --memory 64
+    check "verbs: a server for those below listens" wait_for 30 grep -qs listening "$RUN/imm-server.log" || return
+    for receives in shared own; do
+        GW_RECEIVES=$receives GW_MEMORY=128M gateway "imm-$receives" "verbs:$at:20070" 1 "verbs:$at:21051" 1
+        check "verbs: a client's Write with Immediate ends its connection, Receives $receives" \
+            guest gateway "ulimit -l unlimited; timeout 60 $BIN/verbs_immediate client $at 20070" 70
+        check "verbs: ... as a breach" wait_for 10 verbs_breached "imm-$receives"
+        check "verbs: ... and the gateway ends on SIGTERM" stop "imm-$receives"
+    done
+    check "verbs: their server ends without errors" stop imm-server
+    start_in gateway imm-peer "$BIN/verbs_immediate" server "$at" 21052
+    check "verbs: a server that writes so listens" wait_for 30 grep -qs listening "$RUN/imm-peer.log" || return
+    GW_MEMORY=128M gateway imm-up "verbs:$at:20071" 1 "verbs:$at:21052" 1
+    # It gets no answer.
+    guest gateway "ulimit -l unlimited; timeout 20 $BIN/rpcrdma-perf client --connect verbs:$at:20071 \
+        --version 1 --op read --size 65536 --count 1 --timeout 10 --json" 30 >"$RUN/imm-client.log" 2>&1
+    check "verbs: a server's Write with Immediate ends its connection" \
+        wait_for 10 grep -q '^wrote=1 ended=1' "$RUN/imm-peer.log"
+    check "verbs: ... of a whole chunk" grep -q '^written=65536' "$RUN/imm-peer.log"
+    check "verbs: ... as a breach" wait_for 10 verbs_breached imm-up
+    check "verbs: ... and nothing of it reached the client" grep -q '"errors": *[1-9]' "$RUN/imm-client.log"
+    check "verbs: ... and the gateway ends on SIGTERM" stop imm-up
+    unset "PID[imm-peer]" "WITHIN[imm-peer]" # it has ended by itself
+}
+verbs_breached() {
+    grep -q 'event=session.end .*used a Receive for what is no message' "$RUN/$1.log" &&
+        [ "$(verbs_sum "$1" breaches)" = 1 ]
 }
 
 # By the address that every interface has, which takes the interface to go with it.

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "daemon/loop.h"
 #include "fabric/provider/provider.h"
+#include "tools/probe/device.h"
 #include "tools/probe/report.h"
 #include "tools/target.h"
 
@@ -217,6 +218,7 @@ int main(int argc, char **argv)
 		conform_each(report_list, &rep);
 		return EXIT_OK;
 	case PROBE_LISTEN:
+	case PROBE_DEVICE:
 	case PROBE_SURVEY:
 	case PROBE_CONFORM:
 		break;
@@ -225,5 +227,7 @@ int main(int argc, char **argv)
 		complain(target_fabric(o.fabric), why);
 		return EXIT_NO_CONNECTION;
 	}
+	if (o.mode == PROBE_DEVICE)
+		return device_run(&o, stdout);
 	return o.mode == PROBE_LISTEN ? run_listener(&o) : run_server_probe(&o);
 }

@@ -27,6 +27,7 @@ enum probe_opt {
 	OPT_CASE,
 	OPT_LIST,
 	OPT_LISTEN,
+	OPT_DEVICE,
 	OPT_VERSIONS,
 	OPT_CONNECTIONS,
 	OPT_TIMEOUT,
@@ -44,6 +45,7 @@ static const struct option table[] = {
 	{"case", required_argument, NULL, OPT_CASE},
 	{"list", no_argument, NULL, OPT_LIST},
 	{"listen", required_argument, NULL, OPT_LISTEN},
+	{"device", required_argument, NULL, OPT_DEVICE},
 	{"versions", required_argument, NULL, OPT_VERSIONS},
 	{"connections", required_argument, NULL, OPT_CONNECTIONS},
 	{"timeout", required_argument, NULL, OPT_TIMEOUT},
@@ -156,6 +158,9 @@ static int set(struct raw *r, int opt)
 	case OPT_LISTEN:
 		r->listen = optarg;
 		return 0;
+	case OPT_DEVICE:
+		o->device = optarg;
+		return 0;
 	case OPT_NO_CRC:
 		o->no_crc = true;
 		return 0;
@@ -199,10 +204,17 @@ static int finish(struct raw *r)
 	struct probe_options *o = r->o;
 	struct target t;
 
+	if (o->device) {
+		if (r->listen || r->connect || r->conformance)
+			return bad(r, "--device goes with --json and --timeout alone");
+		o->mode = PROBE_DEVICE;
+		o->fabric = PROVIDER_VERBS;
+		return 0;
+	}
 	if (r->listen && r->connect)
 		return bad(r, "--listen %s and %s: one of them", r->listen, r->connect);
 	if (!r->listen && !r->connect)
-		return bad(r, "the server's FABRIC:ADDR:PORT is needed, or --listen");
+		return bad(r, "the server's FABRIC:ADDR:PORT is needed, or --listen, or --device");
 	if (o->hostile && (!r->conformance || r->listen))
 		return bad(r, "--hostile goes with --conformance against a server");
 	if (o->only && (!r->conformance || r->listen))

@@ -9,6 +9,7 @@ enum probe_mode {
 	PROBE_SURVEY,  /* the default: what a server is like */
 	PROBE_CONFORM, /* and whether it keeps the rules */
 	PROBE_LISTEN,  /* the same of a client */
+	PROBE_DEVICE,  /* what an RDMA device here can do */
 	PROBE_LIST,    /* of the cases */
 	PROBE_HELP,
 	PROBE_SHOW_VERSION,
@@ -27,6 +28,7 @@ struct probe_options {
 	bool provoke;				 /* --listen --conformance */
 	bool json;
 	bool no_crc;
+	const char *device;    /* PROBE_DEVICE: its name */
 	const char *only;      /* cases whose id begins with it, or NULL */
 	unsigned versions;     /* --listen: bits 1 << version */
 	unsigned connections;  /* --listen: to be graded */

@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The verbs tests that need a device, and the programs, under AddressSanitizer and
+# UndefinedBehaviorSanitizer, over rxe in one guest: what a device really completes goes through all of
+# fabric/verbs. `./check vm` builds them; $SANITIZED is where.
+
+SANITIZED=${SANITIZED:-$TOP/build-asan/bin}
+
+test_sanitized() {
+    verbs_built || return
+    [ -x "$SANITIZED/test_contract_verbs" ] || { say "no build under sanitizers in $SANITIZED: skipped"; return; }
+    guests_up rxe gateway
+    check "sanitized: the contract over rxe, but for its soaks" \
+        sanitized test_contract_verbs setup message rdma written access end shared shared_end
+    check "sanitized: calls, completions and queue pairs" sanitized test_verbs_device
+    check "sanitized: shared Receives" sanitized test_verbs_shared
+    sanitized_gateway
+}
+
+# sanitized PROGRAM ARGUMENT...: without a complaint. A guest's processes are traced already, so leaks
+# cannot be looked for; addresses are not randomized, as the shadow memory wants it.
+sanitized() {
+    local name=$1
+    guest gateway "ulimit -l unlimited; VERBS_ADDRESS=${GUEST_ADDRESS[gateway]} $(sanitized_options) \
+        timeout 300 setarch -R $SANITIZED/$*" 310 >"$RUN/sanitized-$name.log" 2>&1 &&
+        grep -q PASSED "$RUN/sanitized-$name.log" && sanitized_silent "$RUN/sanitized-$name.log"
+}
+sanitized_options() { echo "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1"; }
+sanitized_silent() { ! grep -E 'Sanitizer|runtime error:' "$1"; }
+
+# A gateway between sanitized ends.
+sanitized_gateway() {
+    local at=${GUEST_ADDRESS[gateway]} version BIN=$SANITIZED
+    start_in gateway san-server "$(sanitized_env)" "$BIN/rpcrdma-perf" server --listen "verbs:$at:21053" --memory 64
+    check "sanitized: rpcrdma-perf listens" wait_for 60 grep -qs listening "$RUN/san-server.log" || return
+    GW_MEMORY=128M gateway san "verbs:$at:20072" 1,2 "verbs:$at:21053" auto
+    for version in 1 2; do
+        check "sanitized: echo by a gateway, version $version" no_errors \
+            "$(guest gateway "ulimit -l unlimited; $(sanitized_options) timeout 100 $BIN/rpcrdma-perf client \
+                --connect verbs:$at:20072 --version $version --op echo --size 0,1000,4097,65536,1048576 --count 5 --json" 110)"
+    done
+    check "sanitized: the gateway ends on SIGTERM" stop san
+    check "sanitized: the server ends without errors" stop san-server
+    check "sanitized: neither complained" eval \
+        "sanitized_silent '$RUN/san.log' && sanitized_silent '$RUN/san-server.log'"
+}
+sanitized_env() { echo "env $(sanitized_options)"; }
