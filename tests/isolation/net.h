@@ -18,6 +18,8 @@
 struct net_watcher {
 	void (*moved)(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
 		      const uint8_t *octets, uint32_t len, bool last);
+	/* These octets are said to be what the end @by wrote; not on every net. */
+	void (*counted)(void *arg, struct fabric_conn *by, const uint8_t *octets, uint32_t len);
 	void *arg;
 };
 

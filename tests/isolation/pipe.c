@@ -285,7 +285,7 @@ static size_t all_but_late(struct pipe *p, nsec_t now)
 	p->late = SIZE_MAX;
 	if (end <= p->from || end > p->sent)
 		return p->sent - p->from;
-	p->hold_until = now + rng_below(p->rng, 1u << (15 + rng_below(p->rng, 9)));
+	p->hold_until = now + rng_below(p->rng, 1u << (15 + rng_below(p->rng, 12)));
 	return end - p->from;
 }
 

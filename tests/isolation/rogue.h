@@ -69,7 +69,6 @@ enum misdeed {
 struct rogue_heard {
 	struct segment segs[64];
 	unsigned n;
-	nsec_t lie_until; /* some of what another wrote may count as theirs */
 };
 
 /** struct rogue_call - client: a call made; server: a call to be answered. */

@@ -9,10 +9,7 @@
 #include "tests/isolation/rogue.h"
 #include "v2/header.h"
 
-enum {
-	LATE_OCTETS = 1200, /* less than an FPDU */
-	LATE_LIE = 300,
-};
+enum { LATE_OCTETS = 1200 }; /* less than an FPDU */
 
 static struct rogue_call *any_call(struct rogue *r, unsigned *at)
 {
@@ -59,18 +56,9 @@ static void return_chunk(const struct rpc_msg *call, const struct rpc_chunk *c, 
 	}
 }
 
-/* Whether it says of nothing that another has written it. */
-static bool lies_of_others(struct rogue *r)
-{
-	return r->heard && (r->knows & (MISDEED_FALSE_LENGTH | MISDEED_LATE)) &&
-	       r->now(r->clock) < r->heard->lie_until;
-}
-
 /* How much of @c it says it returned. */
 static uint64_t some_length(struct rogue *r, const struct rpc_chunk *c)
 {
-	if (lies_of_others(r) && c->length)
-		return 1 + rng_below(r->rng, c->length < LATE_LIE ? (uint32_t)c->length : LATE_LIE);
 	switch (rng_below(r->rng, 4)) {
 	case 0:
 		return 0;
@@ -178,34 +166,22 @@ static void do_behind(struct rogue *r, const struct rpc_msg *m)
 		rogue_write(r, s, 0, rogue_draw(r, 2) ? s->length : s->length / 2);
 }
 
-static unsigned waiting_calls(const struct rogue *r)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < ROGUE_CALLS; i++)
-		n += r->calls[i].used;
-	return n;
-}
-
-/* Where a Write behind the answer to @c could go that is one FPDU; NULL: nowhere. With no other call in
- * flight what it needs of the provider is soon another connection's. */
+/* Where a Write behind the answer to @c could go that is one FPDU; NULL: nowhere. */
 static const struct segment *late_target(struct rogue *r, const struct rogue_call *c)
 {
 	const struct rpc_chunk *w = &c->m.writes[0];
 	const struct segment *s = c->m.nwrites && w->count ? &c->m.segs[w->first] : NULL;
 
-	if (!r->delay || !r->heard || !(r->knows & MISDEED_LATE) || waiting_calls(r) > 1)
+	if (!r->delay || !(r->knows & MISDEED_LATE) || rogue_draw(r, 2))
 		return NULL;
 	return s && s->length > 0 ? s : NULL;
 }
 
-/* Its last octet comes when what it went to was given back, and is another's perhaps: of this rogue or of
- * one who has heard of it, and says that it was written. */
+/* Its last octet comes when what it went to was given back, and is another's perhaps. */
 static void write_late(struct rogue *r, const struct segment *s)
 {
 	r->delay(r->conn);
 	rogue_write(r, s, 0, s->length < LATE_OCTETS ? s->length : LATE_OCTETS);
-	r->heard->lie_until = r->now(r->clock) + 50 * NSEC_PER_MS;
 }
 
 static void answer(struct rogue *r, struct rogue_call *c, unsigned at)
@@ -213,7 +189,7 @@ static void answer(struct rogue *r, struct rogue_call *c, unsigned at)
 	static struct rpc_msg m;
 	uint8_t body[2048];
 	uint32_t len = 64 + 4 * rng_below(r->rng, rogue_draw(r, 4) ? 480 : 40);
-	bool lie = rogue_will(r, MISDEED_FALSE_LENGTH) || (lies_of_others(r) && !rogue_draw(r, 4));
+	bool lie = rogue_will(r, MISDEED_FALSE_LENGTH);
 	const struct segment *late = late_target(r, c);
 
 	if (!rogue_may_send(r) || c->writing)

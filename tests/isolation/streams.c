@@ -90,12 +90,21 @@ static int op_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigne
 static int op_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, uint32_t *written)
 {
 	struct stream_conn *c = stream_of(base);
+	const struct net_watcher *w = net_of_stream(c)->watcher;
+	const struct exposure *e = c->has_qp ? stag_owned(&c->qp.stags, handle) : NULL;
+	const uint8_t *octets = e ? e->addr : NULL;
+	uint32_t n = 0;
 	int rc;
 
-	*written = 0;
+	if (written)
+		*written = 0;
 	if (!c->has_qp)
 		return ERR_CLOSED;
-	rc = qp_withdraw(&c->qp, handle, cookie, written);
+	rc = qp_withdraw(&c->qp, handle, cookie, &n);
+	if (n && c->peer)
+		w->counted(w->arg, &c->peer->base, octets, n);
+	if (written)
+		*written = n;
 	c->base.handles_live = c->qp.stags.live;
 	if (c->qp.state > QP_DRAINING && c->state < STREAM_ENDED)
 		(void)posted(c, 0);

@@ -23,6 +23,15 @@ static unsigned mark_of(struct town *t, const struct fabric_conn *to)
 	return MARK_NONE;
 }
 
+static void tell_defect(struct town *t, const struct taint_defect *d, unsigned mark,
+			const char *where)
+{
+	DEFECT(t,
+	       "%s to session %x (%s): octet %zu of %zu: %02x %02x %02x %02x %02x %02x %02x %02x",
+	       d->what, mark, where, d->at, d->len, d->octets[0], d->octets[1], d->octets[2],
+	       d->octets[3], d->octets[4], d->octets[5], d->octets[6], d->octets[7]);
+}
+
 void town_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind, const uint8_t *octets,
 		uint32_t len, bool last)
 {
@@ -41,15 +50,23 @@ void town_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind, con
 	else
 		clean = taint_data(mark, view_of(octets, len), &d);
 	if (!clean)
-		DEFECT(t,
-		       "%s to session %x (%s): octet %zu of %zu: %02x %02x %02x %02x %02x %02x "
-		       "%02x %02x",
-		       d.what, mark,
-		       kind == FABRIC_EV_RECV	 ? "Send"
-		       : kind == FABRIC_EV_WRITE ? "RDMA Write"
-						 : "RDMA Read",
-		       d.at, d.len, d.octets[0], d.octets[1], d.octets[2], d.octets[3], d.octets[4],
-		       d.octets[5], d.octets[6], d.octets[7]);
+		tell_defect(t, &d, mark,
+			    kind == FABRIC_EV_RECV    ? "Send"
+			    : kind == FABRIC_EV_WRITE ? "RDMA Write"
+						      : "RDMA Read");
+}
+
+void town_counted(void *arg, struct fabric_conn *by, const uint8_t *octets, uint32_t len)
+{
+	struct town *t = arg;
+	struct rogue *r = rogue_of(t, by);
+	unsigned mark = r ? r->mark : mark_of(t, by);
+	struct taint_defect d = {0};
+
+	if (by->fabric == t->gw_fabrics[0] || by->fabric == t->gw_fabrics[1])
+		return;
+	if (mark != MARK_NONE && !taint_data(mark, view_of(octets, len), &d))
+		tell_defect(t, &d, mark, "counts as written");
 }
 
 /* One call of a well-behaved client: sizes in octets that are nobody's. */
@@ -137,6 +154,8 @@ static void pair_check(struct town *t, const struct town_pair *p)
 
 static void pair_turn(struct town *t, struct town_pair *p)
 {
+	/* Who says nothing for long after it has connected is shown out. */
+	bool silent = p->client.done == 0 && peer_busy(&p->client) == 0;
 	struct peer_spec spec;
 
 	peer_turn(&p->client);
@@ -145,7 +164,7 @@ static void pair_turn(struct town *t, struct town_pair *p)
 		return;
 	if (town_draw(t, 3000))
 		p->asleep = !p->asleep;
-	if (p->asleep || !town_draw(t, t->rarely))
+	if (!silent && (p->asleep || !town_draw(t, t->rarely)))
 		return;
 	if (peer_busy(&p->client) < p->depth) {
 		spec = modest_spec(t, &p->client);

@@ -165,10 +165,20 @@ static void net_new(struct town *t)
 	net.shares_receives = town_draw(t, 4);
 	net.no_written = town_draw(t, 4);
 	net.no_remote_inv = town_draw(t, 6);
-	t->watcher = (struct net_watcher){town_moved, t};
+	t->watcher = (struct net_watcher){town_moved, town_counted, t};
 	t->net = t->on->new (&net, &t->watcher);
 	t->gw_fabrics[0] = t->on->fabric(t->net, false);
 	t->gw_fabrics[1] = town_draw(t, 3) ? t->on->fabric(t->net, false) : NULL;
+}
+
+/* Where rogues know all, few get far: most towns have but some of it. */
+static unsigned town_misdeeds(struct town *t)
+{
+	unsigned few = (unsigned)(rng_next(&t->rng) & rng_next(&t->rng) & rng_next(&t->rng));
+
+	if (town_draw(t, 3))
+		return MISDEEDS;
+	return town_draw(t, 2) ? few : few | MISDEED_LATE | MISDEED_FALSE_LENGTH;
 }
 
 void town_new(struct town *t, const struct net_ops *ops, uint64_t seed, unsigned misdeeds)
@@ -176,7 +186,7 @@ void town_new(struct town *t, const struct net_ops *ops, uint64_t seed, unsigned
 	memset(t, 0, sizeof(*t));
 	t->on = ops;
 	t->seed = t->rng.state = seed;
-	t->misdeeds = misdeeds;
+	t->misdeeds = misdeeds & town_misdeeds(t);
 	net_new(t);
 	t->rarely = town_draw(t, 2) ? 4 : town_draw(t, 2) ? 40 : 400;
 	t->npairs = 1 + rng_below(&t->rng, TOWN_PAIRS);

@@ -32,6 +32,9 @@ unsigned town_free_mark(const struct town *t);
 void town_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind, const uint8_t *octets,
 		uint32_t len, bool last);
 
+/** town_counted - the same of what a peer is said to have written: it may be believed to the octet. */
+void town_counted(void *arg, struct fabric_conn *by, const uint8_t *octets, uint32_t len);
+
 /** town_leave - everybody goes, and some time passes. */
 void town_leave(struct town *t);
 
