@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
+#include "tests/verbs/adapter.h"
 #include "tests/poll_loop.h"
 #include "tests/vm/null_call.h"
 
