@@ -303,9 +303,9 @@ static uint32_t sends(const struct rpc_transport *t, bool most)
 {
 	const struct v2_credit *credit = &v2_conn_of_const(t)->credit;
 
-	/* To a peer that counts what it sent, one at a time. */
+	/* To a peer that counts what it sent, one at a time, as long as there is another way. */
 	if (credit->literal_peer)
-		return 1;
+		return most ? v2_credit_open(credit) : 1;
 	return most ? UINT32_MAX : v2_credit_open(credit);
 }
 

@@ -50,6 +50,9 @@ void v2_credit_set_counters(struct v2_credit *c, uint32_t sent, uint32_t receive
 	c->told_advertised = 1;
 	c->heard_payload = false;
 	c->window = 1;
+	c->offset = c->limit - received;
+	c->offset_sent = sent;
+	c->offset_answers = 0;
 	c->literal_peer = false;
 }
 
@@ -82,8 +85,11 @@ uint32_t v2_credit_open(const struct v2_credit *c)
 
 void v2_credit_answered(struct v2_credit *c, uint32_t parts, uint32_t sent)
 {
-	/* Two parts differ by less than what a peer advertises from one message to the next. */
-	if (parts > 2 && past(c->limit, sent) <= (int64_t)c->window - (parts - 1))
+	/* Nothing that a single Send does tells the readings apart, and two parts do by one only. */
+	if (parts <= 2 || past(sent - parts, c->offset_sent) < 0)
+		return;
+	/* Once the end of what was granted earlier may have been met just there. */
+	if (++c->offset_answers >= 2)
 		c->literal_peer = true;
 }
 
@@ -132,6 +138,17 @@ int v2_credit_received(struct v2_credit *c, bool is_grant)
 	return past(c->received, c->granted) > 1 ? ERR_CREDIT : 0;
 }
 
+/* Who counts what it sends never changes this. */
+static void note_offset(struct v2_credit *c, uint32_t offset)
+{
+	if (offset == c->offset)
+		return;
+	c->offset = offset;
+	c->offset_sent = c->sent;
+	c->offset_answers = 0;
+	c->literal_peer = false;
+}
+
 /* The peer's window is what it advertises less what it had not received when it
  * wrote the value. Under load that difference is near zero, whatever is advertised,
  * so the largest ever seen is the estimate. */
@@ -140,6 +157,7 @@ void v2_credit_limit(struct v2_credit *c, uint32_t value)
 	int32_t open = past(value, c->sent);
 	uint32_t seen = open > 0 ? (uint32_t)open : 0;
 
+	note_offset(c, value - c->received);
 	if (seen >= c->window)
 		c->literal_peer = false;
 	c->limit = value;

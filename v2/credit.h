@@ -26,7 +26,10 @@ struct v2_credit {
 	uint32_t told_received, told_advertised;
 	bool heard_payload; /* more than GRANTs came since then */
 
-	uint32_t window;   /* estimate of what the peer advertises */
+	uint32_t window; /* estimate of what the peer advertises */
+	/* The limit less what was received, how much had been sent when it last changed, and the
+	 * continued messages that were answered since. */
+	uint32_t offset, offset_sent, offset_answers;
 	bool literal_peer; /* it seems to count what it sent, not what it received */
 };
 
@@ -52,9 +55,10 @@ uint32_t v2_credit_open(const struct v2_credit *c);
  * v2_credit_answered - a continued message of ours, of @parts Sends, was answered
  * @sent: messages sent when its last part was
  *
- * The peer has received all these. If its value does not say so it has the other reading of 4.2.1:
- * there the value rises by one with each message of its own, so all parts but one cost a credit for
- * good, which may come back by GRANTs alone.
+ * A peer with the other reading of 4.2.1 counts what it sends: its value rises by one with each message
+ * of its own, neither more nor less, so all parts but one cost a credit for good, which may come back
+ * by GRANTs alone. A value that stands still, or rises in any other way, is that of a peer which
+ * counts what it receives and advertises less than before, or has not all of it posted at this moment.
  */
 void v2_credit_answered(struct v2_credit *c, uint32_t parts, uint32_t sent);
 

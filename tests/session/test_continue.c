@@ -289,6 +289,24 @@ static void what_is_not_advertised_any_more_is_not_waited_for(void **state)
 	few_segments = false;
 }
 
+/* ... nor does it count for the other reading of credits: what its window covers is continued. */
+static void a_smaller_window_is_no_other_reading(void **state)
+{
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		begin(cv, 40);
+		serv.granted = 1 + serv.window;
+		serv.lowers = true;
+		serv.window = 8;
+		calls(20, 5 * 4000);
+		assert_int_equal(serv.externals, 0);
+		assert_int_equal(serv.middles, 20 * 4);
+		assert_int_equal(serv.intrusions, 0);
+		stage_goes_on();
+		stage_end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +316,7 @@ int main(void)
 		cmocka_unit_test(a_reply_chunk_too_many_is_left_out),
 		cmocka_unit_test(a_literal_peer_is_served),
 		cmocka_unit_test(what_is_not_advertised_any_more_is_not_waited_for),
+		cmocka_unit_test(a_smaller_window_is_no_other_reading),
 	};
 
 	return cmocka_run_group_tests_name("session continue", tests, NULL, NULL);

@@ -159,6 +159,103 @@ static void window_estimate(void **state)
 	assert_int_equal(c.window, 100);
 }
 
+/* A peer: what it counts, what it has granted, what it advertises now. */
+static struct {
+	bool literal;
+	uint32_t received, sent, granted, advertised;
+} peer;
+
+static void peer_says(void)
+{
+	uint32_t value = (peer.literal ? peer.sent : peer.received) + peer.advertised;
+
+	if (!peer.literal && (int32_t)(value - peer.granted) < 0)
+		value = peer.granted;
+	peer.granted = value;
+	peer.sent++;
+	receive(false, 1);
+	v2_credit_limit(&c, value);
+}
+
+/* A call of @parts Sends and its Reply, where the window covers it. Return: whether it was. */
+static bool call_of(uint32_t parts)
+{
+	if (v2_credit_open(&c) < parts)
+		return false;
+	for (uint32_t i = 0; i < parts; i++)
+		v2_credit_sent(&c);
+	peer.received += parts;
+	peer_says();
+	v2_credit_answered(&c, parts, c.sent);
+	return true;
+}
+
+static void begin_with(bool literal, uint32_t advertised)
+{
+	v2_credit_init(&c, 64, false);
+	peer.literal = literal;
+	peer.received = 1;
+	peer.sent = peer.granted = 0;
+	peer.advertised = advertised;
+	v2_credit_sent(&c);
+	peer_says();
+}
+
+/* Protocol decision 93: two calls of three parts or more tell it, none of fewer does. */
+static void who_counts_what_it_sends(void **state)
+{
+	(void)state;
+	for (uint32_t parts = 1; parts < 6; parts++) {
+		begin_with(true, 16);
+		assert_true(call_of(parts));
+		assert_false(c.literal_peer);
+		assert_true(call_of(parts));
+		assert_int_equal(c.literal_peer, parts > 2);
+		while (parts > 1 && call_of(parts))
+			;
+		for (int i = 0; i < 16; i++) /* GRANTs: its window is open again */
+			peer_says();
+		assert_false(c.literal_peer);
+	}
+}
+
+/* ... and a peer that advertises less than it did is not taken for one, whenever that shows. */
+static void who_advertises_less_than_before(void **state)
+{
+	(void)state;
+	for (uint32_t before = 4; before <= 40; before++)
+		for (uint32_t now = 3; now <= before; now++)
+			for (uint32_t parts = 3; parts <= now; parts++)
+				for (uint32_t singles = 0; singles < 4; singles++) {
+					begin_with(false, before);
+					peer.advertised = now;
+					for (uint32_t i = 0; i < singles; i++)
+						assert_true(call_of(1));
+					for (uint32_t i = 0; i < 30; i++) {
+						assert_true(call_of(parts));
+						assert_false(c.literal_peer);
+					}
+				}
+}
+
+/* Nor is one that has all Receives posted at some times only, or that grants without counting. */
+static void who_has_not_all_posted(void **state)
+{
+	(void)state;
+	begin_with(false, 32);
+	for (uint32_t i = 0; i < 100; i++) {
+		peer.advertised = i % 3 ? 32 - i % 7 : 32;
+		assert_true(call_of(3 + i % 5));
+		assert_false(c.literal_peer);
+	}
+	begin_with(false, 1 << 20);
+	peer.granted = 1 << 21;
+	for (uint32_t i = 0; i < 100; i++) {
+		assert_true(call_of(8));
+		assert_false(c.literal_peer);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +266,9 @@ int main(void)
 		cmocka_unit_test(raised_and_lowered),
 		cmocka_unit_test(counters_wrap),
 		cmocka_unit_test(window_estimate),
+		cmocka_unit_test(who_counts_what_it_sends),
+		cmocka_unit_test(who_advertises_less_than_before),
+		cmocka_unit_test(who_has_not_all_posted),
 	};
 	return cmocka_run_group_tests_name("v2 credit", tests, NULL, NULL);
 }
