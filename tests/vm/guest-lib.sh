@@ -95,12 +95,12 @@ window_count() {
 
 # --- the client --------------------------------------------------------------
 
-# mount_nfs VERSION PORT [GATEWAY]: mounts the filer on /mnt through the gateway at PORT.
+# mount_nfs VERSION[,OPTION...] PORT [GATEWAY]: mounts the filer on /mnt through the gateway at PORT.
 # NFSv3's MOUNT protocol knows no RDMA; it goes to the filer itself, over TCP.
 mount_nfs() {
     local options="vers=$1,proto=rdma,port=$2"
     local path=/
-    if [ "$1" = 3 ]; then
+    if [ "${1%%,*}" = 3 ]; then
         options+=",nolock,mountproto=tcp,mountport=20048,mountaddr=$filer_address"
         path=/srv/export
     fi
@@ -108,6 +108,17 @@ mount_nfs() {
 }
 mounted() { grep -q ' /mnt nfs' /proc/mounts; }
 unmount_all() { ! mounted || timeout 20 umount /mnt; }
+
+# ask_attributes N: those of /mnt/asked so often; how many GETATTRs the kernel sent for that.
+ask_attributes() {
+    local before
+    before=$(getattrs)
+    seq "$1" | sed 's,.*,/mnt/asked,' | xargs stat -c %s >/run/sizes && [ "$(sort -u /run/sizes)" = 5 ] || return
+    echo $(($(getattrs) - before))
+}
+getattrs() {
+    awk '$1 == "device" { ours = $5 == "/mnt" } ours && $1 == "GETATTR:" { print $2 }' /proc/self/mountstats
+}
 drop_caches() { sync && echo 3 >/proc/sys/vm/drop_caches; }
 digest() { sha256sum "$@" | cut -d' ' -f1; }
 
