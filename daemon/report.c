@@ -90,6 +90,8 @@ static const struct provider_counter relayed[] = {
 	COUNTER(bytes_to_client),
 	COUNTER(errors_to_requester),
 	COUNTER(errors_from_responder),
+	COUNTER(large),
+	COUNTER(written),
 	COUNTER(formed_again),
 	COUNTER(let_go),
 	COUNTER(duplicates),

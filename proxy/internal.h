@@ -18,7 +18,8 @@ struct route_state {
 	const struct proxy_route *route;
 	struct leg_config server_v1; /* the server leg's, when the upstream speaks only 1 */
 	nsec_t v1_until;	     /* that is believed until then */
-	bool one_kind;		     /* no Reply chunk beside Write chunks: txn_told.c */
+	nsec_t one_kind_until;	     /* no Reply chunk beside Write chunks: txn_told.c */
+	nsec_t longer_until;	     /* its replies are longer than expected: txn_told.c */
 	struct quota_group groups[QUOTA_PURPOSES];
 	size_t reverse_bytes; /* taken by transactions of the reverse direction */
 };

@@ -55,6 +55,8 @@ struct proxy_counters {
 	uint64_t formed_again; /* calls whose form the responder refused, or had no credits for */
 	uint64_t let_go;       /* calls not waited for any longer (reply_timeout) */
 	uint64_t duplicates;   /* calls of version 2 dropped: their XID was in flight already */
+	uint64_t large;	       /* calls that took a block larger than 16 KiB */
+	uint64_t written;      /* replies that came by RDMA Write, all or in part */
 	uint64_t peer_faults;  /* sessions closed for a breach of protocol */
 	uint64_t budget_waits;
 	uint64_t shortages; /* of a device: a Read, Write or exposure had to wait */

@@ -40,7 +40,11 @@ enum session_state { SESSION_CONNECT, SESSION_ACCEPT, SESSION_OPEN, SESSION_CLOS
 struct session_stat {
 	uint64_t calls, replies, rcalls, rreplies;
 	uint64_t bytes_in, bytes_out; /* payload octets: bodies and chunks */
+	uint64_t large;	  /* calls that came there, and took a block above SESSION_LARGE */
+	uint64_t written; /* replies that came, or went, by RDMA Write, all or in part */
 };
+
+enum { SESSION_LARGE = 16 << 10 };
 
 /*
  * The least rate. A peer that owes the gateway octets, or is owed some, holds memory meanwhile. It

@@ -99,7 +99,7 @@ static void log_leg(const struct session *s, const struct leg *leg, const struct
 	log_info("leg",
 		 "session=%llu route=%s leg=%s peer=%s version=%u inline_send=%u inline_recv=%u "
 		 "credits=%u calls=%llu replies=%llu rcalls=%llu rreplies=%llu bytes_in=%llu "
-		 "bytes_out=%llu late=%llu%s%s",
+		 "bytes_out=%llu late=%llu large=%llu written=%llu%s%s",
 		 (unsigned long long)s->id, s->route->route->name, name,
 		 fabric_addr_format(&leg->conn->peer, peer), leg->t->version,
 		 leg->t->peer.send_bytes, leg->t->peer.recv_bytes,
@@ -107,7 +107,8 @@ static void log_leg(const struct session *s, const struct leg *leg, const struct
 		 (unsigned long long)st->calls, (unsigned long long)st->replies,
 		 (unsigned long long)st->rcalls, (unsigned long long)st->rreplies,
 		 (unsigned long long)st->bytes_in, (unsigned long long)st->bytes_out,
-		 (unsigned long long)leg->t->count.late, *leg_peer_name(leg) ? " name=" : "",
+		 (unsigned long long)leg->t->count.late, (unsigned long long)st->large,
+		 (unsigned long long)st->written, *leg_peer_name(leg) ? " name=" : "",
 		 leg_peer_name(leg));
 }
 

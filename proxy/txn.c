@@ -187,12 +187,12 @@ void txn_sent(struct txn *t, const struct leg_out *out)
 	}
 	t->reply_pending = false;
 	if (out->status == ERR_TOOBIG && t->s->state == SESSION_OPEN) {
-		/* 6.6.4: the requester's credits do not cover it, and will not. */
+		/* draft-07 6.6.4: the requester's credits do not cover it, and will not. */
 		txn_fail(t, RPC_ERROR_REPLY_RESOURCE, (uint32_t)t->reply_body.len, 0);
 		return;
 	}
 	if (out->status < 0 && out->status != ERR_FLUSHED && out->status != ERR_CLOSED)
-		/* 7.4: a reply that cannot be sent MUST close the connection. */
+		/* draft-07 7.4: a reply that cannot be sent MUST close the connection. */
 		session_close(t->s, out->status, "a reply could not be expressed");
 	txn_finish_if_idle(t);
 }

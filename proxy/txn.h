@@ -81,6 +81,7 @@ struct txn {
 
 	/* txn_late.c */
 	struct timer late; /* let go then; armed from its start until the answer */
+	bool doubted;	   /* a report may have been about this form of it, or an older one */
 
 	/* txn_memory.c */
 	struct txn_region *reads, *writes; /* as many as .in has; behind it */
@@ -100,6 +101,8 @@ struct txn {
 
 	/* txn_told.c */
 	enum nfs_reads nfs_reads; /* of its reply */
+	uint32_t expected;	  /* octets that its reply can have: struct plan_call */
+	bool unlisted; /* the reply is in the Reply chunk, and Write chunks are not mentioned */
 
 	/* txn_inv.c */
 	bool named; /* its handles are counted in the session's */
@@ -116,6 +119,9 @@ struct txn {
 		in; /* the requester's call as it came: its chunks, for the way back. There is
 			     * room for as many segments as it has, and then for its regions. */
 };
+
+/* Why a session ends where a reply has to be asked for again. */
+#define TXN_OUTGREW "a reply was longer than expected: its requester is to send the call again"
 
 /* txn.c: the life of one RPC */
 
@@ -244,6 +250,9 @@ void txn_unqueue(struct txn *t);
 /** txn_need - octets of blocks and number of exposures the regions of @t take. */
 size_t txn_need(const struct txn *t, unsigned *exposures);
 
+/** txn_is_large - whether one of them takes a block above SESSION_LARGE. */
+bool txn_is_large(const struct txn *t);
+
 /** txn_take - all regions at once, or none. Return: 0 or ERR_AGAIN. */
 int txn_take(struct txn *t) WARN_UNUSED;
 
@@ -361,8 +370,15 @@ bool txn_avoids_reply_chunk(const struct txn *t);
 /** txn_note_call - the call's payload stream is complete: what its reply will look like. */
 void txn_note_call(struct txn *t);
 
-/** txn_learn - from which chunks @reply returns: habits of its server. */
-void txn_learn(struct txn *t, const struct rpc_msg *reply);
+/** txn_note_reply - which chunks @reply returns. */
+void txn_note_reply(struct txn *t, const struct rpc_msg *reply);
+
+/** txn_slack - how much longer replies of its server can be than what is expected. */
+uint32_t txn_slack(const struct txn *t);
+
+/** txn_outgrew - the server could not send its reply to @t: whether that was for want of a room that would
+ * have been the requester's to give. From now on there is more; the call has to be made again. */
+bool txn_outgrew(struct txn *t) WARN_UNUSED;
 
 /** txn_check_told - whether the reply is whole, and its data where it says they are; lengths of Write
  * chunks that are a little too long are put right. After txn_check_results(). Return: 0, or an error
@@ -385,6 +401,10 @@ bool txn_is_jammed(const struct session_queue *q);
  * Return: NULL, or why the session has to end: the responder's credits are lost.
  */
 const char *txn_unjam(struct session_queue *q) WARN_UNUSED;
+
+/** txn_doubt - a report that may be about a form of @t that was given up, or about the one that is
+ * under way: if no answer follows, it was that. */
+void txn_doubt(struct txn *t);
 
 /** txn_await - @t was admitted: its answer is waited for from now on. */
 void txn_await(struct txn *t);

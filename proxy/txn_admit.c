@@ -74,6 +74,10 @@ static enum txn_verdict try_start(struct txn *t)
 	t->taken = need;
 	count_taken(t, need);
 	session_ops(s, t->rsp)->exposed += exposures;
+	if (txn_is_large(t)) {
+		session_stat(s, t->req)->large++;
+		s->proxy->count.large++;
+	}
 	return TXN_STARTS;
 }
 

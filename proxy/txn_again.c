@@ -15,8 +15,8 @@
  *
  * Until it is answered a call in a form that this responder has not yet been seen to take keeps its
  * payload stream; others give it back when it has been sent. An assembly or memory of its own it
- * keeps at no other's cost; a Receive only as long as half of them are left, for the requester may
- * need some before the answer can come.
+ * keeps at no other's cost; a Receive only as long as half of them are left, and, where connections share
+ * them, enough for all: the requester may need some before the answer can come.
  */
 #include "proxy/internal.h"
 
@@ -35,7 +35,7 @@ static bool lies_in(struct view body, const struct leg_rbuf *rb)
 
 void txn_keep_call(struct txn *t)
 {
-	bool spare = t->req->posted > t->req->nrbufs / 2;
+	bool spare = t->req->posted > t->req->nrbufs / 2 && !recvs_tight(t->req->recvs);
 
 	/* The responder reads the body from there. */
 	t->kept = t->out.has_body_chunk;

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "proxy/internal.h"
 
-/* 4.5: the Responder sanity-checks chunk sizes before it uses them. */
+/* draft-07 4.5: the Responder sanity-checks chunk sizes before it uses them. */
 static bool sizes_are_sane(const struct txn *t)
 {
 	uint32_t max = t->s->proxy->cfg.max_payload;

@@ -25,7 +25,7 @@ static struct plan_end end_of(const struct txn *t, const struct leg *leg)
 						       transport->ops->sends(transport, true)};
 	}
 
-	/* 5.2.5: the level of a connection is its client's; what a server says of itself is not
+	/* draft-07 5.2.5: the level of a connection is its client's; what a server says of itself is not
 	 * about the replies it gets. */
 	if (leg->role == RPC_INITIATOR)
 		e.limits.reverse = transport->own.reverse;
@@ -47,6 +47,7 @@ void txn_plan(struct txn *t, size_t header_len, struct plan_call *out)
 		to.limits.continuation = false;
 	if (t->avoid & TXN_AVOID_BODY_CHUNK)
 		to.limits.no_external = true;
+	to.slack = txn_slack(t);
 	to.no_reply_chunk = txn_avoids_reply_chunk(t) || (t->avoid & TXN_AVOID_REPLY_CHUNK);
 	plan_call_form(&t->in, txn_call_body_len(t), known ? &hdr : NULL, &from, &to, header_len,
 		       t->reverse, out);
@@ -134,7 +135,7 @@ static int add_body(struct txn *t, enum plan_form form)
 
 /*
  * Now that the whole payload stream is here: nothing that contradicts itself goes on to the
- * responder. A Position lies within the stream as far as it is known by then (4.5.1, 4.5.1.1).
+ * responder. A Position lies within the stream as far as it is known by then (draft-07 4.5.1, 4.5.1.1).
  */
 static bool is_call_consistent(const struct txn *t)
 {
@@ -181,12 +182,13 @@ static int form_call(struct txn *t, struct rpc_error *e)
 	if (err < 0)
 		return err;
 	t->form = p.form;
+	t->expected = p.expected;
 	t->call_tx.tx.cover = p.only_way ? RPC_COVER_WAIT : RPC_COVER_NOW;
 	if (m->nsegs > t->rsp->t->peer.segment_count) {
 		*e = (struct rpc_error){RPC_ERROR_SEGMENTS, t->rsp->t->peer.segment_count, 0};
 		return ERR_TOOBIG;
 	}
-	/* 6.5: every handle here is of this transaction alone, so any may be invalidated. */
+	/* draft-07 6.5: every handle here is of this transaction alone, so any may be invalidated. */
 	if (t->rsp->conn->remote_inv && m->nsegs > 0)
 		m->inv_handle = m->segs[m->nsegs - 1].handle;
 	return 0;
@@ -232,12 +234,15 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	struct rpc_msg *m = &t->out;
 	struct plan_end to = end_of(t, t->req);
 	struct plan_reply p;
+	bool written = false;
 
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	rpc_msg_reset(m, t->in.xid, RPC_REPLY);
-	for (unsigned i = 0; i < t->in.nwrites; i++)
+	for (unsigned i = 0; i < t->in.nwrites; i++) {
 		if (copy_chunk(t, &t->in.writes[i], t->writes[i].len, &m->writes[m->nwrites++]) < 0)
 			return ERR_TOOBIG;
+		written |= t->writes[i].len > 0;
+	}
 	m->body[0] = body;
 	m->nbody = 1;
 	plan_reply_form(&t->in, body.len, &to, t->req->t->ops->header_len(t->req->t, m), t->reverse,
@@ -246,6 +251,7 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 		*e = p.error;
 		return ERR_TOOBIG;
 	}
+	session_stat(t->s, t->req)->written += written || p.form == PLAN_BODY_CHUNK;
 	if (p.form != PLAN_BODY_CHUNK)
 		return 0;
 	m->nbody = 0;
@@ -259,7 +265,7 @@ static bool is_handle_of(const struct txn *t, uint32_t handle)
 	if (handle == 0 || handle == t->out.inv_handle)
 		return true;
 	if (t->rsp->t->version != 1)
-		return false; /* 6.5: MUST use the value in the Call */
+		return false; /* draft-07 6.5: MUST use the value in the Call */
 	for (unsigned i = 0; i < t->out.nsegs; i++)
 		if (t->out.segs[i].handle == handle)
 			return true; /* RFC 8797 4.1: any that belongs to the XID */
@@ -287,7 +293,7 @@ int txn_take_results(struct txn *t, const struct leg_out *out)
 			return ERR_PROTO;
 		t->writes[i].len = (uint32_t)reply->writes[i].length;
 	}
-	txn_learn(t, reply);
+	txn_note_reply(t, reply);
 	t->reply.len = (uint32_t)len;
 	if (reply->has_body_chunk)
 		t->reply_body = view_of(t->reply.addr, t->reply.len);

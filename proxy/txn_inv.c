@@ -48,7 +48,7 @@ uint32_t txn_inv_handle(const struct txn *t)
 	uint32_t handle = t->in.nsegs ? t->in.segs[0].handle : 0;
 
 	if (t->req->t->version != 1)
-		return t->in.inv_handle; /* 6.5: MUST be the one the call names */
+		return t->in.inv_handle; /* draft-07 6.5: MUST be the one the call names */
 	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one, and belongs
 	 * to this XID alone. */
 	if (!handle || !t->named)

@@ -20,9 +20,12 @@
  * Where the operator has set no time, calls wait as long as they have to, as long as they are in
  * nobody's way. But Call-only ones of a Requester of version 2 would take one place after the other,
  * for good. When calls behind them cannot go on (txn_is_jammed()) and none was answered for
- * SESSION_PATIENCE, those without chunks are let go: Call-only ones have none (4.7). If one of them is
+ * SESSION_PATIENCE, those without chunks are let go: Call-only ones have none (draft-07 4.7). If one of them is
  * answered after all, for its responder only hung, the session ends and the requester sends all
  * calls again: so none is lost.
+ *
+ * A report of a version 2 responder that may be about a form of the call that was given up
+ * (txn_again.c) is believed when no answer follows it within SESSION_PATIENCE: the requester gets an error.
  *
  * What was sent in part is no longer the gateway's to let go: the rest of it is what the peer owes
  * a credit for, which session_watch.c looks after.
@@ -51,8 +54,13 @@ static void on_late(struct timer *timer, nsec_t now)
 		session_touch(t->s);
 		return;
 	}
+	if (t->doubted && t->state == TXN_WAIT && !t->rsp->stalled) {
+		leg_forget(t->rsp, t->in.xid);
+		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+		return;
+	}
 	/* Where the responder's leg waits for memory, the answer may be here. */
-	if (t->rsp->stalled || !txn_let_go(t))
+	if (t->rsp->stalled || t->doubted || !txn_let_go(t))
 		txn_await(t);
 }
 
@@ -106,10 +114,20 @@ void txn_late_init(struct txn *t)
 	timer_init(&t->late, on_late);
 }
 
+void txn_doubt(struct txn *t)
+{
+	if (t->doubted || t->replied || t->state == TXN_FAILED)
+		return;
+	t->doubted = true;
+	txn_await(t);
+}
+
 void txn_await(struct txn *t)
 {
 	nsec_t patience = t->rsp->cfg->reply_timeout;
 
+	if (t->doubted && (!patience || patience > SESSION_PATIENCE))
+		patience = SESSION_PATIENCE;
 	if (patience)
 		timer_arm(&t->s->proxy->timers, &t->late, t->s->proxy->now + patience);
 }

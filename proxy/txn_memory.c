@@ -30,6 +30,17 @@ size_t txn_need(const struct txn *t, unsigned *exposures)
 	return bytes + need_of(t->reply_bytes, exposures);
 }
 
+bool txn_is_large(const struct txn *t)
+{
+	bool large = t->reply_bytes > SESSION_LARGE;
+
+	for (unsigned i = 0; i < t->in.nreads; i++)
+		large |= t->in.reads[i].length > SESSION_LARGE;
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		large |= t->in.writes[i].length > SESSION_LARGE;
+	return large || (t->in.has_body_chunk && t->in.body_chunk.length > SESSION_LARGE);
+}
+
 static int region_take(struct txn *t, struct txn_region *r, uint64_t len)
 {
 	*r = (struct txn_region){0};

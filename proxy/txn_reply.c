@@ -11,8 +11,14 @@ static void count_reply(struct txn *t, uint64_t body_len)
 	struct session *s = t->s;
 	struct session_stat *from = session_stat(s, t->rsp), *to = session_stat(s, t->req);
 
-	for (unsigned i = 0; i < t->in.nwrites; i++)
+	bool written = t->reply.len > 0;
+
+	for (unsigned i = 0; i < t->in.nwrites; i++) {
 		body_len += t->writes[i].len;
+		written |= t->writes[i].len > 0;
+	}
+	from->written += written;
+	s->proxy->count.written += written;
 	from->bytes_in += body_len;
 	to->bytes_out += body_len;
 	if (t->reverse) {
@@ -100,11 +106,15 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 		txn_fence_then_reply(t);
 }
 
-/* Decision 11: what a responder reports, in terms of the requester's leg. */
-static struct rpc_error txn_translate(const struct rpc_error *e)
+/* Decision 11: what a responder reports, in terms of the requester's leg. That it takes no Read chunks at all
+ * is not about the call of a requester that used none. */
+static struct rpc_error txn_translate(const struct txn *t, const struct rpc_error *e)
 {
+	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
+
 	switch (e->code) {
 	case RPC_ERROR_READ_CHUNKS:
+		return e->a || t->in.nreads || t->in.has_body_chunk ? *e : system;
 	case RPC_ERROR_WRITE_CHUNKS:
 	case RPC_ERROR_SEGMENTS:
 	case RPC_ERROR_WRITE_RESOURCE:
@@ -112,16 +122,18 @@ static struct rpc_error txn_translate(const struct rpc_error *e)
 		return *e;
 	default:
 		/* About the gateway's own header or version: nothing the requester could mend. */
-		return (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+		return system;
 	}
 }
 
-/* There may be another way; what has begun to be sent is sent first. */
+/* There may be another way, or be one over a new connection; what has begun to be sent is sent first. */
 static void txn_refused(struct txn *t, const struct rpc_error *report)
 {
-	struct rpc_error e = txn_translate(report);
+	struct rpc_error e = txn_translate(t, report);
 
-	if (!txn_avoid(t, report->code))
+	if (report->code == RPC_ERROR_CHUNK && txn_outgrew(t))
+		session_close(t->s, ERR_TOOBIG, TXN_OUTGREW);
+	else if (!txn_avoid(t, report->code))
 		txn_fail_with(t, &e);
 	else if (t->call_pending)
 		t->refused = true;
@@ -135,9 +147,9 @@ void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 
 	s->proxy->count.errors_from_responder++;
 	session_log_report(s, rsp, out);
-	if (t && txn_is_stale(t, out->error.code))
-		return;
-	if (t && awaits_answer(t, rsp))
+	if (t && (out->doubtful || txn_is_stale(t, out->error.code)))
+		txn_doubt(t);
+	else if (t && awaits_answer(t, rsp))
 		txn_refused(t, &out->error);
 	else if (rsp->t->version == 1)
 		/* There every error answers a call. Version 2 has other messages to complain of. */

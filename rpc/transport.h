@@ -83,7 +83,8 @@ struct rpc_rx {
 	enum rpc_dir error_dir; /* ERROR: RPC_REPLY - about a call of ours; RPC_CALL - about a reply
 				 * of ours. When the wire does not say: RPC_REPLY */
 	struct rpc_error error; /* ERROR, OTHER_VERSION */
-	bool also;		/* ERROR: the call .also_xid of ours is lost as well: SYSTEM */
+	bool doubtful; /* ERROR: it may be about a form of the call that was given up before */
+	bool also;     /* ERROR: the call .also_xid of ours is lost as well: SYSTEM */
 	uint32_t also_xid;
 };
 

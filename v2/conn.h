@@ -53,6 +53,7 @@ struct v2_sent {
 	uint32_t after; /* messages sent once it was, all kinds */
 	uint32_t told;	/* ERR_INVAL_HTYPEs about its parts */
 	uint32_t stale; /* reports to come yet about parts of the form before this one */
+	bool answered;
 };
 
 struct v2_conn {

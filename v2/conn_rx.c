@@ -119,17 +119,14 @@ static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 			end_negotiation(c, rx);
 		return 0;
 	}
-	if (v2_refused_is_stale(c, h)) {
-		c->t.count.dropped++;
-		return 0;
-	}
-	err = v2_refused_heed(c, h);
+	rx->doubtful = v2_refused_is_stale(c, h);
+	err = rx->doubtful ? 0 : v2_refused_heed(c, h);
 	if (err) {
 		c->state = V2_CLOSED;
 		return err;
 	}
 	rx->error_dir = v2_refused_is_reply(c, h) ? RPC_CALL : RPC_REPLY;
-	if (rx->error_dir == RPC_REPLY && rpc_late_take(&c->t.late, h->xid)) {
+	if (!rx->doubtful && rx->error_dir == RPC_REPLY && rpc_late_take(&c->t.late, h->xid)) {
 		c->t.count.late++;
 		return 0;
 	}

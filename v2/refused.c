@@ -39,9 +39,6 @@ bool v2_refused_is_stale(struct v2_conn *c, const struct v2_hdr *h)
 {
 	struct v2_sent *sent = place(c, RPC_CALL, h->xid);
 
-	/* Its credits tell that it had received the new form as well: this is about that. */
-	if ((int32_t)(h->credit - (sent->after + c->credit.window)) >= 0)
-		return false;
 	if (sent->xid != h->xid || !sent->stale ||
 	    (h->error.code != RPC_ERROR_INVAL_HTYPE && h->error.code != RPC_ERROR_BAD_XDR))
 		return false;
@@ -64,10 +61,13 @@ bool v2_refused_is_reply(const struct v2_conn *c, const struct v2_hdr *h)
 
 void v2_refused_answered(struct v2_conn *c, uint32_t xid)
 {
-	const struct v2_sent *sent = find(c, RPC_CALL, xid);
+	struct v2_sent *sent = place(c, RPC_CALL, xid);
 
-	if (sent && sent->htype == V2_CALL_MIDDLE)
+	if (!find(c, RPC_CALL, xid))
+		return;
+	if (sent->htype == V2_CALL_MIDDLE)
 		v2_credit_answered(&c->credit, sent->parts, sent->after);
+	sent->answered = true;
 }
 
 void v2_refused_limits(struct v2_conn *c)
@@ -83,6 +83,13 @@ void v2_refused_limits(struct v2_conn *c)
 		peer->segment_count = c->segment_count;
 }
 
+/* Whether a Call of that XID may have been one of the types that are remembered, before another in
+ * flight took its place. No Call is 0's for certain: that is every GRANT's. */
+static bool is_displaced(const struct v2_sent *sent, uint32_t xid)
+{
+	return xid && sent->htype && sent->xid != xid && !sent->answered;
+}
+
 /*
  * Section 7.1.3: what the peer does not know it is not sent again. It is REQUIRED to
  * know every type (section 6.1), so this is a courtesy that ends where nothing else
@@ -93,7 +100,7 @@ static int heed_type(struct v2_conn *c, uint32_t xid)
 	struct v2_sent *sent = place(c, RPC_CALL, xid);
 
 	if (!find(c, RPC_CALL, xid)) /* properties are not sent twice */
-		return xid == c->t.own.first_xid ? 0 : ERR_TYPE;
+		return xid == c->t.own.first_xid || is_displaced(sent, xid) ? 0 : ERR_TYPE;
 	c->lacks_external |= sent->htype == V2_CALL_EXTERNAL;
 	c->lacks_middle |= sent->htype == V2_CALL_MIDDLE;
 	sent->told++;

@@ -22,10 +22,11 @@ void v2_refused_answered(struct v2_conn *c, uint32_t xid);
 int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h) WARN_UNUSED;
 
 /**
- * v2_refused_is_stale - whether a report is about a form of a Call that was given up
+ * v2_refused_is_stale - whether a report may be about a form of a Call that was given up
  *
  * A peer that does not know RDMA2_CALL_MIDDLE answers each of them (7.1.3), and the last part as the
- * malformed Call that it is by itself (7.2.1); meanwhile the Call is on its way in another form.
+ * malformed Call that it is by itself (7.2.1); meanwhile the Call is on its way in another form. But it
+ * may as well have answered the first alone: then this is about the other form.
  */
 bool v2_refused_is_stale(struct v2_conn *c, const struct v2_hdr *h);
 

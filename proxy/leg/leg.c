@@ -216,7 +216,7 @@ void leg_stop(struct leg *leg, int status, const char *why)
 	fabric_disconnect(leg->conn);
 }
 
-/* A server that answers in version 2 and says nothing of its properties has none (4.2.2). */
+/* A server that answers in version 2 and says nothing of its properties has none (draft-07 4.2.2). */
 static bool leg_settle_unsaid(struct leg *leg)
 {
 	if (leg->role != RPC_INITIATOR || leg->state != LEG_NEGOTIATING || !leg->t->ops->settle ||
@@ -265,7 +265,7 @@ int leg_set_version(struct leg *leg, unsigned version)
 	} else {
 		err = v2_conn_init(&leg->u.v2, &p);
 		leg->u.v2.cont.max_bytes = leg->cfg->max_message;
-		/* 4.2.1: every message on the connection counts. */
+		/* draft-07 4.2.1: every message on the connection counts. */
 		v2_credit_set_counters(&leg->u.v2.credit, leg->refused, leg->early);
 		leg->u.v2.auth = leg->proof ? &leg->proof->auth : NULL;
 		leg->t = &leg->u.v2.t;

@@ -100,6 +100,7 @@ struct leg_out {
 	uint32_t xid;
 	bool reverse; /* ERROR: about the reverse direction; MSG: travels in it */
 	struct rpc_error error;
+	bool doubtful; /* ERROR: about that call, or a form of it that was given up before */
 	struct leg_tx *tx;
 	void *cookie;
 	enum fabric_ev_type op;	     /* OP: READ, WRITE or WITHDRAWN */

@@ -13,7 +13,7 @@
 
 /*
  * A first message in a version not spoken here: ERR_VERS with the range, the
- * version echoed (7, 7.1.1; RFC 8166 section 4.5 has the same layout). The
+ * version echoed (draft-07 7.1.1; RFC 8166 section 4.5 has the same layout). The
  * version stays open: the next message may fit.
  */
 static void refuse_version(struct leg *leg, const struct v2_hdr *in)
@@ -38,7 +38,7 @@ static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 		leg->refused++;
 }
 
-/* An acceptor learns the version from the first message (4.3.3). True when known now. */
+/* An acceptor learns the version from the first message (draft-07 4.3.3). True when known now. */
 static bool detect_version(struct leg *leg, struct view in)
 {
 	struct v2_hdr h = {0};
@@ -89,7 +89,8 @@ static void got_answer(struct leg *leg)
 
 void leg_forget(struct leg *leg, uint32_t xid)
 {
-	assert(leg->cfg->reply_timeout); /* or there is no Receive for a late answer */
+	/* Version 1 has no Receive for a late answer else. */
+	assert(leg->cfg->reply_timeout || leg->t->version == 2);
 	leg->t->ops->forget(leg->t, xid);
 	got_answer(leg);
 }
@@ -149,7 +150,8 @@ static void on_error(struct leg *leg, const struct rpc_rx *rx, struct leg_out *o
 	out->xid = rx->xid;
 	out->reverse = leg_is_reverse(leg, rx->error_dir);
 	out->error = rx->error;
-	if (rx->error_dir == RPC_REPLY)
+	out->doubtful = rx->doubtful;
+	if (rx->error_dir == RPC_REPLY && !rx->doubtful)
 		got_answer(leg);
 	leg->also_failed = rx->also;
 	leg->also_xid = rx->also_xid;
@@ -173,7 +175,7 @@ static void on_ready(struct leg *leg, struct leg_out *out)
 		out->kind = LEG_OUT_READY;
 }
 
-/* The peer does not speak version 2: on the same connection go on with 1 (4.3.2, decision 9). */
+/* The peer does not speak version 2: on the same connection go on with 1 (draft-07 4.3.2, decision 9). */
 static void fall_back(struct leg *leg, const struct rpc_error *range, struct leg_out *out)
 {
 	if (!leg_speaks(leg, 1) || range->a > 1 || range->b < 1 || leg_set_version(leg, 1) < 0) {

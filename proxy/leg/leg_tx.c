@@ -82,6 +82,9 @@ bool leg_unsend(struct leg *leg, struct leg_tx *tx)
 	if (tx->posted || tx->encoded || leg->active == tx)
 		return false;
 	list_del(&tx->link);
+	/* If it was not this one that waits for credits the other says so at its next try. */
+	if (leg->t && leg->t->version == 2)
+		leg->u.v2.waits = false;
 	return true;
 }
 
@@ -114,7 +117,7 @@ void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rp
 	if (leg->t->ops->report(leg->t, xid, dir, e) == 0)
 		return;
 	leg_pump(leg); /* many in one turn: those before it make room */
-	/* 7.4: a Responder that cannot send its error MUST close the connection. */
+	/* draft-07 7.4: a Responder that cannot send its error MUST close the connection. */
 	if (!leg->closing && leg->t->ops->report(leg->t, xid, dir, e) < 0)
 		leg_close(leg, ERR_NOSPACE, "more errors to report than the peer takes");
 }
@@ -227,7 +230,7 @@ static int send_control(struct leg *leg, struct leg_slot *slot)
 	return leg_post_send(leg, slot, &sge, 1, 0) < 0 ? ERR_CLOSED : 1;
 }
 
-/* Version 2 counts messages against Receives really posted, one kept for a GRANT (4.2.1.1). */
+/* Version 2 counts messages against Receives really posted, one kept for a GRANT (draft-07 4.2.1.1). */
 static void leg_advertise(struct leg *leg)
 {
 	uint32_t free_recvs = leg->posted > 0 ? leg->posted - 1 : 0;

@@ -15,6 +15,7 @@ struct walk {
 	struct xdr_in x;
 	uint32_t *placed;
 	unsigned nplaced, next; /* the Write chunk of the next data item */
+	bool has_data;		/* an item stands in the stream */
 };
 
 bool nfs_returns_chunks(const struct rpchdr *hdr)
@@ -66,6 +67,7 @@ static int take_item(struct walk *w, uint32_t length)
 		return ERR_XDR;
 	if (!placed || *placed == 0) {
 		xdr_skip(&w->x, (size_t)length + xdr_pad(length));
+		w->has_data |= length > 0;
 		return w->x.failed ? ERR_XDR : 0;
 	}
 	if (*placed < length || *placed - length > 3)
@@ -148,11 +150,13 @@ static int check_nfs4(struct walk *w)
 int nfs_result_check(enum nfs_reads reads, struct view reply, uint32_t *placed, unsigned nplaced)
 {
 	struct walk w = {.placed = placed, .nplaced = nplaced};
+	int err;
 
 	if (reads == NFS_READS_NONE)
 		return 0;
 	xdr_in_init(&w.x, reply);
 	if (!skip_header(&w.x))
 		return 0;
-	return reads == NFS_READS_3 ? check_nfs3(&w) : check_nfs4(&w);
+	err = reads == NFS_READS_3 ? check_nfs3(&w) : check_nfs4(&w);
+	return err < 0 ? err : w.has_data;
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "proxy/plan/nfs.h"
 #include "xdr/cursor.h"
 
 /*
@@ -32,7 +33,8 @@ enum {
 	V2_REPLY_OCTETS = 20, /* prefix 16, empty Write list */
 	V2_CHUNK_FOLLOWS_OCTETS = 4,
 	UNKNOWN_REPLY = (1 << 20) + 8192, /* what servers return at once (decision 52) */
-	V2_MIDDLE_OCTETS = 20,		  /* prefix 16, octets remaining */
+	NFS3_READLINK = 5,
+	V2_MIDDLE_OCTETS = 20,	 /* prefix 16, octets remaining */
 	V2_CALL_LIST_OCTETS = 4, /* RDMA2_CALL_EXTERNAL has one list more than RDMA2_CALL_INLINE */
 };
 
@@ -150,30 +152,100 @@ static uint64_t needed_reply(uint64_t takes, uint32_t known, uint64_t responder_
 	return want > responder_inline ? want : 0;
 }
 
-static uint64_t reply_chunk(const struct rpc_msg *in, uint32_t known, const struct plan_end *from,
-			    const struct plan_end *to, bool reverse)
-{
-	uint64_t offered = in->has_reply ? in->reply.length : 0;
-	uint64_t header = reply_header(in, from->version, NULL);
-	struct plan_cover cover = from->continued_most;
-	uint64_t takes = less_header(inline_to(from), header);
-	uint64_t responder = less_header(inline_from(to), reply_header(in, to->version, to));
+/* struct reply - what is known of a reply when its call goes out. */
+struct reply {
+	uint32_t known; /* octets that the procedure can return; 0 unknown */
+	bool is_vague;	/* .known is nothing or so much that it is no bound */
+	bool is_nfs;
+	bool is_estimate;   /* .known has strings in it that NFS has no limit for */
+	uint64_t offered;   /* the requester's Reply chunk; 0 none */
+	uint64_t takes;	    /* what it takes inline */
+	uint64_t most;	    /* ... and continued */
+	uint64_t responder; /* what the responder can send inline */
+};
 
+/* The most that the requester could be given. */
+static uint64_t longest(const struct reply *r)
+{
+	return max_u64(r->offered, r->known ? min_u64(r->most, r->known) : r->most);
+}
+
+/*
+ * A version 2 requester's Reply chunk is as long as the longest reply it expects (draft-07 6.6.3). Where
+ * nothing else is known that is the bound, even where it is no longer than what would come inline: the
+ * requester of another gateway in front can take no more. Only when a responder's reply was longer is
+ * the requester held to take all that it can (draft-07 6.6.4). What the procedure can return is given it in any
+ * case.
+ */
+static uint64_t offered_by_v2(const struct reply *r, uint32_t slack)
+{
+	uint64_t bound = r->is_vague ? r->offered : r->known;
+	uint64_t inline_bound = r->is_vague ? r->takes : r->known;
+
+	/* Two thresholds that are the same leave a few octets more to version 2's shorter header. */
+	if (bound <= r->responder && !slack &&
+	    inline_bound <= r->responder + V1_REPLY_OCTETS - V2_REPLY_OCTETS)
+		return 0;
+	return r->is_vague && !slack ? max_u64(r->offered, r->takes) : longest(r);
+}
+
+static uint64_t to_v1(const struct reply *r, const struct plan_end *from, uint32_t slack)
+{
+	if (!r->offered)
+		return needed_reply(from->version == 1 ? r->takes : r->most, r->known,
+				    r->responder);
+	return from->version == 1 ? r->offered : offered_by_v2(r, slack);
+}
+
+static uint64_t to_v2(const struct reply *r, const struct plan_end *from, bool reverse)
+{
+	if (r->offered || from->version != 1 || reverse)
+		return r->offered;
+	return r->is_vague && r->is_nfs ? r->takes : 0;
+}
+
+/* How long the procedure lets the reply be. Of a COMPOUND with operations that have no bound only the
+ * most that servers return at once is known, which bounds nothing. */
+static void foresee(struct reply *r, const struct rpchdr *hdr, const struct rpc_msg *in)
+{
+	*r = (struct reply){.is_vague = true};
+	if (!hdr || !in->nbody)
+		return;
+	r->is_nfs = hdr->prog == PROG_NFS;
+	r->is_estimate = r->is_nfs && (hdr->vers == 4 || hdr->proc == NFS3_READLINK);
+	r->known = plan_reply_max(hdr, in->body[0], in);
+	r->is_vague =
+		!r->known || (hdr->prog == PROG_NFS && hdr->vers == 4 && r->known > UNKNOWN_REPLY);
+}
+
+/* The Reply chunk for the responder, 0 none; @expected as in struct plan_call. */
+static uint64_t reply_chunk(struct reply *r, const struct rpc_msg *in, const struct plan_end *from,
+			    const struct plan_end *to, bool reverse, uint32_t *expected)
+{
+	uint64_t header = reply_header(in, from->version, NULL), chunk, reach;
+	struct plan_cover cover = from->continued_most;
+
+	*expected = 0;
 	if (!takes_chunks(to, reverse))
 		return 0;
-	if (to->version != 1)
-		return offered;
-	if (!known)
+	r->offered = in->has_reply ? in->reply.length : 0;
+	r->takes = r->most = less_header(inline_to(from), header);
+	r->responder = less_header(inline_from(to), reply_header(in, to->version, to));
+	if (!r->known)
 		cover.bytes = clamp_u32(min_u64(cover.bytes, UNKNOWN_REPLY));
-	if (!offered || known)
-		takes = max_u64(takes, most_covered(header, from, reverse, &cover));
-	if (!offered)
-		return needed_reply(takes, known, responder);
-	if (from->version == 1)
-		return offered;
-	/* A version 2 requester sizes its Reply chunk beside two other ways a reply can take
-	 * (6.6.3, 6.6.4); a version 1 responder may put every reply into it. */
-	return max_u64(offered, known ? min_u64(takes, known) : takes);
+	if (!r->offered || r->known)
+		r->most = max_u64(r->takes, most_covered(header, from, reverse, &cover));
+	if (to->version != 1)
+		return to_v2(r, from, reverse);
+	chunk = to_v1(r, from, 0);
+	reach = max_u64(chunk, r->responder);
+	if (r->is_estimate && !r->is_vague && reach < max_u64(r->offered, r->most) &&
+	    !(from->version == 1 && r->offered))
+		*expected = clamp_u32(reach);
+	if (!to->slack)
+		return chunk;
+	r->known = r->known ? clamp_u32((uint64_t)r->known + to->slack) : 0;
+	return to_v1(r, from, to->slack);
 }
 
 static void refuse(struct plan_call *out, enum rpc_error_code code, uint32_t a)
@@ -268,21 +340,37 @@ static void pick_with_reply(const struct rpc_msg *in, size_t body_len, const str
 	pick_call_form(body_len, to, header, segments, reverse, out);
 }
 
+/* A Reply chunk that only tells a bound is not worth another form of the call. */
+static void leave_out_if_dear(const struct rpc_msg *in, size_t body_len, const struct plan_end *to,
+			      uint64_t header, bool reverse, struct plan_call *out)
+{
+	struct plan_call without;
+
+	pick_with_reply(in, body_len, to, header, 0, reverse, &without);
+	if (without.form != out->form)
+		*out = without;
+}
+
 void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
 		    const struct plan_end *from, const struct plan_end *to, size_t hdr_inline_len,
 		    bool reverse, struct plan_call *out)
 {
+	struct reply reply;
+	uint32_t expected;
 	uint64_t offer;
-	uint32_t known = 0;
 
 	*out = (struct plan_call){.form = PLAN_INLINE};
 	if (is_beyond_reverse(in, to, reverse, out))
 		return;
-	if (hdr && in->nbody)
-		known = plan_reply_max(hdr, in->body[0], in);
-	offer = to->no_reply_chunk ? 0 : reply_chunk(in, known, from, to, reverse);
+	foresee(&reply, hdr, in);
+	offer = reply_chunk(&reply, in, from, to, reverse, &expected);
+	if (to->no_reply_chunk)
+		offer = expected = 0;
 	pick_with_reply(in, body_len, to, hdr_inline_len, clamp_u32(offer), reverse, out);
-	/* A version 2 responder can continue its Reply (6.6.4): a chunk too many is left out. */
+	out->expected = expected;
+	if (offer && to->version != 1 && !in->has_reply)
+		leave_out_if_dear(in, body_len, to, hdr_inline_len, reverse, out);
+	/* A version 2 responder can continue its Reply (draft-07 6.6.4): a chunk too many is left out. */
 	if (out->form == PLAN_REFUSED && offer && to->version != 1)
 		pick_with_reply(in, body_len, to, hdr_inline_len, 0, reverse, out);
 }
@@ -299,7 +387,7 @@ void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct p
 		external += V2_CHUNK_FOLLOWS_OCTETS;
 	*out = (struct plan_reply){.form = PLAN_REFUSED};
 	if (hdr_inline_len >= threshold)
-		/* Cannot even say which Write chunks were filled: 7.4.1. */
+		/* Cannot even say which Write chunks were filled: draft-07 7.4.1. */
 		out->error.code = RPC_ERROR_SYSTEM;
 	else if (hdr_inline_len + body_len <= threshold)
 		out->form = PLAN_INLINE;

@@ -25,7 +25,10 @@ struct plan_call {
 	enum plan_form form;
 	struct rpc_error error; /* REFUSED: what the requester is told */
 	uint32_t reply_bytes;	/* Reply chunk to offer the responder; 0 none */
-	bool only_way;		/* CONTINUED: may have to wait for credits */
+	uint32_t
+		expected; /* the responder can give no longer reply, but the requester could take one
+				 * (apart from .slack); 0: it can give all that the requester takes */
+	bool only_way;	  /* CONTINUED: may have to wait for credits */
 };
 
 /** struct plan_cover - how much may be continued to a peer. */
@@ -43,6 +46,7 @@ struct plan_end {
 	/* Version 2: what is continued where there is another way, and where there is none. */
 	struct plan_cover continued, continued_most;
 	bool no_reply_chunk; /* not to be offered one */
+	uint32_t slack; /* its replies were longer than what was expected: by so much at most */
 };
 
 /**
@@ -55,15 +59,16 @@ struct plan_end {
  *           without a Reply chunk: the plan adds the one it decides on
  * @reverse: the call travels in the reverse direction
  *
- * Reply chunk toward the responder (issue: "only where it can be needed"): when
- * the requester offered one (same capacity), when the requester takes more
- * inline than the responder can send inline; and for a v2 requester that
- * offered none, by plan_reply_max() of the procedure. Never in the reverse
- * direction of version 1. Toward a version 2 responder: what the requester offered, or nothing
- * where it takes no more segments.
+ * Reply chunk toward a version 1 responder, which uses any that is offered: only where it can be
+ * needed. That is when a version 1 requester offered one (same capacity), or takes more inline than the
+ * responder can send inline; and when a version 2 requester offered one that the reply can need,
+ * or none and plan_reply_max() of the procedure is more than the responder can send inline. Never in
+ * the reverse direction of version 1.
  *
- * A version 2 requester's Reply chunk may be smaller than what it takes inline, but a version 1
- * responder may put any reply into it: there it grows to what the requester takes inline.
+ * Toward a version 2 responder: what the requester offered. A version 1 requester that offered none takes
+ * replies no longer than its threshold, which nothing in version 2 says: if those of an NFS procedure may be
+ * longer, a Reply chunk of that length does, for it is as long as the longest reply expected (draft-07
+ * 6.6.3). Nothing where the responder takes no more segments.
  */
 void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
 		    const struct plan_end *from, const struct plan_end *to, size_t hdr_inline_len,
@@ -81,7 +86,7 @@ struct plan_reply {
  * @hdr_inline_len: transport header octets of the inline form, its Write chunks included
  *
  * draft-07 6.6.3: a Reply chunk that was offered MUST be used when the reply is larger than
- * the reply inline threshold; 6.6.4: if it is too small, continuation, as far as the
+ * the reply inline threshold; draft-07 6.6.4: if it is too small, continuation, as far as the
  * requester's credits can cover it; else RPC_ERROR_REPLY_RESOURCE with the length needed.
  */
 void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct plan_end *to,
@@ -100,7 +105,7 @@ void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct p
 uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call);
 
 /**
- * plan_spread - map @length octets onto a chunk's segments, in order (4.5.2.1)
+ * plan_spread - map @length octets onto a chunk's segments, in order (draft-07 4.5.2.1)
  * @in:  the requester's segments, @n of them
  * @out: the same with lengths set to what lies in each; trailing ones 0
  *

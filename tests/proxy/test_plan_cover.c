@@ -25,7 +25,7 @@ static struct plan_end end_of(unsigned version, uint32_t inline_bytes)
 /* As far as credits and the cap cover it, or, with no other way, what the peer advertises. */
 static void test_cover(void **state)
 {
-	struct plan_end from = end_of(1, 4096), to = end_of(2, 4096);
+	struct plan_end from = end_of(2, 4096), to = end_of(2, 4096);
 	const size_t inline_room = 4096 - V2_CALL_HDR, middle = 4096 - 20;
 	static struct rpc_msg m;
 	struct plan_reply reply;

@@ -26,6 +26,9 @@ struct peer_spec {
 	uint32_t reply_cap;		  /* Reply chunk offered, 0 none */
 	uint32_t reply;			  /* payload stream of the reply, at least 24 */
 	unsigned segs;			  /* segments a chunk is cut into, 1 .. PEER_SEGS */
+	/* Instead of the peer's own: what follows the XID in the call; and any reply will do. For raw servers. */
+	const uint32_t *words;
+	unsigned nwords;
 };
 
 struct peer_region {

@@ -8,9 +8,17 @@
 
 #include <string.h>
 
+#include "tests/session/inside.h"
 #include "tests/session/stage.h"
 
-enum { ERROR_TYPE = 4, BAD_XDR = 2, INVAL_HTYPE = 4, INVAL_CONT = 5, SEGMENTS = 8 };
+enum {
+	ERROR_TYPE = 4,
+	BAD_XDR = 2,
+	INVAL_HTYPE = 4,
+	INVAL_CONT = 5,
+	READ_CHUNKS = 6,
+	SEGMENTS = 8
+};
 enum { GRANT = 5, PROPS = 7, EXTERNAL = 8, MIDDLE = 9, INLINE = 10 };
 
 /* The server, what it does, and what it saw. */
@@ -19,6 +27,9 @@ static struct {
 	bool literal;	      /* rdma_credit = sent + advertised */
 	uint32_t takes;	      /* octets it puts together; 0: any */
 	uint32_t refuses;     /* a type of message, 0 none; with .code */
+	bool knows_inline;    /* Calls of no other type: one ERR_INVAL_HTYPE a message */
+	bool holds;	      /* it answers nothing */
+	bool reads_none;      /* .code, 0, for each Call */
 	uint32_t code;	      /* of RDMA2_ERROR */
 	bool no_reply_chunks; /* .code and one segment for each call with one */
 	uint32_t received, sent, total;
@@ -45,8 +56,8 @@ static uint32_t credit(void)
 static void error(uint32_t xid, uint32_t code)
 {
 	serv.errors++;
-	if (code == SEGMENTS)
-		raw_words(&stage.raw, xid, 2, credit(), ERROR_TYPE, code, 1);
+	if (code == SEGMENTS || code == READ_CHUNKS)
+		raw_words(&stage.raw, xid, 2, credit(), ERROR_TYPE, code, code == SEGMENTS);
 	else
 		raw_words(&stage.raw, xid, 2, credit(), ERROR_TYPE, code);
 	serv.sent++;
@@ -76,6 +87,12 @@ static bool refuse(uint32_t xid, uint32_t type, struct view in)
 	for (; type == EXTERNAL && serv.owed > 1; serv.owed--) /* the last part is no message */
 		error(xid, serv.owed > 2 ? INVAL_HTYPE : BAD_XDR);
 	serv.received++;
+	if (serv.knows_inline && (type == EXTERNAL || type == MIDDLE)) {
+		if (!serv.in_message)
+			error(xid, INVAL_HTYPE);
+		serv.in_message = serv.refused = true;
+		return true;
+	}
 	if (type == serv.refuses || (serv.takes && length > serv.takes)) {
 		if (!serv.in_message)
 			error(xid, type == serv.refuses ? serv.code : INVAL_CONT);
@@ -116,13 +133,17 @@ static void on_message(struct raw *r, struct view in, void *arg)
 		return;
 	}
 	serv.in_message = type == MIDDLE;
+	if (serv.reads_none && last) {
+		error(xid, READ_CHUNKS);
+		return;
+	}
 	if (serv.lowers && serv.granted - serv.received <= serv.window / 2)
 		raw_words(&stage.raw, 0, 2, credit(), GRANT);
 	if (serv.no_reply_chunks && last && xdr_peek_u32(in.data + 28)) {
 		error(xid, SEGMENTS);
 		return;
 	}
-	if (type == EXTERNAL || last)
+	if ((type == EXTERNAL || last) && !serv.holds)
 		answer(xid);
 }
 
@@ -289,6 +310,100 @@ static void what_is_not_advertised_any_more_is_not_waited_for(void **state)
 	few_segments = false;
 }
 
+/* 7.1.3: neither type is known, and a message draws one report, however many its parts. That about the
+ * second form could as well be a late one about the first: without an answer it is believed. */
+static void a_report_that_may_be_late_is_heard_in_the_end(void **state)
+{
+	const struct peer_spec spec = {.body = 20000, .reply = 24, .segs = 1};
+
+	(void)state;
+	begin(2, 40);
+	serv.granted = 1 + serv.window;
+	serv.lowers = true; /* its credits do not tell what it had received when it said so */
+	serv.window = 8;
+	serv.knows_inline = true;
+	assert_true(peer_call(client(), &spec));
+	stage_run(30);
+	assert_int_equal(serv.errors, 2);
+	assert_int_equal(client()->errors, 0);
+	stage_run(40);
+	assert_int_equal(client()->errors, 1);
+	assert_true(peer_call(client(), &spec));
+	stage_run(1);
+	assert_int_equal(client()->errors, 2);
+	stage_goes_on();
+	stage_end();
+}
+
+/* 7.3.1: what the gateway offered is not what its requester did. */
+static void that_no_chunk_is_taken_is_told_who_used_one(void **state)
+{
+	struct peer_spec spec = {.body = 200, .reply = 24, .segs = 1};
+
+	(void)state;
+	begin(2, 40);
+	serv.reads_none = true;
+	assert_true(peer_call(client(), &spec));
+	stage_run(1);
+	assert_int_equal(client()->errors, 1);
+	assert_int_equal(client()->last_error.code, RPC_ERROR_SYSTEM);
+	spec.nreads = 1;
+	spec.reads[0] = 5000;
+	assert_true(peer_call(client(), &spec));
+	stage_run(1);
+	assert_int_equal(client()->errors, 2);
+	assert_int_equal(client()->last_error.code, RPC_ERROR_READ_CHUNKS);
+	stage_goes_on();
+	stage_end();
+}
+
+/* Calls in forms that a server has not been seen to take yet keep their octets until it answers: no more
+ * than half of their client's Receives, however long that takes. */
+static void calls_that_may_be_refused_leave_receives(void **state)
+{
+	const struct peer_spec spec = {
+		.body = 200, .reply = 24, .segs = 1, .nwrites = 1, .write_caps = {100}};
+	const struct leg *leg;
+
+	(void)state;
+	begin(2, 40);
+	leg = &inside_session(stage.proxy, 1)->client;
+	serv.holds = true;
+	for (unsigned i = 0; i < 16; i++) { /* all of its credits */
+		assert_true(peer_call(client(), &spec));
+		stage_run(0);
+	}
+	assert_int_equal(serv.inlines, 16);
+	assert_true(leg->nrbufs / 2 < 16);
+	assert_int_equal(leg->posted, leg->nrbufs / 2 + 1);
+	stage_goes_on();
+	stage_end();
+}
+
+/* A message that waited for credits is let go: no GRANT is spent for its sake any more. */
+static void who_is_let_go_does_not_wait(void **state)
+{
+	const struct peer_spec spec = {.body = 80000, .reply = 24, .segs = 1};
+	struct session *s;
+
+	(void)state;
+	few_segments = true;
+	begin(2, 40);
+	few_segments = false;
+	serv.granted = 1 + serv.window;
+	serv.lowers = true;
+	serv.window = 8;
+	calls(50, 200);
+	assert_true(peer_call(client(), &spec));
+	stage_run(1);
+	s = inside_session(stage.proxy, 1);
+	assert_true(s->server.u.v2.waits);
+	assert_true(txn_let_go(container_of(s->txns.next, struct txn, link)));
+	assert_false(s->server.u.v2.waits);
+	stage_goes_on();
+	stage_end();
+}
+
 /* ... nor does it count for the other reading of credits: what its window covers is continued. */
 static void a_smaller_window_is_no_other_reading(void **state)
 {
@@ -316,6 +431,10 @@ int main(void)
 		cmocka_unit_test(a_reply_chunk_too_many_is_left_out),
 		cmocka_unit_test(a_literal_peer_is_served),
 		cmocka_unit_test(what_is_not_advertised_any_more_is_not_waited_for),
+		cmocka_unit_test(a_report_that_may_be_late_is_heard_in_the_end),
+		cmocka_unit_test(that_no_chunk_is_taken_is_told_who_used_one),
+		cmocka_unit_test(calls_that_may_be_refused_leave_receives),
+		cmocka_unit_test(who_is_let_go_does_not_wait),
 		cmocka_unit_test(a_smaller_window_is_no_other_reading),
 	};
 

@@ -160,6 +160,72 @@ static void a_compound_takes_what_its_operations_can_need(void **state)
 	end();
 }
 
+/* PUTROOTFH and GETATTR of the ACL, whose length has no limit. */
+#define GET_ACL 0, 2, 100003, 4, 1, 0, 0, 0, 0, 0, 1, 2, 24, 9, 1, 0x1000
+
+/* What the server of @sv is shown of such a call, and what memory the gateway takes for it meanwhile. */
+static const struct rpc_msg *get_acl(unsigned cv, unsigned sv, uint32_t reply)
+{
+	struct setup s = little(cv, sv);
+	struct peer *server;
+	struct segment to;
+	size_t before;
+
+	s.raw = s.raw_client = true;
+	world_new(&w, &s);
+	server = &w.pairs[0].server;
+	server->holds = true;
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	world_run(&w, NSEC_PER_SEC);
+	to = raw_expose(&w.raw, 8192, FABRIC_REMOTE_WRITE);
+	if (cv == 2)
+		raw_words(&w.raw, RAW_V2_PROPS(0x99, 10));
+	else
+		raw_words(&w.raw, RAW_V1_CALL(0x98)); /* also held */
+	world_run(&w, NSEC_PER_SEC);
+	before = world_used(&w);
+	if (cv == 1)
+		raw_words(&w.raw, 0x77, 1, 10, 0, 0, 0, 0, 0x77, GET_ACL);
+	else if (reply)
+		raw_words(&w.raw, 0x77, 2, 10, 10, 0, 0, 0, 1, 1, to.handle, reply,
+			  (uint32_t)(to.offset >> 32), (uint32_t)to.offset, 0x77, GET_ACL);
+	else
+		raw_words(&w.raw, 0x77, 2, 10, 10, 0, 0, 0, 0, 0x77, GET_ACL);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(inside_session(w.proxy, 0)->forward.running, cv == 1 ? 2 : 1);
+	assert_int_equal(proxy_counters(w.proxy)->large, cv == 2 && !reply);
+	assert_true(world_used(&w) <= before + (cv == 2 && !reply ? 4 << 20 : 16384));
+	return &server->serves[cv == 1 ? 1 : 0].in;
+}
+
+static void got_it(unsigned held)
+{
+	assert_int_equal(peer_release(&w.pairs[0].server, false), held);
+	end();
+}
+
+/* Where nothing bounds a reply but what the first requester takes, that is told from gateway to gateway:
+ * as a Reply chunk, which the next one's server is not shown if it needs none. */
+static void a_version_1_threshold_goes_along(void **state)
+{
+	const uint32_t takes = 4096 - 28;
+	const struct rpc_msg *m;
+
+	(void)state;
+	m = get_acl(1, 2, 0);
+	assert_true(m->has_reply);
+	assert_int_equal(m->reply.length, takes);
+	got_it(2);
+	m = get_acl(2, 1, takes);
+	assert_int_equal(m->xid, 0x77);
+	assert_false(m->has_reply);
+	got_it(1);
+	/* A requester that says nothing may take a reply in many parts. */
+	m = get_acl(2, 1, 0);
+	assert_true(m->has_reply && m->reply.length > 1 << 20);
+	got_it(1);
+}
+
 static struct hoard hoard;
 
 /* However much of servers' calls is set aside: who connects then finds all that its admission counts
@@ -186,6 +252,7 @@ int main(void)
 		cmocka_unit_test(a_larger_wish_of_another_holds_nobody_up),
 		cmocka_unit_test(a_promise_takes_no_memory),
 		cmocka_unit_test(a_compound_takes_what_its_operations_can_need),
+		cmocka_unit_test(a_version_1_threshold_goes_along),
 		cmocka_unit_test(calls_set_aside_leave_connections_theirs),
 	};
 

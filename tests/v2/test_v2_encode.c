@@ -251,6 +251,38 @@ static void a_type_refused_is_sent_no_more(void **state)
 	assert_int_equal(conn_feed(REPLY_2), ERR_PROTO);
 }
 
+/* An error tells no more of its message than the XID: two XIDs that are remembered in one place are not
+ * taken for each other, nor one that was displaced for an inline Call. */
+static void a_refusal_is_about_its_own_xid(void **state)
+{
+	struct rpc_tx tx;
+
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	tx = external_call();
+	assert_int_equal(encode(&tx), 0);
+	tx = external_call();
+	m.xid += V2_SENT;
+	assert_int_equal(encode(&tx), 0);
+	expect(INVAL_HTYPE("00000010"), RPC_RX_ERROR);
+	assert_int_equal(rx.xid, 0x10);
+	assert_false(conn.t.peer.no_external);
+	expect(INVAL_HTYPE("00000050"), RPC_RX_ERROR);
+	assert_true(conn.t.peer.no_external);
+	/* A GRANT has no Call's XID. */
+	conn_open(RPC_INITIATOR);
+	tx = external_call();
+	m.xid = V2_SENT;
+	assert_int_equal(encode(&tx), 0);
+	assert_int_equal(conn_feed(INVAL_HTYPE("00000000")), ERR_TYPE);
+	/* Nor does a Call that was answered stand for others. */
+	conn_open(RPC_INITIATOR);
+	tx = external_call();
+	assert_int_equal(encode(&tx), 0);
+	expect("00000010 00000002 00000040 0000000d 00000000 00000010", RPC_RX_MSG);
+	assert_int_equal(conn_feed(INVAL_HTYPE("00000050")), ERR_TYPE);
+}
+
 /* Section 5.2.5: as far as the initiator goes. */
 static void reverse_levels(void **state)
 {
@@ -330,6 +362,7 @@ int main(void)
 		cmocka_unit_test(external_with_a_body_chunk),
 		cmocka_unit_test(what_cannot_be_expressed),
 		cmocka_unit_test(a_type_refused_is_sent_no_more),
+		cmocka_unit_test(a_refusal_is_about_its_own_xid),
 		cmocka_unit_test(reverse_levels),
 		cmocka_unit_test(allocates_nothing),
 	};

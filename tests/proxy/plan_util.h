@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_PROXY_PLAN_UTIL_H
+#define TESTS_PROXY_PLAN_UTIL_H
+
+#include "tests/cmocka_all.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "proxy/plan/plan.h"
+#include "xdr/cursor.h"
+
+/** Ends and calls to ask the plan about. */
+
+enum {
+	V1_HDR = 28,
+	V2_CALL_HDR = 32,
+	V2_REPLY_HDR = 20,
+	CAP = 4 << 20,
+	UNKNOWN = (1 << 20) + 8192
+};
+
+static inline struct plan_end end_of(unsigned version, uint32_t inline_bytes)
+{
+	return (struct plan_end){
+		.version = version,
+		.limits = {.send_bytes = inline_bytes,
+			   .recv_bytes = inline_bytes,
+			   .segment_bytes = version == 1 ? UINT32_MAX : 1 << 20,
+			   .segment_count = 16,
+			   .continuation = version == 2,
+			   .continue_bytes = UINT32_MAX,
+			   .reverse = version == 1 ? RPC_REV_SIMPLE : RPC_REV_GENL},
+		.own_recv_bytes = inline_bytes,
+		.own_send_bytes = inline_bytes,
+	};
+}
+
+/* With so much that may be continued, in so many Sends as that takes. */
+static inline void call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
+			     const struct plan_end *from, const struct plan_end *to,
+			     size_t header_len, bool reverse, size_t cap, struct plan_call *out)
+{
+	const struct plan_cover cover = {(uint32_t)cap, UINT32_MAX};
+	struct plan_end a = *from, b = *to;
+
+	a.continued = a.continued_most = b.continued = b.continued_most = cover;
+	plan_call_form(in, body_len, hdr, &a, &b, header_len, reverse, out);
+}
+
+static inline void reply_form(const struct rpc_msg *call, size_t body_len,
+			      const struct plan_end *to, size_t header_len, bool reverse,
+			      size_t cap, struct plan_reply *out)
+{
+	struct plan_end b = *to;
+
+	b.continued_most = (struct plan_cover){(uint32_t)cap, UINT32_MAX};
+	plan_reply_form(call, body_len, &b, header_len, reverse, out);
+}
+
+static uint8_t stream[2048];
+
+/* A call of NFSv3 procedure @proc, AUTH_SYS, whose last argument is @count, in @m's body. */
+static inline size_t nfs3_call(struct rpc_msg *m, struct rpchdr *hdr, uint32_t proc, uint32_t count)
+{
+	static const uint32_t words[] = {7, 0, 2, 100003, 3};
+	struct xdr_out x;
+
+	xdr_out_init(&x, stream, sizeof(stream));
+	for (unsigned i = 0; i < 5; i++)
+		xdr_put_u32(&x, words[i]);
+	xdr_put_u32(&x, proc);
+	xdr_put_u32(&x, 1); /* AUTH_SYS: stamp, machine name, uid, gid, no groups */
+	xdr_put_u32(&x, 24);
+	for (unsigned i = 0; i < 6; i++)
+		xdr_put_u32(&x, i == 1 ? 4 : 0);
+	xdr_put_u64(&x, 0);
+	xdr_put_opaque(&x, view_of("0123456789012345678901234567", 28));
+	xdr_put_u64(&x, 0); /* offset or cookie */
+	if (proc != 6)
+		xdr_put_u64(&x, 0); /* cookie verifier */
+	if (proc == 17)
+		xdr_put_u32(&x, 512); /* dircount */
+	xdr_put_u32(&x, count);
+	assert_false(x.failed);
+	rpc_msg_reset(m, 7, RPC_CALL);
+	m->body[m->nbody++] = view_of(stream, xdr_out_len(&x));
+	assert_int_equal(rpchdr_peek(hdr, m->body[0]), 0);
+	return xdr_out_len(&x);
+}
+
+static inline void nfs4_getattr(struct rpc_msg *m, struct rpchdr *hdr, uint64_t attrs)
+{
+	const uint32_t words[] = {7, 0, 2, 100003, 4, 1, 0, 0, 0, 0, 0, 1, 1, 9, 2};
+	struct xdr_out x;
+
+	xdr_out_init(&x, stream, sizeof(stream));
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		xdr_put_u32(&x, words[i]);
+	xdr_put_u32(&x, (uint32_t)attrs);
+	xdr_put_u32(&x, (uint32_t)(attrs >> 32));
+	rpc_msg_reset(m, 7, RPC_CALL);
+	m->body[m->nbody++] = view_of(stream, xdr_out_len(&x));
+	assert_int_equal(rpchdr_peek(hdr, m->body[0]), 0);
+}
+
+/* A chunk of @n equal segments in @m. */
+static inline struct rpc_chunk chunk_of(struct rpc_msg *m, uint32_t n, uint32_t each)
+{
+	struct rpc_chunk c = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(
+			rpc_msg_add_segment(
+				m, &c,
+				&(struct segment){.handle = i + 1, .length = each, .offset = 64}),
+			0);
+	return c;
+}
+
+static inline void offer_reply(struct rpc_msg *m, uint32_t bytes)
+{
+	m->has_reply = true;
+	m->reply = chunk_of(m, 1, bytes);
+}
+
+static inline uint32_t reply_bytes(const struct rpc_msg *m, const struct rpchdr *hdr,
+				   const struct plan_end *from, const struct plan_end *to,
+				   bool reverse, size_t cap)
+{
+	struct plan_call out;
+
+	call_form(m, 200, hdr, from, to, to->version == 1 ? V1_HDR : V2_CALL_HDR, reverse, cap,
+		  &out);
+	assert_int_equal(out.form, PLAN_INLINE);
+	return out.reply_bytes;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How long a reply can be, as the requester, the procedure and what is known of the server bound it. */
+#include "tests/proxy/plan_util.h"
+
+/* A Reply chunk of a version 2 requester bounds the reply (draft 6.6.3), and a version 1 responder, which
+ * uses any, gets none where that fits its Send. */
+static void test_reply_chunk_bounds(void **state)
+{
+	struct plan_end v1 = end_of(1, 4096), v2 = end_of(2, 4096), narrow = end_of(1, 1024);
+	static struct rpc_msg m;
+	struct rpchdr hdr;
+
+	(void)state;
+	rpc_msg_reset(&m, 1, RPC_CALL);
+	offer_reply(&m, 512);
+	assert_int_equal(reply_bytes(&m, NULL, &v2, &v1, false, CAP), 0);
+	assert_int_equal(reply_bytes(&m, NULL, &v1, &v1, false, CAP), 512);
+	assert_int_equal(reply_bytes(&m, NULL, &v2, &v2, false, CAP), 512);
+	/* What it takes inline it can be given all the same, if the responder needs a chunk for that. */
+	assert_int_equal(reply_bytes(&m, NULL, &v2, &narrow, false, CAP), 4096 - V2_REPLY_HDR);
+	/* By its operations: no bound, 1 MiB and more; by the chunk: what it says. */
+	nfs4_getattr(&m, &hdr, 1 << 12);
+	offer_reply(&m, 4096 - V1_HDR);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
+	offer_reply(&m, 8192);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 8192);
+	/* By its operations less than the chunk: none. */
+	nfs4_getattr(&m, &hdr, UINT64_C(1) << 36);
+	offer_reply(&m, 8192);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
+	/* READDIR of 32 KiB with a chunk of 8 KiB: the rest would have been continued. */
+	nfs3_call(&m, &hdr, 16, 32768);
+	offer_reply(&m, 8192);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP),
+			 plan_reply_max(&hdr, m.body[0], NULL));
+}
+
+static uint32_t expected(const struct rpc_msg *m, const struct rpchdr *hdr,
+			 const struct plan_end *from, const struct plan_end *to)
+{
+	struct plan_call out;
+
+	call_form(m, 100, hdr, from, to, V1_HDR, false, CAP, &out);
+	return out.expected;
+}
+
+/* A responder whose replies were longer can have all that the requester would take of them. */
+static void test_reply_chunk_grows(void **state)
+{
+	struct plan_end v1 = end_of(1, 4096), v2 = end_of(2, 4096), narrow = end_of(1, 1024);
+	static struct rpc_msg m;
+	struct rpchdr hdr;
+	uint32_t max;
+
+	(void)state;
+	/* Estimates, and no other bounds: not that of a requester, nor one that NFS sets. */
+	nfs4_getattr(&m, &hdr, 1 << 12);
+	offer_reply(&m, 8192);
+	assert_int_equal(expected(&m, &hdr, &v2, &v1), 0);
+	nfs3_call(&m, &hdr, 1, 0);
+	assert_int_equal(expected(&m, &hdr, &v2, &v1), 0);
+	/* A symbolic link longer than any server was seen to have. */
+	v1.slack = 0;
+	nfs3_call(&m, &hdr, 5, 0);
+	max = plan_reply_max(&hdr, m.body[0], NULL);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), max);
+	assert_int_equal(expected(&m, &hdr, &v2, &v1), max);
+	v1.slack = 65536;
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), max + 65536);
+	/* Names of users: no chunk is needed for those that are expected. */
+	v1.slack = 0;
+	nfs4_getattr(&m, &hdr, UINT64_C(3) << 36);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
+	assert_int_equal(expected(&m, &hdr, &v2, &v1), 4096 - V1_HDR);
+	v1.slack = 65536;
+	max = plan_reply_max(&hdr, m.body[0], NULL);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), max + 65536);
+	/* Never more than the requester takes; where that is all it was given nothing else is expected. */
+	v1.slack = 0;
+	assert_int_equal(expected(&m, &hdr, &v1, &v1), 0);
+	assert_int_equal(expected(&m, &hdr, &v1, &narrow), max);
+	narrow.slack = 65536;
+	assert_int_equal(reply_bytes(&m, &hdr, &v1, &narrow, false, CAP), 4096 - V1_HDR);
+	offer_reply(&m, 512);
+	assert_int_equal(reply_bytes(&m, &hdr, &v1, &narrow, false, CAP), 512);
+	assert_int_equal(expected(&m, &hdr, &v1, &narrow), 0);
+}
+
+/* A version 1 requester's threshold bounds its replies; over version 2 a Reply chunk says so, where
+ * the operations do not, and where it costs no other form. */
+static void test_threshold_goes_along(void **state)
+{
+	struct plan_end v1 = end_of(1, 4096), v2 = end_of(2, 4096);
+	static struct rpc_msg m;
+	struct rpchdr hdr;
+	struct plan_call out;
+
+	(void)state;
+	nfs4_getattr(&m, &hdr, 1 << 12); /* the ACL */
+	assert_int_equal(reply_bytes(&m, &hdr, &v1, &v2, false, CAP), 4096 - V1_HDR);
+	nfs4_getattr(&m, &hdr, UINT64_C(1) << 36);
+	assert_int_equal(reply_bytes(&m, &hdr, &v1, &v2, false, CAP), 0);
+	assert_int_equal(reply_bytes(&m, NULL, &v1, &v2, false, CAP), 0); /* not of NFS */
+	nfs4_getattr(&m, &hdr, 1 << 12);
+	call_form(&m, 4096 - V2_CALL_HDR - 20, &hdr, &v1, &v2, V2_CALL_HDR, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_INLINE);
+	assert_int_equal(out.reply_bytes, 4096 - V1_HDR);
+	call_form(&m, 4096 - V2_CALL_HDR - 19, &hdr, &v1, &v2, V2_CALL_HDR, false, CAP, &out);
+	assert_int_equal(out.form, PLAN_INLINE);
+	assert_int_equal(out.reply_bytes, 0);
+	/* In the next gateway: a server of the same threshold needs none. */
+	offer_reply(&m, 4096 - V1_HDR);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reply_chunk_bounds),
+		cmocka_unit_test(test_reply_chunk_grows),
+		cmocka_unit_test(test_threshold_goes_along),
+	};
+
+	return cmocka_run_group_tests_name("plan bound", tests, NULL, NULL);
+}
