@@ -5,8 +5,8 @@
 #
 #   verbs_idle, verbs_overrun, rpcrdma-perf -rxe-[gateway, verbs both legs]-rxe- rpcrdma-perf
 #
-# Gateways are given little memory: 24 MiB of 64 are for connections, and Receives of its own
-# take 1 MiB of each session.
+# Gateways are given little memory: 48 MiB of 128 are for connections. A session's queues take 370 KiB
+# of that, and where it has Receives of its own these take 1 MiB more.
 
 test_shared() {
     verbs_built || return
@@ -23,7 +23,7 @@ test_shared() {
 # shared_gateway NAME RECEIVE_QUEUE WORKERS
 shared_gateway() {
     local at=${GUEST_ADDRESS[gateway]}
-    GW_RECEIVES=$2 GW_WORKERS=$3 GW_MEMORY=$((64 * $3))M gateway "$1" "verbs:$at:20049" 1 "verbs:$at:21049" 1
+    GW_RECEIVES=$2 GW_WORKERS=$3 GW_MEMORY=$((128 * $3))M gateway "$1" "verbs:$at:20049" 1 "verbs:$at:21049" 1
 }
 
 # idle NAME COUNT: so many clients come, and stay until NAME is stopped; which fails if one of
@@ -52,7 +52,7 @@ shared_own() {
     idle shared-crowd 90
     OWN_OPEN=$(idle_open shared-crowd)
     check "own: no shared receive queue" same 0 "$(srqs shared-own)"
-    check "own: $OWN_OPEN clients have room, then no more" test "$OWN_OPEN" -gt 0 -a "$OWN_OPEN" -lt 40
+    check "own: $OWN_OPEN clients have room, then no more" test "$OWN_OPEN" -gt 0 -a "$OWN_OPEN" -lt 45
     check "own: those stayed" stop shared-crowd
     check "own: the gateway ends on SIGTERM" stop shared-own
 }
@@ -96,7 +96,7 @@ shared_idle() {
     check "shared: 91 idle clients have the Receives of one: $many, $one" \
         test "$one" -gt 0 -a "$many" -gt 0 -a "$many" -le $((2 * one))
     check "shared: 90 clients where there is room for $OWN_OPEN with Receives of their own" \
-        test "$(idle_open shared-crowd)" -eq 90 -a 90 -ge $((4 * OWN_OPEN))
+        test "$(idle_open shared-crowd)" -eq 90 -a 90 -ge $((2 * OWN_OPEN))
     check "shared: idle clients stayed" stop shared-crowd
     check "shared: the one stayed" stop shared-one
 }
