@@ -28,7 +28,10 @@ enum {
 	BUDGET_LEG_HEAP = 128 * 1024, /* octets beside these blocks, at most: a connection, half a
 				       * session (idle ones over TCP have a tenth of it) */
 	BUDGET_SHARED = 4,	      /* parts of that for connections, one for shared Receives */
-	BUDGET_LATE = 64,	      /* late replies a leg has Receives for (reply_timeout) */
+	BUDGET_HANDSHAKE =
+		128 * 1024,    /* octets of heap that host authentication takes, under way */
+	BUDGET_HANDSHAKES = 8, /* parts of that for connections, one at most for them */
+	BUDGET_LATE = 64,      /* late replies a leg has Receives for (reply_timeout) */
 };
 
 /** budget_reserve - of @bytes, a multiple of BUDGET_STEP: an eighth in whole steps; one at least,

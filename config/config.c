@@ -39,7 +39,10 @@ static uint64_t leg_blocks(const struct config_end *end)
 
 static uint64_t leg_bytes(const struct config_end *end)
 {
-	return BUDGET_LEG_HEAP + leg_blocks(end);
+	/* Two handshakes are always possible: proxy/session_auth.c. */
+	uint64_t handshakes = end->hostauth.mode == CONFIG_HOSTAUTH_OFF ? 0 : 2 * BUDGET_HANDSHAKE;
+
+	return BUDGET_LEG_HEAP + handshakes + leg_blocks(end);
 }
 
 uint64_t config_worker_bytes(const struct config *cfg)

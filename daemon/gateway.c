@@ -148,8 +148,16 @@ static void map_hostauth(struct gateway *gw, unsigned i)
 	map_unneeded(gw, i, &from->listen.hostauth.unneeded);
 }
 
-void gateway_authenticate(struct gateway *gw, const struct auth *auth)
+/* A signature takes less than a millisecond: few threads are enough, and leave CPUs to the workers. */
+static unsigned job_threads(const struct gateway *gw)
 {
+	return gw->nworkers < 4 ? 1 : gw->nworkers / 4 + 1;
+}
+
+int gateway_authenticate(struct gateway *gw, const struct auth *auth)
+{
+	bool any = false;
+
 	for (unsigned i = 0; i < gw->nroutes; i++) {
 		const struct config_route *from = &gw->cfg->routes[i];
 		struct proxy_route *to = &gw->routes[i];
@@ -159,7 +167,11 @@ void gateway_authenticate(struct gateway *gw, const struct auth *auth)
 					   from->listen.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE);
 		to->server.auth = auth_leg(auth, i, AUTH_UPSTREAM,
 					   from->upstream.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE);
+		any |= to->client.auth || to->server.auth;
 	}
+	if (any)
+		gw->jobs = jobs_new(job_threads(gw));
+	return any && !gw->jobs ? ERR_NOMEM : 0;
 }
 
 static int map_route(struct gateway *gw, unsigned i, const char *file)
@@ -179,6 +191,8 @@ static int map_route(struct gateway *gw, unsigned i, const char *file)
 	to->client.domain = 2 * i;
 	to->server.domain = 2 * i + 1;
 	to->server.reverse = reverse_level(from);
+	to->max_handshakes =
+		(from->listen.hostauth.max_handshakes + gw->nworkers - 1) / gw->nworkers;
 	map_hostauth(gw, i);
 	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
 	to->upstream_fabric = intern_fabric(gw, &from->upstream);
@@ -371,5 +385,6 @@ void gateway_fini(struct gateway *gw)
 	mem_free(gw->listens);
 	mem_free(gw->routes);
 	crowd_free(gw->crowd);
+	jobs_free(gw->jobs);
 	*gw = (struct gateway){0};
 }

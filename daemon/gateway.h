@@ -26,6 +26,7 @@ struct gateway {
 	const struct config *cfg; /* borrowed */
 	unsigned nworkers;
 	size_t worker_bytes; /* each worker's share of memory_limit */
+	struct jobs *jobs;   /* threads for handshakes; NULL: no route has any */
 	struct crowd *crowd; /* whoever accepts: limits of sessions are of the process */
 	uint32_t max_sessions, max_setups; /* as the configuration has them, or by memory */
 	unsigned nroutes, nfabrics;
@@ -47,8 +48,9 @@ struct gateway {
 int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 		 unsigned cpus) WARN_UNUSED;
 
-/** gateway_authenticate - by @auth, made of the same configuration; before workers are. */
-void gateway_authenticate(struct gateway *gw, const struct auth *auth);
+/** gateway_authenticate - by @auth, made of the same configuration; before workers are. Return: 0
+ * or ERR_NOMEM. */
+int gateway_authenticate(struct gateway *gw, const struct auth *auth) WARN_UNUSED;
 
 /** gateway_listen - bind every route; each failure is logged, naming @file. Return: 0 or the first
  * error. */

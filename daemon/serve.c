@@ -176,7 +176,10 @@ static enum exit_code prepare(struct server *s, const char *path)
 		log_error("start.failed", "why=\"no memory for the routes\"");
 		return EXIT_INTERNAL;
 	}
-	gateway_authenticate(&s->gw, s->auth);
+	if (gateway_authenticate(&s->gw, s->auth)) {
+		log_error("start.failed", "why=\"no threads for host authentication\"");
+		return EXIT_INTERNAL;
+	}
 	return EXIT_OK;
 }
 

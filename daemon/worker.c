@@ -34,6 +34,7 @@ struct worker {
 	unsigned index;
 	struct loop *parent, *loop;
 	struct fabric **fabrics;
+	struct jobs_port jobs;
 	struct proxy *proxy;
 	struct report report;
 	bool attached;
@@ -98,6 +99,11 @@ static int open_fabrics(struct worker *w)
 	return 0;
 }
 
+static void wake(void *loop)
+{
+	loop_wake(loop);
+}
+
 static int open_proxy(struct worker *w)
 {
 	struct proxy_config cfg = {
@@ -111,11 +117,14 @@ static int open_proxy(struct worker *w)
 		.max_setups = gateway_worker_setups(w->gw),
 		.max_payload = w->gw->cfg->max_payload,
 		.continue_max = w->gw->cfg->continue_max,
+		.jobs = w->gw->jobs ? &w->jobs : NULL,
 		.worker = w->index,
 	};
 
 	if (getrandom(&cfg.seed, sizeof(cfg.seed), 0) != (ssize_t)sizeof(cfg.seed))
 		return ERR_IO;
+	if (w->gw->jobs)
+		jobs_port_init(&w->jobs, w->gw->jobs, wake, w->loop);
 	w->proxy = proxy_new(&cfg);
 	w->report = (struct report){
 		.gw = w->gw, .worker = w->index, .fabrics = w->fabrics, .proxy = w->proxy};

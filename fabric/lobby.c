@@ -93,3 +93,10 @@ struct lobby_member *lobby_first_of(const struct lobby *lobby, const struct fabr
 	return host && host->host.uses > 0 ? list_first(&host->members, struct lobby_member, link)
 					   : NULL;
 }
+
+unsigned lobby_count_of(const struct lobby *lobby, const struct fabric_addr *addr)
+{
+	const struct host *host = hosts_find(&lobby->hosts, addr);
+
+	return host ? host->uses : 0;
+}

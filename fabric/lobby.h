@@ -46,6 +46,9 @@ void lobby_leave(struct lobby *lobby, struct lobby_member *m);
 /** lobby_first - who has to go first; NULL: it is empty. */
 struct lobby_member *lobby_first(struct lobby *lobby);
 
+/** lobby_count_of - how many of the host of @addr are in it. */
+unsigned lobby_count_of(const struct lobby *lobby, const struct fabric_addr *addr);
+
 /** lobby_first_of - who of the host of @addr has; NULL: it has none. */
 struct lobby_member *lobby_first_of(const struct lobby *lobby, const struct fabric_addr *addr);
 

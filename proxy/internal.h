@@ -5,6 +5,7 @@
 #include "base/timer.h"
 #include "fabric/lobby.h"
 #include "proxy/crowd.h"
+#include "proxy/door.h"
 #include "proxy/leg/recvs.h"
 #include "proxy/proxy.h"
 #include "proxy/session.h"
@@ -21,7 +22,9 @@ struct route_state {
 	nsec_t one_kind_until;	     /* no Reply chunk beside Write chunks: txn_told.c */
 	nsec_t longer_until;	     /* its replies are longer than expected: txn_told.c */
 	struct quota_group groups[QUOTA_PURPOSES];
-	size_t reverse_bytes; /* taken by transactions of the reverse direction */
+	size_t reverse_bytes;		      /* taken by transactions of the reverse direction */
+	struct door client_door, server_door; /* handshakes of host authentication */
+	struct timer doors;		      /* while somebody waits there */
 };
 
 /** struct proxy - one worker's relay; shared by proxy.c, session.c and txn.c. */

@@ -187,7 +187,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 		return NULL;
 	}
 	if (part_arena(p) < 0 || open_door(p) < 0 || register_arena(p) < 0 ||
-	    share_receives(p) < 0) {
+	    share_receives(p) < 0 || session_auth_open(p) < 0) {
 		proxy_free(p);
 		return NULL;
 	}
@@ -331,6 +331,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 		if (fabric_deadline(p->cfg.fabrics[i]) <= now)
 			fabric_tick(p->cfg.fabrics[i], now);
 	more = poll_fabrics(p);
+	session_auth_back(p);
 	resume_waiters(p);
 	more |= timer_run(&p->timers, now, TURN_TIMERS);
 	more |= txn_blank_turn(p);
@@ -405,6 +406,10 @@ void proxy_free(struct proxy *p)
 {
 	while (!list_is_empty(&p->sessions))
 		session_free(list_first(&p->sessions, struct session, link));
+	if (p->cfg.jobs)
+		jobs_port_wait(p->cfg.jobs);
+	session_auth_back(p);
+	session_auth_fini(p);
 	for (unsigned i = 0; p->recvs && i < p->cfg.nfabrics; i++)
 		if (recvs_of(p->cfg.fabrics[i]))
 			recvs_fini(&p->recvs[i]);

@@ -2,6 +2,7 @@
 #ifndef PROXY_PROXY_H
 #define PROXY_PROXY_H
 
+#include "base/jobs.h"
 #include "fabric/fabric.h"
 #include "proxy/leg/leg.h"
 
@@ -23,7 +24,10 @@ struct proxy_route {
 	unsigned nunneeded;
 	struct fabric_addr upstream;
 	unsigned upstream_fabric; /* index into proxy_config.fabrics of the upstream leg */
-	nsec_t version_memory;	  /* how long "speaks only version 1" is remembered */
+	unsigned
+		max_handshakes; /* of host authentication on either side, at once in each worker; 0: as
+				   * memory has room for */
+	nsec_t version_memory; /* how long "speaks only version 1" is remembered */
 };
 
 struct crowd;
@@ -41,8 +45,10 @@ struct proxy_config {
 				* .max_sessions */
 	uint32_t max_payload;  /* largest chunk or message body, octets */
 	uint32_t continue_max; /* longest message continued where there is another way for it */
-	unsigned worker;       /* for session numbers in logs */
-	uint64_t seed;	       /* for XIDs of the gateway's own messages */
+	struct jobs_port
+		*jobs;	 /* for what takes long, borrowed; NULL: done here. Outlives the relay */
+	unsigned worker; /* for session numbers in logs */
+	uint64_t seed;	 /* for XIDs of the gateway's own messages */
 };
 
 /** struct proxy_counters - totals since start, one line in the log at the end and on SIGUSR1. */

@@ -45,6 +45,7 @@ void session_reject_client(struct session *s)
 void session_die(struct session *s)
 {
 	s->state = SESSION_DEAD;
+	session_auth_end(s);
 	lobby_leave(&s->proxy->lobby, &s->silent);
 	session_touch(s);
 }
@@ -59,6 +60,7 @@ static void stop_waiting(struct session_queue *q)
 static void begin_end(struct session *s)
 {
 	s->state = SESSION_CLOSING;
+	session_auth_end(s);
 	lobby_leave(&s->proxy->lobby, &s->silent);
 	stop_waiting(&s->forward);
 	stop_waiting(&s->reverse);
@@ -205,10 +207,16 @@ static void on_out(struct session *s, struct leg *leg, struct leg_out *out)
 
 static void drain_leg(struct session *s, struct leg *leg)
 {
+	bool waited = !list_is_empty(&leg->rxq);
 	struct leg_out out;
 
+	session_auth(s, leg);
 	for (leg_next(leg, &out); out.kind != LEG_OUT_NONE; leg_next(leg, &out))
 		on_out(s, leg, &out);
+	/* What waited at the door has an answer now. */
+	if (waited && list_is_empty(&leg->rxq) && leg_proves(leg))
+		session_touch(s);
+	session_auth(s, leg);
 	session_log_auth(s, leg);
 	/* It has said something, and who it is where that is asked. */
 	if (s->silent.host && s->client.t && !leg_is_unproved(&s->client))
@@ -292,6 +300,7 @@ void session_free(struct session *s)
 	session_log_untold(s);
 	txn_drop_kept(&s->forward);
 	txn_drop_kept(&s->reverse);
+	session_auth_end(s);
 	/* Connections first: after that nobody uses the memory. */
 	leg_fini(&s->client);
 	leg_fini(&s->server);

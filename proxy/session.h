@@ -4,6 +4,7 @@
 
 #include "base/timer.h"
 #include "fabric/lobby.h"
+#include "proxy/door.h"
 #include "proxy/leg/leg.h"
 
 /**
@@ -121,6 +122,7 @@ struct session {
 	char host[FABRIC_ADDR_TEXT]; /* the client, as it is counted */
 	struct host *place;	     /* in the crowd */
 	struct lobby_member silent;  /* until the client's first message, or the end begins */
+	struct door_guest client_guest, server_guest; /* while they prove who they are */
 	enum session_state state;
 	struct leg client, server;
 	struct session_stat cstat, sstat;
@@ -209,6 +211,21 @@ bool session_retry_as_v1(struct session *s, int status);
  * server leg ended with @status, which may be against it. */
 void session_remember_v1(struct session *s);
 void session_forget_v1(struct session *s, int status);
+
+/* session_auth.c: handshakes of host authentication */
+
+/** session_auth_open - the doors of every route. Return: 0 or ERR_NOMEM; session_auth_fini() is due. */
+int session_auth_open(struct proxy *p) WARN_UNUSED;
+void session_auth_fini(struct proxy *p);
+
+/** session_auth - something happened on @leg: it may have to wait at the door, or be through. */
+void session_auth(struct session *s, struct leg *leg);
+
+/** session_auth_end - neither leg needs a place any more. */
+void session_auth_end(struct session *s);
+
+/** session_auth_back - jobs that are done. */
+void session_auth_back(struct proxy *p);
 
 /* session_log.c */
 

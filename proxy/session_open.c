@@ -114,6 +114,10 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 	txn_short_init(s);
 	leg_init(&s->client, RPC_ACCEPTOR);
 	leg_init(&s->server, RPC_INITIATOR);
+	s->client.jobs = p->cfg.jobs;
+	s->client.gated = rs->client_door.inside.most > 0;
+	door_guest_init(&s->client_guest);
+	door_guest_init(&s->server_guest);
 	leg_set_quotas(&s->client, rs->groups);
 	s->client.conn = ev->conn;
 	ev->conn->owner = &s->client; /* should it go away before it is accepted */

@@ -20,6 +20,8 @@ int session_connect_server(struct session *s)
 		cfg = &rs->server_v1;
 	leg_init(&s->server, RPC_INITIATOR);
 	leg_set_quotas(&s->server, s->route->groups);
+	s->server.jobs = p->cfg.jobs;
+	s->server.gated = rs->server_door.inside.most > 0;
 	s->server.first_xid = (uint32_t)session_random(p);
 	err = leg_connect(&s->server, cfg, &p->arena, p->cfg.fabrics[route->upstream_fabric],
 			  &route->upstream, SESSION_OP_DEPTH, p->now);

@@ -39,6 +39,10 @@ int leg_auth_begin(struct leg *leg, struct view request_data, struct view accept
 /** leg_auth_go - after a message was received, or sent: what is due. May close the leg. */
 void leg_auth_go(struct leg *leg);
 
+/** leg_auth_must_wait - the peer's first message is at hand, and nothing may be done about it before
+ * leg_admit(). */
+bool leg_auth_must_wait(struct leg *leg);
+
 /** leg_auth_lacks - the peer speaks version 1, which has none: that is known at once. */
 void leg_auth_lacks(struct leg *leg);
 

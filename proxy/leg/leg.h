@@ -132,13 +132,16 @@ struct leg {
 
 	struct v1_pdata peer_pdata;
 	struct leg_proof *proof; /* who the peer is; NULL: nobody asks */
-	struct recvs *recvs;	 /* where Receives are shared, else NULL */
-	struct leg_rbuf *rbufs;	 /* Receives of its own; their octets are arena blocks */
-	uint32_t nrbufs;	 /* Receives in all: posted, or, shared, promised */
-	uint32_t posted;	 /* of these not held by messages received */
-	uint32_t grant;		 /* what leg_set_grant() allows the peer */
-	uint32_t awaiting; /* calls of ours without a reply yet: Receives kept back for them */
-	struct list rxq;   /* received while stalled, in order */
+	struct jobs_port
+		*jobs; /* who works on that, borrowed; set after leg_init(); NULL: the leg itself */
+	bool gated;    /* see leg_is_at_door(); likewise */
+	struct recvs *recvs;	/* where Receives are shared, else NULL */
+	struct leg_rbuf *rbufs; /* Receives of its own; their octets are arena blocks */
+	uint32_t nrbufs;	/* Receives in all: posted, or, shared, promised */
+	uint32_t posted;	/* of these not held by messages received */
+	uint32_t grant;		/* what leg_set_grant() allows the peer */
+	uint32_t awaiting;	/* calls of ours without a reply yet: Receives kept back for them */
+	struct list rxq;	/* received while stalled, in order */
 	struct leg_rbuf *stalled; /* its part of a continued message waits for memory */
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena when stalled, unless it shares that: */

@@ -3,12 +3,17 @@
  * Host authentication (draft-07 5.2.6): the values travel in v2/auth.c, what they mean is
  * known to hostauth/. Here the one is handed to the other, with what only a leg knows:
  * both ends' private data, the time, when to begin and when to end.
+ *
+ * What takes long, hostauth_work(), is a job for others where the leg has somebody for it. The
+ * profile leaves nothing to be said meanwhile (section 3.2), so whoever says something has
+ * failed. A leg that ends while its job runs leaves its proof to whoever gets the job back.
  */
 #include "proxy/leg/leg_auth.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "proxy/leg/internal.h"
 
@@ -39,12 +44,16 @@ static enum v2_auth_verdict on_recv(struct v2_auth *auth, struct view message,
 		.final = h->htype == V2_CONNPROP_FINAL,
 	};
 
+	if (proof_of(auth)->working) {
+		proof_of(auth)->disturbed = true;
+		return V2_AUTH_FAILED;
+	}
 	return verdict_of(hostauth_recv(proof_of(auth)->h, &in));
 }
 
 static bool on_absent(struct v2_auth *auth)
 {
-	return hostauth_absent(proof_of(auth)->h);
+	return !proof_of(auth)->working && hostauth_absent(proof_of(auth)->h);
 }
 
 static bool next_value(struct v2_auth *auth, size_t room, size_t properties,
@@ -52,7 +61,7 @@ static bool next_value(struct v2_auth *auth, size_t room, size_t properties,
 {
 	struct hostauth_out said;
 
-	if (!hostauth_next(proof_of(auth)->h, room, properties, &said))
+	if (proof_of(auth)->working || !hostauth_next(proof_of(auth)->h, room, properties, &said))
 		return false;
 	*out = (struct v2_auth_out){said.value, said.first, said.final};
 	return true;
@@ -71,6 +80,11 @@ static const struct v2_auth_ops ops = {
 	.sent = on_sent,
 };
 
+static void work(struct job *job)
+{
+	hostauth_work(container_of(job, struct leg_proof, job)->h);
+}
+
 int leg_auth_begin(struct leg *leg, struct view request_data, struct view accept_data)
 {
 	const struct leg_auth *policy = leg->cfg->auth;
@@ -82,6 +96,8 @@ int leg_auth_begin(struct leg *leg, struct view request_data, struct view accept
 	if (!leg->proof)
 		return ERR_NOMEM;
 	leg->proof->auth = (struct v2_auth){.ops = &ops, .required = policy->required};
+	leg->proof->leg = leg;
+	leg->proof->job.run = work;
 	p.role = leg->role == RPC_INITIATOR ? HOSTAUTH_INITIATOR : HOSTAUTH_ACCEPTOR;
 	p.now = policy->now(policy);
 	p.creds = policy->creds(policy);
@@ -113,14 +129,50 @@ static void conclude(struct leg_proof *proof)
 					 : "a message that cannot be read");
 }
 
+/* A message came while an answer was due, and the handshake is in other hands. */
+static void disturbed(struct leg *leg)
+{
+	struct leg_proof *proof = leg->proof;
+
+	proof->is_over = true;
+	proof->cause = HOSTAUTH_CAUSE_VALUE;
+	snprintf(proof->why, sizeof(proof->why),
+		 "host authentication: a message came while an answer was due");
+	leg_close(leg, ERR_AUTH, proof->why);
+}
+
+/* Return: whether what is due was done at once. */
+static bool work_done(struct leg *leg)
+{
+	struct leg_proof *proof = leg->proof;
+
+	proof->at_door = leg->gated && !proof->admitted;
+	if (proof->at_door)
+		return false;
+	if (!leg->jobs) {
+		hostauth_work(proof->h);
+		return true;
+	}
+	proof->working = true;
+	jobs_submit(leg->jobs, &proof->job);
+	return false;
+}
+
 void leg_auth_go(struct leg *leg)
 {
 	struct leg_proof *proof = leg->proof;
 
 	if (!proof || proof->is_over || !leg->t || leg->t->version != 2 || leg->closing)
 		return;
+	if (proof->disturbed) {
+		disturbed(leg);
+		return;
+	}
+	if (proof->working)
+		return;
 	if (proof->auth.verdict == V2_AUTH_GOING && hostauth_is_work_due(proof->h)) {
-		hostauth_work(proof->h);
+		if (!work_done(leg))
+			return;
 		proof->auth.verdict = verdict_of(hostauth_status(proof->h));
 	}
 	if (proof->auth.verdict == V2_AUTH_GOING)
@@ -142,6 +194,8 @@ void leg_auth_lacks(struct leg *leg)
 	proof->auth.verdict = V2_AUTH_ABSENT;
 	proof->auth.is_absent = true;
 	proof->is_over = true;
+	if (proof->working) /* then leg_auth_end() does */
+		return;
 	hostauth_free(proof->h);
 	proof->h = NULL;
 }
@@ -157,13 +211,63 @@ void leg_auth_refuse(struct leg *leg)
 	leg_close(leg, ERR_AUTH, proof->why);
 }
 
+static void free_proof(struct leg_proof *proof)
+{
+	hostauth_free(proof->h);
+	mem_free(proof);
+}
+
 void leg_auth_end(struct leg *leg)
 {
-	if (!leg->proof)
+	struct leg_proof *proof = leg->proof;
+
+	if (!proof)
 		return;
-	hostauth_free(leg->proof->h);
-	mem_free(leg->proof);
 	leg->proof = NULL;
+	proof->leg = NULL;
+	if (!proof->working || jobs_cancel(&proof->job))
+		free_proof(proof);
+}
+
+struct leg *leg_auth_back(struct job *job)
+{
+	struct leg_proof *proof = container_of(job, struct leg_proof, job);
+
+	proof->working = false;
+	if (!proof->leg) {
+		free_proof(proof);
+		return NULL;
+	}
+	if (proof->auth.verdict == V2_AUTH_GOING)
+		proof->auth.verdict = verdict_of(hostauth_status(proof->h));
+	return proof->leg;
+}
+
+bool leg_proves(const struct leg *leg)
+{
+	return leg->proof && !leg->proof->is_over && !leg->closing && leg->state != LEG_CLOSED;
+}
+
+bool leg_auth_must_wait(struct leg *leg)
+{
+	struct leg_proof *proof = leg->proof;
+
+	if (!proof || !leg->gated || proof->admitted || proof->at_door || proof->is_over ||
+	    leg->role != RPC_ACCEPTOR || leg->t->version != 2)
+		return false;
+	proof->at_door = true;
+	return true;
+}
+
+bool leg_is_at_door(const struct leg *leg)
+{
+	return leg->proof && leg->proof->at_door && !leg->closing && leg->state != LEG_CLOSED;
+}
+
+void leg_admit(struct leg *leg)
+{
+	leg->proof->at_door = false;
+	leg->proof->admitted = true;
 }
 
 const char *leg_peer_name(const struct leg *leg)

@@ -2,6 +2,7 @@
 #ifndef PROXY_LEG_LEG_AUTH_H
 #define PROXY_LEG_LEG_AUTH_H
 
+#include "base/jobs.h"
 #include "hostauth/hostauth.h"
 #include "v2/auth.h"
 
@@ -22,10 +23,15 @@ struct leg_auth {
 
 /** struct leg_proof - of one leg. */
 struct leg_proof {
-	struct v2_auth auth; /* first member */
-	struct hostauth *h;  /* until it is over */
-	bool is_over, told;  /* told: by leg_auth_news() */
-	unsigned values;     /* both ways */
+	struct v2_auth auth;	/* first member */
+	struct hostauth *h;	/* until it is over */
+	bool is_over, told;	/* told: by leg_auth_news() */
+	bool at_door, admitted; /* see leg_is_at_door() */
+	struct job job;		/* hostauth_work() in another thread: */
+	bool working;		/* .h is not ours meanwhile, */
+	bool disturbed;		/* and the peer has something to say all the same */
+	struct leg *leg;	/* whose; NULL: it ended while its job ran */
+	unsigned values;	/* both ways */
 	size_t octets;
 	enum hostauth_cause cause;
 	char peer[HOSTAUTH_NAME_BYTES];
@@ -40,6 +46,18 @@ const char *leg_peer_name(const struct leg *leg);
 
 /** leg_is_unproved - the peer is still to say who it is, or failed to. */
 bool leg_is_unproved(const struct leg *leg);
+
+/** leg_proves - it is under way. */
+bool leg_proves(const struct leg *leg);
+
+/** leg_is_at_door - a leg with .gated waits for leg_admit() before anything that takes memory or time
+ * is done for its peer: an acceptor's first message, an initiator's own. */
+bool leg_is_at_door(const struct leg *leg);
+void leg_admit(struct leg *leg);
+
+/** leg_auth_back - a job that a leg gave leg->jobs is done. Return: the leg, which is to be pumped; NULL:
+ * it has gone. */
+struct leg *leg_auth_back(struct job *job);
 
 /** leg_auth_news - it is over, one way or the other, and this has not said so yet. */
 bool leg_auth_news(struct leg *leg);

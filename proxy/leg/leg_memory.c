@@ -96,7 +96,8 @@ size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric
 	const struct fabric_conn_params depths = {.max_recvs = leg_receives(cfg),
 						  .max_sends = BUDGET_SENDS + op_depth,
 						  .max_exposures = leg_exposures(cfg, op_depth)};
-	size_t heap = fabric_conn_bytes(fabric, &depths) + BUDGET_SENDS * sizeof(struct leg_slot);
+	size_t heap = fabric_conn_bytes(fabric, &depths) + BUDGET_SENDS * sizeof(struct leg_slot) +
+		      (cfg->auth ? sizeof(struct leg_proof) : 0);
 
 	if (recvs_of(fabric))
 		return heap + buf_round(budget_sharing_leg(cfg->inline_bytes));

@@ -185,6 +185,23 @@ static void fall_back(struct leg *leg, const struct rpc_error *range, struct leg
 	on_ready(leg, out);
 }
 
+/* What waits must not keep back the credits that came with it: the other end's memory may
+ * depend on what this end could send with them. */
+static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
+{
+	struct view in = view_of(rb->data, rb->len);
+	int arrived = leg->t->ops->arrive ? leg->t->ops->arrive(leg->t, in) : 0;
+
+	if (arrived > 0) {
+		leg_process(leg, rb, out);
+	} else if (arrived == 0) {
+		list_add_tail(&leg->rxq, &rb->link);
+	} else {
+		leg_close(leg, arrived, "the peer broke the protocol");
+		leg_post_recv(leg, rb);
+	}
+}
+
 void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
 	struct view in = view_of(rb->data, rb->len);
@@ -194,6 +211,10 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 
 	if (!leg->t && !detect_version(leg, in)) {
 		leg_post_recv(leg, rb);
+		return;
+	}
+	if (leg_auth_must_wait(leg)) {
+		leg_queue(leg, rb, out);
 		return;
 	}
 	err = leg->t->ops->recv(leg->t, in, &rx);
@@ -233,23 +254,6 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		leg_post_recv(leg, rb);
 }
 
-/* What waits must not keep back the credits that came with it: the other end's memory may
- * depend on what this end could send with them. */
-static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
-{
-	struct view in = view_of(rb->data, rb->len);
-	int arrived = leg->t->ops->arrive ? leg->t->ops->arrive(leg->t, in) : 0;
-
-	if (arrived > 0) {
-		leg_process(leg, rb, out);
-	} else if (arrived == 0) {
-		list_add_tail(&leg->rxq, &rb->link);
-	} else {
-		leg_close(leg, arrived, "the peer broke the protocol");
-		leg_post_recv(leg, rb);
-	}
-}
-
 /* What the sizes and numbers of its own Receives enforce on other legs. Return: whether @rb is
  * to be looked at. */
 static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct leg_rbuf *rb)
@@ -285,7 +289,7 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	}
 	rb->len = ev->len;
 	rb->invalidated = ev->invalidated;
-	if (leg->stalled || !list_is_empty(&leg->rxq))
+	if (leg->stalled || leg_is_at_door(leg) || !list_is_empty(&leg->rxq))
 		leg_queue(leg, rb, out);
 	else
 		leg_process(leg, rb, out);

@@ -2,8 +2,10 @@
 /* Who proves who it is, who does not, and who cannot: through the gateway, in virtual time. */
 #include "tests/cmocka_all.h"
 
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "hostauth/value.h"
@@ -129,6 +131,8 @@ static void connect_both(void)
 	world_run(&w, NSEC_PER_SEC);
 }
 
+static struct jobs *jobs; /* of some tests */
+
 /* The other route is as it was, and everything comes back. */
 static void end(void)
 {
@@ -139,6 +143,9 @@ static void end(void)
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(other->done, 2);
 	world_quit(&w);
+	w.proxy->cfg.jobs = NULL;
+	jobs_free(jobs);
+	jobs = NULL;
 	for (unsigned i = 0; i < 5; i++)
 		hostauth_creds_put(policies[i].creds);
 	world_free(&w);
@@ -435,6 +442,170 @@ static void calls_before_the_proof_go_nowhere(void **state)
 	is_shown_out();
 }
 
+/* With threads of its own for what takes long; one of them, which can be kept busy. */
+static struct jobs_port port;
+static struct job still;
+static sem_t begun, go_on;
+
+static void stand_still(struct job *job)
+{
+	(void)job;
+	sem_post(&begun);
+	sem_wait(&go_on);
+}
+
+static void nobody(void *arg)
+{
+	(void)arg;
+}
+
+static void begin_jobs(const struct cast *cast)
+{
+	begin(cast);
+	jobs = jobs_new(1);
+	assert_non_null(jobs);
+	jobs_port_init(&port, jobs, nobody, NULL);
+	w.proxy->cfg.jobs = &port;
+}
+
+static void keep_busy(void)
+{
+	sem_init(&begun, 0, 0);
+	sem_init(&go_on, 0, 0);
+	still = (struct job){.run = stand_still};
+	jobs_submit(&port, &still);
+	sem_wait(&begun);
+}
+
+static void let_go(void)
+{
+	sem_post(&go_on);
+	jobs_port_wait(&port);
+	while (!jobs_cancel(&still))
+		;
+}
+
+/* What other threads do takes time that is not virtual. */
+static void run_until_open(const struct peer *client)
+{
+	for (unsigned i = 0; i < 2000 && !client->open; i++) {
+		world_run(&w, NSEC_PER_MS);
+		usleep(5000);
+	}
+	assert_true(client->open);
+}
+
+static void others_may_do_the_work(void **state)
+{
+	const struct cast cast = {
+		.client = "client", .listen = "server", .upstream = "client", .server = "server"};
+
+	(void)state;
+	begin_jobs(&cast);
+	world_connect_pair(&w, 0);
+	world_connect_pair(&w, 1);
+	run_until_open(&w.pairs[1].client);
+	peer_call(&w.pairs[1].client, &null_call);
+	run_until_open(&w.pairs[0].client);
+	is_served();
+	assert_said("name=\"client.example\"");
+	assert_said("name=\"server.example\"");
+	assert_int_equal(w.proxy->routes[0].client_door.inside.count, 0);
+	assert_int_equal(w.proxy->routes[0].server_door.inside.count, 0);
+	end();
+}
+
+static void say_hello(void)
+{
+	uint8_t first[15] = {1, HOSTAUTH_TURN, 0, 0};
+
+	memcpy(first + 4, hello, sizeof(hello));
+	say_value(V2_CONNPROP_MIDDLE, first, sizeof(first));
+	world_run(&w, 10 * NSEC_PER_MS);
+}
+
+static void who_does_not_wait_for_the_answer_fails(void **state)
+{
+	const struct cast cast = {.listen = "server", .raw_client = true};
+	uint8_t next[5] = {1, HOSTAUTH_TURN, 0, 1, 0};
+
+	(void)state;
+	begin_jobs(&cast);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	connect_both();
+	keep_busy();
+	say_hello();
+	assert_false(w.raw.closed);
+	assert_int_equal(w.proxy->routes[0].client_door.inside.count, 1);
+	say_value(V2_CONNPROP_MIDDLE, next, sizeof(next));
+	world_run(&w, NSEC_PER_SEC);
+	assert_said(
+		"cause=value why=\"host authentication: a message came while an answer was due\"");
+	assert_true(w.raw.closed);
+	assert_int_equal(w.proxy->routes[0].client_door.inside.count, 0);
+	let_go();
+	end();
+}
+
+/* Its time is up before anybody has looked at it. */
+static void who_waits_too_long_is_shown_out(void **state)
+{
+	const struct cast cast = {.listen = "server", .raw_client = true};
+
+	(void)state;
+	begin_jobs(&cast);
+	raw_connect(&w.raw, &w.pairs[0].gw_addr);
+	connect_both();
+	keep_busy();
+	say_hello();
+	world_run(&w, 6 * NSEC_PER_SEC);
+	assert_said("host authentication took too long");
+	assert_true(w.raw.closed);
+	let_go();
+	end();
+}
+
+/* All places are taken: the first message waits, and is looked at when there is one. */
+static void who_finds_no_place_waits(void **state)
+{
+	const struct cast cast = {.client = "client", .listen = "server"};
+	struct door_guest others[64];
+	struct fabric_addr addr;
+	struct session *s;
+	struct door *d;
+	unsigned n;
+
+	(void)state;
+	begin(&cast);
+	d = &w.proxy->routes[0].client_door;
+	assert_in_range(d->inside.most, 2, 64);
+	for (n = 0; !lobby_is_full(&d->inside); n++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "192.0.2.%u", n + 1);
+		assert_int_equal(fabric_addr_parse(text, 1, &addr), 0);
+		door_guest_init(&others[n]);
+		assert_true(door_enter(d, &others[n], &addr, w.proxy->now));
+	}
+	connect_both();
+	/* Not as long as those inside have. */
+	assert_int_equal(w.pairs[0].client.done, 0);
+	assert_true(door_has_waiting(d));
+	assert_not_said("event=hostauth ");
+	while (n > 0)
+		door_leave(d, &others[--n]);
+	/* Another's leave would have called it: here nobody does. */
+	s = container_of(door_next(d, w.proxy->now), struct session, client_guest);
+	leg_admit(&s->client);
+	session_touch(s);
+	world_turn(&w);
+	world_run(&w, NSEC_PER_SEC);
+	assert_said("name=\"client.example\"");
+	assert_int_equal(d->inside.count, 0);
+	is_served();
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +619,10 @@ int main(void)
 		cmocka_unit_test(who_says_too_much_is_shown_out),
 		cmocka_unit_test(an_octet_at_a_time),
 		cmocka_unit_test(calls_before_the_proof_go_nowhere),
+		cmocka_unit_test(others_may_do_the_work),
+		cmocka_unit_test(who_does_not_wait_for_the_answer_fails),
+		cmocka_unit_test(who_waits_too_long_is_shown_out),
+		cmocka_unit_test(who_finds_no_place_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Handshakes of host authentication, as far as they concern others than their two ends: how many
+ * are under way on each side of a route (door.h), and what comes back from the threads that
+ * compute them.
+ *
+ *     first message, or first turn --> leg_is_at_door() --> inside --> over --> the next one
+ *                                          |  no place
+ *                                          +--> waits
+ */
+#include "base/budget.h"
+#include "base/log.h"
+#include "proxy/internal.h"
+
+#define LOOK_AGAIN (NSEC_PER_SEC / 4) /* for those whose time is up, while others wait */
+
+static struct door *door_of(const struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? &s->route->client_door : &s->route->server_door;
+}
+
+static struct door_guest *guest_of(struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? &s->client_guest : &s->server_guest;
+}
+
+static void admit(struct session *s, struct leg *leg)
+{
+	leg_admit(leg);
+	session_touch(s);
+}
+
+static void let_in(struct route_state *rs, struct door *d)
+{
+	struct door_guest *g;
+
+	while ((g = door_next(d, rs->proxy->now))) {
+		bool is_client = d == &rs->client_door;
+		struct session *s = is_client ? container_of(g, struct session, client_guest)
+					      : container_of(g, struct session, server_guest);
+
+		admit(s, is_client ? &s->client : &s->server);
+	}
+}
+
+/* Who is through, or gone, makes room. */
+static void leave(struct session *s, struct leg *leg)
+{
+	struct door *d = door_of(s, leg);
+
+	if (d->inside.most == 0)
+		return;
+	door_leave(d, guest_of(s, leg));
+	let_in(s->route, d);
+}
+
+void session_auth(struct session *s, struct leg *leg)
+{
+	struct door_guest *g = guest_of(s, leg);
+	struct door *d = door_of(s, leg);
+	struct proxy *p = s->proxy;
+
+	if (g->member.host && !leg_proves(leg))
+		leave(s, leg);
+	if (!leg_is_at_door(leg) || g->member.host || !list_is_empty(&g->waiting))
+		return;
+	if (door_enter(d, g, &leg->conn->peer, p->now))
+		admit(s, leg);
+	else if (!timer_is_armed(&s->route->doors))
+		timer_arm(&p->timers, &s->route->doors, p->now + LOOK_AGAIN);
+}
+
+void session_auth_end(struct session *s)
+{
+	leave(s, &s->client);
+	leave(s, &s->server);
+}
+
+static void show_out(struct route_state *rs, struct door *d, nsec_t now)
+{
+	struct door_guest *g;
+
+	while ((g = door_worst(d, now))) {
+		struct session *s = d == &rs->client_door
+					    ? container_of(g, struct session, client_guest)
+					    : container_of(g, struct session, server_guest);
+
+		session_close(s, ERR_TIMEOUT,
+			      "host authentication took long, and others wait for theirs");
+		session_touch(s);
+	}
+}
+
+static void on_doors(struct timer *timer, nsec_t now)
+{
+	struct route_state *rs = container_of(timer, struct route_state, doors);
+
+	show_out(rs, &rs->client_door, now);
+	show_out(rs, &rs->server_door, now);
+	if (door_has_waiting(&rs->client_door) || door_has_waiting(&rs->server_door))
+		timer_arm(&rs->proxy->timers, timer, now + LOOK_AGAIN);
+}
+
+/* What handshakes may take is kept free: an eighth of what is for connections, at most, for each side
+ * of all routes together. */
+static int open_door(struct route_state *rs, struct door *d, const struct leg_auth *auth,
+		     size_t share)
+{
+	struct proxy *p = rs->proxy;
+	unsigned most = rs->route->max_handshakes;
+
+	list_init(&d->waiting);
+	if (!auth)
+		return 0;
+	if (most == 0 || most > share / BUDGET_HANDSHAKE)
+		most = (unsigned)(share / BUDGET_HANDSHAKE);
+	if (most < 2)
+		most = 2;
+	p->fixed_limit -= (size_t)most * BUDGET_HANDSHAKE;
+	/* A route has many clients, and one server. */
+	return door_init(d, most, d == &rs->client_door ? (most + 1) / 2 : most, p->cfg.seed);
+}
+
+int session_auth_open(struct proxy *p)
+{
+	size_t share = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED) / BUDGET_HANDSHAKES;
+	unsigned sides = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < p->cfg.nroutes; i++)
+		sides += (p->cfg.routes[i].client.auth ? 1u : 0u) +
+			 (p->cfg.routes[i].server.auth ? 1u : 0u);
+	if (sides > 0)
+		share /= sides;
+	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
+		struct route_state *rs = &p->routes[i];
+
+		timer_init(&rs->doors, on_doors);
+		if (!err)
+			err = open_door(rs, &rs->client_door, rs->route->client.auth, share);
+		if (!err)
+			err = open_door(rs, &rs->server_door, rs->route->server.auth, share);
+	}
+	return err;
+}
+
+void session_auth_fini(struct proxy *p)
+{
+	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
+		door_fini(&p->routes[i].client_door);
+		door_fini(&p->routes[i].server_door);
+	}
+}
+
+void session_auth_back(struct proxy *p)
+{
+	struct job *job;
+
+	while (p->cfg.jobs && (job = jobs_next(p->cfg.jobs))) {
+		struct leg *leg = leg_auth_back(job);
+
+		if (leg)
+			session_touch(session_of(leg));
+	}
+}
