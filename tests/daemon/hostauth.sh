@@ -354,6 +354,103 @@ case_allowed() {
     stop_gateway B
 }
 
+# The tools prove who they are as gateways do.
+case_tools() {
+    local mine=(--hostauth-cert "$DIR/A.pem" --hostauth-key "$DIR/A.key" --hostauth-ca "$DIR/ca.pem")
+    local shared
+    begin
+    put A client && put B server
+    configure B "$(require "$(certificates B) names = [ \"client.example\" ];")" ''
+    gateway B
+    client 20051 --version 2 --op echo --size 9k --count 20 "${mine[@]}" --hostauth-name server.example \
+        >"$DIR/out" 2>&1 || fail "perf is not served"
+    says 'the server is server.example: TLS_AES_128_GCM_SHA256, proved in [0-9.]* ms, 4 messages, [0-9]* octets'
+    client 20051 --version 2 --op null --count 1 "${mine[@]}" --json >"$DIR/out" 2>&1 || fail "perf is not served"
+    says '"peer": {"name": "server.example", "suite": "TLS_AES_128_GCM_SHA256", "seconds": [0-9.]*, "messages": 4, '
+    client 20051 --version 2 --op null --count 1 "${mine[@]}" --hostauth-name other.example >"$DIR/out" 2>&1 &&
+        fail "perf believes another"
+    says 'its name is not one of those allowed'
+    b_must_say 'cause=peer .*our name is not allowed there'
+    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf "${mine[@]}"
+    says 'server is  *server.example: TLS_AES_128_GCM_SHA256, proved in [0-9.]* ms, 4 messages, [0-9]* octets'
+    says 'version 2  *spoken'
+    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf "${mine[@]}" --json
+    says '"hostauth": *{'
+    # A chain of 16 KiB goes in many messages.
+    put A long
+    client 20051 --version 2 --op null --count 1 "${mine[@]}" --json >"$DIR/out" 2>&1 || fail "no long chain"
+    sed 's/.*"messages": \([0-9]*\), "octets": \([0-9]*\)}.*/long chain: \1 messages, \2 octets/' "$DIR/out"
+    # Not with somebody else's.
+    put A outsider
+    client 20051 --version 2 --op null --count 1 --timeout 5 "${mine[@]}" >"$DIR/out" 2>&1 && fail "it is served"
+    says 'unknown ca'
+    PATIENCE=60 expect_exit 1 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" "${mine[@]}"
+    says 'host authentication: the peer refused: tlsv1 alert unknown ca'
+    chmod 644 "$DIR/A.key"
+    expect_exit 2 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20051" --version 2 --op null "${mine[@]}"
+    says 'A.key: others than its owner may read or write it: chmod 600'
+    expect_exit 2 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20051" --version 1 --op null "${mine[@]}"
+    says 'version 2 alone has host authentication'
+    expect_exit 2 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --hostauth-cert x
+    says 'hostauth-cert, -key and -ca are needed, or --hostauth-psk alone'
+    stop_gateway B
+    # A server of the tool's own, with a shared key.
+    put A psk
+    shared=(--hostauth-psk "$DIR/A.pem")
+    perf_server 20060 "${shared[@]}"
+    client 20060 --version 2 --op read --size 64k --count 20 "${shared[@]}" >"$DIR/out" 2>&1 || fail "no service"
+    says 'the server is pair-1'
+    client 20060 --version 2 --op null --count 1 --timeout 5 >"$DIR/out" 2>&1 && fail "anybody is served"
+    client 20060 --version 1 --op null --count 1 --timeout 5 >"$DIR/out" 2>&1 && fail "version 1 is served"
+    kill -TERM "$pid"
+    wait "$pid"
+    grep -q 'clients that proved who they are 1, the last one pair-1' "$DIR/server20060" || fail "nobody was proved"
+}
+
+# An end that shares nothing with hostauth/ (tests/hostauth/peer), either way.
+case_independent() {
+    local peer=$KEYS/../peer
+    python3 -c "import ctypes; ctypes.CDLL('libssl.so.3')" 2>/dev/null || exit 77
+    begin
+    put A client && put B server
+    configure B "$(require "$(certificates B) names = [ \"client.example\" ];")" ''
+    gateway B
+    expect_exit 0 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/ca.pem"
+    says 'proved in 4 messages'
+    says served
+    b_must_say 'event=hostauth .*leg=client .*name="client.example"'
+    put A long
+    expect_exit 0 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/ca.pem"
+    says 'proved in [1-9][0-9]* messages'
+    put A client
+    forget
+    expect_exit 1 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/ca.pem" tls1.2
+    says 'refused: the peer says tls'
+    b_must_say 'event=hostauth.failed .*leg=client .*cause=tls .*unsupported protocol'
+    expect_exit 1 "$peer" client "$HOST" 20051 other.example "$DIR/A.pem" "$DIR/ca.pem"
+    b_must_say 'cause=peer .*our name is not allowed there'
+    put A outsider
+    expect_exit 1 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/ca.pem"
+    says 'refused: the peer says tls'
+    stop_gateway B
+    # And as the server behind one.
+    put A client
+    configure A '' "$(require "$(certificates A) names = [ \"server.example\" ];")"
+    gateway A
+    start peer "$peer" server "$HOST" 20051 client.example "$DIR/B.pem" "$DIR/ca.pem"
+    wait_for 10 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
+    client 20049 --version 1 --op null --count 1 --timeout 20 >"$DIR/out" 2>&1 || fail "no service"
+    wait "$pid" || fail "the peer failed"
+    grep -q served "$DIR/peer" || fail "the peer did not serve"
+    a_must_say 'event=hostauth .*leg=server .*name="server.example"'
+    put B outsider
+    start peer "$peer" server "$HOST" 20051 client.example "$DIR/B.pem" "$DIR/ca.pem"
+    wait_for 10 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
+    is_refused
+    a_must_say 'event=hostauth.failed .*leg=server .*unable to get local issuer certificate'
+    stop_gateway A
+}
+
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 "case_$CASE"
 echo "PASS $CASE"

@@ -197,6 +197,7 @@ static void on_ready(struct client_conn *conn)
 	if (conn->is_ready)
 		return;
 	conn->is_ready = true;
+	conn->took = perf_now(&c->env) - conn->connected;
 	if (++c->nready < c->cfg->connections || c->state != CLIENT_CONNECTING)
 		return;
 	c->state = CLIENT_RUNNING;
@@ -263,6 +264,8 @@ static void on_event(const struct fabric_event *ev)
 		container_of((struct leg *)ev->conn->owner, struct client_conn, leg);
 	struct leg_out out;
 
+	if (ev->type == FABRIC_EV_CONNECTED)
+		conn->connected = perf_now(&conn->client->env);
 	leg_input(&conn->leg, ev, &out);
 	on_out(conn, &out);
 	drain(conn);

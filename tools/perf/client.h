@@ -67,6 +67,10 @@ void perf_client_total(const struct perf_client *c, struct perf_step *total);
 
 const struct perf_errors *perf_client_errors(const struct perf_client *c);
 
+/** perf_client_proof - who the server is, as the first connection saw it proved, and how long that took;
+ * NULL: it was not. */
+const struct leg_proof *perf_client_proof(const struct perf_client *c, nsec_t *took);
+
 /** perf_client_free - takes @c, which may be NULL. */
 void perf_client_free(struct perf_client *c);
 

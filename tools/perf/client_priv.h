@@ -38,6 +38,7 @@ struct client_conn {
 	struct slot *slots;	       /* cfg->depth */
 	uint32_t xid_base, xid_stride; /* stride: a power of two; XID modulo it is the slot */
 	bool is_ready, is_closed;
+	nsec_t connected, took; /* set-up of the version, host authentication and all */
 };
 
 /** client_measure_step - the figures of the step under way. */

@@ -48,6 +48,14 @@ const struct perf_errors *perf_client_errors(const struct perf_client *c)
 	return &c->errors;
 }
 
+const struct leg_proof *perf_client_proof(const struct perf_client *c, nsec_t *took)
+{
+	const struct client_conn *conn = &c->conns[0];
+
+	*took = conn->took;
+	return conn->is_ready && *leg_peer_name(&conn->leg) ? conn->leg.proof : NULL;
+}
+
 size_t perf_client_memory(const struct perf_client_config *cfg)
 {
 	size_t leg = ((size_t)cfg->leg.credits + 64) * cfg->leg.inline_bytes + 4 * BUF_MIN_BLOCK;

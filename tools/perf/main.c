@@ -10,6 +10,7 @@
 #include "fabric/provider/provider.h"
 #include "tools/perf/report.h"
 
+enum { SECONDS_TO_PROVE = 10 }; /* profile section 8 */
 enum { EXIT_OK = 0, EXIT_ERRORS = 1, EXIT_USAGE = 2 };
 
 /* What one process has of everything. */
@@ -195,7 +196,8 @@ static int run_server(const struct perf_options *o)
 int main(int argc, char **argv)
 {
 	static struct perf_options o;
-	char why[PERF_WHY];
+	char why[PERF_WHY], reason[IDENTITY_WHY];
+	int status;
 
 	if (perf_options_parse(argc, argv, &o, why) < 0) {
 		fprintf(stderr, "rpcrdma-perf: %s\nTry \"rpcrdma-perf --help\".\n", why);
@@ -203,6 +205,12 @@ int main(int argc, char **argv)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	log_set_level(LOG_LEVEL_WARN);
+	if (identity_load(&o.identity,
+			  o.mode == PERF_SERVER ? HOSTAUTH_ACCEPTOR : HOSTAUTH_INITIATOR,
+			  SECONDS_TO_PROVE * NSEC_PER_SEC, reason) < 0) {
+		fprintf(stderr, "rpcrdma-perf: %s\n", reason);
+		return EXIT_USAGE;
+	}
 	switch (o.mode) {
 	case PERF_HELP:
 		fputs(perf_help(), stdout);
@@ -211,9 +219,10 @@ int main(int argc, char **argv)
 		printf("rpcrdma-perf %s\n", GW_VERSION);
 		return EXIT_OK;
 	case PERF_SERVER:
-		return run_server(&o);
 	case PERF_CLIENT:
 		break;
 	}
-	return run_client(&o);
+	status = o.mode == PERF_SERVER ? run_server(&o) : run_client(&o);
+	identity_drop(&o.identity);
+	return status;
 }

@@ -65,6 +65,7 @@ static const struct option server_options[] = {
 	{"memory", required_argument, NULL, OPT_MEMORY},
 	{"no-verify", no_argument, NULL, OPT_NO_VERIFY},
 	{"no-crc", no_argument, NULL, OPT_NO_CRC},
+	IDENTITY_OPTIONS,
 	{"help", no_argument, NULL, OPT_HELP},
 	{0},
 };
@@ -89,6 +90,7 @@ static const struct option client_options[] = {
 	{"no-verify", no_argument, NULL, OPT_NO_VERIFY},
 	{"no-crc", no_argument, NULL, OPT_NO_CRC},
 	{"json", no_argument, NULL, OPT_JSON},
+	IDENTITY_OPTIONS,
 	{"help", no_argument, NULL, OPT_HELP},
 	{0},
 };
@@ -183,8 +185,17 @@ static int set_flag(struct raw *r, int opt)
 	}
 }
 
+static int set_identity(const struct raw *r, int opt)
+{
+	const char *why = identity_set(&r->o->identity, opt, optarg);
+
+	return why ? fail(r, "--hostauth-...: %s", why) : 0;
+}
+
 static int set(struct raw *r, int opt)
 {
+	if (opt >= IDENTITY_OPT)
+		return set_identity(r, opt);
 	switch ((enum perf_opt)opt) {
 	case OPT_LISTEN:
 	case OPT_CONNECT:
@@ -283,6 +294,7 @@ static struct leg_config leg_config(const struct raw *r)
 		.segment_count = SEGMENT_COUNT,
 		.reverse = RPC_REV_NONE,
 		.setup_timeout = (nsec_t)(r->timeout * (double)NSEC_PER_SEC),
+		.auth = r->o->identity.is_given ? &r->o->identity.auth : NULL,
 	};
 }
 
@@ -385,7 +397,9 @@ int perf_options_parse(int argc, char **argv, struct perf_options *o, char *why)
 	if (err < 0 || o->mode == PERF_HELP)
 		return err;
 	if (o->mode == PERF_SERVER && r.versions == 0)
-		r.versions = LEG_V1_OR_V2;
+		r.versions = o->identity.is_given ? LEG_V2 : LEG_V1_OR_V2;
+	if (o->identity.is_given && r.versions != LEG_V2)
+		return fail(&r, "--hostauth-...: version 2 alone has host authentication");
 	err = address(&r, o->mode == PERF_SERVER);
 	if (err == 0)
 		err = check_leg(&r);

@@ -3,6 +3,7 @@
 #define TOOLS_PERF_OPTIONS_H
 
 #include "fabric/provider/provider.h"
+#include "tools/identity.h"
 #include "tools/perf/client.h"
 #include "tools/perf/server.h"
 
@@ -16,7 +17,8 @@ struct perf_options {
 	enum provider_kind fabric;
 	struct fabric_addr addr; /* to listen on, or to connect to */
 	bool crc, json;
-	size_t memory; /* server: octets of payload memory */
+	struct identity identity; /* to be loaded; the legs' configurations point to it */
+	size_t memory;		  /* server: octets of payload memory */
 	struct perf_client_config client;
 	struct perf_server_config server;
 	uint32_t sizes[PERF_MAX_SIZES];

@@ -30,7 +30,23 @@ static void json_step(const struct perf_step *s)
 	       (unsigned long long)s->errors);
 }
 
-static void json(const struct perf_step *total, const struct perf_step *steps, unsigned n)
+static void json_proof(const struct leg_proof *proof, nsec_t took)
+{
+	if (proof)
+		printf(", \"peer\": {\"name\": \"%s\", \"suite\": \"%s\", \"seconds\": %.6f, "
+		       "\"messages\": %u, \"octets\": %zu}",
+		       proof->peer, proof->suite, in_seconds(took), proof->values, proof->octets);
+}
+
+static void text_proof(const struct leg_proof *proof, nsec_t took)
+{
+	if (proof)
+		printf("the server is %s: %s, proved in %.1f ms, %u messages, %zu octets\n",
+		       proof->peer, proof->suite, in_us(took) / 1000, proof->values, proof->octets);
+}
+
+static void json(const struct perf_step *total, const struct perf_step *steps, unsigned n,
+		 const struct leg_proof *proof, nsec_t took)
 {
 	printf("{");
 	json_step(total);
@@ -43,6 +59,7 @@ static void json(const struct perf_step *total, const struct perf_step *steps, u
 		}
 		printf("]");
 	}
+	json_proof(proof, took);
 	printf("}\n");
 }
 
@@ -66,12 +83,16 @@ void report_client(const struct perf_options *o, const struct perf_client *c)
 	const struct perf_step *steps = perf_client_steps(c, &n);
 	struct perf_step total;
 	char size[16];
+	nsec_t took;
+
+	const struct leg_proof *proof = perf_client_proof(c, &took);
 
 	perf_client_total(c, &total);
 	if (o->json) {
-		json(&total, steps, n);
+		json(&total, steps, n, proof, took);
 		return;
 	}
+	text_proof(proof, took);
 	printf("%s, version %u, depth %u, %u connection%s\n", perf_op_name(o->client.op),
 	       o->client.leg.versions, o->client.depth, o->client.connections,
 	       o->client.connections == 1 ? "" : "s");
@@ -93,6 +114,9 @@ void report_server(const struct perf_server *s)
 	       (unsigned long long)t->connections, (unsigned long long)t->rpcs,
 	       (unsigned long long)t->bytes_in, (unsigned long long)t->bytes_out,
 	       (unsigned long long)t->refused, (unsigned long long)perf_server_errors(s)->count);
+	if (t->proved)
+		printf("clients that proved who they are %llu, the last one %s\n",
+		       (unsigned long long)t->proved, t->last_peer);
 }
 
 void progress_init(struct progress *p)

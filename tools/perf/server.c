@@ -7,6 +7,8 @@
  */
 #include "tools/perf/server.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "tools/perf/server_priv.h"
 
@@ -124,6 +126,12 @@ static void drain(struct server_conn *conn)
 
 	for (leg_next(&conn->leg, &out); out.kind != LEG_OUT_NONE; leg_next(&conn->leg, &out))
 		on_out(conn, &out);
+	if (leg_auth_news(&conn->leg) && *leg_peer_name(&conn->leg)) {
+		struct perf_server_totals *t = &conn->server->totals;
+
+		t->proved++;
+		snprintf(t->last_peer, sizeof(t->last_peer), "%s", leg_peer_name(&conn->leg));
+	}
 }
 
 static void on_event(struct perf_server *s, const struct fabric_event *ev)

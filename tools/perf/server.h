@@ -19,6 +19,8 @@ struct perf_server_totals {
 	uint64_t connections, rpcs;
 	uint64_t bytes_in, bytes_out; /* data of ECHO, WRITE; ECHO, READ */
 	uint64_t refused;	      /* calls answered with an RPC error or an error report */
+	uint64_t proved;	      /* clients that proved who they are, */
+	char last_peer[HOSTAUTH_NAME_BYTES]; /* and the last of them */
 };
 
 struct perf_server;

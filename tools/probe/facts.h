@@ -41,7 +41,17 @@ struct version_facts {
 	uint32_t largest; /* message received, octets */
 };
 
+/** struct proof_facts - host authentication, the last time. */
+struct proof_facts {
+	char name[HOSTAUTH_NAME_BYTES]; /* the server's; empty: it was not asked for */
+	char suite[32];
+	unsigned messages; /* both ways, as .octets */
+	size_t octets;
+	nsec_t took;
+};
+
 struct facts {
+	struct proof_facts proof;
 	uint8_t pdata[WIRE_PDATA];
 	size_t pdata_len;
 	struct v1_pdata said;

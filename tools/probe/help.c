@@ -43,6 +43,8 @@ static const char text[] =
 "  --timeout S                an answer that takes longer is missing (5)\n"
 "  --time S                   end after this time (300)\n"
 "  --no-crc                   iwarp: do not ask for CRC32c\n"
+"  --hostauth-cert F, --hostauth-key F, --hostauth-ca F, --hostauth-crl F, --hostauth-psk F,\n"
+"  --hostauth-name NAME       version 2: prove who this is, and who the server is: see the manual\n"
 "  --json                     one JSON object on standard output\n"
 "  --version, --help\n"
 "\n"

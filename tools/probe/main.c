@@ -196,8 +196,9 @@ static int run_listener(const struct probe_options *o)
 int main(int argc, char **argv)
 {
 	static struct probe_options o;
-	char why[PROVIDER_WHY];
+	char why[PROVIDER_WHY], reason[IDENTITY_WHY];
 	struct report rep;
+	int status;
 
 	_Static_assert((int)PROBE_WHY <= (int)PROVIDER_WHY, "words fit");
 	if (probe_options_parse(argc, argv, &o, why) < 0) {
@@ -223,11 +224,19 @@ int main(int argc, char **argv)
 	case PROBE_CONFORM:
 		break;
 	}
+	if (identity_load(&o.identity, HOSTAUTH_INITIATOR, o.timeout, reason) < 0) {
+		fprintf(stderr, "rpcrdma-probe: %s\n", reason);
+		return EXIT_USAGE;
+	}
 	if (provider_check(o.fabric, why) < 0) {
 		complain(target_fabric(o.fabric), why);
+		identity_drop(&o.identity);
 		return EXIT_NO_CONNECTION;
 	}
 	if (o.mode == PROBE_DEVICE)
-		return device_run(&o, stdout);
-	return o.mode == PROBE_LISTEN ? run_listener(&o) : run_server_probe(&o);
+		status = device_run(&o, stdout);
+	else
+		status = o.mode == PROBE_LISTEN ? run_listener(&o) : run_server_probe(&o);
+	identity_drop(&o.identity);
+	return status;
 }

@@ -52,6 +52,7 @@ static const struct option table[] = {
 	{"time", required_argument, NULL, OPT_TIME},
 	{"no-crc", no_argument, NULL, OPT_NO_CRC},
 	{"json", no_argument, NULL, OPT_JSON},
+	IDENTITY_OPTIONS,
 	{"help", no_argument, NULL, OPT_HELP},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{0},
@@ -128,10 +129,19 @@ static int program(struct raw *r)
 	return 0;
 }
 
+static int set_identity(const struct raw *r, int opt)
+{
+	const char *why = identity_set(&r->o->identity, opt, optarg);
+
+	return why ? bad(r, "--hostauth-...: %s", why) : 0;
+}
+
 static int set(struct raw *r, int opt)
 {
 	struct probe_options *o = r->o;
 
+	if (opt >= IDENTITY_OPT)
+		return set_identity(r, opt);
 	switch ((enum probe_opt)opt) {
 	case OPT_PROGRAM:
 		return program(r);
@@ -215,6 +225,8 @@ static int finish(struct raw *r)
 		return bad(r, "--listen %s and %s: one of them", r->listen, r->connect);
 	if (!r->listen && !r->connect)
 		return bad(r, "the server's FABRIC:ADDR:PORT is needed, or --listen, or --device");
+	if (o->identity.is_given && r->listen)
+		return bad(r, "--hostauth-... goes with a server's address");
 	if (o->hostile && (!r->conformance || r->listen))
 		return bad(r, "--hostile goes with --conformance against a server");
 	if (o->only && (!r->conformance || r->listen))

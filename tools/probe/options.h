@@ -3,6 +3,7 @@
 #define TOOLS_PROBE_OPTIONS_H
 
 #include "fabric/provider/provider.h"
+#include "tools/identity.h"
 #include "tools/probe/programs.h"
 
 enum probe_mode {
@@ -28,11 +29,12 @@ struct probe_options {
 	bool provoke;				 /* --listen --conformance */
 	bool json;
 	bool no_crc;
-	const char *device;    /* PROBE_DEVICE: its name */
-	const char *only;      /* cases whose id begins with it, or NULL */
-	unsigned versions;     /* --listen: bits 1 << version */
-	unsigned connections;  /* --listen: to be graded */
-	nsec_t timeout, total; /* of one answer; of everything */
+	const char *device;	  /* PROBE_DEVICE: its name */
+	const char *only;	  /* cases whose id begins with it, or NULL */
+	unsigned versions;	  /* --listen: bits 1 << version */
+	unsigned connections;	  /* --listen: to be graded */
+	nsec_t timeout, total;	  /* of one answer; of everything */
+	struct identity identity; /* to be loaded */
 };
 
 /**

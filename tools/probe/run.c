@@ -158,9 +158,9 @@ enum verdict v2_open(struct run *r)
 
 enum verdict v2_up(struct run *r)
 {
-	enum verdict v = raw_up(r);
+	enum verdict v = r->o->identity.is_given ? prove_up(r) : raw_up(r);
 
-	if (v)
+	if (v || r->o->identity.is_given)
 		return v;
 	msg_begin(r, 2, V2_CONNPROP_FINAL);
 	put_props(r);

@@ -141,6 +141,10 @@ enum verdict v1_up(struct run *r);
 enum verdict v2_open(struct run *r);
 enum verdict v2_up(struct run *r);
 
+/** prove_up - v2_up() with host authentication: who is there, both ways. v2_up() does it where the command
+ * line has an identity. (prove.c) */
+enum verdict prove_up(struct run *r);
+
 /** case_up - v1_up or v2_up, as the case that runs has it. */
 enum verdict case_up(struct run *r);
 
@@ -162,6 +166,9 @@ void put_octets(struct run *r, struct view v);
 
 /** put_prop - one property of one word. */
 void put_prop(struct run *r, uint32_t id, uint32_t value);
+
+/** put_five_props - the five properties of this tool, without their count. */
+void put_five_props(struct run *r);
 
 /** put_props - count and the five properties of this tool. */
 void put_props(struct run *r);

@@ -47,14 +47,19 @@ void put_prop(struct run *r, uint32_t id, uint32_t value)
 	put(r, id, 4, value);
 }
 
-void put_props(struct run *r)
+void put_five_props(struct run *r)
 {
-	put(r, 5);
 	put_prop(r, V2_PROP_SBSIZ, RUN_INLINE);
 	put_prop(r, V2_PROP_RBSIZ, RUN_INLINE);
 	put_prop(r, V2_PROP_RSSIZ, RUN_SEGMENT_BYTES);
 	put_prop(r, V2_PROP_RCSIZ, RUN_SEGMENTS);
 	put_prop(r, V2_PROP_BRS, RPC_REV_NONE);
+}
+
+void put_props(struct run *r)
+{
+	put(r, 5);
+	put_five_props(r);
 }
 
 void put_null(struct run *r)

@@ -78,9 +78,10 @@ static void try_v2(struct run *r, struct facts *f)
 	struct version_facts *v = &f->v[2];
 	struct wire_msg m;
 
+	v->welcome = WELCOME_OTHER;
 	msg_begin(r, 2, V2_CONNPROP_FINAL);
 	put_props(r);
-	if (!first_answer(r, v, 2, &m))
+	if (!r->o->identity.is_given && !first_answer(r, v, 2, &m))
 		return;
 	/* Once more, with all the properties this time. */
 	if (v2_up(r)) {

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Host authentication with a server: docs/hostauth-profile.md, as the initiator. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/probe/facts.h"
+
+enum {
+	CREDIT_AT = 8,
+	FIRST_MOST = 1024,			 /* section 4.3 of the draft */
+	BESIDE_VALUE = V2_PREFIX_BYTES + 4 + 12, /* count, property's number and two lengths */
+	FIVE_PROPERTIES = 5 * 12,
+};
+
+/* Section 3.4 of the profile. */
+static size_t threshold(const struct run *r, bool first)
+{
+	uint32_t peer = v2_props_get(&r->props, V2_PROP_RBSIZ);
+
+	if (first)
+		return FIRST_MOST;
+	return peer >= FIRST_MOST && peer < RUN_INLINE ? peer : RUN_INLINE;
+}
+
+/* What is proved covers the credit: it is fixed before. */
+static void fix_credit(struct run *r)
+{
+	struct flow *f = &r->flow;
+	uint32_t value = f->received + f->advertise;
+	struct xdr_out credit;
+
+	xdr_out_init(&credit, r->out + CREDIT_AT, 4);
+	xdr_put_u32(&credit, value);
+	if ((int32_t)(value - f->granted) > 0)
+		f->granted = value;
+	r->keep_credit = true;
+}
+
+static enum verdict say(struct run *r, struct hostauth *h, const struct hostauth_out *out)
+{
+	uint32_t len = (uint32_t)out->value.len;
+
+	msg_begin(r, 2, out->final ? V2_CONNPROP_FINAL : V2_CONNPROP_MIDDLE);
+	put(r, out->first || out->final ? 6 : 1);
+	if (out->first || out->final)
+		put_five_props(r);
+	put(r, V2_PROP_HOSTAUTH, 4 + len + xdr_pad(len));
+	xdr_put_opaque(&r->x, out->value);
+	fix_credit(r);
+	hostauth_sent(h, r->out, xdr_out_len(&r->x), xdr_out_len(&r->x) - xdr_pad(len) - len);
+	return msg_send(r);
+}
+
+static enum verdict hear(struct run *r, struct hostauth *h)
+{
+	struct hostauth_in in;
+	struct rpc_error fault;
+	struct wire_msg m;
+	struct v2_hdr hdr = {0};
+	int err;
+
+	do {
+		err = wire_await(&r->w, run_deadline(r), &m);
+		if (err < 0)
+			return failed(r, "host authentication: %s",
+				      err == ERR_TIMEOUT ? "no answer in time" : r->w.why);
+	} while (is_grant(r, &m));
+	if (v2_decode(&hdr, &r->scratch, m.octets, RPC_MAX_SEGMENTS, &fault) < 0 ||
+	    (hdr.htype != V2_CONNPROP_MIDDLE && hdr.htype != V2_CONNPROP_FINAL))
+		return failed(r, "host authentication: instead of properties: %s",
+			      msg_words(r, m.octets));
+	in = (struct hostauth_in){.message = m.octets,
+				  .has_value = hdr.props.present & 1u << V2_PROP_HOSTAUTH,
+				  .value = hdr.props.hostauth,
+				  .final = hdr.htype == V2_CONNPROP_FINAL};
+	hostauth_recv(h, &in);
+	return take_properties(r, &m) ? PASS : failed(r, "host authentication: no properties");
+}
+
+static enum verdict converse(struct run *r, struct hostauth *h)
+{
+	enum verdict v = PASS;
+
+	for (bool first = true; !v; first = false) {
+		struct hostauth_out out;
+
+		hostauth_work(h);
+		if (!hostauth_next(h, (threshold(r, first) - BESIDE_VALUE) & ~(size_t)3,
+				   FIVE_PROPERTIES, &out))
+			return v;
+		v = say(r, h, &out);
+		if (!v && hostauth_status(h) == HOSTAUTH_GOING)
+			v = hear(r, h);
+	}
+	return v;
+}
+
+static void note(struct run *r, struct hostauth *h, nsec_t began)
+{
+	struct proof_facts *p = &r->facts->proof;
+	struct hostauth_facts facts;
+
+	hostauth_facts(h, &facts);
+	p->took = probe_now(r->env) - began;
+	p->messages = facts.values_in + facts.values_out;
+	p->octets = facts.octets_in + facts.octets_out;
+	snprintf(p->name, sizeof(p->name), "%s", facts.peer);
+	snprintf(p->suite, sizeof(p->suite), "%s", facts.suite);
+}
+
+static enum verdict judge(struct run *r, struct hostauth *h, enum verdict v)
+{
+	struct hostauth_facts facts;
+
+	hostauth_facts(h, &facts);
+	if (hostauth_status(h) == HOSTAUTH_ABSENT)
+		return failed(r, "host authentication: the server has none");
+	if (hostauth_status(h) == HOSTAUTH_FAILED)
+		return failed(r, "host authentication: %s", facts.why);
+	if (v || hostauth_status(h) == HOSTAUTH_DONE)
+		return v;
+	return failed(r, "host authentication: it is not over");
+}
+
+enum verdict prove_up(struct run *r)
+{
+	const struct leg_auth *auth = &r->o->identity.auth;
+	struct hostauth_params p = {.role = HOSTAUTH_INITIATOR, .now = auth->now(auth)};
+	enum verdict v = raw_up(r);
+	uint8_t pdata[V1_PDATA_BYTES];
+	nsec_t began = probe_now(r->env);
+	struct hostauth *h;
+
+	if (v)
+		return v;
+	run_pdata(pdata, true); /* as raw_up() has it */
+	p.request_data = view_of(pdata, sizeof(pdata));
+	p.accept_data = view_of(r->w.pdata, r->w.pdata_len);
+	p.creds = r->o->identity.creds;
+	h = hostauth_new(&p);
+	if (!h)
+		return failed(r, "out of memory");
+	r->version = 2;
+	v = judge(r, h, converse(r, h));
+	if (!v && r->facts)
+		note(r, h, began);
+	hostauth_free(h);
+	return v;
+}
