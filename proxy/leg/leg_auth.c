@@ -4,9 +4,9 @@
  * known to hostauth/. Here the one is handed to the other, with what only a leg knows:
  * both ends' private data, the time, when to begin and when to end.
  *
- * What takes long, hostauth_work(), is a job for others where the leg has somebody for it. The
- * profile leaves nothing to be said meanwhile (section 3.2), so whoever says something has
- * failed. A leg that ends while its job runs leaves its proof to whoever gets the job back.
+ * What takes long, hostauth_work(), is a job for others where the leg has somebody for it. Nothing is to
+ * be said meanwhile (profile 3.2), so whoever says something has failed. A leg that ends while its job
+ * runs leaves its proof to whoever gets the job back.
  */
 #include "proxy/leg/leg_auth.h"
 
