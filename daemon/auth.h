@@ -36,7 +36,7 @@ void auth_free(struct auth *auth);
 
 /** auth_leg - what legs of one side of a route go by; @required or not, whatever the configuration says.
  * NULL: it is off there. Borrowed, as long as @auth lives. */
-const struct leg_auth *auth_leg(const struct auth *auth, unsigned route, enum auth_side side,
+const struct leg_auth *auth_leg(const struct auth *auth, unsigned route, enum auth_side which,
 				bool required);
 
 /** auth_reload - read all files again, for connections made from now on; what is unusable at @now leaves

@@ -18,19 +18,19 @@ enum { FILE_MOST = 1024 * 1024, NFILES = 5 };
 /* One of the files, by what hostauth/ calls it. */
 struct part {
 	enum hostauth_part part;
-	const char *key;
 	bool is_secret;
+	const char *key;
 	const char *remedy;
 };
 
 static const struct part parts[NFILES] = {
-	{HOSTAUTH_PART_CERTIFICATE, "certificate", false,
+	{HOSTAUTH_PART_CERTIFICATE, false, "certificate",
 	 "give PEM: the certificate, then those between it and its authority"},
-	{HOSTAUTH_PART_KEY, "key", true,
+	{HOSTAUTH_PART_KEY, true, "key",
 	 "give PEM: the private key that the certificate was made for, without a password"},
-	{HOSTAUTH_PART_CA, "ca", false, "give PEM: the certificates of the authorities to believe"},
-	{HOSTAUTH_PART_CRL, "crl", false, "give PEM: revocation lists of these authorities"},
-	{HOSTAUTH_PART_PSK, "psk_file", true,
+	{HOSTAUTH_PART_CA, false, "ca", "give PEM: the certificates of the authorities to believe"},
+	{HOSTAUTH_PART_CRL, false, "crl", "give PEM: revocation lists of these authorities"},
+	{HOSTAUTH_PART_PSK, true, "psk_file",
 	 "write lines IDENTITY:KEY, the key 16 to 64 octets in hexadecimal"},
 };
 

@@ -115,7 +115,6 @@ struct leg {
 	enum rpc_role role;
 	enum leg_state state;
 	struct fabric_conn *conn;
-	bool remote_inv; /* handles of ours may be invalidated by messages: the fabric's word */
 	struct rpc_transport *t; /* NULL until the version is known */
 	union {
 		struct v1_conn v1;
@@ -126,15 +125,16 @@ struct leg {
 	uint32_t first_xid;	 /* v2 initiator: random, from the caller */
 	nsec_t deadline;	 /* leg_tick() is due then; NSEC_NEVER when open */
 	nsec_t setup_end;	 /* when set-up has taken too long */
-	bool settled;		 /* became open by leg_tick(): READY is due */
-	int close_status;	 /* why this end closes, told in LEG_OUT_CLOSED */
+	bool remote_inv;  /* handles of ours may be invalidated by messages: the fabric's word */
+	bool gated;	  /* see leg_is_at_door(); set after leg_init() */
+	bool settled;	  /* became open by leg_tick(): READY is due */
+	int close_status; /* why this end closes, told in LEG_OUT_CLOSED */
 	const char *close_why;
 
 	struct v1_pdata peer_pdata;
 	struct leg_proof *proof; /* who the peer is; NULL: nobody asks */
-	struct jobs_port
-		*jobs; /* who works on that, borrowed; set after leg_init(); NULL: the leg itself */
-	bool gated;    /* see leg_is_at_door(); likewise */
+	/* Who works on that, borrowed; set after leg_init(); NULL: the leg itself. */
+	struct jobs_port *jobs;
 	struct recvs *recvs;	/* where Receives are shared, else NULL */
 	struct leg_rbuf *rbufs; /* Receives of its own; their octets are arena blocks */
 	uint32_t nrbufs;	/* Receives in all: posted, or, shared, promised */

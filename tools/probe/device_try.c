@@ -407,7 +407,7 @@ static void bench_fini(struct bench *w)
 	bench_close(w);
 	if (w->listener && w->fabric[1])
 		fabric_detach(w->fabric[1], w->listener);
-	if (w->shares)
+	if (w->shares && w->fabric[1])
 		fabric_unshare_receives(w->fabric[1]);
 	for (int i = 0; i < 2; i++) {
 		if (w->fabric[i])
