@@ -108,6 +108,7 @@ static int open_door(struct route_state *rs, struct door *d, const struct leg_au
 {
 	struct proxy *p = rs->proxy;
 	unsigned most = rs->route->max_handshakes;
+	size_t kept;
 
 	list_init(&d->waiting);
 	if (!auth)
@@ -116,7 +117,8 @@ static int open_door(struct route_state *rs, struct door *d, const struct leg_au
 		most = (unsigned)(share / BUDGET_HANDSHAKE);
 	if (most < 2)
 		most = 2;
-	p->fixed_limit -= (size_t)most * BUDGET_HANDSHAKE;
+	kept = (size_t)most * BUDGET_HANDSHAKE; /* two each, however many routes there are: */
+	p->fixed_limit -= kept < p->fixed_limit ? kept : p->fixed_limit;
 	/* A route has many clients, and one server. */
 	return door_init(d, most, d == &rs->client_door ? (most + 1) / 2 : most, p->cfg.seed);
 }

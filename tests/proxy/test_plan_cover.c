@@ -1,26 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How far a message is continued: a rule of the re-chunking table of proxy/README.md. */
-#include "tests/cmocka_all.h"
-
-#include "proxy/plan/plan.h"
-
-enum { V2_CALL_HDR = 32, V2_REPLY_HDR = 20, CAP = 4 << 20 };
-
-static struct plan_end end_of(unsigned version, uint32_t inline_bytes)
-{
-	return (struct plan_end){
-		.version = version,
-		.limits = {.send_bytes = inline_bytes,
-			   .recv_bytes = inline_bytes,
-			   .segment_bytes = version == 1 ? UINT32_MAX : 1 << 20,
-			   .segment_count = 16,
-			   .continuation = version == 2,
-			   .continue_bytes = UINT32_MAX,
-			   .reverse = version == 1 ? RPC_REV_SIMPLE : RPC_REV_GENL},
-		.own_recv_bytes = inline_bytes,
-		.own_send_bytes = inline_bytes,
-	};
-}
+#include "tests/proxy/plan_util.h"
 
 /* As far as credits and the cap cover it, or, with no other way, what the peer advertises. */
 static void test_cover(void **state)
