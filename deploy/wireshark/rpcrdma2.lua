@@ -1,10 +1,13 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 --
--- RPC-over-RDMA version 2 (draft-ietf-nfsv4-rpcrdma-version-two-07) for Wireshark 4.0.
+-- RPC-over-RDMA version 2 (draft-ietf-nfsv4-rpcrdma-version-two-07, and the early
+-- draft-cel-nfsv4-rpcrdma-version-two-01, which has the same version number) for Wireshark 4.0.
 --
 -- Operation. Two heuristic dissectors look at every RDMA payload: one on iWARP, one on InfiniBand and
 -- RoCE. A payload is ours when it is a Send, its second word (version) is 2 and its fourth (header type)
--- one of the ten of section 6.3; everything else, version 1 above all, is left to others. Sends of several
+-- one of the ten of section 6.3, or 0 or 1, which only the early draft has; everything else, version 1 above
+-- all, is left to others. Types 4 and 5 mean different things in the two: what was seen first between two
+-- ends decides, and a type 5 with a body, before anything else, is the early draft's. Sends of several
 -- packets or segments are put together first. What the header says is shown field by field; the payload
 -- stream of continued messages is put together (section 6.6.2) and handed on to Wireshark's own dissector
 -- of RPC.
@@ -35,6 +38,13 @@ local types = {
 	[8] = "RDMA2_CALL_EXTERNAL", [9] = "RDMA2_CALL_MIDDLE", [10] = "RDMA2_CALL_INLINE",
 	[11] = "RDMA2_REPLY_EXTERNAL", [12] = "RDMA2_REPLY_MIDDLE", [13] = "RDMA2_REPLY_INLINE",
 }
+local early_types = {
+	[0] = "RDMA2_MSG", [1] = "RDMA2_NOMSG", [4] = "RDMA2_ERROR", [5] = "RDMA2_OPTIONAL",
+}
+local early_errors = {
+	[1] = "RDMA2_ERR_VERS", [2] = "RDMA2_ERR_BAD_HEADER", [3] = "RDMA2_ERR_INVAL_OPTION",
+}
+local directions = { [0] = "CALL", [1] = "REPLY" }
 local errors = {
 	[1] = "RDMA2_ERR_VERS", [2] = "RDMA2_ERR_BAD_XDR", [3] = "RDMA2_ERR_BAD_PROPVAL",
 	[4] = "RDMA2_ERR_INVAL_HTYPE", [5] = "RDMA2_ERR_INVAL_CONT", [6] = "RDMA2_ERR_READ_CHUNKS",
@@ -72,6 +82,12 @@ local f = {
 	credit = number("credit", "Credit"),
 	type = number("type", "Header type", base.DEC, types),
 	err = number("err", "Error", base.DEC, errors),
+	early_type = number("early.type", "Header type", base.DEC, early_types),
+	early_err = number("early.err", "Error", base.DEC, early_errors),
+	early_direction = number("early.direction", "Direction", base.DEC, directions),
+	early_opttype = number("early.opttype", "Option"),
+	early_optlength = number("early.optlength", "Length of its information"),
+	early_optinfo = declare("bytes", "early.optinfo", "Information"),
 	vers_low = number("vers_low", "Lowest version"),
 	vers_high = number("vers_high", "Highest version"),
 	max_chunks = number("max_chunks", "Most chunks"),
@@ -121,6 +137,7 @@ local bad = {
 	value = problem("value", "A property's length does not fit its type", MALFORMED, ERROR),
 	position = problem("position", "Position not allowed here", PROTOCOL, WARN),
 	tail = problem("tail", "Octets after the end of the header", PROTOCOL, WARN),
+	direction = problem("direction", "Neither CALL nor REPLY", MALFORMED, ERROR),
 	cont = problem("cont", "Remaining octets do not agree with the message before", PROTOCOL, WARN),
 	xid = problem("xid", "The payload stream does not begin with the XID", PROTOCOL, WARN),
 	upper = problem("upper", "The dissector of RPC gave up", PROTOCOL, expert.severity.NOTE),
@@ -161,12 +178,13 @@ local offers -- messages that were looked at for them
 local writing -- RDMA Writes of several packets under way
 local external -- messages that came through Reply chunks
 local sends, sent -- Sends of several packets under way, and what frames hold of them
+local dialects -- true: the early draft is spoken between these two; false: -07 is
 
 local function forget()
 	streams, open_streams, parts = {}, 0, {}
 	wanted, wanted_count, wanted_size = {}, 0, 0
 	offers, writing, external = {}, {}, {}
-	sends, sent = {}, {}
+	sends, sent, dialects = {}, {}, {}
 	if rpcrdma2.prefs.sends and get_preference(THEIR_SENDS) then
 		set_preference(THEIR_SENDS, false)
 	end
@@ -253,7 +271,8 @@ local function segment(r, tree, with_position, shown)
 	return length, position, item or tree, place
 end
 
--- A list of Read segments: the Read list, or the Call chunk (every Position zero, section 6.6.3).
+-- A list of Read segments: the Read list, or the Call chunk (every Position zero, section 6.6.3). In the
+-- early draft the one is part of the other, and any order will do: @is_call_chunk nil.
 local function read_list(r, tree, field, is_call_chunk)
 	local g, list, last, octets = group(r, tree, field), {}, 0, 0
 	while follows(r, g.item) do
@@ -261,8 +280,8 @@ local function read_list(r, tree, field, is_call_chunk)
 		if not length then
 			break
 		end
-		local zero = position == 0
-		if zero ~= is_call_chunk or position % 4 ~= 0 or position < last then
+		local zero, strict = position == 0, is_call_chunk ~= nil
+		if strict and (zero ~= is_call_chunk or position < last) or position % 4 ~= 0 then
 			item:add_proto_expert_info(bad.position)
 		end
 		last, octets = position, octets + length
@@ -389,6 +408,87 @@ end
 
 layout[13] = function(r, tree)
 	return { payload = true, written = write_list(r, tree) }
+end
+
+-- The early draft, its section 4.2.
+local early_layout = {}
+
+local function direction(r, tree)
+	local value = word(r, tree, f.early_direction)
+	if value and value > 1 then
+		fail(r, tree, bad.direction)
+	end
+	return value == 1
+end
+
+-- Direction, then the three lists of version 1.
+local function early_lists(r, tree)
+	local h = { is_reply = direction(r, tree) }
+	local reads, octets = read_list(r, tree, f.reads, nil)
+	h.reads, h.read_octets = reads, octets
+	h.written = write_list(r, tree)
+	h.reply_octets, h.reply_chunk = reply_chunk(r, tree)
+	h.written = h.is_reply and h.written or nil
+	h.offered = not h.is_reply and h.reply_chunk or nil
+	return h
+end
+
+early_layout[0] = function(r, tree)
+	local h = early_lists(r, tree)
+	h.payload = true
+	return h
+end
+
+early_layout[1] = function(r, tree)
+	local h = early_lists(r, tree)
+	if h.is_reply then
+		h.returned = h.reply_chunk
+		h.info = string.format("%u octets in the Reply chunk", h.reply_octets or 0)
+	else
+		h.info = string.format("%u octets in Read chunks", h.read_octets)
+	end
+	return h
+end
+
+early_layout[4] = function(r, tree)
+	local code = word(r, tree, f.early_err)
+	if code == 1 then
+		word(r, tree, f.vers_low)
+		word(r, tree, f.vers_high)
+	end
+	return { info = early_errors[code] or "unknown error" }
+end
+
+-- What may follow the header is part of a payload stream, or none: only the option's document says.
+early_layout[5] = function(r, tree)
+	local is_reply = direction(r, tree)
+	local opttype = word(r, tree, f.early_opttype)
+	local length = word(r, tree, f.early_optlength)
+	if length and length > left(r) then
+		fail(r, tree, bad.count)
+	end
+	if r.ok and length > 0 then
+		tree:add(f.early_optinfo, r.tvb(r.at, length))
+		r.at = math.min(r.at + length + -length % 4, r.tvb:len())
+	end
+	return { rest = true, info = string.format("option %u, %s", opttype or 0, is_reply and "REPLY" or "CALL") }
+end
+
+-- Which of the two drafts a message is of.
+local function is_early(pinfo, htype, len)
+	local a, b = tostring(pinfo.src), tostring(pinfo.dst)
+	if not lower_value("bth_opcode") then
+		a, b = a .. ":" .. pinfo.src_port, b .. ":" .. pinfo.dst_port
+	end
+	local key = a < b and a .. " " .. b or b .. " " .. a
+	if htype <= 1 then
+		dialects[key] = true
+		return true
+	end
+	if dialects[key] == nil and htype ~= 4 then
+		dialects[key] = htype == 5 and len > PREFIX
+	end
+	return dialects[key] and early_layout[htype] ~= nil or false
 end
 
 -- Which way: addresses, ports, and on InfiniBand the queue pair.
@@ -586,7 +686,8 @@ local function is_ours(tvb)
 	if tvb:len() < PREFIX or tvb(4, 4):uint() ~= VERSION then
 		return false
 	end
-	return types[tvb(12, 4):uint()] ~= nil
+	local htype = tvb(12, 4):uint()
+	return types[htype] ~= nil or early_types[htype] ~= nil
 end
 
 local function dissect(tvb, pinfo, tree)
@@ -595,11 +696,12 @@ local function dissect(tvb, pinfo, tree)
 	local xid = word(r, item, f.xid)
 	word(r, item, f.version)
 	local credit = word(r, item, f.credit)
-	local htype = word(r, item, f.type)
-	local h = layout[htype](r, item)
+	local early = is_early(pinfo, tvb(12, 4):uint(), tvb:len())
+	local htype = word(r, item, early and f.early_type or f.type)
+	local h = (early and early_layout or layout)[htype](r, item)
 
 	h.xid, h.type = xid, htype
-	local text = string.format("%s, XID 0x%08x, credit %u", types[htype], xid, credit)
+	local text = string.format("%s, XID 0x%08x, credit %u", (early and early_types or types)[htype], xid, credit)
 	item:append_text(", " .. text)
 	pinfo.cols.protocol = "RPCoRDMA2"
 	pinfo.cols.info = text .. (h.info and ", " .. h.info or "") .. " "
@@ -613,6 +715,8 @@ local function dissect(tvb, pinfo, tree)
 		through_reply_chunk(h, pinfo, tree, item)
 	elseif h.payload then
 		payload(r, h, pinfo, tree, item)
+	elseif h.rest and left(r) > 0 then
+		item:add(f.payload, tvb(r.at)):append_text(string.format(": %u octets", left(r)))
 	elseif left(r) > 0 then
 		item:add_proto_expert_info(bad.tail)
 	end

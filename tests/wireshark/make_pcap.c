@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * make_pcap roce|iwarp SPLIT BUNCH [COPIES SEED] > file.pcap
+ * make_pcap [early-]roce|iwarp SPLIT BUNCH [COPIES SEED] > file.pcap
  *
  * A capture of the messages of messages.h as they travel on RoCE version 2 or on
  * iWARP, in packets of at most SPLIT octets of a message (0: whole), on iWARP up
  * to BUNCH of them in a TCP segment. With COPIES, so many messages, each of them
- * damaged, the same for the same SEED.
+ * damaged, the same for the same SEED. early-: those of the early draft of version 2.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ enum { QP_CLIENT = 0x11, QP_SERVER = 0x12 };
 
 /** struct maker - the capture being written; [0] is what the client sends. */
 struct maker {
-	int roce;
+	int roce, early;
 	size_t split, bunch;
 	uint32_t frames, tcp_seq[2], msn[2], psn[2];
 	uint8_t bunched[FRAME_MAX]; /* FPDUs not written yet, of one direction */
@@ -241,8 +241,15 @@ static void write_message(struct maker *m, int from, const uint8_t *to, const ui
 	m->msn[from] += !to;
 }
 
-static const struct golden *message(unsigned i)
+static unsigned message_count(const struct maker *m)
 {
+	return m->early ? EARLY_MESSAGES : GOLDENS + NFS_MESSAGES;
+}
+
+static const struct golden *message(const struct maker *m, unsigned i)
+{
+	if (m->early)
+		return &early_messages[i];
 	return i < GOLDENS ? &goldens[i] : &nfs_messages[i - GOLDENS];
 }
 
@@ -282,10 +289,10 @@ static size_t damage(struct maker *m, uint8_t *p, size_t len)
 
 static void write_messages(struct maker *m, unsigned long copies)
 {
-	unsigned long count = copies ? copies : GOLDENS + NFS_MESSAGES;
+	unsigned long count = copies ? copies : message_count(m);
 
 	for (unsigned long i = 0; i < count; i++) {
-		const struct golden *g = message((unsigned)(i % (GOLDENS + NFS_MESSAGES)));
+		const struct golden *g = message(m, (unsigned)(i % message_count(m)));
 		uint8_t buf[GOLDEN_MAX];
 		size_t len = unhex(g->hex, buf);
 
@@ -304,10 +311,11 @@ int main(int argc, char **argv)
 	static struct maker m = {.tcp_seq = {1000, 2000}, .msn = {1, 1}, .psn = {0xfffffe, 7}};
 
 	if (argc != 4 && argc != 6) {
-		fprintf(stderr, "usage: make_pcap roce|iwarp SPLIT BUNCH [COPIES SEED]\n");
+		fprintf(stderr, "usage: make_pcap [early-]roce|iwarp SPLIT BUNCH [COPIES SEED]\n");
 		return 2;
 	}
-	m.roce = !strcmp(argv[1], "roce");
+	m.early = !strncmp(argv[1], "early-", 6);
+	m.roce = !strcmp(argv[1] + (m.early ? 6 : 0), "roce");
 	m.split = strtoul(argv[2], NULL, 10);
 	m.bunch = strtoul(argv[3], NULL, 10);
 	m.random = argc == 6 ? strtoull(argv[5], NULL, 10) : 0;

@@ -60,6 +60,27 @@ V3 READLINK Reply (Call In N) Path: /a/bc" ] || fail "$way: NFS inside: $got"
         fail "$way: no NFS in the Reply chunk in a second pass"
 done
 
+# The early draft: the same, in a capture of its own.
+for way in "early-roce 0 1" "early-iwarp 20 3" "early-iwarp 0 4"; do
+    cap=$scratch/${way// /-}
+    # shellcheck disable=SC2086
+    "$make_pcap" $way >"$cap" || fail "make_pcap $way"
+    headers "$cap" "${no_v1[@]}" >"$scratch/got"
+    same "$way: headers" "$here/expected-early.txt" "$scratch/got"
+    headers "$cap" -2 "${no_v1[@]}" >"$scratch/got2"
+    same "$way: headers in a second pass" "$here/expected-early.txt" "$scratch/got2"
+    [ "$(lua_errors "$cap")" = 0 ] || fail "$way: Lua errors"
+    got=$(shark -r "$cap" "${no_v1[@]}" -Y 'nfs && rpcrdma2' -T fields -e _ws.col.Info | tr ';' '\n' |
+        sed 's/, FH: [^ ]*//; s/Call In [0-9]*/Call In N/')
+    [[ $way != *" 1" || $got = "V3 GETATTR Call
+V3 GETATTR Reply (Call In N) Error: NFS3ERR_STALE
+V3 WRITE Call Offset: 256 Len: 13 FILE_SYNC
+V3 READ Call Offset: 0 Len: 16
+V3 READ Reply (Call In N) Len: 16
+V3 READLINK Call
+V3 READLINK Reply (Call In N) Path: /a/bc" ]] || fail "$way: NFS inside: $got"
+done
+
 # RoCE and InfiniBand do without.
 shark -r "$scratch/roce-0-1" -Y 'frame.number > 3' -w "$scratch/roce-late"
 headers "$scratch/roce-late" >"$scratch/got"
@@ -89,7 +110,8 @@ use_lua=$lua
 
 # Damaged messages, 10,000 of which still look like ours.
 total=0
-for way in "roce 0 1 7000 1" "iwarp 0 2 7000 2" "roce 20 1 1000 3" "iwarp 24 3 1000 4"; do
+for way in "roce 0 1 7000 1" "iwarp 0 2 7000 2" "roce 20 1 1000 3" "iwarp 24 3 1000 4" \
+    "early-roce 0 1 3000 5" "early-iwarp 24 3 1000 6"; do
     cap=$scratch/damaged
     # shellcheck disable=SC2086
     "$make_pcap" $way >"$cap" || fail "make_pcap $way"
