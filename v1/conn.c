@@ -9,13 +9,7 @@
  *   replies out free of credit; credit = granted
  *   reports     what recv() disliked about a call, kept in a ring until control()
  *
- * Calls in flight <= min(requested, granted); granted is 1 until the first reply (RFC 8166
- * section 3.3). There is one such account: an initiator's calls are all forward, an acceptor's
- * all reverse, and what the peer sends is bounded by the Receives posted for it.
- *
- *              forward calls                     reverse calls (rfc5666bis-01 section 8)
- *   initiator  requests own.credits              grants own.rev_credits
- *   acceptor   grants own.credits                requests own.rev_credits
+ * Who asks for and grants what, in both directions: rpc/account.h.
  *
  * What arrives, and what becomes of it:
  *
@@ -58,25 +52,6 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 static bool takes_reverse_calls(const struct rpc_params *own)
 {
 	return own->reverse != RPC_REV_NONE && own->rev_credits > 0;
-}
-
-/* Most calls of ours that the peer could answer at once: what rdma_credit of a call asks for. */
-static uint32_t requested(const struct v1_conn *c)
-{
-	return c->t.own.role == RPC_INITIATOR ? c->t.own.credits : c->t.own.rev_credits;
-}
-
-/* Calls of the peer taken at once: what rdma_credit of a reply grants. MUST NOT be 0. */
-static uint32_t grant(const struct v1_conn *c)
-{
-	uint32_t n = c->t.own.role == RPC_INITIATOR ? c->t.own.rev_credits : c->t.own.credits;
-
-	return n ? n : 1;
-}
-
-static uint32_t call_limit(const struct v1_conn *c)
-{
-	return min_u32(requested(c), c->calls.granted);
 }
 
 /* Reverse messages have RDMA_MSG and no chunks: rfc5666bis-01 sections 8.3.4, 8.3.5. */
@@ -138,7 +113,7 @@ static int conn_control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 
 	if (c->nreports == 0)
 		return 0;
-	h->credit = grant(c);
+	h->credit = rpc_account_grants(&t->own);
 	len = v1_error_encode(h, buf, cap);
 	if (len < 0)
 		return len;
@@ -167,26 +142,6 @@ static void drop(struct v1_conn *c)
 	c->t.count.dropped++;
 }
 
-/* @credit 0 would be a deadlock and counts as 1. */
-static void take_grant(struct v1_conn *c, uint32_t credit)
-{
-	c->calls.granted = credit ? min_u32(credit, V1_MAX_CREDITS) : 1;
-}
-
-/* Whether an answer to @xid is one that is waited for. It frees its call's credit in any case. */
-static bool take_answer(struct v1_conn *c, uint32_t xid)
-{
-	if (c->calls.in_flight == 0) {
-		drop(c);
-		return false;
-	}
-	c->calls.in_flight--;
-	if (!rpc_late_take(&c->t.late, xid))
-		return true;
-	c->t.count.late++;
-	return false;
-}
-
 /* The peer's message is no good: answer a call, fail the call a reply was for. */
 static int v1_refuse(struct v1_conn *c, const struct v1_header *report, bool is_call,
 		     struct rpc_rx *rx)
@@ -195,7 +150,7 @@ static int v1_refuse(struct v1_conn *c, const struct v1_header *report, bool is_
 		c->t.count.invalid++;
 		return queue_report(c, report) ? ERR_PROTO : 0;
 	}
-	if (!take_answer(c, report->xid))
+	if (!rpc_account_answer(&c->calls, &c->t, report->xid))
 		return 0;
 	drop(c);
 	rx->kind = RPC_RX_ERROR;
@@ -209,11 +164,11 @@ static int v1_refuse(struct v1_conn *c, const struct v1_header *report, bool is_
  * exist still says that no reply follows. */
 static int v1_recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
 {
-	if (!take_answer(c, h->xid))
+	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
 		return 0;
 	/* Under another version the credit field has another meaning: keep the last grant. */
 	if (h->vers == V1_VERSION)
-		take_grant(c, h->credit);
+		rpc_account_grant(&c->calls, h->credit);
 	c->t.count.errors_received++;
 	rx->kind = RPC_RX_ERROR;
 	rx->xid = h->xid;
@@ -246,9 +201,9 @@ static int recv_reply(struct v1_conn *c, const struct v1_header *h, struct rpc_r
 	/* An RDMA_NOMSG that is no long call cannot be a reverse reply: a broken call, then. */
 	if (v1_is_reverse(c, RPC_REPLY, false) && has_chunks(c->t.own.msg))
 		return v1_refuse(c, &report, h->proc == V1_NOMSG, rx);
-	if (!take_answer(c, h->xid))
+	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
 		return 0;
-	take_grant(c, h->credit);
+	rpc_account_grant(&c->calls, h->credit);
 	rx->kind = RPC_RX_MSG;
 	rx->msg = c->t.own.msg;
 	return 0;
@@ -305,7 +260,8 @@ static bool conn_may_send(const struct rpc_transport *t, const struct rpc_tx *tx
 {
 	const struct v1_conn *c = const_conn_of(t);
 
-	return tx->msg->dir == RPC_REPLY || c->calls.in_flight < call_limit(c);
+	return tx->msg->dir == RPC_REPLY ||
+	       c->calls.in_flight < rpc_account_limit(&c->calls, &t->own);
 }
 
 static size_t conn_header_len(const struct rpc_transport *t, const struct rpc_msg *msg)
@@ -329,15 +285,15 @@ static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr,
 		return ERR_TOOBIG;
 	if (v1_header_len(m) + body > t->peer.send_bytes)
 		return ERR_TOOBIG;
-	rc = v1_header_encode(m, is_call ? requested(c) : grant(c), hdr, cap, hdr_len);
+	rc = v1_header_encode(m,
+			      is_call ? rpc_account_requests(&t->own) : rpc_account_grants(&t->own),
+			      hdr, cap, hdr_len);
 	if (rc)
 		return rc;
 	*body_len = body;
 	tx->body_sent = body;
-	if (is_call) {
-		c->calls.in_flight++;
-		(void)rpc_late_take(&t->late, m->xid); /* its next answer is this call's */
-	}
+	if (is_call)
+		rpc_account_call(&c->calls, t, m->xid);
 	t->count.sends++;
 	return 0;
 }
@@ -349,15 +305,12 @@ static void conn_set_credits(struct rpc_transport *t, uint32_t credits)
 
 static uint32_t conn_call_credits(const struct rpc_transport *t)
 {
-	return call_limit(const_conn_of(t));
+	return rpc_account_limit(&const_conn_of(t)->calls, &t->own);
 }
 
-/* "A Requester MUST NOT send unacknowledged requests in excess of this granted limit" (RFC 8166
- * section 3.3.1): whoever lets a call go, the responder still has it. */
 static void conn_forget(struct rpc_transport *t, uint32_t xid)
 {
-	if (conn_of(t)->calls.in_flight > 0)
-		rpc_late_add(&t->late, xid);
+	rpc_account_forget(&conn_of(t)->calls, t, xid);
 }
 
 /* The peer takes back its credit itself, when it lets its call go. */

@@ -6,21 +6,16 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "rpc/account.h"
 #include "rpc/msg.h"
 #include "rpc/transport.h"
 #include "v1/header.h"
 #include "v1/pdata.h"
 
 enum {
-	V1_MAX_CREDITS = 16384, /* a larger grant is taken as this many */
-	V1_REPORTS = 64,	/* error reports waiting for control() */
-	V1_SEGMENT_COUNT = 16,	/* what Linux takes in one chunk list */
-};
-
-/** struct v1_credits - the calls this end sends: forward (initiator) or reverse (acceptor). */
-struct v1_credits {
-	uint32_t granted; /* of the last reply; 1 before the first: RFC 8166 section 3.3.3 */
-	uint32_t in_flight;
+	V1_MAX_CREDITS = RPC_MAX_CREDITS,
+	V1_REPORTS = 64,       /* error reports waiting for control() */
+	V1_SEGMENT_COUNT = 16, /* what Linux takes in one chunk list */
 };
 
 /**
@@ -40,7 +35,7 @@ struct v1_credits {
  */
 struct v1_conn {
 	struct rpc_transport t; /* first: the ops are given a pointer to it */
-	struct v1_credits calls;
+	struct rpc_account calls;
 	struct v1_header reports[V1_REPORTS];
 	unsigned first_report, nreports;
 };

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rpc/account.h"
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+uint32_t rpc_account_requests(const struct rpc_params *own)
+{
+	return own->role == RPC_INITIATOR ? own->credits : own->rev_credits;
+}
+
+/* MUST NOT be 0: rfc5666bis-01 section 8.2.1. */
+uint32_t rpc_account_grants(const struct rpc_params *own)
+{
+	uint32_t n = own->role == RPC_INITIATOR ? own->rev_credits : own->credits;
+
+	return n ? n : 1;
+}
+
+uint32_t rpc_account_limit(const struct rpc_account *a, const struct rpc_params *own)
+{
+	return min_u32(rpc_account_requests(own), a->granted);
+}
+
+void rpc_account_call(struct rpc_account *a, struct rpc_transport *t, uint32_t xid)
+{
+	a->in_flight++;
+	(void)rpc_late_take(&t->late, xid); /* its next answer is this call's */
+}
+
+void rpc_account_grant(struct rpc_account *a, uint32_t credit)
+{
+	a->granted = credit ? min_u32(credit, RPC_MAX_CREDITS) : 1;
+}
+
+bool rpc_account_answer(struct rpc_account *a, struct rpc_transport *t, uint32_t xid)
+{
+	if (a->in_flight == 0) {
+		t->count.dropped++;
+		return false;
+	}
+	a->in_flight--;
+	if (!rpc_late_take(&t->late, xid))
+		return true;
+	t->count.late++;
+	return false;
+}
+
+/* "A Requester MUST NOT send unacknowledged requests in excess of this granted limit" (RFC 8166
+ * section 3.3.1): whoever lets a call go, the responder still has it. */
+void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, uint32_t xid)
+{
+	if (a->in_flight > 0)
+		rpc_late_add(&t->late, xid);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RPC_ACCOUNT_H
+#define RPC_ACCOUNT_H
+
+#include "rpc/transport.h"
+
+/**
+ * struct rpc_account - the calls this end sends: forward (initiator) or reverse (acceptor), as version
+ * 1 and the early draft of version 2 count them
+ *
+ * Calls in flight <= min(requested, granted); granted is 1 until the first reply (RFC 8166
+ * section 3.3). There is one such account: an initiator's calls are all forward, an acceptor's
+ * all reverse, and what the peer sends is bounded by the Receives posted for it.
+ *
+ *              forward calls                     reverse calls (rfc5666bis-01 section 8)
+ *   initiator  requests own.credits              grants own.rev_credits
+ *   acceptor   grants own.credits                requests own.rev_credits
+ */
+struct rpc_account {
+	uint32_t granted; /* of the last reply; 1 before the first: RFC 8166 section 3.3.3 */
+	uint32_t in_flight;
+};
+
+enum { RPC_MAX_CREDITS = 16384 }; /* a larger grant is taken as this many */
+
+/** rpc_account_requests - most calls of ours that the peer could answer at once: what rdma_credit of
+ * a call asks for. */
+uint32_t rpc_account_requests(const struct rpc_params *own);
+
+/** rpc_account_grants - calls of the peer taken at once: what rdma_credit of a reply grants; never 0. */
+uint32_t rpc_account_grants(const struct rpc_params *own);
+
+/** rpc_account_limit - calls that may be in flight. */
+uint32_t rpc_account_limit(const struct rpc_account *a, const struct rpc_params *own);
+
+/** rpc_account_call - a call with @xid goes out, for which there was credit. */
+void rpc_account_call(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
+
+/** rpc_account_grant - an answer grants @credit; 0 would be a deadlock and counts as 1. */
+void rpc_account_grant(struct rpc_account *a, uint32_t credit);
+
+/**
+ * rpc_account_answer - an answer to @xid came, which frees its call's credit
+ *
+ * Return: whether it is one that is waited for; else it is counted in @t: dropped, or late.
+ */
+bool rpc_account_answer(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
+
+/** rpc_account_forget - the call @xid is let go; it keeps its credit until it is answered. */
+void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: this draft negotiates with the messages that flow anyway (section 5). An initiator is
+ * ready at once, but may have one call outstanding, of no more than 1024 octets, until a reply to
+ * it says that the dialect is spoken and how many calls are taken. Then both thresholds are 4096
+ * octets and stay so: private data (RFC 8797) is of version 1 alone. An acceptor knows all that
+ * with the first message.
+ *
+ *                      first reply
+ *   initiator  ASKING ------------> SPOKEN         acceptor  SPOKEN from the start
+ *              1 call, 1024 octets  calls <= min(requested, granted), 4096 octets
+ *
+ * Credits are those of version 1 (rpc/account.h), and so are errors, with three codes of their own
+ * (section 4.2.3; rfc5666bis-01 section 5). What arrives, and what becomes of it:
+ *
+ *   well-formed call                             RPC_RX_MSG
+ *   well-formed reply, a call in flight          RPC_RX_MSG
+ *   RDMA2_OPTIONAL, whatever its type            RDMA2_ERR_INVAL_OPTION: none is spoken here
+ *   RDMA2_ERR_INVAL_OPTION                       dropped: nothing of ours was one
+ *   other RDMA2_ERROR, a call in flight          RPC_RX_ERROR
+ *   ... ERR_VERS with a range without 2, or,
+ *       asking, a code of the other dialect      the connection is closed
+ *   malformed call                               RDMA2_ERR_BAD_HEADER
+ *   malformed reply, a call in flight            RPC_RX_ERROR: it can never complete
+ *   malformed, direction not to be seen          acceptor: a call; initiator: a reply
+ *   another version, not an error                acceptor: ERR_VERS; initiator: as malformed
+ *   too short, an answer to nothing              dropped and counted
+ *   an answer to a call that was let go          dropped and counted
+ *
+ * An error is never answered with an error.
+ */
+#include "v2early/conn.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/list.h"
+
+static struct early_conn *conn_of(struct rpc_transport *t)
+{
+	return container_of(t, struct early_conn, t);
+}
+
+static const struct early_conn *const_conn_of(const struct rpc_transport *t)
+{
+	return container_of(t, const struct early_conn, t);
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool takes_reverse_calls(const struct rpc_params *own)
+{
+	return own->reverse != RPC_REV_NONE && own->rev_credits > 0;
+}
+
+/* Reverse messages are RDMA2_MSG without chunks (section 4.2.2 asks for what version 1 has of them;
+ * rfc5666bis-01 sections 8.3.4, 8.3.5). */
+static bool is_reverse(const struct early_conn *c, enum rpc_dir dir, bool sent_by_us)
+{
+	bool by_initiator = (c->t.own.role == RPC_INITIATOR) == sent_by_us;
+
+	return by_initiator == (dir == RPC_REPLY);
+}
+
+static bool has_chunks(const struct rpc_msg *m)
+{
+	return m->has_body_chunk || m->nreads || m->nwrites || m->has_reply;
+}
+
+/* --- error reports --- */
+
+static int queue_report(struct early_conn *c, const struct early_header *h)
+{
+	if (c->nreports == EARLY_REPORTS)
+		return ERR_NOSPACE;
+	c->reports[(c->first_report + c->nreports) % EARLY_REPORTS] = *h;
+	c->nreports++;
+	return 0;
+}
+
+static struct early_header report_of(uint32_t xid, enum early_errcode err)
+{
+	return (struct early_header){.xid = xid, .vers = EARLY_VERSION, .err = err};
+}
+
+/* The range of this end. A version that is in it is spoken, but not on this connection (section 5.3),
+ * and this dialect has no word for that: on this connection there is 2 alone. */
+static struct early_header vers_report(const struct early_conn *c, uint32_t xid, uint32_t vers)
+{
+	const struct rpc_params *own = &c->t.own;
+	bool is_other = vers != EARLY_VERSION && vers >= own->vers_low && vers <= own->vers_high;
+
+	return (struct early_header){
+		.xid = xid,
+		.vers = vers,
+		.err = EARLY_ERR_VERS,
+		.low = is_other ? EARLY_VERSION : own->vers_low,
+		.high = is_other ? EARLY_VERSION : own->vers_high,
+	};
+}
+
+static int conn_control(struct rpc_transport *t, uint8_t *buf, size_t cap)
+{
+	struct early_conn *c = conn_of(t);
+	struct early_header *h = &c->reports[c->first_report];
+	int len;
+
+	if (c->nreports == 0)
+		return 0;
+	h->credit = rpc_account_grants(&t->own);
+	len = early_error_encode(h, buf, cap);
+	if (len < 0)
+		return len;
+	c->first_report = (c->first_report + 1) % EARLY_REPORTS;
+	c->nreports--;
+	t->count.sends++;
+	t->count.errors_sent++;
+	return len;
+}
+
+/* Errors come from responders only, so about a reply there is nothing to say (section 4.2.2). */
+static int conn_report(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
+		       const struct rpc_error *e)
+{
+	struct early_conn *c = conn_of(t);
+	struct early_header h = e->code == RPC_ERROR_VERS ? vers_report(c, xid, EARLY_VERSION)
+							  : report_of(xid, EARLY_ERR_BAD_HEADER);
+
+	return dir == RPC_CALL ? queue_report(c, &h) : 0;
+}
+
+/* --- receiving --- */
+
+static void drop(struct early_conn *c)
+{
+	c->t.count.dropped++;
+}
+
+/* Section 5.1: "Subsequently, both peers use the default inline threshold value". */
+static void take_as_spoken(struct early_conn *c)
+{
+	c->is_spoken = true;
+	c->t.peer.send_bytes = min_u32(c->t.own.send_bytes, EARLY_INLINE_BYTES);
+}
+
+static int answer_with(struct early_conn *c, const struct early_header *report)
+{
+	c->t.count.invalid++;
+	return queue_report(c, report) ? ERR_PROTO : 0;
+}
+
+/* The peer's message is no good: answer a call, fail the call a reply was for. */
+static int refuse(struct early_conn *c, const struct early_header *report, bool is_call,
+		  struct rpc_rx *rx)
+{
+	if (is_call)
+		return answer_with(c, report);
+	if (!rpc_account_answer(&c->calls, &c->t, report->xid))
+		return 0;
+	drop(c);
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = report->xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
+	return 0;
+}
+
+/* Whether an error says that this dialect is not spoken. What is no range says nothing. */
+static bool is_refusal(const struct early_conn *c, const struct early_header *h)
+{
+	if (h->err == EARLY_ERR_VERS)
+		return h->low <= h->high && (h->low > EARLY_VERSION || h->high < EARLY_VERSION);
+	return !c->is_spoken && h->err > EARLY_ERR_INVAL_OPTION;
+}
+
+/* Errors come from responders only, so this is about a call of ours. A code that does not
+ * exist still says that no reply follows. */
+static int recv_error(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
+{
+	if (h->err == EARLY_ERR_INVAL_OPTION) {
+		drop(c);
+		return 0;
+	}
+	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
+		return 0;
+	/* Section 5: only what is no error tells the first grant. Under another version the credit
+	 * field has another meaning. */
+	if (c->is_spoken && h->vers == EARLY_VERSION)
+		rpc_account_grant(&c->calls, h->credit);
+	c->t.count.errors_received++;
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = h->xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = (struct rpc_error){.code = RPC_ERROR_CHUNK};
+	if (h->err == EARLY_ERR_VERS)
+		rx->error = (struct rpc_error){RPC_ERROR_VERS, .a = h->low, .b = h->high};
+	return is_refusal(c, h) ? ERR_VERS : 0;
+}
+
+/* Section 3.1: MUST be answered so, whoever it is from; what it holds is not looked at. */
+static int recv_optional(struct early_conn *c, const struct early_header *h)
+{
+	struct early_header report = report_of(h->xid, EARLY_ERR_INVAL_OPTION);
+
+	return answer_with(c, &report);
+}
+
+static int recv_call(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
+{
+	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
+
+	if (is_reverse(c, RPC_CALL, false) &&
+	    (has_chunks(c->t.own.msg) || !takes_reverse_calls(&c->t.own)))
+		return refuse(c, &report, true, rx);
+	rx->kind = RPC_RX_MSG;
+	rx->msg = c->t.own.msg;
+	return 0;
+}
+
+static int recv_reply(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
+{
+	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
+
+	if (is_reverse(c, RPC_REPLY, false) && has_chunks(c->t.own.msg))
+		return refuse(c, &report, false, rx);
+	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
+		return 0;
+	take_as_spoken(c);
+	rpc_account_grant(&c->calls, h->credit);
+	rx->kind = RPC_RX_MSG;
+	rx->msg = c->t.own.msg;
+	return 0;
+}
+
+static int recv_malformed(struct early_conn *c, const struct early_header *h, int why, bool is_call,
+			  struct rpc_rx *rx)
+{
+	struct early_header report = why == ERR_VERS ? vers_report(c, h->xid, h->vers)
+						     : report_of(h->xid, EARLY_ERR_BAD_HEADER);
+
+	return refuse(c, &report, is_call, rx);
+}
+
+static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
+{
+	struct early_conn *c = conn_of(t);
+	enum rpc_dir dir = t->own.role == RPC_ACCEPTOR ? RPC_CALL : RPC_REPLY;
+	struct early_header h;
+	int rc;
+
+	*rx = (struct rpc_rx){.kind = RPC_RX_NONE};
+	t->count.recvs++;
+	rc = early_header_decode(&h, t->own.msg, &dir, in);
+	if (rc == ERR_SHORT) {
+		drop(c);
+		return 0;
+	}
+	if (rc)
+		return recv_malformed(c, &h, rc, dir == RPC_CALL, rx);
+	if (h.proc == EARLY_ERROR)
+		return recv_error(c, &h, rx);
+	if (h.proc == EARLY_OPTIONAL)
+		return recv_optional(c, &h);
+	return dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
+}
+
+static void conn_again(const struct rpc_transport *t, struct view in)
+{
+	struct early_header h;
+	enum rpc_dir dir = RPC_CALL;
+	int rc = early_header_decode(&h, t->own.msg, &dir, in);
+
+	assert(rc == 0);
+	(void)rc;
+}
+
+/* --- sending --- */
+
+static bool conn_may_send(const struct rpc_transport *t, const struct rpc_tx *tx)
+{
+	const struct early_conn *c = const_conn_of(t);
+
+	return tx->msg->dir == RPC_REPLY ||
+	       c->calls.in_flight < rpc_account_limit(&c->calls, &t->own);
+}
+
+static size_t conn_header_len(const struct rpc_transport *t, const struct rpc_msg *msg)
+{
+	(void)t;
+	return early_header_len(msg);
+}
+
+static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
+		       size_t *hdr_len, size_t *body_len)
+{
+	struct early_conn *c = conn_of(t);
+	const struct rpc_msg *m = tx->msg;
+	bool is_call = m->dir == RPC_CALL;
+	size_t body = m->has_body_chunk ? 0 : rpc_msg_body_len(m);
+	int rc;
+
+	if (!conn_may_send(t, tx))
+		return ERR_AGAIN;
+	if (is_reverse(c, m->dir, true) && has_chunks(m))
+		return ERR_TOOBIG;
+	if (early_header_len(m) + body > t->peer.send_bytes)
+		return ERR_TOOBIG;
+	rc = early_header_encode(
+		m, is_call ? rpc_account_requests(&t->own) : rpc_account_grants(&t->own), hdr, cap,
+		hdr_len);
+	if (rc)
+		return rc;
+	*body_len = body;
+	tx->body_sent = body;
+	if (is_call)
+		rpc_account_call(&c->calls, t, m->xid);
+	t->count.sends++;
+	return 0;
+}
+
+static void conn_set_credits(struct rpc_transport *t, uint32_t credits)
+{
+	t->own.credits = credits ? min_u32(credits, RPC_MAX_CREDITS) : 1;
+}
+
+static uint32_t conn_call_credits(const struct rpc_transport *t)
+{
+	return rpc_account_limit(&const_conn_of(t)->calls, &t->own);
+}
+
+static void conn_forget(struct rpc_transport *t, uint32_t xid)
+{
+	rpc_account_forget(&conn_of(t)->calls, t, xid);
+}
+
+/* The peer takes back its credit itself, when it lets its call go. */
+static void conn_unanswered(struct rpc_transport *t)
+{
+	(void)t;
+}
+
+static const struct rpc_transport_ops early_ops = {
+	.name = "2-early",
+	.recv = conn_recv,
+	.again = conn_again,
+	.may_send = conn_may_send,
+	.encode = conn_encode,
+	.header_len = conn_header_len,
+	.control = conn_control,
+	.report = conn_report,
+	.set_credits = conn_set_credits,
+	.call_credits = conn_call_credits,
+	.forget = conn_forget,
+	.unanswered = conn_unanswered,
+};
+
+int early_conn_init(struct early_conn *c, const struct rpc_params *own)
+{
+	if (own->credits == 0 || own->recv_bytes < EARLY_INLINE_BYTES ||
+	    own->send_bytes < EARLY_FIRST_BYTES || own->vers_low > EARLY_VERSION ||
+	    own->vers_high < EARLY_VERSION)
+		return ERR_CONFIG;
+	memset(c, 0, sizeof(*c));
+	c->t.ops = &early_ops;
+	c->t.version = EARLY_VERSION;
+	c->t.own = *own;
+	c->t.own.credits = min_u32(own->credits, RPC_MAX_CREDITS);
+	c->t.own.rev_credits = min_u32(own->rev_credits, RPC_MAX_CREDITS);
+	c->t.ready = true;
+	c->t.peer = (struct rpc_limits){
+		.send_bytes = EARLY_FIRST_BYTES,
+		.recv_bytes = EARLY_INLINE_BYTES,
+		.segment_bytes = UINT32_MAX,
+		.segment_count = EARLY_SEGMENT_COUNT,
+		.reverse = RPC_REV_SIMPLE,
+	};
+	c->calls.granted = 1;
+	if (own->role == RPC_ACCEPTOR)
+		take_as_spoken(c);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2EARLY_CONN_H
+#define V2EARLY_CONN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "rpc/account.h"
+#include "rpc/transport.h"
+#include "v2early/header.h"
+
+enum {
+	EARLY_INLINE_BYTES = 4096, /* both thresholds: section 2.3 */
+	EARLY_FIRST_BYTES = 1024,  /* of the first message: section 5 */
+	EARLY_REPORTS = 64,	   /* error reports waiting for control() */
+	EARLY_SEGMENT_COUNT = 16,  /* in one header: as in version 1 */
+};
+
+/**
+ * struct early_conn - one connection of the early draft of version 2
+ * (draft-cel-nfsv4-rpcrdma-version-two-01), either role, behind the interface of rpc/transport.h
+ *
+ * What its user has to keep is what struct v1_conn asks for (v1/conn.h): Receives for calls and for
+ * replies, set_credits(), what frees a credit. Beside that:
+ * - An initiator's first message is a call, and the only one until its reply came. peer.send_bytes is
+ *   EARLY_FIRST_BYTES so long, so a message that was formed for it may be sent later as well.
+ * - recv() returns ERR_VERS when an acceptor refuses version 2, or speaks the other dialect of it,
+ *   after a message of ours: that message is lost with the connection.
+ * - Direction follows from role and message: rpc_tx.reverse is not looked at.
+ */
+struct early_conn {
+	struct rpc_transport t; /* first: the ops are given a pointer to it */
+	struct rpc_account calls;
+	bool is_spoken; /* the peer has sent an RPC message in this dialect that counts */
+	struct early_header reports[EARLY_REPORTS];
+	unsigned first_report, nreports;
+};
+
+/**
+ * early_conn_init - a connection just established; ready at once
+ * @own: copied
+ *
+ * Return: 0, or ERR_CONFIG when @own cannot work: no credits, Receives of less than
+ * the 4096 octets every receiver MUST support (section 2.3), Sends of less than 1024, or a version
+ * range without 2.
+ */
+int early_conn_init(struct early_conn *c, const struct rpc_params *own) WARN_UNUSED;
+
+#endif
