@@ -44,7 +44,7 @@ void txn_keep_call(struct txn *t)
 	if (t->body.owned) {
 		t->kept = true;
 		leg_put(t->req, &t->call_held);
-	} else if (t->rsp->t->version == 1 || is_proved(t)) {
+	} else if (!t->rsp->t->ops->traits->refuses_forms || is_proved(t)) {
 		leg_put(t->req, &t->call_held);
 	} else if (!lies_in(t->call_body, t->call_held.rbuf)) {
 		t->kept = true;
@@ -91,7 +91,9 @@ bool txn_avoid(struct txn *t, enum rpc_error_code code)
 {
 	unsigned way = way_of(t, code);
 
-	if (t->rsp->t->version == 1 || !way || (t->avoid & way) || (!t->kept && !t->call_pending))
+	if (!t->rsp->t->ops->traits->refuses_forms || !way || (t->avoid & way))
+		return false;
+	if (!t->kept && !t->call_pending)
 		return false;
 	t->avoid |= way;
 	return true;

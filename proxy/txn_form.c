@@ -12,10 +12,8 @@ static struct plan_end end_of(const struct txn *t, const struct leg *leg)
 	const struct proxy_config *cfg = &t->s->proxy->cfg;
 	const struct rpc_transport *transport = leg->t;
 	struct plan_end e = {
-		.version = transport->version,
+		.traits = transport->ops->traits,
 		.limits = transport->peer,
-		.own_recv_bytes = transport->peer.recv_bytes,
-		.own_send_bytes = transport->peer.send_bytes,
 	};
 
 	if (transport->ops->sends) {
@@ -40,8 +38,13 @@ size_t txn_call_body_len(const struct txn *t)
 void txn_plan(struct txn *t, size_t header_len, struct plan_call *out)
 {
 	struct plan_end from = end_of(t, t->req), to = end_of(t, t->rsp);
+	struct plan_in in = {.call = &t->in,
+			     .body_len = txn_call_body_len(t),
+			     .header_len = header_len,
+			     .from = &from,
+			     .to = &to,
+			     .reverse = t->reverse};
 	struct rpchdr hdr;
-	bool known = !t->in.has_body_chunk && rpchdr_peek(&hdr, t->call_body) == 0;
 
 	if (t->avoid & TXN_AVOID_CONTINUED)
 		to.limits.continuation = false;
@@ -49,11 +52,12 @@ void txn_plan(struct txn *t, size_t header_len, struct plan_call *out)
 		to.limits.no_external = true;
 	to.slack = txn_slack(t);
 	to.no_reply_chunk = txn_avoids_reply_chunk(t) || (t->avoid & TXN_AVOID_REPLY_CHUNK);
-	plan_call_form(&t->in, txn_call_body_len(t), known ? &hdr : NULL, &from, &to, header_len,
-		       t->reverse, out);
+	if (!t->in.has_body_chunk && rpchdr_peek(&hdr, t->call_body) == 0)
+		in.hdr = &hdr;
+	plan_call_form(&in, out);
 }
 
-/* The real length of a data item a version 1 peer sent with its XDR pad. */
+/* The real length of a data item that the peer may have sent with its XDR pad. */
 static void strip_pads(struct txn *t)
 {
 	uint64_t removed = 0;
@@ -62,7 +66,7 @@ static void strip_pads(struct txn *t)
 		struct rpc_chunk *c = &t->in.reads[i];
 
 		t->reads[i].len = (uint32_t)c->length;
-		if (t->req->t->version == 1)
+		if (t->req->t->ops->traits->padded_reads)
 			t->reads[i].len = (uint32_t)plan_strip_pad(&t->call_body, 1, c, removed);
 		removed += c->length + xdr_pad(c->length);
 	}
@@ -233,6 +237,8 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	struct view body = t->reply_body;
 	struct rpc_msg *m = &t->out;
 	struct plan_end to = end_of(t, t->req);
+	struct plan_in in = {
+		.call = &t->in, .body_len = body.len, .to = &to, .reverse = t->reverse};
 	struct plan_reply p;
 	bool written = false;
 
@@ -245,8 +251,8 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	}
 	m->body[0] = body;
 	m->nbody = 1;
-	plan_reply_form(&t->in, body.len, &to, t->req->t->ops->header_len(t->req->t, m), t->reverse,
-			&p);
+	in.header_len = t->req->t->ops->header_len(t->req->t, m);
+	plan_reply_form(&in, &p);
 	if (p.form == PLAN_REFUSED) {
 		*e = p.error;
 		return ERR_TOOBIG;
@@ -264,7 +270,7 @@ static bool is_handle_of(const struct txn *t, uint32_t handle)
 {
 	if (handle == 0 || handle == t->out.inv_handle)
 		return true;
-	if (t->rsp->t->version != 1)
+	if (t->rsp->t->ops->traits->names_inv)
 		return false; /* draft-07 6.5: MUST use the value in the Call */
 	for (unsigned i = 0; i < t->out.nsegs; i++)
 		if (t->out.segs[i].handle == handle)
@@ -274,7 +280,7 @@ static bool is_handle_of(const struct txn *t, uint32_t handle)
 
 /* How much the responder was offered there: a chunk it was not shown is not its to return, though
  * memory waits for it. */
-static uint32_t offered(const struct txn_region *r)
+static uint32_t region_offered(const struct txn_region *r)
 {
 	return r->handle ? r->cap : 0;
 }
@@ -286,10 +292,10 @@ int txn_take_results(struct txn *t, const struct leg_out *out)
 	uint64_t len = reply->has_body_chunk ? reply->body_chunk.length : 0;
 
 	if (!is_handle_of(t, out->invalidated) || reply->nwrites > t->out.nwrites ||
-	    len > offered(&t->reply))
+	    len > region_offered(&t->reply))
 		return ERR_PROTO;
 	for (unsigned i = 0; i < reply->nwrites; i++) {
-		if (reply->writes[i].length > offered(&t->writes[i]))
+		if (reply->writes[i].length > region_offered(&t->writes[i]))
 			return ERR_PROTO;
 		t->writes[i].len = (uint32_t)reply->writes[i].length;
 	}

@@ -23,7 +23,7 @@ static bool is_named_before(const struct txn *t, unsigned i)
 
 void txn_name(struct txn *t)
 {
-	t->named = t->req->t->version == 1 && t->req->t->peer.remote_inv;
+	t->named = !t->req->t->ops->traits->names_inv && t->req->t->peer.remote_inv;
 	for (unsigned i = 0; t->named && i < t->in.nsegs; i++) {
 		uint8_t *n = named_counter(t, t->in.segs[i].handle);
 
@@ -47,7 +47,7 @@ uint32_t txn_inv_handle(const struct txn *t)
 {
 	uint32_t handle = t->in.nsegs ? t->in.segs[0].handle : 0;
 
-	if (t->req->t->version != 1)
+	if (t->req->t->ops->traits->names_inv)
 		return t->in.inv_handle; /* draft-07 6.5: MUST be the one the call names */
 	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one, and belongs
 	 * to this XID alone. */

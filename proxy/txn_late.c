@@ -37,7 +37,7 @@ static bool are_credits_lost(const struct txn *t)
 {
 	const struct rpc_transport *to = t->rsp->t;
 
-	return t->state == TXN_CALL && to->version == 1 && t->rsp->awaiting == 0 &&
+	return t->state == TXN_CALL && to->ops->traits->counts_calls && t->rsp->awaiting == 0 &&
 	       !to->ops->may_send(to, &t->call_tx.tx);
 }
 
@@ -68,7 +68,8 @@ static bool waits_for_credit(const struct leg *rsp)
 {
 	const struct leg_tx *first;
 
-	if (rsp->state != LEG_OPEN || rsp->t->version != 1 || list_is_empty(&rsp->calls))
+	if (rsp->state != LEG_OPEN || !rsp->t->ops->traits->counts_calls ||
+	    list_is_empty(&rsp->calls))
 		return false;
 	first = list_first(&rsp->calls, struct leg_tx, link);
 	return !rsp->t->ops->may_send(rsp->t, &first->tx);
@@ -78,8 +79,8 @@ bool txn_is_jammed(const struct session_queue *q)
 {
 	const struct leg *req = session_requester(q), *rsp = session_responder(q);
 
-	if (q->running == 0 || req->state != LEG_OPEN || !req->t || req->t->version != 2 ||
-	    rsp->cfg->reply_timeout)
+	if (q->running == 0 || req->state != LEG_OPEN || !req->t ||
+	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout)
 		return false;
 	return (q->running >= q->limit && session_calls_wait(q)) || leg_keeps_closed(req) ||
 	       waits_for_credit(rsp);

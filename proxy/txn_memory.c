@@ -109,7 +109,7 @@ static uint64_t linux_adds(const struct txn *t)
 
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		added += (t->writes[i].len + UINT64_C(3)) & ~UINT64_C(3);
-	return t->rsp->t->version == 1 ? added : 0;
+	return t->rsp->t->ops->traits->unsure_lengths ? added : 0;
 }
 
 /* So many octets of mark at the end, no more and no fewer but for the cut, are not the reply's. */

@@ -19,7 +19,7 @@ enum {
 
 static bool is_filer(const struct leg *rsp)
 {
-	return rsp->t->version == 1 && rsp->role == RPC_INITIATOR;
+	return rsp->t->ops->traits->unsure_lengths && rsp->role == RPC_INITIATOR;
 }
 
 uint32_t txn_reply_room(const struct txn *t, uint32_t planned)

@@ -6,6 +6,7 @@
 #include "base/loop.h"
 #include "rpc/late.h"
 #include "rpc/msg.h"
+#include "rpc/traits.h"
 
 /**
  * The one interface behind which a protocol version lives. A transport is the
@@ -105,6 +106,14 @@ struct rpc_tx {
 	enum rpc_cover cover;
 };
 
+/** struct rpc_window - how credits stand that are messages. */
+struct rpc_window {
+	uint32_t limit;	     /* count of messages up to which the peer lets this end send */
+	bool is_open;	     /* one more may be sent */
+	bool waits;	     /* a message of several Sends waits for more than there are */
+	bool is_peer_closed; /* the peer has used all that it was granted */
+};
+
 /** struct rpc_counters - for logs and statistics; only ever rise. */
 struct rpc_counters {
 	uint64_t sends, recvs; /* messages, all kinds */
@@ -119,6 +128,7 @@ struct rpc_transport;
 
 struct rpc_transport_ops {
 	const char *name; /* "1", "2" */
+	const struct rpc_traits *traits;
 
 	/**
 	 * recv - one received message
@@ -199,6 +209,16 @@ struct rpc_transport_ops {
 	 * NULL where messages are not continued
 	 */
 	uint32_t (*sends)(const struct rpc_transport *t, bool most);
+
+	/** window - how credits stand; NULL where they are calls in flight. */
+	void (*window)(const struct rpc_transport *t, struct rpc_window *w);
+
+	/** unsent - a message was taken back, perhaps one that encode() had ERR_AGAIN for; may be NULL. */
+	void (*unsent)(struct rpc_transport *t);
+
+	/** no_more - the peer says no more of credits, though a message waits for them: there are
+	 * no others; NULL where none can wait. */
+	void (*no_more)(struct rpc_transport *t);
 
 	/**
 	 * forget - a call of ours, @xid, is let go without an answer

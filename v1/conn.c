@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "v1/traits.h"
 
 static struct v1_conn *conn_of(struct rpc_transport *t)
 {
@@ -321,6 +322,7 @@ static void conn_unanswered(struct rpc_transport *t)
 
 static const struct rpc_transport_ops v1_ops = {
 	.name = "1",
+	.traits = &v1_traits,
 	.recv = conn_recv,
 	.again = conn_again,
 	.may_send = conn_may_send,
@@ -352,6 +354,9 @@ int v1_conn_init(struct v1_conn *c, const struct rpc_params *own, const struct v
 	c->t.own = *own;
 	c->t.own.credits = min_u32(own->credits, V1_MAX_CREDITS);
 	c->t.own.rev_credits = min_u32(own->rev_credits, V1_MAX_CREDITS);
+	/* Simple messages only, rfc5666bis-01 section 8.3.3. */
+	if (own->reverse > RPC_REV_SIMPLE)
+		c->t.own.reverse = RPC_REV_SIMPLE;
 	c->t.ready = true;
 	c->t.peer = (struct rpc_limits){
 		/* RFC 8797 section 4.2: the smaller of what one sends and the other receives. */

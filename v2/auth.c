@@ -2,7 +2,6 @@
 #include "v2/auth.h"
 
 #include "v2/conn.h"
-#include "v2/conn_rx.h"
 
 /* A property is its number, the length of its data, and the data; property 6's, an opaque<>. */
 enum { PROPERTY_BYTES = 12, FIXED_BYTES = V2_PREFIX_BYTES + 4 + PROPERTY_BYTES };
@@ -49,9 +48,6 @@ int v2_auth_send(struct v2_conn *c, uint8_t *buf, size_t cap)
 	c->final_sent |= out.final;
 	c->auth->verdict = c->auth->ops->sent(c->auth, buf, (size_t)len,
 					      (size_t)len - xdr_pad(out.value.len) - out.value.len);
-	/* The acceptor's last word, in answer to the initiator's: see end_negotiation(). */
-	if (c->auth->verdict == V2_AUTH_DONE)
-		v2_conn_authenticated(c);
 	return len;
 }
 

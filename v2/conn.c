@@ -34,6 +34,7 @@
 #include "v2/cover.h"
 #include "v2/message.h"
 #include "v2/refused.h"
+#include "v2/traits.h"
 
 static bool is_reverse_ok(const struct v2_conn *c, const struct rpc_msg *m, bool continued)
 {
@@ -246,6 +247,9 @@ static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 	if (v2_auth_is_going(c) && (heard || t->own.role == RPC_INITIATOR)) {
 		int len = can_send ? v2_auth_send(c, buf, cap) : 0;
 
+		/* The acceptor's last word, in answer to the initiator's. */
+		if (c->auth->verdict == V2_AUTH_DONE)
+			v2_conn_authenticated(c);
 		/* Why it ends is told as well, where that is a report. */
 		if (len || c->auth->verdict != V2_AUTH_FAILED || !c->nreports || !can_send)
 			return len;
@@ -268,15 +272,6 @@ static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 	/* While a message waits for credits the peer must not keep its last one for a Reply. */
 	if (c->waits && can_send && v2_credit_is_peer_short(&c->credit))
 		return send_grant(c, buf, cap);
-	return 0;
-}
-
-int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const struct rpc_error *e)
-{
-	if (c->nreports == V2_REPORTS)
-		return ERR_NOSPACE;
-	c->reports[(c->report_head + c->nreports++) % V2_REPORTS] =
-		(struct v2_report){.xid = xid, .vers = vers, .error = *e};
 	return 0;
 }
 
@@ -309,6 +304,29 @@ static uint32_t sends(const struct rpc_transport *t, bool most)
 	return most ? UINT32_MAX : v2_credit_open(credit);
 }
 
+static void conn_window(const struct rpc_transport *t, struct rpc_window *w)
+{
+	const struct v2_conn *c = v2_conn_of_const(t);
+
+	*w = (struct rpc_window){
+		.limit = c->credit.limit,
+		.is_open = v2_credit_can_send(&c->credit),
+		.waits = c->waits,
+		.is_peer_closed = v2_credit_is_peer_closed(&c->credit),
+	};
+}
+
+/* If it was another that waits, that says so at its next try. */
+static void conn_unsent(struct rpc_transport *t)
+{
+	v2_conn_of(t)->waits = false;
+}
+
+static void conn_no_more(struct rpc_transport *t)
+{
+	v2_credit_settled(&v2_conn_of(t)->credit);
+}
+
 static void forget(struct rpc_transport *t, uint32_t xid)
 {
 	rpc_late_add(&t->late, xid);
@@ -321,6 +339,7 @@ static void unanswered(struct rpc_transport *t)
 
 static const struct rpc_transport_ops ops = {
 	.name = "2",
+	.traits = &v2_traits,
 	.recv = v2_conn_recv,
 	.arrive = v2_conn_arrive,
 	.again = v2_conn_again,
@@ -332,6 +351,9 @@ static const struct rpc_transport_ops ops = {
 	.set_credits = set_credits,
 	.call_credits = call_credits,
 	.sends = sends,
+	.window = conn_window,
+	.unsent = conn_unsent,
+	.no_more = conn_no_more,
 	.forget = forget,
 	.unanswered = unanswered,
 	.settle = v2_conn_settle,

@@ -27,6 +27,15 @@
 #include "v2/error.h"
 #include "v2/refused.h"
 
+int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const struct rpc_error *e)
+{
+	if (c->nreports == V2_REPORTS)
+		return ERR_NOSPACE;
+	c->reports[(c->report_head + c->nreports++) % V2_REPORTS] =
+		(struct v2_report){.xid = xid, .vers = vers, .error = *e};
+	return 0;
+}
+
 /* Queue a report about a message just received; more than the ring holds, while
  * the peer leaves no credit to send them, ends the connection. */
 static int answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid,

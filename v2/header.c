@@ -50,12 +50,6 @@ const struct v2_type *v2_type_find(uint32_t htype)
 	return NULL;
 }
 
-int v2_parse_fail(struct v2_parse *p, int err, enum rpc_error_code code, uint32_t a)
-{
-	p->fault = (struct rpc_error){.code = code, .a = a};
-	return err;
-}
-
 int v2_prefix_decode(struct v2_hdr *h, struct view in)
 {
 	if (in.len < V2_PREFIX_BYTES)
@@ -137,4 +131,18 @@ int v2_encode(const struct v2_hdr *h, const struct rpc_msg *m, uint8_t *buf, siz
 	xdr_put_u32(&x, h->htype);
 	type->encode(&x, h, m);
 	return x.failed ? ERR_NOSPACE : (int)xdr_out_len(&x);
+}
+
+int v2_vers_error_encode(const struct v2_hdr *in, const struct rpc_params *own, uint8_t *buf,
+			 size_t cap)
+{
+	const struct v2_hdr h = {
+		.xid = in->xid,
+		.vers = in->vers,
+		.credit = own->credits,
+		.htype = V2_ERROR,
+		.error = {.code = RPC_ERROR_VERS, .a = own->vers_low, .b = own->vers_high},
+	};
+
+	return v2_encode(&h, NULL, buf, cap);
 }

@@ -4,8 +4,9 @@
 
 #include "base/err.h"
 #include "rpc/msg.h"
+#include "rpc/transport.h"
+#include "v2/parse.h"
 #include "v2/props.h"
-#include "xdr/cursor.h"
 
 /**
  * Codec of RPC-over-RDMA version 2 transport headers
@@ -37,13 +38,6 @@ struct v2_hdr {
 	bool error_known;		   /* ERROR: .error holds a code of section 8.4 */
 	struct rpc_error error;		   /* ERROR */
 	struct v2_props props;		   /* CONNPROP */
-};
-
-/** struct v2_parse - one decode under way. */
-struct v2_parse {
-	struct xdr_in x;
-	uint32_t max_segments;	/* most segments accepted in the header of a Call */
-	struct rpc_error fault; /* after a failure: what to report to the sender */
 };
 
 enum v2_type_flags {
@@ -101,7 +95,14 @@ int v2_decode(struct v2_hdr *h, struct rpc_msg *m, struct view in, uint32_t max_
 int v2_encode(const struct v2_hdr *h, const struct rpc_msg *m, uint8_t *buf,
 	      size_t cap) WARN_UNUSED;
 
-/** v2_parse_fail - note what is to be reported; returns @err, for a decoder's return. */
-int v2_parse_fail(struct v2_parse *p, int err, enum rpc_error_code code, uint32_t a);
+/**
+ * v2_vers_error_encode - what answers a first message in a version that @own does not speak
+ * @in: its first four words, which are the same in both versions
+ *
+ * ERR_VERS with the range, the version echoed: draft-07 7.1.1; RFC 8166 section 4.5 has the same
+ * layout. Return: its length, or ERR_NOSPACE.
+ */
+int v2_vers_error_encode(const struct v2_hdr *in, const struct rpc_params *own, uint8_t *buf,
+			 size_t cap) WARN_UNUSED;
 
 #endif

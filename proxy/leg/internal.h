@@ -5,7 +5,12 @@
 #include "proxy/leg/leg.h"
 #include "proxy/leg/recvs.h"
 
-/** What the files of leg share: leg.c (life), leg_memory.c, leg_rx.c (receiving), leg_tx.c (sending). */
+/**
+ * What the files of leg share. Each stands on those before it alone:
+ *
+ *   leg_conn.c, leg_memory.c, leg_auth.c, leg_version.c, leg_tx.c (sending), leg_assembly.c,
+ *   leg_rx.c (receiving), leg.c (life)
+ */
 
 struct leg_slot {
 	struct leg_slot *next;
@@ -16,7 +21,7 @@ struct leg_slot {
 	uint32_t counts;       /* of leg->sent, once it has completed */
 };
 
-/* leg.c */
+/* leg_conn.c */
 
 /** leg_post_recv - @rb to the fabric, or back to those it shares it with; when the leg ends, the
  * latter alone. */
@@ -24,6 +29,11 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb);
 
 /** leg_stop - as leg_close(), but nothing more is sent: a post failed. */
 void leg_stop(struct leg *leg, int status, const char *why);
+
+/* leg_version.c */
+
+/** leg_own_params - what this end is, to its transport. */
+struct rpc_params leg_own_params(const struct leg *leg);
 
 /** leg_speaks - whether @version (any number from the wire) is configured. */
 bool leg_speaks(const struct leg *leg, unsigned version);
@@ -36,8 +46,9 @@ int leg_set_version(struct leg *leg, unsigned version) WARN_UNUSED;
 /** leg_auth_begin - where it is on: both ends' private data are known. Return: 0 or ERR_NOMEM. */
 int leg_auth_begin(struct leg *leg, struct view request_data, struct view accept_data) WARN_UNUSED;
 
-/** leg_auth_go - after a message was received, or sent: what is due. May close the leg. */
-void leg_auth_go(struct leg *leg);
+/** leg_auth_go - after a message was received, or sent: what is due. Return: NULL; or why the leg ends,
+ * once what is posted, or to be said of it, is sent. */
+const char *leg_auth_go(struct leg *leg) WARN_UNUSED;
 
 /** leg_auth_must_wait - the peer's first message is at hand, and nothing may be done about it before
  * leg_admit(). */
@@ -46,8 +57,8 @@ bool leg_auth_must_wait(struct leg *leg);
 /** leg_auth_lacks - the peer speaks version 1, which has none: that is known at once. */
 void leg_auth_lacks(struct leg *leg);
 
-/** leg_auth_refuse - the same, where it is required: the leg ends, once what was posted is sent. */
-void leg_auth_refuse(struct leg *leg);
+/** leg_auth_refuse - the same, where it is required. Return: why the leg ends. */
+const char *leg_auth_refuse(struct leg *leg) WARN_UNUSED;
 
 /** leg_auth_end - forget all of it, the leg ends. */
 void leg_auth_end(struct leg *leg);
@@ -109,6 +120,9 @@ void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 
 /** leg_tx_done - give @tx back to its owner. */
 void leg_tx_done(struct leg_tx *tx, struct leg_out *out);
+
+/** leg_prove - leg_auth_go(), and the end if it has come to that. */
+void leg_prove(struct leg *leg);
 
 /** leg_tx_flush - everything queued onto leg->dead: the connection ended. */
 void leg_tx_flush(struct leg *leg);

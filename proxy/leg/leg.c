@@ -35,56 +35,11 @@ void leg_init(struct leg *leg, enum rpc_role role)
 	list_init(&leg->waiter.link);
 }
 
-void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
-{
-	int err;
-
-	if (leg->recvs) {
-		recvs_put(leg->recvs, rb);
-		leg->posted++;
-		return;
-	}
-	if (leg->state == LEG_CLOSED || leg->closing)
-		return;
-	err = fabric_post_recv(leg->conn, rb->data, leg->cfg->inline_bytes, rb);
-	if (err == 0)
-		leg->posted++;
-	else if (err != ERR_CLOSED) /* else DISCONNECTED is on its way */
-		leg_stop(leg, err, "a Receive could not be posted");
-}
-
-bool leg_speaks(const struct leg *leg, unsigned version)
-{
-	return version >= 1 && version <= 2 && (leg->cfg->versions & (1u << (version - 1)));
-}
-
-static struct rpc_params own_params(const struct leg *leg)
-{
-	const struct leg_config *cfg = leg->cfg;
-
-	return (struct rpc_params){
-		.role = leg->role,
-		.recv_bytes = cfg->inline_bytes,
-		.send_bytes = cfg->inline_bytes,
-		.segment_bytes = cfg->segment_bytes,
-		.segment_count = cfg->segment_count,
-		.credits = leg->grant,
-		.rev_credits = cfg->rev_credits,
-		.literal_credits = cfg->literal_credits,
-		.reverse = cfg->reverse,
-		.remote_inv = leg->remote_inv,
-		.vers_low = leg_speaks(leg, 1) ? 1 : 2,
-		.vers_high = leg_speaks(leg, 2) ? 2 : 1,
-		.first_xid = leg->first_xid,
-		.msg = leg->msg,
-	};
-}
-
 /* RFC 8797: what this end says of itself before any message. */
 static struct fabric_conn_params conn_params(const struct leg *leg, uint32_t op_depth,
 					     uint8_t pdata[V1_PDATA_BYTES])
 {
-	const struct rpc_params own = own_params(leg);
+	const struct rpc_params own = leg_own_params(leg);
 
 	v1_pdata_encode(pdata, &own);
 	return (struct fabric_conn_params){
@@ -197,25 +152,6 @@ void leg_fini(struct leg *leg)
 	leg_give_memory(leg);
 }
 
-void leg_close(struct leg *leg, int status, const char *why)
-{
-	if (leg->closing || leg->state == LEG_CLOSED || !leg->conn)
-		return;
-	leg_pump(leg); /* an error report that explains the end goes out before it */
-	leg_stop(leg, status, why);
-}
-
-void leg_stop(struct leg *leg, int status, const char *why)
-{
-	if (leg->closing || leg->state == LEG_CLOSED || !leg->conn)
-		return;
-	leg->close_status = status;
-	leg->close_why = why;
-	leg->closing = true;
-	leg->deadline = NSEC_NEVER;
-	fabric_disconnect(leg->conn);
-}
-
 /* A server that answers in version 2 and says nothing of its properties has none (draft-07 4.2.2). */
 static bool leg_settle_unsaid(struct leg *leg)
 {
@@ -234,7 +170,7 @@ void leg_tick(struct leg *leg, nsec_t now)
 	leg->deadline = NSEC_NEVER;
 	if (leg_settle_unsaid(leg))
 		return;
-	leg_auth_go(leg);
+	leg_prove(leg);
 	if (now < leg->setup_end) {
 		leg->deadline = leg->setup_end;
 		return;
@@ -246,39 +182,10 @@ void leg_tick(struct leg *leg, nsec_t now)
 						   : "no answer to version negotiation");
 }
 
-void leg_set_grant(struct leg *leg, uint32_t credits)
-{
-	leg->grant = credits < leg->cfg->credits ? credits : leg->cfg->credits;
-	if (leg->t && leg->t->version == 1)
-		leg->t->ops->set_credits(leg->t, leg->grant);
-}
-
-int leg_set_version(struct leg *leg, unsigned version)
-{
-	const struct rpc_params p = own_params(leg);
-	int err;
-
-	if (version == 1) {
-		leg_auth_lacks(leg);
-		err = v1_conn_init(&leg->u.v1, &p, &leg->peer_pdata);
-		leg->t = &leg->u.v1.t;
-	} else {
-		err = v2_conn_init(&leg->u.v2, &p);
-		leg->u.v2.cont.max_bytes = leg->cfg->max_message;
-		/* draft-07 4.2.1: every message on the connection counts. */
-		v2_credit_set_counters(&leg->u.v2.credit, leg->refused, leg->early);
-		leg->u.v2.auth = leg->proof ? &leg->proof->auth : NULL;
-		leg->t = &leg->u.v2.t;
-	}
-	if (err < 0)
-		leg->t = NULL;
-	return err;
-}
-
 /* Of an initiator, whose own private data are not kept, but are what they were. */
 static int leg_authenticate(struct leg *leg, struct view accept_data)
 {
-	const struct rpc_params own = own_params(leg);
+	const struct rpc_params own = leg_own_params(leg);
 	uint8_t pdata[V1_PDATA_BYTES];
 
 	if (!leg->cfg->auth)
@@ -287,7 +194,7 @@ static int leg_authenticate(struct leg *leg, struct view accept_data)
 	return leg_auth_begin(leg, view_of(pdata, sizeof(pdata)), accept_data);
 }
 
-static void on_connected(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
+static void leg_on_connected(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
 {
 	if (leg->closing)
 		return;
@@ -313,7 +220,7 @@ static void on_connected(struct leg *leg, const struct fabric_event *ev, struct 
 	leg_pump(leg);
 }
 
-static void on_disconnected(struct leg *leg, const struct fabric_event *ev)
+static void leg_on_disconnected(struct leg *leg, const struct fabric_event *ev)
 {
 	leg->state = LEG_CLOSED;
 	leg->deadline = NSEC_NEVER;
@@ -333,7 +240,7 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 	case FABRIC_EV_REQUEST: /* belongs to listeners, never to a leg */
 		break;
 	case FABRIC_EV_CONNECTED:
-		on_connected(leg, ev, out);
+		leg_on_connected(leg, ev, out);
 		break;
 	case FABRIC_EV_RECV:
 		leg_on_recv(leg, ev, out);
@@ -352,7 +259,7 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 		out->status = ev->status;
 		break;
 	case FABRIC_EV_DISCONNECTED:
-		on_disconnected(leg, ev);
+		leg_on_disconnected(leg, ev);
 		break;
 	}
 }

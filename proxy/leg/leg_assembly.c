@@ -108,7 +108,7 @@ void *leg_take_unwaited(struct leg *leg, size_t bytes)
 }
 
 /* The assembly goes on in a block of @bytes. */
-static bool move_to(struct leg *leg, uint32_t bytes, enum buf_purpose purpose)
+static bool assembly_move_to(struct leg *leg, uint32_t bytes, enum buf_purpose purpose)
 {
 	uint8_t *block = take_block(leg, bytes, purpose);
 
@@ -132,14 +132,14 @@ bool leg_make_room(struct leg *leg, struct view part)
 	if (leg->discarding || need <= leg->assembly_cap || leg->assembly_cap == total)
 		return true;
 	if (leg->quotas[0].group && need <= BUDGET_BEGUN && total > BUDGET_BEGUN) {
-		if (move_to(leg, BUDGET_BEGUN, BUF_BEGUN))
+		if (assembly_move_to(leg, BUDGET_BEGUN, BUF_BEGUN))
 			return true;
 		if (!is_reply) {
 			wait_for_block(leg, BUDGET_BEGUN, BUF_BEGUN);
 			return false;
 		}
 	}
-	if (move_to(leg, total, leg->assembly_purpose))
+	if (assembly_move_to(leg, total, leg->assembly_purpose))
 		return true;
 	wait_for_block(leg, total, leg->assembly_purpose);
 	return false;
@@ -157,7 +157,7 @@ void leg_begin_reverse_call(struct leg *leg, uint32_t xid, uint32_t total)
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
 
 	leg_begin_assembly(leg, total, RPC_CALL);
-	if (move_to(leg, total, BUF_ASIDE))
+	if (assembly_move_to(leg, total, BUF_ASIDE))
 		return;
 	leg->discarding = true;
 	leg_report(leg, xid, RPC_CALL, &system);

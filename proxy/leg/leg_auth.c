@@ -34,8 +34,8 @@ static enum v2_auth_verdict verdict_of(enum hostauth_status status)
 	return verdicts[status];
 }
 
-static enum v2_auth_verdict on_recv(struct v2_auth *auth, struct view message,
-				    const struct v2_hdr *h)
+static enum v2_auth_verdict auth_on_recv(struct v2_auth *auth, struct view message,
+					 const struct v2_hdr *h)
 {
 	const struct hostauth_in in = {
 		.message = message,
@@ -51,13 +51,13 @@ static enum v2_auth_verdict on_recv(struct v2_auth *auth, struct view message,
 	return verdict_of(hostauth_recv(proof_of(auth)->h, &in));
 }
 
-static bool on_absent(struct v2_auth *auth)
+static bool auth_on_absent(struct v2_auth *auth)
 {
 	return !proof_of(auth)->working && hostauth_absent(proof_of(auth)->h);
 }
 
-static bool next_value(struct v2_auth *auth, size_t room, size_t properties,
-		       struct v2_auth_out *out)
+static bool auth_next_value(struct v2_auth *auth, size_t room, size_t properties,
+			    struct v2_auth_out *out)
 {
 	struct hostauth_out said;
 
@@ -67,20 +67,20 @@ static bool next_value(struct v2_auth *auth, size_t room, size_t properties,
 	return true;
 }
 
-static enum v2_auth_verdict on_sent(struct v2_auth *auth, uint8_t *message, size_t len,
-				    size_t value_at)
+static enum v2_auth_verdict auth_on_sent(struct v2_auth *auth, uint8_t *message, size_t len,
+					 size_t value_at)
 {
 	return verdict_of(hostauth_sent(proof_of(auth)->h, message, len, value_at));
 }
 
-static const struct v2_auth_ops ops = {
-	.recv = on_recv,
-	.absent = on_absent,
-	.next = next_value,
-	.sent = on_sent,
+static const struct v2_auth_ops auth_ops = {
+	.recv = auth_on_recv,
+	.absent = auth_on_absent,
+	.next = auth_next_value,
+	.sent = auth_on_sent,
 };
 
-static void work(struct job *job)
+static void auth_work(struct job *job)
 {
 	hostauth_work(container_of(job, struct leg_proof, job)->h);
 }
@@ -95,9 +95,9 @@ int leg_auth_begin(struct leg *leg, struct view request_data, struct view accept
 	leg->proof = mem_zalloc(sizeof(*leg->proof));
 	if (!leg->proof)
 		return ERR_NOMEM;
-	leg->proof->auth = (struct v2_auth){.ops = &ops, .required = policy->required};
+	leg->proof->auth = (struct v2_auth){.ops = &auth_ops, .required = policy->required};
 	leg->proof->leg = leg;
-	leg->proof->job.run = work;
+	leg->proof->job.run = auth_work;
 	p.role = leg->role == RPC_INITIATOR ? HOSTAUTH_INITIATOR : HOSTAUTH_ACCEPTOR;
 	p.now = policy->now(policy);
 	p.creds = policy->creds(policy);
@@ -107,7 +107,7 @@ int leg_auth_begin(struct leg *leg, struct view request_data, struct view accept
 }
 
 /* What is worth keeping; the rest goes, keys and all. */
-static void conclude(struct leg_proof *proof)
+static void auth_conclude(struct leg_proof *proof)
 {
 	struct hostauth_facts facts;
 
@@ -130,19 +130,17 @@ static void conclude(struct leg_proof *proof)
 }
 
 /* A message came while an answer was due, and the handshake is in other hands. */
-static void disturbed(struct leg *leg)
+static const char *auth_disturbed(struct leg_proof *proof)
 {
-	struct leg_proof *proof = leg->proof;
-
 	proof->is_over = true;
 	proof->cause = HOSTAUTH_CAUSE_VALUE;
 	snprintf(proof->why, sizeof(proof->why),
 		 "host authentication: a message came while an answer was due");
-	leg_close(leg, ERR_AUTH, proof->why);
+	return proof->why;
 }
 
 /* Return: whether what is due was done at once. */
-static bool work_done(struct leg *leg)
+static bool auth_work_done(struct leg *leg)
 {
 	struct leg_proof *proof = leg->proof;
 
@@ -158,31 +156,30 @@ static bool work_done(struct leg *leg)
 	return false;
 }
 
-void leg_auth_go(struct leg *leg)
+const char *leg_auth_go(struct leg *leg)
 {
 	struct leg_proof *proof = leg->proof;
 
-	if (!proof || proof->is_over || !leg->t || leg->t->version != 2 || leg->closing)
-		return;
-	if (proof->disturbed) {
-		disturbed(leg);
-		return;
-	}
+	if (!proof || proof->is_over || !leg->t || leg->closing)
+		return NULL;
+	if (proof->disturbed)
+		return auth_disturbed(proof);
 	if (proof->working)
-		return;
+		return NULL;
 	if (proof->auth.verdict == V2_AUTH_GOING && hostauth_is_work_due(proof->h)) {
-		if (!work_done(leg))
-			return;
+		if (!auth_work_done(leg))
+			return NULL;
 		proof->auth.verdict = verdict_of(hostauth_status(proof->h));
 	}
 	if (proof->auth.verdict == V2_AUTH_GOING)
-		return;
-	proof->is_over = true; /* leg_close() sends, and comes here again */
-	conclude(proof);
+		return NULL;
+	proof->is_over = true;
+	auth_conclude(proof);
 	if (proof->auth.verdict == V2_AUTH_FAILED)
-		leg_close(leg, ERR_AUTH, proof->why);
-	else if (leg->role == RPC_ACCEPTOR && proof->auth.verdict == V2_AUTH_DONE)
+		return proof->why;
+	if (leg->role == RPC_ACCEPTOR && proof->auth.verdict == V2_AUTH_DONE)
 		leg->deadline = NSEC_NEVER;
+	return NULL;
 }
 
 void leg_auth_lacks(struct leg *leg)
@@ -200,7 +197,7 @@ void leg_auth_lacks(struct leg *leg)
 	proof->h = NULL;
 }
 
-void leg_auth_refuse(struct leg *leg)
+const char *leg_auth_refuse(struct leg *leg)
 {
 	struct leg_proof *proof = leg->proof;
 
@@ -208,10 +205,10 @@ void leg_auth_refuse(struct leg *leg)
 	proof->auth.verdict = V2_AUTH_FAILED;
 	snprintf(proof->why, sizeof(proof->why),
 		 "host authentication: the peer speaks version 1, which has none");
-	leg_close(leg, ERR_AUTH, proof->why);
+	return proof->why;
 }
 
-static void free_proof(struct leg_proof *proof)
+static void auth_free(struct leg_proof *proof)
 {
 	hostauth_free(proof->h);
 	mem_free(proof);
@@ -226,7 +223,7 @@ void leg_auth_end(struct leg *leg)
 	leg->proof = NULL;
 	proof->leg = NULL;
 	if (!proof->working || jobs_cancel(&proof->job))
-		free_proof(proof);
+		auth_free(proof);
 }
 
 struct leg *leg_auth_back(struct job *job)
@@ -235,7 +232,7 @@ struct leg *leg_auth_back(struct job *job)
 
 	proof->working = false;
 	if (!proof->leg) {
-		free_proof(proof);
+		auth_free(proof);
 		return NULL;
 	}
 	if (proof->auth.verdict == V2_AUTH_GOING)
@@ -253,7 +250,7 @@ bool leg_auth_must_wait(struct leg *leg)
 	struct leg_proof *proof = leg->proof;
 
 	if (!proof || !leg->gated || proof->admitted || proof->at_door || proof->is_over ||
-	    leg->role != RPC_ACCEPTOR || leg->t->version != 2)
+	    leg->role != RPC_ACCEPTOR)
 		return false;
 	proof->at_door = true;
 	return true;

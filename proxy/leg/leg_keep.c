@@ -9,7 +9,7 @@
 #include "proxy/leg/internal.h"
 
 /* Return: what stands for the Receive from now on; @rb itself when there is no memory. */
-static struct leg_rbuf *set_aside(struct leg *leg, struct leg_rbuf *rb)
+static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb)
 {
 	struct leg_rbuf *copy = leg_take_unwaited(leg, sizeof(*copy) + rb->len);
 
@@ -26,7 +26,7 @@ bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bo
 	struct leg_rbuf *rb = out->held.rbuf;
 
 	if (aside)
-		rb = set_aside(leg, rb);
+		rb = keep_aside(leg, rb);
 	rb->assembly = out->held.assembly;
 	rb->assembly_len = rb->assembly ? (uint32_t)out->msg->body[0].len : 0;
 	list_add_tail(queue, &rb->link);

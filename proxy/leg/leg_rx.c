@@ -11,27 +11,17 @@
 #include "proxy/leg/internal.h"
 #include "v2/header.h"
 
-/*
- * A first message in a version not spoken here: ERR_VERS with the range, the
- * version echoed (draft-07 7.1.1; RFC 8166 section 4.5 has the same layout). The
- * version stays open: the next message may fit.
- */
+/* A first message in a version not spoken here. The version stays open: the next message may fit. */
 static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 {
-	const struct v2_hdr h = {.xid = in->xid,
-				 .vers = in->vers,
-				 .credit = leg->grant,
-				 .htype = V2_ERROR,
-				 .error = {.code = RPC_ERROR_VERS,
-					   .a = leg_speaks(leg, 1) ? 1 : 2,
-					   .b = leg_speaks(leg, 2) ? 2 : 1}};
+	const struct rpc_params own = leg_own_params(leg);
 	struct leg_slot *slot = leg_take_slot(leg);
 	struct fabric_sge sge;
 	int len;
 
 	if (!slot)
 		return;
-	len = v2_encode(&h, NULL, slot->data, leg->cfg->inline_bytes);
+	len = v2_vers_error_encode(in, &own, slot->data, leg->cfg->inline_bytes);
 	assert(len > 0);
 	sge = (struct fabric_sge){slot->data, (uint32_t)len};
 	if (leg_post_send(leg, slot, &sge, 1, 0) == 0)
@@ -53,7 +43,7 @@ static bool detect_version(struct leg *leg, struct view in)
 	refuse_version(leg, &h);
 	/* Profile section 7.3: nor may it try again in the other one. */
 	if (h.vers == 1 && leg->proof && leg->proof->auth.required)
-		leg_auth_refuse(leg);
+		leg_close(leg, ERR_AUTH, leg_auth_refuse(leg));
 	return false;
 }
 
@@ -89,8 +79,8 @@ static void got_answer(struct leg *leg)
 
 void leg_forget(struct leg *leg, uint32_t xid)
 {
-	/* Version 1 has no Receive for a late answer else. */
-	assert(leg->cfg->reply_timeout || leg->t->version == 2);
+	/* Where messages are not counted there is no Receive for a late answer else. */
+	assert(leg->cfg->reply_timeout || !leg->t->ops->traits->counts_calls);
 	leg->t->ops->forget(leg->t, xid);
 	got_answer(leg);
 }
@@ -120,8 +110,8 @@ static bool note_invalidated(struct leg *leg, const struct leg_rbuf *rb, const s
 }
 
 /* Return: whether @rb may be given back at once. */
-static bool on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx,
-		   struct leg_out *out)
+static bool leg_on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx,
+		       struct leg_out *out)
 {
 	if (rx->continued && leg->discarding) {
 		leg->discarding = false;
@@ -144,7 +134,7 @@ static bool on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 	return false;
 }
 
-static void on_error(struct leg *leg, const struct rpc_rx *rx, struct leg_out *out)
+static void leg_on_error(struct leg *leg, const struct rpc_rx *rx, struct leg_out *out)
 {
 	out->kind = LEG_OUT_ERROR;
 	out->xid = rx->xid;
@@ -162,10 +152,10 @@ void leg_also_failed(struct leg *leg, struct leg_out *out)
 	const struct rpc_rx rx = {
 		.xid = leg->also_xid, .error_dir = RPC_REPLY, .error = {.code = RPC_ERROR_SYSTEM}};
 
-	on_error(leg, &rx, out);
+	leg_on_error(leg, &rx, out);
 }
 
-static void on_ready(struct leg *leg, struct leg_out *out)
+static void leg_on_ready(struct leg *leg, struct leg_out *out)
 {
 	if (leg->state == LEG_OPEN) /* properties that came after leg_tick() did without */
 		return;
@@ -182,7 +172,7 @@ static void fall_back(struct leg *leg, const struct rpc_error *range, struct leg
 		leg_close(leg, ERR_VERS, "no protocol version in common");
 		return;
 	}
-	on_ready(leg, out);
+	leg_on_ready(leg, out);
 }
 
 /* What waits must not keep back the credits that came with it: the other end's memory may
@@ -218,7 +208,7 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		return;
 	}
 	err = leg->t->ops->recv(leg->t, in, &rx);
-	leg_auth_go(leg);
+	leg_prove(leg);
 	if (err < 0 || !note_invalidated(leg, rb, &rx)) {
 		leg_close(leg, err < 0 ? err : ERR_ACCESS,
 			  err < 0 ? "the peer broke the protocol"
@@ -229,22 +219,22 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 	if (rx.abandon)
 		leg_drop_assembly(leg);
 	if (leg->role == RPC_ACCEPTOR && leg->state == LEG_NEGOTIATING &&
-	    (leg->t->version == 1 || rx.kind == RPC_RX_MSG || rx.kind == RPC_RX_PART))
-		on_ready(leg, out);
+	    (!leg->t->ops->traits->negotiates || rx.kind == RPC_RX_MSG || rx.kind == RPC_RX_PART))
+		leg_on_ready(leg, out);
 	switch (rx.kind) {
 	case RPC_RX_NONE:
 		break;
 	case RPC_RX_READY:
-		on_ready(leg, out);
+		leg_on_ready(leg, out);
 		break;
 	case RPC_RX_PART:
 		give_back = on_part(leg, rb, &rx);
 		break;
 	case RPC_RX_MSG:
-		give_back = on_msg(leg, rb, &rx, out);
+		give_back = leg_on_msg(leg, rb, &rx, out);
 		break;
 	case RPC_RX_ERROR:
-		on_error(leg, &rx, out);
+		leg_on_error(leg, &rx, out);
 		break;
 	case RPC_RX_OTHER_VERSION:
 		fall_back(leg, &rx.error, out);

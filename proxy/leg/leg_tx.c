@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sending half of a leg: queues, credits, slots. */
+/*
+ * The sending half of a leg: queues, credits, slots; and its orderly end, before which goes out what
+ * explains it.
+ */
 #include "proxy/leg/internal.h"
 
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
@@ -82,32 +85,42 @@ bool leg_unsend(struct leg *leg, struct leg_tx *tx)
 	if (tx->posted || tx->encoded || leg->active == tx)
 		return false;
 	list_del(&tx->link);
-	/* If it was not this one that waits for credits the other says so at its next try. */
-	if (leg->t && leg->t->version == 2)
-		leg->u.v2.waits = false;
+	if (leg->t && leg->t->ops->unsent)
+		leg->t->ops->unsent(leg->t);
 	return true;
+}
+
+/* How credits stand; all zero where they are calls, or no version is known yet. */
+static struct rpc_window window_of(const struct leg *leg)
+{
+	struct rpc_window w = {0};
+
+	if (leg->t && leg->t->ops->window)
+		leg->t->ops->window(leg->t, &w);
+	return w;
 }
 
 bool leg_keeps_closed(const struct leg *leg)
 {
-	return leg->t && leg->t->version == 2 && v2_credit_is_peer_closed(&leg->u.v2.credit);
+	return window_of(leg).is_peer_closed;
 }
 
 bool leg_waits(const struct leg *leg)
 {
-	return leg->t && leg->t->version == 2 && leg->u.v2.waits && !leg->sending &&
-	       v2_credit_can_send(&leg->u.v2.credit) &&
+	struct rpc_window w = window_of(leg);
+
+	return w.waits && w.is_open && !leg->sending &&
 	       !(list_is_empty(&leg->replies) && list_is_empty(&leg->calls));
 }
 
 uint32_t leg_limit(const struct leg *leg)
 {
-	return leg->t && leg->t->version == 2 ? leg->u.v2.credit.limit : 0;
+	return window_of(leg).limit;
 }
 
 void leg_settle(struct leg *leg)
 {
-	v2_credit_settled(&leg->u.v2.credit);
+	leg->t->ops->no_more(leg->t);
 }
 
 void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e)
@@ -144,11 +157,11 @@ static unsigned leg_gather(const struct rpc_msg *msg, size_t from, size_t len,
 	return n;
 }
 
-/* Version 1 has no count of messages: keep a Receive for each reply still to come, even to calls
+/* Where messages are not counted, as in version 1: keep a Receive for each reply still to come, even to calls
  * that were let go, and for each reverse call the peer may make. */
 static bool has_receive_for_reply(const struct leg *leg)
 {
-	return leg->t->version != 1 ||
+	return !leg->t->ops->traits->counts_calls ||
 	       leg->posted > leg->awaiting + leg->t->late.n + leg->cfg->rev_credits;
 }
 
@@ -230,24 +243,21 @@ static int send_control(struct leg *leg, struct leg_slot *slot)
 	return leg_post_send(leg, slot, &sge, 1, 0) < 0 ? ERR_CLOSED : 1;
 }
 
-/* Version 2 counts messages against Receives really posted, one kept for a GRANT (draft-07 4.2.1.1). */
+/* Messages are counted against Receives really posted, one kept for a GRANT (draft-07 4.2.1.1). */
 static void leg_advertise(struct leg *leg)
 {
 	uint32_t free_recvs = leg->posted > 0 ? leg->posted - 1 : 0;
 
-	if (leg->t->version == 2)
+	if (!leg->t->ops->traits->counts_calls)
 		leg->t->ops->set_credits(leg->t, free_recvs < leg->grant ? free_recvs : leg->grant);
 }
 
-void leg_pump(struct leg *leg)
+static void send_what_may(struct leg *leg)
 {
 	enum send_result last = SEND_DONE, before;
 	struct leg_slot *slot;
 	struct leg_tx *tx;
 
-	if (!leg->t || leg->closing || (leg->state != LEG_OPEN && leg->state != LEG_NEGOTIATING))
-		return;
-	leg_auth_go(leg);
 	leg_advertise(leg);
 	while ((slot = leg_take_slot(leg))) {
 		int posted = send_control(leg, slot);
@@ -267,4 +277,32 @@ void leg_pump(struct leg *leg)
 		if (last == SEND_STOPS || (last == SEND_WAITS && before == SEND_WAITS))
 			return;
 	}
+}
+
+void leg_pump(struct leg *leg)
+{
+	const char *refused;
+
+	if (!leg->t || leg->closing || (leg->state != LEG_OPEN && leg->state != LEG_NEGOTIATING))
+		return;
+	refused = leg_auth_go(leg);
+	send_what_may(leg);
+	if (refused)
+		leg_stop(leg, ERR_AUTH, refused);
+}
+
+void leg_close(struct leg *leg, int status, const char *why)
+{
+	if (leg->closing || leg->state == LEG_CLOSED || !leg->conn)
+		return;
+	leg_pump(leg); /* an error report that explains the end goes out before it */
+	leg_stop(leg, status, why);
+}
+
+void leg_prove(struct leg *leg)
+{
+	const char *refused = leg_auth_go(leg);
+
+	if (refused)
+		leg_close(leg, ERR_AUTH, refused);
 }

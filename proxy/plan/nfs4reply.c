@@ -327,7 +327,7 @@ static const struct {
 	[OP_CLONE] = {"iiddd", 0, NULL},
 };
 
-static bool step(struct walk *w)
+static bool nfs4_step(struct walk *w)
 {
 	uint32_t op = xdr_get_u32(&w->x);
 
@@ -351,7 +351,7 @@ uint64_t nfs4_results_max(const struct xdr_in *args, const uint8_t *stream,
 	if (w.x.failed || n > OPERATIONS_MAX)
 		return 0;
 	while (n-- > 0)
-		if (!step(&w))
+		if (!nfs4_step(&w))
 			return 0;
 	return call && w.nreads < call->nreads ? 0 : w.max;
 }

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "rpc/msg.h"
+#include "rpc/traits.h"
 #include "rpc/transport.h"
 #include "xdr/rpchdr.h"
 
@@ -39,25 +40,31 @@ struct plan_cover {
 
 /** struct plan_end - one leg as the plan sees it. */
 struct plan_end {
-	unsigned version;
+	const struct rpc_traits *traits;
 	struct rpc_limits limits; /* what this peer takes */
-	uint32_t own_recv_bytes;  /* largest message this peer may send us inline */
-	uint32_t own_send_bytes;  /* largest we can send it */
-	/* Version 2: what is continued where there is another way, and where there is none. */
+	/* What is continued where there is another way, and where there is none. */
 	struct plan_cover continued, continued_most;
 	bool no_reply_chunk; /* not to be offered one */
 	uint32_t slack; /* its replies were longer than what was expected: by so much at most */
 };
 
+/** struct plan_in - a message that is to travel. */
+struct plan_in {
+	const struct rpc_msg
+		*call;		  /* as the requester sent it: its chunks; a call: the first view of
+				     * its body is where plan_reply_max() looks (none: nothing is
+				     * known of the reply) */
+	const struct rpchdr *hdr; /* of a call: what rpchdr_peek() saw of it; NULL when unknown */
+	size_t body_len;	  /* octets of the message's payload stream */
+	size_t header_len; /* of the inline form's header, with the chunks it will carry, but without
+			    * a call's Reply chunk: the plan adds the one it decides on */
+	const struct plan_end *from; /* of a call: the requester's leg, for the reply it can take */
+	const struct plan_end *to;   /* where the message goes */
+	bool reverse;		     /* the call travels in the reverse direction */
+};
+
 /**
- * plan_call_form - a call with @body_len octets of payload stream toward @to
- * @in:      the requester's message: its chunks, whether it offered a Reply chunk; the first view
- *           of its body is where plan_reply_max() looks (none: nothing is known of the reply)
- * @hdr:     what rpchdr_peek() saw of the body; NULL when unknown
- * @from:    the requester's leg: what reply it can take
- * @hdr_inline_len: transport header octets of the inline form with the chunks it will carry, but
- *           without a Reply chunk: the plan adds the one it decides on
- * @reverse: the call travels in the reverse direction
+ * plan_call_form - how a call goes to the responder
  *
  * Reply chunk toward a version 1 responder, which uses any that is offered: only where it can be
  * needed. That is when a version 1 requester offered one (same capacity), or takes more inline than the
@@ -70,9 +77,7 @@ struct plan_end {
  * longer, a Reply chunk of that length does, for it is as long as the longest reply expected (draft-07
  * 6.6.3). Nothing where the responder takes no more segments.
  */
-void plan_call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
-		    const struct plan_end *from, const struct plan_end *to, size_t hdr_inline_len,
-		    bool reverse, struct plan_call *out);
+void plan_call_form(const struct plan_in *in, struct plan_call *out);
 
 /** struct plan_reply - how a reply goes back to the requester. */
 struct plan_reply {
@@ -81,16 +86,13 @@ struct plan_reply {
 };
 
 /**
- * plan_reply_form - a reply with @body_len octets of payload stream toward the requester @to
- * @call: the requester's call: the Reply chunk it offered
- * @hdr_inline_len: transport header octets of the inline form, its Write chunks included
+ * plan_reply_form - how a reply goes back to the requester
  *
  * draft-07 6.6.3: a Reply chunk that was offered MUST be used when the reply is larger than
  * the reply inline threshold; draft-07 6.6.4: if it is too small, continuation, as far as the
  * requester's credits can cover it; else RPC_ERROR_REPLY_RESOURCE with the length needed.
  */
-void plan_reply_form(const struct rpc_msg *call, size_t body_len, const struct plan_end *to,
-		     size_t hdr_inline_len, bool reverse, struct plan_reply *out);
+void plan_reply_form(const struct plan_in *in, struct plan_reply *out);
 
 /**
  * plan_reply_max - most octets the reply payload stream of a procedure can have

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "proxy/plan/plan.h"
+#include "v1/traits.h"
+#include "v2/traits.h"
 #include "xdr/cursor.h"
 
 /** Ends and calls to ask the plan about. */
@@ -23,7 +25,7 @@ enum {
 static inline struct plan_end end_of(unsigned version, uint32_t inline_bytes)
 {
 	return (struct plan_end){
-		.version = version,
+		.traits = version == 1 ? &v1_traits : &v2_traits,
 		.limits = {.send_bytes = inline_bytes,
 			   .recv_bytes = inline_bytes,
 			   .segment_bytes = version == 1 ? UINT32_MAX : 1 << 20,
@@ -31,9 +33,12 @@ static inline struct plan_end end_of(unsigned version, uint32_t inline_bytes)
 			   .continuation = version == 2,
 			   .continue_bytes = UINT32_MAX,
 			   .reverse = version == 1 ? RPC_REV_SIMPLE : RPC_REV_GENL},
-		.own_recv_bytes = inline_bytes,
-		.own_send_bytes = inline_bytes,
 	};
+}
+
+static inline bool is_v1(const struct plan_end *e)
+{
+	return e->traits == &v1_traits;
 }
 
 /* With so much that may be continued, in so many Sends as that takes. */
@@ -45,7 +50,7 @@ static inline void call_form(const struct rpc_msg *in, size_t body_len, const st
 	struct plan_end a = *from, b = *to;
 
 	a.continued = a.continued_most = b.continued = b.continued_most = cover;
-	plan_call_form(in, body_len, hdr, &a, &b, header_len, reverse, out);
+	plan_call_form(&(struct plan_in){in, hdr, body_len, header_len, &a, &b, reverse}, out);
 }
 
 static inline void reply_form(const struct rpc_msg *call, size_t body_len,
@@ -55,7 +60,8 @@ static inline void reply_form(const struct rpc_msg *call, size_t body_len,
 	struct plan_end b = *to;
 
 	b.continued_most = (struct plan_cover){(uint32_t)cap, UINT32_MAX};
-	plan_reply_form(call, body_len, &b, header_len, reverse, out);
+	plan_reply_form(&(struct plan_in){call, NULL, body_len, header_len, NULL, &b, reverse},
+			out);
 }
 
 static uint8_t stream[2048];
@@ -130,8 +136,7 @@ static inline uint32_t reply_bytes(const struct rpc_msg *m, const struct rpchdr 
 {
 	struct plan_call out;
 
-	call_form(m, 200, hdr, from, to, to->version == 1 ? V1_HDR : V2_CALL_HDR, reverse, cap,
-		  &out);
+	call_form(m, 200, hdr, from, to, is_v1(to) ? V1_HDR : V2_CALL_HDR, reverse, cap, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	return out.reply_bytes;
 }

@@ -37,8 +37,8 @@ static void test_call_form(void **state)
 		{"v2 too many segments", 2, (16 << 20) + 1, CAP, 0, PLAN_REFUSED,
 		 RPC_ERROR_SEGMENTS},
 		{"reverse v1 short", 1, 100, CAP, RPC_REV_SIMPLE, PLAN_INLINE, 0},
-		{"reverse v1 just fits", 1, 4096 - V1_HDR, CAP, RPC_REV_GENL, PLAN_INLINE, 0},
-		{"reverse v1 too long", 1, 4097 - V1_HDR, CAP, RPC_REV_GENL, PLAN_REFUSED,
+		{"reverse v1 just fits", 1, 4096 - V1_HDR, CAP, RPC_REV_SIMPLE, PLAN_INLINE, 0},
+		{"reverse v1 too long", 1, 4097 - V1_HDR, CAP, RPC_REV_SIMPLE, PLAN_REFUSED,
 		 RPC_ERROR_SYSTEM},
 		{"reverse v2 simple", 2, 100, CAP, RPC_REV_SIMPLE, PLAN_INLINE, 0},
 		{"reverse v2 simple, long", 2, 5000, CAP, RPC_REV_SIMPLE, PLAN_REFUSED,
@@ -69,7 +69,7 @@ static void test_call_form(void **state)
 	}
 }
 
-/* The smaller of both ends' figures counts. */
+/* What the peer takes, to the octet. */
 static void test_call_threshold(void **state)
 {
 	struct plan_end from = end_of(1, 4096), to = end_of(1, 4096);
@@ -78,10 +78,6 @@ static void test_call_threshold(void **state)
 
 	(void)state;
 	rpc_msg_reset(&m, 1, RPC_CALL);
-	to.own_send_bytes = 1024;
-	call_form(&m, 1025 - V1_HDR, NULL, &from, &to, V1_HDR, false, CAP, &out);
-	assert_int_equal(out.form, PLAN_BODY_CHUNK);
-	to = end_of(1, 4096);
 	to.limits.send_bytes = 1024;
 	call_form(&m, 1025 - V1_HDR, NULL, &from, &to, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_BODY_CHUNK);
@@ -335,7 +331,7 @@ static void test_reply_form(void **state)
 		{"v2 chunk too small", 2, 8192, 8193, CAP, 0, PLAN_CONTINUED},
 		{"v2 chunk too small, above the cap", 2, 8192, 8193, 8192, 0, PLAN_REFUSED},
 		{"reverse v1", 1, 0, 100, CAP, RPC_REV_SIMPLE, PLAN_INLINE},
-		{"reverse v1 long", 1, 0, 5000, CAP, RPC_REV_GENL, PLAN_REFUSED},
+		{"reverse v1 long", 1, 0, 5000, CAP, RPC_REV_SIMPLE, PLAN_REFUSED},
 		{"reverse v2 simple, long", 2, 0, 5000, CAP, RPC_REV_SIMPLE, PLAN_REFUSED},
 		{"reverse v2 continued", 2, 0, 5000, CAP, RPC_REV_CONT, PLAN_CONTINUED},
 		{"reverse v2 chunk", 2, 8192, 5000, CAP, RPC_REV_GENL, PLAN_BODY_CHUNK},
@@ -477,11 +473,11 @@ static struct plan_end random_end(struct rng *r)
 	struct plan_end e = end_of(1 + rng_below(r, 2), 1024 * (1 + rng_below(r, 64)));
 
 	if (rng_below(r, 2))
-		e.own_recv_bytes = 1024 * (1 + rng_below(r, 64));
+		e.limits.recv_bytes = 1024 * (1 + rng_below(r, 64));
 	if (rng_below(r, 2))
-		e.own_send_bytes = 1024 * (1 + rng_below(r, 64));
-	e.limits.reverse = rng_below(r, 4);
-	if (e.version == 2) {
+		e.limits.send_bytes = 1024 * (1 + rng_below(r, 64));
+	if (!is_v1(&e)) {
+		e.limits.reverse = rng_below(r, 4);
 		e.limits.segment_bytes = rng_below(r, 3) ? 1 + rng_below(r, 1 << 22) : UINT32_MAX;
 		e.limits.segment_count = 1 + rng_below(r, 32);
 	}
@@ -499,11 +495,6 @@ static void random_call(struct rng *r, struct rpc_msg *m, struct rpchdr *hdr)
 		offer_reply(m, rng_below(r, 1 << 20));
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Whatever the input: no form is chosen that the target cannot take. */
 static void test_call_properties(void **state)
 {
@@ -515,9 +506,9 @@ static void test_call_properties(void **state)
 		size_t body = rng_below(&r, rng_below(&r, 2) ? 70000 : 5 << 20);
 		size_t hdr_len = 28 + rng_below(&r, rng_below(&r, 20) ? 600 : 70000);
 		size_t cap = rng_below(&r, 2) ? CAP : rng_below(&r, CAP);
-		size_t threshold = min_size(to.limits.send_bytes, to.own_send_bytes);
+		size_t threshold = to.limits.send_bytes;
 		bool reverse = rng_below(&r, 4) == 0;
-		bool chunks = !reverse || (to.version == 2 && to.limits.reverse == RPC_REV_GENL);
+		bool chunks = !reverse || (!is_v1(&to) && to.limits.reverse == RPC_REV_GENL);
 		static struct rpc_msg m;
 		struct plan_call out;
 		struct rpchdr hdr;
@@ -527,7 +518,7 @@ static void test_call_properties(void **state)
 		if (out.form == PLAN_INLINE)
 			assert_true(hdr_len + body + (out.reply_bytes ? 20 : 0) <= threshold);
 		if (out.form == PLAN_CONTINUED) {
-			assert_int_equal(to.version, 2);
+			assert_false(is_v1(&to));
 			assert_true(body <= cap);
 			assert_true(!reverse || to.limits.reverse >= RPC_REV_CONT);
 		}
@@ -537,12 +528,12 @@ static void test_call_properties(void **state)
 			assert_true(chunks);
 		if (!chunks || out.form == PLAN_REFUSED)
 			assert_int_equal(out.reply_bytes, 0);
-		else if (m.has_reply && to.version == 1 && (from.version == 1 || out.reply_bytes))
+		else if (m.has_reply && is_v1(&to) && (is_v1(&from) || out.reply_bytes))
 			assert_true(out.reply_bytes >= m.reply.length);
-		if (to.version == 2 && out.reply_bytes && m.has_reply)
+		if (!is_v1(&to) && out.reply_bytes && m.has_reply)
 			assert_int_equal(out.reply_bytes, m.reply.length);
-		else if (to.version == 2 && out.reply_bytes)
-			assert_true(from.version == 1 && !reverse && out.reply_bytes <= 65536);
+		else if (!is_v1(&to) && out.reply_bytes)
+			assert_true(is_v1(&from) && !reverse && out.reply_bytes <= 65536);
 	}
 }
 
@@ -557,20 +548,20 @@ static void test_no_reply_is_lost(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 200000; i++) {
 		struct plan_end from = random_end(&r), to = random_end(&r);
-		size_t responder = min_size(to.limits.recv_bytes, to.own_recv_bytes) - V1_HDR;
+		size_t responder = to.limits.recv_bytes - V1_HDR;
 		static struct rpc_msg m;
 		struct plan_reply back;
 		struct plan_call out;
 		struct rpchdr hdr;
 		uint32_t max, len;
 
-		to.version = 1;
+		to.traits = &v1_traits;
 		to.limits.continuation = false;
 		to.limits.segment_bytes = UINT32_MAX;
 		to.limits.segment_count = 16;
 		random_call(&r, &m, &hdr);
 		m.nreads = m.nwrites = 0;
-		if (m.has_reply && from.version == 1)
+		if (m.has_reply && is_v1(&from))
 			continue; /* then its capacity is all there is, by design */
 		max = plan_reply_max(&hdr, m.body[0], NULL);
 		len = 1 + rng_below(&r, max ? max : UNKNOWN);
@@ -578,8 +569,7 @@ static void test_no_reply_is_lost(void **state)
 			len = rng_below(&r, (uint32_t)m.reply.length + 1);
 		call_form(&m, 200, &hdr, &from, &to, V1_HDR, false, CAP, &out);
 		assert_int_not_equal(out.form, PLAN_REFUSED);
-		reply_form(&m, len, &from, from.version == 1 ? V1_HDR : V2_REPLY_HDR, false, CAP,
-			   &back);
+		reply_form(&m, len, &from, is_v1(&from) ? V1_HDR : V2_REPLY_HDR, false, CAP, &back);
 		if (back.form == PLAN_REFUSED || len > UNKNOWN)
 			continue;
 		assert_true(len <= out.reply_bytes || (!out.reply_bytes && len <= responder));

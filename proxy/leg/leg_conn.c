@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What everything in a leg stands on: Receives go back to the connection, and the connection ends. */
+#include "proxy/leg/internal.h"
+
+void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
+{
+	int err;
+
+	if (leg->recvs) {
+		recvs_put(leg->recvs, rb);
+		leg->posted++;
+		return;
+	}
+	if (leg->state == LEG_CLOSED || leg->closing)
+		return;
+	err = fabric_post_recv(leg->conn, rb->data, leg->cfg->inline_bytes, rb);
+	if (err == 0)
+		leg->posted++;
+	else if (err != ERR_CLOSED) /* else DISCONNECTED is on its way */
+		leg_stop(leg, err, "a Receive could not be posted");
+}
+
+void leg_stop(struct leg *leg, int status, const char *why)
+{
+	if (leg->closing || leg->state == LEG_CLOSED || !leg->conn)
+		return;
+	leg->close_status = status;
+	leg->close_why = why;
+	leg->closing = true;
+	leg->deadline = NSEC_NEVER;
+	fabric_disconnect(leg->conn);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "v2/traits.h"
+
+#include "v2/message.h"
+
+enum {
+	WORD = 4,
+	/* Sections 6.3.5 to 6.3.10, 6.4: the handle to invalidate, the lists, each ended by a word that is
+	 * zero; a chunk's count; a handle, a length, an offset. */
+	LIST = WORD,
+	COUNT = WORD,
+	SEGMENT = 4 * WORD,
+};
+
+const struct rpc_traits v2_traits = {
+	.continues = true,
+	.negotiates = true,
+	.resends = true,
+	.refuses_forms = true,
+	.names_inv = true,
+	.call_header = V2_PREFIX_BYTES + WORD + 3 * LIST,
+	.reply_header = V2_PREFIX_BYTES + LIST,
+	.part_header = V2_MIDDLE_BYTES,
+	.segment = SEGMENT,
+	.read_segment = WORD + WORD + SEGMENT, /* one follows; position */
+	.write_chunk = WORD + COUNT,
+	/* RDMA2_CALL_INLINE has a place for the Reply chunk, RDMA2_REPLY_INLINE has none. */
+	.reply_chunk = COUNT,
+	.reply_used = WORD + COUNT,
+	/* RDMA2_CALL_EXTERNAL has a list more. */
+	.call_chunk = LIST,
+};
