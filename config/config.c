@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/budget.h"
 #include "base/mem.h"
 #include "config/reader.h"
 
@@ -24,89 +23,6 @@ enum {
 	FILE_MAX_BYTES = 1024 * 1024,
 	ROUTES_MAX = 1024,
 };
-
-static uint64_t round_up(uint64_t value, uint64_t step)
-{
-	return (value + step - 1) / step * step;
-}
-
-/* With Receives of its own, heap aside. */
-static uint64_t leg_blocks(const struct config_end *end)
-{
-	return budget_leg(end->inline_bytes, budget_receives(end->credits, end->reverse_credits,
-							     end->reply_timeout_s > 0));
-}
-
-static uint64_t leg_bytes(const struct config_end *end)
-{
-	/* Two handshakes are always possible: proxy/session_auth.c. */
-	uint64_t handshakes = end->hostauth.mode == CONFIG_HOSTAUTH_OFF ? 0 : 2 * BUDGET_HANDSHAKE;
-
-	return BUDGET_LEG_HEAP + handshakes + leg_blocks(end);
-}
-
-uint64_t config_worker_bytes(const struct config *cfg)
-{
-	uint64_t payload = 4096, rest, bytes;
-
-	while (payload < cfg->max_payload)
-		payload *= 2;
-	rest = payload * BUDGET_PAYLOADS * BUDGET_SHARES;
-	for (uint32_t i = 0; i < cfg->nroutes; i++)
-		rest += BUDGET_FIXED *
-			(leg_bytes(&cfg->routes[i].listen) + leg_bytes(&cfg->routes[i].upstream));
-	bytes = round_up(rest, BUDGET_STEP);
-	while (bytes - budget_reserve(bytes) < rest)
-		bytes += BUDGET_STEP;
-	return bytes;
-}
-
-uint32_t config_workers(const struct config *cfg, uint32_t cpus)
-{
-	uint64_t fed = cfg->memory_bytes / config_worker_bytes(cfg);
-
-	if (cfg->workers)
-		return cfg->workers;
-	if (fed < cpus)
-		cpus = (uint32_t)fed;
-	return cpus ? cpus : 1;
-}
-
-/* The least that any fabric lets a session have: of a route's two ends. */
-static uint64_t session_bytes(const struct config *cfg, const struct config_route *route)
-{
-	if (cfg->receives == CONFIG_RECEIVES_OWN)
-		return leg_blocks(&route->listen) + leg_blocks(&route->upstream);
-	return budget_sharing_leg(route->listen.inline_bytes) +
-	       budget_sharing_leg(route->upstream.inline_bytes);
-}
-
-/* Each worker goes by octets as well, as its sessions really are: this is what can be at most. */
-uint32_t config_max_sessions(const struct config *cfg, uint32_t workers)
-{
-	uint64_t bytes = cfg->memory_bytes / workers / BUDGET_STEP * BUDGET_STEP;
-	uint64_t fixed = (bytes - budget_reserve(bytes)) / BUDGET_FIXED, least = UINT64_MAX, most;
-
-	if (cfg->max_sessions)
-		return cfg->max_sessions;
-	if (cfg->receives != CONFIG_RECEIVES_OWN)
-		fixed -= fixed / BUDGET_SHARED;
-	for (uint32_t i = 0; i < cfg->nroutes; i++) {
-		uint64_t each = session_bytes(cfg, &cfg->routes[i]);
-
-		least = each < least ? each : least;
-	}
-	most = fixed / least < cfg->nroutes ? cfg->nroutes : fixed / least;
-	most *= workers;
-	return most < CONFIG_SESSIONS_MAX ? (uint32_t)most : CONFIG_SESSIONS_MAX;
-}
-
-uint32_t config_max_setups(const struct config *cfg, uint32_t workers)
-{
-	if (cfg->max_setups)
-		return cfg->max_setups;
-	return (config_max_sessions(cfg, workers) + 1) / 2;
-}
 
 static int tell_file(struct reader *r, const char *why)
 {

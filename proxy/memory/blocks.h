@@ -34,6 +34,9 @@ static inline size_t page_of(const struct buf_arena *a, const void *block)
 /** buf_give_block - the one of @order at @page is free, of the zone it lies in. */
 void buf_give_block(struct buf_arena *a, size_t page, unsigned order);
 
+/** buf_take_block - a free one is free no more. */
+void buf_take_block(struct buf_arena *a, size_t page, unsigned order);
+
 /** buf_zones_for - the zones of @purpose in the order they are tried. Return: how many. */
 unsigned buf_zones_for(const struct buf_arena *a, enum buf_purpose purpose, enum buf_zone zones[2]);
 

@@ -19,21 +19,6 @@
  *
  * Blocks of two zones never merge.
  */
-/* With AddressSanitizer free blocks are out of bounds for everybody. */
-void buf_give_block(struct buf_arena *a, size_t page, unsigned order)
-{
-	ASAN_POISON_MEMORY_REGION(a->base + page * BUF_MIN_BLOCK, order_bytes(order));
-	bits_set(&a->free[order], page >> order);
-	a->zones[a->zone_at[page]].nfree[order]++;
-	a->orders[page] = (uint8_t)(order + 1);
-}
-
-static void take_block(struct buf_arena *a, size_t page, unsigned order)
-{
-	bits_clear(&a->free[order], page >> order);
-	a->zones[a->zone_at[page]].nfree[order]--;
-	a->orders[page] = 0;
-}
 
 size_t buf_round(size_t bytes)
 {
@@ -86,7 +71,7 @@ void *buf_alloc_in(struct buf_arena *a, size_t bytes, unsigned zone)
 		return NULL;
 	page = a->zones[zone].begin / BUF_MIN_BLOCK;
 	page = bits_next(&a->free[have], (page + ((size_t)1 << have) - 1) >> have) << have;
-	take_block(a, page, have);
+	buf_take_block(a, page, have);
 	while (have > order) {
 		have--;
 		buf_give_block(a, page + ((size_t)1 << have), have);
@@ -144,7 +129,7 @@ void buf_free(struct buf_arena *a, void *block)
 			break;
 		if (a->zone_at[buddy] != a->zone_at[page])
 			break;
-		take_block(a, buddy, order);
+		buf_take_block(a, buddy, order);
 		page &= ~((size_t)1 << order);
 	}
 	buf_give_block(a, page, order);
