@@ -10,7 +10,10 @@
 #include "fabric/iwarp/mpa.h"
 #include "fabric/iwarp/qp.h"
 
-/** Shared by the socket half: iwarp.c, setup.c, stream.c, listen.c, sock.c. */
+/**
+ * Shared by the socket half. Each stands on those before it alone: sock.c, conn.c, stream.c, reject.c, setup.c,
+ * receives.c, listen.c, iwarp.c.
+ */
 
 enum iwarp_state {
 	IWARP_CONNECTING, /* TCP */
@@ -25,10 +28,20 @@ enum iwarp_state {
 	IWARP_CLOSED,  /* no socket any more */
 };
 
+/** struct iwarp_wake - what a connection's socket and its timers call: the next layer up. */
+struct iwarp_wake {
+	void (*ready)(struct loop_watch *watch, unsigned events);
+	void (*expired)(struct timer *timer, nsec_t now);
+	void (*stalled)(struct timer *timer, nsec_t now);
+};
+
+#define IWARP_TRIM_INTERVAL (10 * NSEC_PER_SEC)
+
 struct iwarp {
 	struct fabric base;
 	struct iwarp_config cfg;
 	struct loop *loop;
+	struct iwarp_wake wake;
 	struct iwarp_counters counters;
 	struct list conns;
 	struct list active;   /* have events for fabric_poll() */
@@ -106,7 +119,7 @@ struct fabric_listener {
 	struct fabric_addr addr;
 };
 
-/* iwarp.c: connections of an instance */
+/* conn.c: connections of an instance */
 
 /** iwarp_conn_new - in @state on @fd (taken, also on failure); NULL without memory. */
 struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state state, void *owner);
@@ -125,6 +138,9 @@ void iwarp_conn_activate(struct iwarp_conn *c);
 
 /** iwarp_conn_end - to IWARP_CLOSED: no socket any more, everything flushed. */
 void iwarp_conn_end(struct iwarp_conn *c, int status, const char *why);
+
+/** iwarp_draw - a random number; with a seed in the configuration, of its sequence. */
+uint64_t iwarp_draw(struct iwarp *iw);
 
 /** iwarp_now - the monotonic clock; read at set-up, on stalls and ends, never per message. */
 nsec_t iwarp_now(void);
@@ -174,10 +190,6 @@ void receives_feed(struct iwarp *iw);
 
 /** receives_back - the event of one that comes back without a message. */
 bool receives_back(struct iwarp *iw, struct fabric_event *ev);
-
-/** receives_unneeded - a connection is gone: when it was the last, nobody needs the Receives that
- * are posted, however few. */
-void receives_unneeded(struct iwarp *iw);
 
 /** receives_period - of iwarp.period. */
 void receives_period(struct timer *timer, nsec_t now);

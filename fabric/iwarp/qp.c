@@ -12,7 +12,8 @@
  * Operation
  *
  * This file holds the queues and the states; qp_rx.c takes the stream apart,
- * qp_rx_io.c says where its octets are read to, qp_tx.c puts it together.
+ * qp_rx_io.c says where its octets are read to, qp_tx.c puts it together; qp_done.c is what all of
+ * them say of an operation or of the stream.
  *
  *	INIT --start--> OPEN --disconnect--> DRAINING --stop--> DEAD
  *	                  |---breach by peer--> TERMINATING --stop--^
@@ -125,77 +126,6 @@ void qp_start(struct qp *qp, const struct qp_stream *s)
 void qp_release(struct qp *qp)
 {
 	qp->tx.hold = false;
-}
-
-void qp_fifo_push(struct qp *qp, struct qp_fifo *fifo, uint32_t op)
-{
-	qp_op(qp, op)->next = QP_NONE;
-	if (fifo->head == QP_NONE)
-		fifo->head = op;
-	else
-		qp_op(qp, fifo->tail)->next = op;
-	fifo->tail = op;
-}
-
-uint32_t qp_fifo_pop(struct qp *qp, struct qp_fifo *fifo)
-{
-	uint32_t op = fifo->head;
-
-	if (op != QP_NONE)
-		fifo->head = qp_op(qp, op)->next;
-	return op;
-}
-
-void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, int status,
-		 uint32_t len)
-{
-	e->next = NULL;
-	e->type = (uint8_t)type;
-	e->status = status;
-	e->len = len;
-	*qp->ev_end = e;
-	qp->ev_end = &e->next;
-	qp->ev_count++;
-}
-
-struct qp_recv *qp_receive(struct qp *qp)
-{
-	if (!qp->store->recvq)
-		return qp->recv_count ? &qp->recvs[qp->recv_head] : NULL;
-	if (!qp->shared && qp->recv_owed < qp->depths.max_recvs)
-		qp->shared = recvq_take(qp->store->recvq);
-	return qp->shared;
-}
-
-void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated)
-{
-	struct qp_recv *r = qp_receive(qp);
-
-	r->done.invalidated = invalidated;
-	qp_complete(qp, &r->done, FABRIC_EV_RECV, 0, len);
-	if (qp->shared) {
-		qp->shared = NULL;
-		qp->recv_owed++;
-		return;
-	}
-	qp->recv_head = qp->recv_head + 1 == qp->depths.max_recvs ? 0 : qp->recv_head + 1;
-	qp->recv_count--;
-}
-
-void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status)
-{
-	e->end.ref = e->place;
-	qp_complete(qp, &e->end, FABRIC_EV_WITHDRAWN, status, 0);
-}
-
-void qp_complete_op(struct qp *qp, uint32_t op, int status)
-{
-	struct qp_op *o = qp_op(qp, op);
-
-	if (o->type == FABRIC_EV_READ && qp_is_bulk(o->len))
-		qp->rx.bulk_reads--;
-	o->end.ref = op;
-	qp_complete(qp, &o->end, o->type, status, status ? 0 : o->len);
 }
 
 /* What @e lies in is free. */
@@ -389,13 +319,6 @@ int qp_expose(struct qp *qp, void *addr, uint32_t len, unsigned access, struct s
 	return 0;
 }
 
-void qp_revoke(struct qp *qp, struct exposure *e)
-{
-	if ((e->access & FABRIC_REMOTE_WRITE) && qp_is_bulk(e->len))
-		qp->rx.bulk_writes--;
-	stag_revoke(&qp->stags, e);
-}
-
 /* No octet is placed in @e any more, and none that was not acknowledged by its CRC is counted:
  * the slot may be another's when that comes. */
 static void forget_target(struct qp *qp, const struct exposure *e)
@@ -442,16 +365,6 @@ int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written)
 	}
 	stag_release(&qp->stags, e);
 	return 1;
-}
-
-void qp_fail(struct qp *qp, int err, struct ddp_term term)
-{
-	if (qp->state != QP_OPEN && qp->state != QP_DRAINING)
-		return;
-	qp->state = QP_TERMINATING;
-	qp->status = err;
-	qp->why = ddp_term_words(term);
-	qp->term = term;
 }
 
 void qp_disconnect(struct qp *qp)

@@ -4,7 +4,7 @@
 
 #include "fabric/iwarp/qp.h"
 
-/** Shared by the qp*.c only. */
+/** Shared by the qp*.c only. Each stands on those before it: qp_done.c, qp_tx.c and qp_rx.c, qp_rx_io.c, qp.c. */
 
 #define QP_NONE UINT32_MAX
 

@@ -49,12 +49,6 @@ void receives_period(struct timer *timer, nsec_t now)
 		timer_arm(&iw->timers, timer, now + NSEC_PER_SEC);
 }
 
-void receives_unneeded(struct iwarp *iw)
-{
-	if (iw->recvq.held > 0 && iw->recvq.depth.promised == 0 && !timer_is_armed(&iw->period))
-		timer_arm(&iw->timers, &iw->period, iwarp_now() + NSEC_PER_SEC);
-}
-
 /* Each takes what it needs of the Receives there are; who finds too few is last in line again. */
 void receives_feed(struct iwarp *iw)
 {
