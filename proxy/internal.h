@@ -2,6 +2,7 @@
 #ifndef PROXY_INTERNAL_H
 #define PROXY_INTERNAL_H
 
+#include "base/random.h"
 #include "base/timer.h"
 #include "fabric/lobby.h"
 #include "proxy/crowd.h"
@@ -63,5 +64,18 @@ struct proxy {
 	struct proxy_counters count;
 	struct route_state routes[];
 };
+
+/** session_touch - have session_pump() called at the end of this turn. */
+static inline void session_touch(struct session *s)
+{
+	if (list_is_empty(&s->dirty))
+		list_add_tail(&s->proxy->dirty, &s->dirty);
+}
+
+/** session_random - for XIDs and marks: these need to differ, not to be secret. */
+static inline uint64_t session_random(struct proxy *p)
+{
+	return random_next(&p->random);
+}
 
 #endif

@@ -320,6 +320,16 @@ static void share_out(struct proxy *p)
 		p->cfg.fabrics[i]->fuller = p->fuller;
 }
 
+/* Return: whether there is more. */
+static bool go_on_blanking(struct proxy *p)
+{
+	struct txn *t;
+
+	while ((t = txn_blank_next(p)))
+		txn_blanked(t);
+	return !list_is_empty(&p->blanking);
+}
+
 int proxy_turn(struct proxy *p, nsec_t now)
 {
 	int more;
@@ -334,7 +344,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	session_auth_back(p);
 	resume_waiters(p);
 	more |= timer_run(&p->timers, now, TURN_TIMERS);
-	more |= txn_blank_turn(p);
+	more |= go_on_blanking(p);
 	more |= drain_some(p);
 	pump_dirty(p);
 	more |= proxy_bury(p, TURN_ENDS);

@@ -15,78 +15,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/random.h"
-
-void session_touch(struct session *s)
-{
-	if (list_is_empty(&s->dirty))
-		list_add_tail(&s->proxy->dirty, &s->dirty);
-}
-
-uint64_t session_random(struct proxy *p)
-{
-	return random_next(&p->random); /* XIDs need to differ, not to be secret */
-}
-
-void session_send_rejection(struct session *s)
-{
-	if (s->client.conn)
-		fabric_reject(s->client.conn, view_of(NULL, 0));
-	s->client.conn = NULL;
-	s->client.state = LEG_CLOSED;
-}
-
-void session_reject_client(struct session *s)
-{
-	s->proxy->count.sessions_refused++;
-	session_send_rejection(s);
-}
-
-void session_die(struct session *s)
-{
-	s->state = SESSION_DEAD;
-	session_auth_end(s);
-	lobby_leave(&s->proxy->lobby, &s->silent);
-	session_touch(s);
-}
-
-static void stop_waiting(struct session_queue *q)
-{
-	quota_unwait(&q->quota);
-	quota_unwait(&q->room);
-}
-
-/* Whoever waits for memory behind this session does not wait for its end. */
-static void begin_end(struct session *s)
-{
-	s->state = SESSION_CLOSING;
-	session_auth_end(s);
-	lobby_leave(&s->proxy->lobby, &s->silent);
-	stop_waiting(&s->forward);
-	stop_waiting(&s->reverse);
-}
-
-void session_close(struct session *s, int status, const char *why)
-{
-	if (s->state == SESSION_CLOSING || s->state == SESSION_DEAD)
-		return;
-	session_log_end(s, &s->client, status, why);
-	if (s->state == SESSION_CONNECT)
-		session_reject_client(s);
-	begin_end(s);
-	leg_close(&s->client, status, why);
-	leg_close(&s->server, status, why);
-	if (leg_ended(&s->client) && leg_ended(&s->server))
-		session_die(s);
-}
-
-/* A peer of @s broke the protocol: that session ends, nobody else's. */
-void session_breach(struct session *s, const char *why)
-{
-	if (s->state != SESSION_CLOSING)
-		s->proxy->count.peer_faults++;
-	session_close(s, ERR_PROTO, why);
-}
 
 /* Who comes from some networks need not prove who it is. */
 static const struct leg_config *client_config(const struct session *s)
@@ -113,7 +41,7 @@ static void accept_client(struct session *s)
 		session_close(s, err, err == ERR_AGAIN ? "memory_limit reached" : "accept failed");
 }
 
-static void on_closed(struct session *s, struct leg *leg, const struct leg_out *out)
+static void session_on_closed(struct session *s, struct leg *leg, const struct leg_out *out)
 {
 	if (leg == &s->server && session_retry_as_v1(s, out->status))
 		return;
@@ -125,13 +53,13 @@ static void on_closed(struct session *s, struct leg *leg, const struct leg_out *
 		session_log_end(s, leg, out->status, out->why);
 	if (s->state == SESSION_CONNECT && leg == &s->server)
 		session_reject_client(s);
-	begin_end(s);
+	session_begin_end(s);
 	leg_close(leg == &s->client ? &s->server : &s->client, ERR_CLOSED, "other leg ended");
 	if (leg_ended(&s->client) && leg_ended(&s->server))
 		session_die(s);
 }
 
-static void on_ready(struct session *s, struct leg *leg)
+static void session_on_ready(struct session *s, struct leg *leg)
 {
 	char client[FABRIC_ADDR_TEXT], server[FABRIC_ADDR_TEXT], names[SESSION_NAMES_BYTES];
 
@@ -151,7 +79,7 @@ static void on_ready(struct session *s, struct leg *leg)
 		 session_names(s, names));
 }
 
-static void on_msg(struct session *s, struct leg *leg, struct leg_out *out)
+static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *out)
 {
 	const struct leg *other = leg == &s->client ? &s->server : &s->client;
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
@@ -179,16 +107,16 @@ static void on_msg(struct session *s, struct leg *leg, struct leg_out *out)
 	leg_put(leg, &out->held);
 }
 
-static void on_out(struct session *s, struct leg *leg, struct leg_out *out)
+static void session_on_out(struct session *s, struct leg *leg, struct leg_out *out)
 {
 	switch (out->kind) {
 	case LEG_OUT_NONE:
 		break;
 	case LEG_OUT_READY:
-		on_ready(s, leg);
+		session_on_ready(s, leg);
 		break;
 	case LEG_OUT_MSG:
-		on_msg(s, leg, out);
+		session_on_msg(s, leg, out);
 		break;
 	case LEG_OUT_ERROR:
 		txn_error(s, leg, out);
@@ -200,7 +128,7 @@ static void on_out(struct session *s, struct leg *leg, struct leg_out *out)
 		txn_op(out->cookie, out);
 		break;
 	case LEG_OUT_CLOSED:
-		on_closed(s, leg, out);
+		session_on_closed(s, leg, out);
 		break;
 	}
 }
@@ -212,7 +140,7 @@ static void drain_leg(struct session *s, struct leg *leg)
 
 	session_auth(s, leg);
 	for (leg_next(leg, &out); out.kind != LEG_OUT_NONE; leg_next(leg, &out))
-		on_out(s, leg, &out);
+		session_on_out(s, leg, &out);
 	/* What waited at the door has an answer now. */
 	if (waited && list_is_empty(&leg->rxq) && leg_proves(leg))
 		session_touch(s);
@@ -230,7 +158,7 @@ void session_input(struct session *s, struct leg *leg, const struct fabric_event
 	if (s->state == SESSION_DEAD)
 		return;
 	leg_input(leg, ev, &out);
-	on_out(s, leg, &out);
+	session_on_out(s, leg, &out);
 	drain_leg(s, leg);
 	session_touch(s);
 }
@@ -242,8 +170,9 @@ static uint32_t server_takes(const struct session *s)
 {
 	const struct rpc_transport *t = s->server.t;
 
-	return t->version == 1 && t->count.recvs == 0 ? s->server.cfg->credits
-						      : t->ops->call_credits(t);
+	if (t->ops->traits->counts_calls && t->count.recvs == 0)
+		return s->server.cfg->credits;
+	return t->ops->call_credits(t);
 }
 
 /* What the server takes and a small queue; less while memory is short. A grant cannot be less than
@@ -288,11 +217,6 @@ void session_resume(struct session_queue *q, bool room)
 	session_touch(q->s);
 }
 
-void session_await_setup(struct session *s)
-{
-	timer_arm(&s->proxy->timers, &s->setup, nsec_min(s->client.deadline, s->server.deadline));
-}
-
 void session_free(struct session *s)
 {
 	struct proxy *p = s->proxy;
@@ -306,8 +230,7 @@ void session_free(struct session *s)
 	leg_fini(&s->server);
 	while (!list_is_empty(&s->txns))
 		txn_release(list_first(&s->txns, struct txn, link));
-	stop_waiting(&s->forward);
-	stop_waiting(&s->reverse);
+	session_stop_waiting(s);
 	if (p->log_next == &s->link)
 		p->log_next = s->link.next;
 	if (p->drain_next == &s->link)

@@ -149,17 +149,7 @@ struct session {
 /** session_open - answer an incoming connection; takes @ev->conn. */
 void session_open(struct route_state *rs, const struct fabric_event *ev);
 
-/* session.c */
-
-/** session_input - one fabric event of one of its legs. */
-void session_input(struct session *s, struct leg *leg, const struct fabric_event *ev);
-
-/** session_pump - after a batch: queued messages, admission, Sends. */
-void session_pump(struct session *s);
-
-/** session_resume - memory came free for the first transaction waiting in @q; @room: for the first of
- * the calls kept there. */
-void session_resume(struct session_queue *q, bool room);
+/* session_end.c */
 
 /** session_await_setup - a leg's set-up began, or is over: the earlier deadline of both counts. */
 void session_await_setup(struct session *s);
@@ -178,8 +168,33 @@ void session_send_rejection(struct session *s);
 /** session_die - both legs have ended: it is freed soon. */
 void session_die(struct session *s);
 
+/** session_begin_end - one of its legs has ended, or is about to. */
+void session_begin_end(struct session *s);
+
+/** session_stop_waiting - for memory. */
+void session_stop_waiting(struct session *s);
+
+/* session.c */
+
+/** session_input - one fabric event of one of its legs. */
+void session_input(struct session *s, struct leg *leg, const struct fabric_event *ev);
+
+/** session_pump - after a batch: queued messages, admission, Sends. */
+void session_pump(struct session *s);
+
+/** session_resume - memory came free for the first transaction waiting in @q; @room: for the first of
+ * the calls kept there. */
+void session_resume(struct session_queue *q, bool room);
+
 /** session_free - takes @s, in any state; gives back everything. */
 void session_free(struct session *s);
+
+/* session_flow.c: its Reads and Writes */
+
+/** session_posted, session_completed - a Read or Write of @bytes was posted on @leg, which has
+ * fewer than SESSION_OP_DEPTH of them; one completed. */
+void session_posted(struct session_flow *f, uint32_t bytes);
+void session_completed(struct session_flow *f);
 
 /* session_watch.c: whoever holds memory keeps to a least rate, or ends */
 
@@ -188,11 +203,6 @@ void session_watch_init(struct session *s);
 
 /** session_watch - see what moved since the last time, and who owes what from now on. */
 void session_watch(struct session *s);
-
-/** session_posted, session_completed - a Read or Write of @bytes was posted on @leg, which has
- * fewer than SESSION_OP_DEPTH of them; one completed. */
-void session_posted(struct session_flow *f, uint32_t bytes);
-void session_completed(struct session_flow *f);
 
 static inline unsigned session_ops_posted(const struct session_ops *ops)
 {
@@ -212,17 +222,22 @@ bool session_retry_as_v1(struct session *s, int status);
 void session_remember_v1(struct session *s);
 void session_forget_v1(struct session *s, int status);
 
-/* session_auth.c: handshakes of host authentication */
+/* session_door.c: its place among those that prove who they are */
 
-/** session_auth_open - the doors of every route. Return: 0 or ERR_NOMEM; session_auth_fini() is due. */
-int session_auth_open(struct proxy *p) WARN_UNUSED;
-void session_auth_fini(struct proxy *p);
+/* For those whose time is up, while others wait: they are looked at again after that. */
+#define SESSION_DOORS (NSEC_PER_SEC / 4)
 
 /** session_auth - something happened on @leg: it may have to wait at the door, or be through. */
 void session_auth(struct session *s, struct leg *leg);
 
 /** session_auth_end - neither leg needs a place any more. */
 void session_auth_end(struct session *s);
+
+/* session_auth.c: handshakes of host authentication, of all sessions */
+
+/** session_auth_open - the doors of every route. Return: 0 or ERR_NOMEM; session_auth_fini() is due. */
+int session_auth_open(struct proxy *p) WARN_UNUSED;
+void session_auth_fini(struct proxy *p);
 
 /** session_auth_back - jobs that are done. */
 void session_auth_back(struct proxy *p);
@@ -248,12 +263,6 @@ void session_log_report(struct session *s, const struct leg *leg, const struct l
 
 /** session_log_untold - at the end: how many had none since the last. */
 void session_log_untold(const struct session *s);
-
-/** session_random - for XIDs and marks. */
-uint64_t session_random(struct proxy *p);
-
-/** session_touch - have session_pump() called at the end of this turn. */
-void session_touch(struct session *s);
 
 static inline struct session *session_of(struct leg *leg)
 {

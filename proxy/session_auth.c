@@ -1,80 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Handshakes of host authentication, as far as they concern others than their two ends: how many
- * are under way on each side of a route (door.h), and what comes back from the threads that
- * compute them.
- *
- *     first message, or first turn --> leg_is_at_door() --> inside --> over --> the next one
- *                                          |  no place
- *                                          +--> waits
+ * Handshakes of host authentication, of all sessions: the doors of each route, who has been inside for too
+ * long while others wait, and what comes back from the threads that compute them.
  */
 #include "base/budget.h"
-#include "base/log.h"
 #include "proxy/internal.h"
-
-#define LOOK_AGAIN (NSEC_PER_SEC / 4) /* for those whose time is up, while others wait */
-
-static struct door *door_of(const struct session *s, const struct leg *leg)
-{
-	return leg == &s->client ? &s->route->client_door : &s->route->server_door;
-}
-
-static struct door_guest *guest_of(struct session *s, const struct leg *leg)
-{
-	return leg == &s->client ? &s->client_guest : &s->server_guest;
-}
-
-static void admit(struct session *s, struct leg *leg)
-{
-	leg_admit(leg);
-	session_touch(s);
-}
-
-static void let_in(struct route_state *rs, struct door *d)
-{
-	struct door_guest *g;
-
-	while ((g = door_next(d, rs->proxy->now))) {
-		bool is_client = d == &rs->client_door;
-		struct session *s = is_client ? container_of(g, struct session, client_guest)
-					      : container_of(g, struct session, server_guest);
-
-		admit(s, is_client ? &s->client : &s->server);
-	}
-}
-
-/* Who is through, or gone, makes room. */
-static void leave(struct session *s, struct leg *leg)
-{
-	struct door *d = door_of(s, leg);
-
-	if (d->inside.most == 0)
-		return;
-	door_leave(d, guest_of(s, leg));
-	let_in(s->route, d);
-}
-
-void session_auth(struct session *s, struct leg *leg)
-{
-	struct door_guest *g = guest_of(s, leg);
-	struct door *d = door_of(s, leg);
-	struct proxy *p = s->proxy;
-
-	if (g->member.host && !leg_proves(leg))
-		leave(s, leg);
-	if (!leg_is_at_door(leg) || g->member.host || !list_is_empty(&g->waiting))
-		return;
-	if (door_enter(d, g, &leg->conn->peer, p->now))
-		admit(s, leg);
-	else if (!timer_is_armed(&s->route->doors))
-		timer_arm(&p->timers, &s->route->doors, p->now + LOOK_AGAIN);
-}
-
-void session_auth_end(struct session *s)
-{
-	leave(s, &s->client);
-	leave(s, &s->server);
-}
 
 static void show_out(struct route_state *rs, struct door *d, nsec_t now)
 {
@@ -98,7 +28,7 @@ static void on_doors(struct timer *timer, nsec_t now)
 	show_out(rs, &rs->client_door, now);
 	show_out(rs, &rs->server_door, now);
 	if (door_has_waiting(&rs->client_door) || door_has_waiting(&rs->server_door))
-		timer_arm(&rs->proxy->timers, timer, now + LOOK_AGAIN);
+		timer_arm(&rs->proxy->timers, timer, now + SESSION_DOORS);
 }
 
 /* What handshakes may take is kept free: an eighth of what is for connections, at most, for each side

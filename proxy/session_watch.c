@@ -231,22 +231,3 @@ void session_watch_init(struct session *s)
 	init_ops(&s->cops);
 	init_ops(&s->sops);
 }
-
-void session_posted(struct session_flow *f, uint32_t bytes)
-{
-	if (f->posted == 0 || bytes > f->largest)
-		f->largest = bytes;
-	f->posted++;
-	f->octets += bytes;
-}
-
-/* Which one it was nobody tells, but that it was the oldest: in the end all have counted as what
- * they were. */
-void session_completed(struct session_flow *f)
-{
-	uint64_t octets = f->octets / f->posted;
-
-	f->octets -= octets;
-	f->posted--;
-	f->moved += octets > LEG_LEAST ? octets : LEG_LEAST;
-}

@@ -16,10 +16,14 @@
  *
  * All memory is taken before anything is posted (WAITING holds none), so
  * transactions never wait for each other while holding memory.
+ *
+ * Here a transaction begins and ends. Its steps are those of its call (txn_call.c) and of its answer
+ * (txn_reply.c); txn_step.c takes it from one to the next. Each file stands on those before it alone: txn_told.c,
+ * txn_form.c, txn_short.c and others that serve, txn.c, txn_late.c, txn_ops.c, txn_call.c, txn_reply.c,
+ * txn_step.c.
  */
 #include "proxy/internal.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -152,89 +156,10 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	txn_set_room(t);
 	list_init(&t->op_link);
 	list_init(&t->wait_link);
-	txn_late_init(t);
 	list_add_tail(&s->txns, &t->link);
 	b = txn_bucket(s, t->in.xid);
 	t->hash_next = *b;
 	*b = t;
 	s->ntxns++;
 	txn_name(t);
-}
-
-void txn_ops_done(struct txn *t)
-{
-	if (t->state == TXN_PULL) {
-		if (t->ops == 0)
-			txn_send_call(t);
-		return;
-	}
-	/* Writes are placed before a later Send arrives: no need to wait for them. */
-	t->state = TXN_REPLY;
-	t->reply_tx.tx.msg = &t->out;
-	t->reply_tx.tx.reverse = t->reverse;
-	t->reply_tx.tx.cover = RPC_COVER_WAIT;
-	t->reply_tx.inv_handle = txn_inv_handle(t);
-	t->reply_pending = true;
-	leg_send(t->req, &t->reply_tx);
-	session_touch(t->s);
-}
-
-void txn_sent(struct txn *t, const struct leg_out *out)
-{
-	if (out->tx == &t->call_tx) {
-		txn_call_sent(t, out->status);
-		return;
-	}
-	t->reply_pending = false;
-	if (out->status == ERR_TOOBIG && t->s->state == SESSION_OPEN) {
-		/* draft-07 6.6.4: the requester's credits do not cover it, and will not. */
-		txn_fail(t, RPC_ERROR_REPLY_RESOURCE, (uint32_t)t->reply_body.len, 0);
-		return;
-	}
-	if (out->status < 0 && out->status != ERR_FLUSHED && out->status != ERR_CLOSED)
-		/* draft-07 7.4: a reply that cannot be sent MUST close the connection. */
-		session_close(t->s, out->status, "a reply could not be expressed");
-	txn_finish_if_idle(t);
-}
-
-/* The last operation of a step completed. */
-static void step_done(struct txn *t)
-{
-	switch (t->state) {
-	case TXN_PULL:
-		if (list_is_empty(&t->op_link))
-			txn_send_call(t);
-		break;
-	case TXN_AGAIN:
-		txn_form_again(t);
-		break;
-	case TXN_FENCE:
-		txn_send_reply(t);
-		break;
-	case TXN_FAILED:
-	case TXN_REPLY:
-		txn_finish_if_idle(t);
-		break;
-	default:
-		break;
-	}
-}
-
-void txn_op(struct txn *t, const struct leg_out *out)
-{
-	struct session *s = t->s;
-	struct leg *req = t->req;
-
-	assert(t->ops > 0);
-	t->ops--;
-	if (out->op == FABRIC_EV_WITHDRAWN && out->status == 0)
-		txn_fenced(t, out->withdrawn, out->written);
-	/* A failed operation broke its connection: the session's end follows. */
-	if (out->status == 0 && t->ops == 0)
-		step_done(t);
-	if (out->op == FABRIC_EV_WITHDRAWN)
-		return;
-	session_completed(out->op == FABRIC_EV_READ ? &session_ops(s, req)->reads
-						    : &session_ops(s, req)->writes);
-	txn_ops_run(s, req);
 }

@@ -10,12 +10,11 @@
 /**
  * txn - one RPC in flight between the legs of a session, in either direction
  *
- * Inside of proxy/ only. txn.c, txn_call.c and txn_reply.c carry it through its steps (the first comment
- * of txn.c has the diagram);
- * the others serve it: txn_room.c finds it a place, txn_admit.c says when it may start, txn_memory.c holds its regions,
- * txn_blank.c makes them blank, txn_form.c its messages, txn_ops.c its Reads and Writes, txn_short.c waits for what
- * its fabric is short of, txn_told.c checks
- * what its server tells, txn_late.c lets it go.
+ * Inside of proxy/ only. txn_call.c and txn_reply.c carry it through its steps, txn_step.c from one to the
+ * next (the first comment of txn.c has the diagram); the others serve it: txn_room.c finds it a place,
+ * txn_admit.c says when it may start, txn_memory.c holds its regions, txn_blank.c makes them blank, txn_form.c
+ * its messages, txn_ops.c its Reads and Writes, txn_short.c waits for what its fabric is short of, txn_told.c
+ * checks what its server tells, txn_late.c lets it go.
  */
 
 enum txn_state {
@@ -131,15 +130,6 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 /** txn_find - the one with @xid that is not answered yet, or NULL: that XID is free. */
 struct txn *txn_find(struct session *s, uint32_t xid, bool reverse);
 
-/** txn_sent - one of a transaction's messages left, or was flushed. */
-void txn_sent(struct txn *t, const struct leg_out *out);
-
-/** txn_op - one of its Reads, Writes or withdrawals completed. */
-void txn_op(struct txn *t, const struct leg_out *out);
-
-/** txn_ops_done - every Read or Write of @t is posted; called by txn_ops.c. */
-void txn_ops_done(struct txn *t);
-
 /** txn_let_go - @t is not waited for any longer; nobody is told. May release it. Without a
  * reply_timeout an answer that comes yet ends the session. Return: false, and nothing happened, while
  * its call is being sent. */
@@ -172,9 +162,6 @@ void txn_send_call(struct txn *t);
 /** txn_blanked - all of @t that the responder is to write to is blank: its call goes on. */
 void txn_blanked(struct txn *t);
 
-/** txn_call_sent - its call left, or was flushed: @status. */
-void txn_call_sent(struct txn *t, int status);
-
 /** txn_go_again - its form was refused: it goes another way, once that one is withdrawn. */
 void txn_go_again(struct txn *t);
 
@@ -194,6 +181,21 @@ void txn_fence_then_reply(struct txn *t);
 
 /** txn_send_reply - nothing exposed for it can be reached any more: on to the requester. */
 void txn_send_reply(struct txn *t);
+
+/** txn_return - every Write of its answer is posted: the reply goes behind them. */
+void txn_return(struct txn *t);
+
+/* txn_step.c: from one step to the next */
+
+/** txn_sent - one of a transaction's messages left, or was flushed. */
+void txn_sent(struct txn *t, const struct leg_out *out);
+
+/** txn_op - one of its Reads, Writes or withdrawals completed. */
+void txn_op(struct txn *t, const struct leg_out *out);
+
+/** txn_short_init, txn_short_end - of a session's life: what was short is tried again. */
+void txn_short_init(struct session *s);
+void txn_short_end(struct session *s);
 
 /* txn_room.c: where they lie */
 
@@ -292,11 +294,11 @@ int txn_check_results(struct txn *t) WARN_UNUSED;
 enum { TXN_BLANK_TURN = 1 << 20 }; /* octets in a turn of the worker: some 0.1 ms */
 
 /** txn_blank - make blank what the responder is to write to, where its fabric does not tell what was
- * written. Return: whether all is; else txn_blank_turn() goes on with it. */
+ * written. Return: whether all is; else txn_blank_next() goes on with it. */
 bool txn_blank(struct txn *t) WARN_UNUSED;
 
-/** txn_blank_turn - so much of all as may be done in a turn. Return: whether there is more. */
-bool txn_blank_turn(struct proxy *p);
+/** txn_blank_next - as much of all as may be done in a turn, until one is blank: it, or NULL. */
+struct txn *txn_blank_next(struct proxy *p) WARN_UNUSED;
 
 /* txn_form.c: its messages */
 
@@ -344,10 +346,6 @@ bool txn_short(struct txn *t) WARN_UNUSED;
 
 /** txn_short_call - likewise, and @t is on the list. */
 bool txn_short_call(struct txn *t) WARN_UNUSED;
-
-/** txn_short_init, txn_short_end - of a session's life. */
-void txn_short_init(struct session *s);
-void txn_short_end(struct session *s);
 
 /* txn_inv.c: handles of the requester */
 
@@ -411,10 +409,12 @@ void txn_await(struct txn *t);
 
 /* txn_ops.c: its Reads and Writes */
 
-/** txn_ops_begin - queue @t for the Reads (TXN_PULL) or Writes (TXN_PUSH) it needs. */
-void txn_ops_begin(struct txn *t);
+/** txn_ops_begin - queue @t for the Reads (TXN_PULL) or Writes (TXN_PUSH) it needs. Return: whether all are
+ * posted; else txn_ops_next() says so when they are. */
+bool txn_ops_begin(struct txn *t) WARN_UNUSED;
 
-/** txn_ops_run - post what fits on @leg, for the transactions queued there, in order. */
-void txn_ops_run(struct session *s, struct leg *leg);
+/** txn_ops_next - post what fits on @leg, for the transactions queued there, in order. Return: the next of
+ * them of which all is posted, or NULL. */
+struct txn *txn_ops_next(struct session *s, struct leg *leg) WARN_UNUSED;
 
 #endif

@@ -60,7 +60,7 @@ static bool blank_some(struct txn *t, uint32_t *left)
 {
 	bool chunks = t->in.nwrites && returns_chunks(t);
 
-	if (t->in.nwrites && t->rsp->t->version == 1 && !t->mark)
+	if (t->in.nwrites && t->rsp->t->ops->traits->unsure_lengths && !t->mark)
 		t->mark = session_random(t->s->proxy) | 1;
 	for (unsigned i = 0; chunks && i < t->in.nwrites; i++)
 		if (!blank_region(t, &t->writes[i], left))
@@ -79,7 +79,7 @@ bool txn_blank(struct txn *t)
 	return false;
 }
 
-bool txn_blank_turn(struct proxy *p)
+struct txn *txn_blank_next(struct proxy *p)
 {
 	while (p->blank_left >= BLANK_LEAST && !list_is_empty(&p->blanking)) {
 		struct txn *t = list_first(&p->blanking, struct txn, wait_link);
@@ -92,7 +92,7 @@ bool txn_blank_turn(struct proxy *p)
 		if (!done)
 			list_add_tail(&p->blanking, &t->wait_link);
 		else if (t->s->state == SESSION_OPEN)
-			txn_blanked(t);
+			return t;
 	}
-	return !list_is_empty(&p->blanking);
+	return NULL;
 }

@@ -58,7 +58,8 @@ void txn_run(struct session_queue *q)
 		}
 		t->state = TXN_PULL;
 		txn_await(t);
-		txn_ops_begin(t);
+		if (txn_ops_begin(t) && t->ops == 0)
+			txn_send_call(t);
 	}
 }
 
@@ -77,7 +78,7 @@ static void begin_wait(struct txn *t)
 /* Decision 57: a call whose XID is in flight. */
 static void call_again(struct session *s, struct leg *req, uint32_t xid)
 {
-	if (req->t->version == 1) {
+	if (!req->t->ops->traits->resends) {
 		/* A transport that loses nothing has no use for retransmission: Linux, too,
 		 * gives up a connection on which an XID is in flight twice. */
 		session_breach(s, "two calls in flight with one XID");
@@ -104,6 +105,7 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 		return;
 	}
 	txn_init(t, s, req, out);
+	txn_late_init(t);
 	t->aside = aside;
 	if (t->in.nbody > 0)
 		t->call_body = t->in.body[0];
@@ -200,39 +202,4 @@ void txn_go_again(struct txn *t)
 	t->state = TXN_AGAIN;
 	if (txn_fence(t))
 		txn_form_again(t);
-}
-
-static void call_not_sent(struct txn *t, int status)
-{
-	/* Flushed: the session ends. */
-	if (status == ERR_FLUSHED || status == ERR_CLOSED)
-		return;
-	/* The credits that were there when it was formed are not; or it was impossible after all. */
-	t->kept = true;
-	if (status == ERR_TOOBIG && t->s->state == SESSION_OPEN &&
-	    txn_avoid(t, RPC_ERROR_INVAL_CONT))
-		txn_go_again(t);
-	else
-		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
-}
-
-void txn_call_sent(struct txn *t, int status)
-{
-	t->call_pending = false;
-	if (t->state == TXN_FAILED) {
-		txn_finish_if_idle(t);
-		return;
-	}
-	if (status < 0) {
-		call_not_sent(t, status);
-		return;
-	}
-	if (t->refused && t->s->state == SESSION_OPEN) {
-		txn_go_again(t);
-		return;
-	}
-	t->state = TXN_WAIT;
-	txn_keep_call(t);
-	if (t->replied && t->s->state == SESSION_OPEN)
-		txn_fence_then_reply(t);
 }

@@ -70,30 +70,42 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 	return 1;
 }
 
-void txn_ops_begin(struct txn *t)
+/* Of the first of @ops. Return: whether it is through. */
+static bool try_first(struct session *s, struct session_ops *ops, struct txn *t)
+{
+	int rc = post_ops(t, ops);
+
+	if (rc == 0)
+		return false;
+	list_del(&t->op_link);
+	if (rc < 0 && rc != ERR_CLOSED) /* else DISCONNECTED is on its way */
+		session_close(s, rc, "a Read or Write could not be posted");
+	return rc > 0;
+}
+
+bool txn_ops_begin(struct txn *t)
 {
 	struct session_ops *ops = session_ops(t->s, t->req);
+	bool is_first = list_is_empty(&ops->queue);
 
 	t->op_chunk = t->op_seg = 0;
 	t->op_offset = 0;
 	list_add_tail(&ops->queue, &t->op_link);
-	txn_ops_run(t->s, t->req);
+	/* Those before it wait for what completes, or for a while: txn_ops_next() goes on with them. */
+	return is_first && try_first(t->s, ops, t);
 }
 
-void txn_ops_run(struct session *s, struct leg *leg)
+struct txn *txn_ops_next(struct session *s, struct leg *leg)
 {
 	struct session_ops *ops = session_ops(s, leg);
 
 	while (!list_is_empty(&ops->queue)) {
 		struct txn *t = list_first(&ops->queue, struct txn, op_link);
-		int rc = post_ops(t, ops);
 
-		if (rc == 0)
-			return;
-		list_del(&t->op_link);
-		if (rc > 0)
-			txn_ops_done(t);
-		else if (rc != ERR_CLOSED) /* else DISCONNECTED is on its way */
-			session_close(s, rc, "a Read or Write could not be posted");
+		if (try_first(s, ops, t))
+			return t;
+		if (!list_is_empty(&t->op_link))
+			return NULL;
 	}
+	return NULL;
 }

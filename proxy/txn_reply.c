@@ -34,6 +34,19 @@ static void count_reply(struct txn *t, uint64_t body_len)
 	s->proxy->count.bytes_to_client += body_len;
 }
 
+void txn_return(struct txn *t)
+{
+	/* Writes are placed before a later Send arrives: no need to wait for them. */
+	t->state = TXN_REPLY;
+	t->reply_tx.tx.msg = &t->out;
+	t->reply_tx.tx.reverse = t->reverse;
+	t->reply_tx.tx.cover = RPC_COVER_WAIT;
+	t->reply_tx.inv_handle = txn_inv_handle(t);
+	t->reply_pending = true;
+	leg_send(t->req, &t->reply_tx);
+	session_touch(t->s);
+}
+
 /* Everything the responder could reach is fenced: what it returned may be used. */
 void txn_send_reply(struct txn *t)
 {
@@ -62,7 +75,8 @@ void txn_send_reply(struct txn *t)
 		txn_fail_with(t, &e);
 		return;
 	}
-	txn_ops_begin(t);
+	if (txn_ops_begin(t))
+		txn_return(t);
 }
 
 void txn_fence_then_reply(struct txn *t)
@@ -151,7 +165,7 @@ void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 		txn_doubt(t);
 	else if (t && awaits_answer(t, rsp))
 		txn_refused(t, &out->error);
-	else if (rsp->t->version == 1)
+	else if (rsp->t->ops->traits->counts_calls)
 		/* There every error answers a call. Version 2 has other messages to complain of. */
 		session_breach(s, "an error about no call");
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A handshake of host authentication, as far as it concerns others than its two ends: how many
+ * are under way on each side of a route (door.h).
+ *
+ *     first message, or first turn --> leg_is_at_door() --> inside --> over --> the next one
+ *                                          |  no place
+ *                                          +--> waits
+ */
+#include "proxy/internal.h"
+
+static struct door *door_of(const struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? &s->route->client_door : &s->route->server_door;
+}
+
+static struct door_guest *guest_of(struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? &s->client_guest : &s->server_guest;
+}
+
+static void guest_admit(struct session *s, struct leg *leg)
+{
+	leg_admit(leg);
+	session_touch(s);
+}
+
+static void guests_let_in(struct route_state *rs, struct door *d)
+{
+	struct door_guest *g;
+
+	while ((g = door_next(d, rs->proxy->now))) {
+		bool is_client = d == &rs->client_door;
+		struct session *s = is_client ? container_of(g, struct session, client_guest)
+					      : container_of(g, struct session, server_guest);
+
+		guest_admit(s, is_client ? &s->client : &s->server);
+	}
+}
+
+/* Who is through, or gone, makes room. */
+static void guest_leave(struct session *s, struct leg *leg)
+{
+	struct door *d = door_of(s, leg);
+
+	if (d->inside.most == 0)
+		return;
+	door_leave(d, guest_of(s, leg));
+	guests_let_in(s->route, d);
+}
+
+void session_auth(struct session *s, struct leg *leg)
+{
+	struct door_guest *g = guest_of(s, leg);
+	struct door *d = door_of(s, leg);
+	struct proxy *p = s->proxy;
+
+	if (g->member.host && !leg_proves(leg))
+		guest_leave(s, leg);
+	if (!leg_is_at_door(leg) || g->member.host || !list_is_empty(&g->waiting))
+		return;
+	if (door_enter(d, g, &leg->conn->peer, p->now))
+		guest_admit(s, leg);
+	else if (!timer_is_armed(&s->route->doors))
+		timer_arm(&p->timers, &s->route->doors, p->now + SESSION_DOORS);
+}
+
+void session_auth_end(struct session *s)
+{
+	guest_leave(s, &s->client);
+	guest_leave(s, &s->server);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a session ends, and whoever finds that it must may say so: the first comment of session.c. */
+#include "proxy/internal.h"
+
+void session_await_setup(struct session *s)
+{
+	timer_arm(&s->proxy->timers, &s->setup, nsec_min(s->client.deadline, s->server.deadline));
+}
+
+void session_send_rejection(struct session *s)
+{
+	if (s->client.conn)
+		fabric_reject(s->client.conn, view_of(NULL, 0));
+	s->client.conn = NULL;
+	s->client.state = LEG_CLOSED;
+}
+
+void session_reject_client(struct session *s)
+{
+	s->proxy->count.sessions_refused++;
+	session_send_rejection(s);
+}
+
+void session_die(struct session *s)
+{
+	s->state = SESSION_DEAD;
+	session_auth_end(s);
+	lobby_leave(&s->proxy->lobby, &s->silent);
+	session_touch(s);
+}
+
+static void stop_queue(struct session_queue *q)
+{
+	quota_unwait(&q->quota);
+	quota_unwait(&q->room);
+}
+
+void session_stop_waiting(struct session *s)
+{
+	stop_queue(&s->forward);
+	stop_queue(&s->reverse);
+}
+
+/* Whoever waits for memory behind this session does not wait for its end. */
+void session_begin_end(struct session *s)
+{
+	s->state = SESSION_CLOSING;
+	session_auth_end(s);
+	lobby_leave(&s->proxy->lobby, &s->silent);
+	session_stop_waiting(s);
+}
+
+void session_close(struct session *s, int status, const char *why)
+{
+	if (s->state == SESSION_CLOSING || s->state == SESSION_DEAD)
+		return;
+	session_log_end(s, &s->client, status, why);
+	if (s->state == SESSION_CONNECT)
+		session_reject_client(s);
+	session_begin_end(s);
+	leg_close(&s->client, status, why);
+	leg_close(&s->server, status, why);
+	if (leg_ended(&s->client) && leg_ended(&s->server))
+		session_die(s);
+}
+
+/* A peer of @s broke the protocol: that session ends, nobody else's. */
+void session_breach(struct session *s, const char *why)
+{
+	if (s->state != SESSION_CLOSING)
+		s->proxy->count.peer_faults++;
+	session_close(s, ERR_PROTO, why);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From one step of a transaction to the next, as its messages leave and its operations complete. Whoever
+ * knows the way of a call (txn_call.c) or of an answer (txn_reply.c) need not know who comes here.
+ */
+#include <assert.h>
+
+#include "proxy/internal.h"
+
+static void step_call_not_sent(struct txn *t, int status)
+{
+	/* Flushed: the session ends. */
+	if (status == ERR_FLUSHED || status == ERR_CLOSED)
+		return;
+	/* The credits that were there when it was formed are not; or it was impossible after all. */
+	t->kept = true;
+	if (status == ERR_TOOBIG && t->s->state == SESSION_OPEN &&
+	    txn_avoid(t, RPC_ERROR_INVAL_CONT))
+		txn_go_again(t);
+	else
+		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+}
+
+static void step_call_sent(struct txn *t, int status)
+{
+	t->call_pending = false;
+	if (t->state == TXN_FAILED) {
+		txn_finish_if_idle(t);
+		return;
+	}
+	if (status < 0) {
+		step_call_not_sent(t, status);
+		return;
+	}
+	if (t->refused && t->s->state == SESSION_OPEN) {
+		txn_go_again(t);
+		return;
+	}
+	t->state = TXN_WAIT;
+	txn_keep_call(t);
+	if (t->replied && t->s->state == SESSION_OPEN)
+		txn_fence_then_reply(t);
+}
+
+void txn_sent(struct txn *t, const struct leg_out *out)
+{
+	if (out->tx == &t->call_tx) {
+		step_call_sent(t, out->status);
+		return;
+	}
+	t->reply_pending = false;
+	if (out->status == ERR_TOOBIG && t->s->state == SESSION_OPEN) {
+		/* draft-07 6.6.4: the requester's credits do not cover it, and will not. */
+		txn_fail(t, RPC_ERROR_REPLY_RESOURCE, (uint32_t)t->reply_body.len, 0);
+		return;
+	}
+	if (out->status < 0 && out->status != ERR_FLUSHED && out->status != ERR_CLOSED)
+		/* draft-07 7.4: a reply that cannot be sent MUST close the connection. */
+		session_close(t->s, out->status, "a reply could not be expressed");
+	txn_finish_if_idle(t);
+}
+
+/* The last operation of a step completed. */
+static void step_done(struct txn *t)
+{
+	switch (t->state) {
+	case TXN_PULL:
+		if (list_is_empty(&t->op_link))
+			txn_send_call(t);
+		break;
+	case TXN_AGAIN:
+		txn_form_again(t);
+		break;
+	case TXN_FENCE:
+		txn_send_reply(t);
+		break;
+	case TXN_FAILED:
+	case TXN_REPLY:
+		txn_finish_if_idle(t);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Every Read or Write of @t is posted. */
+static void step_ops_posted(struct txn *t)
+{
+	if (t->state != TXN_PULL)
+		txn_return(t);
+	else if (t->ops == 0)
+		txn_send_call(t);
+}
+
+static void step_run_ops(struct session *s, struct leg *leg)
+{
+	struct txn *t;
+
+	while ((t = txn_ops_next(s, leg)))
+		step_ops_posted(t);
+}
+
+void txn_op(struct txn *t, const struct leg_out *out)
+{
+	struct session *s = t->s;
+	struct leg *req = t->req;
+
+	assert(t->ops > 0);
+	t->ops--;
+	if (out->op == FABRIC_EV_WITHDRAWN && out->status == 0)
+		txn_fenced(t, out->withdrawn, out->written);
+	/* A failed operation broke its connection: the session's end follows. */
+	if (out->status == 0 && t->ops == 0)
+		step_done(t);
+	if (out->op == FABRIC_EV_WITHDRAWN)
+		return;
+	session_completed(out->op == FABRIC_EV_READ ? &session_ops(s, req)->reads
+						    : &session_ops(s, req)->writes);
+	step_run_ops(s, req);
+}
+
+/* What the fabric was short of, some time ago (txn_short.c). */
+static void step_try_calls(struct session *s)
+{
+	struct list again, *item;
+
+	list_init(&again);
+	while ((item = list_pop(&s->short_calls)))
+		list_add_tail(&again, item);
+	while (!list_is_empty(&again) && s->state == SESSION_OPEN) {
+		struct txn *t = list_first(&again, struct txn, wait_link);
+
+		list_del(&t->wait_link);
+		if (t->ops == 0)
+			txn_form_again(t);
+		else if (!txn_short_call(t)) /* a withdrawal without an end */
+			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
+	}
+	while ((item = list_pop(&again)))
+		list_add_tail(&s->short_calls, item);
+}
+
+static void on_shortage(struct timer *timer, nsec_t now)
+{
+	struct session *s = container_of(timer, struct session, shortage);
+
+	(void)now;
+	if (s->state != SESSION_OPEN)
+		return;
+	step_try_calls(s);
+	step_run_ops(s, &s->client);
+	step_run_ops(s, &s->server);
+	session_touch(s);
+}
+
+void txn_short_init(struct session *s)
+{
+	list_init(&s->short_calls);
+	timer_init(&s->shortage, on_shortage);
+}
+
+void txn_short_end(struct session *s)
+{
+	timer_disarm(&s->proxy->timers, &s->shortage);
+}
