@@ -26,7 +26,10 @@ enum {
 	BUDGET_SENDS = 32,	      /* messages a leg sends at once */
 	BUDGET_OWN_SENDS = 1,	      /* ... where Receives are shared: more borrow one of these */
 	BUDGET_LEG_HEAP = 128 * 1024, /* octets beside these blocks, at most: a connection, half a
-				       * session (idle ones over TCP have a tenth of it) */
+				       * session (idle ones over TCP have a tenth of it), but for
+				       * what grows with credits, and RDMA queues
+				       * (budget_queues.h) */
+	BUDGET_RECV_HEAP = 64,	      /* octets kept of a Receive of a leg's own */
 	BUDGET_SHARED = 4,	      /* parts of that for connections, one for shared Receives */
 	BUDGET_HANDSHAKE =
 		128 * 1024,    /* octets of heap that host authentication takes, under way */

@@ -156,6 +156,9 @@ uint64_t config_worker_bytes(const struct config *cfg);
  */
 uint32_t config_workers(const struct config *cfg, uint32_t cpus);
 
+/** config_session_bytes - what a session of @route may take for its life, on its fabrics. */
+uint64_t config_session_bytes(const struct config_route *route);
+
 /** config_max_sessions - what the file says; for 0 as many as memory_limit feeds, in @workers. */
 uint32_t config_max_sessions(const struct config *cfg, uint32_t workers);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a configuration comes to: workers, sessions, and the memory they need (base/budget.h). */
+#include <string.h>
+
 #include "base/budget.h"
+#include "base/budget_queues.h"
 #include "config/config.h"
 
 static uint64_t sizes_round_up(uint64_t value, uint64_t step)
@@ -8,19 +11,39 @@ static uint64_t sizes_round_up(uint64_t value, uint64_t step)
 	return (value + step - 1) / step * step;
 }
 
+static uint32_t leg_receives(const struct config_end *end)
+{
+	return budget_receives(end->credits, end->reverse_credits, end->reply_timeout_s > 0);
+}
+
 /* With Receives of its own, heap aside. */
 static uint64_t leg_blocks(const struct config_end *end)
 {
-	return budget_leg(end->inline_bytes, budget_receives(end->credits, end->reverse_credits,
-							     end->reply_timeout_s > 0));
+	return budget_leg(end->inline_bytes, leg_receives(end));
 }
 
-static uint64_t leg_bytes(const struct config_end *end)
+/* What only RDMA devices take, for the most calls that the peer may have to answer at once. */
+static uint64_t leg_queues(const struct config_end *end, uint32_t calls, bool shares)
+{
+	const struct budget_depths depths = {leg_receives(end), BUDGET_SENDS + BUDGET_OPS,
+					     budget_exposures(calls)};
+
+	return strcmp(end->fabric, "verbs") == 0 ? budget_queues(&depths, shares) : 0;
+}
+
+static uint64_t leg_bytes(const struct config_end *end, uint32_t calls)
 {
 	/* Two handshakes are always possible: proxy/session_auth.c. */
 	uint64_t handshakes = end->hostauth.mode == CONFIG_HOSTAUTH_OFF ? 0 : 2 * BUDGET_HANDSHAKE;
 
-	return BUDGET_LEG_HEAP + handshakes + leg_blocks(end);
+	return BUDGET_LEG_HEAP + handshakes + leg_blocks(end) +
+	       (uint64_t)leg_receives(end) * BUDGET_RECV_HEAP + leg_queues(end, calls, false);
+}
+
+uint64_t config_session_bytes(const struct config_route *route)
+{
+	return leg_bytes(&route->listen, route->listen.reverse_credits) +
+	       leg_bytes(&route->upstream, route->upstream.credits);
 }
 
 uint64_t config_worker_bytes(const struct config *cfg)
@@ -31,8 +54,7 @@ uint64_t config_worker_bytes(const struct config *cfg)
 		payload *= 2;
 	rest = payload * BUDGET_PAYLOADS * BUDGET_SHARES;
 	for (uint32_t i = 0; i < cfg->nroutes; i++)
-		rest += BUDGET_FIXED *
-			(leg_bytes(&cfg->routes[i].listen) + leg_bytes(&cfg->routes[i].upstream));
+		rest += BUDGET_FIXED * config_session_bytes(&cfg->routes[i]);
 	bytes = sizes_round_up(rest, BUDGET_STEP);
 	while (bytes - budget_reserve(bytes) < rest)
 		bytes += BUDGET_STEP;
@@ -50,12 +72,16 @@ uint32_t config_workers(const struct config *cfg, uint32_t cpus)
 	return cpus ? cpus : 1;
 }
 
-/* The least that any fabric lets a session have: of a route's two ends. */
-static uint64_t session_bytes(const struct config *cfg, const struct config_route *route)
+/* The least that the fabrics of a route let a session have. */
+static uint64_t session_least(const struct config *cfg, const struct config_route *route)
 {
-	if (cfg->receives == CONFIG_RECEIVES_OWN)
-		return leg_blocks(&route->listen) + leg_blocks(&route->upstream);
-	return budget_sharing_leg(route->listen.inline_bytes) +
+	bool shares = cfg->receives != CONFIG_RECEIVES_OWN;
+	uint64_t queues = leg_queues(&route->listen, route->listen.reverse_credits, shares) +
+			  leg_queues(&route->upstream, route->upstream.credits, shares);
+
+	if (!shares)
+		return queues + leg_blocks(&route->listen) + leg_blocks(&route->upstream);
+	return queues + budget_sharing_leg(route->listen.inline_bytes) +
 	       budget_sharing_leg(route->upstream.inline_bytes);
 }
 
@@ -70,7 +96,7 @@ uint32_t config_max_sessions(const struct config *cfg, uint32_t workers)
 	if (cfg->receives != CONFIG_RECEIVES_OWN)
 		fixed -= fixed / BUDGET_SHARED;
 	for (uint32_t i = 0; i < cfg->nroutes; i++) {
-		uint64_t each = session_bytes(cfg, &cfg->routes[i]);
+		uint64_t each = session_least(cfg, &cfg->routes[i]);
 
 		least = each < least ? each : least;
 	}

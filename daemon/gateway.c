@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/budget.h"
+#include "base/budget_queues.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -31,19 +32,6 @@ static enum rpc_reverse reverse_level(const struct config_route *route)
 	if (route->upstream.reverse != CONFIG_REVERSE_AUTO)
 		return (enum rpc_reverse)(route->upstream.reverse - 1);
 	return listen_versions(&route->listen) & CONFIG_V1 ? RPC_REV_SIMPLE : RPC_REV_GENL;
-}
-
-/*
- * What is exposed is exposed to who answers: for each of so many calls at once what it usually has of it,
- * a Read or Write chunk and one for the reply; more wait. Never fewer than the most chunks of one call that
- * make sense. An RDMA device has places in its queues for all of it.
- */
-static uint32_t exposures_for(uint32_t calls)
-{
-	enum { EACH = 2, LEAST = 48, CALLS = 64 };
-	uint32_t n = EACH * (calls < CALLS ? calls : CALLS);
-
-	return n < LEAST ? LEAST : n;
 }
 
 static void map_leg(const struct config *cfg, const struct config_end *end, struct leg_config *leg)
@@ -185,9 +173,10 @@ static int map_route(struct gateway *gw, unsigned i, const char *file)
 	memcpy(to->name, from->name, sizeof(from->name));
 	map_leg(gw->cfg, &from->listen, &to->client);
 	map_leg(gw->cfg, &from->upstream, &to->server);
+	/* What is exposed is exposed to who answers. */
+	to->client.exposures = budget_exposures(from->listen.reverse_credits);
+	to->server.exposures = budget_exposures(from->upstream.credits);
 	/* Clients of a route are one domain, and its servers another. */
-	to->client.exposures = exposures_for(from->listen.reverse_credits);
-	to->server.exposures = exposures_for(from->upstream.credits);
 	to->client.domain = 2 * i;
 	to->server.domain = 2 * i + 1;
 	to->server.reverse = reverse_level(from);

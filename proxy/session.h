@@ -2,6 +2,7 @@
 #ifndef PROXY_SESSION_H
 #define PROXY_SESSION_H
 
+#include "base/budget_queues.h"
 #include "base/timer.h"
 #include "fabric/lobby.h"
 #include "proxy/door.h"
@@ -21,7 +22,7 @@ struct route_state;
 struct txn;
 
 enum {
-	SESSION_OP_DEPTH = 64, /* Reads and Writes outstanding on one leg */
+	SESSION_OP_DEPTH = BUDGET_OPS, /* Reads and Writes outstanding on one leg */
 	SESSION_BUCKETS = 128, /* transactions by XID */
 	SESSION_NAMED_BITS = 10,
 	SESSION_NAMED = 1 << SESSION_NAMED_BITS, /* handles by hash */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/budget_queues.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
@@ -69,62 +70,28 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	return expose_init(c);
 }
 
-/* A bind and an invalidate for each exposure, some more binds that no completion has freed yet, and the
- * question of alive.c. */
-static uint32_t send_depth(const struct fabric_conn_params *p, bool windows)
-{
-	return p->max_sends + (windows ? 2 * p->max_exposures + p->max_exposures / 8 : 0) + 1;
-}
-
 /* Depths within what the device has. */
 static void cut_depths(struct verbs_conn *c)
 {
-	const struct fabric_conn_params p = {.max_sends = c->max_sends,
-					     .max_exposures = c->max_exposures};
 	uint32_t most = (uint32_t)c->dev->attr.max_qp_wr;
 
-	c->sq_size = send_depth(&p, c->dev->windows);
+	/* What is bound takes places as well; and one is alive.c's. */
+	c->sq_size = budget_requests(c->max_sends, c->dev->windows ? c->max_exposures : 0);
 	if (c->sq_size > most)
 		c->sq_size = most;
 }
 
-static size_t power_of_two(size_t n)
-{
-	size_t size = 1;
-
-	while (size < n)
-		size *= 2;
-	return size;
-}
-
-/*
- * Libraries take memory for queues as their devices lay them out, and nothing tells how much. The largest
- * work requests known are mlx5's: 192 octets, for a bind, and the pieces; the whole rounded up to a power of
- * two. What is inline lies where the pieces do (limits.c).
- */
-enum {
-	COST_REQUEST = 192 + FABRIC_MAX_SGE * (int)sizeof(struct ibv_sge),
-	COST_RECEIVE = 32,
-	COST_COMPLETION = 64,
-	COST_OBJECTS =
-		16 *
-		1024, /* what library and kernel know of a queue pair, and a page here and there */
-};
-
 size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p)
 {
 	const struct verbs *v = container_of(f, const struct verbs, base);
-	size_t recvs = v->shares_receives ? 0 : p->max_recvs, sends = send_depth(p, true);
-	size_t heap =
-		sizeof(struct verbs_conn) +
-		(power_of_two(p->max_recvs) + power_of_two(p->max_sends + 2 * p->max_exposures)) *
-			sizeof(struct vop) +
-		(p->max_exposures + 1) * sizeof(struct vexp) +
-		power_of_two(p->max_exposures) * sizeof(uint32_t);
+	const struct budget_depths d = {p->max_recvs, p->max_sends, p->max_exposures};
 
-	return heap + COST_OBJECTS + power_of_two(sends * COST_REQUEST) +
-	       power_of_two(recvs * COST_RECEIVE) +
-	       power_of_two(recvs + sends + 1) * COST_COMPLETION;
+	_Static_assert(BUDGET_REQUEST == 192 + FABRIC_MAX_SGE * sizeof(struct ibv_sge), "pieces");
+	_Static_assert(sizeof(struct vop) <= BUDGET_OP, "an operation");
+	/* The table is a power of two. */
+	_Static_assert(sizeof(struct vexp) + 2 * sizeof(uint32_t) <= BUDGET_EXPOSURE,
+		       "an exposure");
+	return sizeof(struct verbs_conn) + budget_queues(&d, v->shares_receives);
 }
 
 static int make_pair(struct verbs_conn *c)

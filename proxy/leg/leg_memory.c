@@ -88,6 +88,7 @@ static void set_slot(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block)
 static uint32_t leg_receives(const struct leg_config *cfg)
 {
 	_Static_assert((int)RPC_LATE == (int)BUDGET_LATE, "a Receive for each late reply");
+	_Static_assert(sizeof(struct leg_rbuf) <= BUDGET_RECV_HEAP, "config/ reckons with that");
 	return budget_receives(cfg->credits, cfg->rev_credits, cfg->reply_timeout > 0);
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/budget.h"
+#include "base/budget_queues.h"
 #include "base/log.h"
 #include "daemon/loop.h"
 #include "fabric/verbs/verbs.h"
@@ -189,13 +191,16 @@ static void tell(const struct seen *s, FILE *to)
 	fputc('\n', to);
 }
 
-/* Depths of a route's legs by default: leg.c, and exposures_for() in daemon/gateway.c. */
+/* Depths of a route's legs by default: so many credits, and in the reverse direction. */
 static void reckon(struct seen *s, const struct fabric *f)
 {
-	struct fabric_conn_params p = {.max_recvs = 82, .max_sends = 96, .max_exposures = 48};
+	enum { CREDITS = 64, REVERSE = 16 };
+	struct fabric_conn_params p = {.max_recvs = budget_receives(CREDITS, REVERSE, false),
+				       .max_sends = BUDGET_SENDS + BUDGET_OPS,
+				       .max_exposures = budget_exposures(REVERSE)};
 
 	s->client_bytes = fabric_conn_bytes(f, &p);
-	p.max_exposures = 128;
+	p.max_exposures = budget_exposures(CREDITS);
 	s->server_bytes = fabric_conn_bytes(f, &p);
 }
 

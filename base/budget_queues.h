@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_BUDGET_QUEUES_H
+#define BASE_BUDGET_QUEUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * budget_queues - the part of a connection's memory that fabric/verbs counts, and config/ reckons with
+ *
+ * Libraries take memory for queues as their devices lay them out, and nothing tells how much. The largest
+ * work requests known are mlx5's: 192 octets, for a bind, and the pieces; the whole rounded up to a power of
+ * two. What is inline lies where the pieces do (fabric/verbs/limits.c). Beside them lies what fabric/verbs
+ * itself keeps of each operation and exposure, which it holds against the sizes here.
+ */
+enum {
+	BUDGET_OPS = 64, /* Reads and Writes that the relay posts at once on a leg */
+
+	BUDGET_REQUEST = 192 + 8 * 16, /* 16: a piece */
+	BUDGET_RECEIVE = 32,
+	BUDGET_COMPLETION = 64,
+	BUDGET_OBJECTS = 16 * 1024, /* what library and kernel know of a queue pair, and a page here
+				     * and there */
+
+	BUDGET_OP = 64,	      /* kept of an operation under way */
+	BUDGET_EXPOSURE = 48, /* ... of an exposure, with its places in a table */
+};
+
+/** struct budget_depths - what a connection may have under way. */
+struct budget_depths {
+	uint32_t recvs, sends, exposures; /* sends: Reads and Writes as well */
+};
+
+/** budget_exposures - of a leg whose peer answers so many calls at once: for each what it usually has, a Read or
+ * Write chunk and one for the reply; more wait. Never fewer than the most chunks of one call that make
+ * sense. */
+static inline uint32_t budget_exposures(uint32_t calls)
+{
+	enum { EACH = 2, LEAST = 48, CALLS = 64 };
+	uint32_t n = EACH * (calls < CALLS ? calls : CALLS);
+
+	return n < LEAST ? LEAST : n;
+}
+
+/** budget_requests - places of a send queue: a bind and an invalidate for each exposure, some more binds that no
+ * completion has freed yet, and one to ask a silent peer. */
+static inline uint32_t budget_requests(uint32_t sends, uint32_t exposures)
+{
+	return sends + 2 * exposures + exposures / 8 + 1;
+}
+
+/** budget_power_of_two - not below @n. */
+static inline uint64_t budget_power_of_two(uint64_t n)
+{
+	uint64_t size = 1;
+
+	while (size < n)
+		size *= 2;
+	return size;
+}
+
+/** budget_queues - octets of a connection over an RDMA device, of locked memory and of heap. @shares: its
+ * Receives are those of all. */
+static inline uint64_t budget_queues(const struct budget_depths *d, bool shares)
+{
+	uint64_t recvs = shares ? 0 : d->recvs, sends = budget_requests(d->sends, d->exposures);
+	uint64_t ops =
+		budget_power_of_two(d->recvs) + budget_power_of_two(d->sends + 2 * d->exposures);
+
+	return BUDGET_OBJECTS + budget_power_of_two(sends * BUDGET_REQUEST) +
+	       budget_power_of_two(recvs * BUDGET_RECEIVE) +
+	       budget_power_of_two(recvs + sends + 1) * BUDGET_COMPLETION + ops * BUDGET_OP +
+	       (uint64_t)(d->exposures + 1) * BUDGET_EXPOSURE;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * config/ reckons how much a session over an RDMA device takes, without knowing one; the relay counts what
+ * it takes. Here the two meet, whatever the settings: what is reckoned is enough, and max_sessions, where
+ * nobody set it, is no number that memory_limit could never feed.
+ */
+#include "tests/verbs/adapter.h"
+
+#include <string.h>
+
+#include "base/budget.h"
+#include "base/mem.h"
+#include "config/keys.h"
+#include "daemon/gateway.h"
+#include "tests/rng.h"
+#include "tests/session/inside.h"
+
+static const struct fabric plain; /* takes nothing of its own */
+
+static void random_end(struct rng *r, struct config_end *e)
+{
+	e->inline_bytes = 1024 * (1 + rng_below(r, 64));
+	e->credits = 1 + rng_below(r, rng_below(r, 2) ? 4096 : 100);
+	e->reverse_credits = 1 + rng_below(r, rng_below(r, 2) ? 1024 : 20);
+	e->reply_timeout_s = rng_below(r, 2) * 60;
+	strcpy(e->fabric, rng_below(r, 3) ? "verbs" : "iwarp");
+	strcpy(e->address, "127.0.0.1");
+}
+
+static struct config *one_route(void)
+{
+	struct config *cfg = mem_zalloc(sizeof(*cfg) + sizeof(cfg->routes[0]));
+
+	assert_non_null(cfg);
+	*cfg = config_defaults;
+	cfg->nroutes = 1;
+	cfg->workers = 1;
+	cfg->routes[0] = config_route_defaults;
+	return cfg;
+}
+
+/* What the relay counts of a session of the only route, where Receives are shared or its own. */
+static uint64_t counted(const struct config *cfg, bool shares)
+{
+	const struct config_route *route = &cfg->routes[0];
+	struct recvs *receives =
+		shares ? (struct recvs *)&adapter : NULL; /* it is not looked into */
+	struct fabric iwarp = plain;
+	struct gateway gw;
+	uint64_t sum;
+
+	adapter.v.shares_receives = shares;
+	adapter.v.base.receives = receives;
+	iwarp.receives = receives;
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	sum = sizeof(struct session) +
+	      leg_fixed_bytes(&gw.routes[0].client,
+			      strcmp(route->listen.fabric, "verbs") ? &iwarp : &adapter.v.base,
+			      SESSION_OP_DEPTH) +
+	      leg_fixed_bytes(&gw.routes[0].server,
+			      strcmp(route->upstream.fabric, "verbs") ? &iwarp : &adapter.v.base,
+			      SESSION_OP_DEPTH);
+	gateway_fini(&gw);
+	adapter.v.base.receives = NULL;
+	adapter.v.shares_receives = false;
+	return sum;
+}
+
+static void what_config_reckons_is_enough(void **state)
+{
+	struct rng r = rng_seeded("budget", 13);
+
+	(void)state;
+	for (unsigned round = 0; round < 1000; round++) {
+		struct config *cfg = one_route();
+		uint64_t reckoned;
+
+		random_end(&r, &cfg->routes[0].listen);
+		random_end(&r, &cfg->routes[0].upstream);
+		cfg->memory_bytes = config_worker_bytes(cfg);
+		reckoned = config_session_bytes(&cfg->routes[0]);
+		assert_in_range(counted(cfg, false), 1, reckoned);
+		assert_in_range(counted(cfg, true), 1, reckoned);
+		config_free(cfg);
+	}
+}
+
+/* The part of memory that connections have is found as in proxy_new(); a quarter of it is the shared Receives'. */
+static void max_sessions_is_what_can_be_fed(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		bool shares = i & 1;
+		struct config *cfg = one_route();
+		uint64_t fixed, each;
+
+		cfg->receives = shares ? CONFIG_RECEIVES_AUTO : CONFIG_RECEIVES_OWN;
+		cfg->memory_bytes = (i & 2 ? UINT64_C(4) : UINT64_C(1)) << 30;
+		strcpy(cfg->routes[0].listen.fabric, "verbs");
+		strcpy(cfg->routes[0].upstream.fabric, "verbs");
+		strcpy(cfg->routes[0].listen.address, "127.0.0.1");
+		strcpy(cfg->routes[0].upstream.address, "127.0.0.1");
+		fixed = (cfg->memory_bytes - budget_reserve(cfg->memory_bytes)) / BUDGET_FIXED;
+		if (shares)
+			fixed -= fixed / BUDGET_SHARED;
+		each = counted(cfg, shares);
+		print_message("%s Receives, %u MiB: %u sessions of %u KiB\n",
+			      shares ? "shared" : "own", (unsigned)(cfg->memory_bytes >> 20),
+			      config_max_sessions(cfg, 1), (unsigned)(each >> 10));
+		assert_in_range(config_max_sessions(cfg, 1), fixed / each, fixed / each * 5 / 4);
+		config_free(cfg);
+	}
+}
+
+#define budget_test(f) cmocka_unit_test_setup_teardown(f, adapter_start, adapter_stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		budget_test(what_config_reckons_is_enough),
+		budget_test(max_sessions_is_what_can_be_fed),
+	};
+
+	return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
+}
