@@ -23,7 +23,7 @@ struct txn;
 
 enum {
 	SESSION_OP_DEPTH = BUDGET_OPS, /* Reads and Writes outstanding on one leg */
-	SESSION_BUCKETS = 128, /* transactions by XID */
+	SESSION_BUCKETS = 128,	       /* transactions by XID */
 	SESSION_NAMED_BITS = 10,
 	SESSION_NAMED = 1 << SESSION_NAMED_BITS, /* handles by hash */
 	SESSION_ASIDE = 256,			 /* calls of the server set aside */

@@ -37,6 +37,7 @@ struct walk {
 	unsigned nreads;	    /* Read chunks that were met */
 	unsigned nitems;	    /* results met that can be in a Write chunk */
 	uint64_t max;
+	bool is_guess; /* a name or path is in it, for which NFS has no limit */
 };
 
 /* Octets of an attribute at most, by its number; 0: without limit, or not to be read. */
@@ -136,6 +137,7 @@ static bool step_getattr(struct walk *w)
 			    !attr_octets[attr])
 				return false;
 			w->max += attr_octets[attr];
+			w->is_guess |= attr_octets[attr] >= OPAQUE_MAX;
 		}
 	}
 	return true;
@@ -194,6 +196,7 @@ static bool step_open(struct walk *w)
 	static const char *const claim[] = {"s", "w", "is", "s", "", "i", ""};
 	uint32_t arm;
 
+	w->is_guess = true;	   /* an ACL's entry, of a delegation */
 	skip_args(&w->x, "wwwds"); /* seqid, access, deny, owner */
 	if (xdr_get_u32(&w->x) == OPEN4_CREATE) {
 		arm = xdr_get_u32(&w->x);
@@ -225,6 +228,7 @@ static bool step_read(struct walk *w)
 static bool step_readlink(struct walk *w)
 {
 	w->nitems++;
+	w->is_guess = true;
 	return true;
 }
 
@@ -339,7 +343,7 @@ static bool nfs4_step(struct walk *w)
 }
 
 uint64_t nfs4_results_max(const struct xdr_in *args, const uint8_t *stream,
-			  const struct rpc_msg *call)
+			  const struct rpc_msg *call, bool *is_guess)
 {
 	struct walk w = {.x = *args, .stream = stream, .call = call};
 	size_t tag = xdr_get_opaque(&w.x, UINT32_MAX).len;
@@ -353,5 +357,6 @@ uint64_t nfs4_results_max(const struct xdr_in *args, const uint8_t *stream,
 	while (n-- > 0)
 		if (!nfs4_step(&w))
 			return 0;
+	*is_guess = w.is_guess;
 	return call && w.nreads < call->nreads ? 0 : w.max;
 }

@@ -185,7 +185,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call)
+uint32_t nfs_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call,
+		       bool *is_guess)
 {
 	uint64_t max = results_of(hdr), compound = 0;
 	bool reduced = call && call->nwrites;
@@ -193,13 +194,14 @@ uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, const struct
 	struct xdr_in x;
 	bool wrapped;
 
+	*is_guess = hdr->prog == PROG_NFS && hdr->vers == 3 && hdr->proc == NFS3_READLINK;
 	if (max == 0 || args.len == 0)
 		return 0;
 	xdr_in_init(&x, args);
 	if (!nfs_skip_auth(&x, &wrapped))
 		return 0;
 	if (max == NFS4_COMPOUND_RESULTS && hdr->proc == NFS4_COMPOUND && !wrapped)
-		compound = nfs4_results_max(&x, args.data, call);
+		compound = nfs4_results_max(&x, args.data, call, is_guess);
 	if (compound)
 		max = min_u64(max, compound);
 	max += wrapped ? (uint64_t)REPLY_HEADER + GSS_WRAP : REPLY_HEADER;
@@ -216,4 +218,11 @@ uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, const struct
 		max += (uint64_t)count + xdr_pad(count);
 	}
 	return (uint32_t)min_u64(max, UINT32_MAX);
+}
+
+uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call)
+{
+	bool is_guess;
+
+	return nfs_reply_max(hdr, args, call, &is_guess);
 }

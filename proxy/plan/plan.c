@@ -26,7 +26,6 @@
 
 enum {
 	UNKNOWN_REPLY = (1 << 20) + 8192, /* what servers return at once (decision 52) */
-	NFS3_READLINK = 5,
 };
 
 static uint64_t plan_min(uint64_t a, uint64_t b)
@@ -131,7 +130,7 @@ struct reply {
 	uint32_t known; /* octets that the procedure can return; 0 unknown */
 	bool is_vague;	/* .known is nothing or so much that it is no bound */
 	bool is_nfs;
-	bool is_estimate;   /* .known has strings in it that NFS has no limit for */
+	bool is_guess;	    /* .known has names in it that NFS has no limit for */
 	uint64_t offered;   /* the requester's Reply chunk; 0 none */
 	uint64_t takes;	    /* what it takes inline */
 	uint64_t most;	    /* ... and continued */
@@ -189,8 +188,7 @@ static void plan_foresee(struct reply *r, const struct plan_in *in)
 	if (!hdr || !in->call->nbody)
 		return;
 	r->is_nfs = hdr->prog == PROG_NFS;
-	r->is_estimate = r->is_nfs && (hdr->vers == 4 || hdr->proc == NFS3_READLINK);
-	r->known = plan_reply_max(hdr, in->call->body[0], in->call);
+	r->known = nfs_reply_max(hdr, in->call->body[0], in->call, &r->is_guess);
 	r->is_vague =
 		!r->known || (hdr->prog == PROG_NFS && hdr->vers == 4 && r->known > UNKNOWN_REPLY);
 }
@@ -229,10 +227,11 @@ static uint64_t reply_chunk(const struct plan_in *in, uint32_t *expected)
 		return told_chunk(&r, from, in->reverse);
 	chunk = needed_chunk(&r, from, 0);
 	reach = plan_max(chunk, r.responder);
-	if (r.is_estimate && !r.is_vague && reach < plan_max(r.offered, r.most) &&
+	if (r.is_guess && !r.is_vague && reach < plan_max(r.offered, r.most) &&
 	    (from->traits->continues || !r.offered))
 		*expected = clamp_u32(reach);
-	if (!to->slack)
+	/* What has no longer names costs what it always did. */
+	if (!to->slack || !r.is_guess)
 		return chunk;
 	r.known = r.known ? clamp_u32((uint64_t)r.known + to->slack) : 0;
 	return needed_chunk(&r, from, to->slack);

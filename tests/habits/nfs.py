@@ -12,6 +12,8 @@ OP_GETATTR, OP_PUTFH, OP_READ = 9, 22, 25
 MINOR_VERS_MISMATCH, OP_ILLEGAL = 10021, 10044
 FILE_OCTETS = (1 << 20) + 70001
 SIZE_BIT = 4    # fattr4 size
+OWNER_BIT = 36 - 32     # fattr4 owner, in the second word
+LONG_NAME = 6000        # octets: NFS sets no limit, and no client would expect so many
 FATTR3 = bytes(range(84))
 
 
@@ -41,6 +43,7 @@ def read4(offset, count):
 
 
 GETATTR = u32(OP_GETATTR, 1, 1 << SIZE_BIT)
+GETATTR_OWNER = u32(OP_GETATTR, 2, 0, 1 << OWNER_BIT)
 
 
 def compound(*ops, minor=0, tag=b'habit'):
@@ -83,9 +86,16 @@ def serve_compound(r):
             out += [u32(op, 0, eof), Data(data)]
         else:
             assert op == OP_GETATTR, 'operation %d' % op
-            r.take(4 * r.word())
-            out.append(u32(op, 0, 1, 1 << SIZE_BIT) + opaque(struct.pack('>Q', FILE_OCTETS)))
+            asked = [r.word() for _ in range(r.word())]
+            out.append(u32(op, 0) + attributes(asked))
     return out
+
+
+def attributes(asked):
+    """A file is as long as all are, or, where that is asked for, its owner has a name that is too long."""
+    if asked == [0, 1 << OWNER_BIT]:
+        return u32(2, 0, 1 << OWNER_BIT) + opaque(opaque(b'o' * LONG_NAME))
+    return u32(1, 1 << SIZE_BIT) + opaque(struct.pack('>Q', FILE_OCTETS))
 
 
 def stream(results, reduced):

@@ -75,6 +75,16 @@ static void test_reply_chunk_grows(void **state)
 	v1.slack = 65536;
 	max = plan_reply_max(&hdr, m.body[0], NULL);
 	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), max + 65536);
+	/* What has no names in it needs no more for others' sake: a size, NFSv3's attributes, ACLs. */
+	nfs4_getattr(&m, &hdr, 1 << 4);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
+	assert_int_equal(expected(&m, &hdr, &v2, &v1), 0);
+	nfs3_call(&m, &hdr, 1, 0);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
+	nfs4_getattr(&m, &hdr, 1 << 12);
+	offer_reply(&m, 4096 - V1_HDR);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
+	nfs4_getattr(&m, &hdr, UINT64_C(3) << 36);
 	/* Never more than the requester takes; where that is all it was given nothing else is expected. */
 	v1.slack = 0;
 	assert_int_equal(expected(&m, &hdr, &v1, &v1), 0);
