@@ -106,6 +106,13 @@ mount_nfs() {
     fi
     timeout 60 mount -t nfs -o "$options" "${3:-$gateway_address}:$path" /mnt
 }
+# refused_nfs PORT GATEWAY: an NFSv3 mount through that gateway fails, and soon.
+refused_nfs() {
+    local options="vers=3,proto=rdma,port=$1,nolock,soft,retry=0"
+    options+=",mountproto=tcp,mountport=20048,mountaddr=$filer_address"
+    mkdir -p /run/elsewhere
+    ! timeout 40 mount -t nfs -o "$options" "$2:/srv/export" /run/elsewhere
+}
 mounted() { grep -q ' /mnt nfs' /proc/mounts; }
 unmount_all() { ! mounted || timeout 20 umount /mnt; }
 
