@@ -19,6 +19,9 @@
 -- so zeros of the same number stand there for them; a Write chunk's place is known to the upper layer
 -- only, so zeros stand at the end: right for the usual READ and READLINK. A preference turns it off.
 --
+-- Host authentication (docs/hostauth-profile.md): the TLS records in property 6, put together over the messages
+-- of a turn, are handed on to Wireshark's own dissector of TLS, which reads them with a key log file.
+--
 -- Nothing is read without a look at what is left; every loop is bounded by the octets there are.
 
 local rpcrdma2 = Proto("rpcrdma2", "RPC-over-RDMA version 2")
@@ -61,6 +64,15 @@ local reverse = {
 	[2] = "RDMA2_RVRSDIR_CONT", [3] = "RDMA2_RVRSDIR_GENL",
 }
 
+local PROFILE, VALUE_HEAD, BINDING = 1, 4, 32 -- of host authentication
+local MORE, TURN, BIND, FAIL = 1, 2, 4, 5
+local kinds = { [1] = "MORE", [2] = "TURN", [3] = "ACK", [4] = "BIND", [5] = "FAIL" }
+local reasons = {
+	[1] = "the value, its sequence or its kind", [2] = "TLS", [3] = "the binding value",
+	[4] = "the name", [5] = "a limit", [6] = "a failure of the sender's own",
+}
+local MAX_TURN = 256 * 1024 -- longest stretch of TLS records put together
+
 local fields = {}
 local function declare(kind, filter, ...)
 	fields[#fields + 1] = ProtoField[kind]("rpcrdma2." .. filter, ...)
@@ -101,6 +113,14 @@ local f = {
 	prop_value = number("prop.value", "Value"),
 	prop_reverse = number("prop.reverse", "Value", base.DEC, reverse),
 	prop_data = declare("bytes", "prop.data", "Value"),
+	hostauth = whole("hostauth", "Host authentication"),
+	hostauth_profile = declare("uint8", "hostauth.profile", "Profile"),
+	hostauth_kind = declare("uint8", "hostauth.kind", "Kind", base.DEC, kinds),
+	hostauth_sequence = declare("uint16", "hostauth.sequence", "Sequence"),
+	hostauth_binding = declare("bytes", "hostauth.binding", "Binding value"),
+	hostauth_reason = declare("uint16", "hostauth.reason", "Reason", base.DEC, reasons),
+	hostauth_tls = whole("hostauth.tls", "TLS records"),
+	hostauth_in = frame("hostauth.in", "Whole turn in frame"),
 	inv_handle = number("inv_handle", "Handle to invalidate", base.HEX),
 	remaining = number("remaining", "Remaining octets"),
 	call_chunk = whole("call_chunk", "Call chunk"),
@@ -135,6 +155,7 @@ local bad = {
 	count = problem("count", "A count exceeds the octets that are left", MALFORMED, ERROR),
 	bool = problem("bool", "Neither 0 nor 1 tells whether an entry follows", MALFORMED, ERROR),
 	value = problem("value", "A property's length does not fit its type", MALFORMED, ERROR),
+	hostauth = problem("hostauth", "The value is not what profile 1 allows", MALFORMED, ERROR),
 	position = problem("position", "Position not allowed here", PROTOCOL, WARN),
 	tail = problem("tail", "Octets after the end of the header", PROTOCOL, WARN),
 	direction = problem("direction", "Neither CALL nor REPLY", MALFORMED, ERROR),
@@ -168,7 +189,7 @@ end
 -- Wireshark's own assembly of iWARP Sends knows one Send a frame and drops the others.
 local THEIR_SENDS = "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send"
 
-local rpc, data = Dissector.get("rpc"), Dissector.get("data")
+local rpc, data, tls = Dissector.get("rpc"), Dissector.get("data"), Dissector.get("tls")
 
 -- State of a capture; made by the first pass over it, in order, looked up by later ones.
 local streams, open_streams -- continued messages under way, by flow and XID
@@ -177,6 +198,7 @@ local wanted, wanted_count, wanted_size -- Reply chunks on offer, and what was w
 local offers -- messages that were looked at for them
 local writing -- RDMA Writes of several packets under way
 local external -- messages that came through Reply chunks
+local turns, open_turns, turned -- TLS records under way, by flow; what the first pass found out of a value
 local sends, sent -- Sends of several packets under way, and what frames hold of them
 local dialects -- true: the early draft is spoken between these two; false: -07 is
 
@@ -184,6 +206,7 @@ local function forget()
 	streams, open_streams, parts = {}, 0, {}
 	wanted, wanted_count, wanted_size = {}, 0, 0
 	offers, writing, external = {}, {}, {}
+	turns, open_turns, turned = {}, 0, {}
 	sends, sent, dialects = {}, {}, {}
 	if rpcrdma2.prefs.sends and get_preference(THEIR_SENDS) then
 		set_preference(THEIR_SENDS, false)
@@ -342,6 +365,38 @@ layout[5] = function()
 	return {}
 end
 
+-- Property 6 as profile 1 has it: the parts of its value. Returns what of it is TLS records; nil when it is of
+-- another profile, or none.
+local function hostauth_value(range, item)
+	if range:len() < 4 + VALUE_HEAD or range(4, 1):uint() ~= PROFILE then
+		return nil
+	end
+	local length = range(0, 4):uint()
+	local kind = range(5, 1):uint()
+	local head = VALUE_HEAD + (kind == BIND and BINDING or kind == FAIL and 2 or 0)
+	local tree = item:add(f.hostauth, range)
+	tree:append_text(": " .. (kinds[kind] or "unknown kind"))
+	tree:add(f.hostauth_profile, range(4, 1))
+	tree:add(f.hostauth_kind, range(5, 1))
+	tree:add(f.hostauth_sequence, range(6, 2))
+	if length > range:len() - 4 or length < head or not kinds[kind] then
+		tree:add_proto_expert_info(bad.hostauth)
+		return nil
+	end
+	if kind == BIND then
+		tree:add(f.hostauth_binding, range(8, BINDING))
+	elseif kind == FAIL then
+		tree:add(f.hostauth_reason, range(8, 2))
+	end
+	local octets = length - head
+	if octets == 0 then
+		return nil
+	end
+	local sub = tree:add(f.hostauth_tls, range(4 + head, octets))
+	sub:append_text(string.format(": %u octets", octets))
+	return { kind = kind, item = sub, range = range(4 + head, octets) }
+end
+
 local function property(r, tree)
 	local g = group(r, tree, f.prop)
 	local id = word(r, g.item, f.prop_id)
@@ -355,7 +410,10 @@ local function property(r, tree)
 			g.item:add_proto_expert_info(bad.value)
 			field = f.prop_data
 		end
-		g.item:add(field, r.tvb(r.at, length))
+		local item = g.item:add(field, r.tvb(r.at, length))
+		if id == 6 then
+			r.hostauth = hostauth_value(r.tvb(r.at, length), item)
+		end
 		r.at = math.min(r.at + length + -length % 4, r.tvb:len())
 	end
 	close(r, g, ": " .. (properties[id] or "unknown") .. (length == 0 and ", the default" or ""))
@@ -682,6 +740,50 @@ local function through_reply_chunk(h, pinfo, tree, item)
 	end
 end
 
+-- The first pass: records of a turn, which go on in the sender's next value after MORE.
+local function add_to_turn(value, pinfo)
+	local key, part = flow(pinfo), {}
+	local t = turns[key]
+
+	if not t then
+		if open_turns >= MAX_OPEN then
+			turns, open_turns = {}, 0
+		end
+		t = { octets = {}, size = 0, parts = {} }
+		turns[key], open_turns = t, open_turns + 1
+	end
+	t.size = t.size + value.range:len()
+	t.octets[#t.octets + 1] = t.size <= MAX_TURN and value.range:raw() or ""
+	t.parts[#t.parts + 1] = part
+	if value.kind ~= MORE then
+		turns[key], open_turns = nil, open_turns - 1
+		part.whole = t.size <= MAX_TURN and table.concat(t.octets) or nil
+		for _, p in ipairs(t.parts) do
+			p.whole_in = pinfo.number
+		end
+	end
+	return part
+end
+
+local function hand_on_tls(value, h, pinfo, tree)
+	local key = pinfo.number .. " " .. h.xid
+	if not turned[key] then
+		turned[key] = add_to_turn(value, pinfo)
+	end
+	local part = turned[key]
+	if part.whole then
+		-- Records that end early wait for nothing of TCP's.
+		local can = pinfo.can_desegment
+		pinfo.can_desegment = 0
+		pinfo.cols.info:fence()
+		pcall(tls.call, tls, ByteArray.new(part.whole, true):tvb("TLS records"), pinfo, tree)
+		pinfo.can_desegment = can
+		pinfo.cols.protocol = "RPCoRDMA2"
+	elseif part.whole_in then
+		value.item:add(f.hostauth_in, value.range, part.whole_in):set_generated()
+	end
+end
+
 local function is_ours(tvb)
 	if tvb:len() < PREFIX or tvb(4, 4):uint() ~= VERSION then
 		return false
@@ -717,6 +819,8 @@ local function dissect(tvb, pinfo, tree)
 		payload(r, h, pinfo, tree, item)
 	elseif h.rest and left(r) > 0 then
 		item:add(f.payload, tvb(r.at)):append_text(string.format(": %u octets", left(r)))
+	elseif r.hostauth then
+		hand_on_tls(r.hostauth, h, pinfo, tree)
 	elseif left(r) > 0 then
 		item:add_proto_expert_info(bad.tail)
 	end

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * make_pcap [early-]roce|iwarp SPLIT BUNCH [COPIES SEED] > file.pcap
+ * make_pcap [early-]roce|iwarp SPLIT BUNCH [VECTOR] [COPIES SEED] > file.pcap
  *
- * A capture of the messages of messages.h as they travel on RoCE version 2 or on
- * iWARP, in packets of at most SPLIT octets of a message (0: whole), on iWARP up
- * to BUNCH of them in a TCP segment. With COPIES, so many messages, each of them
- * damaged, the same for the same SEED. early-: those of the early draft of version 2.
+ * A capture of the messages of messages.h, or of a file of tests/hostauth/vectors,
+ * as they travel on RoCE version 2 or on iWARP, in packets of at most SPLIT octets
+ * of a message (0: whole), on iWARP up to BUNCH of them in a TCP segment. With
+ * COPIES, so many messages, each of them damaged, the same for the same SEED. early-: those of the early draft of version 2.
  */
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/wireshark/messages.h"
 
@@ -18,9 +21,19 @@ enum { WRITE_HEAD = 12 }; /* of a "write" in messages.h: handle and offset */
 enum { UD_ONLY = 100, CM_REQUEST = 0x10, CM_REPLY = 0x13, CM_READY = 0x14 };
 enum { QP_CLIENT = 0x11, QP_SERVER = 0x12 };
 
+enum { MESSAGES_MAX = 64 };
+
+struct message {
+	const char *hex;
+	int from; /* 0: the client */
+	bool writes;
+};
+
 /** struct maker - the capture being written; [0] is what the client sends. */
 struct maker {
-	int roce, early;
+	struct message messages[MESSAGES_MAX];
+	unsigned count;
+	int roce;
 	size_t split, bunch;
 	uint32_t frames, tcp_seq[2], msn[2], psn[2];
 	uint8_t bunched[FRAME_MAX]; /* FPDUs not written yet, of one direction */
@@ -241,22 +254,35 @@ static void write_message(struct maker *m, int from, const uint8_t *to, const ui
 	m->msn[from] += !to;
 }
 
-static unsigned message_count(const struct maker *m)
+/* A server says errors, grants, replies and what it writes. */
+static void add_goldens(struct maker *m, const struct golden *g, unsigned n)
 {
-	return m->early ? EARLY_MESSAGES : GOLDENS + NFS_MESSAGES;
+	for (; n > 0; n--, g++)
+		m->messages[m->count++] = (struct message){
+			.hex = g->hex,
+			.from = g->name[0] == 'e' || g->name[0] == 'g' || g->name[0] == 'r' ||
+				g->name[0] == 'w',
+			.writes = g->name[0] == 'w',
+		};
 }
 
-static const struct golden *message(const struct maker *m, unsigned i)
+/* Lines "i HEX" and "a HEX": what initiator and acceptor say. */
+static void add_vector(struct maker *m, const char *path)
 {
-	if (m->early)
-		return &early_messages[i];
-	return i < GOLDENS ? &goldens[i] : &nfs_messages[i - GOLDENS];
-}
+	static char lines[MESSAGES_MAX][2 * GOLDEN_MAX + 16];
+	FILE *f = fopen(path, "r");
 
-/* What a server says: errors, grants, replies and what it writes. */
-static int sender(const struct golden *g)
-{
-	return g->name[0] == 'e' || g->name[0] == 'g' || g->name[0] == 'r' || g->name[0] == 'w';
+	if (!f)
+		exit(1);
+	while (m->count < MESSAGES_MAX && fgets(lines[m->count], sizeof(lines[0]), f)) {
+		char *line = lines[m->count];
+
+		line[strcspn(line, "\n")] = '\0';
+		if (line[1] == ' ' && (line[0] == 'i' || line[0] == 'a'))
+			m->messages[m->count++] =
+				(struct message){.hex = line + 2, .from = line[0] == 'a'};
+	}
+	fclose(f);
 }
 
 static uint32_t draw(struct maker *m, size_t below)
@@ -289,19 +315,19 @@ static size_t damage(struct maker *m, uint8_t *p, size_t len)
 
 static void write_messages(struct maker *m, unsigned long copies)
 {
-	unsigned long count = copies ? copies : message_count(m);
+	unsigned long count = copies ? copies : m->count;
 
 	for (unsigned long i = 0; i < count; i++) {
-		const struct golden *g = message(m, (unsigned)(i % message_count(m)));
+		const struct message *it = &m->messages[i % m->count];
 		uint8_t buf[GOLDEN_MAX];
-		size_t len = unhex(g->hex, buf);
+		size_t len = unhex(it->hex, buf);
 
 		if (copies)
 			len = damage(m, buf, len);
-		if (g->name[0] == 'w' && len > WRITE_HEAD)
-			write_message(m, sender(g), buf, buf + WRITE_HEAD, len - WRITE_HEAD);
+		if (it->writes && len > WRITE_HEAD)
+			write_message(m, it->from, buf, buf + WRITE_HEAD, len - WRITE_HEAD);
 		else
-			write_message(m, sender(g), NULL, buf, len);
+			write_message(m, it->from, NULL, buf, len);
 	}
 	flush_bunch(m);
 }
@@ -309,21 +335,33 @@ static void write_messages(struct maker *m, unsigned long copies)
 int main(int argc, char **argv)
 {
 	static struct maker m = {.tcp_seq = {1000, 2000}, .msn = {1, 1}, .psn = {0xfffffe, 7}};
+	bool has_vector = argc == 5 || argc == 7, is_early;
 
-	if (argc != 4 && argc != 6) {
-		fprintf(stderr, "usage: make_pcap [early-]roce|iwarp SPLIT BUNCH [COPIES SEED]\n");
+	if (argc < 4 || argc > 7) {
+		fprintf(stderr,
+			"usage: make_pcap [early-]roce|iwarp SPLIT BUNCH [VECTOR] [COPIES SEED]\n");
 		return 2;
 	}
-	m.early = !strncmp(argv[1], "early-", 6);
-	m.roce = !strcmp(argv[1] + (m.early ? 6 : 0), "roce");
+	is_early = !strncmp(argv[1], "early-", 6);
+	m.roce = !strcmp(argv[1] + (is_early ? 6 : 0), "roce");
 	m.split = strtoul(argv[2], NULL, 10);
 	m.bunch = strtoul(argv[3], NULL, 10);
-	m.random = argc == 6 ? strtoull(argv[5], NULL, 10) : 0;
+	m.random = argc >= 6 ? strtoull(argv[argc - 1], NULL, 10) : 0;
+	if (has_vector) {
+		add_vector(&m, argv[4]);
+	} else if (is_early) {
+		add_goldens(&m, early_messages, EARLY_MESSAGES);
+	} else {
+		add_goldens(&m, goldens, GOLDENS);
+		add_goldens(&m, nfs_messages, NFS_MESSAGES);
+	}
+	if (m.count == 0)
+		return 1;
 	write_file_header();
 	if (m.roce)
 		open_roce(&m);
 	else
 		open_iwarp(&m);
-	write_messages(&m, argc == 6 ? strtoul(argv[4], NULL, 10) : 0);
+	write_messages(&m, argc >= 6 ? strtoul(argv[argc - 2], NULL, 10) : 0);
 	return fflush(stdout) ? 1 : 0;
 }

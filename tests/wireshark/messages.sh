@@ -99,6 +99,42 @@ expect_field rpcrdma2.prop.reverse 3
 expect_field rpcrdma2.remaining "16 12 24 20"
 expect_field rpcrdma2.position "0 0 28 28 64 72 72"
 
+# Host authentication: the parts of each value, and the TLS in them, read with the secrets of the vector.
+vectors=$here/../hostauth/vectors
+hostauth() { # FIELD: its values in $scratch/hostauth
+    shark -r "$scratch/hostauth" -o "tls.keylog_file:$scratch/secrets" -T fields -e "$1" | tr ',' '\n' |
+        grep . | tr '\n' ' '
+}
+expect_hostauth() { # FIELD VALUES
+    local got
+    got=$(hostauth "$1")
+    [ "$got" = "$2 " ] || fail "$vector on $way: $1: $got, expected $2"
+}
+for vector in certificates shared-key in-pieces wrong-name; do
+    sed -n 's/^secret //p' "$vectors/$vector.txt" >"$scratch/secrets"
+    for way in "iwarp 0 1" "iwarp 100 3" "roce 0 1"; do
+        # shellcheck disable=SC2086
+        "$make_pcap" $way "$vectors/$vector.txt" >"$scratch/hostauth" || fail "make_pcap $way $vector"
+        case $vector in
+        certificates)
+            expect_hostauth rpcrdma2.hostauth.kind "2 2 4 4"
+            expect_hostauth rpcrdma2.hostauth.sequence "0 0 1 1"
+            expect_hostauth rpcrdma2.hostauth.profile "1 1 1 1"
+            [ "$(hostauth rpcrdma2.hostauth.binding | wc -w)" = 2 ] || fail "$way: binding values"
+            expect_hostauth tls.handshake.type "1 2 8 13 11 15 20 11 15 20"
+            ;;
+        shared-key) expect_hostauth tls.handshake.type "1 2 8 20 20" ;;
+        in-pieces)
+            expect_hostauth tls.handshake.type "1 2 8 13 11 15 20 11 15 20"
+            [ "$(hostauth rpcrdma2.hostauth.kind | tr ' ' '\n' | grep -c '^[13]$')" = 36 ] || fail "$way: pieces"
+            ;;
+        wrong-name) expect_hostauth rpcrdma2.hostauth.reason 4 ;;
+        esac
+        [ "$(lua_errors "$scratch/hostauth")" = 0 ] || fail "$vector on $way: Lua errors"
+        [ "$(faults)" = 0 ] || fail "$vector on $way: well-formed messages were found fault with"
+    done
+done
+
 # A dissector that fails must be seen to fail, or "no Lua error" below says nothing.
 sed 's/^local function dissect(.*/&\n\terror("sabotage")/' "$lua" >"$scratch/sabotage.lua"
 : >"$scratch/stderr"
@@ -111,7 +147,8 @@ use_lua=$lua
 # Damaged messages, 10,000 of which still look like ours.
 total=0
 for way in "roce 0 1 7000 1" "iwarp 0 2 7000 2" "roce 20 1 1000 3" "iwarp 24 3 1000 4" \
-    "early-roce 0 1 3000 5" "early-iwarp 24 3 1000 6"; do
+    "early-roce 0 1 3000 5" "early-iwarp 24 3 1000 6" \
+    "roce 0 1 $vectors/certificates.txt 1000 7" "iwarp 0 2 $vectors/in-pieces.txt 1000 8"; do
     cap=$scratch/damaged
     # shellcheck disable=SC2086
     "$make_pcap" $way >"$cap" || fail "make_pcap $way"
