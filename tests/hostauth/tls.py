@@ -13,6 +13,9 @@ MIDDLEBOX_COMPAT, NO_TICKET = 1 << 20, 1 << 14
 WANT_READ = 2
 ALPN = b'\x13rpcrdma2-hostauth-1'
 
+# Shared keys: what a client shows, and what a server finds. Both return how long the key is.
+SHOW = CFUNCTYPE(c_uint, c_void_p, c_char_p, POINTER(c_ubyte), c_uint, POINTER(c_ubyte), c_uint)
+FIND = CFUNCTYPE(c_uint, c_void_p, c_char_p, POINTER(c_ubyte), c_uint)
 SELECT = CFUNCTYPE(c_int, c_void_p, POINTER(c_void_p), POINTER(c_ubyte), POINTER(c_ubyte), c_uint, c_void_p)
 
 for name in ('TLS_client_method', 'TLS_server_method', 'SSL_CTX_new', 'SSL_new', 'SSL_get1_peer_certificate'):
@@ -54,10 +57,26 @@ def _select(_ssl, out, out_len, offered, n, _arg):
     return 2
 
 
-class Tls:
-    """One end. What it has to say comes out of step()."""
+def _put(octets, to, room):
+    if len(octets) > room:
+        return 0
+    ctypes.memmove(to, octets, len(octets))
+    return len(octets)
 
-    def __init__(self, client, certificate=None, key=None, ca=None, version=TLS_1_3):
+
+def shared_key(path):
+    """identity, key: of the first line of a file of them."""
+    with open(path, encoding='ascii') as lines:
+        identity, key = next(line for line in lines if line.strip() and line[0] != '#').strip().split(':')
+    return identity.encode(), bytes.fromhex(key)
+
+
+class Tls:
+    """One end, with certificates or with a shared key (@psk: identity, key). What it has to say comes out of
+    step()."""
+
+    def __init__(self, client, certificate=None, key=None, ca=None, psk=None, version=TLS_1_3):
+        self.psk = psk
         method = ssl.TLS_client_method() if client else ssl.TLS_server_method()
         self.ctx = c_void_p(ssl.SSL_CTX_new(c_void_p(method)))
         for which in (MIN_VERSION, MAX_VERSION):
@@ -72,8 +91,11 @@ class Tls:
         if certificate:
             _good(ssl.SSL_CTX_use_certificate_chain_file(self.ctx, certificate.encode()))
             _good(ssl.SSL_CTX_use_PrivateKey_file(self.ctx, key.encode(), PEM))
-        _good(ssl.SSL_CTX_load_verify_locations(self.ctx, ca.encode(), None))
-        ssl.SSL_CTX_set_verify(self.ctx, PEER | MUST, None)
+        if ca:
+            _good(ssl.SSL_CTX_load_verify_locations(self.ctx, ca.encode(), None))
+            ssl.SSL_CTX_set_verify(self.ctx, PEER | MUST, None)
+        if psk:
+            self.use_psk(client)
         self.ssl = c_void_p(ssl.SSL_new(self.ctx))
         self.inward = c_void_p(crypto.BIO_new(c_void_p(crypto.BIO_s_mem())))
         self.outward = c_void_p(crypto.BIO_new(c_void_p(crypto.BIO_s_mem())))
@@ -81,6 +103,23 @@ class Tls:
         ssl.SSL_set_bio(self.ssl, self.inward, self.outward)
         (ssl.SSL_set_connect_state if client else ssl.SSL_set_accept_state)(self.ssl)
         self.complete = False
+
+    def use_psk(self, client):
+        """The callbacks live as long as this."""
+        identity, key = self.psk
+
+        @SHOW
+        def show(_ssl, _hint, name, name_room, to, room):
+            return _put(key, to, room) if _put(identity + b'\0', name, name_room) else 0
+
+        @FIND
+        def find(_ssl, name, to, room):
+            return _put(key, to, room) if name == identity else 0
+
+        self.callback = show if client else find
+        set_it = ssl.SSL_CTX_set_psk_client_callback if client else ssl.SSL_CTX_set_psk_server_callback
+        set_it(self.ctx, self.callback)
+        _good(ssl.SSL_CTX_set_ciphersuites(self.ctx, b'TLS_AES_128_GCM_SHA256'))
 
     def close(self):
         ssl.SSL_free(self.ssl)
@@ -119,7 +158,9 @@ class Tls:
         return out.raw
 
     def peer_is(self, name):
-        """RFC 6125: the certificate is for @name."""
+        """RFC 6125: the certificate is for @name; or that is the key's identity, and the key was used."""
+        if self.psk:
+            return ssl.SSL_session_reused(self.ssl) == 1 and name.encode() == self.psk[0]
         cert = c_void_p(ssl.SSL_get1_peer_certificate(self.ssl))
         matches = crypto.X509_check_host(cert, name.encode(), c_size_t(len(name)), c_uint(0x20), None) == 1
         crypto.X509_free(cert)
