@@ -55,7 +55,7 @@ static void check_pair(struct reader *r, const config_setting_t *routes, const s
 	if (b->name[0] && strcmp(a->name, b->name) == 0)
 		reader_error(r, reader_line(reader_member(item, "name")),
 			     "a second route \"%s\": give each its own name", b->name);
-	if (is_same_place(&pa, &pb))
+	if (is_same_place(&pa, &pb) && a->listener != b->listener)
 		reader_error(r, line_of(item, "listen", "port"),
 			     "route %u listens on %s port %u already: use another address or port",
 			     earlier + 1, a->listen.address, a->listen.port);
@@ -183,14 +183,19 @@ static void check_fabric(struct reader *r, const config_setting_t *item, const c
 	}
 }
 
+/* A listener is checked where it stands first. */
+static void check_listen(struct reader *r, const config_setting_t *item, struct config_route *route)
+{
+	check_version_2(r, item, "listen", &route->listen);
+	check_hostauth(r, item, "listen", &route->listen);
+	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
+}
+
 static void check_route(struct reader *r, const config_setting_t *item, struct config_route *route)
 {
 	check_upstream(r, item, route);
-	check_version_2(r, item, "listen", &route->listen);
 	check_version_2(r, item, "upstream", &route->upstream);
-	check_hostauth(r, item, "listen", &route->listen);
 	check_hostauth(r, item, "upstream", &route->upstream);
-	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
 	check_fabric(r, item, "upstream", &route->upstream, &config_upstream_keys);
 }
 
@@ -198,11 +203,17 @@ void check(struct reader *r, const config_setting_t *root, struct config *cfg)
 {
 	const config_setting_t *routes = reader_routes(root);
 
+	check_shared(r, routes, cfg);
 	for (uint32_t i = 0; i < cfg->nroutes; i++) {
+		const config_setting_t *item = config_setting_get_elem(routes, i);
+
 		for (uint32_t earlier = 0; earlier < i; earlier++)
 			check_pair(r, routes, cfg, i, earlier);
-		if (config_setting_get_elem(routes, i)->type == CONFIG_TYPE_GROUP)
-			check_route(r, config_setting_get_elem(routes, i), &cfg->routes[i]);
+		if (item->type != CONFIG_TYPE_GROUP)
+			continue;
+		if (cfg->routes[i].listener == i)
+			check_listen(r, item, &cfg->routes[i]);
+		check_route(r, item, &cfg->routes[i]);
 	}
 	check_memory(r, root, cfg);
 }

@@ -98,6 +98,8 @@ struct config_end {
 
 struct config_route {
 	char name[CONFIG_NAME_BYTES];
+	struct config_names names; /* "for": whose route it is, of several on one listener */
+	uint32_t listener;	   /* the route that listens: this one, or an earlier one */
 	struct config_end listen, upstream;
 };
 

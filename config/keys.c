@@ -126,6 +126,7 @@ static const struct key_table log_table = TABLE(log_keys);
 
 static const struct key route_keys[] = {
 	REQUIRED("name", KEY_NAME, struct config_route, name),
+	OTHER("for", KEY_NAMES, struct config_route, names),
 	{.name = "listen",
 	 .kind = KEY_GROUP,
 	 .offset = offsetof(struct config_route, listen),

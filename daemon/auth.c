@@ -33,6 +33,7 @@ struct policy {
 
 struct side {
 	const struct config_hostauth *cfg;
+	bool is_anothers; /* an earlier route has the listener */
 	const char *route, *name;
 	enum hostauth_role role;
 	struct policy required, allowed;
@@ -103,7 +104,7 @@ static int load_all(struct auth *auth, FILE *errors)
 		struct side *side = &auth->sides[i];
 		struct auth_problem problem;
 
-		if (side->cfg->mode == CONFIG_HOSTAUTH_OFF)
+		if (side->cfg->mode == CONFIG_HOSTAUTH_OFF || side->is_anothers)
 			continue;
 		side->creds = auth_files_load(side->role, side->cfg, &problem);
 		if (side->creds)
@@ -125,8 +126,13 @@ int auth_new(const struct config *cfg, const char *file, FILE *errors, struct au
 		return ERR_NOMEM;
 	auth->file = file;
 	auth->nsides = SIDES * cfg->nroutes;
-	for (unsigned i = 0; i < auth->nsides; i++)
-		init_side(&auth->sides[i], &cfg->routes[i / SIDES], (enum auth_side)(i % SIDES));
+	for (unsigned i = 0; i < auth->nsides; i++) {
+		unsigned route = i / SIDES;
+
+		init_side(&auth->sides[i], &cfg->routes[route], (enum auth_side)(i % SIDES));
+		auth->sides[i].is_anothers =
+			i % SIDES == AUTH_LISTEN && cfg->routes[route].listener != route;
+	}
 	err = load_all(auth, errors);
 	if (err) {
 		auth_free(auth);

@@ -107,6 +107,24 @@ static int map_address(const struct config_route *route, const struct config_end
 	return err;
 }
 
+static bool is_listening(const struct gateway *gw, unsigned i)
+{
+	return gw->cfg->routes[i].listener == i;
+}
+
+/* Whose route it is, where several share a listener. */
+static void map_names(struct gateway *gw, unsigned i)
+{
+	const struct config_route *from = &gw->cfg->routes[i];
+	const char *at = from->names.text;
+
+	for (unsigned n = 0; n < from->names.n; n++, at += strlen(at) + 1)
+		gw->listens[i].names[n] = at;
+	gw->routes[i].names = gw->listens[i].names;
+	gw->routes[i].nnames = from->names.n;
+	gw->routes[i].shares = is_listening(gw, i) ? NULL : &gw->routes[from->listener];
+}
+
 static void map_unneeded(struct gateway *gw, unsigned i, const struct config_nets *nets)
 {
 	struct proxy_route *to = &gw->routes[i];
@@ -176,13 +194,14 @@ static int map_route(struct gateway *gw, unsigned i, const char *file)
 	/* What is exposed is exposed to who answers. */
 	to->client.exposures = budget_exposures(from->listen.reverse_credits);
 	to->server.exposures = budget_exposures(from->upstream.credits);
-	/* Clients of a route are one domain, and its servers another. */
-	to->client.domain = 2 * i;
+	/* Clients of a listener are one domain, and servers of a route another. */
+	to->client.domain = 2 * from->listener;
 	to->server.domain = 2 * i + 1;
 	to->server.reverse = reverse_level(from);
 	to->max_handshakes =
 		(from->listen.hostauth.max_handshakes + gw->nworkers - 1) / gw->nworkers;
 	map_hostauth(gw, i);
+	map_names(gw, i);
 	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
 	to->upstream_fabric = intern_fabric(gw, &from->upstream);
 	listen->fabric = intern_fabric(gw, &from->listen);
@@ -199,7 +218,8 @@ static void tell_uses(struct gateway *gw)
 	for (unsigned i = 0; i < gw->nroutes; i++) {
 		const struct proxy_route *route = &gw->routes[i];
 
-		if (gw->fabrics[gw->listens[i].fabric].kind == PROVIDER_VERBS)
+		if (is_listening(gw, i) &&
+		    gw->fabrics[gw->listens[i].fabric].kind == PROVIDER_VERBS)
 			gw->uses[n++] = (struct fabric_use){.addr = gw->listens[i].addr,
 							    .listens = true,
 							    .domain = route->client.domain};
@@ -295,12 +315,11 @@ static const char *listen_remedy(int error)
 	}
 }
 
-static int listen_route(struct gateway *gw, unsigned i, const char *file)
+static int bind_route(struct gateway *gw, unsigned i, const char *file)
 {
 	struct gateway_listen *listen = &gw->listens[i];
-	const struct proxy_route *route = &gw->routes[i];
 	enum provider_kind kind = gw->fabrics[listen->fabric].kind;
-	char at[FABRIC_ADDR_TEXT], to[FABRIC_ADDR_TEXT];
+	char at[FABRIC_ADDR_TEXT];
 	int err = 0;
 
 	listen->listener = provider_listen(kind, &listen->addr, &err);
@@ -308,19 +327,32 @@ static int listen_route(struct gateway *gw, unsigned i, const char *file)
 		int why = errno;
 
 		log_error("listen.failed", "config=\"%s:%u\" route=%s address=%s why=\"%s%s\"",
-			  file, gw->cfg->routes[i].listen.line, route->name,
+			  file, gw->cfg->routes[i].listen.line, gw->routes[i].name,
 			  fabric_addr_format(&listen->addr, at), strerror(why), listen_remedy(why));
 		return err ? err : ERR_IO;
 	}
 	provider_listener_addr(kind, listen->listener, &listen->addr);
+	return 0;
+}
+
+static int listen_route(struct gateway *gw, unsigned i, const char *file)
+{
+	const struct proxy_route *route = &gw->routes[i];
+	char at[FABRIC_ADDR_TEXT], to[FABRIC_ADDR_TEXT], names[32] = "";
+	int err = is_listening(gw, i) ? bind_route(gw, i, file) : 0;
+
+	if (err)
+		return err;
+	if (route->nnames > 0)
+		snprintf(names, sizeof(names), " names=%u", route->nnames);
 	log_info("listen",
 		 "route=%s address=%s versions=%s credits=%u inline=%u upstream=%s "
-		 "upstream_versions=%s hostauth=%s upstream_hostauth=%s",
-		 route->name, fabric_addr_format(&listen->addr, at),
+		 "upstream_versions=%s hostauth=%s upstream_hostauth=%s%s",
+		 route->name, fabric_addr_format(&gw->listens[i].addr, at),
 		 versions_text(route->client.versions), route->client.credits,
 		 route->client.inline_bytes, fabric_addr_format(&route->upstream, to),
 		 versions_text(route->server.versions), hostauth_text(&gw->cfg->routes[i].listen),
-		 hostauth_text(&gw->cfg->routes[i].upstream));
+		 hostauth_text(&gw->cfg->routes[i].upstream), names);
 	return 0;
 }
 

@@ -17,9 +17,10 @@
 /** struct gateway_listen - the listening side of the route with the same index. */
 struct gateway_listen {
 	struct fabric_addr addr;
-	unsigned fabric; /* index into gateway.fabrics */
-	struct fabric_listener *listener;
+	unsigned fabric;			     /* index into gateway.fabrics */
+	struct fabric_listener *listener;	     /* NULL: the route shares an earlier one's */
 	struct fabric_net unneeded[CONFIG_NETS_MAX]; /* of the route: hostauth.unneeded_from */
+	const char *names[CONFIG_NAMES_MAX];	     /* of the route: for */
 };
 
 struct gateway {

@@ -48,6 +48,7 @@ const char help_text[] =
 "                               ended first\n"
 "  session.refused              a client that could not be served, and why\n"
 "  hostauth, hostauth.failed    a peer proved who it is, or not, and why\n"
+"  hostauth.unrouted            no route is for the name it proved\n"
 "  hostauth.expires             a certificate or list is about to expire\n"
 "  hostauth.loaded, hostauth.kept  answers to HUP\n"
 "  upstream.version             a server turned out to speak version 1 only\n"

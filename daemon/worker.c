@@ -57,12 +57,19 @@ enum worker_state worker_state(const struct worker *w)
 	return (enum worker_state)atomic_load(&w->state);
 }
 
-static void detach(struct worker *w)
+static void detach_first(struct worker *w, unsigned routes)
 {
 	const struct gateway *gw = w->gw;
 
-	for (unsigned i = 0; w->attached && i < gw->nroutes; i++)
-		fabric_detach(w->fabrics[gw->listens[i].fabric], gw->listens[i].listener);
+	for (unsigned i = 0; i < routes; i++)
+		if (!gw->routes[i].shares)
+			fabric_detach(w->fabrics[gw->listens[i].fabric], gw->listens[i].listener);
+}
+
+static void detach(struct worker *w)
+{
+	if (w->attached)
+		detach_first(w, w->gw->nroutes);
 	w->attached = false;
 }
 
@@ -72,13 +79,12 @@ static int attach(struct worker *w)
 
 	for (unsigned i = 0; i < gw->nroutes; i++) {
 		const struct gateway_listen *l = &gw->listens[i];
-		int err = fabric_attach(w->fabrics[l->fabric], l->listener,
-					proxy_route_owner(w->proxy, i));
+		int err = gw->routes[i].shares ? 0
+					       : fabric_attach(w->fabrics[l->fabric], l->listener,
+							       proxy_route_owner(w->proxy, i));
 
 		if (err) {
-			while (i-- > 0)
-				fabric_detach(w->fabrics[gw->listens[i].fabric],
-					      gw->listens[i].listener);
+			detach_first(w, i);
 			return err;
 		}
 	}

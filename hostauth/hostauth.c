@@ -50,7 +50,7 @@ struct hostauth {
 	size_t octets_in, octets_out, tls_in;
 	struct hostauth_value out; /* being sent */
 	char why[HOSTAUTH_TEXT_BYTES];
-	char peer[HOSTAUTH_NAME_BYTES];
+	struct tls_name peer;
 	uint8_t value[VALUE_MAX];
 };
 
@@ -301,7 +301,7 @@ static void on_complete(struct hostauth *h)
 		fail(h, HOSTAUTH_CAUSE_OWN, "no memory");
 		return;
 	}
-	if (tls_peer(&h->tls, h->creds, h->peer, h->why)) {
+	if (tls_peer(&h->tls, h->creds, &h->peer, h->why)) {
 		fail(h, HOSTAUTH_CAUSE_NAME, NULL);
 		return;
 	}
@@ -455,7 +455,8 @@ void hostauth_facts(const struct hostauth *h, struct hostauth_facts *facts)
 	*facts = (struct hostauth_facts){
 		.cause = h->cause,
 		.why = h->why,
-		.peer = h->peer,
+		.peer = h->peer.text,
+		.peer_kind = h->peer.kind,
 		.suite = h->tls.suite,
 		.values_in = h->values_in,
 		.values_out = h->values_out,

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/view.h"
 #include "hostauth/creds.h"
+#include "hostauth/names.h"
 #include "hostauth/role.h"
 
 /**
@@ -117,6 +118,7 @@ struct hostauth_facts {
 	enum hostauth_cause cause;
 	const char *why;  /* FAILED: in words */
 	const char *peer; /* a name that the peer proved, or shows if it failed; "" unknown */
+	enum hostauth_name_kind peer_kind; /* what that is */
 	const char *suite;
 	unsigned values_in, values_out;
 	size_t octets_in, octets_out; /* of values */

@@ -37,6 +37,20 @@ bool hostauth_name_is_uri(const char *want, struct view name)
 	return is_uri(want) && strlen(want) == name.len && memcmp(want, name.data, name.len) == 0;
 }
 
+bool hostauth_name_allows(const char *want, enum hostauth_name_kind kind, struct view name)
+{
+	switch (kind) {
+	case HOSTAUTH_NAME_DNS:
+		return hostauth_name_is_dns(want, name);
+	case HOSTAUTH_NAME_URI:
+		return hostauth_name_is_uri(want, name);
+	case HOSTAUTH_NAME_KEY:
+		return name.len > 0 && strlen(want) == name.len &&
+		       memcmp(want, name.data, name.len) == 0;
+	}
+	return false;
+}
+
 const char *hostauth_name_check(const char *want)
 {
 	const char *star = strchr(want, '*');

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hostauth/names.h"
-
 int tls_begin(struct tls *t, struct hostauth_creds *creds, int64_t now)
 {
 	BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
@@ -126,43 +124,43 @@ static bool to_text(struct view name, char text[HOSTAUTH_NAME_BYTES])
 	return true;
 }
 
-static bool is_wanted(const struct hostauth_creds *c, struct view name, bool dns)
+static bool is_wanted(const struct hostauth_creds *c, enum hostauth_name_kind kind,
+		      struct view name)
 {
 	for (unsigned i = 0; i < c->nnames; i++)
-		if (dns ? hostauth_name_is_dns(c->names[i], name)
-			: hostauth_name_is_uri(c->names[i], name))
+		if (hostauth_name_allows(c->names[i], kind, name))
 			return true;
 	return c->nnames == 0;
 }
 
 /* The first name that is allowed; else the first one, for the log. */
 static bool choose_name(const GENERAL_NAMES *all, const struct hostauth_creds *c,
-			char name[HOSTAUTH_NAME_BYTES])
+			struct tls_name *name)
 {
 	for (int i = 0; i < sk_GENERAL_NAME_num(all); i++) {
 		const GENERAL_NAME *one = sk_GENERAL_NAME_value(all, i);
-		bool dns = one->type == GEN_DNS;
-		char text[HOSTAUTH_NAME_BYTES];
+		struct tls_name it = {.kind = one->type == GEN_DNS ? HOSTAUTH_NAME_DNS
+								   : HOSTAUTH_NAME_URI};
 		struct view octets;
 
-		if (!dns && one->type != GEN_URI)
+		if (one->type != GEN_DNS && one->type != GEN_URI)
 			continue;
 		octets = view_of(ASN1_STRING_get0_data(one->d.ia5),
 				 (size_t)ASN1_STRING_length(one->d.ia5));
-		if (!to_text(octets, text))
+		if (!to_text(octets, it.text))
 			continue;
-		if (is_wanted(c, octets, dns)) {
-			memcpy(name, text, sizeof(text));
+		if (is_wanted(c, it.kind, octets)) {
+			*name = it;
 			return true;
 		}
-		if (!*name)
-			memcpy(name, text, sizeof(text));
+		if (!*name->text)
+			*name = it;
 	}
 	return false;
 }
 
 static int certificate_name(const struct tls *t, const struct hostauth_creds *c,
-			    char name[HOSTAUTH_NAME_BYTES], char why[HOSTAUTH_TEXT_BYTES])
+			    struct tls_name *name, char why[HOSTAUTH_TEXT_BYTES])
 {
 	X509 *x = SSL_get0_peer_certificate(t->ssl);
 	GENERAL_NAMES *all;
@@ -177,16 +175,15 @@ static int certificate_name(const struct tls *t, const struct hostauth_creds *c,
 	GENERAL_NAMES_free(all);
 	if (!found)
 		snprintf(why, HOSTAUTH_TEXT_BYTES, "%s",
-			 *name ? "its name is not one of those allowed"
-			       : "its certificate has no name (subjectAltName, DNS or URI)");
+			 *name->text ? "its name is not one of those allowed"
+				     : "its certificate has no name (subjectAltName, DNS or URI)");
 	return found ? 0 : ERR_ACCESS;
 }
 
-static int psk_name(const struct tls *t, const struct hostauth_creds *c,
-		    char name[HOSTAUTH_NAME_BYTES], char why[HOSTAUTH_TEXT_BYTES])
+static int psk_name(const struct tls *t, const struct hostauth_creds *c, struct tls_name *name,
+		    char why[HOSTAUTH_TEXT_BYTES])
 {
 	const char *identity = c->psks.psks[0].identity;
-	unsigned i;
 
 	if (!SSL_session_reused(t->ssl)) { /* so OpenSSL calls it */
 		snprintf(why, HOSTAUTH_TEXT_BYTES, "the peer did not use the shared key");
@@ -194,19 +191,18 @@ static int psk_name(const struct tls *t, const struct hostauth_creds *c,
 	}
 	if (c->role == HOSTAUTH_ACCEPTOR)
 		identity = SSL_get_app_data(t->ssl);
-	snprintf(name, HOSTAUTH_NAME_BYTES, "%s", identity ? identity : "");
-	for (i = 0; i < c->nnames && strcmp(c->names[i], name) != 0; i++)
-		;
-	if (i < c->nnames || c->nnames == 0)
+	name->kind = HOSTAUTH_NAME_KEY;
+	snprintf(name->text, sizeof(name->text), "%s", identity ? identity : "");
+	if (*name->text && is_wanted(c, HOSTAUTH_NAME_KEY, view_of(name->text, strlen(name->text))))
 		return 0;
 	snprintf(why, HOSTAUTH_TEXT_BYTES, "its name is not one of those allowed");
 	return ERR_ACCESS;
 }
 
-int tls_peer(const struct tls *t, const struct hostauth_creds *creds,
-	     char name[HOSTAUTH_NAME_BYTES], char why[HOSTAUTH_TEXT_BYTES])
+int tls_peer(const struct tls *t, const struct hostauth_creds *creds, struct tls_name *name,
+	     char why[HOSTAUTH_TEXT_BYTES])
 {
-	name[0] = '\0';
+	name->text[0] = '\0';
 	return creds->psks.n ? psk_name(t, creds, name, why)
 			     : certificate_name(t, creds, name, why);
 }

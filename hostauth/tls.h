@@ -6,6 +6,7 @@
 
 #include "hostauth/creds_internal.h"
 #include "hostauth/hostauth.h"
+#include "hostauth/names.h"
 
 /** tls - the TLS engine of one handshake, between two memory BIOs. Inside of hostauth/ only. */
 struct tls {
@@ -13,6 +14,11 @@ struct tls {
 	BIO *in, *out; /* the SSL's */
 	bool complete;
 	char suite[32];
+};
+
+struct tls_name {
+	enum hostauth_name_kind kind;
+	char text[HOSTAUTH_NAME_BYTES]; /* "" none */
 };
 
 /** tls_begin - Return: 0 or ERR_NOMEM. */
@@ -40,7 +46,7 @@ void tls_alert(struct tls *t, char why[HOSTAUTH_TEXT_BYTES]);
 
 /** tls_peer - the peer's name, the one that is allowed if there is one. Return: 0 or ERR_ACCESS, and
  * @why. */
-int tls_peer(const struct tls *t, const struct hostauth_creds *creds,
-	     char name[HOSTAUTH_NAME_BYTES], char why[HOSTAUTH_TEXT_BYTES]) WARN_UNUSED;
+int tls_peer(const struct tls *t, const struct hostauth_creds *creds, struct tls_name *name,
+	     char why[HOSTAUTH_TEXT_BYTES]) WARN_UNUSED;
 
 #endif

@@ -22,6 +22,11 @@ struct proxy_route {
 	struct leg_config client_unneeded;
 	const struct fabric_net *unneeded; /* borrowed */
 	unsigned nunneeded;
+	/* Several routes may share the listener of one of them, the others' .shares. There, and where
+	 * a route has .names, the name that a client has proved chooses its route. Borrowed. */
+	const struct proxy_route *shares; /* NULL: none */
+	const char *const *names;	  /* of clients; none: all that no other route names */
+	unsigned nnames;
 	struct fabric_addr upstream;
 	unsigned upstream_fabric; /* index into proxy_config.fabrics of the upstream leg */
 	unsigned
@@ -73,7 +78,8 @@ struct proxy;
 /** proxy_new - registers its memory with every fabric. Returns owned, or NULL (logged). */
 struct proxy *proxy_new(const struct proxy_config *cfg);
 
-/** proxy_route_owner - the owner to give fabric_attach() for route @i: requests find their route by it. */
+/** proxy_route_owner - the owner to give fabric_attach() for the listener of route @i: requests find
+ * their route by it. */
 void *proxy_route_owner(struct proxy *p, unsigned i);
 
 /**

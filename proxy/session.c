@@ -5,6 +5,9 @@
  *   CONNECT: a client's request waits unanswered while the server leg connects
  *            and negotiates; so a client is told at once when there is no server.
  *   ACCEPT:  the server is ready; the client is being accepted.
+ *   PROVE:   several routes share the listener: the client is accepted first, for
+ *            the name that it has to prove chooses the route (session_route.c).
+ *   JOIN:    then the server leg of that route connects; what the client says waits.
  *   OPEN:    transactions flow.
  *   CLOSING: one leg ended, or the session must: the other sends what is posted
  *            and ends. The gateway never invents a reply nor replays a call: RPC's
@@ -15,31 +18,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-
-/* Who comes from some networks need not prove who it is. */
-static const struct leg_config *client_config(const struct session *s)
-{
-	const struct proxy_route *route = s->route->route;
-
-	for (unsigned i = 0; i < route->nunneeded; i++)
-		if (fabric_net_has(&route->unneeded[i], &s->client.conn->peer))
-			return &route->client_unneeded;
-	return &route->client;
-}
-
-/* The server leg is ready: now the client may come. */
-static void accept_client(struct session *s)
-{
-	int err;
-
-	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
-		session_remember_v1(s); /* it said so */
-	s->state = SESSION_ACCEPT;
-	err = leg_accept(&s->client, client_config(s), &s->proxy->arena, s->client.conn,
-			 view_of(s->request, s->request_len), SESSION_OP_DEPTH, s->proxy->now);
-	if (err < 0)
-		session_close(s, err, err == ERR_AGAIN ? "memory_limit reached" : "accept failed");
-}
 
 static void session_on_closed(struct session *s, struct leg *leg, const struct leg_out *out)
 {
@@ -59,17 +37,10 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 		session_die(s);
 }
 
-static void session_on_ready(struct session *s, struct leg *leg)
+static void open_both(struct session *s)
 {
 	char client[FABRIC_ADDR_TEXT], server[FABRIC_ADDR_TEXT], names[SESSION_NAMES_BYTES];
 
-	/* The other end may have gone in the meantime. */
-	if (s->state != (leg == &s->server ? SESSION_CONNECT : SESSION_ACCEPT))
-		return;
-	if (leg == &s->server) {
-		accept_client(s);
-		return;
-	}
 	s->state = SESSION_OPEN;
 	log_peer(LOG_LEVEL_INFO, "session.open", s->host,
 		 "session=%llu route=%s client=%s server=%s server_version=%u%s",
@@ -77,6 +48,30 @@ static void session_on_ready(struct session *s, struct leg *leg)
 		 fabric_addr_format(&s->client.conn->peer, client),
 		 fabric_addr_format(&s->server.conn->peer, server), s->server.t->version,
 		 session_names(s, names));
+}
+
+/* The server leg is ready: now the client may come, or go on. */
+static void on_server_ready(struct session *s)
+{
+	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
+		session_remember_v1(s); /* it said so */
+	if (s->state == SESSION_CONNECT) {
+		s->state = SESSION_ACCEPT;
+		session_accept(s);
+		return;
+	}
+	open_both(s);
+	leg_go_on(&s->client);
+	session_touch(s);
+}
+
+static void session_on_ready(struct session *s, struct leg *leg)
+{
+	/* The other end may have gone in the meantime. */
+	if (leg == &s->server && session_awaits_server(s))
+		on_server_ready(s);
+	else if (leg == &s->client && s->state == SESSION_ACCEPT)
+		open_both(s);
 }
 
 static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *out)
@@ -145,6 +140,8 @@ static void drain_leg(struct session *s, struct leg *leg)
 	if (waited && list_is_empty(&leg->rxq) && leg_proves(leg))
 		session_touch(s);
 	session_auth(s, leg);
+	if (s->state == SESSION_PROVE)
+		session_choose(s);
 	session_log_auth(s, leg);
 	/* It has said something, and who it is where that is asked. */
 	if (s->silent.host && s->client.t && !leg_is_unproved(&s->client))

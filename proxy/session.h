@@ -11,8 +11,8 @@
 /**
  * session - one client leg paired with one server leg, for life
  *
- * Inside of proxy/ only. session_open.c lets clients in, session.c pairs the legs and routes what comes out
- * of them;
+ * Inside of proxy/ only. session_open.c lets clients in, session_route.c finds the route of those who have to
+ * prove who they are first, session.c pairs the legs and routes what comes out of them;
  * session_version.c finds the server's version, session_watch.c ends sessions whose peers
  * stand still, session_log.c reports.
  */
@@ -36,7 +36,15 @@ struct session_reports {
 	uint64_t untold;
 };
 
-enum session_state { SESSION_CONNECT, SESSION_ACCEPT, SESSION_OPEN, SESSION_CLOSING, SESSION_DEAD };
+enum session_state {
+	SESSION_CONNECT,
+	SESSION_ACCEPT,
+	SESSION_PROVE,
+	SESSION_JOIN,
+	SESSION_OPEN,
+	SESSION_CLOSING,
+	SESSION_DEAD
+};
 
 /** struct session_stat - what is counted of one leg. */
 struct session_stat {
@@ -119,6 +127,7 @@ struct session {
 	size_t fixed_bytes; /* Receives and headers of both legs */
 	struct proxy *proxy;
 	struct route_state *route;
+	struct route_state *listener; /* where its client came in: .route, or one that shares it */
 	uint64_t id;
 	char host[FABRIC_ADDR_TEXT]; /* the client, as it is counted */
 	struct host *place;	     /* in the crowd */
@@ -148,7 +157,7 @@ struct session {
 /* session_open.c: who comes in */
 
 /** session_open - answer an incoming connection; takes @ev->conn. */
-void session_open(struct route_state *rs, const struct fabric_event *ev);
+void session_open(struct route_state *listener, const struct fabric_event *ev);
 
 /* session_end.c */
 
@@ -222,6 +231,30 @@ bool session_retry_as_v1(struct session *s, int status);
  * server leg ended with @status, which may be against it. */
 void session_remember_v1(struct session *s);
 void session_forget_v1(struct session *s, int status);
+
+/* session_route.c: whose name chooses a route */
+
+/** session_route_of - the route of @peer, that comes to @listener; that of @listener itself, where it
+ * has to prove its name first. NULL: none. */
+struct route_state *session_route_of(struct route_state *listener, const struct fabric_addr *peer);
+
+/** session_is_unneeded - who comes from @peer need not prove who it is. */
+bool session_is_unneeded(const struct route_state *listener, const struct fabric_addr *peer);
+
+/** session_goes_by_name - whoever comes to @listener, and has to prove who it is, is told apart by that. */
+bool session_goes_by_name(const struct route_state *listener);
+
+/** session_accept - the client leg, which can be turned away no longer. */
+void session_accept(struct session *s);
+
+/** session_prove - accept the client of @s, whose name will choose the route. */
+void session_prove(struct session *s);
+
+/** session_choose - where a client has proved its name: on with its route, or the end. */
+void session_choose(struct session *s);
+
+/** session_set_route - @s, of which nothing has passed yet, is one of @rs. */
+void session_set_route(struct session *s, struct route_state *rs);
 
 /* session_door.c: its place among those that prove who they are */
 
@@ -301,6 +334,12 @@ static inline struct leg *session_responder(const struct session_queue *q)
 static inline bool session_calls_wait(const struct session_queue *q)
 {
 	return !list_is_empty(&q->waiting) || !list_is_empty(&q->kept);
+}
+
+/** session_awaits_server - its server leg is on its way. */
+static inline bool session_awaits_server(const struct session *s)
+{
+	return s->state == SESSION_CONNECT || s->state == SESSION_JOIN;
 }
 
 /** session_is_idle - no call is in flight. */

@@ -9,9 +9,17 @@
  */
 #include "proxy/internal.h"
 
+/* Whose doors @leg passes: of a listener, whatever route a client takes behind it. */
+static struct route_state *side_of(const struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? s->listener : s->route;
+}
+
 static struct door *door_of(const struct session *s, const struct leg *leg)
 {
-	return leg == &s->client ? &s->route->client_door : &s->route->server_door;
+	struct route_state *rs = side_of(s, leg);
+
+	return leg == &s->client ? &rs->client_door : &rs->server_door;
 }
 
 static struct door_guest *guest_of(struct session *s, const struct leg *leg)
@@ -46,13 +54,14 @@ static void guest_leave(struct session *s, struct leg *leg)
 	if (d->inside.most == 0)
 		return;
 	door_leave(d, guest_of(s, leg));
-	guests_let_in(s->route, d);
+	guests_let_in(side_of(s, leg), d);
 }
 
 void session_auth(struct session *s, struct leg *leg)
 {
 	struct door_guest *g = guest_of(s, leg);
 	struct door *d = door_of(s, leg);
+	struct timer *doors = &side_of(s, leg)->doors;
 	struct proxy *p = s->proxy;
 
 	if (g->member.host && !leg_proves(leg))
@@ -61,8 +70,8 @@ void session_auth(struct session *s, struct leg *leg)
 		return;
 	if (door_enter(d, g, &leg->conn->peer, p->now))
 		guest_admit(s, leg);
-	else if (!timer_is_armed(&s->route->doors))
-		timer_arm(&p->timers, &s->route->doors, p->now + SESSION_DOORS);
+	else if (!timer_is_armed(doors))
+		timer_arm(&p->timers, doors, p->now + SESSION_DOORS);
 }
 
 void session_auth_end(struct session *s)

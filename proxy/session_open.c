@@ -20,34 +20,30 @@ static void refuse_client(struct route_state *rs, const struct fabric_event *ev,
 	fabric_reject(ev->conn, view_of(NULL, 0));
 }
 
-/* Version 2 grants messages, not calls: the bound on calls is the gateway's own. */
-static void open_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
-{
-	enum buf_purpose room = q == &s->forward ? BUF_FORWARD : BUF_REVERSE;
-
-	quota_member_init(&q->quota, &s->route->groups[BUF_TRANSACTION]);
-	quota_member_init(&q->room, &s->route->groups[room]);
-	q->s = s;
-	q->limit = a > b ? a : b;
-	if (q->limit == 0)
-		q->limit = 1;
-	list_init(&q->waiting);
-	list_init(&q->kept);
-}
-
 static void open_ops(struct session_ops *ops)
 {
 	list_init(&ops->queue);
 }
 
-static size_t fixed_bytes(const struct route_state *rs, const struct fabric_conn *client)
+static size_t server_bytes(const struct route_state *rs)
 {
-	const struct proxy_route *route = rs->route;
-
-	return sizeof(struct session) +
-	       leg_fixed_bytes(&route->client, client->fabric, SESSION_OP_DEPTH) +
-	       leg_fixed_bytes(&route->server, rs->proxy->cfg.fabrics[route->upstream_fabric],
+	return leg_fixed_bytes(&rs->route->server,
+			       rs->proxy->cfg.fabrics[rs->route->upstream_fabric],
 			       SESSION_OP_DEPTH);
+}
+
+/* Of whichever route that shares the listener takes most: it is not known yet which it will be. */
+static size_t fixed_bytes(const struct route_state *listener, const struct fabric_conn *client)
+{
+	const struct proxy *p = listener->proxy;
+	size_t most = server_bytes(listener);
+
+	for (unsigned i = 0; i < p->cfg.nroutes; i++)
+		if (p->cfg.routes[i].shares == listener->route &&
+		    server_bytes(&p->routes[i]) > most)
+			most = server_bytes(&p->routes[i]);
+	return sizeof(struct session) +
+	       leg_fixed_bytes(&listener->route->client, client->fabric, SESSION_OP_DEPTH) + most;
 }
 
 /* What shared Receives may take is kept free, but for the least that the configuration allows: a
@@ -84,16 +80,16 @@ static bool has_memory(const struct route_state *rs, const struct fabric_conn *c
 	return p->fixed_bytes + pooled_bytes(p) + fixed_bytes(rs, client) <= fixed_limit(p);
 }
 
-static struct session *session_new(struct route_state *rs, const struct fabric_event *ev,
+static struct session *session_new(struct route_state *listener, const struct fabric_event *ev,
 				   struct host *place)
 {
 	struct session *s = mem_zalloc(sizeof(*s));
-	struct proxy *p = rs->proxy;
+	struct proxy *p = listener->proxy;
 
 	if (!s)
 		return NULL;
 	s->proxy = p;
-	s->route = rs;
+	s->listener = listener;
 	s->id = p->next_session++;
 	fabric_addr_host(&ev->conn->peer, s->host);
 	s->place = place;
@@ -104,9 +100,6 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 		memcpy(s->request, ev->private_data.data, s->request_len);
 	list_init(&s->dirty);
 	list_init(&s->txns);
-	open_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
-	/* No more than there are Receives beside those for replies. */
-	open_queue(s, &s->reverse, rs->route->server.rev_credits, 0);
 	open_ops(&s->cops);
 	open_ops(&s->sops);
 	timer_init(&s->setup, on_setup);
@@ -115,13 +108,12 @@ static struct session *session_new(struct route_state *rs, const struct fabric_e
 	leg_init(&s->client, RPC_ACCEPTOR);
 	leg_init(&s->server, RPC_INITIATOR);
 	s->client.jobs = p->cfg.jobs;
-	s->client.gated = rs->client_door.inside.most > 0;
+	s->client.gated = listener->client_door.inside.most > 0;
 	door_guest_init(&s->client_guest);
 	door_guest_init(&s->server_guest);
-	leg_set_quotas(&s->client, rs->groups);
 	s->client.conn = ev->conn;
 	ev->conn->owner = &s->client; /* should it go away before it is accepted */
-	s->fixed_bytes = fixed_bytes(rs, ev->conn);
+	s->fixed_bytes = fixed_bytes(listener, ev->conn);
 	p->fixed_bytes += s->fixed_bytes;
 	list_add_tail(&p->sessions, &s->link);
 	p->nsessions++;
@@ -204,24 +196,35 @@ static const char *admit_client(struct route_state *rs, const struct fabric_even
 	return why || *out ? why : "out of memory";
 }
 
-void session_open(struct route_state *rs, const struct fabric_event *ev)
+static void connect_server(struct session *s)
 {
+	int err = session_connect_server(s);
+
+	if (err >= 0)
+		return;
+	session_log_end(s, &s->server, err,
+			err == ERR_AGAIN ? "memory_limit reached" : "connect failed");
+	session_reject_client(s);
+	session_die(s);
+}
+
+void session_open(struct route_state *listener, const struct fabric_event *ev)
+{
+	struct route_state *rs = session_route_of(listener, &ev->conn->peer);
 	char peer[FABRIC_ADDR_TEXT];
-	struct session *s;
-	const char *why = admit_client(rs, ev, &s);
-	int err;
+	struct session *s = NULL;
+	const char *why = rs ? admit_client(listener, ev, &s)
+			     : "it need not prove a name, and no route is for those without";
 
 	if (why) {
-		refuse_client(rs, ev, why);
+		refuse_client(listener, ev, why);
 		return;
 	}
+	session_set_route(s, rs);
 	log_debug("session.begin", "session=%llu route=%s peer=%s", (unsigned long long)s->id,
 		  rs->route->name, fabric_addr_format(&ev->conn->peer, peer));
-	err = session_connect_server(s);
-	if (err < 0) {
-		session_log_end(s, &s->server, err,
-				err == ERR_AGAIN ? "memory_limit reached" : "connect failed");
-		session_reject_client(s);
-		session_die(s);
-	}
+	if (session_goes_by_name(listener) && !session_is_unneeded(listener, &ev->conn->peer))
+		session_prove(s);
+	else
+		connect_server(s);
 }

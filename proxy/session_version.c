@@ -60,7 +60,7 @@ bool session_retry_as_v1(struct session *s, int status)
 	const struct leg_config *cfg = s->server.cfg;
 	bool answered = s->server.t && s->server.t->ready;
 
-	if (s->state != SESSION_CONNECT || s->retried_v1 || !s->server.t || answered ||
+	if (!session_awaits_server(s) || s->retried_v1 || !s->server.t || answered ||
 	    cfg->versions != LEG_V1_OR_V2 || status == ERR_VERS || status == ERR_AUTH)
 		return false;
 	log_peer(LOG_LEVEL_INFO, "upstream.retry", s->route->route->name,

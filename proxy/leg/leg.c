@@ -289,7 +289,7 @@ void leg_next(struct leg *leg, struct leg_out *out)
 	if (leg->also_failed)
 		leg_also_failed(leg, out);
 	while (out->kind == LEG_OUT_NONE && !leg->stalled && !leg_is_at_door(leg) &&
-	       !leg->closing && (item = list_pop(&leg->rxq)))
+	       !leg_holds_back(leg) && !leg->closing && (item = list_pop(&leg->rxq)))
 		leg_process(leg, container_of(item, struct leg_rbuf, link), out);
 }
 

@@ -127,6 +127,7 @@ struct leg {
 	nsec_t setup_end;	 /* when set-up has taken too long */
 	bool remote_inv;  /* handles of ours may be invalidated by messages: the fabric's word */
 	bool gated;	  /* see leg_is_at_door(); set after leg_init() */
+	bool held;	  /* see leg_holds_back(); likewise */
 	bool settled;	  /* became open by leg_tick(): READY is due */
 	int close_status; /* why this end closes, told in LEG_OUT_CLOSED */
 	const char *close_why;

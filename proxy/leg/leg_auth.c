@@ -113,6 +113,7 @@ static void auth_conclude(struct leg_proof *proof)
 
 	hostauth_facts(proof->h, &facts);
 	proof->cause = facts.cause;
+	proof->peer_kind = facts.peer_kind;
 	proof->values = facts.values_in + facts.values_out;
 	proof->octets = facts.octets_in + facts.octets_out;
 	snprintf(proof->peer, sizeof(proof->peer), "%s", facts.peer);
@@ -270,6 +271,24 @@ void leg_admit(struct leg *leg)
 const char *leg_peer_name(const struct leg *leg)
 {
 	return leg->proof && leg->proof->auth.verdict == V2_AUTH_DONE ? leg->proof->peer : "";
+}
+
+bool leg_peer_is(const struct leg *leg, const char *want)
+{
+	const char *name = leg_peer_name(leg);
+
+	return *name &&
+	       hostauth_name_allows(want, leg->proof->peer_kind, view_of(name, strlen(name)));
+}
+
+bool leg_holds_back(const struct leg *leg)
+{
+	return leg->held && leg->proof && leg->proof->auth.verdict == V2_AUTH_DONE;
+}
+
+void leg_go_on(struct leg *leg)
+{
+	leg->held = false;
 }
 
 bool leg_is_unproved(const struct leg *leg)

@@ -34,6 +34,7 @@ struct leg_proof {
 	unsigned values;	/* both ways */
 	size_t octets;
 	enum hostauth_cause cause;
+	enum hostauth_name_kind peer_kind;
 	char peer[HOSTAUTH_NAME_BYTES];
 	char why[HOSTAUTH_TEXT_BYTES + 32];
 	char suite[32];
@@ -43,6 +44,14 @@ struct leg;
 
 /** leg_peer_name - the name the peer proved; "" without. */
 const char *leg_peer_name(const struct leg *leg);
+
+/** leg_peer_is - the peer proved a name that @want, of an operator's list, allows. */
+bool leg_peer_is(const struct leg *leg, const char *want);
+
+/** leg_holds_back - whatever the peer says waits, since it has proved who it is, for leg_go_on(): see
+ * .held of struct leg. leg_next() is due after that. */
+bool leg_holds_back(const struct leg *leg);
+void leg_go_on(struct leg *leg);
 
 /** leg_is_unproved - the peer is still to say who it is, or failed to. */
 bool leg_is_unproved(const struct leg *leg);

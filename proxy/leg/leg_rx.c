@@ -279,7 +279,7 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	}
 	rb->len = ev->len;
 	rb->invalidated = ev->invalidated;
-	if (leg->stalled || leg_is_at_door(leg) || !list_is_empty(&leg->rxq))
+	if (leg->stalled || leg_is_at_door(leg) || leg_holds_back(leg) || !list_is_empty(&leg->rxq))
 		leg_queue(leg, rb, out);
 	else
 		leg_process(leg, rb, out);

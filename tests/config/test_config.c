@@ -309,7 +309,7 @@ static const struct bad routes[] = {
 				 "2: listen is missing: give it\n"
 				 "2: upstream is missing: give it\n"},
 	{ROUTE(NAME LISTEN UP "color = 1;\n"),
-	 "5: unknown key \"color\": known here are name, listen, upstream\n"},
+	 "5: unknown key \"color\": known here are name, for, listen, upstream\n"},
 	{ROUTE("name = \"\";\n" LISTEN UP), "2: name has 0 octets: use 1 to 63\n"},
 	{ROUTE("name = 7;\n" LISTEN UP), "2: name must be text: write a word in double quotes\n"},
 	{ROUTE("name = \"a b\";\n" LISTEN UP),

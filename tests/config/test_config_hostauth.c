@@ -81,6 +81,91 @@ static const struct bad hostauth[] = {
 	 "names, timeout, warn_days\n"},
 };
 
+/* Two routes in one place: "for" is in lines 1 and 4, "listen" in 2 and 5. */
+#define TWO(first, on_first, second, on_second)                                                    \
+	"routes = ( { name = \"a\"; " first "\n" LISTEN_ON(on_first) UP                            \
+		"}, { name = \"b\"; " second "\n" LISTEN_ON(on_second) UP "} );\n"
+#define LISTEN_ON(text) "listen = { address = \"10.0.0.1\"; " text "};\n"
+#define REQUIRE "hostauth = { mode = \"require\"; " PEM "}; "
+#define REQUIRE_OF(names) "hostauth = { mode = \"require\"; names = [ " names " ]; " PEM "}; "
+#define FOR(names) "for = [ " names " ];"
+#define TAKEN(name, by)                                                                            \
+	"4: for has \"" name "\", but \"" by                                                       \
+	"\" leads to route 1 already: a name leads to one route\n"
+
+static const struct bad shared[] = {
+	{ROUTE(NAME "for = 1;\n" LISTEN UP),
+	 "3: for must be a list: write [\"host.example\", ...]\n"},
+	{TWO("", REQUIRE, "", ""),
+	 "5: route 1 listens on 10.0.0.1 port 20049 already: use another address or port\n"},
+	{TWO(FOR("\"a.example\""), "", FOR("\"b.example\""), ""),
+	 "1: for goes by names that clients prove: give the listener a hostauth with mode = "
+	 "\"require\", or leave it out\n"
+	 "4: for goes by names that clients prove: give the listener a hostauth with mode = "
+	 "\"require\", or leave it out\n"},
+	{TWO(FOR("\"a.example\""), "hostauth = { mode = \"allow\"; " PEM "};", "", ""),
+	 "1: for goes by names that clients prove: give the listener a hostauth with mode = "
+	 "\"require\", or leave it out\n"},
+	{TWO(FOR("\"a.example\""), REQUIRE, FOR("\"A.Example\""), ""),
+	 TAKEN("A.Example", "a.example")},
+	{TWO(FOR("\"x.a\", \"*.example\""), REQUIRE, FOR("\"b.example\""), ""),
+	 TAKEN("b.example", "*.example")},
+	{TWO(FOR("\"b.example\""), REQUIRE, FOR("\"*.example\""), ""),
+	 TAKEN("*.example", "b.example")},
+	{TWO(FOR("\"*.example\""), REQUIRE, FOR("\"*.example\""), ""),
+	 TAKEN("*.example", "*.example")},
+	{TWO(FOR("\"nfs://a/\""), REQUIRE, FOR("\"nfs://a/\""), ""), TAKEN("nfs://a/", "nfs://a/")},
+	{TWO(FOR("\"a.example\""), REQUIRE, FOR("\"b.example\""), "credits = 7; "),
+	 "5: listen differs from that of route 1, whose listener it shares: say the same, or no "
+	 "more than fabric, address and port\n"},
+	{TWO(FOR("\"a.b\""), REQUIRE_OF("\"*.example\""), FOR("\"a.example\""), ""),
+	 "1: for has \"a.b\", which names of the listener's hostauth does not let in: add it "
+	 "there, or leave it out here\n"},
+	{TWO(FOR("\"a*.example\""), REQUIRE, "", ""),
+	 "1: for has \"a*.example\", which matches nothing: a wildcard stands for the whole first "
+	 "label, like *.example.net\n"},
+	{TWO(FOR("\"*.example\""), "hostauth = { mode = \"require\"; psk_file = \"/p\"; }; ", "",
+	     ""),
+	 "1: for has \"*.example\", but a wildcard is for certificates: write identities of the "
+	 "psk_file\n"},
+	{"routes = ( { name = \"a\"; " FOR("\"a.b\"") LISTEN_ON(REQUIRE) UP
+	 "}, { name = \"b\";" LISTEN UP "}, { name = \"c\";" LISTEN UP "} );\n",
+	 "5: route 2 on the same listener has no for either: one route at most is for all other "
+	 "names\n"},
+};
+
+static void test_shared_errors(void **state)
+{
+	(void)state;
+	check_rows(ROWS(shared));
+}
+
+static void test_shared_good(void **state)
+{
+	static const char *const texts[] = {
+		TWO(FOR("\"a.example\""), REQUIRE, FOR("\"b.example\""), ""),
+		TWO(FOR("\"a.example\""), REQUIRE, "", "fabric = \"iwarp\"; port = 20049; "),
+		TWO("", REQUIRE, FOR("\"*.example\", \"a.b.example\""), REQUIRE),
+		TWO(FOR("\"*.example\", \"nfs://a/\""),
+		    REQUIRE_OF("\"*.example\", \"*.b.example\", \"nfs://a/\", \"nfs://A/\""),
+		    FOR("\"*.b.example\", \"nfs://A/\""), ""),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct config *cfg;
+		int err = load(texts[i], &cfg);
+
+		assert_string_equal(told, "");
+		assert_int_equal(err, 0);
+		assert_int_equal(cfg->routes[0].listener, 0);
+		assert_int_equal(cfg->routes[1].listener, 0);
+		assert_int_equal(cfg->routes[1].listen.hostauth.mode, CONFIG_HOSTAUTH_REQUIRE);
+		assert_string_equal(cfg->routes[1].listen.hostauth.ca.path, "/a");
+		config_free(cfg);
+	}
+}
+
 static void test_full_hostauth(void **state)
 {
 	const struct config_hostauth *h;
@@ -110,6 +195,9 @@ static void test_full_hostauth(void **state)
 	assert_int_equal(h->max_handshakes, 40);
 	assert_int_equal(h->line, 34);
 	assert_int_equal(h->key.line, 35);
+	assert_int_equal(cfg->routes[1].names.n, 2);
+	assert_string_equal(cfg->routes[1].names.text, "*.example");
+	assert_int_equal(cfg->routes[1].listener, 1);
 	h = &cfg->routes[0].upstream.hostauth;
 	assert_int_equal(h->mode, CONFIG_HOSTAUTH_ALLOW);
 	assert_string_equal(h->psk.path, "/etc/gw/psk");
@@ -146,9 +234,9 @@ static void test_hostauth_good(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full_hostauth),
-		cmocka_unit_test(test_hostauth_errors),
-		cmocka_unit_test(test_hostauth_good),
+		cmocka_unit_test(test_full_hostauth), cmocka_unit_test(test_hostauth_errors),
+		cmocka_unit_test(test_hostauth_good), cmocka_unit_test(test_shared_errors),
+		cmocka_unit_test(test_shared_good),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -354,6 +354,84 @@ case_allowed() {
     stop_gateway B
 }
 
+# Two routes, or three, on one listener of gateway B; $1: what the first says of it besides.
+share() { # HOSTAUTH [ROUTE...]
+    cat >"$DIR/B.conf" <<END
+workers = 2;
+memory_limit = "256M";
+routes = ( { name = "one"; for = [ "client.example" ];
+  listen = { address = "$HOST"; port = 20051; $1 };
+  upstream = { address = "$HOST"; port = 20053; };
+}, { name = "two"; for = [ "*.nowhere.example", "STRANGER.example" ];
+  listen = { address = "$HOST"; port = 20051; };
+  upstream = { address = "$HOST"; port = 20054; };
+} ${2:+, $2} );
+END
+}
+# called NAME COUNT: by the client with that certificate
+called() {
+    put A "$1"
+    client 20051 --version 2 --op echo --size 9k --count "$2" --timeout 10 --hostauth-cert "$DIR/A.pem" \
+        --hostauth-key "$DIR/A.key" --hostauth-ca "$DIR/ca.pem" >"$DIR/out" 2>&1
+}
+served_by() { # PORT PROCESS RPCS
+    kill -TERM "$2"
+    wait "$2"
+    grep -q " rpcs $3," "$DIR/server$1" || fail "server $1 had other than $3 calls: $(cat "$DIR/server$1")"
+}
+
+# Several routes on one listener: the name that is proved chooses.
+case_by_name() {
+    local two others rest
+    begin
+    two=$pid
+    put B server
+    share "$(require "$(certificates B)")"
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$DIR/B.conf"
+    gateway B
+    b_must_say 'event=listen route=two address=.*:20051 .* names=2'
+    called client 7 || fail "the first client is not served"
+    called stranger 5 || fail "the second client is not served"
+    b_must_say 'event=hostauth .*route=one leg=client .*name="client.example"'
+    b_must_say 'event=hostauth .*route=two leg=client .*name="stranger.example"'
+    b_must_say 'event=session.open .*route=two .* client_name=stranger.example'
+    called client-only 1 && fail "a name without a route is served"
+    b_must_say 'event=hostauth.unrouted .*peer=.* name="server.example" why="no route is for this name'
+    called outsider 1 && fail "anybody is served"
+    is_refused 20051 1
+    is_refused 20051 2
+    # The files of the listener are read once.
+    use B server
+    [ "$(grep -c event=hostauth.loaded "$LOG_B")" = 1 ] || fail "each route has the listener's files"
+    # One server that is away is no matter of the other's.
+    served_by 20054 "$two" 5
+    called stranger 1 && fail "a server that is away is reached"
+    called client 3 || fail "the first client is not served any longer"
+    stop_gateway B
+    # A route for all the others; and for those that need no name.
+    perf_server 20055
+    others=$pid
+    rest="{ name = \"rest\"; listen = { address = \"$HOST\"; port = 20051; };
+        upstream = { address = \"$HOST\"; port = 20055; }; }"
+    share "$(require "$(certificates B)")" "$rest"
+    gateway B
+    called client-only 2 || fail "the rest is not served"
+    called client 4 || fail "the first client is not served beside the rest"
+    is_refused 20051 1
+    stop_gateway B
+    share "$(require "$(certificates B) unneeded_from = [ \"127.0.0.0/8\" ];")" "$rest"
+    gateway B
+    client 20051 --version 1 --op null --count 8 >"$DIR/out" 2>&1 || fail "who needs no name is not served"
+    stop_gateway B
+    served_by 20055 "$others" 10
+    share "$(require "$(certificates B) unneeded_from = [ \"127.0.0.0/8\" ];")"
+    gateway B
+    is_refused 20051 1
+    b_must_say 'event=session.refused .*why="it need not prove a name, and no route is for those without'
+    stop_gateway B
+    served_by 20053 "$SERVER" 14
+}
+
 # The tools prove who they are as gateways do.
 case_tools() {
     local mine=(--hostauth-cert "$DIR/A.pem" --hostauth-key "$DIR/A.key" --hostauth-ca "$DIR/ca.pem")
@@ -448,6 +526,41 @@ case_independent() {
     wait_for 10 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
     is_refused
     a_must_say 'event=hostauth.failed .*leg=server .*unable to get local issuer certificate'
+    stop_gateway A
+    independent_with_psk "$peer"
+}
+
+# The same with shared keys.
+independent_with_psk() { # PEER
+    local name
+    put B psk && put A psk
+    configure B "$(require "$(shared_key B) names = [ \"pair-1\" ];")" ''
+    gateway B
+    expect_exit 0 "$1" client "$HOST" 20051 pair-1 "$DIR/A.pem" psk
+    says 'proved in 4 messages'
+    says served
+    b_must_say 'event=hostauth .*leg=client .*name="pair-1" suite=TLS_AES_128_GCM_SHA256'
+    for name in psk-wrong psk-other; do
+        forget
+        put A $name
+        expect_exit 1 "$1" client "$HOST" 20051 pair-1 "$DIR/A.pem" psk
+        says 'refused: the peer says tls'
+        b_must_say 'event=hostauth.failed .*leg=client .*cause=tls .*binder does not verify'
+    done
+    stop_gateway B
+    put A psk
+    configure A '' "$(require "$(shared_key A)")"
+    gateway A
+    start peer "$1" server "$HOST" 20051 pair-1 "$DIR/B.pem" psk
+    wait_for 10 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
+    client 20049 --version 1 --op null --count 1 --timeout 20 >"$DIR/out" 2>&1 || fail "no service"
+    wait "$pid" || fail "the peer failed"
+    a_must_say 'event=hostauth .*leg=server .*name="pair-1"'
+    put B psk-wrong
+    start peer "$1" server "$HOST" 20051 pair-1 "$DIR/B.pem" psk
+    wait_for 10 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
+    is_refused
+    a_must_say 'event=hostauth.failed .*leg=server .*cause=peer'
     stop_gateway A
 }
 

@@ -72,6 +72,7 @@ struct cast {
 	unsigned client_version, server_version; /* 0: 2 */
 	bool raw_client;
 	bool unneeded_from; /* where all peers come from */
+	bool third;	    /* pair, whose client stays away */
 };
 
 static struct policy policies[5];
@@ -93,7 +94,7 @@ static void begin(const struct cast *c)
 
 	memset(policies, 0, sizeof(policies));
 	s.memory = s.peer_memory = 64 << 20;
-	s.pairs = 2;
+	s.pairs = c->third ? 3 : 2;
 	s.raw = s.raw_client = c->raw_client;
 	s.client_auth = play(0, HOSTAUTH_INITIATOR, c->client, NULL, true);
 	s.listen_auth = play(1, HOSTAUTH_ACCEPTOR, c->listen, c->listen_names, !c->listen_allows);
@@ -606,6 +607,86 @@ static void who_finds_no_place_waits(void **state)
 	end();
 }
 
+/* The listener of route 0 is that of route 2 as well, which is for the rest. */
+static void begin_shared(const char *const *names, unsigned nnames, bool both)
+{
+	const struct cast cast = {.client = "client", .listen = "server", .third = true};
+
+	begin(&cast);
+	w.routes[0].names = names;
+	w.routes[0].nnames = nnames;
+	if (both)
+		w.routes[2].shares = &w.routes[0];
+}
+
+static void the_name_chooses_the_route(void **state)
+{
+	static const char *const clients[] = {"other.example", "*.example"};
+	static const char *const others[] = {"other.example", "*.client.example", "nfs://*"};
+
+	(void)state;
+	begin_shared(clients, 2, true);
+	connect_both();
+	is_served();
+	assert_int_equal(w.pairs[0].server.served, 20);
+	assert_said("event=session.open session=2 route=route0 ");
+	end();
+
+	begin_shared(others, 3, true);
+	connect_both();
+	is_served();
+	assert_int_equal(w.pairs[0].server.served, 0);
+	assert_int_equal(w.pairs[2].server.served, 20);
+	assert_said("event=session.open session=2 route=route2 ");
+	assert_said("event=hostauth session=2 route=route2 leg=client ");
+	end();
+}
+
+static void a_name_without_a_route_is_refused(void **state)
+{
+	static const char *const names[] = {"other.example"};
+
+	(void)state;
+	begin_shared(names, 1, false);
+	connect_both();
+	is_refused();
+	assert_said("event=hostauth session=2 route=route0 leg=client ");
+	assert_said("event=hostauth.unrouted session=2 route=route0 ");
+	assert_not_said("event=session.open session=2 ");
+	end();
+}
+
+/* What the client says while its server is still to come waits for it, within the server's time. */
+static void calls_wait_for_the_server(void **state)
+{
+	static const char *const names[] = {"client.example"};
+	struct peer *client = &w.pairs[0].client;
+
+	(void)state;
+	for (unsigned comes = 0; comes < 2; comes++) {
+		begin_shared(names, 1, false);
+		w.servers_sleep = true;
+		world_connect_pair(&w, 0);
+		world_run(&w, NSEC_PER_SEC);
+		assert_true(client->open);
+		for (unsigned i = 0; i < 20; i++)
+			assert_true(peer_call(client, &null_call));
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(client->done, 0);
+		if (!comes)
+			world_run(&w, 60 * NSEC_PER_SEC);
+		w.servers_sleep = false;
+		world_connect_pair(&w, 1);
+		world_run(&w, NSEC_PER_SEC);
+		peer_call(&w.pairs[1].client, &null_call);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(client->done, comes ? 20 : 0);
+		assert_int_equal(client->closed, !comes);
+		assert_int_equal(w.pairs[0].server.served, comes ? 20 : 0);
+		end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -623,6 +704,9 @@ int main(void)
 		cmocka_unit_test(who_does_not_wait_for_the_answer_fails),
 		cmocka_unit_test(who_waits_too_long_is_shown_out),
 		cmocka_unit_test(who_finds_no_place_waits),
+		cmocka_unit_test(the_name_chooses_the_route),
+		cmocka_unit_test(a_name_without_a_route_is_refused),
+		cmocka_unit_test(calls_wait_for_the_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

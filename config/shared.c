@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Several routes on one listener, told apart by "for": the names that clients prove. The first of them
+ * listens; the others say where that is, and nothing else, or the same. No name leads two ways, so
+ * that their order makes no difference.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "config/reader.h"
+
+static bool is_uri(const char *name)
+{
+	return strchr(name, ':') != NULL;
+}
+
+static bool is_wildcard(const char *name)
+{
+	return name[0] == '*' && !is_uri(name);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return is_uri(a) || is_uri(b) ? strcmp(a, b) == 0 : strcasecmp(a, b) == 0;
+}
+
+/* "*.example" stands for one label before ".example". */
+static bool covers(const char *wildcard, const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	return is_wildcard(wildcard) && !is_uri(name) && dot && strcasecmp(wildcard + 1, dot) == 0;
+}
+
+/* Whether there can be a name that both allow. */
+static bool meet(const char *a, const char *b)
+{
+	return is_same(a, b) || covers(a, b) || covers(b, a);
+}
+
+/* The first of @names that meets @name, or NULL. */
+static const char *meeting(const struct config_names *names, const char *name)
+{
+	const char *at = names->text;
+
+	for (uint32_t i = 0; i < names->n; i++, at += strlen(at) + 1)
+		if (meet(at, name))
+			return at;
+	return NULL;
+}
+
+/* A listener in the very same words; what only collides with one is told elsewhere. */
+static bool is_one_place(const struct config_end *a, const struct config_end *b)
+{
+	return a->address[0] && strcmp(a->address, b->address) == 0 && a->port == b->port &&
+	       strcmp(a->fabric, b->fabric) == 0;
+}
+
+static bool says_more(const config_setting_t *listen)
+{
+	static const char *const where[] = {"fabric", "address", "port"};
+	int more = config_setting_length(listen);
+
+	for (unsigned i = 0; i < sizeof(where) / sizeof(where[0]); i++)
+		more -= config_setting_get_member(listen, where[i]) != NULL;
+	return more > 0;
+}
+
+void config_end_forget_lines(struct config_end *end)
+{
+	struct config_hostauth *h = &end->hostauth;
+
+	end->line = h->line = h->names.line = 0;
+	h->certificate.line = h->key.line = h->ca.line = h->crl.line = h->psk.line = 0;
+}
+
+void config_forget_lines(struct config *cfg)
+{
+	for (uint32_t i = 0; i < cfg->nroutes; i++) {
+		config_end_forget_lines(&cfg->routes[i].listen);
+		config_end_forget_lines(&cfg->routes[i].upstream);
+		cfg->routes[i].names.line = 0;
+	}
+}
+
+static bool is_same_end(const struct config_end *a, const struct config_end *b)
+{
+	struct config_end bare_a = *a, bare_b = *b;
+
+	config_end_forget_lines(&bare_a);
+	config_end_forget_lines(&bare_b);
+	return memcmp(&bare_a, &bare_b, sizeof(bare_a)) == 0;
+}
+
+/* @b listens where @a, which is earlier and was told, does. */
+static void take_listener(struct reader *r, const config_setting_t *item, struct config *cfg,
+			  uint32_t a, uint32_t b)
+{
+	const config_setting_t *listen = reader_member(item, "listen");
+	struct config_route *from = &cfg->routes[a], *to = &cfg->routes[b];
+
+	to->listener = a;
+	if (listen->type == CONFIG_TYPE_GROUP && says_more(listen) &&
+	    !is_same_end(&from->listen, &to->listen))
+		reader_error(r, reader_line(listen),
+			     "listen differs from that of route %u, whose listener it shares: say "
+			     "the same, or no more than fabric, address and port",
+			     a + 1);
+	to->listen = from->listen;
+}
+
+static unsigned line_of_for(const config_setting_t *item)
+{
+	return reader_line(reader_member(item, "for"));
+}
+
+/* One name of "for": whether it can be a client's, and no other route's. */
+static void check_name(struct reader *r, const config_setting_t *item, const struct config *cfg,
+		       uint32_t i, const char *name)
+{
+	const struct config_hostauth *h = &cfg->routes[cfg->routes[i].listener].listen.hostauth;
+	const char *star = is_uri(name) ? NULL : strchr(name, '*');
+
+	if (star && h->psk.path[0])
+		reader_error(r, line_of_for(item),
+			     "for has \"%s\", but a wildcard is for certificates: write "
+			     "identities of the psk_file",
+			     name);
+	else if (star && (star != name || name[1] != '.' || !name[2] || strchr(name + 1, '*')))
+		reader_error(r, line_of_for(item),
+			     "for has \"%s\", which matches nothing: a wildcard stands for the "
+			     "whole first label, like *.example.net",
+			     name);
+	else if (h->names.n && !meeting(&h->names, name))
+		reader_error(r, line_of_for(item),
+			     "for has \"%s\", which names of the listener's hostauth does not let "
+			     "in: add it there, or leave it out here",
+			     name);
+	for (uint32_t other = 0; other < i; other++) {
+		const char *taken = meeting(&cfg->routes[other].names, name);
+
+		if (cfg->routes[other].listener == cfg->routes[i].listener && taken)
+			reader_error(r, line_of_for(item),
+				     "for has \"%s\", but \"%s\" leads to route %u already: a name "
+				     "leads to one route",
+				     name, taken, other + 1);
+	}
+}
+
+static void check_for(struct reader *r, const config_setting_t *item, const struct config *cfg,
+		      uint32_t i)
+{
+	const struct config_route *route = &cfg->routes[i];
+	const char *at = route->names.text;
+
+	if (route->names.n &&
+	    cfg->routes[route->listener].listen.hostauth.mode != CONFIG_HOSTAUTH_REQUIRE)
+		reader_error(r, line_of_for(item),
+			     "for goes by names that clients prove: give the listener a hostauth "
+			     "with mode = \"require\", or leave it out");
+	for (uint32_t n = 0; n < route->names.n; n++, at += strlen(at) + 1)
+		check_name(r, item, cfg, i, at);
+	for (uint32_t other = 0; other < i && route->names.n == 0; other++)
+		if (cfg->routes[other].listener == route->listener &&
+		    cfg->routes[other].names.n == 0)
+			reader_error(r, line_of_for(item),
+				     "route %u on the same listener has no for either: one route "
+				     "at most is for all other names",
+				     other + 1);
+}
+
+/* The first route where @i listens: @i itself, or an earlier one. */
+static uint32_t first_there(const struct config *cfg, uint32_t i)
+{
+	uint32_t first = 0;
+
+	while (first < i && !is_one_place(&cfg->routes[first].listen, &cfg->routes[i].listen))
+		first++;
+	return first;
+}
+
+/* Routes of which none has "for" are no sharers, but two listeners in one place. */
+static bool is_shared(const struct config *cfg, uint32_t place)
+{
+	for (uint32_t i = place; i < cfg->nroutes; i++)
+		if (cfg->routes[i].names.n > 0 &&
+		    is_one_place(&cfg->routes[i].listen, &cfg->routes[place].listen))
+			return true;
+	return false;
+}
+
+void check_shared(struct reader *r, const config_setting_t *routes, struct config *cfg)
+{
+	for (uint32_t i = 0; i < cfg->nroutes; i++) {
+		const config_setting_t *item = config_setting_get_elem(routes, i);
+		uint32_t first = first_there(cfg, i);
+
+		cfg->routes[i].listener = i;
+		if (first < i && item->type == CONFIG_TYPE_GROUP && is_shared(cfg, first))
+			take_listener(r, item, cfg, first, i);
+	}
+	for (uint32_t i = 0; i < cfg->nroutes; i++)
+		if (config_setting_get_elem(routes, i)->type == CONFIG_TYPE_GROUP)
+			check_for(r, config_setting_get_elem(routes, i), cfg, i);
+}

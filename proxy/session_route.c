@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Several routes on one listener: the name that a client proves chooses the one it takes, so it is
+ * accepted, and proves who it is, before there is a connection to any server.
+ *
+ *   session_prove() -> handshake -> session_choose() -> the server leg connects -> OPEN
+ *                                        |
+ *                                        +-> no route is for that name: the session ends
+ *
+ * No name leads to more than one route (config/share.c). What the client says before its server is
+ * there stays in its Receives (leg_holds_back()): nothing of the session has taken memory of a route
+ * by the time the route is known.
+ */
+#include <assert.h>
+
+#include "base/log.h"
+#include "proxy/internal.h"
+
+static bool shares(const struct proxy_route *route, const struct route_state *listener)
+{
+	return route == listener->route || route->shares == listener->route;
+}
+
+bool session_goes_by_name(const struct route_state *listener)
+{
+	const struct proxy_config *cfg = &listener->proxy->cfg;
+
+	for (unsigned i = 0; i < cfg->nroutes; i++)
+		if (shares(&cfg->routes[i], listener) && cfg->routes[i].nnames > 0)
+			return true;
+	return false;
+}
+
+bool session_is_unneeded(const struct route_state *listener, const struct fabric_addr *peer)
+{
+	const struct proxy_route *route = listener->route;
+
+	for (unsigned i = 0; i < route->nunneeded; i++)
+		if (fabric_net_has(&route->unneeded[i], peer))
+			return true;
+	return false;
+}
+
+static bool is_for(const struct proxy_route *route, const struct leg *client)
+{
+	for (unsigned i = 0; i < route->nnames; i++)
+		if (leg_peer_is(client, route->names[i]))
+			return true;
+	return false;
+}
+
+/* The route for the name that @client proved, if any; else, and without @client, the one that names
+ * nobody. */
+static struct route_state *find(struct route_state *listener, const struct leg *client)
+{
+	struct proxy *p = listener->proxy;
+	struct route_state *rest = NULL;
+
+	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
+		const struct proxy_route *route = &p->cfg.routes[i];
+
+		if (!shares(route, listener))
+			continue;
+		if (route->nnames == 0)
+			rest = &p->routes[i];
+		else if (client && is_for(route, client))
+			return &p->routes[i];
+	}
+	return rest;
+}
+
+struct route_state *session_route_of(struct route_state *listener, const struct fabric_addr *peer)
+{
+	bool by_name = session_goes_by_name(listener);
+
+	return by_name && session_is_unneeded(listener, peer) ? find(listener, NULL) : listener;
+}
+
+/* Version 2 grants messages, not calls: the bound on calls is the gateway's own. */
+static void open_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
+{
+	enum buf_purpose room = q == &s->forward ? BUF_FORWARD : BUF_REVERSE;
+
+	quota_member_init(&q->quota, &s->route->groups[BUF_TRANSACTION]);
+	quota_member_init(&q->room, &s->route->groups[room]);
+	q->s = s;
+	q->limit = a > b ? a : b;
+	if (q->limit == 0)
+		q->limit = 1;
+	list_init(&q->waiting);
+	list_init(&q->kept);
+}
+
+void session_set_route(struct session *s, struct route_state *rs)
+{
+	s->route = rs;
+	open_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
+	/* No more than there are Receives beside those for replies. */
+	open_queue(s, &s->reverse, rs->route->server.rev_credits, 0);
+	leg_set_quotas(&s->client, rs->groups);
+}
+
+/* Who comes from some networks need not prove who it is. */
+static const struct leg_config *client_config(const struct session *s)
+{
+	const struct proxy_route *route = s->listener->route;
+
+	return session_is_unneeded(s->listener, &s->client.conn->peer) ? &route->client_unneeded
+								       : &route->client;
+}
+
+void session_accept(struct session *s)
+{
+	int err = leg_accept(&s->client, client_config(s), &s->proxy->arena, s->client.conn,
+			     view_of(s->request, s->request_len), SESSION_OP_DEPTH, s->proxy->now);
+
+	if (err < 0)
+		session_close(s, err, err == ERR_AGAIN ? "memory_limit reached" : "accept failed");
+}
+
+void session_prove(struct session *s)
+{
+	assert(s->listener->route->client.auth && s->listener->route->client.auth->required);
+	s->state = SESSION_PROVE;
+	s->client.held = true;
+	session_accept(s);
+	session_await_setup(s);
+}
+
+void session_choose(struct session *s)
+{
+	const char *name = leg_peer_name(&s->client);
+	char peer[FABRIC_ADDR_TEXT];
+	struct route_state *rs;
+	int err;
+
+	if (!*name)
+		return;
+	rs = find(s->listener, &s->client);
+	if (!rs) {
+		session_log_auth(s, &s->client);
+		log_peer(LOG_LEVEL_WARN, "hostauth.unrouted", s->host,
+			 "session=%llu route=%s peer=%s name=\"%s\" why=\"no route is for this "
+			 "name, "
+			 "and none for the rest\"",
+			 (unsigned long long)s->id, s->route->route->name,
+			 fabric_addr_format(&s->client.conn->peer, peer), name);
+		session_close(s, ERR_AUTH, "no route is for this name");
+		return;
+	}
+	session_set_route(s, rs);
+	s->state = SESSION_JOIN;
+	err = session_connect_server(s);
+	if (err < 0)
+		session_close(s, err, err == ERR_AGAIN ? "memory_limit reached" : "connect failed");
+}
