@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Hours rather than minutes: a client mounts, loads, packs and unpacks, unmounts, and comes again through the
+# other chain with the next version of NFS, for $CHURN seconds (1800). The most that a gateway has in memory in the
+# last sixth of that time is what it had in the first. By hand: it is not one of those that `run` does by default.
+
+test_churn() {
+    chains_up
+    local began=$SECONDS seconds=${CHURN:-1800} turns=0 bad=0 gateway
+    local versions=(3 4.0 4.1 4.2) chains=(direct chained)
+    guest client 'mkdir -p /run/tree && many_names /run/tree/names 300 && head -c 4M /dev/urandom >/run/tree/data'
+    while [ $((SECONDS - began)) -lt "$seconds" ]; do
+        churn_once "${chains[turns % 2]}" "${versions[turns / 2 % 4]}" || bad=$((bad + 1))
+        turns=$((turns + 1))
+        sleep 3 # as long as nobody is there
+        residents $((6 * (SECONDS - began) / seconds)) >>"$RUN/residents"
+    done
+    check "churn: $turns mounts in $((SECONDS - began)) s, of which $bad went wrong" test "$bad" -eq 0 -a "$turns" -gt 8
+    for gateway in direct near far; do churn_grew "$gateway" "$(most "$gateway" 0)" "$(most "$gateway" 5)"; done
+}
+
+churn_once() {
+    fresh_mount "$1" "$2" || { say "churn: no mount: $1 NFSv$2"; return 1; }
+    guest client 'mkdir -p /mnt/churn && cd /mnt/churn && verified_load --numjobs=4 --size=2M &&
+        tar -C /run -cf tree.tar tree && tar -xf tree.tar && diff -r tree /run/tree && cd / && rm -rf /mnt/churn /mnt/fio &&
+        unmount_all' 300 >>"$RUN/churn.log" 2>&1 || { say "churn: $1 NFSv$2 went wrong: $RUN/churn.log"; return 1; }
+}
+
+# residents SIXTH: "GATEWAY SIXTH KiB" of those of both chains; most GATEWAY SIXTH: of these.
+residents() {
+    local name
+    for name in direct near far; do
+        echo "$name $1 $(awk '/^VmRSS/ { print $2 }' "/proc/${PID[$name]}/status")"
+    done
+}
+most() { sed -n "s/^$1 $2 //p" "$RUN/residents" | sort -n | tail -n 1; }
+
+# churn_grew GATEWAY FIRST LAST: ... by no more than a tenth.
+churn_grew() {
+    check "churn: gateway $1 had $2 KiB at most in the first sixth of the time, $3 KiB in the last"         test "${3:-0}" -gt 0 -a "${3:-0}" -le $((${2:-0} * 11 / 10))
+}
