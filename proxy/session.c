@@ -43,10 +43,10 @@ static void open_both(struct session *s)
 
 	s->state = SESSION_OPEN;
 	log_peer(LOG_LEVEL_INFO, "session.open", s->host,
-		 "session=%llu route=%s client=%s server=%s server_version=%u%s",
+		 "session=%llu route=%s client=%s server=%s server_version=%s%s",
 		 (unsigned long long)s->id, s->route->route->name,
 		 fabric_addr_format(&s->client.conn->peer, client),
-		 fabric_addr_format(&s->server.conn->peer, server), s->server.t->version,
+		 fabric_addr_format(&s->server.conn->peer, server), s->server.t->ops->name,
 		 session_names(s, names));
 }
 

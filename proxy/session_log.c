@@ -97,11 +97,11 @@ static void log_leg(const struct session *s, const struct leg *leg, const struct
 	if (!leg->t || !leg->conn)
 		return;
 	log_info("leg",
-		 "session=%llu route=%s leg=%s peer=%s version=%u inline_send=%u inline_recv=%u "
+		 "session=%llu route=%s leg=%s peer=%s version=%s inline_send=%u inline_recv=%u "
 		 "credits=%u calls=%llu replies=%llu rcalls=%llu rreplies=%llu bytes_in=%llu "
 		 "bytes_out=%llu late=%llu large=%llu written=%llu%s%s",
 		 (unsigned long long)s->id, s->route->route->name, name,
-		 fabric_addr_format(&leg->conn->peer, peer), leg->t->version,
+		 fabric_addr_format(&leg->conn->peer, peer), leg->t->ops->name,
 		 leg->t->peer.send_bytes, leg->t->peer.recv_bytes,
 		 leg == &s->client ? leg->grant : leg->t->ops->call_credits(leg->t),
 		 (unsigned long long)st->calls, (unsigned long long)st->replies,

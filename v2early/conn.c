@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "v2early/traits.h"
 
 static struct early_conn *conn_of(struct rpc_transport *t)
 {
@@ -344,6 +345,7 @@ static void conn_unanswered(struct rpc_transport *t)
 
 static const struct rpc_transport_ops early_ops = {
 	.name = "2-early",
+	.traits = &early_traits,
 	.recv = conn_recv,
 	.again = conn_again,
 	.may_send = conn_may_send,
@@ -369,6 +371,8 @@ int early_conn_init(struct early_conn *c, const struct rpc_params *own)
 	c->t.own = *own;
 	c->t.own.credits = min_u32(own->credits, RPC_MAX_CREDITS);
 	c->t.own.rev_credits = min_u32(own->rev_credits, RPC_MAX_CREDITS);
+	if (own->reverse > RPC_REV_SIMPLE)
+		c->t.own.reverse = RPC_REV_SIMPLE;
 	c->t.ready = true;
 	c->t.peer = (struct rpc_limits){
 		.send_bytes = EARLY_FIRST_BYTES,

@@ -35,11 +35,15 @@ void leg_stop(struct leg *leg, int status, const char *why);
 /** leg_own_params - what this end is, to its transport. */
 struct rpc_params leg_own_params(const struct leg *leg);
 
-/** leg_speaks - whether @version (any number from the wire) is configured. */
-bool leg_speaks(const struct leg *leg, unsigned version);
+/** leg_speaks - whether @version is configured. */
+bool leg_speaks(const struct leg *leg, enum leg_version version);
+
+/** leg_version_of - what the first message @in has, @number on the wire, of what is configured. Return: 0
+ * for nothing. */
+enum leg_version leg_version_of(const struct leg *leg, uint32_t number, struct view in);
 
 /** leg_set_version - make leg->t a new transport of @version. */
-int leg_set_version(struct leg *leg, unsigned version) WARN_UNUSED;
+int leg_set_version(struct leg *leg, enum leg_version version) WARN_UNUSED;
 
 /* leg_auth.c */
 

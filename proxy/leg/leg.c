@@ -194,6 +194,14 @@ static int leg_authenticate(struct leg *leg, struct view accept_data)
 	return leg_auth_begin(leg, view_of(pdata, sizeof(pdata)), accept_data);
 }
 
+/* What an initiator begins with. */
+static enum leg_version leg_first_version(const struct leg *leg)
+{
+	if (leg_speaks(leg, LEG_V2))
+		return LEG_V2;
+	return leg_speaks(leg, LEG_V2_EARLY) ? LEG_V2_EARLY : LEG_V1;
+}
+
 static void leg_on_connected(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
 {
 	if (leg->closing)
@@ -208,7 +216,7 @@ static void leg_on_connected(struct leg *leg, const struct fabric_event *ev, str
 		leg_close(leg, ERR_NOMEM, "no memory, or no key, for host authentication");
 		return;
 	}
-	if (leg_set_version(leg, leg_speaks(leg, 2) ? 2 : 1) < 0) {
+	if (leg_set_version(leg, leg_first_version(leg)) < 0) {
 		leg_close(leg, ERR_PROTO, "the peer's private data is unusable");
 		return;
 	}

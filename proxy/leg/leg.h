@@ -8,6 +8,7 @@
 #include "rpc/transport.h"
 #include "v1/conn.h"
 #include "v2/conn.h"
+#include "v2early/conn.h"
 
 /**
  * leg - one RDMA connection with one protocol version on it: the place where a
@@ -26,7 +27,13 @@ enum { LEG_LEAST = 64 * 1024 };
 /* A connection allows this many exposures for each of its user's operations at once. */
 enum { LEG_EXPOSURES_PER_OP = 4 };
 
-enum leg_version { LEG_V1 = 1, LEG_V2 = 2, LEG_V1_OR_V2 = 3 }; /* bit mask */
+enum leg_version { /* bit mask */
+		   LEG_V1 = 1,
+		   LEG_V2 = 2,
+		   LEG_V2_EARLY =
+			   4, /* the early draft of version 2; an initiator speaks it alone */
+		   LEG_V1_OR_V2 = LEG_V1 | LEG_V2,
+};
 
 /** struct leg_config - shared by many legs, immutable; sizes in octets. */
 struct leg_config {
@@ -119,6 +126,7 @@ struct leg {
 	union {
 		struct v1_conn v1;
 		struct v2_conn v2;
+		struct early_conn early;
 	} u;
 	struct rpc_msg *msg;	 /* received; those whose Receives are shared have one together */
 	uint32_t refused, early; /* acceptor: messages sent, received before that */

@@ -14,13 +14,15 @@
 /* A first message in a version not spoken here. The version stays open: the next message may fit. */
 static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 {
-	const struct rpc_params own = leg_own_params(leg);
+	struct rpc_params own = leg_own_params(leg);
 	struct leg_slot *slot = leg_take_slot(leg);
 	struct fabric_sge sge;
 	int len;
 
 	if (!slot)
 		return;
+	if (in->vers == 2) /* not of the draft that is spoken here */
+		own.vers_high = 1;
 	len = v2_vers_error_encode(in, &own, slot->data, leg->cfg->inline_bytes);
 	assert(len > 0);
 	sge = (struct fabric_sge){slot->data, (uint32_t)len};
@@ -32,10 +34,11 @@ static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 static bool detect_version(struct leg *leg, struct view in)
 {
 	struct v2_hdr h = {0};
-	bool has_prefix = v2_prefix_decode(&h, in) == 0; /* the four words both versions have */
+	bool has_prefix = v2_prefix_decode(&h, in) == 0; /* the four words all versions have */
+	enum leg_version version = has_prefix ? leg_version_of(leg, h.vers, in) : 0;
 
-	if (has_prefix && leg_speaks(leg, h.vers))
-		return leg_set_version(leg, h.vers) == 0;
+	if (version)
+		return leg_set_version(leg, version) == 0;
 	leg->early++;
 	/* Too short to trust its XID: silence (section 7). Nor is an error answered with one. */
 	if (!has_prefix || h.htype == V2_ERROR)
@@ -168,7 +171,8 @@ static void leg_on_ready(struct leg *leg, struct leg_out *out)
 /* The peer does not speak version 2: on the same connection go on with 1 (draft-07 4.3.2, decision 9). */
 static void fall_back(struct leg *leg, const struct rpc_error *range, struct leg_out *out)
 {
-	if (!leg_speaks(leg, 1) || range->a > 1 || range->b < 1 || leg_set_version(leg, 1) < 0) {
+	if (!leg_speaks(leg, LEG_V1) || range->a > 1 || range->b < 1 ||
+	    leg_set_version(leg, LEG_V1) < 0) {
 		leg_close(leg, ERR_VERS, "no protocol version in common");
 		return;
 	}

@@ -5,9 +5,28 @@
  */
 #include "proxy/leg/internal.h"
 
-bool leg_speaks(const struct leg *leg, unsigned version)
+bool leg_speaks(const struct leg *leg, enum leg_version version)
 {
-	return version >= 1 && version <= 2 && (leg->cfg->versions & (1u << (version - 1)));
+	return leg->cfg->versions & version;
+}
+
+/*
+ * Two drafts have the number 2, and the first message tells which (decision 12). One that is not of the draft
+ * spoken here is answered in that all the same, but for a client of draft -07 that can go on in version 1.
+ */
+static enum leg_version dialect_of(const struct leg *leg, struct view in)
+{
+	if (leg_speaks(leg, LEG_V2_EARLY) &&
+	    (early_is_first(in) || leg->cfg->versions == LEG_V2_EARLY))
+		return LEG_V2_EARLY;
+	return leg_speaks(leg, LEG_V2) ? LEG_V2 : 0;
+}
+
+enum leg_version leg_version_of(const struct leg *leg, uint32_t number, struct view in)
+{
+	if (number == 1)
+		return leg_speaks(leg, LEG_V1) ? LEG_V1 : 0;
+	return number == 2 ? dialect_of(leg, in) : 0;
 }
 
 struct rpc_params leg_own_params(const struct leg *leg)
@@ -25,8 +44,8 @@ struct rpc_params leg_own_params(const struct leg *leg)
 		.literal_credits = cfg->literal_credits,
 		.reverse = cfg->reverse,
 		.remote_inv = leg->remote_inv,
-		.vers_low = leg_speaks(leg, 1) ? 1 : 2,
-		.vers_high = leg_speaks(leg, 2) ? 2 : 1,
+		.vers_low = leg_speaks(leg, LEG_V1) ? 1 : 2,
+		.vers_high = leg->cfg->versions == LEG_V1 ? 1 : 2,
 		.first_xid = leg->first_xid,
 		.msg = leg->msg,
 	};
@@ -39,15 +58,19 @@ void leg_set_grant(struct leg *leg, uint32_t credits)
 		leg->t->ops->set_credits(leg->t, leg->grant);
 }
 
-int leg_set_version(struct leg *leg, unsigned version)
+int leg_set_version(struct leg *leg, enum leg_version version)
 {
 	const struct rpc_params p = leg_own_params(leg);
 	int err;
 
-	if (version == 1) {
+	if (version == LEG_V1) {
 		leg_auth_lacks(leg);
 		err = v1_conn_init(&leg->u.v1, &p, &leg->peer_pdata);
 		leg->t = &leg->u.v1.t;
+	} else if (version == LEG_V2_EARLY) {
+		leg_auth_lacks(leg);
+		err = early_conn_init(&leg->u.early, &p);
+		leg->t = &leg->u.early.t;
 	} else {
 		err = v2_conn_init(&leg->u.v2, &p);
 		leg->u.v2.cont.max_bytes = leg->cfg->max_message;

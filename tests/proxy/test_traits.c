@@ -4,6 +4,8 @@
 #include "tests/rng.h"
 #include "v1/header.h"
 #include "v2/message.h"
+#include "v2early/traits.h"
+#include "v2early/header.h"
 
 /* At least one segment in each chunk, so that none is left out. */
 static struct rpc_chunk some(struct rng *r, struct rpc_msg *m)
@@ -57,6 +59,7 @@ static void a_header_is_as_long_as_they_say(void **state)
 		random_chunks(&r, &m, rng_below(&r, 2) ? RPC_CALL : RPC_REPLY);
 		assert_int_equal(v1_header_len(&m), header_by(&v1_traits, &m));
 		assert_int_equal(v2_msg_header_len(&m), header_by(&v2_traits, &m));
+		assert_int_equal(early_header_len(&m), header_by(&early_traits, &m));
 	}
 }
 

@@ -563,8 +563,11 @@ unsigned peer_forget(struct peer *p)
 		if (!c->busy || !c->sent || c->answered)
 			continue;
 		leg_forget(&p->leg, c->xid);
-		if (p->leg.t->version == 1) /* kernel clients count the calls they wait for */
+		/* Kernel clients count the calls they wait for. */
+		if (p->leg.t->version == 1)
 			p->leg.u.v1.calls.in_flight--;
+		else if (peer_is_early(p))
+			p->leg.u.early.calls.in_flight--;
 		call_fence(c);
 		n++;
 	}

@@ -4,6 +4,7 @@
 
 #include "fabric/mem/mem.h"
 #include "proxy/leg/leg.h"
+#include "v2early/traits.h"
 #include "tests/rng.h"
 
 /**
@@ -112,6 +113,12 @@ void peer_end(struct peer *p);
 
 /** peer_fini - after peer_end(): everything down. */
 void peer_fini(struct peer *p);
+
+/** peer_is_early - it speaks the early draft of version 2. */
+static inline bool peer_is_early(const struct peer *p)
+{
+	return p->leg.t && p->leg.t->ops->traits == &early_traits;
+}
 
 /** peer_random_spec - a shape out of @r; @reverse and @version bound it to what may be sent. */
 struct peer_spec peer_random_spec(struct rng *r, unsigned version, bool reverse,

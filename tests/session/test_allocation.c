@@ -48,8 +48,8 @@ static uint64_t one_session(unsigned cv, unsigned sv, uint64_t fail_at)
 static void each_allocation_of_a_session_fails_once(void **state)
 {
 	(void)state;
-	for (unsigned cv = 1; cv <= 2; cv++)
-		for (unsigned sv = 1; sv <= 2; sv++) {
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
+		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2) {
 			uint64_t n = one_session(cv, sv, 0);
 
 			print_message("v%u-v%u: %llu allocations\n", cv, sv, (unsigned long long)n);
@@ -101,8 +101,8 @@ static void each_allocation_of_the_relay_fails_once(void **state)
 static void steady_state_allocates_nothing(void **state)
 {
 	(void)state;
-	for (unsigned cv = 1; cv <= 2; cv++)
-		for (unsigned sv = 1; sv <= 2; sv++) {
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
+		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2) {
 			struct setup s = setup_defaults(cv, sv, 11);
 			struct rng r = {99 + cv * 2 + sv};
 			struct load load = {.rng = &r,

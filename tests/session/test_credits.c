@@ -175,7 +175,7 @@ static void any_schedule(void **state)
 	rng = rng_seeded("credits", 8);
 	(void)state;
 	for (unsigned round = 0; round < 400; round++)
-		run(1 + round % 2, 1 + round / 2 % 2);
+		run(1u << round % 3, 1u << round / 3 % 3);
 }
 
 static const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
@@ -200,8 +200,8 @@ static void calls_fill_both_windows_at_once(void **state)
 	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
 
 	(void)state;
-	for (unsigned cv = 1; cv <= 2; cv++)
-		for (unsigned sv = 1; sv <= 2; sv++) {
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
+		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2) {
 			begin_narrow(cv, sv, 3);
 			client->holds = server->holds = true;
 			for (unsigned i = 0; i < 60; i++) {

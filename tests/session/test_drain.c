@@ -40,8 +40,8 @@ static void end(void)
 static void calls_in_flight_finish(void **state)
 {
 	(void)state;
-	for (unsigned cv = 1; cv <= 2; cv++)
-		for (unsigned sv = 1; sv <= 2; sv++) {
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
+		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2) {
 			begin(cv, sv);
 			for (unsigned i = 0; i < 8; i++)
 				peer_call(&w.pairs[0].client, &bulk);

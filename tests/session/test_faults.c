@@ -118,12 +118,15 @@ static void sweep(const struct sweep *f)
 {
 	const struct sweep none = {.fault = MEMNET_NONE};
 
-	for (unsigned cv = 1; cv <= 2; cv++)
-		for (unsigned sv = 1; sv <= 2; sv++) {
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
+		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2) {
 			uint64_t last = f->bound ? f->bound : run_one(cv, sv, &none, 0);
 			uint64_t at = 1 + (cv + 2 * sv) % f->stride;
 			unsigned stride = f->stride * (f->bound && f->bound < THIN ? 1 : THIN);
 
+			/* In the early draft it is version 1's code that runs. */
+			if ((cv | sv) & LEG_V2_EARLY)
+				stride *= 5;
 			print_message("v%u-v%u: up to step %llu\n", cv, sv,
 				      (unsigned long long)last);
 			for (; at <= last; at += stride)

@@ -54,9 +54,9 @@ static struct fabric_listener *listener(struct fabric_addr *addr)
 	return l;
 }
 
-static struct leg_config leg_config(void)
+static struct leg_config leg_config(unsigned versions)
 {
-	return (struct leg_config){.versions = LEG_V1_OR_V2,
+	return (struct leg_config){.versions = versions,
 				   .inline_bytes = 4096,
 				   .credits = 32,
 				   .rev_credits = 4,
@@ -75,11 +75,12 @@ static void begin(unsigned cv, unsigned sv)
 	w.gw = instance();
 	w.front = listener(&w.gw_addr);
 	w.back = listener(&w.server_addr);
-	w.route = (struct proxy_route){.name = "copies",
-				       .client = leg_config(),
-				       .server = leg_config(),
-				       .upstream = w.server_addr,
-				       .version_memory = NSEC_PER_SEC};
+	w.route = (struct proxy_route){
+		.name = "copies",
+		.client = leg_config(LEG_V1_OR_V2 | LEG_V2_EARLY),
+		.server = leg_config(sv == LEG_V2_EARLY ? LEG_V2_EARLY : LEG_V1_OR_V2),
+		.upstream = w.server_addr,
+		.version_memory = NSEC_PER_SEC};
 	cfg = (struct proxy_config){.routes = &w.route,
 				    .nroutes = 1,
 				    .fabrics = &w.gw,
@@ -179,8 +180,8 @@ static void end(void)
 static void payload_is_not_copied(void **state)
 {
 	(void)state;
-	for (unsigned cv = 1; cv <= 2; cv++)
-		for (unsigned sv = 1; sv <= 2; sv++) {
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
+		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2) {
 			const struct session *s;
 			uint64_t copied, allocs, parts, bytes;
 

@@ -100,7 +100,7 @@ static void all_is_given_back(void)
 	assert_int_equal(world_used(&w), way.used);
 	assert_int_equal(session()->client.conn->handles_live, 0);
 	assert_int_equal(session()->server.conn->handles_live, 0);
-	if (requester->t->version == 2)
+	if (requester->t->ops->traits->continues)
 		assert_int_equal(requester->u.v2.owed, 0); /* a GRANT may take the last credit */
 }
 
@@ -125,8 +125,8 @@ typedef void story_fn(void);
 /* To responders that speak one of @versions, a bit mask. */
 static void toward(unsigned versions, story_fn *story)
 {
-	for (unsigned cv = 1; cv <= 2; cv++)
-		for (unsigned sv = 1; sv <= 2; sv++)
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
+		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2)
 			for (unsigned reverse = 0; reverse < 2; reverse++) {
 				if (!(versions & (reverse ? cv : sv)))
 					continue;
@@ -139,13 +139,13 @@ static void toward(unsigned versions, story_fn *story)
 
 static void everywhere(story_fn *story)
 {
-	toward(LEG_V1_OR_V2, story);
+	toward(LEG_V1_OR_V2 | LEG_V2_EARLY, story);
 }
 
 static bool takes_chunks(void)
 {
-	return !way.reverse ||
-	       (session()->client.t->version == 2 && session()->server.t->version == 2);
+	return !way.reverse || (session()->client.t->ops->traits->continues &&
+				session()->server.t->ops->traits->continues);
 }
 
 /* Far more of them than there are credits, Receives, or places in the list of late ones. */
@@ -434,7 +434,7 @@ static void random_deed(struct rng *r, struct peer *p)
 		break;
 	case 1:
 		/* In version 1 the session ends for want of credits in the end. */
-		peer_release(p, p->leg.t->version == 1 || rng_below(r, 4) > 0);
+		peer_release(p, p->leg.t->ops->traits->counts_calls || rng_below(r, 4) > 0);
 		break;
 	case 2:
 		if (rng_below(r, 8) == 0)

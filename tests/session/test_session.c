@@ -10,8 +10,8 @@ static struct world w;
 static void one_null_call(void **state)
 {
 	(void)state;
-	for (unsigned cv = 1; cv <= 2; cv++)
-		for (unsigned sv = 1; sv <= 3; sv++) {
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
+		for (unsigned sv = 1; sv <= 4; sv++) {
 			struct setup s = setup_defaults(cv, sv, 1);
 			const struct peer_spec spec = {.body = 100, .reply = 24, .segs = 1};
 			struct world_pair *p = &w.pairs[0];
@@ -22,6 +22,8 @@ static void one_null_call(void **state)
 			world_run(&w, NSEC_PER_SEC);
 			assert_int_equal(p->client.done, 1);
 			assert_int_equal(p->server.leg.t->version, sv == 1 ? 1 : 2);
+			assert_int_equal(peer_is_early(&p->server), sv == LEG_V2_EARLY);
+			assert_int_equal(peer_is_early(&p->client), cv == LEG_V2_EARLY);
 			assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
 			world_quit(&w);
 			world_free(&w);
@@ -38,8 +40,9 @@ static void payload_is_equal_on_both_sides(void **state)
 	struct world_pair *p = &w.pairs[0];
 
 	(void)state;
-	for (unsigned round = 0; round < 24; round++) {
-		struct setup s = setup_defaults(1 + round % 2, 1 + (round / 2) % 2, rng_next(&r));
+	for (unsigned round = 0; round < 36; round++) {
+		struct setup s =
+			setup_defaults(1u << round % 3, 1u << (round / 3) % 3, rng_next(&r));
 
 		s.client_inline = sizes[rng_below(&r, 4)];
 		s.gw_inline = sizes[rng_below(&r, 4)];
@@ -64,7 +67,7 @@ static void payload_is_equal_on_both_sides(void **state)
  * gateway's memory went out with it. */
 static void linux_reply_lengths(bool no_written)
 {
-	for (unsigned cv = 1; cv <= 2; cv++) {
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2) {
 		struct setup s = setup_defaults(cv, 1, 7);
 		struct peer_spec spec = {.body = 100,
 					 .reply = 104,

@@ -69,8 +69,8 @@ static void check(void)
 static void a_shortage_is_waited_out(void **state)
 {
 	(void)state;
-	for (unsigned cv = 1; cv <= 2; cv++)
-		for (unsigned sv = 1; sv <= 2; sv++)
+	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
+		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2)
 			for (nsec_t after = 0; after < 40; after++) {
 				start(cv, sv);
 				be_short(after * NSEC_PER_MS / 10, 300 * NSEC_PER_MS);

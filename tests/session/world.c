@@ -14,8 +14,9 @@ struct setup setup_defaults(unsigned client, unsigned server, uint64_t seed)
 	return (struct setup){
 		.client_version = client,
 		.server_version = server,
-		.listen_versions = LEG_V1_OR_V2,
-		.upstream_versions = LEG_V1_OR_V2,
+		/* An upstream speaks the early draft only when it is told to. */
+		.listen_versions = LEG_V1_OR_V2 | LEG_V2_EARLY,
+		.upstream_versions = server == LEG_V2_EARLY ? LEG_V2_EARLY : LEG_V1_OR_V2,
 		.client_inline = 4096,
 		.gw_inline = 4096,
 		.server_inline = 4096,
@@ -190,6 +191,12 @@ static bool pair_is_up(const struct world_pair *p)
 	return p->client.open && p->server.open && !p->client.closed && !p->server.closed;
 }
 
+/* In the early draft the first call, of 1024 octets at most, asks what is spoken. */
+static bool asks(const struct world_pair *p)
+{
+	return peer_is_early(&p->client) && p->client.leg.t->count.sends == 0;
+}
+
 /* Whether the pair has calls to make or to wait for. */
 static bool pair_load(struct world *w, struct world_pair *p, const struct load *load)
 {
@@ -199,6 +206,8 @@ static bool pair_load(struct world *w, struct world_pair *p, const struct load *
 		return false;
 	while (p->made < load->calls && peer_busy(&p->client) < load->depth) {
 		spec = load->spec(load->rng, w, &p->client);
+		if (asks(p))
+			spec = (struct peer_spec){.body = 100, .reply = 24, .segs = 1};
 		peer_call(&p->client, &spec);
 		p->made++;
 	}
@@ -305,12 +314,15 @@ const struct buf_arena *world_arena(const struct world *w)
 /* Inline where it can be seen: the smaller of what the client and the gateway take. */
 static uint32_t front_inline(const struct world *w)
 {
+	if (w->s.client_version == LEG_V2_EARLY)
+		return EARLY_INLINE_BYTES;
 	return w->s.client_inline < w->s.gw_inline ? w->s.client_inline : w->s.gw_inline;
 }
 
 struct peer_spec spec_any(struct rng *r, const struct world *w, const struct peer *client)
 {
-	struct peer_spec s = peer_random_spec(r, client->leg.t->version, false, front_inline(w));
+	struct peer_spec s = peer_random_spec(r, client->leg.t->ops->traits->continues ? 2 : 1,
+					      false, front_inline(w));
 
 	/* Beside results a version 1 server gets a Reply chunk. */
 	if (s.nwrites && !s.reply_cap && s.reply > 60000)
@@ -322,7 +334,7 @@ struct peer_spec spec_small(struct rng *r, const struct world *w, const struct p
 {
 	static const uint32_t sizes[] = {1, 7, 100, 1000, 3000, 5000};
 	struct peer_spec s = {.segs = 1 + rng_below(r, PEER_SEGS), .body = 128, .reply = 24};
-	bool long_ok = client->leg.t->version == 2;
+	bool long_ok = client->leg.t->ops->traits->continues;
 
 	(void)w;
 	s.body += 4 * rng_below(r, 200);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2EARLY_TRAITS_H
+#define V2EARLY_TRAITS_H
+
+#include "rpc/traits.h"
+
+/** What the early draft of version 2 is like. */
+extern const struct rpc_traits early_traits;
+
+#endif
