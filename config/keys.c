@@ -200,7 +200,7 @@ const struct config config_defaults = {
 	.log_level = LOG_LEVEL_INFO,
 };
 
-/* Profile section 8 for the time; a handshake takes some 100 KiB at most. */
+/* Profile section 8 for the time; a handshake takes some 100 KiB, with long chains twice that. */
 #define HOSTAUTH_DEFAULTS                                                                          \
 	{                                                                                          \
 		.timeout_s = 10, .warn_days = 30, .max_handshakes = 256                            \
