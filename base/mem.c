@@ -49,6 +49,13 @@ void mem_free(void *p)
 	free(p);
 }
 
+size_t mem_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
 void *mem_map(size_t bytes)
 {
 	void *p;

@@ -38,6 +38,9 @@ uint64_t mem_allocs(void);
 /** mem_live - allocations not yet freed. */
 uint64_t mem_live(void);
 
+/** mem_bytes - octets of the heap in use, those of libraries as well. Takes a look at all of it. */
+size_t mem_bytes(void);
+
 /** mem_fail_at - tests: make the @nth allocation from now on fail (1 = the next); 0 = none. */
 void mem_fail_at(uint64_t nth);
 

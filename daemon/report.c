@@ -52,9 +52,10 @@ static unsigned long resident_bytes(void)
 
 void report_process(void)
 {
-	log_info("process", "descriptors=%u resident_bytes=%lu heap_live=%llu heap_allocs=%llu",
+	log_info("process",
+		 "descriptors=%u resident_bytes=%lu heap_live=%llu heap_allocs=%llu heap_bytes=%zu",
 		 open_descriptors(), resident_bytes(), (unsigned long long)mem_live(),
-		 (unsigned long long)mem_allocs());
+		 (unsigned long long)mem_allocs(), mem_bytes());
 }
 
 /* A line of counters, as NAME=VALUE. */

@@ -485,6 +485,62 @@ case_tools() {
     grep -q 'clients that proved who they are 1, the last one pair-1' "$DIR/server20060" || fail "nobody was proved"
 }
 
+# many WHAT COUNT KEYS CA: clients that fail
+many() {
+    "$KEYS/../many" "$HOST" "$many_port" "$1" "$2" "$3" "$4" >"$DIR/many" 2>&1 || fail "$*: $(cat "$DIR/many")"
+}
+# heap: octets in use at gateway B, libraries' included
+heap() {
+    local before
+    before=$(grep -c event=process "$LOG_B")
+    kill -USR1 "$PID_B"
+    wait_for 10 said_more event=process "$LOG_B" "$before" || fail "no answer to SIGUSR1"
+    sed -n 's/.*event=process .* heap_bytes=\([0-9]*\).*/\1/p' "$LOG_B" | tail -n 1
+}
+said_more() { [ "$(grep -c "$1" "$2")" -gt "$3" ]; }
+heap_is_at_most() { [ "$(heap)" -le "$1" ]; }
+
+# Memory after failed handshakes is what it was before: HOSTAUTH_FAILURES of each kind (300).
+case_leaks() {
+    local count=${HOSTAUTH_FAILURES:-300} before what keys ca many_port noise=16384
+    python3 -c "import ctypes; ctypes.CDLL('libssl.so.3')" 2>/dev/null || exit 77
+    begin
+    put A outsider && put B server
+    install -m 600 "$KEYS/psk.txt" "$DIR/keys"
+    cat >"$DIR/B.conf" <<END
+workers = 2;
+memory_limit = "256M";
+max_setups_per_second = 0;
+routes = ( { name = "certificates";
+  listen = { address = "$HOST"; port = 20051; crc = false; $(require "$(certificates B)") };
+  upstream = { address = "$HOST"; port = 20053; };
+}, { name = "keys";
+  listen = { address = "$HOST"; port = 20052; crc = false; $(require "psk_file = \"$DIR/keys\";") };
+  upstream = { address = "$HOST"; port = 20053; };
+} );
+END
+    # What a thread's cache holds back would be noise.
+    export GLIBC_TUNABLES=glibc.malloc.tcache_count=0
+    gateway B
+    while read -r what many_port keys ca; do
+        many "$what" 50 "$keys" "$ca"
+        before=$(heap)
+        many "$what" "$count" "$keys" "$ca"
+        wait_for 20 heap_is_at_most $((before + noise)) ||
+            fail "$count times $what: $before octets of heap before, $(heap) after"
+        echo "$count times $what: $before octets of heap before, $(heap) after"
+    done <<END
+implausible 20051 $DIR/A.pem $DIR/ca.pem
+wrong-key 20052 $KEYS/psk-wrong.txt psk
+wrong-name 20051 $DIR/A.pem $DIR/ca.pem
+END
+    b_must_say 'event=hostauth.failed .*cause=value .*the first value holds no ClientHello'
+    b_must_say 'event=hostauth.failed .*cause=tls .*binder does not verify'
+    b_must_say 'event=hostauth.failed .*cause=tls .*unable to get local issuer certificate'
+    stop_gateway B
+    nothing_came
+}
+
 # An end that shares nothing with hostauth/ (tests/hostauth/peer), either way.
 case_independent() {
     local peer=$KEYS/../peer
