@@ -199,6 +199,34 @@ static void check_route(struct reader *r, const config_setting_t *item, struct c
 	check_fabric(r, item, "upstream", &route->upstream, &config_upstream_keys);
 }
 
+/* struct sockaddr_un has no room for more. */
+enum { SOCKET_PATH_BYTES = 108 };
+
+static void check_operators(struct reader *r, const config_setting_t *root, struct config *cfg)
+{
+	struct config_end metrics = {.port = cfg->metrics.port};
+	struct place here;
+
+	if (strlen(cfg->control.path) >= SOCKET_PATH_BYTES)
+		reader_error(r, cfg->control.line,
+			     "control has %zu octets: use %d at most, as for any socket",
+			     strlen(cfg->control.path), SOCKET_PATH_BYTES - 1);
+	if (!*cfg->metrics.address)
+		return;
+	cfg->metrics.line = reader_line(reader_member(root, "metrics"));
+	memcpy(metrics.address, cfg->metrics.address, sizeof(metrics.address));
+	here = place_of(&metrics);
+	for (uint32_t i = 0; i < cfg->nroutes; i++) {
+		struct place listen = place_of(&cfg->routes[i].listen);
+
+		if (is_same_place(&listen, &here))
+			reader_error(r, cfg->metrics.line,
+				     "route %u listens on %s port %u already: give metrics another "
+				     "address or port",
+				     i + 1, cfg->routes[i].listen.address, cfg->metrics.port);
+	}
+}
+
 void check(struct reader *r, const config_setting_t *root, struct config *cfg)
 {
 	const config_setting_t *routes = reader_routes(root);
@@ -216,4 +244,5 @@ void check(struct reader *r, const config_setting_t *root, struct config *cfg)
 		check_route(r, item, &cfg->routes[i]);
 	}
 	check_memory(r, root, cfg);
+	check_operators(r, root, cfg);
 }

@@ -109,6 +109,13 @@ enum config_receives { CONFIG_RECEIVES_AUTO, CONFIG_RECEIVES_SHARED, CONFIG_RECE
 /* Whether RDMA devices are used whose handles are good for more than their connection. */
 enum config_handles { CONFIG_HANDLES_REFUSE, CONFIG_HANDLES_ALLOW };
 
+/** struct config_metrics - where they are to be had; no address: nowhere. */
+struct config_metrics {
+	char address[CONFIG_ADDRESS_BYTES];
+	uint16_t port;
+	uint32_t line;
+};
+
 struct config {
 	uint32_t workers;		  /* 0: see config_workers() */
 	uint32_t max_sessions;		  /* of the whole process; 0: see config_max_sessions() */
@@ -123,6 +130,8 @@ struct config {
 	enum config_receives receives; /* receive_queue */
 	enum config_handles handles;   /* insecure_handles */
 	enum log_level log_level;
+	struct config_file control; /* socket for rpcrdma-gwctl */
+	struct config_metrics metrics;
 	uint32_t nroutes; /* at least 1 */
 	struct config_route routes[];
 };

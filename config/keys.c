@@ -120,6 +120,13 @@ static const struct key log_keys[] = {
 	OTHER("level", KEY_LEVEL, struct config, log_level),
 };
 
+static const struct key metrics_keys[] = {
+	REQUIRED("address", KEY_ADDRESS, struct config_metrics, address),
+	NUMBER("port", struct config_metrics, port, 1, 65535),
+};
+
+static const struct key_table metrics_table = TABLE(metrics_keys);
+
 const struct key_table config_listen_keys = TABLE(listen_keys);
 const struct key_table config_upstream_keys = TABLE(upstream_keys);
 static const struct key_table log_table = TABLE(log_keys);
@@ -159,6 +166,11 @@ static const struct key top_keys[] = {
 	WORD("insecure_handles", struct config, handles, config_handles_words,
 	     CONFIG_HANDLES_WORDS),
 	{.name = "log", .kind = KEY_GROUP, .offset = 0, .sub = &log_table},
+	OTHER("control", KEY_FILE, struct config, control),
+	{.name = "metrics",
+	 .kind = KEY_GROUP,
+	 .offset = offsetof(struct config, metrics),
+	 .sub = &metrics_table},
 	{.name = "routes", .kind = KEY_ROUTES, .is_required = true, .sub = &route_table},
 };
 
@@ -198,6 +210,7 @@ const struct config config_defaults = {
 	.receives = CONFIG_RECEIVES_AUTO,
 	.handles = CONFIG_HANDLES_REFUSE,
 	.log_level = LOG_LEVEL_INFO,
+	.metrics = {.port = 9749},
 };
 
 /* Profile section 8 for the time; a handshake takes some 100 KiB, with long chains twice that. */

@@ -113,6 +113,18 @@ static void print_routes(const struct key *key, const struct config *cfg, FILE *
 	fputs(");\n", out);
 }
 
+/* A group without the address that it would have to have was left out. */
+static bool is_absent(const struct key_table *table, const void *base)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct key *key = &table->keys[i];
+
+		if (key->is_required && key->kind == KEY_ADDRESS)
+			return !*(const char *)key_field_const(key, base);
+	}
+	return false;
+}
+
 static void print_group(const struct key_table *table, const void *base, unsigned depth, FILE *out)
 {
 	for (size_t i = 0; i < table->n; i++) {
@@ -120,6 +132,8 @@ static void print_group(const struct key_table *table, const void *base, unsigne
 		const void *field = key_field_const(key, base);
 
 		if (key->fabric && strcmp(((const struct config_end *)base)->fabric, key->fabric))
+			continue;
+		if (key->kind == KEY_GROUP && is_absent(key->sub, field))
 			continue;
 		if (key->kind == KEY_ROUTES) {
 			print_routes(key, base, out);

@@ -541,7 +541,7 @@ static const struct key *find_key(const struct key_table *table, const char *nam
 
 static void tell_unknown(struct reader *r, const config_setting_t *s, const struct key_table *table)
 {
-	char known[256] = "";
+	char known[512] = "";
 	size_t len = 0;
 
 	for (size_t i = 0; i < table->n && len < sizeof(known); i++)

@@ -76,6 +76,7 @@ void config_end_forget_lines(struct config_end *end)
 
 void config_forget_lines(struct config *cfg)
 {
+	cfg->control.line = cfg->metrics.line = 0;
 	for (uint32_t i = 0; i < cfg->nroutes; i++) {
 		config_end_forget_lines(&cfg->routes[i].listen);
 		config_end_forget_lines(&cfg->routes[i].upstream);

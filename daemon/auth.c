@@ -219,6 +219,17 @@ static void reload_side(struct side *side, int64_t now)
 		 auth_files_time(times.end, at));
 }
 
+bool auth_times(const struct auth *auth, unsigned route, enum auth_side which,
+		struct hostauth_times *times)
+{
+	const struct side *side = &auth->sides[SIDES * route + which];
+
+	if (!side->creds)
+		return false;
+	hostauth_creds_times(side->creds, times); /* replaced by this thread alone */
+	return true;
+}
+
 static void warn_end(const struct side *side, const char *key, const char *path, int64_t end,
 		     int64_t wall)
 {

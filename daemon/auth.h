@@ -43,6 +43,10 @@ const struct leg_auth *auth_leg(const struct auth *auth, unsigned route, enum au
  * what there was. A line of the log for each side of a route that has them. */
 void auth_reload(struct auth *auth, int64_t now);
 
+/** auth_times - when what one side of a route proves itself with ends. Return: whether it has any. */
+bool auth_times(const struct auth *auth, unsigned route, enum auth_side which,
+		struct hostauth_times *times);
+
 /**
  * auth_tick - once a day, and at the first call: warn of what expires soon, or has
  * @now: of the loop's clock

@@ -4,17 +4,16 @@
 
 #include <stdbool.h>
 
-#include "daemon/gateway.h"
+#include "daemon/figures.h"
 
 /** report_process - one line event=process: descriptors, heap and resident memory now. */
 void report_process(void);
 
 /** struct report - what one worker tells when asked, a little at a time; of the worker's thread. */
 struct report {
-	const struct gateway *gw; /* set by the worker, all borrowed */
+	struct figures_source from; /* set by the worker, all borrowed */
+	struct figures *figures;    /* to work with */
 	unsigned worker;
-	struct fabric **fabrics;
-	struct proxy *proxy;
 	bool asked, running; /* private from here on, zero */
 	nsec_t again_at, give_up_at;
 };

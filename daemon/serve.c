@@ -11,6 +11,8 @@
  *                                   v                    v
  *                            every worker's thread is over: exit
  *
+ * Between these it answers operators and their programs, at sockets of its own.
+ *
  * Every few seconds it gives freed memory back to the system; once a day it looks whether
  * certificates are about to expire.
  *
@@ -32,8 +34,11 @@
 #include "base/mem.h"
 #include "config/config.h"
 #include "daemon/auth.h"
+#include "daemon/collect.h"
+#include "daemon/control/control.h"
 #include "daemon/gateway.h"
 #include "daemon/loop.h"
+#include "daemon/metrics/metrics.h"
 #include "daemon/report.h"
 #include "daemon/worker.h"
 
@@ -48,6 +53,13 @@ struct server {
 	struct loop *loop;
 	struct loop_signals signals;
 	struct worker **workers;
+	struct inquiries *inquiries;
+	struct collector *collector;
+	struct control *control; /* NULL: not configured */
+	struct metrics *metrics; /* likewise */
+	const char *path;
+	nsec_t begun;
+	int64_t begun_wall;
 	enum serve_state state;
 	bool failed;
 };
@@ -104,6 +116,16 @@ static void on_terminate(struct server *s, int signo)
 	stop(s);
 }
 
+static void reload(void *arg)
+{
+	struct server *s = arg;
+
+	log_info("reload", "why=\"certificates, keys and lists of hostauth are read anew; the "
+			   "configuration is read at start only: restart the service to "
+			   "change it\"");
+	auth_reload(s->auth, time(NULL));
+}
+
 static void on_signal(struct loop_signals *signals, int signo)
 {
 	struct server *s = container_of(signals, struct server, signals);
@@ -114,15 +136,20 @@ static void on_signal(struct loop_signals *signals, int signo)
 		each_worker(s, worker_report);
 		break;
 	case SIGHUP:
-		log_info("reload",
-			 "why=\"certificates, keys and lists of hostauth are read anew; the "
-			 "configuration is read at start only: restart the service to "
-			 "change it\"");
-		auth_reload(s->auth, time(NULL));
+		reload(s);
 		break;
 	default:
 		on_terminate(s, signo);
 	}
+}
+
+/* A successor may want the same addresses. */
+static void unlisten_operators(struct server *s)
+{
+	if (s->control)
+		control_close(s->control);
+	if (s->metrics)
+		metrics_close(s->metrics);
 }
 
 /* Return: workers whose thread still runs. */
@@ -137,18 +164,27 @@ static unsigned look_after_workers(struct server *s)
 		running += state == WORKER_RUNNING || state == WORKER_DRAINING;
 		s->failed |= state == WORKER_FAILED;
 	}
-	if (!attached)
+	if (!attached) {
 		gateway_unlisten(&s->gw);
+		unlisten_operators(s);
+	}
 	if (s->failed && s->state != STOPPING)
 		stop(s);
 	return running;
 }
 
-static int start_workers(struct server *s)
+static int make_inquiries(struct server *s)
 {
 	s->workers = mem_zalloc(s->gw.nworkers * sizeof(struct worker *));
-	if (!s->workers)
-		return ERR_NOMEM;
+	if (s->workers)
+		s->inquiries = inquiries_new(s->workers, s->gw.nworkers);
+	if (s->inquiries)
+		s->collector = collector_new(s->inquiries, s->gw.nworkers, s->gw.nroutes);
+	return s->collector ? 0 : ERR_NOMEM;
+}
+
+static int start_workers(struct server *s)
+{
 	for (unsigned i = 0; i < s->gw.nworkers; i++) {
 		s->workers[i] = worker_new(&s->gw, i, s->loop);
 		if (!s->workers[i])
@@ -158,6 +194,66 @@ static int start_workers(struct server *s)
 		if (worker_start(s->workers[i]))
 			return ERR_NOMEM;
 	return 0;
+}
+
+static struct tell_process tell_process(void *arg)
+{
+	static const char *const states[] = {
+		[SERVING] = "serving", [DRAINING] = "draining", [STOPPING] = "stopping"};
+	const struct server *s = arg;
+
+	return (struct tell_process){.gw = &s->gw,
+				     .auth = s->auth,
+				     .config = s->path,
+				     .state = states[s->state],
+				     .uptime = loop_now() - s->begun};
+}
+
+static int open_control(struct server *s)
+{
+	const struct control_config control = {.path = s->cfg->control.path,
+					       .loop = s->loop,
+					       .inquiries = s->inquiries,
+					       .collector = s->collector,
+					       .process = tell_process,
+					       .reload = reload,
+					       .arg = s};
+
+	return *s->cfg->control.path ? control_open(&control, &s->control) : 0;
+}
+
+static int open_metrics(struct server *s)
+{
+	const struct metrics_config metrics = {
+		.address = s->cfg->metrics.address,
+		.port = s->cfg->metrics.port,
+		.loop = s->loop,
+		.collector = s->collector,
+		.process = {.gw = &s->gw, .auth = s->auth, .start = s->begun_wall}};
+
+	return *metrics.address ? metrics_open(&metrics, &s->metrics) : 0;
+}
+
+/* Where operators and their programs come. Before there are other threads. */
+static int open_operators(struct server *s)
+{
+	int err = open_control(s);
+
+	return err ? err : open_metrics(s);
+}
+
+/* Return: when it is to be called again. */
+static nsec_t serve_operators(struct server *s)
+{
+	nsec_t at = NSEC_NEVER;
+
+	inquiries_run(s->inquiries);
+	if (s->control)
+		at = nsec_min(at, control_tick(s->control));
+	if (s->metrics)
+		at = nsec_min(at, metrics_tick(s->metrics));
+	inquiries_run(s->inquiries); /* what was asked for meanwhile */
+	return at;
 }
 
 static enum exit_code prepare(struct server *s, const char *path)
@@ -198,6 +294,7 @@ static enum exit_code run(struct server *s, const char *path)
 {
 	nsec_t trim_at = loop_now() + TRIM_INTERVAL;
 	enum exit_code code = prepare(s, path);
+	int err;
 
 	if (code)
 		return code;
@@ -208,12 +305,18 @@ static enum exit_code run(struct server *s, const char *path)
 		 s->gw.worker_bytes, s->gw.max_sessions, s->gw.max_setups, s->gw.nroutes);
 	if (gateway_listen(&s->gw, path))
 		return EXIT_LISTEN;
+	if (make_inquiries(s))
+		return EXIT_INTERNAL;
+	err = open_operators(s);
+	if (err)
+		return err == ERR_IO ? EXIT_LISTEN : EXIT_INTERNAL;
 	if (start_workers(s))
 		return EXIT_INTERNAL;
 	log_info("ready", "routes=%u", s->gw.nroutes);
 	while (look_after_workers(s)) {
 		nsec_t tick_at = auth_tick(s->auth, loop_now(), time(NULL));
 
+		tick_at = nsec_min(tick_at, serve_operators(s));
 		if (loop_run_once(s->loop, nsec_min(trim_at, tick_at)))
 			return EXIT_INTERNAL;
 		trim_at = trim(trim_at);
@@ -225,6 +328,11 @@ static void cleanup(struct server *s)
 {
 	for (unsigned i = 0; s->workers && i < s->gw.nworkers; i++)
 		worker_free(s->workers[i]);
+	/* No thread is left that answers anybody. */
+	control_free(s->control);
+	metrics_free(s->metrics);
+	collector_free(s->collector);
+	inquiries_free(s->inquiries);
 	mem_free(s->workers);
 	gateway_fini(&s->gw);
 	if (s->signals.loop)
@@ -236,7 +344,10 @@ static void cleanup(struct server *s)
 
 enum exit_code serve(const char *path)
 {
-	struct server s = {.signals = {.caught = on_signal, .fd = -1}};
+	struct server s = {.signals = {.caught = on_signal, .fd = -1},
+			   .path = path,
+			   .begun = loop_now(),
+			   .begun_wall = time(NULL)};
 	enum exit_code code = EXIT_INTERNAL;
 	int err = config_load(path, &s.cfg, stderr);
 

@@ -5,9 +5,10 @@
 /* Exit codes of rpcrdma-gw: documented in --help and rpcrdma-gw(8). */
 enum exit_code {
 	EXIT_OK = 0,
-	EXIT_CONFIG = 1,   /* the configuration file has problems; each was printed */
-	EXIT_USAGE = 2,	   /* the command line */
-	EXIT_LISTEN = 3,   /* an address could not be listened on, or its interface is not there */
+	EXIT_CONFIG = 1, /* the configuration file has problems; each was printed */
+	EXIT_USAGE = 2,	 /* the command line */
+	EXIT_LISTEN =
+		3, /* an address, or the control socket, could not be listened on, or its interface is not there */
 	EXIT_INTERNAL = 4, /* memory, descriptors or threads are short; a worker failed */
 };
 

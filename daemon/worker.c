@@ -6,7 +6,8 @@
  *         fabric sockets become ready; the fabrics take note
  *     take what the main thread asked for
  *     turn the proxy until nothing is left to do, or a bound is reached
- *     tell a little of the report that was asked for, if one was
+ *     tell a little of the report that was asked for, if one was; a piece of what the main
+ *     thread wants to know
  *
  * The bound keeps a worker that is never idle able to hear its main thread and to
  * accept connections. Draining is the proxy's business; the worker gives up its
@@ -22,12 +23,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/inquiry.h"
 #include "daemon/report.h"
 
 enum { TURNS_MAX = 16 };
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */
 
-enum { ASK_DRAIN = 1, ASK_STOP = 2, ASK_REPORT = 4 };
+enum { ASK_DRAIN = 1, ASK_STOP = 2, ASK_REPORT = 4, ASK_INQUIRY = 8 };
 
 struct worker {
 	const struct gateway *gw;
@@ -37,10 +39,13 @@ struct worker {
 	struct jobs_port jobs;
 	struct proxy *proxy;
 	struct report report;
+	struct inquiry *inquiry; /* while it is being answered */
 	bool attached;
 	bool draining, stopping;
 	nsec_t end; /* draining: go, whatever is left */
 	atomic_uint asked;
+	struct inquiry *inquired; /* the main thread's: the last one */
+	atomic_bool answering;	  /* it is the worker's, while its thread runs */
 	atomic_uint state;
 	pthread_t thread;
 	bool started;
@@ -132,9 +137,10 @@ static int open_proxy(struct worker *w)
 	if (w->gw->jobs)
 		jobs_port_init(&w->jobs, w->gw->jobs, wake, w->loop);
 	w->proxy = proxy_new(&cfg);
-	w->report = (struct report){
-		.gw = w->gw, .worker = w->index, .fabrics = w->fabrics, .proxy = w->proxy};
-	return w->proxy ? 0 : ERR_NOMEM;
+	w->report = (struct report){.from = {.gw = w->gw, .fabrics = w->fabrics, .proxy = w->proxy},
+				    .figures = figures_new(w->gw->nroutes),
+				    .worker = w->index};
+	return w->proxy && w->report.figures ? 0 : ERR_NOMEM;
 }
 
 struct worker *worker_new(const struct gateway *gw, unsigned index, struct loop *parent)
@@ -171,6 +177,8 @@ static void take_requests(struct worker *w)
 
 	if (asked & ASK_REPORT)
 		report_ask(&w->report);
+	if (asked & ASK_INQUIRY)
+		w->inquiry = w->inquired;
 	if ((asked & ASK_DRAIN) && !w->draining) {
 		nsec_t deadline = loop_now() + w->gw->cfg->drain_timeout_s * NSEC_PER_SEC;
 
@@ -198,9 +206,23 @@ static nsec_t turn(struct worker *w, nsec_t now)
 	return 0;
 }
 
+/* Return: whether there is more of it to be done. */
+static bool answer_some(struct worker *w, nsec_t now)
+{
+	if (!w->inquiry)
+		return false;
+	if (inquiry_some(w->inquiry, &w->report.from, now))
+		return true;
+	w->inquiry = NULL;
+	atomic_store(&w->answering, false);
+	loop_wake(w->parent);
+	return false;
+}
+
 static int run(struct worker *w)
 {
 	nsec_t now = loop_now(), deadline = 0;
+	bool more;
 
 	while (!is_over(w, now)) {
 		if (loop_run_once(w->loop, deadline))
@@ -208,7 +230,10 @@ static int run(struct worker *w)
 		if (atomic_load_explicit(&w->asked, memory_order_relaxed))
 			take_requests(w);
 		now = loop_now();
+		more = answer_some(w, now); /* before the turn, which does what follows of it */
 		deadline = nsec_min(turn(w, now), report_some(&w->report, now));
+		if (more)
+			deadline = 0;
 	}
 	return 0;
 }
@@ -260,6 +285,28 @@ void worker_report(struct worker *w)
 	ask(w, ASK_REPORT);
 }
 
+void worker_inquire(struct worker *w, struct inquiry *q)
+{
+	w->inquired = q;
+	atomic_store(&w->answering, true);
+	ask(w, ASK_INQUIRY);
+}
+
+bool worker_has_answered(struct worker *w)
+{
+	enum worker_state state = worker_state(w);
+
+	if (!atomic_load(&w->answering))
+		return true;
+	if (state != WORKER_ENDED && state != WORKER_FAILED)
+		return false;
+	/* Its thread touches nothing any more. */
+	while (inquiry_some(w->inquired, &w->report.from, loop_now()))
+		;
+	atomic_store(&w->answering, false);
+	return true;
+}
+
 void worker_free(struct worker *w)
 {
 	if (!w)
@@ -275,6 +322,7 @@ void worker_free(struct worker *w)
 		if (w->fabrics[i])
 			fabric_free(w->fabrics[i]);
 	mem_free(w->fabrics);
+	mem_free(w->report.figures);
 	loop_free(w->loop);
 	mem_free(w);
 }

@@ -42,6 +42,13 @@ void worker_stop(struct worker *w);
 /** worker_report - log the legs of every session and the counters. */
 void worker_report(struct worker *w);
 
+struct inquiry;
+
+/** worker_inquire - @q is the worker's until worker_has_answered(); one at a time. It wakes its parent
+ * when it is done. */
+void worker_inquire(struct worker *w, struct inquiry *q);
+bool worker_has_answered(struct worker *w);
+
 enum worker_state worker_state(const struct worker *w);
 
 /** worker_free - takes @w, which may be NULL; stops it and waits for its thread. */

@@ -26,6 +26,7 @@ struct route_state {
 	size_t reverse_bytes;		      /* taken by transactions of the reverse direction */
 	struct door client_door, server_door; /* handshakes of host authentication */
 	struct timer doors;		      /* while somebody waits there */
+	struct proxy_counters count;
 };
 
 /** struct proxy - one worker's relay; shared by proxy.c, session.c and txn.c. */
@@ -61,7 +62,9 @@ struct proxy {
 	nsec_t release_at;    /* when buf_release() has something to do; NSEC_NEVER: nothing */
 	bool pinned; /* a fabric's device holds the arena's pages: none go back to the system */
 	unsigned nregistered;
-	struct proxy_counters count;
+	struct proxy_counters count;   /* those of all routes: proxy_counters() */
+	struct list *look_next;	       /* of sessions: where proxy_look() goes on */
+	uint64_t look_after, look_end; /* ... behind that number, before this */
 	struct route_state routes[];
 };
 
@@ -70,6 +73,12 @@ static inline void session_touch(struct session *s)
 {
 	if (list_is_empty(&s->dirty))
 		list_add_tail(&s->proxy->dirty, &s->dirty);
+}
+
+/** session_is_leaving - no call is begun any more: it ends when those in flight are over. */
+static inline bool session_is_leaving(const struct session *s)
+{
+	return s->proxy->draining || timer_is_armed(&s->leave);
 }
 
 /** session_random - for XIDs and marks: these need to differ, not to be secret. */

@@ -167,13 +167,13 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 		return NULL;
 	p->cfg = *cfg;
 	p->random = cfg->seed;
-	p->next_session = (uint64_t)cfg->worker * 1000000000u + 1;
+	p->next_session = (uint64_t)cfg->worker * PROXY_IDS + 1;
 	timer_queue_init(&p->timers);
 	list_init(&p->blanking);
 	timer_init(&p->trim, on_trim);
 	timer_init(&p->drain, on_drain);
 	list_init(&p->sessions);
-	p->log_next = p->drain_next = &p->sessions;
+	p->log_next = p->drain_next = p->look_next = &p->sessions;
 	list_init(&p->dirty);
 	list_init(&p->dead);
 	for (unsigned i = 0; i < cfg->nroutes; i++) {
@@ -407,9 +407,42 @@ bool proxy_log_legs(struct proxy *p, unsigned most)
 	return false;
 }
 
-const struct proxy_counters *proxy_counters(const struct proxy *p)
+void proxy_counters_add(struct proxy_counters *sum, const struct proxy_counters *more)
 {
+	const uint64_t *from = (const uint64_t *)more;
+	uint64_t *to = (uint64_t *)sum;
+
+	_Static_assert(sizeof(*sum) % sizeof(*to) == 0, "nothing but uint64_t");
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+const char *proxy_refusal_name(enum proxy_refusal refusal)
+{
+	static const char *const names[PROXY_REFUSALS] = {
+		[PROXY_REFUSED_RATE] = "setup_rate",
+		[PROXY_REFUSED_CLIENT] = "sessions_of_client",
+		[PROXY_REFUSED_SESSIONS] = "sessions",
+		[PROXY_REFUSED_MEMORY] = "memory",
+		[PROXY_REFUSED_NAME] = "name",
+		[PROXY_REFUSED_DRAINING] = "draining",
+		[PROXY_REFUSED_UPSTREAM] = "upstream",
+	};
+
+	return names[refusal];
+}
+
+const struct proxy_counters *proxy_counters(struct proxy *p)
+{
+	p->count = (struct proxy_counters){0};
+	for (unsigned i = 0; i < p->cfg.nroutes; i++)
+		proxy_counters_add(&p->count, &p->routes[i].count);
 	return &p->count;
+}
+
+const struct proxy_counters *proxy_route_counters(const struct proxy *p, unsigned i)
+{
+	return &p->routes[i].count;
 }
 
 void proxy_free(struct proxy *p)

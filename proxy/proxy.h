@@ -13,6 +13,9 @@
 
 enum { PROXY_NAME_MAX = 64 };
 
+/* Numbers of sessions that each worker has for its own. */
+enum { PROXY_IDS = 1000000000 };
+
 /** struct proxy_route - immutable, shared by all workers. */
 struct proxy_route {
 	char name[PROXY_NAME_MAX];
@@ -56,8 +59,27 @@ struct proxy_config {
 	uint64_t seed;	 /* for XIDs of the gateway's own messages */
 };
 
-/** struct proxy_counters - totals since start, one line in the log at the end and on SIGUSR1. */
+/** Why a client was not served; sessions_refused counts all. */
+enum proxy_refusal {
+	PROXY_REFUSED_RATE,	/* max_setups_per_second */
+	PROXY_REFUSED_CLIENT,	/* max_sessions_per_client */
+	PROXY_REFUSED_SESSIONS, /* max_sessions */
+	PROXY_REFUSED_MEMORY,	/* memory_limit, or the heap */
+	PROXY_REFUSED_NAME,	/* no route of its listener is for those without one */
+	PROXY_REFUSED_DRAINING,
+	PROXY_REFUSED_UPSTREAM, /* its server could not be connected, or not in time */
+	PROXY_REFUSALS
+};
+
+/** proxy_refusal_name - a short word; static storage. */
+const char *proxy_refusal_name(enum proxy_refusal refusal);
+
+enum proxy_side { PROXY_CLIENT, PROXY_SERVER, PROXY_SIDES };
+
+/** struct proxy_counters - totals since start, nothing but uint64_t: of a route, or of all. */
 struct proxy_counters {
+	uint64_t sessions; /* there are now: this alone may fall */
+	/* Where clients come in; on routes that share a listener, that of the listener. */
 	uint64_t sessions_opened, sessions_closed, sessions_refused;
 	uint64_t sessions_displaced; /* of those closed: in set-up, when others wanted in */
 	uint64_t calls, replies, rcalls, rreplies; /* relayed, both directions */
@@ -71,6 +93,10 @@ struct proxy_counters {
 	uint64_t peer_faults;  /* sessions closed for a breach of protocol */
 	uint64_t budget_waits;
 	uint64_t shortages; /* of a device: a Read, Write or exposure had to wait */
+	uint64_t refused[PROXY_REFUSALS];
+	/* Of errors_to_requester and errors_from_responder: to, and from, which side, by code. */
+	uint64_t errors_to[PROXY_SIDES][RPC_ERROR_CODES];
+	uint64_t errors_from[PROXY_SIDES][RPC_ERROR_CODES];
 };
 
 struct proxy;
@@ -105,7 +131,14 @@ void proxy_log_begin(struct proxy *p);
  * are more; turns may come between. */
 bool proxy_log_legs(struct proxy *p, unsigned most);
 
-const struct proxy_counters *proxy_counters(const struct proxy *p);
+/** proxy_counters - of all routes together; valid until the next call. */
+const struct proxy_counters *proxy_counters(struct proxy *p);
+
+/** proxy_counters_add - @more to @sum. */
+void proxy_counters_add(struct proxy_counters *sum, const struct proxy_counters *more);
+
+/** proxy_route_counters - of route @i alone. */
+const struct proxy_counters *proxy_route_counters(const struct proxy *p, unsigned i);
 
 /** proxy_free - takes @p; ends every session at once. Before the fabrics are freed. */
 void proxy_free(struct proxy *p);

@@ -26,11 +26,11 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 	if (leg == &s->server && s->state != SESSION_CLOSING)
 		session_forget_v1(s, out->status);
 	if (err_class(out->status) == ERR_CLASS_PEER && s->state != SESSION_CLOSING)
-		s->proxy->count.peer_faults++;
+		s->route->count.peer_faults++;
 	if (s->state != SESSION_CLOSING)
 		session_log_end(s, leg, out->status, out->why);
 	if (s->state == SESSION_CONNECT && leg == &s->server)
-		session_reject_client(s);
+		session_reject_client(s, PROXY_REFUSED_UPSTREAM);
 	session_begin_end(s);
 	leg_close(leg == &s->client ? &s->server : &s->client, ERR_CLOSED, "other leg ended");
 	if (leg_ended(&s->client) && leg_ended(&s->server))
@@ -87,7 +87,7 @@ static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *o
 		txn_reply(s, leg, out);
 		return;
 	}
-	if (s->proxy->draining && !out->reverse) {
+	if (session_is_leaving(s) && !out->reverse) {
 		/* No new work: the session ends as soon as the calls in flight are done, and
 		 * its peer sends this one again over its next connection. */
 		leg_put(leg, &out->held);
@@ -203,8 +203,8 @@ void session_pump(struct session *s)
 	session_await_setup(s);
 	if (s->state == SESSION_OPEN)
 		session_watch(s);
-	if (s->proxy->draining && session_is_idle(s))
-		session_close(s, 0, "shutting down");
+	if (session_is_leaving(s) && session_is_idle(s))
+		session_close(s, 0, s->proxy->draining ? "shutting down" : "drained");
 }
 
 void session_resume(struct session_queue *q, bool room)
@@ -232,15 +232,20 @@ void session_free(struct session *s)
 		p->log_next = s->link.next;
 	if (p->drain_next == &s->link)
 		p->drain_next = s->link.next;
+	if (p->look_next == &s->link)
+		p->look_next = s->link.next;
 	list_del(&s->link);
 	list_del(&s->dirty);
 	timer_disarm(&p->timers, &s->setup);
 	timer_disarm(&p->timers, &s->patience);
+	timer_disarm(&p->timers, &s->leave);
 	txn_short_end(s);
 	p->fixed_bytes -= s->fixed_bytes;
 	p->nsessions--;
 	lobby_leave(&p->lobby, &s->silent);
 	crowd_leave(p->crowd, s->place);
-	p->count.sessions_closed++;
+	s->listener->count.sessions_closed++;
+	if (s->route)
+		s->route->count.sessions--;
 	mem_free(s);
 }

@@ -7,6 +7,7 @@
 #include "fabric/lobby.h"
 #include "proxy/door.h"
 #include "proxy/leg/leg.h"
+#include "proxy/proxy.h"
 
 /**
  * session - one client leg paired with one server leg, for life
@@ -17,7 +18,6 @@
  * stand still, session_log.c reports.
  */
 
-struct proxy;
 struct route_state;
 struct txn;
 
@@ -137,6 +137,8 @@ struct session {
 	struct leg client, server;
 	struct session_stat cstat, sstat;
 	struct session_reports reports;
+	nsec_t begun;
+	struct timer leave;	 /* armed: it ends between two RPCs, and by then in any case */
 	struct timer setup;	 /* when a leg's set-up takes too long */
 	struct timer patience;	 /* no watch has to be looked at before that */
 	struct timer shortage;	 /* what a fabric was short of is tried again: txn_short.c */
@@ -167,12 +169,15 @@ void session_await_setup(struct session *s);
 /** session_close - orderly end of both legs. */
 void session_close(struct session *s, int status, const char *why);
 
+/** session_leave - it is to end as soon as no call is in flight, by @deadline in any case. */
+void session_leave(struct session *s, nsec_t deadline);
+
 /** session_breach - a peer of @s broke the protocol: that session ends, nobody else's. */
 void session_breach(struct session *s, const char *why);
 
 /** session_reject_client, session_send_rejection - the client was never answered: a refusal tells it
  * more than silence. The first is counted. */
-void session_reject_client(struct session *s);
+void session_reject_client(struct session *s, enum proxy_refusal why);
 void session_send_rejection(struct session *s);
 
 /** session_die - both legs have ended: it is freed soon. */
@@ -302,6 +307,11 @@ static inline struct session *session_of(struct leg *leg)
 {
 	return leg->role == RPC_ACCEPTOR ? container_of(leg, struct session, client)
 					 : container_of(leg, struct session, server);
+}
+
+static inline enum proxy_side session_side(const struct leg *leg)
+{
+	return leg->role == RPC_ACCEPTOR ? PROXY_CLIENT : PROXY_SERVER;
 }
 
 static inline struct session_ops *session_ops(struct session *s, const struct leg *leg)

@@ -15,9 +15,10 @@ void session_send_rejection(struct session *s)
 	s->client.state = LEG_CLOSED;
 }
 
-void session_reject_client(struct session *s)
+void session_reject_client(struct session *s, enum proxy_refusal why)
 {
-	s->proxy->count.sessions_refused++;
+	s->route->count.sessions_refused++;
+	s->route->count.refused[why]++;
 	session_send_rejection(s);
 }
 
@@ -56,7 +57,9 @@ void session_close(struct session *s, int status, const char *why)
 		return;
 	session_log_end(s, &s->client, status, why);
 	if (s->state == SESSION_CONNECT)
-		session_reject_client(s);
+		session_reject_client(s, session_is_leaving(s) ? PROXY_REFUSED_DRAINING
+					 : status == ERR_NOMEM ? PROXY_REFUSED_MEMORY
+							       : PROXY_REFUSED_UPSTREAM);
 	session_begin_end(s);
 	leg_close(&s->client, status, why);
 	leg_close(&s->server, status, why);
@@ -64,10 +67,16 @@ void session_close(struct session *s, int status, const char *why)
 		session_die(s);
 }
 
+void session_leave(struct session *s, nsec_t deadline)
+{
+	timer_arm(&s->proxy->timers, &s->leave, deadline);
+	session_touch(s); /* nothing may be in flight now */
+}
+
 /* A peer of @s broke the protocol: that session ends, nobody else's. */
 void session_breach(struct session *s, const char *why)
 {
 	if (s->state != SESSION_CLOSING)
-		s->proxy->count.peer_faults++;
+		s->route->count.peer_faults++;
 	session_close(s, ERR_PROTO, why);
 }

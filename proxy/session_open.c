@@ -9,11 +9,27 @@
 #include "base/mem.h"
 #include "proxy/internal.h"
 
-static void refuse_client(struct route_state *rs, const struct fabric_event *ev, const char *why)
+/* As the log has them. */
+static const char *const refusals[PROXY_REFUSALS] = {
+	[PROXY_REFUSED_RATE] = "max_setups_per_second reached",
+	[PROXY_REFUSED_CLIENT] = "max_sessions_per_client reached",
+	[PROXY_REFUSED_SESSIONS] = "max_sessions reached",
+	[PROXY_REFUSED_MEMORY] = "memory_limit reached: raise it, or lower credits or inline",
+	[PROXY_REFUSED_NAME] = "it need not prove a name, and no route is for those without",
+	[PROXY_REFUSED_DRAINING] = "shutting down",
+};
+
+/* Nothing against it. */
+#define IS_IN PROXY_REFUSALS
+
+static void refuse_client(struct route_state *rs, const struct fabric_event *ev,
+			  enum proxy_refusal refusal)
 {
 	char peer[FABRIC_ADDR_TEXT], host[FABRIC_ADDR_TEXT];
+	const char *why = refusals[refusal];
 
-	rs->proxy->count.sessions_refused++;
+	rs->count.sessions_refused++;
+	rs->count.refused[refusal]++;
 	log_peer(LOG_LEVEL_WARN, "session.refused", fabric_addr_host(&ev->conn->peer, host),
 		 "route=%s peer=%s why=\"%s\"", rs->route->name,
 		 fabric_addr_format(&ev->conn->peer, peer), why);
@@ -63,6 +79,16 @@ static void on_setup(struct timer *timer, nsec_t now)
 	session_touch(s);
 }
 
+/* What was in flight when it was to leave is in flight yet. */
+static void on_leave(struct timer *timer, nsec_t now)
+{
+	struct session *s = container_of(timer, struct session, leave);
+
+	(void)now;
+	session_close(s, 0, "drained: its calls in flight took too long");
+	session_touch(s);
+}
+
 /* What connections have of the fabrics' pools, while octets are under way. */
 static size_t pooled_bytes(const struct proxy *p)
 {
@@ -91,6 +117,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	s->proxy = p;
 	s->listener = listener;
 	s->id = p->next_session++;
+	s->begun = p->now;
 	fabric_addr_host(&ev->conn->peer, s->host);
 	s->place = place;
 	lobby_enter(&p->lobby, &s->silent, &ev->conn->peer);
@@ -103,6 +130,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	open_ops(&s->cops);
 	open_ops(&s->sops);
 	timer_init(&s->setup, on_setup);
+	timer_init(&s->leave, on_leave);
 	session_watch_init(s);
 	txn_short_init(s);
 	leg_init(&s->client, RPC_ACCEPTOR);
@@ -117,7 +145,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	p->fixed_bytes += s->fixed_bytes;
 	list_add_tail(&p->sessions, &s->link);
 	p->nsessions++;
-	p->count.sessions_opened++;
+	listener->count.sessions_opened++;
 	return s;
 }
 
@@ -126,7 +154,7 @@ static void show_out(struct lobby_member *m)
 {
 	struct session *s = container_of(m, struct session, silent);
 
-	s->proxy->count.sessions_displaced++;
+	s->listener->count.sessions_displaced++;
 	session_log_end(s, &s->client, ERR_TIMEOUT,
 			"its client said nothing yet, and others want in");
 	if (s->state == SESSION_CONNECT)
@@ -134,25 +162,26 @@ static void show_out(struct lobby_member *m)
 	session_free(s);
 }
 
-/* Who has not said a word yet makes room. Return: NULL, or why there is none. */
-static const char *take_place(struct proxy *p, const struct fabric_addr *peer, struct host **place)
+/* Who has not said a word yet makes room. Return: IS_IN, or why there is none. */
+static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *peer,
+				     struct host **place)
 {
 	for (;;) {
 		struct lobby_member *m = NULL;
-		const char *why = NULL;
+		enum proxy_refusal why = PROXY_REFUSED_RATE;
 
 		switch (crowd_enter(p->crowd, peer, p->now, place)) {
 		case CROWD_IN:
-			return NULL;
+			return IS_IN;
 		case CROWD_RATE:
-			return "max_setups_per_second reached";
+			return why;
 		case CROWD_CLIENT:
 			m = lobby_first_of(&p->lobby, peer);
-			why = "max_sessions_per_client reached";
+			why = PROXY_REFUSED_CLIENT;
 			break;
 		case CROWD_FULL:
 			m = lobby_first(&p->lobby);
-			why = "max_sessions reached";
+			why = PROXY_REFUSED_SESSIONS;
 			break;
 		}
 		if (!m)
@@ -162,7 +191,7 @@ static const char *take_place(struct proxy *p, const struct fabric_addr *peer, s
 }
 
 /* The same for memory, and for a place among those who have not said a word. */
-static const char *make_room(const struct route_state *rs, const struct fabric_conn *client)
+static bool make_room(const struct route_state *rs, const struct fabric_conn *client)
 {
 	struct proxy *p = rs->proxy;
 
@@ -170,30 +199,30 @@ static const char *make_room(const struct route_state *rs, const struct fabric_c
 		struct lobby_member *m = lobby_first(&p->lobby);
 
 		if (!m)
-			return "memory_limit reached: raise it, or lower credits or inline";
+			return false;
 		show_out(m);
 	}
-	return NULL;
+	return true;
 }
 
-/* Return: NULL, or why not. */
-static const char *admit_client(struct route_state *rs, const struct fabric_event *ev,
-				struct session **out)
+/* Return: IS_IN, or why not. */
+static enum proxy_refusal admit_client(struct route_state *rs, const struct fabric_event *ev,
+				       struct session **out)
 {
 	struct proxy *p = rs->proxy;
+	enum proxy_refusal why;
 	struct host *place;
-	const char *why;
 
 	if (p->draining)
-		return "shutting down";
+		return PROXY_REFUSED_DRAINING;
 	why = take_place(p, &ev->conn->peer, &place);
-	if (why)
+	if (why != IS_IN)
 		return why;
-	why = make_room(rs, ev->conn);
-	*out = why ? NULL : session_new(rs, ev, place);
-	if (!*out)
-		crowd_leave(p->crowd, place);
-	return why || *out ? why : "out of memory";
+	*out = make_room(rs, ev->conn) ? session_new(rs, ev, place) : NULL;
+	if (*out)
+		return IS_IN;
+	crowd_leave(p->crowd, place);
+	return PROXY_REFUSED_MEMORY;
 }
 
 static void connect_server(struct session *s)
@@ -204,7 +233,7 @@ static void connect_server(struct session *s)
 		return;
 	session_log_end(s, &s->server, err,
 			err == ERR_AGAIN ? "memory_limit reached" : "connect failed");
-	session_reject_client(s);
+	session_reject_client(s, err == ERR_AGAIN ? PROXY_REFUSED_MEMORY : PROXY_REFUSED_UPSTREAM);
 	session_die(s);
 }
 
@@ -213,10 +242,9 @@ void session_open(struct route_state *listener, const struct fabric_event *ev)
 	struct route_state *rs = session_route_of(listener, &ev->conn->peer);
 	char peer[FABRIC_ADDR_TEXT];
 	struct session *s = NULL;
-	const char *why = rs ? admit_client(listener, ev, &s)
-			     : "it need not prove a name, and no route is for those without";
+	enum proxy_refusal why = rs ? admit_client(listener, ev, &s) : PROXY_REFUSED_NAME;
 
-	if (why) {
+	if (why != IS_IN) {
 		refuse_client(listener, ev, why);
 		return;
 	}

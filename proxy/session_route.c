@@ -93,7 +93,10 @@ static void open_queue(struct session *s, struct session_queue *q, uint32_t a, u
 
 void session_set_route(struct session *s, struct route_state *rs)
 {
+	if (s->route)
+		s->route->count.sessions--;
 	s->route = rs;
+	rs->count.sessions++;
 	open_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
 	/* No more than there are Receives beside those for replies. */
 	open_queue(s, &s->reverse, rs->route->server.rev_credits, 0);

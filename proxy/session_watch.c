@@ -213,7 +213,7 @@ static void on_patience(struct timer *timer, nsec_t now)
 		timer_arm(&s->proxy->timers, timer, first_of_all(s));
 		return;
 	}
-	s->proxy->count.peer_faults += is_fault;
+	s->route->count.peer_faults += is_fault;
 	session_close(s, ERR_TIMEOUT, why);
 	session_touch(s);
 }

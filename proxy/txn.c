@@ -108,7 +108,8 @@ void txn_fail_with(struct txn *t, const struct rpc_error *e)
 	log_debug("txn.error", "session=%llu xid=%08x reverse=%d cause=%s a=%u b=%u",
 		  (unsigned long long)t->s->id, t->in.xid, t->reverse, rpc_error_name(e->code),
 		  e->a, e->b);
-	t->s->proxy->count.errors_to_requester++;
+	t->s->route->count.errors_to_requester++;
+	t->s->route->count.errors_to[session_side(t->req)][e->code]++;
 	leg_report(t->req, t->in.xid, RPC_CALL, e);
 	give_up(t);
 }
@@ -124,7 +125,7 @@ bool txn_let_go(struct txn *t)
 	}
 	log_debug("txn.let_go", "session=%llu xid=%08x reverse=%d sent=%d",
 		  (unsigned long long)t->s->id, t->in.xid, t->reverse, sent);
-	t->s->proxy->count.let_go++;
+	t->s->route->count.let_go++;
 	if (sent && t->rsp->cfg->reply_timeout)
 		leg_forget(t->rsp, t->in.xid);
 	else if (sent)
@@ -148,6 +149,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	memset(t, 0, offsetof(struct txn, out));
 	t->s = s;
 	t->reverse = out->reverse;
+	t->since = s->proxy->now;
 	t->req = req;
 	t->rsp = req == &s->client ? &s->server : &s->client;
 	t->call_held = out->held;

@@ -64,6 +64,7 @@ struct txn {
 	struct leg *req, *rsp;
 	struct leg_held call_held, reply_held;
 	struct leg_tx call_tx, reply_tx;
+	nsec_t since;			  /* its call arrived, or found a place, then */
 	bool call_pending, reply_pending; /* with a leg: sent and not given back */
 	bool replied;			  /* the reply may come before the call's completion */
 	uint32_t reply_bytes;		  /* Reply chunk to offer the responder, 0 none */

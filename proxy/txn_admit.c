@@ -76,7 +76,7 @@ static enum txn_verdict try_start(struct txn *t)
 	session_ops(s, t->rsp)->exposed += exposures;
 	if (txn_is_large(t)) {
 		session_stat(s, t->req)->large++;
-		s->proxy->count.large++;
+		s->route->count.large++;
 	}
 	return TXN_STARTS;
 }
@@ -149,7 +149,7 @@ void txn_queue(struct txn *t)
 
 int txn_put_by(struct txn *t)
 {
-	t->s->proxy->count.budget_waits++;
+	t->s->route->count.budget_waits++;
 	if (t->reverse)
 		return set_aside(t);
 	txn_move_call(t);

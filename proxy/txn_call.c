@@ -36,14 +36,14 @@ static void count_call(struct session *s, struct txn *t)
 	if (t->reverse) {
 		from->rcalls++;
 		to->rcalls++;
-		s->proxy->count.rcalls++;
-		s->proxy->count.bytes_to_client += bytes;
+		s->route->count.rcalls++;
+		s->route->count.bytes_to_client += bytes;
 		return;
 	}
 	from->calls++;
 	to->calls++;
-	s->proxy->count.calls++;
-	s->proxy->count.bytes_to_server += bytes;
+	s->route->count.calls++;
+	s->route->count.bytes_to_server += bytes;
 }
 
 void txn_run(struct session_queue *q)
@@ -86,7 +86,7 @@ static void call_again(struct session *s, struct leg *req, uint32_t xid)
 	}
 	/* Draft-07 4.6.5: the Requester may send it again. The one in flight is answered. */
 	log_debug("txn.duplicate", "session=%llu xid=%08x", (unsigned long long)s->id, xid);
-	s->proxy->count.duplicates++;
+	s->route->count.duplicates++;
 	leg_unanswered(req);
 }
 
@@ -197,7 +197,7 @@ void txn_go_again(struct txn *t)
 {
 	log_debug("txn.again", "session=%llu xid=%08x reverse=%d avoid=%x",
 		  (unsigned long long)t->s->id, t->in.xid, t->reverse, t->avoid);
-	t->s->proxy->count.formed_again++;
+	t->s->route->count.formed_again++;
 	t->refused = false;
 	t->state = TXN_AGAIN;
 	if (txn_fence(t))

@@ -18,20 +18,20 @@ static void count_reply(struct txn *t, uint64_t body_len)
 		written |= t->writes[i].len > 0;
 	}
 	from->written += written;
-	s->proxy->count.written += written;
+	s->route->count.written += written;
 	from->bytes_in += body_len;
 	to->bytes_out += body_len;
 	if (t->reverse) {
 		from->rreplies++;
 		to->rreplies++;
-		s->proxy->count.rreplies++;
-		s->proxy->count.bytes_to_server += body_len;
+		s->route->count.rreplies++;
+		s->route->count.bytes_to_server += body_len;
 		return;
 	}
 	from->replies++;
 	to->replies++;
-	s->proxy->count.replies++;
-	s->proxy->count.bytes_to_client += body_len;
+	s->route->count.replies++;
+	s->route->count.bytes_to_client += body_len;
 }
 
 void txn_return(struct txn *t)
@@ -159,7 +159,8 @@ void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 {
 	struct txn *t = txn_find(s, out->xid, out->reverse);
 
-	s->proxy->count.errors_from_responder++;
+	s->route->count.errors_from_responder++;
+	s->route->count.errors_from[session_side(rsp)][out->error.code]++;
 	session_log_report(s, rsp, out);
 	if (t && (out->doubtful || txn_is_stale(t, out->error.code)))
 		txn_doubt(t);

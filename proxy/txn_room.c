@@ -59,7 +59,7 @@ void txn_keep(struct session_queue *q, const struct leg_out *out)
 	struct leg *req = session_requester(q);
 	bool aside = out->reverse ? q->aside < SESSION_ASIDE : recvs_tight(req->recvs);
 
-	q->s->proxy->count.budget_waits++;
+	q->s->route->count.budget_waits++;
 	q->aside += leg_keep(req, out, &q->kept, aside);
 }
 

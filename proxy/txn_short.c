@@ -19,7 +19,7 @@ bool txn_short(struct txn *t)
 		t->short_since = p->now ? p->now : 1;
 	if (p->now - t->short_since > SESSION_PATIENCE)
 		return false;
-	p->count.shortages++;
+	t->s->route->count.shortages++;
 	if (!timer_is_armed(&t->s->shortage))
 		timer_arm(&p->timers, &t->s->shortage, p->now + SHORT_PAUSE);
 	return true;

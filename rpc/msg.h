@@ -86,6 +86,8 @@ enum rpc_error_code {
 	RPC_ERROR_SYSTEM,
 };
 
+enum { RPC_ERROR_CODES = RPC_ERROR_SYSTEM + 1 };
+
 struct rpc_error {
 	enum rpc_error_code code;
 	uint32_t a, b;

@@ -95,6 +95,9 @@ static void test_full(void **state)
 	assert_int_equal(cfg->receives, CONFIG_RECEIVES_OWN);
 	assert_int_equal(cfg->handles, CONFIG_HANDLES_ALLOW);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_DEBUG);
+	assert_string_equal(cfg->control.path, "/run/rpcrdma-gw/control");
+	assert_string_equal(cfg->metrics.address, "::1");
+	assert_int_equal(cfg->metrics.port, 9750);
 	assert_int_equal(cfg->nroutes, 2);
 	l = &cfg->routes[0].listen;
 	u = &cfg->routes[0].upstream;
@@ -122,7 +125,7 @@ static void test_full(void **state)
 	assert_int_equal(u->reverse, CONFIG_REVERSE_CONT);
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
-	assert_int_equal(cfg->routes[1].listen.line, 33);
+	assert_int_equal(cfg->routes[1].listen.line, 35);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	assert_int_equal(cfg->routes[1].listen.retry_count, 6);
 	u = &cfg->routes[1].upstream;
@@ -213,7 +216,8 @@ static const struct bad syntax[] = {
 	{"a = 1",
 	 "1: unknown key \"a\": known here are workers, memory_limit, max_payload, continue_max, "
 	 "max_sessions, max_sessions_per_client, max_setups, max_setups_per_second, "
-	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, log, routes\n"
+	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, log, control, "
+	 "metrics, routes\n"
 	 "1: routes is missing: give it\n"},
 	{"\n\nworkers = ;\n" GOOD, "3: syntax error: look here and in the line before\n"},
 	{"workers = 1;\nworkers = 2;\n" GOOD,
@@ -385,6 +389,8 @@ static const struct bad routes[] = {
 	{ON("\n\nbusy_poll_us = 50;"), "6: " NOT_ON_IWARP("busy_poll_us")},
 };
 
+#define TEN "0123456789"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 #define NO_ADDRESS                                                                                 \
 	"address is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or \"fd00::1\" "   \
 	"(names are not looked up)\n"
@@ -456,6 +462,23 @@ static const struct bad addresses[] = {
 	 "7: route 1 listens on :: port 20049 already: use another address or port\n"},
 	{WILD("fd00::1", "fd00:0:0:0::0001"),
 	 "7: route 1 listens on fd00::1 port 20049 already: use another address or port\n"},
+	/* Operators' sockets. */
+	{"control = \"run/gw\";\n" GOOD,
+	 "1: control is no absolute path: begin it with a slash, for the service runs elsewhere\n"},
+	{"control = \"/" HUNDRED "12345678\";\n" GOOD,
+	 "1: control has 109 octets: use 107 at most, as for any socket\n"},
+	{"control = \"/" HUNDRED "1234567\";\n" GOOD,
+	 "1: control has 108 octets: use 107 at most, as for any socket\n"},
+	{"metrics = { port = 80; };\n" GOOD, "1: address is missing: give it\n"},
+	{"metrics = { address = \"localhost\"; };\n" GOOD, "1: " NO_ADDRESS},
+	{"metrics = { address = \"::1\"; port = 0; };\n" GOOD,
+	 "1: " INT_RANGE("port", "0", "1", "65535")},
+	{"\nmetrics = { address = \"10.0.0.1\"; port = 20049; };\n" GOOD,
+	 "2: route 1 listens on 10.0.0.1 port 20049 already: give metrics another address or "
+	 "port\n"},
+	{"metrics = { address = \"0.0.0.0\"; port = 20049; };\n" GOOD,
+	 "1: route 1 listens on 10.0.0.1 port 20049 already: give metrics another address or "
+	 "port\n"},
 	/* Several at once, in one pass. */
 	{"wokers = 2;\nlog = { level = \"x\"; };\n" ROUTE(
 		 "name = 1;\n"
@@ -463,7 +486,8 @@ static const struct bad addresses[] = {
 	 "1: unknown key \"wokers\": known here are workers, memory_limit, max_payload, "
 	 "continue_max, "
 	 "max_sessions, max_sessions_per_client, max_setups, max_setups_per_second, "
-	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, log, routes\n"
+	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, log, control, "
+	 "metrics, routes\n"
 	 "2: there is no such level: use \"error\", \"warn\", \"info\" or \"debug\"\n"
 	 "4: name must be text: write a word in double quotes\n"
 	 "5: " NO_ADDRESS "5: " INT_RANGE("port", "0", "1", "65535")},

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/collect.h"
+
+#include "base/mem.h"
+
+struct collector {
+	struct inquiries *all;
+	unsigned workers;
+	unsigned at; /* worker that is asked */
+	bool is_running;
+	struct inquiry q;
+	struct figures *one, *sum;
+	struct list next, now; /* who gets the next, and this one */
+};
+
+static void begin(struct collector *c)
+{
+	if (c->is_running || list_is_empty(&c->next))
+		return;
+	c->is_running = true;
+	c->at = 0;
+	while (!list_is_empty(&c->next))
+		list_add_tail(&c->now, list_pop(&c->next));
+	figures_clear(c->sum);
+	inquire(c->all, &c->q, 0);
+}
+
+static void on_answer(struct inquiry *q)
+{
+	struct collector *c = container_of(q, struct collector, q);
+	struct list *it;
+
+	figures_add(c->sum, c->one);
+	if (++c->at < c->workers) {
+		inquire(c->all, q, c->at);
+		return;
+	}
+	while ((it = list_pop(&c->now))) {
+		struct collect *who = container_of(it, struct collect, link);
+
+		who->collected(who, c->sum);
+	}
+	c->is_running = false;
+	begin(c);
+}
+
+struct collector *collector_new(struct inquiries *all, unsigned workers, unsigned nroutes)
+{
+	struct collector *c = mem_zalloc(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->all = all;
+	c->workers = workers;
+	c->one = figures_new(nroutes);
+	c->sum = figures_new(nroutes);
+	c->q.figures = c->one;
+	c->q.answered = on_answer;
+	list_init(&c->next);
+	list_init(&c->now);
+	if (c->one && c->sum)
+		return c;
+	collector_free(c);
+	return NULL;
+}
+
+void collect(struct collector *from, struct collect *c)
+{
+	list_init(&c->link);
+	list_add_tail(&from->next, &c->link);
+	begin(from);
+}
+
+void collector_free(struct collector *c)
+{
+	if (!c)
+		return;
+	mem_free(c->one);
+	mem_free(c->sum);
+	mem_free(c);
+}

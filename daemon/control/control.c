@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   request --> what it needs is asked of the workers --> lines --> taken by the client --> done
+ *                           ^                                            |
+ *                           +----- sessions: the next page --------------+
+ *
+ * Sessions come a page at a time, worker by worker, and the next page is asked for when the client
+ * has taken the last: a client that does not read costs one page, whatever there is to tell, and
+ * its place until its time is up.
+ */
+#include "daemon/control/control.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/control/request.h"
+#include "daemon/control/socket.h"
+#include "daemon/desk/desk.h"
+#include "daemon/loop.h"
+
+enum { VISITORS = 32, PAGE = 32, CALLS = 512, ANSWER_BYTES = 16 << 20 };
+#define ASK_TIME (20 * NSEC_PER_SEC)
+#define ANSWER_TIME (60 * NSEC_PER_SEC)
+
+/* Room for an answer of a worker's. */
+struct page {
+	struct look_session sessions[PAGE];
+	struct look_call calls[CALLS];
+};
+
+/* One client. */
+struct caller {
+	struct visitor v; /* first */
+	struct control_request request;
+	struct collect collect;
+	struct inquiry q;
+	struct page *page;
+	unsigned worker, last; /* asked now; and the last to be asked */
+	unsigned found;	       /* sessions, so far */
+};
+
+struct control {
+	struct control_config cfg;
+	struct control_socket socket;
+	struct desk *desk;
+};
+
+static struct control *control_of(const struct caller *c)
+{
+	return desk_user(c->v.desk);
+}
+
+static struct tell_process process_of(const struct caller *c)
+{
+	const struct control_config *cfg = &control_of(c)->cfg;
+
+	return cfg->process(cfg->arg);
+}
+
+/* A line {"@name": @value}; takes @value. */
+static void say(struct caller *c, const char *name, struct json_object *value)
+{
+	struct json_object *line = json_object_new_object();
+	const char *text;
+	size_t len = 0;
+
+	if (!line) {
+		json_object_put(value);
+		return;
+	}
+	json_object_object_add(line, name, value);
+	text = json_object_to_json_string_length(
+		line, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &len);
+	if (text)
+		visitor_say(&c->v, text, len);
+	visitor_say(&c->v, "\n", 1);
+	json_object_put(line);
+}
+
+static void finish(struct caller *c)
+{
+	mem_free(c->page);
+	c->page = NULL;
+	visitor_done(&c->v);
+}
+
+static void fail(struct caller *c, const char *why)
+{
+	say(c, "error", json_object_new_string(why));
+	finish(c);
+}
+
+static void done(struct caller *c, const char *name, struct json_object *value)
+{
+	struct json_object *o = json_object_new_object();
+
+	if (o && name)
+		json_object_object_add(o, name, value);
+	else
+		json_object_put(value);
+	say(c, "done", o);
+	finish(c);
+}
+
+static void on_figures(struct collect *collected, const struct figures *sum)
+{
+	struct caller *c = container_of(collected, struct caller, collect);
+	struct tell_process p = process_of(c);
+
+	if (c->request.command == CONTROL_STATUS)
+		say(c, "status", tell_status(&p, sum));
+	for (unsigned i = 0; c->request.command == CONTROL_ROUTES && i < p.gw->nroutes; i++)
+		say(c, "route", tell_route(&p, sum, i));
+	done(c, NULL, NULL);
+	visitor_release(&c->v);
+}
+
+static void ask_figures(struct caller *c)
+{
+	visitor_hold(&c->v);
+	c->collect.collected = on_figures;
+	collect(control_of(c)->cfg.collector, &c->collect);
+}
+
+static void ask_worker(struct caller *c)
+{
+	visitor_hold(&c->v);
+	inquire(control_of(c)->cfg.inquiries, &c->q, c->worker);
+}
+
+static void say_page(struct caller *c)
+{
+	const struct gateway *gw = process_of(c).gw;
+	const struct look *l = &c->q.look;
+	bool has_sessions = l->kind == LOOK_SESSIONS || l->kind == LOOK_CALLS;
+
+	for (unsigned i = 0; has_sessions && i < l->nsessions; i++)
+		say(c, "session", tell_session(gw, &l->sessions[i]));
+	for (unsigned i = 0; i < l->ncalls; i++)
+		say(c, "call", tell_call(&l->calls[i]));
+}
+
+static void end_look(struct caller *c)
+{
+	enum look_kind kind = c->q.look.kind;
+
+	/* No text of the request's but what is a route's name. */
+	if (kind == LOOK_DRAIN || kind == LOOK_KILL)
+		log_info("control", "do=%s route=%s session=%llu sessions=%u",
+			 kind == LOOK_DRAIN ? "drain" : "kill",
+			 *c->request.route ? c->request.route : "-",
+			 (unsigned long long)c->request.session, c->found);
+	if (c->q.look.want.id && !c->found)
+		fail(c, "there is no such session");
+	else
+		done(c, "sessions", json_object_new_uint64(c->found));
+}
+
+/* What a worker said is told; the next page is asked for when that was taken. */
+static void on_look(struct inquiry *q)
+{
+	struct caller *c = container_of(q, struct caller, q);
+
+	say_page(c);
+	c->found += q->look.nsessions;
+	if (!q->look.more) {
+		q->look.after = 0;
+		c->worker++;
+	}
+	if (c->worker > c->last || visitor_is_gone(&c->v))
+		end_look(c);
+	visitor_release(&c->v);
+}
+
+static void on_more(struct visitor *v)
+{
+	ask_worker((struct caller *)v);
+}
+
+/* Return: LOOK_ANY_ROUTE when there is none of that name. */
+static uint32_t route_named(const struct gateway *gw, const char *name)
+{
+	for (unsigned i = 0; i < gw->nroutes; i++)
+		if (strcmp(gw->routes[i].name, name) == 0)
+			return i;
+	return LOOK_ANY_ROUTE;
+}
+
+static bool fill_want(struct caller *c, const struct gateway *gw, struct look_want *want)
+{
+	const struct control_request *r = &c->request;
+
+	*want = (struct look_want){.id = r->session, .route = LOOK_ANY_ROUTE};
+	if (*r->route)
+		want->route = route_named(gw, r->route);
+	if (*r->route && want->route == LOOK_ANY_ROUTE) {
+		fail(c, "there is no such route");
+		return false;
+	}
+	if (strlen(r->client) >= sizeof(want->client)) {
+		fail(c, "client: an address, as sessions has it in client_host");
+		return false;
+	}
+	memcpy(want->client, r->client, strlen(r->client));
+	_Static_assert((int)LOOK_NAME >= (int)REQUEST_TEXT, "names fit");
+	memcpy(want->name, r->name, sizeof(r->name));
+	return true;
+}
+
+static void begin_look(struct caller *c, enum look_kind kind)
+{
+	struct tell_process p = process_of(c);
+
+	c->q = (struct inquiry){.answered = on_look, .look = {.kind = kind}};
+	c->found = 0;
+	if (!fill_want(c, p.gw, &c->q.look.want))
+		return;
+	c->worker = 0;
+	c->last = p.gw->nworkers - 1;
+	if (c->request.session) {
+		uint64_t of = (c->request.session - 1) / PROXY_IDS;
+
+		if (of > c->last) {
+			fail(c, "there is no such session");
+			return;
+		}
+		c->worker = c->last = (unsigned)of;
+	}
+	c->page = mem_zalloc(sizeof(*c->page));
+	if (!c->page) {
+		fail(c, "out of memory");
+		return;
+	}
+	c->q.look.sessions = c->page->sessions;
+	c->q.look.calls = c->page->calls;
+	c->q.look.most = kind == LOOK_CALLS ? CALLS : PAGE;
+	c->q.look.patience = p.gw->cfg->drain_timeout_s * NSEC_PER_SEC;
+	ask_worker(c);
+}
+
+static void set_level(struct caller *c)
+{
+	if (c->request.has_level) {
+		log_set_level(c->request.level);
+		log_event(LOG_LEVEL_ERROR, "control", "do=log level=%s", tell_level());
+	}
+	done(c, "level", json_object_new_string(tell_level()));
+}
+
+static void obey(struct caller *c)
+{
+	struct control *control = control_of(c);
+
+	switch (c->request.command) {
+	case CONTROL_STATUS:
+	case CONTROL_ROUTES:
+		ask_figures(c);
+		break;
+	case CONTROL_SESSIONS:
+		begin_look(c, LOOK_SESSIONS);
+		break;
+	case CONTROL_SHOW:
+		begin_look(c, LOOK_CALLS);
+		break;
+	case CONTROL_DRAIN:
+		begin_look(c, LOOK_DRAIN);
+		break;
+	case CONTROL_KILL:
+		begin_look(c, LOOK_KILL);
+		break;
+	case CONTROL_RELOAD:
+		control->cfg.reload(control->cfg.arg);
+		done(c, NULL, NULL);
+		break;
+	case CONTROL_LOG:
+		set_level(c);
+		break;
+	case CONTROL_COMMANDS:
+		break;
+	}
+}
+
+static void on_asked(struct visitor *v, char *request, size_t len)
+{
+	struct caller *c = (struct caller *)v;
+	char why[REQUEST_WHY];
+	int err = request_parse(request, len, &c->request, why);
+
+	if (err)
+		fail(c, err == ERR_NOMEM ? "out of memory" : why);
+	else
+		obey(c);
+}
+
+static void on_forget(struct visitor *v)
+{
+	mem_free(((struct caller *)v)->page);
+}
+
+static void on_too_long(struct visitor *v)
+{
+	fail((struct caller *)v, "the request is too long");
+}
+
+static size_t whole_line(const char *in, size_t len)
+{
+	const char *end = memchr(in, '\n', len);
+
+	return end ? (size_t)(end - in) + 1 : 0;
+}
+
+int control_open(const struct control_config *cfg, struct control **out)
+{
+	struct desk_config desk = {.most = VISITORS,
+				   .visitor_bytes = sizeof(struct caller),
+				   .request_bytes = CONTROL_REQUEST_BYTES,
+				   .answer_bytes = ANSWER_BYTES,
+				   .ask_time = ASK_TIME,
+				   .answer_time = ANSWER_TIME,
+				   .now = loop_now,
+				   .whole = whole_line,
+				   .asked = on_asked,
+				   .more = on_more,
+				   .too_long = on_too_long,
+				   .forget = on_forget};
+	struct control *c = mem_zalloc(sizeof(*c));
+	char why[CONTROL_WHY];
+
+	if (!c)
+		return ERR_NOMEM;
+	c->cfg = *cfg;
+	desk.user = c;
+	if (control_socket_open(&c->socket, cfg->path, why) < 0) {
+		log_error("control.failed", "path=\"%s\" why=\"%s\"", cfg->path, why);
+		mem_free(c);
+		return ERR_IO;
+	}
+	c->desk = desk_open(cfg->loop, c->socket.fd, &desk);
+	c->socket.fd = -1;
+	if (!c->desk) {
+		control_free(c);
+		return ERR_NOMEM;
+	}
+	*out = c;
+	return 0;
+}
+
+void control_close(struct control *c)
+{
+	/* The path first: who finds it is heard. */
+	control_socket_remove(&c->socket);
+	desk_close(c->desk);
+}
+
+nsec_t control_tick(struct control *c)
+{
+	return desk_tick(c->desk);
+}
+
+void control_free(struct control *c)
+{
+	if (!c)
+		return;
+	control_socket_remove(&c->socket);
+	desk_free(c->desk);
+	mem_free(c);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_CONTROL_CONTROL_H
+#define DAEMON_CONTROL_CONTROL_H
+
+#include "daemon/collect.h"
+#include "daemon/control/tell.h"
+
+/**
+ * control - the control socket: what rpcrdma-gwctl asks and orders is answered by the main thread, out
+ * of what workers copy for it
+ */
+struct control;
+
+/** struct control_config - all borrowed, as long as the control lives. */
+struct control_config {
+	const char *path;
+	struct loop *loop;
+	struct inquiries *inquiries;
+	struct collector *collector;
+	/** What is told of the process beside the figures, now. */
+	struct tell_process (*process)(void *arg);
+	void (*reload)(void *arg); /* as SIGHUP does */
+	void *arg;
+};
+
+/** control_open - Return: 0 and *@out owned; ERR_IO or ERR_NOMEM (logged). */
+int control_open(const struct control_config *cfg, struct control **out) WARN_UNUSED;
+
+/** control_close - nobody comes any more, and another process may take the path; idempotent. */
+void control_close(struct control *c);
+
+/** control_tick - after each wake-up. Return: when it is due again. */
+nsec_t control_tick(struct control *c);
+
+/** control_free - takes @c, which may be NULL; once no thread works on an inquiry. */
+void control_free(struct control *c);
+
+#endif

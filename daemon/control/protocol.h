@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_CONTROL_PROTOCOL_H
+#define DAEMON_CONTROL_PROTOCOL_H
+
+/**
+ * protocol - what rpcrdma-gw and rpcrdma-gwctl say to each other on the control socket
+ *
+ * A request is a JSON object on a line, its command in "do". The answer is any number of lines, each
+ * an object with one member that tells what it is: {"status": {...}}, {"route": {...}},
+ * {"session": {...}}, {"call": {...}}; then one line {"done": {...}} or {"error": "why"}. After that the
+ * next request may come. rpcrdma-gwctl(8) has the members.
+ */
+enum { CONTROL_REQUEST_BYTES = 4096 };
+
+enum control_command {
+	CONTROL_STATUS,
+	CONTROL_ROUTES,
+	CONTROL_SESSIONS, /* "route", "client", "name" */
+	CONTROL_SHOW,	  /* "session" */
+	CONTROL_DRAIN,	  /* "route", "session", "client", "name"; none: all */
+	CONTROL_KILL,	  /* "session" */
+	CONTROL_RELOAD,
+	CONTROL_LOG, /* "level"; none: tell it */
+	CONTROL_COMMANDS
+};
+
+#define CONTROL_WORDS                                                                              \
+	{                                                                                          \
+		"status", "routes", "sessions", "show", "drain", "kill", "reload", "log"           \
+	}
+
+#endif

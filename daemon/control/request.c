@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whoever asks may be anybody's program: nothing is taken that is not known, and nothing guessed. */
+#include "daemon/control/request.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+enum { DEPTH = 4 };
+
+enum member {
+	MEMBER_DO,
+	MEMBER_ROUTE,
+	MEMBER_CLIENT,
+	MEMBER_NAME,
+	MEMBER_SESSION,
+	MEMBER_LEVEL,
+	MEMBERS
+};
+
+static const char *const members[MEMBERS] = {
+	[MEMBER_DO] = "do",	[MEMBER_ROUTE] = "route",     [MEMBER_CLIENT] = "client",
+	[MEMBER_NAME] = "name", [MEMBER_SESSION] = "session", [MEMBER_LEVEL] = "level",
+};
+
+#define BIT(member) (1u << (member))
+
+/* What each command takes, and what it has to have. */
+static const struct {
+	unsigned may, must;
+} takes[CONTROL_COMMANDS] = {
+	[CONTROL_SESSIONS] = {BIT(MEMBER_ROUTE) | BIT(MEMBER_CLIENT) | BIT(MEMBER_NAME), 0},
+	[CONTROL_SHOW] = {BIT(MEMBER_SESSION), BIT(MEMBER_SESSION)},
+	[CONTROL_DRAIN] = {BIT(MEMBER_ROUTE) | BIT(MEMBER_CLIENT) | BIT(MEMBER_NAME) |
+				   BIT(MEMBER_SESSION),
+			   0},
+	[CONTROL_KILL] = {BIT(MEMBER_SESSION), BIT(MEMBER_SESSION)},
+	[CONTROL_LOG] = {BIT(MEMBER_LEVEL), 0},
+};
+
+static int bad(char *why, const char *what, const char *which)
+{
+	snprintf(why, REQUEST_WHY, "%s%s%.64s", what, *which ? ": " : "", which);
+	return ERR_CONFIG;
+}
+
+static int take_text(struct json_object *value, char *to, const char *name, char *why)
+{
+	const char *text;
+	size_t len;
+
+	if (!json_object_is_type(value, json_type_string))
+		return bad(why, "this has to be text", name);
+	text = json_object_get_string(value);
+	len = (size_t)json_object_get_string_len(value);
+	if (len == 0 || len >= REQUEST_TEXT || strlen(text) != len)
+		return bad(why, "this has to be 1 to 255 octets of text", name);
+	memcpy(to, text, len + 1);
+	return 0;
+}
+
+static int take_command(struct json_object *value, struct control_request *r, char *why)
+{
+	static const char *const words[CONTROL_COMMANDS] = CONTROL_WORDS;
+	char text[REQUEST_TEXT];
+	int err = take_text(value, text, members[MEMBER_DO], why);
+
+	if (err)
+		return err;
+	for (unsigned i = 0; i < CONTROL_COMMANDS; i++)
+		if (strcmp(text, words[i]) == 0) {
+			r->command = (enum control_command)i;
+			return 0;
+		}
+	return bad(why, "no such command", text);
+}
+
+static int take_session(struct json_object *value, struct control_request *r, char *why)
+{
+	int64_t number;
+
+	if (!json_object_is_type(value, json_type_int))
+		return bad(why, "this has to be a whole number", members[MEMBER_SESSION]);
+	number = json_object_get_int64(value);
+	if (number <= 0)
+		return bad(why, "sessions have numbers from 1", "");
+	r->session = (uint64_t)number;
+	return 0;
+}
+
+static int take_level(struct json_object *value, struct control_request *r, char *why)
+{
+	char text[REQUEST_TEXT];
+	int err = take_text(value, text, members[MEMBER_LEVEL], why);
+
+	if (err)
+		return err;
+	r->has_level = true;
+	if (log_level_parse(text, &r->level))
+		return bad(why, "no such level, use error, warn, info or debug", text);
+	return 0;
+}
+
+static int take(enum member m, struct json_object *value, struct control_request *r, char *why)
+{
+	switch (m) {
+	case MEMBER_DO:
+		return take_command(value, r, why);
+	case MEMBER_ROUTE:
+		return take_text(value, r->route, members[m], why);
+	case MEMBER_CLIENT:
+		return take_text(value, r->client, members[m], why);
+	case MEMBER_NAME:
+		return take_text(value, r->name, members[m], why);
+	case MEMBER_SESSION:
+		return take_session(value, r, why);
+	case MEMBER_LEVEL:
+		return take_level(value, r, why);
+	case MEMBERS:
+		break;
+	}
+	return ERR_CONFIG;
+}
+
+/* Return: MEMBERS when there is none. */
+static enum member member_of(const char *name)
+{
+	unsigned m = 0;
+
+	while (m < MEMBERS && strcmp(name, members[m]) != 0)
+		m++;
+	return (enum member)m;
+}
+
+static int take_all(struct json_object *all, struct control_request *r, char *why)
+{
+	unsigned said = 0;
+
+	if (!json_object_is_type(all, json_type_object))
+		return bad(why, "a request is a JSON object on a line", "");
+	json_object_object_foreach(all, name, value)
+	{
+		enum member m = member_of(name);
+		int err = m == MEMBERS ? bad(why, "no such member", name) : take(m, value, r, why);
+
+		if (err)
+			return err;
+		said |= BIT(m);
+	}
+	if (!(said & BIT(MEMBER_DO)))
+		return bad(why, "there is no \"do\"", "");
+	said &= ~BIT(MEMBER_DO);
+	for (unsigned m = 0; m < MEMBERS; m++) {
+		if (said & ~takes[r->command].may & BIT(m))
+			return bad(why, "this command does not take it", members[m]);
+		if (takes[r->command].must & ~said & BIT(m))
+			return bad(why, "this command needs it", members[m]);
+	}
+	return 0;
+}
+
+int request_parse(const char *text, size_t len, struct control_request *out, char *why)
+{
+	struct json_tokener *t = json_tokener_new_ex(DEPTH);
+	struct json_object *all;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	*why = '\0';
+	if (!t)
+		return ERR_NOMEM;
+	if (len > CONTROL_REQUEST_BYTES) {
+		json_tokener_free(t);
+		return bad(why, "the request is too long", "");
+	}
+	while (len > 0 && isspace((unsigned char)text[len - 1]))
+		len--;
+	json_tokener_set_flags(t, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	all = json_tokener_parse_ex(t, text, (int)len);
+	if (json_tokener_get_error(t) != json_tokener_success)
+		err = bad(why, "no JSON object",
+			  json_tokener_error_desc(json_tokener_get_error(t)));
+	else if (json_tokener_get_parse_end(t) != len)
+		err = bad(why, "there is something behind the object", "");
+	else
+		err = take_all(all, out, why);
+	json_object_put(all);
+	json_tokener_free(t);
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_CONTROL_REQUEST_H
+#define DAEMON_CONTROL_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "daemon/control/protocol.h"
+
+enum { REQUEST_TEXT = 256, REQUEST_WHY = 160 };
+
+/** struct control_request - one line of a client's, checked: only what its command takes is set. */
+struct control_request {
+	enum control_command command;
+	uint64_t session; /* 0: not said */
+	bool has_level;
+	enum log_level level;
+	char route[REQUEST_TEXT], client[REQUEST_TEXT], name[REQUEST_TEXT]; /* empty: not said */
+};
+
+/** request_parse - @len octets of JSON. Return: 0; ERR_CONFIG with the reason in @why (REQUEST_WHY
+ * octets); or ERR_NOMEM. */
+int request_parse(const char *text, size_t len, struct control_request *out, char *why) WARN_UNUSED;
+
+#endif

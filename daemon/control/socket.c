@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/control/socket.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static struct sockaddr_un address_of(const char *path)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	return to;
+}
+
+static int open_unix(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+static int complain(char *why, const char *what, int error)
+{
+	snprintf(why, CONTROL_WHY, "%s%s%s", what, error ? ": " : "", error ? strerror(error) : "");
+	return ERR_IO;
+}
+
+/* Return: 0 when @path is free, or was made so. */
+static int clear_path(const char *path, char *why)
+{
+	struct sockaddr_un to = address_of(path);
+	struct stat st;
+	int fd, err;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : complain(why, "it cannot be looked at", errno);
+	if (!S_ISSOCK(st.st_mode))
+		return complain(why, "another file is there: move it away, or give another path",
+				0);
+	fd = open_unix();
+	if (fd < 0)
+		return complain(why, "no socket", errno);
+	err = connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0 ? errno : 0;
+	close(fd);
+	/* A full queue is somebody's, too. */
+	if (err == 0 || err == EAGAIN)
+		return complain(why,
+				"another process answers there: stop it, or give each its own path",
+				0);
+	if (err != ECONNREFUSED && err != ENOENT)
+		return complain(why, "who is there cannot be asked", err);
+	if (unlink(path) < 0 && errno != ENOENT)
+		return complain(why, "what a dead process left cannot be removed", errno);
+	return 0;
+}
+
+static int bind_private(int fd, const char *path)
+{
+	struct sockaddr_un to = address_of(path);
+	mode_t mask = umask(0177);
+	int err = bind(fd, (const struct sockaddr *)&to, sizeof(to)) < 0 ? errno : 0;
+
+	umask(mask);
+	return err;
+}
+
+int control_socket_open(struct control_socket *s, const char *path, char *why)
+{
+	struct stat st;
+	int err;
+
+	*s = (struct control_socket){.fd = -1};
+	if (strlen(path) >= CONTROL_PATH_BYTES)
+		return complain(why, "the path is longer than a socket's may be", 0);
+	if (clear_path(path, why) < 0)
+		return ERR_IO;
+	s->fd = open_unix();
+	if (s->fd < 0)
+		return complain(why, "no socket", errno);
+	err = bind_private(s->fd, path);
+	if (err) {
+		control_socket_remove(s);
+		return complain(why, "cannot bind", err);
+	}
+	if (lstat(path, &st) == 0) {
+		s->path = path;
+		s->dev = st.st_dev;
+		s->ino = st.st_ino;
+		s->changed = st.st_ctim;
+	}
+	if (listen(s->fd, SOMAXCONN) == 0)
+		return 0;
+	err = errno;
+	control_socket_remove(s);
+	return complain(why, "cannot listen", err);
+}
+
+/* The next file may get the number of the last. */
+static bool is_still_there(const struct control_socket *s)
+{
+	struct stat st;
+
+	return lstat(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino &&
+	       st.st_ctim.tv_sec == s->changed.tv_sec && st.st_ctim.tv_nsec == s->changed.tv_nsec;
+}
+
+void control_socket_remove(struct control_socket *s)
+{
+	if (s->path && is_still_there(s))
+		unlink(s->path);
+	s->path = NULL;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/control/tell.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "base/log.h"
+
+/* Without memory for it a member is missing. */
+static void put(struct json_object *o, const char *name, struct json_object *value)
+{
+	if (o)
+		json_object_object_add(o, name, value);
+	else
+		json_object_put(value);
+}
+
+static void put_text(struct json_object *o, const char *name, const char *text)
+{
+	put(o, name, json_object_new_string(text));
+}
+
+static void put_number(struct json_object *o, const char *name, uint64_t number)
+{
+	put(o, name, json_object_new_uint64(number));
+}
+
+static void put_seconds(struct json_object *o, const char *name, nsec_t time)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu.%03llu", (unsigned long long)(time / NSEC_PER_SEC),
+		 (unsigned long long)(time % NSEC_PER_SEC / NSEC_PER_MS));
+	put(o, name, json_object_new_double_s((double)time / 1e9, text));
+}
+
+const char *tell_level(void)
+{
+	return log_is_on(LOG_LEVEL_DEBUG)  ? "debug"
+	       : log_is_on(LOG_LEVEL_INFO) ? "info"
+	       : log_is_on(LOG_LEVEL_WARN) ? "warn"
+					   : "error";
+}
+
+/* Those that there were. */
+static void put_errors(struct json_object *list, const uint64_t by_code[RPC_ERROR_CODES],
+		       const char *way, const char *leg)
+{
+	for (unsigned i = 0; i < RPC_ERROR_CODES; i++) {
+		struct json_object *o;
+
+		if (by_code[i] == 0)
+			continue;
+		o = json_object_new_object();
+		put_text(o, "way", way);
+		put_text(o, "leg", leg);
+		put_text(o, "code", rpc_error_name((enum rpc_error_code)i));
+		put_number(o, "count", by_code[i]);
+		json_object_array_add(list, o);
+	}
+}
+
+static void put_counters(struct json_object *o, const struct proxy_counters *c)
+{
+	struct json_object *counters = json_object_new_object();
+	struct json_object *refused = json_object_new_object();
+	struct json_object *errors = json_object_new_array();
+
+	for (unsigned i = 0; i < figures_nrelayed; i++)
+		put_number(counters, figures_relayed[i].name, figure_of(c, &figures_relayed[i]));
+	for (unsigned i = 0; i < PROXY_REFUSALS; i++)
+		put_number(refused, proxy_refusal_name((enum proxy_refusal)i), c->refused[i]);
+	if (errors) {
+		put_errors(errors, c->errors_to[PROXY_CLIENT], "sent", "client");
+		put_errors(errors, c->errors_to[PROXY_SERVER], "sent", "server");
+		put_errors(errors, c->errors_from[PROXY_CLIENT], "received", "client");
+		put_errors(errors, c->errors_from[PROXY_SERVER], "received", "server");
+	}
+	put(o, "counters", counters);
+	put(o, "refused", refused);
+	put(o, "errors", errors);
+}
+
+static struct json_object *memory_of(const struct look_memory *m)
+{
+	struct json_object *o = json_object_new_object(), *uses = json_object_new_object();
+
+	put_number(o, "total_bytes", m->total);
+	put_number(o, "used_bytes", m->used);
+	put_number(o, "peak_bytes", m->peak);
+	put_number(o, "reserve_bytes", m->reserve);
+	put_number(o, "reserve_used_bytes", m->reserve_used);
+	put_number(o, "touched_bytes", m->touched);
+	put_number(o, "waits", m->waits);
+	for (unsigned i = 0; i < BUF_PURPOSES; i++)
+		put_number(uses, look_use_name((enum buf_purpose)i), m->by_use[i]);
+	put_number(uses, "routes", m->own);
+	put(o, "used_by", uses);
+	return o;
+}
+
+static struct json_object *process_of(void)
+{
+	struct json_object *o = json_object_new_object();
+	struct figures_process p;
+
+	figures_process(&p);
+	put_number(o, "descriptors", p.descriptors);
+	put_number(o, "resident_bytes", p.resident_bytes);
+	put_number(o, "heap_live", p.heap_live);
+	put_number(o, "heap_allocs", p.heap_allocs);
+	put_number(o, "heap_bytes", p.heap_bytes);
+	return o;
+}
+
+static void put_fabrics(struct json_object *o, const struct figures *f)
+{
+	static const char *const names[PROVIDER_KINDS] = {
+		[PROVIDER_IWARP] = "iwarp", [PROVIDER_VERBS] = "verbs"};
+
+	for (unsigned kind = 0; kind < PROVIDER_KINDS; kind++) {
+		struct json_object *counters = json_object_new_object();
+		const struct provider_counter *table;
+		unsigned n = provider_counters((enum provider_kind)kind, &table);
+
+		for (unsigned i = 0; i < n; i++)
+			put_number(counters, table[i].name, f->fabric[kind][i]);
+		put(o, names[kind], counters);
+	}
+}
+
+struct json_object *tell_status(const struct tell_process *p, const struct figures *f)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_text(o, "version", GW_VERSION);
+	put_number(o, "pid", (uint64_t)getpid());
+	put_text(o, "state", p->state);
+	put_seconds(o, "uptime_s", p->uptime);
+	put_text(o, "config", p->config);
+	put_text(o, "log_level", tell_level());
+	put_number(o, "workers", p->gw->nworkers);
+	put_number(o, "routes", p->gw->nroutes);
+	put_number(o, "sessions", f->sessions);
+	put_number(o, "max_sessions", p->gw->max_sessions);
+	put(o, "process", process_of());
+	put(o, "memory", memory_of(&f->memory));
+	put_counters(o, &f->total);
+	put_fabrics(o, f);
+	return o;
+}
+
+static struct json_object *versions_of(unsigned mask)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned v = 1; list && v <= 2; v++)
+		if (mask & v)
+			json_object_array_add(list, json_object_new_uint64(v));
+	return list;
+}
+
+static struct json_object *end_of(const struct tell_process *p, unsigned i, enum auth_side which,
+				  const struct fabric_addr *addr, const struct leg_config *leg)
+{
+	struct json_object *o = json_object_new_object();
+	char text[FABRIC_ADDR_TEXT];
+	struct hostauth_times times;
+
+	put_text(o, "address", fabric_addr_format(addr, text));
+	put(o, "versions", versions_of(leg->versions));
+	put_number(o, "inline", leg->inline_bytes);
+	put_number(o, "credits", leg->credits);
+	if (auth_times(p->auth, i, which, &times))
+		put(o, "expires", json_object_new_int64(times.end));
+	return o;
+}
+
+struct json_object *tell_route(const struct tell_process *p, const struct figures *f, unsigned i)
+{
+	const struct proxy_route *route = &p->gw->routes[i];
+	struct json_object *o = json_object_new_object();
+
+	put_text(o, "name", route->name);
+	put(o, "listen", end_of(p, i, AUTH_LISTEN, &p->gw->listens[i].addr, &route->client));
+	put(o, "upstream", end_of(p, i, AUTH_UPSTREAM, &route->upstream, &route->server));
+	put_number(o, "sessions", f->routes[i].sessions);
+	put_counters(o, &f->routes[i]);
+	return o;
+}
+
+static struct json_object *leg_of(const struct look_leg *leg)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_text(o, "peer", leg->peer);
+	put_text(o, "name", leg->name);
+	put_text(o, "version", leg->version ? leg->version_name : "");
+	put_number(o, "inline_send", leg->inline_send);
+	put_number(o, "inline_recv", leg->inline_recv);
+	put_number(o, "credits", leg->credits);
+	put_number(o, "calls", leg->calls);
+	put_number(o, "replies", leg->replies);
+	put_number(o, "rcalls", leg->rcalls);
+	put_number(o, "rreplies", leg->rreplies);
+	put_number(o, "bytes_in", leg->bytes_in);
+	put_number(o, "bytes_out", leg->bytes_out);
+	put_number(o, "large", leg->large);
+	put_number(o, "written", leg->written);
+	put_number(o, "late", leg->late);
+	return o;
+}
+
+struct json_object *tell_session(const struct gateway *gw, const struct look_session *s)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_number(o, "id", s->id);
+	put_text(o, "route", gw->routes[s->route].name);
+	put_text(o, "state", s->is_leaving ? "leaving" : s->state);
+	put_seconds(o, "age_s", s->age);
+	put_text(o, "client_host", s->client);
+	put_number(o, "in_flight", s->in_flight);
+	put_number(o, "waiting", s->waiting);
+	put_number(o, "fixed_bytes", s->fixed_bytes);
+	put_number(o, "call_bytes", s->call_bytes);
+	put(o, "client", leg_of(&s->legs[PROXY_CLIENT]));
+	put(o, "server", leg_of(&s->legs[PROXY_SERVER]));
+	return o;
+}
+
+struct json_object *tell_call(const struct look_call *c)
+{
+	struct json_object *o = json_object_new_object();
+	char xid[16];
+
+	snprintf(xid, sizeof(xid), "%08x", c->xid);
+	put_text(o, "xid", xid);
+	put_text(o, "from", c->is_reverse ? "server" : "client");
+	put_text(o, "step", c->step);
+	put_seconds(o, "age_s", c->age);
+	put_number(o, "bytes", c->bytes);
+	return o;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_CONTROL_TELL_H
+#define DAEMON_CONTROL_TELL_H
+
+#include "daemon/auth.h"
+#include "daemon/figures.h"
+
+/** tell - what the control socket says of things, in JSON; each is owned by the caller. */
+struct json_object;
+
+/** struct tell_process - what is known beside the figures; all borrowed. */
+struct tell_process {
+	const struct gateway *gw;
+	const struct auth *auth;
+	const char *config, *state;
+	nsec_t uptime;
+};
+
+struct json_object *tell_status(const struct tell_process *p, const struct figures *f);
+struct json_object *tell_route(const struct tell_process *p, const struct figures *f, unsigned i);
+struct json_object *tell_session(const struct gateway *gw, const struct look_session *s);
+struct json_object *tell_call(const struct look_call *c);
+
+/** tell_level - of the log. */
+const char *tell_level(void);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   comes in --> waiting --request is whole--> asking --answer is said--> answered
+ *                   ^                                                        |
+ *                   +------------------- all of it was taken ----------------+
+ *
+ * While it waits its socket is read, while there is something to be taken it is written to; at
+ * other times it is not looked at, so that who sends more than was asked for fills its own socket.
+ * Whoever is over is moved to a list of its own and freed by desk_tick(), never within a call.
+ */
+#include "daemon/desk/desk.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { ACCEPTS = 16 /* in one go */, OUT_LEAST = 4096 };
+
+struct desk {
+	struct loop *loop;
+	struct desk_config cfg;
+	struct loop_watch listening;
+	bool is_listening;
+	int fd;
+	struct list waiting; /* for a request, the longest first */
+	struct list busy, over;
+	unsigned n; /* in these three lists, and those held */
+};
+
+/* Its connection is over; its memory goes when nobody knows of it. */
+static void end(struct visitor *v)
+{
+	struct desk *d = v->desk;
+
+	if (v->is_gone)
+		return;
+	v->is_gone = true;
+	d->loop->ops->del(d->loop, &v->watch);
+	close(v->fd);
+	list_del(&v->link);
+	list_add_tail(&d->over, &v->link);
+}
+
+static void look_for(struct visitor *v, unsigned events)
+{
+	struct loop *loop = v->desk->loop;
+
+	if (v->is_gone || v->watched == events)
+		return;
+	loop->ops->del(loop, &v->watch);
+	v->watched = events;
+	if (events && loop->ops->add(loop, &v->watch, v->fd, events, 0) < 0)
+		end(v);
+}
+
+static void set_watch(struct visitor *v)
+{
+	unsigned events = 0;
+
+	if (!v->is_asking)
+		events |= LOOP_READ;
+	if (v->out_len > v->out_at)
+		events |= LOOP_WRITE;
+	look_for(v, events);
+}
+
+static void begin_wait(struct visitor *v)
+{
+	struct desk *d = v->desk;
+
+	v->is_asking = v->is_answered = false;
+	v->deadline = d->cfg.now() + d->cfg.ask_time;
+	list_del(&v->link);
+	list_add_tail(&d->waiting, &v->link);
+}
+
+/* What it sent that is a request already. */
+static void hear(struct visitor *v)
+{
+	struct desk *d = v->desk;
+	size_t len = d->cfg.whole(v->in, v->in_len);
+	char *request;
+
+	if (len == 0 && v->in_len < d->cfg.request_bytes)
+		return;
+	v->is_asking = true;
+	v->deadline = d->cfg.now() + d->cfg.answer_time;
+	list_del(&v->link);
+	list_add_tail(&d->busy, &v->link);
+	if (len == 0) {
+		v->in_len = 0;
+		if (d->cfg.too_long)
+			d->cfg.too_long(v);
+		else
+			end(v);
+		return;
+	}
+	request = mem_zalloc(len + 1);
+	if (!request) {
+		end(v);
+		return;
+	}
+	memcpy(request, v->in, len);
+	v->in_len -= len;
+	memmove(v->in, v->in + len, v->in_len);
+	d->cfg.asked(v, request, len);
+	mem_free(request);
+}
+
+/* Return: whether all that was said has been taken. */
+static bool flush(struct visitor *v)
+{
+	while (v->out_at < v->out_len) {
+		ssize_t n = send(v->fd, v->out + v->out_at, v->out_len - v->out_at,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			if (errno != EAGAIN && errno != EWOULDBLOCK)
+				end(v);
+			return false;
+		}
+		v->out_at += (size_t)n;
+	}
+	mem_free(v->out);
+	v->out = NULL;
+	v->out_at = v->out_len = v->out_cap = 0;
+	return true;
+}
+
+/* All that can be done with it now: at most one answer, and the next request is heard. */
+static void go_on(struct visitor *v)
+{
+	while (!v->is_gone && v->is_asking && flush(v)) {
+		if (v->is_answered && v->desk->cfg.once) {
+			end(v);
+		} else if (v->is_answered) {
+			begin_wait(v);
+			hear(v);
+		} else {
+			if (!v->is_held && v->desk->cfg.more)
+				v->desk->cfg.more(v);
+			if (v->out_len == 0 && !v->is_answered)
+				break;
+		}
+	}
+	set_watch(v);
+}
+
+static void take_octets(struct visitor *v)
+{
+	size_t room = v->desk->cfg.request_bytes - v->in_len;
+	ssize_t n = recv(v->fd, v->in + v->in_len, room, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return;
+	if (n <= 0) {
+		end(v);
+		return;
+	}
+	v->in_len += (size_t)n;
+	hear(v);
+}
+
+static void on_ready(struct loop_watch *watch, unsigned events)
+{
+	struct visitor *v = container_of(watch, struct visitor, watch);
+
+	if ((events & LOOP_READ) && !v->is_asking && !v->is_gone)
+		take_octets(v);
+	go_on(v);
+}
+
+static void come_in(struct desk *d, int fd)
+{
+	struct visitor *v = mem_zalloc(d->cfg.visitor_bytes);
+
+	if (v)
+		v->in = mem_zalloc(d->cfg.request_bytes);
+	if (!v || !v->in) {
+		close(fd);
+		mem_free(v);
+		return;
+	}
+	v->desk = d;
+	v->fd = fd;
+	v->watch.ready = on_ready;
+	list_init(&v->link);
+	d->n++;
+	begin_wait(v);
+	set_watch(v);
+}
+
+static void stop_listening(struct desk *d)
+{
+	if (d->is_listening)
+		d->loop->ops->del(d->loop, &d->listening);
+	d->is_listening = false;
+}
+
+static void free_over(struct desk *d, bool all)
+{
+	list_for_each_safe(it, tmp, &d->over)
+	{
+		struct visitor *v = container_of(it, struct visitor, link);
+
+		if (v->is_held && !all)
+			continue;
+		list_del(&v->link);
+		if (d->cfg.forget)
+			d->cfg.forget(v);
+		mem_free(v->in);
+		mem_free(v->out);
+		mem_free(v);
+		d->n--;
+	}
+}
+
+/* Who has asked nothing for longest leaves. Return: whether there is a place. */
+static bool make_room(struct desk *d)
+{
+	free_over(d, false);
+	if (d->n < d->cfg.most)
+		return true;
+	if (list_is_empty(&d->waiting))
+		return false;
+	end(list_first(&d->waiting, struct visitor, link));
+	free_over(d, false);
+	return true;
+}
+
+static void on_arrival(struct loop_watch *watch, unsigned events)
+{
+	struct desk *d = container_of(watch, struct desk, listening);
+
+	(void)events;
+	for (unsigned i = 0; i < ACCEPTS; i++) {
+		int fd;
+
+		if (d->n >= d->cfg.most && list_is_empty(&d->waiting)) {
+			stop_listening(d); /* until desk_tick() finds a place */
+			return;
+		}
+		fd = accept4(d->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0 && errno == ECONNABORTED)
+			continue;
+		if (fd < 0) {
+			/* Without descriptors it would be tried again at once, for ever. */
+			if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+				stop_listening(d);
+			return;
+		}
+		if (make_room(d))
+			come_in(d, fd);
+		else
+			close(fd);
+	}
+}
+
+static int listen_again(struct desk *d)
+{
+	if (d->is_listening || d->fd < 0)
+		return 0;
+	d->is_listening = d->loop->ops->add(d->loop, &d->listening, d->fd, LOOP_READ, 0) == 0;
+	return d->is_listening ? 0 : ERR_NOMEM;
+}
+
+struct desk *desk_open(struct loop *loop, int fd, const struct desk_config *cfg)
+{
+	struct desk *d = mem_zalloc(sizeof(*d));
+
+	if (!d) {
+		close(fd);
+		return NULL;
+	}
+	d->loop = loop;
+	d->cfg = *cfg;
+	d->fd = fd;
+	d->listening.ready = on_arrival;
+	list_init(&d->waiting);
+	list_init(&d->busy);
+	list_init(&d->over);
+	if (listen_again(d) < 0) {
+		desk_free(d);
+		return NULL;
+	}
+	return d;
+}
+
+void desk_close(struct desk *d)
+{
+	stop_listening(d);
+	if (d->fd >= 0)
+		close(d->fd);
+	d->fd = -1;
+}
+
+static nsec_t end_late(struct list *head, nsec_t now)
+{
+	nsec_t next = NSEC_NEVER;
+
+	list_for_each_safe(it, tmp, head)
+	{
+		struct visitor *v = container_of(it, struct visitor, link);
+
+		if (v->deadline <= now)
+			end(v);
+		else
+			next = nsec_min(next, v->deadline);
+	}
+	return next;
+}
+
+nsec_t desk_tick(struct desk *d)
+{
+	nsec_t now = d->cfg.now();
+	nsec_t next = nsec_min(end_late(&d->waiting, now), end_late(&d->busy, now));
+
+	free_over(d, false);
+	if (d->is_listening || d->fd < 0)
+		return next;
+	/* Who waits at the door waits for a place, or descriptors. */
+	if (d->n < d->cfg.most || !list_is_empty(&d->waiting))
+		(void)listen_again(d);
+	return nsec_min(next, now + NSEC_PER_SEC);
+}
+
+void *desk_user(const struct desk *d)
+{
+	return d->cfg.user;
+}
+
+unsigned desk_visitors(const struct desk *d)
+{
+	return d->n;
+}
+
+static void end_all(struct list *head)
+{
+	list_for_each_safe(it, tmp, head) end(container_of(it, struct visitor, link));
+}
+
+void desk_free(struct desk *d)
+{
+	if (!d)
+		return;
+	desk_close(d);
+	end_all(&d->waiting);
+	end_all(&d->busy);
+	free_over(d, true);
+	mem_free(d);
+}
+
+static bool grow(struct visitor *v, size_t len)
+{
+	size_t most = v->desk->cfg.answer_bytes, cap = v->out_cap ? v->out_cap : OUT_LEAST;
+	char *to;
+
+	if (len > most - v->out_len)
+		return false;
+	while (cap < v->out_len + len)
+		cap *= 2;
+	if (cap == v->out_cap)
+		return true;
+	to = mem_zalloc(cap);
+	if (!to)
+		return false;
+	if (v->out_len)
+		memcpy(to, v->out, v->out_len);
+	mem_free(v->out);
+	v->out = to;
+	v->out_cap = cap;
+	return true;
+}
+
+void visitor_say(struct visitor *v, const char *text, size_t len)
+{
+	if (v->is_gone || len == 0)
+		return;
+	if (!grow(v, len)) {
+		end(v);
+		return;
+	}
+	memcpy(v->out + v->out_len, text, len);
+	v->out_len += len;
+}
+
+void visitor_done(struct visitor *v)
+{
+	v->is_answered = true;
+}
+
+void visitor_hold(struct visitor *v)
+{
+	v->is_held = true;
+}
+
+void visitor_release(struct visitor *v)
+{
+	v->is_held = false;
+	if (!v->is_gone)
+		go_on(v);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/figures.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define COUNT(field, text)                                                                         \
+	{                                                                                          \
+		.name = #field, .offset = offsetof(struct proxy_counters, field),                  \
+		.metric = #field, .help = (text)                                                   \
+	}
+#define BYTES(field, as, text)                                                                     \
+	{                                                                                          \
+		.name = #field, .offset = offsetof(struct proxy_counters, field), .metric = (as),  \
+		.unit = "bytes", .help = (text)                                                    \
+	}
+
+const struct figure figures_relayed[] = {
+	COUNT(sessions_opened, "Sessions begun: a client's connection and one to its server"),
+	COUNT(sessions_closed, "Sessions that ended"),
+	COUNT(sessions_refused, "Clients that were not served"),
+	COUNT(sessions_displaced, "Sessions closed in set-up because others wanted in"),
+	COUNT(calls, "Calls of clients"),
+	COUNT(replies, "Replies to clients"),
+	COUNT(rcalls, "Calls of servers (callbacks)"),
+	COUNT(rreplies, "Replies to servers"),
+	BYTES(bytes_to_server, "to_server_bytes", "Payload towards servers, inline and chunks"),
+	BYTES(bytes_to_client, "to_client_bytes", "Payload towards clients, inline and chunks"),
+	COUNT(errors_to_requester, "Error reports sent about calls"),
+	COUNT(errors_from_responder, "Error reports received about calls"),
+	COUNT(large, "Calls that took a block of more than 16 KiB"),
+	COUNT(written, "Replies that came by RDMA Write, all or in part"),
+	COUNT(formed_again, "Calls sent another way after their form was refused"),
+	COUNT(let_go, "Calls not waited for any longer"),
+	COUNT(duplicates, "Calls dropped because their XID was in flight"),
+	COUNT(peer_faults, "Sessions closed for a breach of protocol"),
+	COUNT(budget_waits, "Calls that had to wait for memory"),
+	COUNT(shortages, "Reads, Writes and exposures that had to wait for a device"),
+};
+
+const unsigned figures_nrelayed = sizeof(figures_relayed) / sizeof(figures_relayed[0]);
+
+struct figures *figures_new(unsigned nroutes)
+{
+	struct figures *f = mem_zalloc(sizeof(*f) + nroutes * sizeof(f->routes[0]));
+
+	if (f)
+		f->nroutes = nroutes;
+	return f;
+}
+
+void figures_clear(struct figures *f)
+{
+	unsigned nroutes = f->nroutes;
+
+	memset(f, 0, sizeof(*f) + nroutes * sizeof(f->routes[0]));
+	f->nroutes = nroutes;
+}
+
+static void take_fabrics(struct figures *f, const struct figures_source *from)
+{
+	memset(f->fabric, 0, sizeof(f->fabric));
+	for (unsigned i = 0; i < from->gw->nfabrics; i++) {
+		enum provider_kind kind = from->gw->fabrics[i].kind;
+		const struct provider_counter *table;
+		unsigned n = provider_counters(kind, &table);
+
+		assert(n <= FIGURES_FABRIC);
+		for (unsigned k = 0; k < n; k++)
+			f->fabric[kind][k] += provider_count(kind, from->fabrics[i], &table[k]);
+	}
+}
+
+bool figures_some(struct figures *f, const struct figures_source *from, struct look *l, nsec_t now)
+{
+	l->kind = LOOK_COUNTERS;
+	l->counters = f->routes;
+	if (proxy_look(from->proxy, l, now))
+		return true;
+	l->kind = LOOK_MEMORY;
+	(void)!proxy_look(from->proxy, l, now);
+	f->memory = l->memory;
+	f->sessions = proxy_sessions(from->proxy);
+	take_fabrics(f, from);
+	memset(&f->total, 0, sizeof(f->total));
+	for (unsigned i = 0; i < f->nroutes; i++)
+		proxy_counters_add(&f->total, &f->routes[i]);
+	return false;
+}
+
+void figures_take(struct figures *f, const struct figures_source *from)
+{
+	struct look l = {.kind = LOOK_COUNTERS};
+
+	while (figures_some(f, from, &l, 0))
+		;
+}
+
+static void add_memory(struct look_memory *sum, const struct look_memory *more)
+{
+	sum->total += more->total;
+	sum->used += more->used;
+	sum->peak += more->peak;
+	sum->reserve += more->reserve;
+	sum->reserve_used += more->reserve_used;
+	sum->touched += more->touched;
+	sum->waits += more->waits;
+	sum->own += more->own;
+	for (unsigned i = 0; i < BUF_PURPOSES; i++)
+		sum->by_use[i] += more->by_use[i];
+}
+
+void figures_add(struct figures *sum, const struct figures *more)
+{
+	sum->sessions += more->sessions;
+	add_memory(&sum->memory, &more->memory);
+	for (unsigned kind = 0; kind < PROVIDER_KINDS; kind++)
+		for (unsigned i = 0; i < FIGURES_FABRIC; i++)
+			sum->fabric[kind][i] += more->fabric[kind][i];
+	proxy_counters_add(&sum->total, &more->total);
+	for (unsigned i = 0; i < sum->nroutes; i++)
+		proxy_counters_add(&sum->routes[i], &more->routes[i]);
+}
+
+static unsigned open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	if (!dir)
+		return 0;
+	for (const struct dirent *e = readdir(dir); e; e = readdir(dir))
+		n += e->d_name[0] != '.';
+	closedir(dir);
+	return n ? n - 1 : 0; /* but for the one that looked */
+}
+
+static uint64_t resident_bytes(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	char line[128], *second = NULL;
+
+	if (!f)
+		return 0;
+	if (fgets(line, sizeof(line), f))
+		second = strchr(line, ' ');
+	fclose(f);
+	return second ? strtoul(second, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+void figures_process(struct figures_process *p)
+{
+	*p = (struct figures_process){.descriptors = open_descriptors(),
+				      .resident_bytes = resident_bytes(),
+				      .heap_live = mem_live(),
+				      .heap_allocs = mem_allocs(),
+				      .heap_bytes = mem_bytes()};
+}

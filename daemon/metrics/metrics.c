@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/metrics/metrics.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/desk/desk.h"
+#include "daemon/loop.h"
+#include "daemon/metrics/request.h"
+
+enum { VISITORS = 16, REQUEST_BYTES = 8 << 10, ANSWER_BYTES = 64 << 20, BACKLOG = 64 };
+#define ASK_TIME (10 * NSEC_PER_SEC)
+#define ANSWER_TIME (30 * NSEC_PER_SEC)
+
+static const char open_type[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+static const char older_type[] = "text/plain; version=0.0.4; charset=utf-8";
+
+/* One client. */
+struct scrape {
+	struct visitor v; /* first */
+	struct http_request request;
+	struct collect collect;
+};
+
+struct metrics {
+	struct metrics_config cfg;
+	struct desk *desk;
+};
+
+static void answer(struct scrape *s, const char *type, const char *body, size_t len)
+{
+	unsigned status = s->request.status;
+	char head[512];
+	int n = snprintf(head, sizeof(head),
+			 "HTTP/1.1 %u %s\r\n"
+			 "Content-Type: %s\r\n"
+			 "Content-Length: %zu\r\n"
+			 "%s"
+			 "Cache-Control: no-store\r\n"
+			 "X-Content-Type-Options: nosniff\r\n"
+			 "Connection: close\r\n"
+			 "\r\n",
+			 status, http_reason(status), type, len,
+			 status == 405 ? "Allow: GET, HEAD\r\n" : "");
+
+	visitor_say(&s->v, head, (size_t)n);
+	if (!s->request.is_head)
+		visitor_say(&s->v, body, len);
+	visitor_done(&s->v);
+}
+
+static void refuse(struct scrape *s, unsigned status)
+{
+	char body[128];
+	int n = snprintf(body, sizeof(body), "%s%s\n", http_reason(status),
+			 status == 404 ? ": what there is, is at /metrics" : "");
+
+	s->request.status = status;
+	answer(s, "text/plain; charset=utf-8", body, (size_t)n);
+}
+
+static void on_figures(struct collect *collected, const struct figures *sum)
+{
+	struct scrape *s = container_of(collected, struct scrape, collect);
+	struct metrics *m = desk_user(s->v.desk);
+	struct text t = {.is_open = s->request.wants_open};
+
+	text_figures(&t, &m->cfg.process, sum);
+	if (t.is_broken)
+		refuse(s, 500);
+	else
+		answer(s, t.is_open ? open_type : older_type, t.at, t.len);
+	mem_free(t.at);
+	visitor_release(&s->v);
+}
+
+static void on_asked(struct visitor *v, char *request, size_t len)
+{
+	struct scrape *s = (struct scrape *)v;
+	struct metrics *m = desk_user(v->desk);
+
+	s->request = http_parse(request, len);
+	if (s->request.status != 200) {
+		refuse(s, s->request.status);
+		return;
+	}
+	visitor_hold(v);
+	s->collect.collected = on_figures;
+	collect(m->cfg.collector, &s->collect);
+}
+
+static void on_too_long(struct visitor *v)
+{
+	refuse((struct scrape *)v, 431);
+}
+
+/* Return: a socket that listens, or -1 with errno. */
+static int listen_at(const struct fabric_addr *at)
+{
+	socklen_t len = at->ss.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						     : sizeof(struct sockaddr_in);
+	int fd = socket(at->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+
+	if (fd < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
+	    bind(fd, (const struct sockaddr *)&at->ss, len) == 0 && listen(fd, BACKLOG) == 0)
+		return fd;
+	one = errno;
+	close(fd);
+	errno = one;
+	return -1;
+}
+
+static int open_socket(const struct metrics_config *cfg)
+{
+	struct fabric_addr at;
+	char text[FABRIC_ADDR_TEXT];
+	int fd, err = fabric_addr_parse(cfg->address, cfg->port, &at);
+
+	if (err) {
+		log_error("metrics.failed",
+			  "address=%s why=\"there is no such interface: name one that ip link "
+			  "lists\"",
+			  cfg->address);
+		return -1;
+	}
+	fd = listen_at(&at);
+	if (fd < 0)
+		log_error("metrics.failed",
+			  "address=%s why=\"%s: give an address and a port of this machine that "
+			  "are free\"",
+			  fabric_addr_format(&at, text), strerror(errno));
+	else
+		log_info("metrics", "address=%s path=/metrics", fabric_addr_format(&at, text));
+	return fd;
+}
+
+int metrics_open(const struct metrics_config *cfg, struct metrics **out)
+{
+	struct desk_config desk = {.most = VISITORS,
+				   .visitor_bytes = sizeof(struct scrape),
+				   .request_bytes = REQUEST_BYTES,
+				   .answer_bytes = ANSWER_BYTES,
+				   .ask_time = ASK_TIME,
+				   .answer_time = ANSWER_TIME,
+				   .once = true,
+				   .now = loop_now,
+				   .whole = http_whole,
+				   .asked = on_asked,
+				   .too_long = on_too_long};
+	struct metrics *m = mem_zalloc(sizeof(*m));
+	int fd;
+
+	if (!m)
+		return ERR_NOMEM;
+	m->cfg = *cfg;
+	desk.user = m;
+	fd = open_socket(cfg);
+	if (fd < 0) {
+		mem_free(m);
+		return ERR_IO;
+	}
+	m->desk = desk_open(cfg->loop, fd, &desk);
+	if (!m->desk) {
+		mem_free(m);
+		return ERR_NOMEM;
+	}
+	*out = m;
+	return 0;
+}
+
+void metrics_close(struct metrics *m)
+{
+	desk_close(m->desk);
+}
+
+nsec_t metrics_tick(struct metrics *m)
+{
+	return desk_tick(m->desk);
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	desk_free(m->desk);
+	mem_free(m);
+}

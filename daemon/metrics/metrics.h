@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_METRICS_METRICS_H
+#define DAEMON_METRICS_METRICS_H
+
+#include "daemon/collect.h"
+#include "daemon/metrics/text.h"
+
+/**
+ * metrics - GET /metrics by HTTP, for Prometheus and its like
+ *
+ * As little of HTTP/1.1 (RFC 9112) as that takes: GET and HEAD, one request a connection, no body.
+ * An HTTP library would have to be as bounded as a desk is, in connections and in time.
+ */
+struct metrics;
+
+struct metrics_config {
+	const char *address;
+	uint16_t port;
+	struct loop *loop;
+	struct collector *collector;
+	struct text_process process;
+};
+
+/** metrics_open - Return: 0 and *@out owned; ERR_IO or ERR_NOMEM (logged). */
+int metrics_open(const struct metrics_config *cfg, struct metrics **out) WARN_UNUSED;
+
+/** metrics_close - nobody comes any more; idempotent. */
+void metrics_close(struct metrics *m);
+
+/** metrics_tick - after each wake-up. Return: when it is due again. */
+nsec_t metrics_tick(struct metrics *m);
+
+/** metrics_free - takes @m, which may be NULL; once no thread works on an inquiry. */
+void metrics_free(struct metrics *m);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/metrics/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define PREFIX "rpcrdma_gw_"
+
+enum { LEAST = 16 << 10, LINE = 512 };
+
+static bool reserve(struct text *t, size_t len)
+{
+	size_t cap = t->cap ? t->cap : LEAST;
+	char *to;
+
+	if (t->is_broken)
+		return false;
+	while (cap < t->len + len)
+		cap *= 2;
+	if (cap == t->cap)
+		return true;
+	to = mem_zalloc(cap);
+	if (to && t->len)
+		memcpy(to, t->at, t->len);
+	mem_free(t->at);
+	t->at = to;
+	t->cap = to ? cap : 0;
+	t->len = to ? t->len : 0;
+	t->is_broken = !to;
+	return to != NULL;
+}
+
+static void line(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Lines longer than LINE there are none: names are short. */
+static void line(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (!reserve(t, LINE))
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(t->at + t->len, LINE, fmt, ap);
+	va_end(ap);
+	if (n > 0 && n < LINE - 1) {
+		t->len += (size_t)n;
+		t->at[t->len++] = '\n';
+	}
+}
+
+/* A family: what stands before its samples. */
+struct family {
+	const char *name; /* without prefix and "_total" */
+	const char *type, *unit, *help;
+};
+
+static const char *total_of(const struct family *f)
+{
+	return strcmp(f->type, "counter") == 0 ? "_total" : "";
+}
+
+static void begin(struct text *t, const struct family *f)
+{
+	const char *suffix = t->is_open ? "" : total_of(f);
+
+	line(t, "# TYPE " PREFIX "%s%s %s", f->name, suffix, f->type);
+	if (t->is_open && f->unit)
+		line(t, "# UNIT " PREFIX "%s %s", f->name, f->unit);
+	line(t, "# HELP " PREFIX "%s%s %s.", f->name, suffix, f->help);
+}
+
+static void sample(struct text *t, const struct family *f, const char *labels, uint64_t value)
+{
+	line(t, PREFIX "%s%s%s %" PRIu64, f->name, total_of(f), labels, value);
+}
+
+static void single(struct text *t, const struct family *f, uint64_t value)
+{
+	begin(t, f);
+	sample(t, f, "", value);
+}
+
+static void about_process(struct text *t, const struct text_process *p)
+{
+	static const struct family start = {"start_time_seconds", "gauge", "seconds",
+					    "When the process began, since 1970"};
+	static const struct family workers = {"workers", "gauge", NULL, "Threads that serve"};
+	static const struct family limit = {"sessions_limit", "gauge", NULL,
+					    "Most sessions at once"};
+	static const struct family fds = {"descriptors", "gauge", NULL, "Open descriptors"};
+	static const struct family rss = {"resident_memory_bytes", "gauge", "bytes",
+					  "Memory of the process that is resident"};
+	static const struct family live = {"heap_live", "gauge", NULL,
+					   "Allocations of the heap not freed"};
+	static const struct family allocs = {"heap_allocs", "counter", NULL,
+					     "Allocations of the heap"};
+	static const struct family heap = {"heap_bytes", "gauge", "bytes", "Of the heap, in use"};
+	struct figures_process now;
+
+	figures_process(&now);
+	line(t, "# TYPE " PREFIX "build%s %s", t->is_open ? "" : "_info",
+	     t->is_open ? "info" : "gauge");
+	line(t, "# HELP " PREFIX "build%s Version of the gateway.", t->is_open ? "" : "_info");
+	line(t, PREFIX "build_info{version=\"" GW_VERSION "\"} 1");
+	single(t, &start, (uint64_t)p->start);
+	single(t, &workers, p->gw->nworkers);
+	single(t, &limit, p->gw->max_sessions);
+	single(t, &fds, now.descriptors);
+	single(t, &rss, now.resident_bytes);
+	single(t, &live, now.heap_live);
+	single(t, &allocs, now.heap_allocs);
+	single(t, &heap, now.heap_bytes);
+}
+
+static void about_memory(struct text *t, const struct look_memory *m)
+{
+	static const struct family total = {"memory_limit_bytes", "gauge", "bytes",
+					    "memory_limit, all workers"};
+	static const struct family used = {"memory_used_bytes", "gauge", "bytes",
+					   "Of memory_limit, in use"};
+	static const struct family peak = {"memory_peak_bytes", "gauge", "bytes",
+					   "Most that each worker used at once, summed"};
+	static const struct family touched = {"memory_touched_bytes", "gauge", "bytes",
+					      "Of memory_limit, not given back to the system"};
+	static const struct family by_use = {"memory_use_bytes", "gauge", "bytes",
+					     "Of what is in use, by what for"};
+	static const struct family waits = {"memory_waits", "counter", NULL,
+					    "Times somebody waited for memory"};
+	char labels[64];
+
+	single(t, &total, m->total);
+	single(t, &used, m->used);
+	single(t, &peak, m->peak);
+	single(t, &touched, m->touched);
+	begin(t, &by_use);
+	for (unsigned i = 0; i < BUF_PURPOSES; i++) {
+		snprintf(labels, sizeof(labels), "{use=\"%s\"}",
+			 look_use_name((enum buf_purpose)i));
+		sample(t, &by_use, labels, m->by_use[i]);
+	}
+	sample(t, &by_use, "{use=\"routes\"}", m->own);
+	single(t, &waits, m->waits);
+}
+
+static void about_fabrics(struct text *t, const struct figures *f)
+{
+	static const char *const names[PROVIDER_KINDS] = {
+		[PROVIDER_IWARP] = "iwarp", [PROVIDER_VERBS] = "verbs"};
+	char name[96], help[128];
+
+	for (unsigned kind = 0; kind < PROVIDER_KINDS; kind++) {
+		const struct provider_counter *table;
+		unsigned n = provider_counters((enum provider_kind)kind, &table);
+
+		for (unsigned i = 0; i < n; i++) {
+			const struct family family = {name, "counter", NULL, help};
+
+			snprintf(name, sizeof(name), "%s_%s", names[kind], table[i].name);
+			snprintf(help, sizeof(help), "Fabric %s: %s, see rpcrdma-gw(8)",
+				 names[kind], table[i].name);
+			single(t, &family, f->fabric[kind][i]);
+		}
+	}
+}
+
+static void about_routes(struct text *t, const struct text_process *p, const struct figures *f)
+{
+	static const struct family sessions = {"sessions", "gauge", NULL, "Sessions there are"};
+	char labels[PROXY_NAME_MAX + 16];
+
+	begin(t, &sessions);
+	for (unsigned r = 0; r < f->nroutes; r++) {
+		snprintf(labels, sizeof(labels), "{route=\"%s\"}", p->gw->routes[r].name);
+		sample(t, &sessions, labels, f->routes[r].sessions);
+	}
+	for (unsigned i = 0; i < figures_nrelayed; i++) {
+		const struct figure *figure = &figures_relayed[i];
+		const struct family family = {figure->metric, "counter", figure->unit,
+					      figure->help};
+
+		begin(t, &family);
+		for (unsigned r = 0; r < f->nroutes; r++) {
+			snprintf(labels, sizeof(labels), "{route=\"%s\"}", p->gw->routes[r].name);
+			sample(t, &family, labels, figure_of(&f->routes[r], figure));
+		}
+	}
+}
+
+static void about_refusals(struct text *t, const struct text_process *p, const struct figures *f)
+{
+	static const struct family refusals = {"refusals", "counter", NULL,
+					       "Clients that were not served, by reason"};
+	char labels[PROXY_NAME_MAX + 64];
+
+	begin(t, &refusals);
+	for (unsigned r = 0; r < f->nroutes; r++)
+		for (unsigned i = 0; i < PROXY_REFUSALS; i++) {
+			snprintf(labels, sizeof(labels), "{route=\"%s\",reason=\"%s\"}",
+				 p->gw->routes[r].name, proxy_refusal_name((enum proxy_refusal)i));
+			sample(t, &refusals, labels, f->routes[r].refused[i]);
+		}
+}
+
+static const struct family errors = {"rpc_errors", "counter", NULL,
+				     "Error reports about RPCs, sent to and received from a leg"};
+
+/* Those that there were: most never come. */
+static void sample_errors(struct text *t, const char *route, const char *way, const char *leg,
+			  const uint64_t by_code[RPC_ERROR_CODES])
+{
+	char labels[PROXY_NAME_MAX + 96];
+
+	for (unsigned i = 0; i < RPC_ERROR_CODES; i++) {
+		if (by_code[i] == 0)
+			continue;
+		snprintf(labels, sizeof(labels), "{route=\"%s\",leg=\"%s\",way=\"%s\",code=\"%s\"}",
+			 route, leg, way, rpc_error_name((enum rpc_error_code)i));
+		sample(t, &errors, labels, by_code[i]);
+	}
+}
+
+static void about_errors(struct text *t, const struct text_process *p, const struct figures *f)
+{
+	begin(t, &errors);
+	for (unsigned r = 0; r < f->nroutes; r++) {
+		const struct proxy_counters *c = &f->routes[r];
+		const char *route = p->gw->routes[r].name;
+
+		sample_errors(t, route, "sent", "client", c->errors_to[PROXY_CLIENT]);
+		sample_errors(t, route, "sent", "server", c->errors_to[PROXY_SERVER]);
+		sample_errors(t, route, "received", "client", c->errors_from[PROXY_CLIENT]);
+		sample_errors(t, route, "received", "server", c->errors_from[PROXY_SERVER]);
+	}
+}
+
+static void sample_expiry(struct text *t, const struct family *f, const char *route,
+			  const char *side, const char *what, int64_t end)
+{
+	if (end != INT64_MAX)
+		line(t, PREFIX "%s{route=\"%s\",side=\"%s\",what=\"%s\"} %" PRId64, f->name, route,
+		     side, what, end);
+}
+
+static void about_certificates(struct text *t, const struct text_process *p)
+{
+	static const struct family expiry = {
+		"certificate_expiry_timestamp_seconds", "gauge", "seconds",
+		"When what host authentication needs expires, since 1970"};
+	static const char *const sides[] = {[AUTH_LISTEN] = "listen", [AUTH_UPSTREAM] = "upstream"};
+	struct hostauth_times times;
+
+	begin(t, &expiry);
+	for (unsigned r = 0; r < p->gw->nroutes; r++)
+		for (unsigned side = AUTH_LISTEN; side <= AUTH_UPSTREAM; side++) {
+			const char *route = p->gw->routes[r].name;
+
+			if (!auth_times(p->auth, r, (enum auth_side)side, &times))
+				continue;
+			sample_expiry(t, &expiry, route, sides[side], "certificate", times.end);
+			sample_expiry(t, &expiry, route, sides[side], "ca", times.ca_end);
+			sample_expiry(t, &expiry, route, sides[side], "crl", times.crl_end);
+		}
+}
+
+void text_figures(struct text *t, const struct text_process *p, const struct figures *f)
+{
+	about_process(t, p);
+	about_memory(t, &f->memory);
+	about_routes(t, p, f);
+	about_refusals(t, p, f);
+	about_errors(t, p, f);
+	about_certificates(t, p);
+	about_fabrics(t, f);
+	if (t->is_open)
+		line(t, "# EOF");
+}

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What operators' programs do at the two sockets: well-behaved here, hostile in hostile.py."""
+import json
+import re
+import socket
+import sys
+import urllib.request
+
+
+def unix(path, timeout=20):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    s.settimeout(timeout)
+    s.connect(path)
+    return s
+
+
+def ask(path, request):
+    """All lines of an answer, the last of them "done"; RuntimeError with what an "error" says."""
+    with unix(path) as s, s.makefile("rwb") as f:
+        f.write(json.dumps(request).encode() + b"\n")
+        f.flush()
+        lines = []
+        for line in f:
+            lines.append(json.loads(line))
+            if "error" in lines[-1]:
+                raise RuntimeError(lines[-1]["error"])
+            if "done" in lines[-1]:
+                return lines
+    raise RuntimeError("the answer has no end")
+
+
+def one(path, request, name):
+    return [line[name] for line in ask(path, request) if name in line][0]
+
+
+def get(url, accept=None):
+    request = urllib.request.Request(url, headers={"Accept": accept} if accept else {})
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return answer.headers["Content-Type"], answer.read().decode()
+
+
+NAME = r"[a-z_:][a-z0-9_:]*"
+SAMPLE = re.compile(r"^(%s)(?:\{((?:%s=\"[^\"\\\n]*\",?)*)\})? (-?[0-9]+(?:\.[0-9]+)?)$" % (NAME, NAME))
+SUFFIX = {"counter": "_total", "info": "_info", "gauge": ""}
+
+
+def parse(text, is_open):
+    """Samples by name and labels. The grammar is held against OpenMetrics 1.0, or the format before it."""
+    families, samples, family = {}, {}, None
+    lines = text.split("\n")
+    assert lines[-1] == "", "the last line has no end"
+    lines.pop()
+    if is_open:
+        assert lines[-1] == "# EOF", "no # EOF"
+        lines.pop()
+    assert "# EOF" not in lines
+    for line in lines:
+        if line.startswith("# "):
+            word, name, rest = line[2:].split(" ", 2)
+            assert re.fullmatch(NAME, name), line
+            assert rest, line
+            if word == "TYPE":
+                assert name not in families, "twice: " + line
+                assert rest in SUFFIX, line
+                assert is_open or rest != "info", line
+                family = name
+                families[name] = {"type": rest}
+            else:
+                assert word in ("HELP", "UNIT"), line
+                assert name == family and word not in families[name], line
+                assert word == "HELP" or (is_open and name.endswith("_" + rest)), line
+                families[name][word] = rest
+            continue
+        match = SAMPLE.match(line)
+        assert match, "no sample: " + line
+        name, labels, value = match.groups()
+        kind = families[family]["type"]
+        # The older format has the suffix in its families' names.
+        if is_open:
+            assert name == family + SUFFIX[kind], line
+        else:
+            assert name == family and (kind != "counter" or name.endswith("_total")), line
+        assert kind == "counter" or not name.endswith("_total"), line
+        assert kind != "counter" or float(value) >= 0, line
+        key = (name, tuple(sorted(re.findall(r'(%s)="([^"]*)"' % NAME, labels or ""))))
+        assert key not in samples, "twice: " + line
+        samples[key] = float(value) if "." in value else int(value)
+    for name, f in families.items():
+        assert "HELP" in f, "no HELP: " + name
+    return samples
+
+
+def metrics(url):
+    """Both formats are sound, and have the same names."""
+    kind, text = get(url, "application/openmetrics-text;version=1.0.0")
+    assert kind.startswith("application/openmetrics-text; version=1.0.0"), kind
+    samples = parse(text, True)
+    kind, text = get(url)
+    assert kind.startswith("text/plain; version=0.0.4"), kind
+    assert parse(text, False).keys() == samples.keys()
+    return samples
+
+
+def logged(path):
+    """What SIGUSR1 said last: counters of all workers, added up."""
+    last = {}
+    with open(path, encoding="ascii") as log:
+        for line in log:
+            if " event=worker.counters " in line:
+                pairs = dict(p.split("=", 1) for p in line.split())
+                last[pairs["worker"]] = {k: int(v) for k, v in pairs.items() if v.isdigit()}
+    return {key: sum(w[key] for w in last.values()) for key in next(iter(last.values()))}
+
+
+RENAMED = {"bytes_to_server": "to_server_bytes", "bytes_to_client": "to_client_bytes"}
+
+
+def agree(control, url, log, perf, payload):
+    """The three tell the same of a run that is over, and what its client counted."""
+    status = one(control, {"do": "status"}, "status")
+    routes = [line["route"] for line in ask(control, {"do": "routes"}) if "route" in line]
+    samples = metrics(url)
+    said = logged(log)
+    with open(perf, encoding="ascii") as f:
+        client = json.load(f)
+    for name, value in status["counters"].items():
+        metric = "rpcrdma_gw_%s_total" % RENAMED.get(name, name)
+        of_routes = [samples[(metric, (("route", r["name"]),))] for r in routes]
+        told = [value, said[name], sum(r["counters"][name] for r in routes), sum(of_routes)]
+        assert len(set(told)) == 1, "%s: %s" % (name, told)
+    for name, value in status["iwarp"].items():
+        metric = samples[("rpcrdma_gw_iwarp_%s_total" % name, ())]
+        assert value == said[name] == metric, "%s: %s %s %s" % (name, value, said[name], metric)
+    counters = status["counters"]
+    assert client["errors"] == 0, client
+    assert counters["calls"] == counters["replies"] == client["rpcs"], (counters, client)
+    # The data itself, and headers of RPC beside it.
+    for way in ("bytes_to_client", "bytes_to_server"):
+        beside = counters[way] - client["rpcs"] * payload[way]
+        assert 0 <= beside < 512 * client["rpcs"], (way, counters, client)
+    assert sum(status["refused"].values()) == counters["sessions_refused"] == 0
+    assert status["sessions"] == said["sessions"] == 0, status
+    assert counters["sessions_opened"] == counters["sessions_closed"] > 0
+    print("agreed on %d figures: %d calls" % (len(counters) + len(status["iwarp"]), client["rpcs"]))
+
+
+def sessions(control, want):
+    """Each is there once, whatever pages they come in; filters find what they should."""
+    lines = [line["session"] for line in ask(control, {"do": "sessions"}) if "session" in line]
+    assert len(lines) == len({s["id"] for s in lines}) == want, len(lines)
+    assert one(control, {"do": "sessions"}, "done") == {"sessions": want}
+    host = lines[0]["client_host"]
+    for request, n in (
+        ({"route": "one"}, want),
+        ({"client": host}, want),
+        ({"client": "192.0.2.1"}, 0),
+        ({"name": "nobody"}, 0),
+    ):
+        request["do"] = "sessions"
+        assert one(control, request, "done") == {"sessions": n}, request
+    for wrong in ({"route": "none"}, {"session": 1}):
+        try:
+            ask(control, dict(wrong, do="sessions"))
+        except RuntimeError:
+            continue
+        raise AssertionError(wrong)
+    shown = one(control, {"do": "show", "session": lines[-1]["id"]}, "session")
+    assert shown["id"] == lines[-1]["id"]
+    print("%d sessions" % want)
+
+
+if __name__ == "__main__":
+    what = sys.argv[1]
+    if what == "agree":
+        agree(*sys.argv[2:6], {"bytes_to_client": int(sys.argv[6]), "bytes_to_server": int(sys.argv[7])})
+    elif what == "sessions":
+        sessions(sys.argv[2], int(sys.argv[3]))
+    elif what == "ask":
+        try:
+            for answer in ask(sys.argv[2], json.loads(sys.argv[3])):
+                print(json.dumps(answer))
+        except RuntimeError as e:
+            print("error:", e)
+            sys.exit(1)
+    elif what == "metrics":
+        print(len(metrics(sys.argv[2])), "samples")

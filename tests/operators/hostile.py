@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Peers of the control socket and of the metrics listener that mean no good, while others are served."""
+import os
+import random
+import socket
+import sys
+import time
+
+import client
+
+CONTROL, URL = sys.argv[1], sys.argv[2]
+HOST, PORT = URL.split("/")[2].rsplit(":", 1)
+seed = int(os.environ.get("SEED", "15"))
+print("SEED=%d" % seed)
+rng = random.Random(seed)
+
+
+def tcp():
+    s = socket.create_connection((HOST.strip("[]"), int(PORT)), timeout=20)
+    return s
+
+
+def served():
+    """Who comes now is answered, by both."""
+    assert client.one(CONTROL, {"do": "status"}, "status")["state"] == "serving"
+    assert client.metrics(URL)
+
+
+def send(s, octets):
+    """What is taken of it; the peer may hang up."""
+    try:
+        s.sendall(octets)
+    except OSError:
+        pass
+
+
+def garbage(connect):
+    for _ in range(100):
+        with connect() as s:
+            send(s, rng.randbytes(rng.randrange(1, 20000)))
+    served()
+
+
+def endless(connect, octet):
+    """A request without an end is cut off, with a word or without."""
+    with connect() as s:
+        s.settimeout(20)
+        for _ in range(100):
+            send(s, octet * 4096)
+        try:
+            s.shutdown(socket.SHUT_WR)
+            while s.recv(65536):
+                pass
+        except OSError:
+            pass
+    served()
+
+
+def flood(connect, n):
+    """Far more than there are places, who stay and say nothing, or begin to."""
+    crowd = []
+    for i in range(n):
+        s = connect()
+        crowd.append(s)
+        if i % 2:
+            send(s, b"GET" if connect is tcp else b"{")
+        if i % 100 == 0:
+            served()
+    served()
+    for s in crowd:
+        s.close()
+
+
+def deaf():
+    """Asks again and again, and reads nothing."""
+    crowd = []
+    for _ in range(8):
+        s = client.unix(CONTROL)
+        s.setblocking(False)
+        try:
+            while True:
+                s.send(b'{"do":"routes"}\n' * 100)
+        except BlockingIOError:
+            pass
+        crowd.append(s)
+    served()
+    time.sleep(0.5)
+    served()
+    for s in crowd:
+        s.close()
+
+
+def gone():
+    """Hangs up while it is being answered."""
+    for _ in range(100):
+        with client.unix(CONTROL) as s:
+            send(s, b'{"do":"status"}\n{"do":"sessions"}\n')
+        with tcp() as s:
+            send(s, b"GET /metrics HTTP/1.1\r\n\r\n")
+    served()
+
+
+garbage(lambda: client.unix(CONTROL))
+garbage(tcp)
+endless(lambda: client.unix(CONTROL), b"[")
+endless(tcp, b"x")
+flood(lambda: client.unix(CONTROL), 400)
+flood(tcp, 200)
+deaf()
+gone()
+print("served throughout")

@@ -1,0 +1,206 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# run.sh BIN CASE: the gateway's control socket and metrics, from outside, on loopback.
+set -u
+BIN=$1
+CASE=$2
+HERE=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/loopback.sh
+. "$HERE/../loopback.sh"
+CONF=$DIR/gw.conf
+LOG=$DIR/gateway.err
+CTL=$DIR/control
+PORT=9749
+URL=http://$HOST:$PORT/metrics
+
+configure() {
+    cat >"$CONF" <<END
+workers = 2;
+memory_limit = "256M";
+drain_timeout = 3;
+control = "$CTL";
+metrics = { address = "$HOST"; port = $PORT; };
+routes = ( { name = "one";
+  listen   = { address = "$HOST"; port = 20049; };
+  upstream = { address = "$HOST"; port = 20050; };
+}, { name = "two";
+  listen   = { address = "$HOST"; port = 20051; };
+  upstream = { address = "$HOST"; port = 20050; };
+} );
+END
+}
+
+gateway() {
+    start gateway "$BIN/rpcrdma-gw" -c "$CONF"
+    PID=$pid
+    wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
+}
+
+stop() {
+    kill "$PID"
+    wait "$PID" || fail "exit code $?"
+    grep -q 'event=end code=0 heap_live=0' "$LOG" || fail "something is left"
+}
+
+client() { python3 "$HERE/client.py" "$@" >"$DIR/out" 2>"$DIR/out.err" || fail "client.py $1"; }
+ask() { client ask "$CTL" "$1"; }
+refused() { ! python3 "$HERE/client.py" ask "$CTL" "$1" >"$DIR/out" 2>"$DIR/out.err" || fail "not refused: $1"; }
+perf() { # PORT VERSION OPTION...
+    timeout 60 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:$1" --version "$2" "${@:3}" --json
+}
+load() { # NAME PORT VERSION OPTION...: in the background, in $pid
+    start "$1" "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:$2" --version "$3" "${@:4}" --json
+}
+status_has() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' 2>/dev/null | grep -q "$1"; }
+counters_told() { [ "$(grep -c event=worker.counters "$LOG")" -ge "$1" ]; }
+
+# --- the cases ---------------------------------------------------------------
+
+# What one client did in so many calls, all three tell alike.
+case_agree() {
+    local before
+    configure
+    perf_server 20050
+    gateway
+    perf 20049 1 --op read --size 64k --depth 4 --connections 3 --count 1200 >"$DIR/first" 2>&1 || fail "no service"
+    # Both workers, both routes.
+    perf 20051 2 --op read --size 64k --depth 2 --connections 4 --count 800 >"$DIR/second" 2>&1 || fail "no service"
+    python3 - "$DIR/first" "$DIR/second" >"$DIR/perf.json" <<'END' || fail "no totals"
+import json, sys
+both = [json.load(open(name)) for name in sys.argv[1:]]
+print(json.dumps({key: sum(t[key] for t in both) for key in ("rpcs", "errors")}))
+END
+    wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
+    before=$(grep -c event=worker.counters "$LOG")
+    kill -USR1 "$PID"
+    wait_for 20 counters_told $((before + 2)) || fail "no answer to SIGUSR1"
+    client agree "$CTL" "$URL" "$LOG" "$DIR/perf.json" 65536 0
+    cat "$DIR/out"
+    stop
+}
+
+# Many of them, on many pages, while calls go on.
+case_sessions() {
+    configure
+    perf_server 20050
+    gateway
+    load busy 20049 1 --op null --connections 150 --time 60
+    wait_for 30 status_has '"sessions": 150' || fail "not all sessions are open"
+    client sessions "$CTL" 150
+    kill "$pid"
+    wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
+    stop
+}
+
+# Between two RPCs: whoever is drained or killed sees its connection end, others go on.
+case_orders() {
+    local other
+    configure
+    perf_server 20050
+    gateway
+    load drained 20049 2 --op read --size 4k --depth 4 --time 60
+    local drained=$pid
+    load other 20051 2 --op null --time 60
+    other=$pid
+    wait_for 20 status_has '"sessions": 2' || fail "no sessions"
+    refused '{"do":"drain","route":"three"}'
+    says 'no such route'
+    refused '{"do":"kill","session":999}'
+    says 'no such session'
+    refused '{"do":"show","session":5000000001}'
+    says 'no such session'
+    ask '{"do":"drain","route":"one"}'
+    says '"sessions": 1'
+    wait_for 20 grep -q 'event=session.end .*route=one .*cause=ok why="drained"' "$LOG" || fail "it was not drained"
+    wait "$drained" && fail "its client saw nothing"
+    kill -0 "$other" 2>/dev/null || fail "the other route's session ended as well"
+    ask '{"do":"sessions"}'
+    says '"done": {"sessions": 1}'
+    ask "{\"do\":\"kill\",\"session\":$(sed -n 's/.*"session": {"id": \([0-9]*\),.*/\1/p' "$DIR/out")}"
+    wait "$other" && fail "its client saw nothing"
+    grep -q 'event=session.end .*route=two .*why="killed by the operator"' "$LOG" || fail "it was not killed"
+    grep -q 'event=control do=kill .*sessions=1' "$LOG" || fail "the log does not tell"
+    ask '{"do":"log"}'
+    says '"level": "info"'
+    ask '{"do":"log","level":"debug"}'
+    perf 20049 1 --op null --count 10 >/dev/null 2>&1 || fail "no service"
+    grep -q event=session.begin "$LOG" || fail "no lines of level debug"
+    ask '{"do":"reload"}'
+    grep -q event=reload "$LOG" || fail "nothing was read anew"
+    stop
+}
+
+# Of a live process: an error. Of a dead one: replaced. At the end it is gone.
+case_socket() {
+    configure
+    perf_server 20050
+    gateway
+    [ "$(stat -c %a "$CTL")" = 600 ] || fail "mode $(stat -c %a "$CTL")"
+    sed "s/port = 200\(49\|51\)/port = 300\1/; s/port = $PORT/port = 9750/" "$CONF" >"$DIR/second.conf"
+    expect_exit 3 "$BIN/rpcrdma-gw" -c "$DIR/second.conf"
+    says "event=control.failed path=\"$CTL\" why=\"another process answers there"
+    ask '{"do":"status"}'
+    kill -KILL "$PID"
+    wait "$PID" 2>/dev/null
+    [ -S "$CTL" ] || fail "the dead process left none"
+    gateway
+    ask '{"do":"status"}'
+    # The metrics' address is taken, too: nothing of the second is left.
+    sed -i "s|$CTL|$DIR/other|; s/port = 9750/port = $PORT/" "$DIR/second.conf"
+    expect_exit 3 "$BIN/rpcrdma-gw" -c "$DIR/second.conf"
+    says "event=metrics.failed address=$HOST:$PORT why=\"Address already in use"
+    [ ! -e "$DIR/other" ] || fail "its socket is left"
+    stop
+    [ ! -e "$CTL" ] || fail "the socket is left"
+}
+
+# While the last calls finish a successor has the control socket.
+case_successor() {
+    local first
+    configure
+    sed -i 's/drain_timeout = 3/drain_timeout = 30/' "$CONF"
+    perf_server 20050
+    local server=$pid
+    gateway
+    first=$PID
+    load calls 20049 2 --op null --depth 4 --time 60
+    wait_for 20 status_has '"sessions": 1' || fail "no session"
+    kill -STOP "$server"
+    kill "$first"
+    wait_for 20 eval '[ ! -e "$CTL" ]' || fail "the socket stays"
+    : >"$DIR/gateway.first"
+    cp "$LOG" "$DIR/gateway.first"
+    gateway
+    kill -0 "$first" 2>/dev/null || fail "the first did not wait for its calls"
+    ask '{"do":"status"}'
+    says "\"pid\": $PID"
+    kill -CONT "$server"
+    wait "$first" || fail "the first ended with $?"
+    [ -S "$CTL" ] || fail "the first took its successor's socket away"
+    stop
+}
+
+# Garbage, crowds, who does not read: others are served, memory and descriptors are as before.
+case_hostile() {
+    local before after
+    configure
+    perf_server 20050
+    gateway
+    load calls 20049 2 --op echo --size 1k --depth 4 --time 60
+    local calls=$pid
+    wait_for 20 status_has '"sessions": 1' || fail "no session"
+    before=$(find "/proc/$PID/fd" | wc -l)
+    timeout 100 python3 "$HERE/hostile.py" "$CTL" "$URL" >"$DIR/out" 2>&1 || fail "hostile.py"
+    cat "$DIR/out"
+    kill -0 "$calls" 2>/dev/null || fail "the session ended"
+    wait_for 20 fds_are "$before" || fail "descriptors: $before, then $(find "/proc/$PID/fd" | wc -l)"
+    after=$(sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$PID/status")
+    echo "at most $after KiB"
+    kill "$calls"
+    stop
+}
+fds_are() { [ "$(find "/proc/$PID/fd" | wc -l)" -le "$1" ]; }
+
+declare -F "case_$CASE" >/dev/null || fail "no such case"
+"case_$CASE"
+echo "PASS $CASE"

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/cmocka_all.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "daemon/control/socket.h"
+
+static char dir[] = "/tmp/control-XXXXXX", path[64], why[CONTROL_WHY];
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/socket", dir);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(dir);
+}
+
+static bool answers(void)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), err;
+
+	strcpy(to.sun_path, path);
+	err = connect(fd, (struct sockaddr *)&to, sizeof(to));
+	close(fd);
+	return err == 0;
+}
+
+static void it_is_the_owners_alone(void **state)
+{
+	struct control_socket s;
+	struct stat st;
+	mode_t mask = umask(0);
+
+	(void)state;
+	assert_int_equal(control_socket_open(&s, path, why), 0);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISSOCK(st.st_mode));
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(umask(mask), 0); /* is as it was */
+	assert_true(answers());
+	control_socket_remove(&s);
+	assert_int_equal(lstat(path, &st), -1);
+	control_socket_remove(&s);
+}
+
+/* Whoever left it is dead: its socket does not listen any more. */
+static void a_stale_one_is_replaced(void **state)
+{
+	struct control_socket dead, s;
+
+	(void)state;
+	assert_int_equal(control_socket_open(&dead, path, why), 0);
+	close(dead.fd);
+	dead.fd = -1;
+	assert_false(answers());
+	usleep(20000); /* by their times they are told apart, which have ticks */
+	assert_int_equal(control_socket_open(&s, path, why), 0);
+	assert_true(answers());
+	/* The other's end does not take it away. */
+	control_socket_remove(&dead);
+	assert_true(answers());
+	control_socket_remove(&s);
+}
+
+static void a_live_one_is_left_alone(void **state)
+{
+	struct control_socket live, s;
+
+	(void)state;
+	assert_int_equal(control_socket_open(&live, path, why), 0);
+	assert_int_equal(control_socket_open(&s, path, why), ERR_IO);
+	assert_non_null(strstr(why, "another process answers"));
+	assert_true(answers());
+	control_socket_remove(&s);
+	assert_true(answers());
+	control_socket_remove(&live);
+}
+
+/* Its queue is full: it lives all the same. */
+static void a_busy_one_is_left_alone(void **state)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int busy = socket(AF_UNIX, SOCK_STREAM, 0), waits[8];
+	struct control_socket s;
+
+	(void)state;
+	strcpy(to.sun_path, path);
+	assert_int_equal(bind(busy, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(listen(busy, 0), 0);
+	for (unsigned i = 0; i < 8; i++) {
+		waits[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		(void)!connect(waits[i], (struct sockaddr *)&to, sizeof(to));
+	}
+	assert_int_equal(control_socket_open(&s, path, why), ERR_IO);
+	assert_non_null(strstr(why, "another process answers"));
+	for (unsigned i = 0; i < 8; i++)
+		close(waits[i]);
+	close(busy);
+	unlink(path);
+}
+
+static void another_file_is_left_alone(void **state)
+{
+	struct control_socket s;
+	FILE *f = fopen(path, "w");
+
+	(void)state;
+	fputs("precious", f);
+	fclose(f);
+	assert_int_equal(control_socket_open(&s, path, why), ERR_IO);
+	assert_non_null(strstr(why, "another file"));
+	assert_int_equal(access(path, R_OK), 0);
+	unlink(path);
+	/* So is what a link leads to. */
+	assert_int_equal(symlink("/nowhere/at/all", path), 0);
+	assert_int_equal(control_socket_open(&s, path, why), ERR_IO);
+	unlink(path);
+}
+
+static void paths_are_bounded(void **state)
+{
+	char text[CONTROL_PATH_BYTES + 1];
+	struct control_socket s;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	text[0] = '/';
+	text[CONTROL_PATH_BYTES] = '\0';
+	assert_int_equal(control_socket_open(&s, text, why), ERR_IO);
+	assert_non_null(strstr(why, "longer"));
+	assert_int_equal(control_socket_open(&s, "/nowhere/at/all", why), ERR_IO);
+	assert_non_null(strstr(why, "cannot bind"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_the_owners_alone),
+		cmocka_unit_test(a_stale_one_is_replaced),
+		cmocka_unit_test(a_live_one_is_left_alone),
+		cmocka_unit_test(a_busy_one_is_left_alone),
+		cmocka_unit_test(another_file_is_left_alone),
+		cmocka_unit_test(paths_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who comes to a desk may be anybody: what one does never costs the others, or without bound. */
+#include "tests/cmocka_all.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "daemon/desk/desk.h"
+#include "daemon/loop.h"
+
+enum { MOST = 4, REQUEST = 64, ANSWER = 1 << 20 };
+
+static nsec_t clock_now;
+static struct loop *loop;
+static struct desk *desk;
+static struct sockaddr_un at;
+static socklen_t at_len;
+static unsigned asked, forgotten, mores;
+static struct visitor *held;
+
+static nsec_t now(void)
+{
+	return clock_now;
+}
+
+static size_t whole_line(const char *in, size_t len)
+{
+	const char *end = memchr(in, '\n', len);
+
+	return end ? (size_t)(end - in) + 1 : 0;
+}
+
+/* "hold": answered later; "much": far more than sockets take; "flood": without end; else an echo. */
+static void on_asked(struct visitor *v, char *request, size_t len)
+{
+	static char much[256 << 10];
+
+	asked++;
+	if (strcmp(request, "hold\n") == 0) {
+		visitor_hold(v);
+		held = v;
+		return;
+	}
+	if (strcmp(request, "much\n") == 0) {
+		visitor_say(v, much, sizeof(much));
+		visitor_say(v, "\n", 1);
+	}
+	if (strcmp(request, "flood\n") == 0)
+		return; /* all of it in on_more() */
+	visitor_say(v, request, len);
+	visitor_done(v);
+}
+
+static void on_more(struct visitor *v)
+{
+	static char block[32 << 10];
+
+	mores++;
+	visitor_say(v, block, sizeof(block));
+}
+
+static void on_too_long(struct visitor *v)
+{
+	visitor_say(v, "too long\n", 9);
+	visitor_done(v);
+}
+
+static void on_forget(struct visitor *v)
+{
+	(void)v;
+	forgotten++;
+}
+
+static void set_up(bool once)
+{
+	const struct desk_config cfg = {.most = MOST,
+					.visitor_bytes = sizeof(struct visitor),
+					.request_bytes = REQUEST,
+					.answer_bytes = ANSWER,
+					.ask_time = 10 * NSEC_PER_SEC,
+					.answer_time = 30 * NSEC_PER_SEC,
+					.once = once,
+					.now = now,
+					.whole = whole_line,
+					.asked = on_asked,
+					.more = on_more,
+					.too_long = on_too_long,
+					.forget = on_forget};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	asked = forgotten = mores = 0;
+	held = NULL;
+	clock_now = NSEC_PER_SEC;
+	loop = loop_new();
+	assert_non_null(loop);
+	at = (struct sockaddr_un){.sun_family = AF_UNIX};
+	/* An address of the kernel's choice, in no file system. */
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(sa_family_t)), 0);
+	at_len = sizeof(at);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &at_len), 0);
+	assert_int_equal(listen(fd, 1024), 0);
+	desk = desk_open(loop, fd, &cfg);
+	assert_non_null(desk);
+}
+
+static void tear_down(void)
+{
+	desk_free(desk);
+	loop_free(loop);
+	assert_int_equal(mem_live(), 0);
+}
+
+/* Until nothing is left to do. */
+static void settle(void)
+{
+	for (unsigned i = 0; i < 50; i++) {
+		(void)desk_tick(desk);
+		assert_int_equal(loop_run_once(loop, 0), 0);
+	}
+	(void)desk_tick(desk);
+}
+
+static int come(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, at_len), 0);
+	return fd;
+}
+
+static void say(int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+static bool is_over(int fd)
+{
+	char octet;
+
+	return recv(fd, &octet, 1, MSG_PEEK) == 0;
+}
+
+static void hears(int fd, const char *text)
+{
+	char got[256] = "";
+	ssize_t n = recv(fd, got, sizeof(got) - 1, 0);
+
+	if (n < 0 || strcmp(got, text) != 0)
+		fail_msg("\"%s\" instead of \"%s\"", n < 0 ? strerror(errno) : got, text);
+}
+
+static void requests_are_answered(void **state)
+{
+	int fd;
+
+	(void)state;
+	set_up(false);
+	fd = come();
+	say(fd, "one\n");
+	settle();
+	hears(fd, "one\n");
+	say(fd, "two\nthree\nfo"); /* before the answers */
+	settle();
+	hears(fd, "two\nthree\n");
+	say(fd, "ur\n");
+	settle();
+	hears(fd, "four\n");
+	for (const char *p = "octets\n"; *p; p++) {
+		assert_int_equal(send(fd, p, 1, 0), 1);
+		settle();
+	}
+	hears(fd, "octets\n");
+	close(fd);
+	settle();
+	assert_int_equal(desk_visitors(desk), 0);
+	assert_int_equal(forgotten, 1);
+	tear_down();
+}
+
+static void one_request_may_be_all(void **state)
+{
+	int fd;
+
+	(void)state;
+	set_up(true);
+	fd = come();
+	say(fd, "one\ntwo\n");
+	settle();
+	hears(fd, "one\n");
+	assert_int_equal(asked, 1);
+	settle();
+	assert_int_equal(desk_visitors(desk), 0);
+	close(fd);
+	tear_down();
+}
+
+static void too_long_is_told(void **state)
+{
+	char text[3 * REQUEST];
+	int fd;
+
+	(void)state;
+	set_up(false);
+	fd = come();
+	memset(text, 'x', sizeof(text));
+	assert_int_equal(send(fd, text, REQUEST, 0), REQUEST);
+	settle();
+	hears(fd, "too long\n");
+	assert_int_equal(asked, 0);
+	say(fd, "again\n");
+	settle();
+	hears(fd, "again\n");
+	close(fd);
+	settle();
+	tear_down();
+}
+
+/* An octet now and then does not keep a place. */
+static void who_is_slow_leaves(void **state)
+{
+	int slow, quick;
+
+	(void)state;
+	set_up(false);
+	slow = come();
+	for (unsigned i = 0; i < 9; i++) {
+		assert_int_equal(send(slow, "x", 1, MSG_NOSIGNAL), 1);
+		clock_now += NSEC_PER_SEC;
+		settle();
+		assert_false(is_over(slow));
+	}
+	quick = come();
+	clock_now += 2 * NSEC_PER_SEC;
+	settle();
+	assert_true(is_over(slow));
+	say(quick, "here\n");
+	settle();
+	hears(quick, "here\n");
+	clock_now += 9 * NSEC_PER_SEC; /* anew since the answer */
+	settle();
+	say(quick, "still\n");
+	settle();
+	hears(quick, "still\n");
+	close(slow);
+	close(quick);
+	settle();
+	tear_down();
+}
+
+/* Memory stays where it is, its time ends, others are served. */
+static void who_does_not_read_leaves(void **state)
+{
+	int deaf, other;
+	unsigned n;
+
+	(void)state;
+	set_up(false);
+	deaf = come();
+	say(deaf, "flood\n");
+	settle();
+	n = mores;
+	assert_true(n >= 1);
+	settle();
+	assert_int_equal(mores, n); /* nothing more is made while nothing is taken */
+	other = come();
+	say(other, "much\n");
+	for (unsigned i = 0, got = 0; got < 256 << 10; i++) {
+		char taken[4096];
+		ssize_t len;
+
+		settle();
+		while ((len = recv(other, taken, sizeof(taken), 0)) > 0)
+			got += (unsigned)len;
+		assert_true(i < 1000);
+	}
+	assert_false(is_over(deaf));
+	clock_now += 31 * NSEC_PER_SEC;
+	settle();
+	assert_int_equal(desk_visitors(desk), 0);
+	close(deaf);
+	close(other);
+	tear_down();
+}
+
+/* Those who ask nothing make room, the first of them first. */
+static void a_crowd_makes_room(void **state)
+{
+	int crowd[300], busy, late;
+
+	(void)state;
+	set_up(false);
+	busy = come();
+	say(busy, "hold\n");
+	settle();
+	assert_non_null(held);
+	for (unsigned i = 0; i < 300; i++) {
+		crowd[i] = come();
+		settle();
+		assert_true(desk_visitors(desk) <= MOST);
+	}
+	late = come();
+	say(late, "late\n");
+	settle();
+	hears(late, "late\n");
+	for (unsigned i = 0; i < 298; i++)
+		assert_true(is_over(crowd[i]));
+	assert_false(is_over(busy));
+	visitor_say(held, "held\n", 5);
+	visitor_done(held);
+	visitor_release(held);
+	settle();
+	hears(busy, "held\n");
+	for (unsigned i = 0; i < 300; i++)
+		close(crowd[i]);
+	close(busy);
+	close(late);
+	settle();
+	assert_int_equal(desk_visitors(desk), 0);
+	tear_down();
+}
+
+/* When all places are of those being answered, the next one waits for the first that is free. */
+static void the_next_waits(void **state)
+{
+	struct visitor *first;
+	int busy[MOST], next;
+
+	(void)state;
+	set_up(false);
+	busy[0] = come();
+	say(busy[0], "hold\n");
+	settle();
+	first = held;
+	for (unsigned i = 1; i < MOST; i++) {
+		busy[i] = come();
+		say(busy[i], "flood\n");
+		settle();
+	}
+	next = come();
+	say(next, "next\n");
+	settle();
+	assert_int_equal(desk_visitors(desk), MOST);
+	assert_false(is_over(next));
+	assert_int_equal(recv(next, (char[8]){0}, 8, 0), -1);
+	visitor_done(first);
+	visitor_release(first);
+	settle();
+	hears(next, "next\n");
+	for (unsigned i = 0; i < MOST; i++)
+		close(busy[i]);
+	close(next);
+	settle();
+	tear_down();
+}
+
+/* Somebody else knows of it: it stays until that one has done, and not longer. */
+static void held_ones_stay(void **state)
+{
+	int fd;
+
+	(void)state;
+	set_up(false);
+	fd = come();
+	say(fd, "hold\n");
+	settle();
+	clock_now += 40 * NSEC_PER_SEC;
+	settle();
+	assert_true(is_over(fd));
+	assert_true(visitor_is_gone(held));
+	assert_int_equal(forgotten, 0);
+	visitor_say(held, "nobody hears it\n", 16);
+	visitor_done(held);
+	visitor_release(held);
+	settle();
+	assert_int_equal(forgotten, 1);
+	assert_int_equal(desk_visitors(desk), 0);
+	close(fd);
+	/* One that is held when the desk is freed goes with it. */
+	fd = come();
+	say(fd, "hold\n");
+	settle();
+	tear_down();
+	close(fd);
+	assert_int_equal(forgotten, 2);
+}
+
+static void allocations_may_fail(void **state)
+{
+	(void)state;
+	for (unsigned nth = 1; nth < 12; nth++) {
+		int fd, second;
+
+		set_up(false);
+		fd = come();
+		say(fd, "much\n");
+		mem_fail_at(nth);
+		settle();
+		mem_fail_at(0);
+		close(fd);
+		settle();
+		second = come();
+		say(second, "after\n");
+		settle();
+		hears(second, "after\n");
+		close(second);
+		settle();
+		tear_down();
+	}
+}
+
+static void no_more_after_close(void **state)
+{
+	int fd, late;
+
+	(void)state;
+	set_up(false);
+	fd = come();
+	settle();
+	desk_close(desk);
+	desk_close(desk);
+	late = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(connect(late, (struct sockaddr *)&at, at_len), -1);
+	say(fd, "here\n");
+	settle();
+	hears(fd, "here\n");
+	close(fd);
+	close(late);
+	settle();
+	tear_down();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_are_answered),
+		cmocka_unit_test(one_request_may_be_all),
+		cmocka_unit_test(too_long_is_told),
+		cmocka_unit_test(who_is_slow_leaves),
+		cmocka_unit_test(who_does_not_read_leaves),
+		cmocka_unit_test(a_crowd_makes_room),
+		cmocka_unit_test(the_next_waits),
+		cmocka_unit_test(held_ones_stay),
+		cmocka_unit_test(allocations_may_fail),
+		cmocka_unit_test(no_more_after_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
