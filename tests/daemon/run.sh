@@ -50,8 +50,9 @@ stop() {
 }
 
 # figure EVENT KEY: the last value logged; all workers' values are added up
-report() {
+report() { # AFRESH: nothing before it is looked at again
     local before
+    [ -z "${AFRESH:-}" ] || : >"$LOG"
     before=$(count event=worker.counters)
     kill -USR1 "$PID"
     wait_for 10 counts $((before + 2)) event=worker.counters || fail "no answer to SIGUSR1"
@@ -392,15 +393,17 @@ case_churn() {
 
 rss() { sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$PID/status"; }
 
-# Half of the clients speak each version; SESSIONS=10000 by hand. The default memory_limit is enough,
+# Half of the clients speak each version; SESSIONS=10000, ROUNDS=5 by hand. The default memory_limit is enough,
 # no session that is idle costs more than 64 KiB, and a second round leaves what the first has left,
 # within 5 %. What is free goes back to the system within a minute after it was in use.
+#
+# A report has two lines for each session, so the log is emptied before each, and few are asked for.
 case_sessions() {
-    local n=${SESSIONS:-1000} round before left=0 clients i
+    local n=${SESSIONS:-1000} round before left=0 clients i group=200 began AFRESH=1 rounds=${ROUNDS:-2}
     ulimit -n "$(ulimit -H -n)"
     # The gateway has two for each session, and some of its own.
     while [ $((2 * n + 200)) -gt "$(ulimit -n)" ]; do
-        n=$((n - 100))
+        n=$((n - group))
     done
     [ "$n" -eq "${SESSIONS:-1000}" ] ||
         echo "$n sessions, not $SESSIONS: the hard limit of descriptors is $(ulimit -n)"
@@ -409,34 +412,42 @@ case_sessions() {
     perf_server 20050 --memory $((1024 + n))
     gateway
     before=$(rss)
-    for round in 1 2; do
-        clients=()
-        for ((i = 0; i < n / 100; i++)); do
+    for ((round = 1; round <= rounds; round++)); do
+        clients=() began=$SECONDS
+        for ((i = 0; i < n / group; i++)); do
             start "client$i" "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" \
-                --version $((i % 2 + 1)) --op null --connections 100 --time 300 --timeout 300
+                --version $((i % 2 + 1)) --op null --connections $group --time 300 --timeout 300
             clients+=("$pid")
-            wait_for 60 are_sessions $((i * 100 + 100)) || fail "not all sessions are open"
+            wait_for 60 are_open $(((i + 1) * group)) || fail "not all sessions are open"
             # Twenty calls a session: each of them has spoken.
-            wait_for 60 have_called $(($(summed calls) + 2000)) || fail "no service"
+            wait_for 60 have_called $(($(summed calls) + 20 * group)) || fail "no service"
             kill -STOP "$pid" # what it has asked for is answered, and no more is asked
         done
         wait_for 60 are_answered || fail "calls without a reply"
+        [ "$(summed sessions)" -eq $((i * group)) ] || fail "$(summed sessions) sessions"
         is_sanitized || wait_for 60 is_resident $((before + 64 * n)) ||
             fail "a session costs $((($(rss) - before) / n)) KiB"
-        echo "round $round: $n sessions, $((($(rss) - before) / n)) KiB each"
+        echo "round $round: $n sessions after $((SECONDS - began)) s, $((($(rss) - before) / n)) KiB each"
+        began=$SECONDS
         kill -KILL "${clients[@]}"
+        wait "${clients[@]}" 2>/dev/null
         wait_for 100 no_sessions || fail "sessions stay"
+        echo "round $round: ended after $((SECONDS - began)) s"
         # Twice what it was before anybody came: then next to all is back.
         is_sanitized || wait_for 100 is_resident $((2 * before)) || fail "memory stays: $(rss) KiB"
-        [ "$round" -eq 2 ] || left=$(rss)
+        report
+        echo "round $round: $(rss) KiB are left, $(heap_live) allocations"
+        [ "$round" -gt 1 ] || left=$(rss)
     done
     is_sanitized || wait_for 60 is_resident $((left * 105 / 100)) ||
         fail "memory grows: $left, then $(rss) KiB"
     echo "answered: $(summed calls) calls, refused: $(summed sessions_refused) sessions"
-    echo "left after the rounds: $left, $(rss) KiB"
+    echo "left at last: $(rss) KiB"
     [ "$(summed sessions_refused)" -eq 0 ] || fail "a session was refused"
     stop 0 10
 }
+# Its sockets show it, at less cost than a report: two a session.
+are_open() { [ "$(ls "/proc/$PID/fd" | wc -l)" -ge $((2 * $1)) ]; }
 are_answered() {
     report
     [ "$(summed replies)" -eq "$(summed calls)" ]
