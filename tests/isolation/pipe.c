@@ -277,11 +277,15 @@ static size_t cut(struct pipe *p, size_t n, nsec_t now)
 	return end - rest - p->from;
 }
 
-/* All up to a part of that Write's CRC, which comes when there were many other calls. */
+/* All up to a part of that Write's CRC, or of its payload, which comes when there were many other calls. */
 static size_t all_but_late(struct pipe *p, nsec_t now)
 {
-	size_t end = p->late + fpdu_at(p, p->late) - 1 - rng_below(p->rng, FPDU_CRC_BYTES);
+	size_t n = fpdu_at(p, p->late), end = p->late + n - 1;
+	uint32_t payload = (uint32_t)n - FPDU_LEN_BYTES - DDP_TAGGED_BYTES - FPDU_CRC_BYTES;
 
+	end -= rng_below(p->rng, FPDU_CRC_BYTES);
+	if (rng_below(p->rng, 2))
+		end -= rng_below(p->rng, payload + 1);
 	p->late = SIZE_MAX;
 	if (end <= p->from || end > p->sent)
 		return p->sent - p->from;

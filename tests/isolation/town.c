@@ -8,6 +8,8 @@
  * the liveness oracle at the pairs every now and then.
  */
 
+enum { LARGE = 16 }; /* one chunk in so many is large: what a town costs is the octets it moves */
+
 /* Who sits at the other end of the gateway's, and what it has learned; NULL: the gateway. */
 static struct rogue *rogue_of(struct town *t, const struct fabric_conn *to)
 {
@@ -79,9 +81,9 @@ static struct peer_spec modest_spec(struct town *t, const struct peer *client)
 	s.nreads = town_draw(t, 3);
 	s.nwrites = town_draw(t, 2);
 	for (unsigned i = 0; i < s.nreads; i++)
-		s.reads[i] = 1 + mark_size(rng_below(r, town_draw(t, 4) ? 1 << 17 : 5000));
+		s.reads[i] = 1 + mark_size(rng_below(r, town_draw(t, LARGE) ? 1 << 17 : 5000));
 	for (unsigned i = 0; i < s.nwrites; i++) {
-		s.write_caps[i] = 1 + rng_below(r, town_draw(t, 4) ? 1 << 18 : 5000);
+		s.write_caps[i] = 1 + rng_below(r, town_draw(t, LARGE) ? 1 << 18 : 5000);
 		s.writes[i] = mark_size(rng_below(r, s.write_caps[i] + 1));
 	}
 	for (unsigned i = 0; i < s.nreads; i++)
