@@ -128,21 +128,34 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 	}
 }
 
+/* Whether something is to be done about who is at the other end. Most legs do not ask, or know it. */
+static bool auth_goes_on(const struct session *s, const struct leg *leg)
+{
+	const struct door_guest *guest = leg == &s->client ? &s->client_guest : &s->server_guest;
+
+	return (leg->proof && !leg->proof->told) || guest->member.host;
+}
+
 static void drain_leg(struct session *s, struct leg *leg)
 {
-	bool waited = !list_is_empty(&leg->rxq);
+	bool waited = !list_is_empty(&leg->rxq), asked;
 	struct leg_out out;
 
-	session_auth(s, leg);
+	if (auth_goes_on(s, leg))
+		session_auth(s, leg);
 	for (leg_next(leg, &out); out.kind != LEG_OUT_NONE; leg_next(leg, &out))
 		session_on_out(s, leg, &out);
-	/* What waited at the door has an answer now. */
-	if (waited && list_is_empty(&leg->rxq) && leg_proves(leg))
-		session_touch(s);
-	session_auth(s, leg);
+	asked = auth_goes_on(s, leg);
+	if (asked) {
+		/* What waited at the door has an answer now. */
+		if (waited && list_is_empty(&leg->rxq) && leg_proves(leg))
+			session_touch(s);
+		session_auth(s, leg);
+	}
 	if (s->state == SESSION_PROVE)
 		session_choose(s);
-	session_log_auth(s, leg);
+	if (asked)
+		session_log_auth(s, leg);
 	/* It has said something, and who it is where that is asked. */
 	if (s->silent.host && s->client.t && !leg_is_unproved(&s->client))
 		lobby_leave(&s->proxy->lobby, &s->silent);
