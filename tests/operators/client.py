@@ -3,6 +3,7 @@
 import json
 import re
 import socket
+import subprocess
 import sys
 import urllib.request
 
@@ -115,10 +116,18 @@ def logged(path):
 RENAMED = {"bytes_to_server": "to_server_bytes", "bytes_to_client": "to_client_bytes"}
 
 
-def agree(control, url, log, perf, payload):
+def gwctl(program, control, *words):
+    """What rpcrdma-gwctl prints with --json."""
+    said = subprocess.run([program, "--socket", control, "--json", *words], check=True, capture_output=True)
+    lines = [json.loads(line) for line in said.stdout.splitlines()]
+    assert "done" in lines[-1]
+    return lines
+
+
+def agree(program, control, url, log, perf, payload):
     """The three tell the same of a run that is over, and what its client counted."""
-    status = one(control, {"do": "status"}, "status")
-    routes = [line["route"] for line in ask(control, {"do": "routes"}) if "route" in line]
+    status = gwctl(program, control, "status")[0]["status"]
+    routes = [line["route"] for line in gwctl(program, control, "routes") if "route" in line]
     samples = metrics(url)
     said = logged(log)
     with open(perf, encoding="ascii") as f:
@@ -172,7 +181,7 @@ def sessions(control, want):
 if __name__ == "__main__":
     what = sys.argv[1]
     if what == "agree":
-        agree(*sys.argv[2:6], {"bytes_to_client": int(sys.argv[6]), "bytes_to_server": int(sys.argv[7])})
+        agree(*sys.argv[2:7], {"bytes_to_client": int(sys.argv[7]), "bytes_to_server": int(sys.argv[8])})
     elif what == "sessions":
         sessions(sys.argv[2], int(sys.argv[3]))
     elif what == "ask":

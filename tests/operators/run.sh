@@ -74,7 +74,7 @@ END
     before=$(grep -c event=worker.counters "$LOG")
     kill -USR1 "$PID"
     wait_for 20 counters_told $((before + 2)) || fail "no answer to SIGUSR1"
-    client agree "$CTL" "$URL" "$LOG" "$DIR/perf.json" 65536 0
+    client agree "$BIN/rpcrdma-gwctl" "$CTL" "$URL" "$LOG" "$DIR/perf.json" 65536 0
     cat "$DIR/out"
     stop
 }
@@ -128,6 +128,86 @@ case_orders() {
     ask '{"do":"reload"}'
     grep -q event=reload "$LOG" || fail "nothing was read anew"
     stop
+}
+
+gwctl() { expect_exit "$1" "$BIN/rpcrdma-gwctl" --socket "$CTL" "${@:2}"; }
+# What the tool makes of all that.
+case_tool() {
+    local session
+    expect_exit 0 "$BIN/rpcrdma-gwctl" --help
+    says 'Exit status:'
+    expect_exit 0 "$BIN/rpcrdma-gwctl" --version
+    says '^rpcrdma-gwctl [0-9]'
+    gwctl 3 status
+    says "$CTL: No such file"
+    gwctl 2
+    gwctl 2 dance
+    gwctl 2 kill
+    gwctl 2 kill session one
+    gwctl 2 status extra
+    gwctl 2 status --route one
+    gwctl 2 --bogus status
+    configure
+    perf_server 20050
+    gateway
+    load old 20049 1 --op read --size 8k --depth 2 --connections 2 --time 60
+    local old=$pid
+    load new 20051 2 --op null --time 60
+    wait_for 20 status_has '"sessions": 3' || fail "no sessions"
+    wait_for 20 eval 'client metrics "$URL"; "$BIN/rpcrdma-gwctl" -s "$CTL" status | grep -q " calls [1-9]"' ||
+        fail "no calls"
+    gwctl 0 status
+    says "process $PID, serving for"
+    says 'serves     3 sessions of at most'
+    gwctl 0 routes
+    says "listens    $HOST:20049, versions \[ 1, 2 \]"
+    gwctl 0 sessions
+    says '^3 sessions$'
+    session=$(sed -n 's/^\([0-9]*\) *two .*/\1/p' "$DIR/out")
+    gwctl 0 sessions --route two
+    says '^1 session$'
+    gwctl 0 sessions --json --route two
+    says '^{"done":{"sessions":1}}$'
+    gwctl 1 sessions --route three
+    says 'rpcrdma-gwctl: there is no such route'
+    wait_for 20 eval '"$BIN/rpcrdma-gwctl" -s "$CTL" clients | grep -q " 1  .* yes .*replies of some KiB"' ||
+        fail "who reads 8 KiB by version 1 is not told from the others"
+    gwctl 0 clients
+    says ' 2  .* speaks '
+    gwctl 0 clients --json
+    says '^{"client":{.*"version":"1",.*"sessions":2,.*"version_2":"yes"}}$'
+    says '^{"done":{}}$'
+    gwctl 0 show session "$session"
+    says "session $session of route two, open for"
+    says 'version 2, sends'
+    gwctl 1 show 999999
+    says 'there is no such session'
+    gwctl 0 drain one
+    says '2 sessions will end between two RPCs'
+    wait "$old" && fail "its client saw nothing"
+    gwctl 0 log level debug
+    says 'level debug'
+    gwctl 1 log level loud
+    gwctl 0 reload
+    gwctl 0 kill session "$session"
+    says "session $session is ended"
+    wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
+    # Whoever answers there is something else.
+    stop
+    python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()
+for words in (b"hello\n", b"[1]\n", b"{\"status\":{}}\n"):
+    c = s.accept()[0]; c.recv(100); c.sendall(words); c.close()' "$CTL" &
+    pids+=("$!")
+    wait_for 10 test -S "$CTL" || fail "no impostor"
+    gwctl 3 status
+    says 'no rpcrdma-gw'
+    gwctl 3 status
+    says 'no rpcrdma-gw'
+    gwctl 3 status
+    says 'the answer has no end'
+    rm "$CTL"
 }
 
 # Of a live process: an error. Of a dead one: replaced. At the end it is gone.

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "tools/ctl/options.h"
+#include "tools/ctl/show.h"
+
+static struct ctl_options o;
+static char why[CTL_WHY];
+
+/* Words are parted by blanks. */
+static int parse(const char *line)
+{
+	static char text[256];
+	char *argv[16] = {(char *)"rpcrdma-gwctl"};
+	int argc = 1;
+
+	strcpy(text, line);
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	return ctl_options_parse(argc, argv, &o, why);
+}
+
+static void accept_line(const char *line, enum control_command command)
+{
+	if (parse(line) != 0)
+		fail_msg("%s: %s", line, why);
+	assert_int_equal(o.command, command);
+}
+
+static void refuse_line(const char *line, const char *words)
+{
+	assert_int_equal(parse(line), -1);
+	if (!strstr(why, words))
+		fail_msg("%s: \"%s\" lacks \"%s\"", line, why, words);
+}
+
+static void commands(void **state)
+{
+	(void)state;
+	accept_line("status", CONTROL_STATUS);
+	assert_string_equal(o.socket, CTL_SOCKET);
+	accept_line("-s /x --json routes", CONTROL_ROUTES);
+	assert_string_equal(o.socket, "/x");
+	assert_true(o.json);
+	accept_line("sessions --route a --client 10.0.0.1 --name h", CONTROL_SESSIONS);
+	assert_string_equal(o.route, "a");
+	assert_string_equal(o.client, "10.0.0.1");
+	assert_string_equal(o.name, "h");
+	assert_false(o.by_client);
+	accept_line("clients", CONTROL_SESSIONS);
+	assert_true(o.by_client);
+	accept_line("show session 7", CONTROL_SHOW);
+	assert_int_equal(o.session, 7);
+	accept_line("show 1000000007", CONTROL_SHOW);
+	assert_int_equal(o.session, 1000000007);
+	accept_line("kill 3", CONTROL_KILL);
+	accept_line("drain", CONTROL_DRAIN);
+	assert_null(o.route);
+	assert_int_equal(o.session, 0);
+	accept_line("drain filer1", CONTROL_DRAIN);
+	assert_string_equal(o.route, "filer1");
+	accept_line("drain 12", CONTROL_DRAIN);
+	assert_int_equal(o.session, 12);
+	assert_null(o.route);
+	accept_line("drain --client 10.0.0.1", CONTROL_DRAIN);
+	accept_line("log", CONTROL_LOG);
+	assert_null(o.level);
+	accept_line("log level debug", CONTROL_LOG);
+	assert_string_equal(o.level, "debug");
+	accept_line("log warn", CONTROL_LOG);
+	assert_string_equal(o.level, "warn");
+	assert_int_equal(parse("--help"), 0);
+	assert_true(o.help);
+}
+
+static void mistakes(void **state)
+{
+	(void)state;
+	refuse_line("", "no command");
+	refuse_line("dance", "no such command: dance");
+	refuse_line("--loud status", "no such option: --loud");
+	refuse_line("status --socket", "needs a value");
+	refuse_line("status now", "unexpected: now");
+	refuse_line("kill", "which session?");
+	refuse_line("kill session", "which session?");
+	refuse_line("kill 0", "no number");
+	refuse_line("kill -- -1", "no number");
+	refuse_line("kill 1x", "no number");
+	refuse_line("kill 99999999999999999999", "no number");
+	refuse_line("show 1 2", "unexpected: 2");
+	refuse_line("routes --client 10.0.0.1", "are for sessions");
+	refuse_line("log level debug now", "unexpected: now");
+}
+
+static void sizes(void **state)
+{
+	char text[16];
+
+	(void)state;
+	assert_string_equal(show_size(0, text), "0B");
+	assert_string_equal(show_size(9999, text), "9999B");
+	assert_string_equal(show_size(10240, text), "10.0K");
+	assert_string_equal(show_size(1 << 20, text), "1024K");
+	assert_string_equal(show_size((uint64_t)1 << 30, text), "1024M");
+	assert_string_equal(show_size(UINT64_MAX, text), "16384P");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(commands),
+		cmocka_unit_test(mistakes),
+		cmocka_unit_test(sizes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/ctl/ask.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+enum { PATIENCE_S = 30 };
+
+static int no_gateway(const struct ctl_options *o, char *why, const char *what)
+{
+	snprintf(why, CTL_WHY, "%.100s: %.100s", o->socket, what);
+	return ASK_NO_GATEWAY;
+}
+
+/* Return: a stream, or NULL with errno. */
+static FILE *open_gateway(const char *path)
+{
+	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	FILE *f = NULL;
+	int fd, err;
+
+	if (strlen(path) >= sizeof(to.sun_path)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	memcpy(to.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return NULL;
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
+		f = fdopen(fd, "r+");
+	if (f)
+		return f;
+	err = errno;
+	close(fd);
+	errno = err;
+	return NULL;
+}
+
+static void put_text(struct json_object *o, const char *name, const char *text)
+{
+	if (text)
+		json_object_object_add(o, name, json_object_new_string(text));
+}
+
+static int send_request(FILE *f, const struct ctl_options *o)
+{
+	static const char *const words[CONTROL_COMMANDS] = CONTROL_WORDS;
+	struct json_object *request = json_object_new_object();
+	int err;
+
+	if (!request)
+		return -1;
+	put_text(request, "do", words[o->command]);
+	put_text(request, "route", o->route);
+	put_text(request, "client", o->client);
+	put_text(request, "name", o->name);
+	put_text(request, "level", o->level);
+	if (o->session)
+		json_object_object_add(request, "session", json_object_new_uint64(o->session));
+	err = fprintf(f, "%s\n", json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN)) <
+	      0;
+	json_object_put(request);
+	return fflush(f) || err ? -1 : 0;
+}
+
+/* Return: whether the answer goes on; else *@status is how it ended. */
+static bool take_line(const struct ctl_options *o, const char *line, ask_line *told, void *arg,
+		      int *status, char *why)
+{
+	struct json_object *all = json_tokener_parse(line);
+	bool is_last = true;
+
+	*status = no_gateway(o, why, "what answers there is no rpcrdma-gw");
+	if (json_object_is_type(all, json_type_object)) {
+		json_object_object_foreach(all, name, value)
+		{
+			is_last = strcmp(name, "done") == 0;
+			*status = ASK_DONE;
+			if (strcmp(name, "error") == 0) {
+				snprintf(why, CTL_WHY, "%.200s", json_object_get_string(value));
+				*status = ASK_REFUSED;
+				is_last = true;
+				break;
+			}
+			told(arg, name, value, line);
+			break;
+		}
+	}
+	json_object_put(all);
+	return !is_last;
+}
+
+int ask(const struct ctl_options *o, ask_line *told, void *arg, char *why)
+{
+	FILE *f = open_gateway(o->socket);
+	char *line = NULL;
+	size_t cap = 0;
+	int status;
+
+	if (!f)
+		return no_gateway(o, why, strerror(errno));
+	if (send_request(f, o) < 0) {
+		status = no_gateway(o, why, strerror(errno));
+		goto out;
+	}
+	do {
+		ssize_t n = getline(&line, &cap, f);
+
+		if (n <= 0) {
+			status = no_gateway(
+				o, why, feof(f) ? "the answer has no end" : "no answer in time");
+			break;
+		}
+		if (line[n - 1] == '\n')
+			line[n - 1] = '\0';
+	} while (take_line(o, line, told, arg, &status, why));
+out:
+	free(line);
+	fclose(f);
+	return status;
+}

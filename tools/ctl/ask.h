@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_CTL_ASK_H
+#define TOOLS_CTL_ASK_H
+
+#include "tools/ctl/options.h"
+
+struct json_object;
+
+/** Of one line of the answer: its one member, and the line as it came. */
+typedef void ask_line(void *arg, const char *name, struct json_object *value, const char *line);
+
+enum { ASK_DONE = 0, ASK_REFUSED = 1, ASK_NO_GATEWAY = 3 };
+
+/** ask - what @o wants, of the gateway; @told gets each line of its answer but an error. Return:
+ * ASK_..., with the reason in @why (CTL_WHY octets) unless it is ASK_DONE. */
+int ask(const struct ctl_options *o, ask_line *told, void *arg, char *why);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: what version 2 has over version 1 for an RPC is that middling data, some KiB, travels in
+ * messages where version 1 takes RDMA Reads and Writes, each with registrations and a round trip.
+ * Small calls fit either version's messages, and large data goes by RDMA in both. So a client of
+ * version 1 gains when a fair part of its calls move data by RDMA that is not large. What is known of
+ * that are replies that came by RDMA Write, and octets: a rule of thumb.
+ */
+#include "tools/ctl/clients.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "tools/ctl/show.h"
+
+enum { TEXT = 128, FAIR_PART = 20 /* one in so many */, MIDDLING = 128 << 10 };
+
+struct client {
+	struct list link;
+	char host[TEXT], name[TEXT], version[16];
+	uint64_t takes; /* octets inline: the least of its sessions */
+	uint64_t sessions, calls, written, bytes;
+};
+
+struct clients {
+	struct list all;
+};
+
+struct clients *clients_new(void)
+{
+	struct clients *c = mem_zalloc(sizeof(*c));
+
+	if (c)
+		list_init(&c->all);
+	return c;
+}
+
+static struct client *find(struct clients *c, const struct client *like)
+{
+	for (struct list *it = c->all.next; it != &c->all; it = it->next) {
+		struct client *one = container_of(it, struct client, link);
+
+		if (strcmp(one->host, like->host) == 0 && strcmp(one->name, like->name) == 0 &&
+		    strcmp(one->version, like->version) == 0)
+			return one;
+	}
+	return NULL;
+}
+
+int clients_add(struct clients *c, struct json_object *session)
+{
+	struct json_object *leg = NULL;
+	struct client like = {0}, *one;
+	uint64_t takes;
+
+	(void)json_object_object_get_ex(session, "client", &leg);
+	show_text(session, "client_host", like.host, sizeof(like.host));
+	show_text(leg, "name", like.name, sizeof(like.name));
+	show_text(leg, "version", like.version, sizeof(like.version));
+	takes = show_number(leg, "inline_recv");
+	one = find(c, &like);
+	if (!one) {
+		one = mem_zalloc(sizeof(*one));
+		if (!one)
+			return ERR_NOMEM;
+		*one = like;
+		one->takes = takes;
+		list_init(&one->link);
+		list_add_tail(&c->all, &one->link);
+	}
+	one->sessions++;
+	one->takes = takes < one->takes ? takes : one->takes;
+	one->calls += show_number(leg, "calls");
+	one->written += show_number(leg, "written");
+	one->bytes += show_number(leg, "bytes_in") + show_number(leg, "bytes_out");
+	return 0;
+}
+
+/* Whether version 2 would help, in a word; @words: why. */
+static const char *would_help(const struct client *c, const char **words)
+{
+	if (strcmp(c->version, "1") != 0) {
+		*words = c->version[0] == '-' ? "it has not said a word yet" : "it speaks it";
+		return c->version[0] == '-' ? "unknown" : "speaks";
+	}
+	if (c->calls == 0) {
+		*words = "it has made no call yet";
+		return "unknown";
+	}
+	if (c->written < c->calls / FAIR_PART + 1) {
+		*words = "next to all of its replies fit its messages";
+		return "little";
+	}
+	if (c->bytes / c->written > MIDDLING) {
+		*words = "its data is large, and goes by RDMA in both versions";
+		return "little";
+	}
+	*words = "replies of some KiB come by RDMA that messages would have room for";
+	return "yes";
+}
+
+static void show_json(const struct client *c, FILE *to)
+{
+	struct json_object *line = json_object_new_object(), *o = json_object_new_object();
+	const char *words, *help = would_help(c, &words);
+
+	if (!line || !o)
+		return;
+	json_object_object_add(line, "client", o);
+	json_object_object_add(o, "host", json_object_new_string(c->host));
+	json_object_object_add(o, "name", json_object_new_string(c->name));
+	json_object_object_add(o, "version", json_object_new_string(c->version));
+	json_object_object_add(o, "inline_recv", json_object_new_uint64(c->takes));
+	json_object_object_add(o, "sessions", json_object_new_uint64(c->sessions));
+	json_object_object_add(o, "calls", json_object_new_uint64(c->calls));
+	json_object_object_add(o, "written", json_object_new_uint64(c->written));
+	json_object_object_add(o, "bytes", json_object_new_uint64(c->bytes));
+	json_object_object_add(o, "version_2", json_object_new_string(help));
+	fprintf(to, "%s\n",
+		json_object_to_json_string_ext(line, JSON_C_TO_STRING_PLAIN |
+							     JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(line);
+}
+
+static void show_row(const struct client *c, FILE *to)
+{
+	const char *words, *help = would_help(c, &words);
+	char bytes[16];
+
+	fprintf(to,
+		"%-28s %-7s %7" PRIu64 " %8" PRIu64 " %10" PRIu64 " %8s %9" PRIu64
+		"  %-8s %s; %s\n",
+		c->host, c->version, c->takes, c->sessions, c->calls, show_size(c->bytes, bytes),
+		c->written, help, c->name, words);
+}
+
+void clients_show(const struct clients *c, FILE *to, bool json)
+{
+	if (!json)
+		fprintf(to, "%-28s %-7s %7s %8s %10s %8s %9s  %-8s %s\n", "CLIENT", "VERSION",
+			"INLINE", "SESSIONS", "CALLS", "DATA", "BY RDMA", "V2 HELPS", "NAME; WHY");
+	for (const struct list *it = c->all.next; it != &c->all; it = it->next) {
+		const struct client *one = container_of(it, struct client, link);
+
+		if (json)
+			show_json(one, to);
+		else
+			show_row(one, to);
+	}
+	if (json)
+		fputs("{\"done\":{}}\n", to);
+}
+
+void clients_free(struct clients *c)
+{
+	struct list *it;
+
+	while (c && (it = list_pop(&c->all)))
+		mem_free(container_of(it, struct client, link));
+	mem_free(c);
+}

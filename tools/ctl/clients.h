@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_CTL_CLIENTS_H
+#define TOOLS_CTL_CLIENTS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/**
+ * clients - sessions by client and by the version that it speaks: who has moved, and whom it would help
+ */
+struct clients;
+struct json_object;
+
+/** clients_new - Return: owned, or NULL. */
+struct clients *clients_new(void);
+
+/** clients_add - one session. Return: 0 or ERR_NOMEM. */
+int clients_add(struct clients *c, struct json_object *session);
+
+/** clients_show - all of them, to @to, as text or as JSON. */
+void clients_show(const struct clients *c, FILE *to, bool json);
+
+/** clients_free - takes @c, which may be NULL. */
+void clients_free(struct clients *c);
+
+#endif

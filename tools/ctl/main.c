@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "tools/ctl/ask.h"
+#include "tools/ctl/clients.h"
+#include "tools/ctl/show.h"
+
+enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+
+struct answer {
+	const struct ctl_options *o;
+	struct show show;
+	struct clients *clients;
+	int err;
+};
+
+static void on_line(void *arg, const char *name, struct json_object *value, const char *line)
+{
+	struct answer *a = arg;
+
+	if (a->clients && strcmp(name, "session") == 0)
+		a->err = a->err ? a->err : clients_add(a->clients, value);
+	else if (a->clients)
+		return; /* they are told at the end */
+	else if (a->o->json)
+		puts(line);
+	else
+		show_line(&a->show, name, value);
+}
+
+static int complain(const char *why)
+{
+	fprintf(stderr, "rpcrdma-gwctl: %s\n", why);
+	return EXIT_REFUSED;
+}
+
+static int run(const struct ctl_options *o)
+{
+	struct answer a = {.o = o, .show = {.to = stdout, .o = o}};
+	char why[CTL_WHY];
+	int status;
+
+	if (o->by_client) {
+		a.clients = clients_new();
+		if (!a.clients)
+			return complain("out of memory");
+	}
+	status = ask(o, on_line, &a, why);
+	if (status != ASK_DONE)
+		complain(why);
+	else if (a.err)
+		status = complain("out of memory");
+	else if (a.clients)
+		clients_show(a.clients, stdout, o->json);
+	clients_free(a.clients);
+	return fflush(stdout) && status == ASK_DONE ? complain("the output cannot be written")
+						    : status;
+}
+
+int main(int argc, char **argv)
+{
+	struct ctl_options o;
+	char why[CTL_WHY];
+
+	signal(SIGPIPE, SIG_IGN);
+	if (ctl_options_parse(argc, argv, &o, why) < 0) {
+		fprintf(stderr, "rpcrdma-gwctl: %s\nTry \"rpcrdma-gwctl --help\".\n", why);
+		return EXIT_USAGE;
+	}
+	if (o.help) {
+		fputs(ctl_help(), stdout);
+		return 0;
+	}
+	if (o.version) {
+		puts("rpcrdma-gwctl " GW_VERSION);
+		return 0;
+	}
+	return run(&o);
+}
