@@ -485,6 +485,41 @@ case_tools() {
     grep -q 'clients that proved who they are 1, the last one pair-1' "$DIR/server20060" || fail "nobody was proved"
 }
 
+# The probe's cases: a gateway passes, and each fails against somebody who does just that wrong.
+case_conformance() {
+    local peer=$KEYS/../peer defect cases id
+    local mine=(--hostauth-cert "$DIR/A.pem" --hostauth-key "$DIR/A.key" --hostauth-ca "$DIR/ca.pem")
+    python3 -c "import ctypes; ctypes.CDLL('libssl.so.3')" 2>/dev/null || exit 77
+    begin
+    put A client && put B server
+    configure B "$(require "$(certificates B)")" ''
+    gateway B
+    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance --case auth. "${mine[@]}"
+    [ "$(grep -c '^PASS auth\.' "$DIR/out")" = 11 ] || fail "not all cases passed: $(cat "$DIR/out")"
+    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20053" --program perf --conformance --case auth.
+    says '^SKIP auth.proved .*only with --hostauth'
+    stop_gateway B
+    while read -r defect cases; do
+        start peer "$peer" server "$HOST" 20051 client.example "$DIR/B.pem" "$DIR/ca.pem" "$defect"
+        wait_for 30 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
+        for id in $cases; do
+            PATIENCE=60 expect_exit 1 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance \
+                --case "$id" --timeout 1 "${mine[@]}"
+            says "^FAIL $id "
+        done
+        kill -TERM "$pid"
+        wait "$pid"
+    done <<'END'
+properties auth.properties
+same auth.same
+size auth.size
+credit auth.credit
+pieces auth.pieces
+lax auth.sequence auth.kind auth.binding auth.altered
+early-call auth.early-call
+END
+}
+
 # many WHAT COUNT KEYS CA: clients that fail
 many() {
     "$KEYS/../many" "$HOST" "$many_port" "$1" "$2" "$3" "$4" >"$DIR/many" 2>&1 || fail "$*: $(cat "$DIR/many")"
@@ -572,14 +607,14 @@ case_independent() {
     configure A '' "$(require "$(certificates A) names = [ \"server.example\" ];")"
     gateway A
     start peer "$peer" server "$HOST" 20051 client.example "$DIR/B.pem" "$DIR/ca.pem"
-    wait_for 10 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
+    wait_for 30 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
     client 20049 --version 1 --op null --count 1 --timeout 20 >"$DIR/out" 2>&1 || fail "no service"
     wait "$pid" || fail "the peer failed"
     grep -q served "$DIR/peer" || fail "the peer did not serve"
     a_must_say 'event=hostauth .*leg=server .*name="server.example"'
     put B outsider
     start peer "$peer" server "$HOST" 20051 client.example "$DIR/B.pem" "$DIR/ca.pem"
-    wait_for 10 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
+    wait_for 30 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
     is_refused
     a_must_say 'event=hostauth.failed .*leg=server .*unable to get local issuer certificate'
     stop_gateway A
@@ -608,13 +643,13 @@ independent_with_psk() { # PEER
     configure A '' "$(require "$(shared_key A)")"
     gateway A
     start peer "$1" server "$HOST" 20051 pair-1 "$DIR/B.pem" psk
-    wait_for 10 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
+    wait_for 30 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
     client 20049 --version 1 --op null --count 1 --timeout 20 >"$DIR/out" 2>&1 || fail "no service"
     wait "$pid" || fail "the peer failed"
     a_must_say 'event=hostauth .*leg=server .*name="pair-1"'
     put B psk-wrong
     start peer "$1" server "$HOST" 20051 pair-1 "$DIR/B.pem" psk
-    wait_for 10 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
+    wait_for 30 grep -qs listening "$DIR/peer" || fail "the peer does not listen"
     is_refused
     a_must_say 'event=hostauth.failed .*leg=server .*cause=peer'
     stop_gateway A

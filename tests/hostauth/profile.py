@@ -8,14 +8,14 @@ import struct
 from tls import Failed, Tls
 
 MORE, TURN, ACK, BIND, FAIL = range(1, 6)
-MIDDLE, FINAL, ERROR, GRANT = 6, 7, 4, 5
+MIDDLE, FINAL, ERROR, GRANT, CALL = 6, 7, 4, 5, 10
 HOSTAUTH = 6
 REASONS = {1: 'value', 2: 'tls', 3: 'binding', 4: 'name', 5: 'limit', 6: 'own'}
 LABELS = (b'EXPERIMENTAL rpcrdma2 hostauth 1 initiator', b'EXPERIMENTAL rpcrdma2 hostauth 1 acceptor')
 ADVERTISED = 32
 # Properties 1 to 5, each one word long.
-FIVE = b''.join(struct.pack('>III', which, 4, value)
-                for which, value in ((1, 4096), (2, 4096), (3, 1 << 20), (4, 16), (5, 1)))
+FIVE = [struct.pack('>III', which, 4, value)
+        for which, value in ((1, 4096), (2, 4096), (3, 1 << 20), (4, 16), (5, 1))]
 
 
 class Refused(Exception):
@@ -43,8 +43,9 @@ def properties(message):
 class Handshake:
     """Either role, over something with send(octets) and next(): octets. run() returns, or raises Refused."""
 
-    def __init__(self, role, conn, request_data, accept_data, name, **how):
-        self.role, self.conn, self.name = role, conn, name
+    def __init__(self, role, conn, request_data, accept_data, name, defect='', **how):
+        """@defect: what it does wrong, to see whether that is noticed."""
+        self.role, self.conn, self.name, self.defect = role, conn, name, defect
         self.tls = Tls(client=role == 0, **how)
         self.t = hashlib.sha256(b'rpcrdma2-hostauth-1' + private(0, request_data) + private(1, accept_data))
         self.sequence = self.expected = self.received = self.messages = 0
@@ -67,8 +68,10 @@ class Handshake:
         value = struct.pack('>BBH', 1, kind, self.sequence) + body
         whole = struct.pack('>I', len(value)) + value + bytes(-len(value) % 4)
         first, final = self.sequence == 0, kind == BIND
-        message = struct.pack('>IIII', self.xid, 2, self.received + ADVERTISED, FINAL if final else MIDDLE)
-        message += struct.pack('>I', 6 if first or final else 1) + (FIVE if first or final else b'')
+        granted = self.received + (0 if final and self.defect == 'credit' else ADVERTISED)
+        message = struct.pack('>IIII', self.xid, 2, granted, FINAL if final else MIDDLE)
+        others = self.others(first, final)
+        message += struct.pack('>I', len(others) + 1) + b''.join(others)
         message += struct.pack('>II', HOSTAUTH, len(whole))
         at = len(message) + 4 + 4
         message += whole
@@ -78,8 +81,20 @@ class Handshake:
         self.xid += 1
         self.sequence += 1
         self.messages += 1
-        assert len(message) <= self.room()
+        assert len(message) <= self.room() or self.defect == 'size'
         self.conn.send(message)
+        if final and self.defect == 'credit':
+            self.conn.send(struct.pack('>IIII', 0, 2, self.received + ADVERTISED, GRANT))
+
+    def others(self, first, final):
+        """Properties beside ours."""
+        if not first and not final or first and self.defect == 'properties':
+            return []
+        if first and self.defect == 'size':
+            return FIVE + [struct.pack('>II', 0x7fff0001, 4096) + bytes(4096)]
+        if final and self.defect == 'same':
+            return FIVE[:4] + [struct.pack('>III', 5, 4, 0)]
+        return FIVE
 
     def room(self):
         """Section 3.4."""
@@ -95,6 +110,9 @@ class Handshake:
                 break
         if htype == ERROR:
             raise Refused('an error report, %s' % message[16:].hex())
+        if htype == CALL and self.defect == 'early-call':
+            self.on_call(message)
+            return self.receive()
         assert vers == 2 and htype in (MIDDLE, FINAL), 'no CONNPROP message'
         value = properties(message).get(HOSTAUTH)
         if value is None:
@@ -102,6 +120,9 @@ class Handshake:
         n = struct.unpack('>I', value[:4])[0]
         value = value[4:4 + n]
         profile, kind, sequence = struct.unpack('>BBH', value[:4])
+        if self.defect == 'lax':
+            kind = kind if kind in range(MORE, FAIL + 1) else BIND if htype == FINAL else TURN
+            sequence = self.expected
         assert profile == 1 and sequence == self.expected, 'profile or sequence'
         assert (kind == BIND) == (htype == FINAL), 'a BIND is in the FINAL, and nowhere else'
         if kind == BIND:
@@ -152,6 +173,8 @@ class Handshake:
             if kind == TURN:
                 return kind, None
             assert kind == MORE, 'kind %d' % kind
+            if self.defect == 'pieces':
+                self.fail(1, 'no pieces')
             self.send(ACK)
 
     def check(self, binding):
@@ -185,6 +208,6 @@ class Handshake:
         assert self.tls.complete and not stream, 'the handshake is not over'
         if not self.tls.peer_is(self.name):
             self.fail(4, 'not its name')
-        if not self.check(binding):
+        if not self.check(binding) and self.defect != 'lax':
             self.fail(3, 'binding')
         self.send(BIND, bytes(32))

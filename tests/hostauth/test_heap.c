@@ -44,12 +44,13 @@ static void *take(size_t bytes, const char *file, int line)
 
 static void give(void *p, const char *file, int line)
 {
-	struct head *h = (struct head *)((uint8_t *)p - HEAD);
+	struct head *h;
 
 	(void)file;
 	(void)line;
 	if (!p)
 		return;
+	h = (struct head *)((uint8_t *)p - HEAD);
 	live[h->owner] -= cost(h->bytes);
 	free(h);
 }

@@ -30,7 +30,8 @@ probe() { expect_exit "$1" "$BIN/rpcrdma-probe" "${@:2}"; } # STATUS OPTION...
 # skipped_are ID...: no other case was skipped
 skipped_are() {
     local others
-    others=$(sed -n 's/^SKIP \([^ ]*\) .*/\1/p' "$DIR/out" | grep -vxF "$(printf '%s\n' "$@")")
+    # Nobody has to prove who it is here: those are tried in tests/daemon/hostauth.sh.
+    others=$(sed -n 's/^SKIP \([^ ]*\) .*/\1/p' "$DIR/out" | grep -v '^auth\.' | grep -vxF "$(printf '%s\n' "$@")")
     [ -z "$others" ] || fail "skipped without a reason: $others"
     tail -n 1 "$DIR/out" | grep -q ' 0 failed' || fail "no totals"
 }

@@ -316,6 +316,8 @@ static void find_tooth(void *arg, const struct probe_case *c)
 {
 	unsigned *missing = arg;
 
+	if (case_proves(c)) /* tests/daemon/hostauth.sh has these */
+		return;
 	for (unsigned i = 0; i < TEETH; i++) {
 		if (!strcmp(teeth[i].id, c->id))
 			return;

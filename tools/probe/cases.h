@@ -2,6 +2,8 @@
 #ifndef TOOLS_PROBE_CASES_H
 #define TOOLS_PROBE_CASES_H
 
+#include <string.h>
+
 #include "tools/probe/facts.h"
 
 /**
@@ -9,7 +11,7 @@
  * A case opens connections of its own and leaves nothing behind.
  *
  * Documents: "v2" is draft-ietf-nfsv4-rpcrdma-version-two-07, "v1" is
- * draft-ietf-nfsv4-rfc5666bis-01 (which became RFC 8166 and RFC 8167).
+ * draft-ietf-nfsv4-rfc5666bis-01 (which became RFC 8166 and RFC 8167), "profile" docs/hostauth-profile.md.
  */
 struct probe_case {
 	const char *id;
@@ -20,6 +22,12 @@ struct probe_case {
 	unsigned version; /* the server must speak it; 0: whichever it speaks */
 	bool is_hostile;  /* sends a malformed chunk list: only with --hostile */
 };
+
+/** case_proves - it is about host authentication: only with an identity, --hostauth-... */
+static inline bool case_proves(const struct probe_case *c)
+{
+	return strncmp(c->id, "auth.", 5) == 0;
+}
 
 struct case_table {
 	const struct probe_case *cases;
@@ -35,6 +43,7 @@ extern const struct case_table
 extern const struct case_table cases_v1; /* cases_v1.c: messages of version 1 */
 extern const struct case_table cases_v1_chunks; /* cases_v1_chunks.c */
 extern const struct case_table cases_props;	/* cases_props.c: properties of version 2 */
+extern const struct case_table cases_hostauth;	/* cases_hostauth.c: who is there */
 extern const struct case_table cases_v2;	/* cases_v2.c: messages of version 2 */
 extern const struct case_table cases_cont;	/* cases_cont.c: Message Continuation */
 extern const struct case_table cases_v2_chunks; /* cases_v2_chunks.c */

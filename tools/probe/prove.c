@@ -36,9 +36,11 @@ static void fix_credit(struct run *r)
 	r->keep_credit = true;
 }
 
-static enum verdict say(struct run *r, struct hostauth *h, const struct hostauth_out *out)
+static enum verdict say(struct run *r, struct hostauth *h, const struct hostauth_out *out,
+			const struct prove *p)
 {
 	uint32_t len = (uint32_t)out->value.len;
+	size_t value_at;
 
 	msg_begin(r, 2, out->final ? V2_CONNPROP_FINAL : V2_CONNPROP_MIDDLE);
 	put(r, out->first || out->final ? 6 : 1);
@@ -47,11 +49,31 @@ static enum verdict say(struct run *r, struct hostauth *h, const struct hostauth
 	put(r, V2_PROP_HOSTAUTH, 4 + len + xdr_pad(len));
 	xdr_put_opaque(&r->x, out->value);
 	fix_credit(r);
-	hostauth_sent(h, r->out, xdr_out_len(&r->x), xdr_out_len(&r->x) - xdr_pad(len) - len);
+	value_at = xdr_out_len(&r->x) - xdr_pad(len) - len;
+	hostauth_sent(h, r->out, xdr_out_len(&r->x), value_at);
+	if (p->spoil)
+		p->spoil(r, out, value_at);
 	return msg_send(r);
 }
 
-static enum verdict hear(struct run *r, struct hostauth *h)
+/* What the profile's sections 3.2 to 3.4 have of each of the server's. */
+static void look_at(const struct run *r, struct prove *p, const struct v2_hdr *h, size_t len)
+{
+	int32_t left = (int32_t)(h->credit - r->flow.sent);
+
+	if (p->messages++ == 0)
+		p->first = h->props;
+	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++)
+		if (h->props.present & 1u << id &&
+		    v2_props_get(&h->props, id) != v2_props_get(&p->first, id))
+			p->differs = true;
+	if (len > p->longest)
+		p->longest = len;
+	if (p->messages == 1 || left < p->least_credit)
+		p->least_credit = left;
+}
+
+static enum verdict hear(struct run *r, struct hostauth *h, struct prove *p)
 {
 	struct hostauth_in in;
 	struct rpc_error fault;
@@ -73,11 +95,20 @@ static enum verdict hear(struct run *r, struct hostauth *h)
 				  .has_value = hdr.props.present & 1u << V2_PROP_HOSTAUTH,
 				  .value = hdr.props.hostauth,
 				  .final = hdr.htype == V2_CONNPROP_FINAL};
+	look_at(r, p, &hdr, m.octets.len);
 	hostauth_recv(h, &in);
 	return take_properties(r, &m) ? PASS : failed(r, "host authentication: no properties");
 }
 
-static enum verdict converse(struct run *r, struct hostauth *h)
+static size_t room_of(const struct run *r, const struct prove *p, bool first)
+{
+	size_t room = (threshold(r, first) - BESIDE_VALUE) & ~(size_t)3;
+	size_t least = p->most + FIVE_PROPERTIES; /* beside which the value may have to be */
+
+	return p->most && least < room ? least : room;
+}
+
+static enum verdict converse(struct run *r, struct hostauth *h, struct prove *p)
 {
 	enum verdict v = PASS;
 
@@ -85,12 +116,11 @@ static enum verdict converse(struct run *r, struct hostauth *h)
 		struct hostauth_out out;
 
 		hostauth_work(h);
-		if (!hostauth_next(h, (threshold(r, first) - BESIDE_VALUE) & ~(size_t)3,
-				   FIVE_PROPERTIES, &out))
+		if (!hostauth_next(h, room_of(r, p, first), FIVE_PROPERTIES, &out))
 			return v;
-		v = say(r, h, &out);
+		v = say(r, h, &out, p);
 		if (!v && hostauth_status(h) == HOSTAUTH_GOING)
-			v = hear(r, h);
+			v = hear(r, h, p);
 	}
 	return v;
 }
@@ -124,6 +154,13 @@ static enum verdict judge(struct run *r, struct hostauth *h, enum verdict v)
 
 enum verdict prove_up(struct run *r)
 {
+	struct prove p = {.most = 0};
+
+	return prove_with(r, &p);
+}
+
+enum verdict prove_with(struct run *r, struct prove *how)
+{
 	const struct leg_auth *auth = &r->o->identity.auth;
 	struct hostauth_params p = {.role = HOSTAUTH_INITIATOR, .now = auth->now(auth)};
 	enum verdict v = raw_up(r);
@@ -141,7 +178,8 @@ enum verdict prove_up(struct run *r)
 	if (!h)
 		return failed(r, "out of memory");
 	r->version = 2;
-	v = judge(r, h, converse(r, h));
+	v = judge(r, h, converse(r, h, how));
+	how->is_done = hostauth_status(h) == HOSTAUTH_DONE;
 	if (!v && r->facts)
 		note(r, h, began);
 	hostauth_free(h);

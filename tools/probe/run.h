@@ -141,6 +141,24 @@ enum verdict v1_up(struct run *r);
 enum verdict v2_open(struct run *r);
 enum verdict v2_up(struct run *r);
 
+struct hostauth_out;
+
+/** struct prove - how to prove who is there, and what is seen of it. */
+struct prove {
+	size_t most; /* octets of a value; 0: as many as fit */
+	/* NULL; or what becomes of a message of ours, with its value at @value_at, before it goes out. */
+	void (*spoil)(struct run *r, const struct hostauth_out *out, size_t value_at);
+	unsigned messages; /* of the server's, with properties: */
+	size_t longest;
+	int32_t least_credit; /* that any of them leaves */
+	struct v2_props first;
+	bool differs; /* a later one says otherwise */
+	bool is_done; /* the server is believed, and so is what was negotiated */
+};
+
+/** prove_with - a fresh connection, and the handshake. FAIL: it came to nothing. (prove.c) */
+enum verdict prove_with(struct run *r, struct prove *p);
+
 /** prove_up - v2_up() with host authentication: who is there, both ways. v2_up() does it where the command
  * line has an identity. (prove.c) */
 enum verdict prove_up(struct run *r);
