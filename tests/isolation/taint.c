@@ -6,6 +6,7 @@
 #include "rpc/msg.h"
 #include "v1/header.h"
 #include "v2/header.h"
+#include "v2early/header.h"
 
 /* As many octets of one mark in a row are no accident. Between two segments' handles there is a
  * length with at least one octet of zero: the longest row of random octets has 15. */
@@ -90,12 +91,16 @@ static bool header(unsigned mark, struct view in, struct taint_defect *d)
 static bool decode(struct rpc_msg *m, struct view in)
 {
 	struct v1_header h1;
+	struct early_header h;
 	struct v2_hdr h2;
+	enum rpc_dir dir = RPC_CALL;
 	struct rpc_error fault;
 	bool dir_known;
 
 	if (v1_header_decode(&h1, m, &dir_known, in) == 0)
 		return h1.proc == V1_MSG || h1.proc == V1_NOMSG;
+	if (early_is_first(in) && early_header_decode(&h, m, &dir, in) == 0)
+		return h.proc != EARLY_OPTIONAL;
 	if (v2_prefix_decode(&h2, in) < 0 || h2.vers != V2_VERSION ||
 	    v2_decode(&h2, m, in, RPC_MAX_SEGMENTS, &fault) < 0)
 		return false;

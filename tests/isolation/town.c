@@ -76,7 +76,7 @@ static struct peer_spec modest_spec(struct town *t, const struct peer *client)
 {
 	struct rng *r = &t->rng;
 	struct peer_spec s = {.segs = 1 + rng_below(r, PEER_SEGS), .body = 256, .reply = 256};
-	bool long_ok = client->leg.t->version == 2;
+	bool long_ok = client->leg.t->ops->traits->continues;
 
 	s.nreads = town_draw(t, 3);
 	s.nwrites = town_draw(t, 2);

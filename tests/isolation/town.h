@@ -40,7 +40,8 @@ struct town_pair {
 	struct fabric_listener *gw_listener, *server_listener;
 	struct peer client, server;
 	unsigned mark, depth;
-	bool asleep; /* makes no calls for a while */
+	unsigned speaks[2]; /* of enum leg_version: client, server */
+	bool asleep;	    /* makes no calls for a while */
 };
 
 struct town {

@@ -49,12 +49,13 @@ static void route_init(struct town *t, unsigned i, const char *kind, struct fabr
 		       struct fabric_addr *server)
 {
 	struct proxy_route *r = &t->routes[i];
+	bool is_early = i < t->npairs && t->pairs[i].speaks[1] == LEG_V2_EARLY;
 
 	assert_int_equal(fabric_addr_parse("10.0.0.1", (uint16_t)(20049 + i), gw), 0);
 	assert_int_equal(fabric_addr_parse("10.0.0.2", (uint16_t)(20049 + i), server), 0);
 	snprintf(r->name, sizeof(r->name), "%s%u", kind, i);
-	r->client = leg_config(t, LEG_V1_OR_V2, false);
-	r->server = leg_config(t, LEG_V1_OR_V2, true);
+	r->client = leg_config(t, LEG_V1_OR_V2 | LEG_V2_EARLY, false);
+	r->server = leg_config(t, is_early ? LEG_V2_EARLY : LEG_V1_OR_V2, true);
 	if (i >= t->npairs && t->misdeeds & MISDEED_GREED)
 		r->client.max_message = r->server.max_message = 8 << 20;
 	if (i < t->npairs)
@@ -77,13 +78,12 @@ static void listen_both(struct town *t, unsigned i, const struct fabric_addr *gw
 static void pair_new(struct town *t, unsigned i)
 {
 	struct town_pair *p = &t->pairs[i];
-	const unsigned cv = 1 + rng_below(&t->rng, 2), sv = 1 + rng_below(&t->rng, 2);
 
 	listen_both(t, i, &p->gw_addr, &p->server_addr, &p->gw_listener, &p->server_listener);
-	peer_init_on(&p->client, t->on->fabric(t->net, false), t->on->now, t->net, cv, 4096, 16,
-		     mark_word32(p->mark, 0), 32 << 20);
-	peer_init_on(&p->server, t->on->fabric(t->net, false), t->on->now, t->net, sv, 4096, 16,
-		     mark_word32(p->mark, 0x08000000), 32 << 20);
+	peer_init_on(&p->client, t->on->fabric(t->net, false), t->on->now, t->net, p->speaks[0],
+		     4096, 16, mark_word32(p->mark, 0), 32 << 20);
+	peer_init_on(&p->server, t->on->fabric(t->net, false), t->on->now, t->net, p->speaks[1],
+		     4096, 16, mark_word32(p->mark, 0x08000000), 32 << 20);
 	p->depth = 1 + rng_below(&t->rng, 4);
 	assert_int_equal(fabric_attach(p->server.fabric, p->server_listener, &p->server), 0);
 	peer_connect(&p->client, &p->gw_addr);
@@ -195,6 +195,8 @@ void town_new(struct town *t, const struct net_ops *ops, uint64_t seed, unsigned
 	for (unsigned i = 0; i < t->npairs; i++) {
 		struct town_pair *p = &t->pairs[i];
 
+		for (unsigned k = 0; k < 2; k++)
+			p->speaks[k] = 1u << rng_below(&t->rng, 3);
 		route_init(t, i, "good", &p->gw_addr, &p->server_addr);
 		p->mark = town_free_mark(t);
 	}
