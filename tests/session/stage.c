@@ -31,6 +31,14 @@ unsigned stage_lines(const char *event)
 	return n;
 }
 
+bool stage_told(const char *words)
+{
+	for (unsigned i = 0; i < nlines; i++)
+		if (strstr(lines[i], words))
+			return true;
+	return false;
+}
+
 static const struct peer_spec hello = {.body = 100, .reply = 24, .segs = 1};
 
 static void set(unsigned client, unsigned server, bool raw_client)

@@ -35,4 +35,7 @@ void stage_end(void);
 /** stage_lines - how many lines of the log said @event since the stage was set. */
 unsigned stage_lines(const char *event);
 
+/** stage_told - whether a line of the log has these @words. */
+bool stage_told(const char *words);
+
 #endif

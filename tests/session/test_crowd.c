@@ -169,10 +169,21 @@ static void silent_ones_are_shown_out(void **state)
 	end();
 }
 
+/* Sessions that are asked to end, and are not gone yet. */
+static unsigned ending(void)
+{
+	const struct list *all = &w.proxy->sessions;
+	unsigned n = 0;
+
+	for (const struct list *it = all->next; it != all; it = it->next)
+		n += container_of(it, struct session, link)->state == SESSION_CLOSING;
+	return n;
+}
+
 /* The end of all at once: a few in each turn, and in between whoever is at work has its turn. */
 static void a_drain_is_sliced(void **state)
 {
-	unsigned turns = 0, most = 0;
+	unsigned turns = 0, most = 0, asked = 0;
 	uint64_t closed = 0;
 	int more = 1;
 
@@ -184,10 +195,13 @@ static void a_drain_is_sliced(void **state)
 	proxy_drain(w.proxy, memnet_now(w.net) + 20 * NSEC_PER_SEC);
 	while (more || proxy_sessions(w.proxy) > 0) {
 		uint64_t before = proxy_counters(w.proxy)->sessions_closed;
+		unsigned ended = ending();
 
 		more = proxy_turn(w.proxy, memnet_now(w.net));
 		closed = proxy_counters(w.proxy)->sessions_closed;
 		most = closed - before > most ? (unsigned)(closed - before) : most;
+		ended = ending() > ended ? ending() - ended : 0;
+		asked = ended > asked ? ended : asked;
 		turns++;
 		crowd_turn();
 		peer_turn(&w.pairs[0].client);
@@ -201,6 +215,7 @@ static void a_drain_is_sliced(void **state)
 		      most);
 	assert_int_equal(closed, CROWD + 1);
 	assert_in_range(most, 2, 2 + 32);
+	assert_in_range(asked, 2, 32);
 	end();
 }
 

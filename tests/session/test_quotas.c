@@ -9,6 +9,8 @@
 #include "tests/session/inside.h"
 #include "tests/session/world.h"
 
+enum { PROMISED = 8 << 20 };
+
 static struct world w;
 
 static const struct peer_spec spec_hello = {.body = 128, .reply = 24, .segs = 1};
@@ -20,7 +22,7 @@ static struct setup little(unsigned cv, unsigned sv)
 	s.pairs = WORLD_PAIRS;
 	s.memory = 32 << 20;
 	s.max_payload = 4 << 20;
-	s.max_message = 8 << 20;
+	s.max_message = PROMISED;
 	s.credits = 48;
 	return s;
 }
@@ -101,6 +103,7 @@ static void a_promise_takes_no_memory(void **state)
 {
 	const struct peer_spec longer = {.body = 20000, .reply = 24, .segs = 1};
 	struct setup s = little(2, 2);
+	size_t begun = 0;
 
 	(void)state;
 	s.raw = s.raw_client = true;
@@ -112,8 +115,15 @@ static void a_promise_takes_no_memory(void **state)
 	raw_words(&w.raw, RAW_V2_PROPS(0x99, 10));
 	world_run(&w, NSEC_PER_SEC);
 	/* RDMA2_CALL_MIDDLE with the XID alone. */
-	raw_words(&w.raw, 0x77, 2, 10, 9, (8 << 20) - 4, 0x77, 0);
+	raw_words(&w.raw, 0x77, 2, 10, 9, PROMISED - 8, 0x77, 0);
 	world_run(&w, NSEC_PER_SEC);
+	for (unsigned i = 0; i < proxy_sessions(w.proxy); i++) {
+		const struct leg *leg = &inside_session(w.proxy, i)->client;
+
+		begun += leg->quotas[BUF_BEGUN].used;
+		assert_int_equal(leg->quotas[BUF_CALL].used, 0);
+	}
+	assert_int_equal(begun, 64 << 10);
 	for (unsigned i = 1; i < w.s.pairs; i++) {
 		assert_true(peer_call(&w.pairs[i].client, &longer));
 		world_run(&w, 5 * NSEC_PER_SEC);

@@ -569,6 +569,8 @@ static void a_reply_chunk_that_was_not_offered_is_none(void **state)
 			found = true;
 			assert_int_equal(client()->done, 2);
 			stage_is_over(true);
+			/* Not for what that memory holds: it was not even looked at. */
+			assert_true(stage_told("beyond what was offered"));
 		} else {
 			stage_goes_on();
 		}
