@@ -120,6 +120,24 @@ int config_load(const char *path, struct config **out, FILE *errors)
 	return err;
 }
 
+static void forget_lines_of(struct config_end *end)
+{
+	struct config_hostauth *h = &end->hostauth;
+
+	end->line = h->line = h->names.line = 0;
+	h->certificate.line = h->key.line = h->ca.line = h->crl.line = h->psk.line = 0;
+}
+
+void config_forget_lines(struct config *cfg)
+{
+	cfg->control.line = cfg->metrics.line = 0;
+	for (uint32_t i = 0; i < cfg->nroutes; i++) {
+		forget_lines_of(&cfg->routes[i].listen);
+		forget_lines_of(&cfg->routes[i].upstream);
+		cfg->routes[i].names.line = 0;
+	}
+}
+
 void config_free(struct config *cfg)
 {
 	mem_free(cfg);

@@ -48,9 +48,6 @@ const config_setting_t *reader_routes(const config_setting_t *root);
  */
 bool scan(struct reader *r, const char *text, size_t len);
 
-/** config_end_forget_lines - as if it had been read from no file. */
-void config_end_forget_lines(struct config_end *end);
-
 /** check_shared - several routes on one listener: which listens, and whose names choose which. */
 void check_shared(struct reader *r, const config_setting_t *routes, struct config *cfg);
 

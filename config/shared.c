@@ -66,31 +66,30 @@ static bool says_more(const config_setting_t *listen)
 	return more > 0;
 }
 
-void config_end_forget_lines(struct config_end *end)
-{
-	struct config_hostauth *h = &end->hostauth;
+static bool is_same_group(const struct key_table *table, const void *a, const void *b);
 
-	end->line = h->line = h->names.line = 0;
-	h->certificate.line = h->key.line = h->ca.line = h->crl.line = h->psk.line = 0;
-}
-
-void config_forget_lines(struct config *cfg)
+/* Lines are left out, which come last. */
+static bool is_same_field(const struct key *key, const void *a, const void *b)
 {
-	cfg->control.line = cfg->metrics.line = 0;
-	for (uint32_t i = 0; i < cfg->nroutes; i++) {
-		config_end_forget_lines(&cfg->routes[i].listen);
-		config_end_forget_lines(&cfg->routes[i].upstream);
-		cfg->routes[i].names.line = 0;
+	switch (key->kind) {
+	case KEY_GROUP:
+		return is_same_group(key->sub, a, b);
+	case KEY_FILE:
+		return memcmp(a, b, offsetof(struct config_file, line)) == 0;
+	case KEY_NAMES:
+		return memcmp(a, b, offsetof(struct config_names, line)) == 0;
+	default:
+		return memcmp(a, b, key->size) == 0;
 	}
 }
 
-static bool is_same_end(const struct config_end *a, const struct config_end *b)
+static bool is_same_group(const struct key_table *table, const void *a, const void *b)
 {
-	struct config_end bare_a = *a, bare_b = *b;
-
-	config_end_forget_lines(&bare_a);
-	config_end_forget_lines(&bare_b);
-	return memcmp(&bare_a, &bare_b, sizeof(bare_a)) == 0;
+	for (size_t i = 0; i < table->n; i++)
+		if (!is_same_field(&table->keys[i], key_field_const(&table->keys[i], a),
+				   key_field_const(&table->keys[i], b)))
+			return false;
+	return true;
 }
 
 /* @b listens where @a, which is earlier and was told, does. */
@@ -102,7 +101,7 @@ static void take_listener(struct reader *r, const config_setting_t *item, struct
 
 	to->listener = a;
 	if (listen->type == CONFIG_TYPE_GROUP && says_more(listen) &&
-	    !is_same_end(&from->listen, &to->listen))
+	    !is_same_group(&config_listen_keys, &from->listen, &to->listen))
 		reader_error(r, reader_line(listen),
 			     "listen differs from that of route %u, whose listener it shares: say "
 			     "the same, or no more than fabric, address and port",

@@ -94,7 +94,8 @@ static enum verdict hear(struct run *r, struct hostauth *h, struct prove *p)
 	in = (struct hostauth_in){.message = m.octets,
 				  .has_value = hdr.props.present & 1u << V2_PROP_HOSTAUTH,
 				  .value = hdr.props.hostauth,
-				  .final = hdr.htype == V2_CONNPROP_FINAL};
+				  .final = hdr.htype == V2_CONNPROP_FINAL,
+				  .again = hdr.props.hostauth_again};
 	look_at(r, p, &hdr, m.octets.len);
 	hostauth_recv(h, &in);
 	return take_properties(r, &m) ? PASS : failed(r, "host authentication: no properties");

@@ -157,7 +157,7 @@ struct prove {
 };
 
 /** prove_with - a fresh connection, and the handshake. FAIL: it came to nothing. (prove.c) */
-enum verdict prove_with(struct run *r, struct prove *p);
+enum verdict prove_with(struct run *r, struct prove *how);
 
 /** prove_up - v2_up() with host authentication: who is there, both ways. v2_up() does it where the command
  * line has an identity. (prove.c) */
