@@ -274,10 +274,12 @@ enum hostauth_status hostauth_recv(struct hostauth *h, const struct hostauth_in 
 	if (h->status != HOSTAUTH_GOING)
 		return h->status;
 	err = in->has_value ? hostauth_value_decode(&v, in->value) : ERR_VERS;
-	if (err == ERR_VERS && h->values_in == 0 && h->expect != EXPECT_NOTHING)
+	if (err == ERR_VERS && h->values_in == 0 && h->expect != EXPECT_NOTHING && !in->again)
 		return absent(h);
 	if (h->say != SAY_NOTHING || h->work_due)
 		return out_of_turn(h);
+	if (in->again)
+		return fail(h, HOSTAUTH_CAUSE_VALUE, "two values in one message");
 	if (err)
 		return fail(h, HOSTAUTH_CAUSE_VALUE,
 			    in->has_value ? "a value that cannot be read" : "the value is missing");

@@ -75,6 +75,7 @@ struct hostauth_in {
 	bool has_value;	     /* property 6 is in it */
 	struct view value;
 	bool final; /* CONNPROP_FINAL */
+	bool again; /* property 6 is in it twice */
 };
 
 /** hostauth_recv - Return: the status. GOING: see whether work is due. */

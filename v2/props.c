@@ -90,6 +90,7 @@ static int known_prop_decode(struct v2_parse *p, struct v2_props *props, uint32_
 	xdr_in_init(&x, data);
 	if (which == V2_PROP_HOSTAUTH) {
 		props->hostauth = data.len ? xdr_get_opaque(&x, UINT32_MAX) : view_of(NULL, 0);
+		props->hostauth_again = props->present & bit(which);
 		props->present |= bit(which);
 	} else {
 		v2_props_set(props, (enum v2_propid)which,

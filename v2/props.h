@@ -35,6 +35,7 @@ struct v2_props {
 	uint32_t present;		     /* bit 1 << enum v2_propid */
 	uint32_t value[V2_PROP_NUMBERS + 1]; /* by number; [0] unused */
 	struct view hostauth;		     /* borrowed */
+	bool hostauth_again;		     /* one message had it twice: profile section 2 */
 };
 
 /** v2_props_set - add a number, replacing what the set holds of it. */

@@ -42,6 +42,7 @@ static enum v2_auth_verdict auth_on_recv(struct v2_auth *auth, struct view messa
 		.has_value = h->props.present & 1u << V2_PROP_HOSTAUTH,
 		.value = h->props.hostauth,
 		.final = h->htype == V2_CONNPROP_FINAL,
+		.again = h->props.hostauth_again,
 	};
 
 	if (proof_of(auth)->working) {

@@ -165,6 +165,7 @@ enum hostauth_status pair_deliver(struct pair_end *e, const struct pair_message 
 	in.has_value = h.props.present & 1u << V2_PROP_HOSTAUTH;
 	in.value = h.props.hostauth;
 	in.final = h.htype == V2_CONNPROP_FINAL;
+	in.again = h.props.hostauth_again;
 	hostauth_recv(e->h, &in);
 	hostauth_work(e->h);
 	return hostauth_status(e->h);

@@ -288,6 +288,30 @@ static void what_cannot_be_used_is_refused(void **state)
 	pair_free(m.key);
 }
 
+/* Profile section 2: which of the two would be meant? */
+static void two_values_in_one_message_are_refused(void **state)
+{
+	enum { COUNT_AT = 19, SIXTH_AT = 80 }; /* behind properties 1 to 5 */
+	static const struct pair_setup setup = {.initiator = "client", .acceptor = "server"};
+	struct hostauth_facts facts;
+	struct pair_end end[2];
+	struct pair_message m;
+
+	(void)state;
+	pair_begin(end, &setup);
+	assert_true(pair_next(&end[0], &m));
+	memcpy(m.octets + m.len, m.octets + SIXTH_AT, m.len - SIXTH_AT);
+	m.len += m.len - SIXTH_AT;
+	m.octets[COUNT_AT]++;
+	assert_int_equal(pair_deliver(&end[1], &m), HOSTAUTH_FAILED);
+	hostauth_facts(end[1].h, &facts);
+	assert_int_equal(facts.cause, HOSTAUTH_CAUSE_VALUE);
+	assert_string_equal(facts.why, "two values in one message");
+	assert_true(pair_next(&end[1], &m));
+	assert_int_equal(pair_deliver(&end[0], &m), HOSTAUTH_FAILED);
+	pair_end(end);
+}
+
 static void failures_leave_nothing_behind(void **state)
 {
 	static const struct pair_setup setups[] = {{.initiator = "outsider", .acceptor = "server"},
@@ -350,6 +374,7 @@ int main(void)
 		cmocka_unit_test(peers_without_the_profile_are_recognized),
 		cmocka_unit_test(what_is_no_clienthello_costs_no_tls),
 		cmocka_unit_test(what_cannot_be_used_is_refused),
+		cmocka_unit_test(two_values_in_one_message_are_refused),
 		cmocka_unit_test(failures_leave_nothing_behind),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
