@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RTREXT_MESSAGE_H
+#define RTREXT_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/view.h"
+#include "xdr/cursor.h"
+
+/**
+ * The four messages of the round-trip extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-02, section 9;
+ * docs/rtrext-profile.md, sections 3 to 6). What comes before them, the header of a version, is not
+ * looked at here; what they mean together is group.h.
+ */
+
+/* Hard maxima, checked before any arithmetic or copy. */
+enum { RTR_MAX_ITEMS = 32, RTR_MAX_SETS = 32, RTR_MAX_SEGMENTS = 256, RTR_MAX_NUMBERS = 256 };
+
+/* Types of option of the early draft; with RTR_HEADER_TYPES added, header types of draft -07. */
+enum rtr_op { RTR_REQUEST = 5, RTR_RESPONSE = 6, RTR_CONTINUE = 7, RTR_REPORT = 8 };
+
+#define RTR_HEADER_TYPES 0x52540000u
+
+/* xmdp_type */
+enum rtr_type {
+	RTR_EXRW = 1,	  /* by explicit RDMA */
+	RTR_TBSN = 2,	  /* in placement-targetable segments of Receives */
+	RTR_CHOICE = 3,	  /* either, as the responder likes */
+	RTR_BYSIZE = 4,	  /* either, by the length of the item */
+	RTR_TOOSHORT = 5, /* the item was too short, and is in the payload stream */
+	RTR_NOITEM = 6,	  /* there was no item */
+};
+
+/** struct rtr_place - where an item is, or is to go. */
+struct rtr_place {
+	enum rtr_type type;
+	uint32_t bytes; /* TBSN of an item: octets before it in the first segment; BYSIZE: the
+				* longest item that goes by Send */
+	uint16_t first, count; /* TBSN of an item: in .numbers of the message; else, if the type has
+				* any, in .segs */
+};
+
+/** struct rtr_item - one that was taken out of the payload stream (xmdp_mitem). */
+struct rtr_item {
+	uint32_t position; /* in the stream with all its items */
+	uint32_t length;
+	struct rtr_place place;
+};
+
+/** struct rtr_wish - what is to become of an item of the response (xmdp_rsditem). */
+struct rtr_wish {
+	uint32_t least; /* shorter items stay in the payload stream */
+	struct rtr_place place;
+};
+
+/** struct rtr_set - wishes for the items that come of a range of the request (xmdp_rsdset). */
+struct rtr_set {
+	uint32_t begin, end; /* Positions of the request: from begin, before end */
+	uint16_t first, count;
+};
+
+/** struct rtr_id - one transmission (xms_id). */
+struct rtr_id {
+	uint32_t xid;
+	bool is_reply;
+	uint32_t number; /* within its group; the first is 0 */
+};
+
+/* optr_err */
+enum rtr_code {
+	RTR_BAD_TYPE = 1,    /* OPTRERR_BADHMT: another header type was expected */
+	RTR_BAD_OPTION = 2,  /* OPTRERR_BADOMT: another option was expected */
+	RTR_BAD_CONT = 3,    /* OPTRERR_BADCONT: nothing was to be continued */
+	RTR_BAD_NUMBER = 4,  /* OPTRERR_BADSEQ: another transmission was expected */
+	RTR_BAD_XID = 5,     /* OPTRERR_BADXID: another XID was expected */
+	RTR_BAD_OFFSET = 6,  /* OPTRERR_BADOFF */
+	RTR_BAD_TARGET = 7,  /* OPTRERR_BADTBSN */
+	RTR_BAD_PAYLOAD = 8, /* OPTRERR_BADPL */
+};
+
+/** struct rtr_fault - what is wrong (optr_info). */
+struct rtr_fault {
+	enum rtr_code code;
+	uint32_t value;	   /* as it was; of BAD_CONT nothing counts */
+	uint32_t min, max; /* what would have been right; equal where one value would */
+};
+
+/** struct rtr_msg - any of the four, decoded; owns nothing, points nowhere. */
+struct rtr_msg {
+	enum rtr_op op;
+	uint32_t payload; /* all but REPORT: octets of payload stream in this transmission */
+
+	/* REQUEST, RESPONSE */
+	uint32_t count; /* transmissions of the group, this one among them */
+	struct rtr_item items[RTR_MAX_ITEMS];
+	unsigned nitems;
+
+	/* REQUEST */
+	uint32_t reserved; /* Receives kept for the transmissions of the response */
+	struct rtr_set sets[RTR_MAX_SETS];
+	unsigned nsets;
+	struct rtr_wish wishes[RTR_MAX_ITEMS]; /* of all sets, in order */
+	unsigned nwishes;
+
+	/* CONTINUE */
+	uint32_t number; /* of this transmission; 1 or more */
+	uint32_t
+		began; /* as what the group began: RTR_REQUEST or RTR_RESPONSE, as its version has it */
+
+	/* REPORT */
+	struct rtr_id bad, lead; /* lead: an earlier one that may have led to it */
+	bool has_lead;
+	struct rtr_fault fault;
+
+	uint32_t numbers[RTR_MAX_NUMBERS]; /* of placement-targetable segments */
+	unsigned nnumbers;
+	struct segment segs[RTR_MAX_SEGMENTS];
+	unsigned nsegs;
+};
+
+/** rtr_msg_reset - an empty message of kind @op; its tables are not touched. */
+void rtr_msg_reset(struct rtr_msg *m, enum rtr_op op);
+
+/**
+ * rtr_decode - read a message of kind @op
+ * @x: at its first word; afterwards behind its last one
+ *
+ * What Table 1 of the draft calls invalid is malformed, of either kind; so are a count of
+ * transmissions of 0, a range that is empty or not behind the one before, and a place that needs segments
+ * and has none. Return: 0; ERR_XDR; ERR_TOOBIG more than the tables of struct rtr_msg hold.
+ */
+int rtr_decode(struct rtr_msg *m, enum rtr_op op, struct xdr_in *x) WARN_UNUSED;
+
+/** rtr_encode - write @m; sticky failure of @x where there is no room. */
+void rtr_encode(const struct rtr_msg *m, struct xdr_out *x);
+
+/** rtr_len - octets that takes. */
+size_t rtr_len(const struct rtr_msg *m);
+
+/** rtr_add_segment, rtr_add_number - append to the last place begun. Return: 0 or ERR_TOOBIG. */
+int rtr_add_segment(struct rtr_msg *m, struct rtr_place *p, const struct segment *s) WARN_UNUSED;
+int rtr_add_number(struct rtr_msg *m, struct rtr_place *p, uint32_t number) WARN_UNUSED;
+
+#endif
