@@ -64,7 +64,7 @@ static int take_text(struct json_object *value, char *to, const char *name, char
 static int take_command(struct json_object *value, struct control_request *r, char *why)
 {
 	static const char *const words[CONTROL_COMMANDS] = CONTROL_WORDS;
-	char text[REQUEST_TEXT];
+	char text[REQUEST_TEXT] = "";
 	int err = take_text(value, text, members[MEMBER_DO], why);
 
 	if (err)
@@ -92,7 +92,7 @@ static int take_session(struct json_object *value, struct control_request *r, ch
 
 static int take_level(struct json_object *value, struct control_request *r, char *why)
 {
-	char text[REQUEST_TEXT];
+	char text[REQUEST_TEXT] = "";
 	int err = take_text(value, text, members[MEMBER_LEVEL], why);
 
 	if (err)

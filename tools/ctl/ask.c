@@ -88,7 +88,8 @@ static bool take_line(const struct ctl_options *o, const char *line, ask_line *t
 			is_last = strcmp(name, "done") == 0;
 			*status = ASK_DONE;
 			if (strcmp(name, "error") == 0) {
-				snprintf(why, CTL_WHY, "%.200s", json_object_get_string(value));
+				snprintf(why, CTL_WHY, "%.200s",
+					 value ? json_object_get_string(value) : "no");
 				*status = ASK_REFUSED;
 				is_last = true;
 				break;

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include <json-c/json.h>
 
@@ -51,12 +50,12 @@ const char *show_size(uint64_t bytes, char *text)
 static const char *show_age(struct json_object *o, const char *name, char *text)
 {
 	double age = json_object_get_double(member(o, name));
+	unsigned long whole = age > 0 && age < 1e12 ? (unsigned long)age : 0;
 
-	if (age < 60)
+	if (whole < 60)
 		snprintf(text, 16, "%.3fs", age);
-	else if (age < 2 * 3600)
-		snprintf(text, 16, "%.0fm%02.0fs", (double)((long)age / 60),
-			 (double)((long)age % 60));
+	else if (whole < 2 * 3600)
+		snprintf(text, 16, "%lum%02lus", whole / 60, whole % 60);
 	else
 		snprintf(text, 16, "%.1fh", age / 3600);
 	return text;
