@@ -518,6 +518,19 @@ pieces auth.pieces
 lax auth.sequence auth.kind auth.binding auth.altered
 early-call auth.early-call
 END
+    # And of clients: how they begin.
+    graded PASS client --connect "iwarp:$HOST:20061" --version 2 --op null --count 1 --timeout 5 "${mine[@]}"
+    graded FAIL "$peer" client "$HOST" 20061 server.example "$DIR/A.pem" "$DIR/ca.pem" properties
+}
+graded() { # VERDICT CLIENT...
+    start listener "$BIN/rpcrdma-probe" --listen "iwarp:$HOST:20061" --time 20
+    wait_for 20 grep -qs listening "$DIR/listener" "$DIR/listener.err" || fail "the probe does not listen"
+    case $2 in
+    client) timeout 60 "$BIN/rpcrdma-perf" "${@:2}" ;;
+    *) "${@:2}" ;;
+    esac >"$DIR/out" 2>&1 && fail "a server without host authentication is believed"
+    wait "$pid"
+    grep -q "^$1 client.auth.first" "$DIR/listener" || fail "the client's first message is not graded $1"
 }
 
 # many WHAT COUNT KEYS CA: clients that fail

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "hostauth/value.h"
 #include "tools/probe/cases.h"
 #include "tools/probe/listen.h"
 #include "v1/header.h"
@@ -50,6 +51,9 @@ static const struct probe_case table[GRADES] = {
 				 "an unknown header type draws INVAL_HTYPE"),
 	[GRADE_SILENCE] = GRADE("client.silence", "v2 7, v1 5.7.2, 8.3.3", "MUST",
 				"short messages, unknown error codes and RDMA_DONE draw nothing"),
+	[GRADE_AUTH_FIRST] =
+		GRADE("client.auth.first", "profile 3.1, 3.3", "MUST",
+		      "host authentication begins with a ClientHello, beside properties 1 to 5"),
 };
 
 void grade_ok(struct listener *l, enum grade g)
@@ -115,8 +119,25 @@ static void tap_v1(struct listener *l, const struct wire_msg *m)
 	      l->outstanding, l->granted);
 }
 
+/* Host authentication: how an initiator begins it (profile 3.1, 3.3). */
+static void tap_auth(struct listener *l, const struct v2_hdr *h)
+{
+	struct hostauth_value v;
+
+	if (l->arrived != 1 || !(h->props.present & 1u << V2_PROP_HOSTAUTH))
+		return;
+	judge(l, GRADE_AUTH_FIRST,
+	      h->htype == V2_CONNPROP_MIDDLE && hostauth_value_decode(&v, h->props.hostauth) == 0 &&
+		      hostauth_is_plausible(&v) && !h->props.hostauth_again,
+	      "no ClientHello in a first value of an RDMA2_CONNPROP_MIDDLE");
+	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++)
+		judge(l, GRADE_AUTH_FIRST, h->props.present & 1u << id,
+		      "property %u is not in the first message", id);
+}
+
 static void tap_props(struct listener *l, const struct v2_hdr *h)
 {
+	tap_auth(l, h);
 	judge(l, GRADE_V2_FINAL, !l->final, "%s after FINAL", v2_type_find(h->htype)->name);
 	judge(l, GRADE_V2_PROPS,
 	      v2_props_get(&h->props, V2_PROP_BRS) <= RPC_REV_GENL &&
