@@ -210,6 +210,40 @@ for words in (b"hello\n", b"[1]\n", b"{\"status\":{}}\n"):
     rm "$CTL"
 }
 
+# completes WORDS REGEXP: what is offered for the last of WORDS
+completes() {
+    (
+        PATH=$BIN:$PATH
+        # shellcheck source=deploy/rpcrdma-gwctl.bash
+        . "$HERE/../../deploy/rpcrdma-gwctl.bash"
+        read -ra COMP_WORDS <<<"rpcrdma-gwctl -s $CTL $1"
+        [[ $1 == *' ' || -z $1 ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _rpcrdma_gwctl
+        [[ "${COMPREPLY[*]}" =~ $2 ]] || { echo "completes \"$1\": ${COMPREPLY[*]}" && exit 1; }
+    ) || fail "completion of \"$1\""
+}
+
+# The shell knows commands, and what the gateway has.
+case_completion() {
+    configure
+    perf_server 20050
+    gateway
+    load calls 20051 2 --op null --time 60
+    wait_for 20 status_has '"sessions": 1' || fail "no session"
+    completes '' '^status routes sessions clients show drain kill reload log$'
+    completes 's' '^status sessions show$'
+    completes 'drain ' '^one two$'
+    completes 'drain t' '^two$'
+    completes 'sessions --route o' '^one$'
+    completes 'kill ' '^(1|1000000001)$'
+    completes 'log w' '^warn$'
+    completes 'status --j' '^--json$'
+    completes 'status ' '^$'
+    kill "$pid"
+    stop
+}
+
 # Of a live process: an error. Of a dead one: replaced. At the end it is gone.
 case_socket() {
     configure
