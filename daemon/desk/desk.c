@@ -2,12 +2,14 @@
 /*
  * Operation
  *
- *   comes in --> waiting --request is whole--> asking --answer is said--> answered
+ *   comes in --> waiting --request is whole--> asking --answer is said--> answered --last one--> leaving
  *                   ^                                                        |
  *                   +------------------- all of it was taken ----------------+
  *
  * While it waits its socket is read, while there is something to be taken it is written to; at
  * other times it is not looked at, so that who sends more than was asked for fills its own socket.
+ * Who leaves is told that nothing follows, and read until it hangs up: a socket closed with octets unread
+ * takes back what its peer has not taken yet (RFC 9112 section 9.6).
  * Whoever is over is moved to a list of its own and freed by desk_tick(), never within a call.
  */
 #include "daemon/desk/desk.h"
@@ -20,6 +22,7 @@
 #include "base/mem.h"
 
 enum { ACCEPTS = 16 /* in one go */, OUT_LEAST = 4096 };
+#define LEAVE_TIME (2 * NSEC_PER_SEC)
 
 struct desk {
 	struct loop *loop;
@@ -27,7 +30,7 @@ struct desk {
 	struct loop_watch listening;
 	bool is_listening;
 	int fd;
-	struct list waiting; /* for a request, the longest first */
+	struct list waiting; /* for a request, the longest first; before them, who leaves */
 	struct list busy, over;
 	unsigned n; /* in these three lists, and those held */
 };
@@ -79,7 +82,19 @@ static void begin_wait(struct visitor *v)
 	list_add_tail(&d->waiting, &v->link);
 }
 
-/* What it sent that is a request already. */
+static void leave(struct visitor *v)
+{
+	struct desk *d = v->desk;
+
+	(void)shutdown(v->fd, SHUT_WR);
+	v->is_asking = v->is_answered = false;
+	v->deadline = d->cfg.now() + LEAVE_TIME;
+	list_del(&v->link);
+	list_add_head(&d->waiting, &v->link);
+}
+
+/* What it sent that is a request already. What follows one that is too long may be its rest: it is nobody's
+ * request. */
 static void hear(struct visitor *v)
 {
 	struct desk *d = v->desk;
@@ -89,6 +104,7 @@ static void hear(struct visitor *v)
 	if (len == 0 && v->in_len < d->cfg.request_bytes)
 		return;
 	v->is_asking = true;
+	v->is_last = d->cfg.once || len == 0;
 	v->deadline = d->cfg.now() + d->cfg.answer_time;
 	list_del(&v->link);
 	list_add_tail(&d->busy, &v->link);
@@ -138,8 +154,8 @@ static bool flush(struct visitor *v)
 static void go_on(struct visitor *v)
 {
 	while (!v->is_gone && v->is_asking && flush(v)) {
-		if (v->is_answered && v->desk->cfg.once) {
-			end(v);
+		if (v->is_answered && v->is_last) {
+			leave(v);
 		} else if (v->is_answered) {
 			begin_wait(v);
 			hear(v);
@@ -155,9 +171,11 @@ static void go_on(struct visitor *v)
 
 static void take_octets(struct visitor *v)
 {
-	size_t room = v->desk->cfg.request_bytes - v->in_len;
-	ssize_t n = recv(v->fd, v->in + v->in_len, room, MSG_DONTWAIT);
+	ssize_t n;
 
+	if (v->is_last)
+		v->in_len = 0; /* it leaves: what it says is dropped */
+	n = recv(v->fd, v->in + v->in_len, v->desk->cfg.request_bytes - v->in_len, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -165,7 +183,8 @@ static void take_octets(struct visitor *v)
 		return;
 	}
 	v->in_len += (size_t)n;
-	hear(v);
+	if (!v->is_last)
+		hear(v);
 }
 
 static void on_ready(struct loop_watch *watch, unsigned events)

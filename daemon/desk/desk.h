@@ -31,6 +31,7 @@ struct visitor {
 	nsec_t deadline;
 	bool is_answered; /* what is due is all there, once .out is empty */
 	bool is_asking;	  /* its request is at its user's */
+	bool is_last;	  /* nothing it says after that is a request */
 	bool is_held;	  /* see visitor_hold() */
 	bool is_gone;	  /* its connection is over: it is only to be released */
 	char *in;	  /* as many octets as a request may have */
@@ -56,7 +57,7 @@ struct desk_config {
 	/** All that was said was taken, visitor_done() was not called, and nothing is held: more may
 	 * be said. NULL: never of use. */
 	void (*more)(struct visitor *v);
-	/** What came is longer than a request may be: the last word to it. NULL: none. */
+	/** What came is longer than a request may be: the last word to it, for it leaves. NULL: none. */
 	void (*too_long)(struct visitor *v);
 	/** Its memory is about to go. NULL: never of use. */
 	void (*forget)(struct visitor *v);

@@ -100,6 +100,23 @@ def gone():
     served()
 
 
+def behind():
+    """Octets behind the request, and a small window: the page is whole all the same."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    s.settimeout(20)
+    with s:
+        s.connect((HOST.strip("[]"), int(PORT)))
+        s.sendall(b"GET /metrics HTTP/1.1\r\n\r\n" + b"x" * 20000)
+        # Not read before all of it was written.
+        time.sleep(0.3)
+        octets = b""
+        while more := s.recv(65536):
+            octets += more
+    head, _, page = octets.partition(b"\r\n\r\n")
+    assert b"Content-Length: %d\r\n" % len(page) in head, (head, len(page))
+
+
 garbage(lambda: client.unix(CONTROL))
 garbage(tcp)
 endless(lambda: client.unix(CONTROL), b"[")
@@ -108,4 +125,5 @@ flood(lambda: client.unix(CONTROL), 400)
 flood(tcp, 200)
 deaf()
 gone()
+behind()
 print("served throughout")

@@ -194,9 +194,10 @@ static void one_request_may_be_all(void **state)
 	settle();
 	hears(fd, "one\n");
 	assert_int_equal(asked, 1);
+	assert_true(is_over(fd));
+	close(fd);
 	settle();
 	assert_int_equal(desk_visitors(desk), 0);
-	close(fd);
 	tear_down();
 }
 
@@ -213,11 +214,61 @@ static void too_long_is_told(void **state)
 	settle();
 	hears(fd, "too long\n");
 	assert_int_equal(asked, 0);
-	say(fd, "again\n");
-	settle();
-	hears(fd, "again\n");
+	assert_true(is_over(fd));
 	close(fd);
 	settle();
+	tear_down();
+}
+
+/* The rest of a line that is too long is no request, whatever it reads like. */
+static void a_rest_is_no_request(void **state)
+{
+	char text[REQUEST + 8];
+	int fd;
+
+	(void)state;
+	set_up(false);
+	fd = come();
+	memset(text, 'x', REQUEST);
+	memcpy(text + REQUEST, "one\n", 5);
+	say(fd, text);
+	settle();
+	hears(fd, "too long\n");
+	assert_int_equal(asked, 0);
+	assert_true(is_over(fd));
+	close(fd);
+	settle();
+	assert_int_equal(desk_visitors(desk), 0);
+	tear_down();
+}
+
+/* Octets behind the last request do not cost its answer, and keep no place. */
+static void the_last_answer_is_whole(void **state)
+{
+	static char got[300 << 10];
+	size_t len = 0;
+	ssize_t n;
+	int fd;
+
+	(void)state;
+	set_up(true);
+	fd = come();
+	say(fd, "much\n");
+	settle();
+	for (unsigned i = 0; i < 4; i++) {
+		n = recv(fd, got, sizeof(got), 0);
+		len += n > 0 ? (size_t)n : 0;
+		say(fd, "more\n");
+		settle();
+	}
+	assert_int_equal(len, (256 << 10) + 1 + 5);
+	assert_true(is_over(fd));
+	assert_int_equal(asked, 1);
+	assert_int_equal(desk_visitors(desk), 1);
+	clock_now += 3 * NSEC_PER_SEC;
+	settle();
+	assert_int_equal(desk_visitors(desk), 0);
+	close(fd);
 	tear_down();
 }
 
@@ -441,6 +492,8 @@ int main(void)
 		cmocka_unit_test(requests_are_answered),
 		cmocka_unit_test(one_request_may_be_all),
 		cmocka_unit_test(too_long_is_told),
+		cmocka_unit_test(a_rest_is_no_request),
+		cmocka_unit_test(the_last_answer_is_whole),
 		cmocka_unit_test(who_is_slow_leaves),
 		cmocka_unit_test(who_does_not_read_leaves),
 		cmocka_unit_test(a_crowd_makes_room),
