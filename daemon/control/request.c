@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-enum { DEPTH = 4 };
+enum { DEPTH = 4, TOLD = 64 /* octets of what was asked, in an error */ };
 
 enum member {
 	MEMBER_DO,
@@ -40,9 +40,19 @@ static const struct {
 	[CONTROL_LOG] = {BIT(MEMBER_LEVEL), 0},
 };
 
+/* How much of @text is told. Never a part of a character: the answer is UTF-8, too. */
+static int told(const char *text)
+{
+	size_t n = strnlen(text, TOLD);
+
+	while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+		n--;
+	return (int)n;
+}
+
 static int bad(char *why, const char *what, const char *which)
 {
-	snprintf(why, REQUEST_WHY, "%s%s%.64s", what, *which ? ": " : "", which);
+	snprintf(why, REQUEST_WHY, "%s%s%.*s", what, *which ? ": " : "", told(which), which);
 	return ERR_CONFIG;
 }
 

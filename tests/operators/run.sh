@@ -197,7 +197,7 @@ case_tool() {
     python3 -c '
 import socket, sys
 s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()
-for words in (b"hello\n", b"[1]\n", b"{\"status\":{}}\n"):
+for words in (b"hello\n", b"[1]\n", b"{\"status\":{}}\n", b"{\"error\":\"no\\u001b[2J\"}\n"):
     c = s.accept()[0]; c.recv(100); c.sendall(words); c.close()' "$CTL" &
     pids+=("$!")
     wait_for 10 test -S "$CTL" || fail "no impostor"
@@ -207,6 +207,8 @@ for words in (b"hello\n", b"[1]\n", b"{\"status\":{}}\n"):
     says 'no rpcrdma-gw'
     gwctl 3 status
     says 'the answer has no end'
+    gwctl 1 status
+    says 'rpcrdma-gwctl: no?\[2J$'
     rm "$CTL"
 }
 

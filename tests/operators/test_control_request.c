@@ -73,6 +73,27 @@ static void all_else_is_refused(void **state)
 	refuse_line("[[[[[[[[[[", "no JSON object");
 }
 
+/* Of a word that is told only in part: each character, or none of it. */
+static void an_error_is_utf8(void **state)
+{
+	enum { CHARACTERS = 60 };
+	char text[32 + 2 * CHARACTERS];
+	const char *told;
+
+	(void)state;
+	for (unsigned odd = 0; odd < 2; odd++) {
+		int n = snprintf(text, sizeof(text), "{\"do\":\"%s", odd ? "x" : "");
+
+		for (unsigned i = 0; i < CHARACTERS; i++)
+			n += snprintf(text + n, sizeof(text) - (size_t)n, "\xc3\xa9");
+		snprintf(text + n, sizeof(text) - (size_t)n, "\"}");
+		refuse_line(text, "no such command: ");
+		told = strchr(why, ':') + 2 + odd;
+		assert_int_equal(strlen(told), 64 - 2 * odd);
+		assert_int_equal((unsigned char)told[strlen(told) - 1], 0xa9);
+	}
+}
+
 static void lengths_are_bounded(void **state)
 {
 	char text[CONTROL_REQUEST_BYTES + 64];
@@ -136,9 +157,8 @@ static void octets_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_known_is_taken),
-		cmocka_unit_test(all_else_is_refused),
-		cmocka_unit_test(lengths_are_bounded),
+		cmocka_unit_test(what_is_known_is_taken), cmocka_unit_test(all_else_is_refused),
+		cmocka_unit_test(an_error_is_utf8),	  cmocka_unit_test(lengths_are_bounded),
 		cmocka_unit_test(octets_change),
 	};
 

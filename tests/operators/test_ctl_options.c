@@ -90,6 +90,7 @@ static void mistakes(void **state)
 	refuse_line("kill 1x", "no number");
 	refuse_line("kill 99999999999999999999", "no number");
 	refuse_line("show 1 2", "unexpected: 2");
+	refuse_line("drain one --route two", "given twice: one");
 	refuse_line("routes --client 10.0.0.1", "are for sessions");
 	refuse_line("log level debug now", "unexpected: now");
 }

@@ -11,6 +11,8 @@
 
 #include <json-c/json.h>
 
+#include "tools/ctl/show.h"
+
 enum { PATIENCE_S = 30 };
 
 static int no_gateway(const struct ctl_options *o, char *why, const char *what)
@@ -88,8 +90,7 @@ static bool take_line(const struct ctl_options *o, const char *line, ask_line *t
 			is_last = strcmp(name, "done") == 0;
 			*status = ASK_DONE;
 			if (strcmp(name, "error") == 0) {
-				snprintf(why, CTL_WHY, "%.200s",
-					 value ? json_object_get_string(value) : "no");
+				show_text(all, name, why, CTL_WHY);
 				*status = ASK_REFUSED;
 				is_last = true;
 				break;

@@ -108,8 +108,11 @@ static int parse_words(char **words, int n, struct ctl_options *o, char *why)
 			return bad(why, "no number of a session", words[i]);
 		return i + 1;
 	case CONTROL_DRAIN:
-		if (n > 0 && !parse_session(words[0], &o->session))
+		if (n > 0 && !parse_session(words[0], &o->session)) {
+			if (o->route)
+				return bad(why, "the route is given twice", words[0]);
 			o->route = words[0];
+		}
 		return n > 0;
 	case CONTROL_LOG:
 		i = n > 0 && strcmp(words[0], "level") == 0;
