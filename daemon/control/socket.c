@@ -2,13 +2,18 @@
 #include "daemon/control/socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LOCK_TRIES = 500 };
 
 static struct sockaddr_un address_of(const char *path)
 {
@@ -68,14 +73,33 @@ static int bind_private(int fd, const char *path)
 	return err;
 }
 
-int control_socket_open(struct control_socket *s, const char *path, char *why)
+/* One process at a time looks who is there and takes the place: of two that find what a dead one left, the
+ * second would remove the first one's socket. It is the directory that is locked, so that nothing is left.
+ * Where that cannot be had within five seconds, as anybody may hold it, it goes on without. Return: what to
+ * close, or -1. */
+static int lock_directory(const char *path)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+	const char *slash = strrchr(path, '/');
+	char dir[CONTROL_PATH_BYTES] = ".";
+	int fd;
+
+	if (slash)
+		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path) + 1, path);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (unsigned i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return fd;
+}
+
+static int take_place(struct control_socket *s, const char *path, char *why)
 {
 	struct stat st;
 	int err;
 
-	*s = (struct control_socket){.fd = -1};
-	if (strlen(path) >= CONTROL_PATH_BYTES)
-		return complain(why, "the path is longer than a socket's may be", 0);
 	if (clear_path(path, why) < 0)
 		return ERR_IO;
 	s->fd = open_unix();
@@ -97,6 +121,20 @@ int control_socket_open(struct control_socket *s, const char *path, char *why)
 	err = errno;
 	control_socket_remove(s);
 	return complain(why, "cannot listen", err);
+}
+
+int control_socket_open(struct control_socket *s, const char *path, char *why)
+{
+	int lock, err;
+
+	*s = (struct control_socket){.fd = -1};
+	if (strlen(path) >= CONTROL_PATH_BYTES)
+		return complain(why, "the path is longer than a socket's may be", 0);
+	lock = lock_directory(path);
+	err = take_place(s, path, why);
+	if (lock >= 0)
+		close(lock);
+	return err;
 }
 
 /* The next file may get the number of the last. */

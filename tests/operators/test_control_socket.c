@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/cmocka_all.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/control/socket.h"
@@ -148,6 +152,62 @@ static void paths_are_bounded(void **state)
 	assert_non_null(strstr(why, "cannot bind"));
 }
 
+static void leave_stale(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	unlink(path);
+	strcpy(at.sun_path, path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	close(fd);
+}
+
+/* Together with another process. Return: whether this one has the place; it keeps it until both know. */
+static bool race(atomic_uint *count)
+{
+	struct control_socket s;
+	bool mine;
+
+	atomic_fetch_add(count, 1);
+	while (atomic_load(count) < 2)
+		sched_yield();
+	mine = control_socket_open(&s, path, why) == 0;
+	atomic_fetch_add(count, 1);
+	while (atomic_load(count) < 4)
+		sched_yield();
+	if (mine)
+		control_socket_remove(&s);
+	return mine;
+}
+
+/* Each found what a dead process left. */
+static void of_two_at_once_one_has_it(void **state)
+{
+	atomic_uint *count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(count != MAP_FAILED);
+	for (unsigned i = 0; i < 100; i++) {
+		bool mine;
+		int status;
+		pid_t pid;
+
+		leave_stale();
+		atomic_store(count, 0);
+		pid = fork();
+		if (pid == 0)
+			_exit(race(count));
+		assert_true(pid > 0);
+		mine = race(count);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(mine + WEXITSTATUS(status), 1);
+	}
+	munmap(count, sizeof(*count));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +215,7 @@ int main(void)
 		cmocka_unit_test(a_stale_one_is_replaced),
 		cmocka_unit_test(a_live_one_is_left_alone),
 		cmocka_unit_test(a_busy_one_is_left_alone),
+		cmocka_unit_test(of_two_at_once_one_has_it),
 		cmocka_unit_test(another_file_is_left_alone),
 		cmocka_unit_test(paths_are_bounded),
 	};
