@@ -19,6 +19,7 @@ hostauth_one() {
     # shellcheck disable=SC2086 # none, or one
     guests_up "$1" client filer $place
     hostauth_configure "$near" "$far" "$fabric" "$at"
+    # shellcheck disable=SC2034 # for lab.sh
     [ -z "$place" ] || PLACE[$near]=$place PLACE[$far]=$place
     gateway_start "$far"
     gateway_start "$near"
