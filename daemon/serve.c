@@ -164,9 +164,10 @@ static unsigned look_after_workers(struct server *s)
 		running += state == WORKER_RUNNING || state == WORKER_DRAINING;
 		s->failed |= state == WORKER_FAILED;
 	}
+	/* In this order: whoever finds the routes' addresses free finds the operators' free as well. */
 	if (!attached) {
-		gateway_unlisten(&s->gw);
 		unlisten_operators(s);
+		gateway_unlisten(&s->gw);
 	}
 	if (s->failed && s->state != STOPPING)
 		stop(s);
