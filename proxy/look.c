@@ -55,12 +55,6 @@ static const char *step_name(enum txn_state state)
 
 static void look_at_memory(const struct proxy *p, struct look_memory *m)
 {
-	static const enum buf_zone zones[BUF_PURPOSES] = {
-		[BUF_TRANSACTION] = BUF_ZONE_ORDINARY, [BUF_ASSEMBLY] = BUF_ZONE_REPLIES,
-		[BUF_CALL] = BUF_ZONE_CALLS,	       [BUF_BEGUN] = BUF_ZONE_BEGUN,
-		[BUF_ASIDE] = BUF_ZONE_ASIDE,	       [BUF_FORWARD] = BUF_ZONE_FORWARD,
-		[BUF_REVERSE] = BUF_ZONE_REVERSE,      [BUF_FIXED] = BUF_ZONE_FIXED,
-	};
 	const struct buf_arena *a = &p->arena;
 
 	*m = (struct look_memory){.total = a->bytes,
@@ -72,7 +66,7 @@ static void look_at_memory(const struct proxy *p, struct look_memory *m)
 				  .touched = a->touched.bytes,
 				  .waits = a->waits};
 	for (unsigned i = 0; i < BUF_PURPOSES; i++) {
-		m->by_use[i] = a->zones[zones[i]].used;
+		m->by_use[i] = a->zones[buf_zone_for((enum buf_purpose)i)].used;
 		m->own -= m->by_use[i];
 	}
 }

@@ -7,7 +7,7 @@
  *                                        |
  *                                        +-> no route is for that name: the session ends
  *
- * No name leads to more than one route (config/share.c). What the client says before its server is
+ * No name leads to more than one route (config/shared.c). What the client says before its server is
  * there stays in its Receives (leg_holds_back()): nothing of the session has taken memory of a route
  * by the time the route is known.
  */

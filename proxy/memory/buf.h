@@ -131,6 +131,9 @@ int buf_arena_init(struct buf_arena *a, size_t bytes) WARN_UNUSED;
  */
 int buf_arena_part(struct buf_arena *a, size_t fixed, unsigned parts) WARN_UNUSED;
 
+/** buf_zone_for - the zone, common to all routes, that memory for @purpose comes from first. */
+enum buf_zone buf_zone_for(enum buf_purpose purpose);
+
 /** buf_zone_bytes - size of @zone. */
 size_t buf_zone_bytes(const struct buf_arena *a, unsigned zone);
 

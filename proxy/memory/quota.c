@@ -39,19 +39,12 @@ enum { QUOTA_PRESSED = 16 };
 
 void quota_init(struct quota *s, struct buf_arena *arena)
 {
-	static const enum buf_zone common[QUOTA_PURPOSES] = {
-		[BUF_TRANSACTION] = BUF_ZONE_ORDINARY, [BUF_ASSEMBLY] = BUF_ZONE_REPLIES,
-		[BUF_CALL] = BUF_ZONE_CALLS,	       [BUF_BEGUN] = BUF_ZONE_BEGUN,
-		[BUF_ASIDE] = BUF_ZONE_ASIDE,	       [BUF_FORWARD] = BUF_ZONE_FORWARD,
-		[BUF_REVERSE] = BUF_ZONE_REVERSE,
-	};
-
 	*s = (struct quota){.arena = arena, .looks = QUOTA_LOOKS};
 	for (unsigned i = 0; i < QUOTA_PURPOSES; i++) {
 		struct quota_pool *pool = &s->pools[i];
 
 		*pool = (struct quota_pool){.quota = s, .purpose = (enum buf_purpose)i};
-		pool->zones[pool->nzones++] = common[i];
+		pool->zones[pool->nzones++] = buf_zone_for(pool->purpose);
 		if (i == BUF_ASSEMBLY)
 			pool->zones[pool->nzones++] = BUF_ZONE_ORDINARY;
 		list_init(&pool->groups);

@@ -272,13 +272,20 @@ unsigned buf_own_zone(const struct buf_arena *a, enum buf_purpose purpose, unsig
 	return buf_zone_bytes(a, zone) > 0 ? zone : BUF_NO_ZONE;
 }
 
+enum buf_zone buf_zone_for(enum buf_purpose purpose)
+{
+	static const enum buf_zone zones[BUF_PURPOSES] = {
+		[BUF_TRANSACTION] = BUF_ZONE_ORDINARY, [BUF_ASSEMBLY] = BUF_ZONE_REPLIES,
+		[BUF_CALL] = BUF_ZONE_CALLS,	       [BUF_BEGUN] = BUF_ZONE_BEGUN,
+		[BUF_ASIDE] = BUF_ZONE_ASIDE,	       [BUF_FORWARD] = BUF_ZONE_FORWARD,
+		[BUF_REVERSE] = BUF_ZONE_REVERSE,      [BUF_FIXED] = BUF_ZONE_FIXED,
+	};
+
+	return zones[purpose];
+}
+
 unsigned buf_zones_for(const struct buf_arena *a, enum buf_purpose purpose, enum buf_zone zones[2])
 {
-	static const enum buf_zone own[BUF_PURPOSES] = {
-		[BUF_CALL] = BUF_ZONE_CALLS,	  [BUF_BEGUN] = BUF_ZONE_BEGUN,
-		[BUF_ASIDE] = BUF_ZONE_ASIDE,	  [BUF_FORWARD] = BUF_ZONE_FORWARD,
-		[BUF_REVERSE] = BUF_ZONE_REVERSE, [BUF_FIXED] = BUF_ZONE_FIXED,
-	};
 	bool parted = buf_zone_bytes(a, BUF_ZONE_CALLS) > 0;
 
 	zones[0] = zones[1] = BUF_ZONE_ORDINARY;
@@ -289,7 +296,7 @@ unsigned buf_zones_for(const struct buf_arena *a, enum buf_purpose purpose, enum
 		return 2;
 	}
 	if (parted)
-		zones[0] = own[purpose];
+		zones[0] = buf_zone_for(purpose);
 	return 1;
 }
 
