@@ -21,7 +21,6 @@
 
 enum {
 	FILE_MAX_BYTES = 1024 * 1024,
-	ROUTES_MAX = 1024,
 };
 
 static int tell_file(struct reader *r, const char *why)
@@ -73,8 +72,9 @@ static int read_tree(struct reader *r, const config_setting_t *root, struct conf
 	const config_setting_t *routes = reader_routes(root);
 	int n = routes ? config_setting_length(routes) : 0;
 
-	if (n > ROUTES_MAX) {
-		reader_error(r, reader_line(routes), "%d routes: use at most %d", n, ROUTES_MAX);
+	if (n > CONFIG_ROUTES_MAX) {
+		reader_error(r, reader_line(routes), "%d routes: use at most %d", n,
+			     CONFIG_ROUTES_MAX);
 		return ERR_CONFIG;
 	}
 	*out = new_config((uint32_t)n);

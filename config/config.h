@@ -15,6 +15,11 @@
  */
 
 enum { CONFIG_SESSIONS_MAX = 1000000 };
+enum {
+	CONFIG_ROUTES_MAX = 1024,
+	CONFIG_ROUTES_SPARE =
+		64, /* at a reload: new ones, and old settings that sessions have yet */
+};
 enum { CONFIG_NAME_BYTES = 64, CONFIG_FABRIC_BYTES = 16, CONFIG_ADDRESS_BYTES = 64 };
 
 /* Versions of RPC-over-RDMA as a bit mask. */
@@ -156,6 +161,19 @@ void config_print(const struct config *cfg, FILE *out);
 /** config_forget_lines - as if it had been read from no file: what differs between a file and the same
  * as it is printed. */
 void config_forget_lines(struct config *cfg);
+
+/** config_is_same_route - whether both have the same settings; lines, and places in the file, do not matter. */
+bool config_is_same_route(const struct config_route *a, const struct config_route *b);
+
+/** config_is_one_place - whether both ends are the same address of the same fabric, in the same words. */
+bool config_is_one_place(const struct config_end *a, const struct config_end *b);
+
+/**
+ * config_keep - what only a restart changes stays as in @running
+ * @told: gets the name of each key that would have been another
+ */
+void config_keep(struct config *cfg, const struct config *running,
+		 void (*told)(void *arg, const char *key), void *arg);
 
 /** config_worker_bytes - least memory one worker needs: a session of every route, one RPC. */
 uint64_t config_worker_bytes(const struct config *cfg);

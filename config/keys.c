@@ -146,7 +146,7 @@ static const struct key route_keys[] = {
 	 .sub = &config_upstream_keys},
 };
 
-static const struct key_table route_table = TABLE(route_keys);
+const struct key_table config_route_keys = TABLE(route_keys);
 
 static const struct key top_keys[] = {
 	NUMBER("workers", struct config, workers, 0, 256),
@@ -171,7 +171,7 @@ static const struct key top_keys[] = {
 	 .kind = KEY_GROUP,
 	 .offset = offsetof(struct config, metrics),
 	 .sub = &metrics_table},
-	{.name = "routes", .kind = KEY_ROUTES, .is_required = true, .sub = &route_table},
+	{.name = "routes", .kind = KEY_ROUTES, .is_required = true, .sub = &config_route_keys},
 };
 
 const struct key_table config_keys = TABLE(top_keys);

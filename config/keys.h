@@ -50,7 +50,8 @@ struct key_table {
 	size_t n;
 };
 
-extern const struct key_table config_keys, config_listen_keys, config_upstream_keys;
+extern const struct key_table config_keys, config_route_keys, config_listen_keys,
+	config_upstream_keys;
 
 /** What holds where a file says nothing. */
 extern const struct config config_defaults;
@@ -79,5 +80,9 @@ static inline const void *key_field_const(const struct key *key, const void *bas
 {
 	return (const char *)base + key->offset;
 }
+
+/** keys_are_same - whether two structures of @table hold the same settings; where they were read does not
+ * matter. */
+bool keys_are_same(const struct key_table *table, const void *a, const void *b);
 
 #endif

@@ -49,13 +49,6 @@ static const char *meeting(const struct config_names *names, const char *name)
 	return NULL;
 }
 
-/* A listener in the very same words; what only collides with one is told elsewhere. */
-static bool is_one_place(const struct config_end *a, const struct config_end *b)
-{
-	return a->address[0] && strcmp(a->address, b->address) == 0 && a->port == b->port &&
-	       strcmp(a->fabric, b->fabric) == 0;
-}
-
 static bool says_more(const config_setting_t *listen)
 {
 	static const char *const where[] = {"fabric", "address", "port"};
@@ -64,32 +57,6 @@ static bool says_more(const config_setting_t *listen)
 	for (unsigned i = 0; i < sizeof(where) / sizeof(where[0]); i++)
 		more -= config_setting_get_member(listen, where[i]) != NULL;
 	return more > 0;
-}
-
-static bool is_same_group(const struct key_table *table, const void *a, const void *b);
-
-/* Lines are left out, which come last. */
-static bool is_same_field(const struct key *key, const void *a, const void *b)
-{
-	switch (key->kind) {
-	case KEY_GROUP:
-		return is_same_group(key->sub, a, b);
-	case KEY_FILE:
-		return memcmp(a, b, offsetof(struct config_file, line)) == 0;
-	case KEY_NAMES:
-		return memcmp(a, b, offsetof(struct config_names, line)) == 0;
-	default:
-		return memcmp(a, b, key->size) == 0;
-	}
-}
-
-static bool is_same_group(const struct key_table *table, const void *a, const void *b)
-{
-	for (size_t i = 0; i < table->n; i++)
-		if (!is_same_field(&table->keys[i], key_field_const(&table->keys[i], a),
-				   key_field_const(&table->keys[i], b)))
-			return false;
-	return true;
 }
 
 /* @b listens where @a, which is earlier and was told, does. */
@@ -101,7 +68,7 @@ static void take_listener(struct reader *r, const config_setting_t *item, struct
 
 	to->listener = a;
 	if (listen->type == CONFIG_TYPE_GROUP && says_more(listen) &&
-	    !is_same_group(&config_listen_keys, &from->listen, &to->listen))
+	    !keys_are_same(&config_listen_keys, &from->listen, &to->listen))
 		reader_error(r, reader_line(listen),
 			     "listen differs from that of route %u, whose listener it shares: say "
 			     "the same, or no more than fabric, address and port",
@@ -174,7 +141,8 @@ static uint32_t first_there(const struct config *cfg, uint32_t i)
 {
 	uint32_t first = 0;
 
-	while (first < i && !is_one_place(&cfg->routes[first].listen, &cfg->routes[i].listen))
+	while (first < i &&
+	       !config_is_one_place(&cfg->routes[first].listen, &cfg->routes[i].listen))
 		first++;
 	return first;
 }
@@ -184,7 +152,7 @@ static bool is_shared(const struct config *cfg, uint32_t place)
 {
 	for (uint32_t i = place; i < cfg->nroutes; i++)
 		if (cfg->routes[i].names.n > 0 &&
-		    is_one_place(&cfg->routes[i].listen, &cfg->routes[place].listen))
+		    config_is_one_place(&cfg->routes[i].listen, &cfg->routes[place].listen))
 			return true;
 	return false;
 }

@@ -32,8 +32,9 @@ struct policy {
 };
 
 struct side {
-	const struct config_hostauth *cfg;
-	bool is_anothers; /* an earlier route has the listener */
+	const struct config_hostauth *cfg; /* NULL: there is no such route */
+	bool is_anothers;		   /* an earlier route has the listener */
+	bool is_retired;		   /* only handshakes under way have it */
 	const char *route, *name;
 	enum hostauth_role role;
 	struct policy required, allowed;
@@ -45,7 +46,7 @@ struct auth {
 	const char *file;
 	nsec_t tick_at;
 	unsigned nsides;
-	struct side sides[]; /* two a route; those that are off have no .creds */
+	struct side sides[]; /* two a slot; those that are off have no .creds */
 };
 
 static struct hostauth_creds *creds_of(const struct leg_auth *leg)
@@ -95,48 +96,76 @@ static void print_problem(const struct auth *auth, const struct auth_problem *p,
 	fprintf(errors, ": %s%s%s\n", p->why, *p->remedy ? ": " : "", p->remedy);
 }
 
-/* Every side, whatever is wrong with others. Return: 0 or the first error. */
-static int load_all(struct auth *auth, FILE *errors)
+static int load_side(struct auth *auth, struct side *side, FILE *errors)
+{
+	struct auth_problem problem;
+
+	if (side->cfg->mode == CONFIG_HOSTAUTH_OFF || side->is_anothers)
+		return 0;
+	side->creds = auth_files_load(side->role, side->cfg, &problem);
+	if (side->creds)
+		return 0;
+	print_problem(auth, &problem, errors);
+	return problem.err;
+}
+
+/* Both sides, whatever is wrong with the other. */
+int auth_add(struct auth *auth, unsigned slot, const struct config_route *route, bool is_anothers,
+	     FILE *errors)
 {
 	int first = 0;
 
-	for (unsigned i = 0; i < auth->nsides; i++) {
-		struct side *side = &auth->sides[i];
-		struct auth_problem problem;
+	for (unsigned which = AUTH_LISTEN; which <= AUTH_UPSTREAM; which++) {
+		struct side *side = &auth->sides[SIDES * slot + which];
+		int err;
 
-		if (side->cfg->mode == CONFIG_HOSTAUTH_OFF || side->is_anothers)
-			continue;
-		side->creds = auth_files_load(side->role, side->cfg, &problem);
-		if (side->creds)
-			continue;
-		print_problem(auth, &problem, errors);
-		first = first ? first : problem.err;
+		init_side(side, route, (enum auth_side)which);
+		side->is_anothers = which == AUTH_LISTEN && is_anothers;
+		err = load_side(auth, side, errors);
+		first = first ? first : err;
 	}
+	auth->tick_at = 0; /* it may expire soon */
 	return first;
+}
+
+void auth_retire(struct auth *auth, unsigned slot)
+{
+	for (unsigned i = SIDES * slot; i < SIDES * (slot + 1); i++)
+		auth->sides[i].is_retired = true;
+}
+
+void auth_drop(struct auth *auth, unsigned slot)
+{
+	for (unsigned i = SIDES * slot; i < SIDES * (slot + 1); i++) {
+		struct side *side = &auth->sides[i];
+
+		if (!side->cfg)
+			continue;
+		hostauth_creds_put(side->creds);
+		pthread_mutex_destroy(&side->lock);
+		memset(side, 0, sizeof(*side));
+	}
 }
 
 int auth_new(const struct config *cfg, const char *file, FILE *errors, struct auth **out)
 {
-	struct auth *auth =
-		mem_zalloc(sizeof(*auth) + SIDES * cfg->nroutes * sizeof(auth->sides[0]));
-	int err;
+	unsigned nsides = SIDES * (cfg->nroutes + CONFIG_ROUTES_SPARE);
+	struct auth *auth = mem_zalloc(sizeof(*auth) + nsides * sizeof(auth->sides[0]));
+	int first = 0;
 
 	*out = NULL;
 	if (!auth)
 		return ERR_NOMEM;
 	auth->file = file;
-	auth->nsides = SIDES * cfg->nroutes;
-	for (unsigned i = 0; i < auth->nsides; i++) {
-		unsigned route = i / SIDES;
+	auth->nsides = nsides;
+	for (unsigned i = 0; i < cfg->nroutes; i++) {
+		int err = auth_add(auth, i, &cfg->routes[i], cfg->routes[i].listener != i, errors);
 
-		init_side(&auth->sides[i], &cfg->routes[route], (enum auth_side)(i % SIDES));
-		auth->sides[i].is_anothers =
-			i % SIDES == AUTH_LISTEN && cfg->routes[route].listener != route;
+		first = first ? first : err;
 	}
-	err = load_all(auth, errors);
-	if (err) {
+	if (first) {
 		auth_free(auth);
-		return err;
+		return first;
 	}
 	*out = auth;
 	return 0;
@@ -164,10 +193,8 @@ void auth_free(struct auth *auth)
 {
 	if (!auth)
 		return;
-	for (unsigned i = 0; i < auth->nsides; i++) {
-		hostauth_creds_put(auth->sides[i].creds);
-		pthread_mutex_destroy(&auth->sides[i].lock);
-	}
+	for (unsigned i = 0; i < auth->nsides / SIDES; i++)
+		auth_drop(auth, i);
 	mem_free(auth);
 }
 
@@ -262,7 +289,7 @@ static void warn_side(const struct side *side, int64_t wall)
 void auth_reload(struct auth *auth, int64_t now)
 {
 	for (unsigned i = 0; i < auth->nsides; i++)
-		if (auth->sides[i].creds)
+		if (auth->sides[i].creds && !auth->sides[i].is_retired)
 			reload_side(&auth->sides[i], now);
 	auth->tick_at = 0; /* what is new may expire soon */
 }
@@ -274,7 +301,7 @@ nsec_t auth_tick(struct auth *auth, nsec_t now, int64_t wall)
 	if (now < auth->tick_at)
 		return auth->tick_at;
 	for (unsigned i = 0; i < auth->nsides; i++) {
-		if (!auth->sides[i].creds)
+		if (!auth->sides[i].creds || auth->sides[i].is_retired)
 			continue;
 		any = true;
 		warn_side(&auth->sides[i], wall);

@@ -28,13 +28,27 @@ enum auth_side { AUTH_LISTEN, AUTH_UPSTREAM };
 int auth_new(const struct config *cfg, const char *file, FILE *errors,
 	     struct auth **out) WARN_UNUSED;
 
+/** auth_add - of a route that comes later, in @slot, which is free; at first a route has the slot of its number.
+ * @route: borrowed until auth_drop(), which is due on failure, too
+ * @is_anothers: an other route has the listener
+ *
+ * Return: 0, ERR_CONFIG or ERR_NOMEM. */
+int auth_add(struct auth *auth, unsigned slot, const struct config_route *route, bool is_anothers,
+	     FILE *errors) WARN_UNUSED;
+
+/** auth_retire - the route in @slot is for those who have it: nothing of it is read again, or warned of. */
+void auth_retire(struct auth *auth, unsigned slot);
+
+/** auth_drop - @slot is free: no leg is left that goes by it. */
+void auth_drop(struct auth *auth, unsigned slot);
+
 /** auth_check - the same for nobody's use; what is not valid at @now is a problem as well. */
 int auth_check(const struct config *cfg, const char *file, FILE *errors, int64_t now) WARN_UNUSED;
 
 /** auth_free - takes @auth, which may be NULL; no leg is left. */
 void auth_free(struct auth *auth);
 
-/** auth_leg - what legs of one side of a route go by; @required or not, whatever the configuration says.
+/** auth_leg - what legs of one side of the route in a slot go by; @required or not, whatever the configuration says.
  * NULL: it is off there. Borrowed, as long as @auth lives. */
 const struct leg_auth *auth_leg(const struct auth *auth, unsigned route, enum auth_side which,
 				bool required);

@@ -5,7 +5,7 @@
 
 struct collector {
 	struct inquiries *all;
-	unsigned workers;
+	const struct gateway *gw;
 	unsigned at; /* worker that is asked */
 	bool is_running;
 	struct inquiry q;
@@ -31,10 +31,11 @@ static void on_answer(struct inquiry *q)
 	struct list *it;
 
 	figures_add(c->sum, c->one);
-	if (++c->at < c->workers) {
+	if (++c->at < c->gw->nworkers) {
 		inquire(c->all, q, c->at);
 		return;
 	}
+	figures_fold(c->sum, c->gw);
 	while ((it = list_pop(&c->now))) {
 		struct collect *who = container_of(it, struct collect, link);
 
@@ -44,16 +45,16 @@ static void on_answer(struct inquiry *q)
 	begin(c);
 }
 
-struct collector *collector_new(struct inquiries *all, unsigned workers, unsigned nroutes)
+struct collector *collector_new(struct inquiries *all, const struct gateway *gw)
 {
 	struct collector *c = mem_zalloc(sizeof(*c));
 
 	if (!c)
 		return NULL;
 	c->all = all;
-	c->workers = workers;
-	c->one = figures_new(nroutes);
-	c->sum = figures_new(nroutes);
+	c->gw = gw;
+	c->one = figures_new(gw->nslots);
+	c->sum = figures_new(gw->nslots);
 	c->q.figures = c->one;
 	c->q.answered = on_answer;
 	list_init(&c->next);

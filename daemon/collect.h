@@ -19,8 +19,8 @@ struct collect {
 	void (*collected)(struct collect *c, const struct figures *sum);
 };
 
-/** collector_new - Return: owned, or NULL. */
-struct collector *collector_new(struct inquiries *all, unsigned workers, unsigned nroutes);
+/** collector_new - both are borrowed. Return: owned, or NULL. */
+struct collector *collector_new(struct inquiries *all, const struct gateway *gw);
 
 /** collect - @c stays where it is until .collected is called. */
 void collect(struct collector *from, struct collect *c);

@@ -88,7 +88,7 @@ bool figures_some(struct figures *f, const struct figures_source *from, struct l
 	f->memory = l->memory;
 	f->sessions = proxy_sessions(from->proxy);
 	take_fabrics(f, from);
-	memset(&f->total, 0, sizeof(f->total));
+	f->total = l->gone;
 	for (unsigned i = 0; i < f->nroutes; i++)
 		proxy_counters_add(&f->total, &f->routes[i]);
 	return false;
@@ -126,6 +126,18 @@ void figures_add(struct figures *sum, const struct figures *more)
 	proxy_counters_add(&sum->total, &more->total);
 	for (unsigned i = 0; i < sum->nroutes; i++)
 		proxy_counters_add(&sum->routes[i], &more->routes[i]);
+}
+
+void figures_fold(struct figures *f, const struct gateway *gw)
+{
+	for (unsigned i = 0; i < f->nroutes; i++) {
+		unsigned to = gw->listens[i].told_as;
+
+		if (to == GATEWAY_NONE || to == i)
+			continue;
+		proxy_counters_add(&f->routes[to], &f->routes[i]);
+		memset(&f->routes[i], 0, sizeof(f->routes[i]));
+	}
 }
 
 static unsigned open_descriptors(void)

@@ -35,7 +35,7 @@ struct figures {
 	struct look_memory memory;
 	uint64_t fabric[PROVIDER_KINDS][FIGURES_FABRIC]; /* as provider_counters() has them */
 	struct proxy_counters total;
-	unsigned nroutes;
+	unsigned nroutes; /* slots of routes */
 	struct proxy_counters routes[];
 };
 
@@ -59,6 +59,9 @@ bool figures_some(struct figures *f, const struct figures_source *from, struct l
 
 /** figures_take - all at once. */
 void figures_take(struct figures *f, const struct figures_source *from);
+
+/** figures_fold - those of a route under each of its settings are one route's: gateway_has(). */
+void figures_fold(struct figures *f, const struct gateway *gw);
 
 /** figures_add - @more to @sum. */
 void figures_add(struct figures *sum, const struct figures *more);

@@ -70,8 +70,7 @@ static bool share_fabric(struct provider_config *has, const struct provider_conf
 	return has->crc == want->crc && has->setup_timeout_ms == want->setup_timeout_ms;
 }
 
-/* One instance for all ends that want the same of the fabric. */
-static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
+struct provider_config gateway_fabric(const struct gateway *gw, const struct config_end *end)
 {
 	struct provider_config want = {.crc = end->crc,
 				       .setup_timeout_ms = end->timeout_s * 1000,
@@ -79,7 +78,6 @@ static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
 				       .max_setups = gateway_worker_setups(gw),
 				       .receives = (enum provider_receives)gw->cfg->receives,
 				       .needs_windows = gw->cfg->handles == CONFIG_HANDLES_REFUSE};
-	unsigned i;
 
 	_Static_assert((int)CONFIG_RECEIVES_AUTO == (int)PROVIDER_RECEIVES_AUTO &&
 			       (int)CONFIG_RECEIVES_SHARED == (int)PROVIDER_RECEIVES_SHARED &&
@@ -87,11 +85,26 @@ static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
 		       "one meaning");
 	if (provider_parse(end->fabric, &want.kind))
 		want.kind = PROVIDER_IWARP; /* config/ lets no other word through */
+	return want;
+}
+
+/* One instance for all ends that want the same of the fabric. */
+static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
+{
+	struct provider_config want = gateway_fabric(gw, end);
+	unsigned i;
+
 	for (i = 0; i < gw->nfabrics; i++)
 		if (share_fabric(&gw->fabrics[i], &want))
 			return i;
 	gw->fabrics[gw->nfabrics++] = want;
 	return i;
+}
+
+/* At a reload the caller finds one of those that there are. */
+static unsigned choose_fabric(struct gateway *gw, const struct config_end *end)
+{
+	return gw->is_settled ? 0 : intern_fabric(gw, end);
 }
 
 static int map_address(const struct config_route *route, const struct config_end *end,
@@ -109,20 +122,20 @@ static int map_address(const struct config_route *route, const struct config_end
 
 static bool is_listening(const struct gateway *gw, unsigned i)
 {
-	return gw->cfg->routes[i].listener == i;
+	return gw->listens[i].leader == i;
 }
 
 /* Whose route it is, where several share a listener. */
 static void map_names(struct gateway *gw, unsigned i)
 {
-	const struct config_route *from = &gw->cfg->routes[i];
+	const struct config_route *from = gw->listens[i].from;
 	const char *at = from->names.text;
 
 	for (unsigned n = 0; n < from->names.n; n++, at += strlen(at) + 1)
 		gw->listens[i].names[n] = at;
 	gw->routes[i].names = gw->listens[i].names;
 	gw->routes[i].nnames = from->names.n;
-	gw->routes[i].shares = is_listening(gw, i) ? NULL : &gw->routes[from->listener];
+	gw->routes[i].shares = is_listening(gw, i) ? NULL : &gw->routes[gw->listens[i].leader];
 }
 
 static void map_unneeded(struct gateway *gw, unsigned i, const struct config_nets *nets)
@@ -143,7 +156,7 @@ static void map_unneeded(struct gateway *gw, unsigned i, const struct config_net
 /* Who has to prove who it is speaks version 2, or nothing: profile sections 7.2 and 7.3. */
 static void map_hostauth(struct gateway *gw, unsigned i)
 {
-	const struct config_route *from = &gw->cfg->routes[i];
+	const struct config_route *from = gw->listens[i].from;
 	struct proxy_route *to = &gw->routes[i];
 
 	to->client_unneeded = to->client;
@@ -160,32 +173,39 @@ static unsigned job_threads(const struct gateway *gw)
 	return gw->nworkers < 4 ? 1 : gw->nworkers / 4 + 1;
 }
 
+bool gateway_prove(struct gateway *gw, unsigned slot, const struct auth *auth)
+{
+	const struct config_route *from = gw->listens[slot].from;
+	struct proxy_route *to = &gw->routes[slot];
+
+	to->client_unneeded.auth = auth_leg(auth, slot, AUTH_LISTEN, false);
+	to->client.auth = auth_leg(auth, slot, AUTH_LISTEN,
+				   from->listen.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE);
+	to->server.auth = auth_leg(auth, slot, AUTH_UPSTREAM,
+				   from->upstream.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE);
+	return to->client.auth || to->server.auth;
+}
+
+int gateway_start_jobs(struct gateway *gw)
+{
+	if (!gw->jobs)
+		gw->jobs = jobs_new(job_threads(gw));
+	return gw->jobs ? 0 : ERR_NOMEM;
+}
+
 int gateway_authenticate(struct gateway *gw, const struct auth *auth)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < gw->nroutes; i++) {
-		const struct config_route *from = &gw->cfg->routes[i];
-		struct proxy_route *to = &gw->routes[i];
-
-		to->client_unneeded.auth = auth_leg(auth, i, AUTH_LISTEN, false);
-		to->client.auth = auth_leg(auth, i, AUTH_LISTEN,
-					   from->listen.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE);
-		to->server.auth = auth_leg(auth, i, AUTH_UPSTREAM,
-					   from->upstream.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE);
-		any |= to->client.auth || to->server.auth;
-	}
-	if (any)
-		gw->jobs = jobs_new(job_threads(gw));
-	return any && !gw->jobs ? ERR_NOMEM : 0;
+	for (unsigned i = 0; i < gw->nroutes; i++)
+		any |= gateway_prove(gw, i, auth);
+	return any ? gateway_start_jobs(gw) : 0;
 }
 
-static int map_route(struct gateway *gw, unsigned i, const char *file)
+static void map_sizes(struct gateway *gw, unsigned slot)
 {
-	const struct config_route *from = &gw->cfg->routes[i];
-	struct proxy_route *to = &gw->routes[i];
-	struct gateway_listen *listen = &gw->listens[i];
-	int err, upstream_err;
+	const struct config_route *from = gw->listens[slot].from;
+	struct proxy_route *to = &gw->routes[slot];
 
 	_Static_assert((int)CONFIG_NAME_BYTES <= (int)PROXY_NAME_MAX, "names fit");
 	memcpy(to->name, from->name, sizeof(from->name));
@@ -195,19 +215,75 @@ static int map_route(struct gateway *gw, unsigned i, const char *file)
 	to->client.exposures = budget_exposures(from->listen.reverse_credits);
 	to->server.exposures = budget_exposures(from->upstream.credits);
 	/* Clients of a listener are one domain, and servers of a route another. */
-	to->client.domain = 2 * from->listener;
-	to->server.domain = 2 * i + 1;
+	to->client.domain = 2 * gw->listens[slot].door;
+	to->server.domain = 2 * slot + 1;
 	to->server.reverse = reverse_level(from);
 	to->max_handshakes =
 		(from->listen.hostauth.max_handshakes + gw->nworkers - 1) / gw->nworkers;
-	map_hostauth(gw, i);
-	map_names(gw, i);
 	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
-	to->upstream_fabric = intern_fabric(gw, &from->upstream);
-	listen->fabric = intern_fabric(gw, &from->listen);
+	to->users = &gw->listens[slot].users;
+}
+
+int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *from, unsigned leader,
+		const char *file)
+{
+	struct gateway_listen *listen = &gw->listens[slot];
+	struct proxy_route *to = &gw->routes[slot];
+	int err, upstream_err;
+
+	listen->from = mem_zalloc(sizeof(*from));
+	if (!listen->from)
+		return ERR_NOMEM;
+	*listen->from = *from;
+	listen->leader = leader;
+	listen->state = GATEWAY_NEW;
+	map_sizes(gw, slot);
+	map_hostauth(gw, slot);
+	map_names(gw, slot);
+	to->upstream_fabric = choose_fabric(gw, &from->upstream);
+	listen->fabric = choose_fabric(gw, &from->listen);
 	err = map_address(from, &from->listen, file, &listen->addr);
 	upstream_err = map_address(from, &from->upstream, file, &to->upstream);
 	return err ? err : upstream_err;
+}
+
+void gateway_free_slot(struct gateway *gw, unsigned slot)
+{
+	mem_free(gw->listens[slot].from);
+	memset(&gw->listens[slot], 0, sizeof(gw->listens[slot]));
+	memset(&gw->routes[slot], 0, sizeof(gw->routes[slot]));
+}
+
+/* The current one of that name, or the first of those that are retired. */
+static unsigned told_as(const struct gateway *gw, unsigned slot)
+{
+	unsigned first = GATEWAY_NONE;
+
+	for (unsigned i = 0; i < gw->nslots; i++) {
+		if (gw->listens[i].state < GATEWAY_CURRENT ||
+		    strcmp(gw->routes[i].name, gw->routes[slot].name) != 0)
+			continue;
+		if (gw->listens[i].state == GATEWAY_CURRENT)
+			return i;
+		if (first == GATEWAY_NONE)
+			first = i;
+	}
+	return first;
+}
+
+void gateway_name_slots(struct gateway *gw)
+{
+	for (unsigned i = 0; i < gw->nslots; i++)
+		gw->listens[i].told_as =
+			gw->listens[i].state >= GATEWAY_CURRENT ? told_as(gw, i) : GATEWAY_NONE;
+}
+
+unsigned gateway_named(const struct gateway *gw, const char *name)
+{
+	for (unsigned i = 0; i < gw->nslots; i++)
+		if (gateway_has(gw, i) && strcmp(gw->routes[i].name, name) == 0)
+			return i;
+	return GATEWAY_NONE;
 }
 
 /* Which devices the routes lead through. */
@@ -227,6 +303,7 @@ static void tell_uses(struct gateway *gw)
 			gw->uses[n++] = (struct fabric_use){.addr = route->upstream,
 							    .domain = route->server.domain};
 	}
+	gw->nuses = n;
 	for (unsigned i = 0; i < gw->nfabrics; i++) {
 		gw->fabrics[i].uses = gw->uses;
 		gw->fabrics[i].nuses = gw->fabrics[i].kind == PROVIDER_VERBS ? n : 0;
@@ -250,36 +327,65 @@ unsigned gateway_worker_setups(const struct gateway *gw)
 	return (gw->max_setups + gw->nworkers - 1) / gw->nworkers;
 }
 
+static int make_tables(struct gateway *gw)
+{
+	gw->crowd = make_crowd(gw);
+	gw->routes = mem_zalloc(gw->nslots * sizeof(*gw->routes));
+	gw->listens = mem_zalloc(gw->nslots * sizeof(*gw->listens));
+	gw->doors = mem_zalloc(gw->nslots * sizeof(*gw->doors));
+	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
+	gw->uses = mem_zalloc(2 * gw->nroutes * sizeof(*gw->uses));
+	return gw->crowd && gw->routes && gw->listens && gw->doors && gw->fabrics && gw->uses
+		       ? 0
+		       : ERR_NOMEM;
+}
+
+/* A route has the slot, the door and the memory of its number in the file. */
+static int map_all(struct gateway *gw, const char *file)
+{
+	int first = 0;
+
+	for (unsigned i = 0; i < gw->nroutes; i++) {
+		const struct config_route *from = &gw->cfg->routes[i];
+		int err;
+
+		gw->listens[i].door = from->listener;
+		gw->listens[i].part = i;
+		err = gateway_map(gw, i, from, from->listener, file);
+		gw->listens[i].state = GATEWAY_CURRENT;
+		if (from->listen.inline_bytes > gw->inline_most)
+			gw->inline_most = from->listen.inline_bytes;
+		if (from->upstream.inline_bytes > gw->inline_most)
+			gw->inline_most = from->upstream.inline_bytes;
+		if (!first)
+			first = err;
+	}
+	return first;
+}
+
 int gateway_init(struct gateway *gw, const struct config *cfg, const char *file, unsigned cpus)
 {
-	int err = ERR_NOMEM;
+	int err;
 
-	*gw = (struct gateway){.cfg = cfg, .nroutes = cfg->nroutes};
+	*gw = (struct gateway){.cfg = cfg, .nroutes = cfg->nroutes, .nparts = cfg->nroutes};
+	gw->nslots = gw->nroutes + CONFIG_ROUTES_SPARE;
 	gw->nworkers = config_workers(cfg, cpus);
 	/* Whole steps, or the relay would round them up, beyond the limit. */
 	gw->worker_bytes = cfg->memory_bytes / gw->nworkers / BUDGET_STEP * BUDGET_STEP;
 	gw->max_sessions = config_max_sessions(cfg, gw->nworkers);
 	gw->max_setups = config_max_setups(cfg, gw->nworkers);
-	gw->crowd = make_crowd(gw);
-	gw->routes = mem_zalloc(gw->nroutes * sizeof(*gw->routes));
-	gw->listens = mem_zalloc(gw->nroutes * sizeof(*gw->listens));
-	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
-	gw->uses = mem_zalloc(2 * gw->nroutes * sizeof(*gw->uses));
-	if (!gw->crowd || !gw->routes || !gw->listens || !gw->fabrics || !gw->uses)
-		goto out;
-	err = 0;
-	for (unsigned i = 0; i < gw->nroutes; i++) {
-		int route_err = map_route(gw, i, file);
-
-		if (!err)
-			err = route_err;
-	}
-	tell_uses(gw);
+	atomic_init(&gw->drain_s, cfg->drain_timeout_s);
+	err = make_tables(gw);
 	if (!err)
-		return 0;
-out:
-	gateway_fini(gw);
-	return err;
+		err = map_all(gw, file);
+	if (err) {
+		gateway_fini(gw);
+		return err;
+	}
+	gateway_name_slots(gw);
+	tell_uses(gw);
+	gw->is_settled = true;
+	return 0;
 }
 
 static const char *versions_text(unsigned versions)
@@ -299,7 +405,7 @@ static const char *hostauth_text(const struct config_end *end)
 }
 
 /* What to do about it, where that is not plain. */
-static const char *listen_remedy(int error)
+const char *gateway_remedy(int error)
 {
 	switch (error) {
 	case EADDRINUSE:
@@ -318,31 +424,32 @@ static const char *listen_remedy(int error)
 static int bind_route(struct gateway *gw, unsigned i, const char *file)
 {
 	struct gateway_listen *listen = &gw->listens[i];
+	struct gateway_door *door = &gw->doors[listen->door];
 	enum provider_kind kind = gw->fabrics[listen->fabric].kind;
 	char at[FABRIC_ADDR_TEXT];
 	int err = 0;
 
-	listen->listener = provider_listen(kind, &listen->addr, &err);
-	if (!listen->listener) {
+	door->fabric = listen->fabric;
+	door->listener = provider_listen(kind, &listen->addr, &err);
+	if (!door->listener) {
 		int why = errno;
 
 		log_error("listen.failed", "config=\"%s:%u\" route=%s address=%s why=\"%s%s\"",
-			  file, gw->cfg->routes[i].listen.line, gw->routes[i].name,
-			  fabric_addr_format(&listen->addr, at), strerror(why), listen_remedy(why));
+			  file, listen->from->listen.line, gw->routes[i].name,
+			  fabric_addr_format(&listen->addr, at), strerror(why),
+			  gateway_remedy(why));
 		return err ? err : ERR_IO;
 	}
-	provider_listener_addr(kind, listen->listener, &listen->addr);
+	provider_listener_addr(kind, door->listener, &listen->addr);
 	return 0;
 }
 
-static int listen_route(struct gateway *gw, unsigned i, const char *file)
+void gateway_tell(const struct gateway *gw, unsigned i)
 {
 	const struct proxy_route *route = &gw->routes[i];
+	const struct config_route *from = gw->listens[i].from;
 	char at[FABRIC_ADDR_TEXT], to[FABRIC_ADDR_TEXT], names[32] = "";
-	int err = is_listening(gw, i) ? bind_route(gw, i, file) : 0;
 
-	if (err)
-		return err;
 	if (route->nnames > 0)
 		snprintf(names, sizeof(names), " names=%u", route->nnames);
 	log_info("listen",
@@ -351,9 +458,17 @@ static int listen_route(struct gateway *gw, unsigned i, const char *file)
 		 route->name, fabric_addr_format(&gw->listens[i].addr, at),
 		 versions_text(route->client.versions), route->client.credits,
 		 route->client.inline_bytes, fabric_addr_format(&route->upstream, to),
-		 versions_text(route->server.versions), hostauth_text(&gw->cfg->routes[i].listen),
-		 hostauth_text(&gw->cfg->routes[i].upstream), names);
-	return 0;
+		 versions_text(route->server.versions), hostauth_text(&from->listen),
+		 hostauth_text(&from->upstream), names);
+}
+
+static int listen_route(struct gateway *gw, unsigned i, const char *file)
+{
+	int err = is_listening(gw, i) ? bind_route(gw, i, file) : 0;
+
+	if (!err)
+		gateway_tell(gw, i);
+	return err;
 }
 
 /* Before any route is bound: what a machine has not got is told once. */
@@ -389,20 +504,24 @@ int gateway_listen(struct gateway *gw, const char *file)
 
 void gateway_unlisten(struct gateway *gw)
 {
-	for (unsigned i = 0; i < gw->nroutes; i++) {
-		if (gw->listens[i].listener && gw->fabrics)
-			provider_listener_free(gw->fabrics[gw->listens[i].fabric].kind,
-					       gw->listens[i].listener);
-		gw->listens[i].listener = NULL;
+	for (unsigned i = 0; i < gw->nslots; i++) {
+		struct gateway_door *door = &gw->doors[i];
+
+		if (door->listener && !door->is_borrowed)
+			provider_listener_free(gw->fabrics[door->fabric].kind, door->listener);
+		*door = (struct gateway_door){.listener = NULL};
 	}
 }
 
 void gateway_fini(struct gateway *gw)
 {
-	if (gw->listens)
+	if (gw->doors && gw->fabrics)
 		gateway_unlisten(gw);
+	for (unsigned i = 0; gw->listens && i < gw->nslots; i++)
+		mem_free(gw->listens[i].from);
 	mem_free(gw->fabrics);
 	mem_free(gw->uses);
+	mem_free(gw->doors);
 	mem_free(gw->listens);
 	mem_free(gw->routes);
 	crowd_free(gw->crowd);

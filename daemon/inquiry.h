@@ -15,6 +15,7 @@
 struct inquiry {
 	struct list link;	 /* private */
 	struct figures *figures; /* if not NULL: these alone are wanted */
+	struct change *change;	 /* if not NULL: this alone, a step of it (daemon/change.h) */
 	struct look look;
 	void (*answered)(struct inquiry *q); /* by the main thread; may inquire anew */
 };

@@ -39,6 +39,7 @@
 #include "daemon/gateway.h"
 #include "daemon/loop.h"
 #include "daemon/metrics/metrics.h"
+#include "daemon/reload.h"
 #include "daemon/report.h"
 #include "daemon/worker.h"
 
@@ -47,7 +48,7 @@
 enum serve_state { SERVING, DRAINING, STOPPING };
 
 struct server {
-	struct config *cfg;
+	struct config *cfg; /* what it began with */
 	struct auth *auth;
 	struct gateway gw;
 	struct loop *loop;
@@ -55,6 +56,7 @@ struct server {
 	struct worker **workers;
 	struct inquiries *inquiries;
 	struct collector *collector;
+	struct reload *reload;
 	struct control *control; /* NULL: not configured */
 	struct metrics *metrics; /* likewise */
 	const char *path;
@@ -106,7 +108,7 @@ static void on_terminate(struct server *s, int signo)
 {
 	if (s->state == SERVING) {
 		log_info("stop", "signal=%s drain_timeout_s=%u", strsignal(signo),
-			 s->cfg->drain_timeout_s);
+			 s->gw.cfg->drain_timeout_s);
 		s->state = DRAINING;
 		each_worker(s, worker_drain);
 		return;
@@ -116,14 +118,17 @@ static void on_terminate(struct server *s, int signo)
 	stop(s);
 }
 
-static void reload(void *arg)
+static bool serves(void *arg)
 {
-	struct server *s = arg;
+	const struct server *s = arg;
 
-	log_info("reload", "why=\"certificates, keys and lists of hostauth are read anew; the "
-			   "configuration is read at start only: restart the service to "
-			   "change it\"");
-	auth_reload(s->auth, time(NULL));
+	return s->state == SERVING;
+}
+
+static void on_reload(void *arg, bool begins)
+{
+	(void)arg;
+	(void)begins;
 }
 
 static void on_signal(struct loop_signals *signals, int signo)
@@ -136,7 +141,8 @@ static void on_signal(struct loop_signals *signals, int signo)
 		each_worker(s, worker_report);
 		break;
 	case SIGHUP:
-		reload(s);
+		if (s->reload)
+			reload_ask(s->reload, NULL);
 		break;
 	default:
 		on_terminate(s, signo);
@@ -174,14 +180,29 @@ static unsigned look_after_workers(struct server *s)
 	return running;
 }
 
+static int make_reload(struct server *s)
+{
+	const struct reload_config cfg = {.path = s->path,
+					  .running = s->cfg,
+					  .gw = &s->gw,
+					  .auth = s->auth,
+					  .inquiries = s->inquiries,
+					  .serves = serves,
+					  .tell = on_reload,
+					  .arg = s};
+
+	s->reload = reload_new(&cfg);
+	return s->reload ? 0 : ERR_NOMEM;
+}
+
 static int make_inquiries(struct server *s)
 {
 	s->workers = mem_zalloc(s->gw.nworkers * sizeof(struct worker *));
 	if (s->workers)
 		s->inquiries = inquiries_new(s->workers, s->gw.nworkers);
 	if (s->inquiries)
-		s->collector = collector_new(s->inquiries, s->gw.nworkers, s->gw.nroutes);
-	return s->collector ? 0 : ERR_NOMEM;
+		s->collector = collector_new(s->inquiries, &s->gw);
+	return s->collector ? make_reload(s) : ERR_NOMEM;
 }
 
 static int start_workers(struct server *s)
@@ -217,7 +238,7 @@ static int open_control(struct server *s)
 					       .inquiries = s->inquiries,
 					       .collector = s->collector,
 					       .process = tell_process,
-					       .reload = reload,
+					       .reload = s->reload,
 					       .arg = s};
 
 	return *s->cfg->control.path ? control_open(&control, &s->control) : 0;
@@ -333,6 +354,7 @@ static void cleanup(struct server *s)
 	control_free(s->control);
 	metrics_free(s->metrics);
 	collector_free(s->collector);
+	reload_free(s->reload);
 	inquiries_free(s->inquiries);
 	mem_free(s->workers);
 	gateway_fini(&s->gw);

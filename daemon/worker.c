@@ -23,8 +23,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/change.h"
 #include "daemon/inquiry.h"
 #include "daemon/report.h"
+#include "proxy/routes.h"
 
 enum { TURNS_MAX = 16 };
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */
@@ -37,10 +39,11 @@ struct worker {
 	struct loop *parent, *loop;
 	struct fabric **fabrics;
 	struct jobs_port jobs;
+	bool has_jobs;
 	struct proxy *proxy;
 	struct report report;
-	struct inquiry *inquiry; /* while it is being answered */
-	bool attached;
+	struct inquiry *inquiry;    /* while it is being answered */
+	struct gateway_door *doors; /* those it is attached to */
 	bool draining, stopping;
 	nsec_t end; /* draining: go, whatever is left */
 	atomic_uint asked;
@@ -62,38 +65,46 @@ enum worker_state worker_state(const struct worker *w)
 	return (enum worker_state)atomic_load(&w->state);
 }
 
-static void detach_first(struct worker *w, unsigned routes)
+static void detach_door(struct worker *w, unsigned door)
 {
-	const struct gateway *gw = w->gw;
+	struct gateway_door *at = &w->doors[door];
 
-	for (unsigned i = 0; i < routes; i++)
-		if (!gw->routes[i].shares)
-			fabric_detach(w->fabrics[gw->listens[i].fabric], gw->listens[i].listener);
+	if (at->listener)
+		fabric_detach(w->fabrics[at->fabric], at->listener);
+	*at = (struct gateway_door){.listener = NULL};
+}
+
+static int attach_door(struct worker *w, unsigned door)
+{
+	const struct gateway_door *at = &w->gw->doors[door];
+	int err;
+
+	if (!at->listener || w->draining)
+		return 0;
+	err = fabric_attach(w->fabrics[at->fabric], at->listener,
+			    proxy_route_owner(w->proxy, door));
+	if (!err)
+		w->doors[door] = *at;
+	return err;
 }
 
 static void detach(struct worker *w)
 {
-	if (w->attached)
-		detach_first(w, w->gw->nroutes);
-	w->attached = false;
+	for (unsigned i = 0; w->doors && i < w->gw->nslots; i++)
+		detach_door(w, i);
 }
 
 static int attach(struct worker *w)
 {
-	const struct gateway *gw = w->gw;
+	w->doors = mem_zalloc(w->gw->nslots * sizeof(*w->doors));
+	if (!w->doors)
+		return ERR_NOMEM;
+	for (unsigned i = 0; i < w->gw->nslots; i++) {
+		int err = attach_door(w, i);
 
-	for (unsigned i = 0; i < gw->nroutes; i++) {
-		const struct gateway_listen *l = &gw->listens[i];
-		int err = gw->routes[i].shares ? 0
-					       : fabric_attach(w->fabrics[l->fabric], l->listener,
-							       proxy_route_owner(w->proxy, i));
-
-		if (err) {
-			detach_first(w, i);
+		if (err)
 			return err;
-		}
 	}
-	w->attached = true;
 	return 0;
 }
 
@@ -120,6 +131,7 @@ static int open_proxy(struct worker *w)
 	struct proxy_config cfg = {
 		.routes = w->gw->routes,
 		.nroutes = w->gw->nroutes,
+		.nslots = w->gw->nslots,
 		.fabrics = w->fabrics,
 		.nfabrics = w->gw->nfabrics,
 		.memory_bytes = w->gw->worker_bytes,
@@ -134,11 +146,12 @@ static int open_proxy(struct worker *w)
 
 	if (getrandom(&cfg.seed, sizeof(cfg.seed), 0) != (ssize_t)sizeof(cfg.seed))
 		return ERR_IO;
-	if (w->gw->jobs)
+	w->has_jobs = w->gw->jobs;
+	if (w->has_jobs)
 		jobs_port_init(&w->jobs, w->gw->jobs, wake, w->loop);
 	w->proxy = proxy_new(&cfg);
 	w->report = (struct report){.from = {.gw = w->gw, .fabrics = w->fabrics, .proxy = w->proxy},
-				    .figures = figures_new(w->gw->nroutes),
+				    .figures = figures_new(w->gw->nslots),
 				    .worker = w->index};
 	return w->proxy && w->report.figures ? 0 : ERR_NOMEM;
 }
@@ -180,7 +193,7 @@ static void take_requests(struct worker *w)
 	if (asked & ASK_INQUIRY)
 		w->inquiry = w->inquired;
 	if ((asked & ASK_DRAIN) && !w->draining) {
-		nsec_t deadline = loop_now() + w->gw->cfg->drain_timeout_s * NSEC_PER_SEC;
+		nsec_t deadline = loop_now() + atomic_load(&w->gw->drain_s) * NSEC_PER_SEC;
 
 		w->draining = true;
 		w->end = deadline + DRAIN_GRACE;
@@ -206,12 +219,89 @@ static nsec_t turn(struct worker *w, nsec_t now)
 	return 0;
 }
 
+/* New routes and listeners, as far as they come. */
+static int add_some(struct worker *w, struct change *c)
+{
+	int err = 0;
+
+	if (w->gw->jobs && !w->has_jobs) {
+		jobs_port_init(&w->jobs, w->gw->jobs, wake, w->loop);
+		proxy_use_jobs(w->proxy, &w->jobs);
+		w->has_jobs = true;
+	}
+	for (c->added = 0; c->added < c->nnew && !err; c->added += !err)
+		err = proxy_route_add(w->proxy, c->new[c->added].slot,
+				      w->gw->listens[c->new[c->added].slot].part, c->sides);
+	for (unsigned i = 0; i < c->nnew && !err; i++)
+		if (c->new[i].opens) {
+			proxy_listen_by(w->proxy, w->gw->listens[c->new[i].slot].door,
+					c->new[i].slot);
+			err = attach_door(w, w->gw->listens[c->new[i].slot].door);
+		}
+	return err;
+}
+
+static void take_back(struct worker *w, const struct change *c, unsigned added)
+{
+	for (unsigned i = 0; i < added; i++) {
+		if (c->new[i].opens) {
+			detach_door(w, w->gw->listens[c->new[i].slot].door);
+			proxy_listen_by(w->proxy, w->gw->listens[c->new[i].slot].door,
+					PROXY_NO_SLOT);
+		}
+		proxy_route_retire(w->proxy, c->new[i].slot);
+	}
+}
+
+/* Nothing here can fail. */
+static void turn_over(struct worker *w, const struct change *c)
+{
+	for (unsigned i = 0; i < c->nnew; i++)
+		if (c->new[i].leads && !c->new[i].opens)
+			proxy_listen_by(w->proxy, w->gw->listens[c->new[i].slot].door,
+					c->new[i].slot);
+	for (unsigned i = 0; i < c->nold; i++) {
+		if (c->old[i].closes) {
+			detach_door(w, w->gw->listens[c->old[i].slot].door);
+			proxy_listen_by(w->proxy, w->gw->listens[c->old[i].slot].door,
+					PROXY_NO_SLOT);
+		}
+		proxy_route_retire(w->proxy, c->old[i].slot);
+	}
+}
+
+static void change_step(struct worker *w, struct change *c)
+{
+	switch (c->step) {
+	case CHANGE_ADD:
+		c->err = add_some(w, c);
+		if (c->err)
+			take_back(w, c, c->added);
+		break;
+	case CHANGE_TAKE_BACK:
+		take_back(w, c, c->nnew);
+		break;
+	case CHANGE_TURN_OVER:
+		turn_over(w, c);
+		break;
+	}
+}
+
+/* Return: whether there is more of it. */
+static bool answer_piece(struct worker *w, struct inquiry *q, nsec_t now)
+{
+	if (!q->change)
+		return inquiry_some(q, &w->report.from, now);
+	change_step(w, q->change);
+	return false;
+}
+
 /* Return: whether there is more of it to be done. */
 static bool answer_some(struct worker *w, nsec_t now)
 {
 	if (!w->inquiry)
 		return false;
-	if (inquiry_some(w->inquiry, &w->report.from, now))
+	if (answer_piece(w, w->inquiry, now))
 		return true;
 	w->inquiry = NULL;
 	atomic_store(&w->answering, false);
@@ -301,7 +391,7 @@ bool worker_has_answered(struct worker *w)
 	if (state != WORKER_ENDED && state != WORKER_FAILED)
 		return false;
 	/* Its thread touches nothing any more. */
-	while (inquiry_some(w->inquired, &w->report.from, loop_now()))
+	while (answer_piece(w, w->inquired, loop_now()))
 		;
 	atomic_store(&w->answering, false);
 	return true;
@@ -322,6 +412,7 @@ void worker_free(struct worker *w)
 		if (w->fabrics[i])
 			fabric_free(w->fabrics[i]);
 	mem_free(w->fabrics);
+	mem_free(w->doors);
 	mem_free(w->report.figures);
 	loop_free(w->loop);
 	mem_free(w);

@@ -18,6 +18,10 @@
 struct route_state {
 	struct proxy *proxy;
 	const struct proxy_route *route;
+	unsigned slot;	    /* of proxy.routes */
+	unsigned holds;	    /* sessions that came in by it, and those that took it: once each */
+	bool is_retired;    /* nobody new takes it; it goes with the last of those */
+	size_t doors_bytes; /* kept free for handshakes */
 	struct leg_config server_v1; /* the server leg's, when the upstream speaks only 1 */
 	nsec_t v1_until;	     /* that is believed until then */
 	nsec_t one_kind_until;	     /* no Reply chunk beside Write chunks: txn_told.c */
@@ -65,7 +69,12 @@ struct proxy {
 	struct proxy_counters count;   /* those of all routes: proxy_counters() */
 	struct list *look_next;	       /* of sessions: where proxy_look() goes on */
 	uint64_t look_after, look_end; /* ... behind that number, before this */
-	struct route_state routes[];
+	unsigned nslots;
+	struct route_state **routes;	/* by slot; NULL: free */
+	struct route_state **listeners; /* whose clients come in there; NULL: nobody's */
+	unsigned nroutes;		/* not retired */
+	bool sweep;			/* one that is retired may be over */
+	struct proxy_counters gone;	/* of routes that are over, and have no successor */
 };
 
 /** session_touch - have session_pump() called at the end of this turn. */
@@ -80,6 +89,19 @@ static inline bool session_is_leaving(const struct session *s)
 {
 	return s->proxy->draining || timer_is_armed(&s->leave);
 }
+
+/* routes.c */
+
+/** routes_open - those that the configuration begins with. Return: 0 or ERR_NOMEM; routes_close() is due. */
+int routes_open(struct proxy *p) WARN_UNUSED;
+void routes_close(struct proxy *p);
+
+/** route_hold, route_put - by a session. */
+void route_hold(struct route_state *rs);
+void route_put(struct route_state *rs);
+
+/** routes_sweep - those retired that nobody holds go. */
+void routes_sweep(struct proxy *p);
 
 /** session_random - for XIDs and marks: these need to differ, not to be secret. */
 static inline uint64_t session_random(struct proxy *p)

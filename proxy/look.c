@@ -99,7 +99,8 @@ static void look_at_session(const struct session *s, nsec_t now, struct look_ses
 	*out = (struct look_session){.id = s->id,
 				     .age = now - s->begun,
 				     .state = state_name(s),
-				     .route = (uint32_t)(s->route - s->proxy->routes),
+				     .route = s->route->slot,
+				     .is_old = s->route->is_retired,
 				     .is_leaving = timer_is_armed(&s->leave),
 				     .in_flight = s->forward.running + s->reverse.running,
 				     .waiting = s->ntxns - s->forward.running - s->reverse.running,
@@ -123,13 +124,16 @@ static void look_at_calls(const struct session *s, nsec_t now, struct look *l)
 							   .age = now - t->since,
 							   .bytes = t->taken};
 	}
+	l->calls_left = s->ntxns - l->ncalls;
 }
 
 static bool is_wanted(const struct session *s, const struct look_want *want)
 {
 	if (s->state == SESSION_DEAD || (want->id && s->id != want->id))
 		return false;
-	if (want->route != LOOK_ANY_ROUTE && want->route != s->route - s->proxy->routes)
+	if (want->route != LOOK_ANY_ROUTE && want->route != s->route->slot)
+		return false;
+	if (*want->route_name && strcmp(want->route_name, s->route->route->name) != 0)
 		return false;
 	if (*want->client && strcmp(want->client, s->host) != 0)
 		return false;
@@ -168,7 +172,7 @@ static void begin(struct proxy *p, struct look *l)
 {
 	l->begun = true;
 	l->more = false;
-	l->nsessions = l->ncalls = 0;
+	l->nsessions = l->ncalls = l->calls_left = 0;
 	p->look_end = p->next_session;
 	if (p->look_after != l->after || l->after == 0)
 		p->look_next = p->sessions.next;
@@ -196,11 +200,15 @@ static bool look_at_sessions(struct proxy *p, struct look *l, nsec_t now)
 
 static bool look_at_counters(const struct proxy *p, struct look *l)
 {
-	for (unsigned i = 0; i < ROUTES_PIECE && l->next_route < p->cfg.nroutes; i++) {
-		l->counters[l->next_route] = p->routes[l->next_route].count;
-		l->next_route++;
+	static const struct proxy_counters none;
+
+	for (unsigned i = 0; i < ROUTES_PIECE && l->next_route < p->nslots; i++) {
+		const struct route_state *rs = p->routes[l->next_route];
+
+		l->counters[l->next_route++] = rs ? rs->count : none;
 	}
-	return l->next_route < p->cfg.nroutes;
+	l->gone = p->gone;
+	return l->next_route < p->nslots;
 }
 
 bool proxy_look(struct proxy *p, struct look *l, nsec_t now)

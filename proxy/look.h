@@ -24,10 +24,11 @@ enum look_kind {
 
 /** struct look_want - which sessions; what is left empty does not matter. */
 struct look_want {
-	uint64_t id;		       /* 0: any */
-	uint32_t route;		       /* index; LOOK_ANY_ROUTE */
-	char client[FABRIC_ADDR_TEXT]; /* address without port, as sessions are counted */
-	char name[LOOK_NAME];	       /* that client or server proved */
+	uint64_t id;			 /* 0: any */
+	uint32_t route;			 /* slot; LOOK_ANY_ROUTE */
+	char route_name[PROXY_NAME_MAX]; /* the same, whatever slots its settings had */
+	char client[FABRIC_ADDR_TEXT];	 /* address without port, as sessions are counted */
+	char name[LOOK_NAME];		 /* that client or server proved */
 };
 
 enum { LOOK_ANY_ROUTE = UINT32_MAX };
@@ -47,8 +48,9 @@ struct look_session {
 	uint64_t id;
 	nsec_t age;
 	const char *state; /* static storage */
-	uint32_t route;	   /* index */
+	uint32_t route;	   /* slot */
 	bool is_leaving;
+	bool is_old;		       /* its route has other settings by now, or is gone */
 	char client[FABRIC_ADDR_TEXT]; /* as it is counted */
 	struct look_leg legs[PROXY_SIDES];
 	unsigned in_flight;		/* calls, both directions */
@@ -84,13 +86,15 @@ struct look {
 	nsec_t patience; /* LOOK_DRAIN: how long calls in flight may take */
 
 	struct look_memory memory;
-	struct proxy_counters *counters; /* as many as there are routes */
+	struct proxy_counters *counters; /* as many as there are slots of routes */
+	struct proxy_counters gone;	 /* ... and of routes that are gone */
 	struct look_session *sessions;
 	struct look_call *calls;
 	unsigned most;	    /* of .sessions, or of .calls: LOOK_CALLS has one session */
 	unsigned nsessions; /* found; LOOK_DRAIN, LOOK_KILL: meant by it */
 	unsigned ncalls;
-	bool more; /* LOOK_SESSIONS: there may be others, after .after */
+	unsigned calls_left; /* LOOK_CALLS: more than there is room for */
+	bool more;	     /* LOOK_SESSIONS: there may be others, after .after */
 
 	bool begun; /* private */
 	unsigned next_route;

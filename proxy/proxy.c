@@ -125,10 +125,6 @@ static int part_arena(struct proxy *p)
 	if (err < 0)
 		return err;
 	quota_init(&p->quota, &p->arena);
-	for (unsigned i = 0; i < p->cfg.nroutes; i++)
-		for (unsigned k = 0; k < QUOTA_PURPOSES; k++)
-			quota_group_init(&p->routes[i].groups[k], &p->quota, (enum buf_purpose)k,
-					 i);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		p->pinned |= p->cfg.fabrics[i]->pins;
 	p->release_at = NSEC_NEVER;
@@ -161,7 +157,7 @@ static int open_door(struct proxy *p)
 
 struct proxy *proxy_new(const struct proxy_config *cfg)
 {
-	struct proxy *p = mem_zalloc(sizeof(*p) + cfg->nroutes * sizeof(p->routes[0]));
+	struct proxy *p = mem_zalloc(sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -176,18 +172,13 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	p->log_next = p->drain_next = p->look_next = &p->sessions;
 	list_init(&p->dirty);
 	list_init(&p->dead);
-	for (unsigned i = 0; i < cfg->nroutes; i++) {
-		p->routes[i] = (struct route_state){.proxy = p, .route = &cfg->routes[i]};
-		p->routes[i].server_v1 = cfg->routes[i].server;
-		p->routes[i].server_v1.versions = LEG_V1;
-	}
 	if (buf_arena_init(&p->arena, cfg->memory_bytes) < 0) {
 		log_error("memory.reserve", "bytes=%zu", cfg->memory_bytes);
 		mem_free(p);
 		return NULL;
 	}
 	if (part_arena(p) < 0 || open_door(p) < 0 || register_arena(p) < 0 ||
-	    share_receives(p) < 0 || session_auth_open(p) < 0) {
+	    share_receives(p) < 0 || routes_open(p) < 0) {
 		proxy_free(p);
 		return NULL;
 	}
@@ -196,7 +187,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 
 void *proxy_route_owner(struct proxy *p, unsigned i)
 {
-	return &p->routes[i];
+	return &p->listeners[i];
 }
 
 /* What ended is given back a few at a time. Return: whether there is more. */
@@ -224,7 +215,12 @@ static void on_event(struct fabric *f, const struct fabric_event *ev)
 		return;
 	}
 	if (ev->type == FABRIC_EV_REQUEST) {
-		open_session(ev->conn->owner, ev);
+		struct route_state *rs = *(struct route_state **)ev->conn->owner;
+
+		if (rs)
+			open_session(rs, ev);
+		else
+			fabric_reject(ev->conn, view_of(NULL, 0));
 		return;
 	}
 	session_input(session_of(ev->conn->owner), ev->conn->owner, ev);
@@ -349,6 +345,8 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	pump_dirty(p);
 	more |= proxy_bury(p, TURN_ENDS);
 	share_out(p);
+	if (p->sweep)
+		routes_sweep(p);
 	/* Memory that came back just now may be what somebody waits for: no event will tell. */
 	resume_waiters(p);
 	more |= quota_is_behind(&p->quota);
@@ -407,42 +405,18 @@ bool proxy_log_legs(struct proxy *p, unsigned most)
 	return false;
 }
 
-void proxy_counters_add(struct proxy_counters *sum, const struct proxy_counters *more)
-{
-	const uint64_t *from = (const uint64_t *)more;
-	uint64_t *to = (uint64_t *)sum;
-
-	_Static_assert(sizeof(*sum) % sizeof(*to) == 0, "nothing but uint64_t");
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		to[i] += from[i];
-}
-
-const char *proxy_refusal_name(enum proxy_refusal refusal)
-{
-	static const char *const names[PROXY_REFUSALS] = {
-		[PROXY_REFUSED_RATE] = "setup_rate",
-		[PROXY_REFUSED_CLIENT] = "sessions_of_client",
-		[PROXY_REFUSED_SESSIONS] = "sessions",
-		[PROXY_REFUSED_MEMORY] = "memory",
-		[PROXY_REFUSED_NAME] = "name",
-		[PROXY_REFUSED_DRAINING] = "draining",
-		[PROXY_REFUSED_UPSTREAM] = "upstream",
-	};
-
-	return names[refusal];
-}
-
 const struct proxy_counters *proxy_counters(struct proxy *p)
 {
-	p->count = (struct proxy_counters){0};
-	for (unsigned i = 0; i < p->cfg.nroutes; i++)
-		proxy_counters_add(&p->count, &p->routes[i].count);
+	p->count = p->gone;
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i])
+			proxy_counters_add(&p->count, &p->routes[i]->count);
 	return &p->count;
 }
 
 const struct proxy_counters *proxy_route_counters(const struct proxy *p, unsigned i)
 {
-	return &p->routes[i].count;
+	return &p->routes[i]->count;
 }
 
 void proxy_free(struct proxy *p)
@@ -452,7 +426,7 @@ void proxy_free(struct proxy *p)
 	if (p->cfg.jobs)
 		jobs_port_wait(p->cfg.jobs);
 	session_auth_back(p);
-	session_auth_fini(p);
+	routes_close(p);
 	for (unsigned i = 0; p->recvs && i < p->cfg.nfabrics; i++)
 		if (recvs_of(p->cfg.fabrics[i]))
 			recvs_fini(&p->recvs[i]);

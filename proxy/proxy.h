@@ -2,6 +2,8 @@
 #ifndef PROXY_PROXY_H
 #define PROXY_PROXY_H
 
+#include <stdatomic.h>
+
 #include "base/jobs.h"
 #include "fabric/fabric.h"
 #include "proxy/leg/leg.h"
@@ -36,13 +38,16 @@ struct proxy_route {
 		max_handshakes; /* of host authentication on either side, at once in each worker; 0: as
 				   * memory has room for */
 	nsec_t version_memory; /* how long "speaks only version 1" is remembered */
+	/* Counts relays that have this route; without any nobody looks at it. NULL: nobody wants to know. */
+	atomic_uint *users;
 };
 
 struct crowd;
 
 struct proxy_config {
-	const struct proxy_route *routes;
+	const struct proxy_route *routes; /* .nslots of them, or .nroutes: proxy/routes.h */
 	unsigned nroutes;
+	unsigned nslots;	 /* room for routes that come later; less than .nroutes: none */
 	struct fabric **fabrics; /* this worker's instances, borrowed */
 	unsigned nfabrics;
 	size_t memory_bytes;   /* this worker's share of memory_limit */
@@ -67,6 +72,7 @@ enum proxy_refusal {
 	PROXY_REFUSED_MEMORY,	/* memory_limit, or the heap */
 	PROXY_REFUSED_NAME,	/* no route of its listener is for those without one */
 	PROXY_REFUSED_DRAINING,
+	PROXY_REFUSED_KILLED,	/* by the operator, before its server was connected */
 	PROXY_REFUSED_UPSTREAM, /* its server could not be connected, or not in time */
 	PROXY_REFUSALS
 };
@@ -104,8 +110,8 @@ struct proxy;
 /** proxy_new - registers its memory with every fabric. Returns owned, or NULL (logged). */
 struct proxy *proxy_new(const struct proxy_config *cfg);
 
-/** proxy_route_owner - the owner to give fabric_attach() for the listener of route @i: requests find
- * their route by it. */
+/** proxy_route_owner - the owner to give fabric_attach() for listener @i, which at first is that of route @i:
+ * requests find their route by it. */
 void *proxy_route_owner(struct proxy *p, unsigned i);
 
 /**
@@ -131,7 +137,7 @@ void proxy_log_begin(struct proxy *p);
  * are more; turns may come between. */
 bool proxy_log_legs(struct proxy *p, unsigned most);
 
-/** proxy_counters - of all routes together; valid until the next call. */
+/** proxy_counters - of all routes together, those that are gone included; valid until the next call. */
 const struct proxy_counters *proxy_counters(struct proxy *p);
 
 /** proxy_counters_add - @more to @sum. */

@@ -258,7 +258,10 @@ void session_free(struct session *s)
 	lobby_leave(&p->lobby, &s->silent);
 	crowd_leave(p->crowd, s->place);
 	s->listener->count.sessions_closed++;
-	if (s->route)
+	if (s->route) {
 		s->route->count.sessions--;
+		route_put(s->route);
+	}
+	route_put(s->listener);
 	mem_free(s);
 }

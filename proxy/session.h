@@ -274,9 +274,13 @@ void session_auth_end(struct session *s);
 
 /* session_auth.c: handshakes of host authentication, of all sessions */
 
-/** session_auth_open - the doors of every route. Return: 0 or ERR_NOMEM; session_auth_fini() is due. */
-int session_auth_open(struct proxy *p) WARN_UNUSED;
-void session_auth_fini(struct proxy *p);
+/** session_auth_sides - how many sides of @route have host authentication. */
+unsigned session_auth_sides(const struct proxy_route *route);
+
+/** session_auth_open - the doors of @rs, one of routes with so many @sides together. Return: 0 or ERR_NOMEM;
+ * session_auth_fini() is due. */
+int session_auth_open(struct route_state *rs, unsigned sides) WARN_UNUSED;
+void session_auth_fini(struct route_state *rs);
 
 /** session_auth_back - jobs that are done. */
 void session_auth_back(struct proxy *p);

@@ -48,40 +48,38 @@ static int open_door(struct route_state *rs, struct door *d, const struct leg_au
 	if (most < 2)
 		most = 2;
 	kept = (size_t)most * BUDGET_HANDSHAKE; /* two each, however many routes there are: */
-	p->fixed_limit -= kept < p->fixed_limit ? kept : p->fixed_limit;
+	kept = kept < p->fixed_limit ? kept : p->fixed_limit;
+	p->fixed_limit -= kept;
+	rs->doors_bytes += kept;
 	/* A route has many clients, and one server. */
 	return door_init(d, most, d == &rs->client_door ? (most + 1) / 2 : most, p->cfg.seed);
 }
 
-int session_auth_open(struct proxy *p)
+unsigned session_auth_sides(const struct proxy_route *route)
 {
-	size_t share = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED) / BUDGET_HANDSHAKES;
-	unsigned sides = 0;
-	int err = 0;
+	return (route->client.auth ? 1u : 0u) + (route->server.auth ? 1u : 0u);
+}
 
-	for (unsigned i = 0; i < p->cfg.nroutes; i++)
-		sides += (p->cfg.routes[i].client.auth ? 1u : 0u) +
-			 (p->cfg.routes[i].server.auth ? 1u : 0u);
+int session_auth_open(struct route_state *rs, unsigned sides)
+{
+	size_t share = buf_zone_bytes(&rs->proxy->arena, BUF_ZONE_FIXED) / BUDGET_HANDSHAKES;
+	int err;
+
 	if (sides > 0)
 		share /= sides;
-	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
-		struct route_state *rs = &p->routes[i];
-
-		timer_init(&rs->doors, on_doors);
-		if (!err)
-			err = open_door(rs, &rs->client_door, rs->route->client.auth, share);
-		if (!err)
-			err = open_door(rs, &rs->server_door, rs->route->server.auth, share);
-	}
+	timer_init(&rs->doors, on_doors);
+	err = open_door(rs, &rs->client_door, rs->route->client.auth, share);
+	if (!err)
+		err = open_door(rs, &rs->server_door, rs->route->server.auth, share);
 	return err;
 }
 
-void session_auth_fini(struct proxy *p)
+void session_auth_fini(struct route_state *rs)
 {
-	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
-		door_fini(&p->routes[i].client_door);
-		door_fini(&p->routes[i].server_door);
-	}
+	timer_disarm(&rs->proxy->timers, &rs->doors);
+	rs->proxy->fixed_limit += rs->doors_bytes;
+	door_fini(&rs->client_door);
+	door_fini(&rs->server_door);
 }
 
 void session_auth_back(struct proxy *p)

@@ -51,15 +51,23 @@ void session_begin_end(struct session *s)
 	session_stop_waiting(s);
 }
 
+/* Why its client is turned away that has not been answered yet. */
+static enum proxy_refusal refusal_for(const struct session *s, int status)
+{
+	if (session_is_leaving(s))
+		return PROXY_REFUSED_DRAINING;
+	if (status == 0) /* nothing went wrong */
+		return PROXY_REFUSED_KILLED;
+	return status == ERR_NOMEM ? PROXY_REFUSED_MEMORY : PROXY_REFUSED_UPSTREAM;
+}
+
 void session_close(struct session *s, int status, const char *why)
 {
 	if (s->state == SESSION_CLOSING || s->state == SESSION_DEAD)
 		return;
 	session_log_end(s, &s->client, status, why);
 	if (s->state == SESSION_CONNECT)
-		session_reject_client(s, session_is_leaving(s) ? PROXY_REFUSED_DRAINING
-					 : status == ERR_NOMEM ? PROXY_REFUSED_MEMORY
-							       : PROXY_REFUSED_UPSTREAM);
+		session_reject_client(s, refusal_for(s, status));
 	session_begin_end(s);
 	leg_close(&s->client, status, why);
 	leg_close(&s->server, status, why);

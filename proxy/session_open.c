@@ -54,10 +54,10 @@ static size_t fixed_bytes(const struct route_state *listener, const struct fabri
 	const struct proxy *p = listener->proxy;
 	size_t most = server_bytes(listener);
 
-	for (unsigned i = 0; i < p->cfg.nroutes; i++)
-		if (p->cfg.routes[i].shares == listener->route &&
-		    server_bytes(&p->routes[i]) > most)
-			most = server_bytes(&p->routes[i]);
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i] && p->routes[i]->route->shares == listener->route &&
+		    server_bytes(p->routes[i]) > most)
+			most = server_bytes(p->routes[i]);
 	return sizeof(struct session) +
 	       leg_fixed_bytes(&listener->route->client, client->fabric, SESSION_OP_DEPTH) + most;
 }
@@ -66,8 +66,8 @@ static size_t fixed_bytes(const struct route_state *listener, const struct fabri
  * session of each route. */
 static size_t fixed_limit(const struct proxy *p)
 {
-	return p->nsessions < p->cfg.nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)
-					     : p->fixed_limit;
+	return p->nsessions < p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)
+					 : p->fixed_limit;
 }
 
 static void on_setup(struct timer *timer, nsec_t now)
@@ -116,6 +116,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 		return NULL;
 	s->proxy = p;
 	s->listener = listener;
+	route_hold(listener);
 	s->id = p->next_session++;
 	s->begun = p->now;
 	fabric_addr_host(&ev->conn->peer, s->host);

@@ -23,10 +23,11 @@ static bool shares(const struct proxy_route *route, const struct route_state *li
 
 bool session_goes_by_name(const struct route_state *listener)
 {
-	const struct proxy_config *cfg = &listener->proxy->cfg;
+	const struct proxy *p = listener->proxy;
 
-	for (unsigned i = 0; i < cfg->nroutes; i++)
-		if (shares(&cfg->routes[i], listener) && cfg->routes[i].nnames > 0)
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i] && shares(p->routes[i]->route, listener) &&
+		    p->routes[i]->route->nnames > 0)
 			return true;
 	return false;
 }
@@ -56,15 +57,15 @@ static struct route_state *find(struct route_state *listener, const struct leg *
 	struct proxy *p = listener->proxy;
 	struct route_state *rest = NULL;
 
-	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
-		const struct proxy_route *route = &p->cfg.routes[i];
+	for (unsigned i = 0; i < p->nslots; i++) {
+		struct route_state *rs = p->routes[i];
 
-		if (!shares(route, listener))
+		if (!rs || !shares(rs->route, listener))
 			continue;
-		if (route->nnames == 0)
-			rest = &p->routes[i];
-		else if (client && is_for(route, client))
-			return &p->routes[i];
+		if (rs->route->nnames == 0)
+			rest = rs;
+		else if (client && is_for(rs->route, client))
+			return rs;
 	}
 	return rest;
 }
@@ -93,8 +94,11 @@ static void open_queue(struct session *s, struct session_queue *q, uint32_t a, u
 
 void session_set_route(struct session *s, struct route_state *rs)
 {
-	if (s->route)
+	route_hold(rs);
+	if (s->route) {
 		s->route->count.sessions--;
+		route_put(s->route);
+	}
 	s->route = rs;
 	rs->count.sessions++;
 	open_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);

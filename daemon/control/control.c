@@ -39,6 +39,7 @@ struct caller {
 	struct visitor v; /* first */
 	struct control_request request;
 	struct collect collect;
+	struct reload_waiter reload;
 	struct inquiry q;
 	struct page *page;
 	unsigned worker, last; /* asked now; and the last to be asked */
@@ -115,8 +116,9 @@ static void on_figures(struct collect *collected, const struct figures *sum)
 
 	if (c->request.command == CONTROL_STATUS)
 		say(c, "status", tell_status(&p, sum));
-	for (unsigned i = 0; c->request.command == CONTROL_ROUTES && i < p.gw->nroutes; i++)
-		say(c, "route", tell_route(&p, sum, i));
+	for (unsigned i = 0; c->request.command == CONTROL_ROUTES && i < p.gw->nslots; i++)
+		if (gateway_has(p.gw, i))
+			say(c, "route", tell_route(&p, sum, i));
 	done(c, NULL, NULL);
 	visitor_release(&c->v);
 }
@@ -158,6 +160,8 @@ static void end_look(struct caller *c)
 			 (unsigned long long)c->request.session, c->found);
 	if (c->q.look.want.id && !c->found)
 		fail(c, "there is no such session");
+	else if (kind == LOOK_CALLS)
+		done(c, "calls_left", json_object_new_uint64(c->q.look.calls_left));
 	else
 		done(c, "sessions", json_object_new_uint64(c->found));
 }
@@ -183,25 +187,19 @@ static void on_more(struct visitor *v)
 	ask_worker((struct caller *)v);
 }
 
-/* Return: LOOK_ANY_ROUTE when there is none of that name. */
-static uint32_t route_named(const struct gateway *gw, const char *name)
-{
-	for (unsigned i = 0; i < gw->nroutes; i++)
-		if (strcmp(gw->routes[i].name, name) == 0)
-			return i;
-	return LOOK_ANY_ROUTE;
-}
-
 static bool fill_want(struct caller *c, const struct gateway *gw, struct look_want *want)
 {
 	const struct control_request *r = &c->request;
 
 	*want = (struct look_want){.id = r->session, .route = LOOK_ANY_ROUTE};
-	if (*r->route)
-		want->route = route_named(gw, r->route);
-	if (*r->route && want->route == LOOK_ANY_ROUTE) {
-		fail(c, "there is no such route");
-		return false;
+	if (*r->route) {
+		unsigned slot = gateway_named(gw, r->route);
+
+		if (slot == GATEWAY_NONE) {
+			fail(c, "there is no such route");
+			return false;
+		}
+		memcpy(want->route_name, gw->routes[slot].name, sizeof(want->route_name));
 	}
 	if (strlen(r->client) >= sizeof(want->client)) {
 		fail(c, "client: an address, as sessions has it in client_host");
@@ -253,10 +251,34 @@ static void set_level(struct caller *c)
 	done(c, "level", json_object_new_string(tell_level()));
 }
 
+static void on_reloaded(struct reload_waiter *w, const struct reload_result *result)
+{
+	struct caller *c = container_of(w, struct caller, reload);
+
+	for (const char *at = result->problems; *at;) {
+		size_t n = strcspn(at, "\n");
+
+		say(c, "problem", json_object_new_string_len(at, (int)n));
+		at += n + (at[n] == '\n');
+	}
+	if (result->is_refused) {
+		fail(c, "the configuration was refused, and all goes on as it was");
+	} else {
+		say(c, "reload", tell_reload(result));
+		done(c, NULL, NULL);
+	}
+	visitor_release(&c->v);
+}
+
+static void ask_reload(struct caller *c)
+{
+	visitor_hold(&c->v);
+	c->reload.told = on_reloaded;
+	reload_ask(control_of(c)->cfg.reload, &c->reload);
+}
+
 static void obey(struct caller *c)
 {
-	struct control *control = control_of(c);
-
 	switch (c->request.command) {
 	case CONTROL_STATUS:
 	case CONTROL_ROUTES:
@@ -275,8 +297,7 @@ static void obey(struct caller *c)
 		begin_look(c, LOOK_KILL);
 		break;
 	case CONTROL_RELOAD:
-		control->cfg.reload(control->cfg.arg);
-		done(c, NULL, NULL);
+		ask_reload(c);
 		break;
 	case CONTROL_LOG:
 		set_level(c);

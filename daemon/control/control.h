@@ -4,6 +4,7 @@
 
 #include "daemon/collect.h"
 #include "daemon/control/tell.h"
+#include "daemon/reload.h"
 
 /**
  * control - the control socket: what rpcrdma-gwctl asks and orders is answered by the main thread, out
@@ -19,7 +20,7 @@ struct control_config {
 	struct collector *collector;
 	/** What is told of the process beside the figures, now. */
 	struct tell_process (*process)(void *arg);
-	void (*reload)(void *arg); /* as SIGHUP does */
+	struct reload *reload;
 	void *arg;
 };
 

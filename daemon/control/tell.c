@@ -2,6 +2,7 @@
 #include "daemon/control/tell.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
@@ -184,6 +185,7 @@ struct json_object *tell_route(const struct tell_process *p, const struct figure
 	struct json_object *o = json_object_new_object();
 
 	put_text(o, "name", route->name);
+	put_text(o, "state", p->gw->listens[i].state == GATEWAY_CURRENT ? "serving" : "leaving");
 	put(o, "listen", end_of(p, i, AUTH_LISTEN, &p->gw->listens[i].addr, &route->client));
 	put(o, "upstream", end_of(p, i, AUTH_UPSTREAM, &route->upstream, &route->server));
 	put_number(o, "sessions", f->routes[i].sessions);
@@ -220,6 +222,7 @@ struct json_object *tell_session(const struct gateway *gw, const struct look_ses
 	put_number(o, "id", s->id);
 	put_text(o, "route", gw->routes[s->route].name);
 	put_text(o, "state", s->is_leaving ? "leaving" : s->state);
+	put(o, "old_settings", json_object_new_boolean(s->is_old));
 	put_seconds(o, "age_s", s->age);
 	put_text(o, "client_host", s->client);
 	put_number(o, "in_flight", s->in_flight);
@@ -228,6 +231,33 @@ struct json_object *tell_session(const struct gateway *gw, const struct look_ses
 	put_number(o, "call_bytes", s->call_bytes);
 	put(o, "client", leg_of(&s->legs[PROXY_CLIENT]));
 	put(o, "server", leg_of(&s->legs[PROXY_SERVER]));
+	return o;
+}
+
+/* Keys, ", " between them. */
+static struct json_object *list_of(const char *keys)
+{
+	struct json_object *list = json_object_new_array();
+
+	while (list && *keys) {
+		size_t n = strcspn(keys, ",");
+
+		json_object_array_add(list, json_object_new_string_len(keys, (int)n));
+		keys += n;
+		keys += strspn(keys, ", ");
+	}
+	return list;
+}
+
+struct json_object *tell_reload(const struct reload_result *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_number(o, "added", r->added);
+	put_number(o, "changed", r->changed);
+	put_number(o, "removed", r->removed);
+	put_number(o, "kept", r->kept);
+	put(o, "restart", list_of(r->restart));
 	return o;
 }
 

@@ -4,6 +4,7 @@
 
 #include "daemon/auth.h"
 #include "daemon/figures.h"
+#include "daemon/reload.h"
 
 /** tell - what the control socket says of things, in JSON; each is owned by the caller. */
 struct json_object;
@@ -19,6 +20,7 @@ struct tell_process {
 struct json_object *tell_status(const struct tell_process *p, const struct figures *f);
 struct json_object *tell_route(const struct tell_process *p, const struct figures *f, unsigned i);
 struct json_object *tell_session(const struct gateway *gw, const struct look_session *s);
+struct json_object *tell_reload(const struct reload_result *r);
 struct json_object *tell_call(const struct look_call *c);
 
 /** tell_level - of the log. */

@@ -175,6 +175,8 @@ static void about_routes(struct text *t, const struct text_process *p, const str
 
 	begin(t, &sessions);
 	for (unsigned r = 0; r < f->nroutes; r++) {
+		if (!gateway_has(p->gw, r))
+			continue;
 		snprintf(labels, sizeof(labels), "{route=\"%s\"}", p->gw->routes[r].name);
 		sample(t, &sessions, labels, f->routes[r].sessions);
 	}
@@ -185,6 +187,8 @@ static void about_routes(struct text *t, const struct text_process *p, const str
 
 		begin(t, &family);
 		for (unsigned r = 0; r < f->nroutes; r++) {
+			if (!gateway_has(p->gw, r))
+				continue;
 			snprintf(labels, sizeof(labels), "{route=\"%s\"}", p->gw->routes[r].name);
 			sample(t, &family, labels, figure_of(&f->routes[r], figure));
 		}
@@ -199,7 +203,7 @@ static void about_refusals(struct text *t, const struct text_process *p, const s
 
 	begin(t, &refusals);
 	for (unsigned r = 0; r < f->nroutes; r++)
-		for (unsigned i = 0; i < PROXY_REFUSALS; i++) {
+		for (unsigned i = 0; gateway_has(p->gw, r) && i < PROXY_REFUSALS; i++) {
 			snprintf(labels, sizeof(labels), "{route=\"%s\",reason=\"%s\"}",
 				 p->gw->routes[r].name, proxy_refusal_name((enum proxy_refusal)i));
 			sample(t, &refusals, labels, f->routes[r].refused[i]);
@@ -231,6 +235,8 @@ static void about_errors(struct text *t, const struct text_process *p, const str
 		const struct proxy_counters *c = &f->routes[r];
 		const char *route = p->gw->routes[r].name;
 
+		if (!gateway_has(p->gw, r))
+			continue;
 		sample_errors(t, route, "sent", "client", c->errors_to[PROXY_CLIENT]);
 		sample_errors(t, route, "sent", "server", c->errors_to[PROXY_SERVER]);
 		sample_errors(t, route, "received", "client", c->errors_from[PROXY_CLIENT]);
@@ -255,8 +261,9 @@ static void about_certificates(struct text *t, const struct text_process *p)
 	struct hostauth_times times;
 
 	begin(t, &expiry);
-	for (unsigned r = 0; r < p->gw->nroutes; r++)
-		for (unsigned side = AUTH_LISTEN; side <= AUTH_UPSTREAM; side++) {
+	for (unsigned r = 0; r < p->gw->nslots; r++)
+		for (unsigned side = AUTH_LISTEN;
+		     p->gw->listens[r].state == GATEWAY_CURRENT && side <= AUTH_UPSTREAM; side++) {
 			const char *route = p->gw->routes[r].name;
 
 			if (!auth_times(p->auth, r, (enum auth_side)side, &times))

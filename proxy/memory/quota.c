@@ -71,6 +71,12 @@ void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose p
 	list_init(&g->waiting);
 }
 
+void quota_group_fini(struct quota_group *g)
+{
+	assert(g->used == 0 && g->nwaiting == 0 && !g->claimer && g->pool->claimer != g);
+	g->pool->ngroups--;
+}
+
 void quota_member_init(struct quota_member *m, struct quota_group *g)
 {
 	*m = (struct quota_member){.group = g, .since = NSEC_NEVER};

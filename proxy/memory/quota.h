@@ -91,6 +91,9 @@ static inline bool quota_is_behind(const struct quota *s)
 void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose purpose,
 		      unsigned part);
 
+/** quota_group_fini - it has no members, and holds nothing. */
+void quota_group_fini(struct quota_group *g);
+
 /** quota_member_init - @m holds nothing and waits for nothing. */
 void quota_member_init(struct quota_member *m, struct quota_group *g);
 

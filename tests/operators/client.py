@@ -16,7 +16,7 @@ def unix(path, timeout=20):
 
 
 def ask(path, request):
-    """All lines of an answer, the last of them "done"; RuntimeError with what an "error" says."""
+    """All lines of an answer, the last of them "done"; RuntimeError with what an "error" says, and what came before."""
     with unix(path) as s, s.makefile("rwb") as f:
         f.write(json.dumps(request).encode() + b"\n")
         f.flush()
@@ -24,7 +24,7 @@ def ask(path, request):
         for line in f:
             lines.append(json.loads(line))
             if "error" in lines[-1]:
-                raise RuntimeError(lines[-1]["error"])
+                raise RuntimeError(lines[-1]["error"], lines[:-1])
             if "done" in lines[-1]:
                 return lines
     raise RuntimeError("the answer has no end")
@@ -189,7 +189,7 @@ if __name__ == "__main__":
             for answer in ask(sys.argv[2], json.loads(sys.argv[3])):
                 print(json.dumps(answer))
         except RuntimeError as e:
-            print("error:", e)
+            print("error:", e.args[0], *e.args[1:])
             sys.exit(1)
     elif what == "metrics":
         print(len(metrics(sys.argv[2])), "samples")

@@ -126,7 +126,8 @@ case_orders() {
     perf 20049 1 --op null --count 10 >/dev/null 2>&1 || fail "no service"
     grep -q event=session.begin "$LOG" || fail "no lines of level debug"
     ask '{"do":"reload"}'
-    grep -q event=reload "$LOG" || fail "nothing was read anew"
+    says '"reload": {"added": 0, "changed": 0, "removed": 0, "kept": 2, "restart": \[\]}'
+    grep -q 'event=reload routes=2 added=0 changed=0 removed=0 kept=2' "$LOG" || fail "nothing was read anew"
     stop
 }
 
@@ -316,6 +317,161 @@ case_hostile() {
     stop
 }
 fds_are() { [ "$(find "/proc/$PID/fd" | wc -l)" -le "$1" ]; }
+
+# routes [NAME PORT EXTRA]...: a file of these; what stands before them is as configure() has it
+routes() {
+    local comma=''
+    sed -i '/^routes = /,$d' "$CONF"
+    echo 'routes = (' >>"$CONF"
+    while [ $# -gt 0 ]; do
+        cat >>"$CONF" <<END
+$comma { name = "$1";
+  listen   = { address = "$HOST"; port = $2; $3 };
+  upstream = { address = "$HOST"; port = 20050; };
+}
+END
+        comma=,
+        shift 3
+    done
+    echo ');' >>"$CONF"
+}
+process_has() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' | sed "s/.*\"$1\": \([0-9]*\).*/\1/;q"; }
+heap_is() { [ "$(process_has heap_live)" -le "$1" ]; }
+reload() { # NUMBERS: what it says to have done
+    client ask "$CTL" '{"do":"reload"}'
+    says "\"reload\": {\"added\": $1, \"changed\": $2, \"removed\": $3, \"kept\": $4, \"restart\": \[$5\]}"
+}
+end_well() { # NAME PID: a load that saw no error
+    kill -INT "$2"
+    wait "$2" || fail "$1 ended with $?"
+    grep -q '"errors": 0' "$DIR/$1" || fail "$1: errors"
+}
+
+# Fifty of them, while clients of a route that stays and of one that changes each time go on: neither
+# sees anything, new ones find what the file says, and in the end nothing has grown.
+case_reload() {
+    local i stays changes fds heap
+    configure
+    perf_server 20050
+    routes stays 20049 '' changes 20051 ''
+    gateway
+    load stays 20049 1 --op read --size 16k --depth 4 --connections 2 --time 300
+    stays=$pid
+    load changes 20051 2 --op null --depth 2 --time 300
+    changes=$pid
+    wait_for 20 status_has '"sessions": 3' || fail "no sessions"
+    for i in {1..25}; do
+        routes stays 20049 '' changes 20051 "credits = $((20 + i));" "new$i" $((20100 + i)) ''
+        reload 1 1 0 1 ''
+        perf $((20100 + i)) $((i % 2 + 1)) --op null --count 3 >"$DIR/short" 2>&1 || fail "new$i does not serve"
+        ((i % 4)) || perf 20051 $((i % 3 ? 1 : 2)) --op null --count 3 >"$DIR/short" 2>&1 || fail "changes does not serve"
+        routes stays 20049 '' changes 20051 "credits = $((20 + i));"
+        reload 0 0 1 2 ''
+        ((i % 4)) || ! perf $((20100 + i)) 2 --op null --count 1 >"$DIR/short" 2>&1 || fail "new$i serves yet"
+        if [ "$i" -eq 3 ]; then
+            wait_for 20 status_has '"sessions": 3' || fail "short sessions stay"
+            fds=$(process_has descriptors)
+            heap=$(process_has heap_live)
+        fi
+    done
+    ask '{"do":"sessions","route":"changes"}'
+    says '"old_settings": true'
+    ask '{"do":"sessions","route":"stays"}'
+    says '"old_settings": false'
+    wait_for 20 status_has '"sessions": 3' || fail "short sessions stay"
+    [ "$(process_has descriptors)" -eq "$fds" ] || fail "descriptors: $fds, then $(process_has descriptors)"
+    wait_for 20 heap_is $((heap + 3)) || fail "allocations: $heap, then $(process_has heap_live)"
+    client metrics "$URL"
+    ask '{"do":"routes"}'
+    [ "$(grep -c '"route"' "$DIR/out")" -eq 2 ] || fail "routes: $(cat "$DIR/out")"
+    [ "$(grep -c event=session.end "$LOG")" -eq "$(grep -c 'event=session.end .*route=\(new\|changes\)' "$LOG")" ] ||
+        fail "a session of the route that stays ended"
+    end_well stays "$stays"
+    end_well changes "$changes"
+    stop
+}
+
+# Sessions of a route that is no more end between two RPCs. Its memory, and its name, are free again.
+case_reload_removes() {
+    configure
+    perf_server 20050
+    gateway
+    load gone 20051 2 --op read --size 4k --depth 4 --time 60
+    local gone=$pid
+    wait_for 20 status_has '"sessions": 1' || fail "no session"
+    routes one 20049 ''
+    reload 0 0 1 1 ''
+    wait_for 20 grep -q 'event=session.end .*route=two .*cause=ok why="drained"' "$LOG" || fail "it was not drained"
+    wait "$gone" && fail "its client saw nothing"
+    wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
+    # Another route in its place, under its name and with a listener of another's.
+    routes two 20049 '' three 20051 ''
+    reload 2 0 1 0 ''
+    perf 20049 1 --op null --count 10 >/dev/null 2>&1 || fail "no service at what was one's"
+    perf 20051 2 --op null --count 10 >/dev/null 2>&1 || fail "no service at what was two's"
+    ask '{"do":"routes"}'
+    [ "$(grep -c '"route"' "$DIR/out")" -eq 2 ] || fail "routes: $(cat "$DIR/out")"
+    # At another instance of the fabric, by the same socket.
+    routes two 20049 'setup_timeout = 8;' three 20051 ''
+    reload 0 1 0 1 ''
+    perf 20049 1 --op null --count 10 >/dev/null 2>&1 || fail "no service after a new setup_timeout"
+    stop
+}
+
+# reload_refused REGEXP...: by both ways, with these words; and all goes on
+reload_refused() {
+    local words
+    refused '{"do":"reload"}'
+    says 'error: the configuration was refused, and all goes on as it was'
+    for words in "$@"; do says "$words"; done
+    : >"$LOG"
+    kill -HUP "$PID"
+    wait_for 20 grep -q event=reload.refused "$LOG" || fail "SIGHUP is not answered"
+    gwctl 1 reload
+    says "$1"
+    perf 20049 1 --op null --count 3 >/dev/null 2>&1 || fail "no service afterwards"
+}
+
+# A wrong file is refused whole, with its lines; what takes a restart is named.
+case_reload_refused() {
+    local fds
+    configure
+    perf_server 20050
+    gateway
+    load calls 20049 2 --op echo --size 1k --depth 4 --time 120
+    local calls=$pid
+    wait_for 20 status_has '"sessions": 1' || fail "no session"
+    fds=$(process_has descriptors)
+    cp "$CONF" "$DIR/good"
+    sed -i '/port = 20051/s/$/ !/' "$CONF"
+    reload_refused "gw.conf:10: "
+    cp "$DIR/good" "$CONF"
+    sed -i 's/port = 20051/port = 20049; credits = 0/; s/drain_timeout = 3/drain_timeout = "soon"/' "$CONF"
+    reload_refused 'gw.conf:3: drain_timeout' 'gw.conf:10: credits' 'gw.conf:10: .* listens on'
+    # Good by itself, and not to be had: the first route is not applied either.
+    cp "$DIR/good" "$CONF"
+    perf_server 20059
+    sed -i 's/port = 20051/port = 20059/; s/port = 20049;/port = 20052;/' "$CONF"
+    reload_refused "gw.conf:10: $HOST:20059: Address already in use"
+    ! perf 20052 1 --op null --count 1 >/dev/null 2>&1 || fail "half of it was applied"
+    cp "$DIR/good" "$CONF"
+    sed -i 's/port = 20051;/port = 20051; inline = 8192; crc = false;/' "$CONF"
+    reload_refused 'gw.conf:10: listen has an inline of more than the 4096' 'gw.conf:10: listen has a crc'
+    rm "$CONF"
+    reload_refused 'gw.conf: No such file'
+    wait_for 20 status_has '"sessions": 1' || fail "sessions stay"
+    [ "$(process_has descriptors)" -eq "$fds" ] || fail "descriptors: $fds, then $(process_has descriptors)"
+    sed '1s/^/max_setups = 7; /; s/drain_timeout = 3/drain_timeout = 4/; s|^control = .*|control = "/nowhere";|' \
+        "$DIR/good" >"$CONF"
+    reload 0 0 0 2 '"max_setups", "control"'
+    grep -q 'event=reload.restart keys="max_setups, control"' "$LOG" || fail "the log does not tell"
+    gwctl 0 reload
+    says 'routes     0 added, 0 changed, 0 removed, 2 as they were'
+    says 'restart    max_setups has another value'
+    end_well calls "$calls"
+    stop
+    grep -q 'event=stop .*drain_timeout_s=4' "$LOG" || fail "drain_timeout is as it was"
+}
 
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 "case_$CASE"

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/cmocka_all.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include <json-c/json.h>
 
 #include "tools/ctl/options.h"
 #include "tools/ctl/show.h"
@@ -95,6 +98,37 @@ static void mistakes(void **state)
 	refuse_line("log level debug now", "unexpected: now");
 }
 
+/* What was typed, or pasted, is told without what moves the terminal. */
+static void nothing_moves_the_terminal(void **state)
+{
+	(void)state;
+	refuse_line("\033[2J\a", "no such command: ?[2J?");
+	refuse_line("--\033]0;x status", "no such option: --?]0;x");
+	refuse_line("kill \033c", "no number of a session: ?c");
+	refuse_line("status \tnow\xff", "unexpected: ?now?");
+}
+
+/* Nor do names of counters that whoever answers made up. */
+static void counters_are_clean(void **state)
+{
+	struct ctl_options status = {.command = CONTROL_STATUS};
+	struct json_object *told = json_tokener_parse(
+		"{\"counters\":{\"\\u001b[2Jcalls\":3},\"iwarp\":{\"\\u0007x\":1}}");
+	char *text = NULL;
+	size_t len = 0;
+	struct show s = {.o = &status, .to = open_memstream(&text, &len)};
+
+	(void)state;
+	show_line(&s, "status", told);
+	fclose(s.to);
+	assert_non_null(strstr(text, "?[2Jcalls 3"));
+	assert_non_null(strstr(text, "?x 1"));
+	assert_null(strchr(text, '\033'));
+	assert_null(strchr(text, '\a'));
+	free(text);
+	json_object_put(told);
+}
+
 static void sizes(void **state)
 {
 	char text[16];
@@ -113,6 +147,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands),
 		cmocka_unit_test(mistakes),
+		cmocka_unit_test(nothing_moves_the_terminal),
+		cmocka_unit_test(counters_are_clean),
 		cmocka_unit_test(sizes),
 	};
 

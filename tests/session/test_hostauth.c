@@ -511,8 +511,8 @@ static void others_may_do_the_work(void **state)
 	is_served();
 	assert_said("name=\"client.example\"");
 	assert_said("name=\"server.example\"");
-	assert_int_equal(w.proxy->routes[0].client_door.inside.count, 0);
-	assert_int_equal(w.proxy->routes[0].server_door.inside.count, 0);
+	assert_int_equal(w.proxy->routes[0]->client_door.inside.count, 0);
+	assert_int_equal(w.proxy->routes[0]->server_door.inside.count, 0);
 	end();
 }
 
@@ -537,13 +537,13 @@ static void who_does_not_wait_for_the_answer_fails(void **state)
 	keep_busy();
 	say_hello();
 	assert_false(w.raw.closed);
-	assert_int_equal(w.proxy->routes[0].client_door.inside.count, 1);
+	assert_int_equal(w.proxy->routes[0]->client_door.inside.count, 1);
 	say_value(V2_CONNPROP_MIDDLE, next, sizeof(next));
 	world_run(&w, NSEC_PER_SEC);
 	assert_said(
 		"cause=value why=\"host authentication: a message came while an answer was due\"");
 	assert_true(w.raw.closed);
-	assert_int_equal(w.proxy->routes[0].client_door.inside.count, 0);
+	assert_int_equal(w.proxy->routes[0]->client_door.inside.count, 0);
 	let_go();
 	end();
 }
@@ -578,7 +578,7 @@ static void who_finds_no_place_waits(void **state)
 
 	(void)state;
 	begin(&cast);
-	d = &w.proxy->routes[0].client_door;
+	d = &w.proxy->routes[0]->client_door;
 	assert_in_range(d->inside.most, 2, 64);
 	for (n = 0; !lobby_is_full(&d->inside); n++) {
 		char text[32];

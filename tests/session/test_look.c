@@ -221,6 +221,7 @@ static void calls_in_flight_are_seen(void **state)
 	assert_int_equal(session.in_flight, 6);
 	assert_true(session.call_bytes > 6 * 600000);
 	assert_int_equal(l.ncalls, 4); /* as many as there is room for */
+	assert_int_equal(l.calls_left, 2);
 	for (unsigned i = 0; i < l.ncalls; i++) {
 		assert_string_equal(calls[i].step, "wait");
 		assert_false(calls[i].is_reverse);
@@ -233,6 +234,7 @@ static void calls_in_flight_are_seen(void **state)
 	look_all(&l);
 	assert_int_equal(session.in_flight, 0);
 	assert_int_equal(l.ncalls, 0);
+	assert_int_equal(l.calls_left, 0);
 	l.want.id = 99;
 	l.after = 0;
 	look_all(&l);
@@ -341,6 +343,57 @@ static void a_killed_session_ends_at_once(void **state)
 	}
 }
 
+/* Before its server is connected: that is no fault of the server's. */
+static void killed_while_it_connects(void **state)
+{
+	struct look l = {.kind = LOOK_KILL, .want = {.route = LOOK_ANY_ROUTE, .id = 1}};
+	struct setup s = setup_defaults(1, 2, 45);
+	const struct proxy_counters *c;
+
+	(void)state;
+	world_new(&w, &s);
+	world_connect_pair(&w, 0);
+	while (proxy_sessions(w.proxy) == 0)
+		world_run(&w, NSEC_PER_MS / 100);
+	look_all(&l);
+	assert_int_equal(l.nsessions, 1);
+	world_run(&w, 5 * NSEC_PER_SEC);
+	c = proxy_route_counters(w.proxy, 0);
+	assert_int_equal(c->sessions_refused, 1);
+	assert_int_equal(c->refused[PROXY_REFUSED_KILLED], 1);
+	assert_int_equal(c->refused[PROXY_REFUSED_UPSTREAM], 0);
+	assert_int_equal(proxy_sessions(w.proxy), 0);
+	end();
+}
+
+/* A call of the server's in flight is waited for as one of the client's is; a drain in the meantime
+ * of both cuts neither. */
+static void draining_waits_for_both_directions(void **state)
+{
+	struct look l = {.kind = LOOK_DRAIN, .want = {.route = 0}, .patience = 60 * NSEC_PER_SEC};
+
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++)
+		for (unsigned sv = 1; sv <= 2; sv++) {
+			begin(cv, sv);
+			w.pairs[0].client.holds = true;
+			peer_call(&w.pairs[0].server, &small);
+			world_run(&w, NSEC_PER_SEC);
+			l.after = 0;
+			look_all(&l);
+			world_run(&w, 5 * NSEC_PER_SEC);
+			assert_false(w.pairs[0].client.closed);
+			assert_false(w.pairs[0].server.closed);
+			assert_int_equal(peer_release(&w.pairs[0].client, true), 1);
+			world_run(&w, 5 * NSEC_PER_SEC);
+			assert_int_equal(w.pairs[0].server.done, 1);
+			assert_int_equal(w.pairs[0].server.corrupt, 0);
+			assert_true(w.pairs[0].client.closed);
+			assert_true(w.pairs[0].server.closed);
+			end();
+		}
+}
+
 static void memory_adds_up(void **state)
 {
 	struct look l = {.kind = LOOK_MEMORY};
@@ -404,6 +457,8 @@ int main(void)
 		cmocka_unit_test(draining_does_not_wait_for_ever),
 		cmocka_unit_test(all_are_drained),
 		cmocka_unit_test(a_killed_session_ends_at_once),
+		cmocka_unit_test(killed_while_it_connects),
+		cmocka_unit_test(draining_waits_for_both_directions),
 		cmocka_unit_test(memory_adds_up),
 		cmocka_unit_test(reasons_add_up),
 	};

@@ -18,6 +18,7 @@ enum { PATIENCE_S = 30 };
 static int no_gateway(const struct ctl_options *o, char *why, const char *what)
 {
 	snprintf(why, CTL_WHY, "%.100s: %.100s", o->socket, what);
+	show_clean(why);
 	return ASK_NO_GATEWAY;
 }
 

@@ -15,7 +15,7 @@ static const char text[] =
 "                                      end sessions between two RPCs (all, of a route, or one):\n"
 "                                      their clients connect again\n"
 "  rpcrdma-gwctl kill session N        end one at once\n"
-"  rpcrdma-gwctl reload                read certificates, keys and lists again, as SIGHUP\n"
+"  rpcrdma-gwctl reload                read the configuration anew, as SIGHUP: all or nothing\n"
 "  rpcrdma-gwctl log [level LEVEL]     tell, or set, the level: error, warn, info, debug\n"
 "\n"
 "FILTER:\n"

@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/ctl/show.h"
+
 enum { OPT_JSON = 256, OPT_ROUTE, OPT_CLIENT, OPT_NAME };
 
 static int bad(char *why, const char *what, const char *which)
 {
 	snprintf(why, CTL_WHY, "%s%s%.100s", what, *which ? ": " : "", which);
+	show_clean(why);
 	return -1;
 }
 

@@ -17,15 +17,20 @@ static struct json_object *member(struct json_object *o, const char *name)
 	return value;
 }
 
+char *show_clean(char *text)
+{
+	for (char *at = text; *at; at++)
+		if (!isprint((unsigned char)*at))
+			*at = '?';
+	return text;
+}
+
 const char *show_text(struct json_object *o, const char *name, char *text, size_t size)
 {
 	const char *from = json_object_get_string(member(o, name));
 
 	snprintf(text, size, "%s", from && *from ? from : "-");
-	for (char *at = text; *at; at++)
-		if (!isprint((unsigned char)*at))
-			*at = '?';
-	return text;
+	return show_clean(text);
 }
 
 uint64_t show_number(struct json_object *o, const char *name)
@@ -64,6 +69,7 @@ static const char *show_age(struct json_object *o, const char *name, char *text)
 /* Members of @o that are numbers and not 0, several on a line. */
 static void show_counters(struct show *s, const char *title, struct json_object *o)
 {
+	char clean[TEXT];
 	unsigned n = 0;
 
 	if (!json_object_is_type(o, json_type_object))
@@ -76,7 +82,8 @@ static void show_counters(struct show *s, const char *title, struct json_object 
 			continue;
 		if (n % 3 == 0)
 			fprintf(s->to, "%s%-10s", n ? "\n" : "", n ? "" : title);
-		fprintf(s->to, " %22s %-12" PRIu64, name, number);
+		snprintf(clean, sizeof(clean), "%s", name);
+		fprintf(s->to, " %22s %-12" PRIu64, show_clean(clean), number);
 		n++;
 	}
 	if (n)
@@ -211,6 +218,34 @@ static void show_call(struct show *s, struct json_object *o)
 		show_age(o, "age_s", age), show_size(show_number(o, "bytes"), memory));
 }
 
+static void show_reload(struct show *s, struct json_object *o)
+{
+	struct json_object *keys = member(o, "restart");
+	char text[TEXT];
+
+	fprintf(s->to,
+		"routes     %" PRIu64 " added, %" PRIu64 " changed, %" PRIu64 " removed, %" PRIu64
+		" as they were\n",
+		show_number(o, "added"), show_number(o, "changed"), show_number(o, "removed"),
+		show_number(o, "kept"));
+	for (size_t i = 0;
+	     json_object_is_type(keys, json_type_array) && i < json_object_array_length(keys);
+	     i++) {
+		snprintf(text, sizeof(text), "%s",
+			 json_object_get_string(json_object_array_get_idx(keys, i)));
+		fprintf(s->to, "restart    %s has another value from the next restart on\n",
+			show_clean(text));
+	}
+}
+
+static void show_problem(struct show *s, struct json_object *o)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s", json_object_get_string(o));
+	fprintf(s->to, "%s\n", show_clean(text));
+}
+
 static void show_done(struct show *s, struct json_object *o)
 {
 	uint64_t n = show_number(o, "sessions");
@@ -227,15 +262,17 @@ static void show_done(struct show *s, struct json_object *o)
 	case CONTROL_KILL:
 		fprintf(s->to, "session %" PRIu64 " is ended\n", s->o->session);
 		break;
-	case CONTROL_RELOAD:
-		fputs("the log says what was read\n", s->to);
+	case CONTROL_SHOW:
+		n = show_number(o, "calls_left");
+		if (n)
+			fprintf(s->to, "... and %" PRIu64 " calls more\n", n);
 		break;
 	case CONTROL_LOG:
 		fprintf(s->to, "level %s\n", show_text(o, "level", a, TEXT));
 		break;
 	case CONTROL_STATUS:
 	case CONTROL_ROUTES:
-	case CONTROL_SHOW:
+	case CONTROL_RELOAD:
 	case CONTROL_COMMANDS:
 		break;
 	}
@@ -253,6 +290,10 @@ void show_line(struct show *s, const char *name, struct json_object *value)
 		show_session(s, value);
 	else if (strcmp(name, "call") == 0)
 		show_call(s, value);
+	else if (strcmp(name, "reload") == 0)
+		show_reload(s, value);
+	else if (strcmp(name, "problem") == 0)
+		show_problem(s, value);
 	else if (strcmp(name, "done") == 0)
 		show_done(s, value);
 }

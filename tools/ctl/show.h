@@ -22,6 +22,9 @@ void show_line(struct show *s, const char *name, struct json_object *value);
  * "-" when it is empty or not there. */
 const char *show_text(struct json_object *o, const char *name, char *text, size_t size);
 
+/** show_clean - @text, whoever wrote it: what could move a terminal becomes '?'. Return: @text. */
+char *show_clean(char *text);
+
 /** show_number - of member @name of @o, or 0. */
 uint64_t show_number(struct json_object *o, const char *name);
 

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * Routes of the new file find those of the same name. What is not kept gets a slot of its own; a
+ * slot is free again when no worker has what was there. A listening socket goes from the old route
+ * to the new one in the same place, with its door; where the new one is at another instance
+ * of the fabric (crc, setup_timeout) both have a door, for as long as it takes to turn over.
+ *
+ * A relay that runs has the instances of fabrics, the size of shared Receives and the memory that it was
+ * made with. What does not fit these takes a restart, and a file that asks for it of a route is refused, for
+ * half a route is none.
+ */
+#include "daemon/change.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* While a change is being prepared. */
+struct plan {
+	struct gateway *gw;
+	struct auth *auth;
+	struct change *c;
+	const char *file;
+	FILE *errors;
+	unsigned *was;	  /* by route of the file: the current slot of that name, or GATEWAY_NONE */
+	unsigned *now;	  /* ... and the slot that it has, or gets */
+	bool *is_kept;	  /* by slot */
+	bool *is_claimed; /* ... its part of memory is somebody's */
+	int err;
+};
+
+static void plan_error(struct plan *p, int err, unsigned line, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void plan_error(struct plan *p, int err, unsigned line, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(p->errors, "%s:%u: ", p->file, line ? line : 1);
+	va_start(ap, fmt);
+	vfprintf(p->errors, fmt, ap);
+	va_end(ap);
+	fputc('\n', p->errors);
+	if (!p->err)
+		p->err = err;
+}
+
+static void no_memory(struct plan *p)
+{
+	fprintf(p->errors, "%s: out of memory\n", p->file);
+	p->err = ERR_NOMEM;
+}
+
+/* Slots that no worker knows of any more. */
+static void sweep(struct gateway *gw, struct auth *auth)
+{
+	for (unsigned i = 0; i < gw->nslots; i++) {
+		if (gw->listens[i].state != GATEWAY_RETIRED ||
+		    atomic_load(&gw->listens[i].users) > 0)
+			continue;
+		auth_drop(auth, i);
+		gateway_free_slot(gw, i);
+	}
+	gateway_name_slots(gw);
+}
+
+static bool is_current(const struct gateway *gw, unsigned slot)
+{
+	return gw->listens[slot].state == GATEWAY_CURRENT;
+}
+
+static unsigned current_named(const struct gateway *gw, const char *name)
+{
+	for (unsigned i = 0; i < gw->nslots; i++)
+		if (is_current(gw, i) && strcmp(gw->routes[i].name, name) == 0)
+			return i;
+	return GATEWAY_NONE;
+}
+
+/* How many routes are on the listener of @leader. */
+static unsigned sharers(const struct gateway *gw, unsigned leader)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < gw->nslots; i++)
+		n += is_current(gw, i) && gw->listens[i].leader == leader;
+	return n;
+}
+
+/* Whether all routes of the file on the listener of route @first are as they were. */
+static bool listener_is_same(const struct plan *p, unsigned first)
+{
+	const struct config *cfg = p->c->cfg;
+	const struct gateway *gw = p->gw;
+	unsigned n = 0;
+
+	for (unsigned i = first; i < cfg->nroutes; i++) {
+		unsigned was = p->was[i];
+
+		if (cfg->routes[i].listener != first)
+			continue;
+		if (was == GATEWAY_NONE || gw->listens[was].leader != p->was[first] ||
+		    !config_is_same_route(gw->listens[was].from, &cfg->routes[i]))
+			return false;
+		n++;
+	}
+	return n == sharers(gw, p->was[first]);
+}
+
+static void keep_what_is_same(struct plan *p)
+{
+	const struct config *cfg = p->c->cfg;
+
+	for (unsigned i = 0; i < cfg->nroutes; i++)
+		p->was[i] = current_named(p->gw, cfg->routes[i].name);
+	for (unsigned i = 0; i < cfg->nroutes; i++) {
+		unsigned first = cfg->routes[i].listener;
+		bool same = first == i ? listener_is_same(p, i)
+				       : p->was[first] != GATEWAY_NONE && p->is_kept[p->was[first]];
+
+		p->now[i] = same ? p->was[i] : GATEWAY_NONE;
+		if (!same)
+			continue;
+		p->is_kept[p->was[i]] = true;
+		p->c->nkept++;
+	}
+}
+
+/* Those of this process: the one that is as wanted, or one that is only more patient before a peer's first
+ * word, for the leg keeps shorter times itself. */
+static unsigned find_fabric(const struct gateway *gw, const struct config_end *end)
+{
+	struct provider_config want = gateway_fabric(gw, end);
+	unsigned best = GATEWAY_NONE;
+
+	for (unsigned i = 0; i < gw->nfabrics; i++) {
+		const struct provider_config *has = &gw->fabrics[i];
+
+		if (has->kind != want.kind || has->setup_timeout_ms < want.setup_timeout_ms ||
+		    (want.kind == PROVIDER_IWARP && has->crc != want.crc))
+			continue;
+		if (best == GATEWAY_NONE ||
+		    has->setup_timeout_ms < gw->fabrics[best].setup_timeout_ms)
+			best = i;
+	}
+	return best;
+}
+
+/* RDMA devices are opened at start, for the addresses there are. */
+static bool is_new_to_devices(const struct config_end *end, const struct config_end *was)
+{
+	return strcmp(end->fabric, "verbs") == 0 && (!was || !config_is_one_place(end, was));
+}
+
+static unsigned settle_end(struct plan *p, const struct config_end *end,
+			   const struct config_end *was, const char *side)
+{
+	unsigned fabric = find_fabric(p->gw, end);
+
+	if (is_new_to_devices(end, was))
+		plan_error(p, ERR_CONFIG, end->line,
+			   "%s is a new address of fabric \"verbs\", whose devices are opened at "
+			   "start: restart to have it",
+			   side);
+	else if (fabric == GATEWAY_NONE)
+		plan_error(p, ERR_CONFIG, end->line,
+			   "%s has a crc, or a longer %s_timeout, that no route had at start: "
+			   "restart to have it",
+			   side, strcmp(side, "listen") == 0 ? "setup" : "connect");
+	if (end->inline_bytes > p->gw->inline_most)
+		plan_error(p, ERR_CONFIG, end->line,
+			   "%s has an inline of more than the %u that Receives have had since "
+			   "start: restart to have it",
+			   side, p->gw->inline_most);
+	return fabric;
+}
+
+static unsigned free_slot(const struct gateway *gw)
+{
+	for (unsigned i = 0; i < gw->nslots; i++)
+		if (gw->listens[i].state == GATEWAY_FREE)
+			return i;
+	return GATEWAY_NONE;
+}
+
+static unsigned free_door(const struct gateway *gw)
+{
+	for (unsigned i = 0; i < gw->nslots; i++)
+		if (!gw->doors[i].listener)
+			return i;
+	return GATEWAY_NONE; /* there are as many as slots */
+}
+
+/* A range of memory that no route has, if there is one. */
+static unsigned free_part(struct plan *p)
+{
+	const struct gateway *gw = p->gw;
+
+	memset(p->is_claimed, 0, gw->nslots * sizeof(p->is_claimed[0]));
+	for (unsigned i = 0; i < gw->nslots; i++)
+		if (gw->listens[i].state != GATEWAY_FREE && gw->listens[i].part < gw->nparts)
+			p->is_claimed[gw->listens[i].part] = true;
+	for (unsigned i = 0; i < gw->nparts; i++)
+		if (!p->is_claimed[i])
+			return i;
+	return GATEWAY_NONE;
+}
+
+/* The current route that listens in the place of @end and does not stay, or GATEWAY_NONE. */
+static unsigned listens_there(const struct plan *p, const struct config_end *end)
+{
+	const struct gateway *gw = p->gw;
+
+	for (unsigned i = 0; i < gw->nslots; i++)
+		if (is_current(gw, i) && !p->is_kept[i] && gw->listens[i].leader == i &&
+		    config_is_one_place(end, &gw->listens[i].from->listen))
+			return i;
+	return GATEWAY_NONE;
+}
+
+static void bind_door(struct plan *p, unsigned slot)
+{
+	struct gateway_listen *listen = &p->gw->listens[slot];
+	struct gateway_door *door = &p->gw->doors[listen->door];
+	enum provider_kind kind = p->gw->fabrics[listen->fabric].kind;
+	char at[FABRIC_ADDR_TEXT];
+	int err = 0;
+
+	door->fabric = listen->fabric;
+	door->listener = provider_listen(kind, &listen->addr, &err);
+	if (door->listener) {
+		provider_listener_addr(kind, door->listener, &listen->addr);
+		return;
+	}
+	err = errno;
+	plan_error(p, ERR_IO, listen->from->listen.line, "%s: %s%s",
+		   fabric_addr_format(&listen->addr, at), strerror(err), gateway_remedy(err));
+}
+
+/* Where clients of the route in @slot come in, which is one that listens. */
+static void give_door(struct plan *p, struct change_new *new)
+{
+	struct gateway *gw = p->gw;
+	struct gateway_listen *listen = &gw->listens[new->slot];
+	unsigned old = listens_there(p, &listen->from->listen);
+	struct gateway_door *was = old == GATEWAY_NONE ? NULL : &gw->doors[gw->listens[old].door];
+
+	if (was)
+		listen->addr = gw->listens[old].addr;
+	if (was && was->fabric == listen->fabric) {
+		listen->door = gw->listens[old].door;
+		return;
+	}
+	new->opens = true;
+	listen->door = free_door(gw);
+	if (was)
+		gw->doors[listen->door] = (struct gateway_door){
+			.listener = was->listener, .fabric = listen->fabric, .is_borrowed = true};
+	else
+		bind_door(p, new->slot);
+}
+
+/* Domains tell routes apart on RDMA devices that know no better: a route keeps its own. */
+static void keep_domains(struct gateway *gw, unsigned slot, unsigned was)
+{
+	gw->routes[slot].client.domain = 2 * gw->listens[slot].door;
+	gw->routes[slot].client_unneeded.domain = gw->routes[slot].client.domain;
+	if (was != GATEWAY_NONE)
+		gw->routes[slot].server.domain = gw->routes[was].server.domain;
+}
+
+static void add_credentials(struct plan *p, unsigned slot)
+{
+	struct gateway *gw = p->gw;
+	int err = auth_add(p->auth, slot, gw->listens[slot].from, gw->listens[slot].leader != slot,
+			   p->errors);
+
+	if (err && !p->err)
+		p->err = err;
+	if (!err && gateway_prove(gw, slot, p->auth) && gateway_start_jobs(gw))
+		no_memory(p);
+}
+
+/* Route @i of the file, which is not as it was. */
+static void add_route(struct plan *p, unsigned i)
+{
+	struct gateway *gw = p->gw;
+	const struct config_route *from = &p->c->cfg->routes[i];
+	unsigned was = p->was[i], slot = free_slot(gw);
+	const struct config_route *old = was == GATEWAY_NONE ? NULL : gw->listens[was].from;
+	unsigned fabric = settle_end(p, &from->listen, old ? &old->listen : NULL, "listen");
+	unsigned upstream = settle_end(p, &from->upstream, old ? &old->upstream : NULL, "upstream");
+	struct change_new *new = &p->c->new[p->c->nnew];
+	int err;
+
+	if (slot == GATEWAY_NONE)
+		plan_error(p, ERR_CONFIG, from->listen.line,
+			   "no more than %d routes beside those at start, and settings that "
+			   "sessions have yet: drain these, or restart",
+			   CONFIG_ROUTES_SPARE);
+	if (p->err)
+		return;
+	*new = (struct change_new){.slot = slot, .leads = from->listener == i};
+	p->c->nnew++;
+	p->now[i] = slot;
+	gw->listens[slot].part = old ? gw->listens[was].part : free_part(p);
+	err = gateway_map(gw, slot, from, new->leads ? slot : p->now[from->listener], p->file);
+	gw->listens[slot].fabric = fabric;
+	gw->routes[slot].upstream_fabric = upstream;
+	if (err == ERR_NOMEM)
+		no_memory(p);
+	else if (err)
+		plan_error(p, err, from->listen.line,
+			   "route \"%s\" names an interface that is not there: name one that ip "
+			   "link lists",
+			   from->name);
+	if (p->err)
+		return;
+	if (new->leads)
+		give_door(p, new);
+	else
+		gw->listens[slot].door = gw->listens[p->now[from->listener]].door;
+	keep_domains(gw, slot, was);
+	add_credentials(p, slot);
+}
+
+static bool is_in_file(const struct config *cfg, const char *name)
+{
+	for (unsigned i = 0; i < cfg->nroutes; i++)
+		if (strcmp(cfg->routes[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Whether a new route goes on with the door of the route in @slot. */
+static bool is_inherited(const struct plan *p, unsigned slot)
+{
+	const struct gateway *gw = p->gw;
+
+	for (unsigned i = 0; i < p->c->nnew; i++)
+		if (p->c->new[i].leads && !p->c->new[i].opens &&
+		    gw->listens[p->c->new[i].slot].door == gw->listens[slot].door)
+			return true;
+	return false;
+}
+
+static void list_old(struct plan *p)
+{
+	struct gateway *gw = p->gw;
+	struct change *c = p->c;
+
+	for (unsigned i = 0; i < gw->nslots; i++) {
+		if (!is_current(gw, i) || p->is_kept[i])
+			continue;
+		c->old[c->nold++] = (struct change_old){
+			.slot = i,
+			.closes = gw->listens[i].leader == i && !is_inherited(p, i),
+			.is_gone = !is_in_file(c->cfg, gw->routes[i].name)};
+		c->nremoved += c->old[c->nold - 1].is_gone;
+	}
+}
+
+static void count_sides(struct plan *p)
+{
+	for (unsigned i = 0; i < p->c->cfg->nroutes; i++) {
+		const struct proxy_route *route = &p->gw->routes[p->now[i]];
+
+		p->c->sides += (route->client.auth ? 1u : 0u) + (route->server.auth ? 1u : 0u);
+	}
+}
+
+static void check_memory(struct plan *p)
+{
+	uint64_t need = config_worker_bytes(p->c->cfg);
+
+	if (need > p->gw->worker_bytes)
+		plan_error(p, ERR_CONFIG, 1,
+			   "these routes take %llu MiB in each of %u workers, which have %llu MiB: "
+			   "raise memory_limit and restart",
+			   (unsigned long long)(need >> 20), p->gw->nworkers,
+			   (unsigned long long)(p->gw->worker_bytes >> 20));
+}
+
+static void name_key(void *arg, const char *key)
+{
+	struct change *c = arg;
+	size_t len = strlen(c->restart);
+
+	snprintf(c->restart + len, sizeof(c->restart) - len, "%s%s", len ? ", " : "", key);
+}
+
+static void close_door(struct gateway *gw, unsigned door)
+{
+	struct gateway_door *d = &gw->doors[door];
+
+	if (d->listener && !d->is_borrowed)
+		provider_listener_free(gw->fabrics[d->fabric].kind, d->listener);
+	*d = (struct gateway_door){.listener = NULL};
+}
+
+/* No worker has heard of it. */
+static void drop_new(struct plan *p)
+{
+	for (unsigned i = 0; i < p->c->nnew; i++) {
+		const struct change_new *new = &p->c->new[i];
+
+		if (new->opens)
+			close_door(p->gw, p->gw->listens[new->slot].door);
+		auth_drop(p->auth, new->slot);
+		gateway_free_slot(p->gw, new->slot);
+	}
+}
+
+static void plan(struct plan *p)
+{
+	const struct config *cfg = p->c->cfg;
+
+	keep_what_is_same(p);
+	check_memory(p);
+	for (unsigned i = 0; i < cfg->nroutes; i++)
+		if (p->now[i] == GATEWAY_NONE)
+			add_route(p, i);
+	if (p->err)
+		return;
+	for (unsigned i = 0; i < cfg->nroutes; i++)
+		p->c->nadded += p->was[i] == GATEWAY_NONE;
+	p->c->nchanged = cfg->nroutes - p->c->nadded - p->c->nkept;
+	list_old(p);
+	count_sides(p);
+}
+
+static int make_plan(struct plan *p)
+{
+	unsigned nroutes = p->c->cfg->nroutes, nslots = p->gw->nslots;
+
+	p->was = mem_zalloc(nroutes * sizeof(p->was[0]));
+	p->now = mem_zalloc(nroutes * sizeof(p->now[0]));
+	p->is_kept = mem_zalloc(nslots * sizeof(p->is_kept[0]));
+	p->is_claimed = mem_zalloc(nslots * sizeof(p->is_claimed[0]));
+	p->c->new = mem_zalloc(nroutes * sizeof(p->c->new[0]));
+	p->c->old = mem_zalloc(nslots * sizeof(p->c->old[0]));
+	return p->was && p->now && p->is_kept && p->is_claimed && p->c->new && p->c->old
+		       ? 0
+		       : ERR_NOMEM;
+}
+
+static void free_plan(struct plan *p)
+{
+	mem_free(p->was);
+	mem_free(p->now);
+	mem_free(p->is_kept);
+	mem_free(p->is_claimed);
+}
+
+int change_prepare(struct gateway *gw, struct auth *auth, struct config *cfg,
+		   const struct config *running, const char *file, FILE *errors,
+		   struct change **out)
+{
+	struct change *c = mem_zalloc(sizeof(*c));
+	struct plan p = {.gw = gw, .auth = auth, .c = c, .file = file, .errors = errors};
+
+	*out = NULL;
+	if (!c) {
+		config_free(cfg);
+		no_memory(&p);
+		return ERR_NOMEM;
+	}
+	c->cfg = cfg;
+	config_keep(cfg, running, name_key, c);
+	sweep(gw, auth);
+	if (make_plan(&p) == 0) {
+		plan(&p);
+		if (p.err)
+			drop_new(&p);
+	} else {
+		no_memory(&p);
+	}
+	free_plan(&p);
+	if (p.err) {
+		change_free(c);
+		return p.err;
+	}
+	*out = c;
+	return 0;
+}
+
+/* Who borrowed what @door has goes on with it alone. */
+static void hand_on(struct gateway *gw, unsigned door)
+{
+	for (unsigned i = 0; i < gw->nslots; i++)
+		if (gw->doors[i].is_borrowed && gw->doors[i].listener == gw->doors[door].listener) {
+			gw->doors[i].is_borrowed = false;
+			gw->doors[door].is_borrowed = true;
+			return;
+		}
+}
+
+void change_done(struct gateway *gw, struct auth *auth, struct change *c)
+{
+	for (unsigned i = 0; i < c->nold; i++) {
+		unsigned slot = c->old[i].slot;
+
+		gw->listens[slot].state = GATEWAY_RETIRED;
+		auth_retire(auth, slot);
+		if (!c->old[i].closes)
+			continue;
+		hand_on(gw, gw->listens[slot].door);
+		close_door(gw, gw->listens[slot].door);
+	}
+	for (unsigned i = 0; i < c->nnew; i++) {
+		gw->listens[c->new[i].slot].state = GATEWAY_CURRENT;
+		gateway_tell(gw, c->new[i].slot);
+	}
+	gw->cfg = c->cfg;
+	gw->nroutes = c->cfg->nroutes;
+	atomic_store(&gw->drain_s, c->cfg->drain_timeout_s);
+	gateway_name_slots(gw);
+	c->cfg = NULL;
+}
+
+void change_undo(struct gateway *gw, struct auth *auth, struct change *c)
+{
+	for (unsigned i = 0; i < c->nnew; i++) {
+		unsigned slot = c->new[i].slot;
+
+		if (c->new[i].opens)
+			close_door(gw, gw->listens[slot].door);
+		gw->listens[slot].state = GATEWAY_RETIRED;
+		auth_retire(auth, slot);
+	}
+	gateway_name_slots(gw);
+}
+
+void change_free(struct change *c)
+{
+	if (!c)
+		return;
+	config_free(c->cfg);
+	mem_free(c->new);
+	mem_free(c->old);
+	mem_free(c);
+}

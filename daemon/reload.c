@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   read, check --> change_prepare() --> steps of daemon/change.h, worker by worker --> what is not
+ *        |                |                                 |                     in the file drains
+ *        +----------------+--------- refused <--------------+                            |
+ *                                                                                       done
+ *
+ * Credentials of routes that stay are read anew as well, each side for itself: what has become
+ * unusable of one leaves it what it has.
+ */
+#include "daemon/reload.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { PROBLEMS_BYTES = 32 << 10 };
+
+struct reload {
+	struct reload_config cfg;
+	bool is_running, is_beginning, again;
+	struct config *current; /* owned; NULL: what the process began with */
+	struct change *change;
+	unsigned worker, old; /* asked now; the route it drains */
+	struct inquiry q;
+	struct list next, now; /* who gets the next, and this one */
+	char problems[PROBLEMS_BYTES];
+};
+
+static void tell_all(struct reload *r, const struct reload_result *result)
+{
+	struct list *it;
+
+	while ((it = list_pop(&r->now))) {
+		struct reload_waiter *w = container_of(it, struct reload_waiter, link);
+
+		w->told(w, result);
+	}
+	change_free(r->change);
+	r->change = NULL;
+	r->is_running = false;
+	r->cfg.tell(r->cfg.arg, false);
+}
+
+/* A line of the log for each problem; what it quotes is quoted another way there. */
+static void log_problems(const struct reload *r)
+{
+	char line[512];
+	const char *at = r->problems;
+
+	while (*at) {
+		size_t n = strcspn(at, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, at);
+		for (char *c = line; *c; c++)
+			if (*c == '"')
+				*c = '\'';
+		log_error("reload.refused", "why=\"%s\"", line);
+		at += n + (at[n] == '\n');
+	}
+}
+
+static void refuse(struct reload *r)
+{
+	const struct reload_result result = {.is_refused = true, .problems = r->problems};
+
+	log_problems(r);
+	tell_all(r, &result);
+}
+
+static void say_problem(struct reload *r, const char *what)
+{
+	snprintf(r->problems, sizeof(r->problems), "%s: %s\n", r->cfg.path, what);
+}
+
+static void settle(struct reload *r)
+{
+	const struct change *c = r->change;
+	const struct reload_result result = {.problems = "",
+					     .added = c->nadded,
+					     .changed = c->nchanged,
+					     .removed = c->nremoved,
+					     .kept = c->nkept,
+					     .restart = c->restart};
+
+	log_info("reload", "routes=%u added=%u changed=%u removed=%u kept=%u", r->cfg.gw->nroutes,
+		 c->nadded, c->nchanged, c->nremoved, c->nkept);
+	if (*c->restart)
+		log_warn("reload.restart",
+			 "keys=\"%s\" why=\"these hold from the next restart on\"", c->restart);
+	tell_all(r, &result);
+}
+
+static void apply(struct reload *r)
+{
+	struct config *now = r->change->cfg;
+
+	/* What an operator set holds, unless the file has changed. */
+	if (now->log_level != r->cfg.gw->cfg->log_level)
+		log_set_level(now->log_level);
+	change_done(r->cfg.gw, r->cfg.auth, r->change);
+	config_free(r->current);
+	r->current = now;
+	auth_reload(r->cfg.auth, time(NULL));
+}
+
+static void ask_worker(struct reload *r)
+{
+	inquire(r->cfg.inquiries, &r->q, r->worker);
+}
+
+/* Sessions of routes that are no more: route by route, worker by worker. */
+static void drain_next(struct reload *r)
+{
+	const struct change *c = r->change;
+
+	while (r->old < c->nold && !c->old[r->old].is_gone)
+		r->old++;
+	if (r->old == c->nold) {
+		settle(r);
+		return;
+	}
+	r->q.change = NULL;
+	r->q.look = (struct look){.kind = LOOK_DRAIN,
+				  .want = {.route = c->old[r->old].slot},
+				  .patience = atomic_load(&r->cfg.gw->drain_s) * NSEC_PER_SEC};
+	ask_worker(r);
+}
+
+static void on_drained(struct reload *r)
+{
+	if (++r->worker == r->cfg.gw->nworkers) {
+		r->worker = 0;
+		r->old++;
+	}
+	drain_next(r);
+}
+
+static void take_step(struct reload *r, enum change_step step)
+{
+	r->worker = 0;
+	r->change->step = step;
+	ask_worker(r);
+}
+
+/* Worker by worker, those before .worker have taken it. */
+static void on_failed_add(struct reload *r)
+{
+	say_problem(r, "a worker is out of memory or descriptors");
+	if (r->worker == 0) {
+		change_undo(r->cfg.gw, r->cfg.auth, r->change);
+		refuse(r);
+		return;
+	}
+	take_step(r, CHANGE_TAKE_BACK);
+}
+
+static void on_step(struct reload *r)
+{
+	struct change *c = r->change;
+	bool is_last = r->worker + 1 == r->cfg.gw->nworkers;
+
+	if (c->step == CHANGE_ADD && c->err) {
+		r->old = r->worker; /* so many have to take back */
+		on_failed_add(r);
+		return;
+	}
+	if (c->step == CHANGE_TAKE_BACK && r->worker + 1 == r->old) {
+		change_undo(r->cfg.gw, r->cfg.auth, c);
+		refuse(r);
+		return;
+	}
+	if (!is_last) {
+		r->worker++;
+		ask_worker(r);
+		return;
+	}
+	if (c->step == CHANGE_ADD) {
+		take_step(r, CHANGE_TURN_OVER);
+		return;
+	}
+	apply(r);
+	r->worker = r->old = 0;
+	drain_next(r);
+}
+
+/* Return: 0 with .change prepared, or an error with its reasons. */
+static int prepare(struct reload *r)
+{
+	const struct reload_config *cfg = &r->cfg;
+	struct config *file = NULL;
+	FILE *errors;
+	int err;
+
+	memset(r->problems, 0, sizeof(r->problems));
+	if (!cfg->serves(cfg->arg)) {
+		say_problem(r, "the gateway is about to end");
+		return ERR_CONFIG;
+	}
+	errors = fmemopen(r->problems, sizeof(r->problems) - 1, "w");
+	if (!errors) {
+		say_problem(r, "out of memory");
+		return ERR_NOMEM;
+	}
+	err = config_load(cfg->path, &file, errors);
+	if (!err)
+		err = change_prepare(cfg->gw, cfg->auth, file, cfg->running, cfg->path, errors,
+				     &r->change);
+	fclose(errors);
+	return err;
+}
+
+static void on_answer(struct inquiry *q);
+
+static void reload_begin(struct reload *r)
+{
+	r->is_running = true;
+	r->again = false;
+	while (!list_is_empty(&r->next))
+		list_add_tail(&r->now, list_pop(&r->next));
+	r->cfg.tell(r->cfg.arg, true);
+	if (prepare(r)) {
+		refuse(r);
+		return;
+	}
+	r->q = (struct inquiry){.answered = on_answer, .change = r->change};
+	take_step(r, CHANGE_ADD);
+}
+
+/* Those who ask while they are told of the last one get the next, one after the other. */
+static void go_on(struct reload *r)
+{
+	if (r->is_beginning)
+		return;
+	r->is_beginning = true;
+	while (!r->is_running && (r->again || !list_is_empty(&r->next)))
+		reload_begin(r);
+	r->is_beginning = false;
+}
+
+static void on_answer(struct inquiry *q)
+{
+	struct reload *r = container_of(q, struct reload, q);
+
+	if (q->change)
+		on_step(r);
+	else
+		on_drained(r);
+	go_on(r);
+}
+
+struct reload *reload_new(const struct reload_config *cfg)
+{
+	struct reload *r = mem_zalloc(sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->cfg = *cfg;
+	list_init(&r->next);
+	list_init(&r->now);
+	return r;
+}
+
+void reload_ask(struct reload *r, struct reload_waiter *w)
+{
+	if (w) {
+		list_init(&w->link);
+		list_add_tail(&r->next, &w->link);
+	} else {
+		r->again = true;
+	}
+	go_on(r);
+}
+
+void reload_free(struct reload *r)
+{
+	if (!r)
+		return;
+	change_free(r->change);
+	config_free(r->current);
+	mem_free(r);
+}

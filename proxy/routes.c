@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   free --add--> serves --retire--> retired --last session ends--> free
+ *
+ * A session holds the route that it takes and the one that it came in by, which differ where several
+ * share a listener. As long as somebody is there that came in by the one that listens, and has not
+ * proved its name yet, all that share that listener stay, for it may choose any of them.
+ */
+#include "proxy/routes.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "proxy/internal.h"
+
+static void init_groups(struct route_state *rs, unsigned part)
+{
+	for (unsigned k = 0; k < QUOTA_PURPOSES; k++)
+		quota_group_init(&rs->groups[k], &rs->proxy->quota, (enum buf_purpose)k, part);
+}
+
+static void free_route(struct route_state *rs)
+{
+	atomic_uint *users = rs->route->users;
+	struct proxy *p = rs->proxy;
+
+	session_auth_fini(rs);
+	for (unsigned k = 0; k < QUOTA_PURPOSES; k++)
+		quota_group_fini(&rs->groups[k]);
+	p->routes[rs->slot] = NULL;
+	p->nroutes -= !rs->is_retired;
+	mem_free(rs);
+	if (users)
+		atomic_fetch_sub(users, 1); /* the last that is done with it */
+}
+
+int proxy_route_add(struct proxy *p, unsigned slot, unsigned part, unsigned sides)
+{
+	struct route_state *rs = mem_zalloc(sizeof(*rs));
+
+	assert(slot < p->nslots && !p->routes[slot]);
+	if (!rs)
+		return ERR_NOMEM;
+	rs->proxy = p;
+	rs->route = &p->cfg.routes[slot];
+	rs->slot = slot;
+	rs->server_v1 = rs->route->server;
+	rs->server_v1.versions = LEG_V1;
+	init_groups(rs, part);
+	p->routes[slot] = rs;
+	p->nroutes++;
+	if (rs->route->users)
+		atomic_fetch_add(rs->route->users, 1);
+	if (session_auth_open(rs, sides) == 0)
+		return 0;
+	free_route(rs);
+	return ERR_NOMEM;
+}
+
+void proxy_listen_by(struct proxy *p, unsigned listener, unsigned slot)
+{
+	p->listeners[listener] = slot == PROXY_NO_SLOT ? NULL : p->routes[slot];
+}
+
+void proxy_route_retire(struct proxy *p, unsigned slot)
+{
+	p->routes[slot]->is_retired = true;
+	p->nroutes--;
+	p->sweep = true;
+}
+
+void proxy_use_jobs(struct proxy *p, struct jobs_port *jobs)
+{
+	p->cfg.jobs = jobs;
+}
+
+void route_hold(struct route_state *rs)
+{
+	rs->holds++;
+}
+
+void route_put(struct route_state *rs)
+{
+	rs->holds--;
+	rs->proxy->sweep |= rs->is_retired && rs->holds == 0;
+}
+
+static bool is_over(const struct proxy *p, const struct route_state *rs)
+{
+	if (!rs->is_retired || rs->holds > 0)
+		return false;
+	for (unsigned i = 0; rs->route->shares && i < p->nslots; i++)
+		if (p->routes[i] && p->routes[i]->route == rs->route->shares)
+			return p->routes[i]->is_retired && p->routes[i]->holds == 0;
+	return true;
+}
+
+/* Who goes on counting where @rs ended; NULL: nobody. */
+static struct route_state *successor(const struct proxy *p, const struct route_state *rs)
+{
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i] && !p->routes[i]->is_retired &&
+		    strcmp(p->routes[i]->route->name, rs->route->name) == 0)
+			return p->routes[i];
+	return NULL;
+}
+
+static void end_route(struct proxy *p, struct route_state *rs)
+{
+	struct route_state *next = successor(p, rs);
+
+	proxy_counters_add(next ? &next->count : &p->gone, &rs->count);
+	free_route(rs);
+}
+
+/* In any order: of those that share a listener that is over each is over for itself. */
+void routes_sweep(struct proxy *p)
+{
+	p->sweep = false;
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i] && is_over(p, p->routes[i]))
+			end_route(p, p->routes[i]);
+}
+
+int routes_open(struct proxy *p)
+{
+	unsigned sides = 0;
+
+	p->nslots = p->cfg.nslots > p->cfg.nroutes ? p->cfg.nslots : p->cfg.nroutes;
+	p->routes = mem_zalloc(p->nslots * sizeof(struct route_state *));
+	p->listeners = mem_zalloc(p->nslots * sizeof(struct route_state *));
+	if (!p->routes || !p->listeners)
+		return ERR_NOMEM;
+	for (unsigned i = 0; i < p->cfg.nroutes; i++)
+		sides += session_auth_sides(&p->cfg.routes[i]);
+	for (unsigned i = 0; i < p->cfg.nroutes; i++) {
+		int err = proxy_route_add(p, i, i, sides);
+
+		if (err)
+			return err;
+		proxy_listen_by(p, i, i);
+	}
+	return 0;
+}
+
+void routes_close(struct proxy *p)
+{
+	for (unsigned i = 0; p->routes && i < p->nslots; i++)
+		if (p->routes[i])
+			free_route(p->routes[i]);
+	mem_free(p->routes);
+	mem_free(p->listeners);
+}
