@@ -9,8 +9,10 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "hostauth/chain.h"
 #include "hostauth/creds_internal.h"
 #include "hostauth/hostauth.h"
+#include "hostauth/tls.h"
 
 /* Section 4.1 of the profile. RSA+... are for signatures within chains: TLS 1.3 itself uses PSS. */
 static const char suites[] =
@@ -50,6 +52,40 @@ static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *len,
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
+/* Nor is one for no purpose, of which choose_alpn() does not hear. */
+static int look_at_hello(SSL *ssl, int *alert, void *arg)
+{
+	const unsigned char *data;
+	size_t len;
+
+	(void)arg;
+	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation,
+				      &data, &len) == 1)
+		return SSL_CLIENT_HELLO_SUCCESS;
+	tls_of(ssl)->fault = "no application protocol is offered";
+	*alert = SSL_AD_NO_APPLICATION_PROTOCOL;
+	return SSL_CLIENT_HELLO_ERROR;
+}
+
+/* OpenSSL shows a message before it takes it apart, in its own memory, and has no ear for a no: what is too much is
+ * made unreadable. That costs the message's octets, which are bounded, and no more. */
+static void look_at_message(int sent, int version, int type, const void *octets, size_t len,
+			    SSL *ssl, void *arg)
+{
+	const char *fault;
+
+	(void)version;
+	(void)arg;
+	if (sent || type != SSL3_RT_HANDSHAKE)
+		return;
+	fault = chain_fault(view_of(octets, len));
+	if (!fault)
+		return;
+	tls_of(ssl)->fault = fault;
+	tls_of(ssl)->is_too_much = true;
+	memset((uint8_t *)octets + SSL3_HM_HEADER_LENGTH, 0xff, len - SSL3_HM_HEADER_LENGTH);
+}
+
 static SSL_SESSION *psk_session(SSL *ssl, const uint8_t *key, size_t len)
 {
 	static const unsigned char aes_128_gcm_sha256[] = {0x13, 0x01};
@@ -83,6 +119,17 @@ static int use_psk(SSL *ssl, const EVP_MD *md, const unsigned char **identity, s
 	return *session != NULL;
 }
 
+/* What the peer shows: for the log, and for psk_name() where it is known. */
+static void note_identity(struct tls *t, const unsigned char *identity, size_t len, bool is_known)
+{
+	t->shows_key = true;
+	t->is_known = is_known;
+	if (len > PSK_IDENTITY_MAX || memchr(identity, '\0', len))
+		len = 0;
+	memcpy(t->identity, identity, len);
+	t->identity[len] = '\0';
+}
+
 /* Section 4.5: who is not known gets the answer of a wrong key, and learns nothing. */
 static int find_psk(SSL *ssl, const unsigned char *identity, size_t len, SSL_SESSION **session)
 {
@@ -90,8 +137,8 @@ static int find_psk(SSL *ssl, const unsigned char *identity, size_t len, SSL_SES
 	uint8_t nobodys[PSK_KEY_MIN];
 
 	*session = NULL;
+	note_identity(tls_of(ssl), identity, len, psk != NULL);
 	if (psk) {
-		SSL_set_app_data(ssl, (void *)psk->identity); /* the set outlives the handshake */
 		*session = psk_session(ssl, psk->key, psk->key_len);
 	} else if (RAND_priv_bytes(nobodys, sizeof(nobodys)) == 1) {
 		*session = psk_session(ssl, nobodys, sizeof(nobodys));
@@ -280,8 +327,11 @@ static int set_up(struct hostauth_creds *c, bool psk)
 	SSL_CTX_set_mode(ctx, SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_max_cert_list(ctx, HOSTAUTH_MAX_TLS);
+	SSL_CTX_set_msg_callback(ctx, look_at_message);
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, NULL);
+	if (c->role == HOSTAUTH_ACCEPTOR)
+		SSL_CTX_set_client_hello_cb(ctx, look_at_hello, NULL);
 	/* Of sessions there are none but those of shared keys; a server wants a name for them. */
 	if (c->role == HOSTAUTH_ACCEPTOR &&
 	    SSL_CTX_set_session_id_context(ctx, alpn, ALPN_BYTES) != 1)

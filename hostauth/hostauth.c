@@ -25,7 +25,10 @@
 #include "hostauth/tls.h"
 #include "hostauth/value.h"
 
-enum { VALUE_MAX = 4096 }; /* no message is longer: section 3.4 */
+enum {
+	VALUE_MAX = 4096, /* no message is longer: section 3.4 */
+	ALERT_MAX = 32,	  /* a record with one; one with a message that asks for work is longer */
+};
 
 enum say { SAY_NOTHING, SAY_STREAM, SAY_ACK, SAY_BIND, SAY_FAIL };
 enum expect { EXPECT_NOTHING, EXPECT_STREAM, EXPECT_ACK, EXPECT_BIND };
@@ -51,6 +54,7 @@ struct hostauth {
 	struct hostauth_value out; /* being sent */
 	char why[HOSTAUTH_TEXT_BYTES];
 	struct tls_name peer;
+	bool has_hello; /* acceptor: the first turn is over */
 	uint8_t value[VALUE_MAX];
 };
 
@@ -120,6 +124,13 @@ static enum hostauth_status out_of_turn(struct hostauth *h)
 	return fail(h, HOSTAUTH_CAUSE_VALUE, "a value that is not the answer due");
 }
 
+/* Section 8. */
+static size_t most_of(const struct hostauth *h)
+{
+	return h->role == HOSTAUTH_ACCEPTOR && !h->has_hello ? HOSTAUTH_MAX_HELLO
+							     : HOSTAUTH_MAX_TLS;
+}
+
 /* The peer's stream goes on. */
 static bool feed(struct hostauth *h, const struct hostauth_value *v)
 {
@@ -128,10 +139,11 @@ static bool feed(struct hostauth *h, const struct hostauth_value *v)
 		return false;
 	}
 	h->tls_in += v->tls.len;
-	if (h->tls_in > HOSTAUTH_MAX_TLS) {
+	if (h->tls_in > most_of(h)) {
 		fail(h, HOSTAUTH_CAUSE_LIMIT, "more TLS octets than are taken");
 		return false;
 	}
+	h->has_hello |= v->kind == HOSTAUTH_TURN;
 	if ((!h->tls.ssl && tls_begin(&h->tls, h->creds, h->now)) || tls_feed(&h->tls, v->tls)) {
 		fail(h, HOSTAUTH_CAUSE_OWN, "no memory");
 		return false;
@@ -208,8 +220,9 @@ static enum hostauth_status on_fail(struct hostauth *h, const struct hostauth_va
 		[HOSTAUTH_REASON_OWN] = "the peer refused: a failure of its own",
 	};
 
-	if (v->reason == HOSTAUTH_REASON_TLS && v->tls.len && h->tls.ssl &&
-	    tls_feed(&h->tls, v->tls) == 0) {
+	/* The engine goes on with whatever it is given: it gets an alert, and no work that is not hostauth_work()'s. */
+	if (v->reason == HOSTAUTH_REASON_TLS && v->tls.len && v->tls.len <= ALERT_MAX &&
+	    h->tls.ssl && !tls_is_rest(&h->tls) && tls_feed(&h->tls, v->tls) == 0) {
 		tls_alert(&h->tls, h->why);
 		return fail(h, HOSTAUTH_CAUSE_PEER, NULL);
 	}
@@ -327,8 +340,10 @@ void hostauth_work(struct hostauth *h)
 		return;
 	}
 	err = tls_step(&h->tls, h->why);
+	if (err == ERR_PROTO && h->tls.shows_key)
+		tls_shown(&h->tls, &h->peer);
 	if (err == ERR_PROTO)
-		fail(h, HOSTAUTH_CAUSE_TLS, NULL);
+		fail(h, h->tls.is_too_much ? HOSTAUTH_CAUSE_LIMIT : HOSTAUTH_CAUSE_TLS, NULL);
 	else if (err == 0 && tls_is_rest(&h->tls))
 		fail(h, HOSTAUTH_CAUSE_VALUE, "octets follow the TLS handshake");
 	else if (err == 0)
@@ -392,7 +407,7 @@ bool hostauth_next(struct hostauth *h, size_t room, size_t properties, struct ho
 	case SAY_FAIL:
 		h->out.kind = HOSTAUTH_FAIL;
 		h->out.reason = reason_of(h);
-		if (h->cause == HOSTAUTH_CAUSE_TLS)
+		if (h->cause == HOSTAUTH_CAUSE_TLS && !h->tls.complete)
 			h->out.tls = tls_pending(&h->tls);
 		if (h->out.tls.len >
 		    HOSTAUTH_MIN_ROOM - HOSTAUTH_VALUE_HEAD - HOSTAUTH_REASON_BYTES)

@@ -49,7 +49,8 @@ enum {
 	HOSTAUTH_NAME_BYTES = 256,
 	HOSTAUTH_TEXT_BYTES = 192,
 	/* What a peer may send: section 8. */
-	HOSTAUTH_MAX_TLS = 64 * 1024,
+	HOSTAUTH_MAX_TLS = 24 * 1024,
+	HOSTAUTH_MAX_HELLO = 8 * 1024, /* of these an initiator's, before its first TURN is over */
 	HOSTAUTH_MAX_VALUES = 256,
 	/* The least room for a value in which something of use fits. */
 	HOSTAUTH_MIN_ROOM = 64,

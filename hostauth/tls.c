@@ -17,6 +17,7 @@ int tls_begin(struct tls *t, struct hostauth_creds *creds, int64_t now)
 		tls_end(t);
 		return ERR_NOMEM;
 	}
+	SSL_set_app_data(t->ssl, t);
 	BIO_set_mem_eof_return(in, -1); /* more is to come */
 	SSL_set_bio(t->ssl, in, out);
 	t->in = in;
@@ -27,6 +28,11 @@ int tls_begin(struct tls *t, struct hostauth_creds *creds, int64_t now)
 	else
 		SSL_set_accept_state(t->ssl);
 	return 0;
+}
+
+struct tls *tls_of(const SSL *ssl)
+{
+	return SSL_get_app_data(ssl);
 }
 
 void tls_end(struct tls *t)
@@ -43,7 +49,7 @@ int tls_feed(struct tls *t, struct view octets)
 	return BIO_write(t->in, octets.data, (int)octets.len) == (int)octets.len ? 0 : ERR_NOMEM;
 }
 
-/* The verification's finding says more than the engine's. */
+/* What was found here, or by the verification, says more than the engine does. */
 static void tell(const struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
 {
 	long verdict = SSL_get_verify_result(t->ssl);
@@ -51,8 +57,22 @@ static void tell(const struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
 
 	if (verdict != X509_V_OK)
 		reason = X509_verify_cert_error_string(verdict);
-	snprintf(why, HOSTAUTH_TEXT_BYTES, "%s", reason ? reason : "TLS failed");
+	if (t->fault)
+		reason = t->fault;
+	snprintf(why, HOSTAUTH_TEXT_BYTES, "%s%s",
+		 t->shows_key && !t->is_known ? "there is no key of this identity: " : "",
+		 reason ? reason : "TLS failed");
 	ERR_clear_error();
+}
+
+/* Section 4.3, of the initiator: a server that ignores it would be of another purpose. */
+static bool is_purpose_agreed(const struct tls *t)
+{
+	const unsigned char *name;
+	unsigned len;
+
+	SSL_get0_alpn_selected(t->ssl, &name, &len);
+	return len > 0; /* of what was offered: the engine sees to that */
 }
 
 int tls_step(struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
@@ -65,6 +85,10 @@ int tls_step(struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
 		return ERR_AGAIN;
 	if (rc != 1) {
 		tell(t, why);
+		return ERR_PROTO;
+	}
+	if (!is_purpose_agreed(t)) {
+		snprintf(why, HOSTAUTH_TEXT_BYTES, "no application protocol was agreed on");
 		return ERR_PROTO;
 	}
 	t->complete = true;
@@ -180,6 +204,13 @@ static int certificate_name(const struct tls *t, const struct hostauth_creds *c,
 	return found ? 0 : ERR_ACCESS;
 }
 
+void tls_shown(const struct tls *t, struct tls_name *name)
+{
+	name->kind = HOSTAUTH_NAME_KEY;
+	if (!to_text(view_of(t->identity, strlen(t->identity)), name->text))
+		name->text[0] = '\0';
+}
+
 static int psk_name(const struct tls *t, const struct hostauth_creds *c, struct tls_name *name,
 		    char why[HOSTAUTH_TEXT_BYTES])
 {
@@ -190,9 +221,9 @@ static int psk_name(const struct tls *t, const struct hostauth_creds *c, struct 
 		return ERR_ACCESS;
 	}
 	if (c->role == HOSTAUTH_ACCEPTOR)
-		identity = SSL_get_app_data(t->ssl);
+		identity = t->is_known ? t->identity : "";
 	name->kind = HOSTAUTH_NAME_KEY;
-	snprintf(name->text, sizeof(name->text), "%s", identity ? identity : "");
+	snprintf(name->text, sizeof(name->text), "%s", identity);
 	if (*name->text && is_wanted(c, HOSTAUTH_NAME_KEY, view_of(name->text, strlen(name->text))))
 		return 0;
 	snprintf(why, HOSTAUTH_TEXT_BYTES, "its name is not one of those allowed");

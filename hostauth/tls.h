@@ -8,13 +8,22 @@
 #include "hostauth/hostauth.h"
 #include "hostauth/names.h"
 
-/** tls - the TLS engine of one handshake, between two memory BIOs. Inside of hostauth/ only. */
+/** tls - the TLS engine of one handshake, between two memory BIOs. Inside of hostauth/ only. It does not move. */
 struct tls {
 	SSL *ssl;      /* NULL until it is needed */
 	BIO *in, *out; /* the SSL's */
 	bool complete;
 	char suite[32];
+	/* What the engine's callbacks (creds.c) found out. */
+	const char *fault;		     /* what they refused, in words */
+	bool is_too_much;		     /* because of a limit of section 8 */
+	bool shows_key;			     /* acceptor: the peer says that it has a key: */
+	char identity[PSK_IDENTITY_MAX + 1]; /* of this identity; "" if it is none that could be */
+	bool is_known;			     /* and one of ours */
 };
+
+/** tls_of - the struct tls of @ssl. */
+struct tls *tls_of(const SSL *ssl);
 
 struct tls_name {
 	enum hostauth_name_kind kind;
@@ -43,6 +52,9 @@ bool tls_is_rest(const struct tls *t);
 
 /** tls_alert - what the peer's alert says, fed and not read yet. */
 void tls_alert(struct tls *t, char why[HOSTAUTH_TEXT_BYTES]);
+
+/** tls_shown - the identity that a peer shows which failed; none: .text is "". */
+void tls_shown(const struct tls *t, struct tls_name *name);
 
 /** tls_peer - the peer's name, the one that is allowed if there is one. Return: 0 or ERR_ACCESS, and
  * @why. */

@@ -4,10 +4,14 @@
 
 #include <malloc.h>
 #include <openssl/crypto.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/budget.h"
+#include "hostauth/chain.h"
 #include "tests/hostauth/pair.h"
 
 /* Each of OpenSSL's allocations is counted for whoever was at work. */
@@ -117,45 +121,152 @@ static void run(struct pair_end end[2], bool half)
 	owner = NOBODY;
 }
 
-/* As often as it fits, with the rest, in what a peer may send: no chain, and as long as the longest. */
-static struct hostauth_creds *longest(enum hostauth_role role, const char *path, size_t times)
-{
-	static const char end_of_one[] = "-----END CERTIFICATE-----\n";
-	static char many[4 * PAIR_FILE];
-	struct view one = pair_read(path), ca = pair_read("tests/hostauth/keys/ca.pem");
-	size_t len = (size_t)(strstr((const char *)one.data, end_of_one) - (const char *)one.data) +
-		     strlen(end_of_one);
-	const struct hostauth_material m = {
-		.certificate = view_of(many, times * len), .key = one, .ca = ca};
-	struct hostauth_refusal no;
-	struct hostauth_creds *creds;
+/* --- the worst that a peer may show --- */
 
-	for (size_t i = 0; i < times; i++)
-		memcpy(many + i * len, one.data, len);
+enum { MATERIAL = 128 * 1024 };
+
+static void put(char *to, X509 *x, EVP_PKEY *key)
+{
+	BIO *bio = BIO_new(BIO_s_mem());
+	size_t used = strlen(to);
+	int n;
+
+	assert_int_equal(x ? PEM_write_bio_X509(bio, x)
+			   : PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL),
+			 1);
+	n = BIO_read(bio, to + used, (int)(MATERIAL - used - 1));
+	assert_in_range(n, 1, MATERIAL);
+	to[used + (size_t)n] = '\0';
+	BIO_free(bio);
+}
+
+static void extend(X509 *x, int nid, const char *oid, const void *octets, size_t len)
+{
+	ASN1_OCTET_STRING *data = ASN1_OCTET_STRING_new();
+	ASN1_OBJECT *object = oid ? OBJ_txt2obj(oid, 1) : OBJ_nid2obj(nid);
+	X509_EXTENSION *ext;
+
+	assert_int_equal(ASN1_OCTET_STRING_set(data, octets, (int)len), 1);
+	ext = X509_EXTENSION_create_by_OBJ(NULL, object, 0, data);
+	assert_int_equal(X509_add_ext(x, ext, -1), 1);
+	X509_EXTENSION_free(ext);
+	ASN1_OCTET_STRING_free(data);
+	ASN1_OBJECT_free(object);
+}
+
+/* @n alternative names of @len octets each. */
+static void add_names(X509 *x, unsigned n, unsigned len)
+{
+	static uint8_t der[MATERIAL];
+	size_t at = 4;
+
+	for (unsigned i = 0; i < n; i++) {
+		der[at++] = 0x82;
+		der[at++] = (uint8_t)len;
+		memset(der + at, 'a', len);
+		at += len;
+	}
+	memcpy(der, (const uint8_t[]){0x30, 0x82, (uint8_t)((at - 4) >> 8), (uint8_t)(at - 4)}, 4);
+	extend(x, NID_subject_alt_name, NULL, der, at);
+}
+
+static void add_subject(X509 *x, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN",
+							    MBSTRING_ASC,
+							    (const unsigned char *)"a", 1, -1, 0),
+				 1);
+}
+
+static void add_extensions(X509 *x, unsigned n)
+{
+	char oid[32];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(oid, sizeof(oid), "1.2.%u", i + 1);
+		extend(x, 0, oid, "\xff", 1);
+	}
+}
+
+/* Octets that are no DER. */
+static void add_octets(X509 *x, size_t n)
+{
+	static uint8_t octets[MATERIAL];
+
+	memset(octets, 0xff, n);
+	extend(x, 0, "1.2.3.4", octets, n);
+}
+
+/* How the certificates that @times stand behind the first are made up. */
+struct fat {
+	const char *what;
+	unsigned names, name_len, subject, extensions, times;
+	size_t octets;
+};
+
+/* Nobody signed it but itself: it costs what it costs until that is found out. */
+static struct hostauth_creds *fat_creds(enum hostauth_role role, const struct fat *f)
+{
+	static char certificates[MATERIAL], key[MATERIAL];
+	EVP_PKEY *pkey = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+	struct view ca = pair_read("tests/hostauth/keys/ca.pem");
+	struct hostauth_material m = {.ca = ca};
+	struct hostauth_refusal no = {.why = ""};
+	struct hostauth_creds *creds;
+	X509 *x = X509_new();
+
+	certificates[0] = key[0] = '\0';
+	X509_set_version(x, X509_VERSION_3);
+	ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
+	ASN1_TIME_set(X509_getm_notBefore(x), PAIR_NOW - 1000);
+	ASN1_TIME_set(X509_getm_notAfter(x), PAIR_NOW + 1000);
+	X509_set_pubkey(x, pkey);
+	add_subject(x, f->subject);
+	if (f->subject)
+		X509_set_issuer_name(x, X509_get_subject_name(x));
+	if (f->names)
+		add_names(x, f->names, f->name_len);
+	add_extensions(x, f->extensions);
+	if (f->octets)
+		add_octets(x, f->octets);
+	assert_true(X509_sign(x, pkey, NULL) > 0);
+	for (unsigned i = 0; i < f->times; i++)
+		put(certificates, x, NULL);
+	put(key, NULL, pkey);
+	m.certificate = view_of(certificates, strlen(certificates));
+	m.key = view_of(key, strlen(key));
 	creds = hostauth_creds_new(role, &m, &no);
-	assert_non_null(creds);
-	pair_free(one);
+	if (!creds)
+		fail_msg("%s: %s", f->what, no.why);
+	X509_free(x);
+	EVP_PKEY_free(pkey);
 	pair_free(ca);
 	return creds;
 }
 
-/* Both ends keep to @most, or, @hostile, the other one. */
-static void measure_pair(const char *what, struct pair_end end[2], unsigned hostile, bool half,
-			 size_t most)
+/* Both ends keep to @most, or, @hostile, the other one, which ends as @status. */
+static void measure_pair(const char *what, struct pair_end end[2], unsigned hostile,
+			 enum hostauth_status status, size_t most)
 {
+	unsigned judge = hostile == NOBODY ? 1 : 1 - hostile;
+	struct hostauth_facts facts;
+
 	for (unsigned i = 0; i < 2; i++)
 		hostauth_free(end[i].h);
 	end[0].h = end[1].h = NULL;
 	for (unsigned i = 0; i < 2; i++) { /* the first one finds libraries that are not set up */
 		memset(live, 0, sizeof(live));
 		again(end);
-		run(end, half);
-		assert_int_equal(hostauth_status(end[1].h), half ? HOSTAUTH_GOING : HOSTAUTH_DONE);
+		run(end, status == HOSTAUTH_GOING);
+		assert_int_equal(hostauth_status(end[judge].h), status);
 		for (owner = 0; owner < 2 && i == 0; owner++)
 			end_of(&end[owner]);
 		owner = NOBODY;
 	}
-	print_message("%s: initiator %zu octets, acceptor %zu\n", what, peak[0], peak[1]);
+	hostauth_facts(end[judge].h, &facts);
+	print_message("%s: initiator %zu octets, acceptor %zu; %s\n", what, peak[0], peak[1],
+		      *facts.why ? facts.why : "as it should");
 	for (unsigned i = 0; i < 2; i++)
 		if (i != hostile)
 			assert_in_range(peak[i], 10000, most);
@@ -167,7 +278,7 @@ static void measure(const char *what, const struct pair_setup *setup)
 	struct pair_end end[2];
 
 	pair_begin(end, setup);
-	measure_pair(what, end, NOBODY, false, BUDGET_HANDSHAKE);
+	measure_pair(what, end, NOBODY, HOSTAUTH_DONE, BUDGET_HANDSHAKE);
 }
 
 static void handshakes_keep_to_their_budget(void **state)
@@ -187,37 +298,46 @@ static void handshakes_keep_to_their_budget(void **state)
 	measure("chains of 16 KiB in 1024 octets", &pieces);
 }
 
-static void measure_longest(const char *what, enum hostauth_role role, const char *path,
-			    size_t times, bool half, size_t most)
+static void measure_fat(enum hostauth_role role, const struct fat *f, enum hostauth_status status)
 {
 	static const struct pair_setup setup = {.initiator = "client", .acceptor = "server"};
 	struct pair_end end[2];
 
 	pair_begin(end, &setup);
 	hostauth_creds_put(end[role].creds);
-	end[role].creds = longest(role, path, times);
-	measure_pair(what, end, role, half, most);
+	end[role].creds = fat_creds(role, f);
+	measure_pair(f->what, end, role, status, BUDGET_HANDSHAKE);
 }
 
-/*
- * The most that a peer may send is 64 KiB of TLS. Who stops before the end holds no more than others; what
- * is taken to look at it all is taken by those alone who look, which are a few threads.
- */
+/* Whatever a peer shows, up to what it may (profile section 8), and beyond. */
 static void nor_do_the_largest_go_beyond(void **state)
 {
-	enum { LOOKING = 1024 * 1024 };
+	static const struct fat fat[] = {
+		{.what = "ten certificates", .times = CHAIN_CERTIFICATES},
+		{.what = "140 certificates", .times = 140},
+		{.what = "many short names",
+		 .names = CHAIN_ELEMENTS - 50,
+		 .name_len = 1,
+		 .times = 1},
+		{.what = "many names", .names = CHAIN_ELEMENTS - 50, .name_len = 36, .times = 1},
+		{.what = "thousands of names", .names = 10000, .name_len = 0, .times = 1},
+		{.what = "a long subject", .subject = (CHAIN_ELEMENTS - 50) / 8, .times = 1},
+		{.what = "an endless subject", .subject = 1000, .times = 1},
+		{.what = "many extensions", .extensions = (CHAIN_ELEMENTS - 50) / 3, .times = 1},
+		{.what = "one of 23 KiB", .octets = 23 * 1024, .times = 1},
+		{.what = "ten in 23 KiB", .octets = 2000, .times = CHAIN_CERTIFICATES},
+		{.what = "ten with names, in 23 KiB",
+		 .names = 28,
+		 .name_len = 70,
+		 .times = CHAIN_CERTIFICATES},
+	};
 
 	(void)state;
-	measure_longest("48 KiB of certificates, and no end", HOSTAUTH_INITIATOR,
-			"tests/hostauth/keys/long.pem", 3, true, BUDGET_HANDSHAKE);
-	measure_longest("140 certificates, and no end", HOSTAUTH_INITIATOR,
-			"tests/hostauth/keys/client.pem", 140, true, BUDGET_HANDSHAKE);
-	measure_longest("48 KiB of certificates", HOSTAUTH_INITIATOR,
-			"tests/hostauth/keys/long.pem", 3, false, LOOKING);
-	measure_longest("140 certificates", HOSTAUTH_INITIATOR, "tests/hostauth/keys/client.pem",
-			140, false, LOOKING);
-	measure_longest("48 KiB of certificates from a server", HOSTAUTH_ACCEPTOR,
-			"tests/hostauth/keys/long-server.pem", 3, false, LOOKING);
+	for (size_t i = 0; i < sizeof(fat) / sizeof(fat[0]); i++)
+		for (unsigned role = 0; role < 2; role++)
+			measure_fat((enum hostauth_role)role, &fat[i], HOSTAUTH_FAILED);
+	for (size_t i = 0; i < sizeof(fat) / sizeof(fat[0]); i++)
+		measure_fat(HOSTAUTH_INITIATOR, &fat[i], HOSTAUTH_GOING);
 }
 
 int main(void)

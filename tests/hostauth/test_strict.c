@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Peers that TLS would be content with, and the profile is not. */
+#include "tests/cmocka_all.h"
+
+#include <openssl/ssl.h>
+#include <string.h>
+
+#include "hostauth/chain.h"
+#include "hostauth/value.h"
+#include "tests/hostauth/inside.h"
+#include "tests/hostauth/pair.h"
+
+static const struct pair_setup common = {.initiator = "client", .acceptor = "server"};
+
+static void expect(const struct pair_end *e, enum hostauth_cause cause, const char *why)
+{
+	struct hostauth_facts facts;
+
+	hostauth_facts(e->h, &facts);
+	assert_int_equal(hostauth_status(e->h), HOSTAUTH_FAILED);
+	assert_string_equal(hostauth_cause_name(facts.cause), hostauth_cause_name(cause));
+	if (!strstr(facts.why, why))
+		fail_msg("\"%s\" is not \"%s\"", facts.why, why);
+}
+
+/* Section 4.3: of the initiator none, or another; of the acceptor none. */
+static void another_purpose_is_refused(void **state)
+{
+	static const unsigned char other[] = "\x13rpcrdma2-hostauth-2";
+	struct pair_end end[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		pair_begin(end, &common);
+		assert_int_equal(SSL_CTX_set_alpn_protos(end[0].creds->ctx, i ? other : NULL,
+							 i ? sizeof(other) - 1 : 0),
+				 0);
+		pair_again(end, &common);
+		pair_run(end);
+		expect(&end[1], HOSTAUTH_CAUSE_TLS,
+		       i ? "no application protocol" : "no application protocol is offered");
+		expect(&end[0], HOSTAUTH_CAUSE_PEER, "alert no application protocol");
+		pair_end(end);
+	}
+	pair_begin(end, &common);
+	SSL_CTX_set_alpn_select_cb(end[1].creds->ctx, NULL, NULL);
+	pair_again(end, &common);
+	pair_run(end);
+	expect(&end[0], HOSTAUTH_CAUSE_TLS, "no application protocol was agreed on");
+	expect(&end[1], HOSTAUTH_CAUSE_PEER, "the peer refused: TLS");
+	pair_end(end);
+}
+
+static void earlier_versions_are_refused(void **state)
+{
+	struct pair_end end[2];
+
+	(void)state;
+	for (unsigned which = 0; which < 2; which++) {
+		pair_begin(end, &common);
+		assert_int_equal(
+			SSL_CTX_set_min_proto_version(end[which].creds->ctx, TLS1_2_VERSION), 1);
+		assert_int_equal(
+			SSL_CTX_set_max_proto_version(end[which].creds->ctx, TLS1_2_VERSION), 1);
+		pair_again(end, &common);
+		pair_run(end);
+		expect(&end[1], HOSTAUTH_CAUSE_TLS, which ? "" : "unsupported protocol");
+		expect(&end[0], HOSTAUTH_CAUSE_PEER, which ? "" : "alert protocol version");
+		pair_end(end);
+	}
+}
+
+/* --- what a chain may cost --- */
+
+enum { MESSAGE = 1 << 16 };
+
+/* A Certificate message of @n certificates of @len octets each. */
+static struct view certificates(uint8_t *to, unsigned n, const uint8_t *one, size_t len)
+{
+	uint8_t *at = to + 8;
+
+	for (unsigned i = 0; i < n; i++) {
+		*at++ = 0;
+		*at++ = (uint8_t)(len >> 8);
+		*at++ = (uint8_t)len;
+		memcpy(at, one, len);
+		at += len;
+		*at++ = 0; /* no extensions */
+		*at++ = 0;
+	}
+	len = (size_t)(at - to) - 8;
+	memcpy(to,
+	       (const uint8_t[]){11, 0, (uint8_t)((len + 4) >> 8), (uint8_t)(len + 4), 0, 0,
+				 (uint8_t)(len >> 8), (uint8_t)len},
+	       8);
+	return view_of(to, (size_t)(at - to));
+}
+
+static void chains_are_counted(void **state)
+{
+	static uint8_t message[MESSAGE];
+	static const uint8_t one[] = {0x30, 3, 2, 1, 5};
+	/* Two within two: six elements. */
+	static const uint8_t nested[] = {0x30, 10, 4, 4, 2, 0, 2, 0, 0x30, 2, 5, 0};
+	static const uint8_t endless[] = {0x30, 0x80, 2, 1, 5};
+	uint8_t names[4 + 2 * CHAIN_ELEMENTS] = {0x30, 0x82}, deep[100];
+	struct view m;
+
+	(void)state;
+	m = certificates(message, CHAIN_CERTIFICATES, one, sizeof(one));
+	assert_null(chain_fault(m));
+	m = certificates(message, CHAIN_CERTIFICATES + 1, one, sizeof(one));
+	assert_string_equal(chain_fault(m), "more certificates than are taken");
+	message[0] = 8; /* another message */
+	assert_null(chain_fault(m));
+	/* Names of no octets: as many as may be; one more, in one certificate or in two. */
+	for (size_t i = 4; i < sizeof(names); i++)
+		names[i] = i % 2 ? 0 : 0x82;
+	for (size_t n = CHAIN_ELEMENTS - 1; n <= CHAIN_ELEMENTS; n++) {
+		const char *fault;
+
+		names[2] = (uint8_t)(2 * n >> 8);
+		names[3] = (uint8_t)(2 * n);
+		fault = chain_fault(certificates(message, 1, names, 4 + 2 * n));
+		if (n < CHAIN_ELEMENTS)
+			assert_null(fault);
+		else
+			assert_string_equal(fault, "certificates of more elements than are taken");
+	}
+	names[2] = (uint8_t)(CHAIN_ELEMENTS >> 8);
+	names[3] = 0;
+	m = certificates(message, 2, names, 4 + CHAIN_ELEMENTS);
+	assert_string_equal(chain_fault(m), "certificates of more elements than are taken");
+	m = certificates(message, 10, nested, sizeof(nested));
+	assert_null(chain_fault(m));
+	m = certificates(message, 10, endless, sizeof(endless));
+	assert_null(chain_fault(m));
+	/* Each in the one before. */
+	for (size_t i = 0; i < sizeof(deep); i += 2) {
+		deep[i] = 0x30;
+		deep[i + 1] = (uint8_t)(sizeof(deep) - i - 2);
+	}
+	m = certificates(message, 1, deep, sizeof(deep));
+	assert_string_equal(chain_fault(m), "certificates of more elements than are taken");
+	/* Whatever is cut off, or said to be longer: nothing is read beyond it (the sanitizers see to that). */
+	m = certificates(message, 3, nested, sizeof(nested));
+	for (size_t len = 0; len < m.len; len++)
+		(void)chain_fault(view_of(message, len));
+	for (size_t at = 1; at < m.len; at++) {
+		message[at] ^= 0xff;
+		(void)chain_fault(m);
+		message[at] ^= 0xff;
+	}
+}
+
+/* @path's certificate, and @times - 1 behind it. */
+static struct hostauth_creds *chain_of(enum hostauth_role role, const char *path, size_t times)
+{
+	static const char end_of_one[] = "-----END CERTIFICATE-----\n";
+	static char many[64 * 1024];
+	struct view one = pair_read(path), ca = pair_read("tests/hostauth/keys/ca.pem");
+	size_t len = (size_t)(strstr((const char *)one.data, end_of_one) - (const char *)one.data) +
+		     strlen(end_of_one);
+	const struct hostauth_material m = {
+		.certificate = view_of(many, times * len), .key = one, .ca = ca};
+	struct hostauth_refusal no;
+	struct hostauth_creds *creds;
+
+	assert_in_range(times * len, 1, sizeof(many));
+	for (size_t i = 0; i < times; i++)
+		memcpy(many + i * len, one.data, len);
+	creds = hostauth_creds_new(role, &m, &no);
+	assert_non_null(creds);
+	pair_free(one);
+	pair_free(ca);
+	return creds;
+}
+
+static void long_chains_are_refused_before_they_are_looked_at(void **state)
+{
+	static const char *const paths[] = {"tests/hostauth/keys/client.pem",
+					    "tests/hostauth/keys/server.pem"};
+	struct pair_end end[2];
+
+	(void)state;
+	for (unsigned role = 0; role < 2; role++) {
+		for (unsigned more = 0; more < 2; more++) {
+			pair_begin(end, &common);
+			hostauth_creds_put(end[role].creds);
+			end[role].creds =
+				chain_of(end[role].role, paths[role], CHAIN_CERTIFICATES + more);
+			pair_again(end, &common);
+			pair_run(end);
+			if (more) {
+				expect(&end[1 - role], HOSTAUTH_CAUSE_LIMIT,
+				       "more certificates than are taken");
+				expect(&end[role], HOSTAUTH_CAUSE_PEER, "a limit of its own");
+			} else {
+				assert_int_equal(hostauth_status(end[1 - role].h), HOSTAUTH_DONE);
+			}
+			pair_end(end);
+		}
+	}
+}
+
+/* --- values made by hand --- */
+
+static void give(struct hostauth *h, uint8_t *value, size_t len, unsigned kind, unsigned sequence)
+{
+	struct hostauth_in in = {
+		.has_value = true, .value = view_of(value, len), .message = view_of(value, len)};
+
+	memcpy(value,
+	       (const uint8_t[]){1, (uint8_t)kind, (uint8_t)(sequence >> 8), (uint8_t)sequence}, 4);
+	hostauth_recv(h, &in);
+}
+
+static void skip_answer(struct hostauth *h)
+{
+	struct hostauth_out out;
+	uint8_t message[4096];
+
+	assert_true(hostauth_next(h, 992, 60, &out));
+	memcpy(message, out.value.data, out.value.len);
+	hostauth_sent(h, message, out.value.len, 0);
+}
+
+/* Section 8: an initiator's first turn. */
+static void a_clienthello_without_end_is_refused(void **state)
+{
+	static const uint8_t hello[] = {22, 3, 1, 0x3f, 0xff, 1, 0, 0x7f, 0xff, 3, 3};
+	uint8_t value[1000] = {0};
+	struct pair_end end[2];
+	unsigned n = 0;
+
+	(void)state;
+	pair_begin(end, &common);
+	memcpy(value + 4, hello, sizeof(hello));
+	for (; hostauth_status(end[1].h) == HOSTAUTH_GOING && n < 100; n++) {
+		give(end[1].h, value, sizeof(value), HOSTAUTH_MORE, n);
+		if (hostauth_status(end[1].h) == HOSTAUTH_GOING)
+			skip_answer(end[1].h);
+	}
+	expect(&end[1], HOSTAUTH_CAUSE_LIMIT, "more TLS octets than are taken");
+	assert_int_equal(n, HOSTAUTH_MAX_HELLO / 996 + 1);
+	pair_end(end);
+}
+
+/* What was done by the engine, by messages that it sent. */
+static unsigned engine_says;
+
+static void count_messages(int sent, int version, int type, const void *octets, size_t len,
+			   SSL *ssl, void *arg)
+{
+	(void)version;
+	(void)octets;
+	(void)len;
+	(void)ssl;
+	(void)arg;
+	engine_says += sent && type == SSL3_RT_HANDSHAKE;
+}
+
+/* Section 6: what comes with FAIL is read for its alert. A ClientHello, or its end, would draw a signature,
+ * where a message is taken in, and not where there is time for it. */
+static void a_fail_asks_for_no_work(void **state)
+{
+	struct pair_end end[2];
+	struct pair_message m;
+	struct hostauth_out out;
+	uint8_t value[1024];
+	size_t len;
+
+	(void)state;
+	for (unsigned whole = 0; whole < 2; whole++) {
+		size_t cut = whole ? 0 : 100;
+
+		pair_begin(end, &common);
+		SSL_CTX_set_msg_callback(end[1].creds->ctx, count_messages);
+		pair_again(end, &common);
+		hostauth_work(end[0].h);
+		assert_true(hostauth_next(end[0].h, 992, 60, &out));
+		len = out.value.len;
+		memcpy(value, out.value.data, len);
+		give(end[1].h, value, len - cut, HOSTAUTH_MORE, 0);
+		skip_answer(end[1].h);
+		engine_says = 0;
+		memmove(value + 6, value + len - cut, cut);
+		value[4] = 0;
+		value[5] = HOSTAUTH_REASON_TLS;
+		give(end[1].h, value, 6 + cut, HOSTAUTH_FAIL, 1);
+		expect(&end[1], HOSTAUTH_CAUSE_PEER, "the peer refused: TLS");
+		assert_int_equal(engine_says, 0);
+		assert_false(pair_next(&end[1], &m));
+		pair_end(end);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(another_purpose_is_refused),
+		cmocka_unit_test(earlier_versions_are_refused),
+		cmocka_unit_test(chains_are_counted),
+		cmocka_unit_test(long_chains_are_refused_before_they_are_looked_at),
+		cmocka_unit_test(a_clienthello_without_end_is_refused),
+		cmocka_unit_test(a_fail_asks_for_no_work),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
