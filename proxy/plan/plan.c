@@ -135,6 +135,7 @@ struct reply {
 	uint64_t takes;	    /* what it takes inline */
 	uint64_t most;	    /* ... and continued */
 	uint64_t responder; /* what the responder can send inline */
+	bool is_placed;	    /* data go to Write chunks */
 	uint32_t spare;	    /* the requester's header of a reply is so much shorter */
 };
 
@@ -162,12 +163,21 @@ static uint64_t plan_bounded(const struct reply *r, uint32_t slack)
 	return r->is_vague && !slack ? plan_max(r->offered, r->takes) : plan_longest(r);
 }
 
+/* Beside Write chunks that take the data the rest of the reply fits inline, for certain. There are responders that,
+ * given both, put the data into the Reply chunk. */
+static bool is_needless(const struct reply *r)
+{
+	return r->is_placed && !r->is_vague && !r->is_guess && r->known <= r->responder;
+}
+
 /* To a responder that uses the chunk which is offered, and needs one for what it cannot send inline. */
 static uint64_t needed_chunk(const struct reply *r, const struct plan_end *from, uint32_t slack)
 {
 	if (!r->offered)
 		return needed_reply(r->most, r->known, r->responder);
-	return from->traits->continues ? plan_bounded(r, slack) : r->offered;
+	if (from->traits->continues)
+		return plan_bounded(r, slack);
+	return is_needless(r) ? 0 : r->offered;
 }
 
 /* To one that can continue its replies. */
@@ -201,6 +211,7 @@ static void plan_measure(struct reply *r, const struct plan_in *in)
 	uint64_t header = plan_reply_header(in->call, a, NULL);
 	struct plan_cover cover = from->continued_most;
 
+	r->is_placed = in->call->nwrites > 0;
 	r->offered = in->call->has_reply ? in->call->reply.length : 0;
 	r->takes = r->most = less_header(from->limits.send_bytes, header);
 	r->responder = less_header(to->limits.recv_bytes, plan_reply_header(in->call, b, to));

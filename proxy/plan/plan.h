@@ -67,8 +67,8 @@ struct plan_in {
  * plan_call_form - how a call goes to the responder
  *
  * Reply chunk toward a version 1 responder, which uses any that is offered: only where it can be
- * needed. That is when a version 1 requester offered one (same capacity), or takes more inline than the
- * responder can send inline; and when a version 2 requester offered one that the reply can need,
+ * needed. That is when a version 1 requester offered one (same capacity; none beside Write chunks if plan_reply_max()
+ * says that the rest fits inline), or takes more inline than the responder can send inline; and when a version 2 requester offered one that the reply can need,
  * or none and plan_reply_max() of the procedure is more than the responder can send inline. Never in
  * the reverse direction of version 1.
  *

@@ -451,7 +451,7 @@ static uint32_t nfs_status, nfs_count;
 
 static void put_stale_handle(uint32_t xid)
 {
-	const uint32_t body[] = {RAW_REPLY_BODY(xid), 70, 0};
+	const uint32_t body[] = {RAW_REPLY_BODY(xid), 70, 0, 1, 25, 70};
 	struct xdr_out x = begin_reply(xid, 0, false);
 
 	for (unsigned i = 0; i < sizeof(body) / sizeof(body[0]); i++)
@@ -469,23 +469,48 @@ static void ignore_write_chunk(uint32_t xid)
 		return;
 	}
 	play.write = (struct segment){0};
-	play.writes = play.told = nfs_status ? 32 : 44 + nfs_count;
+	play.writes = play.told = nfs_status ? 44 : 52 + nfs_count;
 	prepare(xid);
-	xdr_out_init(&x, stage.raw.memory + (RAW_RECVS + RAW_SENDS) * RAW_BUFFER + 24, 20);
+	xdr_out_init(&x, stage.raw.memory + (RAW_RECVS + RAW_SENDS) * RAW_BUFFER + 24, 28);
 	xdr_put_u32(&x, nfs_status);
-	xdr_put_u32(&x, 0); /* no attributes */
-	xdr_put_u32(&x, nfs_count);
-	xdr_put_u32(&x, 1);
+	xdr_put_u32(&x, 0);  /* no tag */
+	xdr_put_u32(&x, 1);  /* result */
+	xdr_put_u32(&x, 25); /* of READ */
+	xdr_put_u32(&x, nfs_status);
+	xdr_put_u32(&x, 1); /* the file ends there */
 	xdr_put_u32(&x, nfs_count);
 	raw_write(&stage.raw, &play.reply, play.writes);
 	put_reply_chunk(xid);
 }
 
-/* READ of NFSv3: 3000 octets of a file handle of one word. */
-static void read_nfs3(bool both)
+/* READ of 3000 octets, and a GETATTR of the owner's name, which may need a Reply chunk. */
+static void read_nfs4(bool both)
 {
-	static const uint32_t words[] = {0, 2, 100003, 3, 6, 0, 0, 0, 0, 4, 0x1234, 0, 0, 3000};
-	const struct peer_spec spec = {.body = 60,
+	static const uint32_t words[] = {0,
+					 2,
+					 100003,
+					 4,
+					 1,
+					 0,
+					 0,
+					 0,
+					 0,
+					 /* no tag */ 0,
+					 0,
+					 2,
+					 /* READ */ 25,
+					 0,
+					 0,
+					 0,
+					 0,
+					 0,
+					 0,
+					 3000,
+					 /* GETATTR */ 9,
+					 2,
+					 0,
+					 16};
+	const struct peer_spec spec = {.body = 100,
 				       .reply = 24,
 				       .segs = 1,
 				       .reply_cap = 5000,
@@ -508,19 +533,19 @@ static void who_ignores_write_chunks_gets_no_reply_chunk_beside(void **state)
 	/* A READ that failed, or read nothing, has nothing that could be elsewhere. */
 	nfs_status = 70; /* NFS3ERR_STALE */
 	nfs_count = 0;
-	read_nfs3(true);
+	read_nfs4(true);
 	nfs_status = 0;
-	read_nfs3(true);
+	read_nfs4(true);
 	assert_int_equal(stage_lines("upstream.habit"), 0);
 	nfs_count = 100;
-	read_nfs3(true);
+	read_nfs4(true);
 	nfs_status = 70;
 	for (unsigned i = 0; i < 3; i++)
-		read_nfs3(false);
+		read_nfs4(false);
 	/* As long as its version is remembered; then it may have been mended. */
 	stage_run(100);
-	read_nfs3(true);
-	read_nfs3(true);
+	read_nfs4(true);
+	read_nfs4(true);
 	assert_int_equal(client()->errors, 0);
 	stage_goes_on();
 	stage_end();
