@@ -2,71 +2,133 @@
 #include "daemon/loop_heap.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <event2/event.h>
 
 #include "base/mem.h"
-#include "base/pool.h"
 
 /*
- * Operation. All threads share one pool of small objects, behind a lock: it is for watches that are
- * added and removed, and for nothing else. What is larger is of the heap. Before each object
- * stands its size.
+ * Operation. What libevent keeps of a descriptor, it keeps for each worker that has ever had it, and for ever: two
+ * words. All threads share slabs of such objects, behind a lock: it is for watches that are added and
+ * removed, and for nothing else. What is larger is of the heap. Before that stands its size; the small ones have nothing
+ * beside them, and are told from the others by where they lie: at odd multiples of eight.
  */
-enum { SMALL = 32 };
+struct small {
+	union {
+		struct small *next; /* while it is free */
+		uint8_t octets[16];
+	};
+};
 
-struct object {
+enum { SLAB_SMALLS = 4095 };
+
+struct slab {
+	struct slab *next;
+	struct small smalls[SLAB_SMALLS];
+};
+
+struct large {
 	_Alignas(16) size_t bytes;
 };
 
 static struct {
 	pthread_mutex_t lock;
-	struct pool pool;
+	struct slab *slabs;
+	struct small *free;
+	size_t used; /* small ones */
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_small(const void *p)
+{
+	return (uintptr_t)p & 8;
+}
+
+static void add_slab(void)
+{
+	struct slab *slab = mem_map(sizeof(*slab));
+
+	if (!slab)
+		return;
+	slab->next = heap.slabs;
+	heap.slabs = slab;
+	for (size_t i = SLAB_SMALLS; i-- > 0;) {
+		slab->smalls[i].next = heap.free;
+		heap.free = &slab->smalls[i];
+	}
+}
+
+static void free_slabs(void)
+{
+	while (heap.slabs) {
+		struct slab *slab = heap.slabs;
+
+		heap.slabs = slab->next;
+		mem_unmap(slab, sizeof(*slab));
+	}
+	heap.free = NULL;
+}
+
+static void *small_alloc(void)
+{
+	struct small *s;
+
+	pthread_mutex_lock(&heap.lock);
+	if (!heap.free)
+		add_slab();
+	s = heap.free;
+	if (s) {
+		heap.free = s->next;
+		heap.used++;
+	}
+	pthread_mutex_unlock(&heap.lock);
+	return s;
+}
+
+static void small_free(struct small *s)
+{
+	pthread_mutex_lock(&heap.lock);
+	s->next = heap.free;
+	heap.free = s;
+	if (--heap.used == 0) /* the last loop is gone */
+		free_slabs();
+	pthread_mutex_unlock(&heap.lock);
+}
 
 static void *heap_alloc(size_t bytes)
 {
-	struct object *o;
+	struct large *l;
 
-	if (bytes <= SMALL) {
-		pthread_mutex_lock(&heap.lock);
-		o = pool_get(&heap.pool);
-		pthread_mutex_unlock(&heap.lock);
-	} else {
-		o = mem_zalloc(sizeof(*o) + bytes);
-	}
-	if (!o)
+	if (bytes <= sizeof(struct small))
+		return small_alloc();
+	l = mem_zalloc(sizeof(*l) + bytes);
+	if (!l)
 		return NULL;
-	o->bytes = bytes;
-	return o + 1;
+	l->bytes = bytes;
+	return l + 1;
 }
 
 static void heap_free(void *p)
 {
-	struct object *o;
+	if (is_small(p))
+		small_free(p);
+	else if (p)
+		mem_free((struct large *)p - 1);
+}
 
-	if (!p)
-		return;
-	o = (struct object *)p - 1;
-	if (o->bytes > SMALL) {
-		mem_free(o);
-		return;
-	}
-	pthread_mutex_lock(&heap.lock);
-	pool_put(&heap.pool, o);
-	if (heap.pool.used == 0) /* the last loop is gone */
-		pool_fini(&heap.pool);
-	pthread_mutex_unlock(&heap.lock);
+static size_t size_of(const void *p)
+{
+	return is_small(p) ? sizeof(struct small) : ((const struct large *)p - 1)->bytes;
 }
 
 static void *heap_realloc(void *p, size_t bytes)
 {
-	const struct object *old = p ? (const struct object *)p - 1 : NULL;
 	void *moved = heap_alloc(bytes);
 
-	if (moved && old) {
-		memcpy(moved, p, old->bytes < bytes ? old->bytes : bytes);
+	if (moved && p) {
+		memcpy(moved, p, size_of(p) < bytes ? size_of(p) : bytes);
 		heap_free(p);
 	}
 	return moved;
@@ -74,7 +136,6 @@ static void *heap_realloc(void *p, size_t bytes)
 
 static void begin(void)
 {
-	pool_init(&heap.pool, sizeof(struct object) + SMALL, SIZE_MAX / 2 / SMALL);
 	event_set_mem_functions(heap_alloc, heap_realloc, heap_free);
 }
 
