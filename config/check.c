@@ -191,8 +191,36 @@ static void check_listen(struct reader *r, const config_setting_t *item, struct 
 	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
 }
 
+/* Toward an IPv6 server none of IPv4's will do; an address that is none is told elsewhere. */
+static void check_sources(struct reader *r, const struct config_end *upstream)
+{
+	static const unsigned char any[16];
+	const struct config_sources *sources = &upstream->sources;
+	int family = address_parse(upstream->address).family;
+
+	for (uint32_t i = 0; i < sources->n; i++) {
+		const struct config_net *net = &sources->at[i].addresses;
+
+		if (family && net->is_v6 != (family == AF_INET6)) {
+			reader_error(r, sources->line,
+				     "source has %s addresses, and the upstream's is of the other "
+				     "family: give addresses of its own",
+				     net->is_v6 ? "IPv6" : "IPv4");
+			return;
+		}
+		if (memcmp(net->octets, any, sizeof(any)) == 0) {
+			reader_error(
+				r, sources->line,
+				"source has an address of zeros, which is none to connect from: "
+				"give one of this machine's");
+			return;
+		}
+	}
+}
+
 static void check_route(struct reader *r, const config_setting_t *item, struct config_route *route)
 {
+	check_sources(r, &route->upstream);
 	check_upstream(r, item, route);
 	check_version_2(r, item, "upstream", &route->upstream);
 	check_hostauth(r, item, "upstream", &route->upstream);

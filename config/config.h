@@ -68,6 +68,17 @@ struct config_nets {
 	uint32_t n;
 };
 
+/** struct config_source - clients on .clients have .addresses: one for all of them, or each its own. */
+struct config_source {
+	struct config_net clients, addresses;
+};
+
+/** struct config_sources - the first that has a client counts. */
+struct config_sources {
+	struct config_source at[CONFIG_NETS_MAX];
+	uint32_t n, line;
+};
+
 /** struct config_hostauth - host authentication on one side of a route (docs/hostauth-profile.md). */
 struct config_hostauth {
 	enum config_hostauth_mode mode;
@@ -96,7 +107,10 @@ struct config_end {
 	uint32_t timeout_s;	     /* listen: setup_timeout; upstream: connect_timeout */
 	uint32_t reply_timeout_s;    /* calls this peer does not answer are let go; 0: never */
 	uint32_t retry_count, rnr_retry_count, resolve_timeout_s, busy_poll_us; /* verbs alone */
-	uint32_t version_memory_s; /* upstream: how long "speaks only version 1" is remembered */
+	uint32_t version_memory_s;  /* upstream: how long "speaks only version 1" is remembered */
+	struct config_nets clients; /* listen: who may connect at all; none: everybody */
+	struct config_sources
+		sources; /* upstream: from where to connect; none: as the system likes */
 	struct config_hostauth hostauth;
 	uint32_t line; /* of the address in the file, for messages */
 };

@@ -25,6 +25,7 @@ enum key_kind {
 	KEY_FILE,     /* struct config_file: the absolute path of a file */
 	KEY_NAMES,    /* struct config_names, as a list of text */
 	KEY_NETS,     /* struct config_nets, as a list of text like "192.0.2.0/24" */
+	KEY_SOURCES,  /* struct config_sources, as one address or a list of groups */
 	KEY_GROUP,    /* .sub of the same or an embedded structure */
 	KEY_ROUTES,   /* list of groups of .sub: struct config's routes */
 	KEY_KINDS

@@ -46,17 +46,36 @@ static void print_names(const struct config_names *names, FILE *out)
 	fputc(']', out);
 }
 
-static void print_nets(const struct config_nets *nets, FILE *out)
+static void print_net(const struct config_net *net, FILE *out)
 {
 	char text[INET6_ADDRSTRLEN];
 
+	fprintf(out, "\"%s/%u\"",
+		inet_ntop(net->is_v6 ? AF_INET6 : AF_INET, net->octets, text, sizeof(text)),
+		net->bits);
+}
+
+static void print_nets(const struct config_nets *nets, FILE *out)
+{
 	fputc('[', out);
-	for (uint32_t i = 0; i < nets->n; i++)
-		fprintf(out, "%s\"%s/%u\"", i ? ", " : "",
-			inet_ntop(nets->nets[i].is_v6 ? AF_INET6 : AF_INET, nets->nets[i].octets,
-				  text, sizeof(text)),
-			nets->nets[i].bits);
+	for (uint32_t i = 0; i < nets->n; i++) {
+		fputs(i ? ", " : "", out);
+		print_net(&nets->nets[i], out);
+	}
 	fputc(']', out);
+}
+
+static void print_sources(const struct config_sources *sources, FILE *out)
+{
+	fputc('(', out);
+	for (uint32_t i = 0; i < sources->n; i++) {
+		fputs(i ? ", { clients = " : "{ clients = ", out);
+		print_net(&sources->at[i].clients, out);
+		fputs("; addresses = ", out);
+		print_net(&sources->at[i].addresses, out);
+		fputs("; }", out);
+	}
+	fputc(')', out);
 }
 
 static void print_value(const struct key *key, const void *field, FILE *out)
@@ -94,6 +113,9 @@ static void print_value(const struct key *key, const void *field, FILE *out)
 		break;
 	case KEY_NETS:
 		print_nets(field, out);
+		break;
+	case KEY_SOURCES:
+		print_sources(field, out);
 		break;
 	default: /* text: none of it needs an escape */
 		fprintf(out, "\"%s\"", (const char *)field);

@@ -4,46 +4,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "config/address.h"
-
-void reader_error(struct reader *r, unsigned line, const char *fmt, ...)
-{
-	va_list ap;
-
-	r->nerrors++;
-	for (unsigned i = 0; i < r->ntold; i++)
-		if (r->told[i] == line)
-			return;
-	fprintf(r->errors, "%s:%u: ", r->path, line);
-	va_start(ap, fmt);
-	vfprintf(r->errors, fmt, ap);
-	va_end(ap);
-	fputc('\n', r->errors);
-}
-
-unsigned reader_line(const config_setting_t *setting)
-{
-	return setting->line ? setting->line : 1;
-}
-
-const config_setting_t *reader_member(const config_setting_t *group, const char *name)
-{
-	const config_setting_t *member = config_setting_get_member(group, name);
-
-	return member ? member : group;
-}
-
-const config_setting_t *reader_routes(const config_setting_t *root)
-{
-	const config_setting_t *routes = config_setting_get_member(root, "routes");
-
-	return routes && routes->type == CONFIG_TYPE_LIST ? routes : NULL;
-}
 
 static void store(const struct key *key, void *field, uint64_t value)
 {
@@ -146,21 +111,10 @@ static void read_bool(struct reader *r, const config_setting_t *s, const struct 
 			     key->name);
 }
 
-/* The text of @s, or NULL after an error that names @want. */
-static const char *text_of(struct reader *r, const config_setting_t *s, const struct key *key,
-			   const char *want)
-{
-	if (s->type == CONFIG_TYPE_STRING)
-		return s->value.sval;
-	reader_error(r, reader_line(s), "%s must be text: write %s in double quotes", key->name,
-		     want);
-	return NULL;
-}
-
 static void read_name(struct reader *r, const config_setting_t *s, const struct key *key,
 		      void *field)
 {
-	const char *text = text_of(r, s, key, "a word");
+	const char *text = reader_text(r, s, key, "a word");
 	size_t len = text ? strlen(text) : 0;
 
 	if (!text)
@@ -181,7 +135,7 @@ static void read_name(struct reader *r, const config_setting_t *s, const struct 
 static void read_fabric(struct reader *r, const config_setting_t *s, const struct key *key,
 			void *field)
 {
-	const char *text = text_of(r, s, key, "\"iwarp\" or \"verbs\"");
+	const char *text = reader_text(r, s, key, "\"iwarp\" or \"verbs\"");
 
 	if (!text)
 		return;
@@ -222,7 +176,7 @@ static bool is_usable(struct reader *r, const config_setting_t *s, const struct 
 static void read_address(struct reader *r, const config_setting_t *s, const struct key *key,
 			 void *field)
 {
-	const char *text = text_of(r, s, key, "an IPv4 or IPv6 address");
+	const char *text = reader_text(r, s, key, "an IPv4 or IPv6 address");
 	size_t len = text ? strlen(text) : 0;
 	char bare[CONFIG_ADDRESS_BYTES] = "";
 	bool in_brackets = len > 2 && text[0] == '[' && text[len - 1] == ']';
@@ -283,7 +237,7 @@ static void read_version(struct reader *r, const config_setting_t *s, const stru
 static void read_level(struct reader *r, const config_setting_t *s, const struct key *key,
 		       void *field)
 {
-	const char *text = text_of(r, s, key, "a level");
+	const char *text = reader_text(r, s, key, "a level");
 
 	if (text && log_level_parse(text, field) != 0)
 		reader_error(r, reader_line(s),
@@ -309,7 +263,7 @@ static void read_word(struct reader *r, const config_setting_t *s, const struct 
 		      void *field)
 {
 	char words[128];
-	const char *text = text_of(r, s, key, list_words(key, words, sizeof(words)));
+	const char *text = reader_text(r, s, key, list_words(key, words, sizeof(words)));
 
 	if (!text)
 		return;
@@ -338,7 +292,7 @@ static bool is_plain(const char *text)
 static void read_file(struct reader *r, const config_setting_t *s, const struct key *key,
 		      void *field)
 {
-	const char *text = text_of(r, s, key, "the path of a file");
+	const char *text = reader_text(r, s, key, "the path of a file");
 	struct config_file *file = field;
 	size_t len = text ? strlen(text) : 0;
 
@@ -363,26 +317,10 @@ static void read_file(struct reader *r, const config_setting_t *s, const struct 
 		memcpy(file->path, text, len + 1);
 }
 
-/* Return: how many items @s has; -1 after an error. */
-static int list_length(struct reader *r, const config_setting_t *s, const struct key *key, int most,
-		       const char *want)
-{
-	int n = config_setting_length(s);
-
-	if (s->type != CONFIG_TYPE_ARRAY && s->type != CONFIG_TYPE_LIST) {
-		reader_error(r, reader_line(s), "%s must be a list: write [%s]", key->name, want);
-		return -1;
-	}
-	if (n > most)
-		reader_error(r, reader_line(s), "%s has %d items: use %d at most", key->name, n,
-			     most);
-	return n > most ? -1 : n;
-}
-
 static void read_names(struct reader *r, const config_setting_t *s, const struct key *key,
 		       void *field)
 {
-	int n = list_length(r, s, key, CONFIG_NAMES_MAX, "\"host.example\", ...");
+	int n = reader_list(r, s, key, CONFIG_NAMES_MAX, "\"host.example\", ...");
 	struct config_names *names = field;
 	size_t at = 0;
 
@@ -391,7 +329,7 @@ static void read_names(struct reader *r, const config_setting_t *s, const struct
 	*names = (struct config_names){.line = reader_line(s)};
 	for (int i = 0; i < n; i++) {
 		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
-		const char *text = text_of(r, item, key, "each name");
+		const char *text = reader_text(r, item, key, "each name");
 		size_t len = text ? strlen(text) + 1 : 0;
 
 		if (!text)
@@ -413,77 +351,6 @@ static void read_names(struct reader *r, const config_setting_t *s, const struct
 		memcpy(names->text + at, text, len);
 		at += len;
 		names->n++;
-	}
-}
-
-/* "192.0.2.0/24", "2001:db8::/32", or an address alone. */
-static bool parse_net(const char *text, struct config_net *net)
-{
-	size_t len = strcspn(text, "/");
-	char bare[CONFIG_ADDRESS_BYTES] = "", *end;
-	struct address a;
-	unsigned long bits, most;
-
-	if (len >= sizeof(bare))
-		return false;
-	memcpy(bare, text, len);
-	a = address_parse(bare);
-	if (!a.family || *a.interface)
-		return false;
-	*net = (struct config_net){.is_v6 = a.family == AF_INET6};
-	memcpy(net->octets, a.octets, net->is_v6 ? 16 : 4);
-	most = bits = net->is_v6 ? 128 : 32;
-	if (text[len]) {
-		if (!isdigit((unsigned char)text[len + 1]))
-			return false;
-		bits = strtoul(text + len + 1, &end, 10);
-		if (*end || bits > most)
-			return false;
-	}
-	net->bits = (uint8_t)bits;
-	return true;
-}
-
-/* Which network is meant then is not clear. */
-static bool has_host_bits(const struct config_net *net)
-{
-	for (unsigned i = net->bits; i < 128; i++)
-		if (net->octets[i / 8] & 0x80u >> i % 8)
-			return true;
-	return false;
-}
-
-static void read_nets(struct reader *r, const config_setting_t *s, const struct key *key,
-		      void *field)
-{
-	int n = list_length(r, s, key, CONFIG_NETS_MAX, "\"192.0.2.0/24\", ...");
-	struct config_nets *nets = field;
-
-	if (n < 0)
-		return;
-	memset(nets, 0, sizeof(*nets));
-	for (int i = 0; i < n; i++) {
-		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
-		const char *text = text_of(r, item, key, "each network");
-
-		if (!text)
-			return;
-		if (!parse_net(text, &nets->nets[nets->n])) {
-			reader_error(r, reader_line(item),
-				     "%s has \"%s\", which is no network: write it like "
-				     "\"192.0.2.0/24\" or \"2001:db8::/32\"",
-				     key->name, text);
-			return;
-		}
-		if (has_host_bits(&nets->nets[nets->n])) {
-			reader_error(
-				r, reader_line(item),
-				"%s has \"%s\", with bits behind its prefix: write the address "
-				"of the network, or a longer prefix",
-				key->name, text);
-			return;
-		}
-		nets->n++;
 	}
 }
 
@@ -528,7 +395,8 @@ static read_fn *const readers[KEY_KINDS] = {
 	[KEY_NAME] = read_name,		[KEY_FABRIC] = read_fabric,   [KEY_ADDRESS] = read_address,
 	[KEY_VERSIONS] = read_versions, [KEY_VERSION] = read_version, [KEY_LEVEL] = read_level,
 	[KEY_WORD] = read_word,		[KEY_GROUP] = read_group,     [KEY_ROUTES] = read_routes,
-	[KEY_FILE] = read_file,		[KEY_NAMES] = read_names,     [KEY_NETS] = read_nets,
+	[KEY_FILE] = read_file,		[KEY_NAMES] = read_names,     [KEY_NETS] = reader_nets,
+	[KEY_SOURCES] = reader_sources,
 };
 
 static const struct key *find_key(const struct key_table *table, const char *name)

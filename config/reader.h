@@ -29,6 +29,20 @@ unsigned reader_line(const config_setting_t *setting);
 /** reader_member - member @name of @group, or @group itself when absent: where to point. */
 const config_setting_t *reader_member(const config_setting_t *group, const char *name);
 
+/** reader_text - the text of @s, or NULL after an error that names @want. */
+const char *reader_text(struct reader *r, const config_setting_t *s, const struct key *key,
+			const char *want);
+
+/** reader_list - how many items @s has, @most at most; -1 after an error, which names @want. */
+int reader_list(struct reader *r, const config_setting_t *s, const struct key *key, int most,
+		const char *want);
+
+/** reader_nets, reader_sources - KEY_NETS into struct config_nets, KEY_SOURCES into struct
+ * config_sources: nets.c. */
+void reader_nets(struct reader *r, const config_setting_t *s, const struct key *key, void *field);
+void reader_sources(struct reader *r, const config_setting_t *s, const struct key *key,
+		    void *field);
+
 /**
  * reader_group - read @group by @table into the structure @base
  *

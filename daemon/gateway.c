@@ -138,19 +138,46 @@ static void map_names(struct gateway *gw, unsigned i)
 	gw->routes[i].shares = is_listening(gw, i) ? NULL : &gw->routes[gw->listens[i].leader];
 }
 
-static void map_unneeded(struct gateway *gw, unsigned i, const struct config_nets *nets)
+static struct fabric_net map_net(const struct config_net *from)
 {
+	struct fabric_net to = {.is_v6 = from->is_v6, .bits = from->bits};
+
+	memcpy(to.octets, from->octets, sizeof(to.octets));
+	return to;
+}
+
+static void map_nets(const struct config_nets *from, struct fabric_net *to)
+{
+	for (unsigned n = 0; n < from->n; n++)
+		to[n] = map_net(&from->nets[n]);
+}
+
+/* As whom servers see whom. */
+static void map_sources(struct gateway *gw, unsigned i)
+{
+	const struct config_sources *from = &gw->listens[i].from->upstream.sources;
+	struct proxy_source *to = gw->listens[i].sources;
+
+	for (unsigned n = 0; n < from->n; n++)
+		to[n] = (struct proxy_source){map_net(&from->at[n].clients),
+					      map_net(&from->at[n].addresses)};
+	gw->routes[i].sources = to;
+	gw->routes[i].nsources = from->n;
+}
+
+/* Who may come, and who need not prove who it is. */
+static void map_clients(struct gateway *gw, unsigned i)
+{
+	const struct config_end *from = &gw->listens[i].from->listen;
+	struct gateway_listen *listen = &gw->listens[i];
 	struct proxy_route *to = &gw->routes[i];
 
-	for (unsigned n = 0; n < nets->n; n++) {
-		struct fabric_net *net = &gw->listens[i].unneeded[n];
-
-		*net = (struct fabric_net){.is_v6 = nets->nets[n].is_v6,
-					   .bits = nets->nets[n].bits};
-		memcpy(net->octets, nets->nets[n].octets, sizeof(net->octets));
-	}
-	to->unneeded = gw->listens[i].unneeded;
-	to->nunneeded = nets->n;
+	map_nets(&from->clients, listen->clients);
+	to->clients = listen->clients;
+	to->nclients = from->clients.n;
+	map_nets(&from->hostauth.unneeded, listen->unneeded);
+	to->unneeded = listen->unneeded;
+	to->nunneeded = from->hostauth.unneeded.n;
 }
 
 /* Who has to prove who it is speaks version 2, or nothing: profile sections 7.2 and 7.3. */
@@ -164,7 +191,6 @@ static void map_hostauth(struct gateway *gw, unsigned i)
 		to->client.versions &= LEG_V2;
 	if (from->upstream.hostauth.mode == CONFIG_HOSTAUTH_REQUIRE)
 		to->server.versions &= LEG_V2;
-	map_unneeded(gw, i, &from->listen.hostauth.unneeded);
 }
 
 /* A signature takes less than a millisecond: few threads are enough, and leave CPUs to the workers. */
@@ -239,6 +265,8 @@ int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *fr
 	listen->state = GATEWAY_NEW;
 	map_sizes(gw, slot);
 	map_hostauth(gw, slot);
+	map_clients(gw, slot);
+	map_sources(gw, slot);
 	map_names(gw, slot);
 	to->upstream_fabric = choose_fabric(gw, &from->upstream);
 	listen->fabric = choose_fabric(gw, &from->listen);

@@ -39,8 +39,10 @@ struct gateway_listen {
 	unsigned part;	   /* whose range of memory is its own: proxy_route_add() */
 	unsigned told_as;  /* where its figures are added to: the route of that name */
 	atomic_uint users; /* workers that know of it */
-	struct fabric_net unneeded[CONFIG_NETS_MAX]; /* hostauth.unneeded_from */
-	const char *names[CONFIG_NAMES_MAX];	     /* for */
+	struct fabric_net unneeded[CONFIG_NETS_MAX];  /* hostauth.unneeded_from */
+	struct fabric_net clients[CONFIG_NETS_MAX];   /* of its listener */
+	struct proxy_source sources[CONFIG_NETS_MAX]; /* upstream.source */
+	const char *names[CONFIG_NAMES_MAX];	      /* for */
 };
 
 /** struct gateway_door - a listening socket, at one kind of fabric instance. */

@@ -159,21 +159,53 @@ void fabric_addr_key(const struct fabric_addr *addr, uint8_t *key)
 	}
 }
 
-bool fabric_net_has(const struct fabric_net *net, const struct fabric_addr *addr)
+/* The octets of @addr, an IPv4 address where it is one, mapped or not; NULL: none of either family. */
+static const uint8_t *octets_of(const struct fabric_addr *addr, bool *is_v6)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr->ss;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addr->ss;
-	const uint8_t *octets = (const uint8_t *)&v4->sin_addr;
-	unsigned whole = net->bits / 8, rest = net->bits % 8;
-	bool is_v6 = addr->ss.ss_family == AF_INET6;
 
-	if (!is_v6 && addr->ss.ss_family != AF_INET)
-		return false;
-	if (is_v6) {
-		is_v6 = !IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
-		octets = v6->sin6_addr.s6_addr + (is_v6 ? 0 : 12);
-	}
-	if (is_v6 != net->is_v6 || memcmp(octets, net->octets, whole) != 0)
+	*is_v6 = false;
+	if (addr->ss.ss_family == AF_INET)
+		return (const uint8_t *)&v4->sin_addr;
+	if (addr->ss.ss_family != AF_INET6)
+		return NULL;
+	*is_v6 = !IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+	return v6->sin6_addr.s6_addr + (*is_v6 ? 0 : 12);
+}
+
+bool fabric_net_has(const struct fabric_net *net, const struct fabric_addr *addr)
+{
+	unsigned whole = net->bits / 8, rest = net->bits % 8;
+	bool is_v6;
+	const uint8_t *octets = octets_of(addr, &is_v6);
+
+	if (!octets || is_v6 != net->is_v6 || memcmp(octets, net->octets, whole) != 0)
 		return false;
 	return rest == 0 || (octets[whole] ^ net->octets[whole]) >> (8 - rest) == 0;
+}
+
+/* From the last octet on: @addr's bits where @from has none, behind the prefix of @to. */
+void fabric_net_move(const struct fabric_net *from, const struct fabric_net *to,
+		     const struct fabric_addr *addr, struct fabric_addr *out)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&out->ss;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&out->ss;
+	unsigned to_bits = to->is_v6 ? 128 : 32;
+	unsigned own = (from->is_v6 ? 128u : 32u) - from->bits; /* bits that are the host's */
+	uint8_t octets[16];
+	bool is_v6;
+	const uint8_t *host = octets_of(addr, &is_v6);
+	unsigned last = is_v6 ? 15 : 3;
+
+	memcpy(octets, to->octets, sizeof(octets));
+	for (unsigned bit = 0; to->bits < to_bits && bit < own; bit++)
+		if (host[last - bit / 8] & 1u << bit % 8)
+			octets[to_bits / 8 - 1 - bit / 8] |= (uint8_t)(1u << bit % 8);
+	*out = (struct fabric_addr){.ss.ss_family = to->is_v6 ? AF_INET6 : AF_INET,
+				    .len = to->is_v6 ? sizeof(*v6) : sizeof(*v4)};
+	if (to->is_v6)
+		memcpy(&v6->sin6_addr, octets, 16);
+	else
+		memcpy(&v4->sin_addr, octets, 4);
 }

@@ -56,4 +56,13 @@ struct fabric_net {
  * IPv4's. */
 bool fabric_net_has(const struct fabric_net *net, const struct fabric_addr *addr);
 
+/**
+ * fabric_net_move - the address of @to that stands for @addr, which @from has
+ *
+ * Its bits behind @from's prefix come behind @to's, which leaves room for as many (so no two have the
+ * same), or is one address for all. @out has port 0.
+ */
+void fabric_net_move(const struct fabric_net *from, const struct fabric_net *to,
+		     const struct fabric_addr *addr, struct fabric_addr *out);
+
 #endif

@@ -88,6 +88,9 @@ struct fabric_conn_params {
 	uint32_t domain; /* where a handle cannot be bound to one connection (verbs), it is good for
 			  * those of the same domain */
 	struct fabric_tuning tuning;
+	const struct fabric_addr
+		*from; /* connect: from this address of the machine's; NULL: from any;
+					 * borrowed for the call */
 };
 
 /** struct fabric_use - what an instance will be used for: connections with @domain from @addr, where it

@@ -18,6 +18,11 @@ enum { PROXY_NAME_MAX = 64 };
 /* Numbers of sessions that each worker has for its own. */
 enum { PROXY_IDS = 1000000000 };
 
+/** struct proxy_source - the address that servers see of clients on .clients: fabric_net_move(). */
+struct proxy_source {
+	struct fabric_net clients, addresses;
+};
+
 /** struct proxy_route - immutable, shared by all workers. */
 struct proxy_route {
 	char name[PROXY_NAME_MAX];
@@ -27,12 +32,16 @@ struct proxy_route {
 	struct leg_config client_unneeded;
 	const struct fabric_net *unneeded; /* borrowed */
 	unsigned nunneeded;
+	const struct fabric_net *clients; /* who may connect at all; borrowed */
+	unsigned nclients;		  /* 0: everybody */
 	/* Several routes may share the listener of one of them, the others' .shares. There, and where
 	 * a route has .names, the name that a client has proved chooses its route. Borrowed. */
 	const struct proxy_route *shares; /* NULL: none */
 	const char *const *names;	  /* of clients; none: all that no other route names */
 	unsigned nnames;
 	struct fabric_addr upstream;
+	const struct proxy_source *sources; /* the first that has the client counts; borrowed */
+	unsigned nsources;		    /* 0: servers see the address that the system chooses */
 	unsigned upstream_fabric; /* index into proxy_config.fabrics of the upstream leg */
 	unsigned
 		max_handshakes; /* of host authentication on either side, at once in each worker; 0: as
@@ -70,7 +79,9 @@ enum proxy_refusal {
 	PROXY_REFUSED_CLIENT,	/* max_sessions_per_client */
 	PROXY_REFUSED_SESSIONS, /* max_sessions */
 	PROXY_REFUSED_MEMORY,	/* memory_limit, or the heap */
+	PROXY_REFUSED_ADDRESS,	/* it is not on the listener's .clients */
 	PROXY_REFUSED_NAME,	/* no route of its listener is for those without one */
+	PROXY_REFUSED_SOURCE,	/* none of its route's .sources is for it */
 	PROXY_REFUSED_DRAINING,
 	PROXY_REFUSED_KILLED,	/* by the operator, before its server was connected */
 	PROXY_REFUSED_UPSTREAM, /* its server could not be connected, or not in time */

@@ -13,7 +13,7 @@
  * session - one client leg paired with one server leg, for life
  *
  * Inside of proxy/ only. session_open.c lets clients in, session_route.c finds the route of those who have to
- * prove who they are first, session.c pairs the legs and routes what comes out of them;
+ * prove who they are first, session_address.c what an address decides, session.c pairs the legs and routes what comes out of them;
  * session_version.c finds the server's version, session_watch.c ends sessions whose peers
  * stand still, session_log.c reports.
  */
@@ -237,14 +237,27 @@ bool session_retry_as_v1(struct session *s, int status);
 void session_remember_v1(struct session *s);
 void session_forget_v1(struct session *s, int status);
 
+/* session_address.c: what the address of a client decides */
+
+/** session_is_let_in - who comes from @peer may connect. */
+bool session_is_let_in(const struct route_state *listener, const struct fabric_addr *peer);
+
+/** session_is_unneeded - who comes from @peer need not prove who it is. */
+bool session_is_unneeded(const struct route_state *listener, const struct fabric_addr *peer);
+
+/** session_has_source - unless @rs says from which addresses to connect, and none is for @peer. */
+bool session_has_source(const struct route_state *rs, const struct fabric_addr *peer);
+
+/** session_source - the address from which to connect for the client at @peer, into @out. Return: false:
+ * the route does not say. */
+bool session_source(const struct route_state *rs, const struct fabric_addr *peer,
+		    struct fabric_addr *out);
+
 /* session_route.c: whose name chooses a route */
 
 /** session_route_of - the route of @peer, that comes to @listener; that of @listener itself, where it
  * has to prove its name first. NULL: none. */
 struct route_state *session_route_of(struct route_state *listener, const struct fabric_addr *peer);
-
-/** session_is_unneeded - who comes from @peer need not prove who it is. */
-bool session_is_unneeded(const struct route_state *listener, const struct fabric_addr *peer);
 
 /** session_goes_by_name - whoever comes to @listener, and has to prove who it is, is told apart by that. */
 bool session_goes_by_name(const struct route_state *listener);

@@ -15,7 +15,9 @@ static const char *const refusals[PROXY_REFUSALS] = {
 	[PROXY_REFUSED_CLIENT] = "max_sessions_per_client reached",
 	[PROXY_REFUSED_SESSIONS] = "max_sessions reached",
 	[PROXY_REFUSED_MEMORY] = "memory_limit reached: raise it, or lower credits or inline",
+	[PROXY_REFUSED_ADDRESS] = "its address is not on the listener's clients",
 	[PROXY_REFUSED_NAME] = "it need not prove a name, and no route is for those without",
+	[PROXY_REFUSED_SOURCE] = "no source address is for it",
 	[PROXY_REFUSED_DRAINING] = "shutting down",
 };
 
@@ -243,8 +245,16 @@ void session_open(struct route_state *listener, const struct fabric_event *ev)
 	struct route_state *rs = session_route_of(listener, &ev->conn->peer);
 	char peer[FABRIC_ADDR_TEXT];
 	struct session *s = NULL;
-	enum proxy_refusal why = rs ? admit_client(listener, ev, &s) : PROXY_REFUSED_NAME;
+	enum proxy_refusal why = IS_IN;
 
+	if (!session_is_let_in(listener, &ev->conn->peer))
+		why = PROXY_REFUSED_ADDRESS;
+	else if (!rs)
+		why = PROXY_REFUSED_NAME;
+	else if (!session_has_source(rs, &ev->conn->peer))
+		why = PROXY_REFUSED_SOURCE;
+	if (why == IS_IN)
+		why = admit_client(listener, ev, &s);
 	if (why != IS_IN) {
 		refuse_client(listener, ev, why);
 		return;

@@ -32,16 +32,6 @@ bool session_goes_by_name(const struct route_state *listener)
 	return false;
 }
 
-bool session_is_unneeded(const struct route_state *listener, const struct fabric_addr *peer)
-{
-	const struct proxy_route *route = listener->route;
-
-	for (unsigned i = 0; i < route->nunneeded; i++)
-		if (fabric_net_has(&route->unneeded[i], peer))
-			return true;
-	return false;
-}
-
 static bool is_for(const struct proxy_route *route, const struct leg *client)
 {
 	for (unsigned i = 0; i < route->nnames; i++)
@@ -153,6 +143,10 @@ void session_choose(struct session *s)
 			 (unsigned long long)s->id, s->route->route->name,
 			 fabric_addr_format(&s->client.conn->peer, peer), name);
 		session_close(s, ERR_AUTH, "no route is for this name");
+		return;
+	}
+	if (!session_has_source(rs, &s->client.conn->peer)) {
+		session_close(s, ERR_CONFIG, "no source address is for it");
 		return;
 	}
 	session_set_route(s, rs);

@@ -14,6 +14,9 @@ int session_connect_server(struct session *s)
 	const struct proxy_route *route = rs->route;
 	struct proxy *p = s->proxy;
 	const struct leg_config *cfg = &route->server;
+	struct fabric_addr from;
+	struct leg_way way = {.fabric = p->cfg.fabrics[route->upstream_fabric],
+			      .to = &route->upstream};
 	int err;
 
 	if ((cfg->versions & LEG_V1) && (s->retried_v1 || p->now < rs->v1_until))
@@ -23,8 +26,9 @@ int session_connect_server(struct session *s)
 	s->server.jobs = p->cfg.jobs;
 	s->server.gated = rs->server_door.inside.most > 0;
 	s->server.first_xid = (uint32_t)session_random(p);
-	err = leg_connect(&s->server, cfg, &p->arena, p->cfg.fabrics[route->upstream_fabric],
-			  &route->upstream, SESSION_OP_DEPTH, p->now);
+	if (session_source(rs, &s->client.conn->peer, &from))
+		way.from = &from;
+	err = leg_connect(&s->server, cfg, &p->arena, &way, SESSION_OP_DEPTH, p->now);
 	session_await_setup(s);
 	return err;
 }

@@ -2,6 +2,7 @@
 #include "fabric/iwarp/iwarp_internal.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -254,13 +255,28 @@ static int write_request(struct iwarp_conn *c, const struct fabric_conn_params *
 	return 0;
 }
 
+/* Its port is chosen with the connection: as many to one server as there are ports, of each address. */
+static int connect_socket(int fd, const struct fabric_addr *from, const struct fabric_addr *to)
+{
+	int yes = 1;
+
+	if (from) {
+		setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
+		if (bind(fd, (const struct sockaddr *)&from->ss, from->len))
+			return errno;
+	}
+	return connect(fd, (const struct sockaddr *)&to->ss, to->len) && errno != EINPROGRESS
+		       ? errno
+		       : 0;
+}
+
 int setup_connect(struct fabric *f, const struct fabric_addr *to,
 		  const struct fabric_conn_params *params, void *owner, struct fabric_conn **conn)
 {
 	struct iwarp *iw = iwarp_of(f);
 	int fd = socket(to->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct iwarp_conn *c;
-	int rc;
+	int rc, failed = 0;
 
 	if (fd < 0)
 		return ERR_IO;
@@ -272,8 +288,10 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 	rc = iwarp_conn_queues(c, params);
 	if (!rc)
 		rc = write_request(c, params);
-	if (!rc && connect(fd, (const struct sockaddr *)&to->ss, to->len) && errno != EINPROGRESS)
-		setup_fail(c, sock_error(errno), strerrordesc_np(errno));
+	if (!rc)
+		failed = connect_socket(fd, params->from, to);
+	if (failed)
+		setup_fail(c, sock_error(failed), strerrordesc_np(failed));
 	else if (!rc)
 		rc = watch(c);
 	if (rc) {

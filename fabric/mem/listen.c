@@ -142,15 +142,19 @@ static void request_arrives(struct mem_due *due)
 	mem_event_push(c, &c->set_up);
 }
 
-/* Initiators have ports of 127.0.0.1, to be told apart in logs. */
-static void name_local(struct memnet *net, struct fabric_addr *addr)
+/* Initiators have ports of an address, 127.0.0.1 if they chose none, to be told apart in logs. */
+static void name_local(struct memnet *net, const struct fabric_addr *from, struct fabric_addr *addr)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&addr->ss;
 
-	in->sin_family = AF_INET;
-	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	in->sin_port = htons(++net->ports);
-	addr->len = sizeof(*in);
+	if (from) {
+		*addr = *from;
+	} else {
+		in->sin_family = AF_INET;
+		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		addr->len = sizeof(*in);
+	}
+	in->sin_port = htons(++net->ports); /* stands where that of IPv6 does */
 }
 
 static int take_private_data(struct mem_conn *c, struct view data)
@@ -186,7 +190,7 @@ int mem_connect(struct fabric *base, const struct fabric_addr *to,
 	}
 	c->state = MEM_CONNECTING;
 	c->base.peer = *to;
-	name_local(f->net, &c->base.local);
+	name_local(f->net, params->from, &c->base.local);
 	memnet_due_init(&c->setup, c, request_arrives);
 	memnet_schedule(f->net, &c->setup, memnet_wire(c, &c->last_sent));
 	*conn = &c->base;

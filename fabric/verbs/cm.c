@@ -283,17 +283,22 @@ void cm_expired(struct verbs_conn *c)
 
 /* Verbs of the contract */
 
-static int resolve(struct verbs_conn *c, const struct fabric_addr *to)
+static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
+		   const struct fabric_addr *to)
 {
-	struct sockaddr_storage ss = to->ss;
+	struct sockaddr_storage ss = to->ss, own = {0};
 
 	if (rdma_create_id(c->v->channel, &c->id, c, RDMA_PS_TCP))
 		return ERR_IO;
-	if (rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&ss, (int)c->tuning.resolve_ms)) {
+	if (from)
+		own = from->ss;
+	if (rdma_resolve_addr(c->id, from ? (struct sockaddr *)&own : NULL, (struct sockaddr *)&ss,
+			      (int)c->tuning.resolve_ms)) {
 		/* Told as any other failure, for callers expect these later. */
 		c->caused = true;
 		c->status = ERR_REFUSED;
-		c->why = "no RDMA device leads there";
+		c->why = from ? "no RDMA device with that source address leads there"
+			      : "no RDMA device leads there";
 		wake_conn_in(c, 1);
 		return 0;
 	}
@@ -319,7 +324,7 @@ int cm_connect(struct fabric *f, const struct fabric_addr *to,
 		memcpy(c->own_pd, params->private_data, c->own_pd_len);
 	err = queue_depths(c, params);
 	if (!err)
-		err = resolve(c, to);
+		err = resolve(c, params->from, to);
 	if (err) {
 		end_free(c);
 		return err;

@@ -82,18 +82,19 @@ static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_
 }
 
 int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
-		struct fabric *fabric, const struct fabric_addr *to, uint32_t op_depth, nsec_t now)
+		const struct leg_way *way, uint32_t op_depth, nsec_t now)
 {
 	uint8_t pdata[V1_PDATA_BYTES];
 	struct fabric_conn_params params;
 	int err;
 
-	leg_begin(leg, cfg, arena, fabric, now);
+	leg_begin(leg, cfg, arena, way->fabric, now);
 	err = leg_take_memory(leg);
 	if (err < 0)
 		return err;
 	params = conn_params(leg, op_depth, pdata);
-	err = fabric_connect(fabric, to, &params, leg, &leg->conn);
+	params.from = way->from;
+	err = fabric_connect(way->fabric, way->to, &params, leg, &leg->conn);
 	if (err < 0)
 		return err;
 	post_receives(leg);

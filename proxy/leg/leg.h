@@ -176,6 +176,13 @@ struct leg {
 	bool discarding; /* a continued message in progress was refused */
 };
 
+/** struct leg_way - how a server is reached; all borrowed for the call. */
+struct leg_way {
+	struct fabric *fabric;
+	const struct fabric_addr *from; /* an address of this machine's; NULL: any */
+	const struct fabric_addr *to;
+};
+
 /**
  * leg_connect - open an initiator leg
  * @op_depth: fabric operations (Reads, Writes) the user posts itself at once
@@ -184,8 +191,7 @@ struct leg {
  * Return: 0, then CONNECTING; or an error, and leg_fini() is still due.
  */
 int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
-		struct fabric *fabric, const struct fabric_addr *to, uint32_t op_depth,
-		nsec_t now) WARN_UNUSED;
+		const struct leg_way *way, uint32_t op_depth, nsec_t now) WARN_UNUSED;
 
 /** leg_accept - answer a FABRIC_EV_REQUEST: as leg_connect, for an acceptor leg. @request is its
  * private data; posts the Receives, then accepts. Takes @conn, also on error. */

@@ -104,6 +104,9 @@ static void test_full(void **state)
 	assert_string_equal(cfg->routes[0].name, "edge.v1-2_x");
 	assert_string_equal(l->address, "0.0.0.0");
 	assert_int_equal(l->port, 1);
+	assert_int_equal(l->clients.n, 2);
+	assert_int_equal(l->clients.nets[0].bits, 24);
+	assert_true(l->clients.nets[1].is_v6);
 	assert_int_equal(l->versions, CONFIG_V1);
 	assert_int_equal(l->inline_bytes, 8192);
 	assert_int_equal(l->credits, 32);
@@ -114,6 +117,10 @@ static void test_full(void **state)
 	assert_int_equal(l->reply_timeout_s, 120);
 	assert_string_equal(u->address, "::1");
 	assert_int_equal(u->port, 65535);
+	assert_int_equal(u->sources.n, 2);
+	assert_int_equal(u->sources.at[0].clients.bits, 24);
+	assert_true(u->sources.at[0].addresses.is_v6);
+	assert_int_equal(u->sources.at[1].addresses.bits, 128);
 	assert_int_equal(u->versions, CONFIG_V2);
 	assert_int_equal(u->inline_bytes, 65536);
 	assert_int_equal(u->credits, 16);
@@ -125,7 +132,7 @@ static void test_full(void **state)
 	assert_int_equal(u->reverse, CONFIG_REVERSE_CONT);
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
-	assert_int_equal(cfg->routes[1].listen.line, 35);
+	assert_int_equal(cfg->routes[1].listen.line, 36);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	assert_int_equal(cfg->routes[1].listen.retry_count, 6);
 	u = &cfg->routes[1].upstream;
@@ -330,6 +337,31 @@ static const struct bad routes[] = {
 	{ON("port = 0;"), "4: " INT_RANGE("port", "0", "1", "65535")},
 	{ON("port = 65536;"), "4: " INT_RANGE("port", "65536", "1", "65535")},
 	{TO("port = \"20049\";"), "5: port must be a whole number: use 1 to 65535\n"},
+	{ON("clients = [ \"192.0.2.1/24\" ];"),
+	 "4: clients has \"192.0.2.1/24\", with bits behind "
+	 "its prefix: write the address of the network, or a longer prefix\n"},
+	{ON("clients = \"192.0.2.0/24\";"),
+	 "4: clients must be a list: write [\"192.0.2.0/24\", ...]\n"},
+	{TO("source = \"192.0.2.0/24\";"),
+	 "5: source is a network: give one address, or say which clients have its addresses: "
+	 "source = ( { "
+	 "clients = \"192.0.2.0/24\"; addresses = \"198.51.100.0/24\"; } );\n"},
+	{TO("source = \"10.0.0.300\";"),
+	 "5: source has \"10.0.0.300\", which is no network: write it like "
+	 "\"192.0.2.0/24\" or \"2001:db8::/32\"\n"},
+	{TO("source = \"::1\";"),
+	 "5: source has IPv6 addresses, and the upstream's is of the other family: give "
+	 "addresses of its own\n"},
+	{TO("source = \"0.0.0.0\";"), "5: source has an address of zeros, which is none to connect "
+				      "from: give one of this machine's\n"},
+	{TO("source = 7;"),
+	 "5: source must be a list: write [{ clients = \"NETWORK\"; addresses = \"NETWORK\"; }, "
+	 "...]\n"},
+	{TO("source = ( { clients = \"192.0.2.0/24\"; } );"),
+	 "5: each source must be { clients = \"NETWORK\"; addresses = \"NETWORK\"; }\n"},
+	{TO("source = ( { clients = \"192.0.2.0/24\"; addresses = \"10.0.0.0/25\"; } );"),
+	 "5: addresses are fewer than clients: give as large a network, or one address for all of "
+	 "them\n"},
 	{ON("versions = [];"),
 	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
 	{ON("versions = [1, 3];"),
@@ -339,14 +371,16 @@ static const struct bad routes[] = {
 	{ON("versions = [\"1\"];"),
 	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
 	{ON("version = 1;"),
-	 "4: unknown key \"version\": known here are fabric, address, port, versions, inline, "
+	 "4: unknown key \"version\": known here are fabric, address, port, clients, versions, "
+	 "inline, "
 	 "credits, reverse_credits, crc, literal_credits, setup_timeout, reply_timeout, "
 	 "retry_count, rnr_retry_count, busy_poll_us, hostauth\n"},
 	{TO("version = 3;"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = \"both\";"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("version = [1];"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
 	{TO("versions = [1];"),
-	 "5: unknown key \"versions\": known here are fabric, address, port, version, inline, "
+	 "5: unknown key \"versions\": known here are fabric, address, port, source, version, "
+	 "inline, "
 	 "credits, reverse_credits, reverse, crc, literal_credits, connect_timeout, "
 	 "reply_timeout, version_memory, retry_count, rnr_retry_count, resolve_timeout, "
 	 "busy_poll_us, hostauth\n"},

@@ -367,6 +367,41 @@ case_link_local() {
 is_linked() { [ "$(ip -o link show up | grep -c 'near@far.*LOWER_UP\|far@near.*LOWER_UP')" -eq 2 ]; }
 
 # 200 connections at once, opened and closed again and again: what is held stays the same.
+# Each client has an address of its own at the server, here the second route's listener, which is for these alone.
+case_source() {
+    local from
+    cat >"$CONF" <<END
+workers = 2;
+memory_limit = "256M";
+log = { level = "debug"; };
+routes = ( { name = "one";
+  listen   = { address = "$HOST"; port = 20049; };
+  upstream = { address = "$HOST"; port = 20051; version = 2;
+    source = ( { clients = "127.77.0.0/16"; addresses = "127.78.0.0/16"; },
+               { clients = "127.79.0.0/24"; addresses = "192.0.2.1"; },
+               { clients = "127.80.0.0/24"; addresses = "127.80.1.0/24"; } ); };
+}, { name = "two";
+  listen   = { address = "$HOST"; port = 20051; clients = [ "127.78.0.0/16" ]; };
+  upstream = { address = "$HOST"; port = 20050; version = 1; };
+} );
+END
+    perf_server 20050
+    gateway
+    for from in 127.77.3.9 127.77.200.1; do
+        expect_exit 0 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op echo --count 3 --from "$from"
+        expect "event=session.begin .*route=two peer=127.78.${from#127.77.}:"
+    done
+    # Refused by the first route, for want of an address; one that is not this machine's; by the second.
+    for from in 127.81.0.1 127.79.0.1 127.80.0.1; do
+        expect_exit 1 "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op null --count 1 --timeout 5 \
+            --from "$from"
+    done
+    expect 'event=session.refused route=one peer=127.81.0.1:[0-9]* why="no source address is for it"'
+    expect 'event=session.end .*route=one .*Cannot assign requested address'
+    expect 'event=session.refused route=two peer=127.80.1.1:[0-9]* why="its address is not on the listener.s clients"'
+    stop 0 5
+}
+
 case_churn() {
     local round heap fds
     configure

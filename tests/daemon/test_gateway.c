@@ -140,10 +140,20 @@ static void what_is_required_leaves_no_version_1(void **state)
 			 RPC_REV_GENL); /* of such clients, all take it */
 	gateway_fini(&gw);
 	listen->unneeded.n = 1;
+	cfg->routes[1].listen.clients.n = 2;
+	cfg->routes[1].upstream.sources.n = 1;
+	cfg->routes[1].upstream.sources.at[0].addresses.bits = 24;
+	cfg->routes[1].listen.clients.nets[1].bits = 32;
 	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
 	assert_int_equal(gw.routes[1].client.versions, LEG_V2);
 	assert_int_equal(gw.routes[1].client_unneeded.versions, LEG_V1_OR_V2);
 	assert_int_equal(gw.routes[1].nunneeded, 1);
+	assert_int_equal(gw.routes[0].nclients, 0);
+	assert_int_equal(gw.routes[1].nclients, 2);
+	assert_int_equal(gw.routes[1].clients[1].bits, 32);
+	assert_int_equal(gw.routes[0].nsources, 0);
+	assert_int_equal(gw.routes[1].nsources, 1);
+	assert_int_equal(gw.routes[1].sources[0].addresses.bits, 24);
 	assert_int_equal(gw.routes[1].server.reverse, RPC_REV_SIMPLE);
 	gateway_fini(&gw);
 	config_free(cfg);

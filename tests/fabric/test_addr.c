@@ -199,6 +199,58 @@ static void nets_have_addresses(void **state)
 	}
 }
 
+static void each_host_has_an_address_of_its_own(void **state)
+{
+	static const struct {
+		struct fabric_net from, to;
+		const char *host, *stands;
+	} rows[] = {
+		{{.bits = 24, .octets = {192, 0, 2}},
+		 {.bits = 24, .octets = {10, 1, 2}},
+		 "192.0.2.255",
+		 "10.1.2.255:0"},
+		{{.bits = 24, .octets = {192, 0, 2}},
+		 {.bits = 8, .octets = {10}},
+		 "::ffff:192.0.2.7",
+		 "10.0.0.7:0"},
+		{{.bits = 27, .octets = {192, 0, 2, 64}},
+		 {.bits = 27, .octets = {10, 0, 0, 160}},
+		 "192.0.2.85",
+		 "10.0.0.181:0"},
+		{{.bits = 21, .octets = {192, 0, 8}},
+		 {.bits = 20, .octets = {10, 0, 16}},
+		 "192.0.13.9",
+		 "10.0.21.9:0"},
+		{{.bits = 0}, {.bits = 32, .octets = {10, 0, 0, 9}}, "203.0.113.9", "10.0.0.9:0"},
+		{{.bits = 32, .octets = {192, 0, 2, 7}},
+		 {.bits = 24, .octets = {10, 0, 3}},
+		 "192.0.2.7",
+		 "10.0.3.0:0"},
+		{{.is_v6 = true, .bits = 112, .octets = {0x20, 1, 0xd, 0xb8}},
+		 {.bits = 16, .octets = {10, 3}},
+		 "2001:db8::203",
+		 "10.3.2.3:0"},
+		{{.bits = 16, .octets = {192, 0}},
+		 {.is_v6 = true, .bits = 64, .octets = {0xfd, 0, 0, 1}},
+		 "192.0.2.3",
+		 "[fd00:1::203]:0"},
+		{{.is_v6 = true},
+		 {.is_v6 = true, .bits = 128, .octets = {[15] = 1}},
+		 "fd00::7",
+		 "[::1]:0"},
+	};
+	struct fabric_addr addr, out;
+	char text[FABRIC_ADDR_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(fabric_addr_parse(rows[i].host, 1, &addr), 0);
+		assert_true(fabric_net_has(&rows[i].from, &addr));
+		fabric_net_move(&rows[i].from, &rows[i].to, &addr, &out);
+		assert_string_equal(fabric_addr_format(&out, text), rows[i].stands);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +260,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_address),
 		cmocka_unit_test(link_local_addresses_need_an_interface),
 		cmocka_unit_test(the_longest_fits),
+		cmocka_unit_test(each_host_has_an_address_of_its_own),
 		cmocka_unit_test(of_no_family),
 		cmocka_unit_test(whom_an_address_counts_for),
 		cmocka_unit_test(nets_have_addresses),

@@ -71,7 +71,8 @@ struct peer {
 	bool has_leg, open, closed;
 	int status;
 	struct leg_config cfg;
-	bool holds;    /* takes calls and does not answer, until peer_release() */
+	struct fabric_addr from; /* a client's; .len 0: 127.0.0.1 */
+	bool holds;		 /* takes calls and does not answer, until peer_release() */
 	bool scatters; /* writes what it returns in pieces, the last first, with gaps between */
 	bool linux_reply_len; /* report Reply chunk lengths as knfsd 6.1 does */
 	uint32_t next_xid;

@@ -274,6 +274,66 @@ static void a_client_has_its_share(void **state)
 	end();
 }
 
+/* A listener is for some networks: others take nobody's place, and nothing of the rate. */
+static void a_listener_is_for_its_clients(void **state)
+{
+	static const struct fabric_net nets[] = {
+		{.octets = {10, 2, 0, 4}, .bits = 30},
+		{.octets = {10, 2, 1, 9}, .bits = 32},
+	};
+	static const struct {
+		unsigned host;
+		bool in;
+	} hosts[] = {{3, false}, {4, true}, {7, true}, {8, false}, {265, true}, {266, false}};
+	struct setup s = crowd_setup(50);
+	const struct proxy_counters *count;
+
+	(void)state;
+	begin(&s);
+	w.routes[2].clients = nets;
+	w.routes[2].nclients = 2;
+	for (unsigned i = 0; i < 6; i++) {
+		struct idler *idler = idle_from(hosts[i].host);
+
+		assert_int_equal(idler->connected && !idler->gone, hosts[i].in);
+		assert_int_equal(idler->status, hosts[i].in ? 0 : ERR_REJECTED);
+	}
+	count = proxy_counters(w.proxy);
+	assert_int_equal(count->sessions, 3);
+	assert_int_equal(count->refused[PROXY_REFUSED_ADDRESS], 3);
+	assert_int_equal(count->sessions_refused, 3);
+	connect_must(0); /* of another listener, which is for everybody */
+	end();
+}
+
+/* Servers see each client at an address of its own, and one that has none is not let in. */
+static void servers_see_clients_addresses(void **state)
+{
+	static const struct proxy_source sources[] = {
+		{{.bits = 24, .octets = {10, 2}}, {.bits = 24, .octets = {10, 9, 8}}},
+		{{.bits = 32, .octets = {10, 2, 1, 1}}, {.bits = 32, .octets = {10, 9, 7, 1}}},
+	};
+	static const unsigned hosts[] = {3, 200, 3, 257};
+	static const char *const seen[] = {"10.9.8.3", "10.9.8.200", "10.9.8.3", "10.9.7.1"};
+	struct setup s = crowd_setup(50);
+	char text[FABRIC_ADDR_TEXT];
+
+	(void)state;
+	begin(&s);
+	w.routes[2].sources = sources;
+	w.routes[2].nsources = 2;
+	for (unsigned i = 0; i < 4; i++) {
+		idle_from(hosts[i]);
+		assert_int_equal(nservers, i + 1);
+		assert_string_equal(fabric_addr_host(&servers[i].conn->peer, text), seen[i]);
+	}
+	idle_from(258);
+	assert_int_equal(nservers, 4);
+	assert_int_equal(idlers[4].status, ERR_REJECTED);
+	assert_int_equal(proxy_counters(w.proxy)->refused[PROXY_REFUSED_SOURCE], 1);
+	end();
+}
+
 static void so_many_set_ups_a_second(void **state)
 {
 	struct setup s = crowd_setup(50);
@@ -363,6 +423,8 @@ int main(void)
 		cmocka_unit_test(a_crowd_pushes_out_its_own),
 		cmocka_unit_test(a_drip_goes_by_its_own_time),
 		cmocka_unit_test(a_client_has_its_share),
+		cmocka_unit_test(a_listener_is_for_its_clients),
+		cmocka_unit_test(servers_see_clients_addresses),
 		cmocka_unit_test(so_many_set_ups_a_second),
 		cmocka_unit_test(memory_is_room_as_well),
 		cmocka_unit_test(legs_are_told_a_few_at_a_time),

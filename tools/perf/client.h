@@ -12,8 +12,8 @@
  * perf_client_turn() after fabric events and at deadlines, until perf_client_is_done().
  */
 struct perf_client_config {
-	struct fabric_addr to;
-	struct leg_config leg; /* .versions one bit */
+	struct fabric_addr to, from; /* .from: an address of this machine; .len 0: any */
+	struct leg_config leg;	     /* .versions one bit */
 	enum perf_op op;
 	const uint32_t *sizes; /* octets of data; a step each */
 	unsigned nsizes;

@@ -88,6 +88,9 @@ static int init_slots(struct client_conn *conn)
 
 static int init_conn(struct perf_client *c, struct client_conn *conn)
 {
+	const struct leg_way way = {.fabric = c->env.fabric,
+				    .from = c->cfg->from.len ? &c->cfg->from : NULL,
+				    .to = &c->cfg->to};
 	uint64_t random = c->env.seed + (uint64_t)(conn - c->conns) * UINT64_C(0x9e3779b97f4a7c15);
 	int err;
 
@@ -97,9 +100,8 @@ static int init_conn(struct perf_client *c, struct client_conn *conn)
 	conn->leg.first_xid = conn->xid_base - 1;
 	err = init_slots(conn);
 	if (err == 0)
-		err = leg_connect(&conn->leg, &c->cfg->leg, c->env.arena, c->env.fabric,
-				  &c->cfg->to, c->cfg->depth * SLOT_HANDLES + SPARE_OPS,
-				  perf_now(&c->env));
+		err = leg_connect(&conn->leg, &c->cfg->leg, c->env.arena, &way,
+				  c->cfg->depth * SLOT_HANDLES + SPARE_OPS, perf_now(&c->env));
 	if (err < 0)
 		perf_error(&c->errors, "cannot begin a connection: %s", err_name(err));
 	return err;

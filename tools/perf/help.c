@@ -29,6 +29,7 @@ const char *perf_help(void)
 	       "threshold\n"
 	       "  --depth N                calls in flight on a connection (1)\n"
 	       "  --connections N          connections at once (1)\n"
+	       "  --from ADDR              connect from this address of the machine's\n"
 	       "  --time S                 seconds for each size (5, when there is one size)\n"
 	       "  --count N                calls for each size (a few, when there are many)\n"
 	       "  --timeout S              a call not answered in this time is an error (30)\n"

@@ -33,6 +33,7 @@ enum {
 enum perf_opt {
 	OPT_LISTEN = 1000,
 	OPT_CONNECT,
+	OPT_FROM,
 	OPT_VERSIONS,
 	OPT_VERSION,
 	OPT_INLINE,
@@ -72,6 +73,7 @@ static const struct option server_options[] = {
 
 static const struct option client_options[] = {
 	{"connect", required_argument, NULL, OPT_CONNECT},
+	{"from", required_argument, NULL, OPT_FROM},
 	{"version", required_argument, NULL, OPT_VERSION},
 	{"op", required_argument, NULL, OPT_OP},
 	{"size", required_argument, NULL, OPT_SIZE},
@@ -99,7 +101,7 @@ static const struct option client_options[] = {
 struct raw {
 	struct perf_options *o;
 	char *why;
-	const char *addr, *sizes, *op;
+	const char *addr, *from, *sizes, *op;
 	uint64_t inline_bytes, credits, segment, memory_mb, depth, count, connections, slack;
 	double seconds, timeout;
 	unsigned versions;
@@ -201,6 +203,9 @@ static int set(struct raw *r, int opt)
 	case OPT_CONNECT:
 		r->addr = optarg;
 		return 0;
+	case OPT_FROM:
+		r->from = optarg;
+		return 0;
 	case OPT_OP:
 		r->op = optarg;
 		return 0;
@@ -269,6 +274,18 @@ static int address(const struct raw *r, bool is_server)
 		return fail(r, "--%s %s", what, why);
 	r->o->fabric = t.fabric;
 	r->o->addr = t.addr;
+	return 0;
+}
+
+static int source(const struct raw *r, struct fabric_addr *from)
+{
+	if (!r->from)
+		return 0;
+	if (fabric_addr_parse(r->from, 0, from) < 0)
+		return fail(r, "--from %s: an address of this machine is needed", r->from);
+	if (from->ss.ss_family != r->o->addr.ss.ss_family)
+		return fail(r, "--from %s: not of the family of the address to connect to",
+			    r->from);
 	return 0;
 }
 
@@ -401,6 +418,8 @@ int perf_options_parse(int argc, char **argv, struct perf_options *o, char *why)
 	if (o->identity.is_given && r.versions != LEG_V2)
 		return fail(&r, "--hostauth-...: version 2 alone has host authentication");
 	err = address(&r, o->mode == PERF_SERVER);
+	if (err == 0)
+		err = source(&r, &o->client.from);
 	if (err == 0)
 		err = check_leg(&r);
 	if (err < 0)

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Networks, and which of our addresses stand for whom. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "config/address.h"
+#include "config/reader.h"
+
+/* "192.0.2.0/24", "2001:db8::/32", or an address alone. */
+static bool parse_net(const char *text, struct config_net *net)
+{
+	size_t len = strcspn(text, "/");
+	char bare[CONFIG_ADDRESS_BYTES] = "", *end;
+	struct address a;
+	unsigned long bits, most;
+
+	if (len >= sizeof(bare))
+		return false;
+	memcpy(bare, text, len);
+	a = address_parse(bare);
+	if (!a.family || *a.interface)
+		return false;
+	*net = (struct config_net){.is_v6 = a.family == AF_INET6};
+	memcpy(net->octets, a.octets, net->is_v6 ? 16 : 4);
+	most = bits = net->is_v6 ? 128 : 32;
+	if (text[len]) {
+		if (!isdigit((unsigned char)text[len + 1]))
+			return false;
+		bits = strtoul(text + len + 1, &end, 10);
+		if (*end || bits > most)
+			return false;
+	}
+	net->bits = (uint8_t)bits;
+	return true;
+}
+
+/* Which network is meant then is not clear. */
+static bool has_host_bits(const struct config_net *net)
+{
+	for (unsigned i = net->bits; i < 128; i++)
+		if (net->octets[i / 8] & 0x80u >> i % 8)
+			return true;
+	return false;
+}
+
+/* One network, a text of @key's. */
+static bool read_net(struct reader *r, const config_setting_t *item, const struct key *key,
+		     struct config_net *net)
+{
+	const char *text = reader_text(r, item, key, "each network");
+
+	if (!text)
+		return false;
+	if (!parse_net(text, net)) {
+		reader_error(r, reader_line(item),
+			     "%s has \"%s\", which is no network: write it like "
+			     "\"192.0.2.0/24\" or \"2001:db8::/32\"",
+			     key->name, text);
+		return false;
+	}
+	if (has_host_bits(net)) {
+		reader_error(r, reader_line(item),
+			     "%s has \"%s\", with bits behind its prefix: write the address "
+			     "of the network, or a longer prefix",
+			     key->name, text);
+		return false;
+	}
+	return true;
+}
+
+void reader_nets(struct reader *r, const config_setting_t *s, const struct key *key, void *field)
+{
+	int n = reader_list(r, s, key, CONFIG_NETS_MAX, "\"192.0.2.0/24\", ...");
+	struct config_nets *nets = field;
+
+	if (n < 0)
+		return;
+	memset(nets, 0, sizeof(*nets));
+	for (int i = 0; i < n; i++) {
+		if (!read_net(r, config_setting_get_elem(s, (unsigned)i), key,
+			      &nets->nets[nets->n]))
+			return;
+		nets->n++;
+	}
+}
+
+static unsigned host_bits(const struct config_net *net)
+{
+	return (net->is_v6 ? 128u : 32u) - net->bits;
+}
+
+/* One address for everybody, of either family. */
+static void read_one_source(struct reader *r, const config_setting_t *s, const struct key *key,
+			    struct config_sources *to)
+{
+	struct config_net net;
+
+	if (!read_net(r, s, key, &net))
+		return;
+	if (host_bits(&net) > 0) {
+		reader_error(r, reader_line(s),
+			     "source is a network: give one address, or say which clients have its "
+			     "addresses: source = ( { clients = \"192.0.2.0/24\"; addresses = "
+			     "\"198.51.100.0/24\"; } );");
+		return;
+	}
+	to->n = 2;
+	to->at[0] = (struct config_source){.clients = {.is_v6 = false}, .addresses = net};
+	to->at[1] = (struct config_source){.clients = {.is_v6 = true}, .addresses = net};
+}
+
+/* No two clients have the same address unless all of the entry have. */
+static bool read_source(struct reader *r, const config_setting_t *item, struct config_source *to)
+{
+	static const struct key clients = {.name = "clients"}, addresses = {.name = "addresses"};
+	const config_setting_t *from, *at;
+
+	if (item->type != CONFIG_TYPE_GROUP || config_setting_length(item) != 2 ||
+	    !(from = config_setting_get_member(item, clients.name)) ||
+	    !(at = config_setting_get_member(item, addresses.name))) {
+		reader_error(r, reader_line(item),
+			     "each source must be { clients = \"NETWORK\"; addresses = "
+			     "\"NETWORK\"; }");
+		return false;
+	}
+	if (!read_net(r, from, &clients, &to->clients) ||
+	    !read_net(r, at, &addresses, &to->addresses))
+		return false;
+	if (host_bits(&to->addresses) > 0 && host_bits(&to->clients) > host_bits(&to->addresses)) {
+		reader_error(r, reader_line(at),
+			     "addresses are fewer than clients: give as large a network, or one "
+			     "address for all of them");
+		return false;
+	}
+	return true;
+}
+
+void reader_sources(struct reader *r, const config_setting_t *s, const struct key *key, void *field)
+{
+	struct config_sources *to = field;
+	int n;
+
+	memset(to, 0, sizeof(*to));
+	to->line = reader_line(s);
+	if (s->type == CONFIG_TYPE_STRING) {
+		read_one_source(r, s, key, to);
+		return;
+	}
+	n = reader_list(r, s, key, CONFIG_NETS_MAX,
+			"{ clients = \"NETWORK\"; addresses = \"NETWORK\"; }, ...");
+	for (int i = 0; i < n; i++) {
+		if (!read_source(r, config_setting_get_elem(s, (unsigned)i), &to->at[to->n]))
+			return;
+		to->n++;
+	}
+}

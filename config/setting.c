@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What every reader of settings asks of one, and how it tells what is wrong with it. */
+#include "config/reader.h"
+
+#include <stdarg.h>
+
+void reader_error(struct reader *r, unsigned line, const char *fmt, ...)
+{
+	va_list ap;
+
+	r->nerrors++;
+	for (unsigned i = 0; i < r->ntold; i++)
+		if (r->told[i] == line)
+			return;
+	fprintf(r->errors, "%s:%u: ", r->path, line);
+	va_start(ap, fmt);
+	vfprintf(r->errors, fmt, ap);
+	va_end(ap);
+	fputc('\n', r->errors);
+}
+
+unsigned reader_line(const config_setting_t *setting)
+{
+	return setting->line ? setting->line : 1;
+}
+
+const config_setting_t *reader_member(const config_setting_t *group, const char *name)
+{
+	const config_setting_t *member = config_setting_get_member(group, name);
+
+	return member ? member : group;
+}
+
+const config_setting_t *reader_routes(const config_setting_t *root)
+{
+	const config_setting_t *routes = config_setting_get_member(root, "routes");
+
+	return routes && routes->type == CONFIG_TYPE_LIST ? routes : NULL;
+}
+
+const char *reader_text(struct reader *r, const config_setting_t *s, const struct key *key,
+			const char *want)
+{
+	if (s->type == CONFIG_TYPE_STRING)
+		return s->value.sval;
+	reader_error(r, reader_line(s), "%s must be text: write %s in double quotes", key->name,
+		     want);
+	return NULL;
+}
+
+int reader_list(struct reader *r, const config_setting_t *s, const struct key *key, int most,
+		const char *want)
+{
+	int n = config_setting_length(s);
+
+	if (s->type != CONFIG_TYPE_ARRAY && s->type != CONFIG_TYPE_LIST) {
+		reader_error(r, reader_line(s), "%s must be a list: write [%s]", key->name, want);
+		return -1;
+	}
+	if (n > most)
+		reader_error(r, reader_line(s), "%s has %d items: use %d at most", key->name, n,
+			     most);
+	return n > most ? -1 : n;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the address of a client decides: whether it is let in, what it need not prove, and which
+ * address of ours its server sees. */
+#include "proxy/internal.h"
+
+static bool is_in(const struct fabric_net *nets, unsigned n, const struct fabric_addr *peer)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (fabric_net_has(&nets[i], peer))
+			return true;
+	return false;
+}
+
+bool session_is_let_in(const struct route_state *listener, const struct fabric_addr *peer)
+{
+	const struct proxy_route *route = listener->route;
+
+	return route->nclients == 0 || is_in(route->clients, route->nclients, peer);
+}
+
+static const struct proxy_source *find_source(const struct proxy_route *route,
+					      const struct fabric_addr *peer)
+{
+	for (unsigned i = 0; i < route->nsources; i++)
+		if (fabric_net_has(&route->sources[i].clients, peer))
+			return &route->sources[i];
+	return NULL;
+}
+
+bool session_has_source(const struct route_state *rs, const struct fabric_addr *peer)
+{
+	return rs->route->nsources == 0 || find_source(rs->route, peer);
+}
+
+bool session_source(const struct route_state *rs, const struct fabric_addr *peer,
+		    struct fabric_addr *out)
+{
+	const struct proxy_source *source = find_source(rs->route, peer);
+
+	if (source)
+		fabric_net_move(&source->clients, &source->addresses, peer, out);
+	return source;
+}
+
+bool session_is_unneeded(const struct route_state *listener, const struct fabric_addr *peer)
+{
+	return is_in(listener->route->unneeded, listener->route->nunneeded, peer);
+}
