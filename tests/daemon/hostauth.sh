@@ -491,11 +491,19 @@ case_conformance() {
     local mine=(--hostauth-cert "$DIR/A.pem" --hostauth-key "$DIR/A.key" --hostauth-ca "$DIR/ca.pem")
     python3 -c "import ctypes; ctypes.CDLL('libssl.so.3')" 2>/dev/null || exit 77
     begin
+    put A psk && put B psk
+    configure B "$(require "$(shared_key B)")" ''
+    gateway B
+    PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance --case auth. \
+        --hostauth-psk "$DIR/A.pem"
+    [ "$(grep -c '^PASS auth\.' "$DIR/out")" = 11 ] || fail "not all cases passed with a key: $(cat "$DIR/out")"
+    says '^SKIP auth.alpn.none .*only with a certificate'
+    stop_gateway B
     put A client && put B server
     configure B "$(require "$(certificates B)")" ''
     gateway B
     PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20051" --program perf --conformance --case auth. "${mine[@]}"
-    [ "$(grep -c '^PASS auth\.' "$DIR/out")" = 11 ] || fail "not all cases passed: $(cat "$DIR/out")"
+    [ "$(grep -c '^PASS auth\.' "$DIR/out")" = 14 ] || fail "not all cases passed: $(cat "$DIR/out")"
     PATIENCE=60 expect_exit 0 "$BIN/rpcrdma-probe" "iwarp:$HOST:20053" --program perf --conformance --case auth.
     says '^SKIP auth.proved .*only with --hostauth'
     stop_gateway B
@@ -517,12 +525,14 @@ credit auth.credit
 pieces auth.pieces
 lax auth.sequence auth.kind auth.binding auth.altered
 early-call auth.early-call
+purpose auth.alpn.other auth.alpn.none
+old auth.tls-1.2
 END
     # And of clients: how they begin.
-    graded PASS client --connect "iwarp:$HOST:20061" --version 2 --op null --count 1 --timeout 5 "${mine[@]}"
-    graded FAIL "$peer" client "$HOST" 20061 server.example "$DIR/A.pem" "$DIR/ca.pem" properties
+    began PASS client --connect "iwarp:$HOST:20061" --version 2 --op null --count 1 --timeout 5 "${mine[@]}"
+    began FAIL "$peer" client "$HOST" 20061 server.example "$DIR/A.pem" "$DIR/ca.pem" properties
 }
-graded() { # VERDICT CLIENT...
+began() { # VERDICT CLIENT...
     start listener "$BIN/rpcrdma-probe" --listen "iwarp:$HOST:20061" --time 20
     wait_for 20 grep -qs listening "$DIR/listener" "$DIR/listener.err" || fail "the probe does not listen"
     case $2 in
@@ -531,6 +541,185 @@ graded() { # VERDICT CLIENT...
     esac >"$DIR/out" 2>&1 && fail "a server without host authentication is believed"
     wait "$pid"
     grep -q "^$1 client.auth.first" "$DIR/listener" || fail "the client's first message is not graded $1"
+}
+
+# --- the probe as the server behind gateway A
+
+listener() { # OPTION...
+    start listener "$BIN/rpcrdma-probe" --listen "iwarp:$HOST:20051" --time 60 --timeout 5 "$@"
+    LISTENER=$pid
+    wait_for 20 grep -qs listening "$DIR/listener" "$DIR/listener.err" || fail "the probe does not listen"
+}
+calls() { client 20049 --version 1 --op null --count "${1:-20}" --timeout 10 >"$DIR/out" 2>&1; }
+graded() { # STATUS
+    wait "$LISTENER"
+    local got=$?
+    [ "$got" -eq "$1" ] || fail "the probe ends with $got instead of $1: $(cat "$DIR/listener")"
+}
+heard() { grep -aq -e "$1" "$DIR/listener" || fail "the probe does not say: $1: $(cat "$DIR/listener")"; }
+
+# What a gateway is like that connects, and what becomes of the wrong certificates and keys.
+case_listen() {
+    local theirs=(--hostauth-cert "$DIR/B.pem" --hostauth-key "$DIR/B.key" --hostauth-ca "$DIR/ca.pem") i
+    install -m 644 "$KEYS/ca.pem" "$DIR/ca.pem"
+    put A client && put B server
+    configure A '' "$(require "$(certificates A) names = [ \"server.example\" ];")"
+    gateway A
+    listener "${theirs[@]}" --hostauth-name '*.example'
+    calls || fail "no service"
+    graded 0
+    heard '^client is  *client.example: TLS_AES_128_GCM_SHA256, proved in [0-9.]* ms, 4 messages, [0-9]* octets'
+    for i in first hello turn value same final credit early proved binding; do
+        heard "^PASS client.auth.$i "
+    done
+    # A chain of 16 KiB: in pieces, each acknowledged.
+    use A long
+    listener "${theirs[@]}" --json
+    calls || fail "no service with a long chain"
+    graded 0
+    jq -e '.hostauth | .proved and .name == "client.example" and .messages > 8 and .octets > 16384 and .microseconds > 0' \
+        "$DIR/listener" >/dev/null || fail "JSON of a long chain: $(cat "$DIR/listener")"
+    for i in $(jq -r '.hostauth | keys[]' "$DIR/listener") hostauth; do
+        sed -n '/^\.SH JSON/,/^\.SH READINGS/p' "$(dirname "$0")/../../docs/rpcrdma-probe.1" | grep -qw "$i" ||
+            fail "not in the manual: $i"
+    done
+    # Not believed by the probe.
+    while read -r i reason; do
+        forget
+        use A "$i"
+        listener "${theirs[@]}" --hostauth-name client.example
+        calls && fail "$i is served"
+        graded 1
+        heard "^client is  *not proved.*: $reason, after"
+        heard "^FAIL client.auth.proved .*$reason"
+        heard '^PASS client.auth.turn '
+        a_must_say 'event=hostauth.failed .*leg=server .*cause=peer .*the peer refused'
+    done <<'END'
+outsider unable to get local issuer certificate
+stranger its name is not one of those allowed
+server-only un[a-z]* certificate purpose
+END
+    # The probe is not believed: it is told, and left.
+    use A client
+    put B outsider
+    forget
+    listener "${theirs[@]}"
+    calls && fail "an outsider is believed"
+    graded 1
+    heard '^client is  *not proved: the peer refused: .*unknown ca, after'
+    heard '^PASS client.auth.fail '
+    a_must_say 'event=hostauth.failed .*leg=server .*cause=tls .*unable to get local issuer certificate'
+    # Last words that are wrong, a connection each, are not believed.
+    put B server
+    listener "${theirs[@]}" --conformance --connections 5
+    calls || fail "no service before the misdeeds"
+    for i in 2 3 4 5; do
+        calls 1 && fail "connection $i is served"
+    done
+    graded 0
+    heard '^PASS client.auth.belief '
+    heard '^PASS client.2.type.unknown '
+    # Nobody is asked.
+    listener
+    calls && fail "a server that proves nothing is believed"
+    graded 0
+    heard '^PASS client.auth.first '
+    heard '^SKIP client.auth.proved '
+    stop_gateway A
+    # Shared keys.
+    put A psk && put B psk
+    configure A '' "$(require "$(shared_key A)")"
+    gateway A
+    listener --hostauth-psk "$DIR/B.key"
+    calls || fail "no service with a key"
+    graded 0
+    heard '^client is  *pair-1: TLS_AES_128_GCM_SHA256, proved in'
+    for i in psk-wrong psk-other; do
+        use A $i
+        listener --hostauth-psk "$DIR/B.key"
+        calls && fail "$i is served"
+        graded 1
+        heard '^client is  *not proved, says pair-[12]: .*binder does not verify'
+    done
+    heard '^FAIL client.auth.proved .*pair-2: there is no key of this identity'
+    stop_gateway A
+}
+
+# Clients that do just one thing wrong.
+case_graded() {
+    local theirs=(--hostauth-cert "$DIR/B.pem" --hostauth-key "$DIR/B.key" --hostauth-ca "$DIR/ca.pem")
+    local peer=$KEYS/../peer defect grade
+    python3 -c "import ctypes; ctypes.CDLL('libssl.so.3')" 2>/dev/null || exit 77
+    install -m 644 "$KEYS/ca.pem" "$DIR/ca.pem"
+    put A client && put B server
+    listener "${theirs[@]}"
+    expect_exit 0 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/ca.pem"
+    graded 0
+    while read -r defect grade; do
+        listener "${theirs[@]}"
+        timeout 20 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/ca.pem" "$defect" >"$DIR/out" 2>&1
+        graded 1
+        heard "^FAIL client.auth.$grade "
+    done <<'END'
+properties first
+same same
+credit credit
+purpose hello
+purpose proved
+tls1.2 hello
+tls1.2 proved
+END
+    # One that believes anybody, on the second connection.
+    listener "${theirs[@]}" --conformance --connections 2
+    expect_exit 0 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/ca.pem"
+    expect_exit 0 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/ca.pem" lax
+    graded 1
+    heard '^FAIL client.auth.belief .*altered'
+}
+
+# SIGHUP while handshakes are under way: they end with what they began with, and nothing is left.
+case_reload_under_way() {
+    local peer=$KEYS/../peer i hups PEER_go PEER_never
+    python3 -c "import ctypes; ctypes.CDLL('libssl.so.3')" 2>/dev/null || exit 77
+    begin
+    put A client && put B server
+    cp "$DIR/ca.pem" "$DIR/mine.pem"
+    configure B "$(require "$(certificates B)" | sed 's/timeout = 5/timeout = 60/')" ''
+    gateway B
+    mkfifo "$DIR/go" "$DIR/never"
+    exec 7<>"$DIR/go" 8<>"$DIR/never"
+    for i in go never; do
+        start "peer_$i" bash -c 'exec "$@" <"$0"' "$DIR/$i" "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" \
+            "$DIR/mine.pem" pause
+        wait_for 30 grep -qs paused "$DIR/peer_$i" || fail "no handshake is under way"
+        [ $i = go ] && PEER_go=$pid || PEER_never=$pid
+    done
+    # Another authority is believed from now on.
+    install -m 644 "$KEYS/other-ca.pem" "$DIR/ca.pem"
+    use B server
+    expect_exit 1 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/mine.pem"
+    b_must_say 'event=hostauth.failed .*cause=tls .*self-signed certificate in certificate chain'
+    b_says 'event=hostauth .*name="client.example"' && fail "somebody has proved it already"
+    echo >&7
+    wait "$PEER_go" || fail "the handshake under way failed: $(cat "$DIR/peer_go")"
+    grep -q '^served' "$DIR/peer_go" || fail "it was not served"
+    b_must_say 'event=hostauth .*leg=client .*name="client.example"'
+    # The other goes away in the middle.
+    kill -KILL "$PEER_never"
+    install -m 644 "$KEYS/ca.pem" "$DIR/ca.pem"
+    use B server
+    # One after the other, and SIGHUP all the time.
+    start hups bash -c 'while kill -HUP "$0"; do sleep 0.02; done' "$PID_B"
+    hups=$pid
+    for i in $(seq 12); do
+        client 20051 --version 2 --op echo --size 9k --count 5 --timeout 20 --hostauth-cert "$DIR/A.pem" \
+            --hostauth-key "$DIR/A.key" --hostauth-ca "$DIR/mine.pem" >"$DIR/out" 2>&1 || fail "connection $i is not served"
+    done
+    kill -TERM "$hups"
+    wait "$hups"
+    [ "$(grep -c event=hostauth.loaded "$LOG_B")" -gt 12 ] || fail "it was not read anew all the time"
+    grep -q event=hostauth.kept "$LOG_B" && fail "something could not be read"
+    stop_gateway B
 }
 
 # many WHAT COUNT KEYS CA: clients that fail

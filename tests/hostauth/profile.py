@@ -4,8 +4,9 @@ are the profile's."""
 import hashlib
 import hmac
 import struct
+import sys
 
-from tls import Failed, Tls
+from tls import Failed, TLS_1_2, Tls
 
 MORE, TURN, ACK, BIND, FAIL = range(1, 6)
 MIDDLE, FINAL, ERROR, GRANT, CALL = 6, 7, 4, 5, 10
@@ -46,7 +47,7 @@ class Handshake:
     def __init__(self, role, conn, request_data, accept_data, name, defect='', **how):
         """@defect: what it does wrong, to see whether that is noticed."""
         self.role, self.conn, self.name, self.defect = role, conn, name, defect
-        self.tls = Tls(client=role == 0, **how)
+        self.tls = Tls(client=role == 0, purpose=defect != 'purpose', oldest=TLS_1_2 if defect == 'old' else None, **how)
         self.t = hashlib.sha256(b'rpcrdma2-hostauth-1' + private(0, request_data) + private(1, accept_data))
         self.sequence = self.expected = self.received = self.messages = 0
         self.xid = 0x51000000
@@ -193,10 +194,13 @@ class Handshake:
                 self.say(stream, False)
             if not self.tls.peer_is(self.name):
                 self.fail(4, 'not its name')
+            if self.defect == 'pause':
+                print('paused', flush=True)
+                sys.stdin.readline()
             self.say(stream, True)
             kind, body = self.receive()
             assert kind == BIND and len(body) == 32, 'no BIND'
-            if not self.check(body):
+            if not self.check(body) and self.defect != 'lax':
                 raise Refused('binding')
             return
         while True:

@@ -43,9 +43,7 @@ def _why():
     return ctypes.cast(text, c_char_p).value.decode() if text else 'no reason'
 
 
-@SELECT
-def _select(_ssl, out, out_len, offered, n, _arg):
-    """RFC 7301: one name, or no connection."""
+def _choose(out, out_len, offered, n, otherwise):
     octets = bytes(offered[:n])
     at = 0
     while at < n:
@@ -54,7 +52,19 @@ def _select(_ssl, out, out_len, offered, n, _arg):
             out_len[0] = octets[at]
             return 0
         at += octets[at] + 1
-    return 2
+    return otherwise
+
+
+@SELECT
+def _select(_ssl, out, out_len, offered, n, _arg):
+    """RFC 7301: one name, or no connection."""
+    return _choose(out, out_len, offered, n, 2)
+
+
+@SELECT
+def _prefer(_ssl, out, out_len, offered, n, _arg):
+    """Or any."""
+    return _choose(out, out_len, offered, n, 3)
 
 
 def _put(octets, to, room):
@@ -73,21 +83,22 @@ def shared_key(path):
 
 class Tls:
     """One end, with certificates or with a shared key (@psk: identity, key). What it has to say comes out of
-    step()."""
+    step(). @purpose: it offers, or wants, the application
+    protocol."""
 
-    def __init__(self, client, certificate=None, key=None, ca=None, psk=None, version=TLS_1_3):
+    def __init__(self, client, certificate=None, key=None, ca=None, psk=None, version=TLS_1_3, oldest=None, purpose=True):
         self.psk = psk
         method = ssl.TLS_client_method() if client else ssl.TLS_server_method()
         self.ctx = c_void_p(ssl.SSL_CTX_new(c_void_p(method)))
-        for which in (MIN_VERSION, MAX_VERSION):
-            ssl.SSL_CTX_ctrl(self.ctx, which, version, None)
+        ssl.SSL_CTX_ctrl(self.ctx, MIN_VERSION, oldest or version, None)
+        ssl.SSL_CTX_ctrl(self.ctx, MAX_VERSION, version, None)
         ssl.SSL_CTX_clear_options(self.ctx, MIDDLEBOX_COMPAT)
         ssl.SSL_CTX_set_options(self.ctx, NO_TICKET)
         ssl.SSL_CTX_set_num_tickets(self.ctx, c_size_t(0))
-        if client:
+        if not client:
+            ssl.SSL_CTX_set_alpn_select_cb(self.ctx, _select if purpose else _prefer, None)
+        elif purpose:
             ssl.SSL_CTX_set_alpn_protos(self.ctx, ALPN, c_uint(len(ALPN)))
-        else:
-            ssl.SSL_CTX_set_alpn_select_cb(self.ctx, _select, None)
         if certificate:
             _good(ssl.SSL_CTX_use_certificate_chain_file(self.ctx, certificate.encode()))
             _good(ssl.SSL_CTX_use_PrivateKey_file(self.ctx, key.encode(), PEM))

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every grade is seen to be lost: a sound client, and on the way a defect. */
 #include "tests/cmocka_all.h"
+#include "tests/hostauth/pair.h"
 #include "tests/probe/world.h"
 
 enum {
 	V1_MSG_T = 0,
 	ERROR_T = 4,
 	GRANT_T = 5,
+	MIDDLE_PROP_T = 6,
 	FINAL_T = 7,
 	CALL_T = 10,
 	REPLY_T = 13,
@@ -25,6 +27,8 @@ static const struct row {
 	bool provoke;
 	unsigned spoken;      /* by the listener; 0: both */
 	uint32_t pdata_flags; /* if not 0 */
+	const char *own, *client, *wrong; /* who they are, and who the client is instead */
+	enum misdeed misdeed;
 } rows[] = {
 	{.grade = GRADE_PDATA, .version = 1, .pdata_flags = 0x41},
 	{.grade = GRADE_FIRST_SIZE, .version = 1, .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_LENGTH, .value = 1028, .once = true)}},
@@ -54,10 +58,95 @@ static const struct row {
 	{.grade = GRADE_V2_HTYPE, .version = 2, .provoke = true, .rules = {ON(WAY_IN, 2, ERROR_T, ACT_DROP)}},
 	{.grade = GRADE_SILENCE, .version = 2, .provoke = true, .rules = {ON(WAY_OUT, 2, ERROR_T, ACT_ERROR, .value = 2)}},
 	{.grade = GRADE_SILENCE, .version = 1, .provoke = true, .rules = {ON(WAY_OUT, 1, 3, ACT_ERROR, .value = 2)}},
+	/* Who is there: word 23 is the head of the value behind properties 1 to 5, 35 where the ClientHello's suites begin. */
+#define WHO .version = 2, .own = "server", .client = "client"
+	{.grade = GRADE_AUTH_FIRST, WHO, .rules = {ON(WAY_IN, 2, MIDDLE_PROP_T, ACT_SET, .at = 23, .value = 0x01020001)}},
+	{.grade = GRADE_AUTH_FIRST, WHO, .rules = {ON(WAY_IN, 2, MIDDLE_PROP_T, ACT_SET, .at = 5, .value = 0x7fff0009)}},
+	{.grade = GRADE_AUTH_HELLO, WHO, .rules = {ON(WAY_IN, 2, MIDDLE_PROP_T, ACT_ADD, .at = 35, .value = 0x98)}},
+	{.grade = GRADE_AUTH_TURN, WHO, .rules = {ON(WAY_IN, 2, MIDDLE_PROP_T, ACT_TWICE)}},
+	{.grade = GRADE_AUTH_TURN, WHO, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_DROP)}},
+	{.grade = GRADE_AUTH_VALUE, WHO, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_SET, .at = 23, .value = 0x01090001)}},
+	{.grade = GRADE_AUTH_VALUE, WHO, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_SET, .at = 23, .value = 0x01040002)}},
+	{.grade = GRADE_AUTH_SAME, WHO, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_ADD, .at = 7, .value = 4)}},
+	{.grade = GRADE_AUTH_FINAL, WHO, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_SET, .at = 5, .value = 0x7fff0009)}},
+	{.grade = GRADE_AUTH_CREDIT, WHO, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_SET, .at = 2, .value = 1)}},
+	{.grade = GRADE_AUTH_EARLY, WHO, .rules = {ON(WAY_OUT, 2, MIDDLE_PROP_T, ACT_REPLY, .value = 1)}},
+	{.grade = GRADE_AUTH_PROVED, WHO, .wrong = "outsider"},
+	{.grade = GRADE_AUTH_PROVED, WHO, .wrong = "expired"},
+	{.grade = GRADE_AUTH_PROVED, .version = 2, .own = "psk", .client = "psk", .wrong = "psk-wrong"},
+	{.grade = GRADE_AUTH_PROVED, .version = 2, .own = "psk", .client = "psk", .wrong = "psk-other"},
+	{.grade = GRADE_AUTH_BINDING, WHO, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_ADD, .at = 24, .value = 1)}},
+	{.grade = GRADE_AUTH_BINDING, WHO, .rules = {ON(WAY_IN, 2, FINAL_T, ACT_ADD, .at = 2, .value = 1)}},
+	{.grade = GRADE_AUTH_FAIL, .version = 2, .own = "outsider", .client = "client", .rules = {ON(WAY_IN, 2, MIDDLE_PROP_T, ACT_DROP, .skip = 1)}},
+	{.grade = GRADE_AUTH_BELIEF, WHO, .provoke = true, .misdeed = MISDEED_ALTERED, .rules = {ON(WAY_OUT, 2, FINAL_T, ACT_ADD, .at = 2, .value = (uint32_t)-1)}},
 };
 /* clang-format on */
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* --- who is who --- */
+
+struct who {
+	struct leg_auth auth; /* first member */
+	struct hostauth_creds *creds;
+};
+
+static struct hostauth_creds *creds_of(const struct leg_auth *auth)
+{
+	return hostauth_creds_get(((const struct who *)auth)->creds);
+}
+
+static int64_t now_of(const struct leg_auth *auth)
+{
+	(void)auth;
+	return PAIR_NOW;
+}
+
+static struct who client;
+
+static void cast(struct world *w, const struct row *row, bool has_defect)
+{
+	const char *name = has_defect && row->wrong ? row->wrong : row->client;
+	struct identity *own = &w->o.identity;
+
+	if (!row->own)
+		return;
+	client =
+		(struct who){.auth = {.required = true,
+				      .timeout = 10 * NSEC_PER_SEC,
+				      .creds = creds_of,
+				      .now = now_of},
+			     .creds = pair_creds(HOSTAUTH_INITIATOR, name, "ca", NULL, NULL, NULL)};
+	w->client_auth = &client.auth;
+	own->is_given = true;
+	own->creds = pair_creds(HOSTAUTH_ACCEPTOR, row->own, "ca", NULL, NULL, NULL);
+	own->auth.now = now_of;
+}
+
+static void dismiss(struct world *w, const struct row *row)
+{
+	if (!row->own)
+		return;
+	hostauth_creds_put(client.creds);
+	hostauth_creds_put(w->o.identity.creds);
+}
+
+/* What is told of who is there. */
+static void check_proof(const struct listener *l, const struct row *row, bool has_defect)
+{
+	const struct proof_facts *p = &l->facts.proof;
+
+	if (row->grade == GRADE_AUTH_PROVED && !has_defect) {
+		assert_true(p->is_known && !*p->why);
+		assert_string_equal(p->name, row->own[0] == 'p' ? "pair-1" : "client.example");
+		assert_int_equal(p->messages, 4);
+		assert_in_range(p->octets, 500, 5000);
+		/* Without this end's own pauses. */
+		assert_in_range(p->took, 1, NSEC_PER_MS);
+	}
+	if (row->grade == GRADE_AUTH_PROVED && has_defect)
+		assert_true(p->is_known && *p->why);
+}
 
 /* Return: whether the grade was lost. */
 static bool graded(const struct row *row, bool has_defect)
@@ -68,21 +157,28 @@ static bool graded(const struct row *row, bool has_defect)
 
 	world_init(&w, 3);
 	w.o.provoke = row->provoke;
+	w.o.connections = row->misdeed + 1;
 	if (row->spoken)
 		w.o.versions = row->spoken;
-	if (has_defect)
+	if (has_defect && row->rules[0].action)
 		world_meddle(&w, row->rules, row->rules[1].action ? 2 : 1);
-	if (has_defect && row->pdata_flags)
+	if (has_defect && row->pdata_flags) {
+		w.meddler.is_on = true;
 		w.meddler.pdata_flags = (uint32_t *)(uintptr_t)&row->pdata_flags;
+	}
+	cast(&w, row, has_defect);
 	assert_int_equal(listener_init(&l, &w.o, &w.env), 0);
+	l.connections = row->misdeed; /* as if these had been */
 	world_client(&w, row->version, 100, &l);
 	listener_run(&l);
-	assert_int_equal(l.connections, 1);
+	assert_int_equal(l.connections, w.o.connections);
 	breaches = l.grades[row->grade].breaches;
 	if (!has_defect && row->spoken == 0)
 		assert_true(l.grades[row->grade].looked > 0);
+	check_proof(&l, row, has_defect);
 	listener_fini(&l);
 	world_fini(&w);
+	dismiss(&w, row);
 	return breaches > 0;
 }
 
@@ -98,7 +194,6 @@ static void test_every_grade_can_be_lost(void **state)
 			fail_msg("row %u, grade %u: kept in spite of the defect", i, rows[i].grade);
 		seen |= 1u << rows[i].grade;
 	}
-	seen |= 1u << GRADE_AUTH_FIRST; /* tests/daemon/hostauth.sh */
 	assert_int_equal(seen, (1u << GRADES) - 1);
 }
 

@@ -37,6 +37,7 @@ static void test_good_lines(void **state)
 		{"iwarp:10.0.0.1:1 --conformance --timeout 0.5 --time 10", PROBE_CONFORM},
 		{"--listen iwarp:0.0.0.0:0 --versions 2 --connections 3", PROBE_LISTEN},
 		{"--listen iwarp:[::]:20049 --conformance", PROBE_LISTEN},
+		{"--listen iwarp:[::]:20049 --hostauth-psk x --hostauth-name y", PROBE_LISTEN},
 		{"--device rxe0", PROBE_DEVICE},
 		{"--json --device mlx5_0 --timeout 2", PROBE_DEVICE},
 		{"--list", PROBE_LIST},

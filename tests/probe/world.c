@@ -38,6 +38,17 @@ static void forge(struct meddler *m, struct fabric_conn *c, const uint32_t *word
 		.type = FABRIC_EV_RECV, .conn = c, .cookie = at, .len = n * 4};
 }
 
+static void forge_copy(struct meddler *m, struct fabric_conn *c, const uint8_t *d, uint32_t len)
+{
+	uint8_t *at;
+
+	assert_true(m->nstock > 0 && m->nforged < STOCK);
+	at = m->stock[--m->nstock];
+	memcpy(at, d, len);
+	m->forged[m->nforged++] =
+		(struct fabric_event){.type = FABRIC_EV_RECV, .conn = c, .cookie = at, .len = len};
+}
+
 static void forge_answer(struct meddler *m, struct fabric_conn *c, const struct rule *r,
 			 const uint8_t *d)
 {
@@ -115,6 +126,9 @@ static bool apply(struct meddler *m, struct fabric_conn *c, const struct rule *r
 		break;
 	case ACT_CLOSE:
 		memnet_cut(c);
+		break;
+	case ACT_TWICE:
+		forge_copy(m, c, d, *len);
 		break;
 	}
 	return true;
@@ -350,6 +364,7 @@ void world_client(struct world *w, unsigned version, uint64_t count, struct list
 		.call_timeout = 20 * NSEC_PER_SEC,
 		.is_silent = true,
 	};
+	w->ccfg.leg.auth = w->client_auth;
 	w->client = perf_client_new(&w->ccfg, &w->peer_env);
 	assert_non_null(w->client);
 }

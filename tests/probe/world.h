@@ -29,6 +29,7 @@ enum action {
 	ACT_REPLY,	/* OUT: in answer, .value NULL replies to its XID come */
 	ACT_GRANT,	/* OUT: in answer, .value GRANTs come */
 	ACT_CLOSE,	/* OUT: the connection is lost */
+	ACT_TWICE,	/* IN: it comes once more */
 };
 
 enum { ANY = 0x7fffffff };
@@ -74,6 +75,7 @@ struct world {
 	struct probe_env env;
 	struct probe_options o;
 	struct meddler meddler;
+	const struct leg_auth *client_auth; /* of world_client() */
 };
 
 /** world_init - with nobody in it yet. */

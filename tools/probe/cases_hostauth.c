@@ -3,12 +3,19 @@
 #include "hostauth/hostauth.h"
 #include "hostauth/value.h"
 #include "tools/probe/cases.h"
+#include "tools/probe/hello.h"
 
 enum {
 	CREDIT_AT = 8,	 /* of a message; its last octet */
 	SEQUENCE_AT = 2, /* of a value */
 	KIND_AT = 1,
 	THRESHOLD = 4096,
+	EXT_ALPN = 16, /* of a ClientHello: RFC 8446 section 4.2 */
+	EXT_VERSIONS = 43,
+	GREASE = 0x8a,	     /* RFC 8701: twice this is nothing at all */
+	LENGTHS = 2 + 1,     /* of the list of protocols, and of its first */
+	TLS_1_2_LOW = 0x03,  /* of 0x0303 */
+	SUITES_1_2 = 0xc02b, /* ECDHE with AES-128-GCM, for ECDSA and Ed25519, then for RSA */
 };
 
 static enum verdict proved(struct run *r)
@@ -151,6 +158,89 @@ static enum verdict early_call(struct run *r)
 	return ends(r, &p);
 }
 
+/* The ClientHello within the first message, which is one record. */
+static struct view hello_of(const struct run *r, const struct hostauth_out *out, size_t value_at)
+{
+	return view_of(r->out + value_at + HOSTAUTH_VALUE_HEAD,
+		       out->value.len - HOSTAUTH_VALUE_HEAD);
+}
+
+/* Where some octets of the message are, to be written to. */
+static uint8_t *place(struct run *r, struct view octets)
+{
+	return r->out + (octets.data - r->out);
+}
+
+static void spoil_alpn(struct run *r, const struct hostauth_out *out, size_t value_at)
+{
+	struct view ext = hello_extension(hello_of(r, out, value_at), EXT_ALPN);
+
+	if (out->first && ext.len > LENGTHS)
+		place(r, ext)[LENGTHS] ^= 1;
+}
+
+/* Its number and length stand before an extension: it becomes one that says nothing. */
+static void spoil_no_alpn(struct run *r, const struct hostauth_out *out, size_t value_at)
+{
+	struct view ext = hello_extension(hello_of(r, out, value_at), EXT_ALPN);
+
+	if (out->first && ext.len)
+		memset(place(r, ext) - 4, GREASE, 2);
+}
+
+/* Version 1.2 alone, with suites that it has. */
+static void spoil_version(struct run *r, const struct hostauth_out *out, size_t value_at)
+{
+	struct view hello = hello_of(r, out, value_at);
+	struct view ext = hello_extension(hello, EXT_VERSIONS), suites = hello_suites(hello);
+
+	if (!out->first || ext.len < 3)
+		return;
+	for (size_t i = 1; i + 1 < ext.len; i += 2)
+		place(r, ext)[i + 1] = TLS_1_2_LOW;
+	for (size_t i = 0; i + 1 < suites.len; i += 2) {
+		place(r, suites)[i] = SUITES_1_2 >> 8;
+		place(r, suites)[i + 1] = (uint8_t)(SUITES_1_2 + 4 * (i / 2 % 2));
+	}
+}
+
+/* A ClientHello that is not of this profile: the first that comes back is FAIL, or nothing. */
+static enum verdict is_refused(struct run *r, struct prove *p)
+{
+	enum verdict v;
+
+	/* Else what is altered is refused for the key's proof, which covers it. */
+	if (r->o->identity.files.psk.path[0])
+		return skipped(r, "only with a certificate");
+	v = ends(r, p);
+	if (p->goes_on)
+		return failed(r, "the handshake goes on");
+	if (!v && p->fails != HOSTAUTH_REASON_TLS)
+		return failed(r, "closed without FAIL for TLS (reason %u)", p->fails);
+	return v;
+}
+
+static enum verdict other_alpn(struct run *r)
+{
+	struct prove p = {.spoil = spoil_alpn};
+
+	return is_refused(r, &p);
+}
+
+static enum verdict no_alpn(struct run *r)
+{
+	struct prove p = {.spoil = spoil_no_alpn};
+
+	return is_refused(r, &p);
+}
+
+static enum verdict tls_1_2(struct run *r)
+{
+	struct prove p = {.spoil = spoil_version};
+
+	return is_refused(r, &p);
+}
+
 static const struct probe_case cases[] = {
 	{"auth.proved", "profile 3.6", "MUST", "the server proves who it is, then serves", proved,
 	 2, false},
@@ -172,6 +262,10 @@ static const struct probe_case cases[] = {
 	 false},
 	{"auth.early-call", "profile 3.5", "MUST NOT", "a Call before the end is processed",
 	 early_call, 2, false},
+	{"auth.alpn.other", "profile 4.3, 6", "MUST", "another application protocol is refused",
+	 other_alpn, 2, false},
+	{"auth.alpn.none", "profile 4.3, 6", "MUST", "so is none", no_alpn, 2, false},
+	{"auth.tls-1.2", "profile 4.1, 6", "MUST", "TLS 1.2 is refused", tls_1_2, 2, false},
 };
 
 CASE_TABLE(cases_hostauth, cases);

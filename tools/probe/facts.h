@@ -43,7 +43,9 @@ struct version_facts {
 
 /** struct proof_facts - host authentication, the last time. */
 struct proof_facts {
-	char name[HOSTAUTH_NAME_BYTES]; /* the server's; empty: it was not asked for */
+	bool is_known;
+	char name[HOSTAUTH_NAME_BYTES]; /* the peer's: proved, or, with .why, shown alone */
+	char why[HOSTAUTH_TEXT_BYTES];	/* it came to nothing */
 	char suite[32];
 	unsigned messages; /* both ways, as .octets */
 	size_t octets;

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "hostauth/value.h"
 #include "tools/probe/cases.h"
 #include "tools/probe/listen.h"
 #include "v1/header.h"
@@ -29,7 +28,7 @@ static const struct probe_case table[GRADES] = {
 		GRADE("client.parse", "v2 7.2, v1 5.5", "MUST", "every message can be parsed"),
 	[GRADE_XID] = GRADE("client.xid", "v2 7.2, v1 5.1.1", "MUST",
 			    "the XID of a call is that of its header"),
-	[GRADE_SIZE] = GRADE("client.size", "v2 5.2.2, RFC 8797 4.2", "MUST",
+	[GRADE_SIZE] = GRADE("client.size", "v2 5.2.2, RFC 8797 4.2, profile 3.4", "MUST",
 			     "no message is larger than announced Receives"),
 	[GRADE_REPORTS] = GRADE("client.reports", "v2 7, v1 5.5", "MUST",
 				"sound messages draw no error report"),
@@ -54,6 +53,29 @@ static const struct probe_case table[GRADES] = {
 	[GRADE_AUTH_FIRST] =
 		GRADE("client.auth.first", "profile 3.1, 3.3", "MUST",
 		      "host authentication begins with a ClientHello, beside properties 1 to 5"),
+	[GRADE_AUTH_HELLO] =
+		GRADE("client.auth.hello", "profile 4.1 to 4.3", "MUST",
+		      "the ClientHello offers what the profile wants, and nothing it forbids"),
+	[GRADE_AUTH_TURN] = GRADE("client.auth.turn", "profile 3.2", "MUST",
+				  "each message is answered by one, and none is sent unasked"),
+	[GRADE_AUTH_VALUE] = GRADE("client.auth.value", "profile 2, 3.2, 8", "MUST",
+				   "each value is the one that is due"),
+	[GRADE_AUTH_SAME] = GRADE("client.auth.same", "profile 3.3", "MUST NOT",
+				  "properties 1 to 5 change until the end"),
+	[GRADE_AUTH_FINAL] = GRADE("client.auth.final", "profile 3.3", "SHOULD",
+				   "they are repeated in the RDMA2_CONNPROP_FINAL"),
+	[GRADE_AUTH_CREDIT] =
+		GRADE("client.auth.credit", "profile 3.2", "MUST", "each message grants one more"),
+	[GRADE_AUTH_EARLY] = GRADE("client.auth.early", "profile 3.5", "MUST NOT",
+				   "anything else is sent before it is over"),
+	[GRADE_AUTH_PROVED] = GRADE("client.auth.proved", "profile 4.2, 4.4, 4.5", "MUST",
+				    "the client proves who it is"),
+	[GRADE_AUTH_BINDING] = GRADE("client.auth.binding", "profile 5", "MUST",
+				     "its binding value is that of all that was said"),
+	[GRADE_AUTH_FAIL] = GRADE("client.auth.fail", "profile 6", "MUST",
+				  "a client that does not go on says FAIL, and closes"),
+	[GRADE_AUTH_BELIEF] = GRADE("client.auth.belief", "profile 5, 6", "MUST",
+				    "a last word that is wrong ends the connection"),
 };
 
 void grade_ok(struct listener *l, enum grade g)
@@ -73,15 +95,6 @@ void grade_breach(struct listener *l, enum grade g, const char *fmt, ...)
 	vsnprintf(s->first, sizeof(s->first), fmt, args);
 	va_end(args);
 }
-
-/* @ok, or else a breach with words. */
-#define judge(l, g, ok, ...)                                                                       \
-	do {                                                                                       \
-		if (ok)                                                                            \
-			grade_ok(l, g);                                                            \
-		else                                                                               \
-			grade_breach(l, g, __VA_ARGS__);                                           \
-	} while (0)
 
 static uint32_t word(const struct wire_msg *m, unsigned i)
 {
@@ -119,25 +132,8 @@ static void tap_v1(struct listener *l, const struct wire_msg *m)
 	      l->outstanding, l->granted);
 }
 
-/* Host authentication: how an initiator begins it (profile 3.1, 3.3). */
-static void tap_auth(struct listener *l, const struct v2_hdr *h)
-{
-	struct hostauth_value v;
-
-	if (l->arrived != 1 || !(h->props.present & 1u << V2_PROP_HOSTAUTH))
-		return;
-	judge(l, GRADE_AUTH_FIRST,
-	      h->htype == V2_CONNPROP_MIDDLE && hostauth_value_decode(&v, h->props.hostauth) == 0 &&
-		      hostauth_is_plausible(&v) && !h->props.hostauth_again,
-	      "no ClientHello in a first value of an RDMA2_CONNPROP_MIDDLE");
-	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_BRS; id++)
-		judge(l, GRADE_AUTH_FIRST, h->props.present & 1u << id,
-		      "property %u is not in the first message", id);
-}
-
 static void tap_props(struct listener *l, const struct v2_hdr *h)
 {
-	tap_auth(l, h);
 	judge(l, GRADE_V2_FINAL, !l->final, "%s after FINAL", v2_type_find(h->htype)->name);
 	judge(l, GRADE_V2_PROPS,
 	      v2_props_get(&h->props, V2_PROP_BRS) <= RPC_REV_GENL &&
@@ -166,6 +162,7 @@ static void tap_v2(struct listener *l, const struct wire_msg *m)
 	judge(l, GRADE_PARSE, !err, "message %u: %s", l->arrived, rpc_error_name(fault.code));
 	if (err)
 		return;
+	grade_auth(l, &h);
 	if (h.htype == V2_GRANT)
 		judge(l, GRADE_V2_GRANT_XID, h.xid == 0, "XID 0x%08x", h.xid);
 	if (h.htype == V2_CONNPROP_MIDDLE || h.htype == V2_CONNPROP_FINAL)

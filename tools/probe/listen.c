@@ -9,6 +9,7 @@
  *
  *   version not spoken    ERR_VERS, once; the next message should fit
  *   v2 CONNPROP           our properties in answer to the first, with one nobody knows
+ *   ... with a ClientHello   the handshake of listen_auth.c, where this end has an identity
  *   a call                NULL: success; else: procedure unavailable
  *   the rest              nothing
  */
@@ -27,7 +28,6 @@ enum {
 	PAUSE_MS = 3,
 	PAUSES = 40,
 	PROVOKE_AT = 2, /* replies before it */
-	UNKNOWN_PROPERTY = 0x7fff0001,
 	UNKNOWN_HTYPE = 99,
 	UNKNOWN_ERROR = 0x7ffffffe,
 	PROC_UNAVAIL = 3,
@@ -42,12 +42,13 @@ int listener_init(struct listener *l, const struct probe_options *o, const struc
 
 void listener_fini(struct listener *l)
 {
+	listen_auth_reset(l);
 	wire_fini(&l->w);
 }
 
 /* --- sending --- */
 
-static void send_octets(struct listener *l, const struct xdr_out *x)
+void listener_send(struct listener *l, const struct xdr_out *x)
 {
 	/* A connection that is gone is noticed by the next wait. */
 	(void)!wire_send(&l->w, view_of(x->start, xdr_out_len(x)), 0);
@@ -55,7 +56,7 @@ static void send_octets(struct listener *l, const struct xdr_out *x)
 	l->answered = true;
 }
 
-static uint32_t credit_value(struct listener *l)
+uint32_t listener_credit(struct listener *l)
 {
 	if (l->version == 2) {
 		l->granted = l->arrived + CREDITS;
@@ -78,7 +79,7 @@ static void send_words(struct listener *l, const uint32_t *words, size_t n)
 	xdr_out_init(&x, buf, sizeof(buf));
 	for (size_t i = 0; i < n; i++)
 		xdr_put_u32(&x, words[i]);
-	send_octets(l, &x);
+	listener_send(l, &x);
 }
 
 #define words(l, ...)                                                                              \
@@ -95,16 +96,16 @@ static void send_err_vers(struct listener *l, uint32_t xid, uint32_t version)
 
 static void send_properties(struct listener *l)
 {
-	words(l, LISTEN_PROPS_XID, 2, credit_value(l), V2_CONNPROP_FINAL, 4, /* properties */
-	      UNKNOWN_PROPERTY, 4, 0x3f3f3f3f, V2_PROP_SBSIZ, 4, RUN_INLINE, V2_PROP_RBSIZ, 4,
-	      RUN_INLINE, V2_PROP_RCSIZ, 4, RUN_SEGMENTS);
+	words(l, LISTEN_PROPS_XID, 2, listener_credit(l), V2_CONNPROP_FINAL, 4, /* properties */
+	      LISTEN_UNKNOWN_PROPERTY, 4, 0x3f3f3f3f, V2_PROP_SBSIZ, 4, RUN_INLINE, V2_PROP_RBSIZ,
+	      4, RUN_INLINE, V2_PROP_RCSIZ, 4, RUN_SEGMENTS);
 }
 
 /* Version 2: a GRANT before half the window is used, when nothing else carries the credit. */
 static void refresh(struct listener *l)
 {
 	if (l->version == 2 && l->answered && l->granted - l->arrived <= CREDITS / 2 && may_send(l))
-		words(l, 0, 2, credit_value(l), V2_GRANT);
+		words(l, 0, 2, listener_credit(l), V2_GRANT);
 }
 
 /* --- calls --- */
@@ -130,9 +131,9 @@ static void reply_header(struct listener *l, struct xdr_out *x, const struct rpc
 		}
 	}
 	if (l->version == 1) {
-		(void)!v1_header_encode(m, credit_value(l), x->start, HEADER_MAX, &len);
+		(void)!v1_header_encode(m, listener_credit(l), x->start, HEADER_MAX, &len);
 	} else {
-		h.credit = credit_value(l);
+		h.credit = listener_credit(l);
 		n = v2_encode(&h, m, x->start, HEADER_MAX);
 		len = n > 0 ? (size_t)n : 0;
 	}
@@ -162,7 +163,7 @@ static void reply_to(struct listener *l, const struct rpc_msg *call, struct view
 	for (int i = 0; i < 3; i++)
 		xdr_put_u32(&x, 0);
 	xdr_put_u32(&x, rpc.proc == 0 ? 0 : PROC_UNAVAIL);
-	send_octets(l, &x);
+	listener_send(l, &x);
 	if (l->outstanding > 0)
 		l->outstanding--;
 	l->replies++;
@@ -191,11 +192,11 @@ static void provoke(struct listener *l)
 		return;
 	}
 	if (may_send(l))
-		words(l, LISTEN_PROVOKE_XID, 2, credit_value(l), UNKNOWN_HTYPE);
+		words(l, LISTEN_PROVOKE_XID, 2, listener_credit(l), UNKNOWN_HTYPE);
 	else
 		l->provoked = 0;
 	if (may_send(l))
-		words(l, LISTEN_PROVOKE_XID + 1, 2, credit_value(l), V2_ERROR, UNKNOWN_ERROR);
+		words(l, LISTEN_PROVOKE_XID + 1, 2, listener_credit(l), V2_ERROR, UNKNOWN_ERROR);
 	if (may_send(l))
 		words(l, LISTEN_PROVOKE_XID + 2, 2);
 }
@@ -260,8 +261,10 @@ static void pause_before(struct listener *l)
 {
 	nsec_t ms = !l->answered ? FIRST_PAUSE_MS : l->replies < PAUSES ? PAUSE_MS : 0;
 
-	if (ms)
-		wire_pause(&l->w, probe_now(l->env) + ms * NSEC_PER_MS);
+	if (!ms)
+		return;
+	wire_pause(&l->w, probe_now(l->env) + ms * NSEC_PER_MS);
+	l->auth.paused += ms * NSEC_PER_MS;
 }
 
 static void serve(struct listener *l, struct view in)
@@ -286,6 +289,8 @@ static void serve(struct listener *l, struct view in)
 	}
 	if (version == 1)
 		serve_v1(l, in);
+	else if (listen_auth_is_going(l))
+		l->is_done = !listen_auth_serve(l, in);
 	else
 		serve_v2(l, in);
 	provoke(l);
@@ -295,21 +300,31 @@ static void serve(struct listener *l, struct view in)
 static void reset(struct listener *l)
 {
 	l->version = 0;
-	l->refused = l->answered = l->final = l->provoked_answered = false;
+	l->refused = l->answered = l->final = l->provoked_answered = l->is_done = false;
 	l->arrived = l->outstanding = l->sent = l->provoked = 0;
 	l->granted = l->limit = 1;
 	l->head_len = 0;
 	l->replies = 0;
+	listen_auth_reset(l);
 }
 
-static void judge_connection(struct listener *l)
+static void judge_connection(struct listener *l, nsec_t end)
 {
+	/* Not when this end has no more time. */
+	if (probe_now(l->env) < end && !probe_stopped(l->env))
+		listen_auth_end(l, l->w.state == WIRE_OPEN && !l->is_done);
 	if (l->version != 2 || !l->provoked)
 		return;
 	if (l->provoked_answered)
 		grade_ok(l, GRADE_V2_HTYPE);
 	else
 		grade_breach(l, GRADE_V2_HTYPE, "no answer to a message of type %u", UNKNOWN_HTYPE);
+}
+
+/* Until when the client may be silent. */
+static nsec_t patience(const struct listener *l, nsec_t end)
+{
+	return listen_auth_waits(l) ? nsec_min(end, probe_now(l->env) + l->o->timeout) : end;
 }
 
 static void serve_connection(struct listener *l, nsec_t end)
@@ -336,9 +351,9 @@ static void serve_connection(struct listener *l, nsec_t end)
 		else
 			grade_ok(l, GRADE_PDATA);
 	}
-	while (wire_await(&l->w, end, &m) == 0)
+	while (!l->is_done && wire_await(&l->w, patience(l, end), &m) == 0)
 		serve(l, m.octets);
-	judge_connection(l);
+	judge_connection(l, end);
 	wire_close(&l->w);
 }
 

@@ -2,7 +2,9 @@
 #ifndef TOOLS_PROBE_LISTEN_H
 #define TOOLS_PROBE_LISTEN_H
 
+#include "hostauth/hostauth.h"
 #include "tools/probe/conform.h"
+#include "tools/probe/hello.h"
 
 /**
  * listener - plays a server that answers NULL and knows no other procedure, and
@@ -29,11 +31,35 @@ enum grade {
 	GRADE_V2_HTYPE,
 	GRADE_SILENCE,
 	GRADE_AUTH_FIRST,
+	GRADE_AUTH_HELLO,
+	GRADE_AUTH_TURN,
+	GRADE_AUTH_VALUE,
+	GRADE_AUTH_SAME,
+	GRADE_AUTH_FINAL,
+	GRADE_AUTH_CREDIT,
+	GRADE_AUTH_EARLY,
+	GRADE_AUTH_PROVED,
+	GRADE_AUTH_BINDING,
+	GRADE_AUTH_FAIL,
+	GRADE_AUTH_BELIEF,
 	GRADES,
 };
 
 /* XIDs of what the listener sends unasked: its properties, then what it provokes with. */
 enum { LISTEN_PROPS_XID = 0x70726f61, LISTEN_PROVOKE_XID, LISTEN_PROVOKE_XIDS = 3 };
+
+/* In the properties that a client is sent: nobody knows it. */
+enum { LISTEN_UNKNOWN_PROPERTY = 0x7fff0001 };
+
+/** enum misdeed - what is wrong with the last word of a handshake; with --conformance a connection each. */
+enum misdeed {
+	MISDEED_NONE,
+	MISDEED_ALTERED,
+	MISDEED_BINDING,
+	MISDEED_SEQUENCE,
+	MISDEED_KIND,
+	MISDEEDS,
+};
 
 struct grade_state {
 	unsigned looked; /* how often there was something to judge */
@@ -51,6 +77,23 @@ struct client_facts {
 	uint32_t largest; /* message, octets */
 	bool has_props;
 	struct v2_props props;
+	struct proof_facts proof; /* of the last connection that had one, and no misdeed */
+};
+
+/** struct listen_auth - host authentication on the connection being served. */
+struct listen_auth {
+	struct hostauth *h; /* while it is going on */
+	bool is_on;	    /* the client has begun it */
+	bool is_over;	    /* whatever became of it */
+	bool is_due;	    /* it is the client's turn */
+	bool is_refused;    /* the client said FAIL */
+	bool is_spoilt;	    /* .misdeed was done */
+	enum misdeed misdeed;
+	struct v2_props first; /* what the client said of itself at first */
+	bool has_hello;	       /* its first turn is whole: */
+	size_t hello_len;
+	uint8_t hello[HELLO_MOST];
+	nsec_t began, paused; /* .paused: what of the time since was this end's own idleness */
 };
 
 struct listener {
@@ -64,6 +107,7 @@ struct listener {
 
 	/* Of the connection being served. */
 	unsigned version;     /* 0: not known yet */
+	bool is_done;	      /* nothing more is taken: it is closed */
 	bool refused;	      /* ERR_VERS was sent */
 	uint32_t arrived;     /* messages */
 	bool answered;	      /* something was sent */
@@ -76,6 +120,7 @@ struct listener {
 	unsigned replies;
 	uint32_t provoked; /* XID of the message of unknown type, or 0 */
 	bool provoked_answered;
+	struct listen_auth auth;
 
 	struct rpc_msg msg, reply, scratch;
 };
@@ -98,7 +143,7 @@ unsigned listener_failed(const struct listener *l);
 
 void listener_fini(struct listener *l);
 
-/* --- between listen.c and grade.c --- */
+/* --- among listen.c, listen_auth.c, grade.c and grade_auth.c --- */
 
 /** grade_ok - there was something to judge, and nothing to say. */
 void grade_ok(struct listener *l, enum grade g);
@@ -107,7 +152,43 @@ void grade_ok(struct listener *l, enum grade g);
 void grade_breach(struct listener *l, enum grade g, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** judge - @ok, or else a breach with words. */
+#define judge(l, g, ok, ...)                                                                       \
+	do {                                                                                       \
+		if (ok)                                                                            \
+			grade_ok(l, g);                                                            \
+		else                                                                               \
+			grade_breach(l, g, __VA_ARGS__);                                           \
+	} while (0)
+
 /** grade_tap - wire.tap: judge a message at arrival. */
 void grade_tap(void *arg, const struct wire_msg *m);
+
+/** grade_auth - the same of one of version 2 that parses, where it concerns host authentication. */
+void grade_auth(struct listener *l, const struct v2_hdr *h);
+
+/** listener_send - a message is sent, whatever it is. */
+void listener_send(struct listener *l, const struct xdr_out *x);
+
+/** listener_credit - what the next message of this end says. */
+uint32_t listener_credit(struct listener *l);
+
+/** listen_auth_reset - for the connection that comes next; and at the end. */
+void listen_auth_reset(struct listener *l);
+
+/** listen_auth_is_going - the client has begun, and it is not over. */
+bool listen_auth_is_going(const struct listener *l);
+
+/** listen_auth_waits - the client has something to do within the time of one answer. */
+bool listen_auth_waits(const struct listener *l);
+
+/** listen_auth_serve - a message while it is going on. Return: whether the connection is to go on. */
+bool listen_auth_serve(struct listener *l, struct view in);
+
+/** listen_auth_end - the connection is over; @is_late: because nothing came in time. */
+void listen_auth_end(struct listener *l, bool is_late);
+
+/** misdeed_name - words for it; static storage. */
+const char *misdeed_name(enum misdeed m);
 
 #endif

@@ -224,7 +224,9 @@ int main(int argc, char **argv)
 	case PROBE_CONFORM:
 		break;
 	}
-	if (identity_load(&o.identity, HOSTAUTH_INITIATOR, o.timeout, reason) < 0) {
+	if (identity_load(&o.identity,
+			  o.mode == PROBE_LISTEN ? HOSTAUTH_ACCEPTOR : HOSTAUTH_INITIATOR,
+			  o.timeout, reason) < 0) {
 		fprintf(stderr, "rpcrdma-probe: %s\n", reason);
 		return EXIT_USAGE;
 	}

@@ -225,8 +225,6 @@ static int finish(struct raw *r)
 		return bad(r, "--listen %s and %s: one of them", r->listen, r->connect);
 	if (!r->listen && !r->connect)
 		return bad(r, "the server's FABRIC:ADDR:PORT is needed, or --listen, or --device");
-	if (o->identity.is_given && r->listen)
-		return bad(r, "--hostauth-... goes with a server's address");
 	if (o->hostile && (!r->conformance || r->listen))
 		return bad(r, "--hostile goes with --conformance against a server");
 	if (o->only && (!r->conformance || r->listen))

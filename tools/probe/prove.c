@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hostauth/value.h"
 #include "tools/probe/facts.h"
 
 enum {
@@ -73,6 +74,19 @@ static void look_at(const struct run *r, struct prove *p, const struct v2_hdr *h
 		p->least_credit = left;
 }
 
+static void look_at_value(struct prove *p, const struct v2_hdr *h)
+{
+	struct hostauth_value v;
+
+	if (!(h->props.present & 1u << V2_PROP_HOSTAUTH) ||
+	    hostauth_value_decode(&v, h->props.hostauth) < 0)
+		return;
+	if (v.kind == HOSTAUTH_FAIL)
+		p->fails = (uint16_t)v.reason;
+	else
+		p->goes_on |= v.kind == HOSTAUTH_MORE || v.kind == HOSTAUTH_TURN;
+}
+
 static enum verdict hear(struct run *r, struct hostauth *h, struct prove *p)
 {
 	struct hostauth_in in;
@@ -97,6 +111,7 @@ static enum verdict hear(struct run *r, struct hostauth *h, struct prove *p)
 				  .final = hdr.htype == V2_CONNPROP_FINAL,
 				  .again = hdr.props.hostauth_again};
 	look_at(r, p, &hdr, m.octets.len);
+	look_at_value(p, &hdr);
 	hostauth_recv(h, &in);
 	return take_properties(r, &m) ? PASS : failed(r, "host authentication: no properties");
 }
@@ -132,6 +147,7 @@ static void note(struct run *r, struct hostauth *h, nsec_t began)
 	struct hostauth_facts facts;
 
 	hostauth_facts(h, &facts);
+	p->is_known = true;
 	p->took = probe_now(r->env) - began;
 	p->messages = facts.values_in + facts.values_out;
 	p->octets = facts.octets_in + facts.octets_out;

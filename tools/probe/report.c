@@ -260,21 +260,29 @@ static void json_facts(struct report *rep, const struct facts *f)
 
 /* --- both ways --- */
 
-static void report_proof(struct report *rep, const struct proof_facts *p)
+void report_proof(struct report *rep, const char *label, const struct proof_facts *p)
 {
 	struct json *j = &rep->json;
 
-	if (!p->name[0])
+	if (!p->is_known)
 		return;
+	if (!rep->o->json && *p->why) {
+		fprintf(j->to, "%-15s not proved%s%s: %s, after %.1f ms, %u messages, %zu octets\n",
+			label, *p->name ? ", says " : "", p->name, p->why, micros(p->took) / 1000,
+			p->messages, p->octets);
+		return;
+	}
 	if (!rep->o->json) {
-		fprintf(j->to, "%-15s %s: %s, proved in %.1f ms, %u messages, %zu octets\n",
-			"server is", p->name, p->suite, micros(p->took) / 1000, p->messages,
-			p->octets);
+		fprintf(j->to, "%-15s %s: %s, proved in %.1f ms, %u messages, %zu octets\n", label,
+			p->name, p->suite, micros(p->took) / 1000, p->messages, p->octets);
 		return;
 	}
 	json_open(j, "hostauth", '{');
+	json_bool(j, "proved", !*p->why);
 	json_string(j, "name", p->name);
 	json_string(j, "suite", p->suite);
+	if (*p->why)
+		json_string(j, "why", p->why);
 	json_number(j, "microseconds", (uint32_t)micros(p->took));
 	json_number(j, "messages", p->messages);
 	json_number(j, "octets", (uint32_t)p->octets);
@@ -283,7 +291,7 @@ static void report_proof(struct report *rep, const struct proof_facts *p)
 
 void report_facts(struct report *rep, const struct facts *f)
 {
-	report_proof(rep, &f->proof);
+	report_proof(rep, "server is", &f->proof);
 	report_pdata(rep, view_of(f->pdata, f->pdata_len), &f->said);
 	(rep->o->json ? json_facts : text_facts)(rep, f);
 }

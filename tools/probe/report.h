@@ -33,6 +33,9 @@ void report_client(const struct listener *l, FILE *to);
 /** report_pdata - the peer's private data, and what they were understood to say. */
 void report_pdata(struct report *rep, struct view octets, const struct v1_pdata *said);
 
+/** report_proof - who the peer is, @label in text. */
+void report_proof(struct report *rep, const char *label, const struct proof_facts *p);
+
 /** report_props - the properties, to the end of a line. */
 void report_props(struct report *rep, const struct v2_props *props);
 

@@ -6,6 +6,7 @@ static void text_client(const struct listener *l, struct report *rep)
 	const struct client_facts *f = &l->facts;
 	FILE *to = rep->json.to;
 
+	report_proof(rep, "client is", &f->proof);
 	report_pdata(rep, view_of(f->pdata, f->pdata_len), &f->said);
 	fprintf(to, "first message   version %u, type %u, %u octets\n", f->first_version,
 		f->first_type, f->first_bytes);
@@ -26,6 +27,7 @@ static void json_client(const struct listener *l, struct report *rep)
 	const struct client_facts *f = &l->facts;
 	struct json *j = &rep->json;
 
+	report_proof(rep, "client is", &f->proof);
 	report_pdata(rep, view_of(f->pdata, f->pdata_len), &f->said);
 	json_open(j, "first_message", '{');
 	json_number(j, "version", f->first_version);

@@ -152,8 +152,10 @@ struct prove {
 	size_t longest;
 	int32_t least_credit; /* that any of them leaves */
 	struct v2_props first;
-	bool differs; /* a later one says otherwise */
-	bool is_done; /* the server is believed, and so is what was negotiated */
+	bool differs;	/* a later one says otherwise */
+	bool goes_on;	/* a value went on with the TLS handshake */
+	uint16_t fails; /* the reason of the server's FAIL, or 0 */
+	bool is_done;	/* the server is believed, and so is what was negotiated */
 };
 
 /** prove_with - a fresh connection, and the handshake. FAIL: it came to nothing. (prove.c) */
