@@ -75,18 +75,20 @@ static void check_upstream(struct reader *r, const config_setting_t *item,
 			     "the route leads to its own listener: give the server's address");
 }
 
-/* What version 2 needs: draft-07 4.2.2, Receives of the default size; a credit beside a GRANT's. */
+/* What version 2 needs: draft-07 4.2.2, and 2.3 of the early draft, Receives of the default size; a credit
+ * beside a GRANT's, which the early draft has not. */
 static void check_version_2(struct reader *r, const config_setting_t *item, const char *name,
 			    struct config_end *end)
 {
+	const char *which = end->versions & CONFIG_V2 ? "2" : "2-early";
+
 	end->line = line_of(item, name, "address");
-	if (!(end->versions & CONFIG_V2))
-		return;
-	if (end->inline_bytes < V2_INLINE_LEAST)
+	if ((end->versions & (CONFIG_V2 | CONFIG_V2_EARLY)) && end->inline_bytes < V2_INLINE_LEAST)
 		reader_error(r, line_of(item, name, "inline"),
-			     "version 2 needs an inline of 4096 or more: raise it, or leave out "
-			     "version 2");
-	if (end->credits < V2_CREDITS_LEAST)
+			     "version %s needs an inline of 4096 or more: raise it, or leave out "
+			     "version %s",
+			     which, which);
+	if ((end->versions & CONFIG_V2) && end->credits < V2_CREDITS_LEAST)
 		reader_error(
 			r, line_of(item, name, "credits"),
 			"version 2 needs 2 credits or more: raise them, or leave out version 2");

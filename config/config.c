@@ -11,7 +11,7 @@
 /*
  * Operation
  *
- * The file is read whole, scanned for what libconfig would pass over (scan.c),
+ * The file is read whole, scanned for what libconfig would pass over or lacks (scan.c),
  * parsed, its routes counted, and read by the key table (keys.c, reader.c) into
  * a structure that begins with the defaults. A field with an unusable setting
  * keeps its default, so the checks across keys (check.c) run in any case and

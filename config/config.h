@@ -22,8 +22,8 @@ enum {
 };
 enum { CONFIG_NAME_BYTES = 64, CONFIG_FABRIC_BYTES = 16, CONFIG_ADDRESS_BYTES = 64 };
 
-/* Versions of RPC-over-RDMA as a bit mask. */
-enum { CONFIG_V1 = 1, CONFIG_V2 = 2 };
+/* Versions of RPC-over-RDMA as a bit mask; "2-early" is draft-cel-nfsv4-rpcrdma-version-two-01. */
+enum { CONFIG_V1 = 1, CONFIG_V2 = 2, CONFIG_V2_EARLY = 4, CONFIG_VERSIONS = 7 };
 
 /* What an upstream is told that calls of its own may look like (draft-07 5.2.5). */
 enum config_reverse {

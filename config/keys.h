@@ -18,8 +18,8 @@ enum key_kind {
 	KEY_NAME,     /* char[CONFIG_NAME_BYTES]: letters, digits, '.', '_', '-' */
 	KEY_FABRIC,   /* char[CONFIG_FABRIC_BYTES] */
 	KEY_ADDRESS,  /* char[CONFIG_ADDRESS_BYTES] */
-	KEY_VERSIONS, /* uint8_t mask, as a list of 1 and 2 */
-	KEY_VERSION,  /* uint8_t mask, as "auto", "1" or "2" */
+	KEY_VERSIONS, /* uint8_t mask, as a list of 1, 2 and "2-early" */
+	KEY_VERSION,  /* uint8_t mask, as "auto", "1", "2" or "2-early" */
 	KEY_LEVEL,    /* enum log_level */
 	KEY_WORD,     /* an enum, as one of .words, which stand in its order */
 	KEY_FILE,     /* struct config_file: the absolute path of a file */

@@ -80,8 +80,16 @@ static void print_sources(const struct config_sources *sources, FILE *out)
 
 static void print_value(const struct key *key, const void *field, FILE *out)
 {
-	static const char *const lists[] = {"[]", "[1]", "[2]", "[1, 2]"};
-	static const char *const words[] = {"", "1", "2", "auto"};
+	/* At their masks. */
+	static const char *const lists[] = {"[]",
+					    "[1]",
+					    "[2]",
+					    "[1, 2]",
+					    "[\"2-early\"]",
+					    "[1, \"2-early\"]",
+					    "[2, \"2-early\"]",
+					    "[1, 2, \"2-early\"]"};
+	static const char *const words[] = {"", "1", "2", "auto", "2-early"};
 
 	switch (key->kind) {
 	case KEY_NUMBER:
@@ -94,10 +102,10 @@ static void print_value(const struct key *key, const void *field, FILE *out)
 		fputs(*(const bool *)field ? "true" : "false", out);
 		break;
 	case KEY_VERSIONS:
-		fputs(lists[*(const uint8_t *)field & 3], out);
+		fputs(lists[*(const uint8_t *)field & CONFIG_VERSIONS], out);
 		break;
 	case KEY_VERSION:
-		fprintf(out, "\"%s\"", words[*(const uint8_t *)field & 3]);
+		fprintf(out, "\"%s\"", words[*(const uint8_t *)field % 5]);
 		break;
 	case KEY_LEVEL:
 		fprintf(out, "\"%s\"", level_names[*(const enum log_level *)field]);

@@ -195,6 +195,16 @@ static void read_address(struct reader *r, const config_setting_t *s, const stru
 		memcpy(field, bare, sizeof(bare));
 }
 
+/* 0: none. */
+static unsigned version_of(const config_setting_t *item)
+{
+	if (item->type == CONFIG_TYPE_STRING)
+		return strcmp(item->value.sval, "2-early") == 0 ? CONFIG_V2_EARLY : 0;
+	if (!is_integer(item))
+		return 0;
+	return integer_of(item) == 1 ? CONFIG_V1 : integer_of(item) == 2 ? CONFIG_V2 : 0;
+}
+
 static void read_versions(struct reader *r, const config_setting_t *s, const struct key *key,
 			  void *field)
 {
@@ -203,35 +213,36 @@ static void read_versions(struct reader *r, const config_setting_t *s, const str
 	bool is_good = (s->type == CONFIG_TYPE_ARRAY || s->type == CONFIG_TYPE_LIST) && n > 0;
 
 	for (int i = 0; is_good && i < n; i++) {
-		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
+		unsigned version = version_of(config_setting_get_elem(s, (unsigned)i));
 
-		is_good = is_integer(item) && (integer_of(item) == 1 || integer_of(item) == 2);
-		if (is_good)
-			mask |= integer_of(item) == 1 ? CONFIG_V1 : CONFIG_V2;
+		is_good = version != 0;
+		mask |= version;
 	}
 	if (is_good)
 		*(uint8_t *)field = (uint8_t)mask;
 	else
-		reader_error(r, reader_line(s),
-			     "%s must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]",
-			     key->name);
+		reader_error(
+			r, reader_line(s),
+			"%s must list versions of RPC-over-RDMA: use 1, 2 and \"2-early\", like "
+			"[1, 2]",
+			key->name);
 }
 
 static void read_version(struct reader *r, const config_setting_t *s, const struct key *key,
 			 void *field)
 {
-	static const char *const names[] = {"1", "2", "auto"}; /* at mask - 1 */
+	static const char *const names[] = {"1", "2", "auto", "2-early"}; /* at mask - 1 */
 	int64_t number = is_integer(s) ? integer_of(s) : 0;
 
-	for (unsigned mask = 1; mask <= 3; mask++)
+	for (unsigned mask = 1; mask <= sizeof(names) / sizeof(names[0]); mask++)
 		if ((s->type == CONFIG_TYPE_STRING &&
 		     strcmp(s->value.sval, names[mask - 1]) == 0) ||
 		    (number == mask && mask < 3)) {
 			*(uint8_t *)field = (uint8_t)mask;
 			return;
 		}
-	reader_error(r, reader_line(s), "there is no such %s: use \"auto\", \"1\" or \"2\"",
-		     key->name);
+	reader_error(r, reader_line(s),
+		     "there is no such %s: use \"auto\", \"1\", \"2\" or \"2-early\"", key->name);
 }
 
 static void read_level(struct reader *r, const config_setting_t *s, const struct key *key,

@@ -57,10 +57,11 @@ const config_setting_t *reader_routes(const config_setting_t *root);
 /**
  * scan - what libconfig's own scanner passes over in silence: numbers that do not fit (it wraps
  * them), NUL octets, and @include, which is not supported: lines could not be told from it
+ * @text: a "versions" of numbers and text, [1, "2-early"], becomes what libconfig can hold
  *
  * Return: whether @text may be parsed.
  */
-bool scan(struct reader *r, const char *text, size_t len);
+bool scan(struct reader *r, char *text, size_t len);
 
 /** check_shared - several routes on one listener: which listens, and whose names choose which. */
 void check_shared(struct reader *r, const config_setting_t *routes, struct config *cfg);

@@ -8,9 +8,12 @@
 
 struct scanner {
 	struct reader *r;
-	const char *pos, *end;
+	char *pos, *end;
+	char *array; /* the bracket of a "versions" that is open */
 	unsigned line;
 	bool may_parse;
+	bool is_versions; /* that was the last name */
+	bool is_mixed;	  /* text is in the array */
 };
 
 static bool at(const struct scanner *s, const char *word)
@@ -47,12 +50,34 @@ static void skip_string(struct scanner *s)
 		step(s);
 	}
 	step(s);
+	s->is_mixed = true;
 }
 
 static void skip_name(struct scanner *s)
 {
+	const char *name = s->pos;
+
 	while (s->pos < s->end && (isalnum((unsigned char)*s->pos) || strchr("_-*", *s->pos)))
 		s->pos++;
+	s->is_versions = s->pos - name == (long)strlen("versions") &&
+			 memcmp(name, "versions", strlen("versions")) == 0;
+}
+
+/* An array of libconfig's has one type, and [1, 2, "2-early"] two: its lists, in round brackets, may have
+ * that. */
+static void note_bracket(struct scanner *s)
+{
+	char c = *s->pos;
+
+	if (c == '[' && s->is_versions) {
+		s->array = s->pos;
+		s->is_mixed = false;
+	} else if (c == ']' && s->array && s->is_mixed) {
+		*s->array = '(';
+		*s->pos = ')';
+	}
+	if (strchr("](){};", c))
+		s->array = NULL;
 }
 
 static void tell_number(struct scanner *s, const char *why)
@@ -88,8 +113,9 @@ static void check_number(struct scanner *s)
 		s->pos++;
 }
 
-static void check_include(struct scanner *s, bool is_line_start)
+static void check_other(struct scanner *s, bool is_line_start)
 {
+	note_bracket(s);
 	if (is_line_start && at(s, "@include")) {
 		reader_error(s->r, s->line, "@include is not supported: write all into this file");
 		s->may_parse = false;
@@ -97,7 +123,7 @@ static void check_include(struct scanner *s, bool is_line_start)
 	step(s);
 }
 
-bool scan(struct reader *r, const char *text, size_t len)
+bool scan(struct reader *r, char *text, size_t len)
 {
 	struct scanner s = {.r = r, .pos = text, .end = text + len, .line = 1, .may_parse = true};
 	const char *nul = memchr(text, '\0', len);
@@ -123,7 +149,7 @@ bool scan(struct reader *r, const char *text, size_t len)
 		else if (isdigit((unsigned char)c))
 			check_number(&s);
 		else
-			check_include(&s, is_line_start);
+			check_other(&s, is_line_start);
 		is_line_start = c == '\n' || (is_line_start && isblank((unsigned char)c));
 	}
 	return s.may_parse;

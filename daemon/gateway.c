@@ -22,7 +22,7 @@ static unsigned listen_versions(const struct config_end *listen)
 
 /*
  * The level is announced before the client is known, so it is one for all clients of the route: the
- * forms of reverse calls that every one of them takes. Version 1 takes none but inline ones.
+ * forms of reverse calls that every one of them takes. Version 1 and the early draft of 2 take none but inline ones.
  */
 static enum rpc_reverse reverse_level(const struct config_route *route)
 {
@@ -31,12 +31,14 @@ static enum rpc_reverse reverse_level(const struct config_route *route)
 		       "one order");
 	if (route->upstream.reverse != CONFIG_REVERSE_AUTO)
 		return (enum rpc_reverse)(route->upstream.reverse - 1);
-	return listen_versions(&route->listen) & CONFIG_V1 ? RPC_REV_SIMPLE : RPC_REV_GENL;
+	return listen_versions(&route->listen) == CONFIG_V2 ? RPC_REV_GENL : RPC_REV_SIMPLE;
 }
 
 static void map_leg(const struct config *cfg, const struct config_end *end, struct leg_config *leg)
 {
-	_Static_assert((int)CONFIG_V1 == (int)LEG_V1 && (int)CONFIG_V2 == (int)LEG_V2, "one mask");
+	_Static_assert((int)CONFIG_V1 == (int)LEG_V1 && (int)CONFIG_V2 == (int)LEG_V2 &&
+			       (int)CONFIG_V2_EARLY == (int)LEG_V2_EARLY,
+		       "one mask");
 	*leg = (struct leg_config){
 		.versions = end->versions,
 		.inline_bytes = end->inline_bytes,
@@ -418,9 +420,10 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 
 static const char *versions_text(unsigned versions)
 {
-	static const char *const text[] = {"-", "1", "2", "1,2"};
+	static const char *const text[] = {"-",	      "1",	   "2",		"1,2",
+					   "2-early", "1,2-early", "2,2-early", "1,2,2-early"};
 
-	return text[versions & LEG_V1_OR_V2];
+	return text[versions & CONFIG_VERSIONS];
 }
 
 static const char *hostauth_text(const struct config_end *end)

@@ -61,6 +61,33 @@ int target_parse(const char *text, bool is_listen, struct target *to, char *why)
 	return 0;
 }
 
+static unsigned version_of(const char *text, size_t len)
+{
+	static const char *const names[] = {"1", "2", "2-early"}; /* by their bits */
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (len == strlen(names[i]) && memcmp(text, names[i], len) == 0)
+			return 1u << i;
+	return 0;
+}
+
+unsigned target_versions(const char *text)
+{
+	unsigned mask = 0;
+
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		unsigned version = version_of(text, len);
+
+		if (!version || (mask & version))
+			return 0;
+		mask |= version;
+		if (!text[len])
+			return mask;
+		text += len + 1;
+	}
+}
+
 const char *target_fabric(enum provider_kind fabric)
 {
 	return fabric == PROVIDER_VERBS ? "verbs" : "iwarp";

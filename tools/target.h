@@ -21,6 +21,13 @@ enum { TARGET_WHY = 160 };
  */
 int target_parse(const char *text, bool is_listen, struct target *to, char *why) WARN_UNUSED;
 
+/* Versions as a bit mask; "2-early" is draft-cel-nfsv4-rpcrdma-version-two-01. */
+enum { TARGET_V1 = 1, TARGET_V2 = 2, TARGET_V2_EARLY = 4 };
+
+/** target_versions - "1", "2", "2-early", or several of them with commas. Return: a mask; 0: it is none of
+ * that, or has one twice. */
+unsigned target_versions(const char *text);
+
 /** target_fabric - "iwarp" or "verbs". */
 const char *target_fabric(enum provider_kind fabric);
 

@@ -160,6 +160,8 @@ static struct json_object *versions_of(unsigned mask)
 	for (unsigned v = 1; list && v <= 2; v++)
 		if (mask & v)
 			json_object_array_add(list, json_object_new_uint64(v));
+	if (list && (mask & LEG_V2_EARLY))
+		json_object_array_add(list, json_object_new_string("2-early"));
 	return list;
 }
 

@@ -177,6 +177,56 @@ static void test_round_trip(void **state)
 	}
 }
 
+/* Numbers and text in one list, which libconfig's arrays cannot hold. */
+static void test_early_versions(void **state)
+{
+	static const struct {
+		const char *text, *printed;
+		unsigned versions;
+	} rows[] = {
+		{"[1, 2, \"2-early\"]", "versions = [1, 2, \"2-early\"];", CONFIG_VERSIONS},
+		{"[\"2-early\"]", "versions = [\"2-early\"];", CONFIG_V2_EARLY},
+		{"[2, \"2-early\"]", "versions = [2, \"2-early\"];", CONFIG_V2 | CONFIG_V2_EARLY},
+		{"( \"2-early\", 1 )", "versions = [1, \"2-early\"];", CONFIG_V1 | CONFIG_V2_EARLY},
+		{"[ /* \"]\" */ 1, # ]\n \"2-early\" // ]\n ]", "versions = [1, \"2-early\"];",
+		 CONFIG_V1 | CONFIG_V2_EARLY},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config *cfg;
+		char text[1024], *printed;
+		size_t len;
+		FILE *f;
+
+		snprintf(text, sizeof(text),
+			 "routes = ( { name = \"a_1_\"; \n"
+			 "listen = { address = \"::1\"; versions = %s; port = 7; credits = 1;};\n"
+			 "upstream = { address = \"::1\"; version = \"2-early\"; }; } );",
+			 rows[i].text);
+		/* One credit is too few for draft -07 alone. */
+		if (rows[i].versions & CONFIG_V2) {
+			assert_int_equal(load(text, &cfg), ERR_CONFIG);
+			memcpy(strstr(text, "credits = 1;"), "credits = 2;", 12);
+		}
+		if (load(text, &cfg))
+			fail_msg("%s", told);
+		assert_int_equal(cfg->routes[0].listen.versions, rows[i].versions);
+		assert_int_equal(cfg->routes[0].upstream.versions, CONFIG_V2_EARLY);
+		f = open_memstream(&printed, &len);
+		config_print(cfg, f);
+		fclose(f);
+		assert_non_null(strstr(printed, rows[i].printed));
+		assert_non_null(strstr(printed, "version = \"2-early\";"));
+		config_free(cfg);
+		assert_int_equal(load(printed, &cfg), 0);
+		assert_int_equal(cfg->routes[0].listen.versions, rows[i].versions);
+		assert_int_equal(cfg->routes[0].upstream.versions, CONFIG_V2_EARLY);
+		free(printed);
+		config_free(cfg);
+	}
+}
+
 /* The printed form itself: operators read it, scripts may. */
 static void test_print_golden(void **state)
 {
@@ -309,6 +359,10 @@ static const struct bad top[] = {
 	 "use at least \"3200M\", or less of the others\n"},
 };
 
+#define VERSIONS                                                                                   \
+	"versions must list versions of RPC-over-RDMA: use 1, 2 and \"2-early\", like [1, 2]\n"
+#define VERSION "there is no such version: use \"auto\", \"1\", \"2\" or \"2-early\"\n"
+
 static const struct bad routes[] = {
 	{"routes = ( );\n", "1: there are no routes: give at least one\n"},
 	{"\nroutes = { };\n", "2: routes must be a list: write routes = ( { ... }, { ... } );\n"},
@@ -362,22 +416,27 @@ static const struct bad routes[] = {
 	{TO("source = ( { clients = \"192.0.2.0/24\"; addresses = \"10.0.0.0/25\"; } );"),
 	 "5: addresses are fewer than clients: give as large a network, or one address for all of "
 	 "them\n"},
-	{ON("versions = [];"),
-	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
-	{ON("versions = [1, 3];"),
-	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
-	{ON("versions = 1;"),
-	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
-	{ON("versions = [\"1\"];"),
-	 "4: versions must list versions of RPC-over-RDMA: use [1], [2] or [1, 2]\n"},
+	{ON("versions = [];"), "4: " VERSIONS},
+	{ON("versions = [1, 3];"), "4: " VERSIONS},
+	{ON("versions = [1, \"2-late\"];"), "4: " VERSIONS},
+	{ON("versions = [[1, \"2-early\"]];"),
+	 "4: syntax error: look here and in the line before\n"},
+	{ON("versions = [1, \"2-early\", true];"), "4: " VERSIONS},
+	{ON("versions = [1, \"2-early\";"),
+	 "4: mismatched element type in array: look here and in the line before\n"},
+	{ON("versions = \"2-early\";"), "4: " VERSIONS},
+	{ON("versions = 1;"), "4: " VERSIONS},
+	{ON("versions = [\"1\"];"), "4: " VERSIONS},
 	{ON("version = 1;"),
 	 "4: unknown key \"version\": known here are fabric, address, port, clients, versions, "
 	 "inline, "
 	 "credits, reverse_credits, crc, literal_credits, setup_timeout, reply_timeout, "
 	 "retry_count, rnr_retry_count, busy_poll_us, hostauth\n"},
-	{TO("version = 3;"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
-	{TO("version = \"both\";"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
-	{TO("version = [1];"), "5: there is no such version: use \"auto\", \"1\" or \"2\"\n"},
+	{TO("version = 3;"), "5: " VERSION},
+	{TO("version = \"both\";"), "5: " VERSION},
+	{TO("version = [1];"), "5: " VERSION},
+	{TO("version = \"early\";"), "5: " VERSION},
+	{TO("version = 4;"), "5: " VERSION},
 	{TO("versions = [1];"),
 	 "5: unknown key \"versions\": known here are fabric, address, port, source, version, "
 	 "inline, "
@@ -387,6 +446,12 @@ static const struct bad routes[] = {
 	{ON("inline = 2048;"),
 	 "4: version 2 needs an inline of 4096 or more: raise it, or leave out "
 	 "version 2\n"},
+	{ON("inline = 1024; versions = [1, \"2-early\"];"),
+	 "4: version 2-early needs an inline of 4096 or more: raise it, or leave out "
+	 "version 2-early\n"},
+	{TO("inline = 3072; version = \"2-early\";"),
+	 "5: version 2-early needs an inline of 4096 or more: raise it, or leave out "
+	 "version 2-early\n"},
 	{TO("inline = 1024; version = 2;"),
 	 "5: version 2 needs an inline of 4096 or more: raise it, "
 	 "or leave out version 2\n"},
@@ -664,13 +729,14 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),      cmocka_unit_test(test_full),
-		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_print_golden),
-		cmocka_unit_test(test_payload_fits),  cmocka_unit_test(test_workers),
-		cmocka_unit_test(test_syntax_errors), cmocka_unit_test(test_top_errors),
-		cmocka_unit_test(test_route_errors),  cmocka_unit_test(test_address_errors),
-		cmocka_unit_test(test_link_local),    cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_not_errors),    cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_full),
+		cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_print_golden),
+		cmocka_unit_test(test_payload_fits),   cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_syntax_errors),  cmocka_unit_test(test_top_errors),
+		cmocka_unit_test(test_route_errors),   cmocka_unit_test(test_address_errors),
+		cmocka_unit_test(test_link_local),     cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_not_errors),     cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_early_versions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,12 @@ static const struct bad hostauth[] = {
 	{ON("versions = [1]; hostauth = { mode = \"allow\"; " PEM "};"),
 	 "4: hostauth is of version 2, which this listen does not speak: let it, or use mode = "
 	 "\"off\"\n"},
+	{ON("versions = [\"2-early\"]; hostauth = { mode = \"require\"; " PEM "};"),
+	 "4: hostauth is of version 2, which this listen does not speak: let it, or use mode = "
+	 "\"off\"\n"},
+	{TO("version = \"2-early\"; hostauth = { mode = \"require\"; " PEM "};"),
+	 "5: hostauth is of version 2, which this upstream does not speak: let it, or use mode = "
+	 "\"off\"\n"},
 	{TO("version = \"1\"; hostauth = { mode = \"require\"; " PEM "};"),
 	 "5: hostauth is of version 2, which this upstream does not speak: let it, or use mode = "
 	 "\"off\"\n"},

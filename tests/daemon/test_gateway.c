@@ -102,6 +102,8 @@ static void no_more_is_announced_than_all_clients_take(void **state)
 		{CONFIG_V2, CONFIG_REVERSE_SIMPLE, RPC_REV_SIMPLE},
 		{CONFIG_V2, CONFIG_REVERSE_CONT, RPC_REV_CONT},
 		{CONFIG_V1, CONFIG_REVERSE_GENL, RPC_REV_GENL},
+		{CONFIG_V2_EARLY, CONFIG_REVERSE_AUTO, RPC_REV_SIMPLE},
+		{CONFIG_V2 | CONFIG_V2_EARLY, CONFIG_REVERSE_AUTO, RPC_REV_SIMPLE},
 	};
 	struct config *cfg = config_must();
 	struct gateway gw;

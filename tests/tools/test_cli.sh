@@ -39,6 +39,15 @@ for listen in "$HOST" '[::1]'; do
     end_server both
 done
 
+server early --listen "iwarp:$HOST:0" --versions 1,2-early
+for op in null echo read write; do
+    client 0 --version 2-early --op $op --size ladder --depth 4
+done
+says '^write, version 2-early, depth 4'
+client 0 --version 2-early --op read --size 0,1,5k --slack 3 --inline-data --depth 200
+client 0 --version 1 --op null --count 10
+end_server early
+
 server other --listen "iwarp:$HOST:0" --versions 1 --inline 1024 --credits 4 --no-crc
 client 0 --version 1 --op echo --size ladder --depth 8 --inline 8192 --no-crc
 client 0 --version 1 --op null --count 2000 --connections 20 --json

@@ -86,8 +86,9 @@ static void lab_init(struct lab *lab, unsigned version, enum perf_op op, const c
 		.is_silent = true,
 	};
 	lab->ccfg.to.len = sizeof(lab->ccfg.to.ss);
-	lab->scfg = (struct perf_server_config){
-		.leg = leg_config(LEG_V1_OR_V2, 16), .verify = true, .is_silent = true};
+	lab->scfg = (struct perf_server_config){.leg = leg_config(LEG_V1_OR_V2 | LEG_V2_EARLY, 16),
+						.verify = true,
+						.is_silent = true};
 }
 
 /* Until the client is done and the server rid of its connections, or for too long. */
@@ -187,6 +188,12 @@ static const struct {
 	{"v2 read, inline", 2, PERF_READ, false, false, true, 0, 0},
 	{"v2 write", 2, PERF_WRITE, false, false, false, 0, 1 << 19},
 	{"v2 write, inline", 2, PERF_WRITE, false, false, true, 0, 0},
+	{"v2-early null", LEG_V2_EARLY, PERF_NULL, false, false, false, 0, 0},
+	{"v2-early echo", LEG_V2_EARLY, PERF_ECHO, false, false, false, 0, 0},
+	{"v2-early read, unused room", LEG_V2_EARLY, PERF_READ, false, false, false, 5000, 1 << 19},
+	{"v2-early read, inline", LEG_V2_EARLY, PERF_READ, false, false, true, 0, 0},
+	{"v2-early write", LEG_V2_EARLY, PERF_WRITE, false, false, false, 0, 0},
+	{"v2-early write, inline", LEG_V2_EARLY, PERF_WRITE, false, false, true, 0, 1 << 19},
 };
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
@@ -273,6 +280,29 @@ static void test_no_common_version(void **state)
 	lab_fini(&lab);
 }
 
+/* Two drafts with one number: each end hears that the other speaks another, and ends. A server of the early draft
+ * alone knows nothing of properties, which draft -07 lets it do; its answer to a call is an error. */
+static void test_no_common_draft(void **state)
+{
+	static const unsigned rows[][2] = {{LEG_V2, LEG_V2_EARLY},
+					   {LEG_V1, LEG_V2_EARLY},
+					   {LEG_V2_EARLY, LEG_V1},
+					   {LEG_V2_EARLY, LEG_V2},
+					   {LEG_V2_EARLY, LEG_V1_OR_V2}};
+	static struct lab lab;
+	struct memnet_config net = quiet_net(10);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		lab_init(&lab, rows[i][0], PERF_NULL, "0");
+		lab.scfg.leg.versions = rows[i][1];
+		lab_run(&lab, &net, ARENA_BYTES);
+		assert_true(perf_client_errors(lab.client)->count > 0);
+		assert_int_equal(perf_server_totals(lab.server)->rpcs, 0);
+		lab_fini(&lab);
+	}
+}
+
 /* Whatever happens to the connection, both ends come to an end with all they had given back,
  * and the client says so: no fault is survived in silence. */
 static void test_faults(void **state)
@@ -334,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_many_connections),
 		cmocka_unit_test(test_short_memory),
 		cmocka_unit_test(test_no_common_version),
+		cmocka_unit_test(test_no_common_draft),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_steady_state_allocates_nothing),
 		cmocka_unit_test(test_nothing_leaks),

@@ -64,6 +64,12 @@ static void test_good(void **state)
 		      why),
 		0);
 	assert_true(o.client.count == 8 && o.client.duration == NSEC_NEVER);
+	assert_int_equal(
+		parse("client --connect iwarp:127.0.0.1:7 --version 2-early --op echo", &o, why),
+		0);
+	assert_int_equal(o.client.leg.versions, LEG_V2_EARLY);
+	assert_int_equal(parse("server --listen iwarp:[::1]:0 --versions 1,2-early", &o, why), 0);
+	assert_int_equal(o.server.leg.versions, LEG_V1 | LEG_V2_EARLY);
 	assert_int_equal(parse("--help", &o, why), 0);
 	assert_int_equal(o.mode, PERF_HELP);
 	assert_int_equal(parse("client --help", &o, why), 0);
@@ -87,6 +93,9 @@ static void test_bad(void **state)
 		{"server --listen tcp:127.0.0.1:7", "verbs"},
 		{"server --listen verbs:127.0.0.1", "verbs:127.0.0.1"},
 		{"server --listen iwarp:127.0.0.1:7 --versions 3", "--versions 3"},
+		{"server --listen iwarp:127.0.0.1:7 --versions 1,2,1", "--versions 1,2,1"},
+		{"server --listen iwarp:127.0.0.1:7 --versions 2-late", "--versions 2-late"},
+		{"server --listen iwarp:127.0.0.1:7 --versions 2-early --inline 2048", "2048"},
 		{"server --listen iwarp:127.0.0.1:7 --inline 1024", "1024"},
 		{"server --listen iwarp:127.0.0.1:7 --inline 5000", "5000"},
 		{"server --listen iwarp:127.0.0.1:7 --credits 0", "--credits"},
@@ -108,6 +117,13 @@ static void test_bad(void **state)
 		 "--no-reply-chunk"},
 		{"client --connect iwarp:127.0.0.1:7 --version 1 --op echo --call-chunk",
 		 "--call-chunk"},
+		{"client --connect iwarp:127.0.0.1:7 --version 2-early,1 --op echo", "2-early,1"},
+		{"client --connect iwarp:127.0.0.1:7 --version 2-early --op echo --no-reply-chunk",
+		 "--no-reply-chunk"},
+		{"client --connect iwarp:127.0.0.1:7 --version 2-early --op echo --call-chunk",
+		 "2-early"},
+		{"client --connect iwarp:127.0.0.1:7 --version 2-early --op echo --inline 1024",
+		 "1024"},
 		{"client --connect iwarp:127.0.0.1:7 --version 2 --op echo --inline 1024", "1024"},
 		{"client --listen iwarp:127.0.0.1:7", "--listen"},
 	};
@@ -130,7 +146,7 @@ static void test_help_is_whole(void **state)
 		"--size",	 "--depth",	     "--time",	   "--count",	  "--connections",
 		"--inline",	 "--credits",	     "--segment",  "--memory",	  "--timeout",
 		"--slack",	 "--call-chunk",     "--no-crc",   "--no-verify", "--json",
-		"--inline-data", "--no-reply-chunk",
+		"--inline-data", "--no-reply-chunk", "2-early",
 	};
 
 	(void)state;

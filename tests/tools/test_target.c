@@ -70,11 +70,41 @@ static void test_bad(void **state)
 	assert_int_equal(target_parse(longest, false, &t, why), ERR_CONFIG);
 }
 
+static void test_versions(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned mask;
+	} rows[] = {
+		{"1", TARGET_V1},
+		{"2", TARGET_V2},
+		{"2-early", TARGET_V2_EARLY},
+		{"1,2", TARGET_V1 | TARGET_V2},
+		{"2,1", TARGET_V1 | TARGET_V2},
+		{"2-early,1", TARGET_V1 | TARGET_V2_EARLY},
+		{"1,2,2-early", TARGET_V1 | TARGET_V2 | TARGET_V2_EARLY},
+		{"", 0},
+		{"3", 0},
+		{"1,", 0},
+		{",1", 0},
+		{"1,1", 0},
+		{"1 2", 0},
+		{"2-earl", 0},
+		{"2-early2", 0},
+		{"12", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(target_versions(rows[i].text), rows[i].mask);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_versions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,9 @@ int clients_add(struct clients *c, struct json_object *session)
 static const char *would_help(const struct client *c, const char **words)
 {
 	if (strcmp(c->version, "1") != 0) {
-		*words = c->version[0] == '-' ? "it has not said a word yet" : "it speaks it";
+		*words = c->version[0] == '-'		      ? "it has not said a word yet"
+			 : strcmp(c->version, "2-early") == 0 ? "it speaks an early draft of it"
+							      : "it speaks it";
 		return c->version[0] == '-' ? "unknown" : "speaks";
 	}
 	if (c->calls == 0) {

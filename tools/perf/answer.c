@@ -80,8 +80,8 @@ static bool choose_format(struct task *t, size_t len)
 	return transport->peer.continuation;
 }
 
-/* The handle the reply may invalidate: version 2 names it (6.5); version 1 leaves the choice
- * among the call's to us when both ends have set R (RFC 8797). */
+/* The handle the reply may invalidate: version 2 names it (6.5), which its early draft cannot; version 1
+ * leaves the choice among the call's to us when both ends have set R (RFC 8797). */
 static uint32_t handle_to_invalidate(const struct task *t)
 {
 	const struct rpc_transport *transport = t->conn->leg.t;

@@ -14,8 +14,6 @@
 enum {
 	PAD = 4,
 	ALIGN = 64,
-	/* Transport header of a reply with nothing but empty lists, the longer of both versions'. */
-	REPLY_HEADER = 28,
 };
 
 static uint32_t largest(const struct perf_client_config *cfg)
@@ -94,8 +92,11 @@ static uint32_t reply_limit(const struct leg *leg)
 
 static bool reply_fits_inline(const struct slot *slot, size_t data_len)
 {
-	return REPLY_HEADER + PERF_REPLY_HEAD + 4 + data_len + xdr_pad(data_len) <=
-	       reply_limit(&slot->conn->leg);
+	const struct leg *leg = &slot->conn->leg;
+
+	return leg->t->ops->traits->reply_header + PERF_REPLY_HEAD + 4 + data_len +
+		       xdr_pad(data_len) <=
+	       reply_limit(leg);
 }
 
 static int offer_write_chunk(struct slot *slot)
@@ -224,7 +225,7 @@ int slot_call(struct slot *slot, uint32_t size, nsec_t now)
 	if (err < 0)
 		return err;
 	/* 6.5: one handle of the header may be invalidated with the reply. */
-	if (conn->leg.t->version == 2 && conn->leg.conn->remote_inv && slot->nhandles > 0)
+	if (conn->leg.t->ops->traits->names_inv && conn->leg.conn->remote_inv && slot->nhandles > 0)
 		slot->msg.inv_handle = slot->handles[0];
 	slot->tx = (struct leg_tx){.tx = {.msg = &slot->msg}, .owner = slot};
 	slot->began = now;

@@ -340,7 +340,10 @@ static void tick(struct perf_client *c, nsec_t now)
 	for (unsigned i = 0; i < c->cfg->connections; i++) {
 		struct client_conn *conn = &c->conns[i];
 
-		leg_tick(&conn->leg, now);
+		if (now >= conn->leg.deadline) {
+			leg_tick(&conn->leg, now);
+			mark(conn); /* it may be open now: leg_next() tells */
+		}
 		if (c->state == CLIENT_RUNNING && now >= call_deadline(conn))
 			time_out(conn);
 	}

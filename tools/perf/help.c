@@ -3,10 +3,13 @@
 
 const char *perf_help(void)
 {
-	return "rpcrdma-perf - measure and check RPC-over-RDMA, version 1 or 2\n"
+	return "rpcrdma-perf - measure and check RPC-over-RDMA, version 1, 2 or 2-early\n"
 	       "\n"
 	       "  rpcrdma-perf server --listen FABRIC:ADDR:PORT [options]\n"
-	       "  rpcrdma-perf client --connect FABRIC:ADDR:PORT --version 1|2 --op OP [options]\n"
+	       "  rpcrdma-perf client --connect FABRIC:ADDR:PORT --version V --op OP [options]\n"
+	       "\n"
+	       "V is 1 (RFC 8166), 2 (draft-ietf-nfsv4-rpcrdma-version-two-07) or 2-early\n"
+	       "(draft-cel-nfsv4-rpcrdma-version-two-01).\n"
 	       "\n"
 	       "FABRIC is iwarp (in user space, over TCP) or verbs (an RDMA device).\n"
 	       "\n"
@@ -40,7 +43,7 @@ const char *perf_help(void)
 	       "  --json                   figures as one JSON object on standard output\n"
 	       "\n"
 	       "Server:\n"
-	       "  --versions 1|2|1,2       versions spoken (1,2)\n"
+	       "  --versions V,...         versions spoken (1,2)\n"
 	       "  --memory N               payload memory, MiB (1024)\n"
 	       "\n"
 	       "Both:\n"

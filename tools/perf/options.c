@@ -14,7 +14,7 @@
 enum {
 	INLINE_DEFAULT = 4096,
 	INLINE_MIN = 1024,
-	INLINE_MIN_V2 = 4096, /* draft-07 section 4.2.2 */
+	INLINE_MIN_V2 = 4096, /* draft-07 section 4.2.2, section 2.3 of the early draft */
 	INLINE_MAX = 65536,
 	CREDITS_DEFAULT = 128,
 	CREDITS_MAX = 4096,
@@ -145,16 +145,18 @@ static int seconds(const struct raw *r, const char *name, double *out)
 
 static int versions(struct raw *r, bool is_list)
 {
-	if (!strcmp(optarg, "1"))
-		r->versions = LEG_V1;
-	else if (!strcmp(optarg, "2"))
-		r->versions = LEG_V2;
-	else if (is_list && (!strcmp(optarg, "1,2") || !strcmp(optarg, "2,1")))
-		r->versions = LEG_V1_OR_V2;
-	else if (is_list)
-		return fail(r, "--versions %s: 1, 2 or 1,2 is needed", optarg);
-	else
-		return fail(r, "--version %s: 1 or 2 is needed", optarg);
+	unsigned mask = target_versions(optarg);
+
+	if (is_list && mask == 0)
+		return fail(r,
+			    "--versions %s: 1, 2, 2-early or several of them, like 1,2, are needed",
+			    optarg);
+	if (!is_list && (mask == 0 || strchr(optarg, ',')))
+		return fail(r, "--version %s: 1, 2 or 2-early is needed", optarg);
+	_Static_assert((int)TARGET_V1 == (int)LEG_V1 && (int)TARGET_V2 == (int)LEG_V2 &&
+			       (int)TARGET_V2_EARLY == (int)LEG_V2_EARLY,
+		       "one mask");
+	r->versions = mask;
 	return 0;
 }
 
@@ -294,7 +296,7 @@ static int check_leg(const struct raw *r)
 	if (r->inline_bytes % 1024)
 		return fail(r, "--inline %llu: a multiple of 1024 is needed",
 			    (unsigned long long)r->inline_bytes);
-	if ((r->versions & LEG_V2) && r->inline_bytes < INLINE_MIN_V2)
+	if (r->versions != LEG_V1 && r->inline_bytes < INLINE_MIN_V2)
 		return fail(r, "--inline %llu: version 2 needs %d at least (or --versions 1)",
 			    (unsigned long long)r->inline_bytes, INLINE_MIN_V2);
 	return 0;
@@ -334,14 +336,15 @@ static int finish_client(struct raw *r)
 	int n;
 
 	if (r->versions == 0)
-		return fail(r, "--version 1 or --version 2 is needed");
+		return fail(r, "--version 1, --version 2 or --version 2-early is needed");
 	if (!r->op || perf_op_parse(r->op, &c->op) < 0)
 		return fail(r, "--op %s is needed%s%s", "null, echo, read or write",
 			    r->op ? ", not " : "", r->op ? r->op : "");
-	if (!c->reply_chunk && r->versions == LEG_V1)
+	if (!c->reply_chunk && r->versions != LEG_V2)
 		return fail(r, "--no-reply-chunk: only version 2 can do without");
-	if (c->call_chunk && r->versions == LEG_V1)
-		return fail(r, "--call-chunk: version 1 has nothing else for long calls");
+	if (c->call_chunk && r->versions != LEG_V2)
+		return fail(r, "--call-chunk: version %s has nothing else for long calls",
+			    r->versions == LEG_V1 ? "1" : "2-early");
 	n = perf_sizes_parse(c->op == PERF_NULL ? "0" : r->sizes, (uint32_t)r->inline_bytes,
 			     r->o->sizes);
 	if (n < 0)

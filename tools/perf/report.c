@@ -77,6 +77,11 @@ static void text_step(const char *size, const struct perf_step *s)
 	       in_us(s->p999), in_us(s->max), (unsigned long long)s->errors);
 }
 
+static const char *version_name(unsigned one)
+{
+	return one == LEG_V1 ? "1" : one == LEG_V2 ? "2" : "2-early";
+}
+
 void report_client(const struct perf_options *o, const struct perf_client *c)
 {
 	unsigned n;
@@ -93,8 +98,8 @@ void report_client(const struct perf_options *o, const struct perf_client *c)
 		return;
 	}
 	text_proof(proof, took);
-	printf("%s, version %u, depth %u, %u connection%s\n", perf_op_name(o->client.op),
-	       o->client.leg.versions, o->client.depth, o->client.connections,
+	printf("%s, version %s, depth %u, %u connection%s\n", perf_op_name(o->client.op),
+	       version_name(o->client.leg.versions), o->client.depth, o->client.connections,
 	       o->client.connections == 1 ? "" : "s");
 	text_head();
 	for (unsigned i = 0; i < n; i++) {
