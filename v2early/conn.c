@@ -20,6 +20,7 @@
  *   other RDMA2_ERROR, a call in flight          RPC_RX_ERROR
  *   ... ERR_VERS with a range without 2, or,
  *       asking, a code of the other dialect      the connection is closed
+ *   asking, a message of the other dialect       the connection is closed
  *   malformed call                               RDMA2_ERR_BAD_HEADER
  *   malformed reply, a call in flight            RPC_RX_ERROR: it can never complete
  *   malformed, direction not to be seen          acceptor: a call; initiator: a reply
@@ -245,6 +246,14 @@ static int recv_malformed(struct early_conn *c, const struct early_header *h, in
 	return refuse(c, &report, is_call, rx);
 }
 
+/* What draft -07's servers say before they refuse a type that they do not have. */
+static bool is_other_dialect(const struct early_conn *c, const struct early_header *h,
+			     struct view in)
+{
+	return !c->is_spoken && h->vers == EARLY_VERSION && h->proc != EARLY_ERROR &&
+	       !early_is_first(in);
+}
+
 static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 {
 	struct early_conn *c = conn_of(t);
@@ -259,6 +268,8 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 		drop(c);
 		return 0;
 	}
+	if (is_other_dialect(c, &h, in))
+		return ERR_VERS;
 	if (rc)
 		return recv_malformed(c, &h, rc, dir == RPC_CALL, rx);
 	if (h.proc == EARLY_ERROR)

@@ -329,10 +329,11 @@ static void servers_that_do_not_speak_it(void **state)
 		{.first = {0, 2, 8, ERROR_TYPE, VERS, 1, 1}, .nfirst = 7},
 		{.first = {0, 1, 8, ERROR_TYPE, VERS, 1, 1}, .nfirst = 7},
 		{.first = {0, 2, 8, ERROR_TYPE, INVAL_HTYPE}, .nfirst = 5},
+		{.first = {0, 2, 8, CONNPROP_FINAL, 0}, .nfirst = 5},
 	};
 
 	(void)state;
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
 		begin_server(&scripts[i]);
 		peer_call(&w.pairs[0].client, &null_call);
 		world_run(&w, 5 * NSEC_PER_SEC);

@@ -205,6 +205,16 @@ static void who_does_not_speak_it_is_left(void **state)
 		assert_int_equal(recv_rc(), ERR_VERS);
 		assert_int_equal(conn.calls.granted, 1);
 	}
+	/* Properties of draft -07, a GRANT, a type of neither. */
+	for (unsigned i = 0; i < 3; i++) {
+		static const uint32_t types[] = {7, 5, 99};
+
+		be(RPC_INITIATOR);
+		call_out(5);
+		xdr_out_init(&x, wire, sizeof(wire));
+		gen_header(&x, 0x70, 2, 8, types[i]);
+		assert_int_equal(recv_rc(), ERR_VERS);
+	}
 	be(RPC_INITIATOR); /* about nothing; no range; a range with 2 */
 	begin(5, 8, EARLY_ERROR);
 	GEN_WORDS(&x, EARLY_ERR_VERS, 1, 1);
