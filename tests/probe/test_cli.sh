@@ -31,7 +31,9 @@ probe() { expect_exit "$1" "$BIN/rpcrdma-probe" "${@:2}"; } # STATUS OPTION...
 skipped_are() {
     local others
     # Nobody has to prove who it is here: those are tried in tests/daemon/hostauth.sh.
-    others=$(sed -n 's/^SKIP \([^ ]*\) .*/\1/p' "$DIR/out" | grep -v '^auth\.' | grep -vxF "$(printf '%s\n' "$@")")
+    # The early draft of version 2 is spoken where $early says so.
+    others=$(sed -n 's/^SKIP \([^ ]*\) .*/\1/p' "$DIR/out" | grep -v "^auth\.${early-\|^early\.}" |
+        grep -vxF "$(printf '%s\n' "$@")")
     [ -z "$others" ] || fail "skipped without a reason: $others"
     tail -n 1 "$DIR/out" | grep -q ' 0 failed' || fail "no totals"
 }
@@ -108,6 +110,60 @@ case_only_2() {
     perf_server 20049 --memory 64 --versions 2 --inline 8192
     mapfile -t skips < <(skips_of 1)
     conformance -- "${skips[@]}" vers.goes-on vers.not-2 vers.not-2.goes-on pdata.r-clear pdata.r-set
+}
+
+# The early draft of version 2, beside the others and alone.
+case_early() {
+    local early=
+    perf_server 20049 --memory 64 --versions 1,2,2-early
+    conformance -- "${not_2[@]}"
+    [ "$(grep -c '^PASS early\.' "$DIR/out")" -ge 40 ] || fail "too few cases"
+    probe 0 "iwarp:$HOST:20049" --program perf
+    says '^version 2-early *spoken'
+    says '^version 2-early:'
+    probe 0 "iwarp:$HOST:20049" --program perf --json --conformance --case early.
+    jq -e '.failed == 0 and .version_2_early.answer == "spoken" and .version_2_early.version == "2-early"
+        and .version_2_early.inline_to_server == 4096 and .version_2_early.latency_us.median > 0
+        and all(.cases[]; .result == "PASS" or (.id | startswith("early.bad")))' "$DIR/out" >/dev/null || fail "JSON"
+    documented
+    kill -TERM "$pid"
+    wait "$pid" # with 1: the probe has told it of errors
+    perf_server 20049 --memory 64 --versions 2-early
+    mapfile -t skips < <(skips_of 1 && skips_of 2)
+    conformance -- "${skips[@]}" vers.goes-on "${not_2[@]}" pdata.r-clear pdata.r-set
+}
+
+# The gateway, whose server speaks version 1, or the early draft, too; and as a client of it.
+case_gateway_early() {
+    local early=
+    perf_server 20050 --memory 64 --versions 1,2-early
+    gateway '1, 2, "2-early"' 1
+    conformance -- "${gateway_skips[@]}"
+    kill -TERM "$pid"
+    wait "$pid" || fail "the gateway ended with $?"
+    gateway '"2-early"' 2-early
+    mapfile -t skips < <(skips_of 1 && skips_of 2)
+    conformance -- "${skips[@]}" vers.goes-on "${not_2[@]}" pdata.r-clear pdata.r-set
+}
+
+case_early_client() {
+    listener
+    client 20050 --version 2-early || fail "version 2-early"
+    graded 0
+    grep -q '^first message *version 2-early' "$DIR/listener" || fail "no first message"
+    grep -q '^PASS client.early.credits ' "$DIR/listener" || fail "its credits were not looked at"
+    listener --conformance --json --versions 2-early
+    client 20050 --version 2-early || fail "version 2-early, provoked"
+    graded 0
+    jq -e '.failed == 0 and .calls == 300 and .credits >= 16 and .first_message.version == "2-early"
+        and any(.cases[]; .id == "client.early.option" and .result == "PASS")' "$DIR/listener" >/dev/null ||
+        fail "JSON of a client"
+    cp "$DIR/listener" "$DIR/out" && documented
+    listener --conformance
+    gateway 1,2 2-early
+    client 20049 --version 1 || fail "upstream 2-early"
+    graded 0
+    grep -q '^PASS client.early.option ' "$DIR/listener" || fail "the gateway was not tested"
 }
 
 case_ipv6() {

@@ -34,7 +34,12 @@ static void whole_run(unsigned versions, unsigned min_passed, uint64_t seed)
 	assert_int_equal(run_init(&r, &w.o, &w.env), 0);
 	assert_int_equal(survey(&r, &f), 0);
 	assert_int_equal(f.v[1].welcome, versions & 1 ? WELCOME_SPOKEN : WELCOME_REFUSED);
-	assert_int_equal(f.v[2].welcome, versions & 2 ? WELCOME_SPOKEN : WELCOME_REFUSED);
+	assert_int_equal(f.v[2].welcome == WELCOME_SPOKEN, (versions & LEG_V2) != 0);
+	assert_int_equal(f.v[RUN_EARLY].welcome == WELCOME_SPOKEN, (versions & LEG_V2_EARLY) != 0);
+	if (versions == LEG_V1) {
+		assert_int_equal(f.v[2].welcome, WELCOME_REFUSED);
+		assert_int_equal(f.v[RUN_EARLY].welcome, WELCOME_REFUSED);
+	}
 	assert_int_equal(f.v[0].welcome, WELCOME_REFUSED);
 	assert_int_equal(f.failed, 0);
 	conform(&r, &t.totals, tell, &t);
@@ -65,6 +70,14 @@ static void test_server_of_2(void **state)
 	whole_run(LEG_V2, 75, 12);
 }
 
+static void test_server_of_early(void **state)
+{
+	(void)state;
+	whole_run(LEG_V2_EARLY, 50, 13);
+	whole_run(LEG_V1 | LEG_V2_EARLY, 90, 14);
+	whole_run(LEG_V1_OR_V2 | LEG_V2_EARLY, 155, 15);
+}
+
 static void grade(struct world *w, unsigned version, bool provoke, struct listener *l)
 {
 	world_init(w, version + 20);
@@ -87,8 +100,12 @@ static void graded(unsigned version, bool provoke)
 	assert_int_equal(l.connections, 1);
 	assert_int_equal(l.calls, 100);
 	assert_int_equal(perf_client_errors(w.client)->count, 0);
-	assert_true(l.grades[version == 1 ? GRADE_V1_CREDITS : GRADE_V2_CREDITS].looked >= 100);
-	assert_int_equal(l.grades[GRADE_V2_HTYPE].looked, provoke && version == 2);
+	assert_true(l.grades[version == LEG_V1	 ? GRADE_V1_CREDITS
+			     : version == LEG_V2 ? GRADE_V2_CREDITS
+						 : GRADE_EARLY_CREDITS]
+			    .looked >= 100);
+	assert_int_equal(l.grades[GRADE_V2_HTYPE].looked, provoke && version == LEG_V2);
+	assert_int_equal(l.grades[GRADE_EARLY_OPTION].looked, provoke && version == LEG_V2_EARLY);
 	listener_fini(&l);
 	world_fini(&w);
 }
@@ -105,6 +122,13 @@ static void test_client_of_2(void **state)
 	(void)state;
 	graded(2, false);
 	graded(2, true);
+}
+
+static void test_client_of_early(void **state)
+{
+	(void)state;
+	graded(LEG_V2_EARLY, false);
+	graded(LEG_V2_EARLY, true);
 }
 
 /* A server that is gone in the middle: every case still ends, and nothing stays behind. */
@@ -134,9 +158,10 @@ static void test_cut_everywhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_server_of_both), cmocka_unit_test(test_server_of_1),
-		cmocka_unit_test(test_server_of_2),    cmocka_unit_test(test_client_of_1),
-		cmocka_unit_test(test_client_of_2),    cmocka_unit_test(test_cut_everywhere),
+		cmocka_unit_test(test_server_of_both),	cmocka_unit_test(test_server_of_1),
+		cmocka_unit_test(test_server_of_2),	cmocka_unit_test(test_client_of_1),
+		cmocka_unit_test(test_client_of_2),	cmocka_unit_test(test_cut_everywhere),
+		cmocka_unit_test(test_server_of_early), cmocka_unit_test(test_client_of_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

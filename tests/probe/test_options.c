@@ -36,6 +36,7 @@ static void test_good_lines(void **state)
 		{"--conformance iwarp:10.0.0.1:1 --hostile --case v2.", PROBE_CONFORM},
 		{"iwarp:10.0.0.1:1 --conformance --timeout 0.5 --time 10", PROBE_CONFORM},
 		{"--listen iwarp:0.0.0.0:0 --versions 2 --connections 3", PROBE_LISTEN},
+		{"--listen iwarp:0.0.0.0:0 --versions 1,2-early", PROBE_LISTEN},
 		{"--listen iwarp:[::]:20049 --conformance", PROBE_LISTEN},
 		{"--listen iwarp:[::]:20049 --hostauth-psk x --hostauth-name y", PROBE_LISTEN},
 		{"--device rxe0", PROBE_DEVICE},
@@ -97,6 +98,7 @@ static void test_bad_lines(void **state)
 		"iwarp:10.0.0.1:1 --timeout 1s",
 		"iwarp:10.0.0.1:1 --time -3",
 		"--listen iwarp:10.0.0.1:1 --versions 3",
+		"--listen iwarp:10.0.0.1:1 --versions 2,early",
 		"--listen iwarp:10.0.0.1:1 --connections 0",
 		"iwarp:10.0.0.1:1 --bogus",
 	};

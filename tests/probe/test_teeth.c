@@ -26,7 +26,10 @@ enum {
 	REPLY_EXTERNAL_T = 11,
 	REPLY_MIDDLE_T = 12,
 	REPLY_T = 13,
+	OPTIONAL_T = 5, /* of the early draft, whose others are those of version 1 */
 };
+
+enum { EARLY = LEG_V2_EARLY };
 
 struct tooth {
 	const char *id;
@@ -47,6 +50,8 @@ struct tooth {
 /* No reply arrives; or an error report has another code. */
 #define MUTE_1 ON(WAY_IN, 1, V1_MSG_T, ACT_DROP)
 #define MUTE_2 ON(WAY_IN, 2, REPLY_T, ACT_DROP)
+#define MUTE_EARLY ON(WAY_IN, 2, V1_MSG_T, ACT_DROP)
+#define MUTE_EARLY_LATER ON(WAY_IN, 2, V1_MSG_T, ACT_DROP, .skip = 1)
 #define ERROR_SAYS(version, code) ON(WAY_IN, version, ERROR_T, ACT_SET, .at = 4, .value = code)
 
 /* clang-format off */
@@ -204,7 +209,68 @@ static const struct tooth teeth[] = {
 	{.id = "v2.bad.cut", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_SET, .at = 1, .value = 1)}},
 	{.id = "v2.bad.handle", .rules = {MUTE_2}},
 
+	/* the early draft of version 2: messages */
+	{.id = "early.reply", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_ADD, .at = 8, .value = 1)}, .versions = EARLY},
+	{.id = "early.reply", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_ADD, .at = 0, .value = 1)}, .versions = EARLY},
+	{.id = "early.reply", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_SET, .at = 4, .value = 0)}, .versions = EARLY},
+	{.id = "early.reply", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_SET, .at = 4, .value = 2)}, .versions = EARLY},
+	{.id = "early.reply", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_LENGTH, .value = 32)}, .versions = EARLY},
+	{.id = "early.reply", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_LENGTH, .value = 4100)}, .versions = EARLY},
+	{.id = "early.first.1024", .rules = {MUTE_EARLY}, .versions = EARLY},
+	{.id = "early.size.4096", .rules = {MUTE_EARLY_LATER}, .versions = EARLY},
+	{.id = "early.credit.given", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_SET, .at = 2, .value = 0)}, .versions = EARLY},
+	{.id = "early.credit.kept", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_DROP, .skip = 7)}, .versions = EARLY},
+	{.id = "early.credit.kept", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_REPLY, .value = 1, .skip = 7)}, .versions = EARLY},
+	{.id = "early.option", .rules = {ERROR_SAYS(2, 2)}, .versions = EARLY},
+	{.id = "early.option", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_ADD, .at = 0, .value = 1)}, .versions = EARLY},
+	{.id = "early.option", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_SET, .at = 1, .value = 1)}, .versions = EARLY},
+	{.id = "early.option", .rules = {ON(WAY_OUT, 2, OPTIONAL_T, ACT_CLOSE)}, .versions = EARLY},
+	{.id = "early.option.reply", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_DROP)}, .versions = EARLY},
+	{.id = "early.option.info", .rules = {ERROR_SAYS(2, 2)}, .versions = EARLY},
+	{.id = "early.option.payload", .rules = {ON(WAY_OUT, 2, OPTIONAL_T, ACT_REPLY, .value = 1)}, .versions = EARLY},
+	{.id = "early.option.payload", .rules = {ON(WAY_OUT, 2, OPTIONAL_T, ACT_SET, .at = 3, .value = V1_MSG_T)}, .versions = EARLY},
+	{.id = "early.option.first", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.option.many", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_DROP, .skip = 39)}, .versions = EARLY},
+	{.id = "early.error.bad-header", .rules = {ON(WAY_OUT, 2, ERROR_T, ACT_ERROR, .value = 2)}, .versions = EARLY},
+	{.id = "early.error.vers", .rules = {ON(WAY_OUT, 2, ERROR_T, ACT_ERROR, .value = 2)}, .versions = EARLY},
+	{.id = "early.error.option", .rules = {ON(WAY_OUT, 2, ERROR_T, ACT_ERROR, .value = 2)}, .versions = EARLY},
+	{.id = "early.reply.unasked", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_ERROR, .value = 2, .skip = 1, .once = true)}, .versions = EARLY},
+	{.id = "early.short.header", .rules = {ON(WAY_OUT, 0, ANY, ACT_ERROR, .value = 2, .skip = 1)}, .versions = EARLY},
+	{.id = "early.short.rpc", .rules = {ON(WAY_OUT, 0, ANY, ACT_ERROR, .value = 2, .skip = 1)}, .versions = EARLY},
+	{.id = "early.type.unknown", .rules = {ERROR_SAYS(2, 3)}, .versions = EARLY},
+	{.id = "early.type.2", .rules = {ON(WAY_OUT, 2, V1_MSGP_T, ACT_SET, .at = 3, .value = V1_MSG_T)}, .versions = EARLY},
+	{.id = "early.type.other-draft", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.direction.value", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_SET, .at = 4, .value = 0, .skip = 1)}, .versions = EARLY},
+	{.id = "early.direction.differs", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_DROP)}, .versions = EARLY},
+	{.id = "early.direction.differs", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_SET, .at = 9, .value = 0, .skip = 1, .once = true)}, .versions = EARLY},
+	{.id = "early.xid.differs", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_ADD, .at = 8, .value = 0xffffffff, .skip = 1, .once = true)}, .versions = EARLY},
+	{.id = "early.version.1", .rules = {ON(WAY_IN, 1, ERROR_T, ACT_SET, .at = 5, .value = 1)}, .versions = EARLY},
+	{.id = "early.version.1", .rules = {ERROR_SAYS(1, 2)}, .versions = EARLY},
+	{.id = "early.version.3", .rules = {ON(WAY_IN, 3, ERROR_T, ACT_SET, .at = 6, .value = 3)}, .versions = EARLY},
+	{.id = "early.rpc-version", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_SET, .at = 10, .value = 2)}, .versions = EARLY},
+
+	/* the early draft of version 2: chunks */
+	{.id = "early.nomsg", .rules = {MUTE_EARLY_LATER}, .versions = EARLY},
+	{.id = "early.nomsg.pieces", .rules = {MUTE_EARLY_LATER}, .versions = EARLY},
+	{.id = "early.reply-chunk", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_SET, .at = 3, .value = V1_NOMSG_T, .skip = 1)}, .versions = EARLY},
+	{.id = "early.write.unused", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_SET, .at = 9, .value = 5, .skip = 1)}, .versions = EARLY},
+	{.id = "early.write.unused", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_ADD, .at = 8, .value = 1, .skip = 1)}, .versions = EARLY},
+	{.id = "early.bad.discriminator", .rules = {ERROR_SAYS(2, 1)}, .versions = EARLY},
+	{.id = "early.bad.count", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_ADD, .at = 0, .value = 1)}, .versions = EARLY},
+	{.id = "early.bad.reply-count", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_DROP)}, .versions = EARLY},
+	{.id = "early.bad.position", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_DROP), ON(WAY_OUT, 2, V1_MSG_T, ACT_REPLY, .value = 1, .skip = 1)}, .versions = EARLY},
+	{.id = "early.bad.nomsg", .rules = {ERROR_SAYS(2, 3)}, .versions = EARLY},
+	{.id = "early.bad.handle", .rules = {MUTE_EARLY_LATER}, .versions = EARLY},
+
 	/* data; octets are those of the memory exposed last */
+	{.id = "early.data.read", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_FLIP, .at = 100, .only_result = true)}, .versions = EARLY},
+	{.id = "early.data.read", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_ADD, .at = 13, .value = 1, .only_result = true)}, .versions = EARLY},
+	{.id = "early.data.write", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_FLIP, .at = 4000, .skip = 1)}, .versions = EARLY},
+	{.id = "early.data.long-reply", .rules = {ON(WAY_IN, 2, V1_NOMSG_T, ACT_FLIP, .at = 4444)}, .versions = EARLY},
+	{.id = "early.data.long-reply", .rules = {ON(WAY_IN, 2, V1_NOMSG_T, ACT_ADD, .at = 9, .value = 1)}, .versions = EARLY},
+	{.id = "early.data.long-reply", .rules = {ON(WAY_IN, 2, V1_NOMSG_T, ACT_SET, .at = 4, .value = 0)}, .versions = EARLY},
+	{.id = "early.data.long-call", .rules = {ON(WAY_IN, 2, V1_NOMSG_T, ACT_FLIP, .at = 8000)}, .versions = EARLY},
+	{.id = "early.data.no-room", .rules = {ERROR_SAYS(2, 1)}, .versions = EARLY},
 	{.id = "v1.data.read", .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_FLIP, .at = 100, .only_result = true)}},
 	{.id = "v1.data.read", .rules = {ON(WAY_IN, 1, V1_MSG_T, ACT_ADD, .at = 12, .value = 1, .only_result = true)}},
 	{.id = "v1.data.write", .rules = {ON(WAY_OUT, 1, V1_MSG_T, ACT_FLIP, .at = 5000, .skip = 1)}},

@@ -49,13 +49,20 @@ static void forge_copy(struct meddler *m, struct fabric_conn *c, const uint8_t *
 		(struct fabric_event){.type = FABRIC_EV_RECV, .conn = c, .cookie = at, .len = len};
 }
 
+/* Of the two drafts that have the number 2; a GRANT of draft -07 is no longer than its prefix. */
+static bool is_early(const uint8_t *d, uint32_t len)
+{
+	return get(d, 1) == 2 && (get(d, 3) < 2 || (get(d, 3) == 5 && len > 16));
+}
+
 static void forge_answer(struct meddler *m, struct fabric_conn *c, const struct rule *r,
-			 const uint8_t *d)
+			 const uint8_t *d, uint32_t len)
 {
 	uint32_t xid = get(d, 0), version = get(d, 1);
 	const uint32_t error[] = {xid, version, 10000, 4, r->value};
 	const uint32_t v1_reply[] = {xid, 1, 32, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0};
 	const uint32_t v2_reply[] = {xid, 2, 10000, 13, 0, xid, 1, 0, 0, 0, 0};
+	const uint32_t early_reply[] = {xid, 2, 32, 0, 1, 0, 0, 0, xid, 1, 0, 0, 0, 0};
 	const uint32_t grant[] = {0, 2, 10000, 5};
 
 	for (unsigned i = 0; i < (r->action == ACT_ERROR ? 1 : r->value); i++) {
@@ -65,6 +72,8 @@ static void forge_answer(struct meddler *m, struct fabric_conn *c, const struct 
 			forge(m, c, grant, 4);
 		else if (version == 1)
 			forge(m, c, v1_reply, 13);
+		else if (is_early(d, len))
+			forge(m, c, early_reply, 14);
 		else
 			forge(m, c, v2_reply, 11);
 	}
@@ -73,7 +82,7 @@ static void forge_answer(struct meddler *m, struct fabric_conn *c, const struct 
 /* A status, and something after it: the least that is no NULL's reply, by length. */
 static bool has_result(const uint8_t *d, uint32_t len)
 {
-	return len > (get(d, 1) == 1 ? 52u : 44u);
+	return len > (get(d, 1) == 1 ? 52u : is_early(d, len) ? 56u : 44u);
 }
 
 static bool matches(struct meddler *m, unsigned i, enum way way, const uint8_t *d, uint32_t len)
@@ -122,7 +131,7 @@ static bool apply(struct meddler *m, struct fabric_conn *c, const struct rule *r
 	case ACT_ERROR:
 	case ACT_REPLY:
 	case ACT_GRANT:
-		forge_answer(m, c, r, d);
+		forge_answer(m, c, r, d, *len);
 		break;
 	case ACT_CLOSE:
 		memnet_cut(c);
@@ -323,7 +332,7 @@ void world_init(struct world *w, uint64_t seed)
 				    .first_xid = (uint32_t)seed * 0x9e3779b1u};
 	w->o = (struct probe_options){
 		.hostile = true,
-		.versions = 1 << 1 | 1 << 2,
+		.versions = 1 << 1 | 1 << 2 | 1 << OPTIONS_EARLY,
 		.connections = 1,
 		.timeout = 2 * NSEC_PER_SEC,
 		.total = 3600 * NSEC_PER_SEC,

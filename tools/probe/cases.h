@@ -11,7 +11,8 @@
  * A case opens connections of its own and leaves nothing behind.
  *
  * Documents: "v2" is draft-ietf-nfsv4-rpcrdma-version-two-07, "v1" is
- * draft-ietf-nfsv4-rfc5666bis-01 (which became RFC 8166 and RFC 8167), "profile" docs/hostauth-profile.md.
+ * draft-ietf-nfsv4-rfc5666bis-01 (which became RFC 8166 and RFC 8167), "early"
+ * draft-cel-nfsv4-rpcrdma-version-two-01, "profile" docs/hostauth-profile.md.
  */
 struct probe_case {
 	const char *id;
@@ -41,18 +42,20 @@ extern const struct case_table cases_pdata; /* cases_pdata.c: RFC 8797 */
 extern const struct case_table
 	cases_version;			 /* cases_version.c: which version, and errors about it */
 extern const struct case_table cases_v1; /* cases_v1.c: messages of version 1 */
-extern const struct case_table cases_v1_chunks; /* cases_v1_chunks.c */
-extern const struct case_table cases_props;	/* cases_props.c: properties of version 2 */
-extern const struct case_table cases_hostauth;	/* cases_hostauth.c: who is there */
-extern const struct case_table cases_v2;	/* cases_v2.c: messages of version 2 */
-extern const struct case_table cases_cont;	/* cases_cont.c: Message Continuation */
-extern const struct case_table cases_v2_chunks; /* cases_v2_chunks.c */
-extern const struct case_table cases_credit;	/* cases_credit.c: flow control of version 2 */
+extern const struct case_table cases_v1_chunks;	   /* cases_v1_chunks.c */
+extern const struct case_table cases_props;	   /* cases_props.c: properties of version 2 */
+extern const struct case_table cases_hostauth;	   /* cases_hostauth.c: who is there */
+extern const struct case_table cases_v2;	   /* cases_v2.c: messages of version 2 */
+extern const struct case_table cases_cont;	   /* cases_cont.c: Message Continuation */
+extern const struct case_table cases_v2_chunks;	   /* cases_v2_chunks.c */
+extern const struct case_table cases_early;	   /* cases_early.c: the early draft of version 2 */
+extern const struct case_table cases_early_chunks; /* cases_early_chunks.c */
+extern const struct case_table cases_credit;	   /* cases_credit.c: flow control of version 2 */
 extern const struct case_table
 	cases_data; /* cases_data.c: data by RDMA, with rpcrdma-perf's program */
 extern const struct case_table cases_always; /* cases_always.c: what was watched; the last ones */
 
-/* Cases of both versions, r->wanted says which (cases_chunks.c). */
+/* Cases of all versions, r->wanted says which (cases_chunks.c). */
 enum verdict case_long_call(struct run *r);
 enum verdict case_long_call_pieces(struct run *r);
 enum verdict case_reply_chunk(struct run *r);
@@ -62,6 +65,9 @@ enum verdict case_unused_write(struct run *r);
 
 /** v1_refused - RDMA_ERROR/ERR_CHUNK about @xid, or an RPC reply that reports an error (v1 5.5). */
 enum verdict v1_refused(struct run *r, uint32_t xid);
+
+/** early_refused - as v1_refused, with RDMA2_ERR_BAD_HEADER (early 4.2.3). */
+enum verdict early_refused(struct run *r, uint32_t xid);
 
 /** v2_refused - the message put together is sent, draws that report, and the connection goes on. */
 enum verdict v2_refused(struct run *r, uint32_t err);

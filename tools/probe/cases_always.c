@@ -54,7 +54,7 @@ static enum verdict alive(struct run *r)
 {
 	if (r->facts->v[2].welcome == WELCOME_SPOKEN)
 		return v2_up(r) ?: null_call(r);
-	return v1_up(r);
+	return r->facts->v[1].welcome == WELCOME_SPOKEN ? v1_up(r) : early_up(r);
 }
 
 static const struct probe_case cases[] = {

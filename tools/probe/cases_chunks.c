@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sound chunks: what both versions ask of them, each in its own table. */
+/* Sound chunks: what all versions ask of them, each in its own table. */
 #include "tools/probe/cases.h"
 
 /* A long call: the NULL lies in memory, in @n pieces. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/probe/cases.h"
 #include "v1/header.h"
+#include "v2early/header.h"
 
 enum verdict v1_refused(struct run *r, uint32_t xid)
 {
@@ -19,6 +20,29 @@ enum verdict v1_refused(struct run *r, uint32_t xid)
 					     : failed(r, "error %u instead of ERR_CHUNK", h.err);
 	if (h.proc != V1_MSG || rpc_verdict_read(&rpc, r->reply.msg.body[0]) < 0)
 		return failed(r, "ERR_CHUNK is due; instead %s", msg_words(r, m.octets));
+	if (rpc.accepted && rpc.stat == 0)
+		return failed(r, "the call was executed");
+	return passed(r, "an RPC reply: %s", rpc_verdict_name(&rpc));
+}
+
+enum verdict early_refused(struct run *r, uint32_t xid)
+{
+	struct wire_msg m;
+	enum verdict v = msg_next(r, &m);
+	enum rpc_dir dir = RPC_REPLY;
+	struct early_header h;
+	struct rpc_verdict rpc;
+
+	if (v)
+		return v;
+	if (early_header_decode(&h, &r->reply.msg, &dir, m.octets) < 0 || h.xid != xid)
+		return failed(r, "BAD_HEADER is due; instead %s", msg_words(r, m.octets));
+	if (h.proc == EARLY_ERROR)
+		return h.err == EARLY_ERR_BAD_HEADER
+			       ? passed(r, "BAD_HEADER")
+			       : failed(r, "error %u instead of BAD_HEADER", h.err);
+	if (h.proc != EARLY_MSG || rpc_verdict_read(&rpc, r->reply.msg.body[0]) < 0)
+		return failed(r, "BAD_HEADER is due; instead %s", msg_words(r, m.octets));
 	if (rpc.accepted && rpc.stat == 0)
 		return failed(r, "the call was executed");
 	return passed(r, "an RPC reply: %s", rpc_verdict_name(&rpc));

@@ -10,6 +10,7 @@
 #include "tools/perf/program.h"
 #include "v1/header.h"
 #include "v2/error.h"
+#include "v2early/header.h"
 
 enum { ODD = 5001, LONG = 9000, FIRST_PIECE = 1234, SLACK = 7, UNTOUCHED = 0xee };
 
@@ -212,6 +213,14 @@ static enum verdict v1_no_room(struct run *r)
 	return perf_up(r, PERF_READ, LONG, head, &body) ?: call_send(r, &body) ?: expect_v1_error(r, r->xid, V1_ERR_CHUNK) ?: fence(r);
 }
 
+static enum verdict early_no_room(struct run *r)
+{
+	uint8_t head[PERF_HEAD_MAX];
+	struct view body;
+
+	return perf_up(r, PERF_READ, LONG, head, &body) ?: call_send(r, &body) ?: expect_v2_error(r, r->xid, EARLY_VERSION, EARLY_ERR_BAD_HEADER) ?: fence(r);
+}
+
 /* Continued instead, the Write chunk unused: 6.6.4. */
 static enum verdict not_reduced(struct run *r)
 {
@@ -329,6 +338,16 @@ static const struct probe_case cases[] = {
 	 "no reply is larger than the Receive Size announced", v1_threshold, 1, false},
 	{"v1.data.no-room", "v1 5.5", "SHOULD", "a reply that has no room draws RDMA_ERROR",
 	 v1_no_room, 1, false},
+	{"early.data.read", "v1 5.2.2, 4.4.5", "MUST", "a result is written into the Write chunk",
+	 pushed, RUN_EARLY, false},
+	{"early.data.write", "v1 4.4.4", "MUST", "an argument is read from the Read chunk", pulled,
+	 RUN_EARLY, false},
+	{"early.data.long-reply", "v1 5.3.4, early 4.2.2", "MUST",
+	 "a long reply comes as RDMA2_NOMSG of direction REPLY", long_reply, RUN_EARLY, false},
+	{"early.data.long-call", "v1 5.3.3", "MUST", "a long call is pulled", long_call, RUN_EARLY,
+	 false},
+	{"early.data.no-room", "early 4.2.3, v1 5.5", "SHOULD",
+	 "a reply that has no room draws RDMA2_ERROR", early_no_room, RUN_EARLY, false},
 	{"v2.data.read", "v2 4.5.2.1, 4.5.2.4", "MUST",
 	 "a result is written into the Write chunk, and nothing behind it", pushed, 2, false},
 	{"v2.data.write", "v2 4.5.1", "MUST", "an argument is read from the Read chunk", pulled, 2,

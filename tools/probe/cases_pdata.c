@@ -47,6 +47,10 @@ static enum verdict served(struct run *r, struct view pdata)
 		r->version = 1;
 		return null_call(r);
 	}
+	if (r->facts->v[2].welcome != WELCOME_SPOKEN) {
+		r->version = RUN_EARLY;
+		return null_call(r);
+	}
 	msg_begin(r, 2, V2_CONNPROP_FINAL);
 	put_props(r);
 	return v2_open(r) ?: null_call(r);

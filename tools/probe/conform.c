@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const struct case_table *const tables[] = {
-	&cases_pdata,  &cases_version,	 &cases_v1,   &cases_v1_chunks,
-	&cases_props,  &cases_hostauth,	 &cases_v2,   &cases_cont,
-	&cases_credit, &cases_v2_chunks, &cases_data, &cases_always,
+	&cases_pdata,	 &cases_version,      &cases_v1,   &cases_v1_chunks, &cases_props,
+	&cases_hostauth, &cases_v2,	      &cases_cont, &cases_credit,    &cases_v2_chunks,
+	&cases_early,	 &cases_early_chunks, &cases_data, &cases_always,
 };
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
@@ -31,7 +31,7 @@ static enum verdict run_case(struct run *r, const struct probe_case *c, nsec_t e
 	r->detail[0] = r->reading[0] = '\0';
 	r->reading_of = NULL;
 	if (c->version && r->facts->v[c->version].welcome != WELCOME_SPOKEN)
-		return skipped(r, "version %u is not spoken", c->version);
+		return skipped(r, "version %s is not spoken", run_version_name(c->version));
 	if (case_proves(c) && !r->o->identity.is_given)
 		return skipped(r, "only with --hostauth-...");
 	if (c->is_hostile && !r->o->hostile)

@@ -5,6 +5,7 @@
 
 #include "tools/probe/run.h"
 #include "v1/header.h"
+#include "v2early/header.h"
 
 static uint32_t word(struct view in, unsigned i)
 {
@@ -19,13 +20,21 @@ static const char *v1_proc_name(uint32_t proc)
 	return proc <= V1_ERROR ? names[proc] : "unknown type";
 }
 
+static const char *early_proc_name(uint32_t proc)
+{
+	static const char *const names[] = {[EARLY_MSG] = "RDMA2_MSG",
+					    [EARLY_NOMSG] = "RDMA2_NOMSG",
+					    [EARLY_OPTIONAL] = "RDMA2_OPTIONAL"};
+
+	return proc <= EARLY_OPTIONAL && names[proc] ? names[proc] : "unknown type";
+}
+
 const char *msg_words(const struct run *r, struct view in)
 {
 	static char text[96];
 	uint32_t version = word(in, 1), type = word(in, 3);
 	const struct v2_type *t = v2_type_find(type);
 
-	(void)r;
 	if (in.len < V2_PREFIX_BYTES)
 		snprintf(text, sizeof(text), "a message of %zu octets", in.len);
 	else if (type == V2_ERROR)
@@ -34,6 +43,9 @@ const char *msg_words(const struct run *r, struct view in)
 	else if (version == 1)
 		snprintf(text, sizeof(text), "%s, xid 0x%08x, version 1", v1_proc_name(type),
 			 word(in, 0));
+	else if (r->version == RUN_EARLY && version == EARLY_VERSION)
+		snprintf(text, sizeof(text), "%s, xid 0x%08x, version 2-early",
+			 early_proc_name(type), word(in, 0));
 	else
 		snprintf(text, sizeof(text), "%s, type %u, xid 0x%08x, version %u",
 			 t ? t->name : "unknown", type, word(in, 0), version);
@@ -126,6 +138,30 @@ static enum verdict v1_reply(struct run *r, uint32_t xid, const struct wire_msg 
 	return check_stream(r);
 }
 
+static enum verdict early_reply(struct run *r, uint32_t xid, const struct wire_msg *m)
+{
+	struct reply *rep = &r->reply;
+	struct early_header h;
+	enum rpc_dir dir = RPC_REPLY;
+	int err = early_header_decode(&h, &rep->msg, &dir, m->octets);
+
+	if (err < 0 || (xid && h.xid != xid) || (h.proc != EARLY_MSG && h.proc != EARLY_NOMSG) ||
+	    dir != RPC_REPLY)
+		return failed(r, "instead of the reply: %s%s", msg_words(r, m->octets),
+			      err < 0 ? ", malformed" : "");
+	rep->htype = h.proc;
+	rep->credit = h.credit;
+	rep->invalidated = m->invalidated;
+	rep->parts = 1;
+	if (m->octets.len > RUN_INLINE)
+		return failed(r, "a reply of %zu octets, and 4096 are the most (2.3)",
+			      m->octets.len);
+	if (h.proc == EARLY_NOMSG)
+		return take_reply_chunk(r) ?: check_stream(r);
+	rep->stream = rep->msg.body[0];
+	return check_stream(r);
+}
+
 /* A message that is or belongs to the reply @xid; more of it come when *@more. */
 static enum verdict v2_part(struct run *r, uint32_t xid, const struct wire_msg *m, bool *more)
 {
@@ -163,6 +199,8 @@ enum verdict expect_reply(struct run *r, uint32_t xid)
 	r->reply.parts = 0;
 	if (r->version == 1)
 		return msg_next(r, &m) ?: v1_reply(r, xid, &m);
+	if (r->version == RUN_EARLY)
+		return msg_next(r, &m) ?: early_reply(r, xid, &m);
 	while (more) {
 		v = msg_next(r, &m) ?: v2_part(r, xid, &m, &more);
 		if (v)

@@ -6,7 +6,7 @@
 
 /** What a survey finds out about a server, politely. */
 
-enum { ABSURD_VERSION = 0x5eed, LATENCY_CALLS = 16 };
+enum { ABSURD_VERSION = 0x5eed, LATENCY_CALLS = 16, VERSIONS = 4 };
 
 /** enum welcome - how a version was received. */
 enum welcome {
@@ -57,7 +57,7 @@ struct facts {
 	uint8_t pdata[WIRE_PDATA];
 	size_t pdata_len;
 	struct v1_pdata said;
-	struct version_facts v[3]; /* [0] the absurd one, [1], [2] */
+	struct version_facts v[VERSIONS]; /* [0] the absurd one, [1], [2], [RUN_EARLY] */
 	bool has_props;
 	uint32_t prop_messages;
 	struct v2_props props;

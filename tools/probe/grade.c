@@ -2,11 +2,13 @@
 /* What a client must and must not do, judged message by message at arrival. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/probe/cases.h"
 #include "tools/probe/listen.h"
 #include "v1/header.h"
 #include "v2/error.h"
+#include "v2early/header.h"
 
 #define GRADE(i, s, l, w)                                                                          \
 	{                                                                                          \
@@ -16,9 +18,9 @@
 static const struct probe_case table[GRADES] = {
 	[GRADE_PDATA] = GRADE("client.pdata", "RFC 8797 4", "MUST",
 			      "reserved bits of the private data are zero"),
-	[GRADE_FIRST_SIZE] = GRADE("client.first.size", "v2 4.3, v1 4.3.1", "MUST",
+	[GRADE_FIRST_SIZE] = GRADE("client.first.size", "v2 4.3, v1 4.3.1, early 5", "MUST",
 				   "the first message has at most 1024 octets"),
-	[GRADE_FIRST_ALONE] = GRADE("client.first.alone", "v2 4.3, v1 4.3.1", "MUST",
+	[GRADE_FIRST_ALONE] = GRADE("client.first.alone", "v2 4.3, v1 4.3.1, early 5", "MUST",
 				    "nothing follows it before an answer"),
 	[GRADE_VERSION_KEPT] = GRADE("client.version.kept", "v2 4.3.3", "MUST",
 				     "the version does not change on a connection"),
@@ -48,6 +50,13 @@ static const struct probe_case table[GRADES] = {
 					"an unknown property is passed over in silence"),
 	[GRADE_V2_HTYPE] = GRADE("client.2.type.unknown", "v2 6.1, 7.1.3", "MUST",
 				 "an unknown header type draws INVAL_HTYPE"),
+	[GRADE_EARLY_CREDITS] =
+		GRADE("client.early.credits", "early 5, v1 4.3", "MUST",
+		      "one call until a reply tells the grant, never more than that"),
+	[GRADE_EARLY_DIRECTION] = GRADE("client.early.direction", "early 4.2.2", "MUST",
+					"the direction is that of the RPC message"),
+	[GRADE_EARLY_OPTION] = GRADE("client.early.option", "early 3.1", "MUST",
+				     "an unknown option draws INVAL_OPTION with its XID"),
 	[GRADE_SILENCE] = GRADE("client.silence", "v2 7, v1 5.7.2, 8.3.3", "MUST",
 				"short messages, unknown error codes and RDMA_DONE draw nothing"),
 	[GRADE_AUTH_FIRST] =
@@ -110,6 +119,7 @@ static void tap_first(struct listener *l, const struct wire_msg *m)
 	if (l->connections != 1)
 		return;
 	f->first_version = word(m, 1);
+	f->is_early = early_is_first(m->octets);
 	f->credits = word(m, 2);
 	f->first_type = word(m, 3);
 	f->first_bytes = (uint32_t)m->octets.len;
@@ -129,6 +139,43 @@ static void tap_v1(struct listener *l, const struct wire_msg *m)
 		return;
 	l->outstanding++;
 	judge(l, GRADE_V1_CREDITS, l->outstanding <= l->granted, "%u unanswered, %u granted",
+	      l->outstanding, l->granted);
+}
+
+/* With the other direction it could be parsed. */
+static bool is_other_direction(struct listener *l, const struct wire_msg *m)
+{
+	uint8_t copy[RUN_INLINE];
+	enum rpc_dir dir = RPC_CALL;
+	struct early_header h;
+
+	if (m->octets.len < EARLY_FIXED_BYTES + 4 || m->octets.len > sizeof(copy))
+		return false;
+	memcpy(copy, m->octets.data, m->octets.len);
+	copy[EARLY_FIXED_BYTES + 3] ^= 1;
+	return early_header_decode(&h, &l->scratch, &dir, view_of(copy, m->octets.len)) == 0;
+}
+
+static void tap_early(struct listener *l, const struct wire_msg *m)
+{
+	enum rpc_dir dir = RPC_REPLY;
+	struct early_header h;
+	int err = early_header_decode(&h, &l->scratch, &dir, m->octets);
+	bool has_chunks = h.proc == EARLY_MSG || h.proc == EARLY_NOMSG;
+
+	if (err && has_chunks && is_other_direction(l, m)) {
+		grade_breach(l, GRADE_EARLY_DIRECTION, "message %u: direction %u", l->arrived,
+			     word(m, 4));
+		return;
+	}
+	judge(l, GRADE_PARSE, !err, "message %u: %s", l->arrived, err_name(err));
+	if (err || !has_chunks)
+		return;
+	grade_ok(l, GRADE_EARLY_DIRECTION);
+	if (dir != RPC_CALL)
+		return;
+	l->outstanding++;
+	judge(l, GRADE_EARLY_CREDITS, l->outstanding <= l->granted, "%u unanswered, %u granted",
 	      l->outstanding, l->granted);
 }
 
@@ -174,10 +221,12 @@ static void tap_v2(struct listener *l, const struct wire_msg *m)
 static void tap_error(struct listener *l, const struct wire_msg *m)
 {
 	uint32_t xid = word(m, 0), code = word(m, 4);
+	uint32_t due = l->version == RUN_EARLY ? (uint32_t)EARLY_ERR_INVAL_OPTION
+					       : (uint32_t)V2_ERR_INVAL_HTYPE;
 
 	if (l->version == 2)
 		l->limit = word(m, 2);
-	if (l->provoked && xid == l->provoked && code == V2_ERR_INVAL_HTYPE) {
+	if (l->provoked && xid == l->provoked && code == due) {
 		l->provoked_answered = true;
 		return;
 	}
@@ -193,6 +242,7 @@ void grade_tap(void *arg, const struct wire_msg *m)
 {
 	struct listener *l = arg;
 	uint32_t version = word(m, 1);
+	unsigned spoken = l->version ? l->version : listener_version_of(l, m->octets);
 
 	l->arrived++;
 	l->messages++;
@@ -209,12 +259,11 @@ void grade_tap(void *arg, const struct wire_msg *m)
 	if (m->octets.len < V2_PREFIX_BYTES)
 		return;
 	if (l->version)
-		judge(l, GRADE_VERSION_KEPT, version == l->version || word(m, 3) == V2_ERROR,
-		      "version %u after %u", version, l->version);
+		judge(l, GRADE_VERSION_KEPT,
+		      version == (l->version == 1 ? 1 : 2) || word(m, 3) == V2_ERROR,
+		      "version %u after %s", version, run_version_name(l->version));
 	else if (l->refused)
-		judge(l, GRADE_VERSION_RANGE,
-		      version >= 1 && version <= 2 && l->o->versions & 1u << version, "version %u",
-		      version);
+		judge(l, GRADE_VERSION_RANGE, spoken != 0, "version %u", version);
 	if (word(m, 3) != V2_ERROR && l->answered)
 		grade_ok(l, GRADE_REPORTS);
 	if (word(m, 3) != V2_ERROR && l->provoked)
@@ -223,6 +272,8 @@ void grade_tap(void *arg, const struct wire_msg *m)
 		tap_error(l, m);
 	else if (version == 1)
 		tap_v1(l, m);
+	else if (version == 2 && spoken == RUN_EARLY)
+		tap_early(l, m);
 	else if (version == 2)
 		tap_v2(l, m);
 }

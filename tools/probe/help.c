@@ -38,7 +38,7 @@ static const char text[] =
 "  --device NAME              take the RDMA device NAME (rdma link lists them) into use as a gateway\n"
 "                             does, try it on connections with itself, and tell what a gateway\n"
 "                             will and will not do with it\n"
-"  --versions 1|2|1,2         --listen: versions spoken (1,2)\n"
+"  --versions V,...           --listen: versions spoken, of 1, 2 and 2-early (all)\n"
 "  --connections N            --listen: end after N connections (1)\n"
 "  --timeout S                an answer that takes longer is missing (5)\n"
 "  --time S                   end after this time (300)\n"

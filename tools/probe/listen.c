@@ -20,6 +20,7 @@
 #include "v1/header.h"
 #include "v2/error.h"
 #include "v2/message.h"
+#include "v2early/header.h"
 #include "xdr/rpchdr.h"
 
 enum {
@@ -30,6 +31,8 @@ enum {
 	PROVOKE_AT = 2, /* replies before it */
 	UNKNOWN_HTYPE = 99,
 	UNKNOWN_ERROR = 0x7ffffffe,
+	UNKNOWN_OPTION = 0x7e57,
+	EARLY_REPLY = 1, /* direction */
 	PROC_UNAVAIL = 3,
 	HEADER_MAX = 4096,
 };
@@ -88,7 +91,9 @@ static void send_words(struct listener *l, const uint32_t *words, size_t n)
 
 static void send_err_vers(struct listener *l, uint32_t xid, uint32_t version)
 {
-	uint32_t low = l->o->versions & 1 << 1 ? 1 : 2, high = l->o->versions & 1 << 2 ? 2 : 1;
+	uint32_t low = l->o->versions & 1 << 1 ? 1 : 2;
+	/* That of version 2 which it has is not spoken. */
+	uint32_t high = l->o->versions & ~(1u << 1) && !(low == 1 && version == 2) ? 2 : 1;
 
 	words(l, xid, version, CREDITS, V2_ERROR, V2_ERR_VERS, low, high);
 	l->refused = true;
@@ -130,7 +135,9 @@ static void reply_header(struct listener *l, struct xdr_out *x, const struct rpc
 			(void)!rpc_msg_add_segment(m, c, &s);
 		}
 	}
-	if (l->version == 1) {
+	if (l->version == RUN_EARLY) {
+		(void)!early_header_encode(m, listener_credit(l), x->start, HEADER_MAX, &len);
+	} else if (l->version == 1) {
 		(void)!v1_header_encode(m, listener_credit(l), x->start, HEADER_MAX, &len);
 	} else {
 		h.credit = listener_credit(l);
@@ -191,6 +198,13 @@ static void provoke(struct listener *l)
 		words(l, LISTEN_PROVOKE_XID, 1);
 		return;
 	}
+	if (l->version == RUN_EARLY) {
+		words(l, LISTEN_PROVOKE_XID, 2, CREDITS, EARLY_OPTIONAL, EARLY_REPLY,
+		      UNKNOWN_OPTION, 0);
+		words(l, LISTEN_PROVOKE_XID + 1, 2, CREDITS, EARLY_ERROR, EARLY_ERR_INVAL_OPTION);
+		words(l, LISTEN_PROVOKE_XID + 2, 2);
+		return;
+	}
 	if (may_send(l))
 		words(l, LISTEN_PROVOKE_XID, 2, listener_credit(l), UNKNOWN_HTYPE);
 	else
@@ -208,6 +222,20 @@ static void serve_v1(struct listener *l, struct view in)
 
 	if (v1_header_decode(&h, &l->msg, &dir_known, in) < 0 || h.proc == V1_ERROR ||
 	    h.proc == V1_DONE || l->msg.dir != RPC_CALL)
+		return;
+	if (l->msg.has_body_chunk)
+		pull(l, &l->msg);
+	else
+		reply_to(l, &l->msg, l->msg.body[0]);
+}
+
+static void serve_early(struct listener *l, struct view in)
+{
+	enum rpc_dir dir = RPC_CALL;
+	struct early_header h;
+
+	if (early_header_decode(&h, &l->msg, &dir, in) < 0 || dir != RPC_CALL ||
+	    (h.proc != EARLY_MSG && h.proc != EARLY_NOMSG))
 		return;
 	if (l->msg.has_body_chunk)
 		pull(l, &l->msg);
@@ -267,6 +295,15 @@ static void pause_before(struct listener *l)
 	l->auth.paused += ms * NSEC_PER_MS;
 }
 
+/* Both drafts of version 2 have its number, and the first message tells which. */
+unsigned listener_version_of(const struct listener *l, struct view in)
+{
+	uint32_t number = in.len >= V2_PREFIX_BYTES ? xdr_peek_u32(in.data + 4) : 0;
+	unsigned version = number == 1 ? 1 : number != 2 ? 0 : early_is_first(in) ? RUN_EARLY : 2;
+
+	return l->o->versions & 1u << version ? version : 0;
+}
+
 static void serve(struct listener *l, struct view in)
 {
 	uint32_t version = in.len >= V2_PREFIX_BYTES ? xdr_peek_u32(in.data + 4) : 0;
@@ -277,13 +314,13 @@ static void serve(struct listener *l, struct view in)
 	/* Version 1 and 2 errors look alike, and are not answered. */
 	if (xdr_peek_u32(in.data + 12) == V2_ERROR)
 		return;
-	if (l->version == 0 && (version < 1 || version > 2 || !(l->o->versions & 1u << version))) {
+	if (l->version == 0)
+		l->version = listener_version_of(l, in);
+	if (l->version == 0) {
 		send_err_vers(l, xdr_peek_u32(in.data), version);
 		return;
 	}
-	if (l->version == 0)
-		l->version = version;
-	if (version != l->version) {
+	if (version != (l->version == 1 ? 1 : 2)) {
 		words(l, xdr_peek_u32(in.data), version, CREDITS, V2_ERROR, V2_ERR_VERS_MISMATCH);
 		return;
 	}
@@ -291,6 +328,8 @@ static void serve(struct listener *l, struct view in)
 		serve_v1(l, in);
 	else if (listen_auth_is_going(l))
 		l->is_done = !listen_auth_serve(l, in);
+	else if (l->version == RUN_EARLY)
+		serve_early(l, in);
 	else
 		serve_v2(l, in);
 	provoke(l);
@@ -310,13 +349,17 @@ static void reset(struct listener *l)
 
 static void judge_connection(struct listener *l, nsec_t end)
 {
+	bool is_early = l->version == RUN_EARLY;
+
 	/* Not when this end has no more time. */
 	if (probe_now(l->env) < end && !probe_stopped(l->env))
 		listen_auth_end(l, l->w.state == WIRE_OPEN && !l->is_done);
-	if (l->version != 2 || !l->provoked)
+	if (l->version == 1 || !l->provoked)
 		return;
 	if (l->provoked_answered)
-		grade_ok(l, GRADE_V2_HTYPE);
+		grade_ok(l, is_early ? GRADE_EARLY_OPTION : GRADE_V2_HTYPE);
+	else if (is_early)
+		grade_breach(l, GRADE_EARLY_OPTION, "no answer to option %u", UNKNOWN_OPTION);
 	else
 		grade_breach(l, GRADE_V2_HTYPE, "no answer to a message of type %u", UNKNOWN_HTYPE);
 }

@@ -29,6 +29,9 @@ enum grade {
 	GRADE_V2_GRANT_XID,
 	GRADE_V2_UNKNOWN_PROP,
 	GRADE_V2_HTYPE,
+	GRADE_EARLY_CREDITS,
+	GRADE_EARLY_DIRECTION,
+	GRADE_EARLY_OPTION,
 	GRADE_SILENCE,
 	GRADE_AUTH_FIRST,
 	GRADE_AUTH_HELLO,
@@ -73,6 +76,7 @@ struct client_facts {
 	size_t pdata_len;
 	struct v1_pdata said;
 	uint32_t first_version, first_type, first_bytes;
+	bool is_early;	  /* ... of the early draft of version 2 */
 	uint32_t credits; /* asked for (1) or the first value (2) */
 	uint32_t largest; /* message, octets */
 	bool has_props;
@@ -106,13 +110,13 @@ struct listener {
 	uint64_t messages, calls;
 
 	/* Of the connection being served. */
-	unsigned version;     /* 0: not known yet */
+	unsigned version;     /* RUN_EARLY; 0: not known yet */
 	bool is_done;	      /* nothing more is taken: it is closed */
 	bool refused;	      /* ERR_VERS was sent */
 	uint32_t arrived;     /* messages */
 	bool answered;	      /* something was sent */
-	uint32_t outstanding; /* v1: calls arrived and not answered */
-	uint32_t granted;     /* v1: calls; v2: message count */
+	uint32_t outstanding; /* v1, early: calls arrived and not answered */
+	uint32_t granted;     /* v1, early: calls; v2: message count */
 	uint32_t sent, limit; /* v2 */
 	bool final;	      /* v2: its CONNPROP_FINAL came */
 	uint8_t head[64];     /* v2: the beginning of a continued call */
@@ -160,6 +164,9 @@ void grade_breach(struct listener *l, enum grade g, const char *fmt, ...)
 		else                                                                               \
 			grade_breach(l, g, __VA_ARGS__);                                           \
 	} while (0)
+
+/** listener_version_of - which version of those spoken @in, a first message, is; 0: none. */
+unsigned listener_version_of(const struct listener *l, struct view in);
 
 /** grade_tap - wire.tap: judge a message at arrival. */
 void grade_tap(void *arg, const struct wire_msg *m);

@@ -91,15 +91,14 @@ static int seconds(const struct raw *r, const char *name, double *out)
 
 static int versions(struct raw *r)
 {
-	if (!strcmp(optarg, "1"))
-		r->o->versions = 1 << 1;
-	else if (!strcmp(optarg, "2"))
-		r->o->versions = 1 << 2;
-	else if (!strcmp(optarg, "1,2") || !strcmp(optarg, "2,1"))
-		r->o->versions = 1 << 1 | 1 << 2;
-	else
-		return bad(r, "--versions %s: 1, 2 or 1,2 is needed", optarg);
-	return 0;
+	unsigned mask = target_versions(optarg);
+
+	r->o->versions = (mask & TARGET_V1 ? 1u << 1 : 0) | (mask & TARGET_V2 ? 1u << 2 : 0) |
+			 (mask & TARGET_V2_EARLY ? 1u << OPTIONS_EARLY : 0);
+	return mask ? 0
+		    : bad(r,
+			  "--versions %s: 1, 2, 2-early or several of them, like 1,2, are needed",
+			  optarg);
 }
 
 static int connections(struct raw *r)
@@ -243,7 +242,8 @@ int probe_options_parse(int argc, char **argv, struct probe_options *o, char *wh
 	struct raw r = {.o = o, .why = why, .timeout = TIMEOUT_S, .total = TOTAL_S};
 	int err;
 
-	*o = (struct probe_options){.versions = 1 << 1 | 1 << 2, .connections = 1};
+	*o = (struct probe_options){.versions = 1 << 1 | 1 << 2 | 1 << OPTIONS_EARLY,
+				    .connections = 1};
 	err = read_options(&r, argc, argv);
 	if (err < 0 || o->mode == PROBE_HELP || o->mode == PROBE_SHOW_VERSION)
 		return err;

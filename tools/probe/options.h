@@ -18,6 +18,9 @@ enum probe_mode {
 
 enum { PROBE_WHY = 160, PROBE_PROGRAMS = 16 };
 
+/* Among versions: the early draft of version 2, whose number on the wire is 2 as well. */
+enum { OPTIONS_EARLY = 3 };
+
 /** struct probe_options - a command line, checked. */
 struct probe_options {
 	enum probe_mode mode;
@@ -31,7 +34,7 @@ struct probe_options {
 	bool no_crc;
 	const char *device;	  /* PROBE_DEVICE: its name */
 	const char *only;	  /* cases whose id begins with it, or NULL */
-	unsigned versions;	  /* --listen: bits 1 << version */
+	unsigned versions;	  /* --listen: bits 1 << version, OPTIONS_EARLY for "2-early" */
 	unsigned connections;	  /* --listen: to be graded */
 	nsec_t timeout, total;	  /* of one answer; of everything */
 	struct identity identity; /* to be loaded */

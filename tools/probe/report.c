@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/target.h"
+#include "v2early/conn.h"
 
 static const char *const prop_names[] = {
 	[V2_PROP_SBSIZ] = "max_send_size",	     [V2_PROP_RBSIZ] = "receive_buffer_size",
@@ -129,11 +130,15 @@ static void text_welcome(FILE *to, const char *label, uint32_t version,
 /* The inline thresholds of a version: what the server takes in one message, and sends in one. */
 static uint32_t inline_to(const struct facts *f, unsigned version)
 {
+	if (version == RUN_EARLY)
+		return EARLY_INLINE_BYTES;
 	return version == 1 ? f->said.recv_bytes : v2_props_get(&f->props, V2_PROP_RBSIZ);
 }
 
 static uint32_t inline_from(const struct facts *f, unsigned version)
 {
+	if (version == RUN_EARLY)
+		return EARLY_INLINE_BYTES;
 	return version == 1 ? f->said.send_bytes : v2_props_get(&f->props, V2_PROP_SBSIZ);
 }
 
@@ -154,7 +159,7 @@ static void text_version(struct report *rep, const struct facts *f, unsigned ver
 	const struct version_facts *v = &f->v[version];
 	FILE *to = rep->json.to;
 
-	fprintf(to, "version %u:\n", version);
+	fprintf(to, "version %s:\n", run_version_name(version));
 	if (version == 2 && f->has_props) {
 		fprintf(to, "  properties    in %u message%s:", f->prop_messages,
 			f->prop_messages == 1 ? "" : "s");
@@ -183,8 +188,9 @@ static void text_facts(struct report *rep, const struct facts *f)
 
 	text_welcome(to, "version 2", 2, &f->v[2]);
 	text_welcome(to, "version 1", 1, &f->v[1]);
+	text_welcome(to, "version 2-early", 2, &f->v[RUN_EARLY]);
 	text_welcome(to, "absurd version", ABSURD_VERSION, &f->v[0]);
-	for (unsigned version = 1; version <= 2; version++) {
+	for (unsigned version = 1; version < VERSIONS; version++) {
 		if (f->v[version].welcome == WELCOME_SPOKEN)
 			text_version(rep, f, version);
 	}
@@ -234,7 +240,10 @@ static void json_version(struct json *j, const char *key, const struct probe_opt
 	const struct version_facts *v = &f->v[version];
 
 	json_open(j, key, '{');
-	json_number(j, "version", version == 0 ? ABSURD_VERSION : version);
+	if (version == RUN_EARLY)
+		json_string(j, "version", run_version_name(version));
+	else
+		json_number(j, "version", version == 0 ? ABSURD_VERSION : version);
 	json_string(j, "answer", welcome_name(v->welcome));
 	if (v->why[0])
 		json_string(j, "why", v->why);
@@ -253,6 +262,7 @@ static void json_facts(struct report *rep, const struct facts *f)
 {
 	json_version(&rep->json, "version_1", rep->o, f, 1);
 	json_version(&rep->json, "version_2", rep->o, f, 2);
+	json_version(&rep->json, "version_2_early", rep->o, f, RUN_EARLY);
 	json_version(&rep->json, "version_unknown", rep->o, f, 0);
 	if (f->has_props)
 		report_props(rep, &f->props);

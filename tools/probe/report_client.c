@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/probe/report.h"
 
+static const char *first_version(const struct client_facts *f, char text[16])
+{
+	if (f->is_early)
+		return run_version_name(RUN_EARLY);
+	snprintf(text, 16, "%u", f->first_version);
+	return text;
+}
+
 static void text_client(const struct listener *l, struct report *rep)
 {
 	const struct client_facts *f = &l->facts;
 	FILE *to = rep->json.to;
+	char text[16];
 
 	report_proof(rep, "client is", &f->proof);
 	report_pdata(rep, view_of(f->pdata, f->pdata_len), &f->said);
-	fprintf(to, "first message   version %u, type %u, %u octets\n", f->first_version,
+	fprintf(to, "first message   version %s, type %u, %u octets\n", first_version(f, text),
 		f->first_type, f->first_bytes);
 	fprintf(to, "credits         %u %s\n", f->credits,
-		f->first_version == 1 ? "asked for" : "in the first message");
+		f->first_version == 1 || f->is_early ? "asked for" : "in the first message");
 	if (f->has_props) {
 		fprintf(to, "properties     ");
 		report_props(rep, &f->props);
@@ -30,7 +39,10 @@ static void json_client(const struct listener *l, struct report *rep)
 	report_proof(rep, "client is", &f->proof);
 	report_pdata(rep, view_of(f->pdata, f->pdata_len), &f->said);
 	json_open(j, "first_message", '{');
-	json_number(j, "version", f->first_version);
+	if (f->is_early)
+		json_string(j, "version", run_version_name(RUN_EARLY));
+	else
+		json_number(j, "version", f->first_version);
 	json_number(j, "type", f->first_type);
 	json_number(j, "octets", f->first_bytes);
 	json_close(j, '}');

@@ -111,6 +111,22 @@ enum verdict v1_up(struct run *r)
 	return v ?: null_call(r);
 }
 
+const char *run_version_name(unsigned version)
+{
+	static const char *const names[] = {
+		[0] = "-", [1] = "1", [2] = "2", [RUN_EARLY] = "2-early"};
+
+	return names[version];
+}
+
+enum verdict early_up(struct run *r)
+{
+	enum verdict v = raw_up(r);
+
+	r->version = RUN_EARLY;
+	return v ?: null_call(r);
+}
+
 bool take_properties(struct run *r, const struct wire_msg *m)
 {
 	struct v2_hdr h;
@@ -167,7 +183,12 @@ enum verdict v2_up(struct run *r)
 	return v2_open(r);
 }
 
+enum verdict version_up(struct run *r, unsigned version)
+{
+	return version == 1 ? v1_up(r) : version == RUN_EARLY ? early_up(r) : v2_up(r);
+}
+
 enum verdict case_up(struct run *r)
 {
-	return r->wanted == 1 ? v1_up(r) : v2_up(r);
+	return version_up(r, r->wanted);
 }

@@ -19,7 +19,7 @@
  * and a step that ends it has put its cause into r->detail.
  *
  * Messages are put together word by word: what is tested against our codec must
- * not come out of it. What comes back is taken apart by the codecs of v1/ and v2/.
+ * not come out of it. What comes back is taken apart by the codecs of v1/, v2/ and v2early/.
  */
 enum verdict { PASS, FAIL, SKIP };
 
@@ -33,6 +33,12 @@ enum {
 	RUN_SEGMENTS = 16,
 	QUIET_MS = 100, /* how long nothing must come for silence */
 };
+
+/* draft-cel-nfsv4-rpcrdma-version-two-01 */
+enum { RUN_EARLY = OPTIONS_EARLY };
+
+/** run_version_name - "1", "2", "2-early". */
+const char *run_version_name(unsigned version);
 
 /** struct flow - version 2 credits of the current connection (4.2.1, as the decisions read it). */
 struct flow {
@@ -81,8 +87,9 @@ struct run {
 	const struct probe_env *env;
 	struct wire w;
 	uint32_t next_xid;
-	unsigned wanted;  /* version of the case that runs; 0: whichever is spoken */
-	unsigned version; /* of the current connection: 1, 2, or 0 before anything is agreed */
+	unsigned wanted; /* version of the case that runs; 0: whichever is spoken */
+	unsigned
+		version; /* of the current connection: 1, 2, RUN_EARLY, or 0 before anything is agreed */
 	struct flow flow;
 	struct v2_props props; /* the peer's, when all are in */
 	bool has_final;
@@ -165,7 +172,13 @@ enum verdict prove_with(struct run *r, struct prove *how);
  * line has an identity. (prove.c) */
 enum verdict prove_up(struct run *r);
 
-/** case_up - v1_up or v2_up, as the case that runs has it. */
+/** early_up - a fresh connection that speaks the early draft: NULL was called once. */
+enum verdict early_up(struct run *r);
+
+/** version_up - v1_up, v2_up or early_up. */
+enum verdict version_up(struct run *r, unsigned version);
+
+/** case_up - the same, as the case that runs has it. */
 enum verdict case_up(struct run *r);
 
 /** v2_negotiated - wait for what the peer says of itself: all its CONNPROP messages. */

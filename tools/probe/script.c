@@ -5,6 +5,7 @@
 #include "tools/probe/run.h"
 #include "v1/header.h"
 #include "v2/message.h"
+#include "v2early/header.h"
 
 enum { CREDIT_AT = 8 };
 
@@ -16,9 +17,11 @@ static void msg_start(struct run *r)
 
 void msg_begin(struct run *r, unsigned version, uint32_t type)
 {
+	if (!version)
+		version = r->version == RUN_EARLY ? EARLY_VERSION : r->version;
 	msg_start(r);
 	r->xid = r->next_xid++;
-	put(r, r->xid, version ? version : r->version, RUN_CREDITS, type);
+	put(r, r->xid, version, RUN_CREDITS, type);
 }
 
 void put_words(struct run *r, const uint32_t *words, size_t n)
@@ -73,6 +76,9 @@ void null_begin(struct run *r)
 	if (r->version == 1) {
 		msg_begin(r, 1, V1_MSG);
 		put(r, 0, 0, 0);
+	} else if (r->version == RUN_EARLY) {
+		msg_begin(r, 0, EARLY_MSG);
+		put(r, 0, 0, 0, 0); /* CALL, and its three lists */
 	} else {
 		msg_begin(r, 2, V2_CALL_INLINE);
 		put(r, 0, 0, 0, 0);
@@ -217,6 +223,8 @@ enum verdict call_send(struct run *r, const struct view *body)
 	msg_start(r);
 	if (r->version == 1) {
 		err = v1_header_encode(&r->call, RUN_CREDITS, r->out, sizeof(r->out), &len);
+	} else if (r->version == RUN_EARLY) {
+		err = early_header_encode(&r->call, RUN_CREDITS, r->out, sizeof(r->out), &len);
 	} else {
 		err = v2_encode(&h, &r->call, r->out, sizeof(r->out));
 		len = err > 0 ? (size_t)err : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One connection after the other, few messages on each: first the versions (2, 1
- * and one that does not exist), then in each version that is spoken the NULL of
+ * One connection after the other, few messages on each: first the versions (2, 1,
+ * one that does not exist, and the early draft of 2), then in each version that is spoken the NULL of
  * every program asked for, one call with a Reply chunk, and a little latency.
  */
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "tools/probe/facts.h"
 #include "v1/header.h"
 #include "v2/error.h"
+#include "v2early/header.h"
 
 const char *welcome_name(enum welcome w)
 {
@@ -44,7 +45,7 @@ static bool is_refusal(struct view in)
 	       xdr_peek_u32(in.data + 16) == V2_ERR_VERS;
 }
 
-/* The first answer to the message just put together. Return: it may be one of @version. */
+/* The first answer to the message just put together. Return: it may be one of @version; 0: of the early draft. */
 static bool first_answer(struct run *r, struct version_facts *v, uint32_t version,
 			 struct wire_msg *m)
 {
@@ -69,6 +70,8 @@ static bool first_answer(struct run *r, struct version_facts *v, uint32_t versio
 	}
 	v->welcome = WELCOME_OTHER;
 	snprintf(v->why, sizeof(v->why), "%s", msg_words(r, m->octets));
+	if (version == 0)
+		return early_is_first(m->octets);
 	return m->octets.len >= V2_PREFIX_BYTES && xdr_peek_u32(m->octets.data + 4) == version &&
 	       xdr_peek_u32(m->octets.data + 12) != V2_ERROR;
 }
@@ -118,6 +121,21 @@ static void try_absurd(struct run *r, struct facts *f)
 	put(r, 0, 0, 0);
 	put_null(r);
 	(void)first_answer(r, &f->v[0], ABSURD_VERSION, &m);
+}
+
+/* Its number is 2: whoever speaks draft -07 alone answers that there is no such type. */
+static void try_early(struct run *r, struct facts *f)
+{
+	struct version_facts *v = &f->v[RUN_EARLY];
+	struct wire_msg m;
+
+	r->version = RUN_EARLY;
+	null_begin(r);
+	if (!first_answer(r, v, 0, &m))
+		return;
+	v->welcome = WELCOME_SPOKEN;
+	v->why[0] = '\0';
+	v->first_credit = xdr_peek_u32(m.octets.data + 8);
 }
 
 static void ask_programs(struct run *r, struct facts *f, struct version_facts *v)
@@ -184,19 +202,22 @@ static void look_closer(struct run *r, struct facts *f, unsigned version)
 	struct version_facts *v = &f->v[version];
 
 	r->largest = 0;
-	if (version == 1 ? v1_up(r) : v2_up(r)) {
+	if (version_up(r, version)) {
 		f->failed++;
 		snprintf(v->why, sizeof(v->why), "%s", r->detail);
 		return;
 	}
 	measure(r, v);
-	try_invalidation(r, v);
+	if (version != RUN_EARLY)
+		try_invalidation(r, v);
 	v->largest = r->largest;
 	ask_programs(r, f, v);
 }
 
 int survey(struct run *r, struct facts *f)
 {
+	bool is_any = false;
+
 	*f = (struct facts){0};
 	r->facts = f;
 	if (raw_up(r))
@@ -209,11 +230,14 @@ int survey(struct run *r, struct facts *f)
 		try_v1(r, f);
 	if (!raw_up(r))
 		try_absurd(r, f);
-	for (unsigned version = 1; version <= 2; version++) {
+	if (!raw_up(r))
+		try_early(r, f);
+	for (unsigned version = 1; version < VERSIONS; version++) {
+		is_any |= f->v[version].welcome == WELCOME_SPOKEN;
 		if (f->v[version].welcome == WELCOME_SPOKEN)
 			look_closer(r, f, version);
 	}
-	if (f->v[1].welcome != WELCOME_SPOKEN && f->v[2].welcome != WELCOME_SPOKEN)
+	if (!is_any)
 		f->failed++;
 	wire_close(&r->w);
 	return 0;

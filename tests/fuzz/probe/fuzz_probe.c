@@ -32,8 +32,10 @@ static nsec_t now(void *arg)
 static const struct fabric_ops ops = {.flush = flush, .poll = poll_nothing};
 static struct fabric fabric = {.ops = &ops};
 static const struct probe_env env = {.fabric = &fabric, .now = now};
-static const struct probe_options options = {
-	.versions = 1 << 1 | 1 << 2, .timeout = 1, .programs = {{100003, 3}}, .nprograms = 1};
+static const struct probe_options options = {.versions = 1 << 1 | 1 << 2 | 1 << OPTIONS_EARLY,
+					     .timeout = 1,
+					     .programs = {{100003, 3}},
+					     .nprograms = 1};
 
 /* Fills @w with what @data holds; each octet string is its own allocation, so that
  * a read beyond its end is seen. */
@@ -68,7 +70,7 @@ static void expect(uint8_t who, const uint8_t *data, size_t size, uint8_t *owned
 	r = (struct run){.o = &options, .env = &env, .assembly = assembly, .facts = &facts};
 	r.w = (struct wire){.env = &env, .state = WIRE_ENDED, .tap = watch_tap, .tap_arg = &r};
 	watch_begin(&r);
-	r.version = who & 1 ? 2 : 1;
+	r.version = who & 1 ? 2 : who & 16 ? RUN_EARLY : 1;
 	if (who & 2) {
 		call_begin(&r);
 		r.call.has_reply = true;
@@ -93,7 +95,7 @@ static void grade(uint8_t who, const uint8_t *data, size_t size, uint8_t *owned[
 
 	l = (struct listener){.o = &options, .env = &env, .connections = 1};
 	l.w = (struct wire){.env = &env, .state = WIRE_ENDED, .tap = grade_tap, .tap_arg = &l};
-	l.version = who >> 4 & 1;
+	l.version = who >> 4 & 3;
 	l.answered = who & 2;
 	l.refused = who & 4;
 	fill(&l.w, data, size, owned);
