@@ -6,6 +6,8 @@ import cases_rdmap  # noqa: F401
 import cases_pdata  # noqa: F401
 import cases_v1  # noqa: F401
 import cases_v1_flow  # noqa: F401
+import cases_early  # noqa: F401
+import cases_early_flow  # noqa: F401
 import cases_v2  # noqa: F401
 import cases_v2_flow  # noqa: F401
 import cases_props  # noqa: F401
@@ -13,6 +15,7 @@ import cases_rpc  # noqa: F401
 import cases_server_setup  # noqa: F401
 import cases_server_rdma  # noqa: F401
 import cases_server_v1  # noqa: F401
+import cases_server_early  # noqa: F401
 import cases_server_v2  # noqa: F401
 import cases_server_v2_flow  # noqa: F401
 import cases_server_written  # noqa: F401

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What must come: each expectation has its words for the table and the check that goes with them."""
+import early
 import rpc
 import v1
 import v2
@@ -65,6 +66,24 @@ class V2Error:
         m = c.end.expect_msg(getattr(c, self.about))
         assert m.error == self.words, 'error %s instead of %s' % (m.error, self.words)
         assert m.vers == self.vers, 'version %d instead of %d' % (m.vers, self.vers)
+        if self.goes_on:
+            c.goes_on()
+
+
+class EarlyError:
+    """RDMA2_ERROR of the early draft, every field; then the connection goes on."""
+
+    def __init__(self, code, *words, vers=2, goes_on=True):
+        self.words, self.vers, self.goes_on = [code, *words], vers, goes_on
+        self.text = 'RDMA2_%s%s, the XID%s%s' % (
+            early.NAMES[code], ' low %d high %d' % words if words else '', '' if vers == 2 else ', version %d' % vers,
+            '; the next call is answered' if goes_on else '')
+
+    def check(self, c):
+        m = c.end.expect_msg(c.xid)
+        assert m.error == self.words, 'error %s instead of %s' % (m.error, self.words)
+        assert m.vers == self.vers, 'version %d instead of %d' % (m.vers, self.vers)
+        assert m.credit > 0, 'credit 0'
         if self.goes_on:
             c.goes_on()
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The program under test: its configuration, its process, its report, and the way to it."""
 import ctypes
+import json
 import os
 import random
 import re
@@ -54,8 +55,12 @@ class Route:
 
     def text(self, host):
         up = self.leads_to.address if self.leads_to else self.server.getsockname()
-        return ROUTE.format(name=self.name, host=host, port=self.address[1], versions=self.versions, up=up[1],
+        return ROUTE.format(name=self.name, host=host, port=self.address[1], versions=json.dumps(self.versions), up=up[1],
                             version=self.version, listen=self.listen, upstream=self.upstream)
+
+    def speaks(self):
+        """What the server is asked in first."""
+        return {'1': 1, '2-early': 'early'}.get(self.version, 2)
 
     def serve_honestly(self):
         """From now on whoever comes is served."""
@@ -65,7 +70,7 @@ class Route:
                     sock = self.server.accept()[0]
                 except OSError:
                     return
-                peer.serve(sock, 2 if self.version == '2' else 1)
+                peer.serve(sock, self.speaks() if self.version != 'auto' else 1)
         self.server.settimeout(None)
         threading.Thread(target=run, daemon=True).start()
 

@@ -6,6 +6,7 @@ import random
 import socket
 import threading
 
+import early
 import mpa
 import rpc
 import v1
@@ -15,7 +16,7 @@ from xdr import Reader, opaque, u32
 
 
 class End:
-    """A connection that speaks one version. @initiator: towards the gateway's listener."""
+    """A connection that speaks one version: 1, 2, or 'early', the early draft of 2."""
 
     def __init__(self, conn, version):
         self.conn, self.version = conn, version
@@ -53,6 +54,8 @@ class End:
         xid = self.xid if xid is None else xid
         if self.version == 1:
             self.send(v1.message(xid, body, reads, writes, reply))
+        elif self.version == 'early':
+            self.send(early.message(xid, body, reads, writes, reply))
         else:
             self.send2(xid, v2.CALL_INLINE, v2.call_lists(reads, writes, reply, inv) + body)
 
@@ -60,6 +63,8 @@ class End:
         xid = self.xid if xid is None else xid
         if self.version == 1:
             self.send(v1.long_call(xid, segs, reads, writes, reply))
+        elif self.version == 'early':
+            self.send(early.long_call(xid, segs, reads, writes, reply))
         else:
             self.send2(xid, v2.CALL_EXTERNAL, v2.external_lists(segs, reads, writes, reply))
 
@@ -67,6 +72,8 @@ class End:
         xid = self.xid if xid is None else xid
         if self.version == 1:
             self.send(v1.message(xid, body, (), writes))
+        elif self.version == 'early':
+            self.send(early.answer(xid, body, writes))
         else:
             self.send2(xid, v2.REPLY_INLINE, v2.write_list(writes) + body)
 
@@ -74,14 +81,18 @@ class End:
         xid = self.xid if xid is None else xid
         if self.version == 1:
             self.send(v1.long_reply(xid, reply, writes))
+        elif self.version == 'early':
+            self.send(early.long_reply(xid, reply, writes))
         else:
             self.send2(xid, v2.REPLY_EXTERNAL, v2.write_list(writes) + v2.reply_chunk(reply))
 
     def error(self, code, *words, xid=None, vers=None):
         xid = self.xid if xid is None else xid
-        vers = self.version if vers is None else vers
+        vers = 1 if self.version == 1 and vers is None else 2 if vers is None else vers
         if self.version == 1:
             self.send(v1.error(xid, code, *words, vers=vers))
+        elif self.version == 'early':
+            self.send(early.error(xid, code, *words, vers=vers))
         else:
             self.send2(xid, v2.ERROR, u32(code, *words), vers=vers)
 
@@ -96,11 +107,11 @@ class End:
             self.received += 1
             vers = Reader(event.data[4:]).word()
             # A report echoes the version of what it answers, which may be any; its layout is one.
-            m = (v1 if self.version == 1 or vers != 2 else v2).parse(event.data)
+            m = (v1 if self.version == 1 or vers != 2 else early if self.version == 'early' else v2).parse(event.data)
             m.invalidated, m.octets = event.invalidated, len(event.data)
             if self.version == 2:
                 self.limit = m.credit
-            if grants or self.version == 1 or m.proc != v2.GRANT:
+            if grants or self.version != 2 or m.proc != v2.GRANT:
                 return m
 
     def recv(self, patience=PATIENCE):
@@ -129,7 +140,7 @@ class End:
             m = self.expect_msg(xid)
             assert len(m.body) + m.remaining == left, 'rdma_remaining does not add up'
             body += m.body
-        external = v1.NOMSG if self.version == 1 else v2.REPLY_EXTERNAL
+        external = v2.REPLY_EXTERNAL if self.version == 2 else v1.NOMSG
         if m.proc == external:
             body = b''.join(self.conn.memory(s)[:s.length] for s in m.reply)
         m.body = body
@@ -201,6 +212,8 @@ def open_client(address, version, **frame):
     end.frame = answer
     if version == 2:
         end.negotiate()
+    elif version == 'early':
+        end.do_null()  # the first message tells the drafts apart
     return end
 
 
@@ -269,7 +282,7 @@ class HonestServer:
             return
         seg = m.writes[0][0]
         if seg.length < len(data):
-            code = [v1.ERR_CHUNK] if self.end.version == 1 else [v2.ERR_WRITE_RESOURCE, 1, len(data)]
+            code = [v2.ERR_WRITE_RESOURCE, 1, len(data)] if self.end.version == 2 else [v1.ERR_CHUNK]
             self.end.error(*code, xid=m.xid)
             return
         self.end.conn.write(seg, data)

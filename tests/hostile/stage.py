@@ -99,12 +99,17 @@ OPENERS = {
     'mpa': open_mpa,
     'v1-first': open_raw(1),
     'v2-first': open_raw(2),
+    'early-first': open_raw('early'),
     'v1': open_version(1),
     'v2': open_version(2),
+    'early': open_version('early'),
     'v1-v1': open_pair(1, 1),
     'v1-v2': open_pair(1, 2),
     'v2-v1': open_pair(2, 1),
     'v2-v2': open_pair(2, 2),
+    'v1-early': open_pair(1, 'early'),
+    'v2-early': open_pair(2, 'early'),
+    'early-early': open_pair('early', 'early'),
 }
 
 
@@ -116,9 +121,11 @@ def open_witness(route):
     """The session that every case must leave unharmed."""
     # Of the other version than its server where that may be: both are in use while cases go on.
     version = 2 if route.versions == [2] or (2 in route.versions and route.version == '1') else 1
+    if route.versions == ['2-early']:
+        version = 'early'
     sock = peer.dial(route.address)
     sock.sendall(mpa.request())
-    route.honest = peer.serve(route.accept(), 1 if route.version == '1' else 2)
+    route.honest = peer.serve(route.accept(), route.speaks())
     answer = read_frame(sock)
     route.witness = peer.End(Conn(sock, bool(answer.flags & mpa.CRC)), version)
     if version == 2:

@@ -8,7 +8,8 @@
  * First octet: bits 0-1 versions on the client side, 2-3 on the server side
  * (each 0 stands for both), 4 the server answers politely by itself, 5 so the
  * client begins, 6 the gateway's connections share Receives. Second octet: seed of
- * the network. Then steps:
+ * the network; from 0xe0 on its bit 0 lets the client speak the early draft of version 2 as
+ * well, and bit 1 has the server spoken to in that alone. Then steps:
  *
  *   0-3  the client sends a message      4-7  so does the server
  *   8    a while passes                  9    a long while passes
@@ -53,7 +54,10 @@ struct scene {
 	struct segment client_seg, server_seg;
 	uint32_t client_xid, server_xid; /* seen last */
 	bool polite;
+	uint8_t early; /* who speaks the early draft */
 };
+
+enum { EARLY_CLIENT = 1, EARLY_SERVER = 2, EARLY_SEEDS = 0xe0 };
 
 static struct scene sc;
 static struct hoard hoard;
@@ -108,6 +112,12 @@ static void answer(struct raw *r, struct view in, uint32_t vers)
 			  (uint32_t)s.offset, 0, 0, RAW_REPLY_BODY(xid));
 	else if (vers == 1)
 		raw_words(r, RAW_V1_REPLY(xid, 8));
+	else if (sc.early & EARLY_SERVER && s.handle)
+		raw_words(r, xid, 2, 8, 0, 1, 0, 1, 1, s.handle, s.length,
+			  (uint32_t)(s.offset >> 32), (uint32_t)s.offset, 0, 0,
+			  RAW_REPLY_BODY(xid));
+	else if (sc.early & EARLY_SERVER)
+		raw_words(r, xid, 2, 8, 0, 1, 0, 0, 0, RAW_REPLY_BODY(xid));
 	else if (s.handle)
 		raw_words(r, xid, 2, 1000, 13, 1, 1, s.handle, s.length, (uint32_t)(s.offset >> 32),
 			  (uint32_t)s.offset, 0, RAW_REPLY_BODY(xid));
@@ -129,7 +139,8 @@ static void on_server(struct raw *r, struct view in, void *arg)
 		return;
 	if (vers == 2 && type == 7)
 		raw_words(r, RAW_V2_PROPS(0x55, 1000));
-	else if ((vers == 1 && type == 0) || (vers == 2 && type == 10))
+	else if ((vers == 1 && type == 0) ||
+		 (vers == 2 && type == (sc.early & EARLY_SERVER ? 0 : 10)))
 		answer(r, in, vers);
 }
 
@@ -231,6 +242,7 @@ static void scene_new(uint8_t how, uint8_t seed)
 	struct proxy_config cfg;
 
 	memset(&sc, 0, sizeof(sc));
+	sc.early = seed >= EARLY_SEEDS ? seed & (EARLY_CLIENT | EARLY_SERVER) : 0;
 	sc.net = memnet_new(&net);
 	sc.fabric = memnet_fabric(sc.net);
 	if (fabric_addr_parse("10.0.0.1", 1, &sc.gw) ||
@@ -243,6 +255,10 @@ static void scene_new(uint8_t how, uint8_t seed)
 					    .server = leg_config(how >> 2 & 3),
 					    .upstream = sc.upstream,
 					    .version_memory = NSEC_PER_SEC};
+	if (sc.early & EARLY_CLIENT)
+		sc.routes[0].client.versions |= LEG_V2_EARLY;
+	if (sc.early & EARLY_SERVER)
+		sc.routes[0].server.versions = LEG_V2_EARLY;
 	sc.routes[1] = (struct proxy_route){.name = "bystander",
 					    .client = leg_config(LEG_V1_OR_V2),
 					    .server = leg_config(LEG_V1_OR_V2),
@@ -454,7 +470,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scene_new(how, next(&in));
 	run(NSEC_PER_MS);
 	if (how & 32 && sc.client.connected) {
-		if ((how & 3) == LEG_V2)
+		if (sc.early & EARLY_CLIENT)
+			raw_words(&sc.client, 0x97, 2, 8, 0, 0, 0, 0, 0, RAW_CALL_BODY(0x97));
+		else if ((how & 3) == LEG_V2)
 			raw_words(&sc.client, RAW_V2_PROPS(0x99, 1000));
 		else
 			raw_words(&sc.client, RAW_V1_CALL(0x98));
