@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One cell of the table: a personality in a role, an end of version 1 or 2 on the gateway's other side,
-and every operation at every size between them."""
+"""One cell of the table: a personality in a role, an end of version 1 or 2, or of 2's early draft, on the gateway's
+other side, and every operation at every size between them."""
 import random
 import threading
 import zlib
@@ -10,6 +10,7 @@ import draft
 import end
 import link
 import who
+from early import EarlyEnd
 from end import CALLBACK, ECHO, GET, NULL, PUT, Refused, octets
 from gateway import Route
 from new import V2End
@@ -20,6 +21,11 @@ SIZES = (1, 1000, 4000, 9000, 70000, 1 << 20)
 LONG = sorted({n + d for n in (1, 64, 1000, 4000, 4096, 8192, 32768, 65536, 262144, 1 << 20)
                for d in (-1, 0, 1, 3) if 0 < n + d <= 1 << 20})
 BURST = 12  # calls at once: more than the gateway grants
+UPSTREAM = {1: '1', 2: 'auto', 'early': '2-early'}
+
+
+# What a client of each is told of a server's refusal.
+ERRORS = {V1End: 'ERR_CHUNK', V2End: 'SYSTEM', EarlyEnd: 'BAD_HEADER'}
 
 
 class Wrong(Exception):
@@ -29,9 +35,10 @@ class Wrong(Exception):
 class Cell:
     def __init__(self, one, role, side):
         self.one, self.role, self.side = one, role, side
-        self.name = '%s-%s-v%d' % (one.name, role, side)
-        to_old = role == 'client' and side == 1
-        self.route = Route(self.name, '1' if to_old else 'auto', listen='crc = false;', upstream='crc = false; '
+        self.name = '%s-%s-v%s' % (one.name, role, side)
+        server = side if role == 'client' else 'early' if one.early else 2
+        versions = (1, 2, '2-early') if one.early else (1, 2)
+        self.route = Route(self.name, UPSTREAM[server], versions, listen='crc = false;', upstream='crc = false; '
                            'connect_timeout = 4; reverse = "%s";' % self.level())
         self.calls = self.timeouts = 0
         self.errors = Counter()
@@ -41,15 +48,15 @@ class Cell:
 
     def level(self):
         """What the operator of this route knows of its clients: key reverse."""
-        if self.role == 'server' and self.side == 1:
+        if self.role == 'server' and self.side != 2:
             return 'auto'
         client = self.one if self.role == 'client' else who.PLAIN
         return {draft.NONE: 'none', draft.SIMPLE: 'simple', draft.CONT: 'continued'}.get(client.reverse, 'general')
 
     def make(self, role, connection):
         if role == self.role:
-            return V2End(connection, self.one)
-        return (V1End if self.side == 1 else V2End)(connection, who.PLAIN)
+            return (EarlyEnd if self.one.early else V2End)(connection, self.one)
+        return {1: V1End, 2: V2End, 'early': EarlyEnd}[self.side](connection, who.PLAIN)
 
     # --- the server ---
 
@@ -152,8 +159,7 @@ class Cell:
             self.client.finish(pending)
         except Refused as told:
             both = isinstance(self.server, V2End) and isinstance(self.client, V2End)
-            wanted = ('WRITE_RESOURCE', 1, 5000) if both else (
-                'SYSTEM' if isinstance(self.client, V2End) else 'ERR_CHUNK',)
+            wanted = ('WRITE_RESOURCE', 1, 5000) if both else (ERRORS[type(self.client)],)
             if told.args != wanted:
                 raise Wrong('error %s' % (told.args,)) from None
             return

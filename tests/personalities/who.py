@@ -31,6 +31,8 @@ class Who:
     pause: float = 0.0                  # before each message
     pieces: int = 1                     # segments of a chunk of its own
     invalidates: bool = True
+    early: bool = False                 # speaks the early draft, of which only credits, offers, external, pieces count
+    options: bool = False               # ... and sends an option that nobody knows before each message
 
 
 PLAIN = Who('plain')
@@ -55,3 +57,13 @@ ALL = (
     Who('silent', 'reports no error', silent=True, invalidates=False),
     Who('slow', 'waits before each message', pause=0.004, advertised=4),
 )
+
+# Of the early draft (early.py).
+EARLY = tuple(replace(one, early=True, reverse=draft.SIMPLE) for one in (
+    Who('early', 'as short as can be, and as soon as the text allows'),
+    Who('early-one', 'grants one call', advertised=1),
+    Who('early-external', 'RDMA2_NOMSG for whatever can be', offers=-1, external=True),
+    Who('early-pieces', 'chunks in three', pieces=3, advertised=3),
+    Who('early-options', 'an option that nobody knows before each message', options=True),
+    Who('early-slow', 'waits before each message', pause=0.004, advertised=4),
+))
