@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/budget.h"
 #include "base/budget_queues.h"
@@ -452,6 +453,21 @@ const char *gateway_remedy(int error)
 	}
 }
 
+/* A socket that was passed to this process, if one listens there. */
+static struct fabric_listener *adopt(struct gateway *gw, enum provider_kind kind,
+				     const struct fabric_addr *addr)
+{
+	struct fabric_listener *l;
+	int fd = gw->inherit && kind == PROVIDER_IWARP ? inherit_take(gw->inherit, addr) : -1;
+
+	if (fd < 0)
+		return NULL;
+	l = provider_adopt(kind, fd);
+	if (!l)
+		close(fd);
+	return l;
+}
+
 static int bind_route(struct gateway *gw, unsigned i, const char *file)
 {
 	struct gateway_listen *listen = &gw->listens[i];
@@ -461,7 +477,9 @@ static int bind_route(struct gateway *gw, unsigned i, const char *file)
 	int err = 0;
 
 	door->fabric = listen->fabric;
-	door->listener = provider_listen(kind, &listen->addr, &err);
+	door->listener = adopt(gw, kind, &listen->addr);
+	if (!door->listener)
+		door->listener = provider_listen(kind, &listen->addr, &err);
 	if (!door->listener) {
 		int why = errno;
 

@@ -6,6 +6,7 @@
 
 #include "config/config.h"
 #include "daemon/auth.h"
+#include "daemon/inherit.h"
 #include "fabric/provider/provider.h"
 #include "proxy/crowd.h"
 #include "proxy/proxy.h"
@@ -54,6 +55,8 @@ struct gateway_door {
 
 struct gateway {
 	const struct config *cfg; /* borrowed: the current one */
+	struct inherit
+		*inherit; /* borrowed while gateway_listen() runs; NULL: nothing was passed */
 	unsigned nworkers;
 	size_t worker_bytes; /* each worker's share of memory_limit */
 	struct jobs *jobs;   /* threads for handshakes; NULL: no route has any */

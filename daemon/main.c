@@ -8,11 +8,11 @@
 #include "daemon/help.h"
 #include "daemon/serve.h"
 
-enum { OPT_CHECK = 256, OPT_PRINT };
+enum { OPT_CHECK = 256, OPT_PRINT, OPT_TAKE_OVER };
 
 struct command_line {
 	const char *serve, *check;
-	bool print, help, version;
+	bool print, take_over, help, version;
 };
 
 /* Return: 0, or -1 with the reason printed. */
@@ -22,6 +22,7 @@ static int parse(int argc, char **argv, struct command_line *cl)
 		{"config", required_argument, NULL, 'c'},
 		{"check", required_argument, NULL, OPT_CHECK},
 		{"print", no_argument, NULL, OPT_PRINT},
+		{"take-over", no_argument, NULL, OPT_TAKE_OVER},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
@@ -38,6 +39,9 @@ static int parse(int argc, char **argv, struct command_line *cl)
 			break;
 		case OPT_PRINT:
 			cl->print = true;
+			break;
+		case OPT_TAKE_OVER:
+			cl->take_over = true;
 			break;
 		case 'h':
 			cl->help = true;
@@ -76,7 +80,9 @@ static enum exit_code check(const char *path, bool print)
 
 static enum exit_code usage(void)
 {
-	fputs("usage: rpcrdma-gw -c FILE | --check FILE [--print] | --version | --help\n", stderr);
+	fputs("usage: rpcrdma-gw -c FILE [--take-over] | --check FILE [--print] | --version | "
+	      "--help\n",
+	      stderr);
 	return EXIT_USAGE;
 }
 
@@ -90,10 +96,10 @@ static enum exit_code act(const struct command_line *cl)
 		puts("rpcrdma-gw " GW_VERSION);
 		return EXIT_OK;
 	}
-	if (cl->check && !cl->serve)
+	if (cl->check && !cl->serve && !cl->take_over)
 		return check(cl->check, cl->print);
 	if (cl->serve && !cl->check && !cl->print)
-		return serve(cl->serve);
+		return serve(cl->serve, cl->take_over);
 	return usage();
 }
 

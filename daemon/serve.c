@@ -39,7 +39,10 @@
 #include "daemon/gateway.h"
 #include "daemon/loop.h"
 #include "daemon/metrics/metrics.h"
+#include "daemon/inherit.h"
 #include "daemon/reload.h"
+#include "daemon/service.h"
+#include "daemon/takeover.h"
 #include "daemon/report.h"
 #include "daemon/worker.h"
 
@@ -57,6 +60,9 @@ struct server {
 	struct inquiries *inquiries;
 	struct collector *collector;
 	struct reload *reload;
+	struct service service;
+	struct inherit inherit; /* until it serves */
+	struct takeover takeover;
 	struct control *control; /* NULL: not configured */
 	struct metrics *metrics; /* likewise */
 	const char *path;
@@ -110,6 +116,7 @@ static void on_terminate(struct server *s, int signo)
 		log_info("stop", "signal=%s drain_timeout_s=%u", strsignal(signo),
 			 s->gw.cfg->drain_timeout_s);
 		s->state = DRAINING;
+		service_stopping(&s->service);
 		each_worker(s, worker_drain);
 		return;
 	}
@@ -127,8 +134,12 @@ static bool serves(void *arg)
 
 static void on_reload(void *arg, bool begins)
 {
-	(void)arg;
-	(void)begins;
+	const struct server *s = arg;
+
+	if (begins)
+		service_reloading(&s->service);
+	else
+		service_ready(&s->service);
 }
 
 static void on_signal(struct loop_signals *signals, int signo)
@@ -231,14 +242,56 @@ static struct tell_process tell_process(void *arg)
 				     .uptime = loop_now() - s->begun};
 }
 
+/* Return: how many; -1: they cannot be had. */
+static int sockets(void *arg, int *fds, unsigned most)
+{
+	const struct server *s = arg;
+	unsigned n = 0;
+
+	if (s->state != SERVING)
+		return -1;
+	for (unsigned i = 0; i < s->gw.nslots && n < most; i++) {
+		const struct gateway_door *door = &s->gw.doors[i];
+
+		if (!door->listener)
+			continue;
+		fds[n] = provider_listener_fd(s->gw.fabrics[door->fabric].kind, door->listener);
+		if (fds[n++] < 0)
+			return -1;
+	}
+	if (s->metrics && n < most)
+		fds[n++] = metrics_fd(s->metrics);
+	return (int)n;
+}
+
+/* Its successor says itself what the service manager has to know. */
+static void yield(void *arg)
+{
+	struct server *s = arg;
+
+	if (s->state != SERVING)
+		return;
+	log_info("stop", "why=\"a successor serves\" drain_timeout_s=%u",
+		 s->gw.cfg->drain_timeout_s);
+	s->state = DRAINING;
+	service_close(&s->service);
+	control_forget(s->control);
+	if (s->metrics)
+		metrics_close(s->metrics);
+	each_worker(s, worker_yield);
+}
+
 static int open_control(struct server *s)
 {
 	const struct control_config control = {.path = s->cfg->control.path,
+					       .inherit = &s->inherit,
 					       .loop = s->loop,
 					       .inquiries = s->inquiries,
 					       .collector = s->collector,
 					       .process = tell_process,
 					       .reload = s->reload,
+					       .sockets = sockets,
+					       .yield = yield,
 					       .arg = s};
 
 	return *s->cfg->control.path ? control_open(&control, &s->control) : 0;
@@ -249,6 +302,7 @@ static int open_metrics(struct server *s)
 	const struct metrics_config metrics = {
 		.address = s->cfg->metrics.address,
 		.port = s->cfg->metrics.port,
+		.inherit = &s->inherit,
 		.loop = s->loop,
 		.collector = s->collector,
 		.process = {.gw = &s->gw, .auth = s->auth, .start = s->begun_wall}};
@@ -274,6 +328,7 @@ static nsec_t serve_operators(struct server *s)
 		at = nsec_min(at, control_tick(s->control));
 	if (s->metrics)
 		at = nsec_min(at, metrics_tick(s->metrics));
+	at = nsec_min(at, service_tick(&s->service));
 	inquiries_run(s->inquiries); /* what was asked for meanwhile */
 	return at;
 }
@@ -325,7 +380,10 @@ static enum exit_code run(struct server *s, const char *path)
 		 "worker_memory_bytes=%zu max_sessions=%u max_setups=%u routes=%u",
 		 (int)getpid(), path, s->gw.nworkers, (unsigned long long)s->cfg->memory_bytes,
 		 s->gw.worker_bytes, s->gw.max_sessions, s->gw.max_setups, s->gw.nroutes);
-	if (gateway_listen(&s->gw, path))
+	s->gw.inherit = &s->inherit;
+	err = gateway_listen(&s->gw, path);
+	s->gw.inherit = NULL;
+	if (err)
 		return EXIT_LISTEN;
 	if (make_inquiries(s))
 		return EXIT_INTERNAL;
@@ -334,7 +392,11 @@ static enum exit_code run(struct server *s, const char *path)
 		return err == ERR_IO ? EXIT_LISTEN : EXIT_INTERNAL;
 	if (start_workers(s))
 		return EXIT_INTERNAL;
+	inherit_end(&s->inherit);
 	log_info("ready", "routes=%u", s->gw.nroutes);
+	service_watch(&s->service, s->collector);
+	service_ready(&s->service);
+	takeover_end(&s->takeover);
 	while (look_after_workers(s)) {
 		nsec_t tick_at = auth_tick(s->auth, loop_now(), time(NULL));
 
@@ -363,21 +425,29 @@ static void cleanup(struct server *s)
 	loop_free(s->loop);
 	auth_free(s->auth);
 	config_free(s->cfg);
+	inherit_end(&s->inherit);
+	service_close(&s->service);
 }
 
-enum exit_code serve(const char *path)
+enum exit_code serve(const char *path, bool takes_over)
 {
 	struct server s = {.signals = {.caught = on_signal, .fd = -1},
+			   .takeover = {.fd = -1},
 			   .path = path,
 			   .begun = loop_now(),
 			   .begun_wall = time(NULL)};
 	enum exit_code code = EXIT_INTERNAL;
-	int err = config_load(path, &s.cfg, stderr);
+	int err = inherit_environment(&s.inherit);
 
+	service_open(&s.service);
+	if (!err)
+		err = config_load(path, &s.cfg, stderr);
 	if (!err)
 		err = auth_new(s.cfg, path, stderr, &s.auth);
 	if (err) {
 		config_free(s.cfg);
+		inherit_end(&s.inherit);
+		service_close(&s.service);
 		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
 	}
 	mem_settle();
@@ -385,8 +455,11 @@ enum exit_code serve(const char *path)
 	signal(SIGPIPE, SIG_IGN);
 	if (log_start())
 		log_error("start.failed", "why=\"no thread for the log\"");
+	else if (takes_over && takeover_begin(&s.takeover, s.cfg->control.path, &s.inherit))
+		code = EXIT_LISTEN;
 	else
 		code = run(&s, path);
+	takeover_give_up(&s.takeover);
 	cleanup(&s);
 	log_info("end", "code=%d heap_live=%llu", (int)code, (unsigned long long)mem_live());
 	log_stop();

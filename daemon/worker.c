@@ -29,9 +29,11 @@
 #include "proxy/routes.h"
 
 enum { TURNS_MAX = 16 };
+#define YIELD_PATIENCE (5 * NSEC_PER_SEC) /* for connections that have not said what they want */
+#define YIELD_LOOK (5 * NSEC_PER_MS)
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */
 
-enum { ASK_DRAIN = 1, ASK_STOP = 2, ASK_REPORT = 4, ASK_INQUIRY = 8 };
+enum { ASK_DRAIN = 1, ASK_STOP = 2, ASK_REPORT = 4, ASK_INQUIRY = 8, ASK_YIELD = 16 };
 
 struct worker {
 	const struct gateway *gw;
@@ -45,7 +47,8 @@ struct worker {
 	struct inquiry *inquiry;    /* while it is being answered */
 	struct gateway_door *doors; /* those it is attached to */
 	bool draining, stopping;
-	nsec_t end; /* draining: go, whatever is left */
+	nsec_t yielded; /* a successor serves: who has come is let in until then */
+	nsec_t end;	/* draining: go, whatever is left */
 	atomic_uint asked;
 	struct inquiry *inquired; /* the main thread's: the last one */
 	atomic_bool answering;	  /* it is the worker's, while its thread runs */
@@ -165,7 +168,7 @@ struct worker *worker_new(const struct gateway *gw, unsigned index, struct loop 
 		w->gw = gw;
 		w->index = index;
 		w->parent = parent;
-		w->end = NSEC_NEVER;
+		w->end = w->yielded = NSEC_NEVER;
 		atomic_init(&w->asked, 0);
 		atomic_init(&w->state, WORKER_RUNNING);
 		w->loop = loop_new();
@@ -184,6 +187,28 @@ struct worker *worker_new(const struct gateway *gw, unsigned index, struct loop 
 	return w;
 }
 
+static void begin_drain(struct worker *w)
+{
+	nsec_t deadline = loop_now() + atomic_load(&w->gw->drain_s) * NSEC_PER_SEC;
+
+	w->draining = true;
+	w->end = deadline + DRAIN_GRACE;
+	detach(w);
+	proxy_drain(w->proxy, deadline);
+	set_state(w, WORKER_DRAINING);
+}
+
+/* Who had come when a successor began to serve is a session by now, or took too long. Return: when to look again. */
+static nsec_t go_on_yielding(struct worker *w, nsec_t now)
+{
+	if (w->draining || w->yielded == NSEC_NEVER)
+		return NSEC_NEVER;
+	if (now < w->yielded && proxy_arriving(w->proxy))
+		return now + YIELD_LOOK;
+	begin_drain(w);
+	return 0;
+}
+
 static void take_requests(struct worker *w)
 {
 	unsigned asked = atomic_exchange(&w->asked, 0);
@@ -192,15 +217,12 @@ static void take_requests(struct worker *w)
 		report_ask(&w->report);
 	if (asked & ASK_INQUIRY)
 		w->inquiry = w->inquired;
-	if ((asked & ASK_DRAIN) && !w->draining) {
-		nsec_t deadline = loop_now() + atomic_load(&w->gw->drain_s) * NSEC_PER_SEC;
-
-		w->draining = true;
-		w->end = deadline + DRAIN_GRACE;
-		detach(w);
-		proxy_drain(w->proxy, deadline);
-		set_state(w, WORKER_DRAINING);
+	if ((asked & ASK_YIELD) && !w->draining) {
+		w->yielded = loop_now() + YIELD_PATIENCE;
+		proxy_yield(w->proxy);
 	}
+	if ((asked & ASK_DRAIN) && !w->draining)
+		begin_drain(w);
 	if (asked & ASK_STOP)
 		w->stopping = true;
 }
@@ -324,6 +346,7 @@ static int run(struct worker *w)
 		deadline = nsec_min(turn(w, now), report_some(&w->report, now));
 		if (more)
 			deadline = 0;
+		deadline = nsec_min(deadline, go_on_yielding(w, now));
 	}
 	return 0;
 }
@@ -363,6 +386,11 @@ static void ask(struct worker *w, unsigned what)
 void worker_drain(struct worker *w)
 {
 	ask(w, ASK_DRAIN);
+}
+
+void worker_yield(struct worker *w)
+{
+	ask(w, ASK_YIELD);
 }
 
 void worker_stop(struct worker *w)

@@ -173,6 +173,7 @@ struct fabric_ops {
 	nsec_t (*deadline)(const struct fabric *f);
 	void (*tick)(struct fabric *f, nsec_t now);
 	size_t (*pooled)(const struct fabric *f); /* NULL: nothing */
+	bool (*arriving)(const struct fabric *f); /* NULL: it cannot tell */
 	/* NULL: .conn_bytes, whatever the depths. */
 	size_t (*conn_cost)(const struct fabric *f, const struct fabric_conn_params *params);
 	void (*free)(struct fabric *f);
@@ -228,6 +229,12 @@ static inline int fabric_attach(struct fabric *f, struct fabric_listener *l, voi
 static inline void fabric_detach(struct fabric *f, struct fabric_listener *l)
 {
 	f->ops->detach(f, l);
+}
+
+/** fabric_arriving - whether there are connections that came, and FABRIC_EV_REQUEST has not told of. */
+static inline bool fabric_arriving(const struct fabric *f)
+{
+	return f->ops->arriving && f->ops->arriving(f);
 }
 
 /**

@@ -61,6 +61,7 @@ struct proxy {
 	struct timer drain;	 /* all sessions are closed then */
 	struct list *drain_next; /* of sessions: where closing what is idle, or all, goes on */
 	bool draining, drain_over;
+	bool yields;	      /* proxy_yield() */
 	struct list blanking; /* txns whose memory is being blanked: txn_blank.c */
 	uint32_t blank_left;  /* octets, in this turn */
 	nsec_t release_at;    /* when buf_release() has something to do; NSEC_NEVER: nothing */
@@ -102,6 +103,16 @@ void route_put(struct route_state *rs);
 
 /** routes_sweep - those retired that nobody holds go. */
 void routes_sweep(struct proxy *p);
+
+/** session_may_leave - it is to, and now is the time: no call is in flight, and nobody is refused who would be
+ * served by another process. */
+static inline bool session_may_leave(const struct session *s)
+{
+	/* In version 2 a client's set-up is over when its first message was answered. */
+	bool is_set_up = s->state >= SESSION_OPEN && !s->silent.host;
+
+	return session_is_idle(s) && (is_set_up || !s->proxy->yields);
+}
 
 /** session_random - for XIDs and marks: these need to differ, not to be secret. */
 static inline uint64_t session_random(struct proxy *p)

@@ -281,7 +281,7 @@ static bool drain_some(struct proxy *p)
 		struct session *s = container_of(p->drain_next, struct session, link);
 
 		p->drain_next = s->link.next;
-		if (session_is_idle(s) || p->drain_over)
+		if (session_may_leave(s) || p->drain_over)
 			session_close(s, 0, "shutting down");
 	}
 	return p->drain_next != &p->sessions;
@@ -313,7 +313,7 @@ static void share_out(struct proxy *p)
 	p->told_sessions = p->nsessions;
 	p->fuller = crowd_is_fuller(p->crowd, p->cfg.worker);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
-		p->cfg.fabrics[i]->fuller = p->fuller;
+		p->cfg.fabrics[i]->fuller = p->fuller || p->yields;
 }
 
 /* Return: whether there is more. */
@@ -376,6 +376,21 @@ void proxy_drain(struct proxy *p, nsec_t deadline)
 	p->draining = true;
 	p->drain_next = p->sessions.next;
 	timer_arm(&p->timers, &p->drain, deadline);
+}
+
+void proxy_yield(struct proxy *p)
+{
+	p->yields = true;
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		p->cfg.fabrics[i]->fuller = true;
+}
+
+bool proxy_arriving(const struct proxy *p)
+{
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		if (fabric_arriving(p->cfg.fabrics[i]))
+			return true;
+	return false;
 }
 
 unsigned proxy_sessions(const struct proxy *p)

@@ -138,6 +138,13 @@ nsec_t proxy_deadline(const struct proxy *p);
 /** proxy_drain - refuse new sessions; close each as soon as no call is in flight, all by @deadline. */
 void proxy_drain(struct proxy *p, nsec_t deadline);
 
+/** proxy_yield - another process serves the same listeners: nothing new is accepted, as far as fabrics can help it,
+ * but who is on its way is let in. proxy_drain() then lets each finish its set-up. */
+void proxy_yield(struct proxy *p);
+
+/** proxy_arriving - whether somebody is on its way whom no session is for yet. */
+bool proxy_arriving(const struct proxy *p);
+
 /** proxy_sessions - sessions alive. */
 unsigned proxy_sessions(const struct proxy *p);
 

@@ -216,7 +216,7 @@ void session_pump(struct session *s)
 	session_await_setup(s);
 	if (s->state == SESSION_OPEN)
 		session_watch(s);
-	if (session_is_leaving(s) && session_is_idle(s))
+	if (session_is_leaving(s) && session_may_leave(s))
 		session_close(s, 0, s->proxy->draining ? "shutting down" : "drained");
 }
 

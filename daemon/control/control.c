@@ -44,6 +44,7 @@ struct caller {
 	struct page *page;
 	unsigned worker, last; /* asked now; and the last to be asked */
 	unsigned found;	       /* sessions, so far */
+	bool is_successor;     /* it has the listening sockets */
 };
 
 struct control {
@@ -277,6 +278,51 @@ static void ask_reload(struct caller *c)
 	reload_ask(control_of(c)->cfg.reload, &c->reload);
 }
 
+/* In as many lines as it takes. Return: 0 or ERR_IO. */
+static int pass_sockets(struct caller *c, const int *fds, unsigned n)
+{
+	char line[32];
+	int err = 0;
+
+	for (unsigned at = 0, some; at < n && !err; at += some) {
+		some = n - at < VISITOR_PASSES ? n - at : VISITOR_PASSES;
+		snprintf(line, sizeof(line), "{\"sockets\":%u}\n", some);
+		err = visitor_pass(&c->v, line, strlen(line), fds + at, some);
+	}
+	return err;
+}
+
+static void hand_over(struct caller *c)
+{
+	const struct control_config *cfg = &control_of(c)->cfg;
+	unsigned most = 2 * process_of(c).gw->nslots;
+	int *fds = mem_zalloc((most + 1) * sizeof(*fds));
+	int n = fds ? cfg->sockets(cfg->arg, fds, most) : -1;
+
+	if (n >= 0 && desk_fd(c->v.desk) >= 0) {
+		fds[n++] = desk_fd(c->v.desk);
+		c->is_successor = pass_sockets(c, fds, (unsigned)n) == 0;
+		log_info("control", "do=hand_over sockets=%d", n);
+		done(c, NULL, NULL);
+	} else {
+		fail(c, "it has listeners that no other process can take (fabric verbs), or is "
+			"about to end");
+	}
+	mem_free(fds);
+}
+
+static void yield(struct caller *c)
+{
+	const struct control_config *cfg = &control_of(c)->cfg;
+
+	if (!c->is_successor) {
+		fail(c, "that is for who was handed over the listening sockets");
+		return;
+	}
+	done(c, NULL, NULL);
+	cfg->yield(cfg->arg);
+}
+
 static void obey(struct caller *c)
 {
 	switch (c->request.command) {
@@ -301,6 +347,12 @@ static void obey(struct caller *c)
 		break;
 	case CONTROL_LOG:
 		set_level(c);
+		break;
+	case CONTROL_HAND_OVER:
+		hand_over(c);
+		break;
+	case CONTROL_YIELD:
+		yield(c);
 		break;
 	case CONTROL_COMMANDS:
 		break;
@@ -352,12 +404,16 @@ int control_open(const struct control_config *cfg, struct control **out)
 				   .forget = on_forget};
 	struct control *c = mem_zalloc(sizeof(*c));
 	char why[CONTROL_WHY];
+	int fd;
 
 	if (!c)
 		return ERR_NOMEM;
 	c->cfg = *cfg;
 	desk.user = c;
-	if (control_socket_open(&c->socket, cfg->path, why) < 0) {
+	fd = inherit_take_path(cfg->inherit, cfg->path);
+	if (fd >= 0) {
+		control_socket_adopt(&c->socket, fd, cfg->path);
+	} else if (control_socket_open(&c->socket, cfg->path, why) < 0) {
 		log_error("control.failed", "path=\"%s\" why=\"%s\"", cfg->path, why);
 		mem_free(c);
 		return ERR_IO;
@@ -376,6 +432,12 @@ void control_close(struct control *c)
 {
 	/* The path first: who finds it is heard. */
 	control_socket_remove(&c->socket);
+	desk_close(c->desk);
+}
+
+void control_forget(struct control *c)
+{
+	control_socket_forget(&c->socket);
 	desk_close(c->desk);
 }
 

@@ -15,12 +15,18 @@ struct control;
 /** struct control_config - all borrowed, as long as the control lives. */
 struct control_config {
 	const char *path;
+	struct inherit *inherit; /* sockets that listen already, for control_open() */
 	struct loop *loop;
 	struct inquiries *inquiries;
 	struct collector *collector;
 	/** What is told of the process beside the figures, now. */
 	struct tell_process (*process)(void *arg);
 	struct reload *reload;
+	/** The process' listening sockets, but for the control socket: at most @most, into @fds. Return:
+	 * how many; -1: it has some that cannot be passed, or is about to end. */
+	int (*sockets)(void *arg, int *fds, unsigned most);
+	/** A successor serves. */
+	void (*yield)(void *arg);
 	void *arg;
 };
 
@@ -29,6 +35,9 @@ int control_open(const struct control_config *cfg, struct control **out) WARN_UN
 
 /** control_close - nobody comes any more, and another process may take the path; idempotent. */
 void control_close(struct control *c);
+
+/** control_forget - the path is a successor's; then as control_close(). */
+void control_forget(struct control *c);
 
 /** control_tick - after each wake-up. Return: when it is due again. */
 nsec_t control_tick(struct control *c);

@@ -20,13 +20,16 @@ enum control_command {
 	CONTROL_DRAIN,	  /* "route", "session", "client", "name"; none: all */
 	CONTROL_KILL,	  /* "session" */
 	CONTROL_RELOAD,
-	CONTROL_LOG, /* "level"; none: tell it */
+	CONTROL_LOG,	   /* "level"; none: tell it */
+	CONTROL_HAND_OVER, /* for a successor: its listening sockets come with lines {"sockets": N} */
+	CONTROL_YIELD,	   /* ... it serves: this one drains, and ends */
 	CONTROL_COMMANDS
 };
 
 #define CONTROL_WORDS                                                                              \
 	{                                                                                          \
-		"status", "routes", "sessions", "show", "drain", "kill", "reload", "log"           \
+		"status", "routes", "sessions", "show", "drain", "kill", "reload", "log",          \
+			"hand_over", "yield"                                                       \
 	}
 
 #endif

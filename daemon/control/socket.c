@@ -95,9 +95,32 @@ static int lock_directory(const char *path)
 	return fd;
 }
 
-static int take_place(struct control_socket *s, const char *path, char *why)
+/* The file as it is now: what is there later may be another. */
+static void know_file(struct control_socket *s, const char *path)
 {
 	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return;
+	s->path = path;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	s->changed = st.st_ctim;
+}
+
+void control_socket_adopt(struct control_socket *s, int fd, const char *path)
+{
+	*s = (struct control_socket){.fd = fd};
+	know_file(s, path);
+}
+
+void control_socket_forget(struct control_socket *s)
+{
+	s->path = NULL;
+}
+
+static int take_place(struct control_socket *s, const char *path, char *why)
+{
 	int err;
 
 	if (clear_path(path, why) < 0)
@@ -110,12 +133,7 @@ static int take_place(struct control_socket *s, const char *path, char *why)
 		control_socket_remove(s);
 		return complain(why, "cannot bind", err);
 	}
-	if (lstat(path, &st) == 0) {
-		s->path = path;
-		s->dev = st.st_dev;
-		s->ino = st.st_ino;
-		s->changed = st.st_ctim;
-	}
+	know_file(s, path);
 	if (listen(s->fd, SOMAXCONN) == 0)
 		return 0;
 	err = errno;

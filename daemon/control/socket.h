@@ -29,6 +29,12 @@ enum { CONTROL_PATH_BYTES = 108, CONTROL_WHY = 256 };
  */
 int control_socket_open(struct control_socket *s, const char *path, char *why) WARN_UNUSED;
 
+/** control_socket_adopt - of @fd, which listens at @path already; takes it. */
+void control_socket_adopt(struct control_socket *s, int fd, const char *path);
+
+/** control_socket_forget - the file is somebody else's from now on. */
+void control_socket_forget(struct control_socket *s);
+
 /** control_socket_remove - the file goes, if it is still that of @s; idempotent. Closes what is left. */
 void control_socket_remove(struct control_socket *s);
 

@@ -410,6 +410,35 @@ void visitor_say(struct visitor *v, const char *text, size_t len)
 	v->out_len += len;
 }
 
+int visitor_pass(struct visitor *v, const char *text, size_t len, const int *fds, unsigned n)
+{
+	union {
+		struct cmsghdr head;
+		char octets[CMSG_SPACE(VISITOR_PASSES * sizeof(int))];
+	} control = {.octets = {0}};
+	struct iovec iov = {.iov_base = (void *)text, .iov_len = len};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.octets,
+			     .msg_controllen = CMSG_SPACE(n * sizeof(int))};
+
+	if (v->is_gone || v->out_len > 0 || n == 0 || n > VISITOR_PASSES)
+		return ERR_IO;
+	control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(n * sizeof(int)),
+					.cmsg_level = SOL_SOCKET,
+					.cmsg_type = SCM_RIGHTS};
+	memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
+	if (sendmsg(v->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len)
+		return 0;
+	end(v);
+	return ERR_IO;
+}
+
+int desk_fd(const struct desk *d)
+{
+	return d->fd;
+}
+
 void visitor_done(struct visitor *v)
 {
 	v->is_answered = true;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
 #include "base/list.h"
 #include "base/loop.h"
 
@@ -86,6 +87,15 @@ void desk_free(struct desk *d);
 /** visitor_say - @len octets more of the answer. What is too much, or finds no memory, ends the
  * connection. */
 void visitor_say(struct visitor *v, const char *text, size_t len);
+
+/** visitor_pass - @text at once, and with it @n descriptors, borrowed; to one whose every answer was taken.
+ * Return: 0; or ERR_IO: its connection is over. */
+int visitor_pass(struct visitor *v, const char *text, size_t len, const int *fds,
+		 unsigned n) WARN_UNUSED;
+enum { VISITOR_PASSES = 64 /* at most in one go */ };
+
+/** desk_fd - its listening socket, borrowed; -1: closed. */
+int desk_fd(const struct desk *d);
 
 /** visitor_done - that was the answer. */
 void visitor_done(struct visitor *v);

@@ -131,7 +131,9 @@ static int open_socket(const struct metrics_config *cfg)
 			  cfg->address);
 		return -1;
 	}
-	fd = listen_at(&at);
+	fd = inherit_take(cfg->inherit, &at);
+	if (fd < 0)
+		fd = listen_at(&at);
 	if (fd < 0)
 		log_error("metrics.failed",
 			  "address=%s why=\"%s: give an address and a port of this machine that "
@@ -179,6 +181,11 @@ int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 void metrics_close(struct metrics *m)
 {
 	desk_close(m->desk);
+}
+
+int metrics_fd(const struct metrics *m)
+{
+	return desk_fd(m->desk);
 }
 
 nsec_t metrics_tick(struct metrics *m)

@@ -16,6 +16,7 @@ struct metrics;
 struct metrics_config {
 	const char *address;
 	uint16_t port;
+	struct inherit *inherit; /* sockets that listen already, for metrics_open() */
 	struct loop *loop;
 	struct collector *collector;
 	struct text_process process;
@@ -26,6 +27,9 @@ int metrics_open(const struct metrics_config *cfg, struct metrics **out) WARN_UN
 
 /** metrics_close - nobody comes any more; idempotent. */
 void metrics_close(struct metrics *m);
+
+/** metrics_fd - its listening socket, borrowed; -1: closed. */
+int metrics_fd(const struct metrics *m);
 
 /** metrics_tick - after each wake-up. Return: when it is due again. */
 nsec_t metrics_tick(struct metrics *m);

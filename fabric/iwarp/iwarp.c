@@ -305,6 +305,7 @@ static const struct fabric_ops iwarp_ops = {
 	.unregister_memory = op_unregister,
 	.attach = listen_attach,
 	.detach = listen_detach,
+	.arriving = listen_arriving,
 	.connect = setup_connect,
 	.accept = setup_accept,
 	.reject = setup_reject,

@@ -37,6 +37,13 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop);
  * Return: owned, or NULL with *@err set (errno kept for the caller's message). */
 struct fabric_listener *iwarp_listen(const struct fabric_addr *addr, int *err);
 
+/** iwarp_adopt - the same of a socket that listens already, and does not block; takes @fd if it succeeds.
+ * Return: owned, or NULL. */
+struct fabric_listener *iwarp_adopt(int fd);
+
+/** iwarp_listener_fd - its socket, borrowed. */
+int iwarp_listener_fd(const struct fabric_listener *l);
+
 /** iwarp_listener_addr - the bound address (port 0 resolved). */
 void iwarp_listener_addr(const struct fabric_listener *l, struct fabric_addr *addr);
 

@@ -197,6 +197,7 @@ void receives_period(struct timer *timer, nsec_t now);
 /* listen.c */
 int listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;
 void listen_detach(struct fabric *f, struct fabric_listener *l);
+bool listen_arriving(const struct fabric *f);
 void listen_tick(struct iwarp *iw, nsec_t now);
 nsec_t listen_deadline(const struct iwarp *iw);
 

@@ -66,6 +66,25 @@ fail:
 	return NULL;
 }
 
+struct fabric_listener *iwarp_adopt(int fd)
+{
+	struct fabric_listener *l = mem_zalloc(sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->fd = fd;
+	l->addr.len = sizeof(l->addr.ss);
+	if (getsockname(fd, (struct sockaddr *)&l->addr.ss, &l->addr.len) == 0)
+		return l;
+	mem_free(l);
+	return NULL;
+}
+
+int iwarp_listener_fd(const struct fabric_listener *l)
+{
+	return l->fd;
+}
+
 void iwarp_listener_addr(const struct fabric_listener *l, struct fabric_addr *addr)
 {
 	*addr = l->addr;
@@ -221,6 +240,18 @@ void listen_detach(struct fabric *f, struct fabric_listener *l)
 		drop_setups(iw, a->owner);
 		mem_free(a);
 	}
+}
+
+bool listen_arriving(const struct fabric *f)
+{
+	const struct iwarp *iw = (const struct iwarp *)f;
+
+	if (!list_is_empty(&iw->setups))
+		return true;
+	for (const struct list *it = iw->conns.next; it != &iw->conns; it = it->next)
+		if (container_of(it, struct iwarp_conn, all)->tell_request)
+			return true;
+	return false;
 }
 
 void listen_tick(struct iwarp *iw, nsec_t now)

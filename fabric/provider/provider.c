@@ -35,6 +35,16 @@ static struct fabric *new_iwarp(const struct provider_config *from, struct loop 
 	return iwarp_new(&cfg, loop);
 }
 
+struct fabric_listener *provider_adopt(enum provider_kind kind, int fd)
+{
+	return kind == PROVIDER_IWARP ? iwarp_adopt(fd) : NULL;
+}
+
+int provider_listener_fd(enum provider_kind kind, const struct fabric_listener *l)
+{
+	return kind == PROVIDER_IWARP ? iwarp_listener_fd(l) : -1;
+}
+
 #ifdef HAVE_VERBS
 
 int provider_check(enum provider_kind kind, char *why)

@@ -50,6 +50,13 @@ struct fabric *provider_new(const struct provider_config *from, struct loop *loo
 struct fabric_listener *provider_listen(enum provider_kind kind, const struct fabric_addr *addr,
 					int *err);
 
+/** provider_adopt - the same of a socket that listens already, and does not block; takes @fd if it
+ * succeeds. Return: owned; or NULL: no memory, or @kind has no sockets. */
+struct fabric_listener *provider_adopt(enum provider_kind kind, int fd);
+
+/** provider_listener_fd - its socket, borrowed; -1: it has none that another process could use. */
+int provider_listener_fd(enum provider_kind kind, const struct fabric_listener *l);
+
 /** provider_listener_addr - the bound address (port 0 resolved). */
 void provider_listener_addr(enum provider_kind kind, const struct fabric_listener *l,
 			    struct fabric_addr *addr);

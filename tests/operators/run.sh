@@ -473,6 +473,90 @@ case_reload_refused() {
     grep -q 'event=stop .*drain_timeout_s=4' "$LOG" || fail "drain_timeout is as it was"
 }
 
+# A service manager's sockets, its watchdog, and what it is told. While the gateway is away who connects
+# waits, and is served afterwards.
+case_service() {
+    local manager early
+    configure
+    perf_server 20050
+    start manager python3 "$HERE/service.py" "$BIN/rpcrdma-gw" "$CONF" "$LOG" "$HOST:20049" "$HOST:20051" "$HOST:$PORT"
+    manager=$pid
+    wait_for 60 grep -q away "$DIR/manager" || fail "$(cat "$DIR/manager.err")"
+    load early 20049 2 --op null --count 20
+    early=$pid
+    wait_for 60 grep -q back "$DIR/manager" || fail "$(cat "$DIR/manager.err")"
+    wait "$early" || fail "who came while it was away is not served"
+    perf 20051 1 --op null --count 3 >/dev/null 2>&1 || fail "no service at the second socket"
+    client metrics "$URL"
+    touch "$CONF.go"
+    wait "$manager" || fail "$(cat "$DIR/manager.err")"
+    grep -q 'event=end code=0 heap_live=0' "$LOG" || fail "something is left"
+}
+
+# One that connects anew whenever its connection ends, as the kernel does; until $DIR/enough is there.
+reconnect() { # PORT VERSION NAME
+    local n=0
+    while [ ! -e "$DIR/enough" ]; do
+        perf "$1" "$2" --op null --depth 2 --count 400 >"$DIR/$3.one" 2>&1
+        [ $? -ne 124 ] || echo "run $n hung" >>"$DIR/$3.refused"
+        grep -h 'cannot connect\|refused' "$DIR/$3.one" >>"$DIR/$3.refused"
+        n=$((n + 1))
+    done
+    echo "$n" >"$DIR/$3"
+}
+successor_serves() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' 2>/dev/null | grep -q "\"pid\": $1,.*\"state\": \"serving\""; }
+
+# Twenty times another process goes on with the sockets, while clients come and go and one stays: nobody is
+# refused, and who stays sees its connection end between two calls.
+case_takeover() {
+    local i first old loops=()
+    configure
+    perf_server 20050
+    refused '{"do":"yield"}'
+    expect_exit 0 "$BIN/rpcrdma-gw" --help
+    says 'take-over'
+    # Nobody is there: an ordinary start.
+    start gateway "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    PID=$pid
+    wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
+    refused '{"do":"yield"}'
+    says 'for who was handed over'
+    : >"$DIR/one.refused"
+    : >"$DIR/two.refused"
+    reconnect 20049 1 one &
+    loops+=("$!")
+    reconnect 20051 2 two &
+    loops+=("$!")
+    pids+=("${loops[@]}")
+    # One that asks, and dies before it serves, changes nothing.
+    sed "s/port = 20049/port = 20059/; s/workers = 2/workers = 2; log = { level = \"nonsense\"; }/" "$CONF" >"$DIR/bad.conf"
+    expect_exit 1 "$BIN/rpcrdma-gw" -c "$DIR/bad.conf" --take-over
+    ask '{"do":"hand_over"}'
+    says '"sockets": 4'
+    for i in {1..20}; do
+        old=$PID
+        LOG=$DIR/gateway$i.err
+        start "gateway$i" "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+        PID=$pid
+        wait_for 20 grep -qs event=ready "$LOG" || fail "successor $i does not start"
+        wait "$old" || fail "number $((i - 1)) ended with $?"
+        ! grep -q event=listen.unused "$LOG" || fail "a socket was passed in vain"
+        wait_for 20 successor_serves "$PID" || fail "successor $i is not at the control socket"
+    done
+    touch "$DIR/enough"
+    wait "${loops[0]}"
+    wait "${loops[1]}"
+    echo "$(cat "$DIR/one") and $(cat "$DIR/two") runs of a client"
+    [ ! -s "$DIR/one.refused" ] && [ ! -s "$DIR/two.refused" ] || fail "refused: $(cat "$DIR/one.refused" "$DIR/two.refused")"
+    [ "$(cat "$DIR/one")" -ge 5 ] || fail "next to no clients came"
+    client metrics "$URL"
+    first=$(find "/proc/$PID/fd" | wc -l)
+    ! grep -h 'event=end' "$DIR"/gateway*.err | grep -v 'code=0 heap_live=0' || fail "something is left"
+    echo "$first descriptors at the end"
+    stop
+    [ ! -e "$CTL" ] || fail "the control socket is left"
+}
+
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 "case_$CASE"
 echo "PASS $CASE"

@@ -88,7 +88,7 @@ static int parse_command(const char *word, struct ctl_options *o, char *why)
 		return 0;
 	}
 	for (unsigned i = 0; i < CONTROL_COMMANDS; i++)
-		if (strcmp(word, words[i]) == 0) {
+		if (strcmp(word, words[i]) == 0 && i < CONTROL_HAND_OVER) {
 			o->command = (enum control_command)i;
 			return 0;
 		}
@@ -126,6 +126,8 @@ static int parse_words(char **words, int n, struct ctl_options *o, char *why)
 	case CONTROL_ROUTES:
 	case CONTROL_SESSIONS:
 	case CONTROL_RELOAD:
+	case CONTROL_HAND_OVER:
+	case CONTROL_YIELD:
 	case CONTROL_COMMANDS:
 		break;
 	}

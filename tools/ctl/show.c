@@ -273,6 +273,8 @@ static void show_done(struct show *s, struct json_object *o)
 	case CONTROL_STATUS:
 	case CONTROL_ROUTES:
 	case CONTROL_RELOAD:
+	case CONTROL_HAND_OVER:
+	case CONTROL_YIELD:
 	case CONTROL_COMMANDS:
 		break;
 	}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/takeover.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/desk/desk.h"
+
+enum { PATIENCE_S = 20, ANSWER = 4096 };
+
+static int complain(const char *why)
+{
+	log_error("takeover.failed", "why=\"%s\"", why);
+	return ERR_IO;
+}
+
+static int ask(const struct takeover *t, const char *what)
+{
+	return send(t->fd, what, strlen(what), MSG_NOSIGNAL) == (ssize_t)strlen(what)
+		       ? 0
+		       : complain(strerror(errno));
+}
+
+/* What came with a message; more than there is room for were not sent. */
+static int take_fds(struct msghdr *msg, struct inherit *in)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		int fds[VISITOR_PASSES];
+		size_t bytes = c->cmsg_len - CMSG_LEN(0);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		memcpy(fds, CMSG_DATA(c), bytes);
+		if (inherit_add(in, fds, (unsigned)(bytes / sizeof(int))))
+			return ERR_NOMEM;
+	}
+	return msg->msg_flags & MSG_CTRUNC ? complain("descriptors are short") : 0;
+}
+
+/* One go of the answer, as text behind what was there. Return: octets, or an error. */
+static int hear(const struct takeover *t, char *text, size_t room, struct inherit *in)
+{
+	union {
+		struct cmsghdr head;
+		char octets[CMSG_SPACE(VISITOR_PASSES * sizeof(int))];
+	} control;
+	struct iovec iov = {.iov_base = text, .iov_len = room};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.octets,
+			     .msg_controllen = sizeof(control.octets)};
+	ssize_t n = recvmsg(t->fd, &msg, MSG_CMSG_CLOEXEC);
+	int err;
+
+	if (n <= 0)
+		return complain(n < 0 ? strerror(errno) : "it hung up");
+	err = take_fds(&msg, in);
+	return err ? err : (int)n;
+}
+
+/* Until the line that ends an answer. */
+static int hear_all(const struct takeover *t, struct inherit *in)
+{
+	char text[ANSWER + 1];
+	size_t len = 0;
+
+	for (;;) {
+		int n = len < ANSWER ? hear(t, text + len, ANSWER - len, in)
+				     : complain("it says too much");
+
+		if (n < 0)
+			return n;
+		len += (size_t)n;
+		text[len] = '\0';
+		if (strstr(text, "{\"error\":"))
+			return complain("the gateway that serves cannot hand over: see its log; "
+					"fabric verbs has nothing that could be");
+		if (strstr(text, "{\"done\":") && text[len - 1] == '\n')
+			return 0;
+	}
+}
+
+/* Return: 0; 1: nobody is there; or ERR_IO. */
+static int reach(struct takeover *t, const char *path)
+{
+	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int err;
+
+	if (!*path)
+		return complain("the configuration has no control, where the other could be asked");
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (t->fd < 0)
+		return complain(strerror(errno));
+	(void)setsockopt(t->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(t->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (connect(t->fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
+		return 0;
+	err = errno;
+	takeover_give_up(t);
+	return err == ENOENT || err == ECONNREFUSED ? 1 : complain(strerror(err));
+}
+
+int takeover_begin(struct takeover *t, const char *path, struct inherit *in)
+{
+	int err;
+
+	t->fd = -1;
+	err = reach(t, path);
+	if (err == 1) {
+		log_info("takeover", "why=\"nobody serves: an ordinary start\"");
+		return 0;
+	}
+	if (!err)
+		err = ask(t, "{\"do\":\"hand_over\"}\n");
+	if (!err)
+		err = hear_all(t, in);
+	if (err)
+		takeover_give_up(t);
+	else
+		log_info("takeover", "sockets=%u", in->n);
+	return err;
+}
+
+void takeover_end(struct takeover *t)
+{
+	struct inherit none = {.n = 0};
+
+	if (t->fd < 0)
+		return;
+	/* Whatever it answers: this process serves. */
+	if (ask(t, "{\"do\":\"yield\"}\n") == 0)
+		(void)!hear_all(t, &none);
+	inherit_end(&none);
+	takeover_give_up(t);
+}
+
+void takeover_give_up(struct takeover *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a service manager does with the gateway: sockets it opened, a socket it is told at, a watchdog."""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+PROGRAM, CONF, LOG = sys.argv[1:4]
+SOCKETS = [tuple(where.rsplit(":", 1)) for where in sys.argv[4:]]
+PATIENCE = 30
+
+
+def listening(host, port):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind((host, int(port)))
+    s.listen(100)
+    return s
+
+
+class Manager:
+    def __init__(self, abstract):
+        self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.name = "\0rpcrdma-gw-test-%d" % os.getpid() if abstract else CONF + ".notify"
+        self.told.bind(self.name)
+        self.told.settimeout(PATIENCE)
+
+    def start(self, sockets=(), watchdog=None):
+        def pass_on():
+            # They begin at 3, as sd_listen_fds(3) has it.
+            spare = [os.dup2(s.fileno(), 100 + i) for i, s in enumerate(sockets)]
+            for i, fd in enumerate(spare):
+                os.dup2(fd, 3 + i, inheritable=True)
+                os.close(fd)
+
+        env = dict(os.environ, NOTIFY_SOCKET=self.name.replace("\0", "@"), LISTEN_FDS=str(len(sockets)))
+        if watchdog:
+            env["WATCHDOG_USEC"] = str(int(watchdog * 1e6))
+        # Its own number is in its environment.
+        words = "export LISTEN_PID=$$; exec \"$0\" -c \"$1\""
+        with open(LOG, "ab") as log:
+            self.process = subprocess.Popen(
+                ["/bin/sh", "-c", words, PROGRAM, CONF], env=env, stderr=log, close_fds=False, preexec_fn=pass_on
+            )
+        return self.process
+
+    def hear(self, want):
+        """The next word but for the watchdog's, unless that is wanted."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            lines = self.told.recv(4096).decode().split("\n")
+            if lines == ["WATCHDOG=1"] and want != "WATCHDOG=1":
+                continue
+            assert want in lines, (want, lines)
+            return dict(line.split("=", 1) for line in lines)
+        raise AssertionError("nothing but the watchdog's: " + want)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.hear("STOPPING=1")
+        assert self.process.wait(PATIENCE) == 0, self.process.returncode
+
+
+def logged(words):
+    with open(LOG, "rb") as log:
+        return log.read().count(words.encode())
+
+
+def main():
+    sockets = [listening(*where) for where in SOCKETS]
+    stray = listening(SOCKETS[0][0], 20999)
+    m = Manager(abstract=False)
+    m.start(watchdog=0.4)
+    # Without sockets it cannot have the address that is ours.
+    assert m.process.wait(PATIENCE) == 3, m.process.returncode
+    assert logged("why=\"Address already in use") > 0
+    m.start(sockets + [stray], watchdog=0.4)
+    ready = m.hear("READY=1")
+    assert int(ready["MAINPID"]) == m.process.pid, ready
+    assert logged("event=listen.unused") == 1, "the stray socket was not told"
+    for _ in range(3):
+        m.hear("WATCHDOG=1")
+    m.process.send_signal(signal.SIGHUP)
+    before = time.monotonic_ns() // 1000
+    reloading = m.hear("RELOADING=1")
+    assert abs(int(reloading["MONOTONIC_USEC"]) - before) < PATIENCE * 1000000, reloading
+    m.hear("READY=1")
+    m.stop()
+    m.told.close()
+    # Nobody is refused while it is away: who comes waits in the sockets that stay open.
+    waits = socket.create_connection(sockets[0].getsockname(), PATIENCE)
+    print("away", flush=True)
+    time.sleep(0.5)
+    m = Manager(abstract=True)
+    m.start(sockets)
+    m.hear("READY=1")
+    print("back", flush=True)
+    end = time.monotonic() + PATIENCE
+    while not os.path.exists(CONF + ".go") and time.monotonic() < end:
+        time.sleep(0.05)
+    waits.close()
+    m.stop()
+    print("done", flush=True)
+
+
+main()
