@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum {
@@ -47,6 +48,32 @@ void mem_free(void *p)
 	atomic_fetch_add(&frees, 1);
 	atomic_fetch_add_explicit(&freed, malloc_usable_size(p), memory_order_relaxed);
 	free(p);
+}
+
+void *mem_secret_alloc(size_t bytes)
+{
+	return malloc(bytes);
+}
+
+void mem_secret_free(void *p)
+{
+	if (!p)
+		return;
+	explicit_bzero(p, malloc_usable_size(p));
+	free(p);
+}
+
+/* The allocator's own would leave what it moves where it was. */
+void *mem_secret_realloc(void *p, size_t bytes)
+{
+	size_t had = p ? malloc_usable_size(p) : 0;
+	void *q = malloc(bytes);
+
+	if (!p || !q)
+		return q;
+	memcpy(q, p, had < bytes ? had : bytes);
+	mem_secret_free(p);
+	return q;
 }
 
 size_t mem_bytes(void)

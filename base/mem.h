@@ -16,7 +16,17 @@ void *mem_zalloc(size_t bytes);
 /** mem_free - takes @p, which may be NULL. */
 void mem_free(void *p);
 
-/** mem_map - the same in pages of its own, which go back to the system with mem_unmap() at once. */
+/**
+ * mem_secret_alloc, mem_secret_realloc, mem_secret_free - for a library that keeps secrets, in place of the C
+ * library's: what is given back is wiped, whatever was in it
+ *
+ * Not counted but by mem_bytes(), as nothing of a library's is; nor made to fail.
+ */
+void *mem_secret_alloc(size_t bytes);
+void *mem_secret_realloc(void *p, size_t bytes);
+void mem_secret_free(void *p);
+
+/** mem_map - the same as mem_zalloc() in pages of its own, which go back to the system with mem_unmap() at once. */
 void *mem_map(size_t bytes);
 
 /** mem_unmap - takes @p, of @bytes, which may be NULL. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "hostauth/creds.h"
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -25,6 +27,44 @@ static const char signatures[] =
 static const uint8_t alpn[] = "\x13rpcrdma2-hostauth-1";
 
 enum { ALPN_BYTES = sizeof(alpn) - 1 };
+
+/* OpenSSL's heap. SSL_free() wipes neither the secrets of TLS 1.3 nor what was derived from them (3.0), so whatever is given
+ * back is wiped. It can be told until its first allocation, which nobody but this folder makes. */
+static void *take(size_t bytes, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	return bytes ? mem_secret_alloc(bytes) : NULL; /* as OpenSSL's own */
+}
+
+static void *change(void *p, size_t bytes, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	if (bytes)
+		return mem_secret_realloc(p, bytes);
+	mem_secret_free(p);
+	return NULL;
+}
+
+static void give(void *p, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	mem_secret_free(p);
+}
+
+/* Where somebody else has seen to it, that stays. */
+static void set_heap(void)
+{
+	CRYPTO_malloc_fn allocate;
+	CRYPTO_realloc_fn reallocate;
+	CRYPTO_free_fn release;
+
+	CRYPTO_get_mem_functions(&allocate, &reallocate, &release);
+	if (allocate == CRYPTO_malloc)
+		(void)CRYPTO_set_mem_functions(take, change, give);
+}
 
 static int refuse(struct hostauth_refusal *r, enum hostauth_part part, const char *what)
 {
@@ -369,8 +409,11 @@ struct hostauth_creds *hostauth_creds_new(enum hostauth_role role,
 					  const struct hostauth_material *material,
 					  struct hostauth_refusal *refusal)
 {
-	struct hostauth_creds *c = mem_zalloc(sizeof(*c));
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct hostauth_creds *c;
 
+	pthread_once(&once, set_heap);
+	c = mem_zalloc(sizeof(*c));
 	ERR_clear_error();
 	if (!c) {
 		refuse(refusal, HOSTAUTH_PART_NONE, "no memory");

@@ -46,7 +46,7 @@ static const uint8_t *take(struct octets *o, size_t n)
 {
 	const uint8_t *at = o->at;
 
-	if (n > o->left) {
+	if (!o->at || n > o->left) {
 		o->failed = true;
 		o->left = 0;
 		return NULL;
