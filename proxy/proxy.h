@@ -6,6 +6,7 @@
 
 #include "base/jobs.h"
 #include "fabric/fabric.h"
+#include "proxy/latency.h"
 #include "proxy/leg/leg.h"
 
 /**
@@ -114,6 +115,7 @@ struct proxy_counters {
 	/* Of errors_to_requester and errors_from_responder: to, and from, which side, by code. */
 	uint64_t errors_to[PROXY_SIDES][RPC_ERROR_CODES];
 	uint64_t errors_from[PROXY_SIDES][RPC_ERROR_CODES];
+	struct latency latency[LATENCY_KINDS][LATENCY_STEPS]; /* of RPCs answered by a reply */
 };
 
 struct proxy;

@@ -3,6 +3,7 @@
 #define PROXY_TXN_H
 
 #include "base/timer.h"
+#include "proxy/latency.h"
 #include "proxy/leg/leg.h"
 #include "proxy/plan/nfsresult.h"
 #include "proxy/plan/plan.h"
@@ -65,6 +66,7 @@ struct txn {
 	struct leg_held call_held, reply_held;
 	struct leg_tx call_tx, reply_tx;
 	nsec_t since;			  /* its call arrived, or found a place, then */
+	nsec_t called, answered;	  /* its call was formed; its reply came */
 	bool call_pending, reply_pending; /* with a leg: sent and not given back */
 	bool replied;			  /* the reply may come before the call's completion */
 	uint32_t reply_bytes;		  /* Reply chunk to offer the responder, 0 none */
@@ -101,6 +103,7 @@ struct txn {
 
 	/* txn_told.c */
 	enum nfs_reads nfs_reads; /* of its reply */
+	enum latency_kind kind;	  /* of RPC */
 	uint32_t expected;	  /* octets that its reply can have: struct plan_call */
 	bool unlisted; /* the reply is in the Reply chunk, and Write chunks are not mentioned */
 

@@ -171,6 +171,7 @@ void txn_blanked(struct txn *t)
 		return;
 	}
 	t->short_since = 0;
+	t->called = t->s->proxy->now;
 	t->call_tx.tx.msg = &t->out;
 	t->call_tx.tx.reverse = t->reverse;
 	t->call_pending = true;

@@ -109,6 +109,7 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 		return;
 	}
 	t->replied = true;
+	t->answered = s->proxy->now;
 	txn_proved(t);
 	timer_disarm(&s->proxy->timers, &t->late);
 	t->reply_held = out->held;

@@ -42,6 +42,18 @@ static void step_call_sent(struct txn *t, int status)
 		txn_fence_then_reply(t);
 }
 
+/* Which turn it happened in is as exact as it gets: no clock is read for this. */
+static void step_measure(const struct txn *t)
+{
+	struct latency *l = t->s->route->count.latency[t->kind];
+
+	if (t->answered < t->called)
+		return;
+	latency_add(&l[LATENCY_CALL], t->called - t->since);
+	latency_add(&l[LATENCY_RESPONDER], t->answered - t->called);
+	latency_add(&l[LATENCY_REPLY], t->s->proxy->now - t->answered);
+}
+
 void txn_sent(struct txn *t, const struct leg_out *out)
 {
 	if (out->tx == &t->call_tx) {
@@ -57,6 +69,8 @@ void txn_sent(struct txn *t, const struct leg_out *out)
 	if (out->status < 0 && out->status != ERR_FLUSHED && out->status != ERR_CLOSED)
 		/* draft-07 7.4: a reply that cannot be sent MUST close the connection. */
 		session_close(t->s, out->status, "a reply could not be expressed");
+	if (out->status >= 0 && t->state == TXN_REPLY)
+		step_measure(t);
 	txn_finish_if_idle(t);
 }
 

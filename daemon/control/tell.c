@@ -181,6 +181,38 @@ static struct json_object *end_of(const struct tell_process *p, unsigned i, enum
 	return o;
 }
 
+static struct json_object *latency_of(enum latency_kind kind, enum latency_step step,
+				      const struct latency *l)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+
+	put_text(o, "program", latency_program(kind));
+	put_text(o, "procedure", latency_procedure(kind));
+	put_text(o, "step", latency_step_name(step));
+	put_number(o, "count", latency_count(l));
+	put_number(o, "sum_ns", l->sum);
+	put_number(o, "p50_ns", latency_quantile(l, 50));
+	put_number(o, "p99_ns", latency_quantile(l, 99));
+	for (unsigned i = 0; list && i < LATENCY_BUCKETS; i++)
+		json_object_array_add(list, json_object_new_uint64(l->buckets[i]));
+	put(o, "buckets", list);
+	return o;
+}
+
+/* Of those kinds that there were. */
+static struct json_object *latencies_of(const struct proxy_counters *c)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned kind = 0; list && kind < LATENCY_KINDS; kind++)
+		for (unsigned step = 0;
+		     step < LATENCY_STEPS && latency_count(&c->latency[kind][0]) > 0; step++)
+			json_object_array_add(list, latency_of((enum latency_kind)kind,
+							       (enum latency_step)step,
+							       &c->latency[kind][step]));
+	return list;
+}
+
 struct json_object *tell_route(const struct tell_process *p, const struct figures *f, unsigned i)
 {
 	const struct proxy_route *route = &p->gw->routes[i];
@@ -192,6 +224,7 @@ struct json_object *tell_route(const struct tell_process *p, const struct figure
 	put(o, "upstream", end_of(p, i, AUTH_UPSTREAM, &route->upstream, &route->server));
 	put_number(o, "sessions", f->routes[i].sessions);
 	put_counters(o, &f->routes[i]);
+	put(o, "latency", latencies_of(&f->routes[i]));
 	return o;
 }
 

@@ -195,6 +195,51 @@ static void about_routes(struct text *t, const struct text_process *p, const str
 	}
 }
 
+static const struct family durations = {"rpc_duration_seconds", "histogram", "seconds",
+					"RPCs answered by a reply: until the call was on its way, "
+					"until the reply came, until it was sent"};
+
+static void sample_latency(struct text *t, const char *labels, const struct latency *l)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
+		count += l->buckets[i];
+		if (latency_bound(i) == UINT64_MAX)
+			line(t, PREFIX "%s_bucket{%s,le=\"+Inf\"} %" PRIu64, durations.name, labels,
+			     count);
+		else
+			line(t, PREFIX "%s_bucket{%s,le=\"%.9f\"} %" PRIu64, durations.name, labels,
+			     (double)latency_bound(i) / 1e9, count);
+	}
+	line(t, PREFIX "%s_count{%s} %" PRIu64, durations.name, labels, count);
+	line(t, PREFIX "%s_sum{%s} %" PRIu64 ".%09" PRIu64, durations.name, labels,
+	     l->sum / NSEC_PER_SEC, l->sum % NSEC_PER_SEC);
+}
+
+/* Of those kinds that there were. */
+static void about_latency(struct text *t, const struct text_process *p, const struct figures *f)
+{
+	char labels[PROXY_NAME_MAX + 96];
+
+	begin(t, &durations);
+	for (unsigned r = 0; r < f->nroutes; r++)
+		for (unsigned kind = 0; gateway_has(p->gw, r) && kind < LATENCY_KINDS; kind++) {
+			const struct latency *l = f->routes[r].latency[kind];
+
+			for (unsigned step = 0; latency_count(&l[0]) > 0 && step < LATENCY_STEPS;
+			     step++) {
+				snprintf(labels, sizeof(labels),
+					 "route=\"%s\",program=\"%s\",procedure=\"%s\",step=\"%s\"",
+					 p->gw->routes[r].name,
+					 latency_program((enum latency_kind)kind),
+					 latency_procedure((enum latency_kind)kind),
+					 latency_step_name((enum latency_step)step));
+				sample_latency(t, labels, &l[step]);
+			}
+		}
+}
+
 static void about_refusals(struct text *t, const struct text_process *p, const struct figures *f)
 {
 	static const struct family refusals = {"refusals", "counter", NULL,
@@ -279,6 +324,7 @@ void text_figures(struct text *t, const struct text_process *p, const struct fig
 	about_process(t, p);
 	about_memory(t, &f->memory);
 	about_routes(t, p, f);
+	about_latency(t, p, f);
 	about_refusals(t, p, f);
 	about_errors(t, p, f);
 	about_certificates(t, p);

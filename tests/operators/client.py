@@ -42,7 +42,7 @@ def get(url, accept=None):
 
 NAME = r"[a-z_:][a-z0-9_:]*"
 SAMPLE = re.compile(r"^(%s)(?:\{((?:%s=\"[^\"\\\n]*\",?)*)\})? (-?[0-9]+(?:\.[0-9]+)?)$" % (NAME, NAME))
-SUFFIX = {"counter": "_total", "info": "_info", "gauge": ""}
+SUFFIX = {"counter": ("_total",), "info": ("_info",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}
 
 
 def parse(text, is_open):
@@ -77,8 +77,8 @@ def parse(text, is_open):
         name, labels, value = match.groups()
         kind = families[family]["type"]
         # The older format has the suffix in its families' names.
-        if is_open:
-            assert name == family + SUFFIX[kind], line
+        if is_open or kind == "histogram":
+            assert name in [family + suffix for suffix in SUFFIX[kind]], line
         else:
             assert name == family and (kind != "counter" or name.endswith("_total")), line
         assert kind == "counter" or not name.endswith("_total"), line
@@ -88,7 +88,22 @@ def parse(text, is_open):
         samples[key] = float(value) if "." in value else int(value)
     for name, f in families.items():
         assert "HELP" in f, "no HELP: " + name
+        if f["type"] == "histogram":
+            sound_histogram(name, samples)
     return samples
+
+
+def sound_histogram(name, samples):
+    """Buckets rise in the order they are told, up to +Inf, which has all."""
+    rows = {}
+    for (sample, labels), value in samples.items():
+        if sample == name + "_bucket":
+            others = tuple(label for label in labels if label[0] != "le")
+            rows.setdefault(others, []).append((float(dict(labels)["le"]), value))
+    for labels, row in rows.items():
+        assert row == sorted(row) and [n for _, n in row] == sorted(n for _, n in row), (name, labels)
+        assert row[-1] == (float("inf"), samples[(name + "_count", labels)]), (name, labels)
+        assert (name + "_sum", labels) in samples, (name, labels)
 
 
 def metrics(url):
@@ -143,6 +158,15 @@ def agree(program, control, url, log, perf, payload):
     counters = status["counters"]
     assert client["errors"] == 0, client
     assert counters["calls"] == counters["replies"] == client["rpcs"], (counters, client)
+    # Each reply was measured, step by step; what JSON and metrics tell of that is the same.
+    measured = {}
+    for r in routes:
+        for l in r["latency"]:
+            labels = (("procedure", l["procedure"]), ("program", l["program"]), ("route", r["name"]), ("step", l["step"]))
+            assert samples[("rpcrdma_gw_rpc_duration_seconds_count", labels)] == l["count"] == sum(l["buckets"]), l
+            assert abs(samples[("rpcrdma_gw_rpc_duration_seconds_sum", labels)] - l["sum_ns"] / 1e9) < 1e-6, l
+            measured[l["step"]] = measured.get(l["step"], 0) + l["count"]
+    assert measured == {step: client["rpcs"] for step in ("call", "responder", "reply")}, measured
     # The data itself, and headers of RPC beside it.
     for way in ("bytes_to_client", "bytes_to_server"):
         beside = counters[way] - client["rpcs"] * payload[way]

@@ -92,6 +92,24 @@ case_sessions() {
     stop
 }
 
+# What deploy/ asks for is there, and what is not is noticed.
+case_deployed() {
+    local deploy=$HERE/../../deploy
+    configure
+    perf_server 20050
+    gateway
+    perf 20049 1 --op read --size 16k --count 100 >"$DIR/short" 2>&1 || fail "no service"
+    expect_exit 0 python3 "$HERE/deployed.py" "$URL" "$deploy/prometheus/rpcrdma-gw.rules.yml" "$deploy/grafana/rpcrdma-gw.json"
+    cat "$DIR/out"
+    sed 's/rpcrdma_gw_budget_waits_total/rpcrdma_gw_budget_wait_total/' "$deploy/prometheus/rpcrdma-gw.rules.yml" >"$DIR/wrong.yml"
+    expect_exit 1 python3 "$HERE/deployed.py" "$URL" "$DIR/wrong.yml" "$deploy/grafana/rpcrdma-gw.json"
+    says 'no metric rpcrdma_gw_budget_wait_total'
+    sed 's/step=\\"reply/step=\\"replies/' "$deploy/grafana/rpcrdma-gw.json" >"$DIR/wrong.json"
+    expect_exit 1 python3 "$HERE/deployed.py" "$URL" "$deploy/prometheus/rpcrdma-gw.rules.yml" "$DIR/wrong.json"
+    says replies
+    stop
+}
+
 # Between two RPCs: whoever is drained or killed sees its connection end, others go on.
 case_orders() {
     local other

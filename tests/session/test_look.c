@@ -394,6 +394,64 @@ static void draining_waits_for_both_directions(void **state)
 		}
 }
 
+/* The responder's share is told from the gateway's, in the bucket where it belongs. */
+static void latency_is_told_by_step(void **state)
+{
+	const struct latency *l;
+	const struct proxy_counters *c;
+
+	(void)state;
+	for (unsigned v = 1; v <= 2; v++) {
+		uint64_t before;
+
+		begin(v, 3 - v);
+		c = proxy_route_counters(w.proxy, 0);
+		l = c->latency[LATENCY_OTHER];
+		before = latency_count(&l[LATENCY_RESPONDER]);
+		assert_int_equal(before, c->replies);
+		w.pairs[0].server.holds = true;
+		peer_call(&w.pairs[0].client, &small);
+		world_run(&w, NSEC_PER_SEC);
+		peer_release(&w.pairs[0].server, true);
+		world_run(&w, NSEC_PER_SEC);
+		for (unsigned step = 0; step < LATENCY_STEPS; step++)
+			assert_int_equal(latency_count(&l[step]), before + 1);
+		assert_true(latency_quantile(&l[LATENCY_RESPONDER], 100) > NSEC_PER_SEC / 2);
+		assert_true(latency_quantile(&l[LATENCY_RESPONDER], 100) <= 2 * NSEC_PER_SEC);
+		assert_true(l[LATENCY_RESPONDER].sum >= NSEC_PER_SEC);
+		assert_true(l[LATENCY_CALL].sum + l[LATENCY_REPLY].sum < NSEC_PER_SEC / 2);
+		end();
+	}
+}
+
+static void latency_buckets(void **state)
+{
+	struct rpchdr read3 = {.prog = 100003, .vers = 3, .proc = 6};
+	struct rpchdr compound = {.prog = 100003, .vers = 4, .proc = 1};
+	struct latency m = {.sum = 0};
+
+	(void)state;
+	for (unsigned i = 0; i + 1 < LATENCY_BUCKETS; i++) {
+		latency_add(&m, latency_bound(i));
+		assert_int_equal(m.buckets[i], i == 0 ? 1 : 2);
+		latency_add(&m, latency_bound(i) + 1);
+		assert_int_equal(m.buckets[i + 1], 1);
+	}
+	latency_add(&m, 0);
+	latency_add(&m, UINT64_MAX >> 1);
+	assert_int_equal(m.buckets[0], 2);
+	assert_int_equal(m.buckets[LATENCY_BUCKETS - 1], 2);
+	assert_int_equal(latency_count(&m), 2 * LATENCY_BUCKETS);
+	assert_int_equal(latency_quantile(&m, 1), latency_bound(0));
+	assert_int_equal(latency_quantile(&m, 50), latency_bound(LATENCY_BUCKETS / 2));
+	assert_int_equal(latency_quantile(&m, 100), UINT64_MAX);
+	assert_int_equal(latency_kind_of(NULL, 0, 0), LATENCY_OTHER);
+	assert_int_equal(latency_kind_of(&read3, 0, 0), LATENCY_NFS3_READ);
+	assert_int_equal(latency_kind_of(&compound, 0, 1), LATENCY_NFS4_READ);
+	assert_int_equal(latency_kind_of(&compound, 1, 0), LATENCY_NFS4_WRITE);
+	assert_int_equal(latency_kind_of(&compound, 0, 0), LATENCY_NFS4_OTHER);
+}
+
 static void memory_adds_up(void **state)
 {
 	struct look l = {.kind = LOOK_MEMORY};
@@ -459,6 +517,8 @@ int main(void)
 		cmocka_unit_test(a_killed_session_ends_at_once),
 		cmocka_unit_test(killed_while_it_connects),
 		cmocka_unit_test(draining_waits_for_both_directions),
+		cmocka_unit_test(latency_is_told_by_step),
+		cmocka_unit_test(latency_buckets),
 		cmocka_unit_test(memory_adds_up),
 		cmocka_unit_test(reasons_add_up),
 	};

@@ -142,6 +142,38 @@ static void show_status(struct show *s, struct json_object *o)
 	show_counters(s, "verbs", member(o, "verbs"));
 }
 
+/* The gateway tells of buckets, each up to twice the one before: a quantile is at most that. */
+static const char *show_most(uint64_t ns, char *text)
+{
+	if (ns >= (uint64_t)1 << 62)
+		snprintf(text, 16, "beyond");
+	else if (ns >= 1000000000)
+		snprintf(text, 16, "%.1fs", (double)ns / 1e9);
+	else
+		snprintf(text, 16, "%.2fms", (double)ns / 1e6);
+	return text;
+}
+
+static void show_latency(struct show *s, struct json_object *list)
+{
+	char program[TEXT], procedure[TEXT], step[TEXT], mean[16], p50[16], p99[16];
+
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *o = json_object_array_get_idx(list, i);
+		uint64_t n = show_number(o, "count");
+
+		fprintf(s->to,
+			"latency    %-8s %-5s %-9s %10" PRIu64
+			" RPCs, mean %s, half within %s, 99 %% within %s\n",
+			show_text(o, "program", program, TEXT),
+			show_text(o, "procedure", procedure, TEXT),
+			show_text(o, "step", step, TEXT), n,
+			show_most(n ? show_number(o, "sum_ns") / n : 0, mean),
+			show_most(show_number(o, "p50_ns"), p50),
+			show_most(show_number(o, "p99_ns"), p99));
+	}
+}
+
 static void show_route(struct show *s, struct json_object *o)
 {
 	struct json_object *listen = member(o, "listen"), *upstream = member(o, "upstream");
@@ -154,6 +186,8 @@ static void show_route(struct show *s, struct json_object *o)
 		show_text(upstream, "versions", e, TEXT));
 	fprintf(s->to, "sessions   %" PRIu64 "\n", show_number(o, "sessions"));
 	show_all_counted(s, o);
+	if (json_object_is_type(member(o, "latency"), json_type_array))
+		show_latency(s, member(o, "latency"));
 }
 
 static void show_session(struct show *s, struct json_object *o)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_LATENCY_H
+#define PROXY_LATENCY_H
+
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "xdr/rpchdr.h"
+
+/**
+ * latency - how long RPCs take: the gateway's share before the call is on its way, the responder's, and
+ * the gateway's after the answer, each in a histogram by what kind of RPC it is
+ *
+ * Times are those of the relay's turns: no clock is read for them.
+ */
+enum latency_kind {
+	LATENCY_NFS3_READ,
+	LATENCY_NFS3_WRITE,
+	LATENCY_NFS3_OTHER,
+	LATENCY_NFS4_READ,  /* a COMPOUND that offers a Write chunk */
+	LATENCY_NFS4_WRITE, /* ... that comes with a Read chunk */
+	LATENCY_NFS4_OTHER,
+	LATENCY_OTHER,	  /* programs */
+	LATENCY_CALLBACK, /* a server's call */
+	LATENCY_KINDS
+};
+
+enum latency_step { LATENCY_CALL, LATENCY_RESPONDER, LATENCY_REPLY, LATENCY_STEPS };
+
+/* The first bucket is for up to 2^LATENCY_SHIFT ns, each next for twice as much, the last for all beyond. */
+enum { LATENCY_SHIFT = 17, LATENCY_BUCKETS = 17 };
+
+/** struct latency - of one step of one kind; nothing but uint64_t. */
+struct latency {
+	uint64_t buckets[LATENCY_BUCKETS];
+	uint64_t sum; /* ns */
+};
+
+/** latency_kind_of - a client's call with these words at its beginning, NULL if they cannot be read. */
+enum latency_kind latency_kind_of(const struct rpchdr *hdr, unsigned nreads, unsigned nwrites);
+
+/** latency_bound - the most that counts in @bucket, ns; of the last UINT64_MAX. */
+static inline uint64_t latency_bound(unsigned bucket)
+{
+	return bucket + 1 < LATENCY_BUCKETS ? (uint64_t)1 << (LATENCY_SHIFT + bucket) : UINT64_MAX;
+}
+
+/** latency_add - one that took @ns. */
+static inline void latency_add(struct latency *l, nsec_t ns)
+{
+	uint64_t above = ns ? (ns - 1) >> LATENCY_SHIFT : 0;
+	unsigned bucket = above ? 64 - (unsigned)__builtin_clzll(above) : 0;
+
+	l->buckets[bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1]++;
+	l->sum += ns;
+}
+
+/** latency_count - how many. */
+uint64_t latency_count(const struct latency *l);
+
+/** latency_quantile - the bound of the bucket that holds the @percent-th of a hundred; 0: there are none. */
+uint64_t latency_quantile(const struct latency *l, unsigned percent);
+
+/** latency_program, latency_procedure, latency_step_name - short words; static storage. */
+const char *latency_program(enum latency_kind kind);
+const char *latency_procedure(enum latency_kind kind);
+const char *latency_step_name(enum latency_step step);
+
+#endif
