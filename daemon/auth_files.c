@@ -225,8 +225,8 @@ bool auth_files_is_current(const struct hostauth_creds *creds, const struct conf
 
 	hostauth_creds_times(creds, &t);
 	if (is_past(cfg, HOSTAUTH_PART_CERTIFICATE, t.end, now, problem) ||
-	    is_past(cfg, HOSTAUTH_PART_CA, t.ca_end, now, problem) ||
-	    is_past(cfg, HOSTAUTH_PART_CRL, t.crl_end, now, problem))
+	    is_past(cfg, HOSTAUTH_PART_CA, t.ca_last, now, problem) ||
+	    is_past(cfg, HOSTAUTH_PART_CRL, t.crl_last, now, problem))
 		return false;
 	if (t.begin <= now)
 		return true;

@@ -26,7 +26,10 @@ static const char signatures[] =
 	"rsa_pss_pss_sha256:RSA+SHA256:RSA+SHA384:RSA+SHA512";
 static const uint8_t alpn[] = "\x13rpcrdma2-hostauth-1";
 
-enum { ALPN_BYTES = sizeof(alpn) - 1 };
+enum {
+	ALPN_BYTES = sizeof(alpn) - 1,
+	SECURITY_LEVEL = 2, /* 112 bits: RSA from 2048 on; whatever openssl.cnf has */
+};
 
 /* OpenSSL's heap. SSL_free() wipes neither the secrets of TLS 1.3 nor what was derived from them (3.0), so whatever is given
  * back is wiped. It can be told until its first allocation, which nobody but this folder makes. */
@@ -296,10 +299,39 @@ static int set_key(struct hostauth_creds *c, struct view pem, struct hostauth_re
 			       "password cannot)");
 }
 
+/* From the first to the last; @nth counts from 0. */
+static void note_span(int64_t *first, int64_t *last, int nth, int64_t end)
+{
+	if (end < *first)
+		*first = end;
+	if (nth == 0 || end > *last)
+		*last = end;
+}
+
+/* When the list at @i is due, or a later one of the same authority. */
+static int64_t list_end(const STACK_OF(X509_INFO) * all, int i)
+{
+	const X509_CRL *one = sk_X509_INFO_value(all, i)->crl;
+	int64_t end = INT64_MIN;
+
+	for (int k = 0; k < sk_X509_INFO_num(all); k++) {
+		const X509_CRL *crl = sk_X509_INFO_value(all, k)->crl;
+		int64_t at;
+
+		if (!crl || X509_NAME_cmp(X509_CRL_get_issuer(crl), X509_CRL_get_issuer(one)) != 0)
+			continue;
+		at = seconds_of(X509_CRL_get0_nextUpdate(crl), INT64_MAX);
+		if (at > end)
+			end = at;
+	}
+	return end;
+}
+
 /* Certificates and lists are in files of the same form. Return: how many of the kind, or -1. */
 static int load_store(struct hostauth_creds *c, struct view pem, bool crls)
 {
 	X509_STORE *store = SSL_CTX_get_cert_store(c->ctx);
+	struct hostauth_times *t = &c->times;
 	BIO *bio = bio_of(pem);
 	STACK_OF(X509_INFO) *all =
 		bio ? PEM_X509_INFO_read_bio(bio, NULL, no_password, NULL) : NULL;
@@ -309,10 +341,11 @@ static int load_store(struct hostauth_creds *c, struct view pem, bool crls)
 		const X509_INFO *info = sk_X509_INFO_value(all, i);
 
 		if (crls && info->crl) {
-			note_end(&c->times.crl_end, X509_CRL_get0_nextUpdate(info->crl));
+			note_span(&t->crl_end, &t->crl_last, n, list_end(all, i));
 			n = X509_STORE_add_crl(store, info->crl) == 1 ? n + 1 : -1;
 		} else if (!crls && info->x509) {
-			note_end(&c->times.ca_end, X509_get0_notAfter(info->x509));
+			note_span(&t->ca_end, &t->ca_last, n,
+				  seconds_of(X509_get0_notAfter(info->x509), INT64_MAX));
 			n = X509_STORE_add_cert(store, info->x509) == 1 ? n + 1 : -1;
 		}
 	}
@@ -363,7 +396,12 @@ static int set_up(struct hostauth_creds *c, bool psk)
 	SSL_CTX_set_app_data(ctx, c);
 	SSL_CTX_set_options(ctx,
 			    SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+#ifdef SSL_OP_NO_RX_CERTIFICATE_COMPRESSION
+	/* OpenSSL 3.2: what would come out of it is seen by nobody before it is taken apart. */
+	SSL_CTX_set_options(ctx, SSL_OP_NO_RX_CERTIFICATE_COMPRESSION);
+#endif
 	SSL_CTX_clear_options(ctx, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
+	SSL_CTX_set_security_level(ctx, SECURITY_LEVEL);
 	SSL_CTX_set_mode(ctx, SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_max_cert_list(ctx, HOSTAUTH_MAX_TLS);
@@ -421,7 +459,8 @@ struct hostauth_creds *hostauth_creds_new(enum hostauth_role role,
 	}
 	atomic_init(&c->holders, 1);
 	c->role = role;
-	c->times = (struct hostauth_times){INT64_MIN, INT64_MAX, INT64_MAX, INT64_MAX};
+	c->times = (struct hostauth_times){INT64_MIN, INT64_MAX, INT64_MAX,
+					   INT64_MAX, INT64_MAX, INT64_MAX};
 	c->ctx =
 		SSL_CTX_new(role == HOSTAUTH_INITIATOR ? TLS_client_method() : TLS_server_method());
 	if (fill(c, material, refusal) == 0)

@@ -62,8 +62,11 @@ void hostauth_creds_put(struct hostauth_creds *creds);
 /** struct hostauth_times - in seconds since 1970; what does not end ends at INT64_MAX. */
 struct hostauth_times {
 	int64_t begin, end; /* of our certificate, and all that came with it, together */
-	int64_t ca_end;	    /* of the first of the authorities that ends */
-	int64_t crl_end; /* when the first of the lists is due to be replaced: nobody is believed then */
+	/* Of the authorities: the first that ends, and the last, after which nobody is believed. */
+	int64_t ca_end, ca_last;
+	/* When their lists are due to be replaced, of each authority the latest: the first, whose authority's peers are
+	 * not believed then, and the last. */
+	int64_t crl_end, crl_last;
 };
 
 void hostauth_creds_times(const struct hostauth_creds *creds, struct hostauth_times *times);

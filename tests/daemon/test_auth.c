@@ -36,10 +36,8 @@ static void write_file(const char *name, const char *text, size_t len, mode_t mo
 	assert_int_equal(chmod(path_of(name), mode), 0);
 }
 
-/* A file of tests/hostauth/keys, as @name. */
-static void put(const char *name, const char *key)
+static size_t read_key(const char *key, char *text, size_t room)
 {
-	static char text[1 << 17];
 	char from[128];
 	size_t len;
 	FILE *f;
@@ -47,9 +45,26 @@ static void put(const char *name, const char *key)
 	snprintf(from, sizeof(from), "tests/hostauth/keys/%s", key);
 	f = fopen(from, "r");
 	assert_non_null(f);
-	len = fread(text, 1, sizeof(text), f);
+	len = fread(text, 1, room, f);
 	fclose(f);
-	write_file(name, text, len, 0600);
+	return len;
+}
+
+/* A file of tests/hostauth/keys, as @name. */
+static void put(const char *name, const char *key)
+{
+	static char text[1 << 17];
+
+	write_file(name, text, read_key(key, text, sizeof(text)), 0600);
+}
+
+/* Two, one behind the other. */
+static void put_both(const char *name, const char *key, const char *other)
+{
+	static char text[1 << 17];
+	size_t len = read_key(key, text, sizeof(text));
+
+	write_file(name, text, len + read_key(other, text + len, sizeof(text) - len), 0600);
 }
 
 static const char *const files[] = {"cert", "key", "ca", "crl", "psk", "conf"};
@@ -371,6 +386,36 @@ static void expiry_is_told_once_a_day(void **state)
 	auth_free(auth);
 }
 
+/* While authorities change both are believed, and one of them ends first: nobody is kept from using what is new. */
+static void one_authority_may_end_before_the_other(void **state)
+{
+	const struct leg_auth *leg;
+	struct hostauth_creds *old;
+	struct auth *auth;
+
+	(void)state;
+	assert_int_equal(make(&auth), 0);
+	leg = auth_leg(auth, 0, AUTH_LISTEN, true);
+	old = creds_of(leg);
+	put_both("ca", "ca.pem", "expired.pem");
+	assert_int_equal(check(in_2027), 0);
+	listen_to_log();
+	auth_reload(auth, in_2027);
+	assert_ptr_not_equal(creds_of(leg), old);
+	assert_said("event=hostauth.loaded route=one side=listen");
+	assert_true(warns(auth, 1, in_2027));
+	assert_said("level=error event=hostauth.expired route=one side=listen key=ca ");
+	old = creds_of(leg);
+	put("ca", "expired.pem");
+	listen_to_log();
+	auth_reload(auth, in_2027);
+	log_set_sink(NULL);
+	assert_ptr_equal(creds_of(leg), old);
+	assert_said("event=hostauth.kept route=one side=listen key=ca ");
+	auth_free(auth);
+	put_all();
+}
+
 static void every_allocation_may_fail(void **state)
 {
 	uint64_t live = mem_live(), nth = 1;
@@ -397,6 +442,7 @@ int main(void)
 		cmocka_unit_test(the_checker_looks_at_the_time),
 		cmocka_unit_test(what_is_new_is_used_and_else_the_old),
 		cmocka_unit_test(expiry_is_told_once_a_day),
+		cmocka_unit_test(one_authority_may_end_before_the_other),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
 

@@ -196,6 +196,33 @@ static void lists_have_their_time(void **state)
 	meet(&client, NULL, ca, lists, "CRL is not yet valid");
 }
 
+static void ends(const char *ca, const char *lists, int64_t first, int64_t last)
+{
+	struct hostauth_creds *c = creds(HOSTAUTH_ACCEPTOR, &server, NULL, ca, lists);
+	struct hostauth_times t;
+
+	hostauth_creds_times(c, &t);
+	hostauth_creds_put(c);
+	assert_int_equal(t.crl_end, first);
+	assert_int_equal(t.crl_last, last);
+}
+
+/* Of an authority the latest counts; of several the first is warned of, and the last is the end. */
+static void their_ends_are_known(void **state)
+{
+	char ca[MATERIAL] = "", lists[MATERIAL] = "";
+
+	(void)state;
+	put_certificate(ca, &root);
+	ends(ca, lists, INT64_MAX, INT64_MAX);
+	put_list(lists, &root, &root, -DAY, -1, NULL);
+	ends(ca, lists, PAIR_NOW - 1, PAIR_NOW - 1);
+	put_list(lists, &root, &root, -DAY, DAY, NULL);
+	ends(ca, lists, PAIR_NOW + DAY, PAIR_NOW + DAY);
+	put_list(lists, &other, &other, -DAY, 5, NULL);
+	ends(ca, lists, PAIR_NOW + 5, PAIR_NOW + DAY);
+}
+
 /* Where lists are given there is to be one of each authority that signs. */
 static void a_list_that_is_missing_is_no_permission(void **state)
 {
@@ -278,6 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_is_listed_is_refused),
 		cmocka_unit_test(lists_have_their_time),
+		cmocka_unit_test(their_ends_are_known),
 		cmocka_unit_test(a_list_that_is_missing_is_no_permission),
 		cmocka_unit_test(nobody_lists_for_others),
 		cmocka_unit_test(chains_want_a_list_each),

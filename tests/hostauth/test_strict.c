@@ -2,6 +2,7 @@
 /* Peers that TLS would be content with, and the profile is not. */
 #include "tests/cmocka_all.h"
 
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <string.h>
 
@@ -68,6 +69,40 @@ static void earlier_versions_are_refused(void **state)
 		expect(&end[0], HOSTAUTH_CAUSE_PEER, which ? "" : "alert protocol version");
 		pair_end(end);
 	}
+}
+
+/* Whatever openssl.cnf allows: tests/hostauth/lax.cnf, with which this runs, has level 0. */
+static void weak_keys_are_refused(void **state)
+{
+	EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)1024);
+	SSL_CTX *lax = SSL_CTX_new(TLS_server_method());
+	struct view ca = pair_read("tests/hostauth/keys/ca.pem");
+	struct hostauth_material m = {.ca = ca};
+	BIO *bio = BIO_new(BIO_s_mem());
+	struct hostauth_refusal no;
+	X509 *x = X509_new();
+	char *pem;
+
+	(void)state;
+	assert_int_equal(SSL_CTX_get_security_level(lax), 0);
+	ASN1_TIME_set(X509_getm_notBefore(x), PAIR_NOW - 1000);
+	ASN1_TIME_set(X509_getm_notAfter(x), PAIR_NOW + 1000);
+	X509_set_pubkey(x, key);
+	assert_true(X509_sign(x, key, EVP_sha256()) > 0);
+	assert_int_equal(SSL_CTX_use_certificate(lax, x), 1);
+	PEM_write_bio_X509(bio, x);
+	PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL);
+	m.certificate.len = (size_t)BIO_get_mem_data(bio, &pem);
+	m.certificate.data = (const uint8_t *)pem;
+	m.key = m.certificate;
+	assert_null(hostauth_creds_new(HOSTAUTH_ACCEPTOR, &m, &no));
+	assert_int_equal(no.part, HOSTAUTH_PART_CERTIFICATE);
+	assert_non_null(strstr(no.why, "ee key too small"));
+	X509_free(x);
+	EVP_PKEY_free(key);
+	BIO_free(bio);
+	SSL_CTX_free(lax);
+	pair_free(ca);
 }
 
 /* --- what a chain may cost --- */
@@ -300,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_purpose_is_refused),
 		cmocka_unit_test(earlier_versions_are_refused),
+		cmocka_unit_test(weak_keys_are_refused),
 		cmocka_unit_test(chains_are_counted),
 		cmocka_unit_test(long_chains_are_refused_before_they_are_looked_at),
 		cmocka_unit_test(a_clienthello_without_end_is_refused),
