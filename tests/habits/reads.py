@@ -241,7 +241,7 @@ class Way:
             return True     # a Send larger than the Receive
         if chunks == 'rpc3':
             return 'no-mismatch' in self.habits
-        return self.habits and chunks in ('both', 'two', 'long')
+        return self.habits and chunks in ('two', 'long')
 
     def is_bad(self):
         return bool(self.faults or self.counts['silence'] or self.counts['WRONG'] or self.are_names_bad() or
