@@ -22,13 +22,14 @@
 enum {
 	CONTRACT_PAIRS = 2,
 	CONTRACT_OPS = 8192,
-	CONTRACT_MEMORY = 32 * 1024 * 1024, /* registered, of each instance */
-	CONTRACT_DEPTH = 64,		    /* of queues in default_params */
+	CONTRACT_MEMORY =
+		20 * 1024 * 1024, /* registered, of each instance: devices pin all of it */
+	CONTRACT_DEPTH = 64,	  /* of queues in default_params */
 	CONTRACT_EXPOSURES = 16,
 	POOL_RECVS = 1024,
 	POOL_LEN = 1024,	    /* of each */
-	POOL_AT = 24 * 1024 * 1024, /* where they lie in the memory of an instance */
-	SAY_AT = 28 * 1024 * 1024,  /* and where what is said lies */
+	POOL_AT = 16 * 1024 * 1024, /* where they lie in the memory of an instance */
+	SAY_AT = 17 * 1024 * 1024,  /* and where what is said lies */
 	SAY_MEMORY = 2048,	    /* lengths remembered */
 };
 

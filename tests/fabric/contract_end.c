@@ -130,7 +130,7 @@ static void load(struct contract *t, struct pair *p)
 	}
 	/* Handles nobody uses any more may go; some of these are answered later. */
 	for (unsigned i = 0; i < 8; i++) {
-		struct segment seg = do_expose(&p->a, 20 * MIB, 10, FABRIC_REMOTE_READ);
+		struct segment seg = do_expose(&p->a, 18 * MIB, 10, FABRIC_REMOTE_READ);
 
 		do_withdraw(&p->a, seg.handle);
 	}
@@ -238,15 +238,15 @@ static void other_connections_go_on(void **state)
 {
 	struct contract *t = *state;
 	struct pair *p = establish(t, 0), *q = establish(t, 1);
-	int r = do_recv(&q->b, 25 * MIB, 64);
+	int r = do_recv(&q->b, 19 * MIB, 64);
 
 	load(t, p);
 	drop(&p->b);
 	until(t, &p->a.disconnected);
-	fill(&q->a, 25 * MIB, 64, 4);
-	do_send(&q->a, 25 * MIB, 64);
+	fill(&q->a, 19 * MIB, 64, 4);
+	do_send(&q->a, 19 * MIB, 64);
 	succeed(&q->b, r);
-	check(&q->b, 25 * MIB, 64, 4);
+	check(&q->b, 19 * MIB, 64, 4);
 }
 
 int contract_run_end(void)

@@ -4,9 +4,8 @@
 # device really completes goes through all of fabric/verbs.
 #
 # In user-mode Linux it is UndefinedBehaviorSanitizer, and what shadow/ has for AddressSanitizer, whose own runtime
-# finds no room in the 512 GiB of addresses a process has there (build-shadow, made by `./check vm`; the contract,
-# which would take minutes so, has the first alone: build-ubsan). With VM_KERNEL=debian, in QEMU, it is both as they
-# are (build-asan), which takes minutes. Tests on the stand-in adapter run under both in `./check asan`.
+# finds no room in the 512 GiB of addresses a process has there (build-shadow, made by `./check vm`). With
+# VM_KERNEL=debian, in QEMU, it is both as they are (build-asan), which takes minutes. Tests on the stand-in adapter run under both in `./check asan`.
 
 [ "${KERNEL[gateway]}" = debian ] && SANITIZER=asan || SANITIZER=shadow
 SANITIZED=${SANITIZED:-$TOP/build-$SANITIZER/bin}
@@ -16,8 +15,8 @@ test_sanitized() {
     [ -x "$SANITIZED/test_verbs_device" ] || { say "no build under sanitizers in $SANITIZED: skipped"; return; }
     guests_up rxe gateway
     [ "$SANITIZER" = asan ] || sanitized_notices
-    check "sanitized: the contract over rxe, but for its soaks" \
-        sanitized_contract setup message rdma written access end shared shared_end
+    check "sanitized ($SANITIZER): the contract over rxe, but for its soaks" \
+        sanitized test_contract_verbs setup message rdma written access end shared shared_end
     check "sanitized ($SANITIZER): calls, completions and queue pairs" sanitized test_verbs_device
     check "sanitized: shared Receives" sanitized test_verbs_shared
     sanitized_gateway
@@ -30,11 +29,6 @@ sanitized() {
     guest gateway "ulimit -l unlimited; VERBS_ADDRESS=${GUEST_ADDRESS[gateway]} $(sanitized_options) \
         timeout 300 setarch -R $SANITIZED/$*" 310 >"$RUN/sanitized-$name.log" 2>&1 &&
         grep -q PASSED "$RUN/sanitized-$name.log" && sanitized_silent "$RUN/sanitized-$name.log"
-}
-sanitized_contract() {
-    local SANITIZED=$SANITIZED
-    [ "$SANITIZER" = asan ] || SANITIZED=$TOP/build-ubsan/bin
-    sanitized test_contract_verbs "$@"
 }
 sanitized_options() { echo "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1"; }
 sanitized_silent() { ! grep -E 'Sanitizer|runtime error:' "$1"; }
