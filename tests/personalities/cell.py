@@ -37,7 +37,7 @@ class Cell:
         self.one, self.role, self.side = one, role, side
         self.name = '%s-%s-v%s' % (one.name, role, side)
         server = side if role == 'client' else 'early' if one.early else 2
-        versions = (1, 2, '2-early') if one.early else (1, 2)
+        versions = (1, 2, '2-early') if one.early or side == 'early' else (1, 2)
         self.route = Route(self.name, UPSTREAM[server], versions, listen='crc = false;', upstream='crc = false; '
                            'connect_timeout = 4; reverse = "%s";' % self.level())
         self.calls = self.timeouts = 0
