@@ -23,7 +23,7 @@ const char help_text[] =
 "  memory_limit = \"1G\";                # payload memory of the whole process\n"
 "  routes = ( { name = \"filer1\";\n"
 "    listen   = { address = \"10.77.0.1\"; port = 20049; versions = [1, 2]; };\n"
-"    upstream = { address = \"10.77.0.2\"; port = 20049; version = \"auto\"; };  # 1, 2, auto\n"
+"    upstream = { address = \"10.77.0.2\"; port = 20049; version = \"auto\"; };  # 1, 2, 2-early\n"
 "  } );\n"
 "A client then mounts the gateway instead of the filer:\n"
 "  mount -t nfs -o proto=rdma,port=20049 10.77.0.1:/export /mnt\n"
