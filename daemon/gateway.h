@@ -130,8 +130,8 @@ struct provider_config gateway_fabric(const struct gateway *gw, const struct con
 /** gateway_prove - the credentials of the route in @slot. Return: whether it has any. */
 bool gateway_prove(struct gateway *gw, unsigned slot, const struct auth *auth);
 
-/** gateway_tell - a line of the log about the route in @slot. */
-void gateway_tell(const struct gateway *gw, unsigned slot);
+/** gateway_tell - a line of the log about the route in slot @i. */
+void gateway_tell(const struct gateway *gw, unsigned i);
 
 /** gateway_name_slots - .told_as of all, after routes came or went. */
 void gateway_name_slots(struct gateway *gw);
