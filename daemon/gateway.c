@@ -282,6 +282,7 @@ void gateway_free_slot(struct gateway *gw, unsigned slot)
 {
 	mem_free(gw->listens[slot].from);
 	memset(&gw->listens[slot], 0, sizeof(gw->listens[slot]));
+	gw->listens[slot].told_as = GATEWAY_NONE;
 	memset(&gw->routes[slot], 0, sizeof(gw->routes[slot]));
 }
 

@@ -18,10 +18,12 @@
 struct route_state {
 	struct proxy *proxy;
 	const struct proxy_route *route;
-	unsigned slot;	    /* of proxy.routes */
-	unsigned holds;	    /* sessions that came in by it, and those that took it: once each */
-	bool is_retired;    /* nobody new takes it; it goes with the last of those */
-	size_t doors_bytes; /* kept free for handshakes */
+	unsigned slot;	 /* of proxy.routes */
+	unsigned holds;	 /* sessions that came in by it, and those that took it: once each */
+	bool is_retired; /* nobody new takes it; it goes with the last of those */
+	struct route_state *leader;  /* the one that listens, where it shares that one's listener */
+	unsigned sharers;	     /* routes it is that for: it stays as long as they do */
+	size_t doors_bytes;	     /* kept free for handshakes */
 	struct leg_config server_v1; /* the server leg's, when the upstream speaks only 1 */
 	nsec_t v1_until;	     /* that is believed until then */
 	nsec_t one_kind_until;	     /* no Reply chunk beside Write chunks: txn_told.c */

@@ -6,7 +6,8 @@
  *
  * A session holds the route that it takes and the one that it came in by, which differ where several
  * share a listener. As long as somebody is there that came in by the one that listens, and has not
- * proved its name yet, all that share that listener stay, for it may choose any of them.
+ * proved its name yet, all that share that listener stay, for it may choose any of them. And the one that
+ * listens stays as long as they do: what takes its slot then is not theirs to share.
  */
 #include "proxy/routes.h"
 
@@ -30,11 +31,26 @@ static void free_route(struct route_state *rs)
 	session_auth_fini(rs);
 	for (unsigned k = 0; k < QUOTA_PURPOSES; k++)
 		quota_group_fini(&rs->groups[k]);
+	if (rs->leader) {
+		rs->leader->sharers--;
+		p->sweep = true; /* it may be over as well */
+	}
 	p->routes[rs->slot] = NULL;
 	p->nroutes -= !rs->is_retired;
 	mem_free(rs);
 	if (users)
 		atomic_fetch_sub(users, 1); /* the last that is done with it */
+}
+
+static void find_leader(struct route_state *rs)
+{
+	const struct proxy *p = rs->proxy;
+
+	for (unsigned i = 0; rs->route->shares && !rs->leader && i < p->nslots; i++)
+		if (p->routes[i] && p->routes[i]->route == rs->route->shares) {
+			rs->leader = p->routes[i];
+			rs->leader->sharers++;
+		}
 }
 
 int proxy_route_add(struct proxy *p, unsigned slot, unsigned part, unsigned sides)
@@ -51,6 +67,7 @@ int proxy_route_add(struct proxy *p, unsigned slot, unsigned part, unsigned side
 	rs->server_v1.versions = LEG_V1;
 	init_groups(rs, part);
 	p->routes[slot] = rs;
+	find_leader(rs);
 	p->nroutes++;
 	if (rs->route->users)
 		atomic_fetch_add(rs->route->users, 1);
@@ -88,14 +105,11 @@ void route_put(struct route_state *rs)
 	rs->proxy->sweep |= rs->is_retired && rs->holds == 0;
 }
 
-static bool is_over(const struct proxy *p, const struct route_state *rs)
+static bool is_over(const struct route_state *rs)
 {
-	if (!rs->is_retired || rs->holds > 0)
+	if (!rs->is_retired || rs->holds > 0 || rs->sharers > 0)
 		return false;
-	for (unsigned i = 0; rs->route->shares && i < p->nslots; i++)
-		if (p->routes[i] && p->routes[i]->route == rs->route->shares)
-			return p->routes[i]->is_retired && p->routes[i]->holds == 0;
-	return true;
+	return !rs->leader || (rs->leader->is_retired && rs->leader->holds == 0);
 }
 
 /* Who goes on counting where @rs ended; NULL: nobody. */
@@ -121,7 +135,7 @@ void routes_sweep(struct proxy *p)
 {
 	p->sweep = false;
 	for (unsigned i = 0; i < p->nslots; i++)
-		if (p->routes[i] && is_over(p, p->routes[i]))
+		if (p->routes[i] && is_over(p->routes[i]))
 			end_route(p, p->routes[i]);
 }
 
@@ -143,11 +157,16 @@ int routes_open(struct proxy *p)
 			return err;
 		proxy_listen_by(p, i, i);
 	}
+	for (unsigned i = 0; i < p->cfg.nroutes; i++)
+		find_leader(p->routes[i]); /* in whatever order they stand */
 	return 0;
 }
 
 void routes_close(struct proxy *p)
 {
+	for (unsigned i = 0; p->routes && i < p->nslots; i++)
+		if (p->routes[i])
+			p->routes[i]->leader = NULL;
 	for (unsigned i = 0; p->routes && i < p->nslots; i++)
 		if (p->routes[i])
 			free_route(p->routes[i]);
