@@ -34,18 +34,60 @@ static inline size_t xdr_in_left(const struct xdr_in *x)
 	return (size_t)(x->end - x->pos);
 }
 
-/** xdr_get_u32, xdr_get_u64 - the next word; 0 and sticky failure at the end. */
-uint32_t xdr_get_u32(struct xdr_in *x);
+/** xdr_pad - octets of XDR roundup that follow @len octets: 0 to 3. */
+static inline uint32_t xdr_pad(uint64_t len)
+{
+	return (uint32_t)(-len & 3);
+}
+
+/** xdr_peek_u32 - the big-endian word at @p, which must hold four octets. */
+static inline uint32_t xdr_peek_u32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/** xdr_take - the next @n octets, which were read then; NULL and sticky failure at the end. */
+static inline const uint8_t *xdr_take(struct xdr_in *x, size_t n)
+{
+	const uint8_t *p = x->pos;
+
+	if (x->failed || xdr_in_left(x) < n) {
+		x->failed = true;
+		return NULL;
+	}
+	x->pos = p + n;
+	return p;
+}
+
+/** xdr_get_u32, xdr_get_u64 - the next word; 0 and sticky failure at the end. Headers are made of
+ * words, some forty for each message that passes: hence inline. */
+static inline uint32_t xdr_get_u32(struct xdr_in *x)
+{
+	const uint8_t *p = xdr_take(x, 4);
+
+	return p ? xdr_peek_u32(p) : 0;
+}
+
 uint64_t xdr_get_u64(struct xdr_in *x);
 
 /** xdr_get_bool - an XDR bool or optional discriminator; a value other than 0 or 1 fails. */
-bool xdr_get_bool(struct xdr_in *x);
+static inline bool xdr_get_bool(struct xdr_in *x)
+{
+	uint32_t v = xdr_get_u32(x);
+
+	if (v > 1)
+		x->failed = true;
+	return v == 1;
+}
 
 /** xdr_get_opaque - counted octets with their pad; fails if longer than @max. Borrowed view. */
 struct view xdr_get_opaque(struct xdr_in *x, uint32_t max);
 
 /** xdr_skip - step over @octets (already padded by the caller). */
-void xdr_skip(struct xdr_in *x, size_t octets);
+static inline void xdr_skip(struct xdr_in *x, size_t octets)
+{
+	(void)xdr_take(x, octets);
+}
 
 /** xdr_get_segment - handle, length, offset: the layout versions 1 and 2 share. */
 struct segment xdr_get_segment(struct xdr_in *x);
@@ -68,22 +110,31 @@ static inline size_t xdr_out_len(const struct xdr_out *x)
 	return (size_t)(x->pos - x->start);
 }
 
+/** xdr_has_room - for @n more octets; else sticky failure. */
+static inline bool xdr_has_room(struct xdr_out *x, size_t n)
+{
+	if (!x->failed && (size_t)(x->end - x->pos) >= n)
+		return true;
+	x->failed = true;
+	return false;
+}
+
 /** xdr_put_* - append; a write past the end changes nothing and fails stickily. */
-void xdr_put_u32(struct xdr_out *x, uint32_t v);
+static inline void xdr_put_u32(struct xdr_out *x, uint32_t v)
+{
+	uint8_t *p = x->pos;
+
+	if (!xdr_has_room(x, 4))
+		return;
+	p[0] = (uint8_t)(v >> 24);
+	p[1] = (uint8_t)(v >> 16);
+	p[2] = (uint8_t)(v >> 8);
+	p[3] = (uint8_t)v;
+	x->pos = p + 4;
+}
+
 void xdr_put_u64(struct xdr_out *x, uint64_t v);
 void xdr_put_opaque(struct xdr_out *x, struct view v);
 void xdr_put_segment(struct xdr_out *x, const struct segment *s);
-
-/** xdr_pad - octets of XDR roundup that follow @len octets: 0 to 3. */
-static inline uint32_t xdr_pad(uint64_t len)
-{
-	return (uint32_t)(-len & 3);
-}
-
-/** xdr_peek_u32 - the big-endian word at @p, which must hold four octets. */
-static inline uint32_t xdr_peek_u32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
 
 #endif
