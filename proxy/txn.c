@@ -43,13 +43,6 @@ struct txn *txn_find(struct session *s, uint32_t xid, bool reverse)
 	return t;
 }
 
-static void copy_msg(struct rpc_msg *to, const struct rpc_msg *from)
-{
-	memcpy(to, from, offsetof(struct rpc_msg, segs));
-	to->nsegs = from->nsegs;
-	memcpy(to->segs, from->segs, from->nsegs * sizeof(from->segs[0]));
-}
-
 static void txn_unhash(struct txn *t)
 {
 	struct txn **p = txn_bucket(t->s, t->in.xid);
@@ -154,7 +147,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	t->rsp = req == &s->client ? &s->server : &s->client;
 	t->call_held = out->held;
 	t->call_tx.owner = t->reply_tx.owner = t;
-	copy_msg(&t->in, out->msg);
+	rpc_msg_copy(&t->in, out->msg);
 	txn_set_room(t);
 	list_init(&t->op_link);
 	list_init(&t->wait_link);

@@ -2,29 +2,20 @@
 #include "rpc/msg.h"
 
 #include <assert.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/err.h"
 
-void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir dir)
+void rpc_msg_copy(struct rpc_msg *to, const struct rpc_msg *from)
 {
-	m->xid = xid;
-	m->dir = dir;
-	m->nbody = 0;
-	m->has_body_chunk = false;
-	m->nreads = 0;
-	m->nwrites = 0;
-	m->has_reply = false;
-	m->inv_handle = 0;
-	m->nsegs = 0;
-}
-
-size_t rpc_msg_body_len(const struct rpc_msg *m)
-{
-	size_t len = 0;
-
-	for (unsigned i = 0; i < m->nbody; i++)
-		len += m->body[i].len;
-	return len;
+	memcpy(to, from, offsetof(struct rpc_msg, reads));
+	for (unsigned i = 0; i < from->nreads; i++)
+		to->reads[i] = from->reads[i];
+	for (unsigned i = 0; i < from->nwrites; i++)
+		to->writes[i] = from->writes[i];
+	for (unsigned i = 0; i < from->nsegs; i++)
+		to->segs[i] = from->segs[i];
 }
 
 int rpc_msg_add_segment(struct rpc_msg *m, struct rpc_chunk *c, const struct segment *s)

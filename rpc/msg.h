@@ -38,13 +38,8 @@ struct rpc_msg {
 	 * Position-Zero Read chunk; version 2: the Call chunk). In a reply: the
 	 * requester's Reply chunk with the lengths the responder really wrote. */
 	bool has_body_chunk;
-	struct rpc_chunk body_chunk;
-
-	struct rpc_chunk reads[RPC_MAX_CHUNKS]; /* calls: data items, by rising position, none 0 */
-	unsigned nreads;
-	struct rpc_chunk writes[RPC_MAX_CHUNKS]; /* calls: provisional; replies: lengths written */
-	unsigned nwrites;
 	bool has_reply; /* calls: a provisional Reply chunk */
+	struct rpc_chunk body_chunk;
 	struct rpc_chunk reply;
 
 	/* Calls, version 2: a handle of this header that the responder may
@@ -52,15 +47,35 @@ struct rpc_msg {
 	 * (there the private data's R flag permits any handle of the call). */
 	uint32_t inv_handle;
 
-	unsigned nsegs;
-	struct segment segs[RPC_MAX_SEGMENTS]; /* last: a copy may end behind those in use */
+	/* Tables last: of most messages they are empty, and nobody looks at their memory. */
+	unsigned nreads, nwrites, nsegs;
+	struct rpc_chunk reads[RPC_MAX_CHUNKS];	 /* calls: data items, by rising position, none 0 */
+	struct rpc_chunk writes[RPC_MAX_CHUNKS]; /* calls: provisional; replies: lengths written */
+	struct segment segs[RPC_MAX_SEGMENTS];	 /* last: a copy may end behind those in use */
 };
 
-/** rpc_msg_reset - an empty message; does not touch the segment array. */
-void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir dir);
+/** rpc_msg_reset - an empty message; does not touch the tables. */
+static inline void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir dir)
+{
+	m->xid = xid;
+	m->dir = dir;
+	m->nbody = m->nreads = m->nwrites = m->nsegs = 0;
+	m->has_body_chunk = m->has_reply = false;
+	m->inv_handle = 0;
+}
+
+/** rpc_msg_copy - @to is what @from is; of its tables what is in use, and nothing behind. */
+void rpc_msg_copy(struct rpc_msg *to, const struct rpc_msg *from);
 
 /** rpc_msg_body_len - octets of the inline payload stream. */
-size_t rpc_msg_body_len(const struct rpc_msg *m);
+static inline size_t rpc_msg_body_len(const struct rpc_msg *m)
+{
+	size_t len = 0;
+
+	for (unsigned i = 0; i < m->nbody; i++)
+		len += m->body[i].len;
+	return len;
+}
 
 /** rpc_msg_add_segment - append @s to the open chunk @c, which must be the last one begun.
  * Return: 0, or ERR_TOOBIG when the segment table is full. */

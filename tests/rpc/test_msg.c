@@ -22,6 +22,34 @@ static void reset_empties(void **state)
 	assert_int_equal(m.inv_handle, 0);
 }
 
+static void a_copy_ends_with_what_is_in_use(void **state)
+{
+	static struct rpc_msg copy;
+	struct segment s = {7, 8, 9};
+
+	(void)state;
+	rpc_msg_reset(&m, 5, RPC_CALL);
+	m.body[0] = view_of("abc", 3);
+	m.nbody = 1;
+	m.inv_handle = 7;
+	m.reads[0] = m.writes[0] = m.reply = (struct rpc_chunk){.count = 0};
+	m.nreads = m.nwrites = 1;
+	m.has_reply = true;
+	assert_int_equal(rpc_msg_add_segment(&m, &m.reads[0], &s), 0);
+	assert_int_equal(rpc_msg_add_segment(&m, &m.writes[0], &s), 0);
+	assert_int_equal(rpc_msg_add_segment(&m, &m.reply, &s), 0);
+	memset(&copy, 0xee, sizeof(copy));
+	rpc_msg_copy(&copy, &m);
+	assert_int_equal(copy.xid, 5);
+	assert_ptr_equal(copy.body[0].data, m.body[0].data);
+	assert_int_equal(copy.inv_handle, 7);
+	assert_int_equal(copy.reads[0].count + copy.writes[0].count + copy.reply.count, 3);
+	assert_int_equal(copy.reply.first, 2);
+	assert_int_equal(copy.segs[2].offset, 9);
+	assert_int_equal(copy.reads[1].count, 0xeeee);
+	assert_int_equal(copy.segs[3].handle, 0xeeeeeeee);
+}
+
 static void body_is_the_sum_of_its_views(void **state)
 {
 	(void)state;
@@ -79,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reset_empties),
+		cmocka_unit_test(a_copy_ends_with_what_is_in_use),
 		cmocka_unit_test(body_is_the_sum_of_its_views),
 		cmocka_unit_test(chunks_follow_each_other),
 		cmocka_unit_test(table_has_an_end),

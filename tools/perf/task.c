@@ -70,25 +70,6 @@ static void refuse(struct task *t, enum rpc_error_code code, uint32_t a, uint32_
 	task_end(t);
 }
 
-/* Only what is used: the arrays are large. */
-static void copy_msg(struct rpc_msg *to, const struct rpc_msg *from)
-{
-	rpc_msg_reset(to, from->xid, from->dir);
-	to->has_body_chunk = from->has_body_chunk;
-	to->body_chunk = from->body_chunk;
-	to->nbody = from->nbody;
-	memcpy(to->body, from->body, sizeof(to->body));
-	to->nreads = from->nreads;
-	memcpy(to->reads, from->reads, from->nreads * sizeof(to->reads[0]));
-	to->nwrites = from->nwrites;
-	memcpy(to->writes, from->writes, from->nwrites * sizeof(to->writes[0]));
-	to->has_reply = from->has_reply;
-	to->reply = from->reply;
-	to->inv_handle = from->inv_handle;
-	to->nsegs = from->nsegs;
-	memcpy(to->segs, from->segs, from->nsegs * sizeof(to->segs[0]));
-}
-
 void task_begin(struct server_conn *conn, const struct leg_out *out)
 {
 	struct task *t = pool_get(&conn->server->tasks);
@@ -103,7 +84,7 @@ void task_begin(struct server_conn *conn, const struct leg_out *out)
 	t->conn = conn;
 	t->state = TASK_QUEUED;
 	t->held = out->held;
-	copy_msg(&t->call, out->msg);
+	rpc_msg_copy(&t->call, out->msg);
 	t->tx = (struct leg_tx){.owner = t};
 	list_init(&t->waiter.link);
 	list_init(&t->queue);
