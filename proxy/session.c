@@ -161,6 +161,13 @@ static void drain_leg(struct session *s, struct leg *leg)
 		lobby_leave(&s->proxy->lobby, &s->silent);
 }
 
+/* Set-up is over, no end is near, and nothing was left from before: so it is with most events. */
+static bool is_calm(const struct session *s, const struct leg *leg)
+{
+	return !leg_has_next(leg) && !auth_goes_on(s, leg) && !s->silent.host &&
+	       s->state != SESSION_PROVE;
+}
+
 void session_input(struct session *s, struct leg *leg, const struct fabric_event *ev)
 {
 	struct leg_out out;
@@ -169,7 +176,8 @@ void session_input(struct session *s, struct leg *leg, const struct fabric_event
 		return;
 	leg_input(leg, ev, &out);
 	session_on_out(s, leg, &out);
-	drain_leg(s, leg);
+	if (!is_calm(s, leg))
+		drain_leg(s, leg);
 	session_touch(s);
 }
 
@@ -211,8 +219,10 @@ void session_pump(struct session *s)
 	}
 	leg_pump(&s->server);
 	leg_pump(&s->client);
-	drain_leg(s, &s->server);
-	drain_leg(s, &s->client);
+	if (!is_calm(s, &s->server))
+		drain_leg(s, &s->server);
+	if (!is_calm(s, &s->client))
+		drain_leg(s, &s->client);
 	session_await_setup(s);
 	if (s->state == SESSION_OPEN)
 		session_watch(s);

@@ -131,7 +131,7 @@ struct rpc_transport_ops {
 	const struct rpc_traits *traits;
 
 	/**
-	 * recv - one received message
+	 * recv - one received message; sets all of @rx
 	 *
 	 * Malformed input is not an error of this call: the report it draws is
 	 * queued for control() and .kind is RPC_RX_NONE.

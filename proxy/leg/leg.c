@@ -244,7 +244,7 @@ static void leg_on_disconnected(struct leg *leg, const struct fabric_event *ev)
 
 void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
 {
-	*out = (struct leg_out){.kind = LEG_OUT_NONE};
+	out->kind = LEG_OUT_NONE;
 	switch (ev->type) {
 	case FABRIC_EV_REQUEST: /* belongs to listeners, never to a leg */
 		break;
@@ -277,7 +277,7 @@ void leg_next(struct leg *leg, struct leg_out *out)
 {
 	struct list *item = list_pop(&leg->dead);
 
-	*out = (struct leg_out){.kind = LEG_OUT_NONE};
+	out->kind = LEG_OUT_NONE;
 	if (item) {
 		leg_tx_done(container_of(item, struct leg_tx, link), out);
 		return;

@@ -98,6 +98,7 @@ enum leg_out_kind {
 	LEG_OUT_CLOSED, /* the last one: .status, .why. Every tx and op was given back before */
 };
 
+/** struct leg_out - of the fields behind .kind only those of that kind are set. */
 struct leg_out {
 	enum leg_out_kind kind;
 	struct rpc_msg *msg; /* MSG: may be changed; valid until the next leg_input()/leg_resume()
@@ -222,6 +223,20 @@ static inline bool leg_ended(const struct leg *leg)
 	return leg->state == LEG_CLOSED || !leg->conn;
 }
 
+/** leg_is_at_door - a leg with .gated waits for leg_admit() before anything that takes memory or time
+ * is done for its peer: an acceptor's first message, an initiator's own. */
+static inline bool leg_is_at_door(const struct leg *leg)
+{
+	return leg->proof && leg->proof->at_door && !leg->closing && leg->state != LEG_CLOSED;
+}
+
+/** leg_holds_back - whatever the peer says waits, since it has proved who it is, for leg_go_on(): see
+ * .held of struct leg. */
+static inline bool leg_holds_back(const struct leg *leg)
+{
+	return leg->held && leg->proof && leg->proof->auth.verdict == V2_AUTH_DONE;
+}
+
 /** leg_init - make @leg safe for leg_fini() before anything else; sets conn->owner users' own. */
 void leg_init(struct leg *leg, enum rpc_role role);
 
@@ -245,6 +260,13 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 /** leg_next - what is due without a new fabric event: messages queued while stalled, txs to give
  * back. Call after leg_input() and leg_resume() until LEG_OUT_NONE. */
 void leg_next(struct leg *leg, struct leg_out *out);
+
+/** leg_has_next - whether leg_next() may have something: it costs less to ask. */
+static inline bool leg_has_next(const struct leg *leg)
+{
+	return !list_is_empty(&leg->dead) || !list_is_empty(&leg->rxq) || leg->settled ||
+	       leg->also_failed || leg->state == LEG_CLOSED;
+}
 
 /** leg_resume - the arena has memory again for leg->waiter. */
 void leg_resume(struct leg *leg);

@@ -258,11 +258,6 @@ bool leg_auth_must_wait(struct leg *leg)
 	return true;
 }
 
-bool leg_is_at_door(const struct leg *leg)
-{
-	return leg->proof && leg->proof->at_door && !leg->closing && leg->state != LEG_CLOSED;
-}
-
 void leg_admit(struct leg *leg)
 {
 	leg->proof->at_door = false;
@@ -280,11 +275,6 @@ bool leg_peer_is(const struct leg *leg, const char *want)
 
 	return *name &&
 	       hostauth_name_allows(want, leg->proof->peer_kind, view_of(name, strlen(name)));
-}
-
-bool leg_holds_back(const struct leg *leg)
-{
-	return leg->held && leg->proof && leg->proof->auth.verdict == V2_AUTH_DONE;
 }
 
 void leg_go_on(struct leg *leg)

@@ -48,9 +48,7 @@ const char *leg_peer_name(const struct leg *leg);
 /** leg_peer_is - the peer proved a name that @want, of an operator's list, allows. */
 bool leg_peer_is(const struct leg *leg, const char *want);
 
-/** leg_holds_back - whatever the peer says waits, since it has proved who it is, for leg_go_on(): see
- * .held of struct leg. leg_next() is due after that. */
-bool leg_holds_back(const struct leg *leg);
+/** leg_go_on - see leg_holds_back(). leg_next() is due after that. */
 void leg_go_on(struct leg *leg);
 
 /** leg_is_unproved - the peer is still to say who it is, or failed to. */
@@ -59,9 +57,7 @@ bool leg_is_unproved(const struct leg *leg);
 /** leg_proves - it is under way. */
 bool leg_proves(const struct leg *leg);
 
-/** leg_is_at_door - a leg with .gated waits for leg_admit() before anything that takes memory or time
- * is done for its peer: an acceptor's first message, an initiator's own. */
-bool leg_is_at_door(const struct leg *leg);
+/** leg_admit - see leg_is_at_door(). */
 void leg_admit(struct leg *leg);
 
 /** leg_auth_back - a job that a leg gave leg->jobs is done. Return: the leg, which is to be pumped; NULL:

@@ -124,7 +124,7 @@ static bool leg_on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx
 	out->msg = rx->msg;
 	out->reverse = leg_is_reverse(leg, rx->msg->dir);
 	out->invalidated = leg->invalidated;
-	out->held.rbuf = rb;
+	out->held = (struct leg_held){.rbuf = rb};
 	if (rx->continued) {
 		leg_append_part(leg, rx->msg->body[0]);
 		rx->msg->body[0] = view_of(leg->assembly, leg->assembly_len);
@@ -199,7 +199,7 @@ static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
 	struct view in = view_of(rb->data, rb->len);
-	struct rpc_rx rx = {0};
+	struct rpc_rx rx;
 	bool give_back = true;
 	int err;
 
@@ -207,12 +207,13 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		leg_post_recv(leg, rb);
 		return;
 	}
-	if (leg_auth_must_wait(leg)) {
+	if (leg->proof && leg_auth_must_wait(leg)) {
 		leg_queue(leg, rb, out);
 		return;
 	}
 	err = leg->t->ops->recv(leg->t, in, &rx);
-	leg_prove(leg);
+	if (leg->proof)
+		leg_prove(leg);
 	if (err < 0 || !note_invalidated(leg, rb, &rx)) {
 		leg_close(leg, err < 0 ? err : ERR_ACCESS,
 			  err < 0 ? "the peer broke the protocol"

@@ -150,11 +150,16 @@ static void recvs_grow(struct recvs *r)
 	}
 }
 
-static struct leg_rbuf *take_of_chunk(struct recvs *r)
+struct leg_rbuf *recvs_take_of_chunk(struct recvs *r)
 {
 	struct recvs_chunk *chunk;
 	struct leg_rbuf *rb;
 
+	if (r->free_count == 0)
+		recvs_grow(r);
+	if (r->free_count == 0)
+		return NULL;
+	r->free_count--;
 	chunk = list_first(list_is_empty(&r->partial) ? &r->whole : &r->partial, struct recvs_chunk,
 			   link);
 	rb = container_of(list_pop(&chunk->free), struct leg_rbuf, link);
@@ -163,16 +168,6 @@ static struct leg_rbuf *take_of_chunk(struct recvs *r)
 	else
 		move_to(&r->partial, chunk);
 	return rb;
-}
-
-struct leg_rbuf *recvs_take(struct recvs *r)
-{
-	if (r->free_count == 0)
-		recvs_grow(r);
-	if (r->free_count == 0)
-		return NULL;
-	r->free_count--;
-	return r->recent_count > 0 ? r->recent[--r->recent_count] : take_of_chunk(r);
 }
 
 void recvs_put(struct recvs *r, struct leg_rbuf *rb)
@@ -202,14 +197,10 @@ void recvs_arrived(struct recvs *r)
 	r->posted--;
 }
 
-bool recvs_tight(const struct recvs *r)
+bool recvs_tight_growing(const struct recvs *r)
 {
-	uint32_t room;
+	uint32_t room = may_grow(r) ? r->most - r->total : 0;
 
-	/* Seen at once in most cases: with room to grow it is only more. */
-	if (!r || r->free_count + r->posted > r->total / 4)
-		return false;
-	room = may_grow(r) ? r->most - r->total : 0;
 	return room + r->free_count + r->posted <= (room + r->total) / 4;
 }
 

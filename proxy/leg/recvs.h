@@ -83,13 +83,25 @@ void recvs_fill(struct recvs *r);
 void recvs_arrived(struct recvs *r);
 
 /** recvs_take - one for another use, or NULL. */
-struct leg_rbuf *recvs_take(struct recvs *r);
+struct leg_rbuf *recvs_take_of_chunk(struct recvs *r);
+static inline struct leg_rbuf *recvs_take(struct recvs *r)
+{
+	if (r->recent_count == 0)
+		return recvs_take_of_chunk(r);
+	r->free_count--;
+	return r->recent[--r->recent_count];
+}
 
 /** recvs_put - takes @rb: it is posted again with the next fill. */
 void recvs_put(struct recvs *r, struct leg_rbuf *rb);
 
 /** recvs_tight - little is left: peers should be granted less. @r may be NULL: nothing is shared. */
-bool recvs_tight(const struct recvs *r);
+bool recvs_tight_growing(const struct recvs *r);
+static inline bool recvs_tight(const struct recvs *r)
+{
+	/* Seen at once in most cases: with room to grow it is only more. */
+	return r && r->free_count + r->posted <= r->total / 4 && recvs_tight_growing(r);
+}
 
 /** recvs_trim - give back memory that the load needs no more. Every few seconds. */
 void recvs_trim(struct recvs *r);

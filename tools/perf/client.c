@@ -223,7 +223,7 @@ static void on_closed(struct client_conn *conn, const struct leg_out *out)
 
 static void on_out(struct client_conn *conn, struct leg_out *out)
 {
-	struct slot *slot = out->cookie;
+	struct slot *slot;
 
 	switch (out->kind) {
 	case LEG_OUT_NONE:
@@ -241,6 +241,7 @@ static void on_out(struct client_conn *conn, struct leg_out *out)
 		on_sent(out->tx);
 		break;
 	case LEG_OUT_OP:
+		slot = out->cookie;
 		slot->fencing--;
 		settle(slot);
 		break;
