@@ -56,10 +56,10 @@ static bool is_reverse_ok(const struct v2_conn *c, const struct rpc_msg *m, bool
 }
 
 /* Whether @m fits version 2 and this peer, so that no later Send of it can fail. */
-static bool can_express(const struct v2_conn *c, const struct rpc_tx *tx)
+static bool can_express(const struct v2_conn *c, const struct rpc_tx *tx, size_t header,
+			size_t body)
 {
 	const struct rpc_msg *m = tx->msg;
-	size_t header = v2_msg_header_len(m), body = rpc_msg_body_len(m);
 	bool continued = false;
 
 	if (m->dir == RPC_CALL && m->nsegs > c->t.peer.segment_count)
@@ -95,20 +95,20 @@ static bool may_send(const struct rpc_transport *t, const struct rpc_tx *tx)
 	return !c->tx_open || is_tx_in_progress(c, tx);
 }
 
-static int may_begin(struct v2_conn *c, const struct rpc_tx *tx)
+static int may_begin(struct v2_conn *c, const struct rpc_tx *tx, size_t header, size_t body)
 {
-	return can_express(c, tx) ? v2_cover_check(c, tx) : ERR_TOOBIG;
+	return can_express(c, tx, header, body) ? v2_cover_check(c, tx, header + body) : ERR_TOOBIG;
 }
 
 /* What the next Send of @tx carries: the type, and octets of body. */
-static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size_t *body_len)
+static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size_t header,
+			  size_t left, size_t *body_len)
 {
 	const struct rpc_msg *m = tx->msg;
-	size_t left = rpc_msg_body_len(m) - tx->body_sent;
 	size_t room = (c->t.peer.send_bytes - V2_MIDDLE_BYTES) & ~(size_t)3;
 
 	*body_len = m->has_body_chunk ? 0 : left;
-	if (m->has_body_chunk || v2_msg_header_len(m) + left <= c->t.peer.send_bytes)
+	if (m->has_body_chunk || header + left <= c->t.peer.send_bytes)
 		return v2_msg_htype(m);
 	*body_len = left - 4 < room ? (left - 4) & ~(size_t)3 : room;
 	return m->dir == RPC_CALL ? V2_CALL_MIDDLE : V2_REPLY_MIDDLE;
@@ -124,18 +124,21 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 		  size_t *hdr_len, size_t *body_len)
 {
 	struct v2_conn *c = v2_conn_of(t);
-	struct v2_hdr h = {.xid = tx->msg->xid, .vers = V2_VERSION};
+	size_t header = v2_msg_header_len(tx->msg), body = rpc_msg_body_len(tx->msg);
+	struct v2_hdr h; /* beside the prefix what a part has */
 	bool more;
 	int len;
 
 	if (!may_send(t, tx))
 		return ERR_AGAIN;
-	len = tx->body_sent == 0 ? may_begin(c, tx) : 0;
+	len = tx->body_sent == 0 ? may_begin(c, tx, header, body) : 0;
 	if (len < 0)
 		return len;
+	h.xid = tx->msg->xid;
+	h.vers = V2_VERSION;
 	h.credit = v2_credit_value(&c->credit);
-	h.htype = next_part(c, tx, body_len);
-	h.remaining = (uint32_t)(rpc_msg_body_len(tx->msg) - tx->body_sent - *body_len);
+	h.htype = next_part(c, tx, header, body - tx->body_sent, body_len);
+	h.remaining = (uint32_t)(body - tx->body_sent - *body_len);
 	len = v2_encode(&h, tx->msg, hdr, cap);
 	if (len < 0)
 		return len;

@@ -401,7 +401,7 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 		return answer_code(c, h, RPC_ERROR_INVAL_HTYPE);
 	if (!anywhere && !is_connprop_order(c, type))
 		return break_properties(c, type, h, rx);
-	if (v2_decode(h, c->t.own.msg, in, c->t.own.segment_count, &fault))
+	if (v2_decode_rest(type, h, c->t.own.msg, in, c->t.own.segment_count, &fault))
 		return recv_bad(c, type, h, &fault, rx);
 	return handle(c, type, h, in, rx);
 }
@@ -484,7 +484,7 @@ int v2_conn_arrive(struct rpc_transport *t, struct view in)
 int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 {
 	struct v2_conn *c = v2_conn_of(t);
-	struct v2_hdr h = {0};
+	struct v2_hdr h; /* beside the prefix what its type has */
 	bool has_prefix = v2_prefix_decode(&h, in) == 0, arrived = c->arrived > 0;
 
 	*rx = (struct rpc_rx){.kind = RPC_RX_NONE};

@@ -17,14 +17,13 @@
 
 #include "v2/message.h"
 
-uint32_t v2_cover_sends(const struct v2_conn *c, const struct rpc_msg *m)
+uint32_t v2_cover_sends(const struct v2_conn *c, const struct rpc_msg *m, size_t octets)
 {
-	size_t header = v2_msg_header_len(m), body = rpc_msg_body_len(m);
 	size_t send = c->t.peer.send_bytes, room = (send - V2_MIDDLE_BYTES) & ~(size_t)3;
 
-	if (m->has_body_chunk || header + body <= send)
+	if (m->has_body_chunk || octets <= send)
 		return 1;
-	return (uint32_t)(1 + (header + body - send + room - 1) / room);
+	return (uint32_t)(1 + (octets - send + room - 1) / room);
 }
 
 /* Whether more credits are sure to be open without anything else being sent. */
@@ -36,9 +35,9 @@ static bool are_to_come(const struct v2_credit *credit, uint32_t need)
 	return open < half || (need <= credit->window && used >= half);
 }
 
-int v2_cover_check(struct v2_conn *c, const struct rpc_tx *tx)
+int v2_cover_check(struct v2_conn *c, const struct rpc_tx *tx, size_t octets)
 {
-	uint32_t need = v2_cover_sends(c, tx->msg);
+	uint32_t need = v2_cover_sends(c, tx->msg, octets);
 
 	c->waits = false;
 	if (need == 1 || tx->cover == RPC_COVER_NONE || need <= v2_credit_open(&c->credit))

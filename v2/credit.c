@@ -27,12 +27,6 @@
  */
 #include "v2/credit.h"
 
-/* Serial-number order: how far @a is past @b. */
-static int32_t past(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b);
-}
-
 void v2_credit_init(struct v2_credit *c, uint32_t advertised, bool literal)
 {
 	*c = (struct v2_credit){.advertised = advertised, .literal = literal};
@@ -63,30 +57,18 @@ uint32_t v2_credit_value(const struct v2_credit *c)
 	/* What was granted stays granted: a value taken back would leave the peer beyond its
 	 * limit, and two such peers could not even send each other a GRANT. A smaller
 	 * advertisement shows as a limit that does not rise for a while. */
-	return !c->literal && past(value, c->granted) < 0 ? c->granted : value;
-}
-
-bool v2_credit_can_send(const struct v2_credit *c)
-{
-	return past(c->limit, c->sent) > 0;
+	return !c->literal && v2_credit_past(value, c->granted) < 0 ? c->granted : value;
 }
 
 bool v2_credit_can_grant(const struct v2_credit *c)
 {
-	return past(c->limit, c->sent) >= 0;
-}
-
-uint32_t v2_credit_open(const struct v2_credit *c)
-{
-	int32_t open = past(c->limit, c->sent);
-
-	return open > 0 ? (uint32_t)open : 0;
+	return v2_credit_past(c->limit, c->sent) >= 0;
 }
 
 void v2_credit_answered(struct v2_credit *c, uint32_t parts, uint32_t sent)
 {
 	/* Nothing that a single Send does tells the readings apart, and two parts do by one only. */
-	if (parts <= 2 || past(sent - parts, c->offset_sent) < 0)
+	if (parts <= 2 || v2_credit_past(sent - parts, c->offset_sent) < 0)
 		return;
 	/* Once the end of what was granted earlier may have been met just there. */
 	if (++c->offset_answers >= 2)
@@ -101,17 +83,18 @@ void v2_credit_settled(struct v2_credit *c)
 
 bool v2_credit_is_last(const struct v2_credit *c)
 {
-	return past(c->limit, c->sent) == 1;
+	return v2_credit_past(c->limit, c->sent) == 1;
 }
 
 bool v2_credit_is_peer_short(const struct v2_credit *c)
 {
-	return past(c->granted, c->received) <= 1 && past(v2_credit_value(c), c->granted) > 0;
+	return v2_credit_past(c->granted, c->received) <= 1 &&
+	       v2_credit_past(v2_credit_value(c), c->granted) > 0;
 }
 
 bool v2_credit_is_peer_closed(const struct v2_credit *c)
 {
-	return past(c->granted, c->received) <= 0;
+	return v2_credit_past(c->granted, c->received) <= 0;
 }
 
 void v2_credit_sent(struct v2_credit *c)
@@ -119,7 +102,7 @@ void v2_credit_sent(struct v2_credit *c)
 	uint32_t value = v2_credit_value(c);
 
 	/* A lower value later takes nothing back from messages already under way. */
-	if (past(value, c->granted) > 0)
+	if (v2_credit_past(value, c->granted) > 0)
 		c->granted = value;
 	c->told_received = c->received;
 	c->told_advertised = c->advertised;
@@ -135,7 +118,7 @@ int v2_credit_received(struct v2_credit *c, bool is_grant)
 	/* 4.2.1 forbids a message only where "Sent message count" is greater than "Received
 	 * credits": who reads that literally sends one more than was granted. The Receive that
 	 * 4.2.1.1 wants for a GRANT takes it. */
-	return past(c->received, c->granted) > 1 ? ERR_CREDIT : 0;
+	return v2_credit_past(c->received, c->granted) > 1 ? ERR_CREDIT : 0;
 }
 
 /* Who counts what it sends never changes this. */
@@ -154,7 +137,7 @@ static void note_offset(struct v2_credit *c, uint32_t offset)
  * so the largest ever seen is the estimate. */
 void v2_credit_limit(struct v2_credit *c, uint32_t value)
 {
-	int32_t open = past(value, c->sent);
+	int32_t open = v2_credit_past(value, c->sent);
 	uint32_t seen = open > 0 ? (uint32_t)open : 0;
 
 	note_offset(c, value - c->received);
@@ -168,13 +151,13 @@ void v2_credit_limit(struct v2_credit *c, uint32_t value)
 bool v2_credit_grant_due(const struct v2_credit *c)
 {
 	/* Credits the peer lacks of what is advertised: used, or newly promised. */
-	int64_t used =
-		(int64_t)past(c->received, c->told_received) + c->advertised - c->told_advertised;
+	int64_t used = (int64_t)v2_credit_past(c->received, c->told_received) + c->advertised -
+		       c->told_advertised;
 	int64_t least = ((int64_t)c->advertised + 1) / 2; /* before half is exceeded: 4.2.1.1 */
 
 	if (least < 2 && !c->heard_payload)
 		least = c->advertised == 1 ? 1 : 2;
 	if (least < 1)
 		least = 1;
-	return used >= least && past(v2_credit_value(c), c->granted) > 0;
+	return used >= least && v2_credit_past(v2_credit_value(c), c->granted) > 0;
 }

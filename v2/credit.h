@@ -42,14 +42,28 @@ void v2_credit_set_counters(struct v2_credit *c, uint32_t sent, uint32_t receive
 /** v2_credit_value - what goes into rdma_credit of the next message. */
 uint32_t v2_credit_value(const struct v2_credit *c);
 
+/** v2_credit_past - how far @a is past @b, in serial-number order. */
+static inline int32_t v2_credit_past(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b);
+}
+
 /** v2_credit_can_send - whether a message may be posted (protocol decision 2). */
-bool v2_credit_can_send(const struct v2_credit *c);
+static inline bool v2_credit_can_send(const struct v2_credit *c)
+{
+	return v2_credit_past(c->limit, c->sent) > 0;
+}
 
 /** v2_credit_can_grant - whether a GRANT may be: it may pass the limit by one. */
 bool v2_credit_can_grant(const struct v2_credit *c);
 
 /** v2_credit_open - how many messages may be posted now. */
-uint32_t v2_credit_open(const struct v2_credit *c);
+static inline uint32_t v2_credit_open(const struct v2_credit *c)
+{
+	int32_t open = v2_credit_past(c->limit, c->sent);
+
+	return open > 0 ? (uint32_t)open : 0;
+}
 
 /**
  * v2_credit_answered - a continued message of ours, of @parts Sends, was answered

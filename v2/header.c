@@ -19,41 +19,41 @@ static void grant_encode(struct xdr_out *x, const struct v2_hdr *h, const struct
 	(void)m;
 }
 
-/* Section 6.1. By ascending type. */
+/* Section 6.1. A number without a row has no name. */
 static const struct v2_type types[] = {
-	{V2_ERROR, V2_IS_CONTROL, "error", v2_error_decode, v2_error_encode},
-	{V2_GRANT, V2_IS_CONTROL, "grant", grant_decode, grant_encode},
-	{V2_CONNPROP_MIDDLE, V2_IS_CONTROL | V2_IS_MIDDLE, "connprop_middle", v2_connprop_decode,
-	 v2_connprop_encode},
-	{V2_CONNPROP_FINAL, V2_IS_CONTROL, "connprop_final", v2_connprop_decode,
-	 v2_connprop_encode},
-	{V2_CALL_EXTERNAL, V2_IS_CALL, "call_external", v2_call_external_decode,
-	 v2_call_external_encode},
-	{V2_CALL_MIDDLE, V2_IS_CALL | V2_HAS_PAYLOAD | V2_IS_MIDDLE, "call_middle",
-	 v2_middle_decode, v2_middle_encode},
-	{V2_CALL_INLINE, V2_IS_CALL | V2_HAS_PAYLOAD, "call_inline", v2_call_inline_decode,
-	 v2_call_inline_encode},
-	{V2_REPLY_EXTERNAL, V2_IS_REPLY, "reply_external", v2_reply_external_decode,
-	 v2_reply_external_encode},
-	{V2_REPLY_MIDDLE, V2_IS_REPLY | V2_HAS_PAYLOAD | V2_IS_MIDDLE, "reply_middle",
-	 v2_middle_decode, v2_middle_encode},
-	{V2_REPLY_INLINE, V2_IS_REPLY | V2_HAS_PAYLOAD, "reply_inline", v2_reply_inline_decode,
-	 v2_reply_inline_encode},
+	[V2_ERROR] = {V2_ERROR, V2_IS_CONTROL, "error", v2_error_decode, v2_error_encode},
+	[V2_GRANT] = {V2_GRANT, V2_IS_CONTROL, "grant", grant_decode, grant_encode},
+	[V2_CONNPROP_MIDDLE] = {V2_CONNPROP_MIDDLE, V2_IS_CONTROL | V2_IS_MIDDLE, "connprop_middle",
+				v2_connprop_decode, v2_connprop_encode},
+	[V2_CONNPROP_FINAL] = {V2_CONNPROP_FINAL, V2_IS_CONTROL, "connprop_final",
+			       v2_connprop_decode, v2_connprop_encode},
+	[V2_CALL_EXTERNAL] = {V2_CALL_EXTERNAL, V2_IS_CALL, "call_external",
+			      v2_call_external_decode, v2_call_external_encode},
+	[V2_CALL_MIDDLE] = {V2_CALL_MIDDLE, V2_IS_CALL | V2_HAS_PAYLOAD | V2_IS_MIDDLE,
+			    "call_middle", v2_middle_decode, v2_middle_encode},
+	[V2_CALL_INLINE] = {V2_CALL_INLINE, V2_IS_CALL | V2_HAS_PAYLOAD, "call_inline",
+			    v2_call_inline_decode, v2_call_inline_encode},
+	[V2_REPLY_EXTERNAL] = {V2_REPLY_EXTERNAL, V2_IS_REPLY, "reply_external",
+			       v2_reply_external_decode, v2_reply_external_encode},
+	[V2_REPLY_MIDDLE] = {V2_REPLY_MIDDLE, V2_IS_REPLY | V2_HAS_PAYLOAD | V2_IS_MIDDLE,
+			     "reply_middle", v2_middle_decode, v2_middle_encode},
+	[V2_REPLY_INLINE] = {V2_REPLY_INLINE, V2_IS_REPLY | V2_HAS_PAYLOAD, "reply_inline",
+			     v2_reply_inline_decode, v2_reply_inline_encode},
 };
 
 const struct v2_type *v2_type_find(uint32_t htype)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		if (types[i].htype == htype)
-			return &types[i];
-	}
-	return NULL;
+	if (htype >= sizeof(types) / sizeof(types[0]) || !types[htype].name)
+		return NULL;
+	return &types[htype];
 }
 
 int v2_prefix_decode(struct v2_hdr *h, struct view in)
 {
-	if (in.len < V2_PREFIX_BYTES)
+	if (in.len < V2_PREFIX_BYTES) {
+		h->xid = h->vers = h->credit = h->htype = 0;
 		return ERR_SHORT;
+	}
 	h->xid = xdr_peek_u32(in.data);
 	h->vers = xdr_peek_u32(in.data + 4);
 	h->credit = xdr_peek_u32(in.data + 8);
@@ -80,13 +80,11 @@ static int payload_decode(struct v2_parse *p, const struct v2_type *type, struct
 	return 0;
 }
 
-static int type_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
+static int type_decode(struct v2_parse *p, const struct v2_type *type, struct v2_hdr *h,
+		       struct rpc_msg *m)
 {
-	const struct v2_type *type = v2_type_find(h->htype);
 	int err;
 
-	if (!type)
-		return v2_parse_fail(p, ERR_TYPE, RPC_ERROR_INVAL_HTYPE, 0);
 	rpc_msg_reset(m, h->xid, type->flags & V2_IS_REPLY ? RPC_REPLY : RPC_CALL);
 	err = type->decode(p, h, m);
 	if (err)
@@ -96,10 +94,24 @@ static int type_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
 	return payload_decode(p, type, m);
 }
 
+int v2_decode_rest(const struct v2_type *type, struct v2_hdr *h, struct rpc_msg *m, struct view in,
+		   uint32_t max_segments, struct rpc_error *fault)
+{
+	struct v2_parse p = {.max_segments = max_segments};
+	int err;
+
+	xdr_in_init(&p.x, in);
+	xdr_skip(&p.x, V2_PREFIX_BYTES);
+	err = type_decode(&p, type, h, m);
+	if (err)
+		*fault = p.fault;
+	return err;
+}
+
 int v2_decode(struct v2_hdr *h, struct rpc_msg *m, struct view in, uint32_t max_segments,
 	      struct rpc_error *fault)
 {
-	struct v2_parse p = {.max_segments = max_segments};
+	const struct v2_type *type;
 	int err = v2_prefix_decode(h, in);
 
 	*fault = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
@@ -109,12 +121,12 @@ int v2_decode(struct v2_hdr *h, struct rpc_msg *m, struct view in, uint32_t max_
 		fault->code = RPC_ERROR_VERS;
 		return ERR_VERS;
 	}
-	xdr_in_init(&p.x, in);
-	xdr_skip(&p.x, V2_PREFIX_BYTES);
-	err = type_decode(&p, h, m);
-	if (err)
-		*fault = p.fault;
-	return err;
+	type = v2_type_find(h->htype);
+	if (!type) {
+		fault->code = RPC_ERROR_INVAL_HTYPE;
+		return ERR_TYPE;
+	}
+	return v2_decode_rest(type, h, m, in, max_segments, fault);
 }
 
 int v2_encode(const struct v2_hdr *h, const struct rpc_msg *m, uint8_t *buf, size_t cap)

@@ -63,7 +63,7 @@ struct v2_type {
 const struct v2_type *v2_type_find(uint32_t htype);
 
 /**
- * v2_prefix_decode - the first four words
+ * v2_prefix_decode - the first four words; zeros where there are fewer
  *
  * Return: 0, or ERR_SHORT: the message must be discarded in silence (section 7).
  */
@@ -83,6 +83,11 @@ int v2_prefix_decode(struct v2_hdr *h, struct view in) WARN_UNUSED;
  */
 int v2_decode(struct v2_hdr *h, struct rpc_msg *m, struct view in, uint32_t max_segments,
 	      struct rpc_error *fault) WARN_UNUSED;
+
+/** v2_decode_rest - v2_decode() of a message of version 2 whose prefix is in @h already; @type: its row.
+ * @fault: set on failure alone. */
+int v2_decode_rest(const struct v2_type *type, struct v2_hdr *h, struct rpc_msg *m, struct view in,
+		   uint32_t max_segments, struct rpc_error *fault) WARN_UNUSED;
 
 /**
  * v2_encode - a transport header

@@ -2,6 +2,7 @@
 #include "v2/refused.h"
 
 #include "v2/cover.h"
+#include "v2/message.h"
 
 static struct v2_sent *place(struct v2_conn *c, enum rpc_dir dir, uint32_t xid)
 {
@@ -20,19 +21,22 @@ static const struct v2_sent *find(const struct v2_conn *c, enum rpc_dir dir, uin
 void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 {
 	struct v2_sent *sent = place(c, m->dir, m->xid);
-	uint32_t stale = 0;
+	uint32_t stale = 0, parts;
 
 	if (sent->xid == m->xid && sent->htype == V2_CALL_MIDDLE && sent->told)
 		stale = sent->parts - sent->told;
-	if (htype != V2_CALL_INLINE && htype != V2_REPLY_INLINE)
-		*sent = (struct v2_sent){.xid = m->xid,
-					 .htype = htype,
-					 .bytes = (uint32_t)rpc_msg_body_len(m),
-					 .parts = v2_cover_sends(c, m),
-					 .after = c->credit.sent + v2_cover_sends(c, m),
-					 .stale = stale};
-	else if (sent->xid == m->xid)
-		*sent = (struct v2_sent){0};
+	if (htype == V2_CALL_INLINE || htype == V2_REPLY_INLINE) {
+		if (sent->xid == m->xid)
+			*sent = (struct v2_sent){0};
+		return;
+	}
+	parts = v2_cover_sends(c, m, v2_msg_header_len(m) + rpc_msg_body_len(m));
+	*sent = (struct v2_sent){.xid = m->xid,
+				 .htype = htype,
+				 .bytes = (uint32_t)rpc_msg_body_len(m),
+				 .parts = parts,
+				 .after = c->credit.sent + parts,
+				 .stale = stale};
 }
 
 bool v2_refused_is_stale(struct v2_conn *c, const struct v2_hdr *h)
