@@ -97,8 +97,11 @@ struct txn {
 	bool kept;	/* its payload stream is here yet */
 
 	/* txn_form.c */
-	enum plan_form form;	/* of the call, as it was sent */
-	struct view call_body;	/* the call's payload stream, once complete */
+	struct plan_call plan; /* when it came */
+	enum plan_form form;   /* of the call, as it was sent */
+	struct view call_body; /* the call's payload stream, once complete */
+	struct rpchdr hdr;     /* what begins it: txn_look() */
+	int hdr_err;
 	struct view reply_body; /* the reply's: in its Receive, or in the Reply chunk's region */
 
 	/* txn_told.c */
@@ -309,8 +312,11 @@ struct txn *txn_blank_next(struct proxy *p) WARN_UNUSED;
 /** txn_call_body_len - octets of the call's payload stream, whether it is here yet or not. */
 size_t txn_call_body_len(const struct txn *t);
 
-/** txn_plan - how the call goes to the responder; @header_len: of its inline form. */
-void txn_plan(struct txn *t, size_t header_len, struct plan_call *out);
+/** txn_look - the beginning of the call's payload stream is here: what rpchdr_peek() says of it. */
+void txn_look(struct txn *t);
+
+/** txn_plan - how the call goes to the responder, as far as is known when it comes: t->plan. */
+void txn_plan(struct txn *t);
 
 /** txn_complete_call - everything was pulled: the payload stream is whole. */
 void txn_complete_call(struct txn *t);

@@ -51,9 +51,7 @@ static bool blank_region(struct txn *t, struct txn_region *r, uint32_t *left)
 
 static bool returns_chunks(const struct txn *t)
 {
-	struct rpchdr hdr;
-
-	return rpchdr_peek(&hdr, t->call_body) < 0 || nfs_returns_chunks(&hdr);
+	return t->hdr_err < 0 || nfs_returns_chunks(&t->hdr);
 }
 
 static bool blank_some(struct txn *t, uint32_t *left)

@@ -95,7 +95,6 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 		      bool aside)
 {
 	struct session_queue *q = session_queue(s, out->reverse);
-	struct plan_call p;
 
 	if (txn_find(s, out->msg->xid, out->reverse)) {
 		txn_give_room(q, t);
@@ -107,19 +106,22 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 	txn_init(t, s, req, out);
 	txn_late_init(t);
 	t->aside = aside;
-	if (t->in.nbody > 0)
+	t->hdr_err = ERR_SHORT; /* as long as it is not here */
+	if (t->in.nbody > 0) {
 		t->call_body = t->in.body[0];
+		txn_look(t);
+	}
 	count_call(s, t);
 	if (!sizes_are_sane(t)) {
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
-	txn_plan(t, 0, &p);
-	if (p.form == PLAN_REFUSED) {
-		txn_fail_with(t, &p.error);
+	txn_plan(t);
+	if (t->plan.form == PLAN_REFUSED) {
+		txn_fail_with(t, &t->plan.error);
 		return;
 	}
-	t->reply_bytes = txn_reply_room(t, p.reply_bytes);
+	t->reply_bytes = txn_reply_room(t, t->plan.reply_bytes);
 	begin_wait(t);
 }
 

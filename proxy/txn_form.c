@@ -7,27 +7,27 @@
 #include "proxy/internal.h"
 #include "xdr/cursor.h"
 
-static struct plan_end end_of(const struct txn *t, const struct leg *leg)
+static void end_of(const struct txn *t, const struct leg *leg, struct plan_end *e)
 {
 	const struct proxy_config *cfg = &t->s->proxy->cfg;
 	const struct rpc_transport *transport = leg->t;
-	struct plan_end e = {
-		.traits = transport->ops->traits,
-		.limits = transport->peer,
-	};
 
+	e->traits = transport->ops->traits;
+	e->limits = transport->peer;
+	e->continued = e->continued_most = (struct plan_cover){0};
+	e->no_reply_chunk = false;
+	e->slack = 0;
 	if (transport->ops->sends) {
-		e.continued = (struct plan_cover){cfg->continue_max,
-						  transport->ops->sends(transport, false)};
-		e.continued_most = (struct plan_cover){cfg->max_payload,
-						       transport->ops->sends(transport, true)};
+		e->continued = (struct plan_cover){cfg->continue_max,
+						   transport->ops->sends(transport, false)};
+		e->continued_most = (struct plan_cover){cfg->max_payload,
+							transport->ops->sends(transport, true)};
 	}
 
 	/* draft-07 5.2.5: the level of a connection is its client's; what a server says of itself is not
 	 * about the replies it gets. */
 	if (leg->role == RPC_INITIATOR)
-		e.limits.reverse = transport->own.reverse;
-	return e;
+		e->limits.reverse = transport->own.reverse;
 }
 
 size_t txn_call_body_len(const struct txn *t)
@@ -35,26 +35,51 @@ size_t txn_call_body_len(const struct txn *t)
 	return t->in.has_body_chunk ? (size_t)t->in.body_chunk.length : t->call_body.len;
 }
 
-void txn_plan(struct txn *t, size_t header_len, struct plan_call *out)
+void txn_look(struct txn *t)
 {
-	struct plan_end from = end_of(t, t->req), to = end_of(t, t->rsp);
+	t->hdr_err = rpchdr_peek(&t->hdr, t->call_body);
+}
+
+/* The responder, and what was learned of its way with this call. */
+static void plan_to(const struct txn *t, struct plan_end *to)
+{
+	end_of(t, t->rsp, to);
+	if (t->avoid & TXN_AVOID_CONTINUED)
+		to->limits.continuation = false;
+	if (t->avoid & TXN_AVOID_BODY_CHUNK)
+		to->limits.no_external = true;
+	to->slack = txn_slack(t);
+	to->no_reply_chunk = txn_avoids_reply_chunk(t) || (t->avoid & TXN_AVOID_REPLY_CHUNK);
+}
+
+void txn_plan(struct txn *t)
+{
+	struct plan_end from, to;
 	struct plan_in in = {.call = &t->in,
 			     .body_len = txn_call_body_len(t),
-			     .header_len = header_len,
 			     .from = &from,
 			     .to = &to,
 			     .reverse = t->reverse};
-	struct rpchdr hdr;
 
-	if (t->avoid & TXN_AVOID_CONTINUED)
-		to.limits.continuation = false;
-	if (t->avoid & TXN_AVOID_BODY_CHUNK)
-		to.limits.no_external = true;
-	to.slack = txn_slack(t);
-	to.no_reply_chunk = txn_avoids_reply_chunk(t) || (t->avoid & TXN_AVOID_REPLY_CHUNK);
-	if (!t->in.has_body_chunk && rpchdr_peek(&hdr, t->call_body) == 0)
-		in.hdr = &hdr;
-	plan_call_form(&in, out);
+	end_of(t, t->req, &from);
+	plan_to(t, &to);
+	if (t->hdr_err == 0)
+		in.hdr = &t->hdr;
+	plan_call_form(&in, &t->plan);
+}
+
+/* Now that t->out has its chunks. */
+static void plan_again(const struct txn *t, struct plan_call *out)
+{
+	struct plan_end to;
+	struct plan_in in = {.call = &t->in,
+			     .body_len = t->call_body.len,
+			     .header_len = t->rsp->t->ops->header_len(t->rsp->t, &t->out),
+			     .to = &to,
+			     .reverse = t->reverse};
+
+	plan_to(t, &to);
+	plan_call_again(&in, &t->plan, out);
 }
 
 /* The real length of a data item that the peer may have sent with its XDR pad. */
@@ -144,9 +169,8 @@ static int add_body(struct txn *t, enum plan_form form)
 static bool is_call_consistent(const struct txn *t)
 {
 	uint64_t end = 0, moved = 0;
-	struct rpchdr hdr;
 
-	if (rpchdr_peek(&hdr, t->call_body) == ERR_SHORT || hdr.mtype != 0 || hdr.xid != t->in.xid)
+	if (t->hdr_err == ERR_SHORT || t->hdr.mtype != 0 || t->hdr.xid != t->in.xid)
 		return false;
 	for (unsigned i = 0; i < t->in.nreads; i++) {
 		const struct rpc_chunk *c = &t->in.reads[i];
@@ -174,7 +198,7 @@ static int form_call(struct txn *t, struct rpc_error *e)
 		return err;
 	m->body[0] = t->call_body;
 	m->nbody = 1;
-	txn_plan(t, t->rsp->t->ops->header_len(t->rsp->t, m), &p);
+	plan_again(t, &p);
 	m->nbody = 0;
 	if (p.form == PLAN_REFUSED) {
 		*e = p.error;
@@ -204,6 +228,7 @@ void txn_complete_call(struct txn *t)
 		return;
 	t->body.len = (uint32_t)t->in.body_chunk.length;
 	t->call_body = view_of(t->body.addr, t->body.len);
+	txn_look(t);
 }
 
 int txn_form_call(struct txn *t, struct rpc_error *e)
@@ -236,12 +261,13 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 {
 	struct view body = t->reply_body;
 	struct rpc_msg *m = &t->out;
-	struct plan_end to = end_of(t, t->req);
+	struct plan_end to;
 	struct plan_in in = {
 		.call = &t->in, .body_len = body.len, .to = &to, .reverse = t->reverse};
 	struct plan_reply p;
 	bool written = false;
 
+	end_of(t, t->req, &to);
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	rpc_msg_reset(m, t->in.xid, RPC_REPLY);
 	for (unsigned i = 0; i < t->in.nwrites; i++) {

@@ -70,13 +70,12 @@ bool txn_avoids_reply_chunk(const struct txn *t)
 
 void txn_note_call(struct txn *t)
 {
-	struct rpchdr hdr;
-	bool is_read = rpchdr_peek(&hdr, t->call_body) == 0;
+	bool is_read = t->hdr_err == 0;
 
 	t->kind = t->reverse ? LATENCY_CALLBACK
-			     : latency_kind_of(is_read ? &hdr : NULL, t->in.nreads, t->in.nwrites);
+			     : latency_kind_of(is_read ? &t->hdr : NULL, t->in.nreads, t->in.nwrites);
 	if (is_filer(t->rsp) && is_read)
-		t->nfs_reads = nfs_reads_of(&hdr, t->call_body);
+		t->nfs_reads = nfs_reads_of(&t->hdr, t->call_body);
 }
 
 void txn_note_reply(struct txn *t, const struct rpc_msg *reply)

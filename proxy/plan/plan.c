@@ -188,13 +188,18 @@ static uint64_t told_chunk(const struct reply *r, const struct plan_end *from, b
 	return r->is_vague && r->is_nfs ? r->takes : 0;
 }
 
-/* How long the procedure lets the reply be. Of a COMPOUND with operations that have no bound only the
+/* What the responder can send inline, what the requester offered, and how long the procedure lets the
+ * reply be. Of a COMPOUND with operations that have no bound only the
  * most that servers return at once is known, which bounds nothing. */
 static void plan_foresee(struct reply *r, const struct plan_in *in)
 {
 	const struct rpchdr *hdr = in->hdr;
+	const struct plan_end *to = in->to;
 
-	*r = (struct reply){.is_vague = true};
+	*r = (struct reply){.is_vague = true, .is_placed = in->call->nwrites > 0};
+	r->offered = in->call->has_reply ? in->call->reply.length : 0;
+	r->responder =
+		less_header(to->limits.recv_bytes, plan_reply_header(in->call, to->traits, to));
 	if (!hdr || !in->call->nbody)
 		return;
 	r->is_nfs = hdr->prog == PROG_NFS;
@@ -203,23 +208,26 @@ static void plan_foresee(struct reply *r, const struct plan_in *in)
 		!r->known || (hdr->prog == PROG_NFS && hdr->vers == 4 && r->known > UNKNOWN_REPLY);
 }
 
-/* What the requester can take, and the responder send inline. */
+/* What the requester can take. */
 static void plan_measure(struct reply *r, const struct plan_in *in)
 {
-	const struct plan_end *from = in->from, *to = in->to;
-	const struct rpc_traits *a = from->traits, *b = to->traits;
+	const struct plan_end *from = in->from;
+	const struct rpc_traits *a = from->traits, *b = in->to->traits;
 	uint64_t header = plan_reply_header(in->call, a, NULL);
 	struct plan_cover cover = from->continued_most;
 
-	r->is_placed = in->call->nwrites > 0;
-	r->offered = in->call->has_reply ? in->call->reply.length : 0;
 	r->takes = r->most = less_header(from->limits.send_bytes, header);
-	r->responder = less_header(to->limits.recv_bytes, plan_reply_header(in->call, b, to));
 	r->spare = b->reply_header > a->reply_header ? b->reply_header - a->reply_header : 0;
 	if (!r->known)
 		cover.bytes = clamp_u32(plan_min(cover.bytes, UNKNOWN_REPLY));
 	if (!r->offered || r->known)
 		r->most = plan_max(r->takes, most_covered(header, from, in->reverse, &cover));
+}
+
+/* As of most calls, for which nothing else need be known. */
+static bool fits_inline(const struct reply *r)
+{
+	return r->known && !r->is_guess && !r->offered && r->known <= r->responder;
 }
 
 /* The Reply chunk for the responder, 0 none; @expected as in struct plan_call. */
@@ -233,6 +241,8 @@ static uint64_t reply_chunk(const struct plan_in *in, uint32_t *expected)
 	if (!takes_chunks(to, in->reverse))
 		return 0;
 	plan_foresee(&r, in);
+	if (!to->traits->continues && fits_inline(&r))
+		return 0;
 	plan_measure(&r, in);
 	if (to->traits->continues)
 		return told_chunk(&r, from, in->reverse);
@@ -299,24 +309,25 @@ static void pick_call_form(const struct plan_in *in, uint64_t header, uint64_t s
 {
 	const struct plan_end *to = in->to;
 	uint64_t threshold = to->limits.send_bytes, body_len = in->body_len;
-	uint64_t body_segments = segments_for(body_len, to);
-	uint64_t external =
-		header + body_segments * to->traits->read_segment + to->traits->call_chunk;
-	bool takes_body =
-		takes_chunks(to, in->reverse) && !to->limits.no_external && body_len <= UINT32_MAX;
-	bool body_fits =
-		segments + body_segments <= to->limits.segment_count && external <= threshold;
-	bool only_way = !takes_body || !body_fits;
+	uint64_t body_segments, external;
+	bool takes_body, body_fits, only_way;
 
-	out->form = PLAN_BODY_CHUNK;
 	if (segments > to->limits.segment_count || header >= threshold) {
 		plan_refuse(out, RPC_ERROR_SEGMENTS, segments_limit(to));
 		return;
 	}
-	if (header + body_len <= threshold) {
-		out->form = PLAN_INLINE;
-	} else if (is_covered(body_len, header, to, in->reverse,
-			      only_way ? &to->continued_most : &to->continued)) {
+	out->form = PLAN_INLINE;
+	if (header + body_len <= threshold)
+		return;
+	body_segments = segments_for(body_len, to);
+	external = header + body_segments * to->traits->read_segment + to->traits->call_chunk;
+	takes_body =
+		takes_chunks(to, in->reverse) && !to->limits.no_external && body_len <= UINT32_MAX;
+	body_fits = segments + body_segments <= to->limits.segment_count && external <= threshold;
+	only_way = !takes_body || !body_fits;
+	out->form = PLAN_BODY_CHUNK;
+	if (is_covered(body_len, header, to, in->reverse,
+		       only_way ? &to->continued_most : &to->continued)) {
 		out->form = PLAN_CONTINUED;
 		out->only_way = only_way;
 	} else if (!takes_body) {
@@ -351,25 +362,39 @@ static void leave_out_if_dear(const struct plan_in *in, struct plan_call *out)
 		*out = without;
 }
 
-void plan_call_form(const struct plan_in *in, struct plan_call *out)
+/* In which form it goes, with a Reply chunk of @offer octets if that is possible. */
+static void pick_offering(const struct plan_in *in, uint32_t offer, uint32_t expected,
+			  struct plan_call *out)
 {
 	const struct plan_end *to = in->to;
+	uint32_t may_offer = to->no_reply_chunk ? 0 : offer;
+
+	pick_with_reply(in, may_offer, out);
+	out->expected = to->no_reply_chunk ? 0 : expected;
+	if (may_offer && to->traits->continues && !in->call->has_reply)
+		leave_out_if_dear(in, out);
+	/* Who can continue its Reply (draft-07 6.6.4) does without a chunk too many. */
+	if (out->form == PLAN_REFUSED && may_offer && to->traits->continues)
+		pick_with_reply(in, 0, out);
+	out->offer = offer;
+}
+
+void plan_call_form(const struct plan_in *in, struct plan_call *out)
+{
 	uint32_t expected;
 	uint64_t offer;
 
-	*out = (struct plan_call){.form = PLAN_INLINE};
 	if (plan_is_beyond_reverse(in, out))
 		return;
 	offer = reply_chunk(in, &expected);
-	if (to->no_reply_chunk)
-		offer = expected = 0;
-	pick_with_reply(in, clamp_u32(offer), out);
-	out->expected = expected;
-	if (offer && to->traits->continues && !in->call->has_reply)
-		leave_out_if_dear(in, out);
-	/* Who can continue its Reply (draft-07 6.6.4) does without a chunk too many. */
-	if (out->form == PLAN_REFUSED && offer && to->traits->continues)
-		pick_with_reply(in, 0, out);
+	pick_offering(in, clamp_u32(offer), expected, out);
+}
+
+void plan_call_again(const struct plan_in *in, const struct plan_call *earlier,
+		     struct plan_call *out)
+{
+	if (!plan_is_beyond_reverse(in, out))
+		pick_offering(in, earlier->offer, earlier->expected, out);
 }
 
 void plan_reply_form(const struct plan_in *in, struct plan_reply *out)

@@ -26,6 +26,7 @@ struct plan_call {
 	enum plan_form form;
 	struct rpc_error error; /* REFUSED: what the requester is told */
 	uint32_t reply_bytes;	/* Reply chunk to offer the responder; 0 none */
+	uint32_t offer;		/* the same, had the form of the call had no say in it */
 	uint32_t
 		expected; /* the responder can give no longer reply, but the requester could take one
 				 * (apart from .slack); 0: it can give all that the requester takes */
@@ -78,6 +79,11 @@ struct plan_in {
  * 6.6.3). Nothing where the responder takes no more segments.
  */
 void plan_call_form(const struct plan_in *in, struct plan_call *out);
+
+/** plan_call_again - plan_call_form() of a call whose @earlier plan tells what Reply chunk it is to offer:
+ * that depends on the call and its ends alone. */
+void plan_call_again(const struct plan_in *in, const struct plan_call *earlier,
+		     struct plan_call *out);
 
 /** struct plan_reply - how a reply goes back to the requester. */
 struct plan_reply {

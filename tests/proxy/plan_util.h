@@ -48,9 +48,18 @@ static inline void call_form(const struct rpc_msg *in, size_t body_len, const st
 {
 	const struct plan_cover cover = {(uint32_t)cap, UINT32_MAX};
 	struct plan_end a = *from, b = *to;
+	struct plan_call again;
 
 	a.continued = a.continued_most = b.continued = b.continued_most = cover;
 	plan_call_form(&(struct plan_in){in, hdr, body_len, header_len, &a, &b, reverse}, out);
+	/* Nothing but the first plan is needed to make the same once more. */
+	plan_call_again(&(struct plan_in){in, NULL, body_len, header_len, NULL, &b, reverse}, out,
+			&again);
+	assert_int_equal(again.form, out->form);
+	assert_int_equal(again.reply_bytes, out->reply_bytes);
+	assert_int_equal(again.expected, out->expected);
+	assert_int_equal(again.only_way, out->only_way);
+	assert_memory_equal(&again.error, &out->error, sizeof(again.error));
 }
 
 static inline void reply_form(const struct rpc_msg *call, size_t body_len,
