@@ -44,10 +44,12 @@ struct proxy {
 	struct list dead;	   /* to be freed, a few in a turn */
 	struct quota quota;	   /* who of them gets what of the arena */
 	struct timer_queue timers; /* every wait of every session and transaction */
+	struct list spare_queues;  /* of sessions, with places for txns that are not in use */
 	size_t reverse_bytes;	   /* taken by transactions of the reverse direction */
 	size_t fixed_bytes;	   /* of all sessions: at most half of the memory */
 	size_t fixed_limit;	   /* ... less what shared Receives may take */
 	struct recvs *recvs;	   /* one a fabric, in use where it shares Receives */
+	unsigned nspares;	   /* of .spare_queues, together */
 	unsigned nsessions;
 	unsigned told_sessions;		 /* to the crowd */
 	bool fuller;			 /* than other workers: they are to accept */

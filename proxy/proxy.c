@@ -166,6 +166,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	p->next_session = (uint64_t)cfg->worker * PROXY_IDS + 1;
 	timer_queue_init(&p->timers);
 	list_init(&p->blanking);
+	list_init(&p->spare_queues);
 	timer_init(&p->trim, on_trim);
 	timer_init(&p->drain, on_drain);
 	list_init(&p->sessions);

@@ -217,6 +217,10 @@ void session_pump(struct session *s)
 		txn_run(&s->forward);
 		set_grants(s);
 	}
+	if (s->ntxns == 0) {
+		txn_give_spares(&s->reverse);
+		txn_give_spares(&s->forward);
+	}
 	leg_pump(&s->server);
 	leg_pump(&s->client);
 	if (!is_calm(s, &s->server))

@@ -20,6 +20,7 @@
 
 struct route_state;
 struct txn;
+struct txn_spare;
 
 enum {
 	SESSION_OP_DEPTH = BUDGET_OPS, /* Reads and Writes outstanding on one leg */
@@ -111,8 +112,11 @@ struct session_ops {
  * wait for each other, for a server may need a callback's answer before it goes on. */
 struct session_queue {
 	struct session *s;
-	struct list kept;	   /* calls that wait to become txns, in order: txn_room.c */
-	struct quota_member room;  /* of txns; waits for the first of these */
+	struct list kept;	  /* calls that wait to become txns, in order: txn_room.c */
+	struct quota_member room; /* of txns; waits for the first of these */
+	struct txn_spare *spares; /* of that: places without a txn, kept for the next ones */
+	struct list spare_link;	  /* proxy's queues with some; self-linked when it has none */
+	unsigned nspares;
 	struct list waiting;	   /* txns not admitted yet, in order */
 	struct quota_member quota; /* of those admitted; waits for the first that is not */
 	unsigned running, limit;   /* txns admitted: a bound on their number, whatever peers send */

@@ -34,6 +34,7 @@ static void stop_queue(struct session_queue *q)
 {
 	quota_unwait(&q->quota);
 	quota_unwait(&q->room);
+	txn_give_spares(q);
 }
 
 void session_stop_waiting(struct session *s)

@@ -216,6 +216,9 @@ void txn_set_room(struct txn *t);
 /** txn_give_room - takes @t, which is nothing but a place by now. */
 void txn_give_room(struct session_queue *q, struct txn *t);
 
+/** txn_give_spares - those that @q keeps for its next calls. */
+void txn_give_spares(struct session_queue *q);
+
 /** txn_keep - @out, a call, is the last of those that wait for a place in @q; takes @out->held. */
 void txn_keep(struct session_queue *q, const struct leg_out *out);
 

@@ -14,10 +14,28 @@
  * Nothing is refused for that, be it a session's first call. Those of clients and of servers have
  * a part each, for a client's may be answered only after a server's was. A server's are copied out of
  * their Receives, as those are that wait for payload memory (txn_admit.c).
+ *
+ * A place that comes free while others of its session are in use is kept for the session's next call,
+ * for to share memory out anew with each RPC costs as much as all of its plan. Such spares count as the
+ * session's, are few, and stay with it as long as nobody has to wait for a place: whoever would gets all that
+ * there are given back first. A session that is idle has none.
  */
 #include <string.h>
 
+#include "base/asan.h"
 #include "proxy/internal.h"
+
+enum {
+	SPARE_BYTES = 2 * BUF_MIN_BLOCK, /* what most calls take; others are not kept */
+	SPARES_OF_QUEUE = 32,
+	SPARES_OF_WORKER =
+		512, /* so to give all of them back takes no longer than others' turns may */
+};
+
+/** struct txn_spare - a place with nobody in it. */
+struct txn_spare {
+	struct txn_spare *next;
+};
 
 static size_t room_of(const struct rpc_msg *call)
 {
@@ -26,15 +44,73 @@ static size_t room_of(const struct rpc_msg *call)
 	       (call->nreads + call->nwrites) * sizeof(struct txn_region);
 }
 
+static struct txn *take_spare(struct session_queue *q)
+{
+	struct txn_spare *spare = q->spares;
+
+	q->spares = spare->next;
+	q->nspares--;
+	q->s->proxy->nspares--;
+	if (!q->spares)
+		list_del(&q->spare_link);
+	ASAN_UNPOISON_MEMORY_REGION(spare, SPARE_BYTES);
+	return (struct txn *)(void *)spare;
+}
+
+static void keep_spare(struct session_queue *q, struct txn *t)
+{
+	struct txn_spare *spare = (struct txn_spare *)(void *)t;
+
+	if (!q->spares)
+		list_add_tail(&q->s->proxy->spare_queues, &q->spare_link);
+	*spare = (struct txn_spare){q->spares};
+	q->spares = spare;
+	q->nspares++;
+	q->s->proxy->nspares++;
+	ASAN_POISON_MEMORY_REGION(spare + 1, SPARE_BYTES - sizeof(*spare));
+}
+
+static bool may_keep_spare(const struct session_queue *q, const struct txn *t)
+{
+	const struct session *s = q->s;
+
+	return s->state == SESSION_OPEN && s->ntxns > 0 && q->nspares < SPARES_OF_QUEUE &&
+	       s->proxy->nspares < SPARES_OF_WORKER && !quota_anybody_waits(&q->room) &&
+	       buf_block_bytes(&s->proxy->arena, t) == SPARE_BYTES;
+}
+
+void txn_give_spares(struct session_queue *q)
+{
+	while (q->spares)
+		quota_give(&q->room, take_spare(q));
+}
+
+static void give_all_spares(struct proxy *p)
+{
+	while (!list_is_empty(&p->spare_queues))
+		txn_give_spares(list_first(&p->spare_queues, struct session_queue, spare_link));
+}
+
+static struct txn *take_new(struct quota_member *m, size_t bytes)
+{
+	return quota_may_take(m, buf_round(bytes)) ? quota_take(m, bytes) : NULL;
+}
+
 struct txn *txn_take_room(struct session_queue *q, const struct rpc_msg *call)
 {
 	size_t bytes = room_of(call);
 	struct quota_member *m = &q->room;
 	struct txn *t;
 
+	if (q->spares && bytes <= SPARE_BYTES)
+		return take_spare(q);
 	if (quota_is_waiting(m))
 		return NULL;
-	t = quota_may_take(m, buf_round(bytes)) ? quota_take(m, bytes) : NULL;
+	t = take_new(m, bytes);
+	if (!t && q->s->proxy->nspares > 0) {
+		give_all_spares(q->s->proxy);
+		t = take_new(m, bytes);
+	}
 	if (t)
 		quota_served(m);
 	else
@@ -51,7 +127,10 @@ void txn_set_room(struct txn *t)
 
 void txn_give_room(struct session_queue *q, struct txn *t)
 {
-	quota_give(&q->room, t);
+	if (may_keep_spare(q, t))
+		keep_spare(q, t);
+	else
+		quota_give(&q->room, t);
 }
 
 void txn_keep(struct session_queue *q, const struct leg_out *out)

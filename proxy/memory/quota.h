@@ -129,6 +129,12 @@ static inline bool quota_is_waiting(const struct quota_member *m)
 	return !list_is_empty(&m->link);
 }
 
+/** quota_anybody_waits - of any group, for what @m is for. */
+static inline bool quota_anybody_waits(const struct quota_member *m)
+{
+	return !list_is_empty(&m->group->pool->groups);
+}
+
 /** quota_others_wait - whether anybody of the group waits. */
 static inline bool quota_others_wait(const struct quota_member *m)
 {

@@ -268,6 +268,77 @@ static void rpcs_in_flight_are_counted(void **state)
 	end();
 }
 
+/* Calls in flight of the first pair, and places that others of it have left. */
+static void have_spares(void)
+{
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+	const struct session_queue *q = &inside_session(w.proxy, 0)->forward;
+
+	server->holds = true;
+	for (unsigned i = 0; i < 20; i++)
+		assert_true(peer_call(client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	peer_release(server, true);
+	assert_true(peer_call(client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(inside_session(w.proxy, 0)->ntxns, 1);
+	assert_true(q->nspares > 0);
+	assert_int_equal(w.proxy->nspares, q->nspares);
+	assert_int_equal(q->room.used, (1 + q->nspares) * ROOM);
+}
+
+/* A session that is at work keeps a few places for its next calls, until somebody would wait for one. */
+static void spare_places_are_for_who_needs_one(void **state)
+{
+	const struct session_queue *q;
+
+	(void)state;
+	begin(2, 2, 2, 32 << 20);
+	for (unsigned i = 0; i < 2; i++)
+		peer_call(&w.pairs[i].client, &plain);
+	world_run(&w, NSEC_PER_SEC);
+	have_spares();
+	q = &inside_session(w.proxy, 0)->forward;
+	hoard_rooms(&hoard, &w.proxy->arena, false);
+	assert_true(peer_call(&w.pairs[1].client, &plain));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.pairs[1].client.done, 2);
+	assert_int_equal(w.proxy->nspares, 0);
+	assert_int_equal(q->room.used, ROOM);
+	hoard_end(&hoard);
+	w.pairs[0].server.holds = false;
+	peer_release(&w.pairs[0].server, true);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(q->room.used, 0);
+	end();
+}
+
+/* Nor while somebody waits are any kept, and a session that ends or is idle has none. */
+static void who_is_idle_or_ends_has_no_spare_places(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < 2; v++) {
+		begin(2, 2, 1, 32 << 20);
+		peer_call(&w.pairs[0].client, &plain);
+		world_run(&w, NSEC_PER_SEC);
+		have_spares();
+		if (v == 0) {
+			w.pairs[0].server.holds = false;
+			peer_release(&w.pairs[0].server, true);
+			world_run(&w, NSEC_PER_SEC);
+			assert_int_equal(inside_session(w.proxy, 0)->forward.room.used, 0);
+		} else {
+			leg_close(&w.pairs[0].server.leg, ERR_CLOSED, "gone");
+			world_run(&w, 60 * NSEC_PER_SEC);
+			assert_int_equal(proxy_sessions(w.proxy), 0);
+		}
+		assert_int_equal(w.proxy->nspares, 0);
+		assert_true(world_arena(&w)->zones[BUF_ZONE_FORWARD].used == 0);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
 /* With calls kept: a session that ends gives back all of theirs; one that is drained waits for them. */
 static void a_session_ends_with_calls_kept(void **state)
 {
@@ -314,6 +385,8 @@ int main(void)
 		cmocka_unit_test(a_larger_wish_holds_nobody_up),
 		cmocka_unit_test(a_server_that_hangs_leaves_others_room),
 		cmocka_unit_test(rpcs_in_flight_are_counted),
+		cmocka_unit_test(spare_places_are_for_who_needs_one),
+		cmocka_unit_test(who_is_idle_or_ends_has_no_spare_places),
 		cmocka_unit_test(a_session_ends_with_calls_kept),
 	};
 
