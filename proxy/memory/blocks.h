@@ -19,11 +19,11 @@ static inline size_t order_bytes(unsigned order)
 
 static inline unsigned order_for(size_t bytes)
 {
-	unsigned order = 0;
+	unsigned bits = 8 * sizeof(unsigned long);
 
-	while (order_bytes(order) < bytes)
-		order++;
-	return order;
+	if (bytes <= BUF_MIN_BLOCK)
+		return 0;
+	return bits - (unsigned)__builtin_clzl((bytes - 1) / BUF_MIN_BLOCK);
 }
 
 static inline size_t page_of(const struct buf_arena *a, const void *block)

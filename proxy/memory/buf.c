@@ -25,36 +25,37 @@ size_t buf_round(size_t bytes)
 	return bytes > BUF_MAX_BLOCK ? 0 : order_bytes(order_for(bytes));
 }
 
-static void note_touched(struct buf_arena *a, size_t page, size_t pages)
+/* As a block is aligned to its size, it is a part of one word of pages, or whole words. */
+static void note_touched(struct buf_touched *t, size_t page, size_t pages)
 {
-	struct buf_touched *t = &a->touched;
+	for (size_t at = page; at < page + pages; at += 64) {
+		uint64_t mask =
+			pages >= 64 ? ~UINT64_C(0) : ((UINT64_C(1) << pages) - 1) << at % 64;
+		uint64_t fresh = mask & ~t->pages[at / 64];
 
-	for (size_t at = page; at < page + pages;) {
-		size_t n = 64 - at % 64 < page + pages - at ? 64 - at % 64 : page + pages - at;
-		uint64_t mask = (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << at % 64;
-
-		t->bytes += (unsigned)__builtin_popcountll(mask & ~t->pages[at / 64]) *
-			    (size_t)BUF_MIN_BLOCK;
+		if (!fresh) /* as nearly always */
+			continue;
+		t->bytes += (unsigned)__builtin_popcountll(fresh) * (size_t)BUF_MIN_BLOCK;
 		t->pages[at / 64] |= mask;
-		at += n;
 	}
-	if (a->used > t->high[0])
-		t->high[0] = a->used;
 }
 
-static void buf_count(struct buf_arena *a, size_t page, unsigned order, bool taken)
+static void buf_count(struct buf_arena *a, size_t page, size_t bytes)
 {
-	unsigned zone = a->zone_at[page];
-	size_t bytes = taken ? order_bytes(order) : -order_bytes(order);
-
 	a->used += bytes;
-	a->zones[zone].used += bytes;
+	a->zones[a->zone_at[page]].used += bytes;
 	if (page * BUF_MIN_BLOCK >= a->bytes - a->reserve)
 		a->reserve_used += bytes;
+}
+
+static void count_taken(struct buf_arena *a, size_t page, unsigned order)
+{
+	buf_count(a, page, order_bytes(order));
 	if (a->used > a->peak)
 		a->peak = a->used;
-	if (taken)
-		note_touched(a, page, order_bytes(order) / BUF_MIN_BLOCK);
+	if (a->used > a->touched.high[0])
+		a->touched.high[0] = a->used;
+	note_touched(&a->touched, page, (size_t)1 << order);
 }
 
 void *buf_alloc_in(struct buf_arena *a, size_t bytes, unsigned zone)
@@ -78,7 +79,7 @@ void *buf_alloc_in(struct buf_arena *a, size_t bytes, unsigned zone)
 	}
 	a->orders[page] = (uint8_t)((order + 1) | BLOCK_USED);
 	ASAN_UNPOISON_MEMORY_REGION(a->base + page * BUF_MIN_BLOCK, order_bytes(order));
-	buf_count(a, page, order, true);
+	count_taken(a, page, order);
 	return a->base + page * BUF_MIN_BLOCK;
 }
 
@@ -119,7 +120,7 @@ void buf_free(struct buf_arena *a, void *block)
 		return;
 	page = used_page(a, block);
 	order = (a->orders[page] & BLOCK_ORDER) - 1u;
-	buf_count(a, page, order, false);
+	buf_count(a, page, -order_bytes(order));
 	a->zones[a->zone_at[page]].frees++;
 	a->orders[page] = 0;
 	for (; order < MAX_ORDER; order++) {
