@@ -64,21 +64,25 @@ void stag_fini(struct stag_table *t)
 
 struct exposure *stag_add(struct stag_table *t, void *addr, uint32_t len, unsigned access)
 {
-	uint32_t serial;
+	uint32_t serial, stag = 0;
 	struct exposure *e = table_take(&t->slots, &serial);
 
-	if (e && scramble(t, serial) == 0) { /* 0 means "no handle" all over the contract */
+	if (e)
+		stag = scramble(t, serial);
+	if (e && stag == 0) { /* 0 means "no handle" all over the contract */
 		table_put(&t->slots, serial & t->slots.mask);
 		e = table_take(&t->slots, &serial);
+		stag = e ? scramble(t, serial) : 0;
 	}
 	if (!e)
 		return NULL;
 	*e = (struct exposure){.addr = addr,
 			       .len = len,
-			       .stag = scramble(t, serial),
+			       .stag = stag,
 			       .place = serial & t->slots.mask,
 			       .access = (uint8_t)access,
 			       .owned = true};
+	t->recent[stag % STAG_RECENT] = e->place;
 	t->live++;
 	return e;
 }
@@ -86,8 +90,11 @@ struct exposure *stag_add(struct stag_table *t, void *addr, uint32_t len, unsign
 /* The slot that has that STag, or NULL. */
 static struct exposure *stag_slot_of(struct stag_table *t, uint32_t stag)
 {
-	struct exposure *e = stag_slot(t, unscramble(t, stag) & t->slots.mask);
+	struct exposure *e = stag_slot(t, t->recent[stag % STAG_RECENT]);
 
+	if (e && e->stag == stag)
+		return e;
+	e = stag_slot(t, unscramble(t, stag) & t->slots.mask);
 	return e && e->stag == stag ? e : NULL;
 }
 

@@ -17,8 +17,10 @@
  * An STag is the serial number of a slot's use sent through a keyed permutation
  * of 32 bits: looked up without a search, never given twice before all serial
  * numbers are used up, and not to be guessed without the key, which is random
- * and of this connection only.
+ * and of this connection only. Where those given last lie is remembered, for the permutation costs more
+ * than all else that is done about an FPDU; what is found there is the slot only if it says so itself.
  */
+enum { STAG_RECENT = 64 };
 
 /** struct exposure - one slot. */
 struct exposure {
@@ -36,7 +38,8 @@ struct exposure {
 
 struct stag_table {
 	struct table slots;
-	uint32_t live; /* in the peer's reach */
+	uint32_t live;		      /* in the peer's reach */
+	uint32_t recent[STAG_RECENT]; /* places, by STag */
 	uint64_t keys[4];
 };
 
