@@ -83,11 +83,19 @@ static bool try_first(struct session *s, struct session_ops *ops, struct txn *t)
 	return rc > 0;
 }
 
+static bool has_ops(const struct txn *t)
+{
+	return t->state == TXN_PULL ? t->in.nreads || t->in.has_body_chunk
+				    : t->out.nwrites || t->out.has_body_chunk;
+}
+
 bool txn_ops_begin(struct txn *t)
 {
 	struct session_ops *ops = session_ops(t->s, t->req);
 	bool is_first = list_is_empty(&ops->queue);
 
+	if (is_first && !has_ops(t))
+		return true;
 	t->op_chunk = t->op_seg = 0;
 	t->op_offset = 0;
 	list_add_tail(&ops->queue, &t->op_link);

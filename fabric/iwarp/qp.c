@@ -229,6 +229,7 @@ static int post_gather(struct qp *qp, enum fabric_ev_type type, const struct fab
 		       unsigned nsge, void *cookie, uint32_t *op)
 {
 	uint32_t len;
+	unsigned kept = 0;
 	struct qp_op *o;
 	int rc = gather_len(sge, nsge, &len);
 
@@ -239,9 +240,11 @@ static int post_gather(struct qp *qp, enum fabric_ev_type type, const struct fab
 		return rc;
 	o = qp_op(qp, *op);
 	o->len = len;
-	for (unsigned i = 0; i < nsge; i++)
-		if (sge[i].len)
-			o->sge[o->nsge++] = sge[i];
+	for (unsigned i = 0; i < nsge; i++) {
+		o->sge[kept] = sge[i];
+		kept += sge[i].len > 0;
+	}
+	o->nsge = (uint8_t)kept;
 	return 0;
 }
 
@@ -249,12 +252,14 @@ int qp_send(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t
 	    void *cookie)
 {
 	uint32_t op;
+	struct qp_op *o;
 	int rc = post_gather(qp, FABRIC_EV_SEND, sge, nsge, cookie, &op);
 
 	if (rc)
 		return rc;
-	qp_op(qp, op)->opcode = inv_handle ? RDMAP_SEND_INV : RDMAP_SEND;
-	qp_op(qp, op)->stag = inv_handle;
+	o = qp_op(qp, op);
+	o->opcode = inv_handle ? RDMAP_SEND_INV : RDMAP_SEND;
+	o->stag = inv_handle;
 	qp_fifo_push(qp, &qp->tx.sq, op);
 	return 0;
 }

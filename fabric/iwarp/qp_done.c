@@ -3,25 +3,6 @@
 #include "base/list.h"
 #include "fabric/iwarp/qp_internal.h"
 
-void qp_fifo_push(struct qp *qp, struct qp_fifo *fifo, uint32_t op)
-{
-	qp_op(qp, op)->next = QP_NONE;
-	if (fifo->head == QP_NONE)
-		fifo->head = op;
-	else
-		qp_op(qp, fifo->tail)->next = op;
-	fifo->tail = op;
-}
-
-uint32_t qp_fifo_pop(struct qp *qp, struct qp_fifo *fifo)
-{
-	uint32_t op = fifo->head;
-
-	if (op != QP_NONE)
-		fifo->head = qp_op(qp, op)->next;
-	return op;
-}
-
 void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, int status,
 		 uint32_t len)
 {

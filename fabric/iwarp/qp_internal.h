@@ -28,8 +28,24 @@ void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status);
 /** qp_complete_op - the same for a numbered op. */
 void qp_complete_op(struct qp *qp, uint32_t op, int status);
 
-void qp_fifo_push(struct qp *qp, struct qp_fifo *fifo, uint32_t op);
-uint32_t qp_fifo_pop(struct qp *qp, struct qp_fifo *fifo);
+static inline void qp_fifo_push(struct qp *qp, struct qp_fifo *fifo, uint32_t op)
+{
+	qp_op(qp, op)->next = QP_NONE;
+	if (fifo->head == QP_NONE)
+		fifo->head = op;
+	else
+		qp_op(qp, fifo->tail)->next = op;
+	fifo->tail = op;
+}
+
+static inline uint32_t qp_fifo_pop(struct qp *qp, struct qp_fifo *fifo)
+{
+	uint32_t op = fifo->head;
+
+	if (op != QP_NONE)
+		fifo->head = qp_op(qp, op)->next;
+	return op;
+}
 
 static inline bool qp_fifo_is_empty(const struct qp_fifo *fifo)
 {

@@ -37,13 +37,21 @@ static struct qp_tx_fpdu *new_record(struct qp_tx *tx, enum qp_tx_kind kind, uin
 
 static inline void add_piece(struct qp_tx *tx, const void *data, uint32_t len)
 {
+	assert(tx->batch);
+	tx->batch->iov[tx->iov_n++] = (struct iovec){(void *)(uintptr_t)data, len};
+	tx->built += len;
+}
+
+/* @len octets at the end of ctl, of which others may lie before these. */
+static inline void add_ctl(struct qp_tx *tx, const uint8_t *p, uint32_t len)
+{
 	struct iovec *prev = tx->iov_n ? &tx->batch->iov[tx->iov_n - 1] : NULL;
 
-	assert(tx->batch);
-	if (prev && (const uint8_t *)prev->iov_base + prev->iov_len == data)
-		prev->iov_len += len;
-	else
-		tx->batch->iov[tx->iov_n++] = (struct iovec){(void *)(uintptr_t)data, len};
+	if (!prev || (const uint8_t *)prev->iov_base + prev->iov_len != p) {
+		add_piece(tx, p, len);
+		return;
+	}
+	prev->iov_len += len;
 	tx->built += len;
 }
 
@@ -56,7 +64,7 @@ static void put_header(struct qp *qp, const struct ddp_header *h, uint32_t paylo
 	wire_put16(p, (uint16_t)(len - FPDU_LEN_BYTES + payload_len));
 	tx->ctl_len += len;
 	tx->crc = qp->crc ? fpdu_crc(FPDU_CRC_INIT, p, len) : 0;
-	add_piece(tx, p, len);
+	add_ctl(tx, p, len);
 }
 
 static void put_payload(struct qp *qp, const void *data, uint32_t len)
@@ -74,12 +82,14 @@ static void put_trailer(struct qp *qp, struct qp_tx_fpdu *f, uint32_t ulpdu_len)
 
 	for (uint32_t i = 0; i < pad; i++)
 		p[i] = 0;
+	if (pad && qp->crc)
+		tx->crc = fpdu_crc(tx->crc, p, pad);
 	if (qp->crc)
-		fpdu_crc_put(p + pad, fpdu_crc(tx->crc, p, pad));
+		fpdu_crc_put(p + pad, tx->crc);
 	else
 		wire_put32(p + pad, 0);
 	tx->ctl_len += pad + FPDU_CRC_BYTES;
-	add_piece(tx, p, pad + FPDU_CRC_BYTES);
+	add_ctl(tx, p, pad + FPDU_CRC_BYTES);
 	f->end = tx->built;
 	qp->counters->fpdus_out++;
 }
@@ -94,8 +104,10 @@ static void put_own_payload(struct qp *qp, uint32_t len)
 {
 	uint8_t *p = own_payload(qp);
 
+	if (qp->crc)
+		qp->tx.crc = fpdu_crc(qp->tx.crc, p, len);
 	qp->tx.ctl_len += len;
-	put_payload(qp, p, len);
+	add_ctl(&qp->tx, p, len);
 }
 
 /* The next octets of @o's gather list, @len of them. */
@@ -368,6 +380,10 @@ void qp_tx_took(struct qp *qp, size_t n)
 	qp->counters->bytes_out += n;
 	tx->taken += n;
 	assert(tx->taken <= tx->built);
+	if (tx->taken == tx->built) { /* all of it, as nearly always */
+		tx->iov_at = tx->iov_n;
+		n = 0;
+	}
 	while (n) {
 		struct iovec *v = &tx->batch->iov[tx->iov_at];
 
