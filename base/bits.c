@@ -47,31 +47,6 @@ void bits_zero(struct bits *b)
 	}
 }
 
-void bits_set(struct bits *b, size_t i)
-{
-	for (unsigned level = 0; level < b->levels; level++) {
-		uint64_t *word = &b->level[level][i / 64];
-		bool known = *word != 0;
-
-		*word |= UINT64_C(1) << i % 64;
-		if (known)
-			return;
-		i /= 64;
-	}
-}
-
-void bits_clear(struct bits *b, size_t i)
-{
-	for (unsigned level = 0; level < b->levels; level++) {
-		uint64_t *word = &b->level[level][i / 64];
-
-		*word &= ~(UINT64_C(1) << i % 64);
-		if (*word)
-			return;
-		i /= 64;
-	}
-}
-
 /* Down from a bit that is set in @level to the least member below it. */
 static size_t descend(const struct bits *b, unsigned level, size_t at)
 {

@@ -31,8 +31,30 @@ int bits_init(struct bits *b, size_t n) WARN_UNUSED;
 void bits_fini(struct bits *b);
 
 /** bits_set, bits_clear - put @i into the set, take it out. Idempotent. */
-void bits_set(struct bits *b, size_t i);
-void bits_clear(struct bits *b, size_t i);
+static inline void bits_set(struct bits *b, size_t i)
+{
+	for (unsigned level = 0; level < b->levels; level++) {
+		uint64_t *word = &b->level[level][i / 64];
+		bool known = *word != 0;
+
+		*word |= UINT64_C(1) << i % 64;
+		if (known)
+			return;
+		i /= 64;
+	}
+}
+
+static inline void bits_clear(struct bits *b, size_t i)
+{
+	for (unsigned level = 0; level < b->levels; level++) {
+		uint64_t *word = &b->level[level][i / 64];
+
+		*word &= ~(UINT64_C(1) << i % 64);
+		if (*word)
+			return;
+		i /= 64;
+	}
+}
 
 /** bits_zero - the empty set again. */
 void bits_zero(struct bits *b);

@@ -2,6 +2,7 @@
 #ifndef PROXY_MEMORY_BLOCKS_H
 #define PROXY_MEMORY_BLOCKS_H
 
+#include "base/asan.h"
 #include "proxy/memory/buf.h"
 
 /** Shared by proxy/memory only: what a block is, and which zones it may come from. */
@@ -31,11 +32,23 @@ static inline size_t page_of(const struct buf_arena *a, const void *block)
 	return (size_t)((const uint8_t *)block - a->base) / BUF_MIN_BLOCK;
 }
 
-/** buf_give_block - the one of @order at @page is free, of the zone it lies in. */
-void buf_give_block(struct buf_arena *a, size_t page, unsigned order);
+/** buf_give_block - the one of @order at @page is free, of the zone it lies in. With AddressSanitizer
+ * free blocks are out of bounds for everybody. */
+static inline void buf_give_block(struct buf_arena *a, size_t page, unsigned order)
+{
+	ASAN_POISON_MEMORY_REGION(a->base + page * BUF_MIN_BLOCK, order_bytes(order));
+	bits_set(&a->free[order], page >> order);
+	a->zones[a->zone_at[page]].nfree[order]++;
+	a->orders[page] = (uint8_t)(order + 1);
+}
 
 /** buf_take_block - a free one is free no more. */
-void buf_take_block(struct buf_arena *a, size_t page, unsigned order);
+static inline void buf_take_block(struct buf_arena *a, size_t page, unsigned order)
+{
+	bits_clear(&a->free[order], page >> order);
+	a->zones[a->zone_at[page]].nfree[order]--;
+	a->orders[page] = 0;
+}
 
 /** buf_zones_for - the zones of @purpose in the order they are tried. Return: how many. */
 unsigned buf_zones_for(const struct buf_arena *a, enum buf_purpose purpose, enum buf_zone zones[2]);
