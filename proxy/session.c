@@ -162,7 +162,7 @@ static void drain_leg(struct session *s, struct leg *leg)
 }
 
 /* Set-up is over, no end is near, and nothing was left from before: so it is with most events. */
-static bool is_calm(const struct session *s, const struct leg *leg)
+static inline bool is_calm(const struct session *s, const struct leg *leg)
 {
 	return !leg_has_next(leg) && !auth_goes_on(s, leg) && !s->silent.host &&
 	       s->state != SESSION_PROVE;

@@ -105,6 +105,7 @@ struct txn {
 	struct view reply_body; /* the reply's: in its Receive, or in the Reply chunk's region */
 
 	/* txn_told.c */
+	bool to_filer;		  /* a server of a version with such habits */
 	enum nfs_reads nfs_reads; /* of its reply */
 	enum latency_kind kind;	  /* of RPC */
 	uint32_t expected;	  /* octets that its reply can have: struct plan_call */
@@ -374,6 +375,9 @@ uint32_t txn_inv_handle(const struct txn *t);
 
 /** txn_reply_room - how large a Reply chunk to offer where the plan wants @planned octets. */
 uint32_t txn_reply_room(const struct txn *t, uint32_t planned);
+
+/** txn_told_init - who its responder is. */
+void txn_told_init(struct txn *t);
 
 /** txn_avoids_reply_chunk - the call has Write chunks, which its server ignores beside a Reply chunk. */
 bool txn_avoids_reply_chunk(const struct txn *t);

@@ -105,6 +105,7 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 	}
 	txn_init(t, s, req, out);
 	txn_late_init(t);
+	txn_told_init(t);
 	t->aside = aside;
 	t->hdr_err = ERR_SHORT; /* as long as it is not here */
 	if (t->in.nbody > 0) {

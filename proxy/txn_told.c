@@ -17,9 +17,9 @@ enum {
 	SLACK = 64 << 10,
 };
 
-static bool is_filer(const struct leg *rsp)
+void txn_told_init(struct txn *t)
 {
-	return rsp->t->ops->traits->unsure_lengths && rsp->role == RPC_INITIATOR;
+	t->to_filer = t->rsp->t->ops->traits->unsure_lengths && t->rsp->role == RPC_INITIATOR;
 }
 
 uint32_t txn_reply_room(const struct txn *t, uint32_t planned)
@@ -28,12 +28,12 @@ uint32_t txn_reply_room(const struct txn *t, uint32_t planned)
 
 	if (planned >= max)
 		return max;
-	return planned && is_filer(t->rsp) ? planned + TELLTALE : planned;
+	return planned && t->to_filer ? planned + TELLTALE : planned;
 }
 
 uint32_t txn_slack(const struct txn *t)
 {
-	return is_filer(t->rsp) && t->s->proxy->now < t->s->route->longer_until ? SLACK : 0;
+	return t->to_filer && t->s->proxy->now < t->s->route->longer_until ? SLACK : 0;
 }
 
 static void remember_longer(const struct txn *t)
@@ -54,7 +54,7 @@ static void remember_longer(const struct txn *t)
  */
 bool txn_outgrew(struct txn *t)
 {
-	if (!is_filer(t->rsp) || !t->expected || txn_slack(t))
+	if (!t->to_filer || !t->expected || txn_slack(t))
 		return false;
 	log_peer(LOG_LEVEL_INFO, "upstream.habit", t->s->route->route->name,
 		 "route=%s what=\"a reply longer than the %u octets expected\"",
@@ -65,23 +65,23 @@ bool txn_outgrew(struct txn *t)
 
 bool txn_avoids_reply_chunk(const struct txn *t)
 {
-	return is_filer(t->rsp) && t->in.nwrites && t->s->proxy->now < t->s->route->one_kind_until;
+	return t->to_filer && t->in.nwrites && t->s->proxy->now < t->s->route->one_kind_until;
 }
 
 void txn_note_call(struct txn *t)
 {
 	bool is_read = t->hdr_err == 0;
 
-	t->kind = t->reverse ? LATENCY_CALLBACK
-			     : latency_kind_of(is_read ? &t->hdr : NULL, t->in.nreads, t->in.nwrites);
-	if (is_filer(t->rsp) && is_read)
+	t->kind = t->reverse
+			  ? LATENCY_CALLBACK
+			  : latency_kind_of(is_read ? &t->hdr : NULL, t->in.nreads, t->in.nwrites);
+	if (t->to_filer && is_read)
 		t->nfs_reads = nfs_reads_of(&t->hdr, t->call_body);
 }
 
 void txn_note_reply(struct txn *t, const struct rpc_msg *reply)
 {
-	t->unlisted =
-		is_filer(t->rsp) && t->out.nwrites && !reply->nwrites && reply->has_body_chunk;
+	t->unlisted = t->to_filer && t->out.nwrites && !reply->nwrites && reply->has_body_chunk;
 }
 
 /* The data of a READ stand in the Reply chunk. (What has none may leave out the Write list for reasons
@@ -101,7 +101,7 @@ int txn_check_told(struct txn *t, struct rpc_error *e)
 	uint32_t placed[RPC_MAX_CHUNKS];
 	int inline_data;
 
-	if (!is_filer(t->rsp))
+	if (!t->to_filer)
 		return 0;
 	/* draft-07 7.3.5: how long it would have been nobody knows, which is a length of 0. */
 	*e = (struct rpc_error){.code = RPC_ERROR_REPLY_RESOURCE};

@@ -31,10 +31,11 @@ static bool has_crc32(void)
 __attribute__((target("sse4.2"))) static uint32_t crc_short(uint32_t crc, const uint8_t *p,
 							    size_t len)
 {
+	const uint8_t *words_end = p + len / sizeof(uint64_t) * sizeof(uint64_t);
 	uint64_t crc64 = crc, word;
 	uint32_t half;
 
-	for (; len >= sizeof(word); len -= sizeof(word), p += sizeof(word)) {
+	for (; p < words_end; p += sizeof(word)) {
 		memcpy(&word, p, sizeof(word));
 		crc64 = _mm_crc32_u64(crc64, word);
 	}

@@ -128,10 +128,9 @@ static void put_gathered(struct qp *qp, struct qp_op *o, uint32_t len)
 }
 
 /* One FPDU of the Send or Write at the head of the send queue. */
-static void build_gathered(struct qp *qp, uint32_t op)
+static void build_gathered(struct qp *qp, struct qp_op *o)
 {
 	struct qp_tx *tx = &qp->tx;
-	struct qp_op *o = qp_op(qp, op);
 	bool tagged = o->type == FABRIC_EV_WRITE;
 	uint32_t max = tagged ? tx->max_tagged : tx->max_untagged;
 	uint32_t len = o->len - o->done < max ? o->len - o->done : max;
@@ -142,7 +141,7 @@ static void build_gathered(struct qp *qp, uint32_t op)
 			       .queue = DDP_QUEUE_SEND,
 			       .msn = tx->send_msn,
 			       .offset = tagged ? o->offset + o->done : o->done};
-	struct qp_tx_fpdu *f = new_record(tx, QP_TX_OP, op, h.last);
+	struct qp_tx_fpdu *f = new_record(tx, QP_TX_OP, tx->sq.head, h.last);
 
 	put_header(qp, &h, len);
 	put_gathered(qp, o, len);
@@ -243,19 +242,29 @@ static void build_terminate(struct qp *qp)
 	qp->counters->terminates_sent++;
 }
 
+/* The head of the send queue, or NULL. */
+static struct qp_op *first_op(const struct qp *qp)
+{
+	uint32_t op = qp->tx.sq.head;
+
+	return op == QP_NONE ? NULL : qp_op(qp, op);
+}
+
 /* Reads at the head of the send queue go if there is depth, else step aside.
  * Return: the Read to request now, or QP_NONE. */
 static uint32_t next_read(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
 	bool open = qp->state == QP_OPEN && qp->orq_count < qp->ord;
-	uint32_t head = tx->sq.head;
+	const struct qp_op *o = first_op(qp);
 
 	/* Two untagged messages do not alternate either. */
-	if (head != QP_NONE && qp_op(qp, head)->type == FABRIC_EV_SEND && qp_op(qp, head)->done)
+	if (o && o->type == FABRIC_EV_SEND && o->done)
 		return QP_NONE;
 	if (open && !qp_fifo_is_empty(&tx->reads))
 		return qp_fifo_pop(qp, &tx->reads);
+	if (!o || o->type != FABRIC_EV_READ)
+		return QP_NONE;
 	while (!qp_fifo_is_empty(&tx->sq) && qp_op(qp, tx->sq.head)->type == FABRIC_EV_READ) {
 		uint32_t op = qp_fifo_pop(qp, &tx->sq);
 
@@ -266,29 +275,34 @@ static uint32_t next_read(struct qp *qp)
 	return QP_NONE;
 }
 
+/* Whether the response to the peer's oldest Read goes before @o, the head of the send queue or NULL. */
+static bool is_response_next(const struct qp *qp, const struct qp_op *o)
+{
+	bool begun = qp->irq[qp->irq_head].done;
+
+	if (qp->state != QP_OPEN && !begun)
+		return false;
+	if (!o)
+		return true;
+	if (o->type == FABRIC_EV_WRITE && (o->done || begun))
+		return !o->done;
+	return qp->tx.response_turn;
+}
+
 /* Return: whether an FPDU was built. */
 static bool build_next(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
-	uint32_t read = next_read(qp), op = tx->sq.head;
-	bool response = qp->irq_count && (qp->state == QP_OPEN || qp->irq[qp->irq_head].done);
-	bool write_open, response_open;
+	uint32_t read = next_read(qp);
+	struct qp_op *o = first_op(qp);
+	bool response;
 
 	if (read != QP_NONE) {
 		build_read_request(qp, read);
 		return true;
 	}
-	write_open = op != QP_NONE && qp_op(qp, op)->type == FABRIC_EV_WRITE && qp_op(qp, op)->done;
-	response_open = response && qp->irq[qp->irq_head].done;
-	if (response && op != QP_NONE) {
-		if (write_open)
-			response = false;
-		else if (response_open && qp_op(qp, op)->type == FABRIC_EV_WRITE)
-			response = true;
-		else
-			response = tx->response_turn;
-	}
-	if (!response && op == QP_NONE) {
+	response = qp->irq_count && is_response_next(qp, o);
+	if (!response && !o) {
 		if (!tx->nudge)
 			return false;
 		build_nudge(qp);
@@ -298,7 +312,7 @@ static bool build_next(struct qp *qp)
 	if (response)
 		build_response(qp);
 	else
-		build_gathered(qp, op);
+		build_gathered(qp, o);
 	return qp->state != QP_TERMINATING;
 }
 

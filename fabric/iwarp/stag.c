@@ -82,7 +82,7 @@ struct exposure *stag_add(struct stag_table *t, void *addr, uint32_t len, unsign
 			       .place = serial & t->slots.mask,
 			       .access = (uint8_t)access,
 			       .owned = true};
-	t->recent[stag % STAG_RECENT] = e->place;
+	t->recent[stag % STAG_RECENT] = (uint16_t)e->place;
 	t->live++;
 	return e;
 }

@@ -20,7 +20,7 @@
  * and of this connection only. Where those given last lie is remembered, for the permutation costs more
  * than all else that is done about an FPDU; what is found there is the slot only if it says so itself.
  */
-enum { STAG_RECENT = 64 };
+enum { STAG_RECENT = 256 };
 
 /** struct exposure - one slot. */
 struct exposure {
@@ -39,7 +39,7 @@ struct exposure {
 struct stag_table {
 	struct table slots;
 	uint32_t live;		      /* in the peer's reach */
-	uint32_t recent[STAG_RECENT]; /* places, by STag */
+	uint16_t recent[STAG_RECENT]; /* lower bits of places, by STag */
 	uint64_t keys[4];
 };
 
