@@ -23,11 +23,14 @@ struct view xdr_get_opaque(struct xdr_in *x, uint32_t max)
 
 struct segment xdr_get_segment(struct xdr_in *x)
 {
-	struct segment s = {.handle = xdr_get_u32(x)};
+	const uint8_t *p = xdr_take(x, 16);
 
-	s.length = xdr_get_u32(x);
-	s.offset = xdr_get_u64(x);
-	return s;
+	if (!p)
+		return (struct segment){0};
+	return (struct segment){.handle = xdr_peek_u32(p),
+				.length = xdr_peek_u32(p + 4),
+				.offset =
+					(uint64_t)xdr_peek_u32(p + 8) << 32 | xdr_peek_u32(p + 12)};
 }
 
 void xdr_put_u64(struct xdr_out *x, uint64_t v)
@@ -51,7 +54,11 @@ void xdr_put_opaque(struct xdr_out *x, struct view v)
 
 void xdr_put_segment(struct xdr_out *x, const struct segment *s)
 {
-	xdr_put_u32(x, s->handle);
-	xdr_put_u32(x, s->length);
-	xdr_put_u64(x, s->offset);
+	if (!xdr_has_room(x, 16))
+		return;
+	xdr_poke_u32(x->pos, s->handle);
+	xdr_poke_u32(x->pos + 4, s->length);
+	xdr_poke_u32(x->pos + 8, (uint32_t)(s->offset >> 32));
+	xdr_poke_u32(x->pos + 12, (uint32_t)s->offset);
+	x->pos += 16;
 }

@@ -119,18 +119,22 @@ static inline bool xdr_has_room(struct xdr_out *x, size_t n)
 	return false;
 }
 
-/** xdr_put_* - append; a write past the end changes nothing and fails stickily. */
-static inline void xdr_put_u32(struct xdr_out *x, uint32_t v)
+/** xdr_poke_u32 - @v as the big-endian word at @p. */
+static inline void xdr_poke_u32(uint8_t *p, uint32_t v)
 {
-	uint8_t *p = x->pos;
-
-	if (!xdr_has_room(x, 4))
-		return;
 	p[0] = (uint8_t)(v >> 24);
 	p[1] = (uint8_t)(v >> 16);
 	p[2] = (uint8_t)(v >> 8);
 	p[3] = (uint8_t)v;
-	x->pos = p + 4;
+}
+
+/** xdr_put_* - append; a write past the end changes nothing and fails stickily. */
+static inline void xdr_put_u32(struct xdr_out *x, uint32_t v)
+{
+	if (!xdr_has_room(x, 4))
+		return;
+	xdr_poke_u32(x->pos, v);
+	x->pos += 4;
 }
 
 void xdr_put_u64(struct xdr_out *x, uint64_t v);

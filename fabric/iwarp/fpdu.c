@@ -61,8 +61,9 @@ static uint32_t crc_short(uint32_t crc, const uint8_t *p, size_t len)
 }
 #endif
 
-/* Neither inverts at the start nor at the end, so a running value continues as it is. */
-static uint32_t crc_long(uint32_t crc, const uint8_t *p, size_t len)
+/* Neither inverts at the start nor at the end, so a running value continues as it is. (Not inline: what
+ * this keeps in registers short pieces need not save.) */
+static __attribute__((noinline)) uint32_t crc_long(uint32_t crc, const uint8_t *p, size_t len)
 {
 	while (len > INT_MAX) {
 		crc = crc32_iscsi((unsigned char *)(uintptr_t)p, INT_MAX, crc);
