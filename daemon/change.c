@@ -247,17 +247,18 @@ static void give_door(struct plan *p, struct change_new *new)
 	struct gateway *gw = p->gw;
 	struct gateway_listen *listen = &gw->listens[new->slot];
 	unsigned old = listens_there(p, &listen->from->listen);
-	struct gateway_door *was = old == GATEWAY_NONE ? NULL : &gw->doors[gw->listens[old].door];
+	const struct gateway_door *was =
+		&gw->doors[old == GATEWAY_NONE ? 0 : gw->listens[old].door];
 
-	if (was)
+	if (old != GATEWAY_NONE)
 		listen->addr = gw->listens[old].addr;
-	if (was && was->fabric == listen->fabric) {
+	if (old != GATEWAY_NONE && was->fabric == listen->fabric) {
 		listen->door = gw->listens[old].door;
 		return;
 	}
 	new->opens = true;
 	listen->door = free_door(gw);
-	if (was)
+	if (old != GATEWAY_NONE)
 		gw->doors[listen->door] = (struct gateway_door){
 			.listener = was->listener, .fabric = listen->fabric, .is_borrowed = true};
 	else

@@ -105,10 +105,10 @@ struct txn {
 	struct view reply_body; /* the reply's: in its Receive, or in the Reply chunk's region */
 
 	/* txn_told.c */
-	bool to_filer;		  /* a server of a version with such habits */
 	enum nfs_reads nfs_reads; /* of its reply */
 	enum latency_kind kind;	  /* of RPC */
 	uint32_t expected;	  /* octets that its reply can have: struct plan_call */
+	bool to_filer; /* a server of a version with such habits */
 	bool unlisted; /* the reply is in the Reply chunk, and Write chunks are not mentioned */
 
 	/* txn_inv.c */
