@@ -108,7 +108,7 @@ struct txn {
 	enum nfs_reads nfs_reads; /* of its reply */
 	enum latency_kind kind;	  /* of RPC */
 	uint32_t expected;	  /* octets that its reply can have: struct plan_call */
-	bool to_filer; /* a server of a version with such habits */
+	bool to_filer;		  /* a server of a version with such habits */
 	bool unlisted; /* the reply is in the Reply chunk, and Write chunks are not mentioned */
 
 	/* txn_inv.c */
