@@ -7,6 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+void pair_expect(const struct pair_end *e, enum hostauth_cause cause, const char *why)
+{
+	struct hostauth_facts facts;
+
+	hostauth_facts(e->h, &facts);
+	assert_int_equal(hostauth_status(e->h), HOSTAUTH_FAILED);
+	assert_string_equal(hostauth_cause_name(facts.cause), hostauth_cause_name(cause));
+	if (!strstr(facts.why, why))
+		fail_msg("\"%s\" is not \"%s\"", facts.why, why);
+}
+
 struct view pair_read(const char *path)
 {
 	uint8_t *octets = calloc(1, PAIR_FILE);

@@ -49,6 +49,9 @@ enum hostauth_status pair_deliver(struct pair_end *e, const struct pair_message 
 /** pair_run - until nobody has anything to say. Return: messages. */
 unsigned pair_run(struct pair_end end[2]);
 
+/** pair_expect - @e failed, of @cause, and says so with @why in its words. */
+void pair_expect(const struct pair_end *e, enum hostauth_cause cause, const char *why);
+
 /** pair_read - a file of the tree, whole; a NUL follows. pair_free() it. */
 struct view pair_read(const char *path);
 void pair_free(struct view file);

@@ -13,17 +13,6 @@
 
 static const struct pair_setup common = {.initiator = "client", .acceptor = "server"};
 
-static void expect(const struct pair_end *e, enum hostauth_cause cause, const char *why)
-{
-	struct hostauth_facts facts;
-
-	hostauth_facts(e->h, &facts);
-	assert_int_equal(hostauth_status(e->h), HOSTAUTH_FAILED);
-	assert_string_equal(hostauth_cause_name(facts.cause), hostauth_cause_name(cause));
-	if (!strstr(facts.why, why))
-		fail_msg("\"%s\" is not \"%s\"", facts.why, why);
-}
-
 /* Section 4.3: of the initiator none, or another; of the acceptor none. */
 static void another_purpose_is_refused(void **state)
 {
@@ -38,17 +27,17 @@ static void another_purpose_is_refused(void **state)
 				 0);
 		pair_again(end, &common);
 		pair_run(end);
-		expect(&end[1], HOSTAUTH_CAUSE_TLS,
-		       i ? "no application protocol" : "no application protocol is offered");
-		expect(&end[0], HOSTAUTH_CAUSE_PEER, "alert no application protocol");
+		pair_expect(&end[1], HOSTAUTH_CAUSE_TLS,
+			    i ? "no application protocol" : "no application protocol is offered");
+		pair_expect(&end[0], HOSTAUTH_CAUSE_PEER, "alert no application protocol");
 		pair_end(end);
 	}
 	pair_begin(end, &common);
 	SSL_CTX_set_alpn_select_cb(end[1].creds->ctx, NULL, NULL);
 	pair_again(end, &common);
 	pair_run(end);
-	expect(&end[0], HOSTAUTH_CAUSE_TLS, "no application protocol was agreed on");
-	expect(&end[1], HOSTAUTH_CAUSE_PEER, "the peer refused: TLS");
+	pair_expect(&end[0], HOSTAUTH_CAUSE_TLS, "no application protocol was agreed on");
+	pair_expect(&end[1], HOSTAUTH_CAUSE_PEER, "the peer refused: TLS");
 	pair_end(end);
 }
 
@@ -65,8 +54,8 @@ static void earlier_versions_are_refused(void **state)
 			SSL_CTX_set_max_proto_version(end[which].creds->ctx, TLS1_2_VERSION), 1);
 		pair_again(end, &common);
 		pair_run(end);
-		expect(&end[1], HOSTAUTH_CAUSE_TLS, which ? "" : "unsupported protocol");
-		expect(&end[0], HOSTAUTH_CAUSE_PEER, which ? "" : "alert protocol version");
+		pair_expect(&end[1], HOSTAUTH_CAUSE_TLS, which ? "" : "unsupported protocol");
+		pair_expect(&end[0], HOSTAUTH_CAUSE_PEER, which ? "" : "alert protocol version");
 		pair_end(end);
 	}
 }
@@ -227,9 +216,9 @@ static void long_chains_are_refused_before_they_are_looked_at(void **state)
 			pair_again(end, &common);
 			pair_run(end);
 			if (more) {
-				expect(&end[1 - role], HOSTAUTH_CAUSE_LIMIT,
-				       "more certificates than are taken");
-				expect(&end[role], HOSTAUTH_CAUSE_PEER, "a limit of its own");
+				pair_expect(&end[1 - role], HOSTAUTH_CAUSE_LIMIT,
+					    "more certificates than are taken");
+				pair_expect(&end[role], HOSTAUTH_CAUSE_PEER, "a limit of its own");
 			} else {
 				assert_int_equal(hostauth_status(end[1 - role].h), HOSTAUTH_DONE);
 			}
@@ -276,7 +265,7 @@ static void a_clienthello_without_end_is_refused(void **state)
 		if (hostauth_status(end[1].h) == HOSTAUTH_GOING)
 			skip_answer(end[1].h);
 	}
-	expect(&end[1], HOSTAUTH_CAUSE_LIMIT, "more TLS octets than are taken");
+	pair_expect(&end[1], HOSTAUTH_CAUSE_LIMIT, "more TLS octets than are taken");
 	assert_int_equal(n, HOSTAUTH_MAX_HELLO / 996 + 1);
 	pair_end(end);
 }
@@ -323,7 +312,7 @@ static void a_fail_asks_for_no_work(void **state)
 		value[4] = 0;
 		value[5] = HOSTAUTH_REASON_TLS;
 		give(end[1].h, value, 6 + cut, HOSTAUTH_FAIL, 1);
-		expect(&end[1], HOSTAUTH_CAUSE_PEER, "the peer refused: TLS");
+		pair_expect(&end[1], HOSTAUTH_CAUSE_PEER, "the peer refused: TLS");
 		assert_int_equal(engine_says, 0);
 		assert_false(pair_next(&end[1], &m));
 		pair_end(end);

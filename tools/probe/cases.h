@@ -49,7 +49,7 @@ extern const struct case_table cases_v2;	   /* cases_v2.c: messages of version 2
 extern const struct case_table cases_cont;	   /* cases_cont.c: Message Continuation */
 extern const struct case_table cases_v2_chunks;	   /* cases_v2_chunks.c */
 extern const struct case_table cases_early;	   /* cases_early.c: the early draft of version 2 */
-extern const struct case_table cases_early_chunks; /* cases_early_chunks.c */
+extern const struct case_table cases_early_chunks; /* cases_v1_chunks.c */
 extern const struct case_table cases_credit;	   /* cases_credit.c: flow control of version 2 */
 extern const struct case_table
 	cases_data; /* cases_data.c: data by RDMA, with rpcrdma-perf's program */
