@@ -10,7 +10,7 @@
  * Operation
  *
  * An instance is a set of connections and lists through them: which have events,
- * posts, unread octets, no Receive, an unfinished set-up. Every entry point works on
+ * posts, octets left over, no Receive, an unfinished set-up. Every entry point works on
  * one connection and at most puts it on a list; each has a timer of its own. So
  * nothing here costs more for a thousand connections, idle or in set-up.
  *
@@ -185,6 +185,7 @@ static void iwarp_op_flush(struct fabric *f)
 		if (c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
 			stream_write(c);
 	}
+	stream_turn(iwarp_of(f));
 }
 
 static void end_event(struct iwarp_conn *c, struct fabric_event *ev)
@@ -252,28 +253,16 @@ static nsec_t iwarp_op_deadline(const struct fabric *f)
 {
 	const struct iwarp *iw = container_of(f, const struct iwarp, base);
 
-	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->unread) || iw->recvq.back)
+	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->resting) || iw->recvq.back)
 		return 0;
 	return nsec_min(timer_next(&iw->timers), listen_deadline(iw));
-}
-
-/* Connections that are still not done get on the list again. */
-static void read_unread(struct iwarp *iw)
-{
-	struct list turn, *item;
-
-	list_init(&turn);
-	while ((item = list_pop(&iw->unread)))
-		list_add_tail(&turn, item);
-	while ((item = list_pop(&turn)))
-		stream_read(container_of(item, struct iwarp_conn, unread));
 }
 
 static void iwarp_op_tick(struct fabric *f, nsec_t now)
 {
 	struct iwarp *iw = iwarp_of(f);
 
-	read_unread(iw);
+	stream_go_on(iw);
 	/* What is left of them is due in the next turn. */
 	(void)timer_run(&iw->timers, now, TURN_TIMERS);
 	listen_tick(iw, now);
@@ -360,7 +349,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	list_init(&iw->conns);
 	list_init(&iw->active);
 	list_init(&iw->dirty);
-	list_init(&iw->unread);
+	list_init(&iw->resting);
 	list_init(&iw->starved);
 	list_init(&iw->probes);
 	list_init(&iw->setups);

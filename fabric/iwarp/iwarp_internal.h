@@ -46,7 +46,9 @@ struct iwarp {
 	struct list conns;
 	struct list active;   /* have events for fabric_poll() */
 	struct list dirty;    /* have posts for fabric_flush() */
-	struct list unread;   /* stopped reading to let others have their turn */
+	struct list resting;  /* stopped reading or writing to let others have their turn */
+	uint64_t turn_began;  /* octets that had moved then */
+	struct list mark;     /* among those that rest, while their turn is on */
 	struct list starved;  /* a message waits for a shared Receive; the longest waiting first */
 	struct list probes;   /* may have missed the end of the stream */
 	struct list setups;   /* IWARP_AWAITING, oldest first */
@@ -75,7 +77,7 @@ struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
 	struct lobby_member silent; /* while it is among the set-ups */
-	struct list all, active, dirty, unread, starved, probe;
+	struct list all, active, dirty, resting, starved, probe;
 	struct list setup; /* in the instance's .setups or .rejected */
 	struct loop_watch watch;
 	int fd;
@@ -83,6 +85,8 @@ struct iwarp_conn {
 	struct timer deadline; /* one wait at a time, by state */
 	struct timer stall;    /* of the peer's octets inside a message: see stream_stalled() */
 	uint64_t stall_octets, stall_messages;
+	uint64_t moved;	       /* octets, either way, since: */
+	uint64_t counted_from; /* octets all of the instance had moved */
 	bool initiator;
 	bool watched;
 	uint8_t nudges; /* of an initiator: sent while the peer's first FPDU was awaited, and one */
@@ -169,6 +173,12 @@ void stream_expired(struct iwarp_conn *c);
 /** stream_stalled - a message of the peer's had begun a while ago: go on if the rest is coming. */
 void stream_stalled(struct iwarp_conn *c);
 void stream_read(struct iwarp_conn *c);
+
+/** stream_turn - another turn begins: who moves much may move some again. */
+void stream_turn(struct iwarp *iw);
+
+/** stream_go_on - with those that rest, as many as a tick has time for. */
+void stream_go_on(struct iwarp *iw);
 
 /** stream_resume - there may be a Receive for what waits for one. */
 void stream_resume(struct iwarp_conn *c);

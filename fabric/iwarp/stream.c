@@ -12,9 +12,15 @@
  * Operation
  *
  * The socket half of an open connection: octets between the kernel and the queue
- * pair, both ways until EAGAIN, as edge-triggered watches demand. Reading stops
- * after a fair share; the connection is then on the list `unread`, and
- * fabric_tick() goes on with it.
+ * pair, both ways until EAGAIN, as edge-triggered watches demand. Either stops
+ * after a fair share, for a peer that is as fast as we are never brings EAGAIN. The
+ * connection is then on the list `resting`: whatever the socket or a flush wants of it
+ * waits for its turn, and fabric_tick() goes on with it (stream_go_on()).
+ *
+ * What a turn moves for those that move much is bounded as well: once it is spent they
+ * rest until the next. One that moves little, beside all that moved lately, never rests.
+ * So who makes small calls waits for the octets of one turn, however many peers have
+ * as many as they like.
  *
  * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
  * deadline means, by state: OPEN and held, the initiator's first FPDU may
@@ -28,7 +34,12 @@
  */
 
 enum {
-	FAIR_SHARE = 4 << 20, /* octets read of one connection before the others' turn */
+	FAIR_SHARE = 256 << 10,	 /* octets of one connection, each way, before the others' turn */
+	TURN_OCTETS = 512 << 10, /* of one turn, but for those that move little */
+	TURN_RESTING = 64,	 /* that go on in one turn, if they move little */
+	LATELY = 1 << 20,	 /* octets of all: what each moved is counted anew after so many */
+	LITTLE = LATELY / 16,
+	DISCARDS = 4, /* pieces of 16 KiB in one go */
 	/*
 	 * Linux siw as acceptor overlooks the first FPDU when it arrives between its MPA reply
 	 * and its being ready for octets, until more of them come. So an initiator waits a
@@ -47,6 +58,52 @@ enum {
 
 static void probe_later(struct iwarp_conn *c);
 
+static bool is_resting(const struct iwarp_conn *c)
+{
+	return !list_is_empty(&c->resting);
+}
+
+static void rest(struct iwarp_conn *c)
+{
+	if (!is_resting(c))
+		list_add_tail(&c->iw->resting, &c->resting);
+}
+
+static uint64_t octets_moved(const struct iwarp *iw)
+{
+	return iw->counters.bytes_in + iw->counters.bytes_out;
+}
+
+/* Of this turn, and there are others to be served. */
+static bool is_spent(const struct iwarp *iw)
+{
+	return octets_moved(iw) - iw->turn_began >= TURN_OCTETS;
+}
+
+void stream_turn(struct iwarp *iw)
+{
+	iw->turn_began = octets_moved(iw);
+}
+
+static bool moves_little(struct iwarp_conn *c)
+{
+	uint64_t now = octets_moved(c->iw);
+
+	if (now - c->counted_from >= LATELY) {
+		c->counted_from = now;
+		c->moved = 0;
+	}
+	return c->moved < LITTLE;
+}
+
+/* Return: whether it has to wait for its turn, and will be served then. */
+static bool has_to_rest(struct iwarp_conn *c)
+{
+	if (!is_resting(c) && is_spent(c->iw) && !moves_little(c))
+		rest(c);
+	return is_resting(c);
+}
+
 void stream_open(struct iwarp_conn *c)
 {
 	struct qp_stream s = {.initiator = c->initiator,
@@ -62,8 +119,7 @@ void stream_open(struct iwarp_conn *c)
 	c->tell_connected = true;
 	iwarp_conn_activate(c);
 	/* Octets behind the MPA frame may be there, and their edge gone: read in the next tick. */
-	if (list_is_empty(&c->unread))
-		list_add_tail(&c->iw->unread, &c->unread);
+	rest(c);
 }
 
 /* The kernel takes no more until the peer has. */
@@ -94,7 +150,7 @@ static void discard(struct iwarp_conn *c)
 {
 	uint8_t scratch[16384];
 
-	for (int i = 0; i < 64 && !c->eof; i++) {
+	for (int i = 0; i < DISCARDS && !c->eof; i++) {
 		ssize_t n = recv(c->fd, scratch, sizeof(scratch), 0);
 
 		if (n == 0)
@@ -106,8 +162,8 @@ static void discard(struct iwarp_conn *c)
 			return;
 		}
 	}
-	if (!c->eof && list_is_empty(&c->unread))
-		list_add_tail(&c->iw->unread, &c->unread);
+	if (!c->eof)
+		rest(c);
 }
 
 /* CLOSING is over: nothing more goes out. */
@@ -154,17 +210,29 @@ static void nudge(struct iwarp_conn *c)
 	iwarp_conn_deadline(c, (uint32_t)NUDGE_MS << c->nudges++);
 }
 
-void stream_write(struct iwarp_conn *c)
+static void take_share(struct iwarp_conn *c, size_t *share, size_t octets)
 {
+	*share -= octets < *share ? octets : *share;
+	c->moved += octets;
+}
+
+static void write_share(struct iwarp_conn *c)
+{
+	size_t share = FAIR_SHARE;
 	struct msghdr m = {0};
 	ssize_t n;
 
 	while (c->state < IWARP_LINGER && !c->blocked &&
 	       (m.msg_iovlen = qp_tx_want(&c->qp, &m.msg_iov)) > 0) {
+		if (!share) {
+			rest(c);
+			break;
+		}
 		n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
 		c->iw->counters.syscalls_write++;
 		if (n >= 0) {
 			qp_tx_took(&c->qp, (size_t)n);
+			take_share(c, &share, (size_t)n);
 		} else if (errno == EAGAIN) {
 			block(c);
 		} else if (errno != EINTR) {
@@ -177,6 +245,12 @@ void stream_write(struct iwarp_conn *c)
 	c->qp.lacks_memory = false;
 	await_first(c);
 	follow(c);
+}
+
+void stream_write(struct iwarp_conn *c)
+{
+	if (c->state != IWARP_OPEN || !has_to_rest(c))
+		write_share(c);
 }
 
 enum outcome { GOT_ALL, GOT_SOME, GOT_NOTHING };
@@ -198,7 +272,7 @@ static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 	c->iw->counters.syscalls_read++;
 	if (n > 0) {
 		qp_rx_got(&c->qp, (size_t)n);
-		*share -= (size_t)n < *share ? (size_t)n : *share;
+		take_share(c, share, (size_t)n);
 		return (size_t)n < asked ? GOT_SOME : GOT_ALL;
 	}
 	if (n == 0)
@@ -277,7 +351,7 @@ void stream_probe(struct timer *timer, nsec_t now)
 		timer_arm(&iw->timers, &iw->probe, now + 1); /* in the next tick */
 }
 
-void stream_read(struct iwarp_conn *c)
+static void read_share(struct iwarp_conn *c)
 {
 	size_t share = FAIR_SHARE;
 	enum outcome outcome = GOT_ALL;
@@ -296,13 +370,43 @@ void stream_read(struct iwarp_conn *c)
 	watch_message(c);
 	if (qp_is_starved(&c->qp))
 		starve(c);
-	else if (outcome == GOT_ALL && list_is_empty(&c->unread))
-		list_add_tail(&c->iw->unread, &c->unread);
+	else if (outcome == GOT_ALL)
+		rest(c);
 	else if (outcome == GOT_SOME)
 		probe_later(c);
 	/* What came may call for octets at once: responses, Reads that waited for depth, the
 	 * acceptor's first FPDU, a Terminate. */
-	stream_write(c);
+	write_share(c);
+}
+
+void stream_read(struct iwarp_conn *c)
+{
+	if (!has_to_rest(c))
+		read_share(c);
+}
+
+static void go_on(struct iwarp_conn *c)
+{
+	read_share(c);
+	if (c->state == IWARP_CLOSING)
+		write_share(c);
+}
+
+/* Behind the mark are those that rest again, and before them whoever's turn did not come. */
+void stream_go_on(struct iwarp *iw)
+{
+	struct list *item;
+
+	if (list_is_empty(&iw->resting))
+		return;
+	list_add_tail(&iw->resting, &iw->mark);
+	for (unsigned i = 0; i < TURN_RESTING && !is_spent(iw); i++) {
+		item = list_pop(&iw->resting);
+		if (item == &iw->mark)
+			return;
+		go_on(container_of(item, struct iwarp_conn, resting));
+	}
+	list_del(&iw->mark);
 }
 
 void stream_resume(struct iwarp_conn *c)

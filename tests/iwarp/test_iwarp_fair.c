@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Peers with as many octets as they like beside one that wants little: what they cost it. */
+#include <string.h>
+
+#include "tests/cmocka_all.h"
+#include "tests/iwarp/sock_pair.h"
+
+enum {
+	BULK = 3,      /* connections that move much */
+	WRITES = 16,   /* in flight on each */
+	LEN = 1 << 20, /* of one */
+	FLUSH = 1
+		<< 20, /* octets of one connection in one flush: its share, and what was gathered */
+	TURN = 4 << 20,	 /* octets of all in one step, that is three turns */
+	PING = 12 << 20, /* octets of all while a small message is under way */
+};
+
+struct bulk {
+	struct fabric_conn *client, *server;
+	uint8_t target[LEN];
+};
+
+static struct sock_pair pair;
+static struct bulk bulk[BULK];
+static uint8_t source[LEN], recv_buf[4096];
+
+static uint64_t moved(void)
+{
+	return iwarp_counters(pair.f)->bytes_in + iwarp_counters(pair.f)->bytes_out;
+}
+
+static void post_recv(struct sock_pair *p, struct fabric_conn *c)
+{
+	(void)p;
+	assert_int_equal(fabric_post_recv(c, recv_buf, sizeof(recv_buf), recv_buf), 0);
+}
+
+/* An initiator speaks first, and waits a little before it does. */
+static void connect_pair(void)
+{
+	struct fabric_sge sge = {"first", 5};
+
+	sock_pair_connect(&pair);
+	assert_int_equal(fabric_send(pair.client, &sge, 1, 0, NULL), 0);
+	sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
+	sock_pair_wait(&pair, pair.client, FABRIC_EV_SEND, 1);
+}
+
+static void start(void)
+{
+	struct iwarp_config cfg;
+
+	iwarp_config_default(&cfg);
+	cfg.crc = false;
+	sock_pair_init(&pair, &cfg, "127.0.0.1");
+	pair.params.max_sends = WRITES;
+	pair.before_accept = post_recv;
+	for (unsigned i = 0; i < BULK; i++) {
+		connect_pair();
+		bulk[i].client = pair.client;
+		bulk[i].server = pair.server;
+		pair.client = pair.server = NULL;
+	}
+	connect_pair();
+	post_recv(&pair, pair.server);
+	pair.logged = 0;
+	pair.wait_ms = 0;
+}
+
+static void end(void)
+{
+	for (unsigned i = 0; i < BULK; i++) {
+		fabric_destroy(bulk[i].client);
+		fabric_destroy(bulk[i].server);
+	}
+	sock_pair_fini(&pair);
+}
+
+static void post_bulk(struct bulk *b)
+{
+	struct fabric_sge sge = {source, LEN};
+	struct segment seg;
+
+	assert_int_equal(fabric_expose(b->server, b->target, LEN, FABRIC_REMOTE_WRITE, &seg), 0);
+	for (unsigned i = 0; i < WRITES; i++)
+		assert_int_equal(fabric_write(b->client, &sge, 1, &seg, b), 0);
+}
+
+/* Return: whether the small message arrived; *@written: Writes that are over. */
+static bool step(unsigned *written)
+{
+	uint64_t before = moved();
+	bool arrived;
+
+	sock_pair_step(&pair);
+	assert_true(moved() - before <= TURN);
+	arrived = sock_pair_count(&pair, pair.server, FABRIC_EV_RECV);
+	*written += sock_pair_count(&pair, NULL, FABRIC_EV_WRITE);
+	pair.logged = 0;
+	return arrived;
+}
+
+static void test_one_flush(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	start();
+	post_bulk(&bulk[0]);
+	before = moved();
+	fabric_flush(pair.f);
+	assert_true(moved() > before);
+	assert_true(moved() - before <= FLUSH);
+	end();
+}
+
+/* Every octet of the bulk arrives, and small messages pass it by. */
+static void test_small_beside_bulk(void **state)
+{
+	struct fabric_sge sge = {"ping", 4};
+	unsigned pings = 0, written = 0;
+	bool arrived = true;
+	uint64_t all, sent_at = 0;
+
+	(void)state;
+	start();
+	for (size_t i = 0; i < LEN; i++)
+		source[i] = (uint8_t)(i * 7 + (i >> 9));
+	for (unsigned i = 0; i < BULK; i++)
+		post_bulk(&bulk[i]);
+	all = moved() + 2ull * BULK * WRITES * LEN;
+	while (written < BULK * WRITES || moved() < all) {
+		if (arrived) {
+			pings++;
+			sent_at = moved();
+			assert_int_equal(fabric_send(pair.client, &sge, 1, 0, NULL), 0);
+		}
+		arrived = step(&written);
+		if (arrived)
+			post_recv(&pair, pair.server);
+		assert_true(moved() - sent_at <= PING);
+	}
+	assert_true(pings > 8);
+	for (unsigned i = 0; i < BULK; i++)
+		assert_memory_equal(bulk[i].target, source, LEN);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_flush),
+		cmocka_unit_test(test_small_beside_bulk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
