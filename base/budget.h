@@ -68,6 +68,17 @@ static inline uint64_t budget_leg(uint32_t inline_bytes, uint32_t receives)
 	return budget_blocks(receives, inline_bytes) + budget_blocks(BUDGET_SENDS, inline_bytes);
 }
 
+/** budget_bulk - octets of blocks that take @receives second pieces of @bytes each, of a leg for data that come
+ * with calls (receive_structure): powers of two, of 4 KiB at least. */
+static inline uint64_t budget_bulk(uint32_t bytes, uint32_t receives)
+{
+	uint64_t block = 4096;
+
+	while (block < bytes)
+		block *= 2;
+	return bytes ? block * receives : 0;
+}
+
 /** budget_sharing_leg - the same of one whose Receives are shared: one block for headers, so that
  * something always goes out. */
 static inline uint64_t budget_sharing_leg(uint32_t inline_bytes)

@@ -94,6 +94,16 @@ static void check_version_2(struct reader *r, const config_setting_t *item, cons
 			"version 2 needs 2 credits or more: raise them, or leave out version 2");
 }
 
+/* Data that come with a call: docs/rtrext-profile.md. */
+static void check_structure(struct reader *r, const config_setting_t *item,
+			    const struct config_end *end)
+{
+	if (end->bulk_bytes && !(end->versions & CONFIG_V2))
+		reader_error(r, line_of(item, "listen", "receive_structure"),
+			     "receive_structure is of version 2: add it to versions, or leave out "
+			     "receive_structure");
+}
+
 static void check_hostauth_kind(struct reader *r, const struct config_hostauth *h)
 {
 	const struct config_file *files[] = {&h->certificate, &h->key, &h->ca};
@@ -189,6 +199,7 @@ static void check_fabric(struct reader *r, const config_setting_t *item, const c
 static void check_listen(struct reader *r, const config_setting_t *item, struct config_route *route)
 {
 	check_version_2(r, item, "listen", &route->listen);
+	check_structure(r, item, &route->listen);
 	check_hostauth(r, item, "listen", &route->listen);
 	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
 }

@@ -97,11 +97,13 @@ struct config_end {
 	char fabric[CONFIG_FABRIC_BYTES];   /* "iwarp" or "verbs" */
 	char address[CONFIG_ADDRESS_BYTES]; /* a literal, "fe80::1%eth0" too; no brackets */
 	uint16_t port;
-	uint8_t versions;	     /* accepted; or tried, 2 first when both ("auto") */
-	bool crc;		     /* ask for CRC32c on the wire */
-	bool literal_credits;	     /* version 2, for labs: protocol decision 1 read literally */
-	uint32_t inline_bytes;	     /* size of Receives and largest Send */
-	uint32_t credits;	     /* granted at most; or asked for */
+	uint8_t versions;      /* accepted; or tried, 2 first when both ("auto") */
+	bool crc;	       /* ask for CRC32c on the wire */
+	bool literal_credits;  /* version 2, for labs: protocol decision 1 read literally */
+	uint32_t inline_bytes; /* size of Receives and largest Send */
+	uint32_t
+		bulk_bytes; /* listen: receive_structure, behind that in each Receive; 0: nothing */
+	uint32_t credits;   /* granted at most; or asked for */
 	uint32_t reverse_credits;    /* the same for the reverse direction */
 	enum config_reverse reverse; /* upstream */
 	uint32_t timeout_s;	     /* listen: setup_timeout; upstream: connect_timeout */

@@ -78,6 +78,7 @@ static const struct key listen_keys[] = {
 	OTHER("clients", KEY_NETS, struct config_end, clients),
 	OTHER("versions", KEY_VERSIONS, struct config_end, versions),
 	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
+	BYTES("receive_structure", struct config_end, bulk_bytes, 0, MIB(8), KIB(4)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),
 	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
 	OTHER("crc", KEY_BOOL, struct config_end, crc),

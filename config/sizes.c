@@ -19,7 +19,8 @@ static uint32_t leg_receives(const struct config_end *end)
 /* With Receives of its own, heap aside. */
 static uint64_t leg_blocks(const struct config_end *end)
 {
-	return budget_leg(end->inline_bytes, leg_receives(end));
+	return budget_leg(end->inline_bytes, leg_receives(end)) +
+	       budget_bulk(end->bulk_bytes, leg_receives(end));
 }
 
 /* What only RDMA devices take, for the most calls that the peer may have to answer at once. */
@@ -73,16 +74,19 @@ uint32_t config_workers(const struct config *cfg, uint32_t cpus)
 }
 
 /* The least that the fabrics of a route let a session have. */
+static uint64_t leg_least(const struct config_end *end, bool shares)
+{
+	return shares && !end->bulk_bytes ? budget_sharing_leg(end->inline_bytes) : leg_blocks(end);
+}
+
 static uint64_t session_least(const struct config *cfg, const struct config_route *route)
 {
 	bool shares = cfg->receives != CONFIG_RECEIVES_OWN;
-	uint64_t queues = leg_queues(&route->listen, route->listen.reverse_credits, shares) +
+	uint64_t queues = leg_queues(&route->listen, route->listen.reverse_credits,
+				     shares && !route->listen.bulk_bytes) +
 			  leg_queues(&route->upstream, route->upstream.credits, shares);
 
-	if (!shares)
-		return queues + leg_blocks(&route->listen) + leg_blocks(&route->upstream);
-	return queues + budget_sharing_leg(route->listen.inline_bytes) +
-	       budget_sharing_leg(route->upstream.inline_bytes);
+	return queues + leg_least(&route->listen, shares) + leg_least(&route->upstream, shares);
 }
 
 /* Each worker goes by octets as well, as its sessions really are: this is what can be at most. */

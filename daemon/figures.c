@@ -37,6 +37,7 @@ const struct figure figures_relayed[] = {
 	COUNT(large, "Calls that took a block of more than 16 KiB"),
 	COUNT(written, "Replies that came by RDMA Write, all or in part"),
 	COUNT(formed_again, "Calls sent another way after their form was refused"),
+	COUNT(placed, "Calls sent with their data in the Send (round-trip extension)"),
 	COUNT(let_go, "Calls not waited for any longer"),
 	COUNT(duplicates, "Calls dropped because their XID was in flight"),
 	COUNT(peer_faults, "Sessions closed for a breach of protocol"),

@@ -21,7 +21,8 @@
  *   post ...        take effect no later than the next fabric_flush(), exposures too
  *
  * Receives belong to a connection (fabric_post_recv()), or to all connections of the
- * instance together (fabric_share_receives()).
+ * instance together (fabric_share_receives()). Those of several pieces (.recv_pieces) always
+ * belong to their connection.
  *
  * Rules every provider keeps:
  * - Each posted operation (recv, send, read, write, withdraw that returned 0)
@@ -83,6 +84,7 @@ struct fabric_conn_params {
 				     which also put zeros behind it) */
 	uint16_t ird, ord;	  /* Reads served / issued at once; 0: provider's default */
 	uint32_t max_recvs;	  /* queue depths; shared Receives: messages received, not polled */
+	uint32_t recv_pieces;	  /* above 1: pieces that Receives may have, and they are its own */
 	uint32_t max_sends;	  /* Sends, Writes and Reads together */
 	uint32_t max_exposures;	  /* regions exposed at once */
 	uint32_t domain; /* where a handle cannot be bound to one connection (verbs), it is good for
@@ -132,8 +134,14 @@ struct fabric_sge {
 	uint32_t len;
 };
 
-/* At least this many pieces in one gather list; each provider checks. */
-enum { FABRIC_MAX_SGE = 8 };
+/** struct fabric_piece - one piece of the memory of a Receive. */
+struct fabric_piece {
+	void *addr;
+	uint32_t len;
+};
+
+/* At least this many pieces in one gather list, and in one Receive; each provider checks. */
+enum { FABRIC_MAX_SGE = 8, FABRIC_MAX_PIECES = 4 };
 
 struct fabric_ops {
 	const char *name; /* "iwarp", "mem", "verbs" */
@@ -154,6 +162,8 @@ struct fabric_ops {
 
 	int (*prepare)(struct fabric_conn *c, const struct fabric_conn_params *params);
 	int (*post_recv)(struct fabric_conn *c, void *buf, uint32_t len, void *cookie);
+	int (*post_pieces)(struct fabric_conn *c, const struct fabric_piece *pieces, unsigned n,
+			   void *cookie);
 	/* NULL: this provider's connections have Receives of their own, always. */
 	int (*share_receives)(struct fabric *f, uint32_t len);
 	void (*unshare_receives)(struct fabric *f);
@@ -331,6 +341,29 @@ static inline int fabric_post_shared(struct fabric *f, void *buf, void *cookie)
 static inline int fabric_post_recv(struct fabric_conn *c, void *buf, uint32_t len, void *cookie)
 {
 	return c->fabric->ops->post_recv(c, buf, len, cookie);
+}
+
+/**
+ * fabric_post_pieces - one Receive of @n pieces, at most .recv_pieces of its connection, which was given
+ * two or more
+ *
+ * A message fills them in order, each before the next; .len of its event is that of all of it. @pieces is
+ * copied by the call. Return: as fabric_post_recv(); ERR_TOOBIG more pieces, or octets than a message has.
+ */
+static inline int fabric_post_pieces(struct fabric_conn *c, const struct fabric_piece *pieces,
+				     unsigned n, void *cookie)
+{
+	return c->fabric->ops->post_pieces(c, pieces, n, cookie);
+}
+
+/** fabric_pieces_bytes - octets of @n pieces together; UINT64_MAX where those are too many. */
+static inline uint64_t fabric_pieces_bytes(const struct fabric_piece *pieces, unsigned n)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < n && i < FABRIC_MAX_PIECES; i++)
+		bytes += pieces[i].len;
+	return n <= FABRIC_MAX_PIECES && bytes <= UINT32_MAX ? bytes : UINT64_MAX;
 }
 
 /**

@@ -104,6 +104,7 @@ struct proxy_counters {
 	uint64_t bytes_to_server, bytes_to_client; /* payload, inline and chunks */
 	uint64_t errors_to_requester, errors_from_responder;
 	uint64_t formed_again; /* calls whose form the responder refused, or had no credits for */
+	uint64_t placed;       /* calls whose data travelled in their Send to the responder */
 	uint64_t let_go;       /* calls not waited for any longer (reply_timeout) */
 	uint64_t duplicates;   /* calls of version 2 dropped: their XID was in flight already */
 	uint64_t large;	       /* calls that took a block larger than 16 KiB */

@@ -98,6 +98,7 @@ struct session_proof {
 	uint32_t continued; /* the longest, in octets */
 	uint32_t segments;  /* most of them */
 	bool body_chunk;
+	bool placed; /* data in the call's Send */
 };
 
 /** struct session_ops - operations and exposures of one leg. */

@@ -37,6 +37,7 @@ enum {
 	TXN_AVOID_CONTINUED = 1,
 	TXN_AVOID_BODY_CHUNK = 2,
 	TXN_AVOID_REPLY_CHUNK = 4,
+	TXN_AVOID_PLACED = 8,
 };
 
 /** struct txn_region - one chunk's memory between the legs. */

@@ -40,8 +40,8 @@ static bool take_memory(struct txn *t, size_t need)
 {
 	struct quota_member *m = &session_queue(t->s, t->reverse)->quota;
 
-	if (need == 0)
-		return true;
+	if (need == 0) /* data that came with the call are nobody's quota */
+		return !t->in.nplaced || txn_take(t) == 0;
 	if (leaves_enough(t, need) && quota_may_take(m, need) && txn_take(t) == 0) {
 		quota_served(m);
 		return true;
@@ -118,7 +118,8 @@ static int set_aside(struct txn *t)
 
 	if (t->aside)
 		return 0;
-	if (q->aside == SESSION_ASIDE || move_out(t->req, &t->call_held, &t->call_body) < 0)
+	if (q->aside == SESSION_ASIDE || t->in.nplaced ||
+	    move_out(t->req, &t->call_held, &t->call_body) < 0)
 		return ERR_AGAIN;
 	if (t->in.nbody > 0)
 		t->in.body[0] = t->call_body;

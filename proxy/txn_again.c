@@ -9,6 +9,8 @@
  *     Call chunk (INVAL_HTYPE,         continued
  *       READ_CHUNKS, SEGMENTS)
  *     Reply chunk (SEGMENTS)           without it: the Reply may be continued
+ *     data in the Send (any of these,  as draft -07 has it
+ *       or a Report Error)
  *
  * Each way is given up once at most, so this ends. What the connection as a whole learns of it is the
  * transport's affair (v2/refused.h): the next call is formed right at once.
@@ -24,6 +26,8 @@ static bool is_proved(const struct txn *t)
 {
 	const struct session_proof *p = session_proof(t->s, t->rsp);
 
+	if (t->out.nplaced && !p->placed)
+		return false;
 	return t->out.nsegs <= p->segments &&
 	       (t->form != PLAN_CONTINUED || t->call_body.len <= p->continued);
 }
@@ -37,8 +41,8 @@ void txn_keep_call(struct txn *t)
 {
 	bool spare = t->req->posted > t->req->nrbufs / 2 && !recvs_tight(t->req->recvs);
 
-	/* The responder reads the body from there. */
-	t->kept = t->out.has_body_chunk;
+	/* The responder reads the body, or data, from there. */
+	t->kept = t->out.has_body_chunk || t->in.nplaced;
 	if (t->kept)
 		return;
 	if (t->body.owned) {
@@ -62,8 +66,18 @@ void txn_proved(const struct txn *t)
 
 	if (t->out.nsegs > p->segments)
 		p->segments = t->out.nsegs;
+	if (t->out.nplaced)
+		p->placed = true;
 	if (t->form == PLAN_CONTINUED && t->call_body.len > p->continued)
 		p->continued = (uint32_t)t->call_body.len;
+}
+
+/* Whether it is the form of a call that brings its data along that was refused. */
+static bool is_of_form(enum rpc_error_code code)
+{
+	return code == RPC_ERROR_INVAL_HTYPE || code == RPC_ERROR_INVAL_CONT ||
+	       code == RPC_ERROR_READ_CHUNKS || code == RPC_ERROR_SEGMENTS ||
+	       code == RPC_ERROR_BAD_XDR;
 }
 
 /* What to avoid, 0 nothing: the responder means something else. */
@@ -71,6 +85,8 @@ static unsigned way_of(const struct txn *t, enum rpc_error_code code)
 {
 	bool continued = t->form == PLAN_CONTINUED, chunk = t->form == PLAN_BODY_CHUNK;
 
+	if (t->out.nplaced)
+		return is_of_form(code) ? TXN_AVOID_PLACED : 0;
 	switch (code) {
 	case RPC_ERROR_INVAL_CONT:
 		return continued ? TXN_AVOID_CONTINUED : 0;

@@ -183,6 +183,28 @@ static bool is_call_consistent(const struct txn *t)
 	return true;
 }
 
+/* Whether the responder may be sent @t with its data in the Send: t->out is formed so then. */
+static bool form_placed(struct txn *t)
+{
+	const struct rpc_transport *to = t->rsp->t;
+	struct rpc_msg *m = &t->out;
+
+	if (!to->ops->places || t->in.nreads > RPC_MAX_PLACED || t->avoid & TXN_AVOID_PLACED ||
+	    !plan_places(&t->in, &t->plan, t->reverse))
+		return false;
+	for (unsigned i = 0; i < t->in.nreads; i++) {
+		if (t->reads[i].len == 0)
+			return false;
+		m->reads[m->nreads++] = (struct rpc_chunk){.position = t->in.reads[i].position,
+							   .first = (uint16_t)m->nplaced,
+							   .length = t->reads[i].len};
+		m->placed[m->nplaced++] = t->reads[i].addr;
+	}
+	m->body[0] = t->call_body;
+	m->nbody = 1;
+	return to->ops->places(to, m);
+}
+
 static int form_call(struct txn *t, struct rpc_error *e)
 {
 	struct rpc_msg *m = &t->out;
@@ -190,6 +212,14 @@ static int form_call(struct txn *t, struct rpc_error *e)
 	int err;
 
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	rpc_msg_reset(m, t->in.xid, RPC_CALL);
+	if (form_placed(t)) {
+		t->form = PLAN_INLINE;
+		t->expected = t->plan.expected;
+		t->call_tx.tx.cover = RPC_COVER_NOW;
+		t->s->route->count.placed++;
+		return 0;
+	}
 	rpc_msg_reset(m, t->in.xid, RPC_CALL);
 	err = add_reads(t);
 	if (err == 0)

@@ -22,7 +22,10 @@ size_t txn_need(const struct txn *t, unsigned *exposures)
 	/* A body that came inline may have to be exposed, too. */
 	*exposures = 1;
 	for (unsigned i = 0; i < t->in.nreads; i++)
-		bytes += need_of(t->in.reads[i].length, exposures);
+		if (rpc_msg_placed(&t->in, &t->in.reads[i])) /* in its Receive */
+			(*exposures)++;
+		else
+			bytes += need_of(t->in.reads[i].length, exposures);
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		bytes += need_of(t->in.writes[i].length, exposures);
 	if (t->in.has_body_chunk)
@@ -35,7 +38,8 @@ bool txn_is_large(const struct txn *t)
 	bool large = t->reply_bytes > SESSION_LARGE;
 
 	for (unsigned i = 0; i < t->in.nreads; i++)
-		large |= t->in.reads[i].length > SESSION_LARGE;
+		large |= t->in.reads[i].length > SESSION_LARGE &&
+			 !rpc_msg_placed(&t->in, &t->in.reads[i]);
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		large |= t->in.writes[i].length > SESSION_LARGE;
 	return large || (t->in.has_body_chunk && t->in.body_chunk.length > SESSION_LARGE);
@@ -54,12 +58,25 @@ static int region_take(struct txn *t, struct txn_region *r, uint64_t len)
 	return 0;
 }
 
+/* Data that came with the call stay in its Receive, which is kept until nobody reads them any more. */
+static int read_take(struct txn *t, unsigned i)
+{
+	const struct rpc_chunk *c = &t->in.reads[i];
+	const uint8_t *placed = rpc_msg_placed(&t->in, c);
+
+	if (!placed)
+		return region_take(t, &t->reads[i], c->length);
+	t->reads[i] = (struct txn_region){.addr = (uint8_t *)(uintptr_t)placed,
+					  .cap = (uint32_t)c->length};
+	return 0;
+}
+
 static int take_all(struct txn *t)
 {
 	int err = region_take(t, &t->body, t->in.has_body_chunk ? t->in.body_chunk.length : 0);
 
 	for (unsigned i = 0; i < t->in.nreads && err == 0; i++)
-		err = region_take(t, &t->reads[i], t->in.reads[i].length);
+		err = read_take(t, i);
 	for (unsigned i = 0; i < t->in.nwrites && err == 0; i++)
 		err = region_take(t, &t->writes[i], t->in.writes[i].length);
 	return err == 0 ? region_take(t, &t->reply, t->reply_bytes) : err;

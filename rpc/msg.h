@@ -15,7 +15,7 @@
 /* Hard maxima, checked before any arithmetic or copy. Linux sends up to 16
  * segments a header; 192 are more than 4096 octets of header can carry as read
  * segments (6 words each), so the cap never decides before the inline threshold. */
-enum { RPC_MAX_SEGMENTS = 256, RPC_MAX_CHUNKS = 32, RPC_MAX_VIEWS = 4 };
+enum { RPC_MAX_SEGMENTS = 256, RPC_MAX_CHUNKS = 32, RPC_MAX_VIEWS = 4, RPC_MAX_PLACED = 2 };
 
 enum rpc_dir { RPC_CALL, RPC_REPLY };
 
@@ -47,6 +47,11 @@ struct rpc_msg {
 	 * (there the private data's R flag permits any handle of the call). */
 	uint32_t inv_handle;
 
+	/* Calls, round-trip extension: data that travel in the same Send. A chunk of .reads with a length
+	 * and no segments is here, at placed[.first]. */
+	unsigned nplaced;
+	const uint8_t *placed[RPC_MAX_PLACED];
+
 	/* Tables last: of most messages they are empty, and nobody looks at their memory. */
 	unsigned nreads, nwrites, nsegs;
 	struct rpc_chunk reads[RPC_MAX_CHUNKS];	 /* calls: data items, by rising position, none 0 */
@@ -59,9 +64,15 @@ static inline void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir d
 {
 	m->xid = xid;
 	m->dir = dir;
-	m->nbody = m->nreads = m->nwrites = m->nsegs = 0;
+	m->nbody = m->nreads = m->nwrites = m->nsegs = m->nplaced = 0;
 	m->has_body_chunk = m->has_reply = false;
 	m->inv_handle = 0;
+}
+
+/** rpc_msg_placed - where the data of @c, a Read chunk of @m, came with it; NULL: they are to be read. */
+static inline const uint8_t *rpc_msg_placed(const struct rpc_msg *m, const struct rpc_chunk *c)
+{
+	return m->nplaced && c->length && c->count == 0 ? m->placed[c->first] : NULL;
 }
 
 /** rpc_msg_copy - @to is what @from is; of its tables what is in use, and nothing behind. */

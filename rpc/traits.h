@@ -22,6 +22,7 @@ struct rpc_traits {
 	bool refuses_forms; /* a Responder reports which form of a Call it does not take */
 	bool names_inv;	   /* a Call names the handle that its Reply may invalidate; else any of its
 			     * own may be */
+	bool places;	   /* data may come with a Call, in the second piece of its Receive */
 	bool padded_reads; /* old peers send a Read chunk with its XDR pad */
 	bool unsure_lengths; /* servers are known that tell lengths wrongly, or cut Replies in silence */
 

@@ -31,14 +31,15 @@ enum rpc_reverse { RPC_REV_NONE, RPC_REV_SIMPLE, RPC_REV_CONT, RPC_REV_GENL };
 /** struct rpc_params - what this end is and offers. Sizes in octets. */
 struct rpc_params {
 	enum rpc_role role;
-	uint32_t recv_bytes;	     /* size of each posted Receive */
-	uint32_t send_bytes;	     /* largest message this end can send */
-	uint32_t segment_bytes;	     /* largest segment handled (v2 property 3) */
-	uint32_t segment_count;	     /* most segments in a header (v2 property 4) */
-	uint32_t credits;	     /* Receives kept ready for the peer's payload messages */
-	uint32_t rev_credits;	     /* v1: reverse-direction calls accepted at once */
-	enum rpc_reverse reverse;    /* what this end can process (v2 property 5) */
-	bool remote_inv;	     /* this end's handles may be invalidated remotely */
+	uint32_t recv_bytes;	  /* size of each posted Receive, or of its first piece */
+	uint32_t bulk_bytes;	  /* of its second one, for data that come with a Call; 0: none */
+	uint32_t send_bytes;	  /* largest message this end can send */
+	uint32_t segment_bytes;	  /* largest segment handled (v2 property 3) */
+	uint32_t segment_count;	  /* most segments in a header (v2 property 4) */
+	uint32_t credits;	  /* Receives kept ready for the peer's payload messages */
+	uint32_t rev_credits;	  /* v1: reverse-direction calls accepted at once */
+	enum rpc_reverse reverse; /* what this end can process (v2 property 5) */
+	bool remote_inv;	  /* this end's handles may be invalidated remotely */
 	uint8_t vers_low, vers_high; /* versions this end speaks, for ERR_VERS */
 	uint32_t first_xid;	     /* v2: XID of the first CONNPROP (random, by the caller) */
 	bool literal_credits;	     /* v2: rdma_credit read literally, protocol decision 1 (lab) */
@@ -104,6 +105,9 @@ struct rpc_tx {
 	size_t body_sent;	   /* octets of body that earlier Sends carried */
 	bool reverse; /* travels in the reverse direction (calls of the acceptor, their replies) */
 	enum rpc_cover cover;
+	uint32_t gap
+		[RPC_MAX_PLACED]; /* set by encode(): zeros to send before each of .msg->placed, all
+				       * behind the body */
 };
 
 /** struct rpc_window - how credits stand that are messages. */
@@ -180,6 +184,10 @@ struct rpc_transport_ops {
 	 */
 	size_t (*header_len)(const struct rpc_transport *t, const struct rpc_msg *msg);
 
+	/** places - whether @msg, a call whose data are all placed, goes to this peer so, in one Send. NULL:
+	 * this version has nothing of the kind. */
+	bool (*places)(const struct rpc_transport *t, const struct rpc_msg *msg);
+
 	/**
 	 * control - the next message of the transport's own (properties, grant, error report)
 	 *
@@ -245,7 +253,9 @@ struct rpc_transport {
 	unsigned version;
 	struct rpc_params own;
 	struct rpc_limits peer;
-	bool ready; /* negotiation done; always so for version 1 */
+	bool ready;	    /* negotiation done; always so for version 1 */
+	struct view behind; /* set before recv() and again(): what of the message lies in the second
+			     * piece of its Receive */
 	struct rpc_counters count;
 	struct rpc_late late; /* calls that forget() was told of */
 };

@@ -32,7 +32,7 @@ int v2_auth_send(struct v2_conn *c, uint8_t *buf, size_t cap)
 	if (max > cap)
 		max = cap;
 	if (!c->auth->ops->next(c->auth, (max - FIXED_BYTES) & ~(size_t)3,
-				(size_t)V2_PROP_NUMBERS * PROPERTY_BYTES, &out))
+				v2_props_own_bytes(&c->t.own), &out))
 		return 0;
 	if (out.first || out.final)
 		v2_props_own(&h.props, &c->t.own);

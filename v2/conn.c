@@ -34,6 +34,7 @@
 #include "v2/cover.h"
 #include "v2/message.h"
 #include "v2/refused.h"
+#include "v2/rtr.h"
 #include "v2/traits.h"
 
 static bool is_reverse_ok(const struct v2_conn *c, const struct rpc_msg *m, bool continued)
@@ -120,6 +121,33 @@ static void answered(struct v2_conn *c)
 	c->owed--;
 }
 
+/* A Call with its data: one Send of an announced type, as places() said (docs/rtrext-profile.md). */
+static int encode_placed(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
+			 size_t *hdr_len, size_t *body_len)
+{
+	struct rtr_msg r;
+	struct v2_hdr h = {.xid = tx->msg->xid,
+			   .vers = V2_VERSION,
+			   .credit = v2_credit_value(&c->credit),
+			   .htype = V2_RTR_REQUEST,
+			   .rtr = &r};
+	int len;
+
+	if (!v2_rtr_places(&c->t, tx->msg) || v2_rtr_form(c, tx->msg, &r, tx->gap))
+		return ERR_TOOBIG;
+	len = v2_encode(&h, tx->msg, hdr, cap);
+	if (len < 0)
+		return len;
+	*hdr_len = (size_t)len;
+	*body_len = rpc_msg_body_len(tx->msg);
+	v2_refused_remember(c, tx->msg, h.htype);
+	v2_credit_sent(&c->credit);
+	c->t.count.sends++;
+	tx->body_sent += *body_len;
+	(void)rpc_late_take(&c->t.late, h.xid); /* its next answer is this call's */
+	return 0;
+}
+
 static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
 		  size_t *hdr_len, size_t *body_len)
 {
@@ -131,6 +159,8 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 
 	if (!may_send(t, tx))
 		return ERR_AGAIN;
+	if (tx->msg->nplaced)
+		return encode_placed(c, tx, hdr, cap, hdr_len, body_len);
 	len = tx->body_sent == 0 ? may_begin(c, tx, header, body) : 0;
 	if (len < 0)
 		return len;
@@ -180,15 +210,12 @@ static int emit(struct v2_conn *c, struct v2_hdr *h, uint8_t *buf, size_t cap)
 }
 
 /*
- * Sections 5.2 and 6.3.4. Every property of this end is one word of value, so the whole list fits
- * a first message and is never spread over RDMA2_CONNPROP_MIDDLEs (decision 69). Host Authentication,
+ * Sections 5.2 and 6.3.4. Properties of this end are short, so the whole list fits
+ * a first message (props.c) and is never spread over RDMA2_CONNPROP_MIDDLEs (decision 69). Host Authentication,
  * which can be long, goes through auth.c.
  */
 static int send_properties(struct v2_conn *c, uint8_t *buf, size_t cap)
 {
-	_Static_assert((int)V2_PREFIX_BYTES + 4 + 12 * (int)V2_PROP_NUMBERS <=
-			       (int)V2_FIRST_MESSAGE_BYTES,
-		       "one message is enough");
 	struct v2_hdr h = {
 		.xid = c->t.own.first_xid, .vers = V2_VERSION, .htype = V2_CONNPROP_FINAL};
 	int len;
@@ -205,7 +232,17 @@ static int send_report(struct v2_conn *c, uint8_t *buf, size_t cap)
 	const struct v2_report *r = &c->reports[c->report_head];
 	/* Section 7: XID and version are those of the message it answers. */
 	struct v2_hdr h = {.xid = r->xid, .vers = r->vers, .htype = V2_ERROR, .error = r->error};
-	int len = emit(c, &h, buf, cap);
+	struct rtr_msg m;
+	int len;
+
+	if (r->fault.code) {
+		rtr_msg_reset(&m, RTR_REPORT);
+		m.bad = (struct rtr_id){.xid = r->xid, .number = r->number};
+		m.fault = r->fault;
+		h.htype = V2_RTR_REPORT;
+		h.rtr = &m;
+	}
+	len = emit(c, &h, buf, cap);
 
 	if (len > 0) {
 		c->report_head = (c->report_head + 1) % V2_REPORTS;
@@ -349,6 +386,7 @@ static const struct rpc_transport_ops ops = {
 	.may_send = may_send,
 	.encode = encode,
 	.header_len = header_len,
+	.places = v2_rtr_places,
 	.control = control,
 	.report = report,
 	.set_credits = set_credits,

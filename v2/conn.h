@@ -3,6 +3,8 @@
 #define V2_CONN_H
 
 #include "rpc/transport.h"
+#include "rtrext/message.h"
+#include "rtrext/structure.h"
 #include "v2/auth.h"
 #include "v2/cont.h"
 #include "v2/credit.h"
@@ -43,6 +45,14 @@ enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64 };
 struct v2_report {
 	uint32_t xid, vers; /* as the message it answers had them, section 7 */
 	struct rpc_error error;
+	struct rtr_fault fault; /* with a .code: Report Error, about that */
+	uint32_t number;	/* of the transmission */
+};
+
+/** struct v2_rtr_peer - what the peer has of the round-trip extension: rtr.h. */
+struct v2_rtr_peer {
+	uint32_t support;
+	struct rtr_structure structure;
 };
 
 /** struct v2_sent - a message of ours that was not simply inline, by its first Send. */
@@ -81,7 +91,9 @@ struct v2_conn {
 	struct v2_sent sent[V2_SENT], sent_replies[V2_SENT];
 	bool lacks_external, lacks_middle;	/* the peer said so of these types of Call */
 	uint32_t continue_bytes, segment_count; /* it refused more; 0: nothing yet */
-	bool waits; /* a message of several Sends, for credits: cover.h */
+	struct v2_rtr_peer rtr;
+	bool lacks_rtr; /* it refused a Transmit Request */
+	bool waits;	/* a message of several Sends, for credits: cover.h */
 
 	struct v2_report reports[V2_REPORTS]; /* a ring */
 	unsigned report_head, nreports;

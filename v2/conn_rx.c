@@ -19,6 +19,9 @@
  * about it would name a call of the other end's own: it is reported only where
  * section 6.3.9 demands it, and instead the call it belongs to is failed here.
  * An ERROR is never answered by an ERROR.
+ *
+ * Of the round-trip extension (rtr.h) a Transmit Request is a Call, and what is wrong with it in ways that
+ * version 2 has no words for is told by a Report Error, which comes here as a type that is not taken.
  */
 #include "v2/conn_rx.h"
 
@@ -26,6 +29,7 @@
 
 #include "v2/error.h"
 #include "v2/refused.h"
+#include "v2/rtr.h"
 
 int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const struct rpc_error *e)
 {
@@ -46,6 +50,21 @@ static int answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid,
 		return 0;
 	c->state = V2_CLOSED;
 	return ERR_PROTO;
+}
+
+static int answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
+			uint32_t number)
+{
+	const struct rpc_error none = {.code = RPC_ERROR_SYSTEM};
+	int err = answer(c, h, h->xid, &none);
+
+	if (!err) {
+		struct v2_report *r = &c->reports[(c->report_head + c->nreports - 1) % V2_REPORTS];
+
+		r->fault = *fault;
+		r->number = number;
+	}
+	return err;
 }
 
 static int answer_code(struct v2_conn *c, const struct v2_hdr *h, enum rpc_error_code code)
@@ -170,6 +189,7 @@ static int recv_properties(struct v2_conn *c, const struct v2_hdr *h, struct vie
 	if (err)
 		return end_unauthenticated(c, h);
 	v2_props_merge(&c->props, &h->props);
+	v2_rtr_heed(c, &h->props);
 	c->hostauth = h->props.hostauth;
 	c->props.hostauth = view_of(NULL, 0); /* it does not outlive the message */
 	c->props_begun = true;
@@ -349,6 +369,53 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 	return answer(c, h, h->xid, fault);
 }
 
+/* What is wrong with a Transmit Request of this end's is the form that it had. */
+static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+{
+	struct v2_hdr type = *h;
+
+	type.error_known = true;
+	type.error = (struct rpc_error){.code = RPC_ERROR_INVAL_HTYPE};
+	return recv_error(c, &type, rx);
+}
+
+static int recv_rtr_request(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+			    struct view in, struct rpc_rx *rx)
+{
+	struct rtr_fault fault;
+	struct rpc_error e;
+	int err = v2_rtr_take(&c->t.own, h->rtr, in, c->t.behind, c->t.own.msg, &fault, &e);
+
+	if (err == ERR_CONT)
+		return answer_fault(c, h, &fault, 0);
+	return err ? refuse(c, type, h, &e, rx) : recv_message(c, type, h, rx);
+}
+
+/* Of the round-trip extension. */
+static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2_type *type,
+					      struct v2_hdr *h, struct view in, struct rpc_rx *rx)
+{
+	const struct rtr_fault nothing = {.code = RTR_BAD_CONT};
+	struct rpc_error fault;
+	struct rtr_msg r;
+
+	h->rtr = &r;
+	if (v2_decode_rest(type, h, c->t.own.msg, in, c->t.own.segment_count, &fault)) {
+		if (type->htype != V2_RTR_REPORT) /* nor is that answered by an ERROR */
+			return recv_bad(c, type, h, &fault, rx);
+		c->t.count.dropped++;
+		return 0;
+	}
+	switch (type->htype) {
+	case V2_RTR_REQUEST:
+		return recv_rtr_request(c, type, h, in, rx);
+	case V2_RTR_REPORT:
+		return recv_rtr_report(c, h, rx);
+	default: /* groups are of one transmission here */
+		return answer_fault(c, h, &nothing, r.number);
+	}
+}
+
 static int handle(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		  struct view in, struct rpc_rx *rx)
 {
@@ -382,13 +449,27 @@ static bool is_dropped(struct v2_conn *c, const struct v2_type *type, const stru
 	return v2_cont_is_dropped(&c->cont, type, h->xid, payload);
 }
 
+/* Types of an extension exist where it is spoken. */
+static const struct v2_type *find_type(const struct v2_conn *c, uint32_t htype)
+{
+	const struct v2_type *type = v2_type_find(htype);
+
+	return type && type->flags & V2_IS_RTR && !v2_rtr_is_known(c, htype) ? NULL : type;
+}
+
 /* A message of version 2, its prefix read. */
 static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct rpc_rx *rx)
 {
-	const struct v2_type *type = v2_type_find(h->htype);
-	bool anywhere = type && (type->htype == V2_ERROR || type->htype == V2_GRANT);
+	const struct v2_type *type = find_type(c, h->htype);
+	bool anywhere = type && (type->htype == V2_ERROR || type->htype == V2_GRANT ||
+				 type->htype == V2_RTR_REPORT);
 	struct rpc_error fault;
 
+	/* Nothing else may be so long (profile, section 2). */
+	if (c->t.behind.len && (!type || type->htype != V2_RTR_REQUEST)) {
+		c->state = V2_CLOSED;
+		return ERR_PROTO;
+	}
 	if (is_dropped(c, type, h, in)) {
 		c->t.count.dropped++;
 		return 0;
@@ -401,6 +482,8 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 		return answer_code(c, h, RPC_ERROR_INVAL_HTYPE);
 	if (!anywhere && !is_connprop_order(c, type))
 		return break_properties(c, type, h, rx);
+	if (type->flags & V2_IS_RTR)
+		return recv_rtr(c, type, h, in, rx);
 	if (v2_decode_rest(type, h, c->t.own.msg, in, c->t.own.segment_count, &fault))
 		return recv_bad(c, type, h, &fault, rx);
 	return handle(c, type, h, in, rx);
@@ -511,12 +594,30 @@ int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	return recv_v2(c, &h, in, rx);
 }
 
+/* A Transmit Request once more. */
+static __attribute__((noinline)) int rtr_again(const struct rpc_transport *t, struct v2_hdr *h,
+					       struct view in)
+{
+	struct rtr_fault fault;
+	struct rpc_error e;
+	struct rtr_msg r;
+	int err;
+
+	h->rtr = &r;
+	err = v2_decode_rest(v2_type_find(h->htype), h, t->own.msg, in, t->own.segment_count, &e);
+	return err ? err : v2_rtr_take(&t->own, &r, in, t->behind, t->own.msg, &fault, &e);
+}
+
 void v2_conn_again(const struct rpc_transport *t, struct view in)
 {
 	struct v2_hdr h;
 	struct rpc_error fault;
-	int err = v2_decode(&h, t->own.msg, in, t->own.segment_count, &fault);
+	int err = v2_prefix_decode(&h, in);
 
+	if (!err && h.htype == V2_RTR_REQUEST)
+		err = rtr_again(t, &h, in);
+	else
+		err = v2_decode(&h, t->own.msg, in, t->own.segment_count, &fault);
 	assert(err == 0);
 	(void)err;
 }

@@ -3,6 +3,7 @@
 
 #include "v2/error.h"
 #include "v2/message.h"
+#include "v2/rtr.h"
 
 static int grant_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
 {
@@ -41,8 +42,27 @@ static const struct v2_type types[] = {
 			     v2_reply_inline_decode, v2_reply_inline_encode},
 };
 
+static const struct v2_type rtr_types[] = {
+	{V2_RTR_REQUEST, V2_IS_CALL | V2_IS_RTR, "rtr_request", v2_rtr_request_decode,
+	 v2_rtr_encode},
+	{V2_RTR_CONTINUE, V2_IS_CONTROL | V2_IS_RTR, "rtr_continue", v2_rtr_control_decode,
+	 v2_rtr_encode},
+	{V2_RTR_REPORT, V2_IS_CONTROL | V2_IS_RTR, "rtr_report", v2_rtr_control_decode,
+	 v2_rtr_encode},
+};
+
+static const struct v2_type *rtr_type_find(uint32_t htype)
+{
+	for (unsigned i = 0; i < sizeof(rtr_types) / sizeof(rtr_types[0]); i++)
+		if (rtr_types[i].htype == htype)
+			return &rtr_types[i];
+	return NULL;
+}
+
 const struct v2_type *v2_type_find(uint32_t htype)
 {
+	if (htype >> 16 == RTR_HEADER_TYPES >> 16)
+		return rtr_type_find(htype);
 	if (htype >= sizeof(types) / sizeof(types[0]) || !types[htype].name)
 		return NULL;
 	return &types[htype];
@@ -114,6 +134,7 @@ int v2_decode(struct v2_hdr *h, struct rpc_msg *m, struct view in, uint32_t max_
 	const struct v2_type *type;
 	int err = v2_prefix_decode(h, in);
 
+	h->rtr = NULL;
 	*fault = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
 	if (err)
 		return err;

@@ -18,6 +18,8 @@
  */
 enum { V2_VERSION = 2, V2_PREFIX_BYTES = 16 };
 
+struct rtr_msg;
+
 enum v2_htype {
 	V2_ERROR = 4,
 	V2_GRANT = 5,
@@ -29,6 +31,10 @@ enum v2_htype {
 	V2_REPLY_EXTERNAL = 11,
 	V2_REPLY_MIDDLE = 12,
 	V2_REPLY_INLINE = 13,
+	/* docs/rtrext-profile.md, section 1 */
+	V2_RTR_REQUEST = 0x52540005,
+	V2_RTR_CONTINUE = 0x52540007,
+	V2_RTR_REPORT = 0x52540008,
 };
 
 /** struct v2_hdr - what a header says beside the message of struct rpc_msg. */
@@ -38,6 +44,7 @@ struct v2_hdr {
 	bool error_known;		   /* ERROR: .error holds a code of section 8.4 */
 	struct rpc_error error;		   /* ERROR */
 	struct v2_props props;		   /* CONNPROP */
+	struct rtr_msg *rtr;		   /* types of the extension; borrowed, may be NULL */
 };
 
 enum v2_type_flags {
@@ -46,6 +53,7 @@ enum v2_type_flags {
 	V2_IS_REPLY = 4,    /* carries a Reply or a part of one */
 	V2_HAS_PAYLOAD = 8, /* payload octets follow the header */
 	V2_IS_MIDDLE = 16,  /* and more messages follow that */
+	V2_IS_RTR = 32,	    /* of the round-trip extension */
 };
 
 /** struct v2_type - a row of the table of header types. */

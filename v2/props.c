@@ -2,6 +2,7 @@
 #include "v2/props.h"
 
 #include "v2/header.h"
+#include "v2/rtr.h"
 
 /* Section 5.2. */
 static const uint32_t defaults[V2_PROP_NUMBERS + 1] = {
@@ -36,6 +37,8 @@ void v2_props_merge(struct v2_props *into, const struct v2_props *from)
 	}
 	if (from->present & bit(V2_PROP_HOSTAUTH))
 		into->hostauth = from->hostauth;
+	if (from->present & V2_HAS_RTR_SUPPORT)
+		into->rtr_support = from->rtr_support;
 	into->present |= from->present;
 }
 
@@ -47,6 +50,29 @@ void v2_props_own(struct v2_props *props, const struct rpc_params *own)
 	v2_props_set(props, V2_PROP_RSSIZ, own->segment_bytes);
 	v2_props_set(props, V2_PROP_RCSIZ, own->segment_count);
 	v2_props_set(props, V2_PROP_BRS, own->reverse);
+	if (!own->bulk_bytes)
+		return;
+	/* Requests of one transmission, which is the default, and no responses. */
+	props->present |= V2_HAS_RTR_SUPPORT | V2_HAS_RTR_STRUCTURE | V2_HAS_RTR_RESPONSES;
+	props->rtr_support = RTR_TAKES_REQUEST;
+	props->rtr_responses = 0;
+	props->rtr_own[0] = own->recv_bytes;
+	props->rtr_own[1] = own->bulk_bytes;
+}
+
+enum {
+	NUMBER_BYTES = 12,    /* a property of one word */
+	STRUCTURE_BYTES = 40, /* the value of ours: two groups */
+	RTR_BYTES = 2 * NUMBER_BYTES + 8 + STRUCTURE_BYTES,
+};
+
+_Static_assert((int)V2_PREFIX_BYTES + 4 + NUMBER_BYTES * (int)V2_PROP_NUMBERS + RTR_BYTES <=
+		       (int)V2_FIRST_MESSAGE_BYTES,
+	       "one message is enough");
+
+size_t v2_props_own_bytes(const struct rpc_params *own)
+{
+	return (size_t)V2_PROP_NUMBERS * NUMBER_BYTES + (own->bulk_bytes ? RTR_BYTES : 0);
 }
 
 /* Neither below what a first message needs nor above what this end handles. */
@@ -99,6 +125,44 @@ static int known_prop_decode(struct v2_parse *p, struct v2_props *props, uint32_
 	return x.failed || xdr_in_left(&x) ? bad_propval(p) : 0;
 }
 
+/* Those of the round-trip extension, likewise. */
+static int rtr_number_decode(struct v2_parse *p, struct v2_props *props, unsigned has,
+			     uint32_t *value, uint32_t otherwise, struct view data)
+{
+	struct xdr_in x;
+
+	xdr_in_init(&x, data);
+	*value = data.len ? xdr_get_u32(&x) : otherwise;
+	props->present |= has;
+	return x.failed || xdr_in_left(&x) ? bad_propval(p) : 0;
+}
+
+static int rtr_prop_decode(struct v2_parse *p, struct v2_props *props, uint32_t which,
+			   struct view data)
+{
+	struct rtr_structure s;
+
+	switch (which) {
+	case RTR_PROP_SUPPORT:
+		return rtr_number_decode(p, props, V2_HAS_RTR_SUPPORT, &props->rtr_support, 0,
+					 data);
+	case RTR_PROP_REQUEST_LIMIT:
+		return rtr_number_decode(p, props, V2_HAS_RTR_REQUESTS, &props->rtr_requests, 1,
+					 data);
+	case RTR_PROP_RESPONSE_LIMIT:
+		return rtr_number_decode(p, props, V2_HAS_RTR_RESPONSES, &props->rtr_responses, 1,
+					 data);
+	case RTR_PROP_STRUCTURE:
+		if (data.len && rtr_structure_decode(&s, data) == ERR_PROP)
+			return bad_propval(p);
+		props->rtr_structure = data;
+		props->present |= V2_HAS_RTR_STRUCTURE;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
 /* Section 5.1: data said to be longer than the message is a bad property value,
  * whichever property; a property that is not known is passed over. */
 static int prop_decode(struct v2_parse *p, struct v2_props *props)
@@ -113,6 +177,8 @@ static int prop_decode(struct v2_parse *p, struct v2_props *props)
 	data = xdr_get_opaque(&p->x, UINT32_MAX);
 	if (p->x.failed)
 		return bad_propval(p);
+	if (which >> 16 == RTR_PROP_SUPPORT >> 16)
+		return rtr_prop_decode(p, props, which, data);
 	if (which < V2_PROP_SBSIZ || which > V2_PROP_HOSTAUTH)
 		return 0;
 	return known_prop_decode(p, props, which, data);
@@ -141,7 +207,41 @@ static uint32_t props_count(const struct v2_props *props)
 
 	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_HOSTAUTH; id++)
 		count += (props->present & bit(id)) != 0;
+	for (unsigned has = V2_HAS_RTR_SUPPORT; has <= V2_HAS_RTR_RESPONSES; has <<= 1)
+		count += (props->present & has) != 0;
 	return count;
+}
+
+static void put_number(struct xdr_out *x, uint32_t id, uint32_t value)
+{
+	xdr_put_u32(x, id);
+	xdr_put_u32(x, 4);
+	xdr_put_u32(x, value);
+}
+
+static void put_structure(struct xdr_out *x, const struct v2_props *props)
+{
+	const struct rpc_params own = {.recv_bytes = props->rtr_own[0],
+				       .bulk_bytes = props->rtr_own[1]};
+	struct rtr_structure s;
+
+	v2_rtr_own(&own, &s);
+	xdr_put_u32(x, RTR_PROP_STRUCTURE);
+	xdr_put_u32(x, STRUCTURE_BYTES);
+	rtr_structure_encode(&s, x);
+}
+
+/* Before property 6, whose octets are looked for at the end (auth.c). */
+static void put_rtr(struct xdr_out *x, const struct v2_props *props)
+{
+	if (props->present & V2_HAS_RTR_SUPPORT)
+		put_number(x, RTR_PROP_SUPPORT, props->rtr_support);
+	if (props->present & V2_HAS_RTR_STRUCTURE)
+		put_structure(x, props);
+	if (props->present & V2_HAS_RTR_REQUESTS)
+		put_number(x, RTR_PROP_REQUEST_LIMIT, props->rtr_requests);
+	if (props->present & V2_HAS_RTR_RESPONSES)
+		put_number(x, RTR_PROP_RESPONSE_LIMIT, props->rtr_responses);
 }
 
 void v2_connprop_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m)
@@ -153,10 +253,9 @@ void v2_connprop_encode(struct xdr_out *x, const struct v2_hdr *h, const struct 
 	for (uint32_t id = V2_PROP_SBSIZ; id <= V2_PROP_NUMBERS; id++) {
 		if (!(props->present & bit(id)))
 			continue;
-		xdr_put_u32(x, id);
-		xdr_put_u32(x, 4);
-		xdr_put_u32(x, props->value[id]);
+		put_number(x, id, props->value[id]);
 	}
+	put_rtr(x, props);
 	if (props->present & bit(V2_PROP_HOSTAUTH)) {
 		xdr_put_u32(x, V2_PROP_HOSTAUTH);
 		xdr_put_u32(x, (uint32_t)(4 + props->hostauth.len + xdr_pad(props->hostauth.len)));

@@ -36,6 +36,19 @@ struct v2_props {
 	uint32_t value[V2_PROP_NUMBERS + 1]; /* by number; [0] unused */
 	struct view hostauth;		     /* borrowed */
 	bool hostauth_again;		     /* one message had it twice: profile section 2 */
+	/* Of the round-trip extension (docs/rtrext-profile.md, section 2): */
+	uint32_t rtr_support, rtr_requests, rtr_responses;
+	struct view rtr_structure; /* received: borrowed */
+	uint32_t
+		rtr_own[2]; /* to be sent: octets of the first segment, and of the targetable one */
+};
+
+/* Bits of .present beside those of enum v2_propid. */
+enum {
+	V2_HAS_RTR_SUPPORT = 1 << 7,
+	V2_HAS_RTR_STRUCTURE = 1 << 8,
+	V2_HAS_RTR_REQUESTS = 1 << 9,
+	V2_HAS_RTR_RESPONSES = 1 << 10,
 };
 
 /** v2_props_set - add a number, replacing what the set holds of it. */
@@ -46,6 +59,9 @@ uint32_t v2_props_get(const struct v2_props *props, enum v2_propid id);
 
 /** v2_props_merge - what @from holds replaces what @into holds: the last one wins. */
 void v2_props_merge(struct v2_props *into, const struct v2_props *from);
+
+/** v2_props_own_bytes - octets that v2_props_own() comes to, in a message. */
+size_t v2_props_own_bytes(const struct rpc_params *own);
 
 /** v2_props_own - what an end with @own parameters announces. */
 void v2_props_own(struct v2_props *props, const struct rpc_params *own);

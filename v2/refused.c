@@ -107,6 +107,7 @@ static int heed_type(struct v2_conn *c, uint32_t xid)
 		return xid == c->t.own.first_xid || is_displaced(sent, xid) ? 0 : ERR_TYPE;
 	c->lacks_external |= sent->htype == V2_CALL_EXTERNAL;
 	c->lacks_middle |= sent->htype == V2_CALL_MIDDLE;
+	c->lacks_rtr |= sent->htype == V2_RTR_REQUEST;
 	sent->told++;
 	return 0;
 }

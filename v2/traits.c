@@ -18,6 +18,7 @@ const struct rpc_traits v2_traits = {
 	.resends = true,
 	.refuses_forms = true,
 	.names_inv = true,
+	.places = true,
 	.call_header = V2_PREFIX_BYTES + WORD + 3 * LIST,
 	.reply_header = V2_PREFIX_BYTES + LIST,
 	.part_header = V2_MIDDLE_BYTES,

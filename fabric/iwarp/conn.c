@@ -133,7 +133,8 @@ int iwarp_conn_queues(struct iwarp_conn *c, const struct fabric_conn_params *p)
 {
 	struct qp_depths depths = {.max_recvs = p->max_recvs,
 				   .max_sends = p->max_sends,
-				   .max_exposures = p->max_exposures};
+				   .max_exposures = p->max_exposures,
+				   .pieces = p->recv_pieces};
 	uint64_t seed[5];
 	int rc;
 

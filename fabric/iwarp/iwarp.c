@@ -115,6 +115,14 @@ static int op_post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *c
 	return c->has_qp ? qp_post_recv(&c->qp, buf, len, cookie) : ERR_CLOSED;
 }
 
+static int op_post_pieces(struct fabric_conn *fc, const struct fabric_piece *pieces, unsigned n,
+			  void *cookie)
+{
+	struct iwarp_conn *c = conn_of(fc);
+
+	return c->has_qp ? qp_post_pieces(&c->qp, pieces, n, cookie) : ERR_CLOSED;
+}
+
 /* A post that went well is for the next flush. */
 static int posted(struct iwarp_conn *c, int rc)
 {
@@ -302,6 +310,7 @@ static const struct fabric_ops iwarp_ops = {
 	.destroy = op_destroy,
 	.prepare = op_prepare,
 	.post_recv = op_post_recv,
+	.post_pieces = op_post_pieces,
 	.share_receives = receives_share,
 	.unshare_receives = receives_unshare,
 	.receives_wanted = receives_wanted,

@@ -2,6 +2,7 @@
 #include "fabric/iwarp/qp_internal.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/list.h"
 #include "base/random.h"
@@ -36,14 +37,21 @@
 static bool depths_are_sane(const struct qp_depths *d)
 {
 	return d->max_recvs <= QP_DEPTH_MAX && d->max_sends <= QP_DEPTH_MAX &&
-	       d->max_exposures <= QP_DEPTH_MAX;
+	       d->max_exposures <= QP_DEPTH_MAX && d->pieces <= FABRIC_MAX_PIECES;
+}
+
+/* Kept of each Receive beside what it is. */
+static uint32_t pieces_of(const struct qp_depths *d)
+{
+	return d->pieces > 1 ? d->pieces : 0;
 }
 
 size_t qp_idle_bytes(const struct qp_depths *d)
 {
 	return ((d->max_sends + d->max_exposures) / TABLE_CHUNK + 2) * sizeof(struct table_chunk) +
-	       d->max_recvs * sizeof(struct qp_recv) + d->ord * sizeof(uint32_t) +
-	       d->ird * sizeof(struct qp_response);
+	       d->max_recvs *
+		       (sizeof(struct qp_recv) + pieces_of(d) * sizeof(struct fabric_piece)) +
+	       d->ord * sizeof(uint32_t) + d->ird * sizeof(struct qp_response);
 }
 
 /* Return: whether all of it was there. */
@@ -52,9 +60,13 @@ static bool allocate(struct qp *qp, const struct qp_depths *d, const uint64_t se
 	bool ok = table_init(&qp->ops, d->max_sends, &qp->store->ops, sizeof(struct qp_op)) == 0;
 
 	ok &= stag_init(&qp->stags, d->max_exposures, &qp->store->exposures, seed) == 0;
-	if (!qp->store->recvq) {
+	if (!qp->recvq) {
 		qp->recvs = mem_zalloc(d->max_recvs * sizeof(*qp->recvs));
 		ok &= qp->recvs != NULL;
+	}
+	if (pieces_of(d)) {
+		qp->pieces = mem_zalloc(d->max_recvs * pieces_of(d) * sizeof(*qp->pieces));
+		ok &= qp->pieces != NULL;
 	}
 	qp->orq = mem_zalloc(d->ord * sizeof(*qp->orq));
 	qp->irq = mem_zalloc(d->ird * sizeof(*qp->irq));
@@ -72,8 +84,9 @@ int qp_init(struct qp *qp, const struct qp_depths *depths, const uint64_t seed[5
 	qp->tx.hold = true;
 	qp->ev_end = &qp->ev_first;
 	qp->sink_state = seed[4];
-	if (store->recvq)
-		recvq_promise(store->recvq, depths->max_recvs);
+	qp->recvq = pieces_of(depths) ? NULL : store->recvq;
+	if (qp->recvq)
+		recvq_promise(qp->recvq, depths->max_recvs);
 	if (allocate(qp, depths, seed))
 		return 0;
 	qp_fini(qp);
@@ -84,23 +97,24 @@ int qp_init(struct qp *qp, const struct qp_depths *depths, const uint64_t seed[5
 static void return_shared(struct qp *qp)
 {
 	if (qp->shared)
-		recvq_return(qp->store->recvq, qp->shared);
+		recvq_return(qp->recvq, qp->shared);
 	qp->shared = NULL;
 	for (struct qp_event *e = qp->ev_first; e; e = e->next)
 		if (e->type == FABRIC_EV_RECV)
-			recvq_return(qp->store->recvq, container_of(e, struct qp_recv, done));
-	recvq_release_promise(qp->store->recvq, qp->depths.max_recvs);
+			recvq_return(qp->recvq, container_of(e, struct qp_recv, done));
+	recvq_release_promise(qp->recvq, qp->depths.max_recvs);
 }
 
 void qp_fini(struct qp *qp)
 {
-	if (qp->store && qp->store->recvq)
+	if (qp->recvq)
 		return_shared(qp);
 	qp_rx_drop(qp);
 	qp_tx_drop(qp);
 	table_fini(&qp->ops);
 	stag_fini(&qp->stags);
 	mem_free(qp->recvs);
+	mem_free(qp->pieces);
 	mem_free(qp->orq);
 	mem_free(qp->irq);
 	*qp = (struct qp){.state = QP_DEAD};
@@ -137,8 +151,8 @@ static void told(struct qp *qp, struct qp_event *e)
 		table_put(&qp->ops, e->ref);
 	} else {
 		qp->recv_owed--;
-		if (qp->store->recvq)
-			recvq_forget(qp->store->recvq, container_of(e, struct qp_recv, done));
+		if (qp->recvq)
+			recvq_forget(qp->recvq, container_of(e, struct qp_recv, done));
 	}
 }
 
@@ -181,7 +195,7 @@ int qp_post_recv(struct qp *qp, void *buf, uint32_t len, void *cookie)
 {
 	uint32_t at = qp->recv_head + qp->recv_count;
 
-	assert(!qp->store->recvq);
+	assert(!qp->recvq);
 	if (check_open(qp))
 		return ERR_CLOSED;
 	if (qp->recv_owed == qp->depths.max_recvs)
@@ -189,8 +203,28 @@ int qp_post_recv(struct qp *qp, void *buf, uint32_t len, void *cookie)
 	if (at >= qp->depths.max_recvs)
 		at -= qp->depths.max_recvs;
 	qp->recvs[at] = (struct qp_recv){.buf = buf, .len = len, .done.cookie = cookie};
+	if (qp->pieces)
+		qp->pieces[at * qp->depths.pieces] = (struct fabric_piece){buf, len};
 	qp->recv_count++;
 	qp->recv_owed++;
+	return 0;
+}
+
+int qp_post_pieces(struct qp *qp, const struct fabric_piece *pieces, unsigned n, void *cookie)
+{
+	uint64_t bytes = fabric_pieces_bytes(pieces, n);
+	uint32_t at = qp->recv_head + qp->recv_count;
+	int rc;
+
+	if (n > pieces_of(&qp->depths) || bytes > UINT32_MAX)
+		return ERR_TOOBIG;
+	rc = qp_post_recv(qp, n ? pieces[0].addr : NULL, (uint32_t)bytes, cookie);
+	if (rc)
+		return rc;
+	if (at >= qp->depths.max_recvs)
+		at -= qp->depths.max_recvs;
+	if (n)
+		memcpy(&qp->pieces[at * qp->depths.pieces], pieces, n * sizeof(pieces[0]));
 	return 0;
 }
 
@@ -430,7 +464,7 @@ void qp_stop(struct qp *qp, int status, const char *why)
 		qp->recv_head = qp->recv_head + 1 == qp->depths.max_recvs ? 0 : qp->recv_head + 1;
 	}
 	if (qp->shared)
-		recvq_return(qp->store->recvq, qp->shared);
+		recvq_return(qp->recvq, qp->shared);
 	qp->shared = NULL;
 	qp_rx_drop(qp);
 	flush_exposures(qp);

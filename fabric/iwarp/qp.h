@@ -69,6 +69,7 @@ struct qp_store {
 /** struct qp_depths - sizes of the queues, fixed at qp_init(). */
 struct qp_depths {
 	uint32_t max_recvs, max_sends, max_exposures;
+	uint32_t pieces; /* above 1: of a Receive; they are its own then */
 	uint16_t ird, ord;
 };
 
@@ -113,6 +114,10 @@ struct qp_rx {
 	uint32_t ulpdu_len, payload_len;
 	uint8_t *dst;
 	uint32_t left;
+	uint32_t
+		room; /* octets at dst until its piece ends; never 0 while there is something left */
+	const struct fabric_piece
+		*piece; /* where the next one begins behind this; NULL: it is whole */
 	uint32_t crc;
 	struct exposure *target; /* of the Write being placed */
 	uint32_t send_msn, read_msn;
@@ -177,8 +182,10 @@ struct qp {
 	struct qp_depths depths;
 	uint16_t ord; /* agreed */
 
-	struct qp_recv *recvs; /* its own, a ring */
+	struct qp_recv *recvs;	     /* its own, a ring */
+	struct fabric_piece *pieces; /* of those, depths.pieces each; NULL: they are whole */
 	uint32_t recv_head, recv_count, recv_owed;
+	struct recvq *recvq;	/* of all; NULL: its own */
 	struct qp_recv *shared; /* of all: what the message under way goes into */
 	struct table ops;
 	uint32_t *orq; /* ops whose Read Request went out */
@@ -248,6 +255,8 @@ void qp_nudge(struct qp *qp);
 
 /* Posting; the contracts of fabric.h. */
 int qp_post_recv(struct qp *qp, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
+int qp_post_pieces(struct qp *qp, const struct fabric_piece *pieces, unsigned n,
+		   void *cookie) WARN_UNUSED;
 int qp_send(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t inv_handle,
 	    void *cookie) WARN_UNUSED;
 int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,

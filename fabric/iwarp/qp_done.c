@@ -17,10 +17,10 @@ void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, in
 
 struct qp_recv *qp_receive(struct qp *qp)
 {
-	if (!qp->store->recvq)
+	if (!qp->recvq)
 		return qp->recv_count ? &qp->recvs[qp->recv_head] : NULL;
 	if (!qp->shared && qp->recv_owed < qp->depths.max_recvs)
-		qp->shared = recvq_take(qp->store->recvq);
+		qp->shared = recvq_take(qp->recvq);
 	return qp->shared;
 }
 

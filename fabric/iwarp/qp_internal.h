@@ -19,6 +19,16 @@ void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, in
  * there is none. */
 struct qp_recv *qp_receive(struct qp *qp);
 
+/** qp_rx_next_piece - where payload goes on, for there is more of it. */
+static inline void qp_rx_next_piece(struct qp_rx *rx)
+{
+	do
+		rx->piece++;
+	while (!rx->piece->len);
+	rx->dst = rx->piece->addr;
+	rx->room = rx->piece->len;
+}
+
 /** qp_complete_recv - it holds a message of @len octets. */
 void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated);
 

@@ -44,6 +44,23 @@ static void fail_segment(struct qp *qp, int err, struct ddp_term term)
 	qp_fail(qp, err, term);
 }
 
+/* Where in @r, which has room for it, the segment goes. */
+static void find_piece(struct qp *qp, const struct qp_recv *r)
+{
+	struct qp_rx *rx = &qp->rx;
+	uint32_t at = rx->send_done;
+
+	if (!qp->pieces) {
+		rx->dst = r->buf + at;
+		return;
+	}
+	rx->piece = &qp->pieces[(size_t)(r - qp->recvs) * qp->depths.pieces];
+	while (at >= rx->piece->len)
+		at -= (rx->piece++)->len;
+	rx->dst = (uint8_t *)rx->piece->addr + at;
+	rx->room = rx->piece->len - at;
+}
+
 /* RFC 5041 section 5.3 and 7.1, RFC 5040 section 5.3: where a Send's segment goes. */
 static void begin_send(struct qp *qp)
 {
@@ -59,7 +76,7 @@ static void begin_send(struct qp *qp)
 	} else if (h->offset != rx->send_done) {
 		fail_segment(qp, ERR_PROTO, TERM_DDP_MO);
 	} else if (!(r = qp_receive(qp))) {
-		rx->starved = qp->store->recvq && qp->recv_owed < qp->depths.max_recvs;
+		rx->starved = qp->recvq && qp->recv_owed < qp->depths.max_recvs;
 		if (!rx->starved)
 			fail_segment(qp, ERR_PROTO, TERM_DDP_NO_BUFFER);
 	} else if (rx->send_done && h->opcode != rx->send_opcode) {
@@ -68,7 +85,8 @@ static void begin_send(struct qp *qp)
 		fail_segment(qp, ERR_TOOBIG, TERM_DDP_TOO_LONG);
 	} else {
 		rx->send_opcode = h->opcode;
-		rx->dst = rx->payload_len ? r->buf + rx->send_done : NULL;
+		if (rx->payload_len)
+			find_piece(qp, r);
 	}
 }
 
@@ -130,6 +148,7 @@ static void begin_read_request(struct qp *qp)
 static void begin_segment(struct qp *qp)
 {
 	qp->rx.dst = NULL;
+	qp->rx.room = UINT32_MAX;
 	qp->rx.target = NULL;
 	switch ((enum ddp_opcode)qp->rx.h.opcode) {
 	case RDMAP_SEND:
@@ -303,6 +322,20 @@ static bool is_parsed(const struct qp *qp)
 	return qp->rx.h.opcode == RDMAP_READ_REQUEST || qp->rx.h.opcode == RDMAP_TERMINATE;
 }
 
+/* @n octets of payload, at @from, to where they belong. */
+static void place(struct qp_rx *rx, const uint8_t *from, uint32_t n)
+{
+	while (n > rx->room) {
+		memcpy(rx->dst, from, rx->room);
+		from += rx->room;
+		n -= rx->room;
+		qp_rx_next_piece(rx);
+	}
+	memcpy(rx->dst, from, n);
+	rx->dst += n;
+	rx->room -= n;
+}
+
 /* The FPDU at the start of the stage is all there. */
 static void take_whole(struct qp *qp, uint32_t header)
 {
@@ -317,7 +350,7 @@ static void take_whole(struct qp *qp, uint32_t header)
 		return;
 	p += FPDU_LEN_BYTES + header;
 	if (rx->dst) {
-		memcpy(rx->dst, p, rx->payload_len);
+		place(rx, p, rx->payload_len);
 		if (rx->h.tagged)
 			qp->counters->copied_bytes += rx->payload_len;
 	}
@@ -345,15 +378,16 @@ static void take_part(struct qp *qp, uint32_t header)
 	if (have > rx->payload_len)
 		have = rx->payload_len;
 	if (have) {
-		memcpy(rx->dst, qp_staged(qp), have);
+		place(rx, qp_staged(qp), have);
 		if (qp->crc)
-			rx->crc = fpdu_crc(rx->crc, rx->dst, have);
+			rx->crc = fpdu_crc(rx->crc, qp_staged(qp), have);
 		if (rx->h.tagged)
 			qp->counters->copied_bytes += have;
 		rx->head += have;
-		rx->dst += have;
 	}
 	rx->left = rx->payload_len - have;
+	if (rx->left && !rx->room)
+		qp_rx_next_piece(rx);
 	rx->state = rx->left ? QP_RX_PLACE : QP_RX_TAIL;
 }
 

@@ -188,6 +188,12 @@ unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV])
 		rx->tail -= rx->head;
 		rx->head = 0;
 	}
+	if (rx->state == QP_RX_PLACE && rx->room < rx->left) {
+		rx->direct = rx->room; /* the next piece is the next read's */
+		iov[n++] = (struct iovec){rx->dst, rx->room};
+		iov[n++] = (struct iovec){rx->stage + rx->tail, 0};
+		return n;
+	}
 	if (rx->state == QP_RX_PLACE) {
 		rx->direct = rx->left;
 		iov[n++] = (struct iovec){rx->dst, rx->left};
@@ -210,8 +216,11 @@ static void placed(struct qp *qp, uint32_t n)
 		rx->crc = fpdu_crc(rx->crc, rx->dst, n);
 	rx->dst += n;
 	rx->left -= n;
+	rx->room -= n;
 	if (!rx->left)
 		rx->state = QP_RX_TAIL;
+	else if (!rx->room)
+		qp_rx_next_piece(rx);
 }
 
 static uint32_t rx_io_take(size_t *n, uint32_t most)

@@ -103,23 +103,24 @@ static void free_queues(struct mem_conn *c)
 /* The second call, with accept after prepare, must agree with the first. */
 int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params)
 {
-	struct mem_share *share = &mem_conn_fabric(c)->share;
-
 	c->ird = params->ird ? params->ird : MEM_DEFAULT_READ_DEPTH;
 	c->ord = params->ord ? params->ord : MEM_DEFAULT_READ_DEPTH;
 	if (c->ops) {
 		assert(c->max_recvs == params->max_recvs && c->max_ops == params->max_sends &&
-		       c->max_exposures == params->max_exposures);
+		       c->max_exposures == params->max_exposures &&
+		       c->recv_pieces == params->recv_pieces);
 		return 0;
 	}
 	c->max_recvs = params->max_recvs;
+	c->recv_pieces = params->recv_pieces;
 	c->max_ops = params->max_sends;
 	c->max_exposures = params->max_exposures;
 	c->ops = new_ops(c, c->max_ops, &c->free_ops);
-	c->recvs = new_ops(c, share->ops ? 0 : c->max_recvs, &c->free_recvs);
+	c->recvs = new_ops(c, mem_shared_serves(c) ? 0 : c->max_recvs, &c->free_recvs);
 	c->exposures = new_exposures(c, c->max_exposures);
 	if (c->ops && c->recvs && c->exposures) {
-		share->depth.promised += c->max_recvs;
+		if (c->recv_pieces < 2)
+			mem_conn_fabric(c)->share.depth.promised += c->max_recvs;
 		return 0;
 	}
 	free_queues(c);
@@ -285,8 +286,7 @@ static void purge(struct mem_conn *c)
 		for (struct list *it; (it = list_pop(&c->flight[kind]));) {
 			struct mem_op *op = container_of(it, struct mem_op, kin);
 
-			if (op->to)
-				mem_guard(op->to, op->len, false);
+			mem_op_guard(op, false);
 		}
 	list_for_each_safe(it, tmp, &f->ready)
 	{
@@ -297,8 +297,8 @@ static void purge(struct mem_conn *c)
 		list_del(it);
 		if (e->op && mem_shared_has(f, e->op))
 			mem_shared_repost(f, e->op);
-		else if (e->op && e->op->to)
-			mem_guard(e->op->to, e->op->len, false);
+		else if (e->op)
+			mem_op_guard(e->op, false);
 	}
 }
 
@@ -316,7 +316,7 @@ void mem_destroy(struct fabric_conn *base)
 			mem_conn_end(peer, unanswered ? ERR_REFUSED : ERR_CLOSED,
 				     "closed by the peer");
 	}
-	if (c->ops)
+	if (c->ops && c->recv_pieces < 2)
 		mem_conn_fabric(c)->share.depth.promised -= c->max_recvs;
 	free_queues(c);
 	mem_free(c);

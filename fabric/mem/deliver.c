@@ -45,6 +45,24 @@ static uint8_t *mem_deliver_gather(uint8_t *to, const struct mem_op *op)
 	return to;
 }
 
+/* The octets of @op from @skip on, @len of them, to @to. */
+static void deliver_part(uint8_t *to, const struct mem_op *op, uint32_t skip, uint32_t len)
+{
+	for (unsigned i = 0; i < op->nsge && len; i++) {
+		uint32_t have = op->sge[i].len, n;
+
+		if (skip >= have) {
+			skip -= have;
+			continue;
+		}
+		n = have - skip < len ? have - skip : len;
+		memcpy(to, (const uint8_t *)op->sge[i].addr + skip, n);
+		to += n;
+		len -= n;
+		skip = 0;
+	}
+}
+
 /* For tests that look at all that comes out of somebody. */
 static void tell_watcher(struct mem_conn *to, enum fabric_ev_type kind, const uint8_t *octets,
 			 uint32_t len)
@@ -53,6 +71,23 @@ static void tell_watcher(struct mem_conn *to, enum fabric_ev_type kind, const ui
 
 	if (w)
 		w->moved(w->arg, &to->base, kind, octets, len);
+}
+
+/* A message of many pieces into a Receive of others. */
+static void deliver_pieces(struct mem_conn *target, const struct mem_op *recv,
+			   const struct mem_op *op)
+{
+	uint32_t at = 0;
+
+	for (unsigned i = 0; i < recv->npieces; i++) {
+		const struct fabric_piece *to = &recv->to[i];
+		uint32_t len = op->len - at < to->len ? op->len - at : to->len;
+
+		deliver_part(to->addr, op, at, len);
+		if (i == 0 || len)
+			tell_watcher(target, FABRIC_EV_RECV, to->addr, len);
+		at += len;
+	}
 }
 
 /* The oldest Receive of @c that a flush has seen. */
@@ -69,14 +104,15 @@ static struct mem_op *next_recv(struct mem_conn *c)
 static void deliver_send(struct mem_conn *target, struct mem_op *op)
 {
 	struct mem_fabric *f = mem_conn_fabric(target);
-	struct mem_op *recv = f->share.ops ? mem_shared_pick(f) : next_recv(target);
+	bool shares = mem_shared_serves(target);
+	struct mem_op *recv = shares ? mem_shared_pick(f) : next_recv(target);
 	struct mem_exposure *e = NULL;
 
 	if (!recv) {
 		mem_conn_breach(target, ERR_PROTO, "Send without a posted Receive");
 		return;
 	}
-	if (f->share.ops && target->unpolled == target->max_recvs) {
+	if (shares && target->unpolled == target->max_recvs) {
 		mem_conn_breach(target, ERR_PROTO, "more messages than there may be");
 		return;
 	}
@@ -92,12 +128,11 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 		}
 		mem_exposure_invalidate(target, e);
 	}
-	if (f->share.ops)
+	if (shares)
 		mem_shared_take(target, recv);
-	mem_guard(recv->to, recv->len, false);
-	mem_deliver_gather(recv->to, op);
-	tell_watcher(target, FABRIC_EV_RECV, recv->to, op->len);
-	mem_guard(recv->to, recv->len, true);
+	mem_op_guard(recv, false);
+	deliver_pieces(target, recv, op);
+	mem_op_guard(recv, true);
 	recv->done.ev.len = op->len;
 	recv->done.ev.invalidated = op->inv_handle;
 	mem_op_finish(recv, 0);
@@ -136,10 +171,10 @@ static void mem_deliver_answered(struct mem_due *due)
 	if (e) {
 		uint8_t *from = e->addr + (op->remote.offset - e->offset);
 
-		mem_guard(op->to, op->len, false);
-		memcpy(op->to, from, op->len);
-		tell_watcher(c, FABRIC_EV_READ, op->to, op->len);
-		mem_guard(op->to, op->len, true);
+		mem_op_guard(op, false);
+		memcpy(op->to[0].addr, from, op->len);
+		tell_watcher(c, FABRIC_EV_READ, op->to[0].addr, op->len);
+		mem_op_guard(op, true);
 		mem_exposure_unread(target, e);
 	}
 	op->delivered = true;

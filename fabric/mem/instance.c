@@ -43,7 +43,8 @@ static bool overlaps(const struct mem_range *r, const void *p, size_t len)
 
 static void assert_op_outside(const struct mem_op *op, const struct mem_range *r)
 {
-	assert(!op->to || !overlaps(r, op->to, op->len));
+	for (unsigned i = 0; i < op->npieces; i++)
+		assert(!overlaps(r, op->to[i].addr, op->to[i].len));
 	for (unsigned i = 0; i < op->nsge; i++)
 		assert(!overlaps(r, op->sge[i].addr, op->sge[i].len));
 }
@@ -162,6 +163,7 @@ static const struct fabric_ops mem_ops = {
 	.destroy = mem_destroy,
 	.prepare = mem_prepare,
 	.post_recv = mem_post_recv,
+	.post_pieces = mem_post_pieces,
 	.share_receives = mem_share_receives,
 	.unshare_receives = mem_unshare_receives,
 	.receives_wanted = mem_receives_wanted,

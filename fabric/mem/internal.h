@@ -54,7 +54,8 @@ struct mem_op {
 	bool delivered; /* at the peer */
 	bool ripe;	/* WITHDRAW: its time has come, but not yet its turn */
 	void *cookie;
-	uint8_t *to;  /* RECV, READ */
+	struct fabric_piece to[FABRIC_MAX_PIECES]; /* RECV, READ */
+	unsigned npieces;
 	uint32_t len; /* octets, of all pieces */
 	struct fabric_sge sge[FABRIC_MAX_SGE];
 	unsigned nsge;
@@ -123,7 +124,8 @@ struct mem_conn {
 	struct mem_due resume;
 	uint32_t unpolled; /* messages in shared Receives */
 	uint32_t max_recvs, max_ops, max_exposures;
-	uint32_t nposted; /* completions not polled */
+	uint32_t recv_pieces; /* above 1: its Receives are its own */
+	uint32_t nposted;     /* completions not polled */
 	uint32_t handle_mask, handle_secret;
 };
 
@@ -266,6 +268,8 @@ void mem_destroy(struct fabric_conn *base);
 /* post.c */
 
 int mem_post_recv(struct fabric_conn *base, void *buf, uint32_t len, void *cookie);
+int mem_post_pieces(struct fabric_conn *base, const struct fabric_piece *pieces, unsigned n,
+		    void *cookie);
 int mem_send(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
 	     uint32_t inv_handle, void *cookie);
 int mem_write(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
@@ -291,8 +295,11 @@ void mem_op_finish(struct mem_op *op, int status);
 /** mem_op_polled - the completion of @op was polled: its slot and memory are free again. */
 void mem_op_polled(struct mem_conn *c, struct mem_op *op);
 
-/** mem_guard - @len octets at @p are nobody's to touch, or (@on false) the user's again. */
-void mem_guard(void *p, size_t len, bool on);
+/** mem_op_guard - the memory that @op fills is nobody's to touch, or (@on false) the user's again. */
+void mem_op_guard(const struct mem_op *op, bool on);
+
+/** mem_op_arm - it is poisoned, then nobody's. */
+void mem_op_arm(const struct mem_op *op);
 
 /* deliver.c */
 
@@ -337,7 +344,13 @@ void mem_shared_polled(struct mem_fabric *f, struct mem_op *op);
 /** mem_shared_has - whether @op is one of the instance's, not of a connection. */
 static inline bool mem_shared_has(const struct mem_fabric *f, const struct mem_op *op)
 {
-	return f->share.ops && op->kind == MEM_RECV;
+	return f->share.ops && op >= f->share.ops && op < f->share.ops + f->share.depth.most;
+}
+
+/** mem_shared_serves - whether messages for @c go into those. */
+static inline bool mem_shared_serves(const struct mem_conn *c)
+{
+	return mem_conn_fabric(c)->share.ops && c->recv_pieces < 2;
 }
 
 /* expose.c */

@@ -13,12 +13,22 @@
  * completion was polled, so a user who never polls runs into ERR_AGAIN.
  */
 
-void mem_guard(void *p, size_t len, bool on)
+void mem_op_guard(const struct mem_op *op, bool on)
 {
-	if (on)
-		ASAN_POISON_MEMORY_REGION(p, len);
-	else
-		ASAN_UNPOISON_MEMORY_REGION(p, len);
+	for (unsigned i = 0; i < op->npieces; i++)
+		if (on)
+			ASAN_POISON_MEMORY_REGION(op->to[i].addr, op->to[i].len);
+		else
+			ASAN_UNPOISON_MEMORY_REGION(op->to[i].addr, op->to[i].len);
+}
+
+void mem_op_arm(const struct mem_op *op)
+{
+	mem_op_guard(op, false);
+	for (unsigned i = 0; i < op->npieces; i++)
+		if (op->to[i].len)
+			memset(op->to[i].addr, MEMNET_POISON, op->to[i].len);
+	mem_op_guard(op, true);
 }
 
 /* Four sums side by side: large payloads are summed up three times. */
@@ -67,28 +77,45 @@ void mem_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void *c
 	c->nposted++;
 }
 
-int mem_post_recv(struct fabric_conn *base, void *buf, uint32_t len, void *cookie)
+static int post_recv(struct mem_conn *c, const struct fabric_piece *pieces, unsigned n,
+		     void *cookie)
 {
-	struct mem_conn *c = mem_conn_of(base);
 	struct list *slot;
 	struct mem_op *op;
 
 	if (c->state == MEM_ENDED || c->closing)
 		return ERR_CLOSED;
-	assert(!mem_conn_fabric(c)->share.ops);
+	assert(!mem_shared_serves(c));
 	assert(c->recvs); /* fabric_prepare() comes first */
-	assert(mem_instance_owns(mem_conn_fabric(c), buf, len));
+	for (unsigned i = 0; i < n; i++)
+		assert(mem_instance_owns(mem_conn_fabric(c), pieces[i].addr, pieces[i].len));
 	slot = list_pop(&c->free_recvs);
 	if (!slot)
 		return ERR_AGAIN;
 	op = container_of(slot, struct mem_op, link);
-	op->to = buf;
-	op->len = len;
-	if (len)
-		memset(buf, MEMNET_POISON, len);
-	mem_guard(buf, len, true);
+	memcpy(op->to, pieces, n * sizeof(pieces[0]));
+	op->npieces = n;
+	op->len = (uint32_t)fabric_pieces_bytes(pieces, n);
+	mem_op_arm(op);
 	mem_post(c, op, MEM_RECV, cookie);
 	return 0;
+}
+
+int mem_post_recv(struct fabric_conn *base, void *buf, uint32_t len, void *cookie)
+{
+	const struct fabric_piece piece = {buf, len};
+
+	return post_recv(mem_conn_of(base), &piece, 1, cookie);
+}
+
+int mem_post_pieces(struct fabric_conn *base, const struct fabric_piece *pieces, unsigned n,
+		    void *cookie)
+{
+	struct mem_conn *c = mem_conn_of(base);
+
+	if (n > c->recv_pieces || fabric_pieces_bytes(pieces, n) > UINT32_MAX)
+		return ERR_TOOBIG;
+	return post_recv(c, pieces, n, cookie);
 }
 
 /* A slot for a Send, Write or Read. */
@@ -106,7 +133,7 @@ static int take_slot(struct mem_conn *c, struct mem_op **op)
 	if (!slot)
 		return ERR_AGAIN;
 	*op = container_of(slot, struct mem_op, link);
-	(*op)->to = NULL;
+	(*op)->npieces = 0;
 	(*op)->exposure = NULL;
 	return 0;
 }
@@ -178,13 +205,11 @@ int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, v
 	if (err)
 		return err;
 	op->nsge = 0;
-	op->to = to;
+	op->to[0] = (struct fabric_piece){to, remote->length};
+	op->npieces = 1;
 	op->len = remote->length;
 	op->remote = *remote;
-	if (op->len) {
-		memset(to, MEMNET_POISON, op->len);
-		mem_guard(to, op->len, true);
-	}
+	mem_op_arm(op);
 	mem_post(c, op, MEM_READ, cookie);
 	return 0;
 }
@@ -273,9 +298,8 @@ void mem_op_finish(struct mem_op *op, int status)
 void mem_op_polled(struct mem_conn *c, struct mem_op *op)
 {
 	c->nposted--;
-	if (op->to)
-		mem_guard(op->to, op->len, false);
-	op->to = NULL;
+	mem_op_guard(op, false);
+	op->npieces = 0;
 	op->nsge = 0;
 	switch (op->kind) {
 	case MEM_RECV:

@@ -57,8 +57,7 @@ void mem_unshare_receives(struct fabric *base)
 	assert(s->depth.promised == 0);
 	for (uint32_t i = 0; i < s->depth.most; i++) {
 		list_del(&s->ops[i].done.link);
-		if (s->ops[i].to)
-			mem_guard(s->ops[i].to, s->len, false);
+		mem_op_guard(&s->ops[i], false);
 	}
 	mem_free(s->ops);
 	s->ops = NULL;
@@ -81,10 +80,7 @@ static void mem_shared_arm(struct mem_op *op)
 {
 	op->due.conn = NULL;
 	op->done.ev = (struct fabric_event){.type = FABRIC_EV_RECV, .cookie = op->cookie};
-	mem_guard(op->to, op->len, false);
-	if (op->len)
-		memset(op->to, MEMNET_POISON, op->len);
-	mem_guard(op->to, op->len, true);
+	mem_op_arm(op);
 }
 
 int mem_post_shared(struct fabric *base, void *buf, void *cookie)
@@ -102,7 +98,8 @@ int mem_post_shared(struct fabric *base, void *buf, void *cookie)
 	op = container_of(slot, struct mem_op, link);
 	op->kind = MEM_RECV;
 	op->cookie = cookie;
-	op->to = buf;
+	op->to[0] = (struct fabric_piece){buf, s->len};
+	op->npieces = 1;
 	op->len = s->len;
 	mem_shared_arm(op);
 	list_add_tail(&s->posted, &op->link);
@@ -162,7 +159,7 @@ bool mem_shared_wait(struct mem_conn *target, struct mem_op *op)
 {
 	struct mem_share *s = &mem_conn_fabric(target)->share;
 
-	if (!s->ops)
+	if (!mem_shared_serves(target))
 		return false;
 	if (list_is_empty(&target->backlog)) {
 		if (op->kind != MEM_SEND || s->queued)
@@ -217,8 +214,8 @@ void mem_shared_polled(struct mem_fabric *f, struct mem_op *op)
 	if (op->due.conn)
 		op->due.conn->unpolled--;
 	op->due.conn = NULL;
-	mem_guard(op->to, op->len, false);
-	op->to = NULL;
+	mem_op_guard(op, false);
+	op->npieces = 0;
 	list_add_tail(&f->share.free, &op->link);
 	f->share.held--;
 }

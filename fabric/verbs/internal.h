@@ -276,6 +276,8 @@ void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cook
 /** post_ask - an RDMA Write of no octets, on a connection with nothing under way. */
 void post_ask(struct verbs_conn *c);
 int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
+int post_pieces(struct fabric_conn *fc, const struct fabric_piece *pieces, unsigned n,
+		void *cookie) WARN_UNUSED;
 int post_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
 	      uint32_t inv_handle, void *cookie) WARN_UNUSED;
 int post_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,

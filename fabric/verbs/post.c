@@ -57,25 +57,47 @@ static void broke(struct verbs_conn *c)
 	wake_conn(c);
 }
 
+/* The memory of @op as the device takes it. Pieces with nothing in them are left out: to some devices 0
+ * means 2 GiB. Return: pieces in @sge. */
+static int scatter(const struct verbs_conn *c, const struct vop *op, struct ibv_sge *sge)
+{
+	const struct fabric_piece whole = {op->addr, op->len}, *pieces = &whole;
+	uint32_t n = 1;
+	int used = 0;
+
+	if (c->pieces) {
+		pieces = &c->pieces[(size_t)(op - c->recvs.ops) * c->recv_pieces];
+		n = c->recv_pieces;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ibv_mr *mr;
+
+		if (!pieces[i].len)
+			continue;
+		mr = device_region(c->dev, pieces[i].addr, pieces[i].len);
+		assert(mr);
+		sge[used++] = (struct ibv_sge){.addr = (uintptr_t)pieces[i].addr,
+					       .length = pieces[i].len,
+					       .lkey = mr->lkey};
+	}
+	return used;
+}
+
 static void submit_recvs(struct verbs_conn *c)
 {
 	struct ibv_recv_wr wr[RECV_BATCH], *bad;
-	struct ibv_sge sge[RECV_BATCH];
+	struct ibv_sge sge[RECV_BATCH][FABRIC_MAX_PIECES];
 
 	while (c->recvs_given != c->recvs.posted && !c->broken) {
 		unsigned n = 0;
 
 		for (; n < RECV_BATCH && c->recvs_given != c->recvs.posted; n++) {
 			const struct vop *op = &c->recvs.ops[c->recvs_given & c->recvs.mask];
-			const struct ibv_mr *mr = device_region(c->dev, op->addr, op->len);
+			int used = scatter(c, op, sge[n]);
 
-			assert(mr || !op->len);
-			sge[n] = (struct ibv_sge){.addr = (uintptr_t)op->addr,
-						  .length = op->len,
-						  .lkey = mr ? mr->lkey : 0};
 			wr[n] = (struct ibv_recv_wr){.wr_id = ID_RECV | c->recvs_given++,
-						     .sg_list = op->len ? &sge[n] : NULL,
-						     .num_sge = op->len ? 1 : 0};
+						     .sg_list = used ? sge[n] : NULL,
+						     .num_sge = used};
 			if (n)
 				wr[n - 1].next = &wr[n];
 		}
@@ -264,24 +286,44 @@ void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cook
 	op->signalled = true; /* no other completion stands for it */
 }
 
-int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie)
+/* A Receive of @n pieces, which are no more than it may have. */
+static int add_recv(struct verbs_conn *c, const struct fabric_piece *pieces, unsigned n,
+		    void *cookie)
 {
-	struct verbs_conn *c = vconn_of(fc);
 	struct vop *op;
 
 	if (c->state >= VERBS_DRAINING || c->broken || !c->exps)
 		return ERR_CLOSED;
-	assert(!c->v->shares_receives);
+	assert(!c->v->shares_receives || c->pieces);
 	if (c->recvs.posted - c->recvs.polled >= c->max_recvs)
 		return ERR_AGAIN;
 	op = queue_op(&c->recvs);
 	op->type = FABRIC_EV_RECV;
 	op->cookie = cookie;
-	op->addr = buf;
-	op->len = len;
+	op->addr = n ? pieces[0].addr : NULL;
+	op->len = (uint32_t)fabric_pieces_bytes(pieces, n);
 	op->signalled = true;
+	for (unsigned i = 0; c->pieces && i < c->recv_pieces; i++)
+		c->pieces[(size_t)(op - c->recvs.ops) * c->recv_pieces + i] =
+			i < n ? pieces[i] : (struct fabric_piece){0};
 	mark_pending(c);
 	return 0;
+}
+
+int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie)
+{
+	const struct fabric_piece whole = {buf, len};
+
+	return add_recv(vconn_of(fc), &whole, 1, cookie);
+}
+
+int post_pieces(struct fabric_conn *fc, const struct fabric_piece *pieces, unsigned n, void *cookie)
+{
+	struct verbs_conn *c = vconn_of(fc);
+
+	if (n > c->recv_pieces || fabric_pieces_bytes(pieces, n) > UINT32_MAX)
+		return ERR_TOOBIG;
+	return add_recv(c, pieces, n, cookie);
 }
 
 /* A work request for one more of the user's operations. */

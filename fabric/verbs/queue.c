@@ -55,7 +55,7 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	if (!c->tuning.rnr_retry_count)
 		c->tuning.rnr_retry_count = cfg->rnr_retry_count;
 	/* A shared queue may be empty for others' sake: peers are to try for ever. */
-	if (!c->tuning.rnr_retry_count && c->v->shares_receives)
+	if (!c->tuning.rnr_retry_count && c->v->shares_receives && p->recv_pieces < 2)
 		c->tuning.rnr_retry_count = RNR_FOR_EVER;
 	if (!c->tuning.resolve_ms)
 		c->tuning.resolve_ms = cfg->resolve_timeout_ms;
@@ -63,10 +63,19 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	c->max_sends = p->max_sends;
 	c->max_exposures = p->max_exposures;
 	c->domain = p->domain;
+	c->recv_pieces = p->recv_pieces;
+	if (c->recv_pieces > FABRIC_MAX_PIECES)
+		return ERR_TOOBIG;
 	/* An exposure whose withdrawal completed may be withdrawn once more before that is polled. */
 	if (ring_init(&c->recvs, c->max_recvs) ||
 	    ring_init(&c->sends, c->max_sends + 2 * c->max_exposures))
 		return ERR_NOMEM;
+	if (c->recv_pieces > 1) {
+		c->pieces = mem_zalloc((c->recvs.mask + 1) * (size_t)c->recv_pieces *
+				       sizeof(*c->pieces));
+		if (!c->pieces)
+			return ERR_NOMEM;
+	}
 	return expose_init(c);
 }
 
@@ -81,6 +90,13 @@ static void cut_depths(struct verbs_conn *c)
 		c->sq_size = most;
 }
 
+/* What is kept here of the pieces, and where the device lays its work requests out. */
+static size_t pieces_cost(const struct fabric_conn_params *p)
+{
+	return (size_t)budget_power_of_two(p->max_recvs) * p->recv_pieces *
+	       (sizeof(struct fabric_piece) + sizeof(struct ibv_sge));
+}
+
 size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p)
 {
 	const struct verbs *v = container_of(f, const struct verbs, base);
@@ -91,12 +107,20 @@ size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p)
 	/* The table is a power of two. */
 	_Static_assert(sizeof(struct vexp) + 2 * sizeof(uint32_t) <= BUDGET_EXPOSURE,
 		       "an exposure");
-	return sizeof(struct verbs_conn) + budget_queues(&d, v->shares_receives);
+	return sizeof(struct verbs_conn) +
+	       budget_queues(&d, v->shares_receives && p->recv_pieces < 2) +
+	       (p->recv_pieces > 1 ? pieces_cost(p) : 0);
+}
+
+/* Whose Receives it takes; NULL: its own. */
+static struct vshare *share_of(const struct verbs_conn *c)
+{
+	return c->recv_pieces > 1 ? NULL : c->dev->share;
 }
 
 static int make_pair(struct verbs_conn *c)
 {
-	const struct vshare *share = c->dev->share;
+	const struct vshare *share = share_of(c);
 	struct ibv_qp_init_attr attr = {
 		.qp_context = c,
 		.send_cq = c->cq.cq,
@@ -108,7 +132,7 @@ static int make_pair(struct verbs_conn *c)
 				       : c->max_recvs ? c->max_recvs
 						      : 1,
 			.max_send_sge = c->dev->max_sge,
-			.max_recv_sge = 1,
+			.max_recv_sge = c->recv_pieces > 1 ? c->recv_pieces : 1,
 			.max_inline_data = c->dev->max_inline},
 	};
 
@@ -145,11 +169,11 @@ int queue_make(struct verbs_conn *c)
 	c->base.remote_inv = c->v->base.remote_inv && dev->windows;
 	cut_depths(c);
 	c->cq.busy_poll_us = c->tuning.busy_poll_us;
-	if (cq_make(&c->cq, dev, (dev->share ? 0 : c->max_recvs) + c->sq_size + 1))
+	if (cq_make(&c->cq, dev, (share_of(c) ? 0 : c->max_recvs) + c->sq_size + 1))
 		return ERR_NOMEM;
 	if (make_pair(c) || ibv_req_notify_cq(c->cq.cq, 0))
 		return ERR_NOMEM;
-	if (dev->share && share_join(c))
+	if (share_of(c) && share_join(c))
 		return ERR_NOMEM;
 	post_submit(c);
 	return c->broken ? ERR_IO : 0;
@@ -224,6 +248,7 @@ void queue_put_back(struct verbs_conn *c)
 void queue_free(struct verbs_conn *c)
 {
 	mem_free(c->recvs.ops);
+	mem_free(c->pieces);
 	mem_free(c->sends.ops);
 	mem_free(c->exps);
 	mem_free(c->buckets);

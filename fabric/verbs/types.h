@@ -173,6 +173,8 @@ struct verbs_conn {
 	uint16_t ird, ord;
 	struct fabric_tuning tuning;
 	uint32_t max_recvs, max_sends, max_exposures, domain;
+	uint32_t recv_pieces;	     /* above 1: Receives are its own, whatever others share */
+	struct fabric_piece *pieces; /* ... and lie here, so many for each place of .recvs */
 
 	struct vring recvs, sends; /* sends: the send queue, withdraws too */
 	uint32_t recvs_given;	   /* the device has them; the rest waits for the flush */

@@ -231,6 +231,7 @@ static const struct fabric_ops verbs_ops = {
 	.destroy = end_destroy,
 	.prepare = cm_prepare,
 	.post_recv = post_recv,
+	.post_pieces = post_pieces,
 	.share_receives = share_begin,
 	.unshare_receives = share_end,
 	.receives_wanted = share_wanted,

@@ -21,6 +21,22 @@ struct leg_slot {
 	uint32_t counts;       /* of leg->sent, once it has completed */
 };
 
+/** leg_bulk - the second piece of @rb, one of the leg's own; NULL: it has none. */
+static inline uint8_t *leg_bulk(const struct leg *leg, const struct leg_rbuf *rb)
+{
+	return leg->bulks && !rb->aside ? leg->bulks[rb - leg->rbufs] : NULL;
+}
+
+/** leg_octets - of the message in @rb: what lies in its first piece. The transport is told of the second. */
+static inline struct view leg_octets(struct leg *leg, const struct leg_rbuf *rb)
+{
+	uint32_t here = rb->len < leg->cfg->inline_bytes ? rb->len : leg->cfg->inline_bytes;
+
+	if (leg->t)
+		leg->t->behind = view_of(leg_bulk(leg, rb), rb->len - here);
+	return view_of(rb->data, here);
+}
+
 /* leg_conn.c */
 
 /** leg_post_recv - @rb to the fabric, or back to those it shares it with; when the leg ends, the

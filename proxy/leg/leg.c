@@ -46,6 +46,7 @@ static struct fabric_conn_params conn_params(const struct leg *leg, uint32_t op_
 		.private_data = pdata,
 		.private_data_len = V1_PDATA_BYTES,
 		.max_recvs = leg->nrbufs,
+		.recv_pieces = leg->bulks ? 2 : 1,
 		.max_sends = leg->nslots + op_depth,
 		.max_exposures = leg_exposures(leg->cfg, op_depth),
 		.domain = leg->cfg->domain,
@@ -68,7 +69,7 @@ static void post_receives(struct leg *leg)
 static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
 		      const struct fabric *fabric, nsec_t now)
 {
-	leg->recvs = recvs_of(fabric);
+	leg->recvs = cfg->bulk_bytes ? NULL : recvs_of(fabric);
 	leg->remote_inv = fabric->remote_inv;
 	leg->cfg = cfg;
 	leg->arena = arena;

@@ -40,7 +40,10 @@ struct leg_config {
 	unsigned versions; /* acceptor: accepted; initiator: tried, 2 first when both */
 	uint32_t
 		inline_bytes; /* size of Receives and largest Send: 1024 .. 65536, multiple of 1024 */
-	uint32_t credits;     /* calls (v1) or messages (v2) the peer may have outstanding */
+	uint32_t
+		bulk_bytes; /* of a second piece of each Receive, for data that come with a call (v2);
+			       * 0: none */
+	uint32_t credits;   /* calls (v1) or messages (v2) the peer may have outstanding */
 	uint32_t rev_credits;		       /* v1: the same for the reverse direction */
 	bool literal_credits;		       /* v2: see rpc_params */
 	uint32_t max_message;		       /* longest continued message assembled */
@@ -147,6 +150,7 @@ struct leg {
 	struct jobs_port *jobs;
 	struct recvs *recvs;	/* where Receives are shared, else NULL */
 	struct leg_rbuf *rbufs; /* Receives of its own; their octets are arena blocks */
+	uint8_t **bulks;	/* their second pieces, blocks as well; NULL: they have none */
 	uint32_t nrbufs;	/* Receives in all: posted, or, shared, promised */
 	uint32_t posted;	/* of these not held by messages received */
 	uint32_t grant;		/* what leg_set_grant() allows the peer */

@@ -2,6 +2,16 @@
 /* What everything in a leg stands on: Receives go back to the connection, and the connection ends. */
 #include "proxy/leg/internal.h"
 
+static int post(struct leg *leg, struct leg_rbuf *rb)
+{
+	const struct fabric_piece pieces[] = {{rb->data, leg->cfg->inline_bytes},
+					      {leg_bulk(leg, rb), leg->cfg->bulk_bytes}};
+
+	if (leg->bulks)
+		return fabric_post_pieces(leg->conn, pieces, 2, rb);
+	return fabric_post_recv(leg->conn, rb->data, leg->cfg->inline_bytes, rb);
+}
+
 void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 {
 	int err;
@@ -13,7 +23,7 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 	}
 	if (leg->state == LEG_CLOSED || leg->closing)
 		return;
-	err = fabric_post_recv(leg->conn, rb->data, leg->cfg->inline_bytes, rb);
+	err = post(leg, rb);
 	if (err == 0)
 		leg->posted++;
 	else if (err != ERR_CLOSED) /* else DISCONNECTED is on its way */

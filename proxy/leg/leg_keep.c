@@ -11,7 +11,10 @@
 /* Return: what stands for the Receive from now on; @rb itself when there is no memory. */
 static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb)
 {
-	struct leg_rbuf *copy = leg_take_unwaited(leg, sizeof(*copy) + rb->len);
+	struct leg_rbuf *copy = NULL;
+
+	if (rb->len <= leg->cfg->inline_bytes) /* data that came with a call stay where they are */
+		copy = leg_take_unwaited(leg, sizeof(*copy) + rb->len);
 
 	if (!copy)
 		return rb;
@@ -46,7 +49,7 @@ bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out)
 				.msg = leg->msg,
 				.reverse = leg_is_reverse(leg, RPC_CALL),
 				.held = {rb, rb->assembly}};
-	leg->t->ops->again(leg->t, view_of(rb->data, rb->len));
+	leg->t->ops->again(leg->t, leg_octets(leg, rb));
 	if (rb->assembly) {
 		leg->msg->body[0] = view_of(rb->assembly, rb->assembly_len);
 		leg->msg->nbody = 1;

@@ -95,15 +95,19 @@ static uint32_t leg_receives(const struct leg_config *cfg)
 size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric, uint32_t op_depth)
 {
 	const struct fabric_conn_params depths = {.max_recvs = leg_receives(cfg),
+						  .recv_pieces = cfg->bulk_bytes ? 2 : 1,
 						  .max_sends = BUDGET_SENDS + op_depth,
 						  .max_exposures = leg_exposures(cfg, op_depth)};
 	size_t heap = fabric_conn_bytes(fabric, &depths) + BUDGET_SENDS * sizeof(struct leg_slot) +
 		      (cfg->auth ? sizeof(struct leg_proof) : 0);
 
-	if (recvs_of(fabric))
+	if (!cfg->bulk_bytes && recvs_of(fabric))
 		return heap + buf_round(budget_sharing_leg(cfg->inline_bytes));
+	if (cfg->bulk_bytes)
+		heap += leg_receives(cfg) * (sizeof(uint8_t *) + 2 * sizeof(struct fabric_piece));
 	return heap + sizeof(struct rpc_msg) + leg_receives(cfg) * sizeof(struct leg_rbuf) +
-	       budget_leg(cfg->inline_bytes, leg_receives(cfg));
+	       budget_leg(cfg->inline_bytes, leg_receives(cfg)) +
+	       budget_bulk(cfg->bulk_bytes, leg_receives(cfg));
 }
 
 /* Few slots of its own, so that something always goes out; the rest borrow. */
@@ -118,6 +122,20 @@ static int take_shared_memory(struct leg *leg)
 	for (uint32_t i = 0; i < leg->nslots; i++)
 		set_slot(leg, i, i < BUDGET_OWN_SENDS ? block + (size_t)i * bytes : NULL,
 			 i == 0 ? block : NULL);
+	return 0;
+}
+
+/* Each a block of its own: it lies at its page, and is exposed as it is. */
+static int take_bulks(struct leg *leg)
+{
+	leg->bulks = mem_zalloc(leg->nrbufs * sizeof(*leg->bulks));
+	if (!leg->bulks)
+		return ERR_NOMEM;
+	for (uint32_t i = 0; i < leg->nrbufs; i++) {
+		leg->bulks[i] = buf_alloc(leg->arena, leg->cfg->bulk_bytes, BUF_FIXED);
+		if (!leg->bulks[i])
+			return ERR_AGAIN;
+	}
 	return 0;
 }
 
@@ -138,6 +156,12 @@ int leg_take_memory(struct leg *leg)
 		return ERR_NOMEM;
 	if (cut_blocks(leg, leg->nrbufs, cfg->inline_bytes, set_rbuf) < 0)
 		return ERR_AGAIN;
+	if (cfg->bulk_bytes) {
+		int err = take_bulks(leg);
+
+		if (err < 0)
+			return err;
+	}
 	return cut_blocks(leg, leg->nslots, cfg->inline_bytes, set_slot);
 }
 
@@ -145,16 +169,20 @@ void leg_give_memory(struct leg *leg)
 {
 	for (uint32_t i = 0; leg->rbufs && i < leg->nrbufs; i++)
 		buf_free(leg->arena, leg->rbufs[i].block);
+	for (uint32_t i = 0; leg->bulks && i < leg->nrbufs; i++)
+		buf_free(leg->arena, leg->bulks[i]);
 	for (uint32_t i = 0; leg->slots && i < leg->nslots; i++) {
 		buf_free(leg->arena, leg->slots[i].block);
 		if (leg->slots[i].rbuf)
 			recvs_put(leg->recvs, leg->slots[i].rbuf);
 	}
 	mem_free(leg->rbufs);
+	mem_free(leg->bulks);
 	if (!leg->recvs)
 		mem_free(leg->msg);
 	mem_free(leg->slots);
 	leg->rbufs = NULL;
+	leg->bulks = NULL;
 	leg->msg = NULL;
 	leg->slots = NULL;
 }

@@ -183,7 +183,7 @@ static void fall_back(struct leg *leg, const struct rpc_error *range, struct leg
  * depend on what this end could send with them. */
 static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
-	struct view in = view_of(rb->data, rb->len);
+	struct view in = leg_octets(leg, rb);
 	int arrived = leg->t->ops->arrive ? leg->t->ops->arrive(leg->t, in) : 0;
 
 	if (arrived > 0) {
@@ -198,7 +198,7 @@ static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 
 void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
-	struct view in = view_of(rb->data, rb->len);
+	struct view in = leg_octets(leg, rb);
 	struct rpc_rx rx;
 	bool give_back = true;
 	int err;
@@ -206,6 +206,15 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 	if (!leg->t && !detect_version(leg, in)) {
 		leg_post_recv(leg, rb);
 		return;
+	}
+	if (rb->len > in.len) {
+		if (!leg->t->ops->traits->places) {
+			leg_close(leg, ERR_PROTO,
+				  "the peer sent a message larger than the inline threshold");
+			leg_post_recv(leg, rb);
+			return;
+		}
+		in = leg_octets(leg, rb); /* the transport may be new */
 	}
 	if (leg->proof && leg_auth_must_wait(leg)) {
 		leg_queue(leg, rb, out);
@@ -278,7 +287,9 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	leg->posted--;
 	if (ev->status < 0 || leg->closing)
 		return;
-	if (ev->len > leg->cfg->inline_bytes) { /* no fabric may say so: others' octets lie there */
+	if (ev->len >
+	    leg->cfg->inline_bytes +
+		    leg->cfg->bulk_bytes) { /* no fabric may say so: others' octets lie there */
 		leg_close(leg, ERR_PROTO, "a message larger than its Receive");
 		return;
 	}

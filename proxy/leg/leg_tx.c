@@ -3,6 +3,9 @@
  * The sending half of a leg: queues, credits, slots; and its orderly end, before which goes out what
  * explains it.
  */
+#include <assert.h>
+#include <string.h>
+
 #include "proxy/leg/internal.h"
 
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
@@ -157,6 +160,26 @@ static unsigned leg_gather(const struct rpc_msg *msg, size_t from, size_t len,
 	return n;
 }
 
+/* Data that go along behind the body, with zeros before each (docs/rtrext-profile.md, section 5): these
+ * lie behind the header. */
+static unsigned add_placed(const struct leg *leg, const struct leg_slot *slot, size_t hdr_len,
+			   const struct rpc_tx *tx, struct fabric_sge *sge)
+{
+	uint8_t *zeros = slot->data + hdr_len;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < tx->msg->nplaced; i++) {
+		assert(hdr_len + tx->gap[i] <= leg->cfg->inline_bytes);
+		if (tx->gap[i]) {
+			memset(zeros, 0, tx->gap[i]);
+			sge[n++] = (struct fabric_sge){zeros, tx->gap[i]};
+		}
+		sge[n++] =
+			(struct fabric_sge){tx->msg->placed[i], (uint32_t)tx->msg->reads[i].length};
+	}
+	return n;
+}
+
 /* Where messages are not counted, as in version 1: keep a Receive for each reply still to come, even to calls
  * that were let go, and for each reverse call the peer may make. */
 static bool has_receive_for_reply(const struct leg *leg)
@@ -214,6 +237,8 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 	}
 	sge[0] = (struct fabric_sge){slot->data, (uint32_t)hdr_len};
 	n = 1 + leg_gather(tx->tx.msg, from, body_len, sge + 1);
+	if (tx->tx.msg->nplaced)
+		n += add_placed(leg, slot, hdr_len, &tx->tx, sge + n);
 	slot->tx = tx;
 	if (more) /* a part: no whole step */
 		slot->counts = (uint32_t)(hdr_len + body_len);

@@ -36,6 +36,7 @@ struct rpc_params leg_own_params(const struct leg *leg)
 	return (struct rpc_params){
 		.role = leg->role,
 		.recv_bytes = cfg->inline_bytes,
+		.bulk_bytes = cfg->bulk_bytes,
 		.send_bytes = cfg->inline_bytes,
 		.segment_bytes = cfg->segment_bytes,
 		.segment_count = cfg->segment_count,

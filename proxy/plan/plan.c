@@ -480,3 +480,13 @@ uint64_t plan_strip_pad(const struct view *views, unsigned nviews, const struct 
 		       ? count
 		       : chunk->length;
 }
+
+bool plan_places(const struct rpc_msg *call, const struct plan_call *plan, bool reverse)
+{
+	uint64_t offered = 0;
+
+	for (unsigned i = 0; i < call->nwrites; i++)
+		offered += call->writes[i].length;
+	return call->nreads && !offered && !plan->reply_bytes && plan->form != PLAN_REFUSED &&
+	       !reverse;
+}

@@ -85,6 +85,14 @@ void plan_call_form(const struct plan_in *in, struct plan_call *out);
 void plan_call_again(const struct plan_in *in, const struct plan_call *earlier,
 		     struct plan_call *out);
 
+/**
+ * plan_places - whether the data of @call may travel in its Send, toward a responder that takes that
+ *
+ * The round-trip extension has no Write chunks and no Reply chunk (docs/rtrext-profile.md, section 3), and in the
+ * reverse direction nobody asks for it. @plan: of the call.
+ */
+bool plan_places(const struct rpc_msg *call, const struct plan_call *plan, bool reverse);
+
 /** struct plan_reply - how a reply goes back to the requester. */
 struct plan_reply {
 	enum plan_form form;

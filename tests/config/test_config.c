@@ -109,6 +109,7 @@ static void test_full(void **state)
 	assert_true(l->clients.nets[1].is_v6);
 	assert_int_equal(l->versions, CONFIG_V1);
 	assert_int_equal(l->inline_bytes, 8192);
+	assert_int_equal(l->bulk_bytes, 0);
 	assert_int_equal(l->credits, 32);
 	assert_int_equal(l->reverse_credits, 8);
 	assert_false(l->crc);
@@ -132,6 +133,7 @@ static void test_full(void **state)
 	assert_int_equal(u->reverse, CONFIG_REVERSE_CONT);
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
+	assert_int_equal(cfg->routes[1].listen.bulk_bytes, 1048576);
 	assert_int_equal(cfg->routes[1].listen.line, 36);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	assert_int_equal(cfg->routes[1].listen.retry_count, 6);
@@ -429,7 +431,7 @@ static const struct bad routes[] = {
 	{ON("versions = [\"1\"];"), "4: " VERSIONS},
 	{ON("version = 1;"),
 	 "4: unknown key \"version\": known here are fabric, address, port, clients, versions, "
-	 "inline, "
+	 "inline, receive_structure, "
 	 "credits, reverse_credits, crc, literal_credits, setup_timeout, reply_timeout, "
 	 "retry_count, rnr_retry_count, busy_poll_us, hostauth\n"},
 	{TO("version = 3;"), "5: " VERSION},
@@ -457,6 +459,13 @@ static const struct bad routes[] = {
 	 "or leave out version 2\n"},
 	{ON("credits = 1;"), "4: version 2 needs 2 credits or more: raise them, or leave out "
 			     "version 2\n"},
+	{ON("versions = [1]; receive_structure = \"1M\";"),
+	 "4: receive_structure is of version 2: add it to versions, or leave out "
+	 "receive_structure\n"},
+	{ON("receive_structure = 4097;"),
+	 "4: receive_structure = 4097 is not a multiple of 4096: use 4096 or 8192\n"},
+	{ON("receive_structure = \"9M\";"),
+	 "4: " INT_RANGE("receive_structure", "9437184", "0", "8388608")},
 	{ON("inline = 1000;"), "4: " INT_RANGE("inline", "1000", "1024", "65536")},
 	{ON("inline = 65537;"), "4: " INT_RANGE("inline", "65537", "1024", "65536")},
 	{ON("inline = 4095;"), "4: inline = 4095 is not a multiple of 1024: use 3072 or 4096\n"},

@@ -118,6 +118,7 @@ static void test_manual_defaults(void **state)
 	DEFAULT("level", "default \\(dqinfo\\(dq)");
 	DEFAULT("port", "default %u)", l->port);
 	DEFAULT("inline", "default %u)", l->inline_bytes);
+	DEFAULT("receive_structure", "default %u)", l->bulk_bytes);
 	DEFAULT("credits", "default %u in listen, %u in upstream)", l->credits, u->credits);
 	DEFAULT("reverse_credits", "default %u)", l->reverse_credits);
 	DEFAULT("reverse", "default \\(dq%s\\(dq)", config_reverse_words[u->reverse]);

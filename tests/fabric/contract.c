@@ -146,6 +146,11 @@ static void record(struct side *s, const struct fabric_event *ev)
 	s->ndone++;
 }
 
+static struct side *side_of(struct contract *t, const struct fabric_event *ev)
+{
+	return ev->conn->owner == t ? &t->pair[t->next_request]->b : ev->conn->owner;
+}
+
 static void dispatch(struct contract *t, struct pool *pool, const struct fabric_event *ev)
 {
 	switch (ev->type) {
@@ -163,13 +168,13 @@ static void dispatch(struct contract *t, struct pool *pool, const struct fabric_
 			record_setup(ev->conn->owner, ev);
 		break;
 	case FABRIC_EV_RECV:
-		if (pool) {
+		if (pool && !(ev->conn && side_of(t, ev)->has_own)) {
 			pool_record(pool, ev);
 			break;
 		}
 		/* fall through */
 	default:
-		record(ev->conn->owner == t ? &t->pair[t->next_request]->b : ev->conn->owner, ev);
+		record(side_of(t, ev), ev);
 	}
 }
 
@@ -326,6 +331,7 @@ static const struct {
 } groups[] = {
 	{"setup", contract_run_setup},
 	{"message", contract_run_message},
+	{"pieces", contract_run_pieces},
 	{"rdma", contract_run_rdma},
 	{"written", contract_run_written},
 	{"access", contract_run_access},

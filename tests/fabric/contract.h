@@ -85,6 +85,7 @@ struct side {
 	int nops, ndone;
 	int last[FABRIC_EV_WITHDRAWN + 1]; /* newest op of each type that completed */
 	uint32_t written;		   /* through the exposure withdrawn last */
+	bool has_own;			   /* Receives, though others share theirs */
 	/* Where Receives are shared: */
 	struct side *peer;
 	int pair;
@@ -122,6 +123,7 @@ extern const struct contract_provider *const contract_providers[];
 /** contract_cases - one group a file. */
 int contract_run_setup(void);
 int contract_run_message(void);
+int contract_run_pieces(void);
 int contract_run_rdma(void);
 int contract_run_written(void);
 int contract_run_access(void);

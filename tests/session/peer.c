@@ -116,7 +116,8 @@ static void region_new(struct peer *p, struct peer_region *r, uint32_t cap)
 
 static void region_free(struct peer *p, struct peer_region *r)
 {
-	buf_free(&p->arena, r->addr);
+	if (!r->lent)
+		buf_free(&p->arena, r->addr);
 	*r = (struct peer_region){0};
 }
 
@@ -215,6 +216,31 @@ static void write_body(struct peer_call *c)
 	}
 }
 
+/* Whether the data go in the call's Send; else nothing was done. */
+static bool add_placed(struct peer_call *c)
+{
+	const struct peer_spec *s = &c->spec;
+	const struct rpc_transport *t = c->peer->leg.t;
+	struct rpc_msg *m = &c->msg;
+	uint32_t removed = 0;
+
+	if (!c->peer->places || !t || !t->ops->places || !s->nreads || s->nreads > RPC_MAX_PLACED ||
+	    s->nwrites || s->reply_cap || s->by_chunk)
+		return false;
+	for (unsigned i = 0; i < s->nreads; i++) {
+		m->reads[i] = (struct rpc_chunk){.position = FIXED + 8 * i + removed,
+						 .first = (uint16_t)i,
+						 .length = s->reads[i]};
+		m->placed[i] = c->reads[i].addr;
+		removed += s->reads[i] + xdr_pad(s->reads[i]);
+	}
+	m->nreads = m->nplaced = s->nreads;
+	if (!t->ops->places(t, m))
+		m->nreads = m->nplaced = 0;
+	c->peer->placed_out += m->nplaced > 0;
+	return m->nplaced > 0;
+}
+
 static bool add_chunks(struct peer_call *c)
 {
 	const struct peer_spec *s = &c->spec;
@@ -225,6 +251,10 @@ static bool add_chunks(struct peer_call *c)
 	for (unsigned i = 0; i < s->nreads; i++) {
 		region_new(p, &c->reads[i], s->reads[i]);
 		fill(c->reads[i].addr, 0, s->reads[i], c->xid, READ_ITEM + i);
+	}
+	if (add_placed(c))
+		return true;
+	for (unsigned i = 0; i < s->nreads; i++) {
 		if (!region_expose(p, &c->reads[i], s->reads[i], s->segs, FABRIC_REMOTE_READ,
 				   FIXED + 8 * i + removed, m, &m->reads[m->nreads]))
 			return false;
@@ -493,8 +523,16 @@ static void reply(struct peer_serve *s)
 
 static void pull(struct peer_serve *s, struct peer_region *r, const struct rpc_chunk *c)
 {
+	const uint8_t *placed = rpc_msg_placed(&s->in, c);
 	uint32_t at = 0;
 
+	if (placed) {
+		*r = (struct peer_region){.addr = (uint8_t *)(uintptr_t)placed,
+					  .cap = (uint32_t)c->length,
+					  .lent = true};
+		s->peer->placed_in++;
+		return;
+	}
 	region_new(s->peer, r, (uint32_t)c->length);
 	for (unsigned i = 0; i < c->count; i++) {
 		const struct segment *seg = &s->in.segs[c->first + i];

@@ -37,6 +37,7 @@ struct peer_region {
 	uint32_t len, cap;
 	uint32_t handles[PEER_SEGS];
 	unsigned nhandles;
+	bool lent; /* it lies in a Receive */
 };
 
 struct peer_call {
@@ -74,7 +75,9 @@ struct peer {
 	struct fabric_addr from; /* a client's; .len 0: 127.0.0.1 */
 	bool holds;		 /* takes calls and does not answer, until peer_release() */
 	bool scatters; /* writes what it returns in pieces, the last first, with gaps between */
-	bool linux_reply_len; /* report Reply chunk lengths as knfsd 6.1 does */
+	bool places;   /* data of calls go in their Send, where the other end takes that */
+	uint64_t placed_in, placed_out; /* calls that came, or went, so */
+	bool linux_reply_len;		/* report Reply chunk lengths as knfsd 6.1 does */
 	uint32_t next_xid;
 	struct peer_call calls[PEER_CALLS];
 	struct peer_serve serves[PEER_CALLS];

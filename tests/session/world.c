@@ -67,6 +67,8 @@ static void pair_new(struct world *w, unsigned i)
 		  0x1000 + 0x1000000 * i, s->peer_memory);
 	peer_init(&p->server, w->net, s->server_version, s->server_inline, s->credits,
 		  0x900000 + 0x1000000 * i, s->peer_memory);
+	p->client.places = s->client_places;
+	p->server.cfg.bulk_bytes = s->server_bulk;
 	if (i == 0) {
 		p->client.cfg.auth = s->client_auth;
 		p->server.cfg.auth = s->server_auth;
@@ -85,6 +87,7 @@ static void route_init(struct world *w, unsigned i)
 	assert_int_equal(fabric_addr_parse("10.0.0.2", (uint16_t)(20049 + i), &p->server_addr), 0);
 	snprintf(r->name, sizeof(r->name), "route%u", i);
 	r->client = gw_leg(&w->s, w->s.listen_versions);
+	r->client.bulk_bytes = w->s.gw_bulk;
 	r->server = gw_leg(&w->s, w->s.upstream_versions);
 	if (i == 0) {
 		r->client.auth = w->s.listen_auth;

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Data that travel in the Send of their call (docs/rtrext-profile.md), through the relay over fabric/mem. */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/world.h"
+
+static struct world w;
+
+enum { BULK = 1 << 20 };
+
+/* struct moved - what crossed the network: RDMA Reads, and messages. */
+static struct moved {
+	uint64_t read, messages;
+} moved;
+
+static void count_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
+			const uint8_t *octets, uint32_t len)
+{
+	(void)arg;
+	(void)to;
+	(void)octets;
+	if (kind == FABRIC_EV_READ)
+		moved.read += len;
+	else if (kind == FABRIC_EV_RECV)
+		moved.messages += len;
+}
+
+static void begin(unsigned client, unsigned server, bool client_places, bool server_takes)
+{
+	static const struct memnet_watcher watcher = {.moved = count_moved};
+	struct setup s = setup_defaults(client, server, 5);
+
+	s.client_places = client_places;
+	s.gw_bulk = client_places ? BULK : 0;
+	s.server_bulk = server_takes ? BULK : 0;
+	s.net.latency_min = s.net.latency_max = NSEC_PER_MS;
+	world_new(&w, &s);
+	memnet_watch(w.net, &watcher);
+	world_connect(&w);
+	moved = (struct moved){0};
+}
+
+static void end(void)
+{
+	const struct world_pair *p = &w.pairs[0];
+
+	assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
+	assert_int_equal(p->client.errors + p->server.errors, 0);
+	assert_int_equal(p->client.unexpected + p->server.unexpected, 0);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* One WRITE of @bytes. Return: how long it took. */
+static nsec_t write_once(uint32_t bytes)
+{
+	const struct peer_spec spec = {
+		.body = 200, .reply = 100, .segs = 1, .nreads = 1, .reads = {bytes}};
+	struct world_pair *p = &w.pairs[0];
+	uint64_t done = p->client.done;
+	nsec_t began = memnet_now(w.net);
+
+	assert_true(peer_call(&p->client, &spec));
+	while (p->client.done == done) {
+		world_turn(&w);
+		assert_true(memnet_step(w.net, began + NSEC_PER_SEC));
+		world_turn(&w);
+	}
+	return memnet_now(w.net) - began;
+}
+
+/* Everybody has said his first words. */
+static void greet_all(void)
+{
+	(void)write_once(8);
+	world_run(&w, NSEC_PER_SEC);
+	moved = (struct moved){0};
+}
+
+static const uint32_t sizes[] = {1,    3,     4,     5,	     1000,   4095,     4096, 4097,
+				 8192, 12345, 65536, 131072, 524288, BULK - 1, BULK};
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+/* Of each hop: one way for the call, one back for the reply, and two for a Read where there is one. */
+static void one_trip_each_way(void **state)
+{
+	static const struct {
+		unsigned client, server;
+		bool places, takes;
+		unsigned ways; /* of a millisecond */
+	} cases[] = {
+		{LEG_V1, LEG_V1, false, false, 8}, {LEG_V2, LEG_V2, false, false, 8},
+		{LEG_V1, LEG_V2, false, true, 6},  {LEG_V2, LEG_V1, true, false, 6},
+		{LEG_V2, LEG_V2, true, true, 4},   {LEG_V2, LEG_V2, true, false, 6},
+		{LEG_V2, LEG_V2, false, true, 6},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin(cases[i].client, cases[i].server, cases[i].places, cases[i].takes);
+		greet_all();
+		for (unsigned k = 0; k < SIZES; k++) {
+			uint64_t reads = (cases[i].places ? 0u : sizes[k]) +
+					 (uint64_t)(cases[i].takes ? 0 : sizes[k]);
+			/* What was exposed to the server is withdrawn before the reply goes on. */
+			nsec_t least = cases[i].ways * NSEC_PER_MS,
+			       most = least + (cases[i].takes ? 0 : NSEC_PER_MS);
+
+			moved.read = 0;
+			assert_in_range(write_once(sizes[k]), least, most);
+			world_run(&w, NSEC_PER_SEC);
+			assert_int_equal(moved.read, reads);
+		}
+		assert_int_equal(w.pairs[0].client.placed_out, cases[i].places ? SIZES + 1 : 0);
+		assert_int_equal(w.pairs[0].server.placed_in, cases[i].takes ? SIZES + 1 : 0);
+		assert_int_equal(proxy_counters(w.proxy)->placed, cases[i].takes ? SIZES + 1 : 0);
+		end();
+	}
+}
+
+/* Four calls at the server, of so many octets each: memory of the gateway's in use meanwhile. */
+static size_t used_for_four(uint32_t bytes)
+{
+	const struct peer_spec spec = {
+		.body = 200, .reply = 100, .segs = 1, .nreads = 1, .reads = {bytes}};
+	struct world_pair *p = &w.pairs[0];
+	uint64_t done = p->client.done;
+	size_t used;
+
+	p->server.holds = true;
+	for (unsigned n = 0; n < 4; n++)
+		assert_true(peer_call(&p->client, &spec));
+	world_run(&w, NSEC_PER_SEC);
+	used = world_used(&w);
+	p->server.holds = false;
+	assert_int_equal(peer_release(&p->server, true), 4);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->client.done, done + 4);
+	return used;
+}
+
+/* What came with a call goes on from where it lies: no memory is taken for it, so nothing is copied. */
+static void data_stay_where_they_came(void **state)
+{
+	static const unsigned servers[] = {LEG_V1, LEG_V2};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		begin(LEG_V2, servers[i], true, i == 1);
+		greet_all();
+		assert_int_equal(used_for_four(BULK), used_for_four(8));
+		end();
+	}
+}
+
+/* More than a Receive has, or more items: in the forms of draft -07, all the same. */
+static void what_does_not_fit_goes_as_before(void **state)
+{
+	struct peer_spec spec = {
+		.body = 200, .reply = 100, .segs = 2, .nreads = 1, .reads = {BULK + 1}};
+	struct world_pair *p = &w.pairs[0];
+
+	(void)state;
+	begin(LEG_V2, LEG_V2, true, true);
+	greet_all();
+	assert_true(peer_call(&p->client, &spec));
+	spec = (struct peer_spec){
+		.body = 200, .reply = 100, .segs = 1, .nreads = 2, .reads = {5, 9000}};
+	assert_true(peer_call(&p->client, &spec));
+	spec = (struct peer_spec){
+		.body = 4000, .reply = 100, .segs = 1, .nreads = 1, .reads = {500}};
+	assert_true(peer_call(&p->client, &spec));
+	spec = (struct peer_spec){.body = 200,
+				  .reply = 100,
+				  .segs = 1,
+				  .nreads = 1,
+				  .reads = {500},
+				  .nwrites = 1,
+				  .write_caps = {500},
+				  .writes = {400}};
+	assert_true(peer_call(&p->client, &spec));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->client.done, 5);
+	assert_int_equal(proxy_counters(w.proxy)->placed,
+			 2); /* the first of all, and that of 4000 */
+	end();
+}
+
+/* Every other one a WRITE. */
+static struct peer_spec spec_writes(struct rng *r, const struct world *world,
+				    const struct peer *client)
+{
+	if (rng_below(r, 2))
+		return spec_any(r, world, client);
+	return (struct peer_spec){.body = 200 + 4 * rng_below(r, 900),
+				  .reply = 24 + 4 * rng_below(r, 200),
+				  .segs = 1,
+				  .nreads = 1,
+				  .reads = {1 + rng_below(r, rng_below(r, 3) ? 300000 : 6000)}};
+}
+
+/* Any calls, both ways, in every pair of versions. */
+static void any_load(void **state)
+{
+	struct rng r = rng_seeded("place", 11);
+	const struct load load = {.rng = &r,
+				  .calls = 60,
+				  .rcalls = 20,
+				  .depth = 12,
+				  .rdepth = 4,
+				  .spec = spec_writes};
+	uint64_t placed = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 18; round++) {
+		struct setup s =
+			setup_defaults(1u << round % 3, 1u << (round / 3) % 3, rng_next(&r));
+		struct world_pair *p = &w.pairs[0];
+
+		s.client_places = rng_below(&r, 4);
+		s.gw_bulk = 65536 << rng_below(&r, 5);
+		s.server_bulk = s.server_version == LEG_V2_EARLY ? 0 : 65536 << rng_below(&r, 5);
+		s.credits = 4 + rng_below(&r, 12);
+		world_new(&w, &s);
+		world_connect(&w);
+		assert_true(world_load(&w, &load));
+		assert_int_equal(p->client.done, 60);
+		assert_int_equal(p->server.done, 20);
+		placed += p->client.placed_out + p->server.placed_in;
+		end();
+	}
+	assert_true(placed > 80);
+}
+
+/* Calls whose data wait in their Receives, and a server that goes away under them. */
+static void ends_with_data_in_receives(void **state)
+{
+	struct peer_spec spec = {
+		.body = 200, .reply = 100, .segs = 1, .nreads = 1, .reads = {300000}};
+	struct world_pair *p = &w.pairs[0];
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		begin(LEG_V2, i % 2 ? LEG_V2 : LEG_V1, true, i % 2);
+		greet_all();
+		p->server.holds = true;
+		for (unsigned n = 0; n < 6; n++)
+			assert_true(peer_call(&p->client, &spec));
+		world_run(&w, i < 2 ? NSEC_PER_SEC : 2500 * 1000);
+		leg_close(&p->server.leg, ERR_CLOSED, "it goes");
+		world_run(&w, NSEC_PER_SEC);
+		assert_true(p->client.closed);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_trip_each_way),
+		cmocka_unit_test(data_stay_where_they_came),
+		cmocka_unit_test(what_does_not_fit_goes_as_before),
+		cmocka_unit_test(any_load),
+		cmocka_unit_test(ends_with_data_in_receives),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("place", tests, NULL, NULL);
+}
