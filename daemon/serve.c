@@ -287,6 +287,7 @@ static int open_control(struct server *s)
 					       .inherit = &s->inherit,
 					       .loop = s->loop,
 					       .inquiries = s->inquiries,
+					       .nworkers = s->gw.nworkers,
 					       .collector = s->collector,
 					       .process = tell_process,
 					       .reload = s->reload,

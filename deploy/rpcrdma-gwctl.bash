@@ -8,7 +8,7 @@ _rpcrdma_gwctl() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         -s | --socket) ask+=(--socket "${COMP_WORDS[++i]}") ;;
-        --route | --client | --name) ((++i)) ;;
+        --route | --client | --name | --session | --slow | --program | --procedure | --time | --count | --size | --interval) ((++i)) ;;
         -*) ;;
         *) [ "$command" ] || command=${COMP_WORDS[i]} ;;
         esac
@@ -18,17 +18,26 @@ _rpcrdma_gwctl() {
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
-    --client | --name) return ;;
-    --route) command=--route ;;
+    --client | --name | --slow | --time | --count | --size | --interval) return ;;
+    --route | --session | --program | --procedure) command=$before ;;
     esac
     case $command in
-    '') words='status routes sessions clients show drain kill reload log' ;;
+    '') words='status routes sessions clients show drain kill reload top trace capture log' ;;
     --route | drain) words=$("${ask[@]}" routes 2>/dev/null | sed -n 's/^{"route":{"name":"\([^"]*\)".*/\1/p') ;;
-    show | kill) words=$("${ask[@]}" sessions 2>/dev/null | sed -n 's/^{"session":{"id":\([0-9]*\),.*/\1/p') ;;
+    --program) words='nfs nfs3 nfs4 mount nlm nsm acl rpcbind callback' ;;
+    --procedure)
+        words='null getattr setattr lookup access readlink read write create mkdir symlink mknod remove rmdir rename
+            link readdir readdirplus fsstat fsinfo pathconf commit compound other'
+        ;;
+    capture)
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        [[ $word == -* ]] || return
+        ;;
+    show | kill | --session) words=$("${ask[@]}" sessions 2>/dev/null | sed -n 's/^{"session":{"id":\([0-9]*\),.*/\1/p') ;;
     log) words='error warn info debug' ;;
     esac
     case $word in
-    -*) words='--socket --json --route --client --name --help --version' ;;
+    -*) words='--socket --json --route --client --name --session --slow --program --procedure --time --count --size --once --interval --help --version' ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }

@@ -10,6 +10,7 @@
 #include "proxy/leg/recvs.h"
 #include "proxy/proxy.h"
 #include "proxy/session.h"
+#include "proxy/tap.h"
 #include "proxy/txn.h"
 
 /** What the files of proxy/ share: one worker's relay and its routes. */
@@ -80,6 +81,8 @@ struct proxy {
 	unsigned nroutes;		/* not retired */
 	bool sweep;			/* one that is retired may be over */
 	struct proxy_counters gone;	/* of routes that are over, and have no successor */
+	struct list taps[TAP_KINDS];	/* who listens in: tap.h */
+	struct leg_tap leg_tap;		/* of all legs: TAP_MESSAGES */
 };
 
 /** session_touch - have session_pump() called at the end of this turn. */
@@ -94,6 +97,11 @@ static inline bool session_is_leaving(const struct session *s)
 {
 	return s->proxy->draining || timer_is_armed(&s->leave);
 }
+
+/* look_want.c */
+
+/** session_fits - it is one of @want. */
+bool session_fits(const struct session *s, const struct look_want *want);
 
 /* routes.c */
 

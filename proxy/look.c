@@ -11,7 +11,6 @@
 #include "proxy/look.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "proxy/internal.h"
 
@@ -127,20 +126,6 @@ static void look_at_calls(const struct session *s, nsec_t now, struct look *l)
 	l->calls_left = s->ntxns - l->ncalls;
 }
 
-static bool is_wanted(const struct session *s, const struct look_want *want)
-{
-	if (s->state == SESSION_DEAD || (want->id && s->id != want->id))
-		return false;
-	if (want->route != LOOK_ANY_ROUTE && want->route != s->route->slot)
-		return false;
-	if (*want->route_name && strcmp(want->route_name, s->route->route->name) != 0)
-		return false;
-	if (*want->client && strcmp(want->client, s->host) != 0)
-		return false;
-	return !*want->name || strcmp(want->name, leg_peer_name(&s->client)) == 0 ||
-	       strcmp(want->name, leg_peer_name(&s->server)) == 0;
-}
-
 /* Return: whether it was the last that is wanted. */
 static bool treat(struct session *s, struct look *l, nsec_t now)
 {
@@ -161,6 +146,8 @@ static bool treat(struct session *s, struct look *l, nsec_t now)
 		break;
 	case LOOK_MEMORY:
 	case LOOK_COUNTERS:
+	case LOOK_TAP:
+	case LOOK_UNTAP:
 		break;
 	}
 	l->nsessions++;
@@ -192,7 +179,7 @@ static bool look_at_sessions(struct proxy *p, struct look *l, nsec_t now)
 		if (s->id <= l->after)
 			continue;
 		l->after = p->look_after = s->id;
-		if (is_wanted(s, &l->want) && treat(s, l, now))
+		if (s->state != SESSION_DEAD && session_fits(s, &l->want) && treat(s, l, now))
 			return false;
 	}
 	return true;
@@ -219,6 +206,12 @@ bool proxy_look(struct proxy *p, struct look *l, nsec_t now)
 		return false;
 	case LOOK_COUNTERS:
 		return look_at_counters(p, l);
+	case LOOK_TAP:
+		tap_attach(p, l->tap);
+		return false;
+	case LOOK_UNTAP:
+		tap_detach(p, l->tap);
+		return false;
 	case LOOK_SESSIONS:
 	case LOOK_CALLS:
 	case LOOK_DRAIN:

@@ -20,6 +20,8 @@ enum look_kind {
 	LOOK_CALLS,    /* the session with number .id, and its calls in flight */
 	LOOK_DRAIN,    /* those that fit .want are to end between two RPCs */
 	LOOK_KILL,     /* ... at once */
+	LOOK_TAP,      /* .tap listens from now on: tap.h */
+	LOOK_UNTAP,    /* ... and no longer */
 };
 
 /** struct look_want - which sessions; what is left empty does not matter. */
@@ -78,12 +80,15 @@ struct look_memory {
 /** look_use_name - a short word; static storage. */
 const char *look_use_name(enum buf_purpose purpose);
 
+struct tap;
+
 /** struct look - a question with room for its answer. Zero-initialise what is not asked. */
 struct look {
 	enum look_kind kind;
 	struct look_want want;
 	uint64_t after;
 	nsec_t patience; /* LOOK_DRAIN: how long calls in flight may take */
+	struct tap *tap; /* the worker's from LOOK_TAP until LOOK_UNTAP is answered */
 
 	struct look_memory memory;
 	struct proxy_counters *counters; /* as many as there are slots of routes */

@@ -57,6 +57,8 @@ void txn_release(struct txn *t)
 	struct session *s = t->s;
 	struct session_queue *q = session_queue(s, t->reverse);
 
+	if (!list_is_empty(&s->proxy->taps[TAP_RPCS]))
+		tap_rpc(t);
 	txn_unhash(t);
 	txn_unname(t);
 	list_del(&t->link);
@@ -103,6 +105,8 @@ void txn_fail_with(struct txn *t, const struct rpc_error *e)
 		  e->a, e->b);
 	t->s->route->count.errors_to_requester++;
 	t->s->route->count.errors_to[session_side(t->req)][e->code]++;
+	t->outcome = TAP_FAILED;
+	t->error = e->code;
 	leg_report(t->req, t->in.xid, RPC_CALL, e);
 	give_up(t);
 }
@@ -124,6 +128,7 @@ bool txn_let_go(struct txn *t)
 	else if (sent)
 		leg_give_up(t->rsp);
 	leg_unanswered(t->req);
+	t->outcome = TAP_LET_GO;
 	give_up(t);
 	return true;
 }

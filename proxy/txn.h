@@ -7,6 +7,7 @@
 #include "proxy/leg/leg.h"
 #include "proxy/plan/nfsresult.h"
 #include "proxy/plan/plan.h"
+#include "proxy/tap.h"
 
 /**
  * txn - one RPC in flight between the legs of a session, in either direction
@@ -66,8 +67,11 @@ struct txn {
 	struct leg *req, *rsp;
 	struct leg_held call_held, reply_held;
 	struct leg_tx call_tx, reply_tx;
-	nsec_t since;			  /* its call arrived, or found a place, then */
-	nsec_t called, answered;	  /* its call was formed; its reply came */
+	nsec_t since;				 /* its call arrived, or found a place, then */
+	nsec_t called, answered;		 /* its call was formed; its reply came */
+	nsec_t admitted, sent, fenced, returned; /* other steps: enum tap_mark */
+	enum tap_outcome outcome;
+	enum rpc_error_code error;	  /* reported to its requester */
 	bool call_pending, reply_pending; /* with a leg: sent and not given back */
 	bool replied;			  /* the reply may come before the call's completion */
 	uint32_t reply_bytes;		  /* Reply chunk to offer the responder, 0 none */

@@ -57,6 +57,7 @@ void txn_run(struct session_queue *q)
 			continue;
 		}
 		t->state = TXN_PULL;
+		t->admitted = q->s->proxy->now;
 		txn_await(t);
 		if (txn_ops_begin(t) && t->ops == 0)
 			txn_send_call(t);

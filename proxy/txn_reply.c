@@ -38,6 +38,7 @@ void txn_return(struct txn *t)
 {
 	/* Writes are placed before a later Send arrives: no need to wait for them. */
 	t->state = TXN_REPLY;
+	t->returned = t->s->proxy->now;
 	t->reply_tx.tx.msg = &t->out;
 	t->reply_tx.tx.reverse = t->reverse;
 	t->reply_tx.tx.cover = RPC_COVER_WAIT;
@@ -53,6 +54,7 @@ void txn_send_reply(struct txn *t)
 	struct rpc_error e;
 	struct rpchdr hdr;
 
+	t->fenced = t->s->proxy->now;
 	if (txn_check_results(t) < 0) {
 		session_breach(t->s, "a reply with more than was written");
 		return;

@@ -37,6 +37,7 @@ static void step_call_sent(struct txn *t, int status)
 		return;
 	}
 	t->state = TXN_WAIT;
+	t->sent = t->s->proxy->now;
 	txn_keep_call(t);
 	if (t->replied && t->s->state == SESSION_OPEN)
 		txn_fence_then_reply(t);
@@ -69,8 +70,10 @@ void txn_sent(struct txn *t, const struct leg_out *out)
 	if (out->status < 0 && out->status != ERR_FLUSHED && out->status != ERR_CLOSED)
 		/* draft-07 7.4: a reply that cannot be sent MUST close the connection. */
 		session_close(t->s, out->status, "a reply could not be expressed");
-	if (out->status >= 0 && t->state == TXN_REPLY)
+	if (out->status >= 0 && t->state == TXN_REPLY) {
+		t->outcome = TAP_REPLIED;
 		step_measure(t);
+	}
 	txn_finish_if_idle(t);
 }
 

@@ -9,11 +9,14 @@
  * Sessions come a page at a time, worker by worker, and the next page is asked for when the client
  * has taken the last: a client that does not read costs one page, whatever there is to tell, and
  * its place until its time is up.
+ *
+ * Who listens in (tapping.h) asks for more whenever it likes, and loses what finds no room meanwhile.
  */
 #include "daemon/control/control.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <json-c/json.h>
 
@@ -21,10 +24,14 @@
 #include "base/mem.h"
 #include "daemon/control/request.h"
 #include "daemon/control/socket.h"
+#include "daemon/control/tapping.h"
+#include "daemon/control/tell_tap.h"
 #include "daemon/desk/desk.h"
 #include "daemon/loop.h"
 
 enum { VISITORS = 32, PAGE = 32, CALLS = 512, ANSWER_BYTES = 16 << 20 };
+/* Of taps, in one answer. */
+enum { MORE_RECORDS = 2000, MORE_BYTES = 512 << 10, RECORD_BYTES = 128 << 10 };
 #define ASK_TIME (20 * NSEC_PER_SEC)
 #define ANSWER_TIME (60 * NSEC_PER_SEC)
 
@@ -41,6 +48,8 @@ struct caller {
 	struct collect collect;
 	struct reload_waiter reload;
 	struct inquiry q;
+	struct tapping *tapping; /* NULL: it listens to nothing */
+	enum tap_kind tap_kind;
 	struct page *page;
 	unsigned worker, last; /* asked now; and the last to be asked */
 	unsigned found;	       /* sessions, so far */
@@ -51,6 +60,7 @@ struct control {
 	struct control_config cfg;
 	struct control_socket socket;
 	struct desk *desk;
+	struct tappings tappings;
 };
 
 static struct control *control_of(const struct caller *c)
@@ -323,6 +333,134 @@ static void yield(struct caller *c)
 	cfg->yield(cfg->arg);
 }
 
+/* All workers have their taps. */
+static void on_tapped(void *arg)
+{
+	struct caller *c = arg;
+
+	done(c, NULL, NULL);
+	visitor_release(&c->v);
+}
+
+static bool find_kind(const char *words, enum latency_kind *kind)
+{
+	char text[REQUEST_TEXT];
+
+	for (unsigned i = 0; i < LATENCY_KINDS; i++) {
+		*kind = (enum latency_kind)i;
+		snprintf(text, sizeof(text), "%s %s", latency_program(*kind),
+			 latency_procedure(*kind));
+		if (strcmp(text, words) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool fill_tap_want(struct caller *c, struct tap_want *want)
+{
+	const struct control_request *r = &c->request;
+
+	*want = (struct tap_want){.slow = r->slow_ns,
+				  .has_program = r->has_program,
+				  .has_version = r->has_version,
+				  .has_procedure = r->has_procedure,
+				  .has_kind = *r->kind,
+				  .program = r->program,
+				  .version = r->version,
+				  .procedure = r->procedure};
+	if (!fill_want(c, process_of(c).gw, &want->sessions))
+		return false;
+	if (want->has_kind && !find_kind(r->kind, &want->kind)) {
+		fail(c, "there is no such kind of RPCs");
+		return false;
+	}
+	return true;
+}
+
+static void begin_tap(struct caller *c, enum tap_kind kind)
+{
+	struct tap_want want;
+
+	if (c->tapping) {
+		fail(c, "one at a time: this connection listens already");
+		return;
+	}
+	if (!fill_tap_want(c, &want))
+		return;
+	c->tapping = tapping_begin(&control_of(c)->tappings, kind, &want, on_tapped, c);
+	if (!c->tapping) {
+		fail(c, "too many listen already, or there is no memory");
+		return;
+	}
+	visitor_hold(&c->v);
+	c->tap_kind = kind;
+	log_info("control", "do=%s route=%s session=%llu", kind == TAP_RPCS ? "trace" : "capture",
+		 *c->request.route ? c->request.route : "-",
+		 (unsigned long long)c->request.session);
+}
+
+static struct tell_clock clock_now(void)
+{
+	struct timespec day;
+
+	clock_gettime(CLOCK_REALTIME, &day);
+	return (struct tell_clock){
+		.relay = loop_now(),
+		.day = (nsec_t)day.tv_sec * NSEC_PER_SEC + (nsec_t)day.tv_nsec,
+	};
+}
+
+static void say_record(struct caller *c, const struct tell_clock *clock, const void *record,
+		       size_t len)
+{
+	struct tap_message m;
+	struct tap_rpc r;
+
+	if (c->tap_kind == TAP_RPCS) {
+		memcpy(&r, record, sizeof(r));
+		say(c, "rpc", tell_rpc(clock, &r));
+		return;
+	}
+	memcpy(&m, record, sizeof(m));
+	say(c, "message",
+	    tell_message(clock, &m, (const uint8_t *)record + sizeof(m), len - sizeof(m)));
+}
+
+/* What there was since the last time; "left" where that is not all. */
+static void say_more(struct caller *c)
+{
+	const struct tell_clock clock = clock_now();
+	struct json_object *o;
+	size_t bytes = 0, len = 1;
+	unsigned n = 0;
+	char *record;
+
+	_Static_assert(RECORD_BYTES >= TAP_OCTETS + sizeof(struct tap_message), "each fits");
+	if (!c->tapping) {
+		fail(c, "trace or capture comes first");
+		return;
+	}
+	record = mem_zalloc(RECORD_BYTES);
+	if (!record) {
+		fail(c, "out of memory");
+		return;
+	}
+	for (; n < MORE_RECORDS && bytes < MORE_BYTES && len > 0; n++) {
+		len = tapping_take(c->tapping, record, RECORD_BYTES);
+		if (len)
+			say_record(c, &clock, record, len);
+		bytes += len;
+	}
+	mem_free(record);
+	o = json_object_new_object();
+	if (o) {
+		json_object_object_add(o, "lost", json_object_new_uint64(tapping_lost(c->tapping)));
+		json_object_object_add(o, "left", json_object_new_boolean(len > 0));
+	}
+	say(c, "done", o);
+	finish(c);
+}
+
 static void obey(struct caller *c)
 {
 	switch (c->request.command) {
@@ -354,6 +492,15 @@ static void obey(struct caller *c)
 	case CONTROL_YIELD:
 		yield(c);
 		break;
+	case CONTROL_TRACE:
+		begin_tap(c, TAP_RPCS);
+		break;
+	case CONTROL_CAPTURE:
+		begin_tap(c, TAP_MESSAGES);
+		break;
+	case CONTROL_MORE:
+		say_more(c);
+		break;
 	case CONTROL_COMMANDS:
 		break;
 	}
@@ -373,7 +520,10 @@ static void on_asked(struct visitor *v, char *request, size_t len)
 
 static void on_forget(struct visitor *v)
 {
-	mem_free(((struct caller *)v)->page);
+	struct caller *c = (struct caller *)v;
+
+	tapping_end(c->tapping);
+	mem_free(c->page);
 }
 
 static void on_too_long(struct visitor *v)
@@ -409,6 +559,7 @@ int control_open(const struct control_config *cfg, struct control **out)
 	if (!c)
 		return ERR_NOMEM;
 	c->cfg = *cfg;
+	tappings_init(&c->tappings, cfg->inquiries, cfg->nworkers);
 	desk.user = c;
 	fd = inherit_take_path(cfg->inherit, cfg->path);
 	if (fd >= 0) {
@@ -452,5 +603,6 @@ void control_free(struct control *c)
 		return;
 	control_socket_remove(&c->socket);
 	desk_free(c->desk);
+	tappings_fini(&c->tappings);
 	mem_free(c);
 }

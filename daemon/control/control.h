@@ -18,6 +18,7 @@ struct control_config {
 	struct inherit *inherit; /* sockets that listen already, for control_open() */
 	struct loop *loop;
 	struct inquiries *inquiries;
+	unsigned nworkers; /* that these reach */
 	struct collector *collector;
 	/** What is told of the process beside the figures, now. */
 	struct tell_process (*process)(void *arg);

@@ -21,15 +21,18 @@ enum control_command {
 	CONTROL_KILL,	  /* "session" */
 	CONTROL_RELOAD,
 	CONTROL_LOG,	   /* "level"; none: tell it */
+	CONTROL_TRACE,	   /* filters: RPCs that are over from now on; told by "more" */
+	CONTROL_CAPTURE,   /* filters: messages, likewise */
 	CONTROL_HAND_OVER, /* for a successor: its listening sockets come with lines {"sockets": N} */
 	CONTROL_YIELD,	   /* ... it serves: this one drains, and ends */
+	CONTROL_MORE,	   /* what there was since, of "trace" or "capture" on this connection */
 	CONTROL_COMMANDS
 };
 
 #define CONTROL_WORDS                                                                              \
 	{                                                                                          \
-		"status", "routes", "sessions", "show", "drain", "kill", "reload", "log",          \
-			"hand_over", "yield"                                                       \
+		"status", "routes", "sessions", "show", "drain", "kill", "reload", "log", "trace", \
+			"capture", "hand_over", "yield", "more"                                    \
 	}
 
 #endif

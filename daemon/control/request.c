@@ -17,15 +17,25 @@ enum member {
 	MEMBER_NAME,
 	MEMBER_SESSION,
 	MEMBER_LEVEL,
+	MEMBER_SLOW,
+	MEMBER_PROGRAM,
+	MEMBER_VERSION,
+	MEMBER_PROCEDURE,
+	MEMBER_KIND,
 	MEMBERS
 };
 
 static const char *const members[MEMBERS] = {
-	[MEMBER_DO] = "do",	[MEMBER_ROUTE] = "route",     [MEMBER_CLIENT] = "client",
-	[MEMBER_NAME] = "name", [MEMBER_SESSION] = "session", [MEMBER_LEVEL] = "level",
+	[MEMBER_DO] = "do",	      [MEMBER_ROUTE] = "route",
+	[MEMBER_CLIENT] = "client",   [MEMBER_NAME] = "name",
+	[MEMBER_SESSION] = "session", [MEMBER_LEVEL] = "level",
+	[MEMBER_SLOW] = "slow_ns",    [MEMBER_PROGRAM] = "program",
+	[MEMBER_VERSION] = "version", [MEMBER_PROCEDURE] = "procedure",
+	[MEMBER_KIND] = "kind",
 };
 
 #define BIT(member) (1u << (member))
+#define SESSIONS (BIT(MEMBER_ROUTE) | BIT(MEMBER_CLIENT) | BIT(MEMBER_NAME) | BIT(MEMBER_SESSION))
 
 /* What each command takes, and what it has to have. */
 static const struct {
@@ -33,11 +43,13 @@ static const struct {
 } takes[CONTROL_COMMANDS] = {
 	[CONTROL_SESSIONS] = {BIT(MEMBER_ROUTE) | BIT(MEMBER_CLIENT) | BIT(MEMBER_NAME), 0},
 	[CONTROL_SHOW] = {BIT(MEMBER_SESSION), BIT(MEMBER_SESSION)},
-	[CONTROL_DRAIN] = {BIT(MEMBER_ROUTE) | BIT(MEMBER_CLIENT) | BIT(MEMBER_NAME) |
-				   BIT(MEMBER_SESSION),
-			   0},
+	[CONTROL_DRAIN] = {SESSIONS, 0},
 	[CONTROL_KILL] = {BIT(MEMBER_SESSION), BIT(MEMBER_SESSION)},
 	[CONTROL_LOG] = {BIT(MEMBER_LEVEL), 0},
+	[CONTROL_TRACE] = {SESSIONS | BIT(MEMBER_SLOW) | BIT(MEMBER_PROGRAM) | BIT(MEMBER_VERSION) |
+				   BIT(MEMBER_PROCEDURE) | BIT(MEMBER_KIND),
+			   0},
+	[CONTROL_CAPTURE] = {SESSIONS, 0},
 };
 
 /* How much of @text is told. Never a part of a character: the answer is UTF-8, too. */
@@ -87,17 +99,37 @@ static int take_command(struct json_object *value, struct control_request *r, ch
 	return bad(why, "no such command", text);
 }
 
-static int take_session(struct json_object *value, struct control_request *r, char *why)
+static int take_number(struct json_object *value, int64_t most, uint64_t *to, const char *name,
+		       char *why)
 {
 	int64_t number;
 
 	if (!json_object_is_type(value, json_type_int))
-		return bad(why, "this has to be a whole number", members[MEMBER_SESSION]);
+		return bad(why, "this has to be a whole number", name);
 	number = json_object_get_int64(value);
-	if (number <= 0)
-		return bad(why, "sessions have numbers from 1", "");
-	r->session = (uint64_t)number;
+	if (number < 0 || number > most)
+		return bad(why, "this number is out of bounds", name);
+	*to = (uint64_t)number;
 	return 0;
+}
+
+static int take_session(struct json_object *value, struct control_request *r, char *why)
+{
+	if (json_object_is_type(value, json_type_int) && json_object_get_int64(value) <= 0)
+		return bad(why, "sessions have numbers from 1", "");
+	return take_number(value, INT64_MAX, &r->session, members[MEMBER_SESSION], why);
+}
+
+/* A number of RPC's. */
+static int take_word(struct json_object *value, uint32_t *to, bool *has, const char *name,
+		     char *why)
+{
+	uint64_t number = 0;
+	int err = take_number(value, UINT32_MAX, &number, name, why);
+
+	*to = (uint32_t)number;
+	*has = !err;
+	return err;
 }
 
 static int take_level(struct json_object *value, struct control_request *r, char *why)
@@ -128,6 +160,16 @@ static int take(enum member m, struct json_object *value, struct control_request
 		return take_session(value, r, why);
 	case MEMBER_LEVEL:
 		return take_level(value, r, why);
+	case MEMBER_SLOW:
+		return take_number(value, INT64_MAX, &r->slow_ns, members[m], why);
+	case MEMBER_PROGRAM:
+		return take_word(value, &r->program, &r->has_program, members[m], why);
+	case MEMBER_VERSION:
+		return take_word(value, &r->version, &r->has_version, members[m], why);
+	case MEMBER_PROCEDURE:
+		return take_word(value, &r->procedure, &r->has_procedure, members[m], why);
+	case MEMBER_KIND:
+		return take_text(value, r->kind, members[m], why);
 	case MEMBERS:
 		break;
 	}

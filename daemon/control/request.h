@@ -16,9 +16,13 @@ enum { REQUEST_TEXT = 256, REQUEST_WHY = 160 };
 struct control_request {
 	enum control_command command;
 	uint64_t session; /* 0: not said */
+	uint64_t slow_ns; /* 0: not said */
+	bool has_program, has_version, has_procedure;
+	uint32_t program, version, procedure;
 	bool has_level;
 	enum log_level level;
-	char route[REQUEST_TEXT], client[REQUEST_TEXT], name[REQUEST_TEXT]; /* empty: not said */
+	/* Empty: not said. */
+	char route[REQUEST_TEXT], client[REQUEST_TEXT], name[REQUEST_TEXT], kind[REQUEST_TEXT];
 };
 
 /** request_parse - @len octets of JSON. Return: 0; ERR_CONFIG with the reason in @why (REQUEST_WHY

@@ -277,6 +277,15 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 	return false;
 }
 
+static void see_received(struct leg *leg, const struct leg_rbuf *rb)
+{
+	uint32_t inline_bytes = leg->cfg->inline_bytes;
+	uint32_t here = rb->len < inline_bytes ? rb->len : inline_bytes;
+	const struct fabric_sge pieces[] = {{rb->data, here}, {leg_bulk(leg, rb), rb->len - here}};
+
+	leg->tap->see(leg, false, pieces, rb->len > here ? 2 : 1);
+}
+
 void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out *out)
 {
 	struct leg_rbuf *rb = ev->cookie;
@@ -295,6 +304,8 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	}
 	rb->len = ev->len;
 	rb->invalidated = ev->invalidated;
+	if (leg->tap && leg->tap->see)
+		see_received(leg, rb);
 	if (leg->stalled || leg_is_at_door(leg) || leg_holds_back(leg) || !list_is_empty(&leg->rxq))
 		leg_queue(leg, rb, out);
 	else

@@ -11,8 +11,11 @@
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
 		  uint32_t inv_handle)
 {
-	int err = fabric_send(leg->conn, sge, nsge, inv_handle, slot);
+	int err;
 
+	if (leg->tap && leg->tap->see)
+		leg->tap->see(leg, true, sge, nsge);
+	err = fabric_send(leg->conn, sge, nsge, inv_handle, slot);
 	if (err == 0)
 		leg->sending++;
 	else

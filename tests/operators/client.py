@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What operators' programs do at the two sockets: well-behaved here, hostile in hostile.py."""
+import fcntl
 import json
+import os
+import pty
 import re
+import select
+import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
+import time
 import urllib.request
 
 
@@ -202,6 +210,91 @@ def sessions(control, want):
     print("%d sessions" % want)
 
 
+STEPS = ["waiting_ns", "pull_ns", "call_ns", "wait_ns", "fence_ns", "push_ns", "reply_ns"]
+
+
+def trace(path, want):
+    """So many RPCs, each with steps that add up to all of its time, in the order they ended."""
+    with open(path, encoding="ascii") as f:
+        lines = [json.loads(line) for line in f]
+    rpcs = [line["rpc"] for line in lines if "rpc" in line]
+    assert lines[-1] == {"done": {"rpcs": want, "lost": 0}}, lines[-1]
+    assert len(rpcs) == want
+    for r in rpcs:
+        assert r["outcome"] == "replied" and r["route"] == "one" and r["from"] == "client", r
+        assert sum(r[step] for step in STEPS) == r["total_ns"], r
+        assert r["reply_bytes"] >= 65536, r
+        assert r["kind"] == "other any" and r["program"] > 0x20000000, r
+        assert abs(r["time_ns"] / 1e9 - time.time()) < 3600, r
+    print("%d RPCs, of %.3f ms" % (want, sum(r["total_ns"] for r in rpcs) / want / 1e6))
+
+
+def captured(path, v1, v2):
+    """What tshark found on either side: clients speak both versions, the server version 2."""
+    seen = {}
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            interface, kinds, version, comment = line.rstrip("\n").split("\t")
+            assert re.fullmatch(r"session \d+, (client|server) leg, route one", comment), comment
+            assert interface == comment.split(", ")[1], line
+            for kind in kinds.split(",") if kinds else ["version 1"] if version else ["set-up"]:
+                seen[interface, kind] = seen.get((interface, kind), 0) + 1
+    assert seen["client leg", "version 1"] == 2 * v1, seen
+    # Each call is one message, or several; so is each reply.
+    assert seen["client leg", "10"] == v2 and seen["client leg", "13"] == v2, seen
+    assert seen["server leg", "10"] == v1 + v2 and seen["server leg", "13"] == v1 + v2, seen
+    assert seen["client leg", "9"] >= v2 and seen["client leg", "12"] >= v2, seen
+    assert ("server leg", "version 1") not in seen, seen
+    assert seen["client leg", "set-up"] == seen["server leg", "set-up"] == 9, seen
+    print(sum(seen.values()), "messages")
+
+
+def until(fd, words, said):
+    """What a terminal shows, up to @words."""
+    end = time.monotonic() + 20
+    while words not in said:
+        assert time.monotonic() < end, said
+        if select.select([fd], [], [], 1)[0]:
+            said += os.read(fd, 65536)
+    return said
+
+
+def on_screen(p, outer, way):
+    said = until(outer, b"q ends", b"")
+    assert said.startswith(b"\x1b[?1049h"), said
+    assert b"SERVER ms" in said, said
+    until(outer, b" by calls", said)
+    page = said[said.rindex(b"\x1b[H") + 3:].decode().split("\x1b[K\r\n")
+    assert len(page) <= 24, page
+    assert all(len(line) <= 100 for line in page), page
+    os.write(outer, b"s")
+    until(outer, b" by octets", b"")
+    if way == b"q":
+        os.write(outer, way)
+    else:
+        p.send_signal(way)
+    until(outer, b"\x1b[?1049l", b"")
+    assert p.wait(20) == 0, p.returncode
+
+
+def screen(program, control):
+    """top on a terminal of 24 rows: it is filled and not more, keys are obeyed, and all is undone at the end."""
+    for way in (b"q", signal.SIGINT):
+        outer, inner = pty.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        was = termios.tcgetattr(inner)
+        words = [program, "--socket", control, "top", "--interval", "200ms"]
+        with subprocess.Popen(words, stdin=inner, stdout=inner, stderr=inner) as p:
+            try:
+                on_screen(p, outer, way)
+            finally:
+                p.kill()
+        assert termios.tcgetattr(inner) == was
+        os.close(inner)
+        os.close(outer)
+    print("two screens")
+
+
 if __name__ == "__main__":
     what = sys.argv[1]
     if what == "agree":
@@ -215,5 +308,11 @@ if __name__ == "__main__":
         except RuntimeError as e:
             print("error:", e.args[0], *e.args[1:])
             sys.exit(1)
+    elif what == "trace":
+        trace(sys.argv[2], int(sys.argv[3]))
+    elif what == "screen":
+        screen(*sys.argv[2:4])
+    elif what == "captured":
+        captured(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     elif what == "metrics":
         print(len(metrics(sys.argv[2])), "samples")

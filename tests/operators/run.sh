@@ -252,8 +252,9 @@ case_completion() {
     gateway
     load calls 20051 2 --op null --time 60
     wait_for 20 status_has '"sessions": 1' || fail "no session"
-    completes '' '^status routes sessions clients show drain kill reload log$'
+    completes '' '^status routes sessions clients show drain kill reload top trace capture log$'
     completes 's' '^status sessions show$'
+    completes 't' '^top trace$'
     completes 'drain ' '^one two$'
     completes 'drain t' '^two$'
     completes 'sessions --route o' '^one$'
@@ -261,6 +262,9 @@ case_completion() {
     completes 'log w' '^warn$'
     completes 'status --j' '^--json$'
     completes 'status ' '^$'
+    completes 'trace --procedure readd' '^readdir readdirplus$'
+    completes 'trace --session ' '^(1|1000000001)$'
+    completes 'trace --slow 5ms --p' '^--program --procedure$'
     kill "$pid"
     stop
 }
@@ -573,6 +577,134 @@ case_takeover() {
     echo "$first descriptors at the end"
     stop
     [ ! -e "$CTL" ] || fail "the control socket is left"
+}
+
+# RPCs with their steps: all of a run, those that took long, those of a program; and whoever goes away takes its taps
+# along.
+case_trace() {
+    local i
+    configure
+    perf_server 20050
+    local server=$pid
+    gateway
+    start traced "$BIN/rpcrdma-gwctl" -s "$CTL" --json trace --route one
+    local traced=$pid
+    wait_for 20 grep -q 'event=control do=trace route=one' "$LOG" || fail "nobody traces"
+    perf 20049 2 --op read --size 64k --depth 4 --count 300 >"$DIR/short" 2>&1 || fail "no service"
+    perf 20051 1 --op null --count 10 >"$DIR/short" 2>&1 || fail "no service"
+    wait_for 20 eval '[ "$(grep -c "\"rpc\"" "$DIR/traced")" -ge 300 ]' || fail "$(grep -c '"rpc"' "$DIR/traced") RPCs of 300"
+    kill -INT "$traced"
+    wait "$traced" || fail "interrupted, it ends with $?"
+    client trace "$DIR/traced" 300
+    cat "$DIR/out"
+    # What took long is the server's.
+    load calls 20051 2 --op null --time 60
+    wait_for 20 status_has '"sessions": 1' || fail "no session"
+    start slow "$BIN/rpcrdma-gwctl" -s "$CTL" trace --slow 700ms --count 1
+    local slow=$pid
+    wait_for 20 eval '[ "$(grep -c "do=trace" "$LOG")" -eq 2 ]' || fail "nobody traces"
+    kill -STOP "$server"
+    sleep 1
+    kill -CONT "$server"
+    wait "$slow" || fail "it ends with $?"
+    grep -q '^1 RPC$' "$DIR/slow" || fail "not one"
+    awk '$NF == "replied" { exit !($7 >= 700 && $11 >= 600) }' "$DIR/slow" || fail "it is not the server's time"
+    gwctl 0 trace --program nfs --time 300ms
+    says '^0 RPCs$'
+    gwctl 1 trace --route three
+    says 'there is no such route'
+    gwctl 2 trace --program nfs9
+    says 'no such program or procedure; a number will do: nfs9'
+    gwctl 2 sessions --slow 5ms
+    refused '{"do":"more"}'
+    says 'trace or capture comes first'
+    # Two at a time; and places come back, however one goes.
+    for i in 1 2; do
+        start "hung$i" "$BIN/rpcrdma-gwctl" -s "$CTL" trace --slow 60s
+        wait_for 20 eval '[ "$(grep -c "do=trace" "$LOG")" -eq '"$((3 + i))"' ]' || fail "number $i does not trace"
+    done
+    gwctl 1 trace --count 1
+    says 'too many listen already'
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null
+    wait_for 20 eval '"$BIN/rpcrdma-gwctl" -s "$CTL" trace --count 1 >"$DIR/out" 2>&1' || fail "no place comes free"
+    stop
+}
+
+# A screen of its own, and the terminal as it was; or a page.
+case_top() {
+    configure
+    perf_server 20050
+    gateway
+    load calls 20049 1 --op read --size 64k --depth 4 --connections 3 --time 100
+    wait_for 20 status_has '"sessions": 3' || fail "no sessions"
+    gwctl 0 top --once --interval 700ms
+    says 'serving for .*: 3 of at most'
+    awk '$1 == "one" && $2 == 3 && $3 > 0 && $7 > 0 { n++ } $1 == "two" && $2 == 0 && $3 == 0 { n++ }
+        $2 == "one" && $4 == "1-2" && $5 > 0 { n++ } END { exit n != 5 }' "$DIR/out" || fail "not what goes on"
+    gwctl 0 top --once --interval 10ms --route two
+    ! grep -q ' one .* 1-2 ' "$DIR/out" || fail "sessions of another route"
+    gwctl 1 top
+    says 'this is no terminal: --once'
+    gwctl 2 top --json
+    gwctl 2 top --slow 5ms
+    client screen "$BIN/rpcrdma-gwctl" "$CTL"
+    cat "$DIR/out"
+    gwctl 1 top --once --route three
+    stop
+    gwctl 3 top --once
+}
+
+# Wireshark reads the messages of both sides, and finds nothing wrong with them.
+case_capture() {
+    local lua=$HERE/../../deploy/wireshark/rpcrdma2.lua scratch=$DIR/scratch cap=$DIR/file.pcapng leg n
+    command -v tshark >/dev/null || exit 77
+    mkdir "$scratch"
+    # shellcheck source=tests/wireshark/shark.sh
+    . "$HERE/../wireshark/shark.sh"
+    configure
+    sed -i '/name = "one"/,/}, {/s/port = 20050;/port = 20050; version = "2";/' "$CONF"
+    perf_server 20050
+    gateway
+    start capture "$BIN/rpcrdma-gwctl" -s "$CTL" capture "$cap" --route one --time 60s
+    local capture=$pid
+    wait_for 20 grep -q 'event=control do=capture route=one' "$LOG" || fail "nobody captures"
+    perf 20049 1 --op null --count 40 >"$DIR/short" 2>&1 || fail "no service"
+    perf 20049 1 --op echo --size 3000 --depth 4 --count 40 >"$DIR/short" 2>&1 || fail "no service"
+    perf 20049 2 --op echo --size 20000 --no-reply-chunk --depth 2 --count 40 >"$DIR/short" 2>&1 || fail "no service"
+    perf 20051 1 --op null --count 40 >"$DIR/short" 2>&1 || fail "no service"
+    wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
+    kill -INT "$capture"
+    wait "$capture" || fail "interrupted, it ends with $?"
+    grep -q ' messages of 6 legs, ' "$DIR/capture.err" || fail "not what was captured"
+    [ "$(stat -c %a "$cap")" = 600 ] || fail "mode $(stat -c %a "$cap")"
+    use_lua=$lua
+    [ "$(lua_errors "$cap")" = 0 ] || fail "Lua errors"
+    [ "$(faults)" = 0 ] || fail "faults: $(grep -Ff <(sed -n 's/.* = problem("[a-z]*", "\([^"]*\)".*/\1/p' "$lua") "$scratch/all" | sort | uniq -c)"
+    ! grep -i 'malformed\|\[expert info (error' "$scratch/all" >"$DIR/wrong" || fail "frames are malformed"
+    shark -r "$cap" -T fields -e frame.interface_name -e rpcrdma2.type -e rpcordma.version -e frame.comment >"$DIR/fields"
+    # Of each of the 120 calls by route one: on the clients' side, and on the servers'.
+    client captured "$DIR/fields" 80 40
+    cat "$DIR/out"
+    for leg in client server; do
+        n=$(shark -r "$cap" -o rpc.dissect_unknown_programs:TRUE -Y "rpc.repframe && frame.interface_name == \"$leg leg\"" | wc -l)
+        [ "$n" -eq 120 ] || fail "$leg leg: $n calls are known with their replies"
+    done
+    # In size it ends by itself, and what is there can be read.
+    start capture "$BIN/rpcrdma-gwctl" -s "$CTL" capture "$cap" --size 20K --time 60s
+    capture=$pid
+    wait_for 20 eval '[ "$(grep -c "do=capture" "$LOG")" -eq 2 ]' || fail "nobody captures"
+    perf 20051 1 --op echo --size 3000 --depth 4 --count 40 >"$DIR/short" 2>&1 || fail "no service"
+    wait "$capture" || fail "full, it ends with $?"
+    grep -q 'the size that was set' "$DIR/capture.err" || fail "that is not told"
+    [ "$(stat -c %s "$cap")" -le 20480 ] || fail "$(stat -c %s "$cap") octets"
+    [ "$(shark -r "$cap" -Y 'rpcordma || rpcrdma2' | wc -l)" -ge 3 ] || fail "nothing is in it"
+    gwctl 0 capture - --time 100ms
+    gwctl 1 capture /nowhere/file
+    says '/nowhere/file: No such file'
+    gwctl 2 capture
+    gwctl 2 capture "$cap" --slow 5ms
+    stop
 }
 
 declare -F "case_$CASE" >/dev/null || fail "no such case"

@@ -40,6 +40,19 @@ static void what_is_known_is_taken(void **state)
 	accept_line("{\"do\":\"drain\"}", CONTROL_DRAIN);
 	assert_int_equal(r.session, 0);
 	accept_line("{\"do\":\"kill\",\"session\":7}", CONTROL_KILL);
+	accept_line("{\"do\":\"trace\"}", CONTROL_TRACE);
+	assert_false(r.has_program);
+	accept_line("{\"do\":\"trace\",\"slow_ns\":50000000,\"program\":100003,\"version\":4,"
+		    "\"procedure\":0,\"kind\":\"nfs4 read\",\"session\":2}",
+		    CONTROL_TRACE);
+	assert_int_equal(r.slow_ns, 50000000);
+	assert_int_equal(r.program, 100003);
+	assert_int_equal(r.version, 4);
+	assert_true(r.has_procedure);
+	assert_int_equal(r.procedure, 0);
+	assert_string_equal(r.kind, "nfs4 read");
+	accept_line("{\"do\":\"capture\",\"route\":\"one\"}", CONTROL_CAPTURE);
+	accept_line("{\"do\":\"more\"}", CONTROL_MORE);
 	accept_line("{\"do\":\"log\"}", CONTROL_LOG);
 	assert_false(r.has_level);
 	accept_line("{\"do\":\"log\",\"level\":\"debug\"}", CONTROL_LOG);
@@ -66,6 +79,10 @@ static void all_else_is_refused(void **state)
 	refuse_line("{\"do\":\"kill\",\"session\":-1}", "from 1");
 	refuse_line("{\"do\":\"kill\",\"session\":1.5}", "whole number");
 	refuse_line("{\"do\":\"kill\",\"session\":\"1\"}", "whole number");
+	refuse_line("{\"do\":\"trace\",\"program\":4294967296}", "out of bounds: program");
+	refuse_line("{\"do\":\"trace\",\"slow_ns\":-1}", "out of bounds: slow_ns");
+	refuse_line("{\"do\":\"capture\",\"slow_ns\":1}", "does not take it: slow_ns");
+	refuse_line("{\"do\":\"more\",\"route\":\"one\"}", "does not take it: route");
 	refuse_line("{\"do\":\"log\",\"level\":\"loud\"}", "no such level");
 	refuse_line("{\"do\":\"sessions\",\"route\":\"\"}", "1 to 255");
 	refuse_line("{\"do\":\"sessions\",\"name\":\"a\\u0000b\"}", "1 to 255");

@@ -99,6 +99,55 @@ static void mistakes(void **state)
 }
 
 /* What was typed, or pasted, is told without what moves the terminal. */
+/* What is traced and captured, and for how long. */
+static void what_follows(void **state)
+{
+	(void)state;
+	accept_line("trace --slow 1.5ms --program nfs3 --procedure write --session 7",
+		    CONTROL_TRACE);
+	assert_int_equal(o.rpcs.slow_ns, 1500000);
+	assert_int_equal(o.rpcs.program, 100003);
+	assert_int_equal(o.rpcs.version, 3);
+	assert_int_equal(o.rpcs.procedure, 7);
+	assert_int_equal(o.session, 7);
+	assert_int_equal(o.time_ns, 0);
+	accept_line("trace --procedure commit --count 3 --time 2m", CONTROL_TRACE);
+	assert_true(o.rpcs.has_program && o.rpcs.has_version);
+	assert_int_equal(o.rpcs.procedure, 21);
+	assert_int_equal(o.count, 3);
+	assert_int_equal(o.time_ns, 120000000000);
+	accept_line("trace --program nfs4 --procedure read", CONTROL_TRACE);
+	assert_string_equal(o.rpcs.kind, "nfs4 read");
+	assert_false(o.rpcs.has_procedure);
+	accept_line("trace --program 100005 --procedure 1", CONTROL_TRACE);
+	assert_false(o.rpcs.has_version);
+	assert_int_equal(o.rpcs.procedure, 1);
+	accept_line("capture /x --route a", CONTROL_CAPTURE);
+	assert_string_equal(o.file, "/x");
+	assert_int_equal(o.time_ns, 60000000000);
+	assert_int_equal(o.size, 64 << 20);
+	accept_line("capture - --size 1.5K --time 100us", CONTROL_CAPTURE);
+	assert_int_equal(o.size, 1536);
+	assert_int_equal(o.time_ns, 100000);
+	accept_line("top --once --interval 5", CONTROL_SESSIONS);
+	assert_true(o.is_top && o.once);
+	assert_int_equal(o.time_ns, 5000000000);
+	refuse_line("trace --slow fast", "no time");
+	refuse_line("trace --slow 0", "no time");
+	refuse_line("trace --slow -5ms", "no time");
+	refuse_line("trace --slow 1e300s", "no time");
+	refuse_line("trace --program nfs7", "a number will do: nfs7");
+	refuse_line("trace --program mount --procedure read", "a number will do: read");
+	refuse_line("trace --program 4294967296", "a number will do");
+	refuse_line("trace --size 1M", "another command");
+	refuse_line("trace seven", "unexpected: seven");
+	refuse_line("capture", "which file?");
+	refuse_line("capture /x --json", "never JSON");
+	refuse_line("capture /x --size 1T", "no size");
+	refuse_line("drain --session 7", "another command");
+	refuse_line("status --once", "another command");
+}
+
 static void nothing_moves_the_terminal(void **state)
 {
 	(void)state;
@@ -145,11 +194,9 @@ static void sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(commands),
-		cmocka_unit_test(mistakes),
-		cmocka_unit_test(nothing_moves_the_terminal),
-		cmocka_unit_test(counters_are_clean),
-		cmocka_unit_test(sizes),
+		cmocka_unit_test(commands),	      cmocka_unit_test(mistakes),
+		cmocka_unit_test(what_follows),	      cmocka_unit_test(nothing_moves_the_terminal),
+		cmocka_unit_test(counters_are_clean), cmocka_unit_test(sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

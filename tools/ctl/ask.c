@@ -56,7 +56,37 @@ static void put_text(struct json_object *o, const char *name, const char *text)
 		json_object_object_add(o, name, json_object_new_string(text));
 }
 
-static int send_request(FILE *f, const struct ctl_options *o)
+static void put_number(struct json_object *o, const char *name, uint64_t number)
+{
+	json_object_object_add(o, name, json_object_new_uint64(number));
+}
+
+/* Which RPCs. */
+static void put_rpcs(struct json_object *o, const struct ctl_rpcs *want)
+{
+	if (want->slow_ns)
+		put_number(o, "slow_ns", want->slow_ns);
+	if (want->has_program)
+		put_number(o, "program", want->program);
+	if (want->has_version)
+		put_number(o, "version", want->version);
+	if (want->has_procedure)
+		put_number(o, "procedure", want->procedure);
+	put_text(o, "kind", want->kind);
+}
+
+static void put_options(struct json_object *request, const struct ctl_options *o)
+{
+	put_text(request, "route", o->route);
+	put_text(request, "client", o->client);
+	put_text(request, "name", o->name);
+	put_text(request, "level", o->level);
+	if (o->session)
+		put_number(request, "session", o->session);
+	put_rpcs(request, &o->rpcs);
+}
+
+static int send_request(FILE *f, const struct ctl_options *o, enum control_command command)
 {
 	static const char *const words[CONTROL_COMMANDS] = CONTROL_WORDS;
 	struct json_object *request = json_object_new_object();
@@ -64,13 +94,9 @@ static int send_request(FILE *f, const struct ctl_options *o)
 
 	if (!request)
 		return -1;
-	put_text(request, "do", words[o->command]);
-	put_text(request, "route", o->route);
-	put_text(request, "client", o->client);
-	put_text(request, "name", o->name);
-	put_text(request, "level", o->level);
-	if (o->session)
-		json_object_object_add(request, "session", json_object_new_uint64(o->session));
+	put_text(request, "do", words[command]);
+	if (command == o->command)
+		put_options(request, o);
 	err = fprintf(f, "%s\n", json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN)) <
 	      0;
 	json_object_put(request);
@@ -104,32 +130,47 @@ static bool take_line(const struct ctl_options *o, const char *line, ask_line *t
 	return !is_last;
 }
 
-int ask(const struct ctl_options *o, ask_line *told, void *arg, char *why)
+int ask_open(struct ask_link *link, const struct ctl_options *o, char *why)
 {
-	FILE *f = open_gateway(o->socket);
-	char *line = NULL;
-	size_t cap = 0;
+	*link = (struct ask_link){.o = o, .f = open_gateway(o->socket)};
+	return link->f ? ASK_DONE : no_gateway(o, why, strerror(errno));
+}
+
+int ask_say(struct ask_link *link, enum control_command command, ask_line *told, void *arg,
+	    char *why)
+{
+	const struct ctl_options *o = link->o;
 	int status;
 
-	if (!f)
+	if (send_request(link->f, o, command) < 0)
 		return no_gateway(o, why, strerror(errno));
-	if (send_request(f, o) < 0) {
-		status = no_gateway(o, why, strerror(errno));
-		goto out;
-	}
 	do {
-		ssize_t n = getline(&line, &cap, f);
+		ssize_t n = getline(&link->line, &link->cap, link->f);
 
-		if (n <= 0) {
-			status = no_gateway(
-				o, why, feof(f) ? "the answer has no end" : "no answer in time");
-			break;
-		}
-		if (line[n - 1] == '\n')
-			line[n - 1] = '\0';
-	} while (take_line(o, line, told, arg, &status, why));
-out:
-	free(line);
-	fclose(f);
+		if (n <= 0)
+			return no_gateway(o, why,
+					  feof(link->f) ? "the answer has no end"
+							: "no answer in time");
+		if (link->line[n - 1] == '\n')
+			link->line[n - 1] = '\0';
+	} while (take_line(o, link->line, told, arg, &status, why));
+	return status;
+}
+
+void ask_close(struct ask_link *link)
+{
+	free(link->line);
+	if (link->f)
+		fclose(link->f);
+}
+
+int ask(const struct ctl_options *o, ask_line *told, void *arg, char *why)
+{
+	struct ask_link link;
+	int status = ask_open(&link, o, why);
+
+	if (status == ASK_DONE)
+		status = ask_say(&link, o->command, told, arg, why);
+	ask_close(&link);
 	return status;
 }

@@ -2,6 +2,8 @@
 #ifndef TOOLS_CTL_ASK_H
 #define TOOLS_CTL_ASK_H
 
+#include <stdio.h>
+
 #include "tools/ctl/options.h"
 
 struct json_object;
@@ -14,5 +16,22 @@ enum { ASK_DONE = 0, ASK_REFUSED = 1, ASK_NO_GATEWAY = 3 };
 /** ask - what @o wants, of the gateway; @told gets each line of its answer but an error. Return:
  * ASK_..., with the reason in @why (CTL_WHY octets) unless it is ASK_DONE. */
 int ask(const struct ctl_options *o, ask_line *told, void *arg, char *why);
+
+/** struct ask_link - a connection, for several questions. */
+struct ask_link {
+	const struct ctl_options *o; /* borrowed */
+	FILE *f;
+	char *line;
+	size_t cap;
+};
+
+/** ask_open - Return: as ask(); ask_close() is due in any case. */
+int ask_open(struct ask_link *link, const struct ctl_options *o, char *why);
+
+/** ask_say - as ask(); with the options only when @command is theirs. */
+int ask_say(struct ask_link *link, enum control_command command, ask_line *told, void *arg,
+	    char *why);
+
+void ask_close(struct ask_link *link);
 
 #endif

@@ -6,7 +6,9 @@
 #include "base/err.h"
 #include "tools/ctl/ask.h"
 #include "tools/ctl/clients.h"
+#include "tools/ctl/follow.h"
 #include "tools/ctl/show.h"
+#include "tools/ctl/top.h"
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
@@ -43,6 +45,16 @@ static int run(const struct ctl_options *o)
 	char why[CTL_WHY];
 	int status;
 
+	if (o->command == CONTROL_TRACE || o->command == CONTROL_CAPTURE || o->is_top) {
+		status = o->is_top		       ? top(o, why)
+			 : o->command == CONTROL_TRACE ? follow_trace(o, why)
+						       : follow_capture(o, why);
+		if (status != ASK_DONE)
+			complain(why);
+		return fflush(stdout) && status == ASK_DONE
+			       ? complain("the output cannot be written")
+			       : status;
+	}
 	if (o->by_client) {
 		a.clients = clients_new();
 		if (!a.clients)

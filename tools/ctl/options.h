@@ -11,14 +11,27 @@
 
 enum { CTL_WHY = 256 };
 
+/** struct ctl_rpcs - which RPCs to trace. */
+struct ctl_rpcs {
+	uint64_t slow_ns; /* 0: not said */
+	bool has_program, has_version, has_procedure;
+	uint32_t program, version, procedure;
+	const char *kind; /* NULL: not said */
+};
+
 /** struct ctl_options - the command line; texts are argv's own. */
 struct ctl_options {
 	bool help, version, json;
 	const char *socket;
 	enum control_command command;
 	bool by_client;				   /* "clients": sessions, added up */
+	bool is_top, once;			   /* "top" */
 	const char *route, *client, *name, *level; /* NULL: not said */
 	uint64_t session;			   /* 0: not said */
+	struct ctl_rpcs rpcs;
+	uint64_t time_ns, count,
+		size;	  /* trace, capture: at most, 0: no limit; top: .time_ns between screens */
+	const char *file; /* capture */
 };
 
 /** ctl_options_parse - Return: 0, or -1 with the reason in @why (CTL_WHY octets). */

@@ -307,8 +307,11 @@ static void show_done(struct show *s, struct json_object *o)
 	case CONTROL_STATUS:
 	case CONTROL_ROUTES:
 	case CONTROL_RELOAD:
+	case CONTROL_TRACE:
+	case CONTROL_CAPTURE:
 	case CONTROL_HAND_OVER:
 	case CONTROL_YIELD:
+	case CONTROL_MORE:
 	case CONTROL_COMMANDS:
 		break;
 	}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   begin --> in worker 0 --> in worker 1 --> ... --> ready --end--> out of worker 0 --> ... --> freed
+ *
+ * A ring is a worker's until it has said that its tap is out: so one that nobody wants any more goes the
+ * whole way all the same.
+ */
+#include "daemon/control/tapping.h"
+
+#include "base/mem.h"
+
+/* RPCs of a tenth of a second, between one look and the next, of a worker at its best; messages of as long at some
+ * 80 MB/s inline. */
+static const size_t ring_bytes[TAP_KINDS] = {[TAP_RPCS] = 4 << 20, [TAP_MESSAGES] = 8 << 20};
+
+struct tapping {
+	struct list link;
+	struct tappings *all;
+	struct inquiry q;
+	unsigned worker; /* that is asked */
+	bool is_leaving, is_in;
+	void (*ready)(void *arg);
+	void *arg;
+	unsigned turn; /* worker whose ring is looked at first */
+	struct tap taps[];
+};
+
+void tappings_init(struct tappings *all, struct inquiries *inquiries, unsigned nworkers)
+{
+	*all = (struct tappings){.inquiries = inquiries, .nworkers = nworkers};
+	list_init(&all->all);
+}
+
+static void free_tapping(struct tapping *t)
+{
+	for (unsigned i = 0; i < t->all->nworkers; i++)
+		ring_fini(&t->taps[i].ring);
+	list_del(&t->link);
+	t->all->n--;
+	mem_free(t);
+}
+
+void tappings_fini(struct tappings *all)
+{
+	list_for_each_safe(it, tmp, &all->all) free_tapping(container_of(it, struct tapping, link));
+}
+
+static void ask(struct tapping *t)
+{
+	t->q.look.kind = t->is_leaving ? LOOK_UNTAP : LOOK_TAP;
+	t->q.look.tap = &t->taps[t->worker];
+	inquire(t->all->inquiries, &t->q, t->worker);
+}
+
+static void leave(struct tapping *t)
+{
+	t->worker = 0;
+	t->is_in = false;
+	ask(t);
+}
+
+static void on_answer(struct inquiry *q)
+{
+	struct tapping *t = container_of(q, struct tapping, q);
+	bool was_leaving = q->look.kind == LOOK_UNTAP;
+
+	if (t->is_leaving && !was_leaving) {
+		leave(t);
+	} else if (++t->worker < t->all->nworkers) {
+		ask(t);
+	} else if (was_leaving) {
+		free_tapping(t);
+	} else {
+		t->is_in = true;
+		t->ready(t->arg);
+	}
+}
+
+struct tapping *tapping_begin(struct tappings *all, enum tap_kind kind, const struct tap_want *want,
+			      void (*ready)(void *arg), void *arg)
+{
+	struct tapping *t;
+	int err = 0;
+
+	if (all->n == TAPPINGS)
+		return NULL;
+	t = mem_zalloc(sizeof(*t) + all->nworkers * sizeof(t->taps[0]));
+	if (!t)
+		return NULL;
+	t->all = all;
+	t->ready = ready;
+	t->arg = arg;
+	t->q.answered = on_answer;
+	list_init(&t->link);
+	list_add_tail(&all->all, &t->link);
+	all->n++;
+	for (unsigned i = 0; i < all->nworkers && !err; i++) {
+		t->taps[i].kind = kind;
+		t->taps[i].want = *want;
+		list_init(&t->taps[i].link);
+		err = ring_init(&t->taps[i].ring, ring_bytes[kind]);
+	}
+	if (err) {
+		free_tapping(t);
+		return NULL;
+	}
+	ask(t);
+	return t;
+}
+
+size_t tapping_take(struct tapping *t, void *to, size_t size)
+{
+	for (unsigned i = 0; i < t->all->nworkers; i++) {
+		struct ring *r = &t->taps[t->turn].ring;
+		size_t len = ring_next(r);
+
+		t->turn = (t->turn + 1) % t->all->nworkers;
+		if (len)
+			return ring_take(r, to, size);
+	}
+	return 0;
+}
+
+uint64_t tapping_lost(struct tapping *t)
+{
+	uint64_t lost = 0;
+
+	for (unsigned i = 0; i < t->all->nworkers; i++)
+		lost += ring_lost(&t->taps[i].ring);
+	return lost;
+}
+
+void tapping_end(struct tapping *t)
+{
+	if (!t)
+		return;
+	t->is_leaving = true;
+	if (t->is_in)
+		leave(t);
+}

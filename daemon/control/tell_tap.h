@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_CONTROL_TELL_TAP_H
+#define DAEMON_CONTROL_TELL_TAP_H
+
+#include "proxy/tap.h"
+
+/** tell_tap - what taps have heard, in JSON; each is owned by the caller, NULL without memory. */
+struct json_object;
+
+/** struct tell_clock - to have the time of day of what has one of the relay's: ns, both taken together. */
+struct tell_clock {
+	nsec_t relay, day;
+};
+
+struct json_object *tell_rpc(const struct tell_clock *c, const struct tap_rpc *r);
+
+/** tell_message - @octets of it are @len. */
+struct json_object *tell_message(const struct tell_clock *c, const struct tap_message *m,
+				 const uint8_t *octets, size_t len);
+
+#endif
