@@ -284,6 +284,7 @@ void check(struct reader *r, const config_setting_t *root, struct config *cfg)
 			check_listen(r, item, &cfg->routes[i]);
 		check_route(r, item, &cfg->routes[i]);
 	}
+	check_side(r, cfg);
 	check_memory(r, root, cfg);
 	check_operators(r, root, cfg);
 }

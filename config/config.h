@@ -41,7 +41,8 @@ enum {
 	CONFIG_PATH_BYTES = 256,
 	CONFIG_NAMES_BYTES = 2048,
 	CONFIG_NAMES_MAX = 64,
-	CONFIG_NETS_MAX = 32
+	CONFIG_NETS_MAX = 32,
+	CONFIG_PORTS_MAX = 32
 };
 
 /** struct config_file - a file that is named, not read; empty: none. */
@@ -79,6 +80,16 @@ struct config_sources {
 	uint32_t n, line;
 };
 
+/** struct config_ports - each .first to .last, both included. */
+struct config_port_range {
+	uint16_t first, last;
+};
+
+struct config_ports {
+	struct config_port_range at[CONFIG_PORTS_MAX];
+	uint32_t n, line;
+};
+
 /** struct config_hostauth - host authentication on one side of a route (docs/hostauth-profile.md). */
 struct config_hostauth {
 	enum config_hostauth_mode mode;
@@ -113,6 +124,8 @@ struct config_end {
 	struct config_nets clients; /* listen: who may connect at all; none: everybody */
 	struct config_sources
 		sources; /* upstream: from where to connect; none: as the system likes */
+	struct config_ports
+		side_ports; /* upstream: of the protocols beside version 3 of NFS; none: not carried */
 	struct config_hostauth hostauth;
 	uint32_t line; /* of the address in the file, for messages */
 };
@@ -173,6 +186,10 @@ void config_free(struct config *cfg);
 
 /** config_print - the effective configuration, every key, in the syntax config_load() reads. */
 void config_print(const struct config *cfg, FILE *out);
+
+/** config_print_nft - rules by which the kernel carries what is beside RDMA to the servers of all routes
+ * with side_ports, and their callbacks: what nft -f reads. */
+void config_print_nft(const struct config *cfg, FILE *out);
 
 /** config_forget_lines - as if it had been read from no file: what differs between a file and the same
  * as it is printed. */

@@ -99,6 +99,7 @@ static const struct key upstream_keys[] = {
 	REQUIRED("address", KEY_ADDRESS, struct config_end, address),
 	NUMBER("port", struct config_end, port, 1, 65535),
 	OTHER("source", KEY_SOURCES, struct config_end, sources),
+	OTHER("side_ports", KEY_PORTS, struct config_end, side_ports),
 	OTHER("version", KEY_VERSION, struct config_end, versions),
 	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),

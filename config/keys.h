@@ -26,6 +26,7 @@ enum key_kind {
 	KEY_NAMES,    /* struct config_names, as a list of text */
 	KEY_NETS,     /* struct config_nets, as a list of text like "192.0.2.0/24" */
 	KEY_SOURCES,  /* struct config_sources, as one address or a list of groups */
+	KEY_PORTS,    /* struct config_ports, as a list of numbers and text like "4045-4046" */
 	KEY_GROUP,    /* .sub of the same or an embedded structure */
 	KEY_ROUTES,   /* list of groups of .sub: struct config's routes */
 	KEY_KINDS

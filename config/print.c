@@ -78,6 +78,18 @@ static void print_sources(const struct config_sources *sources, FILE *out)
 	fputc(')', out);
 }
 
+static void print_ports(const struct config_ports *ports, FILE *out)
+{
+	fputc('[', out);
+	for (uint32_t i = 0; i < ports->n; i++) {
+		fprintf(out, "%s\"%u", i ? ", " : "", ports->at[i].first);
+		if (ports->at[i].last > ports->at[i].first)
+			fprintf(out, "-%u", ports->at[i].last);
+		fputc('"', out);
+	}
+	fputc(']', out);
+}
+
 static void print_value(const struct key *key, const void *field, FILE *out)
 {
 	/* At their masks. */
@@ -124,6 +136,9 @@ static void print_value(const struct key *key, const void *field, FILE *out)
 		break;
 	case KEY_SOURCES:
 		print_sources(field, out);
+		break;
+	case KEY_PORTS:
+		print_ports(field, out);
 		break;
 	default: /* text: none of it needs an escape */
 		fprintf(out, "\"%s\"", (const char *)field);

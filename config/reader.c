@@ -39,21 +39,13 @@ static void store_checked(struct reader *r, const config_setting_t *s, const str
 		store(key, field, (uint64_t)value);
 }
 
-static bool is_integer(const config_setting_t *s)
-{
-	return s->type == CONFIG_TYPE_INT || s->type == CONFIG_TYPE_INT64;
-}
-
-static int64_t integer_of(const config_setting_t *s)
-{
-	return s->type == CONFIG_TYPE_INT ? s->value.ival : s->value.llval;
-}
-
 static void read_number(struct reader *r, const config_setting_t *s, const struct key *key,
 			void *field)
 {
-	if (is_integer(s))
-		store_checked(r, s, key, field, integer_of(s));
+	int64_t value;
+
+	if (reader_integer(s, &value))
+		store_checked(r, s, key, field, value);
 	else
 		reader_error(r, reader_line(s),
 			     "%s must be a whole number: use %" PRIu64 " to %" PRIu64, key->name,
@@ -86,8 +78,8 @@ static void read_bytes(struct reader *r, const config_setting_t *s, const struct
 {
 	int64_t value = -1;
 
-	if (is_integer(s)) {
-		store_checked(r, s, key, field, integer_of(s));
+	if (reader_integer(s, &value)) {
+		store_checked(r, s, key, field, value);
 		return;
 	}
 	if (s->type == CONFIG_TYPE_STRING)
@@ -198,11 +190,13 @@ static void read_address(struct reader *r, const config_setting_t *s, const stru
 /* 0: none. */
 static unsigned version_of(const config_setting_t *item)
 {
+	int64_t number;
+
 	if (item->type == CONFIG_TYPE_STRING)
 		return strcmp(item->value.sval, "2-early") == 0 ? CONFIG_V2_EARLY : 0;
-	if (!is_integer(item))
+	if (!reader_integer(item, &number))
 		return 0;
-	return integer_of(item) == 1 ? CONFIG_V1 : integer_of(item) == 2 ? CONFIG_V2 : 0;
+	return number == 1 ? CONFIG_V1 : number == 2 ? CONFIG_V2 : 0;
 }
 
 static void read_versions(struct reader *r, const config_setting_t *s, const struct key *key,
@@ -232,8 +226,9 @@ static void read_version(struct reader *r, const config_setting_t *s, const stru
 			 void *field)
 {
 	static const char *const names[] = {"1", "2", "auto", "2-early"}; /* at mask - 1 */
-	int64_t number = is_integer(s) ? integer_of(s) : 0;
+	int64_t number = 0; /* as it stays where @s is text */
 
+	reader_integer(s, &number);
 	for (unsigned mask = 1; mask <= sizeof(names) / sizeof(names[0]); mask++)
 		if ((s->type == CONFIG_TYPE_STRING &&
 		     strcmp(s->value.sval, names[mask - 1]) == 0) ||
@@ -407,7 +402,7 @@ static read_fn *const readers[KEY_KINDS] = {
 	[KEY_VERSIONS] = read_versions, [KEY_VERSION] = read_version, [KEY_LEVEL] = read_level,
 	[KEY_WORD] = read_word,		[KEY_GROUP] = read_group,     [KEY_ROUTES] = read_routes,
 	[KEY_FILE] = read_file,		[KEY_NAMES] = read_names,     [KEY_NETS] = reader_nets,
-	[KEY_SOURCES] = reader_sources,
+	[KEY_SOURCES] = reader_sources, [KEY_PORTS] = reader_ports,
 };
 
 static const struct key *find_key(const struct key_table *table, const char *name)

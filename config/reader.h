@@ -37,11 +37,15 @@ const char *reader_text(struct reader *r, const config_setting_t *s, const struc
 int reader_list(struct reader *r, const config_setting_t *s, const struct key *key, int most,
 		const char *want);
 
-/** reader_nets, reader_sources - KEY_NETS into struct config_nets, KEY_SOURCES into struct
- * config_sources: nets.c. */
+/** reader_integer - whether @s is a whole number, which then is *@value. */
+bool reader_integer(const config_setting_t *s, int64_t *value);
+
+/** reader_nets, reader_sources, reader_ports - KEY_NETS into struct config_nets, KEY_SOURCES into struct
+ * config_sources: nets.c; KEY_PORTS into struct config_ports: side.c. */
 void reader_nets(struct reader *r, const config_setting_t *s, const struct key *key, void *field);
 void reader_sources(struct reader *r, const config_setting_t *s, const struct key *key,
 		    void *field);
+void reader_ports(struct reader *r, const config_setting_t *s, const struct key *key, void *field);
 
 /**
  * reader_group - read @group by @table into the structure @base
@@ -65,6 +69,9 @@ bool scan(struct reader *r, char *text, size_t len);
 
 /** check_shared - several routes on one listener: which listens, and whose names choose which. */
 void check_shared(struct reader *r, const config_setting_t *routes, struct config *cfg);
+
+/** check_side - whether the kernel can carry what is beside RDMA, where side_ports asks for it. */
+void check_side(struct reader *r, const struct config *cfg);
 
 /** check - what no single key can tell: duplicates, loops, memory. @root is the file's tree. */
 void check(struct reader *r, const config_setting_t *root, struct config *cfg);

@@ -14,6 +14,8 @@ static bool is_same_field(const struct key *key, const void *a, const void *b)
 		return memcmp(a, b, offsetof(struct config_file, line)) == 0;
 	case KEY_SOURCES:
 		return memcmp(a, b, offsetof(struct config_sources, line)) == 0;
+	case KEY_PORTS:
+		return memcmp(a, b, offsetof(struct config_ports, line)) == 0;
 	case KEY_NAMES:
 		return memcmp(a, b, offsetof(struct config_names, line)) == 0;
 	default:

@@ -62,3 +62,11 @@ int reader_list(struct reader *r, const config_setting_t *s, const struct key *k
 			     most);
 	return n > most ? -1 : n;
 }
+
+bool reader_integer(const config_setting_t *s, int64_t *value)
+{
+	if (s->type != CONFIG_TYPE_INT && s->type != CONFIG_TYPE_INT64)
+		return false;
+	*value = s->type == CONFIG_TYPE_INT ? s->value.ival : s->value.llval;
+	return true;
+}

@@ -252,6 +252,7 @@ static void map_sizes(struct gateway *gw, unsigned slot)
 		(from->listen.hostauth.max_handshakes + gw->nworkers - 1) / gw->nworkers;
 	to->version_memory = from->upstream.version_memory_s * NSEC_PER_SEC;
 	to->users = &gw->listens[slot].users;
+	to->told_locks = &gw->listens[slot].told_locks;
 }
 
 int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *from, unsigned leader,

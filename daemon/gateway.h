@@ -40,6 +40,7 @@ struct gateway_listen {
 	unsigned part;	   /* whose range of memory is its own: proxy_route_add() */
 	unsigned told_as;  /* where its figures are added to: the route of that name */
 	atomic_uint users; /* workers that know of it */
+	atomic_bool told_locks;
 	struct fabric_net unneeded[CONFIG_NETS_MAX];  /* hostauth.unneeded_from */
 	struct fabric_net clients[CONFIG_NETS_MAX];   /* of its listener */
 	struct proxy_source sources[CONFIG_NETS_MAX]; /* upstream.source */

@@ -15,6 +15,7 @@ const char help_text[] =
 "             [--take-over]    ... in the place of the one that serves with this FILE's control\n"
 "  rpcrdma-gw --check FILE     print every problem of FILE with its line, or OK\n"
 "             [--print]        ... or instead of OK, every setting in effect\n"
+"  rpcrdma-gw --print-nft FILE print rules for nft -f, which carry what is beside RDMA (side_ports)\n"
 "  rpcrdma-gw --version\n"
 "  rpcrdma-gw --help\n"
 "\n"

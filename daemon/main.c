@@ -8,10 +8,10 @@
 #include "daemon/help.h"
 #include "daemon/serve.h"
 
-enum { OPT_CHECK = 256, OPT_PRINT, OPT_TAKE_OVER };
+enum { OPT_CHECK = 256, OPT_PRINT, OPT_PRINT_NFT, OPT_TAKE_OVER };
 
 struct command_line {
-	const char *serve, *check;
+	const char *serve, *check, *nft;
 	bool print, take_over, help, version;
 };
 
@@ -22,6 +22,7 @@ static int parse(int argc, char **argv, struct command_line *cl)
 		{"config", required_argument, NULL, 'c'},
 		{"check", required_argument, NULL, OPT_CHECK},
 		{"print", no_argument, NULL, OPT_PRINT},
+		{"print-nft", required_argument, NULL, OPT_PRINT_NFT},
 		{"take-over", no_argument, NULL, OPT_TAKE_OVER},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
@@ -39,6 +40,9 @@ static int parse(int argc, char **argv, struct command_line *cl)
 			break;
 		case OPT_PRINT:
 			cl->print = true;
+			break;
+		case OPT_PRINT_NFT:
+			cl->nft = optarg;
 			break;
 		case OPT_TAKE_OVER:
 			cl->take_over = true;
@@ -78,10 +82,23 @@ static enum exit_code check(const char *path, bool print)
 	return EXIT_OK;
 }
 
+/* The files of hostauth have no part in it, and need not be readable. */
+static enum exit_code print_nft(const char *path)
+{
+	struct config *cfg;
+	int err = config_load(path, &cfg, stderr);
+
+	if (err)
+		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
+	config_print_nft(cfg, stdout);
+	config_free(cfg);
+	return EXIT_OK;
+}
+
 static enum exit_code usage(void)
 {
-	fputs("usage: rpcrdma-gw -c FILE [--take-over] | --check FILE [--print] | --version | "
-	      "--help\n",
+	fputs("usage: rpcrdma-gw -c FILE [--take-over] | --check FILE [--print] | "
+	      "--print-nft FILE | --version | --help\n",
 	      stderr);
 	return EXIT_USAGE;
 }
@@ -96,6 +113,10 @@ static enum exit_code act(const struct command_line *cl)
 		puts("rpcrdma-gw " GW_VERSION);
 		return EXIT_OK;
 	}
+	if (cl->nft && !cl->check && !cl->serve && !cl->take_over && !cl->print)
+		return print_nft(cl->nft);
+	if (cl->nft)
+		return usage();
 	if (cl->check && !cl->serve && !cl->take_over)
 		return check(cl->check, cl->print);
 	if (cl->serve && !cl->check && !cl->print)

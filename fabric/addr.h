@@ -56,6 +56,12 @@ struct fabric_net {
  * IPv4's. */
 bool fabric_net_has(const struct fabric_net *net, const struct fabric_addr *addr);
 
+/** fabric_net_host_bits - how many bits its prefix leaves. */
+static inline unsigned fabric_net_host_bits(const struct fabric_net *net)
+{
+	return (net->is_v6 ? 128u : 32u) - net->bits;
+}
+
 /**
  * fabric_net_move - the address of @to that stands for @addr, which @from has
  *

@@ -22,6 +22,7 @@ struct route_state {
 	unsigned slot;	 /* of proxy.routes */
 	unsigned holds;	 /* sessions that came in by it, and those that took it: once each */
 	bool is_retired; /* nobody new takes it; it goes with the last of those */
+	bool told_locks; /* session_note_version_3() */
 	struct route_state *leader;  /* the one that listens, where it shares that one's listener */
 	unsigned sharers;	     /* routes it is that for: it stays as long as they do */
 	size_t doors_bytes;	     /* kept free for handshakes */

@@ -50,6 +50,8 @@ struct proxy_route {
 	nsec_t version_memory; /* how long "speaks only version 1" is remembered */
 	/* Counts relays that have this route; without any nobody looks at it. NULL: nobody wants to know. */
 	atomic_uint *users;
+	/* Whether it was told once, by any relay, that version 3's locks cannot be told apart. NULL: each tells. */
+	atomic_bool *told_locks;
 };
 
 struct crowd;

@@ -150,6 +150,7 @@ struct session {
 	struct list short_calls; /* txns that wait for that, without exposures */
 	struct session_watch crossed;
 	bool retried_v1;      /* the server has not proved yet that it speaks that */
+	bool has_version_3;   /* of NFS */
 	uint8_t request[512]; /* the client's private data, until accept */
 	size_t request_len;
 	struct list txns;
@@ -252,6 +253,9 @@ bool session_is_unneeded(const struct route_state *listener, const struct fabric
 
 /** session_has_source - unless @rs says from which addresses to connect, and none is for @peer. */
 bool session_has_source(const struct route_state *rs, const struct fabric_addr *peer);
+
+/** session_note_version_3 - its client speaks version 3 of NFS, whose locks are another protocol's. */
+void session_note_version_3(struct session *s);
 
 /** session_source - the address from which to connect for the client at @peer, into @out. Return: false:
  * the route does not say. */

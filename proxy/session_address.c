@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the address of a client decides: whether it is let in, what it need not prove, and which
- * address of ours its server sees. */
+ * address of ours its server sees, alone or with others. */
+#include "base/log.h"
 #include "proxy/internal.h"
 
 static bool is_in(const struct fabric_net *nets, unsigned n, const struct fabric_addr *peer)
@@ -40,6 +41,33 @@ bool session_source(const struct route_state *rs, const struct fabric_addr *peer
 	if (source)
 		fabric_net_move(&source->clients, &source->addresses, peer, out);
 	return source;
+}
+
+/* Who holds a lock is known to the server by an address and a number that each client counts for itself. */
+static bool shares_address(const struct session *s)
+{
+	const struct proxy_source *source =
+		s->client.conn ? find_source(s->route->route, &s->client.conn->peer) : NULL;
+
+	return !source ||
+	       fabric_net_host_bits(&source->addresses) < fabric_net_host_bits(&source->clients);
+}
+
+void session_note_version_3(struct session *s)
+{
+	struct route_state *rs = s->route;
+
+	s->has_version_3 = true;
+	if (rs->told_locks || !shares_address(s))
+		return;
+	rs->told_locks = true;
+	if (rs->route->told_locks && atomic_exchange(rs->route->told_locks, true))
+		return;
+	log_warn("nfs3.locks",
+		 "route=%s why=\"clients of NFS version 3 have one address at their server, which "
+		 "cannot tell their locks apart: give each its own (source, side_ports), or mount "
+		 "with nolock\"",
+		 rs->route->name);
 }
 
 bool session_is_unneeded(const struct route_state *listener, const struct fabric_addr *peer)

@@ -9,6 +9,7 @@
  */
 #include "base/log.h"
 #include "proxy/internal.h"
+#include "proxy/plan/nfs.h"
 
 enum {
 	/* Nobody asks for a reply that long: it shows that one was cut. A word, as XDR is made of words. */
@@ -68,6 +69,11 @@ bool txn_avoids_reply_chunk(const struct txn *t)
 	return t->to_filer && t->in.nwrites && t->s->proxy->now < t->s->route->one_kind_until;
 }
 
+static bool is_version_3(const struct rpchdr *hdr)
+{
+	return (hdr->prog == PROG_NFS && hdr->vers == 3) || hdr->prog == PROG_NLM;
+}
+
 void txn_note_call(struct txn *t)
 {
 	bool is_read = t->hdr_err == 0;
@@ -77,6 +83,8 @@ void txn_note_call(struct txn *t)
 			  : latency_kind_of(is_read ? &t->hdr : NULL, t->in.nreads, t->in.nwrites);
 	if (t->to_filer && is_read)
 		t->nfs_reads = nfs_reads_of(&t->hdr, t->call_body);
+	if (!t->reverse && is_read && !t->s->has_version_3 && is_version_3(&t->hdr))
+		session_note_version_3(t->s);
 }
 
 void txn_note_reply(struct txn *t, const struct rpc_msg *reply)

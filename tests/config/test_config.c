@@ -440,8 +440,8 @@ static const struct bad routes[] = {
 	{TO("version = \"early\";"), "5: " VERSION},
 	{TO("version = 4;"), "5: " VERSION},
 	{TO("versions = [1];"),
-	 "5: unknown key \"versions\": known here are fabric, address, port, source, version, "
-	 "inline, "
+	 "5: unknown key \"versions\": known here are fabric, address, port, source, side_ports, "
+	 "version, inline, "
 	 "credits, reverse_credits, reverse, crc, literal_credits, connect_timeout, "
 	 "reply_timeout, version_memory, retry_count, rnr_retry_count, resolve_timeout, "
 	 "busy_poll_us, hostauth\n"},

@@ -106,6 +106,13 @@ case_usage() {
     says usage:
     expect_exit 2 "$BIN/rpcrdma-gw" -c "$CONF" --check "$CONF"
     expect_exit 2 "$BIN/rpcrdma-gw" --print
+    expect_exit 2 "$BIN/rpcrdma-gw" --print-nft
+    expect_exit 2 "$BIN/rpcrdma-gw" --print-nft "$CONF" --check "$CONF"
+    expect_exit 2 "$BIN/rpcrdma-gw" --print-nft "$CONF" -c "$CONF"
+    expect_exit 1 "$BIN/rpcrdma-gw" --print-nft "$CONF" # which is not there
+    configure
+    expect_exit 0 "$BIN/rpcrdma-gw" --print-nft "$CONF"
+    says '^# No route has side_ports'
 }
 
 case_check() {

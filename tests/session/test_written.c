@@ -422,6 +422,35 @@ static void a_reply_longer_than_expected_is_asked_for_again(void **state)
 	}
 }
 
+/* Version 3's locks are told apart by addresses: where clients share one that is told, once. */
+static void shared_addresses_are_told_of(void **state)
+{
+	static const struct proxy_source one = {{.bits = 0}, {.bits = 32, .octets = {10, 9, 8, 7}}},
+					 own = {{.bits = 0}, {.bits = 0}};
+	static const struct proxy_source *const sources[] = {NULL, &one, &own};
+
+	(void)state;
+	cuts = false;
+	for (unsigned i = 0; i < 3; i++) {
+		begin(2, 1, send_long_path);
+		stage.routes[0].sources = sources[i];
+		stage.routes[0].nsources = sources[i] != NULL;
+		assert_int_equal(stage_lines("nfs3.locks"), 0);
+		read_link();
+		stage_is_over(false);
+		raw_hang_up(&stage.raw);
+		peer_end(client());
+		world_connect_pair(&stage, 0);
+		stage_run(0);
+		read_link();
+		assert_int_equal(client()->done, 2);
+		assert_int_equal(stage_lines("nfs3.locks"), i < 2);
+		raw_hang_up(&stage.raw);
+		peer_end(client());
+		stage_end();
+	}
+}
+
 /* A server that answers so for whatever reason is asked twice, and then believed. */
 static void refuse_any(uint32_t xid)
 {
@@ -639,6 +668,7 @@ int main(void)
 		cmocka_unit_test(a_reply_cut_to_its_chunk_is_an_error),
 		cmocka_unit_test(the_longest_reply),
 		cmocka_unit_test(a_reply_longer_than_expected_is_asked_for_again),
+		cmocka_unit_test(shared_addresses_are_told_of),
 		cmocka_unit_test(who_has_no_other_answer_is_believed),
 		cmocka_unit_test(who_ignores_write_chunks_gets_no_reply_chunk_beside),
 		cmocka_unit_test(a_reply_chunk_that_was_not_offered_is_none),

@@ -35,11 +35,29 @@ grace_is_over() { [ "$(cat $end_of_grace)" = Y ]; }
 # delegations back as well; nobody here has locks of it.) -N 2 would fail
 # and leave no threads at all: version 2 is gone.
 nfsd_up() {
-    echo 1 >/proc/sys/fs/nfs/nlm_grace_period
+    echo "${NLM_GRACE:-1}" >/proc/sys/fs/nfs/nlm_grace_period
+    echo 4045 | tee /proc/sys/fs/nfs/nlm_tcpport >/proc/sys/fs/nfs/nlm_udpport
     rpc.nfsd --grace-time 10 --lease-time 10 8
     echo 'rdma 20049' >/proc/fs/nfsd/portlist
 }
 nfsd_down() { rpc.nfsd 0; }
+
+# --- version 3's locks ---------------------------------------------------------
+
+# statd_up: NSM, without which lockd gives no locks; what it has to remember is in /var/lib/nfs.
+statd_up() {
+    mkdir -p /var/lib/nfs/sm /var/lib/nfs/sm.bak
+    pgrep -x rpcbind >/dev/null || rpcbind -w
+    pgrep -x rpc.statd >/dev/null || rpc.statd --no-notify -p 4046
+}
+# monitored: those that are to be told when this host comes back; a copy on standard output, and from it.
+keep_monitored() { tar -C /var/lib/nfs -c sm state | base64 -w 0; }
+restore_monitored() { mkdir -p /var/lib/nfs && echo "$1" | base64 -d | tar -C /var/lib/nfs -x; }
+# mount_nfs3 GATEWAY [OPTIONS]: as a user would who knows of no gateway.
+mount_nfs3() {
+    statd_up
+    timeout 90 mount -t nfs -o "vers=3,proto=rdma${2:-}" "$1:/srv/export" /mnt
+}
 
 # --- RDMA devices ------------------------------------------------------------
 
