@@ -166,14 +166,15 @@ verified_load() {
     fi
 }
 
-# keep_loading: verified loads one after the other, in the background, until
+# keep_loading OPTION...: verified loads one after the other, in the background, until
 # finish_loading, which waits for the last and is true if all were without error.
 keep_loading() {
     rm -f /run/load-*
     (
         while [ ! -e /run/load-stop ]; do
-            verified_load --numjobs=4 --size=4M || { touch /run/load-failed; break; }
+            verified_load --numjobs=4 --size=4M "$@" || { touch /run/load-failed; break; }
             echo >>/run/load-rounds
+            longest_wait >>/run/load-waits
         done
         touch /run/load-ended
     ) >/run/load-output 2>&1 &
@@ -185,6 +186,13 @@ finish_loading() {
     [ ! -e /run/load-failed ] && [ -e /run/load-rounds ]
 }
 load_rounds() { wc -l 2>/dev/null </run/load-rounds || echo 0; }
+
+# With --output-format=normal,json: the longest that one read or write took in the last load, in milliseconds;
+# load_longest: in all of them.
+longest_wait() {
+    sed -n '/^{/,/^}/p' /run/fio.log | jq '[.jobs[] | .read, .write | .lat_ns.max] | max / 1000000 | floor'
+}
+load_longest() { sort -n /run/load-waits | tail -n 1; }
 
 # --- callbacks ---------------------------------------------------------------
 
