@@ -24,7 +24,7 @@ struct jobs {
 	pthread_cond_t queued, done;
 	struct list queue;
 	bool stopping;
-	unsigned nthreads;
+	unsigned most, nthreads;
 	pthread_t threads[];
 };
 
@@ -74,12 +74,16 @@ struct jobs *jobs_new(unsigned threads)
 	pthread_cond_init(&jobs->queued, NULL);
 	pthread_cond_init(&jobs->done, NULL);
 	list_init(&jobs->queue);
-	for (; jobs->nthreads < threads; jobs->nthreads++)
-		if (pthread_create(&jobs->threads[jobs->nthreads], NULL, thread_main, jobs)) {
-			jobs_free(jobs);
-			return NULL;
-		}
+	jobs->most = threads;
 	return jobs;
+}
+
+int jobs_start(struct jobs *jobs)
+{
+	for (; jobs->nthreads < jobs->most; jobs->nthreads++)
+		if (pthread_create(&jobs->threads[jobs->nthreads], NULL, thread_main, jobs))
+			return ERR_NOMEM;
+	return 0;
 }
 
 void jobs_free(struct jobs *jobs)

@@ -35,8 +35,12 @@ struct jobs_port {
 	unsigned running;
 };
 
-/** jobs_new - @threads of them, that give way to others where CPUs are short. Return: owned, or NULL. */
+/** jobs_new - @threads for them, not started. Return: owned, or NULL. */
 struct jobs *jobs_new(unsigned threads);
+
+/** jobs_start - the threads, unless they run; they give way to others where CPUs are short. Return: 0, or
+ * ERR_NOMEM with some of them running. */
+int jobs_start(struct jobs *jobs) WARN_UNUSED;
 
 /** jobs_free - takes @jobs, which may be NULL; nothing is queued or running (asserted). */
 void jobs_free(struct jobs *jobs);

@@ -167,6 +167,7 @@ static bool is_over(nsec_t now)
 
 static void *writer_main(void *arg)
 {
+	pthread_setname_np(pthread_self(), "log");
 	pthread_mutex_lock(&writer.lock);
 	for (nsec_t now = writer_now();; now = writer_now()) {
 		const char *text;
@@ -210,10 +211,7 @@ int log_writer_start(void)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&writer.thread, NULL, writer_main, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err)
-		return ERR_NOMEM;
-	pthread_setname_np(writer.thread, "log");
-	return 0;
+	return err ? ERR_NOMEM : 0;
 }
 
 bool log_writer_stop(void)

@@ -121,7 +121,10 @@ static int read_file(const struct config_hostauth *cfg, const struct part *p, st
 	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would be waited for */
 	if (fd < 0)
 		return tell(problem, strerror(errno),
-			    "give a file that the gateway's user can read");
+			    errno == EACCES
+				    ? "give a file that the gateway's user can read; at a reload, "
+				      "one beside those that it had at start"
+				    : "give a file that the gateway's user can read");
 	err = read_open(fd, p->is_secret, out, problem);
 	close(fd);
 	return err;

@@ -216,11 +216,18 @@ bool gateway_prove(struct gateway *gw, unsigned slot, const struct auth *auth)
 	return to->client.auth || to->server.auth;
 }
 
-int gateway_start_jobs(struct gateway *gw)
+static int make_jobs(struct gateway *gw)
 {
 	if (!gw->jobs)
 		gw->jobs = jobs_new(job_threads(gw));
 	return gw->jobs ? 0 : ERR_NOMEM;
+}
+
+int gateway_start_jobs(struct gateway *gw)
+{
+	int err = make_jobs(gw);
+
+	return err ? err : jobs_start(gw->jobs);
 }
 
 int gateway_authenticate(struct gateway *gw, const struct auth *auth)
@@ -229,7 +236,7 @@ int gateway_authenticate(struct gateway *gw, const struct auth *auth)
 
 	for (unsigned i = 0; i < gw->nroutes; i++)
 		any |= gateway_prove(gw, i, auth);
-	return any ? gateway_start_jobs(gw) : 0;
+	return any ? make_jobs(gw) : 0;
 }
 
 static void map_sizes(struct gateway *gw, unsigned slot)

@@ -60,7 +60,7 @@ struct gateway {
 		*inherit; /* borrowed while gateway_listen() runs; NULL: nothing was passed */
 	unsigned nworkers;
 	size_t worker_bytes; /* each worker's share of memory_limit */
-	struct jobs *jobs;   /* threads for handshakes; NULL: no route has any */
+	struct jobs *jobs;   /* handshakes for other threads; NULL: no route has any */
 	struct crowd *crowd; /* whoever accepts: limits of sessions are of the process */
 	uint32_t max_sessions, max_setups; /* as the configuration has them, or by memory */
 	uint32_t inline_most;		   /* octets: what shared Receives have room for */
@@ -88,8 +88,8 @@ struct gateway {
 int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 		 unsigned cpus) WARN_UNUSED;
 
-/** gateway_authenticate - by @auth, made of the same configuration; before workers are. Return: 0
- * or ERR_NOMEM. */
+/** gateway_authenticate - by @auth, made of the same configuration; before workers are. Threads for handshakes
+ * are not started: gateway_start_jobs(). Return: 0 or ERR_NOMEM. */
 int gateway_authenticate(struct gateway *gw, const struct auth *auth) WARN_UNUSED;
 
 /** gateway_listen - bind every route; each failure is logged, naming @file. Return: 0 or the first

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -8,11 +9,12 @@
 #include "daemon/help.h"
 #include "daemon/serve.h"
 
-enum { OPT_CHECK = 256, OPT_PRINT, OPT_PRINT_NFT, OPT_TAKE_OVER };
+enum { OPT_CHECK = 256, OPT_PRINT, OPT_PRINT_NFT, OPT_TAKE_OVER, OPT_NO_SANDBOX };
 
 struct command_line {
 	const char *serve, *check, *nft;
-	bool print, take_over, help, version;
+	unsigned how; /* to serve */
+	bool print, help, version;
 };
 
 /* Return: 0, or -1 with the reason printed. */
@@ -24,6 +26,7 @@ static int parse(int argc, char **argv, struct command_line *cl)
 		{"print", no_argument, NULL, OPT_PRINT},
 		{"print-nft", required_argument, NULL, OPT_PRINT_NFT},
 		{"take-over", no_argument, NULL, OPT_TAKE_OVER},
+		{"no-sandbox", no_argument, NULL, OPT_NO_SANDBOX},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
@@ -45,7 +48,10 @@ static int parse(int argc, char **argv, struct command_line *cl)
 			cl->nft = optarg;
 			break;
 		case OPT_TAKE_OVER:
-			cl->take_over = true;
+			cl->how |= SERVE_TAKE_OVER;
+			break;
+		case OPT_NO_SANDBOX:
+			cl->how |= SERVE_NO_SANDBOX;
 			break;
 		case 'h':
 			cl->help = true;
@@ -97,7 +103,7 @@ static enum exit_code print_nft(const char *path)
 
 static enum exit_code usage(void)
 {
-	fputs("usage: rpcrdma-gw -c FILE [--take-over] | --check FILE [--print] | "
+	fputs("usage: rpcrdma-gw -c FILE [--take-over] [--no-sandbox] | --check FILE [--print] | "
 	      "--print-nft FILE | --version | --help\n",
 	      stderr);
 	return EXIT_USAGE;
@@ -113,14 +119,14 @@ static enum exit_code act(const struct command_line *cl)
 		puts("rpcrdma-gw " GW_VERSION);
 		return EXIT_OK;
 	}
-	if (cl->nft && !cl->check && !cl->serve && !cl->take_over && !cl->print)
+	if (cl->nft && !cl->check && !cl->serve && !cl->how && !cl->print)
 		return print_nft(cl->nft);
 	if (cl->nft)
 		return usage();
-	if (cl->check && !cl->serve && !cl->take_over)
+	if (cl->check && !cl->serve && !cl->how)
 		return check(cl->check, cl->print);
 	if (cl->serve && !cl->check && !cl->print)
-		return serve(cl->serve, cl->take_over);
+		return serve(cl->serve, cl->how);
 	return usage();
 }
 

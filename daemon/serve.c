@@ -2,8 +2,8 @@
 /*
  * Operation
  *
- * The main thread sets everything up, starts the workers and then only listens to
- * signals and to the workers' changes of state:
+ * The main thread sets everything up, gives up what it does not need any more (daemon/sandbox),
+ * starts all other threads and then only listens to signals and to the workers' changes of state:
  *
  *   SERVING --SIGTERM, SIGINT--> DRAINING --again--> STOPPING
  *      |                            |                    |
@@ -41,6 +41,7 @@
 #include "daemon/metrics/metrics.h"
 #include "daemon/inherit.h"
 #include "daemon/reload.h"
+#include "daemon/sandbox.h"
 #include "daemon/service.h"
 #include "daemon/takeover.h"
 #include "daemon/report.h"
@@ -66,6 +67,8 @@ struct server {
 	struct control *control; /* NULL: not configured */
 	struct metrics *metrics; /* likewise */
 	const char *path;
+	unsigned how; /* SERVE_* */
+	struct sandbox sandbox;
 	nsec_t begun;
 	int64_t begun_wall;
 	enum serve_state state;
@@ -74,6 +77,7 @@ struct server {
 
 static void raise_limits(void)
 {
+	const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -81,7 +85,10 @@ static void raise_limits(void)
 		if (setrlimit(RLIMIT_NOFILE, &limit))
 			log_warn("limit", "what=open_files why=\"cannot be raised\"");
 	}
-	/* RDMA devices pin memory; where that is still too little, they say so. */
+	/* RDMA devices pin memory; where that is still too little, they say so. The privilege that lets
+	 * anybody pin what it likes is about to go. */
+	if (setrlimit(RLIMIT_MEMLOCK, &all) == 0)
+		return;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		(void)setrlimit(RLIMIT_MEMLOCK, &limit);
@@ -216,12 +223,30 @@ static int make_inquiries(struct server *s)
 	return s->collector ? make_reload(s) : ERR_NOMEM;
 }
 
-static int start_workers(struct server *s)
+static int make_workers(struct server *s)
 {
 	for (unsigned i = 0; i < s->gw.nworkers; i++) {
 		s->workers[i] = worker_new(&s->gw, i, s->loop);
 		if (!s->workers[i])
 			return ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int confine(struct server *s, int (*when)(struct sandbox *))
+{
+	return s->how & SERVE_NO_SANDBOX ? 0 : when(&s->sandbox);
+}
+
+static int start_threads(struct server *s)
+{
+	if (log_start()) {
+		log_error("start.failed", "why=\"no thread for the log\"");
+		return ERR_NOMEM;
+	}
+	if (s->gw.jobs && gateway_start_jobs(&s->gw)) {
+		log_error("start.failed", "why=\"no threads for host authentication\"");
+		return ERR_NOMEM;
 	}
 	for (unsigned i = 0; i < s->gw.nworkers; i++)
 		if (worker_start(s->workers[i]))
@@ -311,7 +336,7 @@ static int open_metrics(struct server *s)
 	return *metrics.address ? metrics_open(&metrics, &s->metrics) : 0;
 }
 
-/* Where operators and their programs come. Before there are other threads. */
+/* Where operators and their programs come. */
 static int open_operators(struct server *s)
 {
 	int err = open_control(s);
@@ -351,7 +376,7 @@ static enum exit_code prepare(struct server *s, const char *path)
 		return EXIT_INTERNAL;
 	}
 	if (gateway_authenticate(&s->gw, s->auth)) {
-		log_error("start.failed", "why=\"no threads for host authentication\"");
+		log_error("start.failed", "why=\"no memory for host authentication\"");
 		return EXIT_INTERNAL;
 	}
 	return EXIT_OK;
@@ -381,6 +406,10 @@ static enum exit_code run(struct server *s, const char *path)
 		 "worker_memory_bytes=%zu max_sessions=%u max_setups=%u routes=%u",
 		 (int)getpid(), path, s->gw.nworkers, (unsigned long long)s->cfg->memory_bytes,
 		 s->gw.worker_bytes, s->gw.max_sessions, s->gw.max_setups, s->gw.nroutes);
+	if (s->how & SERVE_NO_SANDBOX)
+		log_warn("sandbox", "landlock=0 seccomp=no why=\"--no-sandbox\"");
+	if (confine(s, sandbox_before_devices))
+		return EXIT_INTERNAL;
 	s->gw.inherit = &s->inherit;
 	err = gateway_listen(&s->gw, path);
 	s->gw.inherit = NULL;
@@ -391,7 +420,8 @@ static enum exit_code run(struct server *s, const char *path)
 	err = open_operators(s);
 	if (err)
 		return err == ERR_IO ? EXIT_LISTEN : EXIT_INTERNAL;
-	if (start_workers(s))
+	/* In this order: what is given up by one thread is given up by those that it makes. */
+	if (make_workers(s) || confine(s, sandbox_before_threads) || start_threads(s))
 		return EXIT_INTERNAL;
 	inherit_end(&s->inherit);
 	log_info("ready", "routes=%u", s->gw.nroutes);
@@ -430,11 +460,12 @@ static void cleanup(struct server *s)
 	service_close(&s->service);
 }
 
-enum exit_code serve(const char *path, bool takes_over)
+enum exit_code serve(const char *path, unsigned how)
 {
 	struct server s = {.signals = {.caught = on_signal, .fd = -1},
 			   .takeover = {.fd = -1},
 			   .path = path,
+			   .how = how,
 			   .begun = loop_now(),
 			   .begun_wall = time(NULL)};
 	enum exit_code code = EXIT_INTERNAL;
@@ -451,12 +482,11 @@ enum exit_code serve(const char *path, bool takes_over)
 		service_close(&s.service);
 		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
 	}
+	s.sandbox = (struct sandbox){.cfg = s.cfg, .file = path};
 	mem_settle();
 	log_set_level(s.cfg->log_level);
 	signal(SIGPIPE, SIG_IGN);
-	if (log_start())
-		log_error("start.failed", "why=\"no thread for the log\"");
-	else if (takes_over && takeover_begin(&s.takeover, s.cfg->control.path, &s.inherit))
+	if ((how & SERVE_TAKE_OVER) && takeover_begin(&s.takeover, s.cfg->control.path, &s.inherit))
 		code = EXIT_LISTEN;
 	else
 		code = run(&s, path);

@@ -2,8 +2,6 @@
 #ifndef DAEMON_SERVE_H
 #define DAEMON_SERVE_H
 
-#include <stdbool.h>
-
 /* Exit codes of rpcrdma-gw: documented in --help and rpcrdma-gw(8). */
 enum exit_code {
 	EXIT_OK = 0,
@@ -14,8 +12,13 @@ enum exit_code {
 	EXIT_INTERNAL = 4, /* memory, descriptors or threads are short; a worker failed */
 };
 
-/** serve - run the gateway that @path configures until a signal ends it; @takes_over: in the place of the one that
- * serves at its control socket, if there is one. */
-enum exit_code serve(const char *path, bool takes_over);
+enum {
+	SERVE_TAKE_OVER =
+		1, /* in the place of the one that serves at its control socket, if there is one */
+	SERVE_NO_SANDBOX = 2, /* with all that the process may do, see daemon/sandbox.h */
+};
+
+/** serve - run the gateway that @path configures until a signal ends it; @how: SERVE_* or'ed. */
+enum exit_code serve(const char *path, unsigned how);
 
 #endif

@@ -354,8 +354,13 @@ static int run(struct worker *w)
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
-	int err = run(w);
+	char name[16];
+	int err;
 
+	snprintf(name, sizeof(name), "worker-%u", w->index);
+	pthread_setname_np(pthread_self(),
+			   name); /* by others it takes a file, which is not to be had */
+	err = run(w);
 	detach(w);
 	report_totals(&w->report);
 	set_state(w, err ? WORKER_FAILED : WORKER_ENDED);
@@ -364,7 +369,6 @@ static void *worker_main(void *arg)
 
 int worker_start(struct worker *w)
 {
-	char name[16];
 	int err = pthread_create(&w->thread, NULL, worker_main, w);
 
 	if (err) {
@@ -372,8 +376,6 @@ int worker_start(struct worker *w)
 		return ERR_NOMEM;
 	}
 	w->started = true;
-	snprintf(name, sizeof(name), "worker-%u", w->index);
-	pthread_setname_np(w->thread, name);
 	return 0;
 }
 

@@ -65,6 +65,7 @@ static void each_comes_back_to_its_own(void **state)
 
 	(void)state;
 	assert_non_null(jobs);
+	assert_int_equal(jobs_start(jobs), 0);
 	for (unsigned p = 0; p < PORTS; p++)
 		open_end(&ends[p], jobs);
 	for (unsigned round = 1; round <= ROUNDS; round++) {
@@ -97,6 +98,7 @@ static void what_waits_can_be_taken_back(void **state)
 	(void)state;
 	sem_init(&begun, 0, 0);
 	sem_init(&go_on, 0, 0);
+	assert_int_equal(jobs_start(jobs), 0);
 	open_end(&e, jobs);
 	jobs_submit(&e.port, &still.job);
 	jobs_submit(&e.port, &waits.job);
@@ -126,7 +128,9 @@ static void whoever_leaves_waits_for_what_runs(void **state)
 
 	(void)state;
 	open_end(&e, jobs);
-	jobs_submit(&e.port, &still.job);
+	jobs_submit(&e.port, &still.job); /* before there is a thread */
+	assert_int_equal(jobs_start(jobs), 0);
+	assert_int_equal(jobs_start(jobs), 0);
 	sem_wait(&begun);
 	sem_post(&go_on);
 	jobs_port_wait(&e.port);

@@ -580,6 +580,56 @@ is_displaced() {
     [ "$(displaced)" -ge "$1" ]
 }
 
+# From inside a worker: what it needs, and nothing else. What the kernel has not got is said.
+tried() { # OTHER [files-and-sockets-alone]
+    "$BIN/inject" "$PID" worker-0 "$CONF" "$@" >"$DIR/tried" 2>"$DIR/tried.err" || {
+        [ $? -ne 77 ] || { echo "not on this machine" && exit 77; }
+        fail "inject"
+    }
+}
+tells() { # WHAT NAME...
+    local name
+    for name in "${@:2}"; do
+        grep -qx "$name $1" "$DIR/tried" || fail "$name is not $1: $(grep "^$name " "$DIR/tried")"
+    done
+}
+case_sandbox() {
+    local thread elsewhere=$DIR/elsewhere/file
+    mkdir "$DIR/elsewhere" "$DIR/etc"
+    echo 'what is none of its business' >"$elsewhere"
+    CONF=$DIR/etc/gw.conf
+    configure
+    gateway
+    if grep -q 'event=sandbox .*seccomp=no' "$LOG"; then echo "no filters here" && exit 77; fi
+    for thread in "/proc/$PID"/task/*/status; do
+        grep -q '^NoNewPrivs:[[:space:]]*1' "$thread" && grep -q '^Seccomp:[[:space:]]*2' "$thread" &&
+            grep -q '^CapPrm:[[:space:]]*0*$' "$thread" || fail "a thread is free: $thread $(cat "$thread")"
+    done
+    [ "$(find "/proc/$PID/task" -mindepth 1 -maxdepth 1 | wc -l)" -ge 4 ] || fail "threads are missing"
+    tried "$elsewhere"
+    tells OK open_readable socket_tcp socket_udp6 socket_routes
+    tells EPERM open_to_write open_to_append rename chmod mount socket_unix socket_raw socket_packet socket_audit \
+        exec execveat fork vfork ptrace process_vm_readv kill tgkill prlimit setuid unshare bpf io_uring_setup \
+        keyctl code stack_as_code
+    tells ENOSYS clone3
+    if has 'event=sandbox landlock=[1-9]'; then tells EACCES open_other; else tells OK open_other; fi
+    alive
+    # What a reload needs is there yet, also when another file is in the place of the old one.
+    sed 's/name = "one"/name = "two"/' "$CONF" >"$DIR/etc/new" && mv "$DIR/etc/new" "$CONF"
+    kill -HUP "$PID"
+    wait_for 10 has 'event=reload routes=1 added=1 changed=0 removed=1' || fail "no reload"
+    report
+    stop 0 3
+    # It is the sandbox that refuses.
+    start gateway "$BIN/rpcrdma-gw" -c "$CONF" --no-sandbox
+    PID=$pid
+    wait_for 20 has event=ready || fail "it does not start"
+    expect 'level=warn event=sandbox .*--no-sandbox'
+    tried "$elsewhere" open
+    tells OK open_readable open_other open_to_write open_to_append socket_unix
+    stop 0 3
+}
+
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 # In a network of its own, where there may be one.
 if [ "$CASE" = link_local ] && [ -z "${NETWORK:-}" ]; then

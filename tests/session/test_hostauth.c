@@ -467,6 +467,7 @@ static void begin_jobs(const struct cast *cast)
 	begin(cast);
 	jobs = jobs_new(1);
 	assert_non_null(jobs);
+	assert_int_equal(jobs_start(jobs), 0);
 	jobs_port_init(&port, jobs, nobody, NULL);
 	w.proxy->cfg.jobs = &port;
 }

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * Landlock's rules are about files, not names: a file that is replaced by a new one of its name, as
+ * editors and certbot do, is another. So it is the folders of the configuration and of the credentials
+ * that may be read; which also is how a reload may name a file that was not there at start, beside one
+ * that was.
+ */
+#include "daemon/sandbox_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/landlock.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/sandbox_calls.h"
+
+/* Rights as later versions have them, each the next bit. */
+enum { RIGHTS_1 = 13, RIGHTS_2, RIGHTS_3, RIGHTS_5 };
+#define FS_TRUNCATE (UINT64_C(1) << 14)
+#define FS_IOCTL_DEV (UINT64_C(1) << 15)
+
+#define FS_READ ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR))
+#define FS_USE (FS_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | FS_IOCTL_DEV)
+#define FS_OF_FILES                                                                                \
+	((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                 \
+		    LANDLOCK_ACCESS_FS_EXECUTE) |                                                  \
+	 FS_TRUNCATE | FS_IOCTL_DEV)
+
+struct rules {
+	int fd;
+	uint64_t handled;
+	int err; /* sticky */
+};
+
+/* All that this kernel can take away. */
+static uint64_t rights_of(int version)
+{
+	unsigned n = version >= 5   ? RIGHTS_5
+		     : version >= 3 ? RIGHTS_3
+		     : version >= 2 ? RIGHTS_2
+				    : RIGHTS_1;
+
+	return (UINT64_C(1) << n) - 1;
+}
+
+static int add_rule(const struct rules *r, int fd, uint64_t rights)
+{
+	struct landlock_path_beneath_attr rule = {.parent_fd = fd};
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	rule.allowed_access = rights & r->handled;
+	if (!S_ISDIR(st.st_mode))
+		rule.allowed_access &= FS_OF_FILES;
+	if (!rule.allowed_access)
+		return 0; /* which the kernel would complain about */
+	return syscall(SYS_landlock_add_rule, r->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) ? -errno
+											   : 0;
+}
+
+/* What is not there needs no rule. */
+static void allow(struct rules *r, const char *path, uint64_t rights)
+{
+	int fd = r->err ? -1 : open(path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	r->err = add_rule(r, fd, rights);
+	close(fd);
+}
+
+/* The folder that @path is in; of one that lies in the root, whose files are all there are, itself alone. */
+static void allow_beside(struct rules *r, const char *path, uint64_t rights)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+
+	if (!*path)
+		return;
+	if (slash && (size_t)(slash - path) < sizeof(dir)) {
+		memcpy(dir, path, (size_t)(slash - path));
+		dir[slash - path] = '\0';
+	}
+	allow(r, *dir ? dir : path, rights);
+}
+
+static void allow_credentials(struct rules *r, const struct config_hostauth *h)
+{
+	const struct config_file *files[] = {&h->certificate, &h->key, &h->ca, &h->crl, &h->psk};
+
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		allow_beside(r, files[i]->path, FS_READ);
+}
+
+/* Which a resolver's daemon may keep elsewhere, and replace. */
+static void allow_resolver(struct rules *r)
+{
+	char path[PATH_MAX];
+
+	allow(r, "/etc/hosts", FS_READ);
+	allow(r, "/etc/resolv.conf", FS_READ);
+	if (realpath("/etc/resolv.conf", path) && strncmp(path, "/etc/", strlen("/etc/")) != 0)
+		allow_beside(r, path, FS_READ);
+}
+
+/* They are looked up and opened after this, by libraries that are not there yet, and again when one comes while it
+ * runs; those that go are let go. And the control socket is to be made. */
+static void allow_devices(struct rules *r, const struct config *cfg)
+{
+	static const char *const libraries[] = {"/usr", "/lib", "/lib64", "/etc/ld.so.cache",
+						"/etc/libibverbs.d"};
+
+	for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		allow(r, libraries[i], FS_READ);
+	allow(r, "/sys", FS_READ);
+	allow(r, "/dev/infiniband", FS_USE);
+	allow(r, "/dev/null", FS_USE);
+	allow_beside(r, cfg->control.path,
+		     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+			     LANDLOCK_ACCESS_FS_READ_DIR);
+}
+
+static void allow_all(struct rules *r, const struct config *cfg, const char *file)
+{
+	allow_beside(r, file, FS_READ);
+	for (uint32_t i = 0; i < cfg->nroutes; i++) {
+		allow_credentials(r, &cfg->routes[i].listen.hostauth);
+		allow_credentials(r, &cfg->routes[i].upstream.hostauth);
+	}
+	allow_resolver(r);
+	allow(r, "/etc/ssl", FS_READ); /* OpenSSL's own configuration, when it is first used */
+	/* The process' own figures; Landlock keeps what is others' in there to them. */
+	allow(r, "/proc", FS_READ);
+	allow_beside(r, cfg->control.path, LANDLOCK_ACCESS_FS_REMOVE_FILE);
+	if (sandbox_uses_devices(cfg))
+		allow_devices(r, cfg);
+}
+
+int sandbox_files(const struct config *cfg, const char *file)
+{
+	int version =
+		(int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	struct landlock_ruleset_attr attr = {.handled_access_fs = rights_of(version)};
+	struct rules r = {.handled = attr.handled_access_fs};
+
+	if (version <= 0)
+		return 0;
+	r.fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	if (r.fd < 0)
+		return -errno;
+	allow_all(&r, cfg, file);
+	if (!r.err && syscall(SYS_landlock_restrict_self, r.fd, 0))
+		r.err = -errno;
+	close(r.fd);
+	return r.err ? r.err : version;
+}
