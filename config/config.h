@@ -34,6 +34,9 @@ enum config_reverse {
 	CONFIG_REVERSE_GENL,
 };
 
+/* How far a peer is: found out, or said. */
+enum config_hop { CONFIG_HOP_AUTO, CONFIG_HOP_NEAR, CONFIG_HOP_FAR };
+
 /* Who has to prove who it is. */
 enum config_hostauth_mode { CONFIG_HOSTAUTH_OFF, CONFIG_HOSTAUTH_ALLOW, CONFIG_HOSTAUTH_REQUIRE };
 
@@ -109,6 +112,7 @@ struct config_end {
 	char address[CONFIG_ADDRESS_BYTES]; /* a literal, "fe80::1%eth0" too; no brackets */
 	uint16_t port;
 	uint8_t versions;      /* accepted; or tried, 2 first when both ("auto") */
+	enum config_hop hop;   /* whether calls to this peer take their data along */
 	bool crc;	       /* ask for CRC32c on the wire */
 	bool literal_credits;  /* version 2, for labs: protocol decision 1 read literally */
 	uint32_t inline_bytes; /* size of Receives and largest Send */

@@ -77,6 +77,7 @@ static const struct key listen_keys[] = {
 	NUMBER("port", struct config_end, port, 1, 65535),
 	OTHER("clients", KEY_NETS, struct config_end, clients),
 	OTHER("versions", KEY_VERSIONS, struct config_end, versions),
+	WORD("hop", struct config_end, hop, config_hop_words, CONFIG_HOP_WORDS),
 	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
 	BYTES("receive_structure", struct config_end, bulk_bytes, 0, MIB(8), KIB(4)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),
@@ -101,6 +102,7 @@ static const struct key upstream_keys[] = {
 	OTHER("source", KEY_SOURCES, struct config_end, sources),
 	OTHER("side_ports", KEY_PORTS, struct config_end, side_ports),
 	OTHER("version", KEY_VERSION, struct config_end, versions),
+	WORD("hop", struct config_end, hop, config_hop_words, CONFIG_HOP_WORDS),
 	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),
 	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
@@ -189,6 +191,12 @@ const char *const config_receives_words[CONFIG_RECEIVES_WORDS] = {
 const char *const config_handles_words[CONFIG_HANDLES_WORDS] = {
 	[CONFIG_HANDLES_REFUSE] = "refuse",
 	[CONFIG_HANDLES_ALLOW] = "allow",
+};
+
+const char *const config_hop_words[CONFIG_HOP_WORDS] = {
+	[CONFIG_HOP_AUTO] = "auto",
+	[CONFIG_HOP_NEAR] = "near",
+	[CONFIG_HOP_FAR] = "far",
 };
 
 const char *const config_reverse_words[CONFIG_REVERSE_WORDS] = {

@@ -59,14 +59,16 @@ extern const struct key_table config_keys, config_route_keys, config_listen_keys
 extern const struct config config_defaults;
 extern const struct config_route config_route_defaults;
 
-/** The words for enum config_receives, enum config_reverse, enum config_hostauth_mode and enum
- * config_handles. */
+/** The words for enum config_receives, enum config_reverse, enum config_hostauth_mode, enum
+ * config_handles and enum config_hop. */
 enum {
+	CONFIG_HOP_WORDS = 3,
 	CONFIG_RECEIVES_WORDS = 3,
 	CONFIG_REVERSE_WORDS = 5,
 	CONFIG_HOSTAUTH_WORDS = 3,
 	CONFIG_HANDLES_WORDS = 2
 };
+extern const char *const config_hop_words[CONFIG_HOP_WORDS];
 extern const char *const config_handles_words[CONFIG_HANDLES_WORDS];
 extern const char *const config_receives_words[CONFIG_RECEIVES_WORDS];
 extern const char *const config_reverse_words[CONFIG_REVERSE_WORDS];

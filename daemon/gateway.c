@@ -35,6 +35,17 @@ static enum rpc_reverse reverse_level(const struct config_route *route)
 	return listen_versions(&route->listen) == CONFIG_V2 ? RPC_REV_GENL : RPC_REV_SIMPLE;
 }
 
+static enum hop map_hop(enum config_hop hop)
+{
+	static const enum hop hops[] = {
+		[CONFIG_HOP_AUTO] = HOP_AUTO,
+		[CONFIG_HOP_NEAR] = HOP_NEAR,
+		[CONFIG_HOP_FAR] = HOP_FAR,
+	};
+
+	return hops[hop];
+}
+
 static void map_leg(const struct config *cfg, const struct config_end *end, struct leg_config *leg)
 {
 	_Static_assert((int)CONFIG_V1 == (int)LEG_V1 && (int)CONFIG_V2 == (int)LEG_V2 &&
@@ -248,6 +259,8 @@ static void map_sizes(struct gateway *gw, unsigned slot)
 	memcpy(to->name, from->name, sizeof(from->name));
 	map_leg(gw->cfg, &from->listen, &to->client);
 	map_leg(gw->cfg, &from->upstream, &to->server);
+	to->client_hop = map_hop(from->listen.hop);
+	to->server_hop = map_hop(from->upstream.hop);
 	/* What is exposed is exposed to who answers. */
 	to->client.exposures = budget_exposures(from->listen.reverse_credits);
 	to->server.exposures = budget_exposures(from->upstream.credits);

@@ -109,6 +109,8 @@ static void look_at_session(const struct session *s, nsec_t now, struct look_ses
 	snprintf(out->client, sizeof(out->client), "%s", s->host);
 	look_at_leg(&s->client, &s->cstat, &out->legs[PROXY_CLIENT]);
 	look_at_leg(&s->server, &s->sstat, &out->legs[PROXY_SERVER]);
+	out->legs[PROXY_CLIENT].is_far = s->chop.is_far;
+	out->legs[PROXY_SERVER].is_far = s->shop.is_far;
 }
 
 static void look_at_calls(const struct session *s, nsec_t now, struct look *l)

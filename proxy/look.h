@@ -43,6 +43,7 @@ struct look_leg {
 	const char *version_name;	   /* static storage */
 	uint32_t inline_send, inline_recv; /* thresholds */
 	uint32_t credits;		   /* calls that may be in flight */
+	bool is_far;			   /* calls to it take their data along */
 	uint64_t calls, replies, rcalls, rreplies, bytes_in, bytes_out, large, written, late;
 };
 

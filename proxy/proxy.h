@@ -8,6 +8,7 @@
 #include "fabric/fabric.h"
 #include "proxy/latency.h"
 #include "proxy/leg/leg.h"
+#include "proxy/plan/hop.h"
 
 /**
  * proxy - the relay of one worker: its sessions, transactions and memory. It is
@@ -28,6 +29,7 @@ struct proxy_source {
 struct proxy_route {
 	char name[PROXY_NAME_MAX];
 	struct leg_config client, server; /* listen and upstream side */
+	enum hop client_hop, server_hop;  /* whether their peers are far */
 	/* Of clients on .unneeded, which need not prove who they are; other sizes than .client's it may
 	 * not have. */
 	struct leg_config client_unneeded;
@@ -111,7 +113,10 @@ struct proxy_counters {
 	uint64_t duplicates;   /* calls of version 2 dropped: their XID was in flight already */
 	uint64_t large;	       /* calls that took a block larger than 16 KiB */
 	uint64_t written;      /* replies that came by RDMA Write, all or in part */
-	uint64_t peer_faults;  /* sessions closed for a breach of protocol */
+	uint64_t joined;       /* calls whose data were put back into their payload stream */
+	uint64_t joined_bytes; /* ... octets of these data */
+	uint64_t assembled_bytes; /* of continued messages: each was copied once */
+	uint64_t peer_faults;	  /* sessions closed for a breach of protocol */
 	uint64_t budget_waits;
 	uint64_t shortages; /* of a device: a Read, Write or exposure had to wait */
 	uint64_t refused[PROXY_REFUSALS];

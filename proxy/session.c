@@ -53,6 +53,7 @@ static void open_both(struct session *s)
 /* The server leg is ready: now the client may come, or go on. */
 static void on_server_ready(struct session *s)
 {
+	session_hop_ready(s);
 	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
 		session_remember_v1(s); /* it said so */
 	if (s->state == SESSION_CONNECT) {
@@ -79,6 +80,8 @@ static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *o
 	const struct leg *other = leg == &s->client ? &s->server : &s->client;
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
 
+	if (out->held.assembly)
+		s->route->count.assembled_bytes += rpc_msg_body_len(out->msg);
 	if (leg == &s->server && s->retried_v1) {
 		s->retried_v1 = false;
 		session_remember_v1(s);
@@ -154,6 +157,7 @@ static void drain_leg(struct session *s, struct leg *leg)
 	}
 	if (s->state == SESSION_PROVE)
 		session_choose(s);
+	session_hop_asked(s);
 	if (asked)
 		session_log_auth(s, leg);
 	/* It has said something, and who it is where that is asked. */
@@ -201,6 +205,9 @@ static void set_grants(struct session *s)
 	uint32_t grant = server_takes(s);
 
 	grant += grant / 8 + 1;
+	/* A call over a far hop may take many messages. */
+	if (s->chop.is_far && s->client.t && !s->client.t->ops->traits->counts_calls)
+		grant = s->client.cfg->credits;
 	if (session_calls_wait(&s->forward) || quota_others_wait(&s->forward.quota) ||
 	    quota_others_wait(&s->forward.room))
 		grant = grant / 2 + 1;

@@ -7,6 +7,7 @@
 #include "fabric/lobby.h"
 #include "proxy/door.h"
 #include "proxy/leg/leg.h"
+#include "proxy/plan/hop.h"
 #include "proxy/proxy.h"
 
 /**
@@ -14,7 +15,7 @@
  *
  * Inside of proxy/ only. session_open.c lets clients in, session_route.c finds the route of those who have to
  * prove who they are first, session_address.c what an address decides, session.c pairs the legs and routes what comes out of them;
- * session_version.c finds the server's version, session_watch.c ends sessions whose peers
+ * session_version.c finds the server's version, session_hop.c how far the peers are, session_watch.c ends sessions whose peers
  * stand still, session_log.c reports.
  */
 
@@ -109,6 +110,15 @@ struct session_ops {
 	struct session_watch sends, message, credits;
 };
 
+/** struct session_hop - how far the peer of a leg is: session_hop.c. */
+struct session_hop {
+	enum hop hop; /* as the route has it */
+	struct hop_times times;
+	nsec_t asked; /* when its properties were asked for; 0: not, or they came */
+	bool is_far;
+	bool is_settled; /* nothing need be measured any more */
+};
+
 /** struct session_queue - admission of the calls of one direction: forward, reverse. They do not
  * wait for each other, for a server may need a callback's answer before it goes on. */
 struct session_queue {
@@ -158,6 +168,7 @@ struct session {
 	struct session_queue forward, reverse;
 	struct session_ops cops, sops;
 	struct session_proof cproof, sproof;
+	struct session_hop chop, shop;
 	struct txn *buckets[SESSION_BUCKETS];
 	uint8_t named[SESSION_NAMED]; /* handles in calls of version 1 in flight: txn_inv.c */
 };
@@ -242,6 +253,18 @@ bool session_retry_as_v1(struct session *s, int status);
  * server leg ended with @status, which may be against it. */
 void session_remember_v1(struct session *s);
 void session_forget_v1(struct session *s, int status);
+
+/* session_hop.c: how far its peers are */
+
+/** session_hop_init - its route is known. */
+void session_hop_init(struct session *s);
+
+/** session_hop_asked, session_hop_ready - the server leg was looked at; it is ready. */
+void session_hop_asked(struct session *s);
+void session_hop_ready(struct session *s);
+
+/** session_hop_note - the peer took @took to answer. */
+void session_hop_note(struct session_hop *h, nsec_t took);
 
 /* session_address.c: what the address of a client decides */
 
@@ -387,6 +410,18 @@ static inline bool session_is_idle(const struct session *s)
 static inline struct session_stat *session_stat(struct session *s, const struct leg *leg)
 {
 	return leg == &s->client ? &s->cstat : &s->sstat;
+}
+
+static inline struct session_hop *session_hop(struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? &s->chop : &s->shop;
+}
+
+/** session_answered - a call on @leg was, after @took. */
+static inline void session_answered(struct session *s, const struct leg *leg, nsec_t took)
+{
+	if (!session_hop(s, leg)->is_settled)
+		session_hop_note(session_hop(s, leg), took);
 }
 
 #endif

@@ -95,6 +95,7 @@ void session_set_route(struct session *s, struct route_state *rs)
 	/* No more than there are Receives beside those for replies. */
 	open_queue(s, &s->reverse, rs->route->server.rev_credits, 0);
 	leg_set_quotas(&s->client, rs->groups);
+	session_hop_init(s);
 }
 
 /* Who comes from some networks need not prove who it is. */

@@ -22,6 +22,7 @@ int session_connect_server(struct session *s)
 	if ((cfg->versions & LEG_V1) && (s->retried_v1 || p->now < rs->v1_until))
 		cfg = &rs->server_v1;
 	leg_init(&s->server, RPC_INITIATOR);
+	s->shop.asked = 0;
 	leg_set_quotas(&s->server, s->route->groups);
 	s->server.jobs = p->cfg.jobs;
 	s->server.tap = &p->leg_tap;

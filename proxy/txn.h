@@ -104,6 +104,7 @@ struct txn {
 	/* txn_form.c */
 	struct plan_call plan; /* when it came */
 	enum plan_form form;   /* of the call, as it was sent */
+	bool joined;	       /* its data item is in the payload stream, not in a Read chunk */
 	struct view call_body; /* the call's payload stream, once complete */
 	struct rpchdr hdr;     /* what begins it: txn_look() */
 	int hdr_err;

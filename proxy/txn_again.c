@@ -22,6 +22,12 @@
  */
 #include "proxy/internal.h"
 
+/* Octets of the payload stream as it was sent. */
+static size_t stream_of(const struct txn *t)
+{
+	return t->joined ? rpc_msg_body_len(&t->out) : t->call_body.len;
+}
+
 static bool is_proved(const struct txn *t)
 {
 	const struct session_proof *p = session_proof(t->s, t->rsp);
@@ -29,7 +35,7 @@ static bool is_proved(const struct txn *t)
 	if (t->out.nplaced && !p->placed)
 		return false;
 	return t->out.nsegs <= p->segments &&
-	       (t->form != PLAN_CONTINUED || t->call_body.len <= p->continued);
+	       (t->form != PLAN_CONTINUED || stream_of(t) <= p->continued);
 }
 
 static bool lies_in(struct view body, const struct leg_rbuf *rb)
@@ -68,8 +74,8 @@ void txn_proved(const struct txn *t)
 		p->segments = t->out.nsegs;
 	if (t->out.nplaced)
 		p->placed = true;
-	if (t->form == PLAN_CONTINUED && t->call_body.len > p->continued)
-		p->continued = (uint32_t)t->call_body.len;
+	if (t->form == PLAN_CONTINUED && stream_of(t) > p->continued)
+		p->continued = (uint32_t)stream_of(t);
 }
 
 /* Whether it is the form of a call that brings its data along that was refused. */

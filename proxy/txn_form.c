@@ -4,6 +4,9 @@
  * reply as the requester's does, and what of an answer can be believed. Chunks
  * of one leg never appear on the other: each names memory of the gateway.
  */
+#include <assert.h>
+#include <string.h>
+
 #include "proxy/internal.h"
 #include "xdr/cursor.h"
 
@@ -15,7 +18,7 @@ static void end_of(const struct txn *t, const struct leg *leg, struct plan_end *
 	e->traits = transport->ops->traits;
 	e->limits = transport->peer;
 	e->continued = e->continued_most = (struct plan_cover){0};
-	e->no_reply_chunk = false;
+	e->no_reply_chunk = e->is_far = false;
 	e->slack = 0;
 	if (transport->ops->sends) {
 		e->continued = (struct plan_cover){cfg->continue_max,
@@ -44,6 +47,9 @@ void txn_look(struct txn *t)
 static void plan_to(const struct txn *t, struct plan_end *to)
 {
 	end_of(t, t->rsp, to);
+	to->is_far = session_hop(t->s, t->rsp)->is_far;
+	if (to->is_far) /* there is no better way for what the credits cover */
+		to->continued.bytes = t->s->proxy->cfg.max_payload;
 	if (t->avoid & TXN_AVOID_CONTINUED)
 		to->limits.continuation = false;
 	if (t->avoid & TXN_AVOID_BODY_CHUNK)
@@ -68,18 +74,22 @@ void txn_plan(struct txn *t)
 	plan_call_form(&in, &t->plan);
 }
 
-/* Now that t->out has its chunks. */
-static void plan_again(const struct txn *t, struct plan_call *out)
+/* Now that t->out has its chunks: all, or with @joined all but the data item, which is in its body. Return: false, where
+ * it should not be there. */
+static bool plan_again(const struct txn *t, bool joined, struct plan_call *out)
 {
 	struct plan_end to;
 	struct plan_in in = {.call = &t->in,
-			     .body_len = t->call_body.len,
+			     .body_len = joined ? rpc_msg_body_len(&t->out) : t->call_body.len,
 			     .header_len = t->rsp->t->ops->header_len(t->rsp->t, &t->out),
 			     .to = &to,
 			     .reverse = t->reverse};
 
 	plan_to(t, &to);
+	if (joined)
+		return plan_call_joined(&in, &t->plan, out);
 	plan_call_again(&in, &t->plan, out);
+	return true;
 }
 
 /* The real length of a data item that the peer may have sent with its XDR pad. */
@@ -146,15 +156,42 @@ static int add_reply(struct txn *t, const struct plan_call *p)
 	return txn_expose(t, &t->reply, t->reply.cap, FABRIC_REMOTE_WRITE, 0, &t->out.reply);
 }
 
+static void add_view(struct rpc_msg *m, const uint8_t *octets, size_t len)
+{
+	if (len)
+		m->body[m->nbody++] = view_of(octets, len);
+}
+
+static void put_body(struct txn *t)
+{
+	t->out.body[0] = t->call_body;
+	t->out.nbody = 1;
+}
+
+/* The payload stream as it is without Read chunks: nothing of it is moved. Behind the data item its
+ * pad has room, for blocks are made of words. */
+static void put_joined_body(struct txn *t)
+{
+	const struct txn_region *r = &t->reads[0];
+	size_t pad = xdr_pad(r->len), position = t->in.reads[0].position;
+	struct rpc_msg *m = &t->out;
+
+	assert(!pad || r->len + pad <= buf_round(r->cap));
+	memset(r->addr + r->len, 0, pad);
+	m->nbody = 0;
+	add_view(m, t->call_body.data, position);
+	add_view(m, r->addr, r->len + pad);
+	add_view(m, t->call_body.data + position, t->call_body.len - position);
+}
+
+/* The body is in t->out already, to be sent with it. */
 static int add_body(struct txn *t, enum plan_form form)
 {
 	struct rpc_msg *m = &t->out;
 
-	if (form != PLAN_BODY_CHUNK) {
-		m->body[0] = t->call_body;
-		m->nbody = 1;
+	if (form != PLAN_BODY_CHUNK)
 		return 0;
-	}
+	m->nbody = 0;
 	if (!t->body.owned)
 		t->body.addr = (uint8_t *)(uintptr_t)t->call_body.data;
 	m->has_body_chunk = true;
@@ -205,6 +242,38 @@ static bool form_placed(struct txn *t)
 	return to->ops->places(to, m);
 }
 
+/* Whether its data item may travel within the payload stream, if the plan agrees. Behind one that lies in a Receive
+ * there may be no room for its pad. */
+static bool may_join(const struct txn *t)
+{
+	const struct txn_region *r = t->reads;
+
+	return session_hop(t->s, t->rsp)->is_far && t->in.nreads == 1 && r->len > 0 &&
+	       (r->owned || xdr_pad(r->len) == 0);
+}
+
+/* All chunks but the Reply chunk, and the body; @p: how they go. */
+static int form_parts(struct txn *t, struct plan_call *p)
+{
+	bool joins = may_join(t);
+	int err = joins ? 0 : add_reads(t);
+
+	if (err == 0)
+		err = add_writes(t);
+	if (err < 0)
+		return err;
+	if (joins)
+		put_joined_body(t);
+	t->joined = joins && plan_again(t, true, p);
+	if (t->joined)
+		return 0;
+	if (joins)
+		err = add_reads(t);
+	put_body(t);
+	(void)plan_again(t, false, p);
+	return err;
+}
+
 static int form_call(struct txn *t, struct rpc_error *e)
 {
 	struct rpc_msg *m = &t->out;
@@ -215,21 +284,16 @@ static int form_call(struct txn *t, struct rpc_error *e)
 	rpc_msg_reset(m, t->in.xid, RPC_CALL);
 	if (form_placed(t)) {
 		t->form = PLAN_INLINE;
+		t->joined = false;
 		t->expected = t->plan.expected;
 		t->call_tx.tx.cover = RPC_COVER_NOW;
 		t->s->route->count.placed++;
 		return 0;
 	}
 	rpc_msg_reset(m, t->in.xid, RPC_CALL);
-	err = add_reads(t);
-	if (err == 0)
-		err = add_writes(t);
+	err = form_parts(t, &p);
 	if (err < 0)
 		return err;
-	m->body[0] = t->call_body;
-	m->nbody = 1;
-	plan_again(t, &p);
-	m->nbody = 0;
 	if (p.form == PLAN_REFUSED) {
 		*e = p.error;
 		return ERR_TOOBIG;

@@ -112,6 +112,7 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 	}
 	t->replied = true;
 	t->answered = s->proxy->now;
+	session_answered(s, rsp, t->answered - t->called);
 	txn_proved(t);
 	timer_disarm(&s->proxy->timers, &t->late);
 	t->reply_held = out->held;

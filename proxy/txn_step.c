@@ -21,6 +21,16 @@ static void step_call_not_sent(struct txn *t, int status)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 }
 
+static void step_count_joined(const struct txn *t)
+{
+	struct proxy_counters *count = &t->s->route->count;
+
+	if (!t->joined)
+		return;
+	count->joined++;
+	count->joined_bytes += t->reads[0].len;
+}
+
 static void step_call_sent(struct txn *t, int status)
 {
 	t->call_pending = false;
@@ -38,6 +48,7 @@ static void step_call_sent(struct txn *t, int status)
 	}
 	t->state = TXN_WAIT;
 	t->sent = t->s->proxy->now;
+	step_count_joined(t);
 	txn_keep_call(t);
 	if (t->replied && t->s->state == SESSION_OPEN)
 		txn_fence_then_reply(t);

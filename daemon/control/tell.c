@@ -238,6 +238,7 @@ static struct json_object *leg_of(const struct look_leg *leg)
 	put_number(o, "inline_send", leg->inline_send);
 	put_number(o, "inline_recv", leg->inline_recv);
 	put_number(o, "credits", leg->credits);
+	put_text(o, "hop", leg->is_far ? "far" : "near");
 	put_number(o, "calls", leg->calls);
 	put_number(o, "replies", leg->replies);
 	put_number(o, "rcalls", leg->rcalls);

@@ -105,6 +105,7 @@ struct mem_conn {
 	uint8_t pd[MEM_PRIVATE_DATA_MAX]; /* from the peer */
 	size_t pd_len;
 
+	nsec_t delay; /* each way, beside the latency */
 	nsec_t stall_until;
 	nsec_t linger_until; /* for a disconnect to arrive */
 	bool bye_waits;	     /* behind what waits for a shared Receive */
@@ -174,6 +175,8 @@ struct mem_fabric {
 struct memnet {
 	struct memnet_config cfg;
 	const struct memnet_watcher *watcher; /* or NULL */
+	struct fabric_addr far;		      /* .len 0: nowhere */
+	nsec_t far_delay;
 	nsec_t now;
 	uint64_t rng;
 	uint64_t ops, connects, exposes, posts;
@@ -225,6 +228,9 @@ nsec_t memnet_soon(struct memnet *net);
 
 /** memnet_wire - a random time when the wire of @c delivers, not before *@last, which it becomes. */
 nsec_t memnet_wire(struct mem_conn *c, nsec_t *last);
+
+/** memnet_here - likewise, before anything has gone over the wire. */
+nsec_t memnet_here(struct mem_conn *c, nsec_t *last);
 
 /* instance.c */
 

@@ -131,6 +131,7 @@ static void request_arrives(struct mem_due *due)
 	c->hold = true;
 	c->listener = l;
 	c->peer = from;
+	c->delay = from->delay;
 	from->peer = c;
 	c->base.local = from->base.peer;
 	c->base.peer = from->base.local;
@@ -190,6 +191,8 @@ int mem_connect(struct fabric *base, const struct fabric_addr *to,
 	}
 	c->state = MEM_CONNECTING;
 	c->base.peer = *to;
+	if (same_addr(to, &f->net->far))
+		c->delay = f->net->far_delay;
 	name_local(f->net, params->from, &c->base.local);
 	memnet_due_init(&c->setup, c, request_arrives);
 	memnet_schedule(f->net, &c->setup, memnet_wire(c, &c->last_sent));
@@ -259,7 +262,7 @@ int mem_accept(struct fabric_conn *base, const struct fabric_conn_params *params
 	c->read_depth = depth(c->ord, peer->ird);
 	peer->read_depth = depth(peer->ord, c->ird);
 	memnet_due_init(&c->setup, c, accepted);
-	memnet_schedule(mem_conn_net(c), &c->setup, memnet_wire(c, &c->last_sent));
+	memnet_schedule(mem_conn_net(c), &c->setup, memnet_here(c, &c->last_sent));
 	return err;
 }
 

@@ -101,6 +101,10 @@ uint64_t memnet_ops(const struct memnet *net);
 /** memnet_watch - from now on @w hears; borrowed, NULL: nobody. */
 void memnet_watch(struct memnet *net, const struct memnet_watcher *w);
 
+/** memnet_set_far - whatever connections to a listener at @addr send, made from now on, takes @delay more, each way.
+ * One place can be far. */
+void memnet_set_far(struct memnet *net, const struct fabric_addr *addr, nsec_t delay);
+
 /** memnet_usage - fills @u. */
 void memnet_usage(const struct memnet *net, struct memnet_usage *u);
 

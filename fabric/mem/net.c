@@ -45,16 +45,30 @@ nsec_t memnet_soon(struct memnet *net)
 	return add_saturating(net->now, latency(net));
 }
 
-nsec_t memnet_wire(struct mem_conn *c, nsec_t *last)
+static nsec_t in_order(const struct mem_conn *c, nsec_t at, nsec_t *last)
 {
-	nsec_t at = memnet_soon(mem_conn_net(c));
-
 	if (at < c->stall_until)
 		at = c->stall_until;
 	if (at < *last)
 		at = *last;
 	*last = at;
 	return at;
+}
+
+nsec_t memnet_wire(struct mem_conn *c, nsec_t *last)
+{
+	return in_order(c, add_saturating(memnet_soon(mem_conn_net(c)), c->delay), last);
+}
+
+nsec_t memnet_here(struct mem_conn *c, nsec_t *last)
+{
+	return in_order(c, memnet_soon(mem_conn_net(c)), last);
+}
+
+void memnet_set_far(struct memnet *net, const struct fabric_addr *addr, nsec_t delay)
+{
+	net->far = *addr;
+	net->far_delay = delay;
 }
 
 void memnet_due_init(struct mem_due *due, struct mem_conn *conn, void (*fire)(struct mem_due *))

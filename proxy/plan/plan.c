@@ -272,11 +272,12 @@ static uint32_t segments_limit(const struct plan_end *to)
 	return clamp_u32(plan_min(room, to->limits.segment_count));
 }
 
-static uint64_t segments_in_call(const struct rpc_msg *call, const struct plan_end *to)
+/* @joined: what would be Read chunks is in the payload stream. */
+static uint64_t segments_in_call(const struct rpc_msg *call, const struct plan_end *to, bool joined)
 {
 	uint64_t n = 0;
 
-	for (unsigned i = 0; i < call->nreads; i++)
+	for (unsigned i = 0; i < call->nreads && !joined; i++)
 		n += segments_for(call->reads[i].length, to);
 	for (unsigned i = 0; i < call->nwrites; i++)
 		if (call->writes[i].count)
@@ -337,10 +338,11 @@ static void pick_call_form(const struct plan_in *in, uint64_t header, uint64_t s
 	}
 }
 
-static void pick_with_reply(const struct plan_in *in, uint32_t reply_bytes, struct plan_call *out)
+static void pick_with_reply(const struct plan_in *in, uint32_t reply_bytes, bool joined,
+			    struct plan_call *out)
 {
 	const struct plan_end *to = in->to;
-	uint64_t header = in->header_len, segments = segments_in_call(in->call, to);
+	uint64_t header = in->header_len, segments = segments_in_call(in->call, to, joined);
 
 	*out = (struct plan_call){.reply_bytes = reply_bytes};
 	if (reply_bytes) {
@@ -353,29 +355,29 @@ static void pick_with_reply(const struct plan_in *in, uint32_t reply_bytes, stru
 }
 
 /* A Reply chunk that only tells a bound is not worth another form of the call. */
-static void leave_out_if_dear(const struct plan_in *in, struct plan_call *out)
+static void leave_out_if_dear(const struct plan_in *in, bool joined, struct plan_call *out)
 {
 	struct plan_call without;
 
-	pick_with_reply(in, 0, &without);
+	pick_with_reply(in, 0, joined, &without);
 	if (without.form != out->form)
 		*out = without;
 }
 
 /* In which form it goes, with a Reply chunk of @offer octets if that is possible. */
-static void pick_offering(const struct plan_in *in, uint32_t offer, uint32_t expected,
+static void pick_offering(const struct plan_in *in, uint32_t offer, uint32_t expected, bool joined,
 			  struct plan_call *out)
 {
 	const struct plan_end *to = in->to;
 	uint32_t may_offer = to->no_reply_chunk ? 0 : offer;
 
-	pick_with_reply(in, may_offer, out);
+	pick_with_reply(in, may_offer, joined, out);
 	out->expected = to->no_reply_chunk ? 0 : expected;
 	if (may_offer && to->traits->continues && !in->call->has_reply)
-		leave_out_if_dear(in, out);
+		leave_out_if_dear(in, joined, out);
 	/* Who can continue its Reply (draft-07 6.6.4) does without a chunk too many. */
 	if (out->form == PLAN_REFUSED && may_offer && to->traits->continues)
-		pick_with_reply(in, 0, out);
+		pick_with_reply(in, 0, joined, out);
 	out->offer = offer;
 }
 
@@ -387,14 +389,24 @@ void plan_call_form(const struct plan_in *in, struct plan_call *out)
 	if (plan_is_beyond_reverse(in, out))
 		return;
 	offer = reply_chunk(in, &expected);
-	pick_offering(in, clamp_u32(offer), expected, out);
+	pick_offering(in, clamp_u32(offer), expected, false, out);
 }
 
 void plan_call_again(const struct plan_in *in, const struct plan_call *earlier,
 		     struct plan_call *out)
 {
 	if (!plan_is_beyond_reverse(in, out))
-		pick_offering(in, earlier->offer, earlier->expected, out);
+		pick_offering(in, earlier->offer, earlier->expected, false, out);
+}
+
+bool plan_call_joined(const struct plan_in *in, const struct plan_call *earlier,
+		      struct plan_call *out)
+{
+	if (!in->to->is_far || in->call->nreads != 1 || plan_is_beyond_reverse(in, out))
+		return false;
+	pick_offering(in, earlier->offer, earlier->expected, true, out);
+	/* To wait for credits takes a round trip as well. */
+	return out->form == PLAN_INLINE || (out->form == PLAN_CONTINUED && !out->only_way);
 }
 
 void plan_reply_form(const struct plan_in *in, struct plan_reply *out)

@@ -46,6 +46,7 @@ struct plan_end {
 	/* What is continued where there is another way, and where there is none. */
 	struct plan_cover continued, continued_most;
 	bool no_reply_chunk; /* not to be offered one */
+	bool is_far;	     /* a round trip to it costs more than a copy (hop.h) */
 	uint32_t slack; /* its replies were longer than what was expected: by so much at most */
 };
 
@@ -92,6 +93,18 @@ void plan_call_again(const struct plan_in *in, const struct plan_call *earlier,
  * reverse direction nobody asks for it. @plan: of the call.
  */
 bool plan_places(const struct rpc_msg *call, const struct plan_call *plan, bool reverse);
+
+/**
+ * plan_call_joined - plan_call_again() of a call whose data item is to be put back into its payload stream
+ * @in: .body_len with the item and its pad; .header_len without its Read chunk
+ *
+ * The Responder fetches a Read chunk after the call has come, one round trip later. Over a far hop the data travel
+ * with the call instead, inline or continued, as long as credits and sizes cover that now. There is
+ * room for one item between what is before it and what is behind it (RPC_MAX_VIEWS).
+ * Return: whether it is to; else @out is undefined, and the call goes by plan_call_again().
+ */
+bool plan_call_joined(const struct plan_in *in, const struct plan_call *earlier,
+		      struct plan_call *out) WARN_UNUSED;
 
 /** struct plan_reply - how a reply goes back to the requester. */
 struct plan_reply {

@@ -39,6 +39,7 @@ static void test_defaults(void **state)
 	assert_string_equal(l->address, "10.77.0.1");
 	assert_int_equal(l->port, 20049);
 	assert_int_equal(l->versions, CONFIG_V1 | CONFIG_V2);
+	assert_int_equal(l->hop, CONFIG_HOP_AUTO);
 	assert_true(l->crc);
 	assert_int_equal(l->inline_bytes, 4096);
 	assert_int_equal(l->credits, 64);
@@ -52,6 +53,7 @@ static void test_defaults(void **state)
 	assert_string_equal(u->fabric, "iwarp");
 	assert_int_equal(u->port, 20049);
 	assert_int_equal(u->versions, CONFIG_V1 | CONFIG_V2);
+	assert_int_equal(u->hop, CONFIG_HOP_AUTO);
 	assert_true(u->crc);
 	assert_int_equal(u->inline_bytes, 4096);
 	assert_int_equal(u->credits, 64);
@@ -108,6 +110,7 @@ static void test_full(void **state)
 	assert_int_equal(l->clients.nets[0].bits, 24);
 	assert_true(l->clients.nets[1].is_v6);
 	assert_int_equal(l->versions, CONFIG_V1);
+	assert_int_equal(l->hop, CONFIG_HOP_NEAR);
 	assert_int_equal(l->inline_bytes, 8192);
 	assert_int_equal(l->bulk_bytes, 0);
 	assert_int_equal(l->credits, 32);
@@ -123,6 +126,7 @@ static void test_full(void **state)
 	assert_true(u->sources.at[0].addresses.is_v6);
 	assert_int_equal(u->sources.at[1].addresses.bits, 128);
 	assert_int_equal(u->versions, CONFIG_V2);
+	assert_int_equal(u->hop, CONFIG_HOP_FAR);
 	assert_int_equal(u->inline_bytes, 65536);
 	assert_int_equal(u->credits, 16);
 	assert_int_equal(u->reverse_credits, 4);
@@ -431,7 +435,7 @@ static const struct bad routes[] = {
 	{ON("versions = [\"1\"];"), "4: " VERSIONS},
 	{ON("version = 1;"),
 	 "4: unknown key \"version\": known here are fabric, address, port, clients, versions, "
-	 "inline, receive_structure, "
+	 "hop, inline, receive_structure, "
 	 "credits, reverse_credits, crc, literal_credits, setup_timeout, reply_timeout, "
 	 "retry_count, rnr_retry_count, busy_poll_us, hostauth\n"},
 	{TO("version = 3;"), "5: " VERSION},
@@ -441,7 +445,7 @@ static const struct bad routes[] = {
 	{TO("version = 4;"), "5: " VERSION},
 	{TO("versions = [1];"),
 	 "5: unknown key \"versions\": known here are fabric, address, port, source, side_ports, "
-	 "version, inline, "
+	 "version, hop, inline, "
 	 "credits, reverse_credits, reverse, crc, literal_credits, connect_timeout, "
 	 "reply_timeout, version_memory, retry_count, rnr_retry_count, resolve_timeout, "
 	 "busy_poll_us, hostauth\n"},

@@ -117,6 +117,7 @@ static void test_manual_defaults(void **state)
 		config_handles_words[config_defaults.handles]);
 	DEFAULT("level", "default \\(dqinfo\\(dq)");
 	DEFAULT("port", "default %u)", l->port);
+	DEFAULT("hop", "default \\(dq%s\\(dq)", config_hop_words[l->hop]);
 	DEFAULT("inline", "default %u)", l->inline_bytes);
 	DEFAULT("receive_structure", "default %u)", l->bulk_bytes);
 	DEFAULT("credits", "default %u in listen, %u in upstream)", l->credits, u->credits);
@@ -135,6 +136,7 @@ static void test_manual_defaults(void **state)
 	DEFAULT("version_memory", "default %u)", u->version_memory_s);
 	assert_int_equal(config_defaults.log_level, LOG_LEVEL_INFO);
 	assert_int_equal(l->port, u->port);
+	assert_int_equal(l->hop, u->hop);
 	assert_int_equal(l->inline_bytes, u->inline_bytes);
 	assert_int_equal(l->reverse_credits, u->reverse_credits);
 	assert_int_equal(l->reply_timeout_s, u->reply_timeout_s);

@@ -60,6 +60,8 @@ static void route_init(struct town *t, unsigned i, const char *kind, struct fabr
 		r->client.max_message = r->server.max_message = 8 << 20;
 	if (i < t->npairs)
 		r->server.reply_timeout = 0;
+	r->client_hop = (enum hop)rng_below(&t->rng, 3);
+	r->server_hop = (enum hop)rng_below(&t->rng, 3);
 	r->upstream = *server;
 	r->upstream_fabric = t->gw_fabrics[1] != NULL;
 	r->version_memory = 100 * NSEC_PER_SEC;

@@ -82,6 +82,7 @@ struct peer {
 	struct peer_call calls[PEER_CALLS];
 	struct peer_serve serves[PEER_CALLS];
 	uint64_t done, errors, served, corrupt, unexpected;
+	uint64_t joined; /* of those served: their item was in the payload stream */
 	struct rpc_error last_error;
 };
 

@@ -93,6 +93,7 @@ static void route_init(struct world *w, unsigned i)
 		r->client.auth = w->s.listen_auth;
 		r->server.auth = w->s.upstream_auth;
 	}
+	r->client_hop = r->server_hop = w->s.hop;
 	r->upstream = p->server_addr;
 	r->upstream_fabric = w->s.two_fabrics;
 	r->version_memory = 100 * NSEC_PER_SEC;
@@ -107,6 +108,9 @@ void world_new(struct world *w, const struct setup *s)
 	/* The same stories again, with Receives that the gateway's connections share. */
 	if (getenv("SHARED_RECEIVES"))
 		w->s.net.shares_receives = true;
+	/* ... and as if every peer were far. */
+	if (getenv("FAR_HOP"))
+		w->s.hop = HOP_FAR;
 	w->net = memnet_new(&w->s.net);
 	assert_non_null(w->net);
 	w->gw_fabrics[0] = memnet_fabric(w->net);

@@ -213,14 +213,15 @@ static void show_session(struct show *s, struct json_object *o)
 
 static void show_leg(struct show *s, const char *title, struct json_object *o)
 {
-	char a[TEXT], b[TEXT], c[TEXT];
+	char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
 
 	fprintf(s->to,
 		"%-10s %s, name %s, version %s, sends %" PRIu64 " and takes %" PRIu64
-		" octets inline, %" PRIu64 " credits\n",
+		" octets inline, %" PRIu64 " credits, %s\n",
 		title, show_text(o, "peer", a, TEXT), show_text(o, "name", b, TEXT),
 		show_text(o, "version", c, TEXT), show_number(o, "inline_send"),
-		show_number(o, "inline_recv"), show_number(o, "credits"));
+		show_number(o, "inline_recv"), show_number(o, "credits"),
+		show_text(o, "hop", d, TEXT));
 	show_counters(s, "", o);
 }
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How far the peers of a session are. Where the configuration leaves it to be found out, what is measured are
+ * the exchange of properties on the server's leg, which is one round trip, and the time from each call to its reply.
+ */
+#include "proxy/internal.h"
+
+static void hop_init(struct session_hop *h, enum hop hop)
+{
+	*h = (struct session_hop){.hop = hop};
+	h->is_far = hop_is_far(hop, &h->times);
+	h->is_settled = hop_is_settled(hop, &h->times);
+}
+
+void session_hop_init(struct session *s)
+{
+	hop_init(&s->chop, s->route->route->client_hop);
+	hop_init(&s->shop, s->route->route->server_hop);
+}
+
+void session_hop_note(struct session_hop *h, nsec_t took)
+{
+	hop_note(&h->times, took);
+	h->is_far = hop_is_far(h->hop, &h->times);
+	h->is_settled = hop_is_settled(h->hop, &h->times);
+}
+
+/* The server's leg has been connected: in version 2 its properties are what comes next. */
+void session_hop_asked(struct session *s)
+{
+	if (s->server.state == LEG_NEGOTIATING && !s->shop.asked)
+		s->shop.asked = s->proxy->now;
+}
+
+void session_hop_ready(struct session *s)
+{
+	if (s->shop.asked)
+		session_hop_note(&s->shop, s->proxy->now - s->shop.asked);
+	s->shop.asked = 0;
+}
