@@ -16,6 +16,18 @@ jq -e '(.medians | length) == 16 and all(.medians[]; .errors == 0 and .rpcs_per_
 	echo "not what is expected: $out" >&2
 	exit 1
 }
+# The same of distance: both paths carry every load.
+out=$("$root/bench/run" distance --build "$build" --delays 2,5 --sizes 512,131072 --count 3 --seconds 0.2 --json)
+status=$?
+if [ $status != 0 ] && [ $status != 3 ]; then
+	echo "bench/run distance ends with $status" >&2
+	exit 1
+fi
+jq -e '(.runs | length) == 44 and all(.runs[]; .errors == 0 and .rpcs > 0) and (.goals | length) == 4
+	and all(.runs[]; .depth == 16 or .p50_us >= 2000 * .delay_ms)' <<<"$out" >/dev/null || {
+	echo "not what is expected: $out" >&2
+	exit 1
+}
 "$root/bench/run" --bogus 2>/dev/null
 [ $? = 2 ] || exit 1
 "$root/bench/run" --help | grep -q -- --rounds || exit 1
