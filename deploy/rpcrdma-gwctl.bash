@@ -1,4 +1,4 @@
-#!/bin/bash
+# shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Completion of rpcrdma-gwctl for bash: commands, options, and the routes and sessions that the gateway has.
 

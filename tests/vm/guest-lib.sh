@@ -166,15 +166,14 @@ verified_load() {
     fi
 }
 
-# keep_loading OPTION...: verified loads one after the other, in the background, until
+# keep_loading: verified loads one after the other, in the background, until
 # finish_loading, which waits for the last and is true if all were without error.
 keep_loading() {
     rm -f /run/load-*
     (
         while [ ! -e /run/load-stop ]; do
-            verified_load --numjobs=4 --size=4M "$@" || { touch /run/load-failed; break; }
+            verified_load --numjobs=4 --size=4M || { touch /run/load-failed; break; }
             echo >>/run/load-rounds
-            longest_wait >>/run/load-waits
         done
         touch /run/load-ended
     ) >/run/load-output 2>&1 &
@@ -187,12 +186,25 @@ finish_loading() {
 }
 load_rounds() { wc -l 2>/dev/null </run/load-rounds || echo 0; }
 
-# With --output-format=normal,json: the longest that one read or write took in the last load, in milliseconds;
-# load_longest: in all of them.
-longest_wait() {
-    sed -n '/^{/,/^}/p' /run/fio.log | jq '[.jobs[] | .read, .write | .lat_ns.max] | max / 1000000 | floor'
+# sample_waits: writes a little, one after the other, in the background; longest_wait: ends that, and is
+# how long the longest of them took, in milliseconds, if none failed.
+sample_waits() {
+    rm -f /run/waits-*
+    (
+        until [ -e /run/waits-stop ]; do
+            began=${EPOCHREALTIME/./}
+            dd if=/dev/zero of=/mnt/sampled bs=4k count=1 conv=notrunc oflag=direct status=none || touch /run/waits-failed
+            echo $(((${EPOCHREALTIME/./} - began) / 1000)) >>/run/waits-seen
+            sleep 0.02
+        done
+        touch /run/waits-ended
+    ) >/dev/null 2>&1 &
 }
-load_longest() { sort -n /run/load-waits | tail -n 1; }
+longest_wait() {
+    touch /run/waits-stop
+    until [ -e /run/waits-ended ]; do sleep 0.1; done
+    [ ! -e /run/waits-failed ] && sort -n /run/waits-seen | tail -n 1
+}
 
 # --- callbacks ---------------------------------------------------------------
 
