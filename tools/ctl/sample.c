@@ -151,11 +151,16 @@ static int by_id(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
+void sample_sort(struct sample *s)
+{
+	if (s->nlist)
+		qsort(s->list, s->nlist, sizeof(s->list[0]), by_id);
+}
+
 void sample_end(struct sample *s, uint64_t at_ns)
 {
 	s->at_ns = at_ns;
-	if (s->nlist)
-		qsort(s->list, s->nlist, sizeof(s->list[0]), by_id);
+	sample_sort(s);
 }
 
 const struct sample_route *sample_route_of(const struct sample *before, const char *name)

@@ -46,6 +46,9 @@ void sample_take(struct sample *s, const char *name, struct json_object *value);
 /** sample_end - all lines were taken at @at_ns. */
 void sample_end(struct sample *s, uint64_t at_ns);
 
+/** sample_sort - its sessions are by number again, as sample_session_of() needs them. */
+void sample_sort(struct sample *s);
+
 /** sample_route_of, sample_session_of - the same in @before; NULL: it was not there. */
 const struct sample_route *sample_route_of(const struct sample *before, const char *name);
 const struct sample_session *sample_session_of(const struct sample *before, uint64_t id);

@@ -152,4 +152,5 @@ void top_view(FILE *to, const struct top_view *v, const struct sample *before, s
 	}
 	make_rates(now, before, &rate);
 	view_sessions(to, v, now, left);
+	sample_sort(now); /* it is the next one's @before */
 }

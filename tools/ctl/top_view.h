@@ -18,8 +18,7 @@ struct top_view {
 	bool has_list; /* sessions were asked for */
 };
 
-/** top_view - what happened between two samples, in lines, into @to. Writes in @now: its list is in order afterwards
- * of what is shown. */
+/** top_view - what happened between two samples, in lines, into @to. Writes rates into @now. */
 void top_view(FILE *to, const struct top_view *v, const struct sample *before, struct sample *now);
 
 #endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "tools/ctl/sample.h"
+#include "tools/ctl/top_view.h"
+
+enum { SESSIONS = 5 };
+#define SECOND 1000000000U
+
+static char *text;
+
+static int forget_text(void **state)
+{
+	(void)state;
+	free(text);
+	text = NULL;
+	return 0;
+}
+
+/* One where session i has made calls[i - 1] so far, @n seconds after 0. */
+static struct sample sample_of(const unsigned *calls, uint64_t n)
+{
+	struct sample s = {.at_ns = 0};
+
+	for (unsigned i = 0; i < SESSIONS; i++) {
+		char line[128];
+		struct json_object *o;
+
+		snprintf(line, sizeof(line), "{\"id\":%u,\"client\":{\"calls\":%u}}", i + 1,
+			 calls[i]);
+		o = json_tokener_parse(line);
+		sample_take(&s, "session", o);
+		json_object_put(o);
+	}
+	sample_end(&s, n * SECOND);
+	return s;
+}
+
+static void show_since(const struct sample *before, struct sample *now)
+{
+	const struct top_view v = {.has_list = true};
+	size_t len;
+	FILE *f;
+
+	free(text);
+	f = open_memstream(&text, &len);
+	assert_non_null(f);
+	top_view(f, &v, before, now);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* The calls a second of session @id, and on which line of the list it is. */
+static void expect_rate(unsigned id, unsigned rate, unsigned line)
+{
+	const char *at = strstr(text, "\nSESSION");
+	unsigned got_id = 0, got_rate = 0;
+
+	assert_non_null(at);
+	for (unsigned i = 0; i < line; i++) {
+		at = strchr(at + 1, '\n');
+		assert_non_null(at);
+	}
+	/* "-" for what a session of this test has not */
+	assert_int_equal(sscanf(at, "%u - - --- %u", &got_id, &got_rate), 2);
+	assert_int_equal(got_id, id);
+	assert_int_equal(got_rate, rate);
+}
+
+/* Who was shown in another order than by number is found again the next time. */
+static void rates_are_since_the_sample_before(void **state)
+{
+	static const unsigned calls[3][SESSIONS] = {{1000, 1000, 1000, 1000, 1000},
+						    {1001, 1003, 1005, 1004, 1002},
+						    {1006, 1005, 1008, 1005, 1006}};
+	struct sample s[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		s[i] = sample_of(calls[i], i);
+	show_since(&s[0], &s[1]);
+	expect_rate(3, 5, 1);
+	expect_rate(4, 4, 2);
+	expect_rate(1, 1, 5);
+	show_since(&s[1], &s[2]);
+	expect_rate(1, 5, 1);
+	expect_rate(5, 4, 2);
+	expect_rate(3, 3, 3);
+	expect_rate(2, 2, 4);
+	expect_rate(4, 1, 5);
+	for (unsigned i = 0; i < 3; i++)
+		sample_free(&s[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(rates_are_since_the_sample_before, forget_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
