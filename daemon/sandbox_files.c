@@ -4,8 +4,8 @@
  *
  * Landlock's rules are about files, not names: a file that is replaced by a new one of its name, as
  * editors and certbot do, is another. So it is the folders of the configuration and of the credentials
- * that may be read; which also is how a reload may name a file that was not there at start, beside one
- * that was.
+ * that may be read, and those that links lead to; which also is how a reload may name a file that was not
+ * there at start, beside one that was.
  */
 #include "daemon/sandbox_files.h"
 
@@ -78,7 +78,7 @@ static void allow(struct rules *r, const char *path, uint64_t rights)
 }
 
 /* The folder that @path is in; of one that lies in the root, whose files are all there are, itself alone. */
-static void allow_beside(struct rules *r, const char *path, uint64_t rights)
+static void allow_folder(struct rules *r, const char *path, uint64_t rights)
 {
 	const char *slash = strrchr(path, '/');
 	char dir[PATH_MAX] = ".";
@@ -90,6 +90,17 @@ static void allow_beside(struct rules *r, const char *path, uint64_t rights)
 		dir[slash - path] = '\0';
 	}
 	allow(r, *dir ? dir : path, rights);
+}
+
+/* Where a link leads to as well: who makes new certificates may keep them elsewhere, all in one folder, and lead the
+ * link to the latest. */
+static void allow_beside(struct rules *r, const char *path, uint64_t rights)
+{
+	char real[PATH_MAX];
+
+	allow_folder(r, path, rights);
+	if (realpath(path, real))
+		allow_folder(r, real, rights);
 }
 
 static void allow_credentials(struct rules *r, const struct config_hostauth *h)
@@ -108,7 +119,7 @@ static void allow_resolver(struct rules *r)
 	allow(r, "/etc/hosts", FS_READ);
 	allow(r, "/etc/resolv.conf", FS_READ);
 	if (realpath("/etc/resolv.conf", path) && strncmp(path, "/etc/", strlen("/etc/")) != 0)
-		allow_beside(r, path, FS_READ);
+		allow_folder(r, path, FS_READ);
 }
 
 /* They are looked up and opened after this, by libraries that are not there yet, and again when one comes while it
@@ -123,7 +134,7 @@ static void allow_devices(struct rules *r, const struct config *cfg)
 	allow(r, "/sys", FS_READ);
 	allow(r, "/dev/infiniband", FS_USE);
 	allow(r, "/dev/null", FS_USE);
-	allow_beside(r, cfg->control.path,
+	allow_folder(r, cfg->control.path,
 		     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_SOCK |
 			     LANDLOCK_ACCESS_FS_READ_DIR);
 }
@@ -139,7 +150,7 @@ static void allow_all(struct rules *r, const struct config *cfg, const char *fil
 	allow(r, "/etc/ssl", FS_READ); /* OpenSSL's own configuration, when it is first used */
 	/* The process' own figures; Landlock keeps what is others' in there to them. */
 	allow(r, "/proc", FS_READ);
-	allow_beside(r, cfg->control.path, LANDLOCK_ACCESS_FS_REMOVE_FILE);
+	allow_folder(r, cfg->control.path, LANDLOCK_ACCESS_FS_REMOVE_FILE);
 	if (sandbox_uses_devices(cfg))
 		allow_devices(r, cfg);
 }

@@ -630,6 +630,28 @@ case_sandbox() {
     stop 0 3
 }
 
+# Certificates and configurations that are somewhere else, with a link where they are looked for: made anew they are
+# new files there, and the link leads to these.
+case_sandbox_links() {
+    local keys i
+    keys=$(dirname "$0")/../hostauth/keys
+    mkdir "$DIR/etc" "$DIR/store" "$DIR/live" "$DIR/archive"
+    CONF=$DIR/store/1.conf
+    configure "hostauth = { mode = \"require\"; psk_file = \"$DIR/live/psk\"; };"
+    sed 's/name = "one"/name = "two"/' "$CONF" >"$DIR/store/2.conf"
+    for i in 1 2; do install -m 600 "$keys/psk.txt" "$DIR/archive/psk$i"; done
+    ln -s ../archive/psk1 "$DIR/live/psk"
+    ln -s ../store/1.conf "$DIR/etc/gw.conf"
+    CONF=$DIR/etc/gw.conf
+    gateway
+    ln -sfn ../archive/psk2 "$DIR/live/psk"
+    ln -sfn ../store/2.conf "$CONF"
+    kill -HUP "$PID"
+    wait_for 10 has 'event=reload' || fail "no reload"
+    expect 'event=reload routes=1 added=1 changed=0 removed=1'
+    stop 0 3
+}
+
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 # In a network of its own, where there may be one.
 if [ "$CASE" = link_local ] && [ -z "${NETWORK:-}" ]; then
