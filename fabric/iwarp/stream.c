@@ -18,9 +18,9 @@
  * waits for its turn, and fabric_tick() goes on with it (stream_go_on()).
  *
  * What a turn moves for those that move much is bounded as well: once it is spent they
- * rest until the next. One that moves little, beside all that moved lately, never rests.
- * So who makes small calls waits for the octets of one turn, however many peers have
- * as many as they like.
+ * rest until the next, but for the first of those that rest already. One that moves little,
+ * beside all that moved lately, never begins to. So who makes small calls waits for the octets
+ * of one turn, however many peers have as many as they like.
  *
  * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
  * deadline means, by state: OPEN and held, the initiator's first FPDU may
@@ -392,7 +392,8 @@ static void go_on(struct iwarp_conn *c)
 		write_share(c);
 }
 
-/* Behind the mark are those that rest again, and before them whoever's turn did not come. */
+/* Behind the mark are those that rest again, and before them whoever's turn did not come. One at least goes on,
+ * also where those that do not rest have spent the turn: they may do so every time. */
 void stream_go_on(struct iwarp *iw)
 {
 	struct list *item;
@@ -400,7 +401,7 @@ void stream_go_on(struct iwarp *iw)
 	if (list_is_empty(&iw->resting))
 		return;
 	list_add_tail(&iw->resting, &iw->mark);
-	for (unsigned i = 0; i < TURN_RESTING && !is_spent(iw); i++) {
+	for (unsigned i = 0; i == 0 || (i < TURN_RESTING && !is_spent(iw)); i++) {
 		item = list_pop(&iw->resting);
 		if (item == &iw->mark)
 			return;

@@ -146,11 +146,113 @@ static void test_small_beside_bulk(void **state)
 	end();
 }
 
+/* Many who move, together, what a turn may, and each so little that it need not rest. */
+enum {
+	CROWD = 12,
+	SHARE = 45000, /* octets of one in a turn: all but the last begin before these are too many */
+	ROUNDS = 2000, /* turns that one beside them may have to wait */
+};
+
+static struct sock_pair far; /* where they come from */
+static struct bulk crowd[CROWD];
+
+static void both_step(void)
+{
+	sock_pair_step(&far);
+	sock_pair_step(&pair);
+}
+
+/* From one instance to the other. */
+static void connect_far(struct bulk *b)
+{
+	nsec_t late = poll_loop_now() + 20 * NSEC_PER_SEC;
+
+	pair.logged = far.logged = 0;
+	assert_int_equal(fabric_connect(far.f, &pair.addr, &far.params, b, &b->client), 0);
+	while (!sock_pair_count(&far, b->client, FABRIC_EV_CONNECTED)) {
+		assert_true(poll_loop_now() < late);
+		both_step();
+	}
+	b->server = pair.server;
+	pair.server = NULL;
+	assert_non_null(b->server);
+}
+
+/* Return: Writes that were over. */
+static unsigned crowd_writes(void)
+{
+	static struct segment segs[CROWD];
+	struct fabric_sge sge = {source, SHARE};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CROWD; i++) {
+		struct bulk *b = &crowd[i];
+
+		if (!segs[i].length)
+			assert_int_equal(fabric_expose(b->server, b->target, SHARE,
+						       FABRIC_REMOTE_WRITE, &segs[i]),
+					 0);
+		else if (sock_pair_count(&far, b->client, FABRIC_EV_WRITE))
+			n++;
+		else
+			continue;
+		assert_int_equal(fabric_write(b->client, &sge, 1, &segs[i], b), 0);
+	}
+	pair.logged = far.logged = 0;
+	return n;
+}
+
+/* Who has just come rests until it is its turn, which comes. */
+static void test_new_beside_crowd(void **state)
+{
+	static struct bulk one;
+	struct fabric_sge sge = {"hello", 5};
+	struct iwarp_config cfg;
+	nsec_t late = poll_loop_now() + 20 * NSEC_PER_SEC;
+	unsigned rounds = 0;
+	bool sent = false, came = false;
+
+	(void)state;
+	iwarp_config_default(&cfg);
+	cfg.crc = false;
+	sock_pair_init(&pair, &cfg, "127.0.0.1");
+	sock_pair_init(&far, &cfg, "127.0.0.1");
+	pair.before_accept = post_recv;
+	pair.wait_ms = far.wait_ms = 0;
+	for (unsigned i = 0; i < CROWD; i++)
+		connect_far(&crowd[i]);
+	/* Each waits a little before it speaks. */
+	for (unsigned written = 0; written < 64 * CROWD; written += crowd_writes()) {
+		assert_true(poll_loop_now() < late);
+		both_step();
+	}
+	assert_int_equal(fabric_connect(far.f, &pair.addr, &far.params, &one, &one.client), 0);
+	while (!came && rounds < ROUNDS) {
+		assert_true(poll_loop_now() < late);
+		if (sock_pair_count(&far, one.client, FABRIC_EV_CONNECTED))
+			assert_int_equal(fabric_send(one.client, &sge, 1, 0, NULL), 0);
+		sent |= sock_pair_count(&far, one.client, FABRIC_EV_SEND) > 0;
+		(void)crowd_writes();
+		both_step();
+		came = sock_pair_count(&pair, pair.server, FABRIC_EV_RECV) > 0;
+		rounds += sent;
+	}
+	assert_true(came);
+	for (unsigned i = 0; i < CROWD; i++) {
+		fabric_destroy(crowd[i].client);
+		fabric_destroy(crowd[i].server);
+	}
+	fabric_destroy(one.client);
+	sock_pair_fini(&far);
+	sock_pair_fini(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_flush),
 		cmocka_unit_test(test_small_beside_bulk),
+		cmocka_unit_test(test_new_beside_crowd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
