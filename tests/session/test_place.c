@@ -219,8 +219,8 @@ static void any_load(void **state)
 		struct world_pair *p = &w.pairs[0];
 
 		s.client_places = rng_below(&r, 4);
-		s.gw_bulk = 65536 << rng_below(&r, 5);
-		s.server_bulk = s.server_version == LEG_V2_EARLY ? 0 : 65536 << rng_below(&r, 5);
+		s.gw_bulk = 65536u << rng_below(&r, 5);
+		s.server_bulk = s.server_version == LEG_V2_EARLY ? 0 : 65536u << rng_below(&r, 5);
 		s.credits = 4 + rng_below(&r, 12);
 		world_new(&w, &s);
 		world_connect(&w);

@@ -3,9 +3,10 @@
  * A whole connection, either role, against a peer that sends anything.
  *
  * Input: an octet of set-up (bit 0 role, bits 1 and 2 reverse level, bit 3 the
- * literal credit reading, bit 4 a lived connection), then records of an octet of
+ * literal credit reading, bit 4 a lived connection, bit 5 Receives with a second piece), then records of an octet of
  * kind and two of length:
- *   0, 1  a message of that many octets follows
+ *   0, 1  a message of that many octets follows; 1, where Receives have a second piece: and as many zeros as
+ *	   fill both
  *   2	   send something of that many octets
  *   3	   set_credits(), or an error report
  */
@@ -22,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort();                                                                   \
 	} while (0)
 
-enum { RECV_BYTES = 4096, MAX_OUT = 16384 };
+enum { RECV_BYTES = 4096, BULK_BYTES = 8192, MAX_OUT = 16384 };
 
 static struct v2_conn c;
 static uint8_t body[MAX_OUT];
@@ -72,6 +73,14 @@ static void send_some(size_t len, unsigned choice)
 		rpc_msg_reset(&out, choice, choice & 1 ? RPC_REPLY : RPC_CALL);
 		out.body[0] = view_of(body, len % MAX_OUT);
 		out.nbody = 1;
+		if (choice & 4 && !(choice & 3)) {
+			out.reads[0] = (struct rpc_chunk){.position = 64, .length = len};
+			out.placed[0] = body;
+			out.nreads = out.nplaced = 1;
+			out.body[0].len = 64;
+			if (!len || !c.t.ops->places(&c.t, &out))
+				return;
+		}
 		tx = (struct rpc_tx){.msg = &out, .reverse = (choice & 2) != 0};
 	}
 	may = c.t.ops->may_send(&c.t, &tx);
@@ -81,6 +90,7 @@ static void send_some(size_t len, unsigned choice)
 		check_send(window, false);
 		CHECK(hdr_len + body_len <= c.t.peer.send_bytes);
 		CHECK(tx.body_sent <= out.body[0].len);
+		CHECK(!out.nplaced || hdr_len + tx.gap[0] <= sizeof(hdr));
 		CHECK(rc == 1 || tx.body_sent == out.body[0].len);
 	}
 	if (rc == 0 || rc == ERR_TOOBIG) {
@@ -96,7 +106,15 @@ static void check_message(const struct rpc_rx *rx, struct view octets)
 
 	CHECK(c.t.ready);
 	CHECK(!len || (m->body[0].data >= octets.data &&
-		       m->body[0].data + len == octets.data + octets.len));
+		       m->body[0].data + len <= octets.data + octets.len));
+	CHECK(!len || c.t.own.bulk_bytes || m->body[0].data + len == octets.data + octets.len);
+	for (unsigned i = 0; i < m->nreads; i++) {
+		const uint8_t *placed = rpc_msg_placed(m, &m->reads[i]);
+
+		CHECK(!placed ||
+		      (placed >= c.t.behind.data && m->reads[i].length <= c.t.behind.len &&
+		       placed + m->reads[i].length <= c.t.behind.data + c.t.behind.len));
+	}
 	if (rx->kind == RPC_RX_PART ? !rx->first : rx->continued) {
 		CHECK(in.on && in.xid == m->xid && in.dir == m->dir);
 		CHECK(in.remaining == len + rx->remaining);
@@ -131,6 +149,20 @@ static bool receive(struct view octets)
 	return true;
 }
 
+/* It fills both pieces of its Receive. */
+static bool receive_long(struct view octets)
+{
+	static uint8_t first[RECV_BYTES], second[BULK_BYTES];
+	bool lives;
+
+	memset(first, 0, sizeof(first));
+	memcpy(first, octets.data, octets.len);
+	c.t.behind = view_of(second, sizeof(second));
+	lives = receive(view_of(first, sizeof(first)));
+	c.t.behind = view_of(NULL, 0);
+	return lives;
+}
+
 static void start(unsigned setup)
 {
 	static struct rpc_msg received;
@@ -149,6 +181,8 @@ static void start(unsigned setup)
 		.msg = &received,
 	};
 
+	if (setup & 32)
+		own.bulk_bytes = BULK_BYTES;
 	CHECK(v2_conn_init(&c, &own) == 0);
 	if (setup & 16)
 		v2_credit_set_counters(&c.credit, 0xfffffffe, 0x7fffffff);
@@ -187,7 +221,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			len %= RECV_BYTES + 1;
 			if (len > (size_t)(end - data))
 				len = (size_t)(end - data);
-			if (!receive(view_of(data, len)))
+			if (!(kind && c.t.own.bulk_bytes ? receive_long(view_of(data, len))
+							 : receive(view_of(data, len))))
 				return 0;
 			data += len;
 		}
