@@ -94,14 +94,19 @@ static void check_version_2(struct reader *r, const config_setting_t *item, cons
 			"version 2 needs 2 credits or more: raise them, or leave out version 2");
 }
 
-/* Data that come with a call: docs/rtrext-profile.md. */
-static void check_structure(struct reader *r, const config_setting_t *item,
+/* Data that come with a call: docs/rtrext-profile.md. Servers of draft -07 say themselves what they take. */
+static void check_structure(struct reader *r, const config_setting_t *item, const char *name,
 			    const struct config_end *end)
 {
-	if (end->bulk_bytes && !(end->versions & CONFIG_V2))
-		reader_error(r, line_of(item, "listen", "receive_structure"),
+	if (end->bulk_bytes && !(end->versions & (CONFIG_V2 | CONFIG_V2_EARLY)))
+		reader_error(r, line_of(item, name, "receive_structure"),
 			     "receive_structure is of version 2: add it to versions, or leave out "
 			     "receive_structure");
+	if (end->peer_bulk_bytes && end->versions != CONFIG_V2_EARLY)
+		reader_error(
+			r, line_of(item, name, "receive_structure"),
+			"receive_structure of a server is for version \"2-early\" alone: leave "
+			"it out");
 }
 
 static void check_hostauth_kind(struct reader *r, const struct config_hostauth *h)
@@ -199,7 +204,7 @@ static void check_fabric(struct reader *r, const config_setting_t *item, const c
 static void check_listen(struct reader *r, const config_setting_t *item, struct config_route *route)
 {
 	check_version_2(r, item, "listen", &route->listen);
-	check_structure(r, item, &route->listen);
+	check_structure(r, item, "listen", &route->listen);
 	check_hostauth(r, item, "listen", &route->listen);
 	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
 }
@@ -236,6 +241,7 @@ static void check_route(struct reader *r, const config_setting_t *item, struct c
 	check_sources(r, &route->upstream);
 	check_upstream(r, item, route);
 	check_version_2(r, item, "upstream", &route->upstream);
+	check_structure(r, item, "upstream", &route->upstream);
 	check_hostauth(r, item, "upstream", &route->upstream);
 	check_fabric(r, item, "upstream", &route->upstream, &config_upstream_keys);
 }

@@ -118,7 +118,8 @@ struct config_end {
 	uint32_t inline_bytes; /* size of Receives and largest Send */
 	uint32_t
 		bulk_bytes; /* listen: receive_structure, behind that in each Receive; 0: nothing */
-	uint32_t credits;   /* granted at most; or asked for */
+	uint32_t peer_bulk_bytes;    /* upstream: the same, of the server's */
+	uint32_t credits;	     /* granted at most; or asked for */
 	uint32_t reverse_credits;    /* the same for the reverse direction */
 	enum config_reverse reverse; /* upstream */
 	uint32_t timeout_s;	     /* listen: setup_timeout; upstream: connect_timeout */

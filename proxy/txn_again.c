@@ -54,7 +54,7 @@ void txn_keep_call(struct txn *t)
 	if (t->body.owned) {
 		t->kept = true;
 		leg_put(t->req, &t->call_held);
-	} else if (!t->rsp->t->ops->traits->refuses_forms || is_proved(t)) {
+	} else if ((!t->rsp->t->ops->traits->refuses_forms && !t->out.nplaced) || is_proved(t)) {
 		leg_put(t->req, &t->call_held);
 	} else if (!lies_in(t->call_body, t->call_held.rbuf)) {
 		t->kept = true;
@@ -113,7 +113,8 @@ bool txn_avoid(struct txn *t, enum rpc_error_code code)
 {
 	unsigned way = way_of(t, code);
 
-	if (!t->rsp->t->ops->traits->refuses_forms || !way || (t->avoid & way))
+	if ((!t->rsp->t->ops->traits->refuses_forms && way != TXN_AVOID_PLACED) || !way ||
+	    (t->avoid & way))
 		return false;
 	if (!t->kept && !t->call_pending)
 		return false;

@@ -33,6 +33,7 @@ struct rpc_params {
 	enum rpc_role role;
 	uint32_t recv_bytes;	  /* size of each posted Receive, or of its first piece */
 	uint32_t bulk_bytes;	  /* of its second one, for data that come with a Call; 0: none */
+	uint32_t peer_bulk_bytes; /* the same of the peer, where it cannot say so itself */
 	uint32_t send_bytes;	  /* largest message this end can send */
 	uint32_t segment_bytes;	  /* largest segment handled (v2 property 3) */
 	uint32_t segment_count;	  /* most segments in a header (v2 property 4) */

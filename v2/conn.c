@@ -133,7 +133,7 @@ static int encode_placed(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, siz
 			   .rtr = &r};
 	int len;
 
-	if (!v2_rtr_places(&c->t, tx->msg) || v2_rtr_form(c, tx->msg, &r, tx->gap))
+	if (v2_rtr_form(c, tx->msg, &r, tx->gap))
 		return ERR_TOOBIG;
 	len = v2_encode(&h, tx->msg, hdr, cap);
 	if (len < 0)

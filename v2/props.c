@@ -225,7 +225,7 @@ static void put_structure(struct xdr_out *x, const struct v2_props *props)
 				       .bulk_bytes = props->rtr_own[1]};
 	struct rtr_structure s;
 
-	v2_rtr_own(&own, &s);
+	rtr_call_own(&own, &s);
 	xdr_put_u32(x, RTR_PROP_STRUCTURE);
 	xdr_put_u32(x, STRUCTURE_BYTES);
 	rtr_structure_encode(&s, x);

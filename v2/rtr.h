@@ -2,7 +2,7 @@
 #ifndef V2_RTR_H
 #define V2_RTR_H
 
-#include "rtrext/group.h"
+#include "rtrext/call.h"
 #include "v2/conn.h"
 
 /**
@@ -35,9 +35,6 @@ int v2_rtr_take(const struct rpc_params *own, const struct rtr_msg *r, struct vi
 
 /** v2_rtr_heed - what the peer said of the extension in its properties. */
 void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props);
-
-/** v2_rtr_own - how the Receives of an end with @own parameters are built. */
-void v2_rtr_own(const struct rpc_params *own, struct rtr_structure *s);
 
 /** v2_rtr_places - rpc_transport_ops.places. */
 bool v2_rtr_places(const struct rpc_transport *t, const struct rpc_msg *m);

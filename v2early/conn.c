@@ -15,8 +15,9 @@
  *
  *   well-formed call                             RPC_RX_MSG
  *   well-formed reply, a call in flight          RPC_RX_MSG
- *   RDMA2_OPTIONAL, whatever its type            RDMA2_ERR_INVAL_OPTION: none is spoken here
- *   RDMA2_ERR_INVAL_OPTION                       dropped: nothing of ours was one
+ *   RDMA2_OPTIONAL, a Transmit Request           RPC_RX_MSG, or what is wrong with it
+ *   RDMA2_OPTIONAL, whatever else its type       RDMA2_ERR_INVAL_OPTION
+ *   RDMA2_ERR_INVAL_OPTION, a Report Error       RPC_RX_ERROR, if that call was an option
  *   other RDMA2_ERROR, a call in flight          RPC_RX_ERROR
  *   ... ERR_VERS with a range without 2, or,
  *       asking, a code of the other dialect      the connection is closed
@@ -29,6 +30,9 @@
  *   an answer to a call that was let go          dropped and counted
  *
  * An error is never answered with an error.
+ *
+ * Transmit Requests (docs/rtrext-profile.md, rtrext/call.c) are taken where Receives have a second piece, and
+ * sent where the operator said that the peer's have; who does not know them says so to the first.
  */
 #include "v2early/conn.h"
 
@@ -36,6 +40,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "rtrext/call.h"
 #include "v2early/traits.h"
 
 static struct early_conn *conn_of(struct rpc_transport *t)
@@ -76,11 +81,33 @@ static bool has_chunks(const struct rpc_msg *m)
 
 static int queue_report(struct early_conn *c, const struct early_header *h)
 {
+	unsigned at = (c->first_report + c->nreports) % EARLY_REPORTS;
+
 	if (c->nreports == EARLY_REPORTS)
 		return ERR_NOSPACE;
-	c->reports[(c->first_report + c->nreports) % EARLY_REPORTS] = *h;
+	c->reports[at] = *h;
+	c->faults[at] = (struct rtr_fault){0};
 	c->nreports++;
 	return 0;
+}
+
+/* Profile section 1: a report about a request is a reply. */
+static int encode_fault(const struct early_conn *c, struct early_header *h, uint8_t *buf,
+			size_t cap)
+{
+	uint8_t info[128];
+	struct rtr_msg m;
+	struct xdr_out x;
+
+	rtr_msg_reset(&m, RTR_REPORT);
+	m.bad = (struct rtr_id){.xid = h->xid, .number = c->numbers[c->first_report]};
+	m.fault = c->faults[c->first_report];
+	xdr_out_init(&x, info, sizeof(info));
+	rtr_encode(&m, &x);
+	h->optdir = RPC_REPLY;
+	h->opttype = RTR_REPORT;
+	h->optinfo = view_of(info, xdr_out_len(&x));
+	return early_optional_encode(h, buf, cap);
 }
 
 static struct early_header report_of(uint32_t xid, enum early_errcode err)
@@ -113,7 +140,8 @@ static int conn_control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 	if (c->nreports == 0)
 		return 0;
 	h->credit = rpc_account_grants(&t->own);
-	len = early_error_encode(h, buf, cap);
+	len = c->faults[c->first_report].code ? encode_fault(c, h, buf, cap)
+					      : early_error_encode(h, buf, cap);
 	if (len < 0)
 		return len;
 	c->first_report = (c->first_report + 1) % EARLY_REPORTS;
@@ -178,16 +206,44 @@ static bool is_refusal(const struct early_conn *c, const struct early_header *h)
 	return !c->is_spoken && h->err > EARLY_ERR_INVAL_OPTION;
 }
 
+/* Whether @xid is a call of ours that was an option; it is no longer. */
+static bool was_option(struct early_conn *c, uint32_t xid)
+{
+	uint32_t at = xid % EARLY_OPTIONS;
+	bool was = c->has_option[at] && c->options[at] == xid;
+
+	if (was)
+		c->has_option[at] = false;
+	return was;
+}
+
+/* That call of ours is to be formed another way, and those that follow. */
+static int recv_refusal(struct early_conn *c, uint32_t xid, struct rpc_rx *rx)
+{
+	if (!was_option(c, xid)) {
+		drop(c);
+		return 0;
+	}
+	c->lacks_rtr = true;
+	c->t.count.errors_received++;
+	if (!rpc_account_answer(&c->calls, &c->t, xid))
+		return 0;
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = (struct rpc_error){.code = RPC_ERROR_INVAL_HTYPE};
+	return 0;
+}
+
 /* Errors come from responders only, so this is about a call of ours. A code that does not
  * exist still says that no reply follows. */
 static int recv_error(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
-	if (h->err == EARLY_ERR_INVAL_OPTION) {
-		drop(c);
-		return 0;
-	}
+	if (h->err == EARLY_ERR_INVAL_OPTION)
+		return recv_refusal(c, h->xid, rx);
 	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
 		return 0;
+	(void)was_option(c, h->xid);
 	/* Section 5: only what is no error tells the first grant. Under another version the credit
 	 * field has another meaning. */
 	if (c->is_spoken && h->vers == EARLY_VERSION)
@@ -202,11 +258,83 @@ static int recv_error(struct early_conn *c, const struct early_header *h, struct
 	return is_refusal(c, h) ? ERR_VERS : 0;
 }
 
-/* Section 3.1: MUST be answered so, whoever it is from; what it holds is not looked at. */
-static int recv_optional(struct early_conn *c, const struct early_header *h)
+static int answer_fault(struct early_conn *c, const struct early_header *h,
+			const struct rtr_fault *fault, uint32_t number)
+{
+	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
+	unsigned at = (c->first_report + c->nreports) % EARLY_REPORTS;
+	int err = answer_with(c, &report);
+
+	if (!err) {
+		c->faults[at] = *fault;
+		c->numbers[at] = number;
+	}
+	return err;
+}
+
+/* The body of an option is all of its information. */
+static int get_option(const struct early_header *h, enum rtr_op op, struct rtr_msg *r)
+{
+	struct xdr_in x;
+	int rc;
+
+	xdr_in_init(&x, h->optinfo);
+	rc = rtr_decode(r, op, &x);
+	return !rc && xdr_in_left(&x) ? ERR_XDR : rc;
+}
+
+static int take_request(const struct rpc_transport *t, const struct early_header *h, struct view in,
+			struct rtr_fault *fault)
+{
+	struct rtr_msg r;
+	const struct rtr_call_in c = {
+		.r = &r, .type = RTR_REQUEST, .in = in, .behind = t->behind, .payload = h->payload};
+	struct rpc_error any; /* there is one word for all of them */
+	int rc = get_option(h, RTR_REQUEST, &r);
+
+	rpc_msg_reset(t->own.msg, h->xid, RPC_CALL);
+	return rc ? rc : rtr_call_take(&t->own, &c, t->own.msg, fault, &any);
+}
+
+static int recv_request(struct early_conn *c, const struct early_header *h, struct view in,
+			struct rpc_rx *rx)
+{
+	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
+	struct rtr_fault fault;
+	int rc = take_request(&c->t, h, in, &fault);
+
+	if (rc)
+		return rc == ERR_CONT ? answer_fault(c, h, &fault, 0) : answer_with(c, &report);
+	rx->kind = RPC_RX_MSG;
+	rx->msg = c->t.own.msg;
+	return 0;
+}
+
+/* Groups are of one transmission here. */
+static int recv_continue(struct early_conn *c, const struct early_header *h)
+{
+	const struct rtr_fault nothing = {.code = RTR_BAD_CONT};
+	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
+	struct rtr_msg r;
+
+	if (get_option(h, RTR_CONTINUE, &r))
+		return answer_with(c, &report);
+	return answer_fault(c, h, &nothing, r.number);
+}
+
+/* Section 3.1: what is not spoken MUST be answered so, whoever it is from; what it holds is not looked at. */
+static int recv_optional(struct early_conn *c, const struct early_header *h, struct view in,
+			 struct rpc_rx *rx)
 {
 	struct early_header report = report_of(h->xid, EARLY_ERR_INVAL_OPTION);
+	bool is_call = h->optdir == RPC_CALL && c->t.own.role == RPC_ACCEPTOR;
 
+	if (h->opttype == RTR_REPORT && c->t.own.peer_bulk_bytes)
+		return recv_refusal(c, h->xid, rx);
+	if (h->opttype == RTR_REQUEST && is_call && c->t.own.bulk_bytes)
+		return recv_request(c, h, in, rx);
+	if (h->opttype == RTR_CONTINUE && is_call && c->t.own.bulk_bytes)
+		return recv_continue(c, h);
 	return answer_with(c, &report);
 }
 
@@ -230,6 +358,7 @@ static int recv_reply(struct early_conn *c, const struct early_header *h, struct
 		return refuse(c, &report, false, rx);
 	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
 		return 0;
+	(void)was_option(c, h->xid);
 	take_as_spoken(c);
 	rpc_account_grant(&c->calls, h->credit);
 	rx->kind = RPC_RX_MSG;
@@ -270,12 +399,14 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	}
 	if (is_other_dialect(c, &h, in))
 		return ERR_VERS;
+	if (t->behind.len && h.proc != EARLY_OPTIONAL) /* nothing else may be so long */
+		return ERR_PROTO;
 	if (rc)
 		return recv_malformed(c, &h, rc, dir == RPC_CALL, rx);
 	if (h.proc == EARLY_ERROR)
 		return recv_error(c, &h, rx);
 	if (h.proc == EARLY_OPTIONAL)
-		return recv_optional(c, &h);
+		return recv_optional(c, &h, in, rx);
 	return dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
 }
 
@@ -284,7 +415,10 @@ static void conn_again(const struct rpc_transport *t, struct view in)
 	struct early_header h;
 	enum rpc_dir dir = RPC_CALL;
 	int rc = early_header_decode(&h, t->own.msg, &dir, in);
+	struct rtr_fault fault;
 
+	if (!rc && h.proc == EARLY_OPTIONAL)
+		rc = take_request(t, &h, in, &fault);
 	assert(rc == 0);
 	(void)rc;
 }
@@ -305,6 +439,61 @@ static size_t conn_header_len(const struct rpc_transport *t, const struct rpc_ms
 	return early_header_len(msg);
 }
 
+static int form_placed(const struct rpc_transport *t, const struct rpc_msg *m, struct rtr_msg *r,
+		       uint32_t gap[RPC_MAX_PLACED])
+{
+	const struct rpc_params peer = {.recv_bytes = EARLY_INLINE_BYTES,
+					.bulk_bytes = t->own.peer_bulk_bytes};
+	struct rtr_structure s;
+
+	rtr_call_own(&peer, &s);
+	return rtr_call_form(&s, m, EARLY_OPTIONAL_BYTES, t->own.send_bytes, r, gap);
+}
+
+/* Of calls with the same place only one is an option: a refusal has to be told apart. */
+static bool conn_places(const struct rpc_transport *t, const struct rpc_msg *m)
+{
+	const struct early_conn *c = const_conn_of(t);
+	uint32_t gap[RPC_MAX_PLACED];
+	struct rtr_msg r;
+
+	return t->own.peer_bulk_bytes && t->own.role == RPC_INITIATOR && c->is_spoken &&
+	       !c->lacks_rtr && !c->has_option[m->xid % EARLY_OPTIONS] &&
+	       form_placed(t, m, &r, gap) == 0;
+}
+
+static int encode_placed(struct early_conn *c, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
+			 size_t *hdr_len, size_t *body_len)
+{
+	const struct rpc_msg *m = tx->msg;
+	struct early_header h = {.xid = m->xid,
+				 .credit = rpc_account_requests(&c->t.own),
+				 .opttype = RTR_REQUEST,
+				 .optdir = RPC_CALL};
+	uint8_t info[EARLY_FIRST_BYTES];
+	struct rtr_msg r;
+	struct xdr_out x;
+	int len;
+
+	if (!conn_places(&c->t, m) || form_placed(&c->t, m, &r, tx->gap))
+		return ERR_TOOBIG;
+	xdr_out_init(&x, info, sizeof(info));
+	rtr_encode(&r, &x);
+	if (x.failed)
+		return ERR_TOOBIG;
+	h.optinfo = view_of(info, xdr_out_len(&x));
+	len = early_optional_encode(&h, hdr, cap);
+	if (len < 0)
+		return len;
+	*hdr_len = (size_t)len;
+	*body_len = tx->body_sent = rpc_msg_body_len(m);
+	c->options[m->xid % EARLY_OPTIONS] = m->xid;
+	c->has_option[m->xid % EARLY_OPTIONS] = true;
+	rpc_account_call(&c->calls, &c->t, m->xid);
+	c->t.count.sends++;
+	return 0;
+}
+
 static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
 		       size_t *hdr_len, size_t *body_len)
 {
@@ -318,6 +507,8 @@ static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr,
 		return ERR_AGAIN;
 	if (is_reverse(c, m->dir, true) && has_chunks(m))
 		return ERR_TOOBIG;
+	if (m->nplaced)
+		return encode_placed(c, tx, hdr, cap, hdr_len, body_len);
 	if (early_header_len(m) + body > t->peer.send_bytes)
 		return ERR_TOOBIG;
 	rc = early_header_encode(
@@ -345,6 +536,7 @@ static uint32_t conn_call_credits(const struct rpc_transport *t)
 
 static void conn_forget(struct rpc_transport *t, uint32_t xid)
 {
+	(void)was_option(conn_of(t), xid);
 	rpc_account_forget(&conn_of(t)->calls, t, xid);
 }
 
@@ -362,6 +554,7 @@ static const struct rpc_transport_ops early_ops = {
 	.may_send = conn_may_send,
 	.encode = conn_encode,
 	.header_len = conn_header_len,
+	.places = conn_places,
 	.control = conn_control,
 	.report = conn_report,
 	.set_credits = conn_set_credits,

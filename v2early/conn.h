@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "rpc/account.h"
 #include "rpc/transport.h"
+#include "rtrext/message.h"
 #include "v2early/header.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
 	EARLY_FIRST_BYTES = 1024,  /* of the first message: section 5 */
 	EARLY_REPORTS = 64,	   /* error reports waiting for control() */
 	EARLY_SEGMENT_COUNT = 16,  /* in one header: as in version 1 */
+	EARLY_OPTIONS = 64,	   /* calls sent as options that are in flight */
 };
 
 /**
@@ -34,7 +36,13 @@ struct early_conn {
 	struct rpc_account calls;
 	bool is_spoken; /* the peer has sent an RPC message in this dialect that counts */
 	struct early_header reports[EARLY_REPORTS];
+	struct rtr_fault faults[EARLY_REPORTS]; /* with a .code: that report is a Report Error */
+	uint32_t numbers[EARLY_REPORTS];	/* ... of the transmission it is about */
 	unsigned first_report, nreports;
+	/* The round-trip extension: calls sent as options, by XID modulo their number; 0 none. */
+	uint32_t options[EARLY_OPTIONS];
+	bool has_option[EARLY_OPTIONS];
+	bool lacks_rtr; /* the peer refused one */
 };
 
 /**

@@ -15,6 +15,7 @@ enum {
 
 const struct rpc_traits early_traits = {
 	.counts_calls = true,
+	.places = true,
 	.call_header = EARLY_FIXED_BYTES + DIRECTION + LISTS,
 	.reply_header = EARLY_FIXED_BYTES + DIRECTION + LISTS,
 	.segment = SEGMENT,

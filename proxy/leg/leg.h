@@ -43,10 +43,12 @@ struct leg_config {
 	uint32_t
 		bulk_bytes; /* of a second piece of each Receive, for data that come with a call (v2);
 			       * 0: none */
-	uint32_t credits;   /* calls (v1) or messages (v2) the peer may have outstanding */
-	uint32_t rev_credits;		       /* v1: the same for the reverse direction */
-	bool literal_credits;		       /* v2: see rpc_params */
-	uint32_t max_message;		       /* longest continued message assembled */
+	uint32_t
+		peer_bulk_bytes; /* the same of the peer's Receives, where its version has no word for it */
+	uint32_t credits;     /* calls (v1) or messages (v2) the peer may have outstanding */
+	uint32_t rev_credits; /* v1: the same for the reverse direction */
+	bool literal_credits; /* v2: see rpc_params */
+	uint32_t max_message; /* longest continued message assembled */
 	uint32_t segment_bytes, segment_count; /* v2 properties 3 and 4 */
 	enum rpc_reverse reverse;	       /* v2 property 5 */
 	nsec_t reply_timeout; /* calls to this peer are let go then, 0 never: its user's affair, but

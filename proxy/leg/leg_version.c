@@ -37,6 +37,7 @@ struct rpc_params leg_own_params(const struct leg *leg)
 		.role = leg->role,
 		.recv_bytes = cfg->inline_bytes,
 		.bulk_bytes = cfg->bulk_bytes,
+		.peer_bulk_bytes = cfg->peer_bulk_bytes,
 		.send_bytes = cfg->inline_bytes,
 		.segment_bytes = cfg->segment_bytes,
 		.segment_count = cfg->segment_count,

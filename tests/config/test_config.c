@@ -445,7 +445,7 @@ static const struct bad routes[] = {
 	{TO("version = 4;"), "5: " VERSION},
 	{TO("versions = [1];"),
 	 "5: unknown key \"versions\": known here are fabric, address, port, source, side_ports, "
-	 "version, hop, inline, "
+	 "version, hop, inline, receive_structure, "
 	 "credits, reverse_credits, reverse, crc, literal_credits, connect_timeout, "
 	 "reply_timeout, version_memory, retry_count, rnr_retry_count, resolve_timeout, "
 	 "busy_poll_us, hostauth\n"},
@@ -466,6 +466,8 @@ static const struct bad routes[] = {
 	{ON("versions = [1]; receive_structure = \"1M\";"),
 	 "4: receive_structure is of version 2: add it to versions, or leave out "
 	 "receive_structure\n"},
+	{TO("receive_structure = 4096;"),
+	 "5: receive_structure of a server is for version \"2-early\" alone: leave it out\n"},
 	{ON("receive_structure = 4097;"),
 	 "4: receive_structure = 4097 is not a multiple of 4096: use 4096 or 8192\n"},
 	{ON("receive_structure = \"9M\";"),

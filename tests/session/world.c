@@ -68,6 +68,7 @@ static void pair_new(struct world *w, unsigned i)
 	peer_init(&p->server, w->net, s->server_version, s->server_inline, s->credits,
 		  0x900000 + 0x1000000 * i, s->peer_memory);
 	p->client.places = s->client_places;
+	p->client.cfg.peer_bulk_bytes = s->client_knows;
 	p->server.cfg.bulk_bytes = s->server_bulk;
 	if (i == 0) {
 		p->client.cfg.auth = s->client_auth;
@@ -89,6 +90,7 @@ static void route_init(struct world *w, unsigned i)
 	r->client = gw_leg(&w->s, w->s.listen_versions);
 	r->client.bulk_bytes = w->s.gw_bulk;
 	r->server = gw_leg(&w->s, w->s.upstream_versions);
+	r->server.peer_bulk_bytes = w->s.gw_knows;
 	if (i == 0) {
 		r->client.auth = w->s.listen_auth;
 		r->server.auth = w->s.upstream_auth;

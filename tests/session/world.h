@@ -21,7 +21,9 @@ struct setup {
 	unsigned listen_versions, upstream_versions; /* what the gateway is configured for */
 	uint32_t client_inline, gw_inline, server_inline;
 	uint32_t gw_bulk, server_bulk; /* receive_structure of the gateway's listener, of servers */
-	bool client_places;	       /* data of calls go in their Sends */
+	uint32_t client_knows,
+		gw_knows;   /* early draft: what they were told of the other's Receives */
+	bool client_places; /* data of calls go in their Sends */
 	uint32_t credits, rev_credits;
 	uint32_t max_payload, max_message, continue_max;
 	uint32_t max_sessions;
