@@ -236,6 +236,26 @@ static void check_sources(struct reader *r, const struct config_end *upstream)
 	}
 }
 
+/* An rpcbind knows one address for each netid. */
+static void check_rpcbind(struct reader *r, const config_setting_t *item, const struct config *cfg,
+			  uint32_t i)
+{
+	const struct config_end *listen = &cfg->routes[i].listen;
+
+	if (cfg->routes[i].listener != i || !listen->rpcbind)
+		return;
+	for (uint32_t earlier = 0; earlier < i; earlier++) {
+		const struct config_end *other = &cfg->routes[earlier].listen;
+
+		if (cfg->routes[earlier].listener == earlier && other->rpcbind &&
+		    address_parse(other->address).family == address_parse(listen->address).family)
+			reader_error(r, line_of(item, "listen", "rpcbind"),
+				     "route %u is told to rpcbind already, which has one address "
+				     "for all of a family: leave one of them out",
+				     earlier + 1);
+	}
+}
+
 static void check_route(struct reader *r, const config_setting_t *item, struct config_route *route)
 {
 	check_sources(r, &route->upstream);
@@ -288,6 +308,7 @@ void check(struct reader *r, const config_setting_t *root, struct config *cfg)
 			continue;
 		if (cfg->routes[i].listener == i)
 			check_listen(r, item, &cfg->routes[i]);
+		check_rpcbind(r, item, cfg, i);
 		check_route(r, item, &cfg->routes[i]);
 	}
 	check_side(r, cfg);

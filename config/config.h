@@ -114,6 +114,7 @@ struct config_end {
 	uint8_t versions;      /* accepted; or tried, 2 first when both ("auto") */
 	enum config_hop hop;   /* whether calls to this peer take their data along */
 	bool crc;	       /* ask for CRC32c on the wire */
+	bool rpcbind;	       /* listen: told to this machine's rpcbind */
 	bool literal_credits;  /* version 2, for labs: protocol decision 1 read literally */
 	uint32_t inline_bytes; /* size of Receives and largest Send */
 	uint32_t

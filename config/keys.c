@@ -76,6 +76,7 @@ static const struct key listen_keys[] = {
 	REQUIRED("address", KEY_ADDRESS, struct config_end, address),
 	NUMBER("port", struct config_end, port, 1, 65535),
 	OTHER("clients", KEY_NETS, struct config_end, clients),
+	OTHER("rpcbind", KEY_BOOL, struct config_end, rpcbind),
 	OTHER("versions", KEY_VERSIONS, struct config_end, versions),
 	WORD("hop", struct config_end, hop, config_hop_words, CONFIG_HOP_WORDS),
 	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),

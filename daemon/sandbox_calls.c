@@ -172,6 +172,20 @@ static void allow_sockets(struct filter *f)
 		}
 }
 
+/* rpcbind is at a local socket, and hangs up between registering and taking back. */
+static void allow_rpcbind(struct filter *f, const struct config *cfg)
+{
+	const struct scmp_arg_cmp both[] = {
+		SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, UINT32_MAX, AF_UNIX),
+		SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, SOCK_KIND, SOCK_STREAM)};
+	bool any = false;
+
+	for (uint32_t i = 0; i < cfg->nroutes; i++)
+		any |= cfg->routes[i].listen.rpcbind;
+	if (any)
+		allow(f, SCMP_SYS(socket), 2, both);
+}
+
 /* The kernel's lists of addresses and of devices. */
 static void allow_netlink(struct filter *f, int protocol)
 {
@@ -265,6 +279,7 @@ int sandbox_calls(const struct config *cfg)
 	allow_threads(&f);
 	allow_files(&f, sandbox_uses_devices(cfg));
 	allow_sockets(&f);
+	allow_rpcbind(&f, cfg);
 	allow_netlink(&f, NETLINK_ROUTE);
 	allow_netlink(&f, NETLINK_RDMA_);
 	err = f.err ? f.err : load(&f);

@@ -41,6 +41,7 @@
 #include "daemon/metrics/metrics.h"
 #include "daemon/inherit.h"
 #include "daemon/reload.h"
+#include "daemon/rpcbind.h"
 #include "daemon/sandbox.h"
 #include "daemon/service.h"
 #include "daemon/takeover.h"
@@ -66,6 +67,7 @@ struct server {
 	struct takeover takeover;
 	struct control *control; /* NULL: not configured */
 	struct metrics *metrics; /* likewise */
+	struct rpcbind rpcbind;
 	const char *path;
 	unsigned how; /* SERVE_* */
 	struct sandbox sandbox;
@@ -124,6 +126,7 @@ static void on_terminate(struct server *s, int signo)
 			 s->gw.cfg->drain_timeout_s);
 		s->state = DRAINING;
 		service_stopping(&s->service);
+		rpcbind_end(&s->rpcbind);
 		each_worker(s, worker_drain);
 		return;
 	}
@@ -141,12 +144,15 @@ static bool serves(void *arg)
 
 static void on_reload(void *arg, bool begins)
 {
-	const struct server *s = arg;
+	struct server *s = arg;
 
-	if (begins)
+	if (begins) {
 		service_reloading(&s->service);
-	else
-		service_ready(&s->service);
+		return;
+	}
+	if (s->state == SERVING)
+		rpcbind_follow(&s->rpcbind, s->gw.cfg);
+	service_ready(&s->service);
 }
 
 static void on_signal(struct loop_signals *signals, int signo)
@@ -300,6 +306,7 @@ static void yield(void *arg)
 		 s->gw.cfg->drain_timeout_s);
 	s->state = DRAINING;
 	service_close(&s->service);
+	rpcbind_end(&s->rpcbind); /* before it hears of it, and registers itself */
 	control_forget(s->control);
 	if (s->metrics)
 		metrics_close(s->metrics);
@@ -428,6 +435,7 @@ static enum exit_code run(struct server *s, const char *path)
 	service_watch(&s->service, s->collector);
 	service_ready(&s->service);
 	takeover_end(&s->takeover);
+	rpcbind_follow(&s->rpcbind, s->gw.cfg);
 	while (look_after_workers(s)) {
 		nsec_t tick_at = auth_tick(s->auth, loop_now(), time(NULL));
 
@@ -443,6 +451,7 @@ static void cleanup(struct server *s)
 {
 	for (unsigned i = 0; s->workers && i < s->gw.nworkers; i++)
 		worker_free(s->workers[i]);
+	rpcbind_end(&s->rpcbind);
 	/* No thread is left that answers anybody. */
 	control_free(s->control);
 	metrics_free(s->metrics);

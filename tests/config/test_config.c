@@ -422,6 +422,12 @@ static const struct bad routes[] = {
 	{TO("source = ( { clients = \"192.0.2.0/24\"; addresses = \"10.0.0.0/25\"; } );"),
 	 "5: addresses are fewer than clients: give as large a network, or one address for all of "
 	 "them\n"},
+	{ON("rpcbind = 1;"), "4: rpcbind must be true or false: write it without quotes\n"},
+	{"routes = ( {\n" NAME "listen = { address = \"10.0.0.1\"; rpcbind = true; };\n" UP
+	 "}, { name = \"b\";\nlisten = { address = \"0.0.0.0\"; port = 7; rpcbind = true; };\n" UP
+	 "} );",
+	 "6: route 1 is told to rpcbind already, which has one address for all of a family: leave "
+	 "one of them out\n"},
 	{ON("versions = [];"), "4: " VERSIONS},
 	{ON("versions = [1, 3];"), "4: " VERSIONS},
 	{ON("versions = [1, \"2-late\"];"), "4: " VERSIONS},
@@ -434,7 +440,8 @@ static const struct bad routes[] = {
 	{ON("versions = 1;"), "4: " VERSIONS},
 	{ON("versions = [\"1\"];"), "4: " VERSIONS},
 	{ON("version = 1;"),
-	 "4: unknown key \"version\": known here are fabric, address, port, clients, versions, "
+	 "4: unknown key \"version\": known here are fabric, address, port, clients, rpcbind, "
+	 "versions, "
 	 "hop, inline, receive_structure, "
 	 "credits, reverse_credits, crc, literal_credits, setup_timeout, reply_timeout, "
 	 "retry_count, rnr_retry_count, busy_poll_us, hostauth\n"},
