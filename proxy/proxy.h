@@ -100,7 +100,8 @@ enum proxy_side { PROXY_CLIENT, PROXY_SERVER, PROXY_SIDES };
 
 /** struct proxy_counters - totals since start, nothing but uint64_t: of a route, or of all. */
 struct proxy_counters {
-	uint64_t sessions; /* there are now: this alone may fall */
+	uint64_t sessions; /* there are now: this, and what they speak, may fall */
+	uint64_t speaking[PROXY_SIDES][LEG_VERSIONS];
 	/* Where clients come in; on routes that share a listener, that of the listener. */
 	uint64_t sessions_opened, sessions_closed, sessions_refused;
 	uint64_t sessions_displaced; /* of those closed: in set-up, when others wanted in */

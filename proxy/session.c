@@ -42,6 +42,7 @@ static void open_both(struct session *s)
 	char client[FABRIC_ADDR_TEXT], server[FABRIC_ADDR_TEXT], names[SESSION_NAMES_BYTES];
 
 	s->state = SESSION_OPEN;
+	session_count_version(s, &s->server);
 	log_peer(LOG_LEVEL_INFO, "session.open", s->host,
 		 "session=%llu route=%s client=%s server=%s server_version=%s%s",
 		 (unsigned long long)s->id, s->route->route->name,
@@ -139,6 +140,12 @@ static bool auth_goes_on(const struct session *s, const struct leg *leg)
 	return (leg->proof && !leg->proof->told) || guest->member.host;
 }
 
+static void on_first_word(struct session *s)
+{
+	lobby_leave(&s->proxy->lobby, &s->silent);
+	session_count_version(s, &s->client);
+}
+
 static void drain_leg(struct session *s, struct leg *leg)
 {
 	bool waited = !list_is_empty(&leg->rxq), asked;
@@ -162,7 +169,7 @@ static void drain_leg(struct session *s, struct leg *leg)
 		session_log_auth(s, leg);
 	/* It has said something, and who it is where that is asked. */
 	if (s->silent.host && s->client.t && !leg_is_unproved(&s->client))
-		lobby_leave(&s->proxy->lobby, &s->silent);
+		on_first_word(s);
 }
 
 /* Set-up is over, no end is near, and nothing was left from before: so it is with most events. */
@@ -281,6 +288,7 @@ void session_free(struct session *s)
 	s->listener->count.sessions_closed++;
 	if (s->route) {
 		s->route->count.sessions--;
+		session_uncount_versions(s);
 		route_put(s->route);
 	}
 	route_put(s->listener);

@@ -152,6 +152,8 @@ struct session {
 	struct leg client, server;
 	struct session_stat cstat, sstat;
 	struct session_reports reports;
+	bool speaks[PROXY_SIDES];    /* its route counts the version of that side */
+	uint8_t spoken[PROXY_SIDES]; /* which one: leg_spoken() */
 	nsec_t begun;
 	struct timer leave;	 /* armed: it ends between two RPCs, and by then in any case */
 	struct timer setup;	 /* when a leg's set-up takes too long */
@@ -329,6 +331,14 @@ void session_auth_fini(struct route_state *rs);
 
 /** session_auth_back - jobs that are done. */
 void session_auth_back(struct proxy *p);
+
+/* session_version.c, too */
+
+/** session_count_version - the peer of @leg has said which version it speaks. */
+void session_count_version(struct session *s, const struct leg *leg);
+
+/** session_uncount_versions - it ends. */
+void session_uncount_versions(struct session *s);
 
 /* session_log.c */
 

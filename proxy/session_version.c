@@ -76,3 +76,21 @@ bool session_retry_as_v1(struct session *s, int status)
 	leg_fini(&s->server);
 	return session_connect_server(s) == 0;
 }
+
+void session_count_version(struct session *s, const struct leg *leg)
+{
+	enum proxy_side side = session_side(leg);
+
+	if (s->speaks[side])
+		return;
+	s->speaks[side] = true;
+	s->spoken[side] = (uint8_t)leg_spoken(leg);
+	s->route->count.speaking[side][s->spoken[side]]++;
+}
+
+void session_uncount_versions(struct session *s)
+{
+	for (unsigned side = 0; side < PROXY_SIDES; side++)
+		if (s->speaks[side])
+			s->route->count.speaking[side][s->spoken[side]]--;
+}

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "daemon/desk/desk.h"
 #include "daemon/loop.h"
+#include "daemon/metrics/page.h"
 #include "daemon/metrics/request.h"
 
 enum { VISITORS = 16, REQUEST_BYTES = 8 << 10, ANSWER_BYTES = 64 << 20, BACKLOG = 64 };
@@ -20,6 +21,12 @@ enum { VISITORS = 16, REQUEST_BYTES = 8 << 10, ANSWER_BYTES = 64 << 20, BACKLOG 
 
 static const char open_type[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 static const char older_type[] = "text/plain; version=0.0.4; charset=utf-8";
+
+/* The page has its own files, asks for figures here, and nothing else; nobody's page has it in a frame. */
+#define POLICY                                                                                     \
+	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "            \
+	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "             \
+	"require-trusted-types-for 'script'"
 
 /* One client. */
 struct scrape {
@@ -36,7 +43,7 @@ struct metrics {
 static void answer(struct scrape *s, const char *type, const char *body, size_t len)
 {
 	unsigned status = s->request.status;
-	char head[512];
+	char head[1024];
 	int n = snprintf(head, sizeof(head),
 			 "HTTP/1.1 %u %s\r\n"
 			 "Content-Type: %s\r\n"
@@ -44,6 +51,8 @@ static void answer(struct scrape *s, const char *type, const char *body, size_t 
 			 "%s"
 			 "Cache-Control: no-store\r\n"
 			 "X-Content-Type-Options: nosniff\r\n"
+			 "Content-Security-Policy: " POLICY "\r\n"
+			 "Referrer-Policy: no-referrer\r\n"
 			 "Connection: close\r\n"
 			 "\r\n",
 			 status, http_reason(status), type, len,
@@ -59,7 +68,7 @@ static void refuse(struct scrape *s, unsigned status)
 {
 	char body[128];
 	int n = snprintf(body, sizeof(body), "%s%s\n", http_reason(status),
-			 status == 404 ? ": what there is, is at /metrics" : "");
+			 status == 404 ? ": what there is, is at / and /metrics" : "");
 
 	s->request.status = status;
 	answer(s, "text/plain; charset=utf-8", body, (size_t)n);
@@ -88,6 +97,12 @@ static void on_asked(struct visitor *v, char *request, size_t len)
 	s->request = http_parse(request, len);
 	if (s->request.status != 200) {
 		refuse(s, s->request.status);
+		return;
+	}
+	if (s->request.target != HTTP_METRICS) {
+		struct view page = page_of(s->request.target);
+
+		answer(s, page_type(s->request.target), (const char *)page.data, page.len);
 		return;
 	}
 	visitor_hold(v);

@@ -6,7 +6,7 @@
 #include "daemon/metrics/text.h"
 
 /**
- * metrics - GET /metrics by HTTP, for Prometheus and its like
+ * metrics - GET /metrics by HTTP, for Prometheus and its like; and /, a page that draws the same figures
  *
  * As little of HTTP/1.1 (RFC 9112) as that takes: GET and HEAD, one request a connection, no body.
  * An HTTP library would have to be as bounded as a desk is, in connections and in time.

@@ -32,6 +32,21 @@ static char *next_line(char **at)
 	return line;
 }
 
+static bool find_target(const char *path, enum http_target *target)
+{
+	static const char *const paths[HTTP_TARGETS] = {[HTTP_METRICS] = "/metrics",
+							[HTTP_PAGE] = "/",
+							[HTTP_STYLE] = "/page.css",
+							[HTTP_SCRIPT] = "/page.js"};
+
+	for (unsigned i = 0; i < HTTP_TARGETS; i++)
+		if (strcmp(path, paths[i]) == 0) {
+			*target = (enum http_target)i;
+			return true;
+		}
+	return false;
+}
+
 /* METHOD SP TARGET SP HTTP/1.x */
 static unsigned parse_first(char *line, struct http_request *r)
 {
@@ -47,7 +62,7 @@ static unsigned parse_first(char *line, struct http_request *r)
 	if (!r->is_head && strcmp(line, "GET") != 0)
 		return 405;
 	target[strcspn(target, "?")] = '\0';
-	return strcmp(target, "/metrics") == 0 ? 200 : 404;
+	return find_target(target, &r->target) ? 200 : 404;
 }
 
 struct http_request http_parse(char *head, size_t len)

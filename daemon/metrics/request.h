@@ -5,9 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum http_target { HTTP_METRICS, HTTP_PAGE, HTTP_STYLE, HTTP_SCRIPT, HTTP_TARGETS };
+
 /** struct http_request - what matters of one. */
 struct http_request {
 	unsigned status; /* 200, or why it is not served */
+	enum http_target target;
 	bool is_head;
 	bool wants_open; /* OpenMetrics */
 };

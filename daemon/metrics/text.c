@@ -195,6 +195,25 @@ static void about_routes(struct text *t, const struct text_process *p, const str
 	}
 }
 
+static void about_versions(struct text *t, const struct text_process *p, const struct figures *f)
+{
+	static const struct family speaking = {"sessions_speaking", "gauge", NULL,
+					       "Sessions by the version that a leg speaks"};
+	static const char *const legs[PROXY_SIDES] = {
+		[PROXY_CLIENT] = "client", [PROXY_SERVER] = "server"};
+	char labels[PROXY_NAME_MAX + 64];
+
+	begin(t, &speaking);
+	for (unsigned r = 0; r < f->nroutes; r++)
+		for (unsigned i = 0; gateway_has(p->gw, r) && i < PROXY_SIDES * LEG_VERSIONS; i++) {
+			unsigned side = i / LEG_VERSIONS, version = i % LEG_VERSIONS;
+
+			snprintf(labels, sizeof(labels), "{route=\"%s\",leg=\"%s\",version=\"%s\"}",
+				 p->gw->routes[r].name, legs[side], leg_spoken_name(version));
+			sample(t, &speaking, labels, f->routes[r].speaking[side][version]);
+		}
+}
+
 static const struct family durations = {"rpc_duration_seconds", "histogram", "seconds",
 					"RPCs answered by a reply: until the call was on its way, "
 					"until the reply came, until it was sent"};
@@ -324,6 +343,7 @@ void text_figures(struct text *t, const struct text_process *p, const struct fig
 	about_process(t, p);
 	about_memory(t, &f->memory);
 	about_routes(t, p, f);
+	about_versions(t, p, f);
 	about_latency(t, p, f);
 	about_refusals(t, p, f);
 	about_errors(t, p, f);

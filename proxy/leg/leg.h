@@ -35,6 +35,9 @@ enum leg_version { /* bit mask */
 		   LEG_V1_OR_V2 = LEG_V1 | LEG_V2,
 };
 
+/* Versions that a leg may speak, as words: leg_spoken(). */
+enum { LEG_VERSIONS = 3 };
+
 /** struct leg_config - shared by many legs, immutable; sizes in octets. */
 struct leg_config {
 	unsigned versions; /* acceptor: accepted; initiator: tried, 2 first when both */
@@ -255,6 +258,12 @@ void leg_init(struct leg *leg, enum rpc_role role);
 /** leg_set_quotas - before it is opened: its memory but the fixed is of @groups, one for each purpose. A
  * leg that shares with nobody takes what the arena has. */
 void leg_set_quotas(struct leg *leg, struct quota_group groups[QUOTA_PURPOSES]);
+
+/** leg_spoken - which version @leg speaks, below LEG_VERSIONS; it is known. */
+unsigned leg_spoken(const struct leg *leg);
+
+/** leg_spoken_name - a short word for that; static storage. */
+const char *leg_spoken_name(unsigned spoken);
 
 /** leg_of_quota - whose member for @purpose @m is: leg_resume() it. */
 static inline struct leg *leg_of_quota(struct quota_member *m, enum buf_purpose purpose)

@@ -3,6 +3,8 @@
  * Where protocol versions meet: which of them a leg speaks, what it says of itself in each, and its
  * transport once the version is known. All else goes through rpc/transport.h.
  */
+#include <string.h>
+
 #include "proxy/leg/internal.h"
 
 bool leg_speaks(const struct leg *leg, enum leg_version version)
@@ -84,4 +86,20 @@ int leg_set_version(struct leg *leg, enum leg_version version)
 	if (err < 0)
 		leg->t = NULL;
 	return err;
+}
+
+static const char *const spoken_names[LEG_VERSIONS] = {"1", "2", "2-early"};
+
+unsigned leg_spoken(const struct leg *leg)
+{
+	unsigned i = 0;
+
+	while (i + 1 < LEG_VERSIONS && strcmp(leg->t->ops->name, spoken_names[i]) != 0)
+		i++;
+	return i;
+}
+
+const char *leg_spoken_name(unsigned spoken)
+{
+	return spoken_names[spoken];
 }

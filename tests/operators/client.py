@@ -314,5 +314,7 @@ if __name__ == "__main__":
         screen(*sys.argv[2:4])
     elif what == "captured":
         captured(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    elif what == "get":
+        print(get(sys.argv[2])[1])
     elif what == "metrics":
         print(len(metrics(sys.argv[2])), "samples")

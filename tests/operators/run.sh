@@ -655,6 +655,31 @@ case_top() {
     gwctl 3 top --once
 }
 
+# What a browser asks for and runs, in node: see page.js.
+case_page() {
+    command -v node >/dev/null || exit 77
+    configure
+    sed -i '/name = "one"/,/}, {/s/port = 20050;/port = 20050; version = "2";/' "$CONF"
+    perf_server 20050
+    gateway
+    load calls 20049 1 --op read --size 64k --depth 4 --connections 3 --time 100
+    wait_for 20 eval 'client get "$URL"; grep -q "sessions_speaking{route=\"one\",leg=\"client\",version=\"1\"} 3" "$DIR/out"' ||
+        fail "what they speak is not counted"
+    PATIENCE=60 expect_exit 0 node "$HERE/page.js" "$URL" one two
+    cat "$DIR/out"
+    # In a browser, where there is one.
+    if command -v chromium >/dev/null; then
+        mkdir "$DIR/browser"
+        PATIENCE=150 expect_exit 0 python3 "$HERE/browser.py" chromium "${URL%metrics}" "${PICTURES:-$DIR/browser}"
+        cat "$DIR/out"
+    fi
+    kill "$pid"
+    wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
+    client get "$URL"
+    ! grep '^rpcrdma_gw_sessions_speaking' "$DIR/out" | grep -v ' 0$' || fail "of sessions that are gone, versions stay"
+    stop
+}
+
 # Wireshark reads the messages of both sides, and finds nothing wrong with them.
 case_capture() {
     local lua=$HERE/../../deploy/wireshark/rpcrdma2.lua scratch=$DIR/scratch cap=$DIR/file.pcapng leg n

@@ -34,10 +34,23 @@ static void the_page_is_served(void **state)
 	assert_false(r.wants_open);
 }
 
+static void so_are_the_files_of_a_browser(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("GET / HTTP/1.1\r\n\r\n").target, HTTP_PAGE);
+	assert_int_equal(parse("GET /?a HTTP/1.1\r\n\r\n").status, 200);
+	assert_int_equal(parse("HEAD /page.js HTTP/1.1\r\n\r\n").target, HTTP_SCRIPT);
+	assert_int_equal(parse("GET /page.css HTTP/1.1\r\n\r\n").target, HTTP_STYLE);
+	assert_int_equal(parse("GET /metrics HTTP/1.1\r\n\r\n").target, HTTP_METRICS);
+	assert_int_equal(parse("GET /page.css HTTP/1.1\r\n\r\n").status, 200);
+}
+
 static void nothing_else_is(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("GET / HTTP/1.1\r\n\r\n").status, 404);
+	assert_int_equal(parse("GET /page HTTP/1.1\r\n\r\n").status, 404);
+	assert_int_equal(parse("GET //  HTTP/1.1\r\n\r\n").status, 400);
+	assert_int_equal(parse("POST / HTTP/1.1\r\n\r\n").status, 405);
 	assert_int_equal(parse("GET /metrics/ HTTP/1.1\r\n\r\n").status, 404);
 	assert_int_equal(parse("GET /../etc/passwd HTTP/1.1\r\n\r\n").status, 404);
 	assert_int_equal(parse("POST /metrics HTTP/1.1\r\n\r\n").status, 405);
@@ -74,6 +87,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_page_is_served),
+		cmocka_unit_test(so_are_the_files_of_a_browser),
 		cmocka_unit_test(nothing_else_is),
 		cmocka_unit_test(a_head_ends_at_its_empty_line),
 		cmocka_unit_test(a_nul_is_no_end),

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAEMON_METRICS_PAGE_H
+#define DAEMON_METRICS_PAGE_H
+
+#include "base/view.h"
+#include "daemon/metrics/request.h"
+
+/** page_of - what is at @target, a file of daemon/metrics/page; static storage. Empty for HTTP_METRICS. */
+struct view page_of(enum http_target target);
+
+/** page_type - its media type; static storage. */
+const char *page_type(enum http_target target);
+
+#endif
