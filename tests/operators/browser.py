@@ -89,7 +89,7 @@ def page(b, url, folder):
         b.do(part + ".enable")
     b.do("Page.navigate", url=url)
     b.wait("/^serving for/.test(%s)" % (TEXT % "state"))
-    b.wait("Number(%s) > 0" % (TEXT % "calls-now"))
+    b.wait("!['', '0', undefined].includes(%s)" % (TEXT % "calls-now"))
     # Figures move: the line of calls gets longer, and the number is another one.
     first = b.eval(TEXT % "calls-now")
     points = "document.querySelector('#calls path').getAttribute('d').length"

@@ -117,6 +117,41 @@ def behind():
     assert b"Content-Length: %d\r\n" % len(page) in head, (head, len(page))
 
 
+def listeners():
+    """Who listens in and hangs up at once, never asks for what there is, or asks and does not read it."""
+    for i in range(100):
+        with client.unix(CONTROL) as s:
+            send(s, b'{"do":"%s"}\n' % (b"trace", b"capture")[i % 2])
+    served()
+    idle = []
+    for do in (b"trace", b"capture"):
+        s = client.unix(CONTROL)
+        # Those that hung up leave by and by.
+        end = time.monotonic() + 20
+        said = b""
+        while b'"done"' not in said:
+            assert time.monotonic() < end, said
+            s.sendall(b'{"do":"%s"}\n' % do)
+            said = s.recv(65536)
+        s.sendall(b'{"do":"%s"}\n' % do)
+        assert b"one at a time" in s.recv(65536)
+        idle.append(s)
+    with client.unix(CONTROL) as s:
+        s.sendall(b'{"do":"trace"}\n')
+        assert b"too many listen already" in s.recv(65536)
+    time.sleep(1)
+    served()
+    idle[1].setblocking(False)
+    try:
+        while True:
+            idle[1].send(b'{"do":"more"}\n' * 100)
+    except BlockingIOError:
+        pass
+    served()
+    for s in idle:
+        s.close()
+
+
 garbage(lambda: client.unix(CONTROL))
 garbage(tcp)
 endless(lambda: client.unix(CONTROL), b"[")
@@ -124,6 +159,7 @@ endless(tcp, b"x")
 flood(lambda: client.unix(CONTROL), 400)
 flood(tcp, 200)
 deaf()
+listeners()
 gone()
 behind()
 print("served throughout")

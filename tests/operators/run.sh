@@ -662,7 +662,7 @@ case_page() {
     sed -i '/name = "one"/,/}, {/s/port = 20050;/port = 20050; version = "2";/' "$CONF"
     perf_server 20050
     gateway
-    load calls 20049 1 --op read --size 64k --depth 4 --connections 3 --time 100
+    load calls 20049 1 --op read --size 4k --depth 1 --connections 3 --time 200
     wait_for 20 eval 'client get "$URL"; grep -q "sessions_speaking{route=\"one\",leg=\"client\",version=\"1\"} 3" "$DIR/out"' ||
         fail "what they speak is not counted"
     PATIENCE=60 expect_exit 0 node "$HERE/page.js" "$URL" one two
@@ -691,6 +691,8 @@ case_capture() {
     sed -i '/name = "one"/,/}, {/s/port = 20050;/port = 20050; version = "2";/' "$CONF"
     perf_server 20050
     gateway
+    : >"$cap"
+    chmod 644 "$cap"
     start capture "$BIN/rpcrdma-gwctl" -s "$CTL" capture "$cap" --route one --time 60s
     local capture=$pid
     wait_for 20 grep -q 'event=control do=capture route=one' "$LOG" || fail "nobody captures"

@@ -119,6 +119,10 @@ static void what_follows(void **state)
 	accept_line("trace --program nfs4 --procedure read", CONTROL_TRACE);
 	assert_string_equal(o.rpcs.kind, "nfs4 read");
 	assert_false(o.rpcs.has_procedure);
+	accept_line("trace --procedure compound", CONTROL_TRACE);
+	assert_int_equal(o.rpcs.version, 4);
+	assert_int_equal(o.rpcs.procedure, 1);
+	refuse_line("trace --program nfs3 --procedure compound", "a number will do");
 	accept_line("trace --program 100005 --procedure 1", CONTROL_TRACE);
 	assert_false(o.rpcs.has_version);
 	assert_int_equal(o.rpcs.procedure, 1);

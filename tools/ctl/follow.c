@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -213,6 +214,13 @@ static void on_message(void *arg, const char *name, struct json_object *value, c
 	}
 }
 
+static bool is_file(int fd)
+{
+	struct stat s;
+
+	return fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
+}
+
 /* What it will hold are contents of files, and their names: nobody else's to read. */
 static FILE *open_file(const char *path)
 {
@@ -224,7 +232,8 @@ static FILE *open_file(const char *path)
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return NULL;
-	f = fdopen(fd, "w");
+	/* One that was there before may be anybody's to read. */
+	f = fchmod(fd, 0600) == 0 || !is_file(fd) ? fdopen(fd, "w") : NULL;
 	if (!f)
 		close(fd);
 	return f;

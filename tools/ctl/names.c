@@ -97,10 +97,13 @@ static bool choose_procedure(const char *word, struct ctl_rpcs *want)
 		return false;
 	if (want->has_version && want->version == NFS4)
 		return choose_nfs4(word, want);
-	if (!find(nfs3, LENGTH(nfs3), word, want))
-		return false;
-	want->program = NFS;
 	want->version = NFS3;
+	if (!find(nfs3, LENGTH(nfs3), word, want)) {
+		want->version = NFS4;
+		if (want->has_version || !find(nfs4, LENGTH(nfs4), word, want))
+			return false;
+	}
+	want->program = NFS;
 	want->has_program = want->has_version = true;
 	return true;
 }
