@@ -25,8 +25,11 @@ enum { SETTLE_SHARE = 4 }; /* of the time for set-up, a peer may take to tell it
 
 void leg_init(struct leg *leg, enum rpc_role role)
 {
+	static const struct leg_tap nobody;
+
 	memset(leg, 0, sizeof(*leg));
 	leg->role = role;
+	leg->tap = &nobody;
 	leg->deadline = NSEC_NEVER;
 	list_init(&leg->rxq);
 	list_init(&leg->replies);

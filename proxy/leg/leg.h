@@ -158,15 +158,16 @@ struct leg {
 	struct leg_proof *proof; /* who the peer is; NULL: nobody asks */
 	/* Who works on that, borrowed; set after leg_init(); NULL: the leg itself. */
 	struct jobs_port *jobs;
-	const struct leg_tap *tap; /* borrowed; set after leg_init(); NULL: never anybody */
-	struct recvs *recvs;	   /* where Receives are shared, else NULL */
-	struct leg_rbuf *rbufs;	   /* Receives of its own; their octets are arena blocks */
-	uint8_t **bulks;	   /* their second pieces, blocks as well; NULL: they have none */
-	uint32_t nrbufs;	   /* Receives in all: posted, or, shared, promised */
-	uint32_t posted;	   /* of these not held by messages received */
-	uint32_t grant;		   /* what leg_set_grant() allows the peer */
-	uint32_t awaiting; /* calls of ours without a reply yet: Receives kept back for them */
-	struct list rxq;   /* received while stalled, in order */
+	const struct leg_tap
+		*tap;		/* borrowed; set after leg_init(), unless there is never anybody */
+	struct recvs *recvs;	/* where Receives are shared, else NULL */
+	struct leg_rbuf *rbufs; /* Receives of its own; their octets are arena blocks */
+	uint8_t **bulks;	/* their second pieces, blocks as well; NULL: they have none */
+	uint32_t nrbufs;	/* Receives in all: posted, or, shared, promised */
+	uint32_t posted;	/* of these not held by messages received */
+	uint32_t grant;		/* what leg_set_grant() allows the peer */
+	uint32_t awaiting;	/* calls of ours without a reply yet: Receives kept back for them */
+	struct list rxq;	/* received while stalled, in order */
 	struct leg_rbuf *stalled; /* its part of a continued message waits for memory */
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena when stalled, unless it shares that: */
