@@ -166,6 +166,15 @@ verified_load() {
     fi
 }
 
+# distance_write N: writes of 128 KiB, one after the other; ms each.
+distance_write() {
+    local began
+    dd if=/dev/zero of=/mnt/stream bs=128k count=1 oflag=direct status=none || return
+    began=$(date +%s%N)
+    dd if=/dev/zero of=/mnt/stream bs=128k count="$1" oflag=direct conv=notrunc status=none || return
+    awk -v ns=$(($(date +%s%N) - began)) -v n="$1" 'BEGIN { printf "%.1f", ns / 1e6 / n }'
+}
+
 # keep_loading: verified loads one after the other, in the background, until
 # finish_loading, which waits for the last and is true if all were without error.
 keep_loading() {
