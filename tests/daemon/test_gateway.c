@@ -19,10 +19,11 @@ static const char two_routes[] =
 	"max_payload = \"1M\";\n"
 	"receive_queue = \"own\";\n"
 	"routes = ( { name = \"a\";\n"
-	"  listen = { address = \"127.0.0.1\"; port = %u; versions = [1]; credits = 10;\n"
+	"  listen = { address = \"127.0.0.1\"; port = %u; versions = [1]; hop = \"near\"; credits "
+	"= 10;\n"
 	"    reverse_credits = 5; inline = 8192; setup_timeout = 7;\n"
 	"    reply_timeout = 40; };\n"
-	"  upstream = { address = \"::1\"; port = 2; version = \"2\"; crc = false;\n"
+	"  upstream = { address = \"::1\"; port = 2; version = \"2\"; hop = \"far\"; crc = false;\n"
 	"    connect_timeout = 3; version_memory = 60; reply_timeout = 86400; };\n"
 	"}, { name = \"b\";\n"
 	"  listen = { address = \"127.0.0.1\"; port = %u; setup_timeout = 7; };\n"
@@ -82,7 +83,11 @@ static void a_file_becomes_routes(void **state)
 	assert_int_equal(leg->reply_timeout, 86400 * NSEC_PER_SEC);
 	assert_int_equal(gw.routes[0].version_memory, 60 * NSEC_PER_SEC);
 	assert_string_equal(fabric_addr_format(&gw.routes[0].upstream, text), "[::1]:2");
+	assert_int_equal(gw.routes[0].client_hop, HOP_NEAR);
+	assert_int_equal(gw.routes[0].server_hop, HOP_FAR);
 	assert_int_equal(gw.routes[1].client.versions, LEG_V1_OR_V2);
+	assert_int_equal(gw.routes[1].client_hop, HOP_AUTO);
+	assert_int_equal(gw.routes[1].server_hop, HOP_AUTO);
 	gateway_fini(&gw);
 	config_free(cfg);
 }
