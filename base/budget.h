@@ -29,8 +29,12 @@ enum {
 				       * session (idle ones over TCP have a tenth of it), but for
 				       * what grows with credits, and RDMA queues
 				       * (budget_queues.h) */
-	BUDGET_RECV_HEAP = 64,	      /* octets kept of a Receive of a leg's own */
-	BUDGET_SHARED = 4,	      /* parts of that for connections, one for shared Receives */
+	/* Octets of heap an idle leg takes at least, with half a session: beside the queues of RDMA
+	 * devices, and over TCP. */
+	BUDGET_LEAST_HEAP = 7 * 1024,
+	BUDGET_LEAST_TCP = 12 * 1024,
+	BUDGET_RECV_HEAP = 64, /* octets kept of a Receive of a leg's own */
+	BUDGET_SHARED = 4,     /* parts of that for connections, one for shared Receives */
 	/* Octets of heap that host authentication takes, under way, with chains of 16 KiB
 	 * (tests/hostauth/test_heap.c). */
 	BUDGET_HANDSHAKE = 256 * 1024,

@@ -73,20 +73,24 @@ uint32_t config_workers(const struct config *cfg, uint32_t cpus)
 	return cpus ? cpus : 1;
 }
 
-/* The least that the fabrics of a route let a session have. */
-static uint64_t leg_least(const struct config_end *end, bool shares)
+/* The least that the fabric of @end lets a leg have. */
+static uint64_t leg_least(const struct config_end *end, uint32_t calls, bool shares)
 {
-	return shares && !end->bulk_bytes ? budget_sharing_leg(end->inline_bytes) : leg_blocks(end);
+	uint64_t blocks;
+
+	shares = shares && !end->bulk_bytes;
+	blocks = shares ? budget_sharing_leg(end->inline_bytes) : leg_blocks(end);
+	if (strcmp(end->fabric, "verbs") != 0)
+		return BUDGET_LEAST_TCP + blocks;
+	return BUDGET_LEAST_HEAP + leg_queues(end, calls, shares) + blocks;
 }
 
 static uint64_t session_least(const struct config *cfg, const struct config_route *route)
 {
 	bool shares = cfg->receives != CONFIG_RECEIVES_OWN;
-	uint64_t queues = leg_queues(&route->listen, route->listen.reverse_credits,
-				     shares && !route->listen.bulk_bytes) +
-			  leg_queues(&route->upstream, route->upstream.credits, shares);
 
-	return queues + leg_least(&route->listen, shares) + leg_least(&route->upstream, shares);
+	return leg_least(&route->listen, route->listen.reverse_credits, shares) +
+	       leg_least(&route->upstream, route->upstream.credits, shares);
 }
 
 /* Each worker goes by octets as well, as its sessions really are: this is what can be at most. */

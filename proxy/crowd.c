@@ -11,7 +11,7 @@
 enum { REMEMBERED = 1024 };
 
 /* So many sessions more than the least of all workers, and one part of that, are as many. */
-enum { SLACK = 16, SLACK_PART = 16 };
+enum { SLACK = 16, SLACK_PART = 32 };
 
 struct crowd_client {
 	struct host host; /* first; its uses are sessions */

@@ -292,5 +292,6 @@ void session_free(struct session *s)
 		route_put(s->route);
 	}
 	route_put(s->listener);
+	session_drop_request(s);
 	mem_free(s);
 }

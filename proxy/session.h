@@ -3,6 +3,7 @@
 #define PROXY_SESSION_H
 
 #include "base/budget_queues.h"
+#include "base/mem.h"
 #include "base/timer.h"
 #include "fabric/lobby.h"
 #include "proxy/door.h"
@@ -25,8 +26,8 @@ struct txn_spare;
 
 enum {
 	SESSION_OP_DEPTH = BUDGET_OPS, /* Reads and Writes outstanding on one leg */
-	SESSION_BUCKETS = 128,	       /* transactions by XID */
-	SESSION_NAMED_BITS = 10,
+	SESSION_BUCKETS = 64,	       /* transactions by XID */
+	SESSION_NAMED_BITS = 9,
 	SESSION_NAMED = 1 << SESSION_NAMED_BITS, /* handles by hash */
 	SESSION_ASIDE = 256,			 /* calls of the server set aside */
 };
@@ -161,9 +162,9 @@ struct session {
 	struct timer shortage;	 /* what a fabric was short of is tried again: txn_short.c */
 	struct list short_calls; /* txns that wait for that, without exposures */
 	struct session_watch crossed;
-	bool retried_v1;      /* the server has not proved yet that it speaks that */
-	bool has_version_3;   /* of NFS */
-	uint8_t request[512]; /* the client's private data, until accept */
+	bool retried_v1;    /* the server has not proved yet that it speaks that */
+	bool has_version_3; /* of NFS */
+	uint8_t *request;   /* the client's private data, until accept; owned, or NULL */
 	size_t request_len;
 	struct list txns;
 	unsigned ntxns;
@@ -295,6 +296,14 @@ struct route_state *session_route_of(struct route_state *listener, const struct 
 
 /** session_goes_by_name - whoever comes to @listener, and has to prove who it is, is told apart by that. */
 bool session_goes_by_name(const struct route_state *listener);
+
+/** session_drop_request - its private data are of no use any more. */
+static inline void session_drop_request(struct session *s)
+{
+	mem_free(s->request);
+	s->request = NULL;
+	s->request_len = 0;
+}
 
 /** session_accept - the client leg, which can be turned away no longer. */
 void session_accept(struct session *s);

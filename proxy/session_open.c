@@ -24,6 +24,8 @@ static const char *const refusals[PROXY_REFUSALS] = {
 /* Nothing against it. */
 #define IS_IN PROXY_REFUSALS
 
+enum { REQUEST_MOST = 512 /* octets of private data that any version looks at */ };
+
 static void refuse_client(struct route_state *rs, const struct fabric_event *ev,
 			  enum proxy_refusal refusal)
 {
@@ -56,6 +58,7 @@ static size_t fixed_bytes(const struct route_state *listener, const struct fabri
 	const struct proxy *p = listener->proxy;
 	size_t most = server_bytes(listener);
 
+	_Static_assert(sizeof(struct session) >= 2 * BUDGET_LEAST_HEAP, "config/ goes by that");
 	for (unsigned i = 0; i < p->nslots; i++)
 		if (p->routes[i] && p->routes[i]->route->shares == listener->route &&
 		    server_bytes(p->routes[i]) > most)
@@ -108,6 +111,19 @@ static bool has_memory(const struct route_state *rs, const struct fabric_conn *c
 	return p->fixed_bytes + pooled_bytes(p) + fixed_bytes(rs, client) <= fixed_limit(p);
 }
 
+/* Return: 0 or ERR_NOMEM. */
+static int keep_request(struct session *s, struct view data)
+{
+	s->request_len = data.len < REQUEST_MOST ? data.len : REQUEST_MOST;
+	if (!s->request_len)
+		return 0;
+	s->request = mem_zalloc(s->request_len);
+	if (!s->request)
+		return ERR_NOMEM;
+	memcpy(s->request, data.data, s->request_len);
+	return 0;
+}
+
 static struct session *session_new(struct route_state *listener, const struct fabric_event *ev,
 				   struct host *place)
 {
@@ -116,6 +132,10 @@ static struct session *session_new(struct route_state *listener, const struct fa
 
 	if (!s)
 		return NULL;
+	if (keep_request(s, ev->private_data)) {
+		mem_free(s);
+		return NULL;
+	}
 	s->proxy = p;
 	s->listener = listener;
 	route_hold(listener);
@@ -124,10 +144,6 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	fabric_addr_host(&ev->conn->peer, s->host);
 	s->place = place;
 	lobby_enter(&p->lobby, &s->silent, &ev->conn->peer);
-	s->request_len = ev->private_data.len < sizeof(s->request) ? ev->private_data.len
-								   : sizeof(s->request);
-	if (s->request_len)
-		memcpy(s->request, ev->private_data.data, s->request_len);
 	list_init(&s->dirty);
 	list_init(&s->txns);
 	open_ops(&s->cops);

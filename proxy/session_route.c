@@ -112,6 +112,7 @@ void session_accept(struct session *s)
 	int err = leg_accept(&s->client, client_config(s), &s->proxy->arena, s->client.conn,
 			     view_of(s->request, s->request_len), SESSION_OP_DEPTH, s->proxy->now);
 
+	session_drop_request(s);
 	if (err < 0)
 		session_close(s, err, err == ERR_AGAIN ? "memory_limit reached" : "accept failed");
 }

@@ -59,12 +59,14 @@ struct v2_rtr_peer {
 struct v2_sent {
 	uint32_t xid, htype;
 	uint32_t bytes; /* of payload stream */
-	uint32_t parts; /* Sends it takes */
 	uint32_t after; /* messages sent once it was, all kinds */
-	uint32_t told;	/* ERR_INVAL_HTYPEs about its parts */
-	uint32_t stale; /* reports to come yet about parts of the form before this one */
+	uint16_t parts; /* Sends it takes */
+	uint16_t told;	/* ERR_INVAL_HTYPEs about its parts */
+	uint16_t stale; /* reports to come yet about parts of the form before this one */
 	bool answered;
 };
+_Static_assert(V2_MAX_MESSAGE / 256 <= UINT16_MAX,
+	       "a part takes far more: no peer receives less than 1024");
 
 struct v2_conn {
 	struct rpc_transport t; /* first member */

@@ -21,10 +21,11 @@ static const struct v2_sent *find(const struct v2_conn *c, enum rpc_dir dir, uin
 void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 {
 	struct v2_sent *sent = place(c, m->dir, m->xid);
-	uint32_t stale = 0, parts;
+	uint32_t parts;
+	uint16_t stale = 0;
 
 	if (sent->xid == m->xid && sent->htype == V2_CALL_MIDDLE && sent->told)
-		stale = sent->parts - sent->told;
+		stale = (uint16_t)(sent->parts - sent->told);
 	if (htype == V2_CALL_INLINE || htype == V2_REPLY_INLINE) {
 		if (sent->xid == m->xid)
 			*sent = (struct v2_sent){0};
@@ -34,7 +35,7 @@ void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t ht
 	*sent = (struct v2_sent){.xid = m->xid,
 				 .htype = htype,
 				 .bytes = (uint32_t)rpc_msg_body_len(m),
-				 .parts = parts,
+				 .parts = (uint16_t)parts,
 				 .after = c->credit.sent + parts,
 				 .stale = stale};
 }
@@ -108,7 +109,8 @@ static int heed_type(struct v2_conn *c, uint32_t xid)
 	c->lacks_external |= sent->htype == V2_CALL_EXTERNAL;
 	c->lacks_middle |= sent->htype == V2_CALL_MIDDLE;
 	c->lacks_rtr |= sent->htype == V2_RTR_REQUEST;
-	sent->told++;
+	if (sent->told < sent->parts)
+		sent->told++;
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 enum {
 	EARLY_INLINE_BYTES = 4096, /* both thresholds: section 2.3 */
 	EARLY_FIRST_BYTES = 1024,  /* of the first message: section 5 */
-	EARLY_REPORTS = 64,	   /* error reports waiting for control() */
+	EARLY_REPORTS = 48,	   /* error reports waiting for control() */
 	EARLY_SEGMENT_COUNT = 16,  /* in one header: as in version 1 */
 	EARLY_OPTIONS = 64,	   /* calls sent as options that are in flight */
 };

@@ -178,7 +178,7 @@ static void the_fuller_worker_is_known(void **state)
 	assert_false(crowd_is_fuller(c, 1));
 	crowd_tell(c, 1, 4990);
 	assert_true(crowd_is_fuller(c, 1));
-	crowd_tell(c, 2, 4800);
+	crowd_tell(c, 2, 4850);
 	for (unsigned i = 0; i < 3; i++)
 		assert_false(crowd_is_fuller(c, i));
 	crowd_tell(c, 2, 4000);

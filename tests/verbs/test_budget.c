@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * config/ reckons how much a session over an RDMA device takes, without knowing one; the relay counts what
- * it takes. Here the two meet, whatever the settings: what is reckoned is enough, and max_sessions, where
+ * it takes. Here the two meet, over a device and over TCP, whatever the settings: what is reckoned is enough, and max_sessions, where
  * nobody set it, is no number that memory_limit could never feed.
  */
 #include "tests/verbs/adapter.h"
@@ -12,10 +12,29 @@
 #include "base/mem.h"
 #include "config/keys.h"
 #include "daemon/gateway.h"
+#include "fabric/iwarp/iwarp.h"
+#include "tests/poll_loop.h"
 #include "tests/rng.h"
 #include "tests/session/inside.h"
 
-static const struct fabric plain; /* takes nothing of its own */
+static struct fabric tcp; /* costs what a connection of fabric/iwarp costs */
+
+static int know_tcp(void **state)
+{
+	struct iwarp_config cfg;
+	struct poll_loop loop;
+	struct fabric *f;
+
+	(void)state;
+	iwarp_config_default(&cfg);
+	assert_int_equal(poll_loop_init(&loop), 0);
+	f = iwarp_new(&cfg, &loop.loop);
+	assert_non_null(f);
+	tcp.conn_bytes = f->conn_bytes;
+	fabric_free(f);
+	poll_loop_fini(&loop);
+	return 0;
+}
 
 static void random_end(struct rng *r, struct config_end *e)
 {
@@ -45,7 +64,7 @@ static uint64_t counted(const struct config *cfg, bool shares)
 	const struct config_route *route = &cfg->routes[0];
 	struct recvs *receives =
 		shares ? (struct recvs *)&adapter : NULL; /* it is not looked into */
-	struct fabric iwarp = plain;
+	struct fabric iwarp = tcp;
 	struct gateway gw;
 	uint64_t sum;
 
@@ -85,31 +104,52 @@ static void what_config_reckons_is_enough(void **state)
 	}
 }
 
-/* The part of memory that connections have is found as in proxy_new(); a quarter of it is the shared Receives'. */
+/* The part of memory that connections have is found as in proxy_new(); a part of it is the shared Receives'. */
 static void max_sessions_is_what_can_be_fed(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 8; i++) {
 		bool shares = i & 1;
+		const char *fabric = i & 4 ? "iwarp" : "verbs";
 		struct config *cfg = one_route();
 		uint64_t fixed, each;
 
 		cfg->receives = shares ? CONFIG_RECEIVES_AUTO : CONFIG_RECEIVES_OWN;
 		cfg->memory_bytes = (i & 2 ? UINT64_C(4) : UINT64_C(1)) << 30;
-		strcpy(cfg->routes[0].listen.fabric, "verbs");
-		strcpy(cfg->routes[0].upstream.fabric, "verbs");
+		strcpy(cfg->routes[0].listen.fabric, fabric);
+		strcpy(cfg->routes[0].upstream.fabric, fabric);
 		strcpy(cfg->routes[0].listen.address, "127.0.0.1");
 		strcpy(cfg->routes[0].upstream.address, "127.0.0.1");
 		fixed = (cfg->memory_bytes - budget_reserve(cfg->memory_bytes)) / BUDGET_FIXED;
 		if (shares)
 			fixed -= fixed / BUDGET_SHARED;
 		each = counted(cfg, shares);
-		print_message("%s Receives, %u MiB: %u sessions of %u KiB\n",
+		print_message("%s, %s Receives, %u MiB: %u sessions of %u KiB\n", fabric,
 			      shares ? "shared" : "own", (unsigned)(cfg->memory_bytes >> 20),
 			      config_max_sessions(cfg, 1), (unsigned)(each >> 10));
 		assert_in_range(config_max_sessions(cfg, 1), fixed / each, fixed / each * 5 / 4);
 		config_free(cfg);
 	}
+}
+
+/* Two workers that share the default memory_limit, one with as many more as crowd.c allows. */
+static void ten_thousand_fit_the_default(void **state)
+{
+	struct config *cfg = one_route();
+	uint64_t bytes = cfg->memory_bytes / 2,
+		 fixed = (bytes - budget_reserve(bytes)) / BUDGET_FIXED;
+
+	(void)state;
+	assert_int_equal(cfg->memory_bytes, UINT64_C(1) << 30);
+	strcpy(cfg->routes[0].listen.fabric, "iwarp");
+	strcpy(cfg->routes[0].upstream.fabric, "iwarp");
+	strcpy(cfg->routes[0].listen.address, "127.0.0.1");
+	strcpy(cfg->routes[0].upstream.address, "127.0.0.1");
+	cfg->workers = 2;
+	fixed -= fixed / BUDGET_SHARED;
+	assert_in_range(fixed / counted(cfg, true), 5000 + 5000 / 64 + 8, UINT32_MAX);
+	assert_in_range(config_max_sessions(cfg, 2), 10000, 12000);
+	config_free(cfg);
 }
 
 #define budget_test(f) cmocka_unit_test_setup_teardown(f, adapter_start, adapter_stop)
@@ -119,7 +159,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		budget_test(what_config_reckons_is_enough),
 		budget_test(max_sessions_is_what_can_be_fed),
+		budget_test(ten_thousand_fit_the_default),
 	};
 
-	return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("budget", tests, know_tcp, NULL);
 }
