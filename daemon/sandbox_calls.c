@@ -200,10 +200,10 @@ static void allow_netlink(struct filter *f, int protocol)
 static void allow_threads(struct filter *f)
 {
 	const uint64_t thread = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
-	const struct scmp_arg_cmp own = SCMP_CMP64(0, SCMP_CMP_EQ, (uint64_t)getpid());
+	const struct scmp_arg_cmp own = SCMP_CMP64(0, SCMP_CMP_EQ, (uint64_t)getpid(), 0);
 	const struct scmp_arg_cmp read_own[] = {
 		SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, UINT32_MAX, 0),
-		SCMP_CMP64(2, SCMP_CMP_EQ, 0),
+		SCMP_CMP64(2, SCMP_CMP_EQ, 0, 0),
 	};
 
 	allow_bits(f, SCMP_SYS(clone), 0, thread, thread);
