@@ -154,8 +154,10 @@ static void put_sources(const struct rules *r)
 	for (uint32_t i = 0; (source = next_source(r, &i));) {
 		struct config_net addresses = side_addresses(source);
 
-		fprintf(r->out, "\t\tct status dnat ct original %s daddr %s %s saddr %s snat ",
-			r->ip, r->here, r->ip, net_text(&source->clients, text));
+		/* To the server, and so by a rule of ours, not by what others do with that address. */
+		fprintf(r->out,
+			"\t\tct status dnat ct original %s daddr %s %s daddr %s %s saddr %s snat ",
+			r->ip, r->here, r->ip, r->server, r->ip, net_text(&source->clients, text));
 		put_move(r, "saddr", &source->clients, &addresses);
 		fprintf(r->out,
 			"\t\tct status dnat ct original %s saddr %s ct original %s daddr %s snat "
