@@ -277,14 +277,16 @@ static void handles_do_not_repeat_soon(void **state)
 	struct contract *t = *state;
 	struct pair *p = establish(t, 0);
 	static uint64_t seen[1000];
+	unsigned steady = 0;
 
 	for (int i = 0; i < 1000; i++) {
 		seen[i] = expose_and_fence(p);
 		for (int k = i > 8 ? i - 8 : 0; k < i; k++)
 			assert_true(seen[i] != seen[k]);
-		if (i > 1) /* no constant step */
-			assert_false(seen[i] - seen[i - 1] == seen[i - 1] - seen[i - 2]);
+		steady += i > 1 && seen[i] - seen[i - 1] == seen[i - 1] - seen[i - 2];
 	}
+	/* No constant step. Drawn from some 500 windows and 255 keys, two are alike in one of a hundred runs. */
+	assert_in_range(steady, 0, 20);
 }
 
 /* While a Read is served its memory stays; after the fence nothing is taken from it. */
