@@ -62,6 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(*rpc_error_name(fault.code));
 		return 0;
 	}
+	if (v2_type_find(h.htype)->flags & V2_IS_RTR) /* its body is kept elsewhere: fuzz_rtr */
+		return 0;
 	if (v2_type_find(h.htype)->flags & V2_IS_CONTROL)
 		check_control(&h);
 	else
