@@ -17,10 +17,16 @@ jq -e '(.medians | length) == 16 and all(.medians[]; .errors == 0 and .rpcs_per_
 	exit 1
 }
 # The same of distance: both paths carry every load.
-out=$("$root/bench/run" distance --build "$build" --delays 2,5 --sizes 512,131072 --count 3 --seconds 0.2 --json)
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+out=$(TMPDIR=$room "$root/bench/run" distance --build "$build" --delays 2,5 --sizes 512,131072 --count 3 --seconds 0.2 --json)
 status=$?
 if [ $status != 0 ] && [ $status != 3 ]; then
 	echo "bench/run distance ends with $status" >&2
+	exit 1
+fi
+if pgrep -f -- "$room/"; then
+	echo "bench/run distance leaves these processes behind" >&2
 	exit 1
 fi
 jq -e '(.runs | length) == 44 and all(.runs[]; .errors == 0 and .rpcs > 0) and (.goals | length) == 4
