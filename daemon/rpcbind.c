@@ -80,8 +80,9 @@ static CLIENT *open_local(void)
 	return client;
 }
 
-/* @procedure about one version of NFS. Return: whether rpcbind did it. */
-static bool ask(CLIENT *client, rpcproc_t procedure, unsigned which, char *address,
+/* @procedure about one version of NFS. A rpcbind that does not answer is asked no more: *@client is NULL after
+ * that. Return: whether rpcbind did it. */
+static bool ask(CLIENT **client, rpcproc_t procedure, unsigned which, char *address,
 		rpcvers_t version)
 {
 	const struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -94,12 +95,17 @@ static bool ask(CLIENT *client, rpcproc_t procedure, unsigned which, char *addre
 	bool_t done = FALSE;
 
 	memcpy(netid, netids[which], sizeof(netid));
-	return clnt_call(client, procedure, (xdrproc_t)xdr_rpcb, (char *)&entry,
-			 (xdrproc_t)xdr_bool, (char *)&done, patience) == RPC_SUCCESS &&
-	       done;
+	if (!*client)
+		return false;
+	if (clnt_call(*client, procedure, (xdrproc_t)xdr_rpcb, (char *)&entry, (xdrproc_t)xdr_bool,
+		      (char *)&done, patience) == RPC_SUCCESS)
+		return done;
+	clnt_destroy(*client);
+	*client = NULL;
+	return false;
 }
 
-static void unset(CLIENT *client, unsigned which, char *address)
+static void unset(CLIENT **client, unsigned which, char *address)
 {
 	for (rpcvers_t v = NFS_FIRST; v <= NFS_LAST; v++)
 		(void)ask(client, RPCBPROC_UNSET, which, address, v);
@@ -107,7 +113,7 @@ static void unset(CLIENT *client, unsigned which, char *address)
 
 /* Both versions of NFS, for which of them the server speaks is for clients to find out. Where another program has one
  * nothing is registered, and so nothing of that program's taken back. */
-static bool set(CLIENT *client, unsigned which, char *address)
+static bool set(CLIENT **client, unsigned which, char *address)
 {
 	for (rpcvers_t v = NFS_FIRST; v <= NFS_LAST; v++) {
 		if (ask(client, RPCBPROC_SET, which, address, v))
@@ -129,19 +135,19 @@ static void tell(struct rpcbind *r, unsigned which, const char *want)
 	if (!client)
 		return;
 	if (*at)
-		unset(client, which, at);
+		unset(&client, which, at);
 	memcpy(at, want, RPCBIND_ADDRESS_BYTES);
 	if (*at)
-		done = set(client, which, at);
-	clnt_destroy(client);
-	if (done)
+		done = set(&client, which, at);
+	if (client && done)
 		log_info("rpcbind", "netid=%s address=%s", netids[which], *at ? at : "none");
 	else
-		log_warn("rpcbind.failed",
-			 "netid=%s address=%s why=\"refused: rpcinfo shows whose it is\"",
-			 netids[which], at);
+		log_warn("rpcbind.failed", "netid=%s address=%s why=\"%s\"", netids[which], at,
+			 client ? "refused: rpcinfo shows whose it is" : "rpcbind does not answer");
 	if (!done)
 		at[0] = '\0';
+	if (client)
+		clnt_destroy(client);
 }
 
 void rpcbind_follow(struct rpcbind *r, const struct config *cfg)

@@ -8,25 +8,7 @@
 #include <json-c/json.h>
 
 #include "base/log.h"
-
-/* Without memory for it a member is missing. */
-static void put(struct json_object *o, const char *name, struct json_object *value)
-{
-	if (o)
-		json_object_object_add(o, name, value);
-	else
-		json_object_put(value);
-}
-
-static void put_text(struct json_object *o, const char *name, const char *text)
-{
-	put(o, name, json_object_new_string(text));
-}
-
-static void put_number(struct json_object *o, const char *name, uint64_t number)
-{
-	put(o, name, json_object_new_uint64(number));
-}
+#include "daemon/control/put.h"
 
 static void put_seconds(struct json_object *o, const char *name, nsec_t time)
 {

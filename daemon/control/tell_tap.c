@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 
 #include "base/mem.h"
+#include "daemon/control/put.h"
 
 /* Steps of an RPC, each named for what ends at the mark behind the one where it begins. */
 static const char *const steps[TAP_MARKS] = {
@@ -18,25 +19,6 @@ static const char *const outcomes[] = {[TAP_CUT] = "cut",
 				       [TAP_REPLIED] = "replied",
 				       [TAP_FAILED] = "failed",
 				       [TAP_LET_GO] = "let go"};
-
-/* Without memory for it a member is missing. */
-static void put(struct json_object *o, const char *name, struct json_object *value)
-{
-	if (o)
-		json_object_object_add(o, name, value);
-	else
-		json_object_put(value);
-}
-
-static void put_text(struct json_object *o, const char *name, const char *text)
-{
-	put(o, name, json_object_new_string(text));
-}
-
-static void put_number(struct json_object *o, const char *name, uint64_t number)
-{
-	put(o, name, json_object_new_uint64(number));
-}
 
 static void put_time(struct json_object *o, const struct tell_clock *c, nsec_t at)
 {

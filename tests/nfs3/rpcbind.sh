@@ -139,6 +139,31 @@ case_nobody() {
     end gw "$pid"
 }
 
+# One that takes calls and answers none is asked once for each address.
+case_silent() {
+    local began
+    configure true
+    chmod 755 "$DIR"
+    chown 65534 "$DIR"
+    start silent python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind("/run/rpcbind.sock")
+s.listen(8)
+print("listening", flush=True)
+kept = []
+while True:
+    kept.append(s.accept())
+'
+    wait_for 20 grep -q listening "$DIR/silent" || fail "does not listen"
+    chmod 666 /run/rpcbind.sock
+    began=$SECONDS
+    gateway gw
+    wait_for 30 told 'event=rpcbind.failed netid=rdma6 .*does not answer' gw || fail "nothing was told"
+    [ $((SECONDS - began)) -lt 20 ] || fail "asked for $((SECONDS - began)) s"
+    end gw "$pid"
+}
+
 # Who did not say so at start has no way to it any more, unless the sandbox lets everything pass.
 case_sandboxed() {
     local gw
