@@ -29,6 +29,7 @@
 #include "proxy/routes.h"
 
 enum { TURNS_MAX = 16 };
+#define TURN_LONG (NSEC_PER_MS / 10)	  /* after one that took so long the loop is due */
 #define YIELD_PATIENCE (5 * NSEC_PER_SEC) /* for connections that have not said what they want */
 #define YIELD_LOOK (5 * NSEC_PER_MS)
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */
@@ -232,12 +233,16 @@ static bool is_over(const struct worker *w, nsec_t now)
 	return w->stopping || (w->draining && (proxy_sessions(w->proxy) == 0 || now >= w->end));
 }
 
-/* Turn until nothing is due: what a turn posts often completes in its own flush. */
+/* Turn until nothing is due: what a turn posts often completes in its own flush. But who has come meanwhile,
+ * and has a small call, does not wait for several turns of those that move as much as a turn lets them. */
 static nsec_t turn(struct worker *w, nsec_t now)
 {
-	for (unsigned i = 0; i < TURNS_MAX; i++)
+	unsigned i = 0;
+
+	do {
 		if (!proxy_turn(w->proxy, now) && proxy_deadline(w->proxy) > now)
 			return nsec_min(proxy_deadline(w->proxy), w->end);
+	} while (++i < TURNS_MAX && loop_now() - now < TURN_LONG);
 	return 0;
 }
 

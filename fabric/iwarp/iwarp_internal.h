@@ -85,8 +85,7 @@ struct iwarp_conn {
 	struct timer deadline; /* one wait at a time, by state */
 	struct timer stall;    /* of the peer's octets inside a message: see stream_stalled() */
 	uint64_t stall_octets, stall_messages;
-	uint64_t moved;	       /* octets, either way, since: */
-	uint64_t counted_from; /* octets all of the instance had moved */
+	bool moves_much; /* the last time it did: see stream.c */
 	bool initiator;
 	bool watched;
 	uint8_t nudges; /* of an initiator: sent while the peer's first FPDU was awaited, and one */

@@ -17,10 +17,10 @@
  * connection is then on the list `resting`: whatever the socket or a flush wants of it
  * waits for its turn, and fabric_tick() goes on with it (stream_go_on()).
  *
- * What a turn moves for those that move much is bounded as well: once it is spent they
- * rest until the next, but for the first of those that rest already. One that moves little,
- * beside all that moved lately, never begins to. So who makes small calls waits for the octets
- * of one turn, however many peers have as many as they like.
+ * What a turn moves is bounded as well: once it is spent, who moved much the last time rests until a
+ * later one, and anybody else has a small share. One at least of those that rest goes on in each
+ * turn. So who makes small calls, and never rests, waits for the octets of one turn, however many
+ * peers have as many as they like.
  *
  * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
  * deadline means, by state: OPEN and held, the initiator's first FPDU may
@@ -35,11 +35,10 @@
 
 enum {
 	FAIR_SHARE = 256 << 10,	 /* octets of one connection, each way, before the others' turn */
-	TURN_OCTETS = 512 << 10, /* of one turn, but for those that move little */
-	TURN_RESTING = 64,	 /* that go on in one turn, if they move little */
-	LATELY = 1 << 20,	 /* octets of all: what each moved is counted anew after so many */
-	LITTLE = LATELY / 16,
-	DISCARDS = 4, /* pieces of 16 KiB in one go */
+	TURN_OCTETS = 256 << 10, /* of one turn, but for small shares */
+	SMALL_SHARE = 16 << 10,	 /* of one connection, each way, once the turn is spent */
+	TURN_RESTING = 64,	 /* that go on in one turn, if there is little to do for them */
+	DISCARDS = 4,		 /* pieces of 16 KiB in one go */
 	/*
 	 * Linux siw as acceptor overlooks the first FPDU when it arrives between its MPA reply
 	 * and its being ready for octets, until more of them come. So an initiator waits a
@@ -85,23 +84,17 @@ void stream_turn(struct iwarp *iw)
 	iw->turn_began = octets_moved(iw);
 }
 
-static bool moves_little(struct iwarp_conn *c)
-{
-	uint64_t now = octets_moved(c->iw);
-
-	if (now - c->counted_from >= LATELY) {
-		c->counted_from = now;
-		c->moved = 0;
-	}
-	return c->moved < LITTLE;
-}
-
 /* Return: whether it has to wait for its turn, and will be served then. */
 static bool has_to_rest(struct iwarp_conn *c)
 {
-	if (!is_resting(c) && is_spent(c->iw) && !moves_little(c))
+	if (c->moves_much && is_spent(c->iw))
 		rest(c);
 	return is_resting(c);
+}
+
+static size_t share_now(const struct iwarp *iw)
+{
+	return is_spent(iw) ? SMALL_SHARE : FAIR_SHARE;
 }
 
 void stream_open(struct iwarp_conn *c)
@@ -213,12 +206,21 @@ static void nudge(struct iwarp_conn *c)
 static void take_share(struct iwarp_conn *c, size_t *share, size_t octets)
 {
 	*share -= octets < *share ? octets : *share;
-	c->moved += octets;
+	c->moves_much |= octets >= SMALL_SHARE;
 }
 
-static void write_share(struct iwarp_conn *c)
+/* What a batch gathered may be more than a small share. */
+static size_t within(const struct iovec *iov, size_t n, size_t share)
 {
-	size_t share = FAIR_SHARE;
+	size_t octets = 0, i = 0;
+
+	while (i < n && octets < share)
+		octets += iov[i++].iov_len;
+	return i;
+}
+
+static void write_share(struct iwarp_conn *c, size_t share)
+{
 	struct msghdr m = {0};
 	ssize_t n;
 
@@ -228,6 +230,8 @@ static void write_share(struct iwarp_conn *c)
 			rest(c);
 			break;
 		}
+		if (share <= SMALL_SHARE)
+			m.msg_iovlen = within(m.msg_iov, m.msg_iovlen, share);
 		n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
 		c->iw->counters.syscalls_write++;
 		if (n >= 0) {
@@ -250,7 +254,7 @@ static void write_share(struct iwarp_conn *c)
 void stream_write(struct iwarp_conn *c)
 {
 	if (c->state != IWARP_OPEN || !has_to_rest(c))
-		write_share(c);
+		write_share(c, share_now(c->iw));
 }
 
 enum outcome { GOT_ALL, GOT_SOME, GOT_NOTHING };
@@ -351,9 +355,9 @@ void stream_probe(struct timer *timer, nsec_t now)
 		timer_arm(&iw->timers, &iw->probe, now + 1); /* in the next tick */
 }
 
-static void read_share(struct iwarp_conn *c)
+static void read_share(struct iwarp_conn *c, const size_t each_way)
 {
-	size_t share = FAIR_SHARE;
+	size_t share = each_way;
 	enum outcome outcome = GOT_ALL;
 
 	if (c->state == IWARP_CLOSING || c->state == IWARP_LINGER) {
@@ -362,6 +366,7 @@ static void read_share(struct iwarp_conn *c)
 			iwarp_conn_end(c, 0, NULL);
 		return;
 	}
+	c->moves_much = false;
 	while (c->state == IWARP_OPEN && share && outcome == GOT_ALL)
 		outcome = read_once(c, &share);
 	if (c->state != IWARP_OPEN)
@@ -376,20 +381,20 @@ static void read_share(struct iwarp_conn *c)
 		probe_later(c);
 	/* What came may call for octets at once: responses, Reads that waited for depth, the
 	 * acceptor's first FPDU, a Terminate. */
-	write_share(c);
+	write_share(c, each_way);
 }
 
 void stream_read(struct iwarp_conn *c)
 {
 	if (!has_to_rest(c))
-		read_share(c);
+		read_share(c, share_now(c->iw));
 }
 
 static void go_on(struct iwarp_conn *c)
 {
-	read_share(c);
+	read_share(c, FAIR_SHARE);
 	if (c->state == IWARP_CLOSING)
-		write_share(c);
+		write_share(c, FAIR_SHARE);
 }
 
 /* Behind the mark are those that rest again, and before them whoever's turn did not come. One at least goes on,

@@ -265,6 +265,22 @@ case_traffic() {
     stop 0 3
 }
 
+# However much there is for those that move much, a worker looks at its sockets every so many octets: who has
+# a small call waits for no more.
+case_turns() {
+    local most
+    [ -e "$BIN/libbetween.so" ] || exit 77 # a sanitizer wants to be the first that is loaded
+    configure
+    start_server
+    LD_PRELOAD=$BIN/libbetween.so gateway
+    client --version 1 --op read --size 1m --depth 16 --connections 8 --time 1 --json >"$DIR/out" 2>&1 || fail "reads"
+    says '"errors": 0'
+    stop 0 10
+    most=$(sed -n 's/^event=between octets=//p' "$LOG")
+    [ "${most:-0}" -gt 100000 ] || fail "not counted: $most"
+    [ "$most" -le $((3 << 20)) ] || fail "$most octets between two looks"
+}
+
 # What is in flight is answered, however long the server takes within drain_timeout.
 case_drain() {
     configure

@@ -11,7 +11,7 @@ enum {
 	LEN = 1 << 20, /* of one */
 	FLUSH = 1
 		<< 20, /* octets of one connection in one flush: its share, and what was gathered */
-	TURN = 4 << 20,	 /* octets of all in one step, that is three turns */
+	TURN = 2 << 20,	 /* octets of all in one step */
 	PING = 12 << 20, /* octets of all while a small message is under way */
 };
 
