@@ -75,11 +75,14 @@ struct config_nets {
 /** struct config_source - clients on .clients have .addresses: one for all of them, or each its own. */
 struct config_source {
 	struct config_net clients, addresses;
+	bool everywhere; /* clients of either family, on any network: .clients tells nothing */
+	uint8_t name;	 /* that they prove, counted in .names from 1; 0: whoever they are */
 };
 
 /** struct config_sources - the first that has a client counts. */
 struct config_sources {
 	struct config_source at[CONFIG_NETS_MAX];
+	struct config_names names; /* its .line is nothing */
 	uint32_t n, line;
 };
 
@@ -186,6 +189,13 @@ struct config {
  * Return: 0, ERR_CONFIG or ERR_NOMEM.
  */
 int config_load(const char *path, struct config **out, FILE *errors) WARN_UNUSED;
+
+/** config_name - the one at @i, which is less than @names->n. */
+const char *config_name(const struct config_names *names, uint32_t i);
+
+/** config_source_name - that clients of @source, one of @sources, prove; NULL: whoever they are. */
+const char *config_source_name(const struct config_sources *sources,
+			       const struct config_source *source);
 
 /** config_free - takes @cfg, which may be NULL. */
 void config_free(struct config *cfg);

@@ -111,29 +111,68 @@ static void read_one_source(struct reader *r, const config_setting_t *s, const s
 	to->at[1] = (struct config_source){.clients = {.is_v6 = true}, .addresses = net};
 }
 
-/* No two clients have the same address unless all of the entry have. */
-static bool read_source(struct reader *r, const config_setting_t *item, struct config_source *to)
-{
-	static const struct key clients = {.name = "clients"}, addresses = {.name = "addresses"};
-	const config_setting_t *from, *at;
+/* struct item - an item of "source" as the file has it; NULL: what it leaves out. */
+struct item {
+	const config_setting_t *clients, *name, *addresses;
+};
 
-	if (item->type != CONFIG_TYPE_GROUP || config_setting_length(item) != 2 ||
-	    !(from = config_setting_get_member(item, clients.name)) ||
-	    !(at = config_setting_get_member(item, addresses.name))) {
-		reader_error(r, reader_line(item),
-			     "each source must be { clients = \"NETWORK\"; addresses = "
-			     "\"NETWORK\"; }");
-		return false;
-	}
-	if (!read_net(r, from, &clients, &to->clients) ||
-	    !read_net(r, at, &addresses, &to->addresses))
-		return false;
-	if (host_bits(&to->addresses) > 0 && host_bits(&to->clients) > host_bits(&to->addresses)) {
-		reader_error(r, reader_line(at),
+static bool read_item(struct reader *r, const config_setting_t *s, struct item *item)
+{
+	bool is_group = s->type == CONFIG_TYPE_GROUP;
+
+	*item = (struct item){0};
+	if (is_group)
+		*item = (struct item){config_setting_get_member(s, "clients"),
+				      config_setting_get_member(s, "name"),
+				      config_setting_get_member(s, "addresses")};
+	if (item->addresses && (item->clients || item->name) &&
+	    config_setting_length(s) == 1 + !!item->clients + !!item->name)
+		return true;
+	reader_error(r, reader_line(s),
+		     "each source must be { clients = \"NETWORK\"; addresses = \"NETWORK\"; }, "
+		     "with name = \"NAME\"; beside clients or in their place");
+	return false;
+}
+
+/* No two clients have the same address unless all of the entry have. */
+static bool check_addresses(struct reader *r, const struct item *item,
+			    const struct config_source *source)
+{
+	unsigned many = host_bits(&source->addresses);
+
+	if (many == 0)
+		return true;
+	if (source->everywhere)
+		reader_error(r, reader_line(item->addresses),
+			     "addresses are a network, and clients that have the name come from "
+			     "anywhere: say from which network, or give one address");
+	else if (host_bits(&source->clients) > many)
+		reader_error(r, reader_line(item->addresses),
 			     "addresses are fewer than clients: give as large a network, or one "
 			     "address for all of them");
+	else
+		return true;
+	return false;
+}
+
+static bool read_source(struct reader *r, const config_setting_t *s, struct config_sources *to)
+{
+	static const struct key clients = {.name = "clients"}, addresses = {.name = "addresses"},
+				name = {.name = "name"};
+	struct config_source *source = &to->at[to->n];
+	struct item item;
+
+	if (!read_item(r, s, &item))
 		return false;
-	}
+	source->everywhere = !item.clients;
+	if ((item.clients && !read_net(r, item.clients, &clients, &source->clients)) ||
+	    !read_net(r, item.addresses, &addresses, &source->addresses) ||
+	    (item.name && !reader_name(r, item.name, &name, &to->names)) ||
+	    !check_addresses(r, &item, source))
+		return false;
+	if (item.name)
+		source->name = (uint8_t)to->names.n;
+	to->n++;
 	return true;
 }
 
@@ -150,9 +189,7 @@ void reader_sources(struct reader *r, const config_setting_t *s, const struct ke
 	}
 	n = reader_list(r, s, key, CONFIG_NETS_MAX,
 			"{ clients = \"NETWORK\"; addresses = \"NETWORK\"; }, ...");
-	for (int i = 0; i < n; i++) {
-		if (!read_source(r, config_setting_get_elem(s, (unsigned)i), &to->at[to->n]))
+	for (int i = 0; i < n; i++)
+		if (!read_source(r, config_setting_get_elem(s, (unsigned)i), to))
 			return;
-		to->n++;
-	}
 }

@@ -38,11 +38,9 @@ static void print_bytes(uint64_t value, FILE *out)
 
 static void print_names(const struct config_names *names, FILE *out)
 {
-	const char *at = names->text;
-
 	fputc('[', out);
-	for (uint32_t i = 0; i < names->n; i++, at += strlen(at) + 1)
-		fprintf(out, "%s\"%s\"", i ? ", " : "", at);
+	for (uint32_t i = 0; i < names->n; i++)
+		fprintf(out, "%s\"%s\"", i ? ", " : "", config_name(names, i));
 	fputc(']', out);
 }
 
@@ -69,10 +67,18 @@ static void print_sources(const struct config_sources *sources, FILE *out)
 {
 	fputc('(', out);
 	for (uint32_t i = 0; i < sources->n; i++) {
-		fputs(i ? ", { clients = " : "{ clients = ", out);
-		print_net(&sources->at[i].clients, out);
-		fputs("; addresses = ", out);
-		print_net(&sources->at[i].addresses, out);
+		const struct config_source *source = &sources->at[i];
+
+		fputs(i ? ", { " : "{ ", out);
+		if (source->name)
+			fprintf(out, "name = \"%s\"; ", config_source_name(sources, source));
+		if (!source->everywhere) {
+			fputs("clients = ", out);
+			print_net(&source->clients, out);
+			fputs("; ", out);
+		}
+		fputs("addresses = ", out);
+		print_net(&source->addresses, out);
 		fputs("; }", out);
 	}
 	fputc(')', out);

@@ -286,15 +286,6 @@ static void read_word(struct reader *r, const config_setting_t *s, const struct 
 	reader_error(r, reader_line(s), "there is no such %s: use %s", key->name, words);
 }
 
-/* What can be printed between quotes as it is. */
-static bool is_plain(const char *text)
-{
-	for (; *text; text++)
-		if (!isprint((unsigned char)*text) || *text == '"' || *text == '\\')
-			return false;
-	return true;
-}
-
 static void read_file(struct reader *r, const config_setting_t *s, const struct key *key,
 		      void *field)
 {
@@ -308,7 +299,7 @@ static void read_file(struct reader *r, const config_setting_t *s, const struct 
 	if (len >= sizeof(file->path))
 		reader_error(r, reader_line(s), "%s has %zu octets: use %zu at most", key->name,
 			     len, sizeof(file->path) - 1);
-	else if (!is_plain(text))
+	else if (!reader_is_plain(text))
 		reader_error(
 			r, reader_line(s),
 			"%s has quotes, backslashes or other than printable ASCII: give the file "
@@ -328,36 +319,13 @@ static void read_names(struct reader *r, const config_setting_t *s, const struct
 {
 	int n = reader_list(r, s, key, CONFIG_NAMES_MAX, "\"host.example\", ...");
 	struct config_names *names = field;
-	size_t at = 0;
 
 	if (n < 0)
 		return;
 	*names = (struct config_names){.line = reader_line(s)};
-	for (int i = 0; i < n; i++) {
-		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
-		const char *text = reader_text(r, item, key, "each name");
-		size_t len = text ? strlen(text) + 1 : 0;
-
-		if (!text)
+	for (int i = 0; i < n; i++)
+		if (!reader_name(r, config_setting_get_elem(s, (unsigned)i), key, names))
 			return;
-		if (len == 1 || !is_plain(text) || strchr(text, ' ')) {
-			reader_error(
-				r, reader_line(item),
-				"%s has one that is empty, or has blanks, quotes or other than "
-				"ASCII: write names as certificates have them",
-				key->name);
-			return;
-		}
-		if (at + len > sizeof(names->text)) {
-			reader_error(r, reader_line(item),
-				     "%s are too long together: use %zu octets", key->name,
-				     sizeof(names->text));
-			return;
-		}
-		memcpy(names->text + at, text, len);
-		at += len;
-		names->n++;
-	}
 }
 
 static void read_group(struct reader *r, const config_setting_t *s, const struct key *key,

@@ -37,6 +37,13 @@ const char *reader_text(struct reader *r, const config_setting_t *s, const struc
 int reader_list(struct reader *r, const config_setting_t *s, const struct key *key, int most,
 		const char *want);
 
+/** reader_is_plain - whether @text can be printed between quotes as it is. */
+bool reader_is_plain(const char *text);
+
+/** reader_name - the text of @item, one of @key's, to @names. Return: whether; else that was told. */
+bool reader_name(struct reader *r, const config_setting_t *item, const struct key *key,
+		 struct config_names *names);
+
 /** reader_integer - whether @s is a whole number, which then is *@value. */
 bool reader_integer(const config_setting_t *s, int64_t *value);
 

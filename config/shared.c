@@ -41,11 +41,9 @@ static bool meet(const char *a, const char *b)
 /* The first of @names that meets @name, or NULL. */
 static const char *meeting(const struct config_names *names, const char *name)
 {
-	const char *at = names->text;
-
-	for (uint32_t i = 0; i < names->n; i++, at += strlen(at) + 1)
-		if (meet(at, name))
-			return at;
+	for (uint32_t i = 0; i < names->n; i++)
+		if (meet(config_name(names, i), name))
+			return config_name(names, i);
 	return NULL;
 }
 
@@ -81,28 +79,50 @@ static unsigned line_of_for(const config_setting_t *item)
 	return reader_line(reader_member(item, "for"));
 }
 
-/* One name of "for": whether it can be a client's, and no other route's. */
-static void check_name(struct reader *r, const config_setting_t *item, const struct config *cfg,
-		       uint32_t i, const char *name)
+/* struct where - what has names of clients, of which route. */
+struct where {
+	const char *key;
+	unsigned line;
+	const struct config_hostauth *listen;
+};
+
+/* Names are proved before anything is done for a client, or they tell nothing. */
+static void check_proved(struct reader *r, const struct where *w)
 {
-	const struct config_hostauth *h = &cfg->routes[cfg->routes[i].listener].listen.hostauth;
+	if (w->listen->mode != CONFIG_HOSTAUTH_REQUIRE)
+		reader_error(r, w->line,
+			     "%s goes by names that clients prove: give the listener a hostauth "
+			     "with mode = \"require\", or leave %s out",
+			     w->key, strcmp(w->key, "for") == 0 ? "it" : "them");
+}
+
+/* Whether @name can be a client's. */
+static void check_name(struct reader *r, const struct where *w, const char *name)
+{
+	const struct config_hostauth *h = w->listen;
 	const char *star = is_uri(name) ? NULL : strchr(name, '*');
 
 	if (star && h->psk.path[0])
-		reader_error(r, line_of_for(item),
-			     "for has \"%s\", but a wildcard is for certificates: write "
+		reader_error(r, w->line,
+			     "%s has \"%s\", but a wildcard is for certificates: write "
 			     "identities of the psk_file",
-			     name);
+			     w->key, name);
 	else if (star && (star != name || name[1] != '.' || !name[2] || strchr(name + 1, '*')))
-		reader_error(r, line_of_for(item),
-			     "for has \"%s\", which matches nothing: a wildcard stands for the "
+		reader_error(r, w->line,
+			     "%s has \"%s\", which matches nothing: a wildcard stands for the "
 			     "whole first label, like *.example.net",
-			     name);
+			     w->key, name);
 	else if (h->names.n && !meeting(&h->names, name))
-		reader_error(r, line_of_for(item),
-			     "for has \"%s\", which names of the listener's hostauth does not let "
+		reader_error(r, w->line,
+			     "%s has \"%s\", which names of the listener's hostauth does not let "
 			     "in: add it there, or leave it out here",
-			     name);
+			     w->key, name);
+}
+
+/* ... and leads to no other route. */
+static void check_way(struct reader *r, const config_setting_t *item, const struct config *cfg,
+		      uint32_t i, const char *name)
+{
 	for (uint32_t other = 0; other < i; other++) {
 		const char *taken = meeting(&cfg->routes[other].names, name);
 
@@ -118,15 +138,15 @@ static void check_for(struct reader *r, const config_setting_t *item, const stru
 		      uint32_t i)
 {
 	const struct config_route *route = &cfg->routes[i];
-	const char *at = route->names.text;
+	const struct where w = {"for", line_of_for(item),
+				&cfg->routes[route->listener].listen.hostauth};
 
-	if (route->names.n &&
-	    cfg->routes[route->listener].listen.hostauth.mode != CONFIG_HOSTAUTH_REQUIRE)
-		reader_error(r, line_of_for(item),
-			     "for goes by names that clients prove: give the listener a hostauth "
-			     "with mode = \"require\", or leave it out");
-	for (uint32_t n = 0; n < route->names.n; n++, at += strlen(at) + 1)
-		check_name(r, item, cfg, i, at);
+	if (route->names.n)
+		check_proved(r, &w);
+	for (uint32_t n = 0; n < route->names.n; n++) {
+		check_name(r, &w, config_name(&route->names, n));
+		check_way(r, item, cfg, i, config_name(&route->names, n));
+	}
 	for (uint32_t other = 0; other < i && route->names.n == 0; other++)
 		if (cfg->routes[other].listener == route->listener &&
 		    cfg->routes[other].names.n == 0)
@@ -134,6 +154,27 @@ static void check_for(struct reader *r, const config_setting_t *item, const stru
 				     "route %u on the same listener has no for either: one route "
 				     "at most is for all other names",
 				     other + 1);
+}
+
+static void check_source_names(struct reader *r, const struct config *cfg, uint32_t i)
+{
+	const struct config_route *route = &cfg->routes[i];
+	const struct config_names *names = &route->upstream.sources.names;
+	const struct where w = {"source", route->upstream.sources.line,
+				&cfg->routes[route->listener].listen.hostauth};
+
+	if (names->n)
+		check_proved(r, &w);
+	for (uint32_t n = 0; n < names->n; n++) {
+		const char *name = config_name(names, n);
+
+		check_name(r, &w, name);
+		if (route->names.n && !meeting(&route->names, name))
+			reader_error(r, w.line,
+				     "source has \"%s\", which for of this route does not let in: "
+				     "add it there, or leave it out here",
+				     name);
+	}
 }
 
 /* The first route where @i listens: @i itself, or an earlier one. */
@@ -170,4 +211,6 @@ void check_shared(struct reader *r, const config_setting_t *routes, struct confi
 	for (uint32_t i = 0; i < cfg->nroutes; i++)
 		if (config_setting_get_elem(routes, i)->type == CONFIG_TYPE_GROUP)
 			check_for(r, config_setting_get_elem(routes, i), cfg, i);
+	for (uint32_t i = 0; i < cfg->nroutes; i++)
+		check_source_names(r, cfg, i);
 }

@@ -218,6 +218,12 @@ static void check_own_addresses(struct reader *r, const struct config_end *upstr
 		reader_error(r, line,
 			     "side_ports need a source: behind one address the server cannot tell "
 			     "two clients' locks apart, nor can its callbacks find them");
+	if (sources->names.n > 0) {
+		reader_error(r, line,
+			     "side_ports are carried by the kernel, to which clients prove no "
+			     "name: give a source of networks alone, or leave them out");
+		return;
+	}
 	for (uint32_t i = 0; i < sources->n; i++) {
 		if (can_come(&sources->at[i]) && is_shared(&sources->at[i])) {
 			reader_error(r, line,

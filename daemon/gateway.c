@@ -145,10 +145,9 @@ static bool is_listening(const struct gateway *gw, unsigned i)
 static void map_names(struct gateway *gw, unsigned i)
 {
 	const struct config_route *from = gw->listens[i].from;
-	const char *at = from->names.text;
 
-	for (unsigned n = 0; n < from->names.n; n++, at += strlen(at) + 1)
-		gw->listens[i].names[n] = at;
+	for (unsigned n = 0; n < from->names.n; n++)
+		gw->listens[i].names[n] = config_name(&from->names, n);
 	gw->routes[i].names = gw->listens[i].names;
 	gw->routes[i].nnames = from->names.n;
 	gw->routes[i].shares = is_listening(gw, i) ? NULL : &gw->routes[gw->listens[i].leader];
@@ -175,8 +174,10 @@ static void map_sources(struct gateway *gw, unsigned i)
 	struct proxy_source *to = gw->listens[i].sources;
 
 	for (unsigned n = 0; n < from->n; n++)
-		to[n] = (struct proxy_source){map_net(&from->at[n].clients),
-					      map_net(&from->at[n].addresses)};
+		to[n] = (struct proxy_source){.clients = map_net(&from->at[n].clients),
+					      .addresses = map_net(&from->at[n].addresses),
+					      .name = config_source_name(from, &from->at[n]),
+					      .everywhere = from->at[n].everywhere};
 	gw->routes[i].sources = to;
 	gw->routes[i].nsources = from->n;
 }

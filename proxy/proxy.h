@@ -20,9 +20,12 @@ enum { PROXY_NAME_MAX = 64 };
 /* Numbers of sessions that each worker has for its own. */
 enum { PROXY_IDS = 1000000000 };
 
-/** struct proxy_source - the address that servers see of clients on .clients: fabric_net_move(). */
+/** struct proxy_source - the address that servers see of clients on .clients, or everywhere, if they proved
+ * .name: fabric_net_move(). */
 struct proxy_source {
 	struct fabric_net clients, addresses;
+	const char *name; /* NULL: whoever they are; borrowed */
+	bool everywhere;
 };
 
 /** struct proxy_route - immutable, shared by all workers. */

@@ -277,18 +277,19 @@ bool session_is_let_in(const struct route_state *listener, const struct fabric_a
 /** session_is_unneeded - who comes from @peer need not prove who it is. */
 bool session_is_unneeded(const struct route_state *listener, const struct fabric_addr *peer);
 
-/** session_has_source - unless @rs says from which addresses to connect, and none is for @peer. */
-bool session_has_source(const struct route_state *rs, const struct fabric_addr *peer);
+/** session_has_source - unless @rs says from which addresses to connect, and none is for @peer, which
+ * proved its name to @proved; NULL: none. */
+bool session_has_source(const struct route_state *rs, const struct fabric_addr *peer,
+			const struct leg *proved);
 
 /** session_note_version_3 - its client speaks version 3 of NFS, whose locks are another protocol's. */
 void session_note_version_3(struct session *s);
 
-/** session_source - the address from which to connect for the client at @peer, into @out. Return: false:
+/** session_source - the address from which to connect for the client of @s, into @out. Return: false:
  * the route does not say. */
-bool session_source(const struct route_state *rs, const struct fabric_addr *peer,
-		    struct fabric_addr *out);
+bool session_source(const struct session *s, struct fabric_addr *out);
 
-/* session_route.c: whose name chooses a route */
+/* session_route.c: whose name chooses a route, or the address that its server sees */
 
 /** session_route_of - the route of @peer, that comes to @listener; that of @listener itself, where it
  * has to prove its name first. NULL: none. */

@@ -19,24 +19,33 @@ bool session_is_let_in(const struct route_state *listener, const struct fabric_a
 	return route->nclients == 0 || is_in(route->clients, route->nclients, peer);
 }
 
+static bool is_for(const struct proxy_source *source, const struct fabric_addr *peer,
+		   const struct leg *proved)
+{
+	return (source->everywhere || fabric_net_has(&source->clients, peer)) &&
+	       (!source->name || (proved && leg_peer_is(proved, source->name)));
+}
+
 static const struct proxy_source *find_source(const struct proxy_route *route,
-					      const struct fabric_addr *peer)
+					      const struct fabric_addr *peer,
+					      const struct leg *proved)
 {
 	for (unsigned i = 0; i < route->nsources; i++)
-		if (fabric_net_has(&route->sources[i].clients, peer))
+		if (is_for(&route->sources[i], peer, proved))
 			return &route->sources[i];
 	return NULL;
 }
 
-bool session_has_source(const struct route_state *rs, const struct fabric_addr *peer)
+bool session_has_source(const struct route_state *rs, const struct fabric_addr *peer,
+			const struct leg *proved)
 {
-	return rs->route->nsources == 0 || find_source(rs->route, peer);
+	return rs->route->nsources == 0 || find_source(rs->route, peer, proved);
 }
 
-bool session_source(const struct route_state *rs, const struct fabric_addr *peer,
-		    struct fabric_addr *out)
+bool session_source(const struct session *s, struct fabric_addr *out)
 {
-	const struct proxy_source *source = find_source(rs->route, peer);
+	const struct fabric_addr *peer = &s->client.conn->peer;
+	const struct proxy_source *source = find_source(s->route->route, peer, &s->client);
 
 	if (source)
 		fabric_net_move(&source->clients, &source->addresses, peer, out);
@@ -47,9 +56,10 @@ bool session_source(const struct route_state *rs, const struct fabric_addr *peer
 static bool shares_address(const struct session *s)
 {
 	const struct proxy_source *source =
-		s->client.conn ? find_source(s->route->route, &s->client.conn->peer) : NULL;
+		s->client.conn ? find_source(s->route->route, &s->client.conn->peer, &s->client)
+			       : NULL;
 
-	return !source ||
+	return !source || source->everywhere ||
 	       fabric_net_host_bits(&source->addresses) < fabric_net_host_bits(&source->clients);
 }
 

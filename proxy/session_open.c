@@ -260,6 +260,8 @@ static void connect_server(struct session *s)
 void session_open(struct route_state *listener, const struct fabric_event *ev)
 {
 	struct route_state *rs = session_route_of(listener, &ev->conn->peer);
+	bool proves =
+		session_goes_by_name(listener) && !session_is_unneeded(listener, &ev->conn->peer);
 	char peer[FABRIC_ADDR_TEXT];
 	struct session *s = NULL;
 	enum proxy_refusal why = IS_IN;
@@ -268,7 +270,7 @@ void session_open(struct route_state *listener, const struct fabric_event *ev)
 		why = PROXY_REFUSED_ADDRESS;
 	else if (!rs)
 		why = PROXY_REFUSED_NAME;
-	else if (!session_has_source(rs, &ev->conn->peer))
+	else if (!proves && !session_has_source(rs, &ev->conn->peer, NULL))
 		why = PROXY_REFUSED_SOURCE;
 	if (why == IS_IN)
 		why = admit_client(listener, ev, &s);
@@ -279,7 +281,7 @@ void session_open(struct route_state *listener, const struct fabric_event *ev)
 	session_set_route(s, rs);
 	log_debug("session.begin", "session=%llu route=%s peer=%s", (unsigned long long)s->id,
 		  rs->route->name, fabric_addr_format(&ev->conn->peer, peer));
-	if (session_goes_by_name(listener) && !session_is_unneeded(listener, &ev->conn->peer))
+	if (proves)
 		session_prove(s);
 	else
 		connect_server(s);

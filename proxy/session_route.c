@@ -21,13 +21,21 @@ static bool shares(const struct proxy_route *route, const struct route_state *li
 	return route == listener->route || route->shares == listener->route;
 }
 
+static bool has_names(const struct proxy_route *route)
+{
+	for (unsigned i = 0; i < route->nsources; i++)
+		if (route->sources[i].name)
+			return true;
+	return route->nnames > 0;
+}
+
 bool session_goes_by_name(const struct route_state *listener)
 {
 	const struct proxy *p = listener->proxy;
 
 	for (unsigned i = 0; i < p->nslots; i++)
 		if (p->routes[i] && shares(p->routes[i]->route, listener) &&
-		    p->routes[i]->route->nnames > 0)
+		    has_names(p->routes[i]->route))
 			return true;
 	return false;
 }
@@ -147,7 +155,7 @@ void session_choose(struct session *s)
 		session_close(s, ERR_AUTH, "no route is for this name");
 		return;
 	}
-	if (!session_has_source(rs, &s->client.conn->peer)) {
+	if (!session_has_source(rs, &s->client.conn->peer, &s->client)) {
 		session_close(s, ERR_CONFIG, "no source address is for it");
 		return;
 	}

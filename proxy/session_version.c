@@ -28,7 +28,7 @@ int session_connect_server(struct session *s)
 	s->server.tap = &p->leg_tap;
 	s->server.gated = rs->server_door.inside.most > 0;
 	s->server.first_xid = (uint32_t)session_random(p);
-	if (session_source(rs, &s->client.conn->peer, &from))
+	if (session_source(s, &from))
 		way.from = &from;
 	err = leg_connect(&s->server, cfg, &p->arena, &way, SESSION_OP_DEPTH, p->now);
 	session_await_setup(s);

@@ -369,6 +369,10 @@ static const struct bad top[] = {
 	"versions must list versions of RPC-over-RDMA: use 1, 2 and \"2-early\", like [1, 2]\n"
 #define VERSION "there is no such version: use \"auto\", \"1\", \"2\" or \"2-early\"\n"
 
+#define SOURCE                                                                                     \
+	"each source must be { clients = \"NETWORK\"; addresses = \"NETWORK\"; }, with name = "    \
+	"\"NAME\"; beside clients or in their place\n"
+
 static const struct bad routes[] = {
 	{"routes = ( );\n", "1: there are no routes: give at least one\n"},
 	{"\nroutes = { };\n", "2: routes must be a list: write routes = ( { ... }, { ... } );\n"},
@@ -417,8 +421,21 @@ static const struct bad routes[] = {
 	{TO("source = 7;"),
 	 "5: source must be a list: write [{ clients = \"NETWORK\"; addresses = \"NETWORK\"; }, "
 	 "...]\n"},
-	{TO("source = ( { clients = \"192.0.2.0/24\"; } );"),
-	 "5: each source must be { clients = \"NETWORK\"; addresses = \"NETWORK\"; }\n"},
+	{TO("source = ( { clients = \"192.0.2.0/24\"; } );"), "5: " SOURCE},
+	{TO("source = ( { name = \"a.example\"; clients = \"192.0.2.0/24\"; } );"), "5: " SOURCE},
+	{TO("source = ( { addresses = \"10.0.0.7\"; } );"), "5: " SOURCE},
+	{TO("source = ( { name = \"a\"; addresses = \"10.0.0.7\"; port = 7; } );"), "5: " SOURCE},
+	{TO("source = ( \"10.0.0.7\" );"), "5: " SOURCE},
+	{TO("source = ( { name = 7; addresses = \"10.0.0.7\"; } );"),
+	 "5: name must be text: write each name in double quotes\n"},
+	{TO("source = ( { name = \"a b\"; addresses = \"10.0.0.7\"; } );"),
+	 "5: name has one that is empty, or has blanks, quotes or other than ASCII: write names "
+	 "as certificates have them\n"},
+	{TO("source = ( { name = \"a\"; addresses = \"10.0.0.0/28\"; } );"),
+	 "5: addresses are a network, and clients that have the name come from anywhere: say from "
+	 "which network, or give one address\n"
+	 "5: source goes by names that clients prove: give the listener a hostauth with mode = "
+	 "\"require\", or leave them out\n"},
 	{TO("source = ( { clients = \"192.0.2.0/24\"; addresses = \"10.0.0.0/25\"; } );"),
 	 "5: addresses are fewer than clients: give as large a network, or one address for all of "
 	 "them\n"},

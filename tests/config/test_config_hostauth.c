@@ -2,6 +2,7 @@
 /* Host authentication in the configuration: good, and each error with its line. */
 #include "tests/cmocka_all.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/config/load.h"
@@ -140,6 +141,74 @@ static const struct bad shared[] = {
 	 "names\n"},
 };
 
+/* Names of "source", in line 4 of a route whose "for" and listener stand in 2 and 3. */
+#define NAMED(first, on, source)                                                                   \
+	"routes = ( { name = \"a\";\n" first                                                       \
+	"\n" LISTEN_ON(on) "upstream = { address = \"10.0.0.2\"; " source " }; } );\n"
+#define FROM(name) "source = ( { name = \"" name "\"; addresses = \"10.0.0.7\"; } );"
+
+static const struct bad sources[] = {
+	{NAMED("", "", FROM("a.example")),
+	 "4: source goes by names that clients prove: give the listener a hostauth with mode = "
+	 "\"require\", or leave them out\n"},
+	{NAMED("", REQUIRE, FROM("a.*.example")),
+	 "4: source has \"a.*.example\", which matches nothing: a wildcard stands for the whole "
+	 "first label, like *.example.net\n"},
+	{NAMED("", "hostauth = { mode = \"require\"; psk_file = \"/p\"; }; ", FROM("*.example")),
+	 "4: source has \"*.example\", but a wildcard is for certificates: write identities of "
+	 "the psk_file\n"},
+	{NAMED("", REQUIRE_OF("\"*.example\""), FROM("a.b")),
+	 "4: source has \"a.b\", which names of the listener's hostauth does not let in: add it "
+	 "there, or leave it out here\n"},
+	{NAMED(FOR("\"a.example\""), REQUIRE, FROM("b.example")),
+	 "4: source has \"b.example\", which for of this route does not let in: add it there, or "
+	 "leave it out here\n"},
+	{NAMED("", REQUIRE, FROM("a.example") " side_ports = ( 111 );"),
+	 "4: side_ports are carried by the kernel, to which clients prove no name: give a source "
+	 "of networks alone, or leave them out\n"},
+};
+
+static void test_source_errors(void **state)
+{
+	(void)state;
+	check_rows(ROWS(sources));
+}
+
+/* As it is printed it reads back. */
+static void test_source_good(void **state)
+{
+	static const char text[] =
+		NAMED(FOR("\"*.example\""), REQUIRE,
+		      "source = ( { name = \"a.example\"; addresses = \"10.0.0.7\"; }, { name = "
+		      "\"b.example\"; clients = \"192.0.2.0/24\"; addresses = \"10.1.0.0/24\"; }, "
+		      "{ clients = \"::/0\"; addresses = \"10.0.0.8\"; } );");
+	struct config *a, *b;
+	const struct config_sources *s;
+	char *printed;
+	size_t len;
+	FILE *f = open_memstream(&printed, &len);
+
+	(void)state;
+	assert_int_equal(load(text, &a), 0);
+	s = &a->routes[0].upstream.sources;
+	assert_int_equal(s->n, 3);
+	assert_string_equal(config_source_name(s, &s->at[0]), "a.example");
+	assert_true(s->at[0].everywhere);
+	assert_string_equal(config_source_name(s, &s->at[1]), "b.example");
+	assert_false(s->at[1].everywhere);
+	assert_int_equal(s->at[1].clients.bits, 24);
+	assert_null(config_source_name(s, &s->at[2]));
+	config_print(a, f);
+	fclose(f);
+	assert_int_equal(load(printed, &b), 0);
+	assert_true(config_is_same_route(&a->routes[0], &b->routes[0]));
+	b->routes[0].upstream.sources.names.text[0] = 'c';
+	assert_false(config_is_same_route(&a->routes[0], &b->routes[0]));
+	free(printed);
+	config_free(a);
+	config_free(b);
+}
+
 static void test_shared_errors(void **state)
 {
 	(void)state;
@@ -242,7 +311,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_hostauth), cmocka_unit_test(test_hostauth_errors),
 		cmocka_unit_test(test_hostauth_good), cmocka_unit_test(test_shared_errors),
-		cmocka_unit_test(test_shared_good),
+		cmocka_unit_test(test_shared_good),   cmocka_unit_test(test_source_errors),
+		cmocka_unit_test(test_source_good),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

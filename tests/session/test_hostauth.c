@@ -659,6 +659,84 @@ static void a_name_without_a_route_is_refused(void **state)
 	end();
 }
 
+static const char *seen_by(unsigned pair)
+{
+	static char text[FABRIC_ADDR_TEXT];
+
+	return fabric_addr_host(&w.pairs[pair].server.leg.conn->peer, text);
+}
+
+/* Once it is known who it is, whichever route that leads to: those of the listener's are not all there are. */
+static void the_name_chooses_the_source(void **state)
+{
+	static const struct fabric_net seven = {.bits = 32, .octets = {10, 9, 8, 7}},
+				       eight = {.bits = 32, .octets = {10, 9, 8, 8}};
+	static const struct proxy_source own[] = {
+		{.everywhere = true, .name = "other.example", .addresses = seven},
+		{.clients = {.is_v6 = true}, .name = "*.example", .addresses = seven},
+		{.everywhere = true, .name = "*.example", .addresses = eight},
+		{.addresses = seven},
+	};
+	static const char *const others[] = {"other.example"};
+
+	(void)state;
+	for (unsigned shared = 0; shared < 2; shared++) {
+		begin_shared(others, shared, shared);
+		w.routes[0].sources = own;
+		w.routes[0].nsources = shared ? 1 : 4;
+		w.routes[2].sources = own + 2;
+		w.routes[2].nsources = shared;
+		connect_both();
+		is_served();
+		assert_string_equal(seen_by(2 * shared), "10.9.8.8");
+		end();
+	}
+}
+
+static void a_name_without_a_source_is_refused(void **state)
+{
+	static const struct proxy_source others[] = {
+		{.everywhere = true, .name = "other.example", .addresses = {.bits = 32}}};
+
+	(void)state;
+	begin_shared(NULL, 0, false);
+	w.routes[0].sources = others;
+	w.routes[0].nsources = 1;
+	connect_both();
+	is_refused();
+	assert_said("event=session.end session=2 ");
+	assert_said("why=\"no source address is for it\"");
+	end();
+}
+
+/* Who need not prove a name has none. */
+static void who_need_not_has_no_name(void **state)
+{
+	static const struct proxy_source mixed[] = {
+		{.everywhere = true,
+		 .name = "*.example",
+		 .addresses = {.bits = 32, .octets = {10, 9, 8, 7}}},
+		{.everywhere = true, .addresses = {.bits = 32, .octets = {10, 9, 8, 8}}}};
+	const struct cast cast = {.listen = "server", .unneeded_from = true};
+
+	(void)state;
+	begin(&cast);
+	w.routes[0].sources = mixed;
+	w.routes[0].nsources = 2;
+	connect_both();
+	is_served();
+	assert_string_equal(seen_by(0), "10.9.8.8");
+	end();
+
+	begin(&cast);
+	w.routes[0].sources = mixed;
+	w.routes[0].nsources = 1;
+	connect_both();
+	is_refused();
+	assert_int_equal(proxy_counters(w.proxy)->refused[PROXY_REFUSED_SOURCE], 1);
+	end();
+}
+
 /* What the client says while its server is still to come waits for it, within the server's time. */
 static void calls_wait_for_the_server(void **state)
 {
@@ -709,6 +787,9 @@ int main(void)
 		cmocka_unit_test(who_finds_no_place_waits),
 		cmocka_unit_test(the_name_chooses_the_route),
 		cmocka_unit_test(a_name_without_a_route_is_refused),
+		cmocka_unit_test(the_name_chooses_the_source),
+		cmocka_unit_test(a_name_without_a_source_is_refused),
+		cmocka_unit_test(who_need_not_has_no_name),
 		cmocka_unit_test(calls_wait_for_the_server),
 	};
 

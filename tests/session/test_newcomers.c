@@ -310,8 +310,10 @@ static void a_listener_is_for_its_clients(void **state)
 static void servers_see_clients_addresses(void **state)
 {
 	static const struct proxy_source sources[] = {
-		{{.bits = 24, .octets = {10, 2}}, {.bits = 24, .octets = {10, 9, 8}}},
-		{{.bits = 32, .octets = {10, 2, 1, 1}}, {.bits = 32, .octets = {10, 9, 7, 1}}},
+		{.clients = {.bits = 24, .octets = {10, 2}},
+		 .addresses = {.bits = 24, .octets = {10, 9, 8}}},
+		{.clients = {.bits = 32, .octets = {10, 2, 1, 1}},
+		 .addresses = {.bits = 32, .octets = {10, 9, 7, 1}}},
 	};
 	static const unsigned hosts[] = {3, 200, 3, 257};
 	static const char *const seen[] = {"10.9.8.3", "10.9.8.200", "10.9.8.3", "10.9.7.1"};

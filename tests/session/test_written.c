@@ -425,8 +425,8 @@ static void a_reply_longer_than_expected_is_asked_for_again(void **state)
 /* Version 3's locks are told apart by addresses: where clients share one that is told, once. */
 static void shared_addresses_are_told_of(void **state)
 {
-	static const struct proxy_source one = {{.bits = 0}, {.bits = 32, .octets = {10, 9, 8, 7}}},
-					 own = {{.bits = 0}, {.bits = 0}};
+	static const struct proxy_source one = {.addresses = {.bits = 32, .octets = {10, 9, 8, 7}}},
+					 own = {.clients = {.bits = 0}};
 	static const struct proxy_source *const sources[] = {NULL, &one, &own};
 
 	(void)state;
