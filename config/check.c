@@ -266,6 +266,19 @@ static void check_route(struct reader *r, const config_setting_t *item, struct c
 	check_fabric(r, item, "upstream", &route->upstream, &config_upstream_keys);
 }
 
+/* As Host has them, where the port is none of the name. */
+static void check_own_names(struct reader *r, const struct config_names *names)
+{
+	const char *name = names->text;
+
+	for (uint32_t i = 0; i < names->n; i++, name += strlen(name) + 1)
+		if (strpbrk(name, ":/*"))
+			reader_error(r, names->line,
+				     "names has \"%s\": write host names alone, without port or "
+				     "path, each in full",
+				     name);
+}
+
 /* struct sockaddr_un has no room for more. */
 enum { SOCKET_PATH_BYTES = 108 };
 
@@ -281,6 +294,7 @@ static void check_operators(struct reader *r, const config_setting_t *root, stru
 	if (!*cfg->metrics.address)
 		return;
 	cfg->metrics.line = reader_line(reader_member(root, "metrics"));
+	check_own_names(r, &cfg->metrics.names);
 	memcpy(metrics.address, cfg->metrics.address, sizeof(metrics.address));
 	here = place_of(&metrics);
 	for (uint32_t i = 0; i < cfg->nroutes; i++) {

@@ -130,7 +130,7 @@ static void forget_lines_of(struct config_end *end)
 
 void config_forget_lines(struct config *cfg)
 {
-	cfg->control.line = cfg->metrics.line = 0;
+	cfg->control.line = cfg->metrics.line = cfg->metrics.names.line = 0;
 	for (uint32_t i = 0; i < cfg->nroutes; i++) {
 		forget_lines_of(&cfg->routes[i].listen);
 		forget_lines_of(&cfg->routes[i].upstream);

@@ -156,6 +156,7 @@ enum config_handles { CONFIG_HANDLES_REFUSE, CONFIG_HANDLES_ALLOW };
 struct config_metrics {
 	char address[CONFIG_ADDRESS_BYTES];
 	uint16_t port;
+	struct config_names names; /* by which browsers may ask, beside this machine's own */
 	uint32_t line;
 };
 

@@ -131,6 +131,7 @@ static const struct key log_keys[] = {
 static const struct key metrics_keys[] = {
 	REQUIRED("address", KEY_ADDRESS, struct config_metrics, address),
 	NUMBER("port", struct config_metrics, port, 1, 65535),
+	OTHER("names", KEY_NAMES, struct config_metrics, names),
 };
 
 static const struct key_table metrics_table = TABLE(metrics_keys);

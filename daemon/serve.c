@@ -335,6 +335,7 @@ static int open_metrics(struct server *s)
 	const struct metrics_config metrics = {
 		.address = s->cfg->metrics.address,
 		.port = s->cfg->metrics.port,
+		.names = &s->cfg->metrics.names,
 		.inherit = &s->inherit,
 		.loop = s->loop,
 		.collector = s->collector,

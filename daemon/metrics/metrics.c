@@ -2,6 +2,7 @@
 #include "daemon/metrics/metrics.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,7 @@ struct scrape {
 
 struct metrics {
 	struct metrics_config cfg;
+	char own_name[HOST_NAME_MAX + 1]; /* of this machine */
 	struct desk *desk;
 };
 
@@ -51,6 +53,7 @@ static void answer(struct scrape *s, const char *type, const char *body, size_t 
 			 "%s"
 			 "Cache-Control: no-store\r\n"
 			 "X-Content-Type-Options: nosniff\r\n"
+			 "Cross-Origin-Resource-Policy: same-origin\r\n"
 			 "Content-Security-Policy: " POLICY "\r\n"
 			 "Referrer-Policy: no-referrer\r\n"
 			 "Connection: close\r\n"
@@ -64,11 +67,22 @@ static void answer(struct scrape *s, const char *type, const char *body, size_t 
 	visitor_done(&s->v);
 }
 
+static const char *hint(unsigned status)
+{
+	switch (status) {
+	case 404:
+		return ": what there is, is at / and /metrics";
+	case 421:
+		return ": give names of metrics this name, or use an address";
+	default:
+		return "";
+	}
+}
+
 static void refuse(struct scrape *s, unsigned status)
 {
 	char body[128];
-	int n = snprintf(body, sizeof(body), "%s%s\n", http_reason(status),
-			 status == 404 ? ": what there is, is at / and /metrics" : "");
+	int n = snprintf(body, sizeof(body), "%s%s\n", http_reason(status), hint(status));
 
 	s->request.status = status;
 	answer(s, "text/plain; charset=utf-8", body, (size_t)n);
@@ -89,12 +103,21 @@ static void on_figures(struct collect *collected, const struct figures *sum)
 	visitor_release(&s->v);
 }
 
+static bool is_ours(const struct metrics *m, const char *host)
+{
+	return !host || http_host_is(host, m->own_name, 1) ||
+	       http_host_is(host, m->cfg.names->text, m->cfg.names->n);
+}
+
 static void on_asked(struct visitor *v, char *request, size_t len)
 {
 	struct scrape *s = (struct scrape *)v;
 	struct metrics *m = desk_user(v->desk);
 
 	s->request = http_parse(request, len);
+	if (s->request.status == 200 && !is_ours(m, s->request.host))
+		s->request.status = 421;
+	s->request.host = NULL; /* it was the request's */
 	if (s->request.status != 200) {
 		refuse(s, s->request.status);
 		return;
@@ -178,6 +201,7 @@ int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 	if (!m)
 		return ERR_NOMEM;
 	m->cfg = *cfg;
+	(void)gethostname(m->own_name, sizeof(m->own_name) - 1);
 	desk.user = m;
 	fd = open_socket(cfg);
 	if (fd < 0) {

@@ -2,6 +2,7 @@
 #ifndef DAEMON_METRICS_METRICS_H
 #define DAEMON_METRICS_METRICS_H
 
+#include "config/config.h"
 #include "daemon/collect.h"
 #include "daemon/metrics/text.h"
 
@@ -16,7 +17,8 @@ struct metrics;
 struct metrics_config {
 	const char *address;
 	uint16_t port;
-	struct inherit *inherit; /* sockets that listen already, for metrics_open() */
+	const struct config_names *names; /* that lead here, beside this machine's; borrowed */
+	struct inherit *inherit;	  /* sockets that listen already, for metrics_open() */
 	struct loop *loop;
 	struct collector *collector;
 	struct text_process process;

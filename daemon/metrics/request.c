@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/metrics/request.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
@@ -65,9 +66,48 @@ static unsigned parse_first(char *line, struct http_request *r)
 	return find_target(target, &r->target) ? 200 : 404;
 }
 
+/* What stands behind @name, which ends with a colon, without the blanks around it; NULL: another field. */
+static char *value_of(char *line, const char *name)
+{
+	size_t len = strlen(name);
+	char *end;
+
+	if (strncasecmp(line, name, len) != 0)
+		return NULL;
+	line += len + strspn(line + len, " \t");
+	for (end = line + strlen(line); end > line && (end[-1] == ' ' || end[-1] == '\t');)
+		end--;
+	*end = '\0';
+	return line;
+}
+
+/* Of a line behind the first. */
+static void parse_field(char *line, struct http_request *r, unsigned *hosts)
+{
+	const char *value = value_of(line, "accept:");
+
+	if (value && strcasestr(value, "application/openmetrics-text"))
+		r->wants_open = true;
+	value = value_of(line, "host:");
+	if (value) {
+		r->host = value;
+		++*hosts;
+	}
+}
+
+/* Who speaks HTTP/1.0 may not know of Host. */
+static bool needs_host(const char *first)
+{
+	const char *version = strrchr(first, ' ');
+
+	return version && strncmp(version, " HTTP/1.", 8) == 0 && strlen(version) == 9 &&
+	       version[8] != '0';
+}
+
 struct http_request http_parse(char *head, size_t len)
 {
 	struct http_request r = {.status = 400};
+	unsigned hosts = 0, least;
 	char *at = head, *line;
 
 	if (strlen(head) != len)
@@ -75,12 +115,55 @@ struct http_request http_parse(char *head, size_t len)
 	line = next_line(&at);
 	if (!line)
 		return r;
+	least = needs_host(line);
 	r.status = parse_first(line, &r);
 	while ((line = next_line(&at)) && *line)
-		if (strncasecmp(line, "accept:", 7) == 0 &&
-		    strcasestr(line, "application/openmetrics-text"))
-			r.wants_open = true;
+		parse_field(line, &r, &hosts);
+	if (hosts > 1 || hosts < least)
+		r.status = 400;
 	return r;
+}
+
+enum { HOST_BYTES = 256 };
+
+/* Without a port, brackets, or the dot that ends a whole name. Return: whether it is a host at all. */
+static bool bare_host(const char *host, char *bare)
+{
+	size_t len = *host == '[' ? strcspn(host, "]") : strcspn(host, ":");
+	const char *port = host + len + (*host == '[' && host[len]);
+
+	if (*port && (*port != ':' || strspn(port + 1, "0123456789") != strlen(port + 1)))
+		return false;
+	if (*host == '[') {
+		if (host[len] != ']')
+			return false;
+		host++;
+		len--;
+	} else if (len > 1 && host[len - 1] == '.') {
+		len--;
+	}
+	if (len == 0 || len >= HOST_BYTES)
+		return false;
+	memcpy(bare, host, len);
+	bare[len] = '\0';
+	return true;
+}
+
+bool http_host_is(const char *host, const char *names, unsigned n)
+{
+	char bare[HOST_BYTES];
+	struct in6_addr address;
+
+	if (!bare_host(host, bare))
+		return false;
+	if (*host == '[')
+		return inet_pton(AF_INET6, bare, &address) == 1;
+	if (inet_pton(AF_INET, bare, &address) == 1 || strcasecmp(bare, "localhost") == 0)
+		return true;
+	for (; n > 0; n--, names += strlen(names) + 1)
+		if (strcasecmp(bare, names) == 0)
+			return true;
+	return false;
 }
 
 const char *http_reason(unsigned status)
@@ -92,6 +175,8 @@ const char *http_reason(unsigned status)
 		return "Not Found";
 	case 405:
 		return "Method Not Allowed";
+	case 421:
+		return "Misdirected Request";
 	case 431:
 		return "Request Header Fields Too Large";
 	case 500:

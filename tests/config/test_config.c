@@ -100,6 +100,8 @@ static void test_full(void **state)
 	assert_string_equal(cfg->control.path, "/run/rpcrdma-gw/control");
 	assert_string_equal(cfg->metrics.address, "::1");
 	assert_int_equal(cfg->metrics.port, 9750);
+	assert_int_equal(cfg->metrics.names.n, 2);
+	assert_memory_equal(cfg->metrics.names.text, "gw\0gw.example\0", 14);
 	assert_int_equal(cfg->nroutes, 2);
 	l = &cfg->routes[0].listen;
 	u = &cfg->routes[0].upstream;
@@ -611,6 +613,8 @@ static const struct bad addresses[] = {
 	{"metrics = { address = \"localhost\"; };\n" GOOD, "1: " NO_ADDRESS},
 	{"metrics = { address = \"::1\"; port = 0; };\n" GOOD,
 	 "1: " INT_RANGE("port", "0", "1", "65535")},
+	{"metrics = { address = \"::1\";\nnames = [ \"gw\", \"gw:9749\" ]; };\n" GOOD,
+	 "2: names has \"gw:9749\": write host names alone, without port or path, each in full\n"},
 	{"\nmetrics = { address = \"10.0.0.1\"; port = 20049; };\n" GOOD,
 	 "2: route 1 listens on 10.0.0.1 port 20049 already: give metrics another address or "
 	 "port\n"},

@@ -96,7 +96,7 @@ def gone():
         with client.unix(CONTROL) as s:
             send(s, b'{"do":"status"}\n{"do":"sessions"}\n')
         with tcp() as s:
-            send(s, b"GET /metrics HTTP/1.1\r\n\r\n")
+            send(s, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
     served()
 
 
@@ -107,7 +107,7 @@ def behind():
     s.settimeout(20)
     with s:
         s.connect((HOST.strip("[]"), int(PORT)))
-        s.sendall(b"GET /metrics HTTP/1.1\r\n\r\n" + b"x" * 20000)
+        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" + b"x" * 20000)
         # Not read before all of it was written.
         time.sleep(0.3)
         octets = b""
@@ -115,6 +115,23 @@ def behind():
             octets += more
     head, _, page = octets.partition(b"\r\n\r\n")
     assert b"Content-Length: %d\r\n" % len(page) in head, (head, len(page))
+
+
+def rebound():
+    """A page of somebody's, whose name leads here, learns nothing by a browser's help; whoever asks by an address does."""
+    def status(*hosts):
+        with tcp() as s:
+            s.sendall(b"GET /metrics HTTP/1.1\r\n" + b"".join(b"Host: %s\r\n" % h.encode() for h in hosts) + b"\r\n")
+            octets = b""
+            while more := s.recv(65536):
+                octets += more
+        assert (b"rpcrdma_gw_" in octets) == octets.startswith(b"HTTP/1.1 200 "), octets[:200]
+        return int(octets.split()[1])
+
+    own = socket.gethostname()
+    assert [status(h) for h in (HOST, "%s:%s" % (HOST, PORT), "localhost", own, "gw.example:%s" % PORT)] == [200] * 5
+    assert [status(h) for h in ("evil.example", "evil.example:%s" % PORT, own + ".evil", "")] == [421] * 4
+    assert [status(), status(HOST, HOST)] == [400] * 2
 
 
 def listeners():
@@ -162,4 +179,5 @@ deaf()
 listeners()
 gone()
 behind()
+rebound()
 print("served throughout")

@@ -19,7 +19,7 @@ workers = 2;
 memory_limit = "256M";
 drain_timeout = 3;
 control = "$CTL";
-metrics = { address = "$HOST"; port = $PORT; };
+metrics = { address = "$HOST"; port = $PORT; names = [ "gw.example" ]; };
 routes = ( { name = "one";
   listen   = { address = "$HOST"; port = 20049; };
   upstream = { address = "$HOST"; port = 20050; };
