@@ -5,7 +5,8 @@
  * Landlock's rules are about files, not names: a file that is replaced by a new one of its name, as
  * editors and certbot do, is another. So it is the folders of the configuration and of the credentials
  * that may be read, and those that links lead to; which also is how a reload may name a file that was not
- * there at start, beside one that was.
+ * there at start, beside one that was. But /etc, and whatever else lies in the root, is no folder of
+ * theirs: there it is the files alone.
  */
 #include "daemon/sandbox_files.h"
 
@@ -19,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "daemon/sandbox_calls.h"
 
 /* Rights as later versions have them, each the next bit. */
@@ -77,30 +79,56 @@ static void allow(struct rules *r, const char *path, uint64_t rights)
 	close(fd);
 }
 
-/* The folder that @path is in; of one that lies in the root, whose files are all there are, itself alone. */
-static void allow_folder(struct rules *r, const char *path, uint64_t rights)
+/* The folder that @path is in. */
+static void folder_of(const char *path, char dir[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
-	char dir[PATH_MAX] = ".";
+	size_t len = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+
+	strcpy(dir, ".");
+	if (len > 0 && len < PATH_MAX) {
+		memcpy(dir, path, len);
+		dir[len] = '\0';
+	}
+}
+
+/* Whether it is the root, or lies there: the system's, with files of everybody in it. */
+static bool is_systems(const char *dir)
+{
+	char real[PATH_MAX];
+
+	return realpath(dir, real) && strchr(real + 1, '/') == NULL;
+}
+
+/* What lies in the folder of @path with it; or it alone. */
+static void allow_around(struct rules *r, const char *path)
+{
+	char dir[PATH_MAX];
 
 	if (!*path)
 		return;
-	if (slash && (size_t)(slash - path) < sizeof(dir)) {
-		memcpy(dir, path, (size_t)(slash - path));
-		dir[slash - path] = '\0';
+	folder_of(path, dir);
+	if (!is_systems(dir)) {
+		allow(r, dir, FS_READ);
+		return;
 	}
-	allow(r, *dir ? dir : path, rights);
+	allow(r, path, FS_READ);
+	log_warn("sandbox.file",
+		 "file=\"%s\" why=\"it may be read anew where it is written in place, not where "
+		 "another takes its place: keep it in a folder of its own\"",
+		 path);
 }
 
 /* Where a link leads to as well: who makes new certificates may keep them elsewhere, all in one folder, and lead the
  * link to the latest. */
-static void allow_beside(struct rules *r, const char *path, uint64_t rights)
+static void allow_beside(struct rules *r, const char *path)
 {
 	char real[PATH_MAX];
+	struct stat st;
 
-	allow_folder(r, path, rights);
-	if (realpath(path, real))
-		allow_folder(r, real, rights);
+	allow_around(r, path);
+	if (*path && lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, real))
+		allow_around(r, real);
 }
 
 static void allow_credentials(struct rules *r, const struct config_hostauth *h)
@@ -108,18 +136,32 @@ static void allow_credentials(struct rules *r, const struct config_hostauth *h)
 	const struct config_file *files[] = {&h->certificate, &h->key, &h->ca, &h->crl, &h->psk};
 
 	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		allow_beside(r, files[i]->path, FS_READ);
+		allow_beside(r, files[i]->path);
 }
 
 /* Which a resolver's daemon may keep elsewhere, and replace. */
 static void allow_resolver(struct rules *r)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], dir[PATH_MAX];
 
 	allow(r, "/etc/hosts", FS_READ);
 	allow(r, "/etc/resolv.conf", FS_READ);
-	if (realpath("/etc/resolv.conf", path) && strncmp(path, "/etc/", strlen("/etc/")) != 0)
-		allow_folder(r, path, FS_READ);
+	if (!realpath("/etc/resolv.conf", path))
+		return;
+	folder_of(path, dir);
+	if (!is_systems(dir))
+		allow(r, dir, FS_READ);
+}
+
+/* That is how its name goes. */
+static void allow_control(struct rules *r, const char *path, uint64_t rights)
+{
+	char dir[PATH_MAX];
+
+	if (!*path)
+		return;
+	folder_of(path, dir);
+	allow(r, dir, rights);
 }
 
 /* They are looked up and opened after this, by libraries that are not there yet, and again when one comes while it
@@ -134,23 +176,23 @@ static void allow_devices(struct rules *r, const struct config *cfg)
 	allow(r, "/sys", FS_READ);
 	allow(r, "/dev/infiniband", FS_USE);
 	allow(r, "/dev/null", FS_USE);
-	allow_folder(r, cfg->control.path,
-		     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_SOCK |
-			     LANDLOCK_ACCESS_FS_READ_DIR);
+	allow_control(r, cfg->control.path,
+		      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+			      LANDLOCK_ACCESS_FS_READ_DIR);
 }
 
 static void allow_all(struct rules *r, const struct config *cfg, const char *file)
 {
-	allow_beside(r, file, FS_READ);
+	allow_beside(r, file);
 	for (uint32_t i = 0; i < cfg->nroutes; i++) {
 		allow_credentials(r, &cfg->routes[i].listen.hostauth);
 		allow_credentials(r, &cfg->routes[i].upstream.hostauth);
 	}
 	allow_resolver(r);
-	allow(r, "/etc/ssl", FS_READ); /* OpenSSL's own configuration, when it is first used */
+	allow(r, "/etc/ssl/openssl.cnf", FS_READ); /* OpenSSL's own, when it is first used */
 	/* The process' own figures; Landlock keeps what is others' in there to them. */
 	allow(r, "/proc", FS_READ);
-	allow_folder(r, cfg->control.path, LANDLOCK_ACCESS_FS_REMOVE_FILE);
+	allow_control(r, cfg->control.path, LANDLOCK_ACCESS_FS_REMOVE_FILE);
 	if (sandbox_uses_devices(cfg))
 		allow_devices(r, cfg);
 }
