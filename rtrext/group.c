@@ -129,6 +129,12 @@ static int check_sent(const struct rtr_msg *m, const struct rtr_item *item,
 		    : 0;
 }
 
+/* Profile section 6: of an item in a response, that its sender does not know. */
+static bool is_position_known(const struct rtr_msg *m, const struct rtr_item *item)
+{
+	return item->place.type != RTR_NOITEM && (m->op == RTR_REQUEST || item->position);
+}
+
 int rtr_check_items(const struct rtr_msg *m, const struct rtr_structure *own,
 		    struct rtr_fault *fault)
 {
@@ -138,11 +144,11 @@ int rtr_check_items(const struct rtr_msg *m, const struct rtr_structure *own,
 	for (unsigned i = 0; i < m->nitems; i++) {
 		const struct rtr_item *item = &m->items[i];
 
-		if (item->place.type == RTR_NOITEM)
-			continue;
-		if (item->position < end || item->position % 4)
-			return ERR_XDR;
-		end = (uint64_t)item->position + item->length;
+		if (is_position_known(m, item)) {
+			if (item->position < end || item->position % 4)
+				return ERR_XDR;
+			end = (uint64_t)item->position + item->length;
+		}
 		if (item->place.type == RTR_EXRW && room_in(m, &item->place) < item->length)
 			return ERR_XDR;
 		rc = is_sent(item) ? check_sent(m, item, own, &lowest, fault) : 0;
@@ -204,8 +210,7 @@ int rtr_check_taken(const struct rtr_msg *m, const struct rtr_structure *own, ui
 	return rc;
 }
 
-/* Table 2. */
-static bool may_become(enum rtr_type wish, enum rtr_type result)
+bool rtr_may_become(enum rtr_type wish, enum rtr_type result)
 {
 	if (result == RTR_TOOSHORT || result == RTR_NOITEM)
 		return true;
@@ -214,43 +219,39 @@ static bool may_become(enum rtr_type wish, enum rtr_type result)
 	return result == RTR_EXRW || result == RTR_TBSN;
 }
 
-/* Written into what was offered, from its first octet on: the same segments, the last cut. */
-static bool is_within(const struct rtr_msg *req, const struct rtr_place *offered,
-		      const struct rtr_msg *res, const struct rtr_item *item)
+bool rtr_is_within(const struct segment *offered, unsigned noffered, const struct segment *used,
+		   unsigned nused, uint64_t length)
 {
-	const struct rtr_place *p = &item->place;
-	uint64_t written = room_in(res, p);
-
-	if (p->count > offered->count || written != item->length)
+	if (nused > noffered)
 		return false;
-	for (unsigned i = 0; i < p->count; i++) {
-		const struct segment *a = &req->segs[offered->first + i];
-		const struct segment *b = &res->segs[p->first + i];
+	for (unsigned i = 0; i < nused; i++) {
+		const struct segment *a = &offered[i], *b = &used[i];
 
 		if (a->handle != b->handle || a->offset != b->offset || b->length > a->length ||
-		    (b->length < a->length && i + 1u < p->count))
+		    b->length > length || (b->length < a->length && i + 1u < nused))
 			return false;
+		length -= b->length;
 	}
-	return true;
+	return length == 0;
 }
 
 static bool is_answer(const struct rtr_msg *req, const struct rtr_wish *wish,
 		      const struct rtr_msg *res, const struct rtr_item *item)
 {
-	enum rtr_type type = item->place.type;
+	const struct rtr_place *offered = &wish->place, *p = &item->place;
 
-	if (!may_become(wish->place.type, type))
+	if (!rtr_may_become(offered->type, p->type))
 		return false;
-	if (type == RTR_NOITEM)
+	if (p->type == RTR_NOITEM)
 		return item->length == 0;
-	if (type == RTR_TOOSHORT)
+	if (p->type == RTR_TOOSHORT)
 		return item->length < wish->least;
-	if (item->length < wish->least)
+	if (item->length == 0 || (item->length < wish->least && item->position))
 		return false;
-	if (wish->place.type == RTR_BYSIZE &&
-	    (type == RTR_TBSN) != (item->length <= wish->place.bytes))
-		return false;
-	return type == RTR_TBSN || is_within(req, &wish->place, res, item);
+	if (p->type == RTR_TBSN)
+		return offered->type != RTR_BYSIZE || item->length <= offered->bytes;
+	return rtr_is_within(&req->segs[offered->first], offered->count, &res->segs[p->first],
+			     p->count, item->length);
 }
 
 int rtr_check_response(const struct rtr_msg *req, const struct rtr_msg *res)

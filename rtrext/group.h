@@ -61,7 +61,7 @@ int rtr_check_payload(const struct rtr_msg *m, uint32_t left, struct rtr_fault *
  * rtr_check_items - whether what @m, a REQUEST or RESPONSE, says of its items can be so
  * @own: structure of this end's Receives
  *
- * Positions rise and items do not overlap; each placed by Send fills the segments that it names and no
+ * Positions rise and items do not overlap, but for those that a response does not tell; each placed by Send fills the segments that it names and no
  * others, from its offset on, which is a multiple of four; no segment is used twice, and their
  * numbers rise; of one placed by explicit RDMA the segments have room for it.
  * Return: 0; ERR_CONT with @fault; ERR_XDR for what no fault is made for.
@@ -77,6 +77,14 @@ int rtr_check_items(const struct rtr_msg *m, const struct rtr_structure *own,
  */
 int rtr_check_taken(const struct rtr_msg *m, const struct rtr_structure *own, uint32_t number,
 		    uint32_t taken, uint32_t bytes, struct rtr_fault *fault) WARN_UNUSED;
+
+/** rtr_may_become - Table 2: whether an item asked for as @wish may be told as @result. */
+bool rtr_may_become(enum rtr_type wish, enum rtr_type result);
+
+/** rtr_is_within - whether @length octets lie in @used as they may in what was @offered: from its first
+ * octet on, the same segments, the last cut. */
+bool rtr_is_within(const struct segment *offered, unsigned noffered, const struct segment *used,
+		   unsigned nused, uint64_t length);
 
 /**
  * rtr_check_response - whether @res answers the wishes of @req: one item for each, in order, of a type

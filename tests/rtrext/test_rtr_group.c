@@ -344,7 +344,14 @@ static void results_that_lie(void **state)
 	assert_int_equal(check_one(RTR_EXRW, 10, 0, RTR_NOITEM, 1), ERR_XDR);
 	assert_int_equal(check_one(RTR_EXRW, 10, 0, RTR_EXRW, 2001), ERR_XDR);
 	assert_int_equal(check_one(RTR_BYSIZE, 0, 100, RTR_TBSN, 101), ERR_XDR);
-	assert_int_equal(check_one(RTR_BYSIZE, 0, 100, RTR_EXRW, 100), ERR_XDR);
+	assert_int_equal(check_one(RTR_BYSIZE, 0, 100, RTR_EXRW, 100), 0); /* no room */
+	/* One of no octets is not taken out. */
+	assert_int_equal(check_one(RTR_TBSN, 0, 0, RTR_TBSN, 0), ERR_XDR);
+	assert_int_equal(check_one(RTR_EXRW, 0, 0, RTR_EXRW, 0), ERR_XDR);
+	/* Who does not know where it belongs cannot put it back. */
+	assert_int_equal(check_one(RTR_TBSN, 10, 0, RTR_TBSN, 9), ERR_XDR);
+	answer.items[0].position = 0;
+	assert_int_equal(rtr_check_response(&m, &answer), 0);
 	assert_int_equal(check_one(RTR_BYSIZE, 0, 100, RTR_TBSN, 100), 0);
 	assert_int_equal(check_one(RTR_BYSIZE, 0, 100, RTR_EXRW, 101), 0);
 	/* One for each wish, no more and no fewer. */
@@ -374,6 +381,21 @@ static void results_elsewhere(void **state)
 	assert_int_equal(check_one(RTR_CHOICE, 0, 0, RTR_EXRW, 1500), 0);
 	answer.items[0].length = 1400; /* not their sum */
 	assert_int_equal(rtr_check_response(&m, &answer), ERR_XDR);
+}
+
+/* Positions that are not told are in no order. */
+static void positions_that_are_not_told(void **state)
+{
+	(void)state;
+	fresh(1);
+	m.op = RTR_RESPONSE;
+	for (unsigned i = 0; i < 3; i++)
+		m.items[m.nitems++] = (struct rtr_item){i == 1 ? 0 : 40, 8, {.type = RTR_TOOSHORT}};
+	assert_int_equal(rtr_check_items(&m, &structure, &fault), ERR_XDR);
+	m.items[2].position = 48;
+	assert_int_equal(rtr_check_items(&m, &structure, &fault), 0);
+	m.op = RTR_REQUEST;
+	assert_int_equal(rtr_check_items(&m, &structure, &fault), ERR_XDR);
 }
 
 /* --- the sender's side --- */
@@ -484,6 +506,7 @@ int main(void)
 		cmocka_unit_test(table_2),
 		cmocka_unit_test(results_that_lie),
 		cmocka_unit_test(results_elsewhere),
+		cmocka_unit_test(positions_that_are_not_told),
 		cmocka_unit_test(laid_out_by_hand),
 		cmocka_unit_test(what_is_laid_out_is_let_through),
 	};

@@ -83,6 +83,11 @@ static void requests(void **state)
 	assert_int_equal(m.segs[0].length, 1 << 20);
 	assert_int_equal(m.wishes[1].place.type, RTR_TBSN);
 	assert_int_equal(m.reserved, 3);
+	good(RTR_REQUEST, VECTOR_REQUEST_CHOICE);
+	assert_int_equal(m.sets[0].end, UINT32_MAX);
+	assert_int_equal(m.wishes[0].place.type, RTR_CHOICE);
+	assert_int_equal(m.segs[0].handle, 0xaa02);
+	assert_int_equal(m.reserved, 4);
 }
 
 static void responses(void **state)
@@ -96,6 +101,13 @@ static void responses(void **state)
 	good(RTR_RESPONSE, VECTOR_RESPONSE_SHORT);
 	assert_int_equal(m.items[0].place.type, RTR_TOOSHORT);
 	assert_int_equal(m.payload, 100);
+	good(RTR_RESPONSE, VECTOR_RESPONSE_SENT);
+	assert_int_equal(m.items[0].position, 0);
+	assert_int_equal(m.items[0].length, 98304);
+	assert_int_equal(m.items[0].place.count, 2);
+	assert_int_equal(m.count, 2);
+	good(RTR_RESPONSE, VECTOR_RESPONSE_NONE);
+	assert_int_equal(m.items[0].place.type, RTR_NOITEM);
 }
 
 static void continues(void **state)
@@ -105,6 +117,8 @@ static void continues(void **state)
 	assert_int_equal(m.number, 1);
 	assert_int_equal(m.began, RTR_REQUEST);
 	assert_int_equal(m.payload, 0);
+	good(RTR_CONTINUE, VECTOR_CONTINUE_RESPONSE);
+	assert_int_equal(m.began, RTR_HEADER_TYPES + RTR_RESPONSE);
 }
 
 static void reports(void **state)
