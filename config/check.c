@@ -94,19 +94,14 @@ static void check_version_2(struct reader *r, const config_setting_t *item, cons
 			"version 2 needs 2 credits or more: raise them, or leave out version 2");
 }
 
-/* Data that come with a call: docs/rtrext-profile.md. Servers of draft -07 say themselves what they take. */
+/* Data that come with a call or a reply: docs/rtrext-profile.md. */
 static void check_structure(struct reader *r, const config_setting_t *item, const char *name,
 			    const struct config_end *end)
 {
 	if (end->bulk_bytes && !(end->versions & (CONFIG_V2 | CONFIG_V2_EARLY)))
 		reader_error(r, line_of(item, name, "receive_structure"),
-			     "receive_structure is of version 2: add it to versions, or leave out "
+			     "receive_structure is of version 2: let that be spoken, or leave out "
 			     "receive_structure");
-	if (end->peer_bulk_bytes && end->versions != CONFIG_V2_EARLY)
-		reader_error(
-			r, line_of(item, name, "receive_structure"),
-			"receive_structure of a server is for version \"2-early\" alone: leave "
-			"it out");
 }
 
 static void check_hostauth_kind(struct reader *r, const struct config_hostauth *h)

@@ -114,17 +114,15 @@ struct config_end {
 	char fabric[CONFIG_FABRIC_BYTES];   /* "iwarp" or "verbs" */
 	char address[CONFIG_ADDRESS_BYTES]; /* a literal, "fe80::1%eth0" too; no brackets */
 	uint16_t port;
-	uint8_t versions;      /* accepted; or tried, 2 first when both ("auto") */
-	enum config_hop hop;   /* whether calls to this peer take their data along */
-	bool crc;	       /* ask for CRC32c on the wire */
-	bool rpcbind;	       /* listen: told to this machine's rpcbind */
-	bool literal_credits;  /* version 2, for labs: protocol decision 1 read literally */
-	uint32_t inline_bytes; /* size of Receives and largest Send */
-	uint32_t
-		bulk_bytes; /* listen: receive_structure, behind that in each Receive; 0: nothing */
-	uint32_t peer_bulk_bytes;    /* upstream: the same, of the server's */
-	uint32_t credits;	     /* granted at most; or asked for */
-	uint32_t reverse_credits;    /* the same for the reverse direction */
+	uint8_t versions;	  /* accepted; or tried, 2 first when both ("auto") */
+	enum config_hop hop;	  /* whether calls to this peer take their data along */
+	bool crc;		  /* ask for CRC32c on the wire */
+	bool rpcbind;		  /* listen: told to this machine's rpcbind */
+	bool literal_credits;	  /* version 2, for labs: protocol decision 1 read literally */
+	uint32_t inline_bytes;	  /* size of Receives and largest Send */
+	uint32_t bulk_bytes;	  /* receive_structure, behind that in each Receive; 0: nothing */
+	uint32_t credits;	  /* granted at most; or asked for */
+	uint32_t reverse_credits; /* the same for the reverse direction */
 	enum config_reverse reverse; /* upstream */
 	uint32_t timeout_s;	     /* listen: setup_timeout; upstream: connect_timeout */
 	uint32_t reply_timeout_s;    /* calls this peer does not answer are let go; 0: never */

@@ -105,7 +105,7 @@ static const struct key upstream_keys[] = {
 	OTHER("version", KEY_VERSION, struct config_end, versions),
 	WORD("hop", struct config_end, hop, config_hop_words, CONFIG_HOP_WORDS),
 	BYTES("inline", struct config_end, inline_bytes, KIB(1), KIB(64), KIB(1)),
-	BYTES("receive_structure", struct config_end, peer_bulk_bytes, 0, MIB(8), KIB(4)),
+	BYTES("receive_structure", struct config_end, bulk_bytes, 0, MIB(8), KIB(4)),
 	NUMBER("credits", struct config_end, credits, 1, 4096),
 	NUMBER("reverse_credits", struct config_end, reverse_credits, 1, 1024),
 	WORD("reverse", struct config_end, reverse, config_reverse_words, CONFIG_REVERSE_WORDS),

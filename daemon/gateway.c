@@ -55,7 +55,7 @@ static void map_leg(const struct config *cfg, const struct config_end *end, stru
 		.versions = end->versions,
 		.inline_bytes = end->inline_bytes,
 		.bulk_bytes = end->bulk_bytes,
-		.peer_bulk_bytes = end->peer_bulk_bytes,
+		.peer_bulk_bytes = end->bulk_bytes,
 		.credits = end->credits,
 		.rev_credits = end->reverse_credits,
 		.literal_credits = end->literal_credits,

@@ -113,12 +113,15 @@ struct proxy_counters {
 	uint64_t errors_to_requester, errors_from_responder;
 	uint64_t formed_again; /* calls whose form the responder refused, or had no credits for */
 	uint64_t placed;       /* calls whose data travelled in their Send to the responder */
-	uint64_t let_go;       /* calls not waited for any longer (reply_timeout) */
-	uint64_t duplicates;   /* calls of version 2 dropped: their XID was in flight already */
-	uint64_t large;	       /* calls that took a block larger than 16 KiB */
-	uint64_t written;      /* replies that came by RDMA Write, all or in part */
-	uint64_t joined;       /* calls whose data were put back into their payload stream */
-	uint64_t joined_bytes; /* ... octets of these data */
+	uint64_t
+		asked; /* calls that asked for the data of their reply in its Send, or either way */
+	uint64_t replies_placed;  /* replies whose data travelled in their Send to the requester */
+	uint64_t let_go;	  /* calls not waited for any longer (reply_timeout) */
+	uint64_t duplicates;	  /* calls of version 2 dropped: their XID was in flight already */
+	uint64_t large;		  /* calls that took a block larger than 16 KiB */
+	uint64_t written;	  /* replies that came by RDMA Write, all or in part */
+	uint64_t joined;	  /* calls whose data were put back into their payload stream */
+	uint64_t joined_bytes;	  /* ... octets of these data */
 	uint64_t assembled_bytes; /* of continued messages: each was copied once */
 	uint64_t peer_faults;	  /* sessions closed for a breach of protocol */
 	uint64_t budget_waits;

@@ -101,6 +101,7 @@ struct session_proof {
 	uint32_t segments;  /* most of them */
 	bool body_chunk;
 	bool placed; /* data in the call's Send */
+	bool asked;  /* wishes for those of the reply */
 };
 
 /** struct session_ops - operations and exposures of one leg. */

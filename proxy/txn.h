@@ -50,6 +50,10 @@ struct txn_region {
 	uint32_t written; /* by the responder, from the start: known once it is fenced */
 	bool owned;
 	uint32_t blank; /* from the start: held nothing of anybody's when it was exposed */
+	/* Of a Write chunk, where the responder speaks the round-trip extension. */
+	const uint8_t *sent; /* what it returned came with its reply, in that's Receive */
+	uint32_t position;   /* of that in the reply, 0 not told */
+	uint32_t left_in;    /* octets that it returned in the payload stream instead, there */
 };
 
 struct proxy;
@@ -277,6 +281,9 @@ int txn_take(struct txn *t) WARN_UNUSED;
 
 /** txn_give - regions back to the arena. */
 void txn_give(struct txn *t);
+
+/** txn_adopt_sent - all is fenced: what came with the reply takes the place of memory that waited for it. */
+void txn_adopt_sent(struct txn *t);
 
 /** txn_expose - one region to the responder, as a chunk of t->out cut to what it takes. */
 int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned access,

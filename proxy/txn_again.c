@@ -9,8 +9,9 @@
  *     Call chunk (INVAL_HTYPE,         continued
  *       READ_CHUNKS, SEGMENTS)
  *     Reply chunk (SEGMENTS)           without it: the Reply may be continued
- *     data in the Send (any of these,  as draft -07 has it
- *       or a Report Error)
+ *     data in the Send, wishes (any    as draft -07 has it
+ *       of these, a Report Error,
+ *       WRITE_CHUNKS, WRITE_RESOURCE)
  *
  * Each way is given up once at most, so this ends. What the connection as a whole learns of it is the
  * transport's affair (v2/refused.h): the next call is formed right at once.
@@ -28,11 +29,17 @@ static size_t stream_of(const struct txn *t)
 	return t->joined ? rpc_msg_body_len(&t->out) : t->call_body.len;
 }
 
+/* Whether it went with the round-trip extension. */
+static bool is_extended(const struct txn *t)
+{
+	return t->out.nplaced || t->out.nwishes;
+}
+
 static bool is_proved(const struct txn *t)
 {
 	const struct session_proof *p = session_proof(t->s, t->rsp);
 
-	if (t->out.nplaced && !p->placed)
+	if ((t->out.nplaced && !p->placed) || (t->out.nwishes && !p->asked))
 		return false;
 	return t->out.nsegs <= p->segments &&
 	       (t->form != PLAN_CONTINUED || stream_of(t) <= p->continued);
@@ -54,7 +61,7 @@ void txn_keep_call(struct txn *t)
 	if (t->body.owned) {
 		t->kept = true;
 		leg_put(t->req, &t->call_held);
-	} else if ((!t->rsp->t->ops->traits->refuses_forms && !t->out.nplaced) || is_proved(t)) {
+	} else if ((!t->rsp->t->ops->traits->refuses_forms && !is_extended(t)) || is_proved(t)) {
 		leg_put(t->req, &t->call_held);
 	} else if (!lies_in(t->call_body, t->call_held.rbuf)) {
 		t->kept = true;
@@ -72,17 +79,18 @@ void txn_proved(const struct txn *t)
 
 	if (t->out.nsegs > p->segments)
 		p->segments = t->out.nsegs;
-	if (t->out.nplaced)
-		p->placed = true;
+	p->placed |= t->out.nplaced > 0;
+	p->asked |= t->out.nwishes > 0;
 	if (t->form == PLAN_CONTINUED && stream_of(t) > p->continued)
 		p->continued = (uint32_t)stream_of(t);
 }
 
-/* Whether it is the form of a call that brings its data along that was refused. */
+/* Whether it is the form of such a call that was refused. */
 static bool is_of_form(enum rpc_error_code code)
 {
 	return code == RPC_ERROR_INVAL_HTYPE || code == RPC_ERROR_INVAL_CONT ||
-	       code == RPC_ERROR_READ_CHUNKS || code == RPC_ERROR_SEGMENTS ||
+	       code == RPC_ERROR_READ_CHUNKS || code == RPC_ERROR_WRITE_CHUNKS ||
+	       code == RPC_ERROR_WRITE_RESOURCE || code == RPC_ERROR_SEGMENTS ||
 	       code == RPC_ERROR_BAD_XDR;
 }
 
@@ -91,7 +99,7 @@ static unsigned way_of(const struct txn *t, enum rpc_error_code code)
 {
 	bool continued = t->form == PLAN_CONTINUED, chunk = t->form == PLAN_BODY_CHUNK;
 
-	if (t->out.nplaced)
+	if (is_extended(t))
 		return is_of_form(code) ? TXN_AVOID_PLACED : 0;
 	switch (code) {
 	case RPC_ERROR_INVAL_CONT:

@@ -125,6 +125,14 @@ static int add_reads(struct txn *t)
 	return 0;
 }
 
+/* One Write chunk for the responder. */
+static int add_write(struct txn *t, unsigned i)
+{
+	struct txn_region *r = &t->writes[i];
+
+	return txn_expose(t, r, r->cap, FABRIC_REMOTE_WRITE, 0, &t->out.writes[i]);
+}
+
 static int add_writes(struct txn *t)
 {
 	struct rpc_msg *m = &t->out;
@@ -141,7 +149,7 @@ static int add_writes(struct txn *t)
 		m->nwrites++;
 		if (r->cap == 0)
 			continue;
-		err = txn_expose(t, r, r->cap, FABRIC_REMOTE_WRITE, 0, &m->writes[m->nwrites - 1]);
+		err = add_write(t, i);
 		if (err < 0)
 			return err;
 	}
@@ -220,26 +228,97 @@ static bool is_call_consistent(const struct txn *t)
 	return true;
 }
 
-/* Whether the responder may be sent @t with its data in the Send: t->out is formed so then. */
-static bool form_placed(struct txn *t)
+/* Whether the extension is for @t, and how the data of its reply are asked for. */
+static bool plan_extended(const struct txn *t, enum plan_ask *ask)
+{
+	const struct plan_receives own = {t->rsp->cfg->inline_bytes, t->rsp->cfg->bulk_bytes};
+	struct plan_end to;
+	const struct plan_in in = {.call = &t->in,
+				   .hdr = t->hdr_err == 0 ? &t->hdr : NULL,
+				   .to = &to,
+				   .reverse = t->reverse};
+
+	plan_to(t, &to);
+	return plan_extends(&in, &t->plan, &own, ask);
+}
+
+/* What its requester wished, where it is of the extension as well, else the same for all that comes of it. */
+static struct rpc_wish wish_for(const struct txn *t, unsigned i, enum plan_ask ask)
+{
+	struct rpc_wish wish = {.end = UINT32_MAX};
+
+	if (t->in.nwishes)
+		wish = t->in.wishes[i];
+	wish.way = ask == PLAN_ASK_SENT ? RPC_BY_SEND : RPC_BY_EITHER;
+	wish.most = 0;
+	return wish;
+}
+
+/* Write chunks with as many segments as they will have, and wishes. */
+static int sketch_writes(struct txn *t, enum plan_ask ask)
+{
+	const struct segment any = {0};
+	struct rpc_msg *m = &t->out;
+	int err = 0;
+
+	for (unsigned i = 0; i < t->in.nwrites && t->writes[i].cap && !err; i++) {
+		struct rpc_chunk *c = &m->writes[m->nwrites++];
+		uint32_t cap = t->writes[i].cap, most = t->rsp->t->peer.segment_bytes;
+
+		*c = (struct rpc_chunk){.first = (uint16_t)m->nsegs};
+		m->wishes[m->nwishes++] = wish_for(t, i, ask);
+		for (uint32_t at = 0; ask == PLAN_ASK_EITHER && at < cap && !err; at += most) {
+			err = most ? rpc_msg_add_segment(m, c, &any) : ERR_TOOBIG;
+			if (cap - at <= most)
+				break;
+		}
+	}
+	return err;
+}
+
+/* Whether the responder may be sent @t with its data in the Send, or with wishes for those of the reply: t->out
+ * is formed so then, but for what is to be exposed. */
+static bool form_extended(struct txn *t, enum plan_ask *ask)
 {
 	const struct rpc_transport *to = t->rsp->t;
 	struct rpc_msg *m = &t->out;
 
 	if (!to->ops->places || t->in.nreads > RPC_MAX_PLACED || t->avoid & TXN_AVOID_PLACED ||
-	    !plan_places(&t->in, &t->plan, t->reverse))
+	    !plan_extended(t, ask))
 		return false;
 	for (unsigned i = 0; i < t->in.nreads; i++) {
-		if (t->reads[i].len == 0)
+		const struct txn_region *r = &t->reads[i];
+		struct rpc_chunk *c = &m->reads[m->nreads++];
+
+		*c = (struct rpc_chunk){.position = t->in.reads[i].position};
+		if (r->len == 0 || rpc_msg_place(m, c, view_of(r->addr, r->len)) < 0)
 			return false;
-		m->reads[m->nreads++] = (struct rpc_chunk){.position = t->in.reads[i].position,
-							   .first = (uint16_t)m->nplaced,
-							   .length = t->reads[i].len};
-		m->placed[m->nplaced++] = t->reads[i].addr;
 	}
-	m->body[0] = t->call_body;
-	m->nbody = 1;
-	return to->ops->places(to, m);
+	put_body(t);
+	if (*ask != PLAN_ASK_NOTHING && sketch_writes(t, *ask) < 0)
+		return false;
+	return m->nsegs <= to->peer.segment_count && to->ops->places(to, m);
+}
+
+/* What is to be exposed of it. */
+static int finish_extended(struct txn *t, enum plan_ask ask)
+{
+	struct proxy_counters *count = &t->s->route->count;
+	struct rpc_msg *m = &t->out;
+	int err = 0;
+
+	m->nsegs = 0;
+	for (unsigned i = 0; ask == PLAN_ASK_EITHER && i < m->nwrites && !err; i++)
+		err = add_write(t, i);
+	if (err)
+		return err;
+	t->form = PLAN_INLINE;
+	t->joined = false;
+	t->expected = t->plan.expected;
+	t->call_tx.tx.cover = RPC_COVER_NOW;
+	count->placed += m->nplaced > 0;
+	count->asked += m->nwishes > 0;
+	return 0;
 }
 
 /* Whether its data item may travel within the payload stream, if the plan agrees. Behind one that lies in a Receive
@@ -277,19 +356,14 @@ static int form_parts(struct txn *t, struct plan_call *p)
 static int form_call(struct txn *t, struct rpc_error *e)
 {
 	struct rpc_msg *m = &t->out;
+	enum plan_ask ask;
 	struct plan_call p;
 	int err;
 
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	rpc_msg_reset(m, t->in.xid, RPC_CALL);
-	if (form_placed(t)) {
-		t->form = PLAN_INLINE;
-		t->joined = false;
-		t->expected = t->plan.expected;
-		t->call_tx.tx.cover = RPC_COVER_NOW;
-		t->s->route->count.placed++;
-		return 0;
-	}
+	if (form_extended(t, &ask))
+		return finish_extended(t, ask);
 	rpc_msg_reset(m, t->in.xid, RPC_CALL);
 	err = form_parts(t, &p);
 	if (err < 0)
@@ -350,6 +424,68 @@ static int copy_chunk(struct txn *t, const struct rpc_chunk *from, uint32_t len,
 	return 0;
 }
 
+/* What became of the @i-th wish. Return: 0, or there is no way so. */
+static int put_result(struct txn *t, unsigned i, bool may_send)
+{
+	const struct rpc_chunk *offered = &t->in.writes[i];
+	const struct txn_region *r = &t->writes[i];
+	struct rpc_msg *m = &t->out;
+	struct rpc_chunk *c = &m->writes[m->nwrites++];
+	struct rpc_wish *result = &m->wishes[m->nwishes++];
+
+	*c = (struct rpc_chunk){.first = (uint16_t)m->nsegs};
+	*result = (struct rpc_wish){.way = r->left_in ? RPC_TOO_SHORT : RPC_NO_ITEM,
+				    .position = r->position,
+				    .length = r->left_in};
+	switch (plan_item(&t->in.wishes[i], r->len, offered->count ? offered->length : 0,
+			  may_send)) {
+	case PLAN_ITEM_SENT:
+		return rpc_msg_place(m, c, view_of(r->addr, r->len));
+	case PLAN_ITEM_WRITTEN:
+		return copy_chunk(t, offered, r->len, c);
+	case PLAN_ITEM_NONE:
+		return 0;
+	case PLAN_ITEM_REFUSED:
+		break;
+	}
+	return ERR_TOOBIG;
+}
+
+/* A reply of the extension, with the data of its first chunks in its Send, as many as go so. Return: whether
+ * one goes. */
+static bool form_response(struct txn *t)
+{
+	const struct rpc_transport *to = t->req->t;
+	struct rpc_msg *m = &t->out;
+
+	for (unsigned sent = RPC_MAX_PLACED + 1; sent-- > 0;) {
+		int err = 0;
+
+		rpc_msg_reset(m, t->in.xid, RPC_REPLY);
+		for (unsigned i = 0; i < t->in.nwishes && !err; i++)
+			err = put_result(t, i, m->nplaced < sent);
+		m->body[0] = t->reply_body;
+		m->nbody = 1;
+		if (!err && to->ops->places(to, m)) {
+			t->s->route->count.replies_placed += m->nplaced > 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* In the base protocol's form wishes are Write chunks, and what was to come by Send alone has none. */
+static bool is_unoffered(const struct txn *t, struct rpc_error *e)
+{
+	for (unsigned i = 0; i < t->in.nwishes; i++) {
+		*e = (struct rpc_error){RPC_ERROR_WRITE_RESOURCE, i + 1, t->writes[i].len};
+		if (t->writes[i].len &&
+		    (t->in.writes[i].count == 0 || t->in.writes[i].length < t->writes[i].len))
+			return true;
+	}
+	return false;
+}
+
 /* Form the reply for the requester, out of t->reply_body and t->writes. */
 int txn_form_reply(struct txn *t, struct rpc_error *e)
 {
@@ -361,6 +497,10 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	struct plan_reply p;
 	bool written = false;
 
+	if (t->in.nwishes && form_response(t))
+		return 0;
+	if (is_unoffered(t, e))
+		return ERR_TOOBIG;
 	end_of(t, t->req, &to);
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	rpc_msg_reset(m, t->in.xid, RPC_REPLY);
@@ -405,6 +545,23 @@ static uint32_t region_offered(const struct txn_region *r)
 	return r->handle ? r->cap : 0;
 }
 
+/* What it returned of one Write chunk. What came with the reply is no longer than was asked for, either. */
+static int take_result(struct txn *t, const struct rpc_msg *reply, unsigned i)
+{
+	const struct rpc_chunk *c = &reply->writes[i];
+	struct txn_region *r = &t->writes[i];
+
+	r->sent = rpc_msg_placed(reply, c);
+	if (c->length > (r->sent ? r->cap : region_offered(r)))
+		return ERR_PROTO;
+	r->len = (uint32_t)c->length;
+	if (reply->nwishes) {
+		r->position = reply->wishes[i].position;
+		r->left_in = reply->wishes[i].way == RPC_TOO_SHORT ? reply->wishes[i].length : 0;
+	}
+	return 0;
+}
+
 /* What the responder returned, its lengths checked against what it was offered. */
 int txn_take_results(struct txn *t, const struct leg_out *out)
 {
@@ -414,11 +571,11 @@ int txn_take_results(struct txn *t, const struct leg_out *out)
 	if (!is_handle_of(t, out->invalidated) || reply->nwrites > t->out.nwrites ||
 	    len > region_offered(&t->reply))
 		return ERR_PROTO;
-	for (unsigned i = 0; i < reply->nwrites; i++) {
-		if (reply->writes[i].length > region_offered(&t->writes[i]))
+	if (reply->nwishes && !t->rsp->t->ops->answers(&t->out, reply))
+		return ERR_PROTO;
+	for (unsigned i = 0; i < reply->nwrites; i++)
+		if (take_result(t, reply, i) < 0)
 			return ERR_PROTO;
-		t->writes[i].len = (uint32_t)reply->writes[i].length;
-	}
 	txn_note_reply(t, reply);
 	t->reply.len = (uint32_t)len;
 	if (reply->has_body_chunk)

@@ -145,6 +145,8 @@ static uint32_t marked_end(const struct txn *t)
 /* Whether what the responder reported in @r is its own. */
 static bool is_written(const struct txn_region *r)
 {
+	if (r->sent)
+		return true;
 	return r->len <= (r->written == FABRIC_WRITTEN_UNKNOWN ? r->blank : r->written);
 }
 
@@ -169,6 +171,22 @@ int txn_check_results(struct txn *t)
 	if (t->reply.len)
 		t->reply_body.len = reply_end(t);
 	return t->reply_body.len > 0 ? 0 : ERR_PROTO;
+}
+
+void txn_adopt_sent(struct txn *t)
+{
+	for (unsigned i = 0; i < t->in.nwrites; i++) {
+		struct txn_region *r = &t->writes[i], was = *r;
+
+		if (!r->sent)
+			continue;
+		region_give(t, r, quota_give);
+		*r = (struct txn_region){.addr = (uint8_t *)(uintptr_t)was.sent,
+					 .cap = was.cap,
+					 .len = was.len,
+					 .sent = was.sent,
+					 .position = was.position};
+	}
 }
 
 void txn_give(struct txn *t)

@@ -67,6 +67,7 @@ void txn_send_reply(struct txn *t)
 		txn_fail_with(t, &e);
 		return;
 	}
+	txn_adopt_sent(t);
 	/* The call's own octets are no longer needed: their Receive goes back now. */
 	leg_put(t->req, &t->call_held);
 	count_reply(t, t->reply_body.len);

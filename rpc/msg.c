@@ -9,7 +9,11 @@
 
 void rpc_msg_copy(struct rpc_msg *to, const struct rpc_msg *from)
 {
-	memcpy(to, from, offsetof(struct rpc_msg, reads));
+	memcpy(to, from, offsetof(struct rpc_msg, placed));
+	for (unsigned i = 0; i < from->nplaced; i++)
+		to->placed[i] = from->placed[i];
+	for (unsigned i = 0; i < from->nwishes; i++)
+		to->wishes[i] = from->wishes[i];
 	for (unsigned i = 0; i < from->nreads; i++)
 		to->reads[i] = from->reads[i];
 	for (unsigned i = 0; i < from->nwrites; i++)
@@ -30,6 +34,17 @@ int rpc_msg_add_segment(struct rpc_msg *m, struct rpc_chunk *c, const struct seg
 	m->segs[m->nsegs++] = *s;
 	c->count++;
 	c->length += s->length;
+	return 0;
+}
+
+int rpc_msg_place(struct rpc_msg *m, struct rpc_chunk *c, struct view data)
+{
+	if (m->nplaced == RPC_MAX_PLACED)
+		return ERR_TOOBIG;
+	c->first = (uint16_t)m->nplaced;
+	c->count = 0;
+	c->length = data.len;
+	m->placed[m->nplaced++] = data;
 	return 0;
 }
 

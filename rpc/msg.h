@@ -15,7 +15,13 @@
 /* Hard maxima, checked before any arithmetic or copy. Linux sends up to 16
  * segments a header; 192 are more than 4096 octets of header can carry as read
  * segments (6 words each), so the cap never decides before the inline threshold. */
-enum { RPC_MAX_SEGMENTS = 256, RPC_MAX_CHUNKS = 32, RPC_MAX_VIEWS = 4, RPC_MAX_PLACED = 2 };
+enum {
+	RPC_MAX_SEGMENTS = 256,
+	RPC_MAX_CHUNKS = 32,
+	RPC_MAX_VIEWS = 4,
+	RPC_MAX_PLACED = 2,
+	RPC_MAX_WISHES = 4
+};
 
 enum rpc_dir { RPC_CALL, RPC_REPLY };
 
@@ -25,6 +31,27 @@ struct rpc_chunk {
 	uint16_t first,
 		count;	 /* segs[first .. first+count-1]; count may be 0 (empty Write chunk) */
 	uint64_t length; /* sum of the segments' lengths, octets */
+};
+
+/* How a Call wants the data of a Write chunk to come, or how they came: numbers and words are those of
+ * docs/rtrext-profile.md, section 6. */
+enum rpc_way {
+	RPC_BY_WRITE = 1,  /* RDMA Write */
+	RPC_BY_SEND = 2,   /* behind the Reply, in its Send */
+	RPC_BY_EITHER = 3, /* as the responder likes */
+	RPC_BY_SIZE = 4,   /* ... up to .most by Send */
+	RPC_TOO_SHORT = 5, /* Replies: they are in the payload stream */
+	RPC_NO_ITEM = 6,   /* Replies: there were none */
+};
+
+/** struct rpc_wish - of one Write chunk. */
+struct rpc_wish {
+	enum rpc_way way;
+	uint32_t least; /* Calls: what is shorter stays in the payload stream */
+	uint32_t most;
+	uint32_t begin, end; /* Calls: of what comes of this part of the unreduced payload stream */
+	uint32_t position;   /* Replies: in the unreduced payload stream; 0 not told */
+	uint32_t length;     /* Replies, TOO_SHORT: of what stayed in it */
 };
 
 struct rpc_msg {
@@ -47,13 +74,17 @@ struct rpc_msg {
 	 * (there the private data's R flag permits any handle of the call). */
 	uint32_t inv_handle;
 
-	/* Calls, round-trip extension: data that travel in the same Send. A chunk of .reads with a length
-	 * and no segments is here, at placed[.first]. */
+	/* Round-trip extension: data that travel in the same Send. A chunk of a Call's .reads or a Reply's
+	 * .writes with a length and no segments is here, at placed[.first]. */
 	unsigned nplaced;
-	const uint8_t *placed[RPC_MAX_PLACED];
+	/* ... and what is to become of .writes, or became of them: one for each, or none. A Call's chunk
+	 * BY_SEND has no segments, and a length: the most that can come so. */
+	unsigned nwishes;
 
 	/* Tables last: of most messages they are empty, and nobody looks at their memory. */
 	unsigned nreads, nwrites, nsegs;
+	struct view placed[RPC_MAX_PLACED];
+	struct rpc_wish wishes[RPC_MAX_WISHES];
 	struct rpc_chunk reads[RPC_MAX_CHUNKS];	 /* calls: data items, by rising position, none 0 */
 	struct rpc_chunk writes[RPC_MAX_CHUNKS]; /* calls: provisional; replies: lengths written */
 	struct segment segs[RPC_MAX_SEGMENTS];	 /* last: a copy may end behind those in use */
@@ -64,16 +95,20 @@ static inline void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir d
 {
 	m->xid = xid;
 	m->dir = dir;
-	m->nbody = m->nreads = m->nwrites = m->nsegs = m->nplaced = 0;
+	m->nbody = m->nreads = m->nwrites = m->nsegs = m->nplaced = m->nwishes = 0;
 	m->has_body_chunk = m->has_reply = false;
 	m->inv_handle = 0;
 }
 
-/** rpc_msg_placed - where the data of @c, a Read chunk of @m, came with it; NULL: they are to be read. */
+/** rpc_msg_placed - where the data of @c, a Read chunk of the Call @m or a Write chunk of the Reply @m, came
+ * with it; NULL: they did not. */
 static inline const uint8_t *rpc_msg_placed(const struct rpc_msg *m, const struct rpc_chunk *c)
 {
-	return m->nplaced && c->length && c->count == 0 ? m->placed[c->first] : NULL;
+	return m->nplaced && c->length && c->count == 0 ? m->placed[c->first].data : NULL;
 }
+
+/** rpc_msg_place - the data of @c, which is empty, travel with @m. Return: 0 or ERR_TOOBIG. */
+int rpc_msg_place(struct rpc_msg *m, struct rpc_chunk *c, struct view data);
 
 /** rpc_msg_copy - @to is what @from is; of its tables what is in use, and nothing behind. */
 void rpc_msg_copy(struct rpc_msg *to, const struct rpc_msg *from);

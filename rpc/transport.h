@@ -100,6 +100,9 @@ enum rpc_cover {
 	RPC_COVER_NOW,	/* the same, at its turn or never: there is another way for it */
 };
 
+/* Most pieces of memory that a Send is made of: header, body, zeros, data. */
+enum { RPC_MAX_PIECES = 8 };
+
 /** struct rpc_tx - progress of one message through encode(); zero body_sent to begin. */
 struct rpc_tx {
 	const struct rpc_msg *msg; /* borrowed until the last encode() */
@@ -108,7 +111,8 @@ struct rpc_tx {
 	enum rpc_cover cover;
 	uint32_t gap
 		[RPC_MAX_PLACED]; /* set by encode(): zeros to send before each of .msg->placed, all
-				       * behind the body */
+				       * behind the body; in pieces as long as what @cap of encode()
+				       * leaves behind the header */
 };
 
 /** struct rpc_window - how credits stand that are messages. */
@@ -185,9 +189,16 @@ struct rpc_transport_ops {
 	 */
 	size_t (*header_len)(const struct rpc_transport *t, const struct rpc_msg *msg);
 
-	/** places - whether @msg, a call whose data are all placed, goes to this peer so, in one Send. NULL:
-	 * this version has nothing of the kind. */
+	/**
+	 * places - whether @msg goes to this peer so, in one Send: a call whose data are placed, or that says
+	 * what it wishes for those of its reply; or a reply to such a call. NULL: this version has nothing of
+	 * the kind.
+	 */
 	bool (*places)(const struct rpc_transport *t, const struct rpc_msg *msg);
+
+	/** answers - whether @reply, received with .nwishes, is what @call, as it was sent, can be answered
+	 * with; NULL where places is. */
+	bool (*answers)(const struct rpc_msg *call, const struct rpc_msg *reply);
 
 	/**
 	 * control - the next message of the transport's own (properties, grant, error report)

@@ -121,15 +121,16 @@ static void answered(struct v2_conn *c)
 	c->owed--;
 }
 
-/* A Call with its data: one Send of an announced type, as places() said (docs/rtrext-profile.md). */
-static int encode_placed(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
-			 size_t *hdr_len, size_t *body_len)
+/* One Send of an announced type, as places() said (docs/rtrext-profile.md). */
+static int encode_extended(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
+			   size_t *hdr_len, size_t *body_len)
 {
+	bool is_call = tx->msg->dir == RPC_CALL;
 	struct rtr_msg r;
 	struct v2_hdr h = {.xid = tx->msg->xid,
 			   .vers = V2_VERSION,
 			   .credit = v2_credit_value(&c->credit),
-			   .htype = V2_RTR_REQUEST,
+			   .htype = is_call ? V2_RTR_REQUEST : V2_RTR_RESPONSE,
 			   .rtr = &r};
 	int len;
 
@@ -144,7 +145,10 @@ static int encode_placed(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, siz
 	v2_credit_sent(&c->credit);
 	c->t.count.sends++;
 	tx->body_sent += *body_len;
-	(void)rpc_late_take(&c->t.late, h.xid); /* its next answer is this call's */
+	if (is_call)
+		(void)rpc_late_take(&c->t.late, h.xid); /* its next answer is this call's */
+	else
+		answered(c);
 	return 0;
 }
 
@@ -159,8 +163,8 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 
 	if (!may_send(t, tx))
 		return ERR_AGAIN;
-	if (tx->msg->nplaced)
-		return encode_placed(c, tx, hdr, cap, hdr_len, body_len);
+	if (v2_rtr_is_extended(tx->msg))
+		return encode_extended(c, tx, hdr, cap, hdr_len, body_len);
 	len = tx->body_sent == 0 ? may_begin(c, tx, header, body) : 0;
 	if (len < 0)
 		return len;
@@ -237,7 +241,7 @@ static int send_report(struct v2_conn *c, uint8_t *buf, size_t cap)
 
 	if (r->fault.code) {
 		rtr_msg_reset(&m, RTR_REPORT);
-		m.bad = (struct rtr_id){.xid = r->xid, .number = r->number};
+		m.bad = (struct rtr_id){r->xid, r->is_reply, r->number};
 		m.fault = r->fault;
 		h.htype = V2_RTR_REPORT;
 		h.rtr = &m;
@@ -387,6 +391,7 @@ static const struct rpc_transport_ops ops = {
 	.encode = encode,
 	.header_len = header_len,
 	.places = v2_rtr_places,
+	.answers = rtr_answers,
 	.control = control,
 	.report = report,
 	.set_credits = set_credits,

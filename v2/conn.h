@@ -47,12 +47,14 @@ struct v2_report {
 	struct rpc_error error;
 	struct rtr_fault fault; /* with a .code: Report Error, about that */
 	uint32_t number;	/* of the transmission */
+	bool is_reply;		/* ... of a response */
 };
 
 /** struct v2_rtr_peer - what the peer has of the round-trip extension: rtr.h. */
 struct v2_rtr_peer {
 	uint32_t support;
 	struct rtr_structure structure;
+	bool has_no_responses; /* it sends none: its limit for them is 0 */
 };
 
 /** struct v2_sent - a message of ours that was not simply inline, by its first Send. */
@@ -94,8 +96,9 @@ struct v2_conn {
 	bool lacks_external, lacks_middle;	/* the peer said so of these types of Call */
 	uint32_t continue_bytes, segment_count; /* it refused more; 0: nothing yet */
 	struct v2_rtr_peer rtr;
-	bool lacks_rtr; /* it refused a Transmit Request */
-	bool waits;	/* a message of several Sends, for credits: cover.h */
+	bool lacks_rtr;	     /* it refused a Transmit Request */
+	bool lacks_rtr_data; /* ... or data in a Transmit Response */
+	bool waits;	     /* a message of several Sends, for credits: cover.h */
 
 	struct v2_report reports[V2_REPORTS]; /* a ring */
 	unsigned report_head, nreports;

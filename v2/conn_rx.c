@@ -63,6 +63,7 @@ static int answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct 
 
 		r->fault = *fault;
 		r->number = number;
+		r->is_reply = h->htype == V2_RTR_RESPONSE;
 	}
 	return err;
 }
@@ -369,25 +370,45 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 	return answer(c, h, h->xid, fault);
 }
 
-/* What is wrong with a Transmit Request of this end's is the form that it had. */
+/* What is wrong with a Transmit Request of this end's is the form that it had; so with a Response, but nobody
+ * waits for that here any more. */
 static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
 {
 	struct v2_hdr type = *h;
 
+	if (h->rtr->bad.is_reply) {
+		c->lacks_rtr_data = true;
+		c->t.count.errors_received++;
+		return 0;
+	}
 	type.error_known = true;
 	type.error = (struct rpc_error){.code = RPC_ERROR_INVAL_HTYPE};
 	return recv_error(c, &type, rx);
 }
 
-static int recv_rtr_request(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
-			    struct view in, struct rpc_rx *rx)
+/* Profile section 6: its call is lost, and an answer to that which comes yet nobody waits for. */
+static int fault_in_response(struct v2_conn *c, const struct v2_hdr *h,
+			     const struct rtr_fault *fault, struct rpc_rx *rx)
+{
+	if (rpc_late_take(&c->t.late, h->xid)) {
+		c->t.count.late++;
+		return 0;
+	}
+	fail_call(rx, h->xid);
+	rpc_late_add(&c->t.late, h->xid);
+	return answer_fault(c, h, fault, 0);
+}
+
+static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+			     struct view in, struct rpc_rx *rx)
 {
 	struct rtr_fault fault;
 	struct rpc_error e;
-	int err = v2_rtr_take(&c->t.own, h->rtr, in, c->t.behind, c->t.own.msg, &fault, &e);
+	int err = v2_rtr_take(c, h->rtr, in, c->t.own.msg, &fault, &e);
 
 	if (err == ERR_CONT)
-		return answer_fault(c, h, &fault, 0);
+		return type->flags & V2_IS_REPLY ? fault_in_response(c, h, &fault, rx)
+						 : answer_fault(c, h, &fault, 0);
 	return err ? refuse(c, type, h, &e, rx) : recv_message(c, type, h, rx);
 }
 
@@ -408,7 +429,8 @@ static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2
 	}
 	switch (type->htype) {
 	case V2_RTR_REQUEST:
-		return recv_rtr_request(c, type, h, in, rx);
+	case V2_RTR_RESPONSE:
+		return recv_rtr_transmit(c, type, h, in, rx);
 	case V2_RTR_REPORT:
 		return recv_rtr_report(c, h, rx);
 	default: /* groups are of one transmission here */
@@ -457,6 +479,11 @@ static const struct v2_type *find_type(const struct v2_conn *c, uint32_t htype)
 	return type && type->flags & V2_IS_RTR && !v2_rtr_is_known(c, htype) ? NULL : type;
 }
 
+static bool is_transmit(const struct v2_type *type)
+{
+	return type->htype == V2_RTR_REQUEST || type->htype == V2_RTR_RESPONSE;
+}
+
 /* A message of version 2, its prefix read. */
 static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct rpc_rx *rx)
 {
@@ -466,7 +493,7 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 	struct rpc_error fault;
 
 	/* Nothing else may be so long (profile, section 2). */
-	if (c->t.behind.len && (!type || type->htype != V2_RTR_REQUEST)) {
+	if (c->t.behind.len && (!type || !is_transmit(type))) {
 		c->state = V2_CLOSED;
 		return ERR_PROTO;
 	}
@@ -605,7 +632,7 @@ static __attribute__((noinline)) int rtr_again(const struct rpc_transport *t, st
 
 	h->rtr = &r;
 	err = v2_decode_rest(v2_type_find(h->htype), h, t->own.msg, in, t->own.segment_count, &e);
-	return err ? err : v2_rtr_take(&t->own, &r, in, t->behind, t->own.msg, &fault, &e);
+	return err ? err : v2_rtr_take(v2_conn_of_const(t), &r, in, t->own.msg, &fault, &e);
 }
 
 void v2_conn_again(const struct rpc_transport *t, struct view in)

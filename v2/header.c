@@ -43,7 +43,9 @@ static const struct v2_type types[] = {
 };
 
 static const struct v2_type rtr_types[] = {
-	{V2_RTR_REQUEST, V2_IS_CALL | V2_IS_RTR, "rtr_request", v2_rtr_request_decode,
+	{V2_RTR_REQUEST, V2_IS_CALL | V2_IS_RTR, "rtr_request", v2_rtr_transmit_decode,
+	 v2_rtr_encode},
+	{V2_RTR_RESPONSE, V2_IS_REPLY | V2_IS_RTR, "rtr_response", v2_rtr_transmit_decode,
 	 v2_rtr_encode},
 	{V2_RTR_CONTINUE, V2_IS_CONTROL | V2_IS_RTR, "rtr_continue", v2_rtr_control_decode,
 	 v2_rtr_encode},

@@ -33,6 +33,7 @@ enum v2_htype {
 	V2_REPLY_INLINE = 13,
 	/* docs/rtrext-profile.md, section 1 */
 	V2_RTR_REQUEST = 0x52540005,
+	V2_RTR_RESPONSE = 0x52540006,
 	V2_RTR_CONTINUE = 0x52540007,
 	V2_RTR_REPORT = 0x52540008,
 };

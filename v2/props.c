@@ -52,10 +52,10 @@ void v2_props_own(struct v2_props *props, const struct rpc_params *own)
 	v2_props_set(props, V2_PROP_BRS, own->reverse);
 	if (!own->bulk_bytes)
 		return;
-	/* Requests of one transmission, which is the default, and no responses. */
+	/* Requests and responses of one transmission, which is the default. */
 	props->present |= V2_HAS_RTR_SUPPORT | V2_HAS_RTR_STRUCTURE | V2_HAS_RTR_RESPONSES;
-	props->rtr_support = RTR_TAKES_REQUEST;
-	props->rtr_responses = 0;
+	props->rtr_support = RTR_TAKES_REQUEST | RTR_TAKES_RESPONSE;
+	props->rtr_responses = 1;
 	props->rtr_own[0] = own->recv_bytes;
 	props->rtr_own[1] = own->bulk_bytes;
 }

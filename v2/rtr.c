@@ -19,9 +19,9 @@ static int scratch_decode(struct v2_parse *p, struct v2_hdr *h, enum rtr_op op)
 		       : 0;
 }
 
-int v2_rtr_request_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
+int v2_rtr_transmit_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
 {
-	int err = scratch_decode(p, h, RTR_REQUEST);
+	int err = scratch_decode(p, h, (enum rtr_op)(h->htype - RTR_HEADER_TYPES));
 
 	if (err)
 		return err;
@@ -52,22 +52,31 @@ bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype)
 {
 	switch (htype - RTR_HEADER_TYPES) {
 	case RTR_REQUEST:
+	case RTR_RESPONSE:
 	case RTR_CONTINUE:
 		return c->t.own.bulk_bytes > 0;
 	case RTR_REPORT:
-		return c->rtr.support & RTR_TAKES_REQUEST;
+		return c->rtr.support & (RTR_TAKES_REQUEST | RTR_TAKES_RESPONSE);
 	default:
 		return false;
 	}
 }
 
-int v2_rtr_take(const struct rpc_params *own, const struct rtr_msg *r, struct view in,
-		struct view behind, struct rpc_msg *m, struct rtr_fault *fault, struct rpc_error *e)
+int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, struct view in, struct rpc_msg *m,
+		struct rtr_fault *fault, struct rpc_error *e)
 {
-	const struct rtr_call_in c = {
-		.r = r, .type = V2_RTR_REQUEST, .in = in, .behind = behind, .payload = m->body[0]};
+	const struct rtr_call_in got = {.r = r,
+					.type = RTR_HEADER_TYPES + (uint32_t)r->op,
+					.in = in,
+					.behind = c->t.behind,
+					.payload = m->body[0]};
+	int err;
 
-	return rtr_call_take(own, &c, m, fault, e);
+	if (r->op == RTR_REQUEST)
+		return rtr_call_take(&c->t.own, &c->rtr.structure, &got, m, fault, e);
+	err = rtr_reply_take(&c->t.own, &got, m, fault);
+	*e = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
+	return err;
 }
 
 void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props)
@@ -76,18 +85,37 @@ void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props)
 
 	if (props->present & V2_HAS_RTR_SUPPORT)
 		peer->support = props->rtr_support;
+	if (props->present & V2_HAS_RTR_RESPONSES)
+		peer->has_no_responses = props->rtr_responses == 0;
 	/* More than is held here: no data are placed toward it (profile section 7). */
 	if (props->present & V2_HAS_RTR_STRUCTURE &&
 	    rtr_structure_decode(&peer->structure, props->rtr_structure))
 		peer->structure = (struct rtr_structure){0};
 }
 
+/* Profile section 2: what was said, and meant, by who is on the other side. */
+static bool may_go(const struct v2_conn *c, const struct rpc_msg *m)
+{
+	if (m->dir == RPC_REPLY)
+		return c->rtr.support & RTR_TAKES_RESPONSE && !(c->lacks_rtr_data && m->nplaced);
+	if (m->nwishes && (c->rtr.has_no_responses || !c->t.own.bulk_bytes))
+		return false;
+	return c->rtr.support & RTR_TAKES_REQUEST && !c->lacks_rtr;
+}
+
 int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, struct rtr_msg *r,
 		uint32_t gap[RPC_MAX_PLACED])
 {
-	if (!(c->rtr.support & RTR_TAKES_REQUEST) || c->lacks_rtr)
+	struct rtr_structure plain;
+	const struct rtr_structure *to = &c->rtr.structure;
+
+	if (!may_go(c, m))
 		return ERR_TOOBIG;
-	return rtr_call_form(&c->rtr.structure, m, V2_PREFIX_BYTES, c->t.own.send_bytes, r, gap);
+	if (to->ngroups == 0) {
+		rtr_structure_plain(&plain, c->t.peer.send_bytes);
+		to = &plain;
+	}
+	return rtr_form(to, m, V2_PREFIX_BYTES, c->t.own.send_bytes, r, gap);
 }
 
 bool v2_rtr_places(const struct rpc_transport *t, const struct rpc_msg *m)

@@ -6,15 +6,14 @@
 #include "v2/conn.h"
 
 /**
- * rtr - the round-trip extension over version 2 (docs/rtrext-profile.md): Calls whose data items
- * travel in the same Send, behind the payload stream
+ * rtr - the round-trip extension over version 2 (docs/rtrext-profile.md): Calls and Replies whose data
+ * items travel in the same Send, behind the payload stream
  *
- * Transmit Requests of one transmission, and Report Error. Replies are those of draft -07: this
- * end takes no directions for them, and says so (profile, section 2).
+ * Transmit Requests and Responses of one transmission, and Report Error.
  */
 
 /* Rows of the header type table. Bodies are in h->rtr; NULL: they are checked and forgotten. */
-int v2_rtr_request_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
+int v2_rtr_transmit_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 int v2_rtr_control_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 void v2_rtr_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m);
 
@@ -23,15 +22,13 @@ void v2_rtr_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_m
 bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype);
 
 /**
- * v2_rtr_take - a Transmit Request that was decoded into @m and @r: its items into @m
- * @in:   what lies in the first piece of its Receive
- * @behind: in the second
+ * v2_rtr_take - a Transmit Request or Response that was decoded into @m and @r: its items into @m
+ * @in:   what lies in the first piece of its Receive; c->t.behind: in the second
  *
  * Return: 0; ERR_CONT with @fault; or another error with @e, what version 2 has to say.
  */
-int v2_rtr_take(const struct rpc_params *own, const struct rtr_msg *r, struct view in,
-		struct view behind, struct rpc_msg *m, struct rtr_fault *fault,
-		struct rpc_error *e) WARN_UNUSED;
+int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, struct view in, struct rpc_msg *m,
+		struct rtr_fault *fault, struct rpc_error *e) WARN_UNUSED;
 
 /** v2_rtr_heed - what the peer said of the extension in its properties. */
 void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props);
@@ -39,8 +36,14 @@ void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props);
 /** v2_rtr_places - rpc_transport_ops.places. */
 bool v2_rtr_places(const struct rpc_transport *t, const struct rpc_msg *m);
 
-/** v2_rtr_form - the Transmit Request for @m; @gap: octets of zeros before each item. Return: 0, or
- * ERR_TOOBIG: the peer does not take it so. */
+/** v2_rtr_is_extended - whether @m, which is to be sent, is a message of the extension. */
+static inline bool v2_rtr_is_extended(const struct rpc_msg *m)
+{
+	return m->nplaced || m->nwishes;
+}
+
+/** v2_rtr_form - the Transmit Request or Response for @m; @gap: octets of zeros before each item. Return: 0,
+ * or ERR_TOOBIG: the peer does not take it so. */
 int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, struct rtr_msg *r,
 		uint32_t gap[RPC_MAX_PLACED]) WARN_UNUSED;
 

@@ -16,6 +16,7 @@
  *   well-formed call                             RPC_RX_MSG
  *   well-formed reply, a call in flight          RPC_RX_MSG
  *   RDMA2_OPTIONAL, a Transmit Request           RPC_RX_MSG, or what is wrong with it
+ *   ... a Transmit Response, an option in flight RPC_RX_MSG, or RPC_RX_ERROR and what is wrong with it
  *   RDMA2_OPTIONAL, whatever else its type       RDMA2_ERR_INVAL_OPTION
  *   RDMA2_ERR_INVAL_OPTION, a Report Error       RPC_RX_ERROR, if that call was an option
  *   other RDMA2_ERROR, a call in flight          RPC_RX_ERROR
@@ -31,7 +32,7 @@
  *
  * An error is never answered with an error.
  *
- * Transmit Requests (docs/rtrext-profile.md, rtrext/call.c) are taken where Receives have a second piece, and
+ * Transmit Requests and Responses (docs/rtrext-profile.md, rtrext/call.c) are taken where Receives have a second piece, and
  * sent where the operator said that the peer's have; who does not know them says so to the first.
  */
 #include "v2early/conn.h"
@@ -87,11 +88,12 @@ static int queue_report(struct early_conn *c, const struct early_header *h)
 		return ERR_NOSPACE;
 	c->reports[at] = *h;
 	c->faults[at] = (struct rtr_fault){0};
+	c->of_reply[at] = false;
 	c->nreports++;
 	return 0;
 }
 
-/* Profile section 1: a report about a request is a reply. */
+/* Profile section 1: a report about a request is a reply, one about a response a call. */
 static int encode_fault(const struct early_conn *c, struct early_header *h, uint8_t *buf,
 			size_t cap)
 {
@@ -100,11 +102,11 @@ static int encode_fault(const struct early_conn *c, struct early_header *h, uint
 	struct xdr_out x;
 
 	rtr_msg_reset(&m, RTR_REPORT);
-	m.bad = (struct rtr_id){.xid = h->xid, .number = c->numbers[c->first_report]};
+	m.bad = (struct rtr_id){h->xid, c->of_reply[c->first_report], c->numbers[c->first_report]};
 	m.fault = c->faults[c->first_report];
 	xdr_out_init(&x, info, sizeof(info));
 	rtr_encode(&m, &x);
-	h->optdir = RPC_REPLY;
+	h->optdir = m.bad.is_reply ? RPC_CALL : RPC_REPLY;
 	h->opttype = RTR_REPORT;
 	h->optinfo = view_of(info, xdr_out_len(&x));
 	return early_optional_encode(h, buf, cap);
@@ -217,14 +219,24 @@ static bool was_option(struct early_conn *c, uint32_t xid)
 	return was;
 }
 
+/* Profile section 2: so says an end that sends no responses. One that has answered such a call means
+ * something else. */
+static bool is_about_wishes(const struct early_conn *c, const struct early_header *h)
+{
+	uint32_t at = h->xid % EARLY_OPTIONS;
+
+	return h->err == EARLY_ERR_BAD_HEADER && c->has_option[at] && c->options[at] == h->xid &&
+	       c->asked[at] && !c->answers_options;
+}
+
 /* That call of ours is to be formed another way, and those that follow. */
-static int recv_refusal(struct early_conn *c, uint32_t xid, struct rpc_rx *rx)
+static int recv_refusal(struct early_conn *c, uint32_t xid, bool *lacks, struct rpc_rx *rx)
 {
 	if (!was_option(c, xid)) {
 		drop(c);
 		return 0;
 	}
-	c->lacks_rtr = true;
+	*lacks = true;
 	c->t.count.errors_received++;
 	if (!rpc_account_answer(&c->calls, &c->t, xid))
 		return 0;
@@ -239,8 +251,10 @@ static int recv_refusal(struct early_conn *c, uint32_t xid, struct rpc_rx *rx)
  * exist still says that no reply follows. */
 static int recv_error(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
-	if (h->err == EARLY_ERR_INVAL_OPTION)
-		return recv_refusal(c, h->xid, rx);
+	if (h->err == EARLY_ERR_INVAL_OPTION || is_about_wishes(c, h))
+		return recv_refusal(
+			c, h->xid,
+			h->err == EARLY_ERR_INVAL_OPTION ? &c->lacks_rtr : &c->lacks_answers, rx);
 	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
 		return 0;
 	(void)was_option(c, h->xid);
@@ -283,6 +297,17 @@ static int get_option(const struct early_header *h, enum rtr_op op, struct rtr_m
 	return !rc && xdr_in_left(&x) ? ERR_XDR : rc;
 }
 
+static void peer_structure(const struct rpc_transport *t, struct rtr_structure *s)
+{
+	const struct rpc_params peer = {.recv_bytes = EARLY_INLINE_BYTES,
+					.bulk_bytes = t->own.peer_bulk_bytes};
+
+	if (peer.bulk_bytes)
+		rtr_call_own(&peer, s);
+	else
+		rtr_structure_plain(s, peer.recv_bytes);
+}
+
 static int take_request(const struct rpc_transport *t, const struct early_header *h, struct view in,
 			struct rtr_fault *fault)
 {
@@ -290,10 +315,12 @@ static int take_request(const struct rpc_transport *t, const struct early_header
 	const struct rtr_call_in c = {
 		.r = &r, .type = RTR_REQUEST, .in = in, .behind = t->behind, .payload = h->payload};
 	struct rpc_error any; /* there is one word for all of them */
+	struct rtr_structure peer;
 	int rc = get_option(h, RTR_REQUEST, &r);
 
 	rpc_msg_reset(t->own.msg, h->xid, RPC_CALL);
-	return rc ? rc : rtr_call_take(&t->own, &c, t->own.msg, fault, &any);
+	peer_structure(t, &peer);
+	return rc ? rc : rtr_call_take(&t->own, &peer, &c, t->own.msg, fault, &any);
 }
 
 static int recv_request(struct early_conn *c, const struct early_header *h, struct view in,
@@ -307,6 +334,62 @@ static int recv_request(struct early_conn *c, const struct early_header *h, stru
 		return rc == ERR_CONT ? answer_fault(c, h, &fault, 0) : answer_with(c, &report);
 	rx->kind = RPC_RX_MSG;
 	rx->msg = c->t.own.msg;
+	return 0;
+}
+
+/* Profile section 6: its call is lost; an answer to that which comes yet is one to nothing. */
+static int fault_in_response(struct early_conn *c, const struct early_header *h,
+			     const struct rtr_fault *fault, struct rpc_rx *rx)
+{
+	unsigned at = (c->first_report + c->nreports) % EARLY_REPORTS;
+	int err = 0;
+
+	if (fault->code)
+		err = answer_fault(c, h, fault, 0);
+	if (fault->code && !err)
+		c->of_reply[at] = true;
+	drop(c);
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = h->xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	return err;
+}
+
+static int recv_response(struct early_conn *c, const struct early_header *h, struct view in,
+			 struct rpc_rx *rx)
+{
+	struct rtr_fault fault = {0};
+	struct rtr_msg r;
+	const struct rtr_call_in got = {.r = &r,
+					.type = RTR_RESPONSE,
+					.in = in,
+					.behind = c->t.behind,
+					.payload = h->payload};
+	int rc;
+
+	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
+		return 0;
+	rpc_account_grant(&c->calls, h->credit);
+	rpc_msg_reset(c->t.own.msg, h->xid, RPC_REPLY);
+	rc = was_option(c, h->xid) ? get_option(h, RTR_RESPONSE, &r) : ERR_XDR;
+	if (!rc)
+		rc = rtr_reply_take(&c->t.own, &got, c->t.own.msg, &fault);
+	if (rc != ERR_CONT)
+		fault.code = (enum rtr_code)0;
+	if (rc)
+		return fault_in_response(c, h, &fault, rx);
+	c->answers_options = true;
+	rx->kind = RPC_RX_MSG;
+	rx->msg = c->t.own.msg;
+	return 0;
+}
+
+/* About a response of ours, which nobody waits for here any more. */
+static int recv_report_of_reply(struct early_conn *c)
+{
+	c->lacks_data = true;
+	c->t.count.errors_received++;
 	return 0;
 }
 
@@ -328,9 +411,14 @@ static int recv_optional(struct early_conn *c, const struct early_header *h, str
 {
 	struct early_header report = report_of(h->xid, EARLY_ERR_INVAL_OPTION);
 	bool is_call = h->optdir == RPC_CALL && c->t.own.role == RPC_ACCEPTOR;
+	bool is_reply = h->optdir == RPC_REPLY && c->t.own.role == RPC_INITIATOR;
 
+	if (h->opttype == RTR_REPORT && is_call && c->t.own.peer_bulk_bytes)
+		return recv_report_of_reply(c);
 	if (h->opttype == RTR_REPORT && c->t.own.peer_bulk_bytes)
-		return recv_refusal(c, h->xid, rx);
+		return recv_refusal(c, h->xid, &c->lacks_rtr, rx);
+	if (h->opttype == RTR_RESPONSE && is_reply && c->t.own.bulk_bytes)
+		return recv_response(c, h, in, rx);
 	if (h->opttype == RTR_REQUEST && is_call && c->t.own.bulk_bytes)
 		return recv_request(c, h, in, rx);
 	if (h->opttype == RTR_CONTINUE && is_call && c->t.own.bulk_bytes)
@@ -358,7 +446,8 @@ static int recv_reply(struct early_conn *c, const struct early_header *h, struct
 		return refuse(c, &report, false, rx);
 	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
 		return 0;
-	(void)was_option(c, h->xid);
+	if (was_option(c, h->xid))
+		c->answers_options |= c->asked[h->xid % EARLY_OPTIONS];
 	take_as_spoken(c);
 	rpc_account_grant(&c->calls, h->credit);
 	rx->kind = RPC_RX_MSG;
@@ -442,40 +531,61 @@ static size_t conn_header_len(const struct rpc_transport *t, const struct rpc_ms
 static int form_placed(const struct rpc_transport *t, const struct rpc_msg *m, struct rtr_msg *r,
 		       uint32_t gap[RPC_MAX_PLACED])
 {
-	const struct rpc_params peer = {.recv_bytes = EARLY_INLINE_BYTES,
-					.bulk_bytes = t->own.peer_bulk_bytes};
 	struct rtr_structure s;
+	int rc;
 
-	rtr_call_own(&peer, &s);
-	return rtr_call_form(&s, m, EARLY_OPTIONAL_BYTES, t->own.send_bytes, r, gap);
+	peer_structure(t, &s);
+	rc = rtr_form(&s, m, EARLY_OPTIONAL_BYTES, t->own.send_bytes, r, gap);
+	return rc || rtr_len(r) > EARLY_FIRST_BYTES ? ERR_TOOBIG : 0;
 }
 
-/* Of calls with the same place only one is an option: a refusal has to be told apart. */
+static bool may_be_option(const struct early_conn *c, const struct rpc_msg *m)
+{
+	/* The peer takes our Receives for those that the profile tells of (section 2). */
+	bool may_ask = c->t.own.bulk_bytes && c->t.own.recv_bytes == EARLY_INLINE_BYTES &&
+		       !c->lacks_answers;
+
+	if (m->dir == RPC_REPLY)
+		return c->t.own.role == RPC_ACCEPTOR && !(c->lacks_data && m->nplaced);
+	/* Of calls with the same place only one is an option: a refusal has to be told apart. */
+	return c->t.own.peer_bulk_bytes && c->t.own.role == RPC_INITIATOR && c->is_spoken &&
+	       !c->lacks_rtr && !c->has_option[m->xid % EARLY_OPTIONS] && (may_ask || !m->nwishes);
+}
+
 static bool conn_places(const struct rpc_transport *t, const struct rpc_msg *m)
 {
-	const struct early_conn *c = const_conn_of(t);
 	uint32_t gap[RPC_MAX_PLACED];
 	struct rtr_msg r;
 
-	return t->own.peer_bulk_bytes && t->own.role == RPC_INITIATOR && c->is_spoken &&
-	       !c->lacks_rtr && !c->has_option[m->xid % EARLY_OPTIONS] &&
-	       form_placed(t, m, &r, gap) == 0;
+	return may_be_option(const_conn_of(t), m) && form_placed(t, m, &r, gap) == 0;
 }
 
-static int encode_placed(struct early_conn *c, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
+static void remember_option(struct early_conn *c, const struct rpc_msg *m)
+{
+	uint32_t at = m->xid % EARLY_OPTIONS;
+
+	c->options[at] = m->xid;
+	c->has_option[at] = true;
+	c->asked[at] = m->nwishes > 0;
+	rpc_account_call(&c->calls, &c->t, m->xid);
+}
+
+static int encode_option(struct early_conn *c, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
 			 size_t *hdr_len, size_t *body_len)
 {
 	const struct rpc_msg *m = tx->msg;
+	bool is_call = m->dir == RPC_CALL;
 	struct early_header h = {.xid = m->xid,
-				 .credit = rpc_account_requests(&c->t.own),
-				 .opttype = RTR_REQUEST,
-				 .optdir = RPC_CALL};
+				 .credit = is_call ? rpc_account_requests(&c->t.own)
+						   : rpc_account_grants(&c->t.own),
+				 .opttype = is_call ? RTR_REQUEST : RTR_RESPONSE,
+				 .optdir = m->dir};
 	uint8_t info[EARLY_FIRST_BYTES];
 	struct rtr_msg r;
 	struct xdr_out x;
 	int len;
 
-	if (!conn_places(&c->t, m) || form_placed(&c->t, m, &r, tx->gap))
+	if (!may_be_option(c, m) || form_placed(&c->t, m, &r, tx->gap))
 		return ERR_TOOBIG;
 	xdr_out_init(&x, info, sizeof(info));
 	rtr_encode(&r, &x);
@@ -487,9 +597,8 @@ static int encode_placed(struct early_conn *c, struct rpc_tx *tx, uint8_t *hdr, 
 		return len;
 	*hdr_len = (size_t)len;
 	*body_len = tx->body_sent = rpc_msg_body_len(m);
-	c->options[m->xid % EARLY_OPTIONS] = m->xid;
-	c->has_option[m->xid % EARLY_OPTIONS] = true;
-	rpc_account_call(&c->calls, &c->t, m->xid);
+	if (is_call)
+		remember_option(c, m);
 	c->t.count.sends++;
 	return 0;
 }
@@ -505,10 +614,10 @@ static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr,
 
 	if (!conn_may_send(t, tx))
 		return ERR_AGAIN;
-	if (is_reverse(c, m->dir, true) && has_chunks(m))
+	if (is_reverse(c, m->dir, true) && (has_chunks(m) || m->nwishes))
 		return ERR_TOOBIG;
-	if (m->nplaced)
-		return encode_placed(c, tx, hdr, cap, hdr_len, body_len);
+	if (m->nplaced || m->nwishes)
+		return encode_option(c, tx, hdr, cap, hdr_len, body_len);
 	if (early_header_len(m) + body > t->peer.send_bytes)
 		return ERR_TOOBIG;
 	rc = early_header_encode(
@@ -555,6 +664,7 @@ static const struct rpc_transport_ops early_ops = {
 	.encode = conn_encode,
 	.header_len = conn_header_len,
 	.places = conn_places,
+	.answers = rtr_answers,
 	.control = conn_control,
 	.report = conn_report,
 	.set_credits = conn_set_credits,

@@ -38,11 +38,15 @@ struct early_conn {
 	struct early_header reports[EARLY_REPORTS];
 	struct rtr_fault faults[EARLY_REPORTS]; /* with a .code: that report is a Report Error */
 	uint32_t numbers[EARLY_REPORTS];	/* ... of the transmission it is about */
+	bool of_reply[EARLY_REPORTS];		/* ... of a response */
 	unsigned first_report, nreports;
 	/* The round-trip extension: calls sent as options, by XID modulo their number; 0 none. */
 	uint32_t options[EARLY_OPTIONS];
-	bool has_option[EARLY_OPTIONS];
-	bool lacks_rtr; /* the peer refused one */
+	bool has_option[EARLY_OPTIONS], asked[EARLY_OPTIONS]; /* asked: with wishes */
+	bool lacks_rtr;					      /* the peer refused one */
+	bool answers_options;				      /* it has answered one with wishes */
+	bool lacks_answers; /* it refused one with wishes, for these: it sends no responses */
+	bool lacks_data;    /* it refused data in a response */
 };
 
 /**

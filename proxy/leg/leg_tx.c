@@ -182,17 +182,19 @@ static unsigned leg_gather(const struct rpc_msg *msg, size_t from, size_t len,
 static unsigned add_placed(const struct leg *leg, const struct leg_slot *slot, size_t hdr_len,
 			   const struct rpc_tx *tx, struct fabric_sge *sge)
 {
+	uint32_t room = leg->cfg->inline_bytes - (uint32_t)hdr_len;
 	uint8_t *zeros = slot->data + hdr_len;
 	unsigned n = 0;
 
+	_Static_assert((int)RPC_MAX_PIECES <= (int)FABRIC_MAX_SGE, "a Send has room for them");
 	for (unsigned i = 0; i < tx->msg->nplaced; i++) {
-		assert(hdr_len + tx->gap[i] <= leg->cfg->inline_bytes);
-		if (tx->gap[i]) {
-			memset(zeros, 0, tx->gap[i]);
-			sge[n++] = (struct fabric_sge){zeros, tx->gap[i]};
+		for (uint32_t left = tx->gap[i], here; left; left -= here) {
+			here = left < room ? left : room;
+			memset(zeros, 0, here);
+			sge[n++] = (struct fabric_sge){zeros, here};
 		}
-		sge[n++] =
-			(struct fabric_sge){tx->msg->placed[i], (uint32_t)tx->msg->reads[i].length};
+		sge[n++] = (struct fabric_sge){tx->msg->placed[i].data,
+					       (uint32_t)tx->msg->placed[i].len};
 	}
 	return n;
 }

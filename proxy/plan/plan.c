@@ -26,6 +26,8 @@
 
 enum {
 	UNKNOWN_REPLY = (1 << 20) + 8192, /* what servers return at once (decision 52) */
+	EXTENDED_HEADER = 128, /* more than that of any reply of the extension with one item */
+	EXTENDED_ITEM = 24,    /* what an item of it takes more than a Write chunk */
 };
 
 static uint64_t plan_min(uint64_t a, uint64_t b)
@@ -101,10 +103,13 @@ static uint64_t plan_reply_header(const struct rpc_msg *call, const struct rpc_t
 
 	for (unsigned i = 0; i < call->nwrites; i++) {
 		const struct rpc_chunk *c = &call->writes[i];
-		uint64_t n = fresh && c->count ? segments_for(c->length, fresh) : c->count;
+		bool is_empty = c->count == 0 && c->length == 0;
+		uint64_t n = fresh && !is_empty ? segments_for(c->length, fresh) : c->count;
 
 		len += traits->write_chunk + n * traits->segment;
 	}
+	if (call->nwishes && !fresh)
+		len += 2 * 4 + call->nwishes * (uint64_t)EXTENDED_ITEM;
 	return len;
 }
 
@@ -280,7 +285,7 @@ static uint64_t segments_in_call(const struct rpc_msg *call, const struct plan_e
 	for (unsigned i = 0; i < call->nreads && !joined; i++)
 		n += segments_for(call->reads[i].length, to);
 	for (unsigned i = 0; i < call->nwrites; i++)
-		if (call->writes[i].count)
+		if (call->writes[i].count || call->writes[i].length)
 			n += segments_for(call->writes[i].length, to);
 	return n;
 }
@@ -493,12 +498,58 @@ uint64_t plan_strip_pad(const struct view *views, unsigned nviews, const struct 
 		       : chunk->length;
 }
 
-bool plan_places(const struct rpc_msg *call, const struct plan_call *plan, bool reverse)
+/* The last Write chunk that is not empty; 0: none. False, where one before it is. */
+static bool writes_in_use(const struct rpc_msg *call, unsigned *n)
 {
-	uint64_t offered = 0;
+	*n = call->nwrites;
+	while (*n > 0 && call->writes[*n - 1].length == 0)
+		(*n)--;
+	for (unsigned i = 0; i < *n; i++)
+		if (call->writes[i].length == 0)
+			return false;
+	return true;
+}
 
-	for (unsigned i = 0; i < call->nwrites; i++)
-		offered += call->writes[i].length;
-	return call->nreads && !offered && !plan->reply_bytes && plan->form != PLAN_REFUSED &&
-	       !reverse;
+/* Whether the reply's payload stream and header lie before the data of a Receive, whatever they are. */
+static bool is_stream_short(const struct plan_in *in, const struct plan_receives *own)
+{
+	struct reply r;
+
+	plan_foresee(&r, in);
+	/* Who sends no message so long may not be able to put data behind it. */
+	return !r.is_vague && !r.is_guess && r.known + (uint64_t)EXTENDED_HEADER <= own->bytes &&
+	       own->bytes <= in->to->limits.recv_bytes;
+}
+
+bool plan_extends(const struct plan_in *in, const struct plan_call *plan,
+		  const struct plan_receives *own, enum plan_ask *ask)
+{
+	unsigned nwrites;
+
+	*ask = PLAN_ASK_NOTHING;
+	if (in->reverse || plan->form == PLAN_REFUSED || plan->reply_bytes ||
+	    !writes_in_use(in->call, &nwrites) || nwrites > RPC_MAX_WISHES)
+		return false;
+	if (nwrites == 0)
+		return in->call->nreads > 0;
+	if (own->data == 0)
+		return false;
+	*ask = nwrites == 1 && in->call->writes[0].length <= own->data && is_stream_short(in, own)
+		       ? PLAN_ASK_SENT
+		       : PLAN_ASK_EITHER;
+	return true;
+}
+
+enum plan_item plan_item(const struct rpc_wish *wish, uint64_t length, uint64_t offered,
+			 bool may_send)
+{
+	bool by_send = wish->way == RPC_BY_SEND || wish->way == RPC_BY_EITHER ||
+		       (wish->way == RPC_BY_SIZE && length <= wish->most);
+
+	if (length == 0)
+		return PLAN_ITEM_NONE;
+	if (by_send && may_send)
+		return PLAN_ITEM_SENT;
+	return wish->way != RPC_BY_SEND && length <= offered ? PLAN_ITEM_WRITTEN
+							     : PLAN_ITEM_REFUSED;
 }

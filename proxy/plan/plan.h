@@ -86,13 +86,46 @@ void plan_call_form(const struct plan_in *in, struct plan_call *out);
 void plan_call_again(const struct plan_in *in, const struct plan_call *earlier,
 		     struct plan_call *out);
 
+/** struct plan_receives - how this end's Receives toward a responder are built. */
+struct plan_receives {
+	uint32_t bytes; /* of header and payload stream */
+	uint32_t data;	/* of data behind those; 0: none */
+};
+
+/** enum plan_ask - how the data of a reply are asked for, with the round-trip extension. */
+enum plan_ask {
+	PLAN_ASK_NOTHING, /* there are none */
+	PLAN_ASK_SENT,	  /* in the reply's Send: nothing is exposed for them */
+	PLAN_ASK_EITHER,  /* so, or by RDMA Write */
+};
+
 /**
- * plan_places - whether the data of @call may travel in its Send, toward a responder that takes that
+ * plan_extends - whether @in goes with the round-trip extension, toward a responder that speaks it
+ * @plan: of the call; @own: this end's Receives
  *
- * The round-trip extension has no Write chunks and no Reply chunk (docs/rtrext-profile.md, section 3), and in the
- * reverse direction nobody asks for it. @plan: of the call.
+ * The extension has no Reply chunk (docs/rtrext-profile.md, section 3), and in the reverse direction nobody asks for it.
+ * Data of the call come along; for those of its reply nothing is exposed where they come by Send for certain:
+ * one Write chunk, no longer than a Receive has room for, beside a payload stream whose length is known to fit.
+ * For others the responder can choose. A Write chunk that is empty before one that is not has no place.
  */
-bool plan_places(const struct rpc_msg *call, const struct plan_call *plan, bool reverse);
+bool plan_extends(const struct plan_in *in, const struct plan_call *plan,
+		  const struct plan_receives *own, enum plan_ask *ask);
+
+/** enum plan_item - what becomes of data of a reply, for which a requester had a wish. */
+enum plan_item {
+	PLAN_ITEM_NONE,	   /* there are none */
+	PLAN_ITEM_SENT,	   /* behind the reply, in its Send */
+	PLAN_ITEM_WRITTEN, /* by RDMA Write */
+	PLAN_ITEM_REFUSED, /* there is no way for them */
+};
+
+/**
+ * plan_item - of @length octets
+ * @offered:  octets that the requester offered to be written to
+ * @may_send: they may go by Send, as far as sizes and credits matter
+ */
+enum plan_item plan_item(const struct rpc_wish *wish, uint64_t length, uint64_t offered,
+			 bool may_send);
 
 /**
  * plan_call_joined - plan_call_again() of a call whose data item is to be put back into its payload stream

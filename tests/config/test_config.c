@@ -490,10 +490,11 @@ static const struct bad routes[] = {
 	{ON("credits = 1;"), "4: version 2 needs 2 credits or more: raise them, or leave out "
 			     "version 2\n"},
 	{ON("versions = [1]; receive_structure = \"1M\";"),
-	 "4: receive_structure is of version 2: add it to versions, or leave out "
+	 "4: receive_structure is of version 2: let that be spoken, or leave out "
 	 "receive_structure\n"},
-	{TO("receive_structure = 4096;"),
-	 "5: receive_structure of a server is for version \"2-early\" alone: leave it out\n"},
+	{TO("version = 1; receive_structure = 4096;"),
+	 "5: receive_structure is of version 2: let that be spoken, or leave out "
+	 "receive_structure\n"},
 	{ON("receive_structure = 4097;"),
 	 "4: receive_structure = 4097 is not a multiple of 4096: use 4096 or 8192\n"},
 	{ON("receive_structure = \"9M\";"),

@@ -18,7 +18,7 @@
 enum {
 	PIPE_BYTES = 1 << 18,
 	PIPE_WINDOW = 1 << 17, /* of them the sender's own; an FPDU fits into it */
-	PIPE_MESSAGE = 8192,   /* octets of a Send */
+	PIPE_MESSAGE = 65536,  /* octets of a Send */
 };
 
 /** struct wire - what a rogue does to its streams. */

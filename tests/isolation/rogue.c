@@ -121,13 +121,12 @@ void rogue_leave(struct rogue *r)
 /* What was said first: the version of a server that would be asked for its properties. */
 static void answer_first(struct rogue *r)
 {
-	const uint32_t props[] = {0x55, 2, rogue_credit(r), V2_CONNPROP_FINAL, 0};
 	const uint32_t error[] = {0x55, 2, ROGUE_GRANT_V1, V2_ERROR, 1, 1, 1};
 
 	r->speak_at = NSEC_NEVER;
 	if (r->wants == 2) {
 		r->version = 2;
-		rogue_send_words(r, props, 5, 0);
+		rogue_properties(r, 0x55);
 	} else {
 		rogue_send_words(r, error, 7, 0);
 	}
@@ -135,13 +134,11 @@ static void answer_first(struct rogue *r)
 
 static void first_words(struct rogue *r)
 {
-	const uint32_t props[] = {0x99, 2, rogue_credit(r), V2_CONNPROP_FINAL, 0};
-
 	r->speak_at = NSEC_NEVER;
 	if (r->server)
 		answer_first(r);
 	else if (r->version == 2)
-		rogue_send_words(r, props, 5, 0);
+		rogue_properties(r, 0x99);
 }
 
 static void speak_soon(struct rogue *r)
@@ -169,6 +166,7 @@ static void on_v2(struct rogue *r, struct view in)
 		rogue_client_error(r, h.xid);
 	if (v2_type_find(h.htype)->flags & (V2_IS_CONTROL | V2_IS_MIDDLE))
 		return;
+	(void)rogue_asked(in, &m);
 	if (r->server)
 		rogue_server_message(r, &m);
 	else

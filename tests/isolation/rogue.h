@@ -62,7 +62,8 @@ enum misdeed {
 		1 << 22, /* a Terminate in mid-message, a wrong CRC, twice, another header */
 	/* A Write behind its reply, whose last octet comes when there were other calls. */
 	MISDEED_LATE = 1 << 23,
-	MISDEEDS = (1 << 24) - 1,
+	MISDEED_EXTENDED = 1 << 24, /* the round-trip extension, true and false */
+	MISDEEDS = (1 << 25) - 1,
 };
 
 /** struct rogue_heard - handles of calls of all rogue servers: they talk to each other. */
@@ -152,6 +153,19 @@ uint32_t rogue_credit(struct rogue *r);
 /** rogue_send_msg - header by @m, then @body; @invalidate or 0. */
 void rogue_send_msg(struct rogue *r, const struct rpc_msg *m, struct view body,
 		    uint32_t invalidate);
+
+/** rogue_send_extended - as rogue_send_msg() with the round-trip extension, @m to its Receives or
+ * not. Return: false, and nothing was sent: @m has no such form. */
+bool rogue_send_extended(struct rogue *r, const struct rpc_msg *m, struct view body, uint8_t *room);
+
+/** rogue_properties - what it says of itself in version 2. */
+void rogue_properties(struct rogue *r, uint32_t xid);
+
+/** rogue_asked - a Transmit Request, @in, into @m, whose wishes are its Write chunks. Return: whether it is one. */
+bool rogue_asked(struct view in, struct rpc_msg *m);
+
+/** rogue_send_off - one or two pieces, the first in the room of the next Send. */
+void rogue_send_off(struct rogue *r, const struct fabric_sge *sge, unsigned n, uint32_t invalidate);
 
 /** rogue_send_words - a message of these. */
 void rogue_send_words(struct rogue *r, const uint32_t *words, unsigned n, uint32_t invalidate);

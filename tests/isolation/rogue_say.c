@@ -67,17 +67,22 @@ uint32_t rogue_credit(struct rogue *r)
 	return grant;
 }
 
-/* @len octets in the room of the next Send, off they go. */
-static void send_room_off(struct rogue *r, size_t len, uint32_t invalidate)
+void rogue_send_off(struct rogue *r, const struct fabric_sge *sge, unsigned n, uint32_t invalidate)
 {
-	const struct fabric_sge sge = {send_room(r), (uint32_t)len};
-
-	if (!r->connected || fabric_send(r->conn, &sge, 1, invalidate, NULL) < 0)
+	if (!r->connected || fabric_send(r->conn, sge, n, invalidate, NULL) < 0)
 		return;
 	r->nsends++;
 	r->sends_out++;
 	r->sent++;
 	r->told = r->received;
+}
+
+/* @len octets in the room of the next Send, off they go. */
+static void send_room_off(struct rogue *r, size_t len, uint32_t invalidate)
+{
+	const struct fabric_sge sge = {send_room(r), (uint32_t)len};
+
+	rogue_send_off(r, &sge, 1, invalidate);
 }
 
 static bool has_room(const struct rogue *r)
@@ -109,6 +114,9 @@ void rogue_send_msg(struct rogue *r, const struct rpc_msg *m, struct view body, 
 	if (!has_room(r))
 		return;
 	to = send_room(r);
+	if (r->version == 2 && rogue_will(r, MISDEED_EXTENDED) &&
+	    rogue_send_extended(r, m, body, to))
+		return;
 	if (r->version == 2) {
 		int n = v2_encode(&h, m, to, ROGUE_BUFFER);
 

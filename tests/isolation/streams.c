@@ -47,6 +47,14 @@ static int op_post_recv(struct fabric_conn *base, void *buf, uint32_t len, void 
 	return c->has_qp ? qp_post_recv(&c->qp, buf, len, cookie) : ERR_CLOSED;
 }
 
+static int op_post_pieces(struct fabric_conn *base, const struct fabric_piece *pieces, unsigned n,
+			  void *cookie)
+{
+	struct stream_conn *c = stream_of(base);
+
+	return c->has_qp ? qp_post_pieces(&c->qp, pieces, n, cookie) : ERR_CLOSED;
+}
+
 static int posted(struct stream_conn *c, int err)
 {
 	if (!err && list_is_empty(&c->dirty))
@@ -245,6 +253,7 @@ static const struct fabric_ops stream_ops = {
 	.destroy = op_destroy,
 	.prepare = streams_prepare,
 	.post_recv = op_post_recv,
+	.post_pieces = op_post_pieces,
 	.share_receives = share_receives,
 	.unshare_receives = unshare_receives,
 	.receives_wanted = receives_wanted,

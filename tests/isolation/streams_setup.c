@@ -171,6 +171,7 @@ static uint32_t exposures(const struct stream_conn *c, uint32_t asked)
 static int queues(struct stream_conn *c, const struct fabric_conn_params *p)
 {
 	struct qp_depths depths = {.max_recvs = p->max_recvs,
+				   .pieces = p->recv_pieces,
 				   .max_sends = p->max_sends,
 				   .max_exposures = exposures(c, p->max_exposures)};
 	uint64_t seed[5];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rpc/msg.h"
+#include "rtrext/message.h"
 #include "v1/header.h"
 #include "v2/header.h"
 #include "v2early/header.h"
@@ -87,6 +88,17 @@ static bool header(unsigned mark, struct view in, struct taint_defect *d)
 	return true;
 }
 
+/* The round-trip extension: all behind the header is payload stream, zeros and data. So decodes that of draft -07. */
+static bool option(struct rpc_msg *m, const struct early_header *h)
+{
+	if (h->opttype != RTR_REQUEST && h->opttype != RTR_RESPONSE && h->opttype != RTR_CONTINUE)
+		return false;
+	rpc_msg_reset(m, h->xid, h->optdir);
+	m->body[0] = h->payload;
+	m->nbody = 1;
+	return true;
+}
+
 /* Return: whether @m was filled: @in is a call, a reply, or a part of one. */
 static bool decode(struct rpc_msg *m, struct view in)
 {
@@ -100,7 +112,7 @@ static bool decode(struct rpc_msg *m, struct view in)
 	if (v1_header_decode(&h1, m, &dir_known, in) == 0)
 		return h1.proc == V1_MSG || h1.proc == V1_NOMSG;
 	if (early_is_first(in) && early_header_decode(&h, m, &dir, in) == 0)
-		return h.proc != EARLY_OPTIONAL;
+		return h.proc != EARLY_OPTIONAL || option(m, &h);
 	if (v2_prefix_decode(&h2, in) < 0 || h2.vers != V2_VERSION ||
 	    v2_decode(&h2, m, in, RPC_MAX_SEGMENTS, &fault) < 0)
 		return false;

@@ -41,7 +41,9 @@ struct town_pair {
 	struct peer client, server;
 	unsigned mark, depth;
 	unsigned speaks[2]; /* of enum leg_version: client, server */
-	bool asleep;	    /* makes no calls for a while */
+	uint32_t
+		bulk[2]; /* what Receives on either leg have for data that come along; 0: nothing */
+	bool asleep;	 /* makes no calls for a while */
 };
 
 struct town {
@@ -62,6 +64,7 @@ struct town {
 	struct rogue clients[TOWN_CLIENTS], servers[TOWN_SERVERS];
 	uint8_t *rogue_memory;
 	uint64_t ops, answered; /* messages and RDMA operations; calls of the well-behaved */
+	uint64_t extended;	/* ... and their replies, whose data travelled in the same Send */
 };
 
 /** town_clock - virtual time. */

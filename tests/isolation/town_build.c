@@ -45,6 +45,20 @@ static struct leg_config leg_config(struct town *t, unsigned versions, bool serv
 	};
 }
 
+/* The extension on either leg, or on none. */
+static void set_bulk(struct town *t, unsigned i, struct proxy_route *r)
+{
+	uint32_t bulk[2] = {0};
+
+	for (unsigned k = 0; k < 2; k++)
+		if (town_draw(t, 2))
+			bulk[k] = 4096u << rng_below(&t->rng, 3);
+	r->client.bulk_bytes = r->client.peer_bulk_bytes = bulk[0];
+	r->server.bulk_bytes = r->server.peer_bulk_bytes = bulk[1];
+	if (i < t->npairs)
+		memcpy(t->pairs[i].bulk, bulk, sizeof(bulk));
+}
+
 static void route_init(struct town *t, unsigned i, const char *kind, struct fabric_addr *gw,
 		       struct fabric_addr *server)
 {
@@ -60,6 +74,7 @@ static void route_init(struct town *t, unsigned i, const char *kind, struct fabr
 		r->client.max_message = r->server.max_message = 8 << 20;
 	if (i < t->npairs)
 		r->server.reply_timeout = 0;
+	set_bulk(t, i, r);
 	r->client_hop = (enum hop)rng_below(&t->rng, 3);
 	r->server_hop = (enum hop)rng_below(&t->rng, 3);
 	r->upstream = *server;
@@ -86,6 +101,9 @@ static void pair_new(struct town *t, unsigned i)
 		     4096, 16, mark_word32(p->mark, 0), 32 << 20);
 	peer_init_on(&p->server, t->on->fabric(t->net, false), t->on->now, t->net, p->speaks[1],
 		     4096, 16, mark_word32(p->mark, 0x08000000), 32 << 20);
+	p->client.cfg.bulk_bytes = p->client.cfg.peer_bulk_bytes = p->bulk[0];
+	p->server.cfg.bulk_bytes = p->server.cfg.peer_bulk_bytes = p->bulk[1];
+	p->client.places = p->client.asks = p->bulk[0] > 0;
 	p->depth = 1 + rng_below(&t->rng, 4);
 	assert_int_equal(fabric_attach(p->server.fabric, p->server_listener, &p->server), 0);
 	peer_connect(&p->client, &p->gw_addr);
@@ -239,6 +257,8 @@ void town_end(struct town *t)
 	for (unsigned i = 0; i < t->npairs; i++) {
 		struct town_pair *p = &t->pairs[i];
 
+		t->extended += p->client.placed_out + p->client.returned_in + p->server.placed_in +
+			       p->server.returned_out;
 		fabric_detach(t->gw_fabrics[0], p->gw_listener);
 		fabric_detach(p->server.fabric, p->server_listener);
 		peer_end(&p->client);

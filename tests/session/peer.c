@@ -13,46 +13,9 @@
  * reply length, number of results, their lengths; the number of items; then filler. Items are taken
  * out at 64, 72, ... with their count word in front. One that is alone may come in its place.
  */
-enum { ITEMS = 48, FIXED = 64, OPS = 64, PROGRAM = 0x0e000103 };
+enum { ITEMS = 48, FIXED = PEER_FIXED, OPS = 64, PROGRAM = 0x0e000103 };
 
 enum { CALL_BODY = 1, REPLY_BODY = 2, READ_ITEM = 16, WRITE_ITEM = 32 };
-
-static nsec_t virtual_now(void *clock)
-{
-	return memnet_now(clock);
-}
-
-void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t inline_bytes,
-	       uint32_t credits, uint32_t first_xid, size_t memory)
-{
-	peer_init_on(p, memnet_fabric(net), virtual_now, net, versions, inline_bytes, credits,
-		     first_xid, memory);
-}
-
-void peer_init_on(struct peer *p, struct fabric *fabric, nsec_t (*now)(void *clock), void *clock,
-		  unsigned versions, uint32_t inline_bytes, uint32_t credits, uint32_t first_xid,
-		  size_t memory)
-{
-	memset(p, 0, sizeof(*p));
-	p->now = now;
-	p->clock = clock;
-	p->fabric = fabric;
-	assert(p->fabric && buf_arena_init(&p->arena, memory) == 0);
-	assert(fabric_register(p->fabric, p->arena.base, p->arena.bytes) == 0);
-	p->cfg = (struct leg_config){
-		.versions = versions,
-		.inline_bytes = inline_bytes,
-		.credits = credits,
-		.rev_credits = 8,
-		.max_message = 8 << 20,
-		.segment_bytes = 1 << 20,
-		.segment_count = 64,
-		.reverse = RPC_REV_GENL,
-		.setup_timeout = 60 * NSEC_PER_SEC,
-	};
-	p->next_xid = first_xid;
-	leg_init(&p->leg, RPC_ACCEPTOR);
-}
 
 /* Without memory for a leg there is none. */
 static void give_up_early(struct peer *p)
@@ -196,20 +159,65 @@ static bool add_placed(struct peer_call *c)
 	uint32_t removed = 0;
 
 	if (!c->peer->places || !t || !t->ops->places || !s->nreads || s->nreads > RPC_MAX_PLACED ||
-	    s->nwrites || s->reply_cap || s->by_chunk)
+	    s->nwrites || s->reply_cap || s->by_chunk || peer_has_rival(c))
 		return false;
 	for (unsigned i = 0; i < s->nreads; i++) {
-		m->reads[i] = (struct rpc_chunk){.position = FIXED + 8 * i + removed,
-						 .first = (uint16_t)i,
-						 .length = s->reads[i]};
-		m->placed[i] = c->reads[i].addr;
+		m->reads[i] = (struct rpc_chunk){.position = FIXED + 8 * i + removed};
+		assert(rpc_msg_place(m, &m->reads[i], view_of(c->reads[i].addr, s->reads[i])) == 0);
 		removed += s->reads[i] + xdr_pad(s->reads[i]);
 	}
-	m->nreads = m->nplaced = s->nreads;
+	m->nreads = s->nreads;
 	if (!t->ops->places(t, m))
 		m->nreads = m->nplaced = 0;
 	c->peer->placed_out += m->nplaced > 0;
 	return m->nplaced > 0;
+}
+
+/* One of the four ways, by the call's number: a chunk that is exposed already is by Send alone where that is asked
+ * for, and there is room. */
+static void add_wish(struct peer_call *c, unsigned i)
+{
+	const struct peer *p = c->peer;
+	struct rpc_msg *m = &c->msg;
+	struct rpc_wish *wish = &m->wishes[m->nwishes++];
+
+	*wish = (struct rpc_wish){.way = (enum rpc_way)(1 + (c->xid + i) % 4), .end = UINT32_MAX};
+	if (wish->way == RPC_BY_SIZE)
+		wish->most = c->spec.write_caps[i] / 2;
+	/* Two by Send alone do not go into one Receive. */
+	if (wish->way != RPC_BY_SEND)
+		return;
+	if (m->nwrites > 1 || c->spec.write_caps[i] > p->cfg.bulk_bytes ||
+	    c->spec.reply + 128 > p->cfg.inline_bytes ||
+	    p->cfg.inline_bytes > p->leg.t->peer.recv_bytes) {
+		wish->way = RPC_BY_EITHER;
+		return;
+	}
+	m->writes[i] = (struct rpc_chunk){.length = c->spec.write_caps[i]};
+	m->nsegs = 0;
+}
+
+/* Whether the call tells how it wants the data of its reply; else nothing was done. */
+static bool add_wishes(struct peer_call *c)
+{
+	const struct peer_spec *s = &c->spec;
+	const struct rpc_transport *t = c->peer->leg.t;
+	struct rpc_msg *m = &c->msg, plain = *m;
+
+	if (!c->peer->asks || !t || !t->ops->places || s->nreads || !s->nwrites || s->reply_cap ||
+	    s->by_chunk || s->nwrites > RPC_MAX_WISHES || peer_has_rival(c))
+		return false;
+	for (unsigned i = 0; i < s->nwrites; i++)
+		if (s->write_caps[i] == 0)
+			return false;
+	for (unsigned i = 0; i < s->nwrites; i++)
+		add_wish(c, i);
+	if (!t->ops->places(t, m)) {
+		*m = plain;
+		return false;
+	}
+	c->peer->asked++;
+	return true;
 }
 
 static bool add_chunks(struct peer_call *c)
@@ -239,8 +247,10 @@ static bool add_chunks(struct peer_call *c)
 			return false;
 		m->nwrites++;
 	}
-	if (!s->reply_cap)
+	if (!s->reply_cap) {
+		(void)add_wishes(c);
 		return true;
+	}
 	region_new(p, &c->reply, s->reply_cap);
 	m->has_reply = true;
 	return region_expose(p, &c->reply, s->reply_cap, s->segs, FABRIC_REMOTE_WRITE, 0, m,
@@ -298,7 +308,7 @@ static void verify_reply(struct peer_call *c, const struct rpc_msg *m)
 	struct view body = m->nbody ? m->body[0] : view_of(NULL, 0);
 	bool good = true;
 
-	if (s->words)
+	if (s->words && !s->exact)
 		return;
 	if (m->has_body_chunk)
 		body = view_of(c->reply.addr, (size_t)m->body_chunk.length);
@@ -306,9 +316,16 @@ static void verify_reply(struct peer_call *c, const struct rpc_msg *m)
 		good = false;
 	else
 		good = check(body.data, 24, s->reply, c->xid, REPLY_BODY);
-	for (unsigned i = 0; good && i < s->nwrites; i++)
+	if (m->nwishes && !p->leg.t->ops->answers(&c->msg, m))
+		good = false;
+	for (unsigned i = 0; good && i < s->nwrites; i++) {
+		const uint8_t *sent = rpc_msg_placed(m, &m->writes[i]);
+
+		p->returned_in += sent != NULL;
 		good = m->writes[i].length == s->writes[i] &&
-		       check(c->writes[i].addr, 0, s->writes[i], c->xid, WRITE_ITEM + i);
+		       check(sent ? sent : c->writes[i].addr, 0, s->writes[i], c->xid,
+			     WRITE_ITEM + i);
+	}
 	if (!good) {
 		p->corrupt++;
 		printf("corrupt reply: xid=%x body=%zu/%u writes=%u/%u\n", c->xid, body.len,
@@ -368,7 +385,7 @@ static void write_piece(struct peer_serve *s, const struct peer_region *r, uint3
 {
 	struct fabric_sge sge = {.len = to.length};
 
-	if (to.length == 0)
+	if (to.length == 0 || s->dry)
 		return;
 	sge.addr = r->addr + at;
 	if (fabric_write(s->peer->leg.conn, &sge, 1, &to, s) == 0)
@@ -462,9 +479,52 @@ static void inflate(struct peer_serve *s)
 	}
 }
 
+/* The results as their requester wants them, the first @most of those that can go by Send so. @dry: nothing is
+ * written. */
+static void put_results(struct peer_serve *s, const uint32_t *lengths, unsigned most, bool dry)
+{
+	struct rpc_msg *m = &s->out;
+
+	m->nwrites = m->nwishes = m->nplaced = m->nsegs = 0;
+	s->dry = dry;
+	for (unsigned i = 0; i < s->in.nwishes; i++) {
+		const struct rpc_wish *wish = &s->in.wishes[i];
+		struct rpc_chunk *c = &m->writes[m->nwrites++];
+		bool can = wish->way == RPC_BY_SEND || wish->way == RPC_BY_EITHER ||
+			   (wish->way == RPC_BY_SIZE && lengths[i] <= wish->most);
+
+		m->wishes[m->nwishes++] = (struct rpc_wish){.way = RPC_NO_ITEM};
+		*c = (struct rpc_chunk){.first = (uint16_t)m->nsegs};
+		if (can && lengths[i] && m->nplaced < most)
+			assert(rpc_msg_place(m, c, view_of(s->writes[i].addr, lengths[i])) == 0);
+		else
+			push(s, &s->writes[i], s->in.writes[i].count ? lengths[i] : 0,
+			     &s->in.writes[i], c);
+	}
+	s->dry = false;
+}
+
+static void respond(struct peer_serve *s, const uint32_t *lengths)
+{
+	const struct rpc_transport *t = s->peer->leg.t;
+	unsigned most = RPC_MAX_PLACED;
+
+	for (;; most--) {
+		put_results(s, lengths, most, true);
+		if (t->ops->places(t, &s->out) || !most)
+			break;
+	}
+	/* What does not go so does in the base protocol's form. */
+	put_results(s, lengths, most, false);
+	if (!t->ops->places(t, &s->out))
+		s->out.nwishes = 0;
+	s->peer->returned_out += s->out.nplaced;
+}
+
 static void reply(struct peer_serve *s)
 {
 	struct peer *p = s->peer;
+	uint32_t lengths[PEER_CHUNKS] = {0};
 	struct view body = s->in.nbody ? s->in.body[0] : view_of(s->body.addr, s->body.cap);
 	uint32_t xid = s->in.xid, len, nwrites, limit;
 	struct xdr_out x;
@@ -483,6 +543,9 @@ static void reply(struct peer_serve *s)
 
 		region_new(p, &s->writes[i], n);
 		fill(s->writes[i].addr, 0, n, xid, WRITE_ITEM + i);
+		lengths[i] = n;
+		if (s->in.nwishes)
+			continue;
 		push(s, &s->writes[i], n, &s->in.writes[i], &s->out.writes[s->out.nwrites]);
 		s->out.nwrites++;
 	}
@@ -495,6 +558,8 @@ static void reply(struct peer_serve *s)
 		xdr_put_u32(&x, 0);
 	s->out.body[0] = view_of(s->reply.addr, len);
 	s->out.nbody = 1;
+	if (s->in.nwishes)
+		respond(s, lengths);
 	limit = p->leg.t->peer.send_bytes;
 	if (s->in.has_reply && len <= s->in.reply.length &&
 	    (len + p->leg.t->ops->header_len(p->leg.t, &s->out) > limit || (xid & 1))) {
@@ -709,15 +774,6 @@ void peer_turn(struct peer *p)
 	fabric_flush(p->fabric);
 }
 
-unsigned peer_busy(const struct peer *p)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < PEER_CALLS; i++)
-		n += p->calls[i].busy && !p->calls[i].answered;
-	return n;
-}
-
 void peer_end(struct peer *p)
 {
 	leg_fini(&p->leg);
@@ -732,58 +788,4 @@ void peer_end(struct peer *p)
 		if (p->serves[i].busy)
 			serve_end(&p->serves[i]);
 	}
-}
-
-void peer_fini(struct peer *p)
-{
-	fabric_unregister(p->fabric, p->arena.base);
-	fabric_free(p->fabric);
-	buf_arena_fini(&p->arena);
-}
-
-static uint32_t random_size(struct rng *r, uint32_t inline_bytes)
-{
-	switch (rng_below(r, 5)) {
-	case 0:
-		return 1 + rng_below(r, 8);
-	case 1:
-		return 1 + rng_below(r, 1024);
-	case 2:
-		return inline_bytes - 64 + rng_below(r, 128);
-	case 3:
-		return 1 + rng_below(r, 65536);
-	default:
-		return 1 + rng_below(r, 400000);
-	}
-}
-
-struct peer_spec peer_random_spec(struct rng *r, unsigned version, bool reverse,
-				  uint32_t inline_bytes)
-{
-	struct peer_spec s = {.segs = 1 + rng_below(r, PEER_SEGS)};
-	uint32_t small = inline_bytes - 300;
-
-	s.body = FIXED + 8 * PEER_CHUNKS + 4 * rng_below(r, (small - 200) / 4);
-	s.reply = 24 + 4 * rng_below(r, (small - 24) / 4);
-	if (reverse)
-		return s;
-	s.nreads = rng_below(r, 3);
-	s.nwrites = rng_below(r, 3);
-	for (unsigned i = 0; i < s.nreads; i++)
-		s.reads[i] = random_size(r, inline_bytes);
-	for (unsigned i = 0; i < s.nwrites; i++) {
-		s.write_caps[i] = random_size(r, inline_bytes);
-		s.writes[i] = rng_below(r, s.write_caps[i] + 1);
-	}
-	s.by_chunk = rng_below(r, 4) == 0;
-	if (s.by_chunk || version == 2)
-		s.body = FIXED + 8 * PEER_CHUNKS + (random_size(r, inline_bytes) & ~3u);
-	if (rng_below(r, 3) == 0 || version == 1) {
-		s.reply_cap = 1024 + random_size(r, inline_bytes);
-		s.reply = 24 + (rng_below(r, s.reply_cap - 24) & ~3u);
-	} else if (version == 2) {
-		/* Two messages: what any window of these tests covers. */
-		s.reply = 24 + (rng_below(r, 7000) & ~3u);
-	}
-	return s;
 }

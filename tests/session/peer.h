@@ -14,7 +14,12 @@
  * sharing state.
  */
 
-enum { PEER_CALLS = 96, PEER_CHUNKS = 4, PEER_SEGS = 3 };
+enum {
+	PEER_CALLS = 96,
+	PEER_CHUNKS = 4,
+	PEER_SEGS = 3,
+	PEER_FIXED = 64, /* octets of a call's payload stream before its first item */
+};
 
 /** struct peer_spec - one call: sizes in octets. */
 struct peer_spec {
@@ -30,6 +35,7 @@ struct peer_spec {
 	/* Instead of the peer's own: what follows the XID in the call; and any reply will do. For raw servers. */
 	const uint32_t *words;
 	unsigned nwords;
+	bool exact; /* ... but the one that a peer gives */
 };
 
 struct peer_region {
@@ -60,7 +66,7 @@ struct peer_serve {
 	struct leg_tx tx;
 	struct peer_region body, reads[PEER_CHUNKS], writes[PEER_CHUNKS], reply;
 	unsigned ops;
-	bool held_back, replying;
+	bool held_back, replying, dry;
 };
 
 struct peer {
@@ -76,8 +82,11 @@ struct peer {
 	bool holds;		 /* takes calls and does not answer, until peer_release() */
 	bool scatters; /* writes what it returns in pieces, the last first, with gaps between */
 	bool places;   /* data of calls go in their Send, where the other end takes that */
+	bool asks;     /* ... and calls tell how the data of their replies may come */
 	uint64_t placed_in, placed_out; /* calls that came, or went, so */
-	bool linux_reply_len;		/* report Reply chunk lengths as knfsd 6.1 does */
+	uint64_t asked, returned_in,
+		returned_out; /* calls that told; items of replies that came, went, so */
+	bool linux_reply_len; /* report Reply chunk lengths as knfsd 6.1 does */
 	uint32_t next_xid;
 	struct peer_call calls[PEER_CALLS];
 	struct peer_serve serves[PEER_CALLS];
@@ -124,6 +133,10 @@ static inline bool peer_is_early(const struct peer *p)
 {
 	return p->leg.t && p->leg.t->ops->traits == &early_traits;
 }
+
+/** peer_has_rival - in the early draft one of calls with the same place alone is an option: another comes before
+ * @c. */
+bool peer_has_rival(const struct peer_call *c);
 
 /** peer_random_spec - a shape out of @r; @reverse and @version bound it to what may be sent. */
 struct peer_spec peer_random_spec(struct rng *r, unsigned version, bool reverse,

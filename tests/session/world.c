@@ -68,8 +68,11 @@ static void pair_new(struct world *w, unsigned i)
 	peer_init(&p->server, w->net, s->server_version, s->server_inline, s->credits,
 		  0x900000 + 0x1000000 * i, s->peer_memory);
 	p->client.places = s->client_places;
+	p->client.asks = s->client_asks;
 	p->client.cfg.peer_bulk_bytes = s->client_knows;
+	p->client.cfg.bulk_bytes = s->client_bulk;
 	p->server.cfg.bulk_bytes = s->server_bulk;
+	p->server.cfg.peer_bulk_bytes = s->gw_up_bulk;
 	if (i == 0) {
 		p->client.cfg.auth = s->client_auth;
 		p->server.cfg.auth = s->server_auth;
@@ -90,7 +93,9 @@ static void route_init(struct world *w, unsigned i)
 	r->client = gw_leg(&w->s, w->s.listen_versions);
 	r->client.bulk_bytes = w->s.gw_bulk;
 	r->server = gw_leg(&w->s, w->s.upstream_versions);
+	r->client.peer_bulk_bytes = w->s.client_bulk;
 	r->server.peer_bulk_bytes = w->s.gw_knows;
+	r->server.bulk_bytes = w->s.gw_up_bulk;
 	if (i == 0) {
 		r->client.auth = w->s.listen_auth;
 		r->server.auth = w->s.upstream_auth;
@@ -99,6 +104,14 @@ static void route_init(struct world *w, unsigned i)
 	r->upstream = p->server_addr;
 	r->upstream_fabric = w->s.two_fabrics;
 	r->version_memory = 100 * NSEC_PER_SEC;
+}
+
+/* Every end speaks the round-trip extension, where its version has it. */
+static void extend(struct setup *s)
+{
+	s->gw_bulk = s->gw_up_bulk = s->client_bulk = s->server_bulk = 65536;
+	s->client_knows = s->gw_knows = 65536;
+	s->client_places = s->client_asks = true;
 }
 
 void world_new(struct world *w, const struct setup *s)
@@ -113,6 +126,8 @@ void world_new(struct world *w, const struct setup *s)
 	/* ... and as if every peer were far. */
 	if (getenv("FAR_HOP"))
 		w->s.hop = HOP_FAR;
+	if (getenv("RTREXT"))
+		extend(&w->s);
 	w->net = memnet_new(&w->s.net);
 	assert_non_null(w->net);
 	w->gw_fabrics[0] = memnet_fabric(w->net);

@@ -21,9 +21,11 @@ struct setup {
 	unsigned listen_versions, upstream_versions; /* what the gateway is configured for */
 	uint32_t client_inline, gw_inline, server_inline;
 	uint32_t gw_bulk, server_bulk; /* receive_structure of the gateway's listener, of servers */
+	uint32_t client_bulk, gw_up_bulk; /* ... of clients, of the gateway's upstream */
 	uint32_t client_knows,
 		gw_knows;   /* early draft: what they were told of the other's Receives */
 	bool client_places; /* data of calls go in their Sends */
+	bool client_asks;   /* calls tell how the data of their replies may come */
 	uint32_t credits, rev_credits;
 	uint32_t max_payload, max_message, continue_max;
 	uint32_t max_sessions;

@@ -44,6 +44,9 @@ static int feed(const char *hex, uint32_t behind)
 #define GROUP(count, payload) "00000000 " count " 00000001 " payload " "
 #define BODY "00000005 00000000"
 #define GOOD GROUP("00000001", "00000008") BODY
+/* Directions for what comes of all of the request; and what follows them. */
+#define RANGE "00000001 00000000 ffffffff "
+#define TAIL "00000001 00000001 00000008 " BODY
 
 static void what_an_end_says_of_itself(void **state)
 {
@@ -52,10 +55,10 @@ static void what_an_end_says_of_itself(void **state)
 		"00000001 00000004 00001000 00000002 00000004 00001000 "
 		"00000003 00000004 00100000 00000004 00000004 00000010 "
 		"00000005 00000004 00000003 "
-		"52540003 00000004 00000001 "
+		"52540003 00000004 00000003 "
 		"52540004 00000028 00003000 00000002 "
 		"00000001 00001000 00000001 00000000 00000001 00002000 00001000 00000001 "
-		"52540006 00000004 00000000";
+		"52540006 00000004 00000001";
 
 	(void)state;
 	rtr_start(BULK);
@@ -217,12 +220,21 @@ static void each_thing_that_can_be_wrong(void **state)
 		{"00000000", 0, ERROR "00000002"},
 		{"00000000 00000000 00000001 00000001", 0, ERROR "00000002"},
 		{"00000001 00000040 00000004 00000002 00000000 00000001", 0, ERROR "00000002"},
-		/* Sections 2 and 6: directions are not taken here. */
-		{"00000000 00000001 00000040 00000080 00000001 00000200 00000002 00000001 00000001 "
-		 "00000008 " BODY,
-		 0, ERROR "00000007 00000000"},
+		/* Section 6: an empty range, one before another, no segments, no such way, too many. */
 		{"00000000 00000001 00000040 00000040 00000000 00000001 00000001 00000008 " BODY, 0,
 		 ERROR "00000002"},
+		{"00000000 00000002 00000040 00000080 00000000 0000007c 00000080 00000000 00000001 "
+		 "00000001 00000008 " BODY,
+		 0, ERROR "00000002"},
+		{"00000000 " RANGE "00000001 00000000 00000001 00000000 " TAIL, 0,
+		 ERROR "00000002"},
+		{"00000000 " RANGE "00000001 00000000 00000003 00000000 " TAIL, 0,
+		 ERROR "00000002"},
+		{"00000000 " RANGE "00000001 00000000 00000005 " TAIL, 0, ERROR "00000002"},
+		{"00000000 " RANGE "00000001 00000000 00000006 " TAIL, 0, ERROR "00000002"},
+		{"00000000 " RANGE "00000005 00000000 00000002 00000000 00000002 00000000 00000002 "
+		 "00000000 00000002 00000000 00000002 " TAIL,
+		 0, ERROR "00000007 00000004"},
 	};
 
 	(void)state;
@@ -247,10 +259,7 @@ static void other_messages_of_it(void **state)
 	(void)state;
 	rtr_start(BULK);
 	expect_props();
-	/* A response was not asked for; nothing is to be continued; nothing was sent to report about. */
-	assert_int_equal(feed("00000005 00000002 00000040 52540006 00000000 00000001 00000000", 0),
-			 0);
-	expect_out(ERROR "00000004");
+	/* Nothing is to be continued; nothing was sent to report about. */
 	assert_int_equal(feed("00000005 00000002 00000040 52540007 00000003 52540005 00000000", 0),
 			 0);
 	expect_out(
@@ -321,9 +330,9 @@ static void form(uint32_t body, uint32_t item)
 	call_body[3] = 5;
 	call.body[0] = view_of(call_body, body);
 	call.nbody = 1;
-	call.reads[0] = (struct rpc_chunk){.position = 0x40, .length = item};
-	call.nreads = call.nplaced = 1;
-	call.placed[0] = bulk;
+	call.reads[0] = (struct rpc_chunk){.position = 0x40};
+	call.nreads = 1;
+	assert_int_equal(rpc_msg_place(&call, &call.reads[0], view_of(bulk, item)), 0);
 }
 
 static bool places(uint32_t body, uint32_t item)
@@ -364,9 +373,9 @@ static void what_is_placed_and_what_is_not(void **state)
 	call.has_reply = true;
 	assert_false(conn.t.ops->places(&conn.t, &call));
 	form(8, 8);
-	call.reads[1] = (struct rpc_chunk){.position = 0x50, .length = 4, .first = 1};
-	call.placed[1] = bulk;
-	call.nreads = call.nplaced = 2;
+	call.reads[1] = (struct rpc_chunk){.position = 0x50};
+	call.nreads = 2;
+	assert_int_equal(rpc_msg_place(&call, &call.reads[1], view_of(bulk, 4)), 0);
 	assert_false(conn.t.ops->places(&conn.t, &call));
 	send_placed();
 	/* Toward one that has segments, but does not say that it takes requests; or the other way round. */
@@ -383,9 +392,9 @@ static void what_is_placed_and_what_is_not(void **state)
 	assert_true(places(0x900, 0x3800));
 	assert_false(places(0x900, 0x3c01));
 	form(8, 0x400);
-	call.reads[1] = (struct rpc_chunk){.position = 0x1000, .length = 0x3c00, .first = 1};
-	call.placed[1] = bulk;
-	call.nreads = call.nplaced = 2;
+	call.reads[1] = (struct rpc_chunk){.position = 0x1000};
+	call.nreads = 2;
+	assert_int_equal(rpc_msg_place(&call, &call.reads[1], view_of(bulk, 0x3c00)), 0);
 	assert_true(conn.t.ops->places(&conn.t, &call));
 	talk_to(RTR_PROPS("00000028 00012000 00000002 00000001 00010000 00000001 00000000 00000001 "
 			  "00002000 00001000 00000001"));
@@ -421,6 +430,277 @@ static void a_request_that_is_refused(void **state)
 	assert_int_equal(conn.t.count.dropped, 2);
 }
 
+/* --- responses --- */
+
+/* Section 6: of a peer whose Receives have 4 KiB, then @targets. */
+static void a_call_with_wishes(void **state)
+{
+	const struct rpc_msg *m;
+
+	(void)state;
+	rtr_start(BULK);
+	expect_props();
+	assert_int_equal(feed(REQUEST
+			      "00000000 00000002 00000000 00000040 00000003 00000000 00000002 "
+			      "00000007 00000003 00000001 0000aa01 00000100 00000000 00000000 "
+			      "00000000 00000004 00000050 00000002 0000aa02 00000080 00000000 "
+			      "00000000 0000aa03 00000040 00000000 00000010 "
+			      "00000040 ffffffff 00000001 00000000 00000001 00000001 0000aa04 "
+			      "00000010 00000000 00000000 " TAIL,
+			      0),
+			 0);
+	m = conn.t.own.msg;
+	assert_int_equal(rx.kind, RPC_RX_MSG);
+	assert_int_equal(m->nwishes, 4);
+	assert_int_equal(m->nwrites, 4);
+	assert_int_equal(m->wishes[0].way, RPC_BY_SEND);
+	assert_int_equal(m->writes[0].count, 0);
+	assert_int_equal(m->writes[0].length, 0); /* it said nothing of its Receives */
+	assert_int_equal(m->wishes[1].way, RPC_BY_EITHER);
+	assert_int_equal(m->wishes[1].least, 7);
+	assert_int_equal(m->writes[1].length, 0x100);
+	assert_int_equal(m->wishes[2].way, RPC_BY_SIZE);
+	assert_int_equal(m->wishes[2].most, 0x50);
+	assert_int_equal(m->writes[2].length, 0xc0);
+	assert_int_equal(m->writes[2].count, 2);
+	assert_int_equal(m->wishes[2].end, 0x40);
+	assert_int_equal(m->wishes[3].way, RPC_BY_WRITE);
+	assert_int_equal(m->wishes[3].begin, 0x40);
+	expect_silence();
+}
+
+static struct rpc_msg answer;
+
+/* A reply to one wish, with @len octets by Send, or in a segment of @handle. */
+static void form_answer(uint32_t body, uint32_t len, uint32_t handle)
+{
+	const struct segment s = {handle, len, 0};
+
+	rpc_msg_reset(&answer, 5, RPC_REPLY);
+	call_body[3] = 5;
+	answer.body[0] = view_of(call_body, body);
+	answer.nbody = 1;
+	answer.writes[0] = (struct rpc_chunk){0};
+	answer.wishes[0] = (struct rpc_wish){.way = RPC_NO_ITEM};
+	answer.nwrites = answer.nwishes = 1;
+	if (handle)
+		assert_int_equal(rpc_msg_add_segment(&answer, &answer.writes[0], &s), 0);
+	else if (len)
+		assert_int_equal(rpc_msg_place(&answer, &answer.writes[0], view_of(bulk, len)), 0);
+}
+
+/* The header that goes out for it, zeros before its item, and whether it goes. */
+static bool send_answer(const char *hex, uint32_t gap)
+{
+	struct rpc_tx tx = {.msg = &answer};
+	uint8_t hdr[RECV], want[RECV];
+	size_t hdr_len, body_len, len = unhex(hex, want);
+
+	if (!conn.t.ops->places(&conn.t, &answer))
+		return false;
+	assert_int_equal(conn.t.ops->encode(&conn.t, &tx, hdr, sizeof(hdr), &hdr_len, &body_len),
+			 0);
+	assert_int_equal(hdr_len, len);
+	assert_memory_equal(hdr, want, len);
+	assert_int_equal(body_len, 8);
+	if (answer.nplaced)
+		assert_int_equal(tx.gap[0], gap);
+	return true;
+}
+
+static void talk_as_server(const char *props)
+{
+	struct rpc_params own = conn_params(RPC_ACCEPTOR);
+
+	own.bulk_bytes = BULK;
+	assert_int_equal(v2_conn_init(&conn, &own), 0);
+	expect(props, RPC_RX_READY);
+	expect_props();
+}
+
+#define TAKES_ALL                                                                                  \
+	"00000077 00000002 00000040 00000007 00000002 52540003 00000004 00000003 "                 \
+	"52540004 " TWO SEGMENTS
+
+static void answers_go_out(void **state)
+{
+	(void)state;
+	talk_as_server(TAKES_ALL);
+	form_answer(8, 0x1001, 0);
+	assert_true(send_answer("00000005 00000002 00000021 52540006 00000001 00000000 00001001 "
+				"00000002 00000000 00000001 00000000 00000001 00000008",
+				RECV - 52 - 8));
+	form_answer(8, 0x30, 0xaa01);
+	assert_true(send_answer("00000005 00000002 00000021 52540006 00000001 00000000 00000030 "
+				"00000001 00000001 0000aa01 00000030 00000000 00000000 00000001 "
+				"00000008",
+				0));
+	form_answer(8, 0, 0);
+	assert_true(send_answer("00000005 00000002 00000021 52540006 00000001 00000000 00000000 "
+				"00000006 00000001 00000008",
+				0));
+	/* What does not fit, in Receives of 4 KiB and 8 KiB. */
+	form_answer(RECV - 52, BULK, 0);
+	assert_true(conn.t.ops->places(&conn.t, &answer));
+	form_answer(RECV - 51, BULK, 0);
+	assert_false(conn.t.ops->places(&conn.t, &answer));
+	form_answer(8, BULK + 1, 0);
+	assert_false(conn.t.ops->places(&conn.t, &answer));
+	/* Told that one was wrong: no data by Send from then on. */
+	form_answer(8, 8, 0);
+	assert_true(conn.t.ops->places(&conn.t, &answer));
+	expect("00000005 00000002 00000040 52540008 00000005 00000001 00000000 00000000 00000007 "
+	       "00000000 00000000 00000000",
+	       RPC_RX_NONE);
+	assert_false(conn.t.ops->places(&conn.t, &answer));
+	form_answer(8, 8, 0xaa01);
+	assert_true(conn.t.ops->places(&conn.t, &answer));
+	/* And to who does not say that it takes responses, none. */
+	talk_as_server(RTR_PROPS(TWO SEGMENTS));
+	assert_false(conn.t.ops->places(&conn.t, &answer));
+	/* Without a structure: whatever fits into its Receive. */
+	talk_as_server("00000077 00000002 00000040 00000007 00000001 52540003 00000004 00000002");
+	assert_true(conn.t.ops->places(&conn.t, &answer));
+	form_answer(8, 8, 0);
+	assert_false(conn.t.ops->places(&conn.t, &answer));
+}
+
+#define RESPONSE "00000005 00000002 00000040 52540006 "
+#define FAULT_IN_REPLY "00000005 00000002 00000000 52540008 00000005 00000001 00000000 00000000 "
+
+static void talk_as_client(void)
+{
+	struct rpc_params own = conn_params(RPC_INITIATOR);
+
+	own.bulk_bytes = BULK;
+	assert_int_equal(v2_conn_init(&conn, &own), 0);
+	expect_props();
+	expect(TAKES_ALL, RPC_RX_READY);
+}
+
+static void answers_come_in(void **state)
+{
+	const struct rpc_msg *m;
+
+	(void)state;
+	talk_as_client();
+	m = conn.t.own.msg;
+	assert_int_equal(feed(RESPONSE "00000001 00000000 00001001 00000002 00000000 00000001 "
+				       "00000000 00000001 00000008 " BODY,
+			      0x1001),
+			 0);
+	assert_int_equal(rx.kind, RPC_RX_MSG);
+	assert_int_equal(m->dir, RPC_REPLY);
+	assert_int_equal(m->nwrites, 1);
+	assert_int_equal(m->nwishes, 1);
+	assert_int_equal(m->wishes[0].way, RPC_BY_SEND);
+	assert_int_equal(m->writes[0].length, 0x1001);
+	assert_ptr_equal(rpc_msg_placed(m, &m->writes[0]), bulk);
+	assert_int_equal(feed(RESPONSE
+			      "00000003 00000064 00000020 00000001 00000001 0000aa01 00000020 "
+			      "00000000 00000000 00000000 00000000 00000006 "
+			      "00000090 00000004 00000005 00000001 00000008 " BODY,
+			      0),
+			 0);
+	assert_int_equal(rx.kind, RPC_RX_MSG);
+	assert_int_equal(m->nwishes, 3);
+	assert_int_equal(m->wishes[0].position, 0x64);
+	assert_int_equal(m->writes[0].count, 1);
+	assert_int_equal(m->segs[0].handle, 0xaa01);
+	assert_int_equal(m->wishes[1].way, RPC_NO_ITEM);
+	assert_int_equal(m->wishes[2].way, RPC_TOO_SHORT);
+	assert_int_equal(m->wishes[2].length, 4);
+	expect_silence();
+}
+
+/* Its call is lost, and the sender told where there is a code; the next message is served. */
+static void answers_that_are_wrong(void **state)
+{
+	static const struct {
+		const char *hex;
+		uint32_t behind;
+		const char *answer; /* NULL: none */
+	} cases[] = {
+		{ITEM("00000000", "00000004", "00000000", "00000001",
+		      "00000001") "00000001 00000008 " BODY,
+		 4, FAULT_IN_REPLY "00000007 00000001 00000000 00000000"},
+		{ITEM("00000000", "00000008", "00000000", "00000001",
+		      "00000000") "00000001 00000008 " BODY,
+		 4, FAULT_IN_REPLY "00000007 00000000 00000000 00000000"},
+		{ITEM("00000000", "00000004", "00002000", "00000001",
+		      "00000000") "00000001 00000008 " BODY,
+		 4, FAULT_IN_REPLY "00000006 00002000 00000000 00001ffc"},
+		{"00000000 00000002 00000008 " BODY, 0,
+		 FAULT_IN_REPLY "00000004 00000001 00000002"},
+		{"00000000 00000001 0000000c " BODY, 0,
+		 FAULT_IN_REPLY "00000008 0000000c 00000000 00000008"},
+		{"00000000 00000000 00000008 " BODY, 0, NULL},
+		{"00000001 00000042 00000004 00000001 00000001 0000aa01 00000004 00000000 00000000 "
+		 "00000001 00000008 " BODY,
+		 0, NULL},
+		{"00000001 00000000 00000004 00000003 00000001 00000008 " BODY, 0, NULL},
+		{"00000001 00000000 00000004 00000004 00000001 00000008 " BODY, 0, NULL},
+		{"00000001 00000000", 0, NULL},
+		{"00000000 00000001 00000008 00000006 00000000", 0, NULL},
+		{"00000005 00000000 00000000 00000006 00000000 00000000 00000006 "
+		 "00000000 00000000 00000006 00000000 00000000 00000006 "
+		 "00000000 00000000 00000006 00000001 00000008 " BODY,
+		 0, NULL},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char hex[1024];
+
+		talk_as_client();
+		snprintf(hex, sizeof(hex), RESPONSE "%s", cases[i].hex);
+		assert_int_equal(feed(hex, cases[i].behind), 0);
+		assert_int_equal(rx.kind, RPC_RX_ERROR);
+		assert_int_equal(rx.xid, 5);
+		assert_int_equal(rx.error_dir, RPC_REPLY);
+		if (cases[i].answer)
+			expect_out(cases[i].answer);
+		expect_silence();
+	}
+}
+
+static void asks_where_it_is_answered(void **state)
+{
+	static const struct {
+		const char *props;
+		bool asks;
+	} cases[] = {
+		{TAKES_ALL, true},
+		{RTR_PROPS(TWO SEGMENTS), true}, /* it takes none itself */
+		{"00000077 00000002 00000040 00000007 00000003 52540003 00000004 00000003 "
+		 "52540004 " TWO SEGMENTS " 52540006 00000004 00000000",
+		 false},
+		{"00000077 00000002 00000040 00000007 00000003 52540003 00000004 00000003 "
+		 "52540004 " TWO SEGMENTS " 52540006 00000004 00000001",
+		 true},
+		{"00000077 00000002 00000040 00000007 00000001 52540003 00000004 00000002", false},
+		{"00000077 00000002 00000040 00000007 00000001 52540003 00000004 00000001", true},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rpc_params own = conn_params(RPC_INITIATOR);
+
+		own.bulk_bytes = BULK;
+		assert_int_equal(v2_conn_init(&conn, &own), 0);
+		expect_props();
+		expect(cases[i].props, RPC_RX_READY);
+		rpc_msg_reset(&call, 5, RPC_CALL);
+		call_body[3] = 5;
+		call.body[0] = view_of(call_body, 8);
+		call.nbody = 1;
+		call.writes[0] = (struct rpc_chunk){.length = BULK};
+		call.wishes[0] = (struct rpc_wish){.way = RPC_BY_SEND, .end = UINT32_MAX};
+		call.nwrites = call.nwishes = 1;
+		assert_int_equal(conn.t.ops->places(&conn.t, &call), cases[i].asks);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -433,6 +713,11 @@ int main(void)
 		cmocka_unit_test(bad_structures),
 		cmocka_unit_test(what_is_placed_and_what_is_not),
 		cmocka_unit_test(a_request_that_is_refused),
+		cmocka_unit_test(a_call_with_wishes),
+		cmocka_unit_test(answers_go_out),
+		cmocka_unit_test(answers_come_in),
+		cmocka_unit_test(answers_that_are_wrong),
+		cmocka_unit_test(asks_where_it_is_answered),
 	};
 
 	return cmocka_run_group_tests_name("v2 rtr", tests, NULL, NULL);

@@ -241,9 +241,9 @@ static bool places(uint32_t xid)
 	body[11] = 2;
 	m->body[0] = view_of(body, sizeof(body));
 	m->nbody = 1;
-	m->reads[0] = (struct rpc_chunk){.position = 0x28, .length = 100};
-	m->nreads = m->nplaced = 1;
-	m->placed[0] = bulk;
+	m->reads[0] = (struct rpc_chunk){.position = 0x28};
+	m->nreads = 1;
+	assert_int_equal(rpc_msg_place(m, &m->reads[0], view_of(bulk, 100)), 0);
 	return conn.t.ops->places(&conn.t, m);
 }
 

@@ -61,6 +61,31 @@ static void drain(void)
 	} while (n > 0);
 }
 
+/* Of the round-trip extension: data along with a call or a reply, or written, and wishes. Return: whether it goes. */
+static bool extend(size_t len, unsigned choice)
+{
+	const struct segment s = {choice, (uint32_t)len, len};
+	bool is_call = out.dir == RPC_CALL, sent = choice & 8;
+	struct rpc_chunk *chunk = is_call && !(choice & 16) ? &out.reads[0] : &out.writes[0];
+
+	*chunk = (struct rpc_chunk){.position = 64};
+	out.body[0].len = 64;
+	if (chunk == &out.reads[0]) {
+		out.nreads = 1;
+		return len && !rpc_msg_place(&out, chunk, view_of(body, len)) &&
+		       c.t.ops->places(&c.t, &out);
+	}
+	out.wishes[0] = (struct rpc_wish){.way = is_call ? (enum rpc_way)(1 + choice / 32 % 4)
+							 : RPC_NO_ITEM,
+					  .end = UINT32_MAX};
+	out.nwrites = out.nwishes = 1;
+	if (!is_call && sent && len)
+		(void)!rpc_msg_place(&out, chunk, view_of(body, len));
+	else if (!is_call || out.wishes[0].way != RPC_BY_SEND)
+		(void)!rpc_msg_add_segment(&out, chunk, &s);
+	return c.t.ops->places(&c.t, &out);
+}
+
 static void send_some(size_t len, unsigned choice)
 {
 	static uint8_t hdr[RECV_BYTES];
@@ -73,14 +98,8 @@ static void send_some(size_t len, unsigned choice)
 		rpc_msg_reset(&out, choice, choice & 1 ? RPC_REPLY : RPC_CALL);
 		out.body[0] = view_of(body, len % MAX_OUT);
 		out.nbody = 1;
-		if (choice & 4 && !(choice & 3)) {
-			out.reads[0] = (struct rpc_chunk){.position = 64, .length = len};
-			out.placed[0] = body;
-			out.nreads = out.nplaced = 1;
-			out.body[0].len = 64;
-			if (!len || !c.t.ops->places(&c.t, &out))
-				return;
-		}
+		if (choice & 4 && !(choice & 2) && !extend(len, choice))
+			return;
 		tx = (struct rpc_tx){.msg = &out, .reverse = (choice & 2) != 0};
 	}
 	may = c.t.ops->may_send(&c.t, &tx);
@@ -99,6 +118,15 @@ static void send_some(size_t len, unsigned choice)
 	}
 }
 
+/* Data that came along lie where they came. */
+static bool is_behind(const struct rpc_msg *m, const struct rpc_chunk *chunk)
+{
+	const uint8_t *placed = rpc_msg_placed(m, chunk);
+
+	return !placed || (placed >= c.t.behind.data && chunk->length <= c.t.behind.len &&
+			   placed + chunk->length <= c.t.behind.data + c.t.behind.len);
+}
+
 static void check_message(const struct rpc_rx *rx, struct view octets)
 {
 	const struct rpc_msg *m = rx->msg;
@@ -109,12 +137,11 @@ static void check_message(const struct rpc_rx *rx, struct view octets)
 		       m->body[0].data + len <= octets.data + octets.len));
 	CHECK(!len || c.t.own.bulk_bytes || m->body[0].data + len == octets.data + octets.len);
 	for (unsigned i = 0; i < m->nreads; i++) {
-		const uint8_t *placed = rpc_msg_placed(m, &m->reads[i]);
-
-		CHECK(!placed ||
-		      (placed >= c.t.behind.data && m->reads[i].length <= c.t.behind.len &&
-		       placed + m->reads[i].length <= c.t.behind.data + c.t.behind.len));
+		CHECK(is_behind(m, &m->reads[i]));
 	}
+	for (unsigned i = 0; i < m->nwrites; i++)
+		CHECK(m->dir == RPC_CALL || is_behind(m, &m->writes[i]));
+	CHECK(!m->nwishes || m->nwishes == m->nwrites);
 	if (rx->kind == RPC_RX_PART ? !rx->first : rx->continued) {
 		CHECK(in.on && in.xid == m->xid && in.dir == m->dir);
 		CHECK(in.remaining == len + rx->remaining);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Data that come with a reply in its Send (docs/rtrext-profile.md, section 6), through the relay over fabric/mem. */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "tests/session/world.h"
+
+static struct world w;
+
+enum { BULK = 1 << 20 };
+
+/* struct moved - what crossed the network by RDMA Write. */
+static struct moved {
+	uint64_t written;
+} moved;
+
+static void count_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
+			const uint8_t *octets, uint32_t len)
+{
+	(void)arg;
+	(void)to;
+	(void)octets;
+	if (kind == FABRIC_EV_WRITE)
+		moved.written += len;
+}
+
+/* struct ends - versions, and which of the two hops has the extension. */
+struct ends {
+	unsigned client, server;
+	bool asks, answers;
+};
+
+static void set_bulk(struct setup *s, const struct ends *e, uint32_t bulk)
+{
+	s->client_asks = e->asks;
+	s->client_bulk = s->gw_bulk = e->asks ? bulk : 0;
+	s->gw_up_bulk = s->server_bulk = e->answers ? bulk : 0;
+}
+
+static void begin(const struct ends *e)
+{
+	static const struct memnet_watcher watcher = {.moved = count_moved};
+	struct setup s = setup_defaults(e->client, e->server, 5);
+
+	set_bulk(&s, e, BULK);
+	s.memory = s.peer_memory = 256 << 20;
+	s.net.latency_min = s.net.latency_max = NSEC_PER_MS;
+	world_new(&w, &s);
+	memnet_watch(w.net, &watcher);
+	world_connect(&w);
+}
+
+static void end(void)
+{
+	const struct world_pair *p = &w.pairs[0];
+
+	assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
+	assert_int_equal(p->client.errors + p->server.errors, 0);
+	assert_int_equal(p->client.unexpected + p->server.unexpected, 0);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/*
+ * A READ of NFSv3, whose reply is known to be short beside its data. What the servers here take for their orders lies in
+ * its credentials: a reply of @reply octets, and @bytes of data.
+ */
+static struct peer_spec spec_read(uint32_t cap, uint32_t bytes, uint32_t reply)
+{
+	enum { WORDS = 21 };
+	static uint32_t words[8][WORDS];
+	static unsigned next;
+	uint32_t *at = words[next++ % 8];
+	const uint32_t call[WORDS] = {0, 2,	100003, 3, 6,  reply,
+				      4, bytes, 0,	0, 28, [WORDS - 1] = cap};
+
+	memcpy(at, call, sizeof(call));
+	return (struct peer_spec){.body = 200,
+				  .reply = reply,
+				  .segs = 1,
+				  .nwrites = 1,
+				  .write_caps = {cap},
+				  .writes = {bytes},
+				  .words = at,
+				  .nwords = WORDS,
+				  .exact = true};
+}
+
+static nsec_t call_once(const struct peer_spec *spec)
+{
+	struct world_pair *p = &w.pairs[0];
+	uint64_t done = p->client.done;
+	nsec_t began = memnet_now(w.net);
+
+	assert_true(peer_call(&p->client, spec));
+	while (p->client.done == done) {
+		world_turn(&w);
+		assert_true(memnet_step(w.net, began + NSEC_PER_SEC));
+		world_turn(&w);
+	}
+	began = memnet_now(w.net) - began;
+	world_run(&w, NSEC_PER_SEC);
+	return began;
+}
+
+static nsec_t read_once(uint32_t cap, uint32_t bytes)
+{
+	const struct peer_spec spec = spec_read(cap, bytes, 100);
+
+	return call_once(&spec);
+}
+
+static const uint32_t sizes[] = {1,    3,     4,     5,	     1000,   4095,     4096, 4097,
+				 8192, 12345, 65536, 131072, 524288, BULK - 1, BULK};
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static const struct ends pairs[] = {
+	{LEG_V1, LEG_V1, false, false}, {LEG_V2, LEG_V2, false, false},
+	{LEG_V1, LEG_V2, false, true},	{LEG_V2, LEG_V1, true, false},
+	{LEG_V2, LEG_V2, true, true},	{LEG_V2, LEG_V2, true, false},
+	{LEG_V2, LEG_V2, false, true},
+};
+enum { PAIRS = sizeof(pairs) / sizeof(pairs[0]) };
+
+/* One way for the call and one back on each hop, whatever the length; and where both ends have the extension no octet is
+ * written, nor anything exposed for the server that would have to be withdrawn first. */
+static void one_trip_each_way(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < PAIRS; i++) {
+		const struct peer *client, *server;
+		uint64_t sent = 0;
+
+		begin(&pairs[i]);
+		(void)read_once(8, 8);
+		client = &w.pairs[0].client;
+		server = &w.pairs[0].server;
+		for (unsigned k = 0; k < SIZES; k++) {
+			/* A client here wishes another way each time: one of four is by Write alone, one
+			 * by Send up to half of what it could be. */
+			uint64_t sent_in = client->returned_in, before = moved.written;
+			nsec_t took = read_once(sizes[k], sizes[k]);
+			bool written_first = !pairs[i].answers;
+			uint64_t in = client->returned_in - sent_in, most;
+
+			assert_in_range(took, 4 * NSEC_PER_MS, 5 * NSEC_PER_MS);
+			if (pairs[i].answers)
+				assert_int_equal(took, 4 * NSEC_PER_MS);
+			most = sizes[k] * ((in ? UINT64_C(0) : 1) + written_first);
+			assert_int_equal(moved.written - before, most);
+			sent += in;
+		}
+		assert_int_equal(server->returned_out, pairs[i].answers ? SIZES + 1 : 0);
+		assert_int_equal(proxy_counters(w.proxy)->asked, pairs[i].answers ? SIZES + 1 : 0);
+		assert_int_equal(proxy_counters(w.proxy)->replies_placed, client->returned_in);
+		assert_true(sent >= (pairs[i].asks ? SIZES / 2 - 1 : 0));
+		assert_true(pairs[i].asks || !sent);
+		end();
+	}
+}
+
+/* A READ that returns nothing, one that returns less than it could, and one whose reply is too long to come with its
+ * data. */
+static void short_and_long_replies(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < PAIRS; i++) {
+		/* Version 1 has no other way for a longer one. */
+		bool any = pairs[i].client == LEG_V2 && pairs[i].server == LEG_V2;
+		const uint32_t replies[] = {24, 100, 3900, any ? 5000 : 3000};
+
+		begin(&pairs[i]);
+		for (unsigned n = 0; n < 8; n++) {
+			(void)read_once(BULK, 0);
+			(void)read_once(BULK, 1 + n);
+			(void)read_once(BULK + 4096, BULK + 4 - n);
+		}
+		for (unsigned n = 0; n < 16; n++) {
+			struct peer_spec spec = {.body = 200,
+						 .reply = replies[n % 4],
+						 .segs = 1 + n % 3,
+						 .nwrites = 1 + n % 2,
+						 .write_caps = {20000, 3000},
+						 .writes = {10000 + n, 2999}};
+
+			(void)call_once(&spec);
+		}
+		assert_int_equal(w.pairs[0].client.done, 40);
+		end();
+	}
+}
+
+/* Any calls, both ways. */
+static struct peer_spec spec_reads(struct rng *r, const struct world *world,
+				   const struct peer *client)
+{
+	struct peer_spec s = {.body = 200 + 4 * rng_below(r, 900),
+			      .reply = 24 + 4 * rng_below(r, 200),
+			      .segs = 1 + rng_below(r, 3)};
+
+	if (rng_below(r, 2))
+		return spec_any(r, world, client);
+	s.nwrites = 1 + rng_below(r, 2);
+	for (unsigned i = 0; i < s.nwrites; i++) {
+		s.write_caps[i] = 1 + rng_below(r, rng_below(r, 3) ? 300000 : 6000);
+		s.writes[i] = rng_below(r, s.write_caps[i] + 1);
+	}
+	return s;
+}
+
+static void any_load(void **state)
+{
+	struct rng r = rng_seeded("returned", 13);
+	const struct load load = {
+		.rng = &r, .calls = 60, .rcalls = 20, .depth = 12, .rdepth = 4, .spec = spec_reads};
+	uint64_t returned = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 18; round++) {
+		const struct ends e = {1u << round % 3, 1u << (round / 3) % 3, rng_below(&r, 4),
+				       rng_below(&r, 4)};
+		struct setup s = setup_defaults(e.client, e.server, rng_next(&r));
+		struct world_pair *p = &w.pairs[0];
+
+		set_bulk(&s, &e, 65536u << rng_below(&r, 4));
+		s.client_places = rng_below(&r, 2);
+		s.memory = s.peer_memory = 256 << 20;
+		s.credits = 4 + rng_below(&r, 12);
+		world_new(&w, &s);
+		world_connect(&w);
+		assert_true(world_load(&w, &load));
+		assert_int_equal(p->client.done, 60);
+		assert_int_equal(p->server.done, 20);
+		returned += p->client.returned_in + p->server.returned_out;
+		end();
+	}
+	assert_true(returned > 80);
+}
+
+/* A client that goes while data for it lie in the Receives of the server's leg; a server that does. */
+static void ends_with_data_in_receives(void **state)
+{
+	const struct peer_spec spec = {.body = 200,
+				       .reply = 100,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {300000},
+				       .writes = {300000}};
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * PAIRS; i++)
+		for (nsec_t at = NSEC_PER_MS; at < 6 * NSEC_PER_MS; at += NSEC_PER_MS / 2) {
+			struct world_pair *p = &w.pairs[0];
+
+			begin(&pairs[i / 2]);
+			for (unsigned n = 0; n < 6; n++)
+				assert_true(peer_call(&p->client, &spec));
+			world_run(&w, at);
+			leg_close(i % 2 ? &p->server.leg : &p->client.leg, ERR_CLOSED, "it goes");
+			world_run(&w, NSEC_PER_SEC);
+			assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
+			world_quit(&w);
+			world_free(&w);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_trip_each_way),
+		cmocka_unit_test(short_and_long_replies),
+		cmocka_unit_test(any_load),
+		cmocka_unit_test(ends_with_data_in_receives),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("returned", tests, NULL, NULL);
+}
