@@ -54,11 +54,14 @@ static struct fabric_listener *listener(struct fabric_addr *addr)
 	return l;
 }
 
-static struct leg_config leg_config(unsigned versions)
+/* @bulk: of each end's Receives, for the round-trip extension; 0: nothing of it. */
+static struct leg_config leg_config(unsigned versions, uint32_t bulk)
 {
 	return (struct leg_config){.versions = versions,
 				   .inline_bytes = 4096,
-				   .credits = 32,
+				   .bulk_bytes = bulk,
+				   .peer_bulk_bytes = bulk,
+				   .credits = bulk ? 12 : 32,
 				   .rev_credits = 4,
 				   .max_message = 2 * MIB,
 				   .segment_bytes = MIB,
@@ -67,7 +70,14 @@ static struct leg_config leg_config(unsigned versions)
 				   .setup_timeout = 10 * NSEC_PER_SEC};
 }
 
-static void begin(unsigned cv, unsigned sv)
+static void extend(struct peer *p, uint32_t bulk)
+{
+	p->cfg.bulk_bytes = p->cfg.peer_bulk_bytes = bulk;
+	p->cfg.credits = bulk ? 12 : p->cfg.credits;
+	p->places = p->asks = bulk > 0;
+}
+
+static void begin(unsigned cv, unsigned sv, uint32_t bulk)
 {
 	struct proxy_config cfg;
 
@@ -77,15 +87,15 @@ static void begin(unsigned cv, unsigned sv)
 	w.back = listener(&w.server_addr);
 	w.route = (struct proxy_route){
 		.name = "copies",
-		.client = leg_config(LEG_V1_OR_V2 | LEG_V2_EARLY),
-		.server = leg_config(sv == LEG_V2_EARLY ? LEG_V2_EARLY : LEG_V1_OR_V2),
+		.client = leg_config(LEG_V1_OR_V2 | LEG_V2_EARLY, bulk),
+		.server = leg_config(sv == LEG_V2_EARLY ? LEG_V2_EARLY : LEG_V1_OR_V2, bulk),
 		.upstream = w.server_addr,
 		.version_memory = NSEC_PER_SEC};
 	cfg = (struct proxy_config){.routes = &w.route,
 				    .nroutes = 1,
 				    .fabrics = &w.gw,
 				    .nfabrics = 1,
-				    .memory_bytes = 128 << 20,
+				    .memory_bytes = bulk ? 256 << 20 : 128 << 20,
 				    .max_sessions = 4,
 				    .max_payload = 2 * MIB,
 				    .continue_max = 64 << 10,
@@ -95,6 +105,8 @@ static void begin(unsigned cv, unsigned sv)
 	assert_int_equal(fabric_attach(w.gw, w.front, proxy_route_owner(w.proxy, 0)), 0);
 	peer_init_on(&w.client, instance(), now, NULL, cv, 4096, 32, 0x1000, 128 << 20);
 	peer_init_on(&w.server, instance(), now, NULL, sv, 4096, 32, 0x90000, 128 << 20);
+	extend(&w.client, bulk);
+	extend(&w.server, bulk);
 	assert_int_equal(fabric_attach(w.server.fabric, w.back, &w.server), 0);
 	peer_connect(&w.client, &w.gw_addr);
 }
@@ -177,15 +189,31 @@ static void end(void)
 	assert_int_equal(mem_live(), 0);
 }
 
-static void payload_is_not_copied(void **state)
+/* Of all calls half are WRITEs; of a client's READs one in four wants its data written. In the early draft fewer go
+ * so at once: of those with the same place one; and none beside a Reply chunk, which a server of it may need for a
+ * reply of which nothing is known. */
+static void check_extended(unsigned cv, unsigned sv)
 {
-	(void)state;
+	uint64_t third = CALLS / 3;
+
+	if (cv != LEG_V1) {
+		assert_true(w.client.placed_out > (cv == LEG_V2 ? third : 0));
+		assert_true(w.client.returned_in > (cv == LEG_V2 ? third / 2 : 0));
+	}
+	if (sv == LEG_V2) {
+		assert_true(w.server.placed_in > third);
+		assert_true(w.server.returned_out > third);
+	}
+}
+
+static void move_a_lot(uint32_t bulk)
+{
 	for (unsigned cv = LEG_V1; cv <= LEG_V2_EARLY; cv *= 2)
 		for (unsigned sv = LEG_V1; sv <= LEG_V2_EARLY; sv *= 2) {
 			const struct session *s;
 			uint64_t copied, allocs, parts, bytes;
 
-			begin(cv, sv);
+			begin(cv, sv, bulk);
 			run_until(is_open, 0);
 			run_until(have_done, WARM);
 			s = list_first(&w.proxy->sessions, struct session, link);
@@ -207,14 +235,30 @@ static void payload_is_not_copied(void **state)
 			assert_int_equal(parts, 0);
 			/* What came in one read with the header before it. */
 			assert_true(copied < (uint64_t)CALLS * MIB / 100);
+			if (bulk)
+				check_extended(cv, sv);
 			end();
 		}
+}
+
+static void payload_is_not_copied(void **state)
+{
+	(void)state;
+	move_a_lot(0);
+}
+
+/* The same with data that travel in the Sends of calls and replies. */
+static void nor_is_what_comes_along(void **state)
+{
+	(void)state;
+	move_a_lot(MIB);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(payload_is_not_copied),
+		cmocka_unit_test(nor_is_what_comes_along),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The round-trip extension over the early draft: calls with their data as options, and what is said of wrong
+/* The round-trip extension over the early draft: calls and replies with their data as options, and what is said of wrong
  * ones. Sections are those of docs/rtrext-profile.md. */
 #include "tests/cmocka_all.h"
 
@@ -209,7 +209,7 @@ static void what_is_not_spoken(void **state)
 }
 
 /* An initiator whose first call was answered. */
-static void talk(uint32_t peer_bulk_bytes)
+static void talk_with(uint32_t bulk_bytes, uint32_t peer_bulk_bytes)
 {
 	static uint8_t call_body[40] = {[3] = 1, [11] = 2};
 	const uint8_t reply[32 + 24] = {
@@ -219,7 +219,7 @@ static void talk(uint32_t peer_bulk_bytes)
 	uint8_t hdr[256];
 	size_t hdr_len, body_len;
 
-	start(RPC_INITIATOR, 0, peer_bulk_bytes);
+	start(RPC_INITIATOR, bulk_bytes, peer_bulk_bytes);
 	rpc_msg_reset(&call, 1, RPC_CALL);
 	call.body[0] = view_of(call_body, sizeof(call_body));
 	call.nbody = 1;
@@ -227,6 +227,11 @@ static void talk(uint32_t peer_bulk_bytes)
 			 0);
 	assert_int_equal(conn.t.ops->recv(&conn.t, view_of(reply, sizeof(reply)), &rx), 0);
 	assert_int_equal(rx.kind, RPC_RX_MSG);
+}
+
+static void talk(uint32_t peer_bulk_bytes)
+{
+	talk_with(0, peer_bulk_bytes);
 }
 
 static struct rpc_msg placed_call;
@@ -295,12 +300,163 @@ static void a_call_that_is_refused(void **state)
 	}
 }
 
+/* --- responses: section 6 --- */
+
+/* A call of xid 5 that wants its data by Send. Return: whether it goes so. */
+static bool asks(void)
+{
+	(void)places(5);
+	placed_call.nreads = placed_call.nplaced = 0;
+	placed_call.writes[0] = (struct rpc_chunk){.length = BULK};
+	placed_call.wishes[0] = (struct rpc_wish){.way = RPC_BY_SEND, .end = UINT32_MAX};
+	placed_call.nwrites = placed_call.nwishes = 1;
+	return conn.t.ops->places(&conn.t, &placed_call);
+}
+
+static void ask(void)
+{
+	struct rpc_tx tx = {.msg = &placed_call};
+	uint8_t hdr[RECV];
+	size_t hdr_len, body_len;
+
+	assert_true(asks());
+	assert_int_equal(conn.t.ops->encode(&conn.t, &tx, hdr, sizeof(hdr), &hdr_len, &body_len),
+			 0);
+	assert_int_equal(xdr_peek_u32(hdr + 16), RPC_CALL);
+	assert_int_equal(xdr_peek_u32(hdr + 20), RTR_REQUEST);
+	assert_int_equal(conn.calls.in_flight, 1);
+}
+
+/* A response to it, of @length octets by Send. */
+static struct option response(uint32_t length, uint32_t number)
+{
+	return (struct option){.dir = 1,
+			       .type = RTR_RESPONSE,
+			       .ninfo = 9,
+			       .info = {1, 0, length, RTR_TBSN, 0, 1, number, 1, 8},
+			       .npayload = 2,
+			       .payload = {5, 1}};
+}
+
+static void an_answer_with_its_data(void **state)
+{
+	struct option o = response(0x1001, 0);
+
+	(void)state;
+	talk_with(BULK, BULK);
+	ask();
+	assert_int_equal(feed(&o, 0x1001), 0);
+	assert_int_equal(rx.kind, RPC_RX_MSG);
+	assert_int_equal(received.dir, RPC_REPLY);
+	assert_int_equal(received.nwishes, 1);
+	assert_int_equal(received.writes[0].length, 0x1001);
+	assert_ptr_equal(rpc_msg_placed(&received, &received.writes[0]), bulk);
+	assert_true(conn.t.ops->answers(&placed_call, &received));
+	assert_int_equal(conn.calls.in_flight, 0);
+	/* To nothing: dropped. */
+	assert_int_equal(feed(&o, 0x1001), 0);
+	assert_int_equal(rx.kind, RPC_RX_NONE);
+}
+
+/* Its call is lost; where there is a code for it its sender is told, in a call. */
+static void an_answer_that_is_wrong(void **state)
+{
+	static const uint32_t told[] = {EARLY_OPTIONAL, 0, RTR_REPORT, 32, 5, 1, 0, 0, 7, 1, 0, 0};
+	struct option o = response(4, 1);
+
+	(void)state;
+	talk_with(BULK, BULK);
+	ask();
+	assert_int_equal(feed(&o, 4), 0);
+	assert_int_equal(rx.kind, RPC_RX_ERROR);
+	assert_int_equal(rx.error.code, RPC_ERROR_SYSTEM);
+	assert_int_equal(conn.calls.in_flight, 0);
+	expect(told, 12);
+	o = response(4, 0);
+	o.ninfo = 8;
+	ask();
+	assert_int_equal(feed(&o, 4), 0);
+	assert_int_equal(rx.kind, RPC_RX_ERROR);
+	assert_int_equal(conn.nreports, 0);
+}
+
+/* Section 2: who sends no responses refuses what asks for one; who has answered one means something else. */
+static void who_does_not_answer_so(void **state)
+{
+	const uint8_t bad[20] = {[3] = 5, [7] = 2, [11] = 8, [15] = 4, [19] = 2};
+	struct option o = response(4, 0);
+
+	(void)state;
+	talk_with(0, BULK);
+	assert_false(asks()); /* nor is it done without a place for them */
+	for (unsigned answered = 0; answered < 2; answered++) {
+		talk_with(BULK, BULK);
+		if (answered) {
+			ask();
+			assert_int_equal(feed(&o, 4), 0);
+		}
+		ask();
+		conn.t.behind = view_of(NULL, 0);
+		assert_int_equal(conn.t.ops->recv(&conn.t, view_of(bad, sizeof(bad)), &rx), 0);
+		assert_int_equal(rx.kind, RPC_RX_ERROR);
+		assert_int_equal(rx.error.code, answered ? RPC_ERROR_CHUNK : RPC_ERROR_INVAL_HTYPE);
+		assert_int_equal(asks(), answered);
+		assert_true(places(5)); /* data of calls have nothing to do with it */
+	}
+}
+
+static void answers_to_who_asks(void **state)
+{
+	const struct option report = {
+		.dir = 0, .type = RTR_REPORT, .ninfo = 5, .info = {5, 1, 0, 0, 3}};
+	struct option o = {.type = RTR_REQUEST,
+			   .ninfo = 10,
+			   .info = {0, 1, 0, UINT32_MAX, 1, 0, RTR_TBSN, 1, 1, 8},
+			   .npayload = 2,
+			   .payload = {5, 0}};
+	struct rpc_msg m;
+	struct rpc_tx tx = {.msg = &m};
+	uint8_t hdr[RECV], body[8] = {[3] = 5};
+	size_t hdr_len, body_len;
+
+	(void)state;
+	start(RPC_ACCEPTOR, BULK, BULK);
+	assert_int_equal(feed(&o, 0), 0);
+	assert_int_equal(rx.kind, RPC_RX_MSG);
+	assert_int_equal(received.nwishes, 1);
+	assert_int_equal(received.writes[0].length, BULK);
+	rpc_msg_reset(&m, 5, RPC_REPLY);
+	m.body[0] = view_of(body, sizeof(body));
+	m.nbody = 1;
+	m.writes[0] = (struct rpc_chunk){0};
+	m.wishes[0] = (struct rpc_wish){.way = RPC_NO_ITEM};
+	m.nwrites = m.nwishes = 1;
+	assert_int_equal(rpc_msg_place(&m, &m.writes[0], view_of(bulk, BULK)), 0);
+	assert_true(conn.t.ops->places(&conn.t, &m));
+	assert_int_equal(conn.t.ops->encode(&conn.t, &tx, hdr, sizeof(hdr), &hdr_len, &body_len),
+			 0);
+	assert_int_equal(xdr_peek_u32(hdr + 16), RPC_REPLY);
+	assert_int_equal(xdr_peek_u32(hdr + 20), RTR_RESPONSE);
+	assert_int_equal(hdr_len, EARLY_OPTIONAL_BYTES + 36);
+	assert_int_equal(tx.gap[0], RECV - hdr_len - 8);
+	/* Told that it was wrong: none from then on. */
+	assert_int_equal(feed(&report, 0), 0);
+	assert_int_equal(rx.kind, RPC_RX_NONE);
+	assert_false(conn.t.ops->places(&conn.t, &m));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_call_with_its_data),	  cmocka_unit_test(what_is_wrong_is_told),
-		cmocka_unit_test(what_is_malformed),	  cmocka_unit_test(what_is_not_spoken),
+		cmocka_unit_test(a_call_with_its_data),
+		cmocka_unit_test(what_is_wrong_is_told),
+		cmocka_unit_test(what_is_malformed),
+		cmocka_unit_test(what_is_not_spoken),
 		cmocka_unit_test(a_call_that_is_refused),
+		cmocka_unit_test(an_answer_with_its_data),
+		cmocka_unit_test(an_answer_that_is_wrong),
+		cmocka_unit_test(who_does_not_answer_so),
+		cmocka_unit_test(answers_to_who_asks),
 	};
 
 	return cmocka_run_group_tests_name("early rtr", tests, NULL, NULL);
