@@ -2,12 +2,18 @@
 #include "daemon/collect.h"
 
 #include "base/mem.h"
+#include "daemon/loop.h"
+
+/* A copy of all counters takes a worker as long as some RPCs: whoever asks without end has it make so many a second,
+ * and gets what it asked for. */
+#define INTERVAL (25 * NSEC_PER_MS)
 
 struct collector {
 	struct inquiries *all;
 	const struct gateway *gw;
 	unsigned at; /* worker that is asked */
 	bool is_running;
+	nsec_t begins_at; /* the next, at the earliest */
 	struct inquiry q;
 	struct figures *one, *sum;
 	struct list next, now; /* who gets the next, and this one */
@@ -15,9 +21,12 @@ struct collector {
 
 static void begin(struct collector *c)
 {
-	if (c->is_running || list_is_empty(&c->next))
+	nsec_t now = loop_now();
+
+	if (c->is_running || list_is_empty(&c->next) || now < c->begins_at)
 		return;
 	c->is_running = true;
+	c->begins_at = now + INTERVAL;
 	c->at = 0;
 	while (!list_is_empty(&c->next))
 		list_add_tail(&c->now, list_pop(&c->next));
@@ -70,6 +79,16 @@ void collect(struct collector *from, struct collect *c)
 	list_init(&c->link);
 	list_add_tail(&from->next, &c->link);
 	begin(from);
+}
+
+void collector_go_on(struct collector *c)
+{
+	begin(c);
+}
+
+nsec_t collector_due(const struct collector *c)
+{
+	return c->is_running || list_is_empty(&c->next) ? NSEC_NEVER : c->begins_at;
 }
 
 void collector_free(struct collector *c)

@@ -357,6 +357,7 @@ static nsec_t serve_operators(struct server *s)
 {
 	nsec_t at = NSEC_NEVER;
 
+	collector_go_on(s->collector);
 	inquiries_run(s->inquiries);
 	if (s->control)
 		at = nsec_min(at, control_tick(s->control));
@@ -364,7 +365,7 @@ static nsec_t serve_operators(struct server *s)
 		at = nsec_min(at, metrics_tick(s->metrics));
 	at = nsec_min(at, service_tick(&s->service));
 	inquiries_run(s->inquiries); /* what was asked for meanwhile */
-	return at;
+	return nsec_min(at, collector_due(s->collector));
 }
 
 static enum exit_code prepare(struct server *s, const char *path)

@@ -4,6 +4,7 @@ import os
 import random
 import socket
 import sys
+import threading
 import time
 
 import client
@@ -134,6 +135,41 @@ def rebound():
     assert [status(), status(HOST, HOST)] == [400] * 2
 
 
+def asked_without_end():
+    """All are answered; workers are asked so many times a second, however many ask."""
+    pid = client.one(CONTROL, {"do": "status"}, "status")["pid"]
+
+    def sleeps():
+        """Of each worker, by its thread."""
+        n = {}
+        for task in os.scandir("/proc/%d/task" % pid):
+            with open(task.path + "/comm", encoding="ascii") as f:
+                is_worker = f.read().startswith("worker-")
+            with open(task.path + "/status", encoding="ascii") as f:
+                if is_worker:
+                    n[task.name] = [int(line.split()[1]) for line in f if line.startswith("voluntary_ctxt_switches:")][0]
+        return n
+
+    def ask(i):
+        while time.monotonic() < began + 1:
+            if i % 2:
+                client.one(CONTROL, {"do": "status"}, "status")
+            else:
+                client.get(URL)
+            answered[i] += 1
+
+    began, answered, before = time.monotonic(), [0] * 8, sleeps()
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # One of them has a session that calls all the time.
+    took, slept = time.monotonic() - began, min(n - before[task] for task, n in sleeps().items())
+    print("asked %d times in %.1f s, a worker without sessions woke up %d times" % (sum(answered), took, slept))
+    assert min(answered) > 0 and slept < 100 * took, (answered, slept, took)
+
+
 def listeners():
     """Who listens in and hangs up at once, never asks for what there is, or asks and does not read it."""
     for i in range(100):
@@ -180,4 +216,5 @@ listeners()
 gone()
 behind()
 rebound()
+asked_without_end()
 print("served throughout")
