@@ -1,0 +1,78 @@
+# shellcheck shell=bash disable=SC2034 # what lab.sh looks at
+# SPDX-License-Identifier: BSD-2-Clause
+# deploy/scale: HAProxy in front of two gateways, each of the three in a network namespace of its own (those of test-ha.sh). Under a
+# kernel mount's verified load the gateway that has the mount is killed, drained by its end, and replaced, in turn.
+#
+#     client --- 10.77.0.10 HAProxy --- ha-1 (10.77.0.11), ha-2 (10.77.0.12) --- filer
+#
+# SCALE=COUNT of these ("3").
+
+test_scale() {
+    local n i went=0 name="scale: mount NFSv4.1"
+    command -v haproxy >/dev/null || { fail "scale: haproxy is not installed"; return; }
+    guests_up siw client filer
+    for n in 0 1 2; do ha_net "$n"; done
+    for n in 1 2; do ha_gateway "$n"; done
+    check "scale: HAProxy" scale_proxy || return
+    chain scale "$HA_ADDRESS" 20049 ha-1
+    check "$name, under load" eval 'fresh_mount scale 4.1 && guest client "keep_loading; sample_waits"' || return
+    check "scale: the load runs" rounds_go_on 300
+    for ((i = 0; i < ${SCALE:-3}; i++)); do
+        if scale_change "$i"; then went=$((went + 1)); else say "scale: change $i went wrong"; fi
+    done
+    check "scale: $went of ${SCALE:-3} gateways that were killed, drained or replaced" test "$went" -eq "${SCALE:-3}"
+    scale_end
+}
+
+# What deploy/scale has, with this lab's addresses, and two of its three gateways.
+scale_proxy() {
+    local name=haproxy
+    sed "s/192\.0\.2\./10.77.0./; /server gw3 /d; s/maxconn .*/maxconn 1000/" "$TOP/deploy/scale/haproxy.cfg" >"$RUN/haproxy.cfg"
+    nsenter "--net=/proc/${HA_NET[0]}/ns/net" -- haproxy -db -f "$RUN/haproxy.cfg" </dev/null >>"$RUN/haproxy.log" 2>&1 &
+    PID[$name]=$!
+    wait_for 20 eval '[ -n "$(ha_in 0 ss -Htln "sport = :20049")" ]'
+}
+
+scale_sessions() { "$BIN/rpcrdma-gwctl" --socket "$RUN/ha-$1.control" --json status 2>/dev/null | jq -r 'select(.status) | .status.sessions'; }
+# scale_owner: who has the mount, in $OWNER; true if exactly one has.
+scale_owner() {
+    local n
+    OWNER=''
+    for n in 1 2; do [ "$(scale_sessions "$n")" = 0 ] || OWNER+=$n; done
+    [ "${#OWNER}" -eq 1 ]
+}
+
+# scale_change NUMBER: in one of three ways; the load goes on.
+scale_change() {
+    local from to opened
+    wait_for 30 scale_owner || return
+    from=$OWNER to=$((3 - OWNER))
+    [ $(($1 % 3)) -ne 2 ] || to=$from
+    opened=$(count_event "ha-$to" session.open)
+    case $(($1 % 3)) in
+    0) stop "ha-$from" KILL ;;
+    1) stop "ha-$from" TERM ;;
+    2) scale_replace "$from" ;;
+    esac
+    wait_for 60 event_since "ha-$to" session.open "$opened" || return
+    [ $(($1 % 3)) -eq 2 ] || ha_gateway_start "$from" || return
+    sleep 5 # until HAProxy has it back
+    rounds_go_on 120
+}
+scale_replace() {
+    local old=${PID[ha-$1]}
+    ha_gateway_start "$1" --take-over && wait_for 60 eval "! kill -0 $old 2>/dev/null" && wait "$old"
+}
+
+scale_end() {
+    local rc longest rounds n
+    guest client finish_loading 600
+    rc=$?
+    longest=$(guest client longest_wait 300) rounds=$(guest client load_rounds)
+    check "scale: $rounds rounds of fio verified, zero errors; the longest that a write of 4 KiB took: $longest ms" \
+        test "$rc" -eq 0 -a "${longest:-0}" -gt 0
+    check "scale: unmount" guest client unmount_all
+    stop haproxy
+    gateways_end ha-1 ha-2
+    for n in 0 1 2; do kill "${HA_NET[$n]}"; done
+}
