@@ -120,7 +120,7 @@ operate_drained() {
 
 # operate_figure NAME KEY: what it says of itself.
 operate_figure() {
-    "$BIN/rpcrdma-gwctl" --socket "$RUN/$1.control" --json status | sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p;q"
+    "$BIN/rpcrdma-gwctl" --socket "$RUN/$1.control" --json status | jq -r "[select(.status) | .. | objects | .$2? | numbers][0] // empty"
 }
 operate_idle() { [ "$(operate_figure "$1" sessions)" = 0 ]; }
 figure_is_within() { # NAME KEY MOST
