@@ -85,11 +85,12 @@ static void folder_of(const char *path, char dir[PATH_MAX])
 	const char *slash = strrchr(path, '/');
 	size_t len = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
 
-	strcpy(dir, ".");
-	if (len > 0 && len < PATH_MAX) {
-		memcpy(dir, path, len);
-		dir[len] = '\0';
+	if (len == 0 || len >= PATH_MAX) {
+		path = ".";
+		len = 1;
 	}
+	memcpy(dir, path, len);
+	dir[len] = '\0';
 }
 
 /* Whether it is the root, or lies there: the system's, with files of everybody in it. */
