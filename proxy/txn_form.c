@@ -209,11 +209,12 @@ static int add_body(struct txn *t, enum plan_form form)
 
 /*
  * Now that the whole payload stream is here: nothing that contradicts itself goes on to the
- * responder. A Position lies within the stream as far as it is known by then (draft-07 4.5.1, 4.5.1.1).
+ * responder. A Position lies behind the RPC header, within the stream as far as it is known by then (draft-07
+ * 4.5.1, 4.5.1.1).
  */
 static bool is_call_consistent(const struct txn *t)
 {
-	uint64_t end = 0, moved = 0;
+	uint64_t end = RPCHDR_LEAST_CALL, moved = 0;
 
 	if (t->hdr_err == ERR_SHORT || t->hdr.mtype != 0 || t->hdr.xid != t->in.xid)
 		return false;

@@ -20,9 +20,6 @@ enum {
 	READ_SEGMENT_BYTES = 2 * WORD + SEGMENT_BYTES,
 	CALL_PEEK_BYTES = 24, /* what rpchdr_peek() wants of a call, and of a reply */
 	REPLY_PEEK_BYTES = 8,
-	/* The smallest RPC call header, RFC 5531 section 9: six words, credential
-	 * and verifier without a body. No data item begins in it. */
-	MIN_POSITION = 40,
 };
 
 /* --- in --- */
@@ -128,8 +125,8 @@ int rpc_lists_get(struct xdr_in *x, struct rpc_msg *m)
  */
 static int check_positions(const struct rpc_msg *m, uint64_t stream)
 {
-	uint64_t end = MIN_POSITION; /* of the previous item */
-	uint64_t moved = 0;	     /* octets of all previous items, rounded up */
+	uint64_t end = RPCHDR_LEAST_CALL; /* of the previous item */
+	uint64_t moved = 0;		  /* octets of all previous items, rounded up */
 
 	for (unsigned i = 0; i < m->nreads; i++) {
 		const struct rpc_chunk *c = &m->reads[i];
@@ -137,7 +134,7 @@ static int check_positions(const struct rpc_msg *m, uint64_t stream)
 		if (c->position < end || c->position - moved > stream)
 			return ERR_XDR;
 		end = c->position + c->length;
-		/* Positions are multiples of four: the next is not below MIN_POSITION + moved. */
+		/* Positions are multiples of four: the next is not below RPCHDR_LEAST_CALL + moved. */
 		moved += c->length + xdr_pad(c->length);
 	}
 	return 0;

@@ -114,6 +114,15 @@ static int heed_type(struct v2_conn *c, uint32_t xid)
 	return 0;
 }
 
+/* Who refuses a Transmit Request, in whatever words about its form, is sent none any more (docs/rtrext-profile.md,
+ * section 8). */
+static void heed_form(struct v2_conn *c, const struct v2_hdr *h)
+{
+	const struct v2_sent *sent = find(c, RPC_CALL, h->xid);
+
+	c->lacks_rtr |= sent && sent->htype == V2_RTR_REQUEST;
+}
+
 /*
  * Section 7.1.4: no property says how much a receiver puts together (draft-feedback.md), so its
  * refusals do. What it takes is somewhere below what it refused: half of that is tried from now on,
@@ -138,14 +147,20 @@ int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h)
 	case RPC_ERROR_INVAL_HTYPE:
 		err = heed_type(c, h->xid);
 		break;
+	case RPC_ERROR_BAD_XDR:
+		heed_form(c, h);
+		break;
 	case RPC_ERROR_INVAL_CONT:
+		heed_form(c, h);
 		heed_continuation(c, h);
 		break;
 	case RPC_ERROR_READ_CHUNKS: /* 7.3.1: not even a Call chunk */
+		heed_form(c, h);
 		if (find(c, RPC_CALL, h->xid) && h->error.a == 0)
 			c->lacks_external |= find(c, RPC_CALL, h->xid)->htype == V2_CALL_EXTERNAL;
 		break;
 	case RPC_ERROR_SEGMENTS: /* 7.3.3; 0 says nothing of others */
+		heed_form(c, h);
 		if (h->error.a && (!c->segment_count || h->error.a < c->segment_count))
 			c->segment_count = h->error.a;
 		break;

@@ -15,6 +15,9 @@ struct rpchdr {
 	uint32_t prog, vers, proc; /* calls only */
 };
 
+/* The smallest header of a call: six words, credential and verifier without a body. No data item begins in it. */
+enum { RPCHDR_LEAST_CALL = 40 };
+
 /**
  * rpchdr_peek - look at the first words of a payload stream
  * @h:    filled on success

@@ -8,6 +8,8 @@ import cases_v1  # noqa: F401
 import cases_v1_flow  # noqa: F401
 import cases_early  # noqa: F401
 import cases_early_flow  # noqa: F401
+import cases_rtr  # noqa: F401
+import cases_rtr_props  # noqa: F401
 import cases_v2  # noqa: F401
 import cases_v2_flow  # noqa: F401
 import cases_props  # noqa: F401
@@ -16,6 +18,7 @@ import cases_server_setup  # noqa: F401
 import cases_server_rdma  # noqa: F401
 import cases_server_v1  # noqa: F401
 import cases_server_early  # noqa: F401
+import cases_server_rtr  # noqa: F401
 import cases_server_v2  # noqa: F401
 import cases_server_v2_flow  # noqa: F401
 import cases_server_written  # noqa: F401

@@ -103,6 +103,12 @@ def _(s):
     return v2.CALL_INLINE, v2.call_lists(reads) + rpc.echo_call(s.xid, bytes(400))
 
 
+for position, where in ((4, 'within the RPC header'), (36, 'where the smallest RPC header ends four octets later')):
+    @message('v2-position-%d' % position, '4.5.1', 'Position %d, %s' % (position, where), BAD_XDR)
+    def _(s, position=position):
+        return v2.CALL_INLINE, inline(s.xid, [(position, s.conn.expose(bytes(100)))])
+
+
 for position in (4000, 0xfffffffc):
     @message('v2-position-%d' % position, '4.5.1', 'Position %d, behind the end of the stream' % position, BAD_XDR)
     def _(s, position=position):

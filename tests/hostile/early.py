@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The early draft of version 2 (draft-cel-nfsv4-rpcrdma-version-two-01): headers, right and wrong."""
+import rtr
 from xdr import (Msg, Reader, get_read_list, get_reply_chunk, get_write_list, opaque, read_list, reply_chunk, u32,
                  write_list)
 
@@ -54,6 +55,8 @@ def parse(data):
             m.error.append(r.word())
         assert len(m.error) == (3 if m.error[0] == ERR_VERS else 1), 'octets behind an error (4.2.1)'
         return m
+    if m.proc == OPTIONAL:
+        return parse_option(r, m)
     assert m.proc in (MSG, NOMSG), 'type %d' % m.proc
     direction = r.word()
     m.reads = get_read_list(r)
@@ -66,4 +69,15 @@ def parse(data):
         assert Reader(m.body[4:]).word() == direction, 'a direction that is not that of the RPC message (4.2.2)'
     else:
         assert direction == (CALL if m.call_chunk else REPLY), 'a direction that is not that of the chunks (4.2.2)'
+    return m
+
+
+def parse_option(r, m):
+    """Of the round-trip extension; no other is sent to anybody here."""
+    direction, opttype = r.word(), r.word()
+    assert opttype in rtr.OPS, 'an option of type %d' % opttype
+    rtr.take(m, opttype, r, r.data, Reader(r.opaque()))
+    if m.body:
+        assert Reader(m.body[4:]).word() == direction, 'a direction that is not that of the RPC message (4.2.2)'
+    m.direction = direction
     return m

@@ -9,6 +9,7 @@ import threading
 import early
 import mpa
 import rpc
+import rtr
 import v1
 import v2
 from rdmap import PATIENCE, Conn, Sent, read_frame
@@ -95,6 +96,14 @@ class End:
             self.send(early.error(xid, code, *words, vers=vers))
         else:
             self.send2(xid, v2.ERROR, u32(code, *words), vers=vers)
+
+    def rtr(self, op, head, rest=b'', xid=None, direction=rtr.CALL):
+        """A message of the round-trip extension: its body, and what follows that."""
+        xid = self.xid if xid is None else xid
+        if self.version == 'early':
+            self.send(early.option(xid, op, head, direction) + rest)
+        else:
+            self.send2(xid, rtr.HTYPES + op, head + rest)
 
     # --- messages in ---
 
@@ -223,23 +232,24 @@ def accept_rdma(sock, patience=PATIENCE, **frame):
     sock.settimeout(patience)
     asked = read_frame(sock)
     assert asked.key == mpa.REQUEST_KEY, 'the key of the Request Frame'
-    sock.sendall(mpa.reply(**frame))
-    return Conn(sock)
+    answer = mpa.reply(**frame)
+    sock.sendall(answer)
+    return Conn(sock, bool((asked.flags | answer[16]) & mpa.CRC))
 
 
 class HonestServer:
     """Serves the program of rpc.py on one connection until that ends."""
 
-    def __init__(self, sock, version):
-        self.sock, self.version = sock, version
+    def __init__(self, sock, version, props=v2.PROPS, **frame):
+        self.sock, self.version, self.props, self.frame = sock, version, props, frame
         self.end = None
         self.held = queue.Queue()
         self.release = threading.Event()
 
     def run(self):
-        self.end = End(accept_rdma(self.sock), self.version)
+        self.end = End(accept_rdma(self.sock, **self.frame), self.version)
         if self.end.version == 2:
-            self.end.answer_negotiation()
+            self.end.answer_negotiation(self.props)
         parts = {}
         while True:
             m = self.end.recv(patience=None)
@@ -265,18 +275,25 @@ class HonestServer:
             self.release.wait(PATIENCE)
         if proc == rpc.ECHO:
             self.answer_echo(m)
+        elif proc == rpc.SUM:
+            self.finish(m, rpc.total(*self.arguments(m)))
         elif proc == rpc.FILL:
             self.finish(m, rpc.fill(Reader(m.body[rpc.CALL_BYTES:]).word()))
         else:
             self.finish(m, b'')
 
+    def items(self, m):
+        """The data items beside the payload stream: (Position, octets)."""
+        items = {}
+        for position, seg in m.reads:
+            items[position] = items.get(position, b'') + self.end.conn.read(seg)
+        return items.items()
+
+    def arguments(self, m):
+        return rpc.arguments(m.body, self.items(m))
+
     def answer_echo(self, m):
-        args = m.body[rpc.CALL_BYTES:]
-        if m.reads:
-            data = b''.join(self.end.conn.read(seg) for _, seg in m.reads)
-        else:
-            data = Reader(args).opaque()
-        data = rpc.echo(data)
+        data = rpc.echo(*self.arguments(m))
         if not m.writes:
             self.finish(m, opaque(data))
             return
@@ -308,8 +325,10 @@ class HonestServer:
 
 def serve(sock, version):
     """A thread of its own for one honest connection; it ends with that."""
-    server = HonestServer(sock, version)
+    return attend(HonestServer(sock, version))
 
+
+def attend(server):
     def run():
         try:
             server.run()
@@ -318,6 +337,8 @@ def serve(sock, version):
         except AssertionError as why:
             if not getattr(serve, 'over', False):
                 serve.faults.append('honest server: %s' % (why,))
+            if server.end:
+                server.end.close()  # nobody is to wait for it
     threading.Thread(target=run, daemon=True).start()
     return server
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """DDP and RDMAP (RFC 5041, RFC 5040) on one TCP connection: an end that can do everything right, and
 whose parts can be used to do it wrong. What the other end does is checked as it comes in."""
+import contextlib
 import random
 import socket
 import struct
@@ -54,6 +55,7 @@ class Conn:
         self.serves_reads = True
         self.reads_seen = 0
         self.wrote = 0          # octets of Writes received
+        self.kept = []          # Sends that came while something else was waited for
 
     # --- sending ---
 
@@ -64,12 +66,29 @@ class Conn:
         except (BrokenPipeError, ConnectionResetError):
             pass
 
+    @contextlib.contextmanager
+    def together(self):
+        """What is sent meanwhile leaves in one piece."""
+        parts = []
+        self.raw = parts.append
+        try:
+            yield
+        finally:
+            del self.raw
+        self.raw(b''.join(parts))
+
     def ulpdu(self, data):
         self.raw(mpa.fpdu(data, self.crc))
 
     def send(self, data, invalidate=None, msn=None):
         opcode = SEND if invalidate is None else SEND_INV
-        self.ulpdu(self.send_ulpdu(data, opcode, invalidate or 0, msn))
+        if len(data) <= MAX_PAYLOAD:
+            self.ulpdu(self.send_ulpdu(data, opcode, invalidate or 0, msn))
+            return
+        for at in range(0, len(data), MAX_PAYLOAD):
+            last = at + MAX_PAYLOAD >= len(data)
+            self.ulpdu(untagged(opcode, 0, self.send_msn, data[at:at + MAX_PAYLOAD], at, invalidate or 0, last))
+        self.send_msn += 1
 
     def send_ulpdu(self, data, opcode=SEND, stag=0, msn=None):
         """The next Send as one segment; advances the sequence number unless @msn is given."""
@@ -96,13 +115,16 @@ class Conn:
         return sink
 
     def read(self, seg):
-        """RDMA Read of all of @seg; what else arrives meanwhile must be none of the user's."""
+        """RDMA Read of all of @seg; messages that arrive meanwhile are kept."""
         sink = self.post_read(seg)
         while sink in self.pending:
             event = self.step()
             if isinstance(event, Ended):
                 raise EOFError('the end instead of a Read Response')
-            assert not event, '%r instead of a Read Response' % (event,)
+            if isinstance(event, Sent):
+                self.kept.append(event)
+            else:
+                assert not event, '%r instead of a Read Response' % (event,)
         return self.done
 
     def expose(self, data, readable=True, writable=False):
@@ -140,6 +162,8 @@ class Conn:
     def recv(self, patience=PATIENCE):
         """The next Sent, Terminated or Ended; everything else is dealt with on the way."""
         self.sock.settimeout(patience)
+        if self.kept:
+            return self.kept.pop(0)
         while True:
             event = self.step()
             if event:

@@ -7,8 +7,10 @@ IMPATIENT = 'setup_timeout = 2;'  # for clients that are slow on purpose
 GENERAL = 'reverse = "general";'  # for servers whose calls come in every form
 HURRIED = 'connect_timeout = 2;'  # likewise for servers
 
-SHARED = ('to-v1', 'to-v2', 'only-v1', 'only-v2', 'impatient', 'no-crc', 'early', 'to-early', 'only-early', 'v1-or-early')
+SHARED = ('to-v1', 'to-v2', 'only-v1', 'only-v2', 'impatient', 'no-crc', 'early', 'to-early', 'only-early', 'v1-or-early',
+          'rtr')
 ALL = (1, 2, '2-early')
+ROOM = 'receive_structure = "64K";'  # for data that come with their call
 
 
 def of_suite(name):
@@ -23,12 +25,15 @@ def of_suite(name):
             'early': [Route('early', '1', versions=ALL)],
             'to-early': [Route('to-early', '2-early', versions=ALL)],
             'only-early': [Route('only-early', '1', versions=['2-early'])],
+            'rtr': [Route('rtr', '1', versions=ALL, listen=ROOM)],
             'v1-or-early': [Route('v1-or-early', '1', versions=[1, '2-early'])],
         }
     return {
         'v1': [Route('v1-%d' % i, '1') for i in range(3)],
         'v2': [Route('v2-%d' % i, '2', upstream=GENERAL) for i in range(3)],
         'by-early': [Route('by-early-%d' % i, '2-early', versions=ALL) for i in range(3)],
+        'placed': [Route('placed-%d' % i, '2', upstream=GENERAL) for i in range(3)],
+        'early-placed': [Route('early-placed-%d' % i, '2-early', versions=ALL, upstream=ROOM) for i in range(3)],
         'auto': [Route('auto-%d' % i, 'auto') for i in range(2)],
         'hurried-v1': [Route('hurried-v1', '1', upstream=HURRIED)],
         'hurried-v2': [Route('hurried-v2', '2', upstream=HURRIED)],

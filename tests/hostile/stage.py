@@ -3,6 +3,7 @@
 import mpa
 import peer
 import rpc
+import rtr
 import v2
 from rdmap import Conn, read_frame
 from routes import SHARED
@@ -84,12 +85,22 @@ def open_version(version):
     return opener
 
 
-def open_pair(client, server):
+def open_pair(client, server, **how):
     """A whole session, both ends ours."""
     def opener(s):
         s.knock()
-        s.come(server)
+        s.come(server, **how)
         s.enter(client)
+    return opener
+
+
+def open_placed(client, server):
+    """... with a server that takes data with their calls."""
+    pair = open_pair(client, server, props=v2.properties(*v2.BASE, *rtr.properties(v2.prop, rtr.ROOMY)))
+
+    def opener(s):
+        pair(s)
+        s.goes_on()  # over the early draft requests follow the first reply
     return opener
 
 
@@ -110,6 +121,8 @@ OPENERS = {
     'v1-early': open_pair(1, 'early'),
     'v2-early': open_pair(2, 'early'),
     'early-early': open_pair('early', 'early'),
+    'v1-placed': open_placed(1, 2),
+    'v1-early-placed': open_placed(1, 'early'),
 }
 
 

@@ -5,13 +5,15 @@ import case
 HEAD = '''# Hostile peers, case by case
 
 What clients and servers that break the rules send, and what must come of it. The suite is `tests/hostile/`: Python,
-its octets made from the documents alone (MPA, DDP, RDMAP, both versions and the early draft of 2, RPC), none of the project's code. It runs
+its octets made from the documents alone (MPA, DDP, RDMAP, both versions and the early draft of 2, the round-trip extension,
+RPC), none of the project's code. It runs
 the built gateway; `ctest -R hostile`. After every case the process is up, and a session of the same route, open since
 before, carries a NULL and data through chunks both ways; at the end descriptors and heap are back where they were, no
 session is left, and SIGTERM ends it with 0.
 
 Sections without a document are those of draft-ietf-nfsv4-rpcrdma-version-two-07, those of cel-01 are of
-draft-cel-nfsv4-rpcrdma-version-two-01; decisions are those of
+draft-cel-nfsv4-rpcrdma-version-two-01; those of the round-trip extension are of [rtrext-profile.md](rtrext-profile.md),
+decisions of
 [protocol-decisions.md](protocol-decisions.md).
 
 This table is printed by `tests/hostile/run --table`; ctest `hostile_table` compares. *%d cases*: %d of clients, %d of

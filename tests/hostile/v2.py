@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """RPC-over-RDMA version 2 (draft-ietf-nfsv4-rpcrdma-version-two-07): headers, right and wrong."""
+import rtr
 from xdr import (Msg, Reader, get_chunk, get_read_list, get_reply_chunk, get_write_list, opaque,
                  read_list, reply_chunk, u32, write_list)
 
@@ -28,8 +29,8 @@ def properties(*props):
     return u32(len(props)) + b''.join(props)
 
 
-PROPS = properties(prop(SBSIZ, 4096), prop(RBSIZ, 4096), prop(RSSIZ, 1 << 20), prop(RCSIZ, 16),
-                   prop(BRS, 3))
+BASE = [prop(SBSIZ, 4096), prop(RBSIZ, 4096), prop(RSSIZ, 1 << 20), prop(RCSIZ, 16), prop(BRS, 3)]
+PROPS = properties(*BASE)
 
 
 def call_lists(reads=(), writes=(), reply=None, inv=0):
@@ -44,6 +45,9 @@ def external_lists(call, reads=(), writes=(), reply=None, inv=0):
 def parse(data):
     r = Reader(data)
     m = Msg(r.word(), r.word(), r.word(), r.word())
+    if m.proc - rtr.HTYPES in rtr.OPS:
+        rtr.take(m, m.proc - rtr.HTYPES, r, data)
+        return m
     PARSERS[m.proc](r, m)
     if m.proc in (CALL_MIDDLE, CALL_INLINE, REPLY_MIDDLE, REPLY_INLINE):
         m.body = r.rest()

@@ -111,6 +111,7 @@ class Msg:
         self.error = None
         self.props = {}
         self.body = b''
+        self.rtr = None     # of the round-trip extension: rtr.Body
 
     def __repr__(self):
         return 'xid=%08x vers=%d credit=%d type=%d error=%s body=%d' % (

@@ -401,6 +401,8 @@ static void what_is_placed_and_what_is_not(void **state)
 	assert_false(places(8, 8));
 }
 
+#define ERROR_IN "00000005 00000002 00000040 00000004 "
+
 static void a_request_that_is_refused(void **state)
 {
 	static const char *const answers[] = {
@@ -418,6 +420,19 @@ static void a_request_that_is_refused(void **state)
 		assert_int_equal(rx.xid, 5);
 		assert_int_equal(rx.error_dir, RPC_REPLY);
 		assert_int_equal(rx.error.code, RPC_ERROR_INVAL_HTYPE);
+		assert_false(places(8, 8));
+	}
+	/* Nor is another one sent to who refused the first as no XDR, for its chunks, its segments, as continued. */
+	static const char *const forms[] = {"00000002", "00000005", "00000006 00000001",
+					    "00000008 00000010"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		char hex[128];
+
+		talk_to(RTR_PROPS(TWO SEGMENTS));
+		send_placed();
+		snprintf(hex, sizeof(hex), ERROR_IN "%s", forms[i]);
+		expect(hex, RPC_RX_ERROR);
 		assert_false(places(8, 8));
 	}
 	/* One that is cut, or of no code that there is, is no reason for another. */
