@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A client and a server that speak the round-trip extension over either draft, from docs/rtrext-profile.md and the drafts
+alone. What the gateway sends is held against every rule that they have."""
+import random
+
+import early
+import mpa
+import peer
+import rpc
+import rtr
+import v2
+from rtr import BADTBSN, CONTINUE, REPORT, REQUEST
+from xdr import Reader, opaque, u32
+
+QUICK = {'flags': mpa.ENHANCED}     # no CRCs: Python is slow at them
+FIRST = rpc.CALL_BYTES + 4          # Position of an argument's octets
+
+
+class Client:
+    """@told: what an operator knows of the gateway's Receives, for the early draft."""
+
+    def __init__(self, address, version, told):
+        conn, _ = peer.open_rdma(address, **QUICK)
+        self.end, self.version = peer.End(conn, version), version
+        if version == 2:
+            self.heed(self.end.negotiate().props)
+        else:
+            self.structure = told
+            self.end.do_null()  # requests follow the first reply (section 2)
+
+    def heed(self, props):
+        """What the gateway's properties say, and that they are sound."""
+        numbers = {which: Reader(value).word() for which, value in props.items()
+                   if which in (rtr.SUPPORT, rtr.REQUEST_LIMIT, rtr.RESPONSE_LIMIT)}
+        assert numbers[rtr.SUPPORT] & rtr.TAKES_REQUEST, 'it takes no requests'
+        self.responses = numbers.get(rtr.RESPONSE_LIMIT, 1)
+        self.requests = numbers.get(rtr.REQUEST_LIMIT, 1) or 1
+        self.structure = rtr.Structure.parse(props[rtr.STRUCTURE])
+        assert self.structure.targets, 'no placement-targetable segment'
+        size = Reader(props[v2.RBSIZ]).word()
+        assert size <= self.structure.size, 'Receives of %d, messages of %d' % (self.structure.size, size)
+
+    def room(self):
+        """The longest item that one transmission takes."""
+        return self.structure.targets[0][1]
+
+    # --- calls ---
+
+    def request(self, body, items=(), exposed=(), offsets=()):
+        """A call with @items (Position, octets) in its Send and @exposed ones to be read."""
+        head, rests = rtr.transmit(self.version, self.structure, body, items, offsets, exposed=exposed)
+        self.end.rtr(REQUEST, head, rests[0])
+        return self.end.xid
+
+    def answer(self, xid, results):
+        got = self.end.expect_reply(xid).results
+        assert got == results, '%d octets of results, %s...' % (len(got), got[:16].hex())
+
+    def null(self):
+        self.answer(self.request(rpc.call(self.end.new_xid())), b'')
+
+    def placed(self, n, offset=0):
+        data = random.randbytes(n)
+        body = rpc.sum_call(self.end.new_xid(), u32(n))
+        self.answer(self.request(body, [(FIRST, data)], offsets=[offset]), rpc.total(data))
+
+    def exposed(self, n, pieces=1):
+        """An item by explicit RDMA."""
+        data = random.randbytes(n)
+        body = rpc.sum_call(self.end.new_xid(), u32(n))
+        self.answer(self.request(body, exposed=[(FIRST, self.expose(data, pieces))]), rpc.total(data))
+
+    def expose(self, data, pieces):
+        size = -(-len(data) // pieces)
+        return [self.end.conn.expose(data[at:at + size]) for at in range(0, len(data), size)]
+
+    def both(self, n, k):
+        """Two items: one in the Send, the other to be read."""
+        data, more = random.randbytes(n), random.randbytes(k)
+        body = rpc.sum_call(self.end.new_xid(), u32(n, k))
+        second = FIRST + n + -n % 4 + 4
+        self.answer(self.request(body, [(FIRST, data)], [(second, self.expose(more, 2))]), rpc.total(data, more))
+
+    def inline(self, n):
+        """A request whose argument is in the payload stream."""
+        data = random.randbytes(n)
+        self.answer(self.request(rpc.sum_call(self.end.new_xid(), opaque(data))), rpc.total(data))
+
+    def echo(self, n):
+        data = random.randbytes(n)
+        body = rpc.call(self.end.new_xid(), rpc.ECHO, u32(n))
+        self.answer(self.request(body, [(FIRST, data)]), opaque(rpc.echo(data)))
+
+    def long_reply(self, n):
+        """Over the early draft a reply that is longer than a message needs a Reply chunk, which a request cannot offer."""
+        xid = self.request(rpc.fill_call(self.end.new_xid(), n))
+        if self.version == 2:
+            self.answer(xid, rpc.fill(n))
+        else:
+            m = self.end.expect_msg(xid)
+            assert m.error == [early.ERR_BAD_HEADER], m
+            self.base_fill(n)
+
+    def base_fill(self, n):
+        xid, room = self.end.new_xid(), self.end.conn.sink(n + rpc.REPLY_BYTES)
+        self.end.call(rpc.fill_call(xid, n), reply=[room])
+        self.answer(xid, rpc.fill(n))
+
+    def burst(self, n, calls):
+        waiting = {}
+        for _ in range(calls):
+            data = random.randbytes(n)
+            body = rpc.sum_call(self.end.new_xid(), u32(n))
+            waiting[self.request(body, [(FIRST, data)])] = rpc.total(data)
+        while waiting:
+            m = self.end.expect_msg()
+            assert m.error is None and not m.rtr, m
+            assert m.body == rpc.reply(m.xid, waiting.pop(m.xid)), 'the results of %08x' % m.xid
+
+    # --- what the gateway refuses ---
+
+    def reported(self, number, code, *words, lead=None):
+        """A Report Error; the request is sent again as the base protocol has it (rtr 5.4)."""
+        xid = self.end.xid
+        m = self.end.expect_msg(xid)
+        assert m.rtr and m.rtr.op == REPORT, '%r instead of a Report Error' % m
+        assert m.rtr.bad == (xid, rtr.CALL, number), m.rtr
+        assert m.rtr.lead == lead and m.rtr.report == [code, *words], m.rtr
+        assert self.version == 2 or m.direction == rtr.REPLY, 'the direction of a Report Error'
+        data = random.randbytes(500)
+        self.end.call(rpc.sum_call(xid, u32(500)), [(FIRST, self.end.conn.expose(data))])
+        self.answer(xid, rpc.total(data))
+
+    def wrong_segment(self):
+        body = rpc.sum_call(self.end.new_xid(), u32(4))
+        n = len(self.structure.targets)
+        self.end.rtr(REQUEST, rtr.request(len(body), [rtr.placed_item(FIRST, 4, n + 6)]), body)
+        self.reported(0, BADTBSN, n + 6, 0, n - 1)
+
+    def wrong_offset(self):
+        body = rpc.sum_call(self.end.new_xid(), u32(4))
+        self.end.rtr(REQUEST, rtr.request(len(body), [rtr.placed_item(FIRST, 4, 0, offset=2)]), body)
+        self.reported(0, rtr.BADOFF, 2, 0, self.room() - 4)
+
+    def wrong_payload(self):
+        body = rpc.call(self.end.new_xid())
+        self.end.rtr(REQUEST, rtr.request(len(body) + 4), body)
+        self.reported(0, rtr.BADPL, len(body) + 4, 0, len(body))
+
+    def nothing_to_continue(self):
+        self.end.new_xid()
+        began = REQUEST + (rtr.HTYPES if self.version == 2 else 0)
+        self.end.rtr(CONTINUE, rtr.cont(1, began))
+        self.reported(1, rtr.BADCONT)
+
+
+class Server(peer.HonestServer):
+    """Serves as it is asked: requests of the extension, and all of the base protocol."""
+
+    def __init__(self, sock, version, kind):
+        props = v2.PROPS
+        if version == 2 and kind.support is not None:
+            props = v2.properties(*v2.BASE, *rtr.properties(v2.prop, kind.structure, kind.support))
+        super().__init__(sock, version, props, **QUICK)
+        self.kind = kind
+        self.refuse = []        # reports for the requests that come next
+        self.requests = self.placed = self.refused = 0
+        self.most = 1           # transmissions of a group that are taken
+
+    def answer(self, m):
+        if m.rtr and m.rtr.sets and self.version == 'early':
+            # Who sends no responses says so (section 2); the gateway cannot know it before.
+            self.requests += 1
+            self.end.error(early.ERR_BAD_HEADER, xid=m.xid)
+            return
+        if m.rtr:
+            assert m.rtr.op == REQUEST, '%r, which nobody takes here' % m.rtr
+            assert not self.refused, 'a request although one was refused (section 8)'
+            self.requests += 1
+            self.check(m)
+            if self.refuse:
+                self.refused += 1
+                self.report(m, self.refuse.pop())
+                return
+        super().answer(m)
+
+    def check(self, m):
+        b = m.rtr
+        assert self.kind.takes(), 'a request to an end that takes none'
+        assert b.count == 1, 'a group of %d' % b.count
+        assert not b.sets, 'directions for an end that sends no responses'
+        assert m.body, 'no payload stream'
+        at = 0
+        for item in b.items:
+            assert item.position >= max(at, rpc.CALL_BYTES) and item.position % 4 == 0, item
+            at = item.position + item.length
+        m.placed = self.kind.structure.collect(m, [m]) if self.kind.structure else {}
+        self.placed += len(m.placed)
+
+    def report(self, m, words):
+        bad = (m.xid, rtr.CALL, 0)
+        self.end.rtr(REPORT, rtr.report(bad, *words), xid=m.xid, direction=rtr.REPLY)
+
+    def items(self, m):
+        items = dict(super().items(m))
+        if m.rtr:
+            items.update(m.placed)
+            for item in m.rtr.items:
+                if item.type == rtr.EXRW:
+                    items[item.position] = b''.join(self.end.conn.read(s) for s in item.segs)[:item.length]
+        return items.items()
+
+
+class Kind:
+    """What a server says of its Receives, and so may be sent."""
+
+    def __init__(self, name, structure, support=rtr.TAKES_REQUEST, places=True):
+        self.name, self.structure, self.support, self.places = name, structure, support, places
+
+    def takes(self):
+        return self.support is not None and self.support & rtr.TAKES_REQUEST
+
+    def room(self, version, n):
+        """Whether a call of SUM with an item of @n octets fits one Send."""
+        if not self.places or not self.takes() or not self.structure or not self.structure.targets:
+            return False
+        try:
+            _, rests = rtr.transmit(version, self.structure, bytes(FIRST), [(FIRST, bytes(n))])
+        except AssertionError:
+            return False
+        return len(rests) == 1
