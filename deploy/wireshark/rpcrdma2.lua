@@ -22,6 +22,9 @@
 -- Host authentication (docs/hostauth-profile.md): the TLS records in property 6, put together over the messages
 -- of a turn, are handed on to Wireshark's own dissector of TLS, which reads them with a key log file.
 --
+-- The round-trip extension (docs/rtrext-profile.md) is shown over both drafts. Data that came with a message stand where they
+-- belong when there is one item and one transmission, for the message ends with it then; else zeros do.
+--
 -- Nothing is read without a look at what is left; every loop is bounded by the octets there are.
 
 local rpcrdma2 = Proto("rpcrdma2", "RPC-over-RDMA version 2")
@@ -40,12 +43,30 @@ local types = {
 	[6] = "RDMA2_CONNPROP_MIDDLE", [7] = "RDMA2_CONNPROP_FINAL",
 	[8] = "RDMA2_CALL_EXTERNAL", [9] = "RDMA2_CALL_MIDDLE", [10] = "RDMA2_CALL_INLINE",
 	[11] = "RDMA2_REPLY_EXTERNAL", [12] = "RDMA2_REPLY_MIDDLE", [13] = "RDMA2_REPLY_INLINE",
+	[0x52540005] = "RDMA2_RTR_REQUEST", [0x52540006] = "RDMA2_RTR_RESPONSE",
+	[0x52540007] = "RDMA2_RTR_CONTINUE", [0x52540008] = "RDMA2_RTR_REPORT",
 }
 local early_types = {
 	[0] = "RDMA2_MSG", [1] = "RDMA2_NOMSG", [4] = "RDMA2_ERROR", [5] = "RDMA2_OPTIONAL",
 }
 local early_errors = {
 	[1] = "RDMA2_ERR_VERS", [2] = "RDMA2_ERR_BAD_HEADER", [3] = "RDMA2_ERR_INVAL_OPTION",
+}
+local options = {
+	[5] = "Transmit Request", [6] = "Transmit Response", [7] = "Transmit Continue", [8] = "Report Error",
+}
+local began = {
+	[5] = "Transmit Request", [6] = "Transmit Response",
+	[0x52540005] = "RDMA2_RTR_REQUEST", [0x52540006] = "RDMA2_RTR_RESPONSE",
+}
+local EXRW, TBSN, CHOICE, BYSIZE, TOOSHORT, NOITEM = 1, 2, 3, 4, 5, 6 -- of the round-trip extension
+local places = {
+	[EXRW] = "XMPTYPE_EXRW", [TBSN] = "XMPTYPE_TBSN", [CHOICE] = "XMPTYPE_CHOICE", [BYSIZE] = "XMPTYPE_BYSIZE",
+	[TOOSHORT] = "XMPTYPE_TOOSHORT", [NOITEM] = "XMPTYPE_NOITEM",
+}
+local faults = {
+	[1] = "OPTRERR_BADHMT", [2] = "OPTRERR_BADOMT", [3] = "OPTRERR_BADCONT", [4] = "OPTRERR_BADSEQ",
+	[5] = "OPTRERR_BADXID", [6] = "OPTRERR_BADOFF", [7] = "OPTRERR_BADTBSN", [8] = "OPTRERR_BADPL",
 }
 local directions = { [0] = "CALL", [1] = "REPLY" }
 local errors = {
@@ -58,6 +79,8 @@ local properties = {
 	[1] = "Maximum Send Size", [2] = "Receive Buffer Size", [3] = "Maximum Segment Size",
 	[4] = "Maximum Segment Count", [5] = "Reverse-Direction Support",
 	[6] = "Host Authentication Message",
+	[0x52540003] = "RTR Support", [0x52540004] = "Receive Buffer Structure",
+	[0x52540005] = "Request Transmission Receive Limit", [0x52540006] = "Response Transmission Send Limit",
 }
 local reverse = {
 	[0] = "RDMA2_RVRSDIR_NONE", [1] = "RDMA2_RVRSDIR_SIMPLE",
@@ -97,7 +120,7 @@ local f = {
 	early_type = number("early.type", "Header type", base.DEC, early_types),
 	early_err = number("early.err", "Error", base.DEC, early_errors),
 	early_direction = number("early.direction", "Direction", base.DEC, directions),
-	early_opttype = number("early.opttype", "Option"),
+	early_opttype = number("early.opttype", "Option", base.DEC, options),
 	early_optlength = number("early.optlength", "Length of its information"),
 	early_optinfo = declare("bytes", "early.optinfo", "Information"),
 	vers_low = number("vers_low", "Lowest version"),
@@ -121,6 +144,49 @@ local f = {
 	hostauth_reason = declare("uint16", "hostauth.reason", "Reason", base.DEC, reasons),
 	hostauth_tls = whole("hostauth.tls", "TLS records"),
 	hostauth_in = frame("hostauth.in", "Whole turn in frame"),
+	rtr_takes = number("rtr.takes", "Value", base.HEX),
+	rtr_takes_request = declare("bool", "rtr.takes.request", "Requests", 32, nil, 1),
+	rtr_takes_response = declare("bool", "rtr.takes.response", "Responses", 32, nil, 2),
+	rtr_takes_continue = declare("bool", "rtr.takes.continue", "Continues", 32, nil, 4),
+	rtr_structure = whole("rtr.structure", "Structure"),
+	rtr_structure_length = number("rtr.structure.length", "Length of a Receive"),
+	rtr_structure_groups = number("rtr.structure.groups", "Groups"),
+	rtr_structure_group = whole("rtr.structure.group", "Group"),
+	rtr_structure_count = number("rtr.structure.count", "Segments"),
+	rtr_structure_size = number("rtr.structure.size", "Length of each"),
+	rtr_structure_align = number("rtr.structure.align", "Alignment"),
+	rtr_structure_flags = number("rtr.structure.flags", "Flags", base.HEX),
+	rtr_structure_target = declare("bool", "rtr.structure.target", "Placement-targetable", 32, nil, 1),
+	rtr_items = number("rtr.items", "Items"),
+	rtr_item = whole("rtr.item", "Item"),
+	rtr_place = number("rtr.place", "Type", base.DEC, places),
+	rtr_offset = number("rtr.offset", "Offset in the first segment"),
+	rtr_number_count = number("rtr.number_count", "Segments of Receives"),
+	rtr_number = number("rtr.number", "Segment"),
+	rtr_sets = number("rtr.sets", "Sets of directions"),
+	rtr_set = whole("rtr.set", "Set"),
+	rtr_begin = number("rtr.begin", "From Position"),
+	rtr_end = number("rtr.end", "Before Position"),
+	rtr_wishes = number("rtr.wishes", "Directions"),
+	rtr_wish = whole("rtr.wish", "Direction"),
+	rtr_least = number("rtr.least", "Least length"),
+	rtr_longest = number("rtr.longest", "Longest by Send"),
+	rtr_count = number("rtr.count", "Transmissions"),
+	rtr_reserved = number("rtr.reserved", "Receives kept for the response"),
+	rtr_payload = number("rtr.payload", "Octets of payload stream"),
+	rtr_transmission = number("rtr.transmission", "Transmission"),
+	rtr_began = number("rtr.began", "Begun as", base.DEC, began),
+	rtr_bad = whole("rtr.bad", "About"),
+	rtr_lead = whole("rtr.lead", "Led to by"),
+	rtr_xid = number("rtr.xid", "XID", base.HEX),
+	rtr_direction = number("rtr.direction", "Direction", base.DEC, directions),
+	rtr_fault = number("rtr.fault", "Error", base.DEC, faults),
+	rtr_expected = number("rtr.expected", "Expected"),
+	rtr_current = number("rtr.current", "Current"),
+	rtr_value = number("rtr.value", "Value"),
+	rtr_min = number("rtr.min", "Least that would do"),
+	rtr_max = number("rtr.max", "Most that would do"),
+	rtr_data = whole("rtr.data", "Padding and data"),
 	inv_handle = number("inv_handle", "Handle to invalidate", base.HEX),
 	remaining = number("remaining", "Remaining octets"),
 	call_chunk = whole("call_chunk", "Call chunk"),
@@ -158,6 +224,8 @@ local bad = {
 	hostauth = problem("hostauth", "The value is not what profile 1 allows", MALFORMED, ERROR),
 	position = problem("position", "Position not allowed here", PROTOCOL, WARN),
 	tail = problem("tail", "Octets after the end of the header", PROTOCOL, WARN),
+	place = problem("place", "A type that may not be here", MALFORMED, ERROR),
+	fault = problem("fault", "An error that there is not", MALFORMED, ERROR),
 	direction = problem("direction", "Neither CALL nor REPLY", MALFORMED, ERROR),
 	cont = problem("cont", "Remaining octets do not agree with the message before", PROTOCOL, WARN),
 	xid = problem("xid", "The payload stream does not begin with the XID", PROTOCOL, WARN),
@@ -314,17 +382,29 @@ local function read_list(r, tree, field, is_call_chunk)
 	return list, octets
 end
 
-local function write_chunk(r, tree, field)
-	local g, octets, list = group(r, tree, field), 0, {}
-	local count = word(r, g.item, f.segment_count)
-	if count and count > left(r) / SEGMENT then
-		fail(r, g.item, bad.count)
+-- A count, which is no more than what is left has room for: entries of @size octets.
+local function counted(r, tree, field, size)
+	local count = word(r, tree, field)
+	if count and count > left(r) / size then
+		fail(r, tree, bad.count)
 	end
-	for i = 1, r.ok and count or 0 do
-		local length, _, _, place = segment(r, g.item, false, i <= MAX_SHOWN)
+	return r.ok and count or 0, count
+end
+
+local function segments(r, tree)
+	local octets, list = 0, {}
+	local count, said = counted(r, tree, f.segment_count, SEGMENT)
+	for i = 1, count do
+		local length, _, _, place = segment(r, tree, false, i <= MAX_SHOWN)
 		octets, list[i] = octets + length, place
 	end
-	close(r, g, string.format(": %u segments, %u octets", count or 0, octets))
+	return octets, list, said or 0
+end
+
+local function write_chunk(r, tree, field)
+	local g = group(r, tree, field)
+	local octets, list, count = segments(r, g.item)
+	close(r, g, string.format(": %u segments, %u octets", count, octets))
 	return octets, list
 end
 
@@ -397,6 +477,44 @@ local function hostauth_value(range, item)
 	return { kind = kind, item = sub, range = range(4 + head, octets) }
 end
 
+-- Receive Buffer Structure: what its octets say as far as they go.
+local function structure_value(range, item)
+	local r = { tvb = range:tvb(), at = 0, ok = true }
+	local tree = item:add(f.rtr_structure, range)
+	word(r, tree, f.rtr_structure_length)
+	for _ = 1, counted(r, tree, f.rtr_structure_groups, 16) do
+		local g = group(r, tree, f.rtr_structure_group)
+		local count = word(r, g.item, f.rtr_structure_count)
+		local size = word(r, g.item, f.rtr_structure_size)
+		word(r, g.item, f.rtr_structure_align)
+		local at = r.at
+		word(r, g.item, f.rtr_structure_flags)
+		g.item:add(f.rtr_structure_target, r.tvb(at, 4))
+		close(r, g, string.format(": %u of %u octets", count, size))
+	end
+	if r.ok and left(r) > 0 then
+		tree:add_proto_expert_info(bad.tail)
+	end
+end
+
+-- How the values of properties are shown; NUMBERS are one word.
+local value_fields = {
+	[1] = f.prop_value, [2] = f.prop_value, [3] = f.prop_value, [4] = f.prop_value, [5] = f.prop_reverse,
+	[0x52540003] = f.rtr_takes, [0x52540005] = f.prop_value, [0x52540006] = f.prop_value,
+}
+
+local function property_value(r, id, range, item)
+	if id == 6 then
+		r.hostauth = hostauth_value(range, item)
+	elseif id == 0x52540004 then
+		structure_value(range, item)
+	elseif id == 0x52540003 and range:len() == 4 then
+		item:add(f.rtr_takes_request, range)
+		item:add(f.rtr_takes_response, range)
+		item:add(f.rtr_takes_continue, range)
+	end
+end
+
 local function property(r, tree)
 	local g = group(r, tree, f.prop)
 	local id = word(r, g.item, f.prop_id)
@@ -405,15 +523,13 @@ local function property(r, tree)
 		fail(r, g.item, bad.count)
 	end
 	if r.ok and length > 0 then
-		local field = id == 5 and f.prop_reverse or id >= 1 and id <= 4 and f.prop_value or f.prop_data
+		local field = value_fields[id] or f.prop_data
 		if field ~= f.prop_data and length ~= 4 then
 			g.item:add_proto_expert_info(bad.value)
 			field = f.prop_data
 		end
 		local item = g.item:add(field, r.tvb(r.at, length))
-		if id == 6 then
-			r.hostauth = hostauth_value(r.tvb(r.at, length), item)
-		end
+		property_value(r, id, r.tvb(r.at, length), item)
 		r.at = math.min(r.at + length + -length % 4, r.tvb:len())
 	end
 	close(r, g, ": " .. (properties[id] or "unknown") .. (length == 0 and ", the default" or ""))
@@ -468,6 +584,166 @@ layout[13] = function(r, tree)
 	return { payload = true, written = write_list(r, tree) }
 end
 
+-- The round-trip extension, section 10.2 of its draft: its four messages, whatever carries them.
+local rtr_layout = {}
+
+-- One item of a message, or one direction for a response (@is_wish). Returns its type and its Position or least
+-- length, the length of an item, and segments of a direction.
+local function rtr_place(r, tree, is_wish, is_response)
+	local g = group(r, tree, is_wish and f.rtr_wish or f.rtr_item)
+	local position = word(r, g.item, is_wish and f.rtr_least or f.position)
+	local length = not is_wish and word(r, g.item, f.length) or nil
+	local kind, item = word(r, g.item, f.rtr_place)
+	local result = kind == TOOSHORT or kind == NOITEM
+	local direction, list, text = kind == CHOICE or kind == BYSIZE, nil, ""
+	if kind and (not places[kind] or result and not is_response or direction and not is_wish) then
+		fail(r, item, bad.place)
+	end
+	if is_wish and kind == BYSIZE then
+		word(r, g.item, f.rtr_longest)
+	end
+	if kind == EXRW or direction then
+		local octets
+		octets, list = segments(r, g.item)
+		text = string.format(", %u segments, %u octets", #list, octets)
+	elseif kind == TBSN and not is_wish then
+		word(r, g.item, f.rtr_offset)
+		local count = counted(r, g.item, f.rtr_number_count, 4)
+		for i = 1, count do
+			if i <= MAX_SHOWN then
+				word(r, g.item, f.rtr_number)
+			end
+		end
+		r.at = r.at + 4 * math.max(count - MAX_SHOWN, 0)
+		text = string.format(", %u segments of Receives", count)
+	end
+	close(r, g, string.format(": %s%s%s", places[kind] or "none", length and string.format(", %u octets", length) or "", text))
+	return kind, position, length, list
+end
+
+-- What chunks would be: h.reads, with .sent where the octets came with the message.
+local function rtr_items(r, tree, h, is_response)
+	for _ = 1, counted(r, tree, f.rtr_items, 12) do
+		local kind, position, length = rtr_place(r, tree, false, is_response)
+		if not r.ok then
+			break
+		end
+		if kind == EXRW or kind == TBSN then
+			h.reads[#h.reads + 1] = { position = position, length = length, sent = kind == TBSN }
+		end
+	end
+end
+
+local function rtr_set(r, tree)
+	local g = group(r, tree, f.rtr_set)
+	local from, to = word(r, g.item, f.rtr_begin), word(r, g.item, f.rtr_end)
+	for _ = 1, counted(r, g.item, f.rtr_wishes, 8) do
+		if r.ok then
+			rtr_place(r, g.item, true, false)
+		end
+	end
+	close(r, g, string.format(": Positions %u to %u", from or 0, to or 0))
+end
+
+rtr_layout[5] = function(r, tree)
+	local h = { reads = {} }
+	rtr_items(r, tree, h, false)
+	for _ = 1, counted(r, tree, f.rtr_sets, 12) do
+		if r.ok then
+			rtr_set(r, tree)
+		end
+	end
+	h.count = word(r, tree, f.rtr_count)
+	word(r, tree, f.rtr_reserved)
+	h.stream = word(r, tree, f.rtr_payload)
+	h.info = string.format("%u items", #h.reads)
+	return h
+end
+
+rtr_layout[6] = function(r, tree)
+	local h = { reads = {} }
+	rtr_items(r, tree, h, true)
+	h.count = word(r, tree, f.rtr_count)
+	h.stream = word(r, tree, f.rtr_payload)
+	h.info = string.format("%u items", #h.reads)
+	return h
+end
+
+rtr_layout[7] = function(r, tree)
+	local number = word(r, tree, f.rtr_transmission)
+	word(r, tree, f.rtr_began)
+	return { count = 0, stream = word(r, tree, f.rtr_payload), info = string.format("transmission %u", number or 0) }
+end
+
+local function rtr_identifier(r, tree, field)
+	local g = group(r, tree, field)
+	local xid = word(r, g.item, f.rtr_xid)
+	local value = word(r, g.item, f.rtr_direction)
+	if value and value > 1 then
+		fail(r, g.item, bad.direction)
+	end
+	local number = word(r, g.item, f.rtr_transmission)
+	close(r, g, string.format(": XID 0x%08x, %s, transmission %u", xid or 0, directions[value] or "none", number or 0))
+end
+
+rtr_layout[8] = function(r, tree)
+	rtr_identifier(r, tree, f.rtr_bad)
+	if follows(r, tree) then
+		rtr_identifier(r, tree, f.rtr_lead)
+	end
+	local code, item = word(r, tree, f.rtr_fault)
+	if code and not faults[code] then
+		fail(r, item, bad.fault)
+	elseif code and code >= 6 then
+		word(r, tree, f.rtr_value)
+		word(r, tree, f.rtr_min)
+		word(r, tree, f.rtr_max)
+	elseif code and code ~= 3 then
+		word(r, tree, f.rtr_expected)
+		word(r, tree, f.rtr_current)
+	end
+	return { info = faults[code] or "no error" }
+end
+
+-- Where one item came with a message of one transmission: the message ends with it, and it begins with a word. On
+-- InfiniBand there may be a pad behind it.
+local function rtr_take_octets(r, h)
+	local sent
+	for _, c in ipairs(h.reads) do
+		if c.sent and sent then
+			return
+		end
+		sent = c.sent and c or sent
+	end
+	local at = sent and r.tvb:len() - sent.length or 0
+	at = at - at % 4
+	if sent and sent.length > 0 and r.at + h.stream <= at then
+		sent.octets = r.tvb(at, sent.length):raw()
+	end
+end
+
+-- @h says what a body said; the payload stream begins at @r.
+local function rtr_stream(r, tree, h)
+	if not r.ok or not h.stream then
+		return h
+	end
+	if h.stream > left(r) then
+		fail(r, tree, bad.count)
+		return h
+	end
+	h.payload, h.rest = h.count == 1 and h.stream > 0, true
+	if h.payload then
+		rtr_take_octets(r, h)
+	end
+	return h
+end
+
+for op, name in pairs(options) do
+	layout[0x52540000 + op] = function(r, tree)
+		return rtr_stream(r, tree, rtr_layout[op](r, tree))
+	end
+end
+
 -- The early draft, its section 4.2.
 local early_layout = {}
 
@@ -517,6 +793,17 @@ early_layout[4] = function(r, tree)
 	return { info = early_errors[code] or "unknown error" }
 end
 
+-- Its information is all of the body.
+local function early_rtr(r, item, length, opttype)
+	local inner = { tvb = r.tvb(r.at, length):tvb(), at = 0, ok = true }
+	local h = rtr_layout[opttype](inner, item)
+	if inner.ok and left(inner) > 0 then
+		fail(inner, item, bad.tail)
+	end
+	r.ok = inner.ok
+	return h
+end
+
 -- What may follow the header is part of a payload stream, or none: only the option's document says.
 early_layout[5] = function(r, tree)
 	local is_reply = direction(r, tree)
@@ -525,11 +812,17 @@ early_layout[5] = function(r, tree)
 	if length and length > left(r) then
 		fail(r, tree, bad.count)
 	end
+	local h = { rest = true }
 	if r.ok and length > 0 then
-		tree:add(f.early_optinfo, r.tvb(r.at, length))
+		local item = tree:add(f.early_optinfo, r.tvb(r.at, length))
+		if rtr_layout[opttype] then
+			h = early_rtr(r, item, length, opttype)
+		end
 		r.at = math.min(r.at + length + -length % 4, r.tvb:len())
+		h = rtr_layout[opttype] and rtr_stream(r, item, h) or h
 	end
-	return { rest = true, info = string.format("option %u, %s", opttype or 0, is_reply and "REPLY" or "CALL") }
+	h.info = string.format("option %u, %s%s", opttype or 0, is_reply and "REPLY" or "CALL", h.info and ", " .. h.info or "")
+	return h
 end
 
 -- Which of the two drafts a message is of.
@@ -671,7 +964,7 @@ local function with_zeros(h, octets)
 		end
 		at = at + c.length
 		local pad = next_same and 0 or -at % 4
-		out[#out + 1], at = string.rep("\0", c.length + pad), at + pad
+		out[#out + 1], at = (c.octets or string.rep("\0", c.length)) .. string.rep("\0", pad), at + pad
 	end
 	out[#out + 1] = octets:sub(from)
 	if h.written then
@@ -698,7 +991,7 @@ local function payload(r, h, pinfo, tree, item)
 	if left(r) < 1 then
 		return
 	end
-	local range = r.tvb(r.at)
+	local range = h.stream and r.tvb(r.at, h.stream) or r.tvb(r.at)
 	local octets = range:raw()
 	local part = find_part(h, octets, pinfo)
 	local sub = item:add(f.payload, range)
@@ -792,6 +1085,14 @@ local function is_ours(tvb)
 	return types[htype] ~= nil or early_types[htype] ~= nil
 end
 
+-- Of the round-trip extension: what lies behind the payload stream.
+local function behind_stream(r, h, item)
+	local octets = h.stream and left(r) - h.stream or 0
+	if octets > 0 then
+		item:add(f.rtr_data, r.tvb(r.at + h.stream, octets)) -- on InfiniBand its pad is among them
+	end
+end
+
 local function dissect(tvb, pinfo, tree)
 	local r = { tvb = tvb, at = 0, ok = true }
 	local item = tree:add(rpcrdma2, tvb())
@@ -817,8 +1118,13 @@ local function dissect(tvb, pinfo, tree)
 		through_reply_chunk(h, pinfo, tree, item)
 	elseif h.payload then
 		payload(r, h, pinfo, tree, item)
+		behind_stream(r, h, item)
 	elseif h.rest and left(r) > 0 then
-		item:add(f.payload, tvb(r.at)):append_text(string.format(": %u octets", left(r)))
+		local octets = h.stream or left(r)
+		if octets > 0 then
+			item:add(f.payload, tvb(r.at, octets)):append_text(string.format(": %u octets", octets))
+		end
+		behind_stream(r, h, item)
 	elseif r.hostauth then
 		hand_on_tls(r.hostauth, h, pinfo, tree)
 	elseif left(r) > 0 then

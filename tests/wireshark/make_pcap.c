@@ -351,9 +351,11 @@ int main(int argc, char **argv)
 		add_vector(&m, argv[4]);
 	} else if (is_early) {
 		add_goldens(&m, early_messages, EARLY_MESSAGES);
+		add_goldens(&m, early_rtr_messages, EARLY_RTR_MESSAGES);
 	} else {
 		add_goldens(&m, goldens, GOLDENS);
 		add_goldens(&m, nfs_messages, NFS_MESSAGES);
+		add_goldens(&m, rtr_messages, RTR_MESSAGES);
 	}
 	if (m.count == 0)
 		return 1;

@@ -55,7 +55,13 @@ V3 READ Call Offset: 0 Len: 16
 V3 READ Reply (Call In N) Len: 16
 V3 GETATTR Call
 V3 READLINK Call
-V3 READLINK Reply (Call In N) Path: /a/bc" ] || fail "$way: NFS inside: $got"
+V3 READLINK Reply (Call In N) Path: /a/bc
+V3 WRITE Call Offset: 256 Len: 13 FILE_SYNC
+V3 WRITE Call Offset: 256 Len: 13 FILE_SYNC
+V3 WRITE Call Offset: 256 Len: 13 FILE_SYNC" ] || fail "$way: NFS inside: $got"
+    got=$(shark -r "$scratch/$way" -Y 'rpcrdma2.type == 0x52540005 && nfs' -T fields -e nfs.data | tr '\n' ' ')
+    [ "$got" = "68656c6c6f2c20776f726c6421 00000000000000000000000000 00000000000000000000000000 " ] ||
+        fail "$way: data that came with their calls: $got"
     shark -r "$scratch/$way" -2 -V | grep -q '^Network File System, READLINK Reply' ||
         fail "$way: no NFS in the Reply chunk in a second pass"
 done
@@ -78,7 +84,8 @@ V3 WRITE Call Offset: 256 Len: 13 FILE_SYNC
 V3 READ Call Offset: 0 Len: 16
 V3 READ Reply (Call In N) Len: 16
 V3 READLINK Call
-V3 READLINK Reply (Call In N) Path: /a/bc" ]] || fail "$way: NFS inside: $got"
+V3 READLINK Reply (Call In N) Path: /a/bc
+V3 WRITE Call Offset: 256 Len: 13 FILE_SYNC" ]] || fail "$way: NFS inside: $got"
 done
 
 # RoCE and InfiniBand do without.
@@ -86,18 +93,24 @@ shark -r "$scratch/roce-0-1" -Y 'frame.number > 3' -w "$scratch/roce-late"
 headers "$scratch/roce-late" >"$scratch/got"
 same "roce without the connection's set-up" "$here/expected.txt" "$scratch/got"
 
-expect_field rpcrdma2.type "4 4 4 4 4 5 6 7 8 9 10 11 12 13 10 13 10 10 13 9 9 10 10 11"
+rtr=$((0x52540000))
+expect_field rpcrdma2.type "4 4 4 4 4 5 6 7 8 9 10 11 12 13 10 13 10 10 13 9 9 10 10 11 7 $(printf ' %s' \
+    $((rtr + 5)) $((rtr + 5)) $((rtr + 5)) $((rtr + 5)) $((rtr + 7)) $((rtr + 6)) $((rtr + 7)) $((rtr + 8)) $((rtr + 8)) \
+    $((rtr + 8)) $((rtr + 5)) $((rtr + 5)) | cut -c2-)"
 expect_field rpcrdma2.err "1 2 8 9 100"
 expect_field rpcrdma2.vers_low 1
 expect_field rpcrdma2.vers_high 2
 expect_field rpcrdma2.max_segments 16
 expect_field rpcrdma2.chunk_index 2
 expect_field rpcrdma2.length_needed 1048576
-expect_field rpcrdma2.prop.id "6 1 2 3 4 5"
-expect_field rpcrdma2.prop.value "8192 16384 1048576 32"
+expect_field rpcrdma2.prop.id "6 1 2 3 4 5 $((rtr + 3)) $((rtr + 4)) $((rtr + 5)) $((rtr + 6)) $((rtr + 4))"
+expect_field rpcrdma2.prop.value "8192 16384 1048576 32 4 0"
 expect_field rpcrdma2.prop.reverse 3
 expect_field rpcrdma2.remaining "16 12 24 20"
-expect_field rpcrdma2.position "0 0 28 28 64 72 72"
+expect_field rpcrdma2.position "0 0 28 28 64 72 72 72 72 72 76 84 8280 0 8320 72"
+expect_field rpcrdma2.rtr.fault "4 7 3"
+expect_field rpcrdma2.rtr.number "0 0 1 2 0"
+expect_field rpcrdma2.rtr.takes 0x00000005
 
 # Host authentication: the parts of each value, and the TLS in them, read with the secrets of the vector.
 vectors=$here/../hostauth/vectors
