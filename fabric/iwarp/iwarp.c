@@ -193,6 +193,7 @@ static void iwarp_op_flush(struct fabric *f)
 		if (c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
 			stream_write(c);
 	}
+	stream_go_on(iwarp_of(f));
 	stream_turn(iwarp_of(f));
 }
 
@@ -270,7 +271,6 @@ static void iwarp_op_tick(struct fabric *f, nsec_t now)
 {
 	struct iwarp *iw = iwarp_of(f);
 
-	stream_go_on(iw);
 	/* What is left of them is due in the next turn. */
 	(void)timer_run(&iw->timers, now, TURN_TIMERS);
 	listen_tick(iw, now);

@@ -176,7 +176,7 @@ void stream_read(struct iwarp_conn *c);
 /** stream_turn - another turn begins: who moves much may move some again. */
 void stream_turn(struct iwarp *iw);
 
-/** stream_go_on - with those that rest, as many as a tick has time for. */
+/** stream_go_on - with those that rest, as many as a turn has time for: one at least. */
 void stream_go_on(struct iwarp *iw);
 
 /** stream_resume - there may be a Receive for what waits for one. */

@@ -15,12 +15,12 @@
  * pair, both ways until EAGAIN, as edge-triggered watches demand. Either stops
  * after a fair share, for a peer that is as fast as we are never brings EAGAIN. The
  * connection is then on the list `resting`: whatever the socket or a flush wants of it
- * waits for its turn, and fabric_tick() goes on with it (stream_go_on()).
+ * waits for its turn, and fabric_flush() goes on with it (stream_go_on()), after all others.
  *
- * What a turn moves is bounded as well: once it is spent, who moved much the last time rests until a
- * later one, and anybody else has a small share. One at least of those that rest goes on in each
- * turn. So who makes small calls, and never rests, waits for the octets of one turn, however many
- * peers have as many as they like.
+ * Who moved much the last time rests at once. What a turn moves is bounded as well: once it is spent,
+ * one at least of those that rest has gone on, and anybody else has a small share. So who makes small
+ * calls, and never rests, waits for the octets of one turn, however many peers have as many as they
+ * like, and not again before what came from him goes out.
  *
  * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
  * deadline means, by state: OPEN and held, the initiator's first FPDU may
@@ -87,7 +87,7 @@ void stream_turn(struct iwarp *iw)
 /* Return: whether it has to wait for its turn, and will be served then. */
 static bool has_to_rest(struct iwarp_conn *c)
 {
-	if (c->moves_much && is_spent(c->iw))
+	if (c->moves_much)
 		rest(c);
 	return is_resting(c);
 }
