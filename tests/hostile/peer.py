@@ -243,13 +243,14 @@ class HonestServer:
     def __init__(self, sock, version, props=v2.PROPS, **frame):
         self.sock, self.version, self.props, self.frame = sock, version, props, frame
         self.end = None
+        self.told = {}  # the gateway's properties
         self.held = queue.Queue()
         self.release = threading.Event()
 
     def run(self):
         self.end = End(accept_rdma(self.sock, **self.frame), self.version)
         if self.end.version == 2:
-            self.end.answer_negotiation(self.props)
+            self.told = self.end.answer_negotiation(self.props).props
         parts = {}
         while True:
             m = self.end.recv(patience=None)

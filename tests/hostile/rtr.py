@@ -273,16 +273,16 @@ def properties(prop, structure, support=TAKES_REQUEST, requests=None, responses=
 FIXED = {2: 16, 'early': 28}
 
 
-def transmit(version, structure, body, items, offsets=(), exposed=(), **how):
-    """A Transmit Request, first of its group, with @items (Position, octets) placed by Send, from @offsets on, and
-    @exposed ones (Position, segments). Return: its body; what follows that, in each transmission."""
+def transmit(version, structure, body, items, offsets=(), exposed=(), build=request, **how):
+    """A Transmit Request (@build: or Response), first of its group, with @items (Position, octets) placed by Send, from
+    @offsets on, and @exposed ones (Position, segments). Return: its body; what follows that, in each transmission."""
     offsets = list(offsets) + [0] * (len(items) - len(offsets))
     numbers, found = None, [[0]] * len(items)
     while found != numbers:     # the header grows with what is laid out, and moves it
         numbers = found
         entries = [(p, placed_item(p, len(d), *n, offset=o)) for (p, d), n, o in zip(items, numbers, offsets)]
         entries += [(p, exposed_item(p, sum(s.length for s in segs), segs)) for p, segs in exposed]
-        head = request(len(body), [entry for _, entry in sorted(entries)], **how)
+        head = build(len(body), [entry for _, entry in sorted(entries)], **how)
         taken = FIXED[version] + len(head) + len(body)
         found, sends = structure.lay_out(taken, [(d, o) for (_, d), o in zip(items, offsets)])
     return head, [pad_to(taken, body, sends[0])] + [pad_to(FIXED[version] + 12, b'', p) for p in sends[1:]]

@@ -9,7 +9,7 @@ import peer
 import rpc
 import rtr
 import v2
-from rtr import BADTBSN, CONTINUE, REPORT, REQUEST
+from rtr import BADTBSN, BYSIZE, CHOICE, CONTINUE, EXRW, NOITEM, REPORT, REQUEST, RESPONSE, TBSN
 from xdr import Reader, opaque, u32
 
 QUICK = {'flags': mpa.ENHANCED}     # no CRCs: Python is slow at them
@@ -23,7 +23,8 @@ class Client:
         conn, _ = peer.open_rdma(address, **QUICK)
         self.end, self.version = peer.End(conn, version), version
         if version == 2:
-            self.heed(self.end.negotiate().props)
+            own = rtr.properties(v2.prop, rtr.ROOMY, rtr.TAKES_REQUEST | rtr.TAKES_RESPONSE)
+            self.heed(self.end.negotiate(v2.properties(*v2.BASE, *own)).props)
         else:
             self.structure = told
             self.end.do_null()  # requests follow the first reply (section 2)
@@ -46,9 +47,9 @@ class Client:
 
     # --- calls ---
 
-    def request(self, body, items=(), exposed=(), offsets=()):
+    def request(self, body, items=(), exposed=(), offsets=(), sets=()):
         """A call with @items (Position, octets) in its Send and @exposed ones to be read."""
-        head, rests = rtr.transmit(self.version, self.structure, body, items, offsets, exposed=exposed)
+        head, rests = rtr.transmit(self.version, self.structure, body, items, offsets, exposed, sets=sets)
         self.end.rtr(REQUEST, head, rests[0])
         return self.end.xid
 
@@ -105,6 +106,42 @@ class Client:
         xid, room = self.end.new_xid(), self.end.conn.sink(n + rpc.REPLY_BYTES)
         self.end.call(rpc.fill_call(xid, n), reply=[room])
         self.answer(xid, rpc.fill(n))
+
+    # --- directions ---
+
+    def asked(self, n, kind, longest=None, least=0, room=None, begin=0):
+        """ECHO, whose data go as they are asked for: Table 2 (section 6)."""
+        data = random.randbytes(n)
+        there = self.end.conn.sink(n if room is None else room)
+        wish = rtr.wish(least, kind, None if kind == TBSN else [there], longest)
+        body = rpc.call(self.end.new_xid(), rpc.ECHO, u32(n))
+        self.request(body, [(FIRST, data)], sets=[rtr.wishes(begin, 0xffffffff, wish)])
+        m = self.end.expect_msg(self.end.xid)
+        assert m.error is None, 'error %s' % (m.error,)
+        assert m.rtr and m.rtr.op == RESPONSE, '%r instead of a Transmit Response' % m
+        assert m.rtr.count == 1 and len(m.rtr.items) == 1, m.rtr
+        assert self.version == 2 or m.direction == rtr.REPLY, 'the direction of a Transmit Response'
+        assert m.body == rpc.reply(self.end.xid, u32(n)), 'the payload stream'
+        item = m.rtr.items[0]
+        assert item.position in (0, rpc.REPLY_BYTES + 4) and item.length == n, item
+        may = {EXRW: (EXRW,), TBSN: (TBSN,), CHOICE: (EXRW, TBSN),
+               BYSIZE: (TBSN,) if longest is not None and n <= longest else (EXRW,)}[kind]
+        assert item.type in may, '%r for a direction of type %d' % (item, kind)
+        if item.type == TBSN:
+            got, = rtr.ROOMY.collect(m, [m]).values()
+        else:
+            assert item.segs == [there._replace(length=n)], item
+            got = self.end.conn.memory(there)[:n]
+        assert got == rpc.echo(data), 'the data'
+
+    def no_item(self):
+        """A direction for what does not come."""
+        xid = self.end.new_xid()
+        there = self.end.conn.sink(100)
+        self.request(rpc.call(xid), sets=[rtr.wishes(0, 0xffffffff, rtr.wish(0, CHOICE, [there]))])
+        m = self.end.expect_msg(xid)
+        assert m.rtr and m.rtr.op == RESPONSE and m.body == rpc.reply(xid), m
+        assert [(i.type, i.position, i.length) for i in m.rtr.items] == [(NOITEM, 0, 0)], m.rtr
 
     def burst(self, n, calls):
         waiting = {}
@@ -164,15 +201,10 @@ class Server(peer.HonestServer):
         super().__init__(sock, version, props, **QUICK)
         self.kind = kind
         self.refuse = []        # reports for the requests that come next
-        self.requests = self.placed = self.refused = 0
+        self.requests = self.placed = self.refused = self.asked = 0
         self.most = 1           # transmissions of a group that are taken
 
     def answer(self, m):
-        if m.rtr and m.rtr.sets and self.version == 'early':
-            # Who sends no responses says so (section 2); the gateway cannot know it before.
-            self.requests += 1
-            self.end.error(early.ERR_BAD_HEADER, xid=m.xid)
-            return
         if m.rtr:
             assert m.rtr.op == REQUEST, '%r, which nobody takes here' % m.rtr
             assert not self.refused, 'a request although one was refused (section 8)'
@@ -188,7 +220,8 @@ class Server(peer.HonestServer):
         b = m.rtr
         assert self.kind.takes(), 'a request to an end that takes none'
         assert b.count == 1, 'a group of %d' % b.count
-        assert not b.sets, 'directions for an end that sends no responses'
+        for begin, end, those in b.sets:
+            assert (begin, end) == (0, 0xffffffff) and 0 < len(those) <= 4, b.sets
         assert m.body, 'no payload stream'
         at = 0
         for item in b.items:
@@ -196,6 +229,32 @@ class Server(peer.HonestServer):
             at = item.position + item.length
         m.placed = self.kind.structure.collect(m, [m]) if self.kind.structure else {}
         self.placed += len(m.placed)
+
+    def answer_echo(self, m):
+        """As it is asked for; CHOICE by turns."""
+        if not m.rtr or not m.rtr.sets:
+            super().answer_echo(m)
+            return
+        data = rpc.echo(*self.arguments(m))
+        (_, _, (wish,)), = m.rtr.sets
+        self.asked += 1
+        body = rpc.reply(m.xid, u32(len(data)))
+        to = rtr.ROOMY if self.version == 'early' else rtr.Structure.parse(self.told[rtr.STRUCTURE])
+        send = wish.type == TBSN or wish.type == CHOICE and self.asked % 2 or \
+            wish.type == BYSIZE and len(data) <= wish.longest
+        at = rpc.REPLY_BYTES + 4
+        if send and len(data) <= to.targets[0][1]:
+            head, rests = rtr.transmit(self.version, to, body, [(at, data)], build=rtr.response)
+        else:
+            segs, left = [], data
+            for seg in wish.segs:
+                part, left = left[:seg.length], left[seg.length:]
+                if part:
+                    self.end.conn.write(seg, part)
+                    segs.append(seg._replace(length=len(part)))
+            assert not left, 'no room for %d octets in %s' % (len(data), wish)
+            head, rests = rtr.transmit(self.version, to, body, [], exposed=[(at, segs)], build=rtr.response)
+        self.end.rtr(RESPONSE, head, rests[0], xid=m.xid, direction=rtr.REPLY)
 
     def report(self, m, words):
         bad = (m.xid, rtr.CALL, 0)
