@@ -241,7 +241,7 @@ static int send_report(struct v2_conn *c, uint8_t *buf, size_t cap)
 
 	if (r->fault.code) {
 		rtr_msg_reset(&m, RTR_REPORT);
-		m.bad = (struct rtr_id){r->xid, r->is_reply, r->number};
+		m.bad = (struct rtr_id){r->xid, r->error.a, r->number};
 		m.fault = r->fault;
 		h.htype = V2_RTR_REPORT;
 		h.rtr = &m;

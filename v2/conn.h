@@ -43,18 +43,16 @@ enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64 };
 
 /** struct v2_report - an RDMA2_ERROR that waits for its credit. */
 struct v2_report {
-	uint32_t xid, vers; /* as the message it answers had them, section 7 */
-	struct rpc_error error;
+	uint32_t xid, vers;	/* as the message it answers had them, section 7 */
+	struct rpc_error error; /* with a fault .a: whether that is one of a response */
 	struct rtr_fault fault; /* with a .code: Report Error, about that */
 	uint32_t number;	/* of the transmission */
-	bool is_reply;		/* ... of a response */
 };
 
 /** struct v2_rtr_peer - what the peer has of the round-trip extension: rtr.h. */
 struct v2_rtr_peer {
 	uint32_t support;
 	struct rtr_structure structure;
-	bool has_no_responses; /* it sends none: its limit for them is 0 */
 };
 
 /** struct v2_sent - a message of ours that was not simply inline, by its first Send. */
@@ -96,9 +94,10 @@ struct v2_conn {
 	bool lacks_external, lacks_middle;	/* the peer said so of these types of Call */
 	uint32_t continue_bytes, segment_count; /* it refused more; 0: nothing yet */
 	struct v2_rtr_peer rtr;
-	bool lacks_rtr;	     /* it refused a Transmit Request */
-	bool lacks_rtr_data; /* ... or data in a Transmit Response */
-	bool waits;	     /* a message of several Sends, for credits: cover.h */
+	bool lacks_rtr;		  /* it refused a Transmit Request */
+	bool lacks_rtr_data;	  /* ... or data in a Transmit Response */
+	bool lacks_rtr_responses; /* it sends none: its limit for them is 0 */
+	bool waits;		  /* a message of several Sends, for credits: cover.h */
 
 	struct v2_report reports[V2_REPORTS]; /* a ring */
 	unsigned report_head, nreports;

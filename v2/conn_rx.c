@@ -63,7 +63,7 @@ static int answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct 
 
 		r->fault = *fault;
 		r->number = number;
-		r->is_reply = h->htype == V2_RTR_RESPONSE;
+		r->error.a = h->htype == V2_RTR_RESPONSE;
 	}
 	return err;
 }

@@ -86,7 +86,7 @@ void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props)
 	if (props->present & V2_HAS_RTR_SUPPORT)
 		peer->support = props->rtr_support;
 	if (props->present & V2_HAS_RTR_RESPONSES)
-		peer->has_no_responses = props->rtr_responses == 0;
+		c->lacks_rtr_responses = props->rtr_responses == 0;
 	/* More than is held here: no data are placed toward it (profile section 7). */
 	if (props->present & V2_HAS_RTR_STRUCTURE &&
 	    rtr_structure_decode(&peer->structure, props->rtr_structure))
@@ -98,7 +98,7 @@ static bool may_go(const struct v2_conn *c, const struct rpc_msg *m)
 {
 	if (m->dir == RPC_REPLY)
 		return c->rtr.support & RTR_TAKES_RESPONSE && !(c->lacks_rtr_data && m->nplaced);
-	if (m->nwishes && (c->rtr.has_no_responses || !c->t.own.bulk_bytes))
+	if (m->nwishes && (c->lacks_rtr_responses || !c->t.own.bulk_bytes))
 		return false;
 	return c->rtr.support & RTR_TAKES_REQUEST && !c->lacks_rtr;
 }
