@@ -6,6 +6,8 @@
 #include <net/if.h>
 #include <string.h>
 
+#include "config/config.h"
+
 /* What the kernel takes for one, but for what addresses and the printed file give a meaning to. */
 static bool is_interface(const char *name)
 {
@@ -36,4 +38,25 @@ struct address address_parse(const char *text)
 bool address_is_link_local(const struct address *a)
 {
 	return a->family == AF_INET6 && a->octets[0] == 0xfe && (a->octets[1] & 0xc0) == 0x80;
+}
+
+bool config_is_literal(const char *host)
+{
+	return address_parse(host).family != 0;
+}
+
+uint32_t config_hosts(const struct config_end *end)
+{
+	return end->hosts.n ? end->hosts.n : *end->address != '\0';
+}
+
+const char *config_host(const struct config_end *end, uint32_t i)
+{
+	const char *at = end->hosts.text;
+
+	if (!end->hosts.n)
+		return end->address;
+	while (i-- > 0)
+		at += strlen(at) + 1;
+	return at;
 }

@@ -15,13 +15,18 @@ struct place {
 /* The largest read and write size of Linux: no default goes below it. */
 enum { PAYLOAD_LEAST = 1024 * 1024, V2_INLINE_LEAST = 4096, V2_CREDITS_LEAST = 2 };
 
-static struct place place_of(const struct config_end *end)
+static struct place place_at(const char *address, uint16_t port)
 {
 	static const unsigned char any[16];
-	struct place p = {.port = end->port, .at = address_parse(end->address)};
+	struct place p = {.port = port, .at = address_parse(address)};
 
 	p.is_any = p.at.family && memcmp(p.at.octets, any, sizeof(any)) == 0;
 	return p;
+}
+
+static struct place place_of(const struct config_end *end)
+{
+	return place_at(end->address, end->port);
 }
 
 /* Whether connecting to @b would reach, or listening on @b collide with, a listener on @a. */
@@ -61,18 +66,39 @@ static void check_pair(struct reader *r, const config_setting_t *routes, const s
 			     earlier + 1, a->listen.address, a->listen.port);
 }
 
+/* An address; what names lead to is seen when somebody connects. */
+static void check_upstream_host(struct reader *r, unsigned line, const struct config_route *route,
+				const char *host)
+{
+	struct place listen = place_of(&route->listen), up = place_at(host, route->upstream.port);
+
+	if (up.is_any)
+		reader_error(r, line, "%s is no host to connect to: give the server's own address",
+			     host);
+	else if (is_same_place(&listen, &up) && !listen.is_any)
+		reader_error(r, line,
+			     "the route leads to its own listener: give the server's address");
+}
+
+static unsigned line_of_host(const config_setting_t *item, const struct config_end *upstream,
+			     uint32_t i)
+{
+	const config_setting_t *list =
+		upstream->hosts.n ? reader_member(reader_member(item, "upstream"), "addresses")
+				  : NULL;
+
+	if (!list)
+		return line_of(item, "upstream", "address");
+	return reader_line(config_setting_get_elem(list, i));
+}
+
 static void check_upstream(struct reader *r, const config_setting_t *item,
 			   const struct config_route *route)
 {
-	struct place listen = place_of(&route->listen), up = place_of(&route->upstream);
-
-	if (up.is_any)
-		reader_error(r, line_of(item, "upstream", "address"),
-			     "%s is no host to connect to: give the server's own address",
-			     route->upstream.address);
-	else if (is_same_place(&listen, &up) && !listen.is_any)
-		reader_error(r, line_of(item, "upstream", "address"),
-			     "the route leads to its own listener: give the server's address");
+	check_hosts(r, item, route);
+	for (uint32_t i = 0; i < config_hosts(&route->upstream); i++)
+		check_upstream_host(r, line_of_host(item, &route->upstream, i), route,
+				    config_host(&route->upstream, i));
 }
 
 /* What version 2 needs: draft-07 4.2.2, and 2.3 of the early draft, Receives of the default size; a credit
@@ -204,21 +230,25 @@ static void check_listen(struct reader *r, const config_setting_t *item, struct 
 	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
 }
 
-/* Toward an IPv6 server none of IPv4's will do; an address that is none is told elsewhere. */
+/* Toward an IPv6 server none of IPv4's will do; of what a name leads to only those of the source's family are
+ * taken. An address that is none is told elsewhere. */
 static void check_sources(struct reader *r, const struct config_end *upstream)
 {
 	static const unsigned char any[16];
 	const struct config_sources *sources = &upstream->sources;
-	int family = address_parse(upstream->address).family;
 
 	for (uint32_t i = 0; i < sources->n; i++) {
 		const struct config_net *net = &sources->at[i].addresses;
 
-		if (family && net->is_v6 != (family == AF_INET6)) {
+		for (uint32_t k = 0; k < config_hosts(upstream); k++) {
+			int family = address_parse(config_host(upstream, k)).family;
+
+			if (!family || net->is_v6 == (family == AF_INET6))
+				continue;
 			reader_error(r, sources->line,
-				     "source has %s addresses, and the upstream's is of the other "
-				     "family: give addresses of its own",
-				     net->is_v6 ? "IPv6" : "IPv4");
+				     "source has %s addresses, and %s is of the other family: give "
+				     "addresses of its own",
+				     net->is_v6 ? "IPv6" : "IPv4", config_host(upstream, k));
 			return;
 		}
 		if (memcmp(net->octets, any, sizeof(any)) == 0) {

@@ -124,7 +124,8 @@ static void forget_lines_of(struct config_end *end)
 {
 	struct config_hostauth *h = &end->hostauth;
 
-	end->line = end->sources.line = end->side_ports.line = h->line = h->names.line = 0;
+	end->line = end->hosts.line = end->sources.line = end->side_ports.line = h->line =
+		h->names.line = 0;
 	h->certificate.line = h->key.line = h->ca.line = h->crl.line = h->psk.line = 0;
 }
 

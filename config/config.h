@@ -20,7 +20,7 @@ enum {
 	CONFIG_ROUTES_SPARE =
 		64, /* at a reload: new ones, and old settings that sessions have yet */
 };
-enum { CONFIG_NAME_BYTES = 64, CONFIG_FABRIC_BYTES = 16, CONFIG_ADDRESS_BYTES = 64 };
+enum { CONFIG_NAME_BYTES = 64, CONFIG_FABRIC_BYTES = 16, CONFIG_ADDRESS_BYTES = 256 };
 
 /* Versions of RPC-over-RDMA as a bit mask; "2-early" is draft-cel-nfsv4-rpcrdma-version-two-01. */
 enum { CONFIG_V1 = 1, CONFIG_V2 = 2, CONFIG_V2_EARLY = 4, CONFIG_VERSIONS = 7 };
@@ -37,6 +37,9 @@ enum config_reverse {
 /* How far a peer is: found out, or said. */
 enum config_hop { CONFIG_HOP_AUTO, CONFIG_HOP_NEAR, CONFIG_HOP_FAR };
 
+/* Which of several servers a client gets: the first that serves, or one of its own. */
+enum config_balance { CONFIG_BALANCE_ORDER, CONFIG_BALANCE_CLIENT };
+
 /* Who has to prove who it is. */
 enum config_hostauth_mode { CONFIG_HOSTAUTH_OFF, CONFIG_HOSTAUTH_ALLOW, CONFIG_HOSTAUTH_REQUIRE };
 
@@ -45,7 +48,8 @@ enum {
 	CONFIG_NAMES_BYTES = 2048,
 	CONFIG_NAMES_MAX = 64,
 	CONFIG_NETS_MAX = 32,
-	CONFIG_PORTS_MAX = 32
+	CONFIG_PORTS_MAX = 32,
+	CONFIG_HOSTS_MAX = 16
 };
 
 /** struct config_file - a file that is named, not read; empty: none. */
@@ -112,7 +116,11 @@ struct config_hostauth {
 /** struct config_end - one side of a route: where it listens, or whom it connects to. */
 struct config_end {
 	char fabric[CONFIG_FABRIC_BYTES];   /* "iwarp" or "verbs" */
-	char address[CONFIG_ADDRESS_BYTES]; /* a literal, "fe80::1%eth0" too; no brackets */
+	char address[CONFIG_ADDRESS_BYTES]; /* a literal, "fe80::1%eth0" too; no brackets; of an
+					     * upstream also a name, or empty: */
+	struct config_names hosts;	    /* upstream: addresses, each a literal or a name */
+	enum config_balance balance;	    /* upstream: among them */
+	uint32_t probe_interval_s;	    /* upstream: 0: no probes */
 	uint16_t port;
 	uint8_t versions;	  /* accepted; or tried, 2 first when both ("auto") */
 	enum config_hop hop;	  /* whether calls to this peer take their data along */
@@ -222,6 +230,15 @@ bool config_is_one_place(const struct config_end *a, const struct config_end *b)
  */
 void config_keep(struct config *cfg, const struct config *running,
 		 void (*told)(void *arg, const char *key), void *arg);
+
+/** config_hosts - how many addresses and names an upstream has: at least 1, unless it could not be read. */
+uint32_t config_hosts(const struct config_end *end);
+
+/** config_host - the @i-th of them; valid as long as @end. */
+const char *config_host(const struct config_end *end, uint32_t i);
+
+/** config_is_literal - @host is an address, not a name. */
+bool config_is_literal(const char *host);
 
 /** config_worker_bytes - least memory one worker needs: a session of every route, one RPC. */
 uint64_t config_worker_bytes(const struct config *cfg);

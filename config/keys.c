@@ -98,7 +98,10 @@ static const struct key listen_keys[] = {
 
 static const struct key upstream_keys[] = {
 	OTHER("fabric", KEY_FABRIC, struct config_end, fabric),
-	REQUIRED("address", KEY_ADDRESS, struct config_end, address),
+	OTHER("address", KEY_HOST, struct config_end, address),
+	OTHER("addresses", KEY_HOSTS, struct config_end, hosts),
+	WORD("balance", struct config_end, balance, config_balance_words, CONFIG_BALANCE_WORDS),
+	NUMBER("probe_interval", struct config_end, probe_interval_s, 0, HOUR_S),
 	NUMBER("port", struct config_end, port, 1, 65535),
 	OTHER("source", KEY_SOURCES, struct config_end, sources),
 	OTHER("side_ports", KEY_PORTS, struct config_end, side_ports),
@@ -194,6 +197,11 @@ const char *const config_receives_words[CONFIG_RECEIVES_WORDS] = {
 const char *const config_handles_words[CONFIG_HANDLES_WORDS] = {
 	[CONFIG_HANDLES_REFUSE] = "refuse",
 	[CONFIG_HANDLES_ALLOW] = "allow",
+};
+
+const char *const config_balance_words[CONFIG_BALANCE_WORDS] = {
+	[CONFIG_BALANCE_ORDER] = "order",
+	[CONFIG_BALANCE_CLIENT] = "client",
 };
 
 const char *const config_hop_words[CONFIG_HOP_WORDS] = {

@@ -18,6 +18,8 @@ enum key_kind {
 	KEY_NAME,     /* char[CONFIG_NAME_BYTES]: letters, digits, '.', '_', '-' */
 	KEY_FABRIC,   /* char[CONFIG_FABRIC_BYTES] */
 	KEY_ADDRESS,  /* char[CONFIG_ADDRESS_BYTES] */
+	KEY_HOST,     /* the same, or the name of a host */
+	KEY_HOSTS,    /* struct config_names, as a list of these */
 	KEY_VERSIONS, /* uint8_t mask, as a list of 1, 2 and "2-early" */
 	KEY_VERSION,  /* uint8_t mask, as "auto", "1", "2" or "2-early" */
 	KEY_LEVEL,    /* enum log_level */
@@ -60,14 +62,16 @@ extern const struct config config_defaults;
 extern const struct config_route config_route_defaults;
 
 /** The words for enum config_receives, enum config_reverse, enum config_hostauth_mode, enum
- * config_handles and enum config_hop. */
+ * config_handles, enum config_balance and enum config_hop. */
 enum {
 	CONFIG_HOP_WORDS = 3,
 	CONFIG_RECEIVES_WORDS = 3,
 	CONFIG_REVERSE_WORDS = 5,
 	CONFIG_HOSTAUTH_WORDS = 3,
-	CONFIG_HANDLES_WORDS = 2
+	CONFIG_HANDLES_WORDS = 2,
+	CONFIG_BALANCE_WORDS = 2
 };
+extern const char *const config_balance_words[CONFIG_BALANCE_WORDS];
 extern const char *const config_hop_words[CONFIG_HOP_WORDS];
 extern const char *const config_handles_words[CONFIG_HANDLES_WORDS];
 extern const char *const config_receives_words[CONFIG_RECEIVES_WORDS];

@@ -135,6 +135,7 @@ static void print_value(const struct key *key, const void *field, FILE *out)
 		fprintf(out, "\"%s\"", ((const struct config_file *)field)->path);
 		break;
 	case KEY_NAMES:
+	case KEY_HOSTS:
 		print_names(field, out);
 		break;
 	case KEY_NETS:
@@ -176,6 +177,13 @@ static bool is_absent(const struct key_table *table, const void *base)
 	return false;
 }
 
+/* Of one address and several there is one. */
+static bool is_unsaid(const struct key *key, const void *field)
+{
+	return (key->kind == KEY_HOST && !*(const char *)field) ||
+	       (key->kind == KEY_HOSTS && !((const struct config_names *)field)->n);
+}
+
 static void print_group(const struct key_table *table, const void *base, unsigned depth, FILE *out)
 {
 	for (size_t i = 0; i < table->n; i++) {
@@ -184,7 +192,7 @@ static void print_group(const struct key_table *table, const void *base, unsigne
 
 		if (key->fabric && strcmp(((const struct config_end *)base)->fabric, key->fabric))
 			continue;
-		if (key->kind == KEY_GROUP && is_absent(key->sub, field))
+		if ((key->kind == KEY_GROUP && is_absent(key->sub, field)) || is_unsaid(key, field))
 			continue;
 		if (key->kind == KEY_ROUTES) {
 			print_routes(key, base, out);

@@ -6,10 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-
-#include "config/address.h"
-
 static void store(const struct key *key, void *field, uint64_t value)
 {
 	if (key->size == sizeof(uint16_t))
@@ -138,52 +134,13 @@ static void read_fabric(struct reader *r, const config_setting_t *s, const struc
 		memcpy(field, text, strlen(text) + 1);
 }
 
-/* An address as a whole. Return: whether it is one; else that was told. */
-static bool is_usable(struct reader *r, const config_setting_t *s, const struct key *key,
-		      const char *text)
-{
-	struct address a = address_parse(text);
-
-	if (!a.family)
-		reader_error(r, reader_line(s),
-			     "%s is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
-			     "\"fd00::1\" (names are not looked up)",
-			     key->name);
-	else if (address_is_link_local(&a) && !*a.interface)
-		reader_error(
-			r, reader_line(s),
-			"%s is link-local, and every interface has such addresses: add the one "
-			"meant, like \"%s%%eth0\"",
-			key->name, text);
-	else if (!address_is_link_local(&a) && *a.interface)
-		reader_error(r, reader_line(s),
-			     "%s has an interface, which only link-local addresses (fe80::/10) "
-			     "need: leave out \"%s\"",
-			     key->name, a.interface);
-	else
-		return true;
-	return false;
-}
-
 static void read_address(struct reader *r, const config_setting_t *s, const struct key *key,
 			 void *field)
 {
 	const char *text = reader_text(r, s, key, "an IPv4 or IPv6 address");
-	size_t len = text ? strlen(text) : 0;
-	char bare[CONFIG_ADDRESS_BYTES] = "";
-	bool in_brackets = len > 2 && text[0] == '[' && text[len - 1] == ']';
+	char bare[CONFIG_ADDRESS_BYTES];
 
-	if (!text)
-		return;
-	if (in_brackets) {
-		text++;
-		len -= 2;
-	}
-	if (len < sizeof(bare)) {
-		memcpy(bare, text, len);
-		bare[len] = '\0';
-	}
-	if (is_usable(r, s, key, bare))
+	if (text && reader_address(r, s, key, text, bare))
 		memcpy(field, bare, sizeof(bare));
 }
 
@@ -370,7 +327,8 @@ static read_fn *const readers[KEY_KINDS] = {
 	[KEY_VERSIONS] = read_versions, [KEY_VERSION] = read_version, [KEY_LEVEL] = read_level,
 	[KEY_WORD] = read_word,		[KEY_GROUP] = read_group,     [KEY_ROUTES] = read_routes,
 	[KEY_FILE] = read_file,		[KEY_NAMES] = read_names,     [KEY_NETS] = reader_nets,
-	[KEY_SOURCES] = reader_sources, [KEY_PORTS] = reader_ports,
+	[KEY_SOURCES] = reader_sources, [KEY_PORTS] = reader_ports,   [KEY_HOST] = reader_host,
+	[KEY_HOSTS] = reader_hosts,
 };
 
 static const struct key *find_key(const struct key_table *table, const char *name)

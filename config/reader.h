@@ -44,6 +44,15 @@ bool reader_is_plain(const char *text);
 bool reader_name(struct reader *r, const config_setting_t *item, const struct key *key,
 		 struct config_names *names);
 
+/** reader_host, reader_hosts - KEY_HOST into char[CONFIG_ADDRESS_BYTES], KEY_HOSTS into struct config_names: hosts.c. */
+void reader_host(struct reader *r, const config_setting_t *s, const struct key *key, void *field);
+void reader_hosts(struct reader *r, const config_setting_t *s, const struct key *key, void *field);
+
+/** reader_address - whether @text, of the setting @s, is an address as a whole, then without brackets in @bare of
+ * CONFIG_ADDRESS_BYTES; else that was told: hosts.c. */
+bool reader_address(struct reader *r, const config_setting_t *s, const struct key *key,
+		    const char *text, char *bare);
+
 /** reader_integer - whether @s is a whole number, which then is *@value. */
 bool reader_integer(const config_setting_t *s, int64_t *value);
 
@@ -76,6 +85,9 @@ bool scan(struct reader *r, char *text, size_t len);
 
 /** check_shared - several routes on one listener: which listens, and whose names choose which. */
 void check_shared(struct reader *r, const config_setting_t *routes, struct config *cfg);
+
+/** check_hosts - whom an upstream leads to. @item: the route's setting. */
+void check_hosts(struct reader *r, const config_setting_t *item, const struct config_route *route);
 
 /** check_side - whether the kernel can carry what is beside RDMA, where side_ports asks for it. */
 void check_side(struct reader *r, const struct config *cfg);

@@ -17,6 +17,7 @@ static bool is_same_field(const struct key *key, const void *a, const void *b)
 	case KEY_PORTS:
 		return memcmp(a, b, offsetof(struct config_ports, line)) == 0;
 	case KEY_NAMES:
+	case KEY_HOSTS:
 		return memcmp(a, b, offsetof(struct config_names, line)) == 0;
 	default:
 		return memcmp(a, b, key->size) == 0;

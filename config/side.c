@@ -189,9 +189,14 @@ static void check_ends(struct reader *r, const struct config_route *route)
 	struct address here = address_parse(route->listen.address);
 	struct address there = address_parse(route->upstream.address);
 	unsigned line = route->upstream.side_ports.line;
+	const struct config_end *up = &route->upstream;
 
+	if (config_hosts(up) > 1 || (*config_host(up, 0) && !config_is_literal(config_host(up, 0))))
+		reader_error(r, line,
+			     "side_ports lead to one server, whose address the kernel has to know: "
+			     "give upstream one address and no name, or leave them out");
 	if (!here.family || !there.family)
-		return; /* told elsewhere */
+		return; /* told, here or elsewhere */
 	if (is_any(&here))
 		reader_error(r, line,
 			     "side_ports go by the address that clients mount, and the listener "

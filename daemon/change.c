@@ -150,10 +150,27 @@ static unsigned find_fabric(const struct gateway *gw, const struct config_end *e
 	return best;
 }
 
+/* Whether the devices that @host leads through were opened for @was: for a name all are. */
+static bool is_host_of(const char *host, const struct config_end *was)
+{
+	for (uint32_t i = 0; i < config_hosts(was); i++)
+		if (!config_is_literal(config_host(was, i)) ||
+		    strcmp(host, config_host(was, i)) == 0)
+			return true;
+	return false;
+}
+
 /* RDMA devices are opened at start, for the addresses there are. */
 static bool is_new_to_devices(const struct config_end *end, const struct config_end *was)
 {
-	return strcmp(end->fabric, "verbs") == 0 && (!was || !config_is_one_place(end, was));
+	if (strcmp(end->fabric, "verbs") != 0)
+		return false;
+	if (!was || strcmp(was->fabric, end->fabric) != 0 || was->port != end->port)
+		return true;
+	for (uint32_t i = 0; i < config_hosts(end); i++)
+		if (!is_host_of(config_host(end, i), was))
+			return true;
+	return false;
 }
 
 static unsigned settle_end(struct plan *p, const struct config_end *end,
@@ -513,8 +530,15 @@ void change_done(struct gateway *gw, struct auth *auth, struct change *c)
 		close_door(gw, gw->listens[slot].door);
 	}
 	for (unsigned i = 0; i < c->nnew; i++) {
-		gw->listens[c->new[i].slot].state = GATEWAY_CURRENT;
-		gateway_tell(gw, c->new[i].slot);
+		unsigned slot = c->new[i].slot;
+
+		gw->listens[slot].state = GATEWAY_CURRENT;
+		if (gateway_tell_servers(gw, slot))
+			log_error("upstream.failed",
+				  "route=%s why=\"no memory for its servers, or an interface went: "
+				  "they are as before, reload again\"",
+				  gw->routes[slot].name);
+		gateway_tell(gw, slot);
 	}
 	gw->cfg = c->cfg;
 	gw->nroutes = c->cfg->nroutes;

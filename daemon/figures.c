@@ -52,6 +52,39 @@ const struct figure figures_relayed[] = {
 	COUNT(shortages, "Reads, Writes and exposures that had to wait for a device"),
 };
 
+#define SERVER(field, state, text)                                                                 \
+	{                                                                                          \
+		.name = #field, .offset = offsetof(struct server_figures, field),                  \
+		.metric = "upstream_" #field, .is_state = (state), .help = (text)                  \
+	}
+
+const struct figure figures_server[] = {
+	SERVER(up, true, "1: the server is not known to be down"),
+	SERVER(sessions, true, "Sessions that have the server"),
+	SERVER(connects, false, "Connections to the server that were set up"),
+	SERVER(failures, false, "Connections to the server that could not be set up"),
+	SERVER(probes, false, "Probes of the server that are over"),
+	SERVER(probe_failures, false, "Probes that the server did not answer"),
+};
+
+const unsigned figures_nserver = sizeof(figures_server) / sizeof(figures_server[0]);
+
+#define SERVERS(field, state, text)                                                                \
+	{                                                                                          \
+		.name = #field, .offset = offsetof(struct servers_figures, field),                 \
+		.metric = "upstream_" #field, .is_state = (state), .help = (text)                  \
+	}
+
+const struct figure figures_servers[] = {
+	SERVERS(servers_up, true, "Servers not known to be down"),
+	SERVERS(servers_down, true, "Servers known to be down"),
+	SERVERS(moves, false, "Clients that went on with another server"),
+	SERVERS(lookups, false, "Answers about names of servers"),
+	SERVERS(lookup_failures, false, "Names of servers that could not be looked up"),
+};
+
+const unsigned figures_nservers = sizeof(figures_servers) / sizeof(figures_servers[0]);
+
 const unsigned figures_nrelayed = sizeof(figures_relayed) / sizeof(figures_relayed[0]);
 
 struct figures *figures_new(unsigned nroutes)

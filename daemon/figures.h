@@ -10,21 +10,32 @@
  * are all made of these, by these tables, and so agree
  */
 
-/** struct figure - one of struct proxy_counters. */
+/** struct figure - one of struct proxy_counters, or of what is known of servers. */
 struct figure {
 	const char *name; /* in the log and in JSON */
 	size_t offset;
 	const char *metric; /* behind its prefix, without "_total" */
 	const char *unit;   /* "bytes", or NULL */
 	const char *help;
+	bool is_state; /* it may fall */
 };
 
 extern const struct figure figures_relayed[];
 extern const unsigned figures_nrelayed;
 
+/* Of struct server_figures, each server's; of struct servers_figures, all of a route's servers together. */
+extern const struct figure figures_server[], figures_servers[];
+extern const unsigned figures_nserver, figures_nservers;
+
+/** figure_at - @f of the structure @of that its table is about. */
+static inline uint64_t figure_at(const void *of, const struct figure *f)
+{
+	return *(const uint64_t *)(const void *)((const uint8_t *)of + f->offset);
+}
+
 static inline uint64_t figure_of(const struct proxy_counters *c, const struct figure *f)
 {
-	return *(const uint64_t *)(const void *)((const uint8_t *)c + f->offset);
+	return figure_at(c, f);
 }
 
 enum { FIGURES_FABRIC = 32 };

@@ -124,15 +124,15 @@ static unsigned choose_fabric(struct gateway *gw, const struct config_end *end)
 }
 
 static int map_address(const struct config_route *route, const struct config_end *end,
-		       const char *file, struct fabric_addr *addr)
+		       const char *address, const char *file, struct fabric_addr *addr)
 {
-	int err = fabric_addr_parse(end->address, end->port, addr);
+	int err = fabric_addr_parse(address, end->port, addr);
 
 	if (err == ERR_IO)
 		log_error("address.failed",
 			  "config=\"%s:%u\" route=%s address=%s why=\"there is no such interface: "
 			  "name one that ip link lists, or make it before the gateway starts\"",
-			  file, end->line, route->name, end->address);
+			  file, end->line, route->name, address);
 	return err;
 }
 
@@ -277,6 +277,91 @@ static void map_sizes(struct gateway *gw, unsigned slot)
 	to->told_locks = &gw->listens[slot].told_locks;
 }
 
+/* Families that servers may be connected to: those of the addresses to connect from. */
+static void choose_families(const struct config_sources *sources, struct servers_config *to)
+{
+	to->v4 = to->v6 = sources->n == 0;
+	for (uint32_t i = 0; i < sources->n; i++) {
+		to->v4 |= !sources->at[i].addresses.is_v6;
+		to->v6 |= sources->at[i].addresses.is_v6;
+	}
+}
+
+/* Return: 0; ERR_CONFIG, or ERR_IO: an address names an interface that is not there (logged, with @file). */
+static int find_servers(const struct config_route *from, const char *file,
+			struct servers_config *to)
+{
+	const struct config_end *up = &from->upstream;
+	int first = 0;
+
+	memset(to, 0, sizeof(*to));
+	to->nhosts = config_hosts(up);
+	to->port = up->port;
+	to->by_client = up->balance == CONFIG_BALANCE_CLIENT;
+	to->probes = up->probe_interval_s > 0;
+	to->patience = up->timeout_s * NSEC_PER_SEC;
+	choose_families(&up->sources, to);
+	for (unsigned i = 0; i < to->nhosts; i++) {
+		struct servers_host *host = &to->hosts[i];
+		int err = 0;
+
+		snprintf(host->name, sizeof(host->name), "%s", config_host(up, i));
+		if (config_is_literal(host->name))
+			err = map_address(from, up, host->name, file, &host->addr);
+		if (!first)
+			first = err;
+	}
+	return first;
+}
+
+/* A route that changes keeps its servers, and what is known of them and their clients; what else it says of
+ * them holds once the change is done. */
+static struct servers *inherited(const struct gateway *gw, unsigned slot)
+{
+	unsigned was = gateway_named(gw, gw->listens[slot].from->name);
+
+	return was == GATEWAY_NONE || was == slot ? NULL : gw->listens[was].servers;
+}
+
+static int map_servers(struct gateway *gw, unsigned slot, const char *file)
+{
+	struct gateway_listen *listen = &gw->listens[slot];
+	struct servers_config cfg;
+	struct servers *was = inherited(gw, slot);
+	int err = find_servers(listen->from, file, &cfg);
+
+	if (err)
+		return err;
+	listen->servers = was ? servers_hold(was) : servers_new(&cfg, gw->bell);
+	gw->routes[slot].servers = listen->servers;
+	gw->routes[slot].probe_interval = listen->from->upstream.probe_interval_s * NSEC_PER_SEC;
+	gw->routes[slot].move_patience = gw->cfg->drain_timeout_s * NSEC_PER_SEC;
+	return listen->servers ? 0 : ERR_NOMEM;
+}
+
+int gateway_tell_servers(struct gateway *gw, unsigned slot)
+{
+	struct servers_config cfg;
+	int err = find_servers(gw->listens[slot].from, "", &cfg);
+
+	return err ? err : servers_configure(gw->listens[slot].servers, &cfg);
+}
+
+const char *gateway_upstream_text(const struct gateway *gw, unsigned slot, char *text)
+{
+	const struct config_end *up = &gw->listens[slot].from->upstream;
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < config_hosts(up) && len < GATEWAY_UPSTREAM_TEXT; i++) {
+		const char *host = config_host(up, i), *open = strchr(host, ':') ? "[" : "";
+
+		len += (size_t)snprintf(text + len, GATEWAY_UPSTREAM_TEXT - len, "%s%s%s%s:%u",
+					i ? "," : "", open, host, *open ? "]" : "", up->port);
+	}
+	return text;
+}
+
 int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *from, unsigned leader,
 		const char *file)
 {
@@ -297,14 +382,15 @@ int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *fr
 	map_names(gw, slot);
 	to->upstream_fabric = choose_fabric(gw, &from->upstream);
 	listen->fabric = choose_fabric(gw, &from->listen);
-	err = map_address(from, &from->listen, file, &listen->addr);
-	upstream_err = map_address(from, &from->upstream, file, &to->upstream);
+	err = map_address(from, &from->listen, from->listen.address, file, &listen->addr);
+	upstream_err = map_servers(gw, slot, file);
 	return err ? err : upstream_err;
 }
 
 void gateway_free_slot(struct gateway *gw, unsigned slot)
 {
 	mem_free(gw->listens[slot].from);
+	servers_put(gw->listens[slot].servers);
 	memset(&gw->listens[slot], 0, sizeof(gw->listens[slot]));
 	gw->listens[slot].told_as = GATEWAY_NONE;
 	memset(&gw->routes[slot], 0, sizeof(gw->routes[slot]));
@@ -342,6 +428,24 @@ unsigned gateway_named(const struct gateway *gw, const char *name)
 	return GATEWAY_NONE;
 }
 
+/* A name may lead through any device. Return: how many. */
+static unsigned tell_upstream_uses(const struct gateway *gw, unsigned i, struct fabric_use *uses)
+{
+	const struct config_end *up = &gw->listens[i].from->upstream;
+
+	for (uint32_t k = 0; k < config_hosts(up); k++) {
+		const char *host = config_host(up, k);
+		bool known = config_is_literal(host) &&
+			     fabric_addr_parse(host, up->port, &uses[k].addr) == 0;
+
+		if (!known)
+			(void)fabric_addr_parse("0.0.0.0", 0, &uses[k].addr);
+		uses[k].listens = !known;
+		uses[k].domain = gw->routes[i].server.domain;
+	}
+	return config_hosts(up);
+}
+
 /* Which devices the routes lead through. */
 static void tell_uses(struct gateway *gw)
 {
@@ -356,8 +460,7 @@ static void tell_uses(struct gateway *gw)
 							    .listens = true,
 							    .domain = route->client.domain};
 		if (gw->fabrics[route->upstream_fabric].kind == PROVIDER_VERBS)
-			gw->uses[n++] = (struct fabric_use){.addr = route->upstream,
-							    .domain = route->server.domain};
+			n += tell_upstream_uses(gw, i, &gw->uses[n]);
 	}
 	gw->nuses = n;
 	for (unsigned i = 0; i < gw->nfabrics; i++) {
@@ -383,6 +486,15 @@ unsigned gateway_worker_setups(const struct gateway *gw)
 	return (gw->max_setups + gw->nworkers - 1) / gw->nworkers;
 }
 
+static size_t count_uses(const struct config *cfg)
+{
+	size_t n = cfg->nroutes;
+
+	for (uint32_t i = 0; i < cfg->nroutes; i++)
+		n += config_hosts(&cfg->routes[i].upstream);
+	return n;
+}
+
 static int make_tables(struct gateway *gw)
 {
 	gw->crowd = make_crowd(gw);
@@ -390,8 +502,10 @@ static int make_tables(struct gateway *gw)
 	gw->listens = mem_zalloc(gw->nslots * sizeof(*gw->listens));
 	gw->doors = mem_zalloc(gw->nslots * sizeof(*gw->doors));
 	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
-	gw->uses = mem_zalloc(2 * gw->nroutes * sizeof(*gw->uses));
-	return gw->crowd && gw->routes && gw->listens && gw->doors && gw->fabrics && gw->uses
+	gw->bell = mem_zalloc(sizeof(*gw->bell));
+	gw->uses = mem_zalloc(count_uses(gw->cfg) * sizeof(*gw->uses));
+	return gw->crowd && gw->routes && gw->listens && gw->doors && gw->fabrics && gw->uses &&
+			       gw->bell
 		       ? 0
 		       : ERR_NOMEM;
 }
@@ -522,7 +636,7 @@ void gateway_tell(const struct gateway *gw, unsigned i)
 {
 	const struct proxy_route *route = &gw->routes[i];
 	const struct config_route *from = gw->listens[i].from;
-	char at[FABRIC_ADDR_TEXT], to[FABRIC_ADDR_TEXT], names[32] = "";
+	char at[FABRIC_ADDR_TEXT], to[GATEWAY_UPSTREAM_TEXT], names[32] = "";
 
 	if (route->nnames > 0)
 		snprintf(names, sizeof(names), " names=%u", route->nnames);
@@ -531,7 +645,7 @@ void gateway_tell(const struct gateway *gw, unsigned i)
 		 "upstream_versions=%s hostauth=%s upstream_hostauth=%s%s",
 		 route->name, fabric_addr_format(&gw->listens[i].addr, at),
 		 versions_text(route->client.versions), route->client.credits,
-		 route->client.inline_bytes, fabric_addr_format(&route->upstream, to),
+		 route->client.inline_bytes, gateway_upstream_text(gw, i, to),
 		 versions_text(route->server.versions), hostauth_text(&from->listen),
 		 hostauth_text(&from->upstream), names);
 }
@@ -591,8 +705,11 @@ void gateway_fini(struct gateway *gw)
 {
 	if (gw->doors && gw->fabrics)
 		gateway_unlisten(gw);
-	for (unsigned i = 0; gw->listens && i < gw->nslots; i++)
+	for (unsigned i = 0; gw->listens && i < gw->nslots; i++) {
 		mem_free(gw->listens[i].from);
+		servers_put(gw->listens[i].servers);
+	}
+	mem_free(gw->bell);
 	mem_free(gw->fabrics);
 	mem_free(gw->uses);
 	mem_free(gw->doors);

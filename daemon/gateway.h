@@ -34,12 +34,13 @@ struct gateway_listen {
 	enum gateway_state state;
 	struct config_route *from; /* owned */
 	struct fabric_addr addr;
-	unsigned fabric;   /* index into gateway.fabrics, of the listening side */
-	unsigned door;	   /* by which its clients come in */
-	unsigned leader;   /* the route that listens: itself, or the one it shares that with */
-	unsigned part;	   /* whose range of memory is its own: proxy_route_add() */
-	unsigned told_as;  /* where its figures are added to: the route of that name */
-	atomic_uint users; /* workers that know of it */
+	unsigned fabric;  /* index into gateway.fabrics, of the listening side */
+	unsigned door;	  /* by which its clients come in */
+	unsigned leader;  /* the route that listens: itself, or the one it shares that with */
+	unsigned part;	  /* whose range of memory is its own: proxy_route_add() */
+	unsigned told_as; /* where its figures are added to: the route of that name */
+	struct servers *servers; /* held; those of a route's name, whatever its settings */
+	atomic_uint users;	 /* workers that know of it */
 	atomic_bool told_locks;
 	struct fabric_net unneeded[CONFIG_NETS_MAX];  /* hostauth.unneeded_from */
 	struct fabric_net clients[CONFIG_NETS_MAX];   /* of its listener */
@@ -59,9 +60,10 @@ struct gateway {
 	struct inherit
 		*inherit; /* borrowed while gateway_listen() runs; NULL: nothing was passed */
 	unsigned nworkers;
-	size_t worker_bytes; /* each worker's share of memory_limit */
-	struct jobs *jobs;   /* handshakes for other threads; NULL: no route has any */
-	struct crowd *crowd; /* whoever accepts: limits of sessions are of the process */
+	size_t worker_bytes;	   /* each worker's share of memory_limit */
+	struct jobs *jobs;	   /* handshakes for other threads; NULL: no route has any */
+	struct servers_bell *bell; /* of all servers; owned */
+	struct crowd *crowd;	   /* whoever accepts: limits of sessions are of the process */
 	uint32_t max_sessions, max_setups; /* as the configuration has them, or by memory */
 	uint32_t inline_most;		   /* octets: what shared Receives have room for */
 	atomic_uint drain_s;		   /* drain_timeout */
@@ -127,6 +129,14 @@ int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *fr
 
 /** gateway_fabric - of what kind of instance an end wants to be. */
 struct provider_config gateway_fabric(const struct gateway *gw, const struct config_end *end);
+
+/** gateway_tell_servers - those of the route in @slot go by its settings from now on, whatever they were shared with.
+ * Return: 0, or an error: they stay as they were. */
+int gateway_tell_servers(struct gateway *gw, unsigned slot) WARN_UNUSED;
+
+/** gateway_upstream_text - whom the route in @slot leads to, as configured, into @text of GATEWAY_UPSTREAM_TEXT. */
+enum { GATEWAY_UPSTREAM_TEXT = 512 };
+const char *gateway_upstream_text(const struct gateway *gw, unsigned slot, char *text);
 
 /** gateway_prove - the credentials of the route in @slot. Return: whether it has any. */
 bool gateway_prove(struct gateway *gw, unsigned slot, const struct auth *auth);

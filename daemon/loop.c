@@ -126,6 +126,11 @@ static void on_wake(struct loop_watch *watch, unsigned events)
 		;
 }
 
+struct event_base *loop_base(struct loop *loop)
+{
+	return event_loop_of(loop)->base;
+}
+
 void loop_wake(struct loop *loop)
 {
 	uint64_t one = 1;

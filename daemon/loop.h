@@ -32,6 +32,11 @@ nsec_t loop_now(void);
  */
 int loop_run_once(struct loop *loop, nsec_t deadline) WARN_UNUSED;
 
+struct event_base;
+
+/** loop_base - libevent's own of it, for those parts of libevent that are no watch (daemon/resolver.c). */
+struct event_base *loop_base(struct loop *loop);
+
 /** loop_wake - make a loop_run_once() that is running, or else the next one, return. */
 void loop_wake(struct loop *loop);
 

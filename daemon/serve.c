@@ -46,6 +46,7 @@
 #include "daemon/service.h"
 #include "daemon/takeover.h"
 #include "daemon/report.h"
+#include "daemon/upstreams.h"
 #include "daemon/worker.h"
 
 #define TRIM_INTERVAL (10 * NSEC_PER_SEC) /* of the heap */
@@ -62,6 +63,7 @@ struct server {
 	struct inquiries *inquiries;
 	struct collector *collector;
 	struct reload *reload;
+	struct upstreams *upstreams;
 	struct service service;
 	struct inherit inherit; /* until it serves */
 	struct takeover takeover;
@@ -162,6 +164,7 @@ static void on_signal(struct loop_signals *signals, int signo)
 	switch (signo) {
 	case SIGUSR1:
 		report_process();
+		upstreams_report(&s->gw);
 		each_worker(s, worker_report);
 		break;
 	case SIGHUP:
@@ -226,7 +229,9 @@ static int make_inquiries(struct server *s)
 		s->inquiries = inquiries_new(s->workers, s->gw.nworkers);
 	if (s->inquiries)
 		s->collector = collector_new(s->inquiries, &s->gw);
-	return s->collector ? make_reload(s) : ERR_NOMEM;
+	if (s->collector)
+		s->upstreams = upstreams_new(&s->gw, s->loop, s->workers);
+	return s->upstreams ? make_reload(s) : ERR_NOMEM;
 }
 
 static int make_workers(struct server *s)
@@ -442,6 +447,7 @@ static enum exit_code run(struct server *s, const char *path)
 		nsec_t tick_at = auth_tick(s->auth, loop_now(), time(NULL));
 
 		tick_at = nsec_min(tick_at, serve_operators(s));
+		tick_at = nsec_min(tick_at, upstreams_tick(s->upstreams, loop_now()));
 		if (loop_run_once(s->loop, nsec_min(trim_at, tick_at)))
 			return EXIT_INTERNAL;
 		trim_at = trim(trim_at);
@@ -454,7 +460,10 @@ static void cleanup(struct server *s)
 	for (unsigned i = 0; s->workers && i < s->gw.nworkers; i++)
 		worker_free(s->workers[i]);
 	rpcbind_end(&s->rpcbind);
-	/* No thread is left that answers anybody. */
+	/* No thread is left that answers anybody; and nobody to be told of signals. */
+	if (s->signals.loop)
+		loop_signals_fini(&s->signals);
+	upstreams_free(s->upstreams);
 	control_free(s->control);
 	metrics_free(s->metrics);
 	collector_free(s->collector);
@@ -462,8 +471,6 @@ static void cleanup(struct server *s)
 	inquiries_free(s->inquiries);
 	mem_free(s->workers);
 	gateway_fini(&s->gw);
-	if (s->signals.loop)
-		loop_signals_fini(&s->signals);
 	loop_free(s->loop);
 	auth_free(s->auth);
 	config_free(s->cfg);

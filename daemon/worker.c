@@ -146,6 +146,8 @@ static int open_proxy(struct worker *w)
 		.continue_max = w->gw->cfg->continue_max,
 		.jobs = w->gw->jobs ? &w->jobs : NULL,
 		.worker = w->index,
+		.workers = w->gw->nworkers,
+		.bell = w->gw->bell,
 	};
 
 	if (getrandom(&cfg.seed, sizeof(cfg.seed), 0) != (ssize_t)sizeof(cfg.seed))
@@ -403,6 +405,11 @@ void worker_yield(struct worker *w)
 void worker_stop(struct worker *w)
 {
 	ask(w, ASK_STOP);
+}
+
+void worker_wake(struct worker *w)
+{
+	loop_wake(w->loop);
 }
 
 void worker_report(struct worker *w)

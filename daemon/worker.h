@@ -45,6 +45,9 @@ void worker_stop(struct worker *w);
 /** worker_report - log the legs of every session and the counters. */
 void worker_report(struct worker *w);
 
+/** worker_wake - it looks for what others made known. */
+void worker_wake(struct worker *w);
+
 struct inquiry;
 
 /** worker_inquire - @q is the worker's until worker_has_answered(); one at a time. It wakes its parent

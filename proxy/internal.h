@@ -27,9 +27,16 @@ struct route_state {
 	unsigned sharers;	     /* routes it is that for: it stays as long as they do */
 	size_t doors_bytes;	     /* kept free for handshakes */
 	struct leg_config server_v1; /* the server leg's, when the upstream speaks only 1 */
-	nsec_t v1_until;	     /* that is believed until then */
-	nsec_t one_kind_until;	     /* no Reply chunk beside Write chunks: txn_told.c */
-	nsec_t longer_until;	     /* its replies are longer than expected: txn_told.c */
+	struct servers *servers;     /* of .route, or its own: */
+	bool owns_servers;
+	struct list ways;     /* of sessions that took it: struct session_way, */
+	struct list waiting;  /* ... and of those among them that wait for an address */
+	uint64_t moves;	      /* of clients, that sessions have heard of */
+	struct list probes;   /* under way: probe.c */
+	struct timer probing; /* the next are due; armed where this relay makes them */
+	struct leg_config probe_leg, probe_leg_v1;
+	nsec_t one_kind_until; /* no Reply chunk beside Write chunks: txn_told.c */
+	nsec_t longer_until;   /* its replies are longer than expected: txn_told.c */
 	struct quota_group groups[QUOTA_PURPOSES];
 	size_t reverse_bytes;		      /* taken by transactions of the reverse direction */
 	struct door client_door, server_door; /* handshakes of host authentication */
@@ -84,6 +91,7 @@ struct proxy {
 	struct proxy_counters gone;	/* of routes that are over, and have no successor */
 	struct list taps[TAP_KINDS];	/* who listens in: tap.h */
 	struct leg_tap leg_tap;		/* of all legs: TAP_MESSAGES */
+	unsigned news;			/* of proxy_config.bell that were looked at */
 };
 
 /** session_touch - have session_pump() called at the end of this turn. */
@@ -126,6 +134,20 @@ static inline bool session_may_leave(const struct session *s)
 
 	return session_is_idle(s) && (is_set_up || !s->proxy->yields);
 }
+
+/* probe.c */
+
+/** probes_init - none; before probes_end(). */
+void probes_init(struct route_state *rs);
+
+/** probes_begin - from now on the servers of @rs are asked whether they answer, if that is for this relay to do. */
+void probes_begin(struct route_state *rs);
+
+/** probes_end - no more, and those under way are over. */
+void probes_end(struct route_state *rs);
+
+/** probe_input - one fabric event of the leg of a probe. */
+void probe_input(struct leg *leg, const struct fabric_event *ev);
 
 /** session_random - for XIDs and marks: these need to differ, not to be secret. */
 static inline uint64_t session_random(struct proxy *p)

@@ -212,6 +212,8 @@ static void open_session(struct route_state *rs, const struct fabric_event *ev)
 
 static void on_event(struct fabric *f, const struct fabric_event *ev)
 {
+	struct leg *leg;
+
 	if (!ev->conn) { /* a shared Receive whose queue is gone */
 		recvs_arrived(recvs_of(f));
 		recvs_put(recvs_of(f), ev->cookie);
@@ -226,7 +228,11 @@ static void on_event(struct fabric *f, const struct fabric_event *ev)
 			fabric_reject(ev->conn, view_of(NULL, 0));
 		return;
 	}
-	session_input(session_of(ev->conn->owner), ev->conn->owner, ev);
+	leg = ev->conn->owner;
+	if (leg->is_probe)
+		probe_input(leg, ev);
+	else
+		session_input(session_of(leg), leg, ev);
 }
 
 static int poll_fabrics(struct proxy *p)
@@ -319,6 +325,22 @@ static void share_out(struct proxy *p)
 		p->cfg.fabrics[i]->fuller = p->fuller || p->yields;
 }
 
+static unsigned news_of_servers(const struct proxy *p)
+{
+	return p->cfg.bell ? atomic_load_explicit(&p->cfg.bell->news, memory_order_acquire) : 0;
+}
+
+/* That others made known, or this relay itself. */
+static void hear_news(struct proxy *p)
+{
+	unsigned news = news_of_servers(p);
+
+	if (news == p->news)
+		return;
+	p->news = news;
+	sessions_hear_news(p);
+}
+
 /* Return: whether there is more. */
 static bool go_on_blanking(struct proxy *p)
 {
@@ -345,6 +367,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	more |= timer_run(&p->timers, now, TURN_TIMERS);
 	more |= go_on_blanking(p);
 	more |= drain_some(p);
+	hear_news(p);
 	pump_dirty(p);
 	more |= proxy_bury(p, TURN_ENDS);
 	share_out(p);
@@ -360,7 +383,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 			recvs_fill(recvs_of(p->cfg.fabrics[i]));
 		fabric_flush(p->cfg.fabrics[i]);
 	}
-	return more || !list_is_empty(&p->dirty);
+	return more || !list_is_empty(&p->dirty) || news_of_servers(p) != p->news;
 }
 
 nsec_t proxy_deadline(const struct proxy *p)

@@ -9,6 +9,7 @@
 #include "proxy/latency.h"
 #include "proxy/leg/leg.h"
 #include "proxy/plan/hop.h"
+#include "proxy/servers.h"
 
 /**
  * proxy - the relay of one worker: its sessions, transactions and memory. It is
@@ -45,7 +46,10 @@ struct proxy_route {
 	const struct proxy_route *shares; /* NULL: none */
 	const char *const *names;	  /* of clients; none: all that no other route names */
 	unsigned nnames;
-	struct fabric_addr upstream;
+	struct servers *servers;     /* where its clients are connected to; borrowed. NULL: */
+	struct fabric_addr upstream; /* ... to this address */
+	nsec_t probe_interval;	     /* servers are asked whether they answer; 0: never */
+	nsec_t move_patience;	     /* calls in flight at a server that their client has left */
 	const struct proxy_source *sources; /* the first that has the client counts; borrowed */
 	unsigned nsources;		    /* 0: servers see the address that the system chooses */
 	unsigned upstream_fabric; /* index into proxy_config.fabrics of the upstream leg */
@@ -76,9 +80,11 @@ struct proxy_config {
 	uint32_t max_payload;  /* largest chunk or message body, octets */
 	uint32_t continue_max; /* longest message continued where there is another way for it */
 	struct jobs_port
-		*jobs;	 /* for what takes long, borrowed; NULL: done here. Outlives the relay */
-	unsigned worker; /* for session numbers in logs */
-	uint64_t seed;	 /* for XIDs of the gateway's own messages */
+		*jobs;	  /* for what takes long, borrowed; NULL: done here. Outlives the relay */
+	unsigned worker;  /* for session numbers in logs */
+	unsigned workers; /* that share .servers of routes, and the probes; 0: one */
+	struct servers_bell *bell; /* of those servers, borrowed; NULL: nobody rings */
+	uint64_t seed;		   /* for XIDs of the gateway's own messages */
 };
 
 /** Why a client was not served; sessions_refused counts all. */

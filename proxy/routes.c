@@ -28,7 +28,10 @@ static void free_route(struct route_state *rs)
 	atomic_uint *users = rs->route->users;
 	struct proxy *p = rs->proxy;
 
+	probes_end(rs);
 	session_auth_fini(rs);
+	if (rs->owns_servers)
+		servers_put(rs->servers);
 	for (unsigned k = 0; k < QUOTA_PURPOSES; k++)
 		quota_group_fini(&rs->groups[k]);
 	if (rs->leader) {
@@ -40,6 +43,20 @@ static void free_route(struct route_state *rs)
 	mem_free(rs);
 	if (users)
 		atomic_fetch_sub(users, 1); /* the last that is done with it */
+}
+
+/* Where nobody shares servers with others, the route's own: one address. */
+static int take_servers(struct route_state *rs)
+{
+	struct servers_config one = {.nhosts = 1, .hosts[0] = {.addr = rs->route->upstream}};
+
+	rs->servers = rs->route->servers;
+	if (rs->servers)
+		return 0;
+	one.patience = rs->route->server.setup_timeout;
+	rs->owns_servers = true;
+	rs->servers = servers_new(&one, rs->proxy->cfg.bell);
+	return rs->servers ? 0 : ERR_NOMEM;
 }
 
 static void find_leader(struct route_state *rs)
@@ -65,14 +82,19 @@ int proxy_route_add(struct proxy *p, unsigned slot, unsigned part, unsigned side
 	rs->slot = slot;
 	rs->server_v1 = rs->route->server;
 	rs->server_v1.versions = LEG_V1;
+	list_init(&rs->ways);
+	list_init(&rs->waiting);
+	probes_init(rs);
 	init_groups(rs, part);
 	p->routes[slot] = rs;
 	find_leader(rs);
 	p->nroutes++;
 	if (rs->route->users)
 		atomic_fetch_add(rs->route->users, 1);
-	if (session_auth_open(rs, sides) == 0)
+	if (session_auth_open(rs, sides) == 0 && take_servers(rs) == 0) {
+		probes_begin(rs);
 		return 0;
+	}
 	free_route(rs);
 	return ERR_NOMEM;
 }
@@ -85,6 +107,7 @@ void proxy_listen_by(struct proxy *p, unsigned listener, unsigned slot)
 void proxy_route_retire(struct proxy *p, unsigned slot)
 {
 	p->routes[slot]->is_retired = true;
+	probes_end(p->routes[slot]);
 	p->nroutes--;
 	p->sweep = true;
 }

@@ -23,8 +23,11 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 {
 	if (leg == &s->server && session_retry_as_v1(s, out->status))
 		return;
-	if (leg == &s->server && s->state != SESSION_CLOSING)
+	if (leg == &s->server && s->state != SESSION_CLOSING) {
 		session_forget_v1(s, out->status);
+		if (session_fail_over(s, out->status))
+			return;
+	}
 	if (err_class(out->status) == ERR_CLASS_PEER && s->state != SESSION_CLOSING)
 		s->route->count.peer_faults++;
 	if (s->state != SESSION_CLOSING)
@@ -54,6 +57,8 @@ static void open_both(struct session *s)
 /* The server leg is ready: now the client may come, or go on. */
 static void on_server_ready(struct session *s)
 {
+	if (!session_found(s))
+		return;
 	session_hop_ready(s);
 	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
 		session_remember_v1(s); /* it said so */
@@ -286,6 +291,7 @@ void session_free(struct session *s)
 	lobby_leave(&p->lobby, &s->silent);
 	crowd_leave(p->crowd, s->place);
 	s->listener->count.sessions_closed++;
+	session_way_end(s);
 	if (s->route) {
 		s->route->count.sessions--;
 		session_uncount_versions(s);

@@ -10,13 +10,14 @@
 #include "proxy/leg/leg.h"
 #include "proxy/plan/hop.h"
 #include "proxy/proxy.h"
+#include "proxy/servers.h"
 
 /**
  * session - one client leg paired with one server leg, for life
  *
  * Inside of proxy/ only. session_open.c lets clients in, session_route.c finds the route of those who have to
  * prove who they are first, session_address.c what an address decides, session.c pairs the legs and routes what comes out of them;
- * session_version.c finds the server's version, session_hop.c how far the peers are, session_watch.c ends sessions whose peers
+ * session_server.c finds the server, session_version.c its version, session_hop.c how far the peers are, session_watch.c ends sessions whose peers
  * stand still, session_log.c reports.
  */
 
@@ -138,6 +139,17 @@ struct session_queue {
 	struct session_watch jam;  /* its mark counts those */
 };
 
+/** struct session_way - to its server, of those that its route has: session_server.c. */
+struct session_way {
+	struct list link; /* route_state.ways */
+	struct session *s;
+	struct servers_guest guest;
+	bool is_elsewhere; /* its client has another server: the leg ends for that */
+};
+
+/* For a session's place among its client's, in proxy/servers.c. */
+enum { SESSION_WAY_BYTES = sizeof(struct session_way) + 64 };
+
 struct session {
 	struct list link;   /* proxy's sessions */
 	struct list dirty;  /* proxy's sessions to pump, or to free; self-linked when neither */
@@ -145,6 +157,7 @@ struct session {
 	struct proxy *proxy;
 	struct route_state *route;
 	struct route_state *listener; /* where its client came in: .route, or one that shares it */
+	struct session_way *way;      /* owned */
 	uint64_t id;
 	char host[FABRIC_ADDR_TEXT]; /* the client, as it is counted */
 	struct host *place;	     /* in the crowd */
@@ -245,9 +258,40 @@ static inline unsigned session_ops_posted(const struct session_ops *ops)
 	return ops->reads.posted + ops->writes.posted;
 }
 
+/* session_server.c: which server it is */
+
+/** session_way_new - of a session without one. Return: 0 or ERR_NOMEM. */
+int session_way_new(struct session *s) WARN_UNUSED;
+
+/** session_find_server - choose one, and open the server leg; or wait for its address. Return: 0; or an error, and no
+ * server is left to be tried. */
+int session_find_server(struct session *s) WARN_UNUSED;
+
+/** session_unserved - why session_find_server() failed; static storage. */
+const char *session_unserved(int err);
+
+/** session_is_waiting - for the address of its server. */
+bool session_is_waiting(const struct session *s);
+
+/** session_unfound - that took too long. */
+void session_unfound(struct session *s);
+
+/** session_found - its server leg is ready. Return: false: its client is with another server by now, to which
+ * it is on its way. */
+bool session_found(struct session *s);
+
+/** session_fail_over - the server leg ended with @status. Return: whether another server is tried. */
+bool session_fail_over(struct session *s, int status);
+
+/** session_way_end - it ends, or takes another route. */
+void session_way_end(struct session *s);
+
+/** sessions_hear_news - of addresses, and of clients that moved. */
+void sessions_hear_news(struct proxy *p);
+
 /* session_version.c: which version the server speaks */
 
-/** session_connect_server - open the server leg. Return: as leg_connect(). */
+/** session_connect_server - open the server leg to .way's server. Return: as leg_connect(). */
 int session_connect_server(struct session *s) WARN_UNUSED;
 
 /** session_retry_as_v1 - the server leg ended with @status. Return: whether another is under way. */

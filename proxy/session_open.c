@@ -63,7 +63,7 @@ static size_t fixed_bytes(const struct route_state *listener, const struct fabri
 		if (p->routes[i] && p->routes[i]->route->shares == listener->route &&
 		    server_bytes(p->routes[i]) > most)
 			most = server_bytes(p->routes[i]);
-	return sizeof(struct session) +
+	return sizeof(struct session) + SESSION_WAY_BYTES +
 	       leg_fixed_bytes(&listener->route->client, client->fabric, SESSION_OP_DEPTH) + most;
 }
 
@@ -79,6 +79,10 @@ static void on_setup(struct timer *timer, nsec_t now)
 {
 	struct session *s = container_of(timer, struct session, setup);
 
+	if (session_is_waiting(s)) {
+		session_unfound(s);
+		return;
+	}
 	leg_tick(&s->server, now);
 	leg_tick(&s->client, now);
 	session_touch(s);
@@ -132,7 +136,8 @@ static struct session *session_new(struct route_state *listener, const struct fa
 
 	if (!s)
 		return NULL;
-	if (keep_request(s, ev->private_data)) {
+	if (keep_request(s, ev->private_data) || session_way_new(s)) {
+		session_drop_request(s);
 		mem_free(s);
 		return NULL;
 	}
@@ -247,12 +252,11 @@ static enum proxy_refusal admit_client(struct route_state *rs, const struct fabr
 
 static void connect_server(struct session *s)
 {
-	int err = session_connect_server(s);
+	int err = session_find_server(s);
 
 	if (err >= 0)
 		return;
-	session_log_end(s, &s->server, err,
-			err == ERR_AGAIN ? "memory_limit reached" : "connect failed");
+	session_log_end(s, &s->server, err, session_unserved(err));
 	session_reject_client(s, err == ERR_AGAIN ? PROXY_REFUSED_MEMORY : PROXY_REFUSED_UPSTREAM);
 	session_die(s);
 }

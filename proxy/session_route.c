@@ -96,8 +96,10 @@ void session_set_route(struct session *s, struct route_state *rs)
 	if (s->route) {
 		s->route->count.sessions--;
 		route_put(s->route);
+		list_del(&s->way->link);
 	}
 	s->route = rs;
+	list_add_tail(&rs->ways, &s->way->link);
 	rs->count.sessions++;
 	open_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
 	/* No more than there are Receives beside those for replies. */
@@ -161,7 +163,7 @@ void session_choose(struct session *s)
 	}
 	session_set_route(s, rs);
 	s->state = SESSION_JOIN;
-	err = session_connect_server(s);
+	err = session_find_server(s);
 	if (err < 0)
-		session_close(s, err, err == ERR_AGAIN ? "memory_limit reached" : "connect failed");
+		session_close(s, err, session_unserved(err));
 }

@@ -14,12 +14,14 @@ int session_connect_server(struct session *s)
 	const struct proxy_route *route = rs->route;
 	struct proxy *p = s->proxy;
 	const struct leg_config *cfg = &route->server;
-	struct fabric_addr from;
-	struct leg_way way = {.fabric = p->cfg.fabrics[route->upstream_fabric],
-			      .to = &route->upstream};
+	unsigned slot = s->way->guest.server;
+	struct fabric_addr from, to;
+	struct leg_way way = {.fabric = p->cfg.fabrics[route->upstream_fabric], .to = &to};
 	int err;
 
-	if ((cfg->versions & LEG_V1) && (s->retried_v1 || p->now < rs->v1_until))
+	servers_addr(rs->servers, slot, &to);
+	if ((cfg->versions & LEG_V1) &&
+	    (s->retried_v1 || p->now < servers_v1_until(rs->servers, slot)))
 		cfg = &rs->server_v1;
 	leg_init(&s->server, RPC_INITIATOR);
 	s->shop.asked = 0;
@@ -37,7 +39,8 @@ int session_connect_server(struct session *s)
 
 void session_remember_v1(struct session *s)
 {
-	s->route->v1_until = s->proxy->now + s->route->route->version_memory;
+	servers_remember_v1(s->route->servers, s->way->guest.server,
+			    s->proxy->now + s->route->route->version_memory);
 	log_peer(LOG_LEVEL_INFO, "upstream.version", s->route->route->name, "route=%s version=1",
 		 s->route->route->name);
 }
@@ -51,11 +54,12 @@ void session_forget_v1(struct session *s, int status)
 {
 	const struct rpc_transport *t = s->server.t;
 	struct route_state *rs = s->route;
+	unsigned slot = s->way->guest.server;
 
-	if (rs->v1_until <= s->proxy->now || s->server.cfg != &rs->server_v1 ||
-	    (t && t->count.recvs > 0 && status != ERR_VERS))
+	if (servers_v1_until(rs->servers, slot) <= s->proxy->now ||
+	    s->server.cfg != &rs->server_v1 || (t && t->count.recvs > 0 && status != ERR_VERS))
 		return;
-	rs->v1_until = 0;
+	servers_remember_v1(rs->servers, slot, 0);
 	log_peer(LOG_LEVEL_INFO, "upstream.version", rs->route->name, "route=%s version=unknown",
 		 rs->route->name);
 }

@@ -8,6 +8,7 @@
 #include <json-c/json.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "daemon/control/put.h"
 
 static void put_seconds(struct json_object *o, const char *name, nsec_t time)
@@ -114,6 +115,57 @@ static void put_fabrics(struct json_object *o, const struct figures *f)
 	}
 }
 
+static void put_figures(struct json_object *o, const void *of, const struct figure *table,
+			unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		put_number(o, table[i].name, figure_at(of, &table[i]));
+}
+
+/* Those that a route has, and what they come to together. */
+static void put_servers(struct json_object *o, struct servers *servers)
+{
+	struct json_object *list = json_object_new_array(), *sum = json_object_new_object();
+	struct servers_view *view = mem_zalloc(sizeof(*view));
+	char text[FABRIC_ADDR_TEXT];
+
+	if (view)
+		servers_look(servers, view);
+	for (unsigned i = 0; view && list && i < view->n; i++) {
+		struct json_object *one = json_object_new_object();
+
+		put_text(one, "address", fabric_addr_format(&view->at[i].addr, text));
+		put_text(one, "host", view->at[i].host);
+		put_figures(one, &view->at[i].figures, figures_server, figures_nserver);
+		json_object_array_add(list, one);
+	}
+	if (view) {
+		put_text(sum, "balance", view->by_client ? "client" : "order");
+		put_figures(sum, &view->figures, figures_servers, figures_nservers);
+	}
+	put(o, "servers", list);
+	put(o, "upstreams", sum);
+	mem_free(view);
+}
+
+/* Of all routes. */
+static struct json_object *upstreams_of(const struct gateway *gw)
+{
+	struct json_object *o = json_object_new_object();
+	struct servers_view *view = mem_zalloc(sizeof(*view));
+	struct servers_figures sum = {.moves = 0};
+
+	for (unsigned i = 0; view && i < gw->nslots; i++) {
+		if (!gateway_has(gw, i))
+			continue;
+		servers_look(gw->listens[i].servers, view);
+		servers_figures_add(&sum, &view->figures);
+	}
+	put_figures(o, &sum, figures_servers, figures_nservers);
+	mem_free(view);
+	return o;
+}
+
 struct json_object *tell_status(const struct tell_process *p, const struct figures *f)
 {
 	struct json_object *o = json_object_new_object();
@@ -130,6 +182,7 @@ struct json_object *tell_status(const struct tell_process *p, const struct figur
 	put_number(o, "max_sessions", p->gw->max_sessions);
 	put(o, "process", process_of());
 	put(o, "memory", memory_of(&f->memory));
+	put(o, "upstreams", upstreams_of(p->gw));
 	put_counters(o, &f->total);
 	put_fabrics(o, f);
 	return o;
@@ -148,13 +201,12 @@ static struct json_object *versions_of(unsigned mask)
 }
 
 static struct json_object *end_of(const struct tell_process *p, unsigned i, enum auth_side which,
-				  const struct fabric_addr *addr, const struct leg_config *leg)
+				  const char *address, const struct leg_config *leg)
 {
 	struct json_object *o = json_object_new_object();
-	char text[FABRIC_ADDR_TEXT];
 	struct hostauth_times times;
 
-	put_text(o, "address", fabric_addr_format(addr, text));
+	put_text(o, "address", address);
 	put(o, "versions", versions_of(leg->versions));
 	put_number(o, "inline", leg->inline_bytes);
 	put_number(o, "credits", leg->credits);
@@ -199,11 +251,15 @@ struct json_object *tell_route(const struct tell_process *p, const struct figure
 {
 	const struct proxy_route *route = &p->gw->routes[i];
 	struct json_object *o = json_object_new_object();
+	char listen[FABRIC_ADDR_TEXT], upstream[GATEWAY_UPSTREAM_TEXT];
 
+	fabric_addr_format(&p->gw->listens[i].addr, listen);
+	gateway_upstream_text(p->gw, i, upstream);
 	put_text(o, "name", route->name);
 	put_text(o, "state", p->gw->listens[i].state == GATEWAY_CURRENT ? "serving" : "leaving");
-	put(o, "listen", end_of(p, i, AUTH_LISTEN, &p->gw->listens[i].addr, &route->client));
-	put(o, "upstream", end_of(p, i, AUTH_UPSTREAM, &route->upstream, &route->server));
+	put(o, "listen", end_of(p, i, AUTH_LISTEN, listen, &route->client));
+	put(o, "upstream", end_of(p, i, AUTH_UPSTREAM, upstream, &route->server));
+	put_servers(o, p->gw->listens[i].servers);
 	put_number(o, "sessions", f->routes[i].sessions);
 	put_counters(o, &f->routes[i]);
 	put(o, "latency", latencies_of(&f->routes[i]));

@@ -195,6 +195,53 @@ static void about_routes(struct text *t, const struct text_process *p, const str
 	}
 }
 
+/* Each server once, for every figure a family of its own. */
+static void sample_servers(struct text *t, const struct family *f, const struct figure *figure,
+			   const char *route, const struct servers_view *view)
+{
+	char labels[PROXY_NAME_MAX + FABRIC_ADDR_TEXT + 64], at[FABRIC_ADDR_TEXT];
+
+	for (unsigned i = 0; i < view->n; i++) {
+		snprintf(labels, sizeof(labels), "{route=\"%s\",server=\"%s\"}", route,
+			 fabric_addr_format(&view->at[i].addr, at));
+		sample(t, f, labels, figure_at(&view->at[i].figures, figure));
+	}
+}
+
+static void about_figure(struct text *t, const struct text_process *p, const struct figure *figure,
+			 bool of_each, struct servers_view *view)
+{
+	const struct family family = {figure->metric, figure->is_state ? "gauge" : "counter",
+				      figure->unit, figure->help};
+	char labels[PROXY_NAME_MAX + 16];
+
+	begin(t, &family);
+	for (unsigned r = 0; r < p->gw->nslots; r++) {
+		const char *route = p->gw->routes[r].name;
+
+		if (!gateway_has(p->gw, r))
+			continue;
+		servers_look(p->gw->listens[r].servers, view);
+		if (of_each) {
+			sample_servers(t, &family, figure, route, view);
+			continue;
+		}
+		snprintf(labels, sizeof(labels), "{route=\"%s\"}", route);
+		sample(t, &family, labels, figure_at(&view->figures, figure));
+	}
+}
+
+static void about_upstreams(struct text *t, const struct text_process *p)
+{
+	struct servers_view *view = mem_zalloc(sizeof(*view));
+
+	for (unsigned i = 0; view && i < figures_nservers; i++)
+		about_figure(t, p, &figures_servers[i], false, view);
+	for (unsigned i = 0; view && i < figures_nserver; i++)
+		about_figure(t, p, &figures_server[i], true, view);
+	mem_free(view);
+}
+
 static void about_versions(struct text *t, const struct text_process *p, const struct figures *f)
 {
 	static const struct family speaking = {"sessions_speaking", "gauge", NULL,
@@ -343,6 +390,7 @@ void text_figures(struct text *t, const struct text_process *p, const struct fig
 	about_process(t, p);
 	about_memory(t, &f->memory);
 	about_routes(t, p, f);
+	about_upstreams(t, p);
 	about_versions(t, p, f);
 	about_latency(t, p, f);
 	about_refusals(t, p, f);

@@ -191,6 +191,7 @@ struct leg {
 	struct list dead;	    /* tx to be given back before anything else */
 	bool closing, closed_told;
 	bool discarding; /* a continued message in progress was refused */
+	bool is_probe;	 /* its user's: of whom it is, where he has several kinds */
 };
 
 /** struct leg_way - how a server is reached; all borrowed for the call. */

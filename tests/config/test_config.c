@@ -416,7 +416,7 @@ static const struct bad routes[] = {
 	 "5: source has \"10.0.0.300\", which is no network: write it like "
 	 "\"192.0.2.0/24\" or \"2001:db8::/32\"\n"},
 	{TO("source = \"::1\";"),
-	 "5: source has IPv6 addresses, and the upstream's is of the other family: give "
+	 "5: source has IPv6 addresses, and 10.0.0.2 is of the other family: give "
 	 "addresses of its own\n"},
 	{TO("source = \"0.0.0.0\";"), "5: source has an address of zeros, which is none to connect "
 				      "from: give one of this machine's\n"},
@@ -470,7 +470,8 @@ static const struct bad routes[] = {
 	{TO("version = \"early\";"), "5: " VERSION},
 	{TO("version = 4;"), "5: " VERSION},
 	{TO("versions = [1];"),
-	 "5: unknown key \"versions\": known here are fabric, address, port, source, side_ports, "
+	 "5: unknown key \"versions\": known here are fabric, address, addresses, balance, "
+	 "probe_interval, port, source, side_ports, "
 	 "version, hop, inline, receive_structure, "
 	 "credits, reverse_credits, reverse, crc, literal_credits, connect_timeout, "
 	 "reply_timeout, version_memory, retry_count, rnr_retry_count, resolve_timeout, "

@@ -58,6 +58,7 @@ static void a_file_becomes_routes(void **state)
 {
 	struct config *cfg = config_must();
 	const struct leg_config *leg;
+	struct fabric_addr upstream;
 	struct gateway gw;
 	char text[FABRIC_ADDR_TEXT];
 
@@ -82,7 +83,8 @@ static void a_file_becomes_routes(void **state)
 	assert_int_equal(leg->setup_timeout, 3 * NSEC_PER_SEC);
 	assert_int_equal(leg->reply_timeout, 86400 * NSEC_PER_SEC);
 	assert_int_equal(gw.routes[0].version_memory, 60 * NSEC_PER_SEC);
-	assert_string_equal(fabric_addr_format(&gw.routes[0].upstream, text), "[::1]:2");
+	servers_addr(gw.routes[0].servers, 0, &upstream);
+	assert_string_equal(fabric_addr_format(&upstream, text), "[::1]:2");
 	assert_int_equal(gw.routes[0].client_hop, HOP_NEAR);
 	assert_int_equal(gw.routes[0].server_hop, HOP_FAR);
 	assert_int_equal(gw.routes[1].client.versions, LEG_V1_OR_V2);

@@ -123,11 +123,12 @@ static void a_server_that_hangs_up_on_version_2_is_asked_again_in_1(void **state
 	assert_int_equal(w.raw.accepted, 2);
 	assert_int_equal(proxy_counters(w.proxy)->sessions_opened, 1);
 	assert_int_equal(s.v2_messages, 1);
-	believed = w.proxy->routes[0]->v1_until;
+	believed = servers_v1_until(w.proxy->routes[0]->servers, 0);
 	assert_true(believed > memnet_now(w.net));
 	peer_call(&p->client, &null_call);
 	world_run(&w, NSEC_PER_SEC);
-	assert_int_equal(w.proxy->routes[0]->v1_until, believed); /* from its first message on */
+	assert_int_equal(servers_v1_until(w.proxy->routes[0]->servers, 0),
+			 believed); /* from its first message on */
 
 	/* Remembered ... */
 	next_client(p, 20 * NSEC_PER_SEC);
@@ -281,7 +282,7 @@ static void a_server_without_properties_is_spoken_to_in_2(void **state)
 	assert_int_equal(w.raw.accepted, 1);
 	assert_int_equal(s.v1_calls, 0);
 	assert_int_equal(s.v2_messages, 2);
-	assert_int_equal(w.proxy->routes[0]->v1_until, 0);
+	assert_int_equal(servers_v1_until(w.proxy->routes[0]->servers, 0), 0);
 	end();
 }
 

@@ -137,6 +137,7 @@ static void show_status(struct show *s, struct json_object *o)
 		show_size(show_number(process, "resident_bytes"), d),
 		show_size(show_number(process, "heap_bytes"), e),
 		show_number(process, "descriptors"));
+	show_counters(s, "servers", member(o, "upstreams"));
 	show_all_counted(s, o);
 	show_counters(s, "iwarp", member(o, "iwarp"));
 	show_counters(s, "verbs", member(o, "verbs"));
@@ -174,6 +175,24 @@ static void show_latency(struct show *s, struct json_object *list)
 	}
 }
 
+static void show_servers(struct show *s, struct json_object *list)
+{
+	char address[TEXT], host[TEXT];
+
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *o = json_object_array_get_idx(list, i);
+
+		fprintf(s->to,
+			"server     %s of %s: %s, %" PRIu64 " sessions, %" PRIu64
+			" connections, %" PRIu64 " failed, %" PRIu64 " probes, %" PRIu64
+			" failed\n",
+			show_text(o, "address", address, TEXT), show_text(o, "host", host, TEXT),
+			show_number(o, "up") ? "up" : "down", show_number(o, "sessions"),
+			show_number(o, "connects"), show_number(o, "failures"),
+			show_number(o, "probes"), show_number(o, "probe_failures"));
+	}
+}
+
 static void show_route(struct show *s, struct json_object *o)
 {
 	struct json_object *listen = member(o, "listen"), *upstream = member(o, "upstream");
@@ -184,6 +203,9 @@ static void show_route(struct show *s, struct json_object *o)
 		show_text(listen, "versions", d, TEXT));
 	fprintf(s->to, "upstream   %s, versions %s\n", show_text(upstream, "address", c, TEXT),
 		show_text(upstream, "versions", e, TEXT));
+	if (json_object_is_type(member(o, "servers"), json_type_array))
+		show_servers(s, member(o, "servers"));
+	show_counters(s, "servers", member(o, "upstreams"));
 	fprintf(s->to, "sessions   %" PRIu64 "\n", show_number(o, "sessions"));
 	show_all_counted(s, o);
 	if (json_object_is_type(member(o, "latency"), json_type_array))

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   in hosts --> answered at once
+ *   else A and AAAA are asked for together --> both came --> answered
+ *                                         \-> one has addresses, and the other does not come for GRACE --> answered
+ *                                          \-> PATIENCE is over --> failed
+ *
+ * libevent sends, repeats, matches answers by number, question and sender, and reads them; it takes answers
+ * over UDP alone, so what is cut short is no answer. It does not know that a name server is to be asked no longer:
+ * so that it never probes one with a name of its own ("google.com"), none is given up by it; after a failure it is
+ * made anew instead, as soon as nothing is under way, and reads what resolv.conf has then.
+ */
+#include "daemon/resolver.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <event2/dns.h>
+#include <event2/event.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/hostsfile.h"
+
+#define GRACE (300 * NSEC_PER_MS)
+#define PATIENCE (30 * NSEC_PER_SEC)
+#define HOSTS_TTL (5 * NSEC_PER_SEC) /* what the file says is not looked at for each client */
+
+enum { FAMILIES = 2 };
+
+struct lookup;
+
+/* One question. */
+struct question {
+	struct lookup *of;
+	struct evdns_request *request; /* NULL: answered, or never asked */
+};
+
+struct lookup {
+	struct list link;
+	struct resolver *resolver;
+	struct name *name;
+	struct question questions[FAMILIES];
+	struct names_answer answer; /* so far */
+	bool failed;		    /* one of them */
+	bool is_over;		    /* its name has its answer; what was asked comes back yet */
+	nsec_t end;
+};
+
+struct resolver {
+	struct resolver_config cfg;
+	struct evdns_base *dns; /* NULL: to be made */
+	struct stat read;	/* resolv.conf, as it was read */
+	bool is_worn;		/* to be made anew */
+	struct list lookups;
+};
+
+struct resolver *resolver_new(const struct resolver_config *cfg)
+{
+	struct resolver *r = mem_zalloc(sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->cfg = *cfg;
+	list_init(&r->lookups);
+	return r;
+}
+
+static void close_dns(struct resolver *r)
+{
+	if (r->dns)
+		evdns_base_free(r->dns, 0);
+	r->dns = NULL;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* What has changed, or did not answer, is begun anew where nothing is under way. */
+static void renew_dns(struct resolver *r)
+{
+	struct stat now = {.st_size = 0};
+
+	if (!r->dns || !list_is_empty(&r->lookups))
+		return;
+	(void)stat(r->cfg.resolv_conf, &now);
+	if (r->is_worn || !is_same_file(&now, &r->read))
+		close_dns(r);
+}
+
+static bool open_dns(struct resolver *r)
+{
+	/* Without a file, or one that cannot be read: the name server of this machine. */
+	int err;
+
+	renew_dns(r);
+	if (r->dns)
+		return true;
+	r->dns = evdns_base_new(loop_base(r->cfg.loop), 0);
+	if (!r->dns)
+		return false;
+	r->is_worn = false;
+	memset(&r->read, 0, sizeof(r->read));
+	(void)stat(r->cfg.resolv_conf, &r->read);
+	err = evdns_base_resolv_conf_parse(
+		r->dns, DNS_OPTION_SEARCH | DNS_OPTION_NAMESERVERS | DNS_OPTION_MISC,
+		r->cfg.resolv_conf);
+	if (err)
+		log_warn("name.servers",
+			 "file=%s why=\"cannot be used (%d): names are asked for "
+			 "at what could be read of it, or at this machine\"",
+			 r->cfg.resolv_conf, err);
+	/* None is given up: see above. */
+	(void)evdns_base_set_option(r->dns, "max-timeouts:", "255");
+	return true;
+}
+
+static bool is_answered(const struct lookup *l)
+{
+	return !l->questions[0].request && !l->questions[1].request;
+}
+
+/* libevent answers what is taken back as well, a little later. */
+static void stop(struct lookup *l)
+{
+	l->is_over = true;
+	l->end = NSEC_NEVER;
+	for (unsigned i = 0; i < FAMILIES; i++)
+		if (l->questions[i].request)
+			evdns_cancel_request(l->resolver->dns, l->questions[i].request);
+}
+
+static void end_if_answered(struct lookup *l)
+{
+	if (!l->is_over || !is_answered(l))
+		return;
+	list_del(&l->link);
+	mem_free(l);
+}
+
+static void conclude(struct lookup *l)
+{
+	struct names_answer *a = &l->answer;
+
+	a->result = a->n ? NAMES_FOUND : l->failed ? NAMES_FAILED : NAMES_NONE;
+	if (a->result == NAMES_NONE)
+		a->why = "there is no such name, or it has no address";
+	names_answer(l->name, a, loop_now());
+	stop(l);
+}
+
+static void add(struct names_answer *a, int family, const uint8_t *octets)
+{
+	struct fabric_addr *addr = &a->addrs[a->n];
+
+	if (a->n == NAMES_ADDRS)
+		return;
+	*addr = (struct fabric_addr){.ss.ss_family = (sa_family_t)family};
+	if (family == AF_INET) {
+		memcpy(&((struct sockaddr_in *)&addr->ss)->sin_addr, octets, 4);
+		addr->len = sizeof(struct sockaddr_in);
+	} else {
+		memcpy(&((struct sockaddr_in6 *)&addr->ss)->sin6_addr, octets, 16);
+		addr->len = sizeof(struct sockaddr_in6);
+	}
+	a->n++;
+}
+
+/* A TTL with its first bit set is 0 (RFC 2181 8); libevent has it as an int. */
+static void take(struct names_answer *a, int type, int count, int ttl, const void *addresses)
+{
+	bool is_v4 = type == DNS_IPv4_A;
+	nsec_t holds = ttl > 0 ? (nsec_t)ttl * NSEC_PER_SEC : 0;
+
+	if (a->n == 0 || holds < a->ttl)
+		a->ttl = holds;
+	for (int i = 0; i < count; i++)
+		add(a, is_v4 ? AF_INET : AF_INET6,
+		    (const uint8_t *)addresses + (size_t)i * (is_v4 ? 4 : 16));
+}
+
+static const char *reason(int result)
+{
+	switch (result) {
+	case DNS_ERR_TRUNCATED:
+		return "the answer is longer than UDP carries";
+	case DNS_ERR_TIMEOUT:
+		return "no name server answers";
+	default:
+		return "no name server has an answer";
+	}
+}
+
+static void take_answer(struct lookup *l, int result, char type, int count, int ttl,
+			const void *addresses)
+{
+	if (result == DNS_ERR_NONE && (type == DNS_IPv4_A || type == DNS_IPv6_AAAA)) {
+		take(&l->answer, type, count, ttl, addresses);
+	} else if (result != DNS_ERR_NOTEXIST && result != DNS_ERR_NODATA) {
+		l->failed = true;
+		l->answer.why = reason(result);
+		l->resolver->is_worn = true;
+	}
+	if (is_answered(l))
+		conclude(l);
+	else if (l->answer.n)
+		l->end = nsec_min(l->end, loop_now() + GRACE);
+}
+
+static void on_answer(int result, char type, int count, int ttl, void *addresses, void *arg)
+{
+	struct question *q = arg;
+
+	q->request = NULL;
+	if (!q->of->is_over)
+		take_answer(q->of, result, type, count, ttl, addresses);
+	end_if_answered(q->of);
+}
+
+static bool in_hosts(struct resolver *r, struct name *name)
+{
+	struct names_answer a = {.result = NAMES_FOUND, .ttl = HOSTS_TTL};
+	FILE *f = fopen(r->cfg.hosts, "re");
+
+	if (!f)
+		return false;
+	a.n = hostsfile_find(f, name->text, a.addrs, NAMES_ADDRS);
+	fclose(f);
+	if (a.n)
+		names_answer(name, &a, loop_now());
+	return a.n > 0;
+}
+
+bool resolver_ask(struct resolver *r, struct name *name)
+{
+	struct lookup *l;
+
+	if (in_hosts(r, name))
+		return true;
+	if (!open_dns(r) || !(l = mem_zalloc(sizeof(*l))))
+		return false;
+	l->resolver = r;
+	l->name = name;
+	l->end = loop_now() + PATIENCE;
+	l->answer.why = "no name server answers";
+	list_add_tail(&r->lookups, &l->link);
+	l->questions[0].of = l->questions[1].of = l;
+	l->questions[0].request =
+		evdns_base_resolve_ipv4(r->dns, name->text, 0, on_answer, &l->questions[0]);
+	l->questions[1].request =
+		evdns_base_resolve_ipv6(r->dns, name->text, 0, on_answer, &l->questions[1]);
+	if (!is_answered(l))
+		return true;
+	l->is_over = true;
+	end_if_answered(l);
+	return false;
+}
+
+nsec_t resolver_tick(struct resolver *r, nsec_t now)
+{
+	nsec_t at = NSEC_NEVER;
+
+	for (struct list *it = r->lookups.next; it != &r->lookups; it = it->next) {
+		struct lookup *l = container_of(it, struct lookup, link);
+
+		if (l->end > now) {
+			at = nsec_min(at, l->end);
+			continue;
+		}
+		l->failed = true;
+		r->is_worn = true;
+		conclude(l);
+	}
+	return at;
+}
+
+void resolver_free(struct resolver *r)
+{
+	if (!r)
+		return;
+	for (struct list *it = r->lookups.next; it != &r->lookups; it = it->next)
+		stop(container_of(it, struct lookup, link));
+	while (!list_is_empty(&r->lookups) && loop_run_once(r->cfg.loop, 0) == 0)
+		;
+	close_dns(r);
+	mem_free(r);
+}

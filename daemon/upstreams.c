@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * A worker whose client waits for a name takes a ticket of the route's servers and rings. Here the names that are
+ * over are wanted of names.h, which asks the resolver unless the answer holds; when all have an answer that came
+ * after that, the ticket is answered, and the workers are woken. Tickets taken meanwhile are for the next round.
+ */
+#include "daemon/upstreams.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/figures.h"
+#include "daemon/names.h"
+#include "daemon/resolver.h"
+#include "daemon/worker.h"
+
+/* Of one route's servers. */
+struct round {
+	struct servers *of; /* NULL: nothing is under way */
+	uint64_t ticket;
+	struct round_host {
+		struct name *name; /* NULL: not wanted, or done */
+		uint64_t answers;  /* it had */
+	} hosts[SERVERS_HOSTS];
+};
+
+struct upstreams {
+	struct gateway *gw;
+	struct loop *loop;
+	struct worker **workers;
+	struct resolver *resolver;
+	struct names names;
+	struct round *rounds; /* by slot */
+	unsigned told;	      /* news that workers were woken for */
+	atomic_bool rung;
+};
+
+static void ring(void *arg)
+{
+	struct upstreams *u = arg;
+
+	atomic_store(&u->rung, true);
+	loop_wake(u->loop);
+}
+
+static bool ask(void *arg, struct name *name)
+{
+	return resolver_ask(((struct upstreams *)arg)->resolver, name);
+}
+
+struct upstreams *upstreams_new(struct gateway *gw, struct loop *loop, struct worker **workers)
+{
+	const struct resolver_config files = {
+		.loop = loop, .hosts = "/etc/hosts", .resolv_conf = "/etc/resolv.conf"};
+	struct upstreams *u = mem_zalloc(sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->gw = gw;
+	u->loop = loop;
+	u->workers = workers;
+	u->names = (struct names){.ask = ask, .arg = u};
+	u->resolver = resolver_new(&files);
+	u->rounds = mem_zalloc(gw->nslots * sizeof(*u->rounds));
+	if (!u->resolver || !u->rounds) {
+		resolver_free(u->resolver);
+		mem_free(u->rounds);
+		mem_free(u);
+		return NULL;
+	}
+	gw->bell->arg = u;
+	gw->bell->ring = ring;
+	return u;
+}
+
+/* Whether it is still that host: servers may have been configured anew. */
+static bool is_wanted(const struct round *round, unsigned i)
+{
+	const char *text = servers_expired(round->of, i, NSEC_NEVER);
+
+	return text && strcmp(text, round->hosts[i].name->text) == 0;
+}
+
+/* What is known of a host by now. Return: whether that is all there is to come. */
+static bool take_host(struct round *round, unsigned i)
+{
+	struct round_host *host = &round->hosts[i];
+	const struct name *name = host->name;
+
+	if (!name)
+		return true;
+	if (name->answers == host->answers)
+		return false;
+	if (!is_wanted(round, i))
+		;
+	else if (name->last.result == NAMES_FAILED)
+		servers_unfound(round->of, i, name->expires);
+	else
+		servers_found(round->of, i, name->last.addrs, name->last.n, name->expires);
+	host->name = NULL;
+	return true;
+}
+
+static void go_on(struct round *round)
+{
+	bool is_done = true;
+
+	for (unsigned i = 0; i < SERVERS_HOSTS; i++)
+		is_done &= take_host(round, i);
+	if (!is_done)
+		return;
+	servers_answered(round->of, round->ticket);
+	servers_put(round->of);
+	*round = (struct round){.of = NULL};
+}
+
+static void begin(struct upstreams *u, struct round *round, struct servers *of, uint64_t ticket,
+		  nsec_t now)
+{
+	*round = (struct round){.of = servers_hold(of), .ticket = ticket};
+	for (unsigned i = 0; i < SERVERS_HOSTS; i++) {
+		const char *text = servers_expired(of, i, now);
+		struct round_host *host = &round->hosts[i];
+
+		if (!text)
+			continue;
+		host->name = names_want(&u->names, text, now);
+		if (!host->name) /* no memory: soon again */
+			servers_unfound(of, i, now + NAMES_RETRY);
+		else if (host->name->is_asked)
+			host->answers = host->name->answers;
+		else /* it holds, or was answered at once */
+			host->answers = host->name->answers - 1;
+	}
+	go_on(round);
+}
+
+static void wake_workers(struct upstreams *u)
+{
+	unsigned news = atomic_load(&u->gw->bell->news);
+
+	if (news == u->told)
+		return;
+	u->told = news;
+	for (unsigned i = 0; i < u->gw->nworkers; i++)
+		worker_wake(u->workers[i]);
+}
+
+nsec_t upstreams_tick(struct upstreams *u, nsec_t now)
+{
+	nsec_t at = resolver_tick(u->resolver, now);
+
+	for (unsigned i = 0; i < u->gw->nslots; i++)
+		if (u->rounds[i].of)
+			go_on(&u->rounds[i]);
+	if (atomic_exchange(&u->rung, false))
+		for (unsigned i = 0; i < u->gw->nslots; i++) {
+			struct servers *of = u->gw->listens[i].servers;
+			uint64_t ticket = of && !u->rounds[i].of ? servers_asked(of) : 0;
+
+			if (ticket)
+				begin(u, &u->rounds[i], of, ticket, now);
+			else if (of && u->rounds[i].of && servers_asked(of) > u->rounds[i].ticket)
+				atomic_store(&u->rung, true); /* after this round */
+		}
+	wake_workers(u);
+	return at;
+}
+
+static void report(const char *route, const struct server_view *server)
+{
+	char at[FABRIC_ADDR_TEXT], line[512] = "";
+	size_t len = 0;
+
+	for (unsigned i = 0; i < figures_nserver && len < sizeof(line); i++)
+		len += (size_t)snprintf(
+			line + len, sizeof(line) - len, " %s=%llu", figures_server[i].name,
+			(unsigned long long)figure_at(&server->figures, &figures_server[i]));
+	log_info("upstream", "route=%s server=%s host=%s%s", route,
+		 fabric_addr_format(&server->addr, at), *server->host ? server->host : "-", line);
+}
+
+void upstreams_report(const struct gateway *gw)
+{
+	struct servers_view *view = mem_zalloc(sizeof(*view));
+
+	for (unsigned i = 0; view && i < gw->nslots; i++) {
+		if (!gateway_has(gw, i) || !gw->listens[i].servers)
+			continue;
+		servers_look(gw->listens[i].servers, view);
+		for (unsigned k = 0; k < view->n; k++)
+			report(gw->routes[i].name, &view->at[k]);
+	}
+	mem_free(view);
+}
+
+void upstreams_free(struct upstreams *u)
+{
+	if (!u)
+		return;
+	u->gw->bell->ring = NULL;
+	resolver_free(u->resolver);
+	for (unsigned i = 0; i < u->gw->nslots; i++)
+		servers_put(u->rounds[i].of);
+	names_free(&u->names);
+	mem_free(u->rounds);
+	mem_free(u);
+}

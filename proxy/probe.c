@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   due --> connect --> negotiate --> NULL call --> any answer to it: it serves
+ *              |            |             |
+ *              +------------+-------------+--> the connection ends, or time is over: it does not
+ *
+ * A connection that is made says little: a kernel makes it for a server that hangs. So each probe is a
+ * connection of its own with one call, the NULL procedure of NFS, which needs no export and no rights; a server
+ * that does not know the program says so, and serves.
+ *
+ * Of all workers one probes a route's servers. A probe that there is no memory for is no verdict. What a probe has is
+ * of the memory for connections, as that of sessions is, but it makes nobody room.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "proxy/internal.h"
+#include "xdr/cursor.h"
+
+enum {
+	PROBE_PROGRAM = 100003, /* NFS; */
+	PROBE_VERSION = 4,	/* what else there is an answer tells */
+	PROBE_CALL = 40,	/* octets */
+	PROBE_CREDITS = 2,	/* the least that version 2 takes */
+};
+
+struct probe {
+	struct leg leg; /* first */
+	struct list link;
+	struct route_state *rs;
+	struct fabric_addr to;
+	uint32_t slot;
+	size_t bytes; /* of proxy.fixed_bytes */
+	nsec_t end;
+	struct timer timer;
+	struct leg_tx tx;
+	bool tried_v1, answered, is_over;
+	uint8_t *call;	    /* a block of the arena, for fabrics send nothing else */
+	struct rpc_msg msg; /* last: most of it is never touched */
+};
+
+static struct probe *probe_of(struct leg *leg)
+{
+	return (struct probe *)leg;
+}
+
+static void probe_free(struct probe *pr)
+{
+	struct proxy *p = pr->rs->proxy;
+
+	leg_fini(&pr->leg);
+	buf_free(&p->arena, pr->call);
+	timer_disarm(&p->timers, &pr->timer);
+	list_del(&pr->link);
+	p->fixed_bytes -= pr->bytes;
+	mem_free(pr);
+}
+
+/* Once for each: then only its connection is left to end. */
+static void conclude(struct probe *pr, bool answers, const char *why)
+{
+	const char *route = pr->rs->route->name;
+	char server[FABRIC_ADDR_TEXT];
+
+	if (pr->is_over)
+		return;
+	pr->is_over = true;
+	fabric_addr_format(&pr->to, server);
+	if (servers_probed(pr->rs->servers, pr->slot, &pr->to, answers, pr->rs->proxy->now)) {
+		if (answers)
+			log_peer(LOG_LEVEL_INFO, "upstream.up", route, "route=%s server=%s", route,
+				 server);
+		else
+			log_peer(LOG_LEVEL_WARN, "upstream.down", route,
+				 "route=%s server=%s why=\"probes: %s\"", route, server, why);
+	}
+	leg_close(&pr->leg, ERR_CLOSED, "probe over");
+}
+
+static void send_call(struct probe *pr)
+{
+	struct xdr_out x;
+
+	xdr_out_init(&x, pr->call, PROBE_CALL);
+	rpc_msg_reset(&pr->msg, (uint32_t)session_random(pr->rs->proxy), RPC_CALL);
+	xdr_put_u32(&x, pr->msg.xid);
+	xdr_put_u32(&x, 0); /* a call */
+	xdr_put_u32(&x, 2); /* of RPC version 2 */
+	xdr_put_u32(&x, PROBE_PROGRAM);
+	xdr_put_u32(&x, PROBE_VERSION);
+	xdr_put_u32(&x, 0); /* NULL */
+	for (unsigned i = 0; i < 4; i++)
+		xdr_put_u32(&x, 0); /* no credential, no verifier */
+	pr->msg.nbody = 1;
+	pr->msg.body[0] = view_of(pr->call, xdr_out_len(&x));
+	pr->tx = (struct leg_tx){.tx = {.msg = &pr->msg}, .owner = pr};
+	leg_send(&pr->leg, &pr->tx);
+}
+
+/* The one address that servers of its family see of everybody; false: there is none. */
+static bool has_source(const struct probe *pr, struct fabric_addr *from)
+{
+	const struct proxy_route *route = pr->rs->route;
+
+	for (unsigned i = 0; i < route->nsources; i++) {
+		const struct fabric_net *net = &route->sources[i].addresses;
+
+		if (fabric_net_host_bits(net) > 0 ||
+		    net->is_v6 != (pr->to.ss.ss_family == AF_INET6))
+			continue;
+		fabric_net_move(net, net, &pr->to, from);
+		return true;
+	}
+	return false;
+}
+
+/* Return: as leg_connect(). */
+static int probe_connect(struct probe *pr)
+{
+	struct route_state *rs = pr->rs;
+	struct fabric_addr from;
+	struct proxy *p = rs->proxy;
+	const struct leg_config *cfg = &rs->probe_leg;
+	struct leg_way way = {.fabric = p->cfg.fabrics[rs->route->upstream_fabric], .to = &pr->to};
+
+	if ((cfg->versions & LEG_V1) &&
+	    (pr->tried_v1 || p->now < servers_v1_until(rs->servers, pr->slot)))
+		cfg = &rs->probe_leg_v1;
+	if (has_source(pr, &from))
+		way.from = &from;
+	leg_init(&pr->leg, RPC_INITIATOR);
+	pr->leg.is_probe = true;
+	pr->leg.first_xid = (uint32_t)session_random(p);
+	return leg_connect(&pr->leg, cfg, &p->arena, &way, 1, p->now);
+}
+
+static void await(struct probe *pr)
+{
+	timer_arm(&pr->rs->proxy->timers, &pr->timer, nsec_min(pr->leg.deadline, pr->end));
+}
+
+/* A server that hangs up on version 2's first message may still speak version 1 (decision 9). */
+static bool again_as_v1(struct probe *pr)
+{
+	bool answered = pr->leg.t && pr->leg.t->ready;
+
+	if (pr->is_over || pr->tried_v1 || !pr->leg.t || answered ||
+	    pr->leg.cfg->versions != LEG_V1_OR_V2)
+		return false;
+	pr->tried_v1 = true;
+	leg_fini(&pr->leg);
+	return probe_connect(pr) == 0;
+}
+
+static void on_out(struct probe *pr, struct leg_out *out)
+{
+	switch (out->kind) {
+	case LEG_OUT_READY:
+		send_call(pr);
+		break;
+	case LEG_OUT_MSG:
+		pr->answered |= out->msg->dir == RPC_REPLY && out->msg->xid == pr->msg.xid;
+		leg_put(&pr->leg, &out->held);
+		break;
+	case LEG_OUT_ERROR:
+		pr->answered |= out->xid == pr->msg.xid;
+		break;
+	case LEG_OUT_CLOSED:
+		if (!again_as_v1(pr))
+			conclude(pr, false, out->why ? out->why : err_name(out->status));
+		break;
+	case LEG_OUT_NONE:
+	case LEG_OUT_SENT:
+	case LEG_OUT_OP:
+		break;
+	}
+	if (pr->answered)
+		conclude(pr, true, NULL);
+}
+
+/* All that is due of it. @out: what came already. */
+static void go_on(struct probe *pr, struct leg_out *out)
+{
+	for (; out->kind != LEG_OUT_NONE; leg_next(&pr->leg, out))
+		on_out(pr, out);
+	leg_pump(&pr->leg);
+	for (leg_next(&pr->leg, out); out->kind != LEG_OUT_NONE; leg_next(&pr->leg, out))
+		on_out(pr, out);
+	if (pr->is_over && leg_ended(&pr->leg))
+		probe_free(pr);
+	else
+		await(pr);
+}
+
+void probe_input(struct leg *leg, const struct fabric_event *ev)
+{
+	struct leg_out out;
+
+	leg_input(leg, ev, &out);
+	if (out.kind == LEG_OUT_NONE)
+		leg_next(leg, &out);
+	go_on(probe_of(leg), &out);
+}
+
+static void on_time(struct timer *timer, nsec_t now)
+{
+	struct probe *pr = container_of(timer, struct probe, timer);
+	struct leg_out out;
+
+	if (pr->is_over) { /* and its connection does not end */
+		probe_free(pr);
+		return;
+	}
+	leg_tick(&pr->leg, now);
+	if (now >= pr->end) {
+		conclude(pr, false, "no answer in time");
+		pr->end = now + pr->rs->route->server.setup_timeout;
+	}
+	leg_next(&pr->leg, &out);
+	go_on(pr, &out);
+}
+
+static bool is_under_way(const struct route_state *rs, uint32_t slot)
+{
+	for (const struct list *it = rs->probes.next; it != &rs->probes; it = it->next)
+		if (container_of(it, const struct probe, link)->slot == slot)
+			return true;
+	return false;
+}
+
+static void probe(struct route_state *rs, uint32_t slot)
+{
+	struct proxy *p = rs->proxy;
+	size_t bytes =
+		leg_fixed_bytes(&rs->probe_leg, p->cfg.fabrics[rs->route->upstream_fabric], 1) +
+		sizeof(struct probe);
+	struct probe *pr;
+
+	if (p->fixed_bytes + bytes > p->fixed_limit || !(pr = mem_zalloc(sizeof(*pr))))
+		return;
+	pr->rs = rs;
+	pr->slot = slot;
+	pr->bytes = bytes;
+	pr->end = p->now + rs->route->server.setup_timeout;
+	p->fixed_bytes += bytes;
+	timer_init(&pr->timer, on_time);
+	list_add_tail(&rs->probes, &pr->link);
+	servers_addr(rs->servers, slot, &pr->to);
+	leg_init(&pr->leg, RPC_INITIATOR);
+	pr->call = buf_alloc(&p->arena, PROBE_CALL, BUF_FIXED);
+	if (!pr->call || probe_connect(pr) < 0)
+		probe_free(pr);
+	else
+		await(pr);
+}
+
+static void on_due(struct timer *timer, nsec_t now)
+{
+	struct route_state *rs = container_of(timer, struct route_state, probing);
+	uint32_t slots[SERVERS_MOST];
+	unsigned n = servers_list(rs->servers, slots, now);
+
+	timer_arm(&rs->proxy->timers, timer, now + rs->route->probe_interval);
+	if (rs->proxy->draining)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		if (!is_under_way(rs, slots[i]))
+			probe(rs, slots[i]);
+}
+
+void probes_init(struct route_state *rs)
+{
+	list_init(&rs->probes);
+	timer_init(&rs->probing, on_due);
+}
+
+void probes_begin(struct route_state *rs)
+{
+	const struct proxy_config *cfg = &rs->proxy->cfg;
+	unsigned workers = cfg->workers ? cfg->workers : 1;
+
+	rs->probe_leg = rs->route->server;
+	rs->probe_leg.credits = PROBE_CREDITS;
+	rs->probe_leg.rev_credits = 1;
+	rs->probe_leg.bulk_bytes = rs->probe_leg.exposures = 0;
+	rs->probe_leg.reply_timeout = 0;
+	rs->probe_leg_v1 = rs->probe_leg;
+	rs->probe_leg_v1.versions = LEG_V1;
+	if (rs->route->probe_interval && rs->slot % workers == cfg->worker)
+		timer_arm(&rs->proxy->timers, &rs->probing, rs->proxy->now + NSEC_PER_SEC);
+}
+
+void probes_end(struct route_state *rs)
+{
+	timer_disarm(&rs->proxy->timers, &rs->probing);
+	while (!list_is_empty(&rs->probes))
+		probe_free(list_first(&rs->probes, struct probe, link));
+}

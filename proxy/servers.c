@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ * A server is up until a connection fails. Then it is down for SERVERS_BACKOFF, twice that after the next
+ * failure, up to SERVERS_BACKOFF_MOST; the first who comes after that tries it, and has as long as a set-up may take,
+ * while others still go elsewhere. Where probes are made they are what finds it up again, so no client has to.
+ *
+ *   up --connection failed, or SERVERS_PROBES_FAILED probes--> down --time is over--> tried --> up, or down for longer
+ *
+ * A client follows its own sessions: where one of them is open at a server, the next goes there, whatever
+ * others made of that server, for what failed them need not fail it. Only where probes say that the server is down,
+ * or it does not take this very connection, is it another's; and then of all its sessions.
+ */
+#include "proxy/servers_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool is_known_down(const struct server *server)
+{
+	return server->failures > 0 || server->unprobed >= SERVERS_PROBES_FAILED;
+}
+
+/* Nobody who is not with it yet goes there. */
+static bool is_down(const struct server *server, nsec_t now)
+{
+	return is_known_down(server) && now < server->down_until;
+}
+
+static nsec_t backoff(unsigned failures)
+{
+	nsec_t wait = SERVERS_BACKOFF;
+
+	while (--failures > 0 && wait < SERVERS_BACKOFF_MOST)
+		wait *= 2;
+	return wait < SERVERS_BACKOFF_MOST ? wait : SERVERS_BACKOFF_MOST;
+}
+
+/* --- pins --- */
+
+static struct servers_pin **bucket_of(struct servers *s, const uint8_t *key)
+{
+	uint64_t hash = s->seed;
+
+	for (unsigned i = 0; i < CHOICE_KEY; i++)
+		hash = (hash ^ key[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	return &s->pins[(hash >> 32) % SERVERS_BUCKETS];
+}
+
+/* Return: NULL without memory. */
+static struct servers_pin *pin_get(struct servers *s, const struct fabric_addr *client)
+{
+	uint8_t key[CHOICE_KEY];
+	struct servers_pin **at, *pin;
+
+	servers_key(client, key);
+	at = bucket_of(s, key);
+	for (pin = *at; pin && memcmp(pin->key, key, sizeof(key)) != 0;)
+		pin = pin->next;
+	if (!pin) {
+		pin = mem_zalloc(sizeof(*pin));
+		if (!pin)
+			return NULL;
+		memcpy(pin->key, key, sizeof(key));
+		pin->next = *at;
+		*at = pin;
+	}
+	pin->guests++;
+	return pin;
+}
+
+static void pin_put(struct servers *s, struct servers_pin *pin)
+{
+	struct servers_pin **at = bucket_of(s, pin->key);
+
+	if (--pin->guests > 0)
+		return;
+	if (pin->has_server)
+		s->at[pin->server].users--;
+	while (*at != pin)
+		at = &(*at)->next;
+	*at = pin->next;
+	mem_free(pin);
+}
+
+static void pin_to(struct servers *s, struct servers_pin *pin, uint32_t server)
+{
+	if (pin->has_server && pin->server == server)
+		return;
+	if (pin->has_server)
+		s->at[pin->server].users--;
+	s->at[server].users++;
+	pin->has_server = true;
+	pin->server = server;
+	pin->open = 0;
+	pin->epoch++;
+}
+
+/* --- guests --- */
+
+static bool has_failed(const struct servers_guest *g, uint32_t server)
+{
+	return g->tried >> server & 1;
+}
+
+/* Whether the guest goes where its client's others are. */
+static bool follows(const struct servers *s, const struct servers_guest *g, nsec_t now)
+{
+	const struct servers_pin *pin = g->pin;
+	const struct server *server;
+
+	if (!pin->has_server || has_failed(g, pin->server))
+		return false;
+	server = &s->at[pin->server];
+	if (pin->open > 0)
+		return server->unprobed < SERVERS_PROBES_FAILED;
+	return pin->guests > 1 && server->is_listed && !is_down(server, now);
+}
+
+/* Return: CHOICE_NONE when none is left. */
+static uint32_t pick(const struct servers *s, const struct servers_guest *g, nsec_t now)
+{
+	struct choice_server at[SERVERS_MOST];
+
+	for (unsigned i = 0; i < s->nat; i++) {
+		const struct server *server = &s->at[i];
+
+		at[i] = (struct choice_server){.rank = server->rank,
+					       .is_down = is_down(server, now),
+					       .is_out = !server->is_listed || has_failed(g, i)};
+		memcpy(at[i].key, server->key, CHOICE_KEY);
+	}
+	return choice_pick(at, s->nat, s->cfg.by_client ? g->pin->key : NULL);
+}
+
+static void give_up_server(struct servers *s, struct servers_guest *g)
+{
+	if (!g->has_server)
+		return;
+	if (g->is_open) {
+		s->at[g->server].count.sessions--;
+		g->pin->open -= g->epoch == g->pin->epoch;
+	}
+	s->at[g->server].users--;
+	g->has_server = g->is_open = false;
+}
+
+/* A server whose time is over is tried by one guest; the others see it down for as long as that takes. */
+static void take_server(struct servers *s, struct servers_guest *g, uint32_t server, nsec_t now)
+{
+	struct server *at = &s->at[server];
+
+	give_up_server(s, g);
+	at->users++;
+	g->server = server;
+	g->has_server = true;
+	if (is_known_down(at) && !is_down(at, now)) {
+		at->is_tried = true;
+		at->down_until = now + s->cfg.patience;
+	}
+}
+
+static enum servers_answer choose(struct servers *s, struct servers_guest *g,
+				  const struct fabric_addr *client, nsec_t now)
+{
+	uint32_t server;
+
+	if (!g->pin)
+		g->pin = pin_get(s, client);
+	if (!g->pin)
+		return SERVERS_SHORT;
+	if (follows(s, g, now)) {
+		take_server(s, g, g->pin->server, now);
+		return SERVERS_GO;
+	}
+	if (!servers_are_known(s, now) && (!g->ticket || g->ticket > s->answered)) {
+		if (!g->ticket)
+			g->ticket = servers_ask(s);
+		return SERVERS_WAIT;
+	}
+	server = pick(s, g, now);
+	if (server == CHOICE_NONE)
+		return SERVERS_OVER;
+	take_server(s, g, server, now);
+	if (g->pin->open == 0) /* else it is the client's once it takes this connection */
+		pin_to(s, g->pin, server);
+	return SERVERS_GO;
+}
+
+enum servers_answer servers_choose(struct servers *s, struct servers_guest *g,
+				   const struct fabric_addr *client, nsec_t now)
+{
+	enum servers_answer answer;
+
+	pthread_mutex_lock(&s->lock);
+	answer = choose(s, g, client, now);
+	pthread_mutex_unlock(&s->lock);
+	if (answer == SERVERS_WAIT)
+		servers_ring(s, false);
+	return answer;
+}
+
+void servers_addr(struct servers *s, unsigned slot, struct fabric_addr *out)
+{
+	pthread_mutex_lock(&s->lock);
+	*out = s->at[slot].addr;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* It took a connection, which is no answer to a probe. Return: whether it is up by that. */
+static bool note_connected(struct server *server)
+{
+	bool was_down = is_known_down(server);
+
+	server->failures = 0;
+	server->is_tried = false;
+	if (is_known_down(server))
+		return false;
+	server->down_until = 0;
+	return was_down;
+}
+
+/* Whether the guest is to follow its client elsewhere, though its own connection is set up. */
+static bool is_elsewhere(const struct servers *s, const struct servers_guest *g)
+{
+	const struct servers_pin *pin = g->pin;
+
+	return pin->open > 0 && pin->server != g->server && !has_failed(g, pin->server) &&
+	       s->at[pin->server].unprobed < SERVERS_PROBES_FAILED;
+}
+
+bool servers_opened(struct servers *s, struct servers_guest *g, bool *came_up)
+{
+	struct server *server;
+	bool stays, moves;
+
+	pthread_mutex_lock(&s->lock);
+	server = &s->at[g->server];
+	server->count.connects++;
+	*came_up = note_connected(server);
+	stays = !is_elsewhere(s, g);
+	moves = stays && g->pin->open > 0 && g->pin->server != g->server;
+	s->count.moves += moves;
+	if (stays) {
+		pin_to(s, g->pin, g->server);
+		g->pin->open++;
+		g->epoch = g->pin->epoch;
+		g->is_open = true;
+		server->count.sessions++;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (moves)
+		servers_ring(s, true);
+	return stays;
+}
+
+bool servers_failed(struct servers *s, struct servers_guest *g, nsec_t now)
+{
+	struct server *server;
+	bool was_down;
+
+	pthread_mutex_lock(&s->lock);
+	server = &s->at[g->server];
+	was_down = is_known_down(server);
+	server->count.failures++;
+	/* Several that were under way together are one failure. */
+	if (server->failures == 0 || server->is_tried || now >= server->down_until) {
+		server->failures++;
+		server->down_until =
+			now + (s->cfg.probes ? SERVERS_BACKOFF_MOST : backoff(server->failures));
+	}
+	server->is_tried = false;
+	g->tried |= UINT64_C(1) << g->server;
+	give_up_server(s, g);
+	pthread_mutex_unlock(&s->lock);
+	return !was_down;
+}
+
+bool servers_has_moved(struct servers *s, const struct servers_guest *g)
+{
+	bool moved;
+
+	pthread_mutex_lock(&s->lock);
+	moved = g->is_open && g->epoch != g->pin->epoch;
+	pthread_mutex_unlock(&s->lock);
+	return moved;
+}
+
+uint64_t servers_moves(struct servers *s)
+{
+	uint64_t moves;
+
+	pthread_mutex_lock(&s->lock);
+	moves = s->count.moves;
+	pthread_mutex_unlock(&s->lock);
+	return moves;
+}
+
+void servers_leave(struct servers *s, struct servers_guest *g)
+{
+	pthread_mutex_lock(&s->lock);
+	give_up_server(s, g);
+	if (g->pin)
+		pin_put(s, g->pin);
+	pthread_mutex_unlock(&s->lock);
+	*g = (struct servers_guest){.pin = NULL};
+}
+
+nsec_t servers_v1_until(struct servers *s, unsigned slot)
+{
+	nsec_t until;
+
+	pthread_mutex_lock(&s->lock);
+	until = slot < s->nat ? s->at[slot].v1_until : 0;
+	pthread_mutex_unlock(&s->lock);
+	return until;
+}
+
+void servers_remember_v1(struct servers *s, unsigned slot, nsec_t until)
+{
+	pthread_mutex_lock(&s->lock);
+	s->at[slot].v1_until = until;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* --- probes --- */
+
+unsigned servers_list(struct servers *s, uint32_t *slots, nsec_t now)
+{
+	unsigned n = 0;
+	bool asks;
+
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < s->nat; i++)
+		if (s->at[i].is_listed)
+			slots[n++] = i;
+	asks = !servers_are_known(s, now);
+	if (asks)
+		(void)servers_ask(s);
+	pthread_mutex_unlock(&s->lock);
+	if (asks)
+		servers_ring(s, false);
+	return n;
+}
+
+bool servers_probed(struct servers *s, unsigned slot, const struct fabric_addr *addr, bool answered,
+		    nsec_t now)
+{
+	struct server *server;
+	bool was_down, changed = false;
+	uint8_t key[CHOICE_KEY];
+
+	servers_key(addr, key);
+	pthread_mutex_lock(&s->lock);
+	server = &s->at[slot];
+	if (memcmp(server->key, key, sizeof(key)) == 0) {
+		was_down = is_known_down(server);
+		server->count.probes++;
+		server->count.probe_failures += !answered;
+		server->unprobed = answered ? 0 : server->unprobed + 1;
+		if (answered)
+			(void)note_connected(server);
+		else if (is_known_down(server))
+			server->down_until = now + SERVERS_BACKOFF_MOST;
+		changed = was_down != is_known_down(server);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return changed;
+}
+
+/* --- figures --- */
+
+static void look_at(const struct servers *s, const struct server *server, struct server_view *v)
+{
+	v->addr = server->addr;
+	v->host[0] = '\0';
+	if (server->is_listed)
+		memcpy(v->host, s->cfg.hosts[server->host].name, sizeof(v->host));
+	v->figures = server->count;
+	v->figures.up = !is_known_down(server);
+}
+
+void servers_look(struct servers *s, struct servers_view *view)
+{
+	pthread_mutex_lock(&s->lock);
+	view->n = 0;
+	view->by_client = s->cfg.by_client;
+	view->figures = s->count;
+	view->figures.servers_up = view->figures.servers_down = 0;
+	for (unsigned i = 0; i < s->nat; i++) {
+		const struct server *server = &s->at[i];
+
+		if (!server->is_listed && server->count.sessions == 0)
+			continue;
+		look_at(s, server, &view->at[view->n]);
+		view->figures.servers_up += server->is_listed && !is_known_down(server);
+		view->figures.servers_down += server->is_listed && is_known_down(server);
+		view->n++;
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void servers_figures_add(struct servers_figures *sum, const struct servers_figures *more)
+{
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)more;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}

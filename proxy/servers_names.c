@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation
+ *
+ *   configured, or found --> listed in a place --no host leads there any more--> not listed --no guest--> free
+ *
+ * A place that nobody lists keeps what is known of its server until another needs it: names that lead to one server
+ * after the other, and back, do not make it forget who was down.
+ *
+ * Who comes and finds a name's time over takes a ticket; whoever looks names up answers it with all that were
+ * asked for before it began. So an answer that holds for no time at all is good for those who wait for it.
+ */
+#include "proxy/servers_internal.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+
+enum { SPARE_PLACES = 8 /* of a name, for those that it leads to in turn */ };
+
+void servers_ring(struct servers *s, bool news)
+{
+	if (!s->bell)
+		return;
+	if (news)
+		atomic_fetch_add(&s->bell->news, 1);
+	if (s->bell->ring)
+		s->bell->ring(s->bell->arg);
+}
+
+void servers_key(const struct fabric_addr *addr, uint8_t *key)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr->ss;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addr->ss;
+
+	memset(key, 0, CHOICE_KEY);
+	if (addr->ss.ss_family == AF_INET) {
+		memcpy(key + 12, &v4->sin_addr, 4);
+		key[10] = key[11] = 0xff; /* as if mapped into IPv6 */
+	} else if (addr->ss.ss_family == AF_INET6) {
+		memcpy(key, &v6->sin6_addr, 16);
+		memcpy(key + 16, &v6->sin6_scope_id, sizeof(v6->sin6_scope_id));
+	}
+}
+
+/* It lies in one place in both families; as octets, for the structure is of neither type. */
+static void set_port(struct fabric_addr *addr, uint16_t port)
+{
+	_Static_assert(offsetof(struct sockaddr_in, sin_port) ==
+			       offsetof(struct sockaddr_in6, sin6_port),
+		       "one place");
+	port = htons(port);
+	memcpy((uint8_t *)&addr->ss + offsetof(struct sockaddr_in, sin_port), &port, sizeof(port));
+}
+
+/* Whoever answers for a name may say what he likes: these are no host's, or every link's. */
+static bool is_usable(const struct servers *s, const struct fabric_addr *addr)
+{
+	uint8_t key[CHOICE_KEY];
+	bool is_v4 = addr->ss.ss_family == AF_INET;
+	static const uint8_t none[16];
+
+	servers_key(addr, key);
+	if (is_v4)
+		return s->cfg.v4 && key[12] != 0 && key[12] < 224;
+	if (addr->ss.ss_family != AF_INET6 || !s->cfg.v6)
+		return false;
+	/* Mapped and compatible ones are IPv4's, and come as such. */
+	return memcmp(key, none, 10) != 0 ? key[0] != 0xff && !fabric_addr_lacks_interface(addr)
+					  : memcmp(key + 10, none, 5) == 0 && key[15] == 1;
+}
+
+bool servers_are_known(const struct servers *s, nsec_t now)
+{
+	for (unsigned i = 0; i < s->cfg.nhosts; i++)
+		if (s->found[i].expires <= now)
+			return false;
+	return true;
+}
+
+uint64_t servers_ask(struct servers *s)
+{
+	return ++s->asked;
+}
+
+/* --- places --- */
+
+static bool is_free(const struct server *server)
+{
+	return server->addr.len == 0;
+}
+
+static struct server *place_of(struct servers *s, const struct fabric_addr *addr)
+{
+	for (unsigned i = 0; i < s->nat; i++)
+		if (s->at[i].addr.len == addr->len &&
+		    memcmp(&s->at[i].addr.ss, &addr->ss, sizeof(addr->ss)) == 0)
+			return &s->at[i];
+	return NULL;
+}
+
+/* Of those that nobody has; one that was never used before one that was. NULL: there is none. */
+static struct server *free_place(struct servers *s)
+{
+	struct server *used = NULL;
+
+	for (unsigned i = 0; i < s->nat; i++) {
+		if (is_free(&s->at[i]))
+			return &s->at[i];
+		if (!s->at[i].is_listed && s->at[i].users == 0)
+			used = &s->at[i];
+	}
+	return used;
+}
+
+/* More than there is room for are left out: those who are there stay. */
+static void list(struct servers *s, unsigned host, const struct fabric_addr *addr, unsigned rank)
+{
+	struct server *server = place_of(s, addr);
+
+	if (!server) {
+		server = free_place(s);
+		if (!server)
+			return;
+		*server = (struct server){.addr = *addr};
+		servers_key(addr, server->key);
+	}
+	if (server->is_listed)
+		return;
+	server->is_listed = true;
+	server->host = host;
+	server->rank = rank;
+}
+
+/* More places, of which there never are fewer: guests know theirs by its number. */
+static int make_places(struct servers *s)
+{
+	unsigned n = 0;
+	struct server *at;
+
+	for (unsigned i = 0; i < s->cfg.nhosts; i++) {
+		bool is_name = !s->cfg.hosts[i].addr.len;
+
+		n += is_name && s->found[i].n < SPARE_PLACES ? SPARE_PLACES : s->found[i].n;
+	}
+	for (unsigned i = 0; i < s->nat; i++)
+		n += s->at[i].users > 0;
+	n = n < SERVERS_MOST ? n : SERVERS_MOST;
+	if (n <= s->nat)
+		return 0;
+	at = mem_zalloc(n * sizeof(*at));
+	if (!at)
+		return ERR_NOMEM;
+	if (s->nat)
+		memcpy(at, s->at, s->nat * sizeof(*at));
+	mem_free(s->at);
+	s->at = at;
+	s->nat = n;
+	return 0;
+}
+
+int servers_relist(struct servers *s)
+{
+	int err = make_places(s);
+
+	if (err)
+		return err;
+	for (unsigned i = 0; i < s->nat; i++)
+		s->at[i].is_listed = false;
+	/* Those that have a place first: for what comes new their places are not free. */
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < s->cfg.nhosts; i++)
+			for (unsigned k = 0; k < s->found[i].n; k++) {
+				const struct fabric_addr *addr = &s->found[i].addrs[k];
+
+				if (pass == 1 || place_of(s, addr))
+					list(s, i, addr, i * SERVERS_OF_HOST + k);
+			}
+	return 0;
+}
+
+/* --- configuration --- */
+
+/* Addresses are found as they are; names that were known go on being known. */
+static void find_hosts(struct servers *s, const struct servers_config *cfg,
+		       struct servers_found *found)
+{
+	for (unsigned i = 0; i < cfg->nhosts; i++) {
+		const struct servers_host *host = &cfg->hosts[i];
+
+		if (host->addr.len) {
+			found[i] = (struct servers_found){
+				.expires = NSEC_NEVER, .n = 1, .addrs = {host->addr}};
+			continue;
+		}
+		for (unsigned k = 0; s->found && k < s->cfg.nhosts && s->cfg.port == cfg->port; k++)
+			if (!s->cfg.hosts[k].addr.len &&
+			    strcmp(s->cfg.hosts[k].name, host->name) == 0)
+				found[i] = s->found[k];
+		found[i].expires = 0; /* families may be others */
+	}
+}
+
+static int configure(struct servers *s, const struct servers_config *cfg)
+{
+	struct servers_found *was = s->found, *found = mem_zalloc(cfg->nhosts * sizeof(*found));
+	struct servers_config old = s->cfg;
+	int err;
+
+	if (!found)
+		return ERR_NOMEM;
+	find_hosts(s, cfg, found);
+	s->cfg = *cfg;
+	s->found = found;
+	err = servers_relist(s);
+	if (err) {
+		s->cfg = old;
+		s->found = was;
+		mem_free(found);
+		return err;
+	}
+	mem_free(was);
+	for (unsigned i = 0; i < s->nat && !cfg->probes; i++)
+		s->at[i].unprobed = 0;
+	return 0;
+}
+
+int servers_configure(struct servers *s, const struct servers_config *cfg)
+{
+	int err;
+
+	assert(cfg->nhosts >= 1 && cfg->nhosts <= SERVERS_HOSTS);
+	pthread_mutex_lock(&s->lock);
+	err = configure(s, cfg);
+	pthread_mutex_unlock(&s->lock);
+	if (!err)
+		servers_ring(s, true); /* who waits for a name may have an address */
+	return err;
+}
+
+struct servers *servers_new(const struct servers_config *cfg, struct servers_bell *bell)
+{
+	struct servers *s = mem_zalloc(sizeof(*s));
+
+	if (!s)
+		return NULL;
+	pthread_mutex_init(&s->lock, NULL);
+	s->holders = 1;
+	if (getrandom(&s->seed, sizeof(s->seed), 0) != (ssize_t)sizeof(s->seed) ||
+	    configure(s, cfg)) {
+		servers_put(s);
+		return NULL;
+	}
+	s->bell = bell;
+	return s;
+}
+
+struct servers *servers_hold(struct servers *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->holders++;
+	pthread_mutex_unlock(&s->lock);
+	return s;
+}
+
+void servers_put(struct servers *s)
+{
+	unsigned left;
+
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	left = --s->holders;
+	pthread_mutex_unlock(&s->lock);
+	if (left > 0)
+		return;
+	for (unsigned i = 0; i < SERVERS_BUCKETS; i++)
+		assert(!s->pins[i]);
+	pthread_mutex_destroy(&s->lock);
+	mem_free(s->found);
+	mem_free(s->at);
+	mem_free(s);
+}
+
+/* --- who looks names up --- */
+
+uint64_t servers_asked(struct servers *s)
+{
+	uint64_t asked;
+
+	pthread_mutex_lock(&s->lock);
+	asked = s->asked > s->answered ? s->asked : 0;
+	pthread_mutex_unlock(&s->lock);
+	return asked;
+}
+
+const char *servers_expired(struct servers *s, unsigned i, nsec_t now)
+{
+	bool is_over;
+
+	if (i >= s->cfg.nhosts) /* nobody else configures */
+		return NULL;
+	pthread_mutex_lock(&s->lock);
+	is_over = s->found[i].expires <= now;
+	pthread_mutex_unlock(&s->lock);
+	return is_over ? s->cfg.hosts[i].name : NULL;
+}
+
+static int by_octets(const struct fabric_addr *a, const struct fabric_addr *b)
+{
+	uint8_t x[CHOICE_KEY], y[CHOICE_KEY];
+
+	if (a->ss.ss_family != b->ss.ss_family)
+		return a->ss.ss_family == AF_INET6 ? -1 : 1;
+	servers_key(a, x);
+	servers_key(b, y);
+	return memcmp(x, y, sizeof(x));
+}
+
+/* In an order of our own, for that of answers changes; IPv6 first, each once. */
+static void insert(struct servers_found *found, const struct fabric_addr *addr)
+{
+	unsigned at = 0;
+
+	while (at < found->n && by_octets(&found->addrs[at], addr) < 0)
+		at++;
+	if (at == SERVERS_OF_HOST || (at < found->n && by_octets(&found->addrs[at], addr) == 0))
+		return;
+	found->n -= found->n == SERVERS_OF_HOST;
+	memmove(&found->addrs[at + 1], &found->addrs[at],
+		(found->n - at) * sizeof(found->addrs[0]));
+	found->addrs[at] = *addr;
+	found->n++;
+}
+
+void servers_found(struct servers *s, unsigned i, const struct fabric_addr *addrs, unsigned n,
+		   nsec_t expires)
+{
+	struct servers_found *found = &s->found[i];
+
+	pthread_mutex_lock(&s->lock);
+	found->n = 0;
+	found->expires = expires;
+	for (unsigned k = 0; k < n; k++)
+		if (is_usable(s, &addrs[k])) {
+			struct fabric_addr addr = addrs[k];
+
+			set_port(&addr, s->cfg.port);
+			insert(found, &addr);
+		}
+	s->count.lookups++;
+	/* Without memory for more places it is as before; once there is some the next answer is listed. */
+	(void)!servers_relist(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void servers_unfound(struct servers *s, unsigned i, nsec_t again)
+{
+	pthread_mutex_lock(&s->lock);
+	s->found[i].expires = again;
+	s->count.lookups++;
+	s->count.lookup_failures++;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void servers_answered(struct servers *s, uint64_t ticket)
+{
+	pthread_mutex_lock(&s->lock);
+	if (ticket > s->answered)
+		s->answered = ticket;
+	pthread_mutex_unlock(&s->lock);
+	servers_ring(s, true);
+}

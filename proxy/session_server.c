@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which server a session has, of those that servers.c knows of its route.
+ *
+ *   choose --> connect --> ready --> found: the client is accepted, or goes on
+ *     ^  |        |          |
+ *     |  +- waits for a name |
+ *     |           +--failed--+--its client is with another server by now
+ *     +-----------+----------+
+ *
+ * The client waits unanswered meanwhile, and no call of it is under way: each server is tried once, as long
+ * as it takes. A server that failed after that is no matter of this: the session ends, and the client comes again.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "proxy/internal.h"
+
+int session_way_new(struct session *s)
+{
+	s->way = mem_zalloc(sizeof(*s->way));
+	if (!s->way)
+		return ERR_NOMEM;
+	s->way->s = s;
+	list_init(&s->way->link);
+	return 0;
+}
+
+void session_way_end(struct session *s)
+{
+	if (s->route)
+		servers_leave(s->route->servers, &s->way->guest);
+	list_del(&s->way->link);
+	mem_free(s->way);
+	s->way = NULL;
+}
+
+const char *session_unserved(int err)
+{
+	switch (err) {
+	case ERR_AGAIN:
+		return "memory_limit reached";
+	case ERR_REFUSED:
+		return "none of its servers is to be had";
+	default:
+		return "connect failed";
+	}
+}
+
+bool session_is_waiting(const struct session *s)
+{
+	return session_awaits_server(s) && s->way->guest.ticket && !s->way->guest.has_server;
+}
+
+/* Our own want of memory, or of a configuration, is not the server's. */
+static bool is_of_server(int status)
+{
+	return err_class(status) != ERR_CLASS_LIMIT && err_class(status) != ERR_CLASS_CONFIG;
+}
+
+static const char *server_text(const struct session *s, char *text)
+{
+	struct fabric_addr addr;
+
+	servers_addr(s->route->servers, s->way->guest.server, &addr);
+	return fabric_addr_format(&addr, text);
+}
+
+static void note_failure(struct session *s, int status)
+{
+	char server[FABRIC_ADDR_TEXT];
+
+	server_text(s, server);
+	if (servers_failed(s->route->servers, &s->way->guest, s->proxy->now))
+		log_peer(LOG_LEVEL_WARN, "upstream.down", s->route->route->name,
+			 "route=%s server=%s cause=%s", s->route->route->name, server,
+			 err_name(status));
+}
+
+/* The address comes with news; longer than for a connection nobody waits. */
+static void await_address(struct session *s)
+{
+	list_del(&s->way->link);
+	list_add_tail(&s->route->waiting, &s->way->link);
+	if (s->server.deadline == NSEC_NEVER)
+		s->server.deadline = s->proxy->now + s->route->route->server.setup_timeout;
+	session_await_setup(s);
+}
+
+int session_find_server(struct session *s)
+{
+	struct servers *servers = s->route->servers;
+	int err;
+
+	for (;;) {
+		switch (servers_choose(servers, &s->way->guest, &s->client.conn->peer,
+				       s->proxy->now)) {
+		case SERVERS_GO:
+			break; /* of the switch */
+		case SERVERS_WAIT:
+			await_address(s);
+			return 0;
+		case SERVERS_OVER:
+			return ERR_REFUSED;
+		case SERVERS_SHORT:
+			return ERR_NOMEM;
+		}
+		s->retried_v1 = false;
+		err = session_connect_server(s);
+		if (err >= 0 || !is_of_server(err))
+			return err;
+		leg_fini(&s->server);
+		note_failure(s, err);
+	}
+}
+
+void session_unfound(struct session *s)
+{
+	session_close(s, ERR_TIMEOUT, "the name of its server took too long to look up");
+	session_touch(s);
+}
+
+bool session_found(struct session *s)
+{
+	struct servers_guest *g = &s->way->guest;
+	char server[FABRIC_ADDR_TEXT];
+	bool came_up, stays = servers_opened(s->route->servers, g, &came_up);
+
+	if (came_up)
+		log_peer(LOG_LEVEL_INFO, "upstream.up", s->route->route->name, "route=%s server=%s",
+			 s->route->route->name, server_text(s, server));
+	if (!stays) {
+		s->way->is_elsewhere = true;
+		leg_close(&s->server, ERR_CLOSED, "its client is with another server");
+	}
+	return stays;
+}
+
+bool session_fail_over(struct session *s, int status)
+{
+	if (!session_awaits_server(s) || !s->way->guest.has_server || !is_of_server(status))
+		return false;
+	if (!s->way->is_elsewhere)
+		note_failure(s, status);
+	s->way->is_elsewhere = false;
+	if (session_is_leaving(s))
+		return false;
+	leg_fini(&s->server);
+	return session_find_server(s) == 0;
+}
+
+/* Those of one route that wait for an address: each once, for some will wait on. */
+static void go_on_waiting(struct route_state *rs)
+{
+	struct list todo, *it;
+
+	list_init(&todo);
+	while ((it = list_pop(&rs->waiting)))
+		list_add_tail(&todo, it);
+	while ((it = list_pop(&todo))) {
+		struct session *s = container_of(it, struct session_way, link)->s;
+		int err = 0;
+
+		list_add_tail(&rs->ways, it);
+		if (session_is_waiting(s))
+			err = session_find_server(s);
+		if (err < 0)
+			session_close(s, err, session_unserved(err));
+		session_touch(s);
+	}
+}
+
+/* Between two RPCs: what its server has begun to do is not asked of another. */
+static void follow_clients(struct route_state *rs)
+{
+	for (struct list *it = rs->ways.next; it != &rs->ways; it = it->next) {
+		struct session_way *way = container_of(it, struct session_way, link);
+		struct session *s = way->s;
+
+		if (timer_is_armed(&s->leave) || !servers_has_moved(rs->servers, &way->guest))
+			continue;
+		log_peer(LOG_LEVEL_INFO, "session.moves", s->host,
+			 "session=%llu route=%s why=\"its client is with another server\"",
+			 (unsigned long long)s->id, rs->route->name);
+		session_leave(s, rs->proxy->now + rs->route->move_patience);
+	}
+}
+
+void sessions_hear_news(struct proxy *p)
+{
+	for (unsigned i = 0; i < p->nslots; i++) {
+		struct route_state *rs = p->routes[i];
+		uint64_t moves = rs ? servers_moves(rs->servers) : 0;
+
+		if (!rs)
+			continue;
+		go_on_waiting(rs);
+		if (moves != rs->moves)
+			follow_clients(rs);
+		rs->moves = moves;
+	}
+}

@@ -1,0 +1,421 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# run.sh BIN CASE: several servers of one route, and names of servers, in a network of the test's own, with a name
+# server on 127.0.0.53, and an /etc/resolv.conf and /etc/hosts that lead there. 77: no such network is to be had.
+set -u
+BIN=$1
+CASE=$2
+PATH=$PATH:/usr/sbin:/sbin
+if [ -z "${NETWORK:-}" ]; then
+    user=
+    [ "$(id -u)" -eq 0 ] || user=-r
+    unshare $user -nm true 2>/dev/null || exit 77
+    NETWORK=own exec unshare $user -nm "$0" "$BIN" "$CASE"
+fi
+HERE=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/loopback.sh
+. "$HERE/../loopback.sh"
+CONF=$DIR/gw.conf
+LOG=$DIR/gateway.err
+CTL=$DIR/control
+GW=127.0.0.1
+ip link set lo up
+echo "nameserver 127.0.0.53
+options timeout:1 attempts:2" >"$DIR/resolv.conf"
+echo "127.0.0.1 localhost" >"$DIR/hosts"
+: >"$DIR/zone"
+mount --bind "$DIR/resolv.conf" /etc/resolv.conf && mount --bind "$DIR/hosts" /etc/hosts || exit 77
+
+has() { grep -qs -e "$1" "$LOG"; }
+expect() { wait_for 20 has "$1" || fail "no line of the log matches: $1"; }
+
+# configure UPSTREAM: keys of it
+configure() {
+    cat >"$CONF" <<END
+workers = 2;
+memory_limit = "256M";
+drain_timeout = 2;
+control = "$CTL";
+metrics = { address = "$GW"; };
+routes = ( { name = "one";
+  listen   = { address = "$GW"; };
+  upstream = { port = 20050; connect_timeout = 2; $1 };
+} );
+END
+}
+
+gateway() {
+    start gateway "$BIN/rpcrdma-gw" -c "$CONF"
+    PID=$pid
+    wait_for 20 has event=ready || fail "it does not start"
+}
+
+stop() {
+    kill "$PID"
+    wait "$PID" || fail "exit code $?"
+    has 'event=end code=0 heap_live=0' || fail "something is left"
+}
+
+# serve N: a server on 127.0.0.N, whose process is then in $server_N
+serve() {
+    start "server$1" "$BIN/rpcrdma-perf" server --listen "iwarp:127.0.0.$1:20050"
+    wait_for 20 grep -qs listening "$DIR/server$1" || fail "the server does not listen"
+    declare -g "server_$1=$pid"
+}
+end_server() { # N
+    local of=server_$1
+    kill -KILL "${!of}"
+    wait "${!of}" 2>/dev/null
+}
+dns() {
+    start dns python3 "$HERE/dns.py" 127.0.0.53 "$DIR/zone"
+    wait_for 20 grep -qs serving "$DIR/dns" || fail "no name server"
+}
+zone() { echo "filer.example $*" >"$DIR/zone.new" && cat "$DIR/zone.new" >"$DIR/zone"; }
+asked() { grep -c "filer.example A\$" "$DIR/dns"; }
+
+perf() { timeout 40 "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --version "${VERSION:-2}" --op null "$@" >"$DIR/client" 2>&1; }
+# shellcheck disable=SC2120 # its options come by way of others
+client() { perf --count 20 "$@" || fail "no service: $(cat "$DIR/client")"; }
+no_client() { ! perf --count 20 || fail "there should be no service"; }
+load() { # NAME OPTION...: in the background, in $pid
+    start "$1" "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --version 2 --op echo --size 4k "${@:2}"
+}
+
+# figures NAME: of each server, as rpcrdma-gwctl tells: a line each, "127.0.0.11 7"
+figures() {
+    "$BIN/rpcrdma-gwctl" --socket "$CTL" routes --json >"$DIR/routes" || fail "no routes"
+    jq -r ".route.servers[]? | (.address | rtrimstr(\":20050\")) + \" \" + (.$1 | tostring)" "$DIR/routes"
+}
+# figure N NAME: of 127.0.0.N
+figure() { figures "$2" | sed -n "s/^127\\.0\\.0\\.$1 //p"; }
+is_figure() { [ "$(figure "$1" "$2")" = "$3" ]; }
+figure_is() { wait_for 20 is_figure "$@" || fail "127.0.0.$1: $2 is $(figure "$1" "$2"), not $3"; }
+# connected COMMAND...: those that were connected to meanwhile, in $connected; how often to each, in $times
+connected() {
+    local before server count
+    before=$(figures connects)
+    "$@"
+    connected=
+    times=
+    while read -r server count; do
+        local was
+        was=$(awk -v s="$server" '$1 == s { print $2 }' <<<"$before")
+        [ "$count" -eq "${was:-0}" ] && continue
+        connected+=${connected:+ }${server#127.0.0.}
+        times+=${times:+ }$((count - ${was:-0}))
+    done < <(figures connects)
+}
+# grows N COMMAND...: only that server is connected to
+grows() {
+    local n=$1
+    shift
+    connected "$@"
+    [ "$connected" = "$n" ] || fail "connected to \"$connected\", not $n"
+}
+
+# --- the cases ---------------------------------------------------------------
+
+# The first that serves; the next while it is gone; the first again when it is back.
+case_order() {
+    configure 'addresses = ["127.0.0.11", "127.0.0.12", "127.0.0.13"];'
+    serve 12
+    serve 13
+    gateway
+    grows 12 client
+    expect 'event=upstream.down route=one server=127.0.0.11:20050 cause=refused'
+    figure_is 11 up 0
+    end_server 12
+    grows 13 client --connections 4
+    serve 11
+    sleep 1.5 # it was down for a second
+    grows 11 client
+    expect 'event=upstream.up route=one server=127.0.0.11:20050'
+    end_server 11
+    end_server 13
+    no_client
+    expect 'event=session.end .*cause=refused'
+    serve 13
+    grows 13 client # all are down: each is tried
+    stop
+}
+
+# Each client its own, the same for all of its connections and in both workers, and again after a restart.
+case_spread() {
+    local n first
+    configure 'addresses = ["127.0.0.11", "127.0.0.12", "127.0.0.13"]; balance = "client";'
+    serve 11
+    serve 12
+    serve 13
+    for n in 1 2; do
+        gateway
+        for client in {1..15}; do
+            connected client --from "127.0.1.$client" --connections 4
+            [ "$times" = 4 ] || fail "client $client: $times connections to $connected"
+            echo "$connected" >>"$DIR/spread.$n"
+        done
+        stop
+    done
+    first=$(cat "$DIR/spread.1")
+    [ "$first" = "$(cat "$DIR/spread.2")" ] || fail "after a restart clients have other servers"
+    [ "$(sort -u "$DIR/spread.1" | wc -l)" -eq 3 ] || fail "a server has no clients"
+}
+
+# Whose server takes no more connections, though those that are there go on, goes elsewhere with all of them.
+case_nconnect() {
+    configure 'addresses = ["127.0.0.11", "127.0.0.12"];'
+    serve 11
+    serve 12
+    gateway
+    load first --connections 6 --depth 4 --time 60
+    local first=$pid
+    figure_is 11 sessions 6
+    load other --from 127.0.1.9 --connections 2 --time 60
+    local other=$pid
+    figure_is 11 sessions 8
+    # The host is there, its service takes nobody in.
+    iptables -A INPUT -p tcp -d 127.0.0.11 --dport 20050 --syn -j REJECT --reject-with tcp-reset 2>/dev/null ||
+        nft -f - <<END || exit 77
+table inet t { chain c { type filter hook input priority 0; ip daddr 127.0.0.11 tcp dport 20050 tcp flags & (syn|ack) == syn reject with tcp reset; }; }
+END
+    load late --connections 1 --time 60
+    figure_is 12 sessions 1
+    expect 'event=session.moves .*route=one'
+    wait "$first" && fail "its sessions did not move"
+    figure_is 11 sessions 2
+    kill -0 "$other" || fail "another client's ended as well"
+    [ "$(grep -c event=session.moves "$LOG")" -eq 6 ] || fail "$(grep -c event=session.moves "$LOG") sessions moved, not 6"
+    # Nobody with nowhere to go is torn from where he is.
+    end_server 12
+    load nowhere --from 127.0.1.9 --connections 1 --count 1
+    wait "$pid" && fail "the server takes nobody"
+    kill -0 "$other" || fail "it lost what it had"
+    figure_is 11 sessions 2
+    kill "$other"
+    stop
+}
+
+# A client stays where it is while other servers come back; the next client is with these.
+case_back() {
+    configure 'addresses = ["127.0.0.11", "127.0.0.12"];'
+    serve 12
+    gateway
+    load first --connections 2 --time 60
+    local first=$pid
+    figure_is 12 sessions 2
+    serve 11
+    sleep 1.5
+    grows 12 client # of the same address
+    grows 11 client --from 127.0.1.9
+    kill -0 "$first" || fail "its sessions ended"
+    kill "$first"
+    figure_is 12 sessions 0
+    grows 11 client
+    stop
+}
+
+# A server that takes connections and hangs: only probes tell.
+case_hangs() {
+    configure 'addresses = ["127.0.0.11", "127.0.0.12"]; version = "1"; probe_interval = 1;'
+    start hangs python3 "$HERE/hangs.py" 127.0.0.11 20050
+    local hangs=$pid
+    wait_for 20 grep -qs listening "$DIR/hangs" || fail "it does not listen"
+    serve 12
+    gateway
+    expect 'event=upstream.down route=one server=127.0.0.11:20050 why="probes: no answer in time"'
+    VERSION=1 grows 12 client
+    figure_is 12 up 1
+    [ "$(figure 12 probe_failures)" -eq 0 ] || fail "a server that answers failed"
+    [ "$(figure 11 failures)" -eq 0 ] || fail "a client had to find out"
+    kill "$hangs"
+    wait "$hangs" 2>/dev/null
+    serve 11
+    expect 'event=upstream.up route=one server=127.0.0.11:20050'
+    VERSION=1 grows 11 client
+    end_server 11
+    figure_is 11 up 0 # and nobody came
+    VERSION=1 grows 12 client
+    [ "$(figure 11 failures)" -eq 0 ] || fail "a client had to find out"
+    # The metrics have it, and the log.
+    curl_metrics | grep -qx 'rpcrdma_gw_upstream_up{route="one",server="127.0.0.11:20050"} 0' || fail "no metric: $(curl_metrics | grep upstream)"
+    curl_metrics | grep -qx 'rpcrdma_gw_upstream_servers_up{route="one"} 1' || fail "no metric"
+    kill -USR1 "$PID"
+    expect 'event=upstream route=one server=127.0.0.12:20050 host=127.0.0.12 up=1 sessions=0 connects=2 failures=0 probes=[0-9]* probe_failures=0'
+    "$BIN/rpcrdma-gwctl" --socket "$CTL" status --json | grep -q '"upstreams": *{ *"servers_up": *1, *"servers_down": *1' || fail "status does not tell"
+    "$BIN/rpcrdma-gwctl" --socket "$CTL" routes | grep -q '^server     127.0.0.11:20050 of 127.0.0.11: down, 0 sessions' || fail "routes do not tell"
+    stop
+}
+curl_metrics() {
+    python3 -c 'import sys, urllib.request as u; print(u.urlopen("http://%s:9749/metrics" % sys.argv[1]).read().decode())' "$GW"
+}
+
+# Looked up when a client comes, as long as the answer said; what nobody answers for holds on.
+case_names() {
+    local before
+    configure 'address = "filer.example";'
+    serve 11
+    serve 12
+    dns
+    zone 2 127.0.0.11 ::1
+    gateway
+    grows 11 client # IPv6 is tried first, where nobody listens
+    expect 'event=name.found name=filer.example addresses=2 ttl_s=2'
+    [ "$(asked)" -eq 1 ] || fail "asked $(asked) times"
+    client
+    [ "$(asked)" -eq 1 ] || fail "asked again within the time of the answer"
+    zone 0 127.0.0.12
+    sleep 2.1
+    grows 12 client
+    before=$(asked)
+    client
+    client
+    [ "$(asked)" -eq $((before + 2)) ] || fail "an answer without time was kept"
+    # Who is there stays there, and asks nobody.
+    load first --connections 1 --time 60
+    local first=$pid
+    figure_is 12 sessions 1
+    zone 0 127.0.0.11
+    before=$(asked)
+    grows 12 client
+    [ "$(asked)" -eq "$before" ] || fail "asked for a client that is there"
+    grows 11 client --from 127.0.1.9
+    [ "$(figure 12 host)" = "" ] || fail "it is not what the name leads to"
+    kill "$first"
+    zone none
+    sleep 0.2
+    no_client
+    expect 'event=name.failed name=filer.example known=0 why="there is no such name'
+    zone 1 127.0.0.12
+    sleep 5.2
+    grows 12 client
+    stop
+}
+
+# What the file says comes first, and holds once it says otherwise.
+case_hosts() {
+    configure 'address = "filer.example";'
+    serve 11
+    serve 12
+    dns
+    zone 1 127.0.0.99
+    echo "127.0.0.11 Filer.example filer" >>"$DIR/hosts"
+    gateway
+    grows 11 client
+    [ "$(asked)" -eq 0 ] || fail "the name server was asked"
+    echo "127.0.0.12 filer.example" >"$DIR/hosts"
+    sleep 5.2
+    grows 12 client
+    stop
+}
+
+# Nobody who is served, or comes to another route, waits for a name server.
+case_silent_dns() {
+    configure 'address = "filer.example"; connect_timeout = 4;'
+    sed -i 's/ connect_timeout = 2;//; s/^} );$/}, { name = "two"; listen = { address = "127.0.0.1"; port = 20051; }; upstream = { address = "127.0.0.11"; port = 20050; }; } );/' "$CONF"
+    serve 11
+    gateway # without a name server at all
+    no_client
+    expect 'event=name.failed name=filer.example known=0 why="no name server answers"'
+    dns
+    zone 1 127.0.0.11
+    sleep 5.2 # such an answer holds for 5 s
+    grows 11 client
+    zone silence
+    sleep 1.1
+    load slow --count 20
+    local slow=$pid
+    for _ in {1..20}; do
+        timeout 1 "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20051" --version 2 --op null --count 5 >/dev/null 2>&1 || fail "another route waits"
+    done
+    wait "$slow" || fail "what was known does not hold"
+    expect 'event=name.failed name=filer.example known=1'
+    stop
+}
+
+case_hostile_dns() {
+    configure 'addresses = ["filer.example", "127.0.0.12"]; connect_timeout = 9;'
+    sed -i 's/ connect_timeout = 2;//' "$CONF"
+    serve 12
+    serve 99
+    dns
+    gateway
+    for how in truncated loop forged garbage refused nowhere; do
+        zone $how
+        sleep 5.2 # no answer holds for 5 s
+        grows 12 client
+    done
+    [ "$(figure 99 connects)" = "" ] || fail "a forged answer was believed"
+    kill -0 "$PID" || fail "it is gone"
+    zone 5 127.0.0.99
+    sleep 5.2
+    grows 99 client
+    stop
+}
+
+# Other addresses, without a restart; who is there stays.
+case_reload() {
+    configure 'address = "127.0.0.11";'
+    serve 11
+    serve 12
+    gateway
+    load first --connections 2 --time 60
+    local first=$pid
+    figure_is 11 sessions 2
+    configure 'addresses = ["127.0.0.12", "127.0.0.11"]; balance = "order"; probe_interval = 1;'
+    kill -HUP "$PID"
+    expect 'event=reload routes=1 added=0 changed=1'
+    expect 'event=listen route=one .*upstream=127.0.0.12:20050,127.0.0.11:20050'
+    grows 11 client # of the same address
+    grows 12 client --from 127.0.1.9
+    wait_for 20 eval '[ "$(figure 12 probes)" -gt 0 ]' || fail "no probes"
+    configure 'addresses = ["filer.example"]; balance = "client";'
+    dns
+    zone 100 127.0.0.12
+    kill -HUP "$PID"
+    wait_for 20 eval '[ "$(grep -c "event=reload routes=1" "$LOG")" -eq 2 ]' || fail "no second reload"
+    grows 11 client
+    kill "$first"
+    figure_is 11 sessions ""
+    grows 12 client
+    kill -0 "$PID" || fail "it is gone"
+    stop
+}
+
+# What is wrong in a file that is read anew is told with its line, and changes nothing.
+case_refused() {
+    configure 'address = "127.0.0.11";'
+    serve 11
+    gateway
+    configure 'addresses = ["127.0.0.12", "filer one"];'
+    kill -HUP "$PID"
+    expect "event=reload.refused why=\"$CONF:8: addresses has 'filer one', which is neither"
+    grows 11 client
+    expect_exit 1 "$BIN/rpcrdma-gw" --check "$CONF"
+    says "$CONF:8: addresses has \"filer one\", which is neither an address nor a name"
+    stop
+}
+
+# All of it needs no more than the sandbox leaves; a file that another was put in place of is not read.
+case_sandbox() {
+    configure 'address = "filer.example";'
+    serve 11
+    dns
+    zone 0 127.0.0.11
+    gateway
+    expect 'event=sandbox '
+    grows 11 client
+    # Another name server, in the same file.
+    echo "nameserver 127.0.0.54
+options timeout:1 attempts:1" >"$DIR/resolv.conf"
+    start dns2 python3 "$HERE/dns.py" 127.0.0.54 "$DIR/zone2"
+    wait_for 20 grep -qs serving "$DIR/dns2" || fail "no second name server"
+    echo "filer.example 0 127.0.0.11" >"$DIR/zone2"
+    grows 11 client
+    grep -q 'filer.example A$' "$DIR/dns2" || fail "the file was not read anew"
+    ls "/proc/$PID/fd" | wc -l >"$DIR/fds"
+    for _ in {1..20}; do client; done
+    [ "$(ls "/proc/$PID/fd" | wc -l)" -le $(($(cat "$DIR/fds") + 2)) ] || fail "descriptors are left: $(ls -l "/proc/$PID/fd")"
+    stop
+}
+
+"case_$CASE"
