@@ -19,6 +19,7 @@ import cases_server_rdma  # noqa: F401
 import cases_server_v1  # noqa: F401
 import cases_server_early  # noqa: F401
 import cases_server_rtr  # noqa: F401
+import cases_server_asked  # noqa: F401
 import cases_server_v2  # noqa: F401
 import cases_server_v2_flow  # noqa: F401
 import cases_server_written  # noqa: F401

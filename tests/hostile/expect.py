@@ -92,19 +92,19 @@ class EarlyError:
 class Reported:
     """Report Error of the round-trip extension, every field; then the connection goes on."""
 
-    def __init__(self, code, *words, number=0, lead=None, goes_on=True):
-        self.words, self.number, self.lead, self.goes_on = [code, *words], number, lead, goes_on
-        self.text = 'OPTRERR_%s%s about transmission %d%s%s' % (
-            rtr.CODES[code], ''.join(' %d' % w for w in words), number,
+    def __init__(self, code, *words, number=0, lead=None, of=rtr.CALL, goes_on=True):
+        self.words, self.number, self.lead, self.of, self.goes_on = [code, *words], number, lead, of, goes_on
+        self.text = 'OPTRERR_%s%s about transmission %d%s%s%s' % (
+            rtr.CODES[code], ''.join(' %d' % w for w in words), number, ' of the response' if of else '',
             '' if lead is None else ', lead %d' % lead, '; the next call is answered' if goes_on else '')
 
     def check(self, c):
         m = c.end.expect_msg(c.xid)
         assert m.rtr and m.rtr.op == rtr.REPORT, '%r instead of a Report Error' % m
-        assert m.rtr.bad == (c.xid, rtr.CALL, self.number), 'it is about %s' % (m.rtr.bad,)
-        assert m.rtr.lead == (None if self.lead is None else (c.xid, rtr.CALL, self.lead)), 'lead %s' % (m.rtr.lead,)
+        assert m.rtr.bad == (c.xid, self.of, self.number), 'it is about %s' % (m.rtr.bad,)
+        assert m.rtr.lead == (None if self.lead is None else (c.xid, self.of, self.lead)), 'lead %s' % (m.rtr.lead,)
         assert m.rtr.report == self.words, 'error %s instead of %s' % (m.rtr.report, self.words)
-        assert c.end.version == 2 or m.direction == rtr.REPLY, 'the direction'
+        assert c.end.version == 2 or m.direction == 1 - self.of, 'the direction'
         if self.goes_on:
             c.goes_on()
 

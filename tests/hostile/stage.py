@@ -94,9 +94,9 @@ def open_pair(client, server, **how):
     return opener
 
 
-def open_placed(client, server):
+def open_placed(client, server, support=rtr.TAKES_REQUEST):
     """... with a server that takes data with their calls."""
-    pair = open_pair(client, server, props=v2.properties(*v2.BASE, *rtr.properties(v2.prop, rtr.ROOMY)))
+    pair = open_pair(client, server, props=v2.properties(*v2.BASE, *rtr.properties(v2.prop, rtr.ROOMY, support)))
 
     def opener(s):
         pair(s)
@@ -122,6 +122,7 @@ OPENERS = {
     'v2-early': open_pair(2, 'early'),
     'early-early': open_pair('early', 'early'),
     'v1-placed': open_placed(1, 2),
+    'v1-asked': open_placed(1, 2, rtr.TAKES_REQUEST | rtr.TAKES_RESPONSE),
     'v1-early-placed': open_placed(1, 'early'),
 }
 

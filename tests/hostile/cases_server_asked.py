@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Servers whose Transmit Responses are wrong, over draft -07; the client is of version 1 and offers a Write chunk, for which the
+gateway asks by directions. Sections are those of docs/rtrext-profile.md."""
+import rpc
+import rtr
+import v1
+from case import table
+from cases_rtr import BOX, ROOM
+from cases_server_v1 import Returned
+from expect import AtServer, Closes, Reported, Then, V1Error
+from rtr import (BADOFF, BADPL, BADTBSN, BYSIZE, CHOICE, NOITEM, REPLY, REQUEST, RESPONSE, TBSN, TOOSHORT, bare,
+                 exposed_item, placed_item, response)
+from xdr import Seg, u32
+
+rule = table('server', 'responses of the round-trip extension', 'v1-asked', 'asked')
+SIZE = 400
+AT = rpc.REPLY_BYTES + 4    # Position of the result's octets
+FAILED = V1Error(v1.ERR_CHUNK)  # all that version 1 can say
+CUT = Closes('to the client: closed, no reply')
+
+
+def told(*words):
+    """The server hears what is wrong, the client that its call failed."""
+    return Then(AtServer(Reported(*words, of=REPLY, goes_on=False)), FAILED)
+
+
+def call(s):
+    """A call that offers a Write chunk of SIZE octets is at the server, as a Transmit Request with one direction."""
+    s.xid = s.server_xid = s.end.new_xid()
+    s.back = s.end.conn.sink(SIZE)
+    s.end.call(rpc.echo_call(s.xid, bytes(SIZE)), (), [[s.back]])
+    m = s.server.expect_msg(s.xid)
+    assert m.rtr and m.rtr.op == REQUEST and len(m.rtr.sets) == 1, '%r instead of a direction' % m
+    (_, _, (s.wish,)), = m.rtr.sets
+    assert s.wish.type in (TBSN, CHOICE), s.wish
+
+
+def stream(s):
+    return rpc.reply(s.xid, u32(SIZE))
+
+
+def answer(s, *items, payload=None, body=None, data=rpc.fill(SIZE), count=1, at=BOX):
+    body = stream(s) if body is None else body
+    head = response(len(body) if payload is None else payload, items, count)
+    taken = rtr.FIXED[2] + len(head) + len(body)
+    s.server.rtr(RESPONSE, head, rtr.pad_to(taken, body, [(at, data)] if data else []), xid=s.xid, direction=REPLY)
+
+
+def answers(section, expect, *rows):
+    for name, sent, play in rows:
+        @rule('server-asked-' + name, section, sent, expect)
+        def _(s, play=play):
+            call(s)
+            play(s)
+
+
+def head(s, octets):
+    s.server.rtr(RESPONSE, octets, xid=s.xid, direction=REPLY)
+
+
+answers('6', Returned(SIZE), ('right', 'the data in the targetable segment', lambda s: answer(s, placed_item(AT, SIZE, 0))),
+        ('right-unknown', 'the same, at a Position that is not known', lambda s: answer(s, placed_item(0, SIZE, 0))))
+answers('6', Returned(100), ('right-shorter', '100 octets for 400', lambda s: answer(s, placed_item(AT, 100, 0), data=rpc.fill(100))))
+answers(
+    '3', FAILED,
+    ('empty', 'a Transmit Response of no octets', lambda s: head(s, b'')),
+    ('cut-item', 'a response that ends in its item', lambda s: head(s, response(28, [placed_item(AT, SIZE, 0)])[:20])),
+    ('cut-count', 'a response that ends before its count', lambda s: head(s, response(28, [placed_item(AT, SIZE, 0)])[:28])),
+    ('items-huge', 'a count of items of 2^32 - 1', lambda s: head(s, u32(-1) + placed_item(AT, SIZE, 0) + u32(1, 28))),
+    ('items-more', 'a count of two items, and one is there', lambda s: head(s, u32(2) + placed_item(AT, SIZE, 0))),
+    ('numbers-huge', 'an item of 2^32 - 1 segment numbers', lambda s: head(s, u32(1, AT, SIZE, TBSN, 0, -1, 0, 1, 28))),
+    ('numbers-none', 'an item of no segment', lambda s: answer(s, placed_item(AT, SIZE))),
+    ('count-0', 'a group of no transmissions', lambda s: answer(s, placed_item(AT, SIZE, 0), count=0)),
+    ('type-0', 'an item of type 0', lambda s: answer(s, bare(AT, SIZE, 0))),
+    ('type-choice', 'an item of type CHOICE, a direction', lambda s: answer(s, bare(AT, SIZE, CHOICE))),
+    ('type-bysize', 'an item of type BYSIZE, a direction', lambda s: answer(s, bare(AT, SIZE, BYSIZE))),
+    ('type-7', 'an item of type 7', lambda s: answer(s, bare(AT, SIZE, 7))),
+    ('type-last', 'an item of type 2^32 - 1', lambda s: answer(s, bare(AT, SIZE, -1))),
+    ('stream-none', 'a response without payload stream', lambda s: answer(s, placed_item(AT, SIZE, 0), payload=0, body=b'')),
+    ('stream-xid', 'a response whose payload stream has another XID',
+     lambda s: answer(s, placed_item(AT, SIZE, 0), body=rpc.reply(s.xid ^ 1, u32(SIZE)))),
+    ('position-odd', 'an item at Position 30', lambda s: answer(s, placed_item(30, SIZE, 0))),
+)
+answers('5', told(BADTBSN, 1, 0, 0), ('number-1', 'segment 1, where 0 is the only one', lambda s: answer(s, placed_item(AT, SIZE, 1))))
+answers('5', told(BADTBSN, 0xffffffff, 0, 0), ('number-last', 'segment 2^32 - 1',
+                                              lambda s: answer(s, placed_item(AT, SIZE, 0xffffffff))))
+answers('5', told(BADTBSN, 0, 1, 0), ('number-again', 'the same segment twice', lambda s: answer(s, placed_item(AT, SIZE, 0, 0))))
+answers('5', told(BADTBSN, 0, 0, 0),
+        ('not-there', 'an item in the segment of a message that ends before it', lambda s: answer(s, placed_item(AT, SIZE, 0), data=b'')),
+        ('length-more', 'an item one octet longer than the message', lambda s: answer(s, placed_item(AT, SIZE + 1, 0))))
+answers('5', told(BADTBSN, 0, 1, 0xffffffff), ('length-segment', 'an item longer than its segment',
+                                               lambda s: answer(s, placed_item(AT, ROOM + 1, 0))))
+for offset in (2, ROOM, 0xfffffffc):
+    answers('5', told(BADOFF, offset, 0, ROOM - 4), ('offset-%d' % offset, 'an item from offset %d on' % offset,
+                                                     lambda s, o=offset: answer(s, placed_item(AT, SIZE, 0, offset=o))))
+answers('4', told(BADPL, 99, 0, 28), ('stream-longer', 'a payload stream of 99 octets, where 28 are left',
+                                      lambda s: answer(s, placed_item(AT, SIZE, 0), payload=99, data=b'')))
+answers(
+    '6', CUT,
+    ('items-two', 'two items for one direction',
+     lambda s: answer(s, placed_item(AT, SIZE, 0), bare(0, 0, NOITEM))),
+    ('longer', 'more octets than were asked for', lambda s: answer(s, placed_item(AT, SIZE + 100, 0), data=bytes(SIZE + 100))),
+    ('exposed', 'an item in memory that was not offered',
+     lambda s: answer(s, exposed_item(AT, SIZE, [Seg(0x666, SIZE, 0)]), data=b'')),
+    ('no-item-length', 'NOITEM of 400 octets', lambda s: answer(s, bare(AT, SIZE, NOITEM), data=b'')),
+    ('too-short', 'TOOSHORT where any length was asked for', lambda s: answer(s, bare(AT, SIZE, TOOSHORT), data=b'')),
+    ('call', 'a response with an RPC call in it', lambda s: answer(s, placed_item(AT, SIZE, 0), body=rpc.call(s.xid))),
+)
+
+
+@rule('server-asked-other-xid', 'decision 60', 'a right response with the XID of no call', CUT)
+def _(s):
+    call(s)
+    s.xid ^= 0x1000
+    answer(s, placed_item(AT, SIZE, 0))
