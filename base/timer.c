@@ -105,12 +105,10 @@ void timer_arm(struct timer_queue *q, struct timer *t, nsec_t at)
 	settle(q, t);
 }
 
-void timer_disarm(struct timer_queue *q, struct timer *t)
+void timer_take_out(struct timer_queue *q, struct timer *t)
 {
 	struct timer **link, *last, *up;
 
-	if (!timer_is_armed(t))
-		return;
 	link = place(q, q->n--, &up);
 	last = *link;
 	*link = NULL;

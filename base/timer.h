@@ -43,12 +43,18 @@ void timer_init(struct timer *t, void (*fire)(struct timer *t, nsec_t now));
 /** timer_arm - @t is due at @at, whether it was armed before or not; NSEC_NEVER: timer_disarm(). */
 void timer_arm(struct timer_queue *q, struct timer *t, nsec_t at);
 
-/** timer_disarm - @t is not due any more; idempotent. Before its memory is given back. */
-void timer_disarm(struct timer_queue *q, struct timer *t);
-
 static inline bool timer_is_armed(const struct timer *t)
 {
 	return t->at != NSEC_NEVER;
+}
+
+void timer_take_out(struct timer_queue *q, struct timer *t); /* private: it is armed */
+
+/** timer_disarm - @t is not due any more; idempotent. Before its memory is given back. Most are not armed. */
+static inline void timer_disarm(struct timer_queue *q, struct timer *t)
+{
+	if (timer_is_armed(t))
+		timer_take_out(q, t);
 }
 
 /** timer_next - no timer is due before that; NSEC_NEVER without any. */

@@ -171,6 +171,9 @@ struct fabric_ops {
 	int (*post_shared)(struct fabric *f, void *buf, void *cookie);
 	int (*send)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
 		    uint32_t inv_handle, void *cookie);
+	/* NULL: this provider copies none. */
+	bool (*send_short)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
+			   uint32_t inv_handle);
 	int (*write)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
 		     const struct segment *remote, void *cookie);
 	int (*read)(struct fabric_conn *c, void *to, const struct segment *remote, void *cookie);
@@ -376,6 +379,19 @@ static inline int fabric_send(struct fabric_conn *c, const struct fabric_sge *sg
 			      uint32_t inv_handle, void *cookie)
 {
 	return c->fabric->ops->send(c, sge, nsge, inv_handle, cookie);
+}
+
+/**
+ * fabric_send_short - fabric_send() of a message so short that the provider copies its octets: they are the
+ * caller's again on return, and no completion tells of it
+ *
+ * Return: false, and nothing happened, where it is too long for that, others are to go before it, or the
+ * provider copies none: fabric_send() it.
+ */
+static inline bool fabric_send_short(struct fabric_conn *c, const struct fabric_sge *sge,
+				     unsigned nsge, uint32_t inv_handle)
+{
+	return c->fabric->ops->send_short && c->fabric->ops->send_short(c, sge, nsge, inv_handle);
 }
 
 /** fabric_write - RDMA Write of the gathered octets to @remote (its length is ignored). */

@@ -74,6 +74,14 @@ void txn_plan(struct txn *t)
 	plan_call_form(&in, &t->plan);
 }
 
+/* Of a call without chunks, that needs none, nothing is left to decide where it fits one Send. */
+static bool is_settled(const struct txn *t, size_t header_len)
+{
+	return t->in.nsegs == 0 && t->in.nwrites == 0 && t->plan.form == PLAN_INLINE &&
+	       !t->plan.offer && !t->reverse &&
+	       header_len + t->call_body.len <= t->rsp->t->peer.send_bytes;
+}
+
 /* Now that t->out has its chunks: all, or with @joined all but the data item, which is in its body. Return: false, where
  * it should not be there. */
 static bool plan_again(const struct txn *t, bool joined, struct plan_call *out)
@@ -85,6 +93,10 @@ static bool plan_again(const struct txn *t, bool joined, struct plan_call *out)
 			     .to = &to,
 			     .reverse = t->reverse};
 
+	if (!joined && is_settled(t, in.header_len)) {
+		*out = t->plan;
+		return true;
+	}
 	plan_to(t, &to);
 	if (joined)
 		return plan_call_joined(&in, &t->plan, out);
@@ -502,7 +514,6 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 		return 0;
 	if (is_unoffered(t, e))
 		return ERR_TOOBIG;
-	end_of(t, t->req, &to);
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	rpc_msg_reset(m, t->in.xid, RPC_REPLY);
 	for (unsigned i = 0; i < t->in.nwrites; i++) {
@@ -513,6 +524,11 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	m->body[0] = body;
 	m->nbody = 1;
 	in.header_len = t->req->t->ops->header_len(t->req->t, m);
+	if (in.header_len + in.body_len <= t->req->t->peer.send_bytes) { /* as of most */
+		session_stat(t->s, t->req)->written += written;
+		return 0;
+	}
+	end_of(t, t->req, &to);
 	plan_reply_form(&in, &p);
 	if (p.form == PLAN_REFUSED) {
 		*e = p.error;

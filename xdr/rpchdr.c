@@ -3,26 +3,26 @@
 
 #include "xdr/cursor.h"
 
+enum { REPLY_WORDS = 2, CALL_WORDS = 6 };
+
+/* Each message that passes is looked at once or twice: one look at its length is enough. */
 int rpchdr_peek(struct rpchdr *h, struct view body)
 {
-	struct xdr_in x;
-	uint32_t rpcvers;
+	const uint8_t *p = body.data;
 
 	*h = (struct rpchdr){0};
-	xdr_in_init(&x, body);
-	h->xid = xdr_get_u32(&x);
-	h->mtype = xdr_get_u32(&x);
-	if (x.failed)
+	if (body.len < (size_t)4 * REPLY_WORDS)
 		return ERR_SHORT;
+	h->xid = xdr_peek_u32(p);
+	h->mtype = xdr_peek_u32(p + 4);
 	if (h->mtype == 1)
 		return 0;
 	if (h->mtype != 0)
 		return ERR_XDR;
-	rpcvers = xdr_get_u32(&x);
-	h->prog = xdr_get_u32(&x);
-	h->vers = xdr_get_u32(&x);
-	h->proc = xdr_get_u32(&x);
-	if (x.failed)
+	if (body.len < (size_t)4 * CALL_WORDS)
 		return ERR_SHORT;
-	return rpcvers == 2 ? 0 : ERR_XDR;
+	h->prog = xdr_peek_u32(p + 12);
+	h->vers = xdr_peek_u32(p + 16);
+	h->proc = xdr_peek_u32(p + 20);
+	return xdr_peek_u32(p + 8) == 2 ? 0 : ERR_XDR;
 }

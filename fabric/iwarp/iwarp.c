@@ -141,6 +141,14 @@ static int op_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigne
 	return posted(c, qp_send(&c->qp, sge, nsge, inv_handle, cookie));
 }
 
+static bool op_send_short(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
+			  uint32_t inv_handle)
+{
+	struct iwarp_conn *c = conn_of(fc);
+
+	return c->has_qp && qp_send_short(&c->qp, sge, nsge, inv_handle) && !posted(c, 0);
+}
+
 static int op_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsge,
 		    const struct segment *remote, void *cookie)
 {
@@ -316,6 +324,7 @@ static const struct fabric_ops iwarp_ops = {
 	.receives_wanted = receives_wanted,
 	.post_shared = receives_post,
 	.send = op_send,
+	.send_short = op_send_short,
 	.write = op_write,
 	.read = op_read,
 	.expose = op_expose,

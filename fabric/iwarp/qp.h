@@ -49,7 +49,9 @@ enum {
 	QP_RX_IOV = 2 * QP_AHEAD + 2,
 	QP_TX_IOV = 256,
 	QP_TX_FPDUS = 128,
-	QP_TX_CTL = 4096,
+	QP_TX_SHORT = 1024, /* a Send up to here is copied behind its header: a piece costs more */
+	QP_TX_CTL = 24576,
+	QP_EARLY = 64, /* of an instance: batches begun while others are still posting */
 	QP_TX_BATCH =
 		262144, /* octets gathered before the kernel gets them: stays in the L2 cache */
 	QP_DEPTH_MAX = 1 << 20,
@@ -63,6 +65,7 @@ struct qp_store {
 	struct pool stages, batches, ops, exposures;
 	unsigned trimming; /* which of them qp_store_trim() is at */
 	uint32_t spills;
+	uint32_t early;	     /* batches: QP_EARLY */
 	struct recvq *recvq; /* NULL: each queue pair has Receives of its own */
 };
 
@@ -164,6 +167,7 @@ struct qp_tx {
 	uint32_t max_tagged, max_untagged; /* payload of one FPDU */
 	uint32_t send_msn, read_msn;
 	bool hold;	    /* nothing may be sent yet */
+	bool early;	    /* the batch has short Sends, and is built further before it goes out */
 	bool response_turn; /* which side of the send queue goes next */
 	bool term_built;
 	bool nudge;		  /* a Write of no octets is due */
@@ -259,6 +263,8 @@ int qp_post_pieces(struct qp *qp, const struct fabric_piece *pieces, unsigned n,
 		   void *cookie) WARN_UNUSED;
 int qp_send(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t inv_handle,
 	    void *cookie) WARN_UNUSED;
+bool qp_send_short(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
+		   uint32_t inv_handle) WARN_UNUSED;
 int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 	     const struct segment *remote, void *cookie) WARN_UNUSED;
 int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie) WARN_UNUSED;

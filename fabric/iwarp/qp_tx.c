@@ -2,6 +2,7 @@
 #include "fabric/iwarp/qp_internal.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "fabric/iwarp/fpdu.h"
 #include "fabric/iwarp/wire.h"
@@ -11,11 +12,15 @@
  *
  * FPDUs are gathered into a batch: an iovec that points into the memory of the
  * operations and, for headers and trailers, into ctl, where the trailer of one
- * FPDU and the header of the next are one piece. The CRC is computed while
+ * FPDU and the header of the next are one piece; so is a short Send as a whole, which is copied
+ * there. The CRC is computed while
  * gathering, so the batch stays small enough for the cache. A batch that was
  * taken only in part goes on where it stopped; the next is built when it is gone.
  *
- * Each FPDU of a batch has a record: when the stream has got past its end, the
+ * A short Send that nothing has to go before is put there at once when it is posted, and forgotten
+ * (qp_send_short()).
+ *
+ * Each other FPDU of a batch has a record: when the stream has got past its end, the
  * operation it ends is complete, and the exposure it reads from has one
  * reference less. A withdrawal waits for that.
  *
@@ -74,6 +79,14 @@ static void put_payload(struct qp *qp, const void *data, uint32_t len)
 	add_piece(&qp->tx, data, len);
 }
 
+static inline void put_crc(const struct qp *qp, uint8_t *p, uint32_t crc)
+{
+	if (qp->crc)
+		fpdu_crc_put(p, crc);
+	else
+		wire_put32(p, 0);
+}
+
 static void put_trailer(struct qp *qp, struct qp_tx_fpdu *f, uint32_t ulpdu_len)
 {
 	struct qp_tx *tx = &qp->tx;
@@ -84,10 +97,7 @@ static void put_trailer(struct qp *qp, struct qp_tx_fpdu *f, uint32_t ulpdu_len)
 		p[i] = 0;
 	if (pad && qp->crc)
 		tx->crc = fpdu_crc(tx->crc, p, pad);
-	if (qp->crc)
-		fpdu_crc_put(p + pad, tx->crc);
-	else
-		wire_put32(p + pad, 0);
+	put_crc(qp, p + pad, tx->crc);
 	tx->ctl_len += pad + FPDU_CRC_BYTES;
 	add_ctl(tx, p, pad + FPDU_CRC_BYTES);
 	f->end = tx->built;
@@ -125,6 +135,47 @@ static void put_gathered(struct qp *qp, struct qp_op *o, uint32_t len)
 			o->at_off = 0;
 		}
 	}
+}
+
+static inline bool is_short(const struct qp_tx *tx, uint32_t len)
+{
+	return len <= QP_TX_SHORT && len <= tx->max_untagged;
+}
+
+/* A Send of @len octets, whole and in one piece. */
+static void put_short(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t len,
+		      uint32_t stag)
+{
+	struct qp_tx *tx = &qp->tx;
+	struct ddp_header h = {.last = true,
+			       .opcode = stag ? RDMAP_SEND_INV : RDMAP_SEND,
+			       .stag = stag,
+			       .queue = DDP_QUEUE_SEND,
+			       .msn = tx->send_msn++};
+	uint8_t *start = tx->batch->ctl + tx->ctl_len, *p = start + FPDU_LEN_BYTES;
+
+	wire_put16(start, (uint16_t)(DDP_UNTAGGED_BYTES + len));
+	p += ddp_header_encode(&h, p);
+	for (unsigned i = 0; i < nsge; p += sge[i++].len)
+		if (sge[i].len)
+			memcpy(p, sge[i].addr, sge[i].len);
+	memset(p, 0, fpdu_pad(DDP_UNTAGGED_BYTES + len));
+	p += fpdu_pad(DDP_UNTAGGED_BYTES + len);
+	put_crc(qp, p, qp->crc ? fpdu_crc(FPDU_CRC_INIT, start, (size_t)(p - start)) : 0);
+	p += FPDU_CRC_BYTES;
+	tx->ctl_len += (uint32_t)(p - start);
+	add_ctl(tx, start, (uint32_t)(p - start));
+	qp->counters->fpdus_out++;
+}
+
+/* That at the head of the send queue. */
+static void build_short(struct qp *qp, const struct qp_op *o)
+{
+	struct qp_tx_fpdu *f = new_record(&qp->tx, QP_TX_OP, qp->tx.sq.head, true);
+
+	put_short(qp, o->sge, o->nsge, o->len, o->stag);
+	f->end = qp->tx.built;
+	qp_fifo_pop(qp, &qp->tx.sq);
 }
 
 /* One FPDU of the Send or Write at the head of the send queue. */
@@ -311,24 +362,75 @@ static bool build_next(struct qp *qp)
 	tx->response_turn = !response;
 	if (response)
 		build_response(qp);
+	else if (o->type == FABRIC_EV_SEND && is_short(tx, o->len))
+		build_short(qp, o);
 	else
 		build_gathered(qp, o);
 	return qp->state != QP_TERMINATING;
 }
 
+_Static_assert((int)RDMAP_TERM_MAX <= (int)QP_TX_SHORT, "has_room()");
+
 static bool has_room(const struct qp_tx *tx)
 {
-	enum { ONE = FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES + RDMAP_TERM_MAX + FPDU_TRAILER_MAX };
+	enum { ONE = FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES + QP_TX_SHORT + FPDU_TRAILER_MAX };
 
 	return tx->iov_n + FABRIC_MAX_SGE + 2 <= QP_TX_IOV && tx->fpdu_n < QP_TX_FPDUS &&
 	       tx->ctl_len + ONE <= QP_TX_CTL && tx->built - tx->taken < QP_TX_BATCH;
+}
+
+/* Return: whether there is a batch; a new one, where all of the last was taken. */
+static bool open_batch(struct qp *qp)
+{
+	struct qp_tx *tx = &qp->tx;
+
+	if (!tx->batch)
+		tx->batch = pool_get(&qp->store->batches);
+	qp->lacks_memory |= !tx->batch;
+	if (tx->iov_at == tx->iov_n)
+		tx->iov_n = tx->iov_at = tx->fpdu_n = tx->fpdu_at = tx->ctl_len = 0;
+	return tx->batch;
+}
+
+static void end_early(struct qp *qp)
+{
+	if (qp->tx.early)
+		qp->store->early--;
+	qp->tx.early = false;
+}
+
+/* A batch that is begun before its turn is memory, and cold in the cache by then: few of all are. */
+static bool open_early(struct qp *qp)
+{
+	struct qp_tx *tx = &qp->tx;
+
+	if (tx->iov_at < tx->iov_n)
+		return true;
+	if (qp->store->early == QP_EARLY || !open_batch(qp))
+		return false;
+	tx->early = true;
+	qp->store->early++;
+	return true;
+}
+
+bool qp_send_short(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t inv_handle)
+{
+	struct qp_tx *tx = &qp->tx;
+	uint64_t len = 0;
+
+	for (unsigned i = 0; i < nsge; i++)
+		len += sge[i].len;
+	if (len > QP_TX_SHORT || !is_short(tx, (uint32_t)len) || qp->state != QP_OPEN || tx->hold ||
+	    !qp_fifo_is_empty(&tx->sq) || !open_early(qp) || !has_room(tx))
+		return false;
+	put_short(qp, sge, nsge, (uint32_t)len, inv_handle);
+	return true;
 }
 
 static void build_batch(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
 
-	tx->iov_n = tx->iov_at = tx->fpdu_n = tx->fpdu_at = tx->ctl_len = 0;
 	if (qp->state == QP_OPEN || qp->state == QP_DRAINING)
 		while (!tx->hold && has_room(tx) && build_next(qp))
 			;
@@ -344,18 +446,17 @@ void qp_tx_drop(struct qp *qp)
 	if (tx->batch)
 		pool_put(&qp->store->batches, tx->batch);
 	tx->batch = NULL;
+	end_early(qp);
 	tx->iov_n = tx->iov_at = tx->fpdu_n = tx->fpdu_at = 0;
 }
 
 /* Return: whether there is something in the batch. */
 static bool refill(struct qp *qp)
 {
-	if (!qp->tx.batch)
-		qp->tx.batch = pool_get(&qp->store->batches);
-	qp->lacks_memory |= !qp->tx.batch;
-	if (!qp->tx.batch)
+	if (!open_batch(qp))
 		return false;
 	build_batch(qp);
+	end_early(qp);
 	if (qp->tx.iov_n == 0)
 		qp_tx_drop(qp);
 	return qp->tx.iov_n > 0;
@@ -367,7 +468,7 @@ unsigned qp_tx_want(struct qp *qp, struct iovec **iov)
 
 	if (qp->state == QP_INIT || qp->state == QP_DEAD)
 		return 0;
-	if (tx->iov_at == tx->iov_n && !refill(qp))
+	if ((tx->iov_at == tx->iov_n || tx->early) && !refill(qp))
 		return 0;
 	*iov = &tx->batch->iov[tx->iov_at];
 	return tx->iov_n - tx->iov_at;

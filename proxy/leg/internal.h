@@ -148,7 +148,7 @@ void leg_prove(struct leg *leg);
 void leg_tx_flush(struct leg *leg);
 
 /** leg_post_send - one Send whose header lies in @slot, which is freed on error; an error but
- * ERR_CLOSED stops the leg. */
+ * ERR_CLOSED stops the leg. Return: 0; 1 it has gone, and no completion follows; or an error. */
 int leg_post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge, unsigned nsge,
 		  uint32_t inv_handle);
 

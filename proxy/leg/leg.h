@@ -147,10 +147,11 @@ struct leg {
 	uint32_t first_xid;	 /* v2 initiator: random, from the caller */
 	nsec_t deadline;	 /* leg_tick() is due then; NSEC_NEVER when open */
 	nsec_t setup_end;	 /* when set-up has taken too long */
-	bool remote_inv;  /* handles of ours may be invalidated by messages: the fabric's word */
-	bool gated;	  /* see leg_is_at_door(); set after leg_init() */
-	bool held;	  /* see leg_holds_back(); likewise */
-	bool settled;	  /* became open by leg_tick(): READY is due */
+	bool remote_inv; /* handles of ours may be invalidated by messages: the fabric's word */
+	bool gated;	 /* see leg_is_at_door(); set after leg_init() */
+	bool held;	 /* see leg_holds_back(); likewise */
+	bool settled;	 /* became open by leg_tick(): READY is due */
+	bool copies; /* messages that the fabric copies are SENT at once, as leg_next() tells; likewise */
 	int close_status; /* why this end closes, told in LEG_OUT_CLOSED */
 	const char *close_why;
 
@@ -373,7 +374,8 @@ void leg_settle(struct leg *leg);
 /** leg_report - queue an error report about the peer's message @xid. */
 void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e);
 
-/** leg_pump - post what credits allow; call once after a batch of inputs and sends. */
+/** leg_pump - post what credits allow; call once after a batch of inputs and sends. With .copies
+ * leg_next() may have something then. */
 void leg_pump(struct leg *leg);
 
 /** leg_tick - @now is past leg->deadline: what was not said will not be said; closes the leg, or

@@ -26,7 +26,7 @@ static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 	len = v2_vers_error_encode(in, &own, slot->data, leg->cfg->inline_bytes);
 	assert(len > 0);
 	sge = (struct fabric_sge){slot->data, (uint32_t)len};
-	if (leg_post_send(leg, slot, &sge, 1, 0) == 0)
+	if (leg_post_send(leg, slot, &sge, 1, 0) >= 0)
 		leg->refused++;
 }
 

@@ -11,8 +11,14 @@
 static inline int post_send(struct leg *leg, struct leg_slot *slot, struct fabric_sge *sge,
 			    unsigned nsge, uint32_t inv_handle)
 {
-	int err = fabric_send(leg->conn, sge, nsge, inv_handle, slot);
+	int err;
 
+	if (leg->copies && fabric_send_short(leg->conn, sge, nsge, inv_handle)) {
+		leg->sent += slot->counts;
+		leg_free_slot(leg, slot);
+		return 1;
+	}
+	err = fabric_send(leg->conn, sge, nsge, inv_handle, slot);
 	if (err == 0)
 		leg->sending++;
 	else
@@ -246,6 +252,7 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 	int more = leg->t->ops->encode(leg->t, &tx->tx, slot->data, leg->cfg->inline_bytes,
 				       &hdr_len, &body_len);
 	unsigned n;
+	int posted;
 
 	if (more < 0) {
 		leg_free_slot(leg, slot);
@@ -261,14 +268,17 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 	slot->tx = tx;
 	if (more) /* a part: no whole step */
 		slot->counts = (uint32_t)(hdr_len + body_len);
-	if (leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle) < 0) {
+	posted = leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle);
+	if (posted < 0) {
 		fail_tx(leg, tx, ERR_CLOSED);
 		return SEND_STOPS;
 	}
-	tx->posted++;
+	tx->posted += posted == 0;
 	list_del(&tx->link);
 	leg->active = more ? tx : NULL;
 	tx->encoded = !more;
+	if (tx->encoded && tx->posted == 0)
+		list_add_tail(&leg->dead, &tx->link);
 	if (!more && tx->tx.msg->dir == RPC_CALL)
 		leg->awaiting++;
 	return SEND_DONE;

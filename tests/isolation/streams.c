@@ -70,6 +70,14 @@ static int op_send(struct fabric_conn *base, const struct fabric_sge *sge, unsig
 	return c->has_qp ? posted(c, qp_send(&c->qp, sge, nsge, inv_handle, cookie)) : ERR_CLOSED;
 }
 
+static bool op_send_short(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
+			  uint32_t inv_handle)
+{
+	struct stream_conn *c = stream_of(base);
+
+	return c->has_qp && qp_send_short(&c->qp, sge, nsge, inv_handle) && !posted(c, 0);
+}
+
 static int op_write(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
 		    const struct segment *remote, void *cookie)
 {
@@ -259,6 +267,7 @@ static const struct fabric_ops stream_ops = {
 	.receives_wanted = receives_wanted,
 	.post_shared = post_shared,
 	.send = op_send,
+	.send_short = op_send_short,
 	.write = op_write,
 	.read = op_read,
 	.expose = op_expose,

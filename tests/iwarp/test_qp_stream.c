@@ -3,7 +3,7 @@
  * Two queue pairs talk through a pipe that cuts the stream anywhere. Whatever
  * the cuts, the FPDU size and the mix: messages arrive in order, payload is
  * equal, what a Send announces was placed before it, and every operation
- * completes exactly once, those of one kind in order.
+ * completes exactly once, those of one kind in order, but for short Sends that were copied.
  */
 #include <stdlib.h>
 
@@ -33,6 +33,7 @@ struct end {
 	uint8_t recvs[RECVS][MSG];
 	struct region regions[REGIONS];
 	uint8_t sends[SENDS][MSG], writes[SENDS][REGION], reads[SENDS][REGION];
+	bool copied[SENDS]; /* that one was: nothing tells of its end */
 	uint32_t send_posted, send_done, recv_next, write_posted, write_done, read_posted,
 		read_done, recv_posted, recv_done;
 	struct {
@@ -118,6 +119,13 @@ static unsigned cut(struct fabric_sge *sge, uint8_t *data, uint32_t len)
 	return n;
 }
 
+/* Those that were copied are done. */
+static void pass_copied(struct end *e)
+{
+	while (e->send_done < e->send_posted && e->copied[e->send_done % SENDS])
+		e->send_done++;
+}
+
 /* A Send of a random kind; @written: the peer's region that Writes before it filled, or NULL. */
 static bool post_send(struct end *e, struct region *written)
 {
@@ -128,7 +136,8 @@ static bool post_send(struct end *e, struct region *written)
 	unsigned n;
 
 	/* Messages in flight never exceed the peer's Receives. */
-	if (e->send_posted - e->peer->recv_done >= RECVS)
+	pass_copied(e);
+	if (e->send_posted - e->peer->recv_done >= RECVS || e->send_posted - e->send_done >= SENDS)
 		return false;
 	fill(msg, len, e->send_posted + 1000);
 	msg[0] = (uint8_t)e->send_posted;
@@ -136,7 +145,11 @@ static bool post_send(struct end *e, struct region *written)
 	msg[2] = inv;
 	msg[3] = (uint8_t)len;
 	n = cut(sge, msg, len);
-	if (qp_send(&e->qp, sge, n, inv ? written->seg.handle : 0, msg))
+	e->copied[e->send_posted % SENDS] =
+		rng_below(&rng, 2) && qp_send_short(&e->qp, sge, n, inv ? written->seg.handle : 0);
+	if (e->copied[e->send_posted % SENDS])
+		memset(msg, 0xee, len); /* its octets are ours again */
+	else if (qp_send(&e->qp, sge, n, inv ? written->seg.handle : 0, msg))
 		return false;
 	e->send_posted++;
 	return true;
@@ -152,7 +165,9 @@ static void post_writes(struct end *e)
 	unsigned n;
 	uint32_t half;
 
-	if (!r || e->qp.ops.used + 3 > SENDS || e->send_posted - e->peer->recv_done >= RECVS)
+	pass_copied(e);
+	if (!r || e->qp.ops.used + 3 > SENDS || e->send_posted - e->peer->recv_done >= RECVS ||
+	    e->send_posted - e->send_done >= SENDS)
 		return;
 	r->seed = (uint32_t)rng_next(&rng);
 	r->seg.length = rng_below(&rng, 2) ? rng_below(&rng, REGION) : rng_below(&rng, 300);
@@ -232,6 +247,7 @@ static void on_event(struct end *e, const struct fabric_event *ev)
 		on_recv(e, ev);
 		break;
 	case FABRIC_EV_SEND:
+		pass_copied(e);
 		assert_ptr_equal(ev->cookie, e->sends[e->send_done++ % SENDS]);
 		break;
 	case FABRIC_EV_WRITE:
@@ -291,13 +307,15 @@ static void pull_events(struct end *e)
 
 static bool is_idle(const struct end *e)
 {
-	return !e->qp.ops.used && !qp_has_events(&e->qp) && !e->pipe_len;
+	return !e->qp.ops.used && !qp_has_events(&e->qp) && !e->pipe_len &&
+	       e->qp.tx.built == e->qp.tx.taken;
 }
 
 static void check_end(struct end *e)
 {
 	uint32_t written;
 
+	pass_copied(e);
 	assert_int_equal(e->send_done, e->send_posted);
 	assert_int_equal(e->recv_next, e->peer->send_posted);
 	assert_int_equal(e->write_done, e->write_posted);
@@ -419,6 +437,62 @@ static void test_every_cut(void **state)
 	qp_store_fini(&store);
 }
 
+/* A short Send is copied unless something has to go before it; what does not fit is left to qp_send(). */
+static void test_short_sends(void **state)
+{
+	const struct qp_depths depths = {
+		.max_recvs = 4, .max_sends = 8, .max_exposures = 2, .ird = 2, .ord = 2};
+	const uint64_t seed[5] = {1, 2, 3, 4, 5};
+	const struct qp_stream s = {
+		.initiator = true, .hold = true, .crc = true, .ord = 2, .fpdu_max = 1448};
+	static uint8_t out[QP_TX_SHORT + 1], wire[2 * QP_TX_CTL];
+	struct fabric_sge fits[2] = {{out, 7}, {out + 7, QP_TX_SHORT - 7}}, tiny = {out, 20};
+	struct fabric_sge more = {out, QP_TX_SHORT + 1};
+	struct iwarp_counters counters = {0};
+	struct qp_store store;
+	struct iovec *iov;
+	unsigned copied = 0;
+	struct qp qp;
+
+	(void)state;
+	qp_store_init(&store, &counters);
+	assert_int_equal(qp_init(&qp, &depths, seed, &store), 0);
+	assert_false(qp_send_short(&qp, &tiny, 1, 0)); /* no stream */
+	qp_start(&qp, &s);
+	assert_false(qp_send_short(&qp, &tiny, 1, 0)); /* held */
+	qp_release(&qp);
+	assert_false(qp_send_short(&qp, &more, 1, 0));
+	assert_int_equal(qp_send(&qp, &tiny, 1, 0, NULL), 0);
+	assert_false(qp_send_short(&qp, &tiny, 1, 0)); /* behind one that waits */
+	assert_true(drain(&qp, wire, sizeof(wire)) > 0);
+	assert_int_equal(store.batches.used, 0);
+	assert_int_equal(qp.ev_count, 1);
+	store.early = QP_EARLY;
+	assert_false(qp_send_short(&qp, &tiny, 1, 0)); /* others have begun enough */
+	store.early = 0;
+	assert_true(qp_send_short(&qp, fits, 2, 0));
+	assert_int_equal(store.early, 1);
+	while (qp_send_short(&qp, &tiny, 1, 0))
+		copied++;
+	assert_in_range(copied, 64, QP_TX_CTL / 44);
+	assert_int_equal(qp_tx_want(&qp, &iov), 1); /* all of them are one piece */
+	assert_int_equal(iov->iov_len, 1048 + 44 * copied);
+	qp_tx_took(&qp, 100);
+	assert_false(qp_send_short(&qp, &tiny, 1, 0));
+	assert_int_equal(drain(&qp, wire, sizeof(wire)), 948 + 44 * copied);
+	assert_int_equal(qp.ev_count, 1);
+	assert_int_equal(store.batches.used, 0);
+	assert_int_equal(store.early, 0);
+	assert_true(qp_send_short(&qp, &tiny, 1, 0));
+	qp_disconnect(&qp);
+	assert_false(qp_send_short(&qp, &tiny, 1, 0));
+	assert_int_equal(drain(&qp, wire, sizeof(wire)), 44); /* what was posted before goes out */
+	assert_true(qp_send(&qp, &tiny, 1, 0, NULL) == ERR_CLOSED);
+	qp_fini(&qp);
+	assert_int_equal(store.early, 0);
+	qp_store_fini(&store);
+}
+
 /* Neither a long Write nor a long response keeps small Sends waiting behind all of a response. */
 static void test_small_sends_pass_responses(void **state)
 {
@@ -462,6 +536,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_cut),
 		cmocka_unit_test(test_small_sends_pass_responses),
+		cmocka_unit_test(test_short_sends),
 		cmocka_unit_test(test_conversations),
 	};
 
