@@ -588,7 +588,7 @@ int txn_take_results(struct txn *t, const struct leg_out *out)
 	if (!is_handle_of(t, out->invalidated) || reply->nwrites > t->out.nwrites ||
 	    len > region_offered(&t->reply))
 		return ERR_PROTO;
-	if (reply->nwishes && !t->rsp->t->ops->answers(&t->out, reply))
+	if (reply->is_response && !t->rsp->t->ops->answers(&t->out, reply))
 		return ERR_PROTO;
 	for (unsigned i = 0; i < reply->nwrites; i++)
 		if (take_result(t, reply, i) < 0)

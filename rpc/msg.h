@@ -66,6 +66,7 @@ struct rpc_msg {
 	 * requester's Reply chunk with the lengths the responder really wrote. */
 	bool has_body_chunk;
 	bool has_reply; /* calls: a provisional Reply chunk */
+	bool is_response; /* replies received: in the form of the round-trip extension, with or without data */
 	struct rpc_chunk body_chunk;
 	struct rpc_chunk reply;
 
@@ -96,7 +97,7 @@ static inline void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir d
 	m->xid = xid;
 	m->dir = dir;
 	m->nbody = m->nreads = m->nwrites = m->nsegs = m->nplaced = m->nwishes = 0;
-	m->has_body_chunk = m->has_reply = false;
+	m->has_body_chunk = m->has_reply = m->is_response = false;
 	m->inv_handle = 0;
 }
 

@@ -196,7 +196,7 @@ struct rpc_transport_ops {
 	 */
 	bool (*places)(const struct rpc_transport *t, const struct rpc_msg *msg);
 
-	/** answers - whether @reply, received with .nwishes, is what @call, as it was sent, can be answered
+	/** answers - whether @reply, received with .is_response, is what @call, as it was sent, can be answered
 	 * with; NULL where places is. */
 	bool (*answers)(const struct rpc_msg *call, const struct rpc_msg *reply);
 

@@ -212,6 +212,7 @@ int rtr_reply_take(const struct rpc_params *own, const struct rtr_call_in *c, st
 	struct rpc_error any; /* of a Reply nothing is said in the base protocol's words */
 	int err = take_transmission(own, c, m, fault, &any);
 
+	m->is_response = true;
 	if (!err && c->r->nitems > RPC_MAX_WISHES)
 		err = ERR_TOOBIG;
 	for (unsigned i = 0; !err && i < c->r->nitems; i++)
@@ -240,7 +241,7 @@ static bool is_answer(const struct rpc_msg *call, const struct rpc_msg *reply, u
 
 bool rtr_answers(const struct rpc_msg *call, const struct rpc_msg *reply)
 {
-	if (reply->nwishes != call->nwishes)
+	if (reply->nwishes != call->nwishes || (call->nplaced == 0 && call->nwishes == 0))
 		return false;
 	for (unsigned i = 0; i < reply->nwishes; i++)
 		if (!is_answer(call, reply, i))

@@ -97,6 +97,7 @@ answers('4', told(BADPL, 99, 0, 28), ('stream-longer', 'a payload stream of 99 o
                                       lambda s: answer(s, placed_item(AT, SIZE, 0), payload=99, data=b'')))
 answers(
     '6', CUT,
+    ('items-none', 'no item for one direction', lambda s: answer(s, data=b'')),
     ('items-two', 'two items for one direction',
      lambda s: answer(s, placed_item(AT, SIZE, 0), bare(0, 0, NOITEM))),
     ('longer', 'more octets than were asked for', lambda s: answer(s, placed_item(AT, SIZE + 100, 0), data=bytes(SIZE + 100))),
@@ -113,3 +114,12 @@ def _(s):
     call(s)
     s.xid ^= 0x1000
     answer(s, placed_item(AT, SIZE, 0))
+
+
+@rule('server-asked-base-call', '6', "a response to a call in the base protocol's form", CUT)
+def _(s):
+    s.xid = s.server_xid = s.end.new_xid()
+    s.end.call(rpc.echo_call(s.xid, bytes(8)))
+    m = s.server.expect_msg(s.xid)
+    assert not m.rtr, '%r instead of the base form' % m
+    answer(s, body=rpc.reply(s.xid, u32(8) + bytes(8)), data=b'')
