@@ -55,9 +55,83 @@ keep_monitored() { tar -C /var/lib/nfs -c sm state | base64 -w 0; }
 restore_monitored() { mkdir -p /var/lib/nfs && echo "$1" | base64 -d | tar -C /var/lib/nfs -x; }
 # mount_nfs3 GATEWAY [OPTIONS]: as a user would who knows of no gateway.
 mount_nfs3() {
+    local proto=rdma
+    [ "$1" = "${1#*:}" ] || proto=rdma6
     statd_up
-    timeout 90 mount -t nfs -o "vers=3,proto=rdma${2:-}" "$1:/srv/export" /mnt
+    timeout 90 mount -t nfs -o "vers=3,proto=$proto${2:-}" "$(in_brackets "$1"):/srv/export" /mnt
 }
+in_brackets() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; } # IPv6 addresses
+
+# --- Kerberos ------------------------------------------------------------------
+
+krb5_realm=LAB.EXAMPLE krb5_gateway=gateway.lab.example krb5_client=client.lab.example
+krb5_flavors=krb5:krb5i:krb5p
+
+# krb5_known: what every host of a realm has. The filer is known by the gateway's name, which clients mount.
+krb5_known() {
+    printf '%s\n' "$gateway_address $krb5_gateway" "10.77.0.3 $krb5_client" >>/etc/hosts
+    cat >/etc/krb5.conf <<EOF
+[libdefaults]
+  default_realm = $krb5_realm
+  dns_lookup_kdc = false
+  dns_canonicalize_hostname = false
+  rdns = false
+[realms]
+  $krb5_realm = {
+    kdc = $filer_address
+  }
+[domain_realm]
+  .lab.example = $krb5_realm
+EOF
+    # Who is whom at the filer: the client's root by the name of its machine.
+    cat >/etc/idmapd.conf <<EOF
+[General]
+Domain = lab.example
+Local-Realms = $krb5_realm
+[Translation]
+Method = static,nsswitch
+[Static]
+nfs/$krb5_client@$krb5_realm = root
+EOF
+}
+
+# kdc_up: the realm, in the filer's guest, and the filer in it; keys of the client and of its user in /run/client.keytab.
+kdc_up() {
+    krb5_known
+    mkdir -p /etc/krb5kdc /var/lib/krb5kdc
+    kdb5_util create -s -r $krb5_realm -P of-the-lab >/dev/null || return
+    krb5kdc >/dev/null 2>&1 || return # its like, and those below, keep what they are given open
+    kadmin.local addprinc -randkey nfs/$krb5_gateway &&
+        kadmin.local addprinc -randkey nfs/$krb5_client && kadmin.local addprinc -randkey games &&
+        kadmin.local ktadd -k /etc/krb5.keytab nfs/$krb5_gateway &&
+        kadmin.local ktadd -k /run/client.keytab nfs/$krb5_client games || return
+    rpc.svcgssd >/dev/null 2>&1
+    exportfs -ua
+    exportfs -o rw,no_root_squash,insecure,fsid=0,no_subtree_check,sync,sec=$krb5_flavors '*:/srv/export'
+}
+kdc_down() {
+    exportfs -ua
+    exportfs -ra
+    pkill -x rpc.svcgssd
+    pkill -x krb5kdc
+}
+gssd_up() {
+    krb5_known
+    mkdir -p /run/rpc_pipefs
+    mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs
+    rpc.gssd >/dev/null 2>&1
+}
+gssd_down() { pkill -x rpc.gssd; }
+
+# mount_krb5 VERSION FLAVOR: by the gateway's name.
+mount_krb5() {
+    case $1 in
+    3) mount_nfs3 $krb5_gateway ",sec=$2,retry=0" ;;
+    *) mount_nfs "$1,sec=$2,retry=0" 20049 $krb5_gateway ;;
+    esac
+}
+# as_games COMMAND...: a user whose ticket is where rpc.gssd looks for it.
+as_games() { KRB5CCNAME=FILE:/tmp/krb5cc_5 setpriv --reuid games --regid games --clear-groups "$@"; }
 
 # --- RDMA devices ------------------------------------------------------------
 
@@ -236,6 +310,11 @@ release() {
     rm -f /run/holder
 }
 
+# connected_from: how many connections of whom nfsd has, by RDMA.
+connected_from() {
+    rdma resource show cm_id | sed -n 's/.*state CONNECT .*src-addr [^ ]*:20049 .*dst-addr \([^ ]*\):.*/\1/p' |
+        sort | uniq -c | sed 's/^ *//'
+}
 connected_to_nfsd() { rdma resource show cm_id | grep -q 'state CONNECT .*src-addr [^ ]*:20049 '; }
 
 # small_work DIR: a little of everything: create, write and read at sizes from one

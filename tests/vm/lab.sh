@@ -124,9 +124,10 @@ stop() {
 # gateway near iwarp:10.77.0.1:20050 1 iwarp:10.77.0.1:20051 2
 # It runs where LISTEN's address is: in the namespace or in a guest.
 gateway() {
-    local name=$1 listen upstream guest
-    IFS=: read -ra listen <<<"$2"
-    IFS=: read -ra upstream <<<"$4"
+    local name=$1 listen upstream guest control=''
+    [ -z "${GW_CONTROL:-}" ] || control="control = \"$RUN/$name.control\";"
+    read -ra listen <<<"$(at_colons "$2")"
+    read -ra upstream <<<"$(at_colons "$4")"
     for guest in "${!GUEST_ADDRESS[@]}"; do
         [ "${GUEST_ADDRESS[$guest]}" != "${listen[1]}" ] || PLACE[$name]=$guest
     done
@@ -136,6 +137,7 @@ memory_limit = "${GW_MEMORY:-1G}";
 receive_queue = "${GW_RECEIVES:-auto}";
 insecure_handles = "$([ "${DEVICE:-}" = siw ] && echo allow || echo refuse)";
 peer_timeout = $PEER_TIMEOUT;
+$control
 log = { level = "${GW_LOG:-info}"; };
 routes = ( {
   name = "$name";
@@ -146,6 +148,7 @@ routes = ( {
 EOF
     gateway_start "$name"
 }
+at_colons() { sed 's/:/ /; s/\(.*\):/\1 /' <<<"$1"; } # the first and the last: IPv6 addresses have more
 PEER_TIMEOUT=12 # seconds, of all gateways: 30 by default
 declare -A PLACE=() # gateway -> the guest it belongs to, if to one
 

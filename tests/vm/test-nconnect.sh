@@ -10,6 +10,25 @@ test_nconnect() {
         nconnect_one "$chain" 3
         nconnect_one "$chain" 4.1
     done
+    nfs3_up
+    nconnect_seen direct "$SEEN_CLIENT"
+    far_network
+    nfs3far_up
+    nconnect_seen far 10.77.0.115
+    nfs3far_down
+}
+
+# nconnect_seen GATEWAY ADDRESS: nothing but vers=3,proto=rdma,nconnect=8, by the rules and the map of the gateways that are
+# up. The filer has eight connections with GATEWAY, and one client.
+nconnect_seen() {
+    local name="nconnect: side_ports, $1"
+    guest filer 'rm -rf /srv/export/fio'
+    check "$name: mount" guest client "unmount_all; mount_nfs3 $HOST ,nconnect=8" 120 || return
+    check "$name: fio verifies, zero errors" guest client 'verified_load --numjobs=8 --size=4M' 240
+    check "$name: eight connections of one client's at the filer" same "8 $2" "$(guest filer connected_from)"
+    check "$name: with its locks there" guest client "grep ' /mnt nfs .*local_lock=none' /proc/mounts &&
+        touch /mnt/counter && python3 $VM/locks.py try fcntl /mnt/counter"
+    check "$name: unmount" guest client unmount_all
 }
 
 # nconnect_one CHAIN VERSION

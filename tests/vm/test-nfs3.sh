@@ -5,6 +5,7 @@
 # are freed and reclaimed when a client, or the filer, dies. The second client is the guest
 # that has gateways in other tests.
 
+CLIENTS=10.77.0.0/28 SEEN=10.77.0.96/28
 SEEN_CLIENT=10.77.0.99 SEEN_OTHER=10.77.0.100 # .3 and .4
 # side_up FROM TO: what is an upstream's
 side_up() {
@@ -15,23 +16,26 @@ test_nfs3() {
     guests_up siw client filer gateway
     IN='nfs3: '
     nfs3_up
+    nfs3_story
+    nfs3_down
+    # shellcheck disable=SC2034 # for verdicts.sh
+    IN=''
+}
+nfs3_story() {
     nfs3_mounts
     nfs3_exclusion
     nfs3_waits
     nfs3_client_dies
     nfs3_filer_dies
     nfs3_exports
-    nfs3_down
-    # shellcheck disable=SC2034 # for verdicts.sh
-    IN=''
 }
 
 # In the place of the gateway without a map.
 nfs3_up() {
     gateways_end direct
-    inside ip route replace local 10.77.0.96/28 dev lo
-    inside sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
-    GW_UPSTREAM=$(side_up 10.77.0.0/28 10.77.0.96/28) gateway direct "iwarp:$HOST:20049" 1 "iwarp:$FILER" 1
+    inside ip route replace local "$SEEN" dev lo
+    inside sh -c 'echo 1 | tee /proc/sys/net/ipv4/ip_forward >/proc/sys/net/ipv6/conf/all/forwarding'
+    GW_UPSTREAM=$(side_up "$CLIENTS" "$SEEN") gateway direct "iwarp:$HOST:20049" 1 "iwarp:$FILER" 1
     check "rules installed" side start "$RUN/direct.conf"
     guest filer 'statd_up; : >/var/lib/nfs/rmtab'
 }
@@ -42,13 +46,13 @@ nfs3_mounts() {
     for role in client gateway; do
         check "$role mounts with vers=3,proto=rdma and nothing else" guest "$role" "mount_nfs3 $HOST" 120
         check "$role: by RDMA, with locks at the filer" guest "$role" \
-            'grep " /mnt nfs .*proto=rdma.*local_lock=none" /proc/mounts'
+            'grep " /mnt nfs .*proto=rdma6*,.*local_lock=none" /proc/mounts'
     done
     check "both are there, each by its own name" same "$SEEN_CLIENT $SEEN_OTHER" "$(seen_clients)"
     check "nothing is warned of" same 0 "$(count_event direct nfs3.locks)"
 }
 # By mountd's list of who has mounted.
-seen_clients() { guest filer 'cut -d: -f1 /var/lib/nfs/rmtab' | sort -uV | paste -sd' '; }
+seen_clients() { guest filer "sed 's,:/.*,,' /var/lib/nfs/rmtab" | sort -uV | paste -sd' '; }
 
 # start_locks GUEST NAME ARGUMENTS...: $VM/locks.py there, in the background.
 start_locks() {
@@ -91,7 +95,7 @@ above() { echo "$1 > $2" && [ "$1" -gt "$2" ]; }
 # How many connections and exchanges the filer began toward clients.
 callbacks() {
     inside nft list table inet rpcrdma_gw |
-        sed -n 's/.* counter packets \([0-9]*\) .* dnat ip prefix .*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
+        sed -n 's/.* counter packets \([0-9]*\) .* dnat ip6* prefix .*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
 # What a client's NSM has to remember is on its disk; here, in a variable.
@@ -137,7 +141,7 @@ locks_there() { [ "$(guest filer 'grep -c POSIX.*WRITE /proc/locks')" = "$1" ]; 
 nfs3_exports() {
     local role
     for role in client gateway; do guest "$role" unmount_all; done
-    guest filer "exportfs -ua; exportfs -o rw,no_root_squash,insecure,fsid=0,no_subtree_check,sync $SEEN_CLIENT:/srv/export"
+    guest filer "exportfs -ua; exportfs -o rw,no_root_squash,insecure,fsid=0,no_subtree_check,sync \"\$(in_brackets $SEEN_CLIENT):/srv/export\""
     check "an export for one client: it mounts" guest client "mount_nfs3 $HOST ,retry=0" 120
     check "... and writes" guest client 'echo mine >/mnt/mine && sync && cat /mnt/mine'
     check "the other is refused by the filer" guest gateway "mount_nfs3 $HOST ,retry=0 2>&1 | grep 'access denied by server'" 120
@@ -147,10 +151,12 @@ nfs3_exports() {
 
 nfs3_down() {
     local role
-    for role in client gateway; do guest "$role" unmount_all; done
+    for role in client gateway; do
+        [ -z "${PID[$role]:-}" ] || guest "$role" unmount_all
+    done
     check "rules removed" side stop
     check "no rule is left" test -z "$(inside nft list ruleset)"
-    inside ip route del local 10.77.0.96/28 dev lo
+    inside ip route del local "$SEEN" dev lo
     gateways_end direct
     [ -z "${PID[near]:-}" ] || gateway_direct # as others expect it
 }

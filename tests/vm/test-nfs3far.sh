@@ -12,12 +12,7 @@ test_nfs3far() {
     IN='nfs3far: '
     far_network
     nfs3far_up
-    nfs3_mounts
-    nfs3_exclusion
-    nfs3_waits
-    nfs3_client_dies
-    nfs3_filer_dies
-    nfs3_exports
+    nfs3_story
     nfs3far_down
     # shellcheck disable=SC2034 # for verdicts.sh
     IN=''
@@ -39,10 +34,10 @@ far_network() {
 
 nfs3far_up() {
     gateways_end direct near far
-    inside ip route replace local 10.77.0.96/28 dev lo
+    inside ip route replace local "$SEEN" dev lo
     inside sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
-    NET=$FAR_NET GW_UPSTREAM=$(side_up 10.77.0.96/28 10.77.0.112/28) gateway far "iwarp:$FAR:20049" 2 "iwarp:$FILER" 1
-    GW_UPSTREAM=$(side_up 10.77.0.0/28 10.77.0.96/28) gateway direct "iwarp:$HOST:20049" 1 "iwarp:$FAR:20049" 2
+    NET=$FAR_NET GW_UPSTREAM=$(side_up "$SEEN" 10.77.0.112/28) gateway far "iwarp:$FAR:20049" 2 "iwarp:$FILER" 1
+    GW_UPSTREAM=$(side_up "$CLIENTS" "$SEEN") gateway direct "iwarp:$HOST:20049" 1 "iwarp:$FAR:20049" 2
     check "rules installed at both" eval 'side start "$RUN/direct.conf" && NET=$FAR_NET side start "$RUN/far.conf"'
     guest filer statd_up
 }
