@@ -14,6 +14,8 @@
  *            own recovery (reconnect, resend) is the right one.
  *   DEAD:    both ended; freed at the end of the turn.
  */
+#include <stdio.h>
+
 #include "proxy/internal.h"
 
 #include "base/log.h"
@@ -21,8 +23,12 @@
 
 static void session_on_closed(struct session *s, struct leg *leg, const struct leg_out *out)
 {
+	char why[LEG_WHY_BYTES];
+
 	if (leg == &s->server && session_retry_as_v1(s, out->status))
 		return;
+	/* A leg that tries the next server has no words of the last one any more. */
+	snprintf(why, sizeof(why), "%s", out->why ? out->why : "-");
 	if (leg == &s->server && s->state != SESSION_CLOSING) {
 		session_forget_v1(s, out->status);
 		if (session_fail_over(s, out->status))
@@ -31,7 +37,7 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 	if (err_class(out->status) == ERR_CLASS_PEER && s->state != SESSION_CLOSING)
 		s->route->count.peer_faults++;
 	if (s->state != SESSION_CLOSING)
-		session_log_end(s, leg, out->status, out->why);
+		session_log_end(s, leg, out->status, why);
 	if (s->state == SESSION_CONNECT && leg == &s->server)
 		session_reject_client(s, PROXY_REFUSED_UPSTREAM);
 	session_begin_end(s);

@@ -21,6 +21,8 @@ struct leg_auth {
 	int64_t (*now)(const struct leg_auth *auth); /* seconds since 1970 */
 };
 
+enum { LEG_WHY_BYTES = HOSTAUTH_TEXT_BYTES + 32 }; /* why a leg ended, its zero included */
+
 /** struct leg_proof - of one leg. */
 struct leg_proof {
 	struct v2_auth auth;	/* first member */
@@ -36,7 +38,7 @@ struct leg_proof {
 	enum hostauth_cause cause;
 	enum hostauth_name_kind peer_kind;
 	char peer[HOSTAUTH_NAME_BYTES];
-	char why[HOSTAUTH_TEXT_BYTES + 32];
+	char why[LEG_WHY_BYTES];
 	char suite[32];
 };
 

@@ -666,16 +666,19 @@ static const char *seen_by(unsigned pair)
 	return fabric_addr_host(&w.pairs[pair].server.leg.conn->peer, text);
 }
 
+#define ADDRESS(last)                                                                              \
+	{                                                                                          \
+		.bits = 32, .octets = { 10, 9, 8, last }                                           \
+	}
+
 /* Once it is known who it is, whichever route that leads to: those of the listener's are not all there are. */
 static void the_name_chooses_the_source(void **state)
 {
-	static const struct fabric_net seven = {.bits = 32, .octets = {10, 9, 8, 7}},
-				       eight = {.bits = 32, .octets = {10, 9, 8, 8}};
 	static const struct proxy_source own[] = {
-		{.everywhere = true, .name = "other.example", .addresses = seven},
-		{.clients = {.is_v6 = true}, .name = "*.example", .addresses = seven},
-		{.everywhere = true, .name = "*.example", .addresses = eight},
-		{.addresses = seven},
+		{.everywhere = true, .name = "other.example", .addresses = ADDRESS(7)},
+		{.clients = {.is_v6 = true}, .name = "*.example", .addresses = ADDRESS(7)},
+		{.everywhere = true, .name = "*.example", .addresses = ADDRESS(8)},
+		{.addresses = ADDRESS(7)},
 	};
 	static const char *const others[] = {"other.example"};
 
