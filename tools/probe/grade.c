@@ -116,7 +116,7 @@ static void tap_first(struct listener *l, const struct wire_msg *m)
 	struct client_facts *f = &l->facts;
 
 	judge(l, GRADE_FIRST_SIZE, m->octets.len <= V1_PDATA_MIN_SIZE, "%zu octets", m->octets.len);
-	if (l->connections != 1)
+	if (f->first_bytes) /* of an earlier connection: not each need come so far */
 		return;
 	f->first_version = word(m, 1);
 	f->is_early = early_is_first(m->octets);
