@@ -315,7 +315,7 @@ static void yield(void *arg)
 	control_forget(s->control);
 	if (s->metrics)
 		metrics_close(s->metrics);
-	each_worker(s, worker_yield);
+	each_worker(s, worker_drain);
 }
 
 static int open_control(struct server *s)

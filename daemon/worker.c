@@ -10,8 +10,9 @@
  *     thread wants to know
  *
  * The bound keeps a worker that is never idle able to hear its main thread and to
- * accept connections. Draining is the proxy's business; the worker gives up its
- * part in the listeners, waits for the sessions to end and goes. A little after
+ * accept connections. Who is to end, whether or not another serves after it, accepts no
+ * more, lets in who is on the way, gives up its part in the listeners, and drains, which is
+ * the proxy's business; it waits for the sessions to end and goes. A little after
  * the drain deadline it goes regardless: proxy_free() ends what is left.
  */
 #include "daemon/worker.h"
@@ -30,11 +31,11 @@
 
 enum { TURNS_MAX = 16 };
 #define TURN_LONG (NSEC_PER_MS / 10)	  /* after one that took so long the loop is due */
-#define YIELD_PATIENCE (5 * NSEC_PER_SEC) /* for connections that have not said what they want */
+#define YIELD_PATIENCE (2 * NSEC_PER_SEC) /* for connections that have not said what they want */
 #define YIELD_LOOK (5 * NSEC_PER_MS)
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */
 
-enum { ASK_DRAIN = 1, ASK_STOP = 2, ASK_REPORT = 4, ASK_INQUIRY = 8, ASK_YIELD = 16 };
+enum { ASK_DRAIN = 1, ASK_STOP = 2, ASK_REPORT = 4, ASK_INQUIRY = 8 };
 
 struct worker {
 	const struct gateway *gw;
@@ -48,8 +49,9 @@ struct worker {
 	struct inquiry *inquiry;    /* while it is being answered */
 	struct gateway_door *doors; /* those it is attached to */
 	bool draining, stopping;
-	nsec_t yielded; /* a successor serves: who has come is let in until then */
-	nsec_t end;	/* draining: go, whatever is left */
+	nsec_t yielded;	 /* to end: who has come is let in until then */
+	nsec_t deadline; /* ... and calls in flight are finished */
+	nsec_t end;	 /* draining: go, whatever is left */
 	atomic_uint asked;
 	struct inquiry *inquired; /* the main thread's: the last one */
 	atomic_bool answering;	  /* it is the worker's, while its thread runs */
@@ -190,18 +192,25 @@ struct worker *worker_new(const struct gateway *gw, unsigned index, struct loop 
 	return w;
 }
 
+static void begin_yielding(struct worker *w)
+{
+	nsec_t now = loop_now();
+
+	w->deadline = now + atomic_load(&w->gw->drain_s) * NSEC_PER_SEC;
+	w->yielded = nsec_min(now + YIELD_PATIENCE, w->deadline);
+	proxy_yield(w->proxy);
+}
+
 static void begin_drain(struct worker *w)
 {
-	nsec_t deadline = loop_now() + atomic_load(&w->gw->drain_s) * NSEC_PER_SEC;
-
 	w->draining = true;
-	w->end = deadline + DRAIN_GRACE;
+	w->end = w->deadline + DRAIN_GRACE;
 	detach(w);
-	proxy_drain(w->proxy, deadline);
+	proxy_drain(w->proxy, w->deadline);
 	set_state(w, WORKER_DRAINING);
 }
 
-/* Who had come when a successor began to serve is a session by now, or took too long. Return: when to look again. */
+/* Who had come by then is a session by now, or took too long. Return: when to look again. */
 static nsec_t go_on_yielding(struct worker *w, nsec_t now)
 {
 	if (w->draining || w->yielded == NSEC_NEVER)
@@ -220,12 +229,8 @@ static void take_requests(struct worker *w)
 		report_ask(&w->report);
 	if (asked & ASK_INQUIRY)
 		w->inquiry = w->inquired;
-	if ((asked & ASK_YIELD) && !w->draining) {
-		w->yielded = loop_now() + YIELD_PATIENCE;
-		proxy_yield(w->proxy);
-	}
-	if ((asked & ASK_DRAIN) && !w->draining)
-		begin_drain(w);
+	if ((asked & ASK_DRAIN) && w->yielded == NSEC_NEVER)
+		begin_yielding(w);
 	if (asked & ASK_STOP)
 		w->stopping = true;
 }
@@ -395,11 +400,6 @@ static void ask(struct worker *w, unsigned what)
 void worker_drain(struct worker *w)
 {
 	ask(w, ASK_DRAIN);
-}
-
-void worker_yield(struct worker *w)
-{
-	ask(w, ASK_YIELD);
 }
 
 void worker_stop(struct worker *w)

@@ -33,11 +33,8 @@ struct worker *worker_new(const struct gateway *gw, unsigned index, struct loop 
 /** worker_start - run it in a thread of its own. Return: 0 or ERR_NOMEM (logged). */
 int worker_start(struct worker *w) WARN_UNUSED;
 
-/** worker_drain - stop accepting; let calls in flight finish, bounded by drain_timeout. */
+/** worker_drain - stop accepting; let in who has connected, let calls in flight finish, bounded by drain_timeout. */
 void worker_drain(struct worker *w);
-
-/** worker_yield - the same when another process accepts from the same sockets: who has connected is served first. */
-void worker_yield(struct worker *w);
 
 /** worker_stop - end now, whatever is in flight. */
 void worker_stop(struct worker *w);

@@ -73,7 +73,9 @@ struct proxy {
 	unsigned trims_left;	 /* after the last session */
 	struct timer drain;	 /* all sessions are closed then */
 	struct list *drain_next; /* of sessions: where closing what is idle, or all, goes on */
+	nsec_t drain_deadline;
 	bool draining, drain_over;
+	bool settled;	      /* draining: PROXY_SETTLE is over */
 	bool yields;	      /* proxy_yield() */
 	struct list blanking; /* txns whose memory is being blanked: txn_blank.c */
 	uint32_t blank_left;  /* octets, in this turn */
@@ -125,14 +127,15 @@ void route_put(struct route_state *rs);
 /** routes_sweep - those retired that nobody holds go. */
 void routes_sweep(struct proxy *p);
 
-/** session_may_leave - it is to, and now is the time: no call is in flight, and nobody is refused who would be
- * served by another process. */
+/** session_may_leave - it is to, and now is the time: no call is in flight, and a client that was let in is not
+ * refused because the process goes. */
 static inline bool session_may_leave(const struct session *s)
 {
+	const struct proxy *p = s->proxy;
 	/* In version 2 a client's set-up is over when its first message was answered. */
-	bool is_set_up = s->state >= SESSION_OPEN && !s->silent.host;
+	bool is_set_up = s->state >= SESSION_OPEN && (!s->silent.host || p->settled);
 
-	return session_is_idle(s) && (is_set_up || !s->proxy->yields);
+	return session_is_idle(s) && (is_set_up || !p->draining);
 }
 
 /* probe.c */

@@ -106,14 +106,16 @@ static void on_trim(struct timer *timer, nsec_t now)
 		buf_release_soon(&p->arena);
 }
 
-/* From now on calls in flight make no difference. */
+/* First silence is over, then everything: from the deadline on calls in flight make no difference. */
 static void on_drain(struct timer *timer, nsec_t now)
 {
 	struct proxy *p = container_of(timer, struct proxy, drain);
 
-	(void)now;
-	p->drain_over = true;
+	p->settled = true;
+	p->drain_over = now >= p->drain_deadline;
 	p->drain_next = p->sessions.next;
+	if (!p->drain_over)
+		timer_arm(&p->timers, timer, p->drain_deadline);
 }
 
 /* What each route has of the arena, and takes in turn with others. */
@@ -400,8 +402,9 @@ nsec_t proxy_deadline(const struct proxy *p)
 void proxy_drain(struct proxy *p, nsec_t deadline)
 {
 	p->draining = true;
+	p->drain_deadline = deadline;
 	p->drain_next = p->sessions.next;
-	timer_arm(&p->timers, &p->drain, deadline);
+	timer_arm(&p->timers, &p->drain, nsec_min(p->now + PROXY_SETTLE, deadline));
 }
 
 void proxy_yield(struct proxy *p)

@@ -158,12 +158,16 @@ int proxy_turn(struct proxy *p, nsec_t now);
 /** proxy_deadline - when proxy_turn() is next needed without a fabric's event. */
 nsec_t proxy_deadline(const struct proxy *p);
 
-/** proxy_drain - refuse new sessions; close each as soon as no call is in flight, all by @deadline. */
-void proxy_drain(struct proxy *p, nsec_t deadline);
+/* Who is being let in has so long to say something, once the rest is about to go. */
+#define PROXY_SETTLE (2 * NSEC_PER_SEC)
 
-/** proxy_yield - another process serves the same listeners: nothing new is accepted, as far as fabrics can help it,
- * but who is on its way is let in. proxy_drain() then lets each finish its set-up. */
+/** proxy_yield - nothing new is accepted, as far as fabrics can help it: what waits with the listeners is for another
+ * process that has them, or goes with them. Who is on its way is let in; then proxy_drain() is due. */
 void proxy_yield(struct proxy *p);
+
+/** proxy_drain - right after a turn: refuse new sessions; those in set-up finish that, and who says nothing then is closed after
+ * PROXY_SETTLE; close each as soon as no call is in flight, all by @deadline. */
+void proxy_drain(struct proxy *p, nsec_t deadline);
 
 /** proxy_arriving - whether somebody is on its way whom no session is for yet. */
 bool proxy_arriving(const struct proxy *p);

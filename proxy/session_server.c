@@ -142,7 +142,7 @@ bool session_fail_over(struct session *s, int status)
 	if (!s->way->is_elsewhere)
 		note_failure(s, status);
 	s->way->is_elsewhere = false;
-	if (session_is_leaving(s))
+	if (timer_is_armed(&s->leave))
 		return false;
 	leg_fini(&s->server);
 	return session_find_server(s) == 0;

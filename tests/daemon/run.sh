@@ -304,6 +304,35 @@ case_drain() {
 }
 is_closed() { ! (exec 3<>"/dev/tcp/$HOST/20049") 2>/dev/null; }
 
+# Who is being let in when it is told to stop is let in: by the one server it waits for, which takes its time.
+case_stop_in_setup() {
+    local client silent
+    configure
+    sed -i 's/drain_timeout = 3/drain_timeout = 30/' "$CONF"
+    start_server
+    gateway
+    kill -STOP "$SERVER"
+    start client "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op null --count 1
+    client=$pid
+    wait_for 10 has event=session.begin || fail "nobody is being let in"
+    # ... and who has connected, but sent only half of its set-up request.
+    exec {silent}<>"/dev/tcp/$HOST/20049"
+    mpa_request >&"$silent"
+    sleep 0.3
+    kill -TERM "$PID"
+    wait_for 5 has event=stop || fail "SIGTERM is not heard"
+    printf '\0\0' >&"$silent"
+    wait_for 5 counts 2 event=session.begin || fail "who was in the middle of its request is not let in"
+    wait_for 5 is_closed || fail "it still listens"
+    kill -CONT "$SERVER"
+    wait "$PID" || fail "exit code $?"
+    wait "$client"
+    counts 2 event=session.open || fail "who was in set-up is not let in"
+    ! has event=session.refused || fail "somebody is refused"
+    ! grep -q 'cannot connect\|refused\|rejected' "$DIR/client" "$DIR/client.err" || fail "the client is refused"
+    expect 'event=end code=0 heap_live=0'
+}
+
 # A server that does not answer does not keep it: after drain_timeout calls are cut.
 case_drain_timeout() {
     local begin=$SECONDS

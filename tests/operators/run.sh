@@ -510,9 +510,13 @@ case_service() {
     wait "$early" || fail "who came while it was away is not served"
     perf 20051 1 --op null --count 3 >/dev/null 2>&1 || fail "no service at the second socket"
     client metrics "$URL"
+    begin_reconnecting
     touch "$CONF.go"
+    wait_for 60 grep -q restarted "$DIR/manager" || fail "$(cat "$DIR/manager.err")"
+    nobody_was_refused
+    touch "$CONF.end"
     wait "$manager" || fail "$(cat "$DIR/manager.err")"
-    grep -q 'event=end code=0 heap_live=0' "$LOG" || fail "something is left"
+    ! grep 'event=end' "$LOG" | grep -v 'code=0 heap_live=0\|code=3' || fail "something is left"
 }
 
 # One that connects anew whenever its connection ends, as the kernel does; until $DIR/enough is there.
@@ -526,12 +530,28 @@ reconnect() { # PORT VERSION NAME
     done
     echo "$n" >"$DIR/$3"
 }
+begin_reconnecting() {
+    : >"$DIR/one.refused"
+    : >"$DIR/two.refused"
+    reconnect 20049 1 one &
+    loops=("$!")
+    reconnect 20051 2 two &
+    loops+=("$!")
+    pids+=("${loops[@]}")
+}
+nobody_was_refused() {
+    touch "$DIR/enough"
+    wait "${loops[@]}"
+    echo "$(cat "$DIR/one") and $(cat "$DIR/two") runs of a client"
+    [ ! -s "$DIR/one.refused" ] && [ ! -s "$DIR/two.refused" ] || fail "refused: $(cat "$DIR/one.refused" "$DIR/two.refused")"
+    [ "$(cat "$DIR/one")" -ge 5 ] || fail "next to no clients came"
+}
 successor_serves() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' 2>/dev/null | grep -q "\"pid\": $1,.*\"state\": \"serving\""; }
 
 # Twenty times another process goes on with the sockets, while clients come and go and one stays: nobody is
 # refused, and who stays sees its connection end between two calls.
 case_takeover() {
-    local i first old loops=()
+    local i first old
     configure
     perf_server 20050
     refused '{"do":"yield"}'
@@ -543,13 +563,7 @@ case_takeover() {
     wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
     refused '{"do":"yield"}'
     says 'for who was handed over'
-    : >"$DIR/one.refused"
-    : >"$DIR/two.refused"
-    reconnect 20049 1 one &
-    loops+=("$!")
-    reconnect 20051 2 two &
-    loops+=("$!")
-    pids+=("${loops[@]}")
+    begin_reconnecting
     # One that asks, and dies before it serves, changes nothing.
     sed "s/port = 20049/port = 20059/; s/workers = 2/workers = 2; log = { level = \"nonsense\"; }/" "$CONF" >"$DIR/bad.conf"
     expect_exit 1 "$BIN/rpcrdma-gw" -c "$DIR/bad.conf" --take-over
@@ -565,12 +579,7 @@ case_takeover() {
         ! grep -q event=listen.unused "$LOG" || fail "a socket was passed in vain"
         wait_for 20 successor_serves "$PID" || fail "successor $i is not at the control socket"
     done
-    touch "$DIR/enough"
-    wait "${loops[0]}"
-    wait "${loops[1]}"
-    echo "$(cat "$DIR/one") and $(cat "$DIR/two") runs of a client"
-    [ ! -s "$DIR/one.refused" ] && [ ! -s "$DIR/two.refused" ] || fail "refused: $(cat "$DIR/one.refused" "$DIR/two.refused")"
-    [ "$(cat "$DIR/one")" -ge 5 ] || fail "next to no clients came"
+    nobody_was_refused
     client metrics "$URL"
     first=$(find "/proc/$PID/fd" | wc -l)
     ! grep -h 'event=end' "$DIR"/gateway*.err | grep -v 'code=0 heap_live=0' || fail "something is left"

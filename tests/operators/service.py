@@ -10,6 +10,7 @@ import time
 PROGRAM, CONF, LOG = sys.argv[1:4]
 SOCKETS = [tuple(where.rsplit(":", 1)) for where in sys.argv[4:]]
 PATIENCE = 30
+RESTARTS = 20
 
 
 def listening(host, port):
@@ -79,6 +80,12 @@ def come_to_log(words):
     return logged(words)
 
 
+def await_file(name):
+    end = time.monotonic() + PATIENCE
+    while not os.path.exists(name) and time.monotonic() < end:
+        time.sleep(0.05)
+
+
 def main():
     sockets = [listening(*where) for where in SOCKETS]
     stray = listening(SOCKETS[0][0], 20999)
@@ -108,10 +115,15 @@ def main():
     m.start(sockets)
     m.hear("READY=1")
     print("back", flush=True)
-    end = time.monotonic() + PATIENCE
-    while not os.path.exists(CONF + ".go") and time.monotonic() < end:
-        time.sleep(0.05)
+    await_file(CONF + ".go")
     waits.close()
+    # As it is done to upgrade: whoever comes, at whatever moment, is served by one or the other.
+    for _ in range(RESTARTS):
+        m.stop()
+        m.start(sockets)
+        m.hear("READY=1")
+    print("restarted", flush=True)
+    await_file(CONF + ".end")
     m.stop()
     print("done", flush=True)
 

@@ -22,8 +22,8 @@ make_tree() {
 # machine_alone: where systemd finds nothing but cgroups of version 2, whatever this machine has; in a mount namespace.
 machine_alone() {
     grep -q ' /sys/fs/cgroup cgroup2 ' /proc/self/mounts || mount -t cgroup2 cgroup2 /sys/fs/cgroup || return
-    MACHINE_CGROUP=/sys/fs/cgroup/rpcrdma-gw.$$
-    mkdir "$MACHINE_CGROUP"
+    # Not by the number of this process: in a namespace of its own that is another one's, too.
+    MACHINE_CGROUP=$(mktemp -d /sys/fs/cgroup/rpcrdma-gw.XXXXXX)
 }
 
 # machine_boot DIR LOG [OPTION...]: sets MACHINE, the number of its process 1, once that is up.

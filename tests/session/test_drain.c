@@ -109,25 +109,71 @@ static void newcomers_are_refused(void **state)
 	end();
 }
 
-/* In the midst of set-up, at any step of it. */
-static void a_session_in_set_up_is_given_up(void **state)
+/* One client, of version @cv, so many steps on its way. */
+static void begin_setup(unsigned cv, unsigned steps)
 {
-	(void)state;
-	for (unsigned steps = 0; steps < 14; steps++) {
-		struct setup s = setup_defaults(1 + steps % 2, 3 - (1 + steps % 2), 5);
+	struct setup s = setup_defaults(cv, LEG_V1 + LEG_V2 - cv, 5);
 
-		s.peer_memory = s.memory = 64 << 20;
-		world_new(&w, &s);
-		world_connect_pair(&w, 0);
-		for (unsigned i = 0; i < steps; i++) {
-			world_turn(&w);
-			memnet_step(w.net, NSEC_NEVER);
-		}
-		proxy_drain(w.proxy, memnet_now(w.net) + NSEC_PER_SEC);
-		world_run(&w, 10 * NSEC_PER_SEC);
-		assert_true(w.pairs[0].client.closed);
-		end();
+	s.peer_memory = s.memory = 64 << 20;
+	world_new(&w, &s);
+	world_connect_pair(&w, 0);
+	for (unsigned i = 0; i < steps; i++) {
+		world_turn(&w);
+		memnet_step(w.net, NSEC_NEVER);
 	}
+}
+
+/* In the midst of set-up, at any step of it that the gateway knows of. */
+static void a_session_in_set_up_finishes_it(void **state)
+{
+	unsigned let_in = 0;
+
+	(void)state;
+	for (unsigned cv = LEG_V1; cv <= LEG_V2; cv++)
+		for (unsigned steps = 0; steps < 24; steps++) {
+			struct peer *client = &w.pairs[0].client;
+			nsec_t before;
+
+			begin_setup(cv, steps);
+			before = memnet_now(w.net);
+			if (proxy_sessions(w.proxy) == 0) {
+				end();
+				continue;
+			}
+			let_in++;
+			proxy_drain(w.proxy, before + 20 * NSEC_PER_SEC);
+			while (proxy_sessions(w.proxy) > 0)
+				world_run(&w, NSEC_PER_SEC / 10);
+			/* It came in, and has said nothing, or nothing that is left to be answered. */
+			assert_true(client->open);
+			assert_int_not_equal(client->status, ERR_REJECTED);
+			assert_true(memnet_now(w.net) - before < 2 * PROXY_SETTLE);
+			world_run(&w, NSEC_PER_SEC);
+			assert_true(client->closed);
+			end();
+		}
+	assert_true(let_in > 10);
+}
+
+/* Its server does not answer: by the deadline it is refused. */
+static void a_set_up_that_takes_too_long_is_given_up(void **state)
+{
+	nsec_t before;
+
+	(void)state;
+	begin_setup(LEG_V1, 0);
+	w.servers_sleep = true;
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	before = memnet_now(w.net);
+	proxy_drain(w.proxy, before + 5 * NSEC_PER_SEC);
+	world_run(&w, 4 * NSEC_PER_SEC);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	world_run(&w, 10 * NSEC_PER_SEC);
+	assert_true(w.pairs[0].client.closed);
+	assert_int_equal(w.pairs[0].client.status, ERR_REJECTED);
+	w.servers_sleep = false;
+	end();
 }
 
 int main(void)
@@ -136,7 +182,8 @@ int main(void)
 		cmocka_unit_test(calls_in_flight_finish),
 		cmocka_unit_test(the_deadline_holds),
 		cmocka_unit_test(newcomers_are_refused),
-		cmocka_unit_test(a_session_in_set_up_is_given_up),
+		cmocka_unit_test(a_session_in_set_up_finishes_it),
+		cmocka_unit_test(a_set_up_that_takes_too_long_is_given_up),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

@@ -9,13 +9,20 @@
 PACKAGE_ADDRESS=10.77.0.5
 
 test_package() {
-    local rc rounds
     [ -d "${PACKAGE_TREE:-}/debs" ] || { fail "package: no PACKAGE_TREE: run tests/package/package mount"; return; }
     # shellcheck source=tests/package/machine.sh
     . "$TOP/tests/package/machine.sh"
     guests_up siw client filer
     check "package: a machine in the lab's network" eval 'package_net && machine_alone &&
-        machine_boot "$PACKAGE_TREE" "$RUN/machine.log" --network-namespace-path="/proc/$PACKAGE_NET/ns/net"' || return
+        machine_boot "$PACKAGE_TREE" "$RUN/machine.log" --network-namespace-path="/proc/$PACKAGE_NET/ns/net"' &&
+        package_story
+    # Whatever became of it: it holds the tree.
+    machine_end
+    [ -z "${PACKAGE_NET:-}" ] || kill "$PACKAGE_NET"
+}
+
+package_story() {
+    local rc rounds
     check "package: installs, and starts" package_starts || return
     chain package "$PACKAGE_ADDRESS" 20049 package
     check "package: mount NFSv4.1, under load" eval 'fresh_mount package 4.1 && guest client keep_loading' || return
@@ -31,8 +38,6 @@ test_package() {
     check "package: $rounds rounds of fio verified, zero errors" test "$rc" -eq 0
     check "package: unmount" guest client unmount_all
     check "package: stops" eval 'machine_does systemctl stop rpcrdma-gw.socket rpcrdma-gw.service && package_ended'
-    machine_end
-    kill "$PACKAGE_NET"
 }
 
 package_ctl=(rpcrdma-gwctl --socket /run/rpcrdma-gw/control)
