@@ -25,7 +25,7 @@
  * up. The claim does not touch what other routes have for themselves. If it comes to nothing, since
  * those who hold the memory do not give it back, the others go on, and the next claim
  * of that route waits twice as long, up to QUOTA_PAUSE: memory is kept idle for a small part of the
- * time at most.
+ * time at most. Those of other routes that stood back for a claim are tried when it ends.
  *
  * So a member gets what it asks for, provided that it gives back what it holds, and that what its
  * route has for itself is enough, less what members of the same route never give back; that holds
@@ -75,6 +75,7 @@ void quota_group_fini(struct quota_group *g)
 {
 	assert(g->used == 0 && g->nwaiting == 0 && !g->claimer && g->pool->claimer != g);
 	g->pool->ngroups--;
+	g->pool->ended++;
 }
 
 void quota_member_init(struct quota_member *m, struct quota_group *g)
@@ -91,10 +92,12 @@ static nsec_t quota_now(const struct quota_group *g)
 static void end_claim(struct quota_group *g)
 {
 	g->claimer = NULL;
-	if (g->pool->claimer == g)
-		g->pool->claimer = NULL;
-	/* Whoever stood back for it is to be tried. */
+	/* Whoever stood back for it is to be tried, of other routes as well. */
 	g->untried = g->nwaiting;
+	if (g->pool->claimer != g)
+		return;
+	g->pool->claimer = NULL;
+	g->pool->ended++;
 }
 
 /* The claim came to nothing: others' turn, for longer than the last time. */
@@ -141,26 +144,28 @@ void quota_served(struct quota_member *m)
 	end_claim(m->group);
 }
 
-static uint64_t blocks_back(const struct quota_group *g)
+/* How often there came to be more room for @g. */
+static uint64_t times_room_grew(const struct quota_group *g)
 {
 	const struct buf_arena *a = g->pool->quota->arena;
-	uint64_t n = g->own == BUF_NO_ZONE ? 0 : a->zones[g->own].frees;
+	uint64_t n = g->pool->ended + (g->own == BUF_NO_ZONE ? 0 : a->zones[g->own].frees);
 
 	for (unsigned i = 0; i < g->pool->nzones; i++)
 		n += a->zones[g->pool->zones[i]].frees;
 	return n;
 }
 
-/* Memory of the group's came back: each of those that wait is to be tried. */
+/* Memory of the group's came back, or is kept for nobody else any more: each of those that wait is to be tried. */
 static void look_for_memory(struct quota_group *g)
 {
-	uint64_t back = blocks_back(g);
+	uint64_t grew;
 
 	if (g->claimer && quota_now(g) >= g->claim_ends)
 		give_up_claim(g);
-	if (back != g->seen)
+	grew = times_room_grew(g);
+	if (grew != g->seen)
 		g->untried = g->nwaiting;
-	g->seen = back;
+	g->seen = grew;
 }
 
 /* What a claim of somebody else's leaves of @bytes. */
@@ -355,6 +360,9 @@ struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
 {
 	struct quota_pool *pool = &s->pools[purpose];
 
+	/* If its claim ends now, this is for those, too, who are looked at before it. */
+	if (pool->claimer)
+		look_for_memory(pool->claimer);
 	list_for_each_safe(it, tmp, &pool->groups)
 	{
 		struct quota_group *g = container_of(it, struct quota_group, link);

@@ -38,7 +38,7 @@ struct quota_group {
 	struct list waiting; /* members, in turn */
 	unsigned nwaiting;
 	unsigned untried; /* of these, the first: not tried since memory came back */
-	uint64_t seen;	  /* blocks that had come back by then */
+	uint64_t seen;	  /* blocks that had come back by then, and claims that had ended */
 	size_t least;	  /* no member that waits wants less */
 	unsigned own;	  /* zone, or BUF_NO_ZONE */
 	size_t used;	  /* octets, in all and of the common zones */
@@ -64,6 +64,7 @@ struct quota_pool {
 	unsigned ngroups;	     /* of the pool */
 	struct list groups;	     /* those with members that wait */
 	struct quota_group *claimer; /* what comes free of the common zones is kept for it */
+	uint64_t ended;		     /* such claims that ended, and groups that went, since ever */
 };
 
 struct quota {

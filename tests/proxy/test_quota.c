@@ -180,6 +180,48 @@ static void a_larger_wish_is_passed_by(void **state)
 	scene_free();
 }
 
+/* A route's claim comes to nothing and no memory comes back: whoever stood back for it, though there was room for
+ * him, is tried as soon as it ends, wherever his route stands in line. */
+static void who_stood_back_is_tried(bool before)
+{
+	struct user *hog = s.users[1], *modest = &s.users[0][0];
+	struct rng r = {13};
+	size_t third;
+
+	scene_new(256 * MIB, BUF_REVERSE, 4);
+	third = buf_zone_free(&s.arena, BUF_ZONE_REVERSE) / 3;
+	while (buf_round(third) > third)
+		third--;
+	ask(&hog[0], third);
+	ask(&hog[1], 4096);
+	assert_non_null(hog[0].block);
+	assert_non_null(hog[1].block);
+	ask(&hog[2], 4 * third);
+	s.quota.now += QUOTA_PATIENCE;
+	give_back(&hog[1]);
+	serve(&r);
+	assert_ptr_equal(s.quota.pools[BUF_REVERSE].claimer, &s.groups[1]);
+	s.quota.now += QUOTA_CLAIM * 3 / 4;
+	ask(modest, 4096);
+	assert_null(modest->block);
+	if (before) { /* as after a turn of the other's */
+		list_del(&s.groups[1].link);
+		list_add_tail(&s.quota.pools[BUF_REVERSE].groups, &s.groups[1].link);
+	}
+	s.quota.now = quota_deadline(&s.quota);
+	assert_int_equal(s.quota.now, QUOTA_PATIENCE + QUOTA_CLAIM);
+	serve(&r);
+	assert_non_null(modest->block);
+	scene_free();
+}
+
+static void who_stood_back_for_a_claim_is_tried(void **state)
+{
+	(void)state;
+	who_stood_back_is_tried(false);
+	who_stood_back_is_tried(true);
+}
+
 /* Nobody is looked at while nothing comes back, and each once when something does; in one turn a
  * bounded number, however many wait. */
 static void who_waits_costs_nothing(void **state)
@@ -342,6 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hung_route_leaves_others_theirs),
 		cmocka_unit_test(a_larger_wish_is_passed_by),
+		cmocka_unit_test(who_stood_back_for_a_claim_is_tried),
 		cmocka_unit_test(who_waits_costs_nothing),
 		cmocka_unit_test(an_attempt_that_fails_calls_nobody),
 		cmocka_unit_test(everybody_is_served),
