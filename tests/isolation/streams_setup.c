@@ -196,14 +196,19 @@ static void take_private_data(struct stream_conn *c, const void *data, size_t le
 	c->pd_len = len;
 }
 
-static void name_local(struct streams *net, struct fabric_addr *addr)
+static void name_local(struct streams *net, const struct fabric_addr *from,
+		       struct fabric_addr *addr)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&addr->ss;
 
-	in->sin_family = AF_INET;
-	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (from) {
+		*addr = *from;
+	} else {
+		in->sin_family = AF_INET;
+		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		addr->len = sizeof(*in);
+	}
 	in->sin_port = htons(++net->ports);
-	addr->len = sizeof(*in);
 }
 
 int streams_connect(struct fabric *f, const struct fabric_addr *to,
@@ -222,7 +227,7 @@ int streams_connect(struct fabric *f, const struct fabric_addr *to,
 		streams_conn_free(c);
 		return err;
 	}
-	name_local(net, &c->base.local);
+	name_local(net, params->from, &c->base.local);
 	timer_arm(&net->timers, &c->setup, streams_soon(net));
 	*conn = &c->base;
 	return 0;
