@@ -138,6 +138,14 @@ static inline bool session_may_leave(const struct session *s)
 	return session_is_idle(s) && (is_set_up || !p->draining);
 }
 
+/** session_may_be_v1 - @leg, a server's, ended with @status before it was ready: it hung up on version 2's first message,
+ * and may still speak version 1 (decision 9). Who did not prove who it is gets no second way. */
+static inline bool session_may_be_v1(const struct leg *leg, int status)
+{
+	return leg->t && !leg->t->ready && leg->cfg->versions == LEG_V1_OR_V2 &&
+	       status != ERR_VERS && status != ERR_AUTH;
+}
+
 /* probe.c */
 
 /** probes_init - none; before probes_end(). */

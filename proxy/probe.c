@@ -142,13 +142,10 @@ static void await(struct probe *pr)
 	timer_arm(&pr->rs->proxy->timers, &pr->timer, nsec_min(pr->leg.deadline, pr->end));
 }
 
-/* A server that hangs up on version 2's first message may still speak version 1 (decision 9). */
-static bool again_as_v1(struct probe *pr)
+/* As sessions do. The words of a leg that goes on so are no proof's, which would be gone with it. */
+static bool again_as_v1(struct probe *pr, int status)
 {
-	bool answered = pr->leg.t && pr->leg.t->ready;
-
-	if (pr->is_over || pr->tried_v1 || !pr->leg.t || answered ||
-	    pr->leg.cfg->versions != LEG_V1_OR_V2)
+	if (pr->is_over || pr->tried_v1 || !session_may_be_v1(&pr->leg, status))
 		return false;
 	pr->tried_v1 = true;
 	leg_fini(&pr->leg);
@@ -169,7 +166,7 @@ static void on_out(struct probe *pr, struct leg_out *out)
 		pr->answered |= out->xid == pr->msg.xid;
 		break;
 	case LEG_OUT_CLOSED:
-		if (!again_as_v1(pr))
+		if (!again_as_v1(pr, out->status))
 			conclude(pr, false, out->why ? out->why : err_name(out->status));
 		break;
 	case LEG_OUT_NONE:
@@ -286,6 +283,8 @@ void probes_begin(struct route_state *rs)
 	rs->probe_leg.credits = PROBE_CREDITS;
 	rs->probe_leg.rev_credits = 1;
 	rs->probe_leg.bulk_bytes = rs->probe_leg.exposures = 0;
+	/* One that is continued has said enough, and its memory would be in nobody's account. */
+	rs->probe_leg.max_message = 0;
 	rs->probe_leg.reply_timeout = 0;
 	rs->probe_leg_v1 = rs->probe_leg;
 	rs->probe_leg_v1.versions = LEG_V1;

@@ -65,14 +65,9 @@ void session_forget_v1(struct session *s, int status)
 		 rs->route->name);
 }
 
-/* A server that hangs up on version 2's first message may still speak version 1 (decision 9). */
 bool session_retry_as_v1(struct session *s, int status)
 {
-	const struct leg_config *cfg = s->server.cfg;
-	bool answered = s->server.t && s->server.t->ready;
-
-	if (!session_awaits_server(s) || s->retried_v1 || !s->server.t || answered ||
-	    cfg->versions != LEG_V1_OR_V2 || status == ERR_VERS || status == ERR_AUTH)
+	if (!session_awaits_server(s) || s->retried_v1 || !session_may_be_v1(&s->server, status))
 		return false;
 	log_peer(LOG_LEVEL_INFO, "upstream.retry", s->route->route->name,
 		 "route=%s version=1 why=\"no answer to version 2: %s\"", s->route->route->name,

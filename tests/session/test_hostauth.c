@@ -73,6 +73,7 @@ struct cast {
 	bool raw_client;
 	bool unneeded_from; /* where all peers come from */
 	bool third;	    /* pair, whose client stays away */
+	bool probes;	    /* servers are asked whether they serve */
 };
 
 static struct policy policies[5];
@@ -96,6 +97,7 @@ static void begin(const struct cast *c)
 	s.memory = s.peer_memory = 64 << 20;
 	s.pairs = c->third ? 3 : 2;
 	s.raw = s.raw_client = c->raw_client;
+	s.probes = c->probes ? NSEC_PER_SEC : 0;
 	s.client_auth = play(0, HOSTAUTH_INITIATOR, c->client, NULL, true);
 	s.listen_auth = play(1, HOSTAUTH_ACCEPTOR, c->listen, c->listen_names, !c->listen_allows);
 	s.upstream_auth =
@@ -143,6 +145,7 @@ static void end(void)
 	assert_true(peer_call(other, &null_call));
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(other->done, 2);
+	probes_end(w.proxy->routes[0]);
 	world_quit(&w);
 	w.proxy->cfg.jobs = NULL;
 	jobs_free(jobs);
@@ -274,6 +277,30 @@ static void version_1_is_no_way_around(void **state)
 	connect_both();
 	is_refused();
 	assert_said("no protocol version in common");
+	end();
+}
+
+/* Nor for probes: what is no server for clients is none. */
+static void probes_have_no_way_around(void **state)
+{
+	const struct cast cast = {.upstream = "client",
+				  .upstream_allows = true,
+				  .server = "outsider",
+				  .server_version = LEG_V1_OR_V2,
+				  .probes = true};
+
+	(void)state;
+	begin(&cast);
+	for (unsigned probes = 0; probes < SERVERS_PROBES_FAILED; probes++) {
+		world_run(&w, NSEC_PER_SEC + NSEC_PER_SEC / 2);
+		peer_end(&w.pairs[0].server); /* it takes one connection at a time: */
+		w.pairs[0].server.has_leg = false;
+	}
+	assert_said("event=upstream.down route=route0 server=10.0.0.2:20049 why=\"probes: host "
+		    "authentication: ");
+	assert_not_said("event=upstream.up ");
+	connect_both();
+	is_refused();
 	end();
 }
 
@@ -778,6 +805,7 @@ int main(void)
 		cmocka_unit_test(long_chains_within_the_thresholds),
 		cmocka_unit_test(who_fails_is_refused),
 		cmocka_unit_test(version_1_is_no_way_around),
+		cmocka_unit_test(probes_have_no_way_around),
 		cmocka_unit_test(who_comes_from_there_need_not),
 		cmocka_unit_test(who_need_not_may_do_without),
 		cmocka_unit_test(who_falls_silent_is_shown_out),

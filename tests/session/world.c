@@ -99,6 +99,7 @@ static void route_init(struct world *w, unsigned i)
 	if (i == 0) {
 		r->client.auth = w->s.listen_auth;
 		r->server.auth = w->s.upstream_auth;
+		r->probe_interval = w->s.probes;
 	}
 	r->client_hop = r->server_hop = w->s.hop;
 	r->upstream = p->server_addr;
