@@ -334,6 +334,7 @@ static int map_servers(struct gateway *gw, unsigned slot, const char *file)
 		return err;
 	listen->servers = was ? servers_hold(was) : servers_new(&cfg, gw->bell);
 	gw->routes[slot].servers = listen->servers;
+	gw->routes[slot].several = cfg.nhosts > 1 || !cfg.hosts[0].addr.len;
 	gw->routes[slot].probe_interval = listen->from->upstream.probe_interval_s * NSEC_PER_SEC;
 	gw->routes[slot].move_patience = gw->cfg->drain_timeout_s * NSEC_PER_SEC;
 	return listen->servers ? 0 : ERR_NOMEM;

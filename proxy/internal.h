@@ -138,12 +138,19 @@ static inline bool session_may_leave(const struct session *s)
 	return session_is_idle(s) && (is_set_up || !p->draining);
 }
 
+/** session_is_of_server - whether the server is why its leg ended with @status: our own want of memory, of places or of
+ * a configuration is not its. */
+static inline bool session_is_of_server(int status)
+{
+	return err_class(status) != ERR_CLASS_LIMIT && err_class(status) != ERR_CLASS_CONFIG;
+}
+
 /** session_may_be_v1 - @leg, a server's, ended with @status before it was ready: it hung up on version 2's first message,
  * and may still speak version 1 (decision 9). Who did not prove who it is gets no second way. */
 static inline bool session_may_be_v1(const struct leg *leg, int status)
 {
 	return leg->t && !leg->t->ready && leg->cfg->versions == LEG_V1_OR_V2 &&
-	       status != ERR_VERS && status != ERR_AUTH;
+	       session_is_of_server(status) && status != ERR_VERS && status != ERR_AUTH;
 }
 
 /* probe.c */

@@ -47,6 +47,7 @@ struct proxy_route {
 	const char *const *names;	  /* of clients; none: all that no other route names */
 	unsigned nnames;
 	struct servers *servers;     /* where its clients are connected to; borrowed. NULL: */
+	bool several;		     /* there may be more than one of these */
 	struct fabric_addr upstream; /* ... to this address */
 	nsec_t probe_interval;	     /* servers are asked whether they answer; 0: never */
 	nsec_t move_patience;	     /* calls in flight at a server that their client has left */

@@ -371,8 +371,14 @@ void session_set_route(struct session *s, struct route_state *rs);
 /** session_auth - something happened on @leg: it may have to wait at the door, or be through. */
 void session_auth(struct session *s, struct leg *leg);
 
-/** session_auth_end - neither leg needs a place any more. */
+/** session_auth_leave - @leg needs no place any more: it is over, whatever comes in its stead. */
+void session_auth_leave(struct session *s, struct leg *leg);
+
+/** session_auth_end - neither leg does. */
 void session_auth_end(struct session *s);
+
+/** session_drop_server - its server leg is over, and another may follow. */
+void session_drop_server(struct session *s);
 
 /* session_auth.c: handshakes of host authentication, of all sessions */
 

@@ -6,17 +6,24 @@
 #include "base/budget.h"
 #include "proxy/internal.h"
 
+#define TOOK_LONG "host authentication took long, and others wait for theirs"
+
+/* A server that took so long is no reason for its client to go: there may be another. */
 static void show_out(struct route_state *rs, struct door *d, nsec_t now)
 {
 	struct door_guest *g;
 
 	while ((g = door_worst(d, now))) {
-		struct session *s = d == &rs->client_door
-					    ? container_of(g, struct session, client_guest)
-					    : container_of(g, struct session, server_guest);
+		bool is_client = d == &rs->client_door;
+		struct session *s = is_client ? container_of(g, struct session, client_guest)
+					      : container_of(g, struct session, server_guest);
 
-		session_close(s, ERR_TIMEOUT,
-			      "host authentication took long, and others wait for theirs");
+		if (is_client) {
+			session_close(s, ERR_TIMEOUT, TOOK_LONG);
+		} else {
+			session_auth_leave(s, &s->server);
+			leg_close(&s->server, ERR_TIMEOUT, TOOK_LONG);
+		}
 		session_touch(s);
 	}
 }
@@ -51,8 +58,10 @@ static int open_door(struct route_state *rs, struct door *d, const struct leg_au
 	kept = kept < p->fixed_limit ? kept : p->fixed_limit;
 	p->fixed_limit -= kept;
 	rs->doors_bytes += kept;
-	/* A route has many clients, and one server. */
-	return door_init(d, most, d == &rs->client_door ? (most + 1) / 2 : most, p->cfg.seed);
+	/* Nobody has all places where there are others. */
+	if (d == &rs->client_door || rs->route->several)
+		return door_init(d, most, (most + 1) / 2, p->cfg.seed);
+	return door_init(d, most, most, p->cfg.seed);
 }
 
 unsigned session_auth_sides(const struct proxy_route *route)

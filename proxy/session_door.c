@@ -47,7 +47,7 @@ static void guests_let_in(struct route_state *rs, struct door *d)
 }
 
 /* Who is through, or gone, makes room. */
-static void guest_leave(struct session *s, struct leg *leg)
+void session_auth_leave(struct session *s, struct leg *leg)
 {
 	struct door *d = door_of(s, leg);
 
@@ -65,7 +65,7 @@ void session_auth(struct session *s, struct leg *leg)
 	struct proxy *p = s->proxy;
 
 	if (g->member.host && !leg_proves(leg))
-		guest_leave(s, leg);
+		session_auth_leave(s, leg);
 	if (!leg_is_at_door(leg) || g->member.host || !list_is_empty(&g->waiting))
 		return;
 	if (door_enter(d, g, &leg->conn->peer, p->now))
@@ -76,6 +76,12 @@ void session_auth(struct session *s, struct leg *leg)
 
 void session_auth_end(struct session *s)
 {
-	guest_leave(s, &s->client);
-	guest_leave(s, &s->server);
+	session_auth_leave(s, &s->client);
+	session_auth_leave(s, &s->server);
+}
+
+void session_drop_server(struct session *s)
+{
+	session_auth_leave(s, &s->server);
+	leg_fini(&s->server);
 }

@@ -51,12 +51,6 @@ bool session_is_waiting(const struct session *s)
 	return session_awaits_server(s) && s->way->guest.ticket && !s->way->guest.has_server;
 }
 
-/* Our own want of memory, or of a configuration, is not the server's. */
-static bool is_of_server(int status)
-{
-	return err_class(status) != ERR_CLASS_LIMIT && err_class(status) != ERR_CLASS_CONFIG;
-}
-
 static const char *server_text(const struct session *s, char *text)
 {
 	struct fabric_addr addr;
@@ -106,9 +100,9 @@ int session_find_server(struct session *s)
 		}
 		s->retried_v1 = false;
 		err = session_connect_server(s);
-		if (err >= 0 || !is_of_server(err))
+		if (err >= 0 || !session_is_of_server(err))
 			return err;
-		leg_fini(&s->server);
+		session_drop_server(s);
 		note_failure(s, err);
 	}
 }
@@ -137,14 +131,14 @@ bool session_found(struct session *s)
 
 bool session_fail_over(struct session *s, int status)
 {
-	if (!session_awaits_server(s) || !s->way->guest.has_server || !is_of_server(status))
+	if (!session_awaits_server(s) || !s->way->guest.has_server || !session_is_of_server(status))
 		return false;
 	if (!s->way->is_elsewhere)
 		note_failure(s, status);
 	s->way->is_elsewhere = false;
 	if (timer_is_armed(&s->leave))
 		return false;
-	leg_fini(&s->server);
+	session_drop_server(s);
 	return session_find_server(s) == 0;
 }
 

@@ -73,7 +73,7 @@ bool session_retry_as_v1(struct session *s, int status)
 		 "route=%s version=1 why=\"no answer to version 2: %s\"", s->route->route->name,
 		 err_name(status));
 	s->retried_v1 = true;
-	leg_fini(&s->server);
+	session_drop_server(s);
 	return session_connect_server(s) == 0;
 }
 

@@ -180,6 +180,10 @@ void leg_tick(struct leg *leg, nsec_t now)
 		leg->deadline = leg->setup_end;
 		return;
 	}
+	if (leg_is_at_door(leg)) { /* which is none of the peer's doing */
+		leg_close(leg, ERR_AGAIN, "no place for host authentication came free in time");
+		return;
+	}
 	leg_close(leg, ERR_TIMEOUT,
 		  leg->state == LEG_CONNECTING	   ? "connection set-up took too long"
 		  : leg->t && leg_is_unproved(leg) ? "host authentication took too long"

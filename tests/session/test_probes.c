@@ -10,7 +10,8 @@ enum { PROMISE = 1 << 20, WORD = 4 };
 #define S NSEC_PER_SEC
 
 static struct world w;
-static enum v2_htype begun_as; /* with what the server answers: the first part of so long a message */
+static enum v2_htype
+	begun_as; /* with what the server answers: the first part of so long a message */
 static unsigned probes;
 
 /* A server of version 2. */

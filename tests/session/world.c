@@ -99,6 +99,8 @@ static void route_init(struct world *w, unsigned i)
 	if (i == 0) {
 		r->client.auth = w->s.listen_auth;
 		r->server.auth = w->s.upstream_auth;
+		r->servers = w->s.servers;
+		r->several = w->s.servers;
 		r->probe_interval = w->s.probes;
 	}
 	r->client_hop = r->server_hop = w->s.hop;

@@ -32,6 +32,7 @@ struct setup {
 	uint32_t max_per_client, max_setups, setups_per_second; /* 0: as of struct crowd_config */
 	nsec_t reply_timeout;					/* of both of the gateway's legs */
 	enum hop hop;						/* likewise */
+	struct servers *servers; /* of the first pair's route; NULL: its own alone */
 	nsec_t probes; /* how often the first pair's server is asked whether it serves; 0: not */
 	size_t memory, peer_memory;
 	unsigned pairs;
