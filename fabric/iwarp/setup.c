@@ -255,13 +255,19 @@ static int write_request(struct iwarp_conn *c, const struct fabric_conn_params *
 	return 0;
 }
 
-/* Its port is chosen with the connection: as many to one server as there are ports, of each address. */
+/*
+ * Its port is chosen with the connection: as many to one server as there are ports, of each address. A network
+ * that is routed to loopback is this machine's own, for IPv6 as for IPv4; but bind() knows of it for IPv4 alone,
+ * and of IPv6 only what an interface has, unless it is told not to look.
+ */
 static int connect_socket(int fd, const struct fabric_addr *from, const struct fabric_addr *to)
 {
 	int yes = 1;
 
 	if (from) {
 		setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
+		if (from->ss.ss_family == AF_INET6)
+			setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &yes, sizeof(yes));
 		if (bind(fd, (const struct sockaddr *)&from->ss, from->len))
 			return errno;
 	}

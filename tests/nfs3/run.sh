@@ -183,6 +183,25 @@ case_beside() {
     [ "$(grep -c event=session.open "$DIR/gateway.err")" -eq 2 ] || fail "a connection was made anew"
 }
 
+# The gateway's own connections: each client's from its address of the map, of IPv6 as of IPv4, where a network of
+# them is this machine's by a route alone.
+case_source() {
+    network
+    source_of 10.7.1.1 10.7.2.2 "$V4" '10.7.3.200'
+    source_of fd00:1::1 fd00:2::2 "$V6" '\[fd00:3::12\]'
+}
+source_of() { # GATEWAY FILER SOURCES SEEN
+    configure "$1" "$2" "$3"
+    start "perf-$1" nsenter "$(net filer)" -- "$BIN/rpcrdma-perf" server --listen "iwarp:$2:20049"
+    wait_for 20 grep -qs listening "$DIR/perf-$1" || fail "the server does not listen"
+    start "gateway-$1" "$BIN/rpcrdma-gw" -c "$CONF"
+    wait_for 20 grep -qs event=ready "$DIR/gateway-$1.err" || fail "the gateway does not start"
+    start load nsenter "$(net two)" -- "$BIN/rpcrdma-perf" client --connect "iwarp:$1:20049" --version 1 --op echo --time 1
+    wait_for 20 seen "$4" || fail "the server does not see $4"
+    wait "$pid" || fail "calls failed"
+}
+seen() { at filer ss -Htn state established 'sport = :20049' | grep -q " $1:[0-9]* *$"; }
+
 # The script refuses what cannot work, and leaves what there was.
 case_refused() {
     network
