@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/config.h"
@@ -34,6 +35,38 @@ static int load(const void *text, size_t len, struct config **cfg, char **lines)
 	return err;
 }
 
+/* A file that nobody else may read: what keys are to be, which the corpus has at this descriptor. */
+enum { KEY_FD = 100 };
+static void have_key(void)
+{
+	static bool had;
+	int fd;
+
+	if (had)
+		return;
+	fd = memfd_create("key", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, "key\n", 4) != 4 || fchmod(fd, 0600) < 0 || dup2(fd, KEY_FD) < 0)
+		abort();
+	close(fd);
+	had = true;
+}
+
+/* What is taken has rules, too. */
+static void print_rules(const struct config *cfg)
+{
+	char *rules = NULL;
+	size_t len;
+	FILE *f = open_memstream(&rules, &len);
+
+	if (!f)
+		abort();
+	config_print_nft(cfg, f);
+	fclose(f);
+	if (!strstr(rules, "table inet rpcrdma_gw\n"))
+		abort();
+	free(rules);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *lines = NULL, *printed = NULL, *none = NULL;
@@ -41,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t len;
 	FILE *f;
 
+	have_key();
 	if (load(data, size, &cfg, &lines) != 0) {
 		if (!strchr(lines, '\n') || cfg)
 			abort();
@@ -52,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	config_print(cfg, f);
 	fclose(f);
+	print_rules(cfg);
 	if (load(printed, len, &again, &none) != 0 || none[0])
 		abort();
 	config_forget_lines(cfg); /* of what is printed they are others */
