@@ -7,6 +7,7 @@
 
 CLIENTS=10.77.0.0/28 SEEN=10.77.0.96/28
 SEEN_CLIENT=10.77.0.99 SEEN_OTHER=10.77.0.100 # .3 and .4
+WAY_BACK=true # the filer's, to those addresses
 # side_up FROM TO: what is an upstream's
 side_up() {
     echo "source = ( { clients = \"$1\"; addresses = \"$2\"; } ); side_ports = ( 111, 2049, 20048, \"4045-4046\" );"
@@ -34,6 +35,7 @@ nfs3_story() {
 nfs3_up() {
     gateways_end direct
     inside ip route replace local "$SEEN" dev lo
+    guest filer "$WAY_BACK"
     inside sh -c 'echo 1 | tee /proc/sys/net/ipv4/ip_forward >/proc/sys/net/ipv6/conf/all/forwarding'
     GW_UPSTREAM=$(side_up "$CLIENTS" "$SEEN") gateway direct "iwarp:$HOST:20049" 1 "iwarp:$FILER" 1
     check "rules installed" side start "$RUN/direct.conf"
@@ -51,8 +53,8 @@ nfs3_mounts() {
     check "both are there, each by its own name" same "$SEEN_CLIENT $SEEN_OTHER" "$(seen_clients)"
     check "nothing is warned of" same 0 "$(count_event direct nfs3.locks)"
 }
-# By mountd's list of who has mounted.
-seen_clients() { guest filer "sed 's,:/.*,,' /var/lib/nfs/rmtab" | sort -uV | paste -sd' '; }
+# By mountd's list of who has mounted, which has IPv6 addresses with semicolons.
+seen_clients() { guest filer "sed 's,:/.*,,; s,;,:,g' /var/lib/nfs/rmtab" | sort -uV | paste -sd' '; }
 
 # start_locks GUEST NAME ARGUMENTS...: $VM/locks.py there, in the background.
 start_locks() {
@@ -128,7 +130,7 @@ nfs3_filer_dies() {
     guest_boot filer
     guest_wait filer
     # A grace in which somebody may be slow; who asks anew then has to wait.
-    guest filer 'nfsd_down; NLM_GRACE=20 nfsd_up; statd_up; sm-notify -f' 60
+    guest filer "nfsd_down; $WAY_BACK; NLM_GRACE=20 nfsd_up; statd_up; sm-notify -f" 60
     check "filer back: both have their locks again" wait_for 120 locks_there 2
     guest client 'rm /run/held' 60
     guest gateway 'rm /run/held' 60
