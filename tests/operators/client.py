@@ -147,6 +147,40 @@ def gwctl(program, control, *words):
     return lines
 
 
+def upstream_logged(path):
+    """What SIGUSR1 said last of each server of each route."""
+    last = {}
+    with open(path, encoding="ascii") as log:
+        for line in log:
+            if " event=upstream " in line:
+                pairs = dict(p.split("=", 1) for p in line.split())
+                last[(pairs["route"], pairs["server"])] = {k: int(v) for k, v in pairs.items() if v.isdigit()}
+    return last
+
+
+def agree_on_upstreams(routes, samples, log):
+    """The same of servers. Return: how many figures."""
+    said, known = upstream_logged(log), 0
+    addresses = {"address", "host", "balance"}
+    for r in routes:
+        route = ("route", r["name"])
+        for server in r["servers"]:
+            told = {k: v for k, v in server.items() if k not in addresses}
+            for name, value in told.items():
+                labels = (route, ("server", server["address"]))
+                of_metrics = [samples.get(("rpcrdma_gw_upstream_%s%s" % (name, end), labels)) for end in ("", "_total")]
+                assert said[(r["name"], server["address"])][name] == value and value in of_metrics, (name, value, of_metrics)
+            known += len(told)
+            assert told["up"] == 1 and told["failures"] == told["probes"] == told["sessions"] == 0, server
+        for name, value in r["upstreams"].items():
+            ends = [samples.get(("rpcrdma_gw_upstream_%s%s" % (name, end), (route,))) for end in ("", "_total")]
+            assert name in addresses or value in ends, (name, value, ends)
+        known += len(r["upstreams"].keys() - addresses)
+        # Each session had one, and none had another.
+        assert sum(server["connects"] for server in r["servers"]) == r["counters"]["sessions_opened"], r
+    return known
+
+
 def agree(program, control, url, log, perf, payload):
     """The three tell the same of a run that is over, and what its client counted."""
     status = gwctl(program, control, "status")[0]["status"]
@@ -182,7 +216,8 @@ def agree(program, control, url, log, perf, payload):
     assert sum(status["refused"].values()) == counters["sessions_refused"] == 0
     assert status["sessions"] == said["sessions"] == 0, status
     assert counters["sessions_opened"] == counters["sessions_closed"] > 0
-    print("agreed on %d figures: %d calls" % (len(counters) + len(status["iwarp"]), client["rpcs"]))
+    known = len(counters) + len(status["iwarp"]) + agree_on_upstreams(routes, samples, log)
+    print("agreed on %d figures: %d calls" % (known, client["rpcs"]))
 
 
 def sessions(control, want):

@@ -101,6 +101,12 @@ case_deployed() {
     perf 20049 1 --op read --size 16k --count 100 >"$DIR/short" 2>&1 || fail "no service"
     expect_exit 0 python3 "$HERE/deployed.py" "$URL" "$deploy/prometheus/rpcrdma-gw.rules.yml" "$deploy/grafana/rpcrdma-gw.json"
     cat "$DIR/out"
+    # Prometheus' own word, where it is installed.
+    if command -v promtool >/dev/null; then
+        client get "$URL"
+        promtool check metrics <"$DIR/out" || fail "promtool: metrics"
+        promtool check rules "$deploy/prometheus/rpcrdma-gw.rules.yml" || fail "promtool: rules"
+    fi
     sed 's/rpcrdma_gw_budget_waits_total/rpcrdma_gw_budget_wait_total/' "$deploy/prometheus/rpcrdma-gw.rules.yml" >"$DIR/wrong.yml"
     expect_exit 1 python3 "$HERE/deployed.py" "$URL" "$DIR/wrong.yml" "$deploy/grafana/rpcrdma-gw.json"
     says 'no metric rpcrdma_gw_budget_wait_total'
