@@ -19,6 +19,12 @@ struct collector {
 	struct list next, now; /* who gets the next, and this one */
 };
 
+static void ask(struct collector *c)
+{
+	figures_clear(c->one);
+	inquire(c->all, &c->q, c->at);
+}
+
 static void begin(struct collector *c)
 {
 	nsec_t now = loop_now();
@@ -31,7 +37,7 @@ static void begin(struct collector *c)
 	while (!list_is_empty(&c->next))
 		list_add_tail(&c->now, list_pop(&c->next));
 	figures_clear(c->sum);
-	inquire(c->all, &c->q, 0);
+	ask(c);
 }
 
 static void on_answer(struct inquiry *q)
@@ -41,9 +47,10 @@ static void on_answer(struct inquiry *q)
 
 	figures_add(c->sum, c->one);
 	if (++c->at < c->gw->nworkers) {
-		inquire(c->all, q, c->at);
+		ask(c);
 		return;
 	}
+	figures_total(c->sum);
 	figures_fold(c->sum, c->gw);
 	while ((it = list_pop(&c->now))) {
 		struct collect *who = container_of(it, struct collect, link);

@@ -130,17 +130,23 @@ bool figures_some(struct figures *f, const struct figures_source *from, struct l
 	f->sessions = proxy_sessions(from->proxy);
 	take_fabrics(f, from);
 	f->total = l->gone;
+	return false;
+}
+
+void figures_total(struct figures *f)
+{
 	for (unsigned i = 0; i < f->nroutes; i++)
 		proxy_counters_add(&f->total, &f->routes[i]);
-	return false;
 }
 
 void figures_take(struct figures *f, const struct figures_source *from)
 {
 	struct look l = {.kind = LOOK_COUNTERS};
 
+	figures_clear(f);
 	while (figures_some(f, from, &l, 0))
 		;
+	figures_total(f);
 }
 
 static void add_memory(struct look_memory *sum, const struct look_memory *more)

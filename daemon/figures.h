@@ -63,10 +63,13 @@ struct figures *figures_new(unsigned nroutes);
 /** figures_clear - all zero again. */
 void figures_clear(struct figures *f);
 
-/** figures_some - a piece of what @from has; @l: private to this, zero at first. Return: whether there is
- * more. */
+/** figures_some - a piece of what @from has, into @f, which was cleared; @l: private to this, zero at first. It makes a worker
+ * stand still: as little as can be is done here, and figures_total() is due. Return: whether there is more. */
 bool figures_some(struct figures *f, const struct figures_source *from, struct look *l,
 		  nsec_t now) WARN_UNUSED;
+
+/** figures_total - .total, which so far was what routes that are gone had, is that of all. */
+void figures_total(struct figures *f);
 
 /** figures_take - all at once. */
 void figures_take(struct figures *f, const struct figures_source *from);

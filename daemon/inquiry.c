@@ -2,12 +2,19 @@
 #include "daemon/inquiry.h"
 
 #include "base/mem.h"
+#include "daemon/loop.h"
 #include "daemon/worker.h"
+
+/* How often a worker is asked, in the long run and at once. An answer takes it some microseconds: asked so often,
+ * fewer than one RPC in a hundred waits for one. */
+#define EACH (NSEC_PER_SEC / 400)
+enum { AT_ONCE = 64 };
 
 /* Of one worker. */
 struct line {
 	struct list waiting;
 	struct inquiry *asked;
+	nsec_t paid; /* until then with what was asked; it may be AT_ONCE ahead of now */
 };
 
 struct inquiries {
@@ -37,8 +44,14 @@ void inquire(struct inquiries *all, struct inquiry *q, unsigned worker)
 	list_add_tail(&all->lines[worker].waiting, &q->link);
 }
 
+/* When the next may be asked. */
+static nsec_t line_due(const struct line *line)
+{
+	return line->paid > AT_ONCE * EACH ? line->paid - AT_ONCE * EACH : 0;
+}
+
 /* Return: whether anything happened. */
-static bool run_line(struct worker *w, struct line *line)
+static bool run_line(struct worker *w, struct line *line, nsec_t now)
 {
 	struct inquiry *q = line->asked;
 
@@ -47,8 +60,9 @@ static bool run_line(struct worker *w, struct line *line)
 	line->asked = NULL;
 	if (q)
 		q->answered(q);
-	if (line->asked || list_is_empty(&line->waiting))
+	if (line->asked || list_is_empty(&line->waiting) || now < line_due(line))
 		return q != NULL;
+	line->paid = (line->paid > now ? line->paid : now) + EACH;
 	line->asked = container_of(list_pop(&line->waiting), struct inquiry, link);
 	worker_inquire(w, line->asked);
 	return true;
@@ -56,13 +70,25 @@ static bool run_line(struct worker *w, struct line *line)
 
 void inquiries_run(struct inquiries *all)
 {
+	nsec_t now = loop_now();
 	bool more = true;
 
 	while (more) {
 		more = false;
 		for (unsigned i = 0; i < all->n; i++)
-			more |= run_line(all->workers[i], &all->lines[i]);
+			more |= run_line(all->workers[i], &all->lines[i], now);
 	}
+}
+
+nsec_t inquiries_due(const struct inquiries *all)
+{
+	nsec_t at = NSEC_NEVER;
+
+	/* One that is asked wakes the main thread itself. */
+	for (unsigned i = 0; i < all->n; i++)
+		if (!all->lines[i].asked && !list_is_empty(&all->lines[i].waiting))
+			at = nsec_min(at, line_due(&all->lines[i]));
+	return at;
 }
 
 void inquiries_free(struct inquiries *all)

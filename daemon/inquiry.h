@@ -9,7 +9,8 @@
  * inquiry - what the main thread wants to know of one worker, or to be done there
  *
  * Handed over by a flag and a wake-up; the worker answers between its turns, a bounded piece at a
- * time, and wakes the main thread. Each worker has one at a time, others wait in order. A worker
+ * time, and wakes the main thread. Each worker has one at a time, others wait in order, and so many a second:
+ * each keeps it from its work, and nobody who asks without end gets more of that. A worker
  * whose thread is over is asked all the same: then the main thread looks for itself.
  */
 struct inquiry {
@@ -31,6 +32,9 @@ void inquire(struct inquiries *all, struct inquiry *q, unsigned worker);
 
 /** inquiries_run - hear answers, pass on what waits; after each wake-up of the main thread. */
 void inquiries_run(struct inquiries *all);
+
+/** inquiries_due - when it is to be called without a wake-up. */
+nsec_t inquiries_due(const struct inquiries *all);
 
 /** inquiries_free - takes @all, which may be NULL; once no thread works on any of them. */
 void inquiries_free(struct inquiries *all);

@@ -51,6 +51,8 @@
 
 #define TRIM_INTERVAL (10 * NSEC_PER_SEC) /* of the heap */
 
+enum { GIVES_WAY = 5 }; /* nice value, of the main thread once it serves */
+
 enum serve_state { SERVING, DRAINING, STOPPING };
 
 struct server {
@@ -262,6 +264,8 @@ static int start_threads(struct server *s)
 	for (unsigned i = 0; i < s->gw.nworkers; i++)
 		if (worker_start(s->workers[i]))
 			return ERR_NOMEM;
+	/* After these were made, for they would be as it is. Operators can wait; RPCs are not to. */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), GIVES_WAY);
 	return 0;
 }
 
@@ -370,6 +374,7 @@ static nsec_t serve_operators(struct server *s)
 		at = nsec_min(at, metrics_tick(s->metrics));
 	at = nsec_min(at, service_tick(&s->service));
 	inquiries_run(s->inquiries); /* what was asked for meanwhile */
+	at = nsec_min(at, inquiries_due(s->inquiries));
 	return nsec_min(at, collector_due(s->collector));
 }
 

@@ -189,12 +189,12 @@ static bool look_at_sessions(struct proxy *p, struct look *l, nsec_t now)
 
 static bool look_at_counters(const struct proxy *p, struct look *l)
 {
-	static const struct proxy_counters none;
-
 	for (unsigned i = 0; i < ROUTES_PIECE && l->next_route < p->nslots; i++) {
 		const struct route_state *rs = p->routes[l->next_route];
 
-		l->counters[l->next_route++] = rs ? rs->count : none;
+		if (rs)
+			l->counters[l->next_route] = rs->count;
+		l->next_route++;
 	}
 	l->gone = p->gone;
 	return l->next_route < p->nslots;

@@ -92,8 +92,9 @@ struct look {
 	struct tap *tap; /* the worker's from LOOK_TAP until LOOK_UNTAP is answered */
 
 	struct look_memory memory;
-	struct proxy_counters *counters; /* as many as there are slots of routes */
-	struct proxy_counters gone;	 /* ... and of routes that are gone */
+	struct proxy_counters *
+		counters; /* as many as there are slots of routes; those without one stay as they are */
+	struct proxy_counters gone; /* ... and of routes that are gone */
 	struct look_session *sessions;
 	struct look_call *calls;
 	unsigned most;	    /* of .sessions, or of .calls: LOOK_CALLS has one session */
