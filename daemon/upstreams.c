@@ -105,6 +105,12 @@ static bool take_host(struct round *round, unsigned i)
 	return true;
 }
 
+static void end_round(struct round *round)
+{
+	servers_put(round->of);
+	*round = (struct round){.of = NULL};
+}
+
 static void go_on(struct round *round)
 {
 	bool is_done = true;
@@ -114,8 +120,7 @@ static void go_on(struct round *round)
 	if (!is_done)
 		return;
 	servers_answered(round->of, round->ticket);
-	servers_put(round->of);
-	*round = (struct round){.of = NULL};
+	end_round(round);
 }
 
 static void begin(struct upstreams *u, struct round *round, struct servers *of, uint64_t ticket,
@@ -154,9 +159,15 @@ nsec_t upstreams_tick(struct upstreams *u, nsec_t now)
 {
 	nsec_t at = resolver_tick(u->resolver, now);
 
-	for (unsigned i = 0; i < u->gw->nslots; i++)
-		if (u->rounds[i].of)
-			go_on(&u->rounds[i]);
+	for (unsigned i = 0; i < u->gw->nslots; i++) {
+		struct round *round = &u->rounds[i];
+
+		/* Of a route that is no more: whoever has its slot now does not wait for that. */
+		if (round->of && round->of != u->gw->listens[i].servers)
+			end_round(round);
+		if (round->of)
+			go_on(round);
+	}
 	if (atomic_exchange(&u->rung, false))
 		for (unsigned i = 0; i < u->gw->nslots; i++) {
 			struct servers *of = u->gw->listens[i].servers;

@@ -167,6 +167,7 @@ static enum servers_answer choose(struct servers *s, struct servers_guest *g,
 				  const struct fabric_addr *client, nsec_t now)
 {
 	uint32_t server;
+	bool waits;
 
 	if (!g->pin)
 		g->pin = pin_get(s, client);
@@ -176,14 +177,14 @@ static enum servers_answer choose(struct servers *s, struct servers_guest *g,
 		take_server(s, g, g->pin->server, now);
 		return SERVERS_GO;
 	}
-	if (!servers_are_known(s, now) && (!g->ticket || g->ticket > s->answered)) {
-		if (!g->ticket)
-			g->ticket = servers_ask(s);
+	waits = !servers_are_known(s, now) && (!g->ticket || g->ticket > s->answered);
+	if (waits && !g->ticket)
+		g->ticket = servers_ask(s);
+	if (waits && !g->has_waited)
 		return SERVERS_WAIT;
-	}
 	server = pick(s, g, now);
 	if (server == CHOICE_NONE)
-		return SERVERS_OVER;
+		return waits ? SERVERS_WAIT : SERVERS_OVER;
 	take_server(s, g, server, now);
 	if (g->pin->open == 0) /* else it is the client's once it takes this connection */
 		pin_to(s, g->pin, server);

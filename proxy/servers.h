@@ -88,6 +88,7 @@ struct servers_guest {
 	uint32_t server;	 /* from SERVERS_GO on */
 	uint32_t epoch;		 /* private */
 	bool has_server, is_open;
+	bool has_waited; /* the caller's: for a look-up, long enough where something is known from before */
 };
 
 enum servers_answer {

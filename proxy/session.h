@@ -273,7 +273,7 @@ const char *session_unserved(int err);
 /** session_is_waiting - for the address of its server. */
 bool session_is_waiting(const struct session *s);
 
-/** session_unfound - that took too long. */
+/** session_unfound - that takes too long: on with what is known from before, or a longer wait, or the end. */
 void session_unfound(struct session *s);
 
 /** session_found - its server leg is ready. Return: false: its client is with another server by now, to which

@@ -15,6 +15,8 @@
 #include "base/mem.h"
 #include "proxy/internal.h"
 
+enum { KNOWN_SHARE = 4 }; /* of the time for set-up: then what a name led to before is as good */
+
 int session_way_new(struct session *s)
 {
 	s->way = mem_zalloc(sizeof(*s->way));
@@ -70,13 +72,16 @@ static void note_failure(struct session *s, int status)
 			 err_name(status));
 }
 
-/* The address comes with news; longer than for a connection nobody waits. */
+/* The address comes with news; longer than for a connection nobody waits, nor for long where something is known. */
 static void await_address(struct session *s)
 {
+	nsec_t all = s->route->route->server.setup_timeout, first = all / KNOWN_SHARE;
+
 	list_del(&s->way->link);
 	list_add_tail(&s->route->waiting, &s->way->link);
 	if (s->server.deadline == NSEC_NEVER)
-		s->server.deadline = s->proxy->now + s->route->route->server.setup_timeout;
+		s->server.deadline =
+			s->proxy->now + (s->way->guest.has_waited ? all - first : first);
 	session_await_setup(s);
 }
 
@@ -109,7 +114,18 @@ int session_find_server(struct session *s)
 
 void session_unfound(struct session *s)
 {
-	session_close(s, ERR_TIMEOUT, "the name of its server took too long to look up");
+	struct servers_guest *g = &s->way->guest;
+	int err = ERR_TIMEOUT;
+
+	if (!g->has_waited) {
+		g->has_waited = true;
+		s->server.deadline = NSEC_NEVER;
+		err = session_find_server(s);
+	}
+	if (err < 0)
+		session_close(s, err,
+			      err == ERR_TIMEOUT ? "the name of its server took too long to look up"
+						 : session_unserved(err));
 	session_touch(s);
 }
 

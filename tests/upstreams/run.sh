@@ -381,6 +381,28 @@ case_reload() {
     stop
 }
 
+# Nobody waits for a name that a route was to have which is no more, and in whose place another is by now.
+case_gone() {
+    configure 'address = "filer.example";'
+    printf '%s\n' 'filer.example silence' 'other.example 100 127.0.0.11' >"$DIR/zone"
+    dns
+    serve 11
+    echo "nameserver 127.0.0.53" >"$DIR/resolv.conf" # which is asked for longer than the client waits
+    gateway
+    timeout 1 "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --version 2 --op null --count 1 >/dev/null 2>&1
+    wait_for 20 grep -qs 'filer.example A$' "$DIR/dns" || fail "nobody asks"
+    expect "event=session.end .*why=\"the name of its server took too long"
+    local name
+    for name in two three; do
+        configure 'address = "other.example";'
+        sed -i "s/name = \"one\"/name = \"$name\"/" "$CONF"
+        kill -HUP "$PID"
+        expect "event=listen route=$name "
+    done
+    client
+    stop
+}
+
 # What is wrong in a file that is read anew is told with its line, and changes nothing.
 case_refused() {
     configure 'address = "127.0.0.11";'
