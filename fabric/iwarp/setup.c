@@ -258,9 +258,11 @@ static int write_request(struct iwarp_conn *c, const struct fabric_conn_params *
 /*
  * Its port is chosen with the connection: as many to one server as there are ports, of each address. A network
  * that is routed to loopback is this machine's own, for IPv6 as for IPv4; but bind() knows of it for IPv4 alone,
- * and of IPv6 only what an interface has, unless it is told not to look.
+ * and of IPv6 only what an interface has, unless it is told not to look. That there is no such address here is not
+ * the peer's affair. Return: 0, or an error with @why, an errno.
  */
-static int connect_socket(int fd, const struct fabric_addr *from, const struct fabric_addr *to)
+static int connect_socket(int fd, const struct fabric_addr *from, const struct fabric_addr *to,
+			  int *why)
 {
 	int yes = 1;
 
@@ -268,12 +270,15 @@ static int connect_socket(int fd, const struct fabric_addr *from, const struct f
 		setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
 		if (from->ss.ss_family == AF_INET6)
 			setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &yes, sizeof(yes));
-		if (bind(fd, (const struct sockaddr *)&from->ss, from->len))
-			return errno;
+		if (bind(fd, (const struct sockaddr *)&from->ss, from->len)) {
+			*why = errno;
+			return ERR_CONFIG;
+		}
 	}
-	return connect(fd, (const struct sockaddr *)&to->ss, to->len) && errno != EINPROGRESS
-		       ? errno
-		       : 0;
+	if (connect(fd, (const struct sockaddr *)&to->ss, to->len) == 0 || errno == EINPROGRESS)
+		return 0;
+	*why = errno;
+	return sock_error(errno);
 }
 
 int setup_connect(struct fabric *f, const struct fabric_addr *to,
@@ -282,10 +287,10 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 	struct iwarp *iw = iwarp_of(f);
 	int fd = socket(to->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct iwarp_conn *c;
-	int rc, failed = 0;
+	int rc, failed = 0, why = 0;
 
 	if (fd < 0)
-		return ERR_IO;
+		return sock_error(errno);
 	c = iwarp_conn_new(iw, fd, IWARP_CONNECTING, owner);
 	if (!c)
 		return ERR_NOMEM;
@@ -295,9 +300,9 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 	if (!rc)
 		rc = write_request(c, params);
 	if (!rc)
-		failed = connect_socket(fd, params->from, to);
+		failed = connect_socket(fd, params->from, to, &why);
 	if (failed)
-		setup_fail(c, sock_error(failed), strerrordesc_np(failed));
+		setup_fail(c, failed, strerrordesc_np(why));
 	else if (!rc)
 		rc = watch(c);
 	if (rc) {

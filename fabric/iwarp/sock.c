@@ -88,6 +88,11 @@ int sock_error(int err)
 	case ECONNRESET:
 	case EPIPE:
 		return ERR_CLOSED;
+	case EMFILE:
+	case ENFILE:
+	case ENOBUFS:
+	case ENOMEM:
+		return ERR_NOMEM;
 	default:
 		return ERR_IO;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The provider over loopback sockets, through its public header. */
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/mem.h"
 #include "tests/cmocka_all.h"
@@ -139,12 +140,51 @@ static void test_refused(void **state)
 	sock_pair_fini(&pair);
 }
 
+/* No server has anything to do with it. */
+static void test_source_of_another_machine(void **state)
+{
+	struct fabric_addr from;
+	struct fabric_event *ev;
+
+	(void)state;
+	start("127.0.0.1", true);
+	assert_int_equal(fabric_addr_parse("192.0.2.1", 0, &from), 0);
+	pair.params.from = &from;
+	assert_int_equal(fabric_connect(pair.f, &pair.addr, &pair.params, NULL, &pair.client), 0);
+	ev = sock_pair_wait(&pair, pair.client, FABRIC_EV_DISCONNECTED, 1);
+	assert_int_equal(err_class(ev->status), ERR_CLASS_CONFIG);
+	assert_string_equal(ev->why, "Cannot assign requested address");
+	pair.params.from = NULL;
+	sock_pair_fini(&pair);
+}
+
+static void test_no_descriptor_is_left(void **state)
+{
+	struct rlimit before, none;
+
+	(void)state;
+	start("127.0.0.1", true);
+	getrlimit(RLIMIT_NOFILE, &before);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(
+		err_class(fabric_connect(pair.f, &pair.addr, &pair.params, NULL, &pair.client)),
+		ERR_CLASS_LIMIT);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	sock_pair_fini(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ipv4),	cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_no_crc),	cmocka_unit_test(test_reject),
+		cmocka_unit_test(test_ipv4),
+		cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_no_crc),
+		cmocka_unit_test(test_reject),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_source_of_another_machine),
+		cmocka_unit_test(test_no_descriptor_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
