@@ -184,6 +184,7 @@ static void begin_narrow(unsigned cv, unsigned sv, uint32_t credits)
 {
 	struct setup s = setup_defaults(cv, sv, 99);
 
+	s.memory = 256 << 20; /* so that it is not memory that more reverse calls lack */
 	s.credits = credits;
 	s.rev_credits = 1;
 	world_new(&w, &s);

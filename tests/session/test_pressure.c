@@ -17,6 +17,7 @@ static struct setup tight(unsigned cv, unsigned sv, uint64_t seed)
 
 	s.pairs = WORLD_PAIRS;
 	s.memory = 32 << 20;
+	s.peer_memory = 256 << 20;
 	s.max_payload = s.max_message = 1 << 20;
 	s.credits = 48;
 	return s;
