@@ -101,6 +101,34 @@ static bool opens(struct servers_guest *g)
 	return servers_opened(servers, g, &came_up);
 }
 
+static void is_with(struct servers_guest *g, const char *client, const char *server)
+{
+	goes_to(g, client, server);
+	assert_true(opens(g));
+}
+
+/* Return: as servers_failed(). */
+static bool fails(struct servers_guest *g)
+{
+	return servers_failed(servers, g, now);
+}
+
+static void leaves(struct servers_guest *g)
+{
+	servers_leave(servers, g);
+}
+
+static void all_leave(struct servers_guest *g, unsigned n)
+{
+	while (n > 0)
+		leaves(&g[--n]);
+}
+
+static bool has_moved(const struct servers_guest *g)
+{
+	return servers_has_moved(servers, g);
+}
+
 static const struct server_view *seen(const char *server)
 {
 	static struct servers_view view;
@@ -140,20 +168,20 @@ static void a_server_that_failed_is_left_alone_for_longer_and_longer(void **stat
 		struct servers_guest a = {.pin = NULL}, b = {.pin = NULL}, c = {.pin = NULL};
 
 		goes_to(&a, "10.1.0.1", "10.0.0.1");
-		assert_int_equal(servers_failed(servers, &a, now), round == 0);
+		assert_int_equal(fails(&a), round == 0);
 		goes_to(&a, "10.1.0.1", "10.0.0.2"); /* in the same session */
 		now += wait - 1;
 		goes_to(&b, "10.1.0.2", "10.0.0.2");
 		now += 1;
 		if (round < 9) { /* one tries it, the next does not wait for what comes of that */
 			goes_to(&c, "10.1.0.3", "10.0.0.1");
-			servers_leave(servers, &b);
+			leaves(&b);
 			goes_to(&b, "10.1.0.2", "10.0.0.2");
-			servers_leave(servers, &c);
+			leaves(&c);
 			now += 10 * S;
 		}
-		servers_leave(servers, &a);
-		servers_leave(servers, &b);
+		leaves(&a);
+		leaves(&b);
 		wait = wait * 2 < SERVERS_BACKOFF_MOST ? wait * 2 : SERVERS_BACKOFF_MOST;
 	}
 	assert_int_equal(seen("10.0.0.1")->figures.failures, 10);
@@ -170,21 +198,21 @@ static void one_connection_and_it_is_up(void **state)
 	(void)state;
 	begin(pair);
 	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	assert_true(servers_failed(servers, &a, now));
-	servers_leave(servers, &a);
+	assert_true(fails(&a));
+	leaves(&a);
 	now += SERVERS_BACKOFF;
 	goes_to(&a, "10.1.0.1", "10.0.0.1");
 	assert_true(servers_opened(servers, &a, &came_up));
 	assert_true(came_up);
 	assert_int_equal(seen("10.0.0.1")->figures.up, 1);
-	servers_leave(servers, &a);
+	leaves(&a);
 	/* From the beginning. */
 	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	assert_true(servers_failed(servers, &a, now));
+	assert_true(fails(&a));
 	now += SERVERS_BACKOFF;
-	servers_leave(servers, &a);
+	leaves(&a);
 	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	servers_leave(servers, &a);
+	leaves(&a);
 	end();
 }
 
@@ -198,12 +226,11 @@ static void failures_at_once_are_one(void **state)
 	for (unsigned i = 0; i < 20; i++)
 		goes_to(&g[i], "10.1.0.1", "10.0.0.1");
 	for (unsigned i = 0; i < 20; i++)
-		assert_int_equal(servers_failed(servers, &g[i], now), i == 0);
-	for (unsigned i = 0; i < 20; i++)
-		servers_leave(servers, &g[i]);
+		assert_int_equal(fails(&g[i]), i == 0);
+	all_leave(g, 20);
 	now += SERVERS_BACKOFF;
 	goes_to(&one, "10.1.0.1", "10.0.0.1");
-	servers_leave(servers, &one);
+	leaves(&one);
 	end();
 }
 
@@ -214,14 +241,14 @@ static void each_is_tried_once_and_none_is_left(void **state)
 	(void)state;
 	begin(pair);
 	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	servers_failed(servers, &a, now);
+	fails(&a);
 	goes_to(&a, "10.1.0.1", "10.0.0.2");
-	servers_failed(servers, &a, now);
+	fails(&a);
 	goes_to(&a, "10.1.0.1", "-");
-	servers_leave(servers, &a);
+	leaves(&a);
 	/* The next one tries them all the same. */
 	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	servers_leave(servers, &a);
+	leaves(&a);
 	end();
 }
 
@@ -254,27 +281,25 @@ static void probes_find_down_what_still_connects(void **state)
 	cfg.probes = true;
 	begin_with(&cfg);
 	probed("10.0.0.1", false);
-	goes_to(&a, "10.1.0.1", "10.0.0.1"); /* one is chance */
-	assert_true(opens(&a));
+	is_with(&a, "10.1.0.1", "10.0.0.1"); /* one is chance */
 	probed("10.0.0.1", false);
 	assert_int_equal(seen("10.0.0.1")->figures.up, 0);
 	/* Whoever is there does not stay because others of his are. */
-	goes_to(&b, "10.1.0.1", "10.0.0.2");
-	assert_true(opens(&b));
-	assert_true(servers_has_moved(servers, &a));
-	servers_leave(servers, &a);
+	is_with(&b, "10.1.0.1", "10.0.0.2");
+	assert_true(has_moved(&a));
+	leaves(&a);
 	/* All time long: no client has to find out. */
 	for (unsigned i = 0; i < 100; i++) {
 		now += 30 * S;
 		probed("10.0.0.1", false);
 		goes_to(&a, "10.1.0.9", "10.0.0.2");
-		servers_leave(servers, &a);
+		leaves(&a);
 	}
 	probed("10.0.0.1", true);
 	assert_int_equal(seen("10.0.0.1")->figures.up, 1);
 	goes_to(&a, "10.1.0.9", "10.0.0.1");
-	servers_leave(servers, &a);
-	servers_leave(servers, &b);
+	leaves(&a);
+	leaves(&b);
 	assert_int_equal(seen("10.0.0.1")->figures.probes, 103);
 	assert_int_equal(seen("10.0.0.1")->figures.probe_failures, 102);
 	/* Without probes nothing of theirs is left. */
@@ -296,24 +321,21 @@ static void connections_of_a_client_go_to_one_server(void **state)
 	(void)state;
 	begin(pair);
 	goes_to(&b, "10.1.0.2", "10.0.0.1");
-	servers_failed(servers, &b, now);
+	fails(&b);
 	for (unsigned i = 0; i < 8; i++) {
-		goes_to(&a[i], "10.1.0.1", "10.0.0.2");
-		assert_true(opens(&a[i]));
+		is_with(&a[i], "10.1.0.1", "10.0.0.2");
 		now += 10 * S; /* the first is to be tried again, but not by this one */
 	}
-	servers_leave(servers, &b);
-	goes_to(&b, "10.1.0.2", "10.0.0.1");
-	assert_true(opens(&b));
+	leaves(&b);
+	is_with(&b, "10.1.0.2", "10.0.0.1");
 	for (unsigned i = 0; i < 8; i++)
-		assert_false(servers_has_moved(servers, &a[i]));
+		assert_false(has_moved(&a[i]));
 	assert_int_equal(seen("10.0.0.2")->figures.sessions, 8);
 	/* Once all are gone it is any client. */
-	for (unsigned i = 0; i < 8; i++)
-		servers_leave(servers, &a[i]);
+	all_leave(a, 8);
 	goes_to(&a[0], "10.1.0.1", "10.0.0.1");
-	servers_leave(servers, &a[0]);
-	servers_leave(servers, &b);
+	leaves(&a[0]);
+	leaves(&b);
 	assert_int_equal(figures()->moves, 0);
 	end();
 }
@@ -325,15 +347,13 @@ static void who_is_there_is_not_moved_by_what_others_saw(void **state)
 
 	(void)state;
 	begin(pair);
-	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	assert_true(opens(&a));
+	is_with(&a, "10.1.0.1", "10.0.0.1");
 	goes_to(&b, "10.1.0.2", "10.0.0.1");
-	servers_failed(servers, &b, now);
-	goes_to(&more, "10.1.0.1", "10.0.0.1");
-	assert_true(opens(&more));
-	servers_leave(servers, &a);
-	servers_leave(servers, &b);
-	servers_leave(servers, &more);
+	fails(&b);
+	is_with(&more, "10.1.0.1", "10.0.0.1");
+	leaves(&a);
+	leaves(&b);
+	leaves(&more);
 	end();
 }
 
@@ -344,37 +364,32 @@ static void a_client_moves_whole_and_only_when_it_arrives(void **state)
 	(void)state;
 	begin(pair);
 	for (unsigned i = 0; i < 3; i++) {
-		goes_to(&a[i], "10.1.0.1", "10.0.0.1");
-		assert_true(opens(&a[i]));
+		is_with(&a[i], "10.1.0.1", "10.0.0.1");
 	}
-	goes_to(&b, "10.1.0.2", "10.0.0.1");
-	assert_true(opens(&b));
+	is_with(&b, "10.1.0.2", "10.0.0.1");
 	goes_to(&late, "10.1.0.1", "10.0.0.1"); /* on its way, and will find it alive */
 	goes_to(&a[3], "10.1.0.1", "10.0.0.1");
-	servers_failed(servers, &a[3], now);
+	fails(&a[3]);
 	goes_to(&a[3], "10.1.0.1", "10.0.0.2");
 	for (unsigned i = 0; i < 3; i++)
-		assert_false(
-			servers_has_moved(servers, &a[i])); /* who knows whether it is any better */
+		assert_false(has_moved(&a[i])); /* who knows whether it is any better */
 	assert_int_equal(atomic_load(&bell.news), 0);
 	assert_true(opens(&a[3]));
 	assert_int_equal(atomic_load(&bell.news), 1);
 	assert_int_equal(rings, 1);
 	assert_int_equal(figures()->moves, 1);
 	for (unsigned i = 0; i < 3; i++)
-		assert_true(servers_has_moved(servers, &a[i]));
-	assert_false(servers_has_moved(servers, &a[3]));
-	assert_false(servers_has_moved(servers, &b));
+		assert_true(has_moved(&a[i]));
+	assert_false(has_moved(&a[3]));
+	assert_false(has_moved(&b));
 	/* The one on its way follows its client instead of taking it back. */
 	assert_false(opens(&late));
-	goes_to(&late, "10.1.0.1", "10.0.0.2");
-	assert_true(opens(&late));
+	is_with(&late, "10.1.0.1", "10.0.0.2");
 	assert_int_equal(figures()->moves, 1);
 	assert_int_equal(seen("10.0.0.2")->figures.sessions, 2);
-	for (unsigned i = 0; i < 4; i++)
-		servers_leave(servers, &a[i]);
-	servers_leave(servers, &b);
-	servers_leave(servers, &late);
+	all_leave(a, 4);
+	leaves(&b);
+	leaves(&late);
 	end();
 }
 
@@ -385,18 +400,17 @@ static void a_client_with_nowhere_to_go_stays(void **state)
 
 	(void)state;
 	begin(pair);
-	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	assert_true(opens(&a));
+	is_with(&a, "10.1.0.1", "10.0.0.1");
 	goes_to(&more, "10.1.0.1", "10.0.0.1");
-	servers_failed(servers, &more, now);
+	fails(&more);
 	goes_to(&more, "10.1.0.1", "10.0.0.2");
-	servers_failed(servers, &more, now);
+	fails(&more);
 	goes_to(&more, "10.1.0.1", "-");
-	servers_leave(servers, &more);
-	assert_false(servers_has_moved(servers, &a));
+	leaves(&more);
+	assert_false(has_moved(&a));
 	goes_to(&more, "10.1.0.1", "10.0.0.1");
-	servers_leave(servers, &more);
-	servers_leave(servers, &a);
+	leaves(&more);
+	leaves(&a);
 	end();
 }
 
@@ -407,26 +421,23 @@ static void a_client_that_comes_back_counts_its_own(void **state)
 
 	(void)state;
 	begin(pair);
-	goes_to(&old, "10.1.0.1", "10.0.0.1");
-	assert_true(opens(&old));
+	is_with(&old, "10.1.0.1", "10.0.0.1");
 	goes_to(&mid, "10.1.0.1", "10.0.0.1");
-	servers_failed(servers, &mid, now);
-	goes_to(&mid, "10.1.0.1", "10.0.0.2");
-	assert_true(opens(&mid));
+	fails(&mid);
+	is_with(&mid, "10.1.0.1", "10.0.0.2");
 	goes_to(&new, "10.1.0.1", "10.0.0.2");
-	servers_failed(servers, &new, now);
+	fails(&new);
 	now += 100 * S;
-	goes_to(&new, "10.1.0.1", "10.0.0.1");
-	assert_true(opens(&new));
-	assert_true(servers_has_moved(servers, &old));
-	assert_true(servers_has_moved(servers, &mid));
-	assert_false(servers_has_moved(servers, &new));
-	servers_leave(servers, &old);
-	servers_leave(servers, &mid);
+	is_with(&new, "10.1.0.1", "10.0.0.1");
+	assert_true(has_moved(&old));
+	assert_true(has_moved(&mid));
+	assert_false(has_moved(&new));
+	leaves(&old);
+	leaves(&mid);
 	assert_int_equal(seen("10.0.0.1")->figures.sessions, 1);
 	goes_to(&mid, "10.1.0.1", "10.0.0.1");
-	servers_leave(servers, &mid);
-	servers_leave(servers, &new);
+	leaves(&mid);
+	leaves(&new);
 	end();
 }
 
@@ -447,10 +458,10 @@ static void clients_of_one_network_are_spread(void **state)
 		strcpy(server, chosen(&g, client));
 		first += strcmp(server, "10.0.0.1") == 0;
 		goes_to(&again, client, server);
-		servers_leave(servers, &g);
-		servers_leave(servers, &again);
+		leaves(&g);
+		leaves(&again);
 		goes_to(&again, client, server);
-		servers_leave(servers, &again);
+		leaves(&again);
 	}
 	assert_in_range(first, 70, 130);
 	end();
@@ -491,13 +502,13 @@ static void an_answer_holds_as_long_as_it_says(void **state)
 	goes_to(&a, "10.1.0.1", "10.0.0.5");
 	now += 7 * S - 1;
 	goes_to(&b, "10.1.0.2", "10.0.0.5");
-	servers_leave(servers, &b);
+	leaves(&b);
 	now += 1;
 	goes_to(&b, "10.1.0.2", "?");
 	ANSWER(7 * S, "10.0.0.6");
 	goes_to(&b, "10.1.0.2", "10.0.0.6");
-	servers_leave(servers, &a);
-	servers_leave(servers, &b);
+	leaves(&a);
+	leaves(&b);
 	assert_int_equal(figures()->lookups, 2);
 	end();
 }
@@ -511,12 +522,10 @@ static void an_answer_without_time_is_for_those_who_wait(void **state)
 	begin(named);
 	goes_to(&a, "10.1.0.1", "?");
 	ANSWER(0, "10.0.0.5");
-	goes_to(&a, "10.1.0.1", "10.0.0.5");
-	assert_true(opens(&a));
+	is_with(&a, "10.1.0.1", "10.0.0.5");
 	goes_to(&b, "10.1.0.2", "?");
 	ANSWER(0, "10.0.0.6");
-	goes_to(&b, "10.1.0.2", "10.0.0.6");
-	assert_true(opens(&b));
+	is_with(&b, "10.1.0.2", "10.0.0.6");
 	/* But whoever is somewhere stays there, and asks nobody. */
 	rings = 0;
 	goes_to(&again, "10.1.0.1", "10.0.0.5");
@@ -524,15 +533,14 @@ static void an_answer_without_time_is_for_those_who_wait(void **state)
 	assert_string_equal(seen("10.0.0.5")->host, "");
 	assert_string_equal(seen("10.0.0.6")->host, "filer.example");
 	/* Where that fails the name is asked for. */
-	servers_failed(servers, &again, now);
+	fails(&again);
 	goes_to(&again, "10.1.0.1", "?");
 	ANSWER(0, "10.0.0.5", "10.0.0.7");
-	goes_to(&again, "10.1.0.1", "10.0.0.7");
-	assert_true(opens(&again));
-	assert_true(servers_has_moved(servers, &a));
-	servers_leave(servers, &a);
-	servers_leave(servers, &b);
-	servers_leave(servers, &again);
+	is_with(&again, "10.1.0.1", "10.0.0.7");
+	assert_true(has_moved(&a));
+	leaves(&a);
+	leaves(&b);
+	leaves(&again);
 	assert_null(seen("10.0.0.6"));
 	end();
 }
@@ -547,17 +555,17 @@ static void what_was_known_holds_while_nobody_answers(void **state)
 	servers_unfound(servers, 0, now + 5 * S);
 	servers_answered(servers, servers_asked(servers));
 	goes_to(&a, "10.1.0.1", "-");
-	servers_leave(servers, &a);
+	leaves(&a);
 	now += 5 * S;
 	goes_to(&a, "10.1.0.1", "?");
 	ANSWER(S, "10.0.0.5");
 	now += S;
-	servers_leave(servers, &a);
+	leaves(&a);
 	goes_to(&a, "10.1.0.1", "?");
 	servers_unfound(servers, 0, now + 5 * S);
 	servers_answered(servers, servers_asked(servers));
 	goes_to(&a, "10.1.0.1", "10.0.0.5");
-	servers_leave(servers, &a);
+	leaves(&a);
 	assert_int_equal(figures()->lookup_failures, 2);
 	end();
 }
@@ -573,16 +581,16 @@ static void answers_that_are_no_hosts_are_left_out(void **state)
 	ANSWER(S, "0.0.0.0", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "fe80::1",
 	       "::ffff:10.0.0.1", "::10.0.0.1", "0.1.2.3");
 	goes_to(&a, "10.1.0.1", "-");
-	servers_leave(servers, &a);
+	leaves(&a);
 	now += S;
 	goes_to(&a, "10.1.0.1", "?");
 	ANSWER(S, "10.0.0.9", "10.0.0.9", "::1", "10.0.0.9"); /* IPv6 first, each once */
 	goes_to(&a, "10.1.0.1", "[::1]");
-	servers_failed(servers, &a, now);
+	fails(&a);
 	goes_to(&a, "10.1.0.1", "10.0.0.9");
-	servers_failed(servers, &a, now);
+	fails(&a);
 	goes_to(&a, "10.1.0.1", "-");
-	servers_leave(servers, &a);
+	leaves(&a);
 	end();
 }
 
@@ -597,9 +605,9 @@ static void only_families_that_sources_have(void **state)
 	goes_to(&a, "10.1.0.1", "?");
 	ANSWER(S, "2001:db8::1", "10.0.0.9");
 	goes_to(&a, "10.1.0.1", "10.0.0.9");
-	servers_failed(servers, &a, now);
+	fails(&a);
 	goes_to(&a, "10.1.0.1", "-");
-	servers_leave(servers, &a);
+	leaves(&a);
 	end();
 }
 
@@ -617,9 +625,9 @@ static void addresses_of_a_name_have_an_order(void **state)
 						    "10.0.0.3"};
 
 		goes_to(&a, "10.1.0.1", order[i]);
-		servers_failed(servers, &a, now);
+		fails(&a);
 	}
-	servers_leave(servers, &a);
+	leaves(&a);
 	end();
 }
 
@@ -649,12 +657,11 @@ static void many_answers_take_bounded_room(void **state)
 			stays[n++] = a;
 			a = (struct servers_guest){.pin = NULL};
 		}
-		servers_leave(servers, &a);
+		leaves(&a);
 	}
 	assert_int_equal(n, SERVERS_MOST); /* and then there was no room for others */
 	assert_in_range(refused, 1, 10000 - 6301);
-	for (unsigned i = 0; i < n; i++)
-		servers_leave(servers, &stays[i]);
+	all_leave(stays, n);
 	end();
 }
 
@@ -668,25 +675,23 @@ static void another_configuration_keeps_what_is_known(void **state)
 
 	(void)state;
 	begin(pair);
-	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	assert_true(opens(&a));
+	is_with(&a, "10.1.0.1", "10.0.0.1");
 	goes_to(&b, "10.1.0.2", "10.0.0.1");
-	servers_failed(servers, &b, now);
+	fails(&b);
 	goes_to(&b, "10.1.0.2", "10.0.0.2");
-	servers_failed(servers, &b, now);
-	servers_leave(servers, &b);
+	fails(&b);
+	leaves(&b);
 	assert_int_equal(servers_configure(servers, &cfg), 0);
 	/* Who is there stays, though it is not in the file; the others have the first of the new ones. */
-	goes_to(&more, "10.1.0.1", "10.0.0.1");
-	assert_true(opens(&more));
-	servers_leave(servers, &more);
-	servers_leave(servers, &a);
+	is_with(&more, "10.1.0.1", "10.0.0.1");
+	leaves(&more);
+	leaves(&a);
 	goes_to(&b, "10.1.0.2", "?");
 	ANSWER(S, "10.0.0.4");
 	goes_to(&b, "10.1.0.2", "10.0.0.3");
-	servers_failed(servers, &b, now);
+	fails(&b);
 	goes_to(&b, "10.1.0.2", "10.0.0.4"); /* 10.0.0.2 is down, as it was known to be */
-	servers_leave(servers, &b);
+	leaves(&b);
 	assert_null(seen("10.0.0.1"));
 	assert_int_equal(seen("10.0.0.2")->figures.failures, 1);
 	end();
@@ -712,12 +717,12 @@ static void every_allocation_may_fail(void **state)
 		assert_int_equal(servers_configure(servers, &next), ERR_NOMEM);
 		mem_fail_at(0);
 		goes_to(&a, "10.1.0.1", "10.0.0.1");
-		servers_leave(servers, &a);
+		leaves(&a);
 	}
 	mem_fail_at(1);
 	assert_int_equal(servers_choose(servers, &a, &client, now), SERVERS_SHORT);
 	mem_fail_at(0);
-	servers_leave(servers, &a);
+	leaves(&a);
 	end();
 }
 
@@ -736,12 +741,12 @@ static void *worker(void *arg)
 
 		while (servers_choose(servers, &g, &client, now) == SERVERS_GO) {
 			if ((i + mine) % 7 == 0)
-				servers_failed(servers, &g, now);
+				fails(&g);
 			else if (servers_opened(servers, &g, &came_up))
 				break;
 		}
-		(void)servers_has_moved(servers, &g);
-		servers_leave(servers, &g);
+		(void)has_moved(&g);
+		leaves(&g);
 	}
 	return NULL;
 }
@@ -764,7 +769,7 @@ static void workers_share_them(void **state)
 	assert_int_equal(seen("10.0.0.2")->figures.sessions, 0);
 	now += 1000 * S;
 	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	servers_leave(servers, &a);
+	leaves(&a);
 	end();
 }
 
