@@ -5,58 +5,21 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tests/session/world.h"
-
-static struct world w;
-
-enum { BULK = 1 << 20 };
-
-/* struct moved - what crossed the network: RDMA Reads, and messages. */
-static struct moved {
-	uint64_t read, messages;
-} moved;
-
-static void count_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
-			const uint8_t *octets, uint32_t len)
-{
-	(void)arg;
-	(void)to;
-	(void)octets;
-	if (kind == FABRIC_EV_READ)
-		moved.read += len;
-	else if (kind == FABRIC_EV_RECV)
-		moved.messages += len;
-}
+#include "tests/session/trip.h"
 
 static void begin(unsigned client, unsigned server, bool client_places, bool server_takes)
 {
-	static const struct memnet_watcher watcher = {.moved = count_moved};
 	struct setup s = setup_defaults(client, server, 5);
 
 	s.client_places = client_places;
-	s.gw_bulk = client_places ? BULK : 0;
-	s.server_bulk = server_takes ? BULK : 0;
+	s.gw_bulk = client_places ? TRIP_BULK : 0;
+	s.server_bulk = server_takes ? TRIP_BULK : 0;
 	/* The early draft has no properties. */
 	if (client == LEG_V2_EARLY)
 		s.client_knows = s.gw_bulk;
 	if (server == LEG_V2_EARLY)
 		s.gw_knows = s.server_bulk;
-	s.net.latency_min = s.net.latency_max = NSEC_PER_MS;
-	world_new(&w, &s);
-	memnet_watch(w.net, &watcher);
-	world_connect(&w);
-	moved = (struct moved){0};
-}
-
-static void end(void)
-{
-	const struct world_pair *p = &w.pairs[0];
-
-	assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
-	assert_int_equal(p->client.errors + p->server.errors, 0);
-	assert_int_equal(p->client.unexpected + p->server.unexpected, 0);
-	world_quit(&w);
-	world_free(&w);
+	trip_begin(&s);
 }
 
 /* A WRITE of NFSv3, whose reply is known to be short; the flavor of its credentials is what the servers here
@@ -64,18 +27,14 @@ static void end(void)
 static struct peer_spec spec_write(uint32_t bytes)
 {
 	enum { WORDS = 15 };
-	static uint32_t words[8][WORDS];
-	static unsigned next;
-	uint32_t *at = words[next++ % 8];
 	const uint32_t call[WORDS] = {0, 2, 100003, 3, 7, 100, [WORDS - 1] = bytes};
 
-	memcpy(at, call, sizeof(call));
 	return (struct peer_spec){.body = 200,
 				  .reply = 100,
 				  .segs = 1,
 				  .nreads = 1,
 				  .reads = {bytes},
-				  .words = at,
+				  .words = trip_words(call, WORDS),
 				  .nwords = WORDS};
 }
 
@@ -83,17 +42,8 @@ static struct peer_spec spec_write(uint32_t bytes)
 static nsec_t write_once(uint32_t bytes)
 {
 	const struct peer_spec spec = spec_write(bytes);
-	struct world_pair *p = &w.pairs[0];
-	uint64_t done = p->client.done;
-	nsec_t began = memnet_now(w.net);
 
-	assert_true(peer_call(&p->client, &spec));
-	while (p->client.done == done) {
-		world_turn(&w);
-		assert_true(memnet_step(w.net, began + NSEC_PER_SEC));
-		world_turn(&w);
-	}
-	return memnet_now(w.net) - began;
+	return trip_call(&spec);
 }
 
 static uint64_t placed_before;
@@ -102,15 +52,10 @@ static uint64_t placed_before;
 static void greet_all(void)
 {
 	(void)write_once(8); /* in the early draft no option: it asks what is spoken */
-	world_run(&w, NSEC_PER_SEC);
 	w.pairs[0].client.placed_out = w.pairs[0].server.placed_in = 0;
 	placed_before = proxy_counters(w.proxy)->placed;
-	moved = (struct moved){0};
+	moved = (struct trip_moved){0};
 }
-
-static const uint32_t sizes[] = {1,    3,     4,     5,	     1000,   4095,     4096, 4097,
-				 8192, 12345, 65536, 131072, 524288, BULK - 1, BULK};
-enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 /* Of each hop: one way for the call, one back for the reply, and two for a Read where there is one. */
 static void one_trip_each_way(void **state)
@@ -132,23 +77,22 @@ static void one_trip_each_way(void **state)
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		begin(cases[i].client, cases[i].server, cases[i].places, cases[i].takes);
 		greet_all();
-		for (unsigned k = 0; k < SIZES; k++) {
-			uint64_t reads = (cases[i].places ? 0u : sizes[k]) +
-					 (uint64_t)(cases[i].takes ? 0 : sizes[k]);
+		for (unsigned k = 0; k < TRIP_SIZES; k++) {
+			uint64_t reads = (cases[i].places ? 0u : trip_sizes[k]) +
+					 (uint64_t)(cases[i].takes ? 0 : trip_sizes[k]);
 			/* What was exposed to the server is withdrawn before the reply goes on. */
 			nsec_t least = cases[i].ways * NSEC_PER_MS,
 			       most = least + (cases[i].takes ? 0 : NSEC_PER_MS);
 
 			moved.read = 0;
-			assert_in_range(write_once(sizes[k]), least, most);
-			world_run(&w, NSEC_PER_SEC);
+			assert_in_range(write_once(trip_sizes[k]), least, most);
 			assert_int_equal(moved.read, reads);
 		}
-		assert_int_equal(w.pairs[0].client.placed_out, cases[i].places ? SIZES : 0);
-		assert_int_equal(w.pairs[0].server.placed_in, cases[i].takes ? SIZES : 0);
+		assert_int_equal(w.pairs[0].client.placed_out, cases[i].places ? TRIP_SIZES : 0);
+		assert_int_equal(w.pairs[0].server.placed_in, cases[i].takes ? TRIP_SIZES : 0);
 		assert_int_equal(proxy_counters(w.proxy)->placed - placed_before,
-				 cases[i].takes ? SIZES : 0);
-		end();
+				 cases[i].takes ? TRIP_SIZES : 0);
+		trip_end();
 	}
 }
 
@@ -181,8 +125,8 @@ static void data_stay_where_they_came(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		begin(LEG_V2, servers[i], true, i == 1);
 		greet_all();
-		assert_int_equal(used_for_four(BULK), used_for_four(8));
-		end();
+		assert_int_equal(used_for_four(TRIP_BULK), used_for_four(8));
+		trip_end();
 	}
 }
 
@@ -190,7 +134,7 @@ static void data_stay_where_they_came(void **state)
 static void what_does_not_fit_goes_as_before(void **state)
 {
 	struct peer_spec spec = {
-		.body = 200, .reply = 100, .segs = 2, .nreads = 1, .reads = {BULK + 1}};
+		.body = 200, .reply = 100, .segs = 2, .nreads = 1, .reads = {TRIP_BULK + 1}};
 	struct world_pair *p = &w.pairs[0];
 
 	(void)state;
@@ -215,7 +159,7 @@ static void what_does_not_fit_goes_as_before(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(p->client.done, 5);
 	assert_int_equal(proxy_counters(w.proxy)->placed - placed_before, 1); /* that of 4000 */
-	end();
+	trip_end();
 }
 
 /* Every other one a WRITE. */
@@ -257,13 +201,9 @@ static void any_load(void **state)
 		if (s.server_version == LEG_V2_EARLY)
 			s.gw_knows = s.server_bulk;
 		s.credits = 4 + rng_below(&r, 12);
-		world_new(&w, &s);
-		world_connect(&w);
-		assert_true(world_load(&w, &load));
-		assert_int_equal(p->client.done, 60);
-		assert_int_equal(p->server.done, 20);
+		trip_load(&s, &load);
 		placed += p->client.placed_out + p->server.placed_in;
-		end();
+		trip_end();
 	}
 	assert_true(placed > 80);
 }
@@ -308,15 +248,13 @@ static void who_does_not_take_it_says_so(void **state)
 		world_new(&w, &s);
 		world_connect(&w);
 		greet_all();
-		for (unsigned n = 0; n < 3; n++) {
+		for (unsigned n = 0; n < 3; n++)
 			(void)write_once(3000);
-			world_run(&w, NSEC_PER_SEC);
-		}
 		assert_int_equal(p->client.done, 4);
 		assert_int_equal(p->server.placed_in, 0);
 		assert_int_equal(proxy_counters(w.proxy)->placed - placed_before, 1);
 		assert_int_equal(proxy_counters(w.proxy)->formed_again, 1);
-		end();
+		trip_end();
 	}
 }
 

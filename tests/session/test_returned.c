@@ -5,26 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tests/session/world.h"
-
-static struct world w;
-
-enum { BULK = 1 << 20 };
-
-/* struct moved - what crossed the network by RDMA Write. */
-static struct moved {
-	uint64_t written;
-} moved;
-
-static void count_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
-			const uint8_t *octets, uint32_t len)
-{
-	(void)arg;
-	(void)to;
-	(void)octets;
-	if (kind == FABRIC_EV_WRITE)
-		moved.written += len;
-}
+#include "tests/session/trip.h"
 
 /* struct ends - versions, and which of the two hops has the extension. */
 struct ends {
@@ -41,26 +22,11 @@ static void set_bulk(struct setup *s, const struct ends *e, uint32_t bulk)
 
 static void begin(const struct ends *e)
 {
-	static const struct memnet_watcher watcher = {.moved = count_moved};
 	struct setup s = setup_defaults(e->client, e->server, 5);
 
-	set_bulk(&s, e, BULK);
+	set_bulk(&s, e, TRIP_BULK);
 	s.memory = s.peer_memory = 256 << 20;
-	s.net.latency_min = s.net.latency_max = NSEC_PER_MS;
-	world_new(&w, &s);
-	memnet_watch(w.net, &watcher);
-	world_connect(&w);
-}
-
-static void end(void)
-{
-	const struct world_pair *p = &w.pairs[0];
-
-	assert_int_equal(p->client.corrupt + p->server.corrupt, 0);
-	assert_int_equal(p->client.errors + p->server.errors, 0);
-	assert_int_equal(p->client.unexpected + p->server.unexpected, 0);
-	world_quit(&w);
-	world_free(&w);
+	trip_begin(&s);
 }
 
 /*
@@ -70,51 +36,26 @@ static void end(void)
 static struct peer_spec spec_read(uint32_t cap, uint32_t bytes, uint32_t reply)
 {
 	enum { WORDS = 21 };
-	static uint32_t words[8][WORDS];
-	static unsigned next;
-	uint32_t *at = words[next++ % 8];
 	const uint32_t call[WORDS] = {0, 2,	100003, 3, 6,  reply,
 				      4, bytes, 0,	0, 28, [WORDS - 1] = cap};
 
-	memcpy(at, call, sizeof(call));
 	return (struct peer_spec){.body = 200,
 				  .reply = reply,
 				  .segs = 1,
 				  .nwrites = 1,
 				  .write_caps = {cap},
 				  .writes = {bytes},
-				  .words = at,
+				  .words = trip_words(call, WORDS),
 				  .nwords = WORDS,
 				  .exact = true};
-}
-
-static nsec_t call_once(const struct peer_spec *spec)
-{
-	struct world_pair *p = &w.pairs[0];
-	uint64_t done = p->client.done;
-	nsec_t began = memnet_now(w.net);
-
-	assert_true(peer_call(&p->client, spec));
-	while (p->client.done == done) {
-		world_turn(&w);
-		assert_true(memnet_step(w.net, began + NSEC_PER_SEC));
-		world_turn(&w);
-	}
-	began = memnet_now(w.net) - began;
-	world_run(&w, NSEC_PER_SEC);
-	return began;
 }
 
 static nsec_t read_once(uint32_t cap, uint32_t bytes)
 {
 	const struct peer_spec spec = spec_read(cap, bytes, 100);
 
-	return call_once(&spec);
+	return trip_call(&spec);
 }
-
-static const uint32_t sizes[] = {1,    3,     4,     5,	     1000,   4095,     4096, 4097,
-				 8192, 12345, 65536, 131072, 524288, BULK - 1, BULK};
-enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static const struct ends pairs[] = {
 	{LEG_V1, LEG_V1, false, false}, {LEG_V2, LEG_V2, false, false},
@@ -137,27 +78,28 @@ static void one_trip_each_way(void **state)
 		(void)read_once(8, 8);
 		client = &w.pairs[0].client;
 		server = &w.pairs[0].server;
-		for (unsigned k = 0; k < SIZES; k++) {
+		for (unsigned k = 0; k < TRIP_SIZES; k++) {
 			/* A client here wishes another way each time: one of four is by Write alone, one
 			 * by Send up to half of what it could be. */
 			uint64_t sent_in = client->returned_in, before = moved.written;
-			nsec_t took = read_once(sizes[k], sizes[k]);
+			nsec_t took = read_once(trip_sizes[k], trip_sizes[k]);
 			bool written_first = !pairs[i].answers;
 			uint64_t in = client->returned_in - sent_in, most;
 
 			assert_in_range(took, 4 * NSEC_PER_MS, 5 * NSEC_PER_MS);
 			if (pairs[i].answers)
 				assert_int_equal(took, 4 * NSEC_PER_MS);
-			most = sizes[k] * ((in ? UINT64_C(0) : 1) + written_first);
+			most = trip_sizes[k] * ((in ? UINT64_C(0) : 1) + written_first);
 			assert_int_equal(moved.written - before, most);
 			sent += in;
 		}
-		assert_int_equal(server->returned_out, pairs[i].answers ? SIZES + 1 : 0);
-		assert_int_equal(proxy_counters(w.proxy)->asked, pairs[i].answers ? SIZES + 1 : 0);
+		assert_int_equal(server->returned_out, pairs[i].answers ? TRIP_SIZES + 1 : 0);
+		assert_int_equal(proxy_counters(w.proxy)->asked,
+				 pairs[i].answers ? TRIP_SIZES + 1 : 0);
 		assert_int_equal(proxy_counters(w.proxy)->replies_placed, client->returned_in);
-		assert_true(sent >= (pairs[i].asks ? SIZES / 2 - 1 : 0));
+		assert_true(sent >= (pairs[i].asks ? TRIP_SIZES / 2 - 1 : 0));
 		assert_true(pairs[i].asks || !sent);
-		end();
+		trip_end();
 	}
 }
 
@@ -173,9 +115,9 @@ static void short_and_long_replies(void **state)
 
 		begin(&pairs[i]);
 		for (unsigned n = 0; n < 8; n++) {
-			(void)read_once(BULK, 0);
-			(void)read_once(BULK, 1 + n);
-			(void)read_once(BULK + 4096, BULK + 4 - n);
+			(void)read_once(TRIP_BULK, 0);
+			(void)read_once(TRIP_BULK, 1 + n);
+			(void)read_once(TRIP_BULK + 4096, TRIP_BULK + 4 - n);
 		}
 		for (unsigned n = 0; n < 16; n++) {
 			struct peer_spec spec = {.body = 200,
@@ -185,10 +127,10 @@ static void short_and_long_replies(void **state)
 						 .write_caps = {20000, 3000},
 						 .writes = {10000 + n, 2999}};
 
-			(void)call_once(&spec);
+			(void)trip_call(&spec);
 		}
 		assert_int_equal(w.pairs[0].client.done, 40);
-		end();
+		trip_end();
 	}
 }
 
@@ -228,13 +170,9 @@ static void any_load(void **state)
 		s.client_places = rng_below(&r, 2);
 		s.memory = s.peer_memory = 256 << 20;
 		s.credits = 4 + rng_below(&r, 12);
-		world_new(&w, &s);
-		world_connect(&w);
-		assert_true(world_load(&w, &load));
-		assert_int_equal(p->client.done, 60);
-		assert_int_equal(p->server.done, 20);
+		trip_load(&s, &load);
 		returned += p->client.returned_in + p->server.returned_out;
-		end();
+		trip_end();
 	}
 	assert_true(returned > 80);
 }
