@@ -9,8 +9,9 @@
  *
  * libevent sends, repeats, matches answers by number, question and sender, and reads them; it takes answers
  * over UDP alone, so what is cut short is no answer. It does not know that a name server is to be asked no longer:
- * so that it never probes one with a name of its own ("google.com"), none is given up by it; after a failure it is
- * made anew instead, as soon as nothing is under way, and reads what resolv.conf has then.
+ * so that it never probes one with a name of its own ("google.com"), none is given up by it; after a failure, or when
+ * resolv.conf is another by now, the next name is asked for with a new one, and the old one goes with the last that was
+ * asked for with it.
  */
 #include "daemon/resolver.h"
 
@@ -35,6 +36,15 @@ enum { FAMILIES = 2 };
 
 struct lookup;
 
+/* libevent, with the name servers of one moment. */
+struct dns {
+	struct list link; /* resolver.old */
+	struct evdns_base *base;
+	struct stat read; /* resolv.conf, as it was read */
+	unsigned lookups;
+	bool is_worn; /* one of these failed */
+};
+
 /* One question. */
 struct question {
 	struct lookup *of;
@@ -43,7 +53,7 @@ struct question {
 
 struct lookup {
 	struct list link;
-	struct resolver *resolver;
+	struct dns *dns;
 	struct name *name;
 	struct question questions[FAMILIES];
 	struct names_answer answer; /* so far */
@@ -54,9 +64,8 @@ struct lookup {
 
 struct resolver {
 	struct resolver_config cfg;
-	struct evdns_base *dns; /* NULL: to be made */
-	struct stat read;	/* resolv.conf, as it was read */
-	bool is_worn;		/* to be made anew */
+	struct dns *dns; /* for the next name; NULL: to be made */
+	struct list old; /* for those that were asked for with them */
 	struct list lookups;
 };
 
@@ -67,15 +76,31 @@ struct resolver *resolver_new(const struct resolver_config *cfg)
 	if (!r)
 		return NULL;
 	r->cfg = *cfg;
+	list_init(&r->old);
 	list_init(&r->lookups);
 	return r;
 }
 
-static void close_dns(struct resolver *r)
+static void free_dns(struct dns *dns)
 {
-	if (r->dns)
-		evdns_base_free(r->dns, 0);
-	r->dns = NULL;
+	if (!dns)
+		return;
+	evdns_base_free(dns->base, 0);
+	mem_free(dns);
+}
+
+/* Not from within an answer, which may be of one of these. */
+static void free_old(struct resolver *r)
+{
+	list_for_each_safe(it, tmp, &r->old)
+	{
+		struct dns *dns = container_of(it, struct dns, link);
+
+		if (dns->lookups > 0)
+			continue;
+		list_del(&dns->link);
+		free_dns(dns);
+	}
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
@@ -84,34 +109,37 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* What has changed, or did not answer, is begun anew where nothing is under way. */
-static void renew_dns(struct resolver *r)
+/* What has changed, or did not answer, is for those alone that wait for it yet. */
+static void retire_dns(struct resolver *r)
 {
 	struct stat now = {.st_size = 0};
 
-	if (!r->dns || !list_is_empty(&r->lookups))
+	if (!r->dns)
 		return;
 	(void)stat(r->cfg.resolv_conf, &now);
-	if (r->is_worn || !is_same_file(&now, &r->read))
-		close_dns(r);
+	if (!r->dns->is_worn && is_same_file(&now, &r->dns->read))
+		return;
+	list_add_tail(&r->old, &r->dns->link);
+	r->dns = NULL;
+	free_old(r);
 }
 
-static bool open_dns(struct resolver *r)
+/* Without a file, or one that cannot be read: the name server of this machine. */
+static struct dns *new_dns(const struct resolver *r)
 {
-	/* Without a file, or one that cannot be read: the name server of this machine. */
+	struct dns *dns = mem_zalloc(sizeof(*dns));
 	int err;
 
-	renew_dns(r);
-	if (r->dns)
-		return true;
-	r->dns = evdns_base_new(loop_base(r->cfg.loop), 0);
-	if (!r->dns)
-		return false;
-	r->is_worn = false;
-	memset(&r->read, 0, sizeof(r->read));
-	(void)stat(r->cfg.resolv_conf, &r->read);
+	if (dns)
+		dns->base = evdns_base_new(loop_base(r->cfg.loop), 0);
+	if (!dns || !dns->base) {
+		mem_free(dns);
+		return NULL;
+	}
+	list_init(&dns->link);
+	(void)stat(r->cfg.resolv_conf, &dns->read);
 	err = evdns_base_resolv_conf_parse(
-		r->dns, DNS_OPTION_SEARCH | DNS_OPTION_NAMESERVERS | DNS_OPTION_MISC,
+		dns->base, DNS_OPTION_SEARCH | DNS_OPTION_NAMESERVERS | DNS_OPTION_MISC,
 		r->cfg.resolv_conf);
 	if (err)
 		log_warn("name.servers",
@@ -119,8 +147,16 @@ static bool open_dns(struct resolver *r)
 			 "at what could be read of it, or at this machine\"",
 			 r->cfg.resolv_conf, err);
 	/* None is given up: see above. */
-	(void)evdns_base_set_option(r->dns, "max-timeouts:", "255");
-	return true;
+	(void)evdns_base_set_option(dns->base, "max-timeouts:", "255");
+	return dns;
+}
+
+static bool open_dns(struct resolver *r)
+{
+	retire_dns(r);
+	if (!r->dns)
+		r->dns = new_dns(r);
+	return r->dns;
 }
 
 static bool is_answered(const struct lookup *l)
@@ -135,13 +171,14 @@ static void stop(struct lookup *l)
 	l->end = NSEC_NEVER;
 	for (unsigned i = 0; i < FAMILIES; i++)
 		if (l->questions[i].request)
-			evdns_cancel_request(l->resolver->dns, l->questions[i].request);
+			evdns_cancel_request(l->dns->base, l->questions[i].request);
 }
 
 static void end_if_answered(struct lookup *l)
 {
 	if (!l->is_over || !is_answered(l))
 		return;
+	l->dns->lookups--;
 	list_del(&l->link);
 	mem_free(l);
 }
@@ -207,7 +244,7 @@ static void take_answer(struct lookup *l, int result, char type, int count, int 
 	} else if (result != DNS_ERR_NOTEXIST && result != DNS_ERR_NODATA) {
 		l->failed = true;
 		l->answer.why = reason(result);
-		l->resolver->is_worn = true;
+		l->dns->is_worn = true;
 	}
 	if (is_answered(l))
 		conclude(l);
@@ -247,16 +284,17 @@ bool resolver_ask(struct resolver *r, struct name *name)
 		return true;
 	if (!open_dns(r) || !(l = mem_zalloc(sizeof(*l))))
 		return false;
-	l->resolver = r;
+	l->dns = r->dns;
+	l->dns->lookups++;
 	l->name = name;
 	l->end = loop_now() + PATIENCE;
 	l->answer.why = "no name server answers";
 	list_add_tail(&r->lookups, &l->link);
 	l->questions[0].of = l->questions[1].of = l;
 	l->questions[0].request =
-		evdns_base_resolve_ipv4(r->dns, name->text, 0, on_answer, &l->questions[0]);
+		evdns_base_resolve_ipv4(l->dns->base, name->text, 0, on_answer, &l->questions[0]);
 	l->questions[1].request =
-		evdns_base_resolve_ipv6(r->dns, name->text, 0, on_answer, &l->questions[1]);
+		evdns_base_resolve_ipv6(l->dns->base, name->text, 0, on_answer, &l->questions[1]);
 	if (!is_answered(l))
 		return true;
 	l->is_over = true;
@@ -276,9 +314,10 @@ nsec_t resolver_tick(struct resolver *r, nsec_t now)
 			continue;
 		}
 		l->failed = true;
-		r->is_worn = true;
+		l->dns->is_worn = true;
 		conclude(l);
 	}
+	free_old(r);
 	return at;
 }
 
@@ -290,6 +329,7 @@ void resolver_free(struct resolver *r)
 		stop(container_of(it, struct lookup, link));
 	while (!list_is_empty(&r->lookups) && loop_run_once(r->cfg.loop, 0) == 0)
 		;
-	close_dns(r);
+	free_old(r);
+	free_dns(r->dns);
 	mem_free(r);
 }

@@ -480,6 +480,25 @@ static void another_server_is_asked_once_the_file_says_so(void **state)
 	close(old);
 }
 
+/* However many names wait for the old one yet, and for one that is always silent some always do. */
+static void who_waits_for_the_old_server_keeps_nobody_from_the_new(void **state)
+{
+	struct name stuck = {.text = "stuck.example", .is_asked = true};
+	struct sockaddr_in at;
+	int old = server;
+
+	(void)state;
+	write_file(resolv_conf, "nameserver 127.0.0.2:9\n"); /* for longer than this test takes */
+	assert_true(resolver_ask(resolver, &stuck));
+	server = udp(&at, 1);
+	write_file(resolv_conf, "# moved\nnameserver 127.0.0.1:%u\n", ntohs(at.sin_port));
+	answers = well;
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_int_equal(name.last.result, NAMES_FOUND);
+	assert_int_equal(stuck.answers, 0);
+	close(old);
+}
+
 static void search_asks_with_domains(void **state)
 {
 	struct sockaddr_in at;
@@ -547,6 +566,7 @@ int main(void)
 		TEST(who_is_silent_is_waited_for_as_the_file_says),
 		TEST(hosts_come_first),
 		TEST(another_server_is_asked_once_the_file_says_so),
+		TEST(who_waits_for_the_old_server_keeps_nobody_from_the_new),
 		TEST(search_asks_with_domains),
 		TEST(the_end_waits_for_nobody),
 	};
