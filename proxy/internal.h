@@ -133,9 +133,11 @@ static inline bool session_may_leave(const struct session *s)
 {
 	const struct proxy *p = s->proxy;
 	/* In version 2 a client's set-up is over when its first message was answered. */
-	bool is_set_up = s->state >= SESSION_OPEN && (!s->silent.host || p->settled);
+	bool is_set_up = s->state >= SESSION_OPEN && !s->silent.host;
+	/* It is the client's turn, and it had time enough. */
+	bool is_too_slow = p->settled && s->silent.host && s->state > SESSION_CONNECT;
 
-	return session_is_idle(s) && (is_set_up || !p->draining);
+	return session_is_idle(s) && (is_set_up || is_too_slow || !p->draining);
 }
 
 /** session_is_of_server - whether the server is why its leg ended with @status: our own want of memory, of places or of
