@@ -21,15 +21,15 @@ make_tree() {
 
 # machine_alone: where systemd finds nothing but cgroups of version 2, whatever this machine has; in a mount namespace.
 machine_alone() {
-    grep -q ' /sys/fs/cgroup cgroup2 ' /proc/self/mounts || mount -t cgroup2 cgroup2 /sys/fs/cgroup || return
-    # Not by the number of this process: in a namespace of its own that is another one's, too.
-    MACHINE_CGROUP=$(mktemp -d /sys/fs/cgroup/rpcrdma-gw.XXXXXX)
+    grep -q ' /sys/fs/cgroup cgroup2 ' /proc/self/mounts || mount -t cgroup2 cgroup2 /sys/fs/cgroup
 }
 
 # machine_boot DIR LOG [OPTION...]: sets MACHINE, the number of its process 1, once that is up.
 machine_boot() {
     local dir=$1 log=$2
     shift 2
+    # Not by the number of this process: in a namespace of its own that is another one's, too.
+    MACHINE_CGROUP=$(mktemp -d /sys/fs/cgroup/rpcrdma-gw.XXXXXX) || return
     # shellcheck disable=SC2016 # expanded by sh
     sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$MACHINE_CGROUP" \
         systemd-nspawn --quiet --directory="$dir" --boot --register=no --keep-unit --settings=no --link-journal=no \
