@@ -15,14 +15,24 @@ same() { # WHAT EXPECTED GOT
 
 nfs_calls() { shark -r "$1" -O nfs | sed -n 's/^ *\[\(V3 Procedure: .*\)\]/\1/p'; }
 
-fields() { # FIELD: its values in the capture of RoCE, a blank between
-    shark -r "$scratch/roce-0-1" -T fields -e "$1" | tr ',' '\n' | grep . | tr '\n' ' '
+# table CAPTURE "FIELD..." OPTION...: reads those of it, once: most of what tshark costs is its start.
+table() {
+    local options=() field
+    read -ra columns <<<"$2"
+    for field in "${columns[@]}"; do options+=(-e "$field"); done
+    shark -r "$1" "${@:3}" -T fields "${options[@]}" >"$scratch/table"
 }
-
+# values FIELD: of the table, a blank after each.
+values() {
+    local i
+    for i in "${!columns[@]}"; do
+        [ "${columns[i]}" != "$1" ] || cut -f $((i + 1)) "$scratch/table" | tr ',' '\n' | grep . | tr '\n' ' '
+    done
+}
 expect_field() { # FIELD VALUES
     local got
-    got=$(fields "$1")
-    [ "$got" = "$2 " ] || fail "$1: $got, expected $2"
+    got=$(values "$1")
+    [ "$got" = "$2 " ] || fail "${of:-}$1: $got, expected $2"
 }
 
 # Once it found a message of its own, the built-in dissector of version 1 comes first, and takes every
@@ -94,6 +104,8 @@ headers "$scratch/roce-late" >"$scratch/got"
 same "roce without the connection's set-up" "$here/expected.txt" "$scratch/got"
 
 rtr=$((0x52540000))
+table "$scratch/roce-0-1" "$(printf 'rpcrdma2.%s ' type err vers_low vers_high max_segments chunk_index length_needed \
+    prop.id prop.value prop.reverse remaining position rtr.fault rtr.number rtr.takes)"
 expect_field rpcrdma2.type "4 4 4 4 4 5 6 7 8 9 10 11 12 13 10 13 10 10 13 9 9 10 10 11 7 $(printf ' %s' \
     $((rtr + 5)) $((rtr + 5)) $((rtr + 5)) $((rtr + 5)) $((rtr + 7)) $((rtr + 6)) $((rtr + 7)) $((rtr + 8)) $((rtr + 8)) \
     $((rtr + 8)) $((rtr + 5)) $((rtr + 5)) | cut -c2-)"
@@ -114,34 +126,28 @@ expect_field rpcrdma2.rtr.takes 0x00000005
 
 # Host authentication: the parts of each value, and the TLS in them, read with the secrets of the vector.
 vectors=$here/../hostauth/vectors
-hostauth() { # FIELD: its values in $scratch/hostauth
-    shark -r "$scratch/hostauth" -o "tls.keylog_file:$scratch/secrets" -T fields -e "$1" | tr ',' '\n' |
-        grep . | tr '\n' ' '
-}
-expect_hostauth() { # FIELD VALUES
-    local got
-    got=$(hostauth "$1")
-    [ "$got" = "$2 " ] || fail "$vector on $way: $1: $got, expected $2"
-}
 for vector in certificates shared-key in-pieces wrong-name; do
     sed -n 's/^secret //p' "$vectors/$vector.txt" >"$scratch/secrets"
     for way in "iwarp 0 1" "iwarp 100 3" "roce 0 1"; do
         # shellcheck disable=SC2086
         "$make_pcap" $way "$vectors/$vector.txt" >"$scratch/hostauth" || fail "make_pcap $way $vector"
+        of="$vector on $way: "
+        table "$scratch/hostauth" "$(printf 'rpcrdma2.hostauth.%s ' kind sequence profile binding reason) tls.handshake.type" \
+            -o "tls.keylog_file:$scratch/secrets"
         case $vector in
         certificates)
-            expect_hostauth rpcrdma2.hostauth.kind "2 2 4 4"
-            expect_hostauth rpcrdma2.hostauth.sequence "0 0 1 1"
-            expect_hostauth rpcrdma2.hostauth.profile "1 1 1 1"
-            [ "$(hostauth rpcrdma2.hostauth.binding | wc -w)" = 2 ] || fail "$way: binding values"
-            expect_hostauth tls.handshake.type "1 2 8 13 11 15 20 11 15 20"
+            expect_field rpcrdma2.hostauth.kind "2 2 4 4"
+            expect_field rpcrdma2.hostauth.sequence "0 0 1 1"
+            expect_field rpcrdma2.hostauth.profile "1 1 1 1"
+            [ "$(values rpcrdma2.hostauth.binding | wc -w)" = 2 ] || fail "$way: binding values"
+            expect_field tls.handshake.type "1 2 8 13 11 15 20 11 15 20"
             ;;
-        shared-key) expect_hostauth tls.handshake.type "1 2 8 20 20" ;;
+        shared-key) expect_field tls.handshake.type "1 2 8 20 20" ;;
         in-pieces)
-            expect_hostauth tls.handshake.type "1 2 8 13 11 15 20 11 15 20"
-            [ "$(hostauth rpcrdma2.hostauth.kind | tr ' ' '\n' | grep -c '^[13]$')" = 36 ] || fail "$way: pieces"
+            expect_field tls.handshake.type "1 2 8 13 11 15 20 11 15 20"
+            [ "$(values rpcrdma2.hostauth.kind | tr ' ' '\n' | grep -c '^[13]$')" = 36 ] || fail "$way: pieces"
             ;;
-        wrong-name) expect_hostauth rpcrdma2.hostauth.reason 4 ;;
+        wrong-name) expect_field rpcrdma2.hostauth.reason 4 ;;
         esac
         [ "$(lua_errors "$scratch/hostauth")" = 0 ] || fail "$vector on $way: Lua errors"
         [ "$(faults)" = 0 ] || fail "$vector on $way: well-formed messages were found fault with"
