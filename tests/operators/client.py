@@ -13,7 +13,6 @@ import subprocess
 import sys
 import termios
 import time
-import urllib.request
 
 
 def unix(path, timeout=20):
@@ -43,6 +42,8 @@ def one(path, request, name):
 
 
 def get(url, accept=None):
+    import urllib.request # half of a start's time, and few calls want it
+
     request = urllib.request.Request(url, headers={"Accept": accept} if accept else {})
     with urllib.request.urlopen(request, timeout=20) as answer:
         return answer.headers["Content-Type"], answer.read().decode()
