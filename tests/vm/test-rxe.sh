@@ -26,6 +26,7 @@ test_rxe() {
         fio_one $chain 4.2 2M
     done
     guest client unmount_all
+    rxe_source
     gateways_end rxe-direct rxe-near rxe-far
     check "rxe: every window the device made was given back" guest gateway \
         '[ "$(window_count alloc)" -gt 0 ] && [ "$(window_count alloc)" = "$(window_count dealloc)" ]'
@@ -40,6 +41,23 @@ rxe_chains_up() {
     GW_MEMORY=256M GW_WORKERS=2 gateway rxe-near "verbs:$at:20050" 1 "verbs:$at:20061" 2
     chain rxe-direct "$at" 20049 rxe-direct
     chain rxe-chained "$at" 20050 rxe-near
+}
+
+# A client's address at the filer, by the map, which the device has to have.
+rxe_source() {
+    local at=${GUEST_ADDRESS[gateway]} seen=10.77.0.99 name="rxe: source"
+    guest gateway "ip address add $seen/24 dev eth0"
+    guest filer "ip neigh replace $seen lladdr $(mac "$at") dev eth0 nud permanent"
+    GW_MEMORY=128M GW_UPSTREAM='source = ( { clients = "10.77.0.0/28"; addresses = "10.77.0.96/28"; } );' \
+        gateway rxe-source "verbs:$at:20070" 1 "verbs:$FILER" 1
+    chain rxe-source "$at" 20070 rxe-source
+    check "$name: mount" fresh_mount rxe-source 3
+    check "$name: the filer sees the client's address of the map" same "1 $seen" "$(guest filer connected_from)"
+    guest client unmount_all
+    guest gateway "ip address del $seen/24 dev eth0"
+    check "$name: no mount by an address that the device does not have" guest client "refused_nfs 20070 $at"
+    check "$name: ... which is told" grep -q 'no RDMA device with that source address leads there' "$RUN/rxe-source.log"
+    gateways_end rxe-source
 }
 
 # One mount with its traffic captured and the devices' own figures read before, under and after it.
