@@ -60,6 +60,14 @@ mount_nfs3() {
     statd_up
     timeout 90 mount -t nfs -o "vers=3,proto=$proto${2:-}" "$(in_brackets "$1"):/srv/export" /mnt
 }
+# side_answers NETID HOST: what is beside NFS there does.
+side_answers() {
+    local program
+    for program in '100005 3' '100021 4' '100024 1'; do
+        # shellcheck disable=SC2086 # words
+        rpcinfo -T "$1" "$2" $program || return
+    done
+}
 in_brackets() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; } # IPv6 addresses
 
 # --- Kerberos ------------------------------------------------------------------

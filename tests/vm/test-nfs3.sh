@@ -44,7 +44,11 @@ nfs3_up() {
 side() { RPCRDMA_GW=$BIN/rpcrdma-gw inside "$TOP/deploy/nfs3/rpcrdma-gw-side" "$@"; }
 
 nfs3_mounts() {
-    local role
+    local role udp=udp
+    [ "$HOST" = "${HOST#*:}" ] || udp=udp6
+    check "by UDP, where a client wants that: MOUNT, NLM and NSM" guest client "mount_nfs3 $HOST ,mountproto=$udp &&
+        grep ' /mnt nfs .*,mountproto=$udp,' /proc/mounts && unmount_all && side_answers $udp $HOST" 120
+    guest filer ': >/var/lib/nfs/rmtab'
     for role in client gateway; do
         check "$role mounts with vers=3,proto=rdma and nothing else" guest "$role" "mount_nfs3 $HOST" 120
         check "$role: by RDMA, with locks at the filer" guest "$role" \
@@ -86,13 +90,22 @@ nfs3_waits() {
     check "the other client does not get it" guest gateway "! python3 $VM/locks.py try fcntl /mnt/counter"
     check "nor does the filer" guest filer "! python3 $VM/locks.py try fcntl /srv/export/counter"
     start_locks gateway waiter hold fcntl /mnt/counter /run/held
-    check "it waits" wait_for 30 guest filer "grep -q -e '->' /proc/locks"
-    guest client 'rm /run/held'
-    check "it is granted when the holder lets go" wait_for 60 guest gateway 'test -e /run/held'
-    check "... and callbacks of the filer's were carried" above "$(callbacks)" 0
+    if lockd_calls_back; then
+        check "it waits" wait_for 30 guest filer "grep -q -e '->' /proc/locks"
+        guest client 'rm /run/held'
+        check "it is granted when the holder lets go" wait_for 20 guest gateway 'test -e /run/held'
+        check "... and callbacks of the filer's were carried" above "$(callbacks)" 0
+    else
+        sleep 3 # for it to have asked
+        guest client 'rm /run/held'
+        check "the client gets it when it asks again" wait_for 60 guest gateway 'test -e /run/held'
+    fi
     guest gateway 'rm /run/held'
     check "both are done" wait_for 30 eval 'ended_well holder && ended_well waiter'
 }
+# From 6.6 on lockd answers who has to wait, and forgets: nobody is called back, at the filer itself or behind a gateway, and
+# Linux' clients ask again every 30 s.
+lockd_calls_back() { case $(guest filer 'uname -r') in 6.1.*) ;; *) false ;; esac }
 above() { echo "$1 > $2" && [ "$1" -gt "$2" ]; }
 # How many connections and exchanges the filer began toward clients.
 callbacks() {
