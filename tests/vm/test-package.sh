@@ -42,9 +42,9 @@ package_story() {
 
 package_ctl=(rpcrdma-gwctl --socket /run/rpcrdma-gw/control)
 package_sessions() { [ "$(machine_does "${package_ctl[@]}" --json status | jq -r 'select(.status) | .status.sessions')" = "$1" ]; }
-# All of them: what was restarted, too.
+# All of them since the machine was booted: what was restarted, too.
 package_ended() {
-    machine_does journalctl --no-pager -o cat -u rpcrdma-gw.service >"$RUN/package.log"
+    machine_does journalctl -b --no-pager -o cat -u rpcrdma-gw.service >"$RUN/package.log"
     grep -q event=end "$RUN/package.log" && ! grep event=end "$RUN/package.log" | grep -v 'code=0 heap_live=0'
 }
 
