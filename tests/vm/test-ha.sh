@@ -11,19 +11,34 @@ HA_ADDRESS=10.77.0.10
 declare -A HA_NET=() # 1, 2 -> a process that keeps the namespace
 
 test_ha() {
-    local n i went=0 name="ha: mount NFSv4.1"
+    local n
     command -v keepalived >/dev/null || { fail "ha: keepalived is not installed"; return; }
     guests_up siw client filer
     for n in 1 2; do ha_net "$n" && ha_gateway "$n" && ha_keepalived "$n"; done
     check "ha: one of the two has the address" wait_for 30 ha_owner || return
-    chain ha "$HA_ADDRESS" 20049 ha-1
-    check "$name, under load" eval 'fresh_mount ha 4.1 && guest client "keep_loading; sample_waits"' || return
-    check "ha: the load runs" rounds_go_on 300
-    for ((i = 0; i < ${HA:-3}; i++)); do
-        if ha_fail_over "$i"; then went=$((went + 1)); else say "ha: fail-over $i went wrong"; fi
+    ha_under_load ha "${HA:-3}" ha_fail_over "fail-overs" || return
+    for n in 1 2; do stop "keepalived-$n"; done
+    gateways_end ha-1 ha-2
+    for n in 1 2; do kill "${HA_NET[$n]}"; done
+}
+
+# ha_under_load STORY COUNT CHANGE WHAT: CHANGE by its number, COUNT times, under a mount whose load goes on, and is whole.
+# False: there was no such mount.
+ha_under_load() {
+    local story=$1 count=$2 i went=0 rc longest rounds
+    chain "$story" "$HA_ADDRESS" 20049 ha-1
+    check "$story: mount NFSv4.1, under load" eval 'fresh_mount "$story" 4.1 && guest client "keep_loading; sample_waits"' || return
+    check "$story: the load runs" rounds_go_on 300
+    for ((i = 0; i < count; i++)); do
+        if "$3" "$i"; then went=$((went + 1)); else say "$story: change $i went wrong"; fi
     done
-    check "ha: $went of ${HA:-3} fail-overs" test "$went" -eq "${HA:-3}"
-    ha_end
+    check "$story: $went of $count $4" test "$went" -eq "$count"
+    guest client finish_loading 600
+    rc=$?
+    longest=$(guest client longest_wait 300) rounds=$(guest client load_rounds)
+    check "$story: $rounds rounds of fio verified, zero errors; the longest that a write of 4 KiB took: $longest ms" \
+        test "$rc" -eq 0 -a "${longest:-0}" -gt 0
+    check "$story: unmount" guest client unmount_all || :
 }
 
 ha_in() { nsenter "--net=/proc/${HA_NET[$1]}/ns/net" -- "${@:2}"; }
@@ -105,17 +120,4 @@ ha_fail_over() {
     esac
     sleep 3
     ha_is_at "$to" && rounds_go_on 120
-}
-
-ha_end() {
-    local rc longest rounds n
-    guest client finish_loading 600
-    rc=$?
-    longest=$(guest client longest_wait 300) rounds=$(guest client load_rounds)
-    check "ha: $rounds rounds of fio verified, zero errors; the longest that a write of 4 KiB took: $longest ms" \
-        test "$rc" -eq 0 -a "${longest:-0}" -gt 0
-    check "ha: unmount" guest client unmount_all
-    for n in 1 2; do stop "keepalived-$n"; done
-    gateways_end ha-1 ha-2
-    for n in 1 2; do kill "${HA_NET[$n]}"; done
 }

@@ -8,20 +8,16 @@
 # SCALE=COUNT of these ("3").
 
 test_scale() {
-    local n i went=0 name="scale: mount NFSv4.1"
+    local n
     command -v haproxy >/dev/null || { fail "scale: haproxy is not installed"; return; }
     guests_up siw client filer
     for n in 0 1 2; do ha_net "$n"; done
     for n in 1 2; do ha_gateway "$n"; done
     check "scale: HAProxy" scale_proxy || return
-    chain scale "$HA_ADDRESS" 20049 ha-1
-    check "$name, under load" eval 'fresh_mount scale 4.1 && guest client "keep_loading; sample_waits"' || return
-    check "scale: the load runs" rounds_go_on 300
-    for ((i = 0; i < ${SCALE:-3}; i++)); do
-        if scale_change "$i"; then went=$((went + 1)); else say "scale: change $i went wrong"; fi
-    done
-    check "scale: $went of ${SCALE:-3} gateways that were killed, drained or replaced" test "$went" -eq "${SCALE:-3}"
-    scale_end
+    ha_under_load scale "${SCALE:-3}" scale_change "gateways that were killed, drained or replaced" || return
+    stop haproxy
+    gateways_end ha-1 ha-2
+    for n in 0 1 2; do kill "${HA_NET[$n]}"; done
 }
 
 # What deploy/scale has, with this lab's addresses, and two of its three gateways.
@@ -62,17 +58,4 @@ scale_change() {
 scale_replace() {
     local old=${PID[ha-$1]}
     ha_gateway_start "$1" --take-over && wait_for 60 eval "! kill -0 $old 2>/dev/null" && wait "$old"
-}
-
-scale_end() {
-    local rc longest rounds n
-    guest client finish_loading 600
-    rc=$?
-    longest=$(guest client longest_wait 300) rounds=$(guest client load_rounds)
-    check "scale: $rounds rounds of fio verified, zero errors; the longest that a write of 4 KiB took: $longest ms" \
-        test "$rc" -eq 0 -a "${longest:-0}" -gt 0
-    check "scale: unmount" guest client unmount_all
-    stop haproxy
-    gateways_end ha-1 ha-2
-    for n in 0 1 2; do kill "${HA_NET[$n]}"; done
 }
