@@ -22,7 +22,7 @@ static void show_out(struct route_state *rs, struct door *d, nsec_t now)
 			session_close(s, ERR_TIMEOUT, TOOK_LONG);
 		} else {
 			session_auth_leave(s, &s->server);
-			leg_close(&s->server, ERR_TIMEOUT, TOOK_LONG);
+			leg_close(&s->server, ERR_AUTH, TOOK_LONG); /* nor for version 1 */
 		}
 		session_touch(s);
 	}
