@@ -40,7 +40,7 @@ machine_boot() {
 }
 machine_up() {
     MACHINE=$(pgrep -P "$NSPAWN" | head -n 1)
-    case $([ -n "$MACHINE" ] && machine_does systemctl is-system-running) in
+    case $([ -n "$MACHINE" ] && machine_does systemctl is-system-running 2>/dev/null) in
     running | degraded) ;;
     *) false ;;
     esac
