@@ -475,6 +475,7 @@ static bool form_response(struct txn *t)
 		int err = 0;
 
 		rpc_msg_reset(m, t->in.xid, RPC_REPLY);
+		m->reserved = t->in.reserved;
 		for (unsigned i = 0; i < t->in.nwishes && !err; i++)
 			err = put_result(t, i, m->nplaced < sent);
 		m->body[0] = t->reply_body;

@@ -78,6 +78,10 @@ struct rpc_msg {
 	/* Round-trip extension: data that travel in the same Send. A chunk of a Call's .reads or a Reply's
 	 * .writes with a length and no segments is here, at placed[.first]. */
 	unsigned nplaced;
+	/* ... or in several Sends, put together in memory of this many octets: what of it does not lie in the first */
+	uint32_t gathered;
+	uint32_t
+		reserved; /* calls: Receives kept for their replies, in that extension; 0 counts as 1 */
 	/* ... and what is to become of .writes, or became of them: one for each, or none. A Call's chunk
 	 * BY_SEND has no segments, and a length: the most that can come so. */
 	unsigned nwishes;
@@ -98,7 +102,7 @@ static inline void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir d
 	m->dir = dir;
 	m->nbody = m->nreads = m->nwrites = m->nsegs = m->nplaced = m->nwishes = 0;
 	m->has_body_chunk = m->has_reply = m->is_response = false;
-	m->inv_handle = 0;
+	m->inv_handle = m->gathered = m->reserved = 0;
 }
 
 /** rpc_msg_placed - where the data of @c, a Read chunk of the Call @m or a Write chunk of the Reply @m, came

@@ -34,13 +34,15 @@ struct rpc_params {
 	uint32_t recv_bytes;	  /* size of each posted Receive, or of its first piece */
 	uint32_t bulk_bytes;	  /* of its second one, for data that come with a Call; 0: none */
 	uint32_t peer_bulk_bytes; /* the same of the peer, where it cannot say so itself */
-	uint32_t send_bytes;	  /* largest message this end can send */
-	uint32_t segment_bytes;	  /* largest segment handled (v2 property 3) */
-	uint32_t segment_count;	  /* most segments in a header (v2 property 4) */
-	uint32_t credits;	  /* Receives kept ready for the peer's payload messages */
-	uint32_t rev_credits;	  /* v1: reverse-direction calls accepted at once */
-	enum rpc_reverse reverse; /* what this end can process (v2 property 5) */
-	bool remote_inv;	  /* this end's handles may be invalidated remotely */
+	uint32_t
+		transmissions; /* most Sends of one message of the round-trip extension; 0 counts as 1 */
+	uint32_t send_bytes;	     /* largest message this end can send */
+	uint32_t segment_bytes;	     /* largest segment handled (v2 property 3) */
+	uint32_t segment_count;	     /* most segments in a header (v2 property 4) */
+	uint32_t credits;	     /* Receives kept ready for the peer's payload messages */
+	uint32_t rev_credits;	     /* v1: reverse-direction calls accepted at once */
+	enum rpc_reverse reverse;    /* what this end can process (v2 property 5) */
+	bool remote_inv;	     /* this end's handles may be invalidated remotely */
 	uint8_t vers_low, vers_high; /* versions this end speaks, for ERR_VERS */
 	uint32_t first_xid;	     /* v2: XID of the first CONNPROP (random, by the caller) */
 	bool literal_credits;	     /* v2: rdma_credit read literally, protocol decision 1 (lab) */
@@ -68,7 +70,10 @@ enum rpc_rx_kind {
 	RPC_RX_READY, /* negotiation finished: peer limits are final, messages may flow */
 	RPC_RX_PART,  /* part of a continued message: .msg->body[0], .remaining octets follow */
 	RPC_RX_MSG,   /* a message, or the last part of a continued one (.continued) */
-	RPC_RX_ERROR, /* the peer reports .error about .xid */
+	RPC_RX_HELD, /* of a message of the round-trip extension more Sends follow: this one's Receive is kept */
+	RPC_RX_GROUP, /* the last of these: gather() is to be given .remaining octets of memory, and makes it a message
+		       * of direction .group_dir, about .xid */
+	RPC_RX_ERROR,	      /* the peer reports .error about .xid */
 	RPC_RX_OTHER_VERSION, /* v2 initiator: the peer speaks only .error.a to .error.b; begin
 			       * anew on this connection with another version's transport */
 };
@@ -81,8 +86,9 @@ struct rpc_rx {
 	bool continued;	     /* MSG: its body follows the parts delivered before it */
 	uint32_t remaining;  /* PART: octets of payload stream still to come, after this part */
 	bool first;	     /* PART: begins a continued message */
-	bool abandon; /* any kind: a continued message in progress was given up; drop its parts */
-	uint32_t xid; /* ERROR */
+	bool abandon; /* any kind: a message of several Sends in progress was given up; drop its parts */
+	uint32_t xid; /* ERROR, GROUP */
+	enum rpc_dir group_dir;
 	enum rpc_dir error_dir; /* ERROR: RPC_REPLY - about a call of ours; RPC_CALL - about a reply
 				 * of ours. When the wire does not say: RPC_REPLY */
 	struct rpc_error error; /* ERROR, OTHER_VERSION */
@@ -100,19 +106,36 @@ enum rpc_cover {
 	RPC_COVER_NOW,	/* the same, at its turn or never: there is another way for it */
 };
 
+/** struct rpc_run - octets of data in one Send. */
+struct rpc_run {
+	uint32_t
+		gap; /* zeros to send before them, in pieces as long as what the header leaves of its buffer */
+	uint32_t item; /* of .placed */
+	uint32_t from, length;
+};
+
+/** struct rpc_octets - a message as it lies in its Receive. */
+struct rpc_octets {
+	struct view here, behind; /* in the first piece, in the second */
+};
+
+enum { RPC_MAX_TRANSMISSIONS = 16 }; /* of one message of the round-trip extension */
+
 /* Most pieces of memory that a Send is made of: header, body, zeros, data. */
 enum { RPC_MAX_PIECES = 8 };
 
-/** struct rpc_tx - progress of one message through encode(); zero body_sent to begin. */
+/** struct rpc_tx - progress of one message through encode(); zero body_sent and transmission to begin. */
 struct rpc_tx {
 	const struct rpc_msg *msg; /* borrowed until the last encode() */
 	size_t body_sent;	   /* octets of body that earlier Sends carried */
 	bool reverse; /* travels in the reverse direction (calls of the acceptor, their replies) */
 	enum rpc_cover cover;
-	uint32_t gap
-		[RPC_MAX_PLACED]; /* set by encode(): zeros to send before each of .msg->placed, all
-				       * behind the body; in pieces as long as what @cap of encode()
-				       * leaves behind the header */
+	uint32_t
+		transmission; /* number of the next Send, where the message takes several of the extension */
+	struct rpc_run
+		data[RPC_MAX_PLACED]; /* set by encode(), where .msg has .placed: what follows
+					      * the body in this Send */
+	unsigned ndata;
 };
 
 /** struct rpc_window - how credits stand that are messages. */
@@ -160,9 +183,19 @@ struct rpc_transport_ops {
 	 */
 	int (*arrive)(struct rpc_transport *t, struct view in);
 
+	/**
+	 * gather - after RPC_RX_GROUP, with .held of the transport as it was then and the last Send behind those
+	 * @block: so many octets as were asked for; NULL for none
+	 *
+	 * What lies in others than the first of these Receives is copied there; after that only the first is needed.
+	 * NULL where there are no such messages.
+	 */
+	void (*gather)(struct rpc_transport *t, uint8_t *block);
+
 	/** again - decode a call that recv() gave whole, or the last part of one, once more, to the same
-	 * place: nothing else changes. @in: its octets, perhaps a copy of them. */
-	void (*again)(const struct rpc_transport *t, struct view in);
+	 * place: nothing else changes. @in: its octets, perhaps a copy of them; @gathered: what gather() had put
+	 * together, else empty. */
+	void (*again)(const struct rpc_transport *t, struct view in, struct view gathered);
 
 	/** may_send - whether the next Send of @tx has its credit now. */
 	bool (*may_send)(const struct rpc_transport *t, const struct rpc_tx *tx);
@@ -190,7 +223,7 @@ struct rpc_transport_ops {
 	size_t (*header_len)(const struct rpc_transport *t, const struct rpc_msg *msg);
 
 	/**
-	 * places - whether @msg goes to this peer so, in one Send: a call whose data are placed, or that says
+	 * places - whether @msg goes to this peer so, as credits are now: a call whose data are placed, or that says
 	 * what it wishes for those of its reply; or a reply to such a call. NULL: this version has nothing of
 	 * the kind.
 	 */
@@ -268,6 +301,9 @@ struct rpc_transport {
 	bool ready;	    /* negotiation done; always so for version 1 */
 	struct view behind; /* set before recv() and again(): what of the message lies in the second
 			     * piece of its Receive */
+	/* Set before recv() and gather(): the earlier Sends of the message of several that is under way. */
+	const struct rpc_octets *held;
+	unsigned nheld;
 	struct rpc_counters count;
 	struct rpc_late late; /* calls that forget() was told of */
 };

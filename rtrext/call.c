@@ -6,15 +6,19 @@
  *
  *     header | Transmit Request | payload stream | zeros | item
  *     '----------- first segment of the Receive ---------''-- the targetable one --
+ *     header | Transmit Continue | ... more of the stream, if it is long | zeros | ... more of the item
  *
- * Receives here are of two segments, of which the second is placement-targetable, and a group is one
- * transmission: so one item fits, of any length up to that segment's. What peers have may be
- * otherwise; whatever rtr_lay_out() finds room for in one transmission, without a gap within an item,
- * is sent. All else goes in the forms of the base protocol: nothing of the extension is obligatory.
+ * Receives here are of two segments, of which the second is placement-targetable: one item fits a transmission, of
+ * any length up to that segment's, and stays where it is. What takes several is gathered in one piece of memory once all
+ * have come: items that are not in the first, one behind the other, then the payload stream if not all of it
+ * is in the first. What peers have may be otherwise; whatever rtr_lay_out() finds room for is sent.
+ * All else goes in the forms of the base protocol: nothing of the extension is obligatory.
  */
 #include "rtrext/call.h"
 
-enum { ALIGN = 4096, WORD = 4, MOST_PIECES = 64, MOST_VIEWS = 3 };
+#include <string.h>
+
+enum { ALIGN = 4096, WORD = 4, MOST_PIECES = 64, MOST_VIEWS = 3, GATHER_ALIGN = 8 };
 
 /* --- in --- */
 
@@ -56,16 +60,50 @@ static int add_read(const struct rtr_msg *r, const struct rtr_item *item, struct
 	return err;
 }
 
-/* rtr_check_items() has seen that it fills the targetable segment from its offset on. */
-static int add_placed(const struct rtr_item *item, struct view behind, struct rpc_msg *m,
-		      struct rpc_chunk *c)
+/* Where octets that are gathered lie from @at on: there, or, as long as that is not known, nowhere. */
+static const uint8_t *gathered_at(const struct rtr_call_in *c, uint32_t at)
 {
-	return rpc_msg_place(m, c, view_of(behind.data + item->place.bytes, item->length));
+	const uint8_t *base = c->block ? c->block : c->gathered.data;
+
+	return base ? base + at : NULL;
 }
 
-static int add_items(const struct rpc_params *own, const struct rtr_msg *r, struct view behind,
-		     struct rpc_msg *m, struct rpc_error *e)
+/* The octets of @item, one targetable segment a Receive: its number is that of the transmission. */
+static void copy_item(const struct rtr_call_in *c, const struct rtr_item *item, uint8_t *to)
 {
+	uint32_t left = item->length, skip = item->place.bytes;
+
+	for (unsigned i = 0; i < item->place.count; i++, skip = 0) {
+		struct view from = c->sends[c->r->numbers[item->place.first + i]].behind;
+		uint32_t here = (uint32_t)from.len - skip < left ? (uint32_t)from.len - skip : left;
+
+		memcpy(to, from.data + skip, here);
+		to += here;
+		left -= here;
+	}
+}
+
+/* rtr_check_items() has seen that it fills targetable segments from its offset on, rtr_check_taken() that they came. */
+static int add_placed(const struct rtr_call_in *c, const struct rtr_item *item, struct rpc_msg *m,
+		      struct rpc_chunk *to)
+{
+	const struct rtr_place *p = &item->place;
+	uint32_t at = m->gathered;
+
+	if (p->count == 1 && c->r->numbers[p->first] == 0)
+		return rpc_msg_place(m, to,
+				     view_of(c->sends[0].behind.data + p->bytes, item->length));
+	m->gathered += (item->length + GATHER_ALIGN - 1) & ~(uint32_t)(GATHER_ALIGN - 1);
+	if (c->block)
+		copy_item(c, item, c->block + at);
+	return rpc_msg_place(m, to, view_of(gathered_at(c, at), item->length));
+}
+
+static int add_items(const struct rpc_params *own, const struct rtr_call_in *in, struct rpc_msg *m,
+		     struct rpc_error *e)
+{
+	const struct rtr_msg *r = in->r;
+
 	for (unsigned i = 0; i < r->nitems; i++) {
 		const struct rtr_item *item = &r->items[i];
 		struct rpc_chunk *c = &m->reads[m->nreads++];
@@ -75,7 +113,7 @@ static int add_items(const struct rpc_params *own, const struct rtr_msg *r, stru
 		if (item->position == 0)
 			return other_error(e, RPC_ERROR_BAD_XDR, 0);
 		*c = (struct rpc_chunk){.position = item->position};
-		err = item->place.type == RTR_TBSN ? add_placed(item, behind, m, c)
+		err = item->place.type == RTR_TBSN ? add_placed(in, item, m, c)
 						   : add_read(r, item, m, c);
 		if (err || m->nsegs > own->segment_count)
 			return other_error(e, RPC_ERROR_SEGMENTS, own->segment_count);
@@ -144,7 +182,7 @@ static int add_wishes(const struct rpc_params *own, const struct rtr_structure *
 static int take_stream(const struct rtr_call_in *c, struct rpc_msg *m, struct rtr_fault *fault,
 		       struct rpc_error *e)
 {
-	int err = rtr_check_payload(c->r, (uint32_t)c->payload.len, fault);
+	int err = rtr_check_payload(c->r, c->r->count > 1, (uint32_t)c->payload.len, fault);
 
 	if (err)
 		return err;
@@ -155,44 +193,108 @@ static int take_stream(const struct rtr_call_in *c, struct rpc_msg *m, struct rt
 	return 0;
 }
 
+static uint32_t bytes_of(const struct rpc_octets *o)
+{
+	return (uint32_t)(o->here.len + o->behind.len);
+}
+
 /* What Requests and Responses have in common: the group, the payload stream, where items lie. */
 static int take_transmission(const struct rpc_params *own, const struct rtr_call_in *c,
-			     struct rpc_msg *m, struct rtr_fault *fault, struct rpc_error *e)
+			     struct rpc_msg *m, struct rtr_group *group, struct rtr_fault *fault,
+			     struct rpc_error *e)
 {
 	const struct rtr_id id = {.xid = m->xid, .is_reply = m->dir == RPC_REPLY};
-	uint32_t taken, bytes = (uint32_t)(c->in.len + c->behind.len);
 	struct rtr_structure s;
-	struct rtr_group group;
-	int err = rtr_group_begin(&group, c->r, &id, c->type, 1, fault);
+	uint32_t taken;
+	int err = rtr_group_begin(group, c->r, &id, c->type, rtr_limit(own->transmissions), fault);
 
 	if (!err)
 		err = take_stream(c, m, fault, e);
 	if (err)
 		return err;
 	rtr_call_own(own, &s);
-	taken = (uint32_t)(m->body[0].data + m->body[0].len - c->in.data);
+	taken = (uint32_t)(m->body[0].data + m->body[0].len - c->sends[0].here.data);
 	err = rtr_check_items(c->r, &s, fault);
 	if (!err)
-		err = rtr_check_taken(c->r, &s, 0, taken, bytes, fault);
+		err = rtr_check_taken(c->r, &s, 0, taken, bytes_of(&c->sends[0]), fault);
 	return err && err != ERR_CONT ? other_error(e, RPC_ERROR_BAD_XDR, 0) : err;
 }
 
-int rtr_call_take(const struct rpc_params *own, const struct rtr_structure *peer,
-		  const struct rtr_call_in *c, struct rpc_msg *m, struct rtr_fault *fault,
-		  struct rpc_error *e)
+int rtr_take_more(const struct rpc_params *own, struct rtr_group *group,
+		  const struct rtr_msg *first, const struct rtr_msg *more, const struct rtr_id *id,
+		  const struct rpc_octets *octets, uint32_t fixed, struct rtr_fault *fault)
 {
-	int err = take_transmission(own, c, m, fault, e);
+	uint32_t header = fixed + RTR_CONTINUE_BYTES, left = (uint32_t)octets->here.len - header;
+	struct rtr_structure s;
+	int err = rtr_group_continue(group, more, id, fault);
+
+	if (err)
+		return err;
+	rtr_call_own(own, &s);
+	err = rtr_check_payload(more, group->is_open, left, fault);
+	if (!err)
+		err = rtr_check_taken(first, &s, more->number, header + more->payload,
+				      bytes_of(octets), fault);
+	if (err)
+		group->is_open = false;
+	return err;
+}
+
+/* The payload stream of CONTINUE @i, which was looked at when it came. */
+static struct view stream_of(const struct rtr_call_in *c, unsigned i)
+{
+	const uint8_t *body = c->sends[i].here.data + c->fixed;
+
+	/* Its length is the last word of the three. */
+	return view_of(body + RTR_CONTINUE_BYTES, xdr_peek_u32(body + RTR_CONTINUE_BYTES - WORD));
+}
+
+/* All of the payload stream, in one piece: in the first transmission, or gathered behind the items. */
+static void join_stream(const struct rtr_call_in *c, struct rpc_msg *m)
+{
+	uint32_t at = m->gathered, more = 0;
+	size_t len = m->body[0].len;
+
+	for (unsigned i = 1; i < c->nsends; i++)
+		more += (uint32_t)stream_of(c, i).len;
+	if (c->gathered.len > at)
+		more = (uint32_t)(c->gathered.len - at - len);
+	if (more == 0)
+		return;
+	if (c->block) {
+		memcpy(c->block + at, m->body[0].data, len);
+		for (unsigned i = 1, to = at + (uint32_t)len; i < c->nsends; i++) {
+			struct view part = stream_of(c, i);
+
+			memcpy(c->block + to, part.data, part.len);
+			to += (uint32_t)part.len;
+		}
+	}
+	m->body[0] = view_of(gathered_at(c, at), len + more);
+	m->gathered += (uint32_t)len + more;
+}
+
+int rtr_call_take(const struct rpc_params *own, const struct rtr_structure *peer,
+		  const struct rtr_call_in *c, struct rpc_msg *m, struct rtr_group *group,
+		  struct rtr_fault *fault, struct rpc_error *e)
+{
+	int err = take_transmission(own, c, m, group, fault, e);
 
 	if (!err)
-		err = add_items(own, c->r, c->behind, m, e);
-	return err ? err : add_wishes(own, peer, c->r, m, e);
+		err = add_items(own, c, m, e);
+	if (!err)
+		err = add_wishes(own, peer, c->r, m, e);
+	if (!err && c->r->count > 1)
+		join_stream(c, m);
+	m->reserved = c->r->reserved;
+	return err;
 }
 
 /* What became of one direction: a Write chunk with the segments that were filled, or with what came along. */
-static int add_result(const struct rtr_msg *r, const struct rtr_item *item, struct view behind,
-		      struct rpc_msg *m)
+static int add_result(const struct rtr_call_in *in, const struct rtr_item *item, struct rpc_msg *m)
 {
 	struct rpc_chunk *c = &m->writes[m->nwrites++];
+	const struct rtr_msg *r = in->r;
 	const struct rtr_place *p = &item->place;
 	int err = 0;
 
@@ -200,23 +302,25 @@ static int add_result(const struct rtr_msg *r, const struct rtr_item *item, stru
 		.way = (enum rpc_way)p->type, .position = item->position, .length = item->length};
 	*c = (struct rpc_chunk){.first = (uint16_t)m->nsegs};
 	if (p->type == RTR_TBSN)
-		return add_placed(item, behind, m, c);
+		return add_placed(in, item, m, c);
 	for (unsigned i = 0; p->type == RTR_EXRW && i < p->count && !err; i++)
 		err = rpc_msg_add_segment(m, c, &r->segs[p->first + i]);
 	return err;
 }
 
 int rtr_reply_take(const struct rpc_params *own, const struct rtr_call_in *c, struct rpc_msg *m,
-		   struct rtr_fault *fault)
+		   struct rtr_group *group, struct rtr_fault *fault)
 {
 	struct rpc_error any; /* of a Reply nothing is said in the base protocol's words */
-	int err = take_transmission(own, c, m, fault, &any);
+	int err = take_transmission(own, c, m, group, fault, &any);
 
 	m->is_response = true;
 	if (!err && c->r->nitems > RPC_MAX_WISHES)
 		err = ERR_TOOBIG;
 	for (unsigned i = 0; !err && i < c->r->nitems; i++)
-		err = add_result(c->r, &c->r->items[i], c->behind, m);
+		err = add_result(c, &c->r->items[i], m);
+	if (!err && c->r->count > 1)
+		join_stream(c, m);
 	return err;
 }
 
@@ -251,35 +355,15 @@ bool rtr_answers(const struct rpc_msg *call, const struct rpc_msg *reply)
 
 /* --- out --- */
 
-/* Where the items of @m lie that go along: numbers into @r, gaps. @taken: octets of header and payload stream. */
-static int lay_out(const struct rtr_structure *to, const struct rpc_msg *m, uint32_t taken,
-		   const uint8_t *which, struct rtr_msg *r, uint32_t gap[RPC_MAX_PLACED])
-{
+/* struct layout - a group: where its octets go. */
+struct layout {
 	struct rtr_piece pieces[MOST_PIECES];
-	uint32_t lengths[RPC_MAX_PLACED], transmissions, end = taken;
-	int n;
-
-	for (unsigned i = 0; i < m->nplaced; i++)
-		lengths[i] = (uint32_t)m->placed[i].len;
-	n = rtr_lay_out(to, taken, taken, lengths, m->nplaced, pieces, MOST_PIECES, &transmissions);
-	if (n < 0 || transmissions > 1)
-		return ERR_TOOBIG;
-	r->nnumbers = 0;
-	for (unsigned i = 0; i < m->nplaced; i++)
-		r->items[which[i]].place.count = 0;
-	for (int k = 0; k < n; k++) {
-		const struct rtr_piece *p = &pieces[k];
-
-		if (p->from == 0)
-			gap[p->item] = p->at - end;
-		else if (p->at != end)
-			return ERR_TOOBIG;
-		end = p->at + p->length;
-		if (rtr_add_number(r, &r->items[which[p->item]].place, p->number))
-			return ERR_TOOBIG;
-	}
-	return 0;
-}
+	unsigned npieces;
+	uint32_t header;	 /* of the first transmission */
+	uint32_t continues;	 /* of each that follows */
+	uint32_t first, others;	 /* octets of payload stream in these, as far as there are */
+	uint32_t streams, count; /* transmissions with payload stream; all of them */
+};
 
 /* Octets of a Receive before its first targetable segment; 0: all of it, or none. */
 static uint32_t before_targets(const struct rtr_structure *s)
@@ -297,7 +381,7 @@ static bool can_be(const struct rtr_structure *to, const struct rpc_msg *m)
 	for (unsigned i = 0; i < m->nplaced; i++)
 		if (m->placed[i].len == 0 || m->placed[i].len > UINT32_MAX)
 			return false;
-	return rpc_msg_body_len(m) < to->bytes;
+	return rpc_msg_body_len(m) <= UINT32_MAX && to->bytes;
 }
 
 static int put_segments(const struct rpc_msg *m, const struct rpc_chunk *c, struct rtr_msg *r,
@@ -363,7 +447,6 @@ static int put_message(const struct rpc_msg *m, struct rtr_msg *r, uint8_t *whic
 	int err = 0;
 
 	rtr_msg_reset(r, is_call ? RTR_REQUEST : RTR_RESPONSE);
-	r->payload = (uint32_t)rpc_msg_body_len(m);
 	for (unsigned i = 0; is_call && i < m->nreads && !err; i++)
 		err = put_item(m, &m->reads[i], m->reads[i].position, r, which);
 	for (unsigned i = 0; i < m->nwishes && !err; i++)
@@ -371,37 +454,151 @@ static int put_message(const struct rpc_msg *m, struct rtr_msg *r, uint8_t *whic
 	return err;
 }
 
-/* Pieces of memory that go out. Zeros lie behind the header, where it was written: @room for so many at once. */
-static unsigned pieces_of(const struct rpc_msg *m, const uint32_t gap[RPC_MAX_PLACED],
-			  uint32_t room)
+/* The payload stream goes as far as the first targetable segment, where the peer takes what continues it. */
+static void split_stream(const struct rtr_path *path, uint32_t body, struct layout *l)
 {
-	unsigned n = 1 + m->nbody + m->nplaced;
+	uint32_t before = before_targets(path->to), limit = before ? before : path->to->bytes;
 
+	l->first = body;
+	l->streams = 1;
+	if (path->most == 1 || (uint64_t)l->header + body <= limit || limit < l->header + WORD ||
+	    limit < l->continues + WORD)
+		return;
+	l->first = (limit - l->header) & ~(uint32_t)(WORD - 1);
+	l->others = (limit - l->continues) & ~(uint32_t)(WORD - 1);
+	l->streams = 1 + (body - l->first + l->others - 1) / l->others;
+}
+
+/* Where the items of @m lie that go along: numbers into @r. */
+static int lay_out(const struct rtr_path *path, const struct rpc_msg *m, const uint8_t *which,
+		   struct rtr_msg *r, struct layout *l)
+{
+	uint32_t lengths[RPC_MAX_PLACED], later = l->continues;
+	int n;
+
+	split_stream(path, (uint32_t)rpc_msg_body_len(m), l);
+	if (l->streams > 1)
+		later += l->others;
 	for (unsigned i = 0; i < m->nplaced; i++)
-		n += gap[i] / room + (gap[i] % room > 0);
+		lengths[i] = (uint32_t)m->placed[i].len;
+	n = rtr_lay_out(path->to, l->header + l->first, later, lengths, m->nplaced, l->pieces,
+			MOST_PIECES, &l->count);
+	if (l->count < l->streams)
+		l->count = l->streams;
+	if (n < 0 || l->count > path->most)
+		return ERR_TOOBIG;
+	l->npieces = (unsigned)n;
+	r->count = l->count;
+	r->nnumbers = 0;
+	for (unsigned i = 0; i < m->nplaced; i++)
+		r->items[which[i]].place.count = 0;
+	for (unsigned k = 0; k < l->npieces; k++) {
+		const struct rtr_piece *p = &l->pieces[k];
+
+		if (rtr_add_number(r, &r->items[which[p->item]].place, p->number))
+			return ERR_TOOBIG;
+	}
+	return 0;
+}
+
+/* Payload stream of transmission @number. */
+static void put_stream(const struct layout *l, size_t body, uint32_t number, struct rtr_send *send)
+{
+	send->from = number ? l->first + (size_t)(number - 1) * l->others : 0;
+	if (number >= l->streams)
+		send->from = body;
+	send->length = number ? l->others : l->first;
+	if (send->length > body - send->from)
+		send->length = body - send->from;
+}
+
+/* ... and its data. Return: pieces of memory that it goes out of, or ERR_TOOBIG. Zeros lie behind the header,
+ * where it was written: there is room for so many at once. */
+static int put_data(const struct layout *l, const struct rpc_msg *m, uint32_t number, uint32_t room,
+		    struct rtr_send *send)
+{
+	uint32_t header = number ? l->continues : l->header, end = header + (uint32_t)send->length;
+	int n = 1 + (int)m->nbody;
+
+	if (header >= room)
+		return ERR_TOOBIG;
+	room -= header;
+	send->ndata = 0;
+	for (unsigned k = 0; k < l->npieces; k++) {
+		const struct rtr_piece *p = &l->pieces[k];
+		struct rpc_run *run = send->data + send->ndata - 1;
+
+		if (p->transmission != number)
+			continue;
+		if (send->ndata && run->item == p->item && p->at == end) {
+			run->length += p->length;
+		} else if (send->ndata == RPC_MAX_PLACED) {
+			return ERR_TOOBIG;
+		} else {
+			send->data[send->ndata++] =
+				(struct rpc_run){p->at - end, p->item, p->from, p->length};
+			n += 1 + (int)((p->at - end + room - 1) / room);
+		}
+		end = p->at + p->length;
+	}
 	return n;
 }
 
-int rtr_form(const struct rtr_structure *to, const struct rpc_msg *m, uint32_t fixed, uint32_t room,
-	     struct rtr_msg *r, uint32_t gap[RPC_MAX_PLACED])
+static int put_transmission(const struct layout *l, const struct rpc_msg *m, uint32_t number,
+			    uint32_t room, struct rtr_send *send)
+{
+	int n;
+
+	send->count = l->count;
+	put_stream(l, rpc_msg_body_len(m), number, send);
+	n = put_data(l, m, number, room, send);
+	return n < 0 || n > RPC_MAX_PIECES ? ERR_TOOBIG : 0;
+}
+
+/* The group for @m: @r is its first transmission. */
+static int form_group(const struct rtr_path *path, const struct rpc_msg *m, struct rtr_msg *r,
+		      struct layout *l)
 {
 	uint8_t which[RPC_MAX_PLACED] = {0};
-	int err = can_be(to, m) ? put_message(m, r, which) : ERR_TOOBIG;
-	size_t len = 0, body = rpc_msg_body_len(m);
-	uint32_t before = before_targets(to);
+	int err = can_be(path->to, m) ? put_message(m, r, which) : ERR_TOOBIG;
+	uint32_t before = before_targets(path->to);
+	size_t len = 0;
 
-	for (unsigned i = 0; i < m->nplaced; i++)
-		gap[i] = 0;
+	l->count = 0;
+	l->continues = path->fixed + RTR_CONTINUE_BYTES;
 	/* The header grows with what is laid out, and moves it: at most into the next segment, each time. */
 	for (unsigned i = 0; i < MOST_PIECES && !err && len != rtr_len(r); i++) {
 		len = rtr_len(r);
-		err = lay_out(to, m, fixed + (uint32_t)(len + body), which, r, gap);
+		l->header = path->fixed + (uint32_t)len;
+		err = lay_out(path, m, which, r, l);
 	}
-	if (err || len != rtr_len(r) || fixed + len >= room || fixed + len + body > to->bytes ||
-	    pieces_of(m, gap, room - fixed - (uint32_t)len) > RPC_MAX_PIECES)
+	if (err || len != rtr_len(r) || (uint64_t)l->header + l->first > path->to->bytes)
 		return ERR_TOOBIG;
+	r->payload = l->first;
+	if (m->nwishes)
+		r->reserved = path->reserved;
 	/* Profile section 5: what reaches further a peer need not take, and a Reply is not sent again. */
 	if (m->nplaced && m->dir == RPC_CALL)
 		return 0;
-	return before && fixed + len + body > before ? ERR_TOOBIG : 0;
+	return before && l->header + l->first > before ? ERR_TOOBIG : 0;
+}
+
+int rtr_form(const struct rtr_path *path, const struct rpc_msg *m, uint32_t number,
+	     struct rtr_msg *r, struct rtr_send *send)
+{
+	struct layout l;
+	int err = form_group(path, m, r, &l);
+
+	/* None of what follows the first one may fail. */
+	for (uint32_t k = l.count; !err && number == 0 && k-- > 1;)
+		err = put_transmission(&l, m, k, path->room, send);
+	if (!err)
+		err = put_transmission(&l, m, number, path->room, send);
+	if (err || number == 0)
+		return err;
+	rtr_msg_reset(r, RTR_CONTINUE);
+	r->number = number;
+	r->began = path->type;
+	r->payload = (uint32_t)send->length;
+	return 0;
 }

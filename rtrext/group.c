@@ -57,9 +57,12 @@ int rtr_group_interrupt(struct rtr_group *g, uint32_t type, bool is_option, uint
 	return blame(fault, is_option ? RTR_BAD_OPTION : RTR_BAD_TYPE, type, expected, expected);
 }
 
-int rtr_check_payload(const struct rtr_msg *m, uint32_t left, struct rtr_fault *fault)
+int rtr_check_payload(const struct rtr_msg *m, bool has_next, uint32_t left,
+		      struct rtr_fault *fault)
 {
-	return m->payload > left ? blame(fault, RTR_BAD_PAYLOAD, m->payload, 0, left) : 0;
+	if (m->payload > left || (has_next && m->payload % 4))
+		return blame(fault, RTR_BAD_PAYLOAD, m->payload, 0, left);
+	return 0;
 }
 
 /* Segment @number of the group: the transmission it is in, and where. */

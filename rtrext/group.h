@@ -17,8 +17,7 @@ struct rtr_group {
 	struct rtr_id lead; /* its first transmission */
 	uint32_t began;	    /* as CONTINUEs have to say it */
 	uint32_t count;
-	uint32_t next;	       /* number of the transmission that comes next */
-	uint32_t payload_from; /* octets of its header: its payload stream begins there */
+	uint32_t next; /* number of the transmission that comes next */
 };
 
 /**
@@ -51,11 +50,13 @@ int rtr_group_interrupt(struct rtr_group *g, uint32_t type, bool is_option, uint
 
 /**
  * rtr_check_payload - the payload stream of @m within one transmission
+ * @has_next: another follows: it ends with a word
  * @left: octets behind its header
  *
  * Return: 0, or ERR_CONT with @fault.
  */
-int rtr_check_payload(const struct rtr_msg *m, uint32_t left, struct rtr_fault *fault) WARN_UNUSED;
+int rtr_check_payload(const struct rtr_msg *m, bool has_next, uint32_t left,
+		      struct rtr_fault *fault) WARN_UNUSED;
 
 /**
  * rtr_check_items - whether what @m, a REQUEST or RESPONSE, says of its items can be so

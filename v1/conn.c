@@ -245,12 +245,13 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	return c->t.own.msg->dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
 }
 
-static void conn_again(const struct rpc_transport *t, struct view in)
+static void conn_again(const struct rpc_transport *t, struct view in, struct view gathered)
 {
 	struct v1_header h;
 	bool dir_known;
 	int rc = v1_header_decode(&h, t->own.msg, &dir_known, in);
 
+	(void)gathered;
 	assert(rc == 0);
 	(void)rc;
 }

@@ -30,6 +30,9 @@
  */
 #include "v2/conn.h"
 
+#include <string.h>
+
+#include "v2/answer.h"
 #include "v2/conn_rx.h"
 #include "v2/cover.h"
 #include "v2/message.h"
@@ -98,7 +101,9 @@ static bool may_send(const struct rpc_transport *t, const struct rpc_tx *tx)
 
 static int may_begin(struct v2_conn *c, const struct rpc_tx *tx, size_t header, size_t body)
 {
-	return can_express(c, tx, header, body) ? v2_cover_check(c, tx, header + body) : ERR_TOOBIG;
+	if (!can_express(c, tx, header, body))
+		return ERR_TOOBIG;
+	return v2_cover_check(c, tx, v2_cover_sends(c, tx->msg, header + body));
 }
 
 /* What the next Send of @tx carries: the type, and octets of body. */
@@ -121,35 +126,55 @@ static void answered(struct v2_conn *c)
 	c->owed--;
 }
 
-/* One Send of an announced type, as places() said (docs/rtrext-profile.md). */
+static enum v2_htype extended_type(const struct rpc_tx *tx)
+{
+	if (tx->transmission)
+		return V2_RTR_CONTINUE;
+	return tx->msg->dir == RPC_CALL ? V2_RTR_REQUEST : V2_RTR_RESPONSE;
+}
+
+/* The first of a group, or all of a message of one Send. */
+static void began_extended(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
+{
+	v2_refused_remember(c, m, htype);
+	if (m->dir == RPC_CALL)
+		(void)rpc_late_take(&c->t.late, m->xid); /* its next answer is this call's */
+}
+
+/* Sends of announced types, as places() said (docs/rtrext-profile.md). */
 static int encode_extended(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
 			   size_t *hdr_len, size_t *body_len)
 {
-	bool is_call = tx->msg->dir == RPC_CALL;
 	struct rtr_msg r;
+	struct rtr_send send;
 	struct v2_hdr h = {.xid = tx->msg->xid,
 			   .vers = V2_VERSION,
 			   .credit = v2_credit_value(&c->credit),
-			   .htype = is_call ? V2_RTR_REQUEST : V2_RTR_RESPONSE,
+			   .htype = extended_type(tx),
 			   .rtr = &r};
-	int len;
+	int len = v2_rtr_form(c, tx->msg, tx->transmission, &r, &send);
 
-	if (v2_rtr_form(c, tx->msg, &r, tx->gap))
-		return ERR_TOOBIG;
-	len = v2_encode(&h, tx->msg, hdr, cap);
+	if (!len && tx->transmission == 0)
+		len = v2_cover_check(c, tx, send.count);
+	if (!len)
+		len = v2_encode(&h, tx->msg, hdr, cap);
 	if (len < 0)
 		return len;
 	*hdr_len = (size_t)len;
-	*body_len = rpc_msg_body_len(tx->msg);
-	v2_refused_remember(c, tx->msg, h.htype);
+	*body_len = send.length;
+	memcpy(tx->data, send.data, sizeof(tx->data));
+	tx->ndata = send.ndata;
+	if (tx->transmission == 0)
+		began_extended(c, tx->msg, h.htype);
 	v2_credit_sent(&c->credit);
 	c->t.count.sends++;
-	tx->body_sent += *body_len;
-	if (is_call)
-		(void)rpc_late_take(&c->t.late, h.xid); /* its next answer is this call's */
-	else
+	tx->body_sent += send.length;
+	c->tx_open = ++tx->transmission < send.count;
+	c->tx_xid = h.xid;
+	c->tx_dir = tx->msg->dir;
+	if (!c->tx_open && tx->msg->dir == RPC_REPLY)
 		answered(c);
-	return 0;
+	return c->tx_open;
 }
 
 static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
@@ -241,7 +266,9 @@ static int send_report(struct v2_conn *c, uint8_t *buf, size_t cap)
 
 	if (r->fault.code) {
 		rtr_msg_reset(&m, RTR_REPORT);
-		m.bad = (struct rtr_id){r->xid, r->error.a, r->number};
+		m.bad = (struct rtr_id){r->xid, r->error.a & V2_FAULT_REPLY, r->number};
+		m.has_lead = r->error.a & V2_FAULT_HAS_LEAD;
+		m.lead = (struct rtr_id){r->error.b, r->error.a & V2_FAULT_LEAD_REPLY, 0};
 		m.fault = r->fault;
 		h.htype = V2_RTR_REPORT;
 		h.rtr = &m;
@@ -386,6 +413,7 @@ static const struct rpc_transport_ops ops = {
 	.traits = &v2_traits,
 	.recv = v2_conn_recv,
 	.arrive = v2_conn_arrive,
+	.gather = v2_conn_gather,
 	.again = v2_conn_again,
 	.may_send = may_send,
 	.encode = encode,

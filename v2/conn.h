@@ -3,6 +3,7 @@
 #define V2_CONN_H
 
 #include "rpc/transport.h"
+#include "rtrext/group.h"
 #include "rtrext/message.h"
 #include "rtrext/structure.h"
 #include "v2/auth.h"
@@ -44,25 +45,29 @@ enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64 };
 /** struct v2_report - an RDMA2_ERROR that waits for its credit. */
 struct v2_report {
 	uint32_t xid, vers;	/* as the message it answers had them, section 7 */
-	struct rpc_error error; /* with a fault .a: whether that is one of a response */
+	struct rpc_error error; /* with a fault .a: V2_FAULT_ bits; .b: XID of what led to it */
 	struct rtr_fault fault; /* with a .code: Report Error, about that */
 	uint32_t number;	/* of the transmission */
 };
 
+enum { V2_FAULT_REPLY = 1, V2_FAULT_HAS_LEAD = 2, V2_FAULT_LEAD_REPLY = 4 };
+
 /** struct v2_rtr_peer - what the peer has of the round-trip extension: rtr.h. */
 struct v2_rtr_peer {
 	uint32_t support;
+	uint32_t requests; /* transmissions of one that it takes; 0 counts as 1 */
 	struct rtr_structure structure;
 };
 
 /** struct v2_sent - a message of ours that was not simply inline, by its first Send. */
 struct v2_sent {
-	uint32_t xid, htype;
+	uint32_t xid;
 	uint32_t bytes; /* of payload stream */
 	uint32_t after; /* messages sent once it was, all kinds */
 	uint16_t parts; /* Sends it takes */
 	uint16_t told;	/* ERR_INVAL_HTYPEs about its parts */
 	uint16_t stale; /* reports to come yet about parts of the form before this one */
+	uint8_t htype;	/* the low octet, by which those that are kept here can be told apart */
 	bool answered;
 };
 _Static_assert(V2_MAX_MESSAGE / 256 <= UINT16_MAX,
@@ -94,6 +99,8 @@ struct v2_conn {
 	bool lacks_external, lacks_middle;	/* the peer said so of these types of Call */
 	uint32_t continue_bytes, segment_count; /* it refused more; 0: nothing yet */
 	struct v2_rtr_peer rtr;
+	struct rtr_group group;	  /* being received */
+	bool group_dropped;	  /* ... was ended: what comes of .group.lead yet is dropped */
 	bool lacks_rtr;		  /* it refused a Transmit Request */
 	bool lacks_rtr_data;	  /* ... or data in a Transmit Response */
 	bool lacks_rtr_responses; /* it sends none: its limit for them is 0 */

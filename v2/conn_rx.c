@@ -26,54 +26,12 @@
 #include "v2/conn_rx.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "v2/answer.h"
 #include "v2/error.h"
 #include "v2/refused.h"
 #include "v2/rtr.h"
-
-int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const struct rpc_error *e)
-{
-	if (c->nreports == V2_REPORTS)
-		return ERR_NOSPACE;
-	c->reports[(c->report_head + c->nreports++) % V2_REPORTS] =
-		(struct v2_report){.xid = xid, .vers = vers, .error = *e};
-	return 0;
-}
-
-/* Queue a report about a message just received; more than the ring holds, while
- * the peer leaves no credit to send them, ends the connection. */
-static int answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid,
-		  const struct rpc_error *e)
-{
-	c->t.count.invalid++;
-	if (v2_conn_queue_report(c, xid, h->vers, e) == 0)
-		return 0;
-	c->state = V2_CLOSED;
-	return ERR_PROTO;
-}
-
-static int answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
-			uint32_t number)
-{
-	const struct rpc_error none = {.code = RPC_ERROR_SYSTEM};
-	int err = answer(c, h, h->xid, &none);
-
-	if (!err) {
-		struct v2_report *r = &c->reports[(c->report_head + c->nreports - 1) % V2_REPORTS];
-
-		r->fault = *fault;
-		r->number = number;
-		r->error.a = h->htype == V2_RTR_RESPONSE;
-	}
-	return err;
-}
-
-static int answer_code(struct v2_conn *c, const struct v2_hdr *h, enum rpc_error_code code)
-{
-	const struct rpc_error e = {.code = code};
-
-	return answer(c, h, h->xid, &e);
-}
 
 /* The Reply to our call @xid is lost: let the call end, beside one that did so already. */
 static void fail_call(struct rpc_rx *rx, uint32_t xid)
@@ -178,7 +136,7 @@ static int recv_grant(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 static int end_unauthenticated(struct v2_conn *c, const struct v2_hdr *h)
 {
 	if (c->auth->is_absent && c->t.own.role == RPC_ACCEPTOR)
-		(void)answer_code(c, h, RPC_ERROR_SYSTEM);
+		(void)v2_answer_code(c, h, RPC_ERROR_SYSTEM);
 	return ERR_AUTH;
 }
 
@@ -239,7 +197,7 @@ static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2
 		c->t.count.dropped++;
 		return 0;
 	}
-	return answer(c, h, h->xid, e);
+	return v2_answer(c, h, h->xid, e);
 }
 
 /* A Reply, or a part of one, to a call that was let go: nobody waits for it. */
@@ -315,8 +273,8 @@ static int break_message(struct v2_conn *c, const struct v2_type *type, const st
 		fail_call(rx, xid);
 	v2_cont_give_up(&c->cont, xid, c->cont.dir);
 	drop_intruder(c, type, h, rx);
-	err = answer_code(c, h, type ? RPC_ERROR_INVAL_CONT : RPC_ERROR_INVAL_HTYPE);
-	return err || xid == h->xid ? err : answer(c, h, xid, &cont);
+	err = v2_answer_code(c, h, type ? RPC_ERROR_INVAL_CONT : RPC_ERROR_INVAL_HTYPE);
+	return err || xid == h->xid ? err : v2_answer(c, h, xid, &cont);
 }
 
 static bool is_connprop(const struct v2_type *type)
@@ -336,7 +294,7 @@ static int break_properties(struct v2_conn *c, const struct v2_type *type, const
 {
 	/* The properties go on; of a message begun here later parts are not wanted. */
 	drop_intruder(c, type, h, rx);
-	return answer_code(c, h, RPC_ERROR_INVAL_CONT);
+	return v2_answer_code(c, h, RPC_ERROR_INVAL_CONT);
 }
 
 /* An ERROR that ends before its words do: no Reply follows it either, whatever they were. */
@@ -359,7 +317,7 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 		return recv_cut_error(c, h, rx);
 	if (v2_auth_is_going(c)) { /* what is lost here cannot be made up for */
 		c->auth->verdict = V2_AUTH_FAILED;
-		(void)answer(c, h, h->xid, fault);
+		(void)v2_answer(c, h, h->xid, fault);
 		return ERR_PROP;
 	}
 	if (type->htype == V2_CONNPROP_MIDDLE)
@@ -367,7 +325,7 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 	/* Only this message's properties are lost: its sender may not send another. */
 	if (type->htype == V2_CONNPROP_FINAL)
 		end_negotiation(c, rx);
-	return answer(c, h, h->xid, fault);
+	return v2_answer(c, h, h->xid, fault);
 }
 
 /* What is wrong with a Transmit Request of this end's is the form that it had; so with a Response, but nobody
@@ -386,42 +344,186 @@ static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc
 	return recv_error(c, &type, rx);
 }
 
-/* Profile section 6: its call is lost, and an answer to that which comes yet nobody waits for. */
-static int fault_in_response(struct v2_conn *c, const struct v2_hdr *h,
-			     const struct rtr_fault *fault, struct rpc_rx *rx)
+/* Profile section 6: its call is lost, and an answer to that which comes yet nobody waits for. Return: whether
+ * it is worth a word. */
+static bool fail_response(struct v2_conn *c, uint32_t xid, struct rpc_rx *rx)
 {
-	if (rpc_late_take(&c->t.late, h->xid)) {
+	if (rpc_late_take(&c->t.late, xid)) {
 		c->t.count.late++;
-		return 0;
+		return false;
 	}
-	fail_call(rx, h->xid);
-	rpc_late_add(&c->t.late, h->xid);
-	return answer_fault(c, h, fault, 0);
+	fail_call(rx, xid);
+	rpc_late_add(&c->t.late, xid);
+	return true;
 }
 
+/* A group that is open is over, and what comes of it yet is dropped. */
+static void end_group(struct v2_conn *c, struct rpc_rx *rx)
+{
+	c->group.is_open = false;
+	c->group_dropped = true;
+	rx->abandon = true;
+}
+
+/* ... by a part of it that is malformed. Return: whether there is a word for that: not of a Reply. */
+static bool end_bad_group(struct v2_conn *c, struct rpc_rx *rx)
+{
+	end_group(c, rx);
+	if (!c->group.lead.is_reply)
+		return true;
+	(void)fail_response(c, c->group.lead.xid, rx);
+	c->t.count.dropped++;
+	return false;
+}
+
+/* The first transmission of a group, or all there is. */
 static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 			     struct view in, struct rpc_rx *rx)
 {
+	const struct rtr_id id = {h->xid, type->flags & V2_IS_REPLY, 0};
+	const struct rpc_octets octets = v2_rtr_octets(c, in);
+	struct rtr_group group;
 	struct rtr_fault fault;
 	struct rpc_error e;
-	int err = v2_rtr_take(c, h->rtr, in, c->t.own.msg, &fault, &e);
+	int err = v2_rtr_take(c, h->rtr, &octets, 1, NULL, c->t.own.msg, &group, &fault, &e);
 
+	if (!err && group.is_open && is_beyond_reverse(c, type, c->t.own.msg, &e))
+		err = ERR_XDR;
+	/* What continues one that is refused is dropped as well. */
+	if (h->rtr->count > 1) {
+		c->group = (struct rtr_group){.lead = id};
+		c->group_dropped = err;
+	}
 	if (err == ERR_CONT)
-		return type->flags & V2_IS_REPLY ? fault_in_response(c, h, &fault, rx)
-						 : answer_fault(c, h, &fault, 0);
-	return err ? refuse(c, type, h, &e, rx) : recv_message(c, type, h, rx);
+		return id.is_reply && !fail_response(c, h->xid, rx)
+			       ? 0
+			       : v2_answer_fault(c, h, &fault, &id, NULL);
+	if (err)
+		return refuse(c, type, h, &e, rx);
+	if (!group.is_open)
+		return recv_message(c, type, h, rx);
+	open_up(c);
+	c->group = group;
+	rx->kind = RPC_RX_HELD;
+	return 0;
+}
+
+/* The first transmission, @in, of a group once more, into @h, @m and h->rtr. */
+static void decode_lead(const struct v2_conn *c, struct view in, struct v2_hdr *h,
+			struct rpc_msg *m)
+{
+	struct rtr_msg *r = h->rtr;
+	struct rpc_error e;
+	int err = v2_prefix_decode(h, in);
+
+	h->rtr = r;
+	if (!err)
+		err = v2_decode_rest(v2_type_find(h->htype), h, m, in, c->t.own.segment_count, &e);
+	assert(err == 0);
+	(void)err;
+}
+
+/* All of a group has come: what is left to find out is how much of it has to be gathered. */
+static int complete_group(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *lead,
+			  const struct rpc_octets *sends, unsigned nsends, struct rpc_rx *rx)
+{
+	struct rtr_group group;
+	struct rtr_fault fault;
+	struct rpc_error e;
+	int err = v2_rtr_take(c, lead->rtr, sends, nsends, NULL, c->t.own.msg, &group, &fault, &e);
+
+	assert(err == 0); /* none of this is new */
+	(void)err;
+	if (is_late(c, type, lead)) {
+		rx->kind = RPC_RX_NONE;
+		rx->abandon = true;
+		return 0;
+	}
+	if (type->flags & V2_IS_REPLY)
+		v2_refused_answered(c, lead->xid);
+	else
+		c->owed++;
+	rx->kind = RPC_RX_GROUP;
+	rx->xid = lead->xid;
+	rx->group_dir = c->t.own.msg->dir;
+	rx->remaining = c->t.own.msg->gathered;
+	return 0;
+}
+
+static int recv_rtr_continue(struct v2_conn *c, const struct v2_hdr *h, struct view in,
+			     struct rpc_rx *rx)
+{
+	const struct rtr_id id = {h->xid, h->rtr->began == V2_RTR_RESPONSE, h->rtr->number};
+	struct rpc_octets sends[RPC_MAX_TRANSMISSIONS];
+	bool was_open = c->group.is_open;
+	const struct rtr_id group_lead = c->group.lead;
+	struct rtr_fault fault;
+	struct rtr_msg first;
+	struct v2_hdr lead = {.rtr = &first};
+	int err;
+
+	if (was_open) {
+		assert(c->t.nheld > 0 && c->t.nheld < RPC_MAX_TRANSMISSIONS);
+		memcpy(sends, c->t.held, c->t.nheld * sizeof(sends[0]));
+		decode_lead(c, sends[0].here, &lead, c->t.own.msg);
+	}
+	sends[c->t.nheld] = v2_rtr_octets(c, in);
+	err = rtr_take_more(&c->t.own, &c->group, &first, h->rtr, &id, &sends[c->t.nheld],
+			    V2_PREFIX_BYTES, &fault);
+	if (err && !was_open)
+		return v2_answer_fault(c, h, &fault, &id, NULL);
+	if (err) {
+		end_group(c, rx);
+		if (group_lead.is_reply && !fail_response(c, group_lead.xid, rx))
+			return 0;
+		return v2_answer_fault(c, h, &fault, &id, &group_lead);
+	}
+	rx->kind = RPC_RX_HELD;
+	return c->group.is_open ? 0
+				: complete_group(c, v2_type_find(lead.htype), &lead, sends,
+						 c->t.nheld + 1, rx);
+}
+
+/* Where only what continues a group could come: it is lost with the group. @type: NULL for one that does not
+ * exist. */
+static int break_group(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+		       struct rpc_rx *rx)
+{
+	const struct rtr_id lead = c->group.lead;
+	const struct rtr_id bad = {h->xid, type && type->flags & V2_IS_REPLY, 0};
+	struct rtr_fault fault;
+	int err = rtr_group_interrupt(&c->group, h->htype, false, V2_RTR_CONTINUE, &fault);
+
+	assert(err == ERR_CONT);
+	(void)err;
+	end_group(c, rx);
+	if (lead.is_reply)
+		(void)fail_response(c, lead.xid, rx);
+	drop_intruder(c, type, h, rx);
+	return v2_answer_fault(c, h, &fault, &bad, &lead);
+}
+
+/* What comes yet of a group that was ended, until something else does. */
+static bool is_dropped_continue(struct v2_conn *c, const struct v2_type *type,
+				const struct v2_hdr *h)
+{
+	bool is_late_part = type && type->htype == V2_RTR_CONTINUE && h->xid == c->group.lead.xid;
+
+	c->group_dropped &= is_late_part;
+	return c->group_dropped;
 }
 
 /* Of the round-trip extension. */
 static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2_type *type,
 					      struct v2_hdr *h, struct view in, struct rpc_rx *rx)
 {
-	const struct rtr_fault nothing = {.code = RTR_BAD_CONT};
 	struct rpc_error fault;
 	struct rtr_msg r;
 
 	h->rtr = &r;
 	if (v2_decode_rest(type, h, c->t.own.msg, in, c->t.own.segment_count, &fault)) {
+		if (type->htype == V2_RTR_CONTINUE && c->group.is_open && !end_bad_group(c, rx))
+			return 0;
 		if (type->htype != V2_RTR_REPORT) /* nor is that answered by an ERROR */
 			return recv_bad(c, type, h, &fault, rx);
 		c->t.count.dropped++;
@@ -433,8 +535,8 @@ static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2
 		return recv_rtr_transmit(c, type, h, in, rx);
 	case V2_RTR_REPORT:
 		return recv_rtr_report(c, h, rx);
-	default: /* groups are of one transmission here */
-		return answer_fault(c, h, &nothing, r.number);
+	default:
+		return recv_rtr_continue(c, h, in, rx);
 	}
 }
 
@@ -481,7 +583,8 @@ static const struct v2_type *find_type(const struct v2_conn *c, uint32_t htype)
 
 static bool is_transmit(const struct v2_type *type)
 {
-	return type->htype == V2_RTR_REQUEST || type->htype == V2_RTR_RESPONSE;
+	return type->htype == V2_RTR_REQUEST || type->htype == V2_RTR_RESPONSE ||
+	       type->htype == V2_RTR_CONTINUE;
 }
 
 /* A message of version 2, its prefix read. */
@@ -501,12 +604,18 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 		c->t.count.dropped++;
 		return 0;
 	}
+	if (!anywhere && c->group_dropped && is_dropped_continue(c, type, h)) {
+		c->t.count.dropped++;
+		return 0;
+	}
+	if (!anywhere && c->group.is_open && (!type || type->htype != V2_RTR_CONTINUE))
+		return break_group(c, type, h, rx);
 	if (!anywhere && v2_auth_is_going(c) && !is_connprop(type) && v2_auth_absent(c))
 		return end_unauthenticated(c, h);
 	if (!anywhere && c->cont.active && (!type || !v2_cont_is_next(&c->cont, type, h->xid)))
 		return break_message(c, type, h, rx);
 	if (!type)
-		return answer_code(c, h, RPC_ERROR_INVAL_HTYPE);
+		return v2_answer_code(c, h, RPC_ERROR_INVAL_HTYPE);
 	if (!anywhere && !is_connprop_order(c, type))
 		return break_properties(c, type, h, rx);
 	if (type->flags & V2_IS_RTR)
@@ -529,7 +638,7 @@ static int recv_other_version(struct v2_conn *c, const struct v2_hdr *h)
 	}
 	if (c->state != V2_OPENING && h->vers >= own->vers_low && h->vers <= own->vers_high)
 		e = (struct rpc_error){.code = RPC_ERROR_VERS_MISMATCH};
-	return answer(c, h, h->xid, &e);
+	return v2_answer(c, h, h->xid, &e);
 }
 
 /*
@@ -623,26 +732,47 @@ int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 
 /* A Transmit Request once more. */
 static __attribute__((noinline)) int rtr_again(const struct rpc_transport *t, struct v2_hdr *h,
-					       struct view in)
+					       struct view in, struct view gathered)
 {
 	struct rtr_fault fault;
 	struct rpc_error e;
 	struct rtr_msg r;
+	const struct v2_conn *c = v2_conn_of_const(t);
+	const struct rpc_octets octets = v2_rtr_octets(c, in);
+	const struct v2_rtr_room room = {.gathered = gathered};
+	struct rtr_group group;
 	int err;
 
 	h->rtr = &r;
 	err = v2_decode_rest(v2_type_find(h->htype), h, t->own.msg, in, t->own.segment_count, &e);
-	return err ? err : v2_rtr_take(v2_conn_of_const(t), &r, in, t->own.msg, &fault, &e);
+	return err ? err : v2_rtr_take(c, &r, &octets, 1, &room, t->own.msg, &group, &fault, &e);
 }
 
-void v2_conn_again(const struct rpc_transport *t, struct view in)
+void v2_conn_gather(struct rpc_transport *t, uint8_t *block)
+{
+	struct v2_conn *c = v2_conn_of(t);
+	const struct v2_rtr_room room = {.block = block};
+	struct rtr_group group;
+	struct rtr_fault fault;
+	struct rpc_error e;
+	struct rtr_msg r;
+	struct v2_hdr h = {.rtr = &r};
+	int err;
+
+	decode_lead(c, t->held[0].here, &h, t->own.msg);
+	err = v2_rtr_take(c, &r, t->held, t->nheld, &room, t->own.msg, &group, &fault, &e);
+	assert(err == 0);
+	(void)err;
+}
+
+void v2_conn_again(const struct rpc_transport *t, struct view in, struct view gathered)
 {
 	struct v2_hdr h;
 	struct rpc_error fault;
 	int err = v2_prefix_decode(&h, in);
 
 	if (!err && h.htype == V2_RTR_REQUEST)
-		err = rtr_again(t, &h, in);
+		err = rtr_again(t, &h, in, gathered);
 	else
 		err = v2_decode(&h, t->own.msg, in, t->own.segment_count, &fault);
 	assert(err == 0);

@@ -12,18 +12,17 @@ int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx);
 /** v2_conn_arrive - rpc_transport_ops.arrive. */
 int v2_conn_arrive(struct rpc_transport *t, struct view in);
 
+/** v2_conn_gather - rpc_transport_ops.gather. */
+void v2_conn_gather(struct rpc_transport *t, uint8_t *block);
+
 /** v2_conn_again - rpc_transport_ops.again. */
-void v2_conn_again(const struct rpc_transport *t, struct view in);
+void v2_conn_again(const struct rpc_transport *t, struct view in, struct view gathered);
 
 /** v2_conn_settle - rpc_transport_ops.settle. */
 bool v2_conn_settle(struct rpc_transport *t);
 
 /** v2_conn_authenticated - an acceptor's: its last word is sent, the peer's properties hold. */
 void v2_conn_authenticated(struct v2_conn *c);
-
-/** v2_conn_queue_report - Return: 0, or ERR_NOSPACE when the ring is full. */
-int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers,
-			 const struct rpc_error *e) WARN_UNUSED;
 
 static inline struct v2_conn *v2_conn_of(struct rpc_transport *t)
 {

@@ -35,10 +35,8 @@ static bool are_to_come(const struct v2_credit *credit, uint32_t need)
 	return open < half || (need <= credit->window && used >= half);
 }
 
-int v2_cover_check(struct v2_conn *c, const struct rpc_tx *tx, size_t octets)
+int v2_cover_check(struct v2_conn *c, const struct rpc_tx *tx, uint32_t need)
 {
-	uint32_t need = v2_cover_sends(c, tx->msg, octets);
-
 	c->waits = false;
 	if (need == 1 || tx->cover == RPC_COVER_NONE || need <= v2_credit_open(&c->credit))
 		return 0;

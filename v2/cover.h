@@ -16,8 +16,8 @@
 /** v2_cover_sends - messages that @m takes; @octets: of its header and payload stream. */
 uint32_t v2_cover_sends(const struct v2_conn *c, const struct rpc_msg *m, size_t octets);
 
-/** v2_cover_check - whether @tx, of which nothing was sent, may begin; @octets as above. Return: 0;
+/** v2_cover_check - whether @tx, of which nothing was sent, may begin; @need: messages that it takes. Return: 0;
  * ERR_AGAIN: later; ERR_TOOBIG: never. */
-int v2_cover_check(struct v2_conn *c, const struct rpc_tx *tx, size_t octets) WARN_UNUSED;
+int v2_cover_check(struct v2_conn *c, const struct rpc_tx *tx, uint32_t need) WARN_UNUSED;
 
 #endif

@@ -52,10 +52,14 @@ void v2_props_own(struct v2_props *props, const struct rpc_params *own)
 	v2_props_set(props, V2_PROP_BRS, own->reverse);
 	if (!own->bulk_bytes)
 		return;
-	/* Requests and responses of one transmission, which is the default. */
 	props->present |= V2_HAS_RTR_SUPPORT | V2_HAS_RTR_STRUCTURE | V2_HAS_RTR_RESPONSES;
 	props->rtr_support = RTR_TAKES_REQUEST | RTR_TAKES_RESPONSE;
 	props->rtr_responses = 1;
+	if (own->transmissions > 1) { /* of one is the default */
+		props->rtr_support |= RTR_TAKES_CONTINUE;
+		props->present |= V2_HAS_RTR_REQUESTS;
+		props->rtr_requests = props->rtr_responses = own->transmissions;
+	}
 	props->rtr_own[0] = own->recv_bytes;
 	props->rtr_own[1] = own->bulk_bytes;
 }
@@ -63,7 +67,7 @@ void v2_props_own(struct v2_props *props, const struct rpc_params *own)
 enum {
 	NUMBER_BYTES = 12,    /* a property of one word */
 	STRUCTURE_BYTES = 40, /* the value of ours: two groups */
-	RTR_BYTES = 2 * NUMBER_BYTES + 8 + STRUCTURE_BYTES,
+	RTR_BYTES = 3 * NUMBER_BYTES + 8 + STRUCTURE_BYTES,
 };
 
 _Static_assert((int)V2_PREFIX_BYTES + 4 + NUMBER_BYTES * (int)V2_PROP_NUMBERS + RTR_BYTES <=

@@ -33,7 +33,7 @@ void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t ht
 	}
 	parts = v2_cover_sends(c, m, v2_msg_header_len(m) + rpc_msg_body_len(m));
 	*sent = (struct v2_sent){.xid = m->xid,
-				 .htype = htype,
+				 .htype = (uint8_t)htype,
 				 .bytes = (uint32_t)rpc_msg_body_len(m),
 				 .parts = (uint16_t)parts,
 				 .after = c->credit.sent + parts,
@@ -108,7 +108,7 @@ static int heed_type(struct v2_conn *c, uint32_t xid)
 		return xid == c->t.own.first_xid || is_displaced(sent, xid) ? 0 : ERR_TYPE;
 	c->lacks_external |= sent->htype == V2_CALL_EXTERNAL;
 	c->lacks_middle |= sent->htype == V2_CALL_MIDDLE;
-	c->lacks_rtr |= sent->htype == V2_RTR_REQUEST;
+	c->lacks_rtr |= sent->htype == (uint8_t)V2_RTR_REQUEST;
 	if (sent->told < sent->parts)
 		sent->told++;
 	return 0;
@@ -120,7 +120,7 @@ static void heed_form(struct v2_conn *c, const struct v2_hdr *h)
 {
 	const struct v2_sent *sent = find(c, RPC_CALL, h->xid);
 
-	c->lacks_rtr |= sent && sent->htype == V2_RTR_REQUEST;
+	c->lacks_rtr |= sent && sent->htype == (uint8_t)V2_RTR_REQUEST;
 }
 
 /*

@@ -62,19 +62,23 @@ bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype)
 	}
 }
 
-int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, struct view in, struct rpc_msg *m,
-		struct rtr_fault *fault, struct rpc_error *e)
+int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, const struct rpc_octets *sends,
+		unsigned nsends, const struct v2_rtr_room *room, struct rpc_msg *m,
+		struct rtr_group *group, struct rtr_fault *fault, struct rpc_error *e)
 {
 	const struct rtr_call_in got = {.r = r,
 					.type = RTR_HEADER_TYPES + (uint32_t)r->op,
-					.in = in,
-					.behind = c->t.behind,
-					.payload = m->body[0]};
+					.fixed = V2_PREFIX_BYTES,
+					.payload = m->body[0],
+					.sends = sends,
+					.nsends = nsends,
+					.block = room ? room->block : NULL,
+					.gathered = room ? room->gathered : view_of(NULL, 0)};
 	int err;
 
 	if (r->op == RTR_REQUEST)
-		return rtr_call_take(&c->t.own, &c->rtr.structure, &got, m, fault, e);
-	err = rtr_reply_take(&c->t.own, &got, m, fault);
+		return rtr_call_take(&c->t.own, &c->rtr.structure, &got, m, group, fault, e);
+	err = rtr_reply_take(&c->t.own, &got, m, group, fault);
 	*e = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
 	return err;
 }
@@ -85,6 +89,8 @@ void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props)
 
 	if (props->present & V2_HAS_RTR_SUPPORT)
 		peer->support = props->rtr_support;
+	if (props->present & V2_HAS_RTR_REQUESTS)
+		peer->requests = props->rtr_requests;
 	if (props->present & V2_HAS_RTR_RESPONSES)
 		c->lacks_rtr_responses = props->rtr_responses == 0;
 	/* More than is held here: no data are placed toward it (profile section 7). */
@@ -103,25 +109,47 @@ static bool may_go(const struct v2_conn *c, const struct rpc_msg *m)
 	return c->rtr.support & RTR_TAKES_REQUEST && !c->lacks_rtr;
 }
 
-int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, struct rtr_msg *r,
-		uint32_t gap[RPC_MAX_PLACED])
+/* Profile sections 2 and 4. */
+static uint32_t most_of(const struct v2_conn *c, const struct rpc_msg *m)
+{
+	uint32_t kept = rtr_limit(m->reserved), own = rtr_limit(c->t.own.transmissions);
+
+	if (!(c->rtr.support & RTR_TAKES_CONTINUE))
+		return 1;
+	if (m->dir == RPC_CALL)
+		return rtr_limit(c->rtr.requests);
+	return kept < own ? kept : own;
+}
+
+int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, uint32_t number,
+		struct rtr_msg *r, struct rtr_send *send)
 {
 	struct rtr_structure plain;
-	const struct rtr_structure *to = &c->rtr.structure;
+	struct rtr_path path = {
+		.to = &c->rtr.structure,
+		.most = most_of(c, m),
+		.type = m->dir == RPC_CALL ? V2_RTR_REQUEST : V2_RTR_RESPONSE,
+		.fixed = V2_PREFIX_BYTES,
+		.reserved = rtr_limit(c->t.own.transmissions),
+		.room = c->t.own.send_bytes,
+	};
 
-	if (!may_go(c, m))
+	if (number == 0 && !may_go(c, m))
 		return ERR_TOOBIG;
-	if (to->ngroups == 0) {
+	if (path.to->ngroups == 0) {
 		rtr_structure_plain(&plain, c->t.peer.send_bytes);
-		to = &plain;
+		path.to = &plain;
 	}
-	return rtr_form(to, m, V2_PREFIX_BYTES, c->t.own.send_bytes, r, gap);
+	return rtr_form(&path, m, number, r, send);
 }
 
 bool v2_rtr_places(const struct rpc_transport *t, const struct rpc_msg *m)
 {
-	uint32_t gap[RPC_MAX_PLACED];
+	const struct v2_conn *c = v2_conn_of_const(t);
+	struct rtr_send first;
 	struct rtr_msg r;
 
-	return v2_rtr_form(v2_conn_of_const(t), m, &r, gap) == 0;
+	/* Profile section 4: a group begins when credits cover all of it. */
+	return v2_rtr_form(c, m, 0, &r, &first) == 0 &&
+	       (first.count == 1 || first.count <= v2_credit_open(&c->credit));
 }

@@ -9,7 +9,7 @@
  * rtr - the round-trip extension over version 2 (docs/rtrext-profile.md): Calls and Replies whose data
  * items travel in the same Send, behind the payload stream
  *
- * Transmit Requests and Responses of one transmission, and Report Error.
+ * Transmit Requests and Responses, what continues them, and Report Error.
  */
 
 /* Rows of the header type table. Bodies are in h->rtr; NULL: they are checked and forgotten. */
@@ -21,14 +21,29 @@ void v2_rtr_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_m
  * connection: else it does not exist. */
 bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype);
 
+/** v2_rtr_octets - @in, a message that is being looked at, with what of it lies in the second piece. */
+static inline struct rpc_octets v2_rtr_octets(const struct v2_conn *c, struct view in)
+{
+	return (struct rpc_octets){in, c->t.behind};
+}
+
+/** struct v2_rtr_room - memory for what is gathered, or what was put there before. */
+struct v2_rtr_room {
+	uint8_t *block;
+	struct view gathered;
+};
+
 /**
  * v2_rtr_take - a Transmit Request or Response that was decoded into @m and @r: its items into @m
- * @in:   what lies in the first piece of its Receive; c->t.behind: in the second
+ * @sends: it, and of a group what else has come
+ * @room: NULL: nothing is gathered of them yet
  *
- * Return: 0; ERR_CONT with @fault; or another error with @e, what version 2 has to say.
+ * Return: 0: if @group is open more is to come; ERR_CONT with @fault; or another error with @e, what version 2
+ * has to say.
  */
-int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, struct view in, struct rpc_msg *m,
-		struct rtr_fault *fault, struct rpc_error *e) WARN_UNUSED;
+int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, const struct rpc_octets *sends,
+		unsigned nsends, const struct v2_rtr_room *room, struct rpc_msg *m,
+		struct rtr_group *group, struct rtr_fault *fault, struct rpc_error *e) WARN_UNUSED;
 
 /** v2_rtr_heed - what the peer said of the extension in its properties. */
 void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props);
@@ -42,9 +57,9 @@ static inline bool v2_rtr_is_extended(const struct rpc_msg *m)
 	return m->nplaced || m->nwishes;
 }
 
-/** v2_rtr_form - the Transmit Request or Response for @m; @gap: octets of zeros before each item. Return: 0,
- * or ERR_TOOBIG: the peer does not take it so. */
-int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, struct rtr_msg *r,
-		uint32_t gap[RPC_MAX_PLACED]) WARN_UNUSED;
+/** v2_rtr_form - transmission @number of the Transmit Request or Response for @m. Return: 0, or ERR_TOOBIG:
+ * the peer does not take it so. */
+int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, uint32_t number,
+		struct rtr_msg *r, struct rtr_send *send) WARN_UNUSED;
 
 #endif

@@ -33,7 +33,8 @@
  * An error is never answered with an error.
  *
  * Transmit Requests and Responses (docs/rtrext-profile.md, rtrext/call.c) are taken where Receives have a second piece, and
- * sent where the operator said that the peer's have; who does not know them says so to the first.
+ * sent where the operator said that the peer's have; who does not know them says so to the first. Requests may be continued;
+ * responses not, for nothing here bounds by how much, but that each call has a Receive for its reply.
  */
 #include "v2early/conn.h"
 
@@ -42,6 +43,7 @@
 
 #include "base/list.h"
 #include "rtrext/call.h"
+#include "v2early/option.h"
 #include "v2early/traits.h"
 
 static struct early_conn *conn_of(struct rpc_transport *t)
@@ -80,74 +82,16 @@ static bool has_chunks(const struct rpc_msg *m)
 
 /* --- error reports --- */
 
-static int queue_report(struct early_conn *c, const struct early_header *h)
-{
-	unsigned at = (c->first_report + c->nreports) % EARLY_REPORTS;
-
-	if (c->nreports == EARLY_REPORTS)
-		return ERR_NOSPACE;
-	c->reports[at] = *h;
-	c->faults[at] = (struct rtr_fault){0};
-	c->of_reply[at] = false;
-	c->nreports++;
-	return 0;
-}
-
-/* Profile section 1: a report about a request is a reply, one about a response a call. */
-static int encode_fault(const struct early_conn *c, struct early_header *h, uint8_t *buf,
-			size_t cap)
-{
-	uint8_t info[128];
-	struct rtr_msg m;
-	struct xdr_out x;
-
-	rtr_msg_reset(&m, RTR_REPORT);
-	m.bad = (struct rtr_id){h->xid, c->of_reply[c->first_report], c->numbers[c->first_report]};
-	m.fault = c->faults[c->first_report];
-	xdr_out_init(&x, info, sizeof(info));
-	rtr_encode(&m, &x);
-	h->optdir = m.bad.is_reply ? RPC_CALL : RPC_REPLY;
-	h->opttype = RTR_REPORT;
-	h->optinfo = view_of(info, xdr_out_len(&x));
-	return early_optional_encode(h, buf, cap);
-}
-
-static struct early_header report_of(uint32_t xid, enum early_errcode err)
-{
-	return (struct early_header){.xid = xid, .vers = EARLY_VERSION, .err = err};
-}
-
-/* The range of this end. A version that is in it is spoken, but not on this connection (section 5.3),
- * and this dialect has no word for that: on this connection there is 2 alone. */
-static struct early_header vers_report(const struct early_conn *c, uint32_t xid, uint32_t vers)
-{
-	const struct rpc_params *own = &c->t.own;
-	bool is_other = vers != EARLY_VERSION && vers >= own->vers_low && vers <= own->vers_high;
-
-	return (struct early_header){
-		.xid = xid,
-		.vers = vers,
-		.err = EARLY_ERR_VERS,
-		.low = is_other ? EARLY_VERSION : own->vers_low,
-		.high = is_other ? EARLY_VERSION : own->vers_high,
-	};
-}
-
 static int conn_control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 {
 	struct early_conn *c = conn_of(t);
-	struct early_header *h = &c->reports[c->first_report];
 	int len;
 
-	if (c->nreports == 0)
+	if (c->reports.n == 0 || c->tx_open)
 		return 0;
-	h->credit = rpc_account_grants(&t->own);
-	len = c->faults[c->first_report].code ? encode_fault(c, h, buf, cap)
-					      : early_error_encode(h, buf, cap);
+	len = early_reports_take(&c->reports, rpc_account_grants(&t->own), buf, cap);
 	if (len < 0)
 		return len;
-	c->first_report = (c->first_report + 1) % EARLY_REPORTS;
-	c->nreports--;
 	t->count.sends++;
 	t->count.errors_sent++;
 	return len;
@@ -158,10 +102,11 @@ static int conn_report(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
 		       const struct rpc_error *e)
 {
 	struct early_conn *c = conn_of(t);
-	struct early_header h = e->code == RPC_ERROR_VERS ? vers_report(c, xid, EARLY_VERSION)
-							  : report_of(xid, EARLY_ERR_BAD_HEADER);
+	struct early_report r = e->code == RPC_ERROR_VERS
+					? early_report_vers(&t->own, xid, EARLY_VERSION)
+					: early_report(xid, EARLY_ERR_BAD_HEADER);
 
-	return dir == RPC_CALL ? queue_report(c, &h) : 0;
+	return dir == RPC_CALL ? early_reports_add(&c->reports, &r) : 0;
 }
 
 /* --- receiving --- */
@@ -178,19 +123,36 @@ static void take_as_spoken(struct early_conn *c)
 	c->t.peer.send_bytes = min_u32(c->t.own.send_bytes, EARLY_INLINE_BYTES);
 }
 
-static int answer_with(struct early_conn *c, const struct early_header *report)
+static int answer_with(struct early_conn *c, const struct early_report *report)
 {
 	c->t.count.invalid++;
-	return queue_report(c, report) ? ERR_PROTO : 0;
+	return early_reports_add(&c->reports, report) ? ERR_PROTO : 0;
+}
+
+/* An answer to @xid has come: what continued it gives its credits back with it. */
+static void give_more(struct early_conn *c, uint32_t xid)
+{
+	uint32_t at = xid % EARLY_OPTIONS;
+
+	if (c->options[at] != xid)
+		return;
+	c->calls.in_flight -= min_u32(c->more[at], c->calls.in_flight);
+	c->more[at] = 0;
+}
+
+static bool answers(struct early_conn *c, uint32_t xid)
+{
+	give_more(c, xid);
+	return rpc_account_answer(&c->calls, &c->t, xid);
 }
 
 /* The peer's message is no good: answer a call, fail the call a reply was for. */
-static int refuse(struct early_conn *c, const struct early_header *report, bool is_call,
+static int refuse(struct early_conn *c, const struct early_report *report, bool is_call,
 		  struct rpc_rx *rx)
 {
 	if (is_call)
 		return answer_with(c, report);
-	if (!rpc_account_answer(&c->calls, &c->t, report->xid))
+	if (!answers(c, report->xid))
 		return 0;
 	drop(c);
 	rx->kind = RPC_RX_ERROR;
@@ -238,7 +200,7 @@ static int recv_refusal(struct early_conn *c, uint32_t xid, bool *lacks, struct 
 	}
 	*lacks = true;
 	c->t.count.errors_received++;
-	if (!rpc_account_answer(&c->calls, &c->t, xid))
+	if (!answers(c, xid))
 		return 0;
 	rx->kind = RPC_RX_ERROR;
 	rx->xid = xid;
@@ -255,7 +217,7 @@ static int recv_error(struct early_conn *c, const struct early_header *h, struct
 		return recv_refusal(
 			c, h->xid,
 			h->err == EARLY_ERR_INVAL_OPTION ? &c->lacks_rtr : &c->lacks_answers, rx);
-	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
+	if (!answers(c, h->xid))
 		return 0;
 	(void)was_option(c, h->xid);
 	/* Section 5: only what is no error tells the first grant. Under another version the credit
@@ -272,18 +234,14 @@ static int recv_error(struct early_conn *c, const struct early_header *h, struct
 	return is_refusal(c, h) ? ERR_VERS : 0;
 }
 
-static int answer_fault(struct early_conn *c, const struct early_header *h,
-			const struct rtr_fault *fault, uint32_t number)
+/* @lead: the group that led to it, or NULL. */
+static int answer_fault(struct early_conn *c, const struct rtr_id *bad,
+			const struct rtr_fault *fault, const struct rtr_id *lead)
 {
-	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
-	unsigned at = (c->first_report + c->nreports) % EARLY_REPORTS;
-	int err = answer_with(c, &report);
+	struct early_report report = early_report_fault(bad->xid, fault, bad->number, lead);
 
-	if (!err) {
-		c->faults[at] = *fault;
-		c->numbers[at] = number;
-	}
-	return err;
+	report.of_reply = bad->is_reply;
+	return answer_with(c, &report);
 }
 
 /* The body of an option is all of its information. */
@@ -297,57 +255,87 @@ static int get_option(const struct early_header *h, enum rtr_op op, struct rtr_m
 	return !rc && xdr_in_left(&x) ? ERR_XDR : rc;
 }
 
-static void peer_structure(const struct rpc_transport *t, struct rtr_structure *s)
-{
-	const struct rpc_params peer = {.recv_bytes = EARLY_INLINE_BYTES,
-					.bulk_bytes = t->own.peer_bulk_bytes};
-
-	if (peer.bulk_bytes)
-		rtr_call_own(&peer, s);
-	else
-		rtr_structure_plain(s, peer.recv_bytes);
-}
-
-static int take_request(const struct rpc_transport *t, const struct early_header *h, struct view in,
-			struct rtr_fault *fault)
-{
+/* struct request - a Transmit Request, and of a group what else has come. */
+struct request {
+	struct early_header h;
 	struct rtr_msg r;
-	const struct rtr_call_in c = {
-		.r = &r, .type = RTR_REQUEST, .in = in, .behind = t->behind, .payload = h->payload};
+	struct rtr_group group;
+	const struct rpc_octets *sends;
+	unsigned nsends;
+	uint8_t *block;	      /* for what is gathered of them, or NULL */
+	struct view gathered; /* what was before, or empty */
+};
+
+/* @q->h is decoded, and of its first Send. */
+static int take_request(const struct rpc_transport *t, struct request *q, struct rtr_fault *fault)
+{
+	const struct rtr_call_in c = {.r = &q->r,
+				      .type = RTR_REQUEST,
+				      .fixed = EARLY_OPTIONAL_BYTES,
+				      .payload = q->h.payload,
+				      .sends = q->sends,
+				      .nsends = q->nsends,
+				      .block = q->block,
+				      .gathered = q->gathered};
 	struct rpc_error any; /* there is one word for all of them */
 	struct rtr_structure peer;
-	int rc = get_option(h, RTR_REQUEST, &r);
+	int rc = get_option(&q->h, RTR_REQUEST, &q->r);
 
-	rpc_msg_reset(t->own.msg, h->xid, RPC_CALL);
-	peer_structure(t, &peer);
-	return rc ? rc : rtr_call_take(&t->own, &peer, &c, t->own.msg, fault, &any);
+	rpc_msg_reset(t->own.msg, q->h.xid, RPC_CALL);
+	early_peer_structure(t, &peer);
+	return rc ? rc : rtr_call_take(&t->own, &peer, &c, t->own.msg, &q->group, fault, &any);
+}
+
+/* One that was taken before, with what continues it. */
+static void take_again(const struct rpc_transport *t, struct request *q)
+{
+	enum rpc_dir dir = RPC_CALL;
+	struct rtr_fault fault;
+	int rc = early_header_decode(&q->h, t->own.msg, &dir, q->sends[0].here);
+
+	if (!rc)
+		rc = take_request(t, q, &fault);
+	assert(rc == 0);
+	(void)rc;
 }
 
 static int recv_request(struct early_conn *c, const struct early_header *h, struct view in,
 			struct rpc_rx *rx)
 {
-	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
+	const struct rpc_octets octets = {in, c->t.behind};
+	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
+	struct request q = {.h = *h, .sends = &octets, .nsends = 1};
 	struct rtr_fault fault;
-	int rc = take_request(&c->t, h, in, &fault);
+	int rc = take_request(&c->t, &q, &fault);
 
-	if (rc)
-		return rc == ERR_CONT ? answer_fault(c, h, &fault, 0) : answer_with(c, &report);
-	rx->kind = RPC_RX_MSG;
+	if (rc) {
+		/* What continues it is dropped as well. */
+		c->group.lead = (struct rtr_id){.xid = h->xid};
+		c->group_dropped = rc == ERR_CONT && q.r.count > 1;
+		return rc == ERR_CONT ? answer_fault(c, &c->group.lead, &fault, NULL)
+				      : answer_with(c, &report);
+	}
+	c->group = q.group;
+	rx->kind = q.group.is_open ? RPC_RX_HELD : RPC_RX_MSG;
 	rx->msg = c->t.own.msg;
 	return 0;
+}
+
+/* What came does not continue the group that is open, or not as it should: the call it was is lost. */
+static void end_group(struct early_conn *c, struct rpc_rx *rx)
+{
+	c->group.is_open = false;
+	c->group_dropped = true;
+	rx->abandon = true;
 }
 
 /* Profile section 6: its call is lost; an answer to that which comes yet is one to nothing. */
 static int fault_in_response(struct early_conn *c, const struct early_header *h,
 			     const struct rtr_fault *fault, struct rpc_rx *rx)
 {
-	unsigned at = (c->first_report + c->nreports) % EARLY_REPORTS;
-	int err = 0;
+	const struct rtr_id bad = {.xid = h->xid, .is_reply = true};
+	int err = fault->code ? answer_fault(c, &bad, fault, NULL) : 0;
 
-	if (fault->code)
-		err = answer_fault(c, h, fault, 0);
-	if (fault->code && !err)
-		c->of_reply[at] = true;
 	drop(c);
 	rx->kind = RPC_RX_ERROR;
 	rx->xid = h->xid;
@@ -359,22 +347,27 @@ static int fault_in_response(struct early_conn *c, const struct early_header *h,
 static int recv_response(struct early_conn *c, const struct early_header *h, struct view in,
 			 struct rpc_rx *rx)
 {
+	const struct rpc_octets octets = {in, c->t.behind};
+	struct rpc_params own = c->t.own;
 	struct rtr_fault fault = {0};
+	struct rtr_group group;
 	struct rtr_msg r;
 	const struct rtr_call_in got = {.r = &r,
 					.type = RTR_RESPONSE,
-					.in = in,
-					.behind = c->t.behind,
-					.payload = h->payload};
+					.fixed = EARLY_OPTIONAL_BYTES,
+					.payload = h->payload,
+					.sends = &octets,
+					.nsends = 1};
 	int rc;
 
-	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
+	if (!answers(c, h->xid))
 		return 0;
+	own.transmissions = 1;
 	rpc_account_grant(&c->calls, h->credit);
 	rpc_msg_reset(c->t.own.msg, h->xid, RPC_REPLY);
 	rc = was_option(c, h->xid) ? get_option(h, RTR_RESPONSE, &r) : ERR_XDR;
 	if (!rc)
-		rc = rtr_reply_take(&c->t.own, &got, c->t.own.msg, &fault);
+		rc = rtr_reply_take(&own, &got, c->t.own.msg, &group, &fault);
 	if (rc != ERR_CONT)
 		fault.code = (enum rtr_code)0;
 	if (rc)
@@ -393,42 +386,149 @@ static int recv_report_of_reply(struct early_conn *c)
 	return 0;
 }
 
-/* Groups are of one transmission here. */
-static int recv_continue(struct early_conn *c, const struct early_header *h)
+/* All of a group has come: what is left to find out is how much of it has to be gathered. */
+static void complete_group(struct early_conn *c, struct request *q, struct rpc_rx *rx)
 {
-	const struct rtr_fault nothing = {.code = RTR_BAD_CONT};
-	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
+	take_again(&c->t, q);
+	rx->kind = RPC_RX_GROUP;
+	rx->xid = q->h.xid;
+	rx->group_dir = RPC_CALL;
+	rx->remaining = c->t.own.msg->gathered;
+}
+
+static int recv_continue(struct early_conn *c, const struct early_header *h, struct view in,
+			 struct rpc_rx *rx)
+{
+	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
+	struct rpc_octets sends[RPC_MAX_TRANSMISSIONS];
+	struct request q = {.sends = sends, .nsends = 1};
+	const struct rtr_id lead = c->group.lead;
+	bool was_open = c->group.is_open;
+	struct rtr_fault fault;
+	struct rtr_msg more;
+	struct rtr_id id = {.xid = h->xid};
+	int rc = get_option(h, RTR_CONTINUE, &more);
+
+	if (rc) {
+		if (was_open)
+			end_group(c, rx);
+		return answer_with(c, &report);
+	}
+	if (was_open) {
+		assert(c->t.nheld > 0 && c->t.nheld < RPC_MAX_TRANSMISSIONS);
+		memcpy(sends, c->t.held, c->t.nheld * sizeof(sends[0]));
+		take_again(&c->t, &q);
+	}
+	sends[c->t.nheld] = (struct rpc_octets){in, c->t.behind};
+	id.number = more.number;
+	rc = rtr_take_more(&c->t.own, &c->group, &q.r, &more, &id, &sends[c->t.nheld],
+			   EARLY_OPTIONAL_BYTES, &fault);
+	if (rc) {
+		if (was_open)
+			end_group(c, rx);
+		return answer_fault(c, &id, &fault, was_open ? &lead : NULL);
+	}
+	rx->kind = RPC_RX_HELD;
+	q.nsends = c->t.nheld + 1;
+	if (!c->group.is_open)
+		complete_group(c, &q, rx);
+	return 0;
+}
+
+/* Where only what continues a group could come: it is lost with the group. */
+static int break_group(struct early_conn *c, const struct early_header *h, enum rpc_dir dir,
+		       struct rpc_rx *rx)
+{
+	bool is_option = h->proc == EARLY_OPTIONAL;
+	const struct rtr_id lead = c->group.lead;
+	const struct rtr_id bad = {.xid = h->xid, .is_reply = dir == RPC_REPLY};
+	struct rtr_fault fault;
+	int err = rtr_group_interrupt(&c->group, is_option ? h->opttype : h->proc, is_option,
+				      is_option ? (uint32_t)RTR_CONTINUE : EARLY_OPTIONAL, &fault);
+
+	assert(err == ERR_CONT);
+	end_group(c, rx);
+	err = answer_fault(c, &bad, &fault, &lead);
+	if (err || dir == RPC_CALL)
+		return err;
+	if (!answers(c, h->xid))
+		return 0;
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = h->xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	return 0;
+}
+
+/* Profile section 4: these are taken in the midst of a group. */
+static bool is_told_anywhere(const struct early_header *h)
+{
+	return h->proc == EARLY_ERROR || (h->proc == EARLY_OPTIONAL && h->opttype == RTR_REPORT);
+}
+
+/* @rc: of decoding it. Return: whether it is a matter of the group before it: @err then. */
+static bool is_of_group(struct early_conn *c, const struct early_header *h, int rc,
+			enum rpc_dir dir, struct rpc_rx *rx, int *err)
+{
+	bool is_more = !rc && h->proc == EARLY_OPTIONAL && h->opttype == RTR_CONTINUE;
+
+	*err = 0;
+	if (is_told_anywhere(h))
+		return false;
+	if (c->group_dropped && is_more && h->xid == c->group.lead.xid) {
+		drop(c);
+		return true;
+	}
+	c->group_dropped = false;
+	if (!c->group.is_open || is_more)
+		return false;
+	if (rc) { /* it has an answer of its own */
+		end_group(c, rx);
+		return false;
+	}
+	*err = break_group(c, h, h->proc == EARLY_OPTIONAL ? h->optdir : dir, rx);
+	return true;
+}
+
+/* About a request of ours: that it was too long a group says how long it may be, anything else that there are to be none. */
+static int recv_report(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
+{
+	bool *lacks = &c->lacks_rtr, none;
+	uint32_t at = h->xid % EARLY_OPTIONS;
 	struct rtr_msg r;
 
-	if (get_option(h, RTR_CONTINUE, &r))
-		return answer_with(c, &report);
-	return answer_fault(c, h, &nothing, r.number);
+	if (!get_option(h, RTR_REPORT, &r) && r.fault.code == RTR_BAD_NUMBER && r.bad.number == 0 &&
+	    c->options[at] == h->xid && r.fault.max <= c->more[at]) {
+		c->most = rtr_limit(r.fault.max);
+		lacks = &none;
+	}
+	return recv_refusal(c, h->xid, lacks, rx);
 }
 
 /* Section 3.1: what is not spoken MUST be answered so, whoever it is from; what it holds is not looked at. */
 static int recv_optional(struct early_conn *c, const struct early_header *h, struct view in,
 			 struct rpc_rx *rx)
 {
-	struct early_header report = report_of(h->xid, EARLY_ERR_INVAL_OPTION);
+	struct early_report report = early_report(h->xid, EARLY_ERR_INVAL_OPTION);
 	bool is_call = h->optdir == RPC_CALL && c->t.own.role == RPC_ACCEPTOR;
 	bool is_reply = h->optdir == RPC_REPLY && c->t.own.role == RPC_INITIATOR;
 
 	if (h->opttype == RTR_REPORT && is_call && c->t.own.peer_bulk_bytes)
 		return recv_report_of_reply(c);
 	if (h->opttype == RTR_REPORT && c->t.own.peer_bulk_bytes)
-		return recv_refusal(c, h->xid, &c->lacks_rtr, rx);
+		return recv_report(c, h, rx);
 	if (h->opttype == RTR_RESPONSE && is_reply && c->t.own.bulk_bytes)
 		return recv_response(c, h, in, rx);
 	if (h->opttype == RTR_REQUEST && is_call && c->t.own.bulk_bytes)
 		return recv_request(c, h, in, rx);
 	if (h->opttype == RTR_CONTINUE && is_call && c->t.own.bulk_bytes)
-		return recv_continue(c, h);
+		return recv_continue(c, h, in, rx);
 	return answer_with(c, &report);
 }
 
 static int recv_call(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
-	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
+	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
 
 	if (is_reverse(c, RPC_CALL, false) &&
 	    (has_chunks(c->t.own.msg) || !takes_reverse_calls(&c->t.own)))
@@ -440,11 +540,11 @@ static int recv_call(struct early_conn *c, const struct early_header *h, struct 
 
 static int recv_reply(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
-	struct early_header report = report_of(h->xid, EARLY_ERR_BAD_HEADER);
+	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
 
 	if (is_reverse(c, RPC_REPLY, false) && has_chunks(c->t.own.msg))
 		return refuse(c, &report, false, rx);
-	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
+	if (!answers(c, h->xid))
 		return 0;
 	if (was_option(c, h->xid))
 		c->answers_options |= c->asked[h->xid % EARLY_OPTIONS];
@@ -458,8 +558,8 @@ static int recv_reply(struct early_conn *c, const struct early_header *h, struct
 static int recv_malformed(struct early_conn *c, const struct early_header *h, int why, bool is_call,
 			  struct rpc_rx *rx)
 {
-	struct early_header report = why == ERR_VERS ? vers_report(c, h->xid, h->vers)
-						     : report_of(h->xid, EARLY_ERR_BAD_HEADER);
+	struct early_report report = why == ERR_VERS ? early_report_vers(&c->t.own, h->xid, h->vers)
+						     : early_report(h->xid, EARLY_ERR_BAD_HEADER);
 
 	return refuse(c, &report, is_call, rx);
 }
@@ -477,7 +577,7 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	struct early_conn *c = conn_of(t);
 	enum rpc_dir dir = t->own.role == RPC_ACCEPTOR ? RPC_CALL : RPC_REPLY;
 	struct early_header h;
-	int rc;
+	int rc, err;
 
 	*rx = (struct rpc_rx){.kind = RPC_RX_NONE};
 	t->count.recvs++;
@@ -488,6 +588,8 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	}
 	if (is_other_dialect(c, &h, in))
 		return ERR_VERS;
+	if ((c->group.is_open || c->group_dropped) && is_of_group(c, &h, rc, dir, rx, &err))
+		return err;
 	if (t->behind.len && h.proc != EARLY_OPTIONAL) /* nothing else may be so long */
 		return ERR_PROTO;
 	if (rc)
@@ -499,17 +601,23 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	return dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
 }
 
-static void conn_again(const struct rpc_transport *t, struct view in)
+static void conn_again(const struct rpc_transport *t, struct view in, struct view gathered)
 {
+	const struct rpc_octets octets = {in, t->behind};
 	struct early_header h;
 	enum rpc_dir dir = RPC_CALL;
 	int rc = early_header_decode(&h, t->own.msg, &dir, in);
-	struct rtr_fault fault;
 
-	if (!rc && h.proc == EARLY_OPTIONAL)
-		rc = take_request(t, &h, in, &fault);
 	assert(rc == 0);
 	(void)rc;
+	if (h.proc == EARLY_OPTIONAL)
+		take_again(t,
+			   &(struct request){.sends = &octets, .nsends = 1, .gathered = gathered});
+}
+
+static void conn_gather(struct rpc_transport *t, uint8_t *block)
+{
+	take_again(t, &(struct request){.sends = t->held, .nsends = t->nheld, .block = block});
 }
 
 /* --- sending --- */
@@ -518,6 +626,8 @@ static bool conn_may_send(const struct rpc_transport *t, const struct rpc_tx *tx
 {
 	const struct early_conn *c = const_conn_of(t);
 
+	if (c->tx_open) /* a group: nothing may come between, and its credits are taken */
+		return tx->transmission && tx->msg->dir == RPC_CALL && tx->msg->xid == c->tx_xid;
 	return tx->msg->dir == RPC_REPLY ||
 	       c->calls.in_flight < rpc_account_limit(&c->calls, &t->own);
 }
@@ -526,81 +636,6 @@ static size_t conn_header_len(const struct rpc_transport *t, const struct rpc_ms
 {
 	(void)t;
 	return early_header_len(msg);
-}
-
-static int form_placed(const struct rpc_transport *t, const struct rpc_msg *m, struct rtr_msg *r,
-		       uint32_t gap[RPC_MAX_PLACED])
-{
-	struct rtr_structure s;
-	int rc;
-
-	peer_structure(t, &s);
-	rc = rtr_form(&s, m, EARLY_OPTIONAL_BYTES, t->own.send_bytes, r, gap);
-	return rc || rtr_len(r) > EARLY_FIRST_BYTES ? ERR_TOOBIG : 0;
-}
-
-static bool may_be_option(const struct early_conn *c, const struct rpc_msg *m)
-{
-	/* The peer takes our Receives for those that the profile tells of (section 2). */
-	bool may_ask = c->t.own.bulk_bytes && c->t.own.recv_bytes == EARLY_INLINE_BYTES &&
-		       !c->lacks_answers;
-
-	if (m->dir == RPC_REPLY)
-		return c->t.own.role == RPC_ACCEPTOR && !(c->lacks_data && m->nplaced);
-	/* Of calls with the same place only one is an option: a refusal has to be told apart. */
-	return c->t.own.peer_bulk_bytes && c->t.own.role == RPC_INITIATOR && c->is_spoken &&
-	       !c->lacks_rtr && !c->has_option[m->xid % EARLY_OPTIONS] && (may_ask || !m->nwishes);
-}
-
-static bool conn_places(const struct rpc_transport *t, const struct rpc_msg *m)
-{
-	uint32_t gap[RPC_MAX_PLACED];
-	struct rtr_msg r;
-
-	return may_be_option(const_conn_of(t), m) && form_placed(t, m, &r, gap) == 0;
-}
-
-static void remember_option(struct early_conn *c, const struct rpc_msg *m)
-{
-	uint32_t at = m->xid % EARLY_OPTIONS;
-
-	c->options[at] = m->xid;
-	c->has_option[at] = true;
-	c->asked[at] = m->nwishes > 0;
-	rpc_account_call(&c->calls, &c->t, m->xid);
-}
-
-static int encode_option(struct early_conn *c, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
-			 size_t *hdr_len, size_t *body_len)
-{
-	const struct rpc_msg *m = tx->msg;
-	bool is_call = m->dir == RPC_CALL;
-	struct early_header h = {.xid = m->xid,
-				 .credit = is_call ? rpc_account_requests(&c->t.own)
-						   : rpc_account_grants(&c->t.own),
-				 .opttype = is_call ? RTR_REQUEST : RTR_RESPONSE,
-				 .optdir = m->dir};
-	uint8_t info[EARLY_FIRST_BYTES];
-	struct rtr_msg r;
-	struct xdr_out x;
-	int len;
-
-	if (!may_be_option(c, m) || form_placed(&c->t, m, &r, tx->gap))
-		return ERR_TOOBIG;
-	xdr_out_init(&x, info, sizeof(info));
-	rtr_encode(&r, &x);
-	if (x.failed)
-		return ERR_TOOBIG;
-	h.optinfo = view_of(info, xdr_out_len(&x));
-	len = early_optional_encode(&h, hdr, cap);
-	if (len < 0)
-		return len;
-	*hdr_len = (size_t)len;
-	*body_len = tx->body_sent = rpc_msg_body_len(m);
-	if (is_call)
-		remember_option(c, m);
-	c->t.count.sends++;
-	return 0;
 }
 
 static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
@@ -617,7 +652,7 @@ static int conn_encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr,
 	if (is_reverse(c, m->dir, true) && (has_chunks(m) || m->nwishes))
 		return ERR_TOOBIG;
 	if (m->nplaced || m->nwishes)
-		return encode_option(c, tx, hdr, cap, hdr_len, body_len);
+		return early_option_encode(c, tx, hdr, cap, hdr_len, body_len);
 	if (early_header_len(m) + body > t->peer.send_bytes)
 		return ERR_TOOBIG;
 	rc = early_header_encode(
@@ -659,11 +694,12 @@ static const struct rpc_transport_ops early_ops = {
 	.name = "2-early",
 	.traits = &early_traits,
 	.recv = conn_recv,
+	.gather = conn_gather,
 	.again = conn_again,
 	.may_send = conn_may_send,
 	.encode = conn_encode,
 	.header_len = conn_header_len,
-	.places = conn_places,
+	.places = early_option_places,
 	.answers = rtr_answers,
 	.control = conn_control,
 	.report = conn_report,
@@ -696,6 +732,7 @@ int early_conn_init(struct early_conn *c, const struct rpc_params *own)
 		.reverse = RPC_REV_SIMPLE,
 	};
 	c->calls.granted = 1;
+	c->most = RPC_MAX_TRANSMISSIONS;
 	if (own->role == RPC_ACCEPTOR)
 		take_as_spoken(c);
 	return 0;

@@ -8,13 +8,13 @@
 #include "base/err.h"
 #include "rpc/account.h"
 #include "rpc/transport.h"
-#include "rtrext/message.h"
+#include "rtrext/group.h"
 #include "v2early/header.h"
+#include "v2early/report.h"
 
 enum {
 	EARLY_INLINE_BYTES = 4096, /* both thresholds: section 2.3 */
 	EARLY_FIRST_BYTES = 1024,  /* of the first message: section 5 */
-	EARLY_REPORTS = 48,	   /* error reports waiting for control() */
 	EARLY_SEGMENT_COUNT = 16,  /* in one header: as in version 1 */
 	EARLY_OPTIONS = 64,	   /* calls sent as options that are in flight */
 };
@@ -35,18 +35,22 @@ struct early_conn {
 	struct rpc_transport t; /* first: the ops are given a pointer to it */
 	struct rpc_account calls;
 	bool is_spoken; /* the peer has sent an RPC message in this dialect that counts */
-	struct early_header reports[EARLY_REPORTS];
-	struct rtr_fault faults[EARLY_REPORTS]; /* with a .code: that report is a Report Error */
-	uint32_t numbers[EARLY_REPORTS];	/* ... of the transmission it is about */
-	bool of_reply[EARLY_REPORTS];		/* ... of a response */
-	unsigned first_report, nreports;
+	struct early_reports reports;
 	/* The round-trip extension: calls sent as options, by XID modulo their number; 0 none. */
 	uint32_t options[EARLY_OPTIONS];
 	bool has_option[EARLY_OPTIONS], asked[EARLY_OPTIONS]; /* asked: with wishes */
-	bool lacks_rtr;					      /* the peer refused one */
-	bool answers_options;				      /* it has answered one with wishes */
-	bool lacks_answers; /* it refused one with wishes, for these: it sends no responses */
-	bool lacks_data;    /* it refused data in a response */
+	uint8_t more
+		[EARLY_OPTIONS]; /* credits that it holds beside a call's: of what continued it */
+	bool lacks_rtr;		 /* the peer refused one */
+	bool answers_options;	 /* it has answered one with wishes */
+	bool lacks_answers;	 /* it refused one with wishes, for these: it sends no responses */
+	bool lacks_data;	 /* it refused data in a response */
+	uint32_t most;		 /* transmissions of one that it takes, as far as is known */
+	struct rtr_group group;	 /* a request that is being received */
+	bool group_dropped;	 /* ... was ended: what comes of .group.lead yet is dropped */
+	/* One of ours that is begun and not ended: its XID and transmissions. */
+	bool tx_open;
+	uint32_t tx_xid, tx_count;
 };
 
 /**

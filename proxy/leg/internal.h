@@ -9,7 +9,7 @@
  * What the files of leg share. Each stands on those before it alone:
  *
  *   leg_conn.c, leg_memory.c, leg_auth.c, leg_version.c, leg_tx.c (sending), leg_assembly.c,
- *   leg_rx.c (receiving), leg.c (life)
+ *   leg_group.c, leg_rx.c (receiving), leg.c (life)
  */
 
 struct leg_slot {
@@ -25,6 +25,19 @@ struct leg_slot {
 static inline uint8_t *leg_bulk(const struct leg *leg, const struct leg_rbuf *rb)
 {
 	return leg->bulks && !rb->aside ? leg->bulks[rb - leg->rbufs] : NULL;
+}
+
+/** leg_got_answer - a call of ours does not wait for one any longer. */
+static inline void leg_got_answer(struct leg *leg)
+{
+	if (leg->awaiting > 0)
+		leg->awaiting--;
+}
+
+/** leg_is_reverse - whether messages in @dir from the peer travel in the reverse direction. */
+static inline bool leg_is_reverse(const struct leg *leg, enum rpc_dir dir)
+{
+	return (leg->role == RPC_INITIATOR) == (dir == RPC_CALL);
 }
 
 /** leg_octets - of the message in @rb: what lies in its first piece. The transport is told of the second. */
@@ -119,13 +132,37 @@ void leg_give_block(struct leg *leg, void *block);
 /** leg_stop_waiting - for memory. */
 void leg_stop_waiting(struct leg *leg);
 
+/** leg_take_whole - for a message from the peer, in @dir, of @bytes, all of which have come: .assembly. Return: whether it
+ * has memory now; else the leg waits for leg_resume(). */
+bool leg_take_whole(struct leg *leg, uint32_t bytes, enum rpc_dir dir);
+
+/** leg_take_whole_unwaited - the same of a server's call. Return: 0, or it was refused. */
+int leg_take_whole_unwaited(struct leg *leg, uint32_t xid, uint32_t bytes);
+
+/* leg_group.c */
+
+/** leg_tell_group - the transport is told of the Sends that are kept, in @octets. */
+void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSIONS]);
+
+/** leg_hold_part - @rb is the next of them. */
+void leg_hold_part(struct leg *leg, struct leg_rbuf *rb);
+
+/** leg_end_group - @rb was the last; what @rx says of it. .group_ready, unless it has to wait for memory. */
+void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx);
+
+/** leg_drop_group - nothing becomes of it. */
+void leg_drop_group(struct leg *leg);
+
+/** leg_try_group - it waited for memory: once more. */
+void leg_try_group(struct leg *leg);
+
+/** leg_next_group - it is ready: the message, into @out. */
+void leg_next_group(struct leg *leg, struct leg_out *out);
+
 /* leg_rx.c */
 
 /** leg_on_recv - a Receive completed. */
 void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out *out);
-
-/** leg_is_reverse - whether messages in @dir from the peer travel in the reverse direction. */
-bool leg_is_reverse(const struct leg *leg, enum rpc_dir dir);
 
 /** leg_process - hand the octets in @rb to the transport and act on what comes out. */
 void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out);

@@ -32,6 +32,7 @@ void leg_init(struct leg *leg, enum rpc_role role)
 	leg->tap = &nobody;
 	leg->deadline = NSEC_NEVER;
 	list_init(&leg->rxq);
+	list_init(&leg->group);
 	list_init(&leg->replies);
 	list_init(&leg->calls);
 	list_init(&leg->dead);
@@ -140,6 +141,9 @@ static void drop_received(struct leg *leg)
 	while ((item = list_pop(&leg->rxq)))
 		if (leg->recvs)
 			leg_post_recv(leg, container_of(item, struct leg_rbuf, link));
+	list_init(&leg->group);
+	leg->ngroup = 0;
+	leg->group_ready = false;
 }
 
 void leg_fini(struct leg *leg)
@@ -305,6 +309,8 @@ void leg_next(struct leg *leg, struct leg_out *out)
 	}
 	if (leg->also_failed)
 		leg_also_failed(leg, out);
+	if (leg->group_ready && out->kind == LEG_OUT_NONE && !leg->closing)
+		leg_next_group(leg, out);
 	while (out->kind == LEG_OUT_NONE && !leg->stalled && !leg_is_at_door(leg) &&
 	       !leg_holds_back(leg) && !leg->closing && (item = list_pop(&leg->rxq)))
 		leg_process(leg, container_of(item, struct leg_rbuf, link), out);

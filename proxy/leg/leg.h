@@ -169,7 +169,12 @@ struct leg {
 	uint32_t grant;		/* what leg_set_grant() allows the peer */
 	uint32_t awaiting;	/* calls of ours without a reply yet: Receives kept back for them */
 	struct list rxq;	/* received while stalled, in order */
-	struct leg_rbuf *stalled; /* its part of a continued message waits for memory */
+	struct list
+		group; /* of a message of the round-trip extension: Sends that have come, in order */
+	uint32_t group_bytes; /* all have: memory that it takes */
+	uint8_t ngroup;
+	bool group_is_reply, group_ready; /* ... and has its memory; leg_next() is due */
+	struct leg_rbuf *stalled; /* its part of a message of several Sends waits for memory */
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena when stalled, unless it shares that: */
 	struct quota_member quotas[QUOTA_PURPOSES]; /* ... one of these is in line instead */
@@ -289,7 +294,7 @@ void leg_next(struct leg *leg, struct leg_out *out);
 static inline bool leg_has_next(const struct leg *leg)
 {
 	return !list_is_empty(&leg->dead) || !list_is_empty(&leg->rxq) || leg->settled ||
-	       leg->also_failed || leg->state == LEG_CLOSED;
+	       leg->also_failed || leg->group_ready || leg->state == LEG_CLOSED;
 }
 
 /** leg_resume - the arena has memory again for leg->waiter. */

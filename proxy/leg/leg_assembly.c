@@ -145,6 +145,26 @@ bool leg_make_room(struct leg *leg, struct view part)
 	return false;
 }
 
+bool leg_take_whole(struct leg *leg, uint32_t bytes, enum rpc_dir dir)
+{
+	leg_begin_assembly(leg, bytes, dir);
+	if (assembly_move_to(leg, bytes, leg->assembly_purpose))
+		return true;
+	wait_for_block(leg, bytes, leg->assembly_purpose);
+	return false;
+}
+
+int leg_take_whole_unwaited(struct leg *leg, uint32_t xid, uint32_t bytes)
+{
+	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
+
+	leg_begin_assembly(leg, bytes, RPC_CALL);
+	if (assembly_move_to(leg, bytes, BUF_ASIDE))
+		return 0;
+	leg_report(leg, xid, RPC_CALL, &system);
+	return ERR_AGAIN;
+}
+
 void leg_begin_assembly(struct leg *leg, uint32_t total, enum rpc_dir dir)
 {
 	leg_drop_assembly(leg);

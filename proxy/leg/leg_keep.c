@@ -13,7 +13,8 @@ static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb)
 {
 	struct leg_rbuf *copy = NULL;
 
-	if (rb->len <= leg->cfg->inline_bytes) /* data that came with a call stay where they are */
+	/* Data that came with a call stay where they are. */
+	if (rb->len <= leg->cfg->inline_bytes && !leg->msg->gathered)
 		copy = leg_take_unwaited(leg, sizeof(*copy) + rb->len);
 
 	if (!copy)
@@ -32,6 +33,8 @@ bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bo
 		rb = keep_aside(leg, rb);
 	rb->assembly = out->held.assembly;
 	rb->assembly_len = rb->assembly ? (uint32_t)out->msg->body[0].len : 0;
+	if (out->msg->gathered)
+		rb->assembly_len = out->msg->gathered;
 	list_add_tail(queue, &rb->link);
 	return rb->aside;
 }
@@ -49,8 +52,8 @@ bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out)
 				.msg = leg->msg,
 				.reverse = leg_is_reverse(leg, RPC_CALL),
 				.held = {rb, rb->assembly}};
-	leg->t->ops->again(leg->t, leg_octets(leg, rb));
-	if (rb->assembly) {
+	leg->t->ops->again(leg->t, leg_octets(leg, rb), view_of(rb->assembly, rb->assembly_len));
+	if (rb->assembly && !leg->msg->gathered) {
 		leg->msg->body[0] = view_of(rb->assembly, rb->assembly_len);
 		leg->msg->nbody = 1;
 	}

@@ -69,28 +69,17 @@ static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *r
 	return true;
 }
 
-bool leg_is_reverse(const struct leg *leg, enum rpc_dir dir)
-{
-	return (leg->role == RPC_INITIATOR) == (dir == RPC_CALL);
-}
-
-static void got_answer(struct leg *leg)
-{
-	if (leg->awaiting > 0)
-		leg->awaiting--;
-}
-
 void leg_forget(struct leg *leg, uint32_t xid)
 {
 	/* Where messages are not counted there is no Receive for a late answer else. */
 	assert(leg->cfg->reply_timeout || !leg->t->ops->traits->counts_calls);
 	leg->t->ops->forget(leg->t, xid);
-	got_answer(leg);
+	leg_got_answer(leg);
 }
 
 void leg_give_up(struct leg *leg)
 {
-	got_answer(leg);
+	leg_got_answer(leg);
 }
 
 void leg_unanswered(struct leg *leg)
@@ -133,7 +122,7 @@ static bool leg_on_msg(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx
 		leg->assembly = NULL;
 	}
 	if (rx->msg->dir == RPC_REPLY)
-		got_answer(leg);
+		leg_got_answer(leg);
 	return false;
 }
 
@@ -145,7 +134,7 @@ static void leg_on_error(struct leg *leg, const struct rpc_rx *rx, struct leg_ou
 	out->error = rx->error;
 	out->doubtful = rx->doubtful;
 	if (rx->error_dir == RPC_REPLY && !rx->doubtful)
-		got_answer(leg);
+		leg_got_answer(leg);
 	leg->also_failed = rx->also;
 	leg->also_xid = rx->also_xid;
 }
@@ -196,6 +185,33 @@ static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 	}
 }
 
+/* With what came before it, if it is one of several. */
+static int give_to_transport(struct leg *leg, struct view in, struct rpc_rx *rx)
+{
+	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
+	struct view behind = leg->t->behind;
+	int err;
+
+	if (!leg->ngroup)
+		return leg->t->ops->recv(leg->t, in, rx);
+	leg_tell_group(leg, octets);
+	leg->t->behind = behind;
+	err = leg->t->ops->recv(leg->t, in, rx);
+	leg->t->held = NULL;
+	leg->t->nheld = 0;
+	return err;
+}
+
+/* Return: whether @rb may be given back at once. */
+static bool on_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
+{
+	if (rx->kind == RPC_RX_HELD)
+		leg_hold_part(leg, rb);
+	else
+		leg_end_group(leg, rb, rx);
+	return false;
+}
+
 void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
 	struct view in = leg_octets(leg, rb);
@@ -220,7 +236,7 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		leg_queue(leg, rb, out);
 		return;
 	}
-	err = leg->t->ops->recv(leg->t, in, &rx);
+	err = give_to_transport(leg, in, &rx);
 	if (leg->proof)
 		leg_prove(leg);
 	if (err < 0 || !note_invalidated(leg, rb, &rx)) {
@@ -230,10 +246,13 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		leg_post_recv(leg, rb);
 		return;
 	}
-	if (rx.abandon)
+	if (rx.abandon) {
 		leg_drop_assembly(leg);
+		leg_drop_group(leg);
+	}
 	if (leg->role == RPC_ACCEPTOR && leg->state == LEG_NEGOTIATING &&
-	    (!leg->t->ops->traits->negotiates || rx.kind == RPC_RX_MSG || rx.kind == RPC_RX_PART))
+	    (!leg->t->ops->traits->negotiates || rx.kind == RPC_RX_MSG || rx.kind == RPC_RX_PART ||
+	     rx.kind == RPC_RX_HELD))
 		leg_on_ready(leg, out);
 	switch (rx.kind) {
 	case RPC_RX_NONE:
@@ -246,6 +265,10 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		break;
 	case RPC_RX_MSG:
 		give_back = leg_on_msg(leg, rb, &rx, out);
+		break;
+	case RPC_RX_HELD:
+	case RPC_RX_GROUP:
+		give_back = on_group(leg, rb, &rx);
 		break;
 	case RPC_RX_ERROR:
 		leg_on_error(leg, &rx, out);
@@ -279,7 +302,8 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 
 static inline void take_message(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
-	if (leg->stalled || leg_is_at_door(leg) || leg_holds_back(leg) || !list_is_empty(&leg->rxq))
+	if (leg->stalled || leg->group_ready || leg_is_at_door(leg) || leg_holds_back(leg) ||
+	    !list_is_empty(&leg->rxq))
 		leg_queue(leg, rb, out);
 	else
 		leg_process(leg, rb, out);
@@ -327,6 +351,10 @@ void leg_resume(struct leg *leg)
 
 	if (!rb)
 		return;
+	if (leg->ngroup) {
+		leg_try_group(leg);
+		return;
+	}
 	if (!leg_make_room(leg, leg->stalled_part))
 		return;
 	leg->stalled = NULL;

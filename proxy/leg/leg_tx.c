@@ -98,6 +98,7 @@ void leg_send(struct leg *leg, struct leg_tx *tx)
 	tx->encoded = false;
 	tx->status = 0;
 	tx->tx.body_sent = 0;
+	tx->tx.transmission = tx->tx.ndata = 0;
 	if (leg->state != LEG_OPEN || leg->closing) {
 		tx->status = ERR_FLUSHED;
 		list_add_tail(&leg->dead, &tx->link);
@@ -193,14 +194,16 @@ static unsigned add_placed(const struct leg *leg, const struct leg_slot *slot, s
 	unsigned n = 0;
 
 	_Static_assert((int)RPC_MAX_PIECES <= (int)FABRIC_MAX_SGE, "a Send has room for them");
-	for (unsigned i = 0; i < tx->msg->nplaced; i++) {
-		for (uint32_t left = tx->gap[i], here; left; left -= here) {
+	for (unsigned i = 0; i < tx->ndata; i++) {
+		const struct rpc_run *run = &tx->data[i];
+
+		for (uint32_t left = run->gap, here; left; left -= here) {
 			here = left < room ? left : room;
 			memset(zeros, 0, here);
 			sge[n++] = (struct fabric_sge){zeros, here};
 		}
-		sge[n++] = (struct fabric_sge){tx->msg->placed[i].data,
-					       (uint32_t)tx->msg->placed[i].len};
+		sge[n++] = (struct fabric_sge){tx->msg->placed[run->item].data + run->from,
+					       run->length};
 	}
 	return n;
 }

@@ -31,6 +31,19 @@ enum leg_version leg_version_of(const struct leg *leg, uint32_t number, struct v
 	return number == 2 ? dialect_of(leg, in) : 0;
 }
 
+/* Sends of one message of the round-trip extension: as many as credits and memory cover for certain. */
+static uint32_t transmissions_of(const struct leg *leg)
+{
+	const struct leg_config *cfg = leg->cfg;
+	uint32_t most = cfg->max_message / (cfg->inline_bytes + cfg->bulk_bytes);
+
+	if (most > RPC_MAX_TRANSMISSIONS)
+		most = RPC_MAX_TRANSMISSIONS;
+	if (most > leg->grant)
+		most = leg->grant;
+	return cfg->bulk_bytes && most ? most : 1;
+}
+
 struct rpc_params leg_own_params(const struct leg *leg)
 {
 	const struct leg_config *cfg = leg->cfg;
@@ -40,6 +53,7 @@ struct rpc_params leg_own_params(const struct leg *leg)
 		.recv_bytes = cfg->inline_bytes,
 		.bulk_bytes = cfg->bulk_bytes,
 		.peer_bulk_bytes = cfg->peer_bulk_bytes,
+		.transmissions = transmissions_of(leg),
 		.send_bytes = cfg->inline_bytes,
 		.segment_bytes = cfg->segment_bytes,
 		.segment_count = cfg->segment_count,

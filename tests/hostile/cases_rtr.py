@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clients that speak the round-trip extension wrong, field by field, over draft -07 and over the early draft. Sections are
 those of docs/rtrext-profile.md."""
+import time
+
 import early
 import rpc
 import rtr
 import v2
 from case import table
 from expect import Closes, EarlyError, Other, Reported, Served, Terminates, V2Error
-from rtr import (BADCONT, BADOFF, BADPL, BADSEQ, BADTBSN, BYSIZE, CHOICE, CONTINUE, EXRW, NOITEM, REPORT, REQUEST,
+from rtr import (BADCONT, BADHMT, BADOFF, BADOMT, BADPL, BADSEQ, BADTBSN, BADXID, BYSIZE, CHOICE, CONTINUE, EXRW, NOITEM, REPORT, REQUEST,
                  RESPONSE, TBSN, TOOSHORT, bare, exposed_item, placed_item, request, response, wish, wishes)
 from xdr import Seg, u32
 
 BOX, ROOM = 4096, 65536     # the gateway's Receives: the first segment, and the targetable one
 FIRST = rpc.CALL_BYTES + 4  # Position of an argument's octets
+MOST = 8                    # transmissions of a group: no more than the credits here
 RULES = {2: table('client', 'round-trip extension over draft -07', 'v2', 'rtr'),
          'early': table('client', 'round-trip extension over the early draft', 'early', 'rtr')}
 PREFIX = {2: 'rtr-', 'early': 'early-rtr-'}
@@ -242,8 +245,8 @@ def _(s):
 
 # --- the group, the payload stream ---
 
-for n in (2, 3, 0xffffffff):
-    case('group-%d' % n, '4', 'a group of %d, where one is the limit' % n, Reported(BADSEQ, 1, n))(
+for n in (MOST + 1, 17, 0xffffffff):
+    case('group-%d' % n, '4', 'a group of %d, where %d is the limit' % (n, MOST), Reported(BADSEQ, MOST, n))(
         lambda s, n=n: whole(s, placed_item(FIRST, 8, 0), count=n))
 case('group-0', '3', 'a group of no transmissions', BAD)(lambda s: whole(s, placed_item(FIRST, 8, 0), count=0))
 variants(
@@ -305,6 +308,170 @@ variants(
 for n in (0, 4, 8, 11):
     case('continue-cut-%d' % n, '3', 'a Transmit Continue of %d octets' % n, BAD)(
         lambda s, n=n: s.end.rtr(CONTINUE, rtr.cont(1, began(s))[:n]))
+
+# --- groups ---
+
+
+def first(s, count=2, data=bytes(8), numbers=(0,), length=8, **how):
+    """The first transmission of a group of @count."""
+    whole(s, placed_item(FIRST, length, *numbers), data=data, count=count, **how)
+
+
+def more(s, number=1, stream=b'', data=b'', payload=None, kind=None, xid=None):
+    """One that continues it."""
+    head = rtr.cont(number, began(s) if kind is None else kind, len(stream) if payload is None else payload)
+    taken = rtr.FIXED[s.end.version] + len(head) + len(stream)
+    s.end.rtr(CONTINUE, head, rtr.pad_to(taken, stream, [(BOX, data)] if data else []), xid=xid)
+
+
+def spread(s, count, length):
+    """A group whose item of @length octets is in all of its @count transmissions."""
+    first(s, count, bytes(ROOM), range(count), length)
+    for i in range(1, count):
+        more(s, i, data=bytes(min(ROOM, length - i * ROOM)))
+
+
+def told(s, xid, code, *words, number=0, lead=None):
+    """The next message is a Report Error about transmission @number of @xid."""
+    m = s.end.expect_msg(xid)
+    assert m.rtr and m.rtr.op == REPORT, '%r instead of a Report Error' % m
+    assert m.rtr.bad == (xid, rtr.CALL, number) and m.rtr.report == [code, *words], m.rtr
+    assert m.rtr.lead == (None if lead is None else (lead, rtr.CALL, 0)), 'lead %s' % (m.rtr.lead,)
+
+
+def in_group(s, htype, option=None):
+    """What a report says of a message that is no continue: code, what was expected, what came."""
+    if s.end.version == 2:
+        return BADHMT, rtr.HTYPES + CONTINUE, htype
+    return (BADOMT, CONTINUE, option) if option is not None else (BADHMT, early.OPTIONAL, htype)
+
+
+variants(
+    '4', Served(),
+    ('group-right', 'a group of two, an item of 65537 octets in both', lambda s: spread(s, 2, ROOM + 1)),
+    ('group-all', 'a group of %d, all of whose segments are full' % MOST, lambda s: spread(s, MOST, MOST * ROOM)),
+    ('group-empty', 'a group whose continues have nothing', lambda s: (first(s, 3), more(s, 1), more(s, 2))),
+    ('group-late-item', 'a group whose item is in the last of three',
+     lambda s: (first(s, 3, b'', (2,)), more(s, 1), more(s, 2, data=bytes(8)))),
+    ('group-streams', 'a payload stream of four octets in the first transmission, the rest in two others',
+     lambda s: (send(s, request(4, [placed_item(FIRST, 8, 0)], count=3), body(s)[:4], bytes(8)),
+                more(s, 1, body(s)[4:24]), more(s, 2, body(s)[24:]))),
+)
+
+
+@case('group-slow', '4', 'a group of two, a second apart', Served(), slow=True)
+def _(s):
+    first(s, 2, bytes(ROOM), (0, 1), ROOM + 8)
+    time.sleep(1)
+    more(s, data=bytes(8))
+
+
+@case('group-grant', '4', 'a group of two with a GRANT in it', Served(), only=[2])
+def _(s):
+    first(s)
+    s.end.send2(0, v2.GRANT)
+    more(s)
+
+
+@case('group-error', '4', 'a group of two with an RDMA2_ERROR in it', Served())
+def _(s):
+    first(s)
+    s.end.error(v2.ERR_BAD_XDR if s.end.version == 2 else early.ERR_BAD_HEADER, xid=s.xid ^ 7)
+    more(s)
+
+
+for name, sent, want, play in (
+        ('second-first', 'the second continue first', (BADSEQ, 1, 2, 2), lambda s: (first(s, 3), more(s, 2), more(s, 1))),
+        ('again', 'the first continue twice', (BADSEQ, 2, 1, 1), lambda s: (first(s, 3), more(s, 1), more(s, 1), more(s, 2))),
+        ('last', 'a continue with the number 2^32 - 1', (BADSEQ, 1, 0xffffffff, 0xffffffff),
+         lambda s: (first(s), more(s, 0xffffffff))),
+        ('stream-long', 'a continue whose payload stream is not there', (BADPL, 4, 0, 0, 1), lambda s: (first(s), more(s, payload=4))),
+        ('stream-wraps', 'a continue with a payload stream of 2^32 - 4', (BADPL, 0xfffffffc, 0, 0, 1),
+         lambda s: (first(s), more(s, payload=0xfffffffc))),
+        ('stream-word', 'a payload stream that ends within a word, though more is to come', (BADPL, 3, 0, 3, 1),
+         lambda s: (first(s, 3), more(s, 1, b'abc'), more(s, 2, b'd'))),
+        ('cut-short', 'an item that its last transmission does not hold', (BADTBSN, 1, 1, 1, 1),
+         lambda s: (first(s, 2, bytes(ROOM), (0, 1), ROOM + 8), more(s, data=bytes(4)))),
+        ('not-there', 'an item in a transmission without data', (BADTBSN, 1, 1, 1, 1),
+         lambda s: (first(s, 2, b'', (1,)), more(s)))):
+    case('group-' + name, '4', sent, Reported(*want[:-1], number=want[-1], lead=0))(lambda s, play=play: play(s))
+
+
+@case('group-kind', '4', 'a continue of a group that began with another type',
+      Other('OPTRERR_BADOMT, and what came; the next call is answered'))
+def _(s):
+    first(s)
+    more(s, kind=99)
+    Reported(BADOMT, began(s), 99, number=1, lead=0).check(s)
+
+
+@case('group-stream-cut', '4', 'a payload stream of 42 octets, though a continue is to follow',
+      Other('OPTRERR_BADPL with 42; the continue is dropped, the next call is answered'))
+def _(s):
+    send(s, request(42, [placed_item(FIRST, 8, 0)], count=2), body(s)[:42], bytes(8))
+    more(s, 1, body(s)[42:])
+    Reported(BADPL, 42, 0, BOX - rtr.FIXED[s.end.version] - len(request(42, [placed_item(FIRST, 8, 0)]))).check(s)
+
+
+@case('group-xid', '4', 'a continue with the XID of no group', Other('OPTRERR_BADXID with both; the next call is answered'))
+def _(s):
+    first(s)
+    more(s, xid=s.xid ^ 3)
+    told(s, s.xid ^ 3, BADXID, s.xid, s.xid ^ 3, number=1, lead=s.xid)
+    more(s)     # what is left of the group
+    s.goes_on()
+
+
+@case('group-call', '4', 'a call of the base protocol in a group', Other('OPTRERR_BADHMT, and neither is carried out'))
+def _(s):
+    first(s)
+    s.end.call(rpc.call(s.xid ^ 5), xid=s.xid ^ 5)
+    more(s)
+    told(s, s.xid ^ 5, *in_group(s, v2.CALL_INLINE if s.end.version == 2 else early.MSG), lead=s.xid)
+    s.goes_on()
+
+
+@case('group-request', '4', 'another Transmit Request in a group', Other('a Report Error about it; the next call is answered'))
+def _(s):
+    first(s)
+    was, s.xid = s.xid, s.end.new_xid()
+    first(s, 1)
+    told(s, s.xid, *in_group(s, rtr.HTYPES + REQUEST, REQUEST), lead=was)
+    s.goes_on()
+
+
+@case('group-option', '4', 'a type that does not exist in a group', Other('a Report Error about it; the next call is answered'))
+def _(s):
+    first(s)
+    s.end.rtr(77, b'', xid=s.xid ^ 9)
+    told(s, s.xid ^ 9, *in_group(s, rtr.HTYPES + 77, 77), lead=s.xid)
+    more(s)
+    s.goes_on()
+
+
+for n in (0, 4, 8, 11):
+    case('group-cut-%d' % n, '3', 'a continue of %d octets in a group; what is left is dropped' % n, BAD)(
+        lambda s, n=n: (first(s, 3), s.end.rtr(CONTINUE, rtr.cont(1, began(s))[:n]), more(s, 2)))
+case('group-wrong', '4', 'a wrong item in the first of four: what continues it is dropped', Reported(BADTBSN, 9, 0, 3))(
+    lambda s: (first(s, 4, numbers=(9,)), more(s, 1), more(s, 2), more(s, 3)))
+
+
+@case('group-never', '4', 'groups that are begun and never ended, on one connection',
+      Other('a Report Error for each but the last; other sessions go on'))
+def _(s):
+    xids = []
+    for _ in range(20):
+        s.xid = s.end.new_xid()
+        xids.append(s.xid)
+        first(s, MOST, bytes(ROOM), range(MOST), MOST * ROOM)
+        if len(xids) > 1:
+            told(s, s.xid, *in_group(s, rtr.HTYPES + REQUEST, REQUEST), lead=xids[-2])
+            xids.pop()      # that one was lost with it
+            s.xid = s.end.new_xid()
+            xids[-1] = s.xid
+            first(s, MOST, bytes(ROOM), range(MOST), MOST * ROOM)
+    s.conn.reset()
+
 
 # --- what a client may not send ---
 
@@ -456,6 +623,18 @@ def a_continue(s):
     return (BADCONT,)
 
 
+def a_group(s):
+    spread(s, 2, ROOM + 4)
+    return rpc.reply(s.xid)
+
+
+def a_broken_group(s):
+    first(s, 3)
+    more(s, 2)
+    more(s, 1)
+    return BADSEQ, 1, 2
+
+
 def a_type(s):
     whole(s, bare(FIRST, 8, NOITEM))
     return a_bad(s)
@@ -480,6 +659,9 @@ several('between', 'wrong requests between right ones and a call of the base pro
         'a reply to each right one, a report about each wrong one; the next call is answered', a_right, a_segment, a_null,
         a_type, a_right, an_offset)
 several('right', 'six right requests', 'six replies; the next call is answered', *[a_right] * 6)
+several('groups', 'two groups of two and right requests between', 'a reply to each', a_group, a_right, a_group)
+several('broken', 'a group in wrong order, a right one, and a malformed request',
+        'a report about each wrong one, a reply to the right one; the next call is answered', a_broken_group, a_group, a_cut)
 several('continues', 'six continues of nothing', 'six Report Errors; the next call is answered', *[a_continue] * 6)
 
 

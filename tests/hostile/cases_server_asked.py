@@ -4,24 +4,27 @@ gateway asks by directions. Sections are those of docs/rtrext-profile.md."""
 import rpc
 import rtr
 import v1
+import v2
 from case import table
 from cases_rtr import BOX, ROOM
 from cases_server_v1 import Returned
 from expect import AtServer, Closes, Reported, Then, V1Error
-from rtr import (BADOFF, BADPL, BADTBSN, BYSIZE, CHOICE, NOITEM, REPLY, REQUEST, RESPONSE, TBSN, TOOSHORT, bare,
+from rtr import (BADHMT, BADOFF, BADOMT, BADPL, BADSEQ, BADTBSN, BYSIZE, CHOICE, CONTINUE, NOITEM, REPLY, REQUEST, RESPONSE,
+                 TBSN, TOOSHORT, bare,
                  exposed_item, placed_item, response)
 from xdr import Seg, u32
 
 rule = table('server', 'responses of the round-trip extension', 'v1-asked', 'asked')
 SIZE = 400
+MOST = 8                    # transmissions of a response that the gateway takes
 AT = rpc.REPLY_BYTES + 4    # Position of the result's octets
 FAILED = V1Error(v1.ERR_CHUNK)  # all that version 1 can say
 CUT = Closes('to the client: closed, no reply')
 
 
-def told(*words):
+def told(*words, **where):
     """The server hears what is wrong, the client that its call failed."""
-    return Then(AtServer(Reported(*words, of=REPLY, goes_on=False)), FAILED)
+    return Then(AtServer(Reported(*words, of=REPLY, goes_on=False, **where)), FAILED)
 
 
 def call(s):
@@ -33,6 +36,7 @@ def call(s):
     assert m.rtr and m.rtr.op == REQUEST and len(m.rtr.sets) == 1, '%r instead of a direction' % m
     (_, _, (s.wish,)), = m.rtr.sets
     assert s.wish.type in (TBSN, CHOICE), s.wish
+    assert m.rtr.reserved == MOST, m.rtr
 
 
 def stream(s):
@@ -95,8 +99,65 @@ for offset in (2, ROOM, 0xfffffffc):
                                                      lambda s, o=offset: answer(s, placed_item(AT, SIZE, 0, offset=o))))
 answers('4', told(BADPL, 99, 0, 28), ('stream-longer', 'a payload stream of 99 octets, where 28 are left',
                                       lambda s: answer(s, placed_item(AT, SIZE, 0), payload=99, data=b'')))
+
+
+# --- groups ---
+
+def more(s, number=1, data=b'', stream=b'', payload=None, kind=RESPONSE + rtr.HTYPES):
+    body = rtr.cont(number, kind, len(stream) if payload is None else payload)
+    taken = rtr.FIXED[2] + len(body) + len(stream)
+    s.server.rtr(CONTINUE, body, rtr.pad_to(taken, stream, [(BOX, data)] if data else []), xid=s.xid)
+
+
+def begin(s, count=2, number=1):
+    """A group whose item is in transmission @number."""
+    answer(s, placed_item(AT, SIZE, number), data=b'', count=count)
+
+
+answers('4', Returned(SIZE),
+        ('group', 'a group of two, the data in the second', lambda s: (begin(s), more(s, data=rpc.fill(SIZE)))),
+        ('group-empty', 'a group of three, the data in the first, nothing in the others',
+         lambda s: (answer(s, placed_item(AT, SIZE, 0), count=3), more(s), more(s, 2))),
+        ('group-all', 'a group of %d, the data in the last' % MOST,
+         lambda s: (begin(s, MOST, MOST - 1), [more(s, i) for i in range(1, MOST - 1)], more(s, MOST - 1, rpc.fill(SIZE)))),
+        ('group-stream', 'a payload stream in three parts',
+         lambda s: (answer(s, placed_item(AT, SIZE, 2), body=stream(s)[:4], data=b'', count=3), more(s, 1, stream=stream(s)[4:12]),
+                    more(s, 2, rpc.fill(SIZE), stream(s)[12:]))))
+for n in (MOST + 1, 0xffffffff):
+    answers('4', told(BADSEQ, MOST, n), ('group-%d' % n, 'a group of %d' % n, lambda s, n=n: begin(s, n)))
+for name, sent, want, play in (
+        ('order', 'the second continue first', (BADSEQ, 1, 2, 2), lambda s: (begin(s, 3), more(s, 2), more(s, 1))),
+        ('again', 'a continue twice', (BADSEQ, 2, 1, 1), lambda s: (begin(s, 3, 2), more(s), more(s), more(s, 2))),
+        ('long', 'a continue whose payload stream is not there', (BADPL, 8, 0, 0, 1), lambda s: (begin(s), more(s, payload=8))),
+        ('word', 'a part that ends within a word, though more is to come', (BADPL, 2, 0, 2, 1),
+         lambda s: (begin(s, 3, 2), more(s, stream=b'ab'), more(s, 2, rpc.fill(SIZE)))),
+        ('short', 'an item that is not in its transmission', (BADTBSN, 1, 1, 1, 1), lambda s: (begin(s), more(s)))):
+    answers('4', told(*want[:-1], number=want[-1], lead=0), ('group-' + name, sent, play))
+answers('3', FAILED, ('group-cut', 'a continue that is cut off', lambda s: (begin(s, 3), s.server.rtr(CONTINUE, u32(1), xid=s.xid))))
+
+
+@rule('server-asked-group-reply', '4', "the reply of the base protocol in the midst of a group of the same call",
+      Then(AtServer(Reported(BADHMT, rtr.HTYPES + CONTINUE, v2.REPLY_INLINE, of=REPLY, lead=0, goes_on=False)), FAILED))
+def _(s):
+    call(s)
+    begin(s, 3)
+    s.server.reply(stream(s), xid=s.xid)
+    more(s)
+
+
+@rule('server-asked-group-other', '4', 'a group of a response to no call', CUT)
+def _(s):
+    call(s)
+    s.xid ^= 0x1000
+    begin(s)
+    more(s, data=rpc.fill(SIZE))
+
+
 answers(
     '6', CUT,
+    ('group-more', 'a group with more octets than were asked for',
+     lambda s: (answer(s, placed_item(AT, SIZE + 100, 1), data=b'', count=2), more(s, data=bytes(SIZE + 100)))),
+    ('group-items', 'a group with no item for one direction', lambda s: (answer(s, data=b'', count=2), more(s))),
     ('items-none', 'no item for one direction', lambda s: answer(s, data=b'')),
     ('items-two', 'two items for one direction',
      lambda s: answer(s, placed_item(AT, SIZE, 0), bare(0, 0, NOITEM))),

@@ -365,10 +365,11 @@ for name, sent, props in (
          [TAKES, structure(40 + 4096, 2, 1, 40, 1, PLT, *BOX)]),
         ('tiny', 'Receives of one octet', [TAKES, structure(1, 1, 1, 1, 1, PLT)]),
         ('default', 'a structure of no octets behind a right one', [TAKES, structure(12288, 2, *BOX, 1, 8192, 1, PLT),
-                                                                    u32(rtr.STRUCTURE, 0)]),
-        ('gaps', 'segments with others between them, each shorter than the data',
-         [TAKES, structure(1024 + 4 * 2048, 5, 1, 1024, 1, 0, 1, 2048, 1, PLT, 1, 2048, 1, 0, 1, 2048, 1, PLT, 1, 2048, 1, 0)])):
+                                                                    u32(rtr.STRUCTURE, 0)])):
     told(name, sent, Fetched(), *props)
+GAPS = ((1, 1024, 1, 0), (1, 2048, 1, PLT), (1, 2048, 1, 0), (1, 2048, 1, PLT), (1, 2048, 1, 0))
+told('gaps', 'segments with others between them, each shorter than the data', Sent(Structure(*GAPS)), TAKES,
+     structure(1024 + 4 * 2048, 5, *[word for group in GAPS for word in group]))
 for name, sent, words in (('sum', 'a structure that does not add up', (12287, 2, *BOX, 1, 8192, 1, PLT)),
                           ('wraps', 'a structure of 2^32 octets', (0, 1, 1 << 16, 1 << 16, 1, PLT)),
                           ('align', 'an alignment of 3', (12288, 2, *BOX, 1, 8192, 3, PLT)),

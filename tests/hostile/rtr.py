@@ -288,6 +288,48 @@ def transmit(version, structure, body, items, offsets=(), exposed=(), build=requ
     return head, [pad_to(taken, body, sends[0])] + [pad_to(FIXED[version] + 12, b'', p) for p in sends[1:]]
 
 
+def group(version, structure, body, items, offsets=(), exposed=(), build=request, **how):
+    """All transmissions of one: (option, body, what follows that) each. A payload stream that does not fit before the
+    first targetable segment goes on in the continues."""
+    room = structure.targets[0][0] if structure.targets and structure.targets[0][0] else structure.size
+    fixed = FIXED[version]
+    least = build(len(body), [placed_item(p, len(d), 0) for p, d in items], **how)
+    if fixed + len(least) + len(body) > room:
+        return long_group(version, structure, body, items, build, **how)
+    head, rests = transmit(version, structure, body, items, offsets, exposed, build, **how)
+    head, rests = transmit(version, structure, body, items, offsets, exposed, build, count=len(rests), **how)
+    began = (RESPONSE if build is response else REQUEST) + (HTYPES if version == 2 else 0)
+    op = RESPONSE if build is response else REQUEST
+    return [(op, head, rests[0])] + [(CONTINUE, cont(i, began), rest) for i, rest in enumerate(rests) if i]
+
+
+def long_group(version, structure, body, items, build, **how):
+    """@body in as many transmissions as it takes; then one item, if any, in those from the last of them on."""
+    fixed, room = FIXED[version], structure.targets[0][0]
+    (position, data), = items
+    n, size = len(structure.targets), structure.targets[0][1]
+    began = REQUEST + (HTYPES if version == 2 else 0)
+    count, numbers = 1, []
+    while True:     # the header grows with the numbers
+        head = build(0, [placed_item(position, len(data), *numbers)], count=count, **how)
+        first = room - fixed - len(head)
+        parts = [body[:first]] + [body[at:at + room - fixed - 12] for at in range(first, len(body), room - fixed - 12)]
+        begin = len(parts) - 1
+        want = [n * (begin + i) for i in range(-(-len(data) // size))]
+        if want == numbers and count == begin + max(1, len(want)):
+            break
+        numbers, count = want, begin + max(1, len(want))
+    parts += [b''] * (count - len(parts))
+    out = []
+    for i, part in enumerate(parts):
+        placed = data[(i - begin) * size:(i - begin + 1) * size] if i >= begin else b''
+        own = build(len(part), [placed_item(position, len(data), *numbers)], count=count, **how) if i == 0 else \
+            cont(i, began, len(part))
+        out.append((CONTINUE if i else REQUEST, own,
+                    pad_to(fixed + len(own) + len(part), part, [(room, placed)] if placed else [])))
+    return out
+
+
 def pad_to(taken, body, pieces):
     """What follows a header that ends, with @body, at @taken: @body, then @pieces in zeros."""
     out = bytearray(body)

@@ -14,6 +14,7 @@ from xdr import Reader, opaque, u32
 
 QUICK = {'flags': mpa.ENHANCED}     # no CRCs: Python is slow at them
 FIRST = rpc.CALL_BYTES + 4          # Position of an argument's octets
+MOST = 16                           # transmissions of a group, where both ends here say so
 
 
 class Client:
@@ -23,10 +24,11 @@ class Client:
         conn, _ = peer.open_rdma(address, **QUICK)
         self.end, self.version = peer.End(conn, version), version
         if version == 2:
-            own = rtr.properties(v2.prop, rtr.ROOMY, rtr.TAKES_REQUEST | rtr.TAKES_RESPONSE)
+            takes = rtr.TAKES_REQUEST | rtr.TAKES_RESPONSE | rtr.TAKES_CONTINUE
+            own = rtr.properties(v2.prop, rtr.ROOMY, takes, requests=MOST, responses=MOST)
             self.heed(self.end.negotiate(v2.properties(*v2.BASE, *own)).props)
         else:
-            self.structure = told
+            self.structure, self.requests = told, MOST
             self.end.do_null()  # requests follow the first reply (section 2)
 
     def heed(self, props):
@@ -34,6 +36,7 @@ class Client:
         numbers = {which: Reader(value).word() for which, value in props.items()
                    if which in (rtr.SUPPORT, rtr.REQUEST_LIMIT, rtr.RESPONSE_LIMIT)}
         assert numbers[rtr.SUPPORT] & rtr.TAKES_REQUEST, 'it takes no requests'
+        assert numbers[rtr.SUPPORT] & rtr.TAKES_CONTINUE or numbers.get(rtr.REQUEST_LIMIT, 1) == 1, 'a limit for nothing'
         self.responses = numbers.get(rtr.RESPONSE_LIMIT, 1)
         self.requests = numbers.get(rtr.REQUEST_LIMIT, 1) or 1
         self.structure = rtr.Structure.parse(props[rtr.STRUCTURE])
@@ -48,9 +51,10 @@ class Client:
     # --- calls ---
 
     def request(self, body, items=(), exposed=(), offsets=(), sets=()):
-        """A call with @items (Position, octets) in its Send and @exposed ones to be read."""
-        head, rests = rtr.transmit(self.version, self.structure, body, items, offsets, exposed, sets=sets)
-        self.end.rtr(REQUEST, head, rests[0])
+        """A call with @items (Position, octets) in its Sends and @exposed ones to be read."""
+        for op, head, rest in rtr.group(self.version, self.structure, body, items, offsets, exposed, sets=sets,
+                                        reserved=MOST if sets and self.version == 2 else 1):
+            self.end.rtr(op, head, rest)
         return self.end.xid
 
     def answer(self, xid, results):
@@ -64,6 +68,12 @@ class Client:
         data = random.randbytes(n)
         body = rpc.sum_call(self.end.new_xid(), u32(n))
         self.answer(self.request(body, [(FIRST, data)], offsets=[offset]), rpc.total(data))
+
+    def long_stream(self, n, k):
+        """An argument of @n octets in a payload stream of several transmissions, and an item of @k."""
+        data, more = random.randbytes(n), random.randbytes(k)
+        body = rpc.sum_call(self.end.new_xid(), opaque(data) + u32(k))
+        self.answer(self.request(body, [(len(body), more)]), rpc.total(data, more))
 
     def exposed(self, n, pieces=1):
         """An item by explicit RDMA."""
@@ -119,7 +129,8 @@ class Client:
         m = self.end.expect_msg(self.end.xid)
         assert m.error is None, 'error %s' % (m.error,)
         assert m.rtr and m.rtr.op == RESPONSE, '%r instead of a Transmit Response' % m
-        assert m.rtr.count == 1 and len(m.rtr.items) == 1, m.rtr
+        sends = self.continued(m)
+        assert len(m.rtr.items) == 1, m.rtr
         assert self.version == 2 or m.direction == rtr.REPLY, 'the direction of a Transmit Response'
         assert m.body == rpc.reply(self.end.xid, u32(n)), 'the payload stream'
         item = m.rtr.items[0]
@@ -128,11 +139,23 @@ class Client:
                BYSIZE: (TBSN,) if longest is not None and n <= longest else (EXRW,)}[kind]
         assert item.type in may, '%r for a direction of type %d' % (item, kind)
         if item.type == TBSN:
-            got, = rtr.ROOMY.collect(m, [m]).values()
+            got, = rtr.ROOMY.collect(m, sends).values()
         else:
             assert item.segs == [there._replace(length=n)], item
             got = self.end.conn.memory(there)[:n]
         assert got == rpc.echo(data), 'the data'
+
+    def continued(self, first):
+        """All of the group that @first began, in order and with nothing between; its payload stream is put together."""
+        sends = [first]
+        assert first.rtr.count <= (MOST if self.version == 2 else 1), 'a group of %d' % first.rtr.count
+        while len(sends) < first.rtr.count:
+            m = self.end.expect_msg(first.xid)
+            assert m.rtr and m.rtr.op == CONTINUE and m.rtr.number == len(sends), m
+            assert m.rtr.began == RESPONSE + rtr.HTYPES, m.rtr
+            sends.append(m)
+        first.body = b''.join(m.body for m in sends)
+        return sends
 
     def no_item(self):
         """A direction for what does not come."""
@@ -190,6 +213,14 @@ class Client:
         self.end.rtr(CONTINUE, rtr.cont(1, began))
         self.reported(1, rtr.BADCONT)
 
+    def wrong_order(self):
+        """The second continue before the first one; those that come yet are dropped."""
+        body = rpc.sum_call(self.end.new_xid(), u32(3 * self.room()))
+        sends = rtr.group(self.version, self.structure, body, [(FIRST, bytes(3 * self.room()))])
+        for op, head, rest in (sends[0], sends[2], sends[1]):
+            self.end.rtr(op, head, rest)
+        self.reported(2, rtr.BADSEQ, 1, 2, lead=(self.end.xid, rtr.CALL, 0))
+
 
 class Server(peer.HonestServer):
     """Serves as it is asked: requests of the extension, and all of the base protocol."""
@@ -197,16 +228,19 @@ class Server(peer.HonestServer):
     def __init__(self, sock, version, kind):
         props = v2.PROPS
         if version == 2 and kind.support is not None:
-            props = v2.properties(*v2.BASE, *rtr.properties(v2.prop, kind.structure, kind.support))
+            props = v2.properties(*v2.BASE, *rtr.properties(v2.prop, kind.structure, kind.support, kind.most))
         super().__init__(sock, version, props, **QUICK)
         self.kind = kind
         self.refuse = []        # reports for the requests that come next
         self.requests = self.placed = self.refused = self.asked = 0
-        self.most = 1           # transmissions of a group that are taken
+        self.group = []         # transmissions of one that have come
+        self.groups = self.returned = 0
 
     def answer(self, m):
         if m.rtr:
-            assert m.rtr.op == REQUEST, '%r, which nobody takes here' % m.rtr
+            m = self.complete(m)
+            if not m:
+                return
             assert not self.refused, 'a request although one was refused (section 8)'
             self.requests += 1
             self.check(m)
@@ -216,10 +250,33 @@ class Server(peer.HonestServer):
                 return
         super().answer(m)
 
+    def complete(self, m):
+        """The first of a group, once all that continues it has come: the streams are concatenated (section 4)."""
+        if self.group:
+            first = self.group[0]
+            assert m.rtr.op == CONTINUE and m.xid == first.xid, '%r within a group' % m.rtr
+            assert m.rtr.number == len(self.group), m.rtr
+            assert m.rtr.began == REQUEST + (rtr.HTYPES if self.version == 2 else 0), m.rtr
+            assert len(m.rtr.raw) > m.rtr.taken or m.body, 'a continue of nothing'
+        else:
+            assert m.rtr.op == REQUEST, '%r, which nobody takes here' % m.rtr
+            assert m.rtr.count <= self.limit(), 'a group of %d' % m.rtr.count
+            first = m
+        self.group.append(m)
+        if len(self.group) < first.rtr.count:
+            assert len(m.body) % 4 == 0, 'a part that ends within a word'
+            return None
+        first.sends, self.group = self.group, []
+        first.body = b''.join(s.body for s in first.sends)
+        self.groups += first.rtr.count > 1
+        return first
+
+    def limit(self):
+        return MOST if self.version == 'early' else self.kind.most or 1
+
     def check(self, m):
         b = m.rtr
         assert self.kind.takes(), 'a request to an end that takes none'
-        assert b.count == 1, 'a group of %d' % b.count
         for begin, end, those in b.sets:
             assert (begin, end) == (0, 0xffffffff) and 0 < len(those) <= 4, b.sets
         assert m.body, 'no payload stream'
@@ -227,7 +284,7 @@ class Server(peer.HonestServer):
         for item in b.items:
             assert item.position >= max(at, rpc.CALL_BYTES) and item.position % 4 == 0, item
             at = item.position + item.length
-        m.placed = self.kind.structure.collect(m, [m]) if self.kind.structure else {}
+        m.placed = self.kind.structure.collect(m, m.sends) if self.kind.structure else {}
         self.placed += len(m.placed)
 
     def answer_echo(self, m):
@@ -243,8 +300,11 @@ class Server(peer.HonestServer):
         send = wish.type == TBSN or wish.type == CHOICE and self.asked % 2 or \
             wish.type == BYSIZE and len(data) <= wish.longest
         at = rpc.REPLY_BYTES + 4
-        if send and len(data) <= to.targets[0][1]:
-            head, rests = rtr.transmit(self.version, to, body, [(at, data)], build=rtr.response)
+        if send and len(data) <= to.targets[0][1] * (m.rtr.reserved if self.version == 2 else 1):
+            self.returned += len(data) > to.targets[0][1]
+            for op, head, rest in rtr.group(self.version, to, body, [(at, data)], build=rtr.response):
+                self.end.rtr(op, head, rest, xid=m.xid, direction=rtr.REPLY)
+            return
         else:
             segs, left = [], data
             for seg in wish.segs:
@@ -273,18 +333,21 @@ class Server(peer.HonestServer):
 class Kind:
     """What a server says of its Receives, and so may be sent."""
 
-    def __init__(self, name, structure, support=rtr.TAKES_REQUEST, places=True):
-        self.name, self.structure, self.support, self.places = name, structure, support, places
+    def __init__(self, name, structure, support=rtr.TAKES_REQUEST, places=True, most=None):
+        self.name, self.structure, self.support, self.places, self.most = name, structure, support, places, most
 
     def takes(self):
         return self.support is not None and self.support & rtr.TAKES_REQUEST
 
     def room(self, version, n):
-        """Whether a call of SUM with an item of @n octets fits one Send."""
+        """Whether a call of SUM with an item of @n octets fits the Sends that are taken."""
         if not self.places or not self.takes() or not self.structure or not self.structure.targets:
             return False
         try:
             _, rests = rtr.transmit(version, self.structure, bytes(FIRST), [(FIRST, bytes(n))])
         except AssertionError:
             return False
-        return len(rests) == 1
+        most = self.most if self.most and self.support & rtr.TAKES_CONTINUE else 1
+        if version == 'early':
+            most = min(MOST, early.CREDIT)
+        return len(rests) <= most

@@ -111,8 +111,8 @@ static void payload_is_in_the_transmission(void **state)
 	(void)state;
 	rtr_msg_reset(&m, RTR_REQUEST);
 	m.payload = 100;
-	assert_int_equal(rtr_check_payload(&m, 100, &fault), 0);
-	assert_int_equal(rtr_check_payload(&m, 99, &fault), ERR_CONT);
+	assert_int_equal(rtr_check_payload(&m, false, 100, &fault), 0);
+	assert_int_equal(rtr_check_payload(&m, false, 99, &fault), ERR_CONT);
 	assert_fault(RTR_BAD_PAYLOAD, 100, 0, 99);
 }
 

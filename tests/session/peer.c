@@ -509,6 +509,7 @@ static void respond(struct peer_serve *s, const uint32_t *lengths)
 	const struct rpc_transport *t = s->peer->leg.t;
 	unsigned most = RPC_MAX_PLACED;
 
+	s->out.reserved = s->in.reserved;
 	for (;; most--) {
 		put_results(s, lengths, most, true);
 		if (t->ops->places(t, &s->out) || !most)

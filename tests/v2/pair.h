@@ -244,6 +244,8 @@ static inline bool pair_deliver(const struct pair *p, struct pair_end *e)
 	case RPC_RX_MSG:
 		pair_check(p, e, &rx);
 		break;
+	case RPC_RX_HELD:
+	case RPC_RX_GROUP:
 	case RPC_RX_ERROR:
 	case RPC_RX_OTHER_VERSION:
 		fail_msg("an error between two of our own");

@@ -71,6 +71,21 @@ static void what_an_end_says_of_itself(void **state)
 	expect_out(ERROR "00000004");
 }
 
+/* Of one that takes groups: how long these may be. */
+static void what_is_said_of_groups(void **state)
+{
+	uint8_t out[256];
+
+	(void)state;
+	rtr_start(BULK);
+	conn.t.own.transmissions = 7;
+	assert_int_equal(conn.t.ops->control(&conn.t, out, sizeof(out)),
+			 16 + 4 + 5 * 12 + 48 + 3 * 12);
+	assert_memory_equal(out + 80, "\x52\x54\0\3\0\0\0\4\0\0\0\7", 12);
+	assert_memory_equal(out + 140, "\x52\x54\0\5\0\0\0\4\0\0\0\7\x52\x54\0\6\0\0\0\4\0\0\0\7",
+			    24);
+}
+
 static void a_call_with_its_data(void **state)
 {
 	const struct rpc_msg *m = conn.t.own.msg;
@@ -86,7 +101,8 @@ static void a_call_with_its_data(void **state)
 		if (!again)
 			assert_int_equal(feed(hex, 0x1001), 0);
 		else
-			conn.t.ops->again(&conn.t, view_of(m->body[0].data - 60, RECV));
+			conn.t.ops->again(&conn.t, view_of(m->body[0].data - 60, RECV),
+					  view_of(NULL, 0));
 		assert_int_equal(rx.kind, RPC_RX_MSG);
 		assert_int_equal(m->dir, RPC_CALL);
 		assert_int_equal(m->body[0].len, 8);
@@ -353,8 +369,17 @@ static void send_placed(void)
 			 0);
 	assert_int_equal(hdr_len, 60);
 	assert_int_equal(body_len, 8);
-	assert_int_equal(tx.gap[0], RECV - 60 - 8);
+	assert_int_equal(tx.data[0].gap, RECV - 60 - 8);
 	assert_int_equal(xdr_peek_u32(hdr + 12), V2_RTR_REQUEST);
+}
+
+/* Decision 126. */
+static void a_structure_is_no_buffer_size(void **state)
+{
+	(void)state;
+	talk_to(RTR_PROPS(TWO SEGMENTS));
+	assert_int_equal(conn.rtr.structure.bytes, 0x3000);
+	assert_int_equal(conn.t.peer.send_bytes, 0x1000);
 }
 
 static void what_is_placed_and_what_is_not(void **state)
@@ -519,7 +544,7 @@ static bool send_answer(const char *hex, uint32_t gap)
 	assert_memory_equal(hdr, want, len);
 	assert_int_equal(body_len, 8);
 	if (answer.nplaced)
-		assert_int_equal(tx.gap[0], gap);
+		assert_int_equal(tx.data[0].gap, gap);
 	return true;
 }
 
@@ -720,6 +745,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_an_end_says_of_itself),
+		cmocka_unit_test(what_is_said_of_groups),
+		cmocka_unit_test(a_structure_is_no_buffer_size),
 		cmocka_unit_test(a_call_with_its_data),
 		cmocka_unit_test(from_an_offset_to_the_last_octet),
 		cmocka_unit_test(an_item_to_be_read),

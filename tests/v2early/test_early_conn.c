@@ -508,7 +508,7 @@ static void once_more(void **state)
 	memcpy(copy, wire, len);
 	memset(wire, 0xff, len);
 	rpc_msg_reset(conn.t.own.msg, 0, RPC_REPLY);
-	conn.t.ops->again(&conn.t, view_of(copy, len));
+	conn.t.ops->again(&conn.t, view_of(copy, len), view_of(NULL, 0));
 	assert_int_equal(conn.t.own.msg->xid, 5);
 	assert_int_equal(conn.t.own.msg->dir, RPC_CALL);
 	assert_int_equal(conn.t.own.msg->body[0].len, 40);

@@ -262,7 +262,7 @@ static void send_placed(uint32_t xid)
 	assert_int_equal(conn.t.ops->encode(&conn.t, &tx, hdr, sizeof(hdr), &hdr_len, &body_len),
 			 0);
 	assert_int_equal(hdr_len, EARLY_OPTIONAL_BYTES + 44);
-	assert_int_equal(tx.gap[0], RECV - hdr_len - body_len);
+	assert_int_equal(tx.data[0].gap, RECV - hdr_len - body_len);
 	assert_int_equal(xdr_peek_u32(hdr + 12), EARLY_OPTIONAL);
 	assert_int_equal(xdr_peek_u32(hdr + 20), RTR_REQUEST);
 	assert_int_equal(xdr_peek_u32(hdr + 24), 44);
@@ -377,7 +377,7 @@ static void an_answer_that_is_wrong(void **state)
 	ask();
 	assert_int_equal(feed(&o, 4), 0);
 	assert_int_equal(rx.kind, RPC_RX_ERROR);
-	assert_int_equal(conn.nreports, 0);
+	assert_int_equal(conn.reports.n, 0);
 }
 
 /* Section 2: who sends no responses refuses what asks for one; who has answered one means something else. */
@@ -438,7 +438,7 @@ static void answers_to_who_asks(void **state)
 	assert_int_equal(xdr_peek_u32(hdr + 16), RPC_REPLY);
 	assert_int_equal(xdr_peek_u32(hdr + 20), RTR_RESPONSE);
 	assert_int_equal(hdr_len, EARLY_OPTIONAL_BYTES + 36);
-	assert_int_equal(tx.gap[0], RECV - hdr_len - 8);
+	assert_int_equal(tx.data[0].gap, RECV - hdr_len - 8);
 	/* Told that it was wrong: none from then on. */
 	assert_int_equal(feed(&report, 0), 0);
 	assert_int_equal(rx.kind, RPC_RX_NONE);

@@ -109,7 +109,7 @@ static void send_some(size_t len, unsigned choice)
 		check_send(window, false);
 		CHECK(hdr_len + body_len <= c.t.peer.send_bytes);
 		CHECK(tx.body_sent <= out.body[0].len);
-		CHECK(!out.nplaced || hdr_len + tx.gap[0] <= sizeof(hdr));
+		CHECK(!out.nplaced || hdr_len + tx.data[0].gap <= sizeof(hdr));
 		CHECK(rc == 1 || tx.body_sent == out.body[0].len);
 	}
 	if (rc == 0 || rc == ERR_TOOBIG) {

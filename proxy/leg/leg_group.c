@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: a message of the round-trip extension that takes several Sends (docs/rtrext-profile.md, section 4). These
+ * stay in their Receives, which are the peer's own, until the last has come: so one that is begun and never ended
+ * costs nobody else anything, however long it is to be. Then what lies in others than the first is gathered:
+ *
+ *	first --> held, as are others --> the last: memory? --yes--> gathered, and all Receives but the first go back
+ *	            |                          |   ^
+ *	            '--> anything else:        no  | leg_resume()
+ *	                 all go back           v   |
+ *	                                     stalled
+ *
+ * That is one copy. Who wants none has Receives as long as the data (receive_structure), and all of it in one Send.
+ */
+#include <assert.h>
+
+#include "proxy/leg/internal.h"
+
+void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSIONS])
+{
+	unsigned n = 0;
+
+	list_for_each_safe(it, tmp, &leg->group)
+	{
+		const struct leg_rbuf *rb = container_of(it, struct leg_rbuf, link);
+
+		octets[n].here = leg_octets(leg, rb);
+		octets[n++].behind = leg->t->behind;
+	}
+	leg->t->held = octets;
+	leg->t->nheld = n;
+}
+
+void leg_hold_part(struct leg *leg, struct leg_rbuf *rb)
+{
+	assert(leg->ngroup < RPC_MAX_TRANSMISSIONS);
+	list_add_tail(&leg->group, &rb->link);
+	leg->ngroup++;
+}
+
+/* Those that are not needed any more. */
+static void give_parts(struct leg *leg)
+{
+	struct list *item;
+
+	while ((item = list_pop(&leg->group)))
+		leg_post_recv(leg, container_of(item, struct leg_rbuf, link));
+	leg->ngroup = 0;
+	leg->t->held = NULL;
+	leg->t->nheld = 0;
+}
+
+void leg_drop_group(struct leg *leg)
+{
+	if (leg->ngroup)
+		give_parts(leg);
+	leg->group_ready = false;
+}
+
+void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
+{
+	leg_hold_part(leg, rb);
+	leg->group_bytes = rx->remaining;
+	leg->group_is_reply = rx->group_dir == RPC_REPLY;
+	if (!leg->group_bytes)
+		leg->group_ready = true;
+	else if (leg->role == RPC_ACCEPTOR || leg->group_is_reply)
+		leg_try_group(leg);
+	else if (leg_take_whole_unwaited(leg, rx->xid, leg->group_bytes) == 0)
+		leg->group_ready = true;
+	else
+		give_parts(leg);
+}
+
+void leg_try_group(struct leg *leg)
+{
+	leg->group_ready =
+		leg_take_whole(leg, leg->group_bytes, leg->group_is_reply ? RPC_REPLY : RPC_CALL);
+	leg->stalled =
+		leg->group_ready ? NULL : container_of(leg->group.prev, struct leg_rbuf, link);
+}
+
+void leg_next_group(struct leg *leg, struct leg_out *out)
+{
+	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
+	struct leg_rbuf *first;
+
+	leg->group_ready = false;
+	leg_tell_group(leg, octets);
+	leg->t->ops->gather(leg->t, leg->assembly);
+	first = container_of(list_pop(&leg->group), struct leg_rbuf, link);
+	*out = (struct leg_out){.kind = LEG_OUT_MSG,
+				.msg = leg->msg,
+				.reverse = leg_is_reverse(leg, leg->msg->dir),
+				.held = {first, leg->assembly}};
+	if (leg->group_is_reply)
+		leg_got_answer(leg);
+	leg->parts += leg->group_bytes;
+	leg->assembly = NULL;
+	give_parts(leg);
+	leg_drop_assembly(leg);
+}

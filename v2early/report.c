@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "v2early/report.h"
+
+struct early_report early_report(uint32_t xid, enum early_errcode err)
+{
+	return (struct early_report){.xid = xid, .vers = EARLY_VERSION, .err = err};
+}
+
+/* A version that is in the range is spoken, but not on this connection (section 5.3), and this dialect has no word
+ * for that: on this connection there is 2 alone. */
+struct early_report early_report_vers(const struct rpc_params *own, uint32_t xid, uint32_t vers)
+{
+	bool is_other = vers != EARLY_VERSION && vers >= own->vers_low && vers <= own->vers_high;
+
+	return (struct early_report){
+		.xid = xid,
+		.vers = vers,
+		.err = EARLY_ERR_VERS,
+		.low = is_other ? EARLY_VERSION : own->vers_low,
+		.high = is_other ? EARLY_VERSION : own->vers_high,
+	};
+}
+
+struct early_report early_report_fault(uint32_t xid, const struct rtr_fault *fault, uint32_t number,
+				       const struct rtr_id *lead)
+{
+	return (struct early_report){.xid = xid,
+				     .vers = EARLY_VERSION,
+				     .low = lead ? lead->xid : 0,
+				     .high = lead != NULL,
+				     .fault = *fault,
+				     .number = number};
+}
+
+int early_reports_add(struct early_reports *r, const struct early_report *report)
+{
+	if (r->n == EARLY_REPORTS)
+		return ERR_NOSPACE;
+	r->of[(r->first + r->n++) % EARLY_REPORTS] = *report;
+	return 0;
+}
+
+/* Profile section 1: a report about a request is a reply, one about a response a call. */
+static int encode_fault(const struct early_report *r, struct early_header *h, uint8_t *buf,
+			size_t cap)
+{
+	uint8_t info[128];
+	struct rtr_msg m;
+	struct xdr_out x;
+
+	rtr_msg_reset(&m, RTR_REPORT);
+	m.bad = (struct rtr_id){r->xid, r->of_reply, r->number};
+	m.fault = r->fault;
+	m.has_lead = r->high;
+	m.lead = (struct rtr_id){.xid = r->low};
+	xdr_out_init(&x, info, sizeof(info));
+	rtr_encode(&m, &x);
+	h->optdir = m.bad.is_reply ? RPC_CALL : RPC_REPLY;
+	h->opttype = RTR_REPORT;
+	h->optinfo = view_of(info, xdr_out_len(&x));
+	return early_optional_encode(h, buf, cap);
+}
+
+int early_reports_take(struct early_reports *r, uint32_t credit, uint8_t *buf, size_t cap)
+{
+	const struct early_report *first = &r->of[r->first];
+	struct early_header h = {.xid = first->xid,
+				 .vers = first->vers,
+				 .credit = credit,
+				 .err = first->err,
+				 .low = first->low,
+				 .high = first->high};
+	int len = first->fault.code ? encode_fault(first, &h, buf, cap)
+				    : early_error_encode(&h, buf, cap);
+
+	if (len < 0)
+		return len;
+	r->first = (r->first + 1) % EARLY_REPORTS;
+	r->n--;
+	return len;
+}
