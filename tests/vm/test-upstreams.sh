@@ -29,8 +29,8 @@ upstreams_take() { guest filer "ip addr del $1/24 dev eth0"; }
 
 # upstreams_story GATEWAY FABRIC ADDRESS SERVERS
 upstreams_story() {
-    local name=$1 i went=0 rc rounds longest
-    cat >"$RUN/$name.conf" <<EOC
+    local gw=$1 i went=0 rc rounds longest
+    cat >"$RUN/$gw.conf" <<EOC
 workers = 1;
 memory_limit = "512M";
 insecure_handles = "allow";
@@ -40,24 +40,24 @@ routes = ( { name = "filer";
   upstream = { fabric = "$2"; $4 port = ${FILER#*:}; version = "1"; probe_interval = 2; connect_timeout = 3; };
 } );
 EOC
-    gateway_start "$name"
-    say "upstreams: $name: $(sed -n 's/.*event=sandbox //p' "$RUN/$name.log")"
-    check "upstreams: $name is confined" grep -q 'event=sandbox .*seccomp=yes' "$RUN/$name.log"
-    chain "$name" "$3" 20090 "$name"
-    check "upstreams: $name: mount NFSv4.1, under load" eval 'fresh_mount "$name" 4.1 &&
+    gateway_start "$gw"
+    say "upstreams: $gw: $(sed -n 's/.*event=sandbox //p' "$RUN/$gw.log")"
+    check "upstreams: $gw is confined" grep -q 'event=sandbox .*seccomp=yes' "$RUN/$gw.log"
+    chain "$gw" "$3" 20090 "$gw"
+    check "upstreams: $gw: mount NFSv4.1, under load" eval 'fresh_mount "$gw" 4.1 &&
         guest client "keep_loading; sample_waits"' || return
-    check "upstreams: $name: the load runs" rounds_go_on 300
+    check "upstreams: $gw: the load runs" rounds_go_on 300
     for ((i = 0; i < ${UPSTREAMS:-2}; i++)); do
-        if upstreams_fail_over "$name"; then went=$((went + 1)); else say "upstreams: fail-over $i went wrong"; fi
+        if upstreams_fail_over "$gw"; then went=$((went + 1)); else say "upstreams: fail-over $i went wrong"; fi
     done
-    check "upstreams: $name: $went of ${UPSTREAMS:-2} fail-overs" test "$went" -eq "${UPSTREAMS:-2}"
+    check "upstreams: $gw: $went of ${UPSTREAMS:-2} fail-overs" test "$went" -eq "${UPSTREAMS:-2}"
     guest client finish_loading 600
     rc=$?
     longest=$(guest client longest_wait 300) rounds=$(guest client load_rounds)
-    check "upstreams: $name: $rounds rounds of fio verified, zero errors; the longest that a write of 4 KiB took: $longest ms" \
+    check "upstreams: $gw: $rounds rounds of fio verified, zero errors; the longest that a write of 4 KiB took: $longest ms" \
         test "$rc" -eq 0 -a "${longest:-0}" -gt 0
-    check "upstreams: $name: unmount" guest client unmount_all
-    check "upstreams: $name ends on SIGTERM" stop "$name"
+    check "upstreams: $gw: unmount" guest client unmount_all
+    check "upstreams: $gw ends on SIGTERM" stop "$gw"
 }
 
 # The server of the session that began last; upstreams_is_elsewhere GATEWAY SERVER: it is another one.
