@@ -118,6 +118,12 @@ static void leaves(struct servers_guest *g)
 	servers_leave(servers, g);
 }
 
+static void visits(struct servers_guest *g, const char *client, const char *server)
+{
+	goes_to(g, client, server);
+	leaves(g);
+}
+
 static void all_leave(struct servers_guest *g, unsigned n)
 {
 	while (n > 0)
@@ -211,8 +217,7 @@ static void one_connection_and_it_is_up(void **state)
 	assert_true(fails(&a));
 	now += SERVERS_BACKOFF;
 	leaves(&a);
-	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	leaves(&a);
+	visits(&a, "10.1.0.1", "10.0.0.1");
 	end();
 }
 
@@ -229,8 +234,7 @@ static void failures_at_once_are_one(void **state)
 		assert_int_equal(fails(&g[i]), i == 0);
 	all_leave(g, 20);
 	now += SERVERS_BACKOFF;
-	goes_to(&one, "10.1.0.1", "10.0.0.1");
-	leaves(&one);
+	visits(&one, "10.1.0.1", "10.0.0.1");
 	end();
 }
 
@@ -244,11 +248,9 @@ static void each_is_tried_once_and_none_is_left(void **state)
 	fails(&a);
 	goes_to(&a, "10.1.0.1", "10.0.0.2");
 	fails(&a);
-	goes_to(&a, "10.1.0.1", "-");
-	leaves(&a);
+	visits(&a, "10.1.0.1", "-");
 	/* The next one tries them all the same. */
-	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	leaves(&a);
+	visits(&a, "10.1.0.1", "10.0.0.1");
 	end();
 }
 
@@ -292,13 +294,11 @@ static void probes_find_down_what_still_connects(void **state)
 	for (unsigned i = 0; i < 100; i++) {
 		now += 30 * S;
 		probed("10.0.0.1", false);
-		goes_to(&a, "10.1.0.9", "10.0.0.2");
-		leaves(&a);
+		visits(&a, "10.1.0.9", "10.0.0.2");
 	}
 	probed("10.0.0.1", true);
 	assert_int_equal(seen("10.0.0.1")->figures.up, 1);
-	goes_to(&a, "10.1.0.9", "10.0.0.1");
-	leaves(&a);
+	visits(&a, "10.1.0.9", "10.0.0.1");
 	leaves(&b);
 	assert_int_equal(seen("10.0.0.1")->figures.probes, 103);
 	assert_int_equal(seen("10.0.0.1")->figures.probe_failures, 102);
@@ -405,11 +405,9 @@ static void a_client_with_nowhere_to_go_stays(void **state)
 	fails(&more);
 	goes_to(&more, "10.1.0.1", "10.0.0.2");
 	fails(&more);
-	goes_to(&more, "10.1.0.1", "-");
-	leaves(&more);
+	visits(&more, "10.1.0.1", "-");
 	assert_false(has_moved(&a));
-	goes_to(&more, "10.1.0.1", "10.0.0.1");
-	leaves(&more);
+	visits(&more, "10.1.0.1", "10.0.0.1");
 	leaves(&a);
 	end();
 }
@@ -435,8 +433,7 @@ static void a_client_that_comes_back_counts_its_own(void **state)
 	leaves(&old);
 	leaves(&mid);
 	assert_int_equal(seen("10.0.0.1")->figures.sessions, 1);
-	goes_to(&mid, "10.1.0.1", "10.0.0.1");
-	leaves(&mid);
+	visits(&mid, "10.1.0.1", "10.0.0.1");
 	leaves(&new);
 	end();
 }
@@ -460,8 +457,7 @@ static void clients_of_one_network_are_spread(void **state)
 		goes_to(&again, client, server);
 		leaves(&g);
 		leaves(&again);
-		goes_to(&again, client, server);
-		leaves(&again);
+		visits(&again, client, server);
 	}
 	assert_in_range(first, 70, 130);
 	end();
@@ -501,8 +497,7 @@ static void an_answer_holds_as_long_as_it_says(void **state)
 	assert_int_equal(servers_asked(servers), 0);
 	goes_to(&a, "10.1.0.1", "10.0.0.5");
 	now += 7 * S - 1;
-	goes_to(&b, "10.1.0.2", "10.0.0.5");
-	leaves(&b);
+	visits(&b, "10.1.0.2", "10.0.0.5");
 	now += 1;
 	goes_to(&b, "10.1.0.2", "?");
 	ANSWER(7 * S, "10.0.0.6");
@@ -554,8 +549,7 @@ static void what_was_known_holds_while_nobody_answers(void **state)
 	goes_to(&a, "10.1.0.1", "?");
 	servers_unfound(servers, 0, now + 5 * S);
 	servers_answered(servers, servers_asked(servers));
-	goes_to(&a, "10.1.0.1", "-");
-	leaves(&a);
+	visits(&a, "10.1.0.1", "-");
 	now += 5 * S;
 	goes_to(&a, "10.1.0.1", "?");
 	ANSWER(S, "10.0.0.5");
@@ -564,8 +558,7 @@ static void what_was_known_holds_while_nobody_answers(void **state)
 	goes_to(&a, "10.1.0.1", "?");
 	servers_unfound(servers, 0, now + 5 * S);
 	servers_answered(servers, servers_asked(servers));
-	goes_to(&a, "10.1.0.1", "10.0.0.5");
-	leaves(&a);
+	visits(&a, "10.1.0.1", "10.0.0.5");
 	assert_int_equal(figures()->lookup_failures, 2);
 	end();
 }
@@ -580,8 +573,7 @@ static void answers_that_are_no_hosts_are_left_out(void **state)
 	goes_to(&a, "10.1.0.1", "?");
 	ANSWER(S, "0.0.0.0", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "fe80::1",
 	       "::ffff:10.0.0.1", "::10.0.0.1", "0.1.2.3");
-	goes_to(&a, "10.1.0.1", "-");
-	leaves(&a);
+	visits(&a, "10.1.0.1", "-");
 	now += S;
 	goes_to(&a, "10.1.0.1", "?");
 	ANSWER(S, "10.0.0.9", "10.0.0.9", "::1", "10.0.0.9"); /* IPv6 first, each once */
@@ -589,8 +581,7 @@ static void answers_that_are_no_hosts_are_left_out(void **state)
 	fails(&a);
 	goes_to(&a, "10.1.0.1", "10.0.0.9");
 	fails(&a);
-	goes_to(&a, "10.1.0.1", "-");
-	leaves(&a);
+	visits(&a, "10.1.0.1", "-");
 	end();
 }
 
@@ -606,8 +597,7 @@ static void only_families_that_sources_have(void **state)
 	ANSWER(S, "2001:db8::1", "10.0.0.9");
 	goes_to(&a, "10.1.0.1", "10.0.0.9");
 	fails(&a);
-	goes_to(&a, "10.1.0.1", "-");
-	leaves(&a);
+	visits(&a, "10.1.0.1", "-");
 	end();
 }
 
@@ -716,8 +706,7 @@ static void every_allocation_may_fail(void **state)
 		mem_fail_at(nth);
 		assert_int_equal(servers_configure(servers, &next), ERR_NOMEM);
 		mem_fail_at(0);
-		goes_to(&a, "10.1.0.1", "10.0.0.1");
-		leaves(&a);
+		visits(&a, "10.1.0.1", "10.0.0.1");
 	}
 	mem_fail_at(1);
 	assert_int_equal(servers_choose(servers, &a, &client, now), SERVERS_SHORT);
@@ -768,8 +757,7 @@ static void workers_share_them(void **state)
 	assert_int_equal(seen("10.0.0.1")->figures.sessions, 0);
 	assert_int_equal(seen("10.0.0.2")->figures.sessions, 0);
 	now += 1000 * S;
-	goes_to(&a, "10.1.0.1", "10.0.0.1");
-	leaves(&a);
+	visits(&a, "10.1.0.1", "10.0.0.1");
 	end();
 }
 
