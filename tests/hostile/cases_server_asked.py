@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Servers whose Transmit Responses are wrong, over draft -07; the client is of version 1 and offers a Write chunk, for which the
-gateway asks by directions. Sections are those of docs/rtrext-profile.md."""
+"""Servers whose Transmit Responses are wrong, over draft -07 and over the early draft; the client, of version 1 or of that draft, offers a
+Write chunk, for which the gateway asks by directions. Sections are those of docs/rtrext-profile.md."""
+import early
 import rpc
 import rtr
 import v1
@@ -8,23 +9,26 @@ import v2
 from case import table
 from cases_rtr import BOX, ROOM
 from cases_server_v1 import Returned
-from expect import AtServer, Closes, Reported, Then, V1Error
+from expect import AtServer, Closes, EarlyError, Reported, Then, V1Error
 from rtr import (BADHMT, BADOFF, BADOMT, BADPL, BADSEQ, BADTBSN, BYSIZE, CHOICE, CONTINUE, NOITEM, REPLY, REQUEST, RESPONSE,
                  TBSN, TOOSHORT, bare,
                  exposed_item, placed_item, response)
 from xdr import Seg, u32
 
-rule = table('server', 'responses of the round-trip extension', 'v1-asked', 'asked')
+RULES = {2: table('server', 'responses of the round-trip extension', 'v1-asked', 'asked'),
+         'early': table('server', 'responses of the round-trip extension over the early draft', 'early-asked', 'early-placed')}
+PREFIX = {2: 'server-asked-', 'early': 'server-early-asked-'}
 SIZE = 400
 MOST = 8                    # transmissions of a response that the gateway takes
 AT = rpc.REPLY_BYTES + 4    # Position of the result's octets
-FAILED = V1Error(v1.ERR_CHUNK)  # all that version 1 can say
+FAILED = {2: V1Error(v1.ERR_CHUNK), 'early': EarlyError(early.ERR_BAD_HEADER)}   # all that the client's version can say
 CUT = Closes('to the client: closed, no reply')
 
 
 def told(*words, **where):
     """The server hears what is wrong, the client that its call failed."""
-    return Then(AtServer(Reported(*words, of=REPLY, goes_on=False, **where)), FAILED)
+    return {version: Then(AtServer(Reported(*words, of=REPLY, goes_on=False, **where)), failed)
+            for version, failed in FAILED.items()}
 
 
 def call(s):
@@ -36,7 +40,7 @@ def call(s):
     assert m.rtr and m.rtr.op == REQUEST and len(m.rtr.sets) == 1, '%r instead of a direction' % m
     (_, _, (s.wish,)), = m.rtr.sets
     assert s.wish.type in (TBSN, CHOICE), s.wish
-    assert m.rtr.reserved == MOST, m.rtr
+    assert m.rtr.reserved == (MOST if s.server.version == 2 else 1), m.rtr
 
 
 def stream(s):
@@ -46,13 +50,23 @@ def stream(s):
 def answer(s, *items, payload=None, body=None, data=rpc.fill(SIZE), count=1, at=BOX):
     body = stream(s) if body is None else body
     head = response(len(body) if payload is None else payload, items, count)
-    taken = rtr.FIXED[2] + len(head) + len(body)
+    taken = rtr.FIXED[s.server.version] + len(head) + len(body)
     s.server.rtr(RESPONSE, head, rtr.pad_to(taken, body, [(at, data)] if data else []), xid=s.xid, direction=REPLY)
 
 
-def answers(section, expect, *rows):
+def rule(name, section, sent, expect, only=(2, 'early')):
+    """A row for each carrier."""
+    def wrap(run):
+        for version in only:
+            one = expect[version] if isinstance(expect, dict) else expect
+            RULES[version](PREFIX[version] + name, section, sent, one)(run)
+        return run
+    return wrap
+
+
+def answers(section, expect, *rows, **how):
     for name, sent, play in rows:
-        @rule('server-asked-' + name, section, sent, expect)
+        @rule(name, section, sent, expect, **how)
         def _(s, play=play):
             call(s)
             play(s)
@@ -122,9 +136,11 @@ answers('4', Returned(SIZE),
          lambda s: (begin(s, MOST, MOST - 1), [more(s, i) for i in range(1, MOST - 1)], more(s, MOST - 1, rpc.fill(SIZE)))),
         ('group-stream', 'a payload stream in three parts',
          lambda s: (answer(s, placed_item(AT, SIZE, 2), body=stream(s)[:4], data=b'', count=3), more(s, 1, stream=stream(s)[4:12]),
-                    more(s, 2, rpc.fill(SIZE), stream(s)[12:]))))
+                    more(s, 2, rpc.fill(SIZE), stream(s)[12:]))), only=[2])
 for n in (MOST + 1, 0xffffffff):
-    answers('4', told(BADSEQ, MOST, n), ('group-%d' % n, 'a group of %d' % n, lambda s, n=n: begin(s, n)))
+    answers('4', told(BADSEQ, MOST, n), ('group-%d' % n, 'a group of %d' % n, lambda s, n=n: begin(s, n)), only=[2])
+    answers('4', told(BADSEQ, 1, n), ('group-%d' % n, 'a group of %d, where each call keeps one Receive' % n,
+                                      lambda s, n=n: begin(s, n)), only=['early'])
 for name, sent, want, play in (
         ('order', 'the second continue first', (BADSEQ, 1, 2, 2), lambda s: (begin(s, 3), more(s, 2), more(s, 1))),
         ('again', 'a continue twice', (BADSEQ, 2, 1, 1), lambda s: (begin(s, 3, 2), more(s), more(s), more(s, 2))),
@@ -132,12 +148,12 @@ for name, sent, want, play in (
         ('word', 'a part that ends within a word, though more is to come', (BADPL, 2, 0, 2, 1),
          lambda s: (begin(s, 3, 2), more(s, stream=b'ab'), more(s, 2, rpc.fill(SIZE)))),
         ('short', 'an item that is not in its transmission', (BADTBSN, 1, 1, 1, 1), lambda s: (begin(s), more(s)))):
-    answers('4', told(*want[:-1], number=want[-1], lead=0), ('group-' + name, sent, play))
-answers('3', FAILED, ('group-cut', 'a continue that is cut off', lambda s: (begin(s, 3), s.server.rtr(CONTINUE, u32(1), xid=s.xid))))
+    answers('4', told(*want[:-1], number=want[-1], lead=0), ('group-' + name, sent, play), only=[2])
+answers('3', FAILED, ('group-cut', 'a continue that is cut off', lambda s: (begin(s, 3), s.server.rtr(CONTINUE, u32(1), xid=s.xid))), only=[2])
 
 
-@rule('server-asked-group-reply', '4', "the reply of the base protocol in the midst of a group of the same call",
-      Then(AtServer(Reported(BADHMT, rtr.HTYPES + CONTINUE, v2.REPLY_INLINE, of=REPLY, lead=0, goes_on=False)), FAILED))
+@rule('group-reply', '4', "the reply of the base protocol in the midst of a group of the same call",
+      Then(AtServer(Reported(BADHMT, rtr.HTYPES + CONTINUE, v2.REPLY_INLINE, of=REPLY, lead=0, goes_on=False)), FAILED[2]), only=[2])
 def _(s):
     call(s)
     begin(s, 3)
@@ -145,7 +161,7 @@ def _(s):
     more(s)
 
 
-@rule('server-asked-group-other', '4', 'a group of a response to no call', CUT)
+@rule('group-other', '4', 'a group of a response to no call', CUT, only=[2])
 def _(s):
     call(s)
     s.xid ^= 0x1000
@@ -157,7 +173,9 @@ answers(
     '6', CUT,
     ('group-more', 'a group with more octets than were asked for',
      lambda s: (answer(s, placed_item(AT, SIZE + 100, 1), data=b'', count=2), more(s, data=bytes(SIZE + 100)))),
-    ('group-items', 'a group with no item for one direction', lambda s: (answer(s, data=b'', count=2), more(s))),
+    ('group-items', 'a group with no item for one direction', lambda s: (answer(s, data=b'', count=2), more(s))), only=[2])
+answers(
+    '6', CUT,
     ('items-none', 'no item for one direction', lambda s: answer(s, data=b'')),
     ('items-two', 'two items for one direction',
      lambda s: answer(s, placed_item(AT, SIZE, 0), bare(0, 0, NOITEM))),
@@ -170,14 +188,14 @@ answers(
 )
 
 
-@rule('server-asked-other-xid', 'decision 60', 'a right response with the XID of no call', CUT)
+@rule('other-xid', 'decision 60', 'a right response with the XID of no call', CUT)
 def _(s):
     call(s)
     s.xid ^= 0x1000
     answer(s, placed_item(AT, SIZE, 0))
 
 
-@rule('server-asked-base-call', '6', "a response to a call in the base protocol's form", CUT)
+@rule('base-call', '6', "a response to a call in the base protocol's form", {2: CUT, 'early': FAILED['early']})
 def _(s):
     s.xid = s.server_xid = s.end.new_xid()
     s.end.call(rpc.echo_call(s.xid, bytes(8)))

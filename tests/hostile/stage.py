@@ -124,6 +124,7 @@ OPENERS = {
     'v1-placed': open_placed(1, 2),
     'v1-asked': open_placed(1, 2, rtr.TAKES_REQUEST | rtr.TAKES_RESPONSE),
     'v1-early-placed': open_placed(1, 'early'),
+    'early-asked': open_placed('early', 'early'),
 }
 
 

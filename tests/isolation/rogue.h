@@ -170,6 +170,10 @@ void rogue_send_off(struct rogue *r, const struct fabric_sge *sge, unsigned n, u
 /** rogue_send_words - a message of these. */
 void rogue_send_words(struct rogue *r, const uint32_t *words, unsigned n, uint32_t invalidate);
 
+/** rogue_send_behind - @words, zeros as far as octet @at, then @bytes of its own. */
+void rogue_send_behind(struct rogue *r, const uint32_t *words, unsigned n, uint32_t at,
+		       uint32_t bytes);
+
 /** rogue_begin_parts - of a continued message, version 2, of @total octets. */
 void rogue_begin_parts(struct rogue *r, uint32_t xid, uint32_t total);
 

@@ -16,8 +16,8 @@ void rogue_properties(struct rogue *r, uint32_t xid)
 {
 	const uint32_t props[] = {
 		xid, 2, rogue_credit(r), V2_CONNPROP_FINAL, 2,
-		/* It takes requests and responses; structure: FIRST, then BULK for data. */
-		0x52540003, 4, 3, 0x52540004, 40, ROGUE_BUFFER, 2, 1, FIRST, 1, 0, 1, BULK, 1, 1};
+		/* It takes requests, responses, continues; structure: FIRST, then BULK for data. */
+		0x52540003, 4, 7, 0x52540004, 40, ROGUE_BUFFER, 2, 1, FIRST, 1, 0, 1, BULK, 1, 1};
 	const uint32_t none[] = {xid, 2, rogue_credit(r), V2_CONNPROP_FINAL, 0};
 
 	if (r->knows & MISDEED_EXTENDED)
@@ -59,12 +59,34 @@ static int put_segments(struct rtr_msg *x, struct rtr_place *p, const struct rpc
 	return err;
 }
 
-/* By Send, @len octets. */
+/* By Send, @len octets, in the first transmission or the second. */
 static int put_data(struct rtr_msg *x, struct rtr_item *item, uint32_t len)
 {
 	item->length = len;
 	item->place = (struct rtr_place){.type = RTR_TBSN};
-	return rtr_add_number(x, &item->place, 0);
+	return rtr_add_number(x, &item->place, x->count > 1 && len % 2);
+}
+
+/* What continues @x, as it should, or otherwise, or not to the end. @data: octets in the first of these. */
+static void send_continues(struct rogue *r, const struct rtr_msg *x, uint32_t xid, uint32_t data)
+{
+	for (uint32_t k = 1; k < x->count && k < 6 && !rogue_draw(r, 8); k++, data = 0) {
+		bool wrong = rogue_draw(r, 6);
+		uint32_t words[] = {xid,
+				    V2_VERSION,
+				    rogue_credit(r),
+				    V2_RTR_CONTINUE,
+				    k,
+				    x->op + RTR_HEADER_TYPES,
+				    0};
+
+		if (wrong)
+			words[rogue_draw(r, 3) ? 0 : 4 + rng_below(r->rng, 3)] ^=
+				(uint32_t)1 << rng_below(r->rng, 8);
+		if (wrong && rogue_draw(r, 3))
+			data /= 2;
+		rogue_send_behind(r, words, 7, data ? GATEWAYS_FIRST : sizeof(words), data);
+	}
 }
 
 /* One item for a Read chunk, or a returned Write chunk. @data: octets that go along, at most once. */
@@ -156,6 +178,7 @@ bool rogue_send_extended(struct rogue *r, const struct rpc_msg *m, struct view b
 		return false;
 	rtr_msg_reset(&x, op);
 	x.payload = (uint32_t)body.len;
+	x.count = rogue_draw(r, 3) ? 2 + rng_below(r->rng, 4) : 1;
 	if (form(r, &x, m, &data))
 		return false;
 	if (rogue_draw(r, 6))
@@ -171,11 +194,16 @@ bool rogue_send_extended(struct rogue *r, const struct rpc_msg *m, struct view b
 		return false;
 	memcpy(room + len, body.data, body.len);
 	sge[0].len = (uint32_t)(len + body.len);
+	/* In the transmission that its number says. */
 	sge[1].len = rogue_draw(r, 30) ? data / 2 : data;
+	if (x.nnumbers && x.numbers[0])
+		sge[1].len = 0;
 	if (sge[1].len) {
 		memset(room + sge[0].len, 0, GATEWAYS_FIRST - sge[0].len);
 		sge[0].len = GATEWAYS_FIRST;
 	}
 	rogue_send_off(r, sge, sge[1].len ? 2 : 1, 0);
+	if (x.count > 1)
+		send_continues(r, &x, m->xid, sge[1].len ? 0 : data);
 	return true;
 }

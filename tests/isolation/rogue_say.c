@@ -102,6 +102,22 @@ void rogue_send_words(struct rogue *r, const uint32_t *words, unsigned n, uint32
 	send_room_off(r, xdr_out_len(&x), invalidate);
 }
 
+void rogue_send_behind(struct rogue *r, const uint32_t *words, unsigned n, uint32_t at,
+		       uint32_t bytes)
+{
+	struct fabric_sge sge[2] = {{NULL, at}, {plain(r), bytes}};
+	struct xdr_out x;
+
+	if (!has_room(r) || at > ROGUE_BUFFER)
+		return;
+	sge[0].addr = send_room(r);
+	xdr_out_init(&x, send_room(r), at);
+	for (unsigned i = 0; i < n; i++)
+		xdr_put_u32(&x, words[i]);
+	memset(send_room(r) + xdr_out_len(&x), 0, at - xdr_out_len(&x));
+	rogue_send_off(r, sge, bytes ? 2 : 1, 0);
+}
+
 void rogue_send_msg(struct rogue *r, const struct rpc_msg *m, struct view body, uint32_t invalidate)
 {
 	struct v2_hdr h = {.xid = m->xid,

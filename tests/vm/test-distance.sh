@@ -5,9 +5,10 @@
 #
 #   over2    client - v1 - near 20080 == v2 == line 20082, 5 ms == far 20083 - v1 - filer
 #   over1    client - v1 - near 20081 == v1 == the same line
+#   overrtr  client - v1 - near 20086 == v2 == line 20084, 5 ms == far 20085 - v1 - filer, with the round-trip extension
 
 test_distance() {
-    local name=distance one=() two=() before with octets
+    local name=distance one=() two=() rtr=() before with octets placed
     guests_up siw client filer
     distance_up
     distance_load over2 4.1
@@ -18,24 +19,37 @@ test_distance() {
     octets=$(distance_count near joined_bytes)
     check "$name: $((octets >> 20)) MiB in $with calls, and far put together what came in pieces" \
         test "$(distance_count far assembled_bytes)" -gt 0
+    placed=$(distance_count near placed)
+    distance_load overrtr 4.1
+    distance_load overrtr 3
+    check "$name: data of $(($(distance_count near placed) - placed)) calls came in their Sends" \
+        test "$(distance_count near placed)" -gt "$placed"
+    check "$name: and those of $(distance_count near asked) replies were asked for" test "$(distance_count near asked)" -gt 0
+    placed=$(distance_count near placed)
     for _ in 1 2 3; do
-        one+=("$(distance_writes over1)") two+=("$(distance_writes over2)")
+        one+=("$(distance_writes over1)") two+=("$(distance_writes over2)") rtr+=("$(distance_writes overrtr)")
     done
     say "$name: 128 KiB written at a time, ms each: version 1: ${one[*]}, version 2: ${two[*]}," \
-        "$(distance_ratio "${one[@]}" : "${two[@]}") times as fast"
+        "$(distance_ratio "${one[@]}" : "${two[@]}") times as fast, with placement: ${rtr[*]}," \
+        "$(distance_ratio "${one[@]}" : "${rtr[@]}") times"
     check "$name: of these, too" test "$(distance_count near joined)" -ge $((with + 3 * 64))
+    check "$name: and with placement" test "$(distance_count near placed)" -ge $((placed + 3 * 64))
     guest client unmount_all
     gateways_end near far
     stop line
+    stop rtrline
 }
 
 # All three, in place of other tests' near and far.
 distance_up() {
-    local line='inline = "64K"; credits = 128;'
+    local line='inline = "64K"; credits = 128;' room='receive_structure = "1M"; credits = 32;'
     gateways_end near far
     distance_config far <<EOF
 { name = "far";
   listen = { address = "$HOST"; port = 20083; $line };
+  upstream = { address = "${FILER%:*}"; port = ${FILER#*:}; version = "1"; }; },
+{ name = "rtr";
+  listen = { address = "$HOST"; port = 20085; versions = [2]; $room };
   upstream = { address = "${FILER%:*}"; port = ${FILER#*:}; version = "1"; }; }
 EOF
     distance_config near <<EOF
@@ -44,14 +58,20 @@ EOF
   upstream = { address = "$HOST"; port = 20082; version = "2"; $line }; },
 { name = "one";
   listen = { address = "$HOST"; port = 20081; versions = [1]; };
-  upstream = { address = "$HOST"; port = 20082; version = "1"; }; }
+  upstream = { address = "$HOST"; port = 20082; version = "1"; }; },
+{ name = "rtr";
+  listen = { address = "$HOST"; port = 20086; versions = [1]; };
+  upstream = { address = "$HOST"; port = 20084; version = "2"; $room }; }
 EOF
     start line "$TOP/bench/delay" --listen "$HOST:20082" --to "$HOST:20083" --ms 5
+    start rtrline "$TOP/bench/delay" --listen "$HOST:20084" --to "$HOST:20085" --ms 5
     wait_for 30 listening 20082 || die "no line, see $RUN/line.log"
+    wait_for 30 listening 20084 || die "no line, see $RUN/rtrline.log"
     gateway_start far
     gateway_start near
     chain over2 "$HOST" 20080 near
     chain over1 "$HOST" 20081 near
+    chain overrtr "$HOST" 20086 near
 }
 distance_config() { # NAME: the routes are on standard input
     cat >"$RUN/$1.conf" <<EOF
