@@ -564,7 +564,8 @@ static int form_group(const struct rtr_path *path, const struct rpc_msg *m, stru
 	uint32_t before = before_targets(path->to);
 	size_t len = 0;
 
-	l->count = 0;
+	l->header = l->first = l->others = l->streams = l->count = 0;
+	l->npieces = 0;
 	l->continues = path->fixed + RTR_CONTINUE_BYTES;
 	/* The header grows with what is laid out, and moves it: at most into the next segment, each time. */
 	for (unsigned i = 0; i < MOST_PIECES && !err && len != rtr_len(r); i++) {

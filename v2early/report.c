@@ -47,6 +47,7 @@ static int encode_fault(const struct early_report *r, struct early_header *h, ui
 	uint8_t info[128];
 	struct rtr_msg m;
 	struct xdr_out x;
+	int len;
 
 	rtr_msg_reset(&m, RTR_REPORT);
 	m.bad = (struct rtr_id){r->xid, r->of_reply, r->number};
@@ -58,7 +59,9 @@ static int encode_fault(const struct early_report *r, struct early_header *h, ui
 	h->optdir = m.bad.is_reply ? RPC_CALL : RPC_REPLY;
 	h->opttype = RTR_REPORT;
 	h->optinfo = view_of(info, xdr_out_len(&x));
-	return early_optional_encode(h, buf, cap);
+	len = early_optional_encode(h, buf, cap);
+	h->optinfo = view_of(NULL, 0);
+	return len;
 }
 
 int early_reports_take(struct early_reports *r, uint32_t credit, uint8_t *buf, size_t cap)
