@@ -4,21 +4,28 @@
 # result has the figures that are asked of it.
 set -u
 root=$1 build=$2
-command -v haproxy >/dev/null && command -v jq >/dev/null || exit 77
-out=$("$root/bench/run" --build "$build" --rounds 1 --seconds 0.2 --verify --json)
+command -v haproxy >/dev/null && command -v jq >/dev/null && command -v gnuplot >/dev/null || exit 77
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+out=$("$root/bench/run" --build "$build" --before "$build" --rounds 1 --seconds 0.1 --verify --json --plot "$room/plots")
 status=$?
 if [ $status != 0 ] && [ $status != 3 ]; then
 	echo "bench/run ends with $status" >&2
 	exit 1
 fi
-jq -e '(.medians | length) == 16 and all(.medians[]; .errors == 0 and .rpcs_per_s > 0) and (.ratios | length) == 6
+jq -e '(.medians | length) == 36 and all(.medians[]; .errors == 0 and .rpcs_per_s > 0)
+	and (.ratios | length) == 12 and all(.ratios[]; .rate_of_haproxy > 0 and .p50_of_haproxy > 0 and .rate_of_before > 0)
 	and (.goals | length) == 5 and all(.goals[]; has("met"))' <<<"$out" >/dev/null || {
 	echo "not what is expected: $out" >&2
 	exit 1
 }
+for plot in rate latency cpu; do
+	[ "$(grep -c v1-v1-before "$room/plots/$plot.svg")" -ge 1 ] || { echo "$plot.svg does not show all paths" >&2; exit 1; }
+done
+# Of some works alone there are the goals of these.
+out=$("$root/bench/run" --build "$build" --rounds 1 --seconds 0.1 --only null64,read4m --json)
+jq -e '(.medians | length) == 8 and (.goals | length) == 2' <<<"$out" >/dev/null || { echo "--only: $out" >&2; exit 1; }
 # The same of distance: all paths carry every load, in as many round trips as they should, for these are counted.
-room=$(mktemp -d)
-trap 'rm -rf "$room"' EXIT
 out=$(TMPDIR=$room "$root/bench/run" distance --build "$build" --delays 3 --sizes 512,131072 --count 3 --seconds 0.1 --json \
 	--paths v1-v1-v1,v1-v2-v1,v1-rtr-v1,v1-early-v1,v1-ertr-v1)
 status=$?
