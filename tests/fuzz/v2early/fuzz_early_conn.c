@@ -124,7 +124,8 @@ static void extend(struct run *r, enum rpc_dir dir, uint8_t how)
 	if (!t->ops->places(t, &m) || !t->ops->may_send(t, &tx))
 		return;
 	CHECK(t->ops->encode(t, &tx, wire, sizeof(wire), &hl, &bl) == 0);
-	CHECK(bl == m.body[0].len && hl + bl + tx.data[0].gap <= sizeof(wire));
+	CHECK(bl == m.body[0].len);
+	CHECK(hl + bl + (tx.ndata ? tx.data[0].gap : 0) <= sizeof(wire));
 	memcpy(wire + hl, data, bl);
 	CHECK(early_header_decode(&h, &back, &seen, view_of(wire, hl + bl)) == 0);
 	CHECK(h.proc == EARLY_OPTIONAL && h.optdir == dir && h.payload.len == bl);
