@@ -39,7 +39,8 @@ guest_boot() {
     for name in "${!WITHIN[@]}"; do # what ran in it before is gone
         [ "${WITHIN[$name]}" != "$role" ] || { unset "WITHIN[$name]"; stop "$name" KILL; }
     done
-    [ "$role" != filer ] || [ -e "$ROOM/filer.disk" ] || truncate -s 4G "$ROOM/filer.disk"
+    [ "$role" != filer ] || [ -e "$ROOM/filer.disk" ] ||
+        mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$ROOM/filer.disk" 4G >/dev/null
     case ${KERNEL[$role]} in
     debian) boot_qemu "$role" ;;
     *) boot_uml "$role" ;;
@@ -105,6 +106,9 @@ guest_device() {
     fi
     guest "$1" "rdma_device $DEVICE" 120 || die "no $DEVICE in guest $1"
 }
+
+# guest_until ROLE SECONDS COMMANDS: waits there until they are true.
+guest_until() { guest "$1" "wait_for $2 eval $(printf %q "$3")" $(($2 + 20)); }
 
 # guest ROLE COMMANDS [SECONDS]: runs them in the guest as root with guest-lib.sh at
 # hand, prints what they print, returns their result; 124 when time is up.

@@ -28,6 +28,6 @@ kernel_hostfs() {
 # siw-tx-flush: a connection that is reset while nfsd answers many calls at once left Sends that siw
 # never completed, and with them the threads that wait (svc_rdma_sendto), until the filer boots again.
 kernel_send_error() {
-    raw_peer send-error 50 >/dev/null && wait_for 20 guest filer '! connected_to_nfsd' 10
+    raw_peer send-error 50 >/dev/null && guest_until filer 20 '! connected_to_nfsd'
 }
 raw_peer() { inside timeout 150 "$VM/kernel/raw-peer" "$1" "${GUEST_ADDRESS[filer]}" 20049 "$2"; }
