@@ -107,8 +107,16 @@ guest_device() {
     guest "$1" "rdma_device $DEVICE" 120 || die "no $DEVICE in guest $1"
 }
 
-# guest_until ROLE SECONDS COMMANDS: waits there until they are true.
-guest_until() { guest "$1" "wait_for $2 eval $(printf %q "$3")" $(($2 + 20)); }
+# guest_until ROLE SECONDS COMMANDS: waits there until they are true; asked again while it does not answer.
+guest_until() {
+    local end=$((SECONDS + $2)) left=$2 rc
+    while :; do
+        guest "$1" "wait_for $left eval $(printf %q "$3")" $((left + 20))
+        rc=$? left=$((end - SECONDS))
+        [ "$rc" -eq 125 ] && [ "$left" -gt 0 ] || return "$rc"
+        pause 0.2
+    done
+}
 
 # guest ROLE COMMANDS [SECONDS]: runs them in the guest as root with guest-lib.sh at
 # hand, prints what they print, returns their result; 124 when time is up.

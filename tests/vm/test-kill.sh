@@ -90,7 +90,7 @@ session_ended_since() {
 }
 
 # rounds_go_on SECONDS: on the client (guest-lib.sh).
-rounds_go_on() { guest client "rounds_go_on $1" $(($1 + 20)); }
+rounds_go_on() { guest_until client "$1" "rounds_go_on $1"; }
 
 # kill_client CHAIN VERSION [idle]: under load, or when nothing is under way.
 kill_client() {
