@@ -132,7 +132,7 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 		txn_error(s, leg, out);
 		break;
 	case LEG_OUT_SENT:
-		txn_sent(out->tx->owner, out);
+		txn_sent(out->tx->owner, out->tx);
 		break;
 	case LEG_OUT_OP:
 		txn_op(out->cookie, out);
@@ -164,8 +164,14 @@ static void drain_leg(struct session *s, struct leg *leg)
 
 	if (auth_goes_on(s, leg))
 		session_auth(s, leg);
-	for (leg_next(leg, &out); out.kind != LEG_OUT_NONE; leg_next(leg, &out))
+	do {
+		struct leg_tx *tx;
+
+		while ((tx = leg_next_sent(leg)))
+			txn_sent(tx->owner, tx);
+		leg_next(leg, &out);
 		session_on_out(s, leg, &out);
+	} while (out.kind != LEG_OUT_NONE);
 	asked = auth_goes_on(s, leg);
 	if (asked) {
 		/* What waited at the door has an answer now. */

@@ -205,8 +205,8 @@ void txn_return(struct txn *t);
 
 /* txn_step.c: from one step to the next */
 
-/** txn_sent - one of a transaction's messages left, or was flushed. */
-void txn_sent(struct txn *t, const struct leg_out *out);
+/** txn_sent - @tx, one of a transaction's messages, left, or was flushed. */
+void txn_sent(struct txn *t, const struct leg_tx *tx);
 
 /** txn_op - one of its Reads, Writes or withdrawals completed. */
 void txn_op(struct txn *t, const struct leg_out *out);

@@ -66,22 +66,24 @@ static void step_measure(const struct txn *t)
 	latency_add(&l[LATENCY_REPLY], t->s->proxy->now - t->answered);
 }
 
-void txn_sent(struct txn *t, const struct leg_out *out)
+void txn_sent(struct txn *t, const struct leg_tx *tx)
 {
-	if (out->tx == &t->call_tx) {
-		step_call_sent(t, out->status);
+	int status = tx->status;
+
+	if (tx == &t->call_tx) {
+		step_call_sent(t, status);
 		return;
 	}
 	t->reply_pending = false;
-	if (out->status == ERR_TOOBIG && t->s->state == SESSION_OPEN) {
+	if (status == ERR_TOOBIG && t->s->state == SESSION_OPEN) {
 		/* draft-07 6.6.4: the requester's credits do not cover it, and will not. */
 		txn_fail(t, RPC_ERROR_REPLY_RESOURCE, (uint32_t)t->reply_body.len, 0);
 		return;
 	}
-	if (out->status < 0 && out->status != ERR_FLUSHED && out->status != ERR_CLOSED)
+	if (status < 0 && status != ERR_FLUSHED && status != ERR_CLOSED)
 		/* draft-07 7.4: a reply that cannot be sent MUST close the connection. */
-		session_close(t->s, out->status, "a reply could not be expressed");
-	if (out->status >= 0 && t->state == TXN_REPLY) {
+		session_close(t->s, status, "a reply could not be expressed");
+	if (status >= 0 && t->state == TXN_REPLY) {
 		t->outcome = TAP_REPLIED;
 		step_measure(t);
 	}

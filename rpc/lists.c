@@ -101,8 +101,11 @@ static int get_write_chunk(struct xdr_in *x, struct rpc_msg *m, struct rpc_chunk
 
 int rpc_lists_get(struct xdr_in *x, struct rpc_msg *m)
 {
-	int rc = get_read_list(x, m);
+	int rc;
 
+	if (xdr_get_empty_lists(x))
+		return 0;
+	rc = get_read_list(x, m);
 	while (!rc && xdr_get_bool(x)) {
 		if (m->nwrites == RPC_MAX_CHUNKS)
 			return ERR_TOOBIG;
@@ -240,6 +243,10 @@ void rpc_lists_put(struct xdr_out *x, const struct rpc_msg *m)
 {
 	const struct rpc_chunk *reply = reply_chunk_of(m);
 
+	if (m->nsegs == 0 && m->nwrites == 0 && !reply) {
+		xdr_put_empty_lists(x);
+		return;
+	}
 	if (is_long_call(m))
 		put_read_chunk(x, m, &m->body_chunk, 0);
 	for (unsigned i = 0; i < m->nreads; i++)

@@ -6,8 +6,11 @@
 /* What both Call types end with, and the handle both begin with. */
 static int call_chunks_decode(struct v2_parse *p, struct rpc_msg *m)
 {
-	int err = v2_get_reads(p, m);
+	int err;
 
+	if (m->inv_handle == 0 && xdr_get_empty_lists(&p->x))
+		return 0;
+	err = v2_get_reads(p, m);
 	if (!err)
 		err = v2_get_writes(p, m);
 	if (!err)
@@ -22,6 +25,10 @@ static int call_chunks_decode(struct v2_parse *p, struct rpc_msg *m)
 
 static void call_chunks_encode(struct xdr_out *x, const struct rpc_msg *m)
 {
+	if (m->nsegs == 0 && m->nwrites == 0 && !m->has_reply) {
+		xdr_put_empty_lists(x);
+		return;
+	}
 	v2_put_reads(x, m);
 	v2_put_writes(x, m);
 	v2_put_write_chunk(x, m, m->has_reply ? &m->reply : NULL);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/view.h"
 
@@ -12,6 +13,8 @@
  * every further read returns zero, so a codec checks once at the end of a
  * structure. Big-endian values never leave these functions.
  */
+enum { XDR_EMPTY_LISTS = 3 * 4 }; /* octets of xdr_get_empty_lists() */
+
 struct xdr_in {
 	const uint8_t *pos, *end;
 	bool failed;
@@ -80,6 +83,18 @@ static inline bool xdr_get_bool(struct xdr_in *x)
 	return v == 1;
 }
 
+/** xdr_get_empty_lists - whether three words follow that say of three lists, or optional chunks, that they are empty:
+ * these were read then, else nothing was. So it is with most messages. */
+static inline bool xdr_get_empty_lists(struct xdr_in *x)
+{
+	static const uint8_t none[XDR_EMPTY_LISTS];
+
+	if (x->failed || xdr_in_left(x) < sizeof(none) || memcmp(x->pos, none, sizeof(none)) != 0)
+		return false;
+	x->pos += sizeof(none);
+	return true;
+}
+
 /** xdr_get_opaque - counted octets with their pad; fails if longer than @max. Borrowed view. */
 struct view xdr_get_opaque(struct xdr_in *x, uint32_t max);
 
@@ -135,6 +150,15 @@ static inline void xdr_put_u32(struct xdr_out *x, uint32_t v)
 		return;
 	xdr_poke_u32(x->pos, v);
 	x->pos += 4;
+}
+
+/** xdr_put_empty_lists - what xdr_get_empty_lists() reads. */
+static inline void xdr_put_empty_lists(struct xdr_out *x)
+{
+	if (!xdr_has_room(x, XDR_EMPTY_LISTS))
+		return;
+	memset(x->pos, 0, XDR_EMPTY_LISTS);
+	x->pos += XDR_EMPTY_LISTS;
 }
 
 void xdr_put_u64(struct xdr_out *x, uint64_t v);

@@ -28,24 +28,27 @@ static bool has_crc32(void)
 	return __builtin_cpu_supports("sse4.2");
 }
 
+static inline uint64_t word_at(const uint8_t *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
 __attribute__((target("sse4.2"))) static uint32_t crc_short(uint32_t crc, const uint8_t *p,
 							    size_t len)
 {
 	const uint8_t *words_end = p + len / sizeof(uint64_t) * sizeof(uint64_t);
-	uint64_t crc64 = crc, word;
+	uint64_t crc64 = crc;
 	uint32_t half;
 
 	for (; words_end - p >= CRC_STRIDE; p += CRC_STRIDE) {
-		uint64_t w[CRC_STRIDE / sizeof(word)];
-
-		memcpy(w, p, sizeof(w));
-		crc64 = _mm_crc32_u64(_mm_crc32_u64(crc64, w[0]), w[1]);
-		crc64 = _mm_crc32_u64(_mm_crc32_u64(crc64, w[2]), w[3]);
+		crc64 = _mm_crc32_u64(_mm_crc32_u64(crc64, word_at(p)), word_at(p + 8));
+		crc64 = _mm_crc32_u64(_mm_crc32_u64(crc64, word_at(p + 16)), word_at(p + 24));
 	}
-	for (; p < words_end; p += sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		crc64 = _mm_crc32_u64(crc64, word);
-	}
+	for (; p < words_end; p += sizeof(uint64_t))
+		crc64 = _mm_crc32_u64(crc64, word_at(p));
 	crc = (uint32_t)crc64;
 	if (len & sizeof(half)) {
 		memcpy(&half, p, sizeof(half));

@@ -104,9 +104,34 @@ int leg_take_memory(struct leg *leg) WARN_UNUSED;
 /** leg_give_memory - all of it back, once the connection is destroyed. */
 void leg_give_memory(struct leg *leg);
 
-/** leg_take_slot, leg_free_slot - header octets for one Send; NULL when all are in use. */
-struct leg_slot *leg_take_slot(struct leg *leg);
-void leg_free_slot(struct leg *leg, struct leg_slot *slot);
+/** leg_take_slot, leg_free_slot - header octets for one Send; NULL when all are in use. Of those that are borrowed
+ * take and give the others. */
+struct leg_slot *leg_borrow_slot(struct leg *leg);
+static inline struct leg_slot *leg_take_slot(struct leg *leg)
+{
+	struct leg_slot *slot = leg->free_slots;
+
+	if (slot)
+		leg->free_slots = slot->next;
+	else
+		slot = leg_borrow_slot(leg);
+	if (!slot)
+		return NULL;
+	slot->tx = NULL;
+	slot->counts = LEG_LEAST;
+	return slot;
+}
+
+void leg_return_slot(struct leg *leg, struct leg_slot *slot);
+static inline void leg_free_slot(struct leg *leg, struct leg_slot *slot)
+{
+	if (slot->rbuf || !slot->data) {
+		leg_return_slot(leg, slot);
+		return;
+	}
+	slot->next = leg->free_slots;
+	leg->free_slots = slot;
+}
 
 /* leg_assembly.c */
 

@@ -287,11 +287,12 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 
 void leg_next(struct leg *leg, struct leg_out *out)
 {
-	struct list *item = list_pop(&leg->dead);
+	struct leg_tx *tx = leg_next_sent(leg);
+	struct list *item;
 
 	out->kind = LEG_OUT_NONE;
-	if (item) {
-		leg_tx_done(container_of(item, struct leg_tx, link), out);
+	if (tx) {
+		leg_tx_done(tx, out);
 		return;
 	}
 	if (leg->state == LEG_CLOSED) {
@@ -316,7 +317,7 @@ void leg_next(struct leg *leg, struct leg_out *out)
 		leg_process(leg, container_of(item, struct leg_rbuf, link), out);
 }
 
-void leg_put(struct leg *leg, struct leg_held *held)
+void leg_put_held(struct leg *leg, struct leg_held *held)
 {
 	if (held->assembly)
 		leg_give_block(leg, held->assembly);

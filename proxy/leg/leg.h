@@ -297,6 +297,15 @@ static inline bool leg_has_next(const struct leg *leg)
 	       leg->also_failed || leg->group_ready || leg->state == LEG_CLOSED;
 }
 
+/** leg_next_sent - of what leg_next() has the SENT ones alone, which come first and are most: the next, with its .status,
+ * or NULL. */
+static inline struct leg_tx *leg_next_sent(struct leg *leg)
+{
+	struct list *item = list_pop(&leg->dead);
+
+	return item ? container_of(item, struct leg_tx, link) : NULL;
+}
+
 /** leg_resume - the arena has memory again for leg->waiter. */
 void leg_resume(struct leg *leg);
 
@@ -321,8 +330,13 @@ void leg_unanswered(struct leg *leg);
  */
 void *leg_take_unwaited(struct leg *leg, size_t bytes);
 
-/** leg_put - give back what a message's views pointed into; reposts the Receive. */
-void leg_put(struct leg *leg, struct leg_held *held);
+/** leg_put - give back what a message's views pointed into, if anything; reposts the Receive. */
+void leg_put_held(struct leg *leg, struct leg_held *held);
+static inline void leg_put(struct leg *leg, struct leg_held *held)
+{
+	if (held->rbuf || held->assembly)
+		leg_put_held(leg, held);
+}
 
 /** leg_move - as leg_put() for the Receive alone: what of its octets is still needed lies in @block,
  * of the arena, which @held takes; NULL: nothing is, or it holds an assembly already. */

@@ -8,7 +8,7 @@
 #include "proxy/leg/internal.h"
 
 /* Not while Receives are scarce: the leg's own slots carry it on. */
-static struct leg_slot *borrow_slot(struct leg *leg)
+struct leg_slot *leg_borrow_slot(struct leg *leg)
 {
 	struct leg_slot *slot = leg->bare_slots;
 
@@ -19,36 +19,17 @@ static struct leg_slot *borrow_slot(struct leg *leg)
 		return NULL;
 	slot->data = slot->rbuf->data;
 	leg->bare_slots = slot->next;
-	slot->tx = NULL;
-	slot->counts = LEG_LEAST;
 	return slot;
 }
 
-struct leg_slot *leg_take_slot(struct leg *leg)
+void leg_return_slot(struct leg *leg, struct leg_slot *slot)
 {
-	struct leg_slot *slot = leg->free_slots;
-
-	if (!slot)
-		return borrow_slot(leg);
-	leg->free_slots = slot->next;
-	slot->tx = NULL;
-	slot->counts = LEG_LEAST;
-	return slot;
-}
-
-void leg_free_slot(struct leg *leg, struct leg_slot *slot)
-{
-	struct leg_slot **to = &leg->free_slots;
-
-	if (slot->rbuf) {
+	if (slot->rbuf)
 		recvs_put(leg->recvs, slot->rbuf);
-		slot->rbuf = NULL;
-		slot->data = NULL;
-	}
-	if (!slot->data)
-		to = &leg->bare_slots;
-	slot->next = *to;
-	*to = slot;
+	slot->rbuf = NULL;
+	slot->data = NULL;
+	slot->next = leg->bare_slots;
+	leg->bare_slots = slot;
 }
 
 /* Cut @n buffers of @size octets from blocks; set(i) is told each buffer and its block if first. */

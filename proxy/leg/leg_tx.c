@@ -208,19 +208,12 @@ static unsigned add_placed(const struct leg *leg, const struct leg_slot *slot, s
 	return n;
 }
 
-/* Where messages are not counted, as in version 1: keep a Receive for each reply still to come, or as many as was said, even
- * to calls that were let go, and for each reverse call the peer may make. Return: whether there is one more. */
-static bool has_receive_for_reply(struct leg *leg)
+/* Where messages are not counted, as in version 1: keep a Receive for each reply still to come, even to calls
+ * that were let go, and for each reverse call the peer may make. */
+static bool has_receive_for_reply(const struct leg *leg)
 {
-	uint32_t kept;
-
-	if (!leg->t->ops->traits->counts_calls)
-		return true;
-	kept = leg->awaiting + leg->t->late.n + leg->t->kept + leg->cfg->rev_credits;
-	if (leg->posted <= kept)
-		return false;
-	leg->t->spare = leg->posted - kept - 1;
-	return true;
+	return !leg->t->ops->traits->counts_calls ||
+	       leg->posted > leg->awaiting + leg->t->late.n + leg->cfg->rev_credits;
 }
 
 static struct leg_tx *next_tx(struct leg *leg)
@@ -321,10 +314,11 @@ static void send_what_may(struct leg *leg)
 	enum send_result last = SEND_DONE, before;
 	struct leg_slot *slot;
 	struct leg_tx *tx;
+	bool ask = true, whole;
 
 	leg_advertise(leg);
 	while ((slot = leg_take_slot(leg))) {
-		int posted = send_control(leg, slot);
+		int posted = ask ? send_control(leg, slot) : 0;
 
 		if (posted > 0)
 			continue;
@@ -336,7 +330,10 @@ static void send_what_may(struct leg *leg)
 			return;
 		}
 		before = last;
+		whole = !leg->active;
 		last = send_one(leg, tx, slot);
+		/* A message of one Send makes nothing due of the transport's own; parts keep that back. */
+		ask = last != SEND_DONE || !whole || leg->active;
 		/* The transport may have a GRANT for a peer that waits as well: once more. */
 		if (last == SEND_STOPS || (last == SEND_WAITS && before == SEND_WAITS))
 			return;

@@ -97,7 +97,7 @@ void recvs_fini(struct recvs *r)
 }
 
 /* @rb counts as free already. */
-static void put_in_chunk(struct recvs *r, struct leg_rbuf *rb)
+void recvs_put_in_chunk(struct recvs *r, struct leg_rbuf *rb)
 {
 	struct recvs_chunk *chunk = rb->chunk;
 
@@ -109,19 +109,10 @@ static void put_in_chunk(struct recvs *r, struct leg_rbuf *rb)
 		move_to(&r->partial, chunk);
 }
 
-static void put_free(struct recvs *r, struct leg_rbuf *rb)
-{
-	r->free_count++;
-	if (r->recent_count < RECVS_RECENT)
-		r->recent[r->recent_count++] = rb;
-	else
-		put_in_chunk(r, rb);
-}
-
 static void forget_recent(struct recvs *r)
 {
 	while (r->recent_count > 0)
-		put_in_chunk(r, r->recent[--r->recent_count]);
+		recvs_put_in_chunk(r, r->recent[--r->recent_count]);
 }
 
 /* There are records for its share of the memory alone, and sessions leave that free. */
@@ -146,7 +137,7 @@ static void recvs_grow(struct recvs *r)
 	for (uint32_t i = 0; i < n; i++) {
 		chunk->bufs[i].data = chunk->block + (size_t)i * r->bytes;
 		chunk->bufs[i].chunk = chunk;
-		put_in_chunk(r, &chunk->bufs[i]);
+		recvs_put_in_chunk(r, &chunk->bufs[i]);
 	}
 }
 
@@ -170,13 +161,6 @@ struct leg_rbuf *recvs_take_of_chunk(struct recvs *r)
 	return rb;
 }
 
-void recvs_put(struct recvs *r, struct leg_rbuf *rb)
-{
-	assert(list_is_empty(&rb->link));
-	put_free(r, rb);
-	r->given_back++;
-}
-
 void recvs_fill(struct recvs *r)
 {
 	uint32_t wanted = fabric_receives_wanted(r->fabric);
@@ -184,7 +168,7 @@ void recvs_fill(struct recvs *r)
 
 	while (wanted-- > 0 && (rb = recvs_take(r))) {
 		if (fabric_post_shared(r->fabric, rb->data, rb) < 0) {
-			put_free(r, rb);
+			recvs_put_free(r, rb);
 			return;
 		}
 		r->posted++;

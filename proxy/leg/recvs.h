@@ -2,6 +2,8 @@
 #ifndef PROXY_LEG_RECVS_H
 #define PROXY_LEG_RECVS_H
 
+#include <assert.h>
+
 #include "base/list.h"
 #include "fabric/fabric.h"
 #include "proxy/memory/buf.h"
@@ -93,7 +95,22 @@ static inline struct leg_rbuf *recvs_take(struct recvs *r)
 }
 
 /** recvs_put - takes @rb: it is posted again with the next fill. */
-void recvs_put(struct recvs *r, struct leg_rbuf *rb);
+void recvs_put_in_chunk(struct recvs *r, struct leg_rbuf *rb);
+static inline void recvs_put_free(struct recvs *r, struct leg_rbuf *rb)
+{
+	r->free_count++;
+	if (r->recent_count < RECVS_RECENT)
+		r->recent[r->recent_count++] = rb;
+	else
+		recvs_put_in_chunk(r, rb);
+}
+
+static inline void recvs_put(struct recvs *r, struct leg_rbuf *rb)
+{
+	assert(list_is_empty(&rb->link));
+	r->given_back++;
+	recvs_put_free(r, rb);
+}
 
 /** recvs_tight - little is left: peers should be granted less. @r may be NULL: nothing is shared. */
 bool recvs_tight_growing(const struct recvs *r);

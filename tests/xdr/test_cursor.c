@@ -32,6 +32,42 @@ static void reads_big_endian(void **state)
 	assert_true(x.failed);
 }
 
+/* Each octet that is not zero, and each that is missing, makes three lists out of them that have to be read. */
+static void empty_lists_are_all_zero(void **state)
+{
+	uint8_t words[XDR_EMPTY_LISTS + 4] = {0};
+	struct xdr_in x = in_of(words, sizeof(words));
+	struct xdr_out out;
+
+	(void)state;
+	assert_true(xdr_get_empty_lists(&x));
+	assert_int_equal(xdr_in_left(&x), 4);
+	assert_false(xdr_get_empty_lists(&x));
+	assert_int_equal(xdr_in_left(&x), 4);
+	assert_false(x.failed);
+	for (size_t i = 0; i < XDR_EMPTY_LISTS; i++) {
+		words[i] = 1;
+		x = in_of(words, sizeof(words));
+		assert_false(xdr_get_empty_lists(&x));
+		assert_int_equal(xdr_in_left(&x), sizeof(words));
+		words[i] = 0;
+	}
+	x = in_of(words, sizeof(words));
+	x.failed = true;
+	assert_false(xdr_get_empty_lists(&x));
+	memset(words, 0xff, sizeof(words));
+	xdr_out_init(&out, words, XDR_EMPTY_LISTS - 1);
+	xdr_put_empty_lists(&out);
+	assert_true(out.failed);
+	assert_int_equal(words[0], 0xff);
+	xdr_out_init(&out, words, XDR_EMPTY_LISTS);
+	xdr_put_empty_lists(&out);
+	assert_int_equal(xdr_out_len(&out), XDR_EMPTY_LISTS);
+	x = in_of(words, sizeof(words));
+	assert_true(xdr_get_empty_lists(&x));
+	assert_int_equal(words[XDR_EMPTY_LISTS], 0xff);
+}
+
 static void failure_is_sticky(void **state)
 {
 	struct xdr_in x = in_of(octets, 7);
@@ -162,10 +198,15 @@ static void what_is_put_is_got(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_big_endian), cmocka_unit_test(failure_is_sticky),
-		cmocka_unit_test(half_a_u64_fails), cmocka_unit_test(opaque_is_bounded),
-		cmocka_unit_test(skip_and_rest),    cmocka_unit_test(full_buffer_changes_nothing),
-		cmocka_unit_test(pad_to_words),	    cmocka_unit_test(what_is_put_is_got),
+		cmocka_unit_test(reads_big_endian),
+		cmocka_unit_test(failure_is_sticky),
+		cmocka_unit_test(empty_lists_are_all_zero),
+		cmocka_unit_test(half_a_u64_fails),
+		cmocka_unit_test(opaque_is_bounded),
+		cmocka_unit_test(skip_and_rest),
+		cmocka_unit_test(full_buffer_changes_nothing),
+		cmocka_unit_test(pad_to_words),
+		cmocka_unit_test(what_is_put_is_got),
 	};
 	return cmocka_run_group_tests_name("xdr cursor", tests, NULL, NULL);
 }
