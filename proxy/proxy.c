@@ -5,9 +5,13 @@
 #include "base/mem.h"
 #include "proxy/internal.h"
 
-/* A turn is bounded, so that no fabric starves another, and no end of many a session at work. */
+/*
+ * A turn is bounded, so that no fabric starves another, and no end of many a session at work. Its
+ * events are few, for at its end goes out what they made: a peer works on the first of many small RPCs
+ * while those behind them are relayed.
+ */
 enum {
-	TURN_EVENTS = 256,
+	TURN_EVENTS = 32,
 	TURN_TIMERS = 256,
 	TURN_ENDS = 32,	 /* sessions closed, and sessions freed */
 	TRIMS_AFTER = 3, /* times the last session: fabrics give Receives back by and by */

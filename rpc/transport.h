@@ -304,6 +304,9 @@ struct rpc_transport {
 	/* Set before recv() and gather(): the earlier Sends of the message of several that is under way. */
 	const struct rpc_octets *held;
 	unsigned nheld;
+	/* Receives, where credits are calls in flight: how many are posted that nothing is kept for, set before encode() of a
+	 * call, beside the one for its reply; and how many more than one calls keep for their replies. */
+	uint32_t spare, kept;
 	struct rpc_counters count;
 	struct rpc_late late; /* calls that forget() was told of */
 };

@@ -17,6 +17,7 @@
  *   well-formed reply, a call in flight          RPC_RX_MSG
  *   RDMA2_OPTIONAL, a Transmit Request           RPC_RX_MSG, or what is wrong with it
  *   ... a Transmit Response, an option in flight RPC_RX_MSG, or RPC_RX_ERROR and what is wrong with it
+ *   ... of several transmissions, either         RPC_RX_HELD until the last, RPC_RX_GROUP then
  *   RDMA2_OPTIONAL, whatever else its type       RDMA2_ERR_INVAL_OPTION
  *   RDMA2_ERR_INVAL_OPTION, a Report Error       RPC_RX_ERROR, if that call was an option
  *   other RDMA2_ERROR, a call in flight          RPC_RX_ERROR
@@ -33,8 +34,9 @@
  * An error is never answered with an error.
  *
  * Transmit Requests and Responses (docs/rtrext-profile.md, rtrext/call.c) are taken where Receives have a second piece, and
- * sent where the operator said that the peer's have; who does not know them says so to the first. Requests may be continued;
- * responses not, for nothing here bounds by how much, but that each call has a Receive for its reply.
+ * sent where the operator said that the peer's have; who does not know them says so to the first. A request may be continued
+ * as far as there are credits, a response as far as its request says that Receives were kept for it (rtr 4.3): no credit
+ * stands for these, so the initiator's user tells how many can be spared, and keeps them until the answer has come.
  */
 #include "v2early/conn.h"
 
@@ -43,7 +45,9 @@
 
 #include "base/list.h"
 #include "rtrext/call.h"
+#include "v2early/answer.h"
 #include "v2early/option.h"
+#include "v2early/option_rx.h"
 #include "v2early/traits.h"
 
 static struct early_conn *conn_of(struct rpc_transport *t)
@@ -111,11 +115,6 @@ static int conn_report(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
 
 /* --- receiving --- */
 
-static void drop(struct early_conn *c)
-{
-	c->t.count.dropped++;
-}
-
 /* Section 5.1: "Subsequently, both peers use the default inline threshold value". */
 static void take_as_spoken(struct early_conn *c)
 {
@@ -123,42 +122,14 @@ static void take_as_spoken(struct early_conn *c)
 	c->t.peer.send_bytes = min_u32(c->t.own.send_bytes, EARLY_INLINE_BYTES);
 }
 
-static int answer_with(struct early_conn *c, const struct early_report *report)
-{
-	c->t.count.invalid++;
-	return early_reports_add(&c->reports, report) ? ERR_PROTO : 0;
-}
-
-/* An answer to @xid has come: what continued it gives its credits back with it. */
-static void give_more(struct early_conn *c, uint32_t xid)
-{
-	uint32_t at = xid % EARLY_OPTIONS;
-
-	if (c->options[at] != xid)
-		return;
-	c->calls.in_flight -= min_u32(c->more[at], c->calls.in_flight);
-	c->more[at] = 0;
-}
-
-static bool answers(struct early_conn *c, uint32_t xid)
-{
-	give_more(c, xid);
-	return rpc_account_answer(&c->calls, &c->t, xid);
-}
-
 /* The peer's message is no good: answer a call, fail the call a reply was for. */
 static int refuse(struct early_conn *c, const struct early_report *report, bool is_call,
 		  struct rpc_rx *rx)
 {
 	if (is_call)
-		return answer_with(c, report);
-	if (!answers(c, report->xid))
-		return 0;
-	drop(c);
-	rx->kind = RPC_RX_ERROR;
-	rx->xid = report->xid;
-	rx->error_dir = RPC_REPLY;
-	rx->error = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
+		return early_answer_with(c, report);
+	if (early_fail(c, report->xid, RPC_ERROR_BAD_XDR, rx))
+		early_drop(c);
 	return 0;
 }
 
@@ -170,56 +141,27 @@ static bool is_refusal(const struct early_conn *c, const struct early_header *h)
 	return !c->is_spoken && h->err > EARLY_ERR_INVAL_OPTION;
 }
 
-/* Whether @xid is a call of ours that was an option; it is no longer. */
-static bool was_option(struct early_conn *c, uint32_t xid)
-{
-	uint32_t at = xid % EARLY_OPTIONS;
-	bool was = c->has_option[at] && c->options[at] == xid;
-
-	if (was)
-		c->has_option[at] = false;
-	return was;
-}
-
 /* Profile section 2: so says an end that sends no responses. One that has answered such a call means
  * something else. */
-static bool is_about_wishes(const struct early_conn *c, const struct early_header *h)
+static bool is_about_wishes(struct early_conn *c, const struct early_header *h)
 {
-	uint32_t at = h->xid % EARLY_OPTIONS;
+	const struct early_option *o = early_option_of(c, h->xid);
 
-	return h->err == EARLY_ERR_BAD_HEADER && c->has_option[at] && c->options[at] == h->xid &&
-	       c->asked[at] && !c->answers_options;
-}
-
-/* That call of ours is to be formed another way, and those that follow. */
-static int recv_refusal(struct early_conn *c, uint32_t xid, bool *lacks, struct rpc_rx *rx)
-{
-	if (!was_option(c, xid)) {
-		drop(c);
-		return 0;
-	}
-	*lacks = true;
-	c->t.count.errors_received++;
-	if (!answers(c, xid))
-		return 0;
-	rx->kind = RPC_RX_ERROR;
-	rx->xid = xid;
-	rx->error_dir = RPC_REPLY;
-	rx->error = (struct rpc_error){.code = RPC_ERROR_INVAL_HTYPE};
-	return 0;
+	return h->err == EARLY_ERR_BAD_HEADER && o && o->asked && !c->answers_options;
 }
 
 /* Errors come from responders only, so this is about a call of ours. A code that does not
  * exist still says that no reply follows. */
 static int recv_error(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
+	struct early_option was;
+
 	if (h->err == EARLY_ERR_INVAL_OPTION || is_about_wishes(c, h))
-		return recv_refusal(
+		return early_option_refused(
 			c, h->xid,
 			h->err == EARLY_ERR_INVAL_OPTION ? &c->lacks_rtr : &c->lacks_answers, rx);
-	if (!answers(c, h->xid))
+	if (!early_answered(c, h->xid, &was))
 		return 0;
-	(void)was_option(c, h->xid);
 	/* Section 5: only what is no error tells the first grant. Under another version the credit
 	 * field has another meaning. */
 	if (c->is_spoken && h->vers == EARLY_VERSION)
@@ -232,298 +174,6 @@ static int recv_error(struct early_conn *c, const struct early_header *h, struct
 	if (h->err == EARLY_ERR_VERS)
 		rx->error = (struct rpc_error){RPC_ERROR_VERS, .a = h->low, .b = h->high};
 	return is_refusal(c, h) ? ERR_VERS : 0;
-}
-
-/* @lead: the group that led to it, or NULL. */
-static int answer_fault(struct early_conn *c, const struct rtr_id *bad,
-			const struct rtr_fault *fault, const struct rtr_id *lead)
-{
-	struct early_report report = early_report_fault(bad->xid, fault, bad->number, lead);
-
-	report.of_reply = bad->is_reply;
-	return answer_with(c, &report);
-}
-
-/* The body of an option is all of its information. */
-static int get_option(const struct early_header *h, enum rtr_op op, struct rtr_msg *r)
-{
-	struct xdr_in x;
-	int rc;
-
-	xdr_in_init(&x, h->optinfo);
-	rc = rtr_decode(r, op, &x);
-	return !rc && xdr_in_left(&x) ? ERR_XDR : rc;
-}
-
-/* struct request - a Transmit Request, and of a group what else has come. */
-struct request {
-	struct early_header h;
-	struct rtr_msg r;
-	struct rtr_group group;
-	const struct rpc_octets *sends;
-	unsigned nsends;
-	uint8_t *block;	      /* for what is gathered of them, or NULL */
-	struct view gathered; /* what was before, or empty */
-};
-
-/* @q->h is decoded, and of its first Send. */
-static int take_request(const struct rpc_transport *t, struct request *q, struct rtr_fault *fault)
-{
-	const struct rtr_call_in c = {.r = &q->r,
-				      .type = RTR_REQUEST,
-				      .fixed = EARLY_OPTIONAL_BYTES,
-				      .payload = q->h.payload,
-				      .sends = q->sends,
-				      .nsends = q->nsends,
-				      .block = q->block,
-				      .gathered = q->gathered};
-	struct rpc_error any; /* there is one word for all of them */
-	struct rtr_structure peer;
-	int rc = get_option(&q->h, RTR_REQUEST, &q->r);
-
-	rpc_msg_reset(t->own.msg, q->h.xid, RPC_CALL);
-	early_peer_structure(t, &peer);
-	return rc ? rc : rtr_call_take(&t->own, &peer, &c, t->own.msg, &q->group, fault, &any);
-}
-
-/* One that was taken before, with what continues it. */
-static void take_again(const struct rpc_transport *t, struct request *q)
-{
-	enum rpc_dir dir = RPC_CALL;
-	struct rtr_fault fault;
-	int rc = early_header_decode(&q->h, t->own.msg, &dir, q->sends[0].here);
-
-	if (!rc)
-		rc = take_request(t, q, &fault);
-	assert(rc == 0);
-	(void)rc;
-}
-
-static int recv_request(struct early_conn *c, const struct early_header *h, struct view in,
-			struct rpc_rx *rx)
-{
-	const struct rpc_octets octets = {in, c->t.behind};
-	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
-	struct request q = {.h = *h, .sends = &octets, .nsends = 1};
-	struct rtr_fault fault;
-	int rc = take_request(&c->t, &q, &fault);
-
-	if (rc) {
-		/* What continues it is dropped as well. */
-		c->group.lead = (struct rtr_id){.xid = h->xid};
-		c->group_dropped = rc == ERR_CONT && q.r.count > 1;
-		return rc == ERR_CONT ? answer_fault(c, &c->group.lead, &fault, NULL)
-				      : answer_with(c, &report);
-	}
-	c->group = q.group;
-	rx->kind = q.group.is_open ? RPC_RX_HELD : RPC_RX_MSG;
-	rx->msg = c->t.own.msg;
-	return 0;
-}
-
-/* What came does not continue the group that is open, or not as it should: the call it was is lost. */
-static void end_group(struct early_conn *c, struct rpc_rx *rx)
-{
-	c->group.is_open = false;
-	c->group_dropped = true;
-	rx->abandon = true;
-}
-
-/* Profile section 6: its call is lost; an answer to that which comes yet is one to nothing. */
-static int fault_in_response(struct early_conn *c, const struct early_header *h,
-			     const struct rtr_fault *fault, struct rpc_rx *rx)
-{
-	const struct rtr_id bad = {.xid = h->xid, .is_reply = true};
-	int err = fault->code ? answer_fault(c, &bad, fault, NULL) : 0;
-
-	drop(c);
-	rx->kind = RPC_RX_ERROR;
-	rx->xid = h->xid;
-	rx->error_dir = RPC_REPLY;
-	rx->error = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
-	return err;
-}
-
-static int recv_response(struct early_conn *c, const struct early_header *h, struct view in,
-			 struct rpc_rx *rx)
-{
-	const struct rpc_octets octets = {in, c->t.behind};
-	struct rpc_params own = c->t.own;
-	struct rtr_fault fault = {0};
-	struct rtr_group group;
-	struct rtr_msg r;
-	const struct rtr_call_in got = {.r = &r,
-					.type = RTR_RESPONSE,
-					.fixed = EARLY_OPTIONAL_BYTES,
-					.payload = h->payload,
-					.sends = &octets,
-					.nsends = 1};
-	int rc;
-
-	if (!answers(c, h->xid))
-		return 0;
-	own.transmissions = 1;
-	rpc_account_grant(&c->calls, h->credit);
-	rpc_msg_reset(c->t.own.msg, h->xid, RPC_REPLY);
-	rc = was_option(c, h->xid) ? get_option(h, RTR_RESPONSE, &r) : ERR_XDR;
-	if (!rc)
-		rc = rtr_reply_take(&own, &got, c->t.own.msg, &group, &fault);
-	if (rc != ERR_CONT)
-		fault.code = (enum rtr_code)0;
-	if (rc)
-		return fault_in_response(c, h, &fault, rx);
-	c->answers_options = true;
-	rx->kind = RPC_RX_MSG;
-	rx->msg = c->t.own.msg;
-	return 0;
-}
-
-/* About a response of ours, which nobody waits for here any more. */
-static int recv_report_of_reply(struct early_conn *c)
-{
-	c->lacks_data = true;
-	c->t.count.errors_received++;
-	return 0;
-}
-
-/* All of a group has come: what is left to find out is how much of it has to be gathered. */
-static void complete_group(struct early_conn *c, struct request *q, struct rpc_rx *rx)
-{
-	take_again(&c->t, q);
-	rx->kind = RPC_RX_GROUP;
-	rx->xid = q->h.xid;
-	rx->group_dir = RPC_CALL;
-	rx->remaining = c->t.own.msg->gathered;
-}
-
-static int recv_continue(struct early_conn *c, const struct early_header *h, struct view in,
-			 struct rpc_rx *rx)
-{
-	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
-	struct rpc_octets sends[RPC_MAX_TRANSMISSIONS];
-	struct request q = {.sends = sends, .nsends = 1};
-	const struct rtr_id lead = c->group.lead;
-	bool was_open = c->group.is_open;
-	struct rtr_fault fault;
-	struct rtr_msg more;
-	struct rtr_id id = {.xid = h->xid};
-	int rc = get_option(h, RTR_CONTINUE, &more);
-
-	if (rc) {
-		if (was_open)
-			end_group(c, rx);
-		return answer_with(c, &report);
-	}
-	if (was_open) {
-		assert(c->t.nheld > 0 && c->t.nheld < RPC_MAX_TRANSMISSIONS);
-		memcpy(sends, c->t.held, c->t.nheld * sizeof(sends[0]));
-		take_again(&c->t, &q);
-	}
-	sends[c->t.nheld] = (struct rpc_octets){in, c->t.behind};
-	id.number = more.number;
-	rc = rtr_take_more(&c->t.own, &c->group, &q.r, &more, &id, &sends[c->t.nheld],
-			   EARLY_OPTIONAL_BYTES, &fault);
-	if (rc) {
-		if (was_open)
-			end_group(c, rx);
-		return answer_fault(c, &id, &fault, was_open ? &lead : NULL);
-	}
-	rx->kind = RPC_RX_HELD;
-	q.nsends = c->t.nheld + 1;
-	if (!c->group.is_open)
-		complete_group(c, &q, rx);
-	return 0;
-}
-
-/* Where only what continues a group could come: it is lost with the group. */
-static int break_group(struct early_conn *c, const struct early_header *h, enum rpc_dir dir,
-		       struct rpc_rx *rx)
-{
-	bool is_option = h->proc == EARLY_OPTIONAL;
-	const struct rtr_id lead = c->group.lead;
-	const struct rtr_id bad = {.xid = h->xid, .is_reply = dir == RPC_REPLY};
-	struct rtr_fault fault;
-	int err = rtr_group_interrupt(&c->group, is_option ? h->opttype : h->proc, is_option,
-				      is_option ? (uint32_t)RTR_CONTINUE : EARLY_OPTIONAL, &fault);
-
-	assert(err == ERR_CONT);
-	end_group(c, rx);
-	err = answer_fault(c, &bad, &fault, &lead);
-	if (err || dir == RPC_CALL)
-		return err;
-	if (!answers(c, h->xid))
-		return 0;
-	rx->kind = RPC_RX_ERROR;
-	rx->xid = h->xid;
-	rx->error_dir = RPC_REPLY;
-	rx->error = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
-	return 0;
-}
-
-/* Profile section 4: these are taken in the midst of a group. */
-static bool is_told_anywhere(const struct early_header *h)
-{
-	return h->proc == EARLY_ERROR || (h->proc == EARLY_OPTIONAL && h->opttype == RTR_REPORT);
-}
-
-/* @rc: of decoding it. Return: whether it is a matter of the group before it: @err then. */
-static bool is_of_group(struct early_conn *c, const struct early_header *h, int rc,
-			enum rpc_dir dir, struct rpc_rx *rx, int *err)
-{
-	bool is_more = !rc && h->proc == EARLY_OPTIONAL && h->opttype == RTR_CONTINUE;
-
-	*err = 0;
-	if (is_told_anywhere(h))
-		return false;
-	if (c->group_dropped && is_more && h->xid == c->group.lead.xid) {
-		drop(c);
-		return true;
-	}
-	c->group_dropped = false;
-	if (!c->group.is_open || is_more)
-		return false;
-	if (rc) { /* it has an answer of its own */
-		end_group(c, rx);
-		return false;
-	}
-	*err = break_group(c, h, h->proc == EARLY_OPTIONAL ? h->optdir : dir, rx);
-	return true;
-}
-
-/* About a request of ours: that it was too long a group says how long it may be, anything else that there are to be none. */
-static int recv_report(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
-{
-	bool *lacks = &c->lacks_rtr, none;
-	uint32_t at = h->xid % EARLY_OPTIONS;
-	struct rtr_msg r;
-
-	if (!get_option(h, RTR_REPORT, &r) && r.fault.code == RTR_BAD_NUMBER && r.bad.number == 0 &&
-	    c->options[at] == h->xid && r.fault.max <= c->more[at]) {
-		c->most = rtr_limit(r.fault.max);
-		lacks = &none;
-	}
-	return recv_refusal(c, h->xid, lacks, rx);
-}
-
-/* Section 3.1: what is not spoken MUST be answered so, whoever it is from; what it holds is not looked at. */
-static int recv_optional(struct early_conn *c, const struct early_header *h, struct view in,
-			 struct rpc_rx *rx)
-{
-	struct early_report report = early_report(h->xid, EARLY_ERR_INVAL_OPTION);
-	bool is_call = h->optdir == RPC_CALL && c->t.own.role == RPC_ACCEPTOR;
-	bool is_reply = h->optdir == RPC_REPLY && c->t.own.role == RPC_INITIATOR;
-
-	if (h->opttype == RTR_REPORT && is_call && c->t.own.peer_bulk_bytes)
-		return recv_report_of_reply(c);
-	if (h->opttype == RTR_REPORT && c->t.own.peer_bulk_bytes)
-		return recv_report(c, h, rx);
-	if (h->opttype == RTR_RESPONSE && is_reply && c->t.own.bulk_bytes)
-		return recv_response(c, h, in, rx);
-	if (h->opttype == RTR_REQUEST && is_call && c->t.own.bulk_bytes)
-		return recv_request(c, h, in, rx);
-	if (h->opttype == RTR_CONTINUE && is_call && c->t.own.bulk_bytes)
-		return recv_continue(c, h, in, rx);
-	return answer_with(c, &report);
 }
 
 static int recv_call(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
@@ -541,13 +191,13 @@ static int recv_call(struct early_conn *c, const struct early_header *h, struct 
 static int recv_reply(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
 	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
+	struct early_option was;
 
 	if (is_reverse(c, RPC_REPLY, false) && has_chunks(c->t.own.msg))
 		return refuse(c, &report, false, rx);
-	if (!answers(c, h->xid))
+	if (!early_answered(c, h->xid, &was))
 		return 0;
-	if (was_option(c, h->xid))
-		c->answers_options |= c->asked[h->xid % EARLY_OPTIONS];
+	c->answers_options |= was.asked;
 	take_as_spoken(c);
 	rpc_account_grant(&c->calls, h->credit);
 	rx->kind = RPC_RX_MSG;
@@ -583,12 +233,12 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	t->count.recvs++;
 	rc = early_header_decode(&h, t->own.msg, &dir, in);
 	if (rc == ERR_SHORT) {
-		drop(c);
+		early_drop(c);
 		return 0;
 	}
 	if (is_other_dialect(c, &h, in))
 		return ERR_VERS;
-	if ((c->group.is_open || c->group_dropped) && is_of_group(c, &h, rc, dir, rx, &err))
+	if ((c->group.is_open || c->group_dropped) && early_option_group(c, &h, rc, dir, rx, &err))
 		return err;
 	if (t->behind.len && h.proc != EARLY_OPTIONAL) /* nothing else may be so long */
 		return ERR_PROTO;
@@ -597,7 +247,7 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	if (h.proc == EARLY_ERROR)
 		return recv_error(c, &h, rx);
 	if (h.proc == EARLY_OPTIONAL)
-		return recv_optional(c, &h, in, rx);
+		return early_option_recv(c, &h, in, rx);
 	return dir == RPC_CALL ? recv_call(c, &h, rx) : recv_reply(c, &h, rx);
 }
 
@@ -611,13 +261,7 @@ static void conn_again(const struct rpc_transport *t, struct view in, struct vie
 	assert(rc == 0);
 	(void)rc;
 	if (h.proc == EARLY_OPTIONAL)
-		take_again(t,
-			   &(struct request){.sends = &octets, .nsends = 1, .gathered = gathered});
-}
-
-static void conn_gather(struct rpc_transport *t, uint8_t *block)
-{
-	take_again(t, &(struct request){.sends = t->held, .nsends = t->nheld, .block = block});
+		early_option_again(t, &octets, gathered);
 }
 
 /* --- sending --- */
@@ -627,7 +271,7 @@ static bool conn_may_send(const struct rpc_transport *t, const struct rpc_tx *tx
 	const struct early_conn *c = const_conn_of(t);
 
 	if (c->tx_open) /* a group: nothing may come between, and its credits are taken */
-		return tx->transmission && tx->msg->dir == RPC_CALL && tx->msg->xid == c->tx_xid;
+		return tx->transmission && tx->msg->dir == c->tx_dir && tx->msg->xid == c->tx_xid;
 	return tx->msg->dir == RPC_REPLY ||
 	       c->calls.in_flight < rpc_account_limit(&c->calls, &t->own);
 }
@@ -680,7 +324,10 @@ static uint32_t conn_call_credits(const struct rpc_transport *t)
 
 static void conn_forget(struct rpc_transport *t, uint32_t xid)
 {
-	(void)was_option(conn_of(t), xid);
+	struct early_option *o = early_option_of(conn_of(t), xid);
+
+	if (o)
+		o->is_let_go = true;
 	rpc_account_forget(&conn_of(t)->calls, t, xid);
 }
 
@@ -694,7 +341,7 @@ static const struct rpc_transport_ops early_ops = {
 	.name = "2-early",
 	.traits = &early_traits,
 	.recv = conn_recv,
-	.gather = conn_gather,
+	.gather = early_option_gather,
 	.again = conn_again,
 	.may_send = conn_may_send,
 	.encode = conn_encode,

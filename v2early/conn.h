@@ -19,6 +19,16 @@ enum {
 	EARLY_OPTIONS = 64,	   /* calls sent as options that are in flight */
 };
 
+/** struct early_option - a call of ours that was sent as an option, and has not been answered. */
+struct early_option {
+	uint32_t xid;
+	bool is_open; /* there is one */
+	bool asked;   /* with wishes */
+	bool is_let_go;
+	uint8_t more; /* credits that it holds beside a call's: of what continued it */
+	uint8_t kept; /* Receives for its response, beside that for a reply */
+};
+
 /**
  * struct early_conn - one connection of the early draft of version 2
  * (draft-cel-nfsv4-rpcrdma-version-two-01), either role, behind the interface of rpc/transport.h
@@ -36,20 +46,18 @@ struct early_conn {
 	struct rpc_account calls;
 	bool is_spoken; /* the peer has sent an RPC message in this dialect that counts */
 	struct early_reports reports;
-	/* The round-trip extension: calls sent as options, by XID modulo their number; 0 none. */
-	uint32_t options[EARLY_OPTIONS];
-	bool has_option[EARLY_OPTIONS], asked[EARLY_OPTIONS]; /* asked: with wishes */
-	uint8_t more
-		[EARLY_OPTIONS]; /* credits that it holds beside a call's: of what continued it */
-	bool lacks_rtr;		 /* the peer refused one */
-	bool answers_options;	 /* it has answered one with wishes */
-	bool lacks_answers;	 /* it refused one with wishes, for these: it sends no responses */
-	bool lacks_data;	 /* it refused data in a response */
-	uint32_t most;		 /* transmissions of one that it takes, as far as is known */
-	struct rtr_group group;	 /* a request that is being received */
-	bool group_dropped;	 /* ... was ended: what comes of .group.lead yet is dropped */
-	/* One of ours that is begun and not ended: its XID and transmissions. */
+	/* The round-trip extension. */
+	struct early_option options[EARLY_OPTIONS]; /* by XID modulo their number */
+	bool lacks_rtr;				    /* the peer refused one */
+	bool answers_options;			    /* it has answered one with wishes */
+	bool lacks_answers;	/* it refused one with wishes, for these: it sends no responses */
+	bool lacks_data;	/* it refused data in a response */
+	uint32_t most;		/* transmissions of one that it takes, as far as is known */
+	struct rtr_group group; /* a request or response that is being received */
+	bool group_dropped;	/* ... was ended: what comes of .group.lead yet is dropped */
+	/* One of ours that is begun and not ended: its direction, XID and transmissions. */
 	bool tx_open;
+	enum rpc_dir tx_dir;
 	uint32_t tx_xid, tx_count;
 };
 

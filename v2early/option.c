@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What goes out as an option: Transmit Requests and Responses, and what continues requests. */
+/* What goes out as an option: Transmit Requests and Responses, and what continues them. */
 #include "v2early/option.h"
 
 #include <string.h>
@@ -30,22 +30,54 @@ static uint32_t open_credits(const struct early_conn *c)
 	return limit > c->calls.in_flight ? limit - c->calls.in_flight : 0;
 }
 
-/* Profile section 4: no more transmissions than there are credits; of a response one. */
+/* Profile section 4: no more transmissions than there are credits; of a response than Receives were kept for it. */
 static uint32_t most_of(const struct early_conn *c, const struct rpc_msg *m, uint32_t credits)
 {
-	return m->dir == RPC_REPLY || credits == 0 ? 1 : min_u32(c->most, credits);
+	if (m->dir == RPC_REPLY)
+		return min_u32(rtr_limit(m->reserved), rtr_limit(c->t.own.transmissions));
+	return credits ? min_u32(c->most, credits) : 1;
+}
+
+/* Receives that the response to @m could fill beside the first, if it has all that may come by Send: each item
+ * begins in one of its own. */
+static uint64_t could_fill(const struct rpc_params *own, const struct rpc_msg *m)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < m->nwishes; i++) {
+		const struct rpc_wish *wish = &m->wishes[i];
+		uint64_t bytes = m->writes[i].length;
+
+		if (wish->way == RPC_BY_WRITE)
+			continue;
+		if (wish->way == RPC_BY_SIZE && bytes > wish->most)
+			bytes = wish->most;
+		n += bytes > own->bulk_bytes ? (bytes + own->bulk_bytes - 1) / own->bulk_bytes : 1;
+	}
+	return n ? n - 1 : 0;
+}
+
+/* rtr 4.3: Receives that are kept for it. No credit stands for them, so the user tells what can be spared; half of
+ * that stays for the calls that follow. */
+static uint32_t kept_for(const struct early_conn *c, const struct rpc_msg *m)
+{
+	uint32_t spare = min_u32(c->t.spare / 2, rtr_limit(c->t.own.transmissions) - 1);
+	uint64_t most = could_fill(&c->t.own, m);
+
+	return most < spare ? (uint32_t)most : spare;
 }
 
 /* Transmission @number of a group of @most. */
 static int form_placed(const struct rpc_transport *t, const struct rpc_msg *m, uint32_t most,
 		       uint32_t number, struct rtr_msg *r, struct rtr_send *send)
 {
+	const struct early_conn *c = container_of(t, const struct early_conn, t);
 	struct rtr_structure s;
 	const struct rtr_path path = {.to = &s,
 				      .most = most,
 				      .type = m->dir == RPC_CALL ? RTR_REQUEST : RTR_RESPONSE,
 				      .fixed = EARLY_OPTIONAL_BYTES,
-				      .reserved = 1,
+				      .reserved = 1 + (m->dir == RPC_CALL ? kept_for(c, m) : 0),
 				      .room = t->own.send_bytes};
 	int rc;
 
@@ -64,8 +96,8 @@ static bool may_be_option(const struct early_conn *c, const struct rpc_msg *m)
 		return c->t.own.role == RPC_ACCEPTOR && !(c->lacks_data && m->nplaced);
 	/* Of calls with the same place only one is an option: a refusal has to be told apart. */
 	return c->t.own.peer_bulk_bytes && c->t.own.role == RPC_INITIATOR && c->is_spoken &&
-	       !c->lacks_rtr && !c->has_option[m->xid % EARLY_OPTIONS] &&
-	       !c->more[m->xid % EARLY_OPTIONS] && (may_ask || !m->nwishes);
+	       !c->lacks_rtr && !c->options[m->xid % EARLY_OPTIONS].is_open &&
+	       (may_ask || !m->nwishes);
 }
 
 bool early_option_places(const struct rpc_transport *t, const struct rpc_msg *m)
@@ -78,16 +110,19 @@ bool early_option_places(const struct rpc_transport *t, const struct rpc_msg *m)
 	       form_placed(t, m, most_of(c, m, open_credits(c)), 0, &r, &first) == 0;
 }
 
-static void remember_option(struct early_conn *c, const struct rpc_msg *m, uint32_t count)
+static void remember_option(struct early_conn *c, const struct rpc_msg *m, uint32_t count,
+			    uint32_t reserved)
 {
-	uint32_t at = m->xid % EARLY_OPTIONS;
+	struct early_option *o = &c->options[m->xid % EARLY_OPTIONS];
 
-	c->options[at] = m->xid;
-	c->has_option[at] = true;
-	c->asked[at] = m->nwishes > 0;
+	*o = (struct early_option){.xid = m->xid,
+				   .is_open = true,
+				   .asked = m->nwishes > 0,
+				   .more = (uint8_t)(count - 1),
+				   .kept = (uint8_t)(reserved - 1)};
 	rpc_account_call(&c->calls, &c->t, m->xid);
-	c->more[at] = (uint8_t)(count - 1);
-	c->calls.in_flight += count - 1;
+	c->calls.in_flight += o->more;
+	c->t.kept += o->kept;
 }
 
 /* What of a group was begun goes on as it was laid out, whatever became of credits. */
@@ -102,7 +137,7 @@ static int form_next(const struct early_conn *c, const struct rpc_tx *tx, struct
 		return form_placed(&c->t, m, c->tx_count, tx->transmission, r, send);
 	if (!may_be_option(c, m))
 		return ERR_TOOBIG;
-	if (tx->cover == RPC_COVER_NOW) /* there is another way for it */
+	if (m->dir == RPC_REPLY || tx->cover == RPC_COVER_NOW) /* there is another way for it */
 		return form_placed(&c->t, m, most_of(c, m, credits), 0, r, send);
 	err = form_placed(&c->t, m, most_of(c, m, rpc_account_limit(&c->calls, &c->t.own)), 0, r,
 			  send);
@@ -147,8 +182,9 @@ int early_option_encode(struct early_conn *c, struct rpc_tx *tx, uint8_t *hdr, s
 	memcpy(tx->data, send.data, sizeof(tx->data));
 	tx->ndata = send.ndata;
 	if (tx->transmission == 0 && m->dir == RPC_CALL)
-		remember_option(c, m, send.count);
+		remember_option(c, m, send.count, r.reserved);
 	c->tx_open = ++tx->transmission < send.count;
+	c->tx_dir = m->dir;
 	c->tx_xid = m->xid;
 	c->tx_count = send.count;
 	c->t.count.sends++;

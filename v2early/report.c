@@ -21,15 +21,18 @@ struct early_report early_report_vers(const struct rpc_params *own, uint32_t xid
 	};
 }
 
-struct early_report early_report_fault(uint32_t xid, const struct rtr_fault *fault, uint32_t number,
+struct early_report early_report_fault(const struct rtr_id *bad, const struct rtr_fault *fault,
 				       const struct rtr_id *lead)
 {
-	return (struct early_report){.xid = xid,
-				     .vers = EARLY_VERSION,
-				     .low = lead ? lead->xid : 0,
-				     .high = lead != NULL,
-				     .fault = *fault,
-				     .number = number};
+	struct early_report r = {.xid = bad->xid,
+				 .vers = EARLY_VERSION,
+				 .fault = *fault,
+				 .bad = *bad,
+				 .has_lead = lead != NULL};
+
+	if (lead)
+		r.lead = *lead;
+	return r;
 }
 
 int early_reports_add(struct early_reports *r, const struct early_report *report)
@@ -50,10 +53,10 @@ static int encode_fault(const struct early_report *r, struct early_header *h, ui
 	int len;
 
 	rtr_msg_reset(&m, RTR_REPORT);
-	m.bad = (struct rtr_id){r->xid, r->of_reply, r->number};
+	m.bad = r->bad;
 	m.fault = r->fault;
-	m.has_lead = r->high;
-	m.lead = (struct rtr_id){.xid = r->low};
+	m.has_lead = r->has_lead;
+	m.lead = r->lead;
 	xdr_out_init(&x, info, sizeof(info));
 	rtr_encode(&m, &x);
 	h->optdir = m.bad.is_reply ? RPC_CALL : RPC_REPLY;

@@ -15,10 +15,11 @@ enum { EARLY_REPORTS = 48 };
 /** struct early_report - RDMA2_ERROR, or a Report Error, that waits for control(). */
 struct early_report {
 	uint32_t xid, vers, err;
-	uint32_t low, high; /* of RDMA2_ERR_VERS; of a Report Error about a group: its XID, and 1 */
+	uint32_t low, high;	/* of RDMA2_ERR_VERS */
 	struct rtr_fault fault; /* with a .code: it is a Report Error */
-	uint32_t number;	/* ... about that transmission */
-	bool of_reply;		/* ... of a response */
+	struct rtr_id bad;	/* ... about that transmission */
+	bool has_lead;
+	struct rtr_id lead; /* ... of that group */
 };
 
 /** struct early_reports - a ring of them; all zero: empty. */
@@ -33,8 +34,8 @@ struct early_report early_report(uint32_t xid, enum early_errcode err);
 /** early_report_vers - about one of version @vers: the range of this end. */
 struct early_report early_report_vers(const struct rpc_params *own, uint32_t xid, uint32_t vers);
 
-/** early_report_fault - about transmission @number of @xid; @lead: the group that led to it, or NULL. */
-struct early_report early_report_fault(uint32_t xid, const struct rtr_fault *fault, uint32_t number,
+/** early_report_fault - about the transmission @bad; @lead: the group that led to it, or NULL. */
+struct early_report early_report_fault(const struct rtr_id *bad, const struct rtr_fault *fault,
 				       const struct rtr_id *lead);
 
 /** early_reports_add - Return: 0, or ERR_NOSPACE. */

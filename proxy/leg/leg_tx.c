@@ -208,12 +208,19 @@ static unsigned add_placed(const struct leg *leg, const struct leg_slot *slot, s
 	return n;
 }
 
-/* Where messages are not counted, as in version 1: keep a Receive for each reply still to come, even to calls
- * that were let go, and for each reverse call the peer may make. */
-static bool has_receive_for_reply(const struct leg *leg)
+/* Where messages are not counted, as in version 1: keep a Receive for each reply still to come, or as many as was said, even
+ * to calls that were let go, and for each reverse call the peer may make. Return: whether there is one more. */
+static bool has_receive_for_reply(struct leg *leg)
 {
-	return !leg->t->ops->traits->counts_calls ||
-	       leg->posted > leg->awaiting + leg->t->late.n + leg->cfg->rev_credits;
+	uint32_t kept;
+
+	if (!leg->t->ops->traits->counts_calls)
+		return true;
+	kept = leg->awaiting + leg->t->late.n + leg->t->kept + leg->cfg->rev_credits;
+	if (leg->posted <= kept)
+		return false;
+	leg->t->spare = leg->posted - kept - 1;
+	return true;
 }
 
 static struct leg_tx *next_tx(struct leg *leg)

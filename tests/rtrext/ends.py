@@ -53,7 +53,7 @@ class Client:
     def request(self, body, items=(), exposed=(), offsets=(), sets=()):
         """A call with @items (Position, octets) in its Sends and @exposed ones to be read."""
         for op, head, rest in rtr.group(self.version, self.structure, body, items, offsets, exposed, sets=sets,
-                                        reserved=MOST if sets and self.version == 2 else 1):
+                                        reserved=MOST if sets else 1):
             self.end.rtr(op, head, rest)
         return self.end.xid
 
@@ -148,11 +148,11 @@ class Client:
     def continued(self, first):
         """All of the group that @first began, in order and with nothing between; its payload stream is put together."""
         sends = [first]
-        assert first.rtr.count <= (MOST if self.version == 2 else 1), 'a group of %d' % first.rtr.count
+        assert first.rtr.count <= MOST, 'a group of %d' % first.rtr.count
         while len(sends) < first.rtr.count:
             m = self.end.expect_msg(first.xid)
             assert m.rtr and m.rtr.op == CONTINUE and m.rtr.number == len(sends), m
-            assert m.rtr.began == RESPONSE + rtr.HTYPES, m.rtr
+            assert m.rtr.began == RESPONSE + (rtr.HTYPES if self.version == 2 else 0), m.rtr
             sends.append(m)
         first.body = b''.join(m.body for m in sends)
         return sends
@@ -300,7 +300,7 @@ class Server(peer.HonestServer):
         send = wish.type == TBSN or wish.type == CHOICE and self.asked % 2 or \
             wish.type == BYSIZE and len(data) <= wish.longest
         at = rpc.REPLY_BYTES + 4
-        if send and len(data) <= to.targets[0][1] * (m.rtr.reserved if self.version == 2 else 1):
+        if send and len(data) <= to.targets[0][1] * m.rtr.reserved:
             self.returned += len(data) > to.targets[0][1]
             for op, head, rest in rtr.group(self.version, to, body, [(at, data)], build=rtr.response):
                 self.end.rtr(op, head, rest, xid=m.xid, direction=rtr.REPLY)

@@ -19,26 +19,37 @@ static inline uint64_t pattern(uint32_t xid, uint32_t what, uint32_t at)
 	return mark_of_xid(xid) ? mark_word(mark_of_xid(xid), any >> 3) : any;
 }
 
-/* Octets @from, a multiple of 8, to @len. */
+/* Octets @from, a multiple of 8, to @len: whole words, each a store or a load, and what is left. */
 static inline void fill(uint8_t *p, uint32_t from, uint32_t len, uint32_t xid, uint32_t what)
 {
-	for (uint32_t at = from; at < len; at += 8) {
-		uint64_t word = pattern(xid, what, at);
+	uint32_t at = from;
+	uint64_t word;
 
-		memcpy(p + at, &word, len - at < 8 ? len - at : 8);
+	for (; len - at >= sizeof(word) && at < len; at += sizeof(word)) {
+		word = pattern(xid, what, at);
+		memcpy(p + at, &word, sizeof(word));
+	}
+	if (at < len) {
+		word = pattern(xid, what, at);
+		memcpy(p + at, &word, len - at);
 	}
 }
 
 static inline bool check(const uint8_t *p, uint32_t from, uint32_t len, uint32_t xid, uint32_t what)
 {
-	for (uint32_t at = from; at < len; at += 8) {
-		uint64_t word = pattern(xid, what, at), seen = word;
+	uint32_t at = from;
+	uint64_t word, seen;
 
-		memcpy(&seen, p + at, len - at < 8 ? len - at : 8);
-		if (seen != word)
+	for (; len - at >= sizeof(word) && at < len; at += sizeof(word)) {
+		memcpy(&seen, p + at, sizeof(seen));
+		if (seen != pattern(xid, what, at))
 			return false;
 	}
-	return true;
+	if (at >= len)
+		return true;
+	seen = word = pattern(xid, what, at);
+	memcpy(&seen, p + at, len - at);
+	return seen == word;
 }
 
 #endif

@@ -101,14 +101,27 @@ static struct peer_spec spec_write(uint32_t body, uint32_t bytes)
 				  .nwords = WORDS};
 }
 
+/* A READ of NFSv3: its reply is known to be short beside its data, of which the servers here find the length where
+ * credentials are. */
 static struct peer_spec spec_read(uint32_t bytes)
 {
+	enum { WORDS = 21 };
+	static uint32_t words[16][WORDS];
+	static unsigned next;
+	uint32_t *at = words[next++ % 16];
+	const uint32_t call[WORDS] = {0, 2,	100003, 3, 6,  100,
+				      4, bytes, 0,	0, 28, [WORDS - 1] = bytes};
+
+	memcpy(at, call, sizeof(call));
 	return (struct peer_spec){.body = 200,
 				  .reply = 100,
 				  .segs = 1,
 				  .nwrites = 1,
 				  .write_caps = {bytes},
-				  .writes = {bytes}};
+				  .writes = {bytes},
+				  .words = at,
+				  .nwords = WORDS,
+				  .exact = true};
 }
 
 static const uint32_t sizes[] = {BULK - 1,     BULK,	      BULK + 1, 2 * BULK, 2 * BULK + 3,
@@ -172,8 +185,8 @@ static void streams_of_any_size(void **state)
 	}
 }
 
-/* Data of a reply: over draft -07 in so many Sends, where the requester leaves the choice; over the early one by RDMA
- * Write. */
+/* Data of a reply, where the requester leaves the choice: in so many Sends, over the early draft as many as it kept
+ * Receives for. */
 static void replies_of_any_size(void **state)
 {
 	(void)state;
@@ -193,12 +206,12 @@ static void replies_of_any_size(void **state)
 			moved = (struct moved){0};
 			(void)call_once(&spec);
 			assert_int_equal(moved.read, 0);
-			if (client == LEG_V1 && server == LEG_V2)
+			if (client == LEG_V1 && server != LEG_V1)
 				assert_int_equal(moved.written, sizes[k]);
 		}
 		placed = proxy_counters(w.proxy)->replies_placed - placed;
-		assert_in_range(placed, client == LEG_V2, client == LEG_V2 ? SIZES : 0);
-		assert_int_equal(end_server->returned_out, server == LEG_V2 ? SIZES - 2 : 0);
+		assert_in_range(placed, client != LEG_V1, client != LEG_V1 ? SIZES : 0);
+		assert_int_equal(end_server->returned_out, server != LEG_V1 ? SIZES - 2 : 0);
 		end();
 	}
 }

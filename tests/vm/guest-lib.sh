@@ -5,22 +5,29 @@
 filer_address=10.77.0.2
 gateway_address=10.77.0.1
 
+# shellcheck source=tests/vm/waits.sh
+. "${BASH_SOURCE[0]%/*}/waits.sh"
+# A process costs 10 to 30 ms of processor time here, so none is made to wait: nobody writes to that pipe.
+pause() { read -r -t "$1" <>/run/never || :; }
+# A user-mode kernel has no modules: all is built in.
+[ -e /proc/modules ] || modprobe() { :; }
+
 # --- the filer ---------------------------------------------------------------
 
 # The export and the NFS server's own state live on the virtual disk, so that both
 # survive when the guest is killed: a filer that forgets its clients could not show
 # that a mount goes on.
 filer_up() {
-    local disk=/dev/vda fresh=''
+    local disk=/dev/vda b=/bin/busybox fresh=''
     modprobe -a virtio_blk ext4 nfsd
     [ ! -e /dev/ubda ] || disk=/dev/ubda
-    blkid $disk >/dev/null || { mkfs.ext4 -q $disk && fresh=yes; }
-    mkdir -p /disk && mount $disk /disk
-    mkdir -p /disk/export /disk/nfs /srv/export
-    touch /disk/nfs/etab /disk/nfs/rmtab
-    mount --bind /disk/nfs /var/lib/nfs
-    mount --bind /disk/export /srv/export
-    mount -t nfsd nfsd /proc/fs/nfsd
+    $b mkdir -p /disk /srv/export && $b mount -t ext4 $disk /disk
+    [ -e /disk/export ] || fresh=yes
+    $b mkdir -p /disk/export /disk/nfs
+    $b touch /disk/nfs/etab /disk/nfs/rmtab
+    $b mount -o bind /disk/nfs /var/lib/nfs
+    $b mount -o bind /disk/export /srv/export
+    $b mount -t nfsd nfsd /proc/fs/nfsd
     echo '/srv/export *(rw,no_root_squash,insecure,fsid=0,no_subtree_check,sync)' >/etc/exports
     rpcbind -w
     exportfs -ra
@@ -36,7 +43,8 @@ grace_is_over() { [ "$(cat $end_of_grace)" = Y ]; }
 # and leave no threads at all: version 2 is gone.
 nfsd_up() {
     echo "${NLM_GRACE:-1}" >/proc/sys/fs/nfs/nlm_grace_period
-    echo 4045 | tee /proc/sys/fs/nfs/nlm_tcpport >/proc/sys/fs/nfs/nlm_udpport
+    echo 4045 >/proc/sys/fs/nfs/nlm_tcpport
+    echo 4045 >/proc/sys/fs/nfs/nlm_udpport
     rpc.nfsd --grace-time 10 --lease-time 10 8
     echo 'rdma 20049' >/proc/fs/nfsd/portlist
 }
@@ -169,7 +177,7 @@ rdma_held() {
 # sampled_regions prints the least and the most there were.
 sample_regions() {
     rm -f /run/regions-*
-    (until [ -e /run/regions-stop ]; do regions >>/run/regions-seen; sleep 0.02; done) >/dev/null 2>&1 &
+    (until [ -e /run/regions-stop ]; do regions >>/run/regions-seen; pause 0.02; done) >/dev/null 2>&1 &
 }
 sampled_regions() {
     touch /run/regions-stop
@@ -271,11 +279,23 @@ keep_loading() {
 }
 finish_loading() {
     touch /run/load-stop
-    until [ -e /run/load-ended ]; do sleep 0.5; done
+    until [ -e /run/load-ended ]; do pause 0.2; done
     cat /run/load-output
     [ ! -e /run/load-failed ] && [ -e /run/load-rounds ]
 }
-load_rounds() { wc -l 2>/dev/null </run/load-rounds || echo 0; }
+load_rounds() { count_rounds && echo "$ROUNDS"; }
+count_rounds() {
+    local lines=()
+    [ ! -e /run/load-rounds ] || mapfile lines </run/load-rounds
+    ROUNDS=${#lines[@]}
+}
+# rounds_go_on SECONDS: two more rounds of it end in that time: the first may have been nearly done
+# before the blow.
+rounds_go_on() {
+    count_rounds
+    wait_for "$1" rounds_above $((ROUNDS + 1))
+}
+rounds_above() { count_rounds && [ "$ROUNDS" -gt "$1" ]; }
 
 # sample_waits: writes a little, one after the other, in the background; longest_wait: ends that, and is
 # how long the longest of them took, in milliseconds, if none failed.
@@ -286,14 +306,14 @@ sample_waits() {
             began=${EPOCHREALTIME/./}
             dd if=/dev/zero of=/mnt/sampled bs=4k count=1 conv=notrunc oflag=direct status=none || touch /run/waits-failed
             echo $(((${EPOCHREALTIME/./} - began) / 1000)) >>/run/waits-seen
-            sleep 0.02
+            pause 0.02
         done
         touch /run/waits-ended
     ) >/dev/null 2>&1 &
 }
 longest_wait() {
     touch /run/waits-stop
-    until [ -e /run/waits-ended ]; do sleep 0.1; done
+    until [ -e /run/waits-ended ]; do pause 0.1; done
     [ ! -e /run/waits-failed ] && sort -n /run/waits-seen | tail -n 1
 }
 

@@ -39,7 +39,8 @@ guest_boot() {
     for name in "${!WITHIN[@]}"; do # what ran in it before is gone
         [ "${WITHIN[$name]}" != "$role" ] || { unset "WITHIN[$name]"; stop "$name" KILL; }
     done
-    [ "$role" != filer ] || [ -e "$ROOM/filer.disk" ] || truncate -s 4G "$ROOM/filer.disk"
+    [ "$role" != filer ] || [ -e "$ROOM/filer.disk" ] ||
+        mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$ROOM/filer.disk" 4G >/dev/null
     case ${KERNEL[$role]} in
     debian) boot_qemu "$role" ;;
     *) boot_uml "$role" ;;
@@ -104,6 +105,17 @@ guest_device() {
         wait_for 400 guest filer true 20
     fi
     guest "$1" "rdma_device $DEVICE" 120 || die "no $DEVICE in guest $1"
+}
+
+# guest_until ROLE SECONDS COMMANDS: waits there until they are true; asked again while it does not answer.
+guest_until() {
+    local end=$((SECONDS + $2)) left=$2 rc
+    while :; do
+        guest "$1" "wait_for $left eval $(printf %q "$3")" $((left + 20))
+        rc=$? left=$((end - SECONDS))
+        [ "$rc" -eq 125 ] && [ "$left" -gt 0 ] || return "$rc"
+        pause 0.2
+    done
 }
 
 # guest ROLE COMMANDS [SECONDS]: runs them in the guest as root with guest-lib.sh at

@@ -83,7 +83,7 @@ start_in() {
     local guest=$1 name=$2
     shift 2
     # shellcheck disable=SC2016 # expanded in the guest
-    printf 'ulimit -l unlimited; echo $BASHPID >/run/%s.pid; exec %s\n' "$name" "$*" >"$RUN/$name.command"
+    printf 'ulimit -l unlimited; (echo $BASHPID >/run/%s.pid; exec %s)\n' "$name" "$*" >"$RUN/$name.command"
     start "$name" socat -t 86400 "OPEN:$RUN/$name.command,rdonly!!STDOUT" "TCP:${GUEST_ADDRESS[$guest]}:7777"
     WITHIN[$name]=$guest
 }

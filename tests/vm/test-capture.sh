@@ -58,10 +58,10 @@ capture_work() {
 # shellcheck disable=SC2016 # the guest expands it
 long_link='ln -s "$(printf %04092d 1)" /mnt/long && drop_caches && readlink /mnt/long >/dev/null && rm /mnt/long'
 capture_recall() {
-    guest filer "echo old >/srv/export/$1" && wait_for 20 guest filer callback_up &&
-        wait_for 30 guest filer grace_is_over || return
+    guest filer "echo old >/srv/export/$1" && guest_until filer 20 callback_up &&
+        guest_until filer 30 grace_is_over || return
     guest client "hold_open /mnt/$1"
-    wait_for 10 guest filer has_delegation &&
+    guest_until filer 10 has_delegation &&
         guest filer "timeout 5 bash -c 'echo new >/srv/export/$1'" 30 && guest client release
 }
 

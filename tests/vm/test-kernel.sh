@@ -5,6 +5,8 @@
 
 test_kernel() {
     guests_up siw filer
+    # A mount that another test has left would keep a connection.
+    [ -z "${PID[client]:-}" ] || guest client unmount_all 30
     check "kernel: siw reads a first FPDU that comes early" kernel_first_fpdu
     check "kernel: siw completes what is posted when a connection is reset" kernel_send_error
     check "kernel: a guest cannot write to this machine's files" kernel_hostfs
@@ -28,6 +30,6 @@ kernel_hostfs() {
 # siw-tx-flush: a connection that is reset while nfsd answers many calls at once left Sends that siw
 # never completed, and with them the threads that wait (svc_rdma_sendto), until the filer boots again.
 kernel_send_error() {
-    raw_peer send-error 50 >/dev/null && wait_for 20 guest filer '! connected_to_nfsd' 10
+    raw_peer send-error 50 >/dev/null && guest_until filer 20 '! connected_to_nfsd'
 }
 raw_peer() { inside timeout 150 "$VM/kernel/raw-peer" "$1" "${GUEST_ADDRESS[filer]}" 20049 "$2"; }

@@ -84,23 +84,13 @@ sessions_ended() {
 }
 session_ended_since() {
     case $1 in
-    filer) guest filer '! connected_to_nfsd' 10 ;;
+    filer) guest_until filer 5 '! connected_to_nfsd' ;;
     *) [ "$(sessions_ended "$1")" -gt "$2" ] ;;
     esac
 }
 
-# rounds_go_on SECONDS: two more rounds of fio end in that time: the first may have
-# been nearly done before the blow.
-rounds_go_on() {
-    local before
-    before=$(guest client load_rounds 20)
-    wait_for "$1" rounds_above $((${before:-0} + 1))
-}
-rounds_above() {
-    local now
-    now=$(guest client load_rounds 10)
-    [ "${now:-0}" -gt "$1" ]
-}
+# rounds_go_on SECONDS: on the client (guest-lib.sh).
+rounds_go_on() { guest_until client "$1" "rounds_go_on $1"; }
 
 # kill_client CHAIN VERSION [idle]: under load, or when nothing is under way.
 kill_client() {
@@ -114,7 +104,7 @@ kill_client() {
     ended=$(sessions_ended "$witness")
     strike client
     check "$name killed: $witness notices" within "$witness" session_ended_since "$witness" "$ended"
-    check "$name killed: the filer's connection goes" wait_for 90 guest filer '! connected_to_nfsd' 10
+    check "$name killed: the filer's connection goes" guest_until filer 90 '! connected_to_nfsd'
     revive client
     check "$name back: mount" fresh_mount "$chain" "$version" || return
     check "$name back: what it wrote before is there" same "$sum" "$(guest client 'digest /mnt/kept')"

@@ -88,19 +88,19 @@ all_ended() { ended_well "count-filer-$1" && ended_well "count-client-$1" && end
 
 nfs3_waits() {
     start_locks client holder hold fcntl /mnt/counter /run/held
-    check "a lock is held" wait_for 30 guest client 'test -e /run/held'
+    check "a lock is held" guest_until client 30 'test -e /run/held'
     check "the other client does not get it" guest gateway "! python3 $VM/locks.py try fcntl /mnt/counter"
     check "nor does the filer" guest filer "! python3 $VM/locks.py try fcntl /srv/export/counter"
     start_locks gateway waiter hold fcntl /mnt/counter /run/held
     if lockd_calls_back; then
-        check "it waits" wait_for 30 guest filer "grep -q -e '->' /proc/locks"
+        check "it waits" guest_until filer 30 "grep -q -e '->' /proc/locks"
         guest client 'rm /run/held'
-        check "it is granted when the holder lets go" wait_for 20 guest gateway 'test -e /run/held'
+        check "it is granted when the holder lets go" guest_until gateway 20 'test -e /run/held'
         check "... and callbacks of the filer's were carried" above "$(callbacks)" 0
     else
         sleep 3 # for it to have asked
         guest client 'rm /run/held'
-        check "the client gets it when it asks again" wait_for 60 guest gateway 'test -e /run/held'
+        check "the client gets it when it asks again" guest_until gateway 60 'test -e /run/held'
     fi
     guest gateway 'rm /run/held'
     check "both are done" wait_for 30 eval 'ended_well holder && ended_well waiter'
@@ -119,7 +119,7 @@ callbacks() {
 nfs3_client_dies() {
     local kept
     start_locks client dead hold fcntl /mnt/counter /run/held
-    check "client dies: it holds a lock" wait_for 30 guest client 'test -e /run/held'
+    check "client dies: it holds a lock" guest_until client 30 'test -e /run/held'
     kept=$(guest client keep_monitored)
     stop client KILL
     check "client dies: its lock stays" guest gateway "! python3 $VM/locks.py try fcntl /mnt/counter"
@@ -127,7 +127,7 @@ nfs3_client_dies() {
     guest_wait client
     check "client back: its lock is there yet" guest gateway "! python3 $VM/locks.py try fcntl /mnt/counter"
     guest client "restore_monitored '$kept'; rpcbind -w; sm-notify -f" 60
-    check "client back: its lock is free" wait_for 90 guest gateway "python3 $VM/locks.py try fcntl /mnt/counter"
+    check "client back: its lock is free" guest_until gateway 90 "python3 $VM/locks.py try fcntl /mnt/counter"
     check "client back: it mounts again" guest client "mount_nfs3 $HOST" 120
 }
 
@@ -138,7 +138,7 @@ nfs3_filer_dies() {
     start_locks client first hold fcntl /mnt/counter /run/held
     start_locks gateway second hold fcntl /mnt/second /run/held
     for role in client gateway; do
-        check "filer dies: $role holds a lock" wait_for 30 guest "$role" 'test -e /run/held'
+        check "filer dies: $role holds a lock" guest_until "$role" 30 'test -e /run/held'
     done
     guest filer sync 60
     stop filer KILL

@@ -29,7 +29,7 @@ verbs_program() {
 verbs_shared() {
     local rc=0
     verbs_program test_verbs_shared "VERBS_UNPLUG='rdma link delete rxe0 &'" || rc=1
-    wait_for 30 guest gateway '! rdma link | grep -q rxe0/' 5 || rc=1
+    guest_until gateway 30 '! rdma link | grep -q rxe0/' || rc=1
     guest_device gateway
     return $rc
 }

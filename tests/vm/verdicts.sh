@@ -23,13 +23,6 @@ verdict() {
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds, bounded; asks less often as time goes by.
-wait_for() {
-    local end=$((SECONDS + $1)) pause=1
-    shift
-    until "$@"; do
-        [ "$SECONDS" -lt "$end" ] || return 1
-        sleep "0.$pause"
-        [ "$pause" -ge 5 ] || pause=$((pause + 1))
-    done
-}
+# shellcheck source=tests/vm/waits.sh
+. "$(dirname "${BASH_SOURCE[0]}")/waits.sh"
+pause() { sleep "$1"; }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What calls of ours were sent as, and what an answer to one gives back. */
+#include "v2early/answer.h"
+
+int early_answer_with(struct early_conn *c, const struct early_report *report)
+{
+	c->t.count.invalid++;
+	return early_reports_add(&c->reports, report) ? ERR_PROTO : 0;
+}
+
+struct early_option *early_option_of(struct early_conn *c, uint32_t xid)
+{
+	struct early_option *o = &c->options[xid % EARLY_OPTIONS];
+
+	return o->is_open && o->xid == xid ? o : NULL;
+}
+
+/* What continued it gives its credits back with it, and the Receives of its response are free. */
+static void end_option(struct early_conn *c, struct early_option *o)
+{
+	uint32_t more = o->more < c->calls.in_flight ? o->more : c->calls.in_flight;
+
+	c->calls.in_flight -= more;
+	c->t.kept -= o->kept;
+	*o = (struct early_option){0};
+}
+
+bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was)
+{
+	struct early_option *o = early_option_of(c, xid);
+
+	*was = o ? *o : (struct early_option){0};
+	if (o)
+		end_option(c, o);
+	return rpc_account_answer(&c->calls, &c->t, xid);
+}
+
+void early_failed(struct rpc_rx *rx, uint32_t xid, enum rpc_error_code code)
+{
+	if (rx->kind == RPC_RX_ERROR) {
+		rx->also = true;
+		rx->also_xid = xid;
+		return;
+	}
+	rx->kind = RPC_RX_ERROR;
+	rx->xid = xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = (struct rpc_error){.code = code};
+}
+
+bool early_fail(struct early_conn *c, uint32_t xid, enum rpc_error_code code, struct rpc_rx *rx)
+{
+	bool has_failed = rx->kind == RPC_RX_ERROR && rx->xid == xid;
+	struct early_option was;
+
+	if (has_failed || !early_answered(c, xid, &was))
+		return false;
+	early_failed(rx, xid, code);
+	return true;
+}

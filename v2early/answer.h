@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2EARLY_ANSWER_H
+#define V2EARLY_ANSWER_H
+
+#include "v2early/conn.h"
+
+/** early_drop - nobody is told of what was received. */
+static inline void early_drop(struct early_conn *c)
+{
+	c->t.count.dropped++;
+}
+
+/** early_answer_with - the peer's message is no good, and draws @report. Return: as rpc_transport_ops.recv. */
+int early_answer_with(struct early_conn *c, const struct early_report *report) WARN_UNUSED;
+
+/** early_option_of - the call @xid of ours, if it is an option that has not been answered; else NULL. */
+struct early_option *early_option_of(struct early_conn *c, uint32_t xid);
+
+/**
+ * early_answered - an answer to the call @xid of ours has come: what it took comes back with it
+ * @was: what it was if an option, else all zero
+ *
+ * Return: whether it is waited for.
+ */
+bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was);
+
+/** early_failed - @rx is, also, that the call @xid fails; with @code, if that is all it is. */
+void early_failed(struct rpc_rx *rx, uint32_t xid, enum rpc_error_code code);
+
+/** early_fail - early_answered() by what is no answer: early_failed(), if it was waited for. Return: whether it was. */
+bool early_fail(struct early_conn *c, uint32_t xid, enum rpc_error_code code, struct rpc_rx *rx);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: what comes as an option: Transmit Requests and Responses, what continues them, and Report Errors.
+ *
+ * A group under way is none of what it will be: a call counts when its last transmission has come, and so does an
+ * answer. Until then the call that it answers keeps its credits and Receives. Whatever breaks a group loses it: a
+ * response's call fails at once.
+ */
+#include "v2early/option_rx.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "rtrext/call.h"
+#include "v2early/answer.h"
+#include "v2early/option.h"
+
+/* struct transmit - a Transmit Request or Response, and of a group what else has come. */
+struct transmit {
+	struct early_header h;
+	struct rtr_msg r;
+	struct rtr_group group;
+	uint32_t most; /* transmissions that it may have */
+	const struct rpc_octets *sends;
+	unsigned nsends;
+	uint8_t *block;	      /* for what is gathered of them, or NULL */
+	struct view gathered; /* what was before, or empty */
+};
+
+/* @lead: the group that led to it, or NULL. */
+static int answer_fault(struct early_conn *c, const struct rtr_id *bad,
+			const struct rtr_fault *fault, const struct rtr_id *lead)
+{
+	struct early_report report = early_report_fault(bad, fault, lead);
+
+	return early_answer_with(c, &report);
+}
+
+/* The body of an option is all of its information. */
+static int get_option(const struct early_header *h, enum rtr_op op, struct rtr_msg *r)
+{
+	struct xdr_in x;
+	int rc;
+
+	xdr_in_init(&x, h->optinfo);
+	rc = rtr_decode(r, op, &x);
+	return !rc && xdr_in_left(&x) ? ERR_XDR : rc;
+}
+
+/* @q->h is decoded, and of its first Send. */
+static int take_transmit(const struct rpc_transport *t, struct transmit *q, struct rtr_fault *fault)
+{
+	const struct rtr_call_in in = {.r = &q->r,
+				       .type = q->h.opttype,
+				       .fixed = EARLY_OPTIONAL_BYTES,
+				       .payload = q->h.payload,
+				       .sends = q->sends,
+				       .nsends = q->nsends,
+				       .block = q->block,
+				       .gathered = q->gathered};
+	struct rpc_params own = t->own;
+	struct rpc_error any; /* there is one word for all of them */
+	struct rtr_structure peer;
+	int rc = get_option(&q->h, (enum rtr_op)q->h.opttype, &q->r);
+
+	own.transmissions = q->most;
+	rpc_msg_reset(t->own.msg, q->h.xid, q->h.optdir);
+	if (rc)
+		return rc;
+	if (q->h.opttype == RTR_RESPONSE)
+		return rtr_reply_take(&own, &in, t->own.msg, &q->group, fault);
+	early_peer_structure(t, &peer);
+	return rtr_call_take(&own, &peer, &in, t->own.msg, &q->group, fault, &any);
+}
+
+/* One that was taken before, with what continues it. */
+static void take_again(const struct rpc_transport *t, struct transmit *q)
+{
+	enum rpc_dir dir = RPC_CALL;
+	struct rtr_fault fault;
+	int rc = early_header_decode(&q->h, t->own.msg, &dir, q->sends[0].here);
+
+	q->most = RPC_MAX_TRANSMISSIONS;
+	if (!rc)
+		rc = take_transmit(t, q, &fault);
+	assert(rc == 0);
+	(void)rc;
+}
+
+void early_option_again(const struct rpc_transport *t, const struct rpc_octets *octets,
+			struct view gathered)
+{
+	take_again(t, &(struct transmit){.sends = octets, .nsends = 1, .gathered = gathered});
+}
+
+void early_option_gather(struct rpc_transport *t, uint8_t *block)
+{
+	take_again(t, &(struct transmit){.sends = t->held, .nsends = t->nheld, .block = block});
+}
+
+/* One that is refused: what continues it is dropped as well, if a Report Error says that it was understood. */
+static void refuse_group(struct early_conn *c, const struct transmit *q, int rc)
+{
+	c->group =
+		(struct rtr_group){.lead = {.xid = q->h.xid, .is_reply = q->h.optdir == RPC_REPLY}};
+	c->group_dropped = rc == ERR_CONT && q->r.count > 1;
+}
+
+static int recv_request(struct early_conn *c, const struct early_header *h, struct view in,
+			struct rpc_rx *rx)
+{
+	const struct rpc_octets octets = {in, c->t.behind};
+	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
+	struct transmit q = {
+		.h = *h, .sends = &octets, .nsends = 1, .most = c->t.own.transmissions};
+	struct rtr_fault fault;
+	int rc = take_transmit(&c->t, &q, &fault);
+
+	if (rc) {
+		refuse_group(c, &q, rc);
+		return rc == ERR_CONT ? answer_fault(c, &c->group.lead, &fault, NULL)
+				      : early_answer_with(c, &report);
+	}
+	c->group = q.group;
+	rx->kind = q.group.is_open ? RPC_RX_HELD : RPC_RX_MSG;
+	rx->msg = c->t.own.msg;
+	return 0;
+}
+
+/* Profile section 6: its call is lost; an answer to that which comes yet is one to nothing. */
+static int fault_in_response(struct early_conn *c, const struct transmit *q, int rc,
+			     const struct rtr_fault *fault, struct rpc_rx *rx)
+{
+	refuse_group(c, q, rc);
+	if (!early_fail(c, q->h.xid, RPC_ERROR_SYSTEM, rx))
+		return 0;
+	rpc_account_grant(&c->calls, q->h.credit);
+	early_drop(c);
+	return rc == ERR_CONT ? answer_fault(c, &c->group.lead, fault, NULL) : 0;
+}
+
+/* All of it has come: that is the answer. Return: whether it is one that is waited for. */
+static bool end_response(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
+{
+	struct early_option was;
+
+	rx->kind = RPC_RX_NONE;
+	if (!early_answered(c, h->xid, &was))
+		return false;
+	rpc_account_grant(&c->calls, h->credit);
+	if (was.is_let_go) { /* a call with its XID went since, in another form: no such answer comes to that */
+		early_failed(rx, h->xid, RPC_ERROR_SYSTEM);
+		return false;
+	}
+	c->answers_options = true;
+	return true;
+}
+
+static int recv_response(struct early_conn *c, const struct early_header *h, struct view in,
+			 struct rpc_rx *rx)
+{
+	const struct early_option *asked = early_option_of(c, h->xid);
+	const struct rpc_octets octets = {in, c->t.behind};
+	struct transmit q = {
+		.h = *h, .sends = &octets, .nsends = 1, .most = asked ? 1u + asked->kept : 1};
+	struct rtr_fault fault;
+	int rc = take_transmit(&c->t, &q, &fault);
+
+	if (!asked) /* nor is there a word for what else may be wrong with it */
+		rc = rc == ERR_CONT && q.r.count > 1 ? rc : ERR_XDR;
+	if (rc)
+		return fault_in_response(c, &q, rc, &fault, rx);
+	c->group = q.group;
+	if (!q.group.is_open && !end_response(c, h, rx))
+		return 0;
+	rx->kind = q.group.is_open ? RPC_RX_HELD : RPC_RX_MSG;
+	rx->msg = c->t.own.msg;
+	return 0;
+}
+
+/* What came does not continue the group that is open, or not as it should: the call that it was, or that it
+ * was an answer to, is lost. */
+static void end_group(struct early_conn *c, struct rpc_rx *rx)
+{
+	const struct rtr_id *lead = &c->group.lead;
+
+	c->group.is_open = false;
+	c->group_dropped = true;
+	rx->abandon = true;
+	if (lead->is_reply && early_option_of(c, lead->xid))
+		(void)early_fail(c, lead->xid, RPC_ERROR_SYSTEM, rx);
+}
+
+/* All of a group has come: what is left to find out is how much of it has to be gathered. */
+static void complete_group(struct early_conn *c, struct transmit *q, struct rpc_rx *rx)
+{
+	take_again(&c->t, q);
+	rx->kind = RPC_RX_NONE;
+	/* Meanwhile an error may have answered that call. */
+	if (q->h.optdir == RPC_REPLY &&
+	    (!early_option_of(c, q->h.xid) || !end_response(c, &q->h, rx))) {
+		rx->abandon = true;
+		return;
+	}
+	rx->kind = RPC_RX_GROUP;
+	rx->xid = q->h.xid;
+	rx->group_dir = q->h.optdir;
+	rx->remaining = c->t.own.msg->gathered;
+}
+
+static int recv_continue(struct early_conn *c, const struct early_header *h, struct view in,
+			 struct rpc_rx *rx)
+{
+	struct early_report report = early_report(h->xid, EARLY_ERR_BAD_HEADER);
+	struct rpc_octets sends[RPC_MAX_TRANSMISSIONS];
+	struct transmit q = {.sends = sends, .nsends = 1};
+	const struct rtr_id lead = c->group.lead;
+	bool was_open = c->group.is_open;
+	struct rtr_fault fault;
+	struct rtr_msg more;
+	struct rtr_id id = {.xid = h->xid, .is_reply = h->optdir == RPC_REPLY};
+	int rc = get_option(h, RTR_CONTINUE, &more);
+
+	if (rc) {
+		if (was_open)
+			end_group(c, rx);
+		if (!id.is_reply)
+			return early_answer_with(c, &report);
+		early_drop(c);
+		return 0;
+	}
+	if (was_open) {
+		assert(c->t.nheld > 0 && c->t.nheld < RPC_MAX_TRANSMISSIONS);
+		memcpy(sends, c->t.held, c->t.nheld * sizeof(sends[0]));
+		take_again(&c->t, &q);
+	}
+	sends[c->t.nheld] = (struct rpc_octets){in, c->t.behind};
+	id.number = more.number;
+	rc = rtr_take_more(&c->t.own, &c->group, &q.r, &more, &id, &sends[c->t.nheld],
+			   EARLY_OPTIONAL_BYTES, &fault);
+	if (rc) {
+		if (was_open)
+			end_group(c, rx);
+		return answer_fault(c, &id, &fault, was_open ? &lead : NULL);
+	}
+	rx->kind = RPC_RX_HELD;
+	q.nsends = c->t.nheld + 1;
+	if (!c->group.is_open)
+		complete_group(c, &q, rx);
+	return 0;
+}
+
+/* Where only what continues a group could come: it is lost with the group. */
+static int break_group(struct early_conn *c, const struct early_header *h, enum rpc_dir dir,
+		       struct rpc_rx *rx)
+{
+	bool is_option = h->proc == EARLY_OPTIONAL;
+	const struct rtr_id lead = c->group.lead;
+	const struct rtr_id bad = {.xid = h->xid, .is_reply = dir == RPC_REPLY};
+	struct rtr_fault fault;
+	int err = rtr_group_interrupt(&c->group, is_option ? h->opttype : h->proc, is_option,
+				      is_option ? (uint32_t)RTR_CONTINUE : EARLY_OPTIONAL, &fault);
+
+	assert(err == ERR_CONT);
+	end_group(c, rx);
+	err = answer_fault(c, &bad, &fault, &lead);
+	if (!err && bad.is_reply)
+		(void)early_fail(c, h->xid, RPC_ERROR_SYSTEM, rx);
+	return err;
+}
+
+/* Profile section 4: these are taken in the midst of a group. */
+static bool is_told_anywhere(const struct early_header *h)
+{
+	return h->proc == EARLY_ERROR || (h->proc == EARLY_OPTIONAL && h->opttype == RTR_REPORT);
+}
+
+bool early_option_group(struct early_conn *c, const struct early_header *h, int rc,
+			enum rpc_dir dir, struct rpc_rx *rx, int *err)
+{
+	bool is_more = !rc && h->proc == EARLY_OPTIONAL && h->opttype == RTR_CONTINUE;
+
+	*err = 0;
+	if (is_told_anywhere(h))
+		return false;
+	if (c->group_dropped && is_more && h->xid == c->group.lead.xid) {
+		early_drop(c);
+		return true;
+	}
+	c->group_dropped = false;
+	if (!c->group.is_open || is_more)
+		return false;
+	if (rc) { /* it has an answer of its own */
+		end_group(c, rx);
+		return false;
+	}
+	*err = break_group(c, h, h->proc == EARLY_OPTIONAL ? h->optdir : dir, rx);
+	return true;
+}
+
+int early_option_refused(struct early_conn *c, uint32_t xid, bool *lacks, struct rpc_rx *rx)
+{
+	if (!early_option_of(c, xid)) {
+		early_drop(c);
+		return 0;
+	}
+	*lacks = true;
+	c->t.count.errors_received++;
+	(void)early_fail(c, xid, RPC_ERROR_INVAL_HTYPE, rx);
+	return 0;
+}
+
+/* About a response of ours, which nobody waits for here any more. */
+static int recv_report_of_reply(struct early_conn *c)
+{
+	c->lacks_data = true;
+	c->t.count.errors_received++;
+	return 0;
+}
+
+/* About a request of ours: that it was too long a group says how long it may be, anything else that there are to be none. */
+static int recv_report(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
+{
+	const struct early_option *o = early_option_of(c, h->xid);
+	bool *lacks = &c->lacks_rtr, none;
+	struct rtr_msg r;
+
+	if (!get_option(h, RTR_REPORT, &r) && r.fault.code == RTR_BAD_NUMBER && r.bad.number == 0 &&
+	    o && r.fault.max <= o->more) {
+		c->most = rtr_limit(r.fault.max);
+		lacks = &none;
+	}
+	return early_option_refused(c, h->xid, lacks, rx);
+}
+
+/* Section 3.1: what is not spoken MUST be answered so, whoever it is from; what it holds is not looked at. */
+int early_option_recv(struct early_conn *c, const struct early_header *h, struct view in,
+		      struct rpc_rx *rx)
+{
+	struct early_report report = early_report(h->xid, EARLY_ERR_INVAL_OPTION);
+	bool is_call = h->optdir == RPC_CALL && c->t.own.role == RPC_ACCEPTOR;
+	bool is_reply = h->optdir == RPC_REPLY && c->t.own.role == RPC_INITIATOR;
+
+	if (h->opttype == RTR_REPORT && is_call && c->t.own.peer_bulk_bytes)
+		return recv_report_of_reply(c);
+	if (h->opttype == RTR_REPORT && c->t.own.peer_bulk_bytes)
+		return recv_report(c, h, rx);
+	if (h->opttype == RTR_RESPONSE && is_reply && c->t.own.bulk_bytes)
+		return recv_response(c, h, in, rx);
+	if (h->opttype == RTR_REQUEST && is_call && c->t.own.bulk_bytes)
+		return recv_request(c, h, in, rx);
+	if (h->opttype == RTR_CONTINUE && c->t.own.bulk_bytes)
+		return recv_continue(c, h, in, rx);
+	return early_answer_with(c, &report);
+}

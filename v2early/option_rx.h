@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef V2EARLY_OPTION_RX_H
+#define V2EARLY_OPTION_RX_H
+
+#include "v2early/conn.h"
+
+/** early_option_recv - an RDMA2_OPTIONAL, @h, came in @in. Return: as rpc_transport_ops.recv. */
+int early_option_recv(struct early_conn *c, const struct early_header *h, struct view in,
+		      struct rpc_rx *rx) WARN_UNUSED;
+
+/**
+ * early_option_refused - the call @xid of ours, if an option, is to be formed another way, and those that follow
+ * @lacks: set then
+ */
+int early_option_refused(struct early_conn *c, uint32_t xid, bool *lacks,
+			 struct rpc_rx *rx) WARN_UNUSED;
+
+/**
+ * early_option_group - before anything else is made of a message that came: what it is to the group under way
+ * @rc, @dir: of decoding it
+ * @err: as rpc_transport_ops.recv
+ *
+ * Return: whether that is all it is.
+ */
+bool early_option_group(struct early_conn *c, const struct early_header *h, int rc,
+			enum rpc_dir dir, struct rpc_rx *rx, int *err);
+
+/** early_option_again - a Transmit Request once more: rpc_transport_ops.again. */
+void early_option_again(const struct rpc_transport *t, const struct rpc_octets *octets,
+			struct view gathered);
+
+/** early_option_gather - rpc_transport_ops.gather. */
+void early_option_gather(struct rpc_transport *t, uint8_t *block);
+
+#endif
