@@ -135,7 +135,8 @@ static int fault_in_response(struct early_conn *c, const struct transmit *q, int
 	refuse_group(c, q, rc);
 	if (!early_fail(c, q->h.xid, RPC_ERROR_SYSTEM, rx))
 		return 0;
-	rpc_account_grant(&c->calls, q->h.credit);
+	if (c->is_spoken) /* section 5: else it tells no first grant, as an error does not */
+		rpc_account_grant(&c->calls, q->h.credit);
 	early_drop(c);
 	return rc == ERR_CONT ? answer_fault(c, &c->group.lead, fault, NULL) : 0;
 }

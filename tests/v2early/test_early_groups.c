@@ -384,6 +384,21 @@ static void a_call_that_was_let_go(void **state)
 	assert_int_equal(conn.t.count.late, 1);
 }
 
+/* The first answer to a first call, which is none: it says nothing of credits (draft-cel-nfsv4-rpcrdma-version-two-01, 5). */
+static void no_first_grant(void **state)
+{
+	const struct option o = response(1, 1, 1, 1);
+	uint8_t hdr[RECV];
+
+	(void)state;
+	start(RPC_INITIATOR);
+	form_call(1);
+	assert_int_equal(send(1, RPC_CALL, hdr), 0);
+	feed(&o, 1);
+	assert_int_equal(rx.kind, RPC_RX_ERROR);
+	assert_int_equal(conn.calls.granted, 1);
+}
+
 /* A responder sends no more than were kept for it, nor than its own limit, and nothing in between. */
 static void an_answer_in_several(void **state)
 {
@@ -426,7 +441,7 @@ int main(void)
 		cmocka_unit_test(receives_that_are_kept), cmocka_unit_test(an_answer_of_three),
 		cmocka_unit_test(more_than_were_kept),	  cmocka_unit_test(groups_that_break),
 		cmocka_unit_test(an_error_in_between),	  cmocka_unit_test(a_call_that_was_let_go),
-		cmocka_unit_test(an_answer_in_several),
+		cmocka_unit_test(no_first_grant),	  cmocka_unit_test(an_answer_in_several),
 	};
 
 	return cmocka_run_group_tests_name("early groups", tests, NULL, NULL);

@@ -35,6 +35,11 @@ static struct {
 	enum rpc_dir dir;
 } in;
 
+/* A group of the round-trip extension coming in: what of it has come. */
+static uint8_t *held[RPC_MAX_TRANSMISSIONS];
+static struct rpc_octets octets_of[RPC_MAX_TRANSMISSIONS];
+static unsigned nheld;
+
 /* The message going out. */
 static struct rpc_msg out;
 static struct rpc_tx tx;
@@ -69,6 +74,7 @@ static bool extend(size_t len, unsigned choice)
 	struct rpc_chunk *chunk = is_call && !(choice & 16) ? &out.reads[0] : &out.writes[0];
 
 	*chunk = (struct rpc_chunk){.position = 64};
+	out.reserved = choice / 32;
 	out.body[0].len = 64;
 	if (chunk == &out.reads[0]) {
 		out.nreads = 1;
@@ -118,13 +124,74 @@ static void send_some(size_t len, unsigned choice)
 	}
 }
 
+/* Whether @len octets at @data lie in @whole. */
+static bool is_in(const uint8_t *data, size_t len, struct view whole)
+{
+	return data >= whole.data && len <= whole.len && data + len <= whole.data + whole.len;
+}
+
 /* Data that came along lie where they came. */
 static bool is_behind(const struct rpc_msg *m, const struct rpc_chunk *chunk)
 {
 	const uint8_t *placed = rpc_msg_placed(m, chunk);
 
-	return !placed || (placed >= c.t.behind.data && chunk->length <= c.t.behind.len &&
-			   placed + chunk->length <= c.t.behind.data + c.t.behind.len);
+	return !placed || is_in(placed, chunk->length, c.t.behind);
+}
+
+static void drop_held(void)
+{
+	while (nheld)
+		free(held[--nheld]);
+}
+
+static void check_gathered(struct view gathered)
+{
+	const struct rpc_msg *m = c.t.own.msg;
+
+	CHECK(m->body[0].len && xdr_peek_u32(m->body[0].data) == m->xid);
+	CHECK(is_in(m->body[0].data, m->body[0].len, octets_of[0].here) ||
+	      is_in(m->body[0].data, m->body[0].len, gathered));
+	for (unsigned i = 0; i < m->nplaced; i++)
+		CHECK(is_in(m->placed[i].data, m->placed[i].len, octets_of[0].behind) ||
+		      is_in(m->placed[i].data, m->placed[i].len, gathered));
+}
+
+/* The last of a group: with no more memory than was asked for all of it is there. */
+static void gather(const struct rpc_rx *rx)
+{
+	uint8_t *block = rx->remaining ? malloc(rx->remaining) : NULL;
+	const struct view gathered = view_of(block, rx->remaining);
+	const struct view behind = c.t.behind;
+
+	CHECK(block || !rx->remaining);
+	CHECK(!c.group.is_open && nheld > 1);
+	c.t.held = octets_of;
+	c.t.nheld = nheld;
+	c.t.ops->gather(&c.t, block);
+	CHECK(c.t.own.msg->xid == rx->xid && c.t.own.msg->dir == rx->group_dir);
+	check_gathered(gathered);
+	if (rx->group_dir == RPC_CALL) {
+		c.t.behind = octets_of[0].behind;
+		c.t.ops->again(&c.t, octets_of[0].here, gathered);
+		check_gathered(gathered);
+		c.t.behind = behind;
+	}
+	free(block);
+	drop_held();
+}
+
+/* A transmission of a group stays, in memory of its own. */
+static void hold(struct view octets)
+{
+	uint8_t *copy = malloc(octets.len + c.t.behind.len);
+
+	CHECK(copy && nheld < RPC_MAX_TRANSMISSIONS);
+	memcpy(copy, octets.data, octets.len);
+	if (c.t.behind.len)
+		memcpy(copy + octets.len, c.t.behind.data, c.t.behind.len);
+	octets_of[nheld] = (struct rpc_octets){view_of(copy, octets.len),
+					       view_of(copy + octets.len, c.t.behind.len)};
+	held[nheld++] = copy;
 }
 
 static void check_message(const struct rpc_rx *rx, struct view octets)
@@ -160,17 +227,27 @@ static void check_message(const struct rpc_rx *rx, struct view octets)
 static bool receive(struct view octets)
 {
 	struct rpc_rx rx;
-	int err = c.t.ops->recv(&c.t, octets, &rx);
+	int err;
 
+	c.t.held = octets_of;
+	c.t.nheld = nheld;
+	err = c.t.ops->recv(&c.t, octets, &rx);
 	if (err || rx.kind == RPC_RX_OTHER_VERSION) {
 		CHECK(!err || err_class(err) == ERR_CLASS_PEER);
 		CHECK(c.t.ops->recv(&c.t, octets, &rx) == ERR_PROTO);
 		return false;
 	}
 	if (rx.abandon) {
-		CHECK(in.on);
+		CHECK(in.on || nheld);
 		in.on = false;
 	}
+	if (rx.kind == RPC_RX_HELD || rx.kind == RPC_RX_GROUP)
+		hold(octets);
+	if (rx.abandon)
+		drop_held();
+	if (rx.kind == RPC_RX_GROUP)
+		gather(&rx);
+	CHECK(c.group.is_open == (nheld > 0));
 	if (rx.kind == RPC_RX_PART || rx.kind == RPC_RX_MSG)
 		check_message(&rx, octets);
 	return true;
@@ -208,8 +285,11 @@ static void start(unsigned setup)
 		.msg = &received,
 	};
 
-	if (setup & 32)
+	if (setup & 32) {
 		own.bulk_bytes = BULK_BYTES;
+		own.transmissions = 6;
+	}
+	drop_held();
 	CHECK(v2_conn_init(&c, &own) == 0);
 	if (setup & 16)
 		v2_credit_set_counters(&c.credit, 0xfffffffe, 0x7fffffff);

@@ -13,16 +13,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  *   00 .. 7f   receive a message; its length is the next two octets (little-endian), then itself
  *   80         call    81 reply    82 drain control()    83 report an error
  *   84 n       set_credits(n)      85 forget
- *   86 n       a call of the round-trip extension, 87 n a reply: data along, written, or wishes for them
+ *   86 n       a call of the round-trip extension with wishes, 87 n m a reply with 64 m octets along
+ *   88 n m     such a call with 256 m octets along, 89 n m a reply; 8a the next of its transmissions
+ *   8b n       n Receives can be spared
+ *   8c         as 00, and zeros, until both pieces of its Receive are full
  * Each again with the extension: then a message of 4 KiB or more has the rest in the second piece of its Receive.
  * What else it must keep: calls in flight within the grant, one until a reply came; every Send
- * well-formed.
+ * well-formed; nothing comes between the
+ * transmissions of a group; one that comes is put together out of no more memory than it asks for.
  */
 enum { RECV_BYTES = 4096, BULK_BYTES = 8192 };
 
 struct run {
 	struct early_conn conn;
 	const uint8_t *pos, *end;
+	/* A group coming in: what of it has come. */
+	uint8_t *held[RPC_MAX_TRANSMISSIONS];
+	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
+	unsigned nheld;
+	/* What goes out of the extension. */
+	struct rpc_msg out;
+	struct rpc_tx tx;
 };
 
 static uint8_t next(struct run *r)
@@ -30,38 +41,102 @@ static uint8_t next(struct run *r)
 	return r->pos < r->end ? *r->pos++ : 0;
 }
 
-static void receive(struct run *r)
+/* --- receiving --- */
+
+static void drop_held(struct run *r)
 {
-	size_t len = next(r), left = (size_t)(r->end - r->pos);
+	while (r->nheld)
+		free(r->held[--r->nheld]);
+}
+
+/* Whether @len octets at @data lie in @whole. */
+static bool is_in(const uint8_t *data, size_t len, struct view whole)
+{
+	return data >= whole.data && len <= whole.len && data + len <= whole.data + whole.len;
+}
+
+/* Payload stream and data lie where they came, or in what was gathered. */
+static void check_message(const struct rpc_msg *m, const struct rpc_octets *o, struct view gathered)
+{
+	if (m->nbody && m->body[0].len)
+		CHECK(is_in(m->body[0].data, m->body[0].len, o->here) ||
+		      is_in(m->body[0].data, m->body[0].len, gathered));
+	for (unsigned i = 0; i < m->nplaced; i++)
+		CHECK(is_in(m->placed[i].data, m->placed[i].len, o->behind) ||
+		      is_in(m->placed[i].data, m->placed[i].len, gathered));
+}
+
+/* The last of a group: with no more memory than was asked for all of it is there. */
+static void gather(struct run *r, const struct rpc_rx *rx)
+{
+	struct rpc_transport *t = &r->conn.t;
+	uint8_t *block = rx->remaining ? malloc(rx->remaining) : NULL;
+	const struct view gathered = view_of(block, rx->remaining);
+
+	CHECK(block || !rx->remaining);
+	CHECK(!r->conn.group.is_open && r->nheld > 1);
+	CHECK(rx->group_dir == (t->own.role == RPC_ACCEPTOR ? RPC_CALL : RPC_REPLY));
+	t->held = r->octets;
+	t->nheld = r->nheld;
+	t->ops->gather(t, block);
+	CHECK(t->own.msg->xid == rx->xid && t->own.msg->dir == rx->group_dir);
+	check_message(t->own.msg, &r->octets[0], gathered);
+	if (rx->group_dir == RPC_CALL) {
+		t->behind = r->octets[0].behind;
+		t->ops->again(t, r->octets[0].here, gathered);
+		check_message(t->own.msg, &r->octets[0], gathered);
+	}
+	free(block);
+	drop_held(r);
+}
+
+/* @fill: zeros follow until both pieces of its Receive are full. */
+static void receive(struct run *r, bool fill)
+{
+	struct rpc_transport *t = &r->conn.t;
+	size_t len = next(r), left, whole, behind;
 	struct rpc_rx rx;
 	uint8_t *exact;
-	size_t behind;
 
 	len += (size_t)next(r) << 8;
 	left = (size_t)(r->end - r->pos);
 	if (len > left)
 		len = left;
-	behind = r->conn.t.own.bulk_bytes && len > RECV_BYTES ? len - RECV_BYTES : 0;
+	whole = fill && len <= RECV_BYTES ? RECV_BYTES + t->own.bulk_bytes : len;
+	behind = t->own.bulk_bytes && whole > RECV_BYTES ? whole - RECV_BYTES : 0;
 	if (behind > BULK_BYTES)
 		behind = BULK_BYTES;
-	exact = malloc(len ? len : 1);
+	exact = calloc(1, whole ? whole : 1);
 	CHECK(exact);
 	memcpy(exact, r->pos, len);
 	r->pos += len;
-	len -= behind;
-	r->conn.t.behind = view_of(exact + len, behind);
-	if (r->conn.t.ops->recv(&r->conn.t, view_of(exact, len), &rx) == 0) {
-		CHECK(rx.kind == RPC_RX_NONE || rx.kind == RPC_RX_MSG || rx.kind == RPC_RX_ERROR);
-		if (rx.kind == RPC_RX_MSG && rx.msg->nbody)
-			CHECK(rx.msg->body[0].data >= exact &&
-			      rx.msg->body[0].data + rx.msg->body[0].len <= exact + len);
-		for (unsigned i = 0; rx.kind == RPC_RX_MSG && i < rx.msg->nplaced; i++)
-			CHECK(rx.msg->placed[i].data >= exact + len &&
-			      rx.msg->placed[i].data + rx.msg->placed[i].len <=
-				      exact + len + behind);
+	len = whole - behind;
+	t->behind = view_of(exact + len, behind);
+	t->held = r->octets;
+	t->nheld = r->nheld;
+	CHECK(r->nheld < RPC_MAX_TRANSMISSIONS);
+	r->held[r->nheld] = exact;
+	r->octets[r->nheld] = (struct rpc_octets){view_of(exact, len), t->behind};
+	if (t->ops->recv(t, view_of(exact, len), &rx)) {
+		free(exact);
+		r->pos = r->end; /* the connection is closed */
+		return;
 	}
-	free(exact);
+	CHECK(!rx.also || (rx.kind == RPC_RX_ERROR && rx.also_xid != rx.xid));
+	if (rx.kind == RPC_RX_MSG)
+		check_message(rx.msg, &r->octets[r->nheld], view_of(NULL, 0));
+	if (rx.kind == RPC_RX_HELD || rx.kind == RPC_RX_GROUP)
+		r->nheld++;
+	else
+		free(exact);
+	if (rx.abandon)
+		drop_held(r);
+	if (rx.kind == RPC_RX_GROUP)
+		gather(r, &rx);
+	CHECK(r->conn.group.is_open == (r->nheld > 0));
 }
+
+/* --- sending --- */
 
 static void transmit(struct run *r, enum rpc_dir dir)
 {
@@ -83,6 +158,10 @@ static void transmit(struct run *r, enum rpc_dir dir)
 	m.body[0] = view_of(body, sizeof(body));
 	m.nbody = 1;
 	rc = t->ops->encode(t, &tx, wire, sizeof(wire), &hl, &bl);
+	if (r->conn.tx_open) { /* nothing comes between */
+		CHECK(rc == ERR_AGAIN);
+		return;
+	}
 	if (rc) {
 		CHECK(rc == ERR_AGAIN && dir == RPC_CALL);
 		CHECK(r->conn.calls.in_flight >= t->ops->call_credits(t));
@@ -98,37 +177,73 @@ static void transmit(struct run *r, enum rpc_dir dir)
 	CHECK(h.credit > 0 && back.dir == dir && seen == dir);
 }
 
-/* What places() lets through is encoded, and is an option that decodes. */
-static void extend(struct run *r, enum rpc_dir dir, uint8_t how)
+/* The next transmission of what places() let through: it is encoded, and is an option that decodes. */
+static void send_next(struct run *r)
 {
-	static uint8_t data[2 * BULK_BYTES], wire[RECV_BYTES];
 	struct rpc_transport *t = &r->conn.t;
-	const struct segment s = {how, 1 + how, how};
-	static struct rpc_msg m, back;
-	struct rpc_tx tx = {.msg = &m};
+	uint32_t number = r->tx.transmission;
+	const struct rpc_msg *m = &r->out;
+	static uint8_t wire[RECV_BYTES];
+	static struct rpc_msg back;
 	enum rpc_dir seen = RPC_CALL;
 	struct early_header h;
-	size_t hl, bl;
+	size_t hl, bl, end;
+	int rc;
 
-	rpc_msg_reset(&m, 7, dir);
-	data[3] = 7;
-	m.body[0] = view_of(data, 4 + 4 * (how & 15u));
-	m.nbody = 1;
-	m.writes[0] = (struct rpc_chunk){0};
-	m.wishes[0] = (struct rpc_wish){.way = (enum rpc_way)(1 + how % 4), .end = UINT32_MAX};
-	m.nwrites = m.nwishes = 1;
-	if (dir == RPC_CALL ? m.wishes[0].way != RPC_BY_SEND : how & 0x40)
-		(void)!rpc_msg_add_segment(&m, &m.writes[0], &s);
-	else if (dir == RPC_REPLY)
-		(void)!rpc_msg_place(&m, &m.writes[0], view_of(data, 64u * how));
-	if (!t->ops->places(t, &m) || !t->ops->may_send(t, &tx))
+	if (!r->tx.msg || !t->ops->may_send(t, &r->tx))
 		return;
-	CHECK(t->ops->encode(t, &tx, wire, sizeof(wire), &hl, &bl) == 0);
-	CHECK(bl == m.body[0].len);
-	CHECK(hl + bl + (tx.ndata ? tx.data[0].gap : 0) <= sizeof(wire));
-	memcpy(wire + hl, data, bl);
-	CHECK(early_header_decode(&h, &back, &seen, view_of(wire, hl + bl)) == 0);
-	CHECK(h.proc == EARLY_OPTIONAL && h.optdir == dir && h.payload.len == bl);
+	end = r->tx.body_sent;
+	rc = t->ops->encode(t, &r->tx, wire, sizeof(wire), &hl, &bl);
+	CHECK(rc == 0 || rc == 1);
+	CHECK(r->conn.tx_open == rc && r->tx.body_sent == end + bl);
+	CHECK(rc || r->tx.body_sent == m->body[0].len);
+	end = hl + bl;
+	for (unsigned i = 0; i < r->tx.ndata; i++)
+		end += r->tx.data[i].gap + r->tx.data[i].length;
+	CHECK(hl + bl <= sizeof(wire) && end <= RECV_BYTES + BULK_BYTES);
+	memset(wire + hl, 0, sizeof(wire) - hl);
+	CHECK(early_header_decode(&h, &back, &seen, view_of(wire, bl < 24 ? hl + 24 : hl + bl)) ==
+	      0);
+	CHECK(h.proc == EARLY_OPTIONAL && h.optdir == m->dir && h.payload.len >= bl);
+	CHECK((h.opttype == RTR_CONTINUE) == (number > 0) && number < RPC_MAX_TRANSMISSIONS);
+	if (!rc)
+		r->tx.msg = NULL;
+}
+
+/* @bytes go along, or @how a chunk is offered or was written. */
+static void extend(struct run *r, enum rpc_dir dir, uint8_t how, size_t bytes)
+{
+	static uint8_t data[256 * UINT8_MAX + 1];
+	struct rpc_transport *t = &r->conn.t;
+	const struct segment s = {how, 1u + (uint32_t)how * how, how};
+	struct rpc_msg *m = &r->out;
+
+	if (r->tx.msg) {
+		send_next(r);
+		return;
+	}
+	rpc_msg_reset(m, 7 + (how & 1u), dir);
+	m->reserved = how;
+	m->body[0] = view_of(data, 4 + 4 * (how & 15u) + (how & 0x20 ? 4096u : 0u));
+	m->nbody = 1;
+	m->writes[0] = (struct rpc_chunk){0};
+	m->wishes[0] = (struct rpc_wish){
+		.way = (enum rpc_way)(1 + how % 4), .most = 9000, .end = UINT32_MAX};
+	m->nwrites = m->nwishes = 1;
+	if (dir == RPC_CALL && bytes) {
+		m->nwrites = m->nwishes = how >> 7;
+		m->reads[0] = (struct rpc_chunk){.position = 64};
+		m->nreads = 1;
+		(void)!rpc_msg_place(m, &m->reads[0], view_of(data, bytes));
+	} else if (dir == RPC_REPLY && bytes) {
+		(void)!rpc_msg_place(m, &m->writes[0], view_of(data, bytes));
+	}
+	if (m->nwishes && (dir == RPC_CALL ? m->wishes[0].way != RPC_BY_SEND : !bytes))
+		(void)!rpc_msg_add_segment(m, &m->writes[0], &s);
+	if (!t->ops->places(t, m))
+		return;
+	r->tx = (struct rpc_tx){.msg = m, .cover = RPC_COVER_NOW};
+	send_next(r);
 }
 
 static void drain(struct run *r)
@@ -140,6 +255,10 @@ static void drain(struct run *r)
 	enum rpc_dir dir = RPC_CALL;
 	int len;
 
+	if (r->conn.tx_open) {
+		CHECK(t->ops->control(t, out, sizeof(out)) == 0);
+		return;
+	}
 	while ((len = t->ops->control(t, out, sizeof(out))) > 0) {
 		CHECK(early_header_decode(&h, m, &dir, view_of(out, (size_t)len)) == 0);
 		CHECK(h.credit > 0);
@@ -155,8 +274,8 @@ static void step(struct run *r)
 	struct rpc_error e = {.code = RPC_ERROR_CHUNK};
 	uint8_t op = next(r);
 
-	if (op < 0x80)
-		receive(r);
+	if (op < 0x80 || op == 0x8c)
+		receive(r, op == 0x8c);
 	else if (op == 0x80)
 		transmit(r, RPC_CALL);
 	else if (op == 0x81)
@@ -170,7 +289,14 @@ static void step(struct run *r)
 	else if (op == 0x85)
 		t->ops->forget(t, 7); /* the XID of its calls */
 	else if (op == 0x86 || op == 0x87)
-		extend(r, op == 0x86 ? RPC_CALL : RPC_REPLY, next(r));
+		extend(r, op == 0x86 ? RPC_CALL : RPC_REPLY, next(r),
+		       op == 0x86 ? 0 : 64u * next(r));
+	else if (op == 0x88 || op == 0x89)
+		extend(r, op == 0x88 ? RPC_CALL : RPC_REPLY, (uint8_t)~next(r), 256u * next(r));
+	else if (op == 0x8a)
+		send_next(r);
+	else if (op == 0x8b)
+		t->spare = next(r);
 }
 
 static void run(const uint8_t *data, size_t size, enum rpc_role role, uint32_t bulk)
@@ -183,6 +309,7 @@ static void run(const uint8_t *data, size_t size, enum rpc_role role, uint32_t b
 		.recv_bytes = RECV_BYTES,
 		.bulk_bytes = bulk,
 		.peer_bulk_bytes = bulk,
+		.transmissions = 6,
 		.send_bytes = 4096,
 		.segment_bytes = 1 << 20,
 		.segment_count = 16,
@@ -195,13 +322,17 @@ static void run(const uint8_t *data, size_t size, enum rpc_role role, uint32_t b
 		.msg = &received,
 	};
 
+	r.tx.msg = NULL;
 	CHECK(early_conn_init(&r.conn, &own) == 0);
+	r.conn.t.spare = 4;
 	r.pos = data + 1;
 	r.end = data + size;
 	while (r.pos < r.end)
 		step(&r);
 	drain(&r);
+	drop_held(&r);
 	CHECK(r.conn.calls.in_flight <= RPC_MAX_CREDITS);
+	CHECK(r.conn.t.kept < EARLY_OPTIONS * RPC_MAX_TRANSMISSIONS);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
