@@ -39,6 +39,10 @@ void v2_props_merge(struct v2_props *into, const struct v2_props *from)
 		into->hostauth = from->hostauth;
 	if (from->present & V2_HAS_RTR_SUPPORT)
 		into->rtr_support = from->rtr_support;
+	if (from->present & V2_HAS_RTR_REQUESTS)
+		into->rtr_requests = from->rtr_requests;
+	if (from->present & V2_HAS_RTR_RESPONSES)
+		into->rtr_responses = from->rtr_responses;
 	into->present |= from->present;
 }
 

@@ -31,8 +31,9 @@ probe() { expect_exit "$1" "$BIN/rpcrdma-probe" "${@:2}"; } # STATUS OPTION...
 skipped_are() {
     local others
     # Nobody has to prove who it is here: those are tried in tests/daemon/hostauth.sh.
-    # The early draft of version 2 is spoken where $early says so.
-    others=$(sed -n 's/^SKIP \([^ ]*\) .*/\1/p' "$DIR/out" | grep -v "^auth\.${early-\|^early\.}" |
+    # The early draft of version 2 is spoken where $early says so, the round-trip extension where $rtr does.
+    others=$(sed -n 's/^SKIP \([^ ]*\) .*/\1/p' "$DIR/out" |
+        grep -v "^auth\.${early-\|^early\.}${rtr-\|^rtr\.\|^early\.rtr\.}" |
         grep -vxF "$(printf '%s\n' "$@")")
     [ -z "$others" ] || fail "skipped without a reason: $others"
     tail -n 1 "$DIR/out" | grep -q ' 0 failed' || fail "no totals"
@@ -124,7 +125,7 @@ case_early() {
     probe 0 "iwarp:$HOST:20049" --program perf --json --conformance --case early.
     jq -e '.failed == 0 and .version_2_early.answer == "spoken" and .version_2_early.version == "2-early"
         and .version_2_early.inline_to_server == 4096 and .version_2_early.latency_us.median > 0
-        and all(.cases[]; .result == "PASS" or (.id | startswith("early.bad")))' "$DIR/out" >/dev/null || fail "JSON"
+        and all(.cases[]; .result == "PASS" or (.id | startswith("early.bad", "early.rtr.")))' "$DIR/out" >/dev/null || fail "JSON"
     documented
     kill -TERM "$pid"
     wait "$pid" # with 1: the probe has told it of errors
@@ -144,6 +145,16 @@ case_gateway_early() {
     gateway '"2-early"' 2-early
     mapfile -t skips < <(skips_of 1 && skips_of 2)
     conformance -- "${skips[@]}" vers.goes-on "${not_2[@]}" pdata.r-clear pdata.r-set
+}
+
+# The round-trip extension, over both drafts.
+case_gateway_rtr() {
+    local early='' rtr=''
+    perf_server 20050 --memory 64
+    gateway '1, 2, "2-early"' 1 'receive_structure = "16K";'
+    conformance -- "${gateway_skips[@]}" rtr.unannounced
+    [ "$(grep -c '^PASS rtr\.' "$DIR/out")" -ge 32 ] || fail "too few cases of draft -07"
+    [ "$(grep -c '^PASS early\.rtr\.' "$DIR/out")" -ge 31 ] || fail "too few cases of the early draft"
 }
 
 case_early_client() {

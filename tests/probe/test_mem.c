@@ -22,7 +22,7 @@ static void tell(void *arg, const struct probe_case *c, const struct case_result
 			 res->detail);
 }
 
-static void whole_run(unsigned versions, unsigned min_passed, uint64_t seed)
+static void whole_run_of(unsigned versions, uint32_t bulk, unsigned min_passed, uint64_t seed)
 {
 	static struct run r;
 	static struct world w;
@@ -30,6 +30,7 @@ static void whole_run(unsigned versions, unsigned min_passed, uint64_t seed)
 	struct facts f;
 
 	world_init(&w, seed);
+	w.bulk = bulk;
 	world_server(&w, versions);
 	assert_int_equal(run_init(&r, &w.o, &w.env), 0);
 	assert_int_equal(survey(&r, &f), 0);
@@ -49,6 +50,19 @@ static void whole_run(unsigned versions, unsigned min_passed, uint64_t seed)
 	assert_in_range(t.totals.passed, min_passed, 1000);
 	run_fini(&r);
 	world_fini(&w);
+}
+
+static void whole_run(unsigned versions, unsigned min_passed, uint64_t seed)
+{
+	whole_run_of(versions, 0, min_passed, seed);
+}
+
+static void test_server_of_rtr(void **state)
+{
+	(void)state;
+	whole_run_of(LEG_V1_OR_V2, 8192, 145, 16);
+	whole_run_of(LEG_V2_EARLY, 8192, 80, 17);
+	whole_run_of(LEG_V1_OR_V2 | LEG_V2_EARLY, 8192, 215, 18);
 }
 
 static void test_server_of_both(void **state)
@@ -161,7 +175,8 @@ int main(void)
 		cmocka_unit_test(test_server_of_both),	cmocka_unit_test(test_server_of_1),
 		cmocka_unit_test(test_server_of_2),	cmocka_unit_test(test_client_of_1),
 		cmocka_unit_test(test_client_of_2),	cmocka_unit_test(test_cut_everywhere),
-		cmocka_unit_test(test_server_of_early), cmocka_unit_test(test_client_of_early),
+		cmocka_unit_test(test_server_of_rtr),	cmocka_unit_test(test_server_of_early),
+		cmocka_unit_test(test_client_of_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

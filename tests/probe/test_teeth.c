@@ -26,6 +26,9 @@ enum {
 	REPLY_EXTERNAL_T = 11,
 	REPLY_MIDDLE_T = 12,
 	REPLY_T = 13,
+	REQUEST_T = 0x52540005, /* of the round-trip extension */
+	CONTINUE_T = 0x52540007,
+	REPORT_T = 0x52540008,
 	OPTIONAL_T = 5, /* of the early draft, whose others are those of version 1 */
 };
 
@@ -52,6 +55,8 @@ struct tooth {
 #define MUTE_2 ON(WAY_IN, 2, REPLY_T, ACT_DROP)
 #define MUTE_EARLY ON(WAY_IN, 2, V1_MSG_T, ACT_DROP)
 #define MUTE_EARLY_LATER ON(WAY_IN, 2, V1_MSG_T, ACT_DROP, .skip = 1)
+#define MUTE_EARLY_TWICE ON(WAY_IN, 2, V1_MSG_T, ACT_DROP, .skip = 2)
+#define MUTE_EARLY_THRICE ON(WAY_IN, 2, V1_MSG_T, ACT_DROP, .skip = 3)
 #define ERROR_SAYS(version, code) ON(WAY_IN, version, ERROR_T, ACT_SET, .at = 4, .value = code)
 
 /* clang-format off */
@@ -262,6 +267,76 @@ static const struct tooth teeth[] = {
 	{.id = "early.bad.nomsg", .rules = {ERROR_SAYS(2, 3)}, .versions = EARLY},
 	{.id = "early.bad.handle", .rules = {MUTE_EARLY_LATER}, .versions = EARLY},
 
+	/* the round-trip extension */
+	{.id = "rtr.unannounced", .rules = {ERROR_SAYS(2, 2)}},
+	{.id = "rtr.call", .rules = {MUTE_2}},
+	{.id = "rtr.receives.0", .rules = {MUTE_2}},
+	{.id = "rtr.group", .rules = {MUTE_2}},
+	{.id = "rtr.group.empty", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_DROP, .skip = 1)}},
+	{.id = "rtr.direction", .rules = {ON(WAY_IN, 2, REPLY_T, ACT_SET, .at = 7, .value = 5)}},
+	{.id = "rtr.group.limit", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 9, .value = 1)}},
+	{.id = "rtr.cont.alone", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 8, .value = 1)}},
+	{.id = "rtr.cont.number", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 12, .value = 1)}},
+	{.id = "rtr.cont.number", .rules = {ON(WAY_OUT, 2, CONTINUE_T, ACT_ERROR, .value = 2, .skip = 1)}},
+	{.id = "rtr.cont.xid", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 8, .value = 1)}},
+	{.id = "rtr.cont.direction", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_DROP)}},
+	{.id = "rtr.cont.first", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 11, .value = 1)}},
+	{.id = "rtr.group.call", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_DROP)}},
+	{.id = "rtr.group.call", .rules = {ON(WAY_OUT, 2, CALL_T, ACT_REPLY, .value = 1)}},
+	{.id = "rtr.group.request", .rules = {ON(WAY_OUT, 2, REQUEST_T, ACT_REPLY, .value = 1, .skip = 1)}},
+	{.id = "rtr.payload.beyond", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 4, .value = 1)}},
+	{.id = "rtr.payload.word", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_DROP)}},
+	{.id = "rtr.segment.none", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 0, .value = 1)}},
+	{.id = "rtr.segment.unfilled", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 8, .value = 0xffffffff)}},
+	{.id = "rtr.offset.word", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 9, .value = 1)}},
+	{.id = "rtr.offset.beyond", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 10, .value = 1)}},
+	{.id = "rtr.bad.count", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.item.choice", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.item.short", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.item.type", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.direction.type", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.direction.empty", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.position.falling", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.position.overlap", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.position.word", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.room", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.range.reversed", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.range.overlap", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "rtr.bad.cut", .rules = {ERROR_SAYS(2, 4)}},
+	{.id = "early.rtr.call", .rules = {MUTE_EARLY_TWICE}, .versions = EARLY},
+	{.id = "early.rtr.receives.0", .rules = {MUTE_EARLY_TWICE}, .versions = EARLY},
+	{.id = "early.rtr.group", .rules = {MUTE_EARLY_TWICE}, .versions = EARLY},
+	{.id = "early.rtr.group.empty", .rules = {MUTE_EARLY_THRICE}, .versions = EARLY},
+	{.id = "early.rtr.direction", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_SET, .at = 9, .value = 5, .skip = 2)}, .versions = EARLY},
+	{.id = "early.rtr.group.limit", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_ADD, .at = 12, .value = 1)}, .versions = EARLY},
+	{.id = "early.rtr.cont.alone", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_ADD, .at = 11, .value = 1)}, .versions = EARLY},
+	{.id = "early.rtr.cont.number", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_ADD, .at = 15, .value = 1)}, .versions = EARLY},
+	{.id = "early.rtr.cont.number", .rules = {ON(WAY_OUT, 2, OPTIONAL_T, ACT_ERROR, .value = 2, .skip = 3)}, .versions = EARLY},
+	{.id = "early.rtr.cont.xid", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_ADD, .at = 11, .value = 1)}, .versions = EARLY},
+	{.id = "early.rtr.cont.direction", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_DROP)}, .versions = EARLY},
+	{.id = "early.rtr.cont.first", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_ADD, .at = 14, .value = 1)}, .versions = EARLY},
+	{.id = "early.rtr.group.call", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_DROP)}, .versions = EARLY},
+	{.id = "early.rtr.group.call", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_REPLY, .value = 1, .skip = 1)}, .versions = EARLY},
+	{.id = "early.rtr.group.request", .rules = {ON(WAY_OUT, 2, OPTIONAL_T, ACT_REPLY, .value = 1, .skip = 2)}, .versions = EARLY},
+	{.id = "early.rtr.payload.beyond", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_ADD, .at = 7, .value = 1)}, .versions = EARLY},
+	{.id = "early.rtr.payload.word", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_DROP)}, .versions = EARLY},
+	{.id = "early.rtr.segment.none", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_ADD, .at = 0, .value = 1)}, .versions = EARLY},
+	{.id = "early.rtr.segment.unfilled", .rules = {ON(WAY_IN, 2, OPTIONAL_T, ACT_ADD, .at = 11, .value = 0xffffffff)}, .versions = EARLY},
+	{.id = "early.rtr.bad.count", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.item.choice", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.item.short", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.item.type", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.direction.type", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.direction.empty", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.position.falling", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.position.overlap", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.position.word", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.room", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.range.reversed", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.range.overlap", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.cut", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+	{.id = "early.rtr.bad.more", .rules = {ERROR_SAYS(2, 4)}, .versions = EARLY},
+
 	/* data; octets are those of the memory exposed last */
 	{.id = "early.data.read", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_FLIP, .at = 100, .only_result = true)}, .versions = EARLY},
 	{.id = "early.data.read", .rules = {ON(WAY_IN, 2, V1_MSG_T, ACT_ADD, .at = 13, .value = 1, .only_result = true)}, .versions = EARLY},
@@ -340,6 +415,8 @@ static void bite(const struct tooth *t, bool is_armed, struct outcome *o)
 	struct facts f;
 
 	world_init(&w, 1);
+	if (strstr(t->id, "rtr.") && strcmp(t->id, "rtr.unannounced") != 0)
+		w.bulk = 8192;
 	world_server(&w, t->versions ? t->versions : LEG_V1_OR_V2);
 	assert_int_equal(run_init(&r, &w.o, &w.env), 0);
 	if (is_armed && t->in_survey)

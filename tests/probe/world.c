@@ -347,6 +347,7 @@ void world_server(struct world *w, unsigned versions)
 {
 	w->scfg = (struct perf_server_config){
 		.leg = leg_config(versions, 16), .verify = true, .is_silent = true};
+	w->scfg.leg.bulk_bytes = w->bulk;
 	w->listener = memnet_listen(w->net, &w->o.addr);
 	assert_non_null(w->listener);
 	w->server = perf_server_new(&w->scfg, &w->peer_env);

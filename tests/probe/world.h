@@ -63,6 +63,7 @@ struct meddler {
 
 struct world {
 	struct memnet *net;
+	uint32_t bulk; /* of world_server(): octets of a second piece of its Receives; set before */
 	struct fabric *probe_fabric, *peer_fabric;
 	struct buf_arena arena;
 	struct fabric_listener *listener;

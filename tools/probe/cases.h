@@ -12,7 +12,8 @@
  *
  * Documents: "v2" is draft-ietf-nfsv4-rpcrdma-version-two-07, "v1" is
  * draft-ietf-nfsv4-rfc5666bis-01 (which became RFC 8166 and RFC 8167), "early"
- * draft-cel-nfsv4-rpcrdma-version-two-01, "profile" docs/hostauth-profile.md.
+ * draft-cel-nfsv4-rpcrdma-version-two-01, "rtr" draft-dnoveck-nfsv4-rpcrdma-rtrext-02, "profile" docs/hostauth-profile.md
+ * in cases of host authentication, docs/rtrext-profile.md in those of that extension.
  */
 struct probe_case {
 	const char *id;
@@ -50,7 +51,9 @@ extern const struct case_table cases_cont;	   /* cases_cont.c: Message Continuat
 extern const struct case_table cases_v2_chunks;	   /* cases_v2_chunks.c */
 extern const struct case_table cases_early;	   /* cases_early.c: the early draft of version 2 */
 extern const struct case_table cases_early_chunks; /* cases_v1_chunks.c */
-extern const struct case_table cases_credit;	   /* cases_credit.c: flow control of version 2 */
+extern const struct case_table
+	cases_rtr; /* cases_rtr.c: the round-trip extension, over either draft */
+extern const struct case_table cases_credit; /* cases_credit.c: flow control of version 2 */
 extern const struct case_table
 	cases_data; /* cases_data.c: data by RDMA, with rpcrdma-perf's program */
 extern const struct case_table cases_always; /* cases_always.c: what was watched; the last ones */

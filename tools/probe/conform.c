@@ -7,7 +7,7 @@
 static const struct case_table *const tables[] = {
 	&cases_pdata,	 &cases_version,      &cases_v1,   &cases_v1_chunks, &cases_props,
 	&cases_hostauth, &cases_v2,	      &cases_cont, &cases_credit,    &cases_v2_chunks,
-	&cases_early,	 &cases_early_chunks, &cases_data, &cases_always,
+	&cases_early,	 &cases_early_chunks, &cases_rtr,  &cases_data,	     &cases_always,
 };
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };

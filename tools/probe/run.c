@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "rtrext/structure.h"
 
 int run_init(struct run *r, const struct probe_options *o, const struct probe_env *env)
 {
@@ -86,6 +87,7 @@ enum verdict run_connect(struct run *r, struct view pdata)
 	r->prop_messages = 0;
 	r->largest = 0;
 	r->props = (struct v2_props){0};
+	r->rtr_targets = 0;
 	r->reply_chunk = NULL;
 	r->keep_credit = false;
 	watch_begin(r);
@@ -129,6 +131,7 @@ enum verdict early_up(struct run *r)
 
 bool take_properties(struct run *r, const struct wire_msg *m)
 {
+	struct rtr_structure structure;
 	struct v2_hdr h;
 	struct rpc_error fault;
 
@@ -137,6 +140,9 @@ bool take_properties(struct run *r, const struct wire_msg *m)
 	    (h.htype != V2_CONNPROP_MIDDLE && h.htype != V2_CONNPROP_FINAL))
 		return false;
 	h.props.hostauth = view_of(NULL, 0);
+	if (h.props.present & V2_HAS_RTR_STRUCTURE &&
+	    !rtr_structure_decode(&structure, h.props.rtr_structure))
+		r->rtr_targets = structure.targets;
 	v2_props_merge(&r->props, &h.props);
 	r->prop_messages++;
 	r->has_final = h.htype == V2_CONNPROP_FINAL;

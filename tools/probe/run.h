@@ -93,6 +93,7 @@ struct run {
 	struct flow flow;
 	struct v2_props props; /* the peer's, when all are in */
 	bool has_final;
+	uint32_t rtr_targets;	/* placement-targetable segments of its Receives, as it says */
 	bool is_mute;		/* a peer that sends no properties: not waited for again */
 	uint32_t prop_messages; /* CONNPROP messages of the peer */
 	uint32_t largest;	/* message received in the whole run, octets */
