@@ -9,7 +9,7 @@ import rtr
 import v1
 import v2
 from case import table
-from expect import AtServer, Closes, EarlyError, Other, Service, Then, V1Error, V2Error
+from expect import AtServer, Closes, EarlyError, Other, Reported, Service, Then, V1Error, V2Error
 from rtr import BADTBSN, CONTINUE, PLT, REPORT, REQUEST, RESPONSE, Structure, cont, placed_item, report, request, response
 from xdr import Seg, opaque, u32
 
@@ -236,14 +236,14 @@ def _(s):
 
 # --- unasked ---
 
-def unasked(name, section, sent, play, **how):
+def unasked(name, section, sent, play, told=UNKNOWN, **how):
     """The server hears of its mistake; the reply counts."""
     def run(s):
         call(s)
         play(s)
         right(s)
     for version in how.pop('only', (2, 'early')):
-        case(name, section, sent + ', then the right reply', Then(UNKNOWN[version], Summed()), only=[version], **how)(run)
+        case(name, section, sent + ', then the right reply', Then(told[version], Summed()), only=[version], **how)(run)
 
 
 unasked('response', '2', 'a Transmit Response, although nobody takes any',
@@ -257,7 +257,8 @@ unasked('response-exposed', '2', 'a Transmit Response with an item in memory tha
 unasked('response-group', '4', 'a Transmit Response of a group of two',
         lambda s: s.server.rtr(RESPONSE, response(24, count=2), rpc.reply(s.xid), xid=s.xid, direction=rtr.REPLY), only=[2])
 unasked('continue', '2', 'a Transmit Continue of nothing',
-        lambda s: s.server.rtr(CONTINUE, cont(1, RESPONSE), xid=s.xid, direction=rtr.REPLY))
+        lambda s: s.server.rtr(CONTINUE, cont(1, RESPONSE), xid=s.xid, direction=rtr.REPLY),
+        told={**UNKNOWN, 'early': AtServer(Reported(rtr.BADCONT, number=1, of=rtr.REPLY, goes_on=False))})
 unasked('request', '2', 'a Transmit Request of its own',
         lambda s: s.server.rtr(REQUEST, request(40), rpc.call(s.xid), xid=s.xid))
 
