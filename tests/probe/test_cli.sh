@@ -11,14 +11,14 @@ PATIENCE=150
 # shellcheck source=tests/loopback.sh
 . "$(dirname "$0")/../loopback.sh"
 
-# gateway LISTEN_VERSIONS UPSTREAM_VERSION [KEY...]: from port 20049 to port 20050
+# gateway LISTEN_VERSIONS UPSTREAM_VERSION [LISTEN_KEYS [UPSTREAM_KEYS]]: from port 20049 to port 20050
 gateway() {
     cat >"$DIR/gw.conf" <<END
 workers = 1;
 memory_limit = "64M";
 routes = ( { name = "one";
   listen   = { address = "$HOST"; port = 20049; versions = [$1]; ${3:-} };
-  upstream = { address = "$HOST"; port = 20050; version = "$2"; };
+  upstream = { address = "$HOST"; port = 20050; version = "$2"; ${4:-} };
 } );
 END
     start gateway "$BIN/rpcrdma-gw" -c "$DIR/gw.conf"
@@ -125,7 +125,7 @@ case_early() {
     probe 0 "iwarp:$HOST:20049" --program perf --json --conformance --case early.
     jq -e '.failed == 0 and .version_2_early.answer == "spoken" and .version_2_early.version == "2-early"
         and .version_2_early.inline_to_server == 4096 and .version_2_early.latency_us.median > 0
-        and all(.cases[]; .result == "PASS" or (.id | startswith("early.bad", "early.rtr.")))' "$DIR/out" >/dev/null || fail "JSON"
+        and all(.cases[]; .result == "PASS" or (.id | startswith("early.bad") or startswith("early.rtr.")))' "$DIR/out" >/dev/null || fail "JSON"
     documented
     kill -TERM "$pid"
     wait "$pid" # with 1: the probe has told it of errors
@@ -284,6 +284,19 @@ case_gateway_client() {
     client 20049 --version 2 || fail "fall-back"
     graded 0
     grep -q '^PASS client.version.range ' "$DIR/listener" || fail "no fall-back was seen"
+}
+
+# The listener has room for data in the Sends of calls, and says so; to a far server a gateway sends them there. It has no
+# procedure but NULL, so the client hears of errors. Over the early draft no reply of this program would be known to be short.
+case_gateway_client_rtr() {
+    local grade
+    listener --versions 2
+    gateway 1,2 2 '' 'hop = "far"; receive_structure = "8K";'
+    client 20049 --version 1 --op write --size 20000 --depth 1
+    graded 0
+    for grade in group items padding; do
+        grep -q "^PASS client.rtr.$grade " "$DIR/listener" || fail "$grade was not looked at"
+    done
 }
 
 case_ends() {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every grade is seen to be lost: a sound client, and on the way a defect. */
 #include "tests/cmocka_all.h"
+
+#include <string.h>
+
 #include "tests/hostauth/pair.h"
 #include "tests/probe/world.h"
 
@@ -194,9 +197,179 @@ static bool graded(const struct row *row, bool has_defect)
 	return breaches > 0;
 }
 
+/* --- the round-trip extension: what a client may send, and what it may not --- */
+
+/* A Transmit Request of @count transmissions with a NULL and @length octets at Position 40, in segments from 0 on; as it is
+ * in .octets, with its second piece from octet 4096 on. */
+struct sent {
+	unsigned version;
+	uint8_t octets[RUN_INLINE + LISTEN_RTR_BULK];
+	size_t len;
+};
+
+static void send_begin(struct sent *s, struct xdr_out *x, uint32_t op, uint32_t xid, uint32_t body)
+{
+	bool is_early = s->version == RUN_EARLY;
+
+	memset(s->octets, 0, sizeof(s->octets));
+	xdr_out_init(x, s->octets, sizeof(s->octets));
+	xdr_put_u32(x, xid);
+	xdr_put_u32(x, 2);
+	xdr_put_u32(x, 8);
+	xdr_put_u32(x, is_early ? 5 : RTR_HEADER_TYPES + op);
+	if (!is_early)
+		return;
+	xdr_put_u32(x, 0);
+	xdr_put_u32(x, op);
+	xdr_put_u32(x, body);
+}
+
+static void send_request(struct sent *s, uint32_t xid, uint32_t length, uint32_t count)
+{
+	const uint32_t call[] = {xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0};
+	uint32_t numbers = (length + LISTEN_RTR_BULK - 1) / LISTEN_RTR_BULK;
+	struct xdr_out x;
+
+	send_begin(s, &x, RTR_REQUEST, xid, 4 * (1 + 5 + 1 + numbers + 1 + 3) - 4);
+	xdr_put_u32(&x, 1);
+	xdr_put_u32(&x, 40);
+	xdr_put_u32(&x, length);
+	xdr_put_u32(&x, RTR_TBSN);
+	xdr_put_u32(&x, 0);
+	xdr_put_u32(&x, numbers);
+	for (uint32_t i = 0; i < numbers; i++)
+		xdr_put_u32(&x, i);
+	xdr_put_u32(&x, 0);
+	xdr_put_u32(&x, count);
+	xdr_put_u32(&x, 1);
+	xdr_put_u32(&x, sizeof(call));
+	for (unsigned i = 0; i < sizeof(call) / sizeof(call[0]); i++)
+		xdr_put_u32(&x, call[i]);
+	s->len = RUN_INLINE + (length < LISTEN_RTR_BULK ? length : LISTEN_RTR_BULK);
+}
+
+static void send_continue(struct sent *s, uint32_t xid, uint32_t number, uint32_t length)
+{
+	struct xdr_out x;
+
+	send_begin(s, &x, RTR_CONTINUE, xid, 12);
+	xdr_put_u32(&x, number);
+	xdr_put_u32(&x, s->version == RUN_EARLY ? RTR_REQUEST : RTR_HEADER_TYPES + RTR_REQUEST);
+	xdr_put_u32(&x, 0);
+	s->len = RUN_INLINE + length;
+}
+
+static void arrive(struct listener *l, const struct sent *s)
+{
+	const struct wire_msg m = {.octets = view_of(s->octets, s->len)};
+
+	l->granted += 3;
+	grade_tap(l, &m);
+}
+
+static void talk(struct listener *l, unsigned version)
+{
+	static const struct probe_options o = {.versions = 1 << 2 | 1 << RUN_EARLY};
+
+	*l = (struct listener){
+		.o = &o, .version = version, .answered = true, .arrived = 1, .granted = 8};
+}
+
+static unsigned lost(const struct listener *l)
+{
+	unsigned n = 0;
+
+	for (unsigned g = 0; g < GRADES; g++)
+		n += l->grades[g].breaches > 0;
+	return n;
+}
+
+enum { LENGTH = 2 * LISTEN_RTR_BULK + 100 };
+
+static void send_three(struct listener *l, struct sent *s, uint32_t xid)
+{
+	send_request(s, xid, LENGTH, 3);
+	arrive(l, s);
+	send_continue(s, xid, 1, LISTEN_RTR_BULK);
+	arrive(l, s);
+	send_continue(s, xid, 2, 100);
+	arrive(l, s);
+}
+
+static void sound_requests(struct listener *l, struct sent *s)
+{
+	send_request(s, 7, 100, 1);
+	arrive(l, s);
+	send_three(l, s, 8);
+	assert_int_equal(lost(l), 0);
+	assert_int_equal(l->grades[GRADE_RTR_GROUP].looked, 4);
+	assert_int_equal(l->grades[GRADE_RTR_ITEMS].looked, 4);
+	assert_int_equal(l->grades[GRADE_RTR_PADDING].looked, 4);
+}
+
+/* Return: whether exactly @grade was lost. */
+static bool only_lost(const struct listener *l, enum grade grade)
+{
+	return lost(l) == 1 && l->grades[grade].breaches == 1;
+}
+
+static void test_transmit_requests(void **state)
+{
+	static const unsigned versions[] = {2, RUN_EARLY};
+	static struct listener l;
+	static struct sent s;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		s.version = versions[i];
+		talk(&l, s.version);
+		sound_requests(&l, &s);
+		talk(&l, s.version); /* more than are taken */
+		send_request(&s, 7, 100, LISTEN_RTR_MOST + 1);
+		arrive(&l, &s);
+		assert_true(only_lost(&l, GRADE_RTR_GROUP));
+		talk(&l, s.version); /* out of order */
+		send_request(&s, 7, LENGTH, 3);
+		arrive(&l, &s);
+		send_continue(&s, 7, 2, 100);
+		arrive(&l, &s);
+		assert_true(only_lost(&l, GRADE_RTR_GROUP));
+		talk(&l, s.version); /* a request in the midst of another */
+		send_request(&s, 7, LENGTH, 3);
+		arrive(&l, &s);
+		send_request(&s, 8, 100, 1);
+		arrive(&l, &s);
+		assert_true(only_lost(&l, GRADE_RTR_GROUP));
+		talk(&l, s.version); /* the item does not all come */
+		send_request(&s, 7, 100, 1);
+		s.len -= 4;
+		arrive(&l, &s);
+		assert_true(only_lost(&l, GRADE_RTR_ITEMS));
+		talk(&l, s.version); /* something lies where nothing is said to */
+		send_request(&s, 7, 100, 1);
+		s.octets[RUN_INLINE - 1] = 1;
+		arrive(&l, &s);
+		assert_true(only_lost(&l, GRADE_RTR_PADDING));
+		talk(&l, s.version); /* ... or behind the item */
+		send_request(&s, 7, 100, 1);
+		s.octets[s.len] = 1;
+		s.len += 4;
+		arrive(&l, &s);
+		assert_true(l.grades[GRADE_RTR_PADDING].breaches +
+			    l.grades[GRADE_RTR_ITEMS].breaches);
+		talk(&l, s.version); /* none of what it says can be so long */
+		send_request(&s, 7, 100, 1);
+		s.len = 40;
+		arrive(&l, &s);
+		assert_true(only_lost(&l, GRADE_PARSE));
+	}
+}
+
 static void test_every_grade_can_be_lost(void **state)
 {
-	uint64_t seen = 0;
+	/* test_transmit_requests() has these. */
+	uint64_t seen = UINT64_C(1) << GRADE_RTR_GROUP | UINT64_C(1) << GRADE_RTR_ITEMS |
+			UINT64_C(1) << GRADE_RTR_PADDING;
 
 	(void)state;
 	for (unsigned i = 0; i < ROWS; i++) {
@@ -213,6 +386,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_grade_can_be_lost),
+		cmocka_unit_test(test_transmit_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,13 @@ static const struct probe_case table[GRADES] = {
 					"the direction is that of the RPC message"),
 	[GRADE_EARLY_OPTION] = GRADE("client.early.option", "early 3.1", "MUST",
 				     "an unknown option draws INVAL_OPTION with its XID"),
+	[GRADE_RTR_GROUP] = GRADE("client.rtr.group", "rtr 4.2, 8.4, 9.4", "MUST",
+				  "requests have no more transmissions than are taken, in order, "
+				  "and nothing between"),
+	[GRADE_RTR_ITEMS] = GRADE("client.rtr.items", "rtr 6.2, 7.3, profile 5", "MUST",
+				  "payload stream and items lie where they may"),
+	[GRADE_RTR_PADDING] =
+		GRADE("client.rtr.padding", "profile 5", "MUST", "what lies between is zero"),
 	[GRADE_SILENCE] = GRADE("client.silence", "v2 7, v1 5.7.2, 8.3.3", "MUST",
 				"short messages, unknown error codes and RDMA_DONE draw nothing"),
 	[GRADE_AUTH_FIRST] =
@@ -156,13 +163,28 @@ static bool is_other_direction(struct listener *l, const struct wire_msg *m)
 	return early_header_decode(&h, &l->scratch, &dir, view_of(copy, m->octets.len)) == 0;
 }
 
+static void count_call(struct listener *l)
+{
+	l->outstanding++;
+	judge(l, GRADE_EARLY_CREDITS, l->outstanding <= l->granted, "%u unanswered, %u granted",
+	      l->outstanding, l->granted);
+}
+
 static void tap_early(struct listener *l, const struct wire_msg *m)
 {
 	enum rpc_dir dir = RPC_REPLY;
 	struct early_header h;
 	int err = early_header_decode(&h, &l->scratch, &dir, m->octets);
 	bool has_chunks = h.proc == EARLY_MSG || h.proc == EARLY_NOMSG;
+	enum rtr_op op = listen_rtr_op(RUN_EARLY, m->octets);
 
+	if (!err && op) {
+		grade_rtr(l, RUN_EARLY, m->octets);
+		if (op == RTR_REQUEST || op == RTR_CONTINUE)
+			count_call(l);
+		return;
+	}
+	grade_rtr_between(l, "another message");
 	if (err && has_chunks && is_other_direction(l, m)) {
 		grade_breach(l, GRADE_EARLY_DIRECTION, "message %u: direction %u", l->arrived,
 			     word(m, 4));
@@ -174,9 +196,7 @@ static void tap_early(struct listener *l, const struct wire_msg *m)
 	grade_ok(l, GRADE_EARLY_DIRECTION);
 	if (dir != RPC_CALL)
 		return;
-	l->outstanding++;
-	judge(l, GRADE_EARLY_CREDITS, l->outstanding <= l->granted, "%u unanswered, %u granted",
-	      l->outstanding, l->granted);
+	count_call(l);
 }
 
 static void tap_props(struct listener *l, const struct v2_hdr *h)
@@ -210,6 +230,10 @@ static void tap_v2(struct listener *l, const struct wire_msg *m)
 	if (err)
 		return;
 	grade_auth(l, &h);
+	if (listen_rtr_op(2, m->octets))
+		grade_rtr(l, 2, m->octets);
+	else if (h.htype != V2_GRANT)
+		grade_rtr_between(l, v2_type_find(h.htype)->name);
 	if (h.htype == V2_GRANT)
 		judge(l, GRADE_V2_GRANT_XID, h.xid == 0, "XID 0x%08x", h.xid);
 	if (h.htype == V2_CONNPROP_MIDDLE || h.htype == V2_CONNPROP_FINAL)
@@ -243,6 +267,8 @@ void grade_tap(void *arg, const struct wire_msg *m)
 	struct listener *l = arg;
 	uint32_t version = word(m, 1);
 	unsigned spoken = l->version ? l->version : listener_version_of(l, m->octets);
+	/* Profile of that extension, section 2: its messages fill what is announced of a Receive. */
+	uint32_t extra = spoken >= 2 && listen_rtr_op(spoken, m->octets) ? LISTEN_RTR_BULK : 0;
 
 	l->arrived++;
 	l->messages++;
@@ -254,7 +280,8 @@ void grade_tap(void *arg, const struct wire_msg *m)
 		grade_breach(l, GRADE_FIRST_ALONE, "message %u", l->arrived);
 	else
 		grade_ok(l, GRADE_FIRST_ALONE);
-	judge(l, GRADE_SIZE, m->octets.len <= RUN_INLINE, "%zu octets", m->octets.len);
+	judge(l, GRADE_SIZE, m->octets.len <= (size_t)RUN_INLINE + extra, "%zu octets",
+	      m->octets.len);
 	judge(l, GRADE_PARSE, m->octets.len >= V2_PREFIX_BYTES, "%zu octets", m->octets.len);
 	if (m->octets.len < V2_PREFIX_BYTES)
 		return;

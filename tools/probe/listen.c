@@ -10,7 +10,7 @@
  *   version not spoken    ERR_VERS, once; the next message should fit
  *   v2 CONNPROP           our properties in answer to the first, with one nobody knows
  *   ... with a ClientHello   the handshake of listen_auth.c, where this end has an identity
- *   a call                NULL: success; else: procedure unavailable
+ *   a call, a Transmit Request   NULL: success; else: procedure unavailable
  *   the rest              nothing
  */
 #include "tools/probe/listen.h"
@@ -76,7 +76,7 @@ static bool may_send(const struct listener *l)
 
 static void send_words(struct listener *l, const uint32_t *words, size_t n)
 {
-	uint8_t buf[128];
+	uint8_t buf[256];
 	struct xdr_out x;
 
 	xdr_out_init(&x, buf, sizeof(buf));
@@ -101,9 +101,12 @@ static void send_err_vers(struct listener *l, uint32_t xid, uint32_t version)
 
 static void send_properties(struct listener *l)
 {
-	words(l, LISTEN_PROPS_XID, 2, listener_credit(l), V2_CONNPROP_FINAL, 4, /* properties */
+	words(l, LISTEN_PROPS_XID, 2, listener_credit(l), V2_CONNPROP_FINAL, 8, /* properties */
 	      LISTEN_UNKNOWN_PROPERTY, 4, 0x3f3f3f3f, V2_PROP_SBSIZ, 4, RUN_INLINE, V2_PROP_RBSIZ,
-	      4, RUN_INLINE, V2_PROP_RCSIZ, 4, RUN_SEGMENTS);
+	      4, RUN_INLINE, V2_PROP_RCSIZ, 4, RUN_SEGMENTS, RTR_PROP_SUPPORT, 4,
+	      RTR_TAKES_REQUEST | RTR_TAKES_CONTINUE, RTR_PROP_REQUEST_LIMIT, 4, LISTEN_RTR_MOST,
+	      RTR_PROP_RESPONSE_LIMIT, 4, 0, RTR_PROP_STRUCTURE, 40, RUN_INLINE + LISTEN_RTR_BULK,
+	      2, 1, RUN_INLINE, 1, 0, 1, LISTEN_RTR_BULK, 1, RTR_TARGETABLE);
 }
 
 /* Version 2: a GRANT before half the window is used, when nothing else carries the credit. */
@@ -229,20 +232,6 @@ static void serve_v1(struct listener *l, struct view in)
 		reply_to(l, &l->msg, l->msg.body[0]);
 }
 
-static void serve_early(struct listener *l, struct view in)
-{
-	enum rpc_dir dir = RPC_CALL;
-	struct early_header h;
-
-	if (early_header_decode(&h, &l->msg, &dir, in) < 0 || dir != RPC_CALL ||
-	    (h.proc != EARLY_MSG && h.proc != EARLY_NOMSG))
-		return;
-	if (l->msg.has_body_chunk)
-		pull(l, &l->msg);
-	else
-		reply_to(l, &l->msg, l->msg.body[0]);
-}
-
 /* A part of a call: of the stream only its beginning is kept. */
 static void keep_head(struct listener *l, struct view part)
 {
@@ -252,11 +241,49 @@ static void keep_head(struct listener *l, struct view part)
 	l->head_len += n;
 }
 
+static void serve_rtr(struct listener *l, struct view in)
+{
+	struct view part = view_of(NULL, 0);
+	uint32_t count = listen_rtr_take(l, in, &part);
+
+	if (part.len)
+		keep_head(l, part);
+	if (!count)
+		return;
+	/* Profile section 1: over the early draft each took a credit. */
+	if (l->version == RUN_EARLY)
+		l->outstanding -= count - 1 < l->outstanding ? count - 1 : l->outstanding;
+	reply_to(l, &l->msg, view_of(l->head, l->head_len));
+	l->head_len = 0;
+}
+
+static void serve_early(struct listener *l, struct view in)
+{
+	enum rpc_dir dir = RPC_CALL;
+	struct early_header h;
+
+	if (listen_rtr_op(RUN_EARLY, in)) {
+		serve_rtr(l, in);
+		return;
+	}
+	if (early_header_decode(&h, &l->msg, &dir, in) < 0 || dir != RPC_CALL ||
+	    (h.proc != EARLY_MSG && h.proc != EARLY_NOMSG))
+		return;
+	if (l->msg.has_body_chunk)
+		pull(l, &l->msg);
+	else
+		reply_to(l, &l->msg, l->msg.body[0]);
+}
+
 static void serve_v2(struct listener *l, struct view in)
 {
 	struct rpc_error fault;
 	struct v2_hdr h;
 
+	if (listen_rtr_op(2, in)) {
+		serve_rtr(l, in);
+		return;
+	}
 	if (v2_decode(&h, &l->msg, in, RPC_MAX_SEGMENTS, &fault) < 0)
 		return;
 	switch (h.htype) {
@@ -344,6 +371,8 @@ static void reset(struct listener *l)
 	l->granted = l->limit = 1;
 	l->head_len = 0;
 	l->replies = 0;
+	l->rtr.group.is_open = false;
+	l->rtr.due = 0;
 	listen_auth_reset(l);
 }
 

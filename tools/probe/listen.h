@@ -3,6 +3,7 @@
 #define TOOLS_PROBE_LISTEN_H
 
 #include "hostauth/hostauth.h"
+#include "rtrext/group.h"
 #include "tools/probe/conform.h"
 #include "tools/probe/hello.h"
 
@@ -32,6 +33,9 @@ enum grade {
 	GRADE_EARLY_CREDITS,
 	GRADE_EARLY_DIRECTION,
 	GRADE_EARLY_OPTION,
+	GRADE_RTR_GROUP,
+	GRADE_RTR_ITEMS,
+	GRADE_RTR_PADDING,
 	GRADE_SILENCE,
 	GRADE_AUTH_FIRST,
 	GRADE_AUTH_HELLO,
@@ -53,6 +57,10 @@ enum { LISTEN_PROPS_XID = 0x70726f61, LISTEN_PROVOKE_XID, LISTEN_PROVOKE_XIDS = 
 
 /* In the properties that a client is sent: nobody knows it. */
 enum { LISTEN_UNKNOWN_PROPERTY = 0x7fff0001 };
+
+/* The round-trip extension: octets of the placement-targetable segment behind RUN_INLINE ones, and transmissions
+ * of a request. */
+enum { LISTEN_RTR_BULK = 8192, LISTEN_RTR_MOST = 4 };
 
 /** enum misdeed - what is wrong with the last word of a handshake; with --conformance a connection each. */
 enum misdeed {
@@ -100,6 +108,16 @@ struct listen_auth {
 	nsec_t began, paused; /* .paused: what of the time since was this end's own idleness */
 };
 
+/** struct listen_rtr - Transmit Requests of the connection being served. */
+struct listen_rtr {
+	/* As they arrive: the group that is open, and its first transmission. */
+	unsigned version;
+	struct rtr_group group;
+	struct rtr_msg first;
+	/* As they are served: transmissions of the request, and how many of them are still due. */
+	uint32_t count, due;
+};
+
 struct listener {
 	const struct probe_options *o;
 	const struct probe_env *env;
@@ -125,6 +143,7 @@ struct listener {
 	uint32_t provoked; /* XID of the message of unknown type, or 0 */
 	bool provoked_answered;
 	struct listen_auth auth;
+	struct listen_rtr rtr;
 
 	struct rpc_msg msg, reply, scratch;
 };
@@ -173,6 +192,23 @@ void grade_tap(void *arg, const struct wire_msg *m);
 
 /** grade_auth - the same of one of version 2 that parses, where it concerns host authentication. */
 void grade_auth(struct listener *l, const struct v2_hdr *h);
+
+/** listen_rtr_op - which message of the round-trip extension @in is; 0: none. */
+enum rtr_op listen_rtr_op(unsigned version, struct view in);
+
+/** grade_rtr - a message of the round-trip extension arrived. */
+void grade_rtr(struct listener *l, unsigned version, struct view in);
+
+/** grade_rtr_between - another one did, @what, that may not come between the transmissions of a request. */
+void grade_rtr_between(struct listener *l, const char *what);
+
+/**
+ * listen_rtr_take - a transmission of a request into l->msg
+ * @part: its payload stream
+ *
+ * Return: how many there were, if this is the last one; else 0.
+ */
+uint32_t listen_rtr_take(struct listener *l, struct view in, struct view *part);
 
 /** listener_send - a message is sent, whatever it is. */
 void listener_send(struct listener *l, const struct xdr_out *x);
