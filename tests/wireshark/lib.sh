@@ -18,8 +18,10 @@ skip() {
 # shellcheck source=tests/wireshark/shark.sh disable=SC2154 # here: see above
 . "$here/shark.sh"
 
-# headers CAPTURE [ARGS]: what the dissector says of each message, without frame numbers.
-headers() {
-    shark -r "$@" -O rpcrdma2 | awk '/^[^ ]/ { on = /^RPC-over-RDMA version 2, RDMA2_/ }
+# headers CAPTURE [ARGS]: what the dissector says of each message, without frame numbers;
+# only_headers: of what tshark said before.
+headers() { shark -r "$@" -O rpcrdma2 | only_headers; }
+only_headers() {
+    awk '/^[^ ]/ { on = /^RPC-over-RDMA version 2, RDMA2_/ }
         on && NF && !/in frame: / { sub(/ +$/, ""); print }'
 }
