@@ -376,7 +376,8 @@ end_well() { # NAME PID: a load that saw no error
 }
 
 # Fifty of them, while clients of a route that stays and of one that changes each time go on: neither
-# sees anything, new ones find what the file says, and in the end nothing has grown.
+# sees anything, new ones find what the file says, and in the end nothing has grown. What they have on
+# their way waits between two reloads: unbounded, they would take all processors meanwhile.
 case_reload() {
     local i stays changes fds heap
     configure
@@ -390,11 +391,15 @@ case_reload() {
     wait_for 20 status_has '"sessions": 3' || fail "no sessions"
     for i in {1..25}; do
         routes stays 20049 '' changes 20051 "credits = $((20 + i));" "new$i" $((20100 + i)) ''
+        kill -CONT "$stays" "$changes"
         reload 1 1 0 1 ''
+        kill -STOP "$stays" "$changes"
         perf $((20100 + i)) $((i % 2 + 1)) --op null --count 3 >"$DIR/short" 2>&1 || fail "new$i does not serve"
         ((i % 4)) || perf 20051 $((i % 3 ? 1 : 2)) --op null --count 3 >"$DIR/short" 2>&1 || fail "changes does not serve"
         routes stays 20049 '' changes 20051 "credits = $((20 + i));"
+        kill -CONT "$stays" "$changes"
         reload 0 0 1 2 ''
+        kill -STOP "$stays" "$changes"
         ((i % 4)) || ! perf $((20100 + i)) 2 --op null --count 1 >"$DIR/short" 2>&1 || fail "new$i serves yet"
         if [ "$i" -eq 3 ]; then
             wait_for 20 status_has '"sessions": 3' || fail "short sessions stay"
@@ -414,6 +419,7 @@ case_reload() {
     [ "$(grep -c '"route"' "$DIR/out")" -eq 2 ] || fail "routes: $(cat "$DIR/out")"
     [ "$(grep -c event=session.end "$LOG")" -eq "$(grep -c 'event=session.end .*route=\(new\|changes\)' "$LOG")" ] ||
         fail "a session of the route that stays ended"
+    kill -CONT "$stays" "$changes"
     end_well stays "$stays"
     end_well changes "$changes"
     stop
