@@ -5,13 +5,6 @@
 
 #include "fabric/iwarp/wire.h"
 
-/*
- * Tagged:    |T|L| rsvd |DV| RV|rs|opcode|  STag (4) | TO (8) |
- * Untagged:  |T|L| rsvd |DV| RV|rs|opcode|  invalidate STag (4) | queue (4) | MSN (4) | MO (4) |
- */
-enum { DDP_TAGGED = 0x80, DDP_LAST = 0x40, DDP_VERSION = 1, DDP_VERSION_MASK = 3 };
-enum { RDMAP_VERSION = 0x40, RDMAP_VERSION_MASK = 0xc0, RDMAP_OPCODE_MASK = 0x0f };
-
 /* Which kind of segment and which queue each opcode uses (RFC 5040 section 4.1, figure 3). */
 static const struct {
 	bool tagged;
@@ -61,21 +54,6 @@ int ddp_header_decode(const uint8_t *in, struct ddp_header *h, struct ddp_term *
 	    (!h->tagged && opcodes[h->opcode].queue != h->queue))
 		return bad_header(ERR_TYPE, TERM_RDMA_OPCODE, term);
 	return 0;
-}
-
-uint32_t ddp_header_encode(const struct ddp_header *h, uint8_t *out)
-{
-	out[0] = (uint8_t)((h->tagged ? DDP_TAGGED : 0) | (h->last ? DDP_LAST : 0) | DDP_VERSION);
-	out[1] = (uint8_t)(RDMAP_VERSION | h->opcode);
-	wire_put32(out + 2, h->stag);
-	if (h->tagged) {
-		wire_put64(out + 6, h->offset);
-		return DDP_TAGGED_BYTES;
-	}
-	wire_put32(out + 6, h->queue);
-	wire_put32(out + 10, h->msn);
-	wire_put32(out + 14, (uint32_t)h->offset);
-	return DDP_UNTAGGED_BYTES;
 }
 
 void ddp_read_decode(const uint8_t *in, struct ddp_read *read)

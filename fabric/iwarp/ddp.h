@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "fabric/iwarp/wire.h"
 
 /**
  * ddp.h - headers of DDP segments (RFC 5041) and of RDMAP (RFC 5040), and the
@@ -79,10 +80,17 @@ struct ddp_term {
 #define TERM_MPA_CRC ((struct ddp_term){2, 0, 0x02})
 #define TERM_MPA_LENGTH ((struct ddp_term){2, 0, 0x03})
 
+/*
+ * Tagged:    |T|L| rsvd |DV| RV|rs|opcode|  STag (4) | TO (8) |
+ * Untagged:  |T|L| rsvd |DV| RV|rs|opcode|  invalidate STag (4) | queue (4) | MSN (4) | MO (4) |
+ */
+enum { DDP_TAGGED = 0x80, DDP_LAST = 0x40, DDP_VERSION = 1, DDP_VERSION_MASK = 3 };
+enum { RDMAP_VERSION = 0x40, RDMAP_VERSION_MASK = 0xc0, RDMAP_OPCODE_MASK = 0x0f };
+
 /** ddp_header_bytes - length of the header that starts with control octet @control. */
 static inline uint32_t ddp_header_bytes(uint8_t control)
 {
-	return control & 0x80 ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES;
+	return control & DDP_TAGGED ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES;
 }
 
 /**
@@ -95,8 +103,22 @@ static inline uint32_t ddp_header_bytes(uint8_t control)
 int ddp_header_decode(const uint8_t *in, struct ddp_header *header,
 		      struct ddp_term *term) WARN_UNUSED;
 
-/** ddp_header_encode - Return: octets written to @out (room for DDP_UNTAGGED_BYTES). */
-uint32_t ddp_header_encode(const struct ddp_header *header, uint8_t *out);
+/** ddp_header_encode - Return: octets written to @out (room for DDP_UNTAGGED_BYTES). (Inline: who calls it knows most of
+ * the header.) */
+static inline uint32_t ddp_header_encode(const struct ddp_header *h, uint8_t *out)
+{
+	out[0] = (uint8_t)((h->tagged ? DDP_TAGGED : 0) | (h->last ? DDP_LAST : 0) | DDP_VERSION);
+	out[1] = (uint8_t)(RDMAP_VERSION | h->opcode);
+	wire_put32(out + 2, h->stag);
+	if (h->tagged) {
+		wire_put64(out + 6, h->offset);
+		return DDP_TAGGED_BYTES;
+	}
+	wire_put32(out + 6, h->queue);
+	wire_put32(out + 10, h->msn);
+	wire_put32(out + 14, (uint32_t)h->offset);
+	return DDP_UNTAGGED_BYTES;
+}
 
 /** ddp_read_decode - RDMAP_READ_BYTES octets at @in. */
 void ddp_read_decode(const uint8_t *in, struct ddp_read *read);

@@ -26,7 +26,7 @@ struct qp_recv *qp_receive(struct qp *qp)
 
 void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated)
 {
-	struct qp_recv *r = qp_receive(qp);
+	struct qp_recv *r = qp->recvq ? qp->shared : &qp->recvs[qp->recv_head];
 
 	r->done.invalidated = invalidated;
 	qp_complete(qp, &r->done, FABRIC_EV_RECV, 0, len);

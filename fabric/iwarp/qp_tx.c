@@ -143,8 +143,8 @@ static inline bool is_short(const struct qp_tx *tx, uint32_t len)
 }
 
 /* A Send of @len octets, whole and in one piece. */
-static void put_short(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t len,
-		      uint32_t stag)
+static inline void put_short(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
+			     uint32_t len, uint32_t stag)
 {
 	struct qp_tx *tx = &qp->tx;
 	struct ddp_header h = {.last = true,

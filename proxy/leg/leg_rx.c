@@ -189,11 +189,12 @@ static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 static int give_to_transport(struct leg *leg, struct view in, struct rpc_rx *rx)
 {
 	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
-	struct view behind = leg->t->behind;
+	struct view behind;
 	int err;
 
 	if (!leg->ngroup)
 		return leg->t->ops->recv(leg->t, in, rx);
+	behind = leg->t->behind;
 	leg_tell_group(leg, octets);
 	leg->t->behind = behind;
 	err = leg->t->ops->recv(leg->t, in, rx);
