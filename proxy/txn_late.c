@@ -14,8 +14,8 @@
  *
  * In version 1 a call without an answer keeps its credit: "a Requester MUST NOT send
  * unacknowledged requests in excess of this granted limit" (RFC 8166 section 3.3.1). Where calls
- * that were let go hold all of them, the first call that cannot be sent in its time ends the
- * session: a new connection has new credits.
+ * that were let go hold all of them, or all Receives (over the early draft long replies have several kept for them), the
+ * first call that cannot be sent in its time ends the session: a new connection has new credits.
  *
  * Where the operator has set no time, calls wait as long as they have to, as long as they are in
  * nobody's way. But Call-only ones of a Requester of version 2 would take one place after the other,
@@ -32,15 +32,6 @@
  */
 #include "proxy/internal.h"
 
-/* No answer that is still waited for would free one. */
-static bool are_credits_lost(const struct txn *t)
-{
-	const struct rpc_transport *to = t->rsp->t;
-
-	return t->state == TXN_CALL && to->ops->traits->counts_calls && t->rsp->awaiting == 0 &&
-	       !to->ops->may_send(to, &t->call_tx.tx);
-}
-
 static void on_late(struct timer *timer, nsec_t now)
 {
 	struct txn *t = container_of(timer, struct txn, late);
@@ -49,7 +40,7 @@ static void on_late(struct timer *timer, nsec_t now)
 	/* A session about to end gives back all it has. */
 	if (t->s->state != SESSION_OPEN)
 		return;
-	if (are_credits_lost(t)) {
+	if (t->state == TXN_CALL && leg_is_spent(t->rsp, &t->call_tx)) {
 		session_close(t->s, ERR_TIMEOUT, "no call was answered, and no credit is left");
 		session_touch(t->s);
 		return;

@@ -376,6 +376,10 @@ static inline bool leg_owes_sends(const struct leg *leg)
 	return leg->sending || leg->active || !list_is_empty(&leg->replies);
 }
 
+/** leg_is_spent - whether @call cannot be sent, nor any other, before an answer comes, and none is waited for: calls that were
+ * let go have all credits, or Receives, that there are. Never, where credits are messages. */
+bool leg_is_spent(const struct leg *leg, const struct leg_tx *call);
+
 /** leg_keeps_closed - the peer has no credit of this end for its next message. */
 bool leg_keeps_closed(const struct leg *leg);
 

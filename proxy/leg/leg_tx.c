@@ -208,19 +208,35 @@ static unsigned add_placed(const struct leg *leg, const struct leg_slot *slot, s
 	return n;
 }
 
-/* Where messages are not counted, as in version 1: keep a Receive for each reply still to come, or as many as was said, even
- * to calls that were let go, and for each reverse call the peer may make. Return: whether there is one more. */
+/* Receives, where messages are not counted, as in version 1: for each reply still to come as many as was said, even to calls
+ * that were let go, and for each reverse call the peer may make. */
+static uint32_t promised_receives(const struct leg *leg)
+{
+	return leg->awaiting + leg->t->late.n + leg->t->kept + leg->cfg->rev_credits;
+}
+
+/* Whether there is one more. Beside those for replies of one Send half of all may be kept, or a few long replies would
+ * leave none for the other calls that there are credits for. */
 static bool has_receive_for_reply(struct leg *leg)
 {
-	uint32_t kept;
+	uint32_t promised, spare;
 
 	if (!leg->t->ops->traits->counts_calls)
 		return true;
-	kept = leg->awaiting + leg->t->late.n + leg->t->kept + leg->cfg->rev_credits;
-	if (leg->posted <= kept)
+	promised = promised_receives(leg);
+	if (leg->posted <= promised)
 		return false;
-	leg->t->spare = leg->posted - kept - 1;
+	spare = leg->nrbufs - 2 * leg->t->kept; /* of which the transport keeps half at most */
+	leg->t->spare = leg->posted - promised - 1;
+	if (leg->t->spare > spare)
+		leg->t->spare = spare;
 	return true;
+}
+
+bool leg_is_spent(const struct leg *leg, const struct leg_tx *call)
+{
+	return leg->t->ops->traits->counts_calls && leg->awaiting == 0 &&
+	       (!leg->t->ops->may_send(leg->t, &call->tx) || promised_receives(leg) >= leg->nrbufs);
 }
 
 static struct leg_tx *next_tx(struct leg *leg)

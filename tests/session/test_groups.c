@@ -317,6 +317,72 @@ static void ends_within_groups(void **state)
 	}
 }
 
+/* A server that swallows READs, for whose replies several Receives are kept, over the early draft: when calls that were let go
+ * hold all of these no call can be sent any more, whatever credits are left, and the session ends, as it does where they
+ * hold all credits; until then others are answered. */
+static void swallow(uint32_t credits, unsigned n, bool ends)
+{
+	enum { TIMEOUT_S = 30, MORE = 4 };
+	const struct peer_spec first = spec_write(200, 8), back = spec_read(MOST);
+	struct setup s = setup_both(LEG_V1, LEG_V2_EARLY, 14);
+	struct world_pair *p = &w.pairs[0];
+	uint64_t done;
+
+	s.credits = credits;
+	s.reply_timeout = TIMEOUT_S * NSEC_PER_SEC;
+	world_new(&w, &s);
+	p->client.cfg.reply_timeout = p->server.cfg.reply_timeout = NSEC_PER_SEC;
+	world_connect(&w);
+	(void)call_once(&first);
+	done = p->client.done;
+	p->server.holds = true;
+	for (unsigned i = 0; i < n; i++)
+		assert_true(peer_call(&p->client, &back));
+	world_run(&w, 2 * TIMEOUT_S * NSEC_PER_SEC);
+	(void)peer_forget(&p->client);
+	p->server.holds = false;
+	for (unsigned i = 0; i < MORE && proxy_sessions(w.proxy); i++) {
+		assert_true(peer_call(&p->client, &first));
+		world_run(&w, 2 * TIMEOUT_S * NSEC_PER_SEC);
+	}
+	assert_int_equal(proxy_sessions(w.proxy), !ends);
+	assert_int_equal(p->client.done, done + (ends ? 0 : MORE));
+	world_quit(&w);
+	world_free(&w);
+}
+
+static void receives_that_never_come_back(void **state)
+{
+	(void)state;
+	swallow(40, 20, false);
+	swallow(64, 63, true);
+}
+
+/* A server that is slow to answer READs: for replies half of the Receives are kept at most, so that others pass. */
+static void groups_leave_receives_to_others(void **state)
+{
+	enum { READS = 12 };
+	const struct peer_spec first = spec_write(200, 8), back = spec_read(MOST);
+	struct setup s = setup_both(LEG_V1, LEG_V2_EARLY, 15);
+	struct world_pair *p = &w.pairs[0];
+
+	(void)state;
+	begin(&s);
+	(void)call_once(&first);
+	p->server.holds = true;
+	for (unsigned i = 0; i < READS; i++)
+		assert_true(peer_call(&p->client, &back));
+	world_run(&w, NSEC_PER_SEC);
+	p->server.holds = false;
+	assert_true(peer_call(&p->client, &first));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->client.done, 2);
+	assert_int_equal(peer_release(&p->server, true), READS);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->client.done, 2 + READS);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +392,8 @@ int main(void)
 		cmocka_unit_test(few_credits),
 		cmocka_unit_test(any_load),
 		cmocka_unit_test(ends_within_groups),
+		cmocka_unit_test(receives_that_never_come_back),
+		cmocka_unit_test(groups_leave_receives_to_others),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
