@@ -35,7 +35,7 @@ bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was
 	return rpc_account_answer(&c->calls, &c->t, xid);
 }
 
-void early_failed(struct rpc_rx *rx, uint32_t xid, enum rpc_error_code code)
+static void call_failed(struct rpc_rx *rx, uint32_t xid, enum rpc_error_code code)
 {
 	if (rx->kind == RPC_RX_ERROR) {
 		rx->also = true;
@@ -55,6 +55,6 @@ bool early_fail(struct early_conn *c, uint32_t xid, enum rpc_error_code code, st
 
 	if (has_failed || !early_answered(c, xid, &was))
 		return false;
-	early_failed(rx, xid, code);
+	call_failed(rx, xid, code);
 	return true;
 }

@@ -24,10 +24,8 @@ struct early_option *early_option_of(struct early_conn *c, uint32_t xid);
  */
 bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was);
 
-/** early_failed - @rx is, also, that the call @xid fails; with @code, if that is all it is. */
-void early_failed(struct rpc_rx *rx, uint32_t xid, enum rpc_error_code code);
-
-/** early_fail - early_answered() by what is no answer: early_failed(), if it was waited for. Return: whether it was. */
+/** early_fail - early_answered() by what is no answer: if it was waited for, @rx is, also, that the call @xid fails; with
+ * @code, if that is all it is. Return: whether it was. */
 bool early_fail(struct early_conn *c, uint32_t xid, enum rpc_error_code code, struct rpc_rx *rx);
 
 #endif

@@ -150,8 +150,8 @@ static bool end_response(struct early_conn *c, const struct early_header *h, str
 	if (!early_answered(c, h->xid, &was))
 		return false;
 	rpc_account_grant(&c->calls, h->credit);
-	if (was.is_let_go) { /* a call with its XID went since, in another form: no such answer comes to that */
-		early_failed(rx, h->xid, RPC_ERROR_SYSTEM);
+	if (was.is_let_go) { /* a call with its XID went since, in another form: that has an answer of its own */
+		c->t.count.late++;
 		return false;
 	}
 	c->answers_options = true;

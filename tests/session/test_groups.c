@@ -383,6 +383,37 @@ static void groups_leave_receives_to_others(void **state)
 	end();
 }
 
+/* A requester that sends a call again which was let go, with its XID: an answer to the first, in several Sends, is nobody's, and the
+ * second is answered as if there had been no first. */
+static void a_call_that_is_sent_again(void **state)
+{
+	enum { TIMEOUT_S = 30 };
+	const struct peer_spec first = spec_write(200, 8), back = spec_read(5 * BULK);
+	struct setup s = setup_both(LEG_V1, LEG_V2_EARLY, 16);
+	struct world_pair *p = &w.pairs[0];
+	uint32_t xid;
+
+	(void)state;
+	s.reply_timeout = TIMEOUT_S * NSEC_PER_SEC;
+	world_new(&w, &s);
+	p->client.cfg.reply_timeout = p->server.cfg.reply_timeout = NSEC_PER_SEC;
+	world_connect(&w);
+	(void)call_once(&first);
+	p->server.holds = true;
+	xid = p->client.next_xid;
+	assert_true(peer_call(&p->client, &back));
+	world_run(&w, (TIMEOUT_S + 1) * NSEC_PER_SEC);
+	assert_int_equal(peer_forget(&p->client), 1);
+	p->client.next_xid = xid;
+	assert_true(peer_call(&p->client, &back));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(peer_release(&p->server, true), 2);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->client.done, 2);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +425,7 @@ int main(void)
 		cmocka_unit_test(ends_within_groups),
 		cmocka_unit_test(receives_that_never_come_back),
 		cmocka_unit_test(groups_leave_receives_to_others),
+		cmocka_unit_test(a_call_that_is_sent_again),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

@@ -384,6 +384,28 @@ static void a_call_that_was_let_go(void **state)
 	assert_int_equal(conn.t.count.late, 1);
 }
 
+/* ... even if a call with its XID went since, which is no option, for that place is taken: a Transmit Response is an answer to the
+ * first, and the second has its own. */
+static void a_call_with_the_xid_of_one_that_was_let_go(void **state)
+{
+	uint8_t hdr[RECV];
+
+	(void)state;
+	talk();
+	ask(XID, 3 * BULK);
+	conn.t.ops->forget(&conn.t, XID);
+	form_call(XID);
+	assert_int_equal(send(XID, RPC_CALL, hdr), 0);
+	(void)receive_three(XID);
+	assert_int_equal(rx.kind, RPC_RX_NONE);
+	assert_true(rx.abandon);
+	assert_int_equal(conn.t.kept, 0);
+	assert_int_equal(conn.calls.in_flight, 1);
+	feed_reply(XID);
+	assert_int_equal(rx.kind, RPC_RX_MSG);
+	assert_int_equal(conn.calls.in_flight, 0);
+}
+
 /* The first answer to a first call, which is none: it says nothing of credits (draft-cel-nfsv4-rpcrdma-version-two-01, 5). */
 static void no_first_grant(void **state)
 {
@@ -438,10 +460,15 @@ static void an_answer_in_several(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(receives_that_are_kept), cmocka_unit_test(an_answer_of_three),
-		cmocka_unit_test(more_than_were_kept),	  cmocka_unit_test(groups_that_break),
-		cmocka_unit_test(an_error_in_between),	  cmocka_unit_test(a_call_that_was_let_go),
-		cmocka_unit_test(no_first_grant),	  cmocka_unit_test(an_answer_in_several),
+		cmocka_unit_test(receives_that_are_kept),
+		cmocka_unit_test(an_answer_of_three),
+		cmocka_unit_test(more_than_were_kept),
+		cmocka_unit_test(groups_that_break),
+		cmocka_unit_test(an_error_in_between),
+		cmocka_unit_test(a_call_that_was_let_go),
+		cmocka_unit_test(a_call_with_the_xid_of_one_that_was_let_go),
+		cmocka_unit_test(no_first_grant),
+		cmocka_unit_test(an_answer_in_several),
 	};
 
 	return cmocka_run_group_tests_name("early groups", tests, NULL, NULL);
