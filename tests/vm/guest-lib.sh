@@ -256,6 +256,9 @@ verified_load() {
     fi
 }
 
+# export_with OPTION: all again, `async` or `sync`: whether a WRITE waits for the disk.
+export_with() { exportfs -ua && exportfs -o "rw,no_root_squash,insecure,fsid=0,no_subtree_check,$1" '*:/srv/export'; }
+
 # distance_write N: writes of 128 KiB, one after the other; ms each.
 distance_write() {
     local began

@@ -26,6 +26,7 @@ test_distance() {
         test "$(distance_count near placed)" -gt "$placed"
     check "$name: and those of $(distance_count near asked) replies were asked for" test "$(distance_count near asked)" -gt 0
     placed=$(distance_count near placed)
+    check "$name: the filer answers from memory: the line is timed, not its disk" guest filer 'export_with async'
     for _ in 1 2 3; do
         one+=("$(distance_writes over1)") two+=("$(distance_writes over2)") rtr+=("$(distance_writes overrtr)")
     done
@@ -35,6 +36,7 @@ test_distance() {
     check "$name: of these, too" test "$(distance_count near joined)" -ge $((with + 3 * 64))
     check "$name: and with placement" test "$(distance_count near placed)" -ge $((placed + 3 * 64))
     guest client unmount_all
+    guest filer 'export_with sync'
     gateways_end near far
     stop line
     stop rtrline
