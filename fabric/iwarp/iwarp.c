@@ -22,7 +22,10 @@
  * fabric_destroy(); the socket is closed in CLOSED.
  */
 
-enum { TURN_TIMERS = 256 /* of one tick: others have their turn in between */ };
+enum {
+	TURN_TIMERS = 256, /* of one tick: others have their turn in between */
+	EVENTS_AT_ONCE = 8 /* of one connection: whoever always has some is nobody's elder */
+};
 #define TRIM_PAUSE (5 * NSEC_PER_MS) /* while there is more to give */
 
 void iwarp_config_default(struct iwarp_config *cfg)
@@ -251,6 +254,16 @@ static void drop_frames(struct iwarp *iw)
 	c->frames = NULL;
 }
 
+/* Events of a connection stay in order; those of others come between. */
+static void let_others(struct iwarp *iw, struct iwarp_conn *c)
+{
+	if (++c->told < EVENTS_AT_ONCE)
+		return;
+	c->told = 0;
+	list_del(&c->active);
+	list_add_tail(&iw->active, &c->active);
+}
+
 static int iwarp_op_poll(struct fabric *f, struct fabric_event *ev)
 {
 	struct iwarp *iw = iwarp_of(f);
@@ -259,8 +272,11 @@ static int iwarp_op_poll(struct fabric *f, struct fabric_event *ev)
 	while (!list_is_empty(&iw->active)) {
 		struct iwarp_conn *c = list_first(&iw->active, struct iwarp_conn, active);
 
-		if (iwarp_conn_event(c, ev))
+		if (iwarp_conn_event(c, ev)) {
+			let_others(iw, c);
 			return 1;
+		}
+		c->told = 0;
 		list_del(&c->active);
 	}
 	return receives_back(iw, ev);
@@ -361,6 +377,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	timer_queue_init(&iw->timers);
 	timer_init(&iw->probe, stream_probe);
 	timer_init(&iw->period, receives_period);
+	timer_init(&iw->press, receives_press);
 	timer_init(&iw->trim, trim);
 	iw->rng = cfg->seed;
 	qp_store_init(&iw->store, &iw->counters);
@@ -369,6 +386,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	list_init(&iw->dirty);
 	list_init(&iw->resting);
 	list_init(&iw->starved);
+	list_init(&iw->inside);
 	list_init(&iw->probes);
 	list_init(&iw->setups);
 	list_init(&iw->rejected);

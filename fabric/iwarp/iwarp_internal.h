@@ -36,6 +36,7 @@ struct iwarp_wake {
 };
 
 #define IWARP_TRIM_INTERVAL (10 * NSEC_PER_SEC)
+#define IWARP_PRESS_INTERVAL (250 * NSEC_PER_MS)
 
 struct iwarp {
 	struct fabric base;
@@ -50,6 +51,7 @@ struct iwarp {
 	uint64_t turn_began;  /* octets that had moved then */
 	struct list mark;     /* among those that rest, while their turn is on */
 	struct list starved;  /* a message waits for a shared Receive; the longest waiting first */
+	struct list inside;   /* a message that was begun has a shared Receive */
 	struct list probes;   /* may have missed the end of the stream */
 	struct list setups;   /* IWARP_AWAITING, oldest first */
 	struct lobby lobby;   /* the same, by host */
@@ -61,6 +63,7 @@ struct iwarp {
 	struct iwarp_conn *greeted; /* its frames are of no use after the next poll */
 	struct timer_queue timers;
 	struct timer period; /* of the recvq */
+	struct timer press;  /* while somebody is starved */
 	struct timer trim;   /* of the store */
 	struct timer probe;  /* when the list is looked at */
 	uint64_t rng;
@@ -77,7 +80,7 @@ struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
 	struct lobby_member silent; /* while it is among the set-ups */
-	struct list all, active, dirty, resting, starved, probe;
+	struct list all, active, dirty, resting, starved, inside, probe;
 	struct list setup; /* in the instance's .setups or .rejected */
 	struct loop_watch watch;
 	int fd;
@@ -85,6 +88,10 @@ struct iwarp_conn {
 	struct timer deadline; /* one wait at a time, by state */
 	struct timer stall;    /* of the peer's octets inside a message: see stream_stalled() */
 	uint64_t stall_octets, stall_messages;
+	uint32_t stall_msn;
+	uint32_t press_msn; /* the message seen by so many looks: receives_press() */
+	uint8_t press_looks;
+	uint8_t told;	 /* events, since others had their turn */
 	bool moves_much; /* the last time it did: see stream.c */
 	bool initiator;
 	bool watched;
@@ -202,6 +209,9 @@ bool receives_back(struct iwarp *iw, struct fabric_event *ev);
 
 /** receives_period - of iwarp.period. */
 void receives_period(struct timer *timer, nsec_t now);
+
+/** receives_press - of iwarp.press: whoever holds a Receive that others wait for has to end his message. */
+void receives_press(struct timer *timer, nsec_t now);
 
 /* listen.c */
 int listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;

@@ -288,6 +288,9 @@ static inline bool qp_is_starved(const struct qp *qp)
 	return qp->rx.starved;
 }
 
+/** qp_rx_is_inside_send - a Send has begun, perhaps with no octets, and does not end yet. */
+bool qp_rx_is_inside_send(const struct qp *qp);
+
 /** qp_rx_is_inside - a message has begun, and octets of it are still to come. */
 bool qp_rx_is_inside(const struct qp *qp);
 

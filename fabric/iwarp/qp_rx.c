@@ -441,12 +441,18 @@ void qp_rx_steps(struct qp *qp)
 		;
 }
 
+bool qp_rx_is_inside_send(const struct qp *qp)
+{
+	return qp->shared || qp->rx.send_done;
+}
+
 bool qp_rx_is_inside(const struct qp *qp)
 {
 	const struct qp_rx *rx = &qp->rx;
 
 	return qp->state == QP_OPEN && !rx->starved &&
-	       (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || rx->send_done || rx->read_done);
+	       (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || qp_rx_is_inside_send(qp) ||
+		rx->read_done);
 }
 
 void qp_rx_end(struct qp *qp)
@@ -455,8 +461,8 @@ void qp_rx_end(struct qp *qp)
 
 	if (qp->state == QP_DEAD || qp->state == QP_TERMINATING)
 		return;
-	if (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || rx->spill || rx->send_done ||
-	    rx->read_done) {
+	if (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || rx->spill ||
+	    qp_rx_is_inside_send(qp) || rx->read_done) {
 		qp->status = ERR_CLOSED;
 		qp->why = "peer closed the connection inside a message";
 	}

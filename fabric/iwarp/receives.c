@@ -5,7 +5,13 @@
  * Receives that all connections of an instance share (recvq.h): its verbs, and who waits for one.
  * A connection that found none is on the list `starved` and does not read. A flush that has some
  * goes on with those on it in turn.
+ *
+ * A message takes its Receive with its first octets, so peers that begin messages, a thousand at once, and
+ * do not end them have all there are (RFC 5042 section 6.4.3.1): far cheaper than the least rate that
+ * stream_stalled() asks for. So, while others wait and none is left, each of those has a second for the rest.
  */
+
+enum { PRESS_LOOKS = 4 };
 
 int receives_share(struct fabric *f, uint32_t len)
 {
@@ -24,6 +30,7 @@ void receives_unshare(struct fabric *f)
 	recvq_fini(&iw->recvq);
 	iw->store.recvq = NULL;
 	timer_disarm(&iw->timers, &iw->period);
+	timer_disarm(&iw->timers, &iw->press);
 }
 
 uint32_t receives_wanted(const struct fabric *f)
@@ -47,6 +54,37 @@ void receives_period(struct timer *timer, nsec_t now)
 
 	if (recvq_period(&iw->recvq))
 		timer_arm(&iw->timers, timer, now + NSEC_PER_SEC);
+}
+
+/* As often as looks saw it within the same message. */
+static bool is_late(struct iwarp_conn *c)
+{
+	uint32_t msn = c->qp.rx.send_msn;
+
+	if (c->press_msn != msn)
+		c->press_looks = 0;
+	c->press_msn = msn;
+	return ++c->press_looks > PRESS_LOOKS && c->state == IWARP_OPEN;
+}
+
+void receives_press(struct timer *timer, nsec_t now)
+{
+	struct iwarp *iw = container_of(timer, struct iwarp, press);
+
+	if (list_is_empty(&iw->starved))
+		return;
+	timer_arm(&iw->timers, timer, now + IWARP_PRESS_INTERVAL);
+	if (iw->recvq.posted)
+		return;
+	list_for_each_safe(item, tmp, &iw->inside)
+	{
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, inside);
+
+		if (is_late(c))
+			iwarp_conn_end(
+				c, ERR_TIMEOUT,
+				"others wait for the Receive of a message that does not end");
+	}
 }
 
 /* Each takes what it needs of the Receives there are; who finds too few is last in line again. */

@@ -306,12 +306,26 @@ static void probe_later(struct iwarp_conn *c)
 /* Bounds the time of what the peer has begun; looked at when the time is up, not per message. */
 static void watch_message(struct iwarp_conn *c)
 {
+	if (!c->qp.shared)
+		list_del(&c->inside);
+	else if (list_is_empty(&c->inside))
+		list_add_tail(&c->iw->inside, &c->inside);
 	if (timer_is_armed(&c->stall) || !qp_rx_is_inside(&c->qp))
 		return;
 	c->stall_octets = c->qp.rx.octets;
 	c->stall_messages = c->qp.rx.messages;
+	c->stall_msn = c->qp.rx.send_msn;
 	timer_arm(&c->iw->timers, &c->stall,
 		  iwarp_now() + (nsec_t)c->iw->cfg.stall_timeout_ms * NSEC_PER_MS / 2);
+}
+
+/* Writes may come within a Send, as many as the peer likes: they do not end it. */
+static bool is_same_message(const struct iwarp_conn *c)
+{
+	const struct qp_rx *rx = &c->qp.rx;
+
+	return rx->messages == c->stall_messages ||
+	       (qp_rx_is_inside_send(&c->qp) && rx->send_msn == c->stall_msn);
 }
 
 /*
@@ -324,7 +338,7 @@ void stream_stalled(struct iwarp_conn *c)
 
 	if (c->state != IWARP_OPEN)
 		return;
-	if (qp_rx_is_inside(&c->qp) && rx->messages == c->stall_messages &&
+	if (qp_rx_is_inside(&c->qp) && is_same_message(c) &&
 	    rx->octets - c->stall_octets < LEAST_OCTETS)
 		iwarp_conn_end(c, ERR_TIMEOUT, "the rest of a message does not come");
 	else
@@ -337,6 +351,8 @@ static void starve(struct iwarp_conn *c)
 {
 	if (list_is_empty(&c->starved))
 		list_add_tail(&c->iw->starved, &c->starved);
+	if (!timer_is_armed(&c->iw->press))
+		timer_arm(&c->iw->timers, &c->iw->press, iwarp_now() + IWARP_PRESS_INTERVAL);
 	if (c->orphan || c->blocked || !sock_peer_ended(c->fd))
 		return;
 	c->orphan = true;

@@ -2,6 +2,7 @@
 #include "tests/iwarp/sock_pair.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 #include "tests/cmocka_all.h"
 
@@ -104,4 +105,25 @@ void sock_pair_connect(struct sock_pair *p)
 	while (!p->server)
 		sock_pair_step(p);
 	sock_pair_wait(p, p->server, FABRIC_EV_CONNECTED, 1);
+}
+
+int sock_pair_raw(struct sock_pair *p)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (struct sockaddr *)&p->addr.ss, p->addr.len), 0);
+	return fd;
+}
+
+int sock_pair_raw_open(struct sock_pair *p)
+{
+	uint8_t reply[64];
+	int fd = sock_pair_raw(p);
+
+	assert_int_equal(send(fd, "MPA ID Req Frame\0\1\0\0", 20, 0), 20);
+	while (!p->server || !sock_pair_count(p, p->server, FABRIC_EV_CONNECTED))
+		sock_pair_step(p);
+	assert_int_equal(recv(fd, reply, sizeof(reply), 0), 20);
+	assert_memory_equal(reply, "MPA ID Rep Frame\x40\x01\0\0", 20);
+	return fd;
 }

@@ -47,4 +47,10 @@ unsigned sock_pair_count(const struct sock_pair *p, const struct fabric_conn *co
 /** sock_pair_connect - client and server up. */
 void sock_pair_connect(struct sock_pair *p);
 
+/** sock_pair_raw - a peer that is a plain socket, connected. Return: the socket. */
+int sock_pair_raw(struct sock_pair *p);
+
+/** sock_pair_raw_open - one that has been through set-up, too; @p->server is the other end. */
+int sock_pair_raw_open(struct sock_pair *p);
+
 #endif

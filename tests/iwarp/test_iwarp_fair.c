@@ -247,12 +247,53 @@ static void test_new_beside_crowd(void **state)
 	sock_pair_fini(&pair);
 }
 
+/* Whoever always has an event to be told of is not told of alone. */
+enum { MANY = 32, BETWEEN = 16 };
+
+static void post_many(struct sock_pair *p, struct fabric_conn *c)
+{
+	for (unsigned i = 0; i < MANY; i++)
+		post_recv(p, c);
+}
+
+static void test_events_by_turns(void **state)
+{
+	struct fabric_sge sge = {"ping", 4};
+	struct iwarp_config cfg;
+	unsigned before = 0, i = 0;
+
+	(void)state;
+	iwarp_config_default(&cfg);
+	sock_pair_init(&pair, &cfg, "127.0.0.1");
+	pair.params.max_sends = MANY;
+	pair.params.max_recvs = MANY;
+	pair.before_accept = post_many;
+	connect_pair();
+	post_recv(&pair, pair.server);
+	bulk[0] = (struct bulk){.client = pair.client, .server = pair.server};
+	pair.client = pair.server = NULL;
+	connect_pair();
+	pair.logged = 0;
+	for (unsigned n = 0; n < MANY; n++)
+		assert_int_equal(fabric_send(bulk[0].client, &sge, 1, 0, NULL), 0);
+	assert_int_equal(fabric_send(pair.client, &sge, 1, 0, NULL), 0);
+	sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
+	for (; pair.log[i].conn != pair.server; i++)
+		before += pair.log[i].conn == bulk[0].server;
+	assert_true(before <= BETWEEN);
+	sock_pair_wait(&pair, bulk[0].server, FABRIC_EV_RECV, MANY);
+	fabric_destroy(bulk[0].client);
+	fabric_destroy(bulk[0].server);
+	sock_pair_fini(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_flush),
 		cmocka_unit_test(test_small_beside_bulk),
 		cmocka_unit_test(test_new_beside_crowd),
+		cmocka_unit_test(test_events_by_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

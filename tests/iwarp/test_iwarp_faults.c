@@ -39,15 +39,6 @@ static const struct iwarp_counters *counters(void)
 	return iwarp_counters(pair.f);
 }
 
-/* A peer made of a plain socket. */
-static int raw_connect(void)
-{
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(connect(fd, (struct sockaddr *)&pair.addr.ss, pair.addr.len), 0);
-	return fd;
-}
-
 static void steps(int n)
 {
 	for (int i = 0; i < n; i++)
@@ -75,7 +66,7 @@ static void expect_setup_failure(const void *octets, size_t len, int within_ms)
 	int fd;
 
 	start();
-	fd = raw_connect();
+	fd = sock_pair_raw(&pair);
 	if (len)
 		assert_int_equal(send(fd, octets, len, 0), len);
 	assert_true(closed_within(fd, within_ms));
@@ -124,7 +115,7 @@ static void test_markers_rejected(void **state)
 
 	(void)state;
 	start();
-	fd = raw_connect();
+	fd = sock_pair_raw(&pair);
 	assert_int_equal(send(fd, "MPA ID Req Frame\x80\1\0\0", 20, 0), 20);
 	for (nsec_t end = poll_loop_now() + 2 * NSEC_PER_SEC;
 	     have < sizeof(answer) && poll_loop_now() < end; sock_pair_step(&pair)) {
@@ -148,7 +139,7 @@ static void test_slow_loris(void **state)
 
 	(void)state;
 	start();
-	fd = raw_connect();
+	fd = sock_pair_raw(&pair);
 	end = poll_loop_now() + 2 * NSEC_PER_SEC;
 	for (int i = 0; i < 20 && !counters()->setup_failures && poll_loop_now() < end; i++) {
 		(void)!send(fd, &"MPA ID Req Frame\0\1\0\0"[i], 1, MSG_NOSIGNAL);
@@ -168,8 +159,8 @@ static void test_detach(void **state)
 
 	(void)state;
 	start();
-	silent = raw_connect();
-	speaks = raw_connect();
+	silent = sock_pair_raw(&pair);
+	speaks = sock_pair_raw(&pair);
 	steps(3);
 	assert_int_equal(send(speaks, "MPA ID Req Frame\0\1\0\0", 20, 0), 20);
 	/* The Request is read, but nobody has polled it. */
@@ -212,19 +203,6 @@ static void test_disconnect_in_setup(void **state)
 	sock_pair_fini(&pair);
 }
 
-static int raw_open(void)
-{
-	uint8_t reply[64];
-	int fd = raw_connect();
-
-	assert_int_equal(send(fd, "MPA ID Req Frame\0\1\0\0", 20, 0), 20);
-	while (!pair.server || !sock_pair_count(&pair, pair.server, FABRIC_EV_CONNECTED))
-		sock_pair_step(&pair);
-	assert_int_equal(recv(fd, reply, sizeof(reply), 0), 20);
-	assert_memory_equal(reply, "MPA ID Rep Frame\x40\x01\0\0", 20);
-	return fd;
-}
-
 static void post_server_recv(struct sock_pair *p, struct fabric_conn *c)
 {
 	(void)p;
@@ -250,7 +228,7 @@ static void test_send_and_close(void **state)
 	(void)state;
 	start();
 	pair.before_accept = post_server_recv;
-	fd = raw_open();
+	fd = sock_pair_raw_open(&pair);
 	steps(2);
 	assert_int_equal(send(fd, wire, n, 0), n);
 	close(fd);
@@ -271,7 +249,7 @@ static void test_vanishes_in_fpdu(void **state)
 	(void)state;
 	start();
 	pair.before_accept = post_server_recv;
-	fd = raw_open();
+	fd = sock_pair_raw_open(&pair);
 	assert_int_equal(send(fd, wire, n - 3, 0), n - 3);
 	close(fd);
 	assert_int_equal(sock_pair_wait(&pair, pair.server, FABRIC_EV_DISCONNECTED, 1)->status,
@@ -292,7 +270,7 @@ static void half_a_message(bool drips)
 	start();
 	pair.wait_ms = 10;
 	pair.before_accept = post_server_recv;
-	fd = raw_open();
+	fd = sock_pair_raw_open(&pair);
 	assert_int_equal(send(fd, wire, sent, 0), sent);
 	while (!sock_pair_count(&pair, pair.server, FABRIC_EV_DISCONNECTED)) {
 		if (drips && sent < n - 1 && poll_loop_now() > next) {
@@ -328,7 +306,7 @@ static void test_silent_between_messages(void **state)
 	start();
 	pair.wait_ms = 10;
 	pair.before_accept = post_server_recv;
-	fd = raw_open();
+	fd = sock_pair_raw_open(&pair);
 	assert_int_equal(send(fd, wire, 6, 0), 6);
 	steps(3);
 	assert_int_equal(send(fd, wire + 6, n - 6, 0), n - 6);
@@ -355,7 +333,7 @@ static void test_terminate(void **state)
 	(void)state;
 	start();
 	pair.before_accept = post_server_recv;
-	fd = raw_open();
+	fd = sock_pair_raw_open(&pair);
 	assert_int_equal(send(fd, wire, n, 0), n);
 	steps(3);
 	got = recv(fd, answer, sizeof(answer), 0);
@@ -381,7 +359,7 @@ static void test_acceptor_waits(void **state)
 	(void)state;
 	start();
 	pair.before_accept = post_server_recv;
-	fd = raw_open();
+	fd = sock_pair_raw_open(&pair);
 	assert_int_equal(fabric_send(pair.server, &sge, 1, 0, NULL), 0);
 	steps(3);
 	assert_int_equal(recv(fd, answer, sizeof(answer), MSG_DONTWAIT), -1);
@@ -459,7 +437,7 @@ static void test_stops_reading(void **state)
 	cfg.stall_timeout_ms = 400;
 	start();
 	pair.before_accept = post_server_recv;
-	fd = raw_open();
+	fd = sock_pair_raw_open(&pair);
 	assert_int_equal(send(fd, wire, n, 0), n);
 	sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
 	for (int i = 0; i < 8; i++)
@@ -488,7 +466,7 @@ static void test_reads_slowly(void **state)
 	cfg.stall_timeout_ms = 2400;
 	start();
 	pair.before_accept = post_server_recv;
-	fd = raw_open();
+	fd = sock_pair_raw_open(&pair);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
 	assert_int_equal(send(fd, wire, n, 0), n);
 	sock_pair_wait(&pair, pair.server, FABRIC_EV_RECV, 1);
@@ -608,7 +586,7 @@ static void is_told_why(const char *octets, size_t len, size_t answer_len)
 	uint8_t answer[100];
 	size_t have = 0;
 	ssize_t n = -1;
-	int fd = raw_connect();
+	int fd = sock_pair_raw(&pair);
 
 	assert_int_equal(send(fd, octets, len, 0), len);
 	assert_int_equal(send(fd, more, sizeof(more), 0), sizeof(more));
@@ -649,7 +627,7 @@ static void test_rejected_and_silent(void **state)
 	pair.reject = 1;
 	fds = open_fds() + MANY;
 	for (int i = 0; i < MANY; i++)
-		fd[i] = raw_connect();
+		fd[i] = sock_pair_raw(&pair);
 	for (int i = 0; i < MANY; i++)
 		assert_int_equal(send(fd[i], "MPA ID Req Frame\0\1\0\0", 20, 0), 20);
 	while (pair.requests < MANY)
@@ -682,7 +660,7 @@ static void test_no_descriptors(void **state)
 	lines = 0;
 	log_set_sink(count_line);
 	start();
-	fd = raw_connect();
+	fd = sock_pair_raw(&pair);
 	assert_int_equal(send(fd, "MPA ID Req Frame\0\1\0\0", 20, 0), 20);
 	getrlimit(RLIMIT_NOFILE, &old);
 	low = old;

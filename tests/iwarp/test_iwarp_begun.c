@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Peers that begin messages and do not end them, as many as there are Receives for all together: one
+ * beside them is served.
+ */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/cmocka_all.h"
+#include "tests/iwarp/qp_tools.h"
+#include "tests/iwarp/sock_pair.h"
+
+enum {
+	RECVS = 8, /* all there are */
+	LEN = 4096,
+	WAIT_S = 10, /* far less than the gateway's least rate leaves to a message */
+};
+
+struct peer {
+	struct fabric_conn *conn;
+	int fd;
+};
+
+static struct sock_pair pair;
+static struct peer peers[RECVS], modest;
+static uint8_t recvs[RECVS][LEN];
+
+static void peer_open(struct peer *p)
+{
+	p->fd = sock_pair_raw_open(&pair);
+	p->conn = pair.server;
+	pair.server = NULL;
+	pair.logged = 0;
+}
+
+static void peer_close(struct peer *p)
+{
+	close(p->fd);
+	fabric_destroy(p->conn);
+}
+
+static void start(void)
+{
+	struct iwarp_config cfg;
+
+	iwarp_config_default(&cfg);
+	sock_pair_init(&pair, &cfg, "127.0.0.1");
+	pair.wait_ms = 50;
+	assert_int_equal(fabric_share_receives(pair.f, LEN, &pair), 0);
+	for (unsigned i = 0; i < RECVS; i++)
+		peer_open(&peers[i]);
+	peer_open(&modest);
+	for (unsigned i = 0; i < RECVS; i++)
+		assert_int_equal(fabric_post_shared(pair.f, recvs[i], recvs[i]), 0);
+}
+
+static void end(void)
+{
+	for (unsigned i = 0; i < RECVS; i++)
+		peer_close(&peers[i]);
+	peer_close(&modest);
+	fabric_unshare_receives(pair.f);
+	sock_pair_fini(&pair);
+}
+
+static void say(int fd, struct ddp_header h, const char *payload)
+{
+	uint8_t wire[256];
+	size_t n = make_fpdu(wire, &h, payload, (uint32_t)strlen(payload), true);
+
+	assert_int_equal(send(fd, wire, n, 0), n);
+}
+
+/* What they say while somebody waits; NULL: nothing. */
+typedef void keeping(const struct peer *p);
+
+static void say_write(const struct peer *p)
+{
+	say(p->fd, (struct ddp_header){.tagged = true, .last = true, .opcode = RDMAP_WRITE}, "");
+}
+
+static void one_beside_them(const char *begun, keeping *keep)
+{
+	nsec_t next = 0, late = poll_loop_now() + WAIT_S * NSEC_PER_SEC;
+
+	start();
+	for (unsigned i = 0; i < RECVS; i++)
+		say(peers[i].fd, (struct ddp_header){.opcode = RDMAP_SEND, .msn = 1}, begun);
+	for (unsigned i = 0; i < 5; i++)
+		sock_pair_step(&pair);
+	say(modest.fd, (struct ddp_header){.last = true, .opcode = RDMAP_SEND, .msn = 1}, "hello");
+	while (!sock_pair_count(&pair, modest.conn, FABRIC_EV_RECV)) {
+		assert_true(poll_loop_now() < late);
+		for (unsigned i = 0; keep && i < RECVS && poll_loop_now() > next; i++)
+			if (!sock_pair_count(&pair, peers[i].conn, FABRIC_EV_DISCONNECTED))
+				keep(&peers[i]);
+		if (poll_loop_now() > next)
+			next = poll_loop_now() + 100 * NSEC_PER_MS;
+		sock_pair_step(&pair);
+	}
+	assert_int_equal(sock_pair_count(&pair, modest.conn, FABRIC_EV_DISCONNECTED), 0);
+	end();
+}
+
+static void test_begun_without_octets(void **state)
+{
+	(void)state;
+	one_beside_them("", NULL);
+}
+
+static void test_begun(void **state)
+{
+	(void)state;
+	one_beside_them("x", NULL);
+}
+
+static void test_begun_and_other_messages(void **state)
+{
+	(void)state;
+	one_beside_them("x", say_write);
+}
+
+/* As long as there are Receives nobody is in a hurry. */
+static void test_slow_alone(void **state)
+{
+	nsec_t until;
+
+	(void)state;
+	start();
+	say(peers[0].fd, (struct ddp_header){.opcode = RDMAP_SEND, .msn = 1}, "he");
+	for (until = poll_loop_now() + 2 * NSEC_PER_SEC; poll_loop_now() < until;)
+		sock_pair_step(&pair);
+	say(peers[0].fd,
+	    (struct ddp_header){.last = true, .opcode = RDMAP_SEND, .msn = 1, .offset = 2}, "llo");
+	assert_int_equal(sock_pair_wait(&pair, peers[0].conn, FABRIC_EV_RECV, 1)->len, 5);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_begun_without_octets),
+		cmocka_unit_test(test_begun),
+		cmocka_unit_test(test_begun_and_other_messages),
+		cmocka_unit_test(test_slow_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
