@@ -23,12 +23,14 @@
 
 enum { ACCEPTS = 16 /* in one go */, OUT_LEAST = 4096 };
 #define LEAVE_TIME (2 * NSEC_PER_SEC)
+#define AGAIN_TIME NSEC_PER_SEC
 
 struct desk {
 	struct loop *loop;
 	struct desk_config cfg;
 	struct loop_watch listening;
 	bool is_listening;
+	nsec_t again; /* not before that: there were no descriptors */
 	int fd;
 	struct list waiting; /* for a request, the longest first; before them, who leaves */
 	struct list busy, over;
@@ -271,8 +273,10 @@ static void on_arrival(struct loop_watch *watch, unsigned events)
 			continue;
 		if (fd < 0) {
 			/* Without descriptors it would be tried again at once, for ever. */
-			if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+			if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
 				stop_listening(d);
+				d->again = d->cfg.now() + AGAIN_TIME;
+			}
 			return;
 		}
 		if (make_room(d))
@@ -345,9 +349,9 @@ nsec_t desk_tick(struct desk *d)
 	if (d->is_listening || d->fd < 0)
 		return next;
 	/* Who waits at the door waits for a place, or descriptors. */
-	if (d->n < d->cfg.most || !list_is_empty(&d->waiting))
+	if (now >= d->again && (d->n < d->cfg.most || !list_is_empty(&d->waiting)))
 		(void)listen_again(d);
-	return nsec_min(next, now + NSEC_PER_SEC);
+	return nsec_min(next, now + AGAIN_TIME);
 }
 
 void *desk_user(const struct desk *d)

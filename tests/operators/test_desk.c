@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -410,6 +411,48 @@ static void the_next_waits(void **state)
 	tear_down();
 }
 
+static const struct loop_ops *real;
+static unsigned watches;
+
+static int counted_add(struct loop *l, struct loop_watch *watch, int fd, unsigned events, int edge)
+{
+	watches++;
+	return real->add(l, watch, fd, events, edge);
+}
+
+/* Who comes while there are no descriptors waits for some, and nobody asks for them all the time. */
+static void without_descriptors_it_waits(void **state)
+{
+	struct loop_ops counting;
+	struct rlimit limit, none;
+	int fd, next;
+
+	(void)state;
+	set_up(false);
+	real = loop->ops;
+	counting = *real;
+	counting.add = counted_add;
+	loop->ops = &counting;
+	fd = come();
+	next = dup(fd);
+	assert_int_equal(close(next), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){(rlim_t)next, limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	settle();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(watches, 0);
+	assert_int_equal(desk_visitors(desk), 0);
+	clock_now += NSEC_PER_SEC;
+	say(fd, "now\n");
+	settle();
+	hears(fd, "now\n");
+	loop->ops = real;
+	close(fd);
+	settle();
+	tear_down();
+}
+
 /* Somebody else knows of it: it stays until that one has done, and not longer. */
 static void held_ones_stay(void **state)
 {
@@ -498,6 +541,7 @@ int main(void)
 		cmocka_unit_test(who_does_not_read_leaves),
 		cmocka_unit_test(a_crowd_makes_room),
 		cmocka_unit_test(the_next_waits),
+		cmocka_unit_test(without_descriptors_it_waits),
 		cmocka_unit_test(held_ones_stay),
 		cmocka_unit_test(allocations_may_fail),
 		cmocka_unit_test(no_more_after_close),
