@@ -185,8 +185,9 @@ struct fabric_ops {
 	int (*poll)(struct fabric *f, struct fabric_event *ev);
 	nsec_t (*deadline)(const struct fabric *f);
 	void (*tick)(struct fabric *f, nsec_t now);
-	size_t (*pooled)(const struct fabric *f); /* NULL: nothing */
-	bool (*arriving)(const struct fabric *f); /* NULL: it cannot tell */
+	size_t (*pooled)(const struct fabric *f);      /* NULL: nothing */
+	void (*shed)(struct fabric *f, size_t octets); /* with the one before */
+	bool (*arriving)(const struct fabric *f);      /* NULL: it cannot tell */
 	/* NULL: .conn_bytes, whatever the depths. */
 	size_t (*conn_cost)(const struct fabric *f, const struct fabric_conn_params *params);
 	void (*free)(struct fabric *f);
@@ -482,6 +483,14 @@ static inline size_t fabric_conn_bytes(const struct fabric *f,
 static inline size_t fabric_pooled(const struct fabric *f)
 {
 	return f->ops->pooled ? f->ops->pooled(f) : 0;
+}
+
+/** fabric_shed - memory is short: connections end that hold some of fabric_pooled(), @octets of it together at most,
+ * and have hardly moved since the last call. To be called every some seconds for as long as it is short. */
+static inline void fabric_shed(struct fabric *f, size_t octets)
+{
+	if (f->ops->shed)
+		f->ops->shed(f, octets);
 }
 
 /** fabric_free - takes @f; all its connections must be destroyed, listeners detached, Receives not

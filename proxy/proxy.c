@@ -87,6 +87,15 @@ static void end_hungriest(struct proxy *p, const struct recvs *r)
 	session_touch(worst);
 }
 
+/* Each took some after it had been let in: together that may be more than there is. */
+static void shed(struct proxy *p)
+{
+	size_t held = p->fixed_bytes + session_pooled(p);
+
+	for (unsigned i = 0; i < p->cfg.nfabrics && held > p->fixed_limit; i++)
+		fabric_shed(p->cfg.fabrics[i], held - p->fixed_limit);
+}
+
 static void on_trim(struct timer *timer, nsec_t now)
 {
 	struct proxy *p = container_of(timer, struct proxy, trim);
@@ -106,6 +115,7 @@ static void on_trim(struct timer *timer, nsec_t now)
 		if (recvs_stuck(r))
 			end_hungriest(p, r);
 	}
+	shed(p);
 	if (p->nsessions == 0 && !p->pinned)
 		buf_release_soon(&p->arena);
 }

@@ -98,8 +98,7 @@ static void on_leave(struct timer *timer, nsec_t now)
 	session_touch(s);
 }
 
-/* What connections have of the fabrics' pools, while octets are under way. */
-static size_t pooled_bytes(const struct proxy *p)
+size_t session_pooled(const struct proxy *p)
 {
 	size_t sum = 0;
 
@@ -112,7 +111,7 @@ static bool has_memory(const struct route_state *rs, const struct fabric_conn *c
 {
 	const struct proxy *p = rs->proxy;
 
-	return p->fixed_bytes + pooled_bytes(p) + fixed_bytes(rs, client) <= fixed_limit(p);
+	return p->fixed_bytes + session_pooled(p) + fixed_bytes(rs, client) <= fixed_limit(p);
 }
 
 /* Return: 0 or ERR_NOMEM. */

@@ -23,8 +23,9 @@
  */
 
 enum {
-	TURN_TIMERS = 256, /* of one tick: others have their turn in between */
-	EVENTS_AT_ONCE = 8 /* of one connection: whoever always has some is nobody's elder */
+	TURN_TIMERS = 256,  /* of one tick: others have their turn in between */
+	EVENTS_AT_ONCE = 8, /* of one connection: whoever always has some is nobody's elder */
+	SHED_LEAST = 16384, /* octets moved between two looks: what the read-ahead holds */
 };
 #define TRIM_PAUSE (5 * NSEC_PER_MS) /* while there is more to give */
 
@@ -309,6 +310,35 @@ static size_t op_pooled(const struct fabric *f)
 	       iw->lobby.count * (sizeof(struct iwarp_conn) + sizeof(struct iwarp_frames));
 }
 
+/* Return: whether it held some the last time, too, and has hardly moved since. */
+static bool idles_on_memory(struct iwarp_conn *c)
+{
+	uint64_t moved = c->qp.rx.octets + c->qp.tx.taken;
+	bool idles = c->shed_look == c->iw->sheds - 1 && moved - c->shed_moved < SHED_LEAST;
+
+	c->shed_look = c->iw->sheds;
+	c->shed_moved = moved;
+	return idles;
+}
+
+/* Who waits for a Receive of ours cannot help it. */
+static void op_shed(struct fabric *f, size_t octets)
+{
+	struct iwarp *iw = iwarp_of(f);
+
+	iw->sheds++;
+	list_for_each_safe(item, tmp, &iw->conns)
+	{
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, all);
+		size_t holds = c->state == IWARP_OPEN ? qp_holds(&c->qp) : 0;
+
+		if (!holds || !idles_on_memory(c) || !list_is_empty(&c->starved) || !octets)
+			continue;
+		iwarp_conn_end(c, ERR_NOMEM, "memory is short, and it holds some and hardly moves");
+		octets -= holds < octets ? holds : octets;
+	}
+}
+
 static void iwarp_op_free(struct fabric *f)
 {
 	struct iwarp *iw = iwarp_of(f);
@@ -350,6 +380,7 @@ static const struct fabric_ops iwarp_ops = {
 	.deadline = iwarp_op_deadline,
 	.tick = iwarp_op_tick,
 	.pooled = op_pooled,
+	.shed = op_shed,
 	.free = iwarp_op_free,
 };
 
@@ -380,6 +411,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	timer_init(&iw->press, receives_press);
 	timer_init(&iw->trim, trim);
 	iw->rng = cfg->seed;
+	iw->sheds = 1; /* no connection was looked at */
 	qp_store_init(&iw->store, &iw->counters);
 	list_init(&iw->conns);
 	list_init(&iw->active);

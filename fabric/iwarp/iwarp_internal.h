@@ -65,6 +65,7 @@ struct iwarp {
 	struct timer period; /* of the recvq */
 	struct timer press;  /* while somebody is starved */
 	struct timer trim;   /* of the store */
+	uint32_t sheds;	     /* looks, from fabric_shed(), at who holds memory */
 	struct timer probe;  /* when the list is looked at */
 	uint64_t rng;
 };
@@ -91,6 +92,8 @@ struct iwarp_conn {
 	uint32_t stall_msn;
 	uint32_t press_msn; /* the message seen by so many looks: receives_press() */
 	uint8_t press_looks;
+	uint32_t shed_look; /* the last that found it holding some; octets moved until then */
+	uint64_t shed_moved;
 	uint8_t told;	 /* events, since others had their turn */
 	bool moves_much; /* the last time it did: see stream.c */
 	bool initiator;

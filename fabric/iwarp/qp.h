@@ -230,6 +230,9 @@ void qp_store_fini(struct qp_store *store);
 /** qp_store_bytes - of heap that the pools have. */
 size_t qp_store_bytes(const struct qp_store *store);
 
+/** qp_holds - octets of it that @qp has for as long as octets are under way. */
+size_t qp_holds(const struct qp *qp);
+
 /** qp_store_trim - every few seconds: give back some of what nobody needed since the last time.
  * Return: whether there is more, for a call soon. */
 bool qp_store_trim(struct qp_store *store);

@@ -25,6 +25,11 @@ size_t qp_store_bytes(const struct qp_store *s)
 	return s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes;
 }
 
+size_t qp_holds(const struct qp *qp)
+{
+	return (qp->rx.stage ? QP_STAGE_BYTES : 0) + (qp->tx.batch ? sizeof(struct qp_batch) : 0);
+}
+
 bool qp_store_trim(struct qp_store *s)
 {
 	struct pool *const pools[] = {&s->stages, &s->batches, &s->ops, &s->exposures};

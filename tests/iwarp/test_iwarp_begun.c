@@ -137,6 +137,73 @@ static void test_slow_alone(void **state)
 	end();
 }
 
+static void steps(unsigned n)
+{
+	while (n-- > 0)
+		sock_pair_step(&pair);
+}
+
+/* More octets than the read-ahead has room for. */
+static void move(const struct peer *p)
+{
+	for (unsigned i = 0; i < 1000; i++)
+		say_write(p);
+}
+
+static unsigned ended(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < RECVS; i++)
+		n += sock_pair_count(&pair, peers[i].conn, FABRIC_EV_DISCONNECTED);
+	return n;
+}
+
+/* Where memory is short those go that have some, and hardly move; as many as have to. */
+static void test_memory_is_short(void **state)
+{
+	(void)state;
+	start();
+	for (unsigned i = 0; i < RECVS; i++) {
+		move(&peers[i]);
+		assert_int_equal(send(peers[i].fd, "\0\x12", 2, 0), 2);
+	}
+	steps(20);
+	assert_true(fabric_pooled(pair.f) >= RECVS * QP_STAGE_BYTES);
+	fabric_shed(pair.f, SIZE_MAX);
+	steps(3);
+	assert_int_equal(ended(), 0);
+	fabric_shed(pair.f, 1);
+	steps(3);
+	assert_int_equal(ended(), 1);
+	fabric_shed(pair.f, SIZE_MAX);
+	steps(3);
+	assert_int_equal(ended(), RECVS);
+	assert_int_equal(sock_pair_count(&pair, modest.conn, FABRIC_EV_DISCONNECTED), 0);
+	end();
+}
+
+static void test_who_moves_stays(void **state)
+{
+	uint8_t wire[64];
+	struct ddp_header h = {.tagged = true, .last = true, .opcode = RDMAP_WRITE};
+	size_t n = make_fpdu(wire, &h, "", 0, true);
+
+	(void)state;
+	start();
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(send(peers[0].fd, wire, 2, 0), 2);
+		steps(5);
+		fabric_shed(pair.f, SIZE_MAX);
+		steps(5);
+		assert_int_equal(ended(), 0);
+		assert_int_equal(send(peers[0].fd, wire + 2, n - 2, 0), n - 2);
+		move(&peers[0]);
+		steps(20);
+	}
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +211,8 @@ int main(void)
 		cmocka_unit_test(test_begun),
 		cmocka_unit_test(test_begun_and_other_messages),
 		cmocka_unit_test(test_slow_alone),
+		cmocka_unit_test(test_memory_is_short),
+		cmocka_unit_test(test_who_moves_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -375,6 +375,47 @@ static void a_session_ends_with_calls_kept(void **state)
 	}
 }
 
+static size_t pooled, shed;
+
+static size_t much(const struct fabric *f)
+{
+	(void)f;
+	return pooled;
+}
+
+static void count_shed(struct fabric *f, size_t octets)
+{
+	(void)f;
+	shed = octets;
+}
+
+/* What connections take once they are in is looked at as well: beyond the limit the fabric ends some. */
+static void what_connections_take_later_has_the_same_limit(void **state)
+{
+	const struct fabric_ops *real;
+	struct fabric_ops ops;
+	struct fabric *f;
+
+	(void)state;
+	begin(1, 1, 2, 16 << 20);
+	for (unsigned i = 0; i < w.s.pairs; i++) /* who is silent is shown out */
+		assert_true(peer_call(&w.pairs[i].client, &plain));
+	f = w.gw_fabrics[0];
+	real = f->ops;
+	ops = *real;
+	ops.pooled = much;
+	ops.shed = count_shed;
+	f->ops = &ops;
+	pooled = 1000;
+	world_run(&w, 21 * NSEC_PER_SEC);
+	assert_int_equal(shed, 0);
+	pooled = 64 << 20;
+	world_run(&w, 11 * NSEC_PER_SEC);
+	assert_in_range(shed, 48 << 20, 64 << 20);
+	f->ops = real;
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +429,7 @@ int main(void)
 		cmocka_unit_test(spare_places_are_for_who_needs_one),
 		cmocka_unit_test(who_is_idle_or_ends_has_no_spare_places),
 		cmocka_unit_test(a_session_ends_with_calls_kept),
+		cmocka_unit_test(what_connections_take_later_has_the_same_limit),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
