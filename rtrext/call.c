@@ -512,6 +512,13 @@ static void put_stream(const struct layout *l, size_t body, uint32_t number, str
 		send->length = body - send->from;
 }
 
+/* Pieces of memory that @gap zeros go out of, @room in each. A peer's Receives may have any number below 2^32 before a
+ * targetable segment: more pieces than a Send has count as so many. */
+static int zeros_of(uint32_t gap, uint32_t room)
+{
+	return gap / room < RPC_MAX_PIECES ? (int)(gap / room + (gap % room != 0)) : RPC_MAX_PIECES;
+}
+
 /* ... and its data. Return: pieces of memory that it goes out of, or ERR_TOOBIG. Zeros lie behind the header,
  * where it was written: there is room for so many at once. */
 static int put_data(const struct layout *l, const struct rpc_msg *m, uint32_t number, uint32_t room,
@@ -537,7 +544,7 @@ static int put_data(const struct layout *l, const struct rpc_msg *m, uint32_t nu
 		} else {
 			send->data[send->ndata++] =
 				(struct rpc_run){p->at - end, p->item, p->from, p->length};
-			n += 1 + (int)((p->at - end + room - 1) / room);
+			n += 1 + zeros_of(p->at - end, room);
 		}
 		end = p->at + p->length;
 	}

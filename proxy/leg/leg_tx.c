@@ -185,23 +185,24 @@ static unsigned leg_gather(const struct rpc_msg *msg, size_t from, size_t len,
 }
 
 /* Data that go along behind the body, with zeros before each (docs/rtrext-profile.md, section 5): these
- * lie behind the header. */
+ * lie behind the header. Return: how many of @sge are filled, of which @n were before; 0: there are not enough. */
 static unsigned add_placed(const struct leg *leg, const struct leg_slot *slot, size_t hdr_len,
-			   const struct rpc_tx *tx, struct fabric_sge *sge)
+			   const struct rpc_tx *tx, struct fabric_sge *sge, unsigned n)
 {
 	uint32_t room = leg->cfg->inline_bytes - (uint32_t)hdr_len;
 	uint8_t *zeros = slot->data + hdr_len;
-	unsigned n = 0;
 
 	_Static_assert((int)RPC_MAX_PIECES <= (int)FABRIC_MAX_SGE, "a Send has room for them");
 	for (unsigned i = 0; i < tx->ndata; i++) {
 		const struct rpc_run *run = &tx->data[i];
 
-		for (uint32_t left = run->gap, here; left; left -= here) {
+		for (uint32_t left = run->gap, here; left && n < FABRIC_MAX_SGE; left -= here) {
 			here = left < room ? left : room;
 			memset(zeros, 0, here);
 			sge[n++] = (struct fabric_sge){zeros, here};
 		}
+		if (n == FABRIC_MAX_SGE)
+			return 0;
 		sge[n++] = (struct fabric_sge){tx->msg->placed[run->item].data + run->from,
 					       run->length};
 	}
@@ -268,6 +269,14 @@ static void fail_tx(struct leg *leg, struct leg_tx *tx, int status)
 		list_add_tail(&leg->dead, &tx->link);
 }
 
+/* It goes out of more pieces than a Send has, as rtrext/call.c was to see; the transport has counted it. */
+static int refuse_send(struct leg *leg, struct leg_slot *slot)
+{
+	leg_free_slot(leg, slot);
+	leg_stop(leg, ERR_TOOBIG, "a Send takes more pieces than there are");
+	return ERR_TOOBIG;
+}
+
 enum send_result { SEND_DONE, SEND_WAITS, SEND_STOPS };
 
 /* One Send of @tx, or its end. */
@@ -290,11 +299,12 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 	sge[0] = (struct fabric_sge){slot->data, (uint32_t)hdr_len};
 	n = 1 + leg_gather(tx->tx.msg, from, body_len, sge + 1);
 	if (tx->tx.msg->nplaced)
-		n += add_placed(leg, slot, hdr_len, &tx->tx, sge + n);
+		n = add_placed(leg, slot, hdr_len, &tx->tx, sge, n);
 	slot->tx = tx;
 	if (more) /* a part: no whole step */
 		slot->counts = (uint32_t)(hdr_len + body_len);
-	posted = leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle);
+	posted = n ? leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle)
+		   : refuse_send(leg, slot);
 	if (posted < 0) {
 		fail_tx(leg, tx, ERR_CLOSED);
 		return SEND_STOPS;

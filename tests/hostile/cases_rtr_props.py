@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clients whose properties of the round-trip extension are absurd (docs/rtrext-profile.md, sections 2 and 7)."""
+import rpc
 import rtr
 import v2
 from case import table
 from cases_props import Answered, prop
 from expect import Service, V2Error
-from rtr import PLT, REQUEST_LIMIT, RESPONSE_LIMIT, STRUCTURE, SUPPORT
-from xdr import u32
+from rtr import CHOICE, EXRW, PLT, REQUEST, REQUEST_LIMIT, RESPONSE, RESPONSE_LIMIT, STRUCTURE, SUPPORT, TBSN
+from xdr import opaque, u32
 
 rule = table('client', 'properties of the round-trip extension', 'v2-first', 'rtr')
 
@@ -95,3 +96,37 @@ def _(s):
 def _(s):
     s.xid = s.end.new_xid()
     s.end.send2(s.xid, v2.PROP_FINAL, v2.properties(prop(STRUCTURE, u32(12288, 2, *BOX, *PAGE))))
+
+
+# --- segments that no Send reaches, and an answer that is wanted there ---
+
+SIZE = 400
+FAR = u32(-1, 2, 1, 0xffffffff - 1024, 1, 0, 1, 1024, 1, PLT)
+
+
+class Written:
+    """A Transmit Response whose item is where the direction offered memory."""
+    text = 'a Transmit Response, %d octets written by RDMA; the next call is answered' % SIZE
+
+    def check(self, c):
+        m = c.end.expect_msg(c.xid)
+        assert m.rtr and m.rtr.op == RESPONSE, '%r instead of a Transmit Response' % m
+        assert [(i.type, i.length) for i in m.rtr.items] == [(EXRW, SIZE)], m.rtr
+        assert c.conn.memory(c.back) == rpc.echo(bytes(SIZE)), 'the octets'
+        c.goes_on()
+
+
+def wanted(name, sent, expect, kind, offers):
+    @rule('rtr-prop-structure-far-' + name, '6', 'a structure whose targetable segment begins 1024 octets before 2^32, RTR Support '
+          'for responses, and an ECHO of %d octets with a direction %s' % (SIZE, sent), expect)
+    def _(s):
+        s.end.negotiate(v2.properties(v2.prop(SUPPORT, 2), u32(STRUCTURE) + opaque(FAR)))
+        s.xid = s.end.new_xid()
+        s.back = s.conn.sink(SIZE)
+        body = rpc.echo_call(s.xid, bytes(SIZE))
+        direction = rtr.wish(1, kind, [s.back] if offers else None)
+        s.end.rtr(REQUEST, rtr.request(len(body), sets=[rtr.wishes(0, len(body), direction)]), body)
+
+
+wanted('choice', 'CHOICE', Written(), CHOICE, True)
+wanted('sent', 'TBSN', V2Error(v2.ERR_WRITE_RESOURCE, 1, SIZE), TBSN, False)

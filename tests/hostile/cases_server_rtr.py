@@ -362,6 +362,8 @@ for name, sent, props in (
         ('targets', '2^31 targetable segments of an octet', [TAKES, structure(4096 + (1 << 31), 2, *BOX, 1 << 31, 1, 1, PLT)]),
         ('far', 'a targetable segment behind a MiB of others',
          [TAKES, structure((1 << 20) + 8192, 2, 1, 1 << 20, 1, 0, 1, 8192, 1, PLT)]),
+        ('end', 'a targetable segment that ends at octet 2^32 - 1, all before it is others',
+         [TAKES, structure(-1, 2, 1, 0xffffffff - SIZE - 500, 1, 0, 1, SIZE + 500, 1, PLT)]),
         ('taken', 'a targetable segment of 40 octets before anything else, which the header takes',
          [TAKES, structure(40 + 4096, 2, 1, 40, 1, PLT, *BOX)]),
         ('tiny', 'Receives of one octet', [TAKES, structure(1, 1, 1, 1, 1, PLT)]),

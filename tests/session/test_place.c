@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "tests/session/inside.h"
 #include "tests/session/trip.h"
 
 static void begin(unsigned client, unsigned server, bool client_places, bool server_takes)
@@ -259,6 +260,46 @@ static void who_does_not_take_it_says_so(void **state)
 	}
 }
 
+static const struct rpc_transport_ops *right;
+static uint32_t far;
+
+static int encode_far(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
+		      size_t *hdr_len, size_t *body_len)
+{
+	int rc = right->encode(t, tx, hdr, cap, hdr_len, body_len);
+
+	if (tx->ndata)
+		tx->data[0].gap = far;
+	return rc;
+}
+
+/* Were a version ever wrong about the zeros before data: the session ends, and no piece is put where there is no room. */
+static void no_send_has_more_pieces_than_there_are(void **state)
+{
+	static const uint32_t gaps[] = {1u << 16, 1u << 31, UINT32_MAX};
+	const struct peer_spec spec = spec_write(3000);
+	struct rpc_transport_ops wrong;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct rpc_transport *t;
+
+		begin(LEG_V1, LEG_V2, false, true);
+		greet_all();
+		t = inside_session(w.proxy, 0)->server.t;
+		right = t->ops;
+		wrong = *right;
+		wrong.encode = encode_far;
+		t->ops = &wrong;
+		far = gaps[i];
+		assert_true(peer_call(&w.pairs[0].client, &spec));
+		world_run(&w, NSEC_PER_SEC);
+		assert_true(w.pairs[0].client.closed);
+		assert_int_equal(proxy_sessions(w.proxy), 0);
+		trip_end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +309,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_goes_as_before),
 		cmocka_unit_test(any_load),
 		cmocka_unit_test(ends_with_data_in_receives),
+		cmocka_unit_test(no_send_has_more_pieces_than_there_are),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);

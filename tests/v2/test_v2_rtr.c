@@ -426,6 +426,27 @@ static void what_is_placed_and_what_is_not(void **state)
 	assert_false(places(8, 8));
 }
 
+/* Receives of one segment, and a targetable one of 1 KiB behind it. */
+#define BEHIND(all, first)                                                                         \
+	"00000028 " all " 00000002 00000001 " first " 00000001 00000000 "                          \
+	"00000001 00000400 00000001 00000001"
+
+/* Zeros before an item go out of what the header leaves of its buffer: five pieces of it, or there are too many. The number
+ * of octets that are to be zero may be next to 2^32. */
+static void a_gap_is_as_long_as_there_are_zeros(void **state)
+{
+	(void)state;
+	talk_to(RTR_PROPS(BEHIND("00005318", "00004f18"))); /* 60 + 8 + 5 * (RECV - 60) */
+	assert_true(places(8, 8));
+	talk_to(RTR_PROPS(BEHIND("00005319", "00004f19")));
+	assert_false(places(8, 8));
+	talk_to(RTR_PROPS(BEHIND("ffffffff", "fffffbff")));
+	assert_false(places(8, 1));
+	assert_false(places(120, 0x400));
+	talk_to(RTR_PROPS(BEHIND("80000400", "80000000")));
+	assert_false(places(8, 8));
+}
+
 #define ERROR_IN "00000005 00000002 00000040 00000004 "
 
 static void a_request_that_is_refused(void **state)
@@ -605,6 +626,17 @@ static void answers_go_out(void **state)
 	assert_false(conn.t.ops->places(&conn.t, &answer));
 }
 
+static void an_answer_has_no_longer_gap(void **state)
+{
+	(void)state;
+	talk_as_server("00000077 00000002 00000040 00000007 00000002 52540003 00000004 00000003 "
+		       "52540004 " BEHIND("ffffffff", "fffffbff"));
+	form_answer(8, 8, 0);
+	assert_false(conn.t.ops->places(&conn.t, &answer));
+	form_answer(8, 8, 0xaa01);
+	assert_true(conn.t.ops->places(&conn.t, &answer));
+}
+
 #define RESPONSE "00000005 00000002 00000040 52540006 "
 #define FAULT_IN_REPLY "00000005 00000002 00000000 52540008 00000005 00000001 00000000 00000000 "
 
@@ -754,9 +786,11 @@ int main(void)
 		cmocka_unit_test(other_messages_of_it),
 		cmocka_unit_test(bad_structures),
 		cmocka_unit_test(what_is_placed_and_what_is_not),
+		cmocka_unit_test(a_gap_is_as_long_as_there_are_zeros),
 		cmocka_unit_test(a_request_that_is_refused),
 		cmocka_unit_test(a_call_with_wishes),
 		cmocka_unit_test(answers_go_out),
+		cmocka_unit_test(an_answer_has_no_longer_gap),
 		cmocka_unit_test(answers_come_in),
 		cmocka_unit_test(answers_that_are_wrong),
 		cmocka_unit_test(asks_where_it_is_answered),
