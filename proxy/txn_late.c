@@ -77,11 +77,12 @@ bool txn_is_jammed(const struct session_queue *q)
 	       waits_for_credit(rsp);
 }
 
-/* Sent, and its Requester used no chunks. */
+/* Sent, and its Requester used no chunks, nor what the round-trip extension has for them: data that came with the call,
+ * and directions for those of the reply, have no segments. */
 static bool may_be_call_only(const struct txn *t)
 {
-	return t->state == TXN_WAIT && !t->replied && t->in.nsegs == 0 && !t->in.has_reply &&
-	       !t->in.has_body_chunk;
+	return t->state == TXN_WAIT && !t->replied && t->in.nreads == 0 && t->in.nwrites == 0 &&
+	       !t->in.has_reply && !t->in.has_body_chunk;
 }
 
 const char *txn_unjam(struct session_queue *q)

@@ -17,14 +17,12 @@ static const struct peer_spec plain = {.body = 128, .reply = 100, .segs = 1};
 
 static struct peer *caller, *responder;
 
-static void begin(unsigned cv, unsigned sv, bool reverse)
+static void begin_as(struct setup *s, bool reverse)
 {
-	struct setup s = setup_defaults(cv, sv, 70 + cv * 8 + sv * 2 + reverse);
 	struct world_pair *p = &w.pairs[0];
 
-	print_message("v%u-v%u reverse=%u\n", cv, sv, reverse);
-	s.credits = s.rev_credits = CREDITS;
-	world_new(&w, &s);
+	s->credits = s->rev_credits = CREDITS;
+	world_new(&w, s);
 	p->client.cfg.reply_timeout = p->server.cfg.reply_timeout =
 		NSEC_PER_SEC; /* peer_forget() */
 	world_connect(&w);
@@ -38,6 +36,14 @@ static void begin(unsigned cv, unsigned sv, bool reverse)
 	responder = reverse ? &p->client : &p->server;
 }
 
+static void begin(unsigned cv, unsigned sv, bool reverse)
+{
+	struct setup s = setup_defaults(cv, sv, 70 + cv * 8 + sv * 2 + reverse);
+
+	print_message("v%u-v%u reverse=%u\n", cv, sv, reverse);
+	begin_as(&s, reverse);
+}
+
 static void end(void)
 {
 	assert_int_equal(caller->corrupt + responder->corrupt + caller->errors, 0);
@@ -45,18 +51,24 @@ static void end(void)
 	world_free(&w);
 }
 
-/* @n calls that are never answered, and one behind them that would be. */
-static void call_only(unsigned n)
+/* @n calls of @spec that are not answered, their XIDs @rest by four, and one behind them that would be. */
+static void jam(const struct peer_spec *spec, unsigned n, uint32_t rest)
 {
 	responder->holds = true;
 	for (unsigned i = 0; i < n; i++) {
-		caller->next_xid += caller->next_xid & 1; /* which a peer answers inline */
-		assert_true(peer_call(caller, &plain));
+		caller->next_xid += (rest - caller->next_xid) % 4;
+		assert_true(peer_call(caller, spec));
 	}
 	world_run(&w, NSEC_PER_SEC);
 	responder->holds = false;
 	assert_true(peer_call(caller, &plain));
 	world_run(&w, 57 * NSEC_PER_SEC);
+}
+
+/* A peer answers the even ones inline. */
+static void call_only(unsigned n)
+{
+	jam(&plain, n, 0);
 }
 
 /* Toward version 2 all places are taken, toward version 1 all credits, too, and these for good. */
@@ -118,6 +130,39 @@ static void who_is_in_nobodys_way_is_waited_for(void **state)
 	}
 }
 
+/* Nor has a Call-only call data that come with it, or that are to come with its reply: such calls are slow. */
+static void data_by_send_are_as_chunks(void **state)
+{
+	static const struct peer_spec specs[] = {
+		{.body = 128, .reply = 100, .segs = 1, .nreads = 1, .reads = {500}},
+		{.body = 128,
+		 .reply = 100,
+		 .segs = 1,
+		 .nwrites = 1,
+		 .write_caps = {500},
+		 .writes = {400}},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct setup s = setup_defaults(2, 2, 90 + i);
+
+		s.gw_bulk = s.client_bulk = 65536;
+		s.client_places = s.client_asks = true;
+		begin_as(&s, false);
+		jam(&specs[i], CREDITS, 1); /* a direction by Send alone */
+		assert_int_equal(caller->placed_out, i == 0 ? CREDITS : 0);
+		assert_int_equal(caller->asked, i == 0 ? 0 : CREDITS);
+		world_run(&w, 1000 * NSEC_PER_SEC);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+		assert_int_equal(peer_release(responder, true), CREDITS);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(caller->done, 1 + CREDITS + 1);
+		assert_int_equal(proxy_sessions(w.proxy), 1);
+		end();
+	}
+}
+
 /*
  * A client that advertises one credit: the gateway keeps it for the Reply that it owes, which brings
  * the client its credits as well (protocol decision 35). No such Reply comes.
@@ -158,6 +203,7 @@ int main(void)
 		cmocka_unit_test(call_only_calls_are_in_nobodys_way),
 		cmocka_unit_test(slow_answers_are_not_lost),
 		cmocka_unit_test(who_is_in_nobodys_way_is_waited_for),
+		cmocka_unit_test(data_by_send_are_as_chunks),
 		cmocka_unit_test(one_credit_is_not_kept_for_ever),
 	};
 
