@@ -58,3 +58,16 @@ bool early_fail(struct early_conn *c, uint32_t xid, enum rpc_error_code code, st
 	call_failed(rx, xid, code);
 	return true;
 }
+
+bool early_fail_option(struct early_conn *c, uint32_t xid, enum rpc_error_code code,
+		       struct rpc_rx *rx)
+{
+	const struct early_option *o = early_option_of(c, xid);
+	struct early_option was;
+
+	if (!o || !o->is_let_go)
+		return early_fail(c, xid, code, rx);
+	if (early_answered(c, xid, &was)) /* else it has counted it */
+		c->t.count.late++;
+	return false;
+}

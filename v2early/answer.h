@@ -28,4 +28,9 @@ bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was
  * @code, if that is all it is. Return: whether it was. */
 bool early_fail(struct early_conn *c, uint32_t xid, enum rpc_error_code code, struct rpc_rx *rx);
 
+/** early_fail_option - the same by what is about an option: where that was let go, a call that has its XID now went in another
+ * form, and has an answer of its own. */
+bool early_fail_option(struct early_conn *c, uint32_t xid, enum rpc_error_code code,
+		       struct rpc_rx *rx);
+
 #endif

@@ -133,7 +133,7 @@ static int fault_in_response(struct early_conn *c, const struct transmit *q, int
 			     const struct rtr_fault *fault, struct rpc_rx *rx)
 {
 	refuse_group(c, q, rc);
-	if (!early_fail(c, q->h.xid, RPC_ERROR_SYSTEM, rx))
+	if (!early_fail_option(c, q->h.xid, RPC_ERROR_SYSTEM, rx))
 		return 0;
 	if (c->is_spoken) /* section 5: else it tells no first grant, as an error does not */
 		rpc_account_grant(&c->calls, q->h.credit);
@@ -190,7 +190,7 @@ static void end_group(struct early_conn *c, struct rpc_rx *rx)
 	c->group_dropped = true;
 	rx->abandon = true;
 	if (lead->is_reply && early_option_of(c, lead->xid))
-		(void)early_fail(c, lead->xid, RPC_ERROR_SYSTEM, rx);
+		(void)early_fail_option(c, lead->xid, RPC_ERROR_SYSTEM, rx);
 }
 
 /* All of a group has come: what is left to find out is how much of it has to be gathered. */
@@ -252,6 +252,17 @@ static int recv_continue(struct early_conn *c, const struct early_header *h, str
 	return 0;
 }
 
+/* What came in the midst of the group of @lead was an answer as well. Another of the same option is about nothing: that
+ * was over with the group. */
+static void lose_answer(struct early_conn *c, const struct early_header *h,
+			const struct rtr_id *lead, struct rpc_rx *rx)
+{
+	if (h->proc != EARLY_OPTIONAL)
+		(void)early_fail(c, h->xid, RPC_ERROR_SYSTEM, rx);
+	else if (!lead->is_reply || h->xid != lead->xid)
+		(void)early_fail_option(c, h->xid, RPC_ERROR_SYSTEM, rx);
+}
+
 /* Where only what continues a group could come: it is lost with the group. */
 static int break_group(struct early_conn *c, const struct early_header *h, enum rpc_dir dir,
 		       struct rpc_rx *rx)
@@ -267,7 +278,7 @@ static int break_group(struct early_conn *c, const struct early_header *h, enum 
 	end_group(c, rx);
 	err = answer_fault(c, &bad, &fault, &lead);
 	if (!err && bad.is_reply)
-		(void)early_fail(c, h->xid, RPC_ERROR_SYSTEM, rx);
+		lose_answer(c, h, &lead, rx);
 	return err;
 }
 
@@ -308,7 +319,7 @@ int early_option_refused(struct early_conn *c, uint32_t xid, bool *lacks, struct
 	}
 	*lacks = true;
 	c->t.count.errors_received++;
-	(void)early_fail(c, xid, RPC_ERROR_INVAL_HTYPE, rx);
+	(void)early_fail_option(c, xid, RPC_ERROR_INVAL_HTYPE, rx);
 	return 0;
 }
 

@@ -384,26 +384,121 @@ static void a_call_that_was_let_go(void **state)
 	assert_int_equal(conn.t.count.late, 1);
 }
 
-/* ... even if a call with its XID went since, which is no option, for that place is taken: a Transmit Response is an answer to the
- * first, and the second has its own. */
-static void a_call_with_the_xid_of_one_that_was_let_go(void **state)
+/* ... and a call with its XID went since, which is no option, for that place is taken. */
+static void let_go_and_send_again(void)
 {
 	uint8_t hdr[RECV];
 
-	(void)state;
 	talk();
 	ask(XID, 3 * BULK);
 	conn.t.ops->forget(&conn.t, XID);
 	form_call(XID);
 	assert_int_equal(send(XID, RPC_CALL, hdr), 0);
-	(void)receive_three(XID);
+}
+
+/* What came was an answer to the first alone: the second has its own. */
+static void assert_is_late(void)
+{
 	assert_int_equal(rx.kind, RPC_RX_NONE);
-	assert_true(rx.abandon);
+	assert_false(rx.also);
+	assert_int_equal(conn.t.count.late, 1);
 	assert_int_equal(conn.t.kept, 0);
 	assert_int_equal(conn.calls.in_flight, 1);
 	feed_reply(XID);
 	assert_int_equal(rx.kind, RPC_RX_MSG);
 	assert_int_equal(conn.calls.in_flight, 0);
+}
+
+static void a_call_with_the_xid_of_one_that_was_let_go(void **state)
+{
+	(void)state;
+	let_go_and_send_again();
+	(void)receive_three(XID);
+	assert_true(rx.abandon);
+	assert_is_late();
+}
+
+static void it_is_refused(void)
+{
+	const struct option error = {.xid = XID, .ninfo = 1, .info = {EARLY_ERR_INVAL_OPTION}};
+
+	assert_int_equal(feed_proc(&error, EARLY_ERROR, 0, false), 0);
+}
+
+static void it_is_reported(void)
+{
+	const struct option o = {.xid = XID,
+				 .dir = RPC_REPLY,
+				 .type = RTR_REPORT,
+				 .ninfo = 5,
+				 .info = {XID, 0, 0, 0, RTR_BAD_CONT}};
+
+	feed(&o, 0);
+}
+
+static void its_response_is_wrong(void)
+{
+	const struct option o = response(XID, 2 * BULK + 100, MOST, 3);
+
+	feed(&o, BULK);
+}
+
+static void its_group_breaks(void)
+{
+	const struct option first = response(XID, 2 * BULK + 100, 3, 3),
+			    third = more(XID, 2, RPC_REPLY);
+
+	feed(&first, BULK);
+	feed(&third, BULK);
+	assert_true(rx.abandon);
+}
+
+static void its_response_comes_twice(void)
+{
+	const struct option first = response(XID, 2 * BULK + 100, 3, 3);
+
+	feed(&first, BULK);
+	feed(&first, BULK);
+	assert_true(rx.abandon);
+}
+
+static void what_is_wrong_with_the_answer_to_the_first(void **state)
+{
+	static void (*const ways[])(void) = {it_is_refused, it_is_reported, its_response_is_wrong,
+					     its_group_breaks, its_response_comes_twice};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		let_go_and_send_again();
+		ways[i]();
+		assert_is_late();
+	}
+}
+
+/* What comes in the midst of a group is lost with it: the reply to the second in that of the first; a response to the first in
+ * another's, which says nothing of the second. */
+static void what_breaks_a_group_then(void **state)
+{
+	struct option first = response(XID, 2 * BULK + 100, 3, 3);
+
+	(void)state;
+	let_go_and_send_again();
+	feed(&first, BULK);
+	feed_reply(XID);
+	assert_int_equal(rx.kind, RPC_RX_ERROR);
+	assert_int_equal(rx.xid, XID);
+	assert_int_equal(conn.calls.in_flight, 0);
+	let_go_and_send_again();
+	ask(XID + 1, 3 * BULK);
+	first = response(XID + 1, 2 * BULK + 100, 3, 3);
+	feed(&first, BULK);
+	first = response(XID, 1, 1, 1);
+	feed(&first, 1);
+	assert_int_equal(rx.kind, RPC_RX_ERROR);
+	assert_int_equal(rx.xid, XID + 1);
+	assert_false(rx.also);
+	assert_int_equal(conn.t.count.late, 1);
+	assert_int_equal(conn.calls.in_flight, 1);
 }
 
 /* The first answer to a first call, which is none: it says nothing of credits (draft-cel-nfsv4-rpcrdma-version-two-01, 5). */
@@ -467,6 +562,8 @@ int main(void)
 		cmocka_unit_test(an_error_in_between),
 		cmocka_unit_test(a_call_that_was_let_go),
 		cmocka_unit_test(a_call_with_the_xid_of_one_that_was_let_go),
+		cmocka_unit_test(what_is_wrong_with_the_answer_to_the_first),
+		cmocka_unit_test(what_breaks_a_group_then),
 		cmocka_unit_test(no_first_grant),
 		cmocka_unit_test(an_answer_in_several),
 	};
