@@ -37,6 +37,7 @@ struct route_state {
 	struct leg_config probe_leg, probe_leg_v1;
 	nsec_t one_kind_until; /* no Reply chunk beside Write chunks: txn_told.c */
 	nsec_t longer_until;   /* its replies are longer than expected: txn_told.c */
+	nsec_t unasked_until;  /* calls tell no directions: txn_again.c */
 	struct quota_group groups[QUOTA_PURPOSES];
 	size_t reverse_bytes;		      /* taken by transactions of the reverse direction */
 	struct door client_door, server_door; /* handshakes of host authentication */

@@ -140,6 +140,8 @@ struct txn {
 /* Why a session ends where a reply has to be asked for again. */
 #define TXN_OUTGREW "a reply was longer than expected: its requester is to send the call again"
 
+#define TXN_NO_WAY "a reply had no way for its data: its requester is to send the call again"
+
 /* txn.c: the life of one RPC */
 
 /** txn_init - @t is a place for @out, a call that arrived on @req; takes @out->held. */
@@ -358,6 +360,13 @@ void txn_keep_call(struct txn *t);
 /** txn_avoid - the form of @t was refused with @code (or not covered by credits: INVAL_CONT). Return:
  * whether there is another way yet: @t avoids the one that was refused. */
 bool txn_avoid(struct txn *t, enum rpc_error_code code) WARN_UNUSED;
+
+/** txn_had_no_way - whether @e says that the call was carried out, and its reply could not come by the directions that
+ * were chosen here. None are told for a while; the call has to be made again. */
+bool txn_had_no_way(struct txn *t, const struct rpc_error *e) WARN_UNUSED;
+
+/** txn_may_ask - whether directions may be told for what the reply returns. */
+bool txn_may_ask(const struct txn *t);
 
 /** txn_is_stale - whether such a report is about a form that @t has given up before. */
 bool txn_is_stale(const struct txn *t, enum rpc_error_code code);

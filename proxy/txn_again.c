@@ -11,7 +11,12 @@
  *     Reply chunk (SEGMENTS)           without it: the Reply may be continued
  *     data in the Send, wishes (any    as draft -07 has it
  *       of these, a Report Error,
- *       WRITE_CHUNKS, WRITE_RESOURCE)
+ *       WRITE_CHUNKS)
+ *
+ * WRITE_RESOURCE is none of these: who has no way for an item of its reply has carried out the call (rtrext-profile.md,
+ * section 6). It is the requester's to hear where its own Write chunk is too short. Where the directions chosen here left no
+ * way, RPC has to repeat it, as after a reply that outgrew its chunk (txn_told.c); and no such are told for a while, or that would
+ * not end.
  *
  * Each way is given up once at most, so this ends. What the connection as a whole learns of it is the
  * transport's affair (v2/refused.h): the next call is formed right at once.
@@ -21,6 +26,7 @@
  * keeps at no other's cost; a Receive only as long as half of them are left, and, where connections share
  * them, enough for all: the requester may need some before the answer can come.
  */
+#include "base/log.h"
 #include "proxy/internal.h"
 
 /* Octets of the payload stream as it was sent. */
@@ -90,8 +96,7 @@ static bool is_of_form(enum rpc_error_code code)
 {
 	return code == RPC_ERROR_INVAL_HTYPE || code == RPC_ERROR_INVAL_CONT ||
 	       code == RPC_ERROR_READ_CHUNKS || code == RPC_ERROR_WRITE_CHUNKS ||
-	       code == RPC_ERROR_WRITE_RESOURCE || code == RPC_ERROR_SEGMENTS ||
-	       code == RPC_ERROR_BAD_XDR;
+	       code == RPC_ERROR_SEGMENTS || code == RPC_ERROR_BAD_XDR;
 }
 
 /* What to avoid, 0 nothing: the responder means something else. */
@@ -128,6 +133,33 @@ bool txn_avoid(struct txn *t, enum rpc_error_code code)
 		return false;
 	t->avoid |= way;
 	return true;
+}
+
+/* Whether the requester offered less than the responder needs. */
+static bool is_chunk_short(const struct txn *t, const struct rpc_error *e)
+{
+	return e->a > 0 && e->a <= t->in.nwrites && e->b > t->in.writes[e->a - 1].length;
+}
+
+bool txn_had_no_way(struct txn *t, const struct rpc_error *e)
+{
+	struct route_state *rs = t->s->route;
+	nsec_t memory = rs->route->version_memory;
+
+	if (e->code != RPC_ERROR_WRITE_RESOURCE || t->out.nwishes == 0 || is_chunk_short(t, e))
+		return false;
+	log_peer(LOG_LEVEL_INFO, "upstream.habit", rs->route->name,
+		 "route=%s what=\"no way for data that a reply was to bring along\"",
+		 rs->route->name);
+	/* Not before the call was made again. */
+	rs->unasked_until =
+		t->s->proxy->now + (memory > SESSION_PATIENCE ? memory : SESSION_PATIENCE);
+	return true;
+}
+
+bool txn_may_ask(const struct txn *t)
+{
+	return t->s->proxy->now >= t->s->route->unasked_until;
 }
 
 bool txn_is_stale(const struct txn *t, enum rpc_error_code code)

@@ -297,7 +297,7 @@ static bool form_extended(struct txn *t, enum plan_ask *ask)
 	struct rpc_msg *m = &t->out;
 
 	if (!to->ops->places || t->in.nreads > RPC_MAX_PLACED || t->avoid & TXN_AVOID_PLACED ||
-	    !plan_extended(t, ask))
+	    (t->in.nwrites && !txn_may_ask(t)) || !plan_extended(t, ask))
 		return false;
 	for (unsigned i = 0; i < t->in.nreads; i++) {
 		const struct txn_region *r = &t->reads[i];

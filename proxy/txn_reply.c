@@ -152,6 +152,8 @@ static void txn_refused(struct txn *t, const struct rpc_error *report)
 
 	if (report->code == RPC_ERROR_CHUNK && txn_outgrew(t))
 		session_close(t->s, ERR_TOOBIG, TXN_OUTGREW);
+	else if (txn_had_no_way(t, report))
+		session_close(t->s, ERR_TOOBIG, TXN_NO_WAY);
 	else if (!txn_avoid(t, report->code))
 		txn_fail_with(t, &e);
 	else if (t->call_pending)

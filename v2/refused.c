@@ -148,6 +148,7 @@ int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h)
 		err = heed_type(c, h->xid);
 		break;
 	case RPC_ERROR_BAD_XDR:
+	case RPC_ERROR_WRITE_CHUNKS: /* directions, or so many: _WRITE_RESOURCE is no word about the form */
 		heed_form(c, h);
 		break;
 	case RPC_ERROR_INVAL_CONT:

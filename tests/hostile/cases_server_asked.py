@@ -13,6 +13,7 @@ from expect import AtServer, Closes, EarlyError, Reported, Then, V1Error
 from rtr import (BADHMT, BADOFF, BADOMT, BADPL, BADSEQ, BADTBSN, BYSIZE, CHOICE, CONTINUE, NOITEM, REPLY, REQUEST, RESPONSE,
                  TBSN, TOOSHORT, bare,
                  exposed_item, placed_item, response)
+from stage import OPENERS
 from xdr import Seg, u32
 
 RULES = {2: table('server', 'responses of the round-trip extension', 'v1-asked', 'asked'),
@@ -186,6 +187,61 @@ answers(
     ('too-short', 'TOOSHORT where any length was asked for', lambda s: answer(s, bare(AT, SIZE, TOOSHORT), data=b'')),
     ('call', 'a response with an RPC call in it', lambda s: answer(s, placed_item(AT, SIZE, 0), body=rpc.call(s.xid))),
 )
+
+
+# --- errors instead of a response ---
+
+class Once:
+    """The call again, and the one behind it, each with a Write chunk."""
+    text = 'to the server: the call once more, with a Write chunk, and so the next one; to the client: their replies'
+
+    def check(self, c):
+        self.returned(c)
+        base_call(c)
+        self.returned(c)
+        c.goes_on()
+
+    def returned(self, c):
+        m = c.server.expect_msg(c.xid)
+        assert not m.rtr and len(m.writes) == 1, '%r instead of a Write chunk' % m
+        c.server.conn.write(m.writes[0][0], rpc.fill(SIZE))
+        c.server.reply(stream(c), m.writes, xid=c.xid)
+        c.end.expect_reply(c.xid)
+        assert c.end.conn.memory(c.back) == rpc.fill(SIZE), 'the octets'
+
+
+def base_call(s):
+    s.xid = s.server_xid = s.end.new_xid()
+    s.back = s.end.conn.sink(SIZE)
+    s.end.call(rpc.echo_call(s.xid, bytes(SIZE)), (), [[s.back]])
+
+
+for n in (0, 1):
+    answers('6', Once(), ('write-chunks-%d' % n, 'RDMA2_ERR_WRITE_CHUNKS with %d' % n,
+                          lambda s, n=n: s.server.error(v2.ERR_WRITE_CHUNKS, n, xid=s.xid)), only=[2])
+answers('6', FAILED, ('write-resource', 'RDMA2_ERR_WRITE_RESOURCE: more than the Write chunk of the client has room for',
+                      lambda s: s.server.error(v2.ERR_WRITE_RESOURCE, 1, SIZE + 1, xid=s.xid)), only=[2])
+
+
+class Anew:
+    """The session ends, and over the next one calls have a Write chunk, as this server takes no directions."""
+    text = CUT.text + '; to the server: closed, and the call not once more; over a new connection calls have Write chunks'
+
+    def check(self, c):
+        CUT.check(c)
+        AtServer(Closes()).check(c)
+        c.close()
+        OPENERS['v1-asked'](c)
+        base_call(c)
+        Once().returned(c)
+        c.goes_on()
+
+
+@RULES[2]('server-asked-no-way', '6', 'RDMA2_ERR_WRITE_RESOURCE with what the Write chunk of the client has room for', Anew(),
+          route='wayless')
+def _(s):
+    call(s)
+    s.server.error(v2.ERR_WRITE_RESOURCE, 1, SIZE, xid=s.xid)
 
 
 @rule('other-xid', 'decision 60', 'a right response with the XID of no call', CUT)
