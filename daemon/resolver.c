@@ -7,6 +7,10 @@
  *                                         \-> one has addresses, and the other does not come for GRACE --> answered
  *                                          \-> PATIENCE is over --> failed
  *
+ * libevent searches the domains of resolv.conf for each family alone. So that a host without IPv6 does not get that of
+ * whoever answers for name.domain, a name with a dot is asked for as it stands first, and searched only where neither
+ * family has anything there.
+ *
  * libevent sends, repeats, matches answers by number, question and sender, and reads them; it takes answers
  * over UDP alone, so what is cut short is no answer. It does not know that a name server is to be asked no longer:
  * so that it never probes one with a name of its own ("google.com"), none is given up by it; after a failure, or when
@@ -58,6 +62,7 @@ struct lookup {
 	struct question questions[FAMILIES];
 	struct names_answer answer; /* so far */
 	bool failed;		    /* one of them */
+	bool searches;		    /* in the domains of resolv.conf as well */
 	bool is_over;		    /* its name has its answer; what was asked comes back yet */
 	nsec_t end;
 };
@@ -236,6 +241,32 @@ static const char *reason(int result)
 	}
 }
 
+static void on_answer(int result, char type, int count, int ttl, void *addresses, void *arg);
+
+/* Return: whether there is an answer to wait for. */
+static bool ask(struct lookup *l)
+{
+	int flags = l->searches ? 0 : DNS_QUERY_NO_SEARCH;
+
+	l->questions[0].request = evdns_base_resolve_ipv4(l->dns->base, l->name->text, flags,
+							  on_answer, &l->questions[0]);
+	l->questions[1].request = evdns_base_resolve_ipv6(l->dns->base, l->name->text, flags,
+							  on_answer, &l->questions[1]);
+	return !is_answered(l);
+}
+
+/* Where the name is none as it stands; one with a final dot is to be no other. Return: as ask(). */
+static bool search(struct lookup *l)
+{
+	const char *text = l->name->text;
+
+	if (l->searches || l->failed || l->answer.n || text[strlen(text) - 1] == '.')
+		return false;
+	l->searches = true;
+	l->failed = !ask(l);
+	return !l->failed;
+}
+
 static void take_answer(struct lookup *l, int result, char type, int count, int ttl,
 			const void *addresses)
 {
@@ -246,10 +277,10 @@ static void take_answer(struct lookup *l, int result, char type, int count, int 
 		l->answer.why = reason(result);
 		l->dns->is_worn = true;
 	}
-	if (is_answered(l))
-		conclude(l);
-	else if (l->answer.n)
+	if (!is_answered(l) && l->answer.n)
 		l->end = nsec_min(l->end, loop_now() + GRACE);
+	if (is_answered(l) && !search(l))
+		conclude(l);
 }
 
 static void on_answer(int result, char type, int count, int ttl, void *addresses, void *arg)
@@ -291,11 +322,8 @@ bool resolver_ask(struct resolver *r, struct name *name)
 	l->answer.why = "no name server answers";
 	list_add_tail(&r->lookups, &l->link);
 	l->questions[0].of = l->questions[1].of = l;
-	l->questions[0].request =
-		evdns_base_resolve_ipv4(l->dns->base, name->text, 0, on_answer, &l->questions[0]);
-	l->questions[1].request =
-		evdns_base_resolve_ipv6(l->dns->base, name->text, 0, on_answer, &l->questions[1]);
-	if (!is_answered(l))
+	l->searches = !strchr(name->text, '.');
+	if (ask(l))
 		return true;
 	l->is_over = true;
 	end_if_answered(l);

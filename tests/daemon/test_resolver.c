@@ -499,20 +499,73 @@ static void who_waits_for_the_old_server_keeps_nobody_from_the_new(void **state)
 	close(old);
 }
 
-static void search_asks_with_domains(void **state)
+static void search_with_domain(const char *text)
 {
 	struct sockaddr_in at;
 	socklen_t len = sizeof(at);
 
-	(void)state;
 	assert_int_equal(getsockname(server, (struct sockaddr *)&at, &len), 0);
 	write_file(resolv_conf, "search lab.example\nnameserver 127.0.0.1:%u\n",
 		   ntohs(at.sin_port));
-	strcpy(name.text, "filer");
+	strcpy(name.text, text);
+}
+
+static void search_asks_with_domains(void **state)
+{
+	(void)state;
+	search_with_domain("filer");
 	answers = well;
 	assert_true(resolve(3 * NSEC_PER_SEC));
 	assert_int_equal(name.last.result, NAMES_FOUND);
 	assert_int_equal(queries, 2);
+}
+
+/* filer.example and filer.example.lab.example, by their lengths on the wire. */
+static bool is_with_domain(const struct query *q)
+{
+	return q->name_len > sizeof("filer.example") + 1;
+}
+
+/* Whoever has the domain answers for all names below it. */
+static void v6_with_domain_alone(const struct query *q)
+{
+	if (is_with_domain(q) ? q->type == AAAA : q->type == A)
+		answer_with(q, 77);
+	else
+		nothing_there(q);
+}
+
+static void a_host_without_v6_gets_no_strangers(void **state)
+{
+	(void)state;
+	search_with_domain("filer.example");
+	answers = v6_with_domain_alone;
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_int_equal(name.last.result, NAMES_FOUND);
+	assert_int_equal(name.last.n, 1);
+	assert_int_equal(name.last.addrs[0].ss.ss_family, AF_INET);
+	assert_int_equal(queries, 2);
+}
+
+static void with_domain_alone(const struct query *q)
+{
+	if (is_with_domain(q))
+		answer_with(q, 77);
+	else
+		no_such_name(q);
+}
+
+static void a_name_with_a_dot_that_is_none_is_searched(void **state)
+{
+	(void)state;
+	search_with_domain("filer.example");
+	answers = with_domain_alone;
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_int_equal(name.last.result, NAMES_FOUND);
+	assert_int_equal(name.last.n, 2);
+	strcpy(name.text, "filer.example.");
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_int_equal(name.last.result, NAMES_NONE);
 }
 
 /* What is under way when all ends is given up, and all memory is back. */
@@ -568,6 +621,8 @@ int main(void)
 		TEST(another_server_is_asked_once_the_file_says_so),
 		TEST(who_waits_for_the_old_server_keeps_nobody_from_the_new),
 		TEST(search_asks_with_domains),
+		TEST(a_host_without_v6_gets_no_strangers),
+		TEST(a_name_with_a_dot_that_is_none_is_searched),
 		TEST(the_end_waits_for_nobody),
 	};
 
