@@ -5,6 +5,8 @@
  * A worker whose client waits for a name takes a ticket of the route's servers and rings. Here the names that are
  * over are wanted of names.h, which asks the resolver unless the answer holds; when all have an answer that came
  * after that, the ticket is answered, and the workers are woken. Tickets taken meanwhile are for the next round.
+ *
+ * Old slots of a route, which sessions keep, have the servers that its new one has: of these there is one round.
  */
 #include "daemon/upstreams.h"
 
@@ -93,11 +95,13 @@ static bool take_host(struct round *round, unsigned i)
 
 	if (!name)
 		return true;
+	if (!is_wanted(round, i)) { /* nor is it waited for */
+		host->name = NULL;
+		return true;
+	}
 	if (name->answers == host->answers)
 		return false;
-	if (!is_wanted(round, i))
-		;
-	else if (name->last.result == NAMES_FAILED)
+	if (name->last.result == NAMES_FAILED)
 		servers_unfound(round->of, i, name->expires);
 	else
 		servers_found(round->of, i, name->last.addrs, name->last.n, name->expires);
@@ -144,6 +148,27 @@ static void begin(struct upstreams *u, struct round *round, struct servers *of, 
 	go_on(round);
 }
 
+static const struct round *round_of(const struct upstreams *u, const struct servers *of)
+{
+	for (unsigned i = 0; i < u->gw->nslots; i++)
+		if (u->rounds[i].of == of)
+			return &u->rounds[i];
+	return NULL;
+}
+
+/* What was asked for in slot @i begins, or waits for the round of these servers that is under way. */
+static void answer_bell(struct upstreams *u, unsigned i, nsec_t now)
+{
+	struct servers *of = u->gw->listens[i].servers;
+	uint64_t ticket = of ? servers_asked(of) : 0;
+	const struct round *under_way = ticket ? round_of(u, of) : NULL;
+
+	if (ticket && !under_way)
+		begin(u, &u->rounds[i], of, ticket, now);
+	else if (under_way && ticket > under_way->ticket)
+		atomic_store(&u->rung, true); /* after this round */
+}
+
 static void wake_workers(struct upstreams *u)
 {
 	unsigned news = atomic_load(&u->gw->bell->news);
@@ -162,22 +187,16 @@ nsec_t upstreams_tick(struct upstreams *u, nsec_t now)
 	for (unsigned i = 0; i < u->gw->nslots; i++) {
 		struct round *round = &u->rounds[i];
 
-		/* Of a route that is no more: whoever has its slot now does not wait for that. */
-		if (round->of && round->of != u->gw->listens[i].servers)
+		/* Of a slot that is free, or another route's, by now: what was asked for is another slot's. */
+		if (round->of && round->of != u->gw->listens[i].servers) {
 			end_round(round);
+			atomic_store(&u->rung, true);
+		}
 		if (round->of)
 			go_on(round);
 	}
-	if (atomic_exchange(&u->rung, false))
-		for (unsigned i = 0; i < u->gw->nslots; i++) {
-			struct servers *of = u->gw->listens[i].servers;
-			uint64_t ticket = of && !u->rounds[i].of ? servers_asked(of) : 0;
-
-			if (ticket)
-				begin(u, &u->rounds[i], of, ticket, now);
-			else if (of && u->rounds[i].of && servers_asked(of) > u->rounds[i].ticket)
-				atomic_store(&u->rung, true); /* after this round */
-		}
+	for (unsigned i = 0, n = atomic_exchange(&u->rung, false) ? u->gw->nslots : 0; i < n; i++)
+		answer_bell(u, i, now);
 	wake_workers(u);
 	return at;
 }

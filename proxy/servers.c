@@ -177,6 +177,8 @@ static enum servers_answer choose(struct servers *s, struct servers_guest *g,
 		take_server(s, g, g->pin->server, now);
 		return SERVERS_GO;
 	}
+	if (g->ticket <= s->since) /* it was for other hosts */
+		g->ticket = 0;
 	waits = !servers_are_known(s, now) && (!g->ticket || g->ticket > s->answered);
 	if (waits && !g->ticket)
 		g->ticket = servers_ask(s);

@@ -54,6 +54,7 @@ struct servers {
 		struct fabric_addr addrs[SERVERS_OF_HOST];
 	} * found;
 	uint64_t asked, answered;
+	uint64_t since; /* tickets up to this one are for hosts of another configuration */
 	struct servers_figures count;
 };
 

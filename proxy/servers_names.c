@@ -8,7 +8,8 @@
  * after the other, and back, do not make it forget who was down.
  *
  * Who comes and finds a name's time over takes a ticket; whoever looks names up answers it with all that were
- * asked for before it began. So an answer that holds for no time at all is good for those who wait for it.
+ * asked for before it began. So an answer that holds for no time at all is good for those who wait for it. A ticket from
+ * before other hosts were configured is good for nothing: who has one takes another.
  */
 #include "proxy/servers_internal.h"
 
@@ -224,6 +225,7 @@ static int configure(struct servers *s, const struct servers_config *cfg)
 		return err;
 	}
 	mem_free(was);
+	s->since = s->asked;
 	for (unsigned i = 0; i < s->nat && !cfg->probes; i++)
 		s->at[i].unprobed = 0;
 	return 0;

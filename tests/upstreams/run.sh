@@ -403,6 +403,48 @@ case_gone() {
     stop
 }
 
+# Whoever waits for a name while the file is read anew, with another, waits for that one; and sessions that keep old slots
+# of the route make no look-up count twice.
+case_renamed() {
+    local n
+    echo "nameserver 127.0.0.53
+options timeout:1 attempts:9" >"$DIR/resolv.conf"
+    printf '%s\n' 'filer.example silence' 'other.example silence' >"$DIR/zone"
+    configure 'address = "127.0.0.11";'
+    dns
+    serve 11
+    serve 12
+    gateway
+    for n in 1 2 3; do # an old slot each
+        load "old$n" --from "127.0.1.$n" --connections 1 --time 60
+        figure_is 11 sessions $n
+        configure 'address = "127.0.0.11";'
+        reload $n
+    done
+    configure 'address = "filer.example";'
+    reload 4
+    load waits --from 127.0.1.9 --connections 1 --count 20
+    local waits=$pid
+    wait_for 20 grep -qs 'filer.example A$' "$DIR/dns" || fail "nobody asks"
+    configure 'address = "other.example";'
+    reload 5
+    wait_for 20 grep -qs 'other.example A$' "$DIR/dns" || fail "nobody asks for the other"
+    printf '%s\n' 'filer.example 100 127.0.0.11' 'other.example silence' >"$DIR/zone"
+    expect 'event=name.found name=filer.example'
+    printf '%s\n' 'other.example 100 127.0.0.12' >"$DIR/zone"
+    wait "$waits" || fail "it did not wait for the new name: $(cat "$DIR/waits")"
+    [ "$(figure 12 connects)" = 1 ] || fail "it went elsewhere: $(figures connects)"
+    [ "$(lookups)" = 1 ] || fail "one look-up counts as $(lookups)"
+    stop
+}
+# reload N: for the Nth time, with another time for connections, so that sessions keep an old slot
+reload() {
+    sed -i "s/connect_timeout = 2;/connect_timeout = 1$1;/" "$CONF"
+    kill -HUP "$PID"
+    wait_for 20 eval '[ "$(grep -c "event=reload routes=1" "$LOG")" -eq '"$1"' ]' || fail "no reload $1"
+}
+lookups() { curl_metrics | sed -n 's/^rpcrdma_gw_upstream_lookups_total{route="one"} //p'; }
+
 # What is wrong in a file that is read anew is told with its line, and changes nothing.
 case_refused() {
     configure 'address = "127.0.0.11";'
