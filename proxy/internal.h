@@ -125,6 +125,9 @@ void routes_close(struct proxy *p);
 void route_hold(struct route_state *rs);
 void route_put(struct route_state *rs);
 
+/** route_successor - the route of the same name that serves, and goes on counting where @rs ends; NULL: it is no more. */
+struct route_state *route_successor(const struct proxy *p, const struct route_state *rs);
+
 /** routes_sweep - those retired that nobody holds go. */
 void routes_sweep(struct proxy *p);
 

@@ -135,8 +135,7 @@ static bool is_over(const struct route_state *rs)
 	return !rs->leader || (rs->leader->is_retired && rs->leader->holds == 0);
 }
 
-/* Who goes on counting where @rs ended; NULL: nobody. */
-static struct route_state *successor(const struct proxy *p, const struct route_state *rs)
+struct route_state *route_successor(const struct proxy *p, const struct route_state *rs)
 {
 	for (unsigned i = 0; i < p->nslots; i++)
 		if (p->routes[i] && !p->routes[i]->is_retired &&
@@ -147,7 +146,7 @@ static struct route_state *successor(const struct proxy *p, const struct route_s
 
 static void end_route(struct proxy *p, struct route_state *rs)
 {
-	struct route_state *next = successor(p, rs);
+	struct route_state *next = route_successor(p, rs);
 
 	proxy_counters_add(next ? &next->count : &p->gone, &rs->count);
 	free_route(rs);

@@ -75,6 +75,15 @@ struct route_state *session_route_of(struct route_state *listener, const struct 
 	return by_name && session_is_unneeded(listener, peer) ? find(listener, NULL) : listener;
 }
 
+/* The one for the name that the client proved; but none that a reload has removed meanwhile: whoever drained that did not
+ * find the session there, and nobody else will. */
+static struct route_state *choose(const struct session *s)
+{
+	struct route_state *rs = find(s->listener, &s->client);
+
+	return rs && rs->is_retired && !route_successor(s->proxy, rs) ? NULL : rs;
+}
+
 /* Version 2 grants messages, not calls: the bound on calls is the gateway's own. */
 static void open_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
 {
@@ -145,7 +154,7 @@ void session_choose(struct session *s)
 
 	if (!*name)
 		return;
-	rs = find(s->listener, &s->client);
+	rs = choose(s);
 	if (!rs) {
 		session_log_auth(s, &s->client);
 		log_peer(LOG_LEVEL_WARN, "hostauth.unrouted", s->host,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "hostauth/value.h"
+#include "proxy/routes.h"
 #include "tests/session/cast.h"
 
 static void all_prove_who_they_are(void **state)
@@ -459,6 +460,31 @@ static void the_name_chooses_the_route(void **state)
 	cast_end();
 }
 
+/* Route 2 is not in the file any more, or has other settings, while who is to take it proves its name. */
+static void a_route_that_was_removed_takes_nobody(void **state)
+{
+	static const char *const names[] = {"other.example"};
+
+	(void)state;
+	for (unsigned goes_on = 0; goes_on < 2; goes_on++) {
+		begin_shared(names, 1, true);
+		hall.proxy->routes[2]->leader = hall.proxy->routes[0];
+		hall.proxy->routes[0]->sharers++;
+		proxy_route_retire(hall.proxy, 2);
+		if (goes_on)
+			strcpy(hall.routes[1].name, hall.routes[2].name);
+		cast_connect();
+		if (goes_on) {
+			cast_is_served();
+		} else {
+			cast_is_refused();
+			cast_said("why=\"no route is for this name\"");
+		}
+		assert_int_equal(hall.pairs[2].server.served, 20 * goes_on);
+		cast_end();
+	}
+}
+
 static void a_name_without_a_route_is_refused(void **state)
 {
 	static const char *const names[] = {"other.example"};
@@ -603,6 +629,7 @@ int main(void)
 		cmocka_unit_test(who_does_not_wait_for_the_answer_fails),
 		cmocka_unit_test(who_waits_too_long_is_shown_out),
 		cmocka_unit_test(the_name_chooses_the_route),
+		cmocka_unit_test(a_route_that_was_removed_takes_nobody),
 		cmocka_unit_test(a_name_without_a_route_is_refused),
 		cmocka_unit_test(the_name_chooses_the_source),
 		cmocka_unit_test(a_name_without_a_source_is_refused),
