@@ -128,6 +128,15 @@ static void look_at_calls(const struct session *s, nsec_t now, struct look *l)
 	l->calls_left = s->ntxns - l->ncalls;
 }
 
+/* One session, or those that one of several clients behind an address proved a name for, do not move all the others. */
+static void drain(struct session *s, const struct look *l, nsec_t deadline)
+{
+	if (l->want.id || *l->want.name)
+		session_leave(s, deadline);
+	else
+		session_release(s, deadline);
+}
+
 /* Return: whether it was the last that is wanted. */
 static bool treat(struct session *s, struct look *l, nsec_t now)
 {
@@ -140,7 +149,7 @@ static bool treat(struct session *s, struct look *l, nsec_t now)
 		look_at_calls(s, now, l);
 		break;
 	case LOOK_DRAIN:
-		session_leave(s, now + l->patience);
+		drain(s, l, now + l->patience);
 		break;
 	case LOOK_KILL:
 		session_close(s, 0, "killed by the operator");

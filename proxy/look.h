@@ -18,10 +18,10 @@ enum look_kind {
 	LOOK_COUNTERS, /* .counters of every route */
 	LOOK_SESSIONS, /* .sessions that fit .want, those after number .after */
 	LOOK_CALLS,    /* the session with number .id, and its calls in flight */
-	LOOK_DRAIN,    /* those that fit .want are to end between two RPCs */
-	LOOK_KILL,     /* ... at once */
-	LOOK_TAP,      /* .tap listens from now on: tap.h */
-	LOOK_UNTAP,    /* ... and no longer */
+	LOOK_DRAIN, /* those that fit .want are to end between two RPCs; whole clients choose their servers anew */
+	LOOK_KILL,  /* ... at once */
+	LOOK_TAP,   /* .tap listens from now on: tap.h */
+	LOOK_UNTAP, /* ... and no longer */
 };
 
 /** struct look_want - which sessions; what is left empty does not matter. */

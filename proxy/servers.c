@@ -10,7 +10,8 @@
  *
  * A client follows its own sessions: where one of them is open at a server, the next goes there, whatever
  * others made of that server, for what failed them need not fail it. Only where probes say that the server is down,
- * or it does not take this very connection, is it another's; and then of all its sessions.
+ * or it does not take this very connection, is it another's; and then of all its sessions. A client that an operator
+ * drains follows none of them any more where it would choose another server by now.
  */
 #include "proxy/servers_internal.h"
 
@@ -297,9 +298,37 @@ uint64_t servers_moves(struct servers *s)
 	uint64_t moves;
 
 	pthread_mutex_lock(&s->lock);
-	moves = s->count.moves;
+	moves = s->count.moves + s->released;
 	pthread_mutex_unlock(&s->lock);
 	return moves;
+}
+
+/* Whether the client would have another server if it came now; names that are to be looked up again may lead anywhere. */
+static bool has_other(const struct servers *s, struct servers_pin *pin, nsec_t now)
+{
+	const struct servers_guest anew = {.pin = pin};
+	uint32_t own = pick(s, &anew, now);
+
+	return own != CHOICE_NONE && (own != pin->server || !servers_are_known(s, now));
+}
+
+bool servers_release(struct servers *s, const struct servers_guest *g, nsec_t now)
+{
+	bool released;
+
+	pthread_mutex_lock(&s->lock);
+	released = g->is_open && g->epoch == g->pin->epoch && has_other(s, g->pin, now);
+	if (released) {
+		s->at[g->pin->server].users--; /* of which the guest is another */
+		g->pin->has_server = false;
+		g->pin->open = 0;
+		g->pin->epoch++;
+		s->released++;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (released)
+		servers_ring(s, true);
+	return released;
 }
 
 void servers_leave(struct servers *s, struct servers_guest *g)

@@ -14,7 +14,7 @@
  *   hosts, as configured --(a name is looked up)--> servers, one an address --choice.h--> a client's
  *
  * A client's connections go to one server. As long as one of them is there, those that come later follow it, whatever
- * became of names, of other servers, or of what was configured. Where its server does not take a connection, or probes
+ * became of names, of other servers, or of what was configured, unless an operator drains them. Where its server does not take a connection, or probes
  * found it down, the client moves, whole: its next server is noted for it, and its sessions with the old one hear of
  * it (servers_has_moved()).
  *
@@ -120,7 +120,15 @@ bool servers_failed(struct servers *s, struct servers_guest *g, nsec_t now);
 /** servers_has_moved - its client has another server by now. */
 bool servers_has_moved(struct servers *s, const struct servers_guest *g);
 
-/** servers_moves - how many clients have; when it has changed servers_has_moved() may be true of some. */
+/**
+ * servers_release - its client, which is drained, follows its sessions no more, but chooses anew
+ *
+ * Its sessions that there are yet have moved then. Nothing happens where it would choose the same server, or has none.
+ * Return: whether it did.
+ */
+bool servers_release(struct servers *s, const struct servers_guest *g, nsec_t now);
+
+/** servers_moves - how many clients have, or were released; when it has changed servers_has_moved() may be true of some. */
 uint64_t servers_moves(struct servers *s);
 
 /** servers_leave - the session ends; idempotent. */

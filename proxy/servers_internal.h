@@ -54,7 +54,8 @@ struct servers {
 		struct fabric_addr addrs[SERVERS_OF_HOST];
 	} * found;
 	uint64_t asked, answered;
-	uint64_t since; /* tickets up to this one are for hosts of another configuration */
+	uint64_t since;	   /* tickets up to this one are for hosts of another configuration */
+	uint64_t released; /* clients that were sent to choose anew */
 	struct servers_figures count;
 };
 

@@ -283,6 +283,9 @@ void session_unfound(struct session *s);
  * it is on its way. */
 bool session_found(struct session *s);
 
+/** session_release - as session_leave(); and its client, with all its sessions, goes where it would go if it came now. */
+void session_release(struct session *s, nsec_t deadline);
+
 /** session_fail_over - the server leg ended with @status. Return: whether another server is tried. */
 bool session_fail_over(struct session *s, int status);
 

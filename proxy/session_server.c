@@ -179,6 +179,12 @@ static void go_on_waiting(struct route_state *rs)
 	}
 }
 
+void session_release(struct session *s, nsec_t deadline)
+{
+	(void)servers_release(s->route->servers, &s->way->guest, s->proxy->now);
+	session_leave(s, deadline);
+}
+
 /* Between two RPCs: what its server has begun to do is not asked of another. */
 static void follow_clients(struct route_state *rs)
 {
@@ -189,7 +195,7 @@ static void follow_clients(struct route_state *rs)
 		if (timer_is_armed(&s->leave) || !servers_has_moved(rs->servers, &way->guest))
 			continue;
 		log_peer(LOG_LEVEL_INFO, "session.moves", s->host,
-			 "session=%llu route=%s why=\"its client is with another server\"",
+			 "session=%llu route=%s why=\"its client leaves this server\"",
 			 (unsigned long long)s->id, rs->route->name);
 		session_leave(s, rs->proxy->now + rs->route->move_patience);
 	}

@@ -279,6 +279,42 @@ static void a_client_that_comes_back_counts_its_own(void **state)
 	end();
 }
 
+/* Whoever of them ends first, and comes again at once. */
+static void a_client_that_is_drained_chooses_anew(void **state)
+{
+	struct servers_guest a[3] = {{.pin = NULL}}, late = {.pin = NULL}, b = {.pin = NULL};
+	uint64_t before;
+
+	(void)state;
+	begin(pair);
+	goes_to(&b, "10.1.0.2", "10.0.0.1");
+	fails(&b);
+	for (unsigned i = 0; i < 3; i++)
+		is_with(&a[i], "10.1.0.1", "10.0.0.2");
+	before = servers_moves(servers);
+	assert_false(servers_release(servers, &a[0], now)); /* the other is down yet */
+	assert_false(has_moved(&a[1]));
+	assert_int_equal(servers_moves(servers), before);
+	leaves(&b);
+	now += 60 * S;
+	assert_true(servers_release(servers, &a[0], now));
+	assert_false(servers_release(servers, &a[1], now)); /* it was */
+	assert_int_not_equal(servers_moves(servers), before);
+	assert_true(has_moved(&a[0]) && has_moved(&a[1]) && has_moved(&a[2]));
+	leaves(&a[0]);
+	is_with(&a[0], "10.1.0.1", "10.0.0.1");
+	assert_int_equal(seen("10.0.0.2")->figures.sessions, 2);
+	leaves(&a[1]);
+	is_with(&late, "10.1.0.1", "10.0.0.1");
+	assert_false(has_moved(&a[0]) || has_moved(&late));
+	leaves(&a[2]);
+	assert_false(servers_release(servers, &late, now)); /* it is with its own */
+	assert_int_equal(figures()->moves, 0);
+	leaves(&a[0]);
+	leaves(&late);
+	end();
+}
+
 /* The whole address counts: a network is full of clients. */
 static void clients_of_one_network_are_spread(void **state)
 {
@@ -324,6 +360,7 @@ static void *worker(void *arg)
 				break;
 		}
 		(void)has_moved(&g);
+		(void)servers_release(servers, &g, now);
 		leaves(&g);
 	}
 	return NULL;
@@ -363,6 +400,7 @@ int main(void)
 		cmocka_unit_test(a_client_moves_whole_and_only_when_it_arrives),
 		cmocka_unit_test(a_client_with_nowhere_to_go_stays),
 		cmocka_unit_test(a_client_that_comes_back_counts_its_own),
+		cmocka_unit_test(a_client_that_is_drained_chooses_anew),
 		cmocka_unit_test(clients_of_one_network_are_spread),
 		cmocka_unit_test(workers_share_them),
 	};

@@ -486,6 +486,60 @@ static void a_client_moves_with_all_it_has(void **state)
 	end();
 }
 
+/* Worker by worker, as daemon/inquiry.c asks them. */
+static void drain_route(void)
+{
+	for (unsigned i = 0; i < WORKERS; i++) {
+		struct look l = {
+			.kind = LOOK_DRAIN, .want = {.route = LOOK_ANY_ROUTE}, .patience = 20 * S};
+
+		while (proxy_look(workers[i], &l, memnet_now(net)))
+			;
+		run(S / 100);
+	}
+}
+
+/* Those who come again while one is in the middle of an RPC do not follow it, though the server is in no file any more. */
+static void who_is_drained_goes_where_it_belongs(void **state)
+{
+	struct servers_config others = {.port = 20050, .nhosts = 1, .patience = 3 * S};
+	struct end *idle[4], *busy, *late;
+
+	(void)state;
+	begin(&(struct how){.by_client = false});
+	for (unsigned i = 0; i < 4; i++)
+		idle[i] = is_served(0);
+	busy = is_served(0);
+	at[0].hangs = true;
+	send_octets(busy, 7, RPC_CALL);
+	run(S / 10);
+	strcpy(others.hosts[0].name, "server1");
+	others.hosts[0].addr = at[1].addr;
+	assert_int_equal(servers_configure(servers, &others), 0);
+	is_served(0);
+	assert_int_equal(sessions_of(0), 6); /* nothing is moved unless it is told to be */
+	drain_route();
+	run(S);
+	for (unsigned i = 0; i < 4; i++)
+		assert_true(idle[i]->is_closed);
+	assert_false(busy->is_closed);
+	late = is_served(0);
+	assert_int_equal(sessions_of(0), 1);
+	assert_int_equal(sessions_of(1), 1);
+	send_octets(at[0].held, 7, RPC_REPLY);
+	run(S);
+	assert_int_equal(busy->replies, 1);
+	assert_true(busy->is_closed);
+	/* Once more: it is where it belongs, and so is what comes while another of its sessions is there. */
+	run(30 * S);
+	drain_route();
+	late = is_served(0);
+	assert_false(late->is_closed);
+	assert_int_equal(sessions_of(0), 0);
+	assert_int_equal(sessions_of(1), 1);
+	end();
+}
+
 /* Torn from a server that serves, for one that nobody knows? Only once there is another. */
 static void a_client_that_nobody_else_takes_stays(void **state)
 {
@@ -652,6 +706,8 @@ static void nothing_is_left_of_any_of_it(void **state)
 				end_free(e);
 			if (servers_asked(servers) && rng_below(&r, 2))
 				answer(rng_below(&r, SERVERS), rng_below(&r, 3) * S);
+			if (rng_below(&r, 20) == 0)
+				drain_route();
 			run(rng_below(&r, 3000) * NSEC_PER_MS);
 		}
 		end();
@@ -696,6 +752,7 @@ int main(void)
 		cmocka_unit_test(connections_of_a_client_have_one_server),
 		cmocka_unit_test(who_is_refused_by_one_has_the_next),
 		cmocka_unit_test(a_client_moves_with_all_it_has),
+		cmocka_unit_test(who_is_drained_goes_where_it_belongs),
 		cmocka_unit_test(a_client_that_nobody_else_takes_stays),
 		cmocka_unit_test(a_name_is_waited_for),
 		cmocka_unit_test(a_name_that_nobody_knew_is_waited_for_so_long),
