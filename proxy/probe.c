@@ -10,7 +10,7 @@
  * connection of its own with one call, the NULL procedure of NFS, which needs no export and no rights; a server
  * that does not know the program says so, and serves.
  *
- * Of all workers one probes a route's servers. A probe that there is no memory for is no verdict. What a probe has is
+ * Of all workers one probes a route's servers. A probe that there is no memory, no place or no address for is no verdict. What a probe has is
  * of the memory for connections, as that of sessions is, but it makes nobody room.
  */
 #include <string.h>
@@ -152,6 +152,22 @@ static bool again_as_v1(struct probe *pr, int status)
 	return probe_connect(pr) == 0;
 }
 
+/* By name: other limits of ours, on what it sends, are the server's to keep. */
+static bool is_own_want(int status)
+{
+	return status == ERR_NOMEM || status == ERR_AGAIN || status == ERR_CONFIG;
+}
+
+static void on_closed(struct probe *pr, const struct leg_out *out)
+{
+	if (again_as_v1(pr, out->status))
+		return;
+	if (is_own_want(out->status))
+		pr->is_over = true;
+	else
+		conclude(pr, false, out->why ? out->why : err_name(out->status));
+}
+
 static void on_out(struct probe *pr, struct leg_out *out)
 {
 	switch (out->kind) {
@@ -166,8 +182,7 @@ static void on_out(struct probe *pr, struct leg_out *out)
 		pr->answered |= out->xid == pr->msg.xid;
 		break;
 	case LEG_OUT_CLOSED:
-		if (!again_as_v1(pr, out->status))
-			conclude(pr, false, out->why ? out->why : err_name(out->status));
+		on_closed(pr, out);
 		break;
 	case LEG_OUT_NONE:
 	case LEG_OUT_SENT:

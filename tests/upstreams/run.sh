@@ -245,6 +245,22 @@ case_hangs() {
     "$BIN/rpcrdma-gwctl" --socket "$CTL" routes | grep -q '^server     127.0.0.11:20050 of 127.0.0.11: down, 0 sessions' || fail "routes do not tell"
     stop
 }
+# That the gateway has not the address that it is to have there is nobody else's fault: once it has, all are as they were.
+case_own_want() {
+    configure 'addresses = ["127.0.0.11", "127.0.0.12"]; probe_interval = 1; source = "10.99.0.1";'
+    serve 11
+    serve 12
+    gateway
+    sleep 3.5 # three probes
+    no_client
+    is_figure 11 up 1 && is_figure 12 up 1 || fail "servers are down that nobody asked"
+    [ "$(figure 11 probes)" -eq 0 ] || fail "what was not asked counts as a probe"
+    ! has event=upstream.down || fail "a server is down that nobody asked"
+    ip address add 10.99.0.1/32 dev lo
+    wait_for 20 eval '[ "$(figure 11 probes)" -gt 0 ]' || fail "no probes"
+    grows 11 client
+    stop
+}
 curl_metrics() {
     python3 -c 'import sys, urllib.request as u; print(u.urlopen("http://%s:9749/metrics" % sys.argv[1]).read().decode())' "$GW"
 }
