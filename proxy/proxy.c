@@ -90,10 +90,10 @@ static void end_hungriest(struct proxy *p, const struct recvs *r)
 /* Each took some after it had been let in: together that may be more than there is. */
 static void shed(struct proxy *p)
 {
-	size_t held = p->fixed_bytes + session_pooled(p);
+	size_t excess = session_excess(p);
 
-	for (unsigned i = 0; i < p->cfg.nfabrics && held > p->fixed_limit; i++)
-		fabric_shed(p->cfg.fabrics[i], held - p->fixed_limit);
+	for (unsigned i = 0; i < p->cfg.nfabrics && excess; i++)
+		fabric_shed(p->cfg.fabrics[i], excess);
 }
 
 static void on_trim(struct timer *timer, nsec_t now)

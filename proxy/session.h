@@ -195,8 +195,9 @@ struct session {
 /** session_open - answer an incoming connection; takes @ev->conn. */
 void session_open(struct route_state *listener, const struct fabric_event *ev);
 
-/** session_pooled - what connections of all sessions have of the fabrics' pools, while octets are under way. */
-size_t session_pooled(const struct proxy *p);
+/** session_excess - how much of the fabrics' pools, which connections have while octets are under way, is beyond what
+ * sessions may have all together. */
+size_t session_excess(const struct proxy *p);
 
 /* session_end.c */
 

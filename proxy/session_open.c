@@ -98,7 +98,7 @@ static void on_leave(struct timer *timer, nsec_t now)
 	session_touch(s);
 }
 
-size_t session_pooled(const struct proxy *p)
+static size_t pooled_bytes(const struct proxy *p)
 {
 	size_t sum = 0;
 
@@ -107,11 +107,22 @@ size_t session_pooled(const struct proxy *p)
 	return sum;
 }
 
+size_t session_excess(const struct proxy *p)
+{
+	size_t pooled = pooled_bytes(p), held = p->fixed_bytes + pooled;
+	size_t limit = p->nsessions <= p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)
+						  : p->fixed_limit;
+
+	if (held <= limit)
+		return 0;
+	return held - limit < pooled ? held - limit : pooled;
+}
+
 static bool has_memory(const struct route_state *rs, const struct fabric_conn *client)
 {
 	const struct proxy *p = rs->proxy;
 
-	return p->fixed_bytes + session_pooled(p) + fixed_bytes(rs, client) <= fixed_limit(p);
+	return p->fixed_bytes + pooled_bytes(p) + fixed_bytes(rs, client) <= fixed_limit(p);
 }
 
 /* Return: 0 or ERR_NOMEM. */

@@ -310,10 +310,11 @@ static size_t op_pooled(const struct fabric *f)
 	       iw->lobby.count * (sizeof(struct iwarp_conn) + sizeof(struct iwarp_frames));
 }
 
-/* Return: whether it held some the last time, too, and has hardly moved since. */
+/* Return: whether it held some the last time, too, and has hardly moved since. What the socket has yet its peer has not
+ * taken: a slow one may take much of that before it calls for more. */
 static bool idles_on_memory(struct iwarp_conn *c)
 {
-	uint64_t moved = c->qp.rx.octets + c->qp.tx.taken;
+	uint64_t moved = c->qp.rx.octets + c->qp.tx.taken - sock_backlog(c->fd);
 	bool idles = c->shed_look == c->iw->sheds - 1 && moved - c->shed_moved < SHED_LEAST;
 
 	c->shed_look = c->iw->sheds;
@@ -332,7 +333,7 @@ static void op_shed(struct fabric *f, size_t octets)
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, all);
 		size_t holds = c->state == IWARP_OPEN ? qp_holds(&c->qp) : 0;
 
-		if (!holds || !idles_on_memory(c) || !list_is_empty(&c->starved) || !octets)
+		if (!holds || !idles_on_memory(c) || qp_is_starved(&c->qp) || !octets)
 			continue;
 		iwarp_conn_end(c, ERR_NOMEM, "memory is short, and it holds some and hardly moves");
 		octets -= holds < octets ? holds : octets;

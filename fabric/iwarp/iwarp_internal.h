@@ -91,6 +91,7 @@ struct iwarp_conn {
 	uint64_t stall_octets, stall_messages;
 	uint32_t stall_msn;
 	uint32_t press_msn; /* the message seen by so many looks: receives_press() */
+	uint32_t press_at;  /* octets of it that had come */
 	uint8_t press_looks;
 	uint32_t shed_look; /* the last that found it holding some; octets moved until then */
 	uint64_t shed_moved;

@@ -96,9 +96,7 @@ int qp_init(struct qp *qp, const struct qp_depths *depths, const uint64_t seed[5
 /* Receives of all that nobody will look at. */
 static void return_shared(struct qp *qp)
 {
-	if (qp->shared)
-		recvq_return(qp->recvq, qp->shared);
-	qp->shared = NULL;
+	qp_return_receive(qp);
 	for (struct qp_event *e = qp->ev_first; e; e = e->next)
 		if (e->type == FABRIC_EV_RECV)
 			recvq_return(qp->recvq, container_of(e, struct qp_recv, done));
@@ -408,8 +406,10 @@ int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written)
 
 void qp_disconnect(struct qp *qp)
 {
-	if (qp->state == QP_OPEN)
-		qp->state = QP_DRAINING;
+	if (qp->state != QP_OPEN)
+		return;
+	qp->state = QP_DRAINING;
+	qp_return_receive(qp);
 }
 
 static void flush_fifo(struct qp *qp, struct qp_fifo *fifo)
@@ -463,9 +463,7 @@ void qp_stop(struct qp *qp, int status, const char *why)
 		qp_complete(qp, &qp->recvs[qp->recv_head].done, FABRIC_EV_RECV, ERR_FLUSHED, 0);
 		qp->recv_head = qp->recv_head + 1 == qp->depths.max_recvs ? 0 : qp->recv_head + 1;
 	}
-	if (qp->shared)
-		recvq_return(qp->recvq, qp->shared);
-	qp->shared = NULL;
+	qp_return_receive(qp);
 	qp_rx_drop(qp);
 	flush_exposures(qp);
 	qp->irq_count = 0;

@@ -24,6 +24,13 @@ struct qp_recv *qp_receive(struct qp *qp)
 	return qp->shared;
 }
 
+void qp_return_receive(struct qp *qp)
+{
+	if (qp->shared)
+		recvq_return(qp->recvq, qp->shared);
+	qp->shared = NULL;
+}
+
 void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated)
 {
 	struct qp_recv *r = qp->recvq ? qp->shared : &qp->recvs[qp->recv_head];
@@ -67,6 +74,7 @@ void qp_fail(struct qp *qp, int err, struct ddp_term term)
 	if (qp->state != QP_OPEN && qp->state != QP_DRAINING)
 		return;
 	qp->state = QP_TERMINATING;
+	qp_return_receive(qp);
 	qp->status = err;
 	qp->why = ddp_term_words(term);
 	qp->term = term;

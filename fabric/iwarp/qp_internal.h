@@ -19,6 +19,9 @@ void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, in
  * there is none. */
 struct qp_recv *qp_receive(struct qp *qp);
 
+/** qp_return_receive - nothing more comes: one of all, that a message had begun to fill, is for others. */
+void qp_return_receive(struct qp *qp);
+
 /** qp_rx_next_piece - where payload goes on, for there is more of it. */
 static inline void qp_rx_next_piece(struct qp_rx *rx)
 {

@@ -8,10 +8,11 @@
  *
  * A message takes its Receive with its first octets, so peers that begin messages, a thousand at once, and
  * do not end them have all there are (RFC 5042 section 6.4.3.1): far cheaper than the least rate that
- * stream_stalled() asks for. So, while others wait and none is left, each of those has a second for the rest.
+ * stream_stalled() asks for. So, while others wait and none is left, each of those has a second for every eighth of a
+ * Receive.
  */
 
-enum { PRESS_LOOKS = 4 };
+enum { PRESS_LOOKS = 4, PRESS_PARTS = 8 };
 
 int receives_share(struct fabric *f, uint32_t len)
 {
@@ -56,15 +57,27 @@ void receives_period(struct timer *timer, nsec_t now)
 		timer_arm(&iw->timers, timer, now + NSEC_PER_SEC);
 }
 
-/* As often as looks saw it within the same message. */
+/* Octets of the Send under way that have come. */
+static uint32_t come(const struct qp_rx *rx)
+{
+	bool placing = rx->state == QP_RX_PLACE && !rx->h.tagged;
+
+	return rx->send_done + (placing ? rx->payload_len - rx->left : 0);
+}
+
+/* So many looks saw it within the same message, and hardly further: who has a slow line gets on. */
 static bool is_late(struct iwarp_conn *c)
 {
-	uint32_t msn = c->qp.rx.send_msn;
+	uint32_t msn = c->qp.rx.send_msn, at = come(&c->qp.rx);
 
-	if (c->press_msn != msn)
+	if (!c->qp.shared)
+		return false;
+	if (c->press_msn != msn || at >= c->press_at + c->qp.shared->len / PRESS_PARTS) {
+		c->press_msn = msn;
+		c->press_at = at;
 		c->press_looks = 0;
-	c->press_msn = msn;
-	return ++c->press_looks > PRESS_LOOKS && c->state == IWARP_OPEN;
+	}
+	return ++c->press_looks > PRESS_LOOKS;
 }
 
 void receives_press(struct timer *timer, nsec_t now)

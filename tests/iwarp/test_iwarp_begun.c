@@ -121,6 +121,59 @@ static void test_begun_and_other_messages(void **state)
 	one_beside_them("x", say_write);
 }
 
+/* Whose line is slow gets on, a little at a time, and ends: others wait for that. */
+static void test_slow_ones(void **state)
+{
+	enum { PART = LEN / 16 };
+	struct ddp_header h = {.opcode = RDMAP_SEND, .msn = 1};
+	uint8_t wire[2 * PART], octets[PART] = {0};
+	nsec_t next;
+
+	(void)state;
+	start();
+	for (; h.offset < LEN; h.offset += PART) {
+		h.last = h.offset == LEN - PART;
+		for (unsigned i = 0; i < RECVS; i++) {
+			size_t n = make_fpdu(wire, &h, octets, PART, true);
+
+			assert_int_equal(send(peers[i].fd, wire, n, 0), n);
+		}
+		if (!h.offset) {
+			for (unsigned i = 0; i < 5; i++)
+				sock_pair_step(&pair);
+			say(modest.fd,
+			    (struct ddp_header){.last = true, .opcode = RDMAP_SEND, .msn = 1},
+			    "hello");
+		}
+		for (next = poll_loop_now() + 250 * NSEC_PER_MS; poll_loop_now() < next;)
+			sock_pair_step(&pair);
+	}
+	for (unsigned i = 0; i < RECVS; i++) {
+		sock_pair_wait(&pair, peers[i].conn, FABRIC_EV_RECV, 1);
+		assert_int_equal(fabric_post_shared(pair.f, recvs[i], recvs[i]), 0);
+	}
+	sock_pair_wait(&pair, modest.conn, FABRIC_EV_RECV, 1);
+	assert_int_equal(sock_pair_count(&pair, NULL, FABRIC_EV_DISCONNECTED), 0);
+	end();
+}
+
+/* Nothing more is read of who is disconnected: what a message of his had begun to fill is free at once. */
+static void test_disconnected(void **state)
+{
+	(void)state;
+	start();
+	for (unsigned i = 0; i < RECVS; i++)
+		say(peers[i].fd, (struct ddp_header){.opcode = RDMAP_SEND, .msn = 1}, "x");
+	for (unsigned i = 0; i < 5; i++)
+		sock_pair_step(&pair);
+	for (unsigned i = 0; i < RECVS; i++)
+		fabric_disconnect(peers[i].conn);
+	say(modest.fd, (struct ddp_header){.last = true, .opcode = RDMAP_SEND, .msn = 1}, "hello");
+	sock_pair_wait(&pair, modest.conn, FABRIC_EV_RECV, 1);
+	assert_int_equal(sock_pair_count(&pair, NULL, FABRIC_EV_DISCONNECTED), 0);
+	end();
+}
+
 /* As long as there are Receives nobody is in a hurry. */
 static void test_slow_alone(void **state)
 {
@@ -210,6 +263,8 @@ int main(void)
 		cmocka_unit_test(test_begun_without_octets),
 		cmocka_unit_test(test_begun),
 		cmocka_unit_test(test_begun_and_other_messages),
+		cmocka_unit_test(test_slow_ones),
+		cmocka_unit_test(test_disconnected),
 		cmocka_unit_test(test_slow_alone),
 		cmocka_unit_test(test_memory_is_short),
 		cmocka_unit_test(test_who_moves_stays),
