@@ -106,6 +106,13 @@ static int may_begin(struct v2_conn *c, const struct rpc_tx *tx, size_t header, 
 	return v2_cover_check(c, tx, v2_cover_sends(c, tx->msg, header + body));
 }
 
+/* A peer may say what it takes in the middle of a message: of that what is left may not be cut any more. */
+static bool may_go_on(const struct v2_conn *c, size_t header, size_t left)
+{
+	return header + left <= c->t.peer.send_bytes ||
+	       header + 4 + left % 4 <= c->t.peer.send_bytes;
+}
+
 /* What the next Send of @tx carries: the type, and octets of body. */
 static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size_t header,
 			  size_t left, size_t *body_len)
@@ -190,7 +197,9 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 		return ERR_AGAIN;
 	if (v2_rtr_is_extended(tx->msg))
 		return encode_extended(c, tx, hdr, cap, hdr_len, body_len);
-	len = tx->body_sent == 0 ? may_begin(c, tx, header, body) : 0;
+	len = tx->body_sent == 0			   ? may_begin(c, tx, header, body)
+	      : may_go_on(c, header, body - tx->body_sent) ? 0
+							   : ERR_TOOBIG;
 	if (len < 0)
 		return len;
 	h.xid = tx->msg->xid;

@@ -293,8 +293,12 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 		leg_free_slot(leg, slot);
 		if (more == ERR_AGAIN)
 			return SEND_WAITS;
+		if (leg->active == tx) { /* its peer waits for the rest, and for nothing else */
+			leg_stop(leg, more, "a message that was begun cannot go on");
+			more = ERR_CLOSED;
+		}
 		fail_tx(leg, tx, more);
-		return SEND_DONE;
+		return more == ERR_CLOSED ? SEND_STOPS : SEND_DONE;
 	}
 	sge[0] = (struct fabric_sge){slot->data, (uint32_t)hdr_len};
 	n = 1 + leg_gather(tx->tx.msg, from, body_len, sge + 1);

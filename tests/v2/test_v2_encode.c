@@ -166,6 +166,36 @@ static void nothing_between_the_parts(void **state)
 	assert_int_equal(encode(&other), 0);
 }
 
+/* An end may speak before its properties come, and these in the middle of our message: where there is no room for its last
+ * part any more it does not end in parts without octets. */
+static void less_room_in_the_middle(void **state)
+{
+	enum { SEGMENTS = 64, PARTS = 20 };
+	struct rpc_tx tx;
+	unsigned parts = 0;
+
+	(void)state;
+	conn_open(RPC_ACCEPTOR);
+	tx = message(RPC_REPLY, 8000);
+	m.nwrites = 1;
+	m.writes[0] = (struct rpc_chunk){0};
+	for (unsigned i = 0; i < SEGMENTS; i++) {
+		struct segment s = {.handle = 7, .length = 8};
+
+		assert_int_equal(rpc_msg_add_segment(&m, &m.writes[0], &s), 0);
+	}
+	assert_int_equal(encode(&tx), 1);
+	conn.t.peer.send_bytes = 1024;
+	while (parts++ < PARTS && encode(&tx) == 1)
+		assert_true(body_len > 0);
+	assert_true(parts < PARTS);
+	assert_int_equal(encode(&tx), ERR_TOOBIG);
+	conn.t.peer.send_bytes = 4096;
+	while (encode(&tx) == 1)
+		assert_true(body_len > 0);
+	assert_int_equal(tx.body_sent, 8000);
+}
+
 static void no_room_changes_nothing(void **state)
 {
 	struct rpc_tx tx;
@@ -358,6 +388,7 @@ int main(void)
 		cmocka_unit_test(odd_ends_are_continued_too),
 		cmocka_unit_test(an_error_about_a_reply_fails_no_call),
 		cmocka_unit_test(nothing_between_the_parts),
+		cmocka_unit_test(less_room_in_the_middle),
 		cmocka_unit_test(no_room_changes_nothing),
 		cmocka_unit_test(external_with_a_body_chunk),
 		cmocka_unit_test(what_cannot_be_expressed),
