@@ -162,6 +162,8 @@ void txn_unqueue(struct txn *t)
 	struct session_queue *q = session_queue(t->s, t->reverse);
 
 	list_del(&t->wait_link);
+	if (t->reverse && t->taken) /* it may be what leaves_enough() saw */
+		quota_again(&q->quota);
 	count_taken(t, -t->taken);
 	session_ops(t->s, t->rsp)->exposed -= t->exposures;
 	q->running -= t->started;

@@ -144,6 +144,11 @@ void quota_served(struct quota_member *m)
 	end_claim(m->group);
 }
 
+void quota_again(struct quota_member *m)
+{
+	m->group->pool->ended++;
+}
+
 /* How often there came to be more room for @g. */
 static uint64_t times_room_grew(const struct quota_group *g)
 {

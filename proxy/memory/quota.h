@@ -64,7 +64,7 @@ struct quota_pool {
 	unsigned ngroups;	     /* of the pool */
 	struct list groups;	     /* those with members that wait */
 	struct quota_group *claimer; /* what comes free of the common zones is kept for it */
-	uint64_t ended;		     /* such claims that ended, and groups that went, since ever */
+	uint64_t ended; /* such claims that ended, groups that went, quota_again(), since ever */
 };
 
 struct quota {
@@ -149,6 +149,9 @@ static inline bool quota_others_wait(const struct quota_member *m)
  * quota_may_take(), and gets in line again with quota_wait() when it has to.
  */
 struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose);
+
+/** quota_again - what members like @m wait for beside memory may have come to be: each is to be tried. */
+void quota_again(struct quota_member *m);
 
 /** quota_deadline - when quota_next() is needed though no memory comes back, or NSEC_NEVER. */
 nsec_t quota_deadline(const struct quota *s);
