@@ -68,8 +68,8 @@ enum { SESSION_LARGE = 16 << 10 };
  * session ends.
  *
  * 1 MiB a minute are 140 kbit/s: less than each of 5,000 busy sessions has of a shared gigabit link,
- * and enough for the largest piece that common clients move at once to be done within the first
- * minute; a larger one has the time that it takes at that rate. Sixteen steps a minute are fewer
+ * and enough for the largest piece that is moved at once (txn_ops.c) to be done within the first
+ * minute. Sixteen steps a minute are fewer
  * than any path's delay allows. As the kernel takes octets in bursts of a third of what it buffers
  * for a socket (4 MiB at most), the slowest link that is served in every case has 200 kbit/s for
  * each session.
@@ -92,7 +92,6 @@ struct session_flow {
 	unsigned posted;
 	uint64_t octets;  /* of those posted */
 	uint64_t moved;	  /* of all those completed */
-	uint32_t largest; /* of those posted since none was */
 	struct session_watch watch;
 };
 

@@ -4,8 +4,6 @@
 
 void session_posted(struct session_flow *f, uint32_t bytes)
 {
-	if (f->posted == 0 || bytes > f->largest)
-		f->largest = bytes;
 	f->posted++;
 	f->octets += bytes;
 }

@@ -30,13 +30,6 @@ enum watch_turn { WATCH_NOTHING, WATCH_PAUSED, WATCH_OWED };
 
 #define NSEC_PER_OCTET (SESSION_PATIENCE / SESSION_RATE)
 
-static nsec_t patience_for(uint32_t largest)
-{
-	nsec_t needed = largest * NSEC_PER_OCTET;
-
-	return needed > SESSION_PATIENCE ? needed : SESSION_PATIENCE;
-}
-
 /* What @moved since the last look, as time; more than the patience there is makes no difference. */
 static nsec_t watch_earned(const struct session_watch *w, uint64_t moved, nsec_t patience)
 {
@@ -73,7 +66,7 @@ static void watch_look(struct session *s, struct session_watch *w, enum watch_tu
 static void look_at_flow(struct session *s, struct session_flow *f)
 {
 	watch_look(s, &f->watch, f->posted ? WATCH_OWED : WATCH_NOTHING, f->moved,
-		   patience_for(f->largest));
+		   SESSION_PATIENCE);
 }
 
 /* Without credit or without memory of the gateway's a peer cannot go on with its message. */

@@ -127,7 +127,7 @@ struct txn {
 	/* txn_ops.c: progress through the segments to Read or Write, and what is posted of them */
 	struct list op_link; /* requester leg's queue for operation slots; self-linked when not */
 	unsigned op_chunk, op_seg;
-	uint32_t op_offset;
+	uint32_t op_offset, op_moved; /* of the chunk; of its segment */
 	unsigned ops;
 
 	/* Last and large: not cleared, but written whole. */

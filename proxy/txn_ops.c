@@ -2,7 +2,8 @@
 /*
  * The Reads and Writes of a transaction, both on the requester's leg: a leg has
  * a bounded number of them outstanding, so transactions queue for slots and the
- * first of the queue posts as many as there are.
+ * first of the queue posts as many as there are. Each moves SESSION_RATE octets at most: what a peer answers of
+ * a larger segment is seen as it comes, so silence is no slowness (session.h).
  */
 #include "proxy/internal.h"
 
@@ -36,6 +37,16 @@ static int post_one(struct txn *t, uint8_t *at, const struct segment *seg)
 	return fabric_write(t->req->conn, &sge, 1, seg, t);
 }
 
+/* What is next of @seg; nothing: all of it has been. */
+static struct segment next_piece(const struct txn *t, const struct segment *seg)
+{
+	uint32_t left = seg->length - t->op_moved;
+
+	return (struct segment){.handle = seg->handle,
+				.length = left < SESSION_RATE ? left : SESSION_RATE,
+				.offset = seg->offset + t->op_moved};
+}
+
 /* Return: 1 all posted, 0 as many as may be outstanding, or as the fabric has room for, or an error. */
 static int post_ops(struct txn *t, struct session_ops *ops)
 {
@@ -44,24 +55,28 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 	uint8_t *here;
 
 	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here)) {
-		for (; t->op_seg < chunk->count; t->op_seg++) {
-			const struct segment *seg = &msg->segs[chunk->first + t->op_seg];
+		while (t->op_seg < chunk->count) {
+			struct segment piece = next_piece(t, &msg->segs[chunk->first + t->op_seg]);
 			int err;
 
-			if (seg->length == 0)
+			if (piece.length == 0) {
+				t->op_seg++;
+				t->op_moved = 0;
 				continue;
+			}
 			if (session_ops_posted(ops) == SESSION_OP_DEPTH)
 				return 0;
-			err = post_one(t, here + t->op_offset, seg);
+			err = post_one(t, here + t->op_offset, &piece);
 			if (err == ERR_AGAIN && txn_short(t))
 				return 0;
 			if (err < 0)
 				return err;
 			t->short_since = 0;
-			t->op_offset += seg->length;
+			t->op_offset += piece.length;
+			t->op_moved += piece.length;
 			t->ops++;
 			session_posted(t->state == TXN_PULL ? &ops->reads : &ops->writes,
-				       seg->length);
+				       piece.length);
 		}
 		t->op_chunk++;
 		t->op_seg = 0;
@@ -97,7 +112,7 @@ bool txn_ops_begin(struct txn *t)
 	if (is_first && !has_ops(t))
 		return true;
 	t->op_chunk = t->op_seg = 0;
-	t->op_offset = 0;
+	t->op_offset = t->op_moved = 0;
 	list_add_tail(&ops->queue, &t->op_link);
 	/* Those before it wait for what completes, or for a while: txn_ops_next() goes on with them. */
 	return is_first && try_first(t->s, ops, t);

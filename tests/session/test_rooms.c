@@ -392,7 +392,7 @@ static void count_shed(struct fabric *f, size_t octets)
 /* What connections take once they are in is looked at as well: beyond the limit the fabric ends some. */
 static void what_connections_take_later_has_the_same_limit(void **state)
 {
-	const struct fabric_ops *real;
+	const struct fabric_ops *before;
 	struct fabric_ops ops;
 	struct fabric *f;
 
@@ -401,8 +401,8 @@ static void what_connections_take_later_has_the_same_limit(void **state)
 	for (unsigned i = 0; i < w.s.pairs; i++) /* who is silent is shown out */
 		assert_true(peer_call(&w.pairs[i].client, &plain));
 	f = w.gw_fabrics[0];
-	real = f->ops;
-	ops = *real;
+	before = f->ops;
+	ops = *before;
 	ops.pooled = much;
 	ops.shed = count_shed;
 	f->ops = &ops;
@@ -412,7 +412,61 @@ static void what_connections_take_later_has_the_same_limit(void **state)
 	pooled = 64 << 20;
 	world_run(&w, 11 * NSEC_PER_SEC);
 	assert_in_range(shed, 48 << 20, 64 << 20);
-	f->ops = real;
+	f->ops = before;
+	end();
+}
+
+static const struct fabric_ops *real;
+static unsigned moves;
+static uint32_t largest;
+
+static void see(const struct segment *seg)
+{
+	moves++;
+	largest = seg->length > largest ? seg->length : largest;
+}
+
+static int seen_read(struct fabric_conn *c, void *to, const struct segment *remote, void *cookie)
+{
+	see(remote);
+	return real->read(c, to, remote, cookie);
+}
+
+static int seen_write(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
+		      const struct segment *remote, void *cookie)
+{
+	see(remote);
+	return real->write(c, sge, nsge, remote, cookie);
+}
+
+/* Of a segment so much is moved at once as a minute is enough for: who answers nothing of it has no longer. */
+static void a_large_segment_moves_in_pieces(void **state)
+{
+	enum { PAYLOAD = (3 << 20) + 8 };
+	const struct peer_spec spec = {.body = 128,
+				       .reply = 24,
+				       .segs = 1,
+				       .nreads = 1,
+				       .reads = {PAYLOAD},
+				       .nwrites = 1,
+				       .write_caps = {PAYLOAD},
+				       .writes = {PAYLOAD}};
+	struct fabric_ops ops;
+
+	(void)state;
+	begin(1, 1, 1, 256 << 20);
+	real = w.gw_fabrics[0]->ops;
+	ops = *real;
+	ops.read = seen_read;
+	ops.write = seen_write;
+	w.gw_fabrics[0]->ops = &ops;
+	moves = largest = 0;
+	assert_true(peer_call(&w.pairs[0].client, &spec));
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(w.pairs[0].client.done, 1);
+	assert_int_equal(moves, 8);
+	assert_int_equal(largest, 1 << 20);
+	w.gw_fabrics[0]->ops = real;
 	end();
 }
 
@@ -430,6 +484,7 @@ int main(void)
 		cmocka_unit_test(who_is_idle_or_ends_has_no_spare_places),
 		cmocka_unit_test(a_session_ends_with_calls_kept),
 		cmocka_unit_test(what_connections_take_later_has_the_same_limit),
+		cmocka_unit_test(a_large_segment_moves_in_pieces),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
