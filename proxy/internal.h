@@ -72,6 +72,7 @@ struct proxy {
 	nsec_t now;
 	struct timer trim;	 /* shared Receives are looked at; armed while there are sessions */
 	unsigned trims_left;	 /* after the last session */
+	struct timer press;	 /* session_press.c; armed while legs wait for memory */
 	struct timer drain;	 /* all sessions are closed then */
 	struct list *drain_next; /* of sessions: where closing what is idle, or all, goes on */
 	nsec_t drain_deadline;

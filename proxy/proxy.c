@@ -184,6 +184,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	list_init(&p->blanking);
 	list_init(&p->spare_queues);
 	timer_init(&p->trim, on_trim);
+	timer_init(&p->press, session_press);
 	timer_init(&p->drain, on_drain);
 	list_init(&p->sessions);
 	p->log_next = p->drain_next = p->look_next = &p->sessions;

@@ -18,7 +18,7 @@
  * Inside of proxy/ only. session_open.c lets clients in, session_route.c finds the route of those who have to
  * prove who they are first, session_address.c what an address decides, session.c pairs the legs and routes what comes out of them;
  * session_server.c finds the server, session_version.c its version, session_hop.c how far the peers are, session_watch.c ends sessions whose peers
- * stand still, session_log.c reports.
+ * stand still, session_press.c those that do so at others' cost, session_log.c reports.
  */
 
 struct route_state;
@@ -104,12 +104,21 @@ struct session_proof {
 	bool asked;  /* wishes for those of the reply */
 };
 
+/** struct session_press - a continued message whose memory others wait for: session_press.c. */
+struct session_press {
+	uint32_t message; /* which, when last looked at */
+	unsigned looks;	  /* that saw it so before */
+	uint64_t mark;	  /* octets that had come */
+	bool stalled;	  /* it waited for memory itself */
+};
+
 /** struct session_ops - operations and exposures of one leg. */
 struct session_ops {
 	struct list queue; /* txns with Reads or Writes to post */
 	struct session_flow reads, writes;
 	unsigned exposed; /* promised to transactions that run */
 	struct session_watch sends, message, credits;
+	struct session_press press;
 };
 
 /** struct session_hop - how far the peer of a leg is: session_hop.c. */
@@ -247,6 +256,14 @@ void session_free(struct session *s);
  * fewer than SESSION_OP_DEPTH of them; one completed. */
 void session_posted(struct session_flow *f, uint32_t bytes);
 void session_completed(struct session_flow *f);
+
+/* session_press.c: ... and to a higher one while others wait for that of continued messages */
+
+/** session_press_begin - a leg waits for such memory. */
+void session_press_begin(struct proxy *p);
+
+/** session_press - a timer's: look at all that hold some, and arm it again while anybody waits. */
+void session_press(struct timer *timer, nsec_t now);
 
 /* session_watch.c: whoever holds memory keeps to a least rate, or ends */
 

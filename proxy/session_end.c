@@ -50,6 +50,8 @@ void session_begin_end(struct session *s)
 	session_auth_end(s);
 	lobby_leave(&s->proxy->lobby, &s->silent);
 	session_stop_waiting(s);
+	leg_stop_waiting(&s->client);
+	leg_stop_waiting(&s->server);
 }
 
 /* Why its client is turned away that has not been answered yet. */

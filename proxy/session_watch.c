@@ -130,6 +130,8 @@ void session_watch(struct session *s)
 		s->crossed.until = NSEC_NEVER;
 	watch_look(s, &s->crossed, is_crossed(s) ? WATCH_OWED : WATCH_NOTHING, s->client.parts,
 		   SESSION_PATIENCE);
+	if (s->client.stalled || s->server.stalled)
+		session_press_begin(s->proxy);
 }
 
 static const char *stuck_leg(const struct session_ops *ops, nsec_t now)

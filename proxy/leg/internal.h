@@ -154,9 +154,6 @@ void leg_drop_assembly(struct leg *leg);
 /** leg_give_block - takes @block, of a continued message or set aside; may be NULL. */
 void leg_give_block(struct leg *leg, void *block);
 
-/** leg_stop_waiting - for memory. */
-void leg_stop_waiting(struct leg *leg);
-
 /** leg_take_whole - for a message from the peer, in @dir, of @bytes, all of which have come: .assembly. Return: whether it
  * has memory now; else the leg waits for leg_resume(). */
 bool leg_take_whole(struct leg *leg, uint32_t bytes, enum rpc_dir dir);

@@ -182,7 +182,8 @@ struct leg {
 	uint8_t *assembly;				     /* continued message in progress */
 	uint32_t assembly_len, assembly_cap, assembly_total; /* cap: of the block so far */
 	enum buf_purpose assembly_purpose;
-	uint64_t parts;	      /* octets of continued messages, taken so far */
+	uint32_t begun;	      /* continued messages so far */
+	uint64_t parts;	      /* octets of them, taken so far */
 	uint32_t invalidated; /* by parts of the one in progress */
 	uint32_t also_xid;    /* a call of ours whose ERROR is due, too */
 	bool also_failed;
@@ -272,6 +273,10 @@ unsigned leg_spoken(const struct leg *leg);
 
 /** leg_spoken_name - a short word for that; static storage. */
 const char *leg_spoken_name(unsigned spoken);
+
+/** leg_assembly_quota - which member the memory counts for that @leg holds of a continued message in progress;
+ * NULL: it holds none, or shares with nobody. */
+struct quota_member *leg_assembly_quota(struct leg *leg);
 
 /** leg_of_quota - whose member for @purpose @m is: leg_resume() it. */
 static inline struct leg *leg_of_quota(struct quota_member *m, enum buf_purpose purpose)
@@ -407,6 +412,9 @@ void leg_tick(struct leg *leg, nsec_t now);
 
 /** leg_close - orderly end with a cause; LEG_OUT_CLOSED follows from the fabric. */
 void leg_close(struct leg *leg, int status, const char *why);
+
+/** leg_stop_waiting - for memory. */
+void leg_stop_waiting(struct leg *leg);
 
 /** leg_set_grant - grant the peer @credits from now on (at most cfg->credits). */
 void leg_set_grant(struct leg *leg, uint32_t credits);

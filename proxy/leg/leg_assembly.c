@@ -42,6 +42,11 @@ static struct quota_member *quota_of_block(struct leg *leg, const void *block)
 	return &leg->quotas[BUF_ASSEMBLY];
 }
 
+struct quota_member *leg_assembly_quota(struct leg *leg)
+{
+	return leg->assembly && leg->quotas[0].group ? quota_of_block(leg, leg->assembly) : NULL;
+}
+
 void leg_give_block(struct leg *leg, void *block)
 {
 	if (block && leg->quotas[0].group)
@@ -168,6 +173,7 @@ int leg_take_whole_unwaited(struct leg *leg, uint32_t xid, uint32_t bytes)
 void leg_begin_assembly(struct leg *leg, uint32_t total, enum rpc_dir dir)
 {
 	leg_drop_assembly(leg);
+	leg->begun++;
 	leg->assembly_total = total;
 	leg->assembly_purpose = dir == RPC_CALL ? BUF_CALL : BUF_ASSEMBLY;
 }

@@ -350,7 +350,7 @@ void leg_resume(struct leg *leg)
 {
 	struct leg_rbuf *rb = leg->stalled;
 
-	if (!rb)
+	if (!rb || leg->closing) /* what it would get is of no use any more */
 		return;
 	if (leg->ngroup) {
 		leg_try_group(leg);

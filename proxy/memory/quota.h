@@ -136,10 +136,22 @@ static inline bool quota_anybody_waits(const struct quota_member *m)
 	return !list_is_empty(&m->group->pool->groups);
 }
 
+/** quota_has_line - whether anybody waits for memory for @purpose. */
+static inline bool quota_has_line(const struct quota *s, enum buf_purpose purpose)
+{
+	return !list_is_empty(&s->pools[purpose].groups);
+}
+
 /** quota_others_wait - whether anybody of the group waits. */
 static inline bool quota_others_wait(const struct quota_member *m)
 {
 	return m->group->nwaiting > 0;
+}
+
+/** quota_is_in_the_way - whether somebody waits who could use what @m, which holds some, would give back. */
+static inline bool quota_is_in_the_way(const struct quota_member *m)
+{
+	return quota_others_wait(m) || (m->group->common > 0 && quota_anybody_waits(m));
 }
 
 /**

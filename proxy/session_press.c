@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * While others wait for memory of continued messages, whoever holds some of it has no minutes: with a whole block
+ * taken by a client that then says nothing, the next one's turn comes at the least rate of session_watch.c, and with
+ * a few hundred of them, a beginning each, hours later. So as long as anybody waits all sessions are looked at every
+ * two seconds, and a session ends that holds what others could use and
+ *
+ *	- owes octets, and brought less than PRESS_LEAST of the same message since the last look: 1 Mbit/s, which
+ *	  windows of a few dozen small messages give on a path around the world;
+ *	- or holds a beginning, and was itself in line for the whole block for SESSION_PATIENCE. That is no fault of
+ *	  its own, but the line is as long as there are beginnings, and those behind it have not even one.
+ *
+ * So a client finds its place when those before it have had two looks each for every whole block there is; where
+ * there are more of them than beginnings, these come back a minute later at most. Nothing is done, nor looked at,
+ * while nobody waits.
+ */
+#include "proxy/internal.h"
+
+#define PRESS_INTERVAL (2 * NSEC_PER_SEC)
+
+enum {
+	PRESS_LEAST = 256 * 1024,
+	PRESS_OWED = 1, /* looks that saw no progress, and one more */
+	PRESS_STALLED = SESSION_PATIENCE / PRESS_INTERVAL,
+};
+
+void session_press_begin(struct proxy *p)
+{
+	if (!timer_is_armed(&p->press))
+		timer_arm(&p->timers, &p->press, p->now + PRESS_INTERVAL);
+}
+
+static bool anybody_waits(const struct proxy *p)
+{
+	return quota_has_line(&p->quota, BUF_CALL) || quota_has_line(&p->quota, BUF_BEGUN) ||
+	       quota_has_line(&p->quota, BUF_ASSEMBLY);
+}
+
+static bool press_leg(struct leg *leg, struct session_press *press)
+{
+	const struct quota_member *m = leg_assembly_quota(leg);
+
+	if (!m || !quota_is_in_the_way(m))
+		return false;
+	if (press->message != leg->begun || press->stalled != !!leg->stalled ||
+	    leg->parts - press->mark >= PRESS_LEAST || (!leg->stalled && leg_keeps_closed(leg)))
+		*press = (struct session_press){
+			.message = leg->begun, .mark = leg->parts, .stalled = leg->stalled};
+	else
+		press->looks++;
+	return press->looks >= (press->stalled ? PRESS_STALLED : PRESS_OWED);
+}
+
+static void press_session(struct session *s)
+{
+	bool client = press_leg(&s->client, &s->cops.press);
+	bool server = press_leg(&s->server, &s->sops.press);
+
+	if (!client && !server)
+		return;
+	if ((client && !s->cops.press.stalled) || (server && !s->sops.press.stalled)) {
+		s->route->count.peer_faults++;
+		session_close(s, ERR_TIMEOUT,
+			      "others wait for the memory of a continued message whose rest does "
+			      "not come");
+	} else {
+		session_close(
+			s, ERR_NOMEM,
+			"no memory for a continued message came free in time, and others wait");
+	}
+	session_touch(s);
+}
+
+void session_press(struct timer *timer, nsec_t now)
+{
+	struct proxy *p = container_of(timer, struct proxy, press);
+
+	if (!anybody_waits(p))
+		return;
+	timer_arm(&p->timers, timer, now + PRESS_INTERVAL);
+	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
+		struct session *s = container_of(it, struct session, link);
+
+		if (s->state == SESSION_OPEN)
+			press_session(s);
+	}
+}

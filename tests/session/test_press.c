@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Clients that begin long calls and fall silent, each in its turn: whoever comes behind them is served all the
+ * same, and soon.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/inside.h"
+#include "tests/session/world.h"
+
+enum { PROMISED = 8 << 20, SILENT = 64, PART = 4000, PARTS = 20, XID = 0x77, MIDDLE = 9 };
+
+static struct world w;
+static struct raw silent[SILENT];
+static unsigned nsilent;
+
+/* Their servers, which are there and no more. */
+static struct fabric *servers;
+static struct fabric_conn *conns[SILENT];
+static unsigned nconns;
+
+static void servers_turn(void)
+{
+	const struct fabric_conn_params params = {.max_recvs = 1, .max_sends = 1};
+	struct fabric_event ev;
+
+	while (fabric_poll(servers, &ev)) {
+		if (ev.type != FABRIC_EV_REQUEST)
+			continue;
+		conns[nconns++] = ev.conn;
+		assert_int_equal(fabric_prepare(ev.conn, &params), 0);
+		assert_int_equal(fabric_accept(ev.conn, &params, NULL), 0);
+	}
+	fabric_flush(servers);
+}
+
+static void part(struct raw *r, uint32_t remaining)
+{
+	struct xdr_out x = raw_begin(r);
+
+	xdr_put_u32(&x, XID);
+	xdr_put_u32(&x, 2);
+	xdr_put_u32(&x, 10);
+	xdr_put_u32(&x, MIDDLE);
+	xdr_put_u32(&x, remaining);
+	for (uint32_t i = 0; i < PART / 4; i++)
+		xdr_put_u32(&x, i ? 0 : XID);
+	raw_end(r, &x);
+}
+
+static bool are_calling;
+static unsigned nparts[SILENT];
+
+/* Sessions are numbered as they came. */
+static bool is_stalled(unsigned i)
+{
+	for (unsigned k = 0; k < proxy_sessions(w.proxy); k++)
+		if (inside_session(w.proxy, k)->id == i + 2)
+			return inside_session(w.proxy, k)->client.stalled;
+	return true;
+}
+
+/* Of each so much of its call that the next octets need the whole block, or, where there is none, wait for it. */
+static void go_on(unsigned i)
+{
+	if (silent[i].closed || nparts[i] == PARTS || is_stalled(i))
+		return;
+	nparts[i]++;
+	part(&silent[i], PROMISED - nparts[i] * PART);
+}
+
+static void run(nsec_t time)
+{
+	nsec_t end = memnet_now(w.net) + time;
+
+	while (memnet_now(w.net) < end) {
+		for (unsigned i = 0; i < nsilent; i++) {
+			raw_turn(&silent[i]);
+			if (are_calling)
+				go_on(i);
+		}
+		servers_turn();
+		world_run(&w, 10 * NSEC_PER_MS);
+	}
+}
+
+/* One route, with room for a single call of @PROMISED, and for the beginnings of 32. */
+static void begin(unsigned n)
+{
+	struct setup s = setup_defaults(2, 1, 61);
+
+	s.memory = 64 << 20;
+	s.max_payload = 4 << 20;
+	s.max_message = PROMISED;
+	s.credits = 8;
+	s.net.shares_receives = true;
+	s.max_sessions = SILENT + 1;
+	s.upstream_versions = LEG_V1;
+	world_new(&w, &s);
+	world_connect(&w);
+	servers = memnet_fabric(w.net);
+	fabric_detach(w.pairs[0].server.fabric, w.pairs[0].server_listener);
+	assert_int_equal(fabric_attach(servers, w.pairs[0].server_listener, NULL), 0);
+	are_calling = false;
+	for (unsigned i = 0; i < n; i++) {
+		nparts[i] = 0;
+		raw_init(&silent[nsilent++], w.net);
+		raw_connect(&silent[i], &w.pairs[0].gw_addr);
+		run(50 * NSEC_PER_MS);
+		raw_words(&silent[i], RAW_V2_PROPS(0x99, 10));
+		run(50 * NSEC_PER_MS);
+	}
+	assert_int_equal(proxy_sessions(w.proxy), 1 + n);
+}
+
+static void begin_calls(void)
+{
+	are_calling = true;
+	run(NSEC_PER_SEC);
+	assert_int_equal(proxy_sessions(w.proxy), 1 + nsilent);
+}
+
+static void end(void)
+{
+	for (unsigned i = 0; i < nsilent; i++) {
+		if (!silent[i].closed)
+			raw_hang_up(&silent[i]);
+	}
+	for (unsigned i = 0; i < nconns; i++)
+		fabric_destroy(conns[i]);
+	run(NSEC_PER_SEC);
+	for (unsigned i = 0; i < nsilent; i++)
+		raw_fini(&silent[i]);
+	nsilent = nconns = 0;
+	fabric_detach(servers, w.pairs[0].server_listener);
+	fabric_free(servers);
+	world_quit(&w);
+	world_free(&w);
+}
+
+static unsigned silent_holders(enum buf_purpose purpose)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < proxy_sessions(w.proxy); i++)
+		n += inside_session(w.proxy, i)->client.quotas[purpose].used > 0;
+	return n;
+}
+
+static unsigned ended(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < nsilent; i++)
+		n += silent[i].closed;
+	return n;
+}
+
+static void is_served_within(nsec_t time)
+{
+	const struct peer_spec longer = {.body = 200000, .reply = 24, .segs = 1};
+	uint64_t done = w.pairs[0].client.done;
+
+	assert_true(peer_call(&w.pairs[0].client, &longer));
+	run(time);
+	assert_int_equal(w.pairs[0].client.done, done + 1);
+	assert_false(w.pairs[0].client.closed);
+}
+
+static void a_line_of_silent_ones_moves(void **state)
+{
+	(void)state;
+	begin(5);
+	begin_calls();
+	assert_int_equal(silent_holders(BUF_CALL), 1);
+	assert_int_equal(silent_holders(BUF_BEGUN), 4);
+	is_served_within(25 * NSEC_PER_SEC);
+	end();
+}
+
+/* More than there are beginnings. */
+static void beginnings_come_back(void **state)
+{
+	(void)state;
+	begin(SILENT);
+	begin_calls();
+	assert_true(silent_holders(BUF_BEGUN) > 20);
+	assert_true(silent_holders(BUF_BEGUN) < SILENT / 2 + 4);
+	is_served_within(240 * NSEC_PER_SEC);
+	assert_true(ended() > SILENT / 2);
+	end();
+}
+
+/* Where nobody waits it has its minute. */
+static void alone_there_is_time(void **state)
+{
+	(void)state;
+	begin(1);
+	begin_calls();
+	assert_int_equal(silent_holders(BUF_CALL), 1);
+	run(50 * NSEC_PER_SEC);
+	assert_int_equal(ended(), 0);
+	run(20 * NSEC_PER_SEC);
+	assert_int_equal(ended(), 1);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_of_silent_ones_moves),
+		cmocka_unit_test(beginnings_come_back),
+		cmocka_unit_test(alone_there_is_time),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("press", tests, NULL, NULL);
+}
