@@ -156,6 +156,7 @@ void end_free(struct verbs_conn *c)
 {
 	stop_queue_pair(c);
 	tear_down(c);
+	c->v->untold -= c->tell_request;
 	list_del(&c->active);
 	list_del(&c->all);
 	queue_put_back(c);

@@ -26,7 +26,8 @@
  * works, or its retries tell.
  */
 
-enum { BACKLOG = 1024, BURST = 32, RETRY_MS = 1000 };
+/* Requests that the user has not heard of yet: more stay with the kernel, or they were all that a turn has time for. */
+enum { BACKLOG = 1024, BURST = 32, UNTOLD = 4, RETRY_MS = 1000 };
 
 struct fabric_listener {
 	struct rdma_event_channel *channel;
@@ -147,6 +148,7 @@ static void take_request(struct attachment *a, const struct vevent *e)
 	c->peer_ird = e->ird;
 	c->peer_ord = e->ord;
 	c->tell_request = true;
+	c->v->untold++;
 	memcpy(&c->base.peer.ss, rdma_get_peer_addr(e->id), sizeof(struct sockaddr_in6));
 	c->base.peer.len = sizeof(struct sockaddr_in6);
 	wake_conn(c);
@@ -158,7 +160,8 @@ static void listen_ready(struct loop_watch *w, unsigned events)
 	struct vevent e;
 
 	(void)events;
-	for (int i = 0; i < BURST && cm_next(a->listener->channel, &e); i++) {
+	for (int i = 0; i < BURST && a->v->untold < UNTOLD && cm_next(a->listener->channel, &e);
+	     i++) {
 		if (e.type == RDMA_CM_EVENT_CONNECT_REQUEST)
 			take_request(a, &e);
 		else if (e.type == RDMA_CM_EVENT_DEVICE_REMOVAL)

@@ -206,6 +206,7 @@ struct verbs {
 	struct loop_watch watch;
 	bool watched;
 	struct list devs, conns, active, hot, busy, timed, pending, ranges, attachments, shares;
+	unsigned untold;   /* requests for connections that the user has not heard of */
 	struct vwr *store; /* work requests of chains */
 	struct ibv_send_wr *free_wrs;
 	nsec_t next;   /* no deadline is before it */

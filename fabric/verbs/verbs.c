@@ -87,6 +87,7 @@ static bool tell_setup(struct verbs_conn *c, struct fabric_event *ev)
 							    : FABRIC_EV_CONNECTED,
 				    .private_data = view_of(c->pd, c->pd_len)};
 	c->pd_len = 0;
+	c->v->untold -= c->tell_request;
 	c->tell_request = c->tell_connected = false;
 	return true;
 }
