@@ -5,12 +5,14 @@
  * a few hundred of them, a beginning each, hours later. So as long as anybody waits all sessions are looked at every
  * two seconds, and a session ends that holds what others could use and
  *
- *	- owes octets, and brought less than PRESS_LEAST of the same message since the last look: 1 Mbit/s, which
- *	  windows of a few dozen small messages give on a path around the world;
+ *	- owes octets, and brought less than PRESS_LEAST of the same message in two looks, 500 kbit/s, or less than
+ *	  PRESS_WINDOWS of what it is granted at once, where that is less: the gateway keeps it from more;
  *	- or holds a beginning, and was itself in line for the whole block for SESSION_PATIENCE. That is no fault of
  *	  its own, but the line is as long as there are beginnings, and those behind it have not even one.
  *
- * So a client finds its place when those before it have had two looks each for every whole block there is; where
+ * Who has no shared Receive for its next octets owes nothing: proxy.c ends whoever has these.
+ *
+ * So a client finds its place when those before it have had three looks each for every whole block there is; where
  * there are more of them than beginnings, these come back a minute later at most. Nothing is done, nor looked at,
  * while nobody waits.
  */
@@ -20,7 +22,9 @@
 
 enum {
 	PRESS_LEAST = 256 * 1024,
-	PRESS_OWED = 1, /* looks that saw no progress, and one more */
+	PRESS_WINDOWS = 8,
+	PRESS_OWED =
+		2, /* looks that saw no progress, and one more: a grant may lie behind much that is sent */
 	PRESS_STALLED = SESSION_PATIENCE / PRESS_INTERVAL,
 };
 
@@ -36,6 +40,20 @@ static bool anybody_waits(const struct proxy *p)
 	       quota_has_line(&p->quota, BUF_ASSEMBLY);
 }
 
+static uint32_t least(const struct leg *leg)
+{
+	uint64_t windows = (uint64_t)PRESS_WINDOWS * leg->grant * leg->cfg->inline_bytes;
+
+	return windows < PRESS_LEAST ? (uint32_t)windows : PRESS_LEAST;
+}
+
+/* The gateway keeps it from going on. */
+static bool is_kept(const struct leg *leg)
+{
+	return leg_keeps_closed(leg) ||
+	       (leg->recvs && !leg->recvs->posted && !leg->recvs->free_count);
+}
+
 static bool press_leg(struct leg *leg, struct session_press *press)
 {
 	const struct quota_member *m = leg_assembly_quota(leg);
@@ -43,7 +61,7 @@ static bool press_leg(struct leg *leg, struct session_press *press)
 	if (!m || !quota_is_in_the_way(m))
 		return false;
 	if (press->message != leg->begun || press->stalled != !!leg->stalled ||
-	    leg->parts - press->mark >= PRESS_LEAST || (!leg->stalled && leg_keeps_closed(leg)))
+	    leg->parts - press->mark >= least(leg) || (!leg->stalled && is_kept(leg)))
 		*press = (struct session_press){
 			.message = leg->begun, .mark = leg->parts, .stalled = leg->stalled};
 	else

@@ -182,8 +182,8 @@ struct leg {
 	uint8_t *assembly;				     /* continued message in progress */
 	uint32_t assembly_len, assembly_cap, assembly_total; /* cap: of the block so far */
 	enum buf_purpose assembly_purpose;
-	uint32_t begun;	      /* continued messages so far */
-	uint64_t parts;	      /* octets of them, taken so far */
+	uint32_t begun; /* continued messages so far, and times that one went on after a stall */
+	uint64_t parts; /* octets of them, taken so far */
 	uint32_t invalidated; /* by parts of the one in progress */
 	uint32_t also_xid;    /* a call of ours whose ERROR is due, too */
 	bool also_failed;

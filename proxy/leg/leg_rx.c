@@ -359,6 +359,7 @@ void leg_resume(struct leg *leg)
 	if (!leg_make_room(leg, leg->stalled_part))
 		return;
 	leg->stalled = NULL;
+	leg->begun++; /* until now it was the gateway that kept it */
 	leg_append_part(leg, leg->stalled_part);
 	leg_post_recv(leg, rb);
 }

@@ -175,7 +175,7 @@ static void a_line_of_silent_ones_moves(void **state)
 	begin_calls();
 	assert_int_equal(silent_holders(BUF_CALL), 1);
 	assert_int_equal(silent_holders(BUF_BEGUN), 4);
-	is_served_within(25 * NSEC_PER_SEC);
+	is_served_within(40 * NSEC_PER_SEC);
 	end();
 }
 
