@@ -62,6 +62,7 @@ struct lookup {
 	struct question questions[FAMILIES];
 	struct names_answer answer; /* so far */
 	bool failed;		    /* one of them */
+	bool unsure;		    /* ... and it may be a name all the same */
 	bool searches;		    /* in the domains of resolv.conf as well */
 	bool is_over;		    /* its name has its answer; what was asked comes back yet */
 	nsec_t end;
@@ -260,11 +261,13 @@ static bool search(struct lookup *l)
 {
 	const char *text = l->name->text;
 
-	if (l->searches || l->failed || l->answer.n || text[strlen(text) - 1] == '.')
+	if (l->searches || l->unsure || l->answer.n || text[strlen(text) - 1] == '.')
 		return false;
 	l->searches = true;
-	l->failed = !ask(l);
-	return !l->failed;
+	if (ask(l))
+		return true;
+	l->failed = true;
+	return false;
 }
 
 static void take_answer(struct lookup *l, int result, char type, int count, int ttl,
@@ -274,6 +277,8 @@ static void take_answer(struct lookup *l, int result, char type, int count, int 
 		take(&l->answer, type, count, ttl, addresses);
 	} else if (result != DNS_ERR_NOTEXIST && result != DNS_ERR_NODATA) {
 		l->failed = true;
+		/* Who is not asked for names of all the world refuses those it is not for. */
+		l->unsure |= result != DNS_ERR_REFUSED && result != DNS_ERR_NOTIMPL;
 		l->answer.why = reason(result);
 		l->dns->is_worn = true;
 	}

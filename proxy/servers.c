@@ -201,6 +201,8 @@ enum servers_answer servers_choose(struct servers *s, struct servers_guest *g,
 
 	pthread_mutex_lock(&s->lock);
 	answer = choose(s, g, client, now);
+	if (answer == SERVERS_GO)
+		g->epoch = g->pin->epoch;
 	pthread_mutex_unlock(&s->lock);
 	if (answer == SERVERS_WAIT)
 		servers_ring(s, false);
@@ -232,6 +234,8 @@ static bool is_elsewhere(const struct servers *s, const struct servers_guest *g)
 {
 	const struct servers_pin *pin = g->pin;
 
+	if (!pin->has_server && g->epoch != pin->epoch)
+		return true; /* released meanwhile: it had chosen before that */
 	return pin->open > 0 && pin->server != g->server && !has_failed(g, pin->server) &&
 	       s->at[pin->server].unprobed < SERVERS_PROBES_FAILED;
 }

@@ -568,6 +568,25 @@ static void a_name_with_a_dot_that_is_none_is_searched(void **state)
 	assert_int_equal(name.last.result, NAMES_NONE);
 }
 
+static void refused_without_domain(const struct query *q)
+{
+	if (is_with_domain(q))
+		answer_with(q, 77);
+	else
+		answer_code(q, 5);
+}
+
+/* A name server that is asked for its own names alone. */
+static void a_name_that_is_refused_is_searched(void **state)
+{
+	(void)state;
+	search_with_domain("filer.example");
+	answers = refused_without_domain;
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_int_equal(name.last.result, NAMES_FOUND);
+	assert_int_equal(name.last.n, 2);
+}
+
 /* What is under way when all ends is given up, and all memory is back. */
 static void the_end_waits_for_nobody(void **state)
 {
@@ -623,6 +642,7 @@ int main(void)
 		TEST(search_asks_with_domains),
 		TEST(a_host_without_v6_gets_no_strangers),
 		TEST(a_name_with_a_dot_that_is_none_is_searched),
+		TEST(a_name_that_is_refused_is_searched),
 		TEST(the_end_waits_for_nobody),
 	};
 

@@ -315,6 +315,29 @@ static void a_client_that_is_drained_chooses_anew(void **state)
 	end();
 }
 
+/* ... and a connection of its own that was under way by then does not lead it back. */
+static void one_under_way_when_drained_chooses_anew(void **state)
+{
+	struct servers_guest a = {.pin = NULL}, late = {.pin = NULL}, b = {.pin = NULL};
+	bool up;
+
+	(void)state;
+	begin(pair);
+	goes_to(&b, "10.1.0.2", "10.0.0.1");
+	fails(&b);
+	is_with(&a, "10.1.0.1", "10.0.0.2");
+	goes_to(&late, "10.1.0.1", "10.0.0.2");
+	leaves(&b);
+	now += 60 * S;
+	assert_true(servers_release(servers, &a, now));
+	assert_false(servers_opened(servers, &late, &up));
+	leaves(&late);
+	is_with(&late, "10.1.0.1", "10.0.0.1");
+	leaves(&a);
+	leaves(&late);
+	end();
+}
+
 /* The whole address counts: a network is full of clients. */
 static void clients_of_one_network_are_spread(void **state)
 {
@@ -401,6 +424,7 @@ int main(void)
 		cmocka_unit_test(a_client_with_nowhere_to_go_stays),
 		cmocka_unit_test(a_client_that_comes_back_counts_its_own),
 		cmocka_unit_test(a_client_that_is_drained_chooses_anew),
+		cmocka_unit_test(one_under_way_when_drained_chooses_anew),
 		cmocka_unit_test(clients_of_one_network_are_spread),
 		cmocka_unit_test(workers_share_them),
 	};
