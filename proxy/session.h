@@ -90,8 +90,8 @@ struct session_watch {
 /** struct session_flow - the Reads, or the Writes, of one leg. */
 struct session_flow {
 	unsigned posted;
-	uint64_t octets;  /* of those posted */
-	uint64_t moved;	  /* of all those completed */
+	uint64_t octets; /* of those posted */
+	uint64_t moved;	 /* of all those completed */
 	struct session_watch watch;
 };
 
