@@ -48,6 +48,11 @@ guest_boot() {
 }
 settings() { echo "vm.here=$VM vm.lab=$LAB vm.role=$1 vm.address=${GUEST_ADDRESS[$1]}"; }
 
+# frames KERNEL: octets in one of its Ethernet's. Storage networks have large ones (docs/adapters.md), and so have
+# most guests; those of the other kernels keep what Ethernet began with. FPDUs are as large as the frames let them be.
+frames() { [ "$1" = "$(grep -m 1 '^[0-9]' "$VM/kernel/list")" ] && echo "$LARGE_FRAMES" || echo 1500; }
+LARGE_FRAMES=9000
+
 # A user-mode Linux is a process of ours that traces those of the guest. It is process 1 of a
 # namespace of its own, and the patch exitkill has them end with it besides; its memory is a sparse
 # file in $ROOM. A name (umid) must be new each time: it is looked up in uml_dir.
@@ -59,7 +64,7 @@ boot_uml() {
     start "$role" unshare --fork --pid --kill-child --mount-proc "$VM/host-guest" "$ROOM" \
         env -i PATH="$PATH" HOME="$dir" TMPDIR="$dir" \
         "${MADE[${KERNEL[$role]}]}" "mem=${VM_MB:-3072}M" initrd="${MADE[initrd]}" umid="$role" uml_dir="$dir/" \
-        "vec0:transport=tap,ifname=tap-$role,depth=128,gro=1,mac=$(mac "${GUEST_ADDRESS[$role]}")" \
+        "vec0:transport=tap,ifname=tap-$role,depth=128,gro=1,mtu=$(frames "${KERNEL[$role]}"),mac=$(mac "${GUEST_ADDRESS[$role]}")" \
         "${disk[@]}" con=null ssl=null con0=null,fd:1 quiet panic=-1 $(settings "$role")
 }
 

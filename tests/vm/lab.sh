@@ -64,7 +64,7 @@ lab_up() {
     inside ip link set br0 up
     for role in "${!GUEST_ADDRESS[@]}"; do
         inside ip tuntap add "tap-$role" mode tap
-        inside ip link set "tap-$role" master br0 up
+        inside ip link set "tap-$role" mtu "$LARGE_FRAMES" master br0 up
     done
 }
 mac() { echo "52:54:00:77:00:0${1##*.}"; }
