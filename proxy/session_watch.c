@@ -69,7 +69,7 @@ static void look_at_flow(struct session *s, struct session_flow *f)
 		   SESSION_PATIENCE);
 }
 
-/* Without credit or without memory of the gateway's a peer cannot go on with its message. */
+/* Without credit or without memory of the gateway's, and none of its own doing, a peer cannot go on with its message. */
 static enum watch_turn turn_of_message(const struct leg *leg)
 {
 	if (!leg->assembly)

@@ -384,6 +384,12 @@ static uint32_t sends(const struct rpc_transport *t, bool most)
 	return most ? UINT32_MAX : v2_credit_open(credit);
 }
 
+/* A peer that leaves no credit even for a GRANT, or none for the rest of a message to it, keeps itself closed. */
+static bool may_grant(const struct v2_conn *c)
+{
+	return c->tx_open ? v2_credit_can_send(&c->credit) : v2_credit_can_grant(&c->credit);
+}
+
 static void conn_window(const struct rpc_transport *t, struct rpc_window *w)
 {
 	const struct v2_conn *c = v2_conn_of_const(t);
@@ -393,6 +399,8 @@ static void conn_window(const struct rpc_transport *t, struct rpc_window *w)
 		.is_open = v2_credit_can_send(&c->credit),
 		.waits = c->waits,
 		.is_peer_closed = v2_credit_is_peer_closed(&c->credit),
+		.is_peer_kept = v2_credit_is_peer_closed(&c->credit) &&
+				(may_grant(c) || !v2_credit_has_more(&c->credit)),
 	};
 }
 

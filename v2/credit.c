@@ -86,10 +86,14 @@ bool v2_credit_is_last(const struct v2_credit *c)
 	return v2_credit_past(c->limit, c->sent) == 1;
 }
 
+bool v2_credit_has_more(const struct v2_credit *c)
+{
+	return v2_credit_past(v2_credit_value(c), c->granted) > 0;
+}
+
 bool v2_credit_is_peer_short(const struct v2_credit *c)
 {
-	return v2_credit_past(c->granted, c->received) <= 1 &&
-	       v2_credit_past(v2_credit_value(c), c->granted) > 0;
+	return v2_credit_past(c->granted, c->received) <= 1 && v2_credit_has_more(c);
 }
 
 bool v2_credit_is_peer_closed(const struct v2_credit *c)
@@ -159,5 +163,5 @@ bool v2_credit_grant_due(const struct v2_credit *c)
 		least = c->advertised == 1 ? 1 : 2;
 	if (least < 1)
 		least = 1;
-	return used >= least && v2_credit_past(v2_credit_value(c), c->granted) > 0;
+	return used >= least && v2_credit_has_more(c);
 }

@@ -83,6 +83,9 @@ void v2_credit_settled(struct v2_credit *c);
 /** v2_credit_is_last - whether just one message may be posted yet. */
 bool v2_credit_is_last(const struct v2_credit *c);
 
+/** v2_credit_has_more - whether the next message would let the peer send more than it may now. */
+bool v2_credit_has_more(const struct v2_credit *c);
+
 /** v2_credit_is_peer_short - whether the peer has one credit or none, and could have more. */
 bool v2_credit_is_peer_short(const struct v2_credit *c);
 

@@ -385,7 +385,10 @@ static inline bool leg_owes_sends(const struct leg *leg)
  * let go have all credits, or Receives, that there are. Never, where credits are messages. */
 bool leg_is_spent(const struct leg *leg, const struct leg_tx *call);
 
-/** leg_keeps_closed - the peer has no credit of this end for its next message. */
+/** leg_is_closed - the peer has no credit of this end for its next message. */
+bool leg_is_closed(const struct leg *leg);
+
+/** leg_keeps_closed - and not because it lets nobody give it some. */
 bool leg_keeps_closed(const struct leg *leg);
 
 /** leg_waits - a message of several Sends waits for more credits than there are, and all before it

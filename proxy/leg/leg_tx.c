@@ -127,9 +127,14 @@ static struct rpc_window window_of(const struct leg *leg)
 	return w;
 }
 
-bool leg_keeps_closed(const struct leg *leg)
+bool leg_is_closed(const struct leg *leg)
 {
 	return window_of(leg).is_peer_closed;
+}
+
+bool leg_keeps_closed(const struct leg *leg)
+{
+	return window_of(leg).is_peer_kept;
 }
 
 bool leg_waits(const struct leg *leg)

@@ -35,13 +35,13 @@ static void servers_turn(void)
 	fabric_flush(servers);
 }
 
-static void part(struct raw *r, uint32_t remaining)
+static void part(struct raw *r, uint32_t remaining, uint32_t credit)
 {
 	struct xdr_out x = raw_begin(r);
 
 	xdr_put_u32(&x, XID);
 	xdr_put_u32(&x, 2);
-	xdr_put_u32(&x, 10);
+	xdr_put_u32(&x, credit);
 	xdr_put_u32(&x, MIDDLE);
 	xdr_put_u32(&x, remaining);
 	for (uint32_t i = 0; i < PART / 4; i++)
@@ -49,25 +49,35 @@ static void part(struct raw *r, uint32_t remaining)
 	raw_end(r, &x);
 }
 
-static bool are_calling;
+static bool are_calling, are_withholding;
 static unsigned nparts[SILENT];
 
 /* Sessions are numbered as they came. */
-static bool is_stalled(unsigned i)
+static const struct leg *leg_of(unsigned i)
 {
 	for (unsigned k = 0; k < proxy_sessions(w.proxy); k++)
 		if (inside_session(w.proxy, k)->id == i + 2)
-			return inside_session(w.proxy, k)->client.stalled;
-	return true;
+			return &inside_session(w.proxy, k)->client;
+	return NULL;
+}
+
+/* Who withholds its credits spends all that it has. */
+static bool is_silent(unsigned i)
+{
+	const struct leg *leg = leg_of(i);
+
+	return !leg || leg->stalled ||
+	       (are_withholding ? leg_is_closed(leg) : nparts[i] == PARTS);
 }
 
 /* Of each so much of its call that the next octets need the whole block, or, where there is none, wait for it. */
 static void go_on(unsigned i)
 {
-	if (silent[i].closed || nparts[i] == PARTS || is_stalled(i))
+	if (silent[i].closed || is_silent(i))
 		return;
 	nparts[i]++;
-	part(&silent[i], PROMISED - nparts[i] * PART);
+	part(&silent[i], PROMISED - nparts[i] * PART,
+	     are_withholding && nparts[i] >= PARTS ? 0 : 10);
 }
 
 static void run(nsec_t time)
@@ -102,7 +112,7 @@ static void begin(unsigned n)
 	servers = memnet_fabric(w.net);
 	fabric_detach(w.pairs[0].server.fabric, w.pairs[0].server_listener);
 	assert_int_equal(fabric_attach(servers, w.pairs[0].server_listener, NULL), 0);
-	are_calling = false;
+	are_calling = are_withholding = false;
 	for (unsigned i = 0; i < n; i++) {
 		nparts[i] = 0;
 		raw_init(&silent[nsilent++], w.net);
@@ -206,12 +216,34 @@ static void alone_there_is_time(void **state)
 	end();
 }
 
+/* Its own doing, not the gateway's: no GRANT may be sent to it. */
+static void who_lets_no_grant_through_is_not_kept(void **state)
+{
+	(void)state;
+	begin(1);
+	are_withholding = true;
+	begin_calls();
+	assert_int_equal(silent_holders(BUF_CALL), 1);
+	run(NSEC_PER_SEC);
+	assert_true(leg_is_closed(leg_of(0)));
+	is_served_within(12 * NSEC_PER_SEC);
+	assert_int_equal(ended(), 1);
+	end();
+	begin(1);
+	are_withholding = true;
+	begin_calls();
+	run(70 * NSEC_PER_SEC);
+	assert_int_equal(ended(), 1);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_of_silent_ones_moves),
 		cmocka_unit_test(beginnings_come_back),
 		cmocka_unit_test(alone_there_is_time),
+		cmocka_unit_test(who_lets_no_grant_through_is_not_kept),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
