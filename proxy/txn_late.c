@@ -32,11 +32,17 @@
  */
 #include "proxy/internal.h"
 
+static bool is_overdue(const struct txn *t, nsec_t now)
+{
+	nsec_t patience = t->rsp->cfg->reply_timeout;
+
+	return patience && now - t->since >= patience;
+}
+
 static void on_late(struct timer *timer, nsec_t now)
 {
 	struct txn *t = container_of(timer, struct txn, late);
 
-	(void)now;
 	/* A session about to end gives back all it has. */
 	if (t->s->state != SESSION_OPEN)
 		return;
@@ -50,8 +56,9 @@ static void on_late(struct timer *timer, nsec_t now)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
-	/* Where the responder's leg waits for memory, the answer may be here. */
-	if (t->rsp->stalled || t->doubted || !txn_let_go(t))
+	/* Where the responder's leg waits for memory, the answer may be here. A doubt that comes while another form of
+	 * the call cannot be sent leaves the call the time it has. */
+	if (t->rsp->stalled || (t->doubted && !is_overdue(t, now)) || !txn_let_go(t))
 		txn_await(t);
 }
 
@@ -73,7 +80,10 @@ bool txn_is_jammed(const struct session_queue *q)
 	if (q->running == 0 || req->state != LEG_OPEN || !req->t ||
 	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout)
 		return false;
-	return (q->running >= q->limit && session_calls_wait(q)) || leg_keeps_closed(req) ||
+	/* Answers may be here that wait for memory of the gateway's. */
+	if (rsp->stalled)
+		return false;
+	return (q->running >= q->limit && session_calls_wait(q)) || leg_is_closed(req) ||
 	       waits_for_credit(rsp);
 }
 
