@@ -144,7 +144,7 @@ struct rpc_window {
 	bool is_open;	     /* one more may be sent */
 	bool waits;	     /* a message of several Sends waits for more than there are */
 	bool is_peer_closed; /* the peer has used all that it was granted */
-	bool is_peer_kept;   /* ... and that is this end's doing: the peer lets itself be granted more */
+	bool is_peer_kept; /* ... and that is this end's doing: the peer lets itself be granted more */
 };
 
 /** struct rpc_counters - for logs and statistics; only ever rise. */

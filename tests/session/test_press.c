@@ -66,8 +66,7 @@ static bool is_silent(unsigned i)
 {
 	const struct leg *leg = leg_of(i);
 
-	return !leg || leg->stalled ||
-	       (are_withholding ? leg_is_closed(leg) : nparts[i] == PARTS);
+	return !leg || leg->stalled || (are_withholding ? leg_is_closed(leg) : nparts[i] == PARTS);
 }
 
 /* Of each so much of its call that the next octets need the whole block, or, where there is none, wait for it. */
