@@ -134,7 +134,8 @@ struct config_end {
 	enum config_reverse reverse; /* upstream */
 	uint32_t timeout_s;	     /* listen: setup_timeout; upstream: connect_timeout */
 	uint32_t reply_timeout_s;    /* calls this peer does not answer are let go; 0: never */
-	uint32_t retry_count, rnr_retry_count, resolve_timeout_s, busy_poll_us; /* verbs alone */
+	uint32_t retry_count, rnr_retry_count, resolve_timeout_s; /* verbs alone */
+	uint32_t busy_poll_us;
 	uint32_t version_memory_s;  /* upstream: how long "speaks only version 1" is remembered */
 	struct config_nets clients; /* listen: who may connect at all; none: everybody */
 	struct config_sources

@@ -69,12 +69,12 @@ enum fabric_access {
 	FABRIC_REMOTE_WRITE = 2,
 };
 
-/** struct fabric_tuning - what only RDMA devices (verbs) take; 0: the provider's default. */
+/** struct fabric_tuning - what only RDMA devices (verbs) take, and the last; 0: the provider's default. */
 struct fabric_tuning {
 	uint8_t retry_count;	 /* of a message nobody acknowledges */
 	uint8_t rnr_retry_count; /* what the peer is told: of a Send that found no Receive here */
 	uint32_t resolve_ms;	 /* for an address, then for a route */
-	uint32_t busy_poll_us;	 /* to look for completions before waiting for them */
+	uint32_t busy_poll_us;	 /* to look for completions, or octets, before waiting for them */
 };
 
 /** struct fabric_conn_params - given with connect and accept. */

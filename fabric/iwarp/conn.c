@@ -142,6 +142,7 @@ int iwarp_conn_queues(struct iwarp_conn *c, const struct fabric_conn_params *p)
 
 	if (c->has_qp)
 		return 0;
+	c->busy_poll_us = p->tuning.busy_poll_us;
 	c->offer.ird = p->ird ? p->ird : c->iw->cfg.ird;
 	c->offer.ord = p->ord ? p->ord : c->iw->cfg.ord;
 	depths.ird = c->offer.ird;

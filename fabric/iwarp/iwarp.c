@@ -287,15 +287,29 @@ static nsec_t iwarp_op_deadline(const struct fabric *f)
 {
 	const struct iwarp *iw = container_of(f, const struct iwarp, base);
 
-	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->resting) || iw->recvq.back)
+	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->resting) || iw->recvq.back ||
+	    iw->heard_us)
 		return 0;
+	/* Past by the time it is looked at: the loop looks for more then, and comes back. */
+	if (iw->busy_until > iw->ticked)
+		return iw->ticked + 1;
 	return nsec_min(timer_next(&iw->timers), listen_deadline(iw));
+}
+
+/* A connection that spoke is expected to go on for as long as its owner said. */
+static void look_or_wait(struct iwarp *iw, nsec_t now)
+{
+	if (iw->heard_us)
+		iw->busy_until = now + iw->heard_us * (nsec_t)1000;
+	iw->heard_us = 0;
+	iw->ticked = now;
 }
 
 static void iwarp_op_tick(struct fabric *f, nsec_t now)
 {
 	struct iwarp *iw = iwarp_of(f);
 
+	look_or_wait(iw, now);
 	/* What is left of them is due in the next turn. */
 	(void)timer_run(&iw->timers, now, TURN_TIMERS);
 	listen_tick(iw, now);

@@ -67,6 +67,9 @@ struct iwarp {
 	struct timer trim;   /* of the store */
 	uint32_t sheds;	     /* looks, from fabric_shed(), at who holds memory */
 	struct timer probe;  /* when the list is looked at */
+	uint32_t heard_us;   /* octets came since the last tick, to look that long for more */
+	nsec_t busy_until;   /* look for more, do not wait for them */
+	nsec_t ticked;
 	uint64_t rng;
 };
 
@@ -104,6 +107,7 @@ struct iwarp_conn {
 	uint32_t backlog; /* octets it had for the peer when last looked at */
 	uint32_t unheard; /* rejected: octets of the peer thrown away */
 	bool eof;
+	uint32_t busy_poll_us;
 	bool orphan; /* what waits for a Receive is the last: the peer has ended */
 	bool tell_request, tell_connected, told_end;
 	int status; /* of DISCONNECTED */

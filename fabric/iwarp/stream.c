@@ -440,6 +440,8 @@ void stream_resume(struct iwarp_conn *c)
 
 void stream_ready(struct iwarp_conn *c, unsigned events)
 {
+	if ((events & LOOP_READ) && c->busy_poll_us > c->iw->heard_us)
+		c->iw->heard_us = c->busy_poll_us;
 	if (events & LOOP_WRITE) {
 		if (c->blocked && c->state == IWARP_OPEN)
 			iwarp_conn_deadline(c, 0);

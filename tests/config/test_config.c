@@ -527,8 +527,7 @@ static const struct bad routes[] = {
 	{ON("retry_count = 6;"), "4: " NOT_ON_IWARP("retry_count")},
 	{ON("fabric = \"iwarp\"; rnr_retry_count = 0;"), "4: " NOT_ON_IWARP("rnr_retry_count")},
 	{TO("resolve_timeout = 5;"), "5: " NOT_ON_IWARP("resolve_timeout")},
-	{TO("busy_poll_us = 50;"), "5: " NOT_ON_IWARP("busy_poll_us")},
-	{ON("\n\nbusy_poll_us = 50;"), "6: " NOT_ON_IWARP("busy_poll_us")},
+	{TO("busy_poll_us = -1;"), "5: " INT_RANGE("busy_poll_us", "-1", "0", "1000000")},
 };
 
 #define TEN "0123456789"

@@ -175,6 +175,26 @@ static void test_no_descriptor_is_left(void **state)
 	sock_pair_fini(&pair);
 }
 
+/* For as long as its owner said an instance wants to be asked again at once; then it waits. */
+static void test_busy_polling_ends(void **state)
+{
+	nsec_t late = poll_loop_now() + 20 * NSEC_PER_SEC;
+
+	(void)state;
+	start("127.0.0.1", true);
+	pair.before_accept = post_server_recv;
+	pair.params.tuning.busy_poll_us = 20000;
+	sock_pair_connect(&pair);
+	ping();
+	assert_true(fabric_deadline(pair.f) <= poll_loop_now());
+	while (fabric_deadline(pair.f) <= poll_loop_now()) {
+		assert_true(poll_loop_now() < late);
+		sock_pair_step(&pair);
+	}
+	pair.params.tuning.busy_poll_us = 0;
+	sock_pair_fini(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +205,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_source_of_another_machine),
 		cmocka_unit_test(test_no_descriptor_is_left),
+		cmocka_unit_test(test_busy_polling_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
