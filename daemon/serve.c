@@ -447,6 +447,8 @@ static enum exit_code run(struct server *s, const char *path)
 	service_watch(&s->service, s->collector);
 	service_ready(&s->service);
 	takeover_end(&s->takeover);
+	if (s->control)
+		control_own(s->control);
 	rpcbind_follow(&s->rpcbind, s->gw.cfg);
 	while (look_after_workers(s)) {
 		nsec_t tick_at = auth_tick(s->auth, loop_now(), time(NULL));

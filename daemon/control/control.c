@@ -53,7 +53,6 @@ struct caller {
 	struct page *page;
 	unsigned worker, last; /* asked now; and the last to be asked */
 	unsigned found;	       /* sessions, so far */
-	bool is_successor;     /* it has the listening sockets */
 };
 
 struct control {
@@ -61,6 +60,7 @@ struct control {
 	struct control_socket socket;
 	struct desk *desk;
 	struct tappings tappings;
+	struct caller *successor; /* the one that has the listening sockets; NULL: nobody */
 };
 
 static struct control *control_of(const struct caller *c)
@@ -302,16 +302,28 @@ static int pass_sockets(struct caller *c, const int *fds, unsigned n)
 	return err;
 }
 
+static bool has_successor(const struct control *c)
+{
+	return c->successor && !visitor_is_gone(&c->successor->v);
+}
+
+/* To one at a time: of two both would serve. */
 static void hand_over(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
 	unsigned most = 2 * process_of(c).gw->nslots;
-	int *fds = mem_zalloc((most + 1) * sizeof(*fds));
-	int n = fds ? cfg->sockets(cfg->arg, fds, most) : -1;
+	int *fds, n;
 
+	if (has_successor(control_of(c))) {
+		fail(c, "another process takes over already");
+		return;
+	}
+	fds = mem_zalloc((most + 1) * sizeof(*fds));
+	n = fds ? cfg->sockets(cfg->arg, fds, most) : -1;
 	if (n >= 0 && desk_fd(c->v.desk) >= 0) {
 		fds[n++] = desk_fd(c->v.desk);
-		c->is_successor = pass_sockets(c, fds, (unsigned)n) == 0;
+		if (pass_sockets(c, fds, (unsigned)n) == 0)
+			control_of(c)->successor = c;
 		log_info("control", "do=hand_over sockets=%d", n);
 		done(c, NULL, NULL);
 	} else {
@@ -325,11 +337,12 @@ static void yield(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
 
-	if (!c->is_successor) {
+	if (control_of(c)->successor != c) {
 		fail(c, "that is for who was handed over the listening sockets");
 		return;
 	}
 	done(c, NULL, NULL);
+	control_socket_forget(&control_of(c)->socket);
 	cfg->yield(cfg->arg);
 }
 
@@ -522,6 +535,8 @@ static void on_forget(struct visitor *v)
 {
 	struct caller *c = (struct caller *)v;
 
+	if (control_of(c)->successor == c)
+		control_of(c)->successor = NULL;
 	tapping_end(c->tapping);
 	mem_free(c->page);
 }
@@ -563,7 +578,7 @@ int control_open(const struct control_config *cfg, struct control **out)
 	desk.user = c;
 	fd = inherit_take_path(cfg->inherit, cfg->path);
 	if (fd >= 0) {
-		control_socket_adopt(&c->socket, fd, cfg->path);
+		control_socket_adopt(&c->socket, fd);
 	} else if (control_socket_open(&c->socket, cfg->path, why) < 0) {
 		log_error("control.failed", "path=\"%s\" why=\"%s\"", cfg->path, why);
 		mem_free(c);
@@ -579,10 +594,22 @@ int control_open(const struct control_config *cfg, struct control **out)
 	return 0;
 }
 
+void control_own(struct control *c)
+{
+	control_socket_own(&c->socket, c->cfg.path);
+}
+
+/* But where a successor listens that is about to say that it serves. */
+static void remove_path(struct control *c)
+{
+	if (!has_successor(c))
+		control_socket_remove(&c->socket);
+}
+
 void control_close(struct control *c)
 {
 	/* The path first: who finds it is heard. */
-	control_socket_remove(&c->socket);
+	remove_path(c);
 	desk_close(c->desk);
 }
 
@@ -601,7 +628,7 @@ void control_free(struct control *c)
 {
 	if (!c)
 		return;
-	control_socket_remove(&c->socket);
+	remove_path(c);
 	desk_free(c->desk);
 	tappings_fini(&c->tappings);
 	mem_free(c);

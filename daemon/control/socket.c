@@ -108,10 +108,15 @@ static void know_file(struct control_socket *s, const char *path)
 	s->changed = st.st_ctim;
 }
 
-void control_socket_adopt(struct control_socket *s, int fd, const char *path)
+void control_socket_adopt(struct control_socket *s, int fd)
 {
 	*s = (struct control_socket){.fd = fd};
-	know_file(s, path);
+}
+
+void control_socket_own(struct control_socket *s, const char *path)
+{
+	if (!s->path)
+		know_file(s, path);
 }
 
 void control_socket_forget(struct control_socket *s)

@@ -29,8 +29,12 @@ enum { CONTROL_PATH_BYTES = 108, CONTROL_WHY = 256 };
  */
 int control_socket_open(struct control_socket *s, const char *path, char *why) WARN_UNUSED;
 
-/** control_socket_adopt - of @fd, which listens at @path already; takes it. */
-void control_socket_adopt(struct control_socket *s, int fd, const char *path);
+/** control_socket_adopt - of @fd, which listens already; takes it. The file is another process's to remove until
+ * control_socket_own(). */
+void control_socket_adopt(struct control_socket *s, int fd);
+
+/** control_socket_own - the file at @path, borrowed as long as @s is open, is this process's from now on. */
+void control_socket_own(struct control_socket *s, const char *path);
 
 /** control_socket_forget - the file is somebody else's from now on. */
 void control_socket_forget(struct control_socket *s);

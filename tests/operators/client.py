@@ -285,6 +285,27 @@ def captured(path, v1, v2):
     print(sum(seen.values()), "messages")
 
 
+def hand_over(control):
+    """As a successor does: its connection, and the listening sockets that came with it, the control socket's last."""
+    s, said, sockets = unix(control), b"", []
+    s.sendall(b'{"do":"hand_over"}\n')
+    while b'"done"' not in said:
+        octets, fds, _, _ = socket.recv_fds(s, 4096, 64)
+        assert octets and b'"error"' not in said + octets, said + octets
+        said += octets
+        sockets += [socket.socket(fileno=fd) for fd in fds]
+    return s, sockets
+
+
+def left_to(control, pid):
+    """A gateway that ends before its successor says that it serves leaves it the path."""
+    s, sockets = hand_over(control)
+    os.kill(int(pid), signal.SIGTERM)
+    assert s.recv(1) == b"", "it says something"
+    with unix(control):
+        assert sockets[-1].accept()
+
+
 def until(fd, words, said):
     """What a terminal shows, up to @words."""
     end = time.monotonic() + 20
@@ -350,6 +371,8 @@ if __name__ == "__main__":
         screen(*sys.argv[2:4])
     elif what == "captured":
         captured(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    elif what == "left_to":
+        left_to(*sys.argv[2:4])
     elif what == "get":
         print(get(sys.argv[2])[1])
     elif what == "metrics":

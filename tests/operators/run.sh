@@ -600,6 +600,25 @@ case_takeover() {
     [ ! -e "$CTL" ] || fail "the control socket is left"
 }
 
+# If the new one does not come up nothing has changed. If the old one ends meanwhile, the path is the new one's.
+case_takeover_fails() {
+    configure
+    perf_server 20050
+    gateway
+    sed "s/port = $PORT;/port = 20050;/" "$CONF" >"$DIR/taken.conf"
+    expect_exit 3 "$BIN/rpcrdma-gw" -c "$DIR/taken.conf" --take-over
+    says 'event=metrics.failed .*Address already in use'
+    ask '{"do":"status"}'
+    says "\"pid\": $PID,.*\"state\": \"serving\""
+    client left_to "$CTL" "$PID"
+    wait "$PID" || fail "exit code $?"
+    # Of that one, which is gone as well, the path is left.
+    gateway
+    ask '{"do":"status"}'
+    stop
+    [ ! -e "$CTL" ] || fail "the control socket is left"
+}
+
 # RPCs with their steps: all of a run, those that took long, those of a program; and whoever goes away takes its taps
 # along.
 case_trace() {

@@ -96,6 +96,25 @@ static void a_live_one_is_left_alone(void **state)
 	control_socket_remove(&live);
 }
 
+/* Who takes over and does not come up leaves it to whom it found there. */
+static void one_that_is_shared_is_removed_by_its_owner(void **state)
+{
+	struct control_socket old, new;
+
+	(void)state;
+	assert_int_equal(control_socket_open(&old, path, why), 0);
+	control_socket_adopt(&new, dup(old.fd));
+	control_socket_remove(&new);
+	assert_true(answers());
+	control_socket_adopt(&new, dup(old.fd));
+	control_socket_forget(&old);
+	control_socket_own(&new, path);
+	control_socket_remove(&old);
+	assert_true(answers());
+	control_socket_remove(&new);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 /* Its queue is full: it lives all the same. */
 static void a_busy_one_is_left_alone(void **state)
 {
@@ -214,6 +233,7 @@ int main(void)
 		cmocka_unit_test(it_is_the_owners_alone),
 		cmocka_unit_test(a_stale_one_is_replaced),
 		cmocka_unit_test(a_live_one_is_left_alone),
+		cmocka_unit_test(one_that_is_shared_is_removed_by_its_owner),
 		cmocka_unit_test(a_busy_one_is_left_alone),
 		cmocka_unit_test(of_two_at_once_one_has_it),
 		cmocka_unit_test(another_file_is_left_alone),
