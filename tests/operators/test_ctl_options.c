@@ -67,6 +67,16 @@ static void commands(void **state)
 	accept_line("drain 12", CONTROL_DRAIN);
 	assert_int_equal(o.session, 12);
 	assert_null(o.route);
+	/* Names of routes that begin as a number does. */
+	accept_line("drain 10.0.0.11", CONTROL_DRAIN);
+	assert_string_equal(o.route, "10.0.0.11");
+	assert_int_equal(o.session, 0);
+	accept_line("drain 2nd-filer", CONTROL_DRAIN);
+	assert_string_equal(o.route, "2nd-filer");
+	assert_int_equal(o.session, 0);
+	accept_line("drain --route 12", CONTROL_DRAIN);
+	assert_string_equal(o.route, "12");
+	assert_int_equal(o.session, 0);
 	accept_line("drain --client 10.0.0.1", CONTROL_DRAIN);
 	accept_line("log", CONTROL_LOG);
 	assert_null(o.level);

@@ -82,16 +82,20 @@ static bool parse_size(const char *text, uint64_t *bytes)
 	return parse_amount(text, units, by, bytes);
 }
 
-/* Return: whether @text is the number of a session. */
+/* Return: whether @text is the number of a session; else *@session is as it was, for it may be a route's name. */
 static bool parse_session(const char *text, uint64_t *session)
 {
+	unsigned long long n;
 	char *end;
 
 	if (!isdigit((unsigned char)text[0]))
 		return false;
 	errno = 0;
-	*session = strtoull(text, &end, 10);
-	return !errno && !*end && *session > 0 && *session <= INT64_MAX;
+	n = strtoull(text, &end, 10);
+	if (errno || *end || n == 0 || n > INT64_MAX)
+		return false;
+	*session = n;
+	return true;
 }
 
 /* Those with a value that has to be read. */
