@@ -114,10 +114,12 @@ static void ask_worker(struct reload *r)
 	inquire(r->cfg.inquiries, &r->q, r->worker);
 }
 
-/* Sessions of routes that are no more: route by route, worker by worker. */
+/* Sessions of routes that are no more: route by route, worker by worker; by name, for some may be in slots where
+ * older settings of theirs were. */
 static void drain_next(struct reload *r)
 {
 	const struct change *c = r->change;
+	struct look_want *want = &r->q.look.want;
 
 	while (r->old < c->nold && !c->old[r->old].is_gone)
 		r->old++;
@@ -127,8 +129,10 @@ static void drain_next(struct reload *r)
 	}
 	r->q.change = NULL;
 	r->q.look = (struct look){.kind = LOOK_DRAIN,
-				  .want = {.route = c->old[r->old].slot},
+				  .want = {.route = LOOK_ANY_ROUTE},
 				  .patience = atomic_load(&r->cfg.gw->drain_s) * NSEC_PER_SEC};
+	memcpy(want->route_name, r->cfg.gw->routes[c->old[r->old].slot].name,
+	       sizeof(want->route_name));
 	ask_worker(r);
 }
 

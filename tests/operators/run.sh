@@ -449,6 +449,21 @@ case_reload_removes() {
     routes two 20049 'setup_timeout = 8;' three 20051 ''
     reload 0 1 0 1 ''
     perf 20049 1 --op null --count 10 >/dev/null 2>&1 || fail "no service after a new setup_timeout"
+    # Those that have settings which the route had before it went end as well; and no other's.
+    load older 20051 1 --op null --time 60
+    local older=$pid
+    load stays 20049 2 --op null --time 60
+    wait_for 20 status_has '"sessions": 2' || fail "no sessions"
+    routes two 20049 'setup_timeout = 8;' three 20051 'credits = 20;'
+    reload 0 1 0 1 ''
+    ask '{"do":"sessions","route":"three"}'
+    says '"old_settings": true'
+    routes two 20049 'setup_timeout = 8;'
+    reload 0 0 1 1 ''
+    wait_for 20 status_has '"sessions": 1' || fail "a session of older settings stays"
+    wait "$older" && fail "its client saw nothing"
+    ask '{"do":"sessions","route":"two"}'
+    [ "$(grep -c '"session"' "$DIR/out")" -eq 1 ] || fail "another's session was drained: $(cat "$DIR/out")"
     stop
 }
 
