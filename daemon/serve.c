@@ -79,6 +79,7 @@ struct server {
 	int64_t begun_wall;
 	enum serve_state state;
 	bool failed;
+	bool retreats; /* whom it was to replace goes on */
 };
 
 static void raise_limits(void)
@@ -304,22 +305,69 @@ static int sockets(void *arg, int *fds, unsigned most)
 	return (int)n;
 }
 
+/* Where another serves. */
+static void leave_place(struct server *s)
+{
+	s->state = DRAINING;
+	service_close(&s->service);
+	if (s->control)
+		control_forget(s->control);
+	if (s->metrics)
+		metrics_close(s->metrics);
+	each_worker(s, worker_drain);
+}
+
 /* Its successor says itself what the service manager has to know. */
-static void yield(void *arg)
+static void yield(void *arg, enum control_yield step)
 {
 	struct server *s = arg;
 
 	if (s->state != SERVING)
 		return;
-	log_info("stop", "why=\"a successor serves\" drain_timeout_s=%u",
+	switch (step) {
+	case CONTROL_YIELD_BEGIN:
+		rpcbind_end(&s->rpcbind); /* before it hears of it, and registers itself */
+		break;
+	case CONTROL_YIELD_UNDO:
+		rpcbind_follow(&s->rpcbind, s->gw.cfg);
+		break;
+	case CONTROL_YIELD_END:
+		log_info("stop", "why=\"a successor serves\" drain_timeout_s=%u",
+			 s->gw.cfg->drain_timeout_s);
+		leave_place(s);
+		break;
+	}
+}
+
+/* The service manager hears of it before the other one ends, whose end would be the service's. */
+static void take_place(struct server *s)
+{
+	if (s->control)
+		control_own(s->control);
+	log_info("ready", "routes=%u", s->gw.nroutes);
+	service_watch(&s->service, s->collector);
+	service_ready(&s->service);
+	takeover_give_up(&s->takeover);
+	rpcbind_follow(&s->rpcbind, s->gw.cfg);
+}
+
+/* What came out of the shared queues meanwhile is let go as at any end. */
+static void retreat(struct server *s)
+{
+	log_info("stop", "why=\"the other one serves\" drain_timeout_s=%u",
 		 s->gw.cfg->drain_timeout_s);
-	s->state = DRAINING;
-	service_close(&s->service);
-	rpcbind_end(&s->rpcbind); /* before it hears of it, and registers itself */
-	control_forget(s->control);
-	if (s->metrics)
-		metrics_close(s->metrics);
-	each_worker(s, worker_drain);
+	s->retreats = true;
+	takeover_give_up(&s->takeover);
+	leave_place(s);
+}
+
+/* Return: whether there is anything left to do. */
+static bool goes_on(struct server *s)
+{
+	if (look_after_workers(s))
+		return true;
+	/* See take_place(). */
+	return s->state == DRAINING && s->control && control_is_awaited(s->control);
 }
 
 static int open_control(struct server *s)
@@ -443,14 +491,11 @@ static enum exit_code run(struct server *s, const char *path)
 	if (make_workers(s) || confine(s, sandbox_before_threads) || start_threads(s))
 		return EXIT_INTERNAL;
 	inherit_end(&s->inherit);
-	log_info("ready", "routes=%u", s->gw.nroutes);
-	service_watch(&s->service, s->collector);
-	service_ready(&s->service);
-	takeover_end(&s->takeover);
-	if (s->control)
-		control_own(s->control);
-	rpcbind_follow(&s->rpcbind, s->gw.cfg);
-	while (look_after_workers(s)) {
+	if (takeover_end(&s->takeover))
+		retreat(s);
+	else
+		take_place(s);
+	while (goes_on(s)) {
 		nsec_t tick_at = auth_tick(s->auth, loop_now(), time(NULL));
 
 		tick_at = nsec_min(tick_at, serve_operators(s));
@@ -459,7 +504,7 @@ static enum exit_code run(struct server *s, const char *path)
 			return EXIT_INTERNAL;
 		trim_at = trim(trim_at);
 	}
-	return s->failed ? EXIT_INTERNAL : EXIT_OK;
+	return s->failed ? EXIT_INTERNAL : s->retreats ? EXIT_LISTEN : EXIT_OK;
 }
 
 static void cleanup(struct server *s)

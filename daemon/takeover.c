@@ -20,11 +20,22 @@ static int complain(const char *why)
 	return ERR_IO;
 }
 
-static int ask(const struct takeover *t, const char *what)
+/* Whether that comes off is told by what is heard. */
+static void ask(const struct takeover *t, const char *what)
 {
-	return send(t->fd, what, strlen(what), MSG_NOSIGNAL) == (ssize_t)strlen(what)
-		       ? 0
-		       : complain(strerror(errno));
+	(void)!send(t->fd, what, strlen(what), MSG_NOSIGNAL);
+}
+
+/* Its words, quoted another way. */
+static int refuse(char *answer)
+{
+	char why[256];
+
+	for (char *c = answer; *c; c++)
+		if (*c == '"')
+			*c = '\'';
+	snprintf(why, sizeof(why), "the gateway that serves goes on: %.200s", answer);
+	return complain(why);
 }
 
 /* What came with a message; more than there is room for were not sent. */
@@ -43,7 +54,8 @@ static int take_fds(struct msghdr *msg, struct inherit *in)
 	return msg->msg_flags & MSG_CTRUNC ? complain("descriptors are short") : 0;
 }
 
-/* One go of the answer, as text behind what was there. Return: octets, or an error. */
+/* One go of the answer, as text behind what was there. Return: octets; ERR_CLOSED, ERR_TIMEOUT; or another error
+ * (logged). */
 static int hear(const struct takeover *t, char *text, size_t room, struct inherit *in)
 {
 	union {
@@ -58,13 +70,17 @@ static int hear(const struct takeover *t, char *text, size_t room, struct inheri
 	ssize_t n = recvmsg(t->fd, &msg, MSG_CMSG_CLOEXEC);
 	int err;
 
-	if (n <= 0)
-		return complain(n < 0 ? strerror(errno) : "it hung up");
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		return ERR_CLOSED;
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return ERR_TIMEOUT;
+	if (n < 0)
+		return complain(strerror(errno));
 	err = take_fds(&msg, in);
 	return err ? err : (int)n;
 }
 
-/* Until the line that ends an answer. */
+/* Until the line that ends an answer. Return: 0, or as hear(). */
 static int hear_all(const struct takeover *t, struct inherit *in)
 {
 	char text[ANSWER + 1];
@@ -78,9 +94,10 @@ static int hear_all(const struct takeover *t, struct inherit *in)
 			return n;
 		len += (size_t)n;
 		text[len] = '\0';
-		if (strstr(text, "{\"error\":"))
-			return complain("the gateway that serves cannot hand over: see its log; "
-					"fabric verbs has nothing that could be");
+		if (strstr(text, "{\"error\":")) {
+			text[strcspn(text, "\n")] = '\0';
+			return refuse(text);
+		}
 		if (strstr(text, "{\"done\":") && text[len - 1] == '\n')
 			return 0;
 	}
@@ -118,10 +135,12 @@ int takeover_begin(struct takeover *t, const char *path, struct inherit *in)
 		log_info("takeover", "why=\"nobody serves: an ordinary start\"");
 		return 0;
 	}
-	if (!err)
-		err = ask(t, "{\"do\":\"hand_over\"}\n");
-	if (!err)
+	if (!err) {
+		ask(t, "{\"do\":\"hand_over\"}\n");
 		err = hear_all(t, in);
+	}
+	if (err == ERR_CLOSED || err == ERR_TIMEOUT)
+		err = complain(err == ERR_CLOSED ? "it hung up" : "it does not answer");
 	if (err)
 		takeover_give_up(t);
 	else
@@ -129,17 +148,28 @@ int takeover_begin(struct takeover *t, const char *path, struct inherit *in)
 	return err;
 }
 
-void takeover_end(struct takeover *t)
+int takeover_end(struct takeover *t)
 {
 	struct inherit none = {.n = 0};
+	int err;
 
 	if (t->fd < 0)
-		return;
-	/* Whatever it answers: this process serves. */
-	if (ask(t, "{\"do\":\"yield\"}\n") == 0)
-		(void)!hear_all(t, &none);
+		return 0;
+	ask(t, "{\"do\":\"yield\"}\n");
+	err = hear_all(t, &none);
+	if (err == ERR_TIMEOUT) {
+		/* Whose answer is not there by now cannot give it any more, and then does not yield. */
+		shutdown(t->fd, SHUT_RDWR);
+		err = hear_all(t, &none);
+		if (err == ERR_CLOSED)
+			err = complain("it does not answer");
+	}
 	inherit_end(&none);
-	takeover_give_up(t);
+	if (err != ERR_CLOSED)
+		return err;
+	/* One that goes on has the last word. */
+	log_info("takeover", "why=\"the other one has ended\"");
+	return 0;
 }
 
 void takeover_give_up(struct takeover *t)

@@ -34,6 +34,7 @@ enum { VISITORS = 32, PAGE = 32, CALLS = 512, ANSWER_BYTES = 16 << 20 };
 enum { MORE_RECORDS = 2000, MORE_BYTES = 512 << 10, RECORD_BYTES = 128 << 10 };
 #define ASK_TIME (20 * NSEC_PER_SEC)
 #define ANSWER_TIME (60 * NSEC_PER_SEC)
+#define SUCCESSOR_TIME (120 * NSEC_PER_SEC) /* to come up: it may pin much memory */
 
 /* Room for an answer of a worker's. */
 struct page {
@@ -61,6 +62,7 @@ struct control {
 	struct desk *desk;
 	struct tappings tappings;
 	struct caller *successor; /* the one that has the listening sockets; NULL: nobody */
+	bool has_yielded;	  /* to it */
 };
 
 static struct control *control_of(const struct caller *c)
@@ -307,7 +309,12 @@ static bool has_successor(const struct control *c)
 	return c->successor && !visitor_is_gone(&c->successor->v);
 }
 
-/* To one at a time: of two both would serve. */
+bool control_is_awaited(const struct control *c)
+{
+	return c->has_yielded && has_successor(c);
+}
+
+/* To one at a time, which is not sent away while it comes up: of two both would serve. */
 static void hand_over(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
@@ -322,8 +329,10 @@ static void hand_over(struct caller *c)
 	n = fds ? cfg->sockets(cfg->arg, fds, most) : -1;
 	if (n >= 0 && desk_fd(c->v.desk) >= 0) {
 		fds[n++] = desk_fd(c->v.desk);
-		if (pass_sockets(c, fds, (unsigned)n) == 0)
+		if (pass_sockets(c, fds, (unsigned)n) == 0) {
 			control_of(c)->successor = c;
+			visitor_keep(&c->v, SUCCESSOR_TIME);
+		}
 		log_info("control", "do=hand_over sockets=%d", n);
 		done(c, NULL, NULL);
 	} else {
@@ -333,6 +342,7 @@ static void hand_over(struct caller *c)
 	mem_free(fds);
 }
 
+/* It goes by whether it hears the answer, and so does this process: one that has given up meanwhile cannot be told. */
 static void yield(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
@@ -341,9 +351,15 @@ static void yield(struct caller *c)
 		fail(c, "that is for who was handed over the listening sockets");
 		return;
 	}
+	cfg->yield(cfg->arg, CONTROL_YIELD_BEGIN);
 	done(c, NULL, NULL);
+	if (!visitor_deliver(&c->v)) {
+		cfg->yield(cfg->arg, CONTROL_YIELD_UNDO);
+		return;
+	}
+	control_of(c)->has_yielded = true;
 	control_socket_forget(&control_of(c)->socket);
-	cfg->yield(cfg->arg);
+	cfg->yield(cfg->arg, CONTROL_YIELD_END);
 }
 
 /* All workers have their taps. */
@@ -546,6 +562,16 @@ static void on_too_long(struct visitor *v)
 	fail((struct caller *)v, "the request is too long");
 }
 
+/* It has to hear it: a connection that merely ends is that of a gateway that has ended. */
+static void on_late(struct visitor *v)
+{
+	struct caller *c = (struct caller *)v;
+
+	log_warn("control", "do=hand_over why=\"its successor does not come up\"");
+	control_of(c)->successor = NULL;
+	fail(c, "it took too long to come up");
+}
+
 static size_t whole_line(const char *in, size_t len)
 {
 	const char *end = memchr(in, '\n', len);
@@ -566,6 +592,7 @@ int control_open(const struct control_config *cfg, struct control **out)
 				   .asked = on_asked,
 				   .more = on_more,
 				   .too_long = on_too_long,
+				   .late = on_late,
 				   .forget = on_forget};
 	struct control *c = mem_zalloc(sizeof(*c));
 	char why[CONTROL_WHY];

@@ -12,6 +12,12 @@
  */
 struct control;
 
+enum control_yield {
+	CONTROL_YIELD_BEGIN, /* it is about to hear: what both cannot have is given up */
+	CONTROL_YIELD_END,   /* it has heard */
+	CONTROL_YIELD_UNDO,  /* it has gone, and never heard: all goes on as it was */
+};
+
 /** struct control_config - all borrowed, as long as the control lives. */
 struct control_config {
 	const char *path;
@@ -26,8 +32,8 @@ struct control_config {
 	/** The process' listening sockets, but for the control socket: at most @most, into @fds. Return:
 	 * how many; -1: it has some that cannot be passed, or is about to end. */
 	int (*sockets)(void *arg, int *fds, unsigned most);
-	/** A successor serves. */
-	void (*yield)(void *arg);
+	/** A successor serves, as soon as it hears that this one yields. */
+	void (*yield)(void *arg, enum control_yield step);
 	void *arg;
 };
 
@@ -40,6 +46,9 @@ void control_own(struct control *c);
 /** control_close - nobody comes any more, and another process may take the path; to be repeated: what a successor that
  * listens there gives up goes later. */
 void control_close(struct control *c);
+
+/** control_is_awaited - whether this process has yielded, and its successor has not left yet. */
+bool control_is_awaited(const struct control *c);
 
 /** control_forget - the path is a successor's; then as control_close(). */
 void control_forget(struct control *c);

@@ -79,7 +79,7 @@ static void begin_wait(struct visitor *v)
 	struct desk *d = v->desk;
 
 	v->is_asking = v->is_answered = false;
-	v->deadline = d->cfg.now() + d->cfg.ask_time;
+	v->deadline = d->cfg.now() + (v->patience ? v->patience : d->cfg.ask_time);
 	list_del(&v->link);
 	list_add_tail(&d->waiting, &v->link);
 }
@@ -243,15 +243,35 @@ static void free_over(struct desk *d, bool all)
 	}
 }
 
-/* Who has asked nothing for longest leaves. Return: whether there is a place. */
+/* Who has asked nothing for longest, and is not kept; or NULL. */
+static struct visitor *longest_waiting(const struct desk *d)
+{
+	for (struct list *it = d->waiting.next; it != &d->waiting; it = it->next) {
+		struct visitor *v = container_of(it, struct visitor, link);
+
+		if (!v->patience)
+			return v;
+	}
+	return NULL;
+}
+
+static bool has_room(const struct desk *d)
+{
+	return d->n < d->cfg.most || longest_waiting(d);
+}
+
+/* Return: whether there is a place. */
 static bool make_room(struct desk *d)
 {
+	struct visitor *v;
+
 	free_over(d, false);
 	if (d->n < d->cfg.most)
 		return true;
-	if (list_is_empty(&d->waiting))
+	v = longest_waiting(d);
+	if (!v)
 		return false;
-	end(list_first(&d->waiting, struct visitor, link));
+	end(v);
 	free_over(d, false);
 	return true;
 }
@@ -264,7 +284,7 @@ static void on_arrival(struct loop_watch *watch, unsigned events)
 	for (unsigned i = 0; i < ACCEPTS; i++) {
 		int fd;
 
-		if (d->n >= d->cfg.most && list_is_empty(&d->waiting)) {
+		if (!has_room(d)) {
 			stop_listening(d); /* until desk_tick() finds a place */
 			return;
 		}
@@ -324,6 +344,20 @@ void desk_close(struct desk *d)
 	d->fd = -1;
 }
 
+/* The last word to one that was kept, as if it had asked for it. */
+static void dismiss(struct visitor *v)
+{
+	struct desk *d = v->desk;
+
+	v->patience = 0;
+	v->is_asking = v->is_last = true;
+	v->deadline = d->cfg.now() + d->cfg.answer_time;
+	list_del(&v->link);
+	list_add_tail(&d->busy, &v->link);
+	d->cfg.late(v);
+	go_on(v);
+}
+
 static nsec_t end_late(struct list *head, nsec_t now)
 {
 	nsec_t next = NSEC_NEVER;
@@ -332,9 +366,11 @@ static nsec_t end_late(struct list *head, nsec_t now)
 	{
 		struct visitor *v = container_of(it, struct visitor, link);
 
-		if (v->deadline <= now)
+		if (v->deadline <= now && v->patience && !v->is_asking && v->desk->cfg.late)
+			dismiss(v);
+		else if (v->deadline <= now)
 			end(v);
-		else
+		if (!v->is_gone)
 			next = nsec_min(next, v->deadline);
 	}
 	return next;
@@ -349,7 +385,7 @@ nsec_t desk_tick(struct desk *d)
 	if (d->is_listening || d->fd < 0)
 		return next;
 	/* Who waits at the door waits for a place, or descriptors. */
-	if (now >= d->again && (d->n < d->cfg.most || !list_is_empty(&d->waiting)))
+	if (now >= d->again && has_room(d))
 		(void)listen_again(d);
 	return nsec_min(next, now + AGAIN_TIME);
 }
@@ -436,6 +472,19 @@ int visitor_pass(struct visitor *v, const char *text, size_t len, const int *fds
 		return 0;
 	end(v);
 	return ERR_IO;
+}
+
+bool visitor_deliver(struct visitor *v)
+{
+	if (!v->is_gone && flush(v))
+		return true;
+	end(v);
+	return false;
+}
+
+void visitor_keep(struct visitor *v, nsec_t time)
+{
+	v->patience = time;
 }
 
 int desk_fd(const struct desk *d)

@@ -16,7 +16,7 @@
  * Everything is bounded, whoever they are: how many there are, how much memory each has for what it
  * asks and is told, how long a request may take to come, and its answer to be taken. When all
  * places are taken whoever has asked nothing for longest makes room for the next; those who are
- * being answered keep theirs, and the next waits in the socket's queue.
+ * being answered, or kept, keep theirs, and the next waits in the socket's queue.
  *
  * One thread only. Nothing is logged here.
  */
@@ -30,6 +30,7 @@ struct visitor {
 	unsigned watched; /* LOOP_READ, LOOP_WRITE */
 	int fd;
 	nsec_t deadline;
+	nsec_t patience;  /* see visitor_keep(); 0: as any other */
 	bool is_answered; /* what is due is all there, once .out is empty */
 	bool is_asking;	  /* its request is at its user's */
 	bool is_last;	  /* nothing it says after that is a request */
@@ -60,6 +61,8 @@ struct desk_config {
 	void (*more)(struct visitor *v);
 	/** What came is longer than a request may be: the last word to it, for it leaves. NULL: none. */
 	void (*too_long)(struct visitor *v);
+	/** It was kept, and has asked nothing in its time: the last word to it, for it leaves. NULL: none. */
+	void (*late)(struct visitor *v);
 	/** Its memory is about to go. NULL: never of use. */
 	void (*forget)(struct visitor *v);
 	void *user;
@@ -99,6 +102,14 @@ int desk_fd(const struct desk *d);
 
 /** visitor_done - that was the answer. */
 void visitor_done(struct visitor *v);
+
+/** visitor_deliver - what was said so far is taken at once, or the connection is over: a peer that has given up hears
+ * nothing. Return: whether it was taken. */
+bool visitor_deliver(struct visitor *v) WARN_UNUSED;
+
+/** visitor_keep - it keeps its place, whoever wants one, and each request of its has @time to come; if none comes,
+ * it leaves, not before .late() was called. */
+void visitor_keep(struct visitor *v, nsec_t time);
 
 /** visitor_is_gone - nobody hears what is said to @v any more. */
 static inline bool visitor_is_gone(const struct visitor *v)

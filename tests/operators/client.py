@@ -306,6 +306,58 @@ def left_to(control, pid):
         assert sockets[-1].accept()
 
 
+def refused(control, s, request):
+    s.sendall(request)
+    said = s.recv(4096)
+    assert b'"error"' in said, said
+
+
+def slow_successor(control, pid):
+    """It keeps its place among a crowd, and nobody else gets it. Until it leaves the other one is there."""
+    s, _ = hand_over(control)
+    crowd = [unix(control) for _ in range(100)]
+    with unix(control) as other:
+        refused(control, other, b'{"do":"hand_over"}\n')
+    s.sendall(b'{"do":"yield"}\n')
+    said = s.recv(4096)
+    assert b'"done"' in said, said
+    s.settimeout(1)
+    try:
+        raise RuntimeError("it did not wait: %r" % s.recv(1))
+    except TimeoutError:
+        pass
+
+
+def impatient_successor(control, pid):
+    """One that has given up before it could hear an answer: nothing has changed."""
+    s, _ = hand_over(control)
+    os.kill(int(pid), signal.SIGSTOP)
+    s.sendall(b'{"do":"yield"}\n')
+    s.shutdown(socket.SHUT_RDWR)
+    os.kill(int(pid), signal.SIGCONT)
+    assert s.recv(1) == b""
+    time.sleep(1)
+    assert one(control, {"do": "status"}, "status")["state"] == "serving"
+
+
+def stand_in(control, way):
+    """A gateway that is to be replaced, and goes on, or is gone, when it should yield."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(control)
+        listening.listen()
+        print("listening", flush=True)
+        s, _ = listening.accept()
+        with s, s.makefile("rb") as f:
+            assert b"hand_over" in f.readline()
+            socket.send_fds(s, [b'{"sockets":1}\n{"done":{}}\n'], [listening.fileno()])
+            assert b"yield" in f.readline()
+            if way == "goes_on":
+                s.sendall(b'{"error":"it took too long"}\n')
+        if way != "gone":
+            listening.settimeout(20)
+            listening.accept()
+
+
 def until(fd, words, said):
     """What a terminal shows, up to @words."""
     end = time.monotonic() + 20
@@ -371,8 +423,8 @@ if __name__ == "__main__":
         screen(*sys.argv[2:4])
     elif what == "captured":
         captured(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
-    elif what == "left_to":
-        left_to(*sys.argv[2:4])
+    elif what in ("left_to", "slow_successor", "impatient_successor", "stand_in"):
+        globals()[what](*sys.argv[2:4])
     elif what == "get":
         print(get(sys.argv[2])[1])
     elif what == "metrics":

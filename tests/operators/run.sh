@@ -634,6 +634,38 @@ case_takeover_fails() {
     [ ! -e "$CTL" ] || fail "the control socket is left"
 }
 
+# There is one that serves, whoever of both is slow, or goes away.
+case_takeover_once() {
+    local other
+    configure
+    perf_server 20050
+    gateway
+    client impatient_successor "$CTL" "$PID"
+    client slow_successor "$CTL" "$PID"
+    wait "$PID" || fail "exit code $?"
+    grep -q 'event=end code=0 heap_live=0' "$LOG" || fail "something is left"
+    rm "$CTL"
+    # The other one goes on: this one does not, and leaves it the path.
+    start other python3 "$HERE/client.py" stand_in "$CTL" goes_on
+    other=$pid
+    wait_for 20 grep -qs listening "$DIR/other" || fail "no other one"
+    expect_exit 3 "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    says "event=takeover.failed why=\".*it took too long"
+    says 'event=end code=3 heap_live=0'
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$CTL" || fail "nobody is at the path"
+    wait "$other" || fail "the other one: $(cat "$DIR/other.err")"
+    rm "$CTL"
+    # It is gone, at whatever moment: this one serves.
+    start other python3 "$HERE/client.py" stand_in "$CTL" gone
+    wait_for 20 grep -qs listening "$DIR/other" || fail "no other one"
+    start gateway "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    PID=$pid
+    wait_for 20 successor_serves "$PID" || fail "nobody serves"
+    perf 20049 1 --op null --count 10 >/dev/null 2>&1 || fail "no service"
+    stop
+    [ ! -e "$CTL" ] || fail "the control socket is left"
+}
+
 # RPCs with their steps: all of a run, those that took long, those of a program; and whoever goes away takes its taps
 # along.
 case_trace() {

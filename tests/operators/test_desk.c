@@ -23,6 +23,7 @@ static struct sockaddr_un at;
 static socklen_t at_len;
 static unsigned asked, forgotten, mores;
 static struct visitor *held;
+static bool is_delivered;
 
 static nsec_t now(void)
 {
@@ -36,12 +37,20 @@ static size_t whole_line(const char *in, size_t len)
 	return end ? (size_t)(end - in) + 1 : 0;
 }
 
-/* "hold": answered later; "much": far more than sockets take; "flood": without end; else an echo. */
+/* "keep": it has a minute for each request; "deliver": the answer at once, or not at all; "hold": answered later; "much": far more than sockets take; "flood": without end; else an echo. */
 static void on_asked(struct visitor *v, char *request, size_t len)
 {
 	static char much[256 << 10];
 
 	asked++;
+	if (strcmp(request, "keep\n") == 0)
+		visitor_keep(v, 60 * NSEC_PER_SEC);
+	if (strcmp(request, "deliver\n") == 0) {
+		visitor_say(v, request, len);
+		is_delivered = visitor_deliver(v);
+		visitor_done(v);
+		return;
+	}
 	if (strcmp(request, "hold\n") == 0) {
 		visitor_hold(v);
 		held = v;
@@ -63,6 +72,12 @@ static void on_more(struct visitor *v)
 
 	mores++;
 	visitor_say(v, block, sizeof(block));
+}
+
+static void on_late(struct visitor *v)
+{
+	visitor_say(v, "late\n", 5);
+	visitor_done(v);
 }
 
 static void on_too_long(struct visitor *v)
@@ -91,6 +106,7 @@ static void set_up(bool once)
 					.asked = on_asked,
 					.more = on_more,
 					.too_long = on_too_long,
+					.late = on_late,
 					.forget = on_forget};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
@@ -529,6 +545,67 @@ static void no_more_after_close(void **state)
 	tear_down();
 }
 
+/* However many come, and though it takes its time; and when that is over it hears why. */
+static void who_is_kept_keeps_its_place(void **state)
+{
+	int fd, others[2 * MOST];
+
+	(void)state;
+	set_up(false);
+	fd = come();
+	say(fd, "keep\n");
+	settle();
+	hears(fd, "keep\n");
+	for (unsigned i = 0; i < 2 * MOST; i++) {
+		others[i] = come();
+		settle();
+	}
+	assert_int_equal(desk_visitors(desk), MOST);
+	clock_now += 59 * NSEC_PER_SEC;
+	settle();
+	assert_int_equal(desk_visitors(desk), 1);
+	say(fd, "again\n");
+	settle();
+	hears(fd, "again\n");
+	clock_now += 59 * NSEC_PER_SEC;
+	settle();
+	assert_int_equal(desk_visitors(desk), 1);
+	clock_now += 2 * NSEC_PER_SEC;
+	settle();
+	hears(fd, "late\n");
+	assert_true(is_over(fd));
+	assert_int_equal(asked, 2);
+	close(fd);
+	for (unsigned i = 0; i < 2 * MOST; i++)
+		close(others[i]);
+	settle();
+	assert_int_equal(desk_visitors(desk), 0);
+	tear_down();
+}
+
+/* Who has given up is not told later, nor believed to know. */
+static void what_is_delivered_was_heard(void **state)
+{
+	int fd;
+
+	(void)state;
+	set_up(false);
+	fd = come();
+	say(fd, "deliver\n");
+	settle();
+	assert_true(is_delivered);
+	hears(fd, "deliver\n");
+	say(fd, "deliver\n");
+	shutdown(fd, SHUT_RDWR);
+	settle();
+	assert_false(is_delivered);
+	assert_true(is_over(fd));
+	assert_int_equal(asked, 2);
+	assert_int_equal(desk_visitors(desk), 0);
+	close(fd);
+	tear_down();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -545,6 +622,8 @@ int main(void)
 		cmocka_unit_test(held_ones_stay),
 		cmocka_unit_test(allocations_may_fail),
 		cmocka_unit_test(no_more_after_close),
+		cmocka_unit_test(who_is_kept_keeps_its_place),
+		cmocka_unit_test(what_is_delivered_was_heard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
