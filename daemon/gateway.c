@@ -336,7 +336,7 @@ static int map_servers(struct gateway *gw, unsigned slot, const char *file)
 	gw->routes[slot].servers = listen->servers;
 	gw->routes[slot].several = cfg.nhosts > 1 || !cfg.hosts[0].addr.len;
 	gw->routes[slot].probe_interval = listen->from->upstream.probe_interval_s * NSEC_PER_SEC;
-	gw->routes[slot].move_patience = gw->cfg->drain_timeout_s * NSEC_PER_SEC;
+	gw->routes[slot].move_patience_s = &gw->drain_s;
 	return listen->servers ? 0 : ERR_NOMEM;
 }
 

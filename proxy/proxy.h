@@ -50,7 +50,9 @@ struct proxy_route {
 	bool several;		     /* there may be more than one of these */
 	struct fabric_addr upstream; /* ... to this address */
 	nsec_t probe_interval;	     /* servers are asked whether they answer; 0: never */
-	nsec_t move_patience;	     /* calls in flight at a server that their client has left */
+	/* How long calls in flight may take at a server that their client has left, seconds; it may change at
+	 * any time, unlike all else here. Borrowed. NULL: no time. */
+	const atomic_uint *move_patience_s;
 	const struct proxy_source *sources; /* the first that has the client counts; borrowed */
 	unsigned nsources;		    /* 0: servers see the address that the system chooses */
 	unsigned upstream_fabric; /* index into proxy_config.fabrics of the upstream leg */

@@ -185,6 +185,11 @@ void session_release(struct session *s, nsec_t deadline)
 	session_leave(s, deadline);
 }
 
+static nsec_t move_patience(const struct proxy_route *route)
+{
+	return route->move_patience_s ? atomic_load(route->move_patience_s) * NSEC_PER_SEC : 0;
+}
+
 /* Between two RPCs: what its server has begun to do is not asked of another. */
 static void follow_clients(struct route_state *rs)
 {
@@ -197,7 +202,7 @@ static void follow_clients(struct route_state *rs)
 		log_peer(LOG_LEVEL_INFO, "session.moves", s->host,
 			 "session=%llu route=%s why=\"its client leaves this server\"",
 			 (unsigned long long)s->id, rs->route->name);
-		session_leave(s, rs->proxy->now + rs->route->move_patience);
+		session_leave(s, rs->proxy->now + move_patience(rs->route));
 	}
 }
 

@@ -234,6 +234,8 @@ static void make_servers(const struct how *how)
 	assert_non_null(servers);
 }
 
+static atomic_uint patience_s;
+
 static void make_route(const struct how *how)
 {
 	route = (struct proxy_route){.name = "route",
@@ -241,8 +243,9 @@ static void make_route(const struct how *how)
 				     .server = end_config(LEG_V1),
 				     .servers = servers,
 				     .probe_interval = how->probes,
-				     .move_patience = 5 * S,
+				     .move_patience_s = &patience_s,
 				     .version_memory = S};
+	atomic_store(&patience_s, 5);
 	route.client.setup_timeout = 1000 * S; /* clients are silent for as long as a test takes */
 }
 
@@ -466,6 +469,7 @@ static void a_client_moves_with_all_it_has(void **state)
 	run(S / 100);
 	send_octets(busy, 7, RPC_CALL);
 	run(S / 10);
+	atomic_store(&patience_s, 3); /* as a reload does */
 	at[0].refuses = true;
 	late = is_served(0);
 	run(S);
@@ -478,7 +482,7 @@ static void a_client_moves_with_all_it_has(void **state)
 	assert_int_equal(busy->replies, 1);
 	assert_true(busy->is_closed);
 	assert_false(stuck->is_closed);
-	run(5 * S); /* .move_patience */
+	run(2 * S); /* patience as it was when they moved */
 	assert_true(stuck->is_closed);
 	assert_false(other->is_closed || late->is_closed);
 	assert_int_equal(sessions_of(0), 1);
