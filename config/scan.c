@@ -88,10 +88,12 @@ static void tell_number(struct scanner *s, const char *why)
 }
 
 /* A number without sign; libconfig wants an L behind what needs more than 32 bits, and wraps what
- * does not fit, in silence. The text ends in NUL, so strtoull() ends in it. */
+ * does not fit, in silence. After a 0 it reads octal from 1.6 on, and decimal before. The text ends in NUL, so
+ * strtoull() ends in it. */
 static void check_number(struct scanner *s)
 {
 	bool is_hex = at(s, "0x") || at(s, "0X");
+	bool begins_with_0 = at(s, "0") && isdigit((unsigned char)s->pos[1]);
 	unsigned long long value;
 	char *end;
 
@@ -104,7 +106,9 @@ static void check_number(struct scanner *s)
 			s->pos++;
 		return;
 	}
-	if (errno || value > INT64_MAX)
+	if (begins_with_0)
+		tell_number(s, "numbers do not begin with 0: write 60, not 060");
+	else if (errno || value > INT64_MAX)
 		tell_number(s, "a number beyond 64 bits: use a smaller one");
 	else if (value > INT32_MAX && !at(s, "L"))
 		tell_number(s, "a number beyond 32 bits: put an L behind it, or write a size as "

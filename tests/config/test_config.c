@@ -306,6 +306,9 @@ static const struct bad top[] = {
 	 "1: a number beyond 32 bits: put an L behind it, or write a size as text like \"4G\"\n"},
 	{"workers = 99999999999999999999;\n" GOOD,
 	 "1: a number beyond 64 bits: use a smaller one\n"},
+	{"drain_timeout = 0060;\n" GOOD, "1: numbers do not begin with 0: write 60, not 060\n"},
+	{"drain_timeout = 060L;\n" GOOD, "1: numbers do not begin with 0: write 60, not 060\n"},
+	{"\nworkers = -08;\n" GOOD, "2: numbers do not begin with 0: write 60, not 060\n"},
 	{"workers = 4294967297L;\n" GOOD, "1: " INT_RANGE("workers", "4294967297", "0", "256")},
 	{"memory_limit = \"1T\";\n" GOOD,
 	 "1: memory_limit is no size: write octets as a number, or as text with K, M or G like "
