@@ -358,6 +358,23 @@ def stand_in(control, way):
             listening.accept()
 
 
+def teller(control, answers):
+    """A gateway with so many answers to "more", each of an RPC; 0: without end."""
+    n = 0
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(control)
+        listening.listen()
+        print("listening", flush=True)
+        s, _ = listening.accept()
+        with s, s.makefile("rwb") as f:
+            for request in f:
+                if b"more" in request:
+                    n += 1
+                    f.write(b'{"rpc":{"xid":%d}}\n' % n)
+                f.write(b'{"done":{"lost":0,"left":%s}}\n' % (b"true" if str(n) != answers else b"false"))
+                f.flush()
+
+
 def until(fd, words, said):
     """What a terminal shows, up to @words."""
     end = time.monotonic() + 20
@@ -423,6 +440,8 @@ if __name__ == "__main__":
         screen(*sys.argv[2:4])
     elif what == "captured":
         captured(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    elif what == "teller":
+        teller(*sys.argv[2:4])
     elif what in ("left_to", "slow_successor", "impatient_successor", "stand_in"):
         globals()[what](*sys.argv[2:4])
     elif what == "get":

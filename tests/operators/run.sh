@@ -718,6 +718,21 @@ case_trace() {
     stop
 }
 
+# What there is at the end is told, however many answers it takes; but not for ever.
+case_tail() {
+    start teller python3 "$HERE/client.py" teller "$CTL" 50
+    wait_for 20 grep -qs listening "$DIR/teller" || fail "nobody is there"
+    gwctl 0 --json trace --time 1us
+    says '{"done":{"rpcs":50,"lost":0}}'
+    [ "$(grep -c '"rpc"' "$DIR/out")" -eq 50 ] || fail "not all are told"
+    [ ! -s "$DIR/out.err" ] || fail "$(cat "$DIR/out.err")"
+    rm "$CTL"
+    start teller python3 "$HERE/client.py" teller "$CTL" 0
+    wait_for 20 grep -qs listening "$DIR/teller" || fail "nobody is there"
+    gwctl 0 --json trace --time 1us
+    says 'there was more than could be told'
+}
+
 # A screen of its own, and the terminal as it was; or a page.
 case_top() {
     configure

@@ -21,7 +21,7 @@
 #include "tools/ctl/show.h"
 
 #define SECOND 1000000000U
-enum { PAUSE_NS = 100000000 };
+enum { PAUSE_NS = 100000000, TAIL_S = 3 };
 
 static volatile sig_atomic_t enough;
 static sigset_t heard; /* what is not blocked while it sleeps */
@@ -67,10 +67,21 @@ struct follow {
 	const struct ctl_options *o;
 	struct show show;
 	struct pcapng file; /* capture */
-	uint64_t count, lost, ends;
+	uint64_t count, lost;
+	uint64_t ends; /* once .is_last: of the tail */
 	bool has_more, is_over, is_last;
 	const char *why; /* it cannot go on */
 };
+
+/* What there is when a signal came, or the time is over, is told yet: several answers' worth, but what goes on
+ * ending all the while has no end. */
+static void look_at_time(struct follow *f, uint64_t now)
+{
+	if (f->is_last || (now < f->ends && follow_sleep(0, -1)))
+		return;
+	f->is_last = true;
+	f->ends = now + (uint64_t)TAIL_S * SECOND;
+}
 
 static int run(struct follow *f, ask_line *told, char *why)
 {
@@ -84,17 +95,19 @@ static int run(struct follow *f, ask_line *told, char *why)
 	while (status == ASK_DONE && !f->is_over) {
 		uint64_t now = now_ns(), pause;
 
-		/* What there is when a signal came, or the time is over, is told yet. */
-		f->is_last = now >= f->ends || !follow_sleep(0, -1);
+		look_at_time(f, now);
 		f->has_more = false;
 		status = ask_say(&link, CONTROL_MORE, told, f, why);
 		fflush(stdout);
-		if (f->is_last)
+		if (f->is_last && (!f->has_more || now >= f->ends))
 			break;
 		pause = f->has_more ? 0 : f->ends - now < PAUSE_NS ? f->ends - now : PAUSE_NS;
 		(void)follow_sleep(pause, -1);
 	}
 	ask_close(&link);
+	if (status == ASK_DONE && !f->is_over && f->has_more)
+		fprintf(stderr, "rpcrdma-gwctl: there was more than could be told in %d s\n",
+			TAIL_S);
 	if (status != ASK_DONE || !f->why)
 		return status;
 	snprintf(why, CTL_WHY, "%s", f->why);
