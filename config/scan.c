@@ -88,7 +88,7 @@ static void tell_number(struct scanner *s, const char *why)
 }
 
 /* A number without sign; libconfig wants an L behind what needs more than 32 bits, and wraps what
- * does not fit, in silence. After a 0 it reads octal from 1.6 on, and decimal before. The text ends in NUL, so
+ * does not fit, in silence. After a 0 some releases read octal, others decimal. The text ends in NUL, so
  * strtoull() ends in it. */
 static void check_number(struct scanner *s)
 {
