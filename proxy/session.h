@@ -109,6 +109,8 @@ struct session_press {
 	uint32_t message; /* which, when last looked at */
 	unsigned looks;	  /* that saw it so before */
 	uint64_t mark;	  /* octets that had come */
+	uint64_t sent;	  /* octets that the peer had taken */
+	unsigned taking;  /* looks that saw it take some, which was in the way of its GRANT */
 	bool stalled;	  /* it waited for memory itself */
 };
 

@@ -54,6 +54,12 @@ static bool is_kept(const struct leg *leg)
 	       (leg->recvs && !leg->recvs->posted && !leg->recvs->free_count);
 }
 
+/* No GRANT goes into the middle of a message to it (draft-07 6.3.6). While it takes that, it has a minute. */
+static bool is_busy_taking(const struct leg *leg, struct session_press *press)
+{
+	return leg_is_closed(leg) && leg->sent != press->sent && press->taking++ < PRESS_STALLED;
+}
+
 static bool press_leg(struct leg *leg, struct session_press *press)
 {
 	const struct quota_member *m = leg_assembly_quota(leg);
@@ -65,7 +71,8 @@ static bool press_leg(struct leg *leg, struct session_press *press)
 		*press = (struct session_press){
 			.message = leg->begun, .mark = leg->parts, .stalled = leg->stalled};
 	else
-		press->looks++;
+		press->looks = !leg->stalled && is_busy_taking(leg, press) ? 0 : press->looks + 1;
+	press->sent = leg->sent;
 	return press->looks >= (press->stalled ? PRESS_STALLED : PRESS_OWED);
 }
 
