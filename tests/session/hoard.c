@@ -25,6 +25,15 @@ void hoard_unwaited(struct hoard *h, struct buf_arena *arena)
 		h->nblocks++;
 }
 
+void hoard_replies(struct hoard *h, struct buf_arena *arena)
+{
+	h->arena = arena;
+	for (size_t size = BUF_MAX_BLOCK; size >= BUF_MIN_BLOCK; size /= 2)
+		while (h->nblocks < HOARD_MOST &&
+		       (h->blocks[h->nblocks] = buf_alloc(arena, size, BUF_ASSEMBLY)))
+			h->nblocks++;
+}
+
 static void take_zone(struct hoard *h, unsigned zone)
 {
 	while (h->nblocks < HOARD_MOST && zone != BUF_NO_ZONE &&

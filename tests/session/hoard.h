@@ -28,6 +28,9 @@ void hoard_release(struct hoard *h, unsigned n);
 /** hoard_unwaited - all that calls may be set aside in. */
 void hoard_unwaited(struct hoard *h, struct buf_arena *arena);
 
+/** hoard_replies - all that continued replies are put together in. */
+void hoard_replies(struct hoard *h, struct buf_arena *arena);
+
 /** hoard_rooms - all that RPCs of clients, or of servers (@reverse), are kept in: in pieces of
  * BUF_MIN_BLOCK, what is common to all routes last. */
 void hoard_rooms(struct hoard *h, struct buf_arena *arena, bool reverse);

@@ -6,6 +6,7 @@
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"
+#include "tests/session/hoard.h"
 #include "tests/session/inside.h"
 #include "tests/session/world.h"
 
@@ -51,14 +52,20 @@ static void end(void)
 	world_free(&w);
 }
 
-/* @n calls of @spec that are not answered, their XIDs @rest by four, and one behind them that would be. */
-static void jam(const struct peer_spec *spec, unsigned n, uint32_t rest)
+/* @n calls of @spec, their XIDs @rest by four. */
+static void calls(const struct peer_spec *spec, unsigned n, uint32_t rest)
 {
-	responder->holds = true;
 	for (unsigned i = 0; i < n; i++) {
 		caller->next_xid += (rest - caller->next_xid) % 4;
 		assert_true(peer_call(caller, spec));
 	}
+}
+
+/* ... that are not answered, and one behind them that would be. */
+static void jam(const struct peer_spec *spec, unsigned n, uint32_t rest)
+{
+	responder->holds = true;
+	calls(spec, n, rest);
 	world_run(&w, NSEC_PER_SEC);
 	responder->holds = false;
 	assert_true(peer_call(caller, &plain));
@@ -197,11 +204,43 @@ static void one_credit_is_not_kept_for_ever(void **state)
 	end();
 }
 
+/* The first answer waits for memory of the gateway's and holds none; the others are here as well, behind it. */
+static void answers_that_wait_for_memory_are_not_lost(void **state)
+{
+	const struct peer_spec longer = {.body = 128, .reply = 7000, .segs = 1};
+	static struct hoard hoard;
+	struct session *s;
+
+	(void)state;
+	begin(2, 2, false);
+	s = inside_session(w.proxy, 0);
+	responder->holds = true;
+	calls(&longer, 1, 0);
+	calls(&plain, CREDITS - 1, 0);
+	world_run(&w, NSEC_PER_SEC);
+	responder->holds = false;
+	hoard_replies(&hoard, &w.proxy->arena);
+	assert_int_equal(peer_release(responder, true), CREDITS);
+	calls(&plain, 1, 0);
+	world_run(&w, 200 * NSEC_PER_SEC);
+	assert_non_null(s->server.stalled);
+	assert_false(list_is_empty(&s->server.rxq));
+	assert_int_equal(s->forward.running, CREDITS);
+	assert_true(session_calls_wait(&s->forward));
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	hoard_end(&hoard);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(caller->done, 1 + CREDITS + 1);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(call_only_calls_are_in_nobodys_way),
 		cmocka_unit_test(slow_answers_are_not_lost),
+		cmocka_unit_test(answers_that_wait_for_memory_are_not_lost),
 		cmocka_unit_test(who_is_in_nobodys_way_is_waited_for),
 		cmocka_unit_test(data_by_send_are_as_chunks),
 		cmocka_unit_test(one_credit_is_not_kept_for_ever),

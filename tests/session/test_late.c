@@ -6,6 +6,7 @@
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"
+#include "tests/session/hoard.h"
 #include "tests/session/inside.h"
 #include "tests/session/world.h"
 
@@ -405,21 +406,17 @@ static void without_the_setting_a_call_waits_for_ever(void **state)
 static void a_reply_that_waits_for_memory_is_in_time(void **state)
 {
 	const struct peer_spec spec = {.body = 128, .reply = 7000, .segs = 1};
-	void *blocks[100];
-	unsigned n = 0;
+	static struct hoard hoard;
 
 	(void)state;
 	begin(2, 2, false, TIMEOUT_S * NSEC_PER_SEC);
-	for (unsigned size = BUF_MAX_BLOCK; size >= BUF_MIN_BLOCK; size /= 2)
-		while (n < 100 && (blocks[n] = buf_alloc(&w.proxy->arena, size, BUF_ASSEMBLY)))
-			n++;
+	hoard_replies(&hoard, &w.proxy->arena);
 	call(&spec);
 	world_run(&w, 100 * NSEC_PER_SEC);
 	assert_non_null(session()->server.stalled);
 	assert_int_equal(session()->ntxns, 1);
 	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
-	while (n > 0)
-		buf_free(&w.proxy->arena, blocks[--n]);
+	hoard_end(&hoard);
 	world_run(&w, NSEC_PER_SEC);
 	assert_int_equal(way.caller->done, 2);
 	end();
