@@ -42,6 +42,7 @@ static struct {
 } serv;
 
 static bool few_segments; /* the server's, of 4096 octets: a long call is continued or not made */
+static nsec_t reply_timeout; /* of the gateway's end toward it */
 
 static uint32_t credit(void)
 {
@@ -157,6 +158,7 @@ static void begin(unsigned cv, uint32_t window)
 	memset(&serv, 0, sizeof(serv));
 	serv.window = window;
 	stage_server(cv, on_message, NULL);
+	stage.routes[0].server.reply_timeout = reply_timeout;
 	world_connect_pair(&stage, 0);
 	stage_run(0);
 	assert_true(client()->open);
@@ -335,6 +337,55 @@ static void a_report_that_may_be_late_is_heard_in_the_end(void **state)
 	stage_end();
 }
 
+/* A call of @body octets is refused, with the last credit for its other form, and then again. */
+static void refuse_and_close(uint32_t body)
+{
+	const struct peer_spec spec = {.body = body, .reply = 24, .segs = 1};
+	uint32_t xid = client()->next_xid;
+	const struct txn *t;
+
+	serv.takes = body / 2;
+	serv.window = 0;
+	assert_true(peer_call(client(), &spec));
+	stage_run(0);
+	assert_int_equal(serv.errors, 1);
+	error(xid, INVAL_CONT);
+	stage_run(0);
+	t = txn_find(inside_session(stage.proxy, 1), xid, false);
+	assert_non_null(t);
+	assert_int_equal(t->state, TXN_CALL);
+	assert_true(t->doubted);
+}
+
+/* What cannot be sent has its time and no more, whatever its server said of it. */
+static void a_doubted_call_that_cannot_be_sent_is_let_go(void **state)
+{
+	size_t used;
+
+	(void)state;
+	reply_timeout = 100 * NSEC_PER_SEC;
+	begin(2, 40);
+	reply_timeout = 0;
+	client()->cfg.reply_timeout = NSEC_PER_SEC; /* peer_forget() */
+	calls(1, 200);
+	used = world_used(&stage);
+	refuse_and_close(20000);
+	stage_run(90);
+	assert_int_equal(proxy_counters(stage.proxy)->let_go, 0);
+	stage_run(60);
+	assert_int_equal(proxy_counters(stage.proxy)->let_go, 1);
+	assert_int_equal(inside_session(stage.proxy, 1)->ntxns, 0);
+	assert_int_equal(world_used(&stage), used);
+	assert_int_equal(peer_forget(client()), 1);
+	assert_int_equal(serv.externals, 0);
+	serv.window = 40;
+	raw_words(&stage.raw, 0, 2, credit(), GRANT);
+	calls(5, 20000);
+	assert_int_equal(serv.externals, 5);
+	stage_goes_on();
+	stage_end();
+}
+
 /* 7.3.1: what the gateway offered is not what its requester did. */
 static void that_no_chunk_is_taken_is_told_who_used_one(void **state)
 {
@@ -432,6 +483,7 @@ int main(void)
 		cmocka_unit_test(a_literal_peer_is_served),
 		cmocka_unit_test(what_is_not_advertised_any_more_is_not_waited_for),
 		cmocka_unit_test(a_report_that_may_be_late_is_heard_in_the_end),
+		cmocka_unit_test(a_doubted_call_that_cannot_be_sent_is_let_go),
 		cmocka_unit_test(that_no_chunk_is_taken_is_told_who_used_one),
 		cmocka_unit_test(calls_that_may_be_refused_leave_receives),
 		cmocka_unit_test(who_is_let_go_does_not_wait),
