@@ -32,17 +32,24 @@
  */
 #include "proxy/internal.h"
 
-static bool is_overdue(const struct txn *t, nsec_t now)
+/* What reply_timeout leaves it; NSEC_NEVER: no limit, or it is over. */
+static nsec_t end_of_time(const struct txn *t)
 {
-	nsec_t patience = t->rsp->cfg->reply_timeout;
+	nsec_t patience = t->rsp->cfg->reply_timeout, end = t->since + patience;
 
-	return patience && now - t->since >= patience;
+	return patience && end > t->s->proxy->now ? end : NSEC_NEVER;
+}
+
+static bool is_overdue(const struct txn *t)
+{
+	return t->rsp->cfg->reply_timeout && end_of_time(t) == NSEC_NEVER;
 }
 
 static void on_late(struct timer *timer, nsec_t now)
 {
 	struct txn *t = container_of(timer, struct txn, late);
 
+	(void)now;
 	/* A session about to end gives back all it has. */
 	if (t->s->state != SESSION_OPEN)
 		return;
@@ -58,7 +65,7 @@ static void on_late(struct timer *timer, nsec_t now)
 	}
 	/* Where the responder's leg waits for memory, the answer may be here. A doubt that comes while another form of
 	 * the call cannot be sent leaves the call the time it has. */
-	if (t->rsp->stalled || (t->doubted && !is_overdue(t, now)) || !txn_let_go(t))
+	if (t->rsp->stalled || (t->doubted && !is_overdue(t)) || !txn_let_go(t))
 		txn_await(t);
 }
 
@@ -127,10 +134,10 @@ void txn_doubt(struct txn *t)
 
 void txn_await(struct txn *t)
 {
-	nsec_t patience = t->rsp->cfg->reply_timeout;
+	nsec_t patience = t->rsp->cfg->reply_timeout, now = t->s->proxy->now;
 
 	if (t->doubted && (!patience || patience > SESSION_PATIENCE))
 		patience = SESSION_PATIENCE;
 	if (patience)
-		timer_arm(&t->s->proxy->timers, &t->late, t->s->proxy->now + patience);
+		timer_arm(&t->s->proxy->timers, &t->late, nsec_min(now + patience, end_of_time(t)));
 }
