@@ -48,9 +48,10 @@ static inline uint64_t latency_bound(unsigned bucket)
 /** latency_add - one that took @ns. */
 static inline void latency_add(struct latency *l, nsec_t ns)
 {
-	uint64_t above = ns ? (ns - 1) >> LATENCY_SHIFT : 0;
-	unsigned bucket = above ? 64 - (unsigned)__builtin_clzll(above) : 0;
+	unsigned bucket = 0;
 
+	if (ns > latency_bound(0))
+		bucket = 64 - (unsigned)__builtin_clzll((ns - 1) >> LATENCY_SHIFT);
 	l->buckets[bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1]++;
 	l->sum += ns;
 }

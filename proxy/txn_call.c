@@ -27,6 +27,7 @@ static bool sizes_are_sane(const struct txn *t)
 static void count_call(struct session *s, struct txn *t)
 {
 	struct session_stat *from = session_stat(s, t->req), *to = session_stat(s, t->rsp);
+	struct proxy_counters *all = &s->route->count;
 	uint64_t bytes = txn_call_body_len(t);
 
 	for (unsigned i = 0; i < t->in.nreads; i++)
@@ -36,14 +37,14 @@ static void count_call(struct session *s, struct txn *t)
 	if (t->reverse) {
 		from->rcalls++;
 		to->rcalls++;
-		s->route->count.rcalls++;
-		s->route->count.bytes_to_client += bytes;
+		all->rcalls++;
+		all->bytes_to_client += bytes;
 		return;
 	}
 	from->calls++;
 	to->calls++;
-	s->route->count.calls++;
-	s->route->count.bytes_to_server += bytes;
+	all->calls++;
+	all->bytes_to_server += bytes;
 }
 
 void txn_run(struct session_queue *q)

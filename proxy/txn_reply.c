@@ -10,7 +10,7 @@ static void count_reply(struct txn *t, uint64_t body_len)
 {
 	struct session *s = t->s;
 	struct session_stat *from = session_stat(s, t->rsp), *to = session_stat(s, t->req);
-
+	struct proxy_counters *all = &s->route->count;
 	bool written = t->reply.len > 0;
 
 	for (unsigned i = 0; i < t->in.nwrites; i++) {
@@ -18,20 +18,20 @@ static void count_reply(struct txn *t, uint64_t body_len)
 		written |= t->writes[i].len > 0;
 	}
 	from->written += written;
-	s->route->count.written += written;
+	all->written += written;
 	from->bytes_in += body_len;
 	to->bytes_out += body_len;
 	if (t->reverse) {
 		from->rreplies++;
 		to->rreplies++;
-		s->route->count.rreplies++;
-		s->route->count.bytes_to_server += body_len;
+		all->rreplies++;
+		all->bytes_to_server += body_len;
 		return;
 	}
 	from->replies++;
 	to->replies++;
-	s->route->count.replies++;
-	s->route->count.bytes_to_client += body_len;
+	all->replies++;
+	all->bytes_to_client += body_len;
 }
 
 void txn_return(struct txn *t)
