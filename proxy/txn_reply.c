@@ -145,12 +145,20 @@ static struct rpc_error txn_translate(const struct txn *t, const struct rpc_erro
 	}
 }
 
+/* ERR_CHUNK may be about any chunk of the call (RFC 8166 4.5.3). Where the requester has none of its own, but for the
+ * reply, it cannot be its doing: the whole route would remember that. */
+static bool is_about_reply(const struct txn *t, const struct rpc_error *report)
+{
+	return report->code == RPC_ERROR_CHUNK && t->in.nreads == 0 && t->in.nwrites == 0 &&
+	       !t->out.has_body_chunk;
+}
+
 /* There may be another way, or be one over a new connection; what has begun to be sent is sent first. */
 static void txn_refused(struct txn *t, const struct rpc_error *report)
 {
 	struct rpc_error e = txn_translate(t, report);
 
-	if (report->code == RPC_ERROR_CHUNK && txn_outgrew(t))
+	if (is_about_reply(t, report) && txn_outgrew(t))
 		session_close(t->s, ERR_TOOBIG, TXN_OUTGREW);
 	else if (txn_had_no_way(t, report))
 		session_close(t->s, ERR_TOOBIG, TXN_NO_WAY);

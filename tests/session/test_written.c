@@ -384,6 +384,39 @@ static void read_link(void)
 	stage_run(1);
 }
 
+static void refuse_chunk(uint32_t xid)
+{
+	raw_words(&stage.raw, xid, 1, 20, ERROR_TYPE, CHUNK_CODE);
+}
+
+/* More room is asked of all clients of a route: a server that does not like one's data is no reason. */
+static void data_that_are_refused_are_no_long_reply(void **state)
+{
+	/* READLINK, and data that nobody asked for. */
+	static const uint32_t words[] = {0, 2, 100003, 3, 5, 0, 0, 0, 0, 4, 0x1234, 0, 0, 0, 4096};
+	const struct peer_spec write = {.body = 64,
+					.reply = 24,
+					.segs = 1,
+					.nreads = 1,
+					.reads = {4096},
+					.words = words,
+					.nwords = sizeof(words) / sizeof(words[0])};
+
+	(void)state;
+	begin(2, 1, refuse_chunk);
+	peer_call(client(), &write);
+	stage_run(1);
+	assert_int_equal(client()->errors, 1);
+	assert_true(client()->open);
+	play.answer = tell_of_reply_chunk;
+	play.writes = play.told = 1000;
+	read_link();
+	assert_in_range(play.reply.length, 4096, 5000);
+	assert_int_equal(client()->errors, 1);
+	stage_goes_on();
+	stage_end();
+}
+
 static void a_reply_longer_than_expected_is_asked_for_again(void **state)
 {
 	(void)state;
@@ -668,6 +701,7 @@ int main(void)
 		cmocka_unit_test(a_reply_cut_to_its_chunk_is_an_error),
 		cmocka_unit_test(the_longest_reply),
 		cmocka_unit_test(a_reply_longer_than_expected_is_asked_for_again),
+		cmocka_unit_test(data_that_are_refused_are_no_long_reply),
 		cmocka_unit_test(shared_addresses_are_told_of),
 		cmocka_unit_test(who_has_no_other_answer_is_believed),
 		cmocka_unit_test(who_ignores_write_chunks_gets_no_reply_chunk_beside),
