@@ -67,9 +67,12 @@ static int hear(const struct takeover *t, char *text, size_t room, struct inheri
 			     .msg_iovlen = 1,
 			     .msg_control = control.octets,
 			     .msg_controllen = sizeof(control.octets)};
-	ssize_t n = recvmsg(t->fd, &msg, MSG_CMSG_CLOEXEC);
+	ssize_t n;
 	int err;
 
+	do
+		n = recvmsg(t->fd, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		return ERR_CLOSED;
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

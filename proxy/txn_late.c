@@ -35,7 +35,7 @@
 /* What reply_timeout leaves it; NSEC_NEVER: no limit, or it is over. */
 static nsec_t end_of_time(const struct txn *t)
 {
-	nsec_t patience = t->rsp->cfg->reply_timeout, end = t->since + patience;
+	nsec_t patience = t->rsp->cfg->reply_timeout, end = t->admitted + patience;
 
 	return patience && end > t->s->proxy->now ? end : NSEC_NEVER;
 }
@@ -138,6 +138,11 @@ void txn_await(struct txn *t)
 
 	if (t->doubted && (!patience || patience > SESSION_PATIENCE))
 		patience = SESSION_PATIENCE;
-	if (patience)
+	if (!patience)
+		return;
+	/* One that was sent has all of it for its answer: the doubt may be wrong. */
+	if (t->doubted && t->state != TXN_WAIT)
 		timer_arm(&t->s->proxy->timers, &t->late, nsec_min(now + patience, end_of_time(t)));
+	else
+		timer_arm(&t->s->proxy->timers, &t->late, now + patience);
 }

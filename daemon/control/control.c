@@ -567,6 +567,9 @@ static void on_late(struct visitor *v)
 {
 	struct caller *c = (struct caller *)v;
 
+	/* Where this one ends by itself its successor is to serve, whenever it is there. */
+	if (desk_fd(v->desk) < 0)
+		return;
 	log_warn("control", "do=hand_over why=\"its successor does not come up\"");
 	control_of(c)->successor = NULL;
 	fail(c, "it took too long to come up");

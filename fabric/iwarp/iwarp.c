@@ -299,8 +299,10 @@ static nsec_t iwarp_op_deadline(const struct fabric *f)
 /* A connection that spoke is expected to go on for as long as its owner said. */
 static void look_or_wait(struct iwarp *iw, nsec_t now)
 {
-	if (iw->heard_us)
-		iw->busy_until = now + iw->heard_us * (nsec_t)1000;
+	nsec_t until = now + iw->heard_us * (nsec_t)1000;
+
+	if (until > iw->busy_until)
+		iw->busy_until = until;
 	iw->heard_us = 0;
 	iw->ticked = now;
 }

@@ -232,6 +232,36 @@ static void unsent_calls_are_let_go(void **state)
 	world_free(&w);
 }
 
+/* Time in the gateway's own line is none of the server's. */
+static void time_counts_from_admission(void **state)
+{
+	const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
+	struct setup s = setup_defaults(2, 2, 73);
+	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
+	unsigned first;
+
+	(void)state;
+	s.credits = 8;
+	s.reply_timeout = 10 * NSEC_PER_SEC;
+	world_new(&w, &s);
+	world_connect(&w);
+	server->holds = true;
+	for (unsigned i = 0; i < 32; i++)
+		assert_true(peer_call(client, &plain));
+	world_run(&w, 9 * NSEC_PER_SEC);
+	first = peer_release(server, true);
+	world_run(&w, 6 * NSEC_PER_SEC);
+	assert_int_equal(client->done, first);
+	assert_true(first > 0 && first < 32);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	server->holds = false;
+	(void)peer_release(server, true);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(client->done, 32);
+	world_quit(&w);
+	world_free(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +271,7 @@ int main(void)
 		cmocka_unit_test(a_slow_client_goes_on),
 		cmocka_unit_test(reads_keep_to_a_rate),
 		cmocka_unit_test(unsent_calls_are_let_go),
+		cmocka_unit_test(time_counts_from_admission),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
