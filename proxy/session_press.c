@@ -55,9 +55,9 @@ static bool is_kept(const struct leg *leg)
 }
 
 /* No GRANT goes into the middle of a message to it (draft-07 6.3.6). While it takes that, it has a minute. */
-static bool is_busy_taking(const struct leg *leg, struct session_press *press)
+static bool is_taking(const struct leg *leg, const struct session_press *press)
 {
-	return leg_is_closed(leg) && leg->sent != press->sent && press->taking++ < PRESS_STALLED;
+	return leg_is_closed(leg) && leg->sent != press->sent && press->taking < PRESS_STALLED;
 }
 
 static bool press_leg(struct leg *leg, struct session_press *press)
@@ -70,8 +70,10 @@ static bool press_leg(struct leg *leg, struct session_press *press)
 	    leg->parts - press->mark >= least(leg) || (!leg->stalled && is_kept(leg)))
 		*press = (struct session_press){
 			.message = leg->begun, .mark = leg->parts, .stalled = leg->stalled};
+	else if (!leg->stalled && is_taking(leg, press))
+		press->taking++, press->looks = 0;
 	else
-		press->looks = !leg->stalled && is_busy_taking(leg, press) ? 0 : press->looks + 1;
+		press->looks++;
 	press->sent = leg->sent;
 	return press->looks >= (press->stalled ? PRESS_STALLED : PRESS_OWED);
 }

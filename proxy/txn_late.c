@@ -134,15 +134,15 @@ void txn_doubt(struct txn *t)
 
 void txn_await(struct txn *t)
 {
-	nsec_t patience = t->rsp->cfg->reply_timeout, now = t->s->proxy->now;
+	nsec_t patience = t->rsp->cfg->reply_timeout, end;
 
 	if (t->doubted && (!patience || patience > SESSION_PATIENCE))
 		patience = SESSION_PATIENCE;
 	if (!patience)
 		return;
+	end = t->s->proxy->now + patience;
 	/* One that was sent has all of it for its answer: the doubt may be wrong. */
 	if (t->doubted && t->state != TXN_WAIT)
-		timer_arm(&t->s->proxy->timers, &t->late, nsec_min(now + patience, end_of_time(t)));
-	else
-		timer_arm(&t->s->proxy->timers, &t->late, now + patience);
+		end = nsec_min(end, end_of_time(t));
+	timer_arm(&t->s->proxy->timers, &t->late, end);
 }

@@ -106,8 +106,8 @@ struct iwarp_conn {
 	bool blocked;	/* the kernel takes no more: its edge will tell */
 	uint32_t backlog; /* octets it had for the peer when last looked at */
 	uint32_t unheard; /* rejected: octets of the peer thrown away */
-	bool eof;
 	uint32_t busy_poll_us;
+	bool eof;
 	bool orphan; /* what waits for a Receive is the last: the peer has ended */
 	bool tell_request, tell_connected, told_end;
 	int status; /* of DISCONNECTED */

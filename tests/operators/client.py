@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What operators' programs do at the two sockets: well-behaved here, hostile in hostile.py."""
+import contextlib
 import fcntl
 import json
 import os
@@ -340,20 +341,26 @@ def impatient_successor(control, pid):
     assert one(control, {"do": "status"}, "status")["state"] == "serving"
 
 
-def stand_in(control, way):
-    """A gateway that is to be replaced, and goes on, or is gone, when it should yield."""
+@contextlib.contextmanager
+def in_place_of_one(control):
+    """A gateway at @control, as far as its first visitor can tell: the listening socket, and the visitor's."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(control)
         listening.listen()
         print("listening", flush=True)
         s, _ = listening.accept()
-        with s, s.makefile("rb") as f:
-            assert b"hand_over" in f.readline()
-            socket.send_fds(s, [b'{"sockets":1}\n{"done":{}}\n'], [listening.fileno()])
-            assert b"yield" in f.readline()
-            if way == "goes_on":
-                s.sendall(b'{"error":"it took too long"}\n')
-        if way != "gone":
+        with s:
+            yield listening, s
+
+
+def stand_in(control, way):
+    """A gateway that is to be replaced, and goes on, or is gone, when it should yield."""
+    with in_place_of_one(control) as (listening, s), s.makefile("rb") as f:
+        assert b"hand_over" in f.readline()
+        socket.send_fds(s, [b'{"sockets":1}\n{"done":{}}\n'], [listening.fileno()])
+        assert b"yield" in f.readline()
+        if way == "goes_on":
+            s.sendall(b'{"error":"it took too long"}\n')
             listening.settimeout(20)
             listening.accept()
 
@@ -361,18 +368,13 @@ def stand_in(control, way):
 def teller(control, answers):
     """A gateway with so many answers to "more", each of an RPC; 0: without end."""
     n = 0
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
-        listening.bind(control)
-        listening.listen()
-        print("listening", flush=True)
-        s, _ = listening.accept()
-        with s, s.makefile("rwb") as f:
-            for request in f:
-                if b"more" in request:
-                    n += 1
-                    f.write(b'{"rpc":{"xid":%d}}\n' % n)
-                f.write(b'{"done":{"lost":0,"left":%s}}\n' % (b"true" if str(n) != answers else b"false"))
-                f.flush()
+    with in_place_of_one(control) as (_, s), s.makefile("rwb") as f:
+        for request in f:
+            if b"more" in request:
+                n += 1
+                f.write(b'{"rpc":{"xid":%d}}\n' % n)
+            f.write(b'{"done":{"lost":0,"left":%s}}\n' % (b"true" if str(n) != answers else b"false"))
+            f.flush()
 
 
 def until(fd, words, said):
