@@ -15,7 +15,8 @@
  * Turns. Those that have to wait stand in a line for each route. When memory of theirs has come
  * back each is tried once, the longest waiting first, those that fail go to the end: nobody is held
  * up by the larger wish of another. Who comes new gets in line as long as others have yet to be
- * tried with what came back. A turn of the relay looks at QUOTA_LOOKS; the next goes on. What an
+ * tried with what came back. A turn of the relay looks at QUOTA_LOOKS for each purpose; the next goes on, with another
+ * route first: no line, however long, keeps others from being looked at. What an
  * attempt took that then failed, for want of blocks of the right size, has not come back.
  *
  * Claims. What is small always finds something, so a large wish may find its block never. Who has
@@ -25,7 +26,9 @@
  * up. The claim does not touch what other routes have for themselves. If it comes to nothing, since
  * those who hold the memory do not give it back, the others go on, and the next claim
  * of that route waits twice as long, up to QUOTA_PAUSE: memory is kept idle for a small part of the
- * time at most. Those of other routes that stood back for a claim are tried when it ends.
+ * time at most. A claim that was met may be followed by the next, but of what is common to all nobody claims for as
+ * long as the last one took: others take turns with it. Those of other routes that stood back for a claim are tried
+ * when it ends.
  *
  * So a member gets what it asks for, provided that it gives back what it holds, and that what its
  * route has for itself is enough, less what members of the same route never give back; that holds
@@ -39,11 +42,12 @@ enum { QUOTA_PRESSED = 16 };
 
 void quota_init(struct quota *s, struct buf_arena *arena)
 {
-	*s = (struct quota){.arena = arena, .looks = QUOTA_LOOKS};
+	*s = (struct quota){.arena = arena};
 	for (unsigned i = 0; i < QUOTA_PURPOSES; i++) {
 		struct quota_pool *pool = &s->pools[i];
 
-		*pool = (struct quota_pool){.quota = s, .purpose = (enum buf_purpose)i};
+		*pool = (struct quota_pool){
+			.quota = s, .purpose = (enum buf_purpose)i, .looks = QUOTA_LOOKS};
 		pool->zones[pool->nzones++] = buf_zone_for(pool->purpose);
 		if (i == BUF_ASSEMBLY)
 			pool->zones[pool->nzones++] = BUF_ZONE_ORDINARY;
@@ -54,7 +58,16 @@ void quota_init(struct quota *s, struct buf_arena *arena)
 void quota_turn(struct quota *s, nsec_t now)
 {
 	s->now = now;
-	s->looks = QUOTA_LOOKS;
+	for (unsigned i = 0; i < QUOTA_PURPOSES; i++)
+		s->pools[i].looks = QUOTA_LOOKS;
+}
+
+bool quota_is_behind(const struct quota *s)
+{
+	for (unsigned i = 0; i < QUOTA_PURPOSES; i++)
+		if (s->pools[i].looks == 0)
+			return true;
+	return false;
 }
 
 void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose purpose,
@@ -89,14 +102,23 @@ static nsec_t quota_now(const struct quota_group *g)
 	return g->pool->quota->now;
 }
 
+static void try_all(struct quota_group *g)
+{
+	g->untried = g->nwaiting;
+	g->least_seen = SIZE_MAX;
+}
+
 static void end_claim(struct quota_group *g)
 {
+	nsec_t now = quota_now(g);
+
 	g->claimer = NULL;
 	/* Whoever stood back for it is to be tried, of other routes as well. */
-	g->untried = g->nwaiting;
+	try_all(g);
 	if (g->pool->claimer != g)
 		return;
 	g->pool->claimer = NULL;
+	g->pool->rests_until = now + (now - g->claim_began);
 	g->pool->ended++;
 }
 
@@ -169,7 +191,7 @@ static void look_for_memory(struct quota_group *g)
 		give_up_claim(g);
 	grew = times_room_grew(g);
 	if (grew != g->seen)
-		g->untried = g->nwaiting;
+		try_all(g);
 	g->seen = grew;
 }
 
@@ -292,9 +314,12 @@ static void consider_claim(struct quota_member *m)
 	bool beyond = g->own == BUF_NO_ZONE ||
 		      m->used + m->wants > buf_zone_bytes(pool->quota->arena, g->own);
 
-	if (g->claimer || quota_now(g) - m->since < g->patience || (beyond && pool->claimer))
+	if (g->claimer || quota_now(g) - m->since < g->patience)
+		return;
+	if (beyond && (pool->claimer || quota_now(g) < pool->rests_until))
 		return;
 	g->claimer = m;
+	g->claim_began = quota_now(g);
 	g->claim_ends = quota_now(g) + QUOTA_CLAIM;
 	if (beyond)
 		pool->claimer = g;
@@ -317,6 +342,8 @@ void quota_wait(struct quota_member *m, size_t bytes)
 		list_add_tail(&g->pool->groups, &g->link);
 	if (bytes < g->least)
 		g->least = bytes;
+	if (bytes < g->least_seen)
+		g->least_seen = bytes;
 	list_add_tail(&g->waiting, &m->link);
 	consider_claim(m);
 }
@@ -331,40 +358,59 @@ static void leave_first(struct quota_member *m)
 	g->untried = untried;
 }
 
+/* @m, the first of its line, is passed by: the last now. All that wait were when none is left untried. */
+static void pass_by(struct quota_member *m)
+{
+	struct quota_group *g = m->group;
+
+	list_del(&m->link);
+	list_add_tail(&g->waiting, &m->link);
+	if (m->wants < g->least_seen)
+		g->least_seen = m->wants;
+	if (--g->untried == 0)
+		g->least = g->least_seen;
+	consider_claim(m);
+}
+
 /* The first of @g there is room for by octets; those before it go to the end of the line. */
 static struct quota_member *first_that_fits(struct quota_group *g)
 {
-	struct quota *q = g->pool->quota;
-	size_t room = buf_zone_free(q->arena, g->own) + common_room(g);
+	struct quota_pool *pool = g->pool;
+	size_t room = buf_zone_free(pool->quota->arena, g->own) + common_room(g);
 
 	/* So a route that has all it may is passed by at once, however many of its members wait. */
 	if (room < g->least) {
 		consider_claim(list_first(&g->waiting, struct quota_member, link));
 		g->untried = 0;
 	}
-	while (g->untried > 0 && q->looks > 0) {
+	while (g->untried > 0 && pool->looks > 0) {
 		struct quota_member *m = list_first(&g->waiting, struct quota_member, link);
 
-		q->looks--;
-		q->looked++;
+		pool->looks--;
+		pool->quota->looked++;
 		if (member_fits(m, m->wants, room)) {
 			leave_first(m);
-			q->looks -= q->looks < QUOTA_TRY ? q->looks : QUOTA_TRY;
+			pool->looks -= pool->looks < QUOTA_TRY ? pool->looks : QUOTA_TRY;
 			return m;
 		}
-		g->untried--;
-		list_del(&m->link);
-		list_add_tail(&g->waiting, &m->link);
-		consider_claim(m);
+		pass_by(m);
 	}
 	return NULL;
 }
 
-/* Routes in turn: the one that had it goes to the end of the line. */
+static void goes_last(struct quota_group *g)
+{
+	list_del(&g->link);
+	list_add_tail(&g->pool->groups, &g->link);
+}
+
+/* Routes in turn: the one that had it goes to the end of the line, and so does the one that used up the turn's looks. */
 struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
 {
 	struct quota_pool *pool = &s->pools[purpose];
 
+	if (pool->looks == 0)
+		return NULL;
 	/* If its claim ends now, this is for those, too, who are looked at before it. */
 	if (pool->claimer)
 		look_for_memory(pool->claimer);
@@ -375,13 +421,10 @@ struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
 
 		look_for_memory(g);
 		m = first_that_fits(g);
-		if (!m)
-			continue;
-		if (g->nwaiting > 0) {
-			list_del(&g->link);
-			list_add_tail(&pool->groups, &g->link);
-		}
-		return m;
+		if (g->nwaiting > 0 && (m || g->untried > 0))
+			goes_last(g);
+		if (m || pool->looks == 0)
+			return m;
 	}
 	return NULL;
 }

@@ -18,7 +18,7 @@
 
 enum {
 	QUOTA_PURPOSES = BUF_FIXED, /* those before it */
-	QUOTA_LOOKS = 64,	    /* members that wait, looked at in one turn */
+	QUOTA_LOOKS = 64,	    /* members that wait for one purpose, looked at in one turn */
 	QUOTA_TRY = 8,		    /* ... and for as many of these counts one that is to try */
 };
 
@@ -37,15 +37,16 @@ struct quota_group {
 	struct list link;    /* pool's groups with members that wait, in turn */
 	struct list waiting; /* members, in turn */
 	unsigned nwaiting;
-	unsigned untried; /* of these, the first: not tried since memory came back */
-	uint64_t seen;	  /* blocks that had come back by then, and claims that had ended */
-	size_t least;	  /* no member that waits wants less */
-	unsigned own;	  /* zone, or BUF_NO_ZONE */
-	size_t used;	  /* octets, in all and of the common zones */
+	unsigned untried;  /* of these, the first: not tried since memory came back */
+	uint64_t seen;	   /* blocks that had come back by then, and claims that had ended */
+	size_t least;	   /* no member that waits wants less */
+	size_t least_seen; /* ... of those looked at since .untried were all */
+	unsigned own;	   /* zone, or BUF_NO_ZONE */
+	size_t used;	   /* octets, in all and of the common zones */
 	size_t common;
 	size_t may_common;	      /* octets a member that was let in may still take there */
 	struct quota_member *claimer; /* what comes free is kept for it, or NULL */
-	nsec_t claim_ends, patience;
+	nsec_t claim_began, claim_ends, patience;
 };
 
 /** struct quota_member - embedded in whoever takes memory. */
@@ -62,15 +63,16 @@ struct quota_pool {
 	enum buf_purpose purpose;
 	unsigned zones[2], nzones;   /* common to all groups, in the order they are tried */
 	unsigned ngroups;	     /* of the pool */
-	struct list groups;	     /* those with members that wait */
+	struct list groups;	     /* those with members that wait, in turn */
+	unsigned looks;		     /* left in this turn */
 	struct quota_group *claimer; /* what comes free of the common zones is kept for it */
+	nsec_t rests_until;	     /* nobody claims these before */
 	uint64_t ended; /* such claims that ended, groups that went, quota_again(), since ever */
 };
 
 struct quota {
 	struct buf_arena *arena;
 	nsec_t now;	 /* the user's clock, of this turn */
-	unsigned looks;	 /* left in this turn */
 	uint64_t looked; /* at members that wait, since ever */
 	uint64_t waits;	 /* times somebody had to wait */
 	struct quota_pool pools[QUOTA_PURPOSES];
@@ -83,10 +85,7 @@ void quota_init(struct quota *s, struct buf_arena *arena);
 void quota_turn(struct quota *s, nsec_t now);
 
 /** quota_is_behind - this turn has looked at as many as it may: another should follow at once. */
-static inline bool quota_is_behind(const struct quota *s)
-{
-	return s->looks == 0;
-}
+bool quota_is_behind(const struct quota *s);
 
 /** quota_group_init - the @part-th route of the arena, for @purpose. */
 void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose purpose,

@@ -270,6 +270,118 @@ static size_t random_size(struct rng *r, size_t largest)
 	return size < largest ? size : largest;
 }
 
+/* It stands in line as one whose attempt just failed. */
+static void stand_in_line(struct user *u, size_t bytes)
+{
+	u->wants = bytes;
+	u->asked = s.quota.now;
+	quota_wait(&u->m, bytes);
+}
+
+/* As if something had come back: whoever waits there is to be tried. */
+static void stir(const struct quota_member *m)
+{
+	assert_int_not_equal(m->group->own, BUF_NO_ZONE);
+	s.arena.zones[m->group->own].frees++;
+}
+
+/* Attempts that fail, for want of blocks, use up the looks of what they are for, and no others. */
+static void a_line_uses_up_its_own_looks(void **state)
+{
+	struct quota_group other;
+	struct quota_member m, *next;
+	unsigned tried = 0;
+
+	(void)state;
+	scene_new(256 * MIB, BUF_TRANSACTION, FEW);
+	quota_group_init(&other, &s.quota, BUF_FORWARD, 2);
+	quota_member_init(&m, &other);
+	for (unsigned i = 0; i < FEW; i++)
+		stand_in_line(&s.users[1][i], 16384);
+	quota_wait(&m, 8192);
+	stir(&s.users[1][0].m);
+	stir(&m);
+	quota_turn(&s.quota, s.quota.now);
+	while ((next = quota_next(&s.quota, BUF_TRANSACTION))) {
+		quota_wait(next, 16384);
+		tried++;
+	}
+	assert_true(tried > 0 && tried < FEW);
+	assert_true(quota_is_behind(&s.quota));
+	assert_ptr_equal(quota_next(&s.quota, BUF_FORWARD), &m);
+	quota_unwait(&m);
+	quota_group_fini(&other);
+	scene_free();
+}
+
+/* Nor are those of other routes kept from theirs where a long line is looked at anew all the time. */
+static void a_long_line_does_not_hide_others(void **state)
+{
+	static void *held[64];
+	struct user *greedy = &s.users[1][0], *small = &s.users[2][0];
+	struct rng r = {13};
+	unsigned nheld = 0;
+
+	(void)state;
+	scene_new(128 * MIB, BUF_TRANSACTION, MEMBERS);
+	while (quota_may_take(&greedy->m, MIB) && (held[nheld] = quota_take(&greedy->m, MIB)))
+		nheld++;
+	/* A small wish, of one that has too much already: nobody would look at large ones alone. */
+	for (unsigned i = 1; i < MEMBERS; i++)
+		stand_in_line(&s.users[1][i], 16 * MIB);
+	stand_in_line(greedy, 4096);
+	stand_in_line(small, 8192);
+	for (unsigned turn = 0; turn < 4; turn++, s.quota.now += 1000) {
+		stir(&greedy->m);
+		stir(&small->m);
+		serve(&r);
+	}
+	assert_int_equal(small->served, 1);
+	while (nheld > 0)
+		quota_give(&greedy->m, held[--nheld]);
+	scene_free();
+}
+
+/* Who claims what is common to all, and gets it, leaves it to others for as long before the next claim. */
+static void claims_take_turns_with_others(void **state)
+{
+	enum { CLAIMED_MS = 400 };
+	const struct quota_pool *pool = &s.quota.pools[BUF_TRANSACTION];
+	struct user *first = &s.users[1][0], *second = &s.users[1][1];
+	struct rng r = {17};
+	size_t wish;
+
+	(void)state;
+	scene_new(256 * MIB, BUF_TRANSACTION, FEW);
+	wish = own_bytes(1) + MIB;
+	wish = wish < BUF_MAX_BLOCK ? BUF_MAX_BLOCK : wish;
+	for (unsigned i = 2; i < FEW; i++) {
+		ask(&s.users[0][i], 8 * MIB);
+		ask(&s.users[1][i], 4 * MIB);
+		quota_unwait(&s.users[0][i].m);
+		quota_unwait(&s.users[1][i].m);
+	}
+	ask(first, wish);
+	ask(second, wish);
+	assert_null(first->block);
+	s.quota.now += 2 * QUOTA_PATIENCE;
+	stir(&first->m);
+	serve(&r);
+	assert_ptr_equal(pool->claimer, &s.groups[1]);
+	s.quota.now += CLAIMED_MS * NSEC_PER_MS;
+	quota_served(&first->m); /* as if it had got it */
+	assert_null(pool->claimer);
+	s.quota.now += CLAIMED_MS * NSEC_PER_MS / 2;
+	stir(&second->m);
+	serve(&r);
+	assert_null(pool->claimer);
+	s.quota.now += CLAIMED_MS * NSEC_PER_MS;
+	stir(&second->m);
+	serve(&r);
+	assert_ptr_equal(pool->claimer, &s.groups[1]);
+	scene_free();
+}
+
 static void user_step(struct user *u, struct rng *r, size_t largest)
 {
 	nsec_t now = s.quota.now;
@@ -386,6 +498,9 @@ int main(void)
 		cmocka_unit_test(a_larger_wish_is_passed_by),
 		cmocka_unit_test(who_stood_back_for_a_claim_is_tried),
 		cmocka_unit_test(who_waits_costs_nothing),
+		cmocka_unit_test(a_line_uses_up_its_own_looks),
+		cmocka_unit_test(a_long_line_does_not_hide_others),
+		cmocka_unit_test(claims_take_turns_with_others),
 		cmocka_unit_test(an_attempt_that_fails_calls_nobody),
 		cmocka_unit_test(everybody_is_served),
 	};
