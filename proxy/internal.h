@@ -58,6 +58,7 @@ struct proxy {
 	size_t reverse_bytes;	   /* taken by transactions of the reverse direction */
 	size_t fixed_bytes;	   /* of all sessions: at most half of the memory */
 	size_t fixed_limit;	   /* ... less what shared Receives may take */
+	size_t silent_bytes;	   /* ... of those in the lobby */
 	struct recvs *recvs;	   /* one a fabric, in use where it shares Receives */
 	unsigned nspares;	   /* of .spare_queues, together */
 	unsigned nsessions;

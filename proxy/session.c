@@ -153,7 +153,7 @@ static bool auth_goes_on(const struct session *s, const struct leg *leg)
 
 static void on_first_word(struct session *s)
 {
-	lobby_leave(&s->proxy->lobby, &s->silent);
+	session_leave_lobby(s);
 	session_count_version(s, &s->client);
 }
 
@@ -300,7 +300,7 @@ void session_free(struct session *s)
 	txn_short_end(s);
 	p->fixed_bytes -= s->fixed_bytes;
 	p->nsessions--;
-	lobby_leave(&p->lobby, &s->silent);
+	session_leave_lobby(s);
 	crowd_leave(p->crowd, s->place);
 	s->listener->count.sessions_closed++;
 	session_way_end(s);

@@ -221,6 +221,9 @@ void session_close(struct session *s, int status, const char *why);
 void session_leave(struct session *s, nsec_t deadline);
 
 /** session_breach - a peer of @s broke the protocol: that session ends, nobody else's. */
+/** session_leave_lobby - its client has said something, or it is over; idempotent. */
+void session_leave_lobby(struct session *s);
+
 void session_breach(struct session *s, const char *why);
 
 /** session_reject_client, session_send_rejection - the client was never answered: a refusal tells it

@@ -24,7 +24,10 @@ static const char *const refusals[PROXY_REFUSALS] = {
 /* Nothing against it. */
 #define IS_IN PROXY_REFUSALS
 
-enum { REQUEST_MOST = 512 /* octets of private data that any version looks at */ };
+enum {
+	REQUEST_MOST = 512, /* octets of private data that any version looks at */
+	SHOWN_OUT = 32,	    /* for one that comes in */
+};
 
 static void refuse_client(struct route_state *rs, const struct fabric_event *ev,
 			  enum proxy_refusal refusal)
@@ -118,11 +121,12 @@ size_t session_excess(const struct proxy *p)
 	return held - limit < pooled ? held - limit : pooled;
 }
 
-static bool has_memory(const struct route_state *rs, const struct fabric_conn *client)
+/* Whether there would be, without sessions of @less octets. */
+static bool has_memory(const struct route_state *rs, const struct fabric_conn *client, size_t less)
 {
 	const struct proxy *p = rs->proxy;
 
-	return p->fixed_bytes + pooled_bytes(p) + fixed_bytes(rs, client) <= fixed_limit(p);
+	return p->fixed_bytes - less + pooled_bytes(p) + fixed_bytes(rs, client) <= fixed_limit(p);
 }
 
 /* Return: 0 or ERR_NOMEM. */
@@ -158,7 +162,6 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	s->begun = p->now;
 	fabric_addr_host(&ev->conn->peer, s->host);
 	s->place = place;
-	lobby_enter(&p->lobby, &s->silent, &ev->conn->peer);
 	list_init(&s->dirty);
 	list_init(&s->txns);
 	open_ops(&s->cops);
@@ -179,6 +182,8 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	ev->conn->owner = &s->client; /* should it go away before it is accepted */
 	s->fixed_bytes = fixed_bytes(listener, ev->conn);
 	p->fixed_bytes += s->fixed_bytes;
+	p->silent_bytes += s->fixed_bytes;
+	lobby_enter(&p->lobby, &s->silent, &ev->conn->peer);
 	list_add_tail(&p->sessions, &s->link);
 	p->nsessions++;
 	listener->count.sessions_opened++;
@@ -226,15 +231,18 @@ static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *
 	}
 }
 
-/* The same for memory, and for a place among those who have not said a word. */
+/* The same for memory, and for a place among those who have not said a word. Where they have not as much
+ * as is missing nobody has to go; and few have to at once, for others have their turn: who comes again finds more. */
 static bool make_room(const struct route_state *rs, const struct fabric_conn *client)
 {
 	struct proxy *p = rs->proxy;
 
-	while (lobby_is_full(&p->lobby) || !has_memory(rs, client)) {
+	if (!has_memory(rs, client, p->silent_bytes))
+		return false;
+	for (unsigned i = 0; lobby_is_full(&p->lobby) || !has_memory(rs, client, 0); i++) {
 		struct lobby_member *m = lobby_first(&p->lobby);
 
-		if (!m)
+		if (!m || i == SHOWN_OUT)
 			return false;
 		show_out(m);
 	}

@@ -377,6 +377,25 @@ static void memory_is_room_as_well(void **state)
 	end();
 }
 
+/* Whose session is dearer than all that those have makes nobody go. */
+static void who_does_not_fit_shows_nobody_out(void **state)
+{
+	struct setup s = crowd_setup(1000);
+
+	(void)state;
+	s.memory = 64 << 20;
+	begin(&s);
+	for (unsigned i = 0; i < 8; i++)
+		idle_from(i);
+	w.routes[0].client.credits = 60000;
+	world_connect_pair(&w, 0);
+	run_for(NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->sessions_refused, 1);
+	assert_int_equal(proxy_counters(w.proxy)->sessions_displaced, 0);
+	connect_must(1);
+	end();
+}
+
 static unsigned leg_lines;
 
 static void count_legs(const char *line)
@@ -429,6 +448,7 @@ int main(void)
 		cmocka_unit_test(servers_see_clients_addresses),
 		cmocka_unit_test(so_many_set_ups_a_second),
 		cmocka_unit_test(memory_is_room_as_well),
+		cmocka_unit_test(who_does_not_fit_shows_nobody_out),
 		cmocka_unit_test(legs_are_told_a_few_at_a_time),
 	};
 
