@@ -339,6 +339,9 @@ static int send_control(struct leg *leg, struct leg_slot *slot)
 	if (len <= 0)
 		return 0;
 	sge = (struct fabric_sge){slot->data, (uint32_t)len};
+	/* Who has replies to take is no better for the errors that its bad messages bring it. */
+	if (leg->active || !list_is_empty(&leg->replies))
+		slot->counts = 0;
 	return leg_post_send(leg, slot, &sge, 1, 0) < 0 ? ERR_CLOSED : 1;
 }
 

@@ -115,6 +115,28 @@ static void a_client_that_takes_few_replies_ends(void **state)
 	}
 }
 
+/* The word for a bad message is none of the replies: a client that leaves credit for these words alone, a few at a
+ * time, has taken none. */
+static void a_client_that_takes_errors_alone_ends(void **state)
+{
+	enum { BAD_TYPE = 99, RESERVED = 5 };
+	uint32_t takes = RESERVED;
+
+	(void)state;
+	begin(1);
+	for (uint32_t i = 0; i < 12; i++) {
+		raw_words(&stage.raw, RAW_V2_CALL(XID + i, takes));
+		world_run(&stage, NSEC_PER_MS);
+	}
+	for (uint32_t i = 0; i < 40 && !stage.raw.closed; i++) {
+		raw_words(&stage.raw, 0x900 + i, 2, ++takes, BAD_TYPE, 0);
+		world_run(&stage, 3 * NSEC_PER_SEC);
+	}
+	assert_true(stage.raw.closed);
+	stage_is_over(true);
+	stage_end();
+}
+
 static void a_slow_client_goes_on(void **state)
 {
 	(void)state;
@@ -268,6 +290,7 @@ int main(void)
 		cmocka_unit_test(a_message_that_drips_ends),
 		cmocka_unit_test(a_slow_message_goes_on),
 		cmocka_unit_test(a_client_that_takes_few_replies_ends),
+		cmocka_unit_test(a_client_that_takes_errors_alone_ends),
 		cmocka_unit_test(a_slow_client_goes_on),
 		cmocka_unit_test(reads_keep_to_a_rate),
 		cmocka_unit_test(unsent_calls_are_let_go),
