@@ -55,6 +55,9 @@
  *   connection ends, and others' go on as soon as there is one.
  * - A peer with more than max_recvs messages that were not polled has gone too far: its
  *   connection ends. How many it may send at all is the user's to count.
+ * - Where the provider shares them out (.shares_out): whoever keeps more than one part in FABRIC_SHARE
+ *   of what is left waits, alone, until there is more, or it keeps fewer (fabric_may_keep()). So a
+ *   crowd that keeps what it was sent uses up none of the others'.
  * - Nothing of them comes back with a connection: what it received and was not polled stays
  *   posted. One that comes back without a message (its device is gone, or quiet times need it no
  *   more) is a RECV event with ERR_FLUSHED and no .conn.
@@ -169,6 +172,8 @@ struct fabric_ops {
 	void (*unshare_receives)(struct fabric *f);
 	uint32_t (*receives_wanted)(const struct fabric *f);
 	int (*post_shared)(struct fabric *f, void *buf, void *cookie);
+	/* A connection that .waits; never else. */
+	void (*gave_back)(struct fabric_conn *c);
 	int (*send)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
 		    uint32_t inv_handle, void *cookie);
 	/* NULL: this provider copies none. */
@@ -196,10 +201,12 @@ struct fabric_ops {
 /** struct fabric - embedded first in each provider's own structure. */
 struct fabric {
 	const struct fabric_ops *ops;
-	void *receives;	    /* the user's, from fabric_share_receives(); NULL: not shared */
-	bool remote_inv;    /* every connection's handles can be invalidated remotely */
-	bool tells_written; /* withdrawals tell what was written */
-	size_t conn_bytes;  /* of heap that each connection takes for its life */
+	void *receives;		/* the user's, from fabric_share_receives(); NULL: not shared */
+	uint32_t receives_left; /* the user's: so many more than are posted it could post */
+	bool shares_out;	/* connections that keep many Receives wait: fabric_may_keep() */
+	bool remote_inv;	/* every connection's handles can be invalidated remotely */
+	bool tells_written;	/* withdrawals tell what was written */
+	size_t conn_bytes;	/* of heap that each connection takes for its life */
 	bool fuller; /* the user's: other instances that share a listener are to accept instead, if the
 		      * provider has a say in that */
 	bool pins; /* a device uses registered memory by its pages: they must stay */
@@ -212,7 +219,13 @@ struct fabric_conn {
 	struct fabric_addr local, peer;
 	bool remote_inv;       /* handles exposed on this connection can be invalidated remotely */
 	uint32_t handles_live; /* exposures the peer can reach, for statistics and leak tests */
+	uint32_t
+		kept; /* the user's: shared Receives whose messages it was told, and has not done with */
+	bool waits; /* for fewer of them: fabric_gave_back() */
 };
+
+/* A connection keeps at most one part of so many of the shared Receives that are left. */
+enum { FABRIC_SHARE = 8 };
 
 /*
  * The verbs of the contract. Thin by intent: a provider is its ops table.
@@ -302,16 +315,33 @@ static inline void fabric_destroy(struct fabric_conn *c)
  * @len:   octets of each
  * @owner: the user's, not NULL: @f->receives, for its users to find what they share
  *
- * Before the first connection, after fabric_register().
- * Return: 0; ERR_CONFIG when the provider, or a device of its, cannot: nothing has changed.
+ * Before the first connection, after fabric_register(). Plenty are left until the user sets
+ * .receives_left, before a flush. Return: 0; ERR_CONFIG when the provider, or a device of its, cannot: nothing has changed.
  */
 static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *owner)
 {
 	int err = f->ops->share_receives ? f->ops->share_receives(f, len) : ERR_CONFIG;
 
-	if (err == 0)
+	if (err == 0) {
 		f->receives = owner;
+		f->receives_left = UINT32_MAX;
+	}
 	return err;
+}
+
+/** fabric_may_keep - whether who keeps @kept of the shared Receives may have one more while @left are; who
+ * keeps none always may. */
+static inline bool fabric_may_keep(uint32_t kept, uint64_t left)
+{
+	return kept <= left / FABRIC_SHARE;
+}
+
+/** fabric_gave_back - the user has done with the message of a shared Receive, .kept by then. */
+static inline void fabric_gave_back(struct fabric_conn *c)
+{
+	c->kept--;
+	if (c->waits)
+		c->fabric->ops->gave_back(c);
 }
 
 /** fabric_unshare_receives - once all connections are destroyed: every Receive posted and not

@@ -39,7 +39,8 @@ struct route_state {
 	nsec_t longer_until;   /* its replies are longer than expected: txn_told.c */
 	nsec_t unasked_until;  /* calls tell no directions: txn_again.c */
 	struct quota_group groups[QUOTA_PURPOSES];
-	size_t reverse_bytes;		      /* taken by transactions of the reverse direction */
+	uint32_t sat, sitters; /* Receives, sessions: session_recvs.c, while it looks */
+	size_t reverse_bytes;  /* taken by transactions of the reverse direction */
 	struct door client_door, server_door; /* handshakes of host authentication */
 	struct timer doors;		      /* while somebody waits there */
 	struct proxy_counters count;
@@ -57,8 +58,8 @@ struct proxy {
 	struct list spare_queues;  /* of sessions, with places for txns that are not in use */
 	size_t reverse_bytes;	   /* taken by transactions of the reverse direction */
 	size_t fixed_bytes;	   /* of all sessions: at most half of the memory */
-	size_t fixed_limit;	   /* ... less what shared Receives may take */
 	size_t silent_bytes;	   /* ... of those in the lobby */
+	size_t fixed_limit;	   /* ... less what shared Receives may take */
 	struct recvs *recvs;	   /* one a fabric, in use where it shares Receives */
 	unsigned nspares;	   /* of .spare_queues, together */
 	unsigned nsessions;

@@ -66,27 +66,6 @@ static int share_receives(struct proxy *p)
 	return 0;
 }
 
-static void end_hungriest(struct proxy *p, const struct recvs *r)
-{
-	struct session *worst = NULL;
-	uint32_t most = 0;
-
-	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
-		struct session *s = container_of(it, struct session, link);
-		uint32_t holds = (s->client.recvs == r ? leg_holds(&s->client) : 0) +
-				 (s->server.recvs == r ? leg_holds(&s->server) : 0);
-
-		if (s->state == SESSION_OPEN && holds > most) {
-			most = holds;
-			worst = s;
-		}
-	}
-	if (!worst)
-		return;
-	session_close(worst, ERR_NOMEM, "its messages hold the Receives that others wait for");
-	session_touch(worst);
-}
-
 /* Each took some after it had been let in: together that may be more than there is. */
 static void shed(struct proxy *p)
 {
@@ -112,8 +91,7 @@ static void on_trim(struct timer *timer, nsec_t now)
 		if (!r)
 			continue;
 		recvs_trim(r);
-		if (recvs_stuck(r))
-			end_hungriest(p, r);
+		session_press_recvs(p, r);
 	}
 	shed(p);
 	if (p->nsessions == 0 && !p->pinned)

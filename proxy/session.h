@@ -18,7 +18,7 @@
  * Inside of proxy/ only. session_open.c lets clients in, session_route.c finds the route of those who have to
  * prove who they are first, session_address.c what an address decides, session.c pairs the legs and routes what comes out of them;
  * session_server.c finds the server, session_version.c its version, session_hop.c how far the peers are, session_watch.c ends sessions whose peers
- * stand still, session_press.c those that do so at others' cost, session_log.c reports.
+ * stand still, session_press.c and session_recvs.c those that do so at others' cost, session_log.c reports.
  */
 
 struct route_state;
@@ -114,6 +114,11 @@ struct session_press {
 	bool stalled;	  /* it waited for memory itself */
 };
 
+/** struct session_sat - shared Receives of a leg, when last looked at: session_recvs.c. */
+struct session_sat {
+	uint32_t held, given_back;
+};
+
 /** struct session_ops - operations and exposures of one leg. */
 struct session_ops {
 	struct list queue; /* txns with Reads or Writes to post */
@@ -121,6 +126,7 @@ struct session_ops {
 	unsigned exposed; /* promised to transactions that run */
 	struct session_watch sends, message, credits;
 	struct session_press press;
+	struct session_sat sat;
 };
 
 /** struct session_hop - how far the peer of a leg is: session_hop.c. */
@@ -194,6 +200,7 @@ struct session {
 	unsigned ntxns;
 	struct session_queue forward, reverse;
 	struct session_ops cops, sops;
+	uint32_t sits_on; /* shared Receives, since the look before the last: session_recvs.c */
 	struct session_proof cproof, sproof;
 	struct session_hop chop, shop;
 	struct txn *buckets[SESSION_BUCKETS];
@@ -214,6 +221,9 @@ size_t session_excess(const struct proxy *p);
 /** session_await_setup - a leg's set-up began, or is over: the earlier deadline of both counts. */
 void session_await_setup(struct session *s);
 
+/** session_leave_lobby - its client has said something, or it is over; idempotent. */
+void session_leave_lobby(struct session *s);
+
 /** session_close - orderly end of both legs. */
 void session_close(struct session *s, int status, const char *why);
 
@@ -221,9 +231,6 @@ void session_close(struct session *s, int status, const char *why);
 void session_leave(struct session *s, nsec_t deadline);
 
 /** session_breach - a peer of @s broke the protocol: that session ends, nobody else's. */
-/** session_leave_lobby - its client has said something, or it is over; idempotent. */
-void session_leave_lobby(struct session *s);
-
 void session_breach(struct session *s, const char *why);
 
 /** session_reject_client, session_send_rejection - the client was never answered: a refusal tells it
@@ -269,6 +276,11 @@ void session_press_begin(struct proxy *p);
 
 /** session_press - a timer's: look at all that hold some, and arm it again while anybody waits. */
 void session_press(struct timer *timer, nsec_t now);
+
+/* session_recvs.c */
+
+/** session_press_recvs - at regular times: end who sits on Receives of @r where they are scarce. */
+void session_press_recvs(struct proxy *p, struct recvs *r);
 
 /* session_watch.c: whoever holds memory keeps to a least rate, or ends */
 

@@ -150,6 +150,8 @@ int iwarp_conn_queues(struct iwarp_conn *c, const struct fabric_conn_params *p)
 	for (int i = 0; i < 5; i++)
 		seed[i] = iwarp_draw(c->iw);
 	rc = qp_init(&c->qp, &depths, seed, &c->iw->store);
+	if (!rc && c->qp.recvq)
+		c->qp.kept = &c->base.kept;
 	c->has_qp = !rc;
 	return rc;
 }

@@ -38,6 +38,7 @@ void iwarp_config_default(struct iwarp_config *cfg)
 		.ird = 32,
 		.ord = 32,
 		.max_setups = 256,
+		.turn_octets = 256 * 1024,
 	};
 }
 
@@ -338,7 +339,7 @@ static bool idles_on_memory(struct iwarp_conn *c)
 	return idles;
 }
 
-/* Who waits for a Receive of ours cannot help it. */
+/* Who waits for a Receive of ours cannot help it, but where it keeps so many. */
 static void op_shed(struct fabric *f, size_t octets)
 {
 	struct iwarp *iw = iwarp_of(f);
@@ -349,7 +350,8 @@ static void op_shed(struct fabric *f, size_t octets)
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, all);
 		size_t holds = c->state == IWARP_OPEN ? qp_holds(&c->qp) : 0;
 
-		if (!holds || !idles_on_memory(c) || qp_is_starved(&c->qp) || !octets)
+		if (!holds || !idles_on_memory(c) || (qp_is_starved(&c->qp) && !c->base.waits) ||
+		    !octets)
 			continue;
 		iwarp_conn_end(c, ERR_NOMEM, "memory is short, and it holds some and hardly moves");
 		octets -= holds < octets ? holds : octets;
@@ -386,6 +388,7 @@ static const struct fabric_ops iwarp_ops = {
 	.unshare_receives = receives_unshare,
 	.receives_wanted = receives_wanted,
 	.post_shared = receives_post,
+	.gave_back = lines_gave_back,
 	.send = op_send,
 	.send_short = op_send_short,
 	.write = op_write,
@@ -417,7 +420,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	if (!iw)
 		return NULL;
 	iw->base.ops = &iwarp_ops;
-	iw->base.remote_inv = iw->base.tells_written = true;
+	iw->base.remote_inv = iw->base.tells_written = iw->base.shares_out = true;
 	iw->base.conn_bytes = idle_bytes(cfg);
 	iw->cfg = *cfg;
 	iw->loop = loop;
@@ -435,6 +438,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	list_init(&iw->dirty);
 	list_init(&iw->resting);
 	list_init(&iw->starved);
+	list_init(&iw->sated);
 	list_init(&iw->inside);
 	list_init(&iw->probes);
 	list_init(&iw->setups);

@@ -16,7 +16,10 @@ struct iwarp_config {
 	uint16_t ird, ord;	   /* read depth offered; default 32 */
 	uint32_t
 		max_setups; /* incoming connections still in MPA set-up, per instance; default 256 */
-	uint64_t seed;	    /* for STags; 0: from the system's random source */
+	uint32_t
+		turn_octets; /* of one connection, each way, and of all before sockets are looked at again;
+				 default 262144 */
+	uint64_t seed; /* for STags; 0: from the system's random source */
 };
 
 struct iwarp_counters {

@@ -45,12 +45,15 @@ struct iwarp {
 	struct iwarp_wake wake;
 	struct iwarp_counters counters;
 	struct list conns;
-	struct list active;   /* have events for fabric_poll() */
-	struct list dirty;    /* have posts for fabric_flush() */
-	struct list resting;  /* stopped reading or writing to let others have their turn */
-	uint64_t turn_began;  /* octets that had moved then */
-	struct list mark;     /* among those that rest, while their turn is on */
-	struct list starved;  /* a message waits for a shared Receive; the longest waiting first */
+	struct list active;  /* have events for fabric_poll() */
+	struct list dirty;   /* have posts for fabric_flush() */
+	struct list resting; /* stopped reading or writing to let others have their turn */
+	uint64_t turn_cost;  /* of what this turn moved, in octets */
+	struct list mark;    /* among those that rest, while their turn is on */
+	struct list starved; /* a message waits for a shared Receive; the longest waiting first */
+	struct list
+		sated; /* ... for its connection to keep fewer of them, or for more to be left */
+	uint64_t sated_at;    /* the fewest that were left when one of these began to wait */
 	struct list inside;   /* a message that was begun has a shared Receive */
 	struct list probes;   /* may have missed the end of the stream */
 	struct list setups;   /* IWARP_AWAITING, oldest first */
@@ -70,6 +73,7 @@ struct iwarp {
 	uint32_t heard_us;   /* octets came since the last tick, to look that long for more */
 	nsec_t busy_until;   /* look for more, do not wait for them */
 	nsec_t ticked;
+	nsec_t haste_until; /* turns are short: stream.c */
 	uint64_t rng;
 };
 
@@ -96,10 +100,12 @@ struct iwarp_conn {
 	uint32_t press_msn; /* the message seen by so many looks: receives_press() */
 	uint32_t press_at;  /* octets of it that had come */
 	uint8_t press_looks;
-	uint32_t shed_look; /* the last that found it holding some; octets moved until then */
+	uint64_t press_octets; /* of all that had come */
+	uint32_t shed_look;    /* the last that found it holding some; octets moved until then */
 	uint64_t shed_moved;
-	uint8_t told;	 /* events, since others had their turn */
-	bool moves_much; /* the last time it did: see stream.c */
+	uint8_t told;	   /* events, since others had their turn */
+	bool moves_much;   /* the last time it did: see stream.c */
+	nsec_t moved_much; /* ... and when it last did */
 	bool initiator;
 	bool watched;
 	uint8_t nudges; /* of an initiator: sent while the peer's first FPDU was awaited, and one */
@@ -220,6 +226,17 @@ void receives_period(struct timer *timer, nsec_t now);
 
 /** receives_press - of iwarp.press: whoever holds a Receive that others wait for has to end his message. */
 void receives_press(struct timer *timer, nsec_t now);
+
+/* lines.c */
+
+/** lines_await - the message at hand of @c waits for a shared Receive: until there are some, or it keeps fewer. */
+void lines_await(struct iwarp_conn *c);
+
+/** lines_gave_back - as the contract has it: @c tries again with the next flush. */
+void lines_gave_back(struct fabric_conn *c);
+
+/** lines_look - at regular times: if there came to be many more, all try again. */
+void lines_look(struct iwarp *iw);
 
 /* listen.c */
 int listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;

@@ -189,7 +189,9 @@ struct qp {
 	struct qp_recv *recvs;	     /* its own, a ring */
 	struct fabric_piece *pieces; /* of those, depths.pieces each; NULL: they are whole */
 	uint32_t recv_head, recv_count, recv_owed;
-	struct recvq *recvq;	/* of all; NULL: its own */
+	struct recvq *recvq; /* of all; NULL: its own */
+	const uint32_t *
+		kept; /* of those, by the user: borrowed, set after qp_init(); NULL: nobody counts */
 	struct qp_recv *shared; /* of all: what the message under way goes into */
 	struct table ops;
 	uint32_t *orq; /* ops whose Read Request went out */
@@ -284,6 +286,9 @@ void qp_rx_got(struct qp *qp, size_t n);
 
 /** qp_rx_pause - no more octets now: gives back what was for them. */
 void qp_rx_pause(struct qp *qp);
+
+/** qp_may_keep - whether it may have one more of the shared Receives. */
+bool qp_may_keep(const struct qp *qp);
 
 /** qp_is_starved - a message waits for a shared Receive, and all octets behind it. */
 static inline bool qp_is_starved(const struct qp *qp)

@@ -15,11 +15,17 @@ void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, in
 	qp->ev_count++;
 }
 
+bool qp_may_keep(const struct qp *qp)
+{
+	return !qp->kept || fabric_may_keep(*qp->kept + qp->recv_owed,
+					    (uint64_t)qp->recvq->left + qp->recvq->posted);
+}
+
 struct qp_recv *qp_receive(struct qp *qp)
 {
 	if (!qp->recvq)
 		return qp->recv_count ? &qp->recvs[qp->recv_head] : NULL;
-	if (!qp->shared && qp->recv_owed < qp->depths.max_recvs)
+	if (!qp->shared && qp->recv_owed < qp->depths.max_recvs && qp_may_keep(qp))
 		qp->shared = recvq_take(qp->recvq);
 	return qp->shared;
 }

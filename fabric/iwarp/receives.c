@@ -4,7 +4,7 @@
 /*
  * Receives that all connections of an instance share (recvq.h): its verbs, and who waits for one.
  * A connection that found none is on the list `starved` and does not read. A flush that has some
- * goes on with those on it in turn.
+ * goes on with those on it in turn. Who keeps too many waits elsewhere (lines.c).
  *
  * A message takes its Receive with its first octets, so peers that begin messages, a thousand at once, and
  * do not end them have all there are (RFC 5042 section 6.4.3.1): far cheaper than the least rate that
@@ -69,9 +69,11 @@ static uint32_t come(const struct qp_rx *rx)
 static bool is_late(struct iwarp_conn *c)
 {
 	uint32_t msn = c->qp.rx.send_msn, at = come(&c->qp.rx);
+	bool had_no_turn = !list_is_empty(&c->resting) && c->press_octets == c->qp.rx.octets;
 
-	if (!c->qp.shared)
+	if (!c->qp.shared || had_no_turn) /* the rest may be in the socket */
 		return false;
+	c->press_octets = c->qp.rx.octets;
 	if (c->press_msn != msn || at >= c->press_at + c->qp.shared->len / PRESS_PARTS) {
 		c->press_msn = msn;
 		c->press_at = at;
@@ -80,15 +82,8 @@ static bool is_late(struct iwarp_conn *c)
 	return ++c->press_looks > PRESS_LOOKS;
 }
 
-void receives_press(struct timer *timer, nsec_t now)
+static void end_late_ones(struct iwarp *iw)
 {
-	struct iwarp *iw = container_of(timer, struct iwarp, press);
-
-	if (list_is_empty(&iw->starved))
-		return;
-	timer_arm(&iw->timers, timer, now + IWARP_PRESS_INTERVAL);
-	if (iw->recvq.posted)
-		return;
 	list_for_each_safe(item, tmp, &iw->inside)
 	{
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, inside);
@@ -100,11 +95,24 @@ void receives_press(struct timer *timer, nsec_t now)
 	}
 }
 
+void receives_press(struct timer *timer, nsec_t now)
+{
+	struct iwarp *iw = container_of(timer, struct iwarp, press);
+
+	lines_look(iw);
+	if (list_is_empty(&iw->starved) && list_is_empty(&iw->sated))
+		return;
+	timer_arm(&iw->timers, timer, now + IWARP_PRESS_INTERVAL);
+	if (!list_is_empty(&iw->starved) && !iw->recvq.posted)
+		end_late_ones(iw);
+}
+
 /* Each takes what it needs of the Receives there are; who finds too few is last in line again. */
 void receives_feed(struct iwarp *iw)
 {
 	struct list *last = iw->starved.prev, *item = NULL;
 
+	iw->recvq.left = iw->base.receives_left;
 	while (iw->recvq.posted && item != last && (item = list_pop(&iw->starved)))
 		stream_resume(container_of(item, struct iwarp_conn, starved));
 }

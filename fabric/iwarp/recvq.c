@@ -9,7 +9,7 @@ enum { LEAST = 32, MOST = 1024 };
 
 int recvq_init(struct recvq *q, uint32_t len)
 {
-	*q = (struct recvq){.len = len};
+	*q = (struct recvq){.len = len, .left = UINT32_MAX};
 	q->all = mem_zalloc(MOST * sizeof(*q->all));
 	if (!q->all)
 		return ERR_NOMEM;

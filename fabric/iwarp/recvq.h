@@ -43,6 +43,7 @@ struct recvq {
 	struct qp_recv *back;  /* to be told that they come back */
 	uint32_t posted;
 	uint32_t held; /* by the queue and by connections */
+	uint32_t left; /* more than these could be posted: of the user, as of the last flush */
 	struct fabric_depth depth;
 };
 

@@ -20,7 +20,9 @@
  * Who moved much the last time rests at once. What a turn moves is bounded as well: once it is spent,
  * one at least of those that rest has gone on, and anybody else has a small share. So who makes small
  * calls, and never rests, waits for the octets of one turn, however many peers have as many as they
- * like, and not again before what came from him goes out.
+ * like, and not again before what came from him goes out. While there are such turns are short, and cost the others
+ * some of their rate; they are long where everybody moves much. A system call counts as CALL_OCTETS at least: a peer
+ * that sends empty Writes where payload is expected costs one for each 20 octets.
  *
  * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
  * deadline means, by state: OPEN and held, the initiator's first FPDU may
@@ -34,11 +36,11 @@
  */
 
 enum {
-	FAIR_SHARE = 256 << 10,	 /* octets of one connection, each way, before the others' turn */
-	TURN_OCTETS = 256 << 10, /* of one turn, but for small shares */
-	SMALL_SHARE = 16 << 10,	 /* of one connection, each way, once the turn is spent */
-	TURN_RESTING = 64,	 /* that go on in one turn, if there is little to do for them */
-	DISCARDS = 4,		 /* pieces of 16 KiB in one go */
+	HASTE = 4, /* of .turn_octets one part in so many, while somebody makes small calls */
+	SMALL_SHARE = 16 << 10, /* of one connection, each way, once the turn is spent */
+	TURN_RESTING = 64,	/* that go on in one turn, if there is little to do for them */
+	CALL_OCTETS = 1024,	/* what a system call costs as much as, about */
+	DISCARDS = 4,		/* pieces of 16 KiB in one go */
 	/*
 	 * Linux siw as acceptor overlooks the first FPDU when it arrives between its MPA reply
 	 * and its being ready for octets, until more of them come. So an initiator waits a
@@ -55,6 +57,9 @@ enum {
 	LINGER_MS = 1000, /* for the peer's FIN, and for a Terminate to get out */
 };
 
+/* For so long it counts that somebody made a small call, or moved much. */
+#define HASTE_TIME (20 * NSEC_PER_MS)
+
 static void probe_later(struct iwarp_conn *c);
 
 static bool is_resting(const struct iwarp_conn *c)
@@ -68,33 +73,45 @@ static void rest(struct iwarp_conn *c)
 		list_add_tail(&c->iw->resting, &c->resting);
 }
 
-static uint64_t octets_moved(const struct iwarp *iw)
+/* Whether somebody spoke lately who never moves much. */
+static bool is_in_haste(const struct iwarp *iw)
 {
-	return iw->counters.bytes_in + iw->counters.bytes_out;
+	return iw->ticked < iw->haste_until;
+}
+
+static bool moved_lately(const struct iwarp_conn *c)
+{
+	return c->moved_much && c->iw->ticked <= c->moved_much + HASTE_TIME;
+}
+
+/* Octets of one connection, each way, before the others' turn; and of one turn, but for small shares. */
+static size_t fair_share(const struct iwarp *iw)
+{
+	return is_in_haste(iw) ? iw->cfg.turn_octets / HASTE : iw->cfg.turn_octets;
 }
 
 /* Of this turn, and there are others to be served. */
 static bool is_spent(const struct iwarp *iw)
 {
-	return octets_moved(iw) - iw->turn_began >= TURN_OCTETS;
+	return iw->turn_cost >= fair_share(iw);
 }
 
 void stream_turn(struct iwarp *iw)
 {
-	iw->turn_began = octets_moved(iw);
+	iw->turn_cost = 0;
 }
 
 /* Return: whether it has to wait for its turn, and will be served then. */
 static bool has_to_rest(struct iwarp_conn *c)
 {
-	if (c->moves_much)
+	if (c->moves_much || (is_in_haste(c->iw) && moved_lately(c)))
 		rest(c);
 	return is_resting(c);
 }
 
 static size_t share_now(const struct iwarp *iw)
 {
-	return is_spent(iw) ? SMALL_SHARE : FAIR_SHARE;
+	return is_spent(iw) ? SMALL_SHARE : fair_share(iw);
 }
 
 void stream_open(struct iwarp_conn *c)
@@ -205,8 +222,14 @@ static void nudge(struct iwarp_conn *c)
 
 static void take_share(struct iwarp_conn *c, size_t *share, size_t octets)
 {
-	*share -= octets < *share ? octets : *share;
-	c->moves_much |= octets >= SMALL_SHARE;
+	size_t cost = octets < CALL_OCTETS ? CALL_OCTETS : octets;
+
+	*share -= cost < *share ? cost : *share;
+	c->iw->turn_cost += cost;
+	if (octets < SMALL_SHARE)
+		return;
+	c->moves_much = true;
+	c->moved_much = c->iw->ticked;
 }
 
 /* What a batch gathered may be more than a small share. */
@@ -230,7 +253,7 @@ static void write_share(struct iwarp_conn *c, size_t share)
 			rest(c);
 			break;
 		}
-		if (share <= SMALL_SHARE)
+		if (share < QP_TX_BATCH)
 			m.msg_iovlen = within(m.msg_iov, m.msg_iovlen, share);
 		n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
 		c->iw->counters.syscalls_write++;
@@ -269,6 +292,10 @@ static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 
 	if (!pieces)
 		return GOT_NOTHING;
+	if (iov[0].iov_len > *share) { /* the rest of this piece is for another turn */
+		iov[0].iov_len = *share;
+		pieces = 1;
+	}
 	for (unsigned i = 0; i < pieces; i++)
 		asked += iov[i].iov_len;
 	n = pieces == 1 ? recv(c->fd, iov[0].iov_base, iov[0].iov_len, 0)
@@ -330,7 +357,8 @@ static bool is_same_message(const struct iwarp_conn *c)
 
 /*
  * It is the same message still, and of a whole period there are fewer octets than even a poor
- * line carries: it is one that is not to end. What waits for a Receive is not the peer's fault.
+ * line carries: it is one that is not to end. What waits for a Receive, or in the socket for its connection's turn, is
+ * not the peer's fault.
  */
 void stream_stalled(struct iwarp_conn *c)
 {
@@ -338,7 +366,7 @@ void stream_stalled(struct iwarp_conn *c)
 
 	if (c->state != IWARP_OPEN)
 		return;
-	if (qp_rx_is_inside(&c->qp) && is_same_message(c) &&
+	if (!is_resting(c) && qp_rx_is_inside(&c->qp) && is_same_message(c) &&
 	    rx->octets - c->stall_octets < LEAST_OCTETS)
 		iwarp_conn_end(c, ERR_TIMEOUT, "the rest of a message does not come");
 	else
@@ -349,8 +377,7 @@ void stream_stalled(struct iwarp_conn *c)
  * again: that wait is bounded. */
 static void starve(struct iwarp_conn *c)
 {
-	if (list_is_empty(&c->starved))
-		list_add_tail(&c->iw->starved, &c->starved);
+	lines_await(c);
 	if (!timer_is_armed(&c->iw->press))
 		timer_arm(&c->iw->timers, &c->iw->press, iwarp_now() + IWARP_PRESS_INTERVAL);
 	if (c->orphan || c->blocked || !sock_peer_ended(c->fd))
@@ -387,6 +414,8 @@ static void read_share(struct iwarp_conn *c, const size_t each_way)
 		outcome = read_once(c, &share);
 	if (c->state != IWARP_OPEN)
 		return;
+	if (share < each_way && !moved_lately(c))
+		c->iw->haste_until = c->iw->ticked + HASTE_TIME;
 	qp_rx_pause(&c->qp);
 	watch_message(c);
 	if (qp_is_starved(&c->qp))
@@ -408,9 +437,11 @@ void stream_read(struct iwarp_conn *c)
 
 static void go_on(struct iwarp_conn *c)
 {
-	read_share(c, FAIR_SHARE);
+	size_t share = fair_share(c->iw);
+
+	read_share(c, share);
 	if (c->state == IWARP_CLOSING)
-		write_share(c, FAIR_SHARE);
+		write_share(c, share);
 }
 
 /* Behind the mark are those that rest again, and before them whoever's turn did not come. One at least goes on,
@@ -433,6 +464,7 @@ void stream_go_on(struct iwarp *iw)
 
 void stream_resume(struct iwarp_conn *c)
 {
+	c->orphan = false;
 	if (c->state == IWARP_OPEN)
 		qp_rx_resume(&c->qp);
 	stream_read(c);

@@ -189,6 +189,7 @@ struct fabric *memnet_fabric(struct memnet *net)
 	f->base.ops = &mem_ops;
 	f->base.remote_inv = !net->cfg.no_remote_inv;
 	f->base.tells_written = !net->cfg.no_written;
+	f->base.shares_out = !net->cfg.shares_blindly;
 	f->net = net;
 	list_init(&f->conns);
 	list_init(&f->ready);

@@ -51,6 +51,7 @@ struct memnet_config {
 	bool no_written;      /* withdrawals do not tell what was written */
 	bool no_remote_inv;   /* connections say that handles cannot be invalidated remotely */
 	bool shares_receives; /* fabric_share_receives() works */
+	bool shares_blindly;  /* ... as devices do: who keeps many gets more (fabric_may_keep()) */
 	uint32_t shared_least, shared_most; /* the queue's bounds (fabric/depth.h); 0: 8, 1024 */
 };
 

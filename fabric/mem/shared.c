@@ -12,7 +12,8 @@
  *                                        ^------ its connection destroyed ---'
  *
  * A Send that finds .queue empty waits, in the .backlog of the end it is for, as on a device
- * that tells its sender to try again; whatever arrives behind it joins it. Its connection is in
+ * that tells its sender to try again; whatever arrives behind it joins it. So does one to an end that keeps too
+ * many (fabric_may_keep()), unless the instance shares blindly. Its connection is in
  * line on .waiting, and each that can go on has a .resume due: when one comes, the connection
  * longest in line delivers one operation and goes to the line's end. The disconnect of the
  * sender waits, too, but not for ever.
@@ -107,12 +108,21 @@ int mem_post_shared(struct fabric *base, void *buf, void *cookie)
 	return 0;
 }
 
+/* Whether there is a Receive for a message to @c. */
+static bool is_free_for(const struct mem_conn *c)
+{
+	const struct fabric *f = c->base.fabric;
+	uint32_t queued = mem_conn_fabric(c)->share.queued;
+
+	return queued && (!f->shares_out || fabric_may_keep(c->base.kept + c->unpolled,
+							    (uint64_t)f->receives_left + queued));
+}
+
 static bool can_go_on(const struct mem_conn *c)
 {
 	const struct mem_op *next = list_first(&c->backlog, struct mem_op, link);
 
-	return c->state == MEM_OPEN && !c->closing &&
-	       (next->kind != MEM_SEND || mem_conn_fabric(c)->share.queued);
+	return c->state == MEM_OPEN && !c->closing && (next->kind != MEM_SEND || is_free_for(c));
 }
 
 /* Whoever can go on tries again, each over its own wire. */
@@ -162,12 +172,12 @@ bool mem_shared_wait(struct mem_conn *target, struct mem_op *op)
 	if (!mem_shared_serves(target))
 		return false;
 	if (list_is_empty(&target->backlog)) {
-		if (op->kind != MEM_SEND || s->queued)
+		if (op->kind != MEM_SEND || is_free_for(target))
 			return false;
 		list_add_tail(&s->waiting, &target->waiting);
-		if (!s->dry)
+		if (!s->dry && !s->queued)
 			fabric_depth_low(&s->depth);
-		s->dry = true;
+		s->dry |= !s->queued;
 	}
 	list_add_tail(&target->backlog, &op->link);
 	return true;

@@ -166,6 +166,7 @@ struct leg {
 	uint8_t **bulks;	/* their second pieces, blocks as well; NULL: they have none */
 	uint32_t nrbufs;	/* Receives in all: posted, or, shared, promised */
 	uint32_t posted;	/* of these not held by messages received */
+	uint32_t given_back;	/* shared ones, since ever */
 	uint32_t grant;		/* what leg_set_grant() allows the peer */
 	uint32_t awaiting;	/* calls of ours without a reply yet: Receives kept back for them */
 	struct list rxq;	/* received while stalled, in order */

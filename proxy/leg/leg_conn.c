@@ -19,6 +19,9 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 	if (leg->recvs) {
 		recvs_put(leg->recvs, rb);
 		leg->posted++;
+		leg->given_back++;
+		if (leg->conn)
+			fabric_gave_back(leg->conn);
 		return;
 	}
 	if (leg->state == LEG_CLOSED || leg->closing)

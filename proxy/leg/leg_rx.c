@@ -293,8 +293,10 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 		breach = "the peer sent more messages than it was granted";
 	else if (ev->len > leg->cfg->inline_bytes)
 		breach = "the peer sent a message larger than the inline threshold";
-	if (!breach && !leg->closing)
+	if (!breach && !leg->closing) {
+		leg->conn->kept++;
 		return true;
+	}
 	recvs_put(leg->recvs, rb);
 	if (breach)
 		leg_close(leg, ERR_PROTO, breach);

@@ -6,11 +6,6 @@
 #include "base/mem.h"
 #include "rpc/msg.h"
 
-enum {
-	PATIENCE = 2, /* times in a row without progress, in recvs_stuck() */
-	TRICKLE = 16, /* one part of so many that came back is no progress */
-};
-
 /*
  * A block of the arena and the Receives cut from it; it can go back when all are free. So that
  * this comes to pass, those are taken first that lie beside others in use.
@@ -161,7 +156,13 @@ struct leg_rbuf *recvs_take_of_chunk(struct recvs *r)
 	return rb;
 }
 
-void recvs_fill(struct recvs *r)
+/* What it could grow by. */
+static uint32_t room(const struct recvs *r)
+{
+	return may_grow(r) ? r->most - r->total : 0;
+}
+
+static void post_wanted(struct recvs *r)
 {
 	uint32_t wanted = fabric_receives_wanted(r->fabric);
 	struct leg_rbuf *rb;
@@ -175,6 +176,12 @@ void recvs_fill(struct recvs *r)
 	}
 }
 
+void recvs_fill(struct recvs *r)
+{
+	post_wanted(r);
+	r->fabric->receives_left = r->free_count + room(r);
+}
+
 void recvs_arrived(struct recvs *r)
 {
 	assert(r->posted > 0);
@@ -183,9 +190,9 @@ void recvs_arrived(struct recvs *r)
 
 bool recvs_tight_growing(const struct recvs *r)
 {
-	uint32_t room = may_grow(r) ? r->most - r->total : 0;
+	uint32_t more = room(r);
 
-	return room + r->free_count + r->posted <= (room + r->total) / 4;
+	return more + r->free_count + r->posted <= (more + r->total) / 4;
 }
 
 /* One chunk stays, or a load that comes and goes would take it again each time. */
@@ -196,16 +203,7 @@ void recvs_trim(struct recvs *r)
 		free_chunk(r, list_first(&r->whole, struct recvs_chunk, link));
 }
 
-bool recvs_stuck(struct recvs *r)
+bool recvs_are_scarce(const struct recvs *r)
 {
-	bool starved = r->posted == 0 && r->free_count == 0 && r->total > 0 &&
-		       fabric_receives_wanted(r->fabric) > 0;
-	bool moves = r->given_back - r->mark > r->total / TRICKLE;
-
-	r->times = starved && !moves ? r->times + 1 : 0;
-	r->mark = r->given_back;
-	if (r->times < PATIENCE)
-		return false;
-	r->times = 0;
-	return true;
+	return r->fabric->shares_out ? r->posted + r->free_count + room(r) == 0 : recvs_tight(r);
 }

@@ -19,7 +19,8 @@
  * What legs promise their peers is not backed one by one. A pool that is nearly used up says
  * so (recvs_tight()), and grants shrink. One that is used up makes senders wait, nothing worse;
  * but messages that wait for memory keep their Receives, and what would free that memory may
- * need one: recvs_stuck() tells.
+ * need one. Over a fabric that shares them out nobody keeps so many that others have none; else whoever sits
+ * on them ends (recvs_are_scarce(), session_recvs.c).
  *
  * One thread only.
  */
@@ -54,9 +55,7 @@ struct recvs {
 	struct recvs_chunk *chunk_store;
 	struct leg_rbuf *buf_store;
 	struct rpc_msg *msg; /* what a leg received, while it is looked at */
-	uint64_t given_back; /* since ever: progress */
-	uint64_t mark;	     /* as recvs_stuck() found it */
-	unsigned times;	     /* ... in a row without progress */
+	unsigned looks;	     /* in a row that found them scarce: session_recvs.c */
 	struct leg_rbuf *recent[RECVS_RECENT];
 };
 
@@ -108,7 +107,6 @@ static inline void recvs_put_free(struct recvs *r, struct leg_rbuf *rb)
 static inline void recvs_put(struct recvs *r, struct leg_rbuf *rb)
 {
 	assert(list_is_empty(&rb->link));
-	r->given_back++;
 	recvs_put_free(r, rb);
 }
 
@@ -123,8 +121,8 @@ static inline bool recvs_tight(const struct recvs *r)
 /** recvs_trim - give back memory that the load needs no more. Every few seconds. */
 void recvs_trim(struct recvs *r);
 
-/** recvs_stuck - at regular times: none is posted, none can be, and none or few came back since
- * the last times: whoever waits for one may wait for ever. */
-bool recvs_stuck(struct recvs *r);
+/** recvs_are_scarce - whoever needs one may wait for somebody else to give one back: none is left, or,
+ * where the fabric does not share them out, few are. */
+bool recvs_are_scarce(const struct recvs *r);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Peers with as many octets as they like beside one that wants little: what they cost it. */
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "tests/cmocka_all.h"
+#include "tests/iwarp/qp_tools.h"
 #include "tests/iwarp/sock_pair.h"
 
 enum {
@@ -287,13 +290,47 @@ static void test_events_by_turns(void **state)
 	sock_pair_fini(&pair);
 }
 
+/* Where the payload of a Read is expected each empty Write costs a system call: these count, too. */
+enum { EMPTY = 4000, CALLS = 600 };
+
+static void test_empty_writes(void **state)
+{
+	static uint8_t wire[EMPTY * 32], sink[4097];
+	struct ddp_header h = {.tagged = true, .last = true, .opcode = RDMAP_WRITE};
+	struct segment remote = {.handle = 1, .length = sizeof(sink)};
+	struct iwarp_config cfg;
+	size_t n = 0;
+	unsigned steps = 0;
+	int fd;
+
+	(void)state;
+	iwarp_config_default(&cfg);
+	sock_pair_init(&pair, &cfg, "127.0.0.1");
+	pair.wait_ms = 0;
+	fd = sock_pair_raw_open(&pair);
+	assert_int_equal(fabric_read(pair.server, sink, &remote, NULL), 0);
+	for (unsigned i = 0; i < EMPTY; i++)
+		n += make_fpdu(wire + n, &h, "", 0, true);
+	assert_int_equal(send(fd, wire, n, 0), n);
+	for (uint64_t in = 0; in < n; steps++) {
+		uint64_t calls = iwarp_counters(pair.f)->syscalls_read;
+
+		sock_pair_step(&pair);
+		assert_true(iwarp_counters(pair.f)->syscalls_read - calls <= CALLS);
+		in = iwarp_counters(pair.f)->bytes_in;
+	}
+	assert_true(steps > EMPTY / CALLS);
+	assert_int_equal(sock_pair_count(&pair, NULL, FABRIC_EV_DISCONNECTED), 0);
+	close(fd);
+	sock_pair_fini(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_flush),
-		cmocka_unit_test(test_small_beside_bulk),
-		cmocka_unit_test(test_new_beside_crowd),
-		cmocka_unit_test(test_events_by_turns),
+		cmocka_unit_test(test_one_flush),	 cmocka_unit_test(test_small_beside_bulk),
+		cmocka_unit_test(test_new_beside_crowd), cmocka_unit_test(test_events_by_turns),
+		cmocka_unit_test(test_empty_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,6 +290,7 @@ static void a_pool_that_stands_still_goes_on(void **state)
 	s.max_payload = s.max_message = 1 << 20;
 	s.credits = 60;
 	s.raw = s.raw_client = true;
+	s.net.shares_blindly = true;
 	world_new(&w, &s);
 	w.pairs[0].server.cfg.credits = 2;
 	world_connect_pair(&w, 1);

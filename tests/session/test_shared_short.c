@@ -270,6 +270,7 @@ static void a_trickle_is_no_progress(void **state)
 
 	(void)state;
 	s.raw = s.raw_client = true;
+	s.net.shares_blindly = true;
 	begin(&s);
 	w.pairs[0].server.cfg.credits = 2;
 	w.pairs[0].server.holds = true;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shared Receives that run out. When few are left calls that wait are set aside, while there is memory for that. Others
+ * keep theirs until they have what they wait for, and what would free that may need a Receive. A crowd whose server
+ * hangs has as many as it likes that way, over devices, which give them to whoever comes. So, every TRIM_INTERVAL while
+ * they are scarce (recvs_are_scarce()), it is reckoned who sits on them: of those that a leg held the last time so many
+ * are there yet, at least, as it held more than it gave back since. That others, or its own next messages, move is no
+ * merit of these.
+ *
+ * Where such are most of those held, for two intervals, the route that has most of them gives a quarter of all
+ * back: sessions of it end that sit on no less than its others do. If the rest of the crowd takes these as well, twice
+ * as many are given the next time.
+ */
+#include "proxy/internal.h"
+
+enum {
+	LOOKS = 3, /* in a row; the first only sees what is held */
+	MOST_LOOKS = LOOKS + 8,
+	GIVES = 4, /* one part in so many is given back */
+};
+
+static uint32_t sits_on(const struct leg *leg, const struct recvs *r, struct session_sat *at)
+{
+	uint32_t since = leg->given_back - at->given_back, sat;
+
+	if (leg->recvs != r)
+		return 0;
+	sat = at->held > since ? at->held - since : 0;
+	*at = (struct session_sat){leg_holds(leg), leg->given_back};
+	return sat;
+}
+
+/* Of both legs; of one that is new there is nothing yet. */
+static void look_at(struct session *s, const struct recvs *r)
+{
+	s->sits_on = sits_on(&s->client, r, &s->cops.sat) + sits_on(&s->server, r, &s->sops.sat);
+	if (s->state != SESSION_OPEN || !s->sits_on)
+		return;
+	s->route->sat += s->sits_on;
+	s->route->sitters++;
+}
+
+static uint32_t holds(const struct session *s, const struct recvs *r)
+{
+	return (s->client.recvs == r ? leg_holds(&s->client) : 0) +
+	       (s->server.recvs == r ? leg_holds(&s->server) : 0);
+}
+
+static void look_at_all(struct proxy *p, const struct recvs *r, uint64_t *held, uint64_t *sat)
+{
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i])
+			p->routes[i]->sat = p->routes[i]->sitters = 0;
+	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
+		struct session *s = container_of(it, struct session, link);
+
+		look_at(s, r);
+		*held += holds(s, r);
+	}
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i])
+			*sat += p->routes[i]->sat;
+}
+
+static const struct route_state *worst_route(const struct proxy *p)
+{
+	const struct route_state *worst = NULL;
+
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i] && (!worst || p->routes[i]->sat > worst->sat))
+			worst = p->routes[i];
+	return worst;
+}
+
+static void end_some(struct proxy *p, const struct recvs *r, const struct route_state *rs)
+{
+	uint64_t most = (uint64_t)r->total / GIVES << (r->looks - LOOKS), given = 0;
+	uint32_t average = rs->sat / rs->sitters;
+
+	for (struct list *it = p->sessions.next; it != &p->sessions && given < most;
+	     it = it->next) {
+		struct session *s = container_of(it, struct session, link);
+
+		if (s->state != SESSION_OPEN || s->route != rs || s->sits_on < average)
+			continue;
+		given += holds(s, r);
+		session_close(s, ERR_NOMEM, "its messages hold the Receives that others wait for");
+		session_touch(s);
+	}
+}
+
+/* What waited before few were left is set aside as well, as what came since was. */
+static void move_calls(struct proxy *p, const struct recvs *r)
+{
+	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
+		struct session *s = container_of(it, struct session, link);
+		struct list *waiting = &s->forward.waiting;
+
+		if (s->client.recvs != r || s->state != SESSION_OPEN)
+			continue;
+		for (struct list *w = waiting->next; w != waiting; w = w->next)
+			txn_move_call(container_of(w, struct txn, wait_link));
+	}
+}
+
+void session_press_recvs(struct proxy *p, struct recvs *r)
+{
+	uint64_t held = 0, sat = 0;
+
+	if (recvs_tight(r))
+		move_calls(p, r);
+	if (!recvs_are_scarce(r)) {
+		r->looks = 0;
+		return;
+	}
+	if (r->looks < MOST_LOOKS)
+		r->looks++;
+	look_at_all(p, r, &held, &sat);
+	if (r->looks < LOOKS || sat == 0 || 2 * sat < held)
+		return;
+	end_some(p, r, worst_route(p));
+}

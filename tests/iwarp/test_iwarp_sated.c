@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A connection whose user keeps many of the shared Receives waits for them alone (fabric_may_keep()), and goes on when
+ * it keeps fewer, or more are left.
+ */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/cmocka_all.h"
+#include "tests/iwarp/qp_tools.h"
+#include "tests/iwarp/sock_pair.h"
+
+enum { RECVS = 2 * FABRIC_SHARE, LEN = 4096, CALLS = 6 };
+
+struct peer {
+	struct fabric_conn *conn;
+	int fd;
+	uint32_t sent;
+};
+
+static struct sock_pair pair;
+static struct peer greedy, modest;
+static uint8_t recvs[RECVS][LEN];
+
+static void peer_open(struct peer *p)
+{
+	*p = (struct peer){.fd = sock_pair_raw_open(&pair)};
+	p->conn = pair.server;
+	pair.server = NULL;
+	pair.logged = 0;
+}
+
+static void peer_close(struct peer *p)
+{
+	close(p->fd);
+	fabric_destroy(p->conn);
+}
+
+static void say(struct peer *p)
+{
+	struct ddp_header h = {.last = true, .opcode = RDMAP_SEND, .msn = ++p->sent};
+	uint8_t wire[256];
+	size_t n = make_fpdu(wire, &h, "call", 4, true);
+
+	assert_int_equal(send(p->fd, wire, n, 0), n);
+}
+
+static unsigned told(const struct peer *p)
+{
+	return sock_pair_count(&pair, p->conn, FABRIC_EV_RECV);
+}
+
+/* What the greedy one was sent is kept, but for those @given back. */
+static unsigned given;
+
+static void steps(unsigned n)
+{
+	while (n-- > 0) {
+		sock_pair_step(&pair);
+		greedy.conn->kept = told(&greedy) - given;
+	}
+}
+
+/* All but one part in FABRIC_SHARE of what is left, and nothing more could be posted. */
+static void start(void)
+{
+	struct iwarp_config cfg;
+
+	iwarp_config_default(&cfg);
+	sock_pair_init(&pair, &cfg, "127.0.0.1");
+	pair.wait_ms = 10;
+	assert_int_equal(fabric_share_receives(pair.f, LEN, &pair), 0);
+	pair.f->receives_left = 0;
+	peer_open(&greedy);
+	peer_open(&modest);
+	for (unsigned i = 0; i < RECVS; i++)
+		assert_int_equal(fabric_post_shared(pair.f, recvs[i], recvs[i]), 0);
+	for (unsigned i = 0; i < CALLS; i++)
+		say(&greedy);
+	given = 0;
+	steps(50);
+	assert_int_equal(told(&greedy), 2);
+	assert_true(greedy.conn->waits);
+}
+
+static void end(void)
+{
+	assert_int_equal(sock_pair_count(&pair, NULL, FABRIC_EV_DISCONNECTED), 0);
+	peer_close(&greedy);
+	peer_close(&modest);
+	fabric_unshare_receives(pair.f);
+	sock_pair_fini(&pair);
+}
+
+static void others_have_theirs(void **state)
+{
+	(void)state;
+	start();
+	say(&modest);
+	steps(5);
+	assert_int_equal(told(&modest), 1);
+	end();
+}
+
+static void who_gives_back_goes_on(void **state)
+{
+	(void)state;
+	start();
+	fabric_gave_back(greedy.conn);
+	given++;
+	steps(50);
+	assert_int_equal(told(&greedy), 3);
+	end();
+}
+
+/* Without a word of its own. */
+static void where_more_are_left_it_goes_on(void **state)
+{
+	(void)state;
+	start();
+	pair.f->receives_left = 100 * FABRIC_SHARE;
+	sock_pair_wait(&pair, greedy.conn, FABRIC_EV_RECV, CALLS);
+	end();
+}
+
+static void who_keeps_none_has_the_last(void **state)
+{
+	(void)state;
+	start();
+	for (; modest.sent < RECVS - 2; modest.conn->kept = 0) {
+		say(&modest);
+		sock_pair_wait(&pair, modest.conn, FABRIC_EV_RECV, modest.sent);
+	}
+	steps(50);
+	assert_int_equal(told(&greedy), 2);
+	end();
+}
+
+static void it_may_end_while_it_waits(void **state)
+{
+	(void)state;
+	start();
+	fabric_disconnect(greedy.conn);
+	sock_pair_wait(&pair, greedy.conn, FABRIC_EV_DISCONNECTED, 1);
+	fabric_gave_back(greedy.conn);
+	say(&modest);
+	sock_pair_wait(&pair, modest.conn, FABRIC_EV_RECV, 1);
+	pair.logged = 0;
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_have_theirs),
+		cmocka_unit_test(who_gives_back_goes_on),
+		cmocka_unit_test(where_more_are_left_it_goes_on),
+		cmocka_unit_test(who_keeps_none_has_the_last),
+		cmocka_unit_test(it_may_end_while_it_waits),
+	};
+
+	return cmocka_run_group_tests_name("iwarp_sated", tests, NULL, NULL);
+}

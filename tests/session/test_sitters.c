@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A crowd of clients of one route, whose server takes their calls and answers none: what they were let send keeps
+ * shared Receives, and there are fewer of these than they may send messages. The other routes go on.
+ */
+#include "tests/cmocka_all.h"
+
+#include "base/log.h"
+#include "tests/session/hoard.h"
+#include "tests/session/inside.h"
+#include "tests/session/world.h"
+
+enum { CROWD = 20, CALLS = 60 };
+
+static struct world w;
+static struct raw crowd[CROWD];
+
+/* Of the first route: each takes a call, which is all that version 1 sends before a reply. */
+static struct fabric *servers;
+static struct fabric_conn *conns[CROWD];
+static uint8_t taken[CROWD][4096];
+static unsigned nconns;
+
+static struct hoard hoard;
+
+static const struct peer_spec plain = {.body = 128, .reply = 100, .segs = 1};
+
+static void servers_turn(void)
+{
+	const struct fabric_conn_params params = {.max_recvs = 1, .max_sends = 1};
+	struct fabric_event ev;
+
+	while (fabric_poll(servers, &ev)) {
+		if (ev.type != FABRIC_EV_REQUEST)
+			continue;
+		assert_true(nconns < CROWD);
+		assert_int_equal(fabric_prepare(ev.conn, &params), 0);
+		assert_int_equal(fabric_post_recv(ev.conn, taken[nconns], 4096, NULL), 0);
+		conns[nconns++] = ev.conn;
+		assert_int_equal(fabric_accept(ev.conn, &params, NULL), 0);
+	}
+	fabric_flush(servers);
+}
+
+static void run(nsec_t time)
+{
+	nsec_t end = memnet_now(w.net) + time;
+
+	while (memnet_now(w.net) < end) {
+		for (unsigned i = 0; i < CROWD; i++)
+			raw_turn(&crowd[i]);
+		servers_turn();
+		world_run(&w, 10 * NSEC_PER_MS);
+	}
+}
+
+static struct recvs *pool(void)
+{
+	return recvs_of(w.gw_fabrics[0]);
+}
+
+static void begin(bool blindly)
+{
+	struct setup s = setup_defaults(1, 1, 71);
+
+	s.pairs = WORLD_PAIRS;
+	s.memory = 32 << 20;
+	s.max_payload = s.max_message = 1 << 20;
+	s.credits = 96;
+	s.net.shares_receives = true;
+	s.net.shares_blindly = blindly;
+	s.upstream_versions = LEG_V1;
+	s.max_sessions = CROWD + WORLD_PAIRS;
+	world_new(&w, &s);
+	assert_true(pool()->most < CROWD * CALLS);
+	world_connect_pair(&w, 1);
+	servers = memnet_fabric(w.net);
+	assert_int_equal(fabric_register(servers, taken, sizeof(taken)), 0);
+	fabric_detach(w.pairs[0].server.fabric, w.pairs[0].server_listener);
+	assert_int_equal(fabric_attach(servers, w.pairs[0].server_listener, NULL), 0);
+	for (unsigned i = 0; i < CROWD; i++) {
+		raw_init(&crowd[i], w.net);
+		raw_connect(&crowd[i], &w.pairs[0].gw_addr);
+	}
+	run(NSEC_PER_SEC);
+	assert_int_equal(nconns, CROWD);
+	assert_int_equal(proxy_sessions(w.proxy), 1 + CROWD);
+}
+
+static void crowd_calls(void)
+{
+	for (unsigned i = 0; i < CROWD; i++)
+		for (unsigned n = 0; n < CALLS; n++)
+			raw_words(&crowd[i], RAW_V1_CALL(0x700 + n));
+	run(NSEC_PER_SEC);
+}
+
+static unsigned ended(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CROWD; i++)
+		n += crowd[i].closed;
+	return n;
+}
+
+static void others_go_on(void)
+{
+	uint64_t done = w.pairs[1].client.done;
+
+	for (unsigned i = 0; i < 30; i++)
+		assert_true(peer_call(&w.pairs[1].client, &plain));
+	run(NSEC_PER_SEC);
+	assert_int_equal(w.pairs[1].client.done, done + 30);
+	assert_false(w.pairs[1].client.closed);
+}
+
+static void end(void)
+{
+	hoard_end(&hoard);
+	for (unsigned i = 0; i < CROWD; i++)
+		if (!crowd[i].closed)
+			raw_hang_up(&crowd[i]);
+	while (nconns)
+		fabric_destroy(conns[--nconns]);
+	run(NSEC_PER_SEC);
+	for (unsigned i = 0; i < CROWD; i++)
+		raw_fini(&crowd[i]);
+	fabric_detach(servers, w.pairs[0].server_listener);
+	fabric_unregister(servers, taken);
+	fabric_free(servers);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* Nobody ends, for nobody is in another's way. */
+static void a_crowd_leaves_receives_to_others(void **state)
+{
+	(void)state;
+	begin(false);
+	others_go_on();
+	crowd_calls();
+	for (unsigned i = 0; i < 100; i++)
+		others_go_on();
+	print_message("%u of %u left\n", pool()->posted + pool()->free_count, pool()->total);
+	assert_int_equal(ended(), 0);
+	end();
+}
+
+/* A device gives to whoever comes. Then the crowd gives back what others need, not one of them after the other. */
+static void who_sits_on_them_ends_where_they_are_scarce(void **state)
+{
+	(void)state;
+	begin(true);
+	others_go_on();
+	crowd_calls();
+	assert_int_equal(pool()->posted + pool()->free_count, 0);
+	run(60 * NSEC_PER_SEC);
+	assert_in_range(ended(), 2, CROWD - 2);
+	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
+	others_go_on();
+	end();
+}
+
+/* A few that come back again and again are not the crowd's merit. */
+static void others_progress_does_not_hide_them(void **state)
+{
+	(void)state;
+	begin(true);
+	others_go_on();
+	hoard_unwaited(&hoard, &w.proxy->arena); /* or calls would be set aside there */
+	for (unsigned i = 0; i < CROWD; i++)
+		for (unsigned n = 0; n < pool()->most * 4 / 5 / CROWD; n++)
+			raw_words(&crowd[i], RAW_V1_CALL(0x700 + n));
+	run(NSEC_PER_SEC);
+	assert_true(recvs_tight(pool()));
+	for (unsigned i = 0; i < 45; i++)
+		others_go_on();
+	assert_in_range(ended(), 2, CROWD - 2);
+	assert_false(recvs_tight(pool()));
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_crowd_leaves_receives_to_others),
+		cmocka_unit_test(who_sits_on_them_ends_where_they_are_scarce),
+		cmocka_unit_test(others_progress_does_not_hide_them),
+	};
+
+	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+	return cmocka_run_group_tests_name("sitters", tests, NULL, NULL);
+}
