@@ -30,7 +30,7 @@
 #include "proxy/routes.h"
 
 enum { TURNS_MAX = 16 };
-#define TURN_LONG (NSEC_PER_MS / 10)	  /* after one that took so long the loop is due */
+#define TURN_LONG (NSEC_PER_MS / 50)	  /* after one that took so long the loop is due */
 #define YIELD_PATIENCE (2 * NSEC_PER_SEC) /* for connections that have not said what they want */
 #define YIELD_LOOK (5 * NSEC_PER_MS)
 #define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */

@@ -38,10 +38,11 @@ static void test_good(void **state)
 	assert_true(o.crc && o.server.verify);
 	assert_int_equal(
 		parse("server --listen iwarp:127.0.0.1:7 --versions 1 --inline 1024 --credits 2 "
-		      "--no-crc --no-verify --memory 64",
+		      "--no-crc --no-verify --gentle --memory 64",
 		      &o, why),
 		0);
 	assert_int_equal(o.server.leg.versions, LEG_V1);
+	assert_true(o.gentle);
 	assert_int_equal(o.server.leg.inline_bytes, 1024);
 	assert_int_equal(o.server.leg.credits, 2);
 	assert_int_equal(o.memory, 64 << 20);
@@ -146,7 +147,7 @@ static void test_help_is_whole(void **state)
 		"--size",	 "--depth",	     "--time",	   "--count",	  "--connections",
 		"--inline",	 "--credits",	     "--segment",  "--memory",	  "--timeout",
 		"--slack",	 "--call-chunk",     "--no-crc",   "--no-verify", "--json",
-		"--inline-data", "--no-reply-chunk", "2-early",
+		"--inline-data", "--no-reply-chunk", "2-early",	   "--gentle",
 	};
 
 	(void)state;

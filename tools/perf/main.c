@@ -11,6 +11,7 @@
 #include "tools/perf/report.h"
 
 enum { SECONDS_TO_PROVE = 10 }; /* profile section 8 */
+enum { GENTLE_OCTETS = 16 * 1024 };
 enum { EXIT_OK = 0, EXIT_ERRORS = 1, EXIT_USAGE = 2 };
 
 /* What one process has of everything. */
@@ -46,6 +47,7 @@ static int process_init(struct process *p, size_t memory, const struct perf_opti
 	const struct leg_config *leg = o->mode == PERF_SERVER ? &o->server.leg : &o->client.leg;
 	struct provider_config cfg = {.kind = o->fabric,
 				      .crc = o->crc,
+				      .turn_octets = o->gentle ? GENTLE_OCTETS : 0,
 				      .setup_timeout_ms =
 					      (uint32_t)(leg->setup_timeout / NSEC_PER_MS)};
 	char why[PROVIDER_WHY];

@@ -53,6 +53,7 @@ enum perf_opt {
 	OPT_INLINE_DATA,
 	OPT_NO_VERIFY,
 	OPT_NO_CRC,
+	OPT_GENTLE,
 	OPT_JSON,
 	OPT_HELP,
 };
@@ -66,6 +67,7 @@ static const struct option server_options[] = {
 	{"memory", required_argument, NULL, OPT_MEMORY},
 	{"no-verify", no_argument, NULL, OPT_NO_VERIFY},
 	{"no-crc", no_argument, NULL, OPT_NO_CRC},
+	{"gentle", no_argument, NULL, OPT_GENTLE},
 	IDENTITY_OPTIONS,
 	{"help", no_argument, NULL, OPT_HELP},
 	{0},
@@ -91,6 +93,7 @@ static const struct option client_options[] = {
 	{"inline-data", no_argument, NULL, OPT_INLINE_DATA},
 	{"no-verify", no_argument, NULL, OPT_NO_VERIFY},
 	{"no-crc", no_argument, NULL, OPT_NO_CRC},
+	{"gentle", no_argument, NULL, OPT_GENTLE},
 	{"json", no_argument, NULL, OPT_JSON},
 	IDENTITY_OPTIONS,
 	{"help", no_argument, NULL, OPT_HELP},
@@ -179,6 +182,9 @@ static int set_flag(struct raw *r, int opt)
 		return 0;
 	case OPT_NO_CRC:
 		r->o->crc = false;
+		return 0;
+	case OPT_GENTLE:
+		r->o->gentle = true;
 		return 0;
 	case OPT_JSON:
 		r->o->json = true;

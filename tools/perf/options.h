@@ -17,6 +17,7 @@ struct perf_options {
 	enum provider_kind fabric;
 	struct fabric_addr addr; /* to listen on, or to connect to */
 	bool crc, json;
+	bool gentle;		  /* little is moved at once */
 	struct identity identity; /* to be loaded; the legs' configurations point to it */
 	size_t memory;		  /* server: octets of payload memory */
 	struct perf_client_config client;
