@@ -72,10 +72,9 @@ static size_t fixed_bytes(const struct route_state *listener, const struct fabri
 
 /* What shared Receives may take is kept free, but for the least that the configuration allows: a
  * session of each route. */
-static size_t fixed_limit(const struct proxy *p)
+static size_t fixed_limit(const struct proxy *p, unsigned nsessions)
 {
-	return p->nsessions < p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED)
-					 : p->fixed_limit;
+	return nsessions < p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED) : p->fixed_limit;
 }
 
 static void on_setup(struct timer *timer, nsec_t now)
@@ -121,12 +120,14 @@ size_t session_excess(const struct proxy *p)
 	return held - limit < pooled ? held - limit : pooled;
 }
 
-/* Whether there would be, without sessions of @less octets. */
-static bool has_memory(const struct route_state *rs, const struct fabric_conn *client, size_t less)
+/* Whether there is, or would be without @less sessions of @bytes octets. */
+static bool has_memory(const struct route_state *rs, const struct fabric_conn *client,
+		       unsigned less, size_t bytes)
 {
 	const struct proxy *p = rs->proxy;
 
-	return p->fixed_bytes - less + pooled_bytes(p) + fixed_bytes(rs, client) <= fixed_limit(p);
+	return p->fixed_bytes - bytes + pooled_bytes(p) + fixed_bytes(rs, client) <=
+	       fixed_limit(p, p->nsessions - less);
 }
 
 /* Return: 0 or ERR_NOMEM. */
@@ -237,9 +238,9 @@ static bool make_room(const struct route_state *rs, const struct fabric_conn *cl
 {
 	struct proxy *p = rs->proxy;
 
-	if (!has_memory(rs, client, p->silent_bytes))
+	if (!has_memory(rs, client, p->lobby.count, p->silent_bytes))
 		return false;
-	for (unsigned i = 0; lobby_is_full(&p->lobby) || !has_memory(rs, client, 0); i++) {
+	for (unsigned i = 0; lobby_is_full(&p->lobby) || !has_memory(rs, client, 0, 0); i++) {
 		struct lobby_member *m = lobby_first(&p->lobby);
 
 		if (!m || i == SHOWN_OUT)

@@ -328,6 +328,7 @@ static void consider_claim(struct quota_member *m)
 void quota_wait(struct quota_member *m, size_t bytes)
 {
 	struct quota_group *g = m->group;
+	bool all = false;
 
 	if (quota_is_waiting(m))
 		return;
@@ -335,8 +336,8 @@ void quota_wait(struct quota_member *m, size_t bytes)
 	if (m->since == NSEC_NEVER) {
 		m->since = quota_now(g);
 		g->pool->quota->waits++;
-		/* It was not tried when others were before it. */
-		g->untried += g->untried > 0;
+		/* It was not tried when others were before it: nor has it been when these have been. */
+		all = g->untried > 0;
 	}
 	if (g->nwaiting++ == 0)
 		list_add_tail(&g->pool->groups, &g->link);
@@ -344,6 +345,8 @@ void quota_wait(struct quota_member *m, size_t bytes)
 		g->least = bytes;
 	if (bytes < g->least_seen)
 		g->least_seen = bytes;
+	if (all)
+		try_all(g);
 	list_add_tail(&g->waiting, &m->link);
 	consider_claim(m);
 }
@@ -421,7 +424,7 @@ struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
 
 		look_for_memory(g);
 		m = first_that_fits(g);
-		if (g->nwaiting > 0 && (m || g->untried > 0))
+		if (g->nwaiting > 0 && (m || pool->looks == 0))
 			goes_last(g);
 		if (m || pool->looks == 0)
 			return m;

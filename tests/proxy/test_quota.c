@@ -342,6 +342,62 @@ static void a_long_line_does_not_hide_others(void **state)
 	scene_free();
 }
 
+/* So is a line of just as many as a turn looks at. */
+static void a_line_of_a_turn_s_looks_does_not_hide_others(void **state)
+{
+	struct user *greedy = &s.users[1][0], *small = &s.users[2][0];
+	static void *held[64];
+	struct rng r = {13};
+	unsigned nheld = 0;
+
+	(void)state;
+	scene_new(128 * MIB, BUF_TRANSACTION, MEMBERS);
+	while (quota_may_take(&greedy->m, MIB) && (held[nheld] = quota_take(&greedy->m, MIB)))
+		nheld++;
+	for (unsigned i = 1; i < QUOTA_LOOKS; i++)
+		stand_in_line(&s.users[1][i], 16 * MIB);
+	stand_in_line(greedy, 4096);
+	stand_in_line(small, 8192);
+	for (unsigned turn = 0; turn < 4; turn++, s.quota.now += 1000) {
+		stir(&greedy->m);
+		stir(&small->m);
+		serve(&r);
+	}
+	assert_int_equal(small->served, 1);
+	while (nheld > 0)
+		quota_give(&greedy->m, held[--nheld]);
+	scene_free();
+}
+
+/* Who comes while others have yet to be tried is tried after all of them, though nothing comes back any more. */
+static void who_comes_behind_others_is_tried(void **state)
+{
+	static void *held[64];
+	struct user *greedy = &s.users[1][0], *late = &s.users[1][MEMBERS - 1];
+	struct rng r = {17};
+	unsigned nheld = 0;
+
+	(void)state;
+	scene_new(128 * MIB, BUF_TRANSACTION, MEMBERS);
+	while (quota_may_take(&greedy->m, MIB) && (held[nheld] = quota_take(&greedy->m, MIB)))
+		nheld++;
+	for (unsigned i = 1; i < 2 * QUOTA_LOOKS; i++)
+		stand_in_line(&s.users[1][i], 16 * MIB);
+	stand_in_line(greedy, 4096);
+	stir(&greedy->m);
+	serve(&r);
+	assert_true(s.groups[1].untried > 0);
+	ask(late, 4096);
+	assert_null(late->block);
+	for (unsigned turn = 0; turn < 5; turn++)
+		serve(&r);
+	assert_int_equal(late->served, 1);
+	give_back(late);
+	while (nheld > 0)
+		quota_give(&greedy->m, held[--nheld]);
+	scene_free();
+}
+
 /* Who claims what is common to all, and gets it, leaves it to others for as long before the next claim. */
 static void claims_take_turns_with_others(void **state)
 {
@@ -500,6 +556,8 @@ int main(void)
 		cmocka_unit_test(who_waits_costs_nothing),
 		cmocka_unit_test(a_line_uses_up_its_own_looks),
 		cmocka_unit_test(a_long_line_does_not_hide_others),
+		cmocka_unit_test(a_line_of_a_turn_s_looks_does_not_hide_others),
+		cmocka_unit_test(who_comes_behind_others_is_tried),
 		cmocka_unit_test(claims_take_turns_with_others),
 		cmocka_unit_test(an_attempt_that_fails_calls_nobody),
 		cmocka_unit_test(everybody_is_served),
