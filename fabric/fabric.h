@@ -57,7 +57,9 @@
  *   connection ends. How many it may send at all is the user's to count.
  * - Where the provider shares them out (.shares_out): whoever keeps more than one part in FABRIC_SHARE
  *   of what is left waits, alone, until there is more, or it keeps fewer (fabric_may_keep()). So a
- *   crowd that keeps what it was sent uses up none of the others'.
+ *   crowd that keeps what it was sent uses up none of the others'. All octets of a stream wait then, and
+ *   what they keep may be waiting for these, as answers to Reads are: a SATED event tells, for the user to
+ *   give back what it can.
  * - Nothing of them comes back with a connection: what it received and was not polled stays
  *   posted. One that comes back without a message (its device is gone, or quiet times need it no
  *   more) is a RECV event with ERR_FLUSHED and no .conn.
@@ -116,6 +118,7 @@ enum fabric_ev_type {
 	FABRIC_EV_READ,
 	FABRIC_EV_WRITE,
 	FABRIC_EV_WITHDRAWN,
+	FABRIC_EV_SATED, /* what its peer said next waits, for it keeps too many shared Receives */
 };
 
 struct fabric_event {
@@ -202,7 +205,8 @@ struct fabric_ops {
 struct fabric {
 	const struct fabric_ops *ops;
 	void *receives;		/* the user's, from fabric_share_receives(); NULL: not shared */
-	uint32_t receives_left; /* the user's: so many more than are posted it could post */
+	uint32_t receives_left; /* the user's: so many more than are posted it could post ... */
+	uint32_t receives_most; /* ... of so many in all */
 	bool shares_out;	/* connections that keep many Receives wait: fabric_may_keep() */
 	bool remote_inv;	/* every connection's handles can be invalidated remotely */
 	bool tells_written;	/* withdrawals tell what was written */
@@ -224,8 +228,9 @@ struct fabric_conn {
 	bool waits; /* for fewer of them: fabric_gave_back() */
 };
 
-/* A connection keeps at most one part of so many of the shared Receives that are left. */
-enum { FABRIC_SHARE = 8 };
+/* A connection keeps at most one part of so many of the shared Receives that are left; it may have more while it waits
+ * for answers to Reads, which may be behind its next message, down to one part of so many of all. */
+enum { FABRIC_SHARE = 8, FABRIC_SPARE = 4 };
 
 /*
  * The verbs of the contract. Thin by intent: a provider is its ops table.
@@ -316,7 +321,7 @@ static inline void fabric_destroy(struct fabric_conn *c)
  * @owner: the user's, not NULL: @f->receives, for its users to find what they share
  *
  * Before the first connection, after fabric_register(). Plenty are left until the user sets
- * .receives_left, before a flush. Return: 0; ERR_CONFIG when the provider, or a device of its, cannot: nothing has changed.
+ * .receives_left and .receives_most, before a flush. Return: 0; ERR_CONFIG when the provider, or a device of its, cannot: nothing has changed.
  */
 static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *owner)
 {

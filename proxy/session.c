@@ -137,6 +137,9 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 	case LEG_OUT_OP:
 		txn_op(out->cookie, out);
 		break;
+	case LEG_OUT_SATED:
+		txn_move_all(s, leg);
+		break;
 	case LEG_OUT_CLOSED:
 		session_on_closed(s, leg, out);
 		break;
@@ -221,12 +224,14 @@ static uint32_t server_takes(const struct session *s)
 	return t->ops->call_credits(t);
 }
 
-/* What the server takes and a small queue; less while memory is short. A grant cannot be less than
- * one (RFC 8166 section 3.3.1), nor keep a call in version 2 from its GRANTs. */
+/* What the server takes and a small queue; less while memory is short, and no more than all that are busy may use at
+ * once. A grant cannot be less than one (RFC 8166 section 3.3.1), nor keep a call in version 2 from its GRANTs. */
 static void set_grants(struct session *s)
 {
 	enum { MODEST = 4 };
-	uint32_t grant = server_takes(s);
+	/* Who has got no reply yet may be one of many that begin now. */
+	unsigned crowd = s->cstat.replies ? 1 : s->proxy->nsessions;
+	uint32_t grant = server_takes(s), part;
 
 	grant += grant / 8 + 1;
 	/* A call over a far hop may take many messages. */
@@ -235,6 +240,9 @@ static void set_grants(struct session *s)
 	if (session_calls_wait(&s->forward) || quota_others_wait(&s->forward.quota) ||
 	    quota_others_wait(&s->forward.room))
 		grant = grant / 2 + 1;
+	part = recvs_part(s->client.recvs, crowd, grant);
+	if (part < grant)
+		grant = part > MODEST ? part : MODEST;
 	if (grant > MODEST && (recvs_tight(s->client.recvs) || recvs_tight(s->server.recvs)))
 		grant = MODEST;
 	if (grant != s->client.grant)

@@ -110,13 +110,9 @@ struct session_press {
 	unsigned looks;	  /* that saw it so before */
 	uint64_t mark;	  /* octets that had come */
 	uint64_t sent;	  /* octets that the peer had taken */
-	unsigned taking;  /* looks that saw it take some, which was in the way of its GRANT */
-	bool stalled;	  /* it waited for memory itself */
-};
-
-/** struct session_sat - shared Receives of a leg, when last looked at: session_recvs.c. */
-struct session_sat {
-	uint32_t held, given_back;
+	unsigned
+		excused; /* looks that saw it take some, which was in the way of its GRANT, or keep many Receives */
+	bool stalled; /* it waited for memory itself */
 };
 
 /** struct session_ops - operations and exposures of one leg. */
@@ -126,7 +122,6 @@ struct session_ops {
 	unsigned exposed; /* promised to transactions that run */
 	struct session_watch sends, message, credits;
 	struct session_press press;
-	struct session_sat sat;
 };
 
 /** struct session_hop - how far the peer of a leg is: session_hop.c. */
@@ -200,7 +195,7 @@ struct session {
 	unsigned ntxns;
 	struct session_queue forward, reverse;
 	struct session_ops cops, sops;
-	uint32_t sits_on; /* shared Receives, since the look before the last: session_recvs.c */
+	uint32_t sits_on; /* shared Receives of both legs: session_recvs.c, while it looks */
 	struct session_proof cproof, sproof;
 	struct session_hop chop, shop;
 	struct txn *buckets[SESSION_BUCKETS];

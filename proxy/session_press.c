@@ -10,7 +10,8 @@
  *	- or holds a beginning, and was itself in line for the whole block for SESSION_PATIENCE. That is no fault of
  *	  its own, but the line is as long as there are beginnings, and those behind it have not even one.
  *
- * Who has no shared Receive for its next octets owes nothing: proxy.c ends whoever has these.
+ * Who has no shared Receive for its next octets owes nothing: session_recvs.c sees to these. Who has too many itself has
+ * a minute: what it keeps is set aside meanwhile, where there is memory for that.
  *
  * So a client finds its place when those before it have had three looks each for every whole block there is; where
  * there are more of them than beginnings, these come back a minute later at most. Nothing is done, nor looked at,
@@ -54,10 +55,13 @@ static bool is_kept(const struct leg *leg)
 	       (leg->recvs && !leg->recvs->posted && !leg->recvs->free_count);
 }
 
-/* No GRANT goes into the middle of a message to it (draft-07 6.3.6). While it takes that, it has a minute. */
-static bool is_taking(const struct leg *leg, const struct session_press *press)
+/* No GRANT goes into the middle of a message to it (draft-07 6.3.6). While it takes that, it has a minute; and while it
+ * keeps many Receives. */
+static bool has_a_minute(const struct leg *leg, const struct session_press *press)
 {
-	return leg_is_closed(leg) && leg->sent != press->sent && press->taking < PRESS_STALLED;
+	bool is_taking = leg_is_closed(leg) && leg->sent != press->sent;
+
+	return (is_taking || leg_is_sated(leg)) && press->excused < PRESS_STALLED;
 }
 
 static bool press_leg(struct leg *leg, struct session_press *press)
@@ -70,8 +74,8 @@ static bool press_leg(struct leg *leg, struct session_press *press)
 	    leg->parts - press->mark >= least(leg) || (!leg->stalled && is_kept(leg)))
 		*press = (struct session_press){
 			.message = leg->begun, .mark = leg->parts, .stalled = leg->stalled};
-	else if (!leg->stalled && is_taking(leg, press))
-		press->taking++, press->looks = 0;
+	else if (!leg->stalled && has_a_minute(leg, press))
+		press->excused++, press->looks = 0;
 	else
 		press->looks++;
 	press->sent = leg->sent;

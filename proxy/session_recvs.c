@@ -3,37 +3,36 @@
  * Shared Receives that run out. When few are left calls that wait are set aside, while there is memory for that. Others
  * keep theirs until they have what they wait for, and what would free that may need a Receive. A crowd whose server
  * hangs has as many as it likes that way, over devices, which give them to whoever comes. So, every TRIM_INTERVAL while
- * they are scarce (recvs_are_scarce()), it is reckoned who sits on them: of those that a leg held the last time so many
- * are there yet, at least, as it held more than it gave back since. That others, or its own next messages, move is no
- * merit of these.
+ * they are scarce (recvs_are_scarce()), it is seen who sits on them: what a leg held the last time and holds yet. That
+ * others, or its own next messages, move is no merit of these.
  *
- * Where such are most of those held, for two intervals, the route that has most of them gives a quarter of all
+ * Where such are most of those held, two times in a row, the route that has most of them gives a quarter of all
  * back: sessions of it end that sit on no less than its others do. If the rest of the crowd takes these as well, twice
  * as many are given the next time.
  */
 #include "proxy/internal.h"
 
 enum {
-	LOOKS = 3, /* in a row; the first only sees what is held */
+	LOOKS = 3, /* in a row; the first sees only what is held */
 	MOST_LOOKS = LOOKS + 8,
 	GIVES = 4, /* one part in so many is given back */
 };
 
-static uint32_t sits_on(const struct leg *leg, const struct recvs *r, struct session_sat *at)
+/* From the next look on, on all it holds now. */
+static uint32_t sits_on(struct leg *leg, const struct recvs *r)
 {
-	uint32_t since = leg->given_back - at->given_back, sat;
+	uint32_t sat = leg->sits_on;
 
 	if (leg->recvs != r)
 		return 0;
-	sat = at->held > since ? at->held - since : 0;
-	*at = (struct session_sat){leg_holds(leg), leg->given_back};
+	leg->sits_on = leg_holds(leg);
 	return sat;
 }
 
 /* Of both legs; of one that is new there is nothing yet. */
 static void look_at(struct session *s, const struct recvs *r)
 {
-	s->sits_on = sits_on(&s->client, r, &s->cops.sat) + sits_on(&s->server, r, &s->sops.sat);
+	s->sits_on = sits_on(&s->client, r) + sits_on(&s->server, r);
 	if (s->state != SESSION_OPEN || !s->sits_on)
 		return;
 	s->route->sat += s->sits_on;
@@ -46,8 +45,9 @@ static uint32_t holds(const struct session *s, const struct recvs *r)
 	       (s->server.recvs == r ? leg_holds(&s->server) : 0);
 }
 
-static void look_at_all(struct proxy *p, const struct recvs *r, uint64_t *held, uint64_t *sat)
+static void look_at_all(struct proxy *p, struct recvs *r, uint64_t *held, uint64_t *sat)
 {
+	r->look++;
 	for (unsigned i = 0; i < p->nslots; i++)
 		if (p->routes[i])
 			p->routes[i]->sat = p->routes[i]->sitters = 0;
@@ -94,12 +94,9 @@ static void move_calls(struct proxy *p, const struct recvs *r)
 {
 	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
 		struct session *s = container_of(it, struct session, link);
-		struct list *waiting = &s->forward.waiting;
 
-		if (s->client.recvs != r || s->state != SESSION_OPEN)
-			continue;
-		for (struct list *w = waiting->next; w != waiting; w = w->next)
-			txn_move_call(container_of(w, struct txn, wait_link));
+		if (s->client.recvs == r && s->state == SESSION_OPEN)
+			txn_move_all(s, &s->client);
 	}
 }
 
@@ -116,7 +113,8 @@ void session_press_recvs(struct proxy *p, struct recvs *r)
 	if (r->looks < MOST_LOOKS)
 		r->looks++;
 	look_at_all(p, r, &held, &sat);
-	if (r->looks < LOOKS || sat == 0 || 2 * sat < held)
-		return;
-	end_some(p, r, worst_route(p));
+	if (r->looks > 1 && (sat == 0 || 2 * sat < held))
+		r->looks = 1; /* much is asked of them, and they go round */
+	if (r->looks >= LOOKS)
+		end_some(p, r, worst_route(p));
 }

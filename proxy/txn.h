@@ -235,6 +235,9 @@ void txn_give_spares(struct session_queue *q);
 /** txn_keep - @out, a call, is the last of those that wait for a place in @q; takes @out->held. */
 void txn_keep(struct session_queue *q, const struct leg_out *out);
 
+/** txn_move_kept - all of those, out of their Receives. */
+void txn_move_kept(struct session_queue *q);
+
 /** txn_take_kept - the first of those again, with a place, @t. @aside: it holds no Receive. Return: false,
  * and nothing happened, when there is none. */
 bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
@@ -260,9 +263,12 @@ enum txn_verdict txn_admit(struct session_queue *q, struct txn **t) WARN_UNUSED;
 /** txn_put_by - @t has to wait: where its octets may stay. Return: 0, or ERR_AGAIN: it cannot. */
 int txn_put_by(struct txn *t) WARN_UNUSED;
 
-/** txn_move_call - @t has to wait: its call is moved out of its Receive, where these are shared, few
+/** txn_move_call - @t has to wait: its call is moved out of its Receive, where its leg keeps many or few
  * are left, and there is memory for it. Before its call is formed. */
 void txn_move_call(struct txn *t);
+
+/** txn_move_all - likewise of all of @s that came over @leg: it is sated. */
+void txn_move_all(struct session *s, const struct leg *leg);
 
 /** txn_move_reply - likewise its reply: the requester does not take it yet. Before it is formed. */
 void txn_move_reply(struct txn *t);
@@ -356,6 +362,9 @@ int txn_form_reply(struct txn *t, struct rpc_error *e) WARN_UNUSED;
 
 /** txn_keep_call - the call was sent: hold its payload stream as long as its form may be refused. */
 void txn_keep_call(struct txn *t);
+
+/** txn_keep_no_longer - ... unless it lies in a Receive: others are in want of that. */
+void txn_keep_no_longer(struct txn *t);
 
 /** txn_avoid - the form of @t was refused with @code (or not covered by credits: INVAL_CONT). Return:
  * whether there is another way yet: @t avoids the one that was refused. */

@@ -128,19 +128,35 @@ static int set_aside(struct txn *t)
 	return 0;
 }
 
-/* Where few shared Receives are left, a client's calls give up theirs as well, while there is memory
- * for that: what they wait for are replies, and each needs one. Grants slow the client down there. */
+/* Where few shared Receives are left, for all or for its own connection, a client's calls give up theirs as well, while
+ * there is memory for that: what they wait for are replies, and each needs one. Grants slow the client down there. */
 void txn_move_call(struct txn *t)
 {
-	if (recvs_tight(t->req->recvs))
+	if (leg_keeps_many(t->req))
 		(void)set_aside(t);
 }
 
 /* What a requester does not take is no reason for others to wait. */
 void txn_move_reply(struct txn *t)
 {
-	if (t->reply_held.rbuf && recvs_tight(t->rsp->recvs))
+	if (t->reply_held.rbuf && leg_keeps_many(t->rsp))
 		(void)move_out(t->rsp, &t->reply_held, &t->reply_body);
+}
+
+/* Those that are formed point to their octets. */
+void txn_move_all(struct session *s, const struct leg *leg)
+{
+	for (struct list *it = s->txns.next; it != &s->txns; it = it->next) {
+		struct txn *t = container_of(it, struct txn, link);
+
+		if (t->req == leg && t->call_held.rbuf &&
+		    (t->state == TXN_WAITING || t->state == TXN_PULL))
+			(void)set_aside(t);
+		else if (t->req == leg && t->state == TXN_WAIT)
+			txn_keep_no_longer(t);
+	}
+	if (leg == &s->client)
+		txn_move_kept(&s->forward);
 }
 
 void txn_queue(struct txn *t)

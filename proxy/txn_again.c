@@ -58,7 +58,7 @@ static bool lies_in(struct view body, const struct leg_rbuf *rb)
 
 void txn_keep_call(struct txn *t)
 {
-	bool spare = t->req->posted > t->req->nrbufs / 2 && !recvs_tight(t->req->recvs);
+	bool spare = t->req->posted > t->req->nrbufs / 2 && !leg_keeps_many(t->req);
 
 	/* The responder reads the body, or data, from there. */
 	t->kept = t->out.has_body_chunk || t->in.nplaced;
@@ -77,6 +77,14 @@ void txn_keep_call(struct txn *t)
 	} else {
 		leg_put(t->req, &t->call_held);
 	}
+}
+
+void txn_keep_no_longer(struct txn *t)
+{
+	if (t->out.has_body_chunk || t->in.nplaced || !lies_in(t->call_body, t->call_held.rbuf))
+		return;
+	t->kept = false;
+	leg_put(t->req, &t->call_held);
 }
 
 void txn_proved(const struct txn *t)

@@ -136,10 +136,15 @@ void txn_give_room(struct session_queue *q, struct txn *t)
 void txn_keep(struct session_queue *q, const struct leg_out *out)
 {
 	struct leg *req = session_requester(q);
-	bool aside = out->reverse ? q->aside < SESSION_ASIDE : recvs_tight(req->recvs);
+	bool aside = out->reverse ? q->aside < SESSION_ASIDE : leg_keeps_many(req);
 
 	q->s->route->count.budget_waits++;
 	q->aside += leg_keep(req, out, &q->kept, aside);
+}
+
+void txn_move_kept(struct session_queue *q)
+{
+	q->aside += leg_keep_aside(session_requester(q), &q->kept);
 }
 
 bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t, bool *aside)

@@ -165,8 +165,11 @@ static int op_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsign
 static int op_read(struct fabric_conn *fc, void *to, const struct segment *remote, void *cookie)
 {
 	struct iwarp_conn *c = conn_of(fc);
+	int rc = c->has_qp ? posted(c, qp_read(&c->qp, to, remote, cookie)) : ERR_CLOSED;
 
-	return c->has_qp ? posted(c, qp_read(&c->qp, to, remote, cookie)) : ERR_CLOSED;
+	if (!rc && c->base.waits) /* the answer may be behind what waits */
+		lines_try(c);
+	return rc;
 }
 
 static int op_expose(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access,
@@ -235,6 +238,11 @@ static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 	if (c->has_qp && qp_next_event(&c->qp, ev)) {
 		ev->conn = &c->base;
 		c->base.handles_live = c->qp.stags.live;
+		return true;
+	}
+	if (c->tell_sated) {
+		c->tell_sated = false;
+		*ev = (struct fabric_event){.type = FABRIC_EV_SATED, .conn = &c->base};
 		return true;
 	}
 	if (c->state != IWARP_CLOSED || c->told_end)
@@ -339,7 +347,7 @@ static bool idles_on_memory(struct iwarp_conn *c)
 	return idles;
 }
 
-/* Who waits for a Receive of ours cannot help it, but where it keeps so many. */
+/* Who waits for a Receive of ours cannot help it, but where it keeps many. */
 static void op_shed(struct fabric *f, size_t octets)
 {
 	struct iwarp *iw = iwarp_of(f);
@@ -350,8 +358,8 @@ static void op_shed(struct fabric *f, size_t octets)
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, all);
 		size_t holds = c->state == IWARP_OPEN ? qp_holds(&c->qp) : 0;
 
-		if (!holds || !idles_on_memory(c) || (qp_is_starved(&c->qp) && !c->base.waits) ||
-		    !octets)
+		if (!holds || !idles_on_memory(c) ||
+		    (qp_is_starved(&c->qp) && c->base.kept <= FABRIC_SHARE) || !octets)
 			continue;
 		iwarp_conn_end(c, ERR_NOMEM, "memory is short, and it holds some and hardly moves");
 		octets -= holds < octets ? holds : octets;

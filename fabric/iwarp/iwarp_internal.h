@@ -53,7 +53,7 @@ struct iwarp {
 	struct list starved; /* a message waits for a shared Receive; the longest waiting first */
 	struct list
 		sated; /* ... for its connection to keep fewer of them, or for more to be left */
-	uint64_t sated_at;    /* the fewest that were left when one of these began to wait */
+	uint32_t sated_least; /* none of these keeps fewer */
 	struct list inside;   /* a message that was begun has a shared Receive */
 	struct list probes;   /* may have missed the end of the stream */
 	struct list setups;   /* IWARP_AWAITING, oldest first */
@@ -97,15 +97,15 @@ struct iwarp_conn {
 	struct timer stall;    /* of the peer's octets inside a message: see stream_stalled() */
 	uint64_t stall_octets, stall_messages;
 	uint32_t stall_msn;
-	uint32_t press_msn; /* the message seen by so many looks: receives_press() */
-	uint32_t press_at;  /* octets of it that had come */
-	uint8_t press_looks;
+	uint32_t press_msn;    /* the message seen by so many looks: receives_press() */
 	uint64_t press_octets; /* of all that had come */
+	uint32_t press_at;     /* octets of it that had come */
 	uint32_t shed_look;    /* the last that found it holding some; octets moved until then */
 	uint64_t shed_moved;
-	uint8_t told;	   /* events, since others had their turn */
-	bool moves_much;   /* the last time it did: see stream.c */
-	nsec_t moved_much; /* ... and when it last did */
+	nsec_t moved_much; /* when it last moved much: see stream.c */
+	bool moves_much;   /* it did the last time */
+	uint8_t press_looks;
+	uint8_t told; /* events, since others had their turn */
 	bool initiator;
 	bool watched;
 	uint8_t nudges; /* of an initiator: sent while the peer's first FPDU was awaited, and one */
@@ -115,7 +115,7 @@ struct iwarp_conn {
 	uint32_t busy_poll_us;
 	bool eof;
 	bool orphan; /* what waits for a Receive is the last: the peer has ended */
-	bool tell_request, tell_connected, told_end;
+	bool tell_request, tell_connected, tell_sated, told_end;
 	int status; /* of DISCONNECTED */
 	const char *why;
 	struct view private_data; /* of REQUEST, CONNECTED or the rejection; in a frame */
@@ -232,10 +232,13 @@ void receives_press(struct timer *timer, nsec_t now);
 /** lines_await - the message at hand of @c waits for a shared Receive: until there are some, or it keeps fewer. */
 void lines_await(struct iwarp_conn *c);
 
-/** lines_gave_back - as the contract has it: @c tries again with the next flush. */
+/** lines_try - @c, which waits, tries again with the next flush. */
+void lines_try(struct iwarp_conn *c);
+
+/** lines_gave_back - as the contract has it. */
 void lines_gave_back(struct fabric_conn *c);
 
-/** lines_look - at regular times: if there came to be many more, all try again. */
+/** lines_look - at regular times: where there came to be more, those they are enough for try again. */
 void lines_look(struct iwarp *iw);
 
 /* listen.c */

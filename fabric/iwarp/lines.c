@@ -2,13 +2,15 @@
 /*
  * Where a connection stands whose message finds no shared Receive: in line for the next, or, if its user keeps too many
  * for what is left (fabric_may_keep()), on `sated`, which costs nothing, until he gave one back, or a press finds
- * that twice as many are left.
+ * that there are enough for it.
  */
 #include "fabric/iwarp/iwarp_internal.h"
 
-static uint64_t left(const struct iwarp *iw)
+static void add_sated(struct iwarp *iw, struct iwarp_conn *c)
 {
-	return (uint64_t)iw->recvq.left + iw->recvq.posted;
+	if (list_is_empty(&iw->sated) || qp_keeps(&c->qp) < iw->sated_least)
+		iw->sated_least = qp_keeps(&c->qp);
+	list_add_tail(&iw->sated, &c->starved);
 }
 
 void lines_await(struct iwarp_conn *c)
@@ -22,12 +24,12 @@ void lines_await(struct iwarp_conn *c)
 		list_add_tail(&iw->starved, &c->starved);
 		return;
 	}
-	if (list_is_empty(&iw->sated) || left(iw) < iw->sated_at)
-		iw->sated_at = left(iw);
-	list_add_tail(&iw->sated, &c->starved);
+	add_sated(iw, c);
+	c->tell_sated = true;
+	iwarp_conn_activate(c);
 }
 
-static void try_again(struct iwarp_conn *c)
+void lines_try(struct iwarp_conn *c)
 {
 	c->base.waits = false;
 	list_del(&c->starved);
@@ -39,14 +41,25 @@ void lines_gave_back(struct fabric_conn *fc)
 	struct iwarp_conn *c = container_of(fc, struct iwarp_conn, base);
 
 	if (c->state == IWARP_OPEN)
-		try_again(c);
+		lines_try(c);
 }
 
-/* Twice as many, or each that comes and goes would bring them all here. */
+/* Each takes one at least, so no more of them than there are. */
 void lines_look(struct iwarp *iw)
 {
-	if (left(iw) < 2 * iw->sated_at)
+	uint64_t most = recvq_left(&iw->recvq);
+	struct list *last = iw->sated.prev, *item = NULL;
+
+	if (!fabric_may_keep(iw->sated_least, most) && most <= iw->recvq.most / FABRIC_SPARE)
 		return;
-	while (!list_is_empty(&iw->sated))
-		try_again(list_first(&iw->sated, struct iwarp_conn, starved));
+	while (item != last && (item = list_pop(&iw->sated))) {
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, starved);
+
+		if (most == 0 || !qp_may_keep(&c->qp)) {
+			add_sated(iw, c);
+			continue;
+		}
+		lines_try(c);
+		most--;
+	}
 }

@@ -335,6 +335,7 @@ int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie)
 	qp_op(qp, op)->stag = remote->handle;
 	qp_op(qp, op)->offset = remote->offset;
 	qp_op(qp, op)->sink_stag = sink_stag(qp);
+	qp->reads++;
 	if (qp_is_bulk(remote->length))
 		qp->rx.bulk_reads++;
 	qp_fifo_push(qp, &qp->tx.sq, op);

@@ -194,7 +194,8 @@ struct qp {
 		kept; /* of those, by the user: borrowed, set after qp_init(); NULL: nobody counts */
 	struct qp_recv *shared; /* of all: what the message under way goes into */
 	struct table ops;
-	uint32_t *orq; /* ops whose Read Request went out */
+	uint32_t reads; /* posted, and not completed */
+	uint32_t *orq;	/* ops whose Read Request went out */
 	uint32_t orq_head, orq_count;
 	struct qp_response *irq;
 	uint32_t irq_head, irq_count;
@@ -286,6 +287,9 @@ void qp_rx_got(struct qp *qp, size_t n);
 
 /** qp_rx_pause - no more octets now: gives back what was for them. */
 void qp_rx_pause(struct qp *qp);
+
+/** qp_keeps - shared Receives, its user's and those it has not been told of. */
+uint32_t qp_keeps(const struct qp *qp);
 
 /** qp_may_keep - whether it may have one more of the shared Receives. */
 bool qp_may_keep(const struct qp *qp);

@@ -15,10 +15,17 @@ void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, in
 	qp->ev_count++;
 }
 
+uint32_t qp_keeps(const struct qp *qp)
+{
+	return qp->kept ? *qp->kept + qp->recv_owed : 0;
+}
+
 bool qp_may_keep(const struct qp *qp)
 {
-	return !qp->kept || fabric_may_keep(*qp->kept + qp->recv_owed,
-					    (uint64_t)qp->recvq->left + qp->recvq->posted);
+	uint64_t left = recvq_left(qp->recvq);
+
+	return fabric_may_keep(qp_keeps(qp), left) ||
+	       (qp->reads && left > qp->recvq->most / FABRIC_SPARE);
 }
 
 struct qp_recv *qp_receive(struct qp *qp)
@@ -62,6 +69,7 @@ void qp_complete_op(struct qp *qp, uint32_t op, int status)
 {
 	struct qp_op *o = qp_op(qp, op);
 
+	qp->reads -= o->type == FABRIC_EV_READ;
 	if (o->type == FABRIC_EV_READ && qp_is_bulk(o->len))
 		qp->rx.bulk_reads--;
 	o->end.ref = op;

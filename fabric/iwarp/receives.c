@@ -113,6 +113,7 @@ void receives_feed(struct iwarp *iw)
 	struct list *last = iw->starved.prev, *item = NULL;
 
 	iw->recvq.left = iw->base.receives_left;
+	iw->recvq.most = iw->base.receives_most;
 	while (iw->recvq.posted && item != last && (item = list_pop(&iw->starved)))
 		stream_resume(container_of(item, struct iwarp_conn, starved));
 }

@@ -43,7 +43,9 @@ struct recvq {
 	struct qp_recv *back;  /* to be told that they come back */
 	uint32_t posted;
 	uint32_t held; /* by the queue and by connections */
-	uint32_t left; /* more than these could be posted: of the user, as of the last flush */
+	uint32_t
+		left; /* more than these could be posted: of the user, as of the last flush; of so many in all */
+	uint32_t most;
 	struct fabric_depth depth;
 };
 
@@ -56,6 +58,12 @@ void recvq_fini(struct recvq *q);
 /** recvq_promise, recvq_release_promise - a connection whose peer may send @n messages. */
 void recvq_promise(struct recvq *q, uint32_t n);
 void recvq_release_promise(struct recvq *q, uint32_t n);
+
+/** recvq_left - how many are posted, or could be. */
+static inline uint64_t recvq_left(const struct recvq *q)
+{
+	return (uint64_t)q->left + q->posted;
+}
 
 /** recvq_wanted - how many more should be posted. */
 uint32_t recvq_wanted(const struct recvq *q);

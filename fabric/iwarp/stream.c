@@ -163,6 +163,7 @@ static void discard(struct iwarp_conn *c)
 	for (int i = 0; i < DISCARDS && !c->eof; i++) {
 		ssize_t n = recv(c->fd, scratch, sizeof(scratch), 0);
 
+		c->iw->turn_cost += n > CALL_OCTETS ? (size_t)n : CALL_OCTETS;
 		if (n == 0)
 			c->eof = true;
 		else if (n < 0 && errno == EAGAIN)
@@ -464,9 +465,10 @@ void stream_go_on(struct iwarp *iw)
 
 void stream_resume(struct iwarp_conn *c)
 {
-	c->orphan = false;
 	if (c->state == IWARP_OPEN)
 		qp_rx_resume(&c->qp);
+	if (!qp_is_starved(&c->qp))
+		c->orphan = false;
 	stream_read(c);
 }
 
@@ -525,5 +527,11 @@ void stream_disconnect(struct iwarp_conn *c)
 		qp_release(&c->qp);
 	c->state = IWARP_CLOSING;
 	iwarp_conn_deadline(c, DRAIN_MS);
+	if (!list_is_empty(
+		    &c->starved)) { /* what waits there is thrown away, for the peer's end to come through */
+		list_del(&c->starved);
+		c->base.waits = false;
+		rest(c);
+	}
 	stream_write(c);
 }

@@ -168,6 +168,7 @@ static const struct fabric_ops mem_ops = {
 	.unshare_receives = mem_unshare_receives,
 	.receives_wanted = mem_receives_wanted,
 	.post_shared = mem_post_shared,
+	.gave_back = mem_gave_back,
 	.send = mem_send,
 	.write = mem_write,
 	.read = mem_read,

@@ -111,7 +111,7 @@ struct mem_conn {
 	bool bye_waits;	     /* behind what waits for a shared Receive */
 	nsec_t last_sent, last_response, last_done[MEM_KINDS];
 	struct mem_due setup, bye, end;
-	struct mem_event set_up, ended; /* REQUEST, then CONNECTED; DISCONNECTED */
+	struct mem_event set_up, ended, sated; /* REQUEST, then CONNECTED; DISCONNECTED; SATED */
 
 	struct list posted;	       /* not flushed */
 	struct list held;	       /* flushed, but see .hold */
@@ -321,6 +321,7 @@ int mem_share_receives(struct fabric *base, uint32_t len);
 void mem_unshare_receives(struct fabric *base);
 uint32_t mem_receives_wanted(const struct fabric *base);
 int mem_post_shared(struct fabric *base, void *buf, void *cookie);
+void mem_gave_back(struct fabric_conn *conn);
 
 /** mem_shared_flush - what was posted can be used, and who waited for it goes on. */
 void mem_shared_flush(struct mem_fabric *f);

@@ -108,21 +108,46 @@ int mem_post_shared(struct fabric *base, void *buf, void *cookie)
 	return 0;
 }
 
+static bool may_keep(const struct mem_conn *c)
+{
+	const struct fabric *f = c->base.fabric;
+
+	return !f->shares_out ||
+	       fabric_may_keep(c->base.kept + c->unpolled,
+			       (uint64_t)f->receives_left + mem_conn_fabric(c)->share.queued);
+}
+
 /* Whether there is a Receive for a message to @c. */
 static bool is_free_for(const struct mem_conn *c)
 {
-	const struct fabric *f = c->base.fabric;
-	uint32_t queued = mem_conn_fabric(c)->share.queued;
+	return mem_conn_fabric(c)->share.queued && may_keep(c);
+}
 
-	return queued && (!f->shares_out || fabric_may_keep(c->base.kept + c->unpolled,
-							    (uint64_t)f->receives_left + queued));
+static bool next_is_send(const struct mem_conn *c)
+{
+	return list_first(&c->backlog, struct mem_op, link)->kind == MEM_SEND;
 }
 
 static bool can_go_on(const struct mem_conn *c)
 {
-	const struct mem_op *next = list_first(&c->backlog, struct mem_op, link);
+	return c->state == MEM_OPEN && !c->closing && (!next_is_send(c) || is_free_for(c));
+}
 
-	return c->state == MEM_OPEN && !c->closing && (next->kind != MEM_SEND || is_free_for(c));
+static void note_whether_it_waits(struct mem_conn *c)
+{
+	bool waited = c->base.waits;
+
+	c->base.waits = !list_is_empty(&c->backlog) && next_is_send(c) && !may_keep(c);
+	if (!c->base.waits || waited || !list_is_empty(&c->sated.link))
+		return;
+	c->sated.ev.type = FABRIC_EV_SATED;
+	mem_event_push(c, &c->sated);
+}
+
+/* The next flush looks at it. */
+void mem_gave_back(struct fabric_conn *conn)
+{
+	(void)conn;
 }
 
 /* Whoever can go on tries again, each over its own wire. */
@@ -134,6 +159,7 @@ static void wake(struct mem_fabric *f)
 
 		if (can_go_on(c) && list_is_empty(&c->resume.link))
 			memnet_schedule(f->net, &c->resume, memnet_wire(c->peer, &any));
+		note_whether_it_waits(c);
 	}
 }
 
@@ -145,6 +171,7 @@ static void go_on(struct mem_fabric *f, struct mem_conn *c)
 	list_del(&c->waiting);
 	if (!list_is_empty(&c->backlog))
 		list_add_tail(&f->share.waiting, &c->waiting);
+	note_whether_it_waits(c);
 	mem_deliver_now(c, op);
 	if (list_is_empty(&c->backlog) && c->peer)
 		mem_conn_bye_goes_on(c->peer);
@@ -180,6 +207,7 @@ bool mem_shared_wait(struct mem_conn *target, struct mem_op *op)
 		s->dry |= !s->queued;
 	}
 	list_add_tail(&target->backlog, &op->link);
+	note_whether_it_waits(target);
 	return true;
 }
 

@@ -279,10 +279,21 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 		out->cookie = ev->cookie;
 		out->status = ev->status;
 		break;
+	case FABRIC_EV_SATED:
+		out->kind = LEG_OUT_SATED;
+		break;
 	case FABRIC_EV_DISCONNECTED:
 		leg_on_disconnected(leg, ev);
 		break;
 	}
+}
+
+bool leg_keeps_many(const struct leg *leg)
+{
+	const struct recvs *r = leg->recvs;
+
+	return r && (recvs_tight(r) || (leg->conn && r->fabric->shares_out &&
+					!fabric_may_keep(2 * leg->conn->kept, recvs_left(r))));
 }
 
 void leg_next(struct leg *leg, struct leg_out *out)

@@ -103,6 +103,7 @@ enum leg_out_kind {
 	LEG_OUT_ERROR, /* the peer reports .error about message .xid of ours (.reverse) */
 	LEG_OUT_SENT,  /* .tx is the caller's again; .status 0 or ERR_FLUSHED ... */
 	LEG_OUT_OP, /* completion of the caller's own fabric_read/write/withdraw: .cookie, .status */
+	LEG_OUT_SATED, /* it keeps so many shared Receives that what comes next waits: give back what can be */
 	LEG_OUT_CLOSED, /* the last one: .status, .why. Every tx and op was given back before */
 };
 
@@ -145,12 +146,13 @@ struct leg {
 	struct rpc_msg *msg;	 /* received; those whose Receives are shared have one together */
 	uint32_t refused, early; /* acceptor: messages sent, received before that */
 	uint32_t first_xid;	 /* v2 initiator: random, from the caller */
-	nsec_t deadline;	 /* leg_tick() is due then; NSEC_NEVER when open */
-	nsec_t setup_end;	 /* when set-up has taken too long */
-	bool remote_inv; /* handles of ours may be invalidated by messages: the fabric's word */
-	bool gated;	 /* see leg_is_at_door(); set after leg_init() */
-	bool held;	 /* see leg_holds_back(); likewise */
-	bool settled;	 /* became open by leg_tick(): READY is due */
+	uint32_t sits_on; /* shared Receives held that it held at the pool's last look, too */
+	nsec_t deadline;  /* leg_tick() is due then; NSEC_NEVER when open */
+	nsec_t setup_end; /* when set-up has taken too long */
+	bool remote_inv;  /* handles of ours may be invalidated by messages: the fabric's word */
+	bool gated;	  /* see leg_is_at_door(); set after leg_init() */
+	bool held;	  /* see leg_holds_back(); likewise */
+	bool settled;	  /* became open by leg_tick(): READY is due */
 	bool copies; /* messages that the fabric copies are SENT at once, as leg_next() tells; likewise */
 	int close_status; /* why this end closes, told in LEG_OUT_CLOSED */
 	const char *close_why;
@@ -166,7 +168,6 @@ struct leg {
 	uint8_t **bulks;	/* their second pieces, blocks as well; NULL: they have none */
 	uint32_t nrbufs;	/* Receives in all: posted, or, shared, promised */
 	uint32_t posted;	/* of these not held by messages received */
-	uint32_t given_back;	/* shared ones, since ever */
 	uint32_t grant;		/* what leg_set_grant() allows the peer */
 	uint32_t awaiting;	/* calls of ours without a reply yet: Receives kept back for them */
 	struct list rxq;	/* received while stalled, in order */
@@ -241,6 +242,15 @@ static inline uint32_t leg_holds(const struct leg *leg)
 {
 	return leg->recvs ? leg->nrbufs - leg->posted : 0;
 }
+
+/** leg_is_sated - it keeps so many shared Receives that what its peer said next waits (fabric_may_keep()). */
+static inline bool leg_is_sated(const struct leg *leg)
+{
+	return leg->conn && leg->conn->waits;
+}
+
+/** leg_keeps_many - half as many as that, or few are left for all: what can do without its Receive should. */
+bool leg_keeps_many(const struct leg *leg);
 
 /** leg_ended - nothing more will come of it: closed, or never connected. */
 static inline bool leg_ended(const struct leg *leg)
@@ -357,6 +367,9 @@ void leg_move(struct leg *leg, struct leg_held *held, void *block);
  * Return: whether it was set aside.
  */
 bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bool aside);
+
+/** leg_keep_aside - all of @queue, out of their Receives. Return: how many were set aside. */
+unsigned leg_keep_aside(struct leg *leg, struct list *queue);
 
 /** leg_again - the first of @queue once more, as LEG_OUT_MSG; it stays there. Return: whether it was
  * set aside. */

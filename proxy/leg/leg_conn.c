@@ -19,7 +19,8 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 	if (leg->recvs) {
 		recvs_put(leg->recvs, rb);
 		leg->posted++;
-		leg->given_back++;
+		leg->sits_on -= rb->look != leg->recvs->look;
+		leg->recvs->busy -= leg->posted == leg->nrbufs;
 		if (leg->conn)
 			fabric_gave_back(leg->conn);
 		return;

@@ -9,18 +9,23 @@
 #include "proxy/leg/internal.h"
 
 /* Return: what stands for the Receive from now on; @rb itself when there is no memory. */
-static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb)
+static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb, bool is_gathered)
 {
 	struct leg_rbuf *copy = NULL;
 
 	/* Data that came with a call stay where they are. */
-	if (rb->len <= leg->cfg->inline_bytes && !leg->msg->gathered)
+	if (rb->len <= leg->cfg->inline_bytes && !is_gathered)
 		copy = leg_take_unwaited(leg, sizeof(*copy) + rb->len);
 
 	if (!copy)
 		return rb;
-	*copy = (struct leg_rbuf){.data = (uint8_t *)(copy + 1), .len = rb->len, .aside = true};
+	*copy = (struct leg_rbuf){.data = (uint8_t *)(copy + 1),
+				  .len = rb->len,
+				  .assembly = rb->assembly,
+				  .assembly_len = rb->assembly_len,
+				  .aside = true};
 	memcpy(copy->data, rb->data, rb->len);
+	rb->assembly = NULL;
 	leg_post_recv(leg, rb);
 	return copy;
 }
@@ -30,13 +35,31 @@ bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bo
 	struct leg_rbuf *rb = out->held.rbuf;
 
 	if (aside)
-		rb = keep_aside(leg, rb);
+		rb = keep_aside(leg, rb, leg->msg->gathered);
 	rb->assembly = out->held.assembly;
 	rb->assembly_len = rb->assembly ? (uint32_t)out->msg->body[0].len : 0;
 	if (out->msg->gathered)
 		rb->assembly_len = out->msg->gathered;
 	list_add_tail(queue, &rb->link);
 	return rb->aside;
+}
+
+unsigned leg_keep_aside(struct leg *leg, struct list *queue)
+{
+	unsigned n = 0;
+
+	list_for_each_safe(it, tmp, queue)
+	{
+		struct leg_rbuf *rb = container_of(it, struct leg_rbuf, link), *copy;
+
+		if (rb->aside)
+			continue;
+		list_del(it);
+		copy = keep_aside(leg, rb, rb->assembly_len && !rb->assembly);
+		list_add_tail(tmp, &copy->link);
+		n += copy->aside;
+	}
+	return n;
 }
 
 static struct leg_rbuf *kept_first(const struct list *queue)

@@ -295,6 +295,8 @@ static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct l
 		breach = "the peer sent a message larger than the inline threshold";
 	if (!breach && !leg->closing) {
 		leg->conn->kept++;
+		leg->recvs->busy += leg->posted == leg->nrbufs;
+		rb->look = leg->recvs->look;
 		return true;
 	}
 	recvs_put(leg->recvs, rb);

@@ -55,7 +55,7 @@ int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, size_
 	if (err < 0)
 		return err;
 	*r = (struct recvs){.fabric = f, .arena = arena, .bytes = bytes};
-	r->most = nchunks * per_chunk(r);
+	r->most = f->receives_most = nchunks * per_chunk(r);
 	list_init(&r->partial);
 	list_init(&r->whole);
 	list_init(&r->unused);

@@ -42,6 +42,7 @@ struct leg_rbuf {
 	void *assembly; /* its body, where it was continued */
 	uint32_t assembly_len;
 	bool aside; /* this is no Receive, but a copy of one in a block of the arena that begins here */
+	uint16_t look; /* shared: the pool's, when its message came */
 };
 
 struct recvs {
@@ -49,13 +50,16 @@ struct recvs {
 	struct buf_arena *arena;
 	uint32_t bytes; /* of each */
 	uint32_t total, free_count, posted;
+	uint32_t busy;	       /* legs that hold some */
 	uint32_t most;	       /* it may grow to */
 	uint32_t recent_count; /* free ones that came back last; in free_count as well */
 	struct list partial, whole, unused; /* chunks: some of it is free, all; it has no block */
 	struct recvs_chunk *chunk_store;
 	struct leg_rbuf *buf_store;
 	struct rpc_msg *msg; /* what a leg received, while it is looked at */
-	unsigned looks;	     /* in a row that found them scarce: session_recvs.c */
+	unsigned
+		looks; /* in a row that found them scarce, and the same ones held: session_recvs.c */
+	uint16_t look; /* since ever */
 	struct leg_rbuf *recent[RECVS_RECENT];
 };
 
@@ -116,6 +120,23 @@ static inline bool recvs_tight(const struct recvs *r)
 {
 	/* Seen at once in most cases: with room to grow it is only more. */
 	return r && r->free_count + r->posted <= r->total / 4 && recvs_tight_growing(r);
+}
+
+/** recvs_part - @grant, or what each of @n legs may have, or of those that hold some where these are more, if all use as
+ * many at once and a part is left to others, where that is less. */
+static inline uint32_t recvs_part(const struct recvs *r, uint32_t n, uint32_t grant)
+{
+	uint32_t most = r ? r->most - r->most / FABRIC_SPARE : UINT32_MAX;
+
+	if (r && n <= r->busy)
+		n = r->busy + 1;
+	return (uint64_t)grant * n > most ? most / n : grant;
+}
+
+/** recvs_left - what is posted, free, or may be had yet, about. */
+static inline uint64_t recvs_left(const struct recvs *r)
+{
+	return (uint64_t)r->posted + r->fabric->receives_left;
 }
 
 /** recvs_trim - give back memory that the load needs no more. Every few seconds. */

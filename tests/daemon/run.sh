@@ -265,6 +265,21 @@ case_traffic() {
     stop 0 3
 }
 
+# Data of calls are behind the calls that come after these: who has too many of the Receives that there are gets on, and
+# so do more clients than there are Receives for all that they may send.
+case_writers() {
+    configure "credits = 64;"
+    sed -i 's/^workers = 2/workers = 1/; s/"256M"/"32M"/' "$CONF"
+    start_server
+    gateway
+    for n in 4 8 12; do
+        client --version 1 --op write --size 4096 --depth 64 --connections $n --count 3000 --json >"$DIR/out" 2>&1 ||
+            fail "$n clients"
+        says '"errors": 0'
+    done
+    stop 0 3
+}
+
 # However much there is for those that move much, a worker looks at its sockets every so many octets: who has
 # a small call waits for no more.
 case_turns() {

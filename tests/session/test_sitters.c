@@ -87,12 +87,23 @@ static void begin(bool blindly)
 	assert_int_equal(proxy_sessions(w.proxy), 1 + CROWD);
 }
 
-static void crowd_calls(void)
+static void calls(unsigned first, unsigned each)
 {
-	for (unsigned i = 0; i < CROWD; i++)
-		for (unsigned n = 0; n < CALLS; n++)
+	for (unsigned i = first; i < CROWD; i++)
+		for (unsigned n = 0; n < each; n++)
 			raw_words(&crowd[i], RAW_V1_CALL(0x700 + n));
 	run(NSEC_PER_SEC);
+}
+
+static void crowd_calls(void)
+{
+	calls(0, CALLS);
+}
+
+/* So many of each that few are left. */
+static unsigned most_of_the_pool(void)
+{
+	return pool()->most * 4 / 5 / CROWD;
 }
 
 static unsigned ended(void)
@@ -169,15 +180,61 @@ static void others_progress_does_not_hide_them(void **state)
 	begin(true);
 	others_go_on();
 	hoard_unwaited(&hoard, &w.proxy->arena); /* or calls would be set aside there */
-	for (unsigned i = 0; i < CROWD; i++)
-		for (unsigned n = 0; n < pool()->most * 4 / 5 / CROWD; n++)
-			raw_words(&crowd[i], RAW_V1_CALL(0x700 + n));
-	run(NSEC_PER_SEC);
+	calls(0, most_of_the_pool());
 	assert_true(recvs_tight(pool()));
 	for (unsigned i = 0; i < 45; i++)
 		others_go_on();
 	assert_in_range(ended(), 2, CROWD - 2);
 	assert_false(recvs_tight(pool()));
+	end();
+}
+
+/* Nor is it their own that what they say besides comes and goes: version 1 answers no errors. */
+static void what_they_throw_away_does_not_hide_them(void **state)
+{
+	(void)state;
+	begin(true);
+	hoard_unwaited(&hoard, &w.proxy->arena);
+	calls(0, most_of_the_pool());
+	for (unsigned s = 0; s < 45; s++) {
+		for (unsigned n = 0; n < most_of_the_pool(); n++) {
+			for (unsigned i = 0; i < CROWD; i++)
+				raw_words(&crowd[i], 0x900, 1, 16, 4, 2);
+			run(20 * NSEC_PER_MS);
+		}
+		run(NSEC_PER_SEC / 2);
+	}
+	assert_in_range(ended(), 2, CROWD - 2);
+	end();
+}
+
+/* However long they were scarce before, since many came and went: who sits on them then gives a quarter, not all. */
+static void it_counts_from_when_they_sit(void **state)
+{
+	(void)state;
+	begin(true);
+	hoard_unwaited(&hoard, &w.proxy->arena);
+	pool()->looks = 9;
+	calls(0, most_of_the_pool());
+	for (unsigned s = 0; s < 60 && !ended(); s++)
+		run(NSEC_PER_SEC);
+	assert_in_range(ended(), 2, CROWD / 2);
+	end();
+}
+
+/* Where it is not all of them that are short, but one client's own part: its calls are set aside. */
+static void who_keeps_its_part_goes_on(void **state)
+{
+	(void)state;
+	begin(false);
+	calls(CROWD - 1, CALLS);
+	run(15 * NSEC_PER_SEC);
+	for (struct list *it = w.proxy->sessions.next; it != &w.proxy->sessions; it = it->next) {
+		const struct session *s = container_of(it, struct session, link);
+
+		assert_false(leg_is_sated(&s->client));
+		assert_true(leg_holds(&s->client) < CALLS);
+	}
 	end();
 }
 
@@ -187,6 +244,9 @@ int main(void)
 		cmocka_unit_test(a_crowd_leaves_receives_to_others),
 		cmocka_unit_test(who_sits_on_them_ends_where_they_are_scarce),
 		cmocka_unit_test(others_progress_does_not_hide_them),
+		cmocka_unit_test(what_they_throw_away_does_not_hide_them),
+		cmocka_unit_test(it_counts_from_when_they_sit),
+		cmocka_unit_test(who_keeps_its_part_goes_on),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
