@@ -118,7 +118,7 @@ static int set_aside(struct txn *t)
 
 	if (t->aside)
 		return 0;
-	if (q->aside == SESSION_ASIDE || t->in.nplaced ||
+	if (q->aside >= SESSION_ASIDE || t->in.nplaced ||
 	    move_out(t->req, &t->call_held, &t->call_body) < 0)
 		return ERR_AGAIN;
 	if (t->in.nbody > 0)
