@@ -71,7 +71,9 @@ dns() {
     start dns python3 "$HERE/dns.py" 127.0.0.53 "$DIR/zone"
     wait_for 20 grep -qs serving "$DIR/dns" || fail "no name server"
 }
-zone() { echo "filer.example $*" >"$DIR/zone.new" && cat "$DIR/zone.new" >"$DIR/zone"; }
+# put in place whole: the name server may be reading it
+zone() { zone_lines "filer.example $*"; }
+zone_lines() { printf '%s\n' "$@" >"$DIR/zone.new" && mv "$DIR/zone.new" "$DIR/zone"; }
 asked() { grep -c "filer.example A\$" "$DIR/dns"; }
 
 perf() { timeout 40 "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --version "${VERSION:-2}" --op null "$@" >"$DIR/client" 2>&1; }
@@ -400,7 +402,7 @@ case_reload() {
 # Nobody waits for a name that a route was to have which is no more, and in whose place another is by now.
 case_gone() {
     configure 'address = "filer.example";'
-    printf '%s\n' 'filer.example silence' 'other.example 100 127.0.0.11' >"$DIR/zone"
+    zone_lines 'filer.example silence' 'other.example 100 127.0.0.11'
     dns
     serve 11
     echo "nameserver 127.0.0.53" >"$DIR/resolv.conf" # which is asked for longer than the client waits
@@ -425,7 +427,7 @@ case_renamed() {
     local n
     echo "nameserver 127.0.0.53
 options timeout:1 attempts:9" >"$DIR/resolv.conf"
-    printf '%s\n' 'filer.example silence' 'other.example silence' >"$DIR/zone"
+    zone_lines 'filer.example silence' 'other.example silence'
     configure 'address = "127.0.0.11";'
     dns
     serve 11
@@ -445,9 +447,9 @@ options timeout:1 attempts:9" >"$DIR/resolv.conf"
     configure 'address = "other.example";'
     reload 5
     wait_for 20 grep -qs 'other.example A$' "$DIR/dns" || fail "nobody asks for the other"
-    printf '%s\n' 'filer.example 100 127.0.0.11' 'other.example silence' >"$DIR/zone"
+    zone_lines 'filer.example 100 127.0.0.11' 'other.example silence'
     expect 'event=name.found name=filer.example'
-    printf '%s\n' 'other.example 100 127.0.0.12' >"$DIR/zone"
+    zone_lines 'other.example 100 127.0.0.12'
     wait "$waits" || fail "it did not wait for the new name: $(cat "$DIR/waits")"
     [ "$(figure 12 connects)" = 1 ] || fail "it went elsewhere: $(figures connects)"
     [ "$(lookups)" = 1 ] || fail "one look-up counts as $(lookups)"
