@@ -10,7 +10,7 @@ test_callback() {
 }
 
 callback_one() {
-    local chain=$1 name="callback: $1 NFSv4.1" gateway=${FIRST[$1]} before
+    local chain=$1 name="callback: $1 NFSv4.1" gateway=${FIRST[$1]} before returned
     # While clients may reclaim what they had, the filer gives nothing new.
     check "$name: the filer's grace period is over" guest_until filer 30 grace_is_over || return
     # A new file: after a recall the filer gives no delegation of it for a while.
@@ -18,16 +18,17 @@ callback_one() {
     file=$(guest filer 'mktemp /srv/export/delegated-XXXXXX') seen=/mnt/${file##*/}
     guest filer "echo before >$file && chmod a+r $file"
     check "$name: mount" fresh_mount "$chain" 4.1 || return
-    guest client 'trace_callbacks'
     check "$name: callback state: UP at the filer" guest_until filer 20 callback_up
     check "$name: the client has a delegation" wait_for 30 opens_with_delegation "$seen"
+    returned=$(guest client delegations_returned)
     before=$(legs "$gateway" | field rcalls | sort -n | tail -n 1)
     # A local writer waits until the delegation is back; unanswered, for the lease time.
     check "$name: a writer at the filer gets the file at once" \
         guest filer "timeout 5 bash -c 'echo after >$file'" 30
     check "$name: the filer has the delegation back" \
         guest_until filer 10 '! has_delegation'
-    check "$name: CB_RECALL reached the client" guest client recall_traced
+    check "$name: CB_RECALL reached the client, which gave it back" \
+        guest client "[ \$(delegations_returned) -eq $((returned + 1)) ]"
     check "$name: the gateway counted a reverse call" \
         reverse_calls_above "$gateway" "${before:-0}"
     check "$name: the client reads the new data" \
