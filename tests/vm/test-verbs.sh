@@ -93,16 +93,18 @@ verbs_perf() {
     for op in null echo read write; do
         for version in 1 2; do verbs_perf_one 1 $op $version; done
     done
-    # Version 2 echoes 4 MiB in continued messages, which takes twice as long.
+    # Version 2 echoes 4 MiB in continued messages, which takes twice as long. Of all sizes one suffices with many; the
+    # others have some of each kind: inline and not, a page and many, a segment and many.
     verbs_perf_one 64 null 2
-    verbs_perf_one 64 echo 1
     verbs_perf_one 64 read 1
-    verbs_perf_one 64 write 2
+    verbs_perf_one 64 echo 1 $verbs_sizes
+    verbs_perf_one 64 write 2 $verbs_sizes
     check "verbs: the server ends without errors" stop verbs-server
 }
 
+verbs_sizes=0,1,1000,4095,4097,65536,1000003,4194304
 verbs_perf_one() {
-    local connections=$1 op=$2 version=$3 out rc size=ladder depth=4 count=6
+    local connections=$1 op=$2 version=$3 size=${4:-ladder} out rc depth=4 count=6
     [ "$connections" -eq 1 ] || depth=1 count=$connections
     [ "$op" != null ] || size=0
     out=$(guest gateway "ulimit -l unlimited; timeout 300 $BIN/rpcrdma-perf client \
