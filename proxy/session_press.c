@@ -51,8 +51,7 @@ static uint32_t least(const struct leg *leg)
 /* The gateway keeps it from going on. */
 static bool is_kept(const struct leg *leg)
 {
-	return leg_keeps_closed(leg) ||
-	       (leg->recvs && !leg->recvs->posted && !leg->recvs->free_count);
+	return leg_keeps_closed(leg) || recvs_are_out(leg->recvs);
 }
 
 /* No GRANT goes into the middle of a message to it (draft-07 6.3.6). While it takes that, it has a minute; and while it

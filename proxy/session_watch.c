@@ -69,15 +69,12 @@ static void look_at_flow(struct session *s, struct session_flow *f)
 		   SESSION_PATIENCE);
 }
 
-/* Without credit, without memory of the gateway's, or while what it said before keeps its Receives, a peer cannot go
- * on with its message. */
+/* Without credit, without memory of the gateway's, or a Receive, a peer cannot go on with its message. */
 static enum watch_turn turn_of_message(const struct leg *leg)
 {
 	if (!leg->assembly)
 		return WATCH_NOTHING;
-	if (leg_is_sated(leg))
-		return WATCH_PAUSED;
-	return leg->stalled || leg_keeps_closed(leg) ? WATCH_PAUSED : WATCH_OWED;
+	return leg_is_behind(leg) || leg_keeps_closed(leg) ? WATCH_PAUSED : WATCH_OWED;
 }
 
 /* Between replies those that wait for memory make none: that is no merit of who takes them slowly. */

@@ -58,14 +58,14 @@ static void on_late(struct timer *timer, nsec_t now)
 		session_touch(t->s);
 		return;
 	}
-	if (t->doubted && t->state == TXN_WAIT && !t->rsp->stalled) {
+	if (t->doubted && t->state == TXN_WAIT && !leg_is_behind(t->rsp)) {
 		leg_forget(t->rsp, t->in.xid);
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
-	/* Where the responder's leg waits for memory, the answer may be here. A doubt that comes while another form of
+	/* Where what the responder says has to wait here, the answer may be among it. A doubt that comes while another form of
 	 * the call cannot be sent leaves the call the time it has. */
-	if (t->rsp->stalled || (t->doubted && !is_overdue(t)) || !txn_let_go(t))
+	if (leg_is_behind(t->rsp) || (t->doubted && !is_overdue(t)) || !txn_let_go(t))
 		txn_await(t);
 }
 
@@ -87,11 +87,11 @@ bool txn_is_jammed(const struct session_queue *q)
 	if (q->running == 0 || req->state != LEG_OPEN || !req->t ||
 	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout)
 		return false;
-	/* Answers may be here that wait for memory of the gateway's. */
-	if (rsp->stalled)
+	if (!(q->running >= q->limit && session_calls_wait(q)) && !leg_is_closed(req) &&
+	    !waits_for_credit(rsp))
 		return false;
-	return (q->running >= q->limit && session_calls_wait(q)) || leg_is_closed(req) ||
-	       waits_for_credit(rsp);
+	/* Answers may be here that wait for memory of the gateway's, or Receives. */
+	return !leg_is_behind(rsp);
 }
 
 /* Sent, and its Requester used no chunks, nor what the round-trip extension has for them: data that came with the call,

@@ -288,6 +288,11 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 	}
 }
 
+bool leg_is_behind(const struct leg *leg)
+{
+	return leg->stalled || leg_is_sated(leg) || recvs_are_out(leg->recvs);
+}
+
 bool leg_keeps_many(const struct leg *leg)
 {
 	const struct recvs *r = leg->recvs;

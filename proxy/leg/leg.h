@@ -249,6 +249,9 @@ static inline bool leg_is_sated(const struct leg *leg)
 	return leg->conn && leg->conn->waits;
 }
 
+/** leg_is_behind - what its peer said may be here and wait: for memory of the gateway's, or for one of its Receives. */
+bool leg_is_behind(const struct leg *leg);
+
 /** leg_keeps_many - half as many as that, or few are left for all: what can do without its Receive should. */
 bool leg_keeps_many(const struct leg *leg);
 

@@ -203,7 +203,13 @@ void recvs_trim(struct recvs *r)
 		free_chunk(r, list_first(&r->whole, struct recvs_chunk, link));
 }
 
+/* Those that a busy turn has used up come back, or more of them, at its end. */
+bool recvs_are_out(const struct recvs *r)
+{
+	return r && r->posted + r->free_count == 0 && room(r) == 0;
+}
+
 bool recvs_are_scarce(const struct recvs *r)
 {
-	return r->fabric->shares_out ? r->posted + r->free_count + room(r) == 0 : recvs_tight(r);
+	return r->fabric->shares_out ? recvs_are_out(r) : recvs_tight(r);
 }

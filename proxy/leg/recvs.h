@@ -142,6 +142,9 @@ static inline uint64_t recvs_left(const struct recvs *r)
 /** recvs_trim - give back memory that the load needs no more. Every few seconds. */
 void recvs_trim(struct recvs *r);
 
+/** recvs_are_out - none is posted, nor to be had: whatever peers say waits. @r may be NULL, as above. */
+bool recvs_are_out(const struct recvs *r);
+
 /** recvs_are_scarce - whoever needs one may wait for somebody else to give one back: none is left, or,
  * where the fabric does not share them out, few are. */
 bool recvs_are_scarce(const struct recvs *r);

@@ -322,6 +322,90 @@ static void replies_need_receives_as_well(void **state)
 	end();
 }
 
+/* An answer that waits for a Receive of the gateway's is in time. */
+static void an_answer_that_waits_for_a_receive_is_in_time(void **state)
+{
+	(void)state;
+	for (unsigned v = 1; v <= 2; v++) {
+		struct setup s = little(1, v);
+
+		s.reply_timeout = 10 * NSEC_PER_SEC;
+		s.raw = s.raw_client = true;
+		s.net.shares_blindly = true;
+		begin(&s);
+		w.pairs[0].server.cfg.credits = 2;
+		connect_all();
+		raw_connect(&w.raw, &w.pairs[0].gw_addr);
+		world_run(&w, NSEC_PER_SEC);
+		w.pairs[0].server.holds = w.pairs[1].server.holds = true;
+		assert_true(peer_call(&w.pairs[1].client, &plain));
+		world_run(&w, NSEC_PER_SEC);
+		hold(pool()->most);
+		hoard_unwaited(&hoard, &w.proxy->arena);
+		for (unsigned n = 0; n < 60; n++) {
+			raw_words(&w.raw, RAW_V1_CALL(0x700 + n));
+			raw_turn(&w.raw);
+		}
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(pool()->posted + pool()->free_count, 0);
+		w.pairs[1].server.holds = false;
+		assert_int_equal(peer_release(&w.pairs[1].server, true), 1);
+		world_run(&w, 60 * NSEC_PER_SEC);
+		assert_true(w.raw.closed);
+		assert_int_equal(w.pairs[1].client.done, 2);
+		end();
+	}
+}
+
+static unsigned replies;
+
+static void count_replies(struct raw *r, struct view in, void *arg)
+{
+	(void)r;
+	(void)arg;
+	replies += xdr_peek_u32(in.data + 12) == 13; /* RDMA2_REPLY_INLINE */
+}
+
+/* Nor is one late that waits because its session keeps too many Receives: of answers that its client does not take yet. */
+static void an_answer_behind_others_of_its_session_is_in_time(void **state)
+{
+	(void)state;
+	for (unsigned v = 1; v <= 2; v++) {
+		struct setup s = little(2, v);
+
+		s.reply_timeout = 10 * NSEC_PER_SEC;
+		s.raw = s.raw_client = true;
+		s.max_payload = s.max_message = 16 << 10;
+		begin(&s);
+		w.raw.on_message = count_replies;
+		replies = 0;
+		raw_connect(&w.raw, &w.pairs[0].gw_addr);
+		world_run(&w, NSEC_PER_SEC);
+		raw_words(&w.raw, RAW_V2_PROPS(0x99, 2));
+		world_run(&w, NSEC_PER_SEC);
+		raw_words(&w.raw, RAW_V2_CALL(0x5000, 2)); /* its reply takes the last credit */
+		world_run(&w, NSEC_PER_SEC);
+		hoard_unwaited(&hoard, &w.proxy->arena);
+		for (unsigned n = 1; n <= 3; n++)
+			raw_words(&w.raw, RAW_V2_CALL(0x5000 + 2 * n, 2));
+		world_run(&w, NSEC_PER_SEC);
+		w.pairs[0].server.holds = true;
+		raw_words(&w.raw, RAW_V2_CALL(0x5010, 2));
+		world_run(&w, NSEC_PER_SEC);
+		hold(pool()->most);
+		raw_words(&w.raw, 0, 2, 2, 5);
+		world_run(&w, NSEC_PER_SEC);
+		w.pairs[0].server.holds = false;
+		assert_int_equal(peer_release(&w.pairs[0].server, true), 1);
+		world_run(&w, 30 * NSEC_PER_SEC);
+		assert_true(leg_is_sated(&any_session()->server));
+		raw_words(&w.raw, 0, 2, 20, 5);
+		world_run(&w, NSEC_PER_SEC);
+		assert_int_equal(replies, 5);
+		end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +417,8 @@ int main(void)
 		cmocka_unit_test(a_queue_that_was_never_full_shrinks),
 		cmocka_unit_test(a_trickle_is_no_progress),
 		cmocka_unit_test(replies_need_receives_as_well),
+		cmocka_unit_test(an_answer_that_waits_for_a_receive_is_in_time),
+		cmocka_unit_test(an_answer_behind_others_of_its_session_is_in_time),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
