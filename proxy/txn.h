@@ -78,7 +78,8 @@ struct txn {
 	enum rpc_error_code error;	  /* reported to its requester */
 	bool call_pending, reply_pending; /* with a leg: sent and not given back */
 	bool replied;			  /* the reply may come before the call's completion */
-	uint32_t reply_bytes;		  /* Reply chunk to offer the responder, 0 none */
+	bool plain;	      /* its reply goes in the base protocol's form: txn_return_again() */
+	uint32_t reply_bytes; /* Reply chunk to offer the responder, 0 none */
 
 	/* txn_admit.c */
 	struct list wait_link; /* session's admission queue; self-linked when not in it */
@@ -201,6 +202,10 @@ void txn_fence_then_reply(struct txn *t);
 
 /** txn_send_reply - nothing exposed for it can be reached any more: on to the requester. */
 void txn_send_reply(struct txn *t);
+
+/** txn_return_again - its reply cannot go as it was formed. Return: false, and nothing happened: there is no other way
+ * for it. */
+bool txn_return_again(struct txn *t) WARN_UNUSED;
 
 /** txn_return - every Write of its answer is posted: the reply goes behind them. */
 void txn_return(struct txn *t);

@@ -511,7 +511,7 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	struct plan_reply p;
 	bool written = false;
 
-	if (t->in.nwishes && form_response(t))
+	if (t->in.nwishes && !t->plain && form_response(t))
 		return 0;
 	if (is_unoffered(t, e))
 		return ERR_TOOBIG;

@@ -48,6 +48,29 @@ void txn_return(struct txn *t)
 	session_touch(t->s);
 }
 
+static void push_reply(struct txn *t)
+{
+	struct rpc_error e;
+
+	t->state = TXN_PUSH;
+	if (txn_form_reply(t, &e) < 0) {
+		txn_fail_with(t, &e);
+		return;
+	}
+	if (txn_ops_begin(t))
+		txn_return(t);
+}
+
+/* While it waited for credits the requester said that it takes none of the round-trip extension any more, or no data so. */
+bool txn_return_again(struct txn *t)
+{
+	if (t->out.nwishes == 0)
+		return false;
+	t->plain = true;
+	push_reply(t);
+	return true;
+}
+
 /* Everything the responder could reach is fenced: what it returned may be used. */
 void txn_send_reply(struct txn *t)
 {
@@ -73,13 +96,7 @@ void txn_send_reply(struct txn *t)
 	count_reply(t, t->reply_body.len);
 	if (!list_is_empty(&t->req->replies)) /* the requester takes no more at present */
 		txn_move_reply(t);
-	t->state = TXN_PUSH;
-	if (txn_form_reply(t, &e) < 0) {
-		txn_fail_with(t, &e);
-		return;
-	}
-	if (txn_ops_begin(t))
-		txn_return(t);
+	push_reply(t);
 }
 
 void txn_fence_then_reply(struct txn *t)

@@ -77,7 +77,8 @@ void txn_sent(struct txn *t, const struct leg_tx *tx)
 	t->reply_pending = false;
 	if (status == ERR_TOOBIG && t->s->state == SESSION_OPEN) {
 		/* draft-07 6.6.4: the requester's credits do not cover it, and will not. */
-		txn_fail(t, RPC_ERROR_REPLY_RESOURCE, (uint32_t)t->reply_body.len, 0);
+		if (!txn_return_again(t))
+			txn_fail(t, RPC_ERROR_REPLY_RESOURCE, (uint32_t)t->reply_body.len, 0);
 		return;
 	}
 	if (status < 0 && status != ERR_FLUSHED && status != ERR_CLOSED)

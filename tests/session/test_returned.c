@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "tests/session/trip.h"
+#include "v2/answer.h"
 
 /* struct ends - versions, and which of the two hops has the extension. */
 struct ends {
@@ -204,6 +205,49 @@ static void ends_with_data_in_receives(void **state)
 		}
 }
 
+/* What was formed with data waits for credits when its client says that it takes none so: their calls have their replies
+ * all the same, by RDMA Write. */
+static void replies_that_wait_have_another_way(void **state)
+{
+	enum { CALLS = 12 };
+	const struct ends e = {LEG_V2, LEG_V1, true, false};
+	const struct peer_spec spec = {.body = 200,
+				       .reply = 100,
+				       .segs = 1,
+				       .nwrites = 2,
+				       .write_caps = {5000, 3000},
+				       .writes = {5000, 2999}};
+	const struct rtr_fault fault = {.code = RTR_BAD_TARGET};
+	struct setup s = setup_defaults(e.client, e.server, 7);
+	struct world_pair *p = &w.pairs[0];
+	struct v2_hdr h = {.vers = V2_VERSION};
+	struct rtr_id bad = {.is_reply = true};
+
+	(void)state;
+	set_bulk(&s, &e, TRIP_BULK);
+	s.memory = s.peer_memory = 256 << 20;
+	s.credits = CALLS;
+	trip_begin(&s);
+	(void)trip_call(&spec);
+	p->server.holds = true;
+	leg_set_grant(&p->client.leg, 2);
+	for (unsigned n = 0; n < CALLS; n++)
+		assert_true(peer_call(&p->client, &spec));
+	world_run(&w, NSEC_PER_SEC);
+	p->server.holds = false;
+	assert_int_equal(peer_release(&p->server, true), CALLS);
+	while (p->client.done == 1) {
+		world_turn(&w);
+		assert_true(memnet_step(w.net, memnet_now(w.net) + NSEC_PER_SEC));
+	}
+	bad.xid = p->client.next_xid;
+	assert_int_equal(v2_answer_fault(&p->client.leg.u.v2, &h, &fault, &bad, NULL), 0);
+	world_run(&w, NSEC_PER_SEC);
+	assert_int_equal(p->client.errors, 0);
+	assert_int_equal(p->client.done, 1 + CALLS);
+	trip_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +255,7 @@ int main(void)
 		cmocka_unit_test(short_and_long_replies),
 		cmocka_unit_test(any_load),
 		cmocka_unit_test(ends_with_data_in_receives),
+		cmocka_unit_test(replies_that_wait_have_another_way),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
