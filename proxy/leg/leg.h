@@ -91,6 +91,7 @@ struct leg_tx {
 	uint32_t inv_handle; /* peer's handle to invalidate with the last Send, or 0 */
 	unsigned posted;     /* private: Sends outstanding */
 	bool encoded;	     /* private: all Sends posted */
+	bool over;	     /* private: that, or it failed: SENT when those posted are back */
 	int status;	     /* first failure */
 	void *owner;	     /* the caller's */
 };

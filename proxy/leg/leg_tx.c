@@ -66,8 +66,8 @@ void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	tx->posted--;
 	if (ev->status < 0 && tx->status == 0)
 		tx->status = ev->status;
-	/* Not yet encoded whole: it is the active one, and its end comes with the connection's. */
-	if (tx->encoded && tx->posted == 0)
+	/* Not over yet: it is the active one, and its end comes with the connection's. */
+	if (tx->over && tx->posted == 0)
 		leg_tx_done(tx, out);
 }
 
@@ -95,7 +95,7 @@ void leg_tx_flush(struct leg *leg)
 void leg_send(struct leg *leg, struct leg_tx *tx)
 {
 	tx->posted = 0;
-	tx->encoded = false;
+	tx->encoded = tx->over = false;
 	tx->status = 0;
 	tx->tx.body_sent = 0;
 	tx->tx.transmission = tx->tx.ndata = 0;
@@ -109,7 +109,7 @@ void leg_send(struct leg *leg, struct leg_tx *tx)
 
 bool leg_unsend(struct leg *leg, struct leg_tx *tx)
 {
-	if (tx->posted || tx->encoded || leg->active == tx)
+	if (tx->posted || tx->over || leg->active == tx)
 		return false;
 	list_del(&tx->link);
 	if (leg->t && leg->t->ops->unsent)
@@ -267,7 +267,7 @@ static struct leg_tx *next_tx(struct leg *leg)
 static void fail_tx(struct leg *leg, struct leg_tx *tx, int status)
 {
 	tx->status = status;
-	tx->encoded = true;
+	tx->over = true;
 	leg->active = NULL;
 	list_del(&tx->link);
 	if (tx->posted == 0)
@@ -321,8 +321,8 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 	tx->posted += posted == 0;
 	list_del(&tx->link);
 	leg->active = more ? tx : NULL;
-	tx->encoded = !more;
-	if (tx->encoded && tx->posted == 0)
+	tx->encoded = tx->over = !more;
+	if (tx->over && tx->posted == 0)
 		list_add_tail(&leg->dead, &tx->link);
 	if (!more && tx->tx.msg->dir == RPC_CALL)
 		leg->awaiting++;

@@ -399,6 +399,30 @@ static void grants_are_few(void **state)
 	}
 }
 
+/* An answer to it would be one to no call, and who lets it go has nothing to expect. */
+static void what_credits_do_not_cover_is_not_taken_for_sent(void **state)
+{
+	static uint8_t octets[1 << 20];
+	static struct rpc_msg msg;
+	struct setup s = setup_defaults(2, 2, 77);
+	struct leg_tx call = {.tx = {.msg = &msg, .cover = RPC_COVER_NOW}};
+	struct leg *leg = &w.pairs[0].client.leg;
+
+	(void)state;
+	world_new(&w, &s);
+	world_connect(&w);
+	rpc_msg_reset(&msg, 0x77, RPC_CALL);
+	msg.body[msg.nbody++] = view_of(octets, sizeof(octets));
+	leg_send(leg, &call);
+	leg_pump(leg);
+	assert_false(call.encoded);
+	assert_false(leg_unsend(leg, &call)); /* it is told of already */
+	assert_ptr_equal(leg_next_sent(leg), &call);
+	assert_int_equal(call.status, ERR_TOOBIG);
+	world_quit(&w);
+	world_free(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +431,7 @@ int main(void)
 		cmocka_unit_test(more_reverse_calls_than_can_be_kept),
 		cmocka_unit_test(a_server_grants_nothing_and_then_little),
 		cmocka_unit_test(a_client_grants_nothing_and_then_little),
+		cmocka_unit_test(what_credits_do_not_cover_is_not_taken_for_sent),
 		cmocka_unit_test(grants_are_few),
 	};
 
