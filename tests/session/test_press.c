@@ -236,6 +236,67 @@ static void who_lets_no_grant_through_is_not_kept(void **state)
 	end();
 }
 
+/* A client far away, which has begun a call of its own, and takes a long reply as fast as the way lets it: it may send
+ * nothing more, and no GRANT may come between the parts of the reply. */
+static void who_takes_what_is_before_its_grant_has_a_minute(void **state)
+{
+	enum { LIMIT = 20, REPLY = 300000 };
+	const nsec_t delay = 4 * NSEC_PER_SEC;
+	const struct peer_spec longer = {.body = 200000, .reply = 24, .segs = 1};
+	struct setup s = setup_defaults(2, 1, 63);
+	struct raw *far = &w.raw;
+	const struct leg *leg;
+	uint32_t n = 0;
+
+	(void)state;
+	s.pairs = 2;
+	s.memory = 64 << 20;
+	s.max_payload = 4 << 20;
+	s.max_message = PROMISED;
+	s.credits = 40;
+	s.net.shares_receives = true;
+	s.upstream_versions = LEG_V1;
+	s.raw = s.raw_client = true;
+	world_new(&w, &s);
+	memnet_set_far(w.net, &w.pairs[0].gw_addr, delay);
+	world_connect_pair(&w, 1);
+	raw_connect(far, &w.pairs[0].gw_addr);
+	world_run(&w, 2 * delay + NSEC_PER_SEC);
+	raw_words(far, RAW_V2_PROPS(0x99, LIMIT));
+	world_run(&w, 3 * delay);
+	assert_int_equal(proxy_sessions(w.proxy), 2);
+	leg = &inside_session(w.proxy, 1)->client;
+	w.pairs[0].server.holds = true;
+	raw_words(far, 0x50, 2, LIMIT, 10, 0, 0, 0, 0, 0x50, 0, 2, 0x40000123, 1, 1, REPLY, 0, 0, 0,
+		  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	world_run(&w, 2 * delay);
+	while (n < PARTS) {
+		n++;
+		part(far, PROMISED - n * PART, LIMIT);
+	}
+	world_run(&w, 3 * delay);
+	assert_int_equal(leg->assembly_cap, PROMISED);
+	assert_int_equal(peer_release(&w.pairs[0].server, true), 1);
+	for (uint32_t more = 1; more <= 24; more++) {
+		part(far, PROMISED - ++n * PART, LIMIT + more);
+		world_run(&w, NSEC_PER_SEC / 2);
+	}
+	for (uint32_t left = leg->u.v2.credit.granted - leg->u.v2.credit.received; left > 0; left--)
+		part(far, PROMISED - ++n * PART, LIMIT + 24);
+	world_run(&w, delay - 3 * NSEC_PER_SEC / 2);
+	assert_true(peer_call(&w.pairs[1].client, &longer));
+	world_run(&w, 8 * NSEC_PER_SEC);
+	assert_true(leg_is_closed(leg));
+	assert_false(leg->closing); /* three looks, and one more */
+	assert_int_equal(w.pairs[1].client.done, 0);
+	/* Then all that it has credits for is taken, and nothing moves any more. */
+	world_run(&w, 12 * NSEC_PER_SEC);
+	assert_int_equal(proxy_sessions(w.proxy), 1);
+	assert_int_equal(w.pairs[1].client.done, 1);
+	world_quit(&w);
+	world_free(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +304,7 @@ int main(void)
 		cmocka_unit_test(beginnings_come_back),
 		cmocka_unit_test(alone_there_is_time),
 		cmocka_unit_test(who_lets_no_grant_through_is_not_kept),
+		cmocka_unit_test(who_takes_what_is_before_its_grant_has_a_minute),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
