@@ -219,12 +219,45 @@ static void a_drain_is_sliced(void **state)
 	end();
 }
 
+/* Which handle a reply may invalidate depends on all calls in flight: these are counted as they come and go, and none of
+ * them is looked at for it. */
+static void a_reply_looks_at_no_other_call(void **state)
+{
+	enum { CALLS = 4096, OWN = 0x1234, OTHERS = 0x77 };
+	static const struct rpc_traits traits = {.names_inv = false};
+	static const struct rpc_transport_ops ops = {.traits = &traits};
+	static struct rpc_transport t = {.ops = &ops, .peer = {.remote_inv = true}};
+	static struct leg leg = {.t = &t};
+	static struct session s;
+	static struct txn own, other;
+	struct list nowhere = {NULL, NULL};
+
+	(void)state;
+	s.txns = (struct list){&nowhere, &nowhere};
+	own.s = other.s = &s;
+	own.req = other.req = &leg;
+	own.in.nsegs = other.in.nsegs = 1;
+	own.in.segs[0].handle = OWN;
+	other.in.segs[0].handle = OTHERS;
+	txn_name(&own);
+	for (unsigned i = 0; i < CALLS; i++)
+		txn_name(&other);
+	assert_int_equal(txn_inv_handle(&own), OWN);
+	assert_int_equal(txn_inv_handle(&other), 0);
+	other.in.segs[0].handle = OWN;
+	txn_name(&other);
+	assert_int_equal(txn_inv_handle(&own), 0);
+	txn_unname(&other);
+	assert_int_equal(txn_inv_handle(&own), OWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_turn_does_not_look_at_the_crowd),
 		cmocka_unit_test(silent_ones_are_shown_out),
 		cmocka_unit_test(a_drain_is_sliced),
+		cmocka_unit_test(a_reply_looks_at_no_other_call),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
