@@ -10,8 +10,8 @@
  * connection of its own with one call, the NULL procedure of NFS, which needs no export and no rights; a server
  * that does not know the program says so, and serves.
  *
- * Of all workers one probes a route's servers. A probe that there is no memory, no place or no address for is no verdict. What a probe has is
- * of the memory for connections, as that of sessions is, but it makes nobody room.
+ * Of all workers one probes a route's servers. A probe that there is no memory, no place, no Receive or no address for
+ * is no verdict. What a probe has is of the memory for connections, as that of sessions is, but it makes nobody room.
  */
 #include <string.h>
 
@@ -77,6 +77,13 @@ static void conclude(struct probe *pr, bool answers, const char *why)
 			log_peer(LOG_LEVEL_WARN, "upstream.down", route,
 				 "route=%s server=%s why=\"probes: %s\"", route, server, why);
 	}
+	leg_close(&pr->leg, ERR_CLOSED, "probe over");
+}
+
+/* No verdict. */
+static void give_up(struct probe *pr)
+{
+	pr->is_over = true;
 	leg_close(&pr->leg, ERR_CLOSED, "probe over");
 }
 
@@ -229,7 +236,10 @@ static void on_time(struct timer *timer, nsec_t now)
 	}
 	leg_tick(&pr->leg, now);
 	if (now >= pr->end) {
-		conclude(pr, false, "no answer in time");
+		if (leg_is_behind(&pr->leg)) /* its answer may be here */
+			give_up(pr);
+		else
+			conclude(pr, false, "no answer in time");
 		pr->end = now + pr->rs->route->server.setup_timeout;
 	}
 	leg_next(&pr->leg, &out);

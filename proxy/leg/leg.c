@@ -188,6 +188,10 @@ void leg_tick(struct leg *leg, nsec_t now)
 		leg_close(leg, ERR_AGAIN, "no place for host authentication came free in time");
 		return;
 	}
+	if (leg_is_behind(leg)) { /* nor is that */
+		leg_close(leg, ERR_AGAIN, "no Receive for its first words came free in time");
+		return;
+	}
 	leg_close(leg, ERR_TIMEOUT,
 		  leg->state == LEG_CONNECTING	   ? "connection set-up took too long"
 		  : leg->t && leg_is_unproved(leg) ? "host authentication took too long"
@@ -290,7 +294,9 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 
 bool leg_is_behind(const struct leg *leg)
 {
-	return leg->stalled || leg_is_sated(leg) || recvs_are_out(leg->recvs);
+	/* Before it is connected it cannot have said anything. */
+	return leg->state != LEG_CONNECTING &&
+	       (leg->stalled || leg_is_sated(leg) || recvs_are_out(leg->recvs));
 }
 
 bool leg_keeps_many(const struct leg *leg)

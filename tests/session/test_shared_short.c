@@ -322,6 +322,33 @@ static void replies_need_receives_as_well(void **state)
 	end();
 }
 
+static struct raw crowd;
+
+static void crowd_run(unsigned seconds)
+{
+	for (unsigned i = 0; i < 20 * seconds; i++) {
+		raw_turn(&crowd);
+		world_run(&w, NSEC_PER_SEC / 20);
+	}
+}
+
+/* A crowd of clients of pair @i, whose server takes two calls, has all of them for half a minute: until it is ended. */
+static void run_out(unsigned i)
+{
+	raw_init(&crowd, w.net);
+	raw_connect(&crowd, &w.pairs[i].gw_addr);
+	crowd_run(1);
+	w.pairs[i].server.holds = true;
+	hold(pool()->most);
+	hoard_unwaited(&hoard, &w.proxy->arena);
+	for (unsigned n = 0; n < 60; n++) {
+		raw_words(&crowd, RAW_V1_CALL(0x700 + n));
+		raw_turn(&crowd);
+	}
+	crowd_run(1);
+	assert_true(recvs_are_out(pool()));
+}
+
 /* An answer that waits for a Receive of the gateway's is in time. */
 static void an_answer_that_waits_for_a_receive_is_in_time(void **state)
 {
@@ -330,29 +357,20 @@ static void an_answer_that_waits_for_a_receive_is_in_time(void **state)
 		struct setup s = little(1, v);
 
 		s.reply_timeout = 10 * NSEC_PER_SEC;
-		s.raw = s.raw_client = true;
 		s.net.shares_blindly = true;
 		begin(&s);
 		w.pairs[0].server.cfg.credits = 2;
-		connect_all();
-		raw_connect(&w.raw, &w.pairs[0].gw_addr);
+		world_connect_pair(&w, 1);
 		world_run(&w, NSEC_PER_SEC);
-		w.pairs[0].server.holds = w.pairs[1].server.holds = true;
+		w.pairs[1].server.holds = true;
 		assert_true(peer_call(&w.pairs[1].client, &plain));
-		world_run(&w, NSEC_PER_SEC);
-		hold(pool()->most);
-		hoard_unwaited(&hoard, &w.proxy->arena);
-		for (unsigned n = 0; n < 60; n++) {
-			raw_words(&w.raw, RAW_V1_CALL(0x700 + n));
-			raw_turn(&w.raw);
-		}
-		world_run(&w, NSEC_PER_SEC);
-		assert_int_equal(pool()->posted + pool()->free_count, 0);
+		run_out(0);
 		w.pairs[1].server.holds = false;
 		assert_int_equal(peer_release(&w.pairs[1].server, true), 1);
-		world_run(&w, 60 * NSEC_PER_SEC);
-		assert_true(w.raw.closed);
-		assert_int_equal(w.pairs[1].client.done, 2);
+		crowd_run(60);
+		assert_true(crowd.closed);
+		raw_fini(&crowd);
+		assert_int_equal(w.pairs[1].client.done, 1);
 		end();
 	}
 }
@@ -406,6 +424,55 @@ static void an_answer_behind_others_of_its_session_is_in_time(void **state)
 	}
 }
 
+/* A server of version 2 that answers what it is asked. */
+static void answer(struct raw *r, struct view in, void *arg)
+{
+	uint32_t xid = xdr_peek_u32(in.data), type = xdr_peek_u32(in.data + 12);
+
+	(void)arg;
+	if (type == 7) /* RDMA2_CONNPROP_FINAL */
+		raw_words(r, RAW_V2_PROPS(0x55, 20));
+	else if (type == 10) /* RDMA2_CALL_INLINE */
+		raw_words(r, RAW_V2_REPLY(xid, 20));
+}
+
+/* Nobody is down, or of version 1, because its first words wait for a Receive of the gateway's. */
+static void no_server_is_to_blame_for_want_of_receives(void **state)
+{
+	struct setup s = little(LEG_V1, LEG_V1_OR_V2);
+	struct servers_view view;
+	uint64_t probes;
+
+	(void)state;
+	s.raw = true;
+	s.net.shares_blindly = true;
+	s.upstream_versions = LEG_V1_OR_V2;
+	s.probes = 3 * NSEC_PER_SEC;
+	begin(&s);
+	w.raw.on_message = answer;
+	w.pairs[1].server.cfg.credits = 2;
+	world_run(&w, 10 * NSEC_PER_SEC);
+	servers_look(w.proxy->routes[0]->servers, &view);
+	probes = view.at[0].figures.probes;
+	assert_true(probes > 1);
+	run_out(1);
+	world_connect_pair(&w, 2);
+	crowd_run(15);
+	assert_true(recvs_are_out(pool()));
+	assert_true(w.pairs[2].client.closed); /* and may come again */
+	crowd_run(30);
+	assert_true(crowd.closed);
+	servers_look(w.proxy->routes[0]->servers, &view);
+	assert_int_equal(view.at[0].figures.probe_failures, 0);
+	assert_true(view.at[0].figures.probes > probes);
+	servers_look(w.proxy->routes[2]->servers, &view);
+	assert_int_equal(view.at[0].figures.failures, 0);
+	assert_int_equal(servers_v1_until(w.proxy->routes[2]->servers, 0), 0);
+	probes_end(w.proxy->routes[0]);
+	raw_fini(&crowd);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +486,7 @@ int main(void)
 		cmocka_unit_test(replies_need_receives_as_well),
 		cmocka_unit_test(an_answer_that_waits_for_a_receive_is_in_time),
 		cmocka_unit_test(an_answer_behind_others_of_its_session_is_in_time),
+		cmocka_unit_test(no_server_is_to_blame_for_want_of_receives),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
