@@ -92,7 +92,8 @@ struct txn {
 	nsec_t short_since;
 
 	/* txn_late.c */
-	struct timer late; /* let go then; armed from its start until the answer */
+	struct timer late; /* let go then; armed until the answer, from: */
+	nsec_t pulled;	   /* when all that its requester exposed was here; 0 not yet */
 	bool doubted;	   /* a report may have been about this form of it, or an older one */
 
 	/* txn_memory.c */
@@ -457,8 +458,8 @@ const char *txn_unjam(struct session_queue *q) WARN_UNUSED;
  * under way: if no answer follows, it was that. */
 void txn_doubt(struct txn *t);
 
-/** txn_await - @t was admitted: its answer is waited for from now on. */
-void txn_await(struct txn *t);
+/** txn_pulled - all that the requester of @t exposed is here: its answer is waited for, from the first time on. */
+void txn_pulled(struct txn *t);
 
 /* txn_ops.c: its Reads and Writes */
 

@@ -59,7 +59,6 @@ void txn_run(struct session_queue *q)
 		}
 		t->state = TXN_PULL;
 		t->admitted = q->s->proxy->now;
-		txn_await(t);
 		if (txn_ops_begin(t) && t->ops == 0)
 			txn_send_call(t);
 	}
@@ -186,6 +185,7 @@ void txn_blanked(struct txn *t)
 
 void txn_send_call(struct txn *t)
 {
+	txn_pulled(t);
 	txn_complete_call(t);
 	t->state = TXN_BLANK;
 	if (txn_blank(t))

@@ -3,14 +3,14 @@
  * Calls that get no answer. A procedure may have none (Call-only, draft-07 4.7), which only its
  * caller knows, or the responder has lost the call, or takes no more calls. Where the operator has
  * set a time (reply_timeout of the responder's end) a call is let go when that time has passed
- * since it was admitted, whether it could be sent or not:
+ * since all that its requester exposed was here, whether it could be sent or not:
  *
- *     PULL, CALL, WAIT --> FAILED: fenced, then its memory given back
+ *     CALL, WAIT --> FAILED: fenced, then its memory given back
  *
- * The requester is told nothing: of a call without a reply it expects nothing, and the gateway
- * invents no replies. An answer that comes yet is dropped by the transport, which knows the
- * XID (rpc/late.h); a Receive stays posted for it. RDMA into what was exposed for the call
- * ends the connection like any other use of a handle withdrawn.
+ * How long the requester takes to be read is no time of the responder's (session_watch.c sees to that). The requester is
+ * told nothing: of a call without a reply it expects nothing, and the gateway invents no replies. An answer
+ * that comes yet is dropped by the transport, which knows the XID (rpc/late.h); a Receive stays posted for it.
+ * RDMA into what was exposed for the call ends the connection like any other use of a handle withdrawn.
  *
  * In version 1 a call without an answer keeps its credit: "a Requester MUST NOT send
  * unacknowledged requests in excess of this granted limit" (RFC 8166 section 3.3.1). Where calls
@@ -35,7 +35,7 @@
 /* What reply_timeout leaves it; NSEC_NEVER: no limit, or it is over. */
 static nsec_t end_of_time(const struct txn *t)
 {
-	nsec_t patience = t->rsp->cfg->reply_timeout, end = t->admitted + patience;
+	nsec_t patience = t->rsp->cfg->reply_timeout, end = t->pulled + patience;
 
 	return patience && end > t->s->proxy->now ? end : NSEC_NEVER;
 }
@@ -43,6 +43,21 @@ static nsec_t end_of_time(const struct txn *t)
 static bool is_overdue(const struct txn *t)
 {
 	return t->rsp->cfg->reply_timeout && end_of_time(t) == NSEC_NEVER;
+}
+
+static void await_answer(struct txn *t)
+{
+	nsec_t patience = t->rsp->cfg->reply_timeout, end;
+
+	if (t->doubted && (!patience || patience > SESSION_PATIENCE))
+		patience = SESSION_PATIENCE;
+	if (!patience)
+		return;
+	end = t->s->proxy->now + patience;
+	/* One that was sent has all of it for its answer: the doubt may be wrong. */
+	if (t->doubted && t->state != TXN_WAIT)
+		end = nsec_min(end, end_of_time(t));
+	timer_arm(&t->s->proxy->timers, &t->late, end);
 }
 
 static void on_late(struct timer *timer, nsec_t now)
@@ -66,7 +81,7 @@ static void on_late(struct timer *timer, nsec_t now)
 	/* Where what the responder says has to wait here, the answer may be among it. A doubt that comes while another form of
 	 * the call cannot be sent leaves the call the time it has. */
 	if (leg_is_behind(t->rsp) || (t->doubted && !is_overdue(t)) || !txn_let_go(t))
-		txn_await(t);
+		await_answer(t);
 }
 
 static bool waits_for_credit(const struct leg *rsp)
@@ -124,25 +139,19 @@ void txn_late_init(struct txn *t)
 	timer_init(&t->late, on_late);
 }
 
-void txn_doubt(struct txn *t)
+void txn_pulled(struct txn *t)
 {
-	if (t->doubted || t->replied || t->state == TXN_FAILED)
+	if (t->pulled)
 		return;
-	t->doubted = true;
-	txn_await(t);
+	t->pulled = t->s->proxy->now ? t->s->proxy->now : 1;
+	await_answer(t);
 }
 
-void txn_await(struct txn *t)
+/* What was never formed is none that a report can be about. */
+void txn_doubt(struct txn *t)
 {
-	nsec_t patience = t->rsp->cfg->reply_timeout, end;
-
-	if (t->doubted && (!patience || patience > SESSION_PATIENCE))
-		patience = SESSION_PATIENCE;
-	if (!patience)
+	if (t->doubted || t->replied || !t->pulled || t->state == TXN_FAILED)
 		return;
-	end = t->s->proxy->now + patience;
-	/* One that was sent has all of it for its answer: the doubt may be wrong. */
-	if (t->doubted && t->state != TXN_WAIT)
-		end = nsec_min(end, end_of_time(t));
-	timer_arm(&t->s->proxy->timers, &t->late, end);
+	t->doubted = true;
+	await_answer(t);
 }

@@ -284,6 +284,37 @@ static void time_counts_from_admission(void **state)
 	world_free(&w);
 }
 
+/* Nor is that which its client takes to be read. */
+static void time_of_the_requester_is_not_the_responders(void **state)
+{
+	const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
+	const struct peer_spec write = {
+		.body = 128, .reply = 24, .segs = 1, .nreads = 1, .reads = {300000}};
+	const nsec_t delay = 4 * NSEC_PER_SEC;
+
+	(void)state;
+	for (unsigned v = LEG_V1; v <= LEG_V2_EARLY; v *= 2) {
+		struct setup s = setup_defaults(v, v, 74 + v);
+		struct peer *client = &w.pairs[0].client;
+
+		s.reply_timeout = 6 * NSEC_PER_SEC;
+		world_new(&w, &s);
+		memnet_set_far(w.net, &w.pairs[0].gw_addr, delay);
+		world_connect_pair(&w, 0);
+		while (!client->open)
+			world_run(&w, NSEC_PER_SEC);
+		assert_true(peer_call(client, &plain));
+		world_run(&w, 4 * delay);
+		assert_int_equal(client->done, 1);
+		assert_true(peer_call(client, &write)); /* a Read takes there and back */
+		world_run(&w, 6 * delay);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+		assert_int_equal(client->done, 2);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +326,7 @@ int main(void)
 		cmocka_unit_test(reads_keep_to_a_rate),
 		cmocka_unit_test(unsent_calls_are_let_go),
 		cmocka_unit_test(time_counts_from_admission),
+		cmocka_unit_test(time_of_the_requester_is_not_the_responders),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
