@@ -7,10 +7,11 @@
  *
  *     CALL, WAIT --> FAILED: fenced, then its memory given back
  *
- * How long the requester takes to be read is no time of the responder's (session_watch.c sees to that). The requester is
- * told nothing: of a call without a reply it expects nothing, and the gateway invents no replies. An answer
- * that comes yet is dropped by the transport, which knows the XID (rpc/late.h); a Receive stays posted for it.
- * RDMA into what was exposed for the call ends the connection like any other use of a handle withdrawn.
+ * How long the requester takes to be read is no time of the responder's, and a reply that has begun to
+ * come is in time (session_watch.c sees to both). The requester is told nothing: of a call without a reply it
+ * expects nothing, and the gateway invents no replies. An answer that comes yet is dropped by the
+ * transport, which knows the XID (rpc/late.h); a Receive stays posted for it. RDMA into what was exposed
+ * for the call ends the connection like any other use of a handle withdrawn.
  *
  * In version 1 a call without an answer keeps its credit: "a Requester MUST NOT send
  * unacknowledged requests in excess of this granted limit" (RFC 8166 section 3.3.1). Where calls
@@ -60,6 +61,12 @@ static void await_answer(struct txn *t)
 	timer_arm(&t->s->proxy->timers, &t->late, end);
 }
 
+/* Where what the responder says has to wait here the answer may be among it. */
+static bool may_be_answered(const struct txn *t)
+{
+	return leg_is_behind(t->rsp) || leg_hears(t->rsp, t->in.xid);
+}
+
 static void on_late(struct timer *timer, nsec_t now)
 {
 	struct txn *t = container_of(timer, struct txn, late);
@@ -73,14 +80,13 @@ static void on_late(struct timer *timer, nsec_t now)
 		session_touch(t->s);
 		return;
 	}
-	if (t->doubted && t->state == TXN_WAIT && !leg_is_behind(t->rsp)) {
+	if (t->doubted && t->state == TXN_WAIT && !may_be_answered(t)) {
 		leg_forget(t->rsp, t->in.xid);
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
-	/* Where what the responder says has to wait here, the answer may be among it. A doubt that comes while another form of
-	 * the call cannot be sent leaves the call the time it has. */
-	if (leg_is_behind(t->rsp) || (t->doubted && !is_overdue(t)) || !txn_let_go(t))
+	/* A doubt that comes while another form of the call cannot be sent leaves the call the time it has. */
+	if (may_be_answered(t) || (t->doubted && !is_overdue(t)) || !txn_let_go(t))
 		await_answer(t);
 }
 
@@ -114,7 +120,7 @@ bool txn_is_jammed(const struct session_queue *q)
 static bool may_be_call_only(const struct txn *t)
 {
 	return t->state == TXN_WAIT && !t->replied && t->in.nreads == 0 && t->in.nwrites == 0 &&
-	       !t->in.has_reply && !t->in.has_body_chunk;
+	       !t->in.has_reply && !t->in.has_body_chunk && !leg_hears(t->rsp, t->in.xid);
 }
 
 const char *txn_unjam(struct session_queue *q)

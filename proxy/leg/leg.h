@@ -185,6 +185,7 @@ struct leg {
 	uint8_t *assembly;				     /* continued message in progress */
 	uint32_t assembly_len, assembly_cap, assembly_total; /* cap: of the block so far */
 	enum buf_purpose assembly_purpose;
+	uint32_t assembly_xid;
 	uint32_t begun; /* continued messages so far, and times that one went on after a stall */
 	uint64_t parts; /* octets of them, taken so far */
 	uint32_t invalidated; /* by parts of the one in progress */
@@ -252,6 +253,12 @@ static inline bool leg_is_sated(const struct leg *leg)
 
 /** leg_is_behind - what its peer said may be here and wait: for memory of the gateway's, or for one of its Receives. */
 bool leg_is_behind(const struct leg *leg);
+
+/** leg_hears - a reply to call @xid has begun to come, and goes on. */
+static inline bool leg_hears(const struct leg *leg, uint32_t xid)
+{
+	return leg->assembly && leg->assembly_purpose == BUF_ASSEMBLY && leg->assembly_xid == xid;
+}
 
 /** leg_keeps_many - half as many as that, or few are left for all: what can do without its Receive should. */
 bool leg_keeps_many(const struct leg *leg);

@@ -56,6 +56,7 @@ static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *r
 	struct view part = rx->msg->body[0];
 	uint32_t total = (uint32_t)part.len + rx->remaining;
 
+	leg->assembly_xid = rx->msg->xid;
 	if (rx->first && leg->role == RPC_INITIATOR && rx->msg->dir == RPC_CALL)
 		leg_begin_reverse_call(leg, rx->msg->xid, total);
 	else if (rx->first)

@@ -315,6 +315,34 @@ static void time_of_the_requester_is_not_the_responders(void **state)
 	}
 }
 
+/* What has begun to be answered is in time: the rest of its reply keeps to a rate of its own. */
+static void a_reply_that_has_begun_is_in_time(void **state)
+{
+	const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
+	const struct peer_spec longer = {.body = 128, .reply = 200000, .segs = 1};
+	const nsec_t delay = 2 * NSEC_PER_SEC;
+	struct setup s = setup_defaults(LEG_V2, LEG_V2, 81);
+	struct peer *client = &w.pairs[0].client;
+
+	(void)state;
+	s.credits = 8;
+	s.reply_timeout = 15 * NSEC_PER_SEC;
+	world_new(&w, &s);
+	memnet_set_far(w.net, &w.pairs[0].server_addr, delay);
+	world_connect_pair(&w, 0);
+	while (!client->open)
+		world_run(&w, NSEC_PER_SEC);
+	assert_true(peer_call(client, &plain));
+	world_run(&w, 4 * delay);
+	assert_int_equal(client->done, 1);
+	assert_true(peer_call(client, &longer));
+	world_run(&w, 60 * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	assert_int_equal(client->done, 2);
+	world_quit(&w);
+	world_free(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +355,7 @@ int main(void)
 		cmocka_unit_test(unsent_calls_are_let_go),
 		cmocka_unit_test(time_counts_from_admission),
 		cmocka_unit_test(time_of_the_requester_is_not_the_responders),
+		cmocka_unit_test(a_reply_that_has_begun_is_in_time),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
