@@ -60,6 +60,9 @@ enum nfs4_op {
 	OP_CLONE = 71,
 };
 
+/* Of a COMPOUND: no client sends so many, and what is beyond costs no time here. */
+enum { NFS4_OPERATIONS = 64 };
+
 /**
  * nfs_skip_auth - step over a call's header, credential and verifier, to its arguments
  * @wrapped: they, and the results, are inside RPCSEC_GSS (RFC 2203 5.3.3.4)

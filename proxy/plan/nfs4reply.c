@@ -24,8 +24,7 @@ enum {
 	OPEN = STATEID + CHANGE_INFO + 4 + BITMAP + DELEGATION,
 	COUNTED = 4 + 4, /* READ: eof, count */
 	DIRLIST = VERIFIER + 4 + 4,
-	RESOP = 4 + 4,	     /* operation, status */
-	OPERATIONS_MAX = 64, /* no client sends so many; what is beyond costs no time here */
+	RESOP = 4 + 4, /* operation, status */
 };
 
 /* struct walk - the operations of a call as they are stepped over. */
@@ -352,7 +351,7 @@ uint64_t nfs4_results_max(const struct xdr_in *args, const uint8_t *stream,
 	w.max = 4 + 4 + tag + xdr_pad(tag) + 4; /* status, tag, count */
 	xdr_skip(&w.x, 4);			/* minorversion */
 	n = xdr_get_u32(&w.x);
-	if (w.x.failed || n > OPERATIONS_MAX)
+	if (w.x.failed || n > NFS4_OPERATIONS)
 		return 0;
 	while (n-- > 0)
 		if (!nfs4_step(&w))

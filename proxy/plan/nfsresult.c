@@ -136,7 +136,7 @@ static int check_nfs4(struct walk *w)
 	xdr_skip(&w->x, 4); /* status: that of the last operation */
 	xdr_get_opaque(&w->x, UINT32_MAX);
 	n = xdr_get_u32(&w->x);
-	while (n-- > 0 && more == 1 && !w->x.failed) {
+	for (unsigned i = 0; i < n && i < NFS4_OPERATIONS && more == 1 && !w->x.failed; i++) {
 		uint32_t op = xdr_get_u32(&w->x);
 
 		if (xdr_get_u32(&w->x) != 0)

@@ -227,9 +227,27 @@ static void only_some_procedures_return_write_chunks(void **state)
 		assert_int_equal(nfs_returns_chunks(&h), h.proc > 0);
 }
 
+/* Whatever a server returns takes no longer to be looked at than an honest COMPOUND of the longest kind. */
+static void what_is_beyond_any_compound_is_not_looked_at(void **state)
+{
+	uint32_t placed[1] = {100};
+
+	(void)state;
+	for (unsigned ops = NFS4_OPERATIONS - 1; ops <= NFS4_OPERATIONS; ops++) {
+		begin();
+		put(3, 0u, 0u, 1000000u); /* no tag */
+		for (unsigned i = 0; i < ops; i++)
+			put(2, PUTFH, 0u);
+		put(4, READ, 0u, 1u, 50u); /* not what was placed */
+		assert_int_equal(nfs_result_check(NFS_READS_4, end(), placed, 1),
+				 ops < NFS4_OPERATIONS ? ERR_XDR : 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_beyond_any_compound_is_not_looked_at),
 		cmocka_unit_test(lengths_are_those_of_the_data),
 		cmocka_unit_test(data_in_the_stream_are_whole),
 		cmocka_unit_test(a_cut_compound_is_seen),
