@@ -59,7 +59,8 @@
  *   of what is left waits, alone, until there is more, or it keeps fewer (fabric_may_keep()). So a
  *   crowd that keeps what it was sent uses up none of the others'. All octets of a stream wait then, and
  *   what they keep may be waiting for these, as answers to Reads are: a SATED event tells, for the user to
- *   give back what it can.
+ *   give back what it can. One after the other those have of the last part in FABRIC_SPARE until they are
+ *   through, so that many who wait so are not waiting for each other.
  * - Nothing of them comes back with a connection: what it received and was not polled stays
  *   posted. One that comes back without a message (its device is gone, or quiet times need it no
  *   more) is a RECV event with ERR_FLUSHED and no .conn.
@@ -208,9 +209,10 @@ struct fabric {
 	uint32_t receives_left; /* the user's: so many more than are posted it could post ... */
 	uint32_t receives_most; /* ... of so many in all */
 	bool shares_out;	/* connections that keep many Receives wait: fabric_may_keep() */
-	bool remote_inv;	/* every connection's handles can be invalidated remotely */
-	bool tells_written;	/* withdrawals tell what was written */
-	size_t conn_bytes;	/* of heap that each connection takes for its life */
+	bool in_want; /* ... and some of them cannot get on before others give theirs back, of which too few are left */
+	bool remote_inv;    /* every connection's handles can be invalidated remotely */
+	bool tells_written; /* withdrawals tell what was written */
+	size_t conn_bytes;  /* of heap that each connection takes for its life */
 	bool fuller; /* the user's: other instances that share a listener are to accept instead, if the
 		      * provider has a say in that */
 	bool pins; /* a device uses registered memory by its pages: they must stay */
@@ -225,12 +227,18 @@ struct fabric_conn {
 	uint32_t handles_live; /* exposures the peer can reach, for statistics and leak tests */
 	uint32_t
 		kept; /* the user's: shared Receives whose messages it was told, and has not done with */
-	bool waits; /* for fewer of them: fabric_gave_back() */
+	bool waits;  /* for fewer of them: fabric_gave_back() */
+	bool behind; /* the user's, while it waits: it posts no Reads, whose answers would be behind that. Cleared when it
+		      * goes on */
 };
 
-/* A connection keeps at most one part of so many of the shared Receives that are left; it may have more while it waits
- * for answers to Reads, which may be behind its next message, down to one part of so many of all. */
-enum { FABRIC_SHARE = 8, FABRIC_SPARE = 4 };
+/*
+ * A connection keeps at most one part in FABRIC_SHARE of the shared Receives that are left; it may have more while it waits
+ * for answers to Reads, which may be behind its next message, down to one part in FABRIC_READS of all. Of the last part in
+ * FABRIC_SPARE one at a time of those whose Reads are behind, or would be, has its next messages, and who keeps none; of
+ * the last in FABRIC_LAST these alone.
+ */
+enum { FABRIC_SHARE = 8, FABRIC_READS = 2, FABRIC_SPARE = 4, FABRIC_LAST = 32 };
 
 /*
  * The verbs of the contract. Thin by intent: a provider is its ops table.
@@ -334,11 +342,11 @@ static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *ow
 	return err;
 }
 
-/** fabric_may_keep - whether who keeps @kept of the shared Receives may have one more while @left are; who
+/** fabric_may_keep - whether who keeps @kept of the shared Receives may have one more while @left of @most are; who
  * keeps none always may. */
-static inline bool fabric_may_keep(uint32_t kept, uint64_t left)
+static inline bool fabric_may_keep(uint32_t kept, uint64_t left, uint32_t most)
 {
-	return kept <= left / FABRIC_SHARE;
+	return kept == 0 || (kept <= left / FABRIC_SHARE && left > most / FABRIC_SPARE);
 }
 
 /** fabric_gave_back - the user has done with the message of a shared Receive, .kept by then. */

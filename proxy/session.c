@@ -252,6 +252,8 @@ static void set_grants(struct session *s)
 void session_pump(struct session *s)
 {
 	if (s->state == SESSION_OPEN) {
+		txn_resume(&s->reverse);
+		txn_resume(&s->forward);
 		txn_run(&s->reverse);
 		txn_run(&s->forward);
 		set_grants(s);

@@ -2,9 +2,10 @@
 /*
  * Shared Receives that run out. When few are left calls that wait are set aside, while there is memory for that. Others
  * keep theirs until they have what they wait for, and what would free that may need a Receive. A crowd whose server
- * hangs has as many as it likes that way, over devices, which give them to whoever comes. So, every TRIM_INTERVAL while
- * they are scarce (recvs_are_scarce()), it is seen who sits on them: what a leg held the last time and holds yet. That
- * others, or its own next messages, move is no merit of these.
+ * hangs has as many as it likes that way, over devices, which give them to whoever comes; elsewhere many may keep so many
+ * that there are none for those who cannot get on without (.in_want). So, every TRIM_INTERVAL while they are scarce
+ * (recvs_are_scarce()), it is seen who sits on them: what a leg held the last time and holds yet. That others, or its own
+ * next messages, move is no merit of these.
  *
  * Where such are most of those held, two times in a row, the route that has most of them gives a quarter of all
  * back: sessions of it end that sit on no less than its others do. If the rest of the crowd takes these as well, twice

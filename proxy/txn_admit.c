@@ -10,6 +10,9 @@
  * slows the client down; a server's are set aside. So are a client's where Receives are shared and
  * few are left, for all replies need some of these.
  *
+ * Where what the requester says next waits for a Receive, the data of a call are behind that. Such a call does not begin,
+ * or those whose data cannot come would have the memory that others need for getting on (leg_data_are_behind()).
+ *
  * Nothing here ends or starts a call: txn.c does, as it is told.
  */
 #include <string.h>
@@ -86,6 +89,8 @@ enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)
 	if (list_is_empty(&q->waiting) || quota_is_waiting(&q->quota))
 		return TXN_WAITS;
 	*t = list_first(&q->waiting, struct txn, wait_link);
+	if (leg_data_are_behind((*t)->req, &(*t)->in)) /* its next message brings it back */
+		return TXN_WAITS;
 	return try_start(*t);
 }
 

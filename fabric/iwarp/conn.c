@@ -74,6 +74,8 @@ static void close_socket(struct iwarp_conn *c)
 	list_del(&c->dirty);
 	list_del(&c->resting);
 	list_del(&c->starved);
+	if (c->iw->favoured == c)
+		c->iw->favoured = NULL;
 	list_del(&c->inside);
 	list_del(&c->probe);
 	if (!list_is_empty(&c->setup) && c->state == IWARP_REJECTED)

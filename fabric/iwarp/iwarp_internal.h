@@ -53,7 +53,12 @@ struct iwarp {
 	struct list starved; /* a message waits for a shared Receive; the longest waiting first */
 	struct list
 		sated; /* ... for its connection to keep fewer of them, or for more to be left */
-	uint32_t sated_least; /* none of these keeps fewer */
+	struct iwarp_conn *favoured; /* may have of the last ones, or NULL: lines.c */
+	struct {
+		unsigned looks, idle; /* at it; since it last got on */
+		uint32_t reads;	      /* of its Reads, when those out when it began are answered */
+		uint32_t done, kept;  /* of its Reads, and the least it kept, when last looked at */
+	} favour;
 	struct list inside;   /* a message that was begun has a shared Receive */
 	struct list probes;   /* may have missed the end of the stream */
 	struct list setups;   /* IWARP_AWAITING, oldest first */
@@ -240,6 +245,9 @@ void lines_gave_back(struct fabric_conn *c);
 
 /** lines_look - at regular times: where there came to be more, those they are enough for try again. */
 void lines_look(struct iwarp *iw);
+
+/** lines_turn - likewise with each flush, of a few of them. */
+void lines_turn(struct iwarp *iw);
 
 /* listen.c */
 int listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;

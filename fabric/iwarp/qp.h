@@ -192,10 +192,12 @@ struct qp {
 	struct recvq *recvq; /* of all; NULL: its own */
 	const uint32_t *
 		kept; /* of those, by the user: borrowed, set after qp_init(); NULL: nobody counts */
+	bool is_favoured;	/* it may have more of those: lines.c */
 	struct qp_recv *shared; /* of all: what the message under way goes into */
 	struct table ops;
-	uint32_t reads; /* posted, and not completed */
-	uint32_t *orq;	/* ops whose Read Request went out */
+	uint32_t reads;	     /* posted, and not completed */
+	uint32_t reads_done; /* since ever */
+	uint32_t *orq;	     /* ops whose Read Request went out */
 	uint32_t orq_head, orq_count;
 	struct qp_response *irq;
 	uint32_t irq_head, irq_count;

@@ -23,9 +23,11 @@ uint32_t qp_keeps(const struct qp *qp)
 bool qp_may_keep(const struct qp *qp)
 {
 	uint64_t left = recvq_left(qp->recvq);
+	uint32_t most = qp->recvq->most;
 
-	return fabric_may_keep(qp_keeps(qp), left) ||
-	       (qp->reads && left > qp->recvq->most / FABRIC_SPARE);
+	return fabric_may_keep(qp_keeps(qp), left, most) ||
+	       (qp->reads && left > most / FABRIC_READS) ||
+	       (qp->is_favoured && left > most / FABRIC_LAST);
 }
 
 struct qp_recv *qp_receive(struct qp *qp)
@@ -70,6 +72,7 @@ void qp_complete_op(struct qp *qp, uint32_t op, int status)
 	struct qp_op *o = qp_op(qp, op);
 
 	qp->reads -= o->type == FABRIC_EV_READ;
+	qp->reads_done += o->type == FABRIC_EV_READ;
 	if (o->type == FABRIC_EV_READ && qp_is_bulk(o->len))
 		qp->rx.bulk_reads--;
 	o->end.ref = op;

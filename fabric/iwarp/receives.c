@@ -110,10 +110,12 @@ void receives_press(struct timer *timer, nsec_t now)
 /* Each takes what it needs of the Receives there are; who finds too few is last in line again. */
 void receives_feed(struct iwarp *iw)
 {
-	struct list *last = iw->starved.prev, *item = NULL;
+	struct list *last, *item = NULL;
 
 	iw->recvq.left = iw->base.receives_left;
 	iw->recvq.most = iw->base.receives_most;
+	lines_turn(iw);
+	last = iw->starved.prev;
 	while (iw->recvq.posted && item != last && (item = list_pop(&iw->starved)))
 		stream_resume(container_of(item, struct iwarp_conn, starved));
 }

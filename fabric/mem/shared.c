@@ -112,9 +112,11 @@ static bool may_keep(const struct mem_conn *c)
 {
 	const struct fabric *f = c->base.fabric;
 
+	uint64_t left = (uint64_t)f->receives_left + mem_conn_fabric(c)->share.queued;
+
 	return !f->shares_out ||
-	       fabric_may_keep(c->base.kept + c->unpolled,
-			       (uint64_t)f->receives_left + mem_conn_fabric(c)->share.queued);
+	       fabric_may_keep(c->base.kept + c->unpolled, left, f->receives_most) ||
+	       (c->base.behind && left > f->receives_most / FABRIC_LAST);
 }
 
 /* Whether there is a Receive for a message to @c. */
@@ -138,6 +140,7 @@ static void note_whether_it_waits(struct mem_conn *c)
 	bool waited = c->base.waits;
 
 	c->base.waits = !list_is_empty(&c->backlog) && next_is_send(c) && !may_keep(c);
+	c->base.behind &= c->base.waits;
 	if (!c->base.waits || waited || !list_is_empty(&c->sated.link))
 		return;
 	c->sated.ev.type = FABRIC_EV_SATED;

@@ -303,8 +303,17 @@ bool leg_keeps_many(const struct leg *leg)
 {
 	const struct recvs *r = leg->recvs;
 
-	return r && (recvs_tight(r) || (leg->conn && r->fabric->shares_out &&
-					!fabric_may_keep(2 * leg->conn->kept, recvs_left(r))));
+	return r &&
+	       (recvs_tight(r) || (leg->conn && r->fabric->shares_out &&
+				   !fabric_may_keep(2 * leg->conn->kept, recvs_left(r), r->most)));
+}
+
+bool leg_data_are_behind(struct leg *leg, const struct rpc_msg *call)
+{
+	if (!leg_is_sated(leg) || (call->nreads == 0 && !call->has_body_chunk))
+		return false;
+	leg->conn->behind = true;
+	return true;
 }
 
 void leg_next(struct leg *leg, struct leg_out *out)

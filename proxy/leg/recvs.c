@@ -211,5 +211,7 @@ bool recvs_are_out(const struct recvs *r)
 
 bool recvs_are_scarce(const struct recvs *r)
 {
-	return r->fabric->shares_out ? recvs_are_out(r) : recvs_tight(r);
+	if (!r->fabric->shares_out)
+		return recvs_tight(r);
+	return r->fabric->in_want || recvs_are_out(r);
 }

@@ -126,7 +126,7 @@ static inline bool recvs_tight(const struct recvs *r)
  * many at once and a part is left to others, where that is less. */
 static inline uint32_t recvs_part(const struct recvs *r, uint32_t n, uint32_t grant)
 {
-	uint32_t most = r ? r->most - r->most / FABRIC_SPARE : UINT32_MAX;
+	uint32_t most = r ? r->most - r->most / FABRIC_READS : UINT32_MAX;
 
 	if (r && n <= r->busy)
 		n = r->busy + 1;
@@ -145,8 +145,8 @@ void recvs_trim(struct recvs *r);
 /** recvs_are_out - none is posted, nor to be had: whatever peers say waits. @r may be NULL, as above. */
 bool recvs_are_out(const struct recvs *r);
 
-/** recvs_are_scarce - whoever needs one may wait for somebody else to give one back: none is left, or,
- * where the fabric does not share them out, few are. */
+/** recvs_are_scarce - whoever needs one may wait for somebody else to give one back: none is left, or none for those whom
+ * the fabric keeps from getting on; or, where it does not share them out, few are. */
 bool recvs_are_scarce(const struct recvs *r);
 
 #endif

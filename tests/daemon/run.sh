@@ -272,10 +272,12 @@ case_writers() {
     sed -i 's/^workers = 2/workers = 1/; s/"256M"/"32M"/' "$CONF"
     start_server
     gateway
-    for n in 4 8 12; do
-        client --version 1 --op write --size 4096 --depth 64 --connections $n --count 3000 --json >"$DIR/out" 2>&1 ||
-            fail "$n clients"
-        says '"errors": 0'
+    for version in 1 2; do
+        for n in 4 8 12 24 60; do
+            client --version $version --op write --size 4096 --depth 64 --connections $n --count 3000 --json \
+                >"$DIR/out" 2>&1 || fail "$n clients of version $version"
+            says '"errors": 0'
+        done
     done
     stop 0 3
 }

@@ -67,6 +67,8 @@ void sock_pair_step(struct sock_pair *p)
 			memcpy(p->private_data, ev.private_data.data, ev.private_data.len);
 			p->private_len = ev.private_data.len;
 		}
+		if (ev.type == FABRIC_EV_RECV && p->keeps && ev.conn)
+			ev.conn->kept++;
 		if (ev.type == FABRIC_EV_REQUEST)
 			answer_request(p, ev.conn);
 	}

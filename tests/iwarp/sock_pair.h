@@ -21,6 +21,7 @@ struct sock_pair {
 	size_t private_len;
 	int wait_ms;	   /* longest wait of a step */
 	int reject;	   /* refuse incoming connections */
+	bool keeps;	   /* what is received is kept: fabric_conn.kept counts it */
 	unsigned requests; /* that came */
 	/* called for an incoming connection before it is accepted */
 	void (*before_accept)(struct sock_pair *p, struct fabric_conn *c);

@@ -51,15 +51,25 @@ static unsigned told(const struct peer *p)
 	return sock_pair_count(&pair, p->conn, FABRIC_EV_RECV);
 }
 
-/* What the greedy one was sent is kept, but for those @given back. */
-static unsigned given;
-
 static void steps(unsigned n)
 {
-	while (n-- > 0) {
+	while (n-- > 0)
 		sock_pair_step(&pair);
-		greedy.conn->kept = told(&greedy) - given;
-	}
+}
+
+/* For longer than one is favoured. */
+static void steps_for_a_while(void)
+{
+	nsec_t end = poll_loop_now() + 2 * NSEC_PER_SEC;
+
+	while (poll_loop_now() < end)
+		sock_pair_step(&pair);
+}
+
+static void calls(struct peer *p)
+{
+	for (unsigned i = 0; i < CALLS; i++)
+		say(p);
 }
 
 /* All but one part in FABRIC_SHARE of what is left, and nothing more could be posted. */
@@ -72,13 +82,12 @@ static void start(void)
 	pair.wait_ms = 10;
 	assert_int_equal(fabric_share_receives(pair.f, LEN, &pair), 0);
 	pair.f->receives_left = 0;
+	pair.keeps = true;
 	peer_open(&greedy);
 	peer_open(&modest);
 	for (unsigned i = 0; i < RECVS; i++)
 		assert_int_equal(fabric_post_shared(pair.f, recvs[i], recvs[i]), 0);
-	for (unsigned i = 0; i < CALLS; i++)
-		say(&greedy);
-	given = 0;
+	calls(&greedy);
 	steps(50);
 	assert_int_equal(told(&greedy), 2);
 	assert_true(greedy.conn->waits);
@@ -108,7 +117,6 @@ static void who_gives_back_goes_on(void **state)
 	(void)state;
 	start();
 	fabric_gave_back(greedy.conn);
-	given++;
 	steps(50);
 	assert_int_equal(told(&greedy), 3);
 	end();
@@ -128,7 +136,7 @@ static void who_keeps_none_has_the_last(void **state)
 {
 	(void)state;
 	start();
-	for (; modest.sent < RECVS - 2; modest.conn->kept = 0) {
+	for (; modest.sent < RECVS - 2; fabric_gave_back(modest.conn)) {
 		say(&modest);
 		sock_pair_wait(&pair, modest.conn, FABRIC_EV_RECV, modest.sent);
 	}
@@ -150,6 +158,70 @@ static void it_may_end_while_it_waits(void **state)
 	end();
 }
 
+/* --- where the last of all are for those whose Reads are behind, one of them at a time --- */
+
+static void read_of(struct peer *p)
+{
+	static uint8_t sink[64];
+	const struct segment seg = {1, sizeof(sink), 0};
+
+	assert_int_equal(fabric_read(p->conn, sink, &seg, sink), 0);
+}
+
+/* Few are left of so many that nobody has more for his Reads; the other one keeps some, too. */
+static void start_with_few(void)
+{
+	start();
+	pair.f->receives_most = RECVS * FABRIC_SPARE;
+	calls(&modest);
+	steps(50);
+	assert_true(modest.conn->waits);
+	assert_in_range(told(&modest), 1, 2);
+}
+
+static void reads_are_answered_one_after_the_other(void **state)
+{
+	(void)state;
+	start_with_few();
+	read_of(&greedy);
+	read_of(&modest);
+	steps(30);
+	assert_true((told(&greedy) == CALLS) != (told(&modest) == CALLS));
+	/* It answers none: the other's turn. */
+	steps_for_a_while();
+	assert_int_equal(told(&greedy), CALLS);
+	assert_int_equal(told(&modest), CALLS);
+	end();
+}
+
+static void who_waits_with_his_reads_has_his_turn(void **state)
+{
+	(void)state;
+	start_with_few();
+	modest.conn->behind = true;
+	steps_for_a_while();
+	assert_int_equal(told(&modest), CALLS);
+	assert_false(modest.conn->behind);
+	assert_int_equal(told(&greedy), 2);
+	end();
+}
+
+static void the_very_last_are_for_who_keeps_none(void **state)
+{
+	(void)state;
+	start_with_few();
+	pair.f->receives_most = RECVS * FABRIC_LAST;
+	read_of(&greedy);
+	steps_for_a_while();
+	assert_int_equal(told(&greedy), 2);
+	assert_true(pair.f->in_want);
+	pair.f->receives_left = 100 * FABRIC_SHARE;
+	steps_for_a_while();
+	assert_int_equal(told(&greedy), CALLS);
+	assert_false(pair.f->in_want);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +230,9 @@ int main(void)
 		cmocka_unit_test(where_more_are_left_it_goes_on),
 		cmocka_unit_test(who_keeps_none_has_the_last),
 		cmocka_unit_test(it_may_end_while_it_waits),
+		cmocka_unit_test(reads_are_answered_one_after_the_other),
+		cmocka_unit_test(who_waits_with_his_reads_has_his_turn),
+		cmocka_unit_test(the_very_last_are_for_who_keeps_none),
 	};
 
 	return cmocka_run_group_tests_name("iwarp_sated", tests, NULL, NULL);
