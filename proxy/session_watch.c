@@ -63,10 +63,17 @@ static void watch_look(struct session *s, struct session_watch *w, enum watch_tu
 		timer_arm(&s->proxy->timers, &s->patience, w->until);
 }
 
-static void look_at_flow(struct session *s, struct session_flow *f)
+/* What it is asked for may be here, behind a message that waits for a Receive. */
+static enum watch_turn turn_of_flow(const struct leg *leg, const struct session_flow *f)
 {
-	watch_look(s, &f->watch, f->posted ? WATCH_OWED : WATCH_NOTHING, f->moved,
-		   SESSION_PATIENCE);
+	if (!f->posted)
+		return WATCH_NOTHING;
+	return leg_is_sated(leg) ? WATCH_PAUSED : WATCH_OWED;
+}
+
+static void look_at_flow(struct session *s, const struct leg *leg, struct session_flow *f)
+{
+	watch_look(s, &f->watch, turn_of_flow(leg, f), f->moved, SESSION_PATIENCE);
 }
 
 /* Without credit, without memory of the gateway's, or a Receive, a peer cannot go on with its message. */
@@ -100,8 +107,8 @@ static void look_at_leg(struct session *s, struct leg *leg, struct session_ops *
 		return;
 	watch_look(s, &ops->sends, turn_of_sends(s, leg), leg->sent, SESSION_PATIENCE);
 	watch_look(s, &ops->message, turn_of_message(leg), leg->parts, SESSION_PATIENCE);
-	look_at_flow(s, &ops->reads);
-	look_at_flow(s, &ops->writes);
+	look_at_flow(s, leg, &ops->reads);
+	look_at_flow(s, leg, &ops->writes);
 	look_at_credits(s, leg, &ops->credits);
 }
 

@@ -206,6 +206,29 @@ static void reads_keep_to_a_rate(void **state)
 	}
 }
 
+/* What it answered is behind its next message, which the gateway has no Receive for. */
+static void who_waits_for_a_receive_owes_no_reads(void **state)
+{
+	(void)state;
+	begin(1);
+	raw_words(&stage.raw, RAW_V2_CALL(XID, 60)); /* its first words */
+	stage_run(0);
+	session_posted(&session()->cops.reads, 4096);
+	session_watch(session());
+	stage_run(20);
+	session()->client.conn->waits = true;
+	stage_run(300);
+	assert_int_equal(proxy_sessions(stage.proxy), 2);
+	/* There is one: it has the rest of its time. */
+	session()->client.conn->waits = false;
+	session_watch(session());
+	stage_run(50);
+	assert_int_equal(proxy_sessions(stage.proxy), 1);
+	world_quit(&stage);
+	world_free(&stage);
+	log_set_sink(NULL);
+}
+
 /* --- calls that cannot be sent --- */
 
 static struct world w;
@@ -352,6 +375,7 @@ int main(void)
 		cmocka_unit_test(a_client_that_takes_errors_alone_ends),
 		cmocka_unit_test(a_slow_client_goes_on),
 		cmocka_unit_test(reads_keep_to_a_rate),
+		cmocka_unit_test(who_waits_for_a_receive_owes_no_reads),
 		cmocka_unit_test(unsent_calls_are_let_go),
 		cmocka_unit_test(time_counts_from_admission),
 		cmocka_unit_test(time_of_the_requester_is_not_the_responders),
