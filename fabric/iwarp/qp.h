@@ -181,6 +181,7 @@ struct qp {
 	bool hold_for_first; /* acceptor: may not send before that (RFC 5044 section 7.1.2) */
 	enum mpa_rtr rtr;
 	bool lacks_memory; /* since the owner looked: octets could not be read, or sent */
+	bool is_favoured;  /* it may have more of the shared Receives: lines.c */
 	int status;	   /* why it ended: 0 or enum err */
 	const char *why;   /* static storage */
 	struct qp_depths depths;
@@ -192,7 +193,6 @@ struct qp {
 	struct recvq *recvq; /* of all; NULL: its own */
 	const uint32_t *
 		kept; /* of those, by the user: borrowed, set after qp_init(); NULL: nobody counts */
-	bool is_favoured;	/* it may have more of those: lines.c */
 	struct qp_recv *shared; /* of all: what the message under way goes into */
 	struct table ops;
 	uint32_t reads;	     /* posted, and not completed */
