@@ -63,17 +63,11 @@ static void watch_look(struct session *s, struct session_watch *w, enum watch_tu
 		timer_arm(&s->proxy->timers, &s->patience, w->until);
 }
 
-/* What it is asked for may be here, behind a message that waits for a Receive. */
-static enum watch_turn turn_of_flow(const struct leg *leg, const struct session_flow *f)
+static void look_at_flow(struct session *s, struct session_flow *f, bool is_kept)
 {
-	if (!f->posted)
-		return WATCH_NOTHING;
-	return leg_is_sated(leg) ? WATCH_PAUSED : WATCH_OWED;
-}
+	enum watch_turn turn = !f->posted ? WATCH_NOTHING : is_kept ? WATCH_PAUSED : WATCH_OWED;
 
-static void look_at_flow(struct session *s, const struct leg *leg, struct session_flow *f)
-{
-	watch_look(s, &f->watch, turn_of_flow(leg, f), f->moved, SESSION_PATIENCE);
+	watch_look(s, &f->watch, turn, f->moved, SESSION_PATIENCE);
 }
 
 /* Without credit, without memory of the gateway's, or a Receive, a peer cannot go on with its message. */
@@ -107,8 +101,9 @@ static void look_at_leg(struct session *s, struct leg *leg, struct session_ops *
 		return;
 	watch_look(s, &ops->sends, turn_of_sends(s, leg), leg->sent, SESSION_PATIENCE);
 	watch_look(s, &ops->message, turn_of_message(leg), leg->parts, SESSION_PATIENCE);
-	look_at_flow(s, leg, &ops->reads);
-	look_at_flow(s, leg, &ops->writes);
+	/* What is read of it may be here, behind a message that waits for a Receive. A Write waits for nothing it says. */
+	look_at_flow(s, &ops->reads, leg_is_sated(leg));
+	look_at_flow(s, &ops->writes, false);
 	look_at_credits(s, leg, &ops->credits);
 }
 

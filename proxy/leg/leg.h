@@ -260,8 +260,8 @@ static inline bool leg_hears(const struct leg *leg, uint32_t xid)
 	return leg->assembly && leg->assembly_purpose == BUF_ASSEMBLY && leg->assembly_xid == xid;
 }
 
-/** leg_data_are_behind - it is sated, and what would be read for @call, which came that way, comes behind that: a call with memory that
- * it does not get on with is in the way of others. */
+/** leg_data_are_behind - it is sated, and what would be read for @call, which came that way, comes behind that. If so
+ * @call is not to begin, or it has memory that others need for getting on; the fabric is told that it waits (.behind). */
 bool leg_data_are_behind(struct leg *leg, const struct rpc_msg *call);
 
 /** leg_keeps_many - half as many as that, or few are left for all: what can do without its Receive should. */
