@@ -244,6 +244,37 @@ static void test_many_connections(void **state)
 	}
 }
 
+/* With a rate calls are so far apart, of all connections together; a step that waits for its next call ends in time. */
+static void test_rate(void **state)
+{
+	static struct lab lab;
+	struct memnet_config net = quiet_net(11);
+	const struct perf_step *step;
+	unsigned n;
+
+	(void)state;
+	lab_init(&lab, 2, PERF_READ, "5000");
+	lab.ccfg.connections = 3;
+	lab.ccfg.rate = 100;
+	lab.ccfg.count = 41;
+	lab_run(&lab, &net, ARENA_BYTES);
+	assert_whole(&lab);
+	step = perf_client_steps(lab.client, &n);
+	assert_in_range(step->took, 400 * (NSEC_PER_SEC / 1000), 401 * (NSEC_PER_SEC / 1000));
+	lab_fini(&lab);
+
+	lab_init(&lab, 1, PERF_NULL, "0");
+	lab.ccfg.rate = 2;
+	lab.ccfg.count = UINT64_MAX;
+	lab.ccfg.duration = 10 * NSEC_PER_SEC + NSEC_PER_SEC / 4;
+	lab_run(&lab, &net, ARENA_BYTES);
+	assert_int_equal(perf_client_errors(lab.client)->count, 0);
+	assert_int_equal(perf_client_steps(lab.client, &n)->rpcs, 21);
+	assert_in_range(memnet_now(lab.net), lab.ccfg.duration,
+			lab.ccfg.duration + NSEC_PER_SEC / 10);
+	lab_fini(&lab);
+}
+
 /* Calls wait for memory at the server, and all are answered. */
 static void test_short_memory(void **state)
 {
@@ -362,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ladder),
 		cmocka_unit_test(test_many_connections),
+		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_short_memory),
 		cmocka_unit_test(test_no_common_version),
 		cmocka_unit_test(test_no_common_draft),

@@ -49,7 +49,7 @@ static void test_good(void **state)
 	assert_false(o.crc || o.server.verify);
 	assert_int_equal(parse("client --connect iwarp:127.0.0.1:7 --version 2 --op read --size 1m "
 			       "--depth 16 "
-			       "--time 0.5 --connections 3 --json",
+			       "--time 0.5 --connections 3 --rate 50 --json",
 			       &o, why),
 			 0);
 	assert_int_equal(o.mode, PERF_CLIENT);
@@ -60,6 +60,7 @@ static void test_good(void **state)
 	assert_int_equal(o.client.duration, NSEC_PER_SEC / 2);
 	assert_true(o.client.count == UINT64_MAX && o.json && o.client.reply_chunk);
 	assert_int_equal(o.client.connections, 3);
+	assert_int_equal(o.client.rate, 50);
 	assert_int_equal(
 		parse("client --connect iwarp:127.0.0.1:7 --version 1 --op echo --size ladder", &o,
 		      why),
@@ -113,6 +114,7 @@ static void test_bad(void **state)
 		{"client --connect iwarp:127.0.0.1:7 --version 1 --op read --depth 0", "--depth"},
 		{"client --connect iwarp:127.0.0.1:7 --version 1 --op read --time 0", "--time"},
 		{"client --connect iwarp:127.0.0.1:7 --version 1 --op read --time nan", "--time"},
+		{"client --connect iwarp:127.0.0.1:7 --version 1 --op read --rate 0", "--rate"},
 		{"client --connect iwarp:127.0.0.1:7 --version 1 --op read --count -1", "--count"},
 		{"client --connect iwarp:127.0.0.1:7 --version 1 --op echo --no-reply-chunk",
 		 "--no-reply-chunk"},
@@ -147,7 +149,7 @@ static void test_help_is_whole(void **state)
 		"--size",	 "--depth",	     "--time",	   "--count",	  "--connections",
 		"--inline",	 "--credits",	     "--segment",  "--memory",	  "--timeout",
 		"--slack",	 "--call-chunk",     "--no-crc",   "--no-verify", "--json",
-		"--inline-data", "--no-reply-chunk", "2-early",	   "--gentle",
+		"--inline-data", "--no-reply-chunk", "2-early",	   "--gentle",	  "--rate",
 	};
 
 	(void)state;

@@ -80,8 +80,8 @@ perf() { timeout 40 "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --ver
 # shellcheck disable=SC2120 # its options come by way of others
 client() { perf --count 20 "$@" || fail "no service: $(cat "$DIR/client")"; }
 no_client() { ! perf --count 20 || fail "there should be no service"; }
-load() { # NAME OPTION...: in the background, in $pid
-    start "$1" "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --version 2 --op echo --size 4k "${@:2}"
+load() { # NAME OPTION...: in the background, in $pid; until it is ended, and not as fast as can be
+    start "$1" "$BIN/rpcrdma-perf" client --connect "iwarp:$GW:20049" --version 2 --op echo --size 4k --time 900 --rate 500 "${@:2}"
 }
 
 # figures NAME: of each server, as rpcrdma-gwctl tells: a line each, "127.0.0.11 7"
@@ -169,10 +169,10 @@ case_nconnect() {
     serve 11
     serve 12
     gateway
-    load first --connections 6 --depth 4 --time 60
+    load first --connections 6 --depth 4
     local first=$pid
     figure_is 11 sessions 6
-    load other --from 127.0.1.9 --connections 2 --time 60
+    load other --from 127.0.1.9 --connections 2
     local other=$pid
     figure_is 11 sessions 8
     # The host is there, its service takes nobody in.
@@ -180,7 +180,7 @@ case_nconnect() {
         nft -f - <<END || exit 77
 table inet t { chain c { type filter hook input priority 0; ip daddr 127.0.0.11 tcp dport 20050 tcp flags & (syn|ack) == syn reject with tcp reset; }; }
 END
-    load late --connections 1 --time 60
+    load late --connections 1
     figure_is 12 sessions 1
     expect 'event=session.moves .*route=one'
     wait "$first" && fail "its sessions did not move"
@@ -202,7 +202,7 @@ case_back() {
     configure 'addresses = ["127.0.0.11", "127.0.0.12"];'
     serve 12
     gateway
-    load first --connections 2 --time 60
+    load first --connections 2
     local first=$pid
     figure_is 12 sessions 2
     serve 11
@@ -289,7 +289,7 @@ case_names() {
     client
     [ "$(asked)" -eq $((before + 2)) ] || fail "an answer without time was kept"
     # Who is there stays there, and asks nobody.
-    load first --connections 1 --time 60
+    load first --connections 1
     local first=$pid
     figure_is 12 sessions 1
     zone 0 127.0.0.11
@@ -376,7 +376,7 @@ case_reload() {
     serve 11
     serve 12
     gateway
-    load first --connections 2 --time 60
+    load first --connections 2
     local first=$pid
     figure_is 11 sessions 2
     configure 'addresses = ["127.0.0.12", "127.0.0.11"]; balance = "order"; probe_interval = 1;'
@@ -434,7 +434,7 @@ options timeout:1 attempts:9" >"$DIR/resolv.conf"
     serve 12
     gateway
     for n in 1 2 3; do # an old slot each
-        load "old$n" --from "127.0.1.$n" --connections 1 --time 60
+        load "old$n" --from "127.0.1.$n" --connections 1
         figure_is 11 sessions $n
         configure 'address = "127.0.0.11";'
         reload $n

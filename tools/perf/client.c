@@ -46,10 +46,22 @@ static void begin_closing(struct perf_client *c)
 		leg_close(&c->conns[i].leg, 0, "the run is over");
 }
 
-static bool may_call(const struct perf_client *c, nsec_t now)
+/* The step has calls left. */
+static bool has_calls(const struct perf_client *c, nsec_t now)
 {
 	return c->state == CLIENT_RUNNING && !c->stopped && c->started < c->cfg->count &&
 	       (c->cfg->duration == NSEC_NEVER || now - c->step_began < c->cfg->duration);
+}
+
+/* When the step's next call is due: at once without a rate. */
+static nsec_t call_due(const struct perf_client *c)
+{
+	return c->step_began + (c->cfg->rate ? c->started * NSEC_PER_SEC / c->cfg->rate : 0);
+}
+
+static bool may_call(const struct perf_client *c, nsec_t now)
+{
+	return has_calls(c, now) && now >= call_due(c);
 }
 
 static void call(struct slot *slot, nsec_t now)
@@ -73,6 +85,21 @@ static void call(struct slot *slot, nsec_t now)
 	mark(conn);
 }
 
+/* All calls there may be now, of the connections in turn. */
+static void call_all(struct perf_client *c, nsec_t now)
+{
+	for (unsigned full = 0; full < c->cfg->connections && may_call(c, now);) {
+		struct client_conn *conn = &c->conns[c->turn++ % c->cfg->connections];
+
+		if (list_is_empty(&conn->idle)) {
+			full++;
+		} else {
+			full = 0;
+			call(list_first(&conn->idle, struct slot, link), now);
+		}
+	}
+}
+
 static void begin_step(struct perf_client *c)
 {
 	c->in_step = true;
@@ -80,12 +107,7 @@ static void begin_step(struct perf_client *c)
 	c->now = (struct perf_step){.size = c->cfg->sizes[c->step], .errors = c->errors.count};
 	c->times = (struct latency){0};
 	c->step_began = c->step_last = perf_now(&c->env);
-	for (unsigned i = 0; i < c->cfg->connections; i++) {
-		struct client_conn *conn = &c->conns[i];
-
-		while (!list_is_empty(&conn->idle) && may_call(c, c->step_began))
-			call(list_first(&conn->idle, struct slot, link), c->step_began);
-	}
+	call_all(c, c->step_began);
 }
 
 static void end_step(struct perf_client *c)
@@ -120,7 +142,7 @@ static void settle(struct slot *slot)
 	c->step_last = perf_now(&c->env);
 	if (may_call(c, c->step_last))
 		call(slot, c->step_last);
-	else if (c->nflying == 0)
+	else if (c->nflying == 0 && !has_calls(c, c->step_last))
 		end_step(c);
 }
 
@@ -313,9 +335,31 @@ static nsec_t call_deadline(const struct client_conn *conn)
 	       conn->client->cfg->call_timeout;
 }
 
+/* With a rate: when a call may begin, or the step ends, without anything that comes. */
+static nsec_t pace_deadline(const struct perf_client *c)
+{
+	nsec_t due = call_due(c), end = NSEC_NEVER;
+
+	if (c->state != CLIENT_RUNNING || c->cfg->rate == 0 ||
+	    c->nflying == c->cfg->connections * c->cfg->depth)
+		return NSEC_NEVER;
+	if (c->cfg->duration != NSEC_NEVER)
+		end = c->step_began + c->cfg->duration;
+	if (c->nflying > 0 && (c->stopped || c->started == c->cfg->count || due >= end))
+		return NSEC_NEVER;
+	return nsec_min(due, end);
+}
+
+static void keep_pace(struct perf_client *c, nsec_t now)
+{
+	call_all(c, now);
+	if (c->nflying == 0 && !has_calls(c, now))
+		end_step(c);
+}
+
 nsec_t perf_client_deadline(const struct perf_client *c)
 {
-	nsec_t at = fabric_deadline(c->env.fabric);
+	nsec_t at = nsec_min(fabric_deadline(c->env.fabric), pace_deadline(c));
 
 	if (c->state == CLIENT_CLOSING)
 		return nsec_min(at, c->close_by);
@@ -349,6 +393,8 @@ static void tick(struct perf_client *c, nsec_t now)
 		if (c->state == CLIENT_RUNNING && now >= call_deadline(conn))
 			time_out(conn);
 	}
+	if (c->state == CLIENT_RUNNING && now >= pace_deadline(c))
+		keep_pace(c, now);
 }
 
 static bool is_over(const struct perf_client *c, nsec_t now)

@@ -20,6 +20,8 @@ struct perf_client_config {
 	unsigned depth, connections;
 	nsec_t duration; /* of a step; NSEC_NEVER: no limit */
 	uint64_t count;	 /* RPCs of a step; UINT64_MAX: no limit */
+	unsigned
+		rate; /* at most so many calls a second, of all connections together; 0: no limit */
 	nsec_t call_timeout;
 	uint32_t slack;	  /* READ: octets the Write chunk has beyond the data asked for */
 	bool reply_chunk; /* offer one where the reply may need it */

@@ -16,6 +16,7 @@ struct perf_client {
 	enum client_state state;
 	struct client_conn *conns; /* cfg->connections */
 	unsigned nready, nclosed, nflying;
+	unsigned turn;	   /* of the connections: whose call is next */
 	struct list dirty; /* connections to be pumped at the end of the turn */
 	bool stopped, in_step;
 

@@ -35,6 +35,7 @@ const char *perf_help(void)
 	       "  --from ADDR              connect from this address of the machine's\n"
 	       "  --time S                 seconds for each size (5, when there is one size)\n"
 	       "  --count N                calls for each size (a few, when there are many)\n"
+	       "  --rate N                 at most N calls a second, of all connections together\n"
 	       "  --timeout S              a call not answered in this time is an error (30)\n"
 	       "  --no-reply-chunk         version 2: never offer one; long replies are continued\n"
 	       "  --call-chunk             version 2: long calls by Call chunk, not continued\n"

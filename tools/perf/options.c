@@ -27,6 +27,7 @@ enum {
 	MEMORY_DEFAULT_MB = 1024,
 	MEMORY_MAX_MB = 65536,
 	SECONDS_MAX = 86400,
+	RATE_MAX = 1000000,
 	STEP_CALLS_MIN = 8, /* with a list of sizes and no other limit */
 };
 
@@ -45,6 +46,7 @@ enum perf_opt {
 	OPT_DEPTH,
 	OPT_TIME,
 	OPT_COUNT,
+	OPT_RATE,
 	OPT_CONNECTIONS,
 	OPT_TIMEOUT,
 	OPT_SLACK,
@@ -82,6 +84,7 @@ static const struct option client_options[] = {
 	{"depth", required_argument, NULL, OPT_DEPTH},
 	{"time", required_argument, NULL, OPT_TIME},
 	{"count", required_argument, NULL, OPT_COUNT},
+	{"rate", required_argument, NULL, OPT_RATE},
 	{"connections", required_argument, NULL, OPT_CONNECTIONS},
 	{"inline", required_argument, NULL, OPT_INLINE},
 	{"credits", required_argument, NULL, OPT_CREDITS},
@@ -105,7 +108,7 @@ struct raw {
 	struct perf_options *o;
 	char *why;
 	const char *addr, *from, *sizes, *op;
-	uint64_t inline_bytes, credits, segment, memory_mb, depth, count, connections, slack;
+	uint64_t inline_bytes, credits, segment, memory_mb, depth, count, rate, connections, slack;
 	double seconds, timeout;
 	unsigned versions;
 	bool has_time, has_count;
@@ -240,6 +243,8 @@ static int set(struct raw *r, int opt)
 	case OPT_COUNT:
 		r->has_count = true;
 		return number(r, "count", 1, UINT64_MAX - 1, &r->count);
+	case OPT_RATE:
+		return number(r, "rate", 1, RATE_MAX, &r->rate);
 	case OPT_TIME:
 		r->has_time = true;
 		return seconds(r, "time", &r->seconds);
@@ -360,6 +365,7 @@ static int finish_client(struct raw *r)
 	c->nsizes = (unsigned)n;
 	c->depth = (unsigned)r->depth;
 	c->connections = (unsigned)r->connections;
+	c->rate = (unsigned)r->rate;
 	c->slack = (uint32_t)r->slack;
 	c->call_timeout = (nsec_t)(r->timeout * (double)NSEC_PER_SEC);
 	/* Continued replies are several messages each. */
