@@ -38,12 +38,12 @@ struct town_quarter {
 struct town_pair {
 	struct fabric_addr gw_addr, server_addr;
 	struct fabric_listener *gw_listener, *server_listener;
-	struct peer client, server;
 	unsigned mark, depth;
 	unsigned speaks[2]; /* of enum leg_version: client, server */
 	uint32_t
 		bulk[2]; /* what Receives on either leg have for data that come along; 0: nothing */
 	bool asleep;	 /* makes no calls for a while */
+	struct peer client, server;
 };
 
 struct town {
@@ -59,12 +59,12 @@ struct town {
 	struct proxy *proxy;
 	unsigned npairs, nquarters, nclients;
 	unsigned rarely; /* pairs call, one turn in so many */
-	struct town_pair pairs[TOWN_PAIRS];
 	struct town_quarter quarters[TOWN_QUARTERS];
 	struct rogue clients[TOWN_CLIENTS], servers[TOWN_SERVERS];
 	uint8_t *rogue_memory;
 	uint64_t ops, answered; /* messages and RDMA operations; calls of the well-behaved */
 	uint64_t extended;	/* ... and their replies, whose data travelled in the same Send */
+	struct town_pair pairs[TOWN_PAIRS]; /* the last: large, and of peers see peer.h */
 };
 
 /** town_clock - virtual time. */

@@ -2,6 +2,7 @@
 /*
  * How a town begins, all of it drawn from its seed, and how it ends: the accounting oracle.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +96,7 @@ static void listen_both(struct town *t, unsigned i, const struct fabric_addr *gw
 static void pair_new(struct town *t, unsigned i)
 {
 	struct town_pair *p = &t->pairs[i];
-	char host[16];
+	char host[24];
 
 	listen_both(t, i, &p->gw_addr, &p->server_addr, &p->gw_listener, &p->server_listener);
 	peer_init_on(&p->client, t->on->fabric(t->net, false), t->on->now, t->net, p->speaks[0],
@@ -205,9 +206,19 @@ static unsigned town_misdeeds(struct town *t)
 	return town_draw(t, 2) ? few : few | MISDEED_LATE | MISDEED_FALSE_LENGTH;
 }
 
+static void clear(struct town *t)
+{
+	memset(t, 0, offsetof(struct town, pairs));
+	for (unsigned i = 0; i < TOWN_PAIRS; i++) {
+		memset(&t->pairs[i], 0, offsetof(struct town_pair, client));
+		peer_clear(&t->pairs[i].client);
+		peer_clear(&t->pairs[i].server);
+	}
+}
+
 void town_new(struct town *t, const struct net_ops *ops, uint64_t seed, unsigned misdeeds)
 {
-	memset(t, 0, sizeof(*t));
+	clear(t);
 	t->on = ops;
 	t->seed = t->rng.state = seed;
 	t->misdeeds = misdeeds & town_misdeeds(t);

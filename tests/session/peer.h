@@ -88,12 +88,17 @@ struct peer {
 		returned_out; /* calls that told; items of replies that came, went, so */
 	bool linux_reply_len; /* report Reply chunk lengths as knfsd 6.1 does */
 	uint32_t next_xid;
-	struct peer_call calls[PEER_CALLS];
-	struct peer_serve serves[PEER_CALLS];
 	uint64_t done, errors, served, corrupt, unexpected;
 	uint64_t joined; /* of those served: their item was in the payload stream */
 	struct rpc_error last_error;
+	/* The last, for they have most of it, and tests make thousands of peers: of what is not .busy nothing else
+	 * is meant, and it is not cleared. */
+	struct peer_call calls[PEER_CALLS];
+	struct peer_serve serves[PEER_CALLS];
 };
+
+/** peer_clear - as if it had been zeroed. */
+void peer_clear(struct peer *p);
 
 /** peer_init - on @net; @versions as in leg_config. */
 void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t inline_bytes,

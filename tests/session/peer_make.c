@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How a peer begins and ends, and what it may ask for. */
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "tests/session/peer.h"
@@ -10,6 +11,13 @@ enum { FIXED = PEER_FIXED };
 static nsec_t virtual_now(void *clock)
 {
 	return memnet_now(clock);
+}
+
+void peer_clear(struct peer *p)
+{
+	memset(p, 0, offsetof(struct peer, calls));
+	for (unsigned i = 0; i < PEER_CALLS; i++)
+		p->calls[i].busy = p->serves[i].busy = false;
 }
 
 void peer_init(struct peer *p, struct memnet *net, unsigned versions, uint32_t inline_bytes,
@@ -23,7 +31,7 @@ void peer_init_on(struct peer *p, struct fabric *fabric, nsec_t (*now)(void *clo
 		  unsigned versions, uint32_t inline_bytes, uint32_t credits, uint32_t first_xid,
 		  size_t memory)
 {
-	memset(p, 0, sizeof(*p));
+	peer_clear(p);
 	p->now = now;
 	p->clock = clock;
 	p->fabric = fabric;

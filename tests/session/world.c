@@ -3,6 +3,7 @@
 #include "tests/session/world.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,11 +118,21 @@ static void extend(struct setup *s)
 	s->client_places = s->client_asks = true;
 }
 
+static void clear(struct world *w)
+{
+	memset(w, 0, offsetof(struct world, pairs));
+	for (unsigned i = 0; i < WORLD_PAIRS; i++) {
+		memset(&w->pairs[i], 0, offsetof(struct world_pair, client));
+		peer_clear(&w->pairs[i].client);
+		peer_clear(&w->pairs[i].server);
+	}
+}
+
 void world_new(struct world *w, const struct setup *s)
 {
 	struct proxy_config cfg;
 
-	memset(w, 0, sizeof(*w));
+	clear(w);
 	w->s = *s;
 	/* The same stories again, with Receives that the gateway's connections share. */
 	if (getenv("SHARED_RECEIVES"))

@@ -48,8 +48,8 @@ struct setup {
 struct world_pair {
 	struct fabric_addr gw_addr, server_addr;
 	struct fabric_listener *gw_listener, *server_listener;
-	struct peer client, server;
 	unsigned made, rmade; /* calls begun by world_load() */
+	struct peer client, server;
 };
 
 struct world {
@@ -59,9 +59,9 @@ struct world {
 	struct proxy_route routes[WORLD_PAIRS];
 	struct proxy *proxy;
 	struct crowd *crowd; /* of all workers, of which this gateway is one */
-	struct world_pair pairs[WORLD_PAIRS];
 	struct raw raw;
-	bool servers_sleep; /* they look at nothing that comes */
+	bool servers_sleep;		      /* they look at nothing that comes */
+	struct world_pair pairs[WORLD_PAIRS]; /* the last: large, and of peers see peer.h */
 };
 
 /** setup_defaults - peers that speak @client and @server, everything of common size. */
