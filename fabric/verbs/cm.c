@@ -362,7 +362,7 @@ int cm_accept(struct fabric_conn *fc, const struct fabric_conn_params *params, v
 	/* The peer may send at once. */
 	if (c->share)
 		srq_flush(c->share);
-	post_submit(c);
+	submit_conn(c);
 	param = conn_param(c, params->private_data, params->private_data_len);
 	if (rdma_accept(c->id, &param))
 		return ERR_CLOSED; /* the peer is gone */

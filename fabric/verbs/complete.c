@@ -207,7 +207,7 @@ bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slo
 		breached(c, "the peer sent more than was granted");
 	if (c->astray)
 		return false;
-	op = queue_op(&c->recvs);
+	op = vring_add(&c->recvs);
 	op->type = FABRIC_EV_RECV;
 	op->cookie = cookie;
 	op->slot = slot;

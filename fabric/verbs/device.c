@@ -133,20 +133,6 @@ static void async_ready(struct loop_watch *w, unsigned events)
 		device_unwatch(dev, &dev->async_watch, &dev->async_watched);
 }
 
-struct ibv_mr *device_region(const struct verbs_dev *dev, const void *p, size_t len)
-{
-	uintptr_t at = (uintptr_t)p;
-
-	for (const struct list *it = dev->regions.next; it != &dev->regions; it = it->next) {
-		const struct vregion *r = container_of(it, const struct vregion, link);
-		uintptr_t base = (uintptr_t)r->range->base;
-
-		if (at >= base && at - base <= r->range->len && len <= r->range->len - (at - base))
-			return r->mr;
-	}
-	return NULL;
-}
-
 static int open_dev(struct verbs_dev *dev)
 {
 	struct loop *loop = dev->v->loop;

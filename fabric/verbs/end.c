@@ -145,7 +145,7 @@ void end_disconnect(struct fabric_conn *fc)
 	if (c->state < VERBS_OPEN) {
 		end_finish(c, 0, "disconnected during set-up");
 	} else if (c->state == VERBS_OPEN) {
-		post_submit(c);
+		submit_conn(c);
 		c->state = VERBS_DRAINING;
 		wake_conn_in(c, c->v->cfg.linger_ms);
 		end_check_drained(c);

@@ -111,7 +111,7 @@ static bool end_exposure(struct verbs_conn *c, uint32_t index, bool bound)
 static int bind_window(struct verbs_conn *c, struct vexp *e, void *addr, uint32_t len,
 		       unsigned access)
 {
-	struct ibv_mr *under = e->mr ? e->mr : device_region(c->dev, addr, len);
+	struct ibv_mr *under = e->mr ? e->mr : memory_region(c->dev, addr, len);
 	struct ibv_mw_bind_info info = {
 		.mr = under, .addr = (uintptr_t)addr, .length = len, .mw_access_flags = access};
 	int err;
@@ -125,13 +125,6 @@ static int bind_window(struct verbs_conn *c, struct vexp *e, void *addr, uint32_
 	return 0;
 }
 
-struct ibv_mr *expose_own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access,
-				 uint64_t offset)
-{
-	c->v->counters.registrations++;
-	return ibv_reg_mr_iova(c->dev->pd, addr, len, offset, (int)access | IBV_ACCESS_LOCAL_WRITE);
-}
-
 static int expose_window(struct verbs_conn *c, struct vexp *e, void *addr, uint32_t len,
 			 unsigned access)
 {
@@ -143,7 +136,7 @@ static int expose_window(struct verbs_conn *c, struct vexp *e, void *addr, uint3
 	if (!e->mw)
 		return ERR_AGAIN;
 	if (c->dev->rxe) {
-		e->mr = expose_own_region(c, addr, len, IBV_ACCESS_MW_BIND, e->offset);
+		e->mr = memory_own_region(c, addr, len, IBV_ACCESS_MW_BIND, e->offset);
 		if (!e->mr) {
 			device_window_put(c->dev, e->mw);
 			return ERR_AGAIN;
@@ -162,7 +155,7 @@ static int expose_region(struct verbs_conn *c, struct vexp *e, void *addr, uint3
 			 unsigned access)
 {
 	e->offset = device_offset(c->dev, addr);
-	e->mr = expose_own_region(c, addr, len, access, e->offset);
+	e->mr = memory_own_region(c, addr, len, access, e->offset);
 	if (!e->mr)
 		return ERR_AGAIN;
 	e->handle = e->mr->rkey;

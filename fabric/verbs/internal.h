@@ -19,8 +19,10 @@
  *   cm.c     how connections begin: resolving, connect, accept, reject
  *   end.c    how they end
  *   listen.c listeners
- *   queue.c  queue pairs and their rings
+ *   queue.c  queue pairs
+ *   vring.c  operations of a queue, until they were polled
  *   post.c   posting
+ *   submit.c handing what was posted to the device
  *   complete.c  what completes
  *   cq.c     completion queues
  *   srq.c, share.c, share_conn.c  Receives that connections share (share_internal.h)
@@ -57,6 +59,13 @@ size_t memory_pinned(const struct verbs *v);
 /** verbs_register - tell @dev of all ranges it does not know. Return: 0 or ERR_NOMEM (logged). */
 int verbs_register(struct verbs_dev *dev) WARN_UNUSED;
 
+/** memory_region - registration that holds @len octets at @p, or NULL. */
+struct ibv_mr *memory_region(const struct verbs_dev *dev, const void *p, size_t len);
+
+/** memory_own_region - a registration of @c's at @offset; NULL: the device is short of them. */
+struct ibv_mr *memory_own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access,
+				 uint64_t offset);
+
 /* device.c */
 
 /** device_get - @context as this instance uses it for connections of @domain, opened if it is not. NULL:
@@ -88,9 +97,6 @@ void device_refuses(struct verbs_dev *dev);
 /** device_lost_key - a peer invalidated the registration that all connections send from: it is closed, and
  * taken into use again by the next one. */
 void device_lost_key(struct verbs_dev *dev);
-
-/** device_region - registration that holds @len octets at @p, or NULL. */
-struct ibv_mr *device_region(const struct verbs_dev *dev, const void *p, size_t len);
 
 /* lead.c */
 
@@ -204,14 +210,9 @@ size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p);
 int queue_make(struct verbs_conn *c) WARN_UNUSED;
 void queue_destroy(struct verbs_conn *c);
 
-/** queue_send - hand @chain to the device. Return: 0 or ERR_IO: it refused some of it. */
-int queue_send(struct verbs_conn *c, struct ibv_send_wr *chain) WARN_UNUSED;
-
 /** queue_put_back - shared Receives with messages that were not polled. */
 void queue_put_back(struct verbs_conn *c);
 void queue_free(struct verbs_conn *c);
-
-struct vop *queue_op(struct vring *r);
 
 /* cq.c */
 
@@ -250,18 +251,28 @@ void complete_drain(struct verbs_conn *c);
 void complete_flush(struct verbs_conn *c);
 bool complete_event(struct verbs_conn *c, struct fabric_event *ev);
 
+/* vring.c */
+
+/** vring_init - with room for @depth records. Return: 0 or ERR_NOMEM. */
+int vring_init(struct vring *r, uint32_t depth) WARN_UNUSED;
+
+/** vring_add - the record of one more operation, all zeros. */
+struct vop *vring_add(struct vring *r);
+
+/* submit.c */
+
+/** submit_all - hand everything posted to the devices. */
+void submit_all(struct verbs *v);
+
+/** submit_conn - the same for one connection. */
+void submit_conn(struct verbs_conn *c);
+
+/** submit_drop - what the device was not given yet, it will not be. */
+void submit_drop(struct verbs_conn *c);
+
 /* post.c */
 int post_init(struct verbs *v) WARN_UNUSED;
 void post_fini(struct verbs *v);
-
-/** post_flush - hand everything posted to the devices. */
-void post_flush(struct verbs *v);
-
-/** post_submit - the same for one connection. */
-void post_submit(struct verbs_conn *c);
-
-/** post_drop - what the device was not given yet, it will not be. */
-void post_drop(struct verbs_conn *c);
 
 /** post_bind - Return: 0 or ERR_CLOSED. */
 int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
@@ -313,10 +324,6 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	       struct segment *seg) WARN_UNUSED;
 int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie,
 		    uint32_t *written) WARN_UNUSED;
-
-/** expose_own_region - a registration of @c's at @offset; NULL: the device is short of them. */
-struct ibv_mr *expose_own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access,
-				 uint64_t offset);
 
 /** expose_may_invalidate - whether a message of the peer may have invalidated @handle: it is, or just was,
  * @c's. */

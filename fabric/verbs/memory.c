@@ -131,3 +131,24 @@ int memory_register(struct fabric *f, void *base, size_t len)
 			 memory_pinned(v));
 	return err;
 }
+
+struct ibv_mr *memory_region(const struct verbs_dev *dev, const void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p;
+
+	for (const struct list *it = dev->regions.next; it != &dev->regions; it = it->next) {
+		const struct vregion *r = container_of(it, const struct vregion, link);
+		uintptr_t base = (uintptr_t)r->range->base;
+
+		if (at >= base && at - base <= r->range->len && len <= r->range->len - (at - base))
+			return r->mr;
+	}
+	return NULL;
+}
+
+struct ibv_mr *memory_own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access,
+				 uint64_t offset)
+{
+	c->v->counters.registrations++;
+	return ibv_reg_mr_iova(c->dev->pd, addr, len, offset, (int)access | IBV_ACCESS_LOCAL_WRITE);
+}

@@ -8,14 +8,12 @@
  * Operation
  *
  * A post writes its record into a ring and a work request into the connection's chain;
- * the record's number is the request's identifier. fabric_flush() hands each chain to
- * its device in one call, Receives before Sends. Work requests come from a store of
- * the worker's: when that is empty, what there is goes out early.
+ * the record's number is the request's identifier. fabric_flush() hands both to the device
+ * (submit.c). Work requests come from a store of the worker's: when that is empty, what
+ * there is goes out early.
  *
- * Of a chain only the last Send or Write asks for a completion, which stands for those
- * before it; so nothing waits for a later post. A Read and a local invalidate ask for
- * their own, for somebody waits for them, and siw may complete a Send before the Read
- * it was posted behind.
+ * A Read and a local invalidate ask for a completion of their own, for somebody waits for
+ * them, and siw may complete a Send before the Read it was posted behind.
  *
  * The send queue holds more than the user's operations: binds, which make no
  * completion, and local invalidates. Its slots are counted as they are posted; a
@@ -23,10 +21,7 @@
  * withdraw must not fail; nor may a Send, so binds keep to the slots beyond .max_sends.
  */
 
-enum {
-	STORE = 128, /* work requests of a worker's chains */
-	RECV_BATCH = 32,
-};
+enum { STORE = 128 }; /* work requests of a worker's chains */
 
 struct vwr {
 	struct ibv_send_wr wr;
@@ -51,113 +46,6 @@ void post_fini(struct verbs *v)
 	mem_free(v->store);
 }
 
-static void broke(struct verbs_conn *c)
-{
-	c->broken = true;
-	wake_conn(c);
-}
-
-/* The memory of @op as the device takes it. Pieces with nothing in them are left out: to some devices 0
- * means 2 GiB. Return: pieces in @sge. */
-static int scatter(const struct verbs_conn *c, const struct vop *op, struct ibv_sge *sge)
-{
-	const struct fabric_piece whole = {op->addr, op->len}, *pieces = &whole;
-	uint32_t n = 1;
-	int used = 0;
-
-	if (c->pieces) {
-		pieces = &c->pieces[(size_t)(op - c->recvs.ops) * c->recv_pieces];
-		n = c->recv_pieces;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ibv_mr *mr;
-
-		if (!pieces[i].len)
-			continue;
-		mr = device_region(c->dev, pieces[i].addr, pieces[i].len);
-		assert(mr);
-		sge[used++] = (struct ibv_sge){.addr = (uintptr_t)pieces[i].addr,
-					       .length = pieces[i].len,
-					       .lkey = mr->lkey};
-	}
-	return used;
-}
-
-static void submit_recvs(struct verbs_conn *c)
-{
-	struct ibv_recv_wr wr[RECV_BATCH], *bad;
-	struct ibv_sge sge[RECV_BATCH][FABRIC_MAX_PIECES];
-
-	while (c->recvs_given != c->recvs.posted && !c->broken) {
-		unsigned n = 0;
-
-		for (; n < RECV_BATCH && c->recvs_given != c->recvs.posted; n++) {
-			const struct vop *op = &c->recvs.ops[c->recvs_given & c->recvs.mask];
-			int used = scatter(c, op, sge[n]);
-
-			wr[n] = (struct ibv_recv_wr){.wr_id = ID_RECV | c->recvs_given++,
-						     .sg_list = used ? sge[n] : NULL,
-						     .num_sge = used};
-			if (n)
-				wr[n - 1].next = &wr[n];
-		}
-		c->v->counters.posts++;
-		if (ibv_post_recv(c->id->qp, wr, &bad))
-			broke(c);
-	}
-}
-
-/* The chain's work requests are the device's, or nobody's, after this. */
-static void give_back(struct verbs_conn *c)
-{
-	if (c->chain_last) {
-		c->chain_last->next = c->v->free_wrs;
-		c->v->free_wrs = c->chain;
-	}
-	c->chain = c->chain_last = c->chain_word = NULL;
-}
-
-static void submit_sends(struct verbs_conn *c)
-{
-	if (c->chain_word) {
-		c->chain_word->send_flags |= IBV_SEND_SIGNALED;
-		c->sends.ops[(uint32_t)c->chain_word->wr_id & c->sends.mask].signalled = true;
-		c->v->counters.signals++;
-	}
-	c->v->counters.posts++;
-	if (queue_send(c, c->chain))
-		broke(c);
-	/* The key of a window of type 2 is its user's to keep; the post needs the old one. */
-	for (struct ibv_send_wr *wr = c->chain; wr; wr = wr->next)
-		if (wr->opcode == IBV_WR_BIND_MW)
-			wr->bind_mw.mw->rkey = wr->bind_mw.rkey;
-	give_back(c);
-}
-
-void post_submit(struct verbs_conn *c)
-{
-	list_del(&c->pending);
-	if (!c->id || !c->id->qp)
-		return; /* queue_make() will */
-	if (!c->share)
-		submit_recvs(c);
-	if (c->chain && !c->broken)
-		submit_sends(c);
-	give_back(c);
-}
-
-void post_drop(struct verbs_conn *c)
-{
-	list_del(&c->pending);
-	give_back(c);
-}
-
-void post_flush(struct verbs *v)
-{
-	while (!list_is_empty(&v->pending))
-		post_submit(list_first(&v->pending, struct verbs_conn, pending));
-}
-
 static void mark_pending(struct verbs_conn *c)
 {
 	if (list_is_empty(&c->pending))
@@ -169,7 +57,7 @@ static struct vwr *post_begin(struct verbs_conn *c)
 	struct vwr *w;
 
 	if (!c->v->free_wrs)
-		post_flush(c->v);
+		submit_all(c->v);
 	if (c->broken)
 		return NULL;
 	w = container_of(c->v->free_wrs, struct vwr, wr);
@@ -211,7 +99,7 @@ static struct vop *append_op(struct verbs_conn *c, struct vwr *w, enum fabric_ev
 
 	w->wr.wr_id = c->sends.posted;
 	append(c, w);
-	op = queue_op(&c->sends);
+	op = vring_add(&c->sends);
 	op->type = type;
 	op->cookie = cookie;
 	op->slot = c->sq_posted;
@@ -258,7 +146,7 @@ void post_ask(struct verbs_conn *c)
 	c->ask_slot = c->sq_posted;
 	c->ask_extras = c->extras_posted;
 	c->v->counters.asked++;
-	post_submit(c);
+	submit_conn(c);
 }
 
 struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie)
@@ -275,7 +163,7 @@ struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie)
 
 void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cookie)
 {
-	struct vop *op = queue_op(&c->sends);
+	struct vop *op = vring_add(&c->sends);
 
 	op->type = FABRIC_EV_WITHDRAWN;
 	op->cookie = cookie;
@@ -297,7 +185,7 @@ static int add_recv(struct verbs_conn *c, const struct fabric_piece *pieces, uns
 	assert(!c->v->shares_receives || c->pieces);
 	if (c->recvs.posted - c->recvs.polled >= c->max_recvs)
 		return ERR_AGAIN;
-	op = queue_op(&c->recvs);
+	op = vring_add(&c->recvs);
 	op->type = FABRIC_EV_RECV;
 	op->cookie = cookie;
 	op->addr = n ? pieces[0].addr : NULL;
@@ -352,7 +240,7 @@ static int gather(struct verbs_conn *c, const struct fabric_sge *sge, unsigned n
 			continue;
 		if (n == c->max_sge)
 			return ERR_TOOBIG;
-		mr = device_region(c->dev, sge[i].addr, sge[i].len);
+		mr = memory_region(c->dev, sge[i].addr, sge[i].len);
 		assert(mr);
 		w->sge[n++] = (struct ibv_sge){
 			.addr = (uintptr_t)sge[i].addr, .length = sge[i].len, .lkey = mr->lkey};
@@ -428,7 +316,7 @@ static int read_sink(struct verbs_conn *c, void *to, uint32_t len, struct ibv_mr
 	if (!c->dev->iwarp || !len)
 		return 0;
 	*at = device_offset(c->dev, to);
-	*mr = expose_own_region(c, to, len, IBV_ACCESS_REMOTE_WRITE, *at);
+	*mr = memory_own_region(c, to, len, IBV_ACCESS_REMOTE_WRITE, *at);
 	return *mr ? 0 : ERR_AGAIN;
 }
 
@@ -448,7 +336,7 @@ int post_read(struct fabric_conn *fc, void *to, const struct segment *remote, vo
 		abandon(c, w);
 		return err;
 	}
-	region = own ? own : device_region(c->dev, to, remote->length);
+	region = own ? own : memory_region(c->dev, to, remote->length);
 	assert(region || !remote->length);
 	w->sge[0] = (struct ibv_sge){
 		.addr = at, .length = remote->length, .lkey = region ? region->lkey : 0};

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/budget_queues.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
 #include "fabric/verbs/share_internal.h"
@@ -12,33 +8,12 @@
  * Operation
  *
  * A connection has a queue pair and a completion queue of its own, made when its device
- * is known. What is posted is remembered in two rings, one a queue: post.c puts records
- * in, complete.c takes them out. Where Receives are shared, its completion queue has only
+ * is known. What is posted is remembered in two rings, one a queue (vring.c): post.c puts
+ * records in, complete.c takes them out. Where Receives are shared, its completion queue has only
  * what it sends, and a record is put into the ring of Receives with each message.
  */
 
-enum {
-	RNR_FOR_EVER = 7,
-};
-
-static int ring_init(struct vring *r, uint32_t depth)
-{
-	uint32_t size = 1;
-
-	while (size < depth)
-		size *= 2;
-	r->ops = mem_zalloc(size * sizeof(*r->ops));
-	r->mask = size - 1;
-	return r->ops ? 0 : ERR_NOMEM;
-}
-
-struct vop *queue_op(struct vring *r)
-{
-	struct vop *op = &r->ops[r->posted++ & r->mask];
-
-	*op = (struct vop){0};
-	return op;
-}
+enum { RNR_FOR_EVER = 7 };
 
 /* The second call, with accept after prepare, finds all done. */
 int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
@@ -67,8 +42,8 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	if (c->recv_pieces > FABRIC_MAX_PIECES)
 		return ERR_TOOBIG;
 	/* An exposure whose withdrawal completed may be withdrawn once more before that is polled. */
-	if (ring_init(&c->recvs, c->max_recvs) ||
-	    ring_init(&c->sends, c->max_sends + 2 * c->max_exposures))
+	if (vring_init(&c->recvs, c->max_recvs) ||
+	    vring_init(&c->sends, c->max_sends + 2 * c->max_exposures))
 		return ERR_NOMEM;
 	if (c->recv_pieces > 1) {
 		c->pieces = mem_zalloc((c->recvs.mask + 1) * (size_t)c->recv_pieces *
@@ -175,34 +150,8 @@ int queue_make(struct verbs_conn *c)
 		return ERR_NOMEM;
 	if (share_of(c) && share_join(c))
 		return ERR_NOMEM;
-	post_submit(c);
+	submit_conn(c);
 	return c->broken ? ERR_IO : 0;
-}
-
-/* Send with Invalidate is in the kernel's flags, but not in every user library (bnxt_re, ocrdma):
- * peers do without. */
-static int send_without_invalidate(struct verbs_conn *c, struct ibv_send_wr *from)
-{
-	struct ibv_send_wr *bad;
-
-	if (c->dev->send_inv)
-		log_warn("verbs.device", "device=%s send_with_invalidate=no why=\"refused\"",
-			 c->dev->name);
-	c->dev->send_inv = false;
-	for (struct ibv_send_wr *wr = from; wr; wr = wr->next)
-		if (wr->opcode == IBV_WR_SEND_WITH_INV)
-			wr->opcode = IBV_WR_SEND;
-	return ibv_post_send(c->id->qp, from, &bad);
-}
-
-int queue_send(struct verbs_conn *c, struct ibv_send_wr *chain)
-{
-	struct ibv_send_wr *bad = NULL;
-	int err = abs(ibv_post_send(c->id->qp, chain, &bad));
-
-	if ((err == EINVAL || err == EOPNOTSUPP) && bad && bad->opcode == IBV_WR_SEND_WITH_INV)
-		err = send_without_invalidate(c, bad);
-	return err ? ERR_IO : 0;
 }
 
 int verbs_agreed(const struct fabric_conn *fc, struct verbs_agreed *agreed)
@@ -226,7 +175,7 @@ int verbs_agreed(const struct fabric_conn *fc, struct verbs_agreed *agreed)
 
 void queue_destroy(struct verbs_conn *c)
 {
-	post_drop(c);
+	submit_drop(c);
 	share_leave(c);
 	if (c->id && c->id->qp)
 		rdma_destroy_qp(c->id);

@@ -216,7 +216,7 @@ static void hand_over(struct vshare *s)
 
 	for (; n < POST_BATCH && s->pending != VSLOT_NONE; n++) {
 		uint32_t slot = pop(s, &s->pending);
-		const struct ibv_mr *mr = device_region(s->dev, s->slots[slot].buf, s->v->recv_len);
+		const struct ibv_mr *mr = memory_region(s->dev, s->slots[slot].buf, s->v->recv_len);
 
 		assert(mr);
 		s->slots[slot].state = VSLOT_POSTED;

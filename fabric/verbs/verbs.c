@@ -149,7 +149,7 @@ static void verbs_op_flush(struct fabric *f)
 
 	(void)share_notes(v);
 	share_flush(v);
-	post_flush(v);
+	submit_all(v);
 	while ((item = list_pop(&v->busy)))
 		list_add_tail(&v->hot, item);
 }

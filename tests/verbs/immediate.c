@@ -43,7 +43,7 @@ static void write_with_immediate(struct immediate *m, const struct segment *to)
 	uint8_t *from = m->memory + (size_t)(RECVS + 1) * RECEIVE;
 	struct ibv_sge sge = {.addr = (uintptr_t)from,
 			      .length = to->length,
-			      .lkey = device_region(c->dev, from, OCTETS)->lkey};
+			      .lkey = memory_region(c->dev, from, OCTETS)->lkey};
 	struct ibv_send_wr *bad, wr = {.wr_id = ID_BIND,
 				       .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
 				       .imm_data = htobe32(to->length),

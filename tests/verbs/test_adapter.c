@@ -77,7 +77,7 @@ static void a_registration_may_be_invalidated(void **state)
 	assert_int_equal(post_recv(&adapter.conn->base, memory, 64, NULL), 0);
 	assert_int_equal(
 		expose_add(&adapter.conn->base, memory + 100, 100, FABRIC_REMOTE_READ, &seg), 0);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	assert_int_equal(adapter.regions, 2);
 	wc.invalidated_rkey = seg.handle;
 	adapter_complete(&adapter.conn->cq, &wc);
@@ -102,11 +102,11 @@ static void refused_invalidates_are_sent_without(void **state)
 	send_one(0);
 	send_one(0x1234);
 	send_one(0x2345);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	assert_false(adapter.conn->broken);
 	assert_int_equal(adapter.sends, 3);
 	send_one(0x3456);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	assert_int_equal(adapter.sends, 4);
 	assert_int_equal(adapter.refused, 1);
 }
@@ -117,7 +117,7 @@ static void invalidates_are_sent(void **state)
 	connect_with_memory();
 	send_one(0);
 	send_one(0x1234);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	assert_int_equal(adapter.sends, 1);
 	assert_int_equal(adapter.sends_inv, 1);
 }
@@ -167,7 +167,7 @@ static void what_was_sent_tells_why(void **state)
 	assert_int_equal(srq_post(s, memory, NULL), 0);
 	srq_flush(s);
 	send_one(0);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	adapter.qp.state = IBV_QPS_ERR;
 	adapter_complete(&adapter.conn->cq, &cause);
 	adapter_complete(&s->cq, &flushed);
@@ -244,7 +244,7 @@ static void withdrawn_twice_before_a_poll(void **state)
 	adapter.has_windows = true;
 	connect_with_memory();
 	withdraw_all(first);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	for (uint64_t i = 0; i < 4; i++)
 		adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = i});
 	cq_look(&adapter.conn->cq);
@@ -252,7 +252,7 @@ static void withdrawn_twice_before_a_poll(void **state)
 	for (int i = 0; i < 4; i++)
 		send_one(0);
 	withdraw_all(second);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	for (int i = 1; i < 4; i++)
 		expect(FABRIC_EV_WITHDRAWN, &first[i]);
 	for (uint64_t i = 7; i < 12; i++)
@@ -327,7 +327,7 @@ static void binds_leave_sends_their_room(void **state)
 	assert_in_range(bound, 4, 100);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(post_send(&adapter.conn->base, &sge, 1, 0, NULL), 0);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	/* The last one stands for all of it. */
 	adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = 3});
 	cq_look(&adapter.conn->cq);

@@ -49,7 +49,7 @@ static void post_receives(unsigned n)
 		assert_int_equal(post_recv(&adapter.conn->base, memory + (size_t)RECV_LEN * i,
 					   RECV_LEN, NULL),
 				 0);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 }
 
 /* The next message there, of @len octets. */
@@ -153,12 +153,12 @@ static void what_is_empty_has_no_pieces(void **state)
 	(void)state;
 	connect_with_memory();
 	assert_int_equal(post_send(&adapter.conn->base, &sge, 1, 0, NULL), 0);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	post_ask(adapter.conn);
 	assert_int_equal(post_send(&adapter.conn->base, &none, 1, 0, NULL), 0);
 	assert_int_equal(post_read(&adapter.conn->base, memory, &nothing, NULL), 0);
 	assert_int_equal(post_recv(&adapter.conn->base, memory, 0, NULL), 0);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	assert_int_equal(adapter.v.counters.asked, 1);
 	assert_int_equal(adapter.stale, 0);
 }
@@ -214,7 +214,7 @@ static void invalidates(struct vcq *q, uint64_t id, uint32_t key)
 static void expose_one(struct segment *seg)
 {
 	assert_int_equal(expose_add(&adapter.conn->base, memory, 100, FABRIC_REMOTE_WRITE, seg), 0);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 }
 
 static void what_was_not_given_is_not_invalidated(void **state)
@@ -344,7 +344,7 @@ static void a_sink_that_stays_is_held(void **state)
 	adapter.device.transport_type = IBV_TRANSPORT_IWARP;
 	connect_with_memory();
 	assert_int_equal(post_read(&adapter.conn->base, memory, &from, memory), 0);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 	adapter.keeps = 1;
 	adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = 0});
 	cq_look(&adapter.conn->cq);
@@ -396,7 +396,7 @@ static void send_one(void)
 	struct fabric_sge sge = {memory, 100};
 
 	assert_int_equal(post_send(&adapter.conn->base, &sge, 1, 0, NULL), 0);
-	post_flush(&adapter.v);
+	submit_all(&adapter.v);
 }
 
 static void sent(uint64_t id)

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * What post.c put into rings and chains goes to the device here, one call a queue, Receives before
+ * Sends. Of a chain only the last Send or Write asks for a completion, which stands for those before
+ * it; so nothing waits for a later post.
+ */
+
+enum { RECV_BATCH = 32 };
+
+static void broke(struct verbs_conn *c)
+{
+	c->broken = true;
+	wake_conn(c);
+}
+
+/* The memory of @op as the device takes it. Pieces with nothing in them are left out: to some devices 0
+ * means 2 GiB. Return: pieces in @sge. */
+static int scatter(const struct verbs_conn *c, const struct vop *op, struct ibv_sge *sge)
+{
+	const struct fabric_piece whole = {op->addr, op->len}, *pieces = &whole;
+	uint32_t n = 1;
+	int used = 0;
+
+	if (c->pieces) {
+		pieces = &c->pieces[(size_t)(op - c->recvs.ops) * c->recv_pieces];
+		n = c->recv_pieces;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ibv_mr *mr;
+
+		if (!pieces[i].len)
+			continue;
+		mr = memory_region(c->dev, pieces[i].addr, pieces[i].len);
+		assert(mr);
+		sge[used++] = (struct ibv_sge){.addr = (uintptr_t)pieces[i].addr,
+					       .length = pieces[i].len,
+					       .lkey = mr->lkey};
+	}
+	return used;
+}
+
+static void submit_recvs(struct verbs_conn *c)
+{
+	struct ibv_recv_wr wr[RECV_BATCH], *bad;
+	struct ibv_sge sge[RECV_BATCH][FABRIC_MAX_PIECES];
+
+	while (c->recvs_given != c->recvs.posted && !c->broken) {
+		unsigned n = 0;
+
+		for (; n < RECV_BATCH && c->recvs_given != c->recvs.posted; n++) {
+			const struct vop *op = &c->recvs.ops[c->recvs_given & c->recvs.mask];
+			int used = scatter(c, op, sge[n]);
+
+			wr[n] = (struct ibv_recv_wr){.wr_id = ID_RECV | c->recvs_given++,
+						     .sg_list = used ? sge[n] : NULL,
+						     .num_sge = used};
+			if (n)
+				wr[n - 1].next = &wr[n];
+		}
+		c->v->counters.posts++;
+		if (ibv_post_recv(c->id->qp, wr, &bad))
+			broke(c);
+	}
+}
+
+/* The chain's work requests are the device's, or nobody's, after this. */
+static void give_back(struct verbs_conn *c)
+{
+	if (c->chain_last) {
+		c->chain_last->next = c->v->free_wrs;
+		c->v->free_wrs = c->chain;
+	}
+	c->chain = c->chain_last = c->chain_word = NULL;
+}
+
+/* Send with Invalidate is in the kernel's flags, but not in every user library (bnxt_re, ocrdma):
+ * peers do without. */
+static int send_without_invalidate(struct verbs_conn *c, struct ibv_send_wr *from)
+{
+	struct ibv_send_wr *bad;
+
+	if (c->dev->send_inv)
+		log_warn("verbs.device", "device=%s send_with_invalidate=no why=\"refused\"",
+			 c->dev->name);
+	c->dev->send_inv = false;
+	for (struct ibv_send_wr *wr = from; wr; wr = wr->next)
+		if (wr->opcode == IBV_WR_SEND_WITH_INV)
+			wr->opcode = IBV_WR_SEND;
+	return ibv_post_send(c->id->qp, from, &bad);
+}
+
+static int send_chain(struct verbs_conn *c, struct ibv_send_wr *chain)
+{
+	struct ibv_send_wr *bad = NULL;
+	int err = abs(ibv_post_send(c->id->qp, chain, &bad));
+
+	if ((err == EINVAL || err == EOPNOTSUPP) && bad && bad->opcode == IBV_WR_SEND_WITH_INV)
+		err = send_without_invalidate(c, bad);
+	return err ? ERR_IO : 0;
+}
+
+static void submit_sends(struct verbs_conn *c)
+{
+	if (c->chain_word) {
+		c->chain_word->send_flags |= IBV_SEND_SIGNALED;
+		c->sends.ops[(uint32_t)c->chain_word->wr_id & c->sends.mask].signalled = true;
+		c->v->counters.signals++;
+	}
+	c->v->counters.posts++;
+	if (send_chain(c, c->chain))
+		broke(c);
+	/* The key of a window of type 2 is its user's to keep; the post needs the old one. */
+	for (struct ibv_send_wr *wr = c->chain; wr; wr = wr->next)
+		if (wr->opcode == IBV_WR_BIND_MW)
+			wr->bind_mw.mw->rkey = wr->bind_mw.rkey;
+	give_back(c);
+}
+
+void submit_conn(struct verbs_conn *c)
+{
+	list_del(&c->pending);
+	if (!c->id || !c->id->qp)
+		return; /* queue_make() will */
+	if (!c->share)
+		submit_recvs(c);
+	if (c->chain && !c->broken)
+		submit_sends(c);
+	give_back(c);
+}
+
+void submit_drop(struct verbs_conn *c)
+{
+	list_del(&c->pending);
+	give_back(c);
+}
+
+void submit_all(struct verbs *v)
+{
+	while (!list_is_empty(&v->pending))
+		submit_conn(list_first(&v->pending, struct verbs_conn, pending));
+}
