@@ -42,11 +42,11 @@ static void alive_look_at(struct verbs_conn *c, nsec_t now)
 
 	c->seen = seen;
 	if (c->state == VERBS_OPEN && atomic_load(&c->async) >= 0)
-		end_by_itself(c);
+		leave_failed(c);
 	if (c->state != VERBS_OPEN)
 		return;
 	if (is_stuck(c, now)) {
-		end_leave(c, ERR_TIMEOUT, "the peer does not take what is sent");
+		leave_begin(c, ERR_TIMEOUT, "the peer does not take what is sent");
 		wake_conn(c);
 	} else if (idle && !c->asked) {
 		post_ask(c);

@@ -21,32 +21,6 @@
  * device from the start.
  */
 
-struct verbs_conn *cm_conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,
-			       void *owner)
-{
-	struct verbs_conn *c = mem_zalloc(sizeof(*c));
-
-	if (!c)
-		return NULL;
-	c->base.fabric = &v->base;
-	c->base.owner = owner;
-	c->base.remote_inv = v->base.remote_inv;
-	c->v = v;
-	c->id = id;
-	c->state = state;
-	c->deadline = c->stuck_since = NSEC_NEVER;
-	atomic_init(&c->async, -1);
-	atomic_init(&c->last, false);
-	cq_init(&c->cq, v, c, NULL);
-	list_init(&c->active);
-	list_init(&c->timed);
-	list_init(&c->pending);
-	list_add_tail(&v->conns, &c->all);
-	if (id)
-		id->context = c;
-	return c;
-}
-
 /* These fields have a fixed size: all zeros means that there is no private data. */
 static void copy_private_data(struct vevent *e, const struct rdma_conn_param *p)
 {
@@ -94,18 +68,6 @@ void cm_ready(struct loop_watch *w, unsigned events)
 	while (cm_next(v->channel, &e))
 		if (e.id && e.id->context)
 			cm_handle(e.id->context, &e);
-}
-
-static void note_addresses(struct verbs_conn *c)
-{
-	struct sockaddr *from = rdma_get_local_addr(c->id), *to = rdma_get_peer_addr(c->id);
-
-	c->base.local.len = from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-							: sizeof(struct sockaddr_in);
-	memcpy(&c->base.local.ss, from, c->base.local.len);
-	c->base.peer.len = to->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-						     : sizeof(struct sockaddr_in);
-	memcpy(&c->base.peer.ss, to, c->base.peer.len);
 }
 
 static uint8_t cut_depth(uint32_t want, int device, uint32_t peer, bool rxe)
@@ -187,27 +149,13 @@ static void on_address(struct verbs_conn *c)
 		end_finish(c, ERR_REFUSED, "no route");
 }
 
-void cm_established(struct verbs_conn *c)
-{
-	if (c->state != VERBS_CONNECTING && c->state != VERBS_ACCEPTED)
-		return;
-	if (c->state == VERBS_CONNECTING)
-		share_set_timer(c);
-	c->state = VERBS_OPEN;
-	c->tell_connected = c->was_open = true;
-	note_addresses(c);
-	wake_conn_in(c, 0);
-	alive_begin(c->v);
-	wake_conn(c);
-}
-
 static void on_established(struct verbs_conn *c, const struct vevent *e)
 {
 	if (c->state == VERBS_CONNECTING) {
 		memcpy(c->pd, e->pd, e->pd_len);
 		c->pd_len = e->pd_len;
 	}
-	cm_established(c);
+	conn_opened(c);
 }
 
 static void on_rejected(struct verbs_conn *c, const struct vevent *e)
@@ -274,7 +222,7 @@ void cm_handle(struct verbs_conn *c, const struct vevent *e)
 void cm_expired(struct verbs_conn *c)
 {
 	if (c->state == VERBS_DRAINING)
-		end_leave(c, ERR_TIMEOUT, "the peer does not take what was sent");
+		leave_begin(c, ERR_TIMEOUT, "the peer does not take what was sent");
 	else if (c->state == VERBS_LEAVING)
 		end_finish(c, 0, NULL);
 	else
@@ -314,7 +262,7 @@ int cm_connect(struct fabric *f, const struct fabric_addr *to,
 
 	if (params->private_data_len > PD_REQUEST_MAX)
 		return ERR_TOOBIG;
-	c = cm_conn_new(verbs_of(f), NULL, VERBS_RESOLVING, owner);
+	c = conn_new(verbs_of(f), NULL, VERBS_RESOLVING, owner);
 	if (!c)
 		return ERR_NOMEM;
 	c->initiator = true;

@@ -27,7 +27,7 @@ static void close_sink(struct verbs_conn *c, struct vop *op)
 		op->mr = NULL;
 	} else if (c->id && c->id->qp) {
 		op->complete = false;
-		end_leave(c, ERR_IO, "the device did not give up what the peer could reach");
+		leave_begin(c, ERR_IO, "the device did not give up what the peer could reach");
 	} else {
 		op->mr = NULL;
 		device_refuses(c->dev);
@@ -57,7 +57,7 @@ static void breached(struct verbs_conn *c, const char *why)
 	if (c->state >= VERBS_LEAVING)
 		return;
 	c->v->counters.breaches++;
-	end_leave(c, ERR_PROTO, why);
+	leave_begin(c, ERR_PROTO, why);
 	wake_conn(c);
 }
 
@@ -85,7 +85,7 @@ static void received(struct verbs_conn *c, const struct ibv_wc *wc, struct vop *
 	}
 	/* A message may overtake the end of the handshake. */
 	if (op->status == 0 && c->state == VERBS_ACCEPTED)
-		cm_established(c);
+		conn_opened(c);
 }
 
 static void sent(struct verbs_conn *c, const struct ibv_wc *wc)
@@ -107,13 +107,13 @@ void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv
 	if (c->state >= VERBS_LEAVING)
 		return;
 	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
-		end_by_itself(c);
+		leave_failed(c);
 		return;
 	}
 	status = words_completion(wc->status, is_recv, &why);
 	if (err_class(status) == ERR_CLASS_PEER || status == ERR_TOOBIG)
 		c->v->counters.breaches++;
-	end_leave(c, status, why);
+	leave_begin(c, status, why);
 }
 
 static bool mark_complete(struct vring *r, uint32_t index)
@@ -195,7 +195,7 @@ void complete_own(struct verbs_conn *c, const struct ibv_wc *wc, int n)
 	for (int i = 0; i < n; i++)
 		complete_one(c, &wc[i]);
 	wake_conn(c);
-	end_check_drained(c);
+	leave_if_drained(c);
 }
 
 bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slot, void *cookie)

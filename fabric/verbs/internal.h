@@ -17,6 +17,8 @@
  *   window.c a device's free Memory Windows
  *   gone.c   devices that are removed
  *   cm.c     how connections begin: resolving, connect, accept, reject
+ *   conn.c   one is made, and is open
+ *   leave.c  how their end begins
  *   end.c    how they end
  *   listen.c listeners
  *   queue.c  queue pairs
@@ -155,15 +157,19 @@ unsigned gone_failures(const struct verbs_dev *dev);
 void gone_failed(struct verbs_dev *dev);
 void gone_tick(struct verbs *v, nsec_t now);
 
+/* conn.c */
+struct verbs_conn *conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,
+			    void *owner);
+
+/** conn_opened - the peer is there; nothing, if that was known. */
+void conn_opened(struct verbs_conn *c);
+
 /* cm.c */
-struct verbs_conn *cm_conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,
-			       void *owner);
 void cm_ready(struct loop_watch *w, unsigned events);
 
 /** cm_next - the next event of @channel. Return: false when there is none. */
 bool cm_next(struct rdma_event_channel *channel, struct vevent *e);
 void cm_handle(struct verbs_conn *c, const struct vevent *e);
-void cm_established(struct verbs_conn *c);
 void cm_expired(struct verbs_conn *c);
 int cm_connect(struct fabric *f, const struct fabric_addr *to,
 	       const struct fabric_conn_params *params, void *owner,
@@ -179,21 +185,30 @@ void verbs_listen_detach(struct fabric *f, struct fabric_listener *l);
 void verbs_listen_tick(struct verbs *v, nsec_t now);
 nsec_t verbs_listen_deadline(const struct verbs *v);
 
-/* end.c */
+/* leave.c */
 
-/** end_leave - tell the peer, then end: the cause is noted if it is the first. */
-void end_leave(struct verbs_conn *c, int status, const char *why);
+/** leave_begin - tell the peer, then end: the cause is noted if it is the first. */
+void leave_begin(struct verbs_conn *c, int status, const char *why);
+
+/** leave_failed - the queue pair failed and no completion tells why. */
+void leave_failed(struct verbs_conn *c);
+
+/** leave_if_drained - the last word of a connection that is to end may be out. */
+void leave_if_drained(struct verbs_conn *c);
+
+/** leave_note_cause - of the end of @c, if it is the first. */
+void leave_note_cause(struct verbs_conn *c, int status, const char *why);
+
+/** leave_note_fault - likewise: what the device says of the queue pair, if it is not sound. */
+void leave_note_fault(struct verbs_conn *c);
+
+/* end.c */
 
 /** end_finish - end now: no queue pair any more, all that was posted comes back. */
 void end_finish(struct verbs_conn *c, int status, const char *why);
 
 /** end_by_peer - DISCONNECTED arrived. */
 void end_by_peer(struct verbs_conn *c, int status);
-/** end_by_itself - the queue pair failed and no completion tells why. */
-void end_by_itself(struct verbs_conn *c);
-
-/** end_check_drained - the last word of a connection that is to end may be out. */
-void end_check_drained(struct verbs_conn *c);
 void end_disconnect(struct fabric_conn *fc);
 void end_destroy(struct fabric_conn *fc);
 

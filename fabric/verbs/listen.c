@@ -131,7 +131,7 @@ static void listen_lost(struct fabric_listener *l, const struct rdma_cm_id *id, 
 static void take_request(struct attachment *a, const struct vevent *e)
 {
 	struct verbs *v = a->v;
-	struct verbs_conn *c = cm_conn_new(v, e->id, VERBS_REQUESTED, a->owner);
+	struct verbs_conn *c = conn_new(v, e->id, VERBS_REQUESTED, a->owner);
 
 	if (!c || rdma_migrate_id(e->id, v->channel) || !device_adopt(v, e->id)) {
 		v->counters.setup_failures++;

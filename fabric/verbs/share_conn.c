@@ -165,7 +165,7 @@ static void look_at(struct verbs_conn *c)
 		return;
 	complete_drain(c); /* it may tell why */
 	if (c->state < VERBS_LEAVING)
-		end_by_itself(c);
+		leave_failed(c);
 	wake_conn(c);
 }
 

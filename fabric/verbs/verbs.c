@@ -95,7 +95,7 @@ static bool tell_setup(struct verbs_conn *c, struct fabric_event *ev)
 static bool verbs_conn_event(struct verbs_conn *c, struct fabric_event *ev)
 {
 	if (c->broken && c->state < VERBS_LEAVING)
-		end_leave(c, ERR_IO, "the device refused a work request");
+		leave_begin(c, ERR_IO, "the device refused a work request");
 	if (tell_setup(c, ev) || complete_event(c, ev)) {
 		ev->conn = &c->base;
 		return true;

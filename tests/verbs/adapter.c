@@ -517,7 +517,7 @@ void adapter_connect(const struct fabric_conn_params *params)
 		assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), 0);
 		id->verbs = &adapter.context;
 	}
-	c = cm_conn_new(&adapter.v, id, VERBS_CONNECTING, NULL);
+	c = conn_new(&adapter.v, id, VERBS_CONNECTING, NULL);
 	assert_int_equal(queue_depths(c, params), 0);
 	assert_int_equal(queue_make(c), 0);
 	c->state = VERBS_OPEN;
