@@ -218,13 +218,6 @@ bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slo
 	return true;
 }
 
-void complete_drain(struct verbs_conn *c)
-{
-	if (c->share)
-		cq_drain(&c->share->cq);
-	cq_drain(&c->cq);
-}
-
 void complete_flush(struct verbs_conn *c)
 {
 	while (c->recvs.done != c->recvs.posted) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
+#include "fabric/verbs/share_internal.h"
 
 /*
  * Operation
@@ -27,11 +28,24 @@ static void stop_queue_pair(struct verbs_conn *c)
 		(void)ibv_modify_qp(c->id->qp, &attr, IBV_QP_STATE);
 }
 
+static void destroy_pair(struct verbs_conn *c)
+{
+	submit_drop(c);
+	/* Drivers drop what completed for a queue pair that is gone. */
+	if (share_leave(c))
+		drain_shared(c->share);
+	if (c->id && c->id->qp)
+		rdma_destroy_qp(c->id);
+	if (c->share)
+		drain_shared(c->share); /* siw: its number is the next one's */
+	cq_destroy(&c->cq);
+}
+
 /* From here on the device touches nothing of ours. */
 static void tear_down(struct verbs_conn *c)
 {
 	expose_end(c);
-	queue_destroy(c);
+	destroy_pair(c);
 	expose_end(c); /* what had to wait for that */
 	complete_flush(c);
 	if (c->id)
@@ -52,7 +66,7 @@ void end_finish(struct verbs_conn *c, int status, const char *why)
 	if (c->state < VERBS_OPEN)
 		c->v->counters.setup_failures++;
 	c->state = VERBS_LEAVING;
-	complete_drain(c);
+	drain_conn(c);
 	stop_queue_pair(c);
 	tear_down(c);
 	c->state = VERBS_ENDED;
@@ -61,7 +75,7 @@ void end_finish(struct verbs_conn *c, int status, const char *why)
 
 void end_by_peer(struct verbs_conn *c, int status)
 {
-	complete_drain(c);
+	drain_conn(c);
 	if (c->state < VERBS_LEAVING) {
 		leave_note_fault(c);
 		(void)rdma_disconnect(c->id); /* the answer */

@@ -27,6 +27,7 @@
  *   submit.c handing what was posted to the device
  *   complete.c  what completes
  *   cq.c     completion queues
+ *   drain.c  when they are looked into, and whose what is in them is
  *   srq.c, share.c, share_conn.c  Receives that connections share (share_internal.h)
  *   expose.c exposed memory
  *   alive.c  whether silent peers are still there
@@ -223,7 +224,6 @@ size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p);
 
 /** queue_make - the queue pair, once the device is known; posts the Receives that waited. */
 int queue_make(struct verbs_conn *c) WARN_UNUSED;
-void queue_destroy(struct verbs_conn *c);
 
 /** queue_put_back - shared Receives with messages that were not polled. */
 void queue_put_back(struct verbs_conn *c);
@@ -238,11 +238,11 @@ void cq_init(struct vcq *q, struct verbs *v, struct verbs_conn *conn, struct vsh
 int cq_make(struct vcq *q, struct verbs_dev *dev, uint32_t depth) WARN_UNUSED;
 void cq_destroy(struct vcq *q);
 
-/** cq_look - take a batch of completions of a queue that is on no list. */
-void cq_look(struct vcq *q);
+/** cq_poll - up to @most completions. Return: how many. */
+int cq_poll(struct vcq *q, struct ibv_wc *wc, int most) WARN_UNUSED;
 
-/** cq_drain - take all completions there are. */
-void cq_drain(struct vcq *q);
+/** cq_arm - the channel is to tell of the next one. */
+void cq_arm(struct vcq *q);
 
 /** cq_failed - it cannot be relied on any more. */
 void cq_failed(struct vcq *q);
@@ -259,12 +259,20 @@ bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slo
 /** complete_failed - what @wc says is the end of @c. */
 void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv);
 
-/** complete_drain - take all completions there are for @c. */
-void complete_drain(struct verbs_conn *c);
-
 /** complete_flush - everything posted comes back. */
 void complete_flush(struct verbs_conn *c);
 bool complete_event(struct verbs_conn *c, struct fabric_event *ev);
+
+/* drain.c */
+
+/** drain_look - take a batch of completions of a queue that is on no list. */
+void drain_look(struct vcq *q);
+
+/** drain_conn - take all completions there are for @c. */
+void drain_conn(struct verbs_conn *c);
+
+/** drain_shared - take all completions there are in a shared queue. */
+void drain_shared(struct vshare *s);
 
 /* vring.c */
 

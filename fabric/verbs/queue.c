@@ -173,17 +173,6 @@ int verbs_agreed(const struct fabric_conn *fc, struct verbs_agreed *agreed)
 	return 0;
 }
 
-void queue_destroy(struct verbs_conn *c)
-{
-	submit_drop(c);
-	share_leave(c);
-	if (c->id && c->id->qp)
-		rdma_destroy_qp(c->id);
-	if (c->share)
-		cq_drain(&c->share->cq); /* siw: its number is the next one's */
-	cq_destroy(&c->cq);
-}
-
 void queue_put_back(struct verbs_conn *c)
 {
 	if (!c->share)

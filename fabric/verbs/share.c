@@ -27,6 +27,26 @@ void share_flush(struct verbs *v)
 
 /* Notes and time */
 
+static void look_at(struct verbs_conn *c)
+{
+	if (atomic_load(&c->async) < 0 && !atomic_load(&c->last))
+		return;
+	if (c->state != VERBS_OPEN && c->state != VERBS_DRAINING)
+		return;
+	drain_conn(c); /* it may tell why */
+	if (c->state < VERBS_LEAVING)
+		leave_failed(c);
+	wake_conn(c);
+}
+
+/* The connections that something was said of. */
+static void look_at_pairs(struct vshare *s)
+{
+	for (uint32_t i = 0; i <= s->mask; i++)
+		for (struct verbs_conn *c = s->buckets[i]; c; c = c->next_pair)
+			look_at(c);
+}
+
 static bool act_on_notes(struct vshare *s)
 {
 	struct verbs_dev *dev = s->dev;
@@ -39,7 +59,7 @@ static bool act_on_notes(struct vshare *s)
 	}
 	if (atomic_load(&s->noted)) {
 		atomic_store(&s->noted, false);
-		share_look_at(s);
+		look_at_pairs(s);
 		return true;
 	}
 	if (!atomic_load(&s->failed))

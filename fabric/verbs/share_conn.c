@@ -6,13 +6,9 @@
 /*
  * Operation
  *
- * A completion of the shared queue names a queue pair; a hash table knows whose it is. The
+ * A completion of the shared queue names a queue pair (drain.c); a hash table knows whose it is. The
  * message goes into the connection's own ring of Receives, which has room for what its peer
- * was granted. What nobody wants goes back into the queue, Receive and all.
- *
- * Queue pairs do not give shared Receives back when they fail. So nothing that was flushed
- * tells of a failure here: the device's events do (where it has them), the connection
- * manager, what is sent, and alive.c.
+ * was granted.
  *
  * A queue pair that is to go is in the error state, so takes no further Receive. What
  * completed for it is taken out before it is destroyed, for drivers drop the completions of a
@@ -34,7 +30,7 @@ static struct verbs_conn **share_bucket(const struct vshare *s, uint32_t pair)
 	return &s->buckets[(pair * 0x9e3779b1u) >> 7 & s->mask];
 }
 
-static struct verbs_conn *share_find(const struct vshare *s, uint32_t pair)
+struct verbs_conn *share_find(const struct vshare *s, uint32_t pair)
 {
 	struct verbs_conn *c = *share_bucket(s, pair);
 
@@ -98,13 +94,13 @@ static void await_last(const struct verbs_conn *c)
 		device_async(c->dev);
 }
 
-void share_leave(struct verbs_conn *c)
+bool share_leave(struct verbs_conn *c)
 {
 	struct vshare *s = c->share;
 	struct verbs_conn **at;
 
 	if (!s || !c->pair)
-		return;
+		return false;
 	at = share_bucket(s, c->pair);
 	while (*at != c)
 		at = &(*at)->next_pair;
@@ -113,7 +109,7 @@ void share_leave(struct verbs_conn *c)
 	s->npairs--;
 	s->depth.promised -= c->max_recvs;
 	await_last(c);
-	cq_drain(&s->cq);
+	return true;
 }
 
 /* The connection manager has told the queue pair 0, which is the longest: 655 ms. */
@@ -123,55 +119,4 @@ void share_set_timer(struct verbs_conn *c)
 
 	if (c->share && !c->dev->iwarp)
 		(void)ibv_modify_qp(c->id->qp, &attr, IBV_QP_MIN_RNR_TIMER);
-}
-
-static void completed(struct vshare *s, const struct ibv_wc *wc)
-{
-	struct verbs_conn *c = share_find(s, wc->qp_num);
-	uint32_t slot = (uint32_t)wc->wr_id;
-
-	if (wc->wr_id >= s->size || s->slots[slot].state != VSLOT_POSTED) {
-		atomic_store(&s->failed, true); /* of nothing: a driver gone astray */
-		return;
-	}
-	s->slots[slot].state = VSLOT_HELD;
-	s->nheld++;
-	s->nposted--;
-	s->v->counters.receives_posted--;
-	if (c && wc->status == IBV_WC_SUCCESS &&
-	    complete_shared(c, wc, slot, s->slots[slot].cookie))
-		return;
-	srq_put_back(s, slot);
-	if (!c)
-		return;
-	if (wc->status != IBV_WC_SUCCESS) {
-		cq_drain(&c->cq); /* what it sent may tell why */
-		complete_failed(c, wc, true);
-	}
-	wake_conn(c);
-}
-
-void share_completed(struct vshare *s, const struct ibv_wc *wc, int n)
-{
-	for (int i = 0; i < n; i++)
-		completed(s, &wc[i]);
-}
-
-static void look_at(struct verbs_conn *c)
-{
-	if (atomic_load(&c->async) < 0 && !atomic_load(&c->last))
-		return;
-	if (c->state != VERBS_OPEN && c->state != VERBS_DRAINING)
-		return;
-	complete_drain(c); /* it may tell why */
-	if (c->state < VERBS_LEAVING)
-		leave_failed(c);
-	wake_conn(c);
-}
-
-void share_look_at(struct vshare *s)
-{
-	for (uint32_t i = 0; i <= s->mask; i++)
-		for (struct verbs_conn *c = s->buckets[i]; c; c = c->next_pair)
-			look_at(c);
 }

@@ -108,14 +108,14 @@ void share_log(const struct verbs_dev *dev);
 /** share_join - @c's queue pair is there. Return: 0 or ERR_NOMEM. */
 int share_join(struct verbs_conn *c) WARN_UNUSED;
 
-/** share_leave - before it goes: nothing that completed for it is left. */
-void share_leave(struct verbs_conn *c);
+/** share_leave - before it goes: it takes no further Receive. Return: whether what completed for it is to be
+ * taken out first, by drain_shared(). */
+bool share_leave(struct verbs_conn *c) WARN_UNUSED;
+
+/** share_find - whose the queue pair of that number is, or NULL. */
+struct verbs_conn *share_find(const struct vshare *s, uint32_t pair);
 
 /** share_set_timer - as soon as it takes it: how long a peer waits that found no Receive. */
 void share_set_timer(struct verbs_conn *c);
-void share_completed(struct vshare *s, const struct ibv_wc *wc, int n);
-
-/** share_look_at - the connections that something was said of. */
-void share_look_at(struct vshare *s);
 
 #endif

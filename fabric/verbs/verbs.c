@@ -19,7 +19,7 @@
  * An instance waits on two kinds of descriptors: its channel of connection events,
  * and a completion channel of each device. Both only put things on lists: on .active
  * connections with something to tell, on .hot completion queues that have to be looked
- * into (cq.c). fabric_poll() tells what is there, else looks into one queue.
+ * into (drain.c). fabric_poll() tells what is there, else looks into one queue.
  *
  * Each connection has a completion queue of its own, as deep as all it can post:
  * none can overflow, and what is left in it goes with its connection. Where Receives
@@ -136,7 +136,7 @@ static int verbs_op_poll(struct fabric *f, struct fabric_event *ev)
 			return 1;
 		hot = list_pop(&v->hot);
 		if (hot)
-			cq_look(container_of(hot, struct vcq, hot));
+			drain_look(container_of(hot, struct vcq, hot));
 		else if (!share_notes(v))
 			return 0;
 	}

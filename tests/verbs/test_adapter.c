@@ -81,7 +81,7 @@ static void a_registration_may_be_invalidated(void **state)
 	assert_int_equal(adapter.regions, 2);
 	wc.invalidated_rkey = seg.handle;
 	adapter_complete(&adapter.conn->cq, &wc);
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 	assert_true(complete_event(adapter.conn, &ev));
 	assert_int_equal(ev.invalidated, seg.handle);
 	assert_int_equal(adapter.regions, 2); /* its key must not be another's yet */
@@ -171,7 +171,7 @@ static void what_was_sent_tells_why(void **state)
 	adapter.qp.state = IBV_QPS_ERR;
 	adapter_complete(&adapter.conn->cq, &cause);
 	adapter_complete(&s->cq, &flushed);
-	cq_look(&s->cq);
+	drain_look(&s->cq);
 	assert_int_equal(adapter.conn->status, ERR_TIMEOUT);
 	assert_int_equal(adapter.v.counters.breaches, 0);
 }
@@ -184,7 +184,7 @@ static void a_queue_that_cannot_be_read_is_given_up(void **state)
 	(void)state;
 	adapter_connect(&p);
 	container_of(adapter.conn->cq.cq, struct adapter_cq, cq)->broken = true;
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 	assert_true(adapter.conn->broken);
 }
 
@@ -247,7 +247,7 @@ static void withdrawn_twice_before_a_poll(void **state)
 	submit_all(&adapter.v);
 	for (uint64_t i = 0; i < 4; i++)
 		adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = i});
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 	expect(FABRIC_EV_WITHDRAWN, &first[0]);
 	for (int i = 0; i < 4; i++)
 		send_one(0);
@@ -257,7 +257,7 @@ static void withdrawn_twice_before_a_poll(void **state)
 		expect(FABRIC_EV_WITHDRAWN, &first[i]);
 	for (uint64_t i = 7; i < 12; i++)
 		adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = i});
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 	for (int i = 0; i < 4; i++)
 		expect(FABRIC_EV_SEND, NULL);
 	for (int i = 0; i < 4; i++)
@@ -330,7 +330,7 @@ static void binds_leave_sends_their_room(void **state)
 	submit_all(&adapter.v);
 	/* The last one stands for all of it. */
 	adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = 3});
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 	assert_int_equal(expose_add(&adapter.conn->base, memory, 64, FABRIC_REMOTE_READ, &seg), 0);
 }
 

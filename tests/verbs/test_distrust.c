@@ -95,7 +95,7 @@ static void an_immediate_is_no_message(void **state)
 	arrives(q, ID_RECV, IBV_WC_RECV, 40);
 	arrives(q, ID_RECV | 1, IBV_WC_RECV_RDMA_WITH_IMM, 98260);
 	arrives(q, ID_RECV | 2, IBV_WC_RECV, 40);
-	cq_look(q);
+	drain_look(q);
 	expect_breach();
 	expect_recv(0, 40);
 	expect_recv(ERR_FLUSHED, 0);
@@ -112,7 +112,7 @@ static void an_immediate_is_no_shared_message(void **state)
 	arrives(&s->cq, 0, IBV_WC_RECV, 40);
 	arrives(&s->cq, 1, IBV_WC_RECV_RDMA_WITH_IMM, 40);
 	arrives(&s->cq, 2, IBV_WC_RECV, 40);
-	cq_look(&s->cq);
+	drain_look(&s->cq);
 	expect_breach();
 	expect_recv(0, 40);
 	expect_nothing();
@@ -126,7 +126,7 @@ static void no_message_is_larger_than_its_receive(void **state)
 	post_receives(2);
 	arrives(&adapter.conn->cq, ID_RECV, IBV_WC_RECV, RECV_LEN);
 	arrives(&adapter.conn->cq, ID_RECV | 1, IBV_WC_RECV, RECV_LEN + 1);
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 	expect_breach();
 	expect_recv(0, RECV_LEN);
 	expect_recv(ERR_FLUSHED, 0);
@@ -139,7 +139,7 @@ static void no_message_is_larger_than_a_shared_receive(void **state)
 	(void)state;
 	s = connect_sharing(1);
 	arrives(&s->cq, 0, IBV_WC_RECV, RECV_LEN + 1);
-	cq_look(&s->cq);
+	drain_look(&s->cq);
 	expect_breach();
 	expect_nothing();
 }
@@ -226,7 +226,7 @@ static void what_was_not_given_is_not_invalidated(void **state)
 	post_receives(2);
 	expose_one(&seg);
 	invalidates(&adapter.conn->cq, ID_RECV, seg.handle + 0x100);
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 	expect_breach();
 	expect_recv(ERR_FLUSHED, 0);
 	assert_int_equal(adapter.conn->base.handles_live, 1);
@@ -241,7 +241,7 @@ static void nor_by_shared_messages(void **state)
 	(void)state;
 	s = connect_sharing(2);
 	invalidates(&s->cq, 0, 0x4242);
-	cq_look(&s->cq);
+	drain_look(&s->cq);
 	expect_breach();
 	expect_nothing();
 }
@@ -257,7 +257,7 @@ static void a_late_word_of_an_invalidation_is_none(void **state)
 	expose_one(&seg);
 	assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, NULL, &written), 1);
 	invalidates(&s->cq, 0, seg.handle);
-	cq_look(&s->cq);
+	drain_look(&s->cq);
 	assert_int_equal(adapter.conn->state, VERBS_OPEN);
 	expect_recv(0, 40);
 }
@@ -272,7 +272,7 @@ static void the_key_of_all_memory_is_made_anew(void **state)
 	arena = adapter.region;
 	post_receives(1);
 	invalidates(&adapter.conn->cq, ID_RECV, arena->rkey);
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 	expect_breach();
 	gone_tick(&adapter.v, adapter.v.look);
 	assert_true(adapter.dev->closed);
@@ -347,7 +347,7 @@ static void a_sink_that_stays_is_held(void **state)
 	submit_all(&adapter.v);
 	adapter.keeps = 1;
 	adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = 0});
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 	assert_int_equal(adapter.conn->state, VERBS_LEAVING);
 	expect_nothing();
 	end_finish(adapter.conn, 0, NULL);
@@ -402,7 +402,7 @@ static void send_one(void)
 static void sent(uint64_t id)
 {
 	adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = id, .opcode = IBV_WC_SEND});
-	cq_look(&adapter.conn->cq);
+	drain_look(&adapter.conn->cq);
 }
 
 /* So many looks of alive.c; its clock is not the test's. */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/verbs/internal.h"
+#include "fabric/verbs/share_internal.h"
+
+/*
+ * Operation
+ *
+ * A completion queue is hot, busy or cold. A hot one is looked into batch by batch; once
+ * empty it is armed, looked into once more, and is cold until the channel tells of it.
+ * With a budget for it, one that had something stays busy instead: it is looked into once
+ * a flush, unarmed, until the budget is used up.
+ *
+ * What a batch brings ends no connection and destroys nothing: the queue may be one that
+ * many connections share, and the rest of the batch is yet to come.
+ *
+ * A completion of a shared queue names a queue pair, which tells whose it is (share_conn.c). What nobody wants
+ * goes back into the queue, Receive and all. Queue pairs do not give shared Receives back when they fail. So
+ * nothing that was flushed tells of a failure here: the device's events do (where it has them), the connection
+ * manager, what is sent, and alive.c.
+ */
+
+enum { BATCH = 16 };
+
+/* Return: how many there were. */
+static int take_own(struct verbs_conn *c)
+{
+	struct ibv_wc wc[BATCH];
+	int n = cq_poll(&c->cq, wc, BATCH);
+
+	if (n)
+		complete_own(c, wc, n);
+	return n;
+}
+
+static void drain_own(struct verbs_conn *c)
+{
+	while (take_own(c))
+		;
+}
+
+static void completed(struct vshare *s, const struct ibv_wc *wc)
+{
+	struct verbs_conn *c = share_find(s, wc->qp_num);
+	uint32_t slot = (uint32_t)wc->wr_id;
+
+	if (wc->wr_id >= s->size || s->slots[slot].state != VSLOT_POSTED) {
+		atomic_store(&s->failed, true); /* of nothing: a driver gone astray */
+		return;
+	}
+	s->slots[slot].state = VSLOT_HELD;
+	s->nheld++;
+	s->nposted--;
+	s->v->counters.receives_posted--;
+	if (c && wc->status == IBV_WC_SUCCESS &&
+	    complete_shared(c, wc, slot, s->slots[slot].cookie))
+		return;
+	srq_put_back(s, slot);
+	if (!c)
+		return;
+	if (wc->status != IBV_WC_SUCCESS) {
+		drain_own(c); /* what it sent may tell why */
+		complete_failed(c, wc, true);
+	}
+	wake_conn(c);
+}
+
+static int take_shared(struct vshare *s)
+{
+	struct ibv_wc wc[BATCH];
+	int n = cq_poll(&s->cq, wc, BATCH);
+
+	for (int i = 0; i < n; i++)
+		completed(s, &wc[i]);
+	return n;
+}
+
+static int take(struct vcq *q)
+{
+	return q->conn ? take_own(q->conn) : take_shared(q->share);
+}
+
+/* Return: whether it is to stay as it is, unarmed. */
+static bool is_busy(const struct vcq *q)
+{
+	return q->busy_until && wake_now() < q->busy_until;
+}
+
+void drain_look(struct vcq *q)
+{
+	if (take(q)) {
+		if (q->busy_poll_us)
+			q->busy_until = wake_now() + q->busy_poll_us * (nsec_t)1000;
+		list_add_tail(&q->v->hot, &q->hot);
+	} else if (q->cq && is_busy(q)) {
+		list_add_tail(&q->v->busy, &q->hot);
+	} else if (q->cq) {
+		cq_arm(q);
+		/* What came between the look and the arming would never be told. */
+		if (take(q))
+			list_add_tail(&q->v->hot, &q->hot);
+	}
+}
+
+void drain_shared(struct vshare *s)
+{
+	while (take_shared(s))
+		;
+}
+
+void drain_conn(struct verbs_conn *c)
+{
+	if (c->share)
+		drain_shared(c->share);
+	drain_own(c);
+}
