@@ -171,7 +171,7 @@ static void on_rejected(struct verbs_conn *c, const struct vevent *e)
 static void on_removal(struct verbs_conn *c)
 {
 	if (c->dev) {
-		device_lost(c->dev); /* @c with the others */
+		gone_lost(c->dev); /* @c with the others */
 		c->v->look = 0;
 	} else {
 		end_finish(c, ERR_IO, "the RDMA device was removed");

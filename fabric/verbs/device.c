@@ -106,7 +106,7 @@ static void leave_note(struct verbs_dev *dev, const struct ibv_async_event *e)
 			     true);
 		break;
 	case IBV_EVENT_DEVICE_FATAL:
-		gone_failed(dev);
+		context_failed(dev);
 		break;
 	default:
 		break;
@@ -223,7 +223,7 @@ static int use(struct verbs_dev *dev)
 
 	if (!err)
 		err = use_shared(dev);
-	dev->failures = gone_failures(dev);
+	dev->failures = context_failures(dev);
 	dev->lost_key = false;
 	dev->closed = err != 0;
 	if (err) {
@@ -233,11 +233,11 @@ static int use(struct verbs_dev *dev)
 	}
 	limits_log(dev);
 	if (dev->share)
-		share_log(dev);
+		srq_log(dev);
 	return 0;
 }
 
-static struct verbs_dev *device_new(struct verbs *v, struct ibv_context *context)
+static struct verbs_dev *make_dev(struct verbs *v, struct ibv_context *context)
 {
 	struct verbs_dev *dev = mem_zalloc(sizeof(*dev));
 
@@ -253,7 +253,7 @@ static struct verbs_dev *device_new(struct verbs *v, struct ibv_context *context
 	dev->async_watch.ready = async_ready;
 	list_init(&dev->regions);
 	list_add_tail(&v->devs, &dev->link);
-	if (gone_hold(dev)) {
+	if (context_hold(dev)) {
 		device_free(dev);
 		return NULL;
 	}
@@ -312,10 +312,26 @@ static bool is_known(const struct verbs *v, const struct ibv_context *context, b
 	return false;
 }
 
-void device_know(struct verbs *v, struct ibv_context *context)
+/* context_hold() opens devices that nobody asked for, too, and their removal must be watched for. What they lead
+ * to stands behind them in the list. */
+static void know_others(struct verbs_dev *dev)
 {
-	if (!is_known(v, context, false))
-		(void)device_new(v, context);
+	for (struct list *it = &dev->link; it != &dev->v->devs; it = it->next) {
+		const struct verbs_dev *d = container_of(it, struct verbs_dev, link);
+
+		for (int i = 0; d->contexts && d->contexts[i]; i++)
+			if (!is_known(dev->v, d->contexts[i], false))
+				(void)make_dev(dev->v, d->contexts[i]);
+	}
+}
+
+static struct verbs_dev *device_new(struct verbs *v, struct ibv_context *context)
+{
+	struct verbs_dev *dev = make_dev(v, context);
+
+	if (dev)
+		know_others(dev);
+	return dev;
 }
 
 struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context, uint32_t domain)
@@ -352,30 +368,8 @@ void device_free(struct verbs_dev *dev)
 {
 	close_dev(dev);
 	list_del(&dev->link);
-	gone_release(dev);
+	context_release(dev);
 	mem_free(dev);
-}
-
-void device_lost(struct verbs_dev *dev)
-{
-	struct verbs *v = dev->v;
-
-	if (dev->closed)
-		return;
-	log_warn("verbs.device", "device=%s why=\"failed or was removed\" connections=%u",
-		 dev->name, dev->conns);
-	v->counters.removals++;
-	dev->closed = true;
-	dev->conns++; /* stays until all have ended */
-	list_for_each_safe(it, tmp, &v->conns)
-	{
-		struct verbs_conn *c = container_of(it, struct verbs_conn, all);
-
-		if (c->dev == dev)
-			end_finish(c, ERR_IO, "the RDMA device failed or was removed");
-	}
-	srq_close(dev);
-	device_put(dev);
 }
 
 void device_refuses(struct verbs_dev *dev)
@@ -384,7 +378,7 @@ void device_refuses(struct verbs_dev *dev)
 		  "device=%s why=\"it does not give up memory that peers could reach: all "
 		  "connections through it end\"",
 		  dev->name);
-	gone_failed(dev);
+	context_failed(dev);
 }
 
 void device_lost_key(struct verbs_dev *dev)

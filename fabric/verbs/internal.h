@@ -15,6 +15,7 @@
  *   limits.c what a device can do
  *   memory.c registered memory
  *   window.c a device's free Memory Windows
+ *   context.c  what the process has of a device
  *   gone.c   devices that are removed
  *   cm.c     how connections begin: resolving, connect, accept, reject
  *   conn.c   one is made, and is open
@@ -51,6 +52,9 @@ void wake_conn(struct verbs_conn *c);
 /** wake_conn_in - look at @c @ms from now; 0: not at all. */
 void wake_conn_in(struct verbs_conn *c, uint32_t ms);
 
+/** wake_shares - @v has shared Receives, whose depth changes with time. */
+void wake_shares(struct verbs *v, nsec_t now);
+
 /* memory.c */
 int memory_register(struct fabric *f, void *base, size_t len) WARN_UNUSED;
 void memory_unregister(struct fabric *f, void *base);
@@ -75,9 +79,6 @@ struct ibv_mr *memory_own_region(struct verbs_conn *c, void *addr, uint32_t len,
  * failed (logged). */
 struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context, uint32_t domain);
 
-/** device_know - it is open in this process, so its removal must be watched for. */
-void device_know(struct verbs *v, struct ibv_context *context);
-
 /** device_adopt - the device that @id led to is open now, and so must be looked after. Return:
  * false when it cannot be used, yet. */
 bool device_adopt(struct verbs *v, const struct rdma_cm_id *id) WARN_UNUSED;
@@ -89,9 +90,6 @@ void device_async(struct verbs_dev *dev);
 /** device_put - a connection gives it up; the last on a removed device takes along what the
  * worker has of it. */
 void device_put(struct verbs_dev *dev);
-
-/** device_lost - it failed or was removed: its connections end, its objects go with the last. */
-void device_lost(struct verbs_dev *dev);
 
 /** device_refuses - it would not give up memory that peers could reach, even without the queue pair:
  * it has failed. */
@@ -143,19 +141,29 @@ int device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw) WARN_UNUSED;
 /** device_windows_free - all the free ones. */
 void device_windows_free(struct verbs_dev *dev);
 
+/* context.c */
+
+enum { LOOK_MS = 1000 }; /* from one look whether devices are still there to the next */
+
+/** context_hold - @dev joins those that use its context; its .contexts are all that are open now. */
+int context_hold(struct verbs_dev *dev) WARN_UNUSED;
+
+/** context_release - and leaves them; the last one lets a removed device go. */
+void context_release(struct verbs_dev *dev);
+
+/** context_failures - how often its context was said to have failed. */
+unsigned context_failures(const struct verbs_dev *dev);
+
+/** context_failed - an event says so: for every worker to see. */
+void context_failed(struct verbs_dev *dev);
+
+/** context_is_gone - whether its entry in sysfs is. */
+bool context_is_gone(const struct verbs_dev *dev);
+
 /* gone.c */
 
-/** gone_hold - @dev joins those that use its context. */
-int gone_hold(struct verbs_dev *dev) WARN_UNUSED;
-
-/** gone_release - and leaves them; the last one lets a removed device go. */
-void gone_release(struct verbs_dev *dev);
-
-/** gone_failures - how often its context was said to have failed. */
-unsigned gone_failures(const struct verbs_dev *dev);
-
-/** gone_failed - an event says so: for every worker to see. */
-void gone_failed(struct verbs_dev *dev);
+/** gone_lost - it failed or was removed: its connections end, its objects go with the last. */
+void gone_lost(struct verbs_dev *dev);
 void gone_tick(struct verbs *v, nsec_t now);
 
 /* conn.c */

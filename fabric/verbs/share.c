@@ -13,8 +13,6 @@
  * its next turn, or a second later. Such a queue is being emptied, so its worker is awake.
  */
 
-enum { PERIOD_MS = 1000 };
-
 void share_flush(struct verbs *v)
 {
 	for (struct list *it = v->shares.next; it != &v->shares; it = it->next) {
@@ -64,7 +62,7 @@ static bool act_on_notes(struct vshare *s)
 	}
 	if (!atomic_load(&s->failed))
 		return false;
-	device_lost(dev); /* @s with it */
+	gone_lost(dev); /* @s with it */
 	return true;
 }
 
@@ -96,22 +94,11 @@ void share_tick(struct verbs *v, nsec_t now)
 		fabric_depth_see(&s->depth, s->nposted);
 		fabric_depth_period(&s->depth);
 		if (s->npairs)
-			share_wake(v, now);
+			wake_shares(v, now);
 	}
 }
 
-void share_wake(struct verbs *v, nsec_t now)
-{
-	v->period = nsec_min(v->period, now + PERIOD_MS * NSEC_PER_MS);
-}
-
 /* Verbs of the contract */
-
-void share_log(const struct verbs_dev *dev)
-{
-	log_info("verbs.receives", "device=%s receives=%s most=%u", dev->name,
-		 dev->share ? "shared" : "own", dev->share ? dev->share->size : 0);
-}
 
 static int open_all(struct verbs *v)
 {
@@ -139,7 +126,7 @@ int share_begin(struct fabric *f, uint32_t len)
 		const struct verbs_dev *dev = container_of(it, struct verbs_dev, link);
 
 		if (!dev->closed)
-			share_log(dev);
+			srq_log(dev);
 	}
 	if (err && v->cfg.receives == VERBS_RECEIVES_SHARED)
 		log_warn("verbs.receives",

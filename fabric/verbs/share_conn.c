@@ -81,7 +81,7 @@ int share_join(struct verbs_conn *c)
 	s->depth.promised += c->max_recvs;
 	if (s->cq.busy_poll_us < c->tuning.busy_poll_us)
 		s->cq.busy_poll_us = c->tuning.busy_poll_us;
-	share_wake(c->v, wake_now());
+	wake_shares(c->v, wake_now());
 	return 0;
 }
 

@@ -58,6 +58,9 @@ int srq_open(struct verbs_dev *dev) WARN_UNUSED;
 /** srq_close - it is given up; what it has comes back. */
 void srq_close(struct verbs_dev *dev);
 
+/** srq_log - whose a device's Receives are. */
+void srq_log(const struct verbs_dev *dev);
+
 /** srq_free_all - all that is left of @v's, silently. */
 void srq_free_all(struct verbs *v);
 
@@ -91,17 +94,11 @@ int share_post(struct fabric *f, void *buf, void *cookie) WARN_UNUSED;
 void share_flush(struct verbs *v);
 void share_tick(struct verbs *v, nsec_t now);
 
-/** share_wake - @v has something whose depth changes with time. */
-void share_wake(struct verbs *v, nsec_t now);
-
 /** share_notes - act on what other threads left. Return: whether there may be something to tell. */
 bool share_notes(struct verbs *v);
 
 /** share_event - tells of a Receive that comes back. Return: false when there is none. */
 bool share_event(struct verbs *v, struct fabric_event *ev);
-
-/** share_log - whose a device's Receives are. */
-void share_log(const struct verbs_dev *dev);
 
 /* share_conn.c */
 

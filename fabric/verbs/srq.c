@@ -293,3 +293,9 @@ bool srq_next_back(struct vshare *s, void **cookie)
 	reap(s);
 	return true;
 }
+
+void srq_log(const struct verbs_dev *dev)
+{
+	log_info("verbs.receives", "device=%s receives=%s most=%u", dev->name,
+		 dev->share ? "shared" : "own", dev->share ? dev->share->size : 0);
+}

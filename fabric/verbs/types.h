@@ -45,7 +45,7 @@ struct verbs_dev {
 	struct ibv_context *context;
 	struct ibv_context **contexts; /* a list of librdmacm's, held */
 	char name[IBV_SYSFS_NAME_MAX];
-	struct shared *shared; /* gone.c: what workers know of the context */
+	struct shared *shared; /* context.c: what workers know of the context */
 	unsigned failures;     /* ... when it was taken into use */
 	ino_t entry;	       /* in sysfs; 0: unknown */
 	struct ibv_pd *pd;

@@ -4,6 +4,8 @@
 
 #include "fabric/verbs/internal.h"
 
+enum { SHARES_MS = 1000 };
+
 nsec_t wake_now(void)
 {
 	struct timespec ts;
@@ -26,4 +28,9 @@ void wake_conn_in(struct verbs_conn *c, uint32_t ms)
 	c->deadline = wake_now() + ms * NSEC_PER_MS;
 	c->v->next = nsec_min(c->v->next, c->deadline);
 	list_add_tail(&c->v->timed, &c->timed);
+}
+
+void wake_shares(struct verbs *v, nsec_t now)
+{
+	v->period = nsec_min(v->period, now + SHARES_MS * NSEC_PER_MS);
 }

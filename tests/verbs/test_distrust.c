@@ -315,7 +315,7 @@ static void a_registration_that_stays_is_held(void **state)
 	adapter.keeps = 1;
 	assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, &seg, &written), 0);
 	expect_held(&seg);
-	assert_int_equal(gone_failures(adapter.dev), 0);
+	assert_int_equal(context_failures(adapter.dev), 0);
 	assert_int_equal(adapter.regions, 1);
 }
 
@@ -331,7 +331,7 @@ static void a_window_that_stays_is_held(void **state)
 	adapter.keeps = 2;	     /* nor can it be given up before the queue pair */
 	assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, &seg, &written), 0);
 	expect_held(&seg);
-	assert_int_equal(gone_failures(adapter.dev), 0);
+	assert_int_equal(context_failures(adapter.dev), 0);
 }
 
 /* iWARP's Reads are written by the peer. */
@@ -369,7 +369,7 @@ static void a_device_that_gives_up_nothing_has_failed(void **state)
 	adapter.keeps = 3;
 	assert_int_equal(expose_withdraw(&adapter.conn->base, seg.handle, &seg, &written), 0);
 	expect_held(&seg);
-	assert_int_equal(gone_failures(adapter.dev), 1);
+	assert_int_equal(context_failures(adapter.dev), 1);
 	adapter.regions--; /* it has it for ever */
 	mem_free(adapter.region);
 }
