@@ -54,15 +54,6 @@ struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner)
 	return c;
 }
 
-void mem_op_init(struct mem_conn *c, struct mem_op *op)
-{
-	list_init(&op->link);
-	list_init(&op->kin);
-	list_init(&op->done.link);
-	op->done.op = op;
-	memnet_due_init(&op->due, c, NULL);
-}
-
 static struct mem_op *new_ops(struct mem_conn *c, uint32_t n, struct list *free)
 {
 	struct mem_op *ops = mem_zalloc(n * sizeof(*ops));

@@ -38,7 +38,7 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 		return ERR_CLOSED;
 	assert(c->exposures);
 	assert(access && !(access & ~(unsigned)(FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)));
-	assert(mem_instance_owns(mem_conn_fabric(c), addr, len));
+	assert(mem_range_owns(mem_conn_fabric(c), addr, len));
 	if (memnet_fault_hits(net, MEMNET_EXPOSE_FAIL, &net->exposes) ||
 	    mem_is_short(mem_conn_fabric(c)))
 		return ERR_AGAIN;
@@ -162,7 +162,7 @@ int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, uint32
 		return closed ? ERR_CLOSED : 1;
 	e->owned = false;
 	if (!closed && e->live && (e->readers || memnet_random(mem_conn_net(c)) % 4 == 0)) {
-		mem_post(c, &e->fence, MEM_WITHDRAW, cookie);
+		mem_op_post(c, &e->fence, MEM_WITHDRAW, cookie);
 		return 0;
 	}
 	if (e->live)

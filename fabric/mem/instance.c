@@ -5,89 +5,6 @@
 #include "base/mem.h"
 #include "fabric/mem/internal.h"
 
-bool mem_instance_owns(const struct mem_fabric *f, const void *p, size_t len)
-{
-	uintptr_t at = (uintptr_t)p;
-
-	if (len == 0)
-		return true;
-	for (struct list *it = f->ranges.next; it != &f->ranges; it = it->next) {
-		const struct mem_range *r = container_of(it, struct mem_range, link);
-		uintptr_t base = (uintptr_t)r->base;
-
-		if (at >= base && at - base <= r->len && len <= r->len - (at - base))
-			return true;
-	}
-	return false;
-}
-
-static int register_memory(struct fabric *base, void *p, size_t len)
-{
-	struct mem_fabric *f = mem_fabric_of(base);
-	struct mem_range *r = mem_zalloc(sizeof(*r));
-
-	if (!r)
-		return ERR_NOMEM;
-	r->base = p;
-	r->len = len;
-	list_add_tail(&f->ranges, &r->link);
-	return 0;
-}
-
-static bool overlaps(const struct mem_range *r, const void *p, size_t len)
-{
-	uintptr_t a = (uintptr_t)r->base, b = (uintptr_t)p;
-
-	return len && b < a + r->len && a < b + len;
-}
-
-static void assert_op_outside(const struct mem_op *op, const struct mem_range *r)
-{
-	for (unsigned i = 0; i < op->npieces; i++)
-		assert(!overlaps(r, op->to[i].addr, op->to[i].len));
-	for (unsigned i = 0; i < op->nsge; i++)
-		assert(!overlaps(r, op->sge[i].addr, op->sge[i].len));
-}
-
-/* Memory that is posted or exposed must not go away. */
-static void assert_unused(struct mem_conn *c, const struct mem_range *r)
-{
-	for (unsigned kind = 0; kind < MEM_WITHDRAW; kind++)
-		for (struct list *it = c->flight[kind].next; it != &c->flight[kind]; it = it->next)
-			assert_op_outside(container_of(it, struct mem_op, kin), r);
-	for (uint32_t i = 0; c->exposures && i < c->max_exposures; i++)
-		assert(!c->exposures[i].live ||
-		       !overlaps(r, c->exposures[i].addr, c->exposures[i].len));
-}
-
-static void unregister_memory(struct fabric *base, void *p)
-{
-	struct mem_fabric *f = mem_fabric_of(base);
-
-	list_for_each_safe(it, tmp, &f->ranges)
-	{
-		struct mem_range *r = container_of(it, struct mem_range, link);
-
-		if (r->base != p)
-			continue;
-		for (struct list *jt = f->conns.next; jt != &f->conns; jt = jt->next)
-			assert_unused(container_of(jt, struct mem_conn, link), r);
-		for (uint32_t i = 0; f->share.ops && i < f->share.depth.most; i++)
-			assert_op_outside(&f->share.ops[i], r);
-		list_del(it);
-		mem_free(r);
-		return;
-	}
-	assert(0 && "fabric_unregister() of memory never registered");
-}
-
-void mem_event_push(struct mem_conn *c, struct mem_event *e)
-{
-	assert(list_is_empty(&e->link));
-	e->ev.conn = &c->base;
-	list_add_tail(&mem_conn_fabric(c)->ready, &e->link);
-}
-
 /* Private data is good until the next poll, and not a moment longer. */
 static void lend_private_data(struct mem_fabric *f, struct fabric_event *ev)
 {
@@ -95,6 +12,25 @@ static void lend_private_data(struct mem_fabric *f, struct fabric_event *ev)
 	if (ev->private_data.len)
 		memcpy(f->pd, ev->private_data.data, ev->private_data.len);
 	ev->private_data.data = f->pd;
+}
+
+/* The completion of @op was polled: its slot and memory are free again. */
+static void op_polled(struct mem_conn *c, struct mem_op *op)
+{
+	c->nposted--;
+	mem_op_guard(op, false);
+	op->npieces = 0;
+	op->nsge = 0;
+	switch (op->kind) {
+	case MEM_RECV:
+		list_add_tail(&c->free_recvs, &op->link);
+		break;
+	case MEM_WITHDRAW:
+		mem_exposure_release(c, op->exposure);
+		break;
+	default:
+		list_add_tail(&c->free_ops, &op->link);
+	}
 }
 
 static int poll_event(struct fabric *base, struct fabric_event *ev)
@@ -112,10 +48,24 @@ static int poll_event(struct fabric *base, struct fabric_event *ev)
 	if (e->op && mem_shared_has(f, e->op))
 		mem_shared_polled(f, e->op);
 	else if (e->op)
-		mem_op_polled(mem_conn_of(ev->conn), e->op);
+		op_polled(mem_conn_of(ev->conn), e->op);
 	else if (ev->type != FABRIC_EV_DISCONNECTED)
 		mem_conn_of(ev->conn)->told = true;
 	return 1;
+}
+
+static void flush(struct fabric *base)
+{
+	struct mem_fabric *f = mem_fabric_of(base);
+	struct list *dirty;
+
+	mem_shared_flush(f);
+	while ((dirty = list_pop(&f->dirty))) {
+		struct mem_conn *c = container_of(dirty, struct mem_conn, dirty);
+
+		mem_post_flush(c);
+		mem_conn_send_bye(c);
+	}
 }
 
 /* The instance has no time of its own: memnet_step() does all that is due. */
@@ -152,8 +102,8 @@ static void free_instance(struct fabric *base)
 
 static const struct fabric_ops mem_ops = {
 	.name = "mem",
-	.register_memory = register_memory,
-	.unregister_memory = unregister_memory,
+	.register_memory = mem_range_register,
+	.unregister_memory = mem_range_unregister,
 	.attach = mem_attach,
 	.detach = mem_detach,
 	.connect = mem_connect,
@@ -174,7 +124,7 @@ static const struct fabric_ops mem_ops = {
 	.read = mem_read,
 	.expose = mem_expose,
 	.withdraw = mem_withdraw,
-	.flush = mem_flush,
+	.flush = flush,
 	.poll = poll_event,
 	.deadline = deadline,
 	.tick = tick,

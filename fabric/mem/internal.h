@@ -10,14 +10,17 @@
 /**
  * internal - what the files of fabric/mem share; nobody else includes it.
  *
- *   net.c      time, what is due, randomness, faults
- *   instance.c memory ranges, the queue of events, the table of operations
+ *   net.c      what happens next, faults (the roof, with instance.c)
+ *   instance.c polling and flushing, the table of operations
  *   listen.c   listeners, connect, accept, reject
  *   conn.c     queues of a connection and its end
  *   post.c     posting, and what a flush does with it
  *   deliver.c  what happens at the peer
  *   expose.c   exposed memory
  *   shared.c   Receives of all connections, and messages that wait for one
+ *   op.c       a posted operation, from the post to its event
+ *   range.c    memory ranges
+ *   due.c      time, what is due, randomness (the floor)
  */
 
 enum { MEM_PRIVATE_DATA_MAX = 196, MEM_DEFAULT_READ_DEPTH = 4 };
@@ -211,7 +214,7 @@ static inline struct memnet *mem_conn_net(const struct mem_conn *c)
 	return mem_conn_fabric(c)->net;
 }
 
-/* net.c */
+/* due.c */
 
 uint64_t memnet_random(struct memnet *net);
 
@@ -223,6 +226,9 @@ void memnet_due_init(struct mem_due *due, struct mem_conn *conn, void (*fire)(st
 /** memnet_schedule - make @due happen at @at. */
 void memnet_schedule(struct memnet *net, struct mem_due *due, nsec_t at);
 
+/** memnet_after - @delay after @at, at most never. */
+nsec_t memnet_after(nsec_t at, nsec_t delay);
+
 /** memnet_soon - a random time from now, for something that does not use the wire. */
 nsec_t memnet_soon(struct memnet *net);
 
@@ -232,13 +238,35 @@ nsec_t memnet_wire(struct mem_conn *c, nsec_t *last);
 /** memnet_here - likewise, before anything has gone over the wire. */
 nsec_t memnet_here(struct mem_conn *c, nsec_t *last);
 
-/* instance.c */
+/* range.c */
 
-/** mem_instance_owns - whether @len octets at @p lie in one registered range. */
-bool mem_instance_owns(const struct mem_fabric *f, const void *p, size_t len);
+int mem_range_register(struct fabric *base, void *p, size_t len);
+void mem_range_unregister(struct fabric *base, void *p);
+
+/** mem_range_owns - whether @len octets at @p lie in one registered range. */
+bool mem_range_owns(const struct mem_fabric *f, const void *p, size_t len);
+
+/* op.c */
+
+void mem_op_init(struct mem_conn *c, struct mem_op *op);
+
+/** mem_op_post - @op is the newest of its kind. */
+void mem_op_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void *cookie);
+
+/** mem_op_sum - over the octets of a Send or Write. */
+uint64_t mem_op_sum(const struct mem_op *op);
+
+/** mem_op_guard - the memory that @op fills is nobody's to touch, or (@on false) the user's again. */
+void mem_op_guard(const struct mem_op *op, bool on);
+
+/** mem_op_arm - it is poisoned, then nobody's. */
+void mem_op_arm(const struct mem_op *op);
 
 /** mem_event_push - queue @e for fabric_poll(). */
 void mem_event_push(struct mem_conn *c, struct mem_event *e);
+
+/** mem_op_finish - queue the completion of @op. */
+void mem_op_finish(struct mem_op *op, int status);
 
 /* listen.c */
 
@@ -253,7 +281,6 @@ void mem_reject(struct fabric_conn *base, struct view private_data);
 /* conn.c */
 
 struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner);
-void mem_op_init(struct mem_conn *c, struct mem_op *op);
 int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params);
 
 /** mem_conn_end - the end of one side; may free @c, when its user never heard of it. */
@@ -281,31 +308,15 @@ int mem_send(struct fabric_conn *base, const struct fabric_sge *sge, unsigned ns
 int mem_write(struct fabric_conn *base, const struct fabric_sge *sge, unsigned nsge,
 	      const struct segment *remote, void *cookie);
 int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, void *cookie);
-void mem_flush(struct fabric *base);
 
-/** mem_post - @op is the newest of its kind. */
-void mem_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void *cookie);
+/** mem_post_flush - what was posted takes effect. */
+void mem_post_flush(struct mem_conn *c);
 
 /** mem_post_reads - issue waiting Reads up to the read depth. */
 void mem_post_reads(struct mem_conn *c);
 
 /** mem_post_release - the initiator was heard: the acceptor's turn. */
 void mem_post_release(struct mem_conn *c);
-
-/** mem_op_sum - over the octets of a Send or Write. */
-uint64_t mem_op_sum(const struct mem_op *op);
-
-/** mem_op_finish - queue the completion of @op. */
-void mem_op_finish(struct mem_op *op, int status);
-
-/** mem_op_polled - the completion of @op was polled: its slot and memory are free again. */
-void mem_op_polled(struct mem_conn *c, struct mem_op *op);
-
-/** mem_op_guard - the memory that @op fills is nobody's to touch, or (@on false) the user's again. */
-void mem_op_guard(const struct mem_op *op, bool on);
-
-/** mem_op_arm - it is poisoned, then nobody's. */
-void mem_op_arm(const struct mem_op *op);
 
 /* deliver.c */
 

@@ -2,68 +2,12 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "base/random.h"
 #include "fabric/mem/internal.h"
 
 /*
- * Operation. Everything that will happen is a struct mem_due on one list, sorted
- * by virtual time. memnet_step() takes the first, sets the clock to it and lets
- * it happen; what it causes is scheduled anew. All choices come from one seeded
- * generator, so a run repeats exactly.
- *
- * What uses the wire of a connection goes through memnet_wire(), which draws a
- * latency but never overtakes (*last), and honours a stall.
+ * Operation. memnet_step() takes what is due first (due.c), sets the clock to it and lets it
+ * happen; what it causes is scheduled anew. Or a fault happens in its place.
  */
-
-uint64_t memnet_random(struct memnet *net)
-{
-	return random_next(&net->rng);
-}
-
-bool memnet_fault_hits(struct memnet *net, enum memnet_fault fault, uint64_t *counter)
-{
-	if (++*counter < net->cfg.fault_at || net->cfg.fault != fault || net->fault_done)
-		return false;
-	net->fault_done = true;
-	return true;
-}
-
-static nsec_t add_saturating(nsec_t a, nsec_t b)
-{
-	return a > NSEC_NEVER - b ? NSEC_NEVER : a + b;
-}
-
-static nsec_t latency(struct memnet *net)
-{
-	nsec_t span = net->cfg.latency_max - net->cfg.latency_min;
-
-	return net->cfg.latency_min + (span ? memnet_random(net) % (span + 1) : 0);
-}
-
-nsec_t memnet_soon(struct memnet *net)
-{
-	return add_saturating(net->now, latency(net));
-}
-
-static nsec_t in_order(const struct mem_conn *c, nsec_t at, nsec_t *last)
-{
-	if (at < c->stall_until)
-		at = c->stall_until;
-	if (at < *last)
-		at = *last;
-	*last = at;
-	return at;
-}
-
-nsec_t memnet_wire(struct mem_conn *c, nsec_t *last)
-{
-	return in_order(c, add_saturating(memnet_soon(mem_conn_net(c)), c->delay), last);
-}
-
-nsec_t memnet_here(struct mem_conn *c, nsec_t *last)
-{
-	return in_order(c, memnet_soon(mem_conn_net(c)), last);
-}
 
 void memnet_set_far(struct memnet *net, const struct fabric_addr *addr, nsec_t delay)
 {
@@ -71,34 +15,16 @@ void memnet_set_far(struct memnet *net, const struct fabric_addr *addr, nsec_t d
 	net->far_delay = delay;
 }
 
-void memnet_due_init(struct mem_due *due, struct mem_conn *conn, void (*fire)(struct mem_due *))
-{
-	list_init(&due->link);
-	due->conn = conn;
-	due->fire = fire;
-}
-
-void memnet_schedule(struct memnet *net, struct mem_due *due, nsec_t at)
-{
-	struct list *before = net->due.prev;
-
-	assert(list_is_empty(&due->link));
-	due->at = at;
-	while (before != &net->due && container_of(before, struct mem_due, link)->at > at)
-		before = before->prev;
-	list_add_head(before, &due->link);
-}
-
 /* Everything of @c that uses the wire comes later by @delay. */
 static void delay_conn(struct memnet *net, struct mem_conn *c, nsec_t delay)
 {
 	struct list moved;
 
-	c->stall_until = add_saturating(net->now, delay);
-	c->last_sent = add_saturating(c->last_sent, delay);
-	c->last_response = add_saturating(c->last_response, delay);
+	c->stall_until = memnet_after(net->now, delay);
+	c->last_sent = memnet_after(c->last_sent, delay);
+	c->last_response = memnet_after(c->last_response, delay);
 	for (unsigned i = 0; i < MEM_KINDS; i++)
-		c->last_done[i] = add_saturating(c->last_done[i], delay);
+		c->last_done[i] = memnet_after(c->last_done[i], delay);
 	list_init(&moved);
 	list_for_each_safe(it, tmp, &net->due)
 	{
@@ -112,7 +38,7 @@ static void delay_conn(struct memnet *net, struct mem_conn *c, nsec_t delay)
 	for (struct list *it; (it = list_pop(&moved));) {
 		struct mem_due *due = container_of(it, struct mem_due, link);
 
-		memnet_schedule(net, due, add_saturating(due->at, delay));
+		memnet_schedule(net, due, memnet_after(due->at, delay));
 	}
 }
 

@@ -2,80 +2,14 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/asan.h"
 #include "fabric/mem/internal.h"
 
 /*
- * Operation. A post takes a free slot, notes what was asked and puts it on two
- * lists of its connection: .posted until the next flush, and .flight of its kind
- * until its completion is queued. The flush gives Sends, Writes and Reads a time
- * of arrival; a Receive can be used from then on. The slot is free again when the
- * completion was polled, so a user who never polls runs into ERR_AGAIN.
+ * Operation. A post takes a free slot, notes what was asked and puts it on the lists
+ * of its connection (op.c). The flush gives Sends, Writes and Reads a time of arrival;
+ * a Receive can be used from then on. The slot is free again when the completion was
+ * polled, so a user who never polls runs into ERR_AGAIN.
  */
-
-void mem_op_guard(const struct mem_op *op, bool on)
-{
-	for (unsigned i = 0; i < op->npieces; i++)
-		if (on)
-			ASAN_POISON_MEMORY_REGION(op->to[i].addr, op->to[i].len);
-		else
-			ASAN_UNPOISON_MEMORY_REGION(op->to[i].addr, op->to[i].len);
-}
-
-void mem_op_arm(const struct mem_op *op)
-{
-	mem_op_guard(op, false);
-	for (unsigned i = 0; i < op->npieces; i++)
-		if (op->to[i].len)
-			memset(op->to[i].addr, MEMNET_POISON, op->to[i].len);
-	mem_op_guard(op, true);
-}
-
-/* Four sums side by side: large payloads are summed up three times. */
-static uint64_t sum_octets(uint64_t sum, const uint8_t *p, uint32_t left)
-{
-	const uint64_t odd = 0x9e3779b97f4a7c15u;
-	uint64_t lane[4] = {sum, 1, 2, 3}, word[4];
-
-	for (; left >= sizeof(word); p += sizeof(word), left -= (uint32_t)sizeof(word)) {
-		memcpy(word, p, sizeof(word));
-		for (unsigned i = 0; i < 4; i++)
-			lane[i] = (lane[i] ^ word[i]) * odd;
-	}
-	for (unsigned i = 1; i < 4; i++)
-		lane[0] = (lane[0] ^ lane[i]) * odd;
-	for (; left; p++, left--)
-		lane[0] = (lane[0] ^ *p) * odd;
-	return lane[0];
-}
-
-uint64_t mem_op_sum(const struct mem_op *op)
-{
-	uint64_t sum = op->len;
-
-	for (unsigned i = 0; i < op->nsge; i++)
-		sum = sum_octets(sum, op->sge[i].addr, op->sge[i].len);
-	return sum;
-}
-
-void mem_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void *cookie)
-{
-	static const enum fabric_ev_type type[MEM_KINDS] = {
-		[MEM_RECV] = FABRIC_EV_RECV,	      [MEM_SEND] = FABRIC_EV_SEND,
-		[MEM_READ] = FABRIC_EV_READ,	      [MEM_WRITE] = FABRIC_EV_WRITE,
-		[MEM_WITHDRAW] = FABRIC_EV_WITHDRAWN,
-	};
-
-	op->kind = kind;
-	op->cookie = cookie;
-	op->flushed = op->delivered = op->ripe = false;
-	op->done.ev = (struct fabric_event){.type = type[kind], .cookie = cookie};
-	list_add_tail(&c->posted, &op->link);
-	list_add_tail(&c->flight[kind], &op->kin);
-	if (list_is_empty(&c->dirty))
-		list_add_tail(&mem_conn_fabric(c)->dirty, &c->dirty);
-	c->nposted++;
-}
 
 static int post_recv(struct mem_conn *c, const struct fabric_piece *pieces, unsigned n,
 		     void *cookie)
@@ -88,7 +22,7 @@ static int post_recv(struct mem_conn *c, const struct fabric_piece *pieces, unsi
 	assert(!mem_shared_serves(c));
 	assert(c->recvs); /* fabric_prepare() comes first */
 	for (unsigned i = 0; i < n; i++)
-		assert(mem_instance_owns(mem_conn_fabric(c), pieces[i].addr, pieces[i].len));
+		assert(mem_range_owns(mem_conn_fabric(c), pieces[i].addr, pieces[i].len));
 	slot = list_pop(&c->free_recvs);
 	if (!slot)
 		return ERR_AGAIN;
@@ -97,7 +31,7 @@ static int post_recv(struct mem_conn *c, const struct fabric_piece *pieces, unsi
 	op->npieces = n;
 	op->len = (uint32_t)fabric_pieces_bytes(pieces, n);
 	mem_op_arm(op);
-	mem_post(c, op, MEM_RECV, cookie);
+	mem_op_post(c, op, MEM_RECV, cookie);
 	return 0;
 }
 
@@ -146,7 +80,7 @@ static int take_gather(struct mem_conn *c, const struct fabric_sge *sge, unsigne
 	int err;
 
 	for (unsigned i = 0; i < nsge; i++) {
-		assert(mem_instance_owns(mem_conn_fabric(c), sge[i].addr, sge[i].len));
+		assert(mem_range_owns(mem_conn_fabric(c), sge[i].addr, sge[i].len));
 		len += sge[i].len;
 	}
 	if (nsge > FABRIC_MAX_SGE || len > UINT32_MAX)
@@ -173,7 +107,7 @@ int mem_send(struct fabric_conn *base, const struct fabric_sge *sge, unsigned ns
 	if (err)
 		return err;
 	op->inv_handle = inv_handle;
-	mem_post(c, op, MEM_SEND, cookie);
+	mem_op_post(c, op, MEM_SEND, cookie);
 	return 0;
 }
 
@@ -188,7 +122,7 @@ int mem_write(struct fabric_conn *base, const struct fabric_sge *sge, unsigned n
 		return err;
 	op->remote = *remote;
 	op->remote.length = op->len;
-	mem_post(c, op, MEM_WRITE, cookie);
+	mem_op_post(c, op, MEM_WRITE, cookie);
 	return 0;
 }
 
@@ -198,7 +132,7 @@ int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, v
 	struct mem_op *op;
 	int err;
 
-	assert(mem_instance_owns(mem_conn_fabric(c), to, remote->length));
+	assert(mem_range_owns(mem_conn_fabric(c), to, remote->length));
 	if (c->state != MEM_ENDED && !c->closing && mem_is_short(mem_conn_fabric(c)))
 		return ERR_AGAIN;
 	err = take_slot(c, &op);
@@ -210,7 +144,7 @@ int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, v
 	op->len = remote->length;
 	op->remote = *remote;
 	mem_op_arm(op);
-	mem_post(c, op, MEM_READ, cookie);
+	mem_op_post(c, op, MEM_READ, cookie);
 	return 0;
 }
 
@@ -269,46 +203,10 @@ void mem_post_release(struct mem_conn *c)
 		flush_op(c, container_of(item, struct mem_op, link));
 }
 
-void mem_flush(struct fabric *base)
+void mem_post_flush(struct mem_conn *c)
 {
-	struct mem_fabric *f = mem_fabric_of(base);
-	struct list *dirty, *item;
+	struct list *item;
 
-	mem_shared_flush(f);
-	while ((dirty = list_pop(&f->dirty))) {
-		struct mem_conn *c = container_of(dirty, struct mem_conn, dirty);
-
-		while ((item = list_pop(&c->posted)))
-			flush_op(c, container_of(item, struct mem_op, link));
-		mem_conn_send_bye(c);
-	}
-}
-
-void mem_op_finish(struct mem_op *op, int status)
-{
-	struct mem_conn *c = op->due.conn;
-
-	/* The octets of a Send or Write were the provider's until now. */
-	assert(status != 0 || op->nsge == 0 || op->sum == mem_op_sum(op));
-	list_del(&op->kin);
-	op->done.ev.status = status;
-	mem_event_push(c, &op->done);
-}
-
-void mem_op_polled(struct mem_conn *c, struct mem_op *op)
-{
-	c->nposted--;
-	mem_op_guard(op, false);
-	op->npieces = 0;
-	op->nsge = 0;
-	switch (op->kind) {
-	case MEM_RECV:
-		list_add_tail(&c->free_recvs, &op->link);
-		break;
-	case MEM_WITHDRAW:
-		mem_exposure_release(c, op->exposure);
-		break;
-	default:
-		list_add_tail(&c->free_ops, &op->link);
-	}
+	while ((item = list_pop(&c->posted)))
+		flush_op(c, container_of(item, struct mem_op, link));
 }

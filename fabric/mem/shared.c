@@ -92,7 +92,7 @@ int mem_post_shared(struct fabric *base, void *buf, void *cookie)
 	struct mem_op *op;
 
 	assert(s->ops);
-	assert(mem_instance_owns(f, buf, s->len));
+	assert(mem_range_owns(f, buf, s->len));
 	slot = list_pop(&s->free);
 	if (!slot)
 		return ERR_AGAIN;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+
+#include "base/random.h"
+#include "fabric/mem/internal.h"
+
+/*
+ * Operation. Everything that will happen is a struct mem_due on one list, sorted
+ * by virtual time. All choices come from one seeded generator, so a run repeats
+ * exactly.
+ *
+ * What uses the wire of a connection goes through memnet_wire(), which draws a
+ * latency but never overtakes (*last), and honours a stall.
+ */
+
+uint64_t memnet_random(struct memnet *net)
+{
+	return random_next(&net->rng);
+}
+
+bool memnet_fault_hits(struct memnet *net, enum memnet_fault fault, uint64_t *counter)
+{
+	if (++*counter < net->cfg.fault_at || net->cfg.fault != fault || net->fault_done)
+		return false;
+	net->fault_done = true;
+	return true;
+}
+
+nsec_t memnet_after(nsec_t a, nsec_t b)
+{
+	return a > NSEC_NEVER - b ? NSEC_NEVER : a + b;
+}
+
+static nsec_t latency(struct memnet *net)
+{
+	nsec_t span = net->cfg.latency_max - net->cfg.latency_min;
+
+	return net->cfg.latency_min + (span ? memnet_random(net) % (span + 1) : 0);
+}
+
+nsec_t memnet_soon(struct memnet *net)
+{
+	return memnet_after(net->now, latency(net));
+}
+
+static nsec_t in_order(const struct mem_conn *c, nsec_t at, nsec_t *last)
+{
+	if (at < c->stall_until)
+		at = c->stall_until;
+	if (at < *last)
+		at = *last;
+	*last = at;
+	return at;
+}
+
+nsec_t memnet_wire(struct mem_conn *c, nsec_t *last)
+{
+	return in_order(c, memnet_after(memnet_soon(mem_conn_net(c)), c->delay), last);
+}
+
+nsec_t memnet_here(struct mem_conn *c, nsec_t *last)
+{
+	return in_order(c, memnet_soon(mem_conn_net(c)), last);
+}
+
+void memnet_due_init(struct mem_due *due, struct mem_conn *conn, void (*fire)(struct mem_due *))
+{
+	list_init(&due->link);
+	due->conn = conn;
+	due->fire = fire;
+}
+
+void memnet_schedule(struct memnet *net, struct mem_due *due, nsec_t at)
+{
+	struct list *before = net->due.prev;
+
+	assert(list_is_empty(&due->link));
+	due->at = at;
+	while (before != &net->due && container_of(before, struct mem_due, link)->at > at)
+		before = before->prev;
+	list_add_head(before, &due->link);
+}
