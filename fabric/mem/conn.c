@@ -12,15 +12,12 @@
  *
  * The end comes in two steps. mem_conn_end() stops everything: posts return
  * ERR_CLOSED, what was on the wire is dropped, exposures are gone. A moment later
- * report_end() queues the completions that are left, in an order drawn among the
+ * mem_conn_tell_end() queues the completions that are left, in an order drawn among the
  * kinds, and DISCONNECTED behind them. Each side has its own moment.
  */
 
 /* How long a disconnect waits for what was sent before. */
 enum { LINGER_S = 5 };
-
-static void report_end(struct mem_due *due);
-static void bye_arrives(struct mem_due *due);
 
 struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner)
 {
@@ -32,10 +29,10 @@ struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner)
 	c->base.owner = owner;
 	c->base.remote_inv = !f->net->cfg.no_remote_inv;
 	list_init(&c->dirty);
-	memnet_due_init(&c->setup, c, NULL);
-	memnet_due_init(&c->bye, c, bye_arrives);
-	memnet_due_init(&c->end, c, report_end);
-	memnet_due_init(&c->resume, c, mem_shared_resume);
+	memnet_due_init(&c->setup, c, MEM_NOTHING);
+	memnet_due_init(&c->bye, c, MEM_BYE_ARRIVES);
+	memnet_due_init(&c->end, c, MEM_END_IS_TOLD);
+	memnet_due_init(&c->resume, c, MEM_RESUMES);
 	c->end.local = c->bye.local = true;
 	list_init(&c->set_up.link);
 	list_init(&c->ended.link);
@@ -131,9 +128,8 @@ static int end_status(struct mem_conn *c, struct mem_op *op, bool *lucky)
 	return *lucky ? 0 : ERR_FLUSHED;
 }
 
-static void report_end(struct mem_due *due)
+void mem_conn_tell_end(struct mem_conn *c)
 {
-	struct mem_conn *c = due->conn;
 	bool lucky[MEM_KINDS] = {[MEM_SEND] = true, [MEM_WRITE] = true};
 	unsigned left;
 
@@ -229,9 +225,9 @@ void mem_conn_bye_goes_on(struct mem_conn *c)
 	memnet_schedule(net, &c->bye, nsec_min(memnet_wire(c, &c->last_sent), c->linger_until));
 }
 
-static void bye_arrives(struct mem_due *due)
+void mem_conn_bye_arrives(struct mem_conn *c)
 {
-	struct mem_conn *c = due->conn, *peer = c->peer;
+	struct mem_conn *peer = c->peer;
 
 	if (c->vanished) {
 		mem_conn_end(c, ERR_TIMEOUT, "the peer does not take what was sent");

@@ -16,14 +16,9 @@
  * A Read is answered later than it arrives; until then its source is pinned
  * (.readers), and a withdraw of it waits.
  *
- *   mem_deliver() -> at the peer -> complete_later() -> mem_deliver_completed()
- *                 -> read: pinned -> mem_deliver_answered()
+ *   mem_deliver() -> at the peer -> complete_later() -> mem_op_finish()
+ *                 -> read: pinned -> mem_deliver_answer()
  */
-
-static void mem_deliver_completed(struct mem_due *due)
-{
-	mem_op_finish(container_of(due, struct mem_op, due), 0);
-}
 
 static void complete_later(struct mem_op *op)
 {
@@ -31,7 +26,7 @@ static void complete_later(struct mem_op *op)
 
 	assert(op->sum == mem_op_sum(op));
 	op->delivered = true;
-	op->due.fire = mem_deliver_completed;
+	op->due.what = MEM_COMPLETES;
 	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_done[op->kind]));
 }
 
@@ -159,10 +154,9 @@ static void deliver_write(struct mem_conn *target, struct mem_op *op)
 	complete_later(op);
 }
 
-static void mem_deliver_answered(struct mem_due *due)
+void mem_deliver_answer(struct mem_op *op)
 {
-	struct mem_op *op = container_of(due, struct mem_op, due);
-	struct mem_conn *c = due->conn, *target = c->peer;
+	struct mem_conn *c = op->due.conn, *target = c->peer;
 	struct mem_exposure *e = op->exposure;
 
 	if (!target || target->state != MEM_OPEN || (e && !e->live))
@@ -195,23 +189,11 @@ static void deliver_read(struct mem_conn *target, struct mem_op *op)
 		}
 		op->exposure->readers++;
 	}
-	op->due.fire = mem_deliver_answered;
+	op->due.what = MEM_ANSWERED;
 	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_response));
 }
 
-void mem_deliver(struct mem_due *due)
-{
-	struct mem_op *op = container_of(due, struct mem_op, due);
-	struct mem_conn *target = due->conn->peer;
-
-	/* Whoever has disconnected does not listen any more: the end is near. */
-	if (!target || target->state != MEM_OPEN || target->closing)
-		return;
-	if (!mem_shared_wait(target, op))
-		mem_deliver_now(target, op);
-}
-
-void mem_deliver_now(struct mem_conn *target, struct mem_op *op)
+static void deliver_now(struct mem_conn *target, struct mem_op *op)
 {
 	mem_post_release(target);
 	switch (op->kind) {
@@ -227,4 +209,28 @@ void mem_deliver_now(struct mem_conn *target, struct mem_op *op)
 	default:
 		assert(0);
 	}
+}
+
+void mem_deliver(struct mem_op *op)
+{
+	struct mem_conn *target = op->due.conn->peer;
+
+	/* Whoever has disconnected does not listen any more: the end is near. */
+	if (!target || target->state != MEM_OPEN || target->closing)
+		return;
+	if (!mem_shared_wait(target, op))
+		deliver_now(target, op);
+}
+
+void mem_deliver_resumed(struct mem_fabric *f)
+{
+	struct mem_conn *target;
+	struct mem_op *op = mem_shared_next(f, &target);
+
+	if (op) {
+		deliver_now(target, op);
+		if (list_is_empty(&target->backlog) && target->peer)
+			mem_conn_bye_goes_on(target->peer);
+	}
+	mem_shared_wake(f);
 }

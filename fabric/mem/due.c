@@ -63,11 +63,11 @@ nsec_t memnet_here(struct mem_conn *c, nsec_t *last)
 	return in_order(c, memnet_soon(mem_conn_net(c)), last);
 }
 
-void memnet_due_init(struct mem_due *due, struct mem_conn *conn, void (*fire)(struct mem_due *))
+void memnet_due_init(struct mem_due *due, struct mem_conn *conn, enum mem_what what)
 {
 	list_init(&due->link);
 	due->conn = conn;
-	due->fire = fire;
+	due->what = what;
 }
 
 void memnet_schedule(struct memnet *net, struct mem_due *due, nsec_t at)

@@ -139,10 +139,10 @@ static void complete_fences(struct mem_conn *c)
 	}
 }
 
-void mem_fence_due(struct mem_due *due)
+void mem_exposure_fenced(struct mem_op *op)
 {
-	container_of(due, struct mem_op, due)->ripe = true;
-	complete_fences(due->conn);
+	op->ripe = true;
+	complete_fences(op->due.conn);
 }
 
 void mem_exposure_unread(struct mem_conn *c, struct mem_exposure *e)

@@ -28,13 +28,28 @@ enum { MEM_PRIVATE_DATA_MAX = 196, MEM_DEFAULT_READ_DEPTH = 4 };
 struct mem_conn;
 struct mem_op;
 
+/** enum mem_what - what may happen; net.c has it happen. */
+enum mem_what {
+	MEM_NOTHING,
+	MEM_REQUEST_ARRIVES, /* at a listener */
+	MEM_ACCEPTED,	     /* the acceptor's side is open */
+	MEM_ANSWER_ARRIVES,  /* so is the initiator's */
+	MEM_BYE_ARRIVES,
+	MEM_END_IS_TOLD,
+	MEM_RESUMES, /* one that waited for a shared Receive */
+	MEM_ARRIVES, /* a Send, Write or Read, at the peer */
+	MEM_COMPLETES,
+	MEM_ANSWERED, /* a Read */
+	MEM_FENCED,   /* an exposure that is withdrawn */
+};
+
 /** struct mem_due - something that happens at .at; on the network's list while it is due. */
 struct mem_due {
 	struct list link;
 	nsec_t at;
 	bool local; /* not a matter of the wire: a stall does not delay it */
 	struct mem_conn *conn;
-	void (*fire)(struct mem_due *due);
+	enum mem_what what;
 };
 
 /** struct mem_event - an event, on its instance's list while it waits for fabric_poll(). */
@@ -221,7 +236,7 @@ uint64_t memnet_random(struct memnet *net);
 /** memnet_fault_hits - count one more in @counter: is it the configured victim of @fault? */
 bool memnet_fault_hits(struct memnet *net, enum memnet_fault fault, uint64_t *counter);
 
-void memnet_due_init(struct mem_due *due, struct mem_conn *conn, void (*fire)(struct mem_due *));
+void memnet_due_init(struct mem_due *due, struct mem_conn *conn, enum mem_what what);
 
 /** memnet_schedule - make @due happen at @at. */
 void memnet_schedule(struct memnet *net, struct mem_due *due, nsec_t at);
@@ -278,6 +293,12 @@ int mem_prepare(struct fabric_conn *base, const struct fabric_conn_params *param
 int mem_accept(struct fabric_conn *base, const struct fabric_conn_params *params, void *owner);
 void mem_reject(struct fabric_conn *base, struct view private_data);
 
+/** mem_request_arrives, mem_accepted, mem_answer_arrives - the steps of set-up: of the initiator's, of
+ * the acceptor's, of the initiator's connection. */
+void mem_request_arrives(struct mem_conn *from);
+void mem_accepted(struct mem_conn *c);
+void mem_answer_arrives(struct mem_conn *c);
+
 /* conn.c */
 
 struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner);
@@ -294,6 +315,12 @@ void mem_conn_send_bye(struct mem_conn *c);
 
 /** mem_conn_bye_goes_on - what @c sent before its disconnect has been taken. */
 void mem_conn_bye_goes_on(struct mem_conn *c);
+
+/** mem_conn_bye_arrives - at the peer, in whose Receives what was sent before may not be yet. */
+void mem_conn_bye_arrives(struct mem_conn *c);
+
+/** mem_conn_tell_end - all that is left comes back, DISCONNECTED behind it. */
+void mem_conn_tell_end(struct mem_conn *c);
 
 void mem_disconnect(struct fabric_conn *base);
 void mem_destroy(struct fabric_conn *base);
@@ -321,10 +348,13 @@ void mem_post_release(struct mem_conn *c);
 /* deliver.c */
 
 /** mem_deliver - a flushed Send, Write or Read arrives at the peer. */
-void mem_deliver(struct mem_due *due);
+void mem_deliver(struct mem_op *op);
 
-/** mem_deliver_now - @op, which may have waited, takes effect at @target. */
-void mem_deliver_now(struct mem_conn *target, struct mem_op *op);
+/** mem_deliver_resumed - one that waited for a shared Receive of @f takes effect, if it can. */
+void mem_deliver_resumed(struct mem_fabric *f);
+
+/** mem_deliver_answer - what a Read asked for is there. */
+void mem_deliver_answer(struct mem_op *op);
 
 /* shared.c */
 
@@ -340,8 +370,12 @@ void mem_shared_flush(struct mem_fabric *f);
 /** mem_shared_wait - whether @op, arrived at @target, has to wait for a Receive. */
 bool mem_shared_wait(struct mem_conn *target, struct mem_op *op);
 
-/** mem_shared_resume - an attempt to deliver something that waits. */
-void mem_shared_resume(struct mem_due *due);
+/** mem_shared_next - takes the operation out that waited longest of those that can go on, and is for @target.
+ * Return: NULL: there is none. */
+struct mem_op *mem_shared_next(struct mem_fabric *f, struct mem_conn **target);
+
+/** mem_shared_wake - who can go on tries again, each over its own wire. */
+void mem_shared_wake(struct mem_fabric *f);
 
 /** mem_shared_forget - what waits at @c will not be delivered. */
 void mem_shared_forget(struct mem_conn *c);
@@ -396,7 +430,7 @@ void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len);
 /** mem_exposure_unread - a Read of @e was served. */
 void mem_exposure_unread(struct mem_conn *c, struct mem_exposure *e);
 
-/** mem_fence_due - a withdraw's time has come. */
-void mem_fence_due(struct mem_due *due);
+/** mem_exposure_fenced - a withdraw's time has come. */
+void mem_exposure_fenced(struct mem_op *op);
 
 #endif

@@ -11,10 +11,10 @@
  *
  *   initiator                          acceptor
  *   connect: CONNECTING
- *            -- request_arrives() -->  REQUESTED, REQUEST queued
+ *            -- request arrives ---->  REQUESTED, REQUEST queued
  *                                      prepare, Receives, accept: CONNECTING
- *                                      accepted(): OPEN, CONNECTED queued
- *            <-- answer_arrives() ---
+ *                                      accepted: OPEN, CONNECTED queued
+ *            <--- answer arrives ----
  *   OPEN, CONNECTED queued
  *
  * A refusal and a rejection end the initiator's side with their status.
@@ -111,9 +111,9 @@ static struct mem_attached *pick(struct memnet *net, struct fabric_listener *l)
 	return container_of(it, struct mem_attached, link);
 }
 
-static void request_arrives(struct mem_due *due)
+void mem_request_arrives(struct mem_conn *from)
 {
-	struct mem_conn *from = due->conn, *c;
+	struct mem_conn *c;
 	struct memnet *net = mem_conn_net(from);
 	struct fabric_listener *l = find_listener(net, &from->base.peer);
 	struct mem_attached *a = l ? pick(net, l) : NULL;
@@ -194,7 +194,7 @@ int mem_connect(struct fabric *base, const struct fabric_addr *to,
 	if (same_addr(to, &f->net->far))
 		c->delay = f->net->far_delay;
 	name_local(f->net, params->from, &c->base.local);
-	memnet_due_init(&c->setup, c, request_arrives);
+	memnet_due_init(&c->setup, c, MEM_REQUEST_ARRIVES);
 	memnet_schedule(f->net, &c->setup, memnet_wire(c, &c->last_sent));
 	*conn = &c->base;
 	return 0;
@@ -218,22 +218,20 @@ static void open_conn(struct mem_conn *c)
 	mem_event_push(c, &c->set_up);
 }
 
-static void answer_arrives(struct mem_due *due)
+void mem_answer_arrives(struct mem_conn *c)
 {
-	struct mem_conn *c = due->conn;
-
 	c->set_up.ev.private_data = view_of(c->pd, c->pd_len);
 	open_conn(c);
 }
 
-static void accepted(struct mem_due *due)
+void mem_accepted(struct mem_conn *c)
 {
-	struct mem_conn *c = due->conn, *peer = c->peer;
+	struct mem_conn *peer = c->peer;
 
 	c->set_up.ev.private_data = view_of(NULL, 0);
 	open_conn(c);
 	/* All that this end sends comes behind its answer. */
-	memnet_due_init(&peer->setup, peer, answer_arrives);
+	memnet_due_init(&peer->setup, peer, MEM_ANSWER_ARRIVES);
 	memnet_schedule(mem_conn_net(c), &peer->setup, memnet_wire(c, &c->last_sent));
 }
 
@@ -261,7 +259,7 @@ int mem_accept(struct fabric_conn *base, const struct fabric_conn_params *params
 	c->state = MEM_CONNECTING;
 	c->read_depth = depth(c->ord, peer->ird);
 	peer->read_depth = depth(peer->ord, c->ird);
-	memnet_due_init(&c->setup, c, accepted);
+	memnet_due_init(&c->setup, c, MEM_ACCEPTED);
 	memnet_schedule(mem_conn_net(c), &c->setup, memnet_here(c, &c->last_sent));
 	return err;
 }

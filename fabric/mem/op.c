@@ -17,7 +17,7 @@ void mem_op_init(struct mem_conn *c, struct mem_op *op)
 	list_init(&op->kin);
 	list_init(&op->done.link);
 	op->done.op = op;
-	memnet_due_init(&op->due, c, NULL);
+	memnet_due_init(&op->due, c, MEM_NOTHING);
 }
 
 void mem_op_guard(const struct mem_op *op, bool on)

@@ -150,7 +150,7 @@ int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, v
 
 static void send_off(struct mem_conn *c, struct mem_op *op)
 {
-	op->due.fire = mem_deliver;
+	op->due.what = MEM_ARRIVES;
 	op->due.local = false;
 	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_sent));
 }
@@ -182,7 +182,7 @@ static void flush_op(struct mem_conn *c, struct mem_op *op)
 		mem_post_reads(c);
 		break;
 	case MEM_WITHDRAW:
-		op->due.fire = mem_fence_due;
+		op->due.what = MEM_FENCED;
 		op->due.local = true;
 		memnet_schedule(mem_conn_net(c), &op->due, memnet_soon(mem_conn_net(c)));
 		break;

@@ -15,7 +15,7 @@
  * that tells its sender to try again; whatever arrives behind it joins it. So does one to an end that keeps too
  * many (fabric_may_keep()), unless the instance shares blindly. Its connection is in
  * line on .waiting, and each that can go on has a .resume due: when one comes, the connection
- * longest in line delivers one operation and goes to the line's end. The disconnect of the
+ * longest in line has one operation delivered and goes to the line's end. The disconnect of the
  * sender waits, too, but not for ever.
  */
 
@@ -154,7 +154,7 @@ void mem_gave_back(struct fabric_conn *conn)
 }
 
 /* Whoever can go on tries again, each over its own wire. */
-static void wake(struct mem_fabric *f)
+void mem_shared_wake(struct mem_fabric *f)
 {
 	for (struct list *it = f->share.waiting.next; it != &f->share.waiting; it = it->next) {
 		struct mem_conn *c = container_of(it, struct mem_conn, waiting);
@@ -166,8 +166,8 @@ static void wake(struct mem_fabric *f)
 	}
 }
 
-/* One operation of @c that waited. */
-static void go_on(struct mem_fabric *f, struct mem_conn *c)
+/* The first operation of @c that waited. */
+static struct mem_op *unqueue(struct mem_fabric *f, struct mem_conn *c)
 {
 	struct mem_op *op = container_of(list_pop(&c->backlog), struct mem_op, link);
 
@@ -175,24 +175,20 @@ static void go_on(struct mem_fabric *f, struct mem_conn *c)
 	if (!list_is_empty(&c->backlog))
 		list_add_tail(&f->share.waiting, &c->waiting);
 	note_whether_it_waits(c);
-	mem_deliver_now(c, op);
-	if (list_is_empty(&c->backlog) && c->peer)
-		mem_conn_bye_goes_on(c->peer);
+	return op;
 }
 
-void mem_shared_resume(struct mem_due *due)
+struct mem_op *mem_shared_next(struct mem_fabric *f, struct mem_conn **target)
 {
-	struct mem_fabric *f = mem_conn_fabric(due->conn);
-
 	for (struct list *it = f->share.waiting.next; it != &f->share.waiting; it = it->next) {
 		struct mem_conn *c = container_of(it, struct mem_conn, waiting);
 
 		if (!can_go_on(c) || c->peer->stall_until > f->net->now)
 			continue;
-		go_on(f, c);
-		break;
+		*target = c;
+		return unqueue(f, c);
 	}
-	wake(f);
+	return NULL;
 }
 
 bool mem_shared_wait(struct mem_conn *target, struct mem_op *op)
@@ -278,7 +274,7 @@ void mem_shared_flush(struct mem_fabric *f)
 		s->dry = false;
 	}
 	fabric_depth_see(&s->depth, s->queued);
-	wake(f);
+	mem_shared_wake(f);
 }
 
 void memnet_flush_shared(struct fabric *base)
