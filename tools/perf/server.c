@@ -18,12 +18,6 @@ enum {
 	OPS_PER_CREDIT = 4, /* Reads and Writes on the way at once; more wait their turn */
 };
 
-void server_mark(struct server_conn *conn)
-{
-	if (list_is_empty(&conn->dirty))
-		list_add_tail(&conn->server->dirty, &conn->dirty);
-}
-
 static struct server_conn *conn_new(struct perf_server *s)
 {
 	struct server_conn *conn = mem_zalloc(sizeof(*conn));

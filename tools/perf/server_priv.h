@@ -7,7 +7,8 @@
 #include "tools/perf/program.h"
 #include "tools/perf/server.h"
 
-/* Shared by server.c (connections, events) and task.c (one call); private to both. */
+/* Shared by server.c (connections, events), task.c (one call), answer.c (its reply) and job.c (its chunks); private to
+ * them. */
 
 struct perf_server {
 	const struct perf_server_config *cfg;
@@ -90,6 +91,9 @@ void task_free(struct task *t);
 void task_add_job(struct task *t, bool is_push, const struct rpc_msg *msg,
 		  const struct rpc_chunk *c, const struct view *parts, unsigned nparts);
 
+/** task_post_jobs - what is left of the jobs. Return: true when all is posted. */
+bool task_post_jobs(struct task *t) WARN_UNUSED;
+
 /**
  * task_answer - do the procedure and form the reply, with the jobs that push it
  * @e: on error: what the requester is told instead
@@ -99,6 +103,10 @@ void task_add_job(struct task *t, bool is_push, const struct rpc_msg *msg,
 int task_answer(struct task *t, struct rpc_error *e) WARN_UNUSED;
 
 /** server_mark - @conn is to be pumped at the end of this turn. */
-void server_mark(struct server_conn *conn);
+static inline void server_mark(struct server_conn *conn)
+{
+	if (list_is_empty(&conn->dirty))
+		list_add_tail(&conn->server->dirty, &conn->dirty);
+}
 
 #endif

@@ -140,20 +140,6 @@ static size_t block_size(struct task *t)
 
 static void advance(struct task *t);
 
-void task_add_job(struct task *t, bool is_push, const struct rpc_msg *msg,
-		  const struct rpc_chunk *c, const struct view *parts, unsigned nparts)
-{
-	struct task_job *job = &t->jobs[t->njobs++];
-
-	*job = (struct task_job){
-		.is_push = is_push,
-		.segs = &msg->segs[c->first],
-		.nsegs = c->count,
-		.nparts = nparts,
-	};
-	memcpy(job->parts, parts, nparts * sizeof(parts[0]));
-}
-
 /* The memory is here: take over the inline octets, give the Receive back, pull the rest. */
 static void begin_pull(struct task *t)
 {
@@ -220,75 +206,6 @@ void task_memory(struct task *t)
 	server_mark(t->conn);
 }
 
-/* Octets [from, from+len) of @job's local memory as gather pieces. */
-static unsigned gather(const struct task_job *job, uint64_t from, uint32_t len,
-		       struct fabric_sge *sge)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < job->nparts && len > 0; i++) {
-		struct view v = job->parts[i];
-		uint32_t take;
-
-		if (from >= v.len) {
-			from -= v.len;
-			continue;
-		}
-		take = v.len - from < len ? (uint32_t)(v.len - from) : len;
-		sge[n++] = (struct fabric_sge){v.data + from, take};
-		len -= take;
-		from = 0;
-	}
-	return n;
-}
-
-static int post_segment(struct task *t, struct task_job *job, const struct segment *seg)
-{
-	struct fabric_conn *conn = t->conn->leg.conn;
-	struct fabric_sge sge[RPC_MAX_VIEWS];
-	unsigned n;
-
-	if (!job->is_push)
-		return fabric_read(
-			conn, (uint8_t *)t->block + (job->parts[0].data - t->block) + job->done,
-			seg, t);
-	n = gather(job, job->done, seg->length, sge);
-	return fabric_write(conn, sge, n, seg, t);
-}
-
-/* Post what is left of the jobs. Return: true when all is posted. */
-static bool post_jobs(struct task *t)
-{
-	struct server_conn *conn = t->conn;
-
-	while (t->job < t->njobs) {
-		struct task_job *job = &t->jobs[t->job];
-		const struct segment *seg = &job->segs[job->next];
-		int err = 0;
-
-		if (job->next == job->nsegs) {
-			t->job++;
-			continue;
-		}
-		if (seg->length > 0) {
-			err = conn->ops < conn->op_limit ? post_segment(t, job, seg) : ERR_AGAIN;
-			if (err < 0) {
-				/* Without a completion to come nobody would try again. */
-				if (err != ERR_AGAIN || conn->ops == 0)
-					leg_close(&conn->leg, err, "cannot post to the fabric");
-				else
-					list_add_tail(&conn->starved, &t->queue);
-				return false;
-			}
-			conn->ops++;
-			t->ops++;
-		}
-		job->done += seg->length;
-		job->next++;
-	}
-	return true;
-}
-
 static void execute(struct task *t)
 {
 	struct rpc_error e;
@@ -306,12 +223,12 @@ static void execute(struct task *t)
 static void advance(struct task *t)
 {
 	if (t->state == TASK_PULLING) {
-		if (!post_jobs(t) || t->ops > 0)
+		if (!task_post_jobs(t) || t->ops > 0)
 			return;
 		execute(t);
 		return;
 	}
-	if (t->state == TASK_PUSHING && post_jobs(t)) {
+	if (t->state == TASK_PUSHING && task_post_jobs(t)) {
 		t->state = TASK_REPLYING;
 		t->tx.tx.msg = &t->reply;
 		t->sending = true;
