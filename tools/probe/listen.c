@@ -24,7 +24,6 @@
 #include "xdr/rpchdr.h"
 
 enum {
-	CREDITS = 8, /* few, so that overrunning them shows */
 	FIRST_PAUSE_MS = 100,
 	PAUSE_MS = 3,
 	PAUSES = 40,
@@ -50,24 +49,6 @@ void listener_fini(struct listener *l)
 }
 
 /* --- sending --- */
-
-void listener_send(struct listener *l, const struct xdr_out *x)
-{
-	/* A connection that is gone is noticed by the next wait. */
-	(void)!wire_send(&l->w, view_of(x->start, xdr_out_len(x)), 0);
-	l->sent++;
-	l->answered = true;
-}
-
-uint32_t listener_credit(struct listener *l)
-{
-	if (l->version == 2) {
-		l->granted = l->arrived + CREDITS;
-		return l->granted;
-	}
-	l->granted = CREDITS;
-	return CREDITS;
-}
 
 static bool may_send(const struct listener *l)
 {
@@ -95,7 +76,7 @@ static void send_err_vers(struct listener *l, uint32_t xid, uint32_t version)
 	/* That of version 2 which it has is not spoken. */
 	uint32_t high = l->o->versions & ~(1u << 1) && !(low == 1 && version == 2) ? 2 : 1;
 
-	words(l, xid, version, CREDITS, V2_ERROR, V2_ERR_VERS, low, high);
+	words(l, xid, version, LISTEN_CREDITS, V2_ERROR, V2_ERR_VERS, low, high);
 	l->refused = true;
 }
 
@@ -112,7 +93,8 @@ static void send_properties(struct listener *l)
 /* Version 2: a GRANT before half the window is used, when nothing else carries the credit. */
 static void refresh(struct listener *l)
 {
-	if (l->version == 2 && l->answered && l->granted - l->arrived <= CREDITS / 2 && may_send(l))
+	if (l->version == 2 && l->answered && l->granted - l->arrived <= LISTEN_CREDITS / 2 &&
+	    may_send(l))
 		words(l, 0, 2, listener_credit(l), V2_GRANT);
 }
 
@@ -197,14 +179,15 @@ static void provoke(struct listener *l)
 		return;
 	l->provoked = LISTEN_PROVOKE_XID;
 	if (l->version == 1) {
-		words(l, LISTEN_PROVOKE_XID, 1, CREDITS, V1_DONE);
+		words(l, LISTEN_PROVOKE_XID, 1, LISTEN_CREDITS, V1_DONE);
 		words(l, LISTEN_PROVOKE_XID, 1);
 		return;
 	}
 	if (l->version == RUN_EARLY) {
-		words(l, LISTEN_PROVOKE_XID, 2, CREDITS, EARLY_OPTIONAL, EARLY_REPLY,
+		words(l, LISTEN_PROVOKE_XID, 2, LISTEN_CREDITS, EARLY_OPTIONAL, EARLY_REPLY,
 		      UNKNOWN_OPTION, 0);
-		words(l, LISTEN_PROVOKE_XID + 1, 2, CREDITS, EARLY_ERROR, EARLY_ERR_INVAL_OPTION);
+		words(l, LISTEN_PROVOKE_XID + 1, 2, LISTEN_CREDITS, EARLY_ERROR,
+		      EARLY_ERR_INVAL_OPTION);
 		words(l, LISTEN_PROVOKE_XID + 2, 2);
 		return;
 	}
@@ -322,15 +305,6 @@ static void pause_before(struct listener *l)
 	l->auth.paused += ms * NSEC_PER_MS;
 }
 
-/* Both drafts of version 2 have its number, and the first message tells which. */
-unsigned listener_version_of(const struct listener *l, struct view in)
-{
-	uint32_t number = in.len >= V2_PREFIX_BYTES ? xdr_peek_u32(in.data + 4) : 0;
-	unsigned version = number == 1 ? 1 : number != 2 ? 0 : early_is_first(in) ? RUN_EARLY : 2;
-
-	return l->o->versions & 1u << version ? version : 0;
-}
-
 static void serve(struct listener *l, struct view in)
 {
 	uint32_t version = in.len >= V2_PREFIX_BYTES ? xdr_peek_u32(in.data + 4) : 0;
@@ -348,7 +322,8 @@ static void serve(struct listener *l, struct view in)
 		return;
 	}
 	if (version != (l->version == 1 ? 1 : 2)) {
-		words(l, xdr_peek_u32(in.data), version, CREDITS, V2_ERROR, V2_ERR_VERS_MISMATCH);
+		words(l, xdr_peek_u32(in.data), version, LISTEN_CREDITS, V2_ERROR,
+		      V2_ERR_VERS_MISMATCH);
 		return;
 	}
 	if (version == 1)

@@ -55,6 +55,8 @@ enum grade {
 /* XIDs of what the listener sends unasked: its properties, then what it provokes with. */
 enum { LISTEN_PROPS_XID = 0x70726f61, LISTEN_PROVOKE_XID, LISTEN_PROVOKE_XIDS = 3 };
 
+enum { LISTEN_CREDITS = 8 }; /* few, so that overrunning them shows */
+
 /* In the properties that a client is sent: nobody knows it. */
 enum { LISTEN_UNKNOWN_PROPERTY = 0x7fff0001 };
 
@@ -166,7 +168,7 @@ unsigned listener_failed(const struct listener *l);
 
 void listener_fini(struct listener *l);
 
-/* --- among listen.c, listen_auth.c, grade.c and grade_auth.c --- */
+/* --- among listen*.c and grade*.c --- */
 
 /** grade_ok - there was something to judge, and nothing to say. */
 void grade_ok(struct listener *l, enum grade g);

@@ -77,56 +77,12 @@ void run_pdata(uint8_t out[V1_PDATA_BYTES], bool remote_inv)
 	v1_pdata_encode(out, &own);
 }
 
-enum verdict run_connect(struct run *r, struct view pdata)
-{
-	int err;
-
-	wire_close(&r->w);
-	r->version = 0;
-	r->has_final = false;
-	r->prop_messages = 0;
-	r->largest = 0;
-	r->props = (struct v2_props){0};
-	r->rtr_targets = 0;
-	r->reply_chunk = NULL;
-	r->keep_credit = false;
-	watch_begin(r);
-	r->w.tap = watch_tap;
-	r->w.tap_arg = r;
-	err = wire_connect(&r->w, &r->o->addr, pdata, run_deadline(r));
-	return err < 0 ? failed(r, "cannot connect: %s", r->w.why) : PASS;
-}
-
-enum verdict raw_up(struct run *r)
-{
-	uint8_t pdata[V1_PDATA_BYTES];
-
-	run_pdata(pdata, true);
-	return run_connect(r, view_of(pdata, sizeof(pdata)));
-}
-
-enum verdict v1_up(struct run *r)
-{
-	enum verdict v = raw_up(r);
-
-	r->version = 1;
-	return v ?: null_call(r);
-}
-
 const char *run_version_name(unsigned version)
 {
 	static const char *const names[] = {
 		[0] = "-", [1] = "1", [2] = "2", [RUN_EARLY] = "2-early"};
 
 	return names[version];
-}
-
-enum verdict early_up(struct run *r)
-{
-	enum verdict v = raw_up(r);
-
-	r->version = RUN_EARLY;
-	return v ?: null_call(r);
 }
 
 bool take_properties(struct run *r, const struct wire_msg *m)
@@ -147,54 +103,4 @@ bool take_properties(struct run *r, const struct wire_msg *m)
 	r->prop_messages++;
 	r->has_final = h.htype == V2_CONNPROP_FINAL;
 	return true;
-}
-
-enum verdict v2_negotiated(struct run *r)
-{
-	nsec_t deadline = r->is_mute ? probe_now(r->env) + QUIET_MS * NSEC_PER_MS : run_deadline(r);
-	struct wire_msg m;
-	int err;
-
-	while (!r->has_final) {
-		err = wire_await(&r->w, deadline, &m);
-		if (err == ERR_TIMEOUT && r->flow.received > 0 && r->flow.is_on) {
-			/* It has answered, with something. The defaults hold. */
-			r->is_mute = true;
-			return PASS;
-		}
-		if (err == ERR_TIMEOUT)
-			return failed(r, "no answer to the first message");
-		if (err < 0)
-			return failed(r, "closed after the first message: %s", r->w.why);
-		if (!is_grant(r, &m) && !take_properties(r, &m))
-			return failed(r, "instead of properties: %s", msg_words(r, m.octets));
-	}
-	return PASS;
-}
-
-enum verdict v2_open(struct run *r)
-{
-	r->version = 2;
-	return msg_send(r) ?: v2_negotiated(r);
-}
-
-enum verdict v2_up(struct run *r)
-{
-	enum verdict v = r->o->identity.is_given ? prove_up(r) : raw_up(r);
-
-	if (v || r->o->identity.is_given)
-		return v;
-	msg_begin(r, 2, V2_CONNPROP_FINAL);
-	put_props(r);
-	return v2_open(r);
-}
-
-enum verdict version_up(struct run *r, unsigned version)
-{
-	return version == 1 ? v1_up(r) : version == RUN_EARLY ? early_up(r) : v2_up(r);
-}
-
-enum verdict case_up(struct run *r)
-{
-	return version_up(r, r->wanted);
 }

@@ -132,7 +132,7 @@ enum verdict reads(struct run *r, const char *of, const char *reading, const cha
 /** run_deadline - when an answer is late. */
 nsec_t run_deadline(const struct run *r);
 
-/* --- connections (run.c) --- */
+/* --- connections (connect.c, up.c) --- */
 
 /** run_pdata - the private data this tool sends: 4096 both ways, R as told. */
 void run_pdata(uint8_t out[V1_PDATA_BYTES], bool remote_inv);
@@ -242,7 +242,7 @@ enum verdict call_reply_chunk(struct run *r, uint32_t len, struct segment *seg);
  * NULL of r->program, unless a body chunk conveys it. */
 enum verdict call_send(struct run *r, const struct view *body);
 
-/* --- messages in (script.c) --- */
+/* --- messages in (expect.c) --- */
 
 /** is_grant - an RDMA2_GRANT on a version 2 connection. */
 bool is_grant(const struct run *r, const struct wire_msg *m);
