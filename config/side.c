@@ -290,8 +290,8 @@ static void check_two(struct reader *r, const struct config *cfg, uint32_t i, ui
 		if (is_ambiguous(&b->sources.at[n], &a->sources, a->sources.n)) {
 			reader_error(r, b->side_ports.line,
 				     "route %u has the same server and the same source addresses: "
-				     "its callbacks could be for either, so give one of them "
-				     "others",
+				     "its callbacks could be for either: give one of the two "
+				     "routes other addresses",
 				     other + 1);
 			return;
 		}

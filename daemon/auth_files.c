@@ -123,7 +123,7 @@ static int read_file(const struct config_hostauth *cfg, const struct part *p, st
 		return tell(problem, strerror(errno),
 			    errno == EACCES
 				    ? "give a file that the gateway's user can read; at a reload, "
-				      "one beside those that it had at start"
+				      "one in a folder that it read from at start"
 				    : "give a file that the gateway's user can read");
 	err = read_open(fd, p->is_secret, out, problem);
 	close(fd);

@@ -317,8 +317,8 @@ static void add_route(struct plan *p, unsigned i)
 
 	if (slot == GATEWAY_NONE)
 		plan_error(p, ERR_CONFIG, from->listen.line,
-			   "no more than %d routes beside those at start, and settings that "
-			   "sessions have yet: drain these, or restart",
+			   "no more than %d routes beside those at start, old settings that "
+			   "sessions still have included: drain those sessions, or restart",
 			   CONFIG_ROUTES_SPARE);
 	if (p->err)
 		return;
@@ -535,8 +535,9 @@ void change_done(struct gateway *gw, struct auth *auth, struct change *c)
 		gw->listens[slot].state = GATEWAY_CURRENT;
 		if (gateway_tell_servers(gw, slot))
 			log_error("upstream.failed",
-				  "route=%s why=\"no memory for its servers, or an interface went: "
-				  "they are as before, reload again\"",
+				  "route=%s why=\"no memory for its servers, or an interface is "
+				  "gone: "
+				  "they stay as before, reload again\"",
 				  gw->routes[slot].name);
 		gateway_tell(gw, slot);
 	}

@@ -92,7 +92,7 @@ static void settle(struct reload *r)
 		 c->nadded, c->nchanged, c->nremoved, c->nkept);
 	if (*c->restart)
 		log_warn("reload.restart",
-			 "keys=\"%s\" why=\"these hold from the next restart on\"", c->restart);
+			 "keys=\"%s\" why=\"these take effect at the next restart\"", c->restart);
 	tell_all(r, &result);
 }
 

@@ -149,8 +149,8 @@ static struct dns *new_dns(const struct resolver *r)
 		r->cfg.resolv_conf);
 	if (err)
 		log_warn("name.servers",
-			 "file=%s why=\"cannot be used (%d): names are asked for "
-			 "at what could be read of it, or at this machine\"",
+			 "file=%s why=\"cannot be used (%d): names are asked of "
+			 "the servers that could be read from it, or of this machine\"",
 			 r->cfg.resolv_conf, err);
 	/* None is given up: see above. */
 	(void)evdns_base_set_option(dns->base, "max-timeouts:", "255");

@@ -115,8 +115,8 @@ static void allow_around(struct rules *r, const char *path)
 	}
 	allow(r, path, FS_READ);
 	log_warn("sandbox.file",
-		 "file=\"%s\" why=\"it may be read anew where it is written in place, not where "
-		 "another takes its place: keep it in a folder of its own\"",
+		 "file=\"%s\" why=\"a reload can read it only if it was overwritten in place, not "
+		 "if another file was put there: keep it in a folder of its own\"",
 		 path);
 }
 

@@ -91,7 +91,7 @@ static int hear_all(const struct takeover *t, struct inherit *in)
 
 	for (;;) {
 		int n = len < ANSWER ? hear(t, text + len, ANSWER - len, in)
-				     : complain("it says too much");
+				     : complain("its answer is too long");
 
 		if (n < 0)
 			return n;

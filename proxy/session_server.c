@@ -42,7 +42,7 @@ const char *session_unserved(int err)
 	case ERR_AGAIN:
 		return "memory_limit reached";
 	case ERR_REFUSED:
-		return "none of its servers is to be had";
+		return "none of its servers can be reached";
 	default:
 		return "connect failed";
 	}

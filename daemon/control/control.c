@@ -348,7 +348,7 @@ static void yield(struct caller *c)
 	const struct control_config *cfg = &control_of(c)->cfg;
 
 	if (control_of(c)->successor != c) {
-		fail(c, "that is for who was handed over the listening sockets");
+		fail(c, "that is only for a process that was handed the listening sockets");
 		return;
 	}
 	cfg->yield(cfg->arg, CONTROL_YIELD_BEGIN);

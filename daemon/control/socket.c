@@ -42,7 +42,7 @@ static int clear_path(const char *path, char *why)
 	int fd, err;
 
 	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : complain(why, "it cannot be looked at", errno);
+		return errno == ENOENT ? 0 : complain(why, "it cannot be examined", errno);
 	if (!S_ISSOCK(st.st_mode))
 		return complain(why, "another file is there: move it away, or give another path",
 				0);
@@ -57,7 +57,7 @@ static int clear_path(const char *path, char *why)
 				"another process answers there: stop it, or give each its own path",
 				0);
 	if (err != ECONNREFUSED && err != ENOENT)
-		return complain(why, "who is there cannot be asked", err);
+		return complain(why, "whoever listens there cannot be asked", err);
 	if (unlink(path) < 0 && errno != ENOENT)
 		return complain(why, "what a dead process left cannot be removed", errno);
 	return 0;
