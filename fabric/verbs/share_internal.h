@@ -7,8 +7,8 @@
 
 /**
  * share_internal - Receives that the connections of a worker and device share; srq.c has
- * the queue, share.c what all queues of an instance have in common, share_conn.c the
- * connections' part.
+ * the queue, share_conn.c the connections' part, share.c, above both, what all queues of an
+ * instance have in common.
  */
 
 enum vslot_state {
