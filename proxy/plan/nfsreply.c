@@ -180,6 +180,19 @@ static bool is_counted(const struct rpchdr *hdr)
 					 hdr->proc == NFS3_READDIRPLUS);
 }
 
+static bool is_readlink(const struct rpchdr *hdr)
+{
+	return hdr->prog == PROG_NFS && hdr->vers == 3 && hdr->proc == NFS3_READLINK;
+}
+
+/* Whether a result of @count octets goes to the Write chunk: not to an empty one, by which a client says that it wants
+ * this one inline (RFC 8166 4.4.6.2, RFC 8267 4.1); and a server may leave out what is too short. */
+static bool is_placed(const struct rpc_msg *call, uint32_t count)
+{
+	return call && call->nwrites && call->writes[0].length > 0 &&
+	       call->writes[0].length >= count;
+}
+
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -189,12 +202,11 @@ uint32_t nfs_reply_max(const struct rpchdr *hdr, struct view args, const struct 
 		       bool *is_guess)
 {
 	uint64_t max = results_of(hdr), compound = 0;
-	bool reduced = call && call->nwrites;
 	uint32_t count = 0;
 	struct xdr_in x;
 	bool wrapped;
 
-	*is_guess = hdr->prog == PROG_NFS && hdr->vers == 3 && hdr->proc == NFS3_READLINK;
+	*is_guess = is_readlink(hdr);
 	if (max == 0 || args.len == 0)
 		return 0;
 	xdr_in_init(&x, args);
@@ -206,16 +218,13 @@ uint32_t nfs_reply_max(const struct rpchdr *hdr, struct view args, const struct 
 		max = min_u64(max, compound);
 	max += wrapped ? (uint64_t)REPLY_HEADER + GSS_WRAP : REPLY_HEADER;
 	/* A wrapped result cannot be reduced (draft-07 11.2.2.3): what was offered is no help. */
-	if (reduced && !wrapped && hdr->prog == PROG_NFS) {
-		if (hdr->proc == NFS3_READ)
-			return (uint32_t)max;
-		if (hdr->proc == NFS3_READLINK)
-			return (uint32_t)max - (NFSPATH - 4);
-	}
 	if (is_counted(hdr)) {
 		if (wrapped || !get_count(&x, hdr->proc, &count))
 			return 0;
-		max += (uint64_t)count + xdr_pad(count);
+		if (hdr->proc != NFS3_READ || !is_placed(call, count))
+			max += (uint64_t)count + xdr_pad(count);
+	} else if (is_readlink(hdr) && !wrapped && is_placed(call, 1)) {
+		max -= NFSPATH - 4;
 	}
 	return (uint32_t)min_u64(max, UINT32_MAX);
 }

@@ -63,7 +63,8 @@ static uint32_t max_of(const struct call *c, unsigned nwrites)
 	struct rpchdr hdr;
 
 	assert_int_equal(rpchdr_peek(&hdr, args), 0);
-	return plan_reply_max(&hdr, args, &(struct rpc_msg){.nwrites = nwrites});
+	return plan_reply_max(&hdr, args,
+			      &(struct rpc_msg){.nwrites = nwrites, .writes = {{.length = 4096}}});
 }
 
 static void test_nfs3_by_procedure(void **state)

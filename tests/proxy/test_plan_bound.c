@@ -61,6 +61,30 @@ static void test_reply_chunk_beside_write_chunks(void **state)
 	assert_int_equal(reply_bytes(&m, &hdr, &v1, &v1, false, CAP), 9000);
 }
 
+/* Found by reading: a Write chunk that is empty, or too short, takes nothing, and the Reply chunk was left out beside it all
+ * the same: the server then had no way for its reply. */
+static void test_data_that_no_write_chunk_takes(void **state)
+{
+	struct plan_end v1 = end_of(1, 16384), narrow = end_of(1, 4096);
+	static struct rpc_msg m;
+	struct rpchdr hdr;
+
+	(void)state;
+	nfs3_call(&m, &hdr, 6, 8192); /* READ */
+	m.writes[m.nwrites++] = (struct rpc_chunk){0};
+	/* The requester takes it inline, the responder cannot send it so. */
+	assert_true(reply_bytes(&m, &hdr, &v1, &narrow, false, CAP) >= 8192 + 104);
+	offer_reply(&m, 9000);
+	assert_int_equal(reply_bytes(&m, &hdr, &v1, &narrow, false, CAP), 9000);
+	m.writes[0] = chunk_of(&m, 1, 4096);
+	assert_int_equal(reply_bytes(&m, &hdr, &v1, &narrow, false, CAP), 9000);
+	m.writes[0] = chunk_of(&m, 1, 8192);
+	assert_int_equal(reply_bytes(&m, &hdr, &v1, &narrow, false, CAP), 0);
+	nfs3_call(&m, &hdr, 5, 0); /* READLINK */
+	m.writes[m.nwrites++] = (struct rpc_chunk){0};
+	assert_true(plan_reply_max(&hdr, m.body[0], &m) >= 4096 + 104);
+}
+
 static uint32_t expected(const struct rpc_msg *m, const struct rpchdr *hdr,
 			 const struct plan_end *from, const struct plan_end *to)
 {
@@ -154,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reply_chunk_bounds),
 		cmocka_unit_test(test_reply_chunk_beside_write_chunks),
+		cmocka_unit_test(test_data_that_no_write_chunk_takes),
 		cmocka_unit_test(test_reply_chunk_grows),
 		cmocka_unit_test(test_threshold_goes_along),
 	};
