@@ -43,18 +43,31 @@ void txn_unname(struct txn *t)
 	t->named = false;
 }
 
+/* The one handle of all its segments, or 0. What has no octets exposes nothing: its handle may be anything. */
+static uint32_t only_handle(const struct rpc_msg *call)
+{
+	uint32_t handle = 0;
+
+	for (unsigned i = 0; i < call->nsegs; i++) {
+		const struct segment *s = &call->segs[i];
+
+		if (s->length == 0)
+			continue;
+		if (handle && s->handle != handle)
+			return 0;
+		handle = s->handle;
+	}
+	return handle;
+}
+
 uint32_t txn_inv_handle(const struct txn *t)
 {
-	uint32_t handle = t->in.nsegs ? t->in.segs[0].handle : 0;
+	uint32_t handle;
 
 	if (t->req->t->ops->traits->names_inv)
 		return t->in.inv_handle; /* draft-07 6.5: MUST be the one the call names */
 	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one, and belongs
 	 * to this XID alone. */
-	if (!handle || !t->named)
-		return 0;
-	for (unsigned i = 1; i < t->in.nsegs; i++)
-		if (t->in.segs[i].handle != handle)
-			return 0;
-	return *named_counter(t, handle) == 1 ? handle : 0;
+	handle = t->named ? only_handle(&t->in) : 0;
+	return handle && *named_counter(t, handle) == 1 ? handle : 0;
 }
