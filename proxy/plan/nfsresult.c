@@ -15,7 +15,7 @@ struct walk {
 	struct xdr_in x;
 	uint32_t *placed;
 	unsigned nplaced, next; /* the Write chunk of the next data item */
-	bool has_data;		/* an item stands in the stream */
+	bool has_data;		/* an item that there was a chunk for stands in the stream */
 };
 
 bool nfs_returns_chunks(const struct rpchdr *hdr)
@@ -67,7 +67,7 @@ static int take_item(struct walk *w, uint32_t length)
 		return ERR_XDR;
 	if (!placed || *placed == 0) {
 		xdr_skip(&w->x, (size_t)length + xdr_pad(length));
-		w->has_data |= length > 0;
+		w->has_data |= placed && length > 0;
 		return w->x.failed ? ERR_XDR : 0;
 	}
 	if (*placed < length || *placed - length > 3)

@@ -36,8 +36,8 @@ bool nfs_returns_chunks(const struct rpchdr *hdr);
  *          which is XDR's pad or a habit of its server, is cut to the data
  *
  * A COMPOUND is followed as far as its operations have results of known length, and no further than NFS4_OPERATIONS: what
- * lies behind is believed. Return: 0; 1 when data of a READ stand in the payload stream; or ERR_XDR: data were
- * lost on the way, or are not those placed.
+ * lies behind is believed. Return: 0; 1 when data of a READ that there was a Write chunk for stand in the payload stream; or
+ * ERR_XDR: data were lost on the way, or are not those placed.
  */
 int nfs_result_check(enum nfs_reads reads, struct view reply, uint32_t *placed,
 		     unsigned nplaced) WARN_UNUSED;

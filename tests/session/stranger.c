@@ -15,7 +15,6 @@ enum {
 	HALF = SLOT / 2,
 	ALL = SERVICES_AT + 2 * TALKS * SLOT,
 	HEADER_1 = 16,
-	MOST_PARTS = 64,
 };
 
 const char *stranger_story = "";
@@ -28,81 +27,6 @@ static bool chance(struct rng *r, unsigned of)
 static uint32_t pad_of(uint32_t len)
 {
 	return -len & 3;
-}
-
-/* --- what is said --- */
-
-static void put(uint8_t *at, uint32_t v)
-{
-	at[0] = (uint8_t)(v >> 24);
-	at[1] = (uint8_t)(v >> 16);
-	at[2] = (uint8_t)(v >> 8);
-	at[3] = (uint8_t)v;
-}
-
-static void put_random(uint8_t *at, uint32_t len, struct rng *r)
-{
-	for (uint32_t i = 0; i < len; i += 8) {
-		uint64_t w = rng_next(r);
-
-		memcpy(at + i, &w, len - i < 8 ? len - i : 8);
-	}
-}
-
-static uint32_t some_length(struct rng *r, bool small)
-{
-	static const uint32_t most[] = {9, 100, 1100, 5000, 40000};
-
-	return rng_below(r, most[rng_below(r, small ? 3 : 5)]);
-}
-
-/* Filler, then items, each with its count, its octets and its pad. */
-static uint32_t some_stream(uint8_t *at, uint32_t len, struct talk_item *items, unsigned *n,
-			    unsigned most, struct rng *r)
-{
-	*n = rng_below(r, most + 1);
-	for (unsigned i = 0; i <= *n; i++) {
-		uint32_t words = rng_below(r, chance(r, 8) ? 600 : 12);
-
-		put_random(at + len, 4 * words, r);
-		len += 4 * words;
-		if (i == *n)
-			break;
-		items[i] = (struct talk_item){.at = len + 4, .len = some_length(r, false)};
-		put(at + len, items[i].len);
-		put_random(at + len + 4, items[i].len, r);
-		memset(at + len + 4 + items[i].len, 0, pad_of(items[i].len));
-		len += 4 + items[i].len + pad_of(items[i].len);
-	}
-	return len;
-}
-
-void talk_make(struct talk *t, struct rng *r, uint32_t xid, bool reverse)
-{
-	uint32_t cred = 4 * rng_below(r, 20), words[] = {xid, 0, 2, 0x20000555, 1, 1, 1, cred};
-	uint32_t len = sizeof(words);
-
-	t->xid = xid;
-	t->reverse = reverse;
-	for (unsigned i = 0; i < 8; i++)
-		put(t->call + 4 * (size_t)i, words[i]);
-	put_random(t->call + len, cred, r);
-	len += cred;
-	put(t->call + len, 0);
-	put(t->call + len + 4, 0);
-	t->call_len = some_stream(t->call, len + 8, t->items, &t->nitems,
-				  reverse ? 0 : TALK_ITEMS - 1, r);
-	words[1] = 1;
-	words[2] = words[3] = words[4] = words[5] = 0;
-	for (unsigned i = 0; i < 6; i++)
-		put(t->reply + 4 * (size_t)i, words[i]);
-	t->reply_len = some_stream(t->reply, 24, t->results, &t->nresults,
-				   reverse ? 0 : TALK_ITEMS - 1, r);
-	t->refused = !reverse && chance(r, 40);
-	if (!reverse)
-		return;
-	t->call_len = t->call_len < 700 ? t->call_len : 700;
-	t->reply_len = t->reply_len < 700 ? t->reply_len : 700;
 }
 
 /* --- Sends --- */
@@ -138,7 +62,7 @@ static void post(struct stranger *s, uint8_t *at, uint32_t len, uint32_t inv_han
 		if (credit > s->most_granted)
 			s->most_granted = credit;
 	}
-	put(at + 8, credit);
+	xdr_poke_u32(at + 8, credit);
 	if (s->conn && !s->closed)
 		(void)!fabric_send(s->conn, &sge, 1, inv_handle, at);
 }
@@ -160,9 +84,9 @@ static void flush(struct stranger *s)
 		unsigned i;
 		uint8_t *at = send_buffer(s, &i);
 
-		put(at, 0);
-		put(at + 4, 2);
-		put(at + 12, 5);
+		xdr_poke_u32(at, 0);
+		xdr_poke_u32(at + 4, 2);
+		xdr_poke_u32(at + 12, 5);
 		post(s, at, 16, 0);
 	}
 }
@@ -294,7 +218,7 @@ static void choose(struct stranger *s, struct talk *t)
 		t->items[i].apart = t->items[i].len && !chance(r, 3);
 	t->nwrites = rng_below(r, TALK_CHUNKS);
 	for (unsigned i = 0; i < t->nwrites; i++) {
-		t->caps[i] = i < t->nresults ? t->results[i].len : some_length(r, true);
+		t->caps[i] = i < t->nresults ? t->results[i].len : talk_length(r, true);
 		t->caps[i] += chance(r, 2) ? 0 : rng_below(r, 3000);
 		if (chance(r, 6))
 			t->caps[i] = 0;
@@ -635,8 +559,9 @@ static void print_no_way(const struct service *v, size_t header, uint32_t len)
 {
 	const struct talk *t = v->talk;
 
-	printf("xid %x header %zu reply %u room %d of %llu; caller's room %u\n", t->xid, header,
-	       len, v->in.has_room, (unsigned long long)v->in.room.len, t->reply_cap);
+	printf("%s: xid %x header %zu reply %u room %d of %llu; caller's room %u\n", t->what,
+	       t->xid, header, len, v->in.has_room, (unsigned long long)v->in.room.len,
+	       t->reply_cap);
 	for (unsigned i = 0; i < t->nwrites; i++)
 		printf("result %u of %u, %u octets, chunk %u, here %llu\n", i, t->nresults,
 		       t->results[i].len, t->caps[i],
@@ -651,7 +576,7 @@ static void answer(struct stranger *s, struct service *v)
 	static uint8_t stream[TALK_BYTES];
 	uint32_t lens[WIRE_CHUNKS][WIRE_SEGS] = {{0}}, from = 0, len = 0, room[WIRE_SEGS] = {0};
 	size_t header = s->version == 1 ? HEADER_1 + 12 : 20;
-	unsigned told = 0;
+	unsigned told = in->nwrites;
 	bool in_room;
 	struct xdr_out x;
 
@@ -663,20 +588,21 @@ static void answer(struct stranger *s, struct service *v)
 	}
 	for (unsigned i = 0; i < t->nresults; i++) {
 		const struct talk_item *item = &t->results[i];
+		uint32_t n;
 
 		if (i >= in->nwrites || in->writes[i].len == 0 || item->len == 0)
 			continue;
 		must(item->len <= in->writes[i].len);
-		push(s, v, item->at, t->reply + item->at, item->len, &in->writes[i], lens[i]);
-		told = i + 1;
+		n = item->len;
+		if (s->h.pads_writes && n + pad_of(n) <= in->writes[i].len)
+			n += pad_of(n);
+		push(s, v, item->at, t->reply + item->at, n, &in->writes[i], lens[i]);
 		memcpy(stream + len, t->reply + from, item->at - from);
 		len += item->at - from;
 		from = item->at + item->len + pad_of(item->len);
 	}
 	memcpy(stream + len, t->reply + from, t->reply_len - from);
 	len += t->reply_len - from;
-	if (!s->h.leaves_out)
-		told = in->nwrites;
 	for (unsigned i = 0; i < told; i++)
 		header += 8 + 16 * (size_t)in->writes[i].n;
 	in_room = in->has_room && len <= in->room.len &&
@@ -815,6 +741,8 @@ static void take_reply(struct stranger *s, const struct wire *w, struct view str
 		uint32_t n = returned(w, &w->writes[i], &t->writes[i], apart);
 		const struct talk_item *item = &t->results[i];
 
+		if (s->is_padded && i < t->nresults && n == item->len + pad_of(item->len))
+			n = item->len;
 		must(n == (i < t->nresults && t->caps[i] ? item->len : 0));
 		if (!n)
 			continue;
@@ -868,7 +796,7 @@ static void other_version(struct stranger *s, const struct wire *w)
 {
 	struct xdr_out x = begin(s, w->xid, 4);
 
-	put(x.start + 4, w->vers);
+	xdr_poke_u32(x.start + 4, w->vers);
 	xdr_put_u32(&x, 1);
 	xdr_put_u32(&x, 1);
 	xdr_put_u32(&x, 1);

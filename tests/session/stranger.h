@@ -52,6 +52,7 @@ struct talk {
 	/* Of the caller: */
 	struct chunk body, reads[TALK_ITEMS], writes[TALK_CHUNKS], room;
 	uint32_t inv_handle, fences;
+	char what[120]; /* it asks for */
 };
 
 enum wire_kind { WIRE_CALL, WIRE_REPLY, WIRE_ERROR, WIRE_GRANT, WIRE_PROPS, WIRE_NONE };
@@ -81,7 +82,8 @@ bool wire_read(struct wire *w, struct view in);
 struct habits {
 	uint32_t inline_bytes;
 	uint32_t credits;
-	bool no_private_data, sets_r, pads_reads, always_room, tells_room, leaves_out;
+	bool no_private_data, sets_r, pads_reads, always_room, tells_room;
+	bool pads_writes; /* rfc5666bis-01 4.4.5.2: writes an item with its pad, if there is room, and says so */
 	uint32_t segment_bytes; /* version 2, as a property; 0 not told */
 };
 
@@ -133,7 +135,8 @@ struct stranger {
 	struct wire parts_head;
 	uint64_t done, rdone, refused;
 	uint32_t last_xid;
-	int status; /* how it ended */
+	bool is_padded; /* its server pads what it writes */
+	int status;	/* how it ended */
 	const char *why;
 };
 
@@ -151,6 +154,9 @@ bool stranger_call_back(struct stranger *s);
 
 /** talk_make - random contents of a call and its reply. */
 void talk_make(struct talk *t, struct rng *r, uint32_t xid, bool reverse);
+
+/** talk_length - of an item. */
+uint32_t talk_length(struct rng *r, bool small);
 
 /* Said of every failure. */
 extern const char *stranger_story;
