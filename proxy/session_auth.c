@@ -8,7 +8,8 @@
 
 #define TOOK_LONG "host authentication took long, and others wait for theirs"
 
-/* A server that took so long is no reason for its client to go: there may be another. */
+/* A server that took so long is no reason for its client to go: there may be another. How long the threads here take
+ * to get at it is nobody's fault: its time begins anew. */
 static void show_out(struct route_state *rs, struct door *d, nsec_t now)
 {
 	struct door_guest *g;
@@ -18,6 +19,10 @@ static void show_out(struct route_state *rs, struct door *d, nsec_t now)
 		struct session *s = is_client ? container_of(g, struct session, client_guest)
 					      : container_of(g, struct session, server_guest);
 
+		if (leg_is_worked_on(is_client ? &s->client : &s->server)) {
+			g->since = now;
+			continue;
+		}
 		if (is_client) {
 			session_close(s, ERR_TIMEOUT, TOOK_LONG);
 		} else {

@@ -188,7 +188,11 @@ void leg_tick(struct leg *leg, nsec_t now)
 		leg_close(leg, ERR_AGAIN, "no place for host authentication came free in time");
 		return;
 	}
-	if (leg_is_behind(leg)) { /* nor is that */
+	if (leg_is_worked_on(leg)) { /* nor is that, */
+		leg_close(leg, ERR_AGAIN, "host authentication took too long here");
+		return;
+	}
+	if (leg_is_behind(leg)) { /* nor that */
 		leg_close(leg, ERR_AGAIN, "no Receive for its first words came free in time");
 		return;
 	}

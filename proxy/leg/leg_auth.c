@@ -247,6 +247,11 @@ bool leg_proves(const struct leg *leg)
 	return leg->proof && !leg->proof->is_over && !leg->closing && leg->state != LEG_CLOSED;
 }
 
+bool leg_is_worked_on(const struct leg *leg)
+{
+	return leg_proves(leg) && leg->proof->working && !leg->proof->disturbed;
+}
+
 bool leg_auth_must_wait(struct leg *leg)
 {
 	struct leg_proof *proof = leg->proof;

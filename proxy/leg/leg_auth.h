@@ -59,6 +59,9 @@ bool leg_is_unproved(const struct leg *leg);
 /** leg_proves - it is under way. */
 bool leg_proves(const struct leg *leg);
 
+/** leg_is_worked_on - its next step is in others' hands here, or waits for these: that is no time of the peer's. */
+bool leg_is_worked_on(const struct leg *leg);
+
 /** leg_admit - see leg_is_at_door(). */
 void leg_admit(struct leg *leg);
 

@@ -3,6 +3,7 @@
 #include "tests/cmocka_all.h"
 
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -425,6 +426,68 @@ static void who_waits_too_long_is_shown_out(void **state)
 	cast_end();
 }
 
+/* Nor is it the server's fault. */
+static void what_waits_here_is_not_the_servers_fault(void **state)
+{
+	const struct cast cast = {.upstream = "client",
+				  .upstream_allows = true,
+				  .server = "server",
+				  .server_version = LEG_V1_OR_V2};
+
+	(void)state;
+	begin_jobs(&cast);
+	keep_busy();
+	cast_connect();
+	assert_int_equal(hall.proxy->routes[0]->server_door.inside.count, 1);
+	cast_is_refused();
+	cast_said("cause=again why=\"host authentication took too long here\"");
+	cast_not_said("event=upstream.");
+	let_go();
+	cast_end();
+}
+
+/* Others may wait for its place meanwhile. */
+static void who_is_worked_on_is_not_shown_out(void **state)
+{
+	const struct cast cast = {.listen = "server", .raw_client = true};
+	struct door_guest others[64], *waiting = others;
+	struct route_state *rs;
+	struct door *d;
+	unsigned n = 0;
+
+	(void)state;
+	begin_jobs(&cast);
+	rs = hall.proxy->routes[0];
+	d = &rs->client_door;
+	cast_connect();
+	raw_connect(&hall.raw, &hall.pairs[0].gw_addr);
+	world_run(&hall, 10 * NSEC_PER_MS);
+	keep_busy();
+	say_hello();
+	assert_int_equal(d->inside.count, 1);
+	for (bool is_in = true; is_in; n++) {
+		struct fabric_addr addr;
+		char text[32];
+
+		assert_true(n < 64);
+		snprintf(text, sizeof(text), "192.0.2.%u", n + 1);
+		assert_int_equal(fabric_addr_parse(text, 1, &addr), 0);
+		waiting = &others[n];
+		door_guest_init(waiting);
+		is_in = door_enter(d, waiting, &addr, hall.proxy->now + 1000 * NSEC_PER_SEC);
+	}
+	timer_arm(&hall.proxy->timers, &rs->doors, hall.proxy->now);
+	world_run(&hall, DOOR_PATIENCE + NSEC_PER_SEC / 2);
+	assert_false(hall.raw.closed);
+	while (n > 0)
+		door_leave(d, &others[--n]);
+	cast_not_said("others wait for theirs");
+	raw_hang_up(&hall.raw);
+	world_run(&hall, 10 * NSEC_PER_MS);
+	let_go();
+	cast_end();
+}
+
 /* The listener of route 0 is that of route 2 as well, which is for the rest. */
 static void begin_shared(const char *const *names, unsigned nnames, bool both)
 {
@@ -628,6 +691,8 @@ int main(void)
 		cmocka_unit_test(others_may_do_the_work),
 		cmocka_unit_test(who_does_not_wait_for_the_answer_fails),
 		cmocka_unit_test(who_waits_too_long_is_shown_out),
+		cmocka_unit_test(what_waits_here_is_not_the_servers_fault),
+		cmocka_unit_test(who_is_worked_on_is_not_shown_out),
 		cmocka_unit_test(the_name_chooses_the_route),
 		cmocka_unit_test(a_route_that_was_removed_takes_nobody),
 		cmocka_unit_test(a_name_without_a_route_is_refused),
