@@ -129,16 +129,23 @@ static uint64_t linux_adds(const struct txn *t)
 	return t->rsp->t->ops->traits->unsure_lengths ? added : 0;
 }
 
-/* So many octets of mark at the end, no more and no fewer but for the cut, are not the reply's. */
+/* So many octets of mark at the end, no more and no fewer but for the cut, are not the reply's. Marked are those behind
+ * what was written: where they begin takes a few looks, however long the reply says it is. */
 static uint32_t marked_end(const struct txn *t)
 {
 	uint64_t added = linux_adds(t);
-	uint32_t end = t->reply.len, least = added < end ? end - (uint32_t)added : 0;
+	uint32_t end = t->reply.len, least = added < end ? end - (uint32_t)added : 0, from = least;
 
 	if (!t->mark || end % 4)
 		return end;
-	while (end > least && is_marked(t, end))
-		end -= 4;
+	while (from < end) {
+		uint32_t middle = from + (end - from) / 8 * 4;
+
+		if (is_marked(t, middle + 4))
+			end = middle;
+		else
+			from = middle + 4;
+	}
 	return end == least || t->reply.len == t->reply.cap ? end : t->reply.len;
 }
 
