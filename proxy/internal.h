@@ -39,8 +39,9 @@ struct route_state {
 	nsec_t longer_until;   /* its replies are longer than expected: txn_told.c */
 	nsec_t unasked_until;  /* calls tell no directions: txn_again.c */
 	struct quota_group groups[QUOTA_PURPOSES];
-	uint32_t sat, sitters; /* Receives, sessions: session_recvs.c, while it looks */
-	size_t reverse_bytes;  /* taken by transactions of the reverse direction */
+	uint32_t sat, asked, sitters,
+		wants;	      /* Receives, sessions: session_recvs.c, while it looks */
+	size_t reverse_bytes; /* taken by transactions of the reverse direction */
 	struct door client_door, server_door; /* handshakes of host authentication */
 	struct timer doors;		      /* while somebody waits there */
 	struct proxy_counters count;
@@ -75,6 +76,9 @@ struct proxy {
 	struct timer trim;	 /* shared Receives are looked at; armed while there are sessions */
 	unsigned trims_left;	 /* after the last session */
 	struct timer press;	 /* session_press.c; armed while legs wait for memory */
+	struct list *press_next; /* of sessions: where it goes on */
+	nsec_t press_end;	 /* when the next time is, for all of them */
+	uint64_t press_looks;	 /* at sessions, so far */
 	struct timer drain;	 /* all sessions are closed then */
 	struct list *drain_next; /* of sessions: where closing what is idle, or all, goes on */
 	nsec_t drain_deadline;

@@ -165,7 +165,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	timer_init(&p->press, session_press);
 	timer_init(&p->drain, on_drain);
 	list_init(&p->sessions);
-	p->log_next = p->drain_next = p->look_next = &p->sessions;
+	p->log_next = p->drain_next = p->look_next = p->press_next = &p->sessions;
 	list_init(&p->dirty);
 	list_init(&p->dead);
 	for (unsigned i = 0; i < TAP_KINDS; i++)

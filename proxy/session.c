@@ -300,6 +300,8 @@ void session_free(struct session *s)
 		p->log_next = s->link.next;
 	if (p->drain_next == &s->link)
 		p->drain_next = s->link.next;
+	if (p->press_next == &s->link)
+		p->press_next = s->link.next;
 	if (p->look_next == &s->link)
 		p->look_next = s->link.next;
 	list_del(&s->link);

@@ -269,7 +269,7 @@ void session_completed(struct session_flow *f);
 /** session_press_begin - a leg waits for such memory. */
 void session_press_begin(struct proxy *p);
 
-/** session_press - a timer's: look at all that hold some, and arm it again while anybody waits. */
+/** session_press - a timer's: look at those that hold some, some in a turn, and arm it again while anybody waits. */
 void session_press(struct timer *timer, nsec_t now);
 
 /* session_recvs.c */

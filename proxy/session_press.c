@@ -3,7 +3,7 @@
  * While others wait for memory of continued messages, whoever holds some of it has no minutes: with a whole block
  * taken by a client that then says nothing, the next one's turn comes at the least rate of session_watch.c, and with
  * a few hundred of them, a beginning each, hours later. So as long as anybody waits all sessions are looked at every
- * two seconds, and a session ends that holds what others could use and
+ * two seconds, some in a turn, and a session ends that holds what others could use and
  *
  *	- owes octets, and brought less than PRESS_LEAST of the same message in two looks, 500 kbit/s, or less than
  *	  PRESS_WINDOWS of what it is granted at once, where that is less: the gateway keeps it from more;
@@ -22,6 +22,7 @@
 #define PRESS_INTERVAL (2 * NSEC_PER_SEC)
 
 enum {
+	PRESS_TURN = 128, /* sessions looked at in a turn */
 	PRESS_LEAST = 256 * 1024,
 	PRESS_WINDOWS = 8,
 	PRESS_OWED =
@@ -105,13 +106,20 @@ void session_press(struct timer *timer, nsec_t now)
 {
 	struct proxy *p = container_of(timer, struct proxy, press);
 
-	if (!anybody_waits(p))
-		return;
-	timer_arm(&p->timers, timer, now + PRESS_INTERVAL);
-	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
-		struct session *s = container_of(it, struct session, link);
+	if (p->press_next == &p->sessions && anybody_waits(p)) {
+		p->press_next = p->sessions.next;
+		p->press_end = now + PRESS_INTERVAL;
+	}
+	for (unsigned i = 0; i < PRESS_TURN && p->press_next != &p->sessions; i++) {
+		struct session *s = container_of(p->press_next, struct session, link);
 
+		p->press_next = s->link.next;
+		p->press_looks++;
 		if (s->state == SESSION_OPEN)
 			press_session(s);
 	}
+	if (p->press_next != &p->sessions)
+		timer_arm(&p->timers, timer, now + 1); /* in the next turn */
+	else if (anybody_waits(p))
+		timer_arm(&p->timers, timer, p->press_end);
 }

@@ -10,6 +10,10 @@
  * Where such are most of those held, two times in a row, the route that has most of them gives a quarter of all
  * back: sessions of it end that sit on no less than its others do. If the rest of the crowd takes these as well, twice
  * as many are given the next time.
+ *
+ * Where there are some left for who keeps none, and only sessions of that route want more (.in_want), that is nobody
+ * else's affair: where most of what is sat on is of sessions that wait for their server, it takes its time, and nobody ends. Else
+ * they wait for each other.
  */
 #include "proxy/internal.h"
 
@@ -30,13 +34,23 @@ static uint32_t sits_on(struct leg *leg, const struct recvs *r)
 	return sat;
 }
 
+/* It cannot get on without more of them. */
+static bool wants(const struct leg *leg, const struct session_ops *ops, const struct recvs *r)
+{
+	return leg->recvs == r && leg_is_sated(leg) && (ops->reads.posted || leg->conn->behind);
+}
+
 /* Of both legs; of one that is new there is nothing yet. */
 static void look_at(struct session *s, const struct recvs *r)
 {
 	s->sits_on = sits_on(&s->client, r) + sits_on(&s->server, r);
-	if (s->state != SESSION_OPEN || !s->sits_on)
+	if (s->state != SESSION_OPEN)
+		return;
+	s->route->wants += wants(&s->client, &s->cops, r) || wants(&s->server, &s->sops, r);
+	if (!s->sits_on)
 		return;
 	s->route->sat += s->sits_on;
+	s->route->asked += s->server.awaiting ? s->sits_on : 0;
 	s->route->sitters++;
 }
 
@@ -51,7 +65,8 @@ static void look_at_all(struct proxy *p, struct recvs *r, uint64_t *held, uint64
 	r->look++;
 	for (unsigned i = 0; i < p->nslots; i++)
 		if (p->routes[i])
-			p->routes[i]->sat = p->routes[i]->sitters = 0;
+			p->routes[i]->sat = p->routes[i]->asked = p->routes[i]->sitters =
+				p->routes[i]->wants = 0;
 	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
 		struct session *s = container_of(it, struct session, link);
 
@@ -71,6 +86,18 @@ static const struct route_state *worst_route(const struct proxy *p)
 		if (p->routes[i] && (!worst || p->routes[i]->sat > worst->sat))
 			worst = p->routes[i];
 	return worst;
+}
+
+/* Its server alone keeps them from getting on, and them alone. */
+static bool is_servers_time(const struct proxy *p, const struct recvs *r,
+			    const struct route_state *rs)
+{
+	if (!r->fabric->shares_out || recvs_are_out(r) || 2 * rs->asked < rs->sat)
+		return false;
+	for (unsigned i = 0; i < p->nslots; i++)
+		if (p->routes[i] && p->routes[i] != rs && p->routes[i]->wants)
+			return false;
+	return true;
 }
 
 static void end_some(struct proxy *p, const struct recvs *r, const struct route_state *rs)
@@ -103,6 +130,7 @@ static void move_calls(struct proxy *p, const struct recvs *r)
 
 void session_press_recvs(struct proxy *p, struct recvs *r)
 {
+	const struct route_state *worst;
 	uint64_t held = 0, sat = 0;
 
 	if (recvs_tight(r))
@@ -116,6 +144,9 @@ void session_press_recvs(struct proxy *p, struct recvs *r)
 	look_at_all(p, r, &held, &sat);
 	if (r->looks > 1 && (sat == 0 || 2 * sat < held))
 		r->looks = 1; /* much is asked of them, and they go round */
-	if (r->looks >= LOOKS)
-		end_some(p, r, worst_route(p));
+	if (r->looks < LOOKS)
+		return;
+	worst = worst_route(p);
+	if (!is_servers_time(p, r, worst))
+		end_some(p, r, worst);
 }

@@ -219,6 +219,35 @@ static void a_drain_is_sliced(void **state)
 	end();
 }
 
+/* Some of it, while anybody waits for memory of continued messages, and all of it in the end. */
+static void who_waits_has_some_looked_at(void **state)
+{
+	struct quota_member *m;
+	uint64_t looks;
+	unsigned turns = 0;
+
+	(void)state;
+	begin();
+	come(CROWD, true);
+	m = &inside_session(w.proxy, 0)->client.quotas[BUF_CALL];
+	quota_wait(m, (size_t)1 << 40);
+	looks = w.proxy->press_looks;
+	do {
+		uint64_t before = w.proxy->press_looks;
+
+		session_press(&w.proxy->press, w.proxy->now);
+		assert_in_range(w.proxy->press_looks - before, 1, CROWD / 2);
+		assert_true(timer_is_armed(&w.proxy->press));
+		turns++;
+	} while (w.proxy->press_next != &w.proxy->sessions);
+	assert_int_equal(w.proxy->press_looks - looks, 1 + CROWD);
+	print_message("%u sessions looked at in %u turns\n", 1 + CROWD, turns);
+	quota_unwait(m);
+	world_run(&w, 3 * NSEC_PER_SEC);
+	assert_false(timer_is_armed(&w.proxy->press));
+	end();
+}
+
 /* Which handle a reply may invalidate depends on all calls in flight: these are counted as they come and go, and none of
  * them is looked at for it. */
 static void a_reply_looks_at_no_other_call(void **state)
@@ -257,6 +286,7 @@ int main(void)
 		cmocka_unit_test(a_turn_does_not_look_at_the_crowd),
 		cmocka_unit_test(silent_ones_are_shown_out),
 		cmocka_unit_test(a_drain_is_sliced),
+		cmocka_unit_test(who_waits_has_some_looked_at),
 		cmocka_unit_test(a_reply_looks_at_no_other_call),
 	};
 

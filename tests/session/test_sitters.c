@@ -222,6 +222,39 @@ static void it_counts_from_when_they_sit(void **state)
 	end();
 }
 
+/* As a fabric that shares them out has it: some are left for who keeps none, and the crowd wants more, or others do. */
+static void are_in_want(bool others)
+{
+	w.gw_fabrics[0]->in_want = true;
+	for (struct list *it = w.proxy->sessions.next; it != &w.proxy->sessions; it = it->next) {
+		const struct session *s = container_of(it, struct session, link);
+
+		if ((s->route != w.proxy->routes[0]) == others)
+			s->client.conn->waits = s->client.conn->behind = true;
+	}
+}
+
+/* A server that takes its time is no reason to end who waits for it, where no other route wants what they hold. */
+static void who_waits_for_its_server_stays(void **state)
+{
+	(void)state;
+	begin(false);
+	others_go_on();
+	crowd_calls();
+	for (unsigned s = 0; s < 200; s++) {
+		are_in_want(false);
+		run(NSEC_PER_SEC / 2);
+	}
+	assert_int_equal(ended(), 0);
+	for (unsigned s = 0; s < 200 && !ended(); s++) {
+		are_in_want(true);
+		run(NSEC_PER_SEC / 2);
+	}
+	assert_in_range(ended(), 2, CROWD - 2);
+	w.gw_fabrics[0]->in_want = false;
+	end();
+}
+
 /* Where it is not all of them that are short, but one client's own part: its calls are set aside. */
 static void who_keeps_its_part_goes_on(void **state)
 {
@@ -246,6 +279,7 @@ int main(void)
 		cmocka_unit_test(others_progress_does_not_hide_them),
 		cmocka_unit_test(what_they_throw_away_does_not_hide_them),
 		cmocka_unit_test(it_counts_from_when_they_sit),
+		cmocka_unit_test(who_waits_for_its_server_stays),
 		cmocka_unit_test(who_keeps_its_part_goes_on),
 	};
 
