@@ -59,7 +59,7 @@
  *   of what is left waits, alone, until there is more, or it keeps fewer (fabric_may_keep()). So a
  *   crowd that keeps what it was sent uses up none of the others'. All octets of a stream wait then, and
  *   what they keep may be waiting for these, as answers to Reads are: a SATED event tells, for the user to
- *   give back what it can. One after the other those have of the last part in FABRIC_SPARE until they are
+ *   give back what it can. By turns those have of the last part in FABRIC_SPARE until they are
  *   through, so that many who wait so are not waiting for each other.
  * - Nothing of them comes back with a connection: what it received and was not polled stays
  *   posted. One that comes back without a message (its device is gone, or quiet times need it no
@@ -230,12 +230,14 @@ struct fabric_conn {
 	bool waits;  /* for fewer of them: fabric_gave_back() */
 	bool behind; /* the user's, while it waits: it posts no Reads, whose answers would be behind that. Cleared when it
 		      * goes on */
+	bool idles; /* all that its peer had said was taken, in its turn at the last of them, and no Read was answered then:
+		     * it is not for want of these */
 };
 
 /*
  * A connection keeps at most one part in FABRIC_SHARE of the shared Receives that are left; it may have more while it waits
  * for answers to Reads, which may be behind its next message, down to one part in FABRIC_READS of all. Of the last part in
- * FABRIC_SPARE one at a time of those whose Reads are behind, or would be, has its next messages, and who keeps none; of
+ * FABRIC_SPARE some at a time of those whose Reads are behind, or would be, have their next messages, and who keeps none; of
  * the last in FABRIC_LAST these alone.
  */
 enum { FABRIC_SHARE = 8, FABRIC_READS = 2, FABRIC_SPARE = 4, FABRIC_LAST = 32 };

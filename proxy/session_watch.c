@@ -101,8 +101,9 @@ static void look_at_leg(struct session *s, struct leg *leg, struct session_ops *
 		return;
 	watch_look(s, &ops->sends, turn_of_sends(s, leg), leg->sent, SESSION_PATIENCE);
 	watch_look(s, &ops->message, turn_of_message(leg), leg->parts, SESSION_PATIENCE);
-	/* What is read of it may be here, behind a message that waits for a Receive. A Write waits for nothing it says. */
-	look_at_flow(s, &ops->reads, leg_is_sated(leg));
+	/* What is read of it may be here, behind a message that waits for a Receive: but not if there was none when nothing
+	 * waited. A Write waits for nothing it says. */
+	look_at_flow(s, &ops->reads, leg_is_sated(leg) && !leg->conn->idles);
 	look_at_flow(s, &ops->writes, false);
 	look_at_credits(s, leg, &ops->credits);
 }

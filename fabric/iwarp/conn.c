@@ -51,6 +51,7 @@ struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state sta
 	list_init(&c->dirty);
 	list_init(&c->resting);
 	list_init(&c->starved);
+	list_init(&c->favoured);
 	list_init(&c->inside);
 	list_init(&c->probe);
 	list_init(&c->setup);
@@ -74,8 +75,7 @@ static void close_socket(struct iwarp_conn *c)
 	list_del(&c->dirty);
 	list_del(&c->resting);
 	list_del(&c->starved);
-	if (c->iw->favoured == c)
-		c->iw->favoured = NULL;
+	iwarp_conn_unfavour(c);
 	list_del(&c->inside);
 	list_del(&c->probe);
 	if (!list_is_empty(&c->setup) && c->state == IWARP_REJECTED)

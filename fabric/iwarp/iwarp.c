@@ -447,6 +447,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	list_init(&iw->resting);
 	list_init(&iw->starved);
 	list_init(&iw->sated);
+	list_init(&iw->favoured);
 	list_init(&iw->inside);
 	list_init(&iw->probes);
 	list_init(&iw->setups);

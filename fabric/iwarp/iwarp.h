@@ -27,6 +27,7 @@ struct iwarp_counters {
 	uint64_t syscalls_read, syscalls_write;
 	uint64_t
 		copied_bytes; /* tagged payload octets that were copied on their way (should stay ~0) */
+	uint64_t sated_looks; /* at connections that wait for their user to keep fewer Receives */
 	uint64_t crc_errors, terminates_sent, terminates_received, setup_failures;
 };
 

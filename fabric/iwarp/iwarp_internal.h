@@ -53,12 +53,12 @@ struct iwarp {
 	struct list starved; /* a message waits for a shared Receive; the longest waiting first */
 	struct list
 		sated; /* ... for its connection to keep fewer of them, or for more to be left */
-	struct iwarp_conn *favoured; /* may have of the last ones, or NULL: lines.c */
+	struct list favoured; /* of those that wait, or did: may have of the last ones: lines.c */
+	uint32_t favoured_count, favoured_recvs; /* of them, and of all they may send */
 	struct {
-		unsigned looks, idle; /* at it; since it last got on */
-		uint32_t reads;	      /* of its Reads, when those out when it began are answered */
-		uint32_t done, kept;  /* of its Reads, and the least it kept, when last looked at */
-	} favour;
+		uint32_t number;
+		uint8_t first, before; /* rank seen so far, and in the round before */
+	} round;
 	struct list inside;   /* a message that was begun has a shared Receive */
 	struct list probes;   /* may have missed the end of the stream */
 	struct list setups;   /* IWARP_AWAITING, oldest first */
@@ -93,7 +93,7 @@ struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
 	struct lobby_member silent; /* while it is among the set-ups */
-	struct list all, active, dirty, resting, starved, inside, probe;
+	struct list all, active, dirty, resting, starved, favoured, inside, probe;
 	struct list setup; /* in the instance's .setups or .rejected */
 	struct loop_watch watch;
 	int fd;
@@ -105,7 +105,15 @@ struct iwarp_conn {
 	uint32_t press_msn;    /* the message seen by so many looks: receives_press() */
 	uint64_t press_octets; /* of all that had come */
 	uint32_t press_at;     /* octets of it that had come */
-	uint32_t shed_look;    /* the last that found it holding some; octets moved until then */
+	uint32_t round;	       /* of lines.c, that it was looked at in */
+	struct {
+		uint16_t looks, idle; /* at it; since it last got on */
+		uint32_t reads;	      /* of its Reads, when those out when it began are answered */
+		uint32_t began, done,
+			kept; /* of its Reads then, and the last time; the least it kept */
+		uint32_t at;  /* of the answer that was coming, octets that had come */
+	} favour;
+	uint32_t shed_look; /* the last that found it holding some; octets moved until then */
 	uint64_t shed_moved;
 	nsec_t moved_much; /* when it last moved much: see stream.c */
 	bool moves_much;   /* it did the last time */
@@ -167,6 +175,17 @@ void iwarp_conn_activate(struct iwarp_conn *c);
 
 /** iwarp_conn_end - to IWARP_CLOSED: no socket any more, everything flushed. */
 void iwarp_conn_end(struct iwarp_conn *c, int status, const char *why);
+
+/** iwarp_conn_unfavour - it has no more of the last Receives than others (lines.c); idempotent. */
+static inline void iwarp_conn_unfavour(struct iwarp_conn *c)
+{
+	if (!c->qp.is_favoured)
+		return;
+	c->qp.is_favoured = false;
+	list_del(&c->favoured);
+	c->iw->favoured_count--;
+	c->iw->favoured_recvs -= c->qp.depths.max_recvs;
+}
 
 /** iwarp_draw - a random number; with a seed in the configuration, of its sequence. */
 uint64_t iwarp_draw(struct iwarp *iw);
@@ -243,7 +262,7 @@ void lines_try(struct iwarp_conn *c);
 /** lines_gave_back - as the contract has it. */
 void lines_gave_back(struct fabric_conn *c);
 
-/** lines_look - at regular times: where there came to be more, those they are enough for try again. */
+/** lines_look - at regular times: where there came to be more, those they are enough for try again; of many some. */
 void lines_look(struct iwarp *iw);
 
 /** lines_turn - likewise with each flush, of a few of them. */

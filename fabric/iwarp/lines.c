@@ -5,19 +5,43 @@
  * enough for it.
  *
  * Answers to Reads may be behind the message that waits, and who keeps Receives may do so for want of these. Where that
- * is so with many connections none of them would ever go on, so one at a time is favoured: it may have of the last
- * Receives, which are more than one peer may send messages at once, until its Reads are answered and it keeps no more
- * than its part again, so that the next one finds as many. If it does not get on meanwhile, or not in the end, the next
- * one's turn comes. A user that waits with his Reads (.behind) is favoured when nobody's Reads are out.
+ * is so with many connections none of them would ever go on, so some are favoured: these may have of the last
+ * Receives, until their Reads are answered and they keep no more than their part again. One is at any time, and as many
+ * more as all they may send leaves room for. Who does not get on meanwhile, or not in the end, makes room for the next.
+ * A user that waits with his Reads (.behind) is favoured when nobody's Reads are out.
+ *
+ * All that the peer said was taken, and for as long as its turn was no Read was answered: then it is not want of Receives
+ * that keeps it (.idles). Its turn comes again when nobody else has to have one, and what it owes it owes while it waits,
+ * too. So a crowd that answers no Reads has one turn each in the way of others, and not one after the other for as long
+ * as each would have to answer.
+ *
+ * They are looked at by turns, some at a time however many wait. What is so of all of them is known when each was looked
+ * at once, a round.
  */
 #include "fabric/iwarp/iwarp_internal.h"
 
 enum {
-	TURN_LOOKS = 8, /* at those that are sated, with each flush */
+	TURN_LOOKS = 8,	   /* at those that are sated, with each flush */
+	PRESS_LOOKS = 256, /* ... and at regular times */
+	FAVOURED = 16,	   /* at once */
 	FAVOUR_IDLE =
 		4, /* looks at regular times that saw nothing move, until the next one's turn */
 	FAVOUR_LOOKS = 40, /* ... in all */
+	FAVOUR_LEAST =
+		16384, /* octets of an answer that come meanwhile on the slowest line (session.h) */
 };
+
+/* Who is favoured before whom. */
+enum { RANK_READS, RANK_BEHIND, RANK_IDLE, RANK_NONE = RANK_IDLE + RANK_IDLE };
+
+static uint8_t rank(const struct iwarp_conn *c)
+{
+	uint8_t rank = c->qp.reads ? RANK_READS : RANK_BEHIND;
+
+	if (!c->qp.reads && !c->base.behind)
+		return RANK_NONE;
+	return c->base.idles ? rank + RANK_IDLE : rank;
+}
 
 void lines_await(struct iwarp_conn *c)
 {
@@ -53,47 +77,103 @@ void lines_gave_back(struct fabric_conn *fc)
 	try_if_enough(container_of(fc, struct iwarp_conn, base));
 }
 
-static void end_favour(struct iwarp *iw)
+static void end_favour(struct iwarp_conn *c)
 {
-	if (iw->favoured)
-		iw->favoured->qp.is_favoured = false;
-	iw->favoured = NULL;
+	bool got_answers = c->qp.reads_done != c->favour.began;
+
+	if (got_answers || c->qp.rx.read_done - c->favour.at >= FAVOUR_LEAST)
+		c->base.idles = false;
+	else if (c->qp.reads && list_is_empty(&c->starved) && list_is_empty(&c->resting))
+		c->base.idles = true;
+	iwarp_conn_unfavour(c);
 }
 
 static void favour(struct iwarp_conn *c)
 {
-	c->iw->favoured = c;
-	c->iw->favour.looks = c->iw->favour.idle = 0;
-	c->iw->favour.reads = c->qp.reads_done + c->qp.reads;
-	c->iw->favour.done = c->qp.reads_done;
-	c->iw->favour.kept = qp_keeps(&c->qp);
+	c->favour.looks = c->favour.idle = 0;
+	c->favour.reads = c->qp.reads_done + c->qp.reads;
+	c->favour.began = c->favour.done = c->qp.reads_done;
+	c->favour.kept = qp_keeps(&c->qp);
+	c->favour.at = c->qp.rx.read_done;
 	c->qp.is_favoured = true;
+	list_add_tail(&c->iw->favoured, &c->favoured);
+	c->iw->favoured_count++;
+	c->iw->favoured_recvs += c->qp.depths.max_recvs;
 	try_if_enough(c);
 }
 
-/* Whether it is through with what waited. */
+/* Whether what is left is enough for all that it may send, beside the others. */
+static bool has_room_for(const struct iwarp *iw, const struct iwarp_conn *c)
+{
+	uint64_t taken = iw->recvq.most / FABRIC_LAST + iw->favoured_recvs;
+
+	return list_is_empty(&iw->favoured) ||
+	       (iw->favoured_count < FAVOURED &&
+		recvq_left(&iw->recvq) >= taken + c->qp.depths.max_recvs);
+}
+
 static bool is_through(const struct iwarp_conn *c)
 {
-	bool has_answers = (int32_t)(c->qp.reads_done - c->iw->favour.reads) >= 0;
+	bool has_answers = (int32_t)(c->qp.reads_done - c->favour.reads) >= 0;
 
-	return c->state != IWARP_OPEN ||
-	       (list_is_empty(&c->starved) && has_answers &&
-		qp_keeps(&c->qp) <= recvq_left(c->qp.recvq) / FABRIC_SHARE);
+	return list_is_empty(&c->starved) && has_answers &&
+	       qp_keeps(&c->qp) <= recvq_left(c->qp.recvq) / FABRIC_SHARE;
 }
 
 /* Or has been favoured for too long. */
-static bool is_slow(struct iwarp *iw)
+static bool is_slow(struct iwarp_conn *c)
 {
-	const struct qp *qp = &iw->favoured->qp;
+	const struct qp *qp = &c->qp;
 
-	if (qp->reads_done != iw->favour.done || qp_keeps(qp) < iw->favour.kept)
-		iw->favour.idle = 0;
-	iw->favour.done = qp->reads_done;
-	if (qp_keeps(qp) < iw->favour.kept)
-		iw->favour.kept = qp_keeps(qp);
+	if (qp->reads_done != c->favour.done || qp_keeps(qp) < c->favour.kept)
+		c->favour.idle = 0;
+	c->favour.done = qp->reads_done;
+	if (qp_keeps(qp) < c->favour.kept)
+		c->favour.kept = qp_keeps(qp);
 	/* Without Reads it waits for memory, which others may have, whose Reads are behind. */
-	return ++iw->favour.idle >= (qp->reads ? FAVOUR_IDLE : 1) ||
-	       ++iw->favour.looks >= FAVOUR_LOOKS;
+	return ++c->favour.idle >= (qp->reads ? FAVOUR_IDLE : 1) ||
+	       ++c->favour.looks >= FAVOUR_LOOKS;
+}
+
+static void end_favours(struct iwarp *iw, bool is_time)
+{
+	list_for_each_safe(item, tmp, &iw->favoured)
+	{
+		struct iwarp_conn *c = container_of(item, struct iwarp_conn, favoured);
+
+		if (c->state != IWARP_OPEN || is_through(c) || (is_time && is_slow(c)))
+			end_favour(c);
+	}
+}
+
+static bool are_few(const struct iwarp *iw)
+{
+	return recvq_left(&iw->recvq) <= iw->recvq.most / FABRIC_LAST;
+}
+
+static void end_round(struct iwarp *iw)
+{
+	iw->round.number++;
+	iw->round.before = iw->round.first;
+	iw->round.first = RANK_NONE;
+	iw->base.in_want = are_few(iw) && iw->round.before < RANK_NONE;
+}
+
+/* Those it is behind were all looked at, or came since. */
+static void look_at(struct iwarp_conn *c)
+{
+	struct iwarp *iw = c->iw;
+	uint8_t at = rank(c);
+
+	if (c->round == iw->round.number)
+		end_round(iw);
+	c->round = iw->round.number;
+	if (at < iw->round.first)
+		iw->round.first = at;
+	if (!c->qp.is_favoured && at < RANK_NONE && at <= iw->round.before && has_room_for(iw, c))
+		favour(c);
+	else
+		try_if_enough(c);
 }
 
 /* The first @looks of them: who may goes on, and who is to be favoured is. Each takes one Receive at least, so no more of
@@ -107,39 +187,24 @@ static void look_at_some(struct iwarp *iw, unsigned looks)
 		struct iwarp_conn *c = container_of(item, struct iwarp_conn, starved);
 
 		list_add_tail(&iw->sated, &c->starved);
+		iw->counters.sated_looks++;
 		if (c->state != IWARP_OPEN || most == 0)
 			continue;
-		if (!iw->favoured && c->qp.reads)
-			favour(c);
-		else
-			try_if_enough(c);
+		look_at(c);
 		most -= !c->base.waits;
 	}
 }
 
 void lines_turn(struct iwarp *iw)
 {
-	if (iw->favoured && is_through(iw->favoured))
-		end_favour(iw);
+	end_favours(iw, false);
 	look_at_some(iw, TURN_LOOKS);
 }
 
 void lines_look(struct iwarp *iw)
 {
-	bool few = recvq_left(&iw->recvq) <= iw->recvq.most / FABRIC_LAST, in_want = false;
-
-	if (iw->favoured && is_slow(iw))
-		end_favour(iw);
-	look_at_some(iw, UINT32_MAX);
-	list_for_each_safe(item, tmp, &iw->sated)
-	{
-		struct iwarp_conn *c = container_of(item, struct iwarp_conn, starved);
-
-		if (c->state != IWARP_OPEN)
-			continue;
-		if (!iw->favoured && c->base.behind)
-			favour(c);
-		in_want |= few && (c->qp.reads || c->base.behind);
-	}
-	iw->base.in_want = in_want;
+	end_favours(iw, true);
+	look_at_some(iw, PRESS_LOOKS);
+	if (list_is_empty(&iw->sated) || !are_few(iw))
+		iw->base.in_want = false;
 }

@@ -23,9 +23,10 @@ uint32_t qp_keeps(const struct qp *qp)
 bool qp_may_keep(const struct qp *qp)
 {
 	uint64_t left = recvq_left(qp->recvq);
-	uint32_t most = qp->recvq->most;
+	uint32_t most = qp->recvq->most, keeps = qp_keeps(qp);
 
-	return fabric_may_keep(qp_keeps(qp), left, most) ||
+	return (fabric_may_keep(keeps, left, most) &&
+		(keeps == 0 || left > recvq_spare(qp->recvq))) ||
 	       (qp->reads && left > most / FABRIC_READS) ||
 	       (qp->is_favoured && left > most / FABRIC_LAST);
 }

@@ -31,6 +31,8 @@ void recvq_fini(struct recvq *q)
 void recvq_promise(struct recvq *q, uint32_t n)
 {
 	q->depth.promised += n;
+	if (n > q->window)
+		q->window = n;
 }
 
 void recvq_release_promise(struct recvq *q, uint32_t n)

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "fabric/depth.h"
+#include "fabric/fabric.h"
 
 /**
  * recvq.h - the Receives that all connections of an instance share
@@ -46,6 +47,7 @@ struct recvq {
 	uint32_t
 		left; /* more than these could be posted: of the user, as of the last flush; of so many in all */
 	uint32_t most;
+	uint32_t window; /* the most that any one peer was promised */
 	struct fabric_depth depth;
 };
 
@@ -63,6 +65,15 @@ void recvq_release_promise(struct recvq *q, uint32_t n);
 static inline uint64_t recvq_left(const struct recvq *q)
 {
 	return (uint64_t)q->left + q->posted;
+}
+
+/** recvq_spare - beside so many nobody has more because of what he keeps already: who has his turn at the last of them
+ * finds all that he may be sent, where half of all is enough for that (lines.c). */
+static inline uint32_t recvq_spare(const struct recvq *q)
+{
+	uint32_t turn = q->window + q->most / FABRIC_LAST, half = q->most / FABRIC_READS;
+
+	return turn < half ? turn : half;
 }
 
 /** recvq_wanted - how many more should be posted. */

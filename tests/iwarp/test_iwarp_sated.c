@@ -22,6 +22,7 @@ struct peer {
 static struct sock_pair pair;
 static struct peer greedy, modest;
 static uint8_t recvs[RECVS][LEN];
+static uint32_t window = 32; /* messages that a peer may have sent and nobody has polled */
 
 static void peer_open(struct peer *p)
 {
@@ -80,6 +81,7 @@ static void start(void)
 	iwarp_config_default(&cfg);
 	sock_pair_init(&pair, &cfg, "127.0.0.1");
 	pair.wait_ms = 10;
+	pair.params.max_recvs = window;
 	assert_int_equal(fabric_share_receives(pair.f, LEN, &pair), 0);
 	pair.f->receives_left = 0;
 	pair.keeps = true;
@@ -222,6 +224,155 @@ static void the_very_last_are_for_who_keeps_none(void **state)
 	end();
 }
 
+/* Where what is left is enough for all that both may send. */
+static void some_are_favoured_at_once(void **state)
+{
+	(void)state;
+	window = CALLS;
+	start_with_few();
+	window = 32;
+	pair.f->receives_left = 2;
+	read_of(&greedy);
+	read_of(&modest);
+	for (unsigned i = 0; i < 4; i++) /* no time passes */
+		fabric_flush(pair.f);
+	sock_pair_step(&pair);
+	assert_int_equal(told(&greedy), CALLS);
+	assert_int_equal(told(&modest), CALLS);
+	end();
+}
+
+/* That one finds all that its peer may send, however few there are. */
+static void as_many_are_left_as_one_may_send(void **state)
+{
+	(void)state;
+	window = 20;
+	start();
+	window = 32;
+	pair.f->receives_most = 64;
+	pair.f->receives_left =
+		8; /* more than a fourth part, and fewer than that and what is for nobody who keeps some */
+	fabric_gave_back(greedy.conn);
+	steps(50);
+	assert_int_equal(told(&greedy), 2);
+	pair.f->receives_left = 9;
+	steps(50);
+	assert_int_equal(told(&greedy), 3);
+	end();
+}
+
+/* --- a crowd that answers no Reads --- */
+
+enum { CROWD = 4, MANY = 400, LOOK_MS = 250, TURN = 4 };
+
+static struct peer crowd[MANY];
+static nsec_t ahead; /* of the clock, so that regular looks are when the test wants them */
+
+/* What is due at the next regular look, and what comes of it. */
+static void look(void)
+{
+	struct fabric_event ev;
+
+	ahead += LOOK_MS * NSEC_PER_MS;
+	fabric_tick(pair.f, poll_loop_now() + ahead);
+	for (unsigned i = 0; i < 4; i++) {
+		fabric_flush(pair.f);
+		poll_loop_step(&pair.loop, 1);
+		while (fabric_poll(pair.f, &ev)) {
+			if (ev.type == FABRIC_EV_SATED)
+				continue;
+			assert_true(pair.logged < SOCK_LOG);
+			pair.log[pair.logged++] = ev;
+			ev.conn->kept += ev.type == FABRIC_EV_RECV;
+		}
+	}
+}
+
+static void start_crowd(unsigned n)
+{
+	ahead = 0;
+	start();
+	pair.f->receives_most = RECVS * FABRIC_SPARE;
+	for (unsigned i = 0; i < n; i++)
+		peer_open(&crowd[i]);
+	pair.logged = 0;
+}
+
+static void end_crowd(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		peer_close(&crowd[i]);
+	end();
+}
+
+static void says_until_told(struct peer *p)
+{
+	say(p);
+	while (told(p) < p->sent)
+		look();
+}
+
+/* Each has its turn, and does not answer while it has it. */
+static void crowd_has_its_turn(void)
+{
+	for (unsigned i = 0; i < CROWD; i++)
+		says_until_told(&crowd[i]);
+	for (unsigned i = 0; i < CROWD; i++) {
+		read_of(&crowd[i]);
+		says_until_told(&crowd[i]);
+	}
+	for (unsigned i = 0; i < TURN; i++)
+		look();
+	for (unsigned i = 0; i < CROWD; i++)
+		assert_true(crowd[i].conn->idles);
+}
+
+/* Else those before it would have theirs again, one after the other. */
+static void who_did_not_use_its_turn_comes_last(void **state)
+{
+	unsigned looks = 0;
+
+	(void)state;
+	start_crowd(CROWD);
+	crowd_has_its_turn();
+	for (unsigned i = 0; i < CROWD; i++)
+		say(&crowd[i]);
+	look();
+	says_until_told(&modest);
+	assert_false(modest.conn->idles);
+	read_of(&modest);
+	say(&modest);
+	for (; told(&modest) < modest.sent; looks++) {
+		assert_true(looks <= TURN); /* the rest of one's turn */
+		look();
+	}
+	end_crowd(CROWD);
+}
+
+/* However many wait, a turn looks at some. */
+static void a_turn_looks_at_some(void **state)
+{
+	const struct iwarp_counters *count;
+	uint64_t looks;
+
+	(void)state;
+	start_crowd(MANY);
+	count = iwarp_counters(pair.f);
+	for (unsigned i = 0; i < MANY; i++) {
+		crowd[i].conn->kept = RECVS;
+		say(&crowd[i]);
+	}
+	look();
+	pair.logged = 0;
+	look();
+	for (unsigned i = 0; i < MANY; i++)
+		assert_true(crowd[i].conn->waits);
+	looks = count->sated_looks;
+	look();
+	assert_in_range(count->sated_looks - looks, 1, MANY - 1);
+	end_crowd(MANY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +384,10 @@ int main(void)
 		cmocka_unit_test(reads_are_answered_one_after_the_other),
 		cmocka_unit_test(who_waits_with_his_reads_has_his_turn),
 		cmocka_unit_test(the_very_last_are_for_who_keeps_none),
+		cmocka_unit_test(some_are_favoured_at_once),
+		cmocka_unit_test(as_many_are_left_as_one_may_send),
+		cmocka_unit_test(who_did_not_use_its_turn_comes_last),
+		cmocka_unit_test(a_turn_looks_at_some),
 	};
 
 	return cmocka_run_group_tests_name("iwarp_sated", tests, NULL, NULL);

@@ -229,6 +229,25 @@ static void who_waits_for_a_receive_owes_no_reads(void **state)
 	log_set_sink(NULL);
 }
 
+/* It had its turn, nothing that it said waited, and no Read was answered: it is not for want of a Receive. */
+static void who_idled_in_its_turn_owes_its_reads(void **state)
+{
+	(void)state;
+	begin(1);
+	raw_words(&stage.raw, RAW_V2_CALL(XID, 60)); /* its first words */
+	stage_run(0);
+	session_posted(&session()->cops.reads, 4096);
+	session_watch(session());
+	session()->client.conn->waits = session()->client.conn->idles = true;
+	stage_run(50);
+	assert_int_equal(proxy_sessions(stage.proxy), 2);
+	stage_run(20);
+	assert_int_equal(proxy_sessions(stage.proxy), 1);
+	world_quit(&stage);
+	world_free(&stage);
+	log_set_sink(NULL);
+}
+
 /* Its Writes wait for nothing that it says: they are taken, or not. */
 static void who_waits_for_a_receive_takes_its_writes(void **state)
 {
@@ -393,6 +412,7 @@ int main(void)
 		cmocka_unit_test(a_slow_client_goes_on),
 		cmocka_unit_test(reads_keep_to_a_rate),
 		cmocka_unit_test(who_waits_for_a_receive_owes_no_reads),
+		cmocka_unit_test(who_idled_in_its_turn_owes_its_reads),
 		cmocka_unit_test(who_waits_for_a_receive_takes_its_writes),
 		cmocka_unit_test(unsent_calls_are_let_go),
 		cmocka_unit_test(time_counts_from_admission),
