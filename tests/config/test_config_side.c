@@ -70,7 +70,7 @@ static const struct bad side[] = {
 	 "listen = { address = \"10.0.0.9\"; };\n"
 	 "upstream = { address = \"10.0.0.2\";\n" OWN "side_ports = ( 111 ); }; } );",
 	 "8: route 1 has the same server and the same source addresses: its callbacks could be "
-	 "for either, so give one of them others\n"},
+	 "for either: give one of the two routes other addresses\n"},
 };
 
 static void test_refused(void **state)

@@ -585,7 +585,7 @@ case_takeover() {
     PID=$pid
     wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
     refused '{"do":"yield"}'
-    says 'for who was handed over'
+    says 'only for a process that was handed'
     begin_reconnecting
     # One that asks, and dies before it serves, changes nothing.
     sed "s/port = 20049/port = 20059/; s/workers = 2/workers = 2; log = { level = \"nonsense\"; }/" "$CONF" >"$DIR/bad.conf"
