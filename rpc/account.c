@@ -27,7 +27,7 @@ uint32_t rpc_account_limit(const struct rpc_account *a, const struct rpc_params 
 void rpc_account_call(struct rpc_account *a, struct rpc_transport *t, uint32_t xid)
 {
 	a->in_flight++;
-	rpc_late_again(&t->late, xid);
+	(void)rpc_late_take(&t->late, xid); /* its next answer is this call's */
 }
 
 void rpc_account_grant(struct rpc_account *a, uint32_t credit)

@@ -145,7 +145,7 @@ static void began_extended(struct v2_conn *c, const struct rpc_msg *m, uint32_t 
 {
 	v2_refused_remember(c, m, htype);
 	if (m->dir == RPC_CALL)
-		rpc_late_again(&c->t.late, m->xid);
+		(void)rpc_late_take(&c->t.late, m->xid); /* its next answer is this call's */
 }
 
 /* Sends of announced types, as places() said (docs/rtrext-profile.md). */
@@ -217,7 +217,7 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 	t->count.sends++;
 	tx->body_sent += *body_len;
 	if (tx->msg->dir == RPC_CALL)
-		rpc_late_again(&t->late, h.xid);
+		(void)rpc_late_take(&t->late, h.xid); /* its next answer is this call's */
 	more = h.htype == V2_CALL_MIDDLE || h.htype == V2_REPLY_MIDDLE;
 	if (!more && tx->msg->dir == RPC_REPLY)
 		answered(c);
@@ -417,9 +417,6 @@ static void conn_no_more(struct rpc_transport *t)
 
 static void forget(struct rpc_transport *t, uint32_t xid)
 {
-	struct v2_conn *c = v2_conn_of(t);
-
-	c->is_awaited &= c->cont.xid != xid;
 	rpc_late_add(&t->late, xid);
 }
 

@@ -227,12 +227,10 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 		return refuse(c, type, h, &e, rx);
 	}
 	open_up(c); /* even without properties: the defaults hold */
-	/* Of what is waited for no part is late, though another answer to that XID may be. */
-	if (!(continued && c->is_awaited) && is_late(c, type, h)) {
+	if (is_late(c, type, h)) {
 		rx->abandon = continued;
 		return 0;
 	}
-	c->is_awaited = true;
 	if (type->flags & V2_IS_REPLY)
 		v2_refused_answered(c, h->xid);
 	rx->msg = c->t.own.msg;

@@ -21,27 +21,6 @@ static void knows_the_last_ones(void **state)
 	assert_int_equal(l.n, 0);
 }
 
-/* So many answers may come: the first is that of the call that waits. */
-static void the_first_answer_is_for_who_waits(void **state)
-{
-	struct rpc_late l = {.n = 0};
-
-	(void)state;
-	rpc_late_again(&l, 7); /* it goes out for the first time */
-	assert_false(rpc_late_take(&l, 7));
-	for (unsigned calls = 1; calls < 5; calls++) {
-		rpc_late_add(&l, 7);
-		assert_int_equal(l.n, calls);
-		rpc_late_again(&l, 7);
-		rpc_late_again(&l, 7); /* in another form */
-	}
-	assert_false(rpc_late_take(&l, 7));
-	for (unsigned late = 0; late < 4; late++)
-		assert_true(rpc_late_take(&l, 7));
-	assert_false(rpc_late_take(&l, 7));
-	assert_int_equal(l.n, 0);
-}
-
 /* Against a queue that is written another way. */
 static void the_oldest_makes_room(void **state)
 {
@@ -75,7 +54,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_the_last_ones),
-		cmocka_unit_test(the_first_answer_is_for_who_waits),
 		cmocka_unit_test(the_oldest_makes_room),
 	};
 
