@@ -266,6 +266,7 @@ static void a_reply_looks_at_no_other_call(void **state)
 	own.s = other.s = &s;
 	own.req = other.req = &leg;
 	own.in.nsegs = other.in.nsegs = 1;
+	own.in.segs[0].length = other.in.segs[0].length = 1;
 	own.in.segs[0].handle = OWN;
 	other.in.segs[0].handle = OTHERS;
 	txn_name(&own);
