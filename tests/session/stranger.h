@@ -15,6 +15,7 @@
 
 enum {
 	TALKS = 16,
+	TALKS_BACK = 2,
 	TALK_ITEMS = 4,
 	TALK_CHUNKS = 5,
 	TALK_PIECES = 4,
@@ -154,6 +155,10 @@ bool stranger_call_back(struct stranger *s);
 
 /** talk_make - random contents of a call and its reply. */
 void talk_make(struct talk *t, struct rng *r, uint32_t xid, bool reverse);
+
+/** talk_init, talk_fini - with room for its octets. */
+void talk_init(struct talk *t);
+void talk_fini(struct talk *t);
 
 /** talk_length - of an item. */
 uint32_t talk_length(struct rng *r, bool small);

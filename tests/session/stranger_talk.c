@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What strangers talk about: calls and replies of a program nobody knows, and of NFS, as long as they may be at most. */
+#include "tests/session/stranger_internal.h"
+
+#include <stdlib.h>
 #include <string.h>
-
-#include "tests/session/stranger.h"
-
-static bool chance(struct rng *r, unsigned of)
-{
-	return rng_below(r, of) == 0;
-}
-
-static uint32_t pad_of(uint32_t len)
-{
-	return -len & 3;
-}
 
 static void put_random(uint8_t *at, uint32_t len, struct rng *r)
 {
@@ -310,4 +301,16 @@ void talk_make(struct talk *t, struct rng *r, uint32_t xid, bool reverse)
 		version_4(t, &call, &reply);
 	t->call_len = call.len;
 	t->reply_len = reply.len;
+}
+
+void talk_init(struct talk *t)
+{
+	*t = (struct talk){.call = malloc(TALK_BYTES), .reply = malloc(TALK_BYTES)};
+	must(t->call && t->reply);
+}
+
+void talk_fini(struct talk *t)
+{
+	free(t->call);
+	free(t->reply);
 }

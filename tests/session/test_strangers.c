@@ -11,9 +11,17 @@
 #include "tests/session/stranger.h"
 #include "tests/session/world.h"
 
+enum { MOST_PAIRS = 3 };
+
+/** struct couple - a client, its server, and what they have to say to each other. */
+struct couple {
+	struct stranger client, server;
+	struct talk talks[TALKS], rtalks[TALKS_BACK];
+	unsigned made, rmade;
+};
+
 static struct world w;
-static struct stranger client, server;
-static struct talk talks[TALKS], rtalks[2];
+static struct couple couples[MOST_PAIRS];
 static char story[200];
 
 static struct habits some_habits(struct rng *r, unsigned version)
@@ -35,13 +43,13 @@ static struct habits some_habits(struct rng *r, unsigned version)
 		h.sets_r = false;
 	}
 	if (version == 2 && rng_below(r, 2))
-		h.segment_bytes = 16384 << rng_below(r, 6);
+		h.segment_bytes = UINT32_C(16384) << rng_below(r, 6);
 	return h;
 }
 
 static struct setup some_setup(struct rng *r, unsigned cv, unsigned sv)
 {
-	static const uint32_t sizes[] = {4096, 8192, 16384};
+	static const uint32_t sizes[] = {4096, 8192, 16384}, megabytes[] = {12, 16, 24, 128};
 	struct setup s = setup_defaults(cv, sv, rng_next(r));
 
 	s.raw = true;
@@ -49,7 +57,8 @@ static struct setup some_setup(struct rng *r, unsigned cv, unsigned sv)
 	s.credits = 3 + rng_below(r, 30);
 	s.max_payload = 1 << 20;
 	s.continue_max = rng_below(r, 3) * 40000;
-	s.memory = rng_below(r, 2) ? 128 << 20 : 24 << 20;
+	s.pairs = 1 + rng_below(r, MOST_PAIRS);
+	s.memory = megabytes[rng_below(r, 4)] << 20;
 	s.peer_memory = 1 << 20;
 	s.hop = rng_below(r, 3) ? HOP_AUTO : HOP_FAR;
 	s.net.no_written = rng_below(r, 3) == 0;
@@ -59,116 +68,137 @@ static struct setup some_setup(struct rng *r, unsigned cv, unsigned sv)
 	return s;
 }
 
+/* Who would be the server else. */
+static struct fabric *other_fabric(unsigned i)
+{
+	return i == 0 ? w.raw.fabric : w.pairs[i].server.fabric;
+}
+
+static void *other_owner(unsigned i)
+{
+	return i == 0 ? (void *)&w.raw : (void *)&w.pairs[i].server;
+}
+
+static void couple_begin(struct couple *c, unsigned i, struct rng *r, unsigned cv, unsigned sv)
+{
+	struct habits ch = some_habits(r, cv), sh = some_habits(r, sv);
+
+	fabric_detach(other_fabric(i), w.pairs[i].server_listener);
+	stranger_init(&c->client, w.net, cv, false, &ch, r);
+	stranger_init(&c->server, w.net, sv, true, &sh, r);
+	c->client.is_padded = sh.pads_writes;
+	c->client.talks = c->server.talks = c->talks;
+	c->client.rtalks = c->server.rtalks = c->rtalks;
+	c->made = c->rmade = 0;
+	for (unsigned k = 0; k < TALKS; k++)
+		talk_init(&c->talks[k]);
+	for (unsigned k = 0; k < TALKS_BACK; k++)
+		talk_init(&c->rtalks[k]);
+	assert_int_equal(fabric_attach(c->server.fabric, w.pairs[i].server_listener, &c->server),
+			 0);
+	stranger_connect(&c->client, &w.pairs[i].gw_addr);
+}
+
+static void couple_end(struct couple *c, unsigned i)
+{
+	fabric_detach(c->server.fabric, w.pairs[i].server_listener);
+	stranger_fini(&c->server);
+	for (unsigned k = 0; k < TALKS; k++)
+		talk_fini(&c->talks[k]);
+	for (unsigned k = 0; k < TALKS_BACK; k++)
+		talk_fini(&c->rtalks[k]);
+	assert_int_equal(fabric_attach(other_fabric(i), w.pairs[i].server_listener, other_owner(i)),
+			 0);
+}
+
 static void town_begin(struct rng *r, unsigned cv, unsigned sv)
 {
 	struct setup s = some_setup(r, cv, sv);
-	struct habits ch = some_habits(r, cv), sh = some_habits(r, sv);
 
-	for (unsigned i = 0; i < TALKS + 2; i++) {
-		struct talk *t = i < TALKS ? &talks[i] : &rtalks[i - TALKS];
-
-		*t = (struct talk){.call = t->call, .reply = t->reply};
-	}
 	world_new(&w, &s);
-	fabric_detach(w.raw.fabric, w.pairs[0].server_listener);
-	stranger_init(&client, w.net, cv, false, &ch, r);
-	stranger_init(&server, w.net, sv, true, &sh, r);
-	client.is_padded = sh.pads_writes;
-	client.talks = server.talks = talks;
-	client.rtalks = server.rtalks = rtalks;
-	assert_int_equal(fabric_attach(server.fabric, w.pairs[0].server_listener, &server), 0);
-	stranger_connect(&client, &w.pairs[0].gw_addr);
+	for (unsigned i = 0; i < s.pairs; i++)
+		couple_begin(&couples[i], i, r, cv, sv);
 }
 
 static void everybody(void)
 {
-	stranger_turn(&client);
-	stranger_turn(&server);
+	for (unsigned i = 0; i < w.s.pairs; i++) {
+		stranger_turn(&couples[i].client);
+		stranger_turn(&couples[i].server);
+	}
 	world_turn(&w);
-	stranger_turn(&client);
-	stranger_turn(&server);
 }
 
 static void town_end(void)
 {
-	stranger_fini(&client);
-	world_turn(&w);
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		stranger_fini(&couples[i].client);
 	world_run(&w, NSEC_PER_SEC);
-	stranger_turn(&server);
-	fabric_detach(server.fabric, w.pairs[0].server_listener);
-	stranger_fini(&server);
-	assert_int_equal(fabric_attach(w.raw.fabric, w.pairs[0].server_listener, &w.raw), 0);
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		stranger_turn(&couples[i].server);
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		couple_end(&couples[i], i);
 	world_quit(&w);
 	world_free(&w);
 }
 
-static void dump(const struct stranger *s)
+/* More calls, perhaps. Return: whether there are some to be made or waited for. */
+static bool couple_talks(struct couple *c, struct rng *r, unsigned calls)
 {
-	printf("%s v%u closed %d status %d (%s) queue %u sent %u limit %u received %u told %u "
-	       "credits %u in flight %u "
-	       "granted %u ready %d parts %u done %u+%u due %lld\n",
-	       s->is_server ? "server" : "client", s->version, s->closed, s->status,
-	       s->why ? s->why : "", s->nqueue, s->sent, s->limit, s->received, s->told,
-	       s->h.credits, s->in_flight, s->granted, s->ready, s->parts_len, (unsigned)s->done,
-	       (unsigned)s->rdone, (long long)stranger_due(s));
-	for (unsigned i = 0; i < 2 * TALKS; i++)
-		if (s->services[i].busy)
-			printf("  serves %x ops %u due %d\n", s->services[i].in.xid,
-			       s->services[i].ops, s->services[i].is_due);
+	unsigned rcalls = calls / 4;
+
+	if (c->made < calls && rng_below(r, 3) && stranger_call(&c->client))
+		c->made++;
+	if (c->rmade < rcalls && c->client.done && rng_below(r, 8) == 0 &&
+	    stranger_call_back(&c->server))
+		c->rmade++;
+	return c->client.done < calls || c->server.rdone < rcalls;
 }
 
-static void dump_all(void)
+static nsec_t next_due(nsec_t limit)
 {
-	dump(&client);
-	dump(&server);
-	for (unsigned i = 0; i < TALKS + 2; i++) {
-		struct talk *t = i < TALKS ? &talks[i] : &rtalks[i - TALKS];
+	nsec_t next = nsec_min(limit, proxy_deadline(w.proxy));
 
-		if (t->stage)
-			printf("talk %x stage %d fences %u call %u reply %u room %u long %d\n",
-			       t->xid, (int)t->stage, t->fences, t->call_len, t->reply_len,
-			       t->reply_cap, t->is_long);
-	}
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		next = nsec_min(next, nsec_min(stranger_due(&couples[i].client),
+					       stranger_due(&couples[i].server)));
+	return next;
 }
 
 static void town(struct rng *r, unsigned calls)
 {
 	const nsec_t patience = 200 * NSEC_PER_SEC;
-	unsigned made = 0, rmade = 0, rcalls = calls / 4;
 	nsec_t moved = memnet_now(w.net);
+	uint64_t all = 0, before;
 
 	for (;;) {
-		nsec_t next;
+		bool more = false;
 
-		if (made < calls && rng_below(r, 3) && stranger_call(&client))
-			made++;
-		if (rmade < rcalls && client.done && rng_below(r, 8) == 0 &&
-		    stranger_call_back(&server))
-			rmade++;
+		before = all;
+		all = 0;
+		for (unsigned i = 0; i < w.s.pairs; i++) {
+			struct couple *c = &couples[i];
+
+			more |= couple_talks(c, r, calls);
+			all += c->client.done + c->server.rdone + c->made + c->rmade;
+			must(!c->client.closed && !c->server.closed);
+		}
+		if (!more)
+			break;
 		if (rng_below(r, 3000) == 0)
 			memnet_short(w.gw_fabrics[0], memnet_now(w.net),
 				     memnet_now(w.net) + 20 * NSEC_PER_MS);
 		everybody();
-		if (client.closed || server.closed)
-			dump_all();
-		must(!client.closed && !server.closed);
-		if (client.done == calls && server.rdone == rcalls)
-			break;
-		next = nsec_min(nsec_min(moved + patience, proxy_deadline(w.proxy)),
-				nsec_min(stranger_due(&client), stranger_due(&server)));
-		if (made < calls || rmade < rcalls)
-			next = nsec_min(next, memnet_now(w.net) + NSEC_PER_MS);
-		if (memnet_step(w.net, next))
+		if (all != before)
 			moved = memnet_now(w.net);
-		if (memnet_now(w.net) >= moved + patience)
-			dump_all();
-		must(memnet_now(w.net) < moved + patience); /* nothing moves any more */
+		must(memnet_now(w.net) < moved + patience); /* or nothing moves any more */
+		memnet_step(w.net, next_due(memnet_now(w.net) + NSEC_PER_MS));
 	}
 }
 
 static void every_octet_of_strangers(void **state)
 {
-	unsigned towns = getenv("TOWNS") ? (unsigned)atoi(getenv("TOWNS")) : 24;
+	unsigned towns = getenv("TOWNS") ? (unsigned)atoi(getenv("TOWNS")) : 48;
 	struct rng all = rng_seeded("strangers", 11);
 	uint64_t first = all.state;
 
@@ -186,7 +216,7 @@ static void every_octet_of_strangers(void **state)
 			 (unsigned long long)(first + i), cv, sv);
 		stranger_story = story;
 		town_begin(&r, cv, sv);
-		town(&r, 150);
+		town(&r, 120);
 		town_end();
 	}
 }
@@ -220,12 +250,6 @@ int main(void)
 		cmocka_unit_test(every_octet_of_strangers),
 	};
 
-	for (unsigned i = 0; i < TALKS + 2; i++) {
-		struct talk *t = i < TALKS ? &talks[i] : &rtalks[i - TALKS];
-
-		t->call = malloc(TALK_BYTES);
-		t->reply = malloc(TALK_BYTES);
-	}
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
 	return cmocka_run_group_tests_name("strangers", tests, NULL, NULL);
 }
