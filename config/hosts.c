@@ -83,7 +83,7 @@ bool reader_address(struct reader *r, const config_setting_t *s, const struct ke
 	return is_usable(r, s, key, bare);
 }
 
-/* Looks like an address, or is none of either: whoever reads addresses tells what is wrong with it. */
+/* An address, whatever else is wrong with it, is for who reads addresses. */
 static bool read_host(struct reader *r, const config_setting_t *s, const struct key *key,
 		      const char *text, char *bare)
 {
@@ -94,7 +94,7 @@ static bool read_host(struct reader *r, const config_setting_t *s, const struct 
 		memcpy(bare, text, len + 1);
 		return true;
 	}
-	if (strchr(text, ':') || strspn(text, "0123456789.") == len)
+	if (text[0] == '[' || config_is_literal(text))
 		return reader_address(r, s, key, text, bare);
 	reader_error(r, reader_line(s),
 		     "%s has \"%s\", which is neither an address nor a name: write an address like "

@@ -585,7 +585,7 @@ static const struct bad addresses[] = {
 	 "7: route 1 listens on :: port 20049 already: use another address or port\n"},
 	{AT("\"::1                                                                         \""),
 	 "4: " NO_ADDRESS},
-	{FOR("\"fd00:::1\""), "5: " NO_ADDRESS},
+	{FOR("\"[fd00:::1]\""), "5: " NO_ADDRESS},
 	{AT("10"), "4: address must be text: write an IPv4 or IPv6 address in double quotes\n"},
 	{FOR("\"0.0.0.0\""),
 	 "5: 0.0.0.0 is no host to connect to: give the server's own address\n"},

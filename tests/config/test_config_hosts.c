@@ -36,7 +36,7 @@ static const struct bad hosts[] = {
 		  "\"k\",\"l\",\"m\",\"n\",\"o\",\"p\",\"q\"];"),
 	 "5: addresses has 17 items: use 16 at most\n"},
 	/* Names, and what is none. */
-	{UPSTREAM("address = \"\";"), "5: " NO_ADDRESS("address")},
+	{UPSTREAM("address = \"\";"), "5: " NEITHER("address", "")},
 	{UPSTREAM("address = \"filer one\";"), "5: " NEITHER("address", "filer one")},
 	{UPSTREAM("address = \"-filer\";"), "5: " NEITHER("address", "-filer")},
 	{UPSTREAM("address = \"filer-\";"), "5: " NEITHER("address", "filer-")},
@@ -46,9 +46,9 @@ static const struct bad hosts[] = {
 	{UPSTREAM("address = \"a" L63 ".net\";"), "5: " NEITHER("address", "a" L63 ".net")},
 	{UPSTREAM("address = \"" L63 "." L63 "." L63 "." L63 "\";"),
 	 "5: " NEITHER("address", L63 "." L63 "." L63 "." L63)},
-	{UPSTREAM("address = \"10.0.0.300\";"), "5: " NO_ADDRESS("address")},
-	{UPSTREAM("address = \"10.0.0\";"), "5: " NO_ADDRESS("address")},
-	{UPSTREAM("address = \"filer:20049\";"), "5: " NO_ADDRESS("address")},
+	{UPSTREAM("address = \"10.0.0.300\";"), "5: " NEITHER("address", "10.0.0.300")},
+	{UPSTREAM("address = \"10.0.0\";"), "5: " NEITHER("address", "10.0.0")},
+	{UPSTREAM("address = \"filer:20049\";"), "5: " NEITHER("address", "filer:20049")},
 	{UPSTREAM("address = \"filer.7\";"), "5: " NEITHER("address", "filer.7")},
 	{UPSTREAM("addresses = [ \"fe80::1\" ];"),
 	 "5: addresses is link-local, and every interface has such addresses: add the one meant, "
