@@ -26,9 +26,9 @@ bool memnet_fault_hits(struct memnet *net, enum memnet_fault fault, uint64_t *co
 	return true;
 }
 
-nsec_t memnet_after(nsec_t a, nsec_t b)
+nsec_t memnet_after(nsec_t at, nsec_t delay)
 {
-	return a > NSEC_NEVER - b ? NSEC_NEVER : a + b;
+	return at > NSEC_NEVER - delay ? NSEC_NEVER : at + delay;
 }
 
 static nsec_t latency(struct memnet *net)
