@@ -536,8 +536,7 @@ void change_done(struct gateway *gw, struct auth *auth, struct change *c)
 		if (gateway_tell_servers(gw, slot))
 			log_error("upstream.failed",
 				  "route=%s why=\"no memory for its servers, or an interface is "
-				  "gone: "
-				  "they stay as before, reload again\"",
+				  "gone: they stay as before, reload again\"",
 				  gw->routes[slot].name);
 		gateway_tell(gw, slot);
 	}

@@ -49,6 +49,12 @@ void door_leave(struct door *d, struct door_guest *g)
 	lobby_leave(&d->inside, &g->member);
 }
 
+void door_again(struct door *d, struct door_guest *g, nsec_t now)
+{
+	lobby_leave(&d->inside, &g->member);
+	enter(d, g, now);
+}
+
 struct door_guest *door_next(struct door *d, nsec_t now)
 {
 	if (lobby_is_full(&d->inside))

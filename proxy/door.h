@@ -45,6 +45,9 @@ void door_leave(struct door *d, struct door_guest *g);
 /** door_next - who waited and is inside now, or NULL: nobody can enter. */
 struct door_guest *door_next(struct door *d, nsec_t now);
 
+/** door_again - @g, which is inside, is as if it had just come in: others go before it. */
+void door_again(struct door *d, struct door_guest *g, nsec_t now);
+
 /** door_worst - who has to go, at @now; NULL: nobody. */
 struct door_guest *door_worst(struct door *d, nsec_t now);
 

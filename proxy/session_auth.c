@@ -20,7 +20,7 @@ static void show_out(struct route_state *rs, struct door *d, nsec_t now)
 					      : container_of(g, struct session, server_guest);
 
 		if (leg_is_worked_on(is_client ? &s->client : &s->server)) {
-			g->since = now;
+			door_again(d, g, now);
 			continue;
 		}
 		if (is_client) {

@@ -100,6 +100,26 @@ static void who_takes_long_goes_where_others_wait(void **state)
 	assert_ptr_equal(door_next(&d, 11 + DOOR_PATIENCE), &guests[20]);
 }
 
+/* Whose time begins anew is behind those who have been there as long as it had. */
+static void who_begins_anew_hides_nobody(void **state)
+{
+	nsec_t late = 1 + DOOR_PATIENCE;
+
+	(void)state;
+	for (unsigned i = 0; i < PLACES; i++)
+		assert_true(comes(i, i % 2, 1));
+	assert_false(comes(20, 20, 2));
+	for (unsigned i = 0; i < PLACES; i++) {
+		struct door_guest *g = door_worst(&d, late);
+
+		assert_non_null(g);
+		assert_int_equal(g->since, 1);
+		door_again(&d, g, late);
+	}
+	assert_null(door_worst(&d, late));
+	assert_int_equal(d.inside.count, PLACES);
+}
+
 static void leaving_twice_is_leaving_once(void **state)
 {
 	(void)state;
@@ -117,6 +137,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_finds_no_place_waits_in_order, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_host_has_half_of_the_places, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_begins_anew_hides_nobody, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(who_takes_long_goes_where_others_wait, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(leaving_twice_is_leaving_once, set_up, tear_down),

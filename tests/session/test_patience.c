@@ -206,15 +206,21 @@ static void reads_keep_to_a_rate(void **state)
 	}
 }
 
-/* What it answered is behind its next message, which the gateway has no Receive for. */
-static void who_waits_for_a_receive_owes_no_reads(void **state)
+/* It is asked for what it exposed. */
+static void begin_reading(void)
 {
-	(void)state;
 	begin(1);
 	raw_words(&stage.raw, RAW_V2_CALL(XID, 60)); /* its first words */
 	stage_run(0);
 	session_posted(&session()->cops.reads, 4096);
 	session_watch(session());
+}
+
+/* What it answered is behind its next message, which the gateway has no Receive for. */
+static void who_waits_for_a_receive_owes_no_reads(void **state)
+{
+	(void)state;
+	begin_reading();
 	stage_run(20);
 	session()->client.conn->waits = true;
 	stage_run(300);
@@ -233,11 +239,7 @@ static void who_waits_for_a_receive_owes_no_reads(void **state)
 static void who_idled_in_its_turn_owes_its_reads(void **state)
 {
 	(void)state;
-	begin(1);
-	raw_words(&stage.raw, RAW_V2_CALL(XID, 60)); /* its first words */
-	stage_run(0);
-	session_posted(&session()->cops.reads, 4096);
-	session_watch(session());
+	begin_reading();
 	session()->client.conn->waits = session()->client.conn->idles = true;
 	stage_run(50);
 	assert_int_equal(proxy_sessions(stage.proxy), 2);
