@@ -34,6 +34,7 @@ kernels_made() {
     while read -r name path; do MADE[$name]=$path; done <<<"$made"
 }
 
+declare -A LOGGED=() # guest -> lines in its log before this boot
 guest_boot() {
     local role=$1 name
     for name in "${!WITHIN[@]}"; do # what ran in it before is gone
@@ -41,6 +42,7 @@ guest_boot() {
     done
     [ "$role" != filer ] || [ -e "$ROOM/filer.disk" ] ||
         mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$ROOM/filer.disk" 4G >/dev/null
+    touch "$RUN/$role.log" && LOGGED[$role]=$(wc -l <"$RUN/$role.log")
     case ${KERNEL[$role]} in
     debian) boot_qemu "$role" ;;
     *) boot_uml "$role" ;;
@@ -87,18 +89,19 @@ boot_qemu() {
 }
 
 # Once in some hundred boots an emulated guest stands still before any program of ours runs
-# in it. Such a one is booted again, which is said.
+# in it. Such a one is booted again, which is said. One whose kernel panics is not waited for.
 guest_wait() {
     local left=2
-    until wait_for 400 eval "guest $1 true 5 || ! alive $1" && guest "$1" true 5; do
+    until wait_for 400 eval "guest $1 true 5 || ! alive $1 || guest_panics $1 >/dev/null" && guest "$1" true 5; do
         [ "$left" -gt 0 ] || die "guest $1 does not answer, see $RUN/$1.log"
-        say "guest $1 did not come up, see $RUN/$1.log: again"
+        say "guest $1 did not come up, see $RUN/$1.log: again $(guest_panics "$1")"
         left=$((left - 1))
         stop "$1" KILL
         guest_boot "$1"
     done
     guest_device "$1"
 }
+guest_panics() { tail -n "+$((LOGGED[$1] + 1))" "$RUN/$1.log" | grep -m 1 'Kernel panic'; }
 DEVICE=siw # what the guests' RDMA is
 guest_device() {
     # The filer gets another device by booting again: siw may have lost Sends that nfsd waits for
