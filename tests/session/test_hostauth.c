@@ -446,11 +446,11 @@ static void what_waits_here_is_not_the_servers_fault(void **state)
 	cast_end();
 }
 
-/* Others may wait for its place meanwhile. */
+/* Others may wait for its place meanwhile; and who came behind it from the same host is looked at before it the next time. */
 static void who_is_worked_on_is_not_shown_out(void **state)
 {
 	const struct cast cast = {.listen = "server", .raw_client = true};
-	struct door_guest others[64], *waiting = others;
+	struct door_guest others[64], *waiting = others, behind;
 	struct route_state *rs;
 	struct door *d;
 	unsigned n = 0;
@@ -465,6 +465,9 @@ static void who_is_worked_on_is_not_shown_out(void **state)
 	keep_busy();
 	say_hello();
 	assert_int_equal(d->inside.count, 1);
+	door_guest_init(&behind);
+	assert_true(door_enter(d, &behind, &inside_session(hall.proxy, 1)->client.conn->peer,
+			       hall.proxy->now + 1000 * NSEC_PER_SEC));
 	for (bool is_in = true; is_in; n++) {
 		struct fabric_addr addr;
 		char text[32];
@@ -479,8 +482,10 @@ static void who_is_worked_on_is_not_shown_out(void **state)
 	timer_arm(&hall.proxy->timers, &rs->doors, hall.proxy->now);
 	world_run(&hall, DOOR_PATIENCE + NSEC_PER_SEC / 2);
 	assert_false(hall.raw.closed);
+	assert_ptr_equal(lobby_first(&d->inside), &behind.member);
 	while (n > 0)
 		door_leave(d, &others[--n]);
+	door_leave(d, &behind);
 	cast_not_said("others wait for theirs");
 	raw_hang_up(&hall.raw);
 	world_run(&hall, 10 * NSEC_PER_MS);
