@@ -6,12 +6,14 @@
  * two seconds, some in a turn, and a session ends that holds what others could use and
  *
  *	- owes octets, and brought less than PRESS_LEAST of the same message in two looks, 500 kbit/s, or less than
- *	  PRESS_WINDOWS of what it is granted at once, where that is less: the gateway keeps it from more;
+ *	  PRESS_WINDOWS of what it is granted at once, where that is less;
  *	- or holds a beginning, and was itself in line for the whole block for SESSION_PATIENCE. That is no fault of
  *	  its own, but the line is as long as there are beginnings, and those behind it have not even one.
  *
  * Who has no shared Receive for its next octets owes nothing: session_recvs.c sees to these. Who has too many itself has
- * a minute: what it keeps is set aside meanwhile, where there is memory for that.
+ * a minute: what it keeps is set aside meanwhile, where there is memory for that. So has who is granted no more, for calls of its
+ * own wait in the Receives that it was granted: what they wait for is a server's affair, which may never answer, and be
+ * of one mind with its client.
  *
  * So a client finds its place when those before it have had three looks each for every whole block there is; where
  * there are more of them than beginnings, these come back a minute later at most. Nothing is done, nor looked at,
@@ -49,19 +51,14 @@ static uint32_t least(const struct leg *leg)
 	return windows < PRESS_LEAST ? (uint32_t)windows : PRESS_LEAST;
 }
 
-/* The gateway keeps it from going on. */
-static bool is_kept(const struct leg *leg)
-{
-	return leg_keeps_closed(leg) || recvs_are_out(leg->recvs);
-}
-
 /* No GRANT goes into the middle of a message to it (draft-07 6.3.6). While it takes that, it has a minute; and while it
- * keeps many Receives. */
+ * keeps many Receives, or all that it was granted. */
 static bool has_a_minute(const struct leg *leg, const struct session_press *press)
 {
 	bool is_taking = leg_is_closed(leg) && leg->sent != press->sent;
 
-	return (is_taking || leg_is_sated(leg)) && press->excused < PRESS_STALLED;
+	return (is_taking || leg_keeps_closed(leg) || leg_is_sated(leg)) &&
+	       press->excused < PRESS_STALLED;
 }
 
 static bool press_leg(struct leg *leg, struct session_press *press)
@@ -71,7 +68,7 @@ static bool press_leg(struct leg *leg, struct session_press *press)
 	if (!m || !quota_is_in_the_way(m))
 		return false;
 	if (press->message != leg->begun || press->stalled != !!leg->stalled ||
-	    leg->parts - press->mark >= least(leg) || (!leg->stalled && is_kept(leg)))
+	    leg->parts - press->mark >= least(leg) || (!leg->stalled && recvs_are_out(leg->recvs)))
 		*press = (struct session_press){
 			.message = leg->begun, .mark = leg->parts, .stalled = leg->stalled};
 	else if (!leg->stalled && has_a_minute(leg, press))

@@ -18,6 +18,7 @@ static unsigned nsilent;
 /* Their servers, which are there and no more. */
 static struct fabric *servers;
 static struct fabric_conn *conns[SILENT];
+static uint8_t taken[SILENT][4096]; /* a call, which is all that version 1 sends before a reply */
 static unsigned nconns;
 
 static void servers_turn(void)
@@ -28,8 +29,10 @@ static void servers_turn(void)
 	while (fabric_poll(servers, &ev)) {
 		if (ev.type != FABRIC_EV_REQUEST)
 			continue;
-		conns[nconns++] = ev.conn;
 		assert_int_equal(fabric_prepare(ev.conn, &params), 0);
+		assert_int_equal(fabric_post_recv(ev.conn, taken[nconns], sizeof(taken[0]), NULL),
+				 0);
+		conns[nconns++] = ev.conn;
 		assert_int_equal(fabric_accept(ev.conn, &params, NULL), 0);
 	}
 	fabric_flush(servers);
@@ -109,6 +112,7 @@ static void begin(unsigned n)
 	world_new(&w, &s);
 	world_connect(&w);
 	servers = memnet_fabric(w.net);
+	assert_int_equal(fabric_register(servers, taken, sizeof(taken)), 0);
 	fabric_detach(w.pairs[0].server.fabric, w.pairs[0].server_listener);
 	assert_int_equal(fabric_attach(servers, w.pairs[0].server_listener, NULL), 0);
 	are_calling = are_withholding = false;
@@ -143,6 +147,7 @@ static void end(void)
 		raw_fini(&silent[i]);
 	nsilent = nconns = 0;
 	fabric_detach(servers, w.pairs[0].server_listener);
+	fabric_unregister(servers, taken);
 	fabric_free(servers);
 	world_quit(&w);
 	world_free(&w);
@@ -236,6 +241,45 @@ static void who_lets_no_grant_through_is_not_kept(void **state)
 	end();
 }
 
+/* Calls that its server takes its time for have the Receives of all that it may send, so that there is nothing to grant it:
+ * but for the one message that anybody may send beyond that (decision 83), which one GRANT more follows. */
+static void fill_window(unsigned i)
+{
+	uint32_t xid = 0x1000;
+
+	while (leg_of(i)->posted > 1) {
+		assert_true(xid < 0x1000 + 200);
+		if (!leg_is_closed(leg_of(i))) {
+			/* With a Write chunk, or it would be let go as one that has no answer. */
+			raw_words(&silent[i], xid, 2, 1000, 10, 0, 0, 1, 1, 0x77, 64, 0, 0, 0, 0,
+				  RAW_CALL_BODY(xid));
+			xid++;
+		}
+		run(20 * NSEC_PER_MS);
+	}
+}
+
+static void who_has_filled_its_window_has_a_minute(void **state)
+{
+	(void)state;
+	begin(1);
+	fill_window(0);
+	while (nparts[0] < PARTS) {
+		nparts[0]++;
+		part(&silent[0], PROMISED - nparts[0] * PART, 1000);
+		run(20 * NSEC_PER_MS);
+	}
+	assert_int_equal(ended(), 0);
+	assert_int_equal(silent_holders(BUF_CALL), 1);
+	assert_true(leg_keeps_closed(leg_of(0)));
+	/* As long as nobody else wants it, it may have it. */
+	run(300 * NSEC_PER_SEC);
+	assert_int_equal(ended(), 0);
+	is_served_within(100 * NSEC_PER_SEC);
+	assert_int_equal(ended(), 1);
+	end();
+}
+
 /* A client far away, which has begun a call of its own, and takes a long reply as fast as the way lets it: it may send
  * nothing more, and no GRANT may come between the parts of the reply. */
 static void who_takes_what_is_before_its_grant_has_a_minute(void **state)
@@ -304,6 +348,7 @@ int main(void)
 		cmocka_unit_test(beginnings_come_back),
 		cmocka_unit_test(alone_there_is_time),
 		cmocka_unit_test(who_lets_no_grant_through_is_not_kept),
+		cmocka_unit_test(who_has_filled_its_window_has_a_minute),
 		cmocka_unit_test(who_takes_what_is_before_its_grant_has_a_minute),
 	};
 
