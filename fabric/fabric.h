@@ -230,8 +230,8 @@ struct fabric_conn {
 	bool waits;  /* for fewer of them: fabric_gave_back() */
 	bool behind; /* the user's, while it waits: it posts no Reads, whose answers would be behind that. Cleared when it
 		      * goes on */
-	bool idles; /* all that its peer had said was taken, in its turn at the last of them, and no Read was answered then:
-		     * it is not for want of these */
+	bool idles; /* all that its peer had said was taken, in its turn at the last of them, and no Read was answered then,
+		     * nor hardly anything said: it is not for want of these */
 };
 
 /*

@@ -57,7 +57,9 @@ struct iwarp {
 	uint32_t favoured_count, favoured_recvs; /* of them, and of all they may send */
 	struct {
 		uint32_t number;
-		uint8_t first, before; /* rank seen so far, and in the round before */
+		uint8_t ranks, before; /* seen so far, and in the round before: one bit each */
+		uint32_t looks;	       /* at regular times since a turn was not of the first */
+		uint32_t others;       /* such turns */
 	} round;
 	struct list inside;   /* a message that was begun has a shared Receive */
 	struct list probes;   /* may have missed the end of the stream */
@@ -110,8 +112,8 @@ struct iwarp_conn {
 		uint16_t looks, idle; /* at it; since it last got on */
 		uint32_t reads;	      /* of its Reads, when those out when it began are answered */
 		uint32_t began, done,
-			kept; /* of its Reads then, and the last time; the least it kept */
-		uint32_t at;  /* of the answer that was coming, octets that had come */
+			kept;	 /* of its Reads then, and the last time; the least it kept */
+		uint64_t octets; /* that had come then */
 	} favour;
 	uint32_t shed_look; /* the last that found it holding some; octets moved until then */
 	uint64_t shed_moved;

@@ -10,10 +10,13 @@
  * more as all they may send leaves room for. Who does not get on meanwhile, or not in the end, makes room for the next.
  * A user that waits with his Reads (.behind) is favoured when nobody's Reads are out.
  *
- * All that the peer said was taken, and for as long as its turn was no Read was answered: then it is not want of Receives
- * that keeps it (.idles). Its turn comes again when nobody else has to have one, and what it owes it owes while it waits,
- * too. So a crowd that answers no Reads has one turn each in the way of others, and not one after the other for as long
- * as each would have to answer.
+ * All that the peer said was taken, and for as long as its turn was no Read was answered, and hardly an octet came: then it
+ * is not want of Receives that keeps it (.idles). Its turn comes behind all others', and what it owes it owes while it
+ * waits, too. So a crowd that answers no Reads has one turn each in the way of others, and not one after the other for as
+ * long as each would have to answer.
+ *
+ * Reads are answered as slowly as their peers like, and more asked for: so who is behind others for what he is, and not for
+ * having had his turn, has one in between when these have had theirs for OTHERS_LOOKS.
  *
  * They are looked at by turns, some at a time however many wait. What is so of all of them is known when each was looked
  * at once, a round.
@@ -26,9 +29,10 @@ enum {
 	FAVOURED = 16,	   /* at once */
 	FAVOUR_IDLE =
 		4, /* looks at regular times that saw nothing move, until the next one's turn */
-	FAVOUR_LOOKS = 40, /* ... in all */
-	FAVOUR_LEAST =
-		16384, /* octets of an answer that come meanwhile on the slowest line (session.h) */
+	FAVOUR_LOOKS = 40,    /* ... in all */
+	FAVOUR_LEAST = 16384, /* octets that come meanwhile on the slowest line (session.h) */
+	OTHERS_LOOKS = 40,    /* at regular times, until a turn is of another rank than the first */
+	OTHERS_PART = 4,      /* one in so many of those is not even of the second; and so on */
 };
 
 /* Who is favoured before whom. */
@@ -41,6 +45,38 @@ static uint8_t rank(const struct iwarp_conn *c)
 	if (!c->qp.reads && !c->base.behind)
 		return RANK_NONE;
 	return c->base.idles ? rank + RANK_IDLE : rank;
+}
+
+static uint8_t first_of(unsigned ranks)
+{
+	return ranks ? (uint8_t)__builtin_ctz(ranks) : RANK_NONE;
+}
+
+static unsigned but_first(unsigned ranks)
+{
+	return ranks & (ranks - 1);
+}
+
+/* Whether those of rank @at have their turn. Who is of a better one than all the round before may have come since. */
+static bool has_turn(const struct iwarp *iw, uint8_t at)
+{
+	unsigned ranks = iw->round.before, n = iw->round.others;
+
+	if (iw->round.looks < OTHERS_LOOKS || !but_first(ranks))
+		return at <= first_of(ranks);
+	ranks = but_first(ranks);
+	for (; but_first(ranks) && n % OTHERS_PART == OTHERS_PART - 1; n /= OTHERS_PART)
+		ranks = but_first(ranks);
+	return at == first_of(ranks);
+}
+
+/* One of rank @at has it. */
+static void count_turn(struct iwarp *iw, uint8_t at)
+{
+	if (at <= first_of(iw->round.before))
+		return;
+	iw->round.looks = 0;
+	iw->round.others++;
 }
 
 void lines_await(struct iwarp_conn *c)
@@ -81,7 +117,7 @@ static void end_favour(struct iwarp_conn *c)
 {
 	bool got_answers = c->qp.reads_done != c->favour.began;
 
-	if (got_answers || c->qp.rx.read_done - c->favour.at >= FAVOUR_LEAST)
+	if (got_answers || c->qp.rx.octets - c->favour.octets >= FAVOUR_LEAST)
 		c->base.idles = false;
 	else if (c->qp.reads && list_is_empty(&c->starved) && list_is_empty(&c->resting))
 		c->base.idles = true;
@@ -94,7 +130,7 @@ static void favour(struct iwarp_conn *c)
 	c->favour.reads = c->qp.reads_done + c->qp.reads;
 	c->favour.began = c->favour.done = c->qp.reads_done;
 	c->favour.kept = qp_keeps(&c->qp);
-	c->favour.at = c->qp.rx.read_done;
+	c->favour.octets = c->qp.rx.octets;
 	c->qp.is_favoured = true;
 	list_add_tail(&c->iw->favoured, &c->favoured);
 	c->iw->favoured_count++;
@@ -154,9 +190,9 @@ static bool are_few(const struct iwarp *iw)
 static void end_round(struct iwarp *iw)
 {
 	iw->round.number++;
-	iw->round.before = iw->round.first;
-	iw->round.first = RANK_NONE;
-	iw->base.in_want = are_few(iw) && iw->round.before < RANK_NONE;
+	iw->round.before = iw->round.ranks;
+	iw->round.ranks = 0;
+	iw->base.in_want = are_few(iw) && iw->round.before;
 }
 
 /* Those it is behind were all looked at, or came since. */
@@ -168,12 +204,14 @@ static void look_at(struct iwarp_conn *c)
 	if (c->round == iw->round.number)
 		end_round(iw);
 	c->round = iw->round.number;
-	if (at < iw->round.first)
-		iw->round.first = at;
-	if (!c->qp.is_favoured && at < RANK_NONE && at <= iw->round.before && has_room_for(iw, c))
+	if (at < RANK_NONE)
+		iw->round.ranks |= (uint8_t)(1u << at);
+	if (!c->qp.is_favoured && at < RANK_NONE && has_turn(iw, at) && has_room_for(iw, c)) {
+		count_turn(iw, at);
 		favour(c);
-	else
+	} else {
 		try_if_enough(c);
+	}
 }
 
 /* The first @looks of them: who may goes on, and who is to be favoured is. Each takes one Receive at least, so no more of
@@ -204,6 +242,7 @@ void lines_turn(struct iwarp *iw)
 void lines_look(struct iwarp *iw)
 {
 	end_favours(iw, true);
+	iw->round.looks++;
 	look_at_some(iw, PRESS_LOOKS);
 	if (list_is_empty(&iw->sated) || !are_few(iw))
 		iw->base.in_want = false;

@@ -3,6 +3,8 @@
  * A connection whose user keeps many of the shared Receives waits for them alone (fabric_may_keep()), and goes on when
  * it keeps fewer, or more are left.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,7 +28,10 @@ static uint32_t window = 32; /* messages that a peer may have sent and nobody ha
 
 static void peer_open(struct peer *p)
 {
+	int at_once = 1;
+
 	*p = (struct peer){.fd = sock_pair_raw_open(&pair)};
+	assert_int_equal(setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once)), 0);
 	p->conn = pair.server;
 	pair.server = NULL;
 	pair.logged = 0;
@@ -38,13 +43,19 @@ static void peer_close(struct peer *p)
 	fabric_destroy(p->conn);
 }
 
-static void say(struct peer *p)
+static void say_octets(struct peer *p, uint32_t len)
 {
+	static const uint8_t octets[LEN];
 	struct ddp_header h = {.last = true, .opcode = RDMAP_SEND, .msn = ++p->sent};
-	uint8_t wire[256];
-	size_t n = make_fpdu(wire, &h, "call", 4, true);
+	uint8_t wire[LEN + 64];
+	size_t n = make_fpdu(wire, &h, octets, len, true);
 
 	assert_int_equal(send(p->fd, wire, n, 0), n);
+}
+
+static void say(struct peer *p)
+{
+	say_octets(p, 4);
 }
 
 static unsigned told(const struct peer *p)
@@ -354,6 +365,94 @@ static void who_did_not_use_its_turn_comes_last(void **state)
 	end_crowd(CROWD);
 }
 
+/* What is on its way to us takes the time of its line, answers come behind it: that is no idling. */
+static void who_speaks_in_its_turn_does_not_idle(void **state)
+{
+	(void)state;
+	start_crowd(0);
+	says_until_told(&modest);
+	read_of(&modest);
+	for (unsigned i = 0; i <= TURN; i++) {
+		say_octets(&modest, LEN);
+		look();
+	}
+	assert_int_equal(told(&modest), modest.sent);
+	look();
+	assert_false(modest.conn->idles);
+	end_crowd(0);
+}
+
+/* Whoever it is that asked for it. */
+static void answer_a_read(struct peer *p)
+{
+	static const uint8_t octets[64];
+	struct ddp_header h = {.tagged = true, .last = true, .opcode = RDMAP_READ_RESPONSE};
+	uint8_t wire[128];
+	size_t n = fpdu_bytes(DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES);
+	struct ddp_read read;
+
+	assert_int_equal(recv(p->fd, wire, n, MSG_DONTWAIT), n);
+	ddp_read_decode(wire + FPDU_LEN_BYTES + DDP_UNTAGGED_BYTES, &read);
+	h.stag = read.sink_stag;
+	h.offset = read.sink_offset;
+	n = make_fpdu(wire, &h, octets, sizeof(octets), true);
+	assert_int_equal(send(p->fd, wire, n, 0), n);
+}
+
+/* Its call is done with as soon as it was told, it answers one Read of many, and has the next to say. */
+static void drip(struct peer *p)
+{
+	for (unsigned i = 0; i < pair.logged; i++) {
+		struct fabric_event *ev = &pair.log[i];
+
+		if (ev->conn != p->conn || ev->type != FABRIC_EV_RECV)
+			continue;
+		fabric_gave_back(p->conn);
+		assert_int_equal(fabric_post_shared(pair.f, ev->cookie, ev->cookie), 0);
+		answer_a_read(p);
+		read_of(p);
+		say(p);
+	}
+}
+
+static void look_and_drip(unsigned drips)
+{
+	look();
+	for (unsigned i = 0; i < drips; i++)
+		drip(&crowd[i]);
+	pair.logged = 0;
+}
+
+/* Who waits with his Reads is behind those whose Reads are out, but not for as long as some have any out. */
+static void who_answers_now_and_then_is_not_before_others_for_ever(void **state)
+{
+	enum { DRIPS = 3, OUT = 8, LOOKS = 150 };
+
+	(void)state;
+	start_crowd(DRIPS);
+	for (unsigned i = 0; i < DRIPS; i++) {
+		says_until_told(&crowd[i]);
+		for (unsigned n = 0; n < OUT; n++)
+			read_of(&crowd[i]);
+	}
+	says_until_told(&modest);
+	pair.logged = 0;
+	for (unsigned i = 0; i < DRIPS; i++)
+		say(&crowd[i]);
+	look_and_drip(DRIPS);
+	say(&modest);
+	look_and_drip(DRIPS);
+	assert_true(modest.conn->waits);
+	modest.conn->behind = true;
+	for (unsigned n = 0; modest.conn->waits; n++) {
+		assert_true(n < LOOKS);
+		look_and_drip(DRIPS);
+	}
+	for (unsigned i = 0; i < DRIPS; i++)
+		assert_false(crowd[i].conn->idles);
+	end_crowd(DRIPS);
+}
+
 /* However many wait, a turn looks at some. */
 static void a_turn_looks_at_some(void **state)
 {
@@ -392,6 +491,8 @@ int main(void)
 		cmocka_unit_test(some_are_favoured_at_once),
 		cmocka_unit_test(as_many_are_left_as_one_may_send),
 		cmocka_unit_test(who_did_not_use_its_turn_comes_last),
+		cmocka_unit_test(who_speaks_in_its_turn_does_not_idle),
+		cmocka_unit_test(who_answers_now_and_then_is_not_before_others_for_ever),
 		cmocka_unit_test(a_turn_looks_at_some),
 	};
 
