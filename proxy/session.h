@@ -148,6 +148,9 @@ struct session_queue {
 	unsigned aside;		   /* txns whose calls were set aside */
 	uint64_t ended;		   /* txns released */
 	struct session_watch jam;  /* its mark counts those */
+	uint64_t
+		pressed; /* call whose memory other routes wait for, in so many looks: session_press.c */
+	unsigned pressed_looks;
 };
 
 /** struct session_way - to its server, of those that its route has: session_server.c. */

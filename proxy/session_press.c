@@ -7,6 +7,8 @@
  *
  *	- owes octets, and brought less than PRESS_LEAST of the same message in two looks, 500 kbit/s, or less than
  *	  PRESS_WINDOWS of what it is granted at once, where that is less;
+ *	- or holds that of a whole call, which has got no answer for SESSION_PATIENCE, while other routes wait: some RPCs
+ *	  take as long as they take, but not those of others' servers;
  *	- or holds a beginning, and was itself in line for the whole block for SESSION_PATIENCE. That is no fault of
  *	  its own, but the line is as long as there are beginnings, and those behind it have not even one.
  *
@@ -79,7 +81,43 @@ static bool press_leg(struct leg *leg, struct session_press *press)
 	return press->looks >= (press->stalled ? PRESS_STALLED : PRESS_OWED);
 }
 
-static void press_session(struct session *s)
+/* Of what is common to all routes. */
+static bool is_of_calls(const struct session *s, const void *block)
+{
+	return block && buf_zone_of(&s->proxy->arena, block) == BUF_ZONE_CALLS;
+}
+
+/* The oldest of its continued calls that lies there, by when it came; one that has no place yet by what ended before; 0: there
+ * is none. */
+static uint64_t oldest_call(const struct session *s)
+{
+	const struct list *kept = &s->forward.kept;
+
+	for (struct list *it = s->txns.next; it != &s->txns; it = it->next) {
+		const struct txn *t = container_of(it, struct txn, link);
+
+		if (t->req == &s->client && is_of_calls(s, t->call_held.assembly))
+			return t->since;
+	}
+	for (struct list *it = kept->next; it != kept; it = it->next)
+		if (is_of_calls(s, container_of(it, struct leg_rbuf, link)->assembly))
+			return s->forward.ended + 1;
+	return 0;
+}
+
+static bool press_calls(struct session *s)
+{
+	const struct quota_member *m = &s->client.quotas[BUF_CALL];
+	struct session_queue *q = &s->forward;
+	uint64_t call = m->used && quota_is_in_others_way(m) ? oldest_call(s) : 0;
+
+	if (call != q->pressed)
+		q->pressed_looks = 0;
+	q->pressed = call;
+	return call && ++q->pressed_looks > PRESS_STALLED;
+}
+
+static void press_message(struct session *s)
 {
 	bool client = press_leg(&s->client, &s->cops.press);
 	bool server = press_leg(&s->server, &s->sops.press);
@@ -97,6 +135,17 @@ static void press_session(struct session *s)
 			"no memory for a continued message came free in time, and others wait");
 	}
 	session_touch(s);
+}
+
+static void press_session(struct session *s)
+{
+	if (press_calls(s)) {
+		session_close(s, ERR_NOMEM,
+			      "others wait for the memory of a call that gets no answer");
+		session_touch(s);
+		return;
+	}
+	press_message(s);
 }
 
 void session_press(struct timer *timer, nsec_t now)

@@ -153,6 +153,15 @@ static inline bool quota_is_in_the_way(const struct quota_member *m)
 	return quota_others_wait(m) || (m->group->common > 0 && quota_anybody_waits(m));
 }
 
+/** quota_is_in_others_way - whether somebody of another group waits who could. */
+static inline bool quota_is_in_others_way(const struct quota_member *m)
+{
+	const struct list *groups = &m->group->pool->groups, *first = groups->next;
+
+	return m->group->common > 0 && first != groups &&
+	       (first != &m->group->link || first->next != groups);
+}
+
 /**
  * quota_next - the member of @purpose that is to try now, taken out of the line; NULL: nobody
  *

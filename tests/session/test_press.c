@@ -97,17 +97,18 @@ static void run(nsec_t time)
 	}
 }
 
-/* One route, with room for a single call of @PROMISED, and for the beginnings of 32. */
-static void begin(unsigned n)
+/* Room for a single call of @PROMISED, and for the beginnings of 32; @n silent ones, at the first route. */
+static void begin_routes(unsigned n, unsigned routes)
 {
 	struct setup s = setup_defaults(2, 1, 61);
 
+	s.pairs = routes;
 	s.memory = 64 << 20;
 	s.max_payload = 4 << 20;
 	s.max_message = PROMISED;
 	s.credits = 8;
 	s.net.shares_receives = true;
-	s.max_sessions = SILENT + 1;
+	s.max_sessions = SILENT + routes;
 	s.upstream_versions = LEG_V1;
 	world_new(&w, &s);
 	world_connect(&w);
@@ -124,7 +125,12 @@ static void begin(unsigned n)
 		raw_words(&silent[i], RAW_V2_PROPS(0x99, 10));
 		run(50 * NSEC_PER_MS);
 	}
-	assert_int_equal(proxy_sessions(w.proxy), 1 + n);
+	assert_int_equal(proxy_sessions(w.proxy), routes + n);
+}
+
+static void begin(unsigned n)
+{
+	begin_routes(n, 1);
 }
 
 static void begin_calls(void)
@@ -280,6 +286,59 @@ static void who_has_filled_its_window_has_a_minute(void **state)
 	end();
 }
 
+/* All of a call of @len octets. */
+static void whole_call(unsigned i, uint32_t len)
+{
+	enum { INLINE = 10, HEADER = 6 };
+	static const uint32_t header[HEADER] = {XID, 0, 2, 0x40000123, 1, 1};
+	const struct v2_credit *credit =
+		&inside_session(w.proxy, w.s.pairs + i)->client.u.v2.credit;
+
+	for (uint32_t at = 0, here; at < len; at += here) {
+		struct xdr_out x = raw_begin(&silent[i]);
+
+		here = len - at < PART ? len - at : PART;
+		xdr_put_u32(&x, XID);
+		xdr_put_u32(&x, 2);
+		xdr_put_u32(&x, 10000);
+		xdr_put_u32(&x, at + here < len ? MIDDLE : INLINE);
+		for (unsigned n = at + here < len ? 3 : 0; n < 3; n++)
+			xdr_put_u32(&x, 0); /* chunks */
+		xdr_put_u32(&x, len - at - here);
+		for (uint32_t n = 0; n < here / 4; n++)
+			xdr_put_u32(&x, at == 0 && n < HEADER ? header[n] : 0);
+		raw_end(&silent[i], &x);
+		run(NSEC_PER_MS);
+		for (unsigned n = 0; credit->granted == credit->received && n < 100; n++)
+			run(NSEC_PER_MS);
+	}
+}
+
+/* Whose server takes its time: nobody waits for that who has another one. */
+static void a_call_without_an_answer_is_in_its_own_routes_way(void **state)
+{
+	const struct peer_spec longer = {.body = 10000, .reply = 24, .segs = 1};
+
+	(void)state;
+	begin_routes(1, 2);
+	whole_call(0, 5 << 20);
+	assert_int_equal(silent_holders(BUF_CALL), 1);
+	assert_int_equal(buf_zone_free(&w.proxy->arena, BUF_ZONE_CALLS), 0);
+	assert_true(peer_call(&w.pairs[0].client, &longer));
+	run(300 * NSEC_PER_SEC);
+	assert_int_equal(w.pairs[0].client.done, 0);
+	assert_int_equal(ended(), 0);
+	assert_true(peer_call(&w.pairs[1].client, &longer));
+	run(50 * NSEC_PER_SEC);
+	assert_int_equal(ended(), 0);
+	run(50 * NSEC_PER_SEC);
+	assert_int_equal(w.pairs[1].client.done, 1);
+	assert_int_equal(w.pairs[0].client.done, 1);
+	assert_int_equal(ended(), 1);
+	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
+	end();
+}
+
 /* A client far away, which has begun a call of its own, and takes a long reply as fast as the way lets it: it may send
  * nothing more, and no GRANT may come between the parts of the reply. */
 static void who_takes_what_is_before_its_grant_has_a_minute(void **state)
@@ -349,6 +408,7 @@ int main(void)
 		cmocka_unit_test(alone_there_is_time),
 		cmocka_unit_test(who_lets_no_grant_through_is_not_kept),
 		cmocka_unit_test(who_has_filled_its_window_has_a_minute),
+		cmocka_unit_test(a_call_without_an_answer_is_in_its_own_routes_way),
 		cmocka_unit_test(who_takes_what_is_before_its_grant_has_a_minute),
 	};
 
