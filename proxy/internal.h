@@ -180,7 +180,7 @@ void probes_end(struct route_state *rs);
 /** probe_input - one fabric event of the leg of a probe. */
 void probe_input(struct leg *leg, const struct fabric_event *ev);
 
-/** session_random - for XIDs and marks: these need to differ, not to be secret. */
+/** session_random - for XIDs and marks: these need to differ, not to be secret. Nothing that has to be may come of it. */
 static inline uint64_t session_random(struct proxy *p)
 {
 	return random_next(&p->random);

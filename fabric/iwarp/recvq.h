@@ -47,7 +47,7 @@ struct recvq {
 	uint32_t
 		left; /* more than these could be posted: of the user, as of the last flush; of so many in all */
 	uint32_t most;
-	uint32_t window; /* the most that any one peer was promised */
+	uint32_t window; /* the most that any one peer was ever promised */
 	struct fabric_depth depth;
 };
 
