@@ -317,6 +317,10 @@ void qp_rx_end(struct qp *qp);
 /** qp_tx_want - what goes out next. Return: pieces at *@iov, 0 when there is nothing now. */
 unsigned qp_tx_want(struct qp *qp, struct iovec **iov);
 
+/** qp_tx_whole - octets of what qp_tx_want() yielded, up to the end of an FPDU: the last within @most, but of the first
+ * at least. Short Sends, which are at most QP_TX_CTL, are one with what is behind them. */
+size_t qp_tx_whole(const struct qp *qp, size_t most);
+
 /** qp_tx_took - @n octets of the last qp_tx_want() were taken. */
 void qp_tx_took(struct qp *qp, size_t n);
 

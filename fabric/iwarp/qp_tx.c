@@ -474,6 +474,22 @@ unsigned qp_tx_want(struct qp *qp, struct iovec **iov)
 	return tx->iov_n - tx->iov_at;
 }
 
+/* By records, which short Sends do not have. */
+size_t qp_tx_whole(const struct qp *qp, size_t most)
+{
+	const struct qp_tx *tx = &qp->tx;
+	uint64_t end = tx->built;
+
+	if (tx->built - tx->taken <= most)
+		return (size_t)(tx->built - tx->taken);
+	for (uint32_t i = tx->fpdu_at; i < tx->fpdu_n; i++) {
+		if (i > tx->fpdu_at && tx->batch->fpdus[i].end > tx->taken + most)
+			break;
+		end = tx->batch->fpdus[i].end;
+	}
+	return (size_t)(end - tx->taken);
+}
+
 /* The stream got past the end of @f. */
 static void record_taken(struct qp *qp, const struct qp_tx_fpdu *f)
 {

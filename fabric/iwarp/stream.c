@@ -90,10 +90,10 @@ static size_t fair_share(const struct iwarp *iw)
 	return is_in_haste(iw) ? iw->cfg.turn_octets / HASTE : iw->cfg.turn_octets;
 }
 
-/* Of this turn, and there are others to be served. */
+/* Of this turn, but for what is not worth a system call; and there are others to be served. */
 static bool is_spent(const struct iwarp *iw)
 {
-	return iw->turn_cost >= fair_share(iw);
+	return iw->turn_cost + CALL_OCTETS > fair_share(iw);
 }
 
 void stream_turn(struct iwarp *iw)
@@ -233,30 +233,51 @@ static void take_share(struct iwarp_conn *c, size_t *share, size_t octets)
 	c->moved_much = c->iw->ticked;
 }
 
-/* What a batch gathered may be more than a small share. */
-static size_t within(const struct iovec *iov, size_t n, size_t share)
+/* Octets of what was gathered that go now; 0: they wait for another turn. Where a share is less than a batch may be,
+ * whole FPDUs go: segments of TCP end with them, and so do a peer's reads. */
+static size_t may_write(const struct iwarp_conn *c, size_t share, size_t each_way)
 {
-	size_t octets = 0, i = 0;
+	size_t octets;
 
-	while (i < n && octets < share)
-		octets += iov[i++].iov_len;
-	return i;
+	if (share >= QP_TX_BATCH)
+		return SIZE_MAX;
+	octets = qp_tx_whole(&c->qp, share);
+	return octets <= share || share == each_way ? octets : 0;
 }
 
-static void write_share(struct iwarp_conn *c, size_t share)
+/* At most @octets of them, of which the last may go in part. */
+static ssize_t send_octets(int fd, struct iovec *iov, unsigned pieces, size_t octets)
 {
-	struct msghdr m = {0};
+	struct msghdr m = {.msg_iov = iov};
+	struct iovec *last = iov;
+	size_t kept;
 	ssize_t n;
 
-	while (c->state < IWARP_LINGER && !c->blocked &&
-	       (m.msg_iovlen = qp_tx_want(&c->qp, &m.msg_iov)) > 0) {
-		if (!share) {
+	for (; last < iov + pieces - 1 && octets > last->iov_len; last++)
+		octets -= last->iov_len;
+	kept = last->iov_len;
+	if (octets < kept)
+		last->iov_len = octets;
+	m.msg_iovlen = (size_t)(last - iov) + 1;
+	n = sendmsg(fd, &m, MSG_NOSIGNAL);
+	last->iov_len = kept;
+	return n;
+}
+
+static void write_share(struct iwarp_conn *c, const size_t each_way)
+{
+	size_t share = each_way, octets;
+	struct iovec *iov;
+	unsigned pieces;
+	ssize_t n;
+
+	while (c->state < IWARP_LINGER && !c->blocked && (pieces = qp_tx_want(&c->qp, &iov)) > 0) {
+		octets = may_write(c, share, each_way);
+		if (!octets) {
 			rest(c);
 			break;
 		}
-		if (share < QP_TX_BATCH)
-			m.msg_iovlen = within(m.msg_iov, m.msg_iovlen, share);
-		n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
+		n = send_octets(c->fd, iov, pieces, octets);
 		c->iw->counters.syscalls_write++;
 		if (n >= 0) {
 			qp_tx_took(&c->qp, (size_t)n);
@@ -283,22 +304,29 @@ void stream_write(struct iwarp_conn *c)
 
 enum outcome { GOT_ALL, GOT_SOME, GOT_NOTHING };
 
+/* Return: how many of the @n pieces make up @share, or more by a part of the last; *@octets: in these. */
+static unsigned within(const struct iovec *iov, unsigned n, size_t share, size_t *octets)
+{
+	unsigned i = 0;
+
+	for (*octets = 0; i < n && *octets < share; i++)
+		*octets += iov[i].iov_len;
+	return i;
+}
+
 /* One go; *@share is what may still be read. */
 static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 {
 	struct iovec iov[QP_RX_IOV];
 	unsigned pieces = qp_rx_want(&c->qp, iov);
-	size_t asked = 0;
+	size_t asked;
 	ssize_t n;
 
 	if (!pieces)
 		return GOT_NOTHING;
-	if (iov[0].iov_len > *share) { /* the rest of this piece is for another turn */
+	if (iov[0].iov_len > *share) /* the rest of it, and all behind it, are for another turn */
 		iov[0].iov_len = *share;
-		pieces = 1;
-	}
-	for (unsigned i = 0; i < pieces; i++)
-		asked += iov[i].iov_len;
+	pieces = within(iov, pieces, *share, &asked);
 	n = pieces == 1 ? recv(c->fd, iov[0].iov_base, iov[0].iov_len, 0)
 			: readv(c->fd, iov, (int)pieces);
 	c->iw->counters.syscalls_read++;

@@ -493,6 +493,53 @@ static void test_short_sends(void **state)
 	qp_store_fini(&store);
 }
 
+/* However few octets may go, whole FPDUs do; short Sends that were copied go with what is behind them. */
+static void test_whole_fpdus(void **state)
+{
+	enum { SHORT = 44, TOOK = 7 };
+	const struct qp_depths depths = {
+		.max_recvs = 4, .max_sends = 8, .max_exposures = 2, .ird = 2, .ord = 2};
+	const uint64_t seed[5] = {1, 2, 3, 4, 5};
+	const struct qp_stream s = {.initiator = true, .ord = 2, .fpdu_max = 128};
+	static uint8_t out[1000], wire[2000];
+	struct fabric_sge tiny = {out, 20}, all = {out, sizeof(out)};
+	struct segment seg = {.handle = 1, .length = sizeof(out)};
+	struct iwarp_counters counters = {0};
+	size_t stops[32], len = 0, at = 2 * SHORT;
+	struct qp_store store;
+	struct iovec *iov;
+	unsigned pieces, n = 0;
+	struct qp qp;
+
+	(void)state;
+	qp_store_init(&store, &counters);
+	assert_int_equal(qp_init(&qp, &depths, seed, &store), 0);
+	qp_start(&qp, &s);
+	assert_true(qp_send_short(&qp, &tiny, 1, 0));
+	assert_true(qp_send_short(&qp, &tiny, 1, 0));
+	assert_int_equal(qp_write(&qp, &all, 1, &seg, NULL), 0);
+	pieces = qp_tx_want(&qp, &iov);
+	for (unsigned i = 0; i < pieces; len += iov[i++].iov_len)
+		memcpy(wire + len, iov[i].iov_base, iov[i].iov_len);
+	while (at < len)
+		stops[n++] = at += fpdu_bytes(wire_get16(wire + at));
+	assert_in_range(n, 9, 32);
+	for (size_t took = 0; took < len; took += TOOK) {
+		assert_true(qp_tx_want(&qp, &iov) > 0);
+		for (size_t most = 0; most <= len - took; most++) {
+			size_t end = 0;
+
+			for (unsigned i = 0; i < n; i++)
+				if (stops[i] > took && (!end || stops[i] <= took + most))
+					end = stops[i];
+			assert_int_equal(qp_tx_whole(&qp, most), end - took);
+		}
+		qp_tx_took(&qp, len - took < TOOK ? len - took : TOOK);
+	}
+	qp_fini(&qp);
+	qp_store_fini(&store);
+}
+
 /* Neither a long Write nor a long response keeps small Sends waiting behind all of a response. */
 static void test_small_sends_pass_responses(void **state)
 {
@@ -537,6 +584,7 @@ int main(void)
 		cmocka_unit_test(test_every_cut),
 		cmocka_unit_test(test_small_sends_pass_responses),
 		cmocka_unit_test(test_short_sends),
+		cmocka_unit_test(test_whole_fpdus),
 		cmocka_unit_test(test_conversations),
 	};
 
