@@ -38,7 +38,7 @@ void iwarp_config_default(struct iwarp_config *cfg)
 		.ird = 32,
 		.ord = 32,
 		.max_setups = 256,
-		.turn_octets = 256 * 1024,
+		.turn_octets = 512 * 1024,
 	};
 }
 

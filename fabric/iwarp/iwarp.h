@@ -18,7 +18,7 @@ struct iwarp_config {
 		max_setups; /* incoming connections still in MPA set-up, per instance; default 256 */
 	uint32_t
 		turn_octets; /* of one connection, each way, and of all before sockets are looked at again;
-				 default 262144 */
+				 default 524288 */
 	uint64_t seed; /* for STags; 0: from the system's random source */
 };
 

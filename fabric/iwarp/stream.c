@@ -21,7 +21,8 @@
  * one at least of those that rest has gone on, and anybody else has a small share. So who makes small
  * calls, and never rests, waits for the octets of one turn, however many peers have as many as they
  * like, and not again before what came from him goes out. While there are such turns are short, and cost the others
- * some of their rate; they are long where everybody moves much. A system call counts as CALL_OCTETS at least: a peer
+ * some of their rate; they are long where everybody moves much: what one turn brings a peer, who sleeps until it does,
+ * costs a wake-up. A system call counts as CALL_OCTETS at least: a peer
  * that sends empty Writes where payload is expected costs one for each 20 octets.
  *
  * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
@@ -36,7 +37,7 @@
  */
 
 enum {
-	HASTE = 4, /* of .turn_octets one part in so many, while somebody makes small calls */
+	HASTE = 8, /* of .turn_octets one part in so many, while somebody makes small calls */
 	SMALL_SHARE = 16 << 10, /* of one connection, each way, once the turn is spent */
 	TURN_RESTING = 64,	/* that go on in one turn, if there is little to do for them */
 	CALL_OCTETS = 1024,	/* what a system call costs as much as, about */
