@@ -27,7 +27,7 @@ uint32_t rpc_account_limit(const struct rpc_account *a, const struct rpc_params 
 void rpc_account_call(struct rpc_account *a, struct rpc_transport *t, uint32_t xid)
 {
 	a->in_flight++;
-	(void)rpc_late_take(&t->late, xid); /* its next answer is this call's */
+	rpc_late_again(&t->late, xid);
 }
 
 void rpc_account_grant(struct rpc_account *a, uint32_t credit)
@@ -46,6 +46,17 @@ bool rpc_account_answer(struct rpc_account *a, struct rpc_transport *t, uint32_t
 		return true;
 	t->count.late++;
 	return false;
+}
+
+void rpc_account_answer_late(struct rpc_account *a, struct rpc_transport *t, uint32_t xid)
+{
+	if (a->in_flight == 0) {
+		t->count.dropped++;
+		return;
+	}
+	a->in_flight--;
+	(void)rpc_late_take_first(&t->late, xid);
+	t->count.late++;
 }
 
 /* "A Requester MUST NOT send unacknowledged requests in excess of this granted limit" (RFC 8166

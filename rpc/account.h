@@ -46,6 +46,10 @@ void rpc_account_grant(struct rpc_account *a, uint32_t credit);
  */
 bool rpc_account_answer(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
+/** rpc_account_answer_late - the same, where it can be seen that it is the answer to a call @xid that was let go: nobody waits
+ * for it, whatever has that XID now. */
+void rpc_account_answer_late(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
+
 /** rpc_account_forget - the call @xid is let go; it keeps its credit until it is answered. */
 void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 

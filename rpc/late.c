@@ -7,16 +7,56 @@ static void remove_at(struct rpc_late *l, unsigned i)
 {
 	l->n--;
 	memmove(&l->xids[i], &l->xids[i + 1], (l->n - i) * sizeof(l->xids[0]));
+	memmove(&l->again[i], &l->again[i + 1], (l->n - i) * sizeof(l->again[0]));
+}
+
+/* The newest with @xid, which makes room as the last of them. Return: its place, or .n. */
+static unsigned newest(const struct rpc_late *l, uint32_t xid)
+{
+	for (unsigned i = l->n; i-- > 0;)
+		if (l->xids[i] == xid)
+			return i;
+	return l->n;
 }
 
 void rpc_late_add(struct rpc_late *l, uint32_t xid)
 {
+	unsigned i = newest(l, xid);
+
+	if (i < l->n)
+		l->again[i] = false;
 	if (l->n == RPC_LATE)
 		remove_at(l, 0);
+	l->again[l->n] = false;
 	l->xids[l->n++] = xid;
 }
 
+void rpc_late_again(struct rpc_late *l, uint32_t xid)
+{
+	unsigned i = newest(l, xid);
+
+	if (i < l->n)
+		l->again[i] = true;
+}
+
+bool rpc_late_awaits(const struct rpc_late *l, uint32_t xid)
+{
+	unsigned i = newest(l, xid);
+
+	return i < l->n && l->again[i];
+}
+
 bool rpc_late_take(struct rpc_late *l, uint32_t xid)
+{
+	unsigned i = newest(l, xid);
+
+	if (i == l->n || !l->again[i])
+		return rpc_late_take_first(l, xid);
+	l->again[i] = false;
+	return false;
+}
+
+bool rpc_late_take_first(struct rpc_late *l, uint32_t xid)
 {
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->xids[i] == xid) {

@@ -140,12 +140,12 @@ static enum v2_htype extended_type(const struct rpc_tx *tx)
 	return tx->msg->dir == RPC_CALL ? V2_RTR_REQUEST : V2_RTR_RESPONSE;
 }
 
-/* The first of a group, or all of a message of one Send. */
-static void began_extended(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
+/* With the first Send of it: what is answered from now on may be this one. */
+static void began(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 {
 	v2_refused_remember(c, m, htype);
 	if (m->dir == RPC_CALL)
-		(void)rpc_late_take(&c->t.late, m->xid); /* its next answer is this call's */
+		rpc_late_again(&c->t.late, m->xid);
 }
 
 /* Sends of announced types, as places() said (docs/rtrext-profile.md). */
@@ -172,7 +172,7 @@ static int encode_extended(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, s
 	memcpy(tx->data, send.data, sizeof(tx->data));
 	tx->ndata = send.ndata;
 	if (tx->transmission == 0)
-		began_extended(c, tx->msg, h.htype);
+		began(c, tx->msg, h.htype);
 	v2_credit_sent(&c->credit);
 	c->t.count.sends++;
 	tx->body_sent += send.length;
@@ -212,12 +212,10 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 		return len;
 	*hdr_len = (size_t)len;
 	if (tx->body_sent == 0)
-		v2_refused_remember(c, tx->msg, h.htype);
+		began(c, tx->msg, h.htype);
 	v2_credit_sent(&c->credit);
 	t->count.sends++;
 	tx->body_sent += *body_len;
-	if (tx->msg->dir == RPC_CALL)
-		(void)rpc_late_take(&t->late, h.xid); /* its next answer is this call's */
 	more = h.htype == V2_CALL_MIDDLE || h.htype == V2_REPLY_MIDDLE;
 	if (!more && tx->msg->dir == RPC_REPLY)
 		answered(c);
@@ -417,6 +415,9 @@ static void conn_no_more(struct rpc_transport *t)
 
 static void forget(struct rpc_transport *t, uint32_t xid)
 {
+	struct v2_conn *c = v2_conn_of(t);
+
+	c->is_awaited &= c->cont.xid != xid; /* nor is what comes yet of its answer */
 	rpc_late_add(&t->late, xid);
 }
 

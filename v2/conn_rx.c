@@ -200,10 +200,14 @@ static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2
 	return v2_answer(c, h, h->xid, e);
 }
 
-/* A Reply, or a part of one, to a call that was let go: nobody waits for it. */
-static bool is_late(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h)
+/* A Reply, or a part of one, to a call that was let go: nobody waits for it. @begun: a part of one that was let go since it
+ * began, so that it is none to a call with its XID that went meanwhile. */
+static bool is_late(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+		    bool begun)
 {
-	if (!(type->flags & V2_IS_REPLY) || !rpc_late_take(&c->t.late, h->xid))
+	if (!(type->flags & V2_IS_REPLY))
+		return false;
+	if (!(begun ? rpc_late_take_first(&c->t.late, h->xid) : rpc_late_take(&c->t.late, h->xid)))
 		return false;
 	c->t.count.late++;
 	if (type->flags & V2_IS_MIDDLE)
@@ -227,10 +231,12 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 		return refuse(c, type, h, &e, rx);
 	}
 	open_up(c); /* even without properties: the defaults hold */
-	if (is_late(c, type, h)) {
+	/* Of what is waited for no part is late, though another answer to that XID may be. */
+	if (!(continued && c->is_awaited) && is_late(c, type, h, continued)) {
 		rx->abandon = continued;
 		return 0;
 	}
+	c->is_awaited = true;
 	if (type->flags & V2_IS_REPLY)
 		v2_refused_answered(c, h->xid);
 	rx->msg = c->t.own.msg;
@@ -434,7 +440,7 @@ static int complete_group(struct v2_conn *c, const struct v2_type *type, struct 
 
 	assert(err == 0); /* none of this is new */
 	(void)err;
-	if (is_late(c, type, lead)) {
+	if (is_late(c, type, lead, false)) {
 		rx->kind = RPC_RX_NONE;
 		rx->abandon = true;
 		return 0;

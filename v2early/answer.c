@@ -25,14 +25,31 @@ static void end_option(struct early_conn *c, struct early_option *o)
 	*o = (struct early_option){0};
 }
 
+/* Where a call with its XID went since, which is no option, that is the one that is answered first (rpc/late.h): an option that was
+ * let go keeps what it has for the other answer. */
 bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was)
 {
 	struct early_option *o = early_option_of(c, xid);
+	bool is_anothers = o && o->is_let_go && rpc_late_awaits(&c->t.late, xid);
 
-	*was = o ? *o : (struct early_option){0};
-	if (o)
+	*was = (struct early_option){0};
+	if (o && !is_anothers) {
+		*was = *o;
 		end_option(c, o);
+	}
 	return rpc_account_answer(&c->calls, &c->t, xid);
+}
+
+bool early_option_answered(struct early_conn *c, uint32_t xid, struct early_option *was)
+{
+	struct early_option *o = early_option_of(c, xid);
+
+	if (!o || !o->is_let_go)
+		return early_answered(c, xid, was);
+	*was = *o;
+	end_option(c, o);
+	rpc_account_answer_late(&c->calls, &c->t, xid);
+	return false;
 }
 
 static void call_failed(struct rpc_rx *rx, uint32_t xid, enum rpc_error_code code)
@@ -67,7 +84,5 @@ bool early_fail_option(struct early_conn *c, uint32_t xid, enum rpc_error_code c
 
 	if (!o || !o->is_let_go)
 		return early_fail(c, xid, code, rx);
-	if (early_answered(c, xid, &was)) /* else it has counted it */
-		c->t.count.late++;
-	return false;
+	return early_option_answered(c, xid, &was);
 }

@@ -24,12 +24,15 @@ struct early_option *early_option_of(struct early_conn *c, uint32_t xid);
  */
 bool early_answered(struct early_conn *c, uint32_t xid, struct early_option *was);
 
+/** early_option_answered - the same by what can only be the answer to an option: where that was let go nobody waits for it, for a
+ * call that has its XID now went in another form, and has an answer of its own. */
+bool early_option_answered(struct early_conn *c, uint32_t xid, struct early_option *was);
+
 /** early_fail - early_answered() by what is no answer: if it was waited for, @rx is, also, that the call @xid fails; with
  * @code, if that is all it is. Return: whether it was. */
 bool early_fail(struct early_conn *c, uint32_t xid, enum rpc_error_code code, struct rpc_rx *rx);
 
-/** early_fail_option - the same by what is about an option: where that was let go, a call that has its XID now went in another
- * form, and has an answer of its own. */
+/** early_fail_option - the same by what is about an option, as early_option_answered(). */
 bool early_fail_option(struct early_conn *c, uint32_t xid, enum rpc_error_code code,
 		       struct rpc_rx *rx);
 

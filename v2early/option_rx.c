@@ -147,13 +147,9 @@ static bool end_response(struct early_conn *c, const struct early_header *h, str
 	struct early_option was;
 
 	rx->kind = RPC_RX_NONE;
-	if (!early_answered(c, h->xid, &was))
+	if (!early_option_answered(c, h->xid, &was))
 		return false;
 	rpc_account_grant(&c->calls, h->credit);
-	if (was.is_let_go) { /* a call with its XID went since, in another form: that has an answer of its own */
-		c->t.count.late++;
-		return false;
-	}
 	c->answers_options = true;
 	return true;
 }

@@ -21,6 +21,56 @@ static void knows_the_last_ones(void **state)
 	assert_int_equal(l.n, 0);
 }
 
+/* So many answers may come: the first is that of the call that waits. */
+static void the_first_answer_is_for_who_waits(void **state)
+{
+	struct rpc_late l = {.n = 0};
+
+	(void)state;
+	rpc_late_again(&l, 7); /* it goes out for the first time */
+	assert_false(rpc_late_take(&l, 7));
+	for (unsigned calls = 1; calls < 5; calls++) {
+		rpc_late_add(&l, 7);
+		assert_int_equal(l.n, calls);
+		rpc_late_again(&l, 7);
+		rpc_late_again(&l, 7); /* in another form */
+	}
+	assert_false(rpc_late_take(&l, 7));
+	for (unsigned late = 0; late < 4; late++)
+		assert_true(rpc_late_take(&l, 7));
+	assert_false(rpc_late_take(&l, 7));
+	assert_int_equal(l.n, 0);
+}
+
+/* Where it can be seen whose an answer is, in whatever order they come; and those that make room take nothing along. */
+static void whose_it_is_counts(void **state)
+{
+	struct rpc_late l = {.n = 0};
+
+	(void)state;
+	rpc_late_add(&l, 7);
+	assert_false(rpc_late_awaits(&l, 7));
+	rpc_late_again(&l, 7);
+	assert_true(rpc_late_awaits(&l, 7));
+	assert_true(rpc_late_take_first(&l, 7));
+	assert_int_equal(l.n, 0);
+	assert_false(rpc_late_take(&l, 7));
+
+	rpc_late_add(&l, 7);
+	for (unsigned i = 1; i < RPC_LATE; i++)
+		rpc_late_add(&l, 100 + i);
+	rpc_late_add(&l, 7); /* the first 7 makes room */
+	rpc_late_again(&l, 7);
+	rpc_late_add(&l, 7);
+	rpc_late_again(&l, 7);
+	for (unsigned i = 0; i < RPC_LATE - 2; i++)
+		rpc_late_add(&l, 200 + i);
+	assert_true(rpc_late_awaits(&l, 7));
+	assert_false(rpc_late_take(&l, 7));
+	assert_true(rpc_late_take(&l, 7));
+	assert_false(rpc_late_take_first(&l, 9));
+}
+
 /* Against a queue that is written another way. */
 static void the_oldest_makes_room(void **state)
 {
@@ -54,6 +104,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_the_last_ones),
+		cmocka_unit_test(the_first_answer_is_for_who_waits),
+		cmocka_unit_test(whose_it_is_counts),
 		cmocka_unit_test(the_oldest_makes_room),
 	};
 

@@ -79,6 +79,56 @@ static void a_call_of_that_xid_is_none(void **state)
 	assert_int_equal(conn.t.late.n, 1);
 }
 
+/* A call with that XID goes out again. */
+static void call_again(uint32_t xid)
+{
+	rpc_late_again(&conn.t.late, xid);
+}
+
+/* The responder answers both: the first answer is that of the call which waits, in parts or whole. */
+static void of_two_answers_one_is_late(void **state)
+{
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	conn.t.ops->forget(&conn.t, 5);
+	call_again(5);
+	expect(REPLY_5A, RPC_RX_PART);
+	expect(REPLY_5B, RPC_RX_PART);
+	expect(REPLY_5C, RPC_RX_MSG);
+	assert_int_equal(conn.t.count.late, 0);
+	expect(REPLY_5A, RPC_RX_NONE);
+	expect(REPLY_5B, RPC_RX_NONE);
+	expect(REPLY_5C, RPC_RX_NONE);
+	expect_dropped(1);
+
+	conn.t.ops->forget(&conn.t, 5);
+	call_again(5);
+	expect(ERROR_5, RPC_RX_ERROR);
+	expect(REPLY_5A, RPC_RX_NONE);
+	expect(REPLY_5B, RPC_RX_NONE);
+	expect(REPLY_5C, RPC_RX_NONE);
+	expect_dropped(2);
+}
+
+/* The second is let go as well, while its answer is coming: so are its parts, though it is sent once more meanwhile. */
+static void both_let_go(void **state)
+{
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	conn.t.ops->forget(&conn.t, 5);
+	call_again(5);
+	expect(REPLY_5A, RPC_RX_PART);
+	conn.t.ops->forget(&conn.t, 5);
+	call_again(5);
+	expect(REPLY_5B, RPC_RX_NONE);
+	assert_true(rx.abandon);
+	expect(REPLY_5C, RPC_RX_NONE);
+	assert_int_equal(conn.t.late.n, 1);
+	expect(ERROR_5, RPC_RX_ERROR);
+	expect(ERROR_5, RPC_RX_NONE);
+	expect_dropped(2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -87,6 +137,8 @@ int main(void)
 		cmocka_unit_test(all_parts),
 		cmocka_unit_test(later_parts),
 		cmocka_unit_test(a_call_of_that_xid_is_none),
+		cmocka_unit_test(of_two_answers_one_is_late),
+		cmocka_unit_test(both_let_go),
 	};
 
 	return cmocka_run_group_tests_name("v2 late", tests, NULL, NULL);

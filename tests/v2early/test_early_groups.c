@@ -418,6 +418,29 @@ static void a_call_with_the_xid_of_one_that_was_let_go(void **state)
 	assert_is_late();
 }
 
+/* A reply in the usual form may be one to either: the first is that of the call that waits, and what the option holds is kept
+ * until there is another, in this form or in its own. */
+static void answers_that_do_not_say_to_which(void **state)
+{
+	(void)state;
+	for (unsigned as_option = 0; as_option < 2; as_option++) {
+		let_go_and_send_again();
+		feed_reply(XID);
+		assert_int_equal(rx.kind, RPC_RX_MSG);
+		assert_int_equal(conn.t.count.late, 0);
+		assert_int_equal(conn.t.kept, 2);
+		assert_int_equal(conn.calls.in_flight, 1);
+		if (as_option)
+			(void)receive_three(XID);
+		else
+			feed_reply(XID);
+		assert_int_equal(rx.kind, RPC_RX_NONE);
+		assert_int_equal(conn.t.count.late, 1);
+		assert_int_equal(conn.t.late.n, 0);
+		assert_int_equal(conn.t.kept + conn.calls.in_flight, 0);
+	}
+}
+
 static void it_is_refused(void)
 {
 	const struct option error = {.xid = XID, .ninfo = 1, .info = {EARLY_ERR_INVAL_OPTION}};
@@ -562,6 +585,7 @@ int main(void)
 		cmocka_unit_test(an_error_in_between),
 		cmocka_unit_test(a_call_that_was_let_go),
 		cmocka_unit_test(a_call_with_the_xid_of_one_that_was_let_go),
+		cmocka_unit_test(answers_that_do_not_say_to_which),
 		cmocka_unit_test(what_is_wrong_with_the_answer_to_the_first),
 		cmocka_unit_test(what_breaks_a_group_then),
 		cmocka_unit_test(no_first_grant),
