@@ -106,7 +106,7 @@ static void learn_one_kind(const struct txn *t)
 
 int txn_check_told(struct txn *t, struct rpc_error *e)
 {
-	uint32_t placed[RPC_MAX_CHUNKS];
+	struct nfs_chunk chunks[RPC_MAX_CHUNKS];
 	int inline_data;
 
 	if (!t->to_filer)
@@ -122,13 +122,13 @@ int txn_check_told(struct txn *t, struct rpc_error *e)
 		remember_longer(t);
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
 	for (unsigned i = 0; i < t->in.nwrites; i++)
-		placed[i] = t->writes[i].len;
-	inline_data = nfs_result_check(t->nfs_reads, t->reply_body, placed, t->in.nwrites);
+		chunks[i] = (struct nfs_chunk){t->writes[i].cap, t->writes[i].len};
+	inline_data = nfs_result_check(t->nfs_reads, t->reply_body, chunks, t->in.nwrites);
 	if (inline_data < 0)
 		return ERR_XDR;
 	if (inline_data && t->unlisted)
 		learn_one_kind(t);
 	for (unsigned i = 0; i < t->in.nwrites; i++)
-		t->writes[i].len = placed[i];
+		t->writes[i].len = chunks[i].placed;
 	return 0;
 }

@@ -13,9 +13,9 @@ enum { SEQUENCE_OCTETS = 16 + 5 * 4, ACCESS_OCTETS = 2 * 4 };
 /* struct walk - a reply being read, and the Write chunks it goes with. */
 struct walk {
 	struct xdr_in x;
-	uint32_t *placed;
-	unsigned nplaced, next; /* the Write chunk of the next data item */
-	bool has_data;		/* an item that there was a chunk for stands in the stream */
+	struct nfs_chunk *chunks;
+	unsigned n, next; /* the Write chunk of the next data item */
+	bool has_data;	  /* an item that there was a chunk for stands in the stream */
 };
 
 bool nfs_returns_chunks(const struct rpchdr *hdr)
@@ -60,19 +60,20 @@ static bool skip_header(struct xdr_in *x)
 /* The length of a data item was read: the item is in its Write chunk, or it follows. */
 static int take_item(struct walk *w, uint32_t length)
 {
-	uint32_t *placed = w->next < w->nplaced ? &w->placed[w->next] : NULL;
+	struct nfs_chunk *chunk = w->next < w->n ? &w->chunks[w->next] : NULL;
 
 	w->next++;
 	if (w->x.failed)
 		return ERR_XDR;
-	if (!placed || *placed == 0) {
+	if (!chunk || chunk->placed == 0) {
 		xdr_skip(&w->x, (size_t)length + xdr_pad(length));
-		w->has_data |= placed && length > 0;
+		/* By an empty chunk a client says that it wants this one inline (RFC 8166 4.4.6.2, RFC 8267 4.1). */
+		w->has_data |= chunk && length > 0 && length <= chunk->room;
 		return w->x.failed ? ERR_XDR : 0;
 	}
-	if (*placed < length || *placed - length > 3)
+	if (chunk->placed < length || chunk->placed - length > 3)
 		return ERR_XDR;
-	*placed = length;
+	chunk->placed = length;
 	return 0;
 }
 
@@ -147,9 +148,9 @@ static int check_nfs4(struct walk *w)
 	return more < 0 ? more : w->x.failed ? ERR_XDR : 0;
 }
 
-int nfs_result_check(enum nfs_reads reads, struct view reply, uint32_t *placed, unsigned nplaced)
+int nfs_result_check(enum nfs_reads reads, struct view reply, struct nfs_chunk *chunks, unsigned n)
 {
-	struct walk w = {.placed = placed, .nplaced = nplaced};
+	struct walk w = {.chunks = chunks, .n = n};
 	int err;
 
 	if (reads == NFS_READS_NONE)

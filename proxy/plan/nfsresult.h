@@ -30,16 +30,21 @@ enum nfs_reads nfs_reads_of(const struct rpchdr *hdr, struct view call);
  * program's binding has none for it (RFC 8267: NFSv3's READ and READLINK; NULL of any program). */
 bool nfs_returns_chunks(const struct rpchdr *hdr);
 
+/** struct nfs_chunk - a Write chunk: octets that there was room for, and that its server says it placed there. */
+struct nfs_chunk {
+	uint32_t room, placed;
+};
+
 /**
- * nfs_result_check - hold the lengths of @nplaced Write chunks against a reply's payload stream
- * @placed: octets the server says it placed in each; one that is up to three octets too long,
- *          which is XDR's pad or a habit of its server, is cut to the data
+ * nfs_result_check - hold the lengths of @n Write chunks against a reply's payload stream
+ * @chunks: one whose .placed is up to three octets too long, which is XDR's pad or a habit of its server, is cut to
+ *          the data
  *
  * A COMPOUND is followed as far as its operations have results of known length, and no further than NFS4_OPERATIONS: what
- * lies behind is believed. Return: 0; 1 when data of a READ that there was a Write chunk for stand in the payload stream; or
- * ERR_XDR: data were lost on the way, or are not those placed.
+ * lies behind is believed. Return: 0; 1 when data of a READ that there was a Write chunk for, with room enough, stand in the
+ * payload stream; or ERR_XDR: data were lost on the way, or are not those placed.
  */
-int nfs_result_check(enum nfs_reads reads, struct view reply, uint32_t *placed,
-		     unsigned nplaced) WARN_UNUSED;
+int nfs_result_check(enum nfs_reads reads, struct view reply, struct nfs_chunk *chunks,
+		     unsigned n) WARN_UNUSED;
 
 #endif

@@ -15,6 +15,20 @@ static uint8_t stream[4096];
 static const uint8_t zeros[1024];
 static struct xdr_out x;
 
+/* Of Write chunks with room for whatever there is. */
+static int result_check(enum nfs_reads reads, struct view reply, uint32_t *placed, unsigned n)
+{
+	struct nfs_chunk chunks[2];
+	int rc;
+
+	for (unsigned i = 0; i < n; i++)
+		chunks[i] = (struct nfs_chunk){UINT32_MAX, placed[i]};
+	rc = nfs_result_check(reads, reply, chunks, n);
+	for (unsigned i = 0; i < n; i++)
+		placed[i] = chunks[i].placed;
+	return rc;
+}
+
 static void begin(void)
 {
 	xdr_out_init(&x, stream, sizeof(stream));
@@ -92,16 +106,15 @@ static void lengths_are_those_of_the_data(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (int attributes = 0; attributes < 2; attributes++) {
 			placed = rows[i].placed;
-			assert_int_equal(nfs_result_check(NFS_READS_3,
-							  read3(attributes, rows[i].length),
-							  &placed, 1),
+			assert_int_equal(result_check(NFS_READS_3,
+						      read3(attributes, rows[i].length), &placed,
+						      1),
 					 rows[i].result);
 			assert_int_equal(placed, rows[i].then);
 		}
 		placed = rows[i].placed;
-		assert_int_equal(
-			nfs_result_check(NFS_READS_4, compound(rows[i].length), &placed, 1),
-			rows[i].result);
+		assert_int_equal(result_check(NFS_READS_4, compound(rows[i].length), &placed, 1),
+				 rows[i].result);
 		assert_int_equal(placed, rows[i].then);
 	}
 }
@@ -116,13 +129,13 @@ static void data_in_the_stream_are_whole(void **state)
 	read3(true, 100);
 	put_octets(100);
 	whole = end();
-	assert_int_equal(nfs_result_check(NFS_READS_3, whole, &placed, 1), 1);
+	assert_int_equal(result_check(NFS_READS_3, whole, &placed, 1), 1);
 	/* Where there is no chunk for them they are where they belong: no habit of the server's to remember, which would
 	 * take Reply chunks from all clients of its route. */
-	assert_int_equal(nfs_result_check(NFS_READS_3, whole, NULL, 0), 0);
+	assert_int_equal(result_check(NFS_READS_3, whole, NULL, 0), 0);
 	whole.len -= 4;
-	assert_int_equal(nfs_result_check(NFS_READS_3, whole, &placed, 1), ERR_XDR);
-	assert_int_equal(nfs_result_check(NFS_READS_3, whole, NULL, 0), ERR_XDR);
+	assert_int_equal(result_check(NFS_READS_3, whole, &placed, 1), ERR_XDR);
+	assert_int_equal(result_check(NFS_READS_3, whole, NULL, 0), ERR_XDR);
 	assert_int_equal(placed, 0);
 }
 
@@ -139,7 +152,7 @@ static void a_cut_compound_is_seen(void **state)
 		assert_non_null(exact);
 		memcpy(exact, whole.data, len);
 		placed = 1000;
-		assert_int_equal(nfs_result_check(NFS_READS_4, view_of(exact, len), &placed, 1),
+		assert_int_equal(result_check(NFS_READS_4, view_of(exact, len), &placed, 1),
 				 ERR_XDR);
 		free(exact);
 	}
@@ -157,9 +170,33 @@ static void each_read_has_its_chunk(void **state)
 	put(1, 2u);
 	put(4, READ, 0u, 0u, 500u);
 	put(4, READ, 0u, 0u, 301u);
-	assert_int_equal(nfs_result_check(NFS_READS_4, end(), placed, 2), 0);
+	assert_int_equal(result_check(NFS_READS_4, end(), placed, 2), 0);
 	assert_int_equal(placed[0], 500);
 	assert_int_equal(placed[1], 301);
+}
+
+/* The first chunk is empty, for its client wants these data inline, or too short for them; of the second READ there are none.
+ * Nothing was placed, so the server may have left out the Write list: that is no habit of its. */
+static void data_that_their_chunk_has_no_room_for(void **state)
+{
+	static const struct {
+		uint32_t room;
+		int result;
+	} rows[] = {{0, 0}, {99, 0}, {100, 1}, {4096, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nfs_chunk chunks[2] = {{rows[i].room, 0}, {4096, 0}};
+
+		begin();
+		put(1, 0u);
+		xdr_put_opaque(&x, view_of(zeros, 0));
+		put(1, 2u);
+		put(4, READ, 0u, 0u, 100u);
+		put_octets(100);
+		put(4, READ, 0u, 1u, 0u);
+		assert_int_equal(nfs_result_check(NFS_READS_4, end(), chunks, 2), rows[i].result);
+	}
 }
 
 /* Errors, operations whose results are not known, replies without results: believed. */
@@ -170,19 +207,19 @@ static void what_cannot_be_read_is_believed(void **state)
 	(void)state;
 	begin();
 	put(1, 70u); /* NFS3ERR_STALE */
-	assert_int_equal(nfs_result_check(NFS_READS_3, end(), &placed, 1), 0);
+	assert_int_equal(result_check(NFS_READS_3, end(), &placed, 1), 0);
 	begin();
 	put(4, 10001u, 0u, 1u, READ);
 	put(1, 10001u);
-	assert_int_equal(nfs_result_check(NFS_READS_4, end(), &placed, 1), 0);
+	assert_int_equal(result_check(NFS_READS_4, end(), &placed, 1), 0);
 	begin();
 	put(3, 0u, 0u, 2u);
 	put(3, OPEN, 0u, 1234u);
-	assert_int_equal(nfs_result_check(NFS_READS_4, end(), &placed, 1), 0);
+	assert_int_equal(result_check(NFS_READS_4, end(), &placed, 1), 0);
 	begin();
 	x.pos[-1] = 4; /* GARBAGE_ARGS */
-	assert_int_equal(nfs_result_check(NFS_READS_3, end(), &placed, 1), 0);
-	assert_int_equal(nfs_result_check(NFS_READS_NONE, view_of(zeros, 3), &placed, 1), 0);
+	assert_int_equal(result_check(NFS_READS_3, end(), &placed, 1), 0);
+	assert_int_equal(result_check(NFS_READS_NONE, view_of(zeros, 3), &placed, 1), 0);
 	assert_int_equal(placed, 9);
 }
 
@@ -241,7 +278,7 @@ static void what_is_beyond_any_compound_is_not_looked_at(void **state)
 		for (unsigned i = 0; i < ops; i++)
 			put(2, PUTFH, 0u);
 		put(4, READ, 0u, 1u, 50u); /* not what was placed */
-		assert_int_equal(nfs_result_check(NFS_READS_4, end(), placed, 1),
+		assert_int_equal(result_check(NFS_READS_4, end(), placed, 1),
 				 ops < NFS4_OPERATIONS ? ERR_XDR : 0);
 	}
 }
@@ -254,6 +291,7 @@ int main(void)
 		cmocka_unit_test(data_in_the_stream_are_whole),
 		cmocka_unit_test(a_cut_compound_is_seen),
 		cmocka_unit_test(each_read_has_its_chunk),
+		cmocka_unit_test(data_that_their_chunk_has_no_room_for),
 		cmocka_unit_test(what_cannot_be_read_is_believed),
 		cmocka_unit_test(only_reads_that_can_be_seen),
 		cmocka_unit_test(only_some_procedures_return_write_chunks),

@@ -85,6 +85,7 @@ struct habits {
 	uint32_t credits;
 	bool no_private_data, sets_r, pads_reads, always_room, tells_room;
 	bool pads_writes; /* rfc5666bis-01 4.4.5.2: writes an item with its pad, if there is room, and says so */
+	bool leaves_out;	/* a server of version 1: no Write list where nothing was placed */
 	uint32_t segment_bytes; /* version 2, as a property; 0 not told */
 };
 

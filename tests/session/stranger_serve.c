@@ -149,8 +149,8 @@ static void answer(struct stranger *s, struct service *v)
 	static uint8_t stream[TALK_BYTES];
 	uint32_t lens[WIRE_CHUNKS][WIRE_SEGS] = {{0}}, from = 0, len = 0, room[WIRE_SEGS] = {0};
 	size_t header = s->version == 1 ? HEADER_1 + 12 : 20;
-	unsigned told = in->nwrites;
-	bool in_room;
+	bool in_room, is_placed = false;
+	unsigned told;
 	struct xdr_out x;
 
 	compare(v);
@@ -170,12 +170,14 @@ static void answer(struct stranger *s, struct service *v)
 		if (s->h.pads_writes && n + pad_of(n) <= in->writes[i].len)
 			n += pad_of(n);
 		push(s, v, item->at, t->reply + item->at, n, &in->writes[i], lens[i]);
+		is_placed = true;
 		memcpy(stream + len, t->reply + from, item->at - from);
 		len += item->at - from;
 		from = item->at + item->len + pad_of(item->len);
 	}
 	memcpy(stream + len, t->reply + from, t->reply_len - from);
 	len += t->reply_len - from;
+	told = s->h.leaves_out && !is_placed ? 0 : in->nwrites;
 	for (unsigned i = 0; i < told; i++)
 		header += 8 + 16 * (size_t)in->writes[i].n;
 	in_room = in->has_room && len <= in->room.len &&

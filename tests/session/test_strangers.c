@@ -36,6 +36,7 @@ static struct habits some_habits(struct rng *r, unsigned version)
 		.always_room = rng_below(r, 2),
 		.tells_room = rng_below(r, 2),
 		.pads_writes = version == 1 && rng_below(r, 4) == 0,
+		.leaves_out = version == 1 && rng_below(r, 4) == 0,
 	};
 
 	if (h.no_private_data) {

@@ -510,6 +510,7 @@ static void who_has_no_other_answer_is_believed(void **state)
 /* rfc5666bis-01 5.2.2: data MUST go to the Write chunk. Some servers leave the Write list out when they
  * are offered a Reply chunk, too, and put the data of a READ there: for a while they are not. */
 static uint32_t nfs_status, nfs_count;
+static bool wants_inline; /* the first Write chunk is empty, and another stays unused */
 
 static void put_stale_handle(uint32_t xid)
 {
@@ -572,16 +573,21 @@ static void read_nfs4(bool both)
 					 2,
 					 0,
 					 16};
-	const struct peer_spec spec = {.body = 100,
-				       .reply = 24,
-				       .segs = 1,
-				       .reply_cap = 5000,
-				       .nwrites = 1,
-				       .write_caps = {3000},
-				       .words = words,
-				       .nwords = sizeof(words) / sizeof(words[0])};
+	struct peer_spec spec = {.body = 100,
+				 .reply = 24,
+				 .segs = 1,
+				 .reply_cap = 5000,
+				 .nwrites = 1,
+				 .write_caps = {3000},
+				 .words = words,
+				 .nwords = sizeof(words) / sizeof(words[0])};
 	uint64_t done = client()->done;
 
+	if (wants_inline) {
+		spec.nwrites = 2;
+		spec.write_caps[0] = 0;
+		spec.write_caps[1] = 3000;
+	}
 	peer_call(client(), &spec);
 	stage_run(0);
 	assert_int_equal(client()->done, done + 1);
@@ -600,6 +606,11 @@ static void who_ignores_write_chunks_gets_no_reply_chunk_beside(void **state)
 	read_nfs4(true);
 	assert_int_equal(stage_lines("upstream.habit"), 0);
 	nfs_count = 100;
+	/* Nor has what its client wants inline. */
+	wants_inline = true;
+	read_nfs4(true);
+	wants_inline = false;
+	assert_int_equal(stage_lines("upstream.habit"), 0);
 	read_nfs4(true);
 	nfs_status = 70;
 	for (unsigned i = 0; i < 3; i++)

@@ -13,11 +13,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_as_reply(struct view whole)
 {
 	for (int reads = NFS_READS_3; reads <= NFS_READS_4; reads++) {
-		uint32_t told[2] = {whole.data[whole.len - 1], 0}, placed[2] = {told[0], 0};
+		uint32_t told = whole.data[whole.len - 1];
+		struct nfs_chunk chunks[2] = {{4096, told}, {told, 0}};
 
-		if (nfs_result_check((enum nfs_reads)reads, whole, placed, 2) < 0)
+		if (nfs_result_check((enum nfs_reads)reads, whole, chunks, 2) < 0)
 			continue;
-		if (placed[0] > told[0] || told[0] - placed[0] > 3 || placed[1])
+		if (chunks[0].placed > told || told - chunks[0].placed > 3 || chunks[1].placed)
 			abort();
 	}
 }
