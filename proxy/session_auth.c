@@ -101,7 +101,7 @@ void session_auth_back(struct proxy *p)
 	struct job *job;
 
 	while (p->cfg.jobs && (job = jobs_next(p->cfg.jobs))) {
-		struct leg *leg = leg_auth_back(job);
+		struct leg *leg = leg_auth_back(job, p->now);
 
 		if (leg)
 			session_touch(session_of(leg));

@@ -29,7 +29,7 @@ static struct door_guest *guest_of(struct session *s, const struct leg *leg)
 
 static void guest_admit(struct session *s, struct leg *leg)
 {
-	leg_admit(leg);
+	leg_admit(leg, s->proxy->now);
 	session_touch(s);
 }
 
@@ -64,6 +64,7 @@ void session_auth(struct session *s, struct leg *leg)
 	struct timer *doors = &side_of(s, leg)->doors;
 	struct proxy *p = s->proxy;
 
+	leg_auth_clock(leg, p->now);
 	if (g->member.host && !leg_proves(leg))
 		session_auth_leave(s, leg);
 	if (!leg_is_at_door(leg) || g->member.host || !list_is_empty(&g->waiting))

@@ -228,7 +228,20 @@ void leg_auth_end(struct leg *leg)
 		auth_free(proof);
 }
 
-struct leg *leg_auth_back(struct job *job)
+/* Else who has to wait here for most of it would leave its peer next to nothing, and a server would be down for that. */
+void leg_auth_clock(struct leg *leg, nsec_t now)
+{
+	bool waits = leg_is_at_door(leg) || leg_is_worked_on(leg);
+	struct leg_proof *proof = leg->proof;
+
+	if (!proof || waits == (proof->waits_since > 0))
+		return;
+	if (!waits)
+		leg->setup_end += now - proof->waits_since;
+	proof->waits_since = waits ? now : 0;
+}
+
+struct leg *leg_auth_back(struct job *job, nsec_t now)
 {
 	struct leg_proof *proof = container_of(job, struct leg_proof, job);
 
@@ -237,6 +250,7 @@ struct leg *leg_auth_back(struct job *job)
 		auth_free(proof);
 		return NULL;
 	}
+	leg_auth_clock(proof->leg, now);
 	if (proof->auth.verdict == V2_AUTH_GOING)
 		proof->auth.verdict = verdict_of(hostauth_status(proof->h));
 	return proof->leg;
@@ -263,10 +277,11 @@ bool leg_auth_must_wait(struct leg *leg)
 	return true;
 }
 
-void leg_admit(struct leg *leg)
+void leg_admit(struct leg *leg, nsec_t now)
 {
 	leg->proof->at_door = false;
 	leg->proof->admitted = true;
+	leg_auth_clock(leg, now);
 }
 
 const char *leg_peer_name(const struct leg *leg)

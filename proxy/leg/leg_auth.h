@@ -32,6 +32,7 @@ struct leg_proof {
 	struct job job;		/* hostauth_work() in another thread: */
 	bool working;		/* .h is not ours meanwhile, */
 	bool disturbed;		/* and the peer has something to say all the same */
+	nsec_t waits_since;	/* for that, or at the door: leg_auth_clock(); 0: it does not */
 	struct leg *leg;	/* whose; NULL: it ended while its job ran */
 	unsigned values;	/* both ways */
 	size_t octets;
@@ -63,11 +64,14 @@ bool leg_proves(const struct leg *leg);
 bool leg_is_worked_on(const struct leg *leg);
 
 /** leg_admit - see leg_is_at_door(). */
-void leg_admit(struct leg *leg);
+void leg_admit(struct leg *leg, nsec_t now);
+
+/** leg_auth_clock - it may have begun to wait, or wait no more, for what is done here: its set-up may take as much longer. */
+void leg_auth_clock(struct leg *leg, nsec_t now);
 
 /** leg_auth_back - a job that a leg gave leg->jobs is done. Return: the leg, which is to be pumped; NULL:
  * it has gone. */
-struct leg *leg_auth_back(struct job *job);
+struct leg *leg_auth_back(struct job *job, nsec_t now);
 
 /** leg_auth_news - it is over, one way or the other, and this has not said so yet. */
 bool leg_auth_news(struct leg *leg);

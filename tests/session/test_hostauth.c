@@ -446,6 +446,34 @@ static void what_waits_here_is_not_the_servers_fault(void **state)
 	cast_end();
 }
 
+/* Nor does it leave the server less: that has all of its time when the threads here have taken nearly as much. */
+static void a_server_has_its_time_behind_that(void **state)
+{
+	const struct cast cast = {.upstream = "client",
+				  .upstream_allows = true,
+				  .server = "server",
+				  .server_version = LEG_V1_OR_V2};
+	const struct leg *leg;
+
+	(void)state;
+	begin_jobs(&cast);
+	keep_busy();
+	cast_connect();
+	leg = &inside_session(hall.proxy, 1)->server;
+	assert_true(leg_is_worked_on(leg));
+	world_run(&hall, leg->setup_end - memnet_now(hall.net) - 1);
+	assert_true(leg_is_worked_on(leg));
+	let_go();
+	while (leg_is_worked_on(leg)) { /* in no virtual time */
+		usleep(1000);
+		world_turn(&hall);
+	}
+	run_until_open(&hall.pairs[0].client);
+	cast_is_served();
+	cast_not_said("event=upstream.");
+	cast_end();
+}
+
 /* Others may wait for its place meanwhile; and who came behind it from the same host is looked at before it the next time. */
 static void who_is_worked_on_is_not_shown_out(void **state)
 {
@@ -697,6 +725,7 @@ int main(void)
 		cmocka_unit_test(who_does_not_wait_for_the_answer_fails),
 		cmocka_unit_test(who_waits_too_long_is_shown_out),
 		cmocka_unit_test(what_waits_here_is_not_the_servers_fault),
+		cmocka_unit_test(a_server_has_its_time_behind_that),
 		cmocka_unit_test(who_is_worked_on_is_not_shown_out),
 		cmocka_unit_test(the_name_chooses_the_route),
 		cmocka_unit_test(a_route_that_was_removed_takes_nobody),

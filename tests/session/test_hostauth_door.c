@@ -37,7 +37,7 @@ static void who_finds_no_place_waits(void **state)
 		door_leave(d, &others[--n]);
 	/* Another's leave would have called it: here nobody does. */
 	s = container_of(door_next(d, hall.proxy->now), struct session, client_guest);
-	leg_admit(&s->client);
+	leg_admit(&s->client, s->proxy->now);
 	session_touch(s);
 	world_turn(&hall);
 	world_run(&hall, NSEC_PER_SEC);
