@@ -87,7 +87,9 @@ struct proxy {
 	bool yields;	      /* proxy_yield() */
 	struct list blanking; /* txns whose memory is being blanked: txn_blank.c */
 	uint32_t blank_left;  /* octets, in this turn */
-	nsec_t release_at;    /* when buf_release() has something to do; NSEC_NEVER: nothing */
+	struct list
+		gatherers; /* legs that put a message of several Sends together: leg_gather_some() */
+	nsec_t release_at; /* when buf_release() has something to do; NSEC_NEVER: nothing */
 	bool pinned; /* a fabric's device holds the arena's pages: none go back to the system */
 	unsigned nregistered;
 	struct proxy_counters count;   /* those of all routes: proxy_counters() */

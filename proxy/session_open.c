@@ -175,6 +175,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	leg_init(&s->server, RPC_INITIATOR);
 	s->client.jobs = p->cfg.jobs;
 	s->client.tap = &p->leg_tap;
+	s->client.gatherers = &p->gatherers;
 	s->client.copies = true;
 	s->client.gated = listener->client_door.inside.most > 0;
 	door_guest_init(&s->client_guest);

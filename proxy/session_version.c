@@ -28,6 +28,7 @@ int session_connect_server(struct session *s)
 	leg_set_quotas(&s->server, s->route->groups);
 	s->server.jobs = p->cfg.jobs;
 	s->server.tap = &p->leg_tap;
+	s->server.gatherers = &p->gatherers;
 	s->server.copies = true;
 	s->server.gated = rs->server_door.inside.most > 0;
 	s->server.first_xid = (uint32_t)session_random(p);

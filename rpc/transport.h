@@ -187,11 +187,12 @@ struct rpc_transport_ops {
 	/**
 	 * gather - after RPC_RX_GROUP, with .held of the transport as it was then and the last Send behind those
 	 * @block: so many octets as were asked for; NULL for none
+	 * @from, @to: of these, filled now: some at a time, for that is a copy, and may be long
 	 *
 	 * What lies in others than the first of these Receives is copied there; after that only the first is needed.
 	 * NULL where there are no such messages.
 	 */
-	void (*gather)(struct rpc_transport *t, uint8_t *block);
+	void (*gather)(struct rpc_transport *t, uint8_t *block, uint32_t from, uint32_t to);
 
 	/** again - decode a call that recv() gave whole, or the last part of one, once more, to the same
 	 * place: nothing else changes. @in: its octets, perhaps a copy of them; @gathered: what gather() had put

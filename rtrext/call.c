@@ -68,8 +68,19 @@ static const uint8_t *gathered_at(const struct rtr_call_in *c, uint32_t at)
 	return base ? base + at : NULL;
 }
 
+/* What of @octets, which belong at @at of the block, is to be filled now. */
+static void copy_part(const struct rtr_call_in *c, uint32_t at, struct view octets)
+{
+	uint32_t end = at + (uint32_t)octets.len, from = at < c->from ? c->from : at;
+
+	if (end > c->to)
+		end = c->to;
+	if (c->block && from < end)
+		memcpy(c->block + from, octets.data + (from - at), end - from);
+}
+
 /* The octets of @item, one targetable segment a Receive: its number is that of the transmission. */
-static void copy_item(const struct rtr_call_in *c, const struct rtr_item *item, uint8_t *to)
+static void copy_item(const struct rtr_call_in *c, const struct rtr_item *item, uint32_t at)
 {
 	uint32_t left = item->length, skip = item->place.bytes;
 
@@ -77,8 +88,8 @@ static void copy_item(const struct rtr_call_in *c, const struct rtr_item *item, 
 		struct view from = c->sends[c->r->numbers[item->place.first + i]].behind;
 		uint32_t here = (uint32_t)from.len - skip < left ? (uint32_t)from.len - skip : left;
 
-		memcpy(to, from.data + skip, here);
-		to += here;
+		copy_part(c, at, view_of(from.data + skip, here));
+		at += here;
 		left -= here;
 	}
 }
@@ -95,7 +106,7 @@ static int add_placed(const struct rtr_call_in *c, const struct rtr_item *item, 
 				     view_of(c->sends[0].behind.data + p->bytes, item->length));
 	m->gathered += (item->length + GATHER_ALIGN - 1) & ~(uint32_t)(GATHER_ALIGN - 1);
 	if (c->block)
-		copy_item(c, item, c->block + at);
+		copy_item(c, item, at);
 	return rpc_msg_place(m, to, view_of(gathered_at(c, at), item->length));
 }
 
@@ -261,14 +272,12 @@ static void join_stream(const struct rtr_call_in *c, struct rpc_msg *m)
 		more = (uint32_t)(c->gathered.len - at - len);
 	if (more == 0)
 		return;
-	if (c->block) {
-		memcpy(c->block + at, m->body[0].data, len);
-		for (unsigned i = 1, to = at + (uint32_t)len; i < c->nsends; i++) {
-			struct view part = stream_of(c, i);
+	copy_part(c, at, m->body[0]);
+	for (unsigned i = 1, to = at + (uint32_t)len; c->block && i < c->nsends; i++) {
+		struct view part = stream_of(c, i);
 
-			memcpy(c->block + to, part.data, part.len);
-			to += (uint32_t)part.len;
-		}
+		copy_part(c, to, part);
+		to += (uint32_t)part.len;
 	}
 	m->body[0] = view_of(gathered_at(c, at), len + more);
 	m->gathered += (uint32_t)len + more;

@@ -27,6 +27,7 @@ struct rtr_call_in {
 	/* Memory for what is not in the first of these, or, if that was filled before, what is there; else empty: the
 	 * message is told, but for where that is. */
 	uint8_t *block;
+	uint32_t from, to; /* ... of which so much is filled now */
 	struct view gathered;
 };
 

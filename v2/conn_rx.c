@@ -754,10 +754,10 @@ static __attribute__((noinline)) int rtr_again(const struct rpc_transport *t, st
 	return err ? err : v2_rtr_take(c, &r, &octets, 1, &room, t->own.msg, &group, &fault, &e);
 }
 
-void v2_conn_gather(struct rpc_transport *t, uint8_t *block)
+void v2_conn_gather(struct rpc_transport *t, uint8_t *block, uint32_t from, uint32_t to)
 {
 	struct v2_conn *c = v2_conn_of(t);
-	const struct v2_rtr_room room = {.block = block};
+	const struct v2_rtr_room room = {.block = block, .from = from, .to = to};
 	struct rtr_group group;
 	struct rtr_fault fault;
 	struct rpc_error e;

@@ -13,7 +13,7 @@ int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx);
 int v2_conn_arrive(struct rpc_transport *t, struct view in);
 
 /** v2_conn_gather - rpc_transport_ops.gather. */
-void v2_conn_gather(struct rpc_transport *t, uint8_t *block);
+void v2_conn_gather(struct rpc_transport *t, uint8_t *block, uint32_t from, uint32_t to);
 
 /** v2_conn_again - rpc_transport_ops.again. */
 void v2_conn_again(const struct rpc_transport *t, struct view in, struct view gathered);

@@ -73,6 +73,8 @@ int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, const struct r
 					.sends = sends,
 					.nsends = nsends,
 					.block = room ? room->block : NULL,
+					.from = room ? room->from : 0,
+					.to = room ? room->to : 0,
 					.gathered = room ? room->gathered : view_of(NULL, 0)};
 	int err;
 

@@ -30,6 +30,7 @@ static inline struct rpc_octets v2_rtr_octets(const struct v2_conn *c, struct vi
 /** struct v2_rtr_room - memory for what is gathered, or what was put there before. */
 struct v2_rtr_room {
 	uint8_t *block;
+	uint32_t from, to; /* of it, filled now */
 	struct view gathered;
 };
 

@@ -24,7 +24,8 @@ struct transmit {
 	uint32_t most; /* transmissions that it may have */
 	const struct rpc_octets *sends;
 	unsigned nsends;
-	uint8_t *block;	      /* for what is gathered of them, or NULL */
+	uint8_t *block;	      /* for what is gathered of them, or NULL; */
+	uint32_t from, to;    /* of it, filled now */
 	struct view gathered; /* what was before, or empty */
 };
 
@@ -58,6 +59,8 @@ static int take_transmit(const struct rpc_transport *t, struct transmit *q, stru
 				       .sends = q->sends,
 				       .nsends = q->nsends,
 				       .block = q->block,
+				       .from = q->from,
+				       .to = q->to,
 				       .gathered = q->gathered};
 	struct rpc_params own = t->own;
 	struct rpc_error any; /* there is one word for all of them */
@@ -94,9 +97,13 @@ void early_option_again(const struct rpc_transport *t, const struct rpc_octets *
 	take_again(t, &(struct transmit){.sends = octets, .nsends = 1, .gathered = gathered});
 }
 
-void early_option_gather(struct rpc_transport *t, uint8_t *block)
+void early_option_gather(struct rpc_transport *t, uint8_t *block, uint32_t from, uint32_t to)
 {
-	take_again(t, &(struct transmit){.sends = t->held, .nsends = t->nheld, .block = block});
+	take_again(t, &(struct transmit){.sends = t->held,
+					 .nsends = t->nheld,
+					 .block = block,
+					 .from = from,
+					 .to = to});
 }
 
 /* One that is refused: what continues it is dropped as well, if a Report Error says that it was understood. */

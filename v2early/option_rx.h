@@ -30,6 +30,6 @@ void early_option_again(const struct rpc_transport *t, const struct rpc_octets *
 			struct view gathered);
 
 /** early_option_gather - rpc_transport_ops.gather. */
-void early_option_gather(struct rpc_transport *t, uint8_t *block);
+void early_option_gather(struct rpc_transport *t, uint8_t *block, uint32_t from, uint32_t to);
 
 #endif

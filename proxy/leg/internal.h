@@ -169,7 +169,7 @@ void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSI
 /** leg_hold_part - @rb is the next of them. */
 void leg_hold_part(struct leg *leg, struct leg_rbuf *rb);
 
-/** leg_end_group - @rb was the last; what @rx says of it. .group_ready, unless it has to wait for memory. */
+/** leg_end_group - @rb was the last; what @rx says of it. It gathers, unless it has to wait for memory. */
 void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx);
 
 /** leg_drop_group - nothing becomes of it. */
@@ -177,6 +177,15 @@ void leg_drop_group(struct leg *leg);
 
 /** leg_try_group - it waited for memory: once more. */
 void leg_try_group(struct leg *leg);
+
+/** leg_end_gathering - nothing more is gathered. */
+void leg_end_gathering(struct leg *leg);
+
+/** leg_has_group - all of one has come, and has its memory: what comes behind it waits until it is told. */
+static inline bool leg_has_group(const struct leg *leg)
+{
+	return leg->group_gathers || leg->group_ready;
+}
 
 /** leg_next_group - it is ready: the message, into @out. */
 void leg_next_group(struct leg *leg, struct leg_out *out);

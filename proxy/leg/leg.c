@@ -33,6 +33,7 @@ void leg_init(struct leg *leg, enum rpc_role role)
 	leg->deadline = NSEC_NEVER;
 	list_init(&leg->rxq);
 	list_init(&leg->group);
+	list_init(&leg->gathers);
 	list_init(&leg->replies);
 	list_init(&leg->calls);
 	list_init(&leg->dead);
@@ -143,7 +144,7 @@ static void drop_received(struct leg *leg)
 			leg_post_recv(leg, container_of(item, struct leg_rbuf, link));
 	list_init(&leg->group);
 	leg->ngroup = 0;
-	leg->group_ready = false;
+	leg_end_gathering(leg);
 }
 
 void leg_fini(struct leg *leg)
@@ -299,8 +300,8 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 bool leg_is_behind(const struct leg *leg)
 {
 	/* Before it is connected it cannot have said anything. */
-	return leg->state != LEG_CONNECTING &&
-	       (leg->stalled || leg_is_sated(leg) || recvs_are_out(leg->recvs));
+	return leg->state != LEG_CONNECTING && (leg->stalled || leg_has_group(leg) ||
+						leg_is_sated(leg) || recvs_are_out(leg->recvs));
 }
 
 bool leg_keeps_many(const struct leg *leg)
@@ -345,11 +346,12 @@ void leg_next(struct leg *leg, struct leg_out *out)
 	}
 	if (leg->also_failed)
 		leg_also_failed(leg, out);
+	while (out->kind == LEG_OUT_NONE && !leg->stalled && !leg_has_group(leg) &&
+	       !leg_is_at_door(leg) && !leg_holds_back(leg) && !leg->closing &&
+	       (item = list_pop(&leg->rxq)))
+		leg_process(leg, container_of(item, struct leg_rbuf, link), out);
 	if (leg->group_ready && out->kind == LEG_OUT_NONE && !leg->closing)
 		leg_next_group(leg, out);
-	while (out->kind == LEG_OUT_NONE && !leg->stalled && !leg_is_at_door(leg) &&
-	       !leg_holds_back(leg) && !leg->closing && (item = list_pop(&leg->rxq)))
-		leg_process(leg, container_of(item, struct leg_rbuf, link), out);
 }
 
 void leg_put_held(struct leg *leg, struct leg_held *held)

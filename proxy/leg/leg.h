@@ -174,9 +174,15 @@ struct leg {
 	struct list rxq;	/* received while stalled, in order */
 	struct list
 		group; /* of a message of the round-trip extension: Sends that have come, in order */
-	uint32_t group_bytes; /* all have: memory that it takes */
+	uint32_t group_bytes, group_at; /* all have: memory that it takes; octets gathered there */
 	uint8_t ngroup;
-	bool group_is_reply, group_ready; /* ... and has its memory; leg_next() is due */
+	bool group_is_reply;
+	bool group_gathers,
+		group_ready; /* it has its memory; all is there, and leg_next() is due */
+	/* Where legs stand that gather, for their user to leg_gather_some(): borrowed; set after leg_init(). NULL: each does so at
+	 * once, however long that takes. */
+	struct list *gatherers;
+	struct list gathers;	  /* among these */
 	struct leg_rbuf *stalled; /* its part of a message of several Sends waits for memory */
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena when stalled, unless it shares that: */
@@ -336,6 +342,10 @@ static inline struct leg_tx *leg_next_sent(struct leg *leg)
 
 	return item ? container_of(item, struct leg_tx, link) : NULL;
 }
+
+/** leg_gather_some - @leg, of leg->gatherers and still there, goes on with its group for @most octets. Return: how many these
+ * were; if it is not there any more, leg_next() is due. */
+uint32_t leg_gather_some(struct leg *leg, uint32_t most);
 
 /** leg_resume - the arena has memory again for leg->waiter. */
 void leg_resume(struct leg *leg);

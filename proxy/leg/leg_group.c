@@ -4,13 +4,15 @@
  * stay in their Receives, which are the peer's own, until the last has come: so one that is begun and never ended
  * costs nobody else anything, however long it is to be. Then what lies in others than the first is gathered:
  *
- *	first --> held, as are others --> the last: memory? --yes--> gathered, and all Receives but the first go back
- *	            |                          |   ^
- *	            '--> anything else:        no  | leg_resume()
+ *	first --> held, as are others --> the last: memory? --yes--> gathers --> ready: all Receives but the first go back
+ *	            |                          |   ^                 |  ^
+ *	            '--> anything else:        no  | leg_resume()    '--' leg_gather_some()
  *	                 all go back           v   |
  *	                                     stalled
  *
- * That is one copy. Who wants none has Receives as long as the data (receive_structure), and all of it in one Send.
+ * That is one copy, of as many octets as a message may have, which takes milliseconds: so it is made a part at a time, and
+ * others have their turn between. Who wants none has Receives as long as the data (receive_structure), and all of it
+ * in one Send.
  */
 #include <assert.h>
 
@@ -50,11 +52,45 @@ static void give_parts(struct leg *leg)
 	leg->t->nheld = 0;
 }
 
+void leg_end_gathering(struct leg *leg)
+{
+	list_del(&leg->gathers);
+	leg->group_gathers = leg->group_ready = false;
+}
+
 void leg_drop_group(struct leg *leg)
 {
 	if (leg->ngroup)
 		give_parts(leg);
-	leg->group_ready = false;
+	leg_end_gathering(leg);
+}
+
+uint32_t leg_gather_some(struct leg *leg, uint32_t most)
+{
+	uint32_t left = leg->group_bytes - leg->group_at, n = left < most ? left : most;
+	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
+
+	leg_tell_group(leg, octets);
+	leg->t->ops->gather(leg->t, leg->assembly, leg->group_at, leg->group_at + n);
+	leg->t->held = NULL;
+	leg->t->nheld = 0;
+	leg->group_at += n;
+	if (n < left)
+		return n;
+	leg_end_gathering(leg);
+	leg->group_ready = true;
+	return n;
+}
+
+/* It has its memory. */
+static void begin_gathering(struct leg *leg)
+{
+	leg->group_at = 0;
+	leg->group_gathers = true;
+	if (leg->gatherers)
+		list_add_tail(leg->gatherers, &leg->gathers);
+	else
+		(void)leg_gather_some(leg, leg->group_bytes);
 }
 
 void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
@@ -67,17 +103,19 @@ void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 	else if (leg->role == RPC_ACCEPTOR || leg->group_is_reply)
 		leg_try_group(leg);
 	else if (leg_take_whole_unwaited(leg, rx->xid, leg->group_bytes) == 0)
-		leg->group_ready = true;
+		begin_gathering(leg);
 	else
 		give_parts(leg);
 }
 
 void leg_try_group(struct leg *leg)
 {
-	leg->group_ready =
+	bool has_memory =
 		leg_take_whole(leg, leg->group_bytes, leg->group_is_reply ? RPC_REPLY : RPC_CALL);
-	leg->stalled =
-		leg->group_ready ? NULL : container_of(leg->group.prev, struct leg_rbuf, link);
+
+	leg->stalled = has_memory ? NULL : container_of(leg->group.prev, struct leg_rbuf, link);
+	if (has_memory)
+		begin_gathering(leg);
 }
 
 void leg_next_group(struct leg *leg, struct leg_out *out)
@@ -87,7 +125,8 @@ void leg_next_group(struct leg *leg, struct leg_out *out)
 
 	leg->group_ready = false;
 	leg_tell_group(leg, octets);
-	leg->t->ops->gather(leg->t, leg->assembly);
+	/* What is told is decoded now; its octets are there. */
+	leg->t->ops->gather(leg->t, leg->assembly, leg->group_bytes, leg->group_bytes);
 	first = container_of(list_pop(&leg->group), struct leg_rbuf, link);
 	*out = (struct leg_out){.kind = LEG_OUT_MSG,
 				.msg = leg->msg,

@@ -217,6 +217,37 @@ static void replies_of_any_size(void **state)
 	}
 }
 
+/* All of them put together in one turn would take milliseconds, in which nobody else has one. */
+static void a_turn_gathers_some(void **state)
+{
+	enum { LONG = 512 << 10, ALL = 15 * LONG, TURN = 512 << 10 };
+	const struct peer_spec first = spec_write(200, 8), long_one = spec_write(200, ALL);
+	struct setup s = setup_both(LEG_V2, LEG_V2, 17);
+	struct world_pair *p = &w.pairs[0];
+	unsigned most = 0;
+
+	(void)state;
+	s.client_bulk = s.gw_bulk = s.server_bulk = s.gw_up_bulk = LONG;
+	s.max_payload = s.max_message = 16 << 20;
+	s.memory = s.peer_memory = 512 << 20;
+	begin(&s);
+	(void)call_once(&first);
+	assert_true(peer_call(&p->client, &long_one));
+	while (p->client.done < 2) {
+		unsigned turns = 1;
+
+		peer_turn(&p->client);
+		peer_turn(&p->server);
+		while (proxy_turn(w.proxy, memnet_now(w.net)))
+			turns++;
+		most = turns > most ? turns : most;
+		assert_true(memnet_step(w.net, memnet_now(w.net) + NSEC_PER_SEC));
+	}
+	assert_int_equal(p->client.placed_out, 2);
+	assert_true(most >= (ALL - LONG) / TURN);
+	end();
+}
+
 /* Who has fewer credits than a group takes sends none, and nothing waits for more. */
 static void few_credits(void **state)
 {
@@ -431,6 +462,7 @@ int main(void)
 		cmocka_unit_test(calls_of_any_size),
 		cmocka_unit_test(streams_of_any_size),
 		cmocka_unit_test(replies_of_any_size),
+		cmocka_unit_test(a_turn_gathers_some),
 		cmocka_unit_test(few_credits),
 		cmocka_unit_test(any_load),
 		cmocka_unit_test(ends_within_groups),

@@ -167,7 +167,8 @@ static void gather(const struct rpc_rx *rx)
 	CHECK(!c.group.is_open && nheld > 1);
 	c.t.held = octets_of;
 	c.t.nheld = nheld;
-	c.t.ops->gather(&c.t, block);
+	c.t.ops->gather(&c.t, block, 0, rx->remaining / 2);
+	c.t.ops->gather(&c.t, block, rx->remaining / 2, rx->remaining);
 	CHECK(c.t.own.msg->xid == rx->xid && c.t.own.msg->dir == rx->group_dir);
 	check_gathered(gathered);
 	if (rx->group_dir == RPC_CALL) {

@@ -78,7 +78,8 @@ static void gather(struct run *r, const struct rpc_rx *rx)
 	CHECK(rx->group_dir == (t->own.role == RPC_ACCEPTOR ? RPC_CALL : RPC_REPLY));
 	t->held = r->octets;
 	t->nheld = r->nheld;
-	t->ops->gather(t, block);
+	t->ops->gather(t, block, 0, rx->remaining / 2);
+	t->ops->gather(t, block, rx->remaining / 2, rx->remaining);
 	CHECK(t->own.msg->xid == rx->xid && t->own.msg->dir == rx->group_dir);
 	check_message(t->own.msg, &r->octets[0], gathered);
 	if (rx->group_dir == RPC_CALL) {
