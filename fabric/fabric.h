@@ -59,7 +59,8 @@
  *   of what is left waits, alone, until there is more, or it keeps fewer (fabric_may_keep()). So a
  *   crowd that keeps what it was sent uses up none of the others'. All octets of a stream wait then, and
  *   what they keep may be waiting for these, as answers to Reads are: a SATED event tells, for the user to
- *   give back what it can. By turns those have of the last part in FABRIC_SPARE until they are
+ *   give back what it can, and another, once it waits no more, a user that has Reads to post (.behind): its
+ *   message may not have come for all that, as long as there is no Receive at all. By turns those have of the last part in FABRIC_SPARE until they are
  *   through, so that many who wait so are not waiting for each other.
  * - Nothing of them comes back with a connection: what it received and was not polled stays
  *   posted. One that comes back without a message (its device is gone, or quiet times need it no
@@ -119,7 +120,7 @@ enum fabric_ev_type {
 	FABRIC_EV_READ,
 	FABRIC_EV_WRITE,
 	FABRIC_EV_WITHDRAWN,
-	FABRIC_EV_SATED, /* what its peer said next waits, for it keeps too many shared Receives */
+	FABRIC_EV_SATED, /* what its peer said next waits, for it keeps too many shared Receives; or no more, for that */
 };
 
 struct fabric_event {
@@ -229,7 +230,7 @@ struct fabric_conn {
 		kept; /* the user's: shared Receives whose messages it was told, and has not done with */
 	bool waits;  /* for fewer of them: fabric_gave_back() */
 	bool behind; /* the user's, while it waits: it posts no Reads, whose answers would be behind that. Cleared when it
-		      * goes on */
+		      * waits no more, with a SATED event */
 	bool idles; /* all that its peer had said was taken, in its turn at the last of them, and no Read was answered then,
 		     * nor hardly anything said: it is not for want of these */
 };

@@ -137,8 +137,9 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 	case LEG_OUT_OP:
 		txn_op(out->cookie, out);
 		break;
-	case LEG_OUT_SATED:
-		txn_move_all(s, leg);
+	case LEG_OUT_SATED: /* or it is not any more: calls that waited for that are tried (session_pump()) */
+		if (leg_is_sated(leg))
+			txn_move_all(s, leg);
 		break;
 	case LEG_OUT_CLOSED:
 		session_on_closed(s, leg, out);

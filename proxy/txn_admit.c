@@ -89,7 +89,7 @@ enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)
 	if (list_is_empty(&q->waiting) || quota_is_waiting(&q->quota))
 		return TXN_WAITS;
 	*t = list_first(&q->waiting, struct txn, wait_link);
-	if (leg_data_are_behind((*t)->req, &(*t)->in)) /* its next message brings it back */
+	if (leg_data_are_behind((*t)->req, &(*t)->in)) /* tried again when it is so no more */
 		return TXN_WAITS;
 	return try_start(*t);
 }

@@ -154,7 +154,7 @@ bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
 	if (list_is_empty(&q->kept) || quota_is_waiting(&q->room))
 		return false;
 	*aside = leg_again(req, &q->kept, out);
-	if (leg_data_are_behind(req, out->msg)) /* its next message brings it back */
+	if (leg_data_are_behind(req, out->msg)) /* tried again when it is so no more */
 		return false;
 	*t = txn_take_room(q, out->msg);
 	if (*t)

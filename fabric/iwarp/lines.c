@@ -95,8 +95,13 @@ void lines_await(struct iwarp_conn *c)
 	iwarp_conn_activate(c);
 }
 
+/* Nor may there be a Receive for it soon, which others have: its user is told, and posts the Reads he waits with. */
 void lines_try(struct iwarp_conn *c)
 {
+	if (c->base.behind) {
+		c->tell_sated = true;
+		iwarp_conn_activate(c);
+	}
 	c->base.waits = c->base.behind = false;
 	list_del(&c->starved);
 	list_add_tail(&c->iw->starved, &c->starved);

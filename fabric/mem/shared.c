@@ -137,11 +137,11 @@ static bool can_go_on(const struct mem_conn *c)
 
 static void note_whether_it_waits(struct mem_conn *c)
 {
-	bool waited = c->base.waits;
+	bool waited = c->base.waits, behind = c->base.behind;
 
 	c->base.waits = !list_is_empty(&c->backlog) && next_is_send(c) && !may_keep(c);
 	c->base.behind &= c->base.waits;
-	if (!c->base.waits || waited || !list_is_empty(&c->sated.link))
+	if (!(c->base.waits ? !waited : behind) || !list_is_empty(&c->sated.link))
 		return;
 	c->sated.ev.type = FABRIC_EV_SATED;
 	mem_event_push(c, &c->sated);

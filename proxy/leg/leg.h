@@ -104,7 +104,7 @@ enum leg_out_kind {
 	LEG_OUT_ERROR, /* the peer reports .error about message .xid of ours (.reverse) */
 	LEG_OUT_SENT,  /* .tx is the caller's again; .status 0 or ERR_FLUSHED ... */
 	LEG_OUT_OP, /* completion of the caller's own fabric_read/write/withdraw: .cookie, .status */
-	LEG_OUT_SATED, /* it keeps so many shared Receives that what comes next waits: give back what can be */
+	LEG_OUT_SATED, /* it keeps so many shared Receives that what comes next waits: give back what can be; or no more */
 	LEG_OUT_CLOSED, /* the last one: .status, .why. Every tx and op was given back before */
 };
 

@@ -135,6 +135,23 @@ static void who_gives_back_goes_on(void **state)
 	end();
 }
 
+/* At once, for there may be no Receive for what it said, and that may be for want of what he reads. */
+static void who_waits_with_his_reads_is_told_when_he_need_not(void **state)
+{
+	struct fabric_event ev;
+
+	(void)state;
+	start();
+	greedy.conn->behind = true;
+	assert_false(fabric_poll(pair.f, &ev));
+	fabric_gave_back(greedy.conn);
+	assert_false(greedy.conn->waits || greedy.conn->behind);
+	assert_true(fabric_poll(pair.f, &ev));
+	assert_int_equal(ev.type, FABRIC_EV_SATED);
+	assert_ptr_equal(ev.conn, greedy.conn);
+	end();
+}
+
 /* Without a word of its own. */
 static void where_more_are_left_it_goes_on(void **state)
 {
@@ -482,6 +499,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_have_theirs),
 		cmocka_unit_test(who_gives_back_goes_on),
+		cmocka_unit_test(who_waits_with_his_reads_is_told_when_he_need_not),
 		cmocka_unit_test(where_more_are_left_it_goes_on),
 		cmocka_unit_test(who_keeps_none_has_the_last),
 		cmocka_unit_test(it_may_end_while_it_waits),
