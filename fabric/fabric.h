@@ -192,6 +192,8 @@ struct fabric_ops {
 	int (*withdraw)(struct fabric_conn *c, uint32_t handle, void *cookie, uint32_t *written);
 
 	void (*flush)(struct fabric *f);
+	/* NULL: this provider leaves nothing for a turn's end. Return: whether that took all that one turn may take. */
+	bool (*go_on)(struct fabric *f);
 	int (*poll)(struct fabric *f, struct fabric_event *ev);
 	nsec_t (*deadline)(const struct fabric *f);
 	void (*tick)(struct fabric *f, nsec_t now);
@@ -496,6 +498,29 @@ static inline int fabric_withdraw(struct fabric_conn *c, uint32_t handle, void *
 static inline void fabric_flush(struct fabric *f)
 {
 	f->ops->flush(f);
+	if (f->ops->go_on)
+		(void)f->ops->go_on(f);
+}
+
+/**
+ * fabric_flush_all - fabric_flush() of @n that one thread serves
+ * @first: which of them has the next turn's end, kept by the caller; 0 at first
+ *
+ * What was posted to any of them goes before any goes on with peers that move much: an answer does not wait on one
+ * for what is read on another. They do so by turns, and who comes meanwhile waits for one of them and not for all.
+ */
+static inline void fabric_flush_all(struct fabric *const *fabrics, unsigned n, unsigned *first)
+{
+	bool spent = false;
+
+	for (unsigned i = 0; i < n; i++)
+		fabrics[i]->ops->flush(fabrics[i]);
+	for (unsigned i = 0; i < n && !spent; i++) {
+		struct fabric *f = fabrics[*first];
+
+		*first = (*first + 1) % n;
+		spent = f->ops->go_on && f->ops->go_on(f);
+	}
 }
 
 /** fabric_poll - next event. Return: 1 with @ev filled, 0 when there is none. */

@@ -85,6 +85,7 @@ struct proxy {
 	bool draining, drain_over;
 	bool settled;	      /* draining: PROXY_SETTLE is over */
 	bool yields;	      /* proxy_yield() */
+	unsigned goes_on;     /* of the fabrics: fabric_flush_all() */
 	struct list blanking; /* txns whose memory is being blanked: txn_blank.c */
 	uint32_t blank_left;  /* octets, in this turn */
 	struct list

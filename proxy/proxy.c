@@ -396,11 +396,10 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	more |= quota_is_behind(&p->quota);
 	if (!p->pinned)
 		p->release_at = buf_release(&p->arena, now);
-	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		if (recvs_of(p->cfg.fabrics[i]))
 			recvs_fill(recvs_of(p->cfg.fabrics[i]));
-		fabric_flush(p->cfg.fabrics[i]);
-	}
+	fabric_flush_all(p->cfg.fabrics, p->cfg.nfabrics, &p->goes_on);
 	return more || !list_is_empty(&p->dirty) || !list_is_empty(&p->gatherers) ||
 	       news_of_servers(p) != p->news;
 }

@@ -209,8 +209,11 @@ static void iwarp_op_flush(struct fabric *f)
 		if (c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
 			stream_write(c);
 	}
-	stream_go_on(iwarp_of(f));
-	stream_turn(iwarp_of(f));
+}
+
+static bool op_go_on(struct fabric *f)
+{
+	return stream_go_on(iwarp_of(f));
 }
 
 static void end_event(struct iwarp_conn *c, struct fabric_event *ev)
@@ -404,6 +407,7 @@ static const struct fabric_ops iwarp_ops = {
 	.expose = op_expose,
 	.withdraw = op_withdraw,
 	.flush = iwarp_op_flush,
+	.go_on = op_go_on,
 	.poll = iwarp_op_poll,
 	.deadline = iwarp_op_deadline,
 	.tick = iwarp_op_tick,

@@ -220,11 +220,9 @@ void stream_expired(struct iwarp_conn *c);
 void stream_stalled(struct iwarp_conn *c);
 void stream_read(struct iwarp_conn *c);
 
-/** stream_turn - another turn begins: who moves much may move some again. */
-void stream_turn(struct iwarp *iw);
-
-/** stream_go_on - with those that rest, as many as a turn has time for: one at least. */
-void stream_go_on(struct iwarp *iw);
+/** stream_go_on - with those that rest, as many as a turn has time for: one at least. Another turn begins.
+ * Return: whether the one that ends was spent. */
+bool stream_go_on(struct iwarp *iw);
 
 /** stream_resume - there may be a Receive for what waits for one. */
 void stream_resume(struct iwarp_conn *c);

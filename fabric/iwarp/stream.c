@@ -15,7 +15,7 @@
  * pair, both ways until EAGAIN, as edge-triggered watches demand. Either stops
  * after a fair share, for a peer that is as fast as we are never brings EAGAIN. The
  * connection is then on the list `resting`: whatever the socket or a flush wants of it
- * waits for its turn, and fabric_flush() goes on with it (stream_go_on()), after all others.
+ * waits for its turn, and the end of a flush goes on with it (stream_go_on()), after all others.
  *
  * Who moved much the last time rests at once. What a turn moves is bounded as well: once it is spent,
  * one at least of those that rest has gone on, and anybody else has a small share. So who makes small
@@ -95,11 +95,6 @@ static size_t fair_share(const struct iwarp *iw)
 static bool is_spent(const struct iwarp *iw)
 {
 	return iw->turn_cost + CALL_OCTETS > fair_share(iw);
-}
-
-void stream_turn(struct iwarp *iw)
-{
-	iw->turn_cost = 0;
 }
 
 /* Return: whether it has to wait for its turn, and will be served then. */
@@ -476,7 +471,7 @@ static void go_on(struct iwarp_conn *c)
 
 /* Behind the mark are those that rest again, and before them whoever's turn did not come. One at least goes on,
  * also where those that do not rest have spent the turn: they may do so every time. */
-void stream_go_on(struct iwarp *iw)
+static void go_on_with_some(struct iwarp *iw)
 {
 	struct list *item;
 
@@ -490,6 +485,16 @@ void stream_go_on(struct iwarp *iw)
 		go_on(container_of(item, struct iwarp_conn, resting));
 	}
 	list_del(&iw->mark);
+}
+
+bool stream_go_on(struct iwarp *iw)
+{
+	bool spent;
+
+	go_on_with_some(iw);
+	spent = is_spent(iw);
+	iw->turn_cost = 0;
+	return spent;
 }
 
 void stream_resume(struct iwarp_conn *c)
