@@ -11,7 +11,7 @@
  * while those behind them are relayed.
  */
 enum {
-	TURN_EVENTS = 32,
+	TURN_EVENTS = 12,
 	TURN_TIMERS = 256,
 	TURN_ENDS = 32, /* sessions closed, and sessions freed */
 	/* Octets of messages that came in several Sends put together in a turn, and of one leg at a time: some 0.1 ms. */
