@@ -73,7 +73,7 @@ static void look_at_flow(struct session *s, struct session_flow *f, bool is_kept
 /* Without credit, without memory of the gateway's, or a Receive, a peer cannot go on with its message. */
 static enum watch_turn turn_of_message(const struct leg *leg)
 {
-	if (!leg->assembly)
+	if (!leg->assembly && !leg_takes_reply(leg))
 		return WATCH_NOTHING;
 	return leg_is_behind(leg) || leg_keeps_closed(leg) ? WATCH_PAUSED : WATCH_OWED;
 }

@@ -46,6 +46,13 @@ bool rpc_late_awaits(const struct rpc_late *l, uint32_t xid)
 	return i < l->n && l->again[i];
 }
 
+bool rpc_late_has(const struct rpc_late *l, uint32_t xid)
+{
+	unsigned i = newest(l, xid);
+
+	return i < l->n && !l->again[i];
+}
+
 bool rpc_late_take(struct rpc_late *l, uint32_t xid)
 {
 	unsigned i = newest(l, xid);

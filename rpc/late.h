@@ -37,6 +37,9 @@ bool rpc_late_take(struct rpc_late *l, uint32_t xid);
  * known. */
 bool rpc_late_take_first(struct rpc_late *l, uint32_t xid);
 
+/** rpc_late_has - whether an answer to @xid that comes now is one that nobody waits for: rpc_late_take(), but nothing changes. */
+bool rpc_late_has(const struct rpc_late *l, uint32_t xid);
+
 /** rpc_late_awaits - whether a call with @xid, which was let go before, waits for an answer. */
 bool rpc_late_awaits(const struct rpc_late *l, uint32_t xid);
 

@@ -70,9 +70,9 @@ enum rpc_rx_kind {
 	RPC_RX_READY, /* negotiation finished: peer limits are final, messages may flow */
 	RPC_RX_PART,  /* part of a continued message: .msg->body[0], .remaining octets follow */
 	RPC_RX_MSG,   /* a message, or the last part of a continued one (.continued) */
-	RPC_RX_HELD, /* of a message of the round-trip extension more Sends follow: this one's Receive is kept */
-	RPC_RX_GROUP, /* the last of these: gather() is to be given .remaining octets of memory, and makes it a message
-		       * of direction .group_dir, about .xid */
+	RPC_RX_HELD, /* of a message of the round-trip extension, of direction .group_dir and about .xid, more Sends follow: this
+		      * one's Receive is kept */
+	RPC_RX_GROUP, /* the last of these: gather() is to be given .remaining octets of memory, and makes it a message */
 	RPC_RX_ERROR,	      /* the peer reports .error about .xid */
 	RPC_RX_OTHER_VERSION, /* v2 initiator: the peer speaks only .error.a to .error.b; begin
 			       * anew on this connection with another version's transport */
@@ -87,7 +87,7 @@ struct rpc_rx {
 	uint32_t remaining;  /* PART: octets of payload stream still to come, after this part */
 	bool first;	     /* PART: begins a continued message */
 	bool abandon; /* any kind: a message of several Sends in progress was given up; drop its parts */
-	uint32_t xid; /* ERROR, GROUP */
+	uint32_t xid; /* ERROR, HELD, GROUP */
 	enum rpc_dir group_dir;
 	enum rpc_dir error_dir; /* ERROR: RPC_REPLY - about a call of ours; RPC_CALL - about a reply
 				 * of ours. When the wire does not say: RPC_REPLY */

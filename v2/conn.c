@@ -417,7 +417,9 @@ static void forget(struct rpc_transport *t, uint32_t xid)
 {
 	struct v2_conn *c = v2_conn_of(t);
 
-	c->is_awaited &= c->cont.xid != xid; /* nor is what comes yet of its answer */
+	if ((c->cont.active && c->cont.xid == xid) ||
+	    (c->group.is_open && c->group.lead.xid == xid))
+		c->is_awaited = false; /* nor is what comes yet of its answer */
 	rpc_late_add(&t->late, xid);
 }
 

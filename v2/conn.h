@@ -79,7 +79,7 @@ struct v2_conn {
 	struct v2_credit credit;
 	uint32_t arrived;    /* messages accounted for that recv() has not seen */
 	struct v2_cont cont; /* .max_bytes may be set after init */
-	bool is_awaited;     /* the Reply it takes, if it is one: its call was not let go */
+	bool is_awaited;     /* the Reply it takes, or .group is: its call was not let go */
 
 	struct v2_props props; /* received, applied together when the last one is in */
 	bool props_begun;      /* a CONNPROP_MIDDLE came, and no FINAL yet */

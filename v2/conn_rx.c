@@ -200,16 +200,22 @@ static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2
 	return v2_answer(c, h, h->xid, e);
 }
 
-/* A Reply, or a part of one, to a call that was let go: nobody waits for it. @begun: a part of one that was let go since it
- * began, so that it is none to a call with its XID that went meanwhile. */
+/* An answer to @xid has come. @begun: to a call that was let go since it began, or before, so that it is none to a call with
+ * its XID that went meanwhile. Return: whether nobody waits for it. */
+static bool take_late(struct v2_conn *c, uint32_t xid, bool begun)
+{
+	if (!(begun ? rpc_late_take_first(&c->t.late, xid) : rpc_late_take(&c->t.late, xid)))
+		return false;
+	c->t.count.late++;
+	return true;
+}
+
+/* A Reply, or a part of one, to a call that was let go; @begun as above. */
 static bool is_late(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		    bool begun)
 {
-	if (!(type->flags & V2_IS_REPLY))
+	if (!(type->flags & V2_IS_REPLY) || !take_late(c, h->xid, begun))
 		return false;
-	if (!(begun ? rpc_late_take_first(&c->t.late, h->xid) : rpc_late_take(&c->t.late, h->xid)))
-		return false;
-	c->t.count.late++;
 	if (type->flags & V2_IS_MIDDLE)
 		v2_cont_give_up(&c->cont, h->xid, RPC_REPLY);
 	return true;
@@ -350,14 +356,12 @@ static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc
 	return recv_error(c, &type, rx);
 }
 
-/* Profile section 6: its call is lost, and an answer to that which comes yet nobody waits for. Return: whether
+/* Profile section 6: its call is lost, and an answer to that which comes yet nobody waits for. @begun as above. Return: whether
  * it is worth a word. */
-static bool fail_response(struct v2_conn *c, uint32_t xid, struct rpc_rx *rx)
+static bool fail_response(struct v2_conn *c, uint32_t xid, bool begun, struct rpc_rx *rx)
 {
-	if (rpc_late_take(&c->t.late, xid)) {
-		c->t.count.late++;
+	if (take_late(c, xid, begun))
 		return false;
-	}
 	fail_call(rx, xid);
 	rpc_late_add(&c->t.late, xid);
 	return true;
@@ -377,7 +381,7 @@ static bool end_bad_group(struct v2_conn *c, struct rpc_rx *rx)
 	end_group(c, rx);
 	if (!c->group.lead.is_reply)
 		return true;
-	(void)fail_response(c, c->group.lead.xid, rx);
+	(void)fail_response(c, c->group.lead.xid, !c->is_awaited, rx);
 	c->t.count.dropped++;
 	return false;
 }
@@ -401,7 +405,7 @@ static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, cons
 		c->group_dropped = err;
 	}
 	if (err == ERR_CONT)
-		return id.is_reply && !fail_response(c, h->xid, rx)
+		return id.is_reply && !fail_response(c, h->xid, false, rx)
 			       ? 0
 			       : v2_answer_fault(c, h, &fault, &id, NULL);
 	if (err)
@@ -410,7 +414,10 @@ static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, cons
 		return recv_message(c, type, h, rx);
 	open_up(c);
 	c->group = group;
+	c->is_awaited = !(id.is_reply && rpc_late_has(&c->t.late, h->xid));
 	rx->kind = RPC_RX_HELD;
+	rx->xid = id.xid;
+	rx->group_dir = id.is_reply ? RPC_REPLY : RPC_CALL;
 	return 0;
 }
 
@@ -440,7 +447,7 @@ static int complete_group(struct v2_conn *c, const struct v2_type *type, struct 
 
 	assert(err == 0); /* none of this is new */
 	(void)err;
-	if (is_late(c, type, lead, false)) {
+	if (is_late(c, type, lead, !c->is_awaited)) {
 		rx->kind = RPC_RX_NONE;
 		rx->abandon = true;
 		return 0;
@@ -450,8 +457,6 @@ static int complete_group(struct v2_conn *c, const struct v2_type *type, struct 
 	else
 		c->owed++;
 	rx->kind = RPC_RX_GROUP;
-	rx->xid = lead->xid;
-	rx->group_dir = c->t.own.msg->dir;
 	rx->remaining = c->t.own.msg->gathered;
 	return 0;
 }
@@ -480,11 +485,13 @@ static int recv_rtr_continue(struct v2_conn *c, const struct v2_hdr *h, struct v
 		return v2_answer_fault(c, h, &fault, &id, NULL);
 	if (err) {
 		end_group(c, rx);
-		if (group_lead.is_reply && !fail_response(c, group_lead.xid, rx))
+		if (group_lead.is_reply && !fail_response(c, group_lead.xid, !c->is_awaited, rx))
 			return 0;
 		return v2_answer_fault(c, h, &fault, &id, &group_lead);
 	}
 	rx->kind = RPC_RX_HELD;
+	rx->xid = id.xid;
+	rx->group_dir = id.is_reply ? RPC_REPLY : RPC_CALL;
 	return c->group.is_open ? 0
 				: complete_group(c, v2_type_find(lead.htype), &lead, sends,
 						 c->t.nheld + 1, rx);
@@ -504,7 +511,7 @@ static int break_group(struct v2_conn *c, const struct v2_type *type, const stru
 	(void)err;
 	end_group(c, rx);
 	if (lead.is_reply)
-		(void)fail_response(c, lead.xid, rx);
+		(void)fail_response(c, lead.xid, !c->is_awaited, rx);
 	drop_intruder(c, type, h, rx);
 	return v2_answer_fault(c, h, &fault, &bad, &lead);
 }

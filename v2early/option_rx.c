@@ -132,6 +132,8 @@ static int recv_request(struct early_conn *c, const struct early_header *h, stru
 	c->group = q.group;
 	rx->kind = q.group.is_open ? RPC_RX_HELD : RPC_RX_MSG;
 	rx->msg = c->t.own.msg;
+	rx->xid = h->xid;
+	rx->group_dir = RPC_CALL;
 	return 0;
 }
 
@@ -180,6 +182,8 @@ static int recv_response(struct early_conn *c, const struct early_header *h, str
 		return 0;
 	rx->kind = q.group.is_open ? RPC_RX_HELD : RPC_RX_MSG;
 	rx->msg = c->t.own.msg;
+	rx->xid = h->xid;
+	rx->group_dir = RPC_REPLY;
 	return 0;
 }
 
@@ -208,8 +212,6 @@ static void complete_group(struct early_conn *c, struct transmit *q, struct rpc_
 		return;
 	}
 	rx->kind = RPC_RX_GROUP;
-	rx->xid = q->h.xid;
-	rx->group_dir = q->h.optdir;
 	rx->remaining = c->t.own.msg->gathered;
 }
 
@@ -249,6 +251,8 @@ static int recv_continue(struct early_conn *c, const struct early_header *h, str
 		return answer_fault(c, &id, &fault, was_open ? &lead : NULL);
 	}
 	rx->kind = RPC_RX_HELD;
+	rx->xid = q.h.xid;
+	rx->group_dir = q.h.optdir;
 	q.nsends = c->t.nheld + 1;
 	if (!c->group.is_open)
 		complete_group(c, &q, rx);

@@ -166,10 +166,10 @@ int leg_take_whole_unwaited(struct leg *leg, uint32_t xid, uint32_t bytes);
 /** leg_tell_group - the transport is told of the Sends that are kept, in @octets. */
 void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSIONS]);
 
-/** leg_hold_part - @rb is the next of them. */
-void leg_hold_part(struct leg *leg, struct leg_rbuf *rb);
+/** leg_hold_part - @rb is the next of them; what @rx says of it. */
+void leg_hold_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx);
 
-/** leg_end_group - @rb was the last; what @rx says of it. It gathers, unless it has to wait for memory. */
+/** leg_end_group - @rb was the last. It gathers, unless it has to wait for memory. */
 void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx);
 
 /** leg_drop_group - nothing becomes of it. */

@@ -175,6 +175,7 @@ struct leg {
 	struct list
 		group; /* of a message of the round-trip extension: Sends that have come, in order */
 	uint32_t group_bytes, group_at; /* all have: memory that it takes; octets gathered there */
+	uint32_t group_xid;
 	uint8_t ngroup;
 	bool group_is_reply;
 	bool group_gathers,
@@ -260,10 +261,17 @@ static inline bool leg_is_sated(const struct leg *leg)
 /** leg_is_behind - what its peer said may be here and wait: for memory of the gateway's, or for one of its Receives. */
 bool leg_is_behind(const struct leg *leg);
 
-/** leg_hears - a reply to call @xid has begun to come, and goes on. */
+/** leg_takes_reply - a reply of several Sends has begun to come, and goes on. */
+static inline bool leg_takes_reply(const struct leg *leg)
+{
+	return leg->ngroup ? leg->group_is_reply
+			   : leg->assembly && leg->assembly_purpose == BUF_ASSEMBLY;
+}
+
+/** leg_hears - ... to call @xid. */
 static inline bool leg_hears(const struct leg *leg, uint32_t xid)
 {
-	return leg->assembly && leg->assembly_purpose == BUF_ASSEMBLY && leg->assembly_xid == xid;
+	return leg_takes_reply(leg) && (leg->ngroup ? leg->group_xid : leg->assembly_xid) == xid;
 }
 
 /** leg_data_are_behind - it is sated, and what would be read for @call, which came that way, comes behind that. If so

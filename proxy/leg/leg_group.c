@@ -2,7 +2,8 @@
 /*
  * Operation: a message of the round-trip extension that takes several Sends (docs/rtrext-profile.md, section 4). These
  * stay in their Receives, which are the peer's own, until the last has come: so one that is begun and never ended
- * costs nobody else anything, however long it is to be. Then what lies in others than the first is gathered:
+ * costs nobody else anything, however long it is to be; but of a reply the rest is owed like that of a continued one
+ * (session_watch.c), for meanwhile its call is not let go. Then what lies in others than the first is gathered:
  *
  *	first --> held, as are others --> the last: memory? --yes--> gathers --> ready: all Receives but the first go back
  *	            |                          |   ^                 |  ^
@@ -33,11 +34,14 @@ void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSI
 	leg->t->nheld = n;
 }
 
-void leg_hold_part(struct leg *leg, struct leg_rbuf *rb)
+void leg_hold_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
 	assert(leg->ngroup < RPC_MAX_TRANSMISSIONS);
 	list_add_tail(&leg->group, &rb->link);
 	leg->ngroup++;
+	leg->group_xid = rx->xid;
+	leg->group_is_reply = rx->group_dir == RPC_REPLY;
+	leg->parts += rb->len;
 }
 
 /* Those that are not needed any more. */
@@ -95,9 +99,8 @@ static void begin_gathering(struct leg *leg)
 
 void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
-	leg_hold_part(leg, rb);
+	leg_hold_part(leg, rb, rx);
 	leg->group_bytes = rx->remaining;
-	leg->group_is_reply = rx->group_dir == RPC_REPLY;
 	if (!leg->group_bytes)
 		leg->group_ready = true;
 	else if (leg->role == RPC_ACCEPTOR || leg->group_is_reply)
@@ -134,7 +137,6 @@ void leg_next_group(struct leg *leg, struct leg_out *out)
 				.held = {first, leg->assembly}};
 	if (leg->group_is_reply)
 		leg_got_answer(leg);
-	leg->parts += leg->group_bytes;
 	leg->assembly = NULL;
 	give_parts(leg);
 	leg_drop_assembly(leg);

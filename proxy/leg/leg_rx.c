@@ -208,7 +208,7 @@ static int give_to_transport(struct leg *leg, struct view in, struct rpc_rx *rx)
 static bool on_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
 	if (rx->kind == RPC_RX_HELD)
-		leg_hold_part(leg, rb);
+		leg_hold_part(leg, rb, rx);
 	else
 		leg_end_group(leg, rb, rx);
 	return false;

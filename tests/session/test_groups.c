@@ -456,6 +456,75 @@ static void a_call_that_is_sent_again(void **state)
 	sent_again(LEG_V2);
 }
 
+/* One call whose reply takes several Sends, and ten seconds; from the @op-th operation on the network on nothing comes over that
+ * connection for @pause; 0: none stops. Return: whether that is in the midst of the reply. */
+static bool stops(unsigned server, uint64_t op, nsec_t pause)
+{
+	const struct peer_spec first = spec_write(200, 8), back = spec_read(12 * BULK);
+	struct setup s = setup_both(LEG_V1, server, 18);
+	struct world_pair *p = &w.pairs[0];
+
+	s.reply_timeout = 30 * NSEC_PER_SEC;
+	s.net.fault = op ? MEMNET_STALL : MEMNET_NONE;
+	s.net.fault_at = op;
+	s.net.fault_delay = pause;
+	begin(&s);
+	(void)call_once(&first);
+	if (!op)
+		return false;
+	assert_true(peer_call(&p->client, &back));
+	world_run(&w, 10 * NSEC_PER_SEC);
+	return inside_session(w.proxy, 0)->server.ngroup > 1;
+}
+
+static void stop_within_a_reply(unsigned server, nsec_t pause)
+{
+	bool is_within = stops(server, 0, 0);
+	uint64_t op = memnet_ops(w.net);
+
+	end();
+	while (!is_within) {
+		is_within = stops(server, ++op, 15 * NSEC_PER_SEC);
+		world_run(&w, 10 * NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].client.done, 2);
+		end();
+	}
+	assert_true(stops(server, op, pause));
+}
+
+static const unsigned of_groups[] = {LEG_V2, LEG_V2_EARLY};
+
+/* It is not let go, nor would be on account of others, in the midst of its reply. */
+static void a_reply_that_has_begun_is_in_time(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		stop_within_a_reply(of_groups[i], 50 * NSEC_PER_SEC);
+		world_run(&w, 30 * NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].client.done, 1);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+		world_run(&w, 20 * NSEC_PER_SEC);
+		assert_int_equal(w.pairs[0].client.done, 2);
+		end();
+	}
+}
+
+/* ... but its rest is owed. */
+static void a_reply_without_end(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		stop_within_a_reply(of_groups[i], 1000 * NSEC_PER_SEC);
+		world_run(&w, 45 * NSEC_PER_SEC);
+		assert_int_equal(proxy_sessions(w.proxy), 1);
+		world_run(&w, 20 * NSEC_PER_SEC);
+		assert_int_equal(proxy_sessions(w.proxy), 0);
+		assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +538,8 @@ int main(void)
 		cmocka_unit_test(receives_that_never_come_back),
 		cmocka_unit_test(groups_leave_receives_to_others),
 		cmocka_unit_test(a_call_that_is_sent_again),
+		cmocka_unit_test(a_reply_that_has_begun_is_in_time),
+		cmocka_unit_test(a_reply_without_end),
 	};
 
 	log_set_level(getenv("GW_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
