@@ -12,7 +12,8 @@
  *	- or holds a beginning, and was itself in line for the whole block for SESSION_PATIENCE. That is no fault of
  *	  its own, but the line is as long as there are beginnings, and those behind it have not even one.
  *
- * Who has no shared Receive for its next octets owes nothing: session_recvs.c sees to these. Who has too many itself has
+ * Who has no shared Receive for its next octets owes nothing: session_recvs.c sees to these. Nor does who has sent all of a
+ * message of several Sends, which is put together here, a part a turn (leg_group.c). Who has too many Receives itself has
  * a minute: what it keeps is set aside meanwhile, where there is memory for that. So has who is granted no more, for calls of its
  * own wait in the Receives that it was granted: what they wait for is a server's affair, which may never answer, and be
  * of one mind with its client.
@@ -70,7 +71,8 @@ static bool press_leg(struct leg *leg, struct session_press *press)
 	if (!m || !quota_is_in_the_way(m))
 		return false;
 	if (press->message != leg->begun || press->stalled != !!leg->stalled ||
-	    leg->parts - press->mark >= least(leg) || (!leg->stalled && recvs_are_out(leg->recvs)))
+	    leg->parts - press->mark >= least(leg) || leg_has_group(leg) ||
+	    (!leg->stalled && recvs_are_out(leg->recvs)))
 		*press = (struct session_press){
 			.message = leg->begun, .mark = leg->parts, .stalled = leg->stalled};
 	else if (!leg->stalled && has_a_minute(leg, press))

@@ -181,12 +181,6 @@ void leg_try_group(struct leg *leg);
 /** leg_end_gathering - nothing more is gathered. */
 void leg_end_gathering(struct leg *leg);
 
-/** leg_has_group - all of one has come, and has its memory: what comes behind it waits until it is told. */
-static inline bool leg_has_group(const struct leg *leg)
-{
-	return leg->group_gathers || leg->group_ready;
-}
-
 /** leg_next_group - it is ready: the message, into @out. */
 void leg_next_group(struct leg *leg, struct leg_out *out);
 

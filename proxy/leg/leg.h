@@ -258,6 +258,12 @@ static inline bool leg_is_sated(const struct leg *leg)
 	return leg->conn && leg->conn->waits;
 }
 
+/** leg_has_group - all of one has come, and has its memory: what comes behind it waits until it is told. */
+static inline bool leg_has_group(const struct leg *leg)
+{
+	return leg->group_gathers || leg->group_ready;
+}
+
 /** leg_is_behind - what its peer said may be here and wait: for memory of the gateway's, or for one of its Receives. */
 bool leg_is_behind(const struct leg *leg);
 

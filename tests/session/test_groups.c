@@ -248,6 +248,63 @@ static void a_turn_gathers_some(void **state)
 	end();
 }
 
+/* The gateway has one turn in @pause. */
+static void slow_turn(nsec_t pause)
+{
+	nsec_t end = memnet_now(w.net) + pause;
+
+	for (unsigned i = 0; i < w.s.pairs; i++) {
+		peer_turn(&w.pairs[i].client);
+		peer_turn(&w.pairs[i].server);
+	}
+	(void)proxy_turn(w.proxy, memnet_now(w.net));
+	while (memnet_step(w.net, end))
+		;
+}
+
+/* It has sent all of its call, and all of that is here: it is not to blame for the gateway's taking its time, though another waits
+ * for the memory. */
+static void who_is_gathered_slowly_is_not_to_blame(void **state)
+{
+	enum { LONG = 512 << 10, ALL = 15 * LONG };
+	const struct peer_spec first = spec_write(200, 8), long_one = spec_write(200, ALL),
+			       other = {.body = 200000, .reply = 24, .segs = 1};
+	struct setup s = setup_both(LEG_V2, LEG_V1, 19);
+	struct peer *client = &w.pairs[0].client, *behind = &w.pairs[1].client;
+	const struct leg *leg, *waits;
+	unsigned waited_s = 0;
+
+	(void)state;
+	s.pairs = 2;
+	s.client_bulk = s.gw_bulk = LONG;
+	s.credits = 20;
+	s.max_payload = s.max_message = 8 << 20;
+	s.memory = 64 << 20; /* there is room for one such call */
+	world_new(&w, &s);
+	w.routes[1].client.bulk_bytes = 0;
+	for (unsigned i = 0; i < 2; i++) { /* sessions are in the order in which they came */
+		world_connect_pair(&w, i);
+		world_run(&w, NSEC_PER_SEC);
+	}
+	(void)call_once(&first);
+	leg = &inside_session(w.proxy, 0)->client;
+	waits = &inside_session(w.proxy, 1)->client;
+	assert_true(peer_call(client, &long_one));
+	while (!leg->group_gathers)
+		slow_turn(NSEC_PER_MS);
+	assert_true(peer_call(behind, &other));
+	while (leg->group_gathers) {
+		slow_turn(NSEC_PER_SEC);
+		waited_s += !!waits->stalled;
+	}
+	assert_true(waited_s > 8);
+	world_run(&w, 3 * NSEC_PER_SEC);
+	assert_int_equal(client->done, 2);
+	assert_int_equal(behind->done, 1);
+	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
+	end();
+}
+
 /* Who has fewer credits than a group takes sends none, and nothing waits for more. */
 static void few_credits(void **state)
 {
@@ -532,6 +589,7 @@ int main(void)
 		cmocka_unit_test(streams_of_any_size),
 		cmocka_unit_test(replies_of_any_size),
 		cmocka_unit_test(a_turn_gathers_some),
+		cmocka_unit_test(who_is_gathered_slowly_is_not_to_blame),
 		cmocka_unit_test(few_credits),
 		cmocka_unit_test(any_load),
 		cmocka_unit_test(ends_within_groups),
