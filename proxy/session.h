@@ -121,6 +121,7 @@ struct session_ops {
 	struct session_flow reads, writes;
 	unsigned exposed; /* promised to transactions that run */
 	struct session_watch sends, message, credits;
+	nsec_t behind, behind_since; /* session_behind(); NSEC_NEVER: it is not */
 	struct session_press press;
 };
 
@@ -287,6 +288,9 @@ void session_watch_init(struct session *s);
 
 /** session_watch - see what moved since the last time, and who owes what from now on. */
 void session_watch(struct session *s);
+
+/** session_behind - how long in all what the peer of @leg says may have had to wait here (leg_is_behind()): no time of its. */
+nsec_t session_behind(struct session *s, const struct leg *leg);
 
 static inline unsigned session_ops_posted(const struct session_ops *ops)
 {

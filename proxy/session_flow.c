@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much of a leg's Reads and Writes is posted, and has moved: session_watch.c looks at it. */
-#include "proxy/session.h"
+/* How much of a leg's Reads and Writes is posted, and has moved, and how long its peer was kept: session_watch.c looks at it. */
+#include "proxy/internal.h"
 
 void session_posted(struct session_flow *f, uint32_t bytes)
 {
@@ -17,4 +17,15 @@ void session_completed(struct session_flow *f)
 	f->octets -= octets;
 	f->posted--;
 	f->moved += octets > LEG_LEAST ? octets : LEG_LEAST;
+}
+
+nsec_t session_behind(struct session *s, const struct leg *leg)
+{
+	struct session_ops *ops = session_ops(s, leg);
+	nsec_t now = s->proxy->now;
+
+	if (ops->behind_since != NSEC_NEVER)
+		ops->behind += now - ops->behind_since;
+	ops->behind_since = leg_is_behind(leg) ? now : NSEC_NEVER;
+	return ops->behind;
 }

@@ -99,6 +99,7 @@ static void look_at_leg(struct session *s, struct leg *leg, struct session_ops *
 {
 	if (leg->state != LEG_OPEN)
 		return;
+	(void)session_behind(s, leg);
 	watch_look(s, &ops->sends, turn_of_sends(s, leg), leg->sent, SESSION_PATIENCE);
 	watch_look(s, &ops->message, turn_of_message(leg), leg->parts, SESSION_PATIENCE);
 	/* What is read of it may be here, behind a message that waits for a Receive: but not if there was none when nothing
@@ -113,13 +114,22 @@ static bool is_crossed(const struct session *s)
 	return s->client.stalled && s->reverse.running > 0;
 }
 
+/* Answers may be here that wait for memory of the gateway's, or Receives. */
+static enum watch_turn turn_of_answers(const struct session_queue *q)
+{
+	if (!txn_is_jammed(q))
+		return WATCH_NOTHING;
+	return leg_is_behind(session_responder(q)) ? WATCH_PAUSED : WATCH_OWED;
+}
+
 /* How long an answer takes is no merit of the octets in it: any one is all there can be. */
 static void look_at_queue(struct session *s, struct session_queue *q)
 {
-	if (q->ended != q->jam.mark)
+	if (q->ended != q->jam.mark) {
 		q->jam.until = NSEC_NEVER;
-	watch_look(s, &q->jam, txn_is_jammed(q) ? WATCH_OWED : WATCH_NOTHING, q->ended,
-		   SESSION_PATIENCE);
+		q->jam.left = 0;
+	}
+	watch_look(s, &q->jam, turn_of_answers(q), q->ended, SESSION_PATIENCE);
 }
 
 void session_watch(struct session *s)
@@ -220,6 +230,7 @@ static void init_ops(struct session_ops *ops)
 {
 	ops->sends.until = ops->message.until = ops->credits.until = NSEC_NEVER;
 	ops->reads.watch.until = ops->writes.watch.until = NSEC_NEVER;
+	ops->behind_since = NSEC_NEVER;
 }
 
 void session_watch_init(struct session *s)

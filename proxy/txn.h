@@ -94,6 +94,7 @@ struct txn {
 	/* txn_late.c */
 	struct timer late; /* let go then; armed until the answer, from: */
 	nsec_t pulled;	   /* when all that its requester exposed was here; 0 not yet */
+	nsec_t behind;	   /* session_behind() of its responder, when last looked at */
 	bool doubted;	   /* a report may have been about this form of it, or an older one */
 
 	/* txn_memory.c */

@@ -7,9 +7,9 @@
  *
  *     CALL, WAIT --> FAILED: fenced, then its memory given back
  *
- * How long the requester takes to be read is no time of the responder's, and a reply that has begun to
- * come is in time (session_watch.c sees to both). The requester is told nothing: of a call without a reply it
- * expects nothing, and the gateway invents no replies. An answer that comes yet is dropped by the
+ * How long the requester takes to be read is no time of the responder's, nor is that in which what the responder says may have
+ * to wait here, for memory or a Receive; and a reply that has begun to come is in time (session_watch.c sees to both). The
+ * requester is told nothing: of a call without a reply it expects nothing, and the gateway invents no replies. An answer that comes yet is dropped by the
  * transport, which knows the XID (rpc/late.h); a Receive stays posted for it. RDMA into what was exposed
  * for the call ends the connection like any other use of a handle withdrawn.
  *
@@ -33,6 +33,9 @@
  */
 #include "proxy/internal.h"
 
+/* While the answer may be here. */
+#define LATE_LOOK NSEC_PER_SEC
+
 /* What reply_timeout leaves it; NSEC_NEVER: no limit, or it is over. */
 static nsec_t end_of_time(const struct txn *t)
 {
@@ -46,6 +49,15 @@ static bool is_overdue(const struct txn *t)
 	return t->rsp->cfg->reply_timeout && end_of_time(t) == NSEC_NEVER;
 }
 
+/* Time in which what the responder said may have waited here since @t was last looked at: that is none of its. */
+static nsec_t take_behind(struct txn *t)
+{
+	nsec_t before = t->behind;
+
+	t->behind = session_behind(t->s, t->rsp);
+	return t->behind - before;
+}
+
 static void await_answer(struct txn *t)
 {
 	nsec_t patience = t->rsp->cfg->reply_timeout, end;
@@ -54,6 +66,7 @@ static void await_answer(struct txn *t)
 		patience = SESSION_PATIENCE;
 	if (!patience)
 		return;
+	(void)take_behind(t);
 	end = t->s->proxy->now + patience;
 	/* One that was sent has all of it for its answer: the doubt may be wrong. */
 	if (t->doubted && t->state != TXN_WAIT)
@@ -70,23 +83,29 @@ static bool may_be_answered(const struct txn *t)
 static void on_late(struct timer *timer, nsec_t now)
 {
 	struct txn *t = container_of(timer, struct txn, late);
+	nsec_t more = take_behind(t);
 
-	(void)now;
 	/* A session about to end gives back all it has. */
 	if (t->s->state != SESSION_OPEN)
 		return;
+	if (may_be_answered(t))
+		more = more > LATE_LOOK ? more : LATE_LOOK;
+	if (more) {
+		timer_arm(&t->s->proxy->timers, timer, now + more);
+		return;
+	}
 	if (t->state == TXN_CALL && leg_is_spent(t->rsp, &t->call_tx)) {
 		session_close(t->s, ERR_TIMEOUT, "no call was answered, and no credit is left");
 		session_touch(t->s);
 		return;
 	}
-	if (t->doubted && t->state == TXN_WAIT && !may_be_answered(t)) {
+	if (t->doubted && t->state == TXN_WAIT) {
 		leg_forget(t->rsp, t->in.xid);
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
 	/* A doubt that comes while another form of the call cannot be sent leaves the call the time it has. */
-	if (may_be_answered(t) || (t->doubted && !is_overdue(t)) || !txn_let_go(t))
+	if ((t->doubted && !is_overdue(t)) || !txn_let_go(t))
 		await_answer(t);
 }
 
@@ -108,11 +127,8 @@ bool txn_is_jammed(const struct session_queue *q)
 	if (q->running == 0 || req->state != LEG_OPEN || !req->t ||
 	    req->t->ops->traits->counts_calls || rsp->cfg->reply_timeout)
 		return false;
-	if (!(q->running >= q->limit && session_calls_wait(q)) && !leg_is_closed(req) &&
-	    !waits_for_credit(rsp))
-		return false;
-	/* Answers may be here that wait for memory of the gateway's, or Receives. */
-	return !leg_is_behind(rsp);
+	return (q->running >= q->limit && session_calls_wait(q)) || leg_is_closed(req) ||
+	       waits_for_credit(rsp);
 }
 
 /* Sent, and its Requester used no chunks, nor what the round-trip extension has for them: data that came with the call,

@@ -204,6 +204,62 @@ static void one_credit_is_not_kept_for_ever(void **state)
 	end();
 }
 
+/* The gateway keeps its responder from being heard, now and then: so long its time stands still, but that is no new beginning. */
+static void pauses_are_no_beginnings(void **state)
+{
+	(void)state;
+	for (unsigned reverse = 0; reverse < 2; reverse++) {
+		struct session *s;
+		struct leg *leg;
+
+		begin(2, 2, reverse);
+		s = inside_session(w.proxy, 0);
+		leg = reverse ? &s->client : &s->server;
+		responder->holds = true;
+		calls(&plain, CREDITS, 0);
+		world_run(&w, NSEC_PER_SEC);
+		responder->holds = false;
+		calls(&plain, 1, 0);
+		world_run(&w, 20 * NSEC_PER_SEC);
+		for (unsigned i = 0; i < 2; i++) {
+			leg->conn->waits = true;
+			session_watch(s);
+			world_run(&w, 30 * NSEC_PER_SEC);
+			leg->conn->waits = false;
+			session_watch(s);
+			world_run(&w, 19 * NSEC_PER_SEC);
+			assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+		}
+		world_run(&w, 4 * NSEC_PER_SEC);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+		assert_int_equal(peer_busy(caller), CREDITS); /* the last was answered */
+		end();
+	}
+}
+
+/* ... but an answer is one, though it was seen while that stood still. */
+static void an_answer_in_a_pause_is_a_beginning(void **state)
+{
+	struct session *s;
+
+	(void)state;
+	begin(2, 2, false);
+	s = inside_session(w.proxy, 0);
+	call_only(CREDITS);
+	calls(&plain, 1, 0);
+	s->server.conn->waits = true;
+	session_watch(s);
+	s->forward.ended++; /* as if one had come and gone */
+	session_watch(s);
+	s->server.conn->waits = false;
+	session_watch(s);
+	world_run(&w, 50 * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	world_run(&w, 15 * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+	end();
+}
+
 /* The first answer waits for memory of the gateway's and holds none; the others are here as well, behind it. */
 static void answers_that_wait_for_memory_are_not_lost(void **state)
 {
@@ -240,6 +296,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(call_only_calls_are_in_nobodys_way),
 		cmocka_unit_test(slow_answers_are_not_lost),
+		cmocka_unit_test(pauses_are_no_beginnings),
+		cmocka_unit_test(an_answer_in_a_pause_is_a_beginning),
 		cmocka_unit_test(answers_that_wait_for_memory_are_not_lost),
 		cmocka_unit_test(who_is_in_nobodys_way_is_waited_for),
 		cmocka_unit_test(data_by_send_are_as_chunks),

@@ -376,6 +376,43 @@ static void time_of_the_requester_is_not_the_responders(void **state)
 	}
 }
 
+/* Nor is that in which what the responder says has to wait in the gateway: so much more it has, and no more. */
+static void time_of_the_gateway_is_not_the_responders(void **state)
+{
+	const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
+	static const struct {
+		unsigned from_s, until_s, let_go_s;
+	} pauses[] = {{2, 22, 50}, {25, 35, 40}, {5, 95, 120}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
+		struct setup s = setup_defaults(LEG_V2, LEG_V2, 78);
+		struct peer *client = &w.pairs[0].client;
+		struct session *behind;
+
+		s.reply_timeout = 30 * NSEC_PER_SEC;
+		world_new(&w, &s);
+		world_connect(&w);
+		client->cfg.reply_timeout = NSEC_PER_SEC;
+		behind = inside_session(w.proxy, 0);
+		w.pairs[0].server.holds = true;
+		assert_true(peer_call(client, &plain));
+		world_run(&w, pauses[i].from_s * NSEC_PER_SEC);
+		behind->server.conn->waits = true;
+		session_watch(behind);
+		world_run(&w, (pauses[i].until_s - pauses[i].from_s) * NSEC_PER_SEC);
+		behind->server.conn->waits = false;
+		session_watch(behind);
+		world_run(&w, (pauses[i].let_go_s - pauses[i].until_s - 1) * NSEC_PER_SEC);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+		world_run(&w, 2 * NSEC_PER_SEC);
+		assert_int_equal(proxy_counters(w.proxy)->let_go, 1);
+		(void)peer_forget(client);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
 /* What has begun to be answered is in time: the rest of its reply keeps to a rate of its own. */
 static void a_reply_that_has_begun_is_in_time(void **state)
 {
@@ -419,6 +456,7 @@ int main(void)
 		cmocka_unit_test(unsent_calls_are_let_go),
 		cmocka_unit_test(time_counts_from_admission),
 		cmocka_unit_test(time_of_the_requester_is_not_the_responders),
+		cmocka_unit_test(time_of_the_gateway_is_not_the_responders),
 		cmocka_unit_test(a_reply_that_has_begun_is_in_time),
 	};
 
