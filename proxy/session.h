@@ -191,6 +191,7 @@ struct session {
 	struct timer shortage;	 /* what a fabric was short of is tried again: txn_short.c */
 	struct list short_calls; /* txns that wait for that, without exposures */
 	struct session_watch crossed;
+	nsec_t look; /* session_watch() is due then, whatever happens; NSEC_NEVER: when something does */
 	bool retried_v1;    /* the server has not proved yet that it speaks that */
 	bool has_version_3; /* of NFS */
 	uint8_t *request;   /* the client's private data, until accept; owned, or NULL */

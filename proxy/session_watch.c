@@ -8,6 +8,9 @@
  *	                   ^                                   |
  *	                   +--- paused: the gateway keeps it from going on; what is left stays
  *
+ * Nothing need happen to a session when it can go on: that there are Receives again for all others say by what they do. So while
+ * anything is paused it is looked at every SESSION_SETTLED.
+ *
  * A server that has a call owes nothing: some RPCs take as long as they take.
  *
  * One more stand-still is nobody's fault. A continued call of a client that waits for memory
@@ -52,6 +55,8 @@ static void watch_look(struct session *s, struct session_watch *w, enum watch_tu
 			w->left = due > now ? due - now : 1;
 		}
 		w->until = NSEC_NEVER;
+		if (w->left)
+			s->look = now + SESSION_SETTLED;
 	} else if (due == NSEC_NEVER) {
 		w->until = now + (w->left ? w->left : patience);
 		w->left = 0;
@@ -134,6 +139,7 @@ static void look_at_queue(struct session *s, struct session_queue *q)
 
 void session_watch(struct session *s)
 {
+	s->look = NSEC_NEVER;
 	look_at_queue(s, &s->forward);
 	look_at_queue(s, &s->reverse);
 	look_at_leg(s, &s->client, &s->cops);
@@ -143,6 +149,8 @@ void session_watch(struct session *s)
 		s->crossed.until = NSEC_NEVER;
 	watch_look(s, &s->crossed, is_crossed(s) ? WATCH_OWED : WATCH_NOTHING, s->client.parts,
 		   SESSION_PATIENCE);
+	if (s->look < s->patience.at)
+		timer_arm(&s->proxy->timers, &s->patience, s->look);
 	if (s->client.stalled || s->server.stalled)
 		session_press_begin(s->proxy);
 }
@@ -192,9 +200,10 @@ static nsec_t first_of(const struct session_ops *ops)
 
 static nsec_t first_of_all(const struct session *s)
 {
-	return nsec_min(
-		nsec_min(s->crossed.until, nsec_min(s->forward.jam.until, s->reverse.jam.until)),
-		nsec_min(first_of(&s->cops), first_of(&s->sops)));
+	nsec_t queues = nsec_min(s->forward.jam.until, s->reverse.jam.until);
+
+	return nsec_min(nsec_min(s->look, nsec_min(s->crossed.until, queues)),
+			nsec_min(first_of(&s->cops), first_of(&s->sops)));
 }
 
 static void on_patience(struct timer *timer, nsec_t now)
@@ -236,7 +245,7 @@ static void init_ops(struct session_ops *ops)
 void session_watch_init(struct session *s)
 {
 	timer_init(&s->patience, on_patience);
-	s->crossed.until = s->forward.jam.until = s->reverse.jam.until = NSEC_NEVER;
+	s->look = s->crossed.until = s->forward.jam.until = s->reverse.jam.until = NSEC_NEVER;
 	init_ops(&s->cops);
 	init_ops(&s->sops);
 }

@@ -260,6 +260,28 @@ static void an_answer_in_a_pause_is_a_beginning(void **state)
 	end();
 }
 
+/* There were no Receives when the session was looked at, and nothing happens to it when there are again. */
+static void who_stood_still_goes_on_by_itself(void **state)
+{
+	static struct recvs out;
+	struct session *s;
+
+	(void)state;
+	begin(2, 2, false);
+	s = inside_session(w.proxy, 0);
+	call_only(CREDITS);
+	list_init(&out.unused);
+	assert_true(recvs_are_out(&out));
+	s->server.recvs = &out;
+	session_watch(s);
+	world_run(&w, 10 * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
+	s->server.recvs = NULL;
+	world_run(&w, 10 * NSEC_PER_SEC);
+	assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+	end();
+}
+
 /* The first answer waits for memory of the gateway's and holds none; the others are here as well, behind it. */
 static void answers_that_wait_for_memory_are_not_lost(void **state)
 {
@@ -298,6 +320,7 @@ int main(void)
 		cmocka_unit_test(slow_answers_are_not_lost),
 		cmocka_unit_test(pauses_are_no_beginnings),
 		cmocka_unit_test(an_answer_in_a_pause_is_a_beginning),
+		cmocka_unit_test(who_stood_still_goes_on_by_itself),
 		cmocka_unit_test(answers_that_wait_for_memory_are_not_lost),
 		cmocka_unit_test(who_is_in_nobodys_way_is_waited_for),
 		cmocka_unit_test(data_by_send_are_as_chunks),
