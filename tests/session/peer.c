@@ -660,11 +660,7 @@ unsigned peer_forget(struct peer *p)
 		if (!c->busy || !c->sent || c->answered)
 			continue;
 		leg_forget(&p->leg, c->xid);
-		/* Kernel clients count the calls they wait for. */
-		if (p->leg.t->version == 1)
-			p->leg.u.v1.calls.in_flight--;
-		else if (peer_is_early(p))
-			p->leg.u.early.calls.in_flight--;
+		peer_count(p, (uint32_t)-1);
 		call_fence(c);
 		n++;
 	}
@@ -770,6 +766,7 @@ void peer_turn(struct peer *p)
 		on_out(p, &out);
 		for (leg_next(&p->leg, &out); out.kind; leg_next(&p->leg, &out))
 			on_out(p, &out);
+		peer_count_late(p);
 	}
 	if (p->has_leg && p->leg.conn)
 		leg_pump(&p->leg);

@@ -89,6 +89,7 @@ struct peer {
 	bool linux_reply_len; /* report Reply chunk lengths as knfsd 6.1 does */
 	uint32_t next_xid;
 	uint64_t done, errors, served, corrupt, unexpected;
+	uint64_t late;	 /* answers to calls let go, so far */
 	uint64_t joined; /* of those served: their item was in the payload stream */
 	struct rpc_error last_error;
 	/* The last, for they have most of it, and tests make thousands of peers: of what is not .busy nothing else
@@ -123,6 +124,12 @@ unsigned peer_release(struct peer *p, bool answer);
 
 /** peer_forget - let go every call that was sent and has no answer. Return: how many. */
 unsigned peer_forget(struct peer *p);
+
+/** peer_count - @more calls are waited for, where its version counts these, as kernel clients do. */
+void peer_count(struct peer *p, uint32_t more);
+
+/** peer_count_late - those that its leg has taken off for late answers: what was let go counted as ended before. */
+void peer_count_late(struct peer *p);
 
 /** peer_busy - calls not ended. */
 unsigned peer_busy(const struct peer *p);

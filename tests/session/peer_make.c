@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a peer begins and ends, and what it may ask for. */
+/* How a peer begins and ends, what it counts, and what it may ask for. */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -50,6 +50,23 @@ void peer_init_on(struct peer *p, struct fabric *fabric, nsec_t (*now)(void *clo
 	};
 	p->next_xid = first_xid;
 	leg_init(&p->leg, RPC_ACCEPTOR);
+}
+
+void peer_count(struct peer *p, uint32_t more)
+{
+	if (p->leg.t->version == 1)
+		p->leg.u.v1.calls.in_flight += more;
+	else if (peer_is_early(p))
+		p->leg.u.early.calls.in_flight += more;
+}
+
+void peer_count_late(struct peer *p)
+{
+	uint64_t late = p->leg.t ? p->leg.t->count.late : 0;
+
+	if (late != p->late)
+		peer_count(p, (uint32_t)(late - p->late));
+	p->late = late;
 }
 
 unsigned peer_busy(const struct peer *p)
