@@ -164,7 +164,7 @@ void txn_blanked(struct txn *t)
 	int err;
 
 	t->state = TXN_CALL;
-	if (!list_is_empty(&t->rsp->calls)) /* the responder takes no more at present */
+	if (leg_keeps_many(t->req) && leg_would_wait(t->rsp, &t->in))
 		txn_move_call(t);
 	err = txn_form_call(t, &e);
 	if (err < 0) {

@@ -438,6 +438,9 @@ static inline bool leg_owes_sends(const struct leg *leg)
  * let go have all credits, or Receives, that there are. Never, where credits are messages. */
 bool leg_is_spent(const struct leg *leg, const struct leg_tx *call);
 
+/** leg_would_wait - whether a call like @call, sent now, would not leave at once. */
+bool leg_would_wait(struct leg *leg, const struct rpc_msg *call);
+
 /** leg_is_closed - the peer has no credit of this end for its next message. */
 bool leg_is_closed(const struct leg *leg);
 

@@ -239,6 +239,16 @@ static bool has_receive_for_reply(struct leg *leg)
 	return true;
 }
 
+bool leg_would_wait(struct leg *leg, const struct rpc_msg *call)
+{
+	const struct rpc_tx tx = {.msg = call};
+
+	if (!list_is_empty(&leg->calls))
+		return true;
+	return leg->state == LEG_OPEN &&
+	       !(leg->t->ops->may_send(leg->t, &tx) && has_receive_for_reply(leg));
+}
+
 bool leg_is_spent(const struct leg *leg, const struct leg_tx *call)
 {
 	return leg->t->ops->traits->counts_calls && leg->awaiting == 0 &&
