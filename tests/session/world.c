@@ -116,6 +116,8 @@ static void extend(struct setup *s)
 	s->gw_bulk = s->gw_up_bulk = s->client_bulk = s->server_bulk = 65536;
 	s->client_knows = s->gw_knows = 65536;
 	s->client_places = s->client_asks = true;
+	if (s->server_version == LEG_V2_EARLY) /* as the profile has Receives there (section 2) */
+		s->server_inline = EARLY_INLINE_BYTES;
 }
 
 static void clear(struct world *w)
