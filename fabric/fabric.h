@@ -45,6 +45,9 @@
  *   max_exposures and what is known of it, and its handle is given to no other. The withdrawal
  *   tells what the peer has written there (fabric_withdraw()), and nobody is asked before: a
  *   provider may be far ahead of the events that were polled.
+ * - A stream (fabric_stream()) is an exposure with less memory than length: what the peer writes there is the user's as
+ *   it comes, in PLACED events, each before the events of all that came after it, until he gives it back.
+ *   What finds no room waits, and all that its peer says behind it: .is_full.
  * - No allocation per operation, but for pools that grow to the load: queue depths are fixed
  *   at connect or accept; a post beyond them returns ERR_AGAIN.
  *
@@ -120,6 +123,7 @@ enum fabric_ev_type {
 	FABRIC_EV_READ,
 	FABRIC_EV_WRITE,
 	FABRIC_EV_WITHDRAWN,
+	FABRIC_EV_PLACED, /* of a stream, with its cookie and .handle: .len octets at .at, which belong at .offset */
 	FABRIC_EV_SATED, /* what its peer said next waits, for it keeps too many shared Receives; or no more, for that */
 };
 
@@ -128,10 +132,12 @@ struct fabric_event {
 	struct fabric_conn *conn;
 	void *cookie;		  /* the posted operation's */
 	int status;		  /* 0 or enum err */
-	uint32_t len;		  /* RECV: octets received */
+	uint32_t len;		  /* RECV: octets received; PLACED: likewise */
 	uint32_t invalidated;	  /* RECV: the handle of ours that the message invalidated, or 0 */
-	uint32_t withdrawn;	  /* WITHDRAWN: the handle that is fenced now ... */
-	uint32_t written;	  /* ... and what was written there: fabric_withdraw() */
+	uint32_t handle;	  /* WITHDRAWN: that is fenced now; PLACED */
+	uint32_t written;	  /* WITHDRAWN: as fabric_withdraw() has it */
+	uint32_t offset;	  /* PLACED: of those octets in the stream ... */
+	const uint8_t *at;	  /* ... and where they lie */
 	struct view private_data; /* REQUEST, CONNECTED, rejected: until the next fabric_poll() */
 	const char *why;	  /* DISCONNECTED: words for the log, static storage; may be NULL */
 };
@@ -150,6 +156,9 @@ struct fabric_piece {
 
 /* At least this many pieces in one gather list, and in one Receive; each provider checks. */
 enum { FABRIC_MAX_SGE = 8, FABRIC_MAX_PIECES = 4 };
+
+/* Of a stream: pieces that are the user's at once; octets that a window has at least, but in tests. */
+enum { FABRIC_STREAM_PIECES = 4, FABRIC_STREAM_WINDOW = 65536 };
 
 struct fabric_ops {
 	const char *name; /* "iwarp", "mem", "verbs" */
@@ -189,6 +198,10 @@ struct fabric_ops {
 	int (*read)(struct fabric_conn *c, void *to, const struct segment *remote, void *cookie);
 	int (*expose)(struct fabric_conn *c, void *addr, uint32_t len, unsigned access,
 		      struct segment *seg);
+	/* NULL, and the next: this provider never .streams. */
+	int (*stream)(struct fabric_conn *c, const struct fabric_piece *window, uint32_t len,
+		      void *cookie, struct segment *seg);
+	void (*went_on)(struct fabric_conn *c, uint32_t handle, uint32_t len);
 	int (*withdraw)(struct fabric_conn *c, uint32_t handle, void *cookie, uint32_t *written);
 
 	void (*flush)(struct fabric *f);
@@ -215,7 +228,8 @@ struct fabric {
 	bool in_want; /* ... and some of them cannot get on before others give theirs back, of which too few are left */
 	bool remote_inv;    /* every connection's handles can be invalidated remotely */
 	bool tells_written; /* withdrawals tell what was written */
-	size_t conn_bytes;  /* of heap that each connection takes for its life */
+	bool streams; /* fabric_stream() can be used: a device writes to memory, whatever comes */
+	size_t conn_bytes; /* of heap that each connection takes for its life */
 	bool fuller; /* the user's: other instances that share a listener are to accept instead, if the
 		      * provider has a say in that */
 	bool pins; /* a device uses registered memory by its pages: they must stay */
@@ -233,6 +247,7 @@ struct fabric_conn {
 	bool waits;  /* for fewer of them: fabric_gave_back() */
 	bool behind; /* the user's, while it waits: it posts no Reads, whose answers would be behind that. Cleared when it
 		      * waits no more, with a SATED event */
+	bool is_full; /* what its peer said next waits: a stream has no room for it, for the user has not done with what is there */
 	bool idles; /* all that its peer had said was taken, in its turn at the last of them, and no Read was answered then,
 		     * nor hardly anything said: it is not for want of these */
 };
@@ -469,6 +484,29 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
 				struct segment *seg)
 {
 	return c->fabric->ops->expose(c, addr, len, access, seg);
+}
+
+/**
+ * fabric_stream - as fabric_expose(), for FABRIC_REMOTE_WRITE, of @len octets behind which there is only @window
+ *
+ * Where the fabric .streams. What the peer writes is checked as ever, and told by PLACED events with @cookie: octets that
+ * lie in the window, in the order written, wherever in the stream they belong; what it writes a second time comes a second time.
+ * They are the user's until fabric_went_on(). While the window has no room for the next ones, or FABRIC_STREAM_PIECES
+ * are the user's, nothing more of this connection's peer is looked at (.is_full). What fabric_withdraw() tells as
+ * written are octets that PLACED events had told of before it, no others: what is in the window then, and was not told,
+ * is nobody's. There is no PLACED event behind a withdrawal.
+ */
+static inline int fabric_stream(struct fabric_conn *c, const struct fabric_piece *window,
+				uint32_t len, void *cookie, struct segment *seg)
+{
+	return c->fabric->ops->stream(c, window, len, cookie, seg);
+}
+
+/** fabric_went_on - the user has done with the oldest of the pieces told and not given back, of @len octets, of
+ * the stream @handle, unless that is withdrawn. */
+static inline void fabric_went_on(struct fabric_conn *c, uint32_t handle, uint32_t len)
+{
+	c->fabric->ops->went_on(c, handle, len);
 }
 
 /**

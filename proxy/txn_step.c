@@ -139,7 +139,7 @@ void txn_op(struct txn *t, const struct leg_out *out)
 	assert(t->ops > 0);
 	t->ops--;
 	if (out->op == FABRIC_EV_WITHDRAWN && out->status == 0)
-		txn_fenced(t, out->withdrawn, out->written);
+		txn_fenced(t, out->handle, out->written);
 	/* A failed operation broke its connection: the session's end follows. */
 	if (out->status == 0 && t->ops == 0)
 		step_done(t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/iwarp/iwarp.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -182,6 +183,34 @@ static int op_expose(struct fabric_conn *fc, void *addr, uint32_t len, unsigned 
 	return rc;
 }
 
+static int op_stream(struct fabric_conn *fc, const struct fabric_piece *window, uint32_t len,
+		     void *cookie, struct segment *seg)
+{
+	struct iwarp_conn *c = conn_of(fc);
+	int rc = c->has_qp ? qp_stream(&c->qp, window, len, cookie, seg) : ERR_CLOSED;
+
+	assert(window->len >= FABRIC_STREAM_WINDOW);
+	c->base.handles_live = c->has_qp ? c->qp.stags.live : 0;
+	return rc;
+}
+
+/* What waited for room may go on, or for a stream that is none any more. */
+static void try_full(struct iwarp_conn *c)
+{
+	if (c->base.is_full && c->state == IWARP_OPEN)
+		stream_rest(c);
+}
+
+static void op_went_on(struct fabric_conn *fc, uint32_t handle, uint32_t len)
+{
+	struct iwarp_conn *c = conn_of(fc);
+
+	if (!c->has_qp)
+		return;
+	qp_went_on(&c->qp, handle, len);
+	try_full(c);
+}
+
 static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, uint32_t *written)
 {
 	struct iwarp_conn *c = conn_of(fc);
@@ -192,6 +221,7 @@ static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, ui
 		return ERR_CLOSED;
 	rc = qp_withdraw(&c->qp, handle, cookie, written);
 	c->base.handles_live = c->qp.stags.live;
+	try_full(c);
 	/* It may have ended the stream: the next flush finds out. */
 	if (c->qp.state > QP_DRAINING && c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
 		return posted(c, 0), rc;
@@ -240,6 +270,8 @@ static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 	}
 	if (c->has_qp && qp_next_event(&c->qp, ev)) {
 		ev->conn = &c->base;
+		if (ev->type == FABRIC_EV_PLACED)
+			try_full(c);
 		c->base.handles_live = c->qp.stags.live;
 		return true;
 	}
@@ -405,6 +437,8 @@ static const struct fabric_ops iwarp_ops = {
 	.write = op_write,
 	.read = op_read,
 	.expose = op_expose,
+	.stream = op_stream,
+	.went_on = op_went_on,
 	.withdraw = op_withdraw,
 	.flush = iwarp_op_flush,
 	.go_on = op_go_on,
@@ -433,6 +467,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 		return NULL;
 	iw->base.ops = &iwarp_ops;
 	iw->base.remote_inv = iw->base.tells_written = iw->base.shares_out = true;
+	iw->base.streams = true;
 	iw->base.conn_bytes = idle_bytes(cfg);
 	iw->cfg = *cfg;
 	iw->loop = loop;

@@ -220,6 +220,9 @@ void stream_expired(struct iwarp_conn *c);
 void stream_stalled(struct iwarp_conn *c);
 void stream_read(struct iwarp_conn *c);
 
+/** stream_rest - its turn comes with the end of a flush. */
+void stream_rest(struct iwarp_conn *c);
+
 /** stream_go_on - with those that rest, as many as a turn has time for: one at least. Another turn begins.
  * Return: whether the one that ends was spent. */
 bool stream_go_on(struct iwarp *iw);

@@ -145,6 +145,8 @@ static void told(struct qp *qp, struct qp_event *e)
 {
 	if (e->type == FABRIC_EV_WITHDRAWN) {
 		stag_release(&qp->stags, stag_slot(&qp->stags, e->ref));
+	} else if (e->type == FABRIC_EV_PLACED) {
+		stag_slot(&qp->stags, e->ref)->telling = false;
 	} else if (e->type != FABRIC_EV_RECV) {
 		table_put(&qp->ops, e->ref);
 	} else {
@@ -156,8 +158,14 @@ static void told(struct qp *qp, struct qp_event *e)
 
 static void tell_written(const struct exposure *e, struct fabric_event *ev)
 {
-	ev->withdrawn = e->stag;
+	ev->handle = e->stag;
 	ev->written = fabric_runs_start(&e->written);
+}
+
+static void tell_placed(struct exposure *e, struct fabric_event *ev)
+{
+	ev->handle = e->stag;
+	fabric_window_tell(&e->window, &e->written, ev);
 }
 
 int qp_next_event(struct qp *qp, struct fabric_event *ev)
@@ -176,6 +184,8 @@ int qp_next_event(struct qp *qp, struct fabric_event *ev)
 		ev->invalidated = e->invalidated;
 	else if (ev->type == FABRIC_EV_WITHDRAWN)
 		tell_written(stag_slot(&qp->stags, e->ref), ev);
+	else if (ev->type == FABRIC_EV_PLACED)
+		tell_placed(stag_slot(&qp->stags, e->ref), ev);
 	qp->ev_first = e->next;
 	if (!qp->ev_first)
 		qp->ev_end = &qp->ev_first;
@@ -357,6 +367,27 @@ int qp_expose(struct qp *qp, void *addr, uint32_t len, unsigned access, struct s
 	return 0;
 }
 
+int qp_stream(struct qp *qp, const struct fabric_piece *window, uint32_t len, void *cookie,
+	      struct segment *seg)
+{
+	int rc = qp_expose(qp, NULL, len, FABRIC_REMOTE_WRITE, seg);
+	struct exposure *e = rc ? NULL : stag_owned(&qp->stags, seg->handle);
+
+	if (!e)
+		return rc;
+	fabric_window_init(&e->window, window->addr, window->len);
+	e->placed.cookie = cookie;
+	return 0;
+}
+
+void qp_went_on(struct qp *qp, uint32_t handle, uint32_t len)
+{
+	struct exposure *e = stag_owned(&qp->stags, handle);
+
+	if (e)
+		fabric_window_back(&e->window, len);
+}
+
 /* No octet is placed in @e any more, and none that was not acknowledged by its CRC is counted:
  * the slot may be another's when that comes. */
 static void forget_target(struct qp *qp, const struct exposure *e)
@@ -389,6 +420,7 @@ int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written)
 	if (!e)
 		return closed ? ERR_CLOSED : 1;
 	e->owned = false;
+	qp_hush(qp, e);
 	if (e->access)
 		qp_revoke(qp, e);
 	forget_target(qp, e);

@@ -132,6 +132,7 @@ struct qp_rx {
 	uint32_t small;			  /* messages since the last part of a large tagged one */
 	bool swallow;		/* the current FPDU is a zero-length Send as ready-to-receive */
 	bool starved;		/* it is a Send and found no shared Receive */
+	bool full;		/* it is a Write and found no room in the window of a stream */
 	struct qp_spill *spill; /* octets behind those in the stage, or NULL */
 	/* the last want: octets of its first piece that go to dst, and the FPDUs it expects then */
 	uint32_t direct;
@@ -278,10 +279,13 @@ int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie) WARN_UNUSED;
 int qp_expose(struct qp *qp, void *addr, uint32_t len, unsigned access,
 	      struct segment *seg) WARN_UNUSED;
+int qp_stream(struct qp *qp, const struct fabric_piece *window, uint32_t len, void *cookie,
+	      struct segment *seg) WARN_UNUSED;
+void qp_went_on(struct qp *qp, uint32_t handle, uint32_t len);
 int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written) WARN_UNUSED;
 
 /** qp_rx_want - where the next octets go. Return: pieces in @iov, 0 when none are wanted: no more
- * are ever, or qp_is_starved(), or there was no memory. */
+ * are ever, or qp_is_starved() or qp_is_full(), or there was no memory. */
 unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV]);
 
 /** qp_rx_got - @n octets came, in the order of the last qp_rx_want(). */
@@ -308,7 +312,13 @@ bool qp_rx_is_inside_send(const struct qp *qp);
 /** qp_rx_is_inside - a message has begun, and octets of it are still to come. */
 bool qp_rx_is_inside(const struct qp *qp);
 
-/** qp_rx_resume - there may be one. */
+/** qp_is_full - likewise, a Write for room in the window of a stream. */
+static inline bool qp_is_full(const struct qp *qp)
+{
+	return qp->rx.full;
+}
+
+/** qp_rx_resume - there may be one, or some. */
 void qp_rx_resume(struct qp *qp);
 
 /** qp_rx_end - the stream ended; says whether at a proper place. Sets QP_DEAD. */

@@ -68,6 +68,22 @@ void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status)
 	qp_complete(qp, &e->end, FABRIC_EV_WITHDRAWN, status, 0);
 }
 
+/* Seldom one is left: a reply comes behind what it returns. */
+void qp_hush(struct qp *qp, struct exposure *e)
+{
+	struct qp_event **p = &qp->ev_first;
+
+	if (!e->telling)
+		return;
+	while (*p != &e->placed)
+		p = &(*p)->next;
+	*p = e->placed.next;
+	if (!*p)
+		qp->ev_end = p;
+	qp->ev_count--;
+	e->telling = false;
+}
+
 void qp_complete_op(struct qp *qp, uint32_t op, int status)
 {
 	struct qp_op *o = qp_op(qp, op);

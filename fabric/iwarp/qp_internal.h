@@ -38,6 +38,15 @@ void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated);
 /** qp_complete_withdrawn - nothing reaches the memory of @e any more. */
 void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status);
 
+/** qp_rx_waits - the segment at the beginning of the stage cannot be taken yet. */
+static inline bool qp_rx_waits(const struct qp_rx *rx)
+{
+	return rx->starved || rx->full;
+}
+
+/** qp_hush - @e is withdrawn: nothing more is told of what comes there. */
+void qp_hush(struct qp *qp, struct exposure *e);
+
 /** qp_complete_op - the same for a numbered op. */
 void qp_complete_op(struct qp *qp, uint32_t op, int status);
 

@@ -19,8 +19,8 @@
  *	HEAD --whole FPDU in the stage--> HEAD
  *	HEAD --header in the stage, checked--> PLACE --payload all there--> TAIL --CRC--> HEAD
  *
- * A Send that finds no shared Receive stays in the stage, whole or as far as it is there, and is
- * looked at again once there may be one (qp_rx_resume()). Nothing is read meanwhile.
+ * A Send that finds no shared Receive, or a Write to a stream that has no room for it, stays in the stage, whole or as
+ * far as it is there, and is looked at again once there may be some (qp_rx_resume()). Nothing is read meanwhile.
  *
  * Everything a header claims is checked before the first octet is placed. The
  * CRC of a placed segment comes after it, as with any adapter that places
@@ -103,8 +103,13 @@ static void begin_write(struct qp *qp)
 		fail_segment(qp, ERR_ACCESS, term);
 		return;
 	}
+	rx->dst = e->window.bytes
+			  ? fabric_window_place(&e->window, (uint32_t)rx->h.offset, rx->payload_len)
+			  : e->addr + rx->h.offset;
+	rx->full = !rx->dst;
+	if (rx->full)
+		return;
 	rx->target = e;
-	rx->dst = e->addr + rx->h.offset;
 	if (!rx->h.last || qp_is_bulk(rx->payload_len))
 		rx->small = 0;
 }
@@ -219,6 +224,16 @@ static void finish_response(struct qp *qp)
 	qp_complete_op(qp, op, 0);
 }
 
+/* It counts as written once it is told (qp.c). */
+static void finish_streamed(struct qp *qp, struct exposure *e)
+{
+	if (!fabric_window_placed(&e->window, (uint32_t)qp->rx.h.offset, qp->rx.payload_len))
+		return;
+	e->telling = true;
+	e->placed.ref = e->place;
+	qp_complete(qp, &e->placed, FABRIC_EV_PLACED, 0, 0);
+}
+
 /* A gap that is blanked lies below the last octet acknowledged. What was read ahead lies beyond
  * that one (qp_rx_io.c), and nothing else is placed before its turn: no good octet is lost. */
 static void finish_write(struct qp *qp)
@@ -227,7 +242,11 @@ static void finish_write(struct qp *qp)
 	struct fabric_run gap;
 
 	qp->rx.target = NULL;
-	if (e && fabric_runs_add(&e->written, (uint32_t)qp->rx.h.offset, qp->rx.payload_len, &gap))
+	if (!e)
+		return;
+	if (e->window.bytes)
+		finish_streamed(qp, e);
+	else if (fabric_runs_add(&e->written, (uint32_t)qp->rx.h.offset, qp->rx.payload_len, &gap))
 		memset(e->addr + gap.from, 0, gap.end - gap.from);
 }
 
@@ -314,7 +333,7 @@ static bool open_segment(struct qp *qp, uint32_t header)
 		fail_segment(qp, rc == ERR_VERS ? ERR_VERS : ERR_PROTO, term);
 	else
 		begin_segment(qp);
-	return qp->state != QP_TERMINATING && !qp->rx.starved;
+	return qp->state != QP_TERMINATING && !qp_rx_waits(&qp->rx);
 }
 
 static bool is_parsed(const struct qp *qp)
@@ -436,7 +455,7 @@ void qp_rx_steps(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;
 
-	while (qp->state == QP_OPEN && !rx->starved &&
+	while (qp->state == QP_OPEN && !qp_rx_waits(rx) &&
 	       (rx->state == QP_RX_HEAD ? step_head(qp) : rx->state == QP_RX_TAIL && step_tail(qp)))
 		;
 }
@@ -450,7 +469,7 @@ bool qp_rx_is_inside(const struct qp *qp)
 {
 	const struct qp_rx *rx = &qp->rx;
 
-	return qp->state == QP_OPEN && !rx->starved &&
+	return qp->state == QP_OPEN && !qp_rx_waits(rx) &&
 	       (rx->state != QP_RX_HEAD || qp_staged_bytes(qp) || qp_rx_is_inside_send(qp) ||
 		rx->read_done);
 }

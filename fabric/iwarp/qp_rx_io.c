@@ -26,7 +26,7 @@
  *	dst | trailer, header | dst + p | trailer, header | dst + 2p | ... | trailer, header
  *
  * All of that memory is granted to the peer for this very message: the rest of
- * a Read's sink, or of a write exposure beyond everything written to it so far.
+ * a Read's sink, or of a write exposure beyond everything written to it so far; or what is free of a stream's window.
  * Each header is then checked as always, and must name just the place its
  * payload is in already. If it does not (the message was shorter, or another
  * came between) the octets from there on are taken back and go the ordinary
@@ -55,6 +55,16 @@ static uint32_t between(uint32_t payload_len)
 	return fpdu_pad(DDP_TAGGED_BYTES + payload_len) + FPDU_CRC_BYTES + NEXT_HEADER;
 }
 
+/* Behind the current segment of a stream: what is left of that, or as many whole segments as its window has room for. */
+static uint32_t room_in_window(const struct qp_rx *rx)
+{
+	const struct exposure *e = rx->target;
+	uint32_t left = e->len - (uint32_t)rx->h.offset - rx->payload_len;
+	uint32_t room = fabric_window_behind(&e->window, rx->payload_len);
+
+	return left <= room ? left : room - room % rx->payload_len;
+}
+
 /* Octets of memory behind the current segment that its message may go on into. */
 static uint32_t room_behind(const struct qp *qp)
 {
@@ -65,6 +75,8 @@ static uint32_t room_behind(const struct qp *qp)
 		return qp_op(qp, qp->orq[qp->orq_head])->len - rx->read_done - rx->payload_len;
 	if (!rx->target)
 		return 0;
+	if (rx->target->window.bytes)
+		return room_in_window(rx);
 	end = (uint32_t)rx->h.offset + rx->payload_len;
 	return fabric_runs_reach(&rx->target->written) > end ? 0 : rx->target->len - end;
 }
@@ -179,7 +191,7 @@ unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV])
 	unsigned n = 0;
 
 	rx->direct = rx->ahead = 0;
-	if (qp->state != QP_OPEN || rx->starved || !has_stage(qp))
+	if (qp->state != QP_OPEN || qp_rx_waits(rx) || !has_stage(qp))
 		return 0;
 	if (rx->head == rx->tail) {
 		rx->head = rx->tail = 0;
@@ -259,7 +271,7 @@ static size_t feed(struct qp *qp, const uint8_t *data, size_t len)
 	return all - len;
 }
 
-/* A Send among what was read ahead finds no Receive: what is behind it waits here. While there are
+/* A Send among what was read ahead finds no Receive, or a Write no room: what is behind it waits here. While there are
  * QP_SPILLS of these, nothing is read ahead. */
 static void spill(struct qp *qp, const uint8_t *data, size_t len)
 {
@@ -280,9 +292,9 @@ void qp_rx_resume(struct qp *qp)
 	struct qp_rx *rx = &qp->rx;
 	struct qp_spill *s = rx->spill;
 
-	rx->starved = false;
+	rx->starved = rx->full = false;
 	qp_rx_steps(qp);
-	if (!s || rx->starved)
+	if (!s || qp_rx_waits(rx))
 		return;
 	rx->ahead_max = 0; /* not while feeding */
 	s->at += (uint32_t)feed(qp, s->data + s->at, s->len - s->at);
@@ -317,7 +329,7 @@ static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_
 	rx->ahead_max = 0; /* not while feeding */
 	fed = feed(qp, moved, at);
 	rx->ahead_max = 1;
-	if (fed < at && rx->starved)
+	if (fed < at && qp_rx_waits(rx))
 		spill(qp, moved + fed, at - fed);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "fabric/runs.h"
+#include "fabric/window.h"
 #include "fabric/iwarp/ddp.h"
 #include "fabric/iwarp/recvq.h"
 #include "fabric/iwarp/table.h"
@@ -32,8 +33,11 @@ struct exposure {
 	uint8_t access;	     /* of enum fabric_access; 0: out of the peer's reach */
 	bool owned;	     /* not withdrawn by its owner yet, who is told what is in .written */
 	bool leaving;	     /* withdrawn; the slot is free once its owner was told */
+	bool telling;	     /* .placed is queued */
 	struct qp_event end; /* of the withdrawal; its .cookie is set with it */
-	struct fabric_runs written; /* by the peer */
+	struct qp_event placed;	     /* of a stream; likewise, with the exposure */
+	struct fabric_runs written;  /* by the peer; of a stream: and told */
+	struct fabric_window window; /* of a stream: .addr is not used */
 };
 
 struct stag_table {

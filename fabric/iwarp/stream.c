@@ -68,7 +68,7 @@ static bool is_resting(const struct iwarp_conn *c)
 	return !list_is_empty(&c->resting);
 }
 
-static void rest(struct iwarp_conn *c)
+void stream_rest(struct iwarp_conn *c)
 {
 	if (!is_resting(c))
 		list_add_tail(&c->iw->resting, &c->resting);
@@ -101,7 +101,7 @@ static bool is_spent(const struct iwarp *iw)
 static bool has_to_rest(struct iwarp_conn *c)
 {
 	if (c->moves_much || (is_in_haste(c->iw) && moved_lately(c)))
-		rest(c);
+		stream_rest(c);
 	return is_resting(c);
 }
 
@@ -125,7 +125,7 @@ void stream_open(struct iwarp_conn *c)
 	c->tell_connected = true;
 	iwarp_conn_activate(c);
 	/* Octets behind the MPA frame may be there, and their edge gone: read in the next tick. */
-	rest(c);
+	stream_rest(c);
 }
 
 /* The kernel takes no more until the peer has. */
@@ -170,7 +170,7 @@ static void discard(struct iwarp_conn *c)
 		}
 	}
 	if (!c->eof)
-		rest(c);
+		stream_rest(c);
 }
 
 /* CLOSING is over: nothing more goes out. */
@@ -270,7 +270,7 @@ static void write_share(struct iwarp_conn *c, const size_t each_way)
 	while (c->state < IWARP_LINGER && !c->blocked && (pieces = qp_tx_want(&c->qp, &iov)) > 0) {
 		octets = may_write(c, share, each_way);
 		if (!octets) {
-			rest(c);
+			stream_rest(c);
 			break;
 		}
 		n = send_octets(c->fd, iov, pieces, octets);
@@ -382,8 +382,8 @@ static bool is_same_message(const struct iwarp_conn *c)
 
 /*
  * It is the same message still, and of a whole period there are fewer octets than even a poor
- * line carries: it is one that is not to end. What waits for a Receive, or in the socket for its connection's turn, is
- * not the peer's fault.
+ * line carries: it is one that is not to end. What waits for a Receive, for room in a stream, or in the socket for its
+ * connection's turn, is not the peer's fault.
  */
 void stream_stalled(struct iwarp_conn *c)
 {
@@ -441,12 +441,13 @@ static void read_share(struct iwarp_conn *c, const size_t each_way)
 		return;
 	if (share < each_way && !moved_lately(c))
 		c->iw->haste_until = c->iw->ticked + HASTE_TIME;
+	c->base.is_full = qp_is_full(&c->qp);
 	qp_rx_pause(&c->qp);
 	watch_message(c);
 	if (qp_is_starved(&c->qp))
 		starve(c);
 	else if (outcome == GOT_ALL)
-		rest(c);
+		stream_rest(c);
 	else if (outcome == GOT_SOME)
 		probe_later(c);
 	/* What came may call for octets at once: responses, Reads that waited for depth, the
@@ -464,6 +465,8 @@ static void go_on(struct iwarp_conn *c)
 {
 	size_t share = fair_share(c->iw);
 
+	if (qp_is_full(&c->qp) && c->state == IWARP_OPEN)
+		qp_rx_resume(&c->qp);
 	read_share(c, share);
 	if (c->state == IWARP_CLOSING)
 		write_share(c, share);
@@ -565,7 +568,9 @@ void stream_disconnect(struct iwarp_conn *c)
 		    &c->starved)) { /* what waits there is thrown away, for the peer's end to come through */
 		list_del(&c->starved);
 		c->base.waits = false;
-		rest(c);
+		stream_rest(c);
 	}
+	if (c->base.is_full)
+		stream_rest(c);
 	stream_write(c);
 }

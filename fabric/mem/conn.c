@@ -68,6 +68,7 @@ static struct mem_exposure *new_exposures(struct mem_conn *c, uint32_t n)
 
 	for (uint32_t i = 0; e && i < n; i++) {
 		mem_op_init(c, &e[i].fence);
+		list_init(&e[i].placed.link);
 		e[i].fence.exposure = &e[i];
 		list_add_tail(&c->free_exposures, &e[i].link);
 	}

@@ -11,7 +11,7 @@
  * after the answer to it was received, and a Write after a later Send.
  *
  * Where Receives are shared, a Send that finds none waits instead, with all that arrives
- * behind it (shared.c).
+ * behind it (shared.c); so does a Write to a stream, or what of it finds no room there yet.
  *
  * A Read is answered later than it arrives; until then its source is pinned
  * (.readers), and a withdraw of it waits.
@@ -134,6 +134,29 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 	complete_later(op);
 }
 
+/* In segments of any length that fits. Return: whether all of it is there; else the rest waits for room. */
+static bool deliver_streamed(struct mem_conn *target, struct mem_exposure *e, struct mem_op *op)
+{
+	uint32_t from = (uint32_t)(op->remote.offset - e->offset), most = (e->window.bytes + 1) / 2;
+
+	while (op->went < op->len) {
+		uint32_t left = op->len - op->went,
+			 any = 1 + (uint32_t)(memnet_random(mem_conn_net(target)) % most);
+		uint32_t len = left < any ? left : any;
+		uint8_t *to = fabric_window_place(&e->window, from + op->went, len);
+
+		if (!to) {
+			mem_shared_back(target, op);
+			return false;
+		}
+		deliver_part(to, op, op->went, len);
+		tell_watcher(target, FABRIC_EV_WRITE, to, len);
+		mem_exposure_streamed(target, e, from + op->went, len);
+		op->went += len;
+	}
+	return true;
+}
+
 static void deliver_write(struct mem_conn *target, struct mem_op *op)
 {
 	struct mem_exposure *e;
@@ -144,6 +167,11 @@ static void deliver_write(struct mem_conn *target, struct mem_op *op)
 		e = mem_exposure_check(target, &op->remote, FABRIC_REMOTE_WRITE);
 		if (!e) {
 			mem_conn_breach(target, ERR_ACCESS, "Write outside what was exposed");
+			return;
+		}
+		if (e->window.bytes) {
+			if (deliver_streamed(target, e, op))
+				complete_later(op);
 			return;
 		}
 		skip = (uint32_t)(op->remote.offset - e->offset);

@@ -38,7 +38,7 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 		return ERR_CLOSED;
 	assert(c->exposures);
 	assert(access && !(access & ~(unsigned)(FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)));
-	assert(mem_range_owns(mem_conn_fabric(c), addr, len));
+	assert(!addr || mem_range_owns(mem_conn_fabric(c), addr, len));
 	if (memnet_fault_hits(net, MEMNET_EXPOSE_FAIL, &net->exposes) ||
 	    mem_is_short(mem_conn_fabric(c)))
 		return ERR_AGAIN;
@@ -50,6 +50,7 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	e->readers = 0;
 	e->owned = true;
 	e->written = (struct fabric_runs){.n = 0};
+	e->window = (struct fabric_window){.bytes = 0};
 	e->access = access;
 	e->addr = addr;
 	e->len = len;
@@ -97,6 +98,53 @@ void mem_exposure_release(struct mem_conn *c, struct mem_exposure *e)
 	list_add_tail(&c->free_exposures, &e->link);
 }
 
+int mem_stream(struct fabric_conn *base, const struct fabric_piece *window, uint32_t len,
+	       void *cookie, struct segment *seg)
+{
+	struct mem_conn *c = mem_conn_of(base);
+	struct mem_exposure *e;
+	int err;
+
+	assert(base->fabric->streams && window->len > 0);
+	assert(mem_range_owns(mem_conn_fabric(c), window->addr, window->len));
+	err = mem_expose(base, NULL, len, FABRIC_REMOTE_WRITE, seg);
+	if (err)
+		return err;
+	e = mem_expose_slot_of(c, seg->handle);
+	fabric_window_init(&e->window, window->addr, window->len);
+	e->placed.ev = (struct fabric_event){
+		.type = FABRIC_EV_PLACED, .cookie = cookie, .handle = seg->handle};
+	return 0;
+}
+
+void mem_went_on(struct fabric_conn *base, uint32_t handle, uint32_t len)
+{
+	struct mem_conn *c = mem_conn_of(base);
+	struct mem_exposure *e = mem_expose_slot_of(c, handle);
+
+	if (!e || !e->owned)
+		return;
+	memset(e->window.addr + e->window.tail, MEMNET_POISON,
+	       len); /* who sends of it yet is found out */
+	fabric_window_back(&e->window, len);
+	mem_shared_room(c);
+}
+
+void mem_exposure_tell(struct mem_event *placed, struct fabric_event *ev)
+{
+	struct mem_exposure *e = container_of(placed, struct mem_exposure, placed);
+
+	fabric_window_tell(&e->window, &e->written, ev);
+	mem_shared_room(mem_conn_of(ev->conn));
+}
+
+/* Nobody is told of what comes while it is being withdrawn. */
+void mem_exposure_streamed(struct mem_conn *c, struct mem_exposure *e, uint32_t from, uint32_t len)
+{
+	if (fabric_window_placed(&e->window, from, len) && e->owned)
+		mem_event_push(c, &e->placed);
+}
+
 void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len)
 {
 	struct fabric_run gap;
@@ -133,9 +181,10 @@ static void complete_fences(struct mem_conn *c)
 			break;
 		if (op->exposure->live)
 			mem_expose_fence(c, op->exposure);
-		op->done.ev.withdrawn = op->exposure->handle;
+		op->done.ev.handle = op->exposure->handle;
 		op->done.ev.written = written_in(c, op->exposure);
 		mem_op_finish(op, 0);
+		mem_shared_room(c);
 	}
 }
 
@@ -161,6 +210,7 @@ int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, uint32
 	if (!e || !e->owned)
 		return closed ? ERR_CLOSED : 1;
 	e->owned = false;
+	list_del(&e->placed.link);
 	if (!closed && e->live && (e->readers || memnet_random(mem_conn_net(c)) % 4 == 0)) {
 		mem_op_post(c, &e->fence, MEM_WITHDRAW, cookie);
 		return 0;
@@ -169,5 +219,6 @@ int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, uint32
 		mem_expose_fence(c, e);
 	*written = written_in(c, e);
 	mem_exposure_release(c, e);
+	mem_shared_room(c);
 	return closed ? ERR_CLOSED : 1;
 }

@@ -49,6 +49,8 @@ static int poll_event(struct fabric *base, struct fabric_event *ev)
 		mem_shared_polled(f, e->op);
 	else if (e->op)
 		op_polled(mem_conn_of(ev->conn), e->op);
+	else if (ev->type == FABRIC_EV_PLACED)
+		mem_exposure_tell(e, ev);
 	else if (ev->type != FABRIC_EV_DISCONNECTED)
 		mem_conn_of(ev->conn)->told = true;
 	return 1;
@@ -123,6 +125,8 @@ static const struct fabric_ops mem_ops = {
 	.write = mem_write,
 	.read = mem_read,
 	.expose = mem_expose,
+	.stream = mem_stream,
+	.went_on = mem_went_on,
 	.withdraw = mem_withdraw,
 	.flush = flush,
 	.poll = poll_event,
@@ -139,7 +143,7 @@ struct fabric *memnet_fabric(struct memnet *net)
 		return NULL;
 	f->base.ops = &mem_ops;
 	f->base.remote_inv = !net->cfg.no_remote_inv;
-	f->base.tells_written = !net->cfg.no_written;
+	f->base.tells_written = f->base.streams = !net->cfg.no_written;
 	f->base.shares_out = !net->cfg.shares_blindly;
 	f->net = net;
 	list_init(&f->conns);

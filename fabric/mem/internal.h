@@ -6,6 +6,7 @@
 #include "fabric/depth.h"
 #include "fabric/mem/mem.h"
 #include "fabric/runs.h"
+#include "fabric/window.h"
 
 /**
  * internal - what the files of fabric/mem share; nobody else includes it.
@@ -80,6 +81,7 @@ struct mem_op {
 	uint64_t sum; /* of the octets when posted */
 	struct segment remote;
 	uint32_t inv_handle;
+	uint32_t went;		       /* WRITE to a stream: octets of it that are there */
 	struct mem_exposure *exposure; /* READ: being read at the peer; WITHDRAW: its own */
 };
 
@@ -93,8 +95,10 @@ struct mem_exposure {
 	uint32_t handle, len;
 	uint64_t offset;
 	uint8_t *addr;
-	struct fabric_runs written; /* by the peer */
-	struct mem_op fence;	    /* in use from withdraw to the poll of WITHDRAWN */
+	struct fabric_runs written;  /* by the peer */
+	struct fabric_window window; /* of a stream: .addr is not used */
+	struct mem_event placed;     /* likewise: PLACED */
+	struct mem_op fence;	     /* in use from withdraw to the poll of WITHDRAWN */
 };
 
 enum mem_state {
@@ -138,7 +142,9 @@ struct mem_conn {
 	struct list free_ops, free_recvs, free_exposures;
 	struct mem_op *ops, *recvs;
 	struct mem_exposure *exposures;
-	struct list backlog; /* operations of the peer's that wait for a shared Receive */
+	struct list
+		backlog; /* operations of the peer's that wait for a shared Receive, or for room in a stream */
+	bool has_room;	     /* .is_full, but since then there may be some */
 	struct list waiting; /* in its instance's line while there is a backlog */
 	struct mem_due resume;
 	uint32_t unpolled; /* messages in shared Receives */
@@ -367,7 +373,13 @@ void mem_gave_back(struct fabric_conn *conn);
 /** mem_shared_flush - what was posted can be used, and who waited for it goes on. */
 void mem_shared_flush(struct mem_fabric *f);
 
-/** mem_shared_wait - whether @op, arrived at @target, has to wait for a Receive. */
+/** mem_shared_back - @op finds no room in a stream: it is the first that waits. */
+void mem_shared_back(struct mem_conn *target, struct mem_op *op);
+
+/** mem_shared_room - there may be some, or the stream is none any more. */
+void mem_shared_room(struct mem_conn *c);
+
+/** mem_shared_wait - whether @op, arrived at @target, has to wait for a Receive, or behind what waits. */
 bool mem_shared_wait(struct mem_conn *target, struct mem_op *op);
 
 /** mem_shared_next - takes the operation out that waited longest of those that can go on, and is for @target.
@@ -409,6 +421,9 @@ static inline bool mem_shared_serves(const struct mem_conn *c)
 
 int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned access,
 	       struct segment *seg);
+int mem_stream(struct fabric_conn *base, const struct fabric_piece *window, uint32_t len,
+	       void *cookie, struct segment *seg);
+void mem_went_on(struct fabric_conn *base, uint32_t handle, uint32_t len);
 int mem_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, uint32_t *written);
 
 /** mem_exposure_find - exposure of @handle on @c that the peer can reach, or NULL. */
@@ -426,6 +441,12 @@ void mem_exposure_release(struct mem_conn *c, struct mem_exposure *e);
 
 /** mem_exposure_written - the peer placed @len octets at @from. */
 void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len);
+
+/** mem_exposure_tell - @placed, a PLACED event, is polled as @ev. */
+void mem_exposure_tell(struct mem_event *placed, struct fabric_event *ev);
+
+/** mem_exposure_streamed - the peer placed a segment of @len octets at @from of a stream. */
+void mem_exposure_streamed(struct mem_conn *c, struct mem_exposure *e, uint32_t from, uint32_t len);
 
 /** mem_exposure_unread - a Read of @e was served. */
 void mem_exposure_unread(struct mem_conn *c, struct mem_exposure *e);

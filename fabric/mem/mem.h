@@ -20,6 +20,7 @@
  *   fabric_free(), fabric_post_recv() where they are shared;
  * - posted Receives and Read sinks are filled with MEMNET_POISON, and are out of
  *   bounds under AddressSanitizer until their completion was polled;
+ * - what comes to a stream comes in segments of any length, and what of it is given back is poisoned;
  * - completions of different kinds come in any order; a withdraw is sometimes
  *   immediate and sometimes not; when a connection ends, Sends and Writes may report
  *   success although the peer never saw them, as TCP does;

@@ -122,6 +122,7 @@ int mem_write(struct fabric_conn *base, const struct fabric_sge *sge, unsigned n
 		return err;
 	op->remote = *remote;
 	op->remote.length = op->len;
+	op->went = 0;
 	mem_op_post(c, op, MEM_WRITE, cookie);
 	return 0;
 }

@@ -56,9 +56,12 @@ static void assert_unused(struct mem_conn *c, const struct mem_range *r)
 	for (unsigned kind = 0; kind < MEM_WITHDRAW; kind++)
 		for (struct list *it = c->flight[kind].next; it != &c->flight[kind]; it = it->next)
 			assert_op_outside(container_of(it, struct mem_op, kin), r);
-	for (uint32_t i = 0; c->exposures && i < c->max_exposures; i++)
-		assert(!c->exposures[i].live ||
-		       !overlaps(r, c->exposures[i].addr, c->exposures[i].len));
+	for (uint32_t i = 0; c->exposures && i < c->max_exposures; i++) {
+		const struct mem_exposure *e = &c->exposures[i];
+
+		assert(!e->live || (!overlaps(r, e->addr, e->len) &&
+				    !overlaps(r, e->window.addr, e->window.bytes)));
+	}
 }
 
 void mem_range_unregister(struct fabric *base, void *p)

@@ -13,7 +13,7 @@
  *
  * A Send that finds .queue empty waits, in the .backlog of the end it is for, as on a device
  * that tells its sender to try again; whatever arrives behind it joins it. So does one to an end that keeps too
- * many (fabric_may_keep()), unless the instance shares blindly. Its connection is in
+ * many (fabric_may_keep()), unless the instance shares blindly. And so does a Write to a stream that has no room. Its connection is in
  * line on .waiting, and each that can go on has a .resume due: when one comes, the connection
  * longest in line has one operation delivered and goes to the line's end. The disconnect of the
  * sender waits, too, but not for ever.
@@ -125,14 +125,18 @@ static bool is_free_for(const struct mem_conn *c)
 	return mem_conn_fabric(c)->share.queued && may_keep(c);
 }
 
+/* ... which one of those is for. */
 static bool next_is_send(const struct mem_conn *c)
 {
-	return list_first(&c->backlog, struct mem_op, link)->kind == MEM_SEND;
+	return mem_shared_serves(c) &&
+	       list_first(&c->backlog, struct mem_op, link)->kind == MEM_SEND;
 }
 
 static bool can_go_on(const struct mem_conn *c)
 {
-	return c->state == MEM_OPEN && !c->closing && (!next_is_send(c) || is_free_for(c));
+	if (c->state != MEM_OPEN || c->closing)
+		return false;
+	return c->base.is_full ? c->has_room : !next_is_send(c) || is_free_for(c);
 }
 
 static void note_whether_it_waits(struct mem_conn *c)
@@ -172,6 +176,7 @@ static struct mem_op *unqueue(struct mem_fabric *f, struct mem_conn *c)
 	struct mem_op *op = container_of(list_pop(&c->backlog), struct mem_op, link);
 
 	list_del(&c->waiting);
+	c->base.is_full = false;
 	if (!list_is_empty(&c->backlog))
 		list_add_tail(&f->share.waiting, &c->waiting);
 	note_whether_it_waits(c);
@@ -191,14 +196,30 @@ struct mem_op *mem_shared_next(struct mem_fabric *f, struct mem_conn **target)
 	return NULL;
 }
 
+void mem_shared_back(struct mem_conn *target, struct mem_op *op)
+{
+	target->base.is_full = true;
+	target->has_room = false;
+	list_add_head(&target->backlog, &op->link);
+	if (list_is_empty(&target->waiting))
+		list_add_tail(&mem_conn_fabric(target)->share.waiting, &target->waiting);
+	note_whether_it_waits(target);
+}
+
+void mem_shared_room(struct mem_conn *c)
+{
+	if (!c->base.is_full)
+		return;
+	c->has_room = true;
+	mem_shared_wake(mem_conn_fabric(c));
+}
+
 bool mem_shared_wait(struct mem_conn *target, struct mem_op *op)
 {
 	struct mem_share *s = &mem_conn_fabric(target)->share;
 
-	if (!mem_shared_serves(target))
-		return false;
 	if (list_is_empty(&target->backlog)) {
-		if (op->kind != MEM_SEND || is_free_for(target))
+		if (!mem_shared_serves(target) || op->kind != MEM_SEND || is_free_for(target))
 			return false;
 		list_add_tail(&s->waiting, &target->waiting);
 		if (!s->dry && !s->queued)
@@ -214,6 +235,7 @@ void mem_shared_forget(struct mem_conn *c)
 {
 	while (list_pop(&c->backlog))
 		;
+	c->base.is_full = false;
 	list_del(&c->waiting);
 	list_del(&c->resume.link);
 }

@@ -273,7 +273,7 @@ bool complete_event(struct verbs_conn *c, struct fabric_event *ev)
 		c->ops_out--;
 		return true;
 	}
-	ev->withdrawn = op->inv;
+	ev->handle = op->inv;
 	ev->written = FABRIC_WRITTEN_UNKNOWN; /* no device tells */
 	return true;
 }

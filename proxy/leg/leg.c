@@ -281,10 +281,14 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 	case FABRIC_EV_READ:
 	case FABRIC_EV_WRITE:
 	case FABRIC_EV_WITHDRAWN:
+	case FABRIC_EV_PLACED:
 		out->kind = LEG_OUT_OP;
 		out->op = ev->type;
-		out->withdrawn = ev->withdrawn;
+		out->handle = ev->handle;
 		out->written = ev->written;
+		out->at = ev->at;
+		out->offset = ev->offset;
+		out->len = ev->len;
 		out->cookie = ev->cookie;
 		out->status = ev->status;
 		break;
@@ -300,8 +304,9 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 bool leg_is_behind(const struct leg *leg)
 {
 	/* Before it is connected it cannot have said anything. */
-	return leg->state != LEG_CONNECTING && (leg->stalled || leg_has_group(leg) ||
-						leg_is_sated(leg) || recvs_are_out(leg->recvs));
+	return leg->state != LEG_CONNECTING &&
+	       (leg->stalled || leg_has_group(leg) || leg_is_sated(leg) || leg_is_full(leg) ||
+		recvs_are_out(leg->recvs));
 }
 
 bool leg_keeps_many(const struct leg *leg)

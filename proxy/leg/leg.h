@@ -103,7 +103,7 @@ enum leg_out_kind {
 	LEG_OUT_MSG,   /* .msg with views into .held: the receiver's to put */
 	LEG_OUT_ERROR, /* the peer reports .error about message .xid of ours (.reverse) */
 	LEG_OUT_SENT,  /* .tx is the caller's again; .status 0 or ERR_FLUSHED ... */
-	LEG_OUT_OP, /* completion of the caller's own fabric_read/write/withdraw: .cookie, .status */
+	LEG_OUT_OP, /* completion of the caller's own fabric_read/write/withdraw: .cookie, .status; or what came of a stream */
 	LEG_OUT_SATED, /* it keeps so many shared Receives that what comes next waits: give back what can be; or no more */
 	LEG_OUT_CLOSED, /* the last one: .status, .why. Every tx and op was given back before */
 };
@@ -121,8 +121,10 @@ struct leg_out {
 	bool doubtful; /* ERROR: about that call, or a form of it that was given up before */
 	struct leg_tx *tx;
 	void *cookie;
-	enum fabric_ev_type op;	     /* OP: READ, WRITE or WITHDRAWN */
-	uint32_t withdrawn, written; /* ... WITHDRAWN: as the event has them */
+	enum fabric_ev_type op;	  /* OP: READ, WRITE, WITHDRAWN or PLACED */
+	uint32_t handle, written; /* ... WITHDRAWN: as the event has them */
+	const uint8_t *at;	  /* ... PLACED: likewise, and the next */
+	uint32_t offset, len;
 	int status;
 	const char *why;
 };
@@ -264,7 +266,14 @@ static inline bool leg_has_group(const struct leg *leg)
 	return leg->group_gathers || leg->group_ready;
 }
 
-/** leg_is_behind - what its peer said may be here and wait: for memory of the gateway's, or for one of its Receives. */
+/** leg_is_full - what its peer said next waits for the other peer of its user's to take what came before (fabric_stream()). */
+static inline bool leg_is_full(const struct leg *leg)
+{
+	return leg->conn && leg->conn->is_full;
+}
+
+/** leg_is_behind - what its peer said may be here and wait: for memory of the gateway's, or for one of its Receives; or
+ * leg_is_full(). */
 bool leg_is_behind(const struct leg *leg);
 
 /** leg_takes_reply - a reply of several Sends has begun to come, and goes on. */

@@ -140,10 +140,32 @@ static void record(struct side *s, const struct fabric_event *ev)
 		op->invalidated = ev->invalidated;
 	}
 	if (ev->type == FABRIC_EV_WITHDRAWN && ev->status == 0) {
-		assert_int_equal(ev->withdrawn, op->withdrawn);
+		assert_int_equal(ev->handle, op->withdrawn);
 		s->written = ev->written;
 	}
+	if (s->stop_at == (int)(op - s->ops) + 1)
+		s->placed_at = s->placed;
 	s->ndone++;
+}
+
+static void record_placed(struct side *s, const struct fabric_event *ev)
+{
+	assert_ptr_equal(s->conn, ev->conn);
+	assert_false(s->disconnected);
+	assert_ptr_equal(ev->cookie, &s->placed);
+	assert_int_not_equal(s->streamed, 0);
+	assert_int_equal(ev->handle, s->streamed);
+	assert_int_equal(ev->status, 0);
+	assert_true(ev->len > 0 && ev->offset < s->stream_len &&
+		    ev->len <= s->stream_len - ev->offset);
+	assert_true(s->nheld < FABRIC_STREAM_PIECES);
+	memcpy(s->mem + s->shadow + ev->offset, ev->at, ev->len);
+	s->held_at[s->nheld] = ev->at;
+	s->held[s->nheld++] = ev->len;
+	s->placed += ev->len;
+	s->nplaced++;
+	if (!s->keeps)
+		give_back(s);
 }
 
 static struct side *side_of(struct contract *t, const struct fabric_event *ev)
@@ -174,7 +196,10 @@ static void dispatch(struct contract *t, struct pool *pool, const struct fabric_
 		}
 		/* fall through */
 	default:
-		record(side_of(t, ev), ev);
+		if (ev->type == FABRIC_EV_PLACED)
+			record_placed(side_of(t, ev), ev);
+		else
+			record(side_of(t, ev), ev);
 	}
 }
 
@@ -334,6 +359,7 @@ static const struct {
 	{"pieces", contract_run_pieces},
 	{"rdma", contract_run_rdma},
 	{"written", contract_run_written},
+	{"placed", contract_run_placed},
 	{"access", contract_run_access},
 	{"end", contract_run_end},
 	{"soak", contract_run_soak},

@@ -85,7 +85,19 @@ struct side {
 	int nops, ndone;
 	int last[FABRIC_EV_WITHDRAWN + 1]; /* newest op of each type that completed */
 	uint32_t written;		   /* through the exposure withdrawn last */
-	bool has_own;			   /* Receives, though others share theirs */
+	/* do_stream(): */
+	uint32_t streamed; /* no PLACED event may come but of this handle */
+	uint32_t stream_len;
+	size_t shadow; /* what is told goes there, each octet to its place */
+	bool keeps;    /* what is told is not given back, but by give_back() */
+	uint32_t held[FABRIC_STREAM_PIECES];
+	const uint8_t *held_at[FABRIC_STREAM_PIECES];
+	unsigned nheld;
+	uint32_t placed;    /* octets so far */
+	unsigned nplaced;   /* events */
+	int stop_at;	    /* number of an operation, and one: when it completes ... */
+	uint32_t placed_at; /* ... this is .placed */
+	bool has_own;	    /* Receives, though others share theirs */
 	/* Where Receives are shared: */
 	struct side *peer;
 	int pair;
@@ -126,6 +138,7 @@ int contract_run_message(void);
 int contract_run_pieces(void);
 int contract_run_rdma(void);
 int contract_run_written(void);
+int contract_run_placed(void);
 int contract_run_access(void);
 int contract_run_end(void);
 int contract_run_soak(void);
@@ -192,6 +205,12 @@ int do_write_sge(struct side *s, const struct fabric_sge *sge, unsigned n,
 int do_read(struct side *s, size_t off, const struct segment *from);
 int do_withdraw(struct side *s, uint32_t handle); /* number, or -1: fenced now */
 struct segment do_expose(struct side *s, size_t off, uint32_t len, unsigned access);
+
+/** do_stream - a stream of @len octets with @window at @off; what comes goes to @shadow, and is given back. */
+struct segment do_stream(struct side *s, size_t off, uint32_t window, uint32_t len, size_t shadow);
+
+/** give_back - the oldest piece that is held. */
+void give_back(struct side *s);
 
 /*
  * Shared Receives.

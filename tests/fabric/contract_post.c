@@ -73,7 +73,9 @@ int do_withdraw(struct side *s, uint32_t handle)
 	int err = fabric_withdraw(s->conn, handle, op, &s->written);
 
 	op->withdrawn = handle;
-	if (err == 1)
+	if (handle == s->streamed)
+		s->streamed = s->nheld = 0;
+	if (err > 0)
 		return -1;
 	return posted(s, err);
 }
@@ -87,4 +89,34 @@ struct segment do_expose(struct side *s, size_t off, uint32_t len, unsigned acce
 	assert_int_not_equal(seg.handle, 0);
 	fabric_flush(s->f); /* in force no later than then */
 	return seg;
+}
+
+struct segment do_stream(struct side *s, size_t off, uint32_t window, uint32_t len, size_t shadow)
+{
+	const struct fabric_piece memory = {s->mem + off, window};
+	struct segment seg;
+
+	assert_int_equal(fabric_stream(s->conn, &memory, len, &s->placed, &seg), 0);
+	assert_int_equal(seg.length, len);
+	assert_int_not_equal(seg.handle, 0);
+	fabric_flush(s->f);
+	s->streamed = seg.handle;
+	s->stream_len = len;
+	s->shadow = shadow;
+	s->placed = s->nplaced = s->nheld = 0;
+	return seg;
+}
+
+/* Whoever changes what was given back changes nobody's. */
+void give_back(struct side *s)
+{
+	uint32_t len = s->held[0];
+
+	assert_true(s->nheld > 0);
+	s->nheld--;
+	for (unsigned i = 0; i < s->nheld; i++) {
+		s->held[i] = s->held[i + 1];
+		s->held_at[i] = s->held_at[i + 1];
+	}
+	fabric_went_on(s->conn, s->streamed, len);
 }

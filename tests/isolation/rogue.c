@@ -240,6 +240,7 @@ void rogue_event(struct rogue *r, const struct fabric_event *ev)
 			((struct rogue_call *)ev->cookie)->writing--;
 		break;
 	case FABRIC_EV_WITHDRAWN:
+	case FABRIC_EV_PLACED:
 	case FABRIC_EV_SATED:
 		break;
 	}

@@ -103,12 +103,32 @@ static int op_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigne
 	return err;
 }
 
+static int op_stream(struct fabric_conn *base, const struct fabric_piece *window, uint32_t len,
+		     void *cookie, struct segment *seg)
+{
+	struct stream_conn *c = stream_of(base);
+	int err = c->has_qp ? qp_stream(&c->qp, window, len, cookie, seg) : ERR_CLOSED;
+
+	c->base.handles_live = c->has_qp ? c->qp.stags.live : 0;
+	return err;
+}
+
+static void op_went_on(struct fabric_conn *base, uint32_t handle, uint32_t len)
+{
+	struct stream_conn *c = stream_of(base);
+
+	if (!c->has_qp)
+		return;
+	qp_went_on(&c->qp, handle, len);
+	streams_try_full(c);
+}
+
 static int op_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, uint32_t *written)
 {
 	struct stream_conn *c = stream_of(base);
 	const struct net_watcher *w = net_of_stream(c)->watcher;
 	const struct exposure *e = c->has_qp ? stag_owned(&c->qp.stags, handle) : NULL;
-	const uint8_t *octets = e ? e->addr : NULL;
+	const uint8_t *octets = e ? e->addr : NULL; /* NULL: a stream's were told */
 	uint32_t n = 0;
 	int rc;
 
@@ -117,11 +137,12 @@ static int op_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, 
 	if (!c->has_qp)
 		return ERR_CLOSED;
 	rc = qp_withdraw(&c->qp, handle, cookie, &n);
-	if (n && c->peer)
+	if (n && octets && c->peer)
 		w->counted(w->arg, &c->peer->base, octets, n);
 	if (written)
 		*written = n;
 	c->base.handles_live = c->qp.stags.live;
+	streams_try_full(c);
 	if (c->qp.state > QP_DRAINING && c->state < STREAM_ENDED)
 		(void)posted(c, 0);
 	return rc;
@@ -206,6 +227,15 @@ static bool next_event(struct stream_conn *c, struct fabric_event *ev)
 	return true;
 }
 
+/* What is told as placed is told to the watcher, too. */
+static void tell_counted(struct stream_conn *c, const struct fabric_event *ev)
+{
+	const struct net_watcher *w = net_of_stream(c)->watcher;
+
+	if (ev->type == FABRIC_EV_PLACED && c->peer)
+		w->counted(w->arg, &c->peer->base, ev->at, ev->len);
+}
+
 static int op_poll(struct fabric *base, struct fabric_event *ev)
 {
 	struct stream_fabric *f = stream_fabric_of(base);
@@ -214,8 +244,11 @@ static int op_poll(struct fabric *base, struct fabric_event *ev)
 	while (!list_is_empty(&f->active)) {
 		struct stream_conn *c = list_first(&f->active, struct stream_conn, active);
 
-		if (next_event(c, ev))
+		if (next_event(c, ev)) {
+			tell_counted(c, ev);
+			streams_try_full(c);
 			return 1;
+		}
 		list_del(&c->active);
 	}
 	if (!recvq_next_back(&f->recvq, &cookie))
@@ -271,6 +304,8 @@ static const struct fabric_ops stream_ops = {
 	.write = op_write,
 	.read = op_read,
 	.expose = op_expose,
+	.stream = op_stream,
+	.went_on = op_went_on,
 	.withdraw = op_withdraw,
 	.flush = op_flush,
 	.poll = op_poll,
@@ -289,7 +324,7 @@ static struct fabric *new_instance(void *arg, bool wild)
 	if (!f)
 		return NULL;
 	f->base.ops = &stream_ops;
-	f->base.remote_inv = f->base.tells_written = true;
+	f->base.remote_inv = f->base.tells_written = f->base.streams = true;
 	f->net = net;
 	f->wild = wild;
 	list_init(&f->conns);

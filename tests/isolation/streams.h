@@ -114,6 +114,9 @@ void streams_pump(struct stream_conn *c);
 /** streams_resume - there may be a Receive for what waited. */
 void streams_resume(struct stream_conn *c);
 
+/** streams_try_full - there may be room in a stream for what waited. */
+void streams_try_full(struct stream_conn *c);
+
 /** streams_stop - it is over, at once; the peer finds out. */
 void streams_stop(struct stream_conn *c, int status, const char *why);
 

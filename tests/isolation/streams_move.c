@@ -112,8 +112,14 @@ static void feed_some(struct stream_conn *c, size_t n)
 	size_t took = feed(&c->qp, c->in.octets + c->in.from, n, 0);
 
 	pipe_took(&c->in, took);
+	c->base.is_full = qp_is_full(&c->qp);
 	if (qp_is_starved(&c->qp) && list_is_empty(&c->starved))
 		list_add_tail(&f->starved, &c->starved);
+}
+
+static bool is_waiting(const struct stream_conn *c)
+{
+	return qp_is_starved(&c->qp) || qp_is_full(&c->qp);
 }
 
 /* All has come that ever comes. */
@@ -142,7 +148,12 @@ void streams_deliver(struct timer *t, nsec_t now)
 			deliver_at(c, streams_soon(net));
 		return;
 	}
-	if (c->state == STREAM_OPEN && qp_is_starved(&c->qp) && !c->in.reset)
+	if (c->state == STREAM_OPEN && qp_is_full(&c->qp)) {
+		qp_rx_resume(&c->qp);
+		c->base.is_full = qp_is_full(&c->qp);
+		streams_pump(c);
+	}
+	if (c->state == STREAM_OPEN && is_waiting(c) && !c->in.reset)
 		return;
 	if (n > 0 && c->state == STREAM_OPEN)
 		feed_some(c, n);
@@ -156,7 +167,7 @@ void streams_deliver(struct timer *t, nsec_t now)
 		return;
 	if (c->in.fin && (c->in.reset || pipe_is_empty(&c->in)))
 		on_end(c);
-	else if (!pipe_is_empty(&c->in) && !(c->has_qp && qp_is_starved(&c->qp)))
+	else if (!pipe_is_empty(&c->in) && !(c->has_qp && is_waiting(c)))
 		deliver_at(c, c->in.hold_until > now	? c->in.hold_until
 			      : rng_below(&net->rng, 2) ? now
 							: streams_soon(net));
@@ -171,6 +182,12 @@ void streams_resume(struct stream_conn *c)
 		list_add_tail(&fabric_of_stream(c)->starved, &c->starved);
 	deliver_at(c, net_of_stream(c)->now);
 	streams_pump(c);
+}
+
+void streams_try_full(struct stream_conn *c)
+{
+	if (c->base.is_full && c->state == STREAM_OPEN)
+		deliver_at(c, net_of_stream(c)->now);
 }
 
 void streams_disconnect(struct stream_conn *c)

@@ -140,6 +140,46 @@ static void test_read(void **state)
 	assert_in_range(reads, 1, 14);
 }
 
+/* What is there of a stream goes on, and its window is free again. Return: octets. */
+static uint32_t pass_on(const struct segment *seg)
+{
+	struct fabric_event ev;
+	uint32_t n = 0;
+
+	while (qp_next_event(&rx, &ev)) {
+		assert_int_equal(ev.type, FABRIC_EV_PLACED);
+		assert_memory_equal(ev.at, source + ev.offset, ev.len);
+		qp_went_on(&rx, seg->handle, ev.len);
+		n += ev.len;
+	}
+	return n;
+}
+
+/* Through a window that is full again and again: as few reads, and no more is expected than there is room for. */
+static void test_through_a_window(void **state)
+{
+	static uint8_t window[FABRIC_STREAM_WINDOW];
+	const struct fabric_piece memory = {window, sizeof(window)};
+	struct segment seg;
+	uint32_t got = 0;
+
+	(void)state;
+	assert_int_equal(qp_stream(&rx, &memory, REGION, NULL, &seg), 0);
+	write_at(&seg, 0, REGION);
+	wire_len = drain(&tx, wire, sizeof(wire));
+	for (unsigned i = 0; wire_at < wire_len || qp_is_full(&rx); i++) {
+		assert_true(i < 20);
+		while (wire_at < wire_len && !qp_is_full(&rx))
+			assert_true(read_some(wire_len - wire_at));
+		got += pass_on(&seg);
+		qp_rx_resume(&rx);
+	}
+	assert_int_equal(got, REGION);
+	assert_int_equal(withdraw(&seg), REGION);
+	assert_int_equal(in.copied_bytes, 0);
+	assert_in_range(reads, 1, 16);
+}
+
 /* Shorter than the region, with a message behind it: that comes out right. */
 static void test_short_write(void **state)
 {
@@ -284,8 +324,10 @@ static void test_any_mix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_whole_region), T(test_read),	 T(test_short_write), T(test_backwards),
-		T(test_jump),	      T(test_small_run), T(test_any_mix),
+		T(test_whole_region), T(test_read),
+		T(test_short_write),  T(test_backwards),
+		T(test_jump),	      T(test_small_run),
+		T(test_any_mix),      T(test_through_a_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,14 +213,170 @@ static void known_after_the_end(void **state)
 	assert_int_equal(withdraw(ERR_CLOSED), 60);
 }
 
+/* Streams. */
+
+static void expose_stream(uint32_t window)
+{
+	const struct fabric_piece memory = {region, window};
+
+	assert_int_equal(withdraw(1), 0);
+	memset(region, OLD, sizeof(region));
+	assert_int_equal(qp_stream(&qp, &memory, 4 * REGION, &seg, &seg), 0);
+}
+
+static void placed(uint32_t offset, uint32_t octets, uint32_t at)
+{
+	struct fabric_event ev;
+
+	assert_int_equal(qp_next_event(&qp, &ev), 1);
+	assert_int_equal(ev.type, FABRIC_EV_PLACED);
+	assert_ptr_equal(ev.cookie, &seg);
+	assert_int_equal(ev.handle, seg.handle);
+	assert_int_equal(ev.offset, offset);
+	assert_int_equal(ev.len, octets);
+	assert_ptr_equal(ev.at, region + at);
+}
+
+static void nothing_more(void)
+{
+	struct fabric_event ev;
+
+	assert_int_equal(qp_next_event(&qp, &ev), 0);
+}
+
+/* What was placed counts with its CRC, not before, and once it is told; what goes on where it ended is one with it. */
+static void told_once_it_counts(void **state)
+{
+	(void)state;
+	expose_stream(REGION);
+	add_write(500, 40);
+	add_write(540, 40);
+	flush_but(4);
+	placed(500, 40, 0);
+	nothing_more();
+	flush_but(0);
+	add_write(580, 60);
+	add_send(0);
+	flush_but(0);
+	placed(540, 100, 40);
+	received(0);
+	nothing_more();
+	add_write(0, 50);
+	flush_but(0);
+	placed(0, 50, 140);
+	add_write(50, 20);
+	flush_but(0);
+	assert_int_equal(withdraw(1), 50); /* of the last nobody was told */
+}
+
+/* A wrong CRC: what it stands for is never told. */
+static void never_told(void **state)
+{
+	(void)state;
+	expose_stream(REGION);
+	add_write(0, 100);
+	flush_but(0);
+	placed(0, 100, 0);
+	add_write(100, 10);
+	wire[wire_len - 1] ^= 1;
+	(void)feed(&qp, wire, wire_len, 0);
+	assert_int_equal(qp.state, QP_TERMINATING);
+	nothing_more();
+	assert_int_equal(withdraw(ERR_CLOSED), 100);
+}
+
+/* What finds no room stays where it is, and all behind it, until there is some. */
+static void full_until_it_is_given_back(void **state)
+{
+	(void)state;
+	for (size_t step = 1; step <= 3; step++) {
+		size_t took;
+
+		if (step > 1)
+			setup(state);
+		expose_stream(100);
+		add_write(0, 60);
+		add_write(60, 50);
+		add_send(0);
+		took = feed(&qp, wire, wire_len, step == 3 ? 0 : step);
+		assert_true(qp_is_full(&qp));
+		assert_false(qp_rx_is_inside(&qp));
+		placed(0, 60, 0);
+		nothing_more();
+		qp_rx_resume(&qp);
+		assert_true(qp_is_full(&qp));
+		qp_went_on(&qp, seg.handle, 60);
+		qp_rx_resume(&qp);
+		assert_false(qp_is_full(&qp));
+		assert_int_equal(feed(&qp, wire + took, wire_len - took, 0), wire_len - took);
+		placed(60, 50, 0);
+		received(0);
+		nothing_more();
+		assert_int_equal(withdraw(1), 110);
+		if (step < 3)
+			teardown(state);
+	}
+}
+
+/* ... or until it is withdrawn: then it is a Write to nobody. */
+static void withdrawn_while_full(void **state)
+{
+	(void)state;
+	expose_stream(100);
+	add_write(0, 60);
+	add_write(60, 50);
+	(void)feed(&qp, wire, wire_len, 0);
+	placed(0, 60, 0);
+	assert_true(qp_is_full(&qp));
+	assert_int_equal(withdraw(1), 60);
+	qp_rx_resume(&qp);
+	assert_false(qp_is_full(&qp));
+	assert_int_equal(qp.state, QP_TERMINATING);
+	qp_went_on(&qp, seg.handle, 60); /* of nobody's interest */
+}
+
+/* What is queued of one that is withdrawn is gone, wherever it stands, and its place is another's. */
+static void told_of_nothing_withdrawn(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		bool before = i & 1, behind = i & 2;
+
+		expose_stream(REGION);
+		if (before)
+			add_send(0);
+		add_write(0, 60);
+		if (behind)
+			add_send(0);
+		flush_but(0);
+		assert_int_equal(withdraw(1), 0);
+		expose();
+		if (before)
+			received(0);
+		if (behind)
+			received(0);
+		nothing_more();
+		for (unsigned k = 0; k < before + (unsigned)behind; k++)
+			assert_int_equal(qp_post_recv(&qp, recvs[k], RECV, recvs[k]), 0);
+		add_write(0, 60); /* that one is no stream */
+		flush_but(0);
+		nothing_more();
+		assert_int_equal(withdraw(1), 60);
+		expose();
+	}
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(invalidated_in_one_flush), T(written_behind_the_message),
-		T(withdrawn_before_the_crc), T(withdrawn_before_the_payload),
-		T(withdrawn_while_draining), T(known_after_the_end),
+		T(invalidated_in_one_flush),	T(written_behind_the_message),
+		T(withdrawn_before_the_crc),	T(withdrawn_before_the_payload),
+		T(withdrawn_while_draining),	T(known_after_the_end),
+		T(told_once_it_counts),		T(never_told),
+		T(full_until_it_is_given_back), T(withdrawn_while_full),
+		T(told_of_nothing_withdrawn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,6 +197,60 @@ static void completions_come_in_any_order(void **state)
 	assert_true(recv_first);
 }
 
+/* One Write was seen, and is told; then more comes while the stream is being withdrawn. Return: what the end of that
+ * tells, or an event of no type: it was withdrawn at once. */
+static struct fabric_event withdrawn_with_a_write_under_way(uint64_t seed)
+{
+	static struct world w;
+	struct memnet_config cfg = {.seed = seed, .latency_min = 10, .latency_max = 1000};
+	const struct fabric_piece window = {w.mem[1], 4096};
+	const struct fabric_sge first = {w.mem[0], 100}, more = {w.mem[0], 1000};
+	struct fabric_event ev, end = {0};
+	struct segment seg;
+	bool waits;
+
+	world_start(&w, &cfg);
+	world_join(&w);
+	assert_int_equal(fabric_stream(w.b, &window, 8192, NULL, &seg), 0);
+	assert_int_equal(fabric_write(w.a, &first, 1, &seg, NULL), 0);
+	do {
+		fabric_flush(w.f[0]);
+		while (fabric_poll(w.f[0], &ev))
+			;
+	} while (memnet_step(w.net, NSEC_NEVER));
+	assert_int_equal(fabric_poll(w.f[1], &ev), 1);
+	assert_int_equal(ev.type, FABRIC_EV_PLACED);
+	seg.offset += 100;
+	assert_int_equal(fabric_write(w.a, &more, 1, &seg, NULL), 0);
+	fabric_flush(w.f[0]);
+	waits = fabric_withdraw(w.b, seg.handle, NULL, &end.written) == 0;
+	do {
+		fabric_flush(w.f[1]);
+		while (fabric_poll(w.f[1], &ev)) {
+			assert_int_not_equal(ev.type, FABRIC_EV_PLACED);
+			if (ev.type == FABRIC_EV_WITHDRAWN)
+				end = ev;
+		}
+		while (fabric_poll(w.f[0], &ev))
+			;
+	} while (memnet_step(w.net, NSEC_NEVER));
+	assert_int_equal(end.type == FABRIC_EV_WITHDRAWN, waits);
+	assert_int_equal(end.written, 100);
+	world_stop(&w);
+	return end;
+}
+
+/* Whoever withdraws hears no more of what comes, and it counts for nothing. */
+static void nothing_comes_while_it_is_withdrawn(void **state)
+{
+	unsigned waited = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 60; seed++)
+		waited += withdrawn_with_a_write_under_way(seed).type == FABRIC_EV_WITHDRAWN;
+	assert_true(waited > 0);
+}
+
 static void shares_a_listener(void **state)
 {
 	struct memnet *net = memnet_new(&world_quiet);
@@ -334,6 +388,7 @@ int main(void)
 		cmocka_unit_test(allocates_nothing_in_steady_state),
 		cmocka_unit_test(usage_shows_leaks),
 		cmocka_unit_test(completions_come_in_any_order),
+		cmocka_unit_test(nothing_comes_while_it_is_withdrawn),
 		cmocka_unit_test(shares_a_listener),
 		cmocka_unit_test(own_bugs_are_asserted),
 	};

@@ -363,6 +363,7 @@ void stranger_turn(struct stranger *s)
 			s->status = ev.status;
 			s->why = ev.why ? ev.why : "-";
 			break;
+		case FABRIC_EV_PLACED:
 		case FABRIC_EV_SATED:
 			break;
 		default:

@@ -144,6 +144,7 @@ static void on_event(struct wire *w, const struct fabric_event *ev)
 	switch (ev->type) {
 	case FABRIC_EV_REQUEST:
 	case FABRIC_EV_WITHDRAWN:
+	case FABRIC_EV_PLACED:
 	case FABRIC_EV_SATED:
 		break;
 	case FABRIC_EV_CONNECTED:

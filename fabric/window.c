@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/window.h"
+
+#include <assert.h>
+
+enum { NOWHERE = UINT32_MAX };
+
+void fabric_window_init(struct fabric_window *w, uint8_t *addr, uint32_t bytes)
+{
+	*w = (struct fabric_window){.addr = addr, .bytes = bytes, .end = bytes};
+}
+
+/* Where what is in use has not gone round the end. */
+static bool is_straight(const struct fabric_window *w)
+{
+	return w->head > w->tail;
+}
+
+static uint32_t find(const struct fabric_window *w, uint32_t len)
+{
+	if (w->used == 0)
+		return len <= w->bytes ? 0 : NOWHERE;
+	if (!is_straight(w))
+		return len <= w->tail - w->head ? w->head : NOWHERE;
+	if (len <= w->bytes - w->head)
+		return w->head;
+	return len <= w->tail ? 0 : NOWHERE;
+}
+
+/* Whether a segment there is one with the piece that is not told yet. */
+static bool goes_on(const struct fabric_window *w, uint32_t at, uint32_t offset)
+{
+	return at == w->piece.at + w->piece.len && offset == w->piece.offset + w->piece.len;
+}
+
+uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t len)
+{
+	uint32_t at = find(w, len);
+
+	/* A piece may be told while a segment that was to go on with it is under way: that begins one more. */
+	if (at == NOWHERE ||
+	    !(w->piece.len ? goes_on(w, at, offset) : w->told + 1 < FABRIC_STREAM_PIECES))
+		return NULL;
+	w->at = at;
+	return w->addr + at;
+}
+
+uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len)
+{
+	uint32_t limit = w->used == 0 || w->at >= w->tail ? w->bytes : w->tail;
+
+	return limit - w->at - len;
+}
+
+bool fabric_window_placed(struct fabric_window *w, uint32_t offset, uint32_t len)
+{
+	bool begins = w->piece.len == 0;
+
+	if (w->used == 0) {
+		w->tail = w->at;
+		w->end = w->bytes;
+	} else if (w->at < w->head) {
+		w->end = w->head;
+	}
+	w->head = w->at + len;
+	w->used += len;
+	if (begins) {
+		w->piece.at = w->at;
+		w->piece.offset = offset;
+	}
+	w->piece.len += len;
+	return begins;
+}
+
+void fabric_window_tell(struct fabric_window *w, struct fabric_runs *written,
+			struct fabric_event *ev)
+{
+	struct fabric_run gap;
+
+	ev->at = w->addr + w->piece.at;
+	ev->offset = w->piece.offset;
+	ev->len = w->piece.len;
+	w->piece.len = 0;
+	w->told++;
+	/* One between more pieces than are remembered counts as well. There is nothing to blank: nobody tells of it. */
+	if (fabric_runs_add(written, ev->offset, ev->len, &gap))
+		return;
+}
+
+void fabric_window_back(struct fabric_window *w, uint32_t len)
+{
+	assert(w->told > 0 && w->used >= len);
+	w->told--;
+	w->used -= len;
+	w->tail += len;
+	if (w->tail == w->end) {
+		w->tail = 0;
+		w->end = w->bytes;
+	}
+}

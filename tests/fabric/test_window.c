@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "fabric/window.h"
+#include "tests/rng.h"
+
+/* The memory behind a stream. */
+
+enum { BYTES = 1000, HELD = 2 * FABRIC_STREAM_PIECES };
+
+static uint8_t memory[BYTES];
+
+/** struct model - what was told and is not back, octet by octet. */
+struct model {
+	struct fabric_window w;
+	struct fabric_runs written;
+	bool taken[BYTES]; /* by a piece, told or not */
+	struct fabric_event held[HELD];
+	unsigned nheld;
+};
+
+static void model_init(struct model *m)
+{
+	*m = (struct model){.nheld = 0};
+	fabric_window_init(&m->w, memory, BYTES);
+}
+
+static void take(struct model *m, const uint8_t *to, uint32_t offset, uint32_t len)
+{
+	assert_true(to >= memory && to + len <= memory + BYTES);
+	for (uint32_t i = 0; i < len; i++) {
+		bool *taken = &m->taken[to - memory + i];
+
+		assert_false(*taken);
+		*taken = true;
+		memory[to - memory + i] = (uint8_t)((offset + i) * 7);
+	}
+}
+
+static void window_tell(struct model *m)
+{
+	struct fabric_event *ev = &m->held[m->nheld++];
+
+	assert_true(m->nheld <= FABRIC_STREAM_PIECES);
+	fabric_window_tell(&m->w, &m->written, ev);
+	for (uint32_t i = 0; i < ev->len; i++)
+		assert_int_equal(ev->at[i], (uint8_t)((ev->offset + i) * 7));
+}
+
+static void back(struct model *m)
+{
+	const struct fabric_event first = m->held[0];
+
+	for (uint32_t i = 0; i < first.len; i++) {
+		assert_true(m->taken[first.at - memory + i]);
+		m->taken[first.at - memory + i] = false;
+	}
+	memmove(m->held, m->held + 1, --m->nheld * sizeof(first));
+	fabric_window_back(&m->w, first.len);
+}
+
+/* Return: whether there was room. */
+static bool put(struct model *m, uint32_t offset, uint32_t len)
+{
+	uint8_t *to = fabric_window_place(&m->w, offset, len);
+	bool begins = m->w.piece.len == 0;
+
+	if (!to)
+		return false;
+	take(m, to, offset, len);
+	assert_int_equal(fabric_window_placed(&m->w, offset, len), begins);
+	return true;
+}
+
+static void segments_become_one_piece(void **state)
+{
+	struct model m;
+
+	(void)state;
+	model_init(&m);
+	assert_true(put(&m, 50, 100));
+	assert_true(put(&m, 150, 300));
+	assert_false(put(&m, 50, 1)); /* it does not go on there */
+	window_tell(&m);
+	assert_int_equal(m.held[0].offset, 50);
+	assert_int_equal(m.held[0].len, 400);
+	assert_true(put(&m, 50, 1));
+}
+
+/* At its end: the next segment goes to the beginning once that is free, and the piece is another. */
+static void round_and_round(void **state)
+{
+	struct model m;
+
+	(void)state;
+	model_init(&m);
+	assert_true(put(&m, 0, 600));
+	window_tell(&m);
+	assert_true(put(&m, 600, 300));
+	assert_false(put(&m, 900, 200));
+	window_tell(&m);
+	assert_false(put(&m, 900, 200));
+	back(&m);
+	assert_true(put(&m, 900, 200));
+	assert_true(put(&m, 1100, 400));
+	assert_false(put(&m, 1500, 1));
+	window_tell(&m);
+	back(&m);
+	back(&m);
+	assert_int_equal(m.w.used, 0);
+	assert_true(put(&m, 0, BYTES)); /* all of it is free */
+}
+
+static void from_its_beginning_when_empty(void **state)
+{
+	struct model m;
+
+	(void)state;
+	model_init(&m);
+	for (uint32_t i = 0; i < 20; i++) {
+		assert_true(put(&m, i * 100, 100));
+		window_tell(&m);
+		assert_ptr_equal(m.held[0].at, memory);
+		back(&m);
+	}
+	assert_false(put(&m, 0, BYTES + 1));
+}
+
+/* What is told while a segment is under way was there; that one begins the next piece. */
+static void told_in_between(void **state)
+{
+	struct model m;
+	uint8_t *to;
+
+	(void)state;
+	model_init(&m);
+	for (uint32_t i = 0; i + 1 < FABRIC_STREAM_PIECES - 1; i++) {
+		assert_true(put(&m, 50 * i, 1));
+		window_tell(&m);
+	}
+	assert_true(put(&m, 500, 100));
+	to = fabric_window_place(&m.w, 600, 100);
+	assert_non_null(to);
+	assert_int_equal(fabric_window_behind(&m.w, 100), memory + BYTES - to - 100);
+	window_tell(&m);
+	take(&m, to, 600, 100);
+	assert_true(fabric_window_placed(&m.w, 600, 100));
+	window_tell(&m);
+	assert_int_equal(m.nheld, FABRIC_STREAM_PIECES);
+	assert_false(put(&m, 700, 1));
+	back(&m);
+	assert_false(put(&m, 700, 1));
+	back(&m);
+	assert_true(put(&m, 700, 1));
+}
+
+/* The same where all that was there before comes back meanwhile, round the end or not. */
+static void back_in_between(void **state)
+{
+	(void)state;
+	for (uint32_t first = 100; first <= 900; first += 400)
+		for (uint32_t len = 50; len <= 100; len += 50) {
+			struct model m;
+			uint8_t *to;
+
+			model_init(&m);
+			assert_true(put(&m, 0, 100));
+			window_tell(&m);
+			assert_true(put(&m, 100, first - 50));
+			window_tell(&m);
+			back(&m);
+			to = fabric_window_place(&m.w, 3000, len);
+			assert_non_null(to);
+			take(&m, to, 3000, len);
+			back(&m);
+			assert_true(fabric_window_placed(&m.w, 3000, len));
+			window_tell(&m);
+			assert_true(put(&m, 3000 + len, 10));
+			window_tell(&m);
+			back(&m);
+			back(&m);
+			assert_true(put(&m, 0, BYTES));
+		}
+}
+
+/* Nobody's octets are ever another's, a window that is empty has room, and none is lost. */
+static void at_random(void **state)
+{
+	struct rng rng = {.state = 41};
+
+	(void)state;
+	for (unsigned run = 0; run < 200; run++) {
+		uint32_t offset = 0, most = 1 + (uint32_t)rng_below(&rng, BYTES);
+		struct model m;
+
+		model_init(&m);
+		for (unsigned i = 0; i < 500; i++) {
+			uint32_t len = 1 + (uint32_t)rng_below(&rng, most);
+			bool has_room;
+
+			if (rng_below(&rng, 8) == 0)
+				offset = (uint32_t)rng_below(&rng, 100000);
+			has_room = put(&m, offset, len);
+			assert_true(has_room || m.nheld > 0 || m.w.piece.len > 0);
+			if (has_room)
+				offset += len;
+			while (m.w.piece.len > 0 && rng_below(&rng, 3) == 0)
+				window_tell(&m);
+			while (m.nheld > 0 && rng_below(&rng, 3) == 0)
+				back(&m);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(segments_become_one_piece),
+		cmocka_unit_test(round_and_round),
+		cmocka_unit_test(from_its_beginning_when_empty),
+		cmocka_unit_test(told_in_between),
+		cmocka_unit_test(back_in_between),
+		cmocka_unit_test(at_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
