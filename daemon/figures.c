@@ -38,6 +38,7 @@ const struct figure figures_relayed[] = {
 	COUNT(written, "Replies that came by RDMA Write, all or in part"),
 	COUNT(joined, "Calls whose data travelled with them over a far hop"),
 	BYTES(joined_bytes, "joined_bytes", "Octets of these data"),
+	BYTES(passed_bytes, "passed_bytes", "Octets of large results written on as they came"),
 	BYTES(assembled_bytes, "assembled_bytes",
 	      "Payload of continued messages, copied once to put them together"),
 	COUNT(formed_again, "Calls sent another way after their form was refused"),

@@ -29,7 +29,7 @@
 #include "daemon/report.h"
 #include "proxy/routes.h"
 
-enum { TURNS_MAX = 16 };
+enum { TURNS_MAX = 16, PASS_BYTES = 128 << 10 /* of memory for a large result */ };
 #define TURN_LONG (NSEC_PER_MS / 50)	  /* after one that took so long the loop is due */
 #define YIELD_PATIENCE (2 * NSEC_PER_SEC) /* for connections that have not said what they want */
 #define YIELD_LOOK (5 * NSEC_PER_MS)
@@ -146,6 +146,7 @@ static int open_proxy(struct worker *w)
 		.max_setups = gateway_worker_setups(w->gw),
 		.max_payload = w->gw->cfg->max_payload,
 		.continue_max = w->gw->cfg->continue_max,
+		.pass_bytes = w->gw->cfg->cut_through ? PASS_BYTES : 0,
 		.jobs = w->gw->jobs ? &w->jobs : NULL,
 		.worker = w->index,
 		.workers = w->gw->nworkers,

@@ -82,6 +82,9 @@ struct proxy_config {
 				* .max_sessions */
 	uint32_t max_payload;  /* largest chunk or message body, octets */
 	uint32_t continue_max; /* longest message continued where there is another way for it */
+	uint32_t
+		pass_bytes; /* of memory, for a result of twice as many or more, which is written on to its requester as
+			      * it comes: txn_pass.c; 0: none are */
 	struct jobs_port
 		*jobs;	  /* for what takes long, borrowed; NULL: done here. Outlives the relay */
 	unsigned worker;  /* for session numbers in logs */
@@ -131,6 +134,7 @@ struct proxy_counters {
 	uint64_t written;	  /* replies that came by RDMA Write, all or in part */
 	uint64_t joined;	  /* calls whose data were put back into their payload stream */
 	uint64_t joined_bytes;	  /* ... octets of these data */
+	uint64_t passed_bytes;	  /* of results: they went on as they came */
 	uint64_t assembled_bytes; /* of continued messages: each was copied once */
 	uint64_t peer_faults;	  /* sessions closed for a breach of protocol */
 	uint64_t budget_waits;

@@ -119,6 +119,8 @@ struct session_press {
 struct session_ops {
 	struct list queue; /* txns with Reads or Writes to post */
 	struct session_flow reads, writes;
+	struct list
+		passers;  /* txns with Writes of what came of their results to post: txn_pass.c */
 	unsigned exposed; /* promised to transactions that run */
 	struct session_watch sends, message, credits;
 	nsec_t behind, behind_since; /* session_behind(); NSEC_NEVER: it is not */

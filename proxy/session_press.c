@@ -60,7 +60,7 @@ static bool has_a_minute(const struct leg *leg, const struct session_press *pres
 {
 	bool is_taking = leg_is_closed(leg) && leg->sent != press->sent;
 
-	return (is_taking || leg_keeps_closed(leg) || leg_is_sated(leg)) &&
+	return (is_taking || leg_keeps_closed(leg) || leg_is_sated(leg) || leg_is_full(leg)) &&
 	       press->excused < PRESS_STALLED;
 }
 

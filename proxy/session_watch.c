@@ -86,8 +86,8 @@ static enum watch_turn turn_of_message(const struct leg *leg)
 /* Between replies those that wait for memory make none: that is no merit of who takes them slowly. */
 static enum watch_turn turn_of_sends(const struct session *s, const struct leg *leg)
 {
-	if (leg_owes_sends(leg))
-		return WATCH_OWED;
+	if (leg_owes_sends(leg)) /* its credits may be among what waits */
+		return leg_is_full(leg) ? WATCH_PAUSED : WATCH_OWED;
 	return leg == &s->client && session_calls_wait(&s->forward) ? WATCH_PAUSED : WATCH_NOTHING;
 }
 
@@ -108,9 +108,9 @@ static void look_at_leg(struct session *s, struct leg *leg, struct session_ops *
 	watch_look(s, &ops->sends, turn_of_sends(s, leg), leg->sent, SESSION_PATIENCE);
 	watch_look(s, &ops->message, turn_of_message(leg), leg->parts, SESSION_PATIENCE);
 	/* What is read of it may be here, behind a message that waits for a Receive: but not if there was none when nothing
-	 * waited. A Write waits for nothing it says. */
-	look_at_flow(s, &ops->reads, leg_is_sated(leg) && !leg->conn->idles);
-	look_at_flow(s, &ops->writes, false);
+	 * waited; or behind a result that the other peer does not take, who owes that. A Write waits for nothing it says. */
+	look_at_flow(s, &ops->reads, (leg_is_sated(leg) && !leg->conn->idles) || leg_is_full(leg));
+	look_at_flow(s, &ops->writes, leg_is_full(leg));
 	look_at_credits(s, leg, &ops->credits);
 }
 

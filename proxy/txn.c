@@ -7,6 +7,7 @@
  *   (memory)                                                               |
  *                  done <-- REPLY <-- PUSH (Writes, then the reply) <------+
  *
+ *   large result:  CALL, WAIT: it goes on as it comes, through a window of memory: txn_pass.c
  *   form refused:  CALL, WAIT --> AGAIN (exposures withdrawn) --> CALL: txn_again.c
  *   memory large:  PULL --> BLANK (some in each turn) --> CALL: txn_blank.c
  *   device short:  CALL --> SHORT (the same, and a pause) --> CALL: txn_short.c
@@ -19,7 +20,7 @@
  *
  * Here a transaction begins and ends. Its steps are those of its call (txn_call.c) and of its answer
  * (txn_reply.c); txn_step.c takes it from one to the next. Each file stands on those before it alone: txn_told.c,
- * txn_form.c, txn_short.c and others that serve, txn.c, txn_late.c, txn_ops.c, txn_call.c, txn_reply.c,
+ * txn_form.c, txn_pass.c, txn_short.c and others that serve, txn.c, txn_late.c, txn_ops.c, txn_call.c, txn_reply.c,
  * txn_step.c.
  */
 #include "proxy/internal.h"
@@ -63,6 +64,7 @@ void txn_release(struct txn *t)
 	txn_unname(t);
 	list_del(&t->link);
 	list_del(&t->op_link);
+	list_del(&t->pass_link);
 	timer_disarm(&s->proxy->timers, &t->late);
 	leg_put(t->req, &t->call_held);
 	leg_put(t->rsp, &t->reply_held);
@@ -76,7 +78,7 @@ void txn_finish_if_idle(struct txn *t)
 {
 	struct session *s = t->s;
 
-	if (t->ops || t->call_pending || t->reply_pending)
+	if (t->ops || t->passing || t->call_pending || t->reply_pending)
 		return;
 	txn_release(t);
 	session_touch(s);
@@ -91,6 +93,7 @@ static void give_up(struct txn *t)
 	timer_disarm(&t->s->proxy->timers, &t->late);
 	if (t->exposed)
 		txn_fence(t);
+	txn_pass_no_more(t);
 	session_touch(t->s);
 	txn_finish_if_idle(t);
 }
@@ -144,7 +147,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 {
 	struct txn **b;
 
-	memset(t, 0, offsetof(struct txn, out));
+	memset(t, 0, offsetof(struct txn, pieces));
 	t->s = s;
 	t->reverse = out->reverse;
 	t->since = s->proxy->now;
@@ -156,6 +159,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	txn_set_room(t);
 	list_init(&t->op_link);
 	list_init(&t->wait_link);
+	list_init(&t->pass_link);
 	list_add_tail(&s->txns, &t->link);
 	b = txn_bucket(s, t->in.xid);
 	t->hash_next = *b;

@@ -15,8 +15,8 @@
  * Inside of proxy/ only. txn_call.c and txn_reply.c carry it through its steps, txn_step.c from one to the
  * next (the first comment of txn.c has the diagram); the others serve it: txn_room.c finds it a place,
  * txn_admit.c says when it may start, txn_memory.c holds its regions, txn_blank.c makes them blank, txn_form.c
- * its messages, txn_ops.c its Reads and Writes, txn_short.c waits for what its fabric is short of, txn_told.c
- * checks what its server tells, txn_late.c lets it go.
+ * its messages, txn_ops.c its Reads and Writes, txn_pass.c Writes that go before the reply, txn_short.c waits for what
+ * its fabric is short of, txn_told.c checks what its server tells, txn_late.c lets it go.
  */
 
 enum txn_state {
@@ -50,10 +50,20 @@ struct txn_region {
 	uint32_t written; /* by the responder, from the start: known once it is fenced */
 	bool owned;
 	uint32_t blank; /* from the start: held nothing of anybody's when it was exposed */
+	uint32_t
+		window; /* of a Write chunk that goes on as it comes: octets of memory; 0: it does not */
 	/* Of a Write chunk, where the responder speaks the round-trip extension. */
 	const uint8_t *sent; /* what it returned came with its reply, in that's Receive */
 	uint32_t position;   /* of that in the reply, 0 not told */
 	uint32_t left_in;    /* octets that it returned in the payload stream instead, there */
+};
+
+/** struct txn_piece - octets of such a one that lie in its window. */
+struct txn_piece {
+	const uint8_t *at;
+	uint32_t offset, len; /* in the chunk */
+	uint32_t posted;      /* of them */
+	unsigned writes;      /* under way */
 };
 
 struct proxy;
@@ -133,7 +143,17 @@ struct txn {
 	uint32_t op_offset, op_moved; /* of the chunk; of its segment */
 	unsigned ops;
 
+	/* txn_pass.c: a result that goes on as it comes */
+	struct list
+		pass_link; /* requester leg's queue for what came and is not posted; self-linked when not */
+	struct txn_region *stream; /* once it is exposed */
+	unsigned npieces, first_piece;
+	unsigned passing; /* Writes under way */
+
 	/* Last and large: not cleared, but written whole. */
+	struct txn_piece pieces
+		[FABRIC_STREAM_PIECES]; /* told, and not given back; in order, from .first_piece on */
+
 	struct rpc_msg out; /* the message for the other leg: first the call, then the reply */
 	struct rpc_msg
 		in; /* the requester's call as it came: its chunks, for the way back. There is
@@ -308,7 +328,7 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
  * fenced now; else FABRIC_EV_WITHDRAWN completions follow, counted in t->ops. */
 bool txn_fence(struct txn *t);
 
-/** txn_forget_handles - all is fenced and nothing was written: it can be exposed anew. */
+/** txn_forget_handles - all is fenced, and what was written counts for nothing: it can be exposed anew. */
 void txn_forget_handles(struct txn *t);
 
 /** txn_fenced - one of these came: @handle is fenced, @written as fabric_withdraw() has it. */
@@ -461,6 +481,36 @@ void txn_doubt(struct txn *t);
 
 /** txn_pulled - all that the requester of @t exposed is here: its answer is waited for, from the first time on. */
 void txn_pulled(struct txn *t);
+
+/* txn_pass.c: results on their way while the rest is still coming */
+
+/** txn_write_memory - octets of memory for the @i-th Write chunk: as many as it has, or a window. */
+uint64_t txn_write_memory(const struct txn *t, unsigned i);
+
+/** txn_stream - @r, which has a window, is exposed to the responder. Return: as fabric_expose(). */
+int txn_stream(struct txn *t, struct txn_region *r, struct segment *seg) WARN_UNUSED;
+
+/** txn_has_window - whether one of its Write chunks has. */
+bool txn_has_window(const struct txn *t);
+
+/** txn_placed - the responder has written some of what goes so: on with it. */
+void txn_placed(struct txn *t, const struct leg_out *out);
+
+/** txn_pass_on - as much as may be posted; the rest is on the requester's leg's .passers. */
+void txn_pass_on(struct txn *t);
+
+/** txn_passed - one of these Writes completed. */
+void txn_passed(struct txn *t);
+
+/** txn_pass_waits - the step that @t is at has to wait: for all that came to be posted, or for what is under way. */
+bool txn_pass_waits(const struct txn *t);
+
+/** txn_pass_no_more - what of it is not posted by now never is; the window is withdrawn. */
+void txn_pass_no_more(struct txn *t);
+
+/** txn_pass_next - post what fits on @leg of what waits there, in order. Return: the next transaction of which all is
+ * posted, or NULL. */
+struct txn *txn_pass_next(struct session *s, struct leg *leg) WARN_UNUSED;
 
 /* txn_ops.c: its Reads and Writes */
 

@@ -201,11 +201,15 @@ void txn_form_again(struct txn *t)
 /* The call goes another way: nothing of the form that was refused can be reached any more by then. */
 void txn_go_again(struct txn *t)
 {
+	bool is_fenced;
+
 	log_debug("txn.again", "session=%llu xid=%08x reverse=%d avoid=%x",
 		  (unsigned long long)t->s->id, t->in.xid, t->reverse, t->avoid);
 	t->s->route->count.formed_again++;
 	t->refused = false;
 	t->state = TXN_AGAIN;
-	if (txn_fence(t))
+	is_fenced = txn_fence(t);
+	txn_pass_no_more(t);
+	if (is_fenced && !txn_pass_waits(t))
 		txn_form_again(t);
 }

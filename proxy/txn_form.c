@@ -297,7 +297,7 @@ static bool form_extended(struct txn *t, enum plan_ask *ask)
 	struct rpc_msg *m = &t->out;
 
 	if (!to->ops->places || t->in.nreads > RPC_MAX_PLACED || t->avoid & TXN_AVOID_PLACED ||
-	    (t->in.nwrites && !txn_may_ask(t)) || !plan_extended(t, ask))
+	    (t->in.nwrites && !txn_may_ask(t)) || txn_has_window(t) || !plan_extended(t, ask))
 		return false;
 	for (unsigned i = 0; i < t->in.nreads; i++) {
 		const struct txn_region *r = &t->reads[i];
@@ -570,7 +570,7 @@ static int take_result(struct txn *t, const struct rpc_msg *reply, unsigned i)
 	struct txn_region *r = &t->writes[i];
 
 	r->sent = rpc_msg_placed(reply, c);
-	if (c->length > (r->sent ? r->cap : region_offered(r)))
+	if (c->length > (r->sent ? r->cap : region_offered(r)) || (r->sent && r->window))
 		return ERR_PROTO;
 	r->len = (uint32_t)c->length;
 	if (reply->nwishes) {

@@ -27,7 +27,7 @@ size_t txn_need(const struct txn *t, unsigned *exposures)
 		else
 			bytes += need_of(t->in.reads[i].length, exposures);
 	for (unsigned i = 0; i < t->in.nwrites; i++)
-		bytes += need_of(t->in.writes[i].length, exposures);
+		bytes += need_of(txn_write_memory(t, i), exposures);
 	if (t->in.has_body_chunk)
 		bytes += buf_round((size_t)t->in.body_chunk.length);
 	return bytes + need_of(t->reply_bytes, exposures);
@@ -41,7 +41,7 @@ bool txn_is_large(const struct txn *t)
 		large |= t->in.reads[i].length > SESSION_LARGE &&
 			 !rpc_msg_placed(&t->in, &t->in.reads[i]);
 	for (unsigned i = 0; i < t->in.nwrites; i++)
-		large |= t->in.writes[i].length > SESSION_LARGE;
+		large |= txn_write_memory(t, i) > SESSION_LARGE;
 	return large || (t->in.has_body_chunk && t->in.body_chunk.length > SESSION_LARGE);
 }
 
@@ -71,6 +71,19 @@ static int read_take(struct txn *t, unsigned i)
 	return 0;
 }
 
+/* A window is so much of what the chunk can hold. */
+static int write_take(struct txn *t, unsigned i)
+{
+	uint64_t len = t->in.writes[i].length, memory = txn_write_memory(t, i);
+	int err = region_take(t, &t->writes[i], memory);
+
+	if (err == 0 && memory < len) {
+		t->writes[i].window = (uint32_t)memory;
+		t->writes[i].cap = (uint32_t)len;
+	}
+	return err;
+}
+
 static int take_all(struct txn *t)
 {
 	int err = region_take(t, &t->body, t->in.has_body_chunk ? t->in.body_chunk.length : 0);
@@ -78,7 +91,7 @@ static int take_all(struct txn *t)
 	for (unsigned i = 0; i < t->in.nreads && err == 0; i++)
 		err = read_take(t, i);
 	for (unsigned i = 0; i < t->in.nwrites && err == 0; i++)
-		err = region_take(t, &t->writes[i], t->in.writes[i].length);
+		err = write_take(t, i);
 	return err == 0 ? region_take(t, &t->reply, t->reply_bytes) : err;
 }
 
@@ -207,7 +220,8 @@ int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned acces
 	struct segment whole, cut[RPC_MAX_SEGMENTS];
 	int n, err;
 
-	err = fabric_expose(t->rsp->conn, r->addr, len, access, &whole);
+	err = r->window ? txn_stream(t, r, &whole)
+			: fabric_expose(t->rsp->conn, r->addr, len, access, &whole);
 	if (err < 0)
 		return err;
 	r->handle = whole.handle;

@@ -47,6 +47,13 @@ static struct segment next_piece(const struct txn *t, const struct segment *seg)
 				.offset = seg->offset + t->op_moved};
 }
 
+/* Whether the requester has the chunk at hand already, or it is on its way. */
+static bool is_passed(const struct txn *t)
+{
+	return t->state == TXN_PUSH && t->op_chunk < t->out.nwrites &&
+	       t->writes[t->op_chunk].window;
+}
+
 /* Return: 1 all posted, 0 as many as may be outstanding, or as the fabric has room for, or an error. */
 static int post_ops(struct txn *t, struct session_ops *ops)
 {
@@ -55,7 +62,7 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 	uint8_t *here;
 
 	while (chunk_at(t, t->op_chunk, &msg, &chunk, &here)) {
-		while (t->op_seg < chunk->count) {
+		while (t->op_seg < chunk->count && !is_passed(t)) {
 			struct segment piece = next_piece(t, &msg->segs[chunk->first + t->op_seg]);
 			int err;
 

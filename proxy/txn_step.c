@@ -123,12 +123,34 @@ static void step_ops_posted(struct txn *t)
 		txn_send_call(t);
 }
 
+/* Or it waits for what goes on meanwhile. */
+static void step_go_on(struct txn *t)
+{
+	if (t->ops == 0 && !txn_pass_waits(t))
+		step_done(t);
+}
+
 static void step_run_ops(struct session *s, struct leg *leg)
 {
 	struct txn *t;
 
 	while ((t = txn_ops_next(s, leg)))
 		step_ops_posted(t);
+	while ((t = txn_pass_next(s, leg)))
+		step_go_on(t);
+}
+
+/* A Write that went before the reply. */
+static void step_passed(struct txn *t, const struct leg_out *out)
+{
+	struct session *s = t->s;
+	struct leg *req = t->req;
+
+	txn_passed(t);
+	if (out->status == 0)
+		step_go_on(t);
+	session_completed(&session_ops(s, req)->writes);
+	step_run_ops(s, req);
 }
 
 void txn_op(struct txn *t, const struct leg_out *out)
@@ -136,13 +158,22 @@ void txn_op(struct txn *t, const struct leg_out *out)
 	struct session *s = t->s;
 	struct leg *req = t->req;
 
+	if (out->op == FABRIC_EV_PLACED) {
+		txn_placed(t, out);
+		return;
+	}
+	/* They complete in order. */
+	if (out->op == FABRIC_EV_WRITE && t->passing > 0) {
+		step_passed(t, out);
+		return;
+	}
 	assert(t->ops > 0);
 	t->ops--;
 	if (out->op == FABRIC_EV_WITHDRAWN && out->status == 0)
 		txn_fenced(t, out->handle, out->written);
 	/* A failed operation broke its connection: the session's end follows. */
-	if (out->status == 0 && t->ops == 0)
-		step_done(t);
+	if (out->status == 0)
+		step_go_on(t);
 	if (out->op == FABRIC_EV_WITHDRAWN)
 		return;
 	session_completed(out->op == FABRIC_EV_READ ? &session_ops(s, req)->reads

@@ -106,6 +106,7 @@ static void pair_new(struct town *t, unsigned i)
 	p->client.cfg.bulk_bytes = p->client.cfg.peer_bulk_bytes = p->bulk[0];
 	p->server.cfg.bulk_bytes = p->server.cfg.peer_bulk_bytes = p->bulk[1];
 	p->client.places = p->client.asks = p->bulk[0] > 0;
+	p->server.divides = t->seed % 2;
 	/* Of a host with few sessions nobody is shown out, however many come from the rogues'. */
 	snprintf(host, sizeof(host), "10.0.1.%u", i + 1);
 	assert_int_equal(fabric_addr_parse(host, 0, &p->client.from), 0);
@@ -160,6 +161,14 @@ static void mark_unused(struct buf_arena *a)
 		buf_free(a, blocks[--n]);
 }
 
+/* In every other town large results go on as they come; a segment of iwarp has to fit. */
+static uint32_t pass_bytes(const struct town *t)
+{
+	if (t->seed % 2 == 0)
+		return 0;
+	return t->on == &net_streams ? FABRIC_STREAM_WINDOW : 16384;
+}
+
 static void gateway_new(struct town *t)
 {
 	bool greed = t->misdeeds & MISDEED_GREED;
@@ -174,6 +183,7 @@ static void gateway_new(struct town *t)
 		 * route has for itself holds such a call: more than that is not promised. */
 		.continue_max = 64 << 10,
 		.max_payload = greed ? 1 << 20 : 1 << 18,
+		.pass_bytes = pass_bytes(t),
 		.seed = t->seed,
 	};
 

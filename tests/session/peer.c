@@ -31,6 +31,7 @@ void peer_connect(struct peer *p, const struct fabric_addr *to)
 		.fabric = p->fabric, .from = p->from.len ? &p->from : NULL, .to = to};
 
 	leg_init(&p->leg, RPC_INITIATOR);
+	p->writing = 0;
 	p->leg.first_xid = 0x77000000;
 	p->has_leg = true;
 	p->open = p->closed = false;
@@ -389,7 +390,7 @@ static void write_piece(struct peer_serve *s, const struct peer_region *r, uint3
 		return;
 	sge.addr = r->addr + at;
 	if (fabric_write(s->peer->leg.conn, &sge, 1, &to, s) == 0)
-		s->ops++;
+		s->ops++, s->peer->writing++;
 	else
 		give_up(s->peer);
 }
@@ -398,10 +399,11 @@ static void write_piece(struct peer_serve *s, const struct peer_region *r, uint3
 static void write_out(struct peer_serve *s, const struct peer_region *r, uint32_t at,
 		      const struct segment *to)
 {
-	uint32_t n = s->peer->scatters ? 13 : 1;
+	bool divides = s->peer->divides && s->peer->writing < OPS / 4;
+	uint32_t n = s->peer->scatters ? 13 : divides ? 3 : 1;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = n == 1 ? 0 : n - 1 - i * 2 % n;
+		uint32_t k = s->peer->scatters ? n - 1 - i * 2 % n : i;
 		uint32_t from = (uint32_t)((uint64_t)to->length * k / n);
 		uint32_t end = (uint32_t)((uint64_t)to->length * (k + 1) / n);
 		struct segment piece = {to->handle, end - from, to->offset + from};
@@ -594,7 +596,7 @@ static void pull(struct peer_serve *s, struct peer_region *r, const struct rpc_c
 		const struct segment *seg = &s->in.segs[c->first + i];
 
 		if (fabric_read(s->peer->leg.conn, r->addr + at, seg, s) == 0)
-			s->ops++;
+			s->ops++, s->peer->writing++;
 		else
 			give_up(s->peer);
 		at += seg->length;
@@ -686,6 +688,7 @@ static void on_op(struct peer *p, const struct leg_out *out)
 		return;
 	}
 	s->ops--;
+	p->writing--;
 	if (out->status == 0 && s->ops == 0 && !s->replying)
 		complete(s);
 	else if (s->ops == 0 && s->replying && s->tx.encoded && s->tx.posted == 0)
@@ -743,6 +746,7 @@ static void on_out(struct peer *p, struct leg_out *out)
 static void on_request(struct peer *p, struct fabric_event *ev)
 {
 	leg_init(&p->leg, RPC_ACCEPTOR);
+	p->writing = 0;
 	p->has_leg = true;
 	if (leg_accept(&p->leg, &p->cfg, &p->arena, ev->conn, ev->private_data, OPS,
 		       p->now(p->clock)) < 0)

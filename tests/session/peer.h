@@ -80,9 +80,11 @@ struct peer {
 	struct leg_config cfg;
 	struct fabric_addr from; /* a client's; .len 0: 127.0.0.1 */
 	bool holds;		 /* takes calls and does not answer, until peer_release() */
-	bool scatters; /* writes what it returns in pieces, the last first, with gaps between */
-	bool places;   /* data of calls go in their Send, where the other end takes that */
-	bool asks;     /* ... and calls tell how the data of their replies may come */
+	bool scatters;	  /* writes what it returns in pieces, the last first, with gaps between */
+	bool divides;	  /* ... in a few, in order, as long as not many are under way */
+	unsigned writing; /* RDMA Reads and Writes of calls served, under way */
+	bool places;	  /* data of calls go in their Send, where the other end takes that */
+	bool asks;	  /* ... and calls tell how the data of their replies may come */
 	uint64_t placed_in, placed_out; /* calls that came, or went, so */
 	uint64_t asked, returned_in,
 		returned_out; /* calls that told; items of replies that came, went, so */

@@ -9,6 +9,8 @@
 enum { LINES = 512, LINE_BYTES = 300 };
 
 struct world stage;
+uint32_t stage_pass_bytes;
+nsec_t stage_reply_timeout;
 static char lines[LINES][LINE_BYTES];
 static unsigned nlines;
 
@@ -46,6 +48,8 @@ static void set(unsigned client, unsigned server, bool raw_client)
 	struct setup s = setup_defaults(client, server, 17);
 
 	s.pairs = 2;
+	s.pass_bytes = stage_pass_bytes;
+	s.reply_timeout = stage_reply_timeout;
 	s.net.latency_min = 20000; /* what is sent together arrives before any answer */
 	s.net.latency_max = 30000;
 	s.memory = s.peer_memory = 64 << 20;

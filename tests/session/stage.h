@@ -12,6 +12,10 @@
 
 extern struct world stage;
 
+/* Of the next one, as struct setup has them. */
+extern uint32_t stage_pass_bytes;
+extern nsec_t stage_reply_timeout;
+
 /** stage_client - a raw client that has begun to speak @version; a server of @server. */
 void stage_client(unsigned version, unsigned server);
 

@@ -72,6 +72,7 @@ static void pair_new(struct world *w, unsigned i)
 	p->client.asks = s->client_asks;
 	p->client.cfg.peer_bulk_bytes = s->client_knows;
 	p->client.cfg.bulk_bytes = s->client_bulk;
+	p->server.divides = s->pass_bytes > 0;
 	p->server.cfg.bulk_bytes = s->server_bulk;
 	p->server.cfg.peer_bulk_bytes = s->gw_up_bulk;
 	if (i == 0) {
@@ -144,6 +145,9 @@ void world_new(struct world *w, const struct setup *s)
 		w->s.hop = HOP_FAR;
 	if (getenv("RTREXT"))
 		extend(&w->s);
+	/* ... and with results that go on while they come, some of them in pieces. */
+	if (getenv("CUT_THROUGH") && !w->s.pass_bytes)
+		w->s.pass_bytes = 2048;
 	w->net = memnet_new(&w->s.net);
 	assert_non_null(w->net);
 	w->gw_fabrics[0] = memnet_fabric(w->net);
@@ -167,6 +171,7 @@ void world_new(struct world *w, const struct setup *s)
 		.max_setups = s->max_setups,
 		.max_payload = s->max_payload,
 		.continue_max = s->continue_max,
+		.pass_bytes = w->s.pass_bytes,
 		.seed = s->net.seed,
 	};
 	w->proxy = proxy_new(&cfg);

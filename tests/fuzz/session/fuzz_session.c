@@ -8,8 +8,8 @@
  * First octet: bits 0-1 versions on the client side, 2-3 on the server side
  * (each 0 stands for both), 4 the server answers politely by itself, 5 so the
  * client begins, 6 the gateway's connections share Receives. Second octet: seed of
- * the network; from 0xe0 on its bit 0 lets the client speak the early draft of version 2 as
- * well, and bit 1 has the server spoken to in that alone. Then steps:
+ * the network, and where it is odd results go on while they come; from 0xe0 on its bit 0 lets the client speak the
+ * early draft of version 2 as well, and bit 1 has the server spoken to in that alone. Then steps:
  *
  *   0-3  the client sends a message      4-7  so does the server
  *   8    a while passes                  9    a long while passes
@@ -275,6 +275,7 @@ static void scene_new(uint8_t how, uint8_t seed)
 				    .max_sessions = 4,
 				    .max_payload = 1 << 20,
 				    .continue_max = 64 << 10,
+				    .pass_bytes = seed % 2 ? 64 : 0,
 				    .seed = seed};
 	sc.proxy = proxy_new(&cfg);
 	sc.front = memnet_listen(sc.net, &sc.gw);

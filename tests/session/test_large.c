@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How much memory large results take. */
+#include "tests/cmocka_all.h"
+
+#include "tests/session/inside.h"
+#include "tests/session/world.h"
+
+static struct world world;
+
+/* Of the calls that @p holds, so many: each of them takes several Writes. Return: how many these were. */
+static unsigned answer_some(struct peer *p, unsigned most)
+{
+	bool later[PEER_CALLS] = {false};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PEER_CALLS; i++) {
+		struct peer_serve *s = &p->serves[i];
+
+		if (!s->busy || !s->held_back || ++n <= most)
+			continue;
+		later[i] = true;
+		s->held_back = false;
+	}
+	n = peer_release(p, true);
+	for (unsigned i = 0; i < PEER_CALLS; i++)
+		p->serves[i].held_back |= later[i];
+	return n;
+}
+
+/* 64 READs of 4 MiB hold a fourth of what they return, at most, where they would hold all of it. */
+static void many_large_ones_at_once(void **state)
+{
+	enum { READS = 64, LARGE = 4 << 20, MOST = 64 << 20 };
+	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {LARGE},
+				       .writes = {LARGE}};
+
+	(void)state;
+	for (unsigned cuts = 0; cuts < 2; cuts++) {
+		struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 17);
+		struct peer *c = &world.pairs[0].client;
+		const struct session *in;
+		size_t before;
+
+		s.credits = 2 * READS;
+		s.max_payload = LARGE;
+		s.pass_bytes = cuts ? 128 << 10 : 0;
+		s.memory = (size_t)2 << 30; /* so that all of them could be stored */
+		s.peer_memory = (size_t)1 << 30;
+		world_new(&world, &s);
+		world_connect(&world);
+		assert_true(peer_call(c, &first)); /* brings credits */
+		world_run(&world, NSEC_PER_SEC);
+		world.pairs[0].server.holds = true;
+		before = world_used(&world);
+		for (unsigned i = 0; i < READS; i++)
+			assert_true(peer_call(c, &spec));
+		world_run(&world, NSEC_PER_SEC);
+		in = inside_session(world.proxy, 0);
+		assert_int_equal(in->forward.running, READS);
+		if (!cuts)
+			assert_true(world_used(&world) - before >= (size_t)READS * LARGE);
+		while (answer_some(&world.pairs[0].server, 8))
+			world_run(&world, NSEC_PER_SEC);
+		assert_int_equal(c->done, 1 + READS);
+		assert_int_equal(c->corrupt + c->errors, 0);
+		assert_int_equal(proxy_counters(world.proxy)->passed_bytes,
+				 cuts ? (uint64_t)READS * LARGE : 0);
+		if (cuts)
+			assert_true(world_arena(&world)->peak <= MOST);
+		world_quit(&world);
+		world_free(&world);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_large_ones_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
