@@ -23,7 +23,7 @@ static void test_defaults(void **state)
 	assert_true(cfg->memory_bytes == 1 << 30);
 	assert_int_equal(cfg->max_payload, 8 << 20);
 	assert_int_equal(cfg->continue_max, 64 << 10);
-	assert_true(cfg->cut_through);
+	assert_false(cfg->cut_through);
 	assert_int_equal(cfg->max_sessions, 0);
 	assert_int_equal(cfg->max_sessions_per_client, 0);
 	assert_int_equal(cfg->max_setups, 0);
@@ -89,7 +89,7 @@ static void test_full(void **state)
 	assert_int_equal(cfg->memory_bytes, 512 << 20);
 	assert_int_equal(cfg->max_payload, 1 << 20);
 	assert_int_equal(cfg->continue_max, 32768);
-	assert_false(cfg->cut_through);
+	assert_true(cfg->cut_through);
 	assert_int_equal(cfg->max_sessions, 200);
 	assert_int_equal(cfg->max_sessions_per_client, 50);
 	assert_int_equal(cfg->max_setups, 30);
