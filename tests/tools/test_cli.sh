@@ -52,7 +52,8 @@ server other --listen "iwarp:$HOST:0" --versions 1 --inline 1024 --credits 4 --n
 client 0 --version 1 --op echo --size ladder --depth 8 --inline 8192 --no-crc
 client 0 --version 1 --op null --count 2000 --connections 20 --json
 jq -e '.rpcs == 2000 and .errors == 0 and .rpcs_per_s > 0 and .p50_us > 0 and .p99_us >= .p50_us
-    and .p999_us >= .p99_us and .bytes_per_s == 0 and .seconds > 0' "$DIR/out" >/dev/null || fail "JSON"
+    and .p999_us >= .p99_us and .bytes_per_s == 0 and .seconds > 0
+    and .spread_us["50"] == .p50_us and .spread_us["99.9"] == .p999_us and ([.spread_us[]] | length == 10 and . == sort)' "$DIR/out" >/dev/null || fail "JSON"
 client 1 --version 2 --op null --count 1 --timeout 5
 says 'cannot connect'
 end_server other

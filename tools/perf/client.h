@@ -31,12 +31,17 @@ struct perf_client_config {
 	bool is_silent; /* tests: no error text */
 };
 
+/** perf_spread_at - the quantiles that are told as JSON, per million. */
+enum { PERF_SPREAD = 10 };
+extern const uint32_t perf_spread_at[PERF_SPREAD];
+
 /** struct perf_step - what one size gave. */
 struct perf_step {
 	uint32_t size;
 	uint64_t rpcs, bytes, errors;
 	nsec_t took;
 	nsec_t p50, p99, p999, max;
+	nsec_t spread[PERF_SPREAD];
 };
 
 struct perf_client;

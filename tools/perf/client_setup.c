@@ -5,15 +5,25 @@
 
 enum { SPARE_OPS = 4 };
 
+const uint32_t perf_spread_at[PERF_SPREAD] = {10000,  100000, 250000, 500000, 750000,
+					      900000, 950000, 990000, 995000, 999000};
+
+static void measure_times(struct perf_step *step, const struct latency *times)
+{
+	step->p50 = latency_quantile(times, 500000);
+	step->p99 = latency_quantile(times, 990000);
+	step->p999 = latency_quantile(times, 999000);
+	step->max = times->max;
+	for (unsigned i = 0; i < PERF_SPREAD; i++)
+		step->spread[i] = latency_quantile(times, perf_spread_at[i]);
+}
+
 void client_measure_step(const struct perf_client *c, struct perf_step *step)
 {
 	*step = c->now;
 	step->errors = c->errors.count - c->now.errors;
 	step->took = c->step_last - c->step_began;
-	step->p50 = latency_quantile(&c->times, 500000);
-	step->p99 = latency_quantile(&c->times, 990000);
-	step->p999 = latency_quantile(&c->times, 999000);
-	step->max = c->times.max;
+	measure_times(step, &c->times);
 }
 
 const struct perf_step *perf_client_steps(const struct perf_client *c, unsigned *n)
@@ -37,10 +47,7 @@ void perf_client_total(const struct perf_client *c, struct perf_step *total)
 		total->bytes += c->steps[i].bytes;
 		total->took += c->steps[i].took;
 	}
-	total->p50 = latency_quantile(&all, 500000);
-	total->p99 = latency_quantile(&all, 990000);
-	total->p999 = latency_quantile(&all, 999000);
-	total->max = all.max;
+	measure_times(total, &all);
 }
 
 const struct perf_errors *perf_client_errors(const struct perf_client *c)

@@ -24,10 +24,15 @@ static double per_second(uint64_t n, nsec_t took)
 static void json_step(const struct perf_step *s)
 {
 	printf("\"rpcs\": %llu, \"seconds\": %.6f, \"rpcs_per_s\": %.1f, \"bytes_per_s\": %.1f, "
-	       "\"p50_us\": %.1f, \"p99_us\": %.1f, \"p999_us\": %.1f, \"errors\": %llu",
+	       "\"p50_us\": %.1f, \"p99_us\": %.1f, \"p999_us\": %.1f, \"errors\": %llu, "
+	       "\"spread_us\": {",
 	       (unsigned long long)s->rpcs, in_seconds(s->took), per_second(s->rpcs, s->took),
 	       per_second(s->bytes, s->took), in_us(s->p50), in_us(s->p99), in_us(s->p999),
 	       (unsigned long long)s->errors);
+	for (unsigned i = 0; i < PERF_SPREAD; i++)
+		printf("%s\"%g\": %.1f", i ? ", " : "", perf_spread_at[i] / 1e4,
+		       in_us(s->spread[i]));
+	printf("}");
 }
 
 static void json_proof(const struct leg_proof *proof, nsec_t took)
