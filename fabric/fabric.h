@@ -232,7 +232,8 @@ struct fabric {
 	size_t conn_bytes; /* of heap that each connection takes for its life */
 	bool fuller; /* the user's: other instances that share a listener are to accept instead, if the
 		      * provider has a say in that */
-	bool pins; /* a device uses registered memory by its pages: they must stay */
+	uint32_t arrived; /* connections that came and have not said yet what they want */
+	bool pins;	  /* a device uses registered memory by its pages: they must stay */
 };
 
 /** struct fabric_conn - embedded first in each provider's own structure. Read only. */

@@ -10,8 +10,10 @@
 /* Hosts without a session whose rate is remembered, at least. */
 enum { REMEMBERED = 1024 };
 
-/* So many sessions more than the least of all workers, and one part of that, are as many. */
-enum { SLACK = 16, SLACK_PART = 32 };
+/* That part more sessions than the least of all workers are as many; among few not even one is, for those of one client
+ * are to spread. And that part of those on their way: to leave the next to others takes milliseconds when these sleep, which
+ * is much when hundreds come at once. */
+enum { SLACK_PART = 32, SLACK_COMING = 4 };
 
 struct crowd_client {
 	struct host host; /* first; its uses are sessions */
@@ -25,6 +27,7 @@ struct crowd {
 	uint32_t burst; /* sessions a client may have at once, and so set up at once */
 	uint32_t sessions;
 	atomic_uint *of_workers; /* sessions of each */
+	atomic_uint changes;	 /* of these */
 };
 
 struct crowd *crowd_new(const struct crowd_config *cfg)
@@ -123,11 +126,18 @@ void crowd_leave(struct crowd *c, struct host *client)
 
 void crowd_tell(struct crowd *c, unsigned worker, uint32_t sessions)
 {
-	if (worker < c->cfg.workers)
-		atomic_store_explicit(&c->of_workers[worker], sessions, memory_order_relaxed);
+	if (worker >= c->cfg.workers)
+		return;
+	atomic_store_explicit(&c->of_workers[worker], sessions, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->changes, 1, memory_order_release);
 }
 
-bool crowd_is_fuller(const struct crowd *c, unsigned worker)
+unsigned crowd_changes(const struct crowd *c)
+{
+	return atomic_load_explicit(&c->changes, memory_order_acquire);
+}
+
+bool crowd_is_fuller(const struct crowd *c, unsigned worker, uint32_t coming)
 {
 	uint32_t least = UINT32_MAX;
 
@@ -139,7 +149,7 @@ bool crowd_is_fuller(const struct crowd *c, unsigned worker)
 		least = n < least ? n : least;
 	}
 	return atomic_load_explicit(&c->of_workers[worker], memory_order_relaxed) >
-	       least + least / SLACK_PART + SLACK;
+	       least + least / SLACK_PART + coming / SLACK_COMING;
 }
 
 uint32_t crowd_sessions(struct crowd *c)

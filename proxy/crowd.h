@@ -45,12 +45,16 @@ enum crowd_answer crowd_enter(struct crowd *c, const struct fabric_addr *peer, n
 /** crowd_leave - its session is over. */
 void crowd_leave(struct crowd *c, struct host *client);
 
-/** crowd_tell - @worker, one of .workers, has so many sessions now. */
+/** crowd_tell - @worker, one of .workers, has so many sessions now, those on their way included. */
 void crowd_tell(struct crowd *c, unsigned worker, uint32_t sessions);
 
-/** crowd_is_fuller - @worker has clearly more of them than the one with fewest: others accept the
- * next, for each has the same memory. */
-bool crowd_is_fuller(const struct crowd *c, unsigned worker);
+/** crowd_changes - how often crowd_tell() was called: as long as that stays crowd_is_fuller() does. It is what every turn
+ * may look at, for it is written only when sessions begin and end. */
+unsigned crowd_changes(const struct crowd *c);
+
+/** crowd_is_fuller - @worker has more of them, @coming of these on their way, than the one with fewest, among many clearly
+ * so: others accept the next, for each has the same memory and a processor. */
+bool crowd_is_fuller(const struct crowd *c, unsigned worker, uint32_t coming);
 
 /** crowd_sessions - how many there are. */
 uint32_t crowd_sessions(struct crowd *c);

@@ -64,7 +64,8 @@ struct proxy {
 	struct recvs *recvs;	   /* one a fabric, in use where it shares Receives */
 	unsigned nspares;	   /* of .spare_queues, together */
 	unsigned nsessions;
-	unsigned told_sessions;		 /* to the crowd */
+	unsigned told_sessions;		 /* to the crowd, */
+	unsigned seen_changes;		 /* ... and what was heard of all workers' */
 	bool fuller;			 /* than other workers: they are to accept */
 	struct crowd *crowd, *own_crowd; /* the second only where none is shared */
 	struct lobby lobby;		 /* sessions whose clients have not said a word yet */

@@ -311,15 +311,24 @@ static void pump_dirty(struct proxy *p)
 	}
 }
 
-/* Who has more sessions than the others leaves accepting to them, or one would be out of memory while
- * another had plenty. */
+/* Who has more sessions than the others leaves accepting to them, or one would be out of memory, or of its processor's
+ * time, while another had plenty. Each turn looks, none writes unless sessions have come or gone: all workers read there. */
 static void share_out(struct proxy *p)
 {
-	if (p->nsessions == p->told_sessions && !p->fuller)
+	unsigned changes;
+	uint32_t coming = 0; /* when many come at once none is a session yet */
+
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		coming += p->cfg.fabrics[i]->arrived;
+	if (p->nsessions + coming != p->told_sessions) {
+		p->told_sessions = p->nsessions + coming;
+		crowd_tell(p->crowd, p->cfg.worker, p->told_sessions);
+	}
+	changes = crowd_changes(p->crowd);
+	if (changes == p->seen_changes)
 		return;
-	crowd_tell(p->crowd, p->cfg.worker, p->nsessions);
-	p->told_sessions = p->nsessions;
-	p->fuller = crowd_is_fuller(p->crowd, p->cfg.worker);
+	p->seen_changes = changes;
+	p->fuller = crowd_is_fuller(p->crowd, p->cfg.worker, coming);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		p->cfg.fabrics[i]->fuller = p->fuller || p->yields;
 }

@@ -81,6 +81,7 @@ static void close_socket(struct iwarp_conn *c)
 	if (!list_is_empty(&c->setup) && c->state == IWARP_REJECTED)
 		c->iw->rejected_count--;
 	lobby_leave(&c->iw->lobby, &c->silent);
+	c->iw->base.arrived = c->iw->lobby.count;
 	list_del(&c->setup);
 }
 

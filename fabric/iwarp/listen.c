@@ -29,6 +29,7 @@ struct attachment {
 	struct fabric_listener *listener;
 	void *owner;
 	bool watched;
+	bool leaves;   /* not watched, for the sake of other instances */
 	nsec_t resume; /* when paused */
 };
 
@@ -110,6 +111,7 @@ static int rewatch(struct attachment *a)
 	int rc = a->iw->loop->ops->add(a->iw->loop, &a->watch, a->listener->fd, LOOP_READ, 0);
 
 	a->watched = !rc;
+	a->leaves = false;
 	a->resume = rc ? iwarp_now() + PAUSE_MS * NSEC_PER_MS : NSEC_NEVER;
 	return rc;
 }
@@ -144,6 +146,7 @@ static bool begin_setup(struct attachment *a, int fd, const struct fabric_addr *
 	bound_setups(iw);
 	list_add_tail(&iw->setups, &c->setup);
 	lobby_enter(&iw->lobby, &c->silent, peer);
+	iw->base.arrived = iw->lobby.count;
 	iwarp_conn_deadline(c, iw->cfg.setup_timeout_ms);
 	c->watched = !iw->loop->ops->add(iw->loop, &c->watch, fd, LOOP_READ | LOOP_WRITE, 1);
 	if (!c->watched) {
@@ -163,6 +166,7 @@ static void listener_ready(struct loop_watch *w, unsigned events)
 	(void)events;
 	if (a->iw->base.fuller) { /* looked at anew each turn: another has room */
 		unwatch(a);
+		a->leaves = true;
 		a->resume = iwarp_now() + LEAVE_MS * NSEC_PER_MS;
 		return;
 	}
@@ -254,13 +258,19 @@ bool listen_arriving(const struct fabric *f)
 	return false;
 }
 
+/* Who leaves connections to others does so no longer than others have room: when many come at once that changes often. */
+static nsec_t resume_at(const struct attachment *a)
+{
+	return a->leaves && !a->iw->base.fuller ? 0 : a->resume;
+}
+
 void listen_tick(struct iwarp *iw, nsec_t now)
 {
 	list_for_each_safe(item, tmp, &iw->attachments)
 	{
 		struct attachment *a = container_of(item, struct attachment, item);
 
-		if (!a->watched && now >= a->resume)
+		if (!a->watched && now >= resume_at(a))
 			(void)rewatch(a);
 	}
 }
@@ -270,6 +280,6 @@ nsec_t listen_deadline(const struct iwarp *iw)
 	nsec_t next = NSEC_NEVER;
 
 	list_for_each_safe(item, tmp, &iw->attachments) next =
-		nsec_min(next, container_of(item, struct attachment, item)->resume);
+		nsec_min(next, resume_at(container_of(item, struct attachment, item)));
 	return next;
 }

@@ -164,6 +164,7 @@ static void leave_setups(struct iwarp_conn *c)
 {
 	list_del(&c->setup);
 	lobby_leave(&c->iw->lobby, &c->silent);
+	c->iw->base.arrived = c->iw->lobby.count;
 }
 
 /* Acceptor: the Request may be in; ask the user. */

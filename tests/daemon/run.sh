@@ -178,6 +178,27 @@ case_two_workers() {
     stop 0 3
 }
 
+# Connections of one client that come one after the other, as nconnect's do: each worker has as many. When they come at once
+# they spread as well, though a worker may have accepted all before the first of them says a word.
+opened() { grep event=worker.counters "$LOG" | tail -n 2 | sed 's/.* sessions_opened=\([0-9]*\) .*/\1/' | sort -n | paste -sd' '; }
+case_spread() {
+    local fewest
+    configure
+    start_server
+    gateway
+    for n in {1..9}; do
+        start "client.$n" "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version 1 --op null --rate 20 --time 600
+        wait_for 20 counts "$n" event=session.open || fail "no session is open for client $n"
+    done
+    report
+    [ "$(opened)" = "4 5" ] || fail "of nine: $(opened)"
+    client --version 1 --op null --connections 16 --count 1600 >"$DIR/out" 2>&1 || fail "sixteen at once"
+    AFRESH=1 report
+    read -r fewest _ <<<"$(opened)"
+    [ "$fewest" -ge 9 ] || fail "of 25, 16 at once: $(opened)"
+    stop 0 10
+}
+
 garbage() { head -c 3000 /dev/urandom; }
 zeros() { head -c 3000 /dev/zero; }
 half_key() { printf 'MPA ID Re'; }

@@ -164,27 +164,49 @@ static void workers_count_together(void **state)
 	crowd_end(shared, NULL, 0);
 }
 
-/* A little more than the others is as many; one who has clearly more leaves the next to them. */
+/* Among few sessions one more is more: those of one client spread over the workers. Among many a little more is as many;
+ * one who has clearly more leaves the next to the others. */
 static void the_fuller_worker_is_known(void **state)
 {
 	struct crowd *c = crowd_new(&(struct crowd_config){.max_sessions = 10000, .workers = 3});
+	unsigned changes;
 
 	(void)state;
 	assert_non_null(c);
 	for (unsigned i = 0; i < 3; i++)
-		assert_false(crowd_is_fuller(c, i));
+		assert_false(crowd_is_fuller(c, i, 0));
+	changes = crowd_changes(c);
+	crowd_tell(c, 0, 1);
+	assert_int_not_equal(crowd_changes(c), changes);
+	assert_true(crowd_is_fuller(c, 0, 0));
+	crowd_tell(c, 1, 1);
+	assert_true(crowd_is_fuller(c, 0, 0));
+	assert_true(crowd_is_fuller(c, 1, 0));
+	assert_false(crowd_is_fuller(c, 2, 0));
+	crowd_tell(c, 2, 1);
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(crowd_is_fuller(c, i, 0));
+	crowd_tell(c, 0, 11);
+	assert_true(crowd_is_fuller(c, 0, 0));
+	assert_true(crowd_is_fuller(c, 0, 10));
+	crowd_tell(c, 1, 10);
+	crowd_tell(c, 2, 9);
+	assert_true(crowd_is_fuller(c, 0, 7));
+	assert_false(crowd_is_fuller(c, 0, 8)); /* ... and the next are not worth a wait */
+	crowd_tell(c, 1, 0);
+	crowd_tell(c, 2, 0);
 	crowd_tell(c, 0, 5000);
-	assert_true(crowd_is_fuller(c, 0));
-	assert_false(crowd_is_fuller(c, 1));
+	assert_true(crowd_is_fuller(c, 0, 0));
+	assert_false(crowd_is_fuller(c, 1, 0));
 	crowd_tell(c, 1, 4990);
-	assert_true(crowd_is_fuller(c, 1));
+	assert_true(crowd_is_fuller(c, 1, 0));
 	crowd_tell(c, 2, 4850);
 	for (unsigned i = 0; i < 3; i++)
-		assert_false(crowd_is_fuller(c, i));
+		assert_false(crowd_is_fuller(c, i, 0));
 	crowd_tell(c, 2, 4000);
-	assert_true(crowd_is_fuller(c, 0));
-	assert_false(crowd_is_fuller(c, 2));
-	assert_false(crowd_is_fuller(c, 3)); /* alone */
+	assert_true(crowd_is_fuller(c, 0, 0));
+	assert_false(crowd_is_fuller(c, 2, 0));
+	assert_false(crowd_is_fuller(c, 3, 0)); /* alone */
 	crowd_free(c);
 }
 
