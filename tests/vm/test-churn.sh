@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Hours rather than minutes: a client mounts, loads, packs and unpacks, unmounts, and comes again through the
-# other chain with the next version of NFS, for $CHURN seconds (1800). The most that a gateway has in memory in the
-# last sixth of that time is what it had in the first. By hand: it is not one of those that `run` does by default.
+# other chain with the next version of NFS, for $CHURN seconds (1800). What a gateway has in memory in the last sixth of that
+# time is what it had in the first: at most, but for a tenth of the looks. (What has just gone may have been more or less: a look
+# or two found 2 MiB more at any time; what grows would be in all.) By hand: it is not one of those that `run` does by default.
 
 test_churn() {
     chains_up
@@ -33,9 +34,9 @@ residents() {
         echo "$name $1 $(awk '/^VmRSS/ { print $2 }' "/proc/${PID[$name]}/status")"
     done
 }
-most() { sed -n "s/^$1 $2 //p" "$RUN/residents" | sort -n | tail -n 1; }
+most() { sed -n "s/^$1 $2 //p" "$RUN/residents" | sort -n | awk '{ kib[NR] = $1 } END { print kib[int((9 * NR + 9) / 10)] }'; }
 
 # churn_grew GATEWAY FIRST LAST: ... by no more than a tenth.
 churn_grew() {
-    check "churn: gateway $1 had $2 KiB at most in the first sixth of the time, $3 KiB in the last"         test "${3:-0}" -gt 0 -a "${3:-0}" -le $((${2:-0} * 11 / 10))
+    check "churn: gateway $1 had $2 KiB in the first sixth of the time, $3 KiB in the last"         test "${3:-0}" -gt 0 -a "${3:-0}" -le $((${2:-0} * 11 / 10))
 }
