@@ -68,7 +68,8 @@ static void no_session_reaches_another(void **state)
 		      net->name, (unsigned long long)done, (unsigned long long)towns,
 		      (unsigned long long)answered, (unsigned long long)extended,
 		      (unsigned long long)passed);
-	assert_true((extended > 0 && passed > 0) || towns < 4);
+	/* Every other town has large results go on as they come, and in some of these nobody asks for any. */
+	assert_true((extended > 0 || towns < 4) && (passed > 0 || towns < 16));
 	log_set_sink(NULL);
 }
 

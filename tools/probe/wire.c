@@ -130,7 +130,7 @@ static void on_event(struct wire *w, const struct fabric_event *ev)
 		on_request(w, ev);
 		return;
 	case FABRIC_EV_DISCONNECTED:
-		if (ev->conn == w->offered) {
+		if (w->offered && ev->conn == w->offered) {
 			fabric_destroy(w->offered);
 			w->offered = NULL;
 			return;
