@@ -38,8 +38,8 @@ uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t 
 	uint32_t at = find(w, len);
 
 	/* A piece may be told while a segment that was to go on with it is under way: that begins one more. */
-	if (at == NOWHERE ||
-	    !(w->piece.len ? goes_on(w, at, offset) : w->told + 1 < FABRIC_STREAM_PIECES))
+	if (at == NOWHERE || (w->piece.len && !goes_on(w, at, offset)) ||
+	    w->told + 1 >= FABRIC_STREAM_PIECES)
 		return NULL;
 	w->at = at;
 	return w->addr + at;

@@ -366,6 +366,25 @@ static void told_of_nothing_withdrawn(void **state)
 	}
 }
 
+/* A turn ends inside of each segment, and nobody gives anything back. */
+static void told_in_the_middle_of_each(void **state)
+{
+	struct fabric_event ev;
+	unsigned told = 0;
+	size_t at = 0;
+
+	(void)state;
+	expose_stream(REGION);
+	for (uint32_t i = 0; i < 12; i++)
+		add_write(20 * i, 20);
+	for (size_t one = wire_len / 12, i = 0; i < 11 && at < wire_len; i++) {
+		at += feed(&qp, wire + at, i * one + one + 22 - at, 0);
+		while (qp_next_event(&qp, &ev))
+			told += ev.type == FABRIC_EV_PLACED;
+	}
+	assert_in_range(told, 1, FABRIC_STREAM_PIECES);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -376,7 +395,7 @@ int main(void)
 		T(withdrawn_while_draining),	T(known_after_the_end),
 		T(told_once_it_counts),		T(never_told),
 		T(full_until_it_is_given_back), T(withdrawn_while_full),
-		T(told_of_nothing_withdrawn),
+		T(told_of_nothing_withdrawn),	T(told_in_the_middle_of_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
