@@ -55,8 +55,7 @@ static void watch_look(struct session *s, struct session_watch *w, enum watch_tu
 			w->left = due > now ? due - now : 1;
 		}
 		w->until = NSEC_NEVER;
-		if (w->left)
-			s->look = now + SESSION_SETTLED;
+		s->look = now + SESSION_SETTLED;
 	} else if (due == NSEC_NEVER) {
 		w->until = now + (w->left ? w->left : patience);
 		w->left = 0;
@@ -105,6 +104,8 @@ static void look_at_leg(struct session *s, struct leg *leg, struct session_ops *
 	if (leg->state != LEG_OPEN)
 		return;
 	(void)session_behind(s, leg);
+	if (ops->behind_since != NSEC_NEVER) /* or a moment would count until something happens */
+		s->look = s->proxy->now + SESSION_SETTLED;
 	watch_look(s, &ops->sends, turn_of_sends(s, leg), leg->sent, SESSION_PATIENCE);
 	watch_look(s, &ops->message, turn_of_message(leg), leg->parts, SESSION_PATIENCE);
 	/* What is read of it may be here, behind a message that waits for a Receive: but not if there was none when nothing

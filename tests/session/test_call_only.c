@@ -282,6 +282,34 @@ static void who_stood_still_goes_on_by_itself(void **state)
 	end();
 }
 
+/* The same, but it was so when the calls began to be in others' way. */
+static void who_stood_still_from_the_start_goes_on(void **state)
+{
+	static struct recvs out;
+	struct session *s;
+
+	(void)state;
+	for (unsigned is_out = 0; is_out < 2; is_out++) {
+		begin(2, 2, false);
+		s = inside_session(w.proxy, 0);
+		responder->holds = true;
+		calls(&plain, CREDITS, 0);
+		world_run(&w, 100 * NSEC_PER_SEC); /* no timer is armed any more */
+		responder->holds = false;
+		list_init(&out.unused);
+		if (is_out)
+			s->server.recvs = &out;
+		calls(&plain, 1, 0);
+		world_run(&w, NSEC_PER_SEC);
+		s->server.recvs = NULL;
+		world_run(&w, 1000 * NSEC_PER_SEC);
+		print_message("out=%u: let go %u, busy %u\n", is_out,
+			      (unsigned)proxy_counters(w.proxy)->let_go, peer_busy(caller));
+		assert_int_equal(proxy_counters(w.proxy)->let_go, CREDITS);
+		end();
+	}
+}
+
 /* The first answer waits for memory of the gateway's and holds none; the others are here as well, behind it. */
 static void answers_that_wait_for_memory_are_not_lost(void **state)
 {
@@ -321,6 +349,7 @@ int main(void)
 		cmocka_unit_test(pauses_are_no_beginnings),
 		cmocka_unit_test(an_answer_in_a_pause_is_a_beginning),
 		cmocka_unit_test(who_stood_still_goes_on_by_itself),
+		cmocka_unit_test(who_stood_still_from_the_start_goes_on),
 		cmocka_unit_test(answers_that_wait_for_memory_are_not_lost),
 		cmocka_unit_test(who_is_in_nobodys_way_is_waited_for),
 		cmocka_unit_test(data_by_send_are_as_chunks),

@@ -413,6 +413,47 @@ static void time_of_the_gateway_is_not_the_responders(void **state)
 	}
 }
 
+/* There are no Receives for an instant, each time that something happens to the session; nothing happens between. */
+static void a_moment_is_no_minute(void **state)
+{
+	const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
+	static struct recvs out;
+
+	(void)state;
+	list_init(&out.unused);
+	for (unsigned moments = 0; moments <= 40; moments = moments ? moments * 40 : 1) {
+		struct setup s = setup_defaults(LEG_V2, LEG_V2, 78);
+		struct peer *client = &w.pairs[0].client;
+		struct session *behind;
+		unsigned waited = 0;
+
+		s.reply_timeout = 30 * NSEC_PER_SEC;
+		world_new(&w, &s);
+		world_connect(&w);
+		client->cfg.reply_timeout = NSEC_PER_SEC;
+		behind = inside_session(w.proxy, 0);
+		w.pairs[0].server.holds = true;
+		assert_true(peer_call(client, &plain));
+		for (unsigned i = 0; i < moments && !proxy_counters(w.proxy)->let_go; i++) {
+			world_run(&w, i ? 25 * NSEC_PER_SEC : NSEC_PER_SEC);
+			waited += i ? 25 : 1;
+			behind->server.recvs = &out;
+			session_watch(behind);
+			behind->server.recvs = NULL;
+		}
+		while (!proxy_counters(w.proxy)->let_go && waited < 3000) {
+			world_run(&w, NSEC_PER_SEC);
+			waited++;
+		}
+		print_message("%u moments: let go after %u s, reply_timeout 30\n", moments, waited);
+		if (moments == 1)
+			assert_in_range(waited, 29, 36);
+		(void)peer_forget(client);
+		world_quit(&w);
+		world_free(&w);
+	}
+}
+
 /* What has begun to be answered is in time: the rest of its reply keeps to a rate of its own. */
 static void a_reply_that_has_begun_is_in_time(void **state)
 {
@@ -457,6 +498,7 @@ int main(void)
 		cmocka_unit_test(time_counts_from_admission),
 		cmocka_unit_test(time_of_the_requester_is_not_the_responders),
 		cmocka_unit_test(time_of_the_gateway_is_not_the_responders),
+		cmocka_unit_test(a_moment_is_no_minute),
 		cmocka_unit_test(a_reply_that_has_begun_is_in_time),
 	};
 
