@@ -11,9 +11,9 @@
 enum { REMEMBERED = 1024 };
 
 /* That part more sessions than the least of all workers are as many; among few not even one is, for those of one client
- * are to spread. And that part of those on their way: to leave the next to others takes milliseconds when these sleep, which
- * is much when hundreds come at once. */
-enum { SLACK_PART = 32, SLACK_COMING = 4 };
+ * are to spread. And that part of those on their way, as far as these are not a crowd of silent ones: to leave the next to others
+ * takes milliseconds when these sleep, which is much when hundreds come at once. */
+enum { SLACK_PART = 32, SLACK_COMING = 4, SLACK_MOST = 16 };
 
 struct crowd_client {
 	struct host host; /* first; its uses are sessions */
@@ -139,7 +139,7 @@ unsigned crowd_changes(const struct crowd *c)
 
 bool crowd_is_fuller(const struct crowd *c, unsigned worker, uint32_t coming)
 {
-	uint32_t least = UINT32_MAX;
+	uint32_t least = UINT32_MAX, slack = coming / SLACK_COMING;
 
 	if (worker >= c->cfg.workers)
 		return false;
@@ -149,7 +149,7 @@ bool crowd_is_fuller(const struct crowd *c, unsigned worker, uint32_t coming)
 		least = n < least ? n : least;
 	}
 	return atomic_load_explicit(&c->of_workers[worker], memory_order_relaxed) >
-	       least + least / SLACK_PART + coming / SLACK_COMING;
+	       least + least / SLACK_PART + (slack < SLACK_MOST ? slack : SLACK_MOST);
 }
 
 uint32_t crowd_sessions(struct crowd *c)

@@ -45,7 +45,10 @@ enum crowd_answer crowd_enter(struct crowd *c, const struct fabric_addr *peer, n
 /** crowd_leave - its session is over. */
 void crowd_leave(struct crowd *c, struct host *client);
 
-/** crowd_tell - @worker, one of .workers, has so many sessions now, those on their way included. */
+/** CROWD_NO_ROOM - as sessions of a worker: more than any has. Where all have none they are alike. */
+#define CROWD_NO_ROOM (UINT32_MAX / 2)
+
+/** crowd_tell - @worker, one of .workers, has so many sessions now, those on their way included; or CROWD_NO_ROOM. */
 void crowd_tell(struct crowd *c, unsigned worker, uint32_t sessions);
 
 /** crowd_changes - how often crowd_tell() was called: as long as that stays crowd_is_fuller() does. It is what every turn

@@ -47,6 +47,9 @@ struct route_state {
 	struct proxy_counters count;
 };
 
+/* For so long a worker without memory for one more session leaves those that come to others. */
+#define PROXY_NO_ROOM NSEC_PER_SEC
+
 /** struct proxy - one worker's relay; shared by proxy.c, session.c and txn.c. */
 struct proxy {
 	struct proxy_config cfg;
@@ -65,6 +68,7 @@ struct proxy {
 	unsigned nspares;	   /* of .spare_queues, together */
 	unsigned nsessions;
 	unsigned told_sessions;		 /* to the crowd, */
+	nsec_t no_room_until;		 /* memory for one more session was not there */
 	unsigned seen_changes;		 /* ... and what was heard of all workers' */
 	bool fuller;			 /* than other workers: they are to accept */
 	struct crowd *crowd, *own_crowd; /* the second only where none is shared */

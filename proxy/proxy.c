@@ -312,17 +312,19 @@ static void pump_dirty(struct proxy *p)
 }
 
 /* Who has more sessions than the others leaves accepting to them, or one would be out of memory, or of its processor's
- * time, while another had plenty. Each turn looks, none writes unless sessions have come or gone: all workers read there. */
+ * time, while another had plenty. So does who had no memory for one, for a while: sessions of different routes take different
+ * amounts. Each turn looks, none writes unless sessions have come or gone: all workers read there. */
 static void share_out(struct proxy *p)
 {
 	unsigned changes;
-	uint32_t coming = 0; /* when many come at once none is a session yet */
+	uint32_t here, coming = 0; /* when many come at once none is a session yet */
 
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		coming += p->cfg.fabrics[i]->arrived;
-	if (p->nsessions + coming != p->told_sessions) {
-		p->told_sessions = p->nsessions + coming;
-		crowd_tell(p->crowd, p->cfg.worker, p->told_sessions);
+	here = p->now < p->no_room_until ? CROWD_NO_ROOM : p->nsessions + coming;
+	if (here != p->told_sessions) {
+		p->told_sessions = here;
+		crowd_tell(p->crowd, p->cfg.worker, here);
 	}
 	changes = crowd_changes(p->crowd);
 	if (changes == p->seen_changes)

@@ -19,6 +19,8 @@ void session_reject_client(struct session *s, enum proxy_refusal why)
 {
 	s->route->count.sessions_refused++;
 	s->route->count.refused[why]++;
+	if (why == PROXY_REFUSED_MEMORY)
+		s->proxy->no_room_until = s->proxy->now + PROXY_NO_ROOM;
 	session_send_rejection(s);
 }
 

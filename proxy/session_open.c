@@ -37,6 +37,8 @@ static void refuse_client(struct route_state *rs, const struct fabric_event *ev,
 
 	rs->count.sessions_refused++;
 	rs->count.refused[refusal]++;
+	if (refusal == PROXY_REFUSED_MEMORY)
+		rs->proxy->no_room_until = rs->proxy->now + PROXY_NO_ROOM;
 	log_peer(LOG_LEVEL_WARN, "session.refused", fabric_addr_host(&ev->conn->peer, host),
 		 "route=%s peer=%s why=\"%s\"", rs->route->name,
 		 fabric_addr_format(&ev->conn->peer, peer), why);

@@ -207,6 +207,17 @@ static void the_fuller_worker_is_known(void **state)
 	assert_true(crowd_is_fuller(c, 0, 0));
 	assert_false(crowd_is_fuller(c, 2, 0));
 	assert_false(crowd_is_fuller(c, 3, 0)); /* alone */
+	crowd_tell(c, 2, CROWD_NO_ROOM);
+	assert_true(crowd_is_fuller(c, 2, 1000));
+	assert_false(crowd_is_fuller(c, 1, 0));
+	crowd_tell(c, 0, CROWD_NO_ROOM);
+	crowd_tell(c, 1, CROWD_NO_ROOM);
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(crowd_is_fuller(c, i, 0));
+	crowd_tell(c, 0, 0);
+	crowd_tell(c, 1, 17);
+	assert_true(
+		crowd_is_fuller(c, 1, 4000)); /* silent ones are no reason to come to few workers */
 	crowd_free(c);
 }
 
