@@ -75,16 +75,15 @@ bool fabric_window_placed(struct fabric_window *w, uint32_t offset, uint32_t len
 void fabric_window_tell(struct fabric_window *w, struct fabric_runs *written,
 			struct fabric_event *ev)
 {
-	struct fabric_run gap;
+	struct fabric_run gap; /* nothing to blank there: nobody tells of it */
 
 	ev->at = w->addr + w->piece.at;
 	ev->offset = w->piece.offset;
 	ev->len = w->piece.len;
 	w->piece.len = 0;
 	w->told++;
-	/* One between more pieces than are remembered counts as well. There is nothing to blank: nobody tells of it. */
-	if (fabric_runs_add(written, ev->offset, ev->len, &gap))
-		return;
+	/* What is between more pieces than are remembered counts as well. */
+	(void)!fabric_runs_add(written, ev->offset, ev->len, &gap);
 }
 
 void fabric_window_back(struct fabric_window *w, uint32_t len)

@@ -233,6 +233,18 @@ static void test_turns_are_short(void **state)
 	end();
 }
 
+/* Small calls alone spend no turn, however many there have been. */
+static void test_a_turn_begins_anew(void **state)
+{
+	(void)state;
+	start_near(false);
+	still = poll_loop_now();
+	spent = 0;
+	(void)pings_go(PINGS, NULL);
+	assert_int_equal(spent, 0);
+	end_near();
+}
+
 /* --- FPDUs as they are on a wire: many are read at once --- */
 
 enum { BIG = 24 << 20, PAYLOAD = 1400, PARTS = BIG / PAYLOAD };
@@ -292,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_turns_are_short),
+		cmocka_unit_test(test_a_turn_begins_anew),
 		cmocka_unit_test(test_a_read_is_within_its_share),
 	};
 

@@ -688,6 +688,16 @@ static void refused_while_under_way(void **state)
 	answered();
 }
 
+/* One end has gone: so does the @other, once, and the bystander stays. */
+static void all_ends(const bool *other)
+{
+	stage_run(20);
+	assert_true(*other);
+	assert_int_equal(client()->done, 1);
+	assert_int_equal(proxy_sessions(stage.proxy), 1);
+	stage_end();
+}
+
 /* ... and then it goes, while what waits for the way of the next form is still under way. */
 static void refused_and_gone(void **state)
 {
@@ -710,11 +720,7 @@ static void refused_and_gone(void **state)
 		report(READ_CHUNKS);
 		turns(n);
 		raw_hang_up(&stage.raw);
-		stage_run(20);
-		assert_true(client()->closed);
-		assert_int_equal(client()->done, 1);
-		assert_int_equal(proxy_sessions(stage.proxy), 1);
-		stage_end();
+		all_ends(&client()->closed);
 	}
 }
 
@@ -727,11 +733,7 @@ static void the_server_goes(void **state)
 		put(0, HALF, GOOD_AT);
 		turns(n);
 		raw_hang_up(&stage.raw);
-		stage_run(20);
-		assert_true(client()->closed);
-		assert_int_equal(client()->done, 1);
-		assert_int_equal(proxy_sessions(stage.proxy), 1);
-		stage_end();
+		all_ends(&client()->closed);
 	}
 }
 
@@ -748,11 +750,7 @@ static void the_client_goes(void **state)
 			put(HALF, CAP, GOOD_AT);
 			reply(CAP);
 		}
-		stage_run(20);
-		assert_true(stage.raw.closed);
-		assert_int_equal(client()->done, 1);
-		assert_int_equal(proxy_sessions(stage.proxy), 1);
-		stage_end();
+		all_ends(&stage.raw.closed);
 	}
 }
 
