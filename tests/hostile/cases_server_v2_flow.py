@@ -87,7 +87,7 @@ def _(s):
     call(s)
     granted = (s.server.limit - s.server.sent) & 0xffffffff
     s.server.conn.raw(b''.join(mpa.fpdu(s.server.conn.send_ulpdu(
-        v2.prefix(i, v2.ERROR, s.server.credit()) + u32(v2.ERR_SYSTEM))) for i in range(granted + 2)))
+        v2.prefix(i, v2.ERROR, s.server.no_credit()) + u32(v2.ERR_SYSTEM))) for i in range(granted + 2)))
 
 
 @credit('server-v2-grants', '4.2.1.1', '40 times four GRANTs and an answered call', Other('40 RPC replies'))

@@ -211,8 +211,7 @@ def _(s):
     data = b''
     for _ in range(granted + 2):
         xid = s.end.new_xid()
-        data += fpdu(s, v2.prefix(xid, v2.CALL_INLINE, s.end.credit()) + v2.call_lists() +
-                     rpc.call(xid, rpc.NEVER))
+        data += fpdu(s, v2.prefix(xid, v2.CALL_INLINE, s.end.no_credit()) + v2.call_lists() + rpc.call(xid, rpc.NEVER))
     s.conn.raw(data)
     skip_messages(s)
 
@@ -221,16 +220,16 @@ def _(s):
 def _(s):
     s.end.do_null()
     granted = (s.end.limit - s.end.sent) & 0xffffffff
-    s.conn.raw(b''.join(fpdu(s, v2.prefix(0, v2.GRANT, s.end.credit())) for _ in range(granted + 2)))
+    s.conn.raw(b''.join(fpdu(s, v2.prefix(0, v2.GRANT, s.end.no_credit())) for _ in range(granted + 2)))
     skip_messages(s)
 
 
 @case(credit, 'credit-overrun-first', '4.3', 'four messages before the first answer; one may be, and one more (decision 83)',
       Closes(), on='v2-first')
 def _(s):
-    data = fpdu(s, v2.prefix(1, v2.PROP_FINAL, 32) + v2.PROPS)
+    data = fpdu(s, v2.prefix(1, v2.PROP_FINAL, 0) + v2.PROPS)
     for xid in (2, 3, 4):
-        data += fpdu(s, v2.prefix(xid, v2.CALL_INLINE, 32) + v2.call_lists() + rpc.call(xid))
+        data += fpdu(s, v2.prefix(xid, v2.CALL_INLINE, 0) + v2.call_lists() + rpc.call(xid))
     s.conn.raw(data)
     skip_messages(s)
 
