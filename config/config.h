@@ -176,7 +176,8 @@ struct config {
 	uint64_t memory_bytes; /* memory_limit: payload and Receive buffers of the whole process */
 	uint32_t max_payload;  /* largest chunk or message, octets */
 	uint32_t continue_max; /* longest message continued where it could go another way */
-	bool cut_through;      /* large results go on while their rest is coming */
+	bool cut_through;      /* large results may go on while their rest is coming */
+	uint64_t cut_through_from; /* once RPCs of a worker have so much memory, octets */
 	uint32_t drain_timeout_s;
 	uint32_t peer_timeout_s;       /* a silent peer that is asked and does not answer is gone */
 	enum config_receives receives; /* receive_queue */

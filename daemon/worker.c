@@ -147,6 +147,7 @@ static int open_proxy(struct worker *w)
 		.max_payload = w->gw->cfg->max_payload,
 		.continue_max = w->gw->cfg->continue_max,
 		.pass_bytes = w->gw->cfg->cut_through ? PASS_BYTES : 0,
+		.pass_from = w->gw->cfg->cut_through_from,
 		.jobs = w->gw->jobs ? &w->jobs : NULL,
 		.worker = w->index,
 		.workers = w->gw->nworkers,

@@ -97,6 +97,7 @@ struct txn {
 	bool started;	       /* admitted: runs, holds memory */
 	bool aside;	       /* its call holds no Receive, though it waits */
 	size_t taken;	       /* octets of blocks */
+	bool passes;	       /* a large result is not stored: txn_choose_way() */
 
 	/* txn_short.c: when the fabric was short first, 0 not; .wait_link is on the session's list then */
 	nsec_t short_since;
@@ -483,6 +484,9 @@ void txn_doubt(struct txn *t);
 void txn_pulled(struct txn *t);
 
 /* txn_pass.c: results on their way while the rest is still coming */
+
+/** txn_choose_way - right before it may begin: whether a large result is stored, or passed on as it comes. */
+void txn_choose_way(struct txn *t);
 
 /** txn_write_memory - octets of memory for the @i-th Write chunk: as many as it has, or a window. */
 uint64_t txn_write_memory(const struct txn *t, unsigned i);

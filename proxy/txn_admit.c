@@ -21,6 +21,7 @@
 
 static void count_taken(struct txn *t, size_t bytes)
 {
+	t->s->proxy->taken_bytes += bytes;
 	if (!t->reverse)
 		return;
 	t->s->route->reverse_bytes += bytes;
@@ -61,8 +62,10 @@ static enum txn_verdict try_start(struct txn *t)
 	struct session_queue *q = session_queue(s, t->reverse);
 	const struct buf_arena *arena = &s->proxy->arena;
 	unsigned exposures, most = leg_exposures(t->rsp->cfg, SESSION_OP_DEPTH);
-	size_t need = txn_need(t, &exposures);
+	size_t need;
 
+	txn_choose_way(t);
+	need = txn_need(t, &exposures);
 	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES || exposures > most)
 		return TXN_IMPOSSIBLE;
 	/* Few of those that may be exposed really are (txn_need()): where too many are, they wait (txn_short.c). */

@@ -2,7 +2,7 @@
 /*
  * Operation: a large result is not stored. Where the responder's fabric can do that its Write chunk is a stream
  * (fabric_stream()): a handle of full length, and behind it a window of memory, which is all that the transaction has for
- * it. What the responder writes is written on to the same place of the requester's chunk at once, piece by piece, and
+ * it, once much memory is in use. What the responder writes is written on to the same place of the requester's chunk at once, piece by piece, and
  * the window is used over and over.
  *
  *	CALL, WAIT:  PLACED --> .pieces --Writes--> completed --> the window's again     (nobody is told yet)
@@ -38,13 +38,31 @@ static bool may_stream(const struct txn *t)
 	       t->rsp->conn->fabric->streams;
 }
 
+/* To store is faster where processors are few, for so a responder does not wait for the requester: while that takes little
+ * memory, and no more than one RPC may have. */
+static bool may_store(const struct txn *t)
+{
+	const struct proxy *p = t->s->proxy;
+	uint64_t most = (p->arena.bytes - p->arena.reserve) / BUDGET_SHARES, bytes = p->taken_bytes;
+
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		bytes += t->in.writes[i].length;
+	return bytes <= (p->cfg.pass_from < most ? p->cfg.pass_from : most);
+}
+
+/* One that was to go on as it comes does so, though it may have waited since. */
+void txn_choose_way(struct txn *t)
+{
+	t->passes |= may_stream(t) && !may_store(t);
+}
+
 /* Which one; .nwrites: none. */
 static unsigned chunk_of(const struct txn *t)
 {
 	uint64_t least = (uint64_t)PASS_WINDOWS * t->s->proxy->cfg.pass_bytes;
 	unsigned i = 0;
 
-	if (!may_stream(t))
+	if (!t->passes)
 		return t->in.nwrites;
 	while (i < t->in.nwrites && t->in.writes[i].length < least)
 		i++;
@@ -53,9 +71,7 @@ static unsigned chunk_of(const struct txn *t)
 
 uint64_t txn_write_memory(const struct txn *t, unsigned i)
 {
-	uint64_t len = t->in.writes[i].length, window = t->s->proxy->cfg.pass_bytes;
-
-	return window && len >= PASS_WINDOWS * window && i == chunk_of(t) ? window : len;
+	return i == chunk_of(t) ? t->s->proxy->cfg.pass_bytes : t->in.writes[i].length;
 }
 
 bool txn_has_window(const struct txn *t)

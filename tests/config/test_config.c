@@ -23,7 +23,8 @@ static void test_defaults(void **state)
 	assert_true(cfg->memory_bytes == 1 << 30);
 	assert_int_equal(cfg->max_payload, 8 << 20);
 	assert_int_equal(cfg->continue_max, 64 << 10);
-	assert_false(cfg->cut_through);
+	assert_true(cfg->cut_through);
+	assert_true(cfg->cut_through_from == 32 << 20);
 	assert_int_equal(cfg->max_sessions, 0);
 	assert_int_equal(cfg->max_sessions_per_client, 0);
 	assert_int_equal(cfg->max_setups, 0);
@@ -89,7 +90,8 @@ static void test_full(void **state)
 	assert_int_equal(cfg->memory_bytes, 512 << 20);
 	assert_int_equal(cfg->max_payload, 1 << 20);
 	assert_int_equal(cfg->continue_max, 32768);
-	assert_true(cfg->cut_through);
+	assert_false(cfg->cut_through);
+	assert_true(cfg->cut_through_from == 5 << 20);
 	assert_int_equal(cfg->max_sessions, 200);
 	assert_int_equal(cfg->max_sessions_per_client, 50);
 	assert_int_equal(cfg->max_setups, 30);
@@ -142,7 +144,7 @@ static void test_full(void **state)
 	assert_int_equal(cfg->routes[1].listen.versions, CONFIG_V2);
 	assert_int_equal(cfg->routes[1].listen.inline_bytes, 5120);
 	assert_int_equal(cfg->routes[1].listen.bulk_bytes, 1048576);
-	assert_int_equal(cfg->routes[1].listen.line, 37);
+	assert_int_equal(cfg->routes[1].listen.line, 38);
 	assert_int_equal(cfg->routes[1].upstream.versions, CONFIG_V1);
 	assert_int_equal(cfg->routes[1].listen.retry_count, 6);
 	u = &cfg->routes[1].upstream;
@@ -282,8 +284,9 @@ static const struct bad syntax[] = {
 	{"", "1: routes is missing: give it\n"},
 	{"a = 1",
 	 "1: unknown key \"a\": known here are workers, memory_limit, max_payload, continue_max, "
-	 "cut_through, max_sessions, max_sessions_per_client, max_setups, max_setups_per_second, "
-	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, log, control, "
+	 "cut_through, cut_through_from, max_sessions, max_sessions_per_client, max_setups, "
+	 "max_setups_per_second, drain_timeout, peer_timeout, receive_queue, insecure_handles, "
+	 "log, control, "
 	 "metrics, routes\n"
 	 "1: routes is missing: give it\n"},
 	{"\n\nworkers = ;\n" GOOD, "3: syntax error: look here and in the line before\n"},
@@ -632,7 +635,7 @@ static const struct bad addresses[] = {
 		 "name = 1;\n"
 		 "listen = { address = \"x\"; port = 0; };\n" UP),
 	 "1: unknown key \"wokers\": known here are workers, memory_limit, max_payload, "
-	 "continue_max, cut_through, "
+	 "continue_max, cut_through, cut_through_from, "
 	 "max_sessions, max_sessions_per_client, max_setups, max_setups_per_second, "
 	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, log, control, "
 	 "metrics, routes\n"

@@ -268,8 +268,8 @@ static void test_full_hostauth(void **state)
 	assert_int_equal(h->timeout_s, 7);
 	assert_int_equal(h->warn_days, 14);
 	assert_int_equal(h->max_handshakes, 40);
-	assert_int_equal(h->line, 38);
-	assert_int_equal(h->key.line, 39);
+	assert_int_equal(h->line, 39);
+	assert_int_equal(h->key.line, 40);
 	assert_int_equal(cfg->routes[1].names.n, 2);
 	assert_string_equal(cfg->routes[1].names.text, "*.example");
 	assert_int_equal(cfg->routes[1].listener, 1);

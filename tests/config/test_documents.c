@@ -106,6 +106,8 @@ static void test_manual_defaults(void **state)
 	DEFAULT("max_payload", "default \\(dq%uM\\(dq)", config_defaults.max_payload >> 20);
 	DEFAULT("continue_max", "default \\(dq%uK\\(dq)", config_defaults.continue_max >> 10);
 	DEFAULT("cut_through", "default %s)", config_defaults.cut_through ? "true" : "false");
+	DEFAULT("cut_through_from", "default \\(dq%" PRIu64 "M\\(dq)",
+		config_defaults.cut_through_from >> 20);
 	DEFAULT("max_sessions", "default %u)", config_defaults.max_sessions);
 	DEFAULT("max_sessions_per_client", "default %u)", config_defaults.max_sessions_per_client);
 	DEFAULT("max_setups", "default %u)", config_defaults.max_setups);

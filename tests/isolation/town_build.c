@@ -161,7 +161,7 @@ static void mark_unused(struct buf_arena *a)
 		buf_free(a, blocks[--n]);
 }
 
-/* In every other town large results go on as they come; a segment of iwarp has to fit. */
+/* In every other town large results go on as they come, or once many are stored; a segment of iwarp has to fit. */
 static uint32_t pass_bytes(const struct town *t)
 {
 	if (t->seed % 2 == 0)
@@ -184,6 +184,7 @@ static void gateway_new(struct town *t)
 		.continue_max = 64 << 10,
 		.max_payload = greed ? 1 << 20 : 1 << 18,
 		.pass_bytes = pass_bytes(t),
+		.pass_from = t->seed % 4 == 3 ? 1 << 20 : 0,
 		.seed = t->seed,
 	};
 

@@ -27,10 +27,11 @@ static unsigned answer_some(struct peer *p, unsigned most)
 	return n;
 }
 
-/* 64 READs of 4 MiB hold a fourth of what they return, at most, where they would hold all of it. */
+/* 64 READs of 4 MiB hold a fourth of what they return, at most, where they would hold all of it. Few enough are
+ * stored, unless none is to be. */
 static void many_large_ones_at_once(void **state)
 {
-	enum { READS = 64, LARGE = 4 << 20, MOST = 64 << 20 };
+	enum { READS = 64, STORED = 8, LARGE = 4 << 20, MOST = 64 << 20 };
 	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
 	const struct peer_spec spec = {.body = 100,
 				       .reply = 24,
@@ -40,7 +41,7 @@ static void many_large_ones_at_once(void **state)
 				       .writes = {LARGE}};
 
 	(void)state;
-	for (unsigned cuts = 0; cuts < 2; cuts++) {
+	for (unsigned cuts = 0; cuts < 3; cuts++) {
 		struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 17);
 		struct peer *c = &world.pairs[0].client;
 		const struct session *in;
@@ -49,6 +50,7 @@ static void many_large_ones_at_once(void **state)
 		s.credits = 2 * READS;
 		s.max_payload = LARGE;
 		s.pass_bytes = cuts ? 128 << 10 : 0;
+		s.pass_from = cuts == 2 ? STORED * LARGE : 0;
 		s.memory = (size_t)2 << 30; /* so that all of them could be stored */
 		s.peer_memory = (size_t)1 << 30;
 		world_new(&world, &s);
@@ -69,7 +71,9 @@ static void many_large_ones_at_once(void **state)
 		assert_int_equal(c->done, 1 + READS);
 		assert_int_equal(c->corrupt + c->errors, 0);
 		assert_int_equal(proxy_counters(world.proxy)->passed_bytes,
-				 cuts ? (uint64_t)READS * LARGE : 0);
+				 cuts == 2 ? (uint64_t)(READS - STORED) * LARGE
+				 : cuts	   ? (uint64_t)READS * LARGE
+					   : 0);
 		if (cuts)
 			assert_true(world_arena(&world)->peak <= MOST);
 		world_quit(&world);

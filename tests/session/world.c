@@ -172,6 +172,7 @@ void world_new(struct world *w, const struct setup *s)
 		.max_payload = s->max_payload,
 		.continue_max = s->continue_max,
 		.pass_bytes = w->s.pass_bytes,
+		.pass_from = w->s.pass_from,
 		.seed = s->net.seed,
 	};
 	w->proxy = proxy_new(&cfg);

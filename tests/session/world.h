@@ -29,6 +29,7 @@ struct setup {
 	uint32_t credits, rev_credits;
 	uint32_t max_payload, max_message, continue_max;
 	uint32_t pass_bytes; /* large results go on as they come, through so much memory; 0: not */
+	uint64_t pass_from;  /* ... once so much is taken */
 	uint32_t max_sessions;
 	uint32_t max_per_client, max_setups, setups_per_second; /* 0: as of struct crowd_config */
 	nsec_t reply_timeout;					/* of both of the gateway's legs */

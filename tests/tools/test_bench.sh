@@ -23,7 +23,7 @@ for plot in rate latency cpu; do
 	[ "$(grep -c v1-v1-before "$room/plots/$plot.svg")" -ge 1 ] || { echo "$plot.svg does not show all paths" >&2; exit 1; }
 done
 # Of some works alone there are the goals of these.
-out=$("$root/bench/run" --build "$build" --rounds 1 --seconds 0.1 --only null64,read4m --config "cut_through = true;" --json)
+out=$("$root/bench/run" --build "$build" --rounds 1 --seconds 0.1 --only null64,read4m --config "cut_through_from = 0;" --json)
 jq -e '(.medians | length) == 8 and (.goals | length) == 3' <<<"$out" >/dev/null || { echo "--only: $out" >&2; exit 1; }
 out=$("$root/bench/run" --build "$build" --rounds 1 --seconds 0.1 --markdown)
 [ "$(grep -c '^|' <<<"$out")" = 8 ] || { echo "--markdown: $out" >&2; exit 1; }
@@ -60,7 +60,7 @@ jq -e '(.curves | map_values(.points | length)) == {latency: 10, depth: 8, size:
 for plot in latency depth size connections; do
 	[ "$(grep -c '<path' "$room/curves/$plot.svg")" -ge 3 ] || { echo "bench/run curves: $plot.svg is empty" >&2; exit 1; }
 done
-"$root/bench/run" curves --build "$build" --rounds 1 --seconds 0.02 --only depth --config "cut_through = true;" | grep -q '^NULL *128 ' || { echo "no table of curves" >&2; exit 1; }
+"$root/bench/run" curves --build "$build" --rounds 1 --seconds 0.02 --only depth --config "cut_through_from = 0;" | grep -q '^NULL *128 ' || { echo "no table of curves" >&2; exit 1; }
 # Workers: as many as are asked for, and every connection was somebody's.
 out=$(TMPDIR=$room "$root/bench/run" workers --build "$build" --workers 3 --connections 7 --rounds 1 --seconds 0.1 --json) || {
 	echo "bench/run workers ends with $?" >&2
@@ -71,7 +71,7 @@ jq -e '[.medians[] | .workers] == [1, 2, 3, 1, 2, 3, 1, 2, 3] and all(.medians[]
 	echo "bench/run workers: not what is expected: $out" >&2
 	exit 1
 }
-"$root/bench/run" workers --build "$build" --rounds 1 --seconds 0.1 --only null --config "cut_through = true;" | grep -q '^null *1 ' || { echo "no table of workers" >&2; exit 1; }
+"$root/bench/run" workers --build "$build" --rounds 1 --seconds 0.1 --only null --config "cut_through_from = 0;" | grep -q '^null *1 ' || { echo "no table of workers" >&2; exit 1; }
 for program in curves workers; do
 	"$root/bench/run" $program --help | grep -q -- --rounds || exit 1
 	"$root/bench/run" $program --bogus 2>/dev/null

@@ -134,7 +134,8 @@ gateway() {
     cat >"$RUN/$name.conf" <<EOF
 workers = ${GW_WORKERS:-1};
 memory_limit = "${GW_MEMORY:-1G}";
-cut_through = ${GW_CUT_THROUGH:-false};
+cut_through = ${GW_CUT_THROUGH:-true};
+cut_through_from = ${GW_CUT_THROUGH_FROM:-33554432};
 receive_queue = "${GW_RECEIVES:-auto}";
 insecure_handles = "$([ "${DEVICE:-}" = siw ] && echo allow || echo refuse)";
 peer_timeout = $PEER_TIMEOUT;

@@ -4,7 +4,7 @@
 # gateways in no other test.
 
 test_fio() {
-    GW_CUT_THROUGH=true chains_up
+    GW_CUT_THROUGH_FROM=0 chains_up
     local chain version gateway
     for chain in direct chained; do
         for version in 3 4.0 4.1 4.2; do fio_one "$chain" "$version" 3M; done
