@@ -182,6 +182,7 @@ struct config {
 	uint32_t peer_timeout_s;       /* a silent peer that is asked and does not answer is gone */
 	enum config_receives receives; /* receive_queue */
 	enum config_handles handles;   /* insecure_handles */
+	uint32_t adaptive_poll_us;     /* workers look so long before they sleep, while that pays */
 	enum log_level log_level;
 	struct config_file control; /* socket for rpcrdma-gwctl */
 	struct config_metrics metrics;

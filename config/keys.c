@@ -179,6 +179,7 @@ static const struct key top_keys[] = {
 	     CONFIG_RECEIVES_WORDS),
 	WORD("insecure_handles", struct config, handles, config_handles_words,
 	     CONFIG_HANDLES_WORDS),
+	NUMBER("adaptive_poll_us", struct config, adaptive_poll_us, 0, SECOND_US),
 	{.name = "log", .kind = KEY_GROUP, .offset = 0, .sub = &log_table},
 	OTHER("control", KEY_FILE, struct config, control),
 	{.name = "metrics",
@@ -236,6 +237,7 @@ const struct config config_defaults = {
 	.peer_timeout_s = 30,
 	.receives = CONFIG_RECEIVES_AUTO,
 	.handles = CONFIG_HANDLES_REFUSE,
+	.adaptive_poll_us = 50,
 	.log_level = LOG_LEVEL_INFO,
 	.metrics = {.port = 9749},
 };

@@ -8,6 +8,8 @@
  * stall timer that traffic keeps pushing back), and waking once too early is
  * cheaper than re-arming at every turn.
  *
+ * Before it sleeps a loop may look for what comes next, as loop_patience.h has it.
+ *
  * libevent's own locking and its process-wide signal handling are not used: a loop
  * has one thread, the only door for others is an eventfd, and signals come in
  * through a signalfd like any other readiness.
@@ -30,6 +32,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/loop_heap.h"
+#include "daemon/loop_patience.h"
 
 struct event_loop {
 	struct loop loop; /* first */
@@ -40,6 +43,15 @@ struct event_loop {
 	int wake_fd;
 	nsec_t tick; /* resolution of the clock libevent reads */
 	unsigned watches;
+	unsigned handed; /* times a watch was told */
+	struct patience patience;
+};
+
+/* One a watch. */
+struct watch_event {
+	struct event event;
+	struct loop_watch *watch;
+	struct event_loop *loop;
 };
 
 static struct event_loop *event_loop_of(struct loop *loop)
@@ -57,7 +69,7 @@ nsec_t loop_now(void)
 
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
-	struct loop_watch *watch = arg;
+	struct watch_event *we = arg;
 	unsigned events = 0;
 
 	(void)fd;
@@ -65,29 +77,32 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 		events |= LOOP_READ;
 	if (what & EV_WRITE)
 		events |= LOOP_WRITE;
+	we->loop->handed++;
 	if (events)
-		watch->ready(watch, events);
+		we->watch->ready(we->watch, events);
 }
 
 static int watch_add(struct loop *loop, struct loop_watch *watch, int fd, unsigned events, int edge)
 {
 	struct event_loop *el = event_loop_of(loop);
-	struct event *event = mem_zalloc(sizeof(*event));
+	struct watch_event *we = mem_zalloc(sizeof(*we));
 	short what = EV_PERSIST;
 
-	if (!event)
+	if (!we)
 		return ERR_NOMEM;
+	*we = (struct watch_event){.watch = watch, .loop = el};
 	if (events & LOOP_READ)
 		what |= EV_READ;
 	if (events & LOOP_WRITE)
 		what |= EV_WRITE;
 	if (edge)
 		what |= EV_ET;
-	if (event_assign(event, el->base, fd, what, on_event, watch) || event_add(event, NULL)) {
-		mem_free(event);
+	if (event_assign(&we->event, el->base, fd, what, on_event, we) ||
+	    event_add(&we->event, NULL)) {
+		mem_free(we);
 		return ERR_IO;
 	}
-	watch->backend = event;
+	watch->backend = we;
 	el->watches++;
 	return 0;
 }
@@ -95,12 +110,13 @@ static int watch_add(struct loop *loop, struct loop_watch *watch, int fd, unsign
 static void watch_del(struct loop *loop, struct loop_watch *watch)
 {
 	struct event_loop *el = event_loop_of(loop);
+	struct watch_event *we = watch->backend;
 
-	if (!watch->backend)
+	if (!we)
 		return;
 	/* Also takes it off the queue of events that are about to be handed out. */
-	event_del(watch->backend);
-	mem_free(watch->backend);
+	event_del(&we->event);
+	mem_free(we);
 	watch->backend = NULL;
 	el->watches--;
 }
@@ -240,24 +256,52 @@ static int loop_arm(struct event_loop *el, nsec_t deadline, nsec_t now)
 	return event_add(&el->timer, &tv) ? ERR_IO : 0;
 }
 
+void loop_look_first(struct loop *loop, nsec_t most)
+{
+	patience_init(&event_loop_of(loop)->patience, most);
+}
+
+static int hand_out(struct event_loop *el, int flags)
+{
+	if (event_base_loop(el->base, EVLOOP_ONCE | flags) >= 0)
+		return 0;
+	log_error("loop.failed", "why=\"%s\"", strerror(errno));
+	return ERR_IO;
+}
+
+static int look(struct event_loop *el, nsec_t until)
+{
+	unsigned before = el->handed;
+	int err;
+
+	do
+		err = hand_out(el, EVLOOP_NONBLOCK);
+	while (!err && el->handed == before && loop_now() < until);
+	return err;
+}
+
+static int look_or_sleep(struct event_loop *el, nsec_t deadline)
+{
+	unsigned before = el->handed;
+	nsec_t begun = loop_now(), most = patience_look(&el->patience);
+	int err = most ? look(el, nsec_min(deadline, begun + most)) : 0;
+
+	if (!err && el->handed == before && deadline != NSEC_NEVER)
+		err = loop_arm(el, deadline, begun);
+	if (!err && el->handed == before)
+		err = hand_out(el, 0);
+	if (el->handed != before)
+		patience_note(&el->patience, loop_now() - begun);
+	return err;
+}
+
 int loop_run_once(struct loop *loop, nsec_t deadline)
 {
 	struct event_loop *el = event_loop_of(loop);
-	int flags = EVLOOP_ONCE;
 
-	if (deadline != NSEC_NEVER) {
-		nsec_t now = deadline ? loop_now() : 0;
-
-		if (deadline <= now)
-			flags |= EVLOOP_NONBLOCK;
-		else if (loop_arm(el, deadline, now))
-			return ERR_IO;
-	}
-	if (event_base_loop(el->base, flags) < 0) {
-		log_error("loop.failed", "why=\"%s\"", strerror(errno));
-		return ERR_IO;
-	}
-	return 0;
+	if (deadline == 0 || deadline <= loop_now())
+		return hand_out(el, EVLOOP_NONBLOCK);
+	return look_or_sleep(el, deadline);
 }
 
 static void on_signal(struct loop_watch *watch, unsigned events)

@@ -32,6 +32,13 @@ nsec_t loop_now(void);
  */
 int loop_run_once(struct loop *loop, nsec_t deadline) WARN_UNUSED;
 
+/**
+ * loop_look_first - before a wait, look for up to @most for what comes next, while that pays (daemon/loop_patience.h)
+ *
+ * Without, and with 0, it sleeps at once.
+ */
+void loop_look_first(struct loop *loop, nsec_t most);
+
 struct event_base;
 
 /** loop_base - libevent's own of it, for those parts of libevent that are no watch (daemon/resolver.c). */

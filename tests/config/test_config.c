@@ -31,6 +31,7 @@ static void test_defaults(void **state)
 	assert_int_equal(cfg->max_setups_per_second, 1000);
 	assert_int_equal(cfg->drain_timeout_s, 10);
 	assert_int_equal(cfg->peer_timeout_s, 30);
+	assert_int_equal(cfg->adaptive_poll_us, 50);
 	assert_int_equal(cfg->receives, CONFIG_RECEIVES_AUTO);
 	assert_int_equal(cfg->handles, CONFIG_HANDLES_REFUSE);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_INFO);
@@ -100,6 +101,7 @@ static void test_full(void **state)
 	assert_int_equal(cfg->peer_timeout_s, 7);
 	assert_int_equal(cfg->receives, CONFIG_RECEIVES_OWN);
 	assert_int_equal(cfg->handles, CONFIG_HANDLES_ALLOW);
+	assert_int_equal(cfg->adaptive_poll_us, 70);
 	assert_int_equal(cfg->log_level, LOG_LEVEL_DEBUG);
 	assert_string_equal(cfg->control.path, "/run/rpcrdma-gw/control");
 	assert_string_equal(cfg->metrics.address, "::1");
@@ -286,8 +288,7 @@ static const struct bad syntax[] = {
 	 "1: unknown key \"a\": known here are workers, memory_limit, max_payload, continue_max, "
 	 "cut_through, cut_through_from, max_sessions, max_sessions_per_client, max_setups, "
 	 "max_setups_per_second, drain_timeout, peer_timeout, receive_queue, insecure_handles, "
-	 "log, control, "
-	 "metrics, routes\n"
+	 "adaptive_poll_us, log, control, metrics, routes\n"
 	 "1: routes is missing: give it\n"},
 	{"\n\nworkers = ;\n" GOOD, "3: syntax error: look here and in the line before\n"},
 	{"workers = 1;\nworkers = 2;\n" GOOD,
@@ -637,8 +638,8 @@ static const struct bad addresses[] = {
 	 "1: unknown key \"wokers\": known here are workers, memory_limit, max_payload, "
 	 "continue_max, cut_through, cut_through_from, "
 	 "max_sessions, max_sessions_per_client, max_setups, max_setups_per_second, "
-	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, log, control, "
-	 "metrics, routes\n"
+	 "drain_timeout, peer_timeout, receive_queue, insecure_handles, "
+	 "adaptive_poll_us, log, control, metrics, routes\n"
 	 "2: there is no such level: use \"error\", \"warn\", \"info\" or \"debug\"\n"
 	 "4: name must be text: write a word in double quotes\n"
 	 "5: " NO_ADDRESS "5: " INT_RANGE("port", "0", "1", "65535")},

@@ -114,6 +114,7 @@ static void test_manual_defaults(void **state)
 	DEFAULT("max_setups_per_second", "default %u)", config_defaults.max_setups_per_second);
 	DEFAULT("drain_timeout", "default %u)", config_defaults.drain_timeout_s);
 	DEFAULT("peer_timeout", "default %u)", config_defaults.peer_timeout_s);
+	DEFAULT("adaptive_poll_us", "default %u)", config_defaults.adaptive_poll_us);
 	DEFAULT("receive_queue", "default \\(dq%s\\(dq)",
 		config_receives_words[config_defaults.receives]);
 	DEFAULT("insecure_handles", "default \\(dq%s\\(dq)",

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,11 +47,26 @@ static void close_pair(int fd[2])
 	close(fd[1]);
 }
 
+/* All is the same where a loop looks before it sleeps, for so long; 0: it does not. */
+static nsec_t looks_for;
+
+/* What comes next came soon, so often that it expects so. */
+static void make_patient(struct loop *loop)
+{
+	loop_look_first(loop, looks_for);
+	for (unsigned i = 0; i < 100; i++) {
+		loop_wake(loop);
+		assert_int_equal(loop_run_once(loop, NSEC_NEVER), 0);
+	}
+}
+
 static struct loop *loop_must(void)
 {
 	struct loop *loop = loop_new();
 
 	assert_non_null(loop);
+	if (looks_for)
+		make_patient(loop);
 	return loop;
 }
 
@@ -172,6 +188,38 @@ static void wake_from_another_thread(void **state)
 	loop_free(loop);
 }
 
+static long sleeps(void)
+{
+	struct rusage used;
+
+	assert_int_equal(getrusage(RUSAGE_THREAD, &used), 0);
+	return used.ru_nvcsw;
+}
+
+static void looks_before_it_sleeps(void **state)
+{
+	(void)state;
+	for (unsigned patient = 0; patient < 2; patient++) {
+		nsec_t before = looks_for;
+		struct loop *loop;
+		pthread_t thread;
+		long slept;
+
+		looks_for = patient ? 1000 * NSEC_PER_SEC : 0;
+		loop = loop_must();
+		assert_int_equal(pthread_create(&thread, NULL, waker, loop), 0);
+		slept = sleeps();
+		assert_int_equal(loop_run_once(loop, NSEC_NEVER), 0);
+		if (patient)
+			assert_int_equal(sleeps(), slept);
+		else
+			assert_true(sleeps() > slept);
+		pthread_join(thread, NULL);
+		loop_free(loop);
+		looks_for = before;
+	}
+}
+
 static int caught_signo;
 
 static void on_caught(struct loop_signals *signals, int signo)
@@ -233,10 +281,14 @@ int main(void)
 		cmocka_unit_test(deadline_ends_the_wait),
 		cmocka_unit_test(wait_does_not_spin),
 		cmocka_unit_test(wake_from_another_thread),
+		cmocka_unit_test(looks_before_it_sleeps),
 		cmocka_unit_test(signals_are_events),
 		cmocka_unit_test(bad_descriptor_is_an_error),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	looks_for = NSEC_PER_MS;
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

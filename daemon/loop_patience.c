@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/loop_patience.h"
+
+enum { WEIGHT = 16 }; /* of one wait: a part in so many */
+
+/* Of four looks one at most is for nothing. */
+enum { SOON_ENOUGH = PATIENCE_ALL * 3 / 4 };
+
+void patience_init(struct patience *p, nsec_t most)
+{
+	*p = (struct patience){.most = most};
+}
+
+nsec_t patience_look(const struct patience *p)
+{
+	return p->soon >= SOON_ENOUGH ? p->most : 0;
+}
+
+void patience_note(struct patience *p, nsec_t waited)
+{
+	p->soon -= p->soon / WEIGHT;
+	if (waited < p->most)
+		p->soon += PATIENCE_ALL / WEIGHT;
+}
