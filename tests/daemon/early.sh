@@ -32,7 +32,8 @@ END
 }
 gateways=()
 has() { grep -q -e "$2" "$DIR/$1.err"; }
-expect() { has "$@" || fail "no line of the log of $1 matches: $2"; }
+# Its log is written behind its back.
+expect() { wait_for 20 has "$@" || fail "no line of the log of $1 matches: $2"; }
 
 # client VERSION OPTION...
 client() {

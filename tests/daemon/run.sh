@@ -11,7 +11,8 @@ CONF=$DIR/gw.conf
 LOG=$DIR/gateway.err
 
 has() { grep -q -e "$1" "$LOG"; }
-expect() { has "$1" || fail "no line of the log matches: $1"; }
+# The log is written behind the back of whoever says something.
+expect() { wait_for 20 has "$1" || fail "no line of the log matches: $1"; }
 count() { grep -c -e "$1" "$LOG"; }
 counts() { [ "$(count "$2")" -ge "$1" ]; }
 
