@@ -96,8 +96,8 @@ struct txn {
 	unsigned exposures;    /* regions it may expose to the responder: its share, once started */
 	bool started;	       /* admitted: runs, holds memory */
 	bool aside;	       /* its call holds no Receive, though it waits */
-	size_t taken;	       /* octets of blocks */
 	bool passes;	       /* a large result is not stored: txn_choose_way() */
+	size_t taken;	       /* octets of blocks */
 
 	/* txn_short.c: when the fabric was short first, 0 not; .wait_link is on the session's list then */
 	nsec_t short_since;
