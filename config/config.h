@@ -177,7 +177,7 @@ struct config {
 	uint32_t max_payload;  /* largest chunk or message, octets */
 	uint32_t continue_max; /* longest message continued where it could go another way */
 	bool cut_through;      /* large results may go on while their rest is coming */
-	uint64_t cut_through_from; /* once RPCs of a worker have so much memory, octets */
+	uint64_t cut_through_from; /* once RPCs of a session have so much memory, octets */
 	uint32_t drain_timeout_s;
 	uint32_t peer_timeout_s;       /* a silent peer that is asked and does not answer is gone */
 	enum config_receives receives; /* receive_queue */

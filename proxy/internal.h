@@ -60,8 +60,7 @@ struct proxy {
 	struct quota quota;	   /* who of them gets what of the arena */
 	struct timer_queue timers; /* every wait of every session and transaction */
 	struct list spare_queues;  /* of sessions, with places for txns that are not in use */
-	size_t taken_bytes;	   /* by transactions */
-	size_t reverse_bytes;	   /* ... of the reverse direction */
+	size_t reverse_bytes;	   /* taken by transactions of the reverse direction */
 	size_t fixed_bytes;	   /* of all sessions: at most half of the memory */
 	size_t silent_bytes;	   /* ... of those in the lobby */
 	size_t fixed_limit;	   /* ... less what shared Receives may take */

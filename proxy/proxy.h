@@ -86,7 +86,7 @@ struct proxy_config {
 		pass_bytes; /* of memory, for a result of twice as many or more, which is written on to its requester as
 			      * it comes: txn_pass.c; 0: none are */
 	uint64_t
-		pass_from; /* ... where all that transactions have would else be more than so many octets */
+		pass_from; /* ... where all that its session's calls have would else be more than so many octets */
 	struct jobs_port
 		*jobs;	  /* for what takes long, borrowed; NULL: done here. Outlives the relay */
 	unsigned worker;  /* for session numbers in logs */

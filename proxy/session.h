@@ -147,6 +147,7 @@ struct session_queue {
 	unsigned nspares;
 	struct list waiting;	   /* txns not admitted yet, in order */
 	struct quota_member quota; /* of those admitted; waits for the first that is not */
+	size_t taken_bytes;	   /* by those admitted */
 	unsigned running, limit;   /* txns admitted: a bound on their number, whatever peers send */
 	unsigned aside;		   /* txns whose calls were set aside */
 	uint64_t ended;		   /* txns released */

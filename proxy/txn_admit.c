@@ -21,7 +21,7 @@
 
 static void count_taken(struct txn *t, size_t bytes)
 {
-	t->s->proxy->taken_bytes += bytes;
+	session_queue(t->s, t->reverse)->taken_bytes += bytes;
 	if (!t->reverse)
 		return;
 	t->s->route->reverse_bytes += bytes;

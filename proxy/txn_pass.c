@@ -2,7 +2,7 @@
 /*
  * Operation: a large result is not stored. Where the responder's fabric can do that its Write chunk is a stream
  * (fabric_stream()): a handle of full length, and behind it a window of memory, which is all that the transaction has for
- * it, once much memory is in use. What the responder writes is written on to the same place of the requester's chunk at once, piece by piece, and
+ * it, once its session has much memory. What the responder writes is written on to the same place of the requester's chunk at once, piece by piece, and
  * the window is used over and over.
  *
  *	CALL, WAIT:  PLACED --> .pieces --Writes--> completed --> the window's again     (nobody is told yet)
@@ -39,11 +39,12 @@ static bool may_stream(const struct txn *t)
 }
 
 /* To store is faster where processors are few, for so a responder does not wait for the requester: while that takes little
- * memory, and no more than one RPC may have. */
+ * memory, and no more than one RPC may have. What others have is no matter: nobody's results go another way for them. */
 static bool may_store(const struct txn *t)
 {
 	const struct proxy *p = t->s->proxy;
-	uint64_t most = (p->arena.bytes - p->arena.reserve) / BUDGET_SHARES, bytes = p->taken_bytes;
+	uint64_t most = (p->arena.bytes - p->arena.reserve) / BUDGET_SHARES;
+	uint64_t bytes = session_queue(t->s, t->reverse)->taken_bytes;
 
 	for (unsigned i = 0; i < t->in.nwrites; i++)
 		bytes += t->in.writes[i].length;

@@ -81,10 +81,55 @@ static void many_large_ones_at_once(void **state)
 	}
 }
 
+/* What a hung server's session has stored sends nobody else's results through a window; its own next one goes so. */
+static void others_are_no_matter(void **state)
+{
+	enum { STORED = 4, LARGE = 1 << 20 };
+	const struct peer_spec first = {.body = 100, .reply = 24, .segs = 1};
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .nwrites = 1,
+				       .write_caps = {LARGE},
+				       .writes = {LARGE}};
+	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 18);
+	struct world_pair *hung = &world.pairs[0], *other = &world.pairs[1];
+
+	(void)state;
+	s.pairs = 2;
+	s.max_payload = LARGE;
+	s.pass_bytes = 128 << 10;
+	s.pass_from = STORED * LARGE;
+	s.memory = (size_t)1 << 30;
+	world_new(&world, &s);
+	world_connect(&world);
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(peer_call(&world.pairs[i].client, &first)); /* brings credits */
+	world_run(&world, NSEC_PER_SEC);
+	hung->server.holds = true;
+	for (unsigned i = 0; i < STORED; i++)
+		assert_true(peer_call(&hung->client, &spec));
+	world_run(&world, NSEC_PER_SEC);
+	assert_true(peer_call(&other->client, &spec));
+	world_run(&world, NSEC_PER_SEC);
+	assert_int_equal(other->client.done, 2);
+	assert_int_equal(proxy_counters(world.proxy)->passed_bytes, 0);
+	assert_true(peer_call(&hung->client, &spec));
+	world_run(&world, NSEC_PER_SEC);
+	assert_int_equal(peer_release(&hung->server, true), STORED + 1);
+	world_run(&world, NSEC_PER_SEC);
+	assert_int_equal(hung->client.done, 1 + STORED + 1);
+	assert_int_equal(hung->client.corrupt + other->client.corrupt, 0);
+	assert_int_equal(proxy_counters(world.proxy)->passed_bytes, LARGE);
+	world_quit(&world);
+	world_free(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_large_ones_at_once),
+		cmocka_unit_test(others_are_no_matter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
