@@ -40,6 +40,22 @@ void sock_addresses(int fd, struct fabric_conn *c)
 		c->peer.len = 0;
 }
 
+/* Loopback's is 65536; no path between machines comes near. */
+static bool is_loopback(const struct tcp_info *info)
+{
+	enum { HUGE_PATH = 65535 };
+
+	return info->tcpi_pmtu >= HUGE_PATH;
+}
+
+static bool get_info(int fd, struct tcp_info *info)
+{
+	socklen_t len = sizeof(*info);
+
+	*info = (struct tcp_info){0};
+	return !getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len);
+}
+
 /*
  * The effective maximum segment size: what one TCP segment carries. A fresh
  * connection's is bounded by half the peer's first window, which matters on
@@ -47,15 +63,25 @@ void sock_addresses(int fd, struct fabric_conn *c)
  */
 uint32_t sock_emss(int fd)
 {
-	enum { DEFAULT = 1448, HUGE_PATH = 65535 };
-	struct tcp_info info = {0};
-	socklen_t len = sizeof(info);
+	enum { DEFAULT = 1448 };
+	struct tcp_info info;
 
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) || !info.tcpi_snd_mss)
+	if (!get_info(fd, &info) || !info.tcpi_snd_mss)
 		return DEFAULT;
-	if (info.tcpi_pmtu >= HUGE_PATH && info.tcpi_advmss > info.tcpi_snd_mss)
+	if (is_loopback(&info) && info.tcpi_advmss > info.tcpi_snd_mss)
 		return info.tcpi_advmss;
 	return info.tcpi_snd_mss;
+}
+
+/* Nothing is congested there, and where the system's congestion control paces (BBR) it would set a
+ * timer for every few segments, a tenth of a busy worker's time. Reno is in every kernel, and anyone's. */
+void sock_on_loopback(int fd)
+{
+	static const char reno[] = "reno";
+	struct tcp_info info;
+
+	if (get_info(fd, &info) && is_loopback(&info))
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno) - 1);
 }
 
 uint32_t sock_backlog(int fd)
@@ -67,10 +93,9 @@ uint32_t sock_backlog(int fd)
 
 bool sock_peer_ended(int fd)
 {
-	struct tcp_info info = {0};
-	socklen_t len = sizeof(info);
+	struct tcp_info info;
 
-	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) ||
+	return !get_info(fd, &info) ||
 	       (info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
 		info.tcpi_state != TCP_FIN_WAIT2);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The provider over loopback sockets, through its public header. */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "base/mem.h"
 #include "tests/cmocka_all.h"
@@ -195,6 +198,31 @@ static void test_busy_polling_ends(void **state)
 	sock_pair_fini(&pair);
 }
 
+/* Whatever the system's congestion control is: both ends of a connection to this machine itself. */
+static void test_loopback_is_not_paced(void **state)
+{
+	enum { LAST_FD = 1023 };
+	unsigned ends = 0;
+
+	(void)state;
+	start("127.0.0.1", true);
+	pair.before_accept = post_server_recv;
+	sock_pair_connect(&pair);
+	for (int fd = 0; fd <= LAST_FD; fd++) {
+		struct sockaddr_storage peer;
+		char name[16] = "";
+		socklen_t peer_len = sizeof(peer), len = sizeof(name);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &peer_len) ||
+		    getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len))
+			continue;
+		assert_string_equal(name, "reno");
+		ends++;
+	}
+	assert_int_equal(ends, 2);
+	sock_pair_fini(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_source_of_another_machine),
 		cmocka_unit_test(test_no_descriptor_is_left),
 		cmocka_unit_test(test_busy_polling_ends),
+		cmocka_unit_test(test_loopback_is_not_paced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
