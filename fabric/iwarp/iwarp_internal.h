@@ -283,8 +283,8 @@ void sock_options(int fd, const struct iwarp_config *cfg);
 void sock_addresses(int fd, struct fabric_conn *c);
 uint32_t sock_emss(int fd);
 
-/** sock_on_loopback - a connection to this machine itself sends without pacing; others: as they are. */
-void sock_on_loopback(int fd);
+/** sock_unpace - a connection to this machine itself sends without pacing; others: as they are. */
+void sock_unpace(int fd);
 
 /** sock_backlog - octets that the peer has not taken yet. */
 uint32_t sock_backlog(int fd);

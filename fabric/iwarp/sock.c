@@ -75,7 +75,7 @@ uint32_t sock_emss(int fd)
 
 /* Nothing is congested there, and where the system's congestion control paces (BBR) it would set a
  * timer for every few segments, a tenth of a busy worker's time. Reno is in every kernel, and anyone's. */
-void sock_on_loopback(int fd)
+void sock_unpace(int fd)
 {
 	static const char reno[] = "reno";
 	struct tcp_info info;
