@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 #if defined(__x86_64__)
-#include <nmmintrin.h>
+#include <immintrin.h>
 #endif
 
 /* Up to here the processor's own instruction is as fast as what ISA-L begins with: it folds, which takes
@@ -59,6 +59,18 @@ __attribute__((target("sse4.2"))) static uint32_t crc_short(uint32_t crc, const 
 		crc = _mm_crc32_u8(crc, *p++);
 	return crc;
 }
+
+/* ISA-L leaves the upper halves of vector registers in use. Until they are cleared every instruction that writes the
+ * lower half of one waits for the CRC that was computed in it: a sixth of what an ECHO of 512 octets took. */
+__attribute__((target("avx"))) static void clear_uppers(void)
+{
+	_mm256_zeroupper();
+}
+
+static bool has_uppers(void)
+{
+	return __builtin_cpu_supports("avx");
+}
 #else
 static bool has_crc32(void)
 {
@@ -68,6 +80,15 @@ static bool has_crc32(void)
 static uint32_t crc_short(uint32_t crc, const uint8_t *p, size_t len)
 {
 	return crc32_iscsi((unsigned char *)(uintptr_t)p, (int)len, crc);
+}
+
+static bool has_uppers(void)
+{
+	return false;
+}
+
+static void clear_uppers(void)
+{
 }
 #endif
 
@@ -80,7 +101,11 @@ static __attribute__((noinline)) uint32_t crc_long(uint32_t crc, const uint8_t *
 		p += INT_MAX;
 		len -= INT_MAX;
 	}
-	return len ? crc32_iscsi((unsigned char *)(uintptr_t)p, (int)len, crc) : crc;
+	if (len)
+		crc = crc32_iscsi((unsigned char *)(uintptr_t)p, (int)len, crc);
+	if (has_uppers())
+		clear_uppers();
+	return crc;
 }
 
 uint32_t fpdu_crc(uint32_t crc, const void *data, size_t len)
