@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: a large result is not stored. Where the responder's fabric can do that its Write chunk is a stream
- * (fabric_stream()): a handle of full length, and behind it a window of memory, which is all that the transaction has for
- * it, once its session has much memory. What the responder writes is written on to the same place of the requester's chunk at once, piece by piece, and
- * the window is used over and over.
+ * Operation: a large result is not stored, once its session has much memory. Where the responder's fabric can do that its
+ * Write chunk is a stream (fabric_stream()): a handle of full length, and behind it a window of memory, which is all that the
+ * transaction has for it. What the responder writes is written on to the same place of the requester's chunk at once, piece by
+ * piece, and the window is used over and over.
  *
  *	CALL, WAIT:  PLACED --> .pieces --Writes--> completed --> the window's again     (nobody is told yet)
  *	FENCE:       the reply is here: what came before it is posted to the last piece,
