@@ -58,13 +58,13 @@
  *   connection ends, and others' go on as soon as there is one.
  * - A peer with more than max_recvs messages that were not polled has gone too far: its
  *   connection ends. How many it may send at all is the user's to count.
- * - Where the provider shares them out (.shares_out): whoever keeps more than one part in FABRIC_SHARE
- *   of what is left waits, alone, until there is more, or it keeps fewer (fabric_may_keep()). So a
- *   crowd that keeps what it was sent uses up none of the others'. All octets of a stream wait then, and
- *   what they keep may be waiting for these, as answers to Reads are: a SATED event tells, for the user to
- *   give back what it can, and another, once it waits no more, a user that has Reads to post (.behind): its
- *   message may not have come for all that, as long as there is no Receive at all. By turns those have of the last part in FABRIC_SPARE until they are
- *   through, so that many who wait so are not waiting for each other.
+ * - Where the provider shares them out (.shares_out): whoever keeps more than one part in FABRIC_SHARE of
+ *   what is left waits, alone, until there is more, or it keeps fewer (fabric_may_keep()). So a crowd that
+ *   keeps what it was sent uses up none of the others'. All octets of a stream wait then, and what they keep
+ *   may be waiting for these, as answers to Reads are: a SATED event tells, for the user to give back what it
+ *   can, and another, once it waits no more, a user that has Reads to post (.behind): its message may not
+ *   have come for all that, as long as there is no Receive at all. By turns those have of the last part in
+ *   FABRIC_SPARE until they are through, so that many who wait so are not waiting for each other.
  * - Nothing of them comes back with a connection: what it received and was not polled stays
  *   posted. One that comes back without a message (its device is gone, or quiet times need it no
  *   more) is a RECV event with ERR_FLUSHED and no .conn.
@@ -349,8 +349,9 @@ static inline void fabric_destroy(struct fabric_conn *c)
  * @len:   octets of each
  * @owner: the user's, not NULL: @f->receives, for its users to find what they share
  *
- * Before the first connection, after fabric_register(). Plenty are left until the user sets
- * .receives_left and .receives_most, before a flush. Return: 0; ERR_CONFIG when the provider, or a device of its, cannot: nothing has changed.
+ * Before the first connection, after fabric_register(). Plenty are left until the user sets .receives_left
+ * and .receives_most, before a flush. Return: 0; ERR_CONFIG when the provider, or a device of its, cannot:
+ * nothing has changed.
  */
 static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *owner)
 {

@@ -13,10 +13,10 @@
  *
  *   hosts, as configured --(a name is looked up)--> servers, one an address --choice.h--> a client's
  *
- * A client's connections go to one server. As long as one of them is there, those that come later follow it, whatever
- * became of names, of other servers, or of what was configured, unless an operator drains them. Where its server does not take a connection, or probes
- * found it down, the client moves, whole: its next server is noted for it, and its sessions with the old one hear of
- * it (servers_has_moved()).
+ * A client's connections go to one server. As long as one of them is there, those that come later follow it,
+ * whatever became of names, of other servers, or of what was configured, unless an operator drains them.
+ * Where its server does not take a connection, or probes found it down, the client moves, whole: its next
+ * server is noted for it, and its sessions with the old one hear of it (servers_has_moved()).
  *
  * A server whose connection could not be set up is down for a while, which doubles with each failure: those who are
  * not with it yet go elsewhere, as long as there is one that is not. After that one client tries it.

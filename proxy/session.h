@@ -16,9 +16,10 @@
  * session - one client leg paired with one server leg, for life
  *
  * Inside of proxy/ only. session_open.c lets clients in, session_route.c finds the route of those who have to
- * prove who they are first, session_address.c what an address decides, session.c pairs the legs and routes what comes out of them;
- * session_server.c finds the server, session_version.c its version, session_hop.c how far the peers are, session_watch.c ends sessions whose peers
- * stand still, session_press.c and session_recvs.c those that do so at others' cost, session_log.c reports.
+ * prove who they are first, session_address.c what an address decides, session.c pairs the legs and routes
+ * what comes out of them; session_server.c finds the server, session_version.c its version, session_hop.c how
+ * far the peers are, session_watch.c ends sessions whose peers stand still, session_press.c and
+ * session_recvs.c those that do so at others' cost, session_log.c reports.
  */
 
 struct route_state;

@@ -7,11 +7,12 @@
  *
  *     CALL, WAIT --> FAILED: fenced, then its memory given back
  *
- * How long the requester takes to be read is no time of the responder's, nor is that in which what the responder says may have
- * to wait here, for memory or a Receive; and a reply that has begun to come is in time (session_watch.c sees to both). The
- * requester is told nothing: of a call without a reply it expects nothing, and the gateway invents no replies. An answer that comes yet is dropped by the
- * transport, which knows the XID (rpc/late.h); a Receive stays posted for it. RDMA into what was exposed
- * for the call ends the connection like any other use of a handle withdrawn.
+ * How long the requester takes to be read is no time of the responder's, nor is that in which what the
+ * responder says may have to wait here, for memory or a Receive; and a reply that has begun to come is in
+ * time (session_watch.c sees to both). The requester is told nothing: of a call without a reply it expects
+ * nothing, and the gateway invents no replies. An answer that comes yet is dropped by the transport, which
+ * knows the XID (rpc/late.h); a Receive stays posted for it. RDMA into what was exposed for the call ends the
+ * connection like any other use of a handle withdrawn.
  *
  * In version 1 a call without an answer keeps its credit: "a Requester MUST NOT send
  * unacknowledged requests in excess of this granted limit" (RFC 8166 section 3.3.1). Where calls

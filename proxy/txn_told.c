@@ -48,10 +48,10 @@ static void remember_longer(const struct txn *t)
 }
 
 /*
- * How long a reply can be is an estimate where NFS has no limit (nfs4reply.c). A server that cannot send its reply within that has done what it was
- * asked for all the same, so the call cannot be repeated here; but RPC has a way for replies that are lost: a
- * new connection, over which the requester sends its calls again, as after any other end of one. A
- * server's duplicate reply cache, and NFSv4's slots, are made for that.
+ * How long a reply can be is an estimate where NFS has no limit (nfs4reply.c). A server that cannot send its
+ * reply within that has done what it was asked for all the same, so the call cannot be repeated here; but RPC
+ * has a way for replies that are lost: a new connection, over which the requester sends its calls again, as
+ * after any other end of one. A server's duplicate reply cache, and NFSv4's slots, are made for that.
  */
 bool txn_outgrew(struct txn *t)
 {

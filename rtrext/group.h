@@ -62,9 +62,9 @@ int rtr_check_payload(const struct rtr_msg *m, bool has_next, uint32_t left,
  * rtr_check_items - whether what @m, a REQUEST or RESPONSE, says of its items can be so
  * @own: structure of this end's Receives
  *
- * Positions rise and items do not overlap, but for those that a response does not tell; each placed by Send fills the segments that it names and no
- * others, from its offset on, which is a multiple of four; no segment is used twice, and their
- * numbers rise; of one placed by explicit RDMA the segments have room for it.
+ * Positions rise and items do not overlap, but for those that a response does not tell; each placed by Send
+ * fills the segments that it names and no others, from its offset on, which is a multiple of four; no segment
+ * is used twice, and their numbers rise; of one placed by explicit RDMA the segments have room for it.
  * Return: 0; ERR_CONT with @fault; ERR_XDR for what no fault is made for.
  */
 int rtr_check_items(const struct rtr_msg *m, const struct rtr_structure *own,

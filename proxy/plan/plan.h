@@ -68,11 +68,11 @@ struct plan_in {
 /**
  * plan_call_form - how a call goes to the responder
  *
- * Reply chunk toward a version 1 responder, which uses any that is offered: only where it can be
- * needed. That is when a version 1 requester offered one (same capacity; none beside Write chunks if plan_reply_max()
- * says that the rest fits inline), or takes more inline than the responder can send inline; and when a version 2 requester offered one that the reply can need,
- * or none and plan_reply_max() of the procedure is more than the responder can send inline. Never in
- * the reverse direction of version 1.
+ * Reply chunk toward a version 1 responder, which uses any that is offered: only where it can be needed. That
+ * is when a version 1 requester offered one (same capacity; none beside Write chunks if plan_reply_max() says
+ * that the rest fits inline), or takes more inline than the responder can send inline; and when a version 2
+ * requester offered one that the reply can need, or none and plan_reply_max() of the procedure is more than
+ * the responder can send inline. Never in the reverse direction of version 1.
  *
  * Toward a version 2 responder: what the requester offered. A version 1 requester that offered none takes
  * replies no longer than its threshold, which nothing in version 2 says: if those of an NFS procedure may be

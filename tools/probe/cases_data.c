@@ -218,7 +218,10 @@ static enum verdict early_no_room(struct run *r)
 	uint8_t head[PERF_HEAD_MAX];
 	struct view body;
 
-	return perf_up(r, PERF_READ, LONG, head, &body) ?: call_send(r, &body) ?: expect_v2_error(r, r->xid, EARLY_VERSION, EARLY_ERR_BAD_HEADER) ?: fence(r);
+	return perf_up(r, PERF_READ, LONG, head, &body)
+		       ?: call_send(r, &body)
+		       ?: expect_v2_error(r, r->xid, EARLY_VERSION, EARLY_ERR_BAD_HEADER)
+		       ?: fence(r);
 }
 
 /* Continued instead, the Write chunk unused: 6.6.4. */
