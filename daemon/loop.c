@@ -280,16 +280,26 @@ static int look(struct event_loop *el, nsec_t until)
 	return err;
 }
 
+static int sleep_until(struct event_loop *el, nsec_t deadline)
+{
+	nsec_t now = loop_now();
+	int err = 0;
+
+	if (deadline <= now)
+		return hand_out(el, EVLOOP_NONBLOCK);
+	if (deadline != NSEC_NEVER)
+		err = loop_arm(el, deadline, now);
+	return err ? err : hand_out(el, 0);
+}
+
 static int look_or_sleep(struct event_loop *el, nsec_t deadline)
 {
 	unsigned before = el->handed;
 	nsec_t begun = loop_now(), most = patience_look(&el->patience);
 	int err = most ? look(el, nsec_min(deadline, begun + most)) : 0;
 
-	if (!err && el->handed == before && deadline != NSEC_NEVER)
-		err = loop_arm(el, deadline, begun);
 	if (!err && el->handed == before)
-		err = hand_out(el, 0);
+		err = sleep_until(el, deadline);
 	if (el->handed != before)
 		patience_note(&el->patience, loop_now() - begun);
 	return err;

@@ -220,6 +220,47 @@ static void looks_before_it_sleeps(void **state)
 	}
 }
 
+/* Who looks up to the deadline does not go to sleep for as long again. */
+static void looking_ends_at_the_deadline(void **state)
+{
+	nsec_t before = looks_for;
+	struct loop *loop;
+	nsec_t end;
+	long slept;
+
+	(void)state;
+	looks_for = 1000 * NSEC_PER_SEC;
+	loop = loop_must();
+	slept = sleeps();
+	end = loop_now() + 100 * NSEC_PER_MS;
+	assert_int_equal(loop_run_once(loop, end), 0);
+	assert_true(loop_now() >= end);
+	assert_int_equal(sleeps(), slept);
+	loop_free(loop);
+	looks_for = before;
+}
+
+/* The time spent looking is not waited for once more: a machine that stalls now and then is late, but not always. */
+static void looking_is_part_of_the_wait(void **state)
+{
+	enum { TRIES = 20 };
+	nsec_t before = looks_for, least = NSEC_NEVER;
+
+	(void)state;
+	looks_for = 100 * NSEC_PER_MS;
+	for (unsigned i = 0; i < TRIES && least >= 80 * NSEC_PER_MS; i++) {
+		struct loop *loop = loop_must();
+		nsec_t end = loop_now() + 120 * NSEC_PER_MS;
+
+		while (loop_now() < end)
+			assert_int_equal(loop_run_once(loop, end), 0);
+		least = nsec_min(least, loop_now() - end);
+		loop_free(loop);
+	}
+	assert_true(least < 80 * NSEC_PER_MS);
+	looks_for = before;
+}
+
 static int caught_signo;
 
 static void on_caught(struct loop_signals *signals, int signo)
@@ -282,6 +323,8 @@ int main(void)
 		cmocka_unit_test(wait_does_not_spin),
 		cmocka_unit_test(wake_from_another_thread),
 		cmocka_unit_test(looks_before_it_sleeps),
+		cmocka_unit_test(looking_ends_at_the_deadline),
+		cmocka_unit_test(looking_is_part_of_the_wait),
 		cmocka_unit_test(signals_are_events),
 		cmocka_unit_test(bad_descriptor_is_an_error),
 		cmocka_unit_test(every_allocation_may_fail),
