@@ -300,8 +300,7 @@ static int look_or_sleep(struct event_loop *el, nsec_t deadline)
 
 	if (!err && el->handed == before)
 		err = sleep_until(el, deadline);
-	if (el->handed != before)
-		patience_note(&el->patience, loop_now() - begun);
+	patience_note(&el->patience, el->handed != before ? loop_now() - begun : NSEC_NEVER);
 	return err;
 }
 

@@ -24,7 +24,7 @@ void patience_init(struct patience *p, nsec_t most);
 /** patience_look - how long to look for what comes next before sleeping; 0: not at all. */
 nsec_t patience_look(const struct patience *p);
 
-/** patience_note - what came next took @waited to come. */
+/** patience_note - what came next took @waited to come; NSEC_NEVER: a deadline was first. */
 void patience_note(struct patience *p, nsec_t waited);
 
 #endif
