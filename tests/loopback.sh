@@ -19,7 +19,7 @@ fail() {
     local f
     echo "FAIL $CASE: $*"
     for f in "$DIR"/*; do
-        [ -s "$f" ] && grep -av 'event=leg \|event=session.[bo]' "$f" | tail -n 130 | sed "s|^|    ${f##*/}: |"
+        [ -f "$f" ] && [ -s "$f" ] && grep -av 'event=leg \|event=session.[bo]' "$f" | tail -n 130 | sed "s|^|    ${f##*/}: |"
     done
     exit 1
 }

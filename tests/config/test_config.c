@@ -714,10 +714,10 @@ static void test_unreadable(void **state)
 	char *big;
 
 	(void)state;
-	assert_int_equal(load_path("/tmp/gw-no-such-file.conf", &cfg), ERR_CONFIG);
+	assert_int_equal(load_path("tests/config/no-such-file.conf", &cfg), ERR_CONFIG);
 	assert_string_equal(told,
 			    " No such file or directory: give a readable configuration file\n");
-	assert_int_equal(load_path("/tmp", &cfg), ERR_CONFIG);
+	assert_int_equal(load_path("tests/config", &cfg), ERR_CONFIG);
 	assert_string_equal(told, " Is a directory: give a readable configuration file\n");
 	assert_int_equal(load_octets("workers\n=\0 1;", 13, &cfg), ERR_CONFIG);
 	assert_string_equal(told, "2: an octet 0: this is no text file\n");

@@ -739,23 +739,24 @@ case_sandbox_links() {
 
 # A file in a folder of the root's, as /etc is: its neighbours are none of the gateway's business.
 case_sandbox_system_folder() {
-    CONF=$(mktemp /tmp/rpcrdma-gw-test.XXXXXX) || fail "no file in /tmp"
-    trap 'rm -f "$CONF"; cleanup' EXIT
+    local other
+    CONF=$(mktemp /tmp/rpcrdma-gw-test.XXXXXX) && other=$(mktemp /tmp/rpcrdma-gw-test.XXXXXX) || fail "no file in /tmp"
+    # shellcheck disable=SC2064 # now
+    trap "rm -f '$CONF' '$other'; cleanup" EXIT
     configure
     gateway
     has 'event=sandbox landlock=[1-9]' || { echo "no Landlock here" && exit 77; }
     expect "level=warn event=sandbox.file file=\"$CONF\" why=.*keep it in a folder of its own"
     mkdir "$DIR/aside"
-    echo 'of somebody else' >"$CONF.other"
-    tried "$CONF.other" open
-    rm "$CONF.other"
+    echo 'of somebody else' >"$other"
+    tried "$other" open
     tells OK open_readable
     tells EACCES open_other
     # Written in place it is read anew; another in its place is not, and all goes on.
     sed 's/name = "one"/name = "two"/' "$CONF" >"$DIR/aside/new" && cat "$DIR/aside/new" >"$CONF"
     kill -HUP "$PID"
     wait_for 10 has 'event=reload routes=1 added=1 changed=0 removed=1' || fail "no reload"
-    cp "$CONF" "$CONF.new" && mv "$CONF.new" "$CONF"
+    cp "$CONF" "$DIR/aside/new" && mv "$DIR/aside/new" "$CONF"
     kill -HUP "$PID"
     wait_for 10 has 'event=reload.refused .*Permission denied' || fail "another file was read"
     alive

@@ -135,7 +135,8 @@ gssd_up() {
     krb5_known
     mkdir -p /run/rpc_pipefs
     mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs
-    rpc.gssd >/dev/null 2>&1
+    mkdir -m 1777 /run/tickets # not in /tmp, where a guest sees what users of this machine have left
+    rpc.gssd -d /run/tickets >/dev/null 2>&1
 }
 gssd_down() { pkill -x rpc.gssd; }
 
@@ -147,7 +148,7 @@ mount_krb5() {
     esac
 }
 # as_games COMMAND...: a user whose ticket is where rpc.gssd looks for it.
-as_games() { KRB5CCNAME=FILE:/tmp/krb5cc_5 setpriv --reuid games --regid games --clear-groups "$@"; }
+as_games() { KRB5CCNAME=FILE:/run/tickets/krb5cc_5 setpriv --reuid games --regid games --clear-groups "$@"; }
 
 # --- RDMA devices ------------------------------------------------------------
 

@@ -48,7 +48,9 @@ guest_boot() {
     *) boot_uml "$role" ;;
     esac
 }
-settings() { echo "vm.here=$VM vm.lab=$LAB vm.role=$1 vm.address=${GUEST_ADDRESS[$1]}"; }
+# The kernel's command line parts words at blanks, and knows quotes: those of a path go as printf %b reads them.
+settings() { echo "vm.here=$(in_a_word "$VM") vm.lab=$LAB vm.role=$1 vm.address=${GUEST_ADDRESS[$1]}"; }
+in_a_word() { sed 's/\\/\\0134/g; s/ /\\0040/g; s/\t/\\0011/g; s/"/\\0042/g' <<<"$1"; }
 
 # frames KERNEL: octets in one of its Ethernet's. Storage networks have large ones (docs/adapters.md), and so have
 # most guests; those of the other kernels keep what Ethernet began with. FPDUs are as large as the frames let them be.

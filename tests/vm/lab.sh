@@ -16,9 +16,11 @@
 
 VM=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=$(cd "$VM/../.." && pwd)
-export LAB=${LAB:-${TMPDIR:-/tmp}/rpcrdma-gw-lab} # kernels and the like, to be shared
+# shellcheck source=tests/vm/cache.sh
+. "$VM/cache.sh" # $LAB: kernels and the like, to be shared
 BIN=${BIN:-$TOP/build/bin}
-RUN=${LAB_RUN:-$LAB/run} # logs of this run, gateway configurations; labs with different ones run side by side
+RUN=$(realpath -m "${LAB_RUN:-$LAB/run}") # logs of this run, gateway configurations; labs with different ones run side by side
+[[ $RUN == "$LAB"/* ]] || own_folder "$(dirname "$RUN")" # files stand beside $RUN, too: its lock
 ROOM=$RUN/room           # a tmpfs that nobody else sees: the guests' memory, the filer's disk
 HOST=10.77.0.1
 declare -A GUEST_ADDRESS=([client]=10.77.0.3 [filer]=10.77.0.2 [gateway]=10.77.0.4)
@@ -53,6 +55,8 @@ lab_up() {
     kernels_made "${!KERNELS[@]}"
     # Being alone (see lab_alone), whatever an earlier run left is stale.
     rm -rf "$RUN" && mkdir -p "$ROOM"
+    # Commands in guests are words with blanks between: the path of a checkout may have blanks, that of $RUN has none.
+    ln -s "$(realpath "$BIN")" "$RUN/bin" && BIN=$RUN/bin
     mount -t tmpfs -o mode=700,size=90% lab "$ROOM" || die "no room in $RUN"
     unshare --net sleep infinity & # keeps the namespace
     NET=$!

@@ -118,7 +118,7 @@ krb5_user() {
     check "a user with one writes" guest client \
         'as_games kinit -k -t /run/games.keytab games && as_games sh -c "echo mine >/mnt/hers"'
     check "... as herself" same games "$(guest filer 'stat -c %U /srv/export/hers')"
-    check "the ticket is for the gateway's name" guest client 'klist -c FILE:/tmp/krb5cc_5 | grep "nfs/$krb5_gateway@"'
+    check "the ticket is for the gateway's name" guest client 'klist -c FILE:/run/tickets/krb5cc_5 | grep "nfs/$krb5_gateway@"'
     guest client unmount_all
 }
 

@@ -27,7 +27,7 @@ nconnect_seen() {
     check "$name: fio verifies, zero errors" guest client 'verified_load --numjobs=8 --size=4M' 240
     check "$name: eight connections of one client's at the filer" same "8 $2" "$(guest filer connected_from)"
     check "$name: with its locks there" guest client "grep ' /mnt nfs .*local_lock=none' /proc/mounts &&
-        touch /mnt/counter && python3 $VM/locks.py try fcntl /mnt/counter"
+        touch /mnt/counter && python3 /run/here/locks.py try fcntl /mnt/counter"
     check "$name: unmount" guest client unmount_all
 }
 

@@ -62,10 +62,10 @@ warnings() { tac "$RUN/$1.log" | sed '/event=start /q' | grep -c 'event=nfs3.loc
 # By mountd's list of who has mounted, which has IPv6 addresses with semicolons.
 seen_clients() { guest filer "sed 's,:/.*,,; s,;,:,g' /var/lib/nfs/rmtab" | sort -uV | paste -sd' '; }
 
-# start_locks GUEST NAME ARGUMENTS...: $VM/locks.py there, in the background.
+# start_locks GUEST NAME ARGUMENTS...: /run/here/locks.py there, in the background.
 start_locks() {
     rm -f "$RUN/$2.log" # what an earlier one said must not be waited for
-    start_in "$1" "$2" python3 "$VM/locks.py" "${@:3}"
+    start_in "$1" "$2" python3 "/run/here/locks.py" "${@:3}"
 }
 ended_well() { grep -q '^rc=0$' "$RUN/$1.log"; }
 ended() { grep -q '^rc=' "$RUN/$1.log"; }
@@ -89,8 +89,8 @@ all_ended() { ended_well "count-filer-$1" && ended_well "count-client-$1" && end
 nfs3_waits() {
     start_locks client holder hold fcntl /mnt/counter /run/held
     check "a lock is held" guest_until client 30 'test -e /run/held'
-    check "the other client does not get it" guest gateway "! python3 $VM/locks.py try fcntl /mnt/counter"
-    check "nor does the filer" guest filer "! python3 $VM/locks.py try fcntl /srv/export/counter"
+    check "the other client does not get it" guest gateway "! python3 /run/here/locks.py try fcntl /mnt/counter"
+    check "nor does the filer" guest filer "! python3 /run/here/locks.py try fcntl /srv/export/counter"
     start_locks gateway waiter hold fcntl /mnt/counter /run/held
     if lockd_calls_back; then
         check "it waits" guest_until filer 30 "grep -q -e '->' /proc/locks"
@@ -122,12 +122,12 @@ nfs3_client_dies() {
     check "client dies: it holds a lock" guest_until client 30 'test -e /run/held'
     kept=$(guest client keep_monitored)
     stop client KILL
-    check "client dies: its lock stays" guest gateway "! python3 $VM/locks.py try fcntl /mnt/counter"
+    check "client dies: its lock stays" guest gateway "! python3 /run/here/locks.py try fcntl /mnt/counter"
     guest_boot client
     guest_wait client
-    check "client back: its lock is there yet" guest gateway "! python3 $VM/locks.py try fcntl /mnt/counter"
+    check "client back: its lock is there yet" guest gateway "! python3 /run/here/locks.py try fcntl /mnt/counter"
     guest client "restore_monitored '$kept'; rpcbind -w; sm-notify -f" 60
-    check "client back: its lock is free" guest_until gateway 90 "python3 $VM/locks.py try fcntl /mnt/counter"
+    check "client back: its lock is free" guest_until gateway 90 "python3 /run/here/locks.py try fcntl /mnt/counter"
     check "client back: it mounts again" guest client "mount_nfs3 $HOST" 120
 }
 

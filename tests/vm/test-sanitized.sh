@@ -14,6 +14,7 @@ test_sanitized() {
     verbs_built || return
     [ -x "$SANITIZED/test_verbs_device" ] || { say "no build under sanitizers in $SANITIZED: skipped"; return; }
     guests_up rxe gateway
+    ln -s "$(realpath "$SANITIZED")" "$RUN/sanitized" && SANITIZED=$RUN/sanitized # see lab_up
     [ "$SANITIZER" = asan ] || sanitized_notices
     check "sanitized ($SANITIZER): the contract over rxe, but for its soaks" \
         sanitized test_contract_verbs setup message rdma written access end shared shared_end
