@@ -790,8 +790,6 @@ case_capture() {
     sed -i '/name = "one"/,/}, {/s/port = 20050;/port = 20050; version = "2";/' "$CONF"
     perf_server 20050
     gateway
-    : >"$cap"
-    chmod 644 "$cap"
     start capture "$BIN/rpcrdma-gwctl" -s "$CTL" capture "$cap" --route one --time 60s
     local capture=$pid
     wait_for 20 grep -q 'event=control do=capture route=one' "$LOG" || fail "nobody captures"
@@ -817,6 +815,9 @@ case_capture() {
         [ "$n" -eq 120 ] || fail "$leg leg: $n calls are known with their replies"
     done
     # In size it ends by itself, and what is there can be read.
+    gwctl 1 capture "$cap"
+    says 'it is there already: remove it, or name another file'
+    rm "$cap"
     start capture "$BIN/rpcrdma-gwctl" -s "$CTL" capture "$cap" --size 20K --time 60s
     capture=$pid
     wait_for 20 eval '[ "$(grep -c "do=capture" "$LOG")" -eq 2 ]' || fail "nobody captures"
@@ -826,6 +827,8 @@ case_capture() {
     [ "$(stat -c %s "$cap")" -le 20480 ] || fail "$(stat -c %s "$cap") octets"
     [ "$(shark -r "$cap" -Y 'rpcordma || rpcrdma2' | wc -l)" -ge 3 ] || fail "nothing is in it"
     gwctl 0 capture - --time 100ms
+    "$BIN/rpcrdma-gwctl" -s "$DIR/nobody" capture "$DIR/none" >/dev/null 2>&1 && fail "a capture of nobody"
+    [ ! -e "$DIR/none" ] || fail "a file without a capture is left"
     gwctl 1 capture /nowhere/file
     says '/nowhere/file: No such file'
     gwctl 2 capture

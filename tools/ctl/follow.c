@@ -227,27 +227,24 @@ static void on_message(void *arg, const char *name, struct json_object *value, c
 	}
 }
 
-static bool is_file(int fd)
-{
-	struct stat s;
-
-	return fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
-}
-
-/* What it will hold are contents of files, and their names: nobody else's to read. */
-static FILE *open_file(const char *path)
+/* State: a capture holds contents of files, and their names.
+ * Danger: a file that is there already may be another user's, may be open in another user's program, whatever its mode
+ * is made now, or may be a link to a file that is to stay as it is.
+ * Rule: the file is made here, and only this user can read it.
+ * Pinned: tests/planted/run:case_capture */
+static FILE *open_file(const char *path, const char **why)
 {
 	int fd;
 	FILE *f;
 
 	if (strcmp(path, "-") == 0)
 		return stdout;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return NULL;
-	/* One that was there before may be anybody's to read. */
-	f = fchmod(fd, 0600) == 0 || !is_file(fd) ? fdopen(fd, "w") : NULL;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f)
+		*why = errno == EEXIST ? "it is there already: remove it, or name another file"
+				       : strerror(errno);
+	if (!f && fd >= 0)
 		close(fd);
 	return f;
 }
@@ -255,11 +252,12 @@ static FILE *open_file(const char *path)
 int follow_capture(const struct ctl_options *o, char *why)
 {
 	struct follow f = {.o = o};
-	FILE *to = open_file(o->file);
+	const char *problem = NULL;
+	FILE *to = open_file(o->file, &problem);
 	int status = ASK_REFUSED;
 
 	if (!to) {
-		snprintf(why, CTL_WHY, "%.150s: %.80s", o->file, strerror(errno));
+		snprintf(why, CTL_WHY, "%.150s: %.80s", o->file, problem);
 		show_clean(why);
 		return status;
 	}
@@ -279,5 +277,8 @@ int follow_capture(const struct ctl_options *o, char *why)
 	pcapng_end(&f.file);
 	if (to != stdout)
 		fclose(to);
+	/* The next try makes it anew. */
+	if (to != stdout && status != ASK_DONE && !f.count)
+		unlink(o->file);
 	return status;
 }
