@@ -106,6 +106,25 @@ static int hear_all(const struct takeover *t, struct inherit *in)
 	}
 }
 
+/* State: the socket's file may lie where other users can leave theirs.
+ * Danger: the sockets that come from there are served, and say where clients' data go.
+ * Rule: root, or the user of this process, listens there.
+ * Pinned: tests/planted/run:case_takeover */
+static int check_listener(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	char why[128];
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return complain(strerror(errno));
+	if (peer.uid == 0 || peer.uid == geteuid())
+		return 0;
+	snprintf(why, sizeof(why),
+		 "user %u listens at the control socket: no gateway of this user's", peer.uid);
+	return complain(why);
+}
+
 /* Return: 0; 1: nobody is there; or ERR_IO. */
 static int reach(struct takeover *t, const char *path)
 {
@@ -122,7 +141,7 @@ static int reach(struct takeover *t, const char *path)
 	(void)setsockopt(t->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	(void)setsockopt(t->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (connect(t->fd, (const struct sockaddr *)&to, sizeof(to)) == 0)
-		return 0;
+		return check_listener(t->fd);
 	err = errno;
 	takeover_give_up(t);
 	return err == ENOENT || err == ECONNREFUSED ? 1 : complain(strerror(err));
