@@ -305,7 +305,7 @@ void qp_rx_resume(struct qp *qp)
 
 /*
  * The @i'th FPDU ahead is another than expected: @n octets are where it and those
- * behind it would have been. Copied out first, as their right places may overlap.
+ * behind it would have been, at least one. Copied out first, as their right places may overlap.
  */
 static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_t n)
 {
@@ -316,7 +316,7 @@ static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_
 	size_t at = 0, fed;
 	uint32_t piece;
 
-	for (; n && i < rx->ahead; i++) {
+	do {
 		piece = rx_io_take(&n, expected_len(rx, i));
 		memcpy(moved + at, dst, piece);
 		dst += piece;
@@ -325,7 +325,7 @@ static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_
 		memcpy(moved + at, stage, piece);
 		stage += piece;
 		at += piece;
-	}
+	} while (n && ++i < rx->ahead);
 	rx->ahead_max = 0; /* not while feeding */
 	fed = feed(qp, moved, at);
 	rx->ahead_max = 1;
