@@ -40,6 +40,8 @@ const char *err_name(int err)
 		return "nospace";
 	case ERR_AGAIN:
 		return "again";
+	case ERR_LOCAL:
+		return "local";
 	case ERR_IO:
 		return "io";
 	case ERR_CLOSED:

@@ -35,6 +35,8 @@ enum err {
 	ERR_TOOBIG = ERR_CODE(ERR_CLASS_LIMIT, 2),    /* larger than a configured maximum */
 	ERR_NOSPACE = ERR_CODE(ERR_CLASS_LIMIT, 3),   /* the output buffer is too small */
 	ERR_AGAIN = ERR_CODE(ERR_CLASS_LIMIT, 4), /* not now: no credit, or the budget is short */
+	ERR_LOCAL = ERR_CODE(ERR_CLASS_LIMIT, 5), /* this machine has no port, descriptor or
+						   * buffer left, or forbids it */
 	ERR_IO = ERR_CODE(ERR_CLASS_IO, 1),	  /* a system call failed; errno was logged */
 	ERR_CLOSED = ERR_CODE(ERR_CLASS_IO, 2),	  /* the connection ended */
 	ERR_TIMEOUT = ERR_CODE(ERR_CLASS_IO, 3),  /* a deadline passed */

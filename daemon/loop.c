@@ -100,7 +100,7 @@ static int watch_add(struct loop *loop, struct loop_watch *watch, int fd, unsign
 	if (event_assign(&we->event, el->base, fd, what, on_event, we) ||
 	    event_add(&we->event, NULL)) {
 		mem_free(we);
-		return ERR_IO;
+		return ERR_LOCAL;
 	}
 	watch->backend = we;
 	el->watches++;

@@ -103,6 +103,8 @@ struct fabric_conn_params {
 	const struct fabric_addr
 		*from; /* connect: from this address of the machine's; NULL: from any;
 					 * borrowed for the call */
+	bool resets; /* connect: it ends so that its port is free at once, where the provider has ports: what was sent
+		      * before arrives as ever */
 };
 
 /** struct fabric_use - what an instance will be used for: connections with @domain from @addr, where it

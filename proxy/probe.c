@@ -10,8 +10,8 @@
  * connection of its own with one call, the NULL procedure of NFS, which needs no export and no rights; a server
  * that does not know the program says so, and serves.
  *
- * Of all workers one probes a route's servers. A probe that there is no memory, no place, no Receive or no address for
- * is no verdict. What a probe has is of the memory for connections, as that of sessions is, but it makes nobody room.
+ * Of all workers one probes a route's servers. A probe that there is no memory, no place, no Receive, no port or no address
+ * for is no verdict. What a probe has is of the memory for connections, as that of sessions is, but it makes nobody room.
  */
 #include <string.h>
 
@@ -131,7 +131,9 @@ static int probe_connect(struct probe *pr)
 	struct fabric_addr from;
 	struct proxy *p = rs->proxy;
 	const struct leg_config *cfg = &rs->probe_leg;
-	struct leg_way way = {.fabric = p->cfg.fabrics[rs->route->upstream_fabric], .to = &pr->to};
+	struct leg_way way = {.fabric = p->cfg.fabrics[rs->route->upstream_fabric],
+			      .to = &pr->to,
+			      .resets = true};
 
 	if ((cfg->versions & LEG_V1) &&
 	    (pr->tried_v1 || p->now < servers_v1_until(rs->servers, pr->slot)))
@@ -162,7 +164,8 @@ static bool again_as_v1(struct probe *pr, int status)
 /* By name: other limits of ours, on what it sends, are the server's to keep. */
 static bool is_own_want(int status)
 {
-	return status == ERR_NOMEM || status == ERR_AGAIN || status == ERR_CONFIG;
+	return status == ERR_NOMEM || status == ERR_AGAIN || status == ERR_LOCAL ||
+	       status == ERR_CONFIG;
 }
 
 static void on_closed(struct probe *pr, const struct leg_out *out)

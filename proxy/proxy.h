@@ -105,6 +105,7 @@ enum proxy_refusal {
 	PROXY_REFUSED_NAME,	/* no route of its listener is for those without one */
 	PROXY_REFUSED_SOURCE,	/* none of its route's .sources is for it */
 	PROXY_REFUSED_DRAINING,
+	PROXY_REFUSED_MACHINE,	/* this machine is out of ports, descriptors or buffers */
 	PROXY_REFUSED_KILLED,	/* by the operator, before its server was connected */
 	PROXY_REFUSED_UPSTREAM, /* its server could not be connected, or not in time */
 	PROXY_REFUSALS

@@ -31,7 +31,7 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 	snprintf(why, sizeof(why), "%s", out->why ? out->why : "-");
 	if (leg == &s->server && s->state != SESSION_CLOSING) {
 		session_forget_v1(s, out->status);
-		if (session_fail_over(s, out->status))
+		if (session_fail_over(s, out->status, why))
 			return;
 	}
 	if (err_class(out->status) == ERR_CLASS_PEER && s->state != SESSION_CLOSING)
@@ -39,7 +39,7 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 	if (s->state != SESSION_CLOSING)
 		session_log_end(s, leg, out->status, why);
 	if (s->state == SESSION_CONNECT && leg == &s->server)
-		session_reject_client(s, PROXY_REFUSED_UPSTREAM);
+		session_reject_client(s, session_refusal(out->status));
 	session_begin_end(s);
 	leg_close(leg == &s->client ? &s->server : &s->client, ERR_CLOSED, "other leg ended");
 	if (leg_ended(&s->client) && leg_ended(&s->server))

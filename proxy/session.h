@@ -237,6 +237,14 @@ void session_leave(struct session *s, nsec_t deadline);
 /** session_breach - a peer of @s broke the protocol: that session ends, nobody else's. */
 void session_breach(struct session *s, const char *why);
 
+/** session_refusal - how a client counts that is refused because its server's connection failed with @err. */
+static inline enum proxy_refusal session_refusal(int err)
+{
+	if (err == ERR_NOMEM || err == ERR_AGAIN)
+		return PROXY_REFUSED_MEMORY;
+	return err == ERR_LOCAL ? PROXY_REFUSED_MACHINE : PROXY_REFUSED_UPSTREAM;
+}
+
 /** session_reject_client, session_send_rejection - the client was never answered: a refusal tells it
  * more than silence. The first is counted. */
 void session_reject_client(struct session *s, enum proxy_refusal why);
@@ -327,8 +335,8 @@ bool session_found(struct session *s);
 /** session_release - as session_leave(); and its client, with all its sessions, goes where it would go if it came now. */
 void session_release(struct session *s, nsec_t deadline);
 
-/** session_fail_over - the server leg ended with @status. Return: whether another server is tried. */
-bool session_fail_over(struct session *s, int status);
+/** session_fail_over - the server leg ended with @status, for @why. Return: whether another server is tried. */
+bool session_fail_over(struct session *s, int status, const char *why);
 
 /** session_way_end - it ends, or takes another route. */
 void session_way_end(struct session *s);

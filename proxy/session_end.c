@@ -70,7 +70,7 @@ static enum proxy_refusal refusal_for(const struct session *s, int status)
 		return PROXY_REFUSED_DRAINING;
 	if (status == 0) /* nothing went wrong */
 		return PROXY_REFUSED_KILLED;
-	return status == ERR_NOMEM ? PROXY_REFUSED_MEMORY : PROXY_REFUSED_UPSTREAM;
+	return session_refusal(status);
 }
 
 void session_close(struct session *s, int status, const char *why)

@@ -281,7 +281,7 @@ static void connect_server(struct session *s)
 	if (err >= 0)
 		return;
 	session_log_end(s, &s->server, err, session_unserved(err));
-	session_reject_client(s, err == ERR_AGAIN ? PROXY_REFUSED_MEMORY : PROXY_REFUSED_UPSTREAM);
+	session_reject_client(s, session_refusal(err));
 	session_die(s);
 }
 

@@ -41,6 +41,8 @@ const char *session_unserved(int err)
 	switch (err) {
 	case ERR_AGAIN:
 		return "memory_limit reached";
+	case ERR_LOCAL:
+		return "this machine has no port, descriptor or buffer left, or forbids it";
 	case ERR_REFUSED:
 		return "none of its servers can be reached";
 	default:
@@ -70,6 +72,17 @@ static void note_failure(struct session *s, int status)
 		log_peer(LOG_LEVEL_WARN, "upstream.down", s->route->route->name,
 			 "route=%s server=%s cause=%s", s->route->route->name, server,
 			 err_name(status));
+}
+
+/* A shortage of this machine is no verdict about the server: nothing is noted of the server, and no client moves. */
+static void note_shortage(const struct session *s, int err, const char *why)
+{
+	const char *route = s->route->route->name;
+	char server[FABRIC_ADDR_TEXT];
+
+	if (err == ERR_LOCAL)
+		log_peer(LOG_LEVEL_WARN, "upstream.short", route, "route=%s server=%s why=\"%s\"",
+			 route, server_text(s, server), why);
 }
 
 /* The address comes with news; longer than for a connection nobody waits, nor for long where something is known. */
@@ -105,8 +118,10 @@ int session_find_server(struct session *s)
 		}
 		s->retried_v1 = false;
 		err = session_connect_server(s);
-		if (err >= 0 || !session_is_of_server(err))
+		if (err >= 0 || !session_is_of_server(err)) {
+			note_shortage(s, err, session_unserved(err));
 			return err;
+		}
 		session_drop_server(s);
 		note_failure(s, err);
 	}
@@ -145,10 +160,14 @@ bool session_found(struct session *s)
 	return stays;
 }
 
-bool session_fail_over(struct session *s, int status)
+bool session_fail_over(struct session *s, int status, const char *why)
 {
-	if (!session_awaits_server(s) || !s->way->guest.has_server || !session_is_of_server(status))
+	if (!session_awaits_server(s) || !s->way->guest.has_server)
 		return false;
+	if (!session_is_of_server(status)) {
+		note_shortage(s, status, why);
+		return false;
+	}
 	if (!s->way->is_elsewhere)
 		note_failure(s, status);
 	s->way->is_elsewhere = false;

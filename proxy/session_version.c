@@ -16,7 +16,8 @@ int session_connect_server(struct session *s)
 	const struct leg_config *cfg = &route->server;
 	unsigned slot = s->way->guest.server;
 	struct fabric_addr from, to;
-	struct leg_way way = {.fabric = p->cfg.fabrics[route->upstream_fabric], .to = &to};
+	struct leg_way way = {
+		.fabric = p->cfg.fabrics[route->upstream_fabric], .to = &to, .resets = true};
 	int err;
 
 	servers_addr(rs->servers, slot, &to);
@@ -58,7 +59,7 @@ void session_forget_v1(struct session *s, int status)
 	struct route_state *rs = s->route;
 	unsigned slot = s->way->guest.server;
 
-	if (servers_v1_until(rs->servers, slot) <= s->proxy->now ||
+	if (servers_v1_until(rs->servers, slot) <= s->proxy->now || !session_is_of_server(status) ||
 	    s->server.cfg != &rs->server_v1 || (t && t->count.recvs > 0 && status != ERR_VERS))
 		return;
 	servers_remember_v1(rs->servers, slot, 0);

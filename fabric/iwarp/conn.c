@@ -67,6 +67,8 @@ static void close_socket(struct iwarp_conn *c)
 	if (c->watched)
 		c->iw->loop->ops->del(c->iw->loop, &c->watch);
 	c->watched = false;
+	if (c->fd >= 0 && c->resets)
+		sock_free_port(c->fd);
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;

@@ -122,13 +122,15 @@ struct iwarp_conn {
 	uint8_t press_looks;
 	uint8_t told; /* events, since others had their turn */
 	bool initiator;
+	bool resets; /* as fabric_conn_params has it */
 	bool watched;
+	uint8_t ack_looks; /* LINGER: for the acknowledgement of the last octets, before a reset */
 	uint8_t nudges; /* of an initiator: sent while the peer's first FPDU was awaited, and one */
 	bool blocked;	/* the kernel takes no more: its edge will tell */
 	uint32_t backlog; /* octets it had for the peer when last looked at */
 	uint32_t unheard; /* rejected: octets of the peer thrown away */
 	uint32_t busy_poll_us;
-	bool eof;
+	bool eof, fin_sent;
 	bool orphan; /* what waits for a Receive is the last: the peer has ended */
 	bool tell_request, tell_connected, tell_sated, told_end;
 	int status; /* of DISCONNECTED */
@@ -291,6 +293,18 @@ uint32_t sock_backlog(int fd);
 
 /** sock_peer_ended - nothing comes behind what is there. */
 bool sock_peer_ended(int fd);
+
+/** sock_has_address_for - whether this machine has any address to reach @to from; true where that cannot be told. */
+bool sock_has_address_for(const struct fabric_addr *to);
+
+/**
+ * sock_free_port - closing @fd next frees its port at once: with a reset instead of a FIN, behind which the kernel
+ * keeps the port for a minute (TIME-WAIT, RFC 9293 3.3.2)
+ *
+ * Only where the peer has acknowledged all that was sent, so none of that is lost; and has not ended itself, for then
+ * nothing is kept here anyway. Else closing is as ever.
+ */
+void sock_free_port(int fd);
 
 /** sock_error - an errno as enum err. */
 int sock_error(int err);

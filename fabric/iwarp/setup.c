@@ -256,14 +256,29 @@ static int write_request(struct iwarp_conn *c, const struct fabric_conn_params *
 	return 0;
 }
 
+/* EADDRNOTAVAIL of connect(): all ports toward @to are in use, which says nothing of the peer; or, without @from,
+ * there is no address of its family (IPv6 switched off): from here it cannot be reached. */
+static int connect_error(int err, const struct fabric_addr *from, const struct fabric_addr *to,
+			 const char **why)
+{
+	*why = strerrordesc_np(err);
+	if (err == EADDRNOTAVAIL && !from && !sock_has_address_for(to))
+		return ERR_REFUSED;
+	if (err == EADDRNOTAVAIL)
+		*why = "no source port is left toward it (net.ipv4.ip_local_port_range)";
+	else if (err == EPERM || err == EACCES)
+		*why = "this machine's security policy forbids it";
+	return sock_error(err);
+}
+
 /*
  * Its port is chosen with the connection: as many to one server as there are ports, of each address. A network
  * that is routed to loopback is this machine's own, for IPv6 as for IPv4; but bind() knows of it for IPv4 alone,
  * and of IPv6 only what an interface has, unless it is told not to look. That there is no such address here is not
- * the peer's affair. Return: 0, or an error with @why, an errno.
+ * the peer's affair. Return: 0, or an error with @why.
  */
 static int connect_socket(int fd, const struct fabric_addr *from, const struct fabric_addr *to,
-			  int *why)
+			  const char **why)
 {
 	int yes = 1;
 
@@ -272,14 +287,13 @@ static int connect_socket(int fd, const struct fabric_addr *from, const struct f
 		if (from->ss.ss_family == AF_INET6)
 			setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &yes, sizeof(yes));
 		if (bind(fd, (const struct sockaddr *)&from->ss, from->len)) {
-			*why = errno;
+			*why = strerrordesc_np(errno);
 			return ERR_CONFIG;
 		}
 	}
 	if (connect(fd, (const struct sockaddr *)&to->ss, to->len) == 0 || errno == EINPROGRESS)
 		return 0;
-	*why = errno;
-	return sock_error(errno);
+	return connect_error(errno, from, to, why);
 }
 
 int setup_connect(struct fabric *f, const struct fabric_addr *to,
@@ -288,7 +302,8 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 	struct iwarp *iw = iwarp_of(f);
 	int fd = socket(to->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct iwarp_conn *c;
-	int rc, failed = 0, why = 0;
+	const char *why = NULL;
+	int rc, failed = 0;
 
 	if (fd < 0)
 		return sock_error(errno);
@@ -296,6 +311,7 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 	if (!c)
 		return ERR_NOMEM;
 	c->initiator = true;
+	c->resets = params->resets;
 	c->base.peer = *to;
 	rc = iwarp_conn_queues(c, params);
 	if (!rc)
@@ -303,7 +319,7 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 	if (!rc)
 		failed = connect_socket(fd, params->from, to, &why);
 	if (failed)
-		setup_fail(c, failed, strerrordesc_np(why));
+		setup_fail(c, failed, why);
 	else if (!rc)
 		rc = watch(c);
 	if (rc) {

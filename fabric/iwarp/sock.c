@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 static void set(int fd, int level, int option, int value)
 {
@@ -100,24 +101,50 @@ bool sock_peer_ended(int fd)
 		info.tcpi_state != TCP_FIN_WAIT2);
 }
 
+bool sock_has_address_for(const struct fabric_addr *to)
+{
+	int fd = socket(to->ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	/* A datagram socket's ports are others than TCP's: only an address can be missing. */
+	bool has = fd < 0 || !connect(fd, (const struct sockaddr *)&to->ss, to->len);
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+void sock_free_port(int fd)
+{
+	const struct linger at_once = {.l_onoff = 1};
+
+	if (!sock_peer_ended(fd) && sock_backlog(fd) == 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
 int sock_error(int err)
 {
 	switch (err) {
 	case ECONNREFUSED:
 	case EHOSTUNREACH:
 	case ENETUNREACH:
-	case EADDRNOTAVAIL:
 		return ERR_REFUSED;
 	case ETIMEDOUT:
 		return ERR_TIMEOUT;
 	case ECONNRESET:
 	case EPIPE:
 		return ERR_CLOSED;
+	case ENOMEM:
+		return ERR_NOMEM;
+	/* Shortages and rules of this machine, whatever the peer is like. EPERM, EACCES: its security policy,
+	 * or a route that prohibits. A firewall that drops in silence is a time-out, as a silent server is. */
+	case EADDRNOTAVAIL:
+	case EADDRINUSE:
+	case EAGAIN:
 	case EMFILE:
 	case ENFILE:
 	case ENOBUFS:
-	case ENOMEM:
-		return ERR_NOMEM;
+	case EPERM:
+	case EACCES:
+		return ERR_LOCAL;
 	default:
 		return ERR_IO;
 	}

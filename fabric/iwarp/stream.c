@@ -56,6 +56,8 @@ enum {
 	PROBE_MS = 50,
 	TURN_PROBES = 64, /* looked at in one tick */
 	LINGER_MS = 1000, /* for the peer's FIN, and for a Terminate to get out */
+	ACK_MS = 1,	  /* for the peer's acknowledgement: first, then twice that, and so on, */
+	ACK_LOOKS = 10,	  /* so many times: one second in all */
 };
 
 /* For so long it counts that somebody made a small call, or moved much. */
@@ -174,13 +176,36 @@ static void discard(struct iwarp_conn *c)
 		stream_rest(c);
 }
 
+/*
+ * State: nothing more goes out, and the connection is to end with a reset, which frees its port.
+ * Danger: a reset that is faster than octets of ours throws these away.
+ * Rule: the reset waits until the peer has acknowledged all of them; a peer that does not within a second gets a FIN.
+ * Pinned: tests/iwarp/test_iwarp_reset.c.
+ * Return: whether that is all there is to do now.
+ */
+static bool reset_when_acknowledged(struct iwarp_conn *c)
+{
+	if (sock_backlog(c->fd) == 0) {
+		iwarp_conn_end(c, 0, NULL);
+		return true;
+	}
+	if (c->ack_looks == ACK_LOOKS)
+		return false;
+	c->state = IWARP_LINGER;
+	iwarp_conn_deadline(c, (uint32_t)ACK_MS << c->ack_looks++);
+	return true;
+}
+
 /* CLOSING is over: nothing more goes out. */
 static void half_close(struct iwarp_conn *c)
 {
+	if (!c->eof && c->resets && reset_when_acknowledged(c))
+		return;
 	if (c->eof || shutdown(c->fd, SHUT_WR)) {
 		iwarp_conn_end(c, 0, NULL);
 		return;
 	}
+	c->fin_sent = true;
 	c->state = IWARP_LINGER;
 	iwarp_conn_deadline(c, LINGER_MS);
 }
@@ -551,7 +576,10 @@ void stream_expired(struct iwarp_conn *c)
 		iwarp_conn_end(c, ERR_TIMEOUT, "the last octets did not get out in time");
 		break;
 	case IWARP_LINGER:
-		iwarp_conn_end(c, 0, NULL);
+		if (!c->fin_sent)
+			half_close(c);
+		else
+			iwarp_conn_end(c, 0, NULL);
 		break;
 	default:
 		break;

@@ -115,6 +115,14 @@ static void log_no_pair(const struct verbs_conn *c, const char *event, int err)
 		 "cause=%s why=\"no queue pair: %s%s\"", err_name(err), strerror(errno), hint);
 }
 
+/* @err: an errno, which may say that it is this machine's own affair. */
+static void finish_failed(struct verbs_conn *c, int err, int otherwise, const char *why)
+{
+	int status = words_local(err, otherwise, &why);
+
+	end_finish(c, status, why);
+}
+
 static void on_route(struct verbs_conn *c)
 {
 	struct rdma_conn_param param;
@@ -138,7 +146,7 @@ static void on_route(struct verbs_conn *c)
 	if (errno == ECONNREFUSED)
 		end_finish(c, ERR_REFUSED, "nobody listens there");
 	else
-		end_finish(c, ERR_IO, "the device cannot connect");
+		finish_failed(c, errno, ERR_IO, "the device cannot connect");
 }
 
 static void on_address(struct verbs_conn *c)
@@ -146,7 +154,7 @@ static void on_address(struct verbs_conn *c)
 	if (!device_adopt(c->v, c->id))
 		end_finish(c, ERR_IO, "the RDMA device cannot be used");
 	else if (rdma_resolve_route(c->id, (int)c->tuning.resolve_ms))
-		end_finish(c, ERR_REFUSED, "no route");
+		finish_failed(c, errno, ERR_REFUSED, "no route");
 }
 
 static void on_established(struct verbs_conn *c, const struct vevent *e)
@@ -189,11 +197,12 @@ void cm_handle(struct verbs_conn *c, const struct vevent *e)
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		on_route(c);
 		break;
-	case RDMA_CM_EVENT_ADDR_ERROR:
-		end_finish(c, ERR_REFUSED, "no RDMA device leads there");
+	case RDMA_CM_EVENT_ADDR_ERROR: /* ports were chosen before: here an address is missing */
+		finish_failed(c, e->status == -EADDRNOTAVAIL ? 0 : e->status, ERR_REFUSED,
+			      "no RDMA device leads there");
 		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		end_finish(c, ERR_REFUSED, "no route");
+		finish_failed(c, e->status, ERR_REFUSED, "no route");
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		on_established(c, e);
@@ -205,7 +214,7 @@ void cm_handle(struct verbs_conn *c, const struct vevent *e)
 		end_finish(c, ERR_TIMEOUT, "no answer to the connection request");
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-		end_finish(c, ERR_IO, "the connection could not be set up");
+		finish_failed(c, e->status, ERR_IO, "the connection could not be set up");
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
@@ -235,18 +244,19 @@ static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
 		   const struct fabric_addr *to)
 {
 	struct sockaddr_storage ss = to->ss, own = {0};
+	const char *why = "no connection identifier";
 
 	if (rdma_create_id(c->v->channel, &c->id, c, RDMA_PS_TCP))
-		return ERR_IO;
+		return words_local(errno, ERR_IO, &why);
 	if (from)
 		own = from->ss;
 	if (rdma_resolve_addr(c->id, from ? (struct sockaddr *)&own : NULL, (struct sockaddr *)&ss,
 			      (int)c->tuning.resolve_ms)) {
 		/* Told as any other failure, for callers expect these later. */
 		c->caused = true;
-		c->status = ERR_REFUSED;
 		c->why = from ? "no RDMA device with that source address leads there"
 			      : "no RDMA device leads there";
+		c->status = words_local(errno, ERR_REFUSED, &c->why);
 		wake_conn_in(c, 1);
 		return 0;
 	}

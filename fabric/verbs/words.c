@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/verbs/words.h"
 
+#include <errno.h>
+
 int words_completion(enum ibv_wc_status status, bool is_recv, const char **why)
 {
 	switch (status) {
@@ -80,6 +82,29 @@ int words_reject(bool iwarp, int reason, const char **why)
 	default:
 		*why = "refused by the peer's connection manager";
 		return ERR_REJECTED;
+	}
+}
+
+int words_local(int err, int otherwise, const char **why)
+{
+	switch (err < 0 ? -err : err) {
+	case EADDRNOTAVAIL:
+	case EADDRINUSE:
+		*why = "no source port is left toward it";
+		return ERR_LOCAL;
+	case EAGAIN:
+	case EMFILE:
+	case ENFILE:
+	case ENOBUFS:
+	case ENOMEM:
+		*why = "this machine is out of descriptors or memory";
+		return ERR_LOCAL;
+	case EPERM:
+	case EACCES:
+		*why = "this machine forbids it";
+		return ERR_LOCAL;
+	default:
+		return otherwise;
 	}
 }
 

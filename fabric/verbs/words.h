@@ -13,6 +13,11 @@ int words_completion(enum ibv_wc_status status, bool is_recv, const char **why);
 /** words_reject - why a request was refused. Return: enum err. */
 int words_reject(bool iwarp, int reason, const char **why);
 
+/** words_local - whether a failure of connection management with @err, an errno of either sign, is this machine's own
+ * shortage (ports, descriptors, memory) or policy, and no word about the peer. Return: ERR_LOCAL, with @why set; else
+ * @otherwise, and @why as it was. */
+int words_local(int err, int otherwise, const char **why);
+
 /** words_async - what the device said of a queue pair. Return: enum err. */
 int words_async(int type, const char **why);
 

@@ -100,6 +100,7 @@ int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena 
 		return err;
 	params = conn_params(leg, op_depth, pdata);
 	params.from = way->from;
+	params.resets = way->resets;
 	err = fabric_connect(way->fabric, way->to, &params, leg, &leg->conn);
 	if (err < 0)
 		return err;

@@ -219,6 +219,7 @@ struct leg_way {
 	struct fabric *fabric;
 	const struct fabric_addr *from; /* an address of this machine's; NULL: any */
 	const struct fabric_addr *to;
+	bool resets; /* as struct fabric_conn_params has it */
 };
 
 /**

@@ -267,6 +267,64 @@ curl_metrics() {
     python3 -c 'import sys, urllib.request as u; print(u.urlopen("http://%s:9749/metrics" % sys.argv[1]).read().decode())' "$GW"
 }
 
+# 64 source ports, and clients that come and go: no server is blamed for want of ports, and nobody's session ends for it.
+case_ports() {
+    local round other hog
+    sysctl -qw net.ipv4.ip_local_port_range="40000 40063" net.ipv4.tcp_tw_reuse=0 || exit 77
+    configure 'addresses = ["127.0.0.11", "127.0.0.12"];'
+    serve 11
+    serve 12
+    gateway
+    load other --from 127.0.1.9 --connections 2
+    other=$pid
+    figure_is 11 sessions 2
+    for round in {1..20}; do # each from another address, for it has no more ports toward the gateway
+        perf --from "127.0.2.$round" --connections 10 --count 10 || fail "no service in round $round: $(cat "$DIR/client")"
+    done
+    [ "$(figure 11 connects)" -eq 202 ] || fail "$(figure 11 connects) sessions, not 202"
+    blameless "$other"
+    [ "$(ss -Hatn state time-wait dst 127.0.0.11 | wc -l)" -eq 0 ] || fail "ports wait: $(ss -Hatn dst 127.0.0.11)"
+    # All of them in use.
+    load hog --from 127.0.3.1 --connections 62
+    hog=$pid
+    figure_is 11 sessions 64
+    ! perf --from 127.0.3.2 --count 1 --timeout 5 || fail "a 65th port"
+    expect 'event=upstream.short route=one server=127.0.0.11:20050 why="no source port is left'
+    expect 'event=session.end .*cause=local'
+    curl_metrics | grep -qx 'rpcrdma_gw_refusals_total{route="one",reason="machine"} 1' || fail "no metric: $(curl_metrics | grep refusals)"
+    blameless "$other"
+    kill "$hog"
+    wait_for 2 perf --from 127.0.3.3 --count 1 --timeout 2 || fail "no service once there are ports: $(cat "$DIR/client")"
+    blameless "$other"
+    kill "$other"
+    stop
+}
+# A rule of this machine's own that forbids a connection (EACCES) is no verdict about the server.
+case_forbidden() {
+    configure 'addresses = ["127.0.0.11", "127.0.0.12"]; probe_interval = 1;'
+    serve 11
+    serve 12
+    gateway
+    # Before the table that has loopback's addresses.
+    { ip rule add pref 10 lookup local && ip rule del pref 0 && ip rule add pref 5 to 127.0.0.11 prohibit; } || exit 77
+    no_client
+    expect 'event=upstream.short route=one server=127.0.0.11:20050 why="this machine.s security policy forbids it'
+    sleep 2.5 # two probes
+    ! has event=upstream.down || fail "a server is blamed"
+    is_figure 12 connects 0 || fail "a client went to the other server"
+    ip rule del pref 5
+    grows 11 client
+    stop
+}
+blameless() { # PROCESS, whose sessions go on
+    ! has 'event=upstream.down' || fail "a server is blamed"
+    ! has 'event=session.moves' || fail "a client has to go"
+    is_figure 11 up 1 || fail "a server is down"
+    is_figure 11 failures 0 || fail "a failure counts"
+    is_figure 12 connects 0 || fail "a client went to the other server"
+    kill -0 "$1" || fail "another client's sessions ended"
+}
+
 # Looked up when a client comes, as long as the answer said; what nobody answers for holds on.
 case_names() {
     local before

@@ -59,12 +59,35 @@ static void rejections(void **state)
 	assert_int_equal(words_reject(true, -ECONNREFUSED, &why), ERR_REJECTED);
 }
 
+/* A shortage of this machine is no verdict about the peer. */
+static void shortages_are_ours(void **state)
+{
+	static const int ours[] = {EADDRNOTAVAIL, EADDRINUSE, EAGAIN, EMFILE, ENFILE,
+				   ENOBUFS,	  ENOMEM,     EPERM,  EACCES};
+	static const int others[] = {0, ECONNREFUSED, ETIMEDOUT, ENETUNREACH, EHOSTUNREACH, ENODEV};
+	const char *why;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		for (int sign = -1; sign <= 1; sign += 2) {
+			why = NULL;
+			assert_int_equal(words_local(sign * ours[i], ERR_REFUSED, &why), ERR_LOCAL);
+			assert_non_null(why);
+		}
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		why = NULL;
+		assert_int_equal(words_local(-others[i], ERR_REFUSED, &why), ERR_REFUSED);
+		assert_null(why);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(completions_have_words),
 		cmocka_unit_test(breaches_are_the_peers),
 		cmocka_unit_test(rejections),
+		cmocka_unit_test(shortages_are_ours),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

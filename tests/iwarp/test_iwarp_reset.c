@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A connection that is to free its port ends with a reset, and what was sent before arrives all the same. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/cmocka_all.h"
+#include "tests/iwarp/qp_tools.h"
+#include "tests/iwarp/sock_pair.h"
+
+enum { LEN = 1 << 20, SENDS = 4, SOME = 32 << 10 };
+
+static struct sock_pair pair;
+static uint8_t octets[LEN];
+
+static void start(bool resets)
+{
+	struct iwarp_config cfg;
+
+	iwarp_config_default(&cfg);
+	sock_pair_init(&pair, &cfg, "127.0.0.1");
+	pair.wait_ms = 5;
+	pair.params.resets = resets;
+	assert_int_equal(fabric_register(pair.f, octets, sizeof(octets)), 0);
+}
+
+static void end(void)
+{
+	fabric_unregister(pair.f, octets);
+	sock_pair_fini(&pair);
+}
+
+/* Whether another connection may have that port at once. */
+static bool is_free(const struct fabric_addr *port)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool is = !bind(fd, (const struct sockaddr *)&port->ss, port->len);
+
+	close(fd);
+	return is;
+}
+
+static void the_port_is_free_at_once(void **state)
+{
+	struct fabric_addr port;
+
+	(void)state;
+	for (int resets = 1; resets >= 0; resets--) {
+		start(resets);
+		sock_pair_connect(&pair);
+		port = pair.client->local;
+		fabric_disconnect(pair.client);
+		assert_int_equal(
+			sock_pair_wait(&pair, pair.client, FABRIC_EV_DISCONNECTED, 1)->status, 0);
+		sock_pair_wait(&pair, pair.server, FABRIC_EV_DISCONNECTED, 1);
+		assert_int_equal(is_free(&port), resets);
+		end();
+	}
+}
+
+/* A server that takes a connection, in plain octets. */
+struct server {
+	struct fabric_addr addr;
+	int listener, fd;
+};
+
+static void server_listen(struct server *s, int buffer)
+{
+	assert_int_equal(fabric_addr_parse("127.0.0.1", 0, &s->addr), 0);
+	s->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (buffer)
+		setsockopt(s->listener, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
+	assert_int_equal(bind(s->listener, (struct sockaddr *)&s->addr.ss, s->addr.len), 0);
+	assert_int_equal(getsockname(s->listener, (struct sockaddr *)&s->addr.ss, &s->addr.len), 0);
+	assert_int_equal(listen(s->listener, 1), 0);
+}
+
+static void server_open(struct server *s)
+{
+	uint8_t request[64];
+
+	assert_int_equal(fabric_connect(pair.f, &s->addr, &pair.params, &pair, &pair.client), 0);
+	s->fd = accept(s->listener, NULL, NULL);
+	assert_true(s->fd >= 0);
+	for (int i = 0; i < 10; i++)
+		sock_pair_step(&pair);
+	assert_true(recv(s->fd, request, sizeof(request), 0) >= 20);
+	assert_int_equal(send(s->fd, "MPA ID Rep Frame\x40\x01\0\0", 20, 0), 20);
+	sock_pair_wait(&pair, pair.client, FABRIC_EV_CONNECTED, 1);
+}
+
+static void server_close(struct server *s)
+{
+	close(s->fd);
+	close(s->listener);
+}
+
+/* Return: octets that came until the end; *@by_reset: how that came. */
+static size_t read_all(const struct server *s, bool *by_reset)
+{
+	static uint8_t sink[LEN];
+	nsec_t until = poll_loop_now() + 20 * NSEC_PER_SEC;
+	size_t all = 0;
+	ssize_t n;
+
+	for (;;) {
+		n = recv(s->fd, sink, sizeof(sink), MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno != EAGAIN))
+			break;
+		if (n > 0)
+			all += (size_t)n;
+		else
+			sock_pair_step(&pair);
+		assert_true(poll_loop_now() < until);
+	}
+	*by_reset = n < 0;
+	return all;
+}
+
+static void all_that_was_sent_arrives(uint32_t len, int buffer, int idle_ms, bool by_reset)
+{
+	struct fabric_sge sge = {octets, len};
+	struct server server;
+	nsec_t until;
+	bool reset;
+
+	start(true);
+	server_listen(&server, buffer);
+	server_open(&server);
+	for (unsigned i = 0; i < SENDS; i++)
+		assert_int_equal(fabric_send(pair.client, &sge, 1, 0, NULL), 0);
+	fabric_disconnect(pair.client);
+	until = poll_loop_now() + (nsec_t)idle_ms * NSEC_PER_MS;
+	while (poll_loop_now() < until)
+		sock_pair_step(&pair);
+	assert_true(read_all(&server, &reset) > (size_t)SENDS * len);
+	assert_int_equal(reset, by_reset);
+	assert_int_equal(sock_pair_wait(&pair, pair.client, FABRIC_EV_DISCONNECTED, 1)->status, 0);
+	server_close(&server);
+	end();
+}
+
+/* Some of it is in the kernel here for a while, and there is nothing left to write: the reset waits for that. */
+static void a_reset_is_not_faster_than_octets(void **state)
+{
+	(void)state;
+	all_that_was_sent_arrives(LEN, 0, 0, true);
+	all_that_was_sent_arrives(LEN, 0, 300, true);
+	all_that_was_sent_arrives(SOME, 16384, 300, true);
+}
+
+/* The rest fits the buffers here, and is acknowledged too late for a reset. */
+static void who_acknowledges_late_gets_a_fin(void **state)
+{
+	(void)state;
+	all_that_was_sent_arrives(SOME, 16384, 3000, false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_port_is_free_at_once),
+		cmocka_unit_test(a_reset_is_not_faster_than_octets),
+		cmocka_unit_test(who_acknowledges_late_gets_a_fin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
