@@ -343,6 +343,57 @@ case_drain() {
 }
 is_closed() { ! (exec 3<>"/dev/tcp/$HOST/20049") 2>/dev/null; }
 
+# rpcrdma-perf --reconnect, by version 1 and 2, reading and writing, through a take-over, a drain and a gateway that is killed with
+# calls in flight: every call is answered, no octet is wrong at either end, and what was sent again is counted.
+case_reconnect() {
+    local clients=() i old total=0 resent=0
+    configure
+    echo "control = \"$DIR/control\";" >>"$CONF"
+    start_server
+    gateway
+    for i in 1 2; do
+        start "client$i" "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:20049" --version "$i" --reconnect --json \
+            --op "$([ "$i" = 1 ] && echo write || echo read)" --size 100k --depth 4 --rate 200 --time 600 --timeout 60
+        clients+=("$pid")
+    done
+    wait_for 20 counts 2 event=session.open || fail "no sessions"
+    old=$PID
+    LOG=$DIR/successor.err
+    start successor "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    PID=$pid
+    wait "$old" || fail "the old gateway ended with $?"
+    wait_for 30 counts 2 event=session.open || fail "no sessions after a take-over"
+    "$BIN/rpcrdma-gwctl" -s "$DIR/control" drain one >"$DIR/drain" || fail "drain: $(cat "$DIR/drain")"
+    wait_for 30 counts 4 event=session.open || fail "no sessions after a drain"
+    kill -STOP "$SERVER"
+    sleep 0.3
+    kill -KILL "$PID"
+    wait "$PID" 2>/dev/null
+    kill -CONT "$SERVER"
+    sleep 0.5 # nobody listens meanwhile
+    LOG=$DIR/gateway.err
+    gateway
+    wait_for 30 counts 2 event=session.open || fail "no sessions after a gateway was killed"
+    sleep 0.3
+    kill -INT "${clients[@]}"
+    for i in 1 2; do
+        wait "${clients[i - 1]}" || fail "client $i: exit code $?"
+        cat "$DIR/client$i"
+        grep -q '"errors": 0, .*"reconnects": [3-9],' "$DIR/client$i" || fail "client $i"
+        total=$((total + $(told_by "$i" rpcs)))
+        resent=$((resent + $(told_by "$i" resent)))
+    done
+    # Both had calls in flight when the gateway was killed. What was sent again may be done twice, nothing else is.
+    [ "$(told_by 1 resent)" -ge 1 ] && [ "$(told_by 2 resent)" -ge 1 ] || fail "nothing was sent again"
+    kill -TERM "$SERVER"
+    wait "$SERVER" || fail "the server found something wrong"
+    i=$(sed -n 's/^connections .*, rpcs \([0-9]*\),.*/\1/p' "$DIR/server20050")
+    echo "$total calls answered, $resent sent again, $i done"
+    [ "$i" -ge "$total" ] && [ "$i" -le $((total + resent)) ] || fail "$total calls, $resent sent again, $i done"
+    stop 0 5
+}
+told_by() { sed -n "s/.*\"$2\": \([0-9]*\).*/\1/p" "$DIR/client$1"; } # CLIENT KEY
+
 # Who is being let in when it is told to stop is let in: by the one server it waits for, which takes its time.
 case_stop_in_setup() {
     local client silent

@@ -358,6 +358,65 @@ static void test_faults(void **state)
 	}
 }
 
+/* A connection that ends in the middle is made again, and every call is answered once, with the octets that it asked for,
+ * however much of an earlier answer had come. */
+static void test_reconnect(void **state)
+{
+	struct rng rng = rng_seeded("reconnect", 6);
+	static struct lab lab;
+	uint64_t reconnects = 0, resent = 0;
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		struct memnet_config net = quiet_net(rng_next(&rng));
+		struct perf_again again;
+		struct perf_step total;
+
+		set_way(&lab, rng_below(&rng, WAYS), "3,4500,70001");
+		lab.ccfg.reconnects = true;
+		lab.ccfg.connections = 1 + rng_below(&rng, 3);
+		lab.ccfg.rate = rng_below(&rng, 2) * 1000;
+		net.fault = MEMNET_CUT;
+		net.fault_at = 1 + rng_below(&rng, 120);
+		lab_run(&lab, &net, ARENA_BYTES);
+		perf_client_total(lab.client, &total);
+		again = perf_client_again(lab.client);
+		/* A first connection that does not come about is an error, as ever. */
+		if (total.errors == 0)
+			assert_int_equal(total.rpcs, lab.ccfg.count * lab.ccfg.nsizes);
+		else
+			assert_true(again.reconnects == 0 && total.rpcs == 0);
+		assert_true(again.reconnects <= 1 && again.resent <= lab.ccfg.depth);
+		assert_true(perf_server_totals(lab.server)->rpcs >= total.rpcs);
+		reconnects += again.reconnects;
+		resent += again.resent;
+		lab_fini(&lab);
+	}
+	print_message("%llu reconnects, %llu calls sent again\n", (unsigned long long)reconnects,
+		      (unsigned long long)resent);
+	assert_true(reconnects > 200 && resent > 200);
+}
+
+/* With a server that is gone for good the client gives up when the time for a call is over. */
+static void test_reconnect_in_vain(void **state)
+{
+	static struct lab lab;
+	struct memnet_config net = quiet_net(12);
+
+	(void)state;
+	net.fault = MEMNET_VANISH;
+	net.fault_at = 40;
+	lab_init(&lab, 2, PERF_READ, "5000");
+	lab.ccfg.reconnects = true;
+	lab.ccfg.count = 100;
+	lab.ccfg.call_timeout = 3 * NSEC_PER_SEC;
+	lab_run(&lab, &net, ARENA_BYTES);
+	assert_int_equal(perf_client_errors(lab.client)->count, 1);
+	assert_non_null(strstr(perf_client_errors(lab.client)->first, "no reply within 3 s"));
+	assert_in_range(memnet_now(lab.net), lab.ccfg.call_timeout, 2 * lab.ccfg.call_timeout);
+	lab_fini(&lab);
+}
+
 /* Once all is set up, RPCs cost no allocation at either end: four times as many take no more than
  * a slab or two of the pool, when by chance more calls meet at the server. */
 static void test_steady_state_allocates_nothing(void **state)
@@ -398,6 +457,8 @@ int main(void)
 		cmocka_unit_test(test_no_common_version),
 		cmocka_unit_test(test_no_common_draft),
 		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_reconnect),
+		cmocka_unit_test(test_reconnect_in_vain),
 		cmocka_unit_test(test_steady_state_allocates_nothing),
 		cmocka_unit_test(test_nothing_leaks),
 	};

@@ -49,9 +49,10 @@ static void test_good(void **state)
 	assert_false(o.crc || o.server.verify);
 	assert_int_equal(parse("client --connect iwarp:127.0.0.1:7 --version 2 --op read --size 1m "
 			       "--depth 16 "
-			       "--time 0.5 --connections 3 --rate 50 --json",
+			       "--time 0.5 --connections 3 --rate 50 --reconnect --json",
 			       &o, why),
 			 0);
+	assert_true(o.client.reconnects);
 	assert_int_equal(o.mode, PERF_CLIENT);
 	assert_int_equal(o.client.leg.versions, LEG_V2);
 	assert_int_equal(o.client.op, PERF_READ);

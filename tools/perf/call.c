@@ -202,11 +202,42 @@ static int form(struct slot *slot)
 	return err;
 }
 
+static int slot_send(struct slot *slot)
+{
+	struct client_conn *conn = slot->conn;
+	int err;
+
+	slot->sent = slot->answered = slot->failed = false;
+	slot->nhandles = slot->fencing = 0;
+	slot->tx.owner = slot;
+	err = form(slot);
+	if (err < 0) {
+		slot->sent = true; /* nothing is with the leg */
+		return err;
+	}
+	/* 6.5: one handle of the header may be invalidated with the reply. */
+	if (conn->leg.t->ops->traits->names_inv && conn->leg.conn->remote_inv && slot->nhandles > 0)
+		slot->msg.inv_handle = slot->handles[0];
+	slot->tx = (struct leg_tx){.tx = {.msg = &slot->msg}, .owner = slot};
+	leg_send(&conn->leg, &slot->tx);
+	return 0;
+}
+
+int slot_resend(struct slot *slot)
+{
+	const struct perf_client_config *cfg = slot->conn->client->cfg;
+
+	if (slot->rpc.op == PERF_READ)
+		memset(slot->data, 0, slot_data_room(cfg));
+	else
+		memset(slot->reply, 0, slot_reply_room(cfg));
+	return slot_send(slot);
+}
+
 int slot_call(struct slot *slot, uint32_t size, nsec_t now)
 {
 	struct client_conn *conn = slot->conn;
 	const struct perf_client_config *cfg = conn->client->cfg;
-	int err;
 
 	slot->rpc = (struct perf_call){
 		.xid = conn->xid_base + slot->seq * conn->xid_stride +
@@ -217,18 +248,8 @@ int slot_call(struct slot *slot, uint32_t size, nsec_t now)
 		.count = cfg->op == PERF_NULL ? 0 : size,
 	};
 	slot->seq++;
-	slot->sent = slot->answered = slot->failed = false;
-	slot->nhandles = slot->fencing = 0;
+	slot->began = now;
 	if (cfg->verify && (cfg->op == PERF_ECHO || cfg->op == PERF_WRITE))
 		pattern_fill(slot->data, slot->rpc.count, slot->rpc.xid, slot->rpc.offset);
-	err = form(slot);
-	if (err < 0)
-		return err;
-	/* 6.5: one handle of the header may be invalidated with the reply. */
-	if (conn->leg.t->ops->traits->names_inv && conn->leg.conn->remote_inv && slot->nhandles > 0)
-		slot->msg.inv_handle = slot->handles[0];
-	slot->tx = (struct leg_tx){.tx = {.msg = &slot->msg}, .owner = slot};
-	slot->began = now;
-	leg_send(&conn->leg, &slot->tx);
-	return 0;
+	return slot_send(slot);
 }

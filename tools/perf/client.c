@@ -7,8 +7,9 @@
  * A slot is one call at a time: idle -> called -> answered -> its exposures fenced
  * -> judged -> called again. The reply's memory is looked at only when the peer can
  * no longer write to it. A step ends when its time or count is used up and its last
- * call is judged. Whatever breaks a connection ends the whole run with an error;
- * nothing waits without a limit: set-up and every call have a deadline, closing too.
+ * call is judged. Whatever breaks a connection ends the whole run with an error, or
+ * reconnect.c makes another where that is wanted. Nothing waits without a limit: set-up
+ * and every call have a deadline, closing too.
  */
 #include "tools/perf/client.h"
 
@@ -64,6 +65,19 @@ static bool may_call(const struct perf_client *c, nsec_t now)
 	return has_calls(c, now) && now >= call_due(c);
 }
 
+/* The connection is over, and another is to carry what was under way. */
+static bool is_made_good(const struct perf_client *c, int err)
+{
+	return c->cfg->reconnects && err_class(err) == ERR_CLASS_IO;
+}
+
+static void cannot_send(struct perf_client *c, uint32_t size, int err)
+{
+	perf_error(&c->errors, "cannot send %s of %u octets: %s", perf_op_name(c->cfg->op), size,
+		   err == ERR_TOOBIG ? "more segments than the peer takes" : err_name(err));
+	begin_closing(c);
+}
+
 static void call(struct slot *slot, nsec_t now)
 {
 	struct client_conn *conn = slot->conn;
@@ -76,13 +90,15 @@ static void call(struct slot *slot, nsec_t now)
 	c->nflying++;
 	c->started++;
 	err = slot_call(slot, size, now);
-	if (err < 0) {
-		perf_error(&c->errors, "cannot send %s of %u octets: %s", perf_op_name(c->cfg->op),
-			   size,
-			   err == ERR_TOOBIG ? "more segments than the peer takes" : err_name(err));
-		begin_closing(c);
-	}
+	if (err < 0 && !is_made_good(c, err))
+		cannot_send(c, size, err);
 	mark(conn);
+}
+
+/* Another call may begin there. */
+static bool has_room(const struct client_conn *conn)
+{
+	return client_is_up(conn) && !list_is_empty(&conn->idle);
 }
 
 /* All calls there may be now, of the connections in turn. */
@@ -91,7 +107,7 @@ static void call_all(struct perf_client *c, nsec_t now)
 	for (unsigned full = 0; full < c->cfg->connections && may_call(c, now);) {
 		struct client_conn *conn = &c->conns[c->turn++ % c->cfg->connections];
 
-		if (list_is_empty(&conn->idle)) {
+		if (!has_room(conn)) {
 			full++;
 		} else {
 			full = 0;
@@ -119,6 +135,14 @@ static void end_step(struct perf_client *c)
 		begin_closing(c);
 }
 
+/* Begin all calls that are due; end the step if it has none left. */
+static void keep_pace(struct perf_client *c, nsec_t now)
+{
+	call_all(c, now);
+	if (c->nflying == 0 && !has_calls(c, now))
+		end_step(c);
+}
+
 /* All is back, if the slot's message was sent, answered and fenced: judge it and go on. */
 static void settle(struct slot *slot)
 {
@@ -140,7 +164,7 @@ static void settle(struct slot *slot)
 	if (c->state != CLIENT_RUNNING)
 		return;
 	c->step_last = perf_now(&c->env);
-	if (may_call(c, c->step_last))
+	if (may_call(c, c->step_last) && client_is_up(slot->conn))
 		call(slot, c->step_last);
 	else if (c->nflying == 0 && !has_calls(c, c->step_last))
 		end_step(c);
@@ -204,11 +228,8 @@ static void on_sent(struct leg_tx *tx)
 	struct perf_client *c = slot->conn->client;
 
 	slot->sent = true;
-	if (tx->status < 0 && tx->status != ERR_FLUSHED) {
-		perf_error(&c->errors, "cannot send %s of %u octets: %s",
-			   perf_op_name(slot->rpc.op), slot->rpc.count, err_name(tx->status));
-		begin_closing(c);
-	}
+	if (tx->status < 0 && tx->status != ERR_FLUSHED && !is_made_good(c, tx->status))
+		cannot_send(c, slot->rpc.count, tx->status);
 	settle(slot);
 }
 
@@ -216,31 +237,45 @@ static void on_ready(struct client_conn *conn)
 {
 	struct perf_client *c = conn->client;
 
+	int err;
+
 	if (conn->is_ready)
 		return;
 	conn->is_ready = true;
 	conn->took = perf_now(&c->env) - conn->connected;
-	if (++c->nready < c->cfg->connections || c->state != CLIENT_CONNECTING)
+	c->nready++;
+	err = reconnect_done(conn);
+	if (err < 0 && !is_made_good(c, err))
+		cannot_send(c, c->cfg->sizes[c->step], err);
+	if (c->state == CLIENT_RUNNING)
+		keep_pace(c, perf_now(&c->env));
+	if (c->nready < c->cfg->connections || c->state != CLIENT_CONNECTING)
 		return;
 	c->state = CLIENT_RUNNING;
 	begin_step(c);
 }
 
-static void on_closed(struct client_conn *conn, const struct leg_out *out)
+static void give_up(struct client_conn *conn, int status, const char *why)
 {
 	struct perf_client *c = conn->client;
 	char peer[FABRIC_ADDR_TEXT];
 
-	conn->is_closed = true;
-	c->nclosed++;
-	if (c->state == CLIENT_CLOSING)
-		return;
 	perf_error(&c->errors, "%s %s: %s%s%s",
 		   conn->is_ready ? "lost the connection to" : "cannot connect to",
 		   fabric_addr_format(&c->cfg->to, peer),
-		   out->status ? err_name(out->status) : "the peer closed it", out->why ? ", " : "",
-		   out->why ? out->why : "");
+		   status ? err_name(status) : "the peer closed it", why ? ", " : "",
+		   why ? why : "");
 	begin_closing(c);
+}
+
+static void on_closed(struct client_conn *conn, const struct leg_out *out)
+{
+	struct perf_client *c = conn->client;
+
+	conn->is_closed = true;
+	c->nclosed++;
+	if (c->state != CLIENT_CLOSING && !reconnect_begin(conn))
+		give_up(conn, out->status, out->why);
 }
 
 static void on_out(struct client_conn *conn, struct leg_out *out)
@@ -335,26 +370,26 @@ static nsec_t call_deadline(const struct client_conn *conn)
 	       conn->client->cfg->call_timeout;
 }
 
+static bool any_room(const struct perf_client *c)
+{
+	for (unsigned i = 0; i < c->cfg->connections; i++)
+		if (has_room(&c->conns[i]))
+			return true;
+	return false;
+}
+
 /* With a rate: when a call may begin, or the step ends, without anything that comes. */
 static nsec_t pace_deadline(const struct perf_client *c)
 {
 	nsec_t due = call_due(c), end = NSEC_NEVER;
 
-	if (c->state != CLIENT_RUNNING || c->cfg->rate == 0 ||
-	    c->nflying == c->cfg->connections * c->cfg->depth)
+	if (c->state != CLIENT_RUNNING || c->cfg->rate == 0 || !any_room(c))
 		return NSEC_NEVER;
 	if (c->cfg->duration != NSEC_NEVER)
 		end = c->step_began + c->cfg->duration;
 	if (c->nflying > 0 && (c->stopped || c->started == c->cfg->count || due >= end))
 		return NSEC_NEVER;
 	return nsec_min(due, end);
-}
-
-static void keep_pace(struct perf_client *c, nsec_t now)
-{
-	call_all(c, now);
-	if (c->nflying == 0 && !has_calls(c, now))
-		end_step(c);
 }
 
 nsec_t perf_client_deadline(const struct perf_client *c)
@@ -366,6 +401,7 @@ nsec_t perf_client_deadline(const struct perf_client *c)
 	for (unsigned i = 0; i < c->cfg->connections; i++) {
 		at = nsec_min(at, c->conns[i].leg.deadline);
 		at = nsec_min(at, call_deadline(&c->conns[i]));
+		at = nsec_min(at, reconnect_deadline(&c->conns[i]));
 	}
 	return at;
 }
@@ -392,6 +428,12 @@ static void tick(struct perf_client *c, nsec_t now)
 		}
 		if (c->state == CLIENT_RUNNING && now >= call_deadline(conn))
 			time_out(conn);
+		if (c->state < CLIENT_CLOSING) {
+			int err = reconnect_tick(conn, now);
+
+			if (err < 0)
+				give_up(conn, err, NULL);
+		}
 	}
 	if (c->state == CLIENT_RUNNING && now >= pace_deadline(c))
 		keep_pace(c, now);

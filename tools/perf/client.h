@@ -28,6 +28,9 @@ struct perf_client_config {
 	bool call_chunk;  /* version 2: a Call chunk instead of continuation */
 	bool inline_data; /* READ, WRITE: no chunk for data that fits inline */
 	bool verify;
+	/* A connection that ends is made again, and its calls in flight are sent again, with the same XID. All of
+	 * that within .call_timeout, from when a call was sent first, or the connection ended. */
+	bool reconnects;
 	bool is_silent; /* tests: no error text */
 };
 
@@ -71,6 +74,12 @@ const struct perf_step *perf_client_steps(const struct perf_client *c, unsigned 
 
 /** perf_client_total - all steps together; of a step under way as well, for progress. */
 void perf_client_total(const struct perf_client *c, struct perf_step *total);
+
+/** struct perf_again - connections that were made again, and calls that were sent again on these. */
+struct perf_again {
+	uint64_t reconnects, resent;
+};
+struct perf_again perf_client_again(const struct perf_client *c);
 
 const struct perf_errors *perf_client_errors(const struct perf_client *c);
 

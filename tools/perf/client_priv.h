@@ -5,7 +5,7 @@
 #include "base/list.h"
 #include "tools/perf/client.h"
 
-/* Shared by client.c (connections, steps), call.c (forming a call) and
+/* Shared by client.c (connections, steps), reconnect.c (connections that ended), call.c (forming a call) and
  * reply.c (judging its reply); private to them. */
 
 enum client_state { CLIENT_CONNECTING, CLIENT_RUNNING, CLIENT_CLOSING, CLIENT_DONE };
@@ -28,6 +28,7 @@ struct perf_client {
 	struct perf_step *steps;
 	unsigned nsteps;
 	nsec_t close_by;
+	struct perf_again again;
 	struct perf_errors errors;
 };
 
@@ -40,7 +41,33 @@ struct client_conn {
 	uint32_t xid_base, xid_stride; /* stride: a power of two; XID modulo it is the slot */
 	bool is_ready, is_closed;
 	nsec_t connected, took; /* set-up of the version, host authentication and all */
+	nsec_t lost; /* since when there is no connection; NSEC_NEVER: there is, or was none yet */
+	nsec_t retry_at,
+		wait; /* when it is made again, NSEC_NEVER: not now; the back-off before that */
 };
+
+/** client_connect - a connection, the first or one in place of another. Return: 0 or an error. */
+int client_connect(struct client_conn *conn) WARN_UNUSED;
+
+/** client_is_up - calls can be sent on @conn. */
+static inline bool client_is_up(const struct client_conn *conn)
+{
+	return conn->is_ready && conn->leg.state == LEG_OPEN && !conn->leg.closing;
+}
+
+/** reconnect_begin - @conn ended, and the run goes on. Return: true: it will be made again; false: it is given up, and
+ * the caller reports an error. */
+bool reconnect_begin(struct client_conn *conn);
+
+/** reconnect_deadline - when reconnect_tick() is due. */
+nsec_t reconnect_deadline(const struct client_conn *conn);
+
+/** reconnect_tick - begin to make the connection again, if that is due. Return: 0, or why it is given up. */
+int reconnect_tick(struct client_conn *conn, nsec_t now) WARN_UNUSED;
+
+/** reconnect_done - @conn is ready, for the first time or again: calls in flight go out again. Return: 0, or what
+ * slot_resend() says of one of them. */
+int reconnect_done(struct client_conn *conn) WARN_UNUSED;
 
 /** client_measure_step - the figures of the step under way. */
 void client_measure_step(const struct perf_client *c, struct perf_step *step);
@@ -86,6 +113,10 @@ size_t slot_bytes(const struct perf_client_config *cfg);
  * Return: 0, or an error when it cannot be expressed; what was exposed is in slot->handles.
  */
 int slot_call(struct slot *slot, uint32_t size, nsec_t now) WARN_UNUSED;
+
+/** slot_resend - send the call that @slot has, on a new connection: as slot_call(). What an earlier reply may have left
+ * in its memory is blanked, so that octets which do not come now are missed. */
+int slot_resend(struct slot *slot) WARN_UNUSED;
 
 /** slot_take_reply - note what @out brought: body and lengths. Return: 0, or ERR_PROTO, told. */
 int slot_take_reply(struct slot *slot, const struct leg_out *out) WARN_UNUSED;

@@ -50,6 +50,11 @@ void perf_client_total(const struct perf_client *c, struct perf_step *total)
 	measure_times(total, &all);
 }
 
+struct perf_again perf_client_again(const struct perf_client *c)
+{
+	return c->again;
+}
+
 const struct perf_errors *perf_client_errors(const struct perf_client *c)
 {
 	return &c->errors;
@@ -93,22 +98,29 @@ static int init_slots(struct client_conn *conn)
 	return 0;
 }
 
-static int init_conn(struct perf_client *c, struct client_conn *conn)
+int client_connect(struct client_conn *conn)
 {
+	const struct perf_client *c = conn->client;
 	const struct leg_way way = {.fabric = c->env.fabric,
 				    .from = c->cfg->from.len ? &c->cfg->from : NULL,
 				    .to = &c->cfg->to};
+
+	conn->leg.first_xid = conn->xid_base - 1;
+	return leg_connect(&conn->leg, &c->cfg->leg, c->env.arena, &way,
+			   c->cfg->depth * SLOT_HANDLES + SPARE_OPS, perf_now(&c->env));
+}
+
+static int init_conn(struct perf_client *c, struct client_conn *conn)
+{
 	uint64_t random = c->env.seed + (uint64_t)(conn - c->conns) * UINT64_C(0x9e3779b97f4a7c15);
 	int err;
 
 	conn->xid_base = (uint32_t)(random >> 32);
 	for (conn->xid_stride = 1; conn->xid_stride < c->cfg->depth; conn->xid_stride *= 2)
 		;
-	conn->leg.first_xid = conn->xid_base - 1;
 	err = init_slots(conn);
 	if (err == 0)
-		err = leg_connect(&conn->leg, &c->cfg->leg, c->env.arena, &way,
-				  c->cfg->depth * SLOT_HANDLES + SPARE_OPS, perf_now(&c->env));
+		err = client_connect(conn);
 	if (err < 0)
 		perf_error(&c->errors, "cannot begin a connection: %s", err_name(err));
 	return err;
@@ -131,6 +143,7 @@ struct perf_client *perf_client_new(const struct perf_client_config *cfg,
 		struct client_conn *conn = &c->conns[i];
 
 		conn->client = c;
+		conn->lost = conn->retry_at = NSEC_NEVER;
 		list_init(&conn->dirty);
 		list_init(&conn->idle);
 		list_init(&conn->flying);

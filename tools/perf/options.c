@@ -56,6 +56,7 @@ enum perf_opt {
 	OPT_NO_VERIFY,
 	OPT_NO_CRC,
 	OPT_GENTLE,
+	OPT_RECONNECT,
 	OPT_JSON,
 	OPT_HELP,
 };
@@ -97,6 +98,7 @@ static const struct option client_options[] = {
 	{"no-verify", no_argument, NULL, OPT_NO_VERIFY},
 	{"no-crc", no_argument, NULL, OPT_NO_CRC},
 	{"gentle", no_argument, NULL, OPT_GENTLE},
+	{"reconnect", no_argument, NULL, OPT_RECONNECT},
 	{"json", no_argument, NULL, OPT_JSON},
 	IDENTITY_OPTIONS,
 	{"help", no_argument, NULL, OPT_HELP},
@@ -188,6 +190,9 @@ static int set_flag(struct raw *r, int opt)
 		return 0;
 	case OPT_GENTLE:
 		r->o->gentle = true;
+		return 0;
+	case OPT_RECONNECT:
+		c->reconnects = true;
 		return 0;
 	case OPT_JSON:
 		r->o->json = true;

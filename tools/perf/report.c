@@ -50,8 +50,20 @@ static void text_proof(const struct leg_proof *proof, nsec_t took)
 		       proof->peer, proof->suite, in_us(took) / 1000, proof->values, proof->octets);
 }
 
+static void json_again(const struct perf_again *again)
+{
+	printf(", \"reconnects\": %llu, \"resent\": %llu", (unsigned long long)again->reconnects,
+	       (unsigned long long)again->resent);
+}
+
+static void text_again(const struct perf_again *again)
+{
+	printf("connections made again %llu, calls sent again %llu\n",
+	       (unsigned long long)again->reconnects, (unsigned long long)again->resent);
+}
+
 static void json(const struct perf_step *total, const struct perf_step *steps, unsigned n,
-		 const struct leg_proof *proof, nsec_t took)
+		 const struct leg_proof *proof, nsec_t took, const struct perf_again *again)
 {
 	printf("{");
 	json_step(total);
@@ -65,6 +77,8 @@ static void json(const struct perf_step *total, const struct perf_step *steps, u
 		printf("]");
 	}
 	json_proof(proof, took);
+	if (again)
+		json_again(again);
 	printf("}\n");
 }
 
@@ -96,10 +110,11 @@ void report_client(const struct perf_options *o, const struct perf_client *c)
 	nsec_t took;
 
 	const struct leg_proof *proof = perf_client_proof(c, &took);
+	const struct perf_again again = perf_client_again(c);
 
 	perf_client_total(c, &total);
 	if (o->json) {
-		json(&total, steps, n, proof, took);
+		json(&total, steps, n, proof, took, o->client.reconnects ? &again : NULL);
 		return;
 	}
 	text_proof(proof, took);
@@ -113,6 +128,8 @@ void report_client(const struct perf_options *o, const struct perf_client *c)
 	}
 	if (n != 1 || total.errors)
 		text_step("all", &total);
+	if (o->client.reconnects)
+		text_again(&again);
 }
 
 void report_server(const struct perf_server *s)
