@@ -144,6 +144,12 @@ struct fabric_event {
 	const char *why;	  /* DISCONNECTED: words for the log, static storage; may be NULL */
 };
 
+/** struct fabric_moved - octets since the connection was made. */
+struct fabric_moved {
+	uint64_t taken; /* of all that was posted: what the peer has acknowledged */
+	uint64_t read;	/* of answers to Reads: what came */
+};
+
 /** struct fabric_sge - one piece of local memory of a gather list. */
 struct fabric_sge {
 	const void *addr;
@@ -212,6 +218,8 @@ struct fabric_ops {
 	int (*poll)(struct fabric *f, struct fabric_event *ev);
 	nsec_t (*deadline)(const struct fabric *f);
 	void (*tick)(struct fabric *f, nsec_t now);
+	/* NULL: the provider knows of no more than completions. */
+	struct fabric_moved (*moved)(const struct fabric_conn *c);
 	size_t (*pooled)(const struct fabric *f);      /* NULL: nothing */
 	void (*shed)(struct fabric *f, size_t octets); /* with the one before */
 	bool (*arriving)(const struct fabric *f);      /* NULL: it cannot tell */
@@ -589,6 +597,16 @@ static inline size_t fabric_conn_bytes(const struct fabric *f,
 				       const struct fabric_conn_params *params)
 {
 	return f->ops && f->ops->conn_cost ? f->ops->conn_cost(f, params) : f->conn_bytes;
+}
+
+/** fabric_moved - into @moved: how much has moved on @c so far; costs a system call. Return: false, and @moved is as it was:
+ * the provider knows of completions alone. */
+static inline bool fabric_moved(const struct fabric_conn *c, struct fabric_moved *moved)
+{
+	if (!c->fabric->ops->moved)
+		return false;
+	*moved = c->fabric->ops->moved(c);
+	return true;
 }
 
 /** fabric_pooled - octets of heap that all connections together have beside .conn_bytes each, and all

@@ -78,12 +78,14 @@ struct proxy {
 	uint64_t log_end;      /* the first session it does not tell about */
 	uint64_t random;       /* XIDs of the gateway's own messages */
 	nsec_t now;
-	struct timer trim;	 /* shared Receives are looked at; armed while there are sessions */
-	unsigned trims_left;	 /* after the last session */
-	struct timer press;	 /* session_press.c; armed while legs wait for memory */
-	struct list *press_next; /* of sessions: where it goes on */
-	nsec_t press_end;	 /* when the next time is, for all of them */
-	uint64_t press_looks;	 /* at sessions, so far */
+	struct timer trim;   /* shared Receives are looked at; armed while there are sessions */
+	unsigned trims_left; /* after the last session */
+	struct timer debts;  /* sessions of .owing are looked at; armed while there are any */
+	struct list owing;   /* sessions with something in flight */
+	struct list
+		round_end; /* among these: those before it are due in this round; self-linked between rounds */
+	nsec_t round_at;	 /* when the next round begins */
+	uint64_t debt_looks;	 /* at sessions, since ever */
 	struct timer drain;	 /* all sessions are closed then */
 	struct list *drain_next; /* of sessions: where closing what is idle, or all, goes on */
 	nsec_t drain_deadline;

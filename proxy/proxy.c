@@ -166,10 +166,12 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	list_init(&p->gatherers);
 	list_init(&p->spare_queues);
 	timer_init(&p->trim, on_trim);
-	timer_init(&p->press, session_press);
+	timer_init(&p->debts, session_debts_look);
+	list_init(&p->owing);
+	list_init(&p->round_end);
 	timer_init(&p->drain, on_drain);
 	list_init(&p->sessions);
-	p->log_next = p->drain_next = p->look_next = p->press_next = &p->sessions;
+	p->log_next = p->drain_next = p->look_next = &p->sessions;
 	list_init(&p->dirty);
 	list_init(&p->dead);
 	for (unsigned i = 0; i < TAP_KINDS; i++)

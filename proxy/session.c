@@ -250,6 +250,17 @@ static void set_grants(struct session *s)
 		leg_set_grant(&s->client, grant);
 }
 
+/* A session that something happened to may have something in flight: whether it has is seen at the next look. */
+static inline void note_flight(struct session *s)
+{
+	if (list_is_empty(&s->owing))
+		session_debts_begin(s);
+	if (s->server.cfg->reply_timeout)
+		(void)session_behind(s, &s->server);
+	if (s->client.cfg->reply_timeout)
+		(void)session_behind(s, &s->client);
+}
+
 void session_pump(struct session *s)
 {
 	if (s->state == SESSION_OPEN) {
@@ -271,7 +282,7 @@ void session_pump(struct session *s)
 		drain_leg(s, &s->client);
 	session_await_setup(s);
 	if (s->state == SESSION_OPEN)
-		session_watch(s);
+		note_flight(s);
 	if (session_is_leaving(s) && session_may_leave(s))
 		session_close(s, 0, s->proxy->draining ? "shutting down" : "drained");
 }
@@ -301,14 +312,12 @@ void session_free(struct session *s)
 		p->log_next = s->link.next;
 	if (p->drain_next == &s->link)
 		p->drain_next = s->link.next;
-	if (p->press_next == &s->link)
-		p->press_next = s->link.next;
 	if (p->look_next == &s->link)
 		p->look_next = s->link.next;
 	list_del(&s->link);
 	list_del(&s->dirty);
+	list_del(&s->owing);
 	timer_disarm(&p->timers, &s->setup);
-	timer_disarm(&p->timers, &s->patience);
 	timer_disarm(&p->timers, &s->leave);
 	txn_short_end(s);
 	p->fixed_bytes -= s->fixed_bytes;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "fabric/lobby.h"
+#include "proxy/deadlines.h"
 #include "proxy/door.h"
 #include "proxy/leg/leg.h"
 #include "proxy/plan/hop.h"
@@ -18,8 +19,8 @@
  * Inside of proxy/ only. session_open.c lets clients in, session_route.c finds the route of those who have to
  * prove who they are first, session_address.c what an address decides, session.c pairs the legs and routes
  * what comes out of them; session_server.c finds the server, session_version.c its version, session_hop.c how
- * far the peers are, session_watch.c ends sessions whose peers stand still, session_press.c and
- * session_recvs.c those that do so at others' cost, session_log.c reports.
+ * far the peers are, session_debts.c ends sessions whose peers stand still, session_recvs.c
+ * those that keep shared Receives, session_log.c reports.
  */
 
 struct route_state;
@@ -61,39 +62,24 @@ struct session_stat {
 
 enum { SESSION_LARGE = 16 << 10 };
 
-/*
- * The least rate. A peer that owes the gateway octets, or is owed some, holds memory meanwhile. It
- * has SESSION_PATIENCE to begin with. Each octet that moves earns it the time that it takes at
- * SESSION_RATE octets in SESSION_PATIENCE, up to that time altogether; what is a step of its own, a
- * message or a Read, earns as much as LEG_LEAST octets at least. When the time is used up the
- * session ends.
- *
- * 1 MiB a minute are 140 kbit/s: less than each of 5,000 busy sessions has of a shared gigabit link,
- * and enough for the largest piece that is moved at once (txn_ops.c) to be done within the first
- * minute. Sixteen steps a minute are fewer
- * than any path's delay allows. As the kernel takes octets in bursts of a third of what it buffers
- * for a socket (4 MiB at most), the slowest link that is served in every case has 200 kbit/s for
- * each session.
- */
-#define SESSION_PATIENCE (60 * NSEC_PER_SEC)
-enum { SESSION_RATE = 1 << 20 };
+/* What a peer may owe: session_debts.c. */
+enum debt_of_leg { DEBT_REPLIES, DEBT_OCTETS, DEBT_READS, DEBT_MESSAGE, DEBTS };
+enum debt_budget { DEBT_COMMON, DEBT_WHILE_PRESSED, DEBT_BUDGETS };
 
-/* A peer that is idle and could give more credits has given them by then: leg_settle(). */
-#define SESSION_SETTLED (5 * NSEC_PER_SEC)
-
-/** struct session_watch - one kind of progress that a peer may fail to make. */
-struct session_watch {
-	nsec_t until;  /* the session ends then, NSEC_NEVER while nothing is owed */
-	nsec_t left;   /* of its time, while the gateway itself keeps it from going on; else 0 */
-	uint64_t mark; /* octets that had moved when last looked at */
+/** struct debt - one of these, as of the last look. */
+struct debt {
+	nsec_t left[DEBT_BUDGETS]; /* time; the session ends when one of them is used up */
+	uint64_t moved;		   /* octets that had moved */
+	uint64_t due;		   /* steps: the budgets are full again when so many are done */
+	bool is_owed;
 };
 
 /** struct session_flow - the Reads, or the Writes, of one leg. */
 struct session_flow {
 	unsigned posted;
 	uint64_t octets; /* of those posted */
-	uint64_t moved;	 /* of all those completed */
-	struct session_watch watch;
+	uint64_t done;	 /* operations completed, since ever */
+	uint64_t moved;	 /* octets of these */
 };
 
 /** struct session_proof - forms of calls that a peer was seen to take: txn_again.c. */
@@ -105,17 +91,6 @@ struct session_proof {
 	bool asked;  /* wishes for those of the reply */
 };
 
-/** struct session_press - a continued message whose memory others wait for: session_press.c. */
-struct session_press {
-	uint32_t message; /* which, when last looked at */
-	unsigned looks;	  /* that saw it so before */
-	uint64_t mark;	  /* octets that had come */
-	uint64_t sent;	  /* octets that the peer had taken */
-	unsigned
-		excused; /* looks that saw it take some, which was in the way of its GRANT, or keep many Receives */
-	bool stalled; /* it waited for memory itself */
-};
-
 /** struct session_ops - operations and exposures of one leg. */
 struct session_ops {
 	struct list queue; /* txns with Reads or Writes to post */
@@ -123,9 +98,10 @@ struct session_ops {
 	struct list
 		passers;  /* txns with Writes of what came of their results to post: txn_pass.c */
 	unsigned exposed; /* promised to transactions that run */
-	struct session_watch sends, message, credits;
+	struct debt debts[DEBTS];
+	nsec_t credits_since; /* leg_waits() since, for more than: NSEC_NEVER: it does not */
+	uint32_t credits;
 	nsec_t behind, behind_since; /* session_behind(); NSEC_NEVER: it is not */
-	struct session_press press;
 };
 
 /** struct session_hop - how far the peer of a leg is: session_hop.c. */
@@ -152,10 +128,7 @@ struct session_queue {
 	unsigned running, limit;   /* txns admitted: a bound on their number, whatever peers send */
 	unsigned aside;		   /* txns whose calls were set aside */
 	uint64_t ended;		   /* txns released */
-	struct session_watch jam;  /* its mark counts those */
-	uint64_t
-		pressed; /* call whose memory other routes wait for, in so many looks: session_press.c */
-	unsigned pressed_looks;
+	struct debt jam;	   /* answers without which no other call can go on */
 };
 
 /** struct session_way - to its server, of those that its route has: session_server.c. */
@@ -191,11 +164,11 @@ struct session {
 	nsec_t begun;
 	struct timer leave;	 /* armed: it ends between two RPCs, and by then in any case */
 	struct timer setup;	 /* when a leg's set-up takes too long */
-	struct timer patience;	 /* no watch has to be looked at before that */
 	struct timer shortage;	 /* what a fabric was short of is tried again: txn_short.c */
 	struct list short_calls; /* txns that wait for that, without exposures */
-	struct session_watch crossed;
-	nsec_t look; /* session_watch() is due then, whatever happens; NSEC_NEVER: when something does */
+	struct list owing;  /* proxy's sessions with something in flight; self-linked when not */
+	nsec_t looked;	    /* at its debts, the last time */
+	bool owes;	    /* ... and there was something in flight */
 	bool retried_v1;    /* the server has not proved yet that it speaks that */
 	bool has_version_3; /* of NFS */
 	uint8_t *request;   /* the client's private data, until accept; owned, or NULL */
@@ -281,26 +254,21 @@ void session_free(struct session *s);
 void session_posted(struct session_flow *f, uint32_t bytes);
 void session_completed(struct session_flow *f);
 
-/* session_press.c: ... and to a higher one while others wait for that of continued messages */
-
-/** session_press_begin - a leg waits for such memory. */
-void session_press_begin(struct proxy *p);
-
-/** session_press - a timer's: look at those that hold some, some in a turn, and arm it again while anybody waits. */
-void session_press(struct timer *timer, nsec_t now);
-
 /* session_recvs.c */
 
 /** session_press_recvs - at regular times: end who sits on Receives of @r where they are scarce. */
 void session_press_recvs(struct proxy *p, struct recvs *r);
 
-/* session_watch.c: whoever holds memory keeps to a least rate, or ends */
+/* session_debts.c: what peers owe, and the end of those that do not pay */
 
-/** session_watch_init - nobody owes anything. */
-void session_watch_init(struct session *s);
+/** session_debts_init - nothing is owed. */
+void session_debts_init(struct session *s);
 
-/** session_watch - see what moved since the last time, and who owes what from now on. */
-void session_watch(struct session *s);
+/** session_debts_begin - something may be in flight: @s is looked at from now on. It is on no list yet. */
+void session_debts_begin(struct session *s);
+
+/** session_debts_look - a timer's: look at the sessions of proxy.owing, some in a turn. */
+void session_debts_look(struct timer *timer, nsec_t now);
 
 /** session_behind - how long in all what the peer of @leg says may have had to wait here (leg_is_behind()): no time of its. */
 nsec_t session_behind(struct session *s, const struct leg *leg);

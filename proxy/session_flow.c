@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much of a leg's Reads and Writes is posted, and has moved, and how long its peer was kept: session_watch.c looks at it. */
+/* How much of a leg's Reads and Writes is posted, and has moved, and how long its peer was kept: session_debts.c looks at it. */
 #include "proxy/internal.h"
 
 void session_posted(struct session_flow *f, uint32_t bytes)
@@ -16,7 +16,8 @@ void session_completed(struct session_flow *f)
 
 	f->octets -= octets;
 	f->posted--;
-	f->moved += octets > LEG_LEAST ? octets : LEG_LEAST;
+	f->done++;
+	f->moved += octets;
 }
 
 nsec_t session_behind(struct session *s, const struct leg *leg)

@@ -470,7 +470,7 @@ void txn_late_init(struct txn *t);
 bool txn_is_jammed(const struct session_queue *q);
 
 /**
- * txn_unjam - none was answered for SESSION_PATIENCE: those that can be Call-only are let go
+ * txn_unjam - none was answered for DEBT_PATIENCE: those that can be Call-only are let go
  *
  * Return: NULL, or why the session has to end: the responder's credits are lost.
  */

@@ -160,8 +160,7 @@ bool txn_had_no_way(struct txn *t, const struct rpc_error *e)
 		 "route=%s what=\"no way for data that a reply was to bring along\"",
 		 rs->route->name);
 	/* Not before the call was made again. */
-	rs->unasked_until =
-		t->s->proxy->now + (memory > SESSION_PATIENCE ? memory : SESSION_PATIENCE);
+	rs->unasked_until = t->s->proxy->now + (memory > DEBT_PATIENCE ? memory : DEBT_PATIENCE);
 	return true;
 }
 

@@ -9,7 +9,7 @@
  *
  * How long the requester takes to be read is no time of the responder's, nor is that in which what the
  * responder says may have to wait here, for memory or a Receive; and a reply that has begun to come is in
- * time (session_watch.c sees to both). The requester is told nothing: of a call without a reply it expects
+ * time (session_debts.c sees to both). The requester is told nothing: of a call without a reply it expects
  * nothing, and the gateway invents no replies. An answer that comes yet is dropped by the transport, which
  * knows the XID (rpc/late.h); a Receive stays posted for it. RDMA into what was exposed for the call ends the
  * connection like any other use of a handle withdrawn.
@@ -22,15 +22,15 @@
  * Where the operator has set no time, calls wait as long as they have to, as long as they are in
  * nobody's way. But Call-only ones of a Requester of version 2 would take one place after the other,
  * for good. When calls behind them cannot go on (txn_is_jammed()) and none was answered for
- * SESSION_PATIENCE, those without chunks are let go: Call-only ones have none (draft-07 4.7). If one of them is
+ * DEBT_PATIENCE, those without chunks are let go: Call-only ones have none (draft-07 4.7). If one of them is
  * answered after all, for its responder only hung, the session ends and the requester sends all
  * calls again: so none is lost.
  *
  * A report of a version 2 responder that may be about a form of the call that was given up
- * (txn_again.c) is believed when no answer follows it within SESSION_PATIENCE: the requester gets an error.
+ * (txn_again.c) is believed when no answer follows it within DEBT_PATIENCE: the requester gets an error.
  *
  * What was sent in part is no longer the gateway's to let go: the rest of it is what the peer owes
- * a credit for, which session_watch.c looks after.
+ * a credit for, which session_debts.c looks after.
  */
 #include "proxy/internal.h"
 
@@ -63,8 +63,8 @@ static void await_answer(struct txn *t)
 {
 	nsec_t patience = t->rsp->cfg->reply_timeout, end;
 
-	if (t->doubted && (!patience || patience > SESSION_PATIENCE))
-		patience = SESSION_PATIENCE;
+	if (t->doubted && (!patience || patience > DEBT_PATIENCE))
+		patience = DEBT_PATIENCE;
 	if (!patience)
 		return;
 	(void)take_behind(t);

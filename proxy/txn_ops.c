@@ -2,7 +2,7 @@
 /*
  * The Reads and Writes of a transaction, both on the requester's leg: a leg has
  * a bounded number of them outstanding, so transactions queue for slots and the
- * first of the queue posts as many as there are. Each moves SESSION_RATE octets at most: what a peer answers of
+ * first of the queue posts as many as there are. Each moves OP_PIECE octets at most: what a peer answers of
  * a larger segment is seen as it comes, so silence is no slowness (session.h).
  */
 #include "proxy/internal.h"
@@ -43,7 +43,7 @@ static struct segment next_piece(const struct txn *t, const struct segment *seg)
 	uint32_t left = seg->length - t->op_moved;
 
 	return (struct segment){.handle = seg->handle,
-				.length = left < SESSION_RATE ? left : SESSION_RATE,
+				.length = left < OP_PIECE ? left : OP_PIECE,
 				.offset = seg->offset + t->op_moved};
 }
 

@@ -10,7 +10,7 @@
  *	PUSH:        then the other chunks; the reply behind all of it
  *
  * While the requester takes nothing the window is full, and all that the responder says on this connection waits: it is
- * the requester's own session, who owes his Writes (session_watch.c) and ends for that; the responder is not blamed meanwhile,
+ * the requester's own session, who owes his Writes (session_debts.c) and ends for that; the responder is not blamed meanwhile,
  * nor are calls let go whose answers may be among that (leg_is_full()).
  *
  * Nothing is said of these octets before all is fenced, and what is said then is what it would have been without
@@ -120,8 +120,8 @@ static int post_part(struct txn *t, struct txn_piece *p)
 		return ERR_AGAIN;
 	if (from.len > to.length)
 		from.len = to.length;
-	if (from.len > SESSION_RATE)
-		from.len = SESSION_RATE;
+	if (from.len > OP_PIECE)
+		from.len = OP_PIECE;
 	err = fabric_write(t->req->conn, &from, 1, &to, t);
 	if (err == ERR_AGAIN)
 		return txn_short(t) ? ERR_AGAIN : ERR_NOMEM;

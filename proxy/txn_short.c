@@ -5,7 +5,7 @@
  * stays first of its leg's queue; a call whose regions cannot all be exposed withdraws those that
  * were, so nobody holds what another needs, and is formed anew. All are tried again after a pause.
  *
- * What is not over after SESSION_PATIENCE is no shortage but a device with less than one RPC needs.
+ * What is not over after DEBT_PATIENCE is no shortage but a device with less than one RPC needs.
  */
 #include "proxy/internal.h"
 
@@ -17,7 +17,7 @@ bool txn_short(struct txn *t)
 
 	if (!t->short_since)
 		t->short_since = p->now ? p->now : 1;
-	if (p->now - t->short_since > SESSION_PATIENCE)
+	if (p->now - t->short_since > DEBT_PATIENCE)
 		return false;
 	t->s->route->count.shortages++;
 	if (!timer_is_armed(&t->s->shortage))

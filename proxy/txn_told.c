@@ -44,7 +44,7 @@ static void remember_longer(const struct txn *t)
 
 	/* Not before the call was made again. */
 	t->s->route->longer_until =
-		t->s->proxy->now + (memory > SESSION_PATIENCE ? memory : SESSION_PATIENCE);
+		t->s->proxy->now + (memory > DEBT_PATIENCE ? memory : DEBT_PATIENCE);
 }
 
 /*

@@ -361,6 +361,16 @@ static void iwarp_op_tick(struct fabric *f, nsec_t now)
 	listen_tick(iw, now);
 }
 
+static struct fabric_moved op_moved(const struct fabric_conn *fc)
+{
+	const struct iwarp_conn *c = container_of(fc, const struct iwarp_conn, base);
+
+	if (!c->has_qp)
+		return (struct fabric_moved){0};
+	return (struct fabric_moved){.taken = c->qp.tx.taken - sock_backlog(c->fd),
+				     .read = c->qp.rx.response_octets};
+}
+
 /* Connections that nobody has been asked about yet are in nobody else's account. */
 static size_t op_pooled(const struct fabric *f)
 {
@@ -445,6 +455,7 @@ static const struct fabric_ops iwarp_ops = {
 	.poll = iwarp_op_poll,
 	.deadline = iwarp_op_deadline,
 	.tick = iwarp_op_tick,
+	.moved = op_moved,
 	.pooled = op_pooled,
 	.shed = op_shed,
 	.free = iwarp_op_free,

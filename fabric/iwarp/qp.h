@@ -129,6 +129,7 @@ struct qp_rx {
 	uint32_t read_done;		  /* octets of the response to the first outstanding Read */
 	uint32_t bulk_reads, bulk_writes; /* Reads out and exposures of QP_BULK_BYTES or more */
 	uint64_t octets, messages;	  /* so far; the latter whole Sends, Writes, responses */
+	uint64_t response_octets;	  /* payload of answers to Reads, so far */
 	uint32_t small;			  /* messages since the last part of a large tagged one */
 	bool swallow;		/* the current FPDU is a zero-length Send as ready-to-receive */
 	bool starved;		/* it is a Send and found no shared Receive */

@@ -299,6 +299,7 @@ static void finish_segment(struct qp *qp, const uint8_t *payload)
 		finish_write(qp);
 		break;
 	case RDMAP_READ_RESPONSE:
+		qp->rx.response_octets += qp->rx.payload_len;
 		finish_response(qp);
 		break;
 	case RDMAP_READ_REQUEST:

@@ -118,7 +118,7 @@ static inline struct leg_slot *leg_take_slot(struct leg *leg)
 	if (!slot)
 		return NULL;
 	slot->tx = NULL;
-	slot->counts = LEG_LEAST;
+	slot->counts = 0;
 	return slot;
 }
 

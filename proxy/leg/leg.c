@@ -302,12 +302,26 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 	}
 }
 
-bool leg_is_behind(const struct leg *leg)
+unsigned leg_blocked_by(const struct leg *leg)
 {
-	/* Before it is connected it cannot have said anything. */
-	return leg->state != LEG_CONNECTING &&
-	       (leg->stalled || leg_has_group(leg) || leg_is_sated(leg) || leg_is_full(leg) ||
-		recvs_are_out(leg->recvs));
+	unsigned by = 0;
+
+	/* Before it is connected the peer cannot have said anything. */
+	if (leg->state == LEG_CONNECTING)
+		return 0;
+	if (leg->stalled)
+		by |= LEG_BLOCK_MEMORY;
+	if (leg_has_group(leg))
+		by |= LEG_BLOCK_GATHER;
+	if (leg_is_sated(leg))
+		by |= leg->conn->idles ? LEG_BLOCK_SHARE : LEG_BLOCK_SHARE | LEG_BLOCK_TURN;
+	if (leg_is_full(leg))
+		by |= LEG_BLOCK_SINK;
+	if (recvs_are_out(leg->recvs))
+		by |= LEG_BLOCK_RECEIVE;
+	if (leg_keeps_closed(leg))
+		by |= LEG_BLOCK_CREDIT;
+	return by;
 }
 
 bool leg_keeps_many(const struct leg *leg)

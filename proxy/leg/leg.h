@@ -21,9 +21,6 @@
  * struct leg_out. Nothing is called back.
  */
 
-/* A message that is sent whole, however short, counts as so many octets in .sent. */
-enum { LEG_LEAST = 64 * 1024 };
-
 /* A connection allows this many exposures for each of its user's operations at once. */
 enum { LEG_EXPOSURES_PER_OP = 4 };
 
@@ -207,8 +204,9 @@ struct leg {
 	uint32_t sending;	    /* Sends outstanding */
 	struct list replies, calls; /* leg_tx waiting */
 	struct leg_tx *active;	    /* a continued message under way: nothing may come between */
-	uint64_t sent;		    /* octets of those completed: see LEG_LEAST */
-	struct list dead;	    /* tx to be given back before anything else */
+	uint64_t sent;	  /* octets of completed Sends, without the transport's own messages */
+	uint64_t replied; /* replies of which the last Send was posted */
+	struct list dead; /* tx to be given back before anything else */
 	bool closing, closed_told;
 	bool discarding; /* a continued message in progress was refused */
 	bool is_probe;	 /* its user's: of whom it is, where he has several kinds */
@@ -273,9 +271,29 @@ static inline bool leg_is_full(const struct leg *leg)
 	return leg->conn && leg->conn->is_full;
 }
 
-/** leg_is_behind - what its peer said may be here and wait: for memory of the gateway's, or for one of its Receives; or
- * leg_is_full(). */
-bool leg_is_behind(const struct leg *leg);
+/** enum leg_block - what of the gateway keeps the peer of a leg from going on; bits of leg_blocked_by(). */
+enum leg_block {
+	LEG_BLOCK_MEMORY = 1, /* a part of a message of several Sends waits for memory */
+	LEG_BLOCK_GATHER =
+		2, /* a message of several Sends is being put together, some of it each turn */
+	LEG_BLOCK_SHARE = 4, /* the leg keeps too many of the shared Receives (leg_is_sated()) */
+	LEG_BLOCK_TURN = 8,  /* the same, and it did not let its last turn pass unused (.idles) */
+	LEG_BLOCK_RECEIVE = 16, /* no shared Receive is left for any leg */
+	LEG_BLOCK_SINK = 32,   /* the peer of the user's other leg does not take what came before */
+	LEG_BLOCK_CREDIT = 64, /* the peer has no credit of ours for its next message */
+	/* What the peer sent already may be here and not be read yet. */
+	LEG_BLOCK_INPUT = LEG_BLOCK_MEMORY | LEG_BLOCK_GATHER | LEG_BLOCK_SHARE |
+			  LEG_BLOCK_RECEIVE | LEG_BLOCK_SINK,
+};
+
+/** leg_blocked_by - why @leg cannot go on for reasons of ours: bits of enum leg_block. The only place that knows. */
+unsigned leg_blocked_by(const struct leg *leg);
+
+/** leg_is_behind - what the peer sent may be here and wait. */
+static inline bool leg_is_behind(const struct leg *leg)
+{
+	return leg_blocked_by(leg) & LEG_BLOCK_INPUT;
+}
 
 /** leg_takes_reply - a reply of several Sends has begun to come, and goes on. */
 static inline bool leg_takes_reply(const struct leg *leg)

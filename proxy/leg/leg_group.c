@@ -3,7 +3,7 @@
  * Operation: a message of the round-trip extension that takes several Sends (docs/rtrext-profile.md, section 4). These
  * stay in their Receives, which are the peer's own, until the last has come: so one that is begun and never ended
  * costs nobody else anything, however long it is to be; but of a reply the rest is owed like that of a continued one
- * (session_watch.c), for meanwhile its call is not let go. Then what lies in others than the first is gathered:
+ * (session_debts.c), for meanwhile its call is not let go. Then what lies in others than the first is gathered:
  *
  *	first --> held, as are others --> the last: memory? --yes--> gathers --> ready: all Receives but the first go back
  *	            |                          |   ^                 |  ^

@@ -320,8 +320,7 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 	if (tx->tx.msg->nplaced)
 		n = add_placed(leg, slot, hdr_len, &tx->tx, sge, n);
 	slot->tx = tx;
-	if (more) /* a part: no whole step */
-		slot->counts = (uint32_t)(hdr_len + body_len);
+	slot->counts = (uint32_t)(hdr_len + body_len);
 	posted = n ? leg_post_send(leg, slot, sge, n, more ? 0 : tx->inv_handle)
 		   : refuse_send(leg, slot);
 	if (posted < 0) {
@@ -334,8 +333,10 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 	tx->encoded = tx->over = !more;
 	if (tx->over && tx->posted == 0)
 		list_add_tail(&leg->dead, &tx->link);
-	if (!more && tx->tx.msg->dir == RPC_CALL)
-		leg->awaiting++;
+	if (!more) {
+		leg->awaiting += tx->tx.msg->dir == RPC_CALL;
+		leg->replied += tx->tx.msg->dir == RPC_REPLY;
+	}
 	return SEND_DONE;
 }
 
@@ -349,9 +350,6 @@ static int send_control(struct leg *leg, struct leg_slot *slot)
 	if (len <= 0)
 		return 0;
 	sge = (struct fabric_sge){slot->data, (uint32_t)len};
-	/* Who has replies to take is no better for the errors that its bad messages bring it. */
-	if (leg->active || !list_is_empty(&leg->replies))
-		slot->counts = 0;
 	return leg_post_send(leg, slot, &sge, 1, 0) < 0 ? ERR_CLOSED : 1;
 }
 

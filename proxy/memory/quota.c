@@ -93,7 +93,7 @@ void quota_group_fini(struct quota_group *g)
 
 void quota_member_init(struct quota_member *m, struct quota_group *g)
 {
-	*m = (struct quota_member){.group = g, .since = NSEC_NEVER};
+	*m = (struct quota_member){.group = g, .since = NSEC_NEVER, .asked = NSEC_NEVER};
 	list_init(&m->link);
 }
 
@@ -154,12 +154,12 @@ void quota_unwait(struct quota_member *m)
 	leave_line(m);
 	if (m->group->claimer == m)
 		end_claim(m->group);
-	m->since = NSEC_NEVER;
+	m->since = m->asked = NSEC_NEVER;
 }
 
 void quota_served(struct quota_member *m)
 {
-	m->since = NSEC_NEVER;
+	m->since = m->asked = NSEC_NEVER;
 	if (m->group->claimer != m)
 		return;
 	m->group->patience = QUOTA_PATIENCE;
@@ -334,7 +334,7 @@ void quota_wait(struct quota_member *m, size_t bytes)
 		return;
 	m->wants = bytes;
 	if (m->since == NSEC_NEVER) {
-		m->since = quota_now(g);
+		m->since = m->asked = quota_now(g);
 		g->pool->quota->waits++;
 		/* It was not tried when others were before it: nor has it been when these have been. */
 		all = g->untried > 0;

@@ -55,7 +55,8 @@ struct quota_member {
 	struct quota_group *group;
 	size_t used;  /* octets it holds */
 	size_t wants; /* octets it waits for */
-	nsec_t since; /* when it began to wait, or NSEC_NEVER */
+	nsec_t since; /* when it began to wait, or its last claim came to nothing; NSEC_NEVER: it does not wait */
+	nsec_t asked; /* when it began to wait, or NSEC_NEVER */
 };
 
 struct quota_pool {
@@ -147,19 +148,14 @@ static inline bool quota_others_wait(const struct quota_member *m)
 	return m->group->nwaiting > 0;
 }
 
-/** quota_is_in_the_way - whether somebody waits who could use what @m, which holds some, would give back. */
-static inline bool quota_is_in_the_way(const struct quota_member *m)
-{
-	return quota_others_wait(m) || (m->group->common > 0 && quota_anybody_waits(m));
-}
-
-/** quota_is_in_others_way - whether somebody of another group waits who could. */
-static inline bool quota_is_in_others_way(const struct quota_member *m)
+/** quota_is_wanted - whether another member waits that could use what @m, which holds some, would give back. */
+static inline bool quota_is_wanted(const struct quota_member *m)
 {
 	const struct list *groups = &m->group->pool->groups, *first = groups->next;
+	bool other_groups = first != groups && (first != &m->group->link || first->next != groups);
 
-	return m->group->common > 0 && first != groups &&
-	       (first != &m->group->link || first->next != groups);
+	return m->group->nwaiting > (unsigned)quota_is_waiting(m) ||
+	       (m->group->common > 0 && other_groups);
 }
 
 /**

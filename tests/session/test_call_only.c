@@ -223,10 +223,10 @@ static void pauses_are_no_beginnings(void **state)
 		world_run(&w, 20 * NSEC_PER_SEC);
 		for (unsigned i = 0; i < 2; i++) {
 			leg->conn->waits = true;
-			session_watch(s);
+			session_touch(s);
 			world_run(&w, 30 * NSEC_PER_SEC);
 			leg->conn->waits = false;
-			session_watch(s);
+			session_touch(s);
 			world_run(&w, 19 * NSEC_PER_SEC);
 			assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 		}
@@ -248,11 +248,11 @@ static void an_answer_in_a_pause_is_a_beginning(void **state)
 	call_only(CREDITS);
 	calls(&plain, 1, 0);
 	s->server.conn->waits = true;
-	session_watch(s);
+	session_touch(s);
 	s->forward.ended++; /* as if one had come and gone */
-	session_watch(s);
+	session_touch(s);
 	s->server.conn->waits = false;
-	session_watch(s);
+	session_touch(s);
 	world_run(&w, 50 * NSEC_PER_SEC);
 	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 	world_run(&w, 15 * NSEC_PER_SEC);
@@ -273,7 +273,7 @@ static void who_stood_still_goes_on_by_itself(void **state)
 	list_init(&out.unused);
 	assert_true(recvs_are_out(&out));
 	s->server.recvs = &out;
-	session_watch(s);
+	session_touch(s);
 	world_run(&w, 10 * NSEC_PER_SEC);
 	assert_int_equal(proxy_counters(w.proxy)->let_go, 0);
 	s->server.recvs = NULL;

@@ -219,32 +219,32 @@ static void a_drain_is_sliced(void **state)
 	end();
 }
 
-/* Some of it, while anybody waits for memory of continued messages, and all of it in the end. */
-static void who_waits_has_some_looked_at(void **state)
+/* Sessions with something in flight are looked at some in a turn, each once in a round. */
+static void debts_are_looked_at_by_and_by(void **state)
 {
-	struct quota_member *m;
 	uint64_t looks;
-	unsigned turns = 0;
+	unsigned turns = 0, n;
 
 	(void)state;
 	begin();
 	come(CROWD, true);
-	m = &inside_session(w.proxy, 0)->client.quotas[BUF_CALL];
-	quota_wait(m, (size_t)1 << 40);
-	looks = w.proxy->press_looks;
+	world_run(&w, 6 * NSEC_PER_SEC); /* a round of looks: nothing is in flight any more */
+	assert_false(timer_is_armed(&w.proxy->debts));
+	n = proxy_sessions(w.proxy);
+	assert_int_equal(n, 1 + CROWD);
+	assert_true(list_is_empty(&w.proxy->owing));
+	for (unsigned i = 0; i < n; i++)
+		session_debts_begin(inside_session(w.proxy, i));
+	looks = w.proxy->debt_looks;
 	do {
-		uint64_t before = w.proxy->press_looks;
+		uint64_t before = w.proxy->debt_looks;
 
-		session_press(&w.proxy->press, w.proxy->now);
-		assert_in_range(w.proxy->press_looks - before, 1, CROWD / 2);
-		assert_true(timer_is_armed(&w.proxy->press));
+		session_debts_look(&w.proxy->debts, w.proxy->now);
+		assert_in_range(w.proxy->debt_looks - before, 1, n / 2);
 		turns++;
-	} while (w.proxy->press_next != &w.proxy->sessions);
-	assert_int_equal(w.proxy->press_looks - looks, 1 + CROWD);
-	print_message("%u sessions looked at in %u turns\n", 1 + CROWD, turns);
-	quota_unwait(m);
-	world_run(&w, 3 * NSEC_PER_SEC);
-	assert_false(timer_is_armed(&w.proxy->press));
+	} while (!list_is_empty(&w.proxy->owing));
+	assert_int_equal(w.proxy->debt_looks - looks, n);
+	print_message("%u sessions looked at in %u turns\n", n, turns);
 	end();
 }
 
@@ -287,7 +287,7 @@ int main(void)
 		cmocka_unit_test(a_turn_does_not_look_at_the_crowd),
 		cmocka_unit_test(silent_ones_are_shown_out),
 		cmocka_unit_test(a_drain_is_sliced),
-		cmocka_unit_test(who_waits_has_some_looked_at),
+		cmocka_unit_test(debts_are_looked_at_by_and_by),
 		cmocka_unit_test(a_reply_looks_at_no_other_call),
 	};
 

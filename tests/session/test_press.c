@@ -207,7 +207,7 @@ static void beginnings_come_back(void **state)
 	begin_calls();
 	assert_true(silent_holders(BUF_BEGUN) > 20);
 	assert_true(silent_holders(BUF_BEGUN) < SILENT / 2 + 4);
-	is_served_within(240 * NSEC_PER_SEC);
+	is_served_within(300 * NSEC_PER_SEC);
 	assert_true(ended() > SILENT / 2);
 	end();
 }

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the peers of a session owe, and when the session ends for it.
+ *
+ * State. A peer owes while the gateway holds memory for something that only this peer can bring to an end: replies that
+ * it leaves no credit for, Sends and Writes that it does not take, Reads that it does not answer, the rest of a continued
+ * message, answers without which no other call can go on. debts[] is the list. A server that has a call owes nothing
+ * else: some RPCs take as long as they take.
+ *
+ * Danger. A peer that moves an octet now and then holds the memory for as long as it likes.
+ *
+ * Rule. Each debt has two budgets of time (deadlines.h): DEBT_PATIENCE always, DEBT_PRESSED while another session
+ * waits for memory of a kind that this session holds. A budget
+ *	- falls with time, but not while the gateway itself keeps the peer from going on (leg_blocked_by());
+ *	- rises with each octet that moves, by the time which that takes at the budget's rate, and never above its start;
+ *	- is full again when all is paid that was owed when it was last full, or when nothing is owed.
+ * The session ends when a budget is used up.
+ *
+ * Where nobody owes and a wait for memory lasts longer than RECLAIM_AFTER, one session of another route ends: of the route
+ * that holds most of that memory, the session whose memory has stood still longest, and for RECLAIM_AFTER at least.
+ *
+ * Sessions with something in flight stand on proxy.owing and are looked at together, some in a turn, by one timer.
+ * An idle session is on no list, and an RPC costs nothing here.
+ *
+ * Pinned. tests/session/test_patience.c, test_press.c, test_pressure.c, test_call_only.c; tests/isolation.
+ */
+#include "proxy/internal.h"
+
+enum { DEBT_TURN = 128 }; /* sessions looked at in a turn */
+
+/* One debt as it stands now. */
+struct owed {
+	bool is_owed;
+	uint64_t moved; /* octets, since ever */
+	uint64_t paid,
+		due; /* steps (messages, operations) since ever; all is paid when .paid reaches .due */
+};
+
+static struct owed owes_replies(const struct leg *leg, const struct session_ops *ops)
+{
+	uint64_t queued = leg->active != NULL;
+
+	(void)ops;
+	for (const struct list *it = leg->replies.next; it != &leg->replies; it = it->next)
+		queued++;
+	return (struct owed){queued > 0, leg->sent, leg->replied, leg->replied + queued};
+}
+
+/* The kernel takes octets in bursts of a third of its buffer: only those that the peer has acknowledged show its rate. */
+static struct owed owes_octets(const struct leg *leg, const struct session_ops *ops)
+{
+	struct fabric_moved m = {.taken = leg->sent + ops->writes.moved};
+	uint64_t done = leg->t->count.sends - leg->sending + ops->writes.done;
+	uint64_t due = done + leg->sending + ops->writes.posted;
+
+	if (due > done)
+		(void)fabric_moved(leg->conn, &m);
+	return (struct owed){due > done, m.taken, done, due};
+}
+
+static struct owed owes_reads(const struct leg *leg, const struct session_ops *ops)
+{
+	struct fabric_moved m = {.read = ops->reads.moved};
+	uint64_t done = ops->reads.done;
+
+	if (ops->reads.posted)
+		(void)fabric_moved(leg->conn, &m);
+	return (struct owed){ops->reads.posted > 0, m.read, done, done + ops->reads.posted};
+}
+
+static struct owed owes_message(const struct leg *leg, const struct session_ops *ops)
+{
+	(void)ops;
+	return (struct owed){leg->assembly || leg_takes_reply(leg), leg->parts, leg->begun,
+			     leg->begun + UINT64_C(1)};
+}
+
+static const struct debt_kind {
+	struct owed (*owed)(const struct leg *leg, const struct session_ops *ops);
+	unsigned excuses; /* enum leg_block */
+	const char *why;
+} debts[DEBTS] = {
+	[DEBT_REPLIES] = {owes_replies, LEG_BLOCK_SINK,
+			  "the peer takes replies too slowly, or leaves no credit for them"},
+	[DEBT_OCTETS] = {owes_octets, LEG_BLOCK_SINK,
+			 "the peer does not take Sends and Writes, or too slowly"},
+	[DEBT_READS] = {owes_reads, LEG_BLOCK_TURN | LEG_BLOCK_RECEIVE | LEG_BLOCK_SINK,
+			"the peer does not answer Reads, or too slowly"},
+	[DEBT_MESSAGE] = {owes_message, LEG_BLOCK_INPUT | LEG_BLOCK_CREDIT,
+			  "the rest of a continued message does not come, or too slowly"},
+};
+
+static const struct budget {
+	nsec_t most, an_octet; /* the time that one octet earns */
+} budgets[DEBT_BUDGETS] = {
+	[DEBT_COMMON] = {DEBT_PATIENCE, DEBT_PATIENCE / DEBT_RATE},
+	[DEBT_WHILE_PRESSED] = {DEBT_PRESSED, NSEC_PER_SEC / DEBT_PRESSED_RATE},
+};
+
+static void fill(struct debt *d, const struct owed *o)
+{
+	*d = (struct debt){.moved = o->moved, .due = o->due, .is_owed = true};
+	for (unsigned i = 0; i < DEBT_BUDGETS; i++)
+		d->left[i] = budgets[i].most;
+}
+
+/* Return: what is left of @left after @took in which @octets moved. */
+static nsec_t spend(const struct budget *b, nsec_t left, nsec_t took, uint64_t octets)
+{
+	nsec_t earned = octets < b->most / b->an_octet ? octets * b->an_octet : b->most;
+
+	left = nsec_min(left + earned, b->most + took);
+	return left > took ? nsec_min(left - took, b->most) : 0;
+}
+
+/* @took: since the last look; none of it counts while the peer @is_blocked. Return: whether a budget is used up. */
+static bool is_used_up(struct debt *d, const struct owed *o, nsec_t took, bool is_blocked,
+		       bool is_pressed)
+{
+	uint64_t octets = o->moved - d->moved;
+
+	if (!d->is_owed || (int64_t)(o->paid - d->due) >= 0) {
+		fill(d, o);
+		return false;
+	}
+	d->moved = o->moved;
+	for (unsigned i = 0; i < DEBT_BUDGETS; i++) {
+		bool runs = !is_blocked && (i == DEBT_COMMON || is_pressed);
+
+		d->left[i] = spend(&budgets[i], d->left[i], runs ? took : 0, octets);
+	}
+	return d->left[DEBT_COMMON] == 0 || d->left[DEBT_WHILE_PRESSED] == 0;
+}
+
+/* A client whose replies wait for memory in between is not seen to owe any: it has paid none for all that. */
+static bool may_owe_again(const struct session *s, const struct leg *leg, enum debt_of_leg kind)
+{
+	return kind == DEBT_REPLIES && leg == &s->client && session_calls_wait(&s->forward);
+}
+
+/* Another session waits for memory of a kind of which @m holds some. */
+static bool is_wanted(const struct quota_member *m)
+{
+	return m->used > 0 && quota_is_wanted(m);
+}
+
+static bool leg_is_pressed(const struct leg *leg)
+{
+	static const enum buf_purpose each[] = {BUF_CALL, BUF_BEGUN, BUF_ASSEMBLY};
+
+	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		if (is_wanted(&leg->quotas[each[i]]))
+			return true;
+	return false;
+}
+
+static bool is_pressed(const struct session *s)
+{
+	return is_wanted(&s->forward.quota) || is_wanted(&s->forward.room) ||
+	       is_wanted(&s->reverse.quota) || is_wanted(&s->reverse.room) ||
+	       leg_is_pressed(&s->client) || leg_is_pressed(&s->server);
+}
+
+/* Return: why the session ends, or NULL. */
+static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, bool pressed)
+{
+	struct session_ops *ops = session_ops(s, leg);
+	unsigned blocked;
+
+	if (leg->state != LEG_OPEN || !leg->t)
+		return NULL;
+	blocked = leg_blocked_by(leg);
+	for (enum debt_of_leg i = 0; i < DEBTS; i++) {
+		struct owed o = debts[i].owed(leg, ops);
+		struct debt *d = &ops->debts[i];
+
+		if (!o.is_owed && !may_owe_again(s, leg, i))
+			d->is_owed = false;
+		else if (o.is_owed && is_used_up(d, &o, took, blocked & debts[i].excuses, pressed))
+			return debts[i].why;
+		s->owes |= o.is_owed;
+	}
+	return NULL;
+}
+
+/* A message of several Sends waits for credits that an idle peer does not advertise any longer (v2/cover.c knows only the most
+ * it ever did): it begins with those there are. */
+static void look_at_credits(struct session *s, struct leg *leg)
+{
+	struct session_ops *ops = session_ops(s, leg);
+	nsec_t now = s->proxy->now;
+
+	if (leg->state != LEG_OPEN || !leg_waits(leg)) {
+		ops->credits_since = NSEC_NEVER;
+		return;
+	}
+	s->owes = true;
+	if (ops->credits_since == NSEC_NEVER || leg_limit(leg) != ops->credits) {
+		ops->credits_since = now;
+		ops->credits = leg_limit(leg);
+	} else if (now - ops->credits_since >= CREDITS_SETTLED) {
+		ops->credits_since = NSEC_NEVER;
+		leg_settle(leg);
+		session_touch(s);
+	}
+}
+
+/*
+ * ANSWERS. State: calls of @q cannot go on before others are answered (txn_is_jammed()). Danger: Call-only RPCs of version 2
+ * (draft-07 4.7) are never answered, and take one place after the other for good. Rule: where none was answered for
+ * DEBT_PATIENCE those that may be Call-only are let go, or, where these are not what holds up the others, the session ends.
+ */
+static const char *look_at_answers(struct session *s, struct session_queue *q, nsec_t took)
+{
+	const struct owed o = {txn_is_jammed(q), q->ended, q->ended, q->ended + 1};
+	const char *why = NULL;
+
+	if (!o.is_owed) {
+		q->jam.is_owed = false;
+		return NULL;
+	}
+	s->owes = true;
+	if (!is_used_up(&q->jam, &o, took, leg_blocked_by(session_responder(q)) & LEG_BLOCK_INPUT,
+			false))
+		return NULL;
+	q->jam.is_owed = false; /* it begins anew where the queue is jammed yet */
+	why = txn_unjam(q);
+	session_touch(s);
+	return why;
+}
+
+static const char *look_at_debts(struct session *s, nsec_t took)
+{
+	bool pressed = is_pressed(s);
+	const char *why = look_at_leg(s, &s->client, took, pressed);
+
+	if (!why)
+		why = look_at_leg(s, &s->server, took, pressed);
+	if (!why)
+		why = look_at_answers(s, &s->forward, took);
+	if (!why)
+		why = look_at_answers(s, &s->reverse, took);
+	look_at_credits(s, &s->client);
+	look_at_credits(s, &s->server);
+	return why;
+}
+
+/* Since when an RPC of @s that holds memory for @purpose has waited for its answer. */
+static nsec_t unanswered_since(const struct session *s, enum buf_purpose purpose)
+{
+	nsec_t since = NSEC_NEVER;
+
+	for (const struct list *it = s->txns.next; it != &s->txns; it = it->next) {
+		const struct txn *t = container_of(it, struct txn, link);
+		bool is_of = purpose == BUF_TRANSACTION || t->reverse == (purpose == BUF_REVERSE);
+
+		if (is_of && t->pulled && (t->state == TXN_CALL || t->state == TXN_WAIT))
+			since = nsec_min(since, t->pulled);
+	}
+	return since;
+}
+
+/* The members by which @s takes memory for @purpose, each of which may wait for it. */
+static unsigned members(struct session *s, enum buf_purpose purpose, struct quota_member *m[2])
+{
+	m[0] = &s->client.quotas[purpose];
+	m[1] = &s->server.quotas[purpose];
+	if (purpose == BUF_TRANSACTION) {
+		m[0] = &s->forward.quota;
+		m[1] = &s->reverse.quota;
+	} else if (purpose == BUF_FORWARD || purpose == BUF_REVERSE) {
+		m[0] = purpose == BUF_FORWARD ? &s->forward.room : &s->reverse.room;
+		return 1;
+	}
+	return 2;
+}
+
+static size_t holds(struct session *s, enum buf_purpose purpose)
+{
+	struct quota_member *m[2];
+	size_t bytes = 0;
+
+	for (unsigned n = members(s, purpose, m); n-- > 0;)
+		bytes += m[n]->used;
+	return bytes;
+}
+
+static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
+{
+	struct quota_member *m[2];
+	nsec_t since = NSEC_NEVER;
+
+	for (unsigned n = members(s, purpose, m); n-- > 0;)
+		since = nsec_min(since, m[n]->asked);
+	return since;
+}
+
+/* State: a continued call of a client waits for memory, with the client's replies to the server's calls behind it, and these calls
+ * hold memory. Danger: where that is what the call waits for, nothing ever moves. Rule: after RECLAIM_AFTER the session ends. */
+static bool waits_for_itself(struct session *s)
+{
+	return s->client.stalled && s->reverse.running > 0 &&
+	       waits_since(s, BUF_CALL) <= s->proxy->now - RECLAIM_AFTER;
+}
+
+static void end_debtor(struct session *s, const char *why)
+{
+	s->route->count.peer_faults++;
+	session_close(s, ERR_TIMEOUT, why);
+	session_touch(s);
+}
+
+static void look_at_session(struct session *s)
+{
+	nsec_t now = s->proxy->now, took = now - s->looked;
+	const char *why;
+
+	s->looked = now;
+	s->owes = !session_is_idle(s) || s->client.stalled || s->server.stalled;
+	if (s->state != SESSION_OPEN)
+		return;
+	why = look_at_debts(s, took);
+	(void)session_behind(s, &s->client);
+	(void)session_behind(s, &s->server);
+	if (why) {
+		end_debtor(s, why);
+	} else if (waits_for_itself(s)) {
+		session_close(s, ERR_TIMEOUT,
+			      "calls of both directions wait for each other's memory");
+		session_touch(s);
+	} else if (s->owes) {
+		list_add_tail(&s->proxy->owing, &s->owing);
+	}
+}
+
+static bool anybody_waits(const struct proxy *p)
+{
+	for (unsigned i = 0; i < QUOTA_PURPOSES; i++)
+		if (quota_has_line(&p->quota, (enum buf_purpose)i))
+			return true;
+	return false;
+}
+
+/* A continued message of which the rest is to come, in memory for @purpose. */
+static bool has_begun(const struct leg *leg, enum buf_purpose purpose)
+{
+	return leg->assembly && leg->quotas[purpose].used > 0;
+}
+
+/* Since when the memory that @s holds for @purpose has stood still, though no peer owes anything: its server has not answered,
+ * or it waits for memory itself. NSEC_NEVER: there is none, or it moves. */
+static nsec_t still_since(struct session *s, enum buf_purpose purpose)
+{
+	if (holds(s, purpose) == 0)
+		return NSEC_NEVER;
+	if (purpose == BUF_BEGUN || purpose == BUF_ASSEMBLY)
+		return nsec_min(waits_since(s, BUF_CALL), waits_since(s, BUF_ASSEMBLY));
+	return unanswered_since(s, purpose);
+}
+
+/* Routes of which a session has waited for too long, and could go on: its own server answers. */
+struct too_long {
+	const struct quota_group *one; /* NULL: there is none */
+	bool others;
+};
+
+static struct too_long who_waits(const struct proxy *p, enum buf_purpose purpose)
+{
+	nsec_t before = p->now - RECLAIM_AFTER;
+	struct too_long w = {0};
+
+	for (const struct list *it = p->owing.next; it != &p->owing && !w.others; it = it->next) {
+		struct session *s = container_of(it, struct session, owing);
+		const struct quota_group *g = &s->route->groups[purpose];
+
+		if (waits_since(s, purpose) > before ||
+		    unanswered_since(s, BUF_TRANSACTION) <= before)
+			continue;
+		w.others = w.one && w.one != g;
+		w.one = g;
+	}
+	return w;
+}
+
+/* Whether what @s gives back helps one of @w. A server's time is no other client's of the same server, but a message whose rest
+ * is to come waits for no server. */
+static bool helps(const struct session *s, const struct too_long *w, enum buf_purpose purpose)
+{
+	const struct quota_group *g = &s->route->groups[purpose];
+
+	if (g->common > 0 && (w->others || w->one != g))
+		return true;
+	return (w->others || w->one == g) &&
+	       (has_begun(&s->client, purpose) || has_begun(&s->server, purpose));
+}
+
+/* Of the route that holds most, the session that has stood still longest, where that helps one of @w. */
+static struct session *to_reclaim(const struct proxy *p, enum buf_purpose purpose,
+				  const struct too_long *w)
+{
+	const struct quota_group *most = NULL;
+	nsec_t since = p->now - RECLAIM_AFTER;
+	struct session *worst = NULL;
+
+	for (const struct list *it = p->owing.next; it != &p->owing; it = it->next) {
+		struct session *s = container_of(it, struct session, owing);
+		const struct quota_group *g = &s->route->groups[purpose];
+		nsec_t still;
+
+		if (s->state != SESSION_OPEN || (most && g->used < most->used) ||
+		    !helps(s, w, purpose))
+			continue;
+		still = still_since(s, purpose);
+		if (still > (most == g ? since : p->now - RECLAIM_AFTER))
+			continue;
+		most = g;
+		worst = s;
+		since = still;
+	}
+	return worst;
+}
+
+static void reclaim(struct proxy *p)
+{
+	for (unsigned i = 0; i < QUOTA_PURPOSES; i++) {
+		enum buf_purpose purpose = (enum buf_purpose)i;
+		struct too_long w = {0};
+		struct session *s = NULL;
+
+		if (quota_has_line(&p->quota, purpose))
+			w = who_waits(p, purpose);
+		if (w.one)
+			s = to_reclaim(p, purpose, &w);
+		if (!s)
+			continue;
+		session_close(s, ERR_NOMEM,
+			      "others wait for memory that it holds, and nothing moves in it");
+		session_touch(s);
+	}
+}
+
+static nsec_t interval(const struct proxy *p)
+{
+	return anybody_waits(p) ? DEBT_PRESSED_LOOK : DEBT_LOOK;
+}
+
+static void begin_round(struct proxy *p, nsec_t now)
+{
+	p->round_at = now + interval(p);
+	if (now > RECLAIM_AFTER && anybody_waits(p))
+		reclaim(p);
+	list_add_tail(&p->owing, &p->round_end);
+}
+
+void session_debts_look(struct timer *timer, nsec_t now)
+{
+	struct proxy *p = container_of(timer, struct proxy, debts);
+	struct list *item;
+
+	if (list_is_empty(&p->round_end))
+		begin_round(p, now);
+	for (unsigned i = 0; i < DEBT_TURN && (item = list_pop(&p->owing)) != &p->round_end; i++) {
+		p->debt_looks++;
+		look_at_session(container_of(item, struct session, owing));
+	}
+	if (!list_is_empty(&p->round_end))
+		timer_arm(&p->timers, timer, now + 1); /* in the next turn */
+	else if (!list_is_empty(&p->owing))
+		timer_arm(&p->timers, timer, p->round_at);
+}
+
+void session_debts_begin(struct session *s)
+{
+	struct proxy *p = s->proxy;
+
+	s->looked = p->now;
+	list_add_tail(&p->owing, &s->owing);
+	if (!timer_is_armed(&p->debts))
+		timer_arm(&p->timers, &p->debts, p->now + interval(p));
+}
+
+void session_debts_init(struct session *s)
+{
+	list_init(&s->owing);
+	s->cops.behind_since = s->sops.behind_since = NSEC_NEVER;
+	s->cops.credits_since = s->sops.credits_since = NSEC_NEVER;
+}
