@@ -121,6 +121,7 @@ struct txn {
 
 	/* txn_form.c */
 	struct plan_call plan; /* when it came */
+	struct plan_shape shape;
 	enum plan_form form;   /* of the call, as it was sent */
 	bool joined;	       /* its data item is in the payload stream, not in a Read chunk */
 	struct view call_body; /* the call's payload stream, once complete */
@@ -321,9 +322,14 @@ void txn_give(struct txn *t);
 /** txn_adopt_sent - all is fenced: what came with the reply takes the place of memory that waited for it. */
 void txn_adopt_sent(struct txn *t);
 
-/** txn_expose - one region to the responder, as a chunk of t->out cut to what it takes. */
+/** txn_cut - the segments of @whole, added to the open @chunk of t->out; @like as below. Return: 0 or ERR_TOOBIG. */
+int txn_cut(struct txn *t, const struct segment *whole, const struct rpc_chunk *like,
+	    struct rpc_chunk *chunk) WARN_UNUSED;
+
+/** txn_expose - one region to the responder, as a chunk of t->out without Position, cut to what it takes; @like: the
+ * Write chunk of t->in that it stands for, or NULL. */
 int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned access,
-	       uint32_t position, struct rpc_chunk *chunk) WARN_UNUSED;
+	       const struct rpc_chunk *like, struct rpc_chunk *chunk) WARN_UNUSED;
 
 /** txn_fence - withdraw every exposure, and learn what was written there. Return: whether all are
  * fenced now; else FABRIC_EV_WITHDRAWN completions follow, counted in t->ops. */

@@ -58,6 +58,17 @@ static void plan_to(const struct txn *t, struct plan_end *to)
 	to->no_reply_chunk = txn_avoids_reply_chunk(t) || (t->avoid & TXN_AVOID_REPLY_CHUNK);
 }
 
+/* In which segments its chunks go, now that it does: what the responder takes may have become less. */
+static void shape_call(struct txn *t)
+{
+	struct plan_end to;
+	struct plan_in in = {.call = &t->in, .body_len = txn_call_body_len(t), .to = &to};
+
+	plan_to(t, &to);
+	plan_shape(&in);
+	t->shape = in.shape;
+}
+
 void txn_plan(struct txn *t)
 {
 	struct plan_end from, to;
@@ -71,6 +82,8 @@ void txn_plan(struct txn *t)
 	plan_to(t, &to);
 	if (t->hdr_err == 0)
 		in.hdr = &t->hdr;
+	plan_shape(&in);
+	t->shape = in.shape;
 	plan_call_form(&in, &t->plan);
 }
 
@@ -91,7 +104,8 @@ static bool plan_again(const struct txn *t, bool joined, struct plan_call *out)
 			     .body_len = joined ? rpc_msg_body_len(&t->out) : t->call_body.len,
 			     .header_len = t->rsp->t->ops->header_len(t->rsp->t, &t->out),
 			     .to = &to,
-			     .reverse = t->reverse};
+			     .reverse = t->reverse,
+			     .shape = t->shape};
 
 	if (!joined && is_settled(t, in.header_len)) {
 		*out = t->plan;
@@ -125,14 +139,16 @@ static int add_reads(struct txn *t)
 
 	for (unsigned i = 0; i < t->in.nreads; i++) {
 		struct txn_region *r = &t->reads[i];
+		struct rpc_chunk *c = &m->reads[m->nreads];
 		int err;
 
 		if (r->len == 0)
 			continue;
-		err = txn_expose(t, r, r->len, FABRIC_REMOTE_READ, t->in.reads[i].position,
-				 &m->reads[m->nreads++]);
+		m->nreads++;
+		err = txn_expose(t, r, r->len, FABRIC_REMOTE_READ, NULL, c);
 		if (err < 0)
 			return err;
+		c->position = t->in.reads[i].position;
 	}
 	return 0;
 }
@@ -142,7 +158,7 @@ static int add_write(struct txn *t, unsigned i)
 {
 	struct txn_region *r = &t->writes[i];
 
-	return txn_expose(t, r, r->cap, FABRIC_REMOTE_WRITE, 0, &t->out.writes[i]);
+	return txn_expose(t, r, r->cap, FABRIC_REMOTE_WRITE, &t->in.writes[i], &t->out.writes[i]);
 }
 
 static int add_writes(struct txn *t)
@@ -173,7 +189,7 @@ static int add_reply(struct txn *t, const struct plan_call *p)
 	if (t->reply.cap == 0 || p->reply_bytes == 0)
 		return 0;
 	t->out.has_reply = true;
-	return txn_expose(t, &t->reply, t->reply.cap, FABRIC_REMOTE_WRITE, 0, &t->out.reply);
+	return txn_expose(t, &t->reply, t->reply.cap, FABRIC_REMOTE_WRITE, NULL, &t->out.reply);
 }
 
 static void add_view(struct rpc_msg *m, const uint8_t *octets, size_t len)
@@ -215,7 +231,7 @@ static int add_body(struct txn *t, enum plan_form form)
 	if (!t->body.owned)
 		t->body.addr = (uint8_t *)(uintptr_t)t->call_body.data;
 	m->has_body_chunk = true;
-	return txn_expose(t, &t->body, (uint32_t)t->call_body.len, FABRIC_REMOTE_READ, 0,
+	return txn_expose(t, &t->body, (uint32_t)t->call_body.len, FABRIC_REMOTE_READ, NULL,
 			  &m->body_chunk);
 }
 
@@ -249,7 +265,8 @@ static bool plan_extended(const struct txn *t, enum plan_ask *ask)
 	const struct plan_in in = {.call = &t->in,
 				   .hdr = t->hdr_err == 0 ? &t->hdr : NULL,
 				   .to = &to,
-				   .reverse = t->reverse};
+				   .reverse = t->reverse,
+				   .shape = t->shape};
 
 	plan_to(t, &to);
 	return plan_extends(&in, &t->plan, &own, ask);
@@ -270,21 +287,17 @@ static struct rpc_wish wish_for(const struct txn *t, unsigned i, enum plan_ask a
 /* Write chunks with as many segments as they will have, and wishes. */
 static int sketch_writes(struct txn *t, enum plan_ask ask)
 {
-	const struct segment any = {0};
 	struct rpc_msg *m = &t->out;
 	int err = 0;
 
 	for (unsigned i = 0; i < t->in.nwrites && t->writes[i].cap && !err; i++) {
+		const struct segment any = {.length = t->writes[i].cap};
 		struct rpc_chunk *c = &m->writes[m->nwrites++];
-		uint32_t cap = t->writes[i].cap, most = t->rsp->t->peer.segment_bytes;
 
 		*c = (struct rpc_chunk){.first = (uint16_t)m->nsegs};
 		m->wishes[m->nwishes++] = wish_for(t, i, ask);
-		for (uint32_t at = 0; ask == PLAN_ASK_EITHER && at < cap && !err; at += most) {
-			err = most ? rpc_msg_add_segment(m, c, &any) : ERR_TOOBIG;
-			if (cap - at <= most)
-				break;
-		}
+		if (ask == PLAN_ASK_EITHER)
+			err = txn_cut(t, &any, &t->in.writes[i], c);
 	}
 	return err;
 }
@@ -374,6 +387,8 @@ static int form_call(struct txn *t, struct rpc_error *e)
 	int err;
 
 	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	if (t->in.nsegs)
+		shape_call(t);
 	rpc_msg_reset(m, t->in.xid, RPC_CALL);
 	if (form_extended(t, &ask))
 		return finish_extended(t, ask);

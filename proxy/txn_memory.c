@@ -214,27 +214,37 @@ void txn_give(struct txn *t)
 	give_all(t, quota_give);
 }
 
-int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned access,
-	       uint32_t position, struct rpc_chunk *chunk)
+int txn_cut(struct txn *t, const struct segment *whole, const struct rpc_chunk *like,
+	    struct rpc_chunk *chunk)
 {
-	struct segment whole, cut[RPC_MAX_SEGMENTS];
-	int n, err;
+	struct segment cut[RPC_MAX_SEGMENTS];
+	uint32_t runs[RPC_MAX_SEGMENTS], most = t->shape.most;
+	int n, err = 0;
 
-	err = r->window ? txn_stream(t, r, &whole)
-			: fabric_expose(t->rsp->conn, r->addr, len, access, &whole);
+	if (like && t->shape.as_offered)
+		most = t->rsp->t->peer.segment_bytes;
+	n = like ? plan_cut(whole, runs, plan_runs(&t->in, like, &t->shape, runs), most, cut,
+			    RPC_MAX_SEGMENTS)
+		 : plan_split(whole, most, cut, RPC_MAX_SEGMENTS);
+	for (int i = 0; i < n && err == 0; i++)
+		err = rpc_msg_add_segment(&t->out, chunk, &cut[i]);
+	return n < 0 ? n : err;
+}
+
+int txn_expose(struct txn *t, struct txn_region *r, uint32_t len, unsigned access,
+	       const struct rpc_chunk *like, struct rpc_chunk *chunk)
+{
+	struct segment whole;
+	int err = r->window ? txn_stream(t, r, &whole)
+			    : fabric_expose(t->rsp->conn, r->addr, len, access, &whole);
+
 	if (err < 0)
 		return err;
 	r->handle = whole.handle;
 	r->written = 0;
 	t->exposed++;
-	*chunk = (struct rpc_chunk){.position = position};
-	n = plan_split(&whole, t->rsp->t->peer.segment_bytes, cut, RPC_MAX_SEGMENTS);
-	for (int i = 0; i < n; i++) {
-		err = rpc_msg_add_segment(&t->out, chunk, &cut[i]);
-		if (err < 0)
-			return err;
-	}
-	return n < 0 ? n : 0;
+	*chunk = (struct rpc_chunk){.count = 0};
+	return txn_cut(t, &whole, like, chunk);
 }
 
 static void region_fence(struct txn *t, struct txn_region *r)

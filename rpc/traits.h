@@ -26,6 +26,10 @@ struct rpc_traits {
 	bool padded_reads; /* old peers send a Read chunk with its XDR pad */
 	bool unsure_lengths; /* servers are known that tell lengths wrongly, or cut Replies in silence */
 
+	uint32_t
+		joined_bytes; /* longest segment to make of several that were offered elsewhere: peers without a
+				* limit that they could tell have one all the same */
+
 	/* Octets of headers. */
 	uint32_t call_header, reply_header; /* inline, without chunks */
 	uint32_t part_header;		    /* of a part of a continued message */

@@ -16,6 +16,7 @@ const struct rpc_traits v1_traits = {
 	.counts_calls = true,
 	.padded_reads = true,
 	.unsure_lengths = true,
+	.joined_bytes = 1 << 20, /* NFS-Ganesha asserts that none is longer */
 	.call_header = V1_FIXED_BYTES + LISTS,
 	.reply_header = V1_FIXED_BYTES + LISTS,
 	.segment = SEGMENT,

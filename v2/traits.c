@@ -19,6 +19,7 @@ const struct rpc_traits v2_traits = {
 	.refuses_forms = true,
 	.names_inv = true,
 	.places = true,
+	.joined_bytes = UINT32_MAX, /* property 3 tells it (draft-07 5.2.3) */
 	.call_header = V2_PREFIX_BYTES + WORD + 3 * LIST,
 	.reply_header = V2_PREFIX_BYTES + LIST,
 	.part_header = V2_MIDDLE_BYTES,

@@ -16,6 +16,7 @@ enum {
 const struct rpc_traits early_traits = {
 	.counts_calls = true,
 	.places = true,
+	.joined_bytes = 1 << 20, /* as in version 1 */
 	.call_header = EARLY_FIXED_BYTES + DIRECTION + LISTS,
 	.reply_header = EARLY_FIXED_BYTES + DIRECTION + LISTS,
 	.segment = SEGMENT,

@@ -87,6 +87,10 @@ struct ddp_term {
 enum { DDP_TAGGED = 0x80, DDP_LAST = 0x40, DDP_VERSION = 1, DDP_VERSION_MASK = 3 };
 enum { RDMAP_VERSION = 0x40, RDMAP_VERSION_MASK = 0xc0, RDMAP_OPCODE_MASK = 0x0f };
 
+/* What names no memory, in messages of no octets: RFC 5040 section 5.1 has their STags unchecked. Adapters are reported
+ * to refuse 0, and Linux has cxgb4 put 1 there. */
+enum { RDMAP_STAG_OF_NOTHING = 1 };
+
 /** ddp_header_bytes - length of the header that starts with control octet @control. */
 static inline uint32_t ddp_header_bytes(uint8_t control)
 {

@@ -306,6 +306,11 @@ int qp_send(struct qp *qp, const struct fabric_sge *sge, unsigned nsge, uint32_t
 	return 0;
 }
 
+static uint32_t stag_of(const struct segment *remote)
+{
+	return remote->handle || remote->length ? remote->handle : RDMAP_STAG_OF_NOTHING;
+}
+
 int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 	     const struct segment *remote, void *cookie)
 {
@@ -315,7 +320,7 @@ int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 	if (rc)
 		return rc;
 	qp_op(qp, op)->opcode = RDMAP_WRITE;
-	qp_op(qp, op)->stag = remote->handle;
+	qp_op(qp, op)->stag = stag_of(remote);
 	qp_op(qp, op)->offset = remote->offset;
 	qp_fifo_push(qp, &qp->tx.sq, op);
 	return 0;
@@ -324,7 +329,9 @@ int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 /* The sink STag is never exposed: only a Read Response that answers the Read may name it. */
 static uint32_t sink_stag(struct qp *qp)
 {
-	return (uint32_t)(random_next(&qp->sink_state) >> 32);
+	uint32_t stag = (uint32_t)(random_next(&qp->sink_state) >> 32);
+
+	return stag ? stag : RDMAP_STAG_OF_NOTHING;
 }
 
 int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie)
@@ -342,7 +349,7 @@ int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie)
 	qp_op(qp, op)->opcode = RDMAP_READ_REQUEST;
 	qp_op(qp, op)->to = to;
 	qp_op(qp, op)->len = remote->length;
-	qp_op(qp, op)->stag = remote->handle;
+	qp_op(qp, op)->stag = stag_of(remote);
 	qp_op(qp, op)->offset = remote->offset;
 	qp_op(qp, op)->sink_stag = sink_stag(qp);
 	qp->reads++;

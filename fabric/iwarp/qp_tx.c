@@ -262,7 +262,8 @@ static void build_response(struct qp *qp)
 
 static void build_nudge(struct qp *qp)
 {
-	struct ddp_header h = {.tagged = true, .last = true, .opcode = RDMAP_WRITE};
+	struct ddp_header h = {
+		.tagged = true, .last = true, .opcode = RDMAP_WRITE, .stag = RDMAP_STAG_OF_NOTHING};
 	struct qp_tx_fpdu *f = new_record(&qp->tx, QP_TX_PLAIN, 0, true);
 
 	qp->tx.nudge = false;

@@ -132,6 +132,9 @@ int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 	return 0;
 }
 
+/* Nobody looks at the key of a Write of no octets, but adapters for iWARP are reported to refuse 0. */
+enum { KEY_OF_NOTHING = 1 };
+
 void post_ask(struct verbs_conn *c)
 {
 	struct vwr *w = queue_has_room(c, 1) ? post_begin(c) : NULL;
@@ -141,6 +144,7 @@ void post_ask(struct verbs_conn *c)
 	w->wr.wr_id = ID_ASK;
 	w->wr.opcode = IBV_WR_RDMA_WRITE;
 	w->wr.send_flags = IBV_SEND_SIGNALED;
+	w->wr.wr.rdma.rkey = KEY_OF_NOTHING;
 	append(c, w);
 	c->asked = true;
 	c->ask_slot = c->sq_posted;

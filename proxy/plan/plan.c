@@ -28,6 +28,9 @@ enum {
 	UNKNOWN_REPLY = (1 << 20) + 8192, /* what servers return at once (decision 52) */
 	EXTENDED_HEADER = 128, /* more than that of any reply of the extension with one item */
 	EXTENDED_ITEM = 24,    /* what an item of it takes more than a Write chunk */
+	PAD_SEGMENT =
+		4, /* octets: Linux offers its servers as many behind data that are no multiple of four */
+	REPLY_SEGMENTS = 2, /* of a Reply chunk that the requester did not offer, as a rule */
 };
 
 static uint64_t plan_min(uint64_t a, uint64_t b)
@@ -45,14 +48,31 @@ static uint32_t clamp_u32(uint64_t v)
 	return (uint32_t)plan_min(v, UINT32_MAX);
 }
 
-/* Segments that @length octets need at @e. A peer that takes segments of 0 octets takes none. */
-static uint64_t segments_for(uint64_t length, const struct plan_end *e)
+/* Segments of at most @max octets for @length. A peer that takes segments of 0 octets takes none. */
+static uint64_t segments_for(uint64_t length, uint32_t max)
 {
-	uint32_t max = e->limits.segment_bytes;
-
 	if (length == 0)
 		return 1;
 	return max ? length / max + (length % max != 0) : UINT32_MAX;
+}
+
+/* ... for the octets of one region of this gateway. */
+static uint64_t segments_joined(uint64_t length, const struct plan_in *in)
+{
+	return segments_for(length, in->shape.most ? in->shape.most : in->to->limits.segment_bytes);
+}
+
+/* ... for the Write chunk @c of a call. */
+static uint64_t segments_written(const struct plan_in *in, const struct rpc_chunk *c)
+{
+	uint32_t runs[RPC_MAX_SEGMENTS];
+	unsigned nruns = plan_runs(in->call, c, &in->shape, runs);
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < nruns; i++)
+		n += in->shape.as_offered ? segments_for(runs[i], in->to->limits.segment_bytes)
+					  : segments_joined(runs[i], in);
+	return n;
 }
 
 /* draft-07 5.2.5: what the peer can process of a message in the reverse direction. */
@@ -94,21 +114,22 @@ static uint64_t most_covered(uint64_t header, const struct plan_end *e, bool rev
 	return plan_min(most, plan_min(cover->bytes, e->limits.continue_bytes));
 }
 
-/* Header octets of an inline reply that returns @call's Write chunks. As seen by the requester
- * (@fresh NULL) they have its segments, by the responder those the gateway will cut. */
-static uint64_t plan_reply_header(const struct rpc_msg *call, const struct rpc_traits *traits,
-				  const struct plan_end *fresh)
+/* Header octets of an inline reply that returns @in's Write chunks. As seen by the requester
+ * they have its segments, by the responder those the gateway will cut. */
+static uint64_t plan_reply_header(const struct plan_in *in, const struct rpc_traits *traits,
+				  bool by_responder)
 {
+	const struct rpc_msg *call = in->call;
 	uint64_t len = traits->reply_header;
 
 	for (unsigned i = 0; i < call->nwrites; i++) {
 		const struct rpc_chunk *c = &call->writes[i];
 		bool is_empty = c->count == 0 && c->length == 0;
-		uint64_t n = fresh && !is_empty ? segments_for(c->length, fresh) : c->count;
+		uint64_t n = by_responder && !is_empty ? segments_written(in, c) : c->count;
 
 		len += traits->write_chunk + n * traits->segment;
 	}
-	if (call->nwishes && !fresh)
+	if (call->nwishes && !by_responder)
 		len += 2 * 4 + call->nwishes * (uint64_t)EXTENDED_ITEM;
 	return len;
 }
@@ -203,8 +224,7 @@ static void plan_foresee(struct reply *r, const struct plan_in *in)
 
 	*r = (struct reply){.is_vague = true, .is_placed = in->call->nwrites > 0};
 	r->offered = in->call->has_reply ? in->call->reply.length : 0;
-	r->responder =
-		less_header(to->limits.recv_bytes, plan_reply_header(in->call, to->traits, to));
+	r->responder = less_header(to->limits.recv_bytes, plan_reply_header(in, to->traits, true));
 	if (!hdr || !in->call->nbody)
 		return;
 	r->is_nfs = hdr->prog == PROG_NFS;
@@ -218,7 +238,7 @@ static void plan_measure(struct reply *r, const struct plan_in *in)
 {
 	const struct plan_end *from = in->from;
 	const struct rpc_traits *a = from->traits, *b = in->to->traits;
-	uint64_t header = plan_reply_header(in->call, a, NULL);
+	uint64_t header = plan_reply_header(in, a, false);
 	struct plan_cover cover = from->continued_most;
 
 	r->takes = r->most = less_header(from->limits.send_bytes, header);
@@ -277,17 +297,73 @@ static uint32_t segments_limit(const struct plan_end *to)
 	return clamp_u32(plan_min(room, to->limits.segment_count));
 }
 
-/* @joined: what would be Read chunks is in the payload stream. */
-static uint64_t segments_in_call(const struct rpc_msg *call, const struct plan_end *to, bool joined)
+static uint64_t segments_to_read(const struct plan_in *in)
 {
 	uint64_t n = 0;
 
-	for (unsigned i = 0; i < call->nreads && !joined; i++)
-		n += segments_for(call->reads[i].length, to);
+	for (unsigned i = 0; i < in->call->nreads; i++)
+		n += segments_joined(in->call->reads[i].length, in);
+	return n;
+}
+
+static uint64_t segments_to_write(const struct plan_in *in)
+{
+	const struct rpc_msg *call = in->call;
+	uint64_t n = 0;
+
 	for (unsigned i = 0; i < call->nwrites; i++)
 		if (call->writes[i].count || call->writes[i].length)
-			n += segments_for(call->writes[i].length, to);
+			n += segments_written(in, &call->writes[i]);
 	return n;
+}
+
+/* @joined: what would be Read chunks is in the payload stream. */
+static uint64_t segments_in_call(const struct plan_in *in, bool joined)
+{
+	return segments_to_write(in) + (joined ? 0 : segments_to_read(in));
+}
+
+/* What the call may need besides: in a body chunk, and for a Reply chunk, whose length is not known yet. */
+static uint64_t segments_besides(const struct plan_in *in)
+{
+	const struct rpc_msg *call = in->call;
+	uint64_t reply = call->has_reply ? segments_joined(call->reply.length, in) : 0;
+	uint64_t body =
+		in->body_len > in->to->limits.send_bytes ? segments_joined(in->body_len, in) : 1;
+
+	return body + (reply + 1 > REPLY_SEGMENTS ? reply + 1 : REPLY_SEGMENTS);
+}
+
+/* Whether the segments of @in leave half of each message for what is beside its header. */
+static bool is_header_short(const struct plan_in *in)
+{
+	const struct rpc_traits *traits = in->to->traits;
+	const struct rpc_limits *limits = &in->to->limits;
+	uint64_t writes = in->call->nwrites * (uint64_t)traits->write_chunk +
+			  segments_to_write(in) * traits->segment;
+	uint64_t call = traits->call_header + writes + segments_to_read(in) * traits->read_segment +
+			segments_besides(in) * traits->read_segment;
+
+	return call <= limits->send_bytes / 2 &&
+	       traits->reply_header + writes <= limits->recv_bytes / 2;
+}
+
+void plan_shape(struct plan_in *in)
+{
+	const struct plan_end *to = in->to;
+	uint32_t joined = to->traits->joined_bytes;
+
+	in->shape = (struct plan_shape){.most = to->limits.segment_bytes};
+	if (joined < in->shape.most) {
+		in->shape.most = joined;
+		if (segments_in_call(in, false) + segments_besides(in) > to->limits.segment_count)
+			in->shape.most = to->limits.segment_bytes;
+	}
+	in->shape.as_offered = in->call->nwrites > 0;
+	if (in->shape.as_offered &&
+	    (segments_in_call(in, false) + segments_besides(in) > to->limits.segment_count ||
+	     !is_header_short(in)))
+		in->shape.as_offered = false;
 }
 
 /* draft-07 5.2.5 and 7.3.1, 7.3.2: what the reverse direction cannot carry at all. */
@@ -325,7 +401,7 @@ static void pick_call_form(const struct plan_in *in, uint64_t header, uint64_t s
 	out->form = PLAN_INLINE;
 	if (header + body_len <= threshold)
 		return;
-	body_segments = segments_for(body_len, to);
+	body_segments = segments_joined(body_len, in);
 	external = header + body_segments * to->traits->read_segment + to->traits->call_chunk;
 	takes_body =
 		takes_chunks(to, in->reverse) && !to->limits.no_external && body_len <= UINT32_MAX;
@@ -347,11 +423,11 @@ static void pick_with_reply(const struct plan_in *in, uint32_t reply_bytes, bool
 			    struct plan_call *out)
 {
 	const struct plan_end *to = in->to;
-	uint64_t header = in->header_len, segments = segments_in_call(in->call, to, joined);
+	uint64_t header = in->header_len, segments = segments_in_call(in, joined);
 
 	*out = (struct plan_call){.reply_bytes = reply_bytes};
 	if (reply_bytes) {
-		uint64_t n = segments_for(reply_bytes, to);
+		uint64_t n = segments_joined(reply_bytes, in);
 
 		header += to->traits->reply_chunk + n * to->traits->segment;
 		segments += n;
@@ -466,6 +542,52 @@ int plan_split(const struct segment *region, uint32_t max, struct segment *out, 
 		rest.offset += here;
 		rest.length -= here;
 	} while (rest.length);
+	return (int)n;
+}
+
+/* Octets of the segment of its own that @c has for XDR's pad; 0: it has none. */
+static uint32_t pad_segment(const struct rpc_msg *call, const struct rpc_chunk *c)
+{
+	uint32_t last = c->count > 1 ? call->segs[c->first + c->count - 1].length : 0;
+
+	return last <= PAD_SEGMENT ? last : 0;
+}
+
+unsigned plan_runs(const struct rpc_msg *call, const struct rpc_chunk *c,
+		   const struct plan_shape *shape, uint32_t *runs)
+{
+	uint32_t pad = pad_segment(call, c);
+	unsigned n = 0;
+
+	if (shape->as_offered && c->count > 1) {
+		for (unsigned i = 0; i < c->count; i++)
+			if (call->segs[c->first + i].length)
+				runs[n++] = call->segs[c->first + i].length;
+		return n;
+	}
+	if (c->length > pad)
+		runs[n++] = (uint32_t)c->length - pad;
+	if (pad || n == 0)
+		runs[n++] = pad;
+	return n;
+}
+
+int plan_cut(const struct segment *region, const uint32_t *runs, unsigned nruns, uint32_t max,
+	     struct segment *out, unsigned cap)
+{
+	struct segment run = *region;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < nruns; i++) {
+		int more;
+
+		run.length = runs[i];
+		more = plan_split(&run, max, out + n, cap - n);
+		if (more < 0)
+			return more;
+		n += (unsigned)more;
+		run.offset += runs[i];
+	}
 	return (int)n;
 }
 

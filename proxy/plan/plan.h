@@ -50,6 +50,18 @@ struct plan_end {
 	uint32_t slack; /* its replies were longer than what was expected: by so much at most */
 };
 
+/**
+ * struct plan_shape - in which segments chunks are offered to the responder
+ *
+ * Servers are known that die of segments that no client of theirs offers: longer than 1 MiB, or than what a READ asks
+ * for. So a Write chunk goes on in the segments of its requester. What is one region of this gateway instead is cut
+ * (struct rpc_traits, .joined_bytes).
+ */
+struct plan_shape {
+	bool as_offered; /* Write chunks have their requester's segments; else few: the data, and the pad apart */
+	uint32_t most; /* octets of any other segment; 0 as many as the responder takes */
+};
+
 /** struct plan_in - a message that is to travel. */
 struct plan_in {
 	const struct rpc_msg
@@ -63,7 +75,16 @@ struct plan_in {
 	const struct plan_end *from; /* of a call: the requester's leg, for the reply it can take */
 	const struct plan_end *to;   /* where the message goes */
 	bool reverse;		     /* the call travels in the reverse direction */
+	struct plan_shape shape;     /* plan_shape() sets it, where the call has chunks */
 };
+
+/**
+ * plan_shape - set @in->shape, out of @in's .call, .body_len and .to
+ *
+ * A call has to stay within what the responder takes: requesters with too many segments, or so many that less
+ * than half of a message is left for what is not header, have them joined.
+ */
+void plan_shape(struct plan_in *in);
 
 /**
  * plan_call_form - how a call goes to the responder
@@ -182,6 +203,19 @@ int plan_spread(const struct segment *in, unsigned n, uint64_t length, struct se
  * octets gives 1 segment of length 0.
  */
 int plan_split(const struct segment *region, uint32_t max, struct segment *out, unsigned cap);
+
+/**
+ * plan_runs - the lengths between the boundaries that the Write chunk @c of @call keeps
+ * @runs: room for RPC_MAX_SEGMENTS
+ *
+ * Their sum is that of @c, and none is 0, unless @c has no octets. Return: how many.
+ */
+unsigned plan_runs(const struct rpc_msg *call, const struct rpc_chunk *c,
+		   const struct plan_shape *shape, uint32_t *runs);
+
+/** plan_cut - plan_split() of each of @nruns consecutive @runs of @region, which are as long as it together. */
+int plan_cut(const struct segment *region, const uint32_t *runs, unsigned nruns, uint32_t max,
+	     struct segment *out, unsigned cap);
 
 /**
  * plan_strip_pad - length of the data item in a Read chunk of version 1

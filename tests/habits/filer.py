@@ -6,7 +6,7 @@ import struct
 import link
 import nfs
 import v1
-from xdr import Reader, u32
+from xdr import Reader, Seg, u32
 
 HABITS = {
     'reply-chunk-wins': 'given a Write and a Reply chunk: no Write list, the data in the Reply chunk (5.2.2)',
@@ -20,16 +20,25 @@ HABITS = {
     'error-for-error': 'RDMA_ERROR is answered with RDMA_ERROR; RDMA_MSGP and RDMA_DONE are refused',
     'odd-pieces': 'a Position-Zero Read chunk in pieces that are no multiple of four: GARBAGE_ARGS',
     'no-mismatch': 'RPC version 3 is not answered',
+    'segment-limit': 'dies of a segment longer than 1 MiB (asserts of ntirpc)',
+    'count-limit': 'dies of a segment of a READ\'s Write chunk that is longer than the count, rounded up to four',
 }
 ALL = frozenset(HABITS)
 GARBAGE_ARGS = 4
+MIB = 1 << 20
+NOTHING = Seg(0, 0, 0)
+
+
+class Died(Exception):
+    """The server is no more."""
 
 
 class Filer:
-    """One connection."""
+    """One connection. @offers: a list for what came with each READ: its count, lengths of the segments of its Write
+    chunks, of its Reply chunk."""
 
-    def __init__(self, sock, habits):
-        self.habits = habits
+    def __init__(self, sock, habits, offers=None):
+        self.habits, self.offers = habits, offers
         bare = 'no-pdata' in habits
         self.link = link.welcome(sock, b'') if bare else link.welcome(sock)
         self.takes = self.sends = 1024 if bare else 4096
@@ -51,6 +60,7 @@ class Filer:
         self.link.send(v1.error(xid))
 
     def answer(self, m):
+        self.survive(m)
         body = m.body
         if m.call_chunk:
             body = self.link.fetch(m.call_chunk)
@@ -71,8 +81,24 @@ class Filer:
             return
         self.respond(m, nfs.serve(prog, vers, proc, r))
 
+    def survive(self, m):
+        chunks = [[s for _, s in m.reads], m.call_chunk or [], m.reply or [], *m.writes]
+        longest = max(s.length for chunk in [[NOTHING], *chunks] for s in chunk)
+        if 'segment-limit' in self.habits and longest > MIB:
+            raise Died('a segment of %d octets' % longest)
+
+    def note_offer(self, m, items):
+        for item, chunk in zip(items, m.writes):
+            longest = max((s.length for s in chunk), default=0)
+            if 'count-limit' in self.habits and longest > item.count + -item.count % 4:
+                raise Died('a segment of %d octets for a READ of %d' % (longest, item.count))
+        if self.offers is not None and items:
+            self.offers.append((items[0].count, [[s.length for s in chunk] for chunk in m.writes],
+                                [s.length for s in m.reply or []]))
+
     def respond(self, m, results):
         items = [part for part in results if isinstance(part, nfs.Data)]
+        self.note_offer(m, items)
         header = u32(m.xid, 1, 0, 0, 0, 0)
         if m.writes and m.reply and 'reply-chunk-wins' in self.habits:
             self.send(m, header + nfs.stream(results, 0), [])

@@ -53,7 +53,12 @@ def compound(*ops, minor=0, tag=b'habit'):
 # --- the server's half: results as a list of octets and Data, which can be placed ---
 
 class Data(bytes):
-    """Octets of an opaque that is DDP-eligible (RFC 8267)."""
+    """Octets of an opaque that is DDP-eligible (RFC 8267); .count: how many were asked for."""
+
+    def __new__(cls, octets, count):
+        self = super().__new__(cls, octets)
+        self.count = count
+        return self
 
 
 def serve(prog, vers, proc, r):
@@ -64,7 +69,7 @@ def serve(prog, vers, proc, r):
         handle = r.opaque()
         offset, count = struct.unpack('>QI', r.take(12))
         data, eof = read(handle, offset, count)
-        return [u32(0, 1) + FATTR3 + u32(len(data), eof), Data(data)]
+        return [u32(0, 1) + FATTR3 + u32(len(data), eof), Data(data, count)]
     assert (prog, vers, proc) == (*NFS4, COMPOUND), 'program %d version %d procedure %d' % (prog, vers, proc)
     return serve_compound(r)
 
@@ -83,7 +88,7 @@ def serve_compound(r):
             r.take(16)
             offset, count = struct.unpack('>QI', r.take(12))
             data, eof = read(handle, offset, count)
-            out += [u32(op, 0, eof), Data(data)]
+            out += [u32(op, 0, eof), Data(data, count)]
         else:
             assert op == OP_GETATTR, 'operation %d' % op
             asked = [r.word() for _ in range(r.word())]

@@ -22,12 +22,34 @@ MORE = 5000     # octets of results in a Reply chunk that was made without knowi
 
 
 # What a READ is given for its data: a Write chunk; whatever the version needs; a Reply chunk; one of MORE octets,
-# which can be too short; that and a Write chunk; a Write chunk for more than the file has left.
-WAYS = ('write', 'reply', 'chunk', 'short', 'both', 'small')
+# which can be too short; that and a Write chunk; a Write chunk for more than the file has left; one with the pad in a
+# segment of its own, as Linux has it in version 1.
+WAYS = ('write', 'reply', 'chunk', 'short', 'both', 'small', 'pads')
+# Around every power of two, for servers that die of what no client of theirs offers.
+EDGES = tuple((1 << k) + d for k in range(10, 21) for d in range(-5, 6))
+DEADLY = {'segment-limit', 'count-limit'}
+
+
+CONFIG = '''workers = 1;
+memory_limit = "4G";
+max_payload = "2M";
+drain_timeout = 2;
+log = {{ level = "info"; }};
+routes = (
+{routes}
+);
+'''
 
 
 class Wrong(Exception):
     """An answer that is none of the client's making and not right."""
+
+
+def connect_up(ways):
+    """Where two gateways stand in a row, the first one's server is the second."""
+    for way in ways:
+        for one, following in zip(way.routes, way.routes[1:]):
+            one.leads_to = following
 
 
 class Way:
@@ -43,6 +65,7 @@ class Way:
         self.counts = Counter()
         self.faults = []
         self.ends = []
+        self.offers = None      # a list: what READs offered the server
 
     # --- the server ---
 
@@ -59,7 +82,7 @@ class Way:
 
     def serve(self, sock):
         try:
-            filer.Filer(sock, self.habits).serve()
+            filer.Filer(sock, self.habits, self.offers).serve()
         except (link.Lost, link.TimedOut, EOFError, OSError):
             pass
         except Exception as why:
@@ -73,11 +96,15 @@ class Way:
         self.client = (V1End if version == 1 else V2End)(link.dial(self.routes[0].address), who.PLAIN)
         self.client.start_client()
 
-    def run(self, sizes):
+    def start(self):
         threading.Thread(target=self.listen, daemon=True).start()
+
+    def run(self, sizes):
+        self.start()
         for proto in ('v4', 'v3'):
             for chunks in WAYS:
-                for n in sizes:
+                edges = EDGES if (proto, chunks) == ('v3', 'pads') and self.habits & DEADLY else ()
+                for n in (*sizes, *edges):
                     self.judge(proto, chunks, n)
         for what in ('two', 'long', 'minor', 'rpc3', 'names', 'names'):
             self.judge('v4', what, 5000)
@@ -119,6 +146,7 @@ class Way:
             how['bound'] += n + -n % 4
         elif chunks != 'short':
             how['room'] = n
+        self.client.who = replace(who.PLAIN, pads=chunks == 'pads' and PATHS[self.path][0] == 1)
         if chunks in ('both', 'short'):
             how['bound'] = MORE
         if chunks in ('both', 'chunk', 'short'):

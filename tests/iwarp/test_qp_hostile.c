@@ -484,6 +484,35 @@ static void test_read_offset(void **state)
 	expect_terminate(ERR_PROTO, TERM_DDP_MO);
 }
 
+/* Messages of no octets need no STag (RFC 5040 section 5.1), and still have one: adapters refuse 0. */
+static void test_nothing_has_an_stag(void **state)
+{
+	const struct segment nothing = {0};
+	struct ddp_header h;
+	struct ddp_read read;
+	struct ddp_term term;
+
+	(void)state;
+	add(send_header(1, 0, true), 4); /* it has spoken: now this end may */
+	feed(&qp, wire, wire_len, 0);
+	qp_nudge(&qp);
+	assert_int_equal(drain(&qp, reply, sizeof(reply)), fpdu_bytes(DDP_TAGGED_BYTES));
+	assert_int_equal(ddp_header_decode(reply + 2, &h, &term), 0);
+	assert_true(h.tagged && h.last && h.opcode == RDMAP_WRITE && h.offset == 0);
+	assert_int_equal(h.stag, 1);
+	assert_int_equal(qp_write(&qp, NULL, 0, &nothing, NULL), 0);
+	assert_int_equal(drain(&qp, reply, sizeof(reply)), fpdu_bytes(DDP_TAGGED_BYTES));
+	assert_int_equal(ddp_header_decode(reply + 2, &h, &term), 0);
+	assert_int_equal(h.stag, 1);
+	assert_int_equal(qp_read(&qp, sink, &nothing, NULL), 0);
+	drain(&qp, reply, sizeof(reply));
+	assert_int_equal(ddp_header_decode(reply + 2, &h, &term), 0);
+	assert_int_equal(h.opcode, RDMAP_READ_REQUEST);
+	ddp_read_decode(reply + 2 + DDP_UNTAGGED_BYTES, &read);
+	assert_int_equal(read.source_stag, 1);
+	assert_int_not_equal(read.sink_stag, 0);
+}
+
 /* RFC 6581 section 6.1: a Send agreed on as ready-to-receive takes no Receive. */
 static void test_rtr_send(void **state)
 {
@@ -655,6 +684,7 @@ int main(void)
 		T(test_empty_terminate),
 		T(test_read_offset),
 		T(test_rtr_send),
+		T(test_nothing_has_an_stag),
 		T(test_withdrawn_before_response),
 		T(test_withdrawn_during_response),
 		T(test_withdrawn_while_closing),

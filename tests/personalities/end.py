@@ -66,6 +66,8 @@ class End:
             body += u32(len(item))
         if room is not None:
             writes = [self.link.cut(room, pieces, most, True)]
+            if self.who.pads and room % 4:
+                writes[0].append(self.link.sink(4))
         writes += [self.link.cut(n, pieces, most, True) for n in more_room]
         reply = self.offer(bound + REPLY_OCTETS, writes, reply_chunk)
         self.made += 1

@@ -6,6 +6,7 @@ from link import Fault
 from xdr import Reader
 
 INLINE = 4096  # both directions, as RFC 8797 private data of ours says
+SEGMENT = 1 << 20   # no client of version 1 has longer ones
 ERRORS = {1: 'ERR_VERS', 2: 'ERR_CHUNK'}
 
 
@@ -21,19 +22,19 @@ class V1End(End):
         pass
 
     def most_in_segment(self):
-        return 1 << 30
+        return SEGMENT
 
     def offer(self, bound, writes, wanted):
         if not wanted and bound + 28 + sum(8 + 16 * len(w) for w in writes) <= INLINE:
             return None
-        return self.link.cut(bound, 1, 1 << 30, True)
+        return self.link.cut(bound, 1, SEGMENT, True)
 
     def send_call(self, xid, body, reads, writes, reply):
         while len(self.open) > self.granted:
             self.pump()
         message = v1.message(xid, body, reads, writes, reply)
         if len(message) > INLINE:
-            message = v1.long_call(xid, self.link.cut(body, self.who.pieces, 1 << 30, False), reads, writes, reply)
+            message = v1.long_call(xid, self.link.cut(body, self.who.pieces, SEGMENT, False), reads, writes, reply)
         self.link.send(message)
 
     def send_reply(self, m, body, writes):

@@ -30,6 +30,8 @@ class Who:
     silent: bool = False                # reports nothing
     pause: float = 0.0                  # before each message
     pieces: int = 1                     # segments of a chunk of its own
+    pads: bool = False                  # as Linux in version 1: a Write chunk that is no multiple of four has a segment
+    #                                     of 4 octets behind it
     invalidates: bool = True
     early: bool = False                 # speaks the early draft, of which only credits, offers, external, pieces count
     options: bool = False               # ... and sends an option that nobody knows before each message

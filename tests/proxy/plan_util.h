@@ -49,12 +49,22 @@ static inline void call_form(const struct rpc_msg *in, size_t body_len, const st
 	const struct plan_cover cover = {(uint32_t)cap, UINT32_MAX};
 	struct plan_end a = *from, b = *to;
 	struct plan_call again;
+	struct plan_in how;
 
 	a.continued = a.continued_most = b.continued = b.continued_most = cover;
-	plan_call_form(&(struct plan_in){in, hdr, body_len, header_len, &a, &b, reverse}, out);
+	how = (struct plan_in){.call = in,
+			       .hdr = hdr,
+			       .body_len = body_len,
+			       .header_len = header_len,
+			       .from = &a,
+			       .to = &b,
+			       .reverse = reverse};
+	plan_shape(&how);
+	plan_call_form(&how, out);
 	/* Nothing but the first plan is needed to make the same once more. */
-	plan_call_again(&(struct plan_in){in, NULL, body_len, header_len, NULL, &b, reverse}, out,
-			&again);
+	how.hdr = NULL;
+	how.from = NULL;
+	plan_call_again(&how, out, &again);
 	assert_int_equal(again.form, out->form);
 	assert_int_equal(again.reply_bytes, out->reply_bytes);
 	assert_int_equal(again.expected, out->expected);
@@ -69,7 +79,11 @@ static inline void reply_form(const struct rpc_msg *call, size_t body_len,
 	struct plan_end b = *to;
 
 	b.continued_most = (struct plan_cover){(uint32_t)cap, UINT32_MAX};
-	plan_reply_form(&(struct plan_in){call, NULL, body_len, header_len, NULL, &b, reverse},
+	plan_reply_form(&(struct plan_in){.call = call,
+					  .body_len = body_len,
+					  .header_len = header_len,
+					  .to = &b,
+					  .reverse = reverse},
 			out);
 }
 

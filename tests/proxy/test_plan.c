@@ -259,10 +259,11 @@ static void test_reply_chunk_takes_room(void **state)
 
 	(void)state;
 	rpc_msg_reset(&m, 1, RPC_CALL);
-	call_form(&m, 4096 - V1_HDR - 20, NULL, &v2, &v1, V1_HDR, false, CAP, &out);
+	/* Of more than 1 MiB, which takes two segments. */
+	call_form(&m, 4096 - V1_HDR - 36, NULL, &v2, &v1, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	assert_int_equal(out.reply_bytes, UNKNOWN);
-	call_form(&m, 4096 - V1_HDR - 19, NULL, &v2, &v1, V1_HDR, false, CAP, &out);
+	call_form(&m, 4096 - V1_HDR - 35, NULL, &v2, &v1, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_BODY_CHUNK);
 	assert_int_equal(out.reply_bytes, UNKNOWN);
 }

@@ -5,14 +5,21 @@
 static void call_of(const struct rpc_msg *m, size_t body_len, const struct plan_end *from,
 		    const struct plan_end *to, struct plan_call *out)
 {
-	plan_call_form(&(struct plan_in){m, NULL, body_len, V2_CALL_HDR, from, to, false}, out);
+	plan_call_form(&(struct plan_in){.call = m,
+					 .body_len = body_len,
+					 .header_len = V2_CALL_HDR,
+					 .from = from,
+					 .to = to},
+		       out);
 }
 
 static void reply_of(const struct rpc_msg *call, size_t body_len, const struct plan_end *to,
 		     struct plan_reply *out)
 {
-	plan_reply_form(&(struct plan_in){call, NULL, body_len, V2_REPLY_HDR, NULL, to, false},
-			out);
+	plan_reply_form(
+		&(struct plan_in){
+			.call = call, .body_len = body_len, .header_len = V2_REPLY_HDR, .to = to},
+		out);
 }
 
 /* As far as credits and the cap cover it, or, with no other way, what the peer advertises. */

@@ -20,8 +20,11 @@ static struct plan_end far_end(unsigned version)
 /* A WRITE of @data octets, and the rest of it. */
 static bool joins(uint32_t data, const struct plan_end *to, bool reverse)
 {
-	const struct plan_in in = {&m,	 NULL, REST + data, is_v1(to) ? V1_HDR : V2_CALL_HDR,
-				   NULL, to,   reverse};
+	const struct plan_in in = {.call = &m,
+				   .body_len = REST + data,
+				   .header_len = is_v1(to) ? V1_HDR : V2_CALL_HDR,
+				   .to = to,
+				   .reverse = reverse};
 
 	return plan_call_joined(&in, &earlier, &out);
 }

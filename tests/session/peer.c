@@ -397,10 +397,11 @@ static void write_piece(struct peer_serve *s, const struct peer_region *r, uint3
 
 /* Octets from @at on of the region to @to: at once, or piece by piece, every other one first. */
 static void write_out(struct peer_serve *s, const struct peer_region *r, uint32_t at,
-		      const struct segment *to)
+		      const struct segment *to, bool is_all)
 {
 	bool divides = s->peer->divides && s->peer->writing < OPS / 4;
-	uint32_t n = s->peer->scatters ? 13 : divides ? 3 : 1;
+	/* What is scattered has as many pieces in one segment as in several, or there are more than may be under way. */
+	uint32_t n = s->peer->scatters ? (is_all ? 13 : 5) : divides ? 3 : 1;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t k = s->peer->scatters ? n - 1 - i * 2 % n : i;
@@ -424,7 +425,7 @@ static void push(struct peer_serve *s, struct peer_region *r, uint32_t len,
 
 		seg.length = n;
 		assert(rpc_msg_add_segment(&s->out, to, &seg) == 0);
-		write_out(s, r, at, &seg);
+		write_out(s, r, at, &seg, from->count == 1);
 		at += n;
 	}
 }

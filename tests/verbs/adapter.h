@@ -45,6 +45,7 @@ struct adapter {
 	struct ibv_mr *region;		    /* made last */
 	uint64_t iova;			    /* ... its first octet, for peers */
 	unsigned stale;			    /* ... with a list of pieces, but none in it */
+	unsigned keyless;		    /* ... that write to key 0 */
 	struct ibv_qp_cap cap;		    /* of the queue pair made last */
 	int cqe;			    /* of the completion queue made last */
 	int vector;			    /* of the completion queue made last */
