@@ -123,7 +123,8 @@ struct txn {
 	struct plan_call plan; /* when it came */
 	struct plan_shape shape;
 	enum plan_form form;   /* of the call, as it was sent */
-	bool joined;	       /* its data item is in the payload stream, not in a Read chunk */
+	bool unheeded; /* directions were told, and the reply is in the base protocol's form */
+	bool joined;   /* its data item is in the payload stream, not in a Read chunk */
 	struct view call_body; /* the call's payload stream, once complete */
 	struct rpchdr hdr;     /* what begins it: txn_look() */
 	int hdr_err;
@@ -407,6 +408,10 @@ bool txn_avoid(struct txn *t, enum rpc_error_code code) WARN_UNUSED;
 /** txn_had_no_way - whether @e says that the call was carried out, and its reply could not come by the directions that
  * were chosen here. None are told for a while; the call has to be made again. */
 bool txn_had_no_way(struct txn *t, const struct rpc_error *e) WARN_UNUSED;
+
+/** txn_was_unheeded - whether the reply to @t, which its requester cannot be given, is one that leaves in its payload stream
+ * what the directions chosen here were for. None are told for a while; the call has to be made again. */
+bool txn_was_unheeded(struct txn *t) WARN_UNUSED;
 
 /** txn_may_ask - whether directions may be told for what the reply returns. */
 bool txn_may_ask(const struct txn *t);

@@ -149,19 +149,35 @@ static bool is_chunk_short(const struct txn *t, const struct rpc_error *e)
 	return e->a > 0 && e->a <= t->in.nwrites && e->b > t->in.writes[e->a - 1].length;
 }
 
-bool txn_had_no_way(struct txn *t, const struct rpc_error *e)
+/* Not before the call was made again. */
+static void ask_no_more(struct txn *t)
 {
 	struct route_state *rs = t->s->route;
 	nsec_t memory = rs->route->version_memory;
 
-	if (e->code != RPC_ERROR_WRITE_RESOURCE || t->out.nwishes == 0 || is_chunk_short(t, e))
-		return false;
 	log_peer(LOG_LEVEL_INFO, "upstream.habit", rs->route->name,
 		 "route=%s what=\"no way for data that a reply was to bring along\"",
 		 rs->route->name);
-	/* Not before the call was made again. */
 	rs->unasked_until = t->s->proxy->now + (memory > DEBT_PATIENCE ? memory : DEBT_PATIENCE);
+}
+
+bool txn_had_no_way(struct txn *t, const struct rpc_error *e)
+{
+	if (e->code != RPC_ERROR_WRITE_RESOURCE || t->out.nwishes == 0 || is_chunk_short(t, e))
+		return false;
+	ask_no_more(t);
 	return true;
+}
+
+bool txn_was_unheeded(struct txn *t)
+{
+	bool left_in = t->unheeded;
+
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		left_in &= t->writes[i].len == 0;
+	if (left_in)
+		ask_no_more(t);
+	return left_in;
 }
 
 bool txn_may_ask(const struct txn *t)

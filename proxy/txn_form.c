@@ -468,6 +468,7 @@ static int put_result(struct txn *t, unsigned i, bool may_send)
 	switch (plan_item(&t->in.wishes[i], r->len, offered->count ? offered->length : 0,
 			  may_send)) {
 	case PLAN_ITEM_SENT:
+		result->way = t->in.wishes[i].way; /* may be that there is no other */
 		return rpc_msg_place(m, c, view_of(r->addr, r->len));
 	case PLAN_ITEM_WRITTEN:
 		return copy_chunk(t, offered, r->len, c);
@@ -610,6 +611,7 @@ int txn_take_results(struct txn *t, const struct leg_out *out)
 		if (take_result(t, reply, i) < 0)
 			return ERR_PROTO;
 	txn_note_reply(t, reply);
+	t->unheeded = t->out.nwishes && !reply->is_response;
 	t->reply.len = (uint32_t)len;
 	if (reply->has_body_chunk)
 		t->reply_body = view_of(t->reply.addr, t->reply.len);

@@ -54,7 +54,10 @@ static void push_reply(struct txn *t)
 
 	t->state = TXN_PUSH;
 	if (txn_form_reply(t, &e) < 0) {
-		txn_fail_with(t, &e);
+		if (txn_was_unheeded(t))
+			session_close(t->s, ERR_TOOBIG, TXN_NO_WAY);
+		else
+			txn_fail_with(t, &e);
 		return;
 	}
 	if (txn_ops_begin(t))
@@ -71,6 +74,34 @@ bool txn_return_again(struct txn *t)
 	return true;
 }
 
+/* Octets that can lie before the @i-th item in the reply as it was before items were taken out of it: what is left of it, the
+ * items that are told before that one, and those whose Position is not told, which may be anywhere. */
+static uint64_t most_before(const struct txn *t, unsigned i)
+{
+	uint64_t most = t->reply_body.len - t->writes[i].left_in;
+
+	for (unsigned k = 0; k < t->out.nwishes; k++)
+		if (k < i || (k > i && t->writes[k].position == 0))
+			most += (t->writes[k].len + UINT64_C(3)) & ~UINT64_C(3);
+	return most;
+}
+
+/* docs/rtrext-profile.md, section 6: a Position that is told is in the reply, behind its header. */
+static bool are_positions_possible(const struct txn *t)
+{
+	enum { LEAST_HEADER = 24 };
+
+	for (unsigned i = 0; i < t->out.nwishes; i++) {
+		const struct txn_region *r = &t->writes[i];
+
+		if (r->left_in > t->reply_body.len)
+			return false;
+		if (r->position && (r->position < LEAST_HEADER || r->position > most_before(t, i)))
+			return false;
+	}
+	return true;
+}
+
 /* Everything the responder could reach is fenced: what it returned may be used. */
 void txn_send_reply(struct txn *t)
 {
@@ -84,6 +115,10 @@ void txn_send_reply(struct txn *t)
 	}
 	if (rpchdr_peek(&hdr, t->reply_body) < 0 || hdr.mtype != 1 || hdr.xid != t->in.xid) {
 		session_breach(t->s, "the payload of a reply is no RPC reply to its call");
+		return;
+	}
+	if (!are_positions_possible(t)) {
+		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
 	if (txn_check_told(t, &e) < 0) {

@@ -44,7 +44,7 @@ enum rpc_way {
 	RPC_NO_ITEM = 6,   /* Replies: there were none */
 };
 
-/** struct rpc_wish - of one Write chunk. */
+/** struct rpc_wish - of one Write chunk. Of a Reply to be sent .way is how an item that goes along was asked for. */
 struct rpc_wish {
 	enum rpc_way way;
 	uint32_t least; /* Calls: what is shorter stays in the payload stream */

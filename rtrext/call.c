@@ -132,30 +132,25 @@ static int add_items(const struct rpc_params *own, const struct rtr_call_in *in,
 	return 0;
 }
 
-/* The most that can come back by Send: what fills targetable segments without a gap, from the first on. */
-static uint32_t room_of(const struct rtr_structure *s)
+/* The most that can come back by Send: all targetable segments of all Receives that a response may fill (profile
+ * section 6). */
+static uint64_t room_of(const struct rtr_structure *s, const struct rtr_call_in *in)
 {
-	uint32_t room = 0;
+	uint32_t kept = rtr_limit(in->r->reserved);
+	uint64_t room = 0;
 
-	for (unsigned i = 0; i < s->ngroups; i++) {
-		const struct rtr_segments *g = &s->groups[i];
-
-		if (g->flags & RTR_TARGETABLE)
-			room += g->count * g->length;
-		else if (room)
-			break;
-	}
-	return room;
+	for (unsigned i = 0; i < s->ngroups; i++)
+		if (s->groups[i].flags & RTR_TARGETABLE)
+			room += (uint64_t)s->groups[i].count * s->groups[i].length;
+	return room * (kept < in->most_back ? kept : in->most_back);
 }
 
 /* One direction: a Write chunk, with the segments that it offers. */
-static int add_wish(const struct rpc_params *own, const struct rtr_structure *peer,
-		    const struct rtr_msg *r, const struct rtr_set *set, const struct rtr_wish *wish,
-		    struct rpc_msg *m)
+static int add_wish(const struct rpc_params *own, uint64_t room, const struct rtr_msg *r,
+		    const struct rtr_set *set, const struct rtr_wish *wish, struct rpc_msg *m)
 {
 	struct rpc_chunk *c = &m->writes[m->nwrites++];
 	const struct rtr_place *p = &wish->place;
-	uint32_t room = room_of(peer);
 	int err = 0;
 
 	m->wishes[m->nwishes++] = (struct rpc_wish){.way = (enum rpc_way)p->type,
@@ -174,32 +169,39 @@ static int add_wish(const struct rpc_params *own, const struct rtr_structure *pe
 }
 
 static int add_wishes(const struct rpc_params *own, const struct rtr_structure *peer,
-		      const struct rtr_msg *r, struct rpc_msg *m, struct rpc_error *e)
+		      const struct rtr_call_in *in, struct rpc_msg *m, struct rpc_error *e)
 {
+	const struct rtr_msg *r = in->r;
+	uint64_t room = room_of(peer, in);
+
 	if (r->nwishes > RPC_MAX_WISHES)
 		return other_error(e, RPC_ERROR_WRITE_CHUNKS, RPC_MAX_WISHES);
 	for (unsigned i = 0; i < r->nsets; i++) {
 		const struct rtr_set *set = &r->sets[i];
 
 		for (unsigned k = 0; k < set->count; k++)
-			if (add_wish(own, peer, r, set, &r->wishes[set->first + k], m) ||
+			if (add_wish(own, room, r, set, &r->wishes[set->first + k], m) ||
 			    m->nsegs > own->segment_count)
 				return other_error(e, RPC_ERROR_SEGMENTS, own->segment_count);
 	}
 	return 0;
 }
 
-/* Profile section 5: a payload stream may not reach into a segment that is targetable here. */
+/* Profile section 3: a payload stream begins with the XID, or the message is malformed. Section 5: a payload stream may not
+ * reach into a segment that is targetable here. */
 static int take_stream(const struct rtr_call_in *c, struct rpc_msg *m, struct rtr_fault *fault,
 		       struct rpc_error *e)
 {
-	int err = rtr_check_payload(c->r, c->r->count > 1, (uint32_t)c->payload.len, fault);
+	int err;
 
+	if (c->r->payload < WORD)
+		return other_error(e, RPC_ERROR_BAD_XDR, 0);
+	err = rtr_check_payload(c->r, c->r->count > 1, (uint32_t)c->payload.len, fault);
 	if (err)
 		return err;
 	m->body[0] = view_of(c->payload.data, c->r->payload);
 	m->nbody = 1;
-	if (c->r->payload < WORD || xdr_peek_u32(m->body[0].data) != m->xid)
+	if (xdr_peek_u32(m->body[0].data) != m->xid)
 		return other_error(e, RPC_ERROR_BAD_XDR, 0);
 	return 0;
 }
@@ -292,7 +294,7 @@ int rtr_call_take(const struct rpc_params *own, const struct rtr_structure *peer
 	if (!err)
 		err = add_items(own, c, m, e);
 	if (!err)
-		err = add_wishes(own, peer, c->r, m, e);
+		err = add_wishes(own, peer, c, m, e);
 	if (!err && c->r->count > 1)
 		join_stream(c, m);
 	m->reserved = c->r->reserved;

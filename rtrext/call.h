@@ -24,6 +24,7 @@ struct rtr_call_in {
 	struct view payload;		/* what follows its body in its first piece */
 	const struct rpc_octets *sends; /* it, and the CONTINUEs that have come */
 	unsigned nsends;
+	uint32_t most_back; /* of a Request: transmissions that this end may answer it with */
 	/* Memory for what is not in the first of these, or, if that was filled before, what is there; else empty: the
 	 * message is told, but for where that is. */
 	uint8_t *block;

@@ -341,7 +341,7 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 }
 
 /* What is wrong with a Transmit Request of this end's is the form that it had; so with a Response, but nobody
- * waits for that here any more. */
+ * waits for that here any more. About anything else it says nothing (decision 143). */
 static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
 {
 	struct v2_hdr type = *h;
@@ -349,6 +349,10 @@ static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc
 	if (h->rtr->bad.is_reply) {
 		c->lacks_rtr_data = true;
 		c->t.count.errors_received++;
+		return 0;
+	}
+	if (!v2_refused_may_report(c, h->xid)) {
+		c->t.count.dropped++;
 		return 0;
 	}
 	type.error_known = true;
@@ -464,10 +468,12 @@ static int complete_group(struct v2_conn *c, const struct v2_type *type, struct 
 static int recv_rtr_continue(struct v2_conn *c, const struct v2_hdr *h, struct view in,
 			     struct rpc_rx *rx)
 {
-	const struct rtr_id id = {h->xid, h->rtr->began == V2_RTR_RESPONSE, h->rtr->number};
-	struct rpc_octets sends[RPC_MAX_TRANSMISSIONS];
 	bool was_open = c->group.is_open;
 	const struct rtr_id group_lead = c->group.lead;
+	/* Profile section 4: the prefix tells no direction. */
+	bool is_reply = was_open ? group_lead.is_reply : h->rtr->began == V2_RTR_RESPONSE;
+	struct rtr_id id = {h->xid, is_reply, h->rtr->number};
+	struct rpc_octets sends[RPC_MAX_TRANSMISSIONS];
 	struct rtr_fault fault;
 	struct rtr_msg first;
 	struct v2_hdr lead = {.rtr = &first};
@@ -526,7 +532,6 @@ static bool is_dropped_continue(struct v2_conn *c, const struct v2_type *type,
 	return c->group_dropped;
 }
 
-/* Of the round-trip extension. */
 static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2_type *type,
 					      struct v2_hdr *h, struct view in, struct rpc_rx *rx)
 {
@@ -563,6 +568,8 @@ static int handle(struct v2_conn *c, const struct v2_type *type, const struct v2
 		return recv_grant(c, h, rx);
 	case V2_CONNPROP_MIDDLE:
 	case V2_CONNPROP_FINAL:
+		if (h->props.is_rtr_bad && v2_rtr_is_used(c))
+			return recv_bad(c, type, h, &v2_bad_propval, rx);
 		return recv_properties(c, h, in, rx);
 	default:
 		return recv_message(c, type, h, rx);

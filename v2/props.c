@@ -110,6 +110,8 @@ void v2_props_limits(struct rpc_limits *peer, const struct v2_props *props,
 	peer->reverse = reverse <= RPC_REV_GENL ? (enum rpc_reverse)reverse : RPC_REV_NONE;
 }
 
+const struct rpc_error v2_bad_propval = {.code = RPC_ERROR_BAD_PROPVAL};
+
 static int bad_propval(struct v2_parse *p)
 {
 	return v2_parse_fail(p, ERR_PROP, RPC_ERROR_BAD_PROPVAL, 0);
@@ -133,41 +135,39 @@ static int known_prop_decode(struct v2_parse *p, struct v2_props *props, uint32_
 	return x.failed || xdr_in_left(&x) ? bad_propval(p) : 0;
 }
 
-/* Those of the round-trip extension, likewise. */
-static int rtr_number_decode(struct v2_parse *p, struct v2_props *props, unsigned has,
-			     uint32_t *value, uint32_t otherwise, struct view data)
+/* Those of the round-trip extension, likewise; but an end without it passes them over (section 5.1). */
+static void rtr_number_decode(struct v2_props *props, unsigned has, uint32_t *value,
+			      uint32_t otherwise, struct view data)
 {
 	struct xdr_in x;
 
 	xdr_in_init(&x, data);
 	*value = data.len ? xdr_get_u32(&x) : otherwise;
 	props->present |= has;
-	return x.failed || xdr_in_left(&x) ? bad_propval(p) : 0;
+	props->is_rtr_bad |= x.failed || xdr_in_left(&x);
 }
 
-static int rtr_prop_decode(struct v2_parse *p, struct v2_props *props, uint32_t which,
-			   struct view data)
+static void rtr_prop_decode(struct v2_props *props, uint32_t which, struct view data)
 {
 	struct rtr_structure s;
 
 	switch (which) {
 	case RTR_PROP_SUPPORT:
-		return rtr_number_decode(p, props, V2_HAS_RTR_SUPPORT, &props->rtr_support, 0,
-					 data);
+		rtr_number_decode(props, V2_HAS_RTR_SUPPORT, &props->rtr_support, 0, data);
+		break;
 	case RTR_PROP_REQUEST_LIMIT:
-		return rtr_number_decode(p, props, V2_HAS_RTR_REQUESTS, &props->rtr_requests, 1,
-					 data);
+		rtr_number_decode(props, V2_HAS_RTR_REQUESTS, &props->rtr_requests, 1, data);
+		break;
 	case RTR_PROP_RESPONSE_LIMIT:
-		return rtr_number_decode(p, props, V2_HAS_RTR_RESPONSES, &props->rtr_responses, 1,
-					 data);
+		rtr_number_decode(props, V2_HAS_RTR_RESPONSES, &props->rtr_responses, 1, data);
+		break;
 	case RTR_PROP_STRUCTURE:
-		if (data.len && rtr_structure_decode(&s, data) == ERR_PROP)
-			return bad_propval(p);
+		props->is_rtr_bad |= data.len && rtr_structure_decode(&s, data) == ERR_PROP;
 		props->rtr_structure = data;
 		props->present |= V2_HAS_RTR_STRUCTURE;
-		return 0;
+		break;
 	default:
-		return 0;
+		break;
 	}
 }
 
@@ -186,7 +186,7 @@ static int prop_decode(struct v2_parse *p, struct v2_props *props)
 	if (p->x.failed)
 		return bad_propval(p);
 	if (which >> 16 == RTR_PROP_SUPPORT >> 16)
-		return rtr_prop_decode(p, props, which, data);
+		rtr_prop_decode(props, which, data);
 	if (which < V2_PROP_SBSIZ || which > V2_PROP_HOSTAUTH)
 		return 0;
 	return known_prop_decode(p, props, which, data);

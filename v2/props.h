@@ -39,6 +39,7 @@ struct v2_props {
 	/* Of the round-trip extension (docs/rtrext-profile.md, section 2): */
 	uint32_t rtr_support, rtr_requests, rtr_responses;
 	struct view rtr_structure; /* received: borrowed */
+	bool is_rtr_bad; /* one of these was malformed: its receiver decides what that means */
 	uint32_t
 		rtr_own[2]; /* to be sent: octets of the first segment, and of the targetable one */
 };
@@ -50,6 +51,8 @@ enum {
 	V2_HAS_RTR_REQUESTS = 1 << 9,
 	V2_HAS_RTR_RESPONSES = 1 << 10,
 };
+
+extern const struct rpc_error v2_bad_propval; /* RDMA2_ERR_BAD_PROPVAL */
 
 /** v2_props_set - add a number, replacing what the set holds of it. */
 void v2_props_set(struct v2_props *props, enum v2_propid id, uint32_t value);
@@ -78,7 +81,8 @@ void v2_props_limits(struct rpc_limits *peer, const struct v2_props *props,
 		     const struct rpc_params *own);
 
 /** Rows of the header type table: both CONNPROP types. Return: 0, ERR_XDR, or ERR_PROP
- * with the fault RDMA2_ERR_BAD_PROPVAL (section 5.1). */
+ * with the fault RDMA2_ERR_BAD_PROPVAL (section 5.1). A malformed property of the round-trip extension, which not every end
+ * knows, is told by .is_rtr_bad. */
 int v2_connprop_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 void v2_connprop_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m);
 

@@ -95,6 +95,15 @@ static bool is_displaced(const struct v2_sent *sent, uint32_t xid)
 	return xid && sent->htype && sent->xid != xid && !sent->answered;
 }
 
+bool v2_refused_may_report(const struct v2_conn *c, uint32_t xid)
+{
+	const struct v2_sent *sent = find(c, RPC_CALL, xid);
+
+	if (!sent)
+		return is_displaced(&c->sent[xid % V2_SENT], xid);
+	return sent->htype == (uint8_t)V2_RTR_REQUEST && !sent->answered;
+}
+
 /*
  * Section 7.1.3: what the peer does not know it is not sent again. It is REQUIRED to
  * know every type (section 6.1), so this is a courtesy that ends where nothing else

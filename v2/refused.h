@@ -30,6 +30,10 @@ int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h) WARN_UNUSED;
  */
 bool v2_refused_is_stale(struct v2_conn *c, const struct v2_hdr *h);
 
+/** v2_refused_may_report - whether a Report Error with @xid can be about a Transmit Request of ours: one that was sent, and
+ * not answered yet, or whose place another has since. */
+bool v2_refused_may_report(const struct v2_conn *c, uint32_t xid);
+
 /** v2_refused_is_reply - whether a report is about a Reply of ours. */
 bool v2_refused_is_reply(const struct v2_conn *c, const struct v2_hdr *h);
 

@@ -62,6 +62,12 @@ bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype)
 	}
 }
 
+/* Profile sections 2 and 4: transmissions that a response of this end may have, whatever its request kept for it. */
+static uint32_t most_back(const struct v2_conn *c)
+{
+	return c->rtr.support & RTR_TAKES_CONTINUE ? rtr_limit(c->t.own.transmissions) : 1;
+}
+
 int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, const struct rpc_octets *sends,
 		unsigned nsends, const struct v2_rtr_room *room, struct rpc_msg *m,
 		struct rtr_group *group, struct rtr_fault *fault, struct rpc_error *e)
@@ -72,6 +78,7 @@ int v2_rtr_take(const struct v2_conn *c, const struct rtr_msg *r, const struct r
 					.payload = m->body[0],
 					.sends = sends,
 					.nsends = nsends,
+					.most_back = most_back(c),
 					.block = room ? room->block : NULL,
 					.from = room ? room->from : 0,
 					.to = room ? room->to : 0,
@@ -89,6 +96,8 @@ void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props)
 {
 	struct v2_rtr_peer *peer = &c->rtr;
 
+	if (!v2_rtr_is_used(c))
+		return;
 	if (props->present & V2_HAS_RTR_SUPPORT)
 		peer->support = props->rtr_support;
 	if (props->present & V2_HAS_RTR_REQUESTS)
@@ -114,13 +123,11 @@ static bool may_go(const struct v2_conn *c, const struct rpc_msg *m)
 /* Profile sections 2 and 4. */
 static uint32_t most_of(const struct v2_conn *c, const struct rpc_msg *m)
 {
-	uint32_t kept = rtr_limit(m->reserved), own = rtr_limit(c->t.own.transmissions);
+	uint32_t kept = rtr_limit(m->reserved), most = most_back(c);
 
-	if (!(c->rtr.support & RTR_TAKES_CONTINUE))
-		return 1;
 	if (m->dir == RPC_CALL)
-		return rtr_limit(c->rtr.requests);
-	return kept < own ? kept : own;
+		return c->rtr.support & RTR_TAKES_CONTINUE ? rtr_limit(c->rtr.requests) : 1;
+	return kept < most ? kept : most;
 }
 
 int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, uint32_t number,
@@ -145,13 +152,22 @@ int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, uint32_t numbe
 	return rtr_form(&path, m, number, r, send);
 }
 
+/* A reply with an item that was asked for by Send alone: nor can anything of it be left out. */
+static bool is_only_way(const struct rpc_msg *m)
+{
+	for (unsigned i = 0; m->dir == RPC_REPLY && i < m->nwishes; i++)
+		if (m->wishes[i].way == RPC_BY_SEND)
+			return true;
+	return false;
+}
+
 bool v2_rtr_places(const struct rpc_transport *t, const struct rpc_msg *m)
 {
 	const struct v2_conn *c = v2_conn_of_const(t);
 	struct rtr_send first;
 	struct rtr_msg r;
 
-	/* Profile section 4: a group begins when credits cover all of it. */
+	/* Profile section 4: a group begins when credits cover all of it; where there is no other way it waits for them. */
 	return v2_rtr_form(c, m, 0, &r, &first) == 0 &&
-	       (first.count == 1 || first.count <= v2_credit_open(&c->credit));
+	       (first.count == 1 || first.count <= v2_credit_open(&c->credit) || is_only_way(m));
 }

@@ -21,6 +21,13 @@ void v2_rtr_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_m
  * connection: else it does not exist. */
 bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype);
 
+/** v2_rtr_is_used - whether this end speaks the extension: else its properties are those that are not known (profile
+ * section 2). An initiator always may: it sends requests to whoever takes them. */
+static inline bool v2_rtr_is_used(const struct v2_conn *c)
+{
+	return c->t.own.bulk_bytes > 0 || c->t.own.role == RPC_INITIATOR;
+}
+
 /** v2_rtr_octets - @in, a message that is being looked at, with what of it lies in the second piece. */
 static inline struct rpc_octets v2_rtr_octets(const struct v2_conn *c, struct view in)
 {

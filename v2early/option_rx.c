@@ -21,6 +21,7 @@ struct transmit {
 	struct early_header h;
 	struct rtr_msg r;
 	struct rtr_group group;
+	bool is_read;  /* .r is what its body says */
 	uint32_t most; /* transmissions that it may have */
 	const struct rpc_octets *sends;
 	unsigned nsends;
@@ -58,6 +59,7 @@ static int take_transmit(const struct rpc_transport *t, struct transmit *q, stru
 				       .payload = q->h.payload,
 				       .sends = q->sends,
 				       .nsends = q->nsends,
+				       .most_back = rtr_limit(t->own.transmissions),
 				       .block = q->block,
 				       .from = q->from,
 				       .to = q->to,
@@ -69,6 +71,7 @@ static int take_transmit(const struct rpc_transport *t, struct transmit *q, stru
 
 	own.transmissions = q->most;
 	rpc_msg_reset(t->own.msg, q->h.xid, q->h.optdir);
+	q->is_read = rc == 0;
 	if (rc)
 		return rc;
 	if (q->h.opttype == RTR_RESPONSE)
@@ -106,12 +109,12 @@ void early_option_gather(struct rpc_transport *t, uint8_t *block, uint32_t from,
 					 .to = to});
 }
 
-/* One that is refused: what continues it is dropped as well, if a Report Error says that it was understood. */
-static void refuse_group(struct early_conn *c, const struct transmit *q, int rc)
+/* One that is refused: what continues it is dropped as well. */
+static void refuse_group(struct early_conn *c, const struct transmit *q)
 {
 	c->group =
 		(struct rtr_group){.lead = {.xid = q->h.xid, .is_reply = q->h.optdir == RPC_REPLY}};
-	c->group_dropped = rc == ERR_CONT && q->r.count > 1;
+	c->group_dropped = q->is_read && q->r.count > 1;
 }
 
 static int recv_request(struct early_conn *c, const struct early_header *h, struct view in,
@@ -125,7 +128,7 @@ static int recv_request(struct early_conn *c, const struct early_header *h, stru
 	int rc = take_transmit(&c->t, &q, &fault);
 
 	if (rc) {
-		refuse_group(c, &q, rc);
+		refuse_group(c, &q);
 		return rc == ERR_CONT ? answer_fault(c, &c->group.lead, &fault, NULL)
 				      : early_answer_with(c, &report);
 	}
@@ -141,7 +144,7 @@ static int recv_request(struct early_conn *c, const struct early_header *h, stru
 static int fault_in_response(struct early_conn *c, const struct transmit *q, int rc,
 			     const struct rtr_fault *fault, struct rpc_rx *rx)
 {
-	refuse_group(c, q, rc);
+	refuse_group(c, q);
 	if (!early_fail_option(c, q->h.xid, RPC_ERROR_SYSTEM, rx))
 		return 0;
 	if (c->is_spoken) /* section 5: else it tells no first grant, as an error does not */

@@ -293,7 +293,7 @@ def began(s):
     return REQUEST + (rtr.HTYPES if s.end.version == 2 else 0)
 
 
-for n in (1, 3, 0xffffffff):
+for n in (0, 1, 3, 0xffffffff):
     case('continue-%d' % n, '4', 'a Transmit Continue with the number %d, and nothing to continue' % n,
          Reported(BADCONT, number=n))(lambda s, n=n: s.end.rtr(CONTINUE, rtr.cont(n, began(s))))
 variants(
@@ -383,6 +383,7 @@ def _(s):
 for name, sent, want, play in (
         ('second-first', 'the second continue first', (BADSEQ, 1, 2, 2), lambda s: (first(s, 3), more(s, 2), more(s, 1))),
         ('again', 'the first continue twice', (BADSEQ, 2, 1, 1), lambda s: (first(s, 3), more(s, 1), more(s, 1), more(s, 2))),
+        ('number-0', 'a continue with the number 0', (BADSEQ, 1, 0, 0), lambda s: (first(s), more(s, 0))),
         ('last', 'a continue with the number 2^32 - 1', (BADSEQ, 1, 0xffffffff, 0xffffffff),
          lambda s: (first(s), more(s, 0xffffffff))),
         ('stream-long', 'a continue whose payload stream is not there', (BADPL, 4, 0, 0, 1), lambda s: (first(s), more(s, payload=4))),
@@ -449,6 +450,9 @@ def _(s):
     s.goes_on()
 
 
+for n in range(4):
+    case('group-stream-%d' % n, '3', 'a group of two, %d octets of payload stream in the first; the continue is dropped' % n, BAD)(
+        lambda s, n=n: (send(s, request(n, [placed_item(FIRST, 8, 0)], count=2), body(s)[:n], bytes(8)), more(s)))
 for n in (0, 4, 8, 11):
     case('group-cut-%d' % n, '3', 'a continue of %d octets in a group; what is left is dropped' % n, BAD)(
         lambda s, n=n: (first(s, 3), s.end.rtr(CONTINUE, rtr.cont(1, began(s))[:n]), more(s, 2)))

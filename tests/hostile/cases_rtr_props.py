@@ -79,10 +79,10 @@ for name, sent, words in (
         ('small', 'of one octet', (1, 1, 1, 1, 1, PLT))):
     structure(name, sent, Service(), *words)
 
-# --- where nothing of it is configured they are known all the same ---
+# --- where nothing of it is configured they are not known ---
 
 for name, data in (('support', prop(SUPPORT, bytes(3))), ('structure', prop(STRUCTURE, u32(1, 1)))):
-    final('off-' + name, '2', 'a bad %s where no receive_structure is configured' % name, BAD, data, route='to-v1')
+    final('off-' + name, '2', 'a bad %s where no receive_structure is configured' % name, Service(), data, route='to-v1')
 
 
 @rule('rtr-prop-split', '2', 'the structure in a CONNPROP_MIDDLE, RTR Support in the FINAL', Answered(Service()))

@@ -14,7 +14,7 @@ from rtr import (BADHMT, BADOFF, BADOMT, BADPL, BADSEQ, BADTBSN, BYSIZE, CHOICE,
                  TBSN, TOOSHORT, bare,
                  exposed_item, placed_item, response)
 from stage import OPENERS
-from xdr import Seg, u32
+from xdr import Seg, opaque, u32
 
 RULES = {2: table('server', 'responses of the round-trip extension', 'v1-asked', 'asked'),
          'early': table('server', 'responses of the round-trip extension over the early draft', 'early-asked', 'early-placed')}
@@ -99,6 +99,9 @@ answers(
     ('stream-xid', 'a response whose payload stream has another XID',
      lambda s: answer(s, placed_item(AT, SIZE, 0), body=rpc.reply(s.xid ^ 1, u32(SIZE)))),
     ('position-odd', 'an item at Position 30', lambda s: answer(s, placed_item(30, SIZE, 0))),
+    ('position-header', "an item at Position 20, within the reply's header", lambda s: answer(s, placed_item(20, SIZE, 0))),
+    ('position-behind', 'an item four octets behind the end of the reply', lambda s: answer(s, placed_item(AT + 4, SIZE, 0))),
+    ('position-last', 'an item at Position 2^32 - 4', lambda s: answer(s, placed_item(0xfffffffc, SIZE, 0))),
 )
 answers('5', told(BADTBSN, 1, 0, 0), ('number-1', 'segment 1, where 0 is the only one', lambda s: answer(s, placed_item(AT, SIZE, 1))))
 answers('5', told(BADTBSN, 0xffffffff, 0, 0), ('number-last', 'segment 2^32 - 1',
@@ -150,6 +153,15 @@ for name, sent, want, play in (
          lambda s: (begin(s, 3, 2), more(s, stream=b'ab'), more(s, 2, rpc.fill(SIZE)))),
         ('short', 'an item that is not in its transmission', (BADTBSN, 1, 1, 1, 1), lambda s: (begin(s), more(s)))):
     answers('4', told(*want[:-1], number=want[-1], lead=0), ('group-' + name, sent, play), only=[2])
+answers('4', told(BADSEQ, 1, 0, number=0, lead=0), ('group-number-0', 'a continue with the number 0',
+                                                    lambda s: (begin(s), more(s, 0))), only=[2])
+for kind in (RESPONSE, REQUEST + rtr.HTYPES, 0):
+    answers('4', told(BADOMT, RESPONSE + rtr.HTYPES, kind, number=1, lead=0),
+            ('group-kind-%d' % kind, 'a continue of what began with type %d' % kind,
+             lambda s, kind=kind: (begin(s), more(s, kind=kind))), only=[2])
+for n in range(4):
+    answers('3', FAILED, ('group-stream-%d' % n, 'a group of two, %d octets of payload stream in the first' % n,
+                          lambda s, n=n: (answer(s, placed_item(AT, SIZE, 0), body=stream(s)[:n], count=2), more(s))), only=[2])
 answers('3', FAILED, ('group-cut', 'a continue that is cut off', lambda s: (begin(s, 3), s.server.rtr(CONTINUE, u32(1), xid=s.xid))), only=[2])
 
 
@@ -187,6 +199,66 @@ answers(
     ('too-short', 'TOOSHORT where any length was asked for', lambda s: answer(s, bare(AT, SIZE, TOOSHORT), data=b'')),
     ('call', 'a response with an RPC call in it', lambda s: answer(s, placed_item(AT, SIZE, 0), body=rpc.call(s.xid))),
 )
+
+
+# --- the base protocol's forms instead of a response ---
+
+
+class Inline:
+    """The reply as its server gave it: the octets are in it, the client's own Write chunk is not used."""
+    text = 'to the client: the RPC reply with the octets in it; the next call is answered'
+
+    def check(self, c):
+        m = c.end.expect_msg(c.xid)
+        assert m.error is None, 'error %s' % (m.error,)
+        assert m.body == inline(c), 'the payload stream'
+        assert [[seg.length for seg in chunk] for chunk in m.writes] == [[0]], m.writes
+        c.goes_on()
+
+
+def inline(s):
+    return rpc.reply(s.xid, u32(SIZE) + rpc.fill(SIZE))
+
+
+for name, sent, lists in (('empty', 'a Write chunk without segments', [[]]), ('none', 'no Write list', [])):
+    answers('6', Inline(), ('base-' + name, "a reply of the base protocol with %s, the octets in it" % sent,
+                            lambda s, lists=lists: s.server.reply(inline(s), lists, xid=s.xid)))
+
+
+
+def read_args(s, n):
+    return rpc.call(s.xid, 6, opaque(bytes(8)) + u32(0, 0, n), prog=100003, vers=3)
+
+
+def read(s, n):
+    """A READ of NFSv3, whose @n octets are asked for by Send alone, as the rest of its reply is short."""
+    s.xid = s.server_xid = s.end.new_xid()
+    s.back = s.end.conn.sink(n)
+    s.end.call(read_args(s, n), (), [[s.back]])
+    m = s.server.expect_msg(s.xid)
+    (_, _, (wish,)), = m.rtr.sets
+    assert wish.type == TBSN, wish
+
+
+def read_result(s, n):
+    return rpc.reply(s.xid, u32(0, 0, n, 1) + opaque(rpc.fill(n)))
+
+
+class ReadInline(Inline):
+    """The reply to a READ as its server gave it."""
+
+    def check(self, c):
+        m = c.end.expect_msg(c.xid)
+        assert m.error is None and m.body == read_result(c, c.back.length), m
+        assert [[seg.length for seg in chunk] for chunk in m.writes] == [[0]], m.writes
+        c.goes_on()
+
+
+@rule('base-read', '6', "a reply of the base protocol to a READ, a Write chunk without segments, the octets in it", ReadInline(),
+      only=[2])
+def _(s):
+    read(s, SIZE)
+    s.server.reply(read_result(s, SIZE), [[]], xid=s.xid)
 
 
 # --- errors instead of a response ---
@@ -242,6 +314,37 @@ class Anew:
 def _(s):
     call(s)
     s.server.error(v2.ERR_WRITE_RESOURCE, 1, SIZE, xid=s.xid)
+
+
+class Unheeded(Anew):
+    """A client of version 1 cannot be given so much in a payload stream: to it the call was never answered."""
+
+    def base(self, c):
+        n = 20000
+        c.xid = c.server_xid = c.end.new_xid()
+        c.back = c.end.conn.sink(n)
+        c.end.call(read_args(c, n), (), [[c.back]])
+        m = c.server.expect_msg(c.xid)
+        assert not m.rtr and len(m.writes) == 1, '%r instead of a Write chunk' % m
+
+    def check(self, c):
+        CUT.check(c)
+        AtServer(Closes()).check(c)
+        c.close()
+        OPENERS['v1-asked'](c)
+        self.base(c)
+
+
+@RULES[2]('server-asked-base-read-long', '6', 'a reply of the base protocol to a READ of 20000 octets, in parts, the octets in it',
+          Unheeded(), route='unheeded')
+def _(s):
+    n, part = 20000, 4000
+    read(s, n)
+    left = read_result(s, n)
+    while len(left) > part:
+        s.server.send2(s.xid, v2.REPLY_MIDDLE, u32(len(left) - part) + left[:part])
+        left = left[part:]
+    s.server.send2(s.xid, v2.REPLY_INLINE, v2.write_list([[]]) + left)
 
 
 @rule('other-xid', 'decision 60', 'a right response with the XID of no call', CUT)

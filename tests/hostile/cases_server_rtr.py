@@ -180,23 +180,19 @@ def plain(s):
     assert not m.rtr, m
 
 
-@case('report-of-plain', '8', 'a report about a call of the base protocol, then its reply', Summed(), only=['early'])
+@case('report-of-plain', '8', 'a report about a call of the base protocol, then its reply', Summed())
 def _(s):
     plain(s)
     then_right(s, report(bad(s), 3))
 
 
-@case('report-of-plain', '8', 'a report about a call of the base protocol', CUT, only=[2])
-def _(s):
-    plain(s)
-    say(s, report(bad(s), 3))
-
-
-@case('report-of-nothing', '8', 'a report with the XID of no call, then the right reply', Summed())
-def _(s):
-    call(s)
-    say(s, report(bad(s), 3), xid=s.xid ^ 0x1000)
-    right(s)
+for flip in (1, 0x1000):
+    @case('report-of-nothing-%d' % flip, '8', 'a report with the XID of no call, which differs in %#x, then the right reply' % flip,
+          Summed())
+    def _(s, flip=flip):
+        call(s)
+        say(s, report(bad(s), 3), xid=s.xid ^ flip)
+        right(s)
 
 
 @case('report-late', '8', 'a report about a request that was answered', Service())
@@ -223,15 +219,14 @@ def _(s):
     twice(s, report(bad(s), 3))
 
 
-@case('report-again', '8', 'a report about the request, and one about the call as the base protocol has it',
-      {2: CUT, 'early': Summed()})
+@case('report-again', '8', 'a report about the request, one about the call as the base protocol has it, then its reply',
+      Summed())
 def _(s):
     call(s)
     say(s, report(bad(s), 3))
     assert not s.server.expect_msg(s.xid).rtr
     say(s, report(bad(s), 3))
-    if s.server.version == 'early':
-        right(s)
+    right(s)
 
 
 # --- unasked ---

@@ -35,6 +35,7 @@ def of_suite(name):
         'placed': [Route('placed-%d' % i, '2', upstream=GENERAL) for i in range(3)],
         'asked': [Route('asked-%d' % i, '2', upstream=GENERAL + ROOM) for i in range(3)],
         'wayless': [Route('wayless', '2', upstream=GENERAL + ROOM)],
+        'unheeded': [Route('unheeded', '2', upstream=GENERAL + ROOM)],
         'early-placed': [Route('early-placed-%d' % i, '2-early', versions=ALL, upstream=ROOM) for i in range(3)],
         'auto': [Route('auto-%d' % i, 'auto') for i in range(2)],
         'hurried-v1': [Route('hurried-v1', '1', upstream=HURRIED)],

@@ -18,15 +18,16 @@ MOST = 16                           # transmissions of a group, where both ends 
 
 
 class Client:
-    """@told: what an operator knows of the gateway's Receives, for the early draft."""
+    """@told: what an operator knows of the gateway's Receives, for the early draft. @own: its own Receives; @kept: how
+    many of them it keeps for a response."""
 
-    def __init__(self, address, version, told):
+    def __init__(self, address, version, told, own=rtr.ROOMY, kept=MOST):
         conn, _ = peer.open_rdma(address, **QUICK)
-        self.end, self.version = peer.End(conn, version), version
+        self.end, self.version, self.own, self.kept = peer.End(conn, version), version, own, kept
         if version == 2:
             takes = rtr.TAKES_REQUEST | rtr.TAKES_RESPONSE | rtr.TAKES_CONTINUE
-            own = rtr.properties(v2.prop, rtr.ROOMY, takes, requests=MOST, responses=MOST)
-            self.heed(self.end.negotiate(v2.properties(*v2.BASE, *own)).props)
+            props = rtr.properties(v2.prop, own, takes, requests=MOST, responses=MOST)
+            self.heed(self.end.negotiate(v2.properties(*v2.BASE, *props)).props)
         else:
             self.structure, self.requests = told, MOST
             self.end.do_null()  # requests follow the first reply (section 2)
@@ -53,7 +54,7 @@ class Client:
     def request(self, body, items=(), exposed=(), offsets=(), sets=()):
         """A call with @items (Position, octets) in its Sends and @exposed ones to be read."""
         for op, head, rest in rtr.group(self.version, self.structure, body, items, offsets, exposed, sets=sets,
-                                        reserved=MOST if sets else 1):
+                                        reserved=self.kept if sets else 1):
             self.end.rtr(op, head, rest)
         return self.end.xid
 
@@ -139,7 +140,7 @@ class Client:
                BYSIZE: (TBSN,) if longest is not None and n <= longest else (EXRW,)}[kind]
         assert item.type in may, '%r for a direction of type %d' % (item, kind)
         if item.type == TBSN:
-            got, = rtr.ROOMY.collect(m, sends).values()
+            got, = self.own.collect(m, sends).values()
         else:
             assert item.segs == [there._replace(length=n)], item
             got = self.end.conn.memory(there)[:n]
@@ -148,7 +149,7 @@ class Client:
     def continued(self, first):
         """All of the group that @first began, in order and with nothing between; its payload stream is put together."""
         sends = [first]
-        assert first.rtr.count <= MOST, 'a group of %d' % first.rtr.count
+        assert first.rtr.count <= self.kept, 'a group of %d' % first.rtr.count
         while len(sends) < first.rtr.count:
             m = self.end.expect_msg(first.xid)
             assert m.rtr and m.rtr.op == CONTINUE and m.rtr.number == len(sends), m
@@ -328,6 +329,13 @@ class Server(peer.HonestServer):
                 if item.type == rtr.EXRW:
                     items[item.position] = b''.join(self.end.conn.read(s) for s in item.segs)[:item.length]
         return items.items()
+
+
+class Receives:
+    """Of a client: how many are kept for a response, and items that it asks for by Send alone, the last as long as all."""
+
+    def __init__(self, name, structure, kept, sizes):
+        self.name, self.structure, self.kept, self.sizes = name, structure, kept, sizes
 
 
 class Kind:

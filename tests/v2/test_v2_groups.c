@@ -7,23 +7,29 @@ enum { RECV = 4096, BULK = 8192 };
 static uint8_t bulk[BULK];
 
 /* The first of two transmissions of the answer to call 5, or the other one. Its Receive is kept by its user. */
-static void feed_of_two(bool is_first)
+static void feed_part(bool is_first, const char *hex)
 {
 	static uint8_t octets[2][RECV];
 	static struct rpc_octets held;
 	uint8_t *at = octets[!is_first];
 
 	memset(at, 0, RECV);
-	(void)unhex(is_first ? "00000005 00000002 00000040 52540006 "
-			       "00000001 00000000 00002064 00000002 00000000 00000002 "
-			       "00000000 00000001 00000002 00000008 00000005 00000000"
-			     : "00000005 00000002 00000040 52540007 00000001 52540006 00000000",
-		    at);
+	(void)unhex(hex, at);
 	conn.t.behind = view_of(bulk, is_first ? BULK : 100);
 	conn.t.held = &held;
 	conn.t.nheld = !is_first;
 	assert_int_equal(conn.t.ops->recv(&conn.t, view_of(at, RECV), &rx), 0);
 	held = (struct rpc_octets){view_of(octets[0], RECV), view_of(bulk, BULK)};
+}
+
+#define CONTINUE(number, began) "00000005 00000002 00000040 52540007 " number " " began " 00000000"
+
+static void feed_of_two(bool is_first)
+{
+	feed_part(is_first, is_first ? "00000005 00000002 00000040 52540006 "
+				       "00000001 00000000 00002064 00000002 00000000 00000002 "
+				       "00000000 00000001 00000002 00000008 00000005 00000000"
+				     : CONTINUE("00000001", "52540006"));
 }
 
 static void begin_group(void)
@@ -106,12 +112,45 @@ static void a_group_that_breaks_off(void **state)
 	}
 }
 
+/* A continue of what began with another type is one of this group, as its XID is: the prefix tells no direction. Nor is number
+ * 0 malformed. */
+static void a_continue_of_something_else(void **state)
+{
+	static const struct {
+		const char *part, *report;
+	} cases[] = {
+		{CONTINUE("00000001", "00000006"), "00000001 00000001 00000005 00000001 00000000 "
+						   "00000002 52540006 00000006"},
+		{CONTINUE("00000001", "52540005"), "00000001 00000001 00000005 00000001 00000000 "
+						   "00000002 52540006 52540005"},
+		{CONTINUE("00000000", "52540006"), "00000000 00000001 00000005 00000001 00000000 "
+						   "00000004 00000001 00000000"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char report[512];
+
+		begin_group();
+		feed_part(false, cases[i].part);
+		assert_int_equal(rx.kind, RPC_RX_ERROR);
+		assert_int_equal(rx.xid, 5);
+		assert_true(rx.abandon);
+		snprintf(report, sizeof(report),
+			 "00000005 00000002 00000000 52540008 00000005 00000001 %s",
+			 cases[i].report);
+		expect_out(report);
+		expect_silence();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_group_for_what_was_let_go_meanwhile),
 		cmocka_unit_test(a_group_for_what_was_let_go_before),
 		cmocka_unit_test(a_group_that_breaks_off),
+		cmocka_unit_test(a_continue_of_something_else),
 	};
 
 	return cmocka_run_group_tests_name("v2 groups", tests, NULL, NULL);
