@@ -95,13 +95,19 @@ static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *len,
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/* Nor is one for no purpose, of which choose_alpn() does not hear. */
+/* Nor is one for no purpose, of which choose_alpn() does not hear. Section 4.2: 0-RTT data MUST NOT be used, and the engine
+ * would pass over them. */
 static int look_at_hello(SSL *ssl, int *alert, void *arg)
 {
 	const unsigned char *data;
 	size_t len;
 
 	(void)arg;
+	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_early_data, &data, &len) == 1) {
+		tls_of(ssl)->fault = "early data are announced";
+		*alert = SSL_AD_ILLEGAL_PARAMETER;
+		return SSL_CLIENT_HELLO_ERROR;
+	}
 	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation,
 				      &data, &len) == 1)
 		return SSL_CLIENT_HELLO_SUCCESS;
@@ -119,8 +125,10 @@ static void look_at_message(int sent, int version, int type, const void *octets,
 
 	(void)version;
 	(void)arg;
-	if (sent || type != SSL3_RT_HANDSHAKE)
+	if (sent || type != SSL3_RT_HANDSHAKE || len == 0)
 		return;
+	if (*(const uint8_t *)octets == SSL3_MT_CERTIFICATE_REQUEST)
+		tls_of(ssl)->is_asked = true;
 	fault = chain_fault(view_of(octets, len));
 	if (!fault)
 		return;

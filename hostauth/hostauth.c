@@ -279,6 +279,12 @@ bool hostauth_absent(struct hostauth *h)
 	return true;
 }
 
+/* Section 7.3: an initiator that begins with another type than CONNPROP_MIDDLE has not the profile, whatever is in it. */
+static bool is_first_final(const struct hostauth *h, const struct hostauth_in *in)
+{
+	return h->role == HOSTAUTH_ACCEPTOR && h->values_in == 0 && in->final;
+}
+
 enum hostauth_status hostauth_recv(struct hostauth *h, const struct hostauth_in *in)
 {
 	struct hostauth_value v;
@@ -286,7 +292,8 @@ enum hostauth_status hostauth_recv(struct hostauth *h, const struct hostauth_in 
 
 	if (h->status != HOSTAUTH_GOING)
 		return h->status;
-	err = in->has_value ? hostauth_value_decode(&v, in->value) : ERR_VERS;
+	err = in->has_value && !is_first_final(h, in) ? hostauth_value_decode(&v, in->value)
+						      : ERR_VERS;
 	if (err == ERR_VERS && h->values_in == 0 && h->expect != EXPECT_NOTHING && !in->again)
 		return absent(h);
 	if (h->say != SAY_NOTHING || h->work_due)

@@ -75,6 +75,13 @@ static bool is_purpose_agreed(const struct tls *t)
 	return len > 0; /* of what was offered: the engine sees to that */
 }
 
+/* Section 4.2: both ends authenticate. The acceptor's engine fails without a certificate; an initiator that is not asked
+ * for one would speak to an acceptor that knows nothing of it. A shared key is proved by both. */
+static bool is_authentication_mutual(const struct tls *t)
+{
+	return SSL_is_server(t->ssl) || SSL_session_reused(t->ssl) || t->is_asked;
+}
+
 int tls_step(struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
 {
 	int rc;
@@ -89,6 +96,10 @@ int tls_step(struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
 	}
 	if (!is_purpose_agreed(t)) {
 		snprintf(why, HOSTAUTH_TEXT_BYTES, "no application protocol was agreed on");
+		return ERR_PROTO;
+	}
+	if (!is_authentication_mutual(t)) {
+		snprintf(why, HOSTAUTH_TEXT_BYTES, "the acceptor asks for no certificate");
 		return ERR_PROTO;
 	}
 	t->complete = true;

@@ -17,6 +17,7 @@ struct tls {
 	/* What the engine's callbacks (creds.c) found out. */
 	const char *fault;		     /* what they refused, in words */
 	bool is_too_much;		     /* because of a limit of section 8 */
+	bool is_asked;			     /* initiator: the peer wants a certificate */
 	bool shows_key;			     /* acceptor: the peer says that it has a key: */
 	char identity[PSK_IDENTITY_MAX + 1]; /* of this identity; "" if it is none that could be */
 	bool is_known;			     /* and one of ours */

@@ -122,7 +122,7 @@ struct txn {
 	/* txn_form.c */
 	struct plan_call plan; /* when it came */
 	struct plan_shape shape;
-	enum plan_form form;   /* of the call, as it was sent */
+	enum plan_form form; /* of the call, as it was sent */
 	bool unheeded; /* directions were told, and the reply is in the base protocol's form */
 	bool joined;   /* its data item is in the payload stream, not in a Read chunk */
 	struct view call_body; /* the call's payload stream, once complete */

@@ -319,6 +319,96 @@ static void a_fail_asks_for_no_work(void **state)
 	}
 }
 
+/* Section 4.2: an acceptor that asks for no certificate authenticates nobody. */
+static void an_acceptor_that_does_not_ask_is_refused(void **state)
+{
+	struct pair_end end[2];
+
+	(void)state;
+	pair_begin(end, &common);
+	SSL_CTX_set_verify(end[1].creds->ctx, SSL_VERIFY_NONE, NULL);
+	pair_again(end, &common);
+	pair_run(end);
+	pair_expect(&end[0], HOSTAUTH_CAUSE_TLS, "the acceptor asks for no certificate");
+	pair_end(end);
+}
+
+static int use_early_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *idlen,
+			 SSL_SESSION **session)
+{
+	static const unsigned char aes_128_gcm_sha256[] = {0x13, 0x01};
+	static const unsigned char key[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+					      11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+					      22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+	static const unsigned char alpn[] = "rpcrdma2-hostauth-1";
+
+	(void)md;
+	*session = SSL_SESSION_new();
+	assert_int_equal(SSL_SESSION_set1_master_key(*session, key, sizeof(key)), 1);
+	assert_int_equal(SSL_SESSION_set_cipher(*session, SSL_CIPHER_find(ssl, aes_128_gcm_sha256)),
+			 1);
+	assert_int_equal(SSL_SESSION_set_protocol_version(*session, TLS1_3_VERSION), 1);
+	assert_int_equal(SSL_SESSION_set_max_early_data(*session, 1000), 1);
+	assert_int_equal(SSL_SESSION_set1_alpn_selected(*session, alpn, sizeof(alpn) - 1), 1);
+	*id = (const unsigned char *)"pair-1";
+	*idlen = 6;
+	return 1;
+}
+
+/* Section 4.2: 0-RTT data are not taken, nor passed over: a ClientHello that announces them is refused. */
+static void early_data_are_refused(void **state)
+{
+	static const struct pair_setup shared = {.initiator = "psk", .acceptor = "psk"};
+	static const unsigned char alpn[] = "\x13rpcrdma2-hostauth-1";
+	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+	BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
+	uint8_t value[1024];
+	struct pair_end end[2];
+	size_t written;
+	SSL *ssl;
+	int len;
+
+	(void)state;
+	SSL_CTX_set_psk_use_session_callback(ctx, use_early_key);
+	assert_int_equal(SSL_CTX_set_alpn_protos(ctx, alpn, sizeof(alpn) - 1), 0);
+	assert_int_equal(SSL_CTX_set1_groups_list(ctx, "X25519"), 1);
+	ssl = SSL_new(ctx);
+	BIO_set_mem_eof_return(in, -1);
+	SSL_set_bio(ssl, in, out);
+	SSL_set_connect_state(ssl);
+	assert_int_equal(SSL_write_early_data(ssl, "too soon", 8, &written), 1);
+	len = BIO_read(out, value + 4, sizeof(value) - 4);
+	assert_true(len > 0);
+	pair_begin(end, &shared);
+	give(end[1].h, value, (size_t)len + 4, HOSTAUTH_TURN, 0);
+	hostauth_work(end[1].h);
+	pair_expect(&end[1], HOSTAUTH_CAUSE_TLS, "early data");
+	pair_end(end);
+	SSL_free(ssl);
+	SSL_CTX_free(ctx);
+}
+
+/* Section 7.3: who begins with another type than CONNPROP_MIDDLE has not the profile, whatever is in it. */
+static void a_final_at_first_is_none(void **state)
+{
+	struct hostauth_in in = {.has_value = true, .final = true};
+	struct hostauth_out out;
+	struct pair_end end[2];
+	uint8_t value[1024];
+
+	(void)state;
+	for (unsigned kind = HOSTAUTH_MORE; kind <= HOSTAUTH_FAIL; kind++) {
+		pair_begin(end, &common);
+		hostauth_work(end[0].h);
+		assert_true(hostauth_next(end[0].h, 992, 60, &out));
+		memcpy(value, out.value.data, out.value.len);
+		value[1] = (uint8_t)kind;
+		in.value = in.message = view_of(value, out.value.len);
+		assert_int_equal(hostauth_recv(end[1].h, &in), HOSTAUTH_ABSENT);
+		pair_end(end);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +419,9 @@ int main(void)
 		cmocka_unit_test(long_chains_are_refused_before_they_are_looked_at),
 		cmocka_unit_test(a_clienthello_without_end_is_refused),
 		cmocka_unit_test(a_fail_asks_for_no_work),
+		cmocka_unit_test(an_acceptor_that_does_not_ask_is_refused),
+		cmocka_unit_test(early_data_are_refused),
+		cmocka_unit_test(a_final_at_first_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
