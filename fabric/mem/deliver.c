@@ -206,6 +206,7 @@ void mem_deliver_answer(struct mem_op *op)
 
 static void deliver_read(struct mem_conn *target, struct mem_op *op)
 {
+	const struct memnet_pace *pace = &target->pace;
 	struct mem_conn *c = op->due.conn;
 
 	op->exposure = NULL;
@@ -218,7 +219,9 @@ static void deliver_read(struct mem_conn *target, struct mem_op *op)
 		op->exposure->readers++;
 	}
 	op->due.what = MEM_ANSWERED;
-	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_response));
+	memnet_schedule(mem_conn_net(c), &op->due,
+			memnet_wire_slow(c, &c->last_response,
+					 pace->answer + op->len * pace->answer_octet));
 }
 
 static void deliver_now(struct mem_conn *target, struct mem_op *op)

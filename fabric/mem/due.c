@@ -58,6 +58,16 @@ nsec_t memnet_wire(struct mem_conn *c, nsec_t *last)
 	return in_order(c, memnet_after(memnet_soon(mem_conn_net(c)), c->delay), last);
 }
 
+nsec_t memnet_wire_slow(struct mem_conn *c, nsec_t *last, nsec_t takes)
+{
+	nsec_t from = *last > mem_conn_net(c)->now ? *last : mem_conn_net(c)->now;
+	nsec_t at = memnet_wire(c, last);
+
+	if (takes && at < memnet_after(from, takes))
+		*last = at = memnet_after(from, takes);
+	return at;
+}
+
 nsec_t memnet_here(struct mem_conn *c, nsec_t *last)
 {
 	return in_order(c, memnet_soon(mem_conn_net(c)), last);

@@ -128,6 +128,7 @@ struct mem_conn {
 	size_t pd_len;
 
 	nsec_t delay; /* each way, beside the latency */
+	struct memnet_pace pace;
 	nsec_t stall_until;
 	nsec_t linger_until; /* for a disconnect to arrive */
 	bool bye_waits;	     /* behind what waits for a shared Receive */
@@ -255,6 +256,9 @@ nsec_t memnet_soon(struct memnet *net);
 
 /** memnet_wire - a random time when the wire of @c delivers, not before *@last, which it becomes. */
 nsec_t memnet_wire(struct mem_conn *c, nsec_t *last);
+
+/** memnet_wire_slow - likewise, and not before the other end has had @takes for it, from *@last on. */
+nsec_t memnet_wire_slow(struct mem_conn *c, nsec_t *last, nsec_t takes);
 
 /** memnet_here - likewise, before anything has gone over the wire. */
 nsec_t memnet_here(struct mem_conn *c, nsec_t *last);

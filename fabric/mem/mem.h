@@ -117,6 +117,15 @@ void memnet_cut(struct fabric_conn *base);
  * neither end is told. fabric_disconnect() still ends an end's own side, bounded in time. */
 void memnet_vanish(struct fabric_conn *base);
 
+/** struct memnet_pace - how slow an end is: time for each operation, and for each octet of it, one after the other. */
+struct memnet_pace {
+	nsec_t take, take_octet;     /* Sends and Writes that arrive at it */
+	nsec_t answer, answer_octet; /* Reads that it answers */
+};
+
+/** memnet_pace - what arrives at the end @base, and is read of it, takes that time from now on. */
+void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace);
+
 /** memnet_short - exposing and Reading by @base fail with ERR_AGAIN from @from to @until, as where a
  * device is short of windows and registrations. */
 void memnet_short(struct fabric *base, nsec_t from, nsec_t until);

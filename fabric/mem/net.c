@@ -72,6 +72,11 @@ void memnet_short(struct fabric *base, nsec_t from, nsec_t until)
 	mem_fabric_of(base)->short_until = until;
 }
 
+void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace)
+{
+	mem_conn_of(base)->pace = *pace;
+}
+
 void memnet_vanish(struct fabric_conn *base)
 {
 	struct mem_conn *c = mem_conn_of(base);

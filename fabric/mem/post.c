@@ -149,11 +149,20 @@ int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, v
 	return 0;
 }
 
+/* How long the peer, if it is slow, takes for what is sent to it. */
+static nsec_t takes_at_peer(const struct mem_conn *c, const struct mem_op *op)
+{
+	const struct memnet_pace *pace = c->peer ? &c->peer->pace : NULL;
+
+	return pace && op->kind != MEM_READ ? pace->take + op->len * pace->take_octet : 0;
+}
+
 static void send_off(struct mem_conn *c, struct mem_op *op)
 {
 	op->due.what = MEM_ARRIVES;
 	op->due.local = false;
-	memnet_schedule(mem_conn_net(c), &op->due, memnet_wire(c, &c->last_sent));
+	memnet_schedule(mem_conn_net(c), &op->due,
+			memnet_wire_slow(c, &c->last_sent, takes_at_peer(c, op)));
 }
 
 void mem_post_reads(struct mem_conn *c)

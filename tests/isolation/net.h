@@ -30,6 +30,13 @@ struct net_config {
 	unsigned misdeeds; /* enum misdeed: what streams from wild instances may suffer */
 };
 
+/** struct net_pace - how slow an end is: time for each operation, over streams for each FPDU, and for each octet of it. */
+struct net_pace {
+	nsec_t take, take_octet;     /* Sends and Writes that arrive at it */
+	nsec_t answer, answer_octet; /* Reads that it answers */
+	nsec_t say_octet;	     /* of its own Sends, one by one; nothing on fabric/mem */
+};
+
 struct net_ops {
 	const char *name;
 	void *(*new)(const struct net_config *cfg, const struct net_watcher *watcher);
@@ -44,6 +51,8 @@ struct net_ops {
 	/* The end of the Write behind the next message @conn sends comes much later than the rest; NULL:
 	 * nothing comes in pieces. */
 	void (*delay)(struct fabric_conn *conn);
+	/* From now on the end @conn, which is connected, is as slow as @pace. */
+	void (*pace)(struct fabric_conn *conn, const struct net_pace *pace);
 	/* Connections, handles and operations that are left. */
 	uint64_t (*held)(void *net);
 };

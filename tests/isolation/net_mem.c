@@ -69,6 +69,12 @@ static int step(void *net, nsec_t until)
 	return memnet_step(((struct mem_town *)net)->net, until);
 }
 
+static void pace(struct fabric_conn *conn, const struct net_pace *p)
+{
+	memnet_pace(conn,
+		    &(struct memnet_pace){p->take, p->take_octet, p->answer, p->answer_octet});
+}
+
 static uint64_t held(void *net)
 {
 	struct memnet_usage u;
@@ -86,5 +92,6 @@ const struct net_ops net_mem = {
 	.listener_free = memnet_listener_free,
 	.now = now,
 	.step = step,
+	.pace = pace,
 	.held = held,
 };

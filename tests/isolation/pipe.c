@@ -293,12 +293,38 @@ static size_t all_but_late(struct pipe *p, nsec_t now)
 	return end - p->from;
 }
 
+static bool is_slow(const struct net_pace *t)
+{
+	return t->take || t->take_octet || t->answer || t->answer_octet || t->say_octet;
+}
+
+/* The rest of an FPDU, or an octet of it; then it takes its time until the next. */
+static size_t slow_piece(struct pipe *p, nsec_t now)
+{
+	const struct net_pace *t = &p->pace;
+	size_t n = p->begin + fpdu_at(p, p->begin) - p->from;
+	bool is_answer = p->octets[p->begin + FPDU_LEN_BYTES] & 0x80 && !is_write(p, p->begin);
+	bool is_request = (p->octets[p->begin + FPDU_LEN_BYTES + 1] & 0xf) == RDMAP_READ_REQUEST;
+
+	if (is_request)
+		return n;
+	if (is_send(p, p->begin) && t->say_octet) {
+		p->hold_until = now + t->say_octet;
+		return 1;
+	}
+	p->hold_until =
+		now + (is_answer ? t->answer + n * t->answer_octet : t->take + n * t->take_octet);
+	return n;
+}
+
 size_t pipe_piece(struct pipe *p, nsec_t now)
 {
 	size_t n = p->sent - p->from;
 
 	if (n == 0 || now < p->hold_until)
 		return 0;
+	if (is_slow(&p->pace) && !p->fin)
+		return slow_piece(p, now);
 	if (p->drip) {
 		p->drip--;
 		return 1;

@@ -37,7 +37,8 @@ struct pipe {
 	bool delay;		/* the next one behind a message is such a Write */
 	uint32_t drip;		/* octets still to come one at a time */
 	nsec_t hold_until;
-	bool fin, reset; /* the sender sends no more; all at once */
+	struct net_pace pace; /* an end that takes its time for what is in here */
+	bool fin, reset;      /* the sender sends no more; all at once */
 	uint8_t message[PIPE_MESSAGE];
 };
 

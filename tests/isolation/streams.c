@@ -407,6 +407,18 @@ static void delay(struct fabric_conn *conn)
 		c->peer->in.delay = true;
 }
 
+/* What it takes is in its own pipe, what it answers and says in the peer's. */
+static void pace(struct fabric_conn *conn, const struct net_pace *p)
+{
+	struct stream_conn *c = stream_of(conn);
+
+	c->in.pace = (struct net_pace){.take = p->take, .take_octet = p->take_octet};
+	if (c->peer)
+		c->peer->in.pace = (struct net_pace){.answer = p->answer,
+						     .answer_octet = p->answer_octet,
+						     .say_octet = p->say_octet};
+}
+
 const struct net_ops net_streams = {
 	.name = "iwarp",
 	.new = net_new,
@@ -417,5 +429,6 @@ const struct net_ops net_streams = {
 	.now = now,
 	.step = step,
 	.delay = delay,
+	.pace = pace,
 	.held = held,
 };

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rogues on the route of honest clients: whatever clients and servers of a route do, others of it with a live server are
+ * served in time, and nobody honest is ended.
+ *
+ * A kind of rogue that is not held yet has what was seen in .fails, and is run with ALL=1 only. Whoever mends one takes that
+ * away. ONLY=NAME runs one kind; SEED=n another seed. With the word iwarp: over queue pairs of fabric/iwarp, else over
+ * fabric/mem.
+ */
+#include "tests/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "tests/isolation/route_town.h"
+
+enum { MIB = 1 << 20 };
+#define MS NSEC_PER_MS
+/* Each step earns 64 KiB at the least rate, 1 MiB a minute: this is a little faster. */
+#define LEAST (3300 * MS)
+#define SLOW_OCTET 19000ul /* three times the least rate */
+
+static const struct rogue_kind kinds[] = {
+	{.name = "a Read of 4 octets answered at the least rate",
+	 .clients = 12,
+	 .one_host = true,
+	 .version = 1,
+	 .hosts = 1,
+	 .call = {CALL_WRITE, 8 * MIB, 159},
+	 .calls = 8,
+	 .pace = {.answer = LEAST},
+	 .drips = true,
+	 .fails = {"all of honest client 0, NULL too: over 119 s; no rogue ended",
+		   "all of honest client 0, NULL too: over 119 s; no rogue ended"}},
+	{.name = "a Write of 4 octets taken at the least rate",
+	 .clients = 12,
+	 .one_host = true,
+	 .version = 1,
+	 .hosts = 1,
+	 .call = {CALL_READ, 8 * MIB, 159},
+	 .calls = 8,
+	 .pace = {.take = LEAST},
+	 .drips = true,
+	 .fails = {"all of honest client 0, NULL too: over 119 s; no rogue ended",
+		   "NULL of honest client 1: 64 s; 8 of 12 rogues ended, the last held for over "
+		   "119 s"}},
+	{.name = "replies taken at the least rate",
+	 .clients = 12,
+	 .one_host = true,
+	 .version = 2,
+	 .hosts = 1,
+	 .call = {CALL_READ, MIB, 0},
+	 .calls = 60,
+	 .allow_each = LEAST,
+	 .drips = true,
+	 .fails = {"NULL of honest client 1: 13 s; no rogue ended",
+		   "NULL of honest client 0: 19 s, READ of 1: 26 s; no rogue ended"}},
+	{.name = "a continued call a few octets at a time",
+	 .clients = 12,
+	 .one_host = true,
+	 .version = 2,
+	 .hosts = 1,
+	 .part = 256,
+	 .part_each = 13 * MS,
+	 .drips = true,
+	 .fails = {"NULL of honest client 1, behind its own continued call: 34 s",
+		   "NULL of honest client 1, behind its own continued call: 34 s"}},
+	{.name = "the octets of a Send one at a time",
+	 .clients = 60,
+	 .one_host = true,
+	 .version = 1,
+	 .hosts = 1,
+	 .call = {CALL_WRITE, MIB, 150},
+	 .calls = 8,
+	 .pace = {.say_octet = 25 * MS},
+	 .drips = true,
+	 .iwarp_only = true},
+	{.name = "one of two servers hangs",
+	 .clients = 32,
+	 .version = 1,
+	 .hosts = 2,
+	 .call = {CALL_READ, MIB, 0},
+	 .calls = 60,
+	 .server_hangs = true,
+	 .fails = {"all of honest client 0, NULL too: over 119 s",
+		   "all of honest client 0, NULL too: over 119 s"}},
+	{.name = "the only server answers NULL but hangs at READ",
+	 .clients = 30,
+	 .version = 1,
+	 .hosts = 1,
+	 .call = {CALL_READ, MIB, 0},
+	 .calls = 60,
+	 .server_hangs_at_chunks = true,
+	 .fails = {"NULL of honest client 1: over 119 s; a new client: over 30 s",
+		   "NULL of honest client 0: over 119 s; a new client: over 30 s"}},
+	{.name = "many calls in flight to a slow server",
+	 .clients = 40,
+	 .version = 1,
+	 .hosts = 1,
+	 .call = {CALL_READ, MIB, 0},
+	 .calls = 60,
+	 .server_thinks = 4 * NSEC_PER_SEC,
+	 .is_honest = true,
+	 .fails = {"NULL of honest client 0: 24 s, WRITE 1M of 1: 35 s",
+		   "NULL of honest client 2: 32 s, WRITE 1M of 1: 51 s; a new client: 12 s"}},
+	{.name = "READs at three times the least rate",
+	 .clients = 8,
+	 .version = 1,
+	 .hosts = 1,
+	 .call = {CALL_READ, MIB, 0},
+	 .calls = 60,
+	 .pace = {.take_octet = SLOW_OCTET},
+	 .is_honest = true,
+	 .fails = {"NULL of honest client 1: 39 s; all 8 ended: takes replies too slowly",
+		   "NULL of honest client 0: 34 s; all 8 ended: takes replies too slowly"}},
+	{.name = "WRITEs at three times the least rate",
+	 .clients = 8,
+	 .version = 1,
+	 .hosts = 1,
+	 .call = {CALL_WRITE, MIB, 0},
+	 .calls = 60,
+	 .pace = {.answer_octet = SLOW_OCTET},
+	 .is_honest = true,
+	 .fails = {"NULL of honest client 0: 39 s, READ 64K: 40 s",
+		   "NULL of honest client 1: 40 s, WRITE 64K: 61 s"}},
+	{.name = "idle connections with large grants",
+	 .clients = 60,
+	 .version = 2,
+	 .hosts = 1,
+	 .is_honest = true},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static const struct net_ops *net = &net_mem;
+
+static double seconds(nsec_t t)
+{
+	return (double)t / NSEC_PER_SEC;
+}
+
+static bool tell_probes(const struct rogue_kind *k, const struct route_verdict *v)
+{
+	bool good = true;
+
+	for (unsigned p = 0; p < PROBES; p++) {
+		nsec_t worst = v->probes[p].worst, goal = route_probe_goal((enum probe)p);
+
+		if (worst == NSEC_NEVER)
+			continue;
+		good &= worst <= goal;
+		print_message("%s: %s: %s of %s %u waited %s%.3f s, goal %.0f s%s\n", net->name,
+			      k->name, route_probe_name((enum probe)p),
+			      p == PROBE_FIRST ? "new client" : "honest client",
+			      v->probes[p].victim, v->probes[p].answered ? "" : "at least ",
+			      seconds(worst), seconds(goal), worst <= goal ? "" : ": NOT MET");
+	}
+	return good;
+}
+
+/* A drip is ended in time once somebody waits; where nobody does it may go on. */
+static bool tell_ends(const struct rogue_kind *k, const struct route_verdict *v)
+{
+	bool drips = k->drips && v->rogues_held_for > DRIP_BOUND;
+
+	print_message("%s: %s: %u of %u ended; honest ones ended: %u%s\n", net->name, k->name,
+		      v->rogues_ended, k->clients, v->honest_ended,
+		      v->honest_ended ? ": NOT MET" : "");
+	if (k->drips && v->began_waiting != NSEC_NEVER)
+		print_message("%s: %s: held its connection for %.0f s while others waited, goal "
+			      "%.0f s%s\n",
+			      net->name, k->name, seconds(v->rogues_held_for), seconds(DRIP_BOUND),
+			      drips ? ": NOT MET" : "");
+	return !drips && v->honest_ended == 0;
+}
+
+static bool is_wanted(const struct rogue_kind *k)
+{
+	const char *only = getenv("ONLY");
+
+	if (k->iwarp_only && net == &net_mem)
+		return false;
+	if (only)
+		return strcmp(only, k->name) == 0;
+	return getenv("ALL") || !k->fails[net == &net_streams];
+}
+
+static void others_are_served(void **state)
+{
+	const struct rogue_kind *k = *state;
+	const char *seed = getenv("SEED");
+	struct route_verdict verdict;
+	bool good;
+
+	if (!is_wanted(k))
+		skip();
+	route_town_run(net, k, seed ? strtoull(seed, NULL, 0) : 1, &verdict);
+	good = tell_probes(k, &verdict);
+	good &= tell_ends(k, &verdict);
+	assert_true(good);
+}
+
+static void be_silent(const char *line)
+{
+	if (getenv("VERBOSE"))
+		print_message("%s\n", line);
+}
+
+int main(int argc, char **argv)
+{
+	struct CMUnitTest tests[KINDS] = {0};
+
+	for (unsigned i = 0; i < KINDS; i++) {
+		tests[i].name = kinds[i].name;
+		tests[i].test_func = others_are_served;
+		tests[i].initial_state = (void *)(uintptr_t)&kinds[i];
+	}
+	if (argc > 1 && strcmp(argv[1], net_streams.name) == 0)
+		net = &net_streams;
+	log_set_level(LOG_LEVEL_INFO);
+	log_set_sink(be_silent);
+	return cmocka_run_group_tests_name("same_route", tests, NULL, NULL);
+}
