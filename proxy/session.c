@@ -5,8 +5,8 @@
  *   CONNECT: a client's request waits unanswered while the server leg connects
  *            and negotiates; so a client is told at once when there is no server.
  *   ACCEPT:  the server is ready; the client is being accepted.
- *   PROVE:   several routes share the listener: the client is accepted first, for
- *            the name that it has to prove chooses the route (session_route.c).
+ *   PROVE:   the client has to prove who it is: it is accepted first, and nothing is asked
+ *            of a server before that (session_route.c).
  *   JOIN:    then the server leg of that route connects; what the client says waits.
  *   OPEN:    transactions flow.
  *   CLOSING: one leg ended, or the session must: the other sends what is posted

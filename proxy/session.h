@@ -366,6 +366,10 @@ struct route_state *session_route_of(struct route_state *listener, const struct 
 /** session_goes_by_name - whoever comes to @listener, and has to prove who it is, is told apart by that. */
 bool session_goes_by_name(const struct route_state *listener);
 
+/** session_has_to_prove - @peer, that comes to @listener, is no client before it has proved who it is: until then
+ * nothing is asked of a server for it. */
+bool session_has_to_prove(const struct route_state *listener, const struct fabric_addr *peer);
+
 /** session_drop_request - its private data are of no use any more. */
 static inline void session_drop_request(struct session *s)
 {

@@ -288,8 +288,7 @@ static void connect_server(struct session *s)
 void session_open(struct route_state *listener, const struct fabric_event *ev)
 {
 	struct route_state *rs = session_route_of(listener, &ev->conn->peer);
-	bool proves =
-		session_goes_by_name(listener) && !session_is_unneeded(listener, &ev->conn->peer);
+	bool proves = session_has_to_prove(listener, &ev->conn->peer);
 	char peer[FABRIC_ADDR_TEXT];
 	struct session *s = NULL;
 	enum proxy_refusal why = IS_IN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several routes on one listener: the name that a client proves chooses the one it takes, so it is
- * accepted, and proves who it is, before there is a connection to any server.
+ * A client that has to prove who it is does so first: it is accepted, and there is no connection to any server before the
+ * proof, so strangers cost servers nothing. Where several routes share the listener the name chooses the one it takes.
  *
  *   session_prove() -> handshake -> session_choose() -> the server leg connects -> OPEN
  *                                        |
@@ -38,6 +38,13 @@ bool session_goes_by_name(const struct route_state *listener)
 		    has_names(p->routes[i]->route))
 			return true;
 	return false;
+}
+
+bool session_has_to_prove(const struct route_state *listener, const struct fabric_addr *peer)
+{
+	const struct leg_auth *auth = listener->route->client.auth;
+
+	return auth && auth->required && !session_is_unneeded(listener, peer);
 }
 
 static bool is_for(const struct proxy_route *route, const struct leg *client)

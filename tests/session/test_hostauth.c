@@ -225,6 +225,26 @@ static void is_shown_out(void)
 	cast_end();
 }
 
+/* Who has not proved who it is costs its server neither a connection nor a handshake, however long it is silent; and it
+ * has the time of hostauth, not all that set-up may take. */
+static void nothing_is_asked_of_the_server_before_the_proof(void **state)
+{
+	const struct cast cast = {
+		.listen = "server", .upstream = "client", .server = "server", .raw_client = true};
+	struct servers_view view;
+
+	(void)state;
+	cast_begin(&cast);
+	raw_connect(&hall.raw, &hall.pairs[0].gw_addr);
+	cast_connect();
+	assert_true(hall.raw.connected);
+	servers_look(hall.proxy->routes[0]->servers, &view);
+	assert_int_equal(view.at[0].figures.connects, 0);
+	cast_not_said("event=hostauth ");
+	world_run(&hall, 5 * NSEC_PER_SEC);
+	is_shown_out();
+}
+
 static void who_falls_silent_is_shown_out(void **state)
 {
 	uint8_t first[15] = {1, HOSTAUTH_MORE, 0, 0};
@@ -356,6 +376,16 @@ static void run_until_open(const struct peer *client)
 	assert_true(client->open);
 }
 
+/* Its client is open before its server has proved who it is. */
+static void run_until_joined(const struct session *s)
+{
+	for (unsigned i = 0; i < 2000 && s->state != SESSION_OPEN; i++) {
+		world_run(&hall, NSEC_PER_MS);
+		usleep(5000);
+	}
+	assert_int_equal(s->state, SESSION_OPEN);
+}
+
 static void others_may_do_the_work(void **state)
 {
 	const struct cast cast = {
@@ -368,6 +398,7 @@ static void others_may_do_the_work(void **state)
 	run_until_open(&hall.pairs[1].client);
 	peer_call(&hall.pairs[1].client, &cast_hello);
 	run_until_open(&hall.pairs[0].client);
+	run_until_joined(inside_session(hall.proxy, 1));
 	cast_is_served();
 	cast_said("name=\"client.example\"");
 	cast_said("name=\"server.example\"");
@@ -717,6 +748,7 @@ int main(void)
 		cmocka_unit_test(probes_have_no_way_around),
 		cmocka_unit_test(who_comes_from_there_need_not),
 		cmocka_unit_test(who_need_not_may_do_without),
+		cmocka_unit_test(nothing_is_asked_of_the_server_before_the_proof),
 		cmocka_unit_test(who_falls_silent_is_shown_out),
 		cmocka_unit_test(who_says_too_much_is_shown_out),
 		cmocka_unit_test(an_octet_at_a_time),
