@@ -31,48 +31,69 @@ enum { DEBT_TURN = 128 }; /* sessions looked at in a turn */
 /* One debt as it stands now. */
 struct owed {
 	bool is_owed;
+	bool is_coarse; /* octets are seen to move a whole piece at a time */
 	uint64_t moved; /* octets, since ever */
 	uint64_t paid,
 		due; /* steps (messages, operations) since ever; all is paid when .paid reaches .due */
 };
 
+/* Octets that the peer has taken. The kernel takes octets in bursts of a third of its buffer: only those that the peer has
+ * acknowledged show its rate. Return: whether they are seen to move a whole piece at a time. */
+static bool taken(const struct leg *leg, const struct session_ops *ops, uint64_t *octets)
+{
+	struct fabric_moved m = {.taken = leg->sent + ops->writes.moved};
+	bool is_coarse = !fabric_moved(leg->conn, &m);
+
+	*octets = m.taken;
+	return is_coarse;
+}
+
+/* Replies stand behind what is posted, so octets of that count as well. */
 static struct owed owes_replies(const struct leg *leg, const struct session_ops *ops)
 {
 	uint64_t queued = leg->active != NULL;
+	struct owed o = {.paid = leg->replied};
 
-	(void)ops;
 	for (const struct list *it = leg->replies.next; it != &leg->replies; it = it->next)
 		queued++;
-	return (struct owed){queued > 0, leg->sent, leg->replied, leg->replied + queued};
+	o.is_owed = queued > 0;
+	o.due = leg->replied + queued;
+	if (o.is_owed)
+		o.is_coarse = taken(leg, ops, &o.moved);
+	return o;
 }
 
-/* The kernel takes octets in bursts of a third of its buffer: only those that the peer has acknowledged show its rate. */
 static struct owed owes_octets(const struct leg *leg, const struct session_ops *ops)
 {
-	struct fabric_moved m = {.taken = leg->sent + ops->writes.moved};
 	uint64_t done = leg->t->count.sends - leg->sending + ops->writes.done;
-	uint64_t due = done + leg->sending + ops->writes.posted;
+	struct owed o = {.paid = done, .due = done + leg->sending + ops->writes.posted};
 
-	if (due > done)
-		(void)fabric_moved(leg->conn, &m);
-	return (struct owed){due > done, m.taken, done, due};
+	o.is_owed = o.due > o.paid;
+	if (o.is_owed)
+		o.is_coarse = taken(leg, ops, &o.moved);
+	return o;
 }
 
 static struct owed owes_reads(const struct leg *leg, const struct session_ops *ops)
 {
 	struct fabric_moved m = {.read = ops->reads.moved};
 	uint64_t done = ops->reads.done;
+	struct owed o = {
+		.is_owed = ops->reads.posted > 0, .paid = done, .due = done + ops->reads.posted};
 
-	if (ops->reads.posted)
-		(void)fabric_moved(leg->conn, &m);
-	return (struct owed){ops->reads.posted > 0, m.read, done, done + ops->reads.posted};
+	if (o.is_owed)
+		o.is_coarse = !fabric_moved(leg->conn, &m);
+	o.moved = m.read;
+	return o;
 }
 
 static struct owed owes_message(const struct leg *leg, const struct session_ops *ops)
 {
 	(void)ops;
-	return (struct owed){leg->assembly || leg_takes_reply(leg), leg->parts, leg->begun,
-			     leg->begun + UINT64_C(1)};
+	return (struct owed){.is_owed = leg->assembly || leg_takes_reply(leg),
+			     .moved = leg->parts,
+			     .paid = leg->begun,
+			     .due = leg->begun + UINT64_C(1)};
 }
 
 static const struct debt_kind {
@@ -97,20 +118,29 @@ static const struct budget {
 	[DEBT_WHILE_PRESSED] = {DEBT_PRESSED, NSEC_PER_SEC / DEBT_PRESSED_RATE},
 };
 
+/* Where octets move a whole piece at a time, a peer at the pressed rate shows none for as long as one piece takes. At the common
+ * rate that is DEBT_PATIENCE itself. */
+static nsec_t most(unsigned i, const struct owed *o)
+{
+	bool is_longer = o->is_coarse && i == DEBT_WHILE_PRESSED;
+
+	return budgets[i].most + (is_longer ? OP_PIECE * budgets[i].an_octet : 0);
+}
+
 static void fill(struct debt *d, const struct owed *o)
 {
 	*d = (struct debt){.moved = o->moved, .due = o->due, .is_owed = true};
 	for (unsigned i = 0; i < DEBT_BUDGETS; i++)
-		d->left[i] = budgets[i].most;
+		d->left[i] = most(i, o);
 }
 
-/* Return: what is left of @left after @took in which @octets moved. */
-static nsec_t spend(const struct budget *b, nsec_t left, nsec_t took, uint64_t octets)
+/* Return: what is left of @left, at most @full, after @took in which @octets moved. */
+static nsec_t spend(nsec_t an_octet, nsec_t full, nsec_t left, nsec_t took, uint64_t octets)
 {
-	nsec_t earned = octets < b->most / b->an_octet ? octets * b->an_octet : b->most;
+	nsec_t earned = octets < full / an_octet ? octets * an_octet : full;
 
-	left = nsec_min(left + earned, b->most + took);
-	return left > took ? nsec_min(left - took, b->most) : 0;
+	left = nsec_min(left + earned, full + took);
+	return left > took ? nsec_min(left - took, full) : 0;
 }
 
 /* @took: since the last look; none of it counts while the peer @is_blocked. Return: whether a budget is used up. */
@@ -127,7 +157,8 @@ static bool is_used_up(struct debt *d, const struct owed *o, nsec_t took, bool i
 	for (unsigned i = 0; i < DEBT_BUDGETS; i++) {
 		bool runs = !is_blocked && (i == DEBT_COMMON || is_pressed);
 
-		d->left[i] = spend(&budgets[i], d->left[i], runs ? took : 0, octets);
+		d->left[i] =
+			spend(budgets[i].an_octet, most(i, o), d->left[i], runs ? took : 0, octets);
 	}
 	return d->left[DEBT_COMMON] == 0 || d->left[DEBT_WHILE_PRESSED] == 0;
 }
@@ -212,7 +243,7 @@ static void look_at_credits(struct session *s, struct leg *leg)
  */
 static const char *look_at_answers(struct session *s, struct session_queue *q, nsec_t took)
 {
-	const struct owed o = {txn_is_jammed(q), q->ended, q->ended, q->ended + 1};
+	const struct owed o = {.is_owed = txn_is_jammed(q), .paid = q->ended, .due = q->ended + 1};
 	const char *why = NULL;
 
 	if (!o.is_owed) {
