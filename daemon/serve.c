@@ -130,7 +130,7 @@ static void on_terminate(struct server *s, int signo)
 		log_info("stop", "signal=%s drain_timeout_s=%u", strsignal(signo),
 			 s->gw.cfg->drain_timeout_s);
 		s->state = DRAINING;
-		service_stopping(&s->service);
+		service_stopping(&s->service, s->gw.cfg->drain_timeout_s * NSEC_PER_SEC);
 		rpcbind_end(&s->rpcbind);
 		each_worker(s, worker_drain);
 		return;

@@ -14,6 +14,9 @@
 /* The manager wants to hear of it this many times before it loses patience. */
 enum { FEEDS = 4, NSEC_PER_USEC = 1000 };
 
+/* From the end of the drain to the end of the process, on a machine under load. */
+#define STOP_MARGIN (20 * NSEC_PER_SEC)
+
 /* A number of the environment, or 0. */
 static unsigned long long number(const char *name)
 {
@@ -88,9 +91,13 @@ void service_reloading(const struct service *s)
 	say(s, text);
 }
 
-void service_stopping(const struct service *s)
+void service_stopping(const struct service *s, nsec_t within)
 {
-	say(s, "STOPPING=1");
+	char text[96];
+
+	snprintf(text, sizeof(text), "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu",
+		 (unsigned long long)((within + STOP_MARGIN) / NSEC_PER_USEC));
+	say(s, text);
 }
 
 static void on_figures(struct collect *collected, const struct figures *sum)

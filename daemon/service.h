@@ -30,10 +30,17 @@ void service_open(struct service *s);
 void service_watch(struct service *s, struct collector *collector);
 
 /** service_ready - it serves; service_reloading - it does as well, and what it serves is about to be
- * other; service_stopping - it is about to end. */
+ * other. */
 void service_ready(const struct service *s);
 void service_reloading(const struct service *s);
-void service_stopping(const struct service *s);
+
+/**
+ * service_stopping - the process drains, and ends @within that time
+ *
+ * The manager is asked for that time and a margin (EXTEND_TIMEOUT_USEC), so that a drain longer than the unit's
+ * TimeoutStopSec is not cut by SIGKILL. A process that does not end in it is killed.
+ */
+void service_stopping(const struct service *s, nsec_t within);
 
 /** service_tick - feeds the watchdog. Return: when it is due again. */
 nsec_t service_tick(struct service *s);

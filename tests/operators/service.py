@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a service manager does with the gateway: sockets it opened, a socket it is told at, a watchdog."""
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -9,6 +10,8 @@ import time
 
 PROGRAM, CONF, LOG = sys.argv[1:4]
 SOCKETS = [tuple(where.rsplit(":", 1)) for where in sys.argv[4:]]
+with open(CONF) as conf:
+    DRAIN = int(re.search(r"drain_timeout = (\d+)", conf.read()).group(1))
 PATIENCE = 30
 RESTARTS = 20
 
@@ -63,7 +66,9 @@ class Manager:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        self.hear("STOPPING=1")
+        stopping = self.hear("STOPPING=1")
+        # Or a drain that is longer than the unit's TimeoutStopSec would be cut by SIGKILL.
+        assert int(stopping.get("EXTEND_TIMEOUT_USEC", 0)) > DRAIN * 1000000, stopping
         assert self.process.wait(PATIENCE) == 0, self.process.returncode
 
 
