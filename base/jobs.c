@@ -50,7 +50,7 @@ static void *thread_main(void *arg)
 	struct jobs *jobs = arg;
 	struct list *item;
 
-	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), GIVES_WAY); /* of this thread, on Linux */
+	(void)setpriority(PRIO_PROCESS, 0, GIVES_WAY); /* of this thread, on Linux */
 	pthread_setname_np(pthread_self(), "jobs");
 	pthread_mutex_lock(&jobs->lock);
 	while (!jobs->stopping) {

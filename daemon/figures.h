@@ -80,7 +80,10 @@ void figures_fold(struct figures *f, const struct gateway *gw);
 /** figures_add - @more to @sum. */
 void figures_add(struct figures *sum, const struct figures *more);
 
-/** struct figures_process - of the process, now. */
+/** figures_open_process - what figures_process() reads later is opened, once; before the sandbox. */
+void figures_open_process(void);
+
+/** struct figures_process - of the process, now; zero where figures_open_process() found nothing. */
 struct figures_process {
 	unsigned descriptors;
 	uint64_t resident_bytes, heap_live, heap_allocs, heap_bytes;

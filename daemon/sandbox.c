@@ -3,7 +3,7 @@
  * Operation
  *
  * Privileges go first, and with them the way back (no_new_privs); then files, by Landlock
- * (sandbox_files.c); then system calls, by a filter (sandbox_calls.c), which does not even have the calls
+ * (sandbox_files.c); then system calls, by a filter (sandbox_calls.c, of the table in sandbox_rules.c), which does not even have the calls
  * that the other two took. Three locks on one door: each holds where another is missing or has a hole.
  */
 #include "daemon/sandbox.h"

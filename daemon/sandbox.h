@@ -7,8 +7,8 @@
 /**
  * sandbox - a process that has all it needs gives up the rest
  *
- * Whoever takes a worker over by a message finds neither another program to run, nor a file to write, nor
- * files to read but the configuration's and its neighbours', nor another process. What the kernel does
+ * Whoever takes a worker over by a message finds neither another program to run, nor a file to write, to make or to
+ * remove, nor files to read but the configuration's and its neighbours', nor another process to signal or to change. What the kernel does
  * not have (Landlock, filters) is left out, and the log says so.
  */
 

@@ -35,6 +35,13 @@ enum { RIGHTS_1 = 13, RIGHTS_2, RIGHTS_3, RIGHTS_5 };
 		    LANDLOCK_ACCESS_FS_EXECUTE) |                                                  \
 	 FS_TRUNCATE | FS_IOCTL_DEV)
 
+/* struct landlock_ruleset_attr of version 6; an older kernel takes it where what it does not know is zero. */
+struct ruleset_attr {
+	uint64_t fs, net, scoped;
+};
+enum { SIGNALS_FROM = 6 /* the version that keeps signals within the process */ };
+#define SCOPE_SIGNAL (UINT64_C(1) << 1)
+
 struct rules {
 	int fd;
 	uint64_t handled;
@@ -154,32 +161,17 @@ static void allow_resolver(struct rules *r)
 		allow(r, dir, FS_READ);
 }
 
-/* That is how its name goes. */
-static void allow_control(struct rules *r, const char *path, uint64_t rights)
-{
-	char dir[PATH_MAX];
-
-	if (!*path)
-		return;
-	folder_of(path, dir);
-	allow(r, dir, rights);
-}
-
 /* They are looked up and opened after this, by libraries that are not there yet, and again when one comes while it
- * runs; those that go are let go. And the control socket is to be made. */
-static void allow_devices(struct rules *r, const struct config *cfg)
+ * runs; those that go are let go. */
+static void allow_devices(struct rules *r)
 {
-	static const char *const libraries[] = {"/usr", "/lib", "/lib64", "/etc/ld.so.cache",
-						"/etc/libibverbs.d"};
+	static const char *const places[] = {
+		"/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/libibverbs.d", "/sys", "/proc"};
 
-	for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		allow(r, libraries[i], FS_READ);
-	allow(r, "/sys", FS_READ);
+	for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		allow(r, places[i], FS_READ);
 	allow(r, "/dev/infiniband", FS_USE);
 	allow(r, "/dev/null", FS_USE);
-	allow_control(r, cfg->control.path,
-		      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_SOCK |
-			      LANDLOCK_ACCESS_FS_READ_DIR);
 }
 
 static void allow_all(struct rules *r, const struct config *cfg, const char *file)
@@ -191,19 +183,17 @@ static void allow_all(struct rules *r, const struct config *cfg, const char *fil
 	}
 	allow_resolver(r);
 	allow(r, "/etc/ssl/openssl.cnf", FS_READ); /* OpenSSL's own, when it is first used */
-	/* The process' own figures; Landlock keeps what is others' in there to them. */
-	allow(r, "/proc", FS_READ);
-	allow_control(r, cfg->control.path, LANDLOCK_ACCESS_FS_REMOVE_FILE);
 	if (sandbox_uses_devices(cfg))
-		allow_devices(r, cfg);
+		allow_devices(r);
 }
 
 int sandbox_files(const struct config *cfg, const char *file)
 {
 	int version =
 		(int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-	struct landlock_ruleset_attr attr = {.handled_access_fs = rights_of(version)};
-	struct rules r = {.handled = attr.handled_access_fs};
+	const struct ruleset_attr attr = {.fs = rights_of(version),
+					  .scoped = version >= SIGNALS_FROM ? SCOPE_SIGNAL : 0};
+	struct rules r = {.handled = attr.fs};
 
 	if (version <= 0)
 		return 0;

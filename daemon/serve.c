@@ -266,7 +266,7 @@ static int start_threads(struct server *s)
 		if (worker_start(s->workers[i]))
 			return ERR_NOMEM;
 	/* After these were made, for they would be as it is. Operators can wait; RPCs are not to. */
-	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), GIVES_WAY);
+	(void)setpriority(PRIO_PROCESS, 0, GIVES_WAY); /* of this thread, on Linux */
 	return 0;
 }
 
@@ -311,7 +311,7 @@ static void leave_place(struct server *s)
 	s->state = DRAINING;
 	service_close(&s->service);
 	if (s->control)
-		control_forget(s->control);
+		control_close(s->control);
 	if (s->metrics)
 		metrics_close(s->metrics);
 	each_worker(s, worker_drain);
@@ -342,8 +342,6 @@ static void yield(void *arg, enum control_yield step)
 /* The service manager hears of it before the other one ends, whose end would be the service's. */
 static void take_place(struct server *s)
 {
-	if (s->control)
-		control_own(s->control);
 	log_info("ready", "routes=%u", s->gw.nroutes);
 	service_watch(&s->service, s->collector);
 	service_ready(&s->service);
@@ -401,14 +399,6 @@ static int open_metrics(struct server *s)
 	return *metrics.address ? metrics_open(&metrics, &s->metrics) : 0;
 }
 
-/* Where operators and their programs come. */
-static int open_operators(struct server *s)
-{
-	int err = open_control(s);
-
-	return err ? err : open_metrics(s);
-}
-
 /* Return: when it is to be called again. */
 static nsec_t serve_operators(struct server *s)
 {
@@ -432,6 +422,7 @@ static enum exit_code prepare(struct server *s, const char *path)
 	int err;
 
 	raise_limits();
+	figures_open_process();
 	s->loop = loop_new();
 	if (!s->loop || loop_signals_init(s->loop, &s->signals, signos))
 		return EXIT_INTERNAL;
@@ -460,14 +451,13 @@ static nsec_t trim(nsec_t at)
 	return now + TRIM_INTERVAL;
 }
 
-static enum exit_code run(struct server *s, const char *path)
+static enum exit_code code_of(int err)
 {
-	nsec_t trim_at = loop_now() + TRIM_INTERVAL;
-	enum exit_code code = prepare(s, path);
-	int err;
+	return !err ? EXIT_OK : err == ERR_IO ? EXIT_LISTEN : EXIT_INTERNAL;
+}
 
-	if (code)
-		return code;
+static void tell_start(const struct server *s, const char *path)
+{
 	log_info("start",
 		 "version=" GW_VERSION " pid=%d config=\"%s\" workers=%u memory_bytes=%llu "
 		 "worker_memory_bytes=%zu max_sessions=%u max_setups=%u routes=%u",
@@ -475,22 +465,50 @@ static enum exit_code run(struct server *s, const char *path)
 		 s->gw.worker_bytes, s->gw.max_sessions, s->gw.max_setups, s->gw.nroutes);
 	if (s->how & SERVE_NO_SANDBOX)
 		log_warn("sandbox", "landlock=0 seccomp=no why=\"--no-sandbox\"");
+}
+
+/* All sockets there are. That of the control socket is first: a file is made for it, which the sandbox that is due
+ * before devices are opened does not allow. */
+static enum exit_code open_sockets(struct server *s, const char *path)
+{
+	int err = open_control(s);
+
+	if (err)
+		return code_of(err);
 	if (confine(s, sandbox_before_devices))
 		return EXIT_INTERNAL;
 	s->gw.inherit = &s->inherit;
 	err = gateway_listen(&s->gw, path);
 	s->gw.inherit = NULL;
-	if (err)
-		return EXIT_LISTEN;
+	return err ? EXIT_LISTEN : code_of(open_metrics(s));
+}
+
+static enum exit_code begin(struct server *s, const char *path)
+{
+	enum exit_code code = prepare(s, path);
+
+	if (code)
+		return code;
+	tell_start(s, path);
 	if (make_inquiries(s))
 		return EXIT_INTERNAL;
-	err = open_operators(s);
-	if (err)
-		return err == ERR_IO ? EXIT_LISTEN : EXIT_INTERNAL;
+	code = open_sockets(s, path);
+	if (code)
+		return code;
 	/* In this order: what is given up by one thread is given up by those that it makes. */
 	if (make_workers(s) || confine(s, sandbox_before_threads) || start_threads(s))
 		return EXIT_INTERNAL;
 	inherit_end(&s->inherit);
+	return EXIT_OK;
+}
+
+static enum exit_code run(struct server *s, const char *path)
+{
+	nsec_t trim_at = loop_now() + TRIM_INTERVAL;
+	enum exit_code code = begin(s, path);
+
+	if (code)
+		return code;
 	if (takeover_end(&s->takeover))
 		retreat(s);
 	else

@@ -58,7 +58,6 @@ struct caller {
 
 struct control {
 	struct control_config cfg;
-	struct control_socket socket;
 	struct desk *desk;
 	struct tappings tappings;
 	struct caller *successor; /* the one that has the listening sockets; NULL: nobody */
@@ -358,7 +357,6 @@ static void yield(struct caller *c)
 		return;
 	}
 	control_of(c)->has_yielded = true;
-	control_socket_forget(&control_of(c)->socket);
 	cfg->yield(cfg->arg, CONTROL_YIELD_END);
 }
 
@@ -607,15 +605,14 @@ int control_open(const struct control_config *cfg, struct control **out)
 	tappings_init(&c->tappings, cfg->inquiries, cfg->nworkers);
 	desk.user = c;
 	fd = inherit_take_path(cfg->inherit, cfg->path);
-	if (fd >= 0) {
-		control_socket_adopt(&c->socket, fd);
-	} else if (control_socket_open(&c->socket, cfg->path, why) < 0) {
+	if (fd < 0)
+		fd = control_socket_open(cfg->path, why);
+	if (fd < 0) {
 		log_error("control.failed", "path=\"%s\" why=\"%s\"", cfg->path, why);
 		mem_free(c);
 		return ERR_IO;
 	}
-	c->desk = desk_open(cfg->loop, c->socket.fd, &desk);
-	c->socket.fd = -1;
+	c->desk = desk_open(cfg->loop, fd, &desk);
 	if (!c->desk) {
 		control_free(c);
 		return ERR_NOMEM;
@@ -624,28 +621,8 @@ int control_open(const struct control_config *cfg, struct control **out)
 	return 0;
 }
 
-void control_own(struct control *c)
-{
-	control_socket_own(&c->socket, c->cfg.path);
-}
-
-/* But where a successor listens that is about to say that it serves. */
-static void remove_path(struct control *c)
-{
-	if (!has_successor(c))
-		control_socket_remove(&c->socket);
-}
-
 void control_close(struct control *c)
 {
-	/* The path first: who finds it is heard. */
-	remove_path(c);
-	desk_close(c->desk);
-}
-
-void control_forget(struct control *c)
-{
-	control_socket_forget(&c->socket);
 	desk_close(c->desk);
 }
 
@@ -658,7 +635,6 @@ void control_free(struct control *c)
 {
 	if (!c)
 		return;
-	remove_path(c);
 	desk_free(c->desk);
 	tappings_fini(&c->tappings);
 	mem_free(c);

@@ -40,18 +40,11 @@ struct control_config {
 /** control_open - Return: 0 and *@out owned; ERR_IO or ERR_NOMEM (logged). */
 int control_open(const struct control_config *cfg, struct control **out) WARN_UNUSED;
 
-/** control_own - the path is this process's; that of a socket that was taken over is the other's until it yields. */
-void control_own(struct control *c);
-
-/** control_close - nobody comes any more, and another process may take the path; to be repeated: what a successor that
- * listens there gives up goes later. */
+/** control_close - nobody comes any more, and another process may take the path. Idempotent. */
 void control_close(struct control *c);
 
 /** control_is_awaited - whether this process has yielded, and its successor has not left yet. */
 bool control_is_awaited(const struct control *c);
-
-/** control_forget - the path is a successor's; then as control_close(). */
-void control_forget(struct control *c);
 
 /** control_tick - after each wake-up. Return: when it is due again. */
 nsec_t control_tick(struct control *c);

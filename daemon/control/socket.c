@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -95,86 +94,37 @@ static int lock_directory(const char *path)
 	return fd;
 }
 
-/* The file as it is now: what is there later may be another. */
-static void know_file(struct control_socket *s, const char *path)
+/* Return: a socket that listens at @path; or ERR_IO. */
+static int take_place(const char *path, char *why)
 {
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return;
-	s->path = path;
-	s->dev = st.st_dev;
-	s->ino = st.st_ino;
-	s->changed = st.st_ctim;
-}
-
-void control_socket_adopt(struct control_socket *s, int fd)
-{
-	*s = (struct control_socket){.fd = fd};
-}
-
-void control_socket_own(struct control_socket *s, const char *path)
-{
-	if (!s->path)
-		know_file(s, path);
-}
-
-void control_socket_forget(struct control_socket *s)
-{
-	s->path = NULL;
-}
-
-static int take_place(struct control_socket *s, const char *path, char *why)
-{
-	int err;
+	int fd, err;
 
 	if (clear_path(path, why) < 0)
 		return ERR_IO;
-	s->fd = open_unix();
-	if (s->fd < 0)
+	fd = open_unix();
+	if (fd < 0)
 		return complain(why, "no socket", errno);
-	err = bind_private(s->fd, path);
+	err = bind_private(fd, path);
 	if (err) {
-		control_socket_remove(s);
+		close(fd);
 		return complain(why, "cannot bind", err);
 	}
-	know_file(s, path);
-	if (listen(s->fd, SOMAXCONN) == 0)
-		return 0;
+	if (listen(fd, SOMAXCONN) == 0)
+		return fd;
 	err = errno;
-	control_socket_remove(s);
+	close(fd);
 	return complain(why, "cannot listen", err);
 }
 
-int control_socket_open(struct control_socket *s, const char *path, char *why)
+int control_socket_open(const char *path, char *why)
 {
-	int lock, err;
+	int lock, fd;
 
-	*s = (struct control_socket){.fd = -1};
 	if (strlen(path) >= CONTROL_PATH_BYTES)
 		return complain(why, "the path is longer than a socket's may be", 0);
 	lock = lock_directory(path);
-	err = take_place(s, path, why);
+	fd = take_place(path, why);
 	if (lock >= 0)
 		close(lock);
-	return err;
-}
-
-/* The next file may get the number of the last. */
-static bool is_still_there(const struct control_socket *s)
-{
-	struct stat st;
-
-	return lstat(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino &&
-	       st.st_ctim.tv_sec == s->changed.tv_sec && st.st_ctim.tv_nsec == s->changed.tv_nsec;
-}
-
-void control_socket_remove(struct control_socket *s)
-{
-	if (s->path && is_still_there(s))
-		unlink(s->path);
-	s->path = NULL;
-	if (s->fd >= 0)
-		close(s->fd);
-	s->fd = -1;
+	return fd;
 }

@@ -766,6 +766,54 @@ case_sandbox() {
     stop 0 3
 }
 
+# victim: a process that takes no signal that can be left aside, and tells which ones came once $DIR/enough is there
+victim() {
+    start victim python3 -c '
+import os, resource, signal, sys, time
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+def state(): return os.getpriority(os.PRIO_PROCESS, 0), os.getpgid(0), os.sched_getaffinity(0), resource.getrlimit(resource.RLIMIT_CPU)
+was = state()
+print("there", flush=True)
+while not os.path.exists(sys.argv[1]): time.sleep(0.05)
+print("signals", sorted(signal.sigpending()), "changed" if state() != was else "as it was", flush=True)' "$DIR/enough"
+    victim=$pid
+    wait_for 20 grep -qs there "$DIR/victim" || fail "no victim"
+}
+
+# From inside a worker, as the account that this runs as, root included: no call that the filter lets through signals
+# another process or changes it, nor makes, opens, renames or removes a file outside of the configured paths.
+case_sandbox_inside() {
+    [ -f "$BIN/libinside.so" ] || { echo "a build without a sandbox" && exit 77; }
+    mkdir "$DIR/etc" "$DIR/run" "$DIR/outside"
+    CONF=$DIR/etc/gw.conf
+    CTL=$DIR/run/control
+    configure
+    sed -i "1i control = \"$CTL\";" "$CONF"
+    echo "of somebody else" >"$DIR/outside/file"
+    echo "of somebody else" >"$CTL.beside"
+    victim
+    # A local socket without a name is what a service manager's child has.
+    export NOTIFY_SOCKET=$DIR/nobody INSIDE_OUT=$DIR/inside INSIDE_VICTIM=$victim INSIDE_FOLDER=$DIR/outside INSIDE_CONTROL=$CTL
+    LD_PRELOAD=$BIN/libinside.so gateway
+    wait_for 60 grep -qs '^done' "$DIR/inside" || fail "it does not end"
+    if has 'event=sandbox .*seccomp=no'; then echo "no filters here" && exit 77; fi
+    if has 'event=sandbox landlock=0'; then echo "no Landlock here: files can be read, and local sockets bound, as the account may"; fi
+    cat "$DIR/inside"
+    [ "$(wc -l <"$DIR/inside")" -eq 1 ] || fail "a worker reaches what it should not"
+    [ "$(cat "$DIR/outside/file" "$CTL.beside")" = $'of somebody else\nof somebody else' ] || fail "a file was changed"
+    [ "$(find "$DIR/outside" "$DIR/run" | wc -l)" -eq 5 ] || fail "files came or went: $(find "$DIR/outside" "$DIR/run")"
+    touch "$DIR/enough"
+    wait "$victim" || fail "the victim ended with $?"
+    grep -qx 'signals \[\] as it was' "$DIR/victim" || fail "the victim: $(cat "$DIR/victim")"
+    alive
+    stop 0 3
+    [ -S "$CTL" ] || fail "the control socket was removed: there is a right to do so"
+    # Another start replaces it.
+    unset INSIDE_OUT
+    gateway
+    stop 0 3
+}
+
 # Certificates and configurations that are somewhere else, with a link where they are looked for: made anew they are
 # new files there, and the link leads to these.
 case_sandbox_links() {

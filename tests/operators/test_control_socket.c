@@ -34,6 +34,13 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
+static int nothing_is_there(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
 static bool answers(void)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -45,74 +52,52 @@ static bool answers(void)
 	return err == 0;
 }
 
+static int open_it(void)
+{
+	int fd = control_socket_open(path, why);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
 static void it_is_the_owners_alone(void **state)
 {
-	struct control_socket s;
 	struct stat st;
 	mode_t mask = umask(0);
+	int fd = open_it();
 
 	(void)state;
-	assert_int_equal(control_socket_open(&s, path, why), 0);
 	assert_int_equal(lstat(path, &st), 0);
 	assert_true(S_ISSOCK(st.st_mode));
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(umask(mask), 0); /* is as it was */
 	assert_true(answers());
-	control_socket_remove(&s);
-	assert_int_equal(lstat(path, &st), -1);
-	control_socket_remove(&s);
+	close(fd);
+	assert_int_equal(lstat(path, &st), 0); /* stays: there is no right to remove it */
 }
 
 /* Whoever left it is dead: its socket does not listen any more. */
 static void a_stale_one_is_replaced(void **state)
 {
-	struct control_socket dead, s;
+	int fd = open_it();
 
 	(void)state;
-	assert_int_equal(control_socket_open(&dead, path, why), 0);
-	close(dead.fd);
-	dead.fd = -1;
+	close(fd);
 	assert_false(answers());
-	usleep(20000); /* by their times they are told apart, which have ticks */
-	assert_int_equal(control_socket_open(&s, path, why), 0);
+	fd = open_it();
 	assert_true(answers());
-	/* The other's end does not take it away. */
-	control_socket_remove(&dead);
-	assert_true(answers());
-	control_socket_remove(&s);
+	close(fd);
 }
 
 static void a_live_one_is_left_alone(void **state)
 {
-	struct control_socket live, s;
+	int live = open_it();
 
 	(void)state;
-	assert_int_equal(control_socket_open(&live, path, why), 0);
-	assert_int_equal(control_socket_open(&s, path, why), ERR_IO);
+	assert_int_equal(control_socket_open(path, why), ERR_IO);
 	assert_non_null(strstr(why, "another process answers"));
 	assert_true(answers());
-	control_socket_remove(&s);
-	assert_true(answers());
-	control_socket_remove(&live);
-}
-
-/* Who takes over and does not come up leaves it to whom it found there. */
-static void one_that_is_shared_is_removed_by_its_owner(void **state)
-{
-	struct control_socket old, new;
-
-	(void)state;
-	assert_int_equal(control_socket_open(&old, path, why), 0);
-	control_socket_adopt(&new, dup(old.fd));
-	control_socket_remove(&new);
-	assert_true(answers());
-	control_socket_adopt(&new, dup(old.fd));
-	control_socket_forget(&old);
-	control_socket_own(&new, path);
-	control_socket_remove(&old);
-	assert_true(answers());
-	control_socket_remove(&new);
-	assert_int_equal(access(path, F_OK), -1);
+	close(live);
 }
 
 /* Its queue is full: it lives all the same. */
@@ -120,7 +105,6 @@ static void a_busy_one_is_left_alone(void **state)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	int busy = socket(AF_UNIX, SOCK_STREAM, 0), waits[8];
-	struct control_socket s;
 
 	(void)state;
 	strcpy(to.sun_path, path);
@@ -130,7 +114,7 @@ static void a_busy_one_is_left_alone(void **state)
 		waits[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 		(void)!connect(waits[i], (struct sockaddr *)&to, sizeof(to));
 	}
-	assert_int_equal(control_socket_open(&s, path, why), ERR_IO);
+	assert_int_equal(control_socket_open(path, why), ERR_IO);
 	assert_non_null(strstr(why, "another process answers"));
 	for (unsigned i = 0; i < 8; i++)
 		close(waits[i]);
@@ -140,34 +124,32 @@ static void a_busy_one_is_left_alone(void **state)
 
 static void another_file_is_left_alone(void **state)
 {
-	struct control_socket s;
 	FILE *f = fopen(path, "w");
 
 	(void)state;
 	fputs("precious", f);
 	fclose(f);
-	assert_int_equal(control_socket_open(&s, path, why), ERR_IO);
+	assert_int_equal(control_socket_open(path, why), ERR_IO);
 	assert_non_null(strstr(why, "another file"));
 	assert_int_equal(access(path, R_OK), 0);
 	unlink(path);
 	/* So is what a link leads to. */
 	assert_int_equal(symlink("/nowhere/at/all", path), 0);
-	assert_int_equal(control_socket_open(&s, path, why), ERR_IO);
+	assert_int_equal(control_socket_open(path, why), ERR_IO);
 	unlink(path);
 }
 
 static void paths_are_bounded(void **state)
 {
 	char text[CONTROL_PATH_BYTES + 1];
-	struct control_socket s;
 
 	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[0] = '/';
 	text[CONTROL_PATH_BYTES] = '\0';
-	assert_int_equal(control_socket_open(&s, text, why), ERR_IO);
+	assert_int_equal(control_socket_open(text, why), ERR_IO);
 	assert_non_null(strstr(why, "longer"));
-	assert_int_equal(control_socket_open(&s, "/nowhere/at/all", why), ERR_IO);
+	assert_int_equal(control_socket_open("/nowhere/at/all", why), ERR_IO);
 	assert_non_null(strstr(why, "cannot bind"));
 }
 
@@ -185,19 +167,18 @@ static void leave_stale(void)
 /* Together with another process. Return: whether this one has the place; it keeps it until both know. */
 static bool race(atomic_uint *count)
 {
-	struct control_socket s;
-	bool mine;
+	int fd;
 
 	atomic_fetch_add(count, 1);
 	while (atomic_load(count) < 2)
 		sched_yield();
-	mine = control_socket_open(&s, path, why) == 0;
+	fd = control_socket_open(path, why);
 	atomic_fetch_add(count, 1);
 	while (atomic_load(count) < 4)
 		sched_yield();
-	if (mine)
-		control_socket_remove(&s);
-	return mine;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 /* Each found what a dead process left. */
@@ -233,10 +214,9 @@ int main(void)
 		cmocka_unit_test(it_is_the_owners_alone),
 		cmocka_unit_test(a_stale_one_is_replaced),
 		cmocka_unit_test(a_live_one_is_left_alone),
-		cmocka_unit_test(one_that_is_shared_is_removed_by_its_owner),
-		cmocka_unit_test(a_busy_one_is_left_alone),
+		cmocka_unit_test_setup(a_busy_one_is_left_alone, nothing_is_there),
 		cmocka_unit_test(of_two_at_once_one_has_it),
-		cmocka_unit_test(another_file_is_left_alone),
+		cmocka_unit_test_setup(another_file_is_left_alone, nothing_is_there),
 		cmocka_unit_test(paths_are_bounded),
 	};
 
