@@ -220,8 +220,9 @@ case_tool() {
     gwctl 0 kill session "$session"
     says "session $session is ended"
     wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
-    # Whoever answers there is something else.
+    # What answers there is something else. The sandboxed gateway has left its socket behind.
     stop
+    rm -f "$CTL"
     python3 -c '
 import socket, sys
 s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()

@@ -279,7 +279,6 @@ static const struct tooth teeth[] = {
 	{.id = "rtr.cont.number", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 12, .value = 1)}},
 	{.id = "rtr.cont.number", .rules = {ON(WAY_OUT, 2, CONTINUE_T, ACT_ERROR, .value = 2, .skip = 1)}},
 	{.id = "rtr.cont.xid", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 8, .value = 1)}},
-	{.id = "rtr.cont.direction", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_DROP)}},
 	{.id = "rtr.cont.first", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_ADD, .at = 11, .value = 1)}},
 	{.id = "rtr.group.call", .rules = {ON(WAY_IN, 2, REPORT_T, ACT_DROP)}},
 	{.id = "rtr.group.call", .rules = {ON(WAY_OUT, 2, CALL_T, ACT_REPLY, .value = 1)}},

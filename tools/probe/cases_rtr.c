@@ -444,6 +444,7 @@ static enum verdict other_first(struct run *r)
 						   .least = type_of(r, RTR_REQUEST)});
 }
 
+/* The early draft alone: draft -07 has no direction in the prefix of a continue (profile 4). */
 static enum verdict other_direction(struct run *r)
 {
 	uint32_t xid;
@@ -717,8 +718,8 @@ static const struct probe_case cases[] = {
 	     other_number, false),
 	BOTH("cont.xid", "rtr 9.4, 9.5, profile 4", "a continue with another XID draws BADXID",
 	     other_xid, false),
-	BOTH("cont.direction", "profile 4", "... and one of the other direction", other_direction,
-	     false),
+	{"early.rtr.cont.direction", "profile 4", "MUST", "... and one of the other direction",
+	 other_direction, RUN_EARLY, false},
 	BOTH("cont.first", "rtr 9.5, profile 4",
 	     "a continue that names another type of the first transmission draws BADOMT",
 	     other_first, false),
