@@ -135,7 +135,7 @@ static void any_chunk(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 100000; i++) {
-		struct plan_end to = end_of(1 + rng_below(&r, 2), 1024 << rng_below(&r, 3));
+		struct plan_end to = end_of(1 + rng_below(&r, 2), 1024u << rng_below(&r, 3));
 		struct segment cut[RPC_MAX_SEGMENTS];
 		unsigned n = 1 + rng_below(&r, rng_below(&r, 2) ? 20 : 200), got;
 		uint32_t each = rng_below(&r, 2 * MIB / n);
