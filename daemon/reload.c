@@ -198,12 +198,14 @@ static int prepare(struct reload *r)
 {
 	const struct reload_config *cfg = &r->cfg;
 	struct config *file = NULL;
+	const char *objection;
 	FILE *errors;
 	int err;
 
 	memset(r->problems, 0, sizeof(r->problems));
-	if (!cfg->serves(cfg->arg)) {
-		say_problem(r, "the gateway is about to end");
+	objection = cfg->objection(cfg->arg);
+	if (objection) {
+		say_problem(r, objection);
 		return ERR_CONFIG;
 	}
 	errors = fmemopen(r->problems, sizeof(r->problems) - 1, "w");

@@ -33,8 +33,8 @@ struct reload_config {
 	struct gateway *gw;
 	struct auth *auth;
 	struct inquiries *inquiries;
-	/** Whether the gateway serves yet, and is not about to end. */
-	bool (*serves)(void *arg);
+	/** Why nothing can be reloaded now; NULL: it can. */
+	const char *(*objection)(void *arg);
 	/** A reload begins; is over. */
 	void (*tell)(void *arg, bool begins);
 	void *arg;

@@ -140,11 +140,19 @@ static void on_terminate(struct server *s, int signo)
 	stop(s);
 }
 
-static bool serves(void *arg)
+/* State: another process was handed the listening sockets there were, and has read the file by itself.
+ * Danger: what a reload adds here is told as added, and ends with this process.
+ * Rule: no reload until that process serves, or has gone.
+ * Pinned: tests/operators/run.sh:case_takeover_signals */
+static const char *reload_objection(void *arg)
 {
 	const struct server *s = arg;
 
-	return s->state == SERVING;
+	if (s->state != SERVING)
+		return "the gateway is about to end";
+	if (s->control && control_has_successor(s->control))
+		return "another process takes over: reload again once it serves";
+	return NULL;
 }
 
 static void on_reload(void *arg, bool begins)
@@ -217,7 +225,7 @@ static int make_reload(struct server *s)
 					  .gw = &s->gw,
 					  .auth = s->auth,
 					  .inquiries = s->inquiries,
-					  .serves = serves,
+					  .objection = reload_objection,
 					  .tell = on_reload,
 					  .arg = s};
 
@@ -548,6 +556,21 @@ static void cleanup(struct server *s)
 	service_close(&s->service);
 }
 
+/* State: a start takes up to some 20 s where it waits for the gateway that it replaces.
+ * Danger: an operator, or logrotate, sends what makes a gateway that serves report or reload; by default both end
+ * the process.
+ * Rule: these signals are blocked before anything else, and answered once it serves.
+ * Pinned: tests/operators/run.sh:case_takeover_signals */
+static void hold_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* fails for other arguments alone */
+}
+
 enum exit_code serve(const char *path, unsigned how)
 {
 	struct server s = {.signals = {.caught = on_signal, .fd = -1},
@@ -557,8 +580,10 @@ enum exit_code serve(const char *path, unsigned how)
 			   .begun = loop_now(),
 			   .begun_wall = time(NULL)};
 	enum exit_code code = EXIT_INTERNAL;
-	int err = inherit_environment(&s.inherit);
+	int err;
 
+	hold_signals();
+	err = inherit_environment(&s.inherit);
 	service_open(&s.service);
 	if (!err)
 		err = config_load(path, &s.cfg, stderr);

@@ -303,14 +303,14 @@ static int pass_sockets(struct caller *c, const int *fds, unsigned n)
 	return err;
 }
 
-static bool has_successor(const struct control *c)
+bool control_has_successor(const struct control *c)
 {
 	return c->successor && !visitor_is_gone(&c->successor->v);
 }
 
 bool control_is_awaited(const struct control *c)
 {
-	return c->has_yielded && has_successor(c);
+	return c->has_yielded && control_has_successor(c);
 }
 
 /* To one at a time, which is not sent away while it comes up: of two both would serve. */
@@ -320,7 +320,7 @@ static void hand_over(struct caller *c)
 	unsigned most = 2 * process_of(c).gw->nslots;
 	int *fds, n;
 
-	if (has_successor(control_of(c))) {
+	if (control_has_successor(control_of(c))) {
 		fail(c, "another process takes over already");
 		return;
 	}

@@ -43,6 +43,9 @@ int control_open(const struct control_config *cfg, struct control **out) WARN_UN
 /** control_close - nobody comes any more, and another process may take the path. Idempotent. */
 void control_close(struct control *c);
 
+/** control_has_successor - whether another process was handed the listening sockets, and has not left. */
+bool control_has_successor(const struct control *c);
+
 /** control_is_awaited - whether this process has yielded, and its successor has not left yet. */
 bool control_is_awaited(const struct control *c);
 

@@ -341,6 +341,25 @@ def impatient_successor(control, pid):
     assert one(control, {"do": "status"}, "status")["state"] == "serving"
 
 
+def reload_meanwhile(control, pid):
+    """Refused to all while a successor comes up; once it has gone it is made, as often as it is asked for."""
+    s, _ = hand_over(control)
+    try:
+        raise AssertionError("not refused: %r" % ask(control, {"do": "reload"}))
+    except RuntimeError as e:
+        assert "takes over" in str(e.args), e
+    os.kill(int(pid), signal.SIGHUP)
+    time.sleep(0.3)
+    assert len(ask(control, {"do": "routes"})) == 3, "a route came"
+    s.close()
+    end = time.monotonic() + 20
+    while True:
+        try:
+            return print(ask(control, {"do": "reload"}))
+        except RuntimeError:
+            assert time.monotonic() < end, "it is refused still"
+
+
 @contextlib.contextmanager
 def in_place_of_one(control):
     """A gateway at @control, as far as its first visitor can tell: the listening socket, and the visitor's."""
@@ -444,7 +463,7 @@ if __name__ == "__main__":
         captured(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     elif what == "teller":
         teller(*sys.argv[2:4])
-    elif what in ("left_to", "slow_successor", "impatient_successor", "stand_in"):
+    elif what in ("left_to", "slow_successor", "impatient_successor", "reload_meanwhile", "stand_in"):
         globals()[what](*sys.argv[2:4])
     elif what == "get":
         print(get(sys.argv[2])[1])

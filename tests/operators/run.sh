@@ -659,6 +659,33 @@ case_takeover_once() {
     stop
 }
 
+holds_a_socket() { [ -n "$(find "/proc/$1/fd" -lname 'socket:*' 2>/dev/null)" ]; }
+
+# Signals that come while a gateway waits for the one that it replaces are answered when it serves. Nothing is reloaded
+# while another process has the listening sockets: it would never get those that a reload adds.
+case_takeover_signals() {
+    local old
+    configure
+    perf_server 20050
+    gateway
+    old=$PID
+    kill -STOP "$old"
+    start successor "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    PID=$pid LOG=$DIR/successor.err
+    wait_for 20 holds_a_socket "$PID" || fail "it does not ask"
+    kill -HUP "$PID" && kill -USR1 "$PID"
+    kill -CONT "$old"
+    wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
+    wait_for 20 grep -q 'event=reload routes=2 added=0' "$LOG" || fail "SIGHUP is lost"
+    wait_for 20 counters_told 2 || fail "SIGUSR1 is lost"
+    wait "$old" || fail "the old one ended with $?"
+    routes one 20049 '' two 20051 '' three 20053 ''
+    client reload_meanwhile "$CTL" "$PID"
+    grep -q "event=reload.refused why=\".*takes over" "$LOG" || fail "SIGHUP: $(grep event=reload "$LOG")"
+    perf 20053 1 --op null --count 3 >/dev/null 2>&1 || fail "no service after a reload that was made again"
+    stop
+}
+
 # RPCs with their steps: all of a run, those that took long, those of a program; and whoever goes away takes its taps
 # along.
 case_trace() {
