@@ -248,7 +248,7 @@ static void bind_door(struct plan *p, unsigned slot)
 	int err = 0;
 
 	door->fabric = listen->fabric;
-	door->listener = provider_listen(kind, &listen->addr, &err);
+	door->listener = gateway_bind(p->gw, listen->fabric, &listen->addr, &err);
 	if (door->listener) {
 		provider_listener_addr(kind, door->listener, &listen->addr);
 		return;
@@ -416,7 +416,7 @@ static void close_door(struct gateway *gw, unsigned door)
 	struct gateway_door *d = &gw->doors[door];
 
 	if (d->listener && !d->is_borrowed)
-		provider_listener_free(gw->fabrics[d->fabric].kind, d->listener);
+		gateway_unbind(gw, d->fabric, d->listener);
 	*d = (struct gateway_door){.listener = NULL};
 }
 

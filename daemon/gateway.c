@@ -608,6 +608,27 @@ static struct fabric_listener *adopt(struct gateway *gw, enum provider_kind kind
 	return l;
 }
 
+struct fabric_listener *gateway_bind(struct gateway *gw, unsigned fabric,
+				     const struct fabric_addr *addr, int *err)
+{
+	enum provider_kind kind = gw->fabrics[fabric].kind;
+	struct fabric_listener *l = adopt(gw, kind, addr);
+
+	*err = 0;
+	return l ? l : provider_listen(kind, addr, err);
+}
+
+void gateway_unbind(struct gateway *gw, unsigned fabric, struct fabric_listener *l)
+{
+	enum provider_kind kind = gw->fabrics[fabric].kind;
+	struct fabric_addr addr;
+
+	provider_listener_addr(kind, l, &addr);
+	provider_listener_free(kind, l);
+	if (gw->inherit && kind == PROVIDER_IWARP)
+		inherit_give_back(gw->inherit, &addr);
+}
+
 static int bind_route(struct gateway *gw, unsigned i, const char *file)
 {
 	struct gateway_listen *listen = &gw->listens[i];
@@ -617,9 +638,7 @@ static int bind_route(struct gateway *gw, unsigned i, const char *file)
 	int err = 0;
 
 	door->fabric = listen->fabric;
-	door->listener = adopt(gw, kind, &listen->addr);
-	if (!door->listener)
-		door->listener = provider_listen(kind, &listen->addr, &err);
+	door->listener = gateway_bind(gw, listen->fabric, &listen->addr, &err);
 	if (!door->listener) {
 		int why = errno;
 
@@ -697,7 +716,7 @@ void gateway_unlisten(struct gateway *gw)
 		struct gateway_door *door = &gw->doors[i];
 
 		if (door->listener && !door->is_borrowed)
-			provider_listener_free(gw->fabrics[door->fabric].kind, door->listener);
+			gateway_unbind(gw, door->fabric, door->listener);
 		*door = (struct gateway_door){.listener = NULL};
 	}
 }

@@ -57,8 +57,7 @@ struct gateway_door {
 
 struct gateway {
 	const struct config *cfg; /* borrowed: the current one */
-	struct inherit
-		*inherit; /* borrowed while gateway_listen() runs; NULL: nothing was passed */
+	struct inherit *inherit;  /* borrowed; NULL: nothing was passed */
 	unsigned nworkers;
 	size_t worker_bytes;	   /* each worker's share of memory_limit */
 	struct jobs *jobs;	   /* handshakes for other threads; NULL: no route has any */
@@ -126,6 +125,14 @@ void gateway_fini(struct gateway *gw);
  * doors and addresses are the caller's to set. Return: 0, ERR_NOMEM, ERR_CONFIG or ERR_IO (logged, with @file). */
 int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *from, unsigned leader,
 		const char *file) WARN_UNUSED;
+
+/** gateway_bind - listen on @addr, by a socket that was passed if there is one. Return: gateway_unbind() is due; or NULL
+ * with *@err, and errno. */
+struct fabric_listener *gateway_bind(struct gateway *gw, unsigned fabric,
+				     const struct fabric_addr *addr, int *err);
+
+/** gateway_unbind - takes @l; the socket, if it is lent, may be had again. */
+void gateway_unbind(struct gateway *gw, unsigned fabric, struct fabric_listener *l);
 
 /** gateway_fabric - of what kind of instance an end wants to be. */
 struct provider_config gateway_fabric(const struct gateway *gw, const struct config_end *end);

@@ -21,20 +21,20 @@ static void close_all(const int *fds, unsigned n)
 		close(fds[i]);
 }
 
-int inherit_add(struct inherit *in, const int *fds, unsigned n)
+int inherit_add(struct inherit *in, const int *fds, unsigned n, bool is_lent)
 {
-	int *all = mem_zalloc((in->n + n) * sizeof(*all));
+	struct inherited *all = mem_zalloc((in->n + n) * sizeof(*all));
 
 	if (!all) {
 		close_all(fds, n);
 		return ERR_NOMEM;
 	}
 	if (in->n)
-		memcpy(all, in->fds, in->n * sizeof(*all));
-	if (n)
-		memcpy(all + in->n, fds, n * sizeof(*all));
-	mem_free(in->fds);
-	in->fds = all;
+		memcpy(all, in->all, in->n * sizeof(*all));
+	for (unsigned i = 0; i < n; i++)
+		all[in->n + i] = (struct inherited){.fd = fds[i], .is_lent = is_lent};
+	mem_free(in->all);
+	in->all = all;
 	in->n += n;
 	return 0;
 }
@@ -61,9 +61,8 @@ int inherit_environment(struct inherit *in)
 		n = 0;
 	for (int fd = FIRST; fd < FIRST + n && !err; fd++) {
 		if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) /* else there is none */
-			err = inherit_add(in, &fd, 1);
+			err = inherit_add(in, &fd, 1, true);
 	}
-	in->nlent = in->n;
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDNAMES");
@@ -117,41 +116,67 @@ static bool takes_both_families(int fd, const struct fabric_addr *addr)
 	return true;
 }
 
+/* Whether a socket of number @i listens on @addr. */
+static bool listens_on(const struct inherit *in, unsigned i, const struct fabric_addr *addr)
+{
+	struct sockaddr_storage is;
+	socklen_t len = sizeof(is);
+
+	memset(&is, 0, sizeof(is));
+	return in->all[i].fd >= 0 && is_listening(in->all[i].fd) &&
+	       getsockname(in->all[i].fd, (struct sockaddr *)&is, &len) == 0 &&
+	       is_at(&is, &addr->ss);
+}
+
+static bool unblock(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
 /* Return: @i's descriptor, the caller's; or -1. */
 static int take(struct inherit *in, unsigned i)
 {
-	int fd = in->fds[i], flags = fcntl(fd, F_GETFL);
+	struct inherited *one = &in->all[i];
+	int fd = one->fd;
 
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+	if (!unblock(fd))
 		return -1;
-	in->fds[i] = -1;
+	if (one->is_lent) {
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		one->is_used |= fd >= 0;
+	} else {
+		one->fd = -1;
+	}
 	return fd;
 }
 
 int inherit_take(struct inherit *in, const struct fabric_addr *addr)
 {
-	for (unsigned i = 0; i < in->n; i++) {
-		struct sockaddr_storage is;
-		socklen_t len = sizeof(is);
-
-		memset(&is, 0, sizeof(is));
-		if (in->fds[i] >= 0 && is_listening(in->fds[i]) &&
-		    getsockname(in->fds[i], (struct sockaddr *)&is, &len) == 0 &&
-		    is_at(&is, &addr->ss) && !takes_both_families(in->fds[i], addr))
+	for (unsigned i = 0; i < in->n; i++)
+		if (listens_on(in, i, addr) && !takes_both_families(in->all[i].fd, addr))
 			return take(in, i);
-	}
 	return -1;
+}
+
+void inherit_give_back(struct inherit *in, const struct fabric_addr *addr)
+{
+	for (unsigned i = 0; i < in->n; i++)
+		if (in->all[i].is_lent && listens_on(in, i, addr))
+			in->all[i].is_used = false;
 }
 
 int inherit_take_path(struct inherit *in, const char *path)
 {
-	for (unsigned i = in->nlent; i < in->n; i++) {
+	for (unsigned i = 0; i < in->n; i++) {
+		const struct inherited *one = &in->all[i];
 		struct sockaddr_un is;
 		socklen_t len = sizeof(is);
 
 		memset(&is, 0, sizeof(is));
-		if (in->fds[i] >= 0 && is_listening(in->fds[i]) &&
-		    getsockname(in->fds[i], (struct sockaddr *)&is, &len) == 0 &&
+		if (!one->is_lent && one->fd >= 0 && is_listening(one->fd) &&
+		    getsockname(one->fd, (struct sockaddr *)&is, &len) == 0 &&
 		    is.sun_family == AF_UNIX &&
 		    strncmp(is.sun_path, path, sizeof(is.sun_path)) == 0)
 			return take(in, i);
@@ -159,23 +184,55 @@ int inherit_take_path(struct inherit *in, const char *path)
 	return -1;
 }
 
-void inherit_end(struct inherit *in)
+bool inherit_lends(const struct inherit *in, int fd)
+{
+	struct fabric_addr addr = {.len = sizeof(addr.ss)};
+
+	if (getsockname(fd, (struct sockaddr *)&addr.ss, &addr.len))
+		return false;
+	for (unsigned i = 0; i < in->n; i++)
+		if (in->all[i].is_lent && listens_on(in, i, &addr))
+			return true;
+	return false;
+}
+
+bool inherit_is_idle(const struct inherit *in, unsigned i)
+{
+	return in->all[i].is_lent && !in->all[i].is_used && in->all[i].fd >= 0;
+}
+
+void inherit_tell_idle(const struct inherit *in, unsigned i)
+{
+	struct fabric_addr is = {.len = sizeof(is.ss)};
+	char at[FABRIC_ADDR_TEXT] = "-";
+
+	if (getsockname(in->all[i].fd, (struct sockaddr *)&is.ss, &is.len) == 0 &&
+	    (is.ss.ss_family == AF_INET || is.ss.ss_family == AF_INET6))
+		fabric_addr_format(&is, at);
+	log_warn("listen.unused",
+		 "descriptor=%d address=%s why=\"it was passed, and no route listens there%s\"",
+		 in->all[i].fd, at, in->all[i].is_lent ? ": clients are turned away" : "");
+}
+
+void inherit_settle(struct inherit *in)
 {
 	for (unsigned i = 0; i < in->n; i++) {
-		struct fabric_addr is = {.len = sizeof(is.ss)};
-		char at[FABRIC_ADDR_TEXT] = "-";
+		struct inherited *one = &in->all[i];
+		bool stays = one->is_lent && is_listening(one->fd) && unblock(one->fd);
 
-		if (in->fds[i] < 0)
+		if (one->fd < 0 || stays)
 			continue;
-		if (getsockname(in->fds[i], (struct sockaddr *)&is.ss, &is.len) == 0 &&
-		    (is.ss.ss_family == AF_INET || is.ss.ss_family == AF_INET6))
-			fabric_addr_format(&is, at);
-		log_warn("listen.unused",
-			 "descriptor=%d address=%s why=\"it was passed, and no route listens "
-			 "there\"",
-			 in->fds[i], at);
-		close(in->fds[i]);
+		inherit_tell_idle(in, i);
+		close(one->fd);
+		one->fd = -1;
 	}
-	mem_free(in->fds);
+}
+
+void inherit_end(struct inherit *in)
+{
+	for (unsigned i = 0; i < in->n; i++)
+		if (in->all[i].fd >= 0)
+			close(in->all[i].fd);
+	mem_free(in->all);
 	*in = (struct inherit){.n = 0};
 }

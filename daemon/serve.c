@@ -37,6 +37,7 @@
 #include "daemon/collect.h"
 #include "daemon/control/control.h"
 #include "daemon/gateway.h"
+#include "daemon/idle.h"
 #include "daemon/loop.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/inherit.h"
@@ -67,7 +68,8 @@ struct server {
 	struct reload *reload;
 	struct upstreams *upstreams;
 	struct service service;
-	struct inherit inherit; /* until it serves */
+	struct inherit inherit;
+	struct idle idle; /* while it serves */
 	struct takeover takeover;
 	struct control *control; /* NULL: not configured */
 	struct metrics *metrics; /* likewise */
@@ -131,6 +133,7 @@ static void on_terminate(struct server *s, int signo)
 			 s->gw.cfg->drain_timeout_s);
 		s->state = DRAINING;
 		service_stopping(&s->service, s->gw.cfg->drain_timeout_s * NSEC_PER_SEC);
+		idle_end(&s->idle); /* its next start may have a route there */
 		rpcbind_end(&s->rpcbind);
 		each_worker(s, worker_drain);
 		return;
@@ -165,6 +168,7 @@ static void on_reload(void *arg, bool begins)
 	}
 	if (s->state == SERVING)
 		rpcbind_follow(&s->rpcbind, s->gw.cfg);
+	idle_follow(&s->idle);
 	service_ready(&s->service);
 }
 
@@ -291,7 +295,7 @@ static struct tell_process tell_process(void *arg)
 				     .uptime = loop_now() - s->begun};
 }
 
-/* Return: how many; -1: they cannot be had. */
+/* Return: how many, less those that are lent; -1: they cannot be had. */
 static int sockets(void *arg, int *fds, unsigned most)
 {
 	const struct server *s = arg;
@@ -305,11 +309,14 @@ static int sockets(void *arg, int *fds, unsigned most)
 		if (!door->listener)
 			continue;
 		fds[n] = provider_listener_fd(s->gw.fabrics[door->fabric].kind, door->listener);
-		if (fds[n++] < 0)
+		if (fds[n] < 0)
 			return -1;
+		n += !inherit_lends(&s->inherit, fds[n]);
 	}
-	if (s->metrics && n < most)
-		fds[n++] = metrics_fd(s->metrics);
+	if (s->metrics && n < most) {
+		fds[n] = metrics_fd(s->metrics);
+		n += !inherit_lends(&s->inherit, fds[n]);
+	}
 	return (int)n;
 }
 
@@ -317,6 +324,7 @@ static int sockets(void *arg, int *fds, unsigned most)
 static void leave_place(struct server *s)
 {
 	s->state = DRAINING;
+	idle_end(&s->idle);
 	service_close(&s->service);
 	if (s->control)
 		control_close(s->control);
@@ -351,6 +359,8 @@ static void yield(void *arg, enum control_yield step)
 static void take_place(struct server *s)
 {
 	log_info("ready", "routes=%u", s->gw.nroutes);
+	if (idle_begin(&s->idle, s->loop, &s->inherit))
+		log_warn("listen.unused", "why=\"no memory to turn clients away: they wait\"");
 	service_watch(&s->service, s->collector);
 	service_ready(&s->service);
 	takeover_give_up(&s->takeover);
@@ -419,6 +429,7 @@ static nsec_t serve_operators(struct server *s)
 	if (s->metrics)
 		at = nsec_min(at, metrics_tick(s->metrics));
 	at = nsec_min(at, service_tick(&s->service));
+	at = nsec_min(at, idle_tick(&s->idle, loop_now()));
 	inquiries_run(s->inquiries); /* what was asked for meanwhile */
 	at = nsec_min(at, inquiries_due(s->inquiries));
 	return nsec_min(at, collector_due(s->collector));
@@ -487,7 +498,6 @@ static enum exit_code open_sockets(struct server *s, const char *path)
 		return EXIT_INTERNAL;
 	s->gw.inherit = &s->inherit;
 	err = gateway_listen(&s->gw, path);
-	s->gw.inherit = NULL;
 	return err ? EXIT_LISTEN : code_of(open_metrics(s));
 }
 
@@ -506,7 +516,7 @@ static enum exit_code begin(struct server *s, const char *path)
 	/* In this order: what is given up by one thread is given up by those that it makes. */
 	if (make_workers(s) || confine(s, sandbox_before_threads) || start_threads(s))
 		return EXIT_INTERNAL;
-	inherit_end(&s->inherit);
+	inherit_settle(&s->inherit);
 	return EXIT_OK;
 }
 
@@ -538,6 +548,7 @@ static void cleanup(struct server *s)
 	for (unsigned i = 0; s->workers && i < s->gw.nworkers; i++)
 		worker_free(s->workers[i]);
 	rpcbind_end(&s->rpcbind);
+	idle_end(&s->idle);
 	/* No thread is left that answers anybody; and nobody to be told of signals. */
 	if (s->signals.loop)
 		loop_signals_fini(&s->signals);

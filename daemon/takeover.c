@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "daemon/control/protocol.h"
 #include "daemon/desk/desk.h"
 
 enum { PATIENCE_S = 20, ANSWER = 4096 };
@@ -39,7 +40,7 @@ static int refuse(char *answer)
 }
 
 /* What came with a message; more than there is room for were not sent. */
-static int take_fds(struct msghdr *msg, struct inherit *in)
+static int take_fds(struct msghdr *msg, bool is_lent, struct inherit *in)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		int fds[VISITOR_PASSES];
@@ -48,13 +49,13 @@ static int take_fds(struct msghdr *msg, struct inherit *in)
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		memcpy(fds, CMSG_DATA(c), bytes);
-		if (inherit_add(in, fds, (unsigned)(bytes / sizeof(int))))
+		if (inherit_add(in, fds, (unsigned)(bytes / sizeof(int)), is_lent))
 			return ERR_NOMEM;
 	}
 	return msg->msg_flags & MSG_CTRUNC ? complain("descriptors are short") : 0;
 }
 
-/* One go of the answer, as text behind what was there. Return: octets; ERR_CLOSED, ERR_TIMEOUT; or another error
+/* One go of the answer, as text behind what was there, ended by a NUL beyond @room. Return: octets; ERR_CLOSED, ERR_TIMEOUT; or another error
  * (logged). */
 static int hear(const struct takeover *t, char *text, size_t room, struct inherit *in)
 {
@@ -79,7 +80,9 @@ static int hear(const struct takeover *t, char *text, size_t room, struct inheri
 		return ERR_TIMEOUT;
 	if (n < 0)
 		return complain(strerror(errno));
-	err = take_fds(&msg, in);
+	/* Descriptors end what one call reads, which may begin with lines that came without: theirs is the last. */
+	text[n] = '\0';
+	err = take_fds(&msg, strstr(text, "\"" CONTROL_LENT "\"") != NULL, in);
 	return err ? err : (int)n;
 }
 

@@ -22,6 +22,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/control/protocol.h"
 #include "daemon/control/request.h"
 #include "daemon/control/socket.h"
 #include "daemon/control/tapping.h"
@@ -289,18 +290,28 @@ static void ask_reload(struct caller *c)
 	reload_ask(control_of(c)->cfg.reload, &c->reload);
 }
 
-/* In as many lines as it takes. Return: 0 or ERR_IO. */
-static int pass_sockets(struct caller *c, const int *fds, unsigned n)
+/* In as many lines {"@what":N} as it takes. Return: 0 or ERR_IO. */
+static int pass_sockets(struct caller *c, const char *what, const int *fds, unsigned n)
 {
 	char line[32];
 	int err = 0;
 
 	for (unsigned at = 0, some; at < n && !err; at += some) {
 		some = n - at < VISITOR_PASSES ? n - at : VISITOR_PASSES;
-		snprintf(line, sizeof(line), "{\"sockets\":%u}\n", some);
+		snprintf(line, sizeof(line), "{\"%s\":%u}\n", what, some);
 		err = visitor_pass(&c->v, line, strlen(line), fds + at, some);
 	}
 	return err;
+}
+
+static unsigned list_lent(const struct inherit *in, int *fds)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < in->n; i++)
+		if (in->all[i].is_lent && in->all[i].fd >= 0)
+			fds[n++] = in->all[i].fd;
+	return n;
 }
 
 bool control_has_successor(const struct control *c)
@@ -317,22 +328,24 @@ bool control_is_awaited(const struct control *c)
 static void hand_over(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
-	unsigned most = 2 * process_of(c).gw->nslots;
+	unsigned most = 2 * process_of(c).gw->nslots, nlent;
 	int *fds, n;
 
 	if (control_has_successor(control_of(c))) {
 		fail(c, "another process takes over already");
 		return;
 	}
-	fds = mem_zalloc((most + 1) * sizeof(*fds));
+	fds = mem_zalloc((most + 1 + cfg->inherit->n) * sizeof(*fds));
 	n = fds ? cfg->sockets(cfg->arg, fds, most) : -1;
 	if (n >= 0 && desk_fd(c->v.desk) >= 0) {
 		fds[n++] = desk_fd(c->v.desk);
-		if (pass_sockets(c, fds, (unsigned)n) == 0) {
+		nlent = list_lent(cfg->inherit, fds + n);
+		if (pass_sockets(c, CONTROL_LENT, fds + n, nlent) == 0 &&
+		    pass_sockets(c, CONTROL_SOCKETS, fds, (unsigned)n) == 0) {
 			control_of(c)->successor = c;
 			visitor_keep(&c->v, SUCCESSOR_TIME);
 		}
-		log_info("control", "do=hand_over sockets=%d", n);
+		log_info("control", "do=hand_over sockets=%u", (unsigned)n + nlent);
 		done(c, NULL, NULL);
 	} else {
 		fail(c, "it has listeners that no other process can take (fabric verbs), or is "

@@ -21,7 +21,7 @@ enum control_yield {
 /** struct control_config - all borrowed, as long as the control lives. */
 struct control_config {
 	const char *path;
-	struct inherit *inherit; /* sockets that listen already, for control_open() */
+	struct inherit *inherit; /* sockets that listen already */
 	struct loop *loop;
 	struct inquiries *inquiries;
 	unsigned nworkers; /* that these reach */
@@ -29,8 +29,8 @@ struct control_config {
 	/** What is told of the process beside the figures, now. */
 	struct tell_process (*process)(void *arg);
 	struct reload *reload;
-	/** The process' listening sockets, but for the control socket: at most @most, into @fds. Return:
-	 * how many; -1: it has some that cannot be passed, or is about to end. */
+	/** The process' listening sockets, but for the control socket and those of .inherit that are lent: at most
+	 * @most, into @fds. Return: how many; -1: it has some that cannot be passed, or is about to end. */
 	int (*sockets)(void *arg, int *fds, unsigned most);
 	/** A successor serves, as soon as it hears that this one yields. */
 	void (*yield)(void *arg, enum control_yield step);

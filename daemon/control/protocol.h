@@ -20,14 +20,18 @@ enum control_command {
 	CONTROL_DRAIN,	  /* "route", "session", "client", "name"; none: all */
 	CONTROL_KILL,	  /* "session" */
 	CONTROL_RELOAD,
-	CONTROL_LOG,	   /* "level"; none: tell it */
-	CONTROL_TRACE,	   /* filters: RPCs that are over from now on; told by "more" */
-	CONTROL_CAPTURE,   /* filters: messages, likewise */
-	CONTROL_HAND_OVER, /* for a successor: its listening sockets come with lines {"sockets": N} */
-	CONTROL_YIELD,	   /* ... it serves: this one drains, and ends */
-	CONTROL_MORE,	   /* what there was since, of "trace" or "capture" on this connection */
+	CONTROL_LOG,	 /* "level"; none: tell it */
+	CONTROL_TRACE,	 /* filters: RPCs that are over from now on; told by "more" */
+	CONTROL_CAPTURE, /* filters: messages, likewise */
+	CONTROL_HAND_OVER, /* for a successor: its listening sockets come with lines {"sockets": N} and {"lent": N} */
+	CONTROL_YIELD, /* ... it serves: this one drains, and ends */
+	CONTROL_MORE,  /* what there was since, of "trace" or "capture" on this connection */
 	CONTROL_COMMANDS
 };
+
+/* Lines that sockets come with: the process' own; those that a service manager keeps open. */
+#define CONTROL_SOCKETS "sockets"
+#define CONTROL_LENT "lent"
 
 #define CONTROL_WORDS                                                                              \
 	{                                                                                          \

@@ -524,7 +524,7 @@ case_service() {
     local manager early
     configure
     perf_server 20050
-    start manager python3 "$HERE/service.py" "$BIN/rpcrdma-gw" "$CONF" "$LOG" "$HOST:20049" "$HOST:20051" "$HOST:$PORT"
+    start manager python3 "$HERE/service.py" restart "$BIN/rpcrdma-gw" "$CONF" "$LOG" "$HOST:20049" "$HOST:20051" "$HOST:$PORT"
     manager=$pid
     wait_for 60 grep -q away "$DIR/manager" || fail "$(cat "$DIR/manager.err")"
     load early 20049 2 --op null --count 20
@@ -540,6 +540,72 @@ case_service() {
     touch "$CONF.end"
     wait "$manager" || fail "$(cat "$DIR/manager.err")"
     ! grep 'event=end' "$LOG" | grep -v 'code=0 heap_live=0\|code=3' || fail "something is left"
+}
+
+# turned_away PORT: who connects there hears an end at once, and does not wait for nothing
+turned_away() {
+    python3 - "$HOST" "$1" <<'END' || fail "who connects to port $1 waits in vain"
+import socket, sys
+try:
+    s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
+    assert s.recv(1) == b""
+except ConnectionResetError:
+    pass
+END
+}
+served() { perf "$1" 1 --op null --count 3 >/dev/null 2>&1 || fail "no service at port $1 $2"; }
+
+# A service manager keeps its sockets open. Those without a route turn clients away, and routes that a reload adds,
+# or brings back, have them: by the process that was given them, and by its successor.
+case_service_reload() {
+    local manager old
+    configure
+    perf_server 20050
+    start manager python3 "$HERE/service.py" lend "$BIN/rpcrdma-gw" "$CONF" "$LOG" "$HOST:20049" "$HOST:20051" "$HOST:20053" "$HOST:$PORT"
+    manager=$pid
+    wait_for 60 grep -q ready "$DIR/manager" || fail "$(cat "$DIR/manager.err")"
+    PID=$(cut -d ' ' -f 1 "$DIR/manager")
+    pids+=("$PID")
+    served 20051 "at first"
+    turned_away 20053
+    routes one 20049 ''
+    reload 0 0 1 1 ''
+    turned_away 20051
+    routes one 20049 '' two 20051 '' three 20053 ''
+    reload 2 0 0 1 ''
+    served 20051 "again"
+    served 20053 "from now on"
+    # With another setup_timeout a route has the same socket by another door.
+    routes one 20049 '' two 20051 'setup_timeout = 8;'
+    reload 0 1 1 1 ''
+    turned_away 20053
+    served 20051 "by another door"
+    # Half of a reload gives back what it took.
+    routes one 20049 '' three 20053 '' four 20050 ''
+    refused '{"do":"reload"}'
+    turned_away 20053
+    routes one 20049 ''
+    reload 0 0 1 1 ''
+    old=$PID LOG=$DIR/successor.err
+    start successor "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    PID=$pid
+    wait_for 20 grep -qs event=ready "$LOG" || fail "the successor does not start"
+    touch "$CONF.end"
+    wait "$manager" || fail "$(cat "$DIR/manager.err")"
+    wait_for 20 successor_serves "$PID" || fail "the successor is not at the control socket"
+    turned_away 20051
+    routes one 20049 '' two 20051 '' three 20053 ''
+    reload 2 0 0 1 ''
+    served 20051 "by the successor"
+    served 20053 "by the successor"
+    served 20049 "by the successor"
+    # What no manager lent is another program's to have as soon as its route is gone.
+    routes one 20049 '' four 20054 ''
+    reload 1 0 2 1 ''
+    routes one 20049 ''
+    reload 0 0 1 1 ''
+    perf_server 20054
+    stop
 }
 
 # One that connects anew whenever its connection ends, as the kernel does; until $DIR/enough is there.

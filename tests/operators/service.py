@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 
-PROGRAM, CONF, LOG = sys.argv[1:4]
-SOCKETS = [tuple(where.rsplit(":", 1)) for where in sys.argv[4:]]
+WHAT, PROGRAM, CONF, LOG = sys.argv[1:5]
+SOCKETS = [tuple(where.rsplit(":", 1)) for where in sys.argv[5:]]
 with open(CONF) as conf:
     DRAIN = int(re.search(r"drain_timeout = (\d+)", conf.read()).group(1))
 PATIENCE = 30
@@ -91,7 +91,18 @@ def await_file(name):
         time.sleep(0.05)
 
 
-def main():
+def lend():
+    """Sockets that stay open whatever becomes of the gateway's routes."""
+    sockets = [listening(*where) for where in SOCKETS]
+    m = Manager(abstract=False)
+    m.start(sockets)
+    m.hear("READY=1")
+    print(m.process.pid, "ready", flush=True)
+    await_file(CONF + ".end")
+    assert m.process.wait(PATIENCE) == 0, m.process.returncode
+
+
+def restart():
     sockets = [listening(*where) for where in SOCKETS]
     stray = listening(SOCKETS[0][0], 20999)
     m = Manager(abstract=False)
@@ -134,7 +145,7 @@ def main():
 
 
 try:
-    main()
+    {"lend": lend, "restart": restart}[WHAT]()
 finally:
     # Whatever failed, nothing is left that holds what was open here.
     for process in Manager.started:
