@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/stdfds.h"
 #include "config/config.h"
 #include "daemon/auth.h"
 #include "daemon/help.h"
@@ -134,5 +135,7 @@ int main(int argc, char **argv)
 {
 	struct command_line cl = {0};
 
+	if (stdfds_fill())
+		return EXIT_INTERNAL;
 	return (int)(parse(argc, argv, &cl) ? usage() : act(&cl));
 }

@@ -752,6 +752,45 @@ case_takeover_signals() {
     stop
 }
 
+# start_closed NAME COMMAND...: as start, with neither standard input nor output nor error
+start_closed() {
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    start "$1" bash -c 'exec "$@" <&- >&- 2>&-' closed "${@:2}"
+}
+is_null() { [ "$(readlink "/proc/$1/fd/$2")" = /dev/null ]; }
+has_three() { is_null "$1" 0 && is_null "$1" 1 && is_null "$1" 2; }
+
+# Whoever runs a program may have closed what it reads and writes: no socket, file or pipe of its own gets these numbers,
+# or what it has to say would go there.
+case_closed_output() {
+    local old
+    configure
+    start_closed server "$BIN/rpcrdma-perf" server --listen "iwarp:$HOST:20050"
+    wait_for 20 has_three "$pid" || fail "rpcrdma-perf: $(ls -l "/proc/$pid/fd")"
+    start_closed probe "$BIN/rpcrdma-probe" --listen "iwarp:$HOST:20060"
+    wait_for 20 has_three "$pid" || fail "rpcrdma-probe: $(ls -l "/proc/$pid/fd")"
+    start_closed gateway "$BIN/rpcrdma-gw" -c "$CONF"
+    PID=$pid
+    wait_for 20 status_has '"state": "serving"' || fail "it does not start"
+    has_three "$PID" || fail "rpcrdma-gw: $(ls -l "/proc/$PID/fd")"
+    start_closed trace "$BIN/rpcrdma-gwctl" --socket "$CTL" trace
+    wait_for 20 has_three "$pid" || fail "rpcrdma-gwctl: $(ls -l "/proc/$pid/fd")"
+    kill "$pid"
+    # A full and a closed output are told alike.
+    expect_exit 1 bash -c '"$@" >&-' closed "$BIN/rpcrdma-gwctl" --socket "$CTL" status
+    says 'the output cannot be written'
+    # Lines of the log are no commands to the gateway that is to be replaced.
+    old=$PID
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    start successor bash -c 'exec "$@" 2>&-' closed "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    PID=$pid
+    wait_for 20 successor_serves "$PID" || fail "the successor does not serve"
+    wait "$old" || fail "the old one ended with $?"
+    perf 20049 2 --op null --count 3 >/dev/null 2>&1 || fail "no service"
+    kill "$PID"
+    wait "$PID" || fail "exit code $?"
+}
+
 # RPCs with their steps: all of a run, those that took long, those of a program; and whoever goes away takes its taps
 # along.
 case_trace() {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
+#include "base/stdfds.h"
 #include "tools/ctl/ask.h"
 #include "tools/ctl/clients.h"
 #include "tools/ctl/follow.h"
@@ -78,6 +79,8 @@ int main(int argc, char **argv)
 	char why[CTL_WHY];
 
 	signal(SIGPIPE, SIG_IGN);
+	if (stdfds_fill())
+		return EXIT_FAILURE;
 	if (ctl_options_parse(argc, argv, &o, why) < 0) {
 		fprintf(stderr, "rpcrdma-gwctl: %s\nTry \"rpcrdma-gwctl --help\".\n", why);
 		return EXIT_USAGE;

@@ -2,10 +2,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/log.h"
+#include "base/stdfds.h"
 #include "daemon/loop.h"
 #include "fabric/provider/provider.h"
 #include "tools/perf/report.h"
@@ -201,6 +203,8 @@ int main(int argc, char **argv)
 	char why[PERF_WHY], reason[IDENTITY_WHY];
 	int status;
 
+	if (stdfds_fill())
+		return EXIT_FAILURE;
 	if (perf_options_parse(argc, argv, &o, why) < 0) {
 		fprintf(stderr, "rpcrdma-perf: %s\nTry \"rpcrdma-perf --help\".\n", why);
 		return EXIT_USAGE;

@@ -2,11 +2,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/list.h"
 #include "base/log.h"
+#include "base/stdfds.h"
 #include "daemon/loop.h"
 #include "fabric/provider/provider.h"
 #include "tools/probe/device.h"
@@ -201,6 +203,8 @@ int main(int argc, char **argv)
 	int status;
 
 	_Static_assert((int)PROBE_WHY <= (int)PROVIDER_WHY, "words fit");
+	if (stdfds_fill())
+		return EXIT_FAILURE;
 	if (probe_options_parse(argc, argv, &o, why) < 0) {
 		fprintf(stderr, "rpcrdma-probe: %s\nTry \"rpcrdma-probe --help\".\n", why);
 		return EXIT_USAGE;
