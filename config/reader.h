@@ -76,7 +76,8 @@ const config_setting_t *reader_routes(const config_setting_t *root);
 
 /**
  * scan - what libconfig's own scanner passes over in silence: numbers that do not fit (it wraps
- * them), NUL octets, and @include, which is not supported: lines could not be told from it
+ * them), NUL octets, also as \x00 (its texts end there), and @include, which is not supported: lines could not be
+ * told from it
  * @text: a "versions" of numbers and text, [1, "2-early"], becomes what libconfig can hold
  *
  * Return: whether @text may be parsed.

@@ -45,6 +45,9 @@ static void skip_string(struct scanner *s)
 {
 	step(s);
 	while (s->pos < s->end && *s->pos != '"') {
+		if (at(s, "\\x00"))
+			reader_error(s->r, s->line,
+				     "an octet 0 (\\x00), where the text would end: leave it out");
 		if (*s->pos == '\\')
 			step(s);
 		step(s);

@@ -290,6 +290,10 @@ static const struct bad syntax[] = {
 	 "max_setups_per_second, drain_timeout, peer_timeout, receive_queue, insecure_handles, "
 	 "adaptive_poll_us, log, control, metrics, routes\n"
 	 "1: routes is missing: give it\n"},
+	{"control = \"/\\\\x00\";\nlog = { level = \"info\\x00\"; }; # \"\\x00\"\n" GOOD,
+	 "2: an octet 0 (\\x00), where the text would end: leave it out\n"
+	 "1: control has quotes, backslashes or other than printable ASCII: give the file another "
+	 "name\n"},
 	{"\n\nworkers = ;\n" GOOD, "3: syntax error: look here and in the line before\n"},
 	{"workers = 1;\nworkers = 2;\n" GOOD,
 	 "2: duplicate setting name: look here and in the line before\n"},
