@@ -226,6 +226,10 @@ void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 {
 	struct txn *t = txn_find(s, out->xid, out->reverse);
 
+	if (out->cut && !awaits_answer(t, rsp))
+		return;
+	if (out->cut)
+		leg_cut(rsp, out->xid);
 	s->route->count.errors_from_responder++;
 	s->route->count.errors_from[session_side(rsp)][out->error.code]++;
 	session_log_report(s, rsp, out);

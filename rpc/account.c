@@ -66,3 +66,18 @@ void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, ui
 	if (a->in_flight > 0)
 		rpc_late_add(&t->late, xid);
 }
+
+bool rpc_account_cut(const struct rpc_account *a, const struct rpc_transport *t, uint32_t xid,
+		     struct rpc_rx *rx)
+{
+	if (t->own.role != RPC_INITIATOR || a->in_flight == 0)
+		return false;
+	if (rpc_late_has(&t->late, xid))
+		return true;
+	rx->kind = RPC_RX_ERROR;
+	rx->cut = true;
+	rx->xid = xid;
+	rx->error_dir = RPC_REPLY;
+	rx->error = (struct rpc_error){.code = RPC_ERROR_BAD_XDR};
+	return false;
+}

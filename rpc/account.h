@@ -53,4 +53,19 @@ void rpc_account_answer_late(struct rpc_account *a, struct rpc_transport *t, uin
 /** rpc_account_forget - the call @xid is let go; it keeps its credit until it is answered. */
 void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
+/**
+ * rpc_account_cut - a reply or report that ends early names @xid; sets @rx
+ *
+ * State:  a message of 16 octets or more ends within its header, or within the RPC header behind that.
+ * Danger: dropped, as rfc5666bis-01 8.3.3 has it, a reply or report leaves the call that it names waiting for ever;
+ *         believed, one about no call would free the credit of another call.
+ * Rule:   to an initiator it is a reply that cannot be parsed (5.5), if the user has a call of that XID, which is
+ *         asked by .cut. Nothing else in the message counts. An acceptor drops it.
+ * Pinned: tests/v1/test_conn_errors.c:answers_cut_short_fail_their_call
+ *
+ * Return: whether the call of @xid is one that was let go: its credit is free.
+ */
+bool rpc_account_cut(const struct rpc_account *a, const struct rpc_transport *t, uint32_t xid,
+		     struct rpc_rx *rx) WARN_UNUSED;
+
 #endif

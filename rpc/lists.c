@@ -149,12 +149,14 @@ int rpc_lists_inline(struct rpc_msg *m, struct view body, bool *dir_known)
 	/* An RPC version other than 2 is the RPC server's to refuse, so only ERR_SHORT counts. */
 	int rc = rpchdr_peek(&rpc, body);
 
-	if (rc == ERR_SHORT)
+	if (body.len < REPLY_PEEK_BYTES)
 		return ERR_SHORT;
 	if (rpc.mtype > 1)
 		return ERR_XDR;
 	m->dir = rpc.mtype == 0 ? RPC_CALL : RPC_REPLY;
 	*dir_known = true;
+	if (rc == ERR_SHORT)
+		return ERR_SHORT;
 	m->body[0] = body;
 	m->nbody = 1;
 	/* MUST be the same XID: rfc5666bis-01 section 5.1.1. A Position-Zero chunk is the whole message,

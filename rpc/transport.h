@@ -93,7 +93,9 @@ struct rpc_rx {
 				 * of ours. When the wire does not say: RPC_REPLY */
 	struct rpc_error error; /* ERROR, OTHER_VERSION */
 	bool doubtful; /* ERROR: it may be about a form of the call that was given up before */
-	bool also;     /* ERROR: the call .also_xid of ours is lost as well: SYSTEM */
+	bool cut; /* ERROR: an answer that ends early names .xid, of which the user knows whether it
+			* is that of a call that waits: if so it calls cut(), else nothing happened */
+	bool also; /* ERROR: the call .also_xid of ours is lost as well: SYSTEM */
 	uint32_t also_xid;
 };
 
@@ -282,6 +284,10 @@ struct rpc_transport_ops {
 	 * dropped and counted (.late), as long as .late of the transport knows the call.
 	 */
 	void (*forget)(struct rpc_transport *t, uint32_t xid);
+
+	/** cut - the call @xid of ours, which waits, has no answer but one that ends early (.cut of recv()): its
+	 * credit is free. NULL where no message is reported so. */
+	void (*cut)(struct rpc_transport *t, uint32_t xid);
 
 	/**
 	 * settle - enough was waited for what a peer may leave unsaid; may be NULL

@@ -23,6 +23,8 @@
  *   another version, not an error                acceptor: ERR_VERS, or, to one that is spoken
  *                                                here, ERR_VERS_MISMATCH; initiator: as malformed
  *   RDMA_DONE, too short, an answer to nothing   dropped and counted
+ *   ... but to an initiator, 16 octets of a
+ *       reply or report, a call in flight        RPC_RX_ERROR, .cut
  *   an answer to a call that was let go          dropped and counted
  *
  * An error is never answered with an error.
@@ -161,6 +163,19 @@ static int v1_refuse(struct v1_conn *c, const struct v1_header *report, bool is_
 	return 0;
 }
 
+static void conn_cut(struct rpc_transport *t, uint32_t xid)
+{
+	rpc_account_answer(&conn_of(t)->calls, t, xid);
+}
+
+static void recv_short(struct v1_conn *c, const struct v1_header *h, bool is_no_answer,
+		       struct rpc_rx *rx)
+{
+	drop(c);
+	if (!is_no_answer && rpc_account_cut(&c->calls, &c->t, h->xid, rx))
+		conn_cut(&c->t, h->xid);
+}
+
 /* Errors come from responders only, so this is about a call of ours. A code that does not
  * exist still says that no reply follows. */
 static int v1_recv_error(struct v1_conn *c, const struct v1_header *h, struct rpc_rx *rx)
@@ -231,7 +246,9 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	t->count.recvs++;
 	rc = v1_header_decode(&h, c->t.own.msg, &dir_known, in);
 	if (rc == ERR_SHORT) {
-		drop(c);
+		recv_short(c, &h,
+			   in.len < V1_FIXED_BYTES || (dir_known && t->own.msg->dir == RPC_CALL),
+			   rx);
 		return 0;
 	}
 	if (rc)
@@ -334,6 +351,7 @@ static const struct rpc_transport_ops v1_ops = {
 	.set_credits = conn_set_credits,
 	.call_credits = conn_call_credits,
 	.forget = conn_forget,
+	.cut = conn_cut,
 	.unanswered = conn_unanswered,
 };
 

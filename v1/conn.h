@@ -28,7 +28,8 @@ enum {
  *   granted before have come in: the peer learns of it from the next reply only.
  * - A reply, or RPC_RX_ERROR, frees the credit of its call, and nothing else does: a call that
  *   forget() was told of keeps it, and a Receive, until its answer is dropped.
- *   A reply or error while no call is in flight is dropped and counted.
+ *   A reply or error while no call is in flight is dropped and counted. An error with .cut frees
+ *   nothing until cut() is called.
  * - Direction follows from role and message: rpc_tx.reverse is not looked at.
  * - A reply that cannot be parsed comes up as RPC_RX_ERROR with RPC_ERROR_BAD_XDR, so that
  *   the call fails instead of being sent again (rfc5666bis-01 section 5.5).

@@ -33,7 +33,7 @@ struct v1_header {
 
 /**
  * v1_header_decode - parse one received message
- * @h:  the fixed fields; set whenever the return is not ERR_SHORT
+ * @h:  the fixed fields; set whenever @in has 16 octets
  * @m:  filled on success for V1_MSG, V1_NOMSG and V1_MSGP; its views point into @in
  * @dir_known: whether m->dir holds the direction, on success and on failure
  * @in: borrowed; the octets of one Send

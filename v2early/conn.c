@@ -29,6 +29,8 @@
  *   malformed, direction not to be seen          acceptor: a call; initiator: a reply
  *   another version, not an error                acceptor: ERR_VERS; initiator: as malformed
  *   too short, an answer to nothing              dropped and counted
+ *   ... but to an initiator, 16 octets of a
+ *       reply or report, a call in flight        RPC_RX_ERROR, .cut
  *   an answer to a call that was let go          dropped and counted
  *
  * An error is never answered with an error.
@@ -133,6 +135,21 @@ static int refuse(struct early_conn *c, const struct early_report *report, bool 
 	return 0;
 }
 
+static void conn_cut(struct rpc_transport *t, uint32_t xid)
+{
+	struct early_option was;
+
+	early_answered(conn_of(t), xid, &was);
+}
+
+static void recv_short(struct early_conn *c, const struct early_header *h, bool is_no_answer,
+		       struct rpc_rx *rx)
+{
+	early_drop(c);
+	if (!is_no_answer && rpc_account_cut(&c->calls, &c->t, h->xid, rx))
+		conn_cut(&c->t, h->xid);
+}
+
 /* Whether an error says that this dialect is not spoken. What is no range says nothing. */
 static bool is_refusal(const struct early_conn *c, const struct early_header *h)
 {
@@ -233,7 +250,7 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	t->count.recvs++;
 	rc = early_header_decode(&h, t->own.msg, &dir, in);
 	if (rc == ERR_SHORT) {
-		early_drop(c);
+		recv_short(c, &h, in.len < EARLY_FIXED_BYTES || dir == RPC_CALL, rx);
 		return 0;
 	}
 	if (is_other_dialect(c, &h, in))
@@ -353,6 +370,7 @@ static const struct rpc_transport_ops early_ops = {
 	.set_credits = conn_set_credits,
 	.call_credits = conn_call_credits,
 	.forget = conn_forget,
+	.cut = conn_cut,
 	.unanswered = conn_unanswered,
 };
 

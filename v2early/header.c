@@ -7,7 +7,8 @@
  *   RDMA2_OPTIONAL           direction, type of option, counted octets
  *
  * The direction said has to be that of the RPC message (section 4.2.2), which also decides what the
- * lists mean: a message in which the two differ is malformed, and taken for what it said it is.
+ * lists mean: a message in which the two differ is malformed. An acceptor takes it for what it says it
+ * is, an initiator for a reply: the call that it names would wait for ever.
  */
 #include "v2early/header.h"
 
@@ -53,6 +54,7 @@ static int decode_optional(struct early_header *h, struct xdr_in *x, enum rpc_di
 static int decode_msg(const struct early_header *h, struct rpc_msg *m, struct xdr_in *x,
 		      enum rpc_dir *dir)
 {
+	const enum rpc_dir expected = *dir;
 	bool is_seen = false;
 	int rc = get_direction(x, dir);
 
@@ -66,9 +68,11 @@ static int decode_msg(const struct early_header *h, struct rpc_msg *m, struct xd
 	rc = h->proc == EARLY_NOMSG ? rpc_lists_external(m, &is_seen)
 				    : rpc_lists_inline(m, xdr_in_rest(x), &is_seen);
 	/* MUST be the same: section 4.2.2. */
-	if (!rc && m->dir != *dir)
-		rc = ERR_XDR;
-	return rc;
+	if (!is_seen || m->dir == *dir)
+		return rc;
+	if (expected == RPC_REPLY)
+		*dir = RPC_REPLY;
+	return rc ? rc : ERR_XDR;
 }
 
 int early_header_decode(struct early_header *h, struct rpc_msg *m, enum rpc_dir *dir,

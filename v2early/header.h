@@ -41,7 +41,7 @@ struct early_header {
 
 /**
  * early_header_decode - parse one received message
- * @h:  the fixed fields; set whenever the return is not ERR_SHORT
+ * @h:  the fixed fields; set whenever @in has 16 octets
  * @m:  filled on success for EARLY_MSG and EARLY_NOMSG; its views point into @in
  * @dir: in: what it is taken for where that cannot be seen; out: the direction it says it has, on
  *       success and on failure. Of an RDMA2_ERROR always RPC_REPLY (section 4.2.2)

@@ -10,11 +10,13 @@ struct early_report early_report(uint32_t xid, enum early_errcode err)
  * for that: on this connection there is 2 alone. */
 struct early_report early_report_vers(const struct rpc_params *own, uint32_t xid, uint32_t vers)
 {
-	bool is_other = vers != EARLY_VERSION && vers >= own->vers_low && vers <= own->vers_high;
+	bool is_spoken = vers >= own->vers_low && vers <= own->vers_high;
+	bool is_other = vers != EARLY_VERSION && is_spoken;
 
 	return (struct early_report){
 		.xid = xid,
-		.vers = vers,
+		/* rfc5666bis-01 5.5: one that is valid at the receiver of the report. */
+		.vers = is_spoken ? vers : EARLY_VERSION,
 		.err = EARLY_ERR_VERS,
 		.low = is_other ? EARLY_VERSION : own->vers_low,
 		.high = is_other ? EARLY_VERSION : own->vers_high,

@@ -115,6 +115,7 @@ struct leg_out {
 	uint32_t xid;
 	bool reverse; /* ERROR: about the reverse direction; MSG: travels in it */
 	struct rpc_error error;
+	bool cut;      /* ERROR: of an answer that ends early: leg_cut(), if a call of .xid waits */
 	bool doubtful; /* ERROR: about that call, or a form of it that was given up before */
 	struct leg_tx *tx;
 	void *cookie;
@@ -395,6 +396,9 @@ void leg_resume(struct leg *leg);
 /** leg_forget - the call @xid, sent, is let go without an answer. Only with a reply_timeout in the
  * configuration. */
 void leg_forget(struct leg *leg, uint32_t xid);
+
+/** leg_cut - after an error with .cut: the call @xid waits, and is answered by that. */
+void leg_cut(struct leg *leg, uint32_t xid);
 
 /** leg_give_up - a call that was sent is not waited for any longer; an answer would be one to no
  * call. In version 1 it keeps its credit. */

@@ -78,6 +78,12 @@ void leg_forget(struct leg *leg, uint32_t xid)
 	leg_got_answer(leg);
 }
 
+void leg_cut(struct leg *leg, uint32_t xid)
+{
+	leg->t->ops->cut(leg->t, xid);
+	leg_got_answer(leg);
+}
+
 void leg_give_up(struct leg *leg)
 {
 	leg_got_answer(leg);
@@ -134,7 +140,8 @@ static void leg_on_error(struct leg *leg, const struct rpc_rx *rx, struct leg_ou
 	out->reverse = leg_is_reverse(leg, rx->error_dir);
 	out->error = rx->error;
 	out->doubtful = rx->doubtful;
-	if (rx->error_dir == RPC_REPLY && !rx->doubtful)
+	out->cut = rx->cut;
+	if (rx->error_dir == RPC_REPLY && !rx->doubtful && !rx->cut)
 		leg_got_answer(leg);
 	leg->also_failed = rx->also;
 	leg->also_xid = rx->also_xid;

@@ -233,7 +233,7 @@ variants(
 # --- versions ---
 
 for vers, low, high in ((0, 1, 2), (1, 2, 2), (3, 1, 2), (0x02000000, 1, 2), (0xffffffff, 1, 2)):
-    variants('cel-01 5.2', EarlyError(early.ERR_VERS, low, high, vers=vers),
+    variants('cel-01 5.2', EarlyError(early.ERR_VERS, low, high, vers=1 if vers == 1 else 2),
              ('version-%d' % vers, 'version %d on a connection that speaks the early draft' % vers,
               lambda x, v=vers: null(x, vers=v)))
 

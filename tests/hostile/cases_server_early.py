@@ -67,6 +67,12 @@ variants(
     ('nomsg-empty', 'an RDMA2_NOMSG without a chunk', lambda s: early.prefix(s.xid, NOMSG) + early.lists(REPLY)),
     ('nomsg-short', 'an RDMA2_NOMSG with a Reply chunk of four octets',
      lambda s: early.long_reply(s.xid, [Seg(1, 4, 0)])),
+    ('short', 'a reply that ends after its lists', lambda s: reply(s)[:32]),
+    ('short-rpc', 'a reply that ends after four octets of RPC', lambda s: reply(s)[:36]),
+    ('err-cut', 'an RDMA2_ERROR without a code', lambda s: early.prefix(s.xid, early.ERROR)),
+    ('err-cut-18', 'an RDMA2_ERROR with half a code', lambda s: early.error(s.xid)[:18]),
+    ('err-vers-cut', 'an RDMA2_ERR_VERS with half its range', lambda s: early.error(s.xid, early.ERR_VERS, 1)),
+    ('direction-call', 'a reply with direction CALL', lambda s: reply(s, direction=CALL)),
 )
 
 TYPES = (('2', 'message type 2', lambda s: reply(s, proc=2)),
@@ -116,10 +122,10 @@ answer('to-early-bad-header', 'cel-01 4.2.3', 'RDMA2_ERR_BAD_HEADER, before a cl
 
 for name, section, sent, make in (
         ('short', 'rfc5666bis-01 8.3.3', 'a message of 12 octets', lambda s: bytes(12)),
-        ('short-rpc', 'rfc5666bis-01 8.3.3', 'a reply that ends after four octets of RPC', lambda s: reply(s)[:36]),
-        ('err-cut', 'cel-01 4.2', 'an RDMA2_ERROR without a code', lambda s: early.prefix(s.xid, early.ERROR)),
-        ('err-vers-cut', 'cel-01 4.2', 'an RDMA2_ERR_VERS with half its range',
-         lambda s: early.error(s.xid, early.ERR_VERS, 1)),
+        ('short-other', 'rfc5666bis-01 8.3.3', 'a reply to no call that ends after four octets of RPC',
+         lambda s: early.answer(s.xid ^ 1, rpc.reply(s.xid ^ 1))[:36]),
+        ('err-cut-other', 'cel-01 4.2', 'an RDMA2_ERROR about no call, without a code',
+         lambda s: early.prefix(s.xid ^ 1, early.ERROR)),
         ('inval-option', 'decision 102', 'an RDMA2_ERR_INVAL_OPTION about a call',
          lambda s: early.error(s.xid, early.ERR_INVAL_OPTION))):
     @rule('server-early-then-' + name, section, sent + ', then the right reply', Served())
@@ -138,8 +144,6 @@ def then_reply(name, section, sent, expect, make):
         s.server.send(reply(s))
 
 
-then_reply('direction-call', 'decision 104', 'the reply with direction CALL', BAD_AT_SERVER,
-           lambda s: reply(s, direction=CALL))
 then_reply('option', 'cel-01 3.1', 'an option with the XID of the call', INVAL_AT_SERVER,
            lambda s: early.option(s.xid, direction=REPLY))
 then_reply('option-call', 'cel-01 3.1', 'an option of direction CALL', INVAL_AT_SERVER, lambda s: early.option(s.xid))
@@ -293,15 +297,20 @@ for name, sent, make in (
          lambda x: early.message(x, rpc.call(x), (), [[Seg(1, 4, 0)]])),
         ('reply-chunk', 'a reverse call with a Reply chunk',
          lambda x: early.message(x, rpc.call(x), (), (), [Seg(1, 100, 0)])),
-        ('long', 'a long reverse call', lambda x: early.long_call(x, [Seg(1, 100, 0)])),
-        ('reply-in-it', 'direction CALL, and an RPC reply behind it',
-         lambda x: early.answer(x, rpc.reply(x), direction=CALL))):
-    @reverse('server-early-reverse-' + name, 'rfc5666bis-01 8.3.4' if name != 'reply-in-it' else 'cel-01 4.2.2', sent,
-             Then(BAD_AT_SERVER, Service()))
+        ('long', 'a long reverse call', lambda x: early.long_call(x, [Seg(1, 100, 0)]))):
+    @reverse('server-early-reverse-' + name, 'rfc5666bis-01 8.3.4', sent, Then(BAD_AT_SERVER, Service()))
     def _(s, make=make):
         s.goes_on()
         s.server_xid = s.server.new_xid()
         s.server.send(make(s.server_xid))
+
+
+@reverse('server-early-reverse-reply-in-it', 'decision 104', 'direction CALL, and an RPC reply to nothing behind it',
+         Service())
+def _(s):
+    s.goes_on()
+    xid = s.server.new_xid()
+    s.server.send(early.answer(xid, rpc.reply(xid), direction=CALL))
 
 
 @reverse('server-early-reverse-right', 'cel-01 4.2.2', 'a reverse call that is right',

@@ -59,6 +59,11 @@ variants(
     ('nomsg-empty', 'an RDMA_NOMSG without a chunk', lambda s: v1.prefix(s.xid, v1.NOMSG) + v1.lists()),
     ('nomsg-short', 'an RDMA_NOMSG with a Reply chunk of four octets',
      lambda s: v1.long_reply(s.xid, [Seg(1, 4, 0)])),
+    ('short', 'a reply that ends after its lists', lambda s: reply(s)[:28]),
+    ('short-rpc', 'a reply that ends after four octets of RPC', lambda s: reply(s)[:32]),
+    ('err-cut', 'an RDMA_ERROR without a code', lambda s: v1.prefix(s.xid, v1.ERROR)),
+    ('err-cut-18', 'an RDMA_ERROR with half a code', lambda s: v1.error(s.xid)[:18]),
+    ('err-vers-cut', 'an ERR_VERS without its range', lambda s: v1.error(s.xid, v1.ERR_VERS)),
 )
 
 # --- reports ---
@@ -86,9 +91,10 @@ for code, words, text in ((v1.ERR_CHUNK, (), 'ERR_CHUNK'), (v1.ERR_VERS, (1, 1),
 
 for name, section, sent, make in (
         ('short', '8.3.3', 'a message of 12 octets', lambda s: bytes(12)),
-        ('short-rpc', '8.3.3', 'a reply that ends after four octets of RPC', lambda s: reply(s)[:32]),
-        ('done', '5.7.2', 'an RDMA_DONE', lambda s: v1.prefix(s.xid, v1.DONE)),
-        ('err-cut', '5.5', 'an RDMA_ERROR without a code', lambda s: v1.prefix(s.xid, v1.ERROR))):
+        ('short-other', '8.3.3', 'a reply to no call that ends after its lists',
+         lambda s: v1.message(s.xid ^ 1, rpc.reply(s.xid ^ 1))[:28]),
+        ('err-cut-other', '5.5', 'an RDMA_ERROR about no call, without a code', lambda s: v1.prefix(s.xid ^ 1, v1.ERROR)),
+        ('done', '5.7.2', 'an RDMA_DONE', lambda s: v1.prefix(s.xid, v1.DONE))):
     @rule('server-v1-then-' + name, 'rfc5666bis-01 ' + section, sent + ', then the right reply', Served())
     def _(s, make=make):
         call(s)

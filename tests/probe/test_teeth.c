@@ -249,9 +249,9 @@ static const struct tooth teeth[] = {
 	{.id = "early.direction.differs", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_DROP)}, .versions = EARLY},
 	{.id = "early.direction.differs", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_SET, .at = 9, .value = 0, .skip = 1, .once = true)}, .versions = EARLY},
 	{.id = "early.xid.differs", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_ADD, .at = 8, .value = 0xffffffff, .skip = 1, .once = true)}, .versions = EARLY},
-	{.id = "early.version.1", .rules = {ON(WAY_IN, 1, ERROR_T, ACT_SET, .at = 5, .value = 1)}, .versions = EARLY},
-	{.id = "early.version.1", .rules = {ERROR_SAYS(1, 2)}, .versions = EARLY},
-	{.id = "early.version.3", .rules = {ON(WAY_IN, 3, ERROR_T, ACT_SET, .at = 6, .value = 3)}, .versions = EARLY},
+	{.id = "early.version.1", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_SET, .at = 5, .value = 1)}, .versions = EARLY},
+	{.id = "early.version.1", .rules = {ERROR_SAYS(2, 2)}, .versions = EARLY},
+	{.id = "early.version.3", .rules = {ON(WAY_IN, 2, ERROR_T, ACT_SET, .at = 6, .value = 3)}, .versions = EARLY},
 	{.id = "early.rpc-version", .rules = {ON(WAY_OUT, 2, V1_MSG_T, ACT_SET, .at = 10, .value = 2)}, .versions = EARLY},
 
 	/* the early draft of version 2: chunks */

@@ -211,7 +211,8 @@ static void clients_that_break_rules(void **state)
 	for (unsigned i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
 		raw_send_words(&w.raw, deeds[i].words, deeds[i].n);
 		if (deeds[i].code)
-			answered(9, deeds[i].words[1], ERROR_TYPE, deeds[i].code);
+			/* rfc5666bis-01 5.5: in a version that is spoken here */
+			answered(9, deeds[i].words[1] == 1 ? 1 : 2, ERROR_TYPE, deeds[i].code);
 		else
 			silent();
 		early_works(10 + i);
@@ -352,11 +353,18 @@ static void servers_that_break_rules(void **state)
 		uint32_t words[8];
 		unsigned n;
 	} deeds[] = {
-		{{0, 2, 8, ERROR_TYPE, BAD_HEADER}, 5}, {{0, 2, 8, ERROR_TYPE, 0}, 5},
-		{{0, 2, 8, MSG, REPLY, 5, 0, 0}, 8},	{{0, 2, 8, MSG, REPLY, 0, 0, 7}, 8},
-		{{0, 2, 8, MSG, 3, 0, 0, 0}, 8},	{{0, 2, 8, NOMSG, REPLY, 0, 0, 0}, 8},
-		{{0, 2, 8, 13, 0, 0, 0, 0}, 8},		{{0, 1, 8, MSG, 0, 0, 0, 0}, 8},
+		{{0, 2, 8, ERROR_TYPE, BAD_HEADER}, 5},
+		{{0, 2, 8, ERROR_TYPE, 0}, 5},
+		{{0, 2, 8, MSG, REPLY, 5, 0, 0}, 8},
+		{{0, 2, 8, MSG, REPLY, 0, 0, 7}, 8},
+		{{0, 2, 8, MSG, 3, 0, 0, 0}, 8},
+		{{0, 2, 8, NOMSG, REPLY, 0, 0, 0}, 8},
+		{{0, 2, 8, 13, 0, 0, 0, 0}, 8},
+		{{0, 1, 8, MSG, 0, 0, 0, 0}, 8},
 		{{0, 9, 8, MSG, 0, 0, 0, 0}, 8},
+		{{0, 2, 8, MSG, REPLY, 0, 0, 0}, 8},
+		{{0, 2, 8, ERROR_TYPE}, 4},
+		{{0, 2, 8, ERROR_TYPE, VERS, 1}, 6},
 	};
 	struct script s = {.credit = 4};
 	struct peer *client = &w.pairs[0].client;

@@ -280,6 +280,68 @@ static void reverse_call_without_support_draws_err_chunk(void **state)
 	}
 }
 
+/* The first @len octets of what was begun. */
+static void recv_first(size_t len, enum rpc_rx_kind kind)
+{
+	assert_int_equal(conn.t.ops->recv(&conn.t, view_of(wire, len), &rx), 0);
+	assert_int_equal(rx.kind, kind);
+}
+
+/* The user alone knows whether a call of that XID waits; until then nothing has changed. */
+static void cut_fails(uint32_t xid, size_t len)
+{
+	call_out(xid);
+	recv_first(len, RPC_RX_ERROR);
+	assert_int_equal(rx.xid, xid);
+	assert_int_equal(rx.error_dir, RPC_REPLY);
+	assert_int_equal(rx.error.code, RPC_ERROR_BAD_XDR);
+	if (rx.cut) {
+		assert_int_equal(conn.calls.in_flight, 1);
+		conn.t.ops->cut(&conn.t, xid);
+	}
+	assert_int_equal(conn.calls.in_flight, 0);
+	assert_int_equal(conn.calls.granted, 1); /* section 8.3.3: the credit is not believed */
+	assert_int_equal(conn.t.ops->control(&conn.t, wire + 100, 64), 0);
+}
+
+/* rfc5666bis-01 section 5.5: what cannot be parsed and names a call in flight ends it, or it would wait for ever. */
+static void answers_cut_short_fail_their_call(void **state)
+{
+	(void)state;
+	be(RPC_INITIATOR);
+	begin(5, 1, 800, V1_ERROR);
+	GEN_WORDS(&x, V1_ERR_VERS, 1, 1);
+	for (size_t len = 16; len < 28; len++)
+		cut_fails(5, len);
+	begin(5, 1, 800, V1_MSG);
+	GEN_WORDS(&x, 0, 0, 0);
+	put_rpc(5, RPC_REPLY);
+	for (size_t len = 16; len < 28 + 8; len++)
+		cut_fails(5, len);
+}
+
+/* ... but not one that was let go, whose credit comes back, nor what is seen to be a reverse call. */
+static void what_is_cut_short_fails_no_other(void **state)
+{
+	(void)state;
+	be(RPC_INITIATOR);
+	begin(5, 1, 800, V1_MSG);
+	GEN_WORDS(&x, 0, 0, 0);
+	put_rpc(5, RPC_CALL);
+	call_out(5);
+	recv_first(28 + 8, RPC_RX_NONE);
+	assert_int_equal(conn.calls.in_flight, 1);
+	conn.t.ops->forget(&conn.t, 5);
+	recv_first(28, RPC_RX_NONE);
+	assert_int_equal(conn.calls.in_flight, 0);
+	assert_int_equal(conn.t.count.late, 1);
+	be(RPC_ACCEPTOR);
+	call_out(5);
+	recv_first(28, RPC_RX_NONE);
+	assert_int_equal(conn.calls.in_flight, 1);
+	assert_dropped(1);
+}
+
 static void dropped_in_silence(void **state)
 {
 	(void)state;
@@ -368,6 +430,8 @@ int main(void)
 		cmocka_unit_test(reverse_reply_with_chunks_fails_its_call),
 		cmocka_unit_test(reverse_call_with_chunks_draws_err_chunk),
 		cmocka_unit_test(reverse_call_without_support_draws_err_chunk),
+		cmocka_unit_test(answers_cut_short_fail_their_call),
+		cmocka_unit_test(what_is_cut_short_fails_no_other),
 		cmocka_unit_test(dropped_in_silence),
 		cmocka_unit_test(reports_of_the_user),
 		cmocka_unit_test(report_queue_is_bounded),

@@ -313,7 +313,9 @@ static void other_version_draws_err_vers(void **state)
 		xdr_out_init(&x, wire, sizeof(wire));
 		gen_header(&x, 77, vers, 8, EARLY_MSG);
 		recv_kind(RPC_RX_NONE);
-		ASSERT_REPORT(77, vers, 32, EARLY_ERROR, EARLY_ERR_VERS, vers == 1 ? 2 : 1, 2);
+		/* rfc5666bis-01 5.5: in a version that is valid here. */
+		ASSERT_REPORT(77, vers == 1 ? 1 : 2, 32, EARLY_ERROR, EARLY_ERR_VERS,
+			      vers == 1 ? 2 : 1, 2);
 	}
 }
 
@@ -402,6 +404,49 @@ static void no_chunks_go_out_in_reverse(void **state)
 	assert_int_equal(try_out(&m), ERR_TOOBIG);
 	be(RPC_INITIATOR);
 	assert_int_equal(try_out(&m), 0);
+}
+
+static void cut_fails(size_t len)
+{
+	be(RPC_INITIATOR);
+	call_out(5);
+	assert_int_equal(conn.t.ops->recv(&conn.t, view_of(wire, len), &rx), 0);
+	assert_int_equal(rx.kind, RPC_RX_ERROR);
+	assert_int_equal(rx.xid, 5);
+	assert_int_equal(rx.error.code, RPC_ERROR_BAD_XDR);
+	if (rx.cut)
+		conn.t.ops->cut(&conn.t, 5);
+	assert_int_equal(conn.calls.in_flight, 0);
+	assert_int_equal(conn.calls.granted, 1);
+	assert_silent();
+}
+
+/* Section 4.2.3; rfc5666bis-01 section 5.5: the call they name would wait for ever. */
+static void answers_cut_short_fail_their_call(void **state)
+{
+	(void)state;
+	begin(5, 800, EARLY_ERROR);
+	GEN_WORDS(&x, EARLY_ERR_VERS, 2, 2);
+	for (size_t len = 16; len < 28; len++)
+		cut_fails(len);
+	begin(5, 800, EARLY_MSG);
+	GEN_WORDS(&x, REPLY, 0, 0, 0);
+	put_rpc(5, RPC_REPLY);
+	for (size_t len = 16; len < 32 + 8; len++)
+		cut_fails(len);
+}
+
+/* Section 4.2.2: they MUST be the same. Where they are not, the call it names would wait for ever. */
+static void a_reply_marked_call_fails_its_call(void **state)
+{
+	(void)state;
+	begin(5, 800, EARLY_MSG);
+	GEN_WORDS(&x, CALL, 0, 0, 0);
+	put_rpc(5, RPC_REPLY);
+	cut_fails(xdr_out_len(&x));
+	begin(5, 800, EARLY_NOMSG); /* in the Reply chunk: reverse calls have none */
+	GEN_WORDS(&x, CALL, 0, 0, 1, 1, 1, 1000, 3, 4);
+	cut_fails(xdr_out_len(&x));
 }
 
 static void dropped_in_silence(void **state)
@@ -634,6 +679,8 @@ int main(void)
 		cmocka_unit_test(bad_replies_fail_their_call),
 		cmocka_unit_test(reverse_calls),
 		cmocka_unit_test(no_chunks_go_out_in_reverse),
+		cmocka_unit_test(answers_cut_short_fail_their_call),
+		cmocka_unit_test(a_reply_marked_call_fails_its_call),
 		cmocka_unit_test(dropped_in_silence),
 		cmocka_unit_test(answers_to_forgotten_calls),
 		cmocka_unit_test(reports_of_the_user),

@@ -214,6 +214,8 @@ static void on_error(struct client_conn *conn, const struct leg_out *out)
 
 	if (!slot)
 		return;
+	if (out->cut)
+		leg_cut(&conn->leg, out->xid);
 	perf_error(&conn->client->errors,
 		   "%s of %u octets, xid 0x%08x: the peer reports %s (%u, %u)",
 		   perf_op_name(slot->rpc.op), slot->rpc.count, out->xid,
