@@ -57,6 +57,15 @@ static bool skip_header(struct xdr_in *x)
 	return xdr_get_u32(x) == 0 && !x->failed; /* SUCCESS */
 }
 
+/* Steps over octets whose length was read. Without their XDR pad those that end the reply are whole: their length is
+ * certain, and nothing follows that could not be found. */
+static void skip_octets(struct xdr_in *x, uint32_t length)
+{
+	size_t left = xdr_in_left(x), padded = (size_t)length + xdr_pad(length);
+
+	xdr_skip(x, left >= length && left < padded ? left : padded);
+}
+
 /* The length of a data item was read: the item is in its Write chunk, or it follows. */
 static int take_item(struct walk *w, uint32_t length)
 {
@@ -66,7 +75,7 @@ static int take_item(struct walk *w, uint32_t length)
 	if (w->x.failed)
 		return ERR_XDR;
 	if (!chunk || chunk->placed == 0) {
-		xdr_skip(&w->x, (size_t)length + xdr_pad(length));
+		skip_octets(&w->x, length);
 		/* By an empty chunk a client says that it wants this one inline (RFC 8166 4.4.6.2, RFC 8267 4.1). */
 		w->has_data |= chunk && length > 0 && length <= chunk->room;
 		return w->x.failed ? ERR_XDR : 0;
@@ -102,10 +111,10 @@ static int skip_op(struct walk *w, uint32_t op)
 	case OP_GETATTR:
 		words = xdr_get_u32(x);
 		xdr_skip(x, (size_t)words * 4);
-		xdr_get_opaque(x, UINT32_MAX);
+		skip_octets(x, xdr_get_u32(x));
 		return 1;
 	case OP_GETFH:
-		xdr_get_opaque(x, 128);
+		skip_octets(x, xdr_get_u32(x));
 		return 1;
 	case OP_ACCESS:
 		xdr_skip(x, ACCESS_OCTETS);

@@ -139,6 +139,77 @@ static void data_in_the_stream_are_whole(void **state)
 	assert_int_equal(placed, 0);
 }
 
+/* Results of PUTFH and READ, and all 100 octets of room behind them. */
+static struct view compound_in_stream(uint32_t length)
+{
+	begin();
+	put(1, 0u);
+	xdr_put_opaque(&x, view_of(zeros, 0)); /* tag */
+	put(1, 2u);
+	put(2, PUTFH, 0u);
+	put(4, READ, 0u, 1u, length);
+	put_octets(100);
+	return end();
+}
+
+/* Data that end the reply are whole without the XDR pad behind them. */
+static void the_last_pad_may_be_missing(void **state)
+{
+	(void)state;
+	for (uint32_t length = 97; length <= 100; length++)
+		for (uint32_t missing = 0; missing <= 4; missing++) {
+			const bool whole = missing <= 100 - length;
+			struct view three, four;
+			uint32_t placed = 0;
+
+			read3(true, length);
+			put_octets(100);
+			three = end();
+			three.len -= missing;
+			assert_int_equal(result_check(NFS_READS_3, three, &placed, 1),
+					 whole ? 1 : ERR_XDR);
+			assert_int_equal(result_check(NFS_READS_3, three, NULL, 0),
+					 whole ? 0 : ERR_XDR);
+			four = compound_in_stream(length);
+			four.len -= missing;
+			assert_int_equal(result_check(NFS_READS_4, four, NULL, 0),
+					 whole ? 0 : ERR_XDR);
+		}
+}
+
+/* Where something follows the pad has to be there: what follows could not be found. */
+static void a_pad_within_the_reply_is_not_missing(void **state)
+{
+	uint32_t placed = 100;
+	struct view whole;
+
+	(void)state;
+	begin();
+	put(1, 0u);
+	xdr_put_opaque(&x, view_of(zeros, 0));
+	put(1, 2u);
+	put(4, READ, 0u, 0u, 99u);
+	put_octets(96);
+	put(3, 0u, (uint32_t)PUTFH << 8, 0u); /* three octets of data; PUTFH and its status */
+	whole = end();
+	whole.len -= 1;
+	assert_int_equal(result_check(NFS_READS_4, whole, NULL, 0), ERR_XDR);
+	/* Attributes at the end are data of variable length as well. */
+	begin();
+	put(1, 0u);
+	xdr_put_opaque(&x, view_of(zeros, 0));
+	put(1, 2u);
+	put(4, READ, 0u, 0u, 100u);
+	put(4, GETATTR, 0u, 1u, 16u);
+	put(2, 7u, 0u);
+	put_octets(4);
+	whole = end();
+	whole.len -= 1;
+	assert_int_equal(result_check(NFS_READS_4, whole, &placed, 1), 0);
+	whole.len -= 1;
+	assert_int_equal(result_check(NFS_READS_4, whole, &placed, 1), ERR_XDR);
+}
+
 /* Wherever a COMPOUND is cut: in the operations behind the data, too. */
 static void a_cut_compound_is_seen(void **state)
 {
@@ -289,6 +360,8 @@ int main(void)
 		cmocka_unit_test(what_is_beyond_any_compound_is_not_looked_at),
 		cmocka_unit_test(lengths_are_those_of_the_data),
 		cmocka_unit_test(data_in_the_stream_are_whole),
+		cmocka_unit_test(the_last_pad_may_be_missing),
+		cmocka_unit_test(a_pad_within_the_reply_is_not_missing),
 		cmocka_unit_test(a_cut_compound_is_seen),
 		cmocka_unit_test(each_read_has_its_chunk),
 		cmocka_unit_test(data_that_their_chunk_has_no_room_for),

@@ -624,6 +624,45 @@ static void who_ignores_write_chunks_gets_no_reply_chunk_beside(void **state)
 	stage_end();
 }
 
+/* Data of a READ that stand in the payload stream, and end it, without their XDR pad. */
+static uint32_t odd_length;
+
+static void leave_out_the_pad(uint32_t xid)
+{
+	const uint32_t results[] = {RAW_REPLY_BODY(xid), 0, 0, odd_length, 0, odd_length};
+	struct xdr_out x = begin_reply(xid, 0, false);
+
+	for (unsigned i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+		xdr_put_u32(&x, results[i]);
+	for (unsigned i = 0; i < 100; i += 4)
+		xdr_put_u32(&x, i);
+	x.pos -= 100 - odd_length;
+	raw_end(&stage.raw, &x);
+}
+
+static void the_pad_that_ends_a_reply_is_not_needed(void **state)
+{
+	static const uint32_t words[] = {0, 2, 100003, 3, 6, 0, 0, 0, 0, 4, 0, 0, 0, 100};
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .words = words,
+				       .nwords = sizeof(words) / sizeof(words[0])};
+
+	(void)state;
+	for (unsigned cv = 1; cv <= 2; cv++) {
+		begin(cv, 1, leave_out_the_pad);
+		for (odd_length = 97; odd_length <= 99; odd_length++) {
+			peer_call(client(), &spec);
+			stage_run(0);
+			assert_int_equal(client()->errors, 0);
+			assert_int_equal(client()->done, odd_length - 95);
+		}
+		stage_goes_on();
+		stage_end();
+	}
+}
+
 /* It was left out of the call, for its segments were too many. The memory that was set apart for it
  * still holds an older reply to the very XID. */
 static void make_up_reply_chunk(uint32_t xid)
@@ -716,6 +755,7 @@ int main(void)
 		cmocka_unit_test(shared_addresses_are_told_of),
 		cmocka_unit_test(who_has_no_other_answer_is_believed),
 		cmocka_unit_test(who_ignores_write_chunks_gets_no_reply_chunk_beside),
+		cmocka_unit_test(the_pad_that_ends_a_reply_is_not_needed),
 		cmocka_unit_test(a_reply_chunk_that_was_not_offered_is_none),
 		cmocka_unit_test(any_order_of_writes_will_do),
 	};
