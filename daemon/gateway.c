@@ -11,6 +11,7 @@
 #include "base/budget_queues.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/descriptors.h"
 
 static unsigned listen_versions(const struct config_end *listen)
 {
@@ -498,15 +499,13 @@ static size_t count_uses(const struct config *cfg)
 
 static int make_tables(struct gateway *gw)
 {
-	gw->crowd = make_crowd(gw);
 	gw->routes = mem_zalloc(gw->nslots * sizeof(*gw->routes));
 	gw->listens = mem_zalloc(gw->nslots * sizeof(*gw->listens));
 	gw->doors = mem_zalloc(gw->nslots * sizeof(*gw->doors));
 	gw->fabrics = mem_zalloc(2 * gw->nroutes * sizeof(*gw->fabrics));
 	gw->bell = mem_zalloc(sizeof(*gw->bell));
 	gw->uses = mem_zalloc(count_uses(gw->cfg) * sizeof(*gw->uses));
-	return gw->crowd && gw->routes && gw->listens && gw->doors && gw->fabrics && gw->uses &&
-			       gw->bell
+	return gw->routes && gw->listens && gw->doors && gw->fabrics && gw->uses && gw->bell
 		       ? 0
 		       : ERR_NOMEM;
 }
@@ -534,7 +533,27 @@ static int map_all(struct gateway *gw, const char *file)
 	return first;
 }
 
-int gateway_init(struct gateway *gw, const struct config *cfg, const char *file, unsigned cpus)
+/* A reload may bring routes at any instance that there is. Sessions over fabric verbs need no descriptor. */
+static bool bound_sessions(struct gateway *gw, uint32_t limit)
+{
+	struct descriptors_need need = {.workers = gw->nworkers, .listeners = gw->nslots};
+
+	for (unsigned i = 0; i < gw->nfabrics; i++)
+		need.instances += gw->fabrics[i].kind == PROVIDER_IWARP;
+	for (unsigned i = 0; i < gw->nroutes; i++)
+		need.hosts += config_hosts(&gw->cfg->routes[i].upstream);
+	need.legs = need.instances ? 2 : 0;
+	if (!descriptors_bound(limit, &need, &gw->max_sessions, &gw->max_setups))
+		return false;
+	for (unsigned i = 0; i < gw->nfabrics; i++) {
+		gw->fabrics[i].max_setups = gateway_worker_setups(gw);
+		gw->fabrics[i].descriptors = descriptors_for_workers(limit);
+	}
+	return true;
+}
+
+int gateway_init(struct gateway *gw, const struct config *cfg, const char *file, unsigned cpus,
+		 uint32_t descriptors)
 {
 	int err;
 
@@ -549,6 +568,12 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 	err = make_tables(gw);
 	if (!err)
 		err = map_all(gw, file);
+	if (!err && !bound_sessions(gw, descriptors))
+		err = ERR_LOCAL;
+	if (!err)
+		gw->crowd = make_crowd(gw);
+	if (!err && !gw->crowd)
+		err = ERR_NOMEM;
 	if (err) {
 		gateway_fini(gw);
 		return err;

@@ -63,10 +63,11 @@ struct gateway {
 	struct jobs *jobs;	   /* handshakes for other threads; NULL: no route has any */
 	struct servers_bell *bell; /* of all servers; owned */
 	struct crowd *crowd;	   /* whoever accepts: limits of sessions are of the process */
-	uint32_t max_sessions, max_setups; /* as the configuration has them, or by memory */
-	uint32_t inline_most;		   /* octets: what shared Receives have room for */
-	atomic_uint drain_s;		   /* drain_timeout */
-	unsigned nroutes;		   /* current ones */
+	uint32_t max_sessions,
+		max_setups;   /* as the configuration has them, by memory, or by descriptors */
+	uint32_t inline_most; /* octets: what shared Receives have room for */
+	atomic_uint drain_s;  /* drain_timeout */
+	unsigned nroutes;     /* current ones */
 	unsigned nslots, nfabrics, nuses;
 	unsigned nparts; /* ranges of memory that are one route's */
 	bool is_settled; /* no kind of fabric instance is made any more */
@@ -81,13 +82,14 @@ struct gateway {
  * gateway_init - routes as @cfg has them
  * @file: where @cfg was read, for the log
  * @cpus: CPUs this process may use
+ * @descriptors: that it may have; 0: any number
  *
  * Interfaces that addresses name are looked up here, once; each that is not there is logged.
  *
- * Return: 0, ERR_NOMEM, ERR_CONFIG, or ERR_IO: an interface is not there.
+ * Return: 0, ERR_NOMEM, ERR_CONFIG, ERR_IO: an interface is not there, or ERR_LOCAL: too few descriptors for a session.
  */
-int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
-		 unsigned cpus) WARN_UNUSED;
+int gateway_init(struct gateway *gw, const struct config *cfg, const char *file, unsigned cpus,
+		 uint32_t descriptors) WARN_UNUSED;
 
 /** gateway_authenticate - by @auth, made of the same configuration; before workers are. Threads for handshakes
  * are not started: gateway_start_jobs(). Return: 0 or ERR_NOMEM. */

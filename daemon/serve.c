@@ -36,6 +36,7 @@
 #include "daemon/auth.h"
 #include "daemon/collect.h"
 #include "daemon/control/control.h"
+#include "daemon/descriptors.h"
 #include "daemon/gateway.h"
 #include "daemon/idle.h"
 #include "daemon/loop.h"
@@ -438,6 +439,7 @@ static nsec_t serve_operators(struct server *s)
 static enum exit_code prepare(struct server *s, const char *path)
 {
 	static const int signos[] = {SIGTERM, SIGINT, SIGUSR1, SIGHUP, 0};
+	uint32_t limit;
 	int err;
 
 	raise_limits();
@@ -445,9 +447,17 @@ static enum exit_code prepare(struct server *s, const char *path)
 	s->loop = loop_new();
 	if (!s->loop || loop_signals_init(s->loop, &s->signals, signos))
 		return EXIT_INTERNAL;
-	err = gateway_init(&s->gw, s->cfg, path, count_cpus());
+	limit = descriptors_limit();
+	err = gateway_init(&s->gw, s->cfg, path, count_cpus(), limit);
 	if (err == ERR_IO)
 		return EXIT_LISTEN;
+	if (err == ERR_LOCAL) {
+		log_error("start.failed",
+			  "why=\"%u open files are too few for a session: raise LimitNOFILE of the "
+			  "service, or ulimit -n\"",
+			  limit);
+		return EXIT_INTERNAL;
+	}
 	if (err) {
 		log_error("start.failed", "why=\"no memory for the routes\"");
 		return EXIT_INTERNAL;
@@ -482,6 +492,12 @@ static void tell_start(const struct server *s, const char *path)
 		 "worker_memory_bytes=%zu max_sessions=%u max_setups=%u routes=%u",
 		 (int)getpid(), path, s->gw.nworkers, (unsigned long long)s->cfg->memory_bytes,
 		 s->gw.worker_bytes, s->gw.max_sessions, s->gw.max_setups, s->gw.nroutes);
+	if (s->gw.max_sessions < config_max_sessions(s->cfg, s->gw.nworkers) ||
+	    s->gw.max_setups < config_max_setups(s->cfg, s->gw.nworkers))
+		log_warn("limit",
+			 "what=open_files have=%u max_sessions=%u max_setups=%u why=\"no more fit: "
+			 "raise LimitNOFILE of the service, or ulimit -n\"",
+			 descriptors_limit(), s->gw.max_sessions, s->gw.max_setups);
 	if (s->how & SERVE_NO_SANDBOX)
 		log_warn("sandbox", "landlock=0 seccomp=no why=\"--no-sandbox\"");
 }

@@ -19,6 +19,8 @@ struct iwarp_config {
 	uint32_t
 		turn_octets; /* of one connection, each way, and of all before sockets are looked at again;
 				 default 524288 */
+	uint32_t
+		descriptors; /* no socket has this number or a greater one: they are another's; 0: any may */
 	uint64_t seed; /* for STags; 0: from the system's random source */
 };
 

@@ -306,6 +306,10 @@ bool sock_has_address_for(const struct fabric_addr *to);
  */
 void sock_free_port(int fd);
 
+/** sock_within - @fd, if it is less than @descriptors (0: any is), else it is closed. Return: @fd, or -1 with errno EMFILE;
+ * @fd of -1 is left as it is. */
+int sock_within(int fd, uint32_t descriptors);
+
 /** sock_error - an errno as enum err. */
 int sock_error(int err);
 

@@ -172,6 +172,7 @@ static void listener_ready(struct loop_watch *w, unsigned events)
 	}
 	fd = accept4(a->listener->fd, (struct sockaddr *)&peer.ss, &peer.len,
 		     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	fd = sock_within(fd, a->iw->cfg.descriptors);
 	if (fd >= 0) {
 		if (!begin_setup(a, fd, &peer))
 			pause_accepting(a, "out of memory");

@@ -305,6 +305,7 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 	const char *why = NULL;
 	int rc, failed = 0;
 
+	fd = sock_within(fd, iw->cfg.descriptors);
 	if (fd < 0)
 		return sock_error(errno);
 	c = iwarp_conn_new(iw, fd, IWARP_CONNECTING, owner);

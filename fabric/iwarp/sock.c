@@ -120,6 +120,16 @@ void sock_free_port(int fd)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
+/* The kernel gives the least number that is free, so a great one says how many are in use. */
+int sock_within(int fd, uint32_t descriptors)
+{
+	if (fd < 0 || descriptors == 0 || (uint32_t)fd < descriptors)
+		return fd;
+	close(fd);
+	errno = EMFILE;
+	return -1;
+}
+
 int sock_error(int err)
 {
 	switch (err) {

@@ -32,6 +32,7 @@ static struct fabric *new_iwarp(const struct provider_config *from, struct loop 
 		cfg.stall_timeout_ms = from->peer_timeout_ms;
 	if (from->max_setups)
 		cfg.max_setups = from->max_setups;
+	cfg.descriptors = from->descriptors;
 	if (from->turn_octets)
 		cfg.turn_octets = from->turn_octets;
 	return iwarp_new(&cfg, loop);

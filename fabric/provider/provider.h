@@ -29,6 +29,7 @@ struct provider_config {
 		peer_timeout_ms; /* a peer that vanished without a word is missed; 0: their default */
 	uint32_t turn_octets;	 /* iwarp: moved at once; 0: its default */
 	uint32_t max_setups;	 /* iwarp: incoming connections in set-up; 0: its default */
+	uint32_t descriptors;	 /* iwarp: its sockets have lesser numbers; 0: no limit */
 	enum provider_receives receives; /* verbs */
 	bool needs_windows; /* verbs: devices whose handles are not a connection's own are not used */
 	bool no_windows;    /* verbs, for tests: windows are not used */

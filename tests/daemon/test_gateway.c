@@ -63,7 +63,7 @@ static void a_file_becomes_routes(void **state)
 	char text[FABRIC_ADDR_TEXT];
 
 	(void)state;
-	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 8), 0);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 8, 0), 0);
 	assert_int_equal(gw.nworkers, 3);
 	assert_int_equal(gw.worker_bytes, 288u << 20); /* whole steps of 16 MiB of a third */
 	assert_int_equal(crowd_sessions(gw.crowd), 0);
@@ -121,7 +121,7 @@ static void no_more_is_announced_than_all_clients_take(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		cfg->routes[0].listen.versions = rows[i].listen;
 		cfg->routes[0].upstream.reverse = rows[i].reverse;
-		assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+		assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), 0);
 		assert_int_equal(gw.routes[0].server.reverse, rows[i].told);
 		gateway_fini(&gw);
 	}
@@ -138,12 +138,12 @@ static void what_is_required_leaves_no_version_1(void **state)
 
 	(void)state;
 	listen->mode = upstream->mode = CONFIG_HOSTAUTH_ALLOW;
-	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), 0);
 	assert_int_equal(gw.routes[1].client.versions, LEG_V1_OR_V2);
 	assert_int_equal(gw.routes[1].server.versions, LEG_V1_OR_V2);
 	gateway_fini(&gw);
 	listen->mode = upstream->mode = CONFIG_HOSTAUTH_REQUIRE;
-	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), 0);
 	assert_int_equal(gw.routes[1].client.versions, LEG_V2);
 	assert_int_equal(gw.routes[1].server.versions, LEG_V2);
 	assert_int_equal(gw.routes[1].nunneeded, 0);
@@ -155,7 +155,7 @@ static void what_is_required_leaves_no_version_1(void **state)
 	cfg->routes[1].upstream.sources.n = 1;
 	cfg->routes[1].upstream.sources.at[0].addresses.bits = 24;
 	cfg->routes[1].listen.clients.nets[1].bits = 32;
-	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), 0);
 	assert_int_equal(gw.routes[1].client.versions, LEG_V2);
 	assert_int_equal(gw.routes[1].client_unneeded.versions, LEG_V1_OR_V2);
 	assert_int_equal(gw.routes[1].nunneeded, 1);
@@ -177,7 +177,7 @@ static void equal_fabric_settings_share(void **state)
 	struct gateway gw;
 
 	(void)state;
-	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), 0);
 	assert_int_equal(gw.nfabrics, 2);
 	assert_false(gw.fabrics[gw.routes[0].upstream_fabric].crc);
 	assert_int_equal(gw.fabrics[gw.routes[0].upstream_fabric].setup_timeout_ms, 3000);
@@ -214,15 +214,38 @@ static void interfaces_that_are_not_there(void **state)
 	strcpy(cfg->routes[0].listen.address, "fe80::1%nosuch0");
 	strcpy(cfg->routes[1].upstream.address, "fe80::2%nosuch1");
 	log_set_sink(keep_log);
-	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), ERR_IO);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), ERR_IO);
 	log_set_sink(NULL);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		if (!strstr(told, places[i]))
 			fail_msg("%s", told);
 	strcpy(cfg->routes[0].listen.address, "fe80::1%lo");
 	strcpy(cfg->routes[1].upstream.address, "fe80::2%lo");
-	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), 0);
 	gateway_fini(&gw);
+	config_free(cfg);
+}
+
+/* Two descriptors a session, one a connection in set-up, and some for everything else are within the limit; or no
+ * session is. */
+static void sessions_are_as_many_as_descriptors(void **state)
+{
+	struct config *cfg = config_must();
+	struct gateway gw;
+
+	(void)state;
+	for (uint32_t limit = 1; limit < 1000; limit += 7) {
+		int err = gateway_init(&gw, cfg, "gw.conf", 1, limit);
+
+		assert_true(err == 0 || (err == ERR_LOCAL && limit < 300));
+		if (err)
+			continue;
+		assert_in_range(gw.max_sessions, 1, 100);
+		assert_true(2 * gw.max_sessions + gw.max_setups + 100 < limit);
+		assert_true(limit < 500 || gw.max_sessions == 100);
+		assert_in_range(gw.fabrics[0].descriptors, 1, limit - 90);
+		gateway_fini(&gw);
+	}
 	config_free(cfg);
 }
 
@@ -233,7 +256,7 @@ static bool up_and_down(const struct config *cfg, struct loop *loop)
 	struct gateway gw;
 	bool up = false;
 
-	if (gateway_init(&gw, cfg, "gw.conf", 1))
+	if (gateway_init(&gw, cfg, "gw.conf", 1, 0))
 		return false;
 	if (gateway_listen(&gw, "test"))
 		goto out;
@@ -286,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_becomes_routes),
+		cmocka_unit_test(sessions_are_as_many_as_descriptors),
 		cmocka_unit_test(no_more_is_announced_than_all_clients_take),
 		cmocka_unit_test(what_is_required_leaves_no_version_1),
 		cmocka_unit_test(equal_fabric_settings_share),

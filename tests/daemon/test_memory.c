@@ -77,7 +77,7 @@ static void what_config_asks_for_is_enough(void **state)
 		struct gateway gw;
 		struct proxy *p;
 
-		assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+		assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), 0);
 		pc.memory_bytes = gw.worker_bytes;
 		p = proxy_new(&pc);
 		assert_non_null(p);

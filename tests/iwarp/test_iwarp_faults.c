@@ -678,6 +678,28 @@ static void test_no_descriptors(void **state)
 	sock_pair_fini(&pair);
 }
 
+/* Numbers that are another's are not taken: accepting pauses as without descriptors, and no connection is begun. */
+static void test_descriptors_kept(void **state)
+{
+	struct fabric_conn *conn = NULL;
+	int fd;
+
+	(void)state;
+	cfg.descriptors = 1;
+	lines = 0;
+	log_set_sink(count_line);
+	start();
+	fd = sock_pair_raw(&pair);
+	for (nsec_t end = poll_loop_now() + 250 * NSEC_PER_MS; poll_loop_now() < end;)
+		sock_pair_step(&pair);
+	assert_in_range(lines, 1, 5);
+	assert_int_equal(fabric_connect(pair.f, &pair.addr, &pair.params, NULL, &conn), ERR_LOCAL);
+	assert_null(conn);
+	log_set_sink(NULL);
+	close(fd);
+	sock_pair_fini(&pair);
+}
+
 /* Steady traffic takes nothing from the heap, once the pools hold what it needs. */
 static void test_no_allocation(void **state)
 {
@@ -745,6 +767,7 @@ int main(void)
 		T(test_destroy_any_time),
 		T(test_allocation_fails),
 		T(test_no_descriptors),
+		T(test_descriptors_kept),
 		T(test_no_allocation),
 	};
 

@@ -752,6 +752,41 @@ case_takeover_signals() {
     stop
 }
 
+# silent N: so many connect and say nothing, until this is ended
+silent() {
+    start silent python3 -c 'import socket, sys, time
+all = [socket.create_connection((sys.argv[1], 20049), 20) for _ in range(int(sys.argv[2]))]
+print("all", flush=True)
+time.sleep(900)' "$HOST" "$1"
+    wait_for 60 grep -qs all "$DIR/silent" || fail "not all connected"
+}
+
+# Sessions are no more than there are descriptors for. However many connect, there are some left for operators.
+case_descriptors() {
+    local most n
+    configure
+    sed -i '1i max_sessions = 2000; max_sessions_per_client = 2000; max_setups_per_second = 0;' "$CONF"
+    perf_server 20050
+    expect_exit 4 prlimit --nofile=100:100 "$BIN/rpcrdma-gw" -c "$CONF"
+    says 'event=start.failed why="100 open files are too few for a session: raise LimitNOFILE'
+    start gateway prlimit --nofile=400:400 "$BIN/rpcrdma-gw" -c "$CONF"
+    PID=$pid
+    wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
+    most=$(sed -n 's/.*level=warn event=limit what=open_files have=400 max_sessions=\([0-9]*\) max_setups=[0-9]* .*raise LimitNOFILE.*/\1/p' "$LOG")
+    [ "${most:-0}" -ge 50 ] && [ "$most" -le 152 ] || fail "max_sessions: ${most:-not told}"
+    # Fewer at a time than are let in before they have said anything.
+    for ((n = 5; n <= most; n += 5)); do
+        load "load$n" 20049 2 --op null --connections 5
+        wait_for 20 status_has "\"sessions\": $n\b" || fail "no $n sessions are open"
+    done
+    silent 600
+    client metrics "$URL"
+    ask '{"do":"sessions"}'
+    [ "$(grep -c '"session"' "$DIR/out")" -eq $((n - 5)) ] || fail "sessions that serve made room"
+    ! grep 'event=session.end' "$LOG" | grep -v 'said nothing' | head -n 3 | grep . || fail "sessions ended"
+    stop
+}
+
 # start_closed NAME COMMAND...: as start, with neither standard input nor output nor error
 start_closed() {
     # shellcheck disable=SC2016 # expanded by the inner shell

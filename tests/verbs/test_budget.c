@@ -71,7 +71,7 @@ static uint64_t counted(const struct config *cfg, bool shares)
 	adapter.v.shares_receives = shares;
 	adapter.v.base.receives = receives;
 	iwarp.receives = receives;
-	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1), 0);
+	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 1, 0), 0);
 	sum = sizeof(struct session) +
 	      leg_fixed_bytes(&gw.routes[0].client,
 			      strcmp(route->listen.fabric, "verbs") ? &iwarp : &adapter.v.base,
