@@ -10,6 +10,7 @@
 #include "proxy/leg/recvs.h"
 #include "proxy/proxy.h"
 #include "proxy/session.h"
+#include "proxy/shares.h"
 #include "proxy/tap.h"
 #include "proxy/txn.h"
 
@@ -39,6 +40,8 @@ struct route_state {
 	nsec_t longer_until;   /* its replies are longer than expected: txn_told.c */
 	nsec_t unasked_until;  /* calls tell no directions: txn_again.c */
 	struct quota_group groups[QUOTA_PURPOSES];
+	struct shares by_client;
+	struct share *by_server; /* of each of SERVERS_MOST, where it may have several; else NULL */
 	uint32_t sat, asked, sitters,
 		wants;	      /* Receives, sessions: session_recvs.c, while it looks */
 	size_t reverse_bytes; /* taken by transactions of the reverse direction */
@@ -66,7 +69,7 @@ struct proxy {
 	size_t fixed_limit;	   /* ... less what shared Receives may take */
 	struct recvs *recvs;	   /* one a fabric, in use where it shares Receives */
 	unsigned nspares;	   /* of .spare_queues, together */
-	unsigned nsessions;
+	unsigned nsessions, most_sessions;
 	unsigned told_sessions;		 /* to the crowd, */
 	nsec_t no_room_until;		 /* memory for one more session was not there */
 	unsigned seen_changes;		 /* ... and what was heard of all workers' */

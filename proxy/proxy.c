@@ -149,6 +149,7 @@ static int open_door(struct proxy *p)
 	p->crowd = p->cfg.crowd;
 	if (!p->crowd)
 		p->crowd = p->own_crowd = crowd_new(&alone);
+	p->most_sessions = alone.max_sessions;
 	return p->crowd ? lobby_init(&p->lobby, most, p->cfg.seed) : ERR_NOMEM;
 }
 

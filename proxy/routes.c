@@ -38,6 +38,8 @@ static void free_route(struct route_state *rs)
 		rs->leader->sharers--;
 		p->sweep = true; /* it may be over as well */
 	}
+	mem_free(rs->by_server);
+	shares_fini(&rs->by_client);
 	p->routes[rs->slot] = NULL;
 	p->nroutes -= !rs->is_retired;
 	mem_free(rs);
@@ -57,6 +59,18 @@ static int take_servers(struct route_state *rs)
 	rs->owns_servers = true;
 	rs->servers = servers_new(&one, rs->proxy->cfg.bell);
 	return rs->servers ? 0 : ERR_NOMEM;
+}
+
+static int open_shares(struct route_state *rs)
+{
+	const struct proxy *p = rs->proxy;
+
+	if (rs->route->several) {
+		rs->by_server = mem_zalloc(SERVERS_MOST * sizeof(*rs->by_server));
+		if (!rs->by_server)
+			return ERR_NOMEM;
+	}
+	return shares_init(&rs->by_client, p->most_sessions, p->cfg.seed);
 }
 
 static void find_leader(struct route_state *rs)
@@ -91,7 +105,7 @@ int proxy_route_add(struct proxy *p, unsigned slot, unsigned part, unsigned side
 	p->nroutes++;
 	if (rs->route->users)
 		atomic_fetch_add(rs->route->users, 1);
-	if (session_auth_open(rs, sides) == 0 && take_servers(rs) == 0) {
+	if (session_auth_open(rs, sides) == 0 && take_servers(rs) == 0 && open_shares(rs) == 0) {
 		probes_begin(rs);
 		return 0;
 	}

@@ -264,10 +264,10 @@ static inline void note_flight(struct session *s)
 void session_pump(struct session *s)
 {
 	if (s->state == SESSION_OPEN) {
-		txn_resume(&s->reverse);
-		txn_resume(&s->forward);
 		txn_run(&s->reverse);
 		txn_run(&s->forward);
+		txn_resume(&s->reverse);
+		txn_resume(&s->forward);
 		set_grants(s);
 	}
 	if (s->ntxns == 0) {
@@ -328,6 +328,7 @@ void session_free(struct session *s)
 	session_way_end(s);
 	if (s->route) {
 		s->route->count.sessions--;
+		session_share_leave(s);
 		session_uncount_versions(s);
 		route_put(s->route);
 	}

@@ -24,6 +24,7 @@
  */
 
 struct route_state;
+struct share;
 struct txn;
 struct txn_spare;
 
@@ -153,6 +154,7 @@ struct session {
 	uint64_t id;
 	char host[FABRIC_ADDR_TEXT]; /* the client, as it is counted */
 	struct host *place;	     /* in the crowd */
+	struct share *share;	     /* of its client in this worker's memory; NULL: not counted */
 	struct lobby_member silent;  /* until the client's first message, or the end begins */
 	struct door_guest client_guest, server_guest; /* while they prove who they are */
 	enum session_state state;
@@ -356,6 +358,17 @@ void session_note_version_3(struct session *s);
 /** session_source - the address from which to connect for the client of @s, into @out. Return: false:
  * the route does not say. */
 bool session_source(const struct session *s, struct fabric_addr *out);
+
+/* session_share.c: which accounts its memory counts for */
+
+/** session_share_client - it has a new route, and holds nothing yet: what its client's leg takes counts for its client's address. */
+void session_share_client(struct session *s);
+
+/** session_share_server - its server is chosen, and it holds nothing yet: what it takes counts for that server as well. */
+void session_share_server(struct session *s);
+
+/** session_share_leave - it holds nothing any more, or takes another route. */
+void session_share_leave(struct session *s);
 
 /* session_route.c: whose name chooses a route, or the address that its server sees */
 

@@ -111,6 +111,7 @@ void session_set_route(struct session *s, struct route_state *rs)
 	route_hold(rs);
 	if (s->route) {
 		s->route->count.sessions--;
+		session_share_leave(s);
 		route_put(s->route);
 		list_del(&s->way->link);
 	}
@@ -121,6 +122,7 @@ void session_set_route(struct session *s, struct route_state *rs)
 	/* No more than there are Receives beside those for replies. */
 	open_queue(s, &s->reverse, rs->route->server.rev_credits, 0);
 	leg_set_quotas(&s->client, rs->groups);
+	session_share_client(s);
 	session_hop_init(s);
 }
 

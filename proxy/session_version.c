@@ -27,6 +27,7 @@ int session_connect_server(struct session *s)
 	leg_init(&s->server, RPC_INITIATOR);
 	s->shop.asked = 0;
 	leg_set_quotas(&s->server, s->route->groups);
+	session_share_server(s);
 	s->server.jobs = p->cfg.jobs;
 	s->server.tap = &p->leg_tap;
 	s->server.gatherers = &p->gatherers;

@@ -284,6 +284,19 @@ enum txn_verdict {
 	TXN_IMPOSSIBLE, /* there will never be so much */
 };
 
+/** txn_is_plain - neither @call nor its answer has chunks: NULL, SEQUENCE, RENEW, most of GETATTR. */
+static inline bool txn_is_plain(const struct rpc_msg *call)
+{
+	return call->nreads == 0 && call->nwrites == 0 && !call->has_reply && !call->has_body_chunk;
+}
+
+/** txn_has_turn - whether @call, which came in @q, may have a place for a transaction now, if there is one: no call waits before
+ * it, or it may pass these. */
+bool txn_has_turn(const struct session_queue *q, const struct leg_out *call);
+
+/** txn_passes - whether @t runs from now on without waiting behind others of its queue: it needs nothing that these wait for. */
+bool txn_passes(struct txn *t);
+
 /** txn_queue - @t is the last of those that wait for their turn. */
 void txn_queue(struct txn *t);
 

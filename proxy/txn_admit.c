@@ -6,6 +6,11 @@
  * while holding what others need. For memory a queue stands in line with those of other sessions
  * (memory/quota.c).
  *
+ * State: a client's calls wait for memory, and calls without chunks come behind them, which need none. Danger: NFS leases
+ * expire beside READs that a server does not answer. Rule: such calls pass all that wait, up to PLAIN_BEYOND more than
+ * may run; and of a client's calls that wait only the first holds a place for a transaction, all others stay in their Receives.
+ * Pinned: tests/isolation/test_same_route.c.
+ *
  * What a call that waits does hold are its own octets: a client's those in its Receive, which
  * slows the client down; a server's are set aside. So are a client's where Receives are shared and
  * few are left, for all replies need some of these.
@@ -18,6 +23,15 @@
 #include <string.h>
 
 #include "proxy/internal.h"
+
+enum { PLAIN_BEYOND = 8 }; /* calls without chunks that run beside as many others as may */
+
+bool txn_has_turn(const struct session_queue *q, const struct leg_out *call)
+{
+	if (txn_is_plain(call->msg) && !call->held.assembly)
+		return true;
+	return list_is_empty(&q->kept) && (call->reverse || list_is_empty(&q->waiting));
+}
 
 static void count_taken(struct txn *t, size_t bytes)
 {
@@ -54,6 +68,19 @@ static bool take_memory(struct txn *t, size_t need)
 	return false;
 }
 
+static void start(struct txn *t, unsigned exposures, size_t need)
+{
+	struct session_queue *q = session_queue(t->s, t->reverse);
+
+	list_del(&t->wait_link);
+	q->running++;
+	t->started = true;
+	t->exposures = exposures;
+	t->taken = need;
+	count_taken(t, need);
+	session_ops(t->s, t->rsp)->exposed += exposures;
+}
+
 /* All or nothing: a place among those running, exposures, then memory. Those not running keep their
  * Receives, so a peer that goes beyond its credits runs dry. */
 static enum txn_verdict try_start(struct txn *t)
@@ -73,18 +100,25 @@ static enum txn_verdict try_start(struct txn *t)
 		return TXN_WAITS; /* retried when a transaction of this session ends */
 	if (!take_memory(t, need))
 		return TXN_WAITS;
-	list_del(&t->wait_link);
-	q->running++;
-	t->started = true;
-	t->exposures = exposures;
-	t->taken = need;
-	count_taken(t, need);
-	session_ops(s, t->rsp)->exposed += exposures;
+	start(t, exposures, need);
 	if (txn_is_large(t)) {
 		session_stat(s, t->req)->large++;
 		s->route->count.large++;
 	}
 	return TXN_STARTS;
+}
+
+bool txn_passes(struct txn *t)
+{
+	const struct session_queue *q = session_queue(t->s, t->reverse);
+	unsigned exposures;
+
+	if (t->reverse || list_is_empty(&q->waiting) || !txn_is_plain(&t->in) ||
+	    t->call_held.assembly || q->running >= q->limit + PLAIN_BEYOND ||
+	    txn_need(t, &exposures) > 0)
+		return false;
+	start(t, 0, 0);
+	return true;
 }
 
 enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)

@@ -47,20 +47,25 @@ static void count_call(struct session *s, struct txn *t)
 	all->bytes_to_server += bytes;
 }
 
+/* It may be released. */
+static void begin_now(struct txn *t)
+{
+	t->state = TXN_PULL;
+	t->admitted = t->s->proxy->now;
+	if (txn_ops_begin(t) && t->ops == 0)
+		txn_send_call(t);
+}
+
 void txn_run(struct session_queue *q)
 {
 	enum txn_verdict verdict;
 	struct txn *t;
 
 	while ((verdict = txn_admit(q, &t)) != TXN_WAITS) {
-		if (verdict == TXN_IMPOSSIBLE) {
+		if (verdict == TXN_IMPOSSIBLE)
 			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
-			continue;
-		}
-		t->state = TXN_PULL;
-		t->admitted = q->s->proxy->now;
-		if (txn_ops_begin(t) && t->ops == 0)
-			txn_send_call(t);
+		else
+			begin_now(t);
 	}
 }
 
@@ -69,6 +74,10 @@ static void begin_wait(struct txn *t)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
 
+	if (txn_passes(t)) {
+		begin_now(t);
+		return;
+	}
 	txn_queue(t);
 	txn_run(q);
 	/* Where others are left, it is the last of them. */
@@ -130,7 +139,7 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 void txn_call(struct session *s, struct leg *req, struct leg_out *out)
 {
 	struct session_queue *q = session_queue(s, out->reverse);
-	struct txn *t = list_is_empty(&q->kept) ? txn_take_room(q, out->msg) : NULL;
+	struct txn *t = txn_has_turn(q, out) ? txn_take_room(q, out->msg) : NULL;
 
 	if (t)
 		txn_begin(s, req, out, t, false);

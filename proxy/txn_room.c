@@ -104,8 +104,9 @@ struct txn *txn_take_room(struct session_queue *q, const struct rpc_msg *call)
 
 	if (q->spares && bytes <= SPARE_BYTES)
 		return take_spare(q);
+	/* The first of the calls that are kept stands in line; a plain one passes it. */
 	if (quota_is_waiting(m))
-		return NULL;
+		return txn_is_plain(call) ? take_new(m, bytes) : NULL;
 	t = take_new(m, bytes);
 	if (!t && q->s->proxy->nspares > 0) {
 		give_all_spares(q->s->proxy);
@@ -151,7 +152,8 @@ bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
 {
 	struct leg *req = session_requester(q);
 
-	if (list_is_empty(&q->kept) || quota_is_waiting(&q->room))
+	if (list_is_empty(&q->kept) || quota_is_waiting(&q->room) ||
+	    (q == &q->s->forward && !list_is_empty(&q->waiting)))
 		return false;
 	*aside = leg_again(req, &q->kept, out);
 	if (leg_data_are_behind(req, out->msg)) /* tried again when it is so no more */

@@ -7,10 +7,23 @@
  * twice as much as it leaves free there; all of that, when it holds none yet. So routes that take
  * all they can and give nothing back leave some of what is common, and their own to all others.
  *
- * The session: what it then holds is at most twice what it leaves its route (of memory for
- * continued messages eight times: one that waits for it keeps all behind it waiting); or it held
- * nothing before, and there is room. So n greedy sessions together leave 1/(2n + 1) of what their route
- * has, and one that comes new, with a small wish, finds room at once.
+ * The server, where the route has several: the calls to one server hold at most QUOTA_OF_SERVER times what they leave. So a
+ * server that hangs leaves a quarter to the clients of the others.
+ *
+ * The client's address: its sessions together hold at most what they leave (of places for RPCs twice as much; of memory for
+ * continued messages eight times: a message that waits keeps all behind it waiting); or one block where they hold none.
+ * So a client with any number of connections leaves half of the payload memory to all other clients.
+ *
+ * The session: an equal part of what its client may hold, by the number of the client's sessions that hold some; or one block
+ * where it holds none.
+ *
+ * Turnover, of payload memory. Once one part in QUOTA_FIRST_PART is taken, a client may hold as much as it has given back
+ * lately (QUOTA_TURNOVER), and a little. So many clients whose RPCs do not end, or end slowly, hold a little each, and an RPC
+ * of any other client finds room at once. Clients that give back hold as much as they use.
+ *
+ * A little. A session that would hold no more than QUOTA_LITTLE is free of the session's rule and of turnover, and its client
+ * may hold QUOTA_OF_LITTLE times as much for it. So a small RPC finds room beside sessions of the same client that hold all
+ * they may, and a client with any number of connections that hold a little leaves a quarter.
  *
  * Turns. Those that have to wait stand in a line for each route. When memory of theirs has come
  * back each is tried once, the longest waiting first, those that fail go to the end: nobody is held
@@ -23,7 +36,8 @@
  * waited for QUOTA_PATIENCE claims memory, one member of a route at a time, and one route of what is
  * common: while it does, up to QUOTA_CLAIM, the others of its line get little (a sixteenth of
  * what they could take otherwise), in the second half of the time nothing; what they give back adds
- * up. The claim does not touch what other routes have for themselves. If it comes to nothing, since
+ * up. A member whose client holds an equal part of all does not claim. The claim does not touch what other routes have for
+ * themselves. If it comes to nothing, since
  * those who hold the memory do not give it back, the others go on, and the next claim
  * of that route waits twice as long, up to QUOTA_PAUSE: memory is kept idle for a small part of the
  * time at most. A claim that was met may be followed by the next, but of what is common to all nobody claims for as
@@ -38,7 +52,17 @@
 
 #include <assert.h>
 
-enum { QUOTA_PRESSED = 16 };
+enum {
+	QUOTA_PRESSED = 16,
+	QUOTA_OF_SERVER = 3,
+	QUOTA_OF_PLACES = 2,
+	QUOTA_OF_MESSAGES = 8,
+	QUOTA_OF_LITTLE = 3,
+	QUOTA_FIRST_PART = 2,
+	QUOTA_LITTLE = (1 << 20) + (128 << 10), /* one RPC of 1 MiB, and what goes with it */
+	QUOTA_LITTLE_PLACES = 64 << 10,		/* eight RPCs, whatever these are */
+	QUOTA_LITTLE_PART = 16,			/* of all there is: never more than that */
+};
 
 void quota_init(struct quota *s, struct buf_arena *arena)
 {
@@ -70,6 +94,30 @@ bool quota_is_behind(const struct quota *s)
 	return false;
 }
 
+static size_t own_bytes(const struct quota_group *g)
+{
+	return g->own == BUF_NO_ZONE ? 0 : buf_zone_bytes(g->pool->quota->arena, g->own);
+}
+
+static size_t all_of(const struct quota_group *g)
+{
+	const struct quota_pool *pool = g->pool;
+	size_t all = own_bytes(g);
+
+	for (unsigned i = 0; i < pool->nzones; i++)
+		all += buf_zone_bytes(pool->quota->arena, pool->zones[i]);
+	return all;
+}
+
+static size_t little(const struct quota_group *g)
+{
+	size_t most = g->pool->purpose == BUF_TRANSACTION ? QUOTA_LITTLE
+		      : g->pool->purpose == BUF_FORWARD	  ? QUOTA_LITTLE_PLACES
+							  : 0;
+
+	return most < g->all / QUOTA_LITTLE_PART ? most : g->all / QUOTA_LITTLE_PART;
+}
+
 void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose purpose,
 		      unsigned part)
 {
@@ -79,6 +127,8 @@ void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose p
 		.patience = QUOTA_PATIENCE,
 		.least = SIZE_MAX,
 	};
+	g->all = all_of(g);
+	g->little = little(g);
 	g->pool->ngroups++;
 	list_init(&g->link);
 	list_init(&g->waiting);
@@ -95,6 +145,14 @@ void quota_member_init(struct quota_member *m, struct quota_group *g)
 {
 	*m = (struct quota_member){.group = g, .since = NSEC_NEVER, .asked = NSEC_NEVER};
 	list_init(&m->link);
+}
+
+void quota_count_for(struct quota_member *m, struct quota_account *client,
+		     struct quota_account *server)
+{
+	assert(m->used == 0);
+	m->client = client;
+	m->server = server;
 }
 
 static nsec_t quota_now(const struct quota_group *g)
@@ -203,32 +261,101 @@ static size_t pressed_room(const struct quota_group *claiming, size_t bytes)
 	return late ? 0 : bytes / QUOTA_PRESSED;
 }
 
-/* What the route of @g may take of what is common to all. */
-static size_t common_room(const struct quota_group *g)
+static size_t common_free(const struct quota_group *g)
 {
 	const struct quota_pool *pool = g->pool;
 	size_t left = 0;
 
 	for (unsigned i = 0; i < pool->nzones; i++)
 		left += buf_zone_free(pool->quota->arena, pool->zones[i]);
-	if (pool->claimer == g || pool->ngroups == 1)
-		return left;
-	if (g->common > 0)
-		left = 2 * left > g->common ? (2 * left - g->common) / 3 : 0;
-	return pool->claimer ? pressed_room(pool->claimer, left) : left;
+	return left;
 }
 
+/* What the route of @g may take of what is common to all, but for claims. */
+static size_t common_part(const struct quota_group *g)
+{
+	size_t left = common_free(g);
+
+	if (g->pool->claimer == g || g->pool->ngroups == 1 || g->common == 0)
+		return left;
+	return 2 * left > g->common ? (2 * left - g->common) / 3 : 0;
+}
+
+static size_t common_room(const struct quota_group *g)
+{
+	const struct quota_group *claiming = g->pool->claimer;
+	size_t part = common_part(g);
+
+	return claiming && claiming != g ? pressed_room(claiming, part) : part;
+}
+
+static bool server_fits(const struct quota_member *m, size_t bytes, size_t left)
+{
+	return !m->server || m->server->used == 0 ||
+	       m->server->used + bytes <= QUOTA_OF_SERVER * left;
+}
+
+/* @more: times as much as by the rule of its purpose. */
+static bool client_fits(const struct quota_member *m, size_t bytes, size_t left, size_t more)
+{
+	const struct quota_group *g = m->group;
+	size_t used = m->client ? m->client->used : m->used;
+	size_t times = g->pool->purpose == BUF_TRANSACTION ? 1
+		       : g->pool->purpose == BUF_FORWARD   ? QUOTA_OF_PLACES
+							   : QUOTA_OF_MESSAGES;
+
+	return used == 0 || used + bytes <= more * times * left;
+}
+
+static void age(struct quota_account *a, nsec_t now)
+{
+	if (now - a->since < QUOTA_TURNOVER)
+		return;
+	a->gave_then = now - a->since < 2 * QUOTA_TURNOVER ? a->gave : 0;
+	a->gave = 0;
+	a->since = now;
+}
+
+/* Whether @m may hold more than a little beside the first that come: its client gives back what it takes. */
+static bool turns_over(const struct quota_member *m, size_t bytes, size_t left)
+{
+	const struct quota_group *g = m->group;
+	struct quota_account *a = m->client;
+
+	if (!a || a->used == 0 || g->pool->purpose != BUF_TRANSACTION ||
+	    left >= g->all - g->all / QUOTA_FIRST_PART)
+		return true;
+	age(a, quota_now(g));
+	return a->used + bytes <= g->little + a->gave + a->gave_then;
+}
+
+/* @free: of all memory that its route could have. */
+static bool session_fits_client(const struct quota_member *m, size_t bytes, size_t free)
+{
+	unsigned n;
+
+	if (!m->client || m->used == 0)
+		return true;
+	n = m->client->holders;
+	return n < 2 || m->used + bytes <= (m->client->used + free) / 2 / n;
+}
+
+/* @room: what its route may take now. */
 static bool member_fits(const struct quota_member *m, size_t bytes, size_t room)
 {
 	const struct quota_group *g = m->group;
+	bool is_little = m->used + bytes <= g->little;
+	size_t free;
 
 	if (g->claimer && g->claimer != m)
 		room = pressed_room(g, room);
 	if (bytes > room)
 		return false;
-	if (m->used == 0 || g->claimer == m)
-		return true;
-	return m->used + bytes <= (g->pool->purpose == BUF_TRANSACTION ? 2 : 8) * (room - bytes);
+	free = buf_zone_free(g->pool->quota->arena, g->own) + common_part(g);
+	return bytes <= free && server_fits(m, bytes, free - bytes) &&
+	       client_fits(m, bytes, free - bytes, is_little ? QUOTA_OF_LITTLE : 1) &&
+	       (is_little ||
+		(turns_over(m, bytes, free - bytes) && session_fits_client(m, bytes, free)));
 }
 
 bool quota_may_take(struct quota_member *m, size_t bytes)
@@ -259,6 +386,33 @@ static void *take_common(struct quota_group *g, size_t bytes)
 	return block;
 }
 
+/* Return: whether @a holds its first octet now, or has given back its last. */
+static bool count_in(struct quota_account *a, size_t bytes, bool takes, bool is_first)
+{
+	bool first = takes ? a->used == 0 : a->used == bytes;
+
+	a->used = takes ? a->used + bytes : a->used - bytes;
+	a->holders = takes ? a->holders + is_first : a->holders - is_first;
+	return first;
+}
+
+/* @takes: or gives back. */
+static void account(struct quota_member *m, size_t bytes, bool takes)
+{
+	bool is_first = takes ? m->used == 0 : m->used == bytes;
+	bool is_holder = m->client ? count_in(m->client, bytes, takes, is_first) : is_first;
+
+	if (m->client && !takes) {
+		age(m->client, quota_now(m->group));
+		m->client->gave += bytes;
+	}
+	if (m->server)
+		(void)count_in(m->server, bytes, takes, is_first);
+	m->group->holders = takes ? m->group->holders + is_holder : m->group->holders - is_holder;
+	m->used = takes ? m->used + bytes : m->used - bytes;
+	m->group->used = takes ? m->group->used + bytes : m->group->used - bytes;
+}
+
 void *quota_take(struct quota_member *m, size_t bytes)
 {
 	struct quota_group *g = m->group;
@@ -272,8 +426,7 @@ void *quota_take(struct quota_member *m, size_t bytes)
 		block = take_common(g, bytes);
 	if (!block)
 		return NULL;
-	m->used += buf_round(bytes);
-	g->used += buf_round(bytes);
+	account(m, buf_round(bytes), true);
 	return block;
 }
 
@@ -287,8 +440,7 @@ void quota_give(struct quota_member *m, void *block)
 		return;
 	bytes = buf_block_bytes(a, block);
 	assert(m->used >= bytes && g->used >= bytes);
-	m->used -= bytes;
-	g->used -= bytes;
+	account(m, bytes, false);
 	if (buf_zone_of(a, block) != g->own)
 		g->common -= bytes;
 	buf_free(a, block);
@@ -306,15 +458,24 @@ void quota_undo(struct quota_member *m, void *block)
 	a->zones[zone].frees--;
 }
 
-/* Whether @m may begin to claim: it is large, and has waited for long. */
+/* Whether the client of @m would hold no more than an equal part of what its route can have, with what @m waits for. */
+static bool is_below_its_part(const struct quota_member *m)
+{
+	const struct quota_group *g = m->group;
+	size_t used = m->client ? m->client->used : m->used, own = own_bytes(g);
+	size_t most = g->pool->ngroups == 1 ? g->all : own + (g->all - own) / 3 * 2;
+
+	return used == 0 || used + m->wants <= most / (g->holders + 1);
+}
+
+/* Whether @m may begin to claim: it is large, has waited for long, and shares would let it have that. */
 static void consider_claim(struct quota_member *m)
 {
 	struct quota_group *g = m->group;
 	struct quota_pool *pool = g->pool;
-	bool beyond = g->own == BUF_NO_ZONE ||
-		      m->used + m->wants > buf_zone_bytes(pool->quota->arena, g->own);
+	bool beyond = m->used + m->wants > own_bytes(g);
 
-	if (g->claimer || quota_now(g) - m->since < g->patience)
+	if (g->claimer || quota_now(g) - m->since < g->patience || !is_below_its_part(m))
 		return;
 	if (beyond && (pool->claimer || quota_now(g) < pool->rests_until))
 		return;

@@ -28,8 +28,21 @@ enum {
 #define QUOTA_CLAIM NSEC_PER_SEC
 #define QUOTA_PAUSE (64 * NSEC_PER_SEC)
 
+/* What a client gave back within this time, up to twice as long ago, it may hold again. Longer than a slow server takes for an answer. */
+#define QUOTA_TURNOVER (4 * NSEC_PER_SEC)
+
 struct quota;
 struct quota_member;
+
+/** struct quota_account - what several members of one pool hold together: those of one client's address, or of one server. Zero
+ * at first; outlives its members. */
+struct quota_account {
+	size_t used;	  /* octets */
+	unsigned holders; /* members that hold some */
+	size_t gave,
+		gave_then; /* octets given back since .since, and in the QUOTA_TURNOVER before */
+	nsec_t since;
+};
 
 /** struct quota_group - the members of one route. */
 struct quota_group {
@@ -42,7 +55,11 @@ struct quota_group {
 	size_t least;	   /* no member that waits wants less */
 	size_t least_seen; /* ... of those looked at since .untried were all */
 	unsigned own;	   /* zone, or BUF_NO_ZONE */
-	size_t used;	   /* octets, in all and of the common zones */
+	size_t all;	   /* octets, of the own zone and the common ones */
+	unsigned
+		holders; /* clients that hold some; members that count for no client are one each */
+	size_t little;	 /* octets that a member may hold whatever its client holds: quota.c */
+	size_t used;	 /* octets, in all and of the common zones */
 	size_t common;
 	size_t may_common;	      /* octets a member that was let in may still take there */
 	struct quota_member *claimer; /* what comes free is kept for it, or NULL */
@@ -53,8 +70,9 @@ struct quota_group {
 struct quota_member {
 	struct list link; /* group's waiting; self-linked when not */
 	struct quota_group *group;
-	size_t used;  /* octets it holds */
-	size_t wants; /* octets it waits for */
+	struct quota_account *client, *server; /* borrowed; NULL: not counted so */
+	size_t used;			       /* octets it holds */
+	size_t wants;			       /* octets it waits for */
 	nsec_t since; /* when it began to wait, or its last claim came to nothing; NSEC_NEVER: it does not wait */
 	nsec_t asked; /* when it began to wait, or NSEC_NEVER */
 };
@@ -97,6 +115,10 @@ void quota_group_fini(struct quota_group *g);
 
 /** quota_member_init - @m holds nothing and waits for nothing. */
 void quota_member_init(struct quota_member *m, struct quota_group *g);
+
+/** quota_count_for - @m, which holds nothing, counts for @client and @server from now on; NULL: for none. */
+void quota_count_for(struct quota_member *m, struct quota_account *client,
+		     struct quota_account *server);
 
 /** quota_unwait - whatever it still holds stays counted until it is given back; it does not wait. */
 void quota_unwait(struct quota_member *m);

@@ -51,6 +51,14 @@ static inline bool end_has_room(const struct route_end *e)
 /** end_send - @m, with @body inline unless it has a body chunk. */
 void end_send(struct route_end *e, const struct rpc_msg *m, struct view body);
 
+/* Calls of rogues have XIDs from here on. The gateway passes XIDs on as they are. */
+enum { ROGUE_XIDS = 0x40000000 };
+
+static inline bool is_of_rogue(uint32_t xid)
+{
+	return xid >= ROGUE_XIDS;
+}
+
 /** end_part - version 2: part of a continued call, @len octets of a body that begins with @xid if @first; @left more follow. */
 void end_part(struct route_end *e, uint32_t xid, bool first, uint32_t len, uint32_t left);
 

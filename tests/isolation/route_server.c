@@ -148,7 +148,7 @@ static void on_event(struct server_conn *c, const struct fabric_event *ev, nsec_
 	case FABRIC_EV_READ:
 	case FABRIC_EV_WRITE:
 		if (--c->ops == 0)
-			c->due = now + c->server->thinks;
+			c->due = now + (is_of_rogue(first_call(c)->xid) ? c->server->thinks : 0);
 		break;
 	case FABRIC_EV_DISCONNECTED:
 		leave(c);

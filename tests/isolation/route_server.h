@@ -35,7 +35,7 @@ struct route_server {
 	struct fabric_listener *listener;
 	bool hangs;	      /* takes calls, answers none */
 	bool hangs_at_chunks; /* ... but those without chunks */
-	nsec_t thinks;	      /* for a call with chunks, on each connection */
+	nsec_t thinks;	      /* before it answers a rogue's call with chunks, on each connection */
 	unsigned nconns;      /* that there ever were at once */
 	unsigned accepted;
 	uint8_t *memory; /* ROUTE_SERVER_BYTES of it */

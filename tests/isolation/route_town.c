@@ -462,8 +462,10 @@ static void come(struct route_town *t)
 	for (unsigned i = 0; i < TOWN_HONEST; i++)
 		if (!t->honest[i].client.end.connected)
 			fail_msg("honest client %u is not served before the rogues come", i);
-	for (unsigned i = 0; i < k->clients; i++)
+	for (unsigned i = 0; i < k->clients; i++) {
 		connect_to(t, &t->rogues[i].client, k->version, ROGUES, k->one_host ? 1 : 1 + i, 0);
+		t->rogues[i].client.next_xid = ROGUE_XIDS;
+	}
 	t->measures = true;
 	t->hosts[0]->thinks = k->server_thinks;
 	t->hosts[0]->hangs = k->server_hangs;

@@ -533,6 +533,181 @@ static void an_attempt_that_fails_calls_nobody(void **state)
 	scene_free();
 }
 
+/* Sessions of one client, or calls to one server: they take blocks of @bytes until they get no more, and give none back. */
+struct greedy {
+	struct quota_member m[12];
+	void *blocks[12][512];
+	unsigned n[12];
+};
+
+static size_t take_all(struct greedy *g, unsigned members, size_t bytes)
+{
+	size_t taken = 0;
+
+	for (unsigned i = 0; i < members; i++)
+		while (g->n[i] < 512 && quota_may_take(&g->m[i], bytes) &&
+		       (g->blocks[i][g->n[i]] = quota_take(&g->m[i], bytes))) {
+			g->n[i]++;
+			taken += bytes;
+		}
+	return taken;
+}
+
+/* They have taken and given back as much as their route can have. */
+static void turn_over(struct greedy *g, unsigned members)
+{
+	for (size_t bytes = 0; bytes < 2 * s.groups[1].all / members; bytes += MIB)
+		for (unsigned i = 0; i < members; i++) {
+			void *block;
+
+			assert_true(quota_may_take(&g->m[i], MIB));
+			block = quota_take(&g->m[i], MIB);
+			assert_non_null(block);
+			quota_give(&g->m[i], block);
+		}
+}
+
+static void give_all(struct greedy *g, unsigned members)
+{
+	for (unsigned i = 0; i < members; i++)
+		while (g->n[i] > 0)
+			quota_give(&g->m[i], g->blocks[i][--g->n[i]]);
+}
+
+/* @g: members of the second route, for @client and @server. */
+static void greedy_init(struct greedy *g, unsigned members, struct quota_account *client,
+			struct quota_account *server)
+{
+	memset(g, 0, sizeof(*g));
+	for (unsigned i = 0; i < members; i++) {
+		quota_member_init(&g->m[i], &s.groups[1]);
+		quota_count_for(&g->m[i], client, server);
+	}
+}
+
+static size_t free_of_route(void)
+{
+	return buf_zone_free(&s.arena, s.groups[1].own) + s.groups[1].all -
+	       buf_zone_bytes(&s.arena, s.groups[1].own) - s.groups[1].common;
+}
+
+/* Any number of connections of one client leaves half, less a little for each; what they hold is not taken from another client. */
+static void a_client_leaves_half_to_others(void **state)
+{
+	static struct greedy one, other;
+	struct quota_account a = {0}, b = {0};
+
+	(void)state;
+	scene_new(256 * MIB, BUF_TRANSACTION, 1);
+	greedy_init(&one, 12, &a, NULL);
+	greedy_init(&other, 1, &b, NULL);
+	turn_over(&one, 12);
+	turn_over(&other, 1);
+	(void)take_all(&one, 12, MIB);
+	assert_true(a.used <= s.groups[1].all / 2 + 12 * s.groups[1].little);
+	assert_true(a.used <= s.groups[1].all / 4 * 3);
+	assert_int_equal(a.holders, 12);
+	assert_true(take_all(&other, 1, MIB) >= s.groups[1].all / 16);
+	give_all(&one, 12);
+	give_all(&other, 1);
+	assert_int_equal(a.used + a.holders + b.used + b.holders + s.groups[1].holders, 0);
+	scene_free();
+}
+
+/* A client's sessions share its part: the first leaves the second as much as it has itself. */
+static void sessions_of_a_client_share_its_part(void **state)
+{
+	static struct greedy g;
+	struct quota_account a = {0};
+
+	(void)state;
+	scene_new(256 * MIB, BUF_TRANSACTION, 1);
+	greedy_init(&g, 2, &a, NULL);
+	turn_over(&g, 2);
+	while (take_all(&g, 2, MIB) > 0)
+		;
+	give_all(&g, 1);
+	while (take_all(&g, 2, MIB) > 0)
+		;
+	assert_true(g.n[0] + 2 >= g.n[1] && g.n[1] + 2 >= g.n[0]);
+	give_all(&g, 2);
+	scene_free();
+}
+
+/* Calls to a server that hangs leave a quarter to those to the other. */
+static void a_server_leaves_a_quarter_to_others(void **state)
+{
+	static struct greedy clients[12], other;
+	struct quota_account accounts[12] = {0}, last = {0}, hung = {0}, live = {0};
+
+	(void)state;
+	scene_new(256 * MIB, BUF_TRANSACTION, 1);
+	for (unsigned i = 0; i < 12; i++) {
+		greedy_init(&clients[i], 1, &accounts[i], &hung);
+		turn_over(&clients[i], 1);
+	}
+	for (unsigned i = 0; i < 12; i++)
+		(void)take_all(&clients[i], 1, MIB);
+	assert_true(hung.used > s.groups[1].all / 2 && hung.used <= s.groups[1].all / 4 * 3);
+	greedy_init(&other, 1, &last, &live);
+	turn_over(&other, 1);
+	assert_true(take_all(&other, 1, MIB) >= s.groups[1].all / 16);
+	for (unsigned i = 0; i < 12; i++)
+		give_all(&clients[i], 1);
+	give_all(&other, 1);
+	scene_free();
+}
+
+/* Many clients that give nothing back hold a little each beside the first: another client's RPC of 1 MiB finds room. */
+static void who_gives_nothing_back_holds_little(void **state)
+{
+	static struct greedy clients[24], other;
+	struct quota_account accounts[24] = {0}, last = {0};
+
+	(void)state;
+	scene_new(256 * MIB, BUF_TRANSACTION, 1);
+	for (unsigned i = 0; i < 24; i++) {
+		greedy_init(&clients[i], 1, &accounts[i], NULL);
+		(void)take_all(&clients[i], 1, MIB);
+	}
+	greedy_init(&other, 1, &last, NULL);
+	assert_true(quota_may_take(&other.m[0], MIB));
+	for (unsigned i = 0; i < 24; i++)
+		give_all(&clients[i], 1);
+	scene_free();
+}
+
+/* A client that holds its part does not claim the rest: memory is there for others meanwhile. */
+static void who_holds_its_part_claims_nothing(void **state)
+{
+	static struct greedy g;
+	struct user *u;
+	struct quota_account a = {0}, b = {0};
+
+	(void)state;
+	scene_new(256 * MIB, BUF_TRANSACTION, 1);
+	u = &s.users[1][0];
+	quota_count_for(&u->m, &b, NULL);
+	greedy_init(&g, 2, &a, NULL);
+	turn_over(&g, 2);
+	(void)take_all(&g, 2, 8 * MIB);
+	quota_wait(&g.m[0], 8 * MIB);
+	for (unsigned i = 0; i < 100; i++) {
+		s.quota.now += NSEC_PER_SEC / 10;
+		quota_turn(&s.quota, s.quota.now);
+		stir(&g.m[0]);
+		assert_null(quota_next(&s.quota, BUF_TRANSACTION));
+		assert_null(s.groups[1].claimer);
+		assert_true(free_of_route() > 8 * MIB);
+		ask(u, MIB);
+		assert_non_null(u->block);
+		give_back(u);
+	}
+	quota_unwait(&g.m[0]);
+	give_all(&g, 2);
+	scene_free();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +721,11 @@ int main(void)
 		cmocka_unit_test(claims_take_turns_with_others),
 		cmocka_unit_test(an_attempt_that_fails_calls_nobody),
 		cmocka_unit_test(everybody_is_served),
+		cmocka_unit_test(a_client_leaves_half_to_others),
+		cmocka_unit_test(sessions_of_a_client_share_its_part),
+		cmocka_unit_test(a_server_leaves_a_quarter_to_others),
+		cmocka_unit_test(who_gives_nothing_back_holds_little),
+		cmocka_unit_test(who_holds_its_part_claims_nothing),
 	};
 
 	return cmocka_run_group_tests_name("quota", tests, NULL, NULL);

@@ -103,7 +103,7 @@ static void crowd_calls(void)
 /* So many of each that few are left. */
 static unsigned most_of_the_pool(void)
 {
-	return pool()->most * 4 / 5 / CROWD;
+	return pool()->most * 4 / 5 / CROWD + 1;
 }
 
 static unsigned ended(void)
