@@ -579,8 +579,8 @@ rss() { sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$PID/status"; }
 case_sessions() {
     local n=${SESSIONS:-1000} round before left=0 clients i group=200 began AFRESH=1 rounds=${ROUNDS:-2}
     ulimit -n "$(ulimit -H -n)"
-    # The gateway has two for each session, and some of its own.
-    while [ $((2 * n + 200)) -gt "$(ulimit -n)" ]; do
+    # The gateway has two for each session, a fifth of all for connections in set-up, and some of its own.
+    while [ $((5 * n / 2 + 400)) -gt "$(ulimit -n)" ]; do
         n=$((n - group))
     done
     [ "$n" -eq "${SESSIONS:-1000}" ] ||
