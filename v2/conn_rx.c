@@ -32,6 +32,7 @@
 #include "v2/error.h"
 #include "v2/refused.h"
 #include "v2/rtr.h"
+#include "v2/versions.h"
 
 /* The Reply to our call @xid is lost: let the call end, beside one that did so already. */
 static void fail_call(struct rpc_rx *rx, uint32_t xid)
@@ -228,6 +229,9 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 	struct rpc_error e;
 	int err;
 
+	/* Decision 39: a Reply that calls itself a Call is refused below, and no other comes to the call that it names. */
+	if (c->t.own.role == RPC_INITIATOR && v2_cont_is_misnamed(&c->cont, type, c->t.own.msg))
+		fail_call(rx, h->xid);
 	if (is_beyond_reverse(c, type, c->t.own.msg, &e))
 		return refuse(c, type, h, &e, rx);
 	err = v2_cont_take(&c->cont, type, h, c->t.own.msg);
@@ -645,52 +649,6 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 	return handle(c, type, h, in, rx);
 }
 
-/* Sections 7.1.1 and 7.1.2. */
-static int recv_other_version(struct v2_conn *c, const struct v2_hdr *h)
-{
-	const struct rpc_params *own = &c->t.own;
-	struct rpc_error e = {.code = RPC_ERROR_VERS, .a = own->vers_low, .b = own->vers_high};
-
-	/* Both versions have ERROR at this number. */
-	if (h->htype == V2_ERROR) {
-		c->t.count.dropped++;
-		return 0;
-	}
-	if (c->state != V2_OPENING && h->vers >= own->vers_low && h->vers <= own->vers_high)
-		e = (struct rpc_error){.code = RPC_ERROR_VERS_MISMATCH};
-	return v2_answer(c, h, h->xid, &e);
-}
-
-/*
- * Section 4.3.2 and protocol decision 9: the answer of a peer that does not speak
- * version 2 to the first message, with either version in it. Nothing else was
- * sent, so there is nothing else it can be about. Return: whether it was that.
- */
-static bool is_version_verdict(struct v2_conn *c, struct v2_hdr *h, struct view in)
-{
-	struct v2_parse p = {0};
-
-	if (c->state != V2_OPENING || c->t.count.sends == 0 || c->t.own.role != RPC_INITIATOR ||
-	    h->htype != V2_ERROR || (h->vers != 1 && h->vers != V2_VERSION))
-		return false;
-	xdr_in_init(&p.x, in);
-	xdr_skip(&p.x, V2_PREFIX_BYTES);
-	v2_error_decode(&p, h, NULL);
-	return !p.x.failed && h->error_known && h->error.code == RPC_ERROR_VERS;
-}
-
-static int recv_version_verdict(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
-{
-	c->state = V2_CLOSED;
-	c->t.count.errors_received++;
-	if (h->error.a > h->error.b)
-		return ERR_PROTO;
-	rx->kind = RPC_RX_OTHER_VERSION;
-	rx->xid = h->xid;
-	rx->error = h->error;
-	return 0;
-}
-
 static bool is_grant(const struct v2_hdr *h)
 {
 	return h->vers == V2_VERSION && h->htype == V2_GRANT;
@@ -739,10 +697,10 @@ int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 		t->count.dropped++;
 		return 0;
 	}
-	if (is_version_verdict(c, &h, in))
-		return recv_version_verdict(c, &h, rx);
+	if (v2_versions_is_verdict(c, &h, in))
+		return v2_versions_verdict(c, &h, rx);
 	if (h.vers != V2_VERSION)
-		return recv_other_version(c, &h);
+		return v2_versions_other(c, &h);
 	if (!arrived)
 		v2_credit_limit(&c->credit, h.credit);
 	if (c->state == V2_OPENING)

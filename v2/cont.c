@@ -65,6 +65,13 @@ bool v2_cont_is_next(const struct v2_cont *c, const struct v2_type *type, uint32
 	return type->flags & V2_HAS_PAYLOAD && xid == c->xid && type_dir(type) == c->dir;
 }
 
+bool v2_cont_is_misnamed(const struct v2_cont *c, const struct v2_type *type,
+			 const struct rpc_msg *m)
+{
+	return !c->active && type->flags & V2_HAS_PAYLOAD && m->dir == RPC_CALL &&
+	       begins_message(RPC_REPLY, m->xid, m->body[0]);
+}
+
 /* The payload stream begins here: an RPC message begins with its XID. */
 static int begin(const struct v2_type *type, const struct v2_hdr *h, const struct rpc_msg *m)
 {
@@ -97,8 +104,8 @@ int v2_cont_take(struct v2_cont *c, const struct v2_type *type, const struct v2_
 {
 	int err = c->active ? 0 : begin(type, h, m);
 
-	if (err)
-		return err;
+	if (err || v2_cont_is_misnamed(c, type, m))
+		return ERR_XDR;
 	if (type->flags & V2_IS_MIDDLE)
 		return take_middle(c, h, m);
 	if (c->active && m->body[0].len != c->remaining)

@@ -42,6 +42,10 @@ bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t 
 /** v2_cont_is_dropping - whether parts of a message @xid, in either direction, are dropped. */
 bool v2_cont_is_dropping(const struct v2_cont *c, uint32_t xid);
 
+/** v2_cont_is_misnamed - whether a decoded Call, or a first part of one, @m, holds an RPC Reply with its XID (RFC 5531 9). */
+bool v2_cont_is_misnamed(const struct v2_cont *c, const struct v2_type *type,
+			 const struct rpc_msg *m);
+
 /** v2_cont_is_next - whether a message of @type and @xid may follow now. */
 bool v2_cont_is_next(const struct v2_cont *c, const struct v2_type *type, uint32_t xid);
 
@@ -49,7 +53,7 @@ bool v2_cont_is_next(const struct v2_cont *c, const struct v2_type *type, uint32
  * v2_cont_take - a decoded Call or Reply, or a part of one
  *
  * Also checks what only the place in the sequence tells: that a payload stream
- * begins with the header's XID (section 7.2).
+ * begins with the header's XID (section 7.2), and no Call with a Reply.
  * Return: 0; ERR_XDR, to be reported as BAD_XDR; ERR_CONT, as INVAL_CONT.
  */
 int v2_cont_take(struct v2_cont *c, const struct v2_type *type, const struct v2_hdr *h,

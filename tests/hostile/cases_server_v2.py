@@ -60,6 +60,14 @@ variants(
     ('middle-xid', 'a REPLY_MIDDLE whose stream has another XID', lambda s: u32(100) + rpc.reply(s.xid ^ 1)),
 )
 
+# --- a reply that calls itself a call: its sender gets a report, and the call fails all the same ---
+
+for name, htype, sent, lists in (('call-inline', v2.CALL_INLINE, 'CALL_INLINE', v2.call_lists()),
+                                 ('call-middle', v2.CALL_MIDDLE, 'the first CALL_MIDDLE of two', u32(40))):
+    answer('reply-in-' + name, 'decision 39', 'the reply as ' + sent,
+           Then(AtServer(V2Error(v2.ERR_BAD_XDR, goes_on=False)), FAILED))(
+        lambda s, htype=htype, lists=lists: (htype, lists + rpc.reply(s.xid)))
+
 # --- answers that parse, and are none: the session ends ---
 
 variants(

@@ -92,6 +92,32 @@ static void errors_cut_short_fail_the_call(void **state)
 	}
 }
 
+/* A Reply whose header type says that it is a Call. Its sender gets a report; the call here would wait for ever. */
+static void a_reply_marked_call_fails_its_call(void **state)
+{
+	static const char *const whole =
+		"00000009 00000002 00000040 0000000a 00000000 00000000 00000000 00000000 "
+		"00000009 00000001 00000000";
+	static const char *const part =
+		"00000009 00000002 00000040 00000009 00000008 00000009 00000001 00000000";
+	static const enum rpc_reverse levels[] = {RPC_REV_NONE, RPC_REV_SIMPLE, RPC_REV_GENL};
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		conn_open(RPC_INITIATOR);
+		conn.t.own.reverse = levels[i / 2];
+		expect(i % 2 ? part : whole, RPC_RX_ERROR);
+		assert_int_equal(rx.xid, 9);
+		assert_int_equal(rx.error_dir, RPC_REPLY);
+		assert_int_equal(rx.error.code, RPC_ERROR_SYSTEM);
+		assert_int_equal(conn.t.count.invalid, 1);
+		expect(REPLY_2, RPC_RX_MSG);
+	}
+	conn_open(RPC_ACCEPTOR); /* to which no Reply of that kind can come */
+	expect(whole, RPC_RX_NONE);
+	expect_out(BAD_XDR("00000009"));
+}
+
 /* Sections 7.1.1 and 7.1.2: version 2 is not sent to who says that it does not take it. */
 static void a_version_refused_is_spoken_no_more(void **state)
 {
@@ -560,6 +586,7 @@ int main(void)
 		cmocka_unit_test(malformed_replies_fail_the_call),
 		cmocka_unit_test(errors_received),
 		cmocka_unit_test(errors_cut_short_fail_the_call),
+		cmocka_unit_test(a_reply_marked_call_fails_its_call),
 		cmocka_unit_test(a_version_refused_is_spoken_no_more),
 		cmocka_unit_test(continued_call),
 		cmocka_unit_test(continued_call_interrupted),
