@@ -57,6 +57,13 @@ static int failed(struct v2_conn *c)
 	return ERR_AUTH;
 }
 
+int v2_auth_broken(struct v2_conn *c, const char *why)
+{
+	c->auth->why = why;
+	c->state = V2_CLOSED;
+	return failed(c);
+}
+
 /* Profile section 7: local policy decides (5.2.6). */
 static int without(struct v2_conn *c)
 {
@@ -75,5 +82,8 @@ int v2_auth_recv(struct v2_conn *c, struct view in, const struct v2_hdr *h)
 
 int v2_auth_absent(struct v2_conn *c)
 {
-	return c->auth->ops->absent(c->auth) ? without(c) : failed(c);
+	if (c->auth->ops->absent(c->auth))
+		return without(c);
+	c->auth->why = "a message that has no place in it";
+	return failed(c);
 }

@@ -45,8 +45,9 @@ struct v2_auth_ops {
 
 struct v2_auth {
 	const struct v2_auth_ops *ops;
-	bool required;	/* ABSENT ends the connection */
-	bool is_absent; /* that was the reason */
+	bool required;	 /* ABSENT ends the connection */
+	bool is_absent;	 /* that was the reason */
+	const char *why; /* FAILED for a message that is no CONNPROP: in words; else NULL */
 	enum v2_auth_verdict verdict;
 };
 
@@ -60,6 +61,18 @@ int v2_auth_send(struct v2_conn *c, uint8_t *buf, size_t cap);
 
 /** v2_auth_recv - a CONNPROP message that parses. Return: 0, or ERR_AUTH: close. */
 int v2_auth_recv(struct v2_conn *c, struct view in, const struct v2_hdr *h) WARN_UNUSED;
+
+/**
+ * v2_auth_broken - a message came that nobody may send before it is over
+ *
+ * State:  the handshake is under way; a message of another version came, or a Report Error.
+ * Danger: heeded, the message of somebody who has proved nothing changes what this end says, or how.
+ * Rule:   profile section 3.5: the connection ends, nothing is processed or answered.
+ * Pinned: tests/v2/test_v2_auth.c:only_properties_grants_and_errors_come_between
+ *
+ * Return: ERR_AUTH.
+ */
+int v2_auth_broken(struct v2_conn *c, const char *why) WARN_UNUSED;
 
 /** v2_auth_absent - a message came that says so, the peer's first. Return: 0: without it, then; or
  * ERR_AUTH. */

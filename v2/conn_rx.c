@@ -619,6 +619,8 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 				 type->htype == V2_RTR_REPORT);
 	struct rpc_error fault;
 
+	if (type && type->htype == V2_RTR_REPORT && v2_auth_is_going(c))
+		return v2_auth_broken(c, "a Report Error");
 	/* Nothing else may be so long (profile, section 2). */
 	if (c->t.behind.len && (!type || !is_transmit(type))) {
 		c->state = V2_CLOSED;

@@ -2,6 +2,7 @@
 #include "v2/versions.h"
 
 #include "v2/answer.h"
+#include "v2/auth.h"
 #include "v2/error.h"
 
 int v2_versions_other(struct v2_conn *c, const struct v2_hdr *h)
@@ -9,6 +10,8 @@ int v2_versions_other(struct v2_conn *c, const struct v2_hdr *h)
 	const struct rpc_params *own = &c->t.own;
 	struct rpc_error e = {.code = RPC_ERROR_VERS, .a = own->vers_low, .b = own->vers_high};
 
+	if (v2_auth_is_going(c))
+		return v2_auth_broken(c, "a message of another version");
 	/* Both versions have ERROR at this number. */
 	if (h->htype == V2_ERROR) {
 		c->t.count.dropped++;

@@ -128,6 +128,7 @@ static void auth_conclude(struct leg_proof *proof)
 	snprintf(proof->why, sizeof(proof->why), "host authentication: %s",
 		 *facts.why		 ? facts.why
 		 : proof->auth.is_absent ? "the peer has none"
+		 : proof->auth.why	 ? proof->auth.why
 					 : "a message that cannot be read");
 }
 

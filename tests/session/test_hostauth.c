@@ -322,6 +322,28 @@ static void calls_before_the_proof_go_nowhere(void **state)
 	is_shown_out();
 }
 
+/* Profile section 3.5: of another version nothing may come between, whatever it is, and nothing is answered. */
+static void another_version_in_the_handshake_ends_it(void **state)
+{
+	static const uint32_t messages[][16] = {
+		{RAW_V1_REPLY(0x99, 8)}, {0x99, 1, 8, 4, 2}, {0x99, 3, 8, 6, 0}};
+	static const size_t words[] = {13, 5, 5};
+	uint8_t first[15] = {1, HOSTAUTH_MORE, 0, 0};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		begin_raw();
+		memcpy(first + 4, hello, sizeof(hello));
+		say_value(V2_CONNPROP_MIDDLE, first, sizeof(first));
+		world_run(&hall, 10 * NSEC_PER_MS);
+		raw_send_words(&hall.raw, messages[i], words[i]);
+		world_run(&hall, 10 * NSEC_PER_MS);
+		assert_int_equal(raw_last(&hall.raw, 3), V2_CONNPROP_MIDDLE); /* the ACK */
+		cast_said("why=\"host authentication: a message of another version\"");
+		is_shown_out();
+	}
+}
+
 /* With threads of its own for what takes long; one of them, which can be kept busy. */
 static struct jobs_port port;
 static struct job still;
@@ -753,6 +775,7 @@ int main(void)
 		cmocka_unit_test(who_says_too_much_is_shown_out),
 		cmocka_unit_test(an_octet_at_a_time),
 		cmocka_unit_test(calls_before_the_proof_go_nowhere),
+		cmocka_unit_test(another_version_in_the_handshake_ends_it),
 		cmocka_unit_test(others_may_do_the_work),
 		cmocka_unit_test(who_does_not_wait_for_the_answer_fails),
 		cmocka_unit_test(who_waits_too_long_is_shown_out),
