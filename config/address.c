@@ -35,6 +35,13 @@ struct address address_parse(const char *text)
 	return a;
 }
 
+bool address_is_any(const struct address *a)
+{
+	static const unsigned char any[sizeof(a->octets)];
+
+	return a->family && memcmp(a->octets, any, sizeof(any)) == 0;
+}
+
 bool address_is_link_local(const struct address *a)
 {
 	return a->family == AF_INET6 && a->octets[0] == 0xfe && (a->octets[1] & 0xc0) == 0x80;

@@ -16,6 +16,9 @@ struct address {
  * and the check needs no machine with it. */
 struct address address_parse(const char *text);
 
+/** address_is_any - zeros: all addresses of a family. */
+bool address_is_any(const struct address *a);
+
 /** address_is_link_local - in fe80::/10: the same one may be on another link, another host's. */
 bool address_is_link_local(const struct address *a);
 

@@ -15,18 +15,12 @@ struct place {
 /* The largest read and write size of Linux: no default goes below it. */
 enum { PAYLOAD_LEAST = 1024 * 1024, V2_INLINE_LEAST = 4096, V2_CREDITS_LEAST = 2 };
 
-static struct place place_at(const char *address, uint16_t port)
-{
-	static const unsigned char any[16];
-	struct place p = {.port = port, .at = address_parse(address)};
-
-	p.is_any = p.at.family && memcmp(p.at.octets, any, sizeof(any)) == 0;
-	return p;
-}
-
 static struct place place_of(const struct config_end *end)
 {
-	return place_at(end->address, end->port);
+	struct place p = {.port = end->port, .at = address_parse(end->address)};
+
+	p.is_any = address_is_any(&p.at);
+	return p;
 }
 
 /* Whether connecting to @b would reach, or listening on @b collide with, a listener on @a. */
@@ -66,18 +60,13 @@ static void check_pair(struct reader *r, const config_setting_t *routes, const s
 			     earlier + 1, a->listen.address, a->listen.port);
 }
 
-/* An address; what names lead to is seen when somebody connects. */
-static void check_upstream_host(struct reader *r, unsigned line, const struct config_route *route,
-				const char *host)
+static void check_upstream_host(struct reader *r, unsigned line, const char *host)
 {
-	struct place listen = place_of(&route->listen), up = place_at(host, route->upstream.port);
+	struct address up = address_parse(host);
 
-	if (up.is_any)
+	if (address_is_any(&up))
 		reader_error(r, line, "%s is no host to connect to: give the server's own address",
 			     host);
-	else if (is_same_place(&listen, &up) && !listen.is_any)
-		reader_error(r, line,
-			     "the route leads to its own listener: give the server's address");
 }
 
 static unsigned line_of_host(const config_setting_t *item, const struct config_end *upstream,
@@ -97,7 +86,7 @@ static void check_upstream(struct reader *r, const config_setting_t *item,
 {
 	check_hosts(r, item, route);
 	for (uint32_t i = 0; i < config_hosts(&route->upstream); i++)
-		check_upstream_host(r, line_of_host(item, &route->upstream, i), route,
+		check_upstream_host(r, line_of_host(item, &route->upstream, i),
 				    config_host(&route->upstream, i));
 }
 
@@ -350,6 +339,7 @@ void check(struct reader *r, const config_setting_t *root, struct config *cfg)
 		check_rpcbind(r, item, cfg, i);
 		check_route(r, item, &cfg->routes[i]);
 	}
+	r->nerrors += config_check_loops(cfg, r->path, NULL, r->errors);
 	check_side(r, cfg);
 	check_memory(r, root, cfg);
 	check_operators(r, root, cfg);

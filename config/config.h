@@ -201,6 +201,18 @@ struct config {
  */
 int config_load(const char *path, struct config **out, FILE *errors) WARN_UNUSED;
 
+/**
+ * config_check_loops - routes that lead to their own listener, or to each other in a ring
+ * @is_own: whether @host, an address, is one of this machine's, so that listeners on all addresses are there, too;
+ *          NULL: loopback alone is, as config_load() has it
+ * @errors: gets one line a loop, as config_load()'s
+ *
+ * Names are not looked up, but for "localhost". Return: how many loops there are.
+ */
+typedef bool config_is_own(const char *host);
+unsigned config_check_loops(const struct config *cfg, const char *path, config_is_own *is_own,
+			    FILE *errors);
+
 /** config_name - the one at @i, which is less than @names->n. */
 const char *config_name(const struct config_names *names, uint32_t i);
 

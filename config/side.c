@@ -155,13 +155,6 @@ static bool is_one_address(const struct config_end *a, const struct config_end *
 	       memcmp(x.octets, y.octets, sizeof(x.octets)) == 0;
 }
 
-static bool is_any(const struct address *a)
-{
-	static const unsigned char any[16];
-
-	return a->family && memcmp(a->octets, any, sizeof(any)) == 0;
-}
-
 static bool are_same_sources(const struct config_sources *a, const struct config_sources *b)
 {
 	return memcmp(a, b, offsetof(struct config_sources, line)) == 0;
@@ -197,7 +190,7 @@ static void check_ends(struct reader *r, const struct config_route *route)
 			     "give upstream one address and no name, or leave them out");
 	if (!here.family || !there.family)
 		return; /* told, here or elsewhere */
-	if (is_any(&here))
+	if (address_is_any(&here))
 		reader_error(r, line,
 			     "side_ports go by the address that clients mount, and the listener "
 			     "has all: give listen the address of its own that leads to this "
@@ -258,9 +251,9 @@ static void check_own_port(struct reader *r, const struct config_route *route, c
 			   uint16_t port)
 {
 	struct address at = address_parse(text), here = address_parse(route->listen.address);
-	bool is_here = at.family &&
-		       (is_any(&at) || (at.family == here.family &&
-					memcmp(at.octets, here.octets, sizeof(at.octets)) == 0));
+	bool is_here = at.family && (address_is_any(&at) ||
+				     (at.family == here.family &&
+				      memcmp(at.octets, here.octets, sizeof(at.octets)) == 0));
 
 	if (is_here && includes(&route->upstream.side_ports, port))
 		reader_error(r, route->upstream.side_ports.line,

@@ -364,6 +364,15 @@ const char *gateway_upstream_text(const struct gateway *gw, unsigned slot, char 
 	return text;
 }
 
+/* By which other gateways know the listener, and this one itself: none has the same but by a chance of 1 in 2^32. */
+static int number_listener(struct proxy_route *route)
+{
+	while (!route->id)
+		if (getrandom(&route->id, sizeof(route->id), 0) != (ssize_t)sizeof(route->id))
+			return ERR_IO;
+	return 0;
+}
+
 int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *from, unsigned leader,
 		const char *file)
 {
@@ -384,6 +393,9 @@ int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *fr
 	map_names(gw, slot);
 	to->upstream_fabric = choose_fabric(gw, &from->upstream);
 	listen->fabric = choose_fabric(gw, &from->listen);
+	err = number_listener(to);
+	if (err)
+		return err;
 	err = map_address(from, &from->listen, from->listen.address, file, &listen->addr);
 	upstream_err = map_servers(gw, slot, file);
 	return err ? err : upstream_err;

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "daemon/auth.h"
 #include "daemon/help.h"
+#include "daemon/load.h"
 #include "daemon/serve.h"
 
 enum { OPT_CHECK = 256, OPT_PRINT, OPT_PRINT_NFT, OPT_TAKE_OVER, OPT_NO_SANDBOX };
@@ -73,7 +74,7 @@ static int parse(int argc, char **argv, struct command_line *cl)
 static enum exit_code check(const char *path, bool print)
 {
 	struct config *cfg;
-	int err = config_load(path, &cfg, stderr);
+	int err = load_config(path, &cfg, stderr);
 
 	if (!err)
 		err = auth_check(cfg, path, stderr, time(NULL));

@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/load.h"
 
 enum { PROBLEMS_BYTES = 32 << 10 };
 
@@ -213,7 +214,7 @@ static int prepare(struct reload *r)
 		say_problem(r, "out of memory");
 		return ERR_NOMEM;
 	}
-	err = config_load(cfg->path, &file, errors);
+	err = load_config(cfg->path, &file, errors);
 	if (!err)
 		err = change_prepare(cfg->gw, cfg->auth, file, cfg->running, cfg->path, errors,
 				     &r->change);

@@ -39,6 +39,7 @@
 #include "daemon/descriptors.h"
 #include "daemon/gateway.h"
 #include "daemon/idle.h"
+#include "daemon/load.h"
 #include "daemon/loop.h"
 #include "daemon/metrics/metrics.h"
 #include "daemon/inherit.h"
@@ -613,7 +614,7 @@ enum exit_code serve(const char *path, unsigned how)
 	err = inherit_environment(&s.inherit);
 	service_open(&s.service);
 	if (!err)
-		err = config_load(path, &s.cfg, stderr);
+		err = load_config(path, &s.cfg, stderr);
 	if (!err)
 		err = auth_new(s.cfg, path, stderr, &s.auth);
 	if (err) {

@@ -145,6 +145,19 @@ void routes_close(struct proxy *p);
 void route_hold(struct route_state *rs);
 void route_put(struct route_state *rs);
 
+/** route_number - of @rs' listener, to other gateways; 0: none. */
+static inline uint32_t route_number(const struct route_state *rs)
+{
+	return rs->route->shares ? rs->route->shares->id : rs->route->id;
+}
+
+/** route_pass - what goes on from here came through @rs' listener, too: @via has room. */
+static inline void route_pass(const struct route_state *rs, struct via *via)
+{
+	if (route_number(rs))
+		via_add(via, route_number(rs));
+}
+
 /** route_successor - the route of the same name that serves, and goes on counting where @rs ends; NULL: it is no more. */
 struct route_state *route_successor(const struct proxy *p, const struct route_state *rs);
 

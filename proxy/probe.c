@@ -134,12 +134,15 @@ static int probe_connect(struct probe *pr)
 	struct leg_way way = {.fabric = p->cfg.fabrics[rs->route->upstream_fabric],
 			      .to = &pr->to,
 			      .resets = true};
+	struct via via = {.n = 0};
 
 	if ((cfg->versions & LEG_V1) &&
 	    (pr->tried_v1 || p->now < servers_v1_until(rs->servers, pr->slot)))
 		cfg = &rs->probe_leg_v1;
 	if (has_source(pr, &from))
 		way.from = &from;
+	route_pass(rs, &via);
+	way.via = &via;
 	leg_init(&pr->leg, RPC_INITIATOR);
 	pr->leg.is_probe = true;
 	pr->leg.first_xid = (uint32_t)session_random(p);

@@ -44,7 +44,9 @@ struct proxy_route {
 	/* Several routes may share the listener of one of them, the others' .shares. There, and where
 	 * a route has .names, the name that a client has proved chooses its route. Borrowed. */
 	const struct proxy_route *shares; /* NULL: none */
-	const char *const *names;	  /* of clients; none: all that no other route names */
+	uint32_t
+		id; /* the listener's number to other gateways (leg/via.h): random; 0: none is told */
+	const char *const *names; /* of clients; none: all that no other route names */
 	unsigned nnames;
 	struct servers *servers;     /* where its clients are connected to; borrowed. NULL: */
 	bool several;		     /* there may be more than one of these */
@@ -104,6 +106,7 @@ enum proxy_refusal {
 	PROXY_REFUSED_ADDRESS,	/* it is not on the listener's .clients */
 	PROXY_REFUSED_NAME,	/* no route of its listener is for those without one */
 	PROXY_REFUSED_SOURCE,	/* none of its route's .sources is for it */
+	PROXY_REFUSED_LOOP, /* it came through the same listener before, or through too many gateways */
 	PROXY_REFUSED_DRAINING,
 	PROXY_REFUSED_MACHINE,	/* this machine is out of ports, descriptors or buffers */
 	PROXY_REFUSED_KILLED,	/* by the operator, before its server was connected */

@@ -138,6 +138,7 @@ struct session_way {
 	struct session *s;
 	struct servers_guest guest;
 	bool is_elsewhere; /* its client has another server: the leg ends for that */
+	struct via via;	   /* the gateways that the client came through, and then this one */
 };
 
 /* For a session's place among its client's, in proxy/servers.c. */

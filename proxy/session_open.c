@@ -18,6 +18,9 @@ static const char *const refusals[PROXY_REFUSALS] = {
 	[PROXY_REFUSED_ADDRESS] = "its address is not on the listener's clients",
 	[PROXY_REFUSED_NAME] = "it need not prove a name, and no route is for those without",
 	[PROXY_REFUSED_SOURCE] = "no source address is for it",
+	[PROXY_REFUSED_LOOP] =
+		("a loop: it came through this listener before, or through 8 gateways; "
+		 "look where their upstreams lead"),
 	[PROXY_REFUSED_DRAINING] = "shutting down",
 };
 
@@ -274,6 +277,19 @@ static enum proxy_refusal admit_client(struct route_state *rs, const struct fabr
 	return PROXY_REFUSED_MEMORY;
 }
 
+/*
+ * State:  a client that is a gateway says which listeners its own client came through.
+ * Danger: a gateway that leads to itself, or to one that leads back, would open sessions until a limit is reached.
+ * Rule:   a connection that came through this listener before is refused, and so is the ninth in a row.
+ * Pinned: tests/daemon/loops.sh.
+ */
+static bool is_loop(const struct route_state *listener, const struct via *via)
+{
+	uint32_t id = route_number(listener);
+
+	return id && (via->n == VIA_MOST || via_has(via, id));
+}
+
 static void connect_server(struct session *s)
 {
 	int err = session_find_server(s);
@@ -292,9 +308,13 @@ void session_open(struct route_state *listener, const struct fabric_event *ev)
 	char peer[FABRIC_ADDR_TEXT];
 	struct session *s = NULL;
 	enum proxy_refusal why = IS_IN;
+	struct via via;
 
+	via_parse(&via, ev->private_data);
 	if (!session_is_let_in(listener, &ev->conn->peer))
 		why = PROXY_REFUSED_ADDRESS;
+	else if (is_loop(listener, &via))
+		why = PROXY_REFUSED_LOOP;
 	else if (!rs)
 		why = PROXY_REFUSED_NAME;
 	else if (!proves && !session_has_source(rs, &ev->conn->peer, NULL))
@@ -305,6 +325,8 @@ void session_open(struct route_state *listener, const struct fabric_event *ev)
 		refuse_client(listener, ev, why);
 		return;
 	}
+	route_pass(listener, &via);
+	s->way->via = via;
 	session_set_route(s, rs);
 	log_debug("session.begin", "session=%llu route=%s peer=%s", (unsigned long long)s->id,
 		  rs->route->name, fabric_addr_format(&ev->conn->peer, peer));

@@ -16,8 +16,10 @@ int session_connect_server(struct session *s)
 	const struct leg_config *cfg = &route->server;
 	unsigned slot = s->way->guest.server;
 	struct fabric_addr from, to;
-	struct leg_way way = {
-		.fabric = p->cfg.fabrics[route->upstream_fabric], .to = &to, .resets = true};
+	struct leg_way way = {.fabric = p->cfg.fabrics[route->upstream_fabric],
+			      .to = &to,
+			      .via = &s->way->via,
+			      .resets = true};
 	int err;
 
 	servers_addr(rs->servers, slot, &to);

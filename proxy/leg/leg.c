@@ -40,16 +40,26 @@ void leg_init(struct leg *leg, enum rpc_role role)
 	list_init(&leg->waiter.link);
 }
 
-/* RFC 8797: what this end says of itself before any message. */
-static struct fabric_conn_params conn_params(const struct leg *leg, uint32_t op_depth,
-					     uint8_t pdata[V1_PDATA_BYTES])
+/* InfiniBand and RoCE have 56 octets: fabric/fabric.h. */
+enum { PRIVATE_BYTES = V1_PDATA_BYTES + VIA_BYTES };
+
+/* What this end says of itself before any message: RFC 8797, and through which gateways it comes. */
+static struct view private_data(const struct leg *leg, uint8_t out[PRIVATE_BYTES])
 {
 	const struct rpc_params own = leg_own_params(leg);
 
-	v1_pdata_encode(pdata, &own);
+	v1_pdata_encode(out, &own);
+	return view_of(out, V1_PDATA_BYTES + via_encode(out + V1_PDATA_BYTES, &leg->via));
+}
+
+static struct fabric_conn_params conn_params(const struct leg *leg, uint32_t op_depth,
+					     uint8_t out[PRIVATE_BYTES])
+{
+	const struct view said = private_data(leg, out);
+
 	return (struct fabric_conn_params){
-		.private_data = pdata,
-		.private_data_len = V1_PDATA_BYTES,
+		.private_data = said.data,
+		.private_data_len = said.len,
 		.max_recvs = leg->nrbufs,
 		.recv_pieces = leg->bulks ? 2 : 1,
 		.max_sends = leg->nslots + op_depth,
@@ -90,11 +100,13 @@ static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_
 int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
 		const struct leg_way *way, uint32_t op_depth, nsec_t now)
 {
-	uint8_t pdata[V1_PDATA_BYTES];
+	uint8_t pdata[PRIVATE_BYTES];
 	struct fabric_conn_params params;
 	int err;
 
 	leg_begin(leg, cfg, arena, way->fabric, now);
+	if (way->via)
+		leg->via = *way->via;
 	err = leg_take_memory(leg);
 	if (err < 0)
 		return err;
@@ -111,7 +123,7 @@ int leg_connect(struct leg *leg, const struct leg_config *cfg, struct buf_arena 
 int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
 	       struct fabric_conn *conn, struct view request, uint32_t op_depth, nsec_t now)
 {
-	uint8_t pdata[V1_PDATA_BYTES];
+	uint8_t pdata[PRIVATE_BYTES];
 	struct fabric_conn_params params;
 	int err;
 
@@ -208,13 +220,11 @@ void leg_tick(struct leg *leg, nsec_t now)
 /* Of an initiator, whose own private data are not kept, but are what they were. */
 static int leg_authenticate(struct leg *leg, struct view accept_data)
 {
-	const struct rpc_params own = leg_own_params(leg);
-	uint8_t pdata[V1_PDATA_BYTES];
+	uint8_t pdata[PRIVATE_BYTES];
 
 	if (!leg->cfg->auth)
 		return 0;
-	v1_pdata_encode(pdata, &own);
-	return leg_auth_begin(leg, view_of(pdata, sizeof(pdata)), accept_data);
+	return leg_auth_begin(leg, private_data(leg, pdata), accept_data);
 }
 
 /* What an initiator begins with. */

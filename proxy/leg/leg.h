@@ -4,6 +4,7 @@
 
 #include "fabric/fabric.h"
 #include "proxy/leg/leg_auth.h"
+#include "proxy/leg/via.h"
 #include "proxy/memory/quota.h"
 #include "rpc/transport.h"
 #include "v1/conn.h"
@@ -159,6 +160,7 @@ struct leg {
 	const char *close_why;
 
 	struct v1_pdata peer_pdata;
+	struct via via;		 /* initiator: what its request says of the gateways before */
 	struct leg_proof *proof; /* who the peer is; NULL: nobody asks */
 	/* Who works on that, borrowed; set after leg_init(); NULL: the leg itself. */
 	struct jobs_port *jobs;
@@ -219,6 +221,8 @@ struct leg_way {
 	const struct fabric_addr *from; /* an address of this machine's; NULL: any */
 	const struct fabric_addr *to;
 	bool resets; /* as struct fabric_conn_params has it */
+	const struct via
+		*via; /* gateways that the client came through, this one last; NULL: none */
 };
 
 /**

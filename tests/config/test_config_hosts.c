@@ -55,8 +55,9 @@ static const struct bad hosts[] = {
 	 "like \"fe80::1%eth0\"\n"},
 	/* One by one. */
 	{UPSTREAM("addresses = [ \"10.0.0.2\",\n\"10.0.0.1\",\n\"0.0.0.0\" ];"),
-	 "6: the route leads to its own listener: give the server's address\n"
-	 "7: 0.0.0.0 is no host to connect to: give the server's own address\n"},
+	 "7: 0.0.0.0 is no host to connect to: give the server's own address\n"
+	 "5: route \"a\" leads to its own listener, by 10.0.0.1 port 20049: give the server's "
+	 "address\n"},
 	{UPSTREAM("addresses = [ \"filer\", \"10.0.0.2\", \"fd00::2\" ];\nsource = \"10.0.0.9\";"),
 	 "6: source has IPv4 addresses, and fd00::2 is of the other family: give addresses of its "
 	 "own\n"},

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/load.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fabric/addr.h"
+
+enum { ANY_PORT = 9 };
+
+static bool is_same_host(const struct fabric_addr *a, const struct fabric_addr *b)
+{
+	if (a->ss.ss_family != b->ss.ss_family)
+		return false;
+	if (a->ss.ss_family == AF_INET)
+		return ((const struct sockaddr_in *)&a->ss)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)&b->ss)->sin_addr.s_addr;
+	return memcmp(&((const struct sockaddr_in6 *)&a->ss)->sin6_addr,
+		      &((const struct sockaddr_in6 *)&b->ss)->sin6_addr,
+		      sizeof(struct in6_addr)) == 0;
+}
+
+/* What is connected to an address of this machine's comes from that address: RFC 6724 5, rule 1, and the same for IPv4. A
+ * list of all addresses would need netlink, which the service's unit does not leave the process. */
+static bool is_own(const char *host)
+{
+	struct fabric_addr to, from = {.len = sizeof(from.ss)};
+	bool same;
+	int fd;
+
+	if (fabric_addr_parse(host, ANY_PORT, &to))
+		return false;
+	fd = socket(to.ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	same = connect(fd, (const struct sockaddr *)&to.ss, to.len) == 0 &&
+	       getsockname(fd, (struct sockaddr *)&from.ss, &from.len) == 0 &&
+	       is_same_host(&to, &from);
+	close(fd);
+	return same;
+}
+
+int load_config(const char *path, struct config **out, FILE *errors)
+{
+	int err = config_load(path, out, errors);
+
+	if (err || !config_check_loops(*out, path, is_own, errors))
+		return err;
+	config_free(*out);
+	*out = NULL;
+	return ERR_CONFIG;
+}
