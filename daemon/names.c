@@ -23,7 +23,7 @@ static void sweep(struct names *names, nsec_t now)
 	while (*at) {
 		struct name *name = *at;
 
-		if (name->is_asked || now < name->expires + NAMES_TTL_MOST) {
+		if (name->is_asked || now < name->expires + NAMES_FORGET) {
 			at = &name->next;
 			continue;
 		}

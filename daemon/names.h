@@ -13,11 +13,15 @@
  * The time comes in, and who looks a name up is somebody else: daemon/resolver.h. An answer holds as long as it says
  * itself, NAMES_TTL_MOST at most; that there is no such name, or no answer, for NAMES_RETRY, so that a name server
  * is not asked for each client. Without an answer what was known before holds on.
+ *
+ * NAMES_TTL_MOST is short because the TTL of an answer is not the whole truth: libevent tells that of the addresses, and
+ * not those of the CNAMEs that lead there. A server that moved is found again within that time.
  */
 enum { NAMES_ADDRS = 32, NAMES_BYTES = 256 };
 
 #define NAMES_RETRY (5 * NSEC_PER_SEC)
-#define NAMES_TTL_MOST (24 * 3600 * NSEC_PER_SEC)
+#define NAMES_TTL_MOST (60 * NSEC_PER_SEC)
+#define NAMES_FORGET (24 * 3600 * NSEC_PER_SEC) /* an entry that nobody wants, after it expired */
 
 enum names_result {
 	NAMES_FOUND,

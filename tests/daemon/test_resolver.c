@@ -212,6 +212,30 @@ static void a_time_that_is_no_number_is_none(void **state)
 	assert_int_equal(name.last.n, 2);
 }
 
+/* The name is another's for one second, and that has its address for an hour. */
+static void by_another_name(const struct query *q)
+{
+	uint8_t to[MOST], *owner;
+	uint8_t other_name[] = {5, 'o', 't', 'h', 'e', 'r', 0};
+	size_t len = record(to, head(q, to, 0, 2), CNAME, 1, other_name, sizeof(other_name));
+
+	owner = to + len;
+	len = q->type == A ? record(to, len, A, 3600, v4, 4) : record(to, len, AAAA, 3600, v6, 16);
+	put16(owner, 0xc000 | (unsigned)((size_t)(owner - to) - sizeof(other_name)));
+	send_as(server, q, to, len);
+}
+
+/* libevent tells the TTL of the address alone; what it hides is a minute at most. */
+static void another_name_is_looked_up_again_soon(void **state)
+{
+	(void)state;
+	answers = by_another_name;
+	assert_true(resolve(3 * NSEC_PER_SEC));
+	assert_int_equal(name.last.result, NAMES_FOUND);
+	assert_int_equal(name.last.n, 2);
+	assert_in_range(name.expires, 1, loop_now() + 60 * NSEC_PER_SEC);
+}
+
 static void answer_code(const struct query *q, unsigned rcode)
 {
 	uint8_t to[MOST];
@@ -627,6 +651,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(finds_both_families),
 		TEST(a_time_that_is_no_number_is_none),
+		TEST(another_name_is_looked_up_again_soon),
 		TEST(no_name_is_told_from_no_answer),
 		TEST(only_the_answer_to_the_question_counts),
 		TEST(an_answer_to_another_question_is_none),
