@@ -70,6 +70,12 @@ struct v2_sent {
 	uint8_t htype;	/* the low octet, by which those that are kept here can be told apart */
 	bool answered;
 };
+
+/** struct v2_asked - a Call of ours in flight, of any type: the segments that its chunks had. */
+struct v2_asked {
+	uint32_t xid, segments;
+};
+
 _Static_assert(V2_MAX_MESSAGE / 256 <= UINT16_MAX,
 	       "a part takes far more: no peer receives less than 1024");
 
@@ -97,6 +103,7 @@ struct v2_conn {
 	/* By XID modulo their number, the last of each: Calls and Replies. What an error is about
 	 * that can be about few. */
 	struct v2_sent sent[V2_SENT], sent_replies[V2_SENT];
+	struct v2_asked asked[V2_SENT];
 	bool lacks_external, lacks_middle;	/* the peer said so of these types of Call */
 	uint32_t continue_bytes, segment_count; /* it refused more; 0: nothing yet */
 	struct v2_rtr_peer rtr;

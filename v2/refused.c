@@ -17,13 +17,23 @@ static const struct v2_sent *find(const struct v2_conn *c, enum rpc_dir dir, uin
 	return sent->htype && sent->xid == xid ? sent : NULL;
 }
 
-/* One of a usual type is forgotten again, with what had its XID. */
+/* Segments of the Call in flight with that XID; 0: there is none, or another took its place. */
+static uint32_t segments_of(const struct v2_conn *c, uint32_t xid)
+{
+	const struct v2_asked *asked = &c->asked[xid % V2_SENT];
+
+	return asked->xid == xid ? asked->segments : 0;
+}
+
+/* One of a usual type is forgotten again, with what had its XID; but for its segments. */
 void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 {
 	struct v2_sent *sent = place(c, m->dir, m->xid);
 	uint32_t parts;
 	uint16_t stale = 0;
 
+	if (m->dir == RPC_CALL)
+		c->asked[m->xid % V2_SENT] = (struct v2_asked){m->xid, m->nsegs};
 	if (sent->xid == m->xid && sent->htype == V2_CALL_MIDDLE && sent->told)
 		stale = (uint16_t)(sent->parts - sent->told);
 	if (htype == V2_CALL_INLINE || htype == V2_REPLY_INLINE) {
@@ -68,6 +78,8 @@ void v2_refused_answered(struct v2_conn *c, uint32_t xid)
 {
 	struct v2_sent *sent = place(c, RPC_CALL, xid);
 
+	if (segments_of(c, xid))
+		c->asked[xid % V2_SENT].segments = 0;
 	if (!find(c, RPC_CALL, xid))
 		return;
 	if (sent->htype == V2_CALL_MIDDLE)
@@ -148,6 +160,16 @@ static void heed_continuation(struct v2_conn *c, const struct v2_hdr *h)
 		c->continue_bytes = sent->bytes / 2 ? sent->bytes / 2 : 1;
 }
 
+/* Section 7.3.3: how many segments the peer takes. 0 says nothing of other Calls, and nor does a report about no Call of
+ * ours, or about one that had no more than that. */
+static void heed_segments(struct v2_conn *c, const struct v2_hdr *h)
+{
+	uint32_t most = h->error.a;
+
+	if (most && most < segments_of(c, h->xid) && (!c->segment_count || most < c->segment_count))
+		c->segment_count = most;
+}
+
 int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h)
 {
 	int err = 0;
@@ -169,10 +191,9 @@ int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h)
 		if (find(c, RPC_CALL, h->xid) && h->error.a == 0)
 			c->lacks_external |= find(c, RPC_CALL, h->xid)->htype == V2_CALL_EXTERNAL;
 		break;
-	case RPC_ERROR_SEGMENTS: /* 7.3.3; 0 says nothing of others */
+	case RPC_ERROR_SEGMENTS:
 		heed_form(c, h);
-		if (h->error.a && (!c->segment_count || h->error.a < c->segment_count))
-			c->segment_count = h->error.a;
+		heed_segments(c, h);
 		break;
 	case RPC_ERROR_VERS: /* section 7.1.1 */
 		return h->error.a <= V2_VERSION && h->error.b >= V2_VERSION ? 0 : ERR_VERS;

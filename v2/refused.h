@@ -8,7 +8,8 @@
  * refused - what the peer said it does not take: heeded for as long as the connection lives
  *
  * An RDMA2_ERROR tells neither the type nor the length of the message it is about, and not even its
- * direction, so those that can draw one of these errors are remembered by XID.
+ * direction, so those that can draw one of these errors are remembered by XID. What is about no message of ours sets no
+ * limit.
  */
 
 /** v2_refused_remember - the first Send of @m, of type @htype, goes out; before it is counted. */

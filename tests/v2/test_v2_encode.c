@@ -281,6 +281,39 @@ static void a_type_refused_is_sent_no_more(void **state)
 	assert_int_equal(conn_feed(REPLY_2), ERR_PROTO);
 }
 
+#define ERR_SEGMENTS_OF(xid, most) xid " 00000002 00000040 00000004 00000008 " most
+
+/* Section 7.3.3: a limit of the connection follows from a report about a Call that was sent and exceeds it, and from no
+ * other. */
+static void a_limit_of_segments_is_about_a_call_beyond_it(void **state)
+{
+	struct rpc_tx tx;
+
+	(void)state;
+	conn_open(RPC_INITIATOR);
+	expect(ERR_SEGMENTS_OF("00000099", "00000001"), RPC_RX_ERROR); /* about nothing */
+	expect(ERR_SEGMENTS_OF("00000000", "00000001"), RPC_RX_ERROR);
+	assert_int_equal(conn.t.peer.segment_count, 16);
+	tx = message(RPC_CALL, 8);
+	assert_int_equal(encode(&tx), 0);
+	expect(ERR_SEGMENTS_OF("00000010", "00000001"), RPC_RX_ERROR); /* it had none */
+	assert_int_equal(conn.t.peer.segment_count, 16);
+	tx = message(RPC_CALL, 8);
+	add_read(4, 6);
+	assert_int_equal(encode(&tx), 0);
+	expect(ERR_SEGMENTS_OF("00000010", "00000006"), RPC_RX_ERROR); /* it had no more */
+	expect(ERR_SEGMENTS_OF("00000050", "00000001"), RPC_RX_ERROR);
+	assert_int_equal(conn.t.peer.segment_count, 16);
+	expect(ERR_SEGMENTS_OF("00000010", "00000004"), RPC_RX_ERROR);
+	assert_int_equal(conn.t.peer.segment_count, 4);
+	tx = message(RPC_CALL, 8);
+	add_read(4, 3);
+	assert_int_equal(encode(&tx), 0);
+	expect("00000010 00000002 00000040 0000000d 00000000 00000010", RPC_RX_MSG);
+	expect(ERR_SEGMENTS_OF("00000010", "00000002"), RPC_RX_ERROR); /* it is answered */
+	assert_int_equal(conn.t.peer.segment_count, 4);
+}
+
 /* An error tells no more of its message than the XID: two XIDs that are remembered in one place are not
  * taken for each other, nor one that was displaced for an inline Call. */
 static void a_refusal_is_about_its_own_xid(void **state)
@@ -393,6 +426,7 @@ int main(void)
 		cmocka_unit_test(external_with_a_body_chunk),
 		cmocka_unit_test(what_cannot_be_expressed),
 		cmocka_unit_test(a_type_refused_is_sent_no_more),
+		cmocka_unit_test(a_limit_of_segments_is_about_a_call_beyond_it),
 		cmocka_unit_test(a_refusal_is_about_its_own_xid),
 		cmocka_unit_test(reverse_levels),
 		cmocka_unit_test(allocates_nothing),
