@@ -33,13 +33,17 @@ static bool goes_on(const struct fabric_window *w, uint32_t at, uint32_t offset)
 	return at == w->piece.at + w->piece.len && offset == w->piece.offset + w->piece.len;
 }
 
+/* Of the pieces that may be the user's, one is left for what is there, and one for a segment under way when that is told. */
+static bool may_tell(const struct fabric_window *w)
+{
+	return w->told + 1 < FABRIC_STREAM_PIECES;
+}
+
 uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t len)
 {
 	uint32_t at = find(w, len);
 
-	/* A piece may be told while a segment that was to go on with it is under way: that begins one more. */
-	if (at == NOWHERE || (w->piece.len && !goes_on(w, at, offset)) ||
-	    w->told + 1 >= FABRIC_STREAM_PIECES)
+	if (at == NOWHERE || (w->piece.len && !goes_on(w, at, offset)) || !may_tell(w))
 		return NULL;
 	w->at = at;
 	return w->addr + at;
@@ -49,6 +53,8 @@ uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len)
 {
 	uint32_t limit = w->used == 0 || w->at >= w->tail ? w->bytes : w->tail;
 
+	if (!may_tell(w))
+		return 0;
 	return limit - w->at - len;
 }
 

@@ -40,7 +40,8 @@ void fabric_window_init(struct fabric_window *w, uint8_t *addr, uint32_t bytes);
  * there is no room for it yet. */
 uint8_t *fabric_window_place(struct fabric_window *w, uint32_t offset, uint32_t len) WARN_UNUSED;
 
-/** fabric_window_behind - octets there are behind that one, for segments that go on where it ends. */
+/** fabric_window_behind - octets there are behind that one, for segments that go on where it ends: 0 where no more pieces
+ * may be told, as the one under way ends that then. Good until the next fabric_window_tell(). */
 uint32_t fabric_window_behind(const struct fabric_window *w, uint32_t len);
 
 /** fabric_window_placed - all of that segment is there. Return: whether a piece begins with it, which is to be told. */

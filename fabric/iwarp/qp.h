@@ -65,6 +65,7 @@ struct qp_store {
 	struct pool stages, batches, ops, exposures;
 	unsigned trimming; /* which of them qp_store_trim() is at */
 	uint32_t spills;
+	size_t spilled;	     /* octets of heap that those take */
 	uint32_t early;	     /* batches: QP_EARLY */
 	struct recvq *recvq; /* NULL: each queue pair has Receives of its own */
 };
@@ -234,7 +235,7 @@ void qp_store_init(struct qp_store *store, struct iwarp_counters *counters);
 /** qp_store_fini - once they are gone. */
 void qp_store_fini(struct qp_store *store);
 
-/** qp_store_bytes - of heap that the pools have. */
+/** qp_store_bytes - of heap that the pools have, and octets set aside. */
 size_t qp_store_bytes(const struct qp_store *store);
 
 /** qp_holds - octets of it that @qp has for as long as octets are under way. */

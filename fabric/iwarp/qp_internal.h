@@ -38,6 +38,9 @@ void qp_complete_recv(struct qp *qp, uint32_t len, uint32_t invalidated);
 /** qp_complete_withdrawn - nothing reaches the memory of @e any more. */
 void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status);
 
+/** qp_spill_bytes - of heap, for octets of @qp that were read ahead and wait. */
+size_t qp_spill_bytes(const struct qp *qp);
+
 /** qp_rx_waits - the segment at the beginning of the stage cannot be taken yet. */
 static inline bool qp_rx_waits(const struct qp_rx *rx)
 {

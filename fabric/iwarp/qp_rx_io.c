@@ -169,13 +169,19 @@ void qp_rx_pause(struct qp *qp)
 	rx->stage = NULL;
 }
 
+size_t qp_spill_bytes(const struct qp *qp)
+{
+	return qp->rx.spill ? sizeof(*qp->rx.spill) + qp->rx.spill->len : 0;
+}
+
 static void drop_spill(struct qp *qp)
 {
 	if (!qp->rx.spill)
 		return;
+	qp->store->spilled -= qp_spill_bytes(qp);
+	qp->store->spills--;
 	mem_free(qp->rx.spill);
 	qp->rx.spill = NULL;
-	qp->store->spills--;
 }
 
 void qp_rx_drop(struct qp *qp)
@@ -285,6 +291,7 @@ static void spill(struct qp *qp, const uint8_t *data, size_t len)
 	memcpy(s->data, data, len);
 	qp->rx.spill = s;
 	qp->store->spills++;
+	qp->store->spilled += qp_spill_bytes(qp);
 }
 
 void qp_rx_resume(struct qp *qp)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/iwarp/qp.h"
+#include "fabric/iwarp/qp_internal.h"
 
 enum { TRIM_SLABS = 16 /* of a pool at a time */ };
 
@@ -22,12 +23,13 @@ void qp_store_fini(struct qp_store *store)
 
 size_t qp_store_bytes(const struct qp_store *s)
 {
-	return s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes;
+	return s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes + s->spilled;
 }
 
 size_t qp_holds(const struct qp *qp)
 {
-	return (qp->rx.stage ? QP_STAGE_BYTES : 0) + (qp->tx.batch ? sizeof(struct qp_batch) : 0);
+	return (qp->rx.stage ? QP_STAGE_BYTES : 0) + (qp->tx.batch ? sizeof(struct qp_batch) : 0) +
+	       qp_spill_bytes(qp);
 }
 
 bool qp_store_trim(struct qp_store *s)

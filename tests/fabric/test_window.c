@@ -145,6 +145,7 @@ static void told_in_between(void **state)
 	assert_non_null(to);
 	assert_int_equal(fabric_window_behind(&m.w, 100), memory + BYTES - to - 100);
 	window_tell(&m);
+	assert_int_equal(fabric_window_behind(&m.w, 100), 0); /* of pieces there is one left */
 	take(&m, to, 600, 100);
 	assert_true(fabric_window_placed(&m.w, 600, 100));
 	window_tell(&m);

@@ -180,6 +180,43 @@ static void test_through_a_window(void **state)
 	assert_in_range(reads, 1, 16);
 }
 
+/* A user that keeps pieces, while others come of segments that are under way: no more is expected than there may be pieces,
+ * and no octets are set aside. */
+static void test_pieces_kept(void **state)
+{
+	static uint8_t window[FABRIC_STREAM_WINDOW];
+	const struct fabric_piece memory = {window, sizeof(window)};
+	uint32_t kept[FABRIC_STREAM_PIECES], got = 0;
+	struct fabric_event ev;
+	struct segment seg;
+	unsigned n = 0;
+
+	(void)state;
+	assert_int_equal(qp_stream(&rx, &memory, REGION, NULL, &seg), 0);
+	write_at(&seg, 0, REGION);
+	wire_len = drain(&tx, wire, sizeof(wire));
+	while (wire_at < wire_len || qp_is_full(&rx)) {
+		while (wire_at < wire_len && !qp_is_full(&rx)) {
+			bool is_last = n + 2 >= FABRIC_STREAM_PIECES;
+
+			assert_true(read_some(is_last ? wire_len - wire_at : MSS + MSS / 2));
+			assert_null(rx.rx.spill);
+			for (; qp_next_event(&rx, &ev); got += ev.len) {
+				assert_memory_equal(ev.at, source + ev.offset, ev.len);
+				kept[n++] = ev.len;
+			}
+		}
+		for (unsigned i = 0; i < n; i++)
+			qp_went_on(&rx, seg.handle, kept[i]);
+		n = 0;
+		qp_rx_resume(&rx);
+	}
+	got += pass_on(&seg);
+	assert_int_equal(got, REGION);
+	assert_int_equal(withdraw(&seg), REGION);
+	assert_int_equal(in.copied_bytes, 0);
+}
+
 /* Shorter than the region, with a message behind it: that comes out right. */
 static void test_short_write(void **state)
 {
@@ -328,6 +365,7 @@ int main(void)
 		T(test_short_write),  T(test_backwards),
 		T(test_jump),	      T(test_small_run),
 		T(test_any_mix),      T(test_through_a_window),
+		T(test_pieces_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

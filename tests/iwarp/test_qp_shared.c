@@ -131,6 +131,17 @@ static bool read_some(size_t most)
 	return n && got;
 }
 
+/* What is set aside counts as memory of the queue pair and of its instance. */
+static void check_memory(void)
+{
+	const struct qp_store *s = &rx_store;
+	size_t pools = s->stages.bytes + s->batches.bytes + s->ops.bytes + s->exposures.bytes;
+
+	assert_int_equal(qp_store_bytes(s) > pools, rx.rx.spill != NULL);
+	if (rx.rx.spill)
+		assert_int_equal(qp_store_bytes(s) - pools, qp_holds(&rx) - QP_STAGE_BYTES);
+}
+
 static void one_round(uint64_t round)
 {
 	static const uint32_t sizes[] = {128, 400, 1448, 8948};
@@ -145,6 +156,7 @@ static void one_round(uint64_t round)
 		if (!read_some(most) && !qp_is_starved(&rx))
 			fail_msg("does not go on at octet %zu of %zu", wire_at, wire_len);
 		spilled += rx.rx.spill != NULL;
+		check_memory();
 		assert_int_equal(rx.state, QP_OPEN);
 		qp_rx_pause(&rx);
 		if (rng_below(&r, 2))
