@@ -19,6 +19,14 @@ FIVE = [struct.pack('>III', which, 4, value)
         for which, value in ((1, 4096), (2, 4096), (3, 1 << 20), (4, 16), (5, 1))]
 
 
+OVER = 1028     # octets of a first message that is too long
+
+
+def padding(octets):
+    """A property that nobody knows."""
+    return struct.pack('>II', 0x7fff0001, octets - 8) + bytes(octets - 8)
+
+
 class Refused(Exception):
     """It failed, for this reason."""
 
@@ -72,6 +80,8 @@ class Handshake:
         granted = self.received + (0 if final and self.defect == 'credit' else ADVERTISED)
         message = struct.pack('>IIII', self.xid, 2, granted, FINAL if final else MIDDLE)
         others = self.others(first, final)
+        if first and self.defect == 'over':
+            others = others + [padding(OVER - 20 - sum(map(len, others)) - 8 - len(whole))]
         message += struct.pack('>I', len(others) + 1) + b''.join(others)
         message += struct.pack('>II', HOSTAUTH, len(whole))
         at = len(message) + 4 + 4
@@ -82,7 +92,7 @@ class Handshake:
         self.xid += 1
         self.sequence += 1
         self.messages += 1
-        assert len(message) <= self.room() or self.defect == 'size'
+        assert len(message) <= self.room() or self.defect in ('size', 'over')
         self.conn.send(message)
         if final and self.defect == 'credit':
             self.conn.send(struct.pack('>IIII', 0, 2, self.received + ADVERTISED, GRANT))
@@ -92,7 +102,7 @@ class Handshake:
         if not first and not final or first and self.defect == 'properties':
             return []
         if first and self.defect == 'size':
-            return FIVE + [struct.pack('>II', 0x7fff0001, 4096) + bytes(4096)]
+            return FIVE + [padding(8 + 4096)]
         if final and self.defect == 'same':
             return FIVE[:4] + [struct.pack('>III', 5, 4, 0)]
         return FIVE
