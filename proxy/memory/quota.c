@@ -10,8 +10,9 @@
  * The server, where the route has several: the calls to one server hold at most QUOTA_OF_SERVER times what they leave. So a
  * server that hangs leaves a quarter to the clients of the others.
  *
- * The client's address: its sessions together hold at most what they leave (of places for RPCs twice as much; of memory for
- * continued messages eight times: a message that waits keeps all behind it waiting); or one block where they hold none.
+ * The client's address: its sessions together hold at most what they leave (of places for RPCs and of memory for continued
+ * messages QUOTA_OF_OTHER times as much: calls without chunks and parts of messages wait for nothing else); or one block where
+ * they hold none.
  * So a client with any number of connections leaves half of the payload memory to all other clients.
  *
  * The session: an equal part of what its client may hold, by the number of the client's sessions that hold some; or one block
@@ -55,8 +56,7 @@
 enum {
 	QUOTA_PRESSED = 16,
 	QUOTA_OF_SERVER = 3,
-	QUOTA_OF_PLACES = 2,
-	QUOTA_OF_MESSAGES = 8,
+	QUOTA_OF_OTHER = 8,
 	QUOTA_OF_LITTLE = 3,
 	QUOTA_FIRST_PART = 2,
 	QUOTA_LITTLE = (1 << 20) + (128 << 10), /* one RPC of 1 MiB, and what goes with it */
@@ -300,11 +300,17 @@ static bool client_fits(const struct quota_member *m, size_t bytes, size_t left,
 {
 	const struct quota_group *g = m->group;
 	size_t used = m->client ? m->client->used : m->used;
-	size_t times = g->pool->purpose == BUF_TRANSACTION ? 1
-		       : g->pool->purpose == BUF_FORWARD   ? QUOTA_OF_PLACES
-							   : QUOTA_OF_MESSAGES;
+	size_t times = g->pool->purpose == BUF_TRANSACTION ? 1 : QUOTA_OF_OTHER;
 
 	return used == 0 || used + bytes <= more * times * left;
+}
+
+/* What the route of @g can have at most, beside others that leave it as much as they have to. */
+static size_t most_of(const struct quota_group *g)
+{
+	size_t own = own_bytes(g);
+
+	return g->pool->ngroups == 1 ? g->all : own + (g->all - own) / 3 * 2;
 }
 
 static void age(struct quota_account *a, nsec_t now)
@@ -323,7 +329,7 @@ static bool turns_over(const struct quota_member *m, size_t bytes, size_t left)
 	struct quota_account *a = m->client;
 
 	if (!a || a->used == 0 || g->pool->purpose != BUF_TRANSACTION ||
-	    left >= g->all - g->all / QUOTA_FIRST_PART)
+	    left >= most_of(g) - most_of(g) / QUOTA_FIRST_PART)
 		return true;
 	age(a, quota_now(g));
 	return a->used + bytes <= g->little + a->gave + a->gave_then;
@@ -462,10 +468,9 @@ void quota_undo(struct quota_member *m, void *block)
 static bool is_below_its_part(const struct quota_member *m)
 {
 	const struct quota_group *g = m->group;
-	size_t used = m->client ? m->client->used : m->used, own = own_bytes(g);
-	size_t most = g->pool->ngroups == 1 ? g->all : own + (g->all - own) / 3 * 2;
+	size_t used = m->client ? m->client->used : m->used;
 
-	return used == 0 || used + m->wants <= most / (g->holders + 1);
+	return used == 0 || used + m->wants <= most_of(g) / (g->holders + 1);
 }
 
 /* Whether @m may begin to claim: it is large, has waited for long, and shares would let it have that. */

@@ -661,18 +661,18 @@ static void a_server_leaves_a_quarter_to_others(void **state)
 /* Many clients that give nothing back hold a little each beside the first: another client's RPC of 1 MiB finds room. */
 static void who_gives_nothing_back_holds_little(void **state)
 {
-	static struct greedy clients[24], other;
-	struct quota_account accounts[24] = {0}, last = {0};
+	static struct greedy clients[16], other;
+	struct quota_account accounts[16] = {0}, last = {0};
 
 	(void)state;
 	scene_new(256 * MIB, BUF_TRANSACTION, 1);
-	for (unsigned i = 0; i < 24; i++) {
+	for (unsigned i = 0; i < 16; i++) {
 		greedy_init(&clients[i], 1, &accounts[i], NULL);
 		(void)take_all(&clients[i], 1, MIB);
 	}
 	greedy_init(&other, 1, &last, NULL);
 	assert_true(quota_may_take(&other.m[0], MIB));
-	for (unsigned i = 0; i < 24; i++)
+	for (unsigned i = 0; i < 16; i++)
 		give_all(&clients[i], 1);
 	scene_free();
 }

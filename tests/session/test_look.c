@@ -26,7 +26,7 @@ static void begin(unsigned cv, unsigned sv)
 
 	s.pairs = 3;
 	s.peer_memory = 64 << 20;
-	s.memory = 128 << 20;
+	s.memory = 256 << 20;
 	world_new(&w, &s);
 	world_connect(&w);
 	/* In version 1 the first reply tells how many calls may be in flight. */
@@ -485,7 +485,7 @@ static void reasons_add_up(void **state)
 	(void)state;
 	s.pairs = 2;
 	s.max_sessions = 1;
-	s.memory = 128 << 20;
+	s.memory = 256 << 20;
 	world_new(&w, &s);
 	world_connect_pair(&w, 0);
 	world_run(&w, NSEC_PER_SEC);
