@@ -40,7 +40,7 @@ enum v2_state {
 	V2_CLOSED,	/* other version, or a breach that ends the connection */
 };
 
-enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64 };
+enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64, V2_SENT_REPLIES = 32 };
 
 /** struct v2_report - an RDMA2_ERROR that waits for its credit. */
 struct v2_report {
@@ -73,7 +73,8 @@ struct v2_sent {
 
 /** struct v2_asked - a Call of ours in flight, of any type: the segments that its chunks had. */
 struct v2_asked {
-	uint32_t xid, segments;
+	uint16_t xid; /* without the part that its place tells, and the highest bits */
+	uint16_t segments;
 };
 
 _Static_assert(V2_MAX_MESSAGE / 256 <= UINT16_MAX,
@@ -102,7 +103,7 @@ struct v2_conn {
 
 	/* By XID modulo their number, the last of each: Calls and Replies. What an error is about
 	 * that can be about few. */
-	struct v2_sent sent[V2_SENT], sent_replies[V2_SENT];
+	struct v2_sent sent[V2_SENT], sent_replies[V2_SENT_REPLIES];
 	struct v2_asked asked[V2_SENT];
 	bool lacks_external, lacks_middle;	/* the peer said so of these types of Call */
 	uint32_t continue_bytes, segment_count; /* it refused more; 0: nothing yet */

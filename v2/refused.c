@@ -6,13 +6,13 @@
 
 static struct v2_sent *place(struct v2_conn *c, enum rpc_dir dir, uint32_t xid)
 {
-	return dir == RPC_CALL ? &c->sent[xid % V2_SENT] : &c->sent_replies[xid % V2_SENT];
+	return dir == RPC_CALL ? &c->sent[xid % V2_SENT] : &c->sent_replies[xid % V2_SENT_REPLIES];
 }
 
 static const struct v2_sent *find(const struct v2_conn *c, enum rpc_dir dir, uint32_t xid)
 {
 	const struct v2_sent *sent =
-		dir == RPC_CALL ? &c->sent[xid % V2_SENT] : &c->sent_replies[xid % V2_SENT];
+		dir == RPC_CALL ? &c->sent[xid % V2_SENT] : &c->sent_replies[xid % V2_SENT_REPLIES];
 
 	return sent->htype && sent->xid == xid ? sent : NULL;
 }
@@ -22,7 +22,7 @@ static uint32_t segments_of(const struct v2_conn *c, uint32_t xid)
 {
 	const struct v2_asked *asked = &c->asked[xid % V2_SENT];
 
-	return asked->xid == xid ? asked->segments : 0;
+	return asked->xid == (uint16_t)(xid / V2_SENT) ? asked->segments : 0;
 }
 
 /* One of a usual type is forgotten again, with what had its XID; but for its segments. */
@@ -33,7 +33,8 @@ void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t ht
 	uint16_t stale = 0;
 
 	if (m->dir == RPC_CALL)
-		c->asked[m->xid % V2_SENT] = (struct v2_asked){m->xid, m->nsegs};
+		c->asked[m->xid % V2_SENT] =
+			(struct v2_asked){(uint16_t)(m->xid / V2_SENT), (uint16_t)m->nsegs};
 	if (sent->xid == m->xid && sent->htype == V2_CALL_MIDDLE && sent->told)
 		stale = (uint16_t)(sent->parts - sent->told);
 	if (htype == V2_CALL_INLINE || htype == V2_REPLY_INLINE) {

@@ -245,6 +245,7 @@ static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
 {
 	struct sockaddr_storage ss = to->ss, own = {0};
 	const char *why = "no connection identifier";
+	int err;
 
 	if (rdma_create_id(c->v->channel, &c->id, c, RDMA_PS_TCP))
 		return words_local(errno, ERR_IO, &why);
@@ -252,11 +253,16 @@ static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
 		own = from->ss;
 	if (rdma_resolve_addr(c->id, from ? (struct sockaddr *)&own : NULL, (struct sockaddr *)&ss,
 			      (int)c->tuning.resolve_ms)) {
+		err = errno;
 		/* Told as any other failure, for callers expect these later. */
 		c->caused = true;
 		c->why = from ? "no RDMA device with that source address leads there"
 			      : "no RDMA device leads there";
-		c->status = words_local(errno, ERR_REFUSED, &c->why);
+		c->status = words_local(err, ERR_REFUSED, &c->why);
+		if (from && err == EADDRNOTAVAIL) /* the kernel says no more */
+			c->why =
+				"no RDMA device with that source address leads there, or it has no "
+				"port left";
 		wake_conn_in(c, 1);
 		return 0;
 	}
