@@ -44,8 +44,8 @@ struct proxy_route {
 	/* Several routes may share the listener of one of them, the others' .shares. There, and where
 	 * a route has .names, the name that a client has proved chooses its route. Borrowed. */
 	const struct proxy_route *shares; /* NULL: none */
-	uint32_t
-		id; /* the listener's number to other gateways (leg/via.h): random; 0: none is told */
+	/* The listener's number to other gateways (leg/via.h): random; 0: none is told. */
+	uint32_t id;
 	const char *const *names; /* of clients; none: all that no other route names */
 	unsigned nnames;
 	struct servers *servers;     /* where its clients are connected to; borrowed. NULL: */

@@ -221,8 +221,8 @@ struct leg_way {
 	const struct fabric_addr *from; /* an address of this machine's; NULL: any */
 	const struct fabric_addr *to;
 	bool resets; /* as struct fabric_conn_params has it */
-	const struct via
-		*via; /* gateways that the client came through, this one last; NULL: none */
+	/* The gateways that the client came through, this one last; NULL: none. */
+	const struct via *via;
 };
 
 /**

@@ -12,8 +12,8 @@
  *
  * The client's address: its sessions together hold at most what they leave (of places for RPCs and of memory for continued
  * messages QUOTA_OF_OTHER times as much: calls without chunks and parts of messages wait for nothing else); or one block where
- * they hold none.
- * So a client with any number of connections leaves half of the payload memory to all other clients.
+ * they hold none. So a client with any number of connections leaves half of the payload memory to all other clients, but for
+ * what its sessions hold by the rule of a little.
  *
  * The session: an equal part of what its client may hold, by the number of the client's sessions that hold some; or one block
  * where it holds none.
@@ -26,6 +26,8 @@
  * may hold QUOTA_OF_LITTLE times as much for it. So a small RPC finds room beside sessions of the same client that hold all
  * they may, and a client with any number of connections that hold a little leaves a quarter.
  *
+ * Pinned: tests/proxy/test_quota.c, tests/isolation/test_same_route.c.
+ *
  * Turns. Those that have to wait stand in a line for each route. When memory of theirs has come
  * back each is tried once, the longest waiting first, those that fail go to the end: nobody is held
  * up by the larger wish of another. Who comes new gets in line as long as others have yet to be
@@ -37,9 +39,9 @@
  * waited for QUOTA_PATIENCE claims memory, one member of a route at a time, and one route of what is
  * common: while it does, up to QUOTA_CLAIM, the others of its line get little (a sixteenth of
  * what they could take otherwise), in the second half of the time nothing; what they give back adds
- * up. A member whose client holds an equal part of all does not claim. The claim does not touch what other routes have for
- * themselves. If it comes to nothing, since
- * those who hold the memory do not give it back, the others go on, and the next claim
+ * up. A member whose client would hold more than an equal part of all does not claim. The claim does not touch what other
+ * routes have for themselves. If it comes to nothing, since the holders of the memory do not give it back, the others go
+ * on, and the next claim
  * of that route waits twice as long, up to QUOTA_PAUSE: memory is kept idle for a small part of the
  * time at most. A claim that was met may be followed by the next, but of what is common to all nobody claims for as
  * long as the last one took: others take turns with it. Those of other routes that stood back for a claim are tried
@@ -54,11 +56,12 @@
 #include <assert.h>
 
 enum {
-	QUOTA_PRESSED = 16,
-	QUOTA_OF_SERVER = 3,
-	QUOTA_OF_OTHER = 8,
-	QUOTA_OF_LITTLE = 3,
-	QUOTA_FIRST_PART = 2,
+	QUOTA_PRESSED = 16,  /* the part that a claim leaves to others */
+	QUOTA_OF_SERVER = 3, /* times what is left: a server's calls */
+	QUOTA_OF_OTHER = 8,  /* times what is left: a client's places and messages */
+	QUOTA_OF_LITTLE =
+		3, /* times what a client may hold otherwise: for sessions that hold a little */
+	QUOTA_FIRST_PART = 2,			/* one part of so many is free of turnover */
 	QUOTA_LITTLE = (1 << 20) + (128 << 10), /* one RPC of 1 MiB, and what goes with it */
 	QUOTA_LITTLE_PLACES = 64 << 10,		/* eight RPCs, whatever these are */
 	QUOTA_LITTLE_PART = 16,			/* of all there is: never more than that */
@@ -455,13 +458,17 @@ void quota_give(struct quota_member *m, void *block)
 void quota_undo(struct quota_member *m, void *block)
 {
 	struct buf_arena *a = m->group->pool->quota->arena;
+	size_t bytes;
 	unsigned zone;
 
 	if (!block)
 		return;
 	zone = buf_zone_of(a, block);
+	bytes = buf_block_bytes(a, block);
 	quota_give(m, block);
 	a->zones[zone].frees--;
+	if (m->client) /* no RPC has used it: no turnover */
+		m->client->gave -= bytes;
 }
 
 /* Whether the client of @m would hold no more than an equal part of what its route can have, with what @m waits for. */

@@ -28,7 +28,8 @@ enum {
 #define QUOTA_CLAIM NSEC_PER_SEC
 #define QUOTA_PAUSE (64 * NSEC_PER_SEC)
 
-/* What a client gave back within this time, up to twice as long ago, it may hold again. Longer than a slow server takes for an answer. */
+/* A client may hold again what it gave back within this time, or up to twice as long ago. Longer than a slow server takes for
+ * an answer. */
 #define QUOTA_TURNOVER (4 * NSEC_PER_SEC)
 
 struct quota;
@@ -39,8 +40,8 @@ struct quota_member;
 struct quota_account {
 	size_t used;	  /* octets */
 	unsigned holders; /* members that hold some */
-	size_t gave,
-		gave_then; /* octets given back since .since, and in the QUOTA_TURNOVER before */
+	/* Octets given back since .since, and in the QUOTA_TURNOVER before. */
+	size_t gave, gave_then;
 	nsec_t since;
 };
 
@@ -56,10 +57,10 @@ struct quota_group {
 	size_t least_seen; /* ... of those looked at since .untried were all */
 	unsigned own;	   /* zone, or BUF_NO_ZONE */
 	size_t all;	   /* octets, of the own zone and the common ones */
-	unsigned
-		holders; /* clients that hold some; members that count for no client are one each */
-	size_t little;	 /* octets that a member may hold whatever its client holds: quota.c */
-	size_t used;	 /* octets, in all and of the common zones */
+	/* Clients that hold some; each member that counts for no client is one. */
+	unsigned holders;
+	size_t little; /* octets that a member may hold whatever its client holds: quota.c */
+	size_t used;   /* octets, in all and of the common zones */
 	size_t common;
 	size_t may_common;	      /* octets a member that was let in may still take there */
 	struct quota_member *claimer; /* what comes free is kept for it, or NULL */

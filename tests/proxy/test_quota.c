@@ -677,6 +677,27 @@ static void who_gives_nothing_back_holds_little(void **state)
 	scene_free();
 }
 
+/* An attempt that fails is no turnover: a client with many of them holds no more than one without. */
+static void attempts_that_fail_are_no_turnover(void **state)
+{
+	static struct greedy clients[2];
+	struct quota_account accounts[2] = {0};
+
+	(void)state;
+	scene_new(256 * MIB, BUF_TRANSACTION, 1);
+	for (unsigned i = 0; i < 2; i++)
+		greedy_init(&clients[i], 1, &accounts[i], NULL);
+	for (unsigned i = 0; i < 500; i++) {
+		assert_true(quota_may_take(&clients[1].m[0], MIB));
+		quota_undo(&clients[1].m[0], quota_take(&clients[1].m[0], MIB));
+	}
+	(void)take_all(&clients[0], 1, MIB);
+	assert_true(take_all(&clients[1], 1, MIB) <= s.groups[1].little);
+	for (unsigned i = 0; i < 2; i++)
+		give_all(&clients[i], 1);
+	scene_free();
+}
+
 /* A client that holds its part does not claim the rest: memory is there for others meanwhile. */
 static void who_holds_its_part_claims_nothing(void **state)
 {
@@ -725,6 +746,7 @@ int main(void)
 		cmocka_unit_test(sessions_of_a_client_share_its_part),
 		cmocka_unit_test(a_server_leaves_a_quarter_to_others),
 		cmocka_unit_test(who_gives_nothing_back_holds_little),
+		cmocka_unit_test(attempts_that_fail_are_no_turnover),
 		cmocka_unit_test(who_holds_its_part_claims_nothing),
 	};
 
