@@ -96,10 +96,11 @@ static void about_process(struct text *t, const struct text_process *p)
 	static const struct family rss = {"resident_memory_bytes", "gauge", "bytes",
 					  "Memory of the process that is resident"};
 	static const struct family live = {"heap_live", "gauge", NULL,
-					   "Allocations of the heap not freed"};
+					   "Allocations of the heap that are not freed"};
 	static const struct family allocs = {"heap_allocs", "counter", NULL,
 					     "Allocations of the heap"};
-	static const struct family heap = {"heap_bytes", "gauge", "bytes", "Of the heap, in use"};
+	static const struct family heap = {"heap_bytes", "gauge", "bytes",
+					   "Octets of the heap in use"};
 	struct figures_process now;
 
 	figures_process(&now);
@@ -120,7 +121,7 @@ static void about_process(struct text *t, const struct text_process *p)
 static void about_memory(struct text *t, const struct look_memory *m)
 {
 	static const struct family total = {"memory_limit_bytes", "gauge", "bytes",
-					    "memory_limit, all workers"};
+					    "The setting memory_limit: memory of all workers"};
 	static const struct family used = {"memory_used_bytes", "gauge", "bytes",
 					   "Of memory_limit, in use"};
 	static const struct family peak = {"memory_peak_bytes", "gauge", "bytes",
@@ -128,9 +129,9 @@ static void about_memory(struct text *t, const struct look_memory *m)
 	static const struct family touched = {"memory_touched_bytes", "gauge", "bytes",
 					      "Of memory_limit, not given back to the system"};
 	static const struct family by_use = {"memory_use_bytes", "gauge", "bytes",
-					     "Of what is in use, by what for"};
+					     "Memory in use, by purpose"};
 	static const struct family waits = {"memory_waits", "counter", NULL,
-					    "Times somebody waited for memory"};
+					    "Times that a call or a session waited for memory"};
 	char labels[64];
 
 	single(t, &total, m->total);
@@ -151,18 +152,17 @@ static void about_fabrics(struct text *t, const struct figures *f)
 {
 	static const char *const names[PROVIDER_KINDS] = {
 		[PROVIDER_IWARP] = "iwarp", [PROVIDER_VERBS] = "verbs"};
-	char name[96], help[128];
+	char name[96];
 
 	for (unsigned kind = 0; kind < PROVIDER_KINDS; kind++) {
 		const struct provider_counter *table;
 		unsigned n = provider_counters((enum provider_kind)kind, &table);
 
 		for (unsigned i = 0; i < n; i++) {
-			const struct family family = {name, "counter", NULL, help};
+			const struct family family = {name, table[i].is_state ? "gauge" : "counter",
+						      NULL, table[i].help};
 
 			snprintf(name, sizeof(name), "%s_%s", names[kind], table[i].name);
-			snprintf(help, sizeof(help), "Fabric %s: %s, see rpcrdma-gw(8)",
-				 names[kind], table[i].name);
 			single(t, &family, f->fabric[kind][i]);
 		}
 	}
@@ -170,7 +170,8 @@ static void about_fabrics(struct text *t, const struct figures *f)
 
 static void about_routes(struct text *t, const struct text_process *p, const struct figures *f)
 {
-	static const struct family sessions = {"sessions", "gauge", NULL, "Sessions there are"};
+	static const struct family sessions = {"sessions", "gauge", NULL,
+					       "Sessions now, those in set-up included"};
 	char labels[PROXY_NAME_MAX + 16];
 
 	begin(t, &sessions);
@@ -244,8 +245,9 @@ static void about_upstreams(struct text *t, const struct text_process *p)
 
 static void about_versions(struct text *t, const struct text_process *p, const struct figures *f)
 {
-	static const struct family speaking = {"sessions_speaking", "gauge", NULL,
-					       "Sessions by the version that a leg speaks"};
+	static const struct family speaking = {
+		"sessions_speaking", "gauge", NULL,
+		"Sessions by leg and by the version that is spoken there"};
 	static const char *const legs[PROXY_SIDES] = {
 		[PROXY_CLIENT] = "client", [PROXY_SERVER] = "server"};
 	char labels[PROXY_NAME_MAX + 64];
@@ -367,7 +369,7 @@ static void about_certificates(struct text *t, const struct text_process *p)
 {
 	static const struct family expiry = {
 		"certificate_expiry_timestamp_seconds", "gauge", "seconds",
-		"When what host authentication needs expires, since 1970"};
+		"When a file of host authentication expires, since 1970"};
 	static const char *const sides[] = {[AUTH_LISTEN] = "listen", [AUTH_UPSTREAM] = "upstream"};
 	struct hostauth_times times;
 

@@ -131,7 +131,7 @@ static void bound_setups(struct iwarp *iw)
 			container_of(lobby_first(&iw->lobby), struct iwarp_conn, silent);
 
 		iw->counters.setup_failures++;
-		log_debug("iwarp.setup", "err=limit why=\"too many connections in set-up\"");
+		log_debug("iwarp.setup", "cause=limit why=\"too many connections in set-up\"");
 		iwarp_conn_free(c);
 	}
 }

@@ -7,53 +7,59 @@
 #include "fabric/verbs/verbs.h"
 #endif
 
-#define IWARP(label, field)                                                                        \
+#define IWARP(label, field, text)                                                                  \
 	{                                                                                          \
-		label, offsetof(struct iwarp_counters, field)                                      \
+		.name = (label), .offset = offsetof(struct iwarp_counters, field), .help = (text)  \
 	}
 
 static const struct provider_counter iwarp[] = {
-	IWARP("fpdus_in", fpdus_in),
-	IWARP("fpdus_out", fpdus_out),
-	IWARP("bytes_in", bytes_in),
-	IWARP("bytes_out", bytes_out),
-	IWARP("reads", syscalls_read),
-	IWARP("writes", syscalls_write),
-	IWARP("copied_bytes", copied_bytes),
-	IWARP("crc_errors", crc_errors),
-	IWARP("terminates_sent", terminates_sent),
-	IWARP("terminates_received", terminates_received),
-	IWARP("setup_failures", setup_failures),
+	IWARP("fpdus_in", fpdus_in, "Frames (FPDUs of MPA) received"),
+	IWARP("fpdus_out", fpdus_out, "Frames sent"),
+	IWARP("bytes_in", bytes_in, "Octets received from TCP connections"),
+	IWARP("bytes_out", bytes_out, "Octets sent on TCP connections"),
+	IWARP("reads", syscalls_read, "System calls that read from TCP connections"),
+	IWARP("writes", syscalls_write, "System calls that write to TCP connections"),
+	IWARP("copied_bytes", copied_bytes,
+	      "Payload octets of RDMA Reads and Writes that were copied in user space"),
+	IWARP("crc_errors", crc_errors, "Frames received with a wrong CRC"),
+	IWARP("terminates_sent", terminates_sent, "Terminate messages sent"),
+	IWARP("terminates_received", terminates_received, "Terminate messages received"),
+	IWARP("setup_failures", setup_failures, "Connections whose set-up failed"),
 };
 
 #ifdef HAVE_VERBS
 
-#define VERBS(field)                                                                               \
+#define VERBS(field, text)                                                                         \
 	{                                                                                          \
-#field, offsetof(struct verbs_counters, field)                                     \
+		.name = #field, .offset = offsetof(struct verbs_counters, field), .help = (text)   \
+	}
+#define VERBS_NOW(field, text)                                                                     \
+	{                                                                                          \
+		.name = #field, .offset = offsetof(struct verbs_counters, field), .help = (text),  \
+		.is_state = true                                                                   \
 	}
 
 static const struct provider_counter verbs[] = {
-	VERBS(sends),
-	VERBS(receives),
-	VERBS(reads),
-	VERBS(writes),
-	VERBS(binds),
-	VERBS(invalidates),
-	VERBS(remote_invalidates),
-	VERBS(registrations),
-	VERBS(posts),
-	VERBS(signals),
-	VERBS(inlines),
-	VERBS(polls),
-	VERBS(completions),
-	VERBS(events),
-	VERBS(setup_failures),
-	VERBS(breaches),
-	VERBS(removals),
-	VERBS(asked),
-	VERBS(receives_low),
-	VERBS(receives_posted),
+	VERBS(sends, "Sends posted"),
+	VERBS(receives, "Messages received"),
+	VERBS(reads, "RDMA Reads posted"),
+	VERBS(writes, "RDMA Writes posted"),
+	VERBS(binds, "Memory Windows bound"),
+	VERBS(invalidates, "Memory Windows that the gateway invalidated"),
+	VERBS(remote_invalidates, "Memory Windows and registrations that peers invalidated"),
+	VERBS(registrations, "Registrations of memory made for one exposure"),
+	VERBS(posts, "Calls of the device that post work requests"),
+	VERBS(signals, "Work requests that asked for a completion"),
+	VERBS(inlines, "Messages that travelled within their work request"),
+	VERBS(polls, "Calls of the device that look for completions"),
+	VERBS(completions, "Completions that these calls found"),
+	VERBS(events, "Wake-ups by a completion queue"),
+	VERBS(setup_failures, "Connections whose set-up failed"),
+	VERBS(breaches, "Connections that ended for a peer's breach of protocol"),
+	VERBS(removals, "Devices that failed or were removed"),
+	VERBS(asked, "Silent peers that were asked whether they are there"),
+	VERBS(receives_low, "Times that a shared receive queue ran low"),
+	VERBS_NOW(receives_posted, "Receives in shared receive queues"),
 };
 
 #endif

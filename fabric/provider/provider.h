@@ -70,6 +70,8 @@ void provider_listener_free(enum provider_kind kind, struct fabric_listener *l);
 struct provider_counter {
 	const char *name;
 	size_t offset;
+	const char *help; /* one sentence, without its full stop */
+	bool is_state;	  /* it may fall */
 };
 
 /** provider_counters - all of @kind, in the order to tell them. Return: how many. */

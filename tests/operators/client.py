@@ -127,6 +127,48 @@ def metrics(url):
     return samples
 
 
+def described(page):
+    """Of rpcrdma-gw(8): the figures under FIGURES, with type and text."""
+    with open(page, encoding="utf-8") as f:
+        section = re.search(r"^\.SH FIGURES\n(.*?)^\.SH ", f.read(), re.M | re.S)
+    assert section, "no section FIGURES"
+    figures = {}
+    for name, kind, text in re.findall(r"^\.TP\n\.BR (rpcrdma_gw_\S+) \" \((\w+)\)\"\n((?:(?!\.TP\n|\.SS ).*\n)+)", section[1], re.M):
+        assert name not in figures, "twice: " + name
+        words = re.sub(r"\\f[BIRP]|^\.(I|B|BR|RB|IR|RI) |\"", "", text, flags=re.M).replace("\\-", "-").split()
+        figures[name] = (kind, " ".join(words))
+    assert len(figures) == section[1].count(".TP\n"), "a figure without its type"
+    return figures
+
+
+def manual(url, page):
+    """What the metrics have and what the manual describes are the same figures, of the same types. Each description
+    begins with the text that HELP has, and tells what labels say other than names, versions and bounds."""
+    _, text = get(url, "application/openmetrics-text;version=1.0.0")
+    samples = parse(text, True)
+    told, kinds = {}, dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
+    for name, words in re.findall(r"^# HELP (\S+) (.*)$", text, re.M):
+        told[name + {"counter": "_total", "info": "_info"}.get(kinds[name], "")] = (kinds[name], words)
+    known = described(page)
+    if not any(name.startswith("rpcrdma_gw_verbs_") for name in told):
+        known = {name: what for name, what in known.items() if not name.startswith("rpcrdma_gw_verbs_")}
+    breaches = ["%s: not in the manual" % name for name in told.keys() - known.keys()]
+    breaches += ["%s: in the manual alone" % name for name in known.keys() - told.keys()]
+    for name in told.keys() & known.keys():
+        if told[name][0] != known[name][0]:
+            breaches.append("%s: a %s, in the manual a %s" % (name, told[name][0], known[name][0]))
+        elif not known[name][1].startswith(told[name][1]):
+            breaches.append("%s: HELP says %r, the manual %r" % (name, told[name][1], known[name][1]))
+    breaches += ["%s: a name for a counter, but a %s" % (name, kind)
+                 for name, (kind, _) in told.items() if kind != "counter" and name.endswith("_total")]
+    for name, labels in samples:
+        for label, value in labels:
+            if label not in ("route", "server", "version", "le") and name in known and value not in re.findall(r"\w+", known[name][1]):
+                breaches.append('%s: %s="%s" is not in the manual' % (name, label, value))
+    assert not breaches, "\n" + "\n".join(sorted(breaches))
+    print("%d figures" % len(told))
+
+
 def logged(path):
     """What SIGUSR1 said last: counters of all workers, added up."""
     last = {}
@@ -469,3 +511,7 @@ if __name__ == "__main__":
         print(get(sys.argv[2])[1])
     elif what == "metrics":
         print(len(metrics(sys.argv[2])), "samples")
+    elif what == "manual":
+        manual(*sys.argv[2:4])
+    else:
+        sys.exit("no such thing: " + what)

@@ -81,6 +81,15 @@ END
     stop
 }
 
+# The manual describes each figure.
+case_manual() {
+    configure
+    gateway
+    client manual "$URL" "$HERE/../../docs/rpcrdma-gw.8"
+    cat "$DIR/out"
+    stop
+}
+
 # Many of them, on many pages, while calls go on.
 case_sessions() {
     configure
