@@ -192,6 +192,29 @@ static inline bool session_may_be_v1(const struct leg *leg, int status)
 	       session_is_of_server(status) && status != ERR_VERS && status != ERR_AUTH;
 }
 
+/**
+ * session_may_be_bare - @leg, a server's, ended with @status: it may serve without host authentication
+ *
+ * State:  host authentication was begun and is not required; half of its time is over without a word of the server's.
+ * Danger: a server without it waits for a CONNPROP_FINAL, which may not be sent before it said a word (draft-07 4.3):
+ *         each connection that begins so ends so, and the server is lost for good.
+ * Rule:   profile section 7.1: another connection begins without. A server that said anything gets no second way.
+ * Pinned: tests/session/test_hostauth_silent.c:a_silent_server_is_asked_without
+ */
+static inline bool session_may_be_bare(const struct leg *leg, int status)
+{
+	return status == ERR_TIMEOUT && leg_is_silent(leg);
+}
+
+/** session_goes_bare - whether a connection to server @slot of @rs is to begin without; @retried: for it was silent. */
+static inline bool session_goes_bare(const struct route_state *rs, unsigned slot, bool retried)
+{
+	const struct leg_auth *auth = rs->route->server.auth;
+
+	return auth && !auth->required &&
+	       (retried || rs->proxy->now < servers_bare_until(rs->servers, slot));
+}
+
 /* probe.c */
 
 /** probes_init - none; before probes_end(). */

@@ -37,7 +37,7 @@ struct probe {
 	nsec_t end;
 	struct timer timer;
 	struct leg_tx tx;
-	bool tried_v1, answered, is_over;
+	bool tried_v1, tried_bare, answered, is_over;
 	uint8_t *call;	    /* a block of the arena, for fabrics send nothing else */
 	struct rpc_msg msg; /* last: most of it is never touched */
 };
@@ -145,6 +145,7 @@ static int probe_connect(struct probe *pr)
 	way.via = &via;
 	leg_init(&pr->leg, RPC_INITIATOR);
 	pr->leg.is_probe = true;
+	pr->leg.bare = session_goes_bare(rs, pr->slot, pr->tried_bare);
 	pr->leg.first_xid = (uint32_t)session_random(p);
 	return leg_connect(&pr->leg, cfg, &p->arena, &way, 1, p->now);
 }
@@ -155,11 +156,16 @@ static void await(struct probe *pr)
 }
 
 /* As sessions do. The words of a leg that goes on so are no proof's, which would be gone with it. */
-static bool again_as_v1(struct probe *pr, int status)
+static bool again(struct probe *pr, int status)
 {
-	if (pr->is_over || pr->tried_v1 || !session_may_be_v1(&pr->leg, status))
+	if (pr->is_over)
 		return false;
-	pr->tried_v1 = true;
+	if (!pr->tried_bare && session_may_be_bare(&pr->leg, status))
+		pr->tried_bare = true;
+	else if (!pr->tried_v1 && session_may_be_v1(&pr->leg, status))
+		pr->tried_v1 = true;
+	else
+		return false;
 	leg_fini(&pr->leg);
 	return probe_connect(pr) == 0;
 }
@@ -173,7 +179,7 @@ static bool is_own_want(int status)
 
 static void on_closed(struct probe *pr, const struct leg_out *out)
 {
-	if (again_as_v1(pr, out->status))
+	if (again(pr, out->status))
 		return;
 	if (is_own_want(out->status))
 		pr->is_over = true;

@@ -362,6 +362,23 @@ void servers_remember_v1(struct servers *s, unsigned slot, nsec_t until)
 	pthread_mutex_unlock(&s->lock);
 }
 
+nsec_t servers_bare_until(struct servers *s, unsigned slot)
+{
+	nsec_t until;
+
+	pthread_mutex_lock(&s->lock);
+	until = slot < s->nat ? s->at[slot].bare_until : 0;
+	pthread_mutex_unlock(&s->lock);
+	return until;
+}
+
+void servers_remember_bare(struct servers *s, unsigned slot, nsec_t until)
+{
+	pthread_mutex_lock(&s->lock);
+	s->at[slot].bare_until = until;
+	pthread_mutex_unlock(&s->lock);
+}
+
 /* --- probes --- */
 
 unsigned servers_list(struct servers *s, uint32_t *slots, nsec_t now)

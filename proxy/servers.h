@@ -138,6 +138,11 @@ void servers_leave(struct servers *s, struct servers_guest *g);
 nsec_t servers_v1_until(struct servers *s, unsigned slot);
 void servers_remember_v1(struct servers *s, unsigned slot, nsec_t until);
 
+/** servers_bare_until, servers_remember_bare - until when server @slot is believed to say nothing where host authentication
+ * is begun, and to serve without. */
+nsec_t servers_bare_until(struct servers *s, unsigned slot);
+void servers_remember_bare(struct servers *s, unsigned slot, nsec_t until);
+
 /* --- probes --- */
 
 /** servers_list - slots of those in use now into @slots of SERVERS_MOST; names that have to be looked up are asked for.

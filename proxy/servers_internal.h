@@ -22,6 +22,7 @@ struct server {
 	unsigned unprobed; /* probes without an answer, in a row */
 	nsec_t down_until; /* with one of these: nobody tries it before */
 	nsec_t v1_until;   /* it speaks version 1 alone: believed until then */
+	nsec_t bare_until; /* it is silent where host authentication is begun: likewise */
 	struct server_figures count;
 };
 

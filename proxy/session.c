@@ -25,12 +25,14 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 {
 	char why[LEG_WHY_BYTES];
 
-	if (leg == &s->server && session_retry_as_v1(s, out->status))
+	if (leg == &s->server &&
+	    (session_retry_bare(s, out->status) || session_retry_as_v1(s, out->status)))
 		return;
 	/* A leg that tries the next server has no words of the last one any more. */
 	snprintf(why, sizeof(why), "%s", out->why ? out->why : "-");
 	if (leg == &s->server && s->state != SESSION_CLOSING) {
 		session_forget_v1(s, out->status);
+		session_judge_bare(s, out->status);
 		if (session_fail_over(s, out->status, why))
 			return;
 	}
@@ -68,6 +70,7 @@ static void on_server_ready(struct session *s)
 	session_hop_ready(s);
 	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
 		session_remember_v1(s); /* it said so */
+	session_judge_bare(s, 0);
 	if (s->state == SESSION_CONNECT) {
 		s->state = SESSION_ACCEPT;
 		session_accept(s);

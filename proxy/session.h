@@ -173,6 +173,7 @@ struct session {
 	nsec_t looked;	    /* at its debts, the last time */
 	bool owes;	    /* ... and there was something in flight */
 	bool retried_v1;    /* the server has not proved yet that it speaks that */
+	bool retried_bare;  /* it was silent where host authentication was begun */
 	bool has_version_3; /* of NFS */
 	uint8_t *request;   /* the client's private data, until accept; owned, or NULL */
 	size_t request_len;
@@ -322,6 +323,12 @@ int session_connect_server(struct session *s) WARN_UNUSED;
 
 /** session_retry_as_v1 - the server leg ended with @status. Return: whether another is under way. */
 bool session_retry_as_v1(struct session *s, int status);
+
+/** session_retry_bare - likewise. */
+bool session_retry_bare(struct session *s, int status);
+
+/** session_judge_bare - the server leg, begun without host authentication, is ready, or ended with @status. */
+void session_judge_bare(struct session *s, int status);
 
 /** session_remember_v1, session_forget_v1 - the verdict "speaks only version 1": it was proved; the
  * server leg ended with @status, which may be against it. */

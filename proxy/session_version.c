@@ -35,6 +35,7 @@ int session_connect_server(struct session *s)
 	s->server.gatherers = &p->gatherers;
 	s->server.copies = true;
 	s->server.gated = rs->server_door.inside.most > 0;
+	s->server.bare = session_goes_bare(rs, slot, s->retried_bare);
 	s->server.first_xid = (uint32_t)session_random(p);
 	if (session_source(s, &from))
 		way.from = &from;
@@ -80,6 +81,34 @@ bool session_retry_as_v1(struct session *s, int status)
 	s->retried_v1 = true;
 	session_drop_server(s);
 	return session_connect_server(s) == 0;
+}
+
+bool session_retry_bare(struct session *s, int status)
+{
+	if (!session_awaits_server(s) || s->retried_bare ||
+	    !session_may_be_bare(&s->server, status))
+		return false;
+	log_peer(LOG_LEVEL_INFO, "upstream.retry", s->route->route->name,
+		 "route=%s version=2 why=\"no answer to host authentication\"",
+		 s->route->route->name);
+	s->retried_bare = true;
+	session_drop_server(s);
+	return session_connect_server(s) == 0;
+}
+
+void session_judge_bare(struct session *s, int status)
+{
+	const struct route_state *rs = s->route;
+	bool serves = status == 0;
+
+	if (!s->server.bare || !s->server.t || s->server.t->version == 1 ||
+	    s->state == SESSION_OPEN)
+		return;
+	if (serves && s->retried_bare)
+		servers_remember_bare(rs->servers, s->way->guest.server,
+				      s->proxy->now + rs->route->version_memory);
+	else if (!serves && session_is_of_server(status))
+		servers_remember_bare(rs->servers, s->way->guest.server, 0);
 }
 
 void session_count_version(struct session *s, const struct leg *leg)

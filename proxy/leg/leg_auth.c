@@ -262,6 +262,13 @@ bool leg_proves(const struct leg *leg)
 	return leg->proof && !leg->proof->is_over && !leg->closing && leg->state != LEG_CLOSED;
 }
 
+bool leg_is_silent(const struct leg *leg)
+{
+	return leg->role == RPC_INITIATOR && leg->proof && !leg->proof->auth.required &&
+	       leg->proof->auth.verdict == V2_AUTH_GOING && leg->t && leg->t->count.sends > 0 &&
+	       leg->t->count.recvs == 0;
+}
+
 bool leg_is_worked_on(const struct leg *leg)
 {
 	return leg_proves(leg) && leg->proof->working && !leg->proof->disturbed;

@@ -60,6 +60,9 @@ bool leg_is_unproved(const struct leg *leg);
 /** leg_proves - it is under way. */
 bool leg_proves(const struct leg *leg);
 
+/** leg_is_silent - of an initiator that began it and does not require it: its peer has not said a word yet. */
+bool leg_is_silent(const struct leg *leg);
+
 /** leg_is_worked_on - its next step is in others' hands here, or waits for these: that is no time of the peer's. */
 bool leg_is_worked_on(const struct leg *leg);
 

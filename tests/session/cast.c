@@ -50,11 +50,13 @@ static int64_t now_of(const struct leg_auth *auth)
 	return PAIR_NOW;
 }
 
+static bool is_patient;
+
 static struct policy policy(enum hostauth_role role, const char *name, const char *names,
 			    bool required)
 {
 	return (struct policy){.auth = {.required = required,
-					.timeout = 5 * NSEC_PER_SEC,
+					.timeout = (is_patient ? 10 : 5) * NSEC_PER_SEC,
 					.creds = creds_of,
 					.now = now_of},
 			       .creds = pair_creds(role, name, "ca", NULL, names, NULL)};
@@ -91,9 +93,10 @@ void cast_begin(const struct cast *c)
 					c->server_version ? c->server_version : LEG_V2, 9);
 
 	memset(policies, 0, sizeof(policies));
+	is_patient = c->is_patient;
 	s.memory = s.peer_memory = 64 << 20;
 	s.pairs = c->third ? 3 : 2;
-	s.raw = c->raw_client || c->silent;
+	s.raw = c->raw_client || c->silent || c->raw_server;
 	s.raw_client = c->raw_client;
 	s.servers = c->silent ? two_servers() : NULL;
 	s.probes = c->probes ? NSEC_PER_SEC : 0;

@@ -20,7 +20,9 @@ struct cast {
 	bool unneeded_from; /* where all peers come from */
 	bool third;	    /* pair, whose client stays away */
 	bool silent; /* the first pair's server; the third's is there as well, and the next to be asked */
-	bool probes; /* servers are asked whether they serve */
+	bool is_patient; /* the gateway: with the handshakes of others, twice as long */
+	bool probes;	 /* servers are asked whether they serve */
+	bool raw_server; /* the first pair's: of the test's own */
 };
 
 extern struct world hall; /* where they play */

@@ -119,7 +119,8 @@ static void a_server_that_takes_long_is_left_for_the_next(void **state)
 				  .upstream_allows = true,
 				  .server = "server",
 				  .silent = true,
-				  .third = true};
+				  .third = true,
+				  .is_patient = true};
 	struct peer *next = &hall.pairs[2].client;
 	struct servers_view view;
 	struct door *d;

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Servers that say nothing where host authentication is begun, and may be served without. */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "tests/session/cast.h"
+
+/* A server of version 2 that has nothing of host authentication, and says nothing before the other end's last properties. */
+static struct {
+	bool is_old; /* it has version 1 alone, and passes over the other in silence */
+	unsigned middles, finals, answered;
+} patient;
+
+static void wait_for_final(struct raw *r, struct view in, void *arg)
+{
+	uint32_t xid = xdr_peek_u32(in.data), credit = 20 + patient.answered;
+
+	(void)arg;
+	if (xdr_peek_u32(in.data + 4) == 1)
+		raw_words(r, RAW_V1_REPLY(xid, 20));
+	else if (patient.is_old)
+		return;
+	switch (xdr_peek_u32(in.data + 12)) {
+	case V2_CONNPROP_MIDDLE:
+		patient.middles++;
+		break;
+	case V2_CONNPROP_FINAL:
+		patient.finals++;
+		patient.answered = 0;
+		raw_words(r, RAW_V2_PROPS(0x55, 20));
+		break;
+	case V2_CALL_INLINE:
+		patient.answered++;
+		raw_words(r, RAW_V2_REPLY(xid, credit + 1));
+		break;
+	default:
+		break;
+	}
+}
+
+static void begin_patient(bool allows, unsigned versions, bool probes)
+{
+	const struct cast cast = {.upstream = "client",
+				  .upstream_allows = allows,
+				  .raw_server = true,
+				  .probes = probes};
+
+	memset(&patient, 0, sizeof(patient));
+	cast_begin(&cast);
+	if (allows)
+		hall.routes[0].server.versions = versions;
+	hall.raw.on_message = wait_for_final;
+}
+
+static void a_silent_server_is_asked_without(void **state)
+{
+	static const unsigned versions[] = {LEG_V2, LEG_V1_OR_V2};
+	struct peer *client = &hall.pairs[0].client;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		begin_patient(true, versions[i], false);
+		cast_connect();
+		assert_int_equal(patient.middles, 1);
+		assert_int_equal(patient.finals, 0);
+		/* Within half of the time: clients do not wait longer. */
+		world_run(&hall, 3 * NSEC_PER_SEC);
+		cast_is_served();
+		cast_said("event=upstream.retry route=route0 version=2 "
+			  "why=\"no answer to host authentication\"");
+		cast_said("event=hostauth.absent");
+		/* The next client's connection begins without. */
+		peer_end(client);
+		world_run(&hall, NSEC_PER_SEC);
+		world_connect_pair(&hall, 0);
+		world_run(&hall, NSEC_PER_SEC);
+		assert_true(client->open);
+		assert_int_equal(patient.middles, 1);
+		assert_int_equal(patient.finals, 2);
+		/* As long as that is remembered. */
+		peer_end(client);
+		world_run(&hall, 2 * hall.routes[0].version_memory);
+		world_connect_pair(&hall, 0);
+		world_run(&hall, 7 * NSEC_PER_SEC);
+		assert_int_equal(patient.middles, 2);
+		assert_int_equal(patient.finals, 3);
+		cast_end();
+	}
+	begin_patient(false, 0, false);
+	cast_connect();
+	cast_is_refused();
+	cast_not_said("event=upstream.retry");
+	assert_int_equal(patient.middles, 1);
+	assert_int_equal(patient.finals, 0);
+	cast_end();
+}
+
+static void a_silent_server_may_yet_speak_version_1(void **state)
+{
+	(void)state;
+	begin_patient(true, LEG_V1_OR_V2, false);
+	patient.is_old = true;
+	cast_connect();
+	world_run(&hall, 20 * NSEC_PER_SEC);
+	cast_is_served();
+	assert_int_equal(hall.raw.accepted, 3);
+	cast_end();
+}
+
+/* A silent server is not down: a probe asks as sessions do. */
+static void a_silent_server_is_not_down(void **state)
+{
+	(void)state;
+	begin_patient(true, LEG_V2, true);
+	world_connect_pair(&hall, 1); /* alone: the server takes one connection at a time */
+	world_run(&hall, NSEC_PER_SEC);
+	peer_call(&hall.pairs[1].client, &cast_hello);
+	world_run(&hall, 60 * NSEC_PER_SEC);
+	assert_true(patient.answered > 0);
+	cast_not_said("event=upstream.down");
+	cast_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_silent_server_is_asked_without),
+		cmocka_unit_test(a_silent_server_may_yet_speak_version_1),
+		cmocka_unit_test(a_silent_server_is_not_down),
+	};
+
+	return cmocka_run_group_tests_name("silent", tests, NULL, NULL);
+}
