@@ -269,6 +269,17 @@ uint32_t config_workers(const struct config *cfg, uint32_t cpus);
 /** config_session_bytes - what a session of @route may take for its life, on its fabrics. */
 uint64_t config_session_bytes(const struct config_route *route);
 
+/** config_session_least - what a session of @route takes at least: idle, where its Receives may be shared. */
+uint64_t config_session_least(const struct config *cfg, const struct config_route *route);
+
+/** config_share_bytes - what each of @workers has of memory_limit: whole steps of the budget. */
+uint64_t config_share_bytes(const struct config *cfg, uint32_t workers);
+
+/** config_route_sessions - sessions of @route alone, all idle, that memory is enough for: @worker_bytes for each of
+ * @workers; at least one a worker. */
+uint32_t config_route_sessions(const struct config *cfg, const struct config_route *route,
+			       uint32_t workers, uint64_t worker_bytes);
+
 /** config_max_sessions - what the file says; for 0 as many as memory_limit feeds, in @workers. */
 uint32_t config_max_sessions(const struct config *cfg, uint32_t workers);
 

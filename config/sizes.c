@@ -85,7 +85,7 @@ static uint64_t leg_least(const struct config_end *end, uint32_t calls, bool sha
 	return BUDGET_LEAST_HEAP + leg_queues(end, calls, shares) + blocks;
 }
 
-static uint64_t session_least(const struct config *cfg, const struct config_route *route)
+uint64_t config_session_least(const struct config *cfg, const struct config_route *route)
 {
 	bool shares = cfg->receives != CONFIG_RECEIVES_OWN;
 
@@ -93,24 +93,37 @@ static uint64_t session_least(const struct config *cfg, const struct config_rout
 	       leg_least(&route->upstream, route->upstream.credits, shares);
 }
 
+uint64_t config_share_bytes(const struct config *cfg, uint32_t workers)
+{
+	return cfg->memory_bytes / workers / BUDGET_STEP * BUDGET_STEP;
+}
+
+uint32_t config_route_sessions(const struct config *cfg, const struct config_route *route,
+			       uint32_t workers, uint64_t worker_bytes)
+{
+	uint64_t fixed = (worker_bytes - budget_reserve(worker_bytes)) / BUDGET_FIXED, most;
+
+	if (cfg->receives != CONFIG_RECEIVES_OWN)
+		fixed -= fixed / BUDGET_SHARED;
+	most = fixed / config_session_least(cfg, route);
+	most = (most ? most : 1) * workers;
+	return most < CONFIG_SESSIONS_MAX ? (uint32_t)most : CONFIG_SESSIONS_MAX;
+}
+
 /* Each worker goes by octets as well, as its sessions really are: this is what can be at most. */
 uint32_t config_max_sessions(const struct config *cfg, uint32_t workers)
 {
-	uint64_t bytes = cfg->memory_bytes / workers / BUDGET_STEP * BUDGET_STEP;
-	uint64_t fixed = (bytes - budget_reserve(bytes)) / BUDGET_FIXED, least = UINT64_MAX, most;
+	uint32_t most = cfg->nroutes * workers;
 
 	if (cfg->max_sessions)
 		return cfg->max_sessions;
-	if (cfg->receives != CONFIG_RECEIVES_OWN)
-		fixed -= fixed / BUDGET_SHARED;
 	for (uint32_t i = 0; i < cfg->nroutes; i++) {
-		uint64_t each = session_least(cfg, &cfg->routes[i]);
+		uint32_t fed = config_route_sessions(cfg, &cfg->routes[i], workers,
+						     config_share_bytes(cfg, workers));
 
-		least = each < least ? each : least;
+		most = fed > most ? fed : most;
 	}
-	most = fixed / least < cfg->nroutes ? cfg->nroutes : fixed / least;
-	most *= workers;
-	return most < CONFIG_SESSIONS_MAX ? (uint32_t)most : CONFIG_SESSIONS_MAX;
+	return most < CONFIG_SESSIONS_MAX ? most : CONFIG_SESSIONS_MAX;
 }
 
 uint32_t config_max_setups(const struct config *cfg, uint32_t workers)

@@ -573,7 +573,7 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 	gw->nslots = gw->nroutes + CONFIG_ROUTES_SPARE;
 	gw->nworkers = config_workers(cfg, cpus);
 	/* Whole steps, or the relay would round them up, beyond the limit. */
-	gw->worker_bytes = cfg->memory_bytes / gw->nworkers / BUDGET_STEP * BUDGET_STEP;
+	gw->worker_bytes = config_share_bytes(cfg, gw->nworkers);
 	gw->max_sessions = config_max_sessions(cfg, gw->nworkers);
 	gw->max_setups = config_max_setups(cfg, gw->nworkers);
 	atomic_init(&gw->drain_s, cfg->drain_timeout_s);

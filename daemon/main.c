@@ -7,6 +7,7 @@
 #include "base/stdfds.h"
 #include "config/config.h"
 #include "daemon/auth.h"
+#include "daemon/capacity.h"
 #include "daemon/help.h"
 #include "daemon/load.h"
 #include "daemon/serve.h"
@@ -86,6 +87,8 @@ static enum exit_code check(const char *path, bool print)
 		config_print(cfg, stdout);
 	else
 		printf("%s: OK, %u route%s\n", path, cfg->nroutes, cfg->nroutes == 1 ? "" : "s");
+	/* The output of --print is a configuration again. */
+	capacity_print(cfg, print ? "# " : "", path, stdout, stderr);
 	config_free(cfg);
 	return EXIT_OK;
 }

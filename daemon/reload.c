@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/capacity.h"
 #include "daemon/load.h"
 
 enum { PROBLEMS_BYTES = 32 << 10 };
@@ -91,6 +92,7 @@ static void settle(struct reload *r)
 
 	log_info("reload", "routes=%u added=%u changed=%u removed=%u kept=%u", r->cfg.gw->nroutes,
 		 c->nadded, c->nchanged, c->nremoved, c->nkept);
+	capacity_log(r->cfg.gw->cfg, r->cfg.gw->nworkers, r->cfg.gw->worker_bytes);
 	if (*c->restart)
 		log_warn("reload.restart",
 			 "keys=\"%s\" why=\"these take effect at the next restart\"", c->restart);

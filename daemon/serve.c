@@ -21,7 +21,6 @@
  */
 #include "daemon/serve.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +33,7 @@
 #include "base/mem.h"
 #include "config/config.h"
 #include "daemon/auth.h"
+#include "daemon/capacity.h"
 #include "daemon/collect.h"
 #include "daemon/control/control.h"
 #include "daemon/descriptors.h"
@@ -107,15 +107,6 @@ static void raise_limits(void)
 }
 
 /* CPUs this process may run on: a container's share rather than the machine. */
-static unsigned count_cpus(void)
-{
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
-		return (unsigned)CPU_COUNT(&set);
-	return 1;
-}
-
 static void each_worker(struct server *s, void (*what)(struct worker *))
 {
 	for (unsigned i = 0; i < s->gw.nworkers; i++)
@@ -449,7 +440,7 @@ static enum exit_code prepare(struct server *s, const char *path)
 	if (!s->loop || loop_signals_init(s->loop, &s->signals, signos))
 		return EXIT_INTERNAL;
 	limit = descriptors_limit();
-	err = gateway_init(&s->gw, s->cfg, path, count_cpus(), limit);
+	err = gateway_init(&s->gw, s->cfg, path, capacity_cpus(), limit);
 	if (err == ERR_IO)
 		return EXIT_LISTEN;
 	if (err == ERR_LOCAL) {
@@ -499,6 +490,7 @@ static void tell_start(const struct server *s, const char *path)
 			 "what=open_files have=%u max_sessions=%u max_setups=%u why=\"no more fit: "
 			 "raise LimitNOFILE of the service, or ulimit -n\"",
 			 descriptors_limit(), s->gw.max_sessions, s->gw.max_setups);
+	capacity_log(s->cfg, s->gw.nworkers, s->gw.worker_bytes);
 	if (s->how & SERVE_NO_SANDBOX)
 		log_warn("sandbox", "landlock=0 seccomp=no why=\"--no-sandbox\"");
 }

@@ -116,6 +116,56 @@ case_usage() {
     says '^# No route has side_ports'
 }
 
+# rows: of the table of LONG HOPS in the manual.
+rows() {
+    sed -n '/^\.SH LONG HOPS/,/^\.SH HOST/p' "$(dirname "$0")/../../docs/rpcrdma-gw.conf.5" |
+        awk '/^inline +credits/ { on = 1; next } /^\.fi/ { on = 0 } on'
+}
+
+# Each row, in either end of a hop: what --check and --print say, and where sessions are few, what a start says. Of two
+# processors, whatever this machine has.
+case_capacity() {
+    local cpus inline credits structure memory workers sessions least to most end keys n=0 few=0
+    cpus=$(python3 -c 'import os; print(",".join(map(str, sorted(os.sched_getaffinity(0))[:2])))')
+    [[ $cpus == *,* ]] || exit 77
+    while read -r inline credits structure memory workers sessions least to most; do
+        keys="inline = \"$inline\"; credits = $credits; receive_structure = \"$structure\";"
+        for end in listen upstream; do
+            configure
+            sed -i "/^workers/d; s/^memory_limit.*/memory_limit = \"$memory\";/; s/^  $end *= {/& $keys/" "$CONF"
+            expect_exit 0 taskset -c "$cpus" "$BIN/rpcrdma-gw" --check "$CONF"
+            says "$CONF: OK, 1 route"
+            says "^workers $workers, max_sessions $sessions$"
+            says "^route one: memory a session $least $to $most$"
+            if [ "$sessions" -lt 64 ]; then
+                says "^$CONF: warning: memory_limit is enough for $sessions sessions* of route one: "
+            else
+                ! grep -q warning "$DIR/out.err" || fail "a warning, with $sessions sessions"
+            fi
+        done
+        expect_exit 0 taskset -c "$cpus" "$BIN/rpcrdma-gw" --check "$CONF" --print
+        says "^# workers $workers, max_sessions $sessions$"
+        n=$((n + 1))
+        [ "$sessions" -lt 64 ] || continue
+        few=$((few + 1))
+        rm -f "$LOG"
+        start gateway taskset -c "$cpus" "$BIN/rpcrdma-gw" -c "$CONF"
+        PID=$pid
+        wait_for 20 has event=ready || fail "it does not start"
+        has "event=start .* workers=$workers .* max_sessions=$sessions " || fail "a start says otherwise"
+        has "level=warn event=limit what=memory_limit route=one sessions=$sessions " || fail "a start says nothing"
+        kill -HUP "$PID"
+        wait_for 20 counts 2 'event=limit what=memory_limit' || fail "a reload says nothing"
+        stop 0 10
+    done < <(rows)
+    echo "$n rows, $few of them with few sessions"
+    [ "$n" -ge 5 ] && [ "$few" -ge 2 ] && [ "$few" -lt "$n" ] || fail "$n rows, $few of them with few sessions"
+    # Few are what somebody wants who says so.
+    sed -i 's/^memory_limit/max_sessions = 1; &/' "$CONF"
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
+    ! grep -q warning "$DIR/out.err" || fail "a warning about what was asked for"
+}
+
 case_check() {
     configure
     expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
