@@ -98,6 +98,10 @@ def page(b, url, folder):
     assert b.eval("document.querySelectorAll('#routes tr').length") == 2
     assert b.eval("document.querySelectorAll('svg path').length") == 6
     assert b.eval("document.querySelector('#routes tr td:nth-child(3)').textContent") == "1\u00d73 \u2192 2\u00d73"
+    servers = [[b.eval("document.querySelectorAll('#servers tr')[%d].children[%d].textContent" % (i, n)) for n in (1, 2)] for i in (0, 1)]
+    assert servers == [["up", "one"], ["down", "two"]], servers
+    colours = [b.eval("getComputedStyle(document.querySelectorAll('#servers tr')[%d].children[1]).color" % i) for i in (0, 1)]
+    assert colours[0] != colours[1], colours
     look(b, folder)
     told = [e for e in b.events if e.get("method") in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")]
     assert not told, told

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// page.js URL ROUTE...: the status page as a browser has it, but for the drawing: what it asks for, and from where; and
-// its script, run over a document of what elements are needed, against a gateway that serves.
+// page.js URL ROUTE... -- SERVER...: the status page as a browser has it, but for the drawing: what it asks for, and from
+// where; and its script, run over a document of what elements are needed, against a gateway that serves. A SERVER is
+// "ADDRESS up|down ROUTE SESSIONS FAILURES".
 "use strict";
 
 const assert = require("node:assert");
 const http = require("node:http");
 const vm = require("node:vm");
 
-const [url, ...routes] = process.argv.slice(2);
+const [url, ...words] = process.argv.slice(2);
+const routes = words.slice(0, words.indexOf("--")), servers = words.slice(words.indexOf("--") + 1);
 
 function get(path, method = "GET") {
 	return new Promise((done, failed) => {
@@ -59,7 +61,8 @@ function all(element, name) {
 
 function makeDocument(html) {
 	const byId = new Map([...html.matchAll(/<([a-z]+)[^>]* id="([^"]+)"/g)].map(([, name, id]) => [id, new Element(name)]));
-	const heads = [...html.matchAll(/<th>([^<]*)<\/th>/g)].map(([, text]) => Object.assign(new Element("th"), { text }));
+	const heads = new Map([...html.matchAll(/<thead id="([^"]+)">(.*?)<\/thead>/g)].map(([, id, row]) => [`#${id} th`,
+		[...row.matchAll(/<th>([^<]*)<\/th>/g)].map(([, text]) => Object.assign(new Element("th"), { text }))]));
 	return {
 		byId,
 		getElementById: (id) => {
@@ -67,8 +70,8 @@ function makeDocument(html) {
 			return byId.get(id);
 		},
 		querySelectorAll: (what) => {
-			assert.strictEqual(what, "thead th");
-			return heads;
+			assert.ok(heads.has(what), `no headings ${what}`);
+			return heads.get(what);
 		},
 		createElement: (name) => new Element(name),
 		createElementNS: (space, name) => {
@@ -149,15 +152,22 @@ async function main() {
 			assert.strictEqual(attributes.d.match(/[ML]/g).length, 3, `${id}: ${attributes.d}`);
 		}
 	}
-	const rows = document.getElementById("routes").children;
+	const rows = document.getElementById("routes").children, theirs = document.getElementById("servers").children;
 	assert.deepStrictEqual(rows.map((row) => row.children[0].textContent), routes);
-	for (const row of rows)
+	for (const row of [...rows, ...theirs])
 		for (const cell of row.children) {
 			assert.ok(cell.attributes["data-name"], "no name on a telephone");
 			assert.ok(!/NaN|undefined|Infinity/.test(cell.textContent), cell.textContent);
 		}
 	assert.deepStrictEqual(rows[0].children.slice(1, 3).map((cell) => cell.textContent), ["3", "1\u00d73 \u2192 2\u00d73"]);
-	assert.match(text("figures"), /Versions, clients \u2192 servers1\u00d73 \u2192 2\u00d73Resident/);
+	assert.match(text("figures"), /Versions, clients \u2192 servers1\u00d73 \u2192 2\u00d73Servers1 up, 1 downResident/);
+	// In words, and what the short form shows is explained.
+	assert.strictEqual(rows[0].children[2].attributes.title, "connections to clients: 3 on version 1; to servers: 3 on version 2");
+	assert.match(html, /<b>1&times;1 2&times;2 &rarr; 1&times;3<\/b> are three sessions: one client speaks version 1 /);
+	// Each server: where it is, up or down, its route, sessions and failures.
+	const said = theirs.map(({ children }) => [0, 1, 2, 3, 5].map((i) => children[i].textContent).join(" "));
+	assert.deepStrictEqual(said, servers);
+	for (const { children } of theirs) assert.strictEqual(children[1].className, children[1].textContent === "up" ? "" : "bad");
 	// A gateway that is away is told, and comes back.
 	path = "/nowhere";
 	await turn(waits.at(-1)[0]);

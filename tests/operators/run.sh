@@ -931,12 +931,15 @@ case_page() {
     command -v node >/dev/null || exit 77
     configure
     sed -i '/name = "one"/,/}, {/s/port = 20050;/port = 20050; version = "2";/' "$CONF"
+    sed -i '/name = "two"/,$s/port = 20050;/port = 20059;/' "$CONF" # where nobody listens
     perf_server 20050
     gateway
     load calls 20049 1 --op read --size 4k --depth 1 --connections 3
+    ! perf 20051 1 --op null --count 1 >"$DIR/refused" 2>&1 || fail "served by nobody"
     wait_for 20 eval 'client get "$URL"; grep -q "sessions_speaking{route=\"one\",leg=\"client\",version=\"1\"} 3" "$DIR/out"' ||
         fail "what they speak is not counted"
-    PATIENCE=60 expect_exit 0 node "$HERE/page.js" "$URL" one two
+    PATIENCE=60 expect_exit 0 node "$HERE/page.js" "$URL" one two -- \
+        "$HOST:20050 up one 3 0" "$HOST:20059 down two 0 1"
     cat "$DIR/out"
     # In a browser, where there is one.
     if command -v chromium >/dev/null; then

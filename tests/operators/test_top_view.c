@@ -97,10 +97,27 @@ static void rates_are_since_the_sample_before(void **state)
 		sample_free(&s[i]);
 }
 
+/* A route has two servers, and one of them is down. */
+static void servers_that_are_up_are_told(void **state)
+{
+	struct json_object *o = json_tokener_parse(
+		"{\"name\":\"one\",\"upstreams\":{\"servers_up\":1,\"servers_down\":1}}");
+	struct sample none = {.at_ns = 0}, now = {.at_ns = 0};
+
+	(void)state;
+	sample_take(&now, "route", o);
+	json_object_put(o);
+	sample_end(&now, SECOND);
+	show_since(&none, &now);
+	assert_non_null(strstr(text, "  1 of 2 up\n"));
+	sample_free(&now);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(rates_are_since_the_sample_before, forget_text),
+		cmocka_unit_test_teardown(servers_that_are_up_are_told, forget_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

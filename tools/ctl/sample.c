@@ -108,6 +108,8 @@ static void take_route(struct sample *s, struct json_object *o)
 	r->to_server = show_number(counters, "bytes_to_server");
 	r->to_client = show_number(counters, "bytes_to_client");
 	r->errors = show_number(counters, "errors_to_requester");
+	r->servers_up = show_number(member(o, "upstreams"), "servers_up");
+	r->servers_down = show_number(member(o, "upstreams"), "servers_down");
 	take_latencies(r, member(o, "latency"));
 }
 

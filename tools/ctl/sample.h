@@ -20,6 +20,7 @@ struct sample_latency {
 struct sample_route {
 	char name[SAMPLE_TEXT];
 	uint64_t sessions, calls, to_server, to_client, errors;
+	uint64_t servers_up, servers_down;
 	struct sample_latency steps[SAMPLE_STEPS];
 };
 

@@ -54,7 +54,9 @@ static void view_route(FILE *to, const struct rate *rate, const struct sample_ro
 	const struct sample_route *from = was ? was : &none;
 	char out[16], back[16], call[16], server[16], p99[16], reply[16];
 
-	fprintf(to, "%-16.16s %8" PRIu64 " %9.0f %8s/s %8s/s %9s %9s %9s %9s %7" PRIu64 "\n",
+	fprintf(to,
+		"%-16.16s %8" PRIu64 " %9.0f %8s/s %8s/s %9s %9s %9s %9s %7" PRIu64 "  %" PRIu64
+		" of %" PRIu64 " up\n",
 		r->name, r->sessions, per_second(rate, r->calls, from->calls),
 		show_size((uint64_t)per_second(rate, r->to_server, from->to_server), out),
 		show_size((uint64_t)per_second(rate, r->to_client, from->to_client), back),
@@ -64,7 +66,8 @@ static void view_route(FILE *to, const struct rate *rate, const struct sample_ro
 		show_ms(sample_p99(&r->steps[SAMPLE_RESPONDER], &from->steps[SAMPLE_RESPONDER]),
 			p99),
 		show_ms(sample_mean(&r->steps[SAMPLE_REPLY], &from->steps[SAMPLE_REPLY]), reply),
-		r->errors >= from->errors ? r->errors - from->errors : r->errors);
+		r->errors >= from->errors ? r->errors - from->errors : r->errors, r->servers_up,
+		r->servers_up + r->servers_down);
 }
 
 /* What a session did since @before, in the place of what it did so far. */
@@ -140,8 +143,9 @@ void top_view(FILE *to, const struct top_view *v, const struct sample *before, s
 		left -= routes;
 	}
 	view_head(to, now);
-	fprintf(to, "%-16s %8s %9s %10s %10s %9s %9s %9s %9s %7s\n", "ROUTE", "SESSIONS", "CALLS/s",
-		"TO SERVER", "TO CLIENT", "CALL ms", "SERVER ms", "99% <=", "REPLY ms", "ERRORS");
+	fprintf(to, "%-16s %8s %9s %10s %10s %9s %9s %9s %9s %7s  %s\n", "ROUTE", "SESSIONS",
+		"CALLS/s", "TO SERVER", "TO CLIENT", "CALL ms", "SERVER ms", "99% <=", "REPLY ms",
+		"ERRORS", "SERVERS");
 	for (size_t i = 0; i < routes; i++)
 		view_route(to, &rate, &now->routes[i],
 			   sample_route_of(before, now->routes[i].name));

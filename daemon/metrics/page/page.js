@@ -122,8 +122,37 @@ const spoken = (now, want) => {
 	return client || server ? `${client || "\u2013"} \u2192 ${server || "\u2013"}` : "\u2013";
 };
 
+// The same in words, of one route or of all.
+const spokenWords = (versions) => {
+	const of = (leg) => versions.filter(({ labels, value }) => value > 0 && labels.leg === leg)
+		.map(({ labels, value }) => `${value} on version ${labels.version}`).join(", ") || "none";
+	return `connections to clients: ${of("client")}; to servers: ${of("server")}`;
+};
+
+const headings = (id) => [...document.querySelectorAll(`#${id} th`)].map((th) => th.textContent);
+
+function servers(now) {
+	const names = headings("servers-head");
+	const rows = (now.get("upstream_up") || []).map(({ labels, value }) => {
+		const want = { route: labels.route, server: labels.server }, row = element(null, "tr", {});
+		const cells = [
+			labels.server,
+			value ? "up" : "down",
+			labels.route,
+			String(sum(now, "upstream_sessions", want)),
+			String(sum(now, "upstream_connects_total", want)),
+			String(sum(now, "upstream_failures_total", want)),
+			String(sum(now, "upstream_probe_failures_total", want)),
+		].map((text, i) => element(null, "td", { "data-name": names[i] }, text));
+		if (!value) cells[1].className = "bad";
+		row.append(...cells);
+		return row;
+	});
+	$("servers").replaceChildren(...rows);
+}
+
 function routes(now, was, seconds) {
-	const names = [...document.querySelectorAll("thead th")].map((th) => th.textContent);
+	const names = headings("routes-head");
 	const rows = (now.get("sessions") || []).map(({ labels, value }) => {
 		const want = { route: labels.route }, row = element(null, "tr", {});
 		[
@@ -138,6 +167,8 @@ function routes(now, was, seconds) {
 			String(sum(now, "errors_to_requester_total", want)),
 			String(sum(now, "sessions_refused_total", want)),
 		].forEach((text, i) => row.append(element(null, "td", { "data-name": names[i] }, text)));
+		row.children[2].setAttribute("title", spokenWords((now.get("sessions_speaking") || [])
+			.filter((one) => one.labels.route === labels.route)));
 		return row;
 	});
 	$("routes").replaceChildren(...rows);
@@ -161,12 +192,14 @@ function show(now, was, seconds) {
 	figures([
 		["Sessions", `${short(sum(now, "sessions"))} of ${short(sum(now, "sessions_limit"))}`],
 		["Versions, clients \u2192 servers", spokenInAll(now)],
+		["Servers", `${sum(now, "upstream_servers_up")} up, ${sum(now, "upstream_servers_down")} down`],
 		["Resident", octets(sum(now, "resident_memory_bytes"))],
 		["Refused", short(sum(now, "sessions_refused_total"))],
 		["Errors to requesters", short(sum(now, "errors_to_requester_total"))],
 		["Faults of peers", short(sum(now, "peer_faults_total"))],
 	]);
 	routes(now, was, seconds);
+	servers(now);
 }
 
 // As spoken(), all routes together.
