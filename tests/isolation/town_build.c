@@ -147,10 +147,13 @@ static void rogues_new(struct town *t)
 	}
 }
 
-/* What never held anything can be told from what did. */
+/*
+ * What never held anything can be told from what did. Blocks are handed out from the bottom: a town uses
+ * the lowest 16 MiB, and to mark all of its memory took half of the time that a town takes.
+ */
 static void mark_unused(struct buf_arena *a)
 {
-	enum { BLOCK = 1 << 18, MOST = 4096 };
+	enum { BLOCK = 1 << 18, MOST = 64 };
 	static void *blocks[MOST];
 	unsigned n = 0;
 

@@ -127,9 +127,12 @@ static void sweep(const struct sweep *f)
 			/* In the early draft it is version 1's code that runs. */
 			if ((cv | sv) & LEG_V2_EARLY)
 				stride *= 5;
-			/* The same stories once more. */
+			/* The same stories once more: most of the code that a step strikes is the same. */
 			if (getenv("RTREXT"))
 				stride *= 25;
+			else if (getenv("FAR_HOP") || getenv("CUT_THROUGH") ||
+				 getenv("SHARED_RECEIVES"))
+				stride *= 4;
 			print_message("v%u-v%u: up to step %llu\n", cv, sv,
 				      (unsigned long long)last);
 			for (; at <= last; at += stride)
