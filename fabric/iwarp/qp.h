@@ -56,16 +56,18 @@ enum {
 		262144, /* octets gathered before the kernel gets them: stays in the L2 cache */
 	QP_DEPTH_MAX = 1 << 20,
 	QP_MESSAGE_MAX = 1 << 30,
-	QP_SPILLS = 16, /* of an instance: octets read ahead that wait for a Receive */
+	QP_SPILL_PART =
+		32, /* of what may still be set aside, a queue pair may read ahead one part in so many */
+	QP_SPILL_BYTES =
+		QP_SPILL_PART * (QP_AHEAD_BYTES + QP_STAGE_BYTES), /* of an instance, set aside */
 };
 
 /** struct qp_store - what the queue pairs of one instance draw from. */
 struct qp_store {
 	struct iwarp_counters *counters;
 	struct pool stages, batches, ops, exposures;
-	unsigned trimming; /* which of them qp_store_trim() is at */
-	uint32_t spills;
-	size_t spilled;	     /* octets of heap that those take */
+	unsigned trimming;   /* which of them qp_store_trim() is at */
+	size_t spilled;	     /* octets of heap, for what was read ahead and waits */
 	uint32_t early;	     /* batches: QP_EARLY */
 	struct recvq *recvq; /* NULL: each queue pair has Receives of its own */
 };

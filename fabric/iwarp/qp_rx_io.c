@@ -81,6 +81,23 @@ static uint32_t room_behind(const struct qp *qp)
 	return fabric_runs_reach(&rx->target->written) > end ? 0 : rx->target->len - end;
 }
 
+/*
+ * Octets to read ahead.
+ *
+ * State:  octets read ahead may have to be set aside (spill()), until the user has Receives or room again.
+ * Danger: a user may take as long as a server of his hangs. With a number of places for all, as many connections as that keep
+ *         others from reading ahead for so long; without a limit each connection takes 64 KiB.
+ * Rule:   each may read ahead a part of what may still be set aside: the less, the more is, and never more than there is.
+ *         What is set aside is of its connection's account, which ends when memory is short (fabric_shed()).
+ * Pinned: tests/iwarp/test_iwarp_spills.c
+ */
+static uint32_t ahead_bytes(const struct qp *qp)
+{
+	size_t part = (QP_SPILL_BYTES - qp->store->spilled) / QP_SPILL_PART;
+
+	return part < QP_AHEAD_BYTES ? (uint32_t)part : QP_AHEAD_BYTES;
+}
+
 /* How many FPDUs to expect behind the current one. */
 static void expect(struct qp *qp)
 {
@@ -88,11 +105,10 @@ static void expect(struct qp *qp)
 	uint32_t len = rx->payload_len, room, most;
 
 	rx->ahead = 0;
-	if (!is_exact(rx) || !rx->h.tagged || rx->h.last || len > QP_AHEAD_LARGE ||
-	    qp->store->spills == QP_SPILLS)
+	if (!is_exact(rx) || !rx->h.tagged || rx->h.last || len > QP_AHEAD_LARGE)
 		return;
 	room = room_behind(qp);
-	most = QP_AHEAD_BYTES / (len + between(len));
+	most = ahead_bytes(qp) / (len + between(len));
 	if (most > rx->ahead_max)
 		most = rx->ahead_max;
 	rx->ahead_len = rx->ahead_last_len = len;
@@ -179,7 +195,6 @@ static void drop_spill(struct qp *qp)
 	if (!qp->rx.spill)
 		return;
 	qp->store->spilled -= qp_spill_bytes(qp);
-	qp->store->spills--;
 	mem_free(qp->rx.spill);
 	qp->rx.spill = NULL;
 }
@@ -277,8 +292,8 @@ static size_t feed(struct qp *qp, const uint8_t *data, size_t len)
 	return all - len;
 }
 
-/* A Send among what was read ahead finds no Receive, or a Write no room: what is behind it waits here. While there are
- * QP_SPILLS of these, nothing is read ahead. */
+/* A Send among what was read ahead finds no Receive, or a Write no room: what is behind it waits here, as ahead_bytes()
+ * allowed for. */
 static void spill(struct qp *qp, const uint8_t *data, size_t len)
 {
 	struct qp_spill *s = mem_zalloc(sizeof(*s) + len);
@@ -290,7 +305,6 @@ static void spill(struct qp *qp, const uint8_t *data, size_t len)
 	s->len = (uint32_t)len;
 	memcpy(s->data, data, len);
 	qp->rx.spill = s;
-	qp->store->spills++;
 	qp->store->spilled += qp_spill_bytes(qp);
 }
 

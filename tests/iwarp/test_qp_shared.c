@@ -170,7 +170,7 @@ static void one_round(uint64_t round)
 	assert_memory_equal(region, source, written);
 	qp_rx_pause(&rx);
 	assert_null(rx.rx.stage);
-	assert_int_equal(rx_store.spills + rx_store.stages.used, 0);
+	assert_int_equal(rx_store.spilled + rx_store.stages.used, 0);
 	end();
 }
 
@@ -206,7 +206,7 @@ static void test_ends_while_it_waits(void **state)
 		assert_int_equal(recvq.posted, 0);
 		qp_fini(&rx);
 		assert_int_equal(recvq.posted, 3);
-		assert_int_equal(rx_store.spills + rx_store.stages.used, 0);
+		assert_int_equal(rx_store.spilled + rx_store.stages.used, 0);
 		end();
 	}
 }
