@@ -591,6 +591,36 @@ static void hold_signals(void)
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* fails for other arguments alone */
 }
 
+static enum exit_code read_files(struct server *s)
+{
+	int err = load_config(s->path, &s->cfg, stderr);
+
+	if (!err)
+		err = auth_new(s->cfg, s->path, stderr, &s->auth);
+	if (err)
+		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
+	s->sandbox = (struct sandbox){.cfg = s->cfg, .file = s->path};
+	log_set_level(s->cfg->log_level);
+	return EXIT_OK;
+}
+
+/* State: this process has read the file, and then the gateway that it replaces handed over the listening sockets.
+ * Danger: that gateway may have reloaded the file in between. What was added then is reported as added, and ends with it.
+ * Rule: a gateway that has handed over reloads nothing (reload_objection()), so the file is read again after that.
+ * Pinned: tests/operators/run.sh:case_takeover_reload */
+static enum exit_code take_over(struct server *s)
+{
+	if (takeover_begin(&s->takeover, s->cfg->control.path, &s->inherit))
+		return EXIT_LISTEN;
+	if (s->takeover.fd < 0) /* nobody was there */
+		return EXIT_OK;
+	auth_free(s->auth);
+	config_free(s->cfg);
+	s->auth = NULL;
+	s->cfg = NULL;
+	return read_files(s);
+}
+
 enum exit_code serve(const char *path, unsigned how)
 {
 	struct server s = {.signals = {.caught = on_signal, .fd = -1},
@@ -606,22 +636,18 @@ enum exit_code serve(const char *path, unsigned how)
 	err = inherit_environment(&s.inherit);
 	service_open(&s.service);
 	if (!err)
-		err = load_config(path, &s.cfg, stderr);
-	if (!err)
-		err = auth_new(s.cfg, path, stderr, &s.auth);
-	if (err) {
+		code = read_files(&s);
+	if (code) {
 		config_free(s.cfg);
 		inherit_end(&s.inherit);
 		service_close(&s.service);
-		return err == ERR_CONFIG ? EXIT_CONFIG : EXIT_INTERNAL;
+		return code;
 	}
-	s.sandbox = (struct sandbox){.cfg = s.cfg, .file = path};
 	mem_settle();
-	log_set_level(s.cfg->log_level);
 	signal(SIGPIPE, SIG_IGN);
-	if ((how & SERVE_TAKE_OVER) && takeover_begin(&s.takeover, s.cfg->control.path, &s.inherit))
-		code = EXIT_LISTEN;
-	else
+	if (how & SERVE_TAKE_OVER)
+		code = take_over(&s);
+	if (!code)
 		code = run(&s, path);
 	takeover_give_up(&s.takeover);
 	cleanup(&s);

@@ -761,6 +761,36 @@ case_takeover_signals() {
     stop
 }
 
+# A gateway reloads after its successor has read the file, and before it hands over: the successor serves what was added.
+case_takeover_reload() {
+    local old
+    configure
+    perf_server 20050
+    gateway
+    old=$PID
+    kill -STOP "$old"
+    start successor "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    PID=$pid LOG=$DIR/successor.err
+    wait_for 20 holds_a_socket "$PID" || fail "it does not ask"
+    routes one 20049 '' two 20051 '' three 20053 ''
+    kill -HUP "$old" && kill -CONT "$old"
+    wait_for 20 grep -q event=ready "$LOG" || fail "it does not start"
+    wait "$old" || fail "the old one ended with $?"
+    perf 20053 1 --op null --count 3 >/dev/null 2>&1 || fail "no service at what was reloaded: $(cat "$LOG")"
+    ! grep event=listen.unused "$LOG" || fail "a socket was passed in vain"
+    # A file that is of no use by then: the one that serves goes on.
+    kill -STOP "$PID"
+    start late "$BIN/rpcrdma-gw" -c "$CONF" --take-over
+    wait_for 20 holds_a_socket "$pid" || fail "it does not ask"
+    echo 'nonsense = 1;' >>"$CONF"
+    kill -CONT "$PID"
+    wait "$pid"
+    [ $? -eq 1 ] || fail "a file of no use: $(cat "$DIR/late.err")"
+    grep -q 'event=end code=1 heap_live=0' "$DIR/late.err" || fail "something is left: $(cat "$DIR/late.err")"
+    perf 20053 1 --op null --count 3 >/dev/null 2>&1 || fail "the one that serves does not go on"
+    stop
+}
+
 # silent N: so many connect and say nothing, until this is ended
 silent() {
     start silent python3 -c 'import socket, sys, time
