@@ -59,6 +59,25 @@ static void probe_free(struct probe *pr)
 	mem_free(pr);
 }
 
+/*
+ * State:  a probe began as what is remembered of its server says, and got no answer.
+ * Danger: the server may have been updated since: it would stay down for as long as that is remembered, for no session goes
+ *         there and finds out.
+ * Rule:   what is remembered is forgotten where the server has not said a word; the next probe asks as if nothing were known.
+ * Pinned: tests/session/test_probes.c:an_update_is_found
+ */
+static void forget(struct probe *pr)
+{
+	struct servers *servers = pr->rs->servers;
+
+	if (pr->leg.t && pr->leg.t->count.recvs > 0)
+		return;
+	if (pr->leg.cfg == &pr->rs->probe_leg_v1)
+		servers_remember_v1(servers, pr->slot, 0);
+	if (pr->leg.bare)
+		servers_remember_bare(servers, pr->slot, 0);
+}
+
 /* Once for each: then only its connection is left to end. */
 static void conclude(struct probe *pr, bool answers, const char *why)
 {
@@ -68,6 +87,8 @@ static void conclude(struct probe *pr, bool answers, const char *why)
 	if (pr->is_over)
 		return;
 	pr->is_over = true;
+	if (!answers)
+		forget(pr);
 	fabric_addr_format(&pr->to, server);
 	if (servers_probed(pr->rs->servers, pr->slot, &pr->to, answers, pr->rs->proxy->now)) {
 		if (answers)

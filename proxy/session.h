@@ -174,6 +174,7 @@ struct session {
 	bool owes;	    /* ... and there was something in flight */
 	bool retried_v1;    /* the server has not proved yet that it speaks that */
 	bool retried_bare;  /* it was silent where host authentication was begun */
+	bool retried_anew;  /* what was remembered of that did not hold */
 	bool has_version_3; /* of NFS */
 	uint8_t *request;   /* the client's private data, until accept; owned, or NULL */
 	size_t request_len;

@@ -116,7 +116,7 @@ int session_find_server(struct session *s)
 		case SERVERS_SHORT:
 			return ERR_NOMEM;
 		}
-		s->retried_v1 = s->retried_bare = false;
+		s->retried_v1 = s->retried_bare = s->retried_anew = false;
 		err = session_connect_server(s);
 		if (err >= 0 || !session_is_of_server(err)) {
 			note_shortage(s, err, session_unserved(err));

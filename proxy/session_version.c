@@ -83,10 +83,30 @@ bool session_retry_as_v1(struct session *s, int status)
 	return session_connect_server(s) == 0;
 }
 
+/*
+ * State:  the connection began without host authentication, as is remembered of the server, and ended before it was ready.
+ * Danger: the server may have learned it since, and refuse such connections: it would be called down, and its clients move.
+ * Rule:   that is no verdict about the server: it is forgotten, and the server asked again as if nothing were known; once.
+ * Pinned: tests/session/test_hostauth_silent.c:what_is_remembered_of_it_is_no_verdict
+ * Return: whether another connection is under way.
+ */
+static bool retry_unremembered(struct session *s, int status)
+{
+	if (s->retried_anew || !s->server.t || !session_is_of_server(status))
+		return false;
+	s->retried_anew = true;
+	servers_remember_bare(s->route->servers, s->way->guest.server, 0);
+	session_drop_server(s);
+	return session_connect_server(s) == 0;
+}
+
 bool session_retry_bare(struct session *s, int status)
 {
-	if (!session_awaits_server(s) || s->retried_bare ||
-	    !session_may_be_bare(&s->server, status))
+	if (!session_awaits_server(s) || s->retried_bare)
+		return false;
+	if (s->server.bare)
+		return retry_unremembered(s, status);
+	if (!session_may_be_bare(&s->server, status))
 		return false;
 	log_peer(LOG_LEVEL_INFO, "upstream.retry", s->route->route->name,
 		 "route=%s version=2 why=\"no answer to host authentication\"",

@@ -8,7 +8,9 @@
 
 /* A server of version 2 that has nothing of host authentication, and says nothing before the other end's last properties. */
 static struct {
-	bool is_old; /* it has version 1 alone, and passes over the other in silence */
+	bool is_old;	/* it has version 1 alone, and passes over the other in silence */
+	bool is_strict; /* it hangs up where host authentication is not begun */
+	bool begun;
 	unsigned middles, finals, answered;
 } patient;
 
@@ -24,9 +26,19 @@ static void wait_for_final(struct raw *r, struct view in, void *arg)
 	switch (xdr_peek_u32(in.data + 12)) {
 	case V2_CONNPROP_MIDDLE:
 		patient.middles++;
+		patient.begun = true;
+		if (patient.is_strict)
+			raw_words(r, RAW_V2_PROPS(0x55, 20));
 		break;
 	case V2_CONNPROP_FINAL:
 		patient.finals++;
+		if (patient.is_strict && patient.begun)
+			break;
+		if (patient.is_strict) {
+			fabric_destroy(r->conn); /* at once: it takes one connection at a time */
+			r->conn = NULL;
+			break;
+		}
 		patient.answered = 0;
 		raw_words(r, RAW_V2_PROPS(0x55, 20));
 		break;
@@ -122,12 +134,36 @@ static void a_silent_server_is_not_down(void **state)
 	cast_end();
 }
 
+/* A server that was asked without, as it is remembered, and does not want that any more, is not down: it is asked again,
+ * in the same session. */
+static void what_is_remembered_of_it_is_no_verdict(void **state)
+{
+	struct peer *client = &hall.pairs[0].client;
+
+	(void)state;
+	begin_patient(true, LEG_V2, false);
+	cast_connect();
+	world_run(&hall, 3 * NSEC_PER_SEC);
+	cast_is_served();
+	patient.is_strict = true;
+	patient.begun = false;
+	peer_end(client);
+	world_run(&hall, NSEC_PER_SEC);
+	world_connect_pair(&hall, 0);
+	world_run(&hall, NSEC_PER_SEC);
+	assert_true(client->open);
+	assert_int_equal(patient.middles, 2);
+	cast_not_said("event=upstream.down");
+	cast_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_silent_server_is_asked_without),
 		cmocka_unit_test(a_silent_server_may_yet_speak_version_1),
 		cmocka_unit_test(a_silent_server_is_not_down),
+		cmocka_unit_test(what_is_remembered_of_it_is_no_verdict),
 	};
 
 	return cmocka_run_group_tests_name("silent", tests, NULL, NULL);

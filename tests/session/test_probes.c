@@ -56,10 +56,56 @@ static void a_promise_takes_no_memory(void **state)
 	}
 }
 
+/* It has version 1 alone, and is updated to have version 2 alone, in which it is silent about the other. */
+static bool is_updated;
+
+static void speak_one(struct raw *r, struct view in, void *arg)
+{
+	uint32_t xid = xdr_peek_u32(in.data), type = xdr_peek_u32(in.data + 3 * WORD);
+	bool is_1 = xdr_peek_u32(in.data + WORD) == 1;
+
+	(void)arg;
+	if (is_1 == is_updated)
+		return;
+	if (is_1)
+		raw_words(r, RAW_V1_REPLY(xid, 8));
+	else if (type == V2_CONNPROP_FINAL)
+		raw_words(r, RAW_V2_PROPS(0x55, 20));
+	else if (type == V2_CALL_INLINE)
+		raw_words(r, RAW_V2_REPLY(xid, 20 + ++probes));
+}
+
+/* What is remembered of a server's version does not keep it down. */
+static void an_update_is_found(void **state)
+{
+	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 17);
+	struct servers *servers;
+
+	(void)state;
+	s.raw = true;
+	s.probes = S;
+	is_updated = false;
+	probes = 0;
+	world_new(&w, &s);
+	w.raw.on_message = speak_one;
+	servers = w.proxy->routes[0]->servers;
+	servers_remember_v1(servers, 0, w.proxy->now + 3600 * S);
+	world_run(&w, 5 * S);
+	assert_true(servers_v1_until(servers, 0) > 0);
+	is_updated = true;
+	world_run(&w, 60 * S);
+	assert_true(probes > 0);
+	assert_int_equal(servers_v1_until(servers, 0), 0);
+	probes_end(w.proxy->routes[0]);
+	world_quit(&w);
+	world_free(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_promise_takes_no_memory),
+		cmocka_unit_test(an_update_is_found),
 	};
 
 	return cmocka_run_group_tests_name("probes", tests, NULL, NULL);
