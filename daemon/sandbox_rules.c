@@ -5,13 +5,14 @@
  * What is not in the table is refused, with EPERM: a call that the next C library makes must not end a gateway.
  * Where a call does both what is needed and what is not its arguments decide. Three kinds of arguments never pass:
  * - another process or thread of one, to signal, to schedule or to look into: a worker of root's could do that to
- *   any process of root's;
+ *   any process of root's. A futex for priorities names the thread that owns it;
  * - an owner of a descriptor: the kernel signals the owner on behalf of the process (F_SETOWN, FIOSETOWN);
  * - a path to write to, to make or to remove.
  */
 #include "daemon/sandbox_rules.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/netlink.h>
 #include <linux/sockios.h>
 #include <sched.h>
@@ -27,6 +28,7 @@
 #define CALLS_OF_DEVICES 0xc0181b01 /* RDMA_VERBS_IOCTL */
 #define OPEN_MAKES (O_CREAT | O_TRUNC)
 #define OPEN_WRITES (OPEN_MAKES | O_ACCMODE | O_PATH)
+#define FUTEX_OPERATION ((uint32_t)FUTEX_CMD_MASK) /* the rest are flags */
 #define A_THREAD (CLONE_VM | CLONE_THREAD | CLONE_SIGHAND)
 
 /* Of an argument that is an int the upper half of the register is anybody's. */
@@ -139,7 +141,13 @@ const struct sandbox_rule sandbox_rules[] = {
 	 .is_absent = true}, /* no filter sees its arguments; the C library then takes clone */
 	{CALL(tgkill), .own_process = true},
 	ALLOW_IF(prctl, 0, INT, PR_SET_NAME),
-	ALLOW(futex),
+	ALLOW_IF(futex, 1, FUTEX_OPERATION, FUTEX_WAIT),
+	ALLOW_IF(futex, 1, FUTEX_OPERATION, FUTEX_WAKE),
+	ALLOW_IF(futex, 1, FUTEX_OPERATION, FUTEX_REQUEUE),
+	ALLOW_IF(futex, 1, FUTEX_OPERATION, FUTEX_CMP_REQUEUE),
+	ALLOW_IF(futex, 1, FUTEX_OPERATION, FUTEX_WAKE_OP),
+	ALLOW_IF(futex, 1, FUTEX_OPERATION, FUTEX_WAIT_BITSET),
+	ALLOW_IF(futex, 1, FUTEX_OPERATION, FUTEX_WAKE_BITSET),
 	ALLOW(set_robust_list),
 	ALLOW(rseq),
 	ALLOW(gettid),

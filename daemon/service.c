@@ -31,6 +31,17 @@ static unsigned long long number(const char *name)
 	return *end || errno ? 0 : value;
 }
 
+/* A name that the kernel chooses, in no file system: a socket with a name cannot be bound to a path, which would make a
+ * file there. The manager sends nothing to that name. */
+static void take_a_name(int fd)
+{
+	const struct sockaddr_un any = {.sun_family = AF_UNIX};
+
+	if (bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family)) ||
+	    shutdown(fd, SHUT_RD))
+		log_warn("service", "why=\"%s\"", strerror(errno));
+}
+
 /* Return: whether there is somebody to be told. */
 static bool find_manager(struct service *s, const char *path)
 {
@@ -45,6 +56,8 @@ static bool find_manager(struct service *s, const char *path)
 		s->to.sun_path[0] = '\0';
 	s->len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (*path == '/'));
 	s->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->fd >= 0)
+		take_a_name(s->fd);
 	return s->fd >= 0;
 }
 

@@ -7,12 +7,18 @@
  * - Each number of a system call that is not in the table is called, and has to be refused.
  * - Whatever else is known to reach a process or a file is called with arguments that would do it.
  *
- * INSIDE_OUT gets a line for each failure and "done" at the end. INSIDE_VICTIM is a process to reach, INSIDE_FOLDER
- * a folder that the configuration does not name, with "file" in it, INSIDE_CONTROL the path of the control socket.
+ * INSIDE_OUT gets a line for each failure and "done" at the end. Where to try:
+ * - INSIDE_VICTIM: a process to reach;
+ * - INSIDE_FOLDER: a folder that the configuration does not name, with "file" in it;
+ * - INSIDE_LINK: a symbolic link to that file, in the folder of the configuration;
+ * - INSIDE_CONFIGURATION and INSIDE_CONTROL: the configuration's file, and the path of the control socket.
+ * With INSIDE_WITHOUT_LANDLOCK the gateway finds a kernel that has none. With INSIDE_WITH_RPCBIND it may make local
+ * sockets.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -37,12 +43,14 @@
 #include <unistd.h>
 
 #include "daemon/sandbox_rules.h"
+#include "tests/daemon/inside.h"
 
 enum { TEXT = 300, NUMBERS = 600, FDS = 256 };
 
-static int out = -1, landlock;
+static int out = -1;
+static bool landlock, landlock_is_hidden, with_rpcbind;
 static long victim;
-static const char *control, *folder;
+static const char *configuration, *control, *folder, *link_to_file;
 static char file[TEXT], beside[TEXT], fresh[TEXT];
 static char own_memory[4096] __attribute__((aligned(4096)));
 
@@ -127,6 +135,9 @@ static void try_fcntl(void)
 
 static void try_ioctl(void)
 {
+	/* Direction and size are the upper half of a request. */
+	static const unsigned shapes[] = {0,	      0x40040000, 0x80040000, 0xc0040000,
+					  0x40080000, 0x80080000, 0xc0080000};
 	struct sockaddr_in at;
 	int fd = listening_to_itself(&at), pid = (int)victim, on = 1;
 
@@ -134,10 +145,27 @@ static void try_ioctl(void)
 	REFUSED(ioctl, fd, SIOCSPGRP, &pid);
 	REFUSED(ioctl, fd, FIOASYNC, &on);
 	hear_oneself(fd, &at);
-	for (unsigned request = 0; request < 1u << 16; request++)
-		if (!is_allowed(SYS_ioctl, 1, request) &&
-		    (syscall(SYS_ioctl, -1, request, 0) >= 0 || errno != EPERM))
-			tell("ioctl: request %#x is let through\n", request);
+	for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		for (unsigned request = shapes[i]; request <= (shapes[i] | 0xffff); request++)
+			if (!is_allowed(SYS_ioctl, 1, request) &&
+			    (syscall(SYS_ioctl, -1, request, 0) >= 0 || errno != EPERM))
+				tell("ioctl: request %#x is let through\n", request);
+}
+
+/* A futex for priorities holds the number of the thread that owns it: that thread then inherits priorities. */
+static void try_futex(void)
+{
+	const struct timespec past = {.tv_sec = 1};
+	uint32_t owned = (uint32_t)victim, other = 0;
+
+	REFUSED(futex, &owned, FUTEX_LOCK_PI, 0, &past, 0, 0);
+	REFUSED(futex, &owned, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, &past, 0, 0);
+	REFUSED(futex, &owned, FUTEX_TRYLOCK_PI, 0, 0, 0, 0);
+	REFUSED(futex, &other, FUTEX_CMP_REQUEUE_PI, 1, 1, &owned, 0);
+	for (int op = 0; op < FUTEX_PRIVATE_FLAG; op++)
+		if (!is_allowed(SYS_futex, 1, (uint64_t)op) &&
+		    (syscall(SYS_futex, &other, op, 0, &past, 0, 0) >= 0 || errno != EPERM))
+			tell("futex: operation %d is let through\n", op);
 }
 
 static void try_opening(const char *what, long call, bool at)
@@ -146,7 +174,7 @@ static void try_opening(const char *what, long call, bool at)
 		O_RDONLY | O_DIRECTORY,	       O_RDONLY, O_WRONLY,	    O_RDWR, O_PATH,
 		O_WRONLY | O_APPEND | O_CREAT, O_TRUNC,	 O_TMPFILE | O_RDWR};
 	char environment[TEXT], words[TEXT];
-	const char *const paths[] = {folder, file, fresh, beside, environment, words};
+	const char *const paths[] = {folder, file, fresh, beside, link_to_file, environment, words};
 
 	snprintf(environment, sizeof(environment), "/proc/%ld/environ", victim);
 	snprintf(words, sizeof(words), "/proc/%ld/cmdline", victim);
@@ -156,6 +184,8 @@ static void try_opening(const char *what, long call, bool at)
 				     : syscall(call, paths[i], flags[f], 0600);
 			int error = errno;
 
+			if (fd >= 0)
+				close((int)fd);
 			/* The filter keeps no file from being read: Landlock does. */
 			if (fd < 0 && (error == EPERM || error == EACCES))
 				continue;
@@ -163,9 +193,29 @@ static void try_opening(const char *what, long call, bool at)
 				continue;
 			tell("%s %s %#o: %s\n", what, paths[i], (unsigned)flags[f],
 			     fd >= 0 ? "it is open" : strerrordesc_np(error));
-			if (fd >= 0)
-				close((int)fd);
 		}
+}
+
+/* By what is open already: folders, and the links to what is open that a process finds of itself. */
+static void try_opening_from(int from)
+{
+	char way[TEXT], own[TEXT];
+
+	snprintf(way, sizeof(way), "../../%ld/environ", victim);
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", from);
+	for (int fd = 0; fd < FDS; fd++) {
+		char number[TEXT];
+
+		snprintf(number, sizeof(number), "%d", fd);
+		if (syscall(SYS_openat, from, number, O_WRONLY) >= 0)
+			tell("openat: what is open as %d is open to write, from %d\n", fd, from);
+	}
+	if (syscall(SYS_openat, from, way, O_RDONLY) >= 0)
+		tell("openat %d %s: it is open\n", from, way);
+	if (syscall(SYS_openat, from, "fresh", O_WRONLY | O_CREAT, 0600) >= 0)
+		tell("openat %d: a file was made\n", from);
+	if (syscall(SYS_openat, AT_FDCWD, own, O_RDWR) >= 0)
+		tell("openat %s: it is open to write\n", own);
 }
 
 #ifdef SYS_open
@@ -178,6 +228,10 @@ static void try_open(void)
 static void try_openat(void)
 {
 	try_opening("openat", SYS_openat, true);
+	REFUSED(openat, AT_FDCWD, configuration, O_WRONLY);
+	REFUSED(openat, AT_FDCWD, configuration, O_RDONLY | O_TRUNC);
+	for (int fd = 0; fd < FDS; fd++)
+		try_opening_from(fd);
 }
 
 /* What may be known of a file changes nothing; of a process it is refused. */
@@ -191,8 +245,10 @@ static void try_readlink(void)
 
 static void try_socket(void)
 {
-	REFUSED(socket, AF_UNIX, SOCK_STREAM, 0);
+	if (!with_rpcbind)
+		REFUSED(socket, AF_UNIX, SOCK_STREAM, 0);
 	REFUSED(socket, AF_UNIX, SOCK_DGRAM, 0);
+	REFUSED(socket, AF_UNIX, SOCK_SEQPACKET, 0);
 	REFUSED(socket, AF_INET, SOCK_RAW, 6);
 	REFUSED(socket, AF_PACKET, SOCK_DGRAM, 0);
 	REFUSED(socket, AF_NETLINK, SOCK_RAW, 9 /* audit */);
@@ -200,30 +256,86 @@ static void try_socket(void)
 	REFUSED(socket, AF_ALG, SOCK_SEQPACKET, 0);
 }
 
-/* By any local socket that the process has, such as that to the service manager. */
-static void try_bind(void)
+static bool is_local(int fd)
+{
+	struct sockaddr_un is = {.sun_family = AF_UNSPEC};
+	socklen_t len = sizeof(is);
+
+	return getsockname(fd, (struct sockaddr *)&is, &len) == 0 && is.sun_family == AF_UNIX;
+}
+
+static struct sockaddr_un at_path(const char *path)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%.100s", path);
+	return at;
+}
+
+/* Each local socket that the process has, such as that to the service manager; and one that it makes, if it may. */
+static void try_local(const char *what, int (*reach)(int fd))
+{
+	int made = with_rpcbind ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
 	unsigned tried = 0;
 
-	snprintf(at.sun_path, sizeof(at.sun_path), "%.100s", fresh);
+	if (with_rpcbind && made < 0)
+		tell("%s: no local socket can be made\n", what);
 	for (int fd = 0; fd < FDS; fd++) {
-		struct sockaddr_un is = {.sun_family = AF_UNSPEC};
-		socklen_t len = sizeof(is);
-
-		if (getsockname(fd, (struct sockaddr *)&is, &len) || is.sun_family != AF_UNIX ||
-		    len > sizeof(sa_family_t))
+		if (!is_local(fd))
 			continue;
 		tried++;
-		if (landlock)
-			refused("bind", bind(fd, (struct sockaddr *)&at, sizeof(at)));
+		if (reach(fd) >= 0)
+			tell("%s: it is done, by descriptor %d\n", what, fd);
 	}
 	if (!tried)
-		tell("bind: the process has no local socket to try with\n");
+		tell("%s: the process has no local socket to try with\n", what);
+	if (made >= 0)
+		close(made);
+}
+
+static int make_file(int fd)
+{
+	const struct sockaddr_un at = at_path(fresh);
+
+	return bind(fd, (const struct sockaddr *)&at, sizeof(at));
+}
+
+static void try_bind(void)
+{
+	try_local("bind", make_file);
+}
+
+static int reach_file(int fd)
+{
+	const struct sockaddr_un at = at_path(file), none = at_path(fresh);
+
+	if (connect(fd, (const struct sockaddr *)&none, sizeof(none)) == 0)
+		return 0;
+	return connect(fd, (const struct sockaddr *)&at, sizeof(at));
+}
+
+static void try_connect(void)
+{
+	try_local("connect", reach_file);
+}
+
+static int send_to_file(int fd)
+{
+	const struct sockaddr_un at = at_path(file), none = at_path(fresh);
+	const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+
+	if (sendto(fd, "x", 1, flags, (const struct sockaddr *)&none, sizeof(none)) >= 0)
+		return 0;
+	return (int)sendto(fd, "x", 1, flags, (const struct sockaddr *)&at, sizeof(at));
+}
+
+static void try_sendto(void)
+{
+	try_local("sendto", send_to_file);
 }
 
 /* As somebody else: what a service manager goes by. */
-static void try_credentials(void)
+static int send_as_another(int fd)
 {
 	const struct ucred other = {.pid = (pid_t)victim, .uid = getuid(), .gid = getgid()};
 	union {
@@ -232,7 +344,7 @@ static void try_credentials(void)
 	} c = {.head = {.cmsg_len = CMSG_LEN(sizeof(other)),
 			.cmsg_level = SOL_SOCKET,
 			.cmsg_type = SCM_CREDENTIALS}};
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct sockaddr_un to = at_path(fresh);
 	struct iovec iov = {.iov_base = own_memory, .iov_len = 1};
 	struct msghdr msg = {.msg_name = &to,
 			     .msg_namelen = sizeof(to),
@@ -240,18 +352,19 @@ static void try_credentials(void)
 			     .msg_iovlen = 1,
 			     .msg_control = c.octets,
 			     .msg_controllen = sizeof(c.octets)};
+	int type = 0, sent;
+	socklen_t len = sizeof(type);
 
 	memcpy(CMSG_DATA(&c.head), &other, sizeof(other));
-	snprintf(to.sun_path, sizeof(to.sun_path), "%.100s", fresh);
-	for (int fd = 0; fd < FDS; fd++) {
-		struct sockaddr_un is = {.sun_family = AF_UNSPEC};
-		socklen_t len = sizeof(is);
+	sent = (int)sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_DGRAM)
+		refused("sendmsg with the credentials of another", sent);
+	return sent;
+}
 
-		if (getsockname(fd, (struct sockaddr *)&is, &len) == 0 &&
-		    is.sun_family == AF_UNIX && len == sizeof(sa_family_t))
-			refused("sendmsg with the credentials of another",
-				sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL));
-	}
+static void try_credentials(void)
+{
+	try_local("sendmsg", send_as_another);
 }
 
 static void try_clone(void)
@@ -355,13 +468,13 @@ static const struct known {
 	{"listen", NULL},
 	{"accept", NULL},
 	{"accept4", NULL},
-	{"connect", NULL},
+	{"connect", try_connect},
 	{"shutdown", NULL},
 	{"getsockname", NULL},
 	{"getpeername", NULL},
 	{"getsockopt", NULL},
 	{"setsockopt", NULL},
-	{"sendto", NULL},
+	{"sendto", try_sendto},
 	{"recvfrom", NULL},
 	{"sendmsg", try_credentials},
 	{"recvmsg", NULL},
@@ -392,7 +505,7 @@ static const struct known {
 	{"clone3", NULL}, /* see refuses_what_is_not_in_the_table() */
 	{"tgkill", try_tgkill},
 	{"prctl", try_prctl},
-	{"futex", NULL},
+	{"futex", try_futex},
 	{"set_robust_list", NULL},
 	{"rseq", NULL},
 	{"gettid", NULL},
@@ -572,11 +685,15 @@ static void reach_files(const char *path)
 
 static void try_all(void)
 {
+	landlock_is_hidden = false;
 	tries_what_is_in_the_table();
 	reach_processes();
 	reach_files(file);
 	reach_files(beside);
 	reach_files(control);
+	reach_files(configuration);
+	reach_files(link_to_file);
+	inside_foreign(tell, victim, file);
 	refuses_what_is_not_in_the_table();
 	tell("done landlock=%d\n", landlock);
 	close(out);
@@ -587,15 +704,39 @@ __attribute__((constructor)) static void prepare(void)
 	const char *to = getenv("INSIDE_OUT"), *pid = getenv("INSIDE_VICTIM");
 
 	folder = getenv("INSIDE_FOLDER");
+	link_to_file = getenv("INSIDE_LINK");
+	configuration = getenv("INSIDE_CONFIGURATION");
 	control = getenv("INSIDE_CONTROL");
-	if (!to || !pid || !folder || !control)
+	if (!to || !pid || !folder || !link_to_file || !configuration || !control)
 		return;
 	victim = strtol(pid, NULL, 10);
 	snprintf(file, sizeof(file), "%s/file", folder);
 	snprintf(fresh, sizeof(fresh), "%s/fresh", folder);
 	snprintf(beside, sizeof(beside), "%s.beside", control);
-	landlock = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* its version */);
+	with_rpcbind = getenv("INSIDE_WITH_RPCBIND");
+	landlock_is_hidden = getenv("INSIDE_WITHOUT_LANDLOCK");
+	landlock = syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* its version */) > 0;
 	out = open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+/* All of the gateway's own calls to Landlock come this way, and here their absence can be feigned. */
+long syscall(long number, ...)
+{
+	static long (*real)(long, ...);
+	va_list ap;
+	long a[6];
+
+	if (landlock_is_hidden && number == SYS_landlock_create_ruleset) {
+		errno = ENOSYS;
+		return -1;
+	}
+	va_start(ap, number);
+	for (unsigned i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "syscall");
+	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* A worker's first deed, in its own thread. */

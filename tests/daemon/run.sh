@@ -30,8 +30,8 @@ routes = ( { name = "one";
 END
 }
 
-gateway() {
-    start gateway "$BIN/rpcrdma-gw" -c "$CONF"
+gateway() { # [COMMAND...]: that starts it
+    start gateway "$@" "$BIN/rpcrdma-gw" -c "$CONF"
     PID=$pid
     wait_for 20 has event=ready || fail "it does not start"
 }
@@ -837,34 +837,57 @@ print("signals", sorted(signal.sigpending()), "changed" if state() != was else "
 # From inside a worker, as the account that this runs as, root included: no call that the filter lets through signals
 # another process or changes it, nor makes, opens, renames or removes a file outside of the configured paths.
 case_sandbox_inside() {
-    [ -f "$BIN/libinside.so" ] || { echo "a build without a sandbox" && exit 77; }
-    mkdir "$DIR/etc" "$DIR/run" "$DIR/outside"
-    CONF=$DIR/etc/gw.conf
-    CTL=$DIR/run/control
-    configure
-    sed -i "1i control = \"$CTL\";" "$CONF"
-    echo "of somebody else" >"$DIR/outside/file"
-    echo "of somebody else" >"$CTL.beside"
-    victim
-    # A local socket without a name is what a service manager's child has.
-    export NOTIFY_SOCKET=$DIR/nobody INSIDE_OUT=$DIR/inside INSIDE_VICTIM=$victim INSIDE_FOLDER=$DIR/outside INSIDE_CONTROL=$CTL
-    LD_PRELOAD=$BIN/libinside.so gateway
-    wait_for 60 grep -qs '^done' "$DIR/inside" || fail "it does not end"
-    if has 'event=sandbox .*seccomp=no'; then echo "no filters here" && exit 77; fi
-    if has 'event=sandbox landlock=0'; then echo "no Landlock here: files can be read, and local sockets bound, as the account may"; fi
-    cat "$DIR/inside"
-    [ "$(wc -l <"$DIR/inside")" -eq 1 ] || fail "a worker reaches what it should not"
-    [ "$(cat "$DIR/outside/file" "$CTL.beside")" = $'of somebody else\nof somebody else' ] || fail "a file was changed"
-    [ "$(find "$DIR/outside" "$DIR/run" | wc -l)" -eq 5 ] || fail "files came or went: $(find "$DIR/outside" "$DIR/run")"
-    touch "$DIR/enough"
-    wait "$victim" || fail "the victim ended with $?"
-    grep -qx 'signals \[\] as it was' "$DIR/victim" || fail "the victim: $(cat "$DIR/victim")"
-    alive
-    stop 0 3
+    inside
     [ -S "$CTL" ] || fail "the control socket was removed: there is a right to do so"
     # Another start replaces it.
     unset INSIDE_OUT
     gateway
+    stop 0 3
+}
+# The filter alone: what it lets through nothing else keeps, but for files to read.
+case_sandbox_inside_without_landlock() {
+    export INSIDE_WITHOUT_LANDLOCK=yes
+    inside
+}
+# A worker that may make local sockets as well. Its /run is its own: the rpcbind of this machine hears nothing of it.
+case_sandbox_inside_with_rpcbind() {
+    unshare --mount true 2>/dev/null || { echo "cannot make a mount namespace" && exit 77; }
+    export INSIDE_WITH_RPCBIND=yes
+    # shellcheck disable=SC2016 # expanded there
+    inside "rpcbind = true;" unshare --mount sh -c 'mount -t tmpfs tmpfs /run && exec "$@"' sh
+}
+# inside [SETTING_OF_LISTEN [COMMAND...]]: a gateway, started by COMMAND, from whose worker all is tried
+inside() {
+    [ -f "$BIN/libinside.so" ] || { echo "a build without a sandbox" && exit 77; }
+    mkdir "$DIR/etc" "$DIR/run" "$DIR/outside"
+    CONF=$DIR/etc/gw.conf
+    CTL=$DIR/run/control
+    configure "${1:-}"
+    sed -i "1i control = \"$CTL\";" "$CONF"
+    echo "of somebody else" >"$DIR/outside/file"
+    echo "of somebody else" >"$CTL.beside"
+    ln -s "$DIR/outside/file" "$DIR/etc/link"
+    cp "$CONF" "$DIR/configured"
+    victim
+    # A local socket without a name is what a service manager's child has.
+    export NOTIFY_SOCKET=$DIR/nobody INSIDE_OUT=$DIR/inside INSIDE_VICTIM=$victim INSIDE_FOLDER=$DIR/outside \
+        INSIDE_LINK=$DIR/etc/link INSIDE_CONFIGURATION=$CONF INSIDE_CONTROL=$CTL
+    gateway "${@:2}" env LD_PRELOAD="$BIN/libinside.so"
+    wait_for 60 grep -qs '^done' "$DIR/inside" || fail "it does not end"
+    if has 'event=sandbox .*seccomp=no'; then echo "no filters here" && exit 77; fi
+    if has 'event=sandbox landlock=0'; then echo "no Landlock: files can be read as the account may"; fi
+    if has 'event=sandbox landlock=0' && [ -n "${INSIDE_WITH_RPCBIND:-}" ]; then
+        echo "no Landlock here: local sockets can be bound as the account may" && exit 77
+    fi
+    cat "$DIR/inside"
+    [ "$(wc -l <"$DIR/inside")" -eq 1 ] || fail "a worker reaches what it should not"
+    [ "$(cat "$DIR/outside/file" "$CTL.beside")" = $'of somebody else\nof somebody else' ] || fail "a file was changed"
+    cmp -s "$CONF" "$DIR/configured" || fail "the configuration was changed"
+    [ "$(find "$DIR/outside" "$DIR/run" "$DIR/etc" | wc -l)" -eq 8 ] || fail "files came or went: $(find "$DIR/outside" "$DIR/run" "$DIR/etc")"
+    touch "$DIR/enough"
+    wait "$victim" || fail "the victim ended with $?"
+    grep -qx 'signals \[\] as it was' "$DIR/victim" || fail "the victim: $(cat "$DIR/victim")"
+    alive
     stop 0 3
 }
 
