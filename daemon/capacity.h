@@ -12,7 +12,7 @@
  * It goes by processors and memory_limit. Descriptors (daemon/descriptors.h) may allow fewer sessions still.
  */
 
-/** capacity_cpus - processors that this process may run on: at least 1. */
+/** capacity_cpus - processors that this process may run on, a container's part of the machine: at least 1. */
 unsigned capacity_cpus(void);
 
 /** capacity_print - a line for the process and one for each route to @out, each behind @begin; to @warnings a line for

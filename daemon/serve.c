@@ -106,7 +106,6 @@ static void raise_limits(void)
 	}
 }
 
-/* CPUs this process may run on: a container's share rather than the machine. */
 static void each_worker(struct server *s, void (*what)(struct worker *))
 {
 	for (unsigned i = 0; i < s->gw.nworkers; i++)
