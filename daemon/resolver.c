@@ -298,13 +298,14 @@ static void on_answer(int result, char type, int count, int ttl, void *addresses
 	end_if_answered(q->of);
 }
 
-static bool in_hosts(struct resolver *r, struct name *name)
+/* Return: 1: @name is in the file, and answered; 0: it is not; ERR_NOMEM: descriptors or memory are short, so nobody knows. */
+static int in_hosts(struct resolver *r, struct name *name)
 {
 	struct names_answer a = {.result = NAMES_FOUND, .ttl = HOSTS_TTL};
 	FILE *f = fopen(r->cfg.hosts, "re");
 
 	if (!f)
-		return false;
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? ERR_NOMEM : 0;
 	a.n = hostsfile_find(f, name->text, a.addrs, NAMES_ADDRS);
 	fclose(f);
 	if (a.n)
@@ -314,10 +315,11 @@ static bool in_hosts(struct resolver *r, struct name *name)
 
 bool resolver_ask(struct resolver *r, struct name *name)
 {
+	int known = in_hosts(r, name);
 	struct lookup *l;
 
-	if (in_hosts(r, name))
-		return true;
+	if (known)
+		return known > 0;
 	if (!open_dns(r) || !(l = mem_zalloc(sizeof(*l))))
 		return false;
 	l->dns = r->dns;

@@ -21,7 +21,7 @@ struct resolver_config {
 /** resolver_new - nothing is opened before it is asked. Return: owned, or NULL. */
 struct resolver *resolver_new(const struct resolver_config *cfg);
 
-/** resolver_ask - look @name up; names_answer() follows, perhaps at once. Return: false without memory. */
+/** resolver_ask - look @name up; names_answer() follows, perhaps at once. Return: false without memory or descriptors. */
 bool resolver_ask(struct resolver *r, struct name *name);
 
 /** resolver_tick - those that took too long. Return: when it is due again. */

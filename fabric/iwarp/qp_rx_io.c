@@ -88,7 +88,7 @@ static uint32_t room_behind(const struct qp *qp)
  * Danger: a user may take as long as a server of his hangs. With a number of places for all, as many connections as that keep
  *         others from reading ahead for so long; without a limit each connection takes 64 KiB.
  * Rule:   each may read ahead a part of what may still be set aside: the less, the more is, and never more than there is.
- *         What is set aside is of its connection's account, which ends when memory is short (fabric_shed()).
+ *         What is set aside counts as memory that its connection holds (fabric_shed()).
  * Pinned: tests/iwarp/test_iwarp_spills.c
  */
 static uint32_t ahead_bytes(const struct qp *qp)

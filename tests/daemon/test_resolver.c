@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -486,6 +487,23 @@ static void hosts_come_first(void **state)
 	assert_int_equal(queries, 2);
 }
 
+/* A name server may say that there is no such name, and that would hold. */
+static void a_file_that_cannot_be_opened_now_is_no_empty_file(void **state)
+{
+	struct rlimit all, none;
+
+	(void)state;
+	strcpy(name.text, "known.example");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = all.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_false(resolver_ask(resolver, &name));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+	assert_true(resolve(NSEC_PER_SEC));
+	assert_int_equal(name.last.n, 1);
+	assert_int_equal(queries, 0);
+}
+
 static void another_server_is_asked_once_the_file_says_so(void **state)
 {
 	struct sockaddr_in at;
@@ -662,6 +680,7 @@ int main(void)
 		TEST(a_server_that_drops_a_family_holds_nobody_up),
 		TEST(who_is_silent_is_waited_for_as_the_file_says),
 		TEST(hosts_come_first),
+		TEST(a_file_that_cannot_be_opened_now_is_no_empty_file),
 		TEST(another_server_is_asked_once_the_file_says_so),
 		TEST(who_waits_for_the_old_server_keeps_nobody_from_the_new),
 		TEST(search_asks_with_domains),
