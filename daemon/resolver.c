@@ -19,6 +19,7 @@
  */
 #include "daemon/resolver.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
