@@ -48,6 +48,7 @@ static void check_pair(struct reader *r, const config_setting_t *routes, const s
 	const config_setting_t *item = config_setting_get_elem(routes, i);
 	const struct config_route *a = &cfg->routes[earlier], *b = &cfg->routes[i];
 	struct place pa = place_of(&a->listen), pb = place_of(&b->listen);
+	char other[READER_ROUTE_BYTES];
 
 	if (item->type != CONFIG_TYPE_GROUP)
 		return;
@@ -56,38 +57,8 @@ static void check_pair(struct reader *r, const config_setting_t *routes, const s
 			     "a second route \"%s\": give each its own name", b->name);
 	if (is_same_place(&pa, &pb) && a->listener != b->listener)
 		reader_error(r, line_of(item, "listen", "port"),
-			     "route %u listens on %s port %u already: use another address or port",
-			     earlier + 1, a->listen.address, a->listen.port);
-}
-
-static void check_upstream_host(struct reader *r, unsigned line, const char *host)
-{
-	struct address up = address_parse(host);
-
-	if (address_is_any(&up))
-		reader_error(r, line, "%s is no host to connect to: give the server's own address",
-			     host);
-}
-
-static unsigned line_of_host(const config_setting_t *item, const struct config_end *upstream,
-			     uint32_t i)
-{
-	const config_setting_t *list =
-		upstream->hosts.n ? reader_member(reader_member(item, "upstream"), "addresses")
-				  : NULL;
-
-	if (!list)
-		return line_of(item, "upstream", "address");
-	return reader_line(config_setting_get_elem(list, i));
-}
-
-static void check_upstream(struct reader *r, const config_setting_t *item,
-			   const struct config_route *route)
-{
-	check_hosts(r, item, route);
-	for (uint32_t i = 0; i < config_hosts(&route->upstream); i++)
-		check_upstream_host(r, line_of_host(item, &route->upstream, i),
-				    config_host(&route->upstream, i));
+			     "%s listens on %s port %u already: use another address or port",
+			     reader_route(cfg, earlier, other), a->listen.address, a->listen.port);
 }
 
 /* What version 2 needs: draft-07 4.2.2, and 2.3 of the early draft, Receives of the default size; a credit
@@ -219,34 +190,32 @@ static void check_listen(struct reader *r, const config_setting_t *item, struct 
 	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
 }
 
+/* The first source of the other family than @host's; NULL: none. An address that is none is told elsewhere. */
+static const struct config_net *other_family(const struct config_sources *sources, const char *host)
+{
+	int family = address_parse(host).family;
+
+	for (uint32_t i = 0; family && i < sources->n; i++)
+		if (sources->at[i].addresses.is_v6 != (family == AF_INET6))
+			return &sources->at[i].addresses;
+	return NULL;
+}
+
 /* Toward an IPv6 server none of IPv4's will do; of what a name leads to only those of the source's family are
- * taken. An address that is none is told elsewhere. */
+ * taken. */
 static void check_sources(struct reader *r, const struct config_end *upstream)
 {
-	static const unsigned char any[16];
 	const struct config_sources *sources = &upstream->sources;
 
-	for (uint32_t i = 0; i < sources->n; i++) {
-		const struct config_net *net = &sources->at[i].addresses;
+	for (uint32_t i = 0; i < config_hosts(upstream); i++) {
+		const char *host = config_host(upstream, i);
+		const struct config_net *net = other_family(sources, host);
 
-		for (uint32_t k = 0; k < config_hosts(upstream); k++) {
-			int family = address_parse(config_host(upstream, k)).family;
-
-			if (!family || net->is_v6 == (family == AF_INET6))
-				continue;
+		if (net)
 			reader_error(r, sources->line,
 				     "source has %s addresses, and %s is of the other family: give "
 				     "addresses of its own",
-				     net->is_v6 ? "IPv6" : "IPv4", config_host(upstream, k));
-			return;
-		}
-		if (memcmp(net->octets, any, sizeof(any)) == 0) {
-			reader_error(
-				r, sources->line,
-				"source has an address of zeros, which is none to connect from: "
-				"give one of this machine's");
-			return;
-		}
+				     net->is_v6 ? "IPv6" : "IPv4", host);
 	}
 }
 
@@ -255,6 +224,7 @@ static void check_rpcbind(struct reader *r, const config_setting_t *item, const 
 			  uint32_t i)
 {
 	const struct config_end *listen = &cfg->routes[i].listen;
+	char told[READER_ROUTE_BYTES];
 
 	if (cfg->routes[i].listener != i || !listen->rpcbind)
 		return;
@@ -264,16 +234,16 @@ static void check_rpcbind(struct reader *r, const config_setting_t *item, const 
 		if (cfg->routes[earlier].listener == earlier && other->rpcbind &&
 		    address_parse(other->address).family == address_parse(listen->address).family)
 			reader_error(r, line_of(item, "listen", "rpcbind"),
-				     "route %u is told to rpcbind already, which has one address "
+				     "%s is told to rpcbind already, which has one address "
 				     "for all of a family: leave one of them out",
-				     earlier + 1);
+				     reader_route(cfg, earlier, told));
 	}
 }
 
 static void check_route(struct reader *r, const config_setting_t *item, struct config_route *route)
 {
 	check_sources(r, &route->upstream);
-	check_upstream(r, item, route);
+	check_hosts(r, item, route);
 	check_version_2(r, item, "upstream", &route->upstream);
 	check_structure(r, item, "upstream", &route->upstream);
 	check_hostauth(r, item, "upstream", &route->upstream);
@@ -299,6 +269,7 @@ enum { SOCKET_PATH_BYTES = 108 };
 static void check_operators(struct reader *r, const config_setting_t *root, struct config *cfg)
 {
 	struct config_end metrics = {.port = cfg->metrics.port};
+	char there[READER_ROUTE_BYTES];
 	struct place here;
 
 	if (strlen(cfg->control.path) >= SOCKET_PATH_BYTES)
@@ -316,9 +287,10 @@ static void check_operators(struct reader *r, const config_setting_t *root, stru
 
 		if (is_same_place(&listen, &here))
 			reader_error(r, cfg->metrics.line,
-				     "route %u listens on %s port %u already: give metrics another "
+				     "%s listens on %s port %u already: give metrics another "
 				     "address or port",
-				     i + 1, cfg->routes[i].listen.address, cfg->metrics.port);
+				     reader_route(cfg, i, there), cfg->routes[i].listen.address,
+				     cfg->metrics.port);
 	}
 }
 

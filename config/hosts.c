@@ -41,6 +41,30 @@ static bool is_name(const char *text)
 	return strspn(text + last, "0123456789") < len - last;
 }
 
+/* The port of "10.0.0.1:20049", "filer:20049" or "[fd00::1]:20049", as text; NULL: there is none. */
+static const char *port_of(const char *text)
+{
+	const char *colon = strrchr(text, ':'), *first = strchr(text, ':');
+
+	if (!colon || colon == text || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
+		return NULL;
+	return colon == first || (text[0] == '[' && colon[-1] == ']') ? colon + 1 : NULL;
+}
+
+/* Return: whether there is none; else that was told. */
+static bool has_no_port(struct reader *r, const config_setting_t *s, const struct key *key,
+			const char *text)
+{
+	const char *port = port_of(text);
+
+	if (port)
+		reader_error(r, reader_line(s),
+			     "%s has \"%s\", with a port: write \"%.*s\", and the port by itself: "
+			     "port = %s;",
+			     key->name, text, (int)(port - 1 - text), text, port);
+	return !port;
+}
+
 /* An address as a whole. Return: whether it is one; else that was told. */
 static bool is_usable(struct reader *r, const config_setting_t *s, const struct key *key,
 		      const char *text)
@@ -50,8 +74,9 @@ static bool is_usable(struct reader *r, const config_setting_t *s, const struct 
 	if (!a.family)
 		reader_error(r, reader_line(s),
 			     "%s is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
-			     "\"fd00::1\" (names are not looked up)",
-			     key->name);
+			     "\"fd00::1\"%s",
+			     key->name,
+			     key->kind == KEY_ADDRESS ? " (names are not looked up)" : "");
 	else if (address_is_link_local(&a) && !*a.interface)
 		reader_error(
 			r, reader_line(s),
@@ -73,6 +98,8 @@ bool reader_address(struct reader *r, const config_setting_t *s, const struct ke
 {
 	size_t len = strlen(text);
 
+	if (!has_no_port(r, s, key, text))
+		return false;
 	if (len > 2 && text[0] == '[' && text[len - 1] == ']') {
 		text++;
 		len -= 2;
@@ -81,6 +108,17 @@ bool reader_address(struct reader *r, const config_setting_t *s, const struct ke
 	if (len < CONFIG_ADDRESS_BYTES)
 		snprintf(bare, CONFIG_ADDRESS_BYTES, "%.*s", (int)len, text);
 	return is_usable(r, s, key, bare);
+}
+
+static bool is_one_host(struct reader *r, const config_setting_t *s, const char *text)
+{
+	struct address a = address_parse(text);
+	bool is_any = address_is_any(&a);
+
+	if (is_any)
+		reader_error(r, reader_line(s),
+			     "%s is no host to connect to: give the server's own address", text);
+	return !is_any;
 }
 
 /* An address, whatever else is wrong with it, is for who reads addresses. */
@@ -94,8 +132,8 @@ static bool read_host(struct reader *r, const config_setting_t *s, const struct 
 		memcpy(bare, text, len + 1);
 		return true;
 	}
-	if (text[0] == '[' || config_is_literal(text))
-		return reader_address(r, s, key, text, bare);
+	if (text[0] == '[' || config_is_literal(text) || port_of(text))
+		return reader_address(r, s, key, text, bare) && is_one_host(r, s, bare);
 	reader_error(r, reader_line(s),
 		     "%s has \"%s\", which is neither an address nor a name: write an address like "
 		     "\"10.0.0.1\" or \"fd00::1\", or a name like \"filer.example.net\"",
@@ -133,8 +171,7 @@ static bool has(const struct config_names *hosts, const char *host)
 	return false;
 }
 
-/* Return: whether it is one more. */
-static bool add_host(struct reader *r, const config_setting_t *item, const struct key *key,
+static void add_host(struct reader *r, const config_setting_t *item, const struct key *key,
 		     struct config_names *hosts, size_t *at)
 {
 	const char *text = reader_text(r, item, key, "each address or name");
@@ -142,7 +179,7 @@ static bool add_host(struct reader *r, const config_setting_t *item, const struc
 	size_t len;
 
 	if (!text || !read_host(r, item, key, text, bare))
-		return false;
+		return;
 	len = strlen(bare) + 1;
 	if (has(hosts, bare))
 		reader_error(r, reader_line(item), "%s has \"%s\" twice: once is enough", key->name,
@@ -154,9 +191,7 @@ static bool add_host(struct reader *r, const config_setting_t *item, const struc
 		memcpy(hosts->text + *at, bare, len);
 		*at += len;
 		hosts->n++;
-		return true;
 	}
-	return false;
 }
 
 void reader_hosts(struct reader *r, const config_setting_t *s, const struct key *key, void *field)
@@ -173,8 +208,7 @@ void reader_hosts(struct reader *r, const config_setting_t *s, const struct key 
 	if (n == 0)
 		reader_error(r, reader_line(s), "%s has none: give at least one", key->name);
 	for (int i = 0; i < n; i++)
-		if (!add_host(r, config_setting_get_elem(s, (unsigned)i), key, hosts, &at))
-			return;
+		add_host(r, config_setting_get_elem(s, (unsigned)i), key, hosts, &at);
 }
 
 void check_hosts(struct reader *r, const config_setting_t *item, const struct config_route *route)

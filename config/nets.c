@@ -78,17 +78,26 @@ void reader_nets(struct reader *r, const config_setting_t *s, const struct key *
 	if (n < 0)
 		return;
 	memset(nets, 0, sizeof(*nets));
-	for (int i = 0; i < n; i++) {
-		if (!read_net(r, config_setting_get_elem(s, (unsigned)i), key,
-			      &nets->nets[nets->n]))
-			return;
-		nets->n++;
-	}
+	for (int i = 0; i < n; i++)
+		if (read_net(r, config_setting_get_elem(s, (unsigned)i), key, &nets->nets[nets->n]))
+			nets->n++;
 }
 
 static unsigned host_bits(const struct config_net *net)
 {
 	return (net->is_v6 ? 128u : 32u) - net->bits;
+}
+
+static bool is_zeros(struct reader *r, const config_setting_t *s, const struct config_net *net)
+{
+	static const unsigned char zeros[sizeof(net->octets)];
+	bool is = memcmp(net->octets, zeros, sizeof(zeros)) == 0;
+
+	if (is)
+		reader_error(r, reader_line(s),
+			     "source has an address of zeros, which is none to connect from: give "
+			     "one of this machine's");
+	return is;
 }
 
 /* One address for everybody, of either family. */
@@ -97,7 +106,7 @@ static void read_one_source(struct reader *r, const config_setting_t *s, const s
 {
 	struct config_net net;
 
-	if (!read_net(r, s, key, &net))
+	if (!read_net(r, s, key, &net) || is_zeros(r, s, &net))
 		return;
 	if (host_bits(&net) > 0) {
 		reader_error(r, reader_line(s),
@@ -155,7 +164,7 @@ static bool check_addresses(struct reader *r, const struct item *item,
 	return false;
 }
 
-static bool read_source(struct reader *r, const config_setting_t *s, struct config_sources *to)
+static void read_source(struct reader *r, const config_setting_t *s, struct config_sources *to)
 {
 	static const struct key clients = {.name = "clients"}, addresses = {.name = "addresses"},
 				name = {.name = "name"};
@@ -163,17 +172,17 @@ static bool read_source(struct reader *r, const config_setting_t *s, struct conf
 	struct item item;
 
 	if (!read_item(r, s, &item))
-		return false;
+		return;
 	source->everywhere = !item.clients;
 	if ((item.clients && !read_net(r, item.clients, &clients, &source->clients)) ||
 	    !read_net(r, item.addresses, &addresses, &source->addresses) ||
+	    is_zeros(r, item.addresses, &source->addresses) ||
 	    (item.name && !reader_name(r, item.name, &name, &to->names)) ||
 	    !check_addresses(r, &item, source))
-		return false;
+		return;
 	if (item.name)
 		source->name = (uint8_t)to->names.n;
 	to->n++;
-	return true;
 }
 
 void reader_sources(struct reader *r, const config_setting_t *s, const struct key *key, void *field)
@@ -190,6 +199,5 @@ void reader_sources(struct reader *r, const config_setting_t *s, const struct ke
 	n = reader_list(r, s, key, CONFIG_NETS_MAX,
 			"{ clients = \"NETWORK\"; addresses = \"NETWORK\"; }, ...");
 	for (int i = 0; i < n; i++)
-		if (!read_source(r, config_setting_get_elem(s, (unsigned)i), to))
-			return;
+		read_source(r, config_setting_get_elem(s, (unsigned)i), to);
 }

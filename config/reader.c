@@ -281,8 +281,7 @@ static void read_names(struct reader *r, const config_setting_t *s, const struct
 		return;
 	*names = (struct config_names){.line = reader_line(s)};
 	for (int i = 0; i < n; i++)
-		if (!reader_name(r, config_setting_get_elem(s, (unsigned)i), key, names))
-			return;
+		reader_name(r, config_setting_get_elem(s, (unsigned)i), key, names);
 }
 
 static void read_group(struct reader *r, const config_setting_t *s, const struct key *key,

@@ -29,6 +29,10 @@ unsigned reader_line(const config_setting_t *setting);
 /** reader_member - member @name of @group, or @group itself when absent: where to point. */
 const config_setting_t *reader_member(const config_setting_t *group, const char *name);
 
+/** reader_route - what messages call route @i: its name, or its number where it has none. Return: @text. */
+enum { READER_ROUTE_BYTES = CONFIG_NAME_BYTES + 10 };
+const char *reader_route(const struct config *cfg, uint32_t i, char text[READER_ROUTE_BYTES]);
+
 /** reader_text - the text of @s, or NULL after an error that names @want. */
 const char *reader_text(struct reader *r, const config_setting_t *s, const struct key *key,
 			const char *want);

@@ -38,6 +38,17 @@ const config_setting_t *reader_routes(const config_setting_t *root)
 	return routes && routes->type == CONFIG_TYPE_LIST ? routes : NULL;
 }
 
+const char *reader_route(const struct config *cfg, uint32_t i, char text[READER_ROUTE_BYTES])
+{
+	const char *name = cfg->routes[i].name;
+
+	if (*name)
+		snprintf(text, READER_ROUTE_BYTES, "route \"%s\"", name);
+	else
+		snprintf(text, READER_ROUTE_BYTES, "route %u", i + 1);
+	return text;
+}
+
 const char *reader_text(struct reader *r, const config_setting_t *s, const struct key *key,
 			const char *want)
 {

@@ -63,14 +63,15 @@ static void take_listener(struct reader *r, const config_setting_t *item, struct
 {
 	const config_setting_t *listen = reader_member(item, "listen");
 	struct config_route *from = &cfg->routes[a], *to = &cfg->routes[b];
+	char leader[READER_ROUTE_BYTES];
 
 	to->listener = a;
 	if (listen->type == CONFIG_TYPE_GROUP && says_more(listen) &&
 	    !keys_are_same(&config_listen_keys, &from->listen, &to->listen))
 		reader_error(r, reader_line(listen),
-			     "listen differs from that of route %u, whose listener it shares: say "
+			     "listen differs from that of %s, whose listener it shares: say "
 			     "the same, or no more than fabric, address and port",
-			     a + 1);
+			     reader_route(cfg, a, leader));
 	to->listen = from->listen;
 }
 
@@ -123,14 +124,16 @@ static void check_name(struct reader *r, const struct where *w, const char *name
 static void check_way(struct reader *r, const config_setting_t *item, const struct config *cfg,
 		      uint32_t i, const char *name)
 {
+	char there[READER_ROUTE_BYTES];
+
 	for (uint32_t other = 0; other < i; other++) {
 		const char *taken = meeting(&cfg->routes[other].names, name);
 
 		if (cfg->routes[other].listener == cfg->routes[i].listener && taken)
 			reader_error(r, line_of_for(item),
-				     "for has \"%s\", but \"%s\" leads to route %u already: a name "
+				     "for has \"%s\", but \"%s\" leads to %s already: a name "
 				     "leads to one route",
-				     name, taken, other + 1);
+				     name, taken, reader_route(cfg, other, there));
 	}
 }
 
@@ -140,6 +143,7 @@ static void check_for(struct reader *r, const config_setting_t *item, const stru
 	const struct config_route *route = &cfg->routes[i];
 	const struct where w = {"for", line_of_for(item),
 				&cfg->routes[route->listener].listen.hostauth};
+	char first[READER_ROUTE_BYTES];
 
 	if (route->names.n)
 		check_proved(r, &w);
@@ -151,9 +155,9 @@ static void check_for(struct reader *r, const config_setting_t *item, const stru
 		if (cfg->routes[other].listener == route->listener &&
 		    cfg->routes[other].names.n == 0)
 			reader_error(r, line_of_for(item),
-				     "route %u on the same listener has no for either: one route "
+				     "%s on the same listener has no for either: one route "
 				     "at most is for all other names",
-				     other + 1);
+				     reader_route(cfg, other, first));
 }
 
 static void check_source_names(struct reader *r, const struct config *cfg, uint32_t i)

@@ -78,19 +78,16 @@ void reader_ports(struct reader *r, const config_setting_t *s, const struct key 
 		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
 		struct config_port_range range;
 
-		if (!read_range(item, &range)) {
+		if (!read_range(item, &range))
 			reader_error(r, reader_line(item),
 				     "%s has an item that is no port: use 1 to 65535, or text like "
 				     "\"4045-4046\"",
 				     key->name);
-			return;
-		}
-		if (is_taken(ports, &range)) {
+		else if (is_taken(ports, &range))
 			reader_error(r, reader_line(item), "%s has port %u twice: once is enough",
 				     key->name, range.first);
-			return;
-		}
-		ports->at[ports->n++] = range;
+		else
+			ports->at[ports->n++] = range;
 	}
 }
 
@@ -267,25 +264,28 @@ static void check_two(struct reader *r, const struct config *cfg, uint32_t i, ui
 {
 	const struct config_end *a = &cfg->routes[other].upstream, *b = &cfg->routes[i].upstream;
 	const struct config_end *at = &cfg->routes[other].listen, *bt = &cfg->routes[i].listen;
+	char earlier[READER_ROUTE_BYTES];
+
+	reader_route(cfg, other, earlier);
 
 	if (is_one_address(at, bt)) {
 		if (!is_one_address(a, b) || !are_same_sources(&a->sources, &b->sources) ||
 		    !are_same_ports(&a->side_ports, &b->side_ports) ||
 		    memcmp(&at->clients, &bt->clients, sizeof(at->clients)) != 0)
 			reader_error(r, b->side_ports.line,
-				     "route %u has side_ports at the same address, with another "
+				     "%s has side_ports at the same address, with another "
 				     "server, source, clients or ports: one address has one "
 				     "rpcbind, so say the same, or listen elsewhere",
-				     other + 1);
+				     earlier);
 		return;
 	}
 	for (uint32_t n = 0; is_one_address(a, b) && n < b->sources.n; n++)
 		if (is_ambiguous(&b->sources.at[n], &a->sources, a->sources.n)) {
 			reader_error(r, b->side_ports.line,
-				     "route %u has the same server and the same source addresses: "
+				     "%s has the same server and the same source addresses: "
 				     "its callbacks could be for either: give one of the two "
 				     "routes other addresses",
-				     other + 1);
+				     earlier);
 			return;
 		}
 }

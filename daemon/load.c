@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/load.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fabric/addr.h"
@@ -51,4 +54,25 @@ int load_config(const char *path, struct config **out, FILE *errors)
 	config_free(*out);
 	*out = NULL;
 	return ERR_CONFIG;
+}
+
+void load_warn(const struct config *cfg, const char *path, FILE *warnings)
+{
+	const char *control = cfg->control.path, *slash = strrchr(control, '/');
+	char folder[PATH_MAX];
+	struct stat st;
+
+	if (!slash)
+		return;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - control) + 1, control);
+	if (stat(folder, &st))
+		fprintf(warnings,
+			"%s:%u: warning: control's folder %s: %s: see that it is there before the "
+			"start, as RuntimeDirectory= of a unit does\n",
+			path, cfg->control.line, folder, strerror(errno));
+	else if (lstat(control, &st) == 0 && !S_ISSOCK(st.st_mode))
+		fprintf(warnings,
+			"%s:%u: warning: control is %s, where another file is: move it away, or "
+			"give another path\n",
+			path, cfg->control.line, control);
 }

@@ -8,4 +8,8 @@
  * a listener on all addresses is. Nothing is sent. */
 int load_config(const char *path, struct config **out, FILE *errors) WARN_UNUSED;
 
+/** load_warn - to @warnings what ends a start unless it is put right before: control's folder is missing, or another
+ * file is in the socket's place. No error, for a unit's RuntimeDirectory= makes the folder at the start. */
+void load_warn(const struct config *cfg, const char *path, FILE *warnings);
+
 #endif

@@ -89,6 +89,7 @@ static enum exit_code check(const char *path, bool print)
 		printf("%s: OK, %u route%s\n", path, cfg->nroutes, cfg->nroutes == 1 ? "" : "s");
 	/* The output of --print is a configuration again. */
 	capacity_print(cfg, print ? "# " : "", path, stdout, stderr);
+	load_warn(cfg, path, stderr);
 	config_free(cfg);
 	return EXIT_OK;
 }

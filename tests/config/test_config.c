@@ -384,10 +384,6 @@ static const struct bad top[] = {
 	"versions must list versions of RPC-over-RDMA: use 1, 2 and \"2-early\", like [1, 2]\n"
 #define VERSION "there is no such version: use \"auto\", \"1\", \"2\" or \"2-early\"\n"
 
-#define SOURCE                                                                                     \
-	"each source must be { clients = \"NETWORK\"; addresses = \"NETWORK\"; }, with name = "    \
-	"\"NAME\"; beside clients or in their place\n"
-
 static const struct bad routes[] = {
 	{"routes = ( );\n", "1: there are no routes: give at least one\n"},
 	{"\nroutes = { };\n", "2: routes must be a list: write routes = ( { ... }, { ... } );\n"},
@@ -421,44 +417,12 @@ static const struct bad routes[] = {
 	 "its prefix: write the address of the network, or a longer prefix\n"},
 	{ON("clients = \"192.0.2.0/24\";"),
 	 "4: clients must be a list: write [\"192.0.2.0/24\", ...]\n"},
-	{TO("source = \"192.0.2.0/24\";"),
-	 "5: source is a network: give one address, or say which clients have its addresses: "
-	 "source = ( { "
-	 "clients = \"192.0.2.0/24\"; addresses = \"198.51.100.0/24\"; } );\n"},
-	{TO("source = \"10.0.0.300\";"),
-	 "5: source has \"10.0.0.300\", which is no network: write it like "
-	 "\"192.0.2.0/24\" or \"2001:db8::/32\"\n"},
-	{TO("source = \"::1\";"),
-	 "5: source has IPv6 addresses, and 10.0.0.2 is of the other family: give "
-	 "addresses of its own\n"},
-	{TO("source = \"0.0.0.0\";"), "5: source has an address of zeros, which is none to connect "
-				      "from: give one of this machine's\n"},
-	{TO("source = 7;"),
-	 "5: source must be a list: write [{ clients = \"NETWORK\"; addresses = \"NETWORK\"; }, "
-	 "...]\n"},
-	{TO("source = ( { clients = \"192.0.2.0/24\"; } );"), "5: " SOURCE},
-	{TO("source = ( { name = \"a.example\"; clients = \"192.0.2.0/24\"; } );"), "5: " SOURCE},
-	{TO("source = ( { addresses = \"10.0.0.7\"; } );"), "5: " SOURCE},
-	{TO("source = ( { name = \"a\"; addresses = \"10.0.0.7\"; port = 7; } );"), "5: " SOURCE},
-	{TO("source = ( \"10.0.0.7\" );"), "5: " SOURCE},
-	{TO("source = ( { name = 7; addresses = \"10.0.0.7\"; } );"),
-	 "5: name must be text: write each name in double quotes\n"},
-	{TO("source = ( { name = \"a b\"; addresses = \"10.0.0.7\"; } );"),
-	 "5: name has one that is empty, or has blanks, quotes or other than ASCII: write names "
-	 "as certificates have them\n"},
-	{TO("source = ( { name = \"a\"; addresses = \"10.0.0.0/28\"; } );"),
-	 "5: addresses are a network, and clients that have the name come from anywhere: say from "
-	 "which network, or give one address\n"
-	 "5: source goes by names that clients prove: give the listener a hostauth with mode = "
-	 "\"require\", or leave them out\n"},
-	{TO("source = ( { clients = \"192.0.2.0/24\"; addresses = \"10.0.0.0/25\"; } );"),
-	 "5: addresses are fewer than clients: give as large a network, or one address for all of "
-	 "them\n"},
 	{ON("rpcbind = 1;"), "4: rpcbind must be true or false: write it without quotes\n"},
 	{"routes = ( {\n" NAME "listen = { address = \"10.0.0.1\"; rpcbind = true; };\n" UP
 	 "}, { name = \"b\";\nlisten = { address = \"0.0.0.0\"; port = 7; rpcbind = true; };\n" UP
 	 "} );",
-	 "6: route 1 is told to rpcbind already, which has one address for all of a family: leave "
+	 "6: route \"a\" is told to rpcbind already, which has one address for all of a family: "
+	 "leave "
 	 "one of them out\n"},
 	{ON("versions = [];"), "4: " VERSIONS},
 	{ON("versions = [1, 3];"), "4: " VERSIONS},
@@ -571,7 +535,9 @@ static const struct bad addresses[] = {
 	{AT("\"filer\""), "4: " NO_ADDRESS},
 	{AT("\"\""), "4: " NO_ADDRESS},
 	{AT("\"10.0.0.256\""), "4: " NO_ADDRESS},
-	{AT("\"10.0.0.1:20049\""), "4: " NO_ADDRESS},
+	{AT("\"10.0.0.1:20049\""),
+	 "4: address has \"10.0.0.1:20049\", with a port: write \"10.0.0.1\", and the port by "
+	 "itself: port = 20049;\n"},
 	{AT("\"[]\""), "4: " NO_ADDRESS},
 	{AT("\"[::1\""), "4: " NO_ADDRESS},
 	{AT("\"fe80::1%\""), "4: " NO_ADDRESS},
@@ -590,13 +556,18 @@ static const struct bad addresses[] = {
 	{LINKS("fe80::1%eth0", "fe80:0::1%eth0"), "5: route \"a\" leads to its own listener, by "
 						  "fe80:0::1%eth0 port 20049: give the server's "
 						  "address\n"},
-	{WILD("fe80::1%eth0", "fe80::0:1%eth0"),
-	 "7: route 1 listens on fe80::1%eth0 port 20049 already: use another address or port\n"},
+	{WILD("fe80::1%eth0", "fe80::0:1%eth0"), "7: route \"a\" listens on fe80::1%eth0 port "
+						 "20049 already: use another address or port\n"},
 	{WILD("::", "fe80::1%eth0"),
-	 "7: route 1 listens on :: port 20049 already: use another address or port\n"},
+	 "7: route \"a\" listens on :: port 20049 already: use another address or port\n"},
 	{AT("\"::1                                                                         \""),
 	 "4: " NO_ADDRESS},
-	{FOR("\"[fd00:::1]\""), "5: " NO_ADDRESS},
+	{FOR("\"[fd00:::1]\""),
+	 "5: address is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
+	 "\"fd00::1\"\n"},
+	{AT("\"[fd00::1]:20049\""),
+	 "4: address has \"[fd00::1]:20049\", with a port: write \"[fd00::1]\", and the port by "
+	 "itself: port = 20049;\n"},
 	{AT("10"), "4: address must be text: write an IPv4 or IPv6 address in double quotes\n"},
 	{FOR("\"0.0.0.0\""),
 	 "5: 0.0.0.0 is no host to connect to: give the server's own address\n"},
@@ -604,17 +575,17 @@ static const struct bad addresses[] = {
 	{SECOND("a", "address = \"10.0.0.9\";"),
 	 "6: a second route \"a\": give each its own name\n"},
 	{SECOND("b", "address = \"10.0.0.1\";"),
-	 "7: route 1 listens on 10.0.0.1 port 20049 already: use another address or port\n"},
+	 "7: route \"a\" listens on 10.0.0.1 port 20049 already: use another address or port\n"},
 	{SECOND("b", "address = \"10.0.0.1\";\nport = 20049;"),
-	 "8: route 1 listens on 10.0.0.1 port 20049 already: use another address or port\n"},
+	 "8: route \"a\" listens on 10.0.0.1 port 20049 already: use another address or port\n"},
 	{WILD("10.0.0.1", "0.0.0.0"),
-	 "7: route 1 listens on 10.0.0.1 port 20049 already: use another address or port\n"},
+	 "7: route \"a\" listens on 10.0.0.1 port 20049 already: use another address or port\n"},
 	{WILD("0.0.0.0", "10.0.0.1"),
-	 "7: route 1 listens on 0.0.0.0 port 20049 already: use another address or port\n"},
+	 "7: route \"a\" listens on 0.0.0.0 port 20049 already: use another address or port\n"},
 	{WILD("::", "fd00::1"),
-	 "7: route 1 listens on :: port 20049 already: use another address or port\n"},
+	 "7: route \"a\" listens on :: port 20049 already: use another address or port\n"},
 	{WILD("fd00::1", "fd00:0:0:0::0001"),
-	 "7: route 1 listens on fd00::1 port 20049 already: use another address or port\n"},
+	 "7: route \"a\" listens on fd00::1 port 20049 already: use another address or port\n"},
 	/* Operators' sockets. */
 	{"control = \"run/gw\";\n" GOOD,
 	 "1: control is no absolute path: begin it with a slash, for the service runs elsewhere\n"},
@@ -629,10 +600,10 @@ static const struct bad addresses[] = {
 	{"metrics = { address = \"::1\";\nnames = [ \"gw\", \"gw:9749\" ]; };\n" GOOD,
 	 "2: names has \"gw:9749\": write host names alone, without port or path, each in full\n"},
 	{"\nmetrics = { address = \"10.0.0.1\"; port = 20049; };\n" GOOD,
-	 "2: route 1 listens on 10.0.0.1 port 20049 already: give metrics another address or "
+	 "2: route \"a\" listens on 10.0.0.1 port 20049 already: give metrics another address or "
 	 "port\n"},
 	{"metrics = { address = \"0.0.0.0\"; port = 20049; };\n" GOOD,
-	 "1: route 1 listens on 10.0.0.1 port 20049 already: give metrics another address or "
+	 "1: route \"a\" listens on 10.0.0.1 port 20049 already: give metrics another address or "
 	 "port\n"},
 	/* Several at once, in one pass. */
 	{"wokers = 2;\nlog = { level = \"x\"; };\n" ROUTE(

@@ -67,6 +67,14 @@ static const struct bad hostauth[] = {
 	 "5: unneeded_from has \"192.0.2.0/33\", which is no network: write it like "
 	 "\"192.0.2.0/24\" "
 	 "or \"2001:db8::/32\"\n"},
+	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = ( \"x\",\n\"10.0.0.0/8\",\n7 );"),
+	 "5: unneeded_from has \"x\", which is no network: write it like \"192.0.2.0/24\" or "
+	 "\"2001:db8::/32\"\n"
+	 "7: unneeded_from must be text: write each network in double quotes\n"},
+	{ON_AUTH("mode = \"require\"; " PEM "names = ( \"a b\",\n\"c\",\n7 );"),
+	 "5: names has one that is empty, or has blanks, quotes or other than ASCII: write names "
+	 "as certificates have them\n"
+	 "7: names must be text: write each name in double quotes\n"},
 	{ON_AUTH("mode = \"require\"; " PEM "unneeded_from = [ \"192.0.2.0/\" ];"),
 	 "5: unneeded_from has \"192.0.2.0/\", which is no network: write it like \"192.0.2.0/24\" "
 	 "or "
@@ -98,13 +106,13 @@ static const struct bad hostauth[] = {
 #define FOR(names) "for = [ " names " ];"
 #define TAKEN(name, by)                                                                            \
 	"4: for has \"" name "\", but \"" by                                                       \
-	"\" leads to route 1 already: a name leads to one route\n"
+	"\" leads to route \"a\" already: a name leads to one route\n"
 
 static const struct bad shared[] = {
 	{ROUTE(NAME "for = 1;\n" LISTEN UP),
 	 "3: for must be a list: write [\"host.example\", ...]\n"},
 	{TWO("", REQUIRE, "", ""),
-	 "5: route 1 listens on 10.0.0.1 port 20049 already: use another address or port\n"},
+	 "5: route \"a\" listens on 10.0.0.1 port 20049 already: use another address or port\n"},
 	{TWO(FOR("\"a.example\""), "", FOR("\"b.example\""), ""),
 	 "1: for goes by names that clients prove: give the listener a hostauth with mode = "
 	 "\"require\", or leave it out\n"
@@ -123,7 +131,8 @@ static const struct bad shared[] = {
 	 TAKEN("*.example", "*.example")},
 	{TWO(FOR("\"nfs://a/\""), REQUIRE, FOR("\"nfs://a/\""), ""), TAKEN("nfs://a/", "nfs://a/")},
 	{TWO(FOR("\"a.example\""), REQUIRE, FOR("\"b.example\""), "credits = 7; "),
-	 "5: listen differs from that of route 1, whose listener it shares: say the same, or no "
+	 "5: listen differs from that of route \"a\", whose listener it shares: say the same, or "
+	 "no "
 	 "more than fabric, address and port\n"},
 	{TWO(FOR("\"a.b\""), REQUIRE_OF("\"*.example\""), FOR("\"a.example\""), ""),
 	 "1: for has \"a.b\", which names of the listener's hostauth does not let in: add it "
@@ -137,7 +146,8 @@ static const struct bad shared[] = {
 	 "psk_file\n"},
 	{"routes = ( { name = \"a\"; " FOR("\"a.b\"") LISTEN_ON(REQUIRE) UP
 	 "}, { name = \"b\";" LISTEN UP "}, { name = \"c\";" LISTEN UP "} );\n",
-	 "5: route 2 on the same listener has no for either: one route at most is for all other "
+	 "5: route \"b\" on the same listener has no for either: one route at most is for all "
+	 "other "
 	 "names\n"},
 };
 

@@ -15,7 +15,18 @@
 #define NO_ADDRESS(key)                                                                            \
 	key " is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or \"fd00::1\" "      \
 	    "(names are not looked up)\n"
+#define WITH_PORT(key, host, port)                                                                 \
+	key " has \"" host ":" port "\", with a port: write \"" host                               \
+	    "\", and the port by itself: port = " port ";\n"
 #define L63 "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabc"
+
+#define SOURCE                                                                                     \
+	"each source must be { clients = \"NETWORK\"; addresses = \"NETWORK\"; }, with name = "    \
+	"\"NAME\"; beside clients or in their place\n"
+
+#define ZEROS                                                                                      \
+	"source has an address of zeros, which is none to connect from: give one of this "         \
+	"machine's\n"
 
 static const struct bad hosts[] = {
 	{UPSTREAM("port = 1;"), "4: address is missing: give it, or addresses\n"},
@@ -48,7 +59,14 @@ static const struct bad hosts[] = {
 	 "5: " NEITHER("address", L63 "." L63 "." L63 "." L63)},
 	{UPSTREAM("address = \"10.0.0.300\";"), "5: " NEITHER("address", "10.0.0.300")},
 	{UPSTREAM("address = \"10.0.0\";"), "5: " NEITHER("address", "10.0.0")},
-	{UPSTREAM("address = \"filer:20049\";"), "5: " NEITHER("address", "filer:20049")},
+	{UPSTREAM("address = \"filer:20049\";"), "5: " WITH_PORT("address", "filer", "20049")},
+	{UPSTREAM("address = \"[::1]:20049\";"), "5: " WITH_PORT("address", "[::1]", "20049")},
+	{UPSTREAM("addresses = [ \"10.0.0.1:7\" ];"),
+	 "5: " WITH_PORT("addresses", "10.0.0.1", "7")},
+	{UPSTREAM("address = \"filer:nfs\";"), "5: " NEITHER("address", "filer:nfs")},
+	{UPSTREAM("address = \"[::1\";"),
+	 "5: address is no address: write an IPv4 or IPv6 address like \"10.0.0.1\" or "
+	 "\"fd00::1\"\n"},
 	{UPSTREAM("address = \"filer.7\";"), "5: " NEITHER("address", "filer.7")},
 	{UPSTREAM("addresses = [ \"fe80::1\" ];"),
 	 "5: addresses is link-local, and every interface has such addresses: add the one meant, "
@@ -58,9 +76,61 @@ static const struct bad hosts[] = {
 	 "7: 0.0.0.0 is no host to connect to: give the server's own address\n"
 	 "5: route \"a\" leads to its own listener, by 10.0.0.1 port 20049: give the server's "
 	 "address\n"},
+	{UPSTREAM("addresses = ( \"a b\",\n7,\n\"c\",\n\"C\" );"),
+	 "5: " NEITHER(
+		 "addresses",
+		 "a b") "6: addresses must be text: write each address or name in double quotes\n"
+			"8: addresses has \"C\" twice: once is enough\n"},
 	{UPSTREAM("addresses = [ \"filer\", \"10.0.0.2\", \"fd00::2\" ];\nsource = \"10.0.0.9\";"),
 	 "6: source has IPv4 addresses, and fd00::2 is of the other family: give addresses of its "
 	 "own\n"},
+	{UPSTREAM(
+		 "addresses = [ \"10.0.0.2\", \"fd00::2\", \"fd00::3\" ];\nsource = \"10.0.0.9\";"),
+	 "6: source has IPv4 addresses, and fd00::2 is of the other family: give addresses of its "
+	 "own\n6: source has IPv4 addresses, and fd00::3 is of the other family: give addresses "
+	 "of its own\n"},
+	{UPSTREAM("addresses = ( \"a b\",\n\"0.0.0.0\",\n\"::\" );"),
+	 "5: " NEITHER("addresses",
+		       "a b") "6: 0.0.0.0 is no host to connect to: give the server's own address\n"
+			      "7: :: is no host to connect to: give the server's own address\n"},
+	/* From where to connect. */
+	{TO("source = \"192.0.2.0/24\";"),
+	 "5: source is a network: give one address, or say which clients have its addresses: "
+	 "source = ( { "
+	 "clients = \"192.0.2.0/24\"; addresses = \"198.51.100.0/24\"; } );\n"},
+	{TO("source = \"10.0.0.300\";"),
+	 "5: source has \"10.0.0.300\", which is no network: write it like "
+	 "\"192.0.2.0/24\" or \"2001:db8::/32\"\n"},
+	{TO("source = \"::1\";"),
+	 "5: source has IPv6 addresses, and 10.0.0.2 is of the other family: give "
+	 "addresses of its own\n"},
+	{TO("source = \"0.0.0.0\";"), "5: " ZEROS},
+	{TO("source = 7;"),
+	 "5: source must be a list: write [{ clients = \"NETWORK\"; addresses = \"NETWORK\"; }, "
+	 "...]\n"},
+	{TO("source = ( { clients = \"192.0.2.0/24\"; } );"), "5: " SOURCE},
+	{TO("source = ( 1,\n{ clients = \"10.0.0.0/8\"; addresses = \"10.0.0.7\"; },\n2 );"),
+	 "5: " SOURCE "7: " SOURCE},
+	{TO("source = ( { clients = \"10.0.0.0/8\"; addresses = \"0.0.0.0\"; },\n{ clients = "
+	    "\"192.0.2.0/24\"; addresses = \"0.0.0.0\"; } );"),
+	 "5: " ZEROS "6: " ZEROS},
+	{TO("source = ( { name = \"a.example\"; clients = \"192.0.2.0/24\"; } );"), "5: " SOURCE},
+	{TO("source = ( { addresses = \"10.0.0.7\"; } );"), "5: " SOURCE},
+	{TO("source = ( { name = \"a\"; addresses = \"10.0.0.7\"; port = 7; } );"), "5: " SOURCE},
+	{TO("source = ( \"10.0.0.7\" );"), "5: " SOURCE},
+	{TO("source = ( { name = 7; addresses = \"10.0.0.7\"; } );"),
+	 "5: name must be text: write each name in double quotes\n"},
+	{TO("source = ( { name = \"a b\"; addresses = \"10.0.0.7\"; } );"),
+	 "5: name has one that is empty, or has blanks, quotes or other than ASCII: write names "
+	 "as certificates have them\n"},
+	{TO("source = ( { name = \"a\"; addresses = \"10.0.0.0/28\"; } );"),
+	 "5: addresses are a network, and clients that have the name come from anywhere: say from "
+	 "which network, or give one address\n"
+	 "5: source goes by names that clients prove: give the listener a hostauth with mode = "
+	 "\"require\", or leave them out\n"},
+	{TO("source = ( { clients = \"192.0.2.0/24\"; addresses = \"10.0.0.0/25\"; } );"),
+	 "5: addresses are fewer than clients: give as large a network, or one address for all of "
+	 "them\n"},
 	/* What goes with several alone. */
 	{TO("balance = \"client\";"),
 	 "5: balance does nothing with one address: give several, or a name, or leave it out\n"},

@@ -25,6 +25,9 @@ static const struct bad side[] = {
 	{TO(OWN "side_ports = [ \"4045-65536\" ];"), "5: " NO_PORT},
 	{TO(OWN "side_ports = [ \"99999999999999999999\" ];"), "5: " NO_PORT},
 	{TO(OWN "side_ports = ( true );"), "5: " NO_PORT},
+	{TO(OWN "side_ports = ( 0,\n111,\n111,\n\"x\" );"),
+	 "5: " NO_PORT "7: side_ports has port 111 twice: once is enough\n"
+	 "8: " NO_PORT},
 	{TO(OWN "side_ports = ( 4045, \"4000-5000\" );"),
 	 "5: side_ports has port 4000 twice: once is enough\n"},
 	{TO(OWN "side_ports = ( 111, \"20000-30000\" );"),
@@ -63,13 +66,14 @@ static const struct bad side[] = {
 	 "side_ports = ( 111 ); }; }, { name = \"b\";\n"
 	 "listen = { address = \"10.0.0.1\"; port = 20050; };\n"
 	 "upstream = { address = \"10.0.0.3\";\n" OWN "side_ports = ( 111 ); }; } );",
-	 "8: route 1 has side_ports at the same address, with another server, source, clients or "
+	 "8: route \"a\" has side_ports at the same address, with another server, source, clients "
+	 "or "
 	 "ports: one address has one rpcbind, so say the same, or listen elsewhere\n"},
 	{"routes = ( {\n" NAME LISTEN "upstream = { address = \"10.0.0.2\";\n" OWN
 	 "side_ports = ( 111 ); }; }, { name = \"b\";\n"
 	 "listen = { address = \"10.0.0.9\"; };\n"
 	 "upstream = { address = \"10.0.0.2\";\n" OWN "side_ports = ( 111 ); }; } );",
-	 "8: route 1 has the same server and the same source addresses: its callbacks could be "
+	 "8: route \"a\" has the same server and the same source addresses: its callbacks could be "
 	 "for either: give one of the two routes other addresses\n"},
 };
 

@@ -185,6 +185,47 @@ case_check() {
     says none.conf
 }
 
+# A start would fail: the configuration is right, but not all is there that it needs.
+case_check_control() {
+    configure
+    mkdir "$DIR/there"
+    echo "control = \"$DIR/there/s\";" >>"$CONF"
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
+    ! grep -q warning "$DIR/out.err" || fail "a warning, though the folder is there"
+    : >"$DIR/there/s"
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
+    says "^$CONF:9: warning: control is $DIR/there/s, where another file is: "
+    rm -r "$DIR/there"
+    expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF"
+    says "^$CONF:9: warning: control's folder $DIR/there/: No such file or directory: "
+}
+
+# accepts ADDRESS: whether somebody listens there
+accepts() {
+    python3 -c 'import socket, sys; socket.create_connection((sys.argv[1], 20049), 5)' "$1" 2>"$DIR/connect.err"
+}
+
+# In a network of its own, as the port is taken on all addresses.
+case_all_addresses() {
+    if [ -z "${INSIDE-}" ]; then
+        unshare -Urn true 2>/dev/null || exit 77
+        rm -r "$DIR"
+        INSIDE=1 exec unshare -Urn "$0" "$BIN" "$CASE"
+    fi
+    ip link set lo up
+    configure
+    sed -i "s/listen *= { address = \"$HOST\"/listen = { address = \"::\"/" "$CONF"
+    gateway
+    accepts ::1 || fail "nobody listens at ::1"
+    ! accepts 127.0.0.1 || fail "\"::\" takes IPv4"
+    stop 0 3
+    sed -i 's/^} );/}, { name = "four"; listen = { address = "0.0.0.0"; }; upstream = { address = "192.0.2.1"; }; } );/' "$CONF"
+    gateway
+    accepts ::1 || fail "nobody listens at ::1"
+    accepts 127.0.0.1 || fail "nobody listens at 127.0.0.1"
+    stop 0 3
+}
+
 case_listen_conflict() {
     configure
     gateway
