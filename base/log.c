@@ -20,12 +20,17 @@ void log_set_level(enum log_level level)
 	atomic_store(&max_level, (int)level);
 }
 
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+const char *log_level_name(enum log_level level)
+{
+	return level_names[level];
+}
+
 int log_level_parse(const char *name, enum log_level *level)
 {
-	static const char *const names[] = {"error", "warn", "info", "debug"};
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0) {
+	for (unsigned i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)
+		if (strcmp(name, level_names[i]) == 0) {
 			*level = (enum log_level)i;
 			return 0;
 		}

@@ -24,6 +24,9 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 /** log_set_level - lines above @level are dropped; the default is info. */
 void log_set_level(enum log_level level);
 
+/** log_level_name - as log_level_parse() reads it. */
+const char *log_level_name(enum log_level level);
+
 /** log_level_parse - "error", "warn", "info" or "debug" to @level; ERR_CONFIG otherwise. */
 int log_level_parse(const char *name, enum log_level *level);
 

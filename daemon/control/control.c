@@ -255,12 +255,19 @@ static void begin_look(struct caller *c, enum look_kind kind)
 	ask_worker(c);
 }
 
+/* The line is logged if the old level or the new one lets info through. */
+static void change_level(enum log_level to)
+{
+	if (!log_is_on(to))
+		log_set_level(to);
+	log_info("control", "do=log to=%s", log_level_name(to));
+	log_set_level(to);
+}
+
 static void set_level(struct caller *c)
 {
-	if (c->request.has_level) {
-		log_set_level(c->request.level);
-		log_event(LOG_LEVEL_ERROR, "control", "do=log level=%s", tell_level());
-	}
+	if (c->request.has_level)
+		change_level(c->request.level);
 	done(c, "level", json_object_new_string(tell_level()));
 }
 

@@ -169,7 +169,7 @@ case_orders() {
 gwctl() { expect_exit "$1" "$BIN/rpcrdma-gwctl" --socket "$CTL" "${@:2}"; }
 # What the tool makes of all that.
 case_tool() {
-    local session
+    local session level
     expect_exit 0 "$BIN/rpcrdma-gwctl" --help
     says 'Exit status:'
     expect_exit 0 "$BIN/rpcrdma-gwctl" --version
@@ -194,7 +194,8 @@ case_tool() {
         fail "no calls"
     gwctl 0 status
     says "process $PID, serving for"
-    says 'serves     3 sessions of at most'
+    says 'serves     3 sessions of at most [0-9]*, 2 routes, 2 workers$'
+    says 'used by .* connections [0-9.]*[KMG]'
     gwctl 0 routes
     says "listens    $HOST:20049, versions \[ 1, 2 \]"
     gwctl 0 sessions
@@ -222,8 +223,12 @@ case_tool() {
     # Of one client, which leaves when it sees the end of one: perhaps before the other's worker was asked.
     says '^[12] sessions* will end between two RPCs'
     wait "$old" && fail "its client saw nothing"
+    gwctl 0 log level error
     gwctl 0 log level debug
     says 'level debug'
+    for level in error debug; do
+        grep -q "level=info event=control do=log to=$level\$" "$LOG" || fail "log does not tell of level $level"
+    done
     gwctl 1 log level loud
     gwctl 0 reload
     gwctl 0 kill session "$session"
@@ -248,6 +253,15 @@ for words in (b"hello\n", b"[1]\n", b"{\"status\":{}}\n", b"{\"error\":\"no\\u00
     gwctl 1 status
     says 'rpcrdma-gwctl: no?\[2J$'
     rm "$CTL"
+}
+
+case_one_of_each() {
+    configure
+    sed -i 's/^workers.*/workers = 1;/; /^}, {/,/upstream/d' "$CONF"
+    gateway
+    gwctl 0 status
+    says ', 1 route, 1 worker$'
+    stop
 }
 
 # completes WORDS REGEXP: what is offered for the last of WORDS

@@ -86,6 +86,7 @@ static void test_bad_lines(void **state)
 		"iwarp:10.0.0.1:1 --listen iwarp:10.0.0.1:2",
 		"iwarp:10.0.0.1:1 --hostile",
 		"iwarp:10.0.0.1:1 --case v2",
+		"iwarp:10.0.0.1:1 --conformance --case v2x",
 		"--listen iwarp:10.0.0.1:1 --conformance --hostile",
 		"iwarp:10.0.0.1:1 --program",
 		"iwarp:10.0.0.1:1 --program nosuch",

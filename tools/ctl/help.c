@@ -31,7 +31,7 @@ static const char text[] =
 "\n"
 "trace and capture end with --time (a capture after 60s), or Ctrl-C:\n"
 "  --time T         after so long: 30s, 5m\n"
-"  --slow T         trace: RPCs that took as long at least: 50ms, 200us, 1.5s\n"
+"  --slow T         trace: RPCs that took as long at least: 50ms, 200us, 1.5s (2: seconds)\n"
 "  --program P      trace: of that program: nfs3, nfs4, nfs, mount, nlm, callback, or its number\n"
 "  --procedure P    trace: NFSv3's by name, or a number; with nfs4: read, write, other\n"
 "  --count N        trace: so many\n"

@@ -66,10 +66,21 @@ static const char *show_age(struct json_object *o, const char *name, char *text)
 	return text;
 }
 
-/* Members of @o that are numbers and not 0, several on a line. */
-static void show_counters(struct show *s, const char *title, struct json_object *o)
+enum { AMOUNT = 24 };
+
+typedef const char *show_amount(uint64_t number, char *text);
+
+static const char *show_plain(uint64_t number, char *text)
 {
-	char clean[TEXT];
+	snprintf(text, AMOUNT, "%" PRIu64, number);
+	return text;
+}
+
+/* Members of @o that are numbers and not 0, several on a line. */
+static void show_members(struct show *s, const char *title, struct json_object *o,
+			 show_amount *amount)
+{
+	char clean[TEXT], text[AMOUNT];
 	unsigned n = 0;
 
 	if (!json_object_is_type(o, json_type_object))
@@ -83,11 +94,16 @@ static void show_counters(struct show *s, const char *title, struct json_object 
 		if (n % 3 == 0)
 			fprintf(s->to, "%s%-10s", n ? "\n" : "", n ? "" : title);
 		snprintf(clean, sizeof(clean), "%s", name);
-		fprintf(s->to, " %22s %-12" PRIu64, show_clean(clean), number);
+		fprintf(s->to, " %22s %-12s", show_clean(clean), amount(number, text));
 		n++;
 	}
 	if (n)
 		fputc('\n', s->to);
+}
+
+static void show_counters(struct show *s, const char *title, struct json_object *o)
+{
+	show_members(s, title, o, show_plain);
 }
 
 static void show_errors(struct show *s, struct json_object *list)
@@ -113,9 +129,16 @@ static void show_all_counted(struct show *s, struct json_object *o)
 		show_errors(s, errors);
 }
 
+static const char *plural(uint64_t number)
+{
+	return number == 1 ? "" : "s";
+}
+
 static void show_status(struct show *s, struct json_object *o)
 {
 	struct json_object *memory = member(o, "memory"), *process = member(o, "process");
+	uint64_t sessions = show_number(o, "sessions"), routes = show_number(o, "routes"),
+		 workers = show_number(o, "workers");
 	char a[TEXT], b[TEXT], c[TEXT], d[16], e[16], f[16];
 
 	fprintf(s->to, "rpcrdma-gw %s, process %" PRIu64 ", %s for %s, log level %s\n",
@@ -123,16 +146,15 @@ static void show_status(struct show *s, struct json_object *o)
 		show_text(o, "state", b, TEXT), show_age(o, "uptime_s", d),
 		show_text(o, "log_level", c, TEXT));
 	fprintf(s->to, "config     %s\n", show_text(o, "config", a, TEXT));
-	fprintf(s->to,
-		"serves     %" PRIu64 " sessions of at most %" PRIu64 ", %" PRIu64
-		" routes, %" PRIu64 " workers\n",
-		show_number(o, "sessions"), show_number(o, "max_sessions"),
-		show_number(o, "routes"), show_number(o, "workers"));
+	fprintf(s->to, "serves     %" PRIu64 " session%s of at most %" PRIu64, sessions,
+		plural(sessions), show_number(o, "max_sessions"));
+	fprintf(s->to, ", %" PRIu64 " route%s, %" PRIu64 " worker%s\n", routes, plural(routes),
+		workers, plural(workers));
 	fprintf(s->to, "memory     %s in use, %s at most so far, limit %s\n",
 		show_size(show_number(memory, "used_bytes"), d),
 		show_size(show_number(memory, "peak_bytes"), e),
 		show_size(show_number(memory, "total_bytes"), f));
-	show_counters(s, "used by", member(memory, "used_by"));
+	show_members(s, "used by", member(memory, "used_by"), show_size);
 	fprintf(s->to, "process    %s resident, %s of heap, %" PRIu64 " descriptors\n",
 		show_size(show_number(process, "resident_bytes"), d),
 		show_size(show_number(process, "heap_bytes"), e),

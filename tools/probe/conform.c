@@ -19,9 +19,23 @@ const char *verdict_name(enum verdict v)
 	return names[v];
 }
 
+static bool begins_with(const struct probe_case *c, const char *prefix)
+{
+	return strncmp(c->id, prefix, strlen(prefix)) == 0;
+}
+
+bool conform_has(const char *prefix)
+{
+	for (unsigned t = 0; t < TABLES; t++)
+		for (unsigned i = 0; i < tables[t]->n; i++)
+			if (begins_with(&tables[t]->cases[i], prefix))
+				return true;
+	return false;
+}
+
 static bool is_wanted(const struct run *r, const struct probe_case *c)
 {
-	return !r->o->only || !strncmp(c->id, r->o->only, strlen(r->o->only));
+	return !r->o->only || begins_with(c, r->o->only);
 }
 
 static enum verdict run_case(struct run *r, const struct probe_case *c, nsec_t end)

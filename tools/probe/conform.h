@@ -27,6 +27,9 @@ void conform(struct run *r, struct conform_totals *totals,
 	     void (*told)(void *arg, const struct probe_case *c, const struct case_result *res),
 	     void *arg);
 
+/** conform_has - whether the name of a case begins with @prefix. */
+bool conform_has(const char *prefix);
+
 /** conform_each - every case, in the order they are run. */
 void conform_each(void (*told)(void *arg, const struct probe_case *c), void *arg);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/probe/conform.h"
 #include "tools/target.h"
 
 _Static_assert((int)TARGET_WHY <= (int)PROBE_WHY, "words fit");
@@ -228,6 +229,9 @@ static int finish(struct raw *r)
 		return bad(r, "--hostile goes with --conformance against a server");
 	if (o->only && (!r->conformance || r->listen))
 		return bad(r, "--case goes with --conformance against a server");
+	if (o->only && !conform_has(o->only))
+		return bad(r, "--case %s: no name of a case begins so: --list prints them",
+			   o->only);
 	o->mode = r->listen ? PROBE_LISTEN : r->conformance ? PROBE_CONFORM : PROBE_SURVEY;
 	o->provoke = r->listen && r->conformance;
 	if (target_parse(r->listen ? r->listen : r->connect, r->listen != NULL, &t, r->why) < 0)
