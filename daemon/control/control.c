@@ -30,7 +30,7 @@
 #include "daemon/desk/desk.h"
 #include "daemon/loop.h"
 
-enum { VISITORS = 32, PAGE = 32, CALLS = 512, ANSWER_BYTES = 16 << 20 };
+enum { VISITORS = 32, PAGE = 32, CALLS = 512 };
 /* Of taps, in one answer. */
 enum { MORE_RECORDS = 2000, MORE_BYTES = 512 << 10, RECORD_BYTES = 128 << 10 };
 #define ASK_TIME (20 * NSEC_PER_SEC)
@@ -605,7 +605,7 @@ int control_open(const struct control_config *cfg, struct control **out)
 	struct desk_config desk = {.most = VISITORS,
 				   .visitor_bytes = sizeof(struct caller),
 				   .request_bytes = CONTROL_REQUEST_BYTES,
-				   .answer_bytes = ANSWER_BYTES,
+				   .answer_bytes = CONTROL_ANSWER_BYTES,
 				   .ask_time = ASK_TIME,
 				   .answer_time = ANSWER_TIME,
 				   .now = loop_now,

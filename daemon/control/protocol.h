@@ -10,7 +10,7 @@
  * {"session": {...}}, {"call": {...}}; then one line {"done": {...}} or {"error": "why"}. After that the
  * next request may come. rpcrdma-gwctl(8) has the members.
  */
-enum { CONTROL_REQUEST_BYTES = 4096 };
+enum { CONTROL_REQUEST_BYTES = 4096, CONTROL_ANSWER_BYTES = 16 << 20 };
 
 enum control_command {
 	CONTROL_STATUS,
