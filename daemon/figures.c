@@ -52,6 +52,8 @@ const struct figure figures_relayed[] = {
 	COUNT(let_go, "Calls that the gateway no longer waits for, without an answer"),
 	COUNT(duplicates, "Calls of version 2 dropped because their XID was in flight"),
 	COUNT(peer_faults, "Sessions closed for a breach of protocol"),
+	COUNT(version_faults,
+	      "Sessions closed because a client or a server speaks no version that its leg does"),
 	COUNT(budget_waits, "Calls that had to wait for memory"),
 	COUNT(shortages,
 	      "Times that a call waited for a device short of registrations or Memory Windows"),

@@ -143,6 +143,8 @@ struct proxy_counters {
 	uint64_t passed_bytes;	  /* of results: they went on as they came */
 	uint64_t assembled_bytes; /* of continued messages: each was copied once */
 	uint64_t peer_faults;	  /* sessions closed for a breach of protocol */
+	uint64_t
+		version_faults; /* sessions closed since no version is spoken by both ends of a leg */
 	uint64_t budget_waits;
 	uint64_t shortages; /* of a device: a Read, Write or exposure had to wait */
 	uint64_t refused[PROXY_REFUSALS];

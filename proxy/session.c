@@ -21,6 +21,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+static void count_fault(struct session *s, int status)
+{
+	if (status == ERR_VERS)
+		s->route->count.version_faults++;
+	else if (err_class(status) == ERR_CLASS_PEER)
+		s->route->count.peer_faults++;
+}
+
 static void session_on_closed(struct session *s, struct leg *leg, const struct leg_out *out)
 {
 	char why[LEG_WHY_BYTES];
@@ -36,8 +44,8 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 		if (session_fail_over(s, out->status, why))
 			return;
 	}
-	if (err_class(out->status) == ERR_CLASS_PEER && s->state != SESSION_CLOSING)
-		s->route->count.peer_faults++;
+	if (s->state != SESSION_CLOSING)
+		count_fault(s, out->status);
 	if (s->state != SESSION_CLOSING)
 		session_log_end(s, leg, out->status, why);
 	if (s->state == SESSION_CONNECT && leg == &s->server)

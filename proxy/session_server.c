@@ -55,7 +55,7 @@ bool session_is_waiting(const struct session *s)
 	return session_awaits_server(s) && s->way->guest.ticket && !s->way->guest.has_server;
 }
 
-static const char *server_text(const struct session *s, char *text)
+const char *session_server_text(const struct session *s, char *text)
 {
 	struct fabric_addr addr;
 
@@ -67,7 +67,7 @@ static void note_failure(struct session *s, int status)
 {
 	char server[FABRIC_ADDR_TEXT];
 
-	server_text(s, server);
+	session_server_text(s, server);
 	if (servers_failed(s->route->servers, &s->way->guest, s->proxy->now))
 		log_peer(LOG_LEVEL_WARN, "upstream.down", s->route->route->name,
 			 "route=%s server=%s cause=%s", s->route->route->name, server,
@@ -82,7 +82,7 @@ static void note_shortage(const struct session *s, int err, const char *why)
 
 	if (err == ERR_LOCAL)
 		log_peer(LOG_LEVEL_WARN, "upstream.short", route, "route=%s server=%s why=\"%s\"",
-			 route, server_text(s, server), why);
+			 route, session_server_text(s, server), why);
 }
 
 /* The address comes with news; longer than for a connection nobody waits, nor for long where something is known. */
@@ -152,7 +152,7 @@ bool session_found(struct session *s)
 
 	if (came_up)
 		log_peer(LOG_LEVEL_INFO, "upstream.up", s->route->route->name, "route=%s server=%s",
-			 s->route->route->name, server_text(s, server));
+			 s->route->route->name, session_server_text(s, server));
 	if (!stays) {
 		s->way->is_elsewhere = true;
 		leg_close(&s->server, ERR_CLOSED, "its client is with another server");

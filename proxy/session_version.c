@@ -46,10 +46,13 @@ int session_connect_server(struct session *s)
 
 void session_remember_v1(struct session *s)
 {
+	char server[FABRIC_ADDR_TEXT];
+
 	servers_remember_v1(s->route->servers, s->way->guest.server,
 			    s->proxy->now + s->route->route->version_memory);
-	log_peer(LOG_LEVEL_INFO, "upstream.version", s->route->route->name, "route=%s version=1",
-		 s->route->route->name);
+	log_peer(LOG_LEVEL_INFO, "upstream.version", s->route->route->name,
+		 "route=%s server=%s version=1", s->route->route->name,
+		 session_server_text(s, server));
 }
 
 /*
@@ -62,22 +65,27 @@ void session_forget_v1(struct session *s, int status)
 	const struct rpc_transport *t = s->server.t;
 	struct route_state *rs = s->route;
 	unsigned slot = s->way->guest.server;
+	char server[FABRIC_ADDR_TEXT];
 
 	if (servers_v1_until(rs->servers, slot) <= s->proxy->now || !session_is_of_server(status) ||
 	    s->server.cfg != &rs->server_v1 || (t && t->count.recvs > 0 && status != ERR_VERS))
 		return;
 	servers_remember_v1(rs->servers, slot, 0);
-	log_peer(LOG_LEVEL_INFO, "upstream.version", rs->route->name, "route=%s version=unknown",
-		 rs->route->name);
+	log_peer(LOG_LEVEL_INFO, "upstream.version", rs->route->name,
+		 "route=%s server=%s version=unknown", rs->route->name,
+		 session_server_text(s, server));
 }
 
 bool session_retry_as_v1(struct session *s, int status)
 {
+	char server[FABRIC_ADDR_TEXT];
+
 	if (!session_awaits_server(s) || s->retried_v1 || !session_may_be_v1(&s->server, status))
 		return false;
 	log_peer(LOG_LEVEL_INFO, "upstream.retry", s->route->route->name,
-		 "route=%s version=1 why=\"no answer to version 2: %s\"", s->route->route->name,
-		 err_name(status));
+		 "route=%s server=%s version=1 why=\"no answer to version 2: %s\"",
+		 s->route->route->name, session_server_text(s, server),
+		 status ? err_name(status) : "it ended the connection");
 	s->retried_v1 = true;
 	session_drop_server(s);
 	return session_connect_server(s) == 0;
@@ -102,6 +110,8 @@ static bool retry_unremembered(struct session *s, int status)
 
 bool session_retry_bare(struct session *s, int status)
 {
+	char server[FABRIC_ADDR_TEXT];
+
 	if (!session_awaits_server(s) || s->retried_bare)
 		return false;
 	if (s->server.bare)
@@ -109,8 +119,8 @@ bool session_retry_bare(struct session *s, int status)
 	if (!session_may_be_bare(&s->server, status))
 		return false;
 	log_peer(LOG_LEVEL_INFO, "upstream.retry", s->route->route->name,
-		 "route=%s version=2 why=\"no answer to host authentication\"",
-		 s->route->route->name);
+		 "route=%s server=%s version=2 why=\"no answer to host authentication\"",
+		 s->route->route->name, session_server_text(s, server));
 	s->retried_bare = true;
 	session_drop_server(s);
 	return session_connect_server(s) == 0;

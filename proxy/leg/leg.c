@@ -285,6 +285,16 @@ static void leg_on_connected(struct leg *leg, const struct fabric_event *ev, str
 	leg_pump(leg);
 }
 
+/* A client that was told which versions are spoken here (draft-07 4.3.3), and spoke none of them until it left. */
+static void judge_version(struct leg *leg)
+{
+	if (leg->role != RPC_ACCEPTOR || leg->t || !leg->refused ||
+	    err_class(leg->close_status) == ERR_CLASS_PEER)
+		return;
+	leg->close_status = ERR_VERS;
+	leg->close_why = "no protocol version in common";
+}
+
 static void leg_on_disconnected(struct leg *leg, const struct fabric_event *ev)
 {
 	leg->state = LEG_CLOSED;
@@ -293,6 +303,7 @@ static void leg_on_disconnected(struct leg *leg, const struct fabric_event *ev)
 		leg->close_status = ev->status;
 	if (!leg->close_why)
 		leg->close_why = ev->why;
+	judge_version(leg);
 	leg_tx_flush(leg);
 	leg_stop_waiting(leg);
 	drop_received(leg);

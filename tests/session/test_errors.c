@@ -161,11 +161,14 @@ static void a_server_that_takes_no_calls_costs_the_session(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		struct play p = {.row = &takes_none[i], .vers = 2};
 		struct peer *c = begin(1, &p);
+		const struct proxy_counters *count;
 
 		peer_call(c, &spec);
 		world_run(&w, 10 * NSEC_PER_SEC);
 		assert_true(c->closed);
-		assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
+		count = proxy_counters(w.proxy);
+		assert_int_equal(count->peer_faults, i == 0);
+		assert_int_equal(count->version_faults, i == 1); /* ERR_VERS_MISMATCH */
 		world_quit(&w);
 		world_free(&w);
 	}

@@ -79,7 +79,8 @@ static void a_silent_server_is_asked_without(void **state)
 		/* Within half of the time: clients do not wait longer. */
 		world_run(&hall, 3 * NSEC_PER_SEC);
 		cast_is_served();
-		cast_said("event=upstream.retry route=route0 version=2 "
+		cast_said("event=upstream.retry route=route0 server=");
+		cast_said(" version=2 "
 			  "why=\"no answer to host authentication\"");
 		cast_said("event=hostauth.absent");
 		/* The next client's connection begins without. */

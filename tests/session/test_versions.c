@@ -22,6 +22,44 @@ struct script {
 	unsigned v1_calls, v2_messages;
 };
 
+static char said[1024]; /* the last line of the event that is listened for */
+static const char *listens;
+
+static void hear(const char *line)
+{
+	if (listens && strstr(line, listens))
+		snprintf(said, sizeof(said), "%s", line);
+}
+
+static void listen_for(const char *event)
+{
+	said[0] = '\0';
+	listens = event;
+	log_set_level(LOG_LEVEL_INFO);
+	log_set_sink(hear);
+}
+
+static void listen_no_more(void)
+{
+	log_set_sink(NULL);
+	log_set_level(LOG_LEVEL_ERROR);
+}
+
+static char retry[1024];
+
+static void hear_both(const char *line)
+{
+	if (strstr(line, "event=upstream.retry "))
+		snprintf(retry, sizeof(retry), "%s", line);
+	hear(line);
+}
+
+static void heard(const char *words)
+{
+	if (!strstr(said, words))
+		fail_msg("the log lacks %s: %s", words, said);
+}
+
 static void serve_2(struct raw *r, uint32_t xid, uint32_t type)
 {
 	if (type == CONNPROP_FINAL_TYPE)
@@ -119,7 +157,14 @@ static void a_server_that_hangs_up_on_version_2_is_asked_again_in_1(void **state
 	nsec_t believed;
 
 	(void)state;
+	listen_for("event=upstream.");
+	log_set_sink(hear_both);
 	one_call(p);
+	listen_no_more();
+	heard("event=upstream.version route=route0 server=");
+	if (!strstr(retry, " server=") ||
+	    !strstr(retry, " why=\"no answer to version 2: it ended the connection\""))
+		fail_msg("%s", retry);
 	assert_int_equal(w.raw.accepted, 2);
 	assert_int_equal(proxy_counters(w.proxy)->sessions_opened, 1);
 	assert_int_equal(s.v2_messages, 1);
@@ -418,6 +463,27 @@ static void a_client_is_told_which_versions_are_spoken(void **state)
 	end();
 }
 
+/* What ends then is no breach of protocol, and no orderly end. */
+static void a_client_of_no_version_here_ends_by_version(void **state)
+{
+	(void)state;
+	for (unsigned waits = 0; waits < 2; waits++) {
+		begin_client(LEG_V1);
+		listen_for("event=session.end ");
+		raw_words(&w.raw, RAW_V2_PROPS(0x1234, 8));
+		expect_err_vers(0x1234, 2, 1, 1);
+		if (!waits)
+			fabric_disconnect(w.raw.conn);
+		world_run(&w, 300 * NSEC_PER_SEC);
+		assert_int_equal(proxy_sessions(w.proxy), 0);
+		heard("leg=client cause=version why=\"no protocol version in common\"");
+		assert_int_equal(proxy_counters(w.proxy)->version_faults, 1);
+		assert_int_equal(proxy_counters(w.proxy)->peer_faults, 0);
+		end();
+		listen_no_more();
+	}
+}
+
 /* Decision 10: the first message fixes the version of a connection. */
 static void a_client_keeps_the_version_it_began_with(void **state)
 {
@@ -536,6 +602,7 @@ int main(void)
 		cmocka_unit_test(a_server_that_refuses_is_no_server),
 		cmocka_unit_test(all_workers_count_together),
 		cmocka_unit_test(a_client_is_told_which_versions_are_spoken),
+		cmocka_unit_test(a_client_of_no_version_here_ends_by_version),
 		cmocka_unit_test(a_client_keeps_the_version_it_began_with),
 		cmocka_unit_test(messages_before_the_version_is_known_count),
 		cmocka_unit_test(what_is_too_short_is_answered_with_silence_and_then_the_end),
