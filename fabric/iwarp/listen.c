@@ -143,6 +143,7 @@ static bool begin_setup(struct attachment *a, int fd, const struct fabric_addr *
 
 	if (!c)
 		return false;
+	c->base.peer = *peer;
 	bound_setups(iw);
 	list_add_tail(&iw->setups, &c->setup);
 	lobby_enter(&iw->lobby, &c->silent, peer);

@@ -18,7 +18,7 @@
  */
 enum { FLAG_M = 0x80, FLAG_C = 0x40, FLAG_R = 0x20, FLAG_S = 0x10 };
 enum { CTRL_A = 0x8000, CTRL_B = 0x4000, CTRL_C = 0x8000, CTRL_D = 0x4000 };
-enum { KEY_BYTES = 16 };
+enum { KEY_BYTES = 16, MPA_KEY_SHARED = 7 /* "MPA ID " begins both */ };
 
 static const char keys[2][KEY_BYTES + 1] = {
 	[MPA_REQUEST] = "MPA ID Req Frame",
@@ -186,4 +186,55 @@ int mpa_conclude(const struct mpa_local *local, const struct mpa_frame *reply,
 		return ERR_PROTO;
 	agreed->ord = min16(local->ord, reply->ird);
 	return 0;
+}
+
+static bool begins_with(const uint8_t *in, size_t n, const char *text)
+{
+	size_t len = strlen(text);
+
+	return n >= len && memcmp(in, text, len) == 0;
+}
+
+/* RFC 8446 5.1: a record of type alert or handshake, of version 3.x. */
+static bool is_tls(const uint8_t *in, size_t n)
+{
+	return n >= 3 && (in[0] == 21 || in[0] == 22) && in[1] == 3 && in[2] <= 4;
+}
+
+/* RFC 5531 9 and 11: the last fragment of a record, an XID, then CALL and RPC version 2, or REPLY. */
+static bool is_rpc(const uint8_t *in, size_t n)
+{
+	static const uint8_t call[] = {0, 0, 0, 0, 0, 0, 0, 2}, reply[] = {0, 0, 0, 1};
+
+	return n >= 16 && (in[0] & 0x80) &&
+	       (memcmp(in + 8, call, sizeof(call)) == 0 ||
+		memcmp(in + 8, reply, sizeof(reply)) == 0);
+}
+
+static bool is_http(const uint8_t *in, size_t n)
+{
+	static const char *const words[] = {"HTTP/", "GET ",	 "HEAD ",    "POST ",
+					    "PUT ",  "OPTIONS ", "CONNECT ", "PRI * HTTP/2"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (begins_with(in, n, words[i]))
+			return true;
+	return false;
+}
+
+const char *mpa_stranger(const uint8_t *in, size_t n)
+{
+	size_t most = n < MPA_KEY_SHARED ? n : MPA_KEY_SHARED;
+
+	if (memcmp(in, keys[MPA_REQUEST], most) == 0)
+		return NULL;
+	if (is_tls(in, n))
+		return "peer speaks TLS, not MPA";
+	if (is_http(in, n))
+		return "peer speaks HTTP, not MPA";
+	if (is_rpc(in, n))
+		return "peer speaks RPC over TCP, not RDMA (MPA)";
+	if (begins_with(in, n, "SSH-"))
+		return "peer speaks SSH, not MPA";
+	return "peer speaks something else than MPA";
 }

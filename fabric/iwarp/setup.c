@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,16 +18,37 @@
  * (setup_timeout_ms), size (MPA_FRAME_MAX) and number (max_setups: the oldest of
  * the host that has most makes room for the newest).
  *
- * A failure before the user heard of the connection only counts; after that it
- * is a DISCONNECTED.
+ * A failure before the user heard of the connection only counts, and is logged at level
+ * info if the peer speaks something else than MPA; after that it is a DISCONNECTED.
  */
+
+enum { TOLD_OCTETS = 16 };
+
+/* A line for the operator whose client has the wrong port, or no RDMA: what it says is its first octets. */
+static void log_stranger(struct iwarp_conn *c, int status, const char *why)
+{
+	char peer[FABRIC_ADDR_TEXT], host[FABRIC_ADDR_TEXT], first[2 * TOLD_OCTETS + 1] = "";
+
+	for (size_t i = 0; i < c->frames->in_have && i < TOLD_OCTETS; i++)
+		snprintf(first + 2 * i, 3, "%02x", c->frames->in[i]);
+	log_peer(LOG_LEVEL_INFO, "iwarp.setup", fabric_addr_host(&c->base.peer, host),
+		 "peer=%s cause=%s why=\"%s\" first=%s", fabric_addr_format(&c->base.peer, peer),
+		 err_name(status), why, first);
+}
 
 /* Of a connection the user knows, or one to forget. */
 static void setup_fail(struct iwarp_conn *c, int status, const char *why)
 {
+	const char *stranger = mpa_stranger(c->frames->in, c->frames->in_have);
+
 	c->iw->counters.setup_failures++;
+	if (stranger)
+		why = stranger;
 	if (c->state == IWARP_AWAITING) {
-		log_debug("iwarp.setup", "cause=%s why=\"%s\"", err_name(status), why);
+		if (stranger)
+			log_stranger(c, status, why);
+		else
+			log_debug("iwarp.setup", "cause=%s why=\"%s\"", err_name(status), why);
 		iwarp_conn_free(c);
 		return;
 	}
@@ -81,7 +103,8 @@ static const char *frame_words(int err)
 {
 	switch (err) {
 	case ERR_CLOSED:
-		return "peer closed the connection during set-up";
+		return "peer closed the connection during set-up: perhaps it speaks no RDMA (MPA) "
+		       "there";
 	case ERR_VERS:
 		return "peer speaks another MPA revision";
 	case ERR_TOOBIG:

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Many that connect over TCP and say nothing, beside some that mean it. */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "tests/cmocka_all.h"
 #include "tests/iwarp/sock_pair.h"
 
@@ -90,6 +93,84 @@ static void another_hosts_push_out_their_own(void **state)
 	close(slow);
 }
 
+static char said[1024];
+
+static void hear(const char *line)
+{
+	if (strstr(line, "event=iwarp.setup "))
+		snprintf(said, sizeof(said), "%s", line);
+}
+
+static void is_told(const char *octets, size_t len, const char *words)
+{
+	uint64_t before = failures();
+	int fd = connect_from("127.0.0.3");
+
+	said[0] = '\0';
+	assert_int_equal(write(fd, octets, len), len);
+	for (int i = 0; i < 3; i++)
+		sock_pair_step(&pair);
+	shutdown(fd, SHUT_WR);
+	while (failures() == before)
+		sock_pair_step(&pair);
+	close(fd);
+	if (words ? !strstr(said, words) : *said)
+		fail_msg("the log should have %s: %s", words ? words : "nothing", said);
+}
+
+#define SAYS(text) text, sizeof(text) - 1
+
+/* At level info: it is the operator's client, at the wrong port or without RDMA. */
+static void who_speaks_something_else_is_told_of(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LEVEL_INFO);
+	log_set_sink(hear);
+	is_told(SAYS("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), "why=\"peer speaks TLS");
+	is_told(SAYS("GET / HTTP/1.1\r\nHost: x\r\n"), "why=\"peer speaks HTTP");
+	is_told(SAYS("\x80\0\0\x28\1\2\3\4\0\0\0\0\0\0\0\2\0\1\x86\xa3\0\0\0\4"),
+		"why=\"peer speaks RPC over TCP");
+	is_told(SAYS("SSH-2.0-x\r\n"), "why=\"peer speaks SSH");
+	is_told(SAYS("\r\n\"\x01"), "why=\"peer speaks something else than MPA\" first=0d0a2201");
+	assert_non_null(strstr(said, " peer=127.0.0.3:"));
+	is_told(SAYS("MPA ID Re"), NULL);
+	is_told(SAYS(""), NULL);
+	log_set_sink(NULL);
+}
+
+/* A server is asked in MPA, says @octets and ends. */
+static void answers(const char *octets, size_t len, const char *why)
+{
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+	struct fabric_addr at = {.len = sizeof(at.ss)};
+	struct fabric_conn *conn;
+	char request[64];
+
+	assert_int_equal(fabric_addr_parse("127.0.0.1", 0, &at), 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&at.ss, at.len), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&at.ss, &at.len), 0);
+	assert_int_equal(fabric_connect(pair.f, &at, &pair.params, NULL, &conn), 0);
+	fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	while (recv(fd, request, sizeof(request), MSG_DONTWAIT) < 20)
+		sock_pair_step(&pair);
+	assert_int_equal(write(fd, octets, len), len);
+	shutdown(fd, SHUT_WR);
+	assert_string_equal(sock_pair_wait(&pair, conn, FABRIC_EV_DISCONNECTED, 1)->why, why);
+	close(fd);
+	close(listener);
+}
+
+static void a_server_that_speaks_something_else_is_told_of(void **state)
+{
+	(void)state;
+	answers(SAYS("\x15\x03\x01\0\2\2\x32"), "peer speaks TLS, not MPA");
+	answers(SAYS("HTTP/1.1 400 Bad Request\r\n\r\n"), "peer speaks HTTP, not MPA");
+	answers(SAYS(""),
+		"peer closed the connection during set-up: perhaps it speaks no RDMA (MPA) there");
+}
+
 /* Their memory is in nobody else's account, and told until they are gone. */
 static void their_memory_is_told(void **state)
 {
@@ -113,6 +194,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(they_do_not_keep_out_one_that_speaks),
 		T(another_hosts_push_out_their_own),
+		T(who_speaks_something_else_is_told_of),
+		T(a_server_that_speaks_something_else_is_told_of),
 		T(their_memory_is_told),
 	};
 
