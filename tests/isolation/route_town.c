@@ -78,7 +78,8 @@ struct route_town {
 	struct fabric_addr live; /* a client's from there has the live server, of two */
 	unsigned newcomers;
 	bool measures;
-	size_t heap; /* before it all */
+	nsec_t began; /* to measure */
+	size_t heap;  /* before it all */
 	struct route_verdict *verdict;
 };
 
@@ -467,6 +468,7 @@ static void come(struct route_town *t)
 		t->rogues[i].client.next_xid = ROGUE_XIDS;
 	}
 	t->measures = true;
+	t->began = now_of(t);
 	t->hosts[0]->thinks = k->server_thinks;
 	t->hosts[0]->hangs = k->server_hangs;
 	t->hosts[0]->hangs_at_chunks = k->server_hangs_at_chunks;
@@ -488,6 +490,8 @@ static void judge(struct route_town *t)
 		nsec_t until = nsec_min(ended, now_of(t));
 
 		v->rogues_ended += ended != NSEC_NEVER;
+		if (ended != NSEC_NEVER)
+			v->first_ended = nsec_min(v->first_ended, ended - t->began);
 		v->honest_ended += ended != NSEC_NEVER && t->kind->is_honest;
 		if (v->began_waiting < until && until - v->began_waiting > v->rogues_held_for)
 			v->rogues_held_for = until - v->began_waiting;
@@ -536,7 +540,7 @@ void route_town_run(const struct net_ops *on, const struct rogue_kind *kind, uin
 		.seed = seed, .latency_min = 10000, .latency_max = 200000, .shares_receives = true};
 
 	town = (struct route_town){.kind = kind, .on = on, .verdict = verdict, .heap = mem_live()};
-	*verdict = (struct route_verdict){.began_waiting = NSEC_NEVER};
+	*verdict = (struct route_verdict){.began_waiting = NSEC_NEVER, .first_ended = NSEC_NEVER};
 	for (unsigned p = 0; p < PROBES; p++)
 		verdict->probes[p].worst = NSEC_NEVER;
 	town.watcher = (struct net_watcher){unwatched, uncounted, NULL};

@@ -36,6 +36,7 @@ struct rogue_kind {
 	nsec_t server_thinks;
 	bool is_honest; /* slow, but none of them may be ended */
 	bool drips;	/* all of them are to be ended within DRIP_BOUND once somebody waits */
+	bool contends; /* its calls ask for more memory than there is: some wait for what others of them hold */
 	bool iwarp_only;
 	/* Known failures: what was seen on fabric/mem and over iWARP; NULL: it holds. */
 	const char *fails[2];
@@ -53,6 +54,8 @@ enum probe {
 };
 
 #define DRIP_BOUND (60 * NSEC_PER_SEC)
+/* The first of a kind that contends ends after 6 s, or 38 s where a fabric tells of completions alone (proxy/deadlines.h), and the looks. */
+#define CONTEND_BOUND (55 * NSEC_PER_SEC)
 
 /** route_probe_name, route_probe_goal - how long it may wait. */
 const char *route_probe_name(enum probe p);
@@ -67,6 +70,7 @@ struct route_verdict {
 	} probes[PROBES];
 	unsigned honest_ended; /* honest clients, slow ones among them */
 	unsigned rogues_ended;
+	nsec_t first_ended; /* the first of these, from when the rogues began; NSEC_NEVER: none */
 	nsec_t began_waiting; /* somebody honest, for longer than a quarter of a second; NSEC_NEVER: nobody */
 	nsec_t rogues_held_for; /* after that, the longest time that a rogue held its connection */
 };

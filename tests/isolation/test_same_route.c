@@ -19,27 +19,31 @@ enum { MIB = 1 << 20 };
 #define MS NSEC_PER_MS
 /* Each step earns 64 KiB at the least rate, 1 MiB a minute: this is a little faster. */
 #define LEAST (3300 * MS)
+/* A step that counted as 64 KiB would keep the rate of a debtor that others wait for, 32 KiB a second. */
+#define DRIP (1900 * MS)
 #define SLOW_OCTET 19000ul /* three times the least rate */
 
 static const struct rogue_kind kinds[] = {
-	{.name = "a Read of 4 octets answered at the least rate",
+	{.name = "a Read of 4 octets answered every 1.9 s",
 	 .clients = 12,
 	 .one_host = true,
 	 .version = 1,
 	 .hosts = 1,
 	 .call = {CALL_WRITE, 8 * MIB, 159},
 	 .calls = 8,
-	 .pace = {.answer = LEAST},
-	 .drips = true},
-	{.name = "a Write of 4 octets taken at the least rate",
+	 .pace = {.answer = DRIP},
+	 .drips = true,
+	 .contends = true},
+	{.name = "a Write of 4 octets taken every 1.9 s",
 	 .clients = 12,
 	 .one_host = true,
 	 .version = 1,
 	 .hosts = 1,
 	 .call = {CALL_READ, 8 * MIB, 159},
 	 .calls = 8,
-	 .pace = {.take = LEAST},
-	 .drips = true},
+	 .pace = {.take = DRIP},
+	 .drips = true,
+	 .contends = true},
 	{.name = "replies taken at the least rate",
 	 .clients = 12,
 	 .one_host = true,
@@ -58,7 +62,8 @@ static const struct rogue_kind kinds[] = {
 	 .hosts = 1,
 	 .part = 256,
 	 .part_each = 13 * MS,
-	 .drips = true},
+	 .drips = true,
+	 .contends = true},
 	{.name = "the octets of a Send one at a time",
 	 .clients = 60,
 	 .one_host = true,
@@ -159,6 +164,21 @@ static bool tell_ends(const struct rogue_kind *k, const struct route_verdict *v)
 	return !drips && v->honest_ended == 0;
 }
 
+/* Where rogues wait for each other, one that holds what the others wait for is ended in time. */
+static bool tell_first(const struct rogue_kind *k, const struct route_verdict *v)
+{
+	bool good = v->first_ended <= CONTEND_BOUND;
+
+	if (!k->contends)
+		return true;
+	print_message("%s: %s: the first of those that wait for each other ended after %s%.0f s, "
+		      "goal %.0f s%s\n",
+		      net->name, k->name, v->rogues_ended ? "" : "more than ",
+		      v->rogues_ended ? seconds(v->first_ended) : 120, seconds(CONTEND_BOUND),
+		      good ? "" : ": NOT MET");
+	return good;
+}
+
 static bool is_wanted(const struct rogue_kind *k)
 {
 	const char *only = getenv("ONLY");
@@ -182,6 +202,7 @@ static void others_are_served(void **state)
 	route_town_run(net, k, seed ? strtoull(seed, NULL, 0) : 1, &verdict);
 	good = tell_probes(k, &verdict);
 	good &= tell_ends(k, &verdict);
+	good &= tell_first(k, &verdict);
 	assert_true(good);
 }
 

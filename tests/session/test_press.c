@@ -19,7 +19,7 @@ static unsigned nsilent;
 static struct fabric *servers;
 static struct fabric_conn *conns[SILENT];
 static uint8_t taken[SILENT][4096]; /* a call, which is all that version 1 sends before a reply */
-static unsigned nconns;
+static unsigned nconns, nmute;	    /* the first routes have these servers */
 
 static void servers_turn(void)
 {
@@ -97,13 +97,35 @@ static void run(nsec_t time)
 	}
 }
 
-/* Room for a single call of @PROMISED, and for the beginnings of 32; @n silent ones, at the first route. */
-static void begin_routes(unsigned n, unsigned routes)
+/* The servers of one more route take calls and answer none. */
+static void mute_next(void)
+{
+	struct world_pair *p = &w.pairs[nmute++];
+
+	fabric_detach(p->server.fabric, p->server_listener);
+	assert_int_equal(fabric_attach(servers, p->server_listener, NULL), 0);
+}
+
+/* One more silent client. */
+static void come(unsigned route)
+{
+	unsigned i = nsilent;
+
+	nparts[i] = 0;
+	raw_init(&silent[nsilent++], w.net);
+	raw_connect(&silent[i], &w.pairs[route].gw_addr);
+	run(50 * NSEC_PER_MS);
+	raw_words(&silent[i], RAW_V2_PROPS(0x99, 10));
+	run(50 * NSEC_PER_MS);
+}
+
+/* @n silent ones, at the first route. */
+static void begin_in(size_t memory, unsigned n, unsigned routes)
 {
 	struct setup s = setup_defaults(2, 1, 61);
 
 	s.pairs = routes;
-	s.memory = 64 << 20;
+	s.memory = memory;
 	s.max_payload = 4 << 20;
 	s.max_message = PROMISED;
 	s.credits = 8;
@@ -114,18 +136,17 @@ static void begin_routes(unsigned n, unsigned routes)
 	world_connect(&w);
 	servers = memnet_fabric(w.net);
 	assert_int_equal(fabric_register(servers, taken, sizeof(taken)), 0);
-	fabric_detach(w.pairs[0].server.fabric, w.pairs[0].server_listener);
-	assert_int_equal(fabric_attach(servers, w.pairs[0].server_listener, NULL), 0);
+	mute_next();
 	are_calling = are_withholding = false;
-	for (unsigned i = 0; i < n; i++) {
-		nparts[i] = 0;
-		raw_init(&silent[nsilent++], w.net);
-		raw_connect(&silent[i], &w.pairs[0].gw_addr);
-		run(50 * NSEC_PER_MS);
-		raw_words(&silent[i], RAW_V2_PROPS(0x99, 10));
-		run(50 * NSEC_PER_MS);
-	}
+	for (unsigned i = 0; i < n; i++)
+		come(0);
 	assert_int_equal(proxy_sessions(w.proxy), routes + n);
+}
+
+/* Room for a single call of @PROMISED, and for the beginnings of 32. */
+static void begin_routes(unsigned n, unsigned routes)
+{
+	begin_in(64 << 20, n, routes);
 }
 
 static void begin(unsigned n)
@@ -152,7 +173,8 @@ static void end(void)
 	for (unsigned i = 0; i < nsilent; i++)
 		raw_fini(&silent[i]);
 	nsilent = nconns = 0;
-	fabric_detach(servers, w.pairs[0].server_listener);
+	while (nmute > 0)
+		fabric_detach(servers, w.pairs[--nmute].server_listener);
 	fabric_unregister(servers, taken);
 	fabric_free(servers);
 	world_quit(&w);
@@ -339,6 +361,46 @@ static void a_call_without_an_answer_is_in_its_own_routes_way(void **state)
 	end();
 }
 
+/*
+ * Servers answer nothing. The second route holds the call that has stood still longest, the first one holds
+ * more in two calls. A client of the third route waits for memory: of the first route the older call ends.
+ */
+static void the_route_that_holds_most_gives_back_its_oldest(void **state)
+{
+	enum { SECOND, OLDER, YOUNGER, WAITS };
+	const nsec_t apart = 5 * NSEC_PER_SEC;
+	const struct leg *waits;
+
+	(void)state;
+	begin_in(128 << 20, 0, 3);
+	mute_next();
+	mute_next();
+	come(1);
+	come(0);
+	come(0);
+	come(2);
+	whole_call(SECOND, 900000);
+	run(apart);
+	whole_call(OLDER, 3900000);
+	run(apart);
+	whole_call(YOUNGER, 3900000);
+	run(apart);
+	assert_int_equal(silent_holders(BUF_CALL), 3);
+	waits = &inside_session(w.proxy, w.s.pairs + WAITS)->client;
+	for (unsigned i = 1; i <= PARTS && !waits->stalled; i++) {
+		part(&silent[WAITS], PROMISED - i * PART, 10);
+		run(50 * NSEC_PER_MS);
+	}
+	assert_non_null(waits->stalled);
+	run(55 * NSEC_PER_SEC);
+	assert_int_equal(ended(), 0);
+	for (unsigned i = 0; i < 30 && ended() == 0; i++)
+		run(NSEC_PER_SEC);
+	assert_true(silent[OLDER].closed);
+	assert_int_equal(ended(), 1);
+	end();
+}
+
 /* A client far away, which has begun a call of its own, and takes a long reply as fast as the way lets it: it may send
  * nothing more, and no GRANT may come between the parts of the reply. */
 static void who_takes_what_is_before_its_grant_has_a_minute(void **state)
@@ -409,6 +471,7 @@ int main(void)
 		cmocka_unit_test(who_lets_no_grant_through_is_not_kept),
 		cmocka_unit_test(who_has_filled_its_window_has_a_minute),
 		cmocka_unit_test(a_call_without_an_answer_is_in_its_own_routes_way),
+		cmocka_unit_test(the_route_that_holds_most_gives_back_its_oldest),
 		cmocka_unit_test(who_takes_what_is_before_its_grant_has_a_minute),
 	};
 

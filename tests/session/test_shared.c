@@ -277,6 +277,30 @@ static void grants_shrink_while_receives_are_short(void **state)
 	}
 }
 
+/* Clients that come together, all before their first reply: half of all Receives are for what they are granted (recvs_part()). */
+static void a_crowd_is_granted_its_part(void **state)
+{
+	struct setup s = shared(1, 1);
+	uint64_t granted = 0;
+
+	(void)state;
+	s.memory = 32 << 20;
+	s.max_payload = s.max_message = 1 << 20;
+	s.credits = 300;
+	world_new(&w, &s);
+	world_connect(&w);
+	world_run(&w, NSEC_PER_SEC);
+	assert_true((uint64_t)w.s.pairs * s.credits > pool()->most / FABRIC_READS);
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		granted += session_at(i)->client.grant;
+	assert_true(granted <= pool()->most / FABRIC_READS);
+	burst(10);
+	for (unsigned i = 0; i < w.s.pairs; i++)
+		assert_int_equal(w.pairs[i].client.done, 10);
+	world_quit(&w);
+	world_free(&w);
+}
+
 /*
  * Calls of a client that does not heed smaller grants wait for their server, and hold all there
  * is: the replies that would free them find no Receive. That session ends, and the others go on.
@@ -331,6 +355,7 @@ int main(void)
 		cmocka_unit_test(receives_of_a_lost_queue_are_used_again),
 		cmocka_unit_test(sessions_leave_the_pool_its_share),
 		cmocka_unit_test(grants_shrink_while_receives_are_short),
+		cmocka_unit_test(a_crowd_is_granted_its_part),
 		cmocka_unit_test(a_pool_that_stands_still_goes_on),
 	};
 
