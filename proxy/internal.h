@@ -215,6 +215,15 @@ static inline bool session_goes_bare(const struct route_state *rs, unsigned slot
 	       (retried || rs->proxy->now < servers_bare_until(rs->servers, slot));
 }
 
+/** session_server_text - the server that is chosen, for the log. Return: @text, of FABRIC_ADDR_TEXT octets. */
+static inline const char *session_server_text(const struct session *s, char *text)
+{
+	struct fabric_addr addr;
+
+	servers_addr(s->route->servers, s->way->guest.server, &addr);
+	return fabric_addr_format(&addr, text);
+}
+
 /* probe.c */
 
 /** probes_init - none; before probes_end(). */

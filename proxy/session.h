@@ -292,9 +292,6 @@ int session_way_new(struct session *s) WARN_UNUSED;
  * server is left to be tried. */
 int session_find_server(struct session *s) WARN_UNUSED;
 
-/** session_server_text - the server that is chosen, for the log. Return: @text, of FABRIC_ADDR_TEXT octets. */
-const char *session_server_text(const struct session *s, char *text);
-
 /** session_unserved - why session_find_server() failed; static storage. */
 const char *session_unserved(int err);
 

@@ -55,14 +55,6 @@ bool session_is_waiting(const struct session *s)
 	return session_awaits_server(s) && s->way->guest.ticket && !s->way->guest.has_server;
 }
 
-const char *session_server_text(const struct session *s, char *text)
-{
-	struct fabric_addr addr;
-
-	servers_addr(s->route->servers, s->way->guest.server, &addr);
-	return fabric_addr_format(&addr, text);
-}
-
 static void note_failure(struct session *s, int status)
 {
 	char server[FABRIC_ADDR_TEXT];
