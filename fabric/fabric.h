@@ -478,7 +478,7 @@ static inline int fabric_write(struct fabric_conn *c, const struct fabric_sge *s
 }
 
 /** fabric_read - RDMA Read of @remote->length octets to @to. Beyond the read depth the
- * provider queues it. ERR_AGAIN as fabric_expose(). */
+ * provider queues it. ERR_AGAIN as fabric_expose(); ERR_PROTO: the peer said at set-up that it serves no Reads. */
 static inline int fabric_read(struct fabric_conn *c, void *to, const struct segment *remote,
 			      void *cookie)
 {

@@ -341,8 +341,8 @@ int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie)
 
 	if (remote->length > QP_MESSAGE_MAX)
 		return ERR_TOOBIG;
-	if (qp->state == QP_OPEN && !qp->ord) /* the peer serves none: it would wait for ever */
-		return ERR_TOOBIG;
+	if (qp->state == QP_OPEN && !qp->ord) /* it would wait for ever */
+		return ERR_PROTO;
 	rc = new_op(qp, FABRIC_EV_READ, cookie, &op);
 	if (rc)
 		return rc;

@@ -344,6 +344,22 @@ static void test_response_unasked(void **state)
 	assert_true(untouched(region, REGION));
 }
 
+/* An IRD of 0 (RFC 6581 section 4) is no size that is too large. */
+static void a_peer_that_serves_no_reads_breaks_the_protocol(void **state)
+{
+	const struct segment remote = {.handle = 77, .length = 4};
+	struct qp_stream none = stream;
+	struct qp other;
+
+	(void)state;
+	none.ord = 0;
+	assert_int_equal(qp_init(&other, &depths, seed, &store), 0);
+	qp_start(&other, &none);
+	assert_int_equal(qp_read(&other, sink, &remote, sink), ERR_PROTO);
+	qp_stop(&other, 0, NULL);
+	qp_fini(&other);
+}
+
 /* A Read of ours is out: returns the sink STag that was asked for. */
 static uint32_t ask_read(uint32_t length)
 {
@@ -646,6 +662,7 @@ static void test_allocation_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(a_peer_that_serves_no_reads_breaks_the_protocol),
 		T(test_bad_crc),
 		T(test_bad_crc_placed),
 		T(test_msn),
