@@ -51,7 +51,7 @@ static struct name *make(struct names *names, const char *text, nsec_t now)
 struct name *names_want(struct names *names, const char *text, nsec_t now)
 {
 	static const struct names_answer nobody = {.result = NAMES_FAILED,
-						   .why = "no memory to ask for it"};
+						   .why = "no memory or descriptors to ask for it"};
 	struct name *name = find(names, text);
 
 	if (!name)

@@ -117,11 +117,25 @@ static bool is_text(const char *line)
 	return true;
 }
 
+/* NULL: no JSON, or no UTF-8: an octet from 0x80 to 0x9f by itself is a control character to some terminals. */
+static struct json_object *parse(const char *line)
+{
+	struct json_tokener *tok = is_text(line) ? json_tokener_new() : NULL;
+	struct json_object *all;
+
+	if (!tok)
+		return NULL;
+	json_tokener_set_flags(tok, JSON_TOKENER_VALIDATE_UTF8);
+	all = json_tokener_parse_ex(tok, line, (int)strlen(line) + 1);
+	json_tokener_free(tok);
+	return all;
+}
+
 /* Return: whether the answer goes on; else *@status is how it ended. */
 static bool take_line(const struct ctl_options *o, const char *line, ask_line *told, void *arg,
 		      int *status, char *why)
 {
-	struct json_object *all = is_text(line) ? json_tokener_parse(line) : NULL;
+	struct json_object *all = parse(line);
 	bool is_last = true;
 
 	*status = no_gateway(o, why, stranger);
@@ -168,15 +182,18 @@ static bool grow(struct ask_link *link)
 /* Return: NULL, and .line holds the next line, without its end; or why there is none. */
 static const char *read_line(struct ask_link *link)
 {
-	size_t n = 0;
+	size_t n = 0, more;
 
 	do {
 		if (link->cap - n < 2 && !grow(link))
 			return stranger;
 		if (!fgets(link->line + n, (int)(link->cap - n), link->f))
 			return feof(link->f) ? "the answer has no end" : "no answer in time";
-		n += strlen(link->line + n);
-	} while (n == 0 || link->line[n - 1] != '\n');
+		more = strlen(link->line + n);
+		if (more == 0) /* a line that begins with NUL */
+			return stranger;
+		n += more;
+	} while (link->line[n - 1] != '\n');
 	link->line[n - 1] = '\0';
 	return NULL;
 }

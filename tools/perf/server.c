@@ -78,7 +78,8 @@ static void on_closed(struct server_conn *conn, const struct leg_out *out)
 {
 	char peer[FABRIC_ADDR_TEXT];
 
-	if (out->status != 0 && err_class(out->status) == ERR_CLASS_PEER)
+	/* A client of another version was refused: that is no error here. */
+	if (out->status != 0 && out->status != ERR_VERS && err_class(out->status) == ERR_CLASS_PEER)
 		perf_error(&conn->server->errors, "connection from %s ended: %s (%s)",
 			   fabric_addr_format(&conn->leg.conn->peer, peer),
 			   out->why ? out->why : "no reason given", err_name(out->status));
