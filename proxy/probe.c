@@ -63,24 +63,26 @@ static void probe_free(struct probe *pr)
  * State:  a probe began as what is remembered of its server says, and got no answer.
  * Danger: the server may have been updated since: it would stay down for as long as that is remembered, for no session goes
  *         there and finds out.
- * Rule:   what is remembered is forgotten where the server has not said a word; the next probe asks as if nothing were known.
+ * Rule:   what is remembered is forgotten, but for a server that speaks version 1 and does not answer the call in time; the next
+ *         probe asks as if nothing were known.
  * Pinned: tests/session/test_probes.c:an_update_is_found
  */
-static void forget(struct probe *pr)
+static void forget(struct probe *pr, int status)
 {
 	struct servers *servers = pr->rs->servers;
+	bool spoke = pr->leg.t && pr->leg.t->count.recvs > 0 && status != ERR_VERS;
 
-	if (pr->leg.t && pr->leg.t->count.recvs > 0)
-		return;
-	if (pr->leg.cfg == &pr->rs->probe_leg_v1)
+	if (pr->leg.cfg == &pr->rs->probe_leg_v1 && !spoke)
 		servers_remember_v1(servers, pr->slot, 0);
 	if (pr->leg.bare)
 		servers_remember_bare(servers, pr->slot, 0);
 }
 
 /* Once for each: then only its connection is left to end. */
-static void conclude(struct probe *pr, bool answers, const char *why)
+/* @status: 0: the server answered. */
+static void conclude(struct probe *pr, int status, const char *why)
 {
+	bool answers = status == 0;
 	const char *route = pr->rs->route->name;
 	char server[FABRIC_ADDR_TEXT];
 
@@ -88,7 +90,7 @@ static void conclude(struct probe *pr, bool answers, const char *why)
 		return;
 	pr->is_over = true;
 	if (!answers)
-		forget(pr);
+		forget(pr, status);
 	fabric_addr_format(&pr->to, server);
 	if (servers_probed(pr->rs->servers, pr->slot, &pr->to, answers, pr->rs->proxy->now)) {
 		if (answers)
@@ -167,6 +169,9 @@ static int probe_connect(struct probe *pr)
 	leg_init(&pr->leg, RPC_INITIATOR);
 	pr->leg.is_probe = true;
 	pr->leg.bare = session_goes_bare(rs, pr->slot, pr->tried_bare);
+	pr->leg.behind_silence = pr->tried_bare;
+	/* Each connection has its time, for a server may be silent for all of the first; the leg's own ends before. */
+	pr->end = p->now + rs->route->server.setup_timeout + NSEC_PER_SEC;
 	pr->leg.first_xid = (uint32_t)session_random(p);
 	return leg_connect(&pr->leg, cfg, &p->arena, &way, 1, p->now);
 }
@@ -205,13 +210,15 @@ static void on_closed(struct probe *pr, const struct leg_out *out)
 	if (is_own_want(out->status))
 		pr->is_over = true;
 	else
-		conclude(pr, false, out->why ? out->why : err_name(out->status));
+		conclude(pr, out->status ? out->status : ERR_CLOSED,
+			 out->why ? out->why : err_name(out->status));
 }
 
 static void on_out(struct probe *pr, struct leg_out *out)
 {
 	switch (out->kind) {
 	case LEG_OUT_READY:
+		pr->end = pr->rs->proxy->now + pr->rs->route->server.setup_timeout;
 		send_call(pr);
 		break;
 	case LEG_OUT_MSG:
@@ -231,7 +238,7 @@ static void on_out(struct probe *pr, struct leg_out *out)
 		break;
 	}
 	if (pr->answered)
-		conclude(pr, true, NULL);
+		conclude(pr, 0, NULL);
 }
 
 /* All that is due of it. @out: what came already. */
@@ -272,7 +279,7 @@ static void on_time(struct timer *timer, nsec_t now)
 		if (leg_is_behind(&pr->leg)) /* its answer may be here */
 			give_up(pr);
 		else
-			conclude(pr, false, "no answer in time");
+			conclude(pr, ERR_TIMEOUT, "no answer in time");
 		pr->end = now + pr->rs->route->server.setup_timeout;
 	}
 	leg_next(&pr->leg, &out);
@@ -300,7 +307,6 @@ static void probe(struct route_state *rs, uint32_t slot)
 	pr->rs = rs;
 	pr->slot = slot;
 	pr->bytes = bytes;
-	pr->end = p->now + rs->route->server.setup_timeout;
 	p->fixed_bytes += bytes;
 	timer_init(&pr->timer, on_time);
 	list_add_tail(&rs->probes, &pr->link);

@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "proxy/internal.h"
 
+#define BARE_MEMORY (60 * NSEC_PER_SEC)
+
 /* Which versions to try: only 1 while the upstream is remembered not to speak 2. */
 int session_connect_server(struct session *s)
 {
@@ -36,6 +38,7 @@ int session_connect_server(struct session *s)
 	s->server.copies = true;
 	s->server.gated = rs->server_door.inside.most > 0;
 	s->server.bare = session_goes_bare(rs, slot, s->retried_bare);
+	s->server.behind_silence = s->retried_bare;
 	s->server.first_xid = (uint32_t)session_random(p);
 	if (session_source(s, &from))
 		way.from = &from;
@@ -112,7 +115,8 @@ bool session_retry_bare(struct session *s, int status)
 {
 	char server[FABRIC_ADDR_TEXT];
 
-	if (!session_awaits_server(s) || s->retried_bare)
+	/* The last: this end closed the leg, for its client is with another server. */
+	if (!session_awaits_server(s) || s->retried_bare || s->way->is_elsewhere)
 		return false;
 	if (s->server.bare)
 		return retry_unremembered(s, status);
@@ -126,9 +130,17 @@ bool session_retry_bare(struct session *s, int status)
 	return session_connect_server(s) == 0;
 }
 
+/*
+ * State:  a server was silent where host authentication was begun, and served without.
+ * Danger: it may have been busy for that time alone, and have host authentication. While its silence is remembered no session proves
+ *         anything to it.
+ * Rule:   it is remembered for BARE_MEMORY at most.
+ * Pinned: tests/session/test_hostauth_silent.c:silence_is_not_remembered_for_long
+ */
 void session_judge_bare(struct session *s, int status)
 {
 	const struct route_state *rs = s->route;
+	nsec_t now = s->proxy->now;
 	bool serves = status == 0;
 
 	if (!s->server.bare || !s->server.t || s->server.t->version == 1 ||
@@ -136,7 +148,7 @@ void session_judge_bare(struct session *s, int status)
 		return;
 	if (serves && s->retried_bare)
 		servers_remember_bare(rs->servers, s->way->guest.server,
-				      s->proxy->now + rs->route->version_memory);
+				      now + nsec_min(rs->route->version_memory, BARE_MEMORY));
 	else if (!serves && session_is_of_server(status))
 		servers_remember_bare(rs->servers, s->way->guest.server, 0);
 }

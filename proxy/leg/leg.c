@@ -88,7 +88,7 @@ static nsec_t leg_setup_time(const struct leg *leg)
 	if (!cfg->auth)
 		return cfg->setup_timeout;
 	/* The other half was for the silence before. */
-	return nsec_min(cfg->auth->timeout, cfg->setup_timeout) / (leg->bare ? 2 : 1);
+	return nsec_min(cfg->auth->timeout, cfg->setup_timeout) / (leg->behind_silence ? 2 : 1);
 }
 
 static void leg_begin(struct leg *leg, const struct leg_config *cfg, struct buf_arena *arena,
@@ -288,8 +288,10 @@ static void leg_on_connected(struct leg *leg, const struct fabric_event *ev, str
 /* A client that was told which versions are spoken here (draft-07 4.3.3), and spoke none of them until it left. */
 static void judge_version(struct leg *leg)
 {
-	if (leg->role != RPC_ACCEPTOR || leg->t || !leg->refused ||
-	    err_class(leg->close_status) == ERR_CLASS_PEER)
+	bool left = leg->close_status == 0 || leg->close_status == ERR_CLOSED ||
+		    leg->close_status == ERR_TIMEOUT;
+
+	if (leg->role != RPC_ACCEPTOR || leg->t || !leg->refused || !left)
 		return;
 	leg->close_status = ERR_VERS;
 	leg->close_why = "no protocol version in common";

@@ -158,6 +158,27 @@ static void what_is_remembered_of_it_is_no_verdict(void **state)
 	cast_end();
 }
 
+/* It may have been busy alone: while its silence is remembered nobody proves anything to it. */
+static void silence_is_not_remembered_for_long(void **state)
+{
+	struct peer *client = &hall.pairs[0].client;
+
+	(void)state;
+	begin_patient(true, LEG_V2, false);
+	cast_connect();
+	world_run(&hall, 3 * NSEC_PER_SEC);
+	cast_is_served();
+	assert_int_equal(patient.middles, 1);
+	patient.begun = false;
+	peer_end(client);
+	world_run(&hall, 61 * NSEC_PER_SEC);
+	world_connect_pair(&hall, 0);
+	world_run(&hall, 3 * NSEC_PER_SEC);
+	assert_true(client->open);
+	assert_int_equal(patient.middles, 2);
+	cast_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +186,7 @@ int main(void)
 		cmocka_unit_test(a_silent_server_may_yet_speak_version_1),
 		cmocka_unit_test(a_silent_server_is_not_down),
 		cmocka_unit_test(what_is_remembered_of_it_is_no_verdict),
+		cmocka_unit_test(silence_is_not_remembered_for_long),
 	};
 
 	return cmocka_run_group_tests_name("silent", tests, NULL, NULL);

@@ -57,7 +57,8 @@ static void a_promise_takes_no_memory(void **state)
 }
 
 /* It has version 1 alone, and is updated to have version 2 alone, in which it is silent about the other. */
-static bool is_updated;
+static bool is_updated, is_away;
+static unsigned answered_1;
 
 static void speak_one(struct raw *r, struct view in, void *arg)
 {
@@ -65,8 +66,9 @@ static void speak_one(struct raw *r, struct view in, void *arg)
 	bool is_1 = xdr_peek_u32(in.data + WORD) == 1;
 
 	(void)arg;
-	if (is_1 == is_updated)
+	if (is_away || is_1 == is_updated)
 		return;
+	answered_1 += is_1;
 	if (is_1)
 		raw_words(r, RAW_V1_REPLY(xid, 8));
 	else if (type == V2_CONNPROP_FINAL)
@@ -101,11 +103,39 @@ static void an_update_is_found(void **state)
 	world_free(&w);
 }
 
+/* It was away for a while, so its version is not known any more: it is silent about version 2 and asked in version 1 then. */
+static void who_was_away_is_found_again(void **state)
+{
+	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 17);
+	struct servers *servers;
+
+	(void)state;
+	s.raw = true;
+	s.probes = S;
+	is_updated = false;
+	world_new(&w, &s);
+	w.raw.on_message = speak_one;
+	servers = w.proxy->routes[0]->servers;
+	servers_remember_v1(servers, 0, w.proxy->now + 3600 * S);
+	world_run(&w, 5 * S);
+	is_away = true;
+	world_run(&w, 60 * S);
+	assert_int_equal(servers_v1_until(servers, 0), 0);
+	is_away = false;
+	answered_1 = 0;
+	world_run(&w, 120 * S);
+	assert_true(answered_1 > 0);
+	probes_end(w.proxy->routes[0]);
+	world_quit(&w);
+	world_free(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_promise_takes_no_memory),
 		cmocka_unit_test(an_update_is_found),
+		cmocka_unit_test(who_was_away_is_found_again),
 	};
 
 	return cmocka_run_group_tests_name("probes", tests, NULL, NULL);
