@@ -190,7 +190,7 @@ static void check_listen(struct reader *r, const config_setting_t *item, struct 
 	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
 }
 
-/* The first source of the other family than @host's; NULL: none. An address that is none is told elsewhere. */
+/* The first source of the other family than @host's; NULL: none. A host that is no literal address has no family here. */
 static const struct config_net *other_family(const struct config_sources *sources, const char *host)
 {
 	int family = address_parse(host).family;

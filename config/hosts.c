@@ -51,7 +51,7 @@ static const char *port_of(const char *text)
 	return colon == first || (text[0] == '[' && colon[-1] == ']') ? colon + 1 : NULL;
 }
 
-/* Return: whether there is none; else that was told. */
+/* Return: whether @text has no port; an error is reported if it has one. */
 static bool has_no_port(struct reader *r, const config_setting_t *s, const struct key *key,
 			const char *text)
 {

@@ -182,18 +182,23 @@ static void await(struct probe *pr)
 }
 
 /* As sessions do. The words of a leg that goes on so are no proof's, which would be gone with it. */
-static bool again(struct probe *pr, int status)
+static bool again(struct probe *pr, int *status)
 {
+	int err;
+
 	if (pr->is_over)
 		return false;
-	if (!pr->tried_bare && session_may_be_bare(&pr->leg, status))
+	if (!pr->tried_bare && session_may_be_bare(&pr->leg, *status))
 		pr->tried_bare = true;
-	else if (!pr->tried_v1 && session_may_be_v1(&pr->leg, status))
+	else if (!pr->tried_v1 && session_may_be_v1(&pr->leg, *status))
 		pr->tried_v1 = true;
 	else
 		return false;
 	leg_fini(&pr->leg);
-	return probe_connect(pr) == 0;
+	err = probe_connect(pr);
+	if (err < 0)
+		*status = err;
+	return err == 0;
 }
 
 /* By name: other limits of ours, on what it sends, are the server's to keep. */
@@ -205,13 +210,14 @@ static bool is_own_want(int status)
 
 static void on_closed(struct probe *pr, const struct leg_out *out)
 {
-	if (again(pr, out->status))
+	int status = out->status;
+
+	if (again(pr, &status))
 		return;
-	if (is_own_want(out->status))
+	if (is_own_want(status))
 		pr->is_over = true;
 	else
-		conclude(pr, out->status ? out->status : ERR_CLOSED,
-			 out->why ? out->why : err_name(out->status));
+		conclude(pr, status ? status : ERR_CLOSED, out->why ? out->why : err_name(status));
 }
 
 static void on_out(struct probe *pr, struct leg_out *out)

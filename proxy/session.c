@@ -32,24 +32,28 @@ static void count_fault(struct session *s, int status)
 static void session_on_closed(struct session *s, struct leg *leg, const struct leg_out *out)
 {
 	char why[LEG_WHY_BYTES];
+	int status = out->status;
 
 	if (leg == &s->server &&
-	    (session_retry_bare(s, out->status) || session_retry_as_v1(s, out->status)))
+	    (session_retry_bare(s, &status) || session_retry_as_v1(s, &status)))
 		return;
 	/* A leg that tries the next server has no words of the last one any more. */
-	snprintf(why, sizeof(why), "%s", out->why ? out->why : "-");
+	if (status != out->status)
+		snprintf(why, sizeof(why), "%s", session_unserved(status));
+	else
+		snprintf(why, sizeof(why), "%s", out->why ? out->why : "-");
 	if (leg == &s->server && s->state != SESSION_CLOSING) {
-		session_forget_v1(s, out->status);
-		session_judge_bare(s, out->status);
-		if (session_fail_over(s, out->status, why))
+		session_forget_v1(s, status);
+		session_judge_bare(s, status);
+		if (session_fail_over(s, status, why))
 			return;
 	}
-	if (s->state != SESSION_CLOSING)
-		count_fault(s, out->status);
-	if (s->state != SESSION_CLOSING)
-		session_log_end(s, leg, out->status, why);
+	if (s->state != SESSION_CLOSING) {
+		count_fault(s, status);
+		session_log_end(s, leg, status, why);
+	}
 	if (s->state == SESSION_CONNECT && leg == &s->server)
-		session_reject_client(s, session_refusal(out->status));
+		session_reject_client(s, session_refusal(status));
 	session_begin_end(s);
 	leg_close(leg == &s->client ? &s->server : &s->client, ERR_CLOSED, "other leg ended");
 	if (leg_ended(&s->client) && leg_ended(&s->server))

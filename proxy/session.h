@@ -322,11 +322,10 @@ void sessions_hear_news(struct proxy *p);
 /** session_connect_server - open the server leg to .way's server. Return: as leg_connect(). */
 int session_connect_server(struct session *s) WARN_UNUSED;
 
-/** session_retry_as_v1 - the server leg ended with @status. Return: whether another is under way. */
-bool session_retry_as_v1(struct session *s, int status);
-
-/** session_retry_bare - likewise. */
-bool session_retry_bare(struct session *s, int status);
+/** session_retry_as_v1, session_retry_bare - the server leg ended with *@status: another one, in version 1 or without host
+ * authentication, where that may help. Return: whether another is under way; *@status: why the last one ended, or could not begin. */
+bool session_retry_as_v1(struct session *s, int *status);
+bool session_retry_bare(struct session *s, int *status);
 
 /** session_judge_bare - the server leg, begun without host authentication, is ready, or ended with @status. */
 void session_judge_bare(struct session *s, int status);

@@ -79,19 +79,31 @@ void session_forget_v1(struct session *s, int status)
 		 session_server_text(s, server));
 }
 
-bool session_retry_as_v1(struct session *s, int status)
+/* Return: whether another connection to the same server is under way; if not, *@status becomes why: it may be a shortage of this
+ * machine, which is no verdict about the server. */
+static bool connect_again(struct session *s, int *status)
+{
+	int err;
+
+	session_drop_server(s);
+	err = session_connect_server(s);
+	if (err < 0)
+		*status = err;
+	return err == 0;
+}
+
+bool session_retry_as_v1(struct session *s, int *status)
 {
 	char server[FABRIC_ADDR_TEXT];
 
-	if (!session_awaits_server(s) || s->retried_v1 || !session_may_be_v1(&s->server, status))
+	if (!session_awaits_server(s) || s->retried_v1 || !session_may_be_v1(&s->server, *status))
 		return false;
 	log_peer(LOG_LEVEL_INFO, "upstream.retry", s->route->route->name,
 		 "route=%s server=%s version=1 why=\"no answer to version 2: %s\"",
 		 s->route->route->name, session_server_text(s, server),
-		 status ? err_name(status) : "it ended the connection");
+		 *status ? err_name(*status) : "it ended the connection");
 	s->retried_v1 = true;
-	session_drop_server(s);
-	return session_connect_server(s) == 0;
+	return connect_again(s, status);
 }
 
 /*
@@ -99,42 +111,40 @@ bool session_retry_as_v1(struct session *s, int status)
  * Danger: the server may have learned it since, and refuse such connections: it would be called down, and its clients move.
  * Rule:   that is no verdict about the server: it is forgotten, and the server asked again as if nothing were known; once.
  * Pinned: tests/session/test_hostauth_silent.c:what_is_remembered_of_it_is_no_verdict
- * Return: whether another connection is under way.
+ * Return: as connect_again().
  */
-static bool retry_unremembered(struct session *s, int status)
+static bool retry_unremembered(struct session *s, int *status)
 {
-	if (s->retried_anew || !s->server.t || !session_is_of_server(status))
+	if (s->retried_anew || !s->server.t || !session_is_of_server(*status))
 		return false;
 	s->retried_anew = true;
 	servers_remember_bare(s->route->servers, s->way->guest.server, 0);
-	session_drop_server(s);
-	return session_connect_server(s) == 0;
+	return connect_again(s, status);
 }
 
-bool session_retry_bare(struct session *s, int status)
+bool session_retry_bare(struct session *s, int *status)
 {
 	char server[FABRIC_ADDR_TEXT];
 
-	/* The last: this end closed the leg, for its client is with another server. */
+	/* A session that is elsewhere closed this leg itself, for its client has another server. */
 	if (!session_awaits_server(s) || s->retried_bare || s->way->is_elsewhere)
 		return false;
 	if (s->server.bare)
 		return retry_unremembered(s, status);
-	if (!session_may_be_bare(&s->server, status))
+	if (!session_may_be_bare(&s->server, *status))
 		return false;
 	log_peer(LOG_LEVEL_INFO, "upstream.retry", s->route->route->name,
 		 "route=%s server=%s version=2 why=\"no answer to host authentication\"",
 		 s->route->route->name, session_server_text(s, server));
 	s->retried_bare = true;
-	session_drop_server(s);
-	return session_connect_server(s) == 0;
+	return connect_again(s, status);
 }
 
 /*
  * State:  a server was silent where host authentication was begun, and served without.
- * Danger: it may have been busy for that time alone, and have host authentication. While its silence is remembered no session proves
- *         anything to it.
- * Rule:   it is remembered for BARE_MEMORY at most.
+ * Danger: the server may have host authentication and have been busy. While the silence is remembered, no session to this server is
+ *         authenticated.
+ * Rule:   the silence is remembered for BARE_MEMORY at most.
  * Pinned: tests/session/test_hostauth_silent.c:silence_is_not_remembered_for_long
  */
 void session_judge_bare(struct session *s, int status)

@@ -94,8 +94,8 @@ void mpa_answer(const struct mpa_local *local, const struct mpa_frame *request,
 int mpa_conclude(const struct mpa_local *local, const struct mpa_frame *reply,
 		 struct mpa_agreed *agreed) WARN_UNUSED;
 
-/** mpa_stranger - what a peer speaks whose first @n octets are @in, and no MPA, in words; NULL: it may be MPA. Static
- * storage. */
+/** mpa_stranger - whether a peer whose first @n octets are @in speaks MPA. Return: NULL if it may; else the protocol it speaks, in
+ * words for the log; static storage. */
 const char *mpa_stranger(const uint8_t *in, size_t n);
 
 #endif

@@ -85,9 +85,10 @@ static uint32_t room_behind(const struct qp *qp)
  * Octets to read ahead.
  *
  * State:  octets read ahead may have to be set aside (spill()), until the user has Receives or room again.
- * Danger: a user may take as long as a server of his hangs. With a number of places for all, as many connections as that keep
- *         others from reading ahead for so long; without a limit each connection takes 64 KiB.
- * Rule:   each may read ahead a part of what may still be set aside: the less, the more is, and never more than there is.
+ * Danger: while a server hangs the gateway may have none for as long. With a fixed number of places, as many slow connections keep
+ *         all others from reading ahead; without a limit each connection takes 64 KiB.
+ * Rule:   a connection reads ahead at most 1/QP_SPILL_PART of the octets that may still be set aside. So the sum stays below
+ *         QP_SPILL_BYTES, and each further connection reads ahead less.
  *         What is set aside counts as memory that its connection holds (fabric_shed()).
  * Pinned: tests/iwarp/test_iwarp_spills.c
  */

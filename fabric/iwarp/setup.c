@@ -24,7 +24,7 @@
 
 enum { TOLD_OCTETS = 16 };
 
-/* A line for the operator whose client has the wrong port, or no RDMA: what it says is its first octets. */
+/* For the operator of a client that has the wrong port, or no RDMA. The client's first octets go into the line as hex digits. */
 static void log_stranger(struct iwarp_conn *c, int status, const char *why)
 {
 	char peer[FABRIC_ADDR_TEXT], host[FABRIC_ADDR_TEXT], first[2 * TOLD_OCTETS + 1] = "";

@@ -285,7 +285,7 @@ static void leg_on_connected(struct leg *leg, const struct fabric_event *ev, str
 	leg_pump(leg);
 }
 
-/* A client that was told which versions are spoken here (draft-07 4.3.3), and spoke none of them until it left. */
+/* A client that got an ERR_VERS with the versions spoken here (draft-07 4.3.3), and left without a message in one of them. */
 static void judge_version(struct leg *leg)
 {
 	bool left = leg->close_status == 0 || leg->close_status == ERR_CLOSED ||

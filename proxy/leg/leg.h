@@ -155,7 +155,7 @@ struct leg {
 	bool gated;	  /* see leg_is_at_door(); set after leg_init() */
 	bool held;	  /* see leg_holds_back(); likewise */
 	bool bare; /* begins without the host authentication of its configuration; likewise */
-	bool behind_silence; /* ... since the last connection to this server was silent: half of the time is over; likewise */
+	bool behind_silence; /* the last connection to this server was silent for half of the set-up time; likewise */
 	bool settled; /* became open by leg_tick(): READY is due */
 	bool copies; /* messages that the fabric copies are SENT at once, as leg_next() tells; likewise */
 	int close_status; /* why this end closes, told in LEG_OUT_CLOSED */

@@ -4,7 +4,7 @@
 
 /** inside_foreign - tries to end @victim and to remove @file by the calls of the other ABIs that this kernel may serve
  *
- * @tell: is told of what was done
+ * @tell: is called for each call that succeeded
  */
 void inside_foreign(void (*tell)(const char *fmt, ...), long victim, const char *file);
 

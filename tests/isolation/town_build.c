@@ -148,8 +148,8 @@ static void rogues_new(struct town *t)
 }
 
 /*
- * What never held anything can be told from what did. Blocks are handed out from the bottom: a town uses
- * the lowest 16 MiB, and to mark all of its memory took half of the time that a town takes.
+ * The mark shows memory that was sent without having been written. Blocks are handed out from the bottom, so the lowest
+ * 16 MiB are marked: to mark all takes as long as the rest of a town.
  */
 static void mark_unused(struct buf_arena *a)
 {

@@ -128,7 +128,7 @@ static void another_reads_ahead(void **state)
 		steps(5);
 		assert_int_equal(pair.logged, 0); /* its Send waits */
 	}
-	/* What waits is of the memory of all, and has an end. */
+	/* Octets that wait count as pooled memory, and are bounded. */
 	assert_in_range(fabric_pooled(pair.f) - pooled, PEERS * LEN / 8, 2 * QP_SPILL_BYTES);
 	peer_open(&other);
 	beside = reads_of(&other);
@@ -136,7 +136,7 @@ static void another_reads_ahead(void **state)
 	peer_close(&other);
 	/* Less each time, as there are more of them. */
 	assert_in_range(beside, 1, 2 * alone);
-	/* What waited is whole. */
+	/* The messages that waited are whole. */
 	for (unsigned i = 0; i < PEERS; i++)
 		assert_int_equal(fabric_post_shared(pair.f, recvs[i], recvs[i]), 0);
 	for (unsigned i = 0; i < PEERS; i++) {

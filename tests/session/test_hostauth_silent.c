@@ -158,7 +158,7 @@ static void what_is_remembered_of_it_is_no_verdict(void **state)
 	cast_end();
 }
 
-/* It may have been busy alone: while its silence is remembered nobody proves anything to it. */
+/* The server may have been busy: while its silence is remembered no session to it is authenticated. */
 static void silence_is_not_remembered_for_long(void **state)
 {
 	struct peer *client = &hall.pairs[0].client;
@@ -179,6 +179,44 @@ static void silence_is_not_remembered_for_long(void **state)
 	cast_end();
 }
 
+static struct fabric_ops short_ops;
+static const struct fabric_ops *whole_ops;
+static unsigned allowed;
+
+static int connect_while_allowed(struct fabric *f, const struct fabric_addr *to,
+				 const struct fabric_conn_params *params, void *owner,
+				 struct fabric_conn **conn)
+{
+	if (allowed == 0)
+		return ERR_LOCAL;
+	allowed--;
+	return whole_ops->connect(f, to, params, owner, conn);
+}
+
+/* The machine has no port for the second connection: that says nothing of the server. */
+static void a_shortage_at_the_second_connection_is_no_verdict(void **state)
+{
+	struct fabric *f;
+
+	(void)state;
+	begin_patient(true, LEG_V2, false);
+	f = hall.gw_fabrics[1] ? hall.gw_fabrics[1] : hall.gw_fabrics[0];
+	whole_ops = f->ops;
+	short_ops = *whole_ops;
+	short_ops.connect = connect_while_allowed;
+	f->ops = &short_ops;
+	allowed = 2; /* one for each pair */
+	cast_connect();
+	world_run(&hall, 3 * NSEC_PER_SEC);
+	assert_int_equal(patient.middles, 1);
+	assert_int_equal(allowed, 0);
+	assert_false(hall.pairs[0].client.open);
+	cast_said("event=upstream.short");
+	cast_not_said("event=upstream.down");
+	f->ops = whole_ops;
+	cast_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +225,7 @@ int main(void)
 		cmocka_unit_test(a_silent_server_is_not_down),
 		cmocka_unit_test(what_is_remembered_of_it_is_no_verdict),
 		cmocka_unit_test(silence_is_not_remembered_for_long),
+		cmocka_unit_test(a_shortage_at_the_second_connection_is_no_verdict),
 	};
 
 	return cmocka_run_group_tests_name("silent", tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void a_promise_takes_no_memory(void **state)
 	}
 }
 
-/* It has version 1 alone, and is updated to have version 2 alone, in which it is silent about the other. */
+/* The server has version 1 alone, and then, updated, version 2 alone. It is silent about the other version. */
 static bool is_updated, is_away;
 static unsigned answered_1;
 
@@ -77,7 +77,7 @@ static void speak_one(struct raw *r, struct view in, void *arg)
 		raw_words(r, RAW_V2_REPLY(xid, 20 + ++probes));
 }
 
-/* What is remembered of a server's version does not keep it down. */
+/* The version that is remembered of a server does not keep the server down. */
 static void an_update_is_found(void **state)
 {
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 17);
@@ -103,7 +103,7 @@ static void an_update_is_found(void **state)
 	world_free(&w);
 }
 
-/* It was away for a while, so its version is not known any more: it is silent about version 2 and asked in version 1 then. */
+/* After a while without an answer the server's version is forgotten. Asked in version 2 the server is silent, and is asked in 1. */
 static void who_was_away_is_found_again(void **state)
 {
 	struct setup s = setup_defaults(LEG_V1, LEG_V1_OR_V2, 17);

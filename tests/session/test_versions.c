@@ -463,7 +463,7 @@ static void a_client_is_told_which_versions_are_spoken(void **state)
 	end();
 }
 
-/* What ends then is no breach of protocol, and no orderly end. */
+/* Such a session's end is no breach of protocol, and no orderly end. */
 static void a_client_of_no_version_here_ends_by_version(void **state)
 {
 	(void)state;

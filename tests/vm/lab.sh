@@ -41,7 +41,7 @@ inside() { nsenter "--net=/proc/$NET/ns/net" -- "$@"; }
 lab_alone() {
     [ "${LAB_ALONE:-}" = "$RUN" ] && return
     [ "$(id -u)" -eq 0 ] || die "needs root (namespaces, virtual machines)"
-    mkdir -p -m 700 "$RUN"
+    (umask 077 && mkdir -p "$RUN")
     export LAB_ALONE=$RUN
     # shellcheck disable=SC2016 # expanded by sh
     exec flock -o -w 3600 "$RUN.lock" setpriv --pdeathsig KILL \
