@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names that peers prove, as texts one behind the other. */
-#include <ctype.h>
 #include <string.h>
 
 #include "config/reader.h"
@@ -20,14 +19,6 @@ const char *config_source_name(const struct config_sources *sources,
 	return source->name ? config_name(&sources->names, source->name - 1u) : NULL;
 }
 
-bool reader_is_plain(const char *text)
-{
-	for (; *text; text++)
-		if (!isprint((unsigned char)*text) || *text == '"' || *text == '\\')
-			return false;
-	return true;
-}
-
 bool reader_name(struct reader *r, const config_setting_t *item, const struct key *key,
 		 struct config_names *names)
 {
@@ -37,10 +28,10 @@ bool reader_name(struct reader *r, const config_setting_t *item, const struct ke
 
 	if (!text)
 		return false;
-	if (len == 1 || !reader_is_plain(text) || strchr(text, ' ')) {
+	if (len == 1 || strchr(text, ' ')) {
 		reader_error(r, reader_line(item),
-			     "%s has one that is empty, or has blanks, quotes or other than "
-			     "ASCII: write names as certificates have them",
+			     "%s has one that is empty, or has blanks: write names as certificates "
+			     "have them",
 			     key->name);
 		return false;
 	}

@@ -256,12 +256,6 @@ static void read_file(struct reader *r, const config_setting_t *s, const struct 
 	if (len >= sizeof(file->path))
 		reader_error(r, reader_line(s), "%s has %zu octets: use %zu at most", key->name,
 			     len, sizeof(file->path) - 1);
-	else if (!reader_is_plain(text))
-		reader_error(
-			r, reader_line(s),
-			"%s has quotes, backslashes or other than printable ASCII: give the file "
-			"another name",
-			key->name);
 	else if (len > 0 && text[0] != '/')
 		reader_error(r, reader_line(s),
 			     "%s is no absolute path: begin it with a slash, for the service runs "

@@ -33,16 +33,14 @@ const config_setting_t *reader_member(const config_setting_t *group, const char 
 enum { READER_ROUTE_BYTES = CONFIG_NAME_BYTES + 10 };
 const char *reader_route(const struct config *cfg, uint32_t i, char text[READER_ROUTE_BYTES]);
 
-/** reader_text - the text of @s, or NULL after an error that names @want. */
+/** reader_text - the text of @s, or NULL after an error, which names @want where @s is no text. The text can be printed between
+ * quotes as it stands. */
 const char *reader_text(struct reader *r, const config_setting_t *s, const struct key *key,
 			const char *want);
 
 /** reader_list - how many items @s has, @most at most; -1 after an error, which names @want. */
 int reader_list(struct reader *r, const config_setting_t *s, const struct key *key, int most,
 		const char *want);
-
-/** reader_is_plain - whether @text can be printed between quotes as it is. */
-bool reader_is_plain(const char *text);
 
 /** reader_name - the text of @item, one of @key's, to @names. Return: whether; else that was told. */
 bool reader_name(struct reader *r, const config_setting_t *item, const struct key *key,

@@ -2,6 +2,7 @@
 /* What every reader of settings asks of one, and how it tells what is wrong with it. */
 #include "config/reader.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 
 void reader_error(struct reader *r, unsigned line, const char *fmt, ...)
@@ -49,13 +50,28 @@ const char *reader_route(const struct config *cfg, uint32_t i, char text[READER_
 	return text;
 }
 
+/* Messages, logs and answers quote what the file has. */
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if (!isprint((unsigned char)*text) || *text == '"' || *text == '\\')
+			return false;
+	return true;
+}
+
 const char *reader_text(struct reader *r, const config_setting_t *s, const struct key *key,
 			const char *want)
 {
-	if (s->type == CONFIG_TYPE_STRING)
+	if (s->type != CONFIG_TYPE_STRING)
+		reader_error(r, reader_line(s), "%s must be text: write %s in double quotes",
+			     key->name, want);
+	else if (!is_plain(s->value.sval))
+		reader_error(r, reader_line(s),
+			     "%s has quotes, backslashes or other than printable ASCII: leave them "
+			     "out",
+			     key->name);
+	else
 		return s->value.sval;
-	reader_error(r, reader_line(s), "%s must be text: write %s in double quotes", key->name,
-		     want);
 	return NULL;
 }
 

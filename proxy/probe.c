@@ -55,6 +55,7 @@ static void probe_free(struct probe *pr)
 	buf_free(&p->arena, pr->call);
 	timer_disarm(&p->timers, &pr->timer);
 	list_del(&pr->link);
+	servers_probe_end(pr->rs->servers, pr->slot);
 	p->fixed_bytes -= pr->bytes;
 	mem_free(pr);
 }
@@ -92,7 +93,7 @@ static void conclude(struct probe *pr, int status, const char *why)
 	if (!answers)
 		forget(pr, status);
 	fabric_addr_format(&pr->to, server);
-	if (servers_probed(pr->rs->servers, pr->slot, &pr->to, answers, pr->rs->proxy->now)) {
+	if (servers_probed(pr->rs->servers, pr->slot, answers, pr->rs->proxy->now)) {
 		if (answers)
 			log_peer(LOG_LEVEL_INFO, "upstream.up", route, "route=%s server=%s", route,
 				 server);
@@ -316,7 +317,7 @@ static void probe(struct route_state *rs, uint32_t slot)
 	p->fixed_bytes += bytes;
 	timer_init(&pr->timer, on_time);
 	list_add_tail(&rs->probes, &pr->link);
-	servers_addr(rs->servers, slot, &pr->to);
+	servers_probe_begin(rs->servers, slot, &pr->to);
 	leg_init(&pr->leg, RPC_INITIATOR);
 	pr->call = buf_alloc(&p->arena, PROBE_CALL, BUF_FIXED);
 	if (!pr->call || probe_connect(pr) < 0)

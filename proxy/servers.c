@@ -399,29 +399,39 @@ unsigned servers_list(struct servers *s, uint32_t *slots, nsec_t now)
 	return n;
 }
 
-bool servers_probed(struct servers *s, unsigned slot, const struct fabric_addr *addr, bool answered,
-		    nsec_t now)
+void servers_probe_begin(struct servers *s, unsigned slot, struct fabric_addr *addr)
+{
+	pthread_mutex_lock(&s->lock);
+	s->at[slot].users++;
+	*addr = s->at[slot].addr;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void servers_probe_end(struct servers *s, unsigned slot)
+{
+	pthread_mutex_lock(&s->lock);
+	s->at[slot].users--;
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool servers_probed(struct servers *s, unsigned slot, bool answered, nsec_t now)
 {
 	struct server *server;
-	bool was_down, changed = false;
-	uint8_t key[CHOICE_KEY];
+	bool was_down, is_down_now;
 
-	servers_key(addr, key);
 	pthread_mutex_lock(&s->lock);
 	server = &s->at[slot];
-	if (memcmp(server->key, key, sizeof(key)) == 0) {
-		was_down = is_known_down(server);
-		server->count.probes++;
-		server->count.probe_failures += !answered;
-		server->unprobed = answered ? 0 : server->unprobed + 1;
-		if (answered)
-			(void)note_connected(server);
-		else if (is_known_down(server))
-			server->down_until = now + SERVERS_BACKOFF_MOST;
-		changed = was_down != is_known_down(server);
-	}
+	was_down = is_known_down(server);
+	server->count.probes++;
+	server->count.probe_failures += !answered;
+	server->unprobed = answered ? 0 : server->unprobed + 1;
+	if (answered)
+		(void)note_connected(server);
+	else if (is_known_down(server))
+		server->down_until = now + SERVERS_BACKOFF_MOST;
+	is_down_now = is_known_down(server);
 	pthread_mutex_unlock(&s->lock);
-	return changed;
+	return was_down != is_down_now;
 }
 
 /* --- figures --- */

@@ -149,10 +149,12 @@ void servers_remember_bare(struct servers *s, unsigned slot, nsec_t until);
  * Return: how many. */
 unsigned servers_list(struct servers *s, uint32_t *slots, nsec_t now);
 
-/** servers_probed - it answered, or not; @addr: that it had when it was asked. Return: whether that changed what
- * is known. */
-bool servers_probed(struct servers *s, unsigned slot, const struct fabric_addr *addr, bool answered,
-		    nsec_t now);
+/** servers_probe_begin - @slot stays with its server until servers_probe_end(); @addr: where that server is. */
+void servers_probe_begin(struct servers *s, unsigned slot, struct fabric_addr *addr);
+void servers_probe_end(struct servers *s, unsigned slot);
+
+/** servers_probed - the server answered, or not. Return: whether that changed what is known. */
+bool servers_probed(struct servers *s, unsigned slot, bool answered, nsec_t now);
 
 /* --- names, by the one thread that looks them up, and configures --- */
 

@@ -17,7 +17,7 @@ struct server {
 	unsigned rank, host; /* of the one that listed it first */
 	bool is_listed;
 	bool is_tried;	   /* it is down, and one guest finds out whether it is still */
-	unsigned users;	   /* guests, and pins */
+	unsigned users;	   /* guests, pins, and probes */
 	unsigned failures; /* connections that could not be set up, in a row */
 	unsigned unprobed; /* probes without an answer, in a row */
 	nsec_t down_until; /* with one of these: nobody tries it before */

@@ -136,7 +136,7 @@ static void on_route(struct verbs_conn *c)
 	if (c->v->base.remote_inv && !c->dev->windows) {
 		/* The peer was promised what this device, new here, cannot do. */
 		c->v->base.remote_inv = false;
-		end_finish(c, ERR_IO, "a device without Memory Windows came up");
+		end_finish(c, ERR_LOCAL, "a device without Memory Windows came up");
 		return;
 	}
 	param = conn_param(c, c->own_pd, c->own_pd_len);
@@ -152,7 +152,7 @@ static void on_route(struct verbs_conn *c)
 static void on_address(struct verbs_conn *c)
 {
 	if (!device_adopt(c->v, c->id))
-		end_finish(c, ERR_IO, "the RDMA device cannot be used");
+		end_finish(c, ERR_LOCAL, "the RDMA device cannot be used");
 	else if (rdma_resolve_route(c->id, (int)c->tuning.resolve_ms))
 		finish_failed(c, errno, ERR_REFUSED, "no route");
 }
@@ -182,7 +182,7 @@ static void on_removal(struct verbs_conn *c)
 		gone_lost(c->dev); /* @c with the others */
 		c->v->look = 0;
 	} else {
-		end_finish(c, ERR_IO, "the RDMA device was removed");
+		end_finish(c, ERR_LOCAL, "the RDMA device was removed");
 	}
 }
 

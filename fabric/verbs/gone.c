@@ -35,7 +35,7 @@ void gone_lost(struct verbs_dev *dev)
 		struct verbs_conn *c = container_of(it, struct verbs_conn, all);
 
 		if (c->dev == dev)
-			end_finish(c, ERR_IO, "the RDMA device failed or was removed");
+			end_finish(c, ERR_LOCAL, "the RDMA device failed or was removed");
 	}
 	srq_close(dev);
 	device_put(dev);

@@ -217,7 +217,9 @@ void leg_tick(struct leg *leg, nsec_t now)
 		return;
 	leg_prove(leg);
 	if (now < leg_patience_end(leg)) {
-		leg->deadline = leg_patience_end(leg);
+		/* Again before that, for meanwhile the peer may owe its first word: it has less time from then on. */
+		leg->deadline =
+			nsec_min(leg_patience_end(leg), now + leg_setup_time(leg) / SETTLE_SHARE);
 		return;
 	}
 	if (leg_is_at_door(leg)) { /* which is none of the peer's doing */

@@ -105,14 +105,39 @@ static void probed(const char *server, bool answered)
 
 	fabric_addr_key(&want, a);
 	for (unsigned i = 0; i < n; i++) {
-		servers_addr(servers, slots[i], &addr);
+		bool is_it;
+
+		servers_probe_begin(servers, slots[i], &addr);
 		fabric_addr_key(&addr, b);
-		if (memcmp(a, b, sizeof(a)) == 0) {
-			servers_probed(servers, slots[i], &addr, answered, now);
+		is_it = memcmp(a, b, sizeof(a)) == 0;
+		if (is_it)
+			servers_probed(servers, slots[i], answered, now);
+		servers_probe_end(servers, slots[i]);
+		if (is_it)
 			return;
-		}
 	}
 	fail_msg("%s is not to be probed", server);
+}
+
+/* What a probe finds is its server's, whatever is configured meanwhile. */
+static void a_probe_keeps_the_place_of_its_server(void **state)
+{
+	static const char *const others[] = {"10.0.0.3", "10.0.0.4", NULL};
+	struct servers_config cfg = config_of(others);
+	struct fabric_addr addr;
+	uint32_t slots[SERVERS_MOST], probed_slot;
+
+	(void)state;
+	begin(pair);
+	assert_int_equal(servers_list(servers, slots, now), 2);
+	probed_slot = slots[0];
+	servers_probe_begin(servers, probed_slot, &addr);
+	assert_int_equal(servers_configure(servers, &cfg), 0);
+	assert_int_equal(servers_list(servers, slots, now), 2);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_not_equal(slots[i], probed_slot);
+	servers_probe_end(servers, probed_slot);
+	end();
 }
 
 /* A connection is no answer: a kernel makes it for a server that hangs. */
@@ -417,6 +442,7 @@ int main(void)
 		cmocka_unit_test(one_connection_and_it_is_up),
 		cmocka_unit_test(failures_at_once_are_one),
 		cmocka_unit_test(each_is_tried_once_and_none_is_left),
+		cmocka_unit_test(a_probe_keeps_the_place_of_its_server),
 		cmocka_unit_test(probes_find_down_what_still_connects),
 		cmocka_unit_test(connections_of_a_client_go_to_one_server),
 		cmocka_unit_test(who_is_there_is_not_moved_by_what_others_saw),

@@ -51,10 +51,20 @@ void raw_connect(struct raw *r, const struct fabric_addr *to)
 	post_all(r);
 }
 
-static void on_request(struct raw *r, struct fabric_conn *conn)
+void raw_accept(struct raw *r)
 {
 	const struct fabric_conn_params p = params(r);
 
+	r->accepted++;
+	r->connected = r->closed = false;
+	r->exposed = 0;
+	assert(fabric_prepare(r->conn, &p) == 0);
+	post_all(r);
+	assert(fabric_accept(r->conn, &p, r) == 0);
+}
+
+static void on_request(struct raw *r, struct fabric_conn *conn)
+{
 	if (r->mute) {
 		r->conn = conn;
 		conn->owner = r;
@@ -65,12 +75,7 @@ static void on_request(struct raw *r, struct fabric_conn *conn)
 		return;
 	}
 	r->conn = conn;
-	r->accepted++;
-	r->connected = r->closed = false;
-	r->exposed = 0;
-	assert(fabric_prepare(conn, &p) == 0);
-	post_all(r);
-	assert(fabric_accept(conn, &p, r) == 0);
+	raw_accept(r);
 }
 
 static void on_recv(struct raw *r, const struct fabric_event *ev)

@@ -45,6 +45,9 @@ void raw_connect(struct raw *r, const struct fabric_addr *to);
 /** raw_turn - handle all events; a connection that comes in is accepted, one at a time. */
 void raw_turn(struct raw *r);
 
+/** raw_accept - the connection that came while .mute was set. */
+void raw_accept(struct raw *r);
+
 /** raw_begin, raw_end - a message to send: octets through the cursor, then off it goes. */
 struct xdr_out raw_begin(struct raw *r);
 void raw_end(struct raw *r, const struct xdr_out *x);

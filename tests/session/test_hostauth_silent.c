@@ -109,6 +109,21 @@ static void a_silent_server_is_asked_without(void **state)
 	cast_end();
 }
 
+/* Also where the connection itself took a part of the time. */
+static void a_silent_server_that_accepts_late_is_asked_without(void **state)
+{
+	(void)state;
+	begin_patient(true, LEG_V2, false);
+	hall.raw.mute = true;
+	cast_connect();
+	hall.raw.mute = false;
+	raw_accept(&hall.raw);
+	world_run(&hall, 2 * NSEC_PER_SEC);
+	assert_int_equal(patient.middles, 1);
+	cast_is_served();
+	cast_end();
+}
+
 static void a_silent_server_may_yet_speak_version_1(void **state)
 {
 	(void)state;
@@ -221,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_silent_server_is_asked_without),
+		cmocka_unit_test(a_silent_server_that_accepts_late_is_asked_without),
 		cmocka_unit_test(a_silent_server_may_yet_speak_version_1),
 		cmocka_unit_test(a_silent_server_is_not_down),
 		cmocka_unit_test(what_is_remembered_of_it_is_no_verdict),
