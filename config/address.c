@@ -8,7 +8,8 @@
 
 #include "config/config.h"
 
-/* What the kernel takes for one, but for what addresses and the printed file give a meaning to. */
+/* Interface names that the kernel accepts, without the characters that addresses and the printed
+ * file use. */
 static bool is_interface(const char *name)
 {
 	size_t len = strlen(name);

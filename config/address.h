@@ -4,22 +4,24 @@
 
 #include <stdbool.h>
 
-/** address - private to config/: a literal by its parts, so that two of them can be compared. */
+/** address - private to config/: a literal address in parts, so that two addresses can be
+ * compared. */
 
 struct address {
-	int family; /* AF_INET, AF_INET6, or 0: it is none */
+	int family; /* AF_INET, AF_INET6, or 0: the text is no address */
 	unsigned char octets[16];
-	const char *interface; /* in the text, with its '%'; empty: none */
+	const char *interface; /* points into the text, from '%' on; empty: none */
 };
 
-/** address_parse - what @text says. Whether the interface exists is not asked: it may come later,
- * and the check needs no machine with it. */
+/** address_parse - the parts of @text. Whether the interface exists is not checked: it may appear
+ * later, and the check must work on any machine. */
 struct address address_parse(const char *text);
 
-/** address_is_any - zeros: all addresses of a family. */
+/** address_is_any - all octets are zero: the address stands for all addresses of the family. */
 bool address_is_any(const struct address *a);
 
-/** address_is_link_local - in fe80::/10: the same one may be on another link, another host's. */
+/** address_is_link_local - in fe80::/10. On another link the same address may belong to another
+ * host. */
 bool address_is_link_local(const struct address *a);
 
 #endif

@@ -7,12 +7,12 @@
 #include "config/reader.h"
 
 struct place {
-	struct address at; /* family 0: unusable, told before */
+	struct address at; /* family 0: unusable, already reported */
 	bool is_any;
 	uint16_t port;
 };
 
-/* The largest read and write size of Linux: no default goes below it. */
+/* PAYLOAD_LEAST: the largest read and write size of Linux. No default is smaller. */
 enum { PAYLOAD_LEAST = 1024 * 1024, V2_INLINE_LEAST = 4096, V2_CREDITS_LEAST = 2 };
 
 static struct place place_of(const struct config_end *end)
@@ -32,7 +32,7 @@ static bool is_same_place(const struct place *a, const struct place *b)
 		 strcmp(a->at.interface, b->at.interface) == 0));
 }
 
-/* Where to point about an end's address or port. */
+/* Line for messages about an end's address or port. */
 static unsigned line_of(const config_setting_t *route, const char *end, const char *key)
 {
 	const config_setting_t *group = reader_member(route, end);
@@ -61,8 +61,8 @@ static void check_pair(struct reader *r, const config_setting_t *routes, const s
 			     reader_route(cfg, earlier, other), a->listen.address, a->listen.port);
 }
 
-/* What version 2 needs: draft-07 4.2.2, and 2.3 of the early draft, Receives of the default size; a credit
- * beside a GRANT's, which the early draft has not. */
+/* Version 2 needs Receives of the default size (draft-07 4.2.2; early draft 2.3). Draft-07 also
+ * needs one credit more than the one that a GRANT takes; the early draft has no GRANT. */
 static void check_version_2(struct reader *r, const config_setting_t *item, const char *name,
 			    struct config_end *end)
 {
@@ -80,7 +80,7 @@ static void check_version_2(struct reader *r, const config_setting_t *item, cons
 			"version 2 needs 2 credits or more: raise them, or leave out version 2");
 }
 
-/* Data that come with a call or a reply: docs/rtrext-profile.md. */
+/* Only version 2 carries data beside a call or a reply (docs/rtrext-profile.md). */
 static void check_structure(struct reader *r, const config_setting_t *item, const char *name,
 			    const struct config_end *end)
 {
@@ -111,7 +111,7 @@ static void check_hostauth_kind(struct reader *r, const struct config_hostauth *
 			     "crl and psk_file exclude each other: leave one of them out");
 }
 
-/* Version 2 alone has it (draft-07 5.2.6). */
+/* Only version 2 has host authentication (draft-07 5.2.6). */
 static void check_hostauth(struct reader *r, const config_setting_t *item, const char *name,
 			   struct config_end *end)
 {
@@ -134,7 +134,7 @@ static void check_hostauth(struct reader *r, const config_setting_t *item, const
 			"\"require\", or leave it out");
 }
 
-/* A max_payload nobody asked for makes room for the memory_limit somebody did. */
+/* A default max_payload is lowered until a memory_limit that the file sets is enough for it. */
 static uint64_t fit_payload(const config_setting_t *root, struct config *cfg, uint32_t workers)
 {
 	bool is_set = config_setting_get_member(root, "max_payload");
@@ -161,7 +161,7 @@ static void check_memory(struct reader *r, const config_setting_t *root, struct 
 		     workers, workers == 1 ? "" : "s", need >> 20);
 }
 
-/* Keys of one fabric alone: elsewhere they would be heard and not heeded. */
+/* Keys of one fabric are refused in groups of another fabric, because they would have no effect. */
 static void check_fabric(struct reader *r, const config_setting_t *item, const char *name,
 			 const struct config_end *end, const struct key_table *table)
 {
@@ -181,7 +181,7 @@ static void check_fabric(struct reader *r, const config_setting_t *item, const c
 	}
 }
 
-/* A listener is checked where it stands first. */
+/* Checks a listener once, at the first route that has it. */
 static void check_listen(struct reader *r, const config_setting_t *item, struct config_route *route)
 {
 	check_version_2(r, item, "listen", &route->listen);
@@ -190,7 +190,7 @@ static void check_listen(struct reader *r, const config_setting_t *item, struct 
 	check_fabric(r, item, "listen", &route->listen, &config_listen_keys);
 }
 
-/* The first source of the other family than @host's; NULL: none. A host that is no literal address has no family here. */
+/* The first source whose family is not that of @host; NULL: none. A name has no family here. */
 static const struct config_net *other_family(const struct config_sources *sources, const char *host)
 {
 	int family = address_parse(host).family;
@@ -201,8 +201,8 @@ static const struct config_net *other_family(const struct config_sources *source
 	return NULL;
 }
 
-/* Toward an IPv6 server none of IPv4's will do; of what a name leads to only those of the source's family are
- * taken. */
+/* A source of one family cannot reach a server of the other. A server's name needs no check: only
+ * resolved addresses of the source's family are used. */
 static void check_sources(struct reader *r, const struct config_end *upstream)
 {
 	const struct config_sources *sources = &upstream->sources;
@@ -219,7 +219,7 @@ static void check_sources(struct reader *r, const struct config_end *upstream)
 	}
 }
 
-/* An rpcbind knows one address for each netid. */
+/* rpcbind holds one address for each netid, so for each family. */
 static void check_rpcbind(struct reader *r, const config_setting_t *item, const struct config *cfg,
 			  uint32_t i)
 {
@@ -250,7 +250,7 @@ static void check_route(struct reader *r, const config_setting_t *item, struct c
 	check_fabric(r, item, "upstream", &route->upstream, &config_upstream_keys);
 }
 
-/* As Host has them, where the port is none of the name. */
+/* Names as they stand in the Host header, without a port. */
 static void check_own_names(struct reader *r, const struct config_names *names)
 {
 	const char *name = names->text;
@@ -263,7 +263,7 @@ static void check_own_names(struct reader *r, const struct config_names *names)
 				     name);
 }
 
-/* struct sockaddr_un has no room for more. */
+/* Size of sun_path in struct sockaddr_un, with NUL. */
 enum { SOCKET_PATH_BYTES = 108 };
 
 static void check_operators(struct reader *r, const config_setting_t *root, struct config *cfg)

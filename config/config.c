@@ -11,12 +11,12 @@
 /*
  * Operation
  *
- * The file is read whole, scanned for what libconfig would pass over or lacks (scan.c),
- * parsed, its routes counted, and read by the key table (keys.c, reader.c) into
- * a structure that begins with the defaults. A field with an unusable setting
- * keeps its default, so the checks across keys (check.c) run in any case and
- * one pass tells every problem there is. libconfig's own errors are the
- * exception: it stops at the first.
+ * - The file is read whole and scanned (scan.c) for what libconfig accepts wrongly or lacks.
+ * - libconfig parses the text. Its own errors end the check, because it stops at the first.
+ * - The routes are counted, and the key table (keys.c, reader.c) fills a structure that begins with
+ *   the defaults.
+ * - A field with an unusable setting keeps its default. So the checks across keys (check.c) always
+ *   run, and one pass reports every problem.
  */
 
 enum {
@@ -29,7 +29,7 @@ static int tell_file(struct reader *r, const char *why)
 	return ERR_CONFIG;
 }
 
-/* The whole file, NUL behind it. *@text is owned by the caller. */
+/* Read the whole file and append a NUL. *@text is owned by the caller. */
 static int read_text(struct reader *r, char **text, size_t *len)
 {
 	FILE *f = fopen(r->path, "re");
@@ -66,7 +66,7 @@ static struct config *new_config(uint32_t nroutes)
 	return cfg;
 }
 
-/* From the parsed file to the structure. */
+/* Fill the structure from the parsed file. */
 static int read_tree(struct reader *r, const config_setting_t *root, struct config **out)
 {
 	const config_setting_t *routes = reader_routes(root);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whom an upstream leads to: one or several, addresses or names. */
+/* The servers of an upstream: one or several, addresses or names. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -19,7 +19,8 @@ static bool is_label(const char *text, size_t len)
 	return true;
 }
 
-/* RFC 1123 2.1: what ends in digits alone is an address, and here a mistaken one. A dot at the end is the root's. */
+/* RFC 1123 2.1: a name whose last label is digits alone is a mistyped address. A dot at the end
+ * stands for the root. */
 static bool is_name(const char *text)
 {
 	size_t len = strlen(text), last = 0, at = 0;
@@ -41,7 +42,7 @@ static bool is_name(const char *text)
 	return strspn(text + last, "0123456789") < len - last;
 }
 
-/* The port of "10.0.0.1:20049", "filer:20049" or "[fd00::1]:20049", as text; NULL: there is none. */
+/* The port in "10.0.0.1:20049", "filer:20049" or "[fd00::1]:20049", as text; NULL: no port. */
 static const char *port_of(const char *text)
 {
 	const char *colon = strrchr(text, ':'), *first = strchr(text, ':');
@@ -65,7 +66,7 @@ static bool has_no_port(struct reader *r, const config_setting_t *s, const struc
 	return !port;
 }
 
-/* An address as a whole. Return: whether it is one; else that was told. */
+/* Whether @text is an address. Return: false after a reported error. */
 static bool is_usable(struct reader *r, const config_setting_t *s, const struct key *key,
 		      const char *text)
 {
@@ -121,7 +122,8 @@ static bool is_one_host(struct reader *r, const config_setting_t *s, const char 
 	return !is_any;
 }
 
-/* An address, whatever else is wrong with it, is for who reads addresses. */
+/* Text that looks like an address is read as one, so that an error in it is reported as an error of
+ * an address. */
 static bool read_host(struct reader *r, const config_setting_t *s, const struct key *key,
 		      const char *text, char *bare)
 {
@@ -150,7 +152,7 @@ void reader_host(struct reader *r, const config_setting_t *s, const struct key *
 		memcpy(field, bare, sizeof(bare));
 }
 
-/* Two ways to write one address are one. */
+/* Two spellings of one address are the same. */
 static bool is_same(const char *a, const char *b)
 {
 	struct address x = address_parse(a), y = address_parse(b);

@@ -242,13 +242,15 @@ const struct config config_defaults = {
 	.metrics = {.port = 9749},
 };
 
-/* Profile section 8 for the time; a handshake takes some 100 KiB, with long chains twice that. */
+/* Timeout: hostauth-profile section 8. A handshake takes some 100 KiB, with long certificate chains
+ * twice that. */
 #define HOSTAUTH_DEFAULTS                                                                          \
 	{                                                                                          \
 		.timeout_s = 10, .warn_days = 30, .max_handshakes = 256                            \
 	}
 
-/* 20049 is the port IANA gave to NFS/RDMA. Retries and time to resolve are the Linux client's. */
+/* IANA gave port 20049 to NFS/RDMA. Retry counts and the time to resolve are those of the Linux
+ * client. */
 const struct config_route config_route_defaults = {
 	.listen = {.fabric = "iwarp",
 		   .port = 20049,

@@ -7,8 +7,8 @@
 #include "config/config.h"
 
 /**
- * keys - the one table of what a file may say: reader.c reads by it, print.c
- * prints by it, rpcrdma-gw.conf.5 documents it (a test compares the two).
+ * keys - the only table of what a file may contain. reader.c reads by it, print.c prints by it, and
+ * rpcrdma-gw.conf.5 documents it (a test compares the manual page with the table).
  */
 
 enum key_kind {
@@ -23,13 +23,13 @@ enum key_kind {
 	KEY_VERSIONS, /* uint8_t mask, as a list of 1, 2 and "2-early" */
 	KEY_VERSION,  /* uint8_t mask, as "auto", "1", "2" or "2-early" */
 	KEY_LEVEL,    /* enum log_level */
-	KEY_WORD,     /* an enum, as one of .words, which stand in its order */
+	KEY_WORD,     /* an enum, as one of .words, in the order of the enum */
 	KEY_FILE,     /* struct config_file: the absolute path of a file */
 	KEY_NAMES,    /* struct config_names, as a list of text */
 	KEY_NETS,     /* struct config_nets, as a list of text like "192.0.2.0/24" */
 	KEY_SOURCES,  /* struct config_sources, as one address or a list of groups */
 	KEY_PORTS,    /* struct config_ports, as a list of numbers and text like "4045-4046" */
-	KEY_GROUP,    /* .sub of the same or an embedded structure */
+	KEY_GROUP,    /* .sub, in the same or an embedded structure */
 	KEY_ROUTES,   /* list of groups of .sub: struct config's routes */
 	KEY_KINDS
 };
@@ -45,7 +45,9 @@ struct key {
 	uint32_t multiple;
 	unsigned nwords; /* KEY_WORD: of .words */
 	const char *const *words;
-	const char *fabric; /* only in groups of this "fabric"; NULL: in all */
+	/* "iwarp" or "verbs": the key is valid only in groups with this fabric; NULL: in all
+	 * groups */
+	const char *fabric;
 	const struct key_table *sub;
 };
 
@@ -57,7 +59,7 @@ struct key_table {
 extern const struct key_table config_keys, config_route_keys, config_listen_keys,
 	config_upstream_keys;
 
-/** What holds where a file says nothing. */
+/** Default values: fields keep them if the file has no setting. */
 extern const struct config config_defaults;
 extern const struct config_route config_route_defaults;
 
@@ -89,8 +91,8 @@ static inline const void *key_field_const(const struct key *key, const void *bas
 	return (const char *)base + key->offset;
 }
 
-/** keys_are_same - whether two structures of @table hold the same settings; where they were read does not
- * matter. */
+/** keys_are_same - whether two structures of @table hold the same settings; line numbers do not
+ * count. */
 bool keys_are_same(const struct key_table *table, const void *a, const void *b);
 
 #endif

@@ -2,11 +2,14 @@
 /*
  * Operation
  *
- * A route leads to another one where its upstream is the other's listener. Of a -> b -> c -> b first a route that
- * leads to no other is left out, again and again, until those are left that are on rings or lead into one. The way from any of
- * them, by the first route that each leads to, ends in a ring: that is told and left out, and so on.
+ * Route A leads to route B if A's upstream is B's listener.
+ * - Routes that lead to no remaining route are removed, repeatedly. The remaining routes are on
+ *   rings or lead into one.
+ * - From any of them, following the first route that each leads to ends in a ring. The ring is
+ *   reported and removed, and the search begins again.
  *
- * Where names lead, and gateways on other machines, shows when somebody connects: proxy/leg/via.h.
+ * Loops through names, or through gateways on other machines, are found when a client connects:
+ * proxy/leg/via.h.
  */
 #include <string.h>
 #include <strings.h>
@@ -27,13 +30,13 @@ struct loops {
 	bool left[CONFIG_ROUTES_MAX];
 };
 
-/* struct goal - where connections to a host go. */
+/* struct goal - where connections to a host arrive. */
 struct goal {
-	const char *host; /* as the file has it; */
+	const char *host; /* as the file has it */
 	uint16_t port;
 	const char *fabric;
 	struct address at[LOOPBACKS];
-	unsigned n; /* of .at; 0: it is not known yet */
+	unsigned n; /* number of .at; 0: not known */
 };
 
 static bool is_loopback(const struct address *a)
@@ -43,7 +46,7 @@ static bool is_loopback(const struct address *a)
 	return a->family == AF_INET ? a->octets[0] == 127 : memcmp(a->octets, v6, sizeof(v6)) == 0;
 }
 
-/* RFC 6761 6.3: these names are loopback's, and nobody is asked. */
+/* RFC 6761 6.3: these names mean loopback and are not resolved. */
 static bool is_localhost(const char *host)
 {
 	static const char own[] = "localhost";
@@ -68,7 +71,7 @@ static struct goal goal_of(const struct config_end *up, uint32_t i)
 	return g;
 }
 
-/* Whether what connects to @to comes to a listener on @on. */
+/* Whether a connection to @to arrives at a listener on @on. */
 static bool comes_to(const struct loops *l, const struct address *to, const char *host,
 		     const struct address *on)
 {
@@ -92,7 +95,7 @@ static bool leads_to(const struct loops *l, const struct goal *g, uint32_t route
 	return false;
 }
 
-/* The first of those left that route @i leads to, other than those on its own listener. */
+/* The first remaining route that route @i leads to, other than routes on its own listener. */
 static uint32_t next_of(const struct loops *l, uint32_t i)
 {
 	const struct config_route *routes = l->cfg->routes;
@@ -133,7 +136,7 @@ static void tell_own(struct loops *l, uint32_t i)
 	}
 }
 
-/* Return: one that leads to others that are left, and so for ever; NOWHERE: there is none. */
+/* Return: a remaining route, from which a ring can be reached; NOWHERE: none. */
 static uint32_t leave_dead_ends_out(struct loops *l)
 {
 	uint32_t found;
@@ -154,7 +157,7 @@ static uint32_t leave_dead_ends_out(struct loops *l)
 	return found;
 }
 
-/* The first route in the file of the ring to which the way from @at leads. */
+/* The first route, in file order, of the ring that is reached from @at. */
 static uint32_t ring_from(const struct loops *l, uint32_t at)
 {
 	uint32_t first;
@@ -167,7 +170,7 @@ static uint32_t ring_from(const struct loops *l, uint32_t at)
 	return first;
 }
 
-/* @at is on a ring. */
+/* Report the ring that @at is on. */
 static void tell_ring(struct loops *l, uint32_t at)
 {
 	const struct config_route *routes = l->cfg->routes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names that peers prove, as texts one behind the other. */
+/* Names that peers prove, as texts in a row. */
 #include <string.h>
 
 #include "config/reader.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Networks, and which of our addresses stand for whom. */
+/* Networks, and source addresses for clients. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "config/address.h"
 #include "config/reader.h"
 
-/* "192.0.2.0/24", "2001:db8::/32", or an address alone. */
+/* "192.0.2.0/24", "2001:db8::/32", or a single address. */
 static bool parse_net(const char *text, struct config_net *net)
 {
 	size_t len = strcspn(text, "/");
@@ -36,7 +36,7 @@ static bool parse_net(const char *text, struct config_net *net)
 	return true;
 }
 
-/* Which network is meant then is not clear. */
+/* Bits are set beyond the prefix: it is not clear which network is meant. */
 static bool has_host_bits(const struct config_net *net)
 {
 	for (unsigned i = net->bits; i < 128; i++)
@@ -45,7 +45,7 @@ static bool has_host_bits(const struct config_net *net)
 	return false;
 }
 
-/* One network, a text of @key's. */
+/* One network, from a text of @key. */
 static bool read_net(struct reader *r, const config_setting_t *item, const struct key *key,
 		     struct config_net *net)
 {
@@ -100,7 +100,7 @@ static bool is_zeros(struct reader *r, const config_setting_t *s, const struct c
 	return is;
 }
 
-/* One address for everybody, of either family. */
+/* One source address for all clients of both families. */
 static void read_one_source(struct reader *r, const config_setting_t *s, const struct key *key,
 			    struct config_sources *to)
 {
@@ -120,7 +120,7 @@ static void read_one_source(struct reader *r, const config_setting_t *s, const s
 	to->at[1] = (struct config_source){.clients = {.is_v6 = true}, .addresses = net};
 }
 
-/* struct item - an item of "source" as the file has it; NULL: what it leaves out. */
+/* struct item - the parts of an item of "source" in the file; NULL: absent. */
 struct item {
 	const config_setting_t *clients, *name, *addresses;
 };
@@ -143,7 +143,7 @@ static bool read_item(struct reader *r, const config_setting_t *s, struct item *
 	return false;
 }
 
-/* No two clients have the same address unless all of the entry have. */
+/* Each client has an address of its own, or all clients of the entry have the same one. */
 static bool check_addresses(struct reader *r, const struct item *item,
 			    const struct config_source *source)
 {

@@ -2,14 +2,19 @@
 /*
  * Operation
  *
- * Rules for nft, one table of our own. What clients send to a listener's address, on side_ports, goes to the
- * server, from the address that upstream.source gives them there; what the server begins toward such an
- * address goes to the client, from the listener's. Each is two halves, DNAT when the first packet comes and SNAT
- * when it leaves; which of them belong together is told by the connection's original addresses, so no mark
- * is needed that others may use. All else of a connection the kernel carries by what it keeps of it.
+ * Rules for nft, in a table of our own.
+ * - Packets that clients send to a listener's address on side_ports go to the server, with the
+ *   source address that upstream.source gives the client.
+ * - Connections that a server opens to such a source address go to the client, with the listener's
+ *   address as source.
+ * - Each direction has two parts: DNAT when the first packet arrives, and SNAT when it leaves. The
+ *   connection's original addresses show which parts belong together, so no packet mark is needed
+ *   (other rules may use marks).
+ * - The kernel's connection tracking handles all further packets.
  *
- * A server's answers to the gateway's own RDMA connections are for the same addresses. The kernel knows those
- * connections, but for ones that are older than the rules: so of TCP only what begins a connection goes elsewhere.
+ * A server's answers to the gateway's own RDMA connections go to the same addresses. Connection
+ * tracking knows these connections, unless they are older than the rules. So for TCP only packets
+ * that open a connection are translated.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -37,7 +42,7 @@ static const char *net_text(const struct config_net *net, char *text)
 	return text;
 }
 
-/* Brackets, or another way to write it, are not for nft. */
+/* nft accepts neither brackets nor other spellings of an address. */
 static void address_text(const char *from, char *to)
 {
 	struct address a = address_parse(from);
@@ -56,7 +61,7 @@ static struct rules rules_of(const struct config_route *route, FILE *out)
 	return r;
 }
 
-/* The next of its sources that has clients of the listener's family, from @i on; NULL: no more. */
+/* The next source, from @i on, that has clients of the listener's family; NULL: none. */
 static const struct config_source *next_source(const struct rules *r, uint32_t *i)
 {
 	const struct config_sources *sources = &r->upstream->sources;
@@ -70,7 +75,7 @@ static const struct config_source *next_source(const struct rules *r, uint32_t *
 	return NULL;
 }
 
-/* "ip prefix to ip WHICH map { FROM : TO }": the host's bits stay. */
+/* Write "ip prefix to ip WHICH map { FROM : TO }": the host bits stay the same. */
 static void put_move(const struct rules *r, const char *which, const struct config_net *from,
 		     const struct config_net *to)
 {
@@ -93,7 +98,7 @@ static void put_ports(const struct rules *r)
 	fputs(" }", r->out);
 }
 
-/* Who is not on the listener's .clients goes no further, here as there. */
+/* Clients that are not in the listener's .clients are refused here, too. */
 static void put_clients(const struct rules *r, uint32_t route)
 {
 	const struct config_nets *clients = &r->listen->clients;
@@ -132,7 +137,7 @@ static void put_callback(const struct rules *r, const struct config_source *sour
 	put_move(r, "daddr", &addresses, &source->clients);
 }
 
-/* When the first packet comes: where it is to go. */
+/* First packet, on arrival: the new destination. */
 static void put_destinations(const struct rules *r, uint32_t route)
 {
 	const struct config_source *source;
@@ -145,7 +150,7 @@ static void put_destinations(const struct rules *r, uint32_t route)
 	}
 }
 
-/* When it leaves: whose it is to be. */
+/* First packet, on departure: the new source. */
 static void put_sources(const struct rules *r)
 {
 	const struct config_source *source;
@@ -154,7 +159,8 @@ static void put_sources(const struct rules *r)
 	for (uint32_t i = 0; (source = next_source(r, &i));) {
 		struct config_net addresses = side_addresses(source);
 
-		/* To the server, and so by a rule of ours, not by what others do with that address. */
+		/* Only packets to the server, that is, packets that a rule of this table
+		 * translated. */
 		fprintf(r->out,
 			"\t\tct status dnat ct original %s daddr %s %s daddr %s %s saddr %s snat ",
 			r->ip, r->here, r->ip, r->server, r->ip, net_text(&source->clients, text));
@@ -189,7 +195,8 @@ void config_print_nft(const struct config *cfg, FILE *out)
 {
 	bool any = false;
 
-	/* Made before it is deleted, so that both work in either case; nft takes all as one change. */
+	/* The table is created before it is deleted, so that both commands work whether it exists
+	 * or not. nft applies all commands as one change. */
 	fputs("table inet rpcrdma_gw\ndelete table inet rpcrdma_gw\n", out);
 	for (uint32_t i = 0; i < cfg->nroutes; i++)
 		any |= side_is_new(cfg, i);

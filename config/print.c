@@ -98,7 +98,7 @@ static void print_ports(const struct config_ports *ports, FILE *out)
 
 static void print_value(const struct key *key, const void *field, FILE *out)
 {
-	/* At their masks. */
+	/* Indexed by mask. */
 	static const char *const lists[] = {"[]",
 					    "[1]",
 					    "[2]",
@@ -147,7 +147,7 @@ static void print_value(const struct key *key, const void *field, FILE *out)
 	case KEY_PORTS:
 		print_ports(field, out);
 		break;
-	default: /* text: none of it needs an escape */
+	default: /* texts, which need no escapes */
 		fprintf(out, "\"%s\"", (const char *)field);
 	}
 }
@@ -165,7 +165,7 @@ static void print_routes(const struct key *key, const struct config *cfg, FILE *
 	fputs(");\n", out);
 }
 
-/* A group without the address that it would have to have was left out. */
+/* A group without its required address was left out of the file. */
 static bool is_absent(const struct key_table *table, const void *base)
 {
 	for (size_t i = 0; i < table->n; i++) {
@@ -177,7 +177,7 @@ static bool is_absent(const struct key_table *table, const void *base)
 	return false;
 }
 
-/* Of one address and several there is one. */
+/* An upstream has one address or a list of them: the unused key is not printed. */
 static bool is_unsaid(const struct key *key, const void *field)
 {
 	return (key->kind == KEY_HOST && !*(const char *)field) ||

@@ -16,7 +16,7 @@ static void store(const struct key *key, void *field, uint64_t value)
 		*(uint64_t *)field = value;
 }
 
-/* Range and multiple of a number; negative ones arrive as they are. */
+/* Check range and multiple of a number. @value may be negative. */
 static void store_checked(struct reader *r, const config_setting_t *s, const struct key *key,
 			  void *field, int64_t value)
 {
@@ -48,7 +48,7 @@ static void read_number(struct reader *r, const config_setting_t *s, const struc
 			     key->min, key->max);
 }
 
-/* "4M" and the like; -1 when it is no size. */
+/* A size like "4M"; -1 if @text is no size. */
 static int64_t parse_bytes(const char *text)
 {
 	static const char suffixes[] = "KMG";
@@ -144,7 +144,7 @@ static void read_address(struct reader *r, const config_setting_t *s, const stru
 		memcpy(field, bare, sizeof(bare));
 }
 
-/* 0: none. */
+/* One bit of the version mask; 0: no version. */
 static unsigned version_of(const config_setting_t *item)
 {
 	int64_t number;
@@ -182,8 +182,8 @@ static void read_versions(struct reader *r, const config_setting_t *s, const str
 static void read_version(struct reader *r, const config_setting_t *s, const struct key *key,
 			 void *field)
 {
-	static const char *const names[] = {"1", "2", "auto", "2-early"}; /* at mask - 1 */
-	int64_t number = 0; /* as it stays where @s is text */
+	static const char *const names[] = {"1", "2", "auto", "2-early"}; /* indexed by mask - 1 */
+	int64_t number = 0; /* stays 0 if @s is text */
 
 	reader_integer(s, &number);
 	for (unsigned mask = 1; mask <= sizeof(names) / sizeof(names[0]); mask++)
@@ -230,7 +230,7 @@ static void read_word(struct reader *r, const config_setting_t *s, const struct 
 
 	if (!text)
 		return;
-	/* Of one size and alignment, whichever enumeration it is. */
+	/* All enumerations have one size and alignment, so one type can store each. */
 	_Static_assert(sizeof(enum config_receives) == sizeof(unsigned) &&
 			       sizeof(enum config_reverse) == sizeof(unsigned) &&
 			       sizeof(enum config_hostauth_mode) == sizeof(unsigned),
@@ -288,7 +288,7 @@ static void read_group(struct reader *r, const config_setting_t *s, const struct
 			     key->name, key->name);
 }
 
-/* @field is struct config, whose routes were allocated by their number and hold defaults. */
+/* @field is a struct config. Its routes are allocated and hold defaults. */
 static void read_routes(struct reader *r, const config_setting_t *s, const struct key *key,
 			void *field)
 {

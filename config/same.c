@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is the same in two configurations, and what of a new one has to wait for a restart. */
+/* Comparison of two configurations, and the settings that a reload leaves for a restart. */
 #include <string.h>
 
 #include "config/keys.h"
 
-/* Lines are left out, which come last. */
+/* Line numbers are not compared. They are the last field of each structure. */
 static bool is_same_field(const struct key *key, const void *a, const void *b)
 {
 	switch (key->kind) {
@@ -38,7 +38,8 @@ bool config_is_same_route(const struct config_route *a, const struct config_rout
 	return keys_are_same(&config_route_keys, a, b);
 }
 
-/* What only collides with a place is no sharer of it: check.c tells. */
+/* Ends that only collide (one on all addresses, or the same address in other words) are not the
+ * same place; check.c reports them. */
 bool config_is_one_place(const struct config_end *a, const struct config_end *b)
 {
 	return a->address[0] && strcmp(a->address, b->address) == 0 && a->port == b->port &&

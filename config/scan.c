@@ -9,11 +9,11 @@
 struct scanner {
 	struct reader *r;
 	char *pos, *end;
-	char *array; /* the bracket of a "versions" that is open */
+	char *array; /* bracket of a "versions" that is still open */
 	unsigned line;
 	bool may_parse;
-	bool is_versions; /* that was the last name */
-	bool is_mixed;	  /* text is in the array */
+	bool is_versions; /* the last name was "versions" */
+	bool is_mixed;	  /* the array holds text */
 };
 
 static bool at(const struct scanner *s, const char *word)
@@ -66,8 +66,8 @@ static void skip_name(struct scanner *s)
 			 memcmp(name, "versions", strlen("versions")) == 0;
 }
 
-/* An array of libconfig's has one type, and [1, 2, "2-early"] two: its lists, in round brackets, may have
- * that. */
+/* A libconfig array has one type, and [1, 2, "2-early"] has two. A libconfig list, in round
+ * brackets, may have both. */
 static void note_bracket(struct scanner *s)
 {
 	char c = *s->pos;
@@ -90,9 +90,12 @@ static void tell_number(struct scanner *s, const char *why)
 		s->r->told[s->r->ntold++] = s->line;
 }
 
-/* A number without sign; libconfig wants an L behind what needs more than 32 bits, and wraps what
- * does not fit, in silence. After a 0 some releases read octal, others decimal. The text ends in NUL, so
- * strtoull() ends in it. */
+/*
+ * A number without sign.
+ * - libconfig wants an L behind numbers beyond 32 bits, and silently wraps numbers that do not fit.
+ * - After a leading 0 some releases read octal, others decimal.
+ * - The text ends in NUL, so strtoull() stops there.
+ */
 static void check_number(struct scanner *s)
 {
 	bool is_hex = at(s, "0x") || at(s, "0X");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What every reader of settings asks of one, and how it tells what is wrong with it. */
+/* Access to one setting, and reports of what is wrong with it. */
 #include "config/reader.h"
 
 #include <ctype.h>
@@ -50,7 +50,7 @@ const char *reader_route(const struct config *cfg, uint32_t i, char text[READER_
 	return text;
 }
 
-/* Messages, logs and answers quote what the file has. */
+/* Texts must be printable without escapes because messages, logs and answers quote them. */
 static bool is_plain(const char *text)
 {
 	for (; *text; text++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several routes on one listener, told apart by "for": the names that clients prove. The first of them
- * listens; the others say where that is, and nothing else, or the same. No name leads two ways, so
- * that their order makes no difference.
+ * Several routes on one listener. "for", a list of names that clients prove, chooses the route. The
+ * first of these routes listens. The others give the same listen address and nothing else, or the same
+ * settings. No name leads to two routes, so the order of the routes makes no difference.
  */
 #include <string.h>
 #include <strings.h>
@@ -32,13 +32,13 @@ static bool covers(const char *wildcard, const char *name)
 	return is_wildcard(wildcard) && !is_uri(name) && dot && strcasecmp(wildcard + 1, dot) == 0;
 }
 
-/* Whether there can be a name that both allow. */
+/* Whether some name matches both @a and @b. */
 static bool meet(const char *a, const char *b)
 {
 	return is_same(a, b) || covers(a, b) || covers(b, a);
 }
 
-/* The first of @names that meets @name, or NULL. */
+/* The first of @names that has a match in common with @name, or NULL. */
 static const char *meeting(const struct config_names *names, const char *name)
 {
 	for (uint32_t i = 0; i < names->n; i++)
@@ -57,7 +57,7 @@ static bool says_more(const config_setting_t *listen)
 	return more > 0;
 }
 
-/* @b listens where @a, which is earlier and was told, does. */
+/* Let route @b share the listener of route @a. @a is earlier and already checked. */
 static void take_listener(struct reader *r, const config_setting_t *item, struct config *cfg,
 			  uint32_t a, uint32_t b)
 {
@@ -80,14 +80,15 @@ static unsigned line_of_for(const config_setting_t *item)
 	return reader_line(reader_member(item, "for"));
 }
 
-/* struct where - what has names of clients, of which route. */
+/* struct where - a list of client names: its key, its line and its route. */
 struct where {
 	const char *key;
 	unsigned line;
 	const struct config_hostauth *listen;
 };
 
-/* Names are proved before anything is done for a client, or they tell nothing. */
+/* Client names are only usable with mode "require": the client then proves its name before the
+ * route is chosen. */
 static void check_proved(struct reader *r, const struct where *w)
 {
 	if (w->listen->mode != CONFIG_HOSTAUTH_REQUIRE)
@@ -97,7 +98,7 @@ static void check_proved(struct reader *r, const struct where *w)
 			     w->key, strcmp(w->key, "for") == 0 ? "it" : "them");
 }
 
-/* Whether @name can be a client's. */
+/* Whether a client can prove @name. */
 static void check_name(struct reader *r, const struct where *w, const char *name)
 {
 	const struct config_hostauth *h = w->listen;
@@ -120,7 +121,7 @@ static void check_name(struct reader *r, const struct where *w, const char *name
 			     w->key, name);
 }
 
-/* ... and leads to no other route. */
+/* Whether @name leads to no earlier route of the same listener. */
 static void check_way(struct reader *r, const config_setting_t *item, const struct config *cfg,
 		      uint32_t i, const char *name)
 {
@@ -181,7 +182,7 @@ static void check_source_names(struct reader *r, const struct config *cfg, uint3
 	}
 }
 
-/* The first route where @i listens: @i itself, or an earlier one. */
+/* The first route that listens in the same place as route @i; @i itself, or an earlier one. */
 static uint32_t first_there(const struct config *cfg, uint32_t i)
 {
 	uint32_t first = 0;
@@ -192,7 +193,8 @@ static uint32_t first_there(const struct config *cfg, uint32_t i)
 	return first;
 }
 
-/* Routes of which none has "for" are no sharers, but two listeners in one place. */
+/* Whether a route in @place has "for". If none has, the routes do not share a listener: two
+ * listeners collide. */
 static bool is_shared(const struct config *cfg, uint32_t place)
 {
 	for (uint32_t i = place; i < cfg->nroutes; i++)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The protocols beside NFS version 3 (rpcbind, MOUNT, NLM, NSM) and NFS over TCP do not come by RDMA:
- * clients send them to the listener's address, servers call back to the address that the client has at
- * theirs, and the kernel carries both. So every address must tell it where to, and whose it is; what cannot be
- * told is refused here.
+ * The protocols beside NFS version 3 (rpcbind, MOUNT, NLM, NSM), and NFS over TCP, do not use
+ * RDMA. Clients send them to the listener's address. Servers call back to the address that the
+ * client has on the server's side. The kernel forwards both directions. So each address must
+ * lead to one server, and each source address must belong to one client; a configuration in
+ * which this is not so is refused here.
  */
 #include "config/side.h"
 
@@ -16,7 +17,7 @@
 #include "config/address.h"
 #include "config/reader.h"
 
-/* @text from *@at on, which then is behind the number. 0: it is no port. */
+/* Parse a port at *@at, which is then moved behind the number. Return: 0 if there is no port. */
 static uint16_t parse_port(const char **at)
 {
 	unsigned long port;
@@ -106,7 +107,7 @@ struct config_net side_addresses(const struct config_source *source)
 	return net;
 }
 
-/* Whether all of @source's clients have the same address, and there is more than one. */
+/* Whether several clients of @source have the same address. */
 static bool is_shared(const struct config_source *source)
 {
 	return host_bits(&source->addresses) < host_bits(&source->clients);
@@ -124,13 +125,13 @@ static bool overlap(const struct config_net *a, const struct config_net *b)
 	return true;
 }
 
-/* Nobody comes to the listener from another family than the server's, which is the listener's. */
+/* The listener and the server have one family, so clients of another family cannot connect. */
 static bool can_come(const struct config_source *source)
 {
 	return source->clients.is_v6 == source->addresses.is_v6;
 }
 
-/* Of @n of @b's: whether they have an address in common with @source. */
+/* Whether one of the first @n entries of @b has an address in common with @source. */
 static bool is_ambiguous(const struct config_source *source, const struct config_sources *b,
 			 uint32_t n)
 {
@@ -173,7 +174,7 @@ bool side_is_new(const struct config *cfg, uint32_t i)
 	return route->upstream.side_ports.n > 0;
 }
 
-/* The two addresses that the kernel is to change into each other. */
+/* The two addresses that the kernel translates into each other. */
 static void check_ends(struct reader *r, const struct config_route *route)
 {
 	struct address here = address_parse(route->listen.address);
@@ -186,7 +187,7 @@ static void check_ends(struct reader *r, const struct config_route *route)
 			     "side_ports lead to one server, whose address the kernel has to know: "
 			     "give upstream one address and no name, or leave them out");
 	if (!here.family || !there.family)
-		return; /* told, here or elsewhere */
+		return; /* reported here or elsewhere */
 	if (address_is_any(&here))
 		reader_error(r, line,
 			     "side_ports go by the address that clients mount, and the listener "
@@ -203,7 +204,8 @@ static void check_ends(struct reader *r, const struct config_route *route)
 			"or leave them out");
 }
 
-/* Locks are told apart by their client's address, and so are the ways back. */
+/* Servers tell locks apart by the client's address, and callbacks go to it. So each client needs
+ * its own. */
 static void check_own_addresses(struct reader *r, const struct config_end *upstream)
 {
 	const struct config_sources *sources = &upstream->sources;
@@ -243,7 +245,7 @@ static bool includes(const struct config_ports *ports, uint16_t port)
 	return false;
 }
 
-/* The gateway listens on @port of @text itself. */
+/* A forwarded port must not be one on which the gateway itself listens. */
 static void check_own_port(struct reader *r, const struct config_route *route, const char *text,
 			   uint16_t port)
 {
@@ -259,7 +261,7 @@ static void check_own_port(struct reader *r, const struct config_route *route, c
 			     port);
 }
 
-/* Route @i has them; so has @other, an earlier one. */
+/* Route @i and the earlier route @other both have side_ports. */
 static void check_two(struct reader *r, const struct config *cfg, uint32_t i, uint32_t other)
 {
 	const struct config_end *a = &cfg->routes[other].upstream, *b = &cfg->routes[i].upstream;

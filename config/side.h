@@ -4,13 +4,15 @@
 
 #include "config/config.h"
 
-/** side - private to config/: what the kernel carries beside RDMA, by the map of upstream.source. */
+/** side - private to config/: protocols that the kernel forwards, with the address map of
+ * upstream.source. */
 
-/** side_addresses - those of @source's addresses that its clients can have: as many as there are clients. */
+/** side_addresses - the part of @source's addresses that its clients can get: no more addresses
+ * than clients. */
 struct config_net side_addresses(const struct config_source *source);
 
-/** side_is_new - whether route @i has side_ports, and no earlier route of the same listen address has: those
- * of one address are the same. */
+/** side_is_new - whether route @i has side_ports, and no earlier route with the same listen address
+ * has any. Routes with the same listen address have the same side_ports. */
 bool side_is_new(const struct config *cfg, uint32_t i);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a configuration comes to: workers, sessions, and the memory they need (base/budget.h). */
+/* Resources of a configuration: workers, sessions, and the memory they need (base/budget.h). */
 #include <string.h>
 
 #include "base/budget.h"
@@ -16,14 +16,15 @@ static uint32_t leg_receives(const struct config_end *end)
 	return budget_receives(end->credits, end->reverse_credits, end->reply_timeout_s > 0);
 }
 
-/* With Receives of its own, heap aside. */
+/* Memory of a leg with its own Receives, without heap. */
 static uint64_t leg_blocks(const struct config_end *end)
 {
 	return budget_leg(end->inline_bytes, leg_receives(end)) +
 	       budget_bulk(end->bulk_bytes, leg_receives(end));
 }
 
-/* What only RDMA devices take, for the most calls that the peer may have to answer at once. */
+/* Memory of queues, on RDMA devices only, for the most calls that the peer may have to answer at
+ * once. */
 static uint64_t leg_queues(const struct config_end *end, uint32_t calls, bool shares)
 {
 	const struct budget_depths depths = {leg_receives(end), BUDGET_SENDS + BUDGET_OPS,
@@ -34,7 +35,7 @@ static uint64_t leg_queues(const struct config_end *end, uint32_t calls, bool sh
 
 static uint64_t leg_bytes(const struct config_end *end, uint32_t calls)
 {
-	/* Two handshakes are always possible: proxy/session_auth.c. */
+	/* Two handshakes may always run: proxy/session_auth.c. */
 	uint64_t handshakes = end->hostauth.mode == CONFIG_HOSTAUTH_OFF ? 0 : 2 * BUDGET_HANDSHAKE;
 
 	return BUDGET_LEG_HEAP + handshakes + leg_blocks(end) +
@@ -73,7 +74,7 @@ uint32_t config_workers(const struct config *cfg, uint32_t cpus)
 	return cpus ? cpus : 1;
 }
 
-/* The least that the fabric of @end lets a leg have. */
+/* The least memory of a leg on the fabric of @end. */
 static uint64_t leg_least(const struct config_end *end, uint32_t calls, bool shares)
 {
 	uint64_t blocks;
@@ -110,7 +111,7 @@ uint32_t config_route_sessions(const struct config *cfg, const struct config_rou
 	return most < CONFIG_SESSIONS_MAX ? (uint32_t)most : CONFIG_SESSIONS_MAX;
 }
 
-/* Each worker goes by octets as well, as its sessions really are: this is what can be at most. */
+/* An upper limit. Each worker also counts octets, by what its sessions really hold. */
 uint32_t config_max_sessions(const struct config *cfg, uint32_t workers)
 {
 	uint32_t most = cfg->nroutes * workers;
