@@ -11,63 +11,71 @@
 #include "fabric/addr.h"
 
 /**
- * fabric.h - the RDMA contract that fabric/iwarp, fabric/mem (and verbs) implement
+ * fabric.h - the RDMA contract that fabric/iwarp, fabric/verbs and fabric/mem implement
  *
- * Reliable, ordered messages plus remote Read and Write over connections, as
- * reliable-connected queue pairs give. A struct fabric is one provider instance
- * of one worker: it, its connections and its events belong to one thread.
+ * Reliable, ordered messages plus remote Read and Write over connections, as reliable-connected
+ * queue pairs give. A struct fabric is one provider instance of one worker. The instance, its
+ * connections and its events belong to one thread.
  *
- *   fabric_poll()   pulls one event; nothing is ever called back into the user
- *   post ...        take effect no later than the next fabric_flush(), exposures too
+ *   fabric_poll()   pulls one event; the provider never calls back into the user
+ *   post ...        takes effect no later than the next fabric_flush(); exposures, too
  *
- * Receives belong to a connection (fabric_post_recv()), or to all connections of the
- * instance together (fabric_share_receives()). Those of several pieces (.recv_pieces) always
- * belong to their connection.
+ * Receives belong to a connection (fabric_post_recv()), or to all connections of the instance
+ * together (fabric_share_receives()). Receives of several pieces (.recv_pieces) always belong to
+ * their connection.
  *
  * Rules every provider keeps:
- * - Each posted operation (recv, send, read, write, withdraw that returned 0)
- *   completes exactly once: status 0, or an error, or ERR_FLUSHED. Until then its
- *   memory belongs to the provider. Operations of one kind complete in order;
- *   Sends and Writes take effect at the peer in the order posted.
- * - The initiator speaks first: what the acceptor posts may wait until the initiator's
- *   first Send, Write or Read has arrived (RFC 5044 section 7.1.2).
- * - A connection's last event is FABRIC_EV_DISCONNECTED, after the completions of
- *   everything posted. After it, only fabric_destroy() may be called on it (posts
- *   return ERR_CLOSED).
- * - fabric_destroy() may be called at any time: it ends the connection at once,
- *   purges its events, and every posted buffer is the caller's again on return.
+ * - Each posted operation (recv, send, read, write, withdraw that returned 0) completes exactly
+ *   once: status 0, or an error, or ERR_FLUSHED. Until then its memory belongs to the provider.
+ *   Operations of one kind complete in order. Sends and Writes take effect at the peer in the order
+ *   posted.
+ * - The initiator speaks first: what the acceptor posts may wait until the initiator's first Send,
+ *   Write or Read has arrived (RFC 5044 section 7.1.2).
+ * - A connection's last event is FABRIC_EV_DISCONNECTED, after the completions of everything
+ *   posted. After it, only fabric_destroy() may be called on it (posts return ERR_CLOSED).
+ * - fabric_destroy() may be called at any time. It ends the connection at once and purges its
+ *   events. Every posted buffer is the caller's again on return.
  * - All memory named in an operation lies in a range given to fabric_register().
- * - Remote access is checked before an octet is read or written: handle of this
- *   connection (of its domain, where a device has nothing narrower), bounds, direction, life. A breach
- *   ends the connection.
- * - An exposure is its owner's until he withdraws it: whatever ended it before (a message of
- *   the peer's that invalidated it, the end of the connection), it keeps its place among
- *   max_exposures and what is known of it, and its handle is given to no other. The withdrawal
- *   tells what the peer has written there (fabric_withdraw()), and nobody is asked before: a
- *   provider may be far ahead of the events that were polled.
- * - A stream (fabric_stream()) is an exposure with less memory than length: what the peer writes there is the user's as
- *   it comes, in PLACED events, each before the events of all that came after it, until he gives it back.
- *   What finds no room waits, and all that its peer says behind it: .is_full.
- * - No allocation per operation, but for pools that grow to the load: queue depths are fixed
- *   at connect or accept; a post beyond them returns ERR_AGAIN.
+ * - Remote access is checked before an octet is read or written: the handle is one of this
+ *   connection, its bounds, direction and lifetime hold. On a device without Memory Windows the
+ *   handle may be one of the connection's domain. A breach ends the connection.
+ * - An exposure is its owner's until the owner withdraws it. It may end before that: the peer
+ *   invalidates it, or the connection ends. Even then it counts in max_exposures, its record of
+ *   octets written stays, and its handle is not reused.
+ * - fabric_withdraw() returns how many octets the peer wrote. No other call returns that, because a
+ *   provider may be many messages ahead of the events that were polled.
+ * - A stream (fabric_stream()) is an exposure with less memory than length. The peer's octets are
+ *   reported by PLACED events as they arrive, each before the events of anything that arrived
+ *   later. They belong to the user until fabric_went_on(). While the memory is full, the
+ *   connection's input is not read (.is_full).
+ * - Operations do not allocate, except from pools that grow with the load. Queue depths are fixed
+ *   at connect or accept. A post beyond them returns ERR_AGAIN.
  *
  * And where Receives are shared:
- * - Any of them may take the next message of any connection. Messages of one connection are
- *   told in the order sent, by RECV events with .conn.
- * - A message that finds none waits at its sender, and what it sent behind it: nobody's
- *   connection ends, and others' go on as soon as there is one.
- * - A peer with more than max_recvs messages that were not polled has gone too far: its
- *   connection ends. How many it may send at all is the user's to count.
- * - Where the provider shares them out (.shares_out): whoever keeps more than one part in FABRIC_SHARE of
- *   what is left waits, alone, until there is more, or it keeps fewer (fabric_may_keep()). So a crowd that
- *   keeps what it was sent uses up none of the others'. All octets of a stream wait then, and what they keep
- *   may be waiting for these, as answers to Reads are: a SATED event tells, for the user to give back what it
- *   can, and another, once it waits no more, a user that has Reads to post (.behind): its message may not
- *   have come for all that, as long as there is no Receive at all. By turns those have of the last part in
- *   FABRIC_SPARE until they are through, so that many who wait so are not waiting for each other.
- * - Nothing of them comes back with a connection: what it received and was not polled stays
- *   posted. One that comes back without a message (its device is gone, or quiet times need it no
- *   more) is a RECV event with ERR_FLUSHED and no .conn.
+ * - Any Receive may take the next message of any connection. The messages of one connection are
+ *   reported in the order sent, by RECV events with .conn.
+ * - A message that finds no Receive waits at its sender, with everything sent behind it. No
+ *   connection ends for that. Other connections continue as soon as there is a Receive.
+ * - A peer that has more than max_recvs messages not yet polled exceeds its limit: its connection
+ *   ends. How many messages a peer may send at all is for the user to count.
+ * - Nothing of them comes back with a connection: a Receive that took a message which was not
+ *   polled stays posted. A Receive that comes back without a message is a RECV event with
+ *   ERR_FLUSHED and no .conn. Reasons: its device is gone, or the load has fallen.
+ *
+ * And where the provider limits what a connection may hold (.shares_out):
+ *
+ * State:  connection C holds Receives: its user was given their messages and has not called
+ *         fabric_gave_back(). Few Receives are left, and C's next message needs one.
+ * Danger: one connection, or many whose server hangs, use up all Receives; the replies that would
+ *         free them find none.
+ * Rule:   C takes no further Receive while it holds more than 1/FABRIC_SHARE of those that are left
+ *         (fabric_may_keep()). Its input waits until more are left, or C holds fewer; other
+ *         connections go on. RDMA Read responses may be behind the message that waits, and what C
+ *         holds may be waiting for them. So a SATED event reports the wait, and the user gives back
+ *         what it can. A user that has Reads to post (.behind) gets a second SATED event when the
+ *         wait ends; a Receive may still be missing then. When at most 1/FABRIC_SPARE are left,
+ *         connections with Reads take turns until their Reads are answered.
+ * Pinned: tests/fabric/contract_shared.c, tests/iwarp/test_iwarp_sated.c, decision 81.
  */
 
 struct fabric;
@@ -79,36 +87,41 @@ enum fabric_access {
 	FABRIC_REMOTE_WRITE = 2,
 };
 
-/** struct fabric_tuning - what only RDMA devices (verbs) take, and the last; 0: the provider's default. */
+/** struct fabric_tuning - settings of RDMA devices (verbs); .busy_poll_us is for every provider.
+ * 0: the provider's default. */
 struct fabric_tuning {
-	uint8_t retry_count;	 /* of a message nobody acknowledges */
-	uint8_t rnr_retry_count; /* what the peer is told: of a Send that found no Receive here */
-	uint32_t resolve_ms;	 /* for an address, then for a route */
-	uint32_t busy_poll_us;	 /* to look for completions, or octets, before waiting for them */
+	uint8_t retry_count; /* retries of a message that is not acknowledged */
+	/* announced to the peer: retries of a Send that finds no Receive here */
+	uint8_t rnr_retry_count;
+	uint32_t resolve_ms;   /* ms to resolve an address; the same again for a route */
+	uint32_t busy_poll_us; /* us to poll for completions or octets before blocking */
 };
 
 /** struct fabric_conn_params - given with connect and accept. */
 struct fabric_conn_params {
 	const void *private_data; /* borrowed for the call; may be NULL */
-	size_t private_data_len;  /* at most 56 in a request, 196 in an answer (InfiniBand's fields,
-				     which also put zeros behind it) */
-	uint16_t ird, ord;	  /* Reads served / issued at once; 0: provider's default */
-	uint32_t max_recvs;	  /* queue depths; shared Receives: messages received, not polled */
-	uint32_t recv_pieces;	  /* above 1: pieces that Receives may have, and they are its own */
-	uint32_t max_sends;	  /* Sends, Writes and Reads together */
-	uint32_t max_exposures;	  /* regions exposed at once */
-	uint32_t domain; /* where a handle cannot be bound to one connection (verbs), it is good for
-			  * those of the same domain */
+	/* octets; at most 56 in a request, 196 in an answer: InfiniBand's fields, which also append
+	 * zeros */
+	size_t private_data_len;
+	uint16_t ird, ord;  /* Reads served / issued at once; 0: provider's default */
+	uint32_t max_recvs; /* Receives; where they are shared: messages received and not polled */
+	/* above 1: most pieces of a Receive; Receives are the connection's own then */
+	uint32_t recv_pieces;
+	uint32_t max_sends;	/* Sends, Writes and Reads together */
+	uint32_t max_exposures; /* regions exposed at once */
+	/* where a handle cannot be bound to one connection (verbs), it is valid for all connections
+	 * of the same domain */
+	uint32_t domain;
 	struct fabric_tuning tuning;
-	const struct fabric_addr
-		*from; /* connect: from this address of the machine's; NULL: from any;
-					 * borrowed for the call */
-	bool resets; /* connect: it ends so that its port is free at once, where the provider has ports: what was sent
-		      * before arrives as ever */
+	/* connect: the local source address, borrowed for the call; NULL: any */
+	const struct fabric_addr *from;
+	/* connect: the connection ends so that its local port is free at once (iwarp: by a reset).
+	 * Octets sent before still arrive. */
+	bool resets;
 };
 
-/** struct fabric_use - what an instance will be used for: connections with @domain from @addr, where it
- * is listened on, or to it. */
+/** struct fabric_use - an intended use of an instance: connections of @domain to @addr; if
+ * @listens, from a listener at @addr. */
 struct fabric_use {
 	struct fabric_addr addr;
 	bool listens;
@@ -118,36 +131,41 @@ struct fabric_use {
 enum fabric_ev_type {
 	FABRIC_EV_REQUEST,   /* a new incoming connection; .conn, .private_data: accept or reject */
 	FABRIC_EV_CONNECTED, /* connect or accept finished; connect: .private_data of the answer */
-	FABRIC_EV_DISCONNECTED, /* .status: 0 orderly, ERR_REJECTED, ERR_REFUSED, ERR_TIMEOUT, ... */
-	FABRIC_EV_RECV,		/* a message of .len octets is in the Receive buffer of .cookie;
-				 * .conn NULL: a shared one comes back */
-	FABRIC_EV_SEND,		/* completion of ... */
+	/* .status: 0 orderly, ERR_REJECTED, ERR_REFUSED, ERR_TIMEOUT, ... */
+	FABRIC_EV_DISCONNECTED,
+	/* a message of .len octets is in the Receive of .cookie; .conn NULL: a shared Receive comes
+	 * back without a message */
+	FABRIC_EV_RECV,
+	FABRIC_EV_SEND, /* completion of a posted Send; READ and WRITE: likewise */
 	FABRIC_EV_READ,
 	FABRIC_EV_WRITE,
 	FABRIC_EV_WITHDRAWN,
-	FABRIC_EV_PLACED, /* of a stream, with its cookie and .handle: .len octets at .at, which belong at .offset */
-	FABRIC_EV_SATED, /* what its peer said next waits, for it keeps too many shared Receives; or no more, for that */
+	/* of the stream .handle: .len octets at .at, which belong at .offset in it */
+	FABRIC_EV_PLACED,
+	/* .conn->waits is set: its input waits because its user holds too many shared Receives. Or
+	 * the wait of a user that held back Reads (.behind) is over */
+	FABRIC_EV_SATED,
 };
 
 struct fabric_event {
 	enum fabric_ev_type type;
 	struct fabric_conn *conn;
-	void *cookie;		  /* the posted operation's */
-	int status;		  /* 0 or enum err */
-	uint32_t len;		  /* RECV: octets received; PLACED: likewise */
-	uint32_t invalidated;	  /* RECV: the handle of ours that the message invalidated, or 0 */
-	uint32_t handle;	  /* WITHDRAWN: that is fenced now; PLACED */
-	uint32_t written;	  /* WITHDRAWN: as fabric_withdraw() has it */
-	uint32_t offset;	  /* PLACED: of those octets in the stream ... */
-	const uint8_t *at;	  /* ... and where they lie */
+	void *cookie;	      /* the posted operation's */
+	int status;	      /* 0 or enum err */
+	uint32_t len;	      /* RECV: octets received; PLACED: octets placed */
+	uint32_t invalidated; /* RECV: the handle of ours that the message invalidated, or 0 */
+	uint32_t handle;      /* WITHDRAWN: the handle that is fenced now; PLACED: the stream's */
+	uint32_t written;     /* WITHDRAWN: octets written, as @written of fabric_withdraw() */
+	uint32_t offset;      /* PLACED: where the octets belong in the stream */
+	const uint8_t *at;    /* PLACED: where the octets are in memory */
 	struct view private_data; /* REQUEST, CONNECTED, rejected: until the next fabric_poll() */
 	const char *why;	  /* DISCONNECTED: words for the log, static storage; may be NULL */
 };
 
 /** struct fabric_moved - octets since the connection was made. */
 struct fabric_moved {
-	uint64_t taken; /* of all that was posted: what the peer has acknowledged */
-	uint64_t read;	/* of answers to Reads: what came */
+	uint64_t taken; /* octets sent that the peer has acknowledged */
+	uint64_t read;	/* payload octets received in Read responses */
 };
 
 /** struct fabric_sge - one piece of local memory of a gather list. */
@@ -162,10 +180,10 @@ struct fabric_piece {
 	uint32_t len;
 };
 
-/* At least this many pieces in one gather list, and in one Receive; each provider checks. */
+/* Every provider takes this many pieces in a gather list, and in a Receive; each checks that. */
 enum { FABRIC_MAX_SGE = 8, FABRIC_MAX_PIECES = 4 };
 
-/* Of a stream: pieces that are the user's at once; octets that a window has at least, but in tests. */
+/* Streams: most pieces the user may hold at once; least octets of a window, except in tests. */
 enum { FABRIC_STREAM_PIECES = 4, FABRIC_STREAM_WINDOW = 65536 };
 
 struct fabric_ops {
@@ -189,16 +207,16 @@ struct fabric_ops {
 	int (*post_recv)(struct fabric_conn *c, void *buf, uint32_t len, void *cookie);
 	int (*post_pieces)(struct fabric_conn *c, const struct fabric_piece *pieces, unsigned n,
 			   void *cookie);
-	/* NULL: this provider's connections have Receives of their own, always. */
+	/* NULL: Receives cannot be shared on this provider. */
 	int (*share_receives)(struct fabric *f, uint32_t len);
 	void (*unshare_receives)(struct fabric *f);
 	uint32_t (*receives_wanted)(const struct fabric *f);
 	int (*post_shared)(struct fabric *f, void *buf, void *cookie);
-	/* A connection that .waits; never else. */
+	/* Called only for a connection that .waits. */
 	void (*gave_back)(struct fabric_conn *c);
 	int (*send)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
 		    uint32_t inv_handle, void *cookie);
-	/* NULL: this provider copies none. */
+	/* NULL: this provider has no copied Sends. */
 	bool (*send_short)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
 			   uint32_t inv_handle);
 	int (*write)(struct fabric_conn *c, const struct fabric_sge *sge, unsigned nsge,
@@ -206,24 +224,25 @@ struct fabric_ops {
 	int (*read)(struct fabric_conn *c, void *to, const struct segment *remote, void *cookie);
 	int (*expose)(struct fabric_conn *c, void *addr, uint32_t len, unsigned access,
 		      struct segment *seg);
-	/* NULL, and the next: this provider never .streams. */
+	/* NULL, and .went_on too: this provider has no streams. */
 	int (*stream)(struct fabric_conn *c, const struct fabric_piece *window, uint32_t len,
 		      void *cookie, struct segment *seg);
 	void (*went_on)(struct fabric_conn *c, uint32_t handle, uint32_t len);
 	int (*withdraw)(struct fabric_conn *c, uint32_t handle, void *cookie, uint32_t *written);
 
 	void (*flush)(struct fabric *f);
-	/* NULL: this provider leaves nothing for a turn's end. Return: whether that took all that one turn may take. */
+	/* NULL: this provider defers no work to the end of a turn. Return: whether the turn's
+	 * budget was used up. */
 	bool (*go_on)(struct fabric *f);
 	int (*poll)(struct fabric *f, struct fabric_event *ev);
 	nsec_t (*deadline)(const struct fabric *f);
 	void (*tick)(struct fabric *f, nsec_t now);
-	/* NULL: the provider knows of no more than completions. */
+	/* NULL: the provider cannot tell; it sees only completions. */
 	struct fabric_moved (*moved)(const struct fabric_conn *c);
-	size_t (*pooled)(const struct fabric *f);      /* NULL: nothing */
-	void (*shed)(struct fabric *f, size_t octets); /* with the one before */
+	size_t (*pooled)(const struct fabric *f);      /* NULL: 0 */
+	void (*shed)(struct fabric *f, size_t octets); /* set if .pooled is */
 	bool (*arriving)(const struct fabric *f);      /* NULL: it cannot tell */
-	/* NULL: .conn_bytes, whatever the depths. */
+	/* NULL: .conn_bytes for any depths. */
 	size_t (*conn_cost)(const struct fabric *f, const struct fabric_conn_params *params);
 	void (*free)(struct fabric *f);
 };
@@ -231,49 +250,66 @@ struct fabric_ops {
 /** struct fabric - embedded first in each provider's own structure. */
 struct fabric {
 	const struct fabric_ops *ops;
-	void *receives;		/* the user's, from fabric_share_receives(); NULL: not shared */
-	uint32_t receives_left; /* the user's: so many more than are posted it could post ... */
-	uint32_t receives_most; /* ... of so many in all */
-	bool shares_out;	/* connections that keep many Receives wait: fabric_may_keep() */
-	bool in_want; /* ... and some of them cannot get on before others give theirs back, of which too few are left */
-	bool remote_inv;    /* every connection's handles can be invalidated remotely */
-	bool tells_written; /* withdrawals tell what was written */
-	bool streams; /* fabric_stream() can be used: a device writes to memory, whatever comes */
-	size_t conn_bytes; /* of heap that each connection takes for its life */
-	bool fuller; /* the user's: other instances that share a listener are to accept instead, if the
-		      * provider has a say in that */
-	uint32_t arrived; /* connections that came and have not said yet what they want */
-	bool pins;	  /* a device uses registered memory by its pages: they must stay */
+	/* the owner given to fabric_share_receives(); NULL: Receives are not shared */
+	void *receives;
+	uint32_t receives_left; /* set by the user: how many Receives it could still post */
+	uint32_t receives_most; /* set by the user: most Receives it could ever have posted */
+	/* The provider limits how many Receives a connection holds: fabric_may_keep(). */
+	bool shares_out;
+	/* Receives are starved: at most 1/FABRIC_LAST are left, and connections with Reads wait for
+	 * others to give theirs back. */
+	bool in_want;
+	bool remote_inv;    /* the peer can invalidate handles on every connection */
+	bool tells_written; /* withdrawals return how many octets were written */
+	/* fabric_stream() works; false on devices, because an adapter writes directly to memory */
+	bool streams;
+	size_t conn_bytes; /* octets of heap that each connection takes for its life */
+	/* Set by the user: other instances that share the listener are to accept instead, if the
+	 * provider has a choice. */
+	bool fuller;
+	uint32_t arrived; /* incoming connections whose set-up request has not arrived */
+	bool pins;	  /* a device pins the pages of registered memory: they must stay */
 };
 
-/** struct fabric_conn - embedded first in each provider's own structure. Read only. */
+/** struct fabric_conn - embedded first in each provider's own structure. Read only, but for the
+ * user's fields. */
 struct fabric_conn {
 	struct fabric *fabric;
 	void *owner; /* the user's, from connect, accept or (before accept) attach */
 	struct fabric_addr local, peer;
-	bool remote_inv;       /* handles exposed on this connection can be invalidated remotely */
-	uint32_t handles_live; /* exposures the peer can reach, for statistics and leak tests */
-	uint32_t
-		kept; /* the user's: shared Receives whose messages it was told, and has not done with */
-	bool waits;  /* for fewer of them: fabric_gave_back() */
-	bool behind; /* the user's, while it waits: it posts no Reads, whose answers would be behind that. Cleared when it
-		      * waits no more, with a SATED event */
-	bool is_full; /* what its peer said next waits: a stream has no room for it, for the user has not done with what is there */
-	bool idles; /* all that its peer had said was taken, in its turn at the last of them, and no Read was answered then,
-		     * nor hardly anything said: it is not for want of these */
+	bool remote_inv; /* the peer can invalidate handles exposed on this connection */
+	/* exposures that the peer can reach; for statistics and leak tests */
+	uint32_t handles_live;
+	/* The user's: shared Receives whose messages the user got and is not done with. */
+	uint32_t kept;
+	/* The connection's input waits until .kept falls (fabric_gave_back()), or more Receives are
+	 * left. */
+	bool waits;
+	/* Set by the user while .waits: it holds back Reads, because their responses would be
+	 * behind the message that waits. Cleared when the wait ends, with a SATED event. */
+	bool behind;
+	/* The connection's input waits: a stream's window is full, because the user has not given
+	 * back what is in it (fabric_went_on()). */
+	bool is_full;
+	/* The connection did not use its last turn at the last Receives: all input was taken, no
+	 * Read was answered and hardly an octet came. Lack of Receives is not what holds it up. */
+	bool idles;
 };
 
 /*
- * A connection keeps at most one part in FABRIC_SHARE of the shared Receives that are left; it may have more while it waits
- * for answers to Reads, which may be behind its next message, down to one part in FABRIC_READS of all. Of the last part in
- * FABRIC_SPARE some at a time of those whose Reads are behind, or would be, have their next messages, and who keeps none; of
- * the last in FABRIC_LAST these alone.
+ * Limits on the shared Receives that a connection may hold (.shares_out). "Left" are those posted
+ * and those that could be.
+ * - A connection holds at most 1/FABRIC_SHARE of those that are left.
+ * - With Reads outstanding it may hold more, as long as more than 1/FABRIC_READS of all are left:
+ *   the responses may be behind its next message.
+ * - When at most 1/FABRIC_SPARE of all are left, only connections that have a turn, and connections
+ *   that hold none, take a Receive. A turn is for connections whose Reads are outstanding or held
+ *   back (.behind).
+ * - When at most 1/FABRIC_LAST of all are left, only connections that hold none take a Receive.
  */
 enum { FABRIC_SHARE = 8, FABRIC_READS = 2, FABRIC_SPARE = 4, FABRIC_LAST = 32 };
 
-/*
- * The verbs of the contract. Thin by intent: a provider is its ops table.
- */
+/* The verbs of the contract. They are thin by intent: a provider is its ops table. */
 
 /** fabric_register - make @len octets at @base usable in operations; pages stay put. */
 static inline int fabric_register(struct fabric *f, void *base, size_t len)
@@ -281,15 +317,16 @@ static inline int fabric_register(struct fabric *f, void *base, size_t len)
 	return f->ops->register_memory(f, base, len);
 }
 
-/** fabric_unregister - takes the range back; nothing may be posted in it. */
+/** fabric_unregister - ends the registration of the range at @base; nothing may be posted in it. */
 static inline void fabric_unregister(struct fabric *f, void *base)
 {
 	f->ops->unregister_memory(f, base);
 }
 
 /**
- * fabric_attach - take part in accepting from @l, which several workers' instances
- * may share; incoming connections arrive as FABRIC_EV_REQUEST with @owner
+ * fabric_attach - take part in accepting from @l, which several workers' instances may share
+ *
+ * Incoming connections arrive as FABRIC_EV_REQUEST with @owner.
  */
 static inline int fabric_attach(struct fabric *f, struct fabric_listener *l, void *owner)
 {
@@ -302,7 +339,8 @@ static inline void fabric_detach(struct fabric *f, struct fabric_listener *l)
 	f->ops->detach(f, l);
 }
 
-/** fabric_arriving - whether there are connections that came, and FABRIC_EV_REQUEST has not told of. */
+/** fabric_arriving - whether connections have arrived that no FABRIC_EV_REQUEST has reported
+ * yet. */
 static inline bool fabric_arriving(const struct fabric *f)
 {
 	return f->ops->arriving && f->ops->arriving(f);
@@ -357,11 +395,12 @@ static inline void fabric_destroy(struct fabric_conn *c)
 /**
  * fabric_share_receives - from now on Receives are for all connections of @f together
  * @len:   octets of each
- * @owner: the user's, not NULL: @f->receives, for its users to find what they share
+ * @owner: the user's, not NULL; kept in @f->receives
  *
- * Before the first connection, after fabric_register(). Plenty are left until the user sets .receives_left
- * and .receives_most, before a flush. Return: 0; ERR_CONFIG when the provider, or a device of its, cannot:
- * nothing has changed.
+ * Call it before the first connection and after fabric_register(). The user then sets
+ * .receives_left and .receives_most, before a flush; until then the number left counts as
+ * unlimited.
+ * Return: 0; ERR_CONFIG when the provider, or one of its devices, cannot: nothing has changed.
  */
 static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *owner)
 {
@@ -374,14 +413,19 @@ static inline int fabric_share_receives(struct fabric *f, uint32_t len, void *ow
 	return err;
 }
 
-/** fabric_may_keep - whether who keeps @kept of the shared Receives may have one more while @left of @most are; who
- * keeps none always may. */
+/**
+ * fabric_may_keep - whether a connection that holds @kept shared Receives may take one more
+ * @left: how many are posted or could be
+ * @most: how many there are in all
+ *
+ * A connection that holds none always may.
+ */
 static inline bool fabric_may_keep(uint32_t kept, uint64_t left, uint32_t most)
 {
 	return kept == 0 || (kept <= left / FABRIC_SHARE && left > most / FABRIC_SPARE);
 }
 
-/** fabric_gave_back - the user has done with the message of a shared Receive, .kept by then. */
+/** fabric_gave_back - the user is done with the message of a shared Receive; lowers .kept. */
 static inline void fabric_gave_back(struct fabric_conn *c)
 {
 	c->kept--;
@@ -398,18 +442,18 @@ static inline void fabric_unshare_receives(struct fabric *f)
 }
 
 /**
- * fabric_receives_wanted - how many more Receives the load of the last while asks for
+ * fabric_receives_wanted - how many more Receives the recent load asks for
  *
- * Ask before each fabric_flush(), and post as many, or what there is memory for. A
- * queue that runs low raises the count, quiet times lower it (fabric/depth.h).
+ * Ask before each fabric_flush(), and post as many, or as many as there is memory for. A queue that
+ * runs low raises the number, quiet periods lower it (fabric/depth.h).
  */
 static inline uint32_t fabric_receives_wanted(const struct fabric *f)
 {
 	return f->ops->receives_wanted(f);
 }
 
-/** fabric_post_shared - one of them, of the agreed length at @buf. Return: 0; ERR_AGAIN: more
- * than wanted, the queue is full. */
+/** fabric_post_shared - post one shared Receive, of the agreed length, at @buf. Return: 0;
+ * ERR_AGAIN: the queue is full. */
 static inline int fabric_post_shared(struct fabric *f, void *buf, void *cookie)
 {
 	return f->ops->post_shared(f, buf, cookie);
@@ -423,11 +467,12 @@ static inline int fabric_post_recv(struct fabric_conn *c, void *buf, uint32_t le
 }
 
 /**
- * fabric_post_pieces - one Receive of @n pieces, at most .recv_pieces of its connection, which was given
- * two or more
+ * fabric_post_pieces - one Receive of @n pieces, on a connection with .recv_pieces of 2 or more
  *
- * A message fills them in order, each before the next; .len of its event is that of all of it. @pieces is
- * copied by the call. Return: as fabric_post_recv(); ERR_TOOBIG more pieces, or octets than a message has.
+ * A message fills the pieces in order. .len of its event is the length of the whole message.
+ * @pieces is copied by the call.
+ * Return: as fabric_post_recv(); ERR_TOOBIG: more pieces than .recv_pieces, or more octets than a
+ *         message can have.
  */
 static inline int fabric_post_pieces(struct fabric_conn *c, const struct fabric_piece *pieces,
 				     unsigned n, void *cookie)
@@ -435,7 +480,8 @@ static inline int fabric_post_pieces(struct fabric_conn *c, const struct fabric_
 	return c->fabric->ops->post_pieces(c, pieces, n, cookie);
 }
 
-/** fabric_pieces_bytes - octets of @n pieces together; UINT64_MAX where those are too many. */
+/** fabric_pieces_bytes - octets of @n pieces together; UINT64_MAX if they exceed what a Receive
+ * may have. */
 static inline uint64_t fabric_pieces_bytes(const struct fabric_piece *pieces, unsigned n)
 {
 	uint64_t bytes = 0;
@@ -458,11 +504,11 @@ static inline int fabric_send(struct fabric_conn *c, const struct fabric_sge *sg
 }
 
 /**
- * fabric_send_short - fabric_send() of a message so short that the provider copies its octets: they are the
- * caller's again on return, and no completion tells of it
+ * fabric_send_short - fabric_send() of a short message whose octets the provider copies
  *
- * Return: false, and nothing happened, where it is too long for that, others are to go before it, or the
- * provider copies none: fabric_send() it.
+ * The memory is the caller's again on return. No completion follows.
+ * Return: false, and nothing happened: it is too long, other operations have to go before it, or
+ *         the provider copies none. Use fabric_send() then.
  */
 static inline bool fabric_send_short(struct fabric_conn *c, const struct fabric_sge *sge,
 				     unsigned nsge, uint32_t inv_handle)
@@ -477,8 +523,12 @@ static inline int fabric_write(struct fabric_conn *c, const struct fabric_sge *s
 	return c->fabric->ops->write(c, sge, nsge, remote, cookie);
 }
 
-/** fabric_read - RDMA Read of @remote->length octets to @to. Beyond the read depth the
- * provider queues it. ERR_AGAIN as fabric_expose(); ERR_PROTO: the peer said at set-up that it serves no Reads. */
+/**
+ * fabric_read - RDMA Read of @remote->length octets to @to
+ *
+ * Beyond the read depth the provider queues it. Return: 0, ERR_CLOSED; ERR_AGAIN as
+ * fabric_expose(); ERR_PROTO: the peer said at set-up that it serves no Reads.
+ */
 static inline int fabric_read(struct fabric_conn *c, void *to, const struct segment *remote,
 			      void *cookie)
 {
@@ -490,7 +540,8 @@ static inline int fabric_read(struct fabric_conn *c, void *to, const struct segm
  * @access: FABRIC_REMOTE_READ or FABRIC_REMOTE_WRITE
  * @seg:    filled: unpredictable handle, length, offset
  *
- * Return: 0, ERR_CLOSED, or ERR_AGAIN: at max_exposures, or the device is short of something for a while.
+ * Return: 0, ERR_CLOSED, or ERR_AGAIN: max_exposures is reached, or the device lacks a resource for
+ *         a while.
  */
 static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len, unsigned access,
 				struct segment *seg)
@@ -499,14 +550,17 @@ static inline int fabric_expose(struct fabric_conn *c, void *addr, uint32_t len,
 }
 
 /**
- * fabric_stream - as fabric_expose(), for FABRIC_REMOTE_WRITE, of @len octets behind which there is only @window
+ * fabric_stream - as fabric_expose(), for FABRIC_REMOTE_WRITE, with a length @len greater than its
+ * memory @window
  *
- * Where the fabric .streams. What the peer writes is checked as ever, and told by PLACED events with @cookie: octets that
- * lie in the window, in the order written, wherever in the stream they belong; what it writes a second time comes a second time.
- * They are the user's until fabric_went_on(). While the window has no room for the next ones, or FABRIC_STREAM_PIECES
- * are the user's, nothing more of this connection's peer is looked at (.is_full). What fabric_withdraw() tells as
- * written are octets that PLACED events had told of before it, no others: what is in the window then, and was not told,
- * is nobody's. There is no PLACED event behind a withdrawal.
+ * Only where the fabric .streams. What the peer writes is checked as for any exposure.
+ * - PLACED events with @cookie report octets in the window, in the order written, wherever they
+ *   belong in the stream. Octets written twice are reported twice.
+ * - Reported octets are the user's until fabric_went_on().
+ * - While the window has no room, or the user holds FABRIC_STREAM_PIECES pieces, the connection's
+ *   input is not read (.is_full).
+ * - fabric_withdraw() counts as written only octets that PLACED events reported before it. Octets
+ *   in the window that were not reported are lost. No PLACED event follows a withdrawal.
  */
 static inline int fabric_stream(struct fabric_conn *c, const struct fabric_piece *window,
 				uint32_t len, void *cookie, struct segment *seg)
@@ -514,8 +568,8 @@ static inline int fabric_stream(struct fabric_conn *c, const struct fabric_piece
 	return c->fabric->ops->stream(c, window, len, cookie, seg);
 }
 
-/** fabric_went_on - the user has done with the oldest of the pieces told and not given back, of @len octets, of
- * the stream @handle, unless that is withdrawn. */
+/** fabric_went_on - the user gives back the oldest piece it holds, of @len octets, of the stream
+ * @handle. No effect if the stream is withdrawn. */
 static inline void fabric_went_on(struct fabric_conn *c, uint32_t handle, uint32_t len)
 {
 	c->fabric->ops->went_on(c, handle, len);
@@ -523,17 +577,17 @@ static inline void fabric_went_on(struct fabric_conn *c, uint32_t handle, uint32
 
 /**
  * fabric_withdraw - fence an exposure before its memory is used again
- * @written: may be NULL; filled unless the answer is 0, when FABRIC_EV_WITHDRAWN has it. How many
- *           octets from
- *           the start of the exposure the peer has written, all of them, in whatever order: what
- *           lies behind was never its to return. Where Writes left too many gaps some were blanked
- *           with zeros (fabric/runs.h), which are written then. FABRIC_WRITTEN_UNKNOWN from a
- *           provider that does not tell; 0 of a handle that is not the caller's to withdraw.
+ * @written: filled unless the return is 0, when FABRIC_EV_WITHDRAWN has it; may be NULL. Octets
+ *           that the peer wrote from the start of the exposure without a gap, in whatever order.
+ *           Octets behind a gap do not count. If Writes left too many gaps, some were filled with
+ *           zeros (fabric/runs.h) and count as written. FABRIC_WRITTEN_UNKNOWN from a provider that
+ *           cannot tell. 0 for a handle that is not the caller's to withdraw.
  *
- * What counts is what was placed before the fence. After it nothing is, and a Write of which
- * only a part had come counts for nothing.
- * A handle already invalidated by the peer, or unknown, is fenced already.
- * Return: 1 fenced now, no event; 0 FABRIC_EV_WITHDRAWN follows; ERR_CLOSED (fenced, too).
+ * Only what was placed before the fence counts. Nothing is placed after it. A Write of which only a
+ * part had arrived counts for nothing.
+ * A handle that the peer has invalidated, or that is unknown, is fenced already.
+ * Return: 1: fenced now, no event follows; 0: FABRIC_EV_WITHDRAWN follows; ERR_CLOSED: fenced, and
+ *         the connection has ended.
  */
 #define FABRIC_WRITTEN_UNKNOWN UINT32_MAX
 static inline int fabric_withdraw(struct fabric_conn *c, uint32_t handle, void *cookie,
@@ -544,7 +598,7 @@ static inline int fabric_withdraw(struct fabric_conn *c, uint32_t handle, void *
 	return c->fabric->ops->withdraw(c, handle, cookie, written ? written : &unasked);
 }
 
-/** fabric_flush - put everything posted so far on its way, many operations a system call. */
+/** fabric_flush - start everything posted so far, many operations a system call. */
 static inline void fabric_flush(struct fabric *f)
 {
 	f->ops->flush(f);
@@ -553,11 +607,12 @@ static inline void fabric_flush(struct fabric *f)
 }
 
 /**
- * fabric_flush_all - fabric_flush() of @n that one thread serves
- * @first: which of them has the next turn's end, kept by the caller; 0 at first
+ * fabric_flush_all - fabric_flush() of the @n instances that one thread serves
+ * @first: index of the instance whose deferred work goes next; kept by the caller, 0 at first
  *
- * What was posted to any of them goes before any goes on with peers that move much: an answer does not wait on one
- * for what is read on another. They do so by turns, and who comes meanwhile waits for one of them and not for all.
+ * All posts of all instances start before any instance goes on with connections that move much
+ * data. So a reply on one instance does not wait for bulk input on another. The deferred work is
+ * done round-robin until the turn's budget is used up.
  */
 static inline void fabric_flush_all(struct fabric *const *fabrics, unsigned n, unsigned *first)
 {
@@ -579,28 +634,32 @@ static inline int fabric_poll(struct fabric *f, struct fabric_event *ev)
 	return f->ops->poll(f, ev);
 }
 
-/** fabric_deadline - when fabric_tick() is next needed, or NSEC_NEVER. */
+/** fabric_deadline - when fabric_tick() is needed next, or NSEC_NEVER. */
 static inline nsec_t fabric_deadline(const struct fabric *f)
 {
 	return f->ops->deadline(f);
 }
 
-/** fabric_tick - tell the time: set-up, stall and linger time-outs. */
+/** fabric_tick - pass the time: set-up, stall and linger time-outs. */
 static inline void fabric_tick(struct fabric *f, nsec_t now)
 {
 	f->ops->tick(f, now);
 }
 
-/** fabric_conn_bytes - octets that a connection with @params takes for its life, of heap and, for the queues
- * of an RDMA device, of locked memory; of those, as much as the greediest device known takes. */
+/**
+ * fabric_conn_bytes - octets that a connection with @params takes for its life
+ *
+ * That is heap and, for the queues of an RDMA device, locked memory; for these, the most that any
+ * known device takes.
+ */
 static inline size_t fabric_conn_bytes(const struct fabric *f,
 				       const struct fabric_conn_params *params)
 {
 	return f->ops && f->ops->conn_cost ? f->ops->conn_cost(f, params) : f->conn_bytes;
 }
 
-/** fabric_moved - into @moved: how much has moved on @c so far; costs a system call. Return: false, and @moved is as it was:
- * the provider knows of completions alone. */
+/** fabric_moved - into @moved: octets moved on @c so far; costs a system call. Return: false,
+ * and @moved is unchanged: the provider sees only completions. */
 static inline bool fabric_moved(const struct fabric_conn *c, struct fabric_moved *moved)
 {
 	if (!c->fabric->ops->moved)
@@ -609,23 +668,27 @@ static inline bool fabric_moved(const struct fabric_conn *c, struct fabric_moved
 	return true;
 }
 
-/** fabric_pooled - octets of heap that all connections together have beside .conn_bytes each, and all
- * that those have of which no FABRIC_EV_REQUEST has told yet. */
+/** fabric_pooled - octets of heap that all connections together use beside .conn_bytes each,
+ * plus all heap of connections that no FABRIC_EV_REQUEST has reported yet. */
 static inline size_t fabric_pooled(const struct fabric *f)
 {
 	return f->ops->pooled ? f->ops->pooled(f) : 0;
 }
 
-/** fabric_shed - memory is short: connections end that hold some of fabric_pooled(), @octets of it together at most,
- * and have hardly moved since the last call. To be called every some seconds for as long as it is short. */
+/**
+ * fabric_shed - memory is short: end connections that hold some of fabric_pooled() and have hardly
+ * moved since the last call
+ *
+ * @octets of that memory at most are freed. Call it every few seconds while memory is short.
+ */
 static inline void fabric_shed(struct fabric *f, size_t octets)
 {
 	if (f->ops->shed)
 		f->ops->shed(f, octets);
 }
 
-/** fabric_free - takes @f; all its connections must be destroyed, listeners detached, Receives not
- * be shared any more. */
+/** fabric_free - takes @f. All its connections must be destroyed, its listeners detached, and
+ * Receives no longer shared. */
 static inline void fabric_free(struct fabric *f)
 {
 	f->ops->free(f);

@@ -4,32 +4,33 @@
 
 #include "fabric/fabric.h"
 
-/**
- * fabric/iwarp - RDMAP/DDP/MPA (RFC 5040, 5041, 5044, 6581) over TCP in user space.
- */
+/** fabric/iwarp - RDMAP/DDP/MPA (RFC 5040, 5041, 5044, 6581) over TCP in user space. */
 
 struct iwarp_config {
 	bool crc;		   /* ask for CRC32c (default true); used when either side asks */
 	uint32_t setup_timeout_ms; /* TCP connect and MPA exchange; default 10000 */
-	uint32_t stall_timeout_ms; /* octets to send and none taken by the peer, or no sign of life
-				      of it; default 30000 */
-	uint16_t ird, ord;	   /* read depth offered; default 32 */
+	/* the peer takes no octets that are due, or shows no sign of life, for so long; default
+	 * 30000 */
+	uint32_t stall_timeout_ms;
+	uint16_t ird, ord; /* read depth offered; default 32 */
 	uint32_t
 		max_setups; /* incoming connections still in MPA set-up, per instance; default 256 */
-	uint32_t
-		turn_octets; /* of one connection, each way, and of all before sockets are looked at again;
-				 default 524288 */
-	uint32_t
-		descriptors; /* no socket has this number or a greater one: they are another's; 0: any may */
+	/* octets that one connection moves each way in a turn, and all together before sockets are
+	 * polled again; default 524288 */
+	uint32_t turn_octets;
+	/* most file descriptors: sockets use numbers below this one; 0: no limit */
+	uint32_t descriptors;
 	uint64_t seed; /* for STags; 0: from the system's random source */
 };
 
 struct iwarp_counters {
 	uint64_t fpdus_in, fpdus_out, bytes_in, bytes_out;
 	uint64_t syscalls_read, syscalls_write;
-	uint64_t
-		copied_bytes; /* tagged payload octets that were copied on their way (should stay ~0) */
-	uint64_t sated_looks; /* at connections that wait for their user to keep fewer Receives */
+	/* tagged payload octets that were copied instead of read in place; nearly 0 in steady
+	 * state */
+	uint64_t copied_bytes;
+	/* looks at connections that wait because their user holds too many Receives */
+	uint64_t sated_looks;
 	uint64_t crc_errors, terminates_sent, terminates_received, setup_failures;
 };
 
@@ -43,8 +44,8 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop);
  * Return: owned, or NULL with *@err set (errno kept for the caller's message). */
 struct fabric_listener *iwarp_listen(const struct fabric_addr *addr, int *err);
 
-/** iwarp_adopt - the same of a socket that listens already, and does not block; takes @fd if it succeeds.
- * Return: owned, or NULL. */
+/** iwarp_adopt - a listener from a socket that listens already and is non-blocking; takes @fd on
+ * success. Return: owned, or NULL. */
 struct fabric_listener *iwarp_adopt(int fd);
 
 /** iwarp_listener_fd - its socket, borrowed. */

@@ -10,10 +10,8 @@
 #include "fabric/iwarp/mpa.h"
 #include "fabric/iwarp/qp.h"
 
-/**
- * Shared by the socket half. Each stands on those before it alone: sock.c, conn.c, stream.c, reject.c, setup.c,
- * receives.c, listen.c, iwarp.c.
- */
+/** Shared by the socket half. Each file uses only those before it: sock.c, conn.c, stream.c,
+ * reject.c, setup.c, receives.c, listen.c, iwarp.c. */
 
 enum iwarp_state {
 	IWARP_CONNECTING, /* TCP */
@@ -21,14 +19,16 @@ enum iwarp_state {
 	IWARP_AWAITING,	  /* acceptor: MPA Request is awaited */
 	IWARP_OFFERED,	  /* acceptor: the user was asked */
 	IWARP_REPLYING,	  /* acceptor: MPA Reply goes out */
-	IWARP_REJECTED,	  /* acceptor: the peer's FIN is awaited; the user knows it no more */
+	/* acceptor: the peer's FIN is awaited; the user has no handle to it any more */
+	IWARP_REJECTED,
 	IWARP_OPEN,
-	IWARP_CLOSING, /* the last octets go out, what comes in is thrown away */
+	IWARP_CLOSING, /* the last octets go out; input is discarded */
 	IWARP_LINGER,  /* our FIN is out, theirs is awaited */
 	IWARP_CLOSED,  /* no socket any more */
 };
 
-/** struct iwarp_wake - what a connection's socket and its timers call: the next layer up. */
+/** struct iwarp_wake - what a connection's socket and its timers call: functions of the next
+ * layer up. */
 struct iwarp_wake {
 	void (*ready)(struct loop_watch *watch, unsigned events);
 	void (*expired)(struct timer *timer, nsec_t now);
@@ -45,46 +45,56 @@ struct iwarp {
 	struct iwarp_wake wake;
 	struct iwarp_counters counters;
 	struct list conns;
-	struct list active;  /* have events for fabric_poll() */
-	struct list dirty;   /* have posts for fabric_flush() */
-	struct list resting; /* stopped reading or writing to let others have their turn */
-	uint64_t turn_cost;  /* of what this turn moved, in octets */
-	struct list mark;    /* among those that rest, while their turn is on */
-	struct list starved; /* a message waits for a shared Receive; the longest waiting first */
-	struct list
-		sated; /* ... for its connection to keep fewer of them, or for more to be left */
-	struct list favoured; /* of those that wait, or did: may have of the last ones: lines.c */
-	uint32_t favoured_count, favoured_recvs; /* of them, and of all they may send */
+	struct list active; /* connections that have events for fabric_poll() */
+	struct list dirty;  /* connections that have posts for fabric_flush() */
+	/* connections that have used their share of a turn, and continue at its end
+	 * (stream_go_on()) */
+	struct list resting;
+	/* octets that this turn moved, with CALL_OCTETS as the least for a system call
+	 * (stream.c) */
+	uint64_t turn_cost;
+	/* an entry of `resting` while they are served: the end of those that were there at first */
+	struct list mark;
+	/* connections whose message waits for a shared Receive; the longest waiting first */
+	struct list starved;
+	/* connections over their share of Receives: they wait to hold fewer, or for more to be
+	 * left */
+	struct list sated;
+	struct list favoured; /* connections that have a turn at the last Receives: lines.c */
+	/* how many have a turn, and the messages that they may send together */
+	uint32_t favoured_count, favoured_recvs;
 	struct {
 		uint32_t number;
-		uint8_t ranks, before; /* seen so far, and in the round before: one bit each */
-		uint32_t looks;	       /* at regular times since a turn was not of the first */
-		uint32_t others;       /* such turns */
+		/* ranks seen in this round, and in the round before: one bit each */
+		uint8_t ranks, before;
+		uint32_t looks;	 /* looks since a rank other than the first had a turn */
+		uint32_t others; /* turns of ranks other than the first */
 	} round;
-	struct list inside;   /* a message that was begun has a shared Receive */
-	struct list probes;   /* may have missed the end of the stream */
+	struct list inside; /* connections inside a message that has a shared Receive */
+	/* connections that may have missed the end of the stream (stream_probe()) */
+	struct list probes;
 	struct list setups;   /* IWARP_AWAITING, oldest first */
-	struct lobby lobby;   /* the same, by host */
+	struct lobby lobby;   /* IWARP_AWAITING, by host */
 	struct list rejected; /* IWARP_REJECTED, oldest first */
 	uint32_t rejected_count;
 	struct list attachments;
 	struct qp_store store;
-	struct recvq recvq;	    /* in use where the store says so */
-	struct iwarp_conn *greeted; /* its frames are of no use after the next poll */
+	struct recvq recvq;	    /* used if store.recvq is set */
+	struct iwarp_conn *greeted; /* its MPA frames are freed at the next poll */
 	struct timer_queue timers;
-	struct timer period; /* of the recvq */
-	struct timer press;  /* while somebody is starved */
-	struct timer trim;   /* of the store */
-	uint32_t sheds;	     /* looks, from fabric_shed(), at who holds memory */
-	struct timer probe;  /* when the list is looked at */
-	uint32_t heard_us;   /* octets came since the last tick, to look that long for more */
-	nsec_t busy_until;   /* look for more, do not wait for them */
+	struct timer period; /* period of the recvq */
+	struct timer press;  /* armed while connections wait for Receives: receives_press() */
+	struct timer trim;   /* returns memory of the store */
+	uint32_t sheds;	     /* calls of fabric_shed() so far */
+	struct timer probe;  /* when `probes` is looked at */
+	uint32_t heard_us;   /* octets came since the last tick: poll that long, in us, for more */
+	nsec_t busy_until;   /* poll until then, do not block */
 	nsec_t ticked;
-	nsec_t haste_until; /* turns are short: stream.c */
+	nsec_t haste_until; /* turns are short until then: stream.c */
 	uint64_t rng;
 };
 
-/** struct iwarp_frames - of MPA, until set-up is over. */
+/** struct iwarp_frames - MPA frames of a connection, until its set-up is over. */
 struct iwarp_frames {
 	uint8_t in[MPA_FRAME_MAX], out[MPA_FRAME_MAX];
 	size_t in_have, in_need;
@@ -94,51 +104,57 @@ struct iwarp_frames {
 struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
-	struct lobby_member silent; /* while it is among the set-ups */
+	struct lobby_member silent; /* while the connection is IWARP_AWAITING */
 	struct list all, active, dirty, resting, starved, favoured, inside, probe;
 	struct list setup; /* in the instance's .setups or .rejected */
 	struct loop_watch watch;
 	int fd;
 	enum iwarp_state state;
 	struct timer deadline; /* one wait at a time, by state */
-	struct timer stall;    /* of the peer's octets inside a message: see stream_stalled() */
+	struct timer stall;    /* the peer's progress inside a message: see stream_stalled() */
 	uint64_t stall_octets, stall_messages;
 	uint32_t stall_msn;
-	uint32_t press_msn;    /* the message seen by so many looks: receives_press() */
-	uint64_t press_octets; /* of all that had come */
-	uint32_t press_at;     /* octets of it that had come */
-	uint32_t round;	       /* of lines.c, that it was looked at in */
+	uint32_t press_msn; /* the message seen by the last .press_looks looks: receives_press() */
+	uint64_t press_octets; /* all octets received at the last look */
+	uint32_t press_at;     /* octets of that message received at the first of these looks */
+	uint32_t round;	       /* the round in which lines.c last looked at it */
 	struct {
-		uint16_t looks, idle; /* at it; since it last got on */
-		uint32_t reads;	      /* of its Reads, when those out when it began are answered */
-		uint32_t began, done,
-			kept;	 /* of its Reads then, and the last time; the least it kept */
-		uint64_t octets; /* that had come then */
+		uint16_t looks, idle; /* looks in its turn; looks since its last progress */
+		/* value of reads_done when all Reads outstanding at the start of its turn are
+		 * answered */
+		uint32_t reads;
+		/* reads_done at the start and at the last look; fewest Receives held */
+		uint32_t began, done, kept;
+		uint64_t octets; /* octets received at the start */
 	} favour;
-	uint32_t shed_look; /* the last that found it holding some; octets moved until then */
+	/* the last fabric_shed() that found it holding memory; octets moved until then */
+	uint32_t shed_look;
 	uint64_t shed_moved;
 	nsec_t moved_much; /* when it last moved much: see stream.c */
-	bool moves_much;   /* it did the last time */
+	bool moves_much;   /* it moved much when it was last served */
 	uint8_t press_looks;
-	uint8_t told; /* events, since others had their turn */
+	uint8_t told; /* events returned by fabric_poll() in a row */
 	bool initiator;
-	bool resets; /* as fabric_conn_params has it */
+	bool resets; /* as in fabric_conn_params */
 	bool watched;
-	uint8_t ack_looks; /* LINGER: for the acknowledgement of the last octets, before a reset */
-	uint8_t nudges; /* of an initiator: sent while the peer's first FPDU was awaited, and one */
-	bool blocked;	/* the kernel takes no more: its edge will tell */
-	uint32_t backlog; /* octets it had for the peer when last looked at */
-	uint32_t unheard; /* rejected: octets of the peer thrown away */
+	/* IWARP_LINGER: looks so far for the acknowledgement of the last octets, before a reset */
+	uint8_t ack_looks;
+	/* initiator: empty Writes sent while the peer's first FPDU is awaited, plus one; 0: not
+	 * awaited */
+	uint8_t nudges;
+	bool blocked;	  /* the kernel takes no more octets; an edge event ends that */
+	uint32_t backlog; /* octets not acknowledged when last looked at */
+	uint32_t unheard; /* IWARP_REJECTED: octets of the peer discarded */
 	uint32_t busy_poll_us;
 	bool eof, fin_sent;
-	bool orphan; /* what waits for a Receive is the last: the peer has ended */
+	bool orphan; /* the peer has ended, and its last message waits for a Receive */
 	bool tell_request, tell_connected, tell_sated, told_end;
-	int status; /* of DISCONNECTED */
+	int status; /* status of DISCONNECTED */
 	const char *why;
-	struct view private_data; /* of REQUEST, CONNECTED or the rejection; in a frame */
+	struct view private_data; /* of REQUEST, CONNECTED or the rejection; points into a frame */
 	struct mpa_local offer;
 	struct mpa_agreed agreed;
-	struct mpa_frame request; /* acceptor: the peer's */
+	struct mpa_frame request; /* acceptor: the peer's MPA Request */
 	struct iwarp_frames *frames;
 	bool has_qp;
 	struct qp qp;
@@ -154,7 +170,7 @@ static inline struct iwarp_conn *conn_of(struct fabric_conn *c)
 	return container_of(c, struct iwarp_conn, base);
 }
 
-/** struct fabric_listener - a listening socket; used, not changed, by many instances. */
+/** struct fabric_listener - a listening socket; instances that share it do not change it. */
 struct fabric_listener {
 	int fd;
 	struct fabric_addr addr;
@@ -162,7 +178,7 @@ struct fabric_listener {
 
 /* conn.c: connections of an instance */
 
-/** iwarp_conn_new - in @state on @fd (taken, also on failure); NULL without memory. */
+/** iwarp_conn_new - a connection in @state on @fd (taken, also on failure); NULL without memory. */
 struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state state, void *owner);
 
 /** iwarp_conn_free - takes @c; ends everything at once. */
@@ -180,7 +196,7 @@ void iwarp_conn_activate(struct iwarp_conn *c);
 /** iwarp_conn_end - to IWARP_CLOSED: no socket any more, everything flushed. */
 void iwarp_conn_end(struct iwarp_conn *c, int status, const char *why);
 
-/** iwarp_conn_unfavour - it has no more of the last Receives than others (lines.c); idempotent. */
+/** iwarp_conn_unfavour - ends the turn of @c at the last Receives (lines.c); idempotent. */
 static inline void iwarp_conn_unfavour(struct iwarp_conn *c)
 {
 	if (!c->qp.is_favoured)
@@ -191,10 +207,10 @@ static inline void iwarp_conn_unfavour(struct iwarp_conn *c)
 	c->iw->favoured_recvs -= c->qp.depths.max_recvs;
 }
 
-/** iwarp_draw - a random number; with a seed in the configuration, of its sequence. */
+/** iwarp_draw - a random number; with a seed in the configuration, the next of that sequence. */
 uint64_t iwarp_draw(struct iwarp *iw);
 
-/** iwarp_now - the monotonic clock; read at set-up, on stalls and ends, never per message. */
+/** iwarp_now - the monotonic clock; read at set-up, on stalls and at ends, never per message. */
 nsec_t iwarp_now(void);
 
 /* setup.c: until the stream is open */
@@ -207,70 +223,78 @@ int setup_accept(struct fabric_conn *fc, const struct fabric_conn_params *params
 		 void *owner) WARN_UNUSED;
 void setup_reject(struct fabric_conn *fc, struct view private_data);
 
-/* reject.c: or until it is closed */
+/* reject.c: a rejected connection, until it is closed */
 
 /** reject_begin - the Reply Frame is out; takes @c, which is on no list of set-ups. */
 void reject_begin(struct iwarp_conn *c);
 void reject_ready(struct iwarp_conn *c);
 
-/* stream.c: from then on */
+/* stream.c: from the open stream on */
 void stream_open(struct iwarp_conn *c);
 void stream_ready(struct iwarp_conn *c, unsigned events);
 void stream_expired(struct iwarp_conn *c);
 
-/** stream_stalled - a message of the peer's had begun a while ago: go on if the rest is coming. */
+/** stream_stalled - checks the progress of a message that the peer began a while ago; ends the
+ * connection without any. */
 void stream_stalled(struct iwarp_conn *c);
 void stream_read(struct iwarp_conn *c);
 
-/** stream_rest - its turn comes with the end of a flush. */
+/** stream_rest - @c continues at the end of a flush (stream_go_on()). */
 void stream_rest(struct iwarp_conn *c);
 
-/** stream_go_on - with those that rest, as many as a turn has time for: one at least. Another turn begins.
- * Return: whether the one that ends was spent. */
+/**
+ * stream_go_on - continue with connections in `resting`: at least one, and as many as the turn's
+ * budget allows. Then another turn begins.
+ * Return: whether the turn that ends used up its budget.
+ */
 bool stream_go_on(struct iwarp *iw);
 
-/** stream_resume - there may be a Receive for what waits for one. */
+/** stream_resume - there may be a Receive for the message of @c that waits. */
 void stream_resume(struct iwarp_conn *c);
 
-/** stream_probe - of iwarp.probe. */
+/** stream_probe - callback of iwarp.probe. */
 void stream_probe(struct timer *timer, nsec_t now);
 
 void stream_write(struct iwarp_conn *c);
 void stream_disconnect(struct iwarp_conn *c);
 
-/* receives.c: those that all share */
+/* receives.c: Receives that all connections share */
 int receives_share(struct fabric *f, uint32_t len) WARN_UNUSED;
 void receives_unshare(struct fabric *f);
 uint32_t receives_wanted(const struct fabric *f);
 int receives_post(struct fabric *f, void *buf, void *cookie) WARN_UNUSED;
 
-/** receives_feed - what was posted is for those that wait. */
+/** receives_feed - resume connections that wait, as far as there are Receives. */
 void receives_feed(struct iwarp *iw);
 
-/** receives_back - the event of one that comes back without a message. */
+/** receives_back - fills @ev for a Receive that comes back without a message. Return: whether
+ * there was one. */
 bool receives_back(struct iwarp *iw, struct fabric_event *ev);
 
-/** receives_period - of iwarp.period. */
+/** receives_period - callback of iwarp.period. */
 void receives_period(struct timer *timer, nsec_t now);
 
-/** receives_press - of iwarp.press: whoever holds a Receive that others wait for has to end his message. */
+/** receives_press - callback of iwarp.press: ends connections that hold a Receive for a message
+ * that does not progress, while others wait. */
 void receives_press(struct timer *timer, nsec_t now);
 
-/* lines.c */
+/* lines.c: which connections get the next shared Receives */
 
-/** lines_await - the message at hand of @c waits for a shared Receive: until there are some, or it keeps fewer. */
+/** lines_await - the message at hand of @c waits for a shared Receive: until one is posted, or
+ * @c holds fewer. */
 void lines_await(struct iwarp_conn *c);
 
 /** lines_try - @c, which waits, tries again with the next flush. */
 void lines_try(struct iwarp_conn *c);
 
-/** lines_gave_back - as the contract has it. */
+/** lines_gave_back - fabric_ops.gave_back. */
 void lines_gave_back(struct fabric_conn *c);
 
-/** lines_look - at regular times: where there came to be more, those they are enough for try again; of many some. */
+/** lines_look - call every IWARP_PRESS_INTERVAL: connections for which enough are left now try
+ * again; looks at a limited number. */
 void lines_look(struct iwarp *iw);
 
-/** lines_turn - likewise with each flush, of a few of them. */
+/** lines_turn - the same with each flush, for a few connections. */
 void lines_turn(struct iwarp *iw);
 
 /* listen.c */
@@ -285,29 +309,32 @@ void sock_options(int fd, const struct iwarp_config *cfg);
 void sock_addresses(int fd, struct fabric_conn *c);
 uint32_t sock_emss(int fd);
 
-/** sock_unpace - a connection to this machine itself sends without pacing; others: as they are. */
+/** sock_unpace - a connection to this machine itself sends without pacing; others are not
+ * changed. */
 void sock_unpace(int fd);
 
-/** sock_backlog - octets that the peer has not taken yet. */
+/** sock_backlog - octets sent that the peer has not acknowledged yet. */
 uint32_t sock_backlog(int fd);
 
-/** sock_peer_ended - nothing comes behind what is there. */
+/** sock_peer_ended - whether the peer has ended: nothing follows what is in the socket. */
 bool sock_peer_ended(int fd);
 
-/** sock_has_address_for - whether this machine has any address to reach @to from; true where that cannot be told. */
+/** sock_has_address_for - whether this machine has any address from which @to can be reached;
+ * true where that cannot be found out. */
 bool sock_has_address_for(const struct fabric_addr *to);
 
 /**
- * sock_free_port - closing @fd next frees its port at once: with a reset instead of a FIN, behind which the kernel
- * keeps the port for a minute (TIME-WAIT, RFC 9293 3.3.2)
+ * sock_free_port - makes closing @fd, the next step, free its port at once: with a reset instead of
+ * a FIN
  *
- * Only where the peer has acknowledged all that was sent, so none of that is lost; and has not ended itself, for then
- * nothing is kept here anyway. Else closing is as ever.
+ * After a FIN the kernel keeps the port for a minute (TIME-WAIT, RFC 9293 3.3.2).
+ * Takes effect only if the peer has acknowledged all octets, so none are lost, and has not ended
+ * itself: the kernel keeps no port after the peer's FIN. Otherwise closing is not changed.
  */
 void sock_free_port(int fd);
 
-/** sock_within - @fd, if it is less than @descriptors (0: any is), else it is closed. Return: @fd, or -1 with errno EMFILE;
- * @fd of -1 is left as it is. */
+/** sock_within - @fd if it is less than @descriptors (0: no limit); otherwise closes it. Return:
+ * @fd, or -1 with errno EMFILE; -1 for -1. */
 int sock_within(int fd, uint32_t descriptors);
 
 /** sock_error - an errno as enum err. */

@@ -1,41 +1,66 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a connection stands whose message finds no shared Receive: in line for the next, or, if its user keeps too many
- * for what is left (fabric_may_keep()), on `sated`, which costs next to nothing, until he gave some back, or there are
- * enough for it.
+ * Operation
  *
- * Answers to Reads may be behind the message that waits, and who keeps Receives may do so for want of these. Where that
- * is so with many connections none of them would ever go on, so some are favoured: these may have of the last
- * Receives, until their Reads are answered and they keep no more than their part again. One is at any time, and as many
- * more as all they may send leaves room for. Who does not get on meanwhile, or not in the end, makes room for the next.
- * A user that waits with his Reads (.behind) is favoured when nobody's Reads are out.
+ * A connection whose next message finds no shared Receive waits in one of two lists:
+ * - `starved`: it may have one; it gets the next that is posted.
+ * - `sated`: its user holds too many for what is left (fabric_may_keep()). It costs next to nothing
+ *   there. It goes to `starved` when the user gave some back, or when enough are left.
  *
- * All that the peer said was taken, and for as long as its turn was no Read was answered, and hardly an octet came: then it
- * is not want of Receives that keeps it (.idles). Its turn comes behind all others', and what it owes it owes while it
- * waits, too. So a crowd that answers no Reads has one turn each in the way of others, and not one after the other for as
- * long as each would have to answer.
+ * A connection in `sated` may get a turn (`favoured` in code): with a turn it may use Receives down
+ * to the last 1/FABRIC_LAST.
  *
- * Reads are answered as slowly as their peers like, and more asked for: so who is behind others for what he is, and not for
- * having had his turn, has one in between when these have had theirs for OTHERS_LOOKS.
+ * State:  a connection holds Receives, has RDMA Reads outstanding, and is in `sated`. The Read
+ *         responses may be behind the message that waits, and the user may need them before it can
+ *         give Receives back.
+ * Danger: when many connections are in that state none can ever continue, and the pool stays empty.
+ * Rule:   one connection at any time has a turn. More have one, FAVOURED at most, if what is left
+ *         covers all that each of them may send. A turn ends when the connection's Reads are
+ *         answered and it holds no more than its share; when FAVOUR_IDLE looks in a row saw no
+ *         progress; or after FAVOUR_LOOKS looks. A connection whose user holds back Reads (.behind)
+ *         gets a turn when no connection with Reads outstanding has a claim.
+ * Pinned: tests/iwarp/test_iwarp_sated.c:reads_are_answered_one_after_the_other,
+ *         :some_are_favoured_at_once, :as_many_are_left_as_one_may_send, decision 81.
  *
- * They are looked at by turns, some at a time however many wait. What is so of all of them is known when each was looked
- * at once, a round.
+ * State:  in its turn a connection answered no Read and sent hardly an octet, although all its
+ *         input was taken (.idles). Lack of Receives is not what holds it up.
+ * Danger: a group of connections that never answer Reads delays all others, by one full turn for
+ *         each of them, again and again.
+ * Rule:   the next turn of an idle connection comes after all others'. The Reads it owes stay due
+ *         while it waits. So each such connection delays the others by one turn in all.
+ * Pinned: tests/iwarp/test_iwarp_sated.c:who_did_not_use_its_turn_comes_last,
+ *         :who_speaks_in_its_turn_does_not_idle.
+ *
+ * State:  connections of the first rank answer Reads slowly, and their users post more Reads.
+ * Danger: connections of a lower rank never get a turn.
+ * Rule:   after OTHERS_LOOKS looks without a turn for a lower rank, a lower rank gets the next
+ *         turn.
+ * Pinned: tests/iwarp/test_iwarp_sated.c:who_answers_now_and_then_is_not_before_others_for_ever.
+ *
+ * Connections in `sated` are looked at some at a time, round-robin, however many there are. A round
+ * is over when each was looked at once; only then is it known which ranks there are.
  */
 #include "fabric/iwarp/iwarp_internal.h"
 
 enum {
-	TURN_LOOKS = 8,	   /* at those that are sated, with each flush */
-	PRESS_LOOKS = 256, /* ... and at regular times */
-	FAVOURED = 16,	   /* at once */
-	FAVOUR_IDLE =
-		4, /* looks at regular times that saw nothing move, until the next one's turn */
-	FAVOUR_LOOKS = 40,    /* ... in all */
-	FAVOUR_LEAST = 16384, /* octets that come meanwhile on the slowest line (session.h) */
-	OTHERS_LOOKS = 40,    /* at regular times, until a turn is of another rank than the first */
-	OTHERS_PART = 4,      /* one in so many of those is not even of the second; and so on */
+	TURN_LOOKS = 8,	   /* connections in `sated` looked at in each flush */
+	PRESS_LOOKS = 256, /* connections in `sated` looked at every IWARP_PRESS_INTERVAL */
+	FAVOURED = 16,	   /* most connections that have a turn at once */
+	/* looks (one every IWARP_PRESS_INTERVAL) in a row without progress, after which a turn
+	 * ends */
+	FAVOUR_IDLE = 4,
+	FAVOUR_LOOKS = 40, /* looks after which a turn ends in any case */
+	/* octets that the slowest line served (session.h) carries in a turn. Fewer, and no Read
+	 * answered: the connection is idle */
+	FAVOUR_LEAST = 16384,
+	OTHERS_LOOKS = 40, /* looks after which a rank other than the first gets a turn */
+	/* of those turns, one in so many skips the second rank, too; of these, one in so many the
+	 * third; and so on */
+	OTHERS_PART = 4,
 };
 
-/* Who is favoured before whom. */
+/* Priority for a turn, the best first. RANK_READS: Reads are outstanding. RANK_BEHIND: the user
+ * holds back Reads. RANK_IDLE is added to the rank of an idle connection. RANK_NONE: no turn. */
 enum { RANK_READS, RANK_BEHIND, RANK_IDLE, RANK_NONE = RANK_IDLE + RANK_IDLE };
 
 static uint8_t rank(const struct iwarp_conn *c)
@@ -57,7 +82,8 @@ static unsigned but_first(unsigned ranks)
 	return ranks & (ranks - 1);
 }
 
-/* Whether those of rank @at have their turn. Who is of a better one than all the round before may have come since. */
+/* Whether rank @at may get a turn now. Ranks are those of the round before; a connection of a
+ * better rank may have come since. */
 static bool has_turn(const struct iwarp *iw, uint8_t at)
 {
 	unsigned ranks = iw->round.before, n = iw->round.others;
@@ -70,7 +96,7 @@ static bool has_turn(const struct iwarp *iw, uint8_t at)
 	return at == first_of(ranks);
 }
 
-/* One of rank @at has it. */
+/* Counts a turn given to rank @at. */
 static void count_turn(struct iwarp *iw, uint8_t at)
 {
 	if (at <= first_of(iw->round.before))
@@ -95,7 +121,8 @@ void lines_await(struct iwarp_conn *c)
 	iwarp_conn_activate(c);
 }
 
-/* Nor may there be a Receive for it soon, which others have: its user is told, and posts the Reads he waits with. */
+/* Moves @c to `starved`. There may be no Receive for it soon, because others hold them. So a user
+ * that held back Reads is told now, and posts them. */
 void lines_try(struct iwarp_conn *c)
 {
 	if (c->base.behind) {
@@ -143,7 +170,7 @@ static void favour(struct iwarp_conn *c)
 	try_if_enough(c);
 }
 
-/* Whether what is left is enough for all that it may send, beside the others. */
+/* Whether what is left covers all that @c may send, beside those that have a turn. */
 static bool has_room_for(const struct iwarp *iw, const struct iwarp_conn *c)
 {
 	uint64_t taken = iw->recvq.most / FABRIC_LAST + iw->favoured_recvs;
@@ -161,7 +188,7 @@ static bool is_through(const struct iwarp_conn *c)
 	       qp_keeps(&c->qp) <= recvq_left(c->qp.recvq) / FABRIC_SHARE;
 }
 
-/* Or has been favoured for too long. */
+/* Whether @c made no progress in its turn, or has had it for too long. */
 static bool is_slow(struct iwarp_conn *c)
 {
 	const struct qp *qp = &c->qp;
@@ -171,7 +198,8 @@ static bool is_slow(struct iwarp_conn *c)
 	c->favour.done = qp->reads_done;
 	if (qp_keeps(qp) < c->favour.kept)
 		c->favour.kept = qp_keeps(qp);
-	/* Without Reads it waits for memory, which others may have, whose Reads are behind. */
+	/* Without Reads outstanding it waits for memory, which connections whose Reads are
+	 * outstanding may hold. */
 	return ++c->favour.idle >= (qp->reads ? FAVOUR_IDLE : 1) ||
 	       ++c->favour.looks >= FAVOUR_LOOKS;
 }
@@ -200,7 +228,8 @@ static void end_round(struct iwarp *iw)
 	iw->base.in_want = are_few(iw) && iw->round.before;
 }
 
-/* Those it is behind were all looked at, or came since. */
+/* Looks at @c, the first in `sated`. A connection that was already looked at in this round ends the
+ * round. */
 static void look_at(struct iwarp_conn *c)
 {
 	struct iwarp *iw = c->iw;
@@ -219,8 +248,10 @@ static void look_at(struct iwarp_conn *c)
 	}
 }
 
-/* The first @looks of them: who may goes on, and who is to be favoured is. Each takes one Receive at least, so no more of
- * them than there are. */
+/*
+ * Looks at the first @looks connections in `sated`: moves to `starved` those that may continue, and
+ * gives turns. Each takes at least one Receive, so no more continue than there are Receives left.
+ */
 static void look_at_some(struct iwarp *iw, unsigned looks)
 {
 	uint64_t most = recvq_left(&iw->recvq);

@@ -2,14 +2,23 @@
 #include "fabric/iwarp/iwarp_internal.h"
 
 /*
- * Receives that all connections of an instance share (recvq.h): its verbs, and who waits for one.
- * A connection that found none is on the list `starved` and does not read. A flush that has some
- * goes on with those on it in turn. Who keeps too many waits elsewhere (lines.c).
+ * Operation
  *
- * A message takes its Receive with its first octets, so peers that begin messages, a thousand at once, and
- * do not end them have all there are (RFC 5042 section 6.4.3.1): far cheaper than the least rate that
- * stream_stalled() asks for. So, while others wait and none is left, each of those has a second for every eighth of a
- * Receive.
+ * The Receives that all connections of an instance share (recvq.h): their operations, and the
+ * connections that wait for one. A connection that found none is in the list `starved` and does not
+ * read. A flush that has Receives resumes those connections in order. A connection that holds too
+ * many waits in `sated` (lines.c).
+ *
+ * State:  a message takes its Receive with its first octets, and keeps it until the message is
+ *         complete. No Receive is left, and other connections wait.
+ * Danger: peers that begin messages, a thousand at once, and do not end them hold all Receives (RFC
+ *         5042 section 6.4.3.1). To do that costs them far less than the least rate of
+ *         stream_stalled().
+ * Rule:   every IWARP_PRESS_INTERVAL each connection inside a message is looked at. A connection
+ *         that has not received another 1/PRESS_PARTS of a Receive in PRESS_LOOKS looks ends. A
+ *         connection that had no turn to read does not count.
+ * Pinned: tests/iwarp/test_iwarp_begun.c:test_begun_without_octets, :test_slow_ones,
+ *         :test_slow_alone.
  */
 
 enum { PRESS_LOOKS = 4, PRESS_PARTS = 8 };
@@ -57,7 +66,7 @@ void receives_period(struct timer *timer, nsec_t now)
 		timer_arm(&iw->timers, timer, now + NSEC_PER_SEC);
 }
 
-/* Octets of the Send under way that have come. */
+/* Octets received so far of the Send under way. */
 static uint32_t come(const struct qp_rx *rx)
 {
 	bool placing = rx->state == QP_RX_PLACE && !rx->h.tagged;
@@ -65,13 +74,14 @@ static uint32_t come(const struct qp_rx *rx)
 	return rx->send_done + (placing ? rx->payload_len - rx->left : 0);
 }
 
-/* So many looks saw it within the same message, and hardly further: who has a slow line gets on. */
+/* Whether PRESS_LOOKS looks in a row saw @c inside the same message with less than 1/PRESS_PARTS of
+ * a Receive more. A peer on a slow line makes that much progress. */
 static bool is_late(struct iwarp_conn *c)
 {
 	uint32_t msn = c->qp.rx.send_msn, at = come(&c->qp.rx);
 	bool had_no_turn = !list_is_empty(&c->resting) && c->press_octets == c->qp.rx.octets;
 
-	if (!c->qp.shared || had_no_turn) /* the rest may be in the socket */
+	if (!c->qp.shared || had_no_turn) /* the rest of the message may be in the socket */
 		return false;
 	c->press_octets = c->qp.rx.octets;
 	if (c->press_msn != msn || at >= c->press_at + c->qp.shared->len / PRESS_PARTS) {
@@ -107,7 +117,8 @@ void receives_press(struct timer *timer, nsec_t now)
 		end_late_ones(iw);
 }
 
-/* Each takes what it needs of the Receives there are; who finds too few is last in line again. */
+/* Resumes waiting connections. Each takes the Receives it needs; one that finds too few goes to the
+ * end of the list. */
 void receives_feed(struct iwarp *iw)
 {
 	struct list *last, *item = NULL;

@@ -46,7 +46,7 @@ uint32_t recvq_wanted(const struct recvq *q)
 	return fabric_depth_missing(&q->depth, q->held);
 }
 
-/* The last posted is taken first: its memory is in the processor's cache. */
+/* The last posted is taken first, because its memory is in the CPU's cache. */
 static void recvq_push(struct recvq *q, struct qp_recv *r)
 {
 	r->next = q->first;
@@ -95,7 +95,7 @@ void recvq_forget(struct recvq *q, struct qp_recv *r)
 	q->held--;
 }
 
-/* They cannot be taken back from a device, but from here. */
+/* Returns @n Receives to the user. (A device could not return them.) */
 static void hand_back(struct recvq *q, uint32_t n)
 {
 	while (n-- > 0 && q->first) {

@@ -12,21 +12,21 @@
 /**
  * recvq.h - the Receives that all connections of an instance share
  *
- * A queue pair takes one when the first octets of a message are there, and not before: an idle
- * connection has none. What finds none stays where it is, in the read-ahead and then in the
- * socket. The queue is as deep as the load of one turn needs (fabric/depth.h), for it is filled
- * each turn; what is too much comes back after a while.
+ * A queue pair takes a Receive when the first octets of a message are there, not before: an idle
+ * connection has none. A message that finds none stays in the read-ahead and then in the socket.
+ * The queue is as deep as the load of one turn needs (fabric/depth.h), because it is filled each
+ * turn. Surplus Receives come back after a while.
  */
 
-/** struct qp_event - a completion; lies in what completes. */
+/** struct qp_event - a completion; embedded in the object that completes. */
 struct qp_event {
 	struct qp_event *next;
 	void *cookie;
 	uint8_t type; /* enum fabric_ev_type */
 	int32_t status;
 	uint32_t len;
-	uint32_t invalidated; /* RECV: a handle */
-	uint32_t ref;	      /* the others: its place in its table */
+	uint32_t invalidated; /* RECV: the handle invalidated, or 0 */
+	uint32_t ref;	      /* other types: its place in its table */
 };
 
 /** struct qp_recv - a Receive, posted or with a message. */
@@ -38,16 +38,15 @@ struct qp_recv {
 };
 
 struct recvq {
-	uint32_t len; /* of each */
+	uint32_t len; /* octets of each Receive */
 	struct qp_recv *all, *free;
-	struct qp_recv *first; /* posted, the last one first */
-	struct qp_recv *back;  /* to be told that they come back */
+	struct qp_recv *first; /* posted Receives, the last posted first */
+	struct qp_recv *back;  /* Receives whose return without a message is to be reported */
 	uint32_t posted;
-	uint32_t held; /* by the queue and by connections */
-	uint32_t
-		left; /* more than these could be posted: of the user, as of the last flush; of so many in all */
+	uint32_t held; /* Receives in the queue and with connections */
+	uint32_t left; /* the user's .receives_left and .receives_most, as of the last flush */
 	uint32_t most;
-	uint32_t window; /* the most that any one peer was ever promised */
+	uint32_t window; /* most messages that any one peer was ever allowed to send */
 	struct fabric_depth depth;
 };
 
@@ -57,18 +56,23 @@ int recvq_init(struct recvq *q, uint32_t len) WARN_UNUSED;
 /** recvq_fini - what is posted is its owner's again. */
 void recvq_fini(struct recvq *q);
 
-/** recvq_promise, recvq_release_promise - a connection whose peer may send @n messages. */
+/** recvq_promise, recvq_release_promise - a connection whose peer may send @n messages begins,
+ * and ends. */
 void recvq_promise(struct recvq *q, uint32_t n);
 void recvq_release_promise(struct recvq *q, uint32_t n);
 
-/** recvq_left - how many are posted, or could be. */
+/** recvq_left - how many Receives are posted or could be. */
 static inline uint64_t recvq_left(const struct recvq *q)
 {
 	return (uint64_t)q->left + q->posted;
 }
 
-/** recvq_spare - beside so many nobody has more because of what he keeps already: who has his turn at the last of them
- * finds all that he may be sent, where half of all is enough for that (lines.c). */
+/**
+ * recvq_spare - Receives reserved for the connection that has a turn at the last ones (lines.c)
+ *
+ * A connection that holds some takes no more while only these are left. They cover all that the
+ * connection with the turn may be sent, if half of all Receives are enough for that.
+ */
 static inline uint32_t recvq_spare(const struct recvq *q)
 {
 	uint32_t turn = q->window + q->most / FABRIC_LAST, half = q->most / FABRIC_READS;
@@ -82,19 +86,21 @@ uint32_t recvq_wanted(const struct recvq *q);
 /** recvq_post - Return: 0, or ERR_AGAIN: it is full. */
 int recvq_post(struct recvq *q, void *buf, void *cookie) WARN_UNUSED;
 
-/** recvq_take - one for a message, or NULL. */
+/** recvq_take - a Receive for a message, or NULL. */
 struct qp_recv *recvq_take(struct recvq *q);
 
-/** recvq_return - nobody will look at what is in @r: it is for the next message. */
+/** recvq_return - @r is not delivered to the user: it is for the next message. */
 void recvq_return(struct recvq *q, struct qp_recv *r);
 
 /** recvq_forget - @r is the user's again. */
 void recvq_forget(struct recvq *q, struct qp_recv *r);
 
-/** recvq_period - a while went by. Return: whether the next need be told. */
+/** recvq_period - a period has passed. Return: whether the end of the next one has to be
+ * reported, too. */
 bool recvq_period(struct recvq *q);
 
-/** recvq_next_back - one that comes back without a message. */
+/** recvq_next_back - the next Receive that comes back without a message. Return: whether there
+ * is one. */
 bool recvq_next_back(struct recvq *q, void **cookie);
 
 #endif
