@@ -87,7 +87,7 @@ bool fabric_addr_lacks_interface(const struct fabric_addr *addr)
 	       !v6->sin6_scope_id;
 }
 
-/* Interfaces go while their connections are still told about. */
+/* An interface may be gone while addresses that name it are still formatted. */
 static void format_interface(const struct sockaddr_in6 *v6, char scope[SCOPE_TEXT])
 {
 	scope[0] = '\0';
@@ -159,7 +159,7 @@ void fabric_addr_key(const struct fabric_addr *addr, uint8_t *key)
 	}
 }
 
-/* The octets of @addr, an IPv4 address where it is one, mapped or not; NULL: none of either family. */
+/* The octets of @addr, as IPv4 if it is IPv4 or mapped; NULL: another family. */
 static const uint8_t *octets_of(const struct fabric_addr *addr, bool *is_v6)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr->ss;
@@ -185,14 +185,15 @@ bool fabric_net_has(const struct fabric_net *net, const struct fabric_addr *addr
 	return rest == 0 || (octets[whole] ^ net->octets[whole]) >> (8 - rest) == 0;
 }
 
-/* From the last octet on: @addr's bits where @from has none, behind the prefix of @to. */
+/* From the last octet on: takes @addr's bits behind the prefix of @from, and puts @to's prefix in
+ * front of them. */
 void fabric_net_move(const struct fabric_net *from, const struct fabric_net *to,
 		     const struct fabric_addr *addr, struct fabric_addr *out)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)&out->ss;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&out->ss;
 	unsigned to_bits = to->is_v6 ? 128 : 32;
-	unsigned own = (from->is_v6 ? 128u : 32u) - from->bits; /* bits that are the host's */
+	unsigned own = (from->is_v6 ? 128u : 32u) - from->bits; /* host bits */
 	uint8_t octets[16];
 	bool is_v6;
 	const uint8_t *host = octets_of(addr, &is_v6);

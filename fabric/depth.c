@@ -11,7 +11,7 @@ void fabric_depth_init(struct fabric_depth *d, uint32_t least, uint32_t most)
 	};
 }
 
-/* What is posted of it: where peers may send less, a queue never gets as deep as is wanted. */
+/* The number to post: if peers may send less than the queue wants, it never gets that deep. */
 static uint32_t aim(const struct fabric_depth *d)
 {
 	return d->want < d->promised ? d->want : d->promised;

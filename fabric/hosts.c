@@ -75,7 +75,7 @@ static void unlink_host(struct hosts *hosts, struct host *host)
 	*at = host->next;
 }
 
-/* An entry that nobody uses: a new one, or who was not used longest gives its own. */
+/* An unused entry: a new one, or the one that was not used longest. */
 static struct host *take_entry(struct hosts *hosts)
 {
 	struct host *host;

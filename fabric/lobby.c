@@ -6,8 +6,8 @@
 #include "base/mem.h"
 
 struct lobby_host {
-	struct host host;    /* first */
-	struct list members; /* the longest there first; the rest is set while there are some */
+	struct host host;    /* must be the first field */
+	struct list members; /* oldest first; the fields below are set while there are some */
 	struct list rank;    /* in by_count */
 };
 
@@ -32,7 +32,7 @@ void lobby_fini(struct lobby *lobby)
 	lobby->count = 0;
 }
 
-/* Its number of members is another now. */
+/* The number of members of @host has changed. */
 static void place_host(struct lobby *lobby, struct lobby_host *host)
 {
 	unsigned n = host->host.uses;
@@ -50,7 +50,7 @@ void lobby_enter(struct lobby *lobby, struct lobby_member *m, const struct fabri
 
 	assert(!m->host && !lobby_is_full(lobby));
 	host = (struct lobby_host *)hosts_get(&lobby->hosts, addr);
-	assert(host); /* there are as many as members */
+	assert(host); /* there are as many host entries as members */
 	if (host->host.uses == 1) {
 		list_init(&host->members);
 		list_init(&host->rank);

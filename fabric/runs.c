@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The smallest gap of @n runs, at least two, goes: they become one fewer. */
+/* Closes the smallest gap between @n runs, at least two: they become one run fewer. */
 static struct fabric_run close_gap(struct fabric_run *run, uint32_t n)
 {
 	struct fabric_run gap;
@@ -18,7 +18,7 @@ static struct fabric_run close_gap(struct fabric_run *run, uint32_t n)
 	return gap;
 }
 
-/* A run of its own, before the @at'th. */
+/* Inserts a run before the @at'th. */
 static bool runs_insert(struct fabric_runs *w, uint32_t at, struct fabric_run new,
 			struct fabric_run *gap)
 {
@@ -47,7 +47,7 @@ bool fabric_runs_add(struct fabric_runs *w, uint32_t from, uint32_t len, struct 
 		at++;
 	if (at == w->n || run[at].from > new.end)
 		return runs_insert(w, at, new, gap);
-	/* It touches the @at'th, and perhaps more behind it. */
+	/* The new run touches the @at'th, and perhaps more behind it. */
 	if (from < run[at].from)
 		run[at].from = from;
 	for (last = at; last + 1 < w->n && run[last + 1].from <= new.end; last++)

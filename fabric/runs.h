@@ -10,11 +10,11 @@
 /**
  * runs - which octets of an exposure the peer has written, in whatever order its Writes came
  *
- * Pure counting, for every provider that sees each Write. Writes of one chunk need not come in
- * the order of their addresses (rfc5666bis-01 section 3.2.2), so what was written is kept as runs
- * of octets. A few are enough for any order somebody has a use for; where they are not, the
- * caller makes one of two: it blanks the gap between them, and zeros are what was written there.
- * So nothing counts that was neither seen written nor blanked, and no octet is blanked twice.
+ * Pure counting, for every provider that sees each Write. Writes of one chunk need not come in the
+ * order of their addresses (rfc5666bis-01 section 3.2.2), so what was written is kept as runs of
+ * octets. FABRIC_RUNS runs are enough for every useful order. When another one would be needed, two
+ * runs are merged: the caller fills the gap between them with zeros, which then count as written.
+ * So no octet counts that was neither seen written nor filled, and no octet is filled twice.
  */
 
 enum { FABRIC_RUNS = 4 };
@@ -24,18 +24,20 @@ struct fabric_run {
 	uint32_t from, end;
 };
 
-/** struct fabric_runs - by rising address, none empty, none touching the next; all zero: nothing. */
+/** struct fabric_runs - sorted by address; no run is empty or touches the next. All zero:
+ * nothing was written. */
 struct fabric_runs {
 	struct fabric_run run[FABRIC_RUNS];
 	uint32_t n;
 };
 
 /**
- * fabric_runs_add - the peer wrote @len octets at @from, not 0; @from + @len does not overflow
+ * fabric_runs_add - the peer wrote @len octets at @from; @len is not 0, @from + @len does not
+ * overflow
  * @gap: filled on true
  *
- * Return: whether the caller has to blank @gap, now: it counts as written. It lies between octets
- * written before this call or with it, never behind the last of them.
+ * Return: whether the caller has to fill @gap with zeros, now: it counts as written. It lies
+ *         between octets written before this call or with it, never behind the last of them.
  */
 bool fabric_runs_add(struct fabric_runs *w, uint32_t from, uint32_t len,
 		     struct fabric_run *gap) WARN_UNUSED;

@@ -10,7 +10,7 @@ void fabric_window_init(struct fabric_window *w, uint8_t *addr, uint32_t bytes)
 	*w = (struct fabric_window){.addr = addr, .bytes = bytes, .end = bytes};
 }
 
-/* Where what is in use has not gone round the end. */
+/* Whether the part in use does not wrap around the end. */
 static bool is_straight(const struct fabric_window *w)
 {
 	return w->head > w->tail;
@@ -27,13 +27,14 @@ static uint32_t find(const struct fabric_window *w, uint32_t len)
 	return len <= w->tail ? 0 : NOWHERE;
 }
 
-/* Whether a segment there is one with the piece that is not told yet. */
+/* Whether a segment at @at, for @offset, extends the piece not reported yet. */
 static bool goes_on(const struct fabric_window *w, uint32_t at, uint32_t offset)
 {
 	return at == w->piece.at + w->piece.len && offset == w->piece.offset + w->piece.len;
 }
 
-/* Of the pieces that may be the user's, one is left for what is there, and one for a segment under way when that is told. */
+/* Whether another piece may be reported. One of FABRIC_STREAM_PIECES is reserved for the piece not
+ * reported yet, and one for the segment under way when that is reported. */
 static bool may_tell(const struct fabric_window *w)
 {
 	return w->told + 1 < FABRIC_STREAM_PIECES;
@@ -81,14 +82,14 @@ bool fabric_window_placed(struct fabric_window *w, uint32_t offset, uint32_t len
 void fabric_window_tell(struct fabric_window *w, struct fabric_runs *written,
 			struct fabric_event *ev)
 {
-	struct fabric_run gap; /* nothing to blank there: nobody tells of it */
+	struct fabric_run gap; /* not filled with zeros: no event reports it */
 
 	ev->at = w->addr + w->piece.at;
 	ev->offset = w->piece.offset;
 	ev->len = w->piece.len;
 	w->piece.len = 0;
 	w->told++;
-	/* What is between more pieces than are remembered counts as well. */
+	/* Gaps between more pieces than are remembered count as written, too. */
 	(void)!fabric_runs_add(written, ev->offset, ev->len, &gap);
 }
 

@@ -87,7 +87,7 @@ static void close_socket(struct iwarp_conn *c)
 	list_del(&c->setup);
 }
 
-/* When the last connection is gone nobody needs the Receives that are posted, however few. */
+/* After the last connection no Receive is needed: the period returns those that are posted. */
 static void look_at_receives(struct iwarp *iw)
 {
 	if (iw->recvq.held > 0 && iw->recvq.depth.promised == 0 && !timer_is_armed(&iw->period))

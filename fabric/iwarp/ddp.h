@@ -39,7 +39,7 @@ enum {
 struct ddp_header {
 	bool tagged, last;
 	uint8_t opcode;	     /* enum ddp_opcode once checked */
-	uint32_t stag;	     /* tagged: where to; untagged: to invalidate, or 0 */
+	uint32_t stag;	     /* tagged: target; untagged: STag to invalidate, or 0 */
 	uint64_t offset;     /* tagged: TO; untagged: MO */
 	uint32_t queue, msn; /* untagged only */
 };
@@ -87,8 +87,8 @@ struct ddp_term {
 enum { DDP_TAGGED = 0x80, DDP_LAST = 0x40, DDP_VERSION = 1, DDP_VERSION_MASK = 3 };
 enum { RDMAP_VERSION = 0x40, RDMAP_VERSION_MASK = 0xc0, RDMAP_OPCODE_MASK = 0x0f };
 
-/* What names no memory, in messages of no octets: RFC 5040 section 5.1 has their STags unchecked. Adapters are reported
- * to refuse 0, and Linux has cxgb4 put 1 there. */
+/* STag of messages without octets, which name no memory: RFC 5040 section 5.1 has it unchecked.
+ * Adapters are reported to refuse 0, and Linux has cxgb4 put 1 there. */
 enum { RDMAP_STAG_OF_NOTHING = 1 };
 
 /** ddp_header_bytes - length of the header that starts with control octet @control. */
@@ -99,16 +99,16 @@ static inline uint32_t ddp_header_bytes(uint8_t control)
 
 /**
  * ddp_header_decode - the ddp_header_bytes() octets at @in
- * @term: filled on error: how to tell the peer
+ * @term: filled on error: the Terminate for the peer
  *
- * Return: 0, ERR_VERS for another DDP or RDMAP version, ERR_TYPE for an opcode
- * that does not exist or does not go with the tagged bit or the queue.
+ * Return: 0, ERR_VERS for another DDP or RDMAP version, ERR_TYPE for an opcode that does not exist
+ *         or does not go with the tagged bit or the queue.
  */
 int ddp_header_decode(const uint8_t *in, struct ddp_header *header,
 		      struct ddp_term *term) WARN_UNUSED;
 
-/** ddp_header_encode - Return: octets written to @out (room for DDP_UNTAGGED_BYTES). (Inline: who calls it knows most of
- * the header.) */
+/** ddp_header_encode - Return: octets written to @out (room for DDP_UNTAGGED_BYTES). (Inline,
+ * because most of the header is constant at each call.) */
 static inline uint32_t ddp_header_encode(const struct ddp_header *h, uint8_t *out)
 {
 	out[0] = (uint8_t)((h->tagged ? DDP_TAGGED : 0) | (h->last ? DDP_LAST : 0) | DDP_VERSION);

@@ -9,8 +9,8 @@
 #include <immintrin.h>
 #endif
 
-/* Up to here the processor's own instruction is as fast as what ISA-L begins with: it folds, which takes
- * some set-up, and is called through a pointer. Headers and small RPCs are shorter. */
+/* Up to this length the CPU's CRC instruction is as fast as ISA-L's function, which is called
+ * through a pointer and has a set-up cost. Headers and small RPCs are shorter. */
 enum { CRC_SHORT = 256, CRC_STRIDE = 32 };
 
 uint32_t fpdu_max(uint32_t emss)
@@ -60,8 +60,11 @@ __attribute__((target("sse4.2"))) static uint32_t crc_short(uint32_t crc, const 
 	return crc;
 }
 
-/* ISA-L leaves the upper halves of vector registers in use. Until they are cleared every instruction that writes the
- * lower half of one waits for the CRC that was computed in it: a sixth of what an ECHO of 512 octets took. */
+/*
+ * ISA-L leaves the upper halves of vector registers in use. Until they are cleared, every
+ * instruction that writes the lower half of one waits for the CRC that was computed in it: a sixth
+ * of the time of an ECHO of 512 octets.
+ */
 __attribute__((target("avx"))) static void clear_uppers(void)
 {
 	_mm256_zeroupper();
@@ -92,8 +95,8 @@ static void clear_uppers(void)
 }
 #endif
 
-/* Neither inverts at the start nor at the end, so a running value continues as it is. (Not inline: what
- * this keeps in registers short pieces need not save.) */
+/* The CRC functions do not invert at the start or at the end, so a running value continues as it
+ * is. (Not inline, so that short pieces need not save registers.) */
 static __attribute__((noinline)) uint32_t crc_long(uint32_t crc, const uint8_t *p, size_t len)
 {
 	while (len > INT_MAX) {

@@ -10,25 +10,27 @@
 /*
  * Operation
  *
- * An instance is a set of connections and lists through them: which have events,
- * posts, octets left over, no Receive, an unfinished set-up. Every entry point works on
- * one connection and at most puts it on a list; each has a timer of its own. So
- * nothing here costs more for a thousand connections, idle or in set-up.
+ * An instance is a set of connections and lists through them: connections that have events, posts,
+ * unserved input, no Receive, an unfinished set-up. Every entry point works on one connection and
+ * at most puts it in a list. Each connection has a timer of its own. So no cost here grows with the
+ * number of connections that are idle or in set-up.
  *
- *	initiator: CONNECTING -> REQUESTING ----------.
- *	acceptor:  AWAITING -> OFFERED -> REPLYING ---+-> OPEN -> CLOSING -> LINGER -> CLOSED
+ * 	initiator: CONNECTING -> REQUESTING ----------.
+ * 	acceptor:  AWAITING -> OFFERED -> REPLYING ---+-> OPEN -> CLOSING -> LINGER -> CLOSED
  *
- * setup.c holds what is left of OPEN, stream.c the rest, conn.c what both stand on. Any state goes to
- * CLOSED when the socket fails. A connection's memory lives until
+ * setup.c has all states before OPEN, stream.c has OPEN and later, conn.c has the code common to
+ * both. Any state goes to CLOSED when the socket fails. A connection's memory lives until
  * fabric_destroy(); the socket is closed in CLOSED.
  */
 
 enum {
-	TURN_TIMERS = 256,  /* of one tick: others have their turn in between */
-	EVENTS_AT_ONCE = 8, /* of one connection: whoever always has some is nobody's elder */
-	SHED_LEAST = 16384, /* octets moved between two looks: what the read-ahead holds */
+	TURN_TIMERS = 256,  /* most timers that run in one tick */
+	EVENTS_AT_ONCE = 8, /* events of one connection in a row, if others have events, too */
+	/* octets moved between two calls of fabric_shed(), below which a connection hardly moves:
+	 * the size of the read-ahead */
+	SHED_LEAST = 16384,
 };
-#define TRIM_PAUSE (5 * NSEC_PER_MS) /* while there is more to give */
+#define TRIM_PAUSE (5 * NSEC_PER_MS) /* interval while there is more to give back */
 
 void iwarp_config_default(struct iwarp_config *cfg)
 {
@@ -70,7 +72,8 @@ static void stalled(struct timer *timer, nsec_t now)
 	stream_stalled(container_of(timer, struct iwarp_conn, stall));
 }
 
-/* After a quiet while memory is back; as long as anybody may want some, or there is some to give. */
+/* Idle trim timer: returns pooled memory to the system. It runs while there are connections, or
+ * pooled memory. */
 static void trim(struct timer *timer, nsec_t now)
 {
 	struct iwarp *iw = container_of(timer, struct iwarp, trim);
@@ -129,7 +132,7 @@ static int op_post_pieces(struct fabric_conn *fc, const struct fabric_piece *pie
 	return c->has_qp ? qp_post_pieces(&c->qp, pieces, n, cookie) : ERR_CLOSED;
 }
 
-/* A post that went well is for the next flush. */
+/* Marks @c for the next flush if the post succeeded. */
 static int posted(struct iwarp_conn *c, int rc)
 {
 	if (!rc && list_is_empty(&c->dirty))
@@ -168,7 +171,7 @@ static int op_read(struct fabric_conn *fc, void *to, const struct segment *remot
 	struct iwarp_conn *c = conn_of(fc);
 	int rc = c->has_qp ? posted(c, qp_read(&c->qp, to, remote, cookie)) : ERR_CLOSED;
 
-	if (!rc && c->base.waits) /* the answer may be behind what waits */
+	if (!rc && c->base.waits) /* the response may be behind the message that waits */
 		lines_try(c);
 	return rc;
 }
@@ -194,7 +197,8 @@ static int op_stream(struct fabric_conn *fc, const struct fabric_piece *window, 
 	return rc;
 }
 
-/* What waited for room may go on, or for a stream that is none any more. */
+/* A Write that waited for room in a stream's window may continue; so may one whose stream was
+ * withdrawn. */
 static void try_full(struct iwarp_conn *c)
 {
 	if (c->base.is_full && c->state == IWARP_OPEN)
@@ -222,7 +226,7 @@ static int op_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, ui
 	rc = qp_withdraw(&c->qp, handle, cookie, written);
 	c->base.handles_live = c->qp.stags.live;
 	try_full(c);
-	/* It may have ended the stream: the next flush finds out. */
+	/* The withdrawal may have ended the stream; the next flush notices. */
 	if (c->qp.state > QP_DRAINING && c->state >= IWARP_OPEN && c->state < IWARP_CLOSED)
 		return posted(c, 0), rc;
 	return rc;
@@ -287,7 +291,8 @@ static bool iwarp_conn_event(struct iwarp_conn *c, struct fabric_event *ev)
 	return true;
 }
 
-/* Set-up of the connection that was told last is over, and its private data were looked at. */
+/* The set-up of the connection reported last is over, and its private data were polled: frees its
+ * MPA frames. */
 static void drop_frames(struct iwarp *iw)
 {
 	struct iwarp_conn *c = iw->greeted;
@@ -299,7 +304,8 @@ static void drop_frames(struct iwarp *iw)
 	c->frames = NULL;
 }
 
-/* Events of a connection stay in order; those of others come between. */
+/* Events of one connection stay in order. After EVENTS_AT_ONCE of them other connections go
+ * first. */
 static void let_others(struct iwarp *iw, struct iwarp_conn *c)
 {
 	if (++c->told < EVENTS_AT_ONCE)
@@ -334,13 +340,14 @@ static nsec_t iwarp_op_deadline(const struct fabric *f)
 	if (!list_is_empty(&iw->active) || !list_is_empty(&iw->resting) || iw->recvq.back ||
 	    iw->heard_us)
 		return 0;
-	/* Past by the time it is looked at: the loop looks for more then, and comes back. */
+	/* A deadline that has passed when the loop checks it: the loop polls and comes back. */
 	if (iw->busy_until > iw->ticked)
 		return iw->ticked + 1;
 	return nsec_min(timer_next(&iw->timers), listen_deadline(iw));
 }
 
-/* A connection that spoke is expected to go on for as long as its owner said. */
+/* Polls for more input as long as the connection's owner set (.busy_poll_us), because a connection
+ * that sent something probably continues. */
 static void look_or_wait(struct iwarp *iw, nsec_t now)
 {
 	nsec_t until = now + iw->heard_us * (nsec_t)1000;
@@ -356,7 +363,7 @@ static void iwarp_op_tick(struct fabric *f, nsec_t now)
 	struct iwarp *iw = iwarp_of(f);
 
 	look_or_wait(iw, now);
-	/* What is left of them is due in the next turn. */
+	/* Timers that are left are due in the next turn. */
 	(void)timer_run(&iw->timers, now, TURN_TIMERS);
 	listen_tick(iw, now);
 }
@@ -371,7 +378,7 @@ static struct fabric_moved op_moved(const struct fabric_conn *fc)
 				     .read = c->qp.rx.response_octets};
 }
 
-/* Connections that nobody has been asked about yet are in nobody else's account. */
+/* Connections that no REQUEST has reported yet are counted by no user. */
 static size_t op_pooled(const struct fabric *f)
 {
 	const struct iwarp *iw = container_of(f, const struct iwarp, base);
@@ -380,8 +387,11 @@ static size_t op_pooled(const struct fabric *f)
 	       iw->lobby.count * (sizeof(struct iwarp_conn) + sizeof(struct iwarp_frames));
 }
 
-/* Return: whether it held some the last time, too, and has hardly moved since. What the socket has yet its peer has not
- * taken: a slow one may take much of that before it calls for more. */
+/*
+ * Return: whether @c held memory at the last call of fabric_shed(), too, and has hardly moved
+ *         since. Octets in the socket do not count, because the peer has not taken them: a slow
+ *         peer may take many of them before more are asked for.
+ */
 static bool idles_on_memory(struct iwarp_conn *c)
 {
 	uint64_t moved = c->qp.rx.octets + c->qp.tx.taken - sock_backlog(c->fd);
@@ -392,7 +402,14 @@ static bool idles_on_memory(struct iwarp_conn *c)
 	return idles;
 }
 
-/* Who waits for a Receive of ours cannot help it, but where it keeps many. */
+/*
+ * State:  memory is short, and some connections hold memory for octets under way.
+ * Danger: peers that begin messages, or take no octets, hold that memory; new sessions are refused.
+ * Rule:   a connection that held memory at the call before, too, and moved less than SHED_LEAST
+ *         octets since, ends with ERR_NOMEM, until @octets are freed. A connection that waits for a
+ *         shared Receive stays, unless its user holds many.
+ * Pinned: tests/iwarp/test_iwarp_begun.c:test_memory_is_short, :test_who_moves_stays.
+ */
 static void op_shed(struct fabric *f, size_t octets)
 {
 	struct iwarp *iw = iwarp_of(f);
@@ -461,7 +478,7 @@ static const struct fabric_ops iwarp_ops = {
 	.free = iwarp_op_free,
 };
 
-/* With Receives that are shared, and more of the rest than anybody asks for. */
+/* Octets of an idle connection with shared Receives and greater depths than any user asks for. */
 static size_t idle_bytes(const struct iwarp_config *cfg)
 {
 	const struct qp_depths depths = {
@@ -489,7 +506,7 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	timer_init(&iw->press, receives_press);
 	timer_init(&iw->trim, trim);
 	iw->rng = cfg->seed;
-	iw->sheds = 1; /* no connection was looked at */
+	iw->sheds = 1; /* no connection was checked yet: their .shed_look is 0 */
 	qp_store_init(&iw->store, &iw->counters);
 	list_init(&iw->conns);
 	list_init(&iw->active);

@@ -13,11 +13,14 @@
 /*
  * Operation
  *
- * A listener is a socket; an attachment is one instance's watch on it, level-
- * triggered because instances share the queue of connections. When descriptors
- * or memory run out the watch is taken off for a while: the connections wait in
- * the kernel, and the loop does not spin. Where the user has more connections
- * than other instances' the watch is off for a moment, and one of them accepts.
+ * A listener is a socket. An attachment is one instance's watch on it, level-triggered because
+ * instances share the queue of connections. When descriptors or memory run out, the watch is
+ * removed for PAUSE_MS: the connections wait in the kernel, and the loop does not spin.
+ *
+ * State:  this worker has more sessions than another one (.fuller), and a client connects.
+ * Danger: all connections of one client go to one worker, and the other workers are idle.
+ * Rule:   the watch is removed for LEAVE_MS at most, or until .fuller is cleared; another instance
+ *         accepts.
  */
 
 enum { BACKLOG = 1024, PAUSE_MS = 100, LEAVE_MS = 5 };
@@ -29,8 +32,8 @@ struct attachment {
 	struct fabric_listener *listener;
 	void *owner;
 	bool watched;
-	bool leaves;   /* not watched, for the sake of other instances */
-	nsec_t resume; /* when paused */
+	bool leaves;   /* the watch is removed so that other instances accept */
+	nsec_t resume; /* when the watch is added again */
 };
 
 struct fabric_listener *iwarp_listen(const struct fabric_addr *addr, int *err)
@@ -123,7 +126,7 @@ static void pause_accepting(struct attachment *a, const char *why)
 	a->resume = iwarp_now() + PAUSE_MS * NSEC_PER_MS;
 }
 
-/* Who has said nothing makes room. */
+/* At the limit the oldest set-up of the host with the most of them ends (decision 66). */
 static void bound_setups(struct iwarp *iw)
 {
 	while (lobby_is_full(&iw->lobby)) {
@@ -157,7 +160,8 @@ static bool begin_setup(struct attachment *a, int fd, const struct fabric_addr *
 	return true;
 }
 
-/* One at a time: when many come at once, the workers that share the listener each get some. */
+/* Accepts one connection per call: when many come at once, each worker that shares the listener
+ * gets some. */
 static void listener_ready(struct loop_watch *w, unsigned events)
 {
 	struct attachment *a = container_of(w, struct attachment, watch);
@@ -165,7 +169,7 @@ static void listener_ready(struct loop_watch *w, unsigned events)
 	int fd;
 
 	(void)events;
-	if (a->iw->base.fuller) { /* looked at anew each turn: another has room */
+	if (a->iw->base.fuller) { /* set anew each turn: another worker has fewer sessions */
 		unwatch(a);
 		a->leaves = true;
 		a->resume = iwarp_now() + LEAVE_MS * NSEC_PER_MS;
@@ -186,7 +190,7 @@ static void listener_ready(struct loop_watch *w, unsigned events)
 	case ENOMEM:
 		pause_accepting(a, strerrordesc_np(errno));
 		break;
-	default: /* another worker has it, or it is gone (accept(2), "Error handling") */
+	default: /* another worker has accepted it, or it is gone (accept(2), "Error handling") */
 		break;
 	}
 }
@@ -212,7 +216,7 @@ int listen_attach(struct fabric *f, struct fabric_listener *l, void *owner)
 	return 0;
 }
 
-/* Silent connections of that owner go, too: no REQUEST follows. */
+/* Frees connections of @owner that are in set-up: no REQUEST follows. */
 static void drop_setups(struct iwarp *iw, const void *owner)
 {
 	list_for_each_safe(item, tmp, &iw->setups)
@@ -260,7 +264,8 @@ bool listen_arriving(const struct fabric *f)
 	return false;
 }
 
-/* Who leaves connections to others does so no longer than others have room: when many come at once that changes often. */
+/* An instance that leaves connections to others resumes as soon as .fuller is cleared: when many
+ * connections come at once, .fuller changes often. */
 static nsec_t resume_at(const struct attachment *a)
 {
 	return a->leaves && !a->iw->base.fuller ? 0 : a->resume;

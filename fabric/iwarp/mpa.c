@@ -129,8 +129,8 @@ static uint16_t min16(uint16_t a, uint16_t b)
 	return a < b ? a : b;
 }
 
-/* RFC 6581 section 6.1: the responder picks one of the indications offered; a zero-length
- * Write disturbs nothing, so it comes first, and it is proposed where none was offered. */
+/* RFC 6581 section 6.1: the responder picks one of the indications offered. A zero-length Write has
+ * no side effects, so it is preferred, and it is proposed if none was offered. */
 static enum mpa_rtr choose_rtr(const struct mpa_frame *request)
 {
 	if (!request->peer_to_peer)
@@ -151,8 +151,11 @@ void mpa_answer(const struct mpa_local *local, const struct mpa_frame *request,
 		.ord = local->ord,
 	};
 	if (request->enhanced) {
-		/* No more Reads are issued than the initiator serves. The initiator's ORD may be
-		 * above our IRD: the reply tells it what is served, and it must lower its own. */
+		/*
+		 * This end issues no more Reads than the initiator serves. The initiator's ORD may
+		 * exceed this end's IRD: the reply announces what is served, and the initiator must
+		 * lower its own.
+		 */
 		agreed->ord = min16(local->ord, request->ird);
 		agreed->rtr = choose_rtr(request);
 	}

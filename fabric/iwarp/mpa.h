@@ -49,7 +49,7 @@ struct mpa_local {
 struct mpa_agreed {
 	bool crc;
 	uint16_t ird, ord; /* this end's: Reads served, Reads issued at once */
-	enum mpa_rtr rtr;  /* first FPDU of the initiator that is no message of its user */
+	enum mpa_rtr rtr;  /* the initiator's first FPDU, if it is no message of its user */
 };
 
 /**
@@ -78,24 +78,28 @@ void mpa_request(const struct mpa_local *local, struct view private_data,
 		 struct mpa_frame *request);
 
 /**
- * mpa_answer - the acceptor's Reply to @request, and what then holds
+ * mpa_answer - the acceptor's Reply to @request, and what is agreed
  *
- * Revision 1 is answered with revision 1. M is never set; who asks for markers is rejected.
+ * Revision 1 is answered with revision 1. M is never set; a Request that asks for markers is
+ * rejected.
  */
 void mpa_answer(const struct mpa_local *local, const struct mpa_frame *request,
 		struct view private_data, struct mpa_frame *reply, struct mpa_agreed *agreed);
 
 /**
- * mpa_conclude - what holds at the initiator after @reply
+ * mpa_conclude - what is agreed, at the initiator, after @reply
  *
- * Return: 0; ERR_REJECTED; ERR_PROTO when the peer wants markers, or cannot serve
- * the depth it was given.
+ * Return: 0; ERR_REJECTED; ERR_PROTO when the peer wants markers, or cannot serve the depth it was
+ *         given.
  */
 int mpa_conclude(const struct mpa_local *local, const struct mpa_frame *reply,
 		 struct mpa_agreed *agreed) WARN_UNUSED;
 
-/** mpa_stranger - whether a peer whose first @n octets are @in speaks MPA. Return: NULL if it may; else the protocol it speaks, in
- * words for the log; static storage. */
+/**
+ * mpa_stranger - whether a peer whose first @n octets are @in speaks MPA
+ *
+ * Return: NULL if it may; otherwise the protocol it speaks, in words for the log; static storage.
+ */
 const char *mpa_stranger(const uint8_t *in, size_t n);
 
 #endif

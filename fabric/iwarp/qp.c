@@ -12,26 +12,26 @@
 /*
  * Operation
  *
- * This file holds the queues and the states; qp_rx.c takes the stream apart,
- * qp_rx_io.c says where its octets are read to, qp_tx.c puts it together; qp_done.c is what all of
- * them say of an operation or of the stream.
+ * This file has the queues and the states. qp_rx.c parses the stream, qp_rx_io.c decides where its
+ * octets are read to, qp_tx.c builds the outgoing stream, qp_done.c completes operations and
+ * streams for all of them.
  *
- *	INIT --start--> OPEN --disconnect--> DRAINING --stop--> DEAD
- *	                  |---breach by peer--> TERMINATING --stop--^
- *	                  |---Terminate or end of stream received---^
+ * 	INIT --start--> OPEN --disconnect--> DRAINING --stop--> DEAD
+ * 	                  |---breach by peer--> TERMINATING --stop--^
+ * 	                  |---Terminate or end of stream received---^
  *
- * An op (Send, Write, Read) is a slot taken from `free` when posted. It waits in
- * `sq` in the order posted, is cut into FPDUs at the head of `sq`, and is then
- * named by the records of the batch (Send, Write) or by `orq` (Read) until its
- * completion is queued. A Read that finds no read depth steps aside into
- * `reads`, which goes before `sq`: later Sends and Writes may overtake it, which
- * RFC 5040 section 5.5 allows, and it never overtakes what was posted before it.
+ * An operation (Send, Write, Read) is a slot that is taken when it is posted. It waits in `sq` in
+ * the order posted, and is cut into FPDUs at the head of `sq`. Then the records of the batch (Send,
+ * Write) or `orq` (Read) name it until its completion is queued. A Read that finds no read depth
+ * moves to `reads`, which goes before `sq`: later Sends and Writes may overtake it, which RFC 5040
+ * section 5.5 allows. It never overtakes what was posted before it.
  *
- * A completion is told in a struct qp_event that lies in what completes, so there is always one;
- * the slot is free again when the owner pulls it.
+ * A completion is a struct qp_event inside the object that completes, so there is always one. The
+ * slot is free again when the owner polls it.
  *
- * What is there only while it is of use, and comes from the store: slots of ops and exposures in
- * chunks (table.h), the read-ahead (qp_rx_io.c), the batch (qp_tx.c), and shared Receives.
+ * These come from the store, and are held only while they are in use: slots of operations and
+ * exposures in chunks (table.h), the read-ahead (qp_rx_io.c), the batch (qp_tx.c), and shared
+ * Receives.
  */
 
 static bool depths_are_sane(const struct qp_depths *d)
@@ -40,7 +40,7 @@ static bool depths_are_sane(const struct qp_depths *d)
 	       d->max_exposures <= QP_DEPTH_MAX && d->pieces <= FABRIC_MAX_PIECES;
 }
 
-/* Kept of each Receive beside what it is. */
+/* Pieces to store for each Receive; 0: Receives are one piece. */
 static uint32_t pieces_of(const struct qp_depths *d)
 {
 	return d->pieces > 1 ? d->pieces : 0;
@@ -54,7 +54,7 @@ size_t qp_idle_bytes(const struct qp_depths *d)
 	       d->ord * sizeof(uint32_t) + d->ird * sizeof(struct qp_response);
 }
 
-/* Return: whether all of it was there. */
+/* Return: whether all allocations succeeded. */
 static bool allocate(struct qp *qp, const struct qp_depths *d, const uint64_t seed[5])
 {
 	bool ok = table_init(&qp->ops, d->max_sends, &qp->store->ops, sizeof(struct qp_op)) == 0;
@@ -93,7 +93,8 @@ int qp_init(struct qp *qp, const struct qp_depths *depths, const uint64_t seed[5
 	return ERR_NOMEM;
 }
 
-/* Receives of all that nobody will look at. */
+/* Gives back shared Receives that will not be delivered: the one being filled, and those with
+ * messages not polled. */
 static void return_shared(struct qp *qp)
 {
 	qp_return_receive(qp);
@@ -140,7 +141,7 @@ void qp_release(struct qp *qp)
 	qp->tx.hold = false;
 }
 
-/* What @e lies in is free. */
+/* @e was polled: frees the object that it is part of. */
 static void told(struct qp *qp, struct qp_event *e)
 {
 	if (e->type == FABRIC_EV_WITHDRAWN) {
@@ -236,7 +237,7 @@ int qp_post_pieces(struct qp *qp, const struct fabric_piece *pieces, unsigned n,
 	return 0;
 }
 
-/* Takes a slot for an op, or tells why not. */
+/* Takes a slot for an operation. Return: 0, ERR_CLOSED or ERR_AGAIN. */
 static int new_op(struct qp *qp, enum fabric_ev_type type, void *cookie, uint32_t *op)
 {
 	struct qp_op *o;
@@ -326,7 +327,8 @@ int qp_write(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 	return 0;
 }
 
-/* The sink STag is never exposed: only a Read Response that answers the Read may name it. */
+/* The sink STag is not in the table of exposures: only a Read Response that answers this Read may
+ * name it. */
 static uint32_t sink_stag(struct qp *qp)
 {
 	uint32_t stag = (uint32_t)(random_next(&qp->sink_state) >> 32);
@@ -341,7 +343,7 @@ int qp_read(struct qp *qp, void *to, const struct segment *remote, void *cookie)
 
 	if (remote->length > QP_MESSAGE_MAX)
 		return ERR_TOOBIG;
-	if (qp->state == QP_OPEN && !qp->ord) /* it would wait for ever */
+	if (qp->state == QP_OPEN && !qp->ord) /* without read depth the Read would wait for ever */
 		return ERR_PROTO;
 	rc = new_op(qp, FABRIC_EV_READ, cookie, &op);
 	if (rc)
@@ -395,8 +397,8 @@ void qp_went_on(struct qp *qp, uint32_t handle, uint32_t len)
 		fabric_window_back(&e->window, len);
 }
 
-/* No octet is placed in @e any more, and none that was not acknowledged by its CRC is counted:
- * the slot may be another's when that comes. */
+/* Stops a Write that is being placed in @e. Its octets do not count, because their CRC was not
+ * checked; the slot may belong to another exposure by then. */
 static void forget_target(struct qp *qp, const struct exposure *e)
 {
 	if (qp->rx.target != e)
@@ -406,8 +408,8 @@ static void forget_target(struct qp *qp, const struct exposure *e)
 	qp->rx.target = NULL;
 }
 
-/* The stream has ended, and the caller may use the memory of @e at once: what still points into it
- * must not go out. */
+/* The stream has ended, and the caller may use the memory of @e at once: output that still points
+ * into it must not be sent. */
 static void withdraw_late(struct qp *qp, struct exposure *e)
 {
 	uint32_t refs = e->tx_refs;
@@ -435,7 +437,7 @@ int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written)
 		withdraw_late(qp, e);
 		return ERR_CLOSED;
 	}
-	if (e->tx_refs) { /* told when the kernel has taken the last octet of it */
+	if (e->tx_refs) { /* completes when the kernel has taken its last octet */
 		e->end.cookie = cookie;
 		e->leaving = true;
 		return 0;

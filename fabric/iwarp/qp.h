@@ -16,66 +16,71 @@
 /**
  * qp.h - one RDMAP stream as a queue pair, without a socket
  *
- * The owner moves the octets. Inwards: qp_rx_want() says where the next octets
- * of the stream go, qp_rx_got() how many came. Outwards: qp_tx_want() yields
- * what is to be sent, qp_tx_took() how much of it was taken. What became of
- * posted operations is pulled with qp_next_event(). Posting, receiving and
- * sending may be freely mixed, but nothing may come between a want and its
- * got or took.
+ * The owner moves the octets. Inwards: qp_rx_want() says where the next octets of the stream go,
+ * qp_rx_got() how many came. Outwards: qp_tx_want() yields what is to be sent, qp_tx_took() how
+ * much of it was taken. qp_next_event() returns the results of posted operations. Posting,
+ * receiving and sending may be freely mixed, but nothing may come between a want and its got or
+ * took.
  *
- * A breach by the peer puts the queue pair into QP_TERMINATING: the Terminate
- * is what qp_tx_want() yields last. qp_stop() then gives everything back.
+ * A breach by the peer puts the queue pair into QP_TERMINATING: the Terminate is what qp_tx_want()
+ * yields last. qp_stop() then gives everything back.
  *
- * What a queue pair needs while octets or operations are under way comes from the
- * struct qp_store of its instance, and goes back there: one that is idle has next to nothing.
+ * What a queue pair needs while octets or operations are under way comes from the struct qp_store
+ * of its instance, and goes back there. An idle queue pair holds next to nothing.
  */
 
 enum qp_state {
 	QP_INIT, /* queues may be filled, the stream is not up */
 	QP_OPEN,
 	QP_DRAINING,	/* orderly end: Sends and Writes still go out */
-	QP_TERMINATING, /* a Terminate goes out, nothing is taken in any more */
+	QP_TERMINATING, /* a Terminate goes out; input is ignored */
 	QP_DEAD,	/* no more octets either way; only events */
 };
 
 enum {
-	QP_STAGE_BYTES = 16384, /* read-ahead */
-	QP_WHOLE_BYTES = 8192, /* untagged FPDUs up to here are taken whole out of the read-ahead */
-	QP_BULK_BYTES = 4097,  /* tagged messages from here on are read exactly, never copied */
-	QP_AHEAD = 32,	       /* FPDUs of a tagged message expected behind the current one */
-	QP_AHEAD_BYTES = 65536, /* their octets */
-	QP_AHEAD_LARGE = 16384, /* a payload from here on is worth a system call of its own */
-	QP_SMALL_RUN = 16,	/* small messages in a row after which no large Write is expected */
+	QP_STAGE_BYTES = 16384, /* size of the read-ahead buffer (stage) */
+	/* untagged FPDUs up to this size are taken whole out of the read-ahead */
+	QP_WHOLE_BYTES = 8192,
+	/* tagged messages of this size or more are read in place, never copied */
+	QP_BULK_BYTES = 4097,
+	QP_AHEAD = 32, /* most FPDUs of a tagged message read ahead behind the current one */
+	QP_AHEAD_BYTES = 65536, /* most octets of these */
+	/* a payload of this size or more is read by a system call of its own */
+	QP_AHEAD_LARGE = 16384,
+	QP_SMALL_RUN = 16, /* small messages in a row after which no large Write is expected */
 	QP_RX_IOV = 2 * QP_AHEAD + 2,
 	QP_TX_IOV = 256,
 	QP_TX_FPDUS = 128,
-	QP_TX_SHORT = 1024, /* a Send up to here is copied behind its header: a piece costs more */
+	/* a Send up to this size is copied behind its header, because a piece of its own costs
+	 * more */
+	QP_TX_SHORT = 1024,
 	QP_TX_CTL = 24576,
-	QP_EARLY = 64, /* of an instance: batches begun while others are still posting */
-	QP_TX_BATCH =
-		262144, /* octets gathered before the kernel gets them: stays in the L2 cache */
+	QP_EARLY = 64, /* of an instance: most batches begun while others are still posting */
+	/* octets gathered before the kernel gets them: a batch stays in the L2 cache */
+	QP_TX_BATCH = 262144,
 	QP_DEPTH_MAX = 1 << 20,
 	QP_MESSAGE_MAX = 1 << 30,
-	QP_SPILL_PART =
-		32, /* of what may still be set aside, a queue pair may read ahead one part in so many */
-	QP_SPILL_BYTES =
-		QP_SPILL_PART * (QP_AHEAD_BYTES + QP_STAGE_BYTES), /* of an instance, set aside */
+	/* a queue pair may read ahead 1/QP_SPILL_PART of what may still be set aside
+	 * (qp_rx_io.c) */
+	QP_SPILL_PART = 32,
+	/* of an instance: most octets set aside */
+	QP_SPILL_BYTES = QP_SPILL_PART * (QP_AHEAD_BYTES + QP_STAGE_BYTES),
 };
 
 /** struct qp_store - what the queue pairs of one instance draw from. */
 struct qp_store {
 	struct iwarp_counters *counters;
 	struct pool stages, batches, ops, exposures;
-	unsigned trimming;   /* which of them qp_store_trim() is at */
-	size_t spilled;	     /* octets of heap, for what was read ahead and waits */
-	uint32_t early;	     /* batches: QP_EARLY */
+	unsigned trimming;   /* index of the pool that qp_store_trim() continues with */
+	size_t spilled;	     /* octets of heap for input that was read ahead and set aside */
+	uint32_t early;	     /* batches begun early: QP_EARLY at most */
 	struct recvq *recvq; /* NULL: each queue pair has Receives of its own */
 };
 
 /** struct qp_depths - sizes of the queues, fixed at qp_init(). */
 struct qp_depths {
 	uint32_t max_recvs, max_sends, max_exposures;
-	uint32_t pieces; /* above 1: of a Receive; they are its own then */
+	uint32_t pieces; /* above 1: most pieces of a Receive; Receives are its own then */
 	uint16_t ird, ord;
 };
 
@@ -84,13 +89,14 @@ struct qp_op {
 	enum fabric_ev_type type;
 	uint8_t opcode;
 	uint8_t nsge, at_sge;
-	uint32_t at_off; /* into sge[at_sge]: next octet to send */
+	uint32_t at_off; /* offset in sge[at_sge] of the next octet to send */
 	uint32_t len, done;
-	uint32_t stag;	    /* remote, or to invalidate */
-	uint32_t sink_stag; /* Read: ours, known to nobody before */
+	uint32_t stag; /* remote STag, or the STag to invalidate */
+	/* Read: our STag for the responses; unknown to the peer until the request */
+	uint32_t sink_stag;
 	uint64_t offset;
-	uint8_t *to;   /* Read */
-	uint32_t next; /* in its queue */
+	uint8_t *to;   /* Read: where the octets go */
+	uint32_t next; /* next operation in its queue */
 	struct qp_event end;
 	struct fabric_sge sge[FABRIC_MAX_SGE];
 };
@@ -100,7 +106,7 @@ struct qp_fifo {
 	uint32_t head, tail;
 };
 
-/** struct qp_response - a Read of the peer's, to be answered. */
+/** struct qp_response - a Read of the peer to be answered. */
 struct qp_response {
 	struct ddp_read read;
 	uint32_t done;
@@ -114,45 +120,50 @@ enum qp_rx_state {
 
 struct qp_rx {
 	enum qp_rx_state state;
-	uint32_t head, tail; /* of the octets in stage */
-	uint8_t *stage;	     /* NULL: nothing is in it */
-	struct ddp_header h; /* of the current FPDU */
+	uint32_t head, tail; /* of the octets in the stage */
+	uint8_t *stage;	     /* NULL: the stage is empty */
+	struct ddp_header h; /* header of the current FPDU */
 	uint32_t ulpdu_len, payload_len;
 	uint8_t *dst;
 	uint32_t left;
-	uint32_t
-		room; /* octets at dst until its piece ends; never 0 while there is something left */
-	const struct fabric_piece
-		*piece; /* where the next one begins behind this; NULL: it is whole */
+	uint32_t room; /* octets at dst until its piece ends; not 0 while .left is not 0 */
+	/* the piece of dst, followed by the next one; NULL: the Receive is one piece */
+	const struct fabric_piece *piece;
 	uint32_t crc;
-	struct exposure *target; /* of the Write being placed */
+	struct exposure *target; /* exposure of the Write being placed */
 	uint32_t send_msn, read_msn;
-	uint32_t send_done; /* octets of the message at the head of the Receive queue */
+	uint32_t send_done; /* octets received of the message at the head of the Receive queue */
 	uint8_t send_opcode;
-	uint32_t read_done;		  /* octets of the response to the first outstanding Read */
-	uint32_t bulk_reads, bulk_writes; /* Reads out and exposures of QP_BULK_BYTES or more */
-	uint64_t octets, messages;	  /* so far; the latter whole Sends, Writes, responses */
-	uint64_t response_octets;	  /* payload of answers to Reads, so far */
-	uint32_t small;			  /* messages since the last part of a large tagged one */
-	bool swallow;		/* the current FPDU is a zero-length Send as ready-to-receive */
-	bool starved;		/* it is a Send and found no shared Receive */
-	bool full;		/* it is a Write and found no room in the window of a stream */
-	struct qp_spill *spill; /* octets behind those in the stage, or NULL */
-	/* the last want: octets of its first piece that go to dst, and the FPDUs it expects then */
+	uint32_t read_done; /* octets received of the response to the first outstanding Read */
+	/* outstanding Reads, and write exposures, of QP_BULK_BYTES or more */
+	uint32_t bulk_reads, bulk_writes;
+	/* received so far; messages are whole Sends, Writes and Read responses */
+	uint64_t octets, messages;
+	uint64_t response_octets; /* payload octets of Read responses received so far */
+	uint32_t small;		  /* messages since the last part of a large tagged message */
+	bool swallow; /* the current FPDU is a zero-length Send as ready-to-receive (RFC 6581) */
+	bool starved; /* the FPDU at the head of the stage is a Send that found no shared Receive */
+	/* the FPDU at the head of the stage is a Write that found no room in the window of a
+	 * stream */
+	bool full;
+	struct qp_spill *spill; /* octets set aside that follow those in the stage, or NULL */
+	/* the last qp_rx_want(): octets of its first piece that go to dst, and the FPDUs it expects
+	 * then */
 	uint32_t direct;
 	uint32_t ahead, ahead_len, ahead_last_len;
 	uint8_t *ahead_dst;
-	uint32_t ahead_max; /* how many to expect next time: more after success, one after a miss */
+	/* how many FPDUs to expect next time: more after success, one after a miss */
+	uint32_t ahead_max;
 };
 
 enum qp_tx_kind { QP_TX_PLAIN, QP_TX_OP, QP_TX_RESPONSE };
 
-/** struct qp_tx_fpdu - an FPDU of the batch: what its being taken means. */
+/** struct qp_tx_fpdu - an FPDU of the batch: what is complete once the kernel has taken it. */
 struct qp_tx_fpdu {
 	uint64_t end; /* stream position after it */
 	uint8_t kind; /* enum qp_tx_kind */
-	bool last;    /* ends the operation */
-	uint32_t ref; /* op, or slot of the exposure it reads from */
+	bool last;    /* the FPDU ends the operation */
+	uint32_t ref; /* operation, or slot of the exposure it reads from */
 };
 
 /** struct qp_batch - octets gathered for the kernel. */
@@ -172,56 +183,61 @@ struct qp_tx {
 	uint32_t max_tagged, max_untagged; /* payload of one FPDU */
 	uint32_t send_msn, read_msn;
 	bool hold;	    /* nothing may be sent yet */
-	bool early;	    /* the batch has short Sends, and is built further before it goes out */
-	bool response_turn; /* which side of the send queue goes next */
+	bool early;	    /* the batch has short Sends, and is extended before it goes out */
+	bool response_turn; /* a Read response goes next, not the send queue */
 	bool term_built;
-	bool nudge;		  /* a Write of no octets is due */
-	struct qp_fifo sq, reads; /* in order posted; Reads that wait for depth */
+	bool nudge; /* an empty Write is due (qp_nudge()) */
+	/* operations in the order posted; Reads that wait for read depth */
+	struct qp_fifo sq, reads;
 };
 
 struct qp {
 	enum qp_state state;
 	bool crc;
-	bool first_done;     /* an FPDU of the peer came */
+	bool first_done;     /* an FPDU of the peer has come */
 	bool hold_for_first; /* acceptor: may not send before that (RFC 5044 section 7.1.2) */
 	enum mpa_rtr rtr;
-	bool lacks_memory; /* since the owner looked: octets could not be read, or sent */
-	bool is_favoured;  /* it may have more of the shared Receives: lines.c */
-	int status;	   /* why it ended: 0 or enum err */
-	const char *why;   /* static storage */
+	/* memory was missing since the owner last cleared this: octets could not be read, or
+	 * sent */
+	bool lacks_memory;
+	bool is_favoured; /* it has a turn at the last shared Receives: lines.c */
+	int status;	  /* reason of its end: 0 or enum err */
+	const char *why;  /* static storage */
 	struct qp_depths depths;
-	uint16_t ord; /* agreed */
+	uint16_t ord; /* the read depth agreed at set-up */
 
-	struct qp_recv *recvs;	     /* its own, a ring */
-	struct fabric_piece *pieces; /* of those, depths.pieces each; NULL: they are whole */
+	struct qp_recv *recvs; /* its own Receives, a ring; NULL: shared */
+	/* of its own Receives, depths.pieces each; NULL: each Receive is one piece */
+	struct fabric_piece *pieces;
 	uint32_t recv_head, recv_count, recv_owed;
-	struct recvq *recvq; /* of all; NULL: its own */
-	const uint32_t *
-		kept; /* of those, by the user: borrowed, set after qp_init(); NULL: nobody counts */
-	struct qp_recv *shared; /* of all: what the message under way goes into */
+	struct recvq *recvq; /* the shared Receives; NULL: it has its own */
+	/* shared Receives that its user holds (.kept): borrowed, set after qp_init(); NULL: not
+	 * counted */
+	const uint32_t *kept;
+	struct qp_recv *shared; /* the shared Receive that the message under way fills */
 	struct table ops;
-	uint32_t reads;	     /* posted, and not completed */
-	uint32_t reads_done; /* since ever */
-	uint32_t *orq;	     /* ops whose Read Request went out */
+	uint32_t reads;	     /* Reads posted and not completed */
+	uint32_t reads_done; /* Reads completed, ever */
+	uint32_t *orq;	     /* operations whose Read Request went out */
 	uint32_t orq_head, orq_count;
 	struct qp_response *irq;
 	uint32_t irq_head, irq_count;
 	struct qp_event *ev_first, **ev_end;
 	uint32_t ev_count;
 	struct stag_table stags;
-	uint64_t sink_state; /* of the generator of sink STags */
+	uint64_t sink_state; /* state of the generator of sink STags */
 
 	struct ddp_term term;
 	uint8_t term_about[DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES];
 	uint32_t term_have, term_ulpdu_len;
 
 	struct qp_store *store;
-	struct iwarp_counters *counters; /* the store's */
+	struct iwarp_counters *counters; /* borrowed from the store */
 	struct qp_rx rx;
 	struct qp_tx tx;
 };
 
-/** struct qp_stream - what set-up agreed on. */
+/** struct qp_stream - result of the set-up. */
 struct qp_stream {
 	bool initiator;
 	bool crc;
@@ -231,23 +247,23 @@ struct qp_stream {
 	uint32_t fpdu_max;
 };
 
-/** qp_store_init - for queue pairs with Receives of their own; @counters is borrowed. */
+/** qp_store_init - a store without shared Receives; @counters is borrowed. */
 void qp_store_init(struct qp_store *store, struct iwarp_counters *counters);
 
-/** qp_store_fini - once they are gone. */
+/** qp_store_fini - call after all queue pairs are gone. */
 void qp_store_fini(struct qp_store *store);
 
-/** qp_store_bytes - of heap that the pools have, and octets set aside. */
+/** qp_store_bytes - octets of heap in the pools, and of input set aside. */
 size_t qp_store_bytes(const struct qp_store *store);
 
-/** qp_holds - octets of it that @qp has for as long as octets are under way. */
+/** qp_holds - octets of the store that @qp holds while octets are under way. */
 size_t qp_holds(const struct qp *qp);
 
-/** qp_store_trim - every few seconds: give back some of what nobody needed since the last time.
- * Return: whether there is more, for a call soon. */
+/** qp_store_trim - call every few seconds: gives back memory that was not needed since the last
+ * time. Return: whether there is more, for a call soon. */
 bool qp_store_trim(struct qp_store *store);
 
-/** qp_idle_bytes - of heap that a queue pair of those depths has, struct qp itself excepted. */
+/** qp_idle_bytes - octets of heap of a queue pair of those depths, without struct qp itself. */
 size_t qp_idle_bytes(const struct qp_depths *depths);
 
 /**
@@ -266,8 +282,12 @@ void qp_start(struct qp *qp, const struct qp_stream *stream);
 /** qp_release - end of the initiator's hold. */
 void qp_release(struct qp *qp);
 
-/** qp_nudge - send a Write of no octets, when nothing else is under way: octets that mean nothing
- * (RFC 5040 section 5.1: its STag is not looked at), for a peer that overlooked others. */
+/**
+ * qp_nudge - send an empty Write when nothing else is under way
+ *
+ * For a peer that missed earlier octets. An empty Write has no effect: its STag is not checked (RFC
+ * 5040 section 5.1).
+ */
 void qp_nudge(struct qp *qp);
 
 /* Posting; the contracts of fabric.h. */
@@ -288,69 +308,73 @@ int qp_stream(struct qp *qp, const struct fabric_piece *window, uint32_t len, vo
 void qp_went_on(struct qp *qp, uint32_t handle, uint32_t len);
 int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written) WARN_UNUSED;
 
-/** qp_rx_want - where the next octets go. Return: pieces in @iov, 0 when none are wanted: no more
- * are ever, or qp_is_starved() or qp_is_full(), or there was no memory. */
+/** qp_rx_want - where the next octets go. Return: pieces in @iov; 0 when no octets are wanted:
+ * the stream has ended, qp_is_starved() or qp_is_full(), or memory is missing. */
 unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV]);
 
 /** qp_rx_got - @n octets came, in the order of the last qp_rx_want(). */
 void qp_rx_got(struct qp *qp, size_t n);
 
-/** qp_rx_pause - no more octets now: gives back what was for them. */
+/** qp_rx_pause - no more octets for now: gives the stage back if it is empty. */
 void qp_rx_pause(struct qp *qp);
 
-/** qp_keeps - shared Receives, its user's and those it has not been told of. */
+/** qp_keeps - shared Receives that its user holds, and those with messages not polled yet. */
 uint32_t qp_keeps(const struct qp *qp);
 
-/** qp_may_keep - whether it may have one more of the shared Receives. */
+/** qp_may_keep - whether it may take one more shared Receive. */
 bool qp_may_keep(const struct qp *qp);
 
-/** qp_is_starved - a message waits for a shared Receive, and all octets behind it. */
+/** qp_is_starved - a message waits for a shared Receive, and all octets behind it wait. */
 static inline bool qp_is_starved(const struct qp *qp)
 {
 	return qp->rx.starved;
 }
 
-/** qp_rx_is_inside_send - a Send has begun, perhaps with no octets, and does not end yet. */
+/** qp_rx_is_inside_send - a Send has begun, perhaps without payload yet, and is not complete. */
 bool qp_rx_is_inside_send(const struct qp *qp);
 
 /** qp_rx_is_inside - a message has begun, and octets of it are still to come. */
 bool qp_rx_is_inside(const struct qp *qp);
 
-/** qp_is_full - likewise, a Write for room in the window of a stream. */
+/** qp_is_full - a Write waits for room in the window of a stream, and all octets behind it wait. */
 static inline bool qp_is_full(const struct qp *qp)
 {
 	return qp->rx.full;
 }
 
-/** qp_rx_resume - there may be one, or some. */
+/** qp_rx_resume - there may be a Receive, or room in the window: try again. */
 void qp_rx_resume(struct qp *qp);
 
-/** qp_rx_end - the stream ended; says whether at a proper place. Sets QP_DEAD. */
+/** qp_rx_end - the stream ended. .why is set if it ended inside a message. Sets QP_DEAD. */
 void qp_rx_end(struct qp *qp);
 
 /** qp_tx_want - what goes out next. Return: pieces at *@iov, 0 when there is nothing now. */
 unsigned qp_tx_want(struct qp *qp, struct iovec **iov);
 
-/** qp_tx_whole - octets of what qp_tx_want() yielded, up to the end of an FPDU: the last within @most, but of the first
- * at least. Short Sends, which are at most QP_TX_CTL, are one with what is behind them. */
+/**
+ * qp_tx_whole - octets of the last qp_tx_want() up to the end of an FPDU
+ *
+ * That is the last FPDU that ends within @most, but at least the first one. Short Sends count as
+ * one with the FPDU that follows; together they are at most QP_TX_CTL.
+ */
 size_t qp_tx_whole(const struct qp *qp, size_t most);
 
 /** qp_tx_took - @n octets of the last qp_tx_want() were taken. */
 void qp_tx_took(struct qp *qp, size_t n);
 
-/** qp_disconnect - orderly end: no more posts; qp_is_drained() tells when all has gone out. */
+/** qp_disconnect - orderly end: no more posts. See qp_is_drained(). */
 void qp_disconnect(struct qp *qp);
 
 /** qp_is_drained - QP_DRAINING or QP_TERMINATING has nothing more to send. */
 bool qp_is_drained(const struct qp *qp);
 
 /**
- * qp_stop - to QP_DEAD: everything posted completes with ERR_FLUSHED, every exposure is over
+ * qp_stop - to QP_DEAD: everything posted completes with ERR_FLUSHED, and every exposure ends
  * @status, @why: kept unless a reason is known already
  */
 void qp_stop(struct qp *qp, int status, const char *why);
 
-/** qp_next_event - Return: 1 with @ev filled but for .conn, 0 when there is none. */
+/** qp_next_event - Return: 1 with @ev filled except .conn, 0 when there is none. */
 int qp_next_event(struct qp *qp, struct fabric_event *ev);
 
 static inline bool qp_has_events(const struct qp *qp)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What becomes of operations, Receives and exposures, and of a stream whose peer broke the protocol. */
+/* Completion of operations, Receives and exposures, and of a stream whose peer broke the
+ * protocol. */
 #include "base/list.h"
 #include "fabric/iwarp/qp_internal.h"
 
@@ -68,7 +69,7 @@ void qp_complete_withdrawn(struct qp *qp, struct exposure *e, int status)
 	qp_complete(qp, &e->end, FABRIC_EV_WITHDRAWN, status, 0);
 }
 
-/* Seldom one is left: a reply comes behind what it returns. */
+/* The event is seldom queued, because a reply comes behind the data that it returns. */
 void qp_hush(struct qp *qp, struct exposure *e)
 {
 	struct qp_event **p = &qp->ev_first;

@@ -9,26 +9,25 @@
 /*
  * Operation
  *
- * Takes the stream apart; qp_rx_io.c says where its octets are read to. They come
- * by two ways. The stage is a read-ahead buffer: small FPDUs, many a system call,
- * are taken out of it whole, their CRC checked before anything else. The payload
- * of an FPDU that is not there in whole is placed as it comes: what the stage has
- * of it is copied, the rest is read straight to where it belongs, and its CRC is
- * computed piece by piece while it is in the cache.
+ * Parses the stream; qp_rx_io.c decides where its octets are read to. They come by two ways. The
+ * stage is a read-ahead buffer: small FPDUs, many in one system call, are taken out of it whole,
+ * and their CRC is checked first. The payload of an FPDU that is not there as a whole is placed as
+ * it comes. The part of it in the stage is copied, the rest is read straight to its place, and its
+ * CRC is computed piece by piece while it is in the cache.
  *
- *	HEAD --whole FPDU in the stage--> HEAD
- *	HEAD --header in the stage, checked--> PLACE --payload all there--> TAIL --CRC--> HEAD
+ * 	HEAD --whole FPDU in the stage--> HEAD
+ * 	HEAD --header in the stage, checked--> PLACE --payload all there--> TAIL --CRC--> HEAD
  *
- * A Send that finds no shared Receive, or a Write to a stream that has no room for it, stays in the stage, whole or as
- * far as it is there, and is looked at again once there may be some (qp_rx_resume()). Nothing is read meanwhile.
+ * A Send that finds no shared Receive stays in the stage, as far as it is there. So does a Write to
+ * a stream that has no room for it. It is tried again once there may be a Receive, or room
+ * (qp_rx_resume()). Nothing is read meanwhile.
  *
- * Everything a header claims is checked before the first octet is placed. The
- * CRC of a placed segment comes after it, as with any adapter that places
- * directly: a segment that fails ends the stream, and no completion tells the
- * owner to look at the memory.
+ * Everything a header claims is checked before the first octet is placed. The CRC of a placed
+ * segment comes after it, as with any adapter that places directly: a segment that fails ends the
+ * stream, and no completion tells the owner to look at the memory.
  */
 
-/* Keeps what is about to be terminated, for the Terminate message. */
+/* Saves the header of the segment at fault for the Terminate message. */
 static void fail_segment(struct qp *qp, int err, struct ddp_term term)
 {
 	uint32_t have = qp_staged_bytes(qp);
@@ -44,7 +43,7 @@ static void fail_segment(struct qp *qp, int err, struct ddp_term term)
 	qp_fail(qp, err, term);
 }
 
-/* Where in @r, which has room for it, the segment goes. */
+/* Finds where the segment goes in @r, which has room for it. */
 static void find_piece(struct qp *qp, const struct qp_recv *r)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -72,7 +71,8 @@ static void begin_send(struct qp *qp)
 	if (h->msn != rx->send_msn) {
 		fail_segment(qp, ERR_PROTO, TERM_DDP_MSN);
 	} else if (!qp->first_done && qp->rtr == MPA_RTR_SEND && !rx->payload_len && h->last) {
-		rx->swallow = true; /* RFC 6581 section 6.1: set-up's, not the user's */
+		/* RFC 6581 section 6.1: part of the set-up, not a message for the user */
+		rx->swallow = true;
 	} else if (h->offset != rx->send_done) {
 		fail_segment(qp, ERR_PROTO, TERM_DDP_MO);
 	} else if (!(r = qp_receive(qp))) {
@@ -149,7 +149,7 @@ static void begin_read_request(struct qp *qp)
 		fail_segment(qp, ERR_PROTO, TERM_DDP_NO_BUFFER);
 }
 
-/* The header is in rx->h: check all of it and find where the payload goes. */
+/* The header is in rx->h: checks all of it and finds where the payload goes. */
 static void begin_segment(struct qp *qp)
 {
 	qp->rx.dst = NULL;
@@ -176,12 +176,13 @@ static void begin_segment(struct qp *qp)
 	}
 }
 
-/* A Send-Invalidate ends an exposure of ours. False: it could not, and the stream fails. */
+/* A Send with Invalidate ends an exposure of this end. Return: false: it could not, and the stream
+ * fails. */
 static bool qp_rx_invalidate(struct qp *qp, uint32_t stag)
 {
 	struct exposure *e = stag_find(&qp->stags, stag);
 
-	/* While its octets go out in answer to a Read it cannot be given up: a peer that does
+	/* An exposure cannot end while its octets go out in a Read response. A peer that causes
 	 * both breaks RFC 5040 section 5.3 (all Reads of it are to be complete). */
 	if (!e || e->tx_refs) {
 		qp_fail(qp, ERR_ACCESS, TERM_RDMA_INVALIDATE);
@@ -224,7 +225,7 @@ static void finish_response(struct qp *qp)
 	qp_complete_op(qp, op, 0);
 }
 
-/* It counts as written once it is told (qp.c). */
+/* A segment of a stream counts as written when its PLACED event is polled (qp.c). */
 static void finish_streamed(struct qp *qp, struct exposure *e)
 {
 	if (!fabric_window_placed(&e->window, (uint32_t)qp->rx.h.offset, qp->rx.payload_len))
@@ -234,8 +235,11 @@ static void finish_streamed(struct qp *qp, struct exposure *e)
 	qp_complete(qp, &e->placed, FABRIC_EV_PLACED, 0, 0);
 }
 
-/* A gap that is blanked lies below the last octet acknowledged. What was read ahead lies beyond
- * that one (qp_rx_io.c), and nothing else is placed before its turn: no good octet is lost. */
+/*
+ * A gap that is filled with zeros lies below the last octet acknowledged. Read-ahead lies beyond
+ * that octet (qp_rx_io.c), and nothing else is placed before its turn: no good octet is
+ * overwritten.
+ */
 static void finish_write(struct qp *qp)
 {
 	struct exposure *e = qp->rx.target;
@@ -283,7 +287,7 @@ static void finish_terminate(struct qp *qp, const uint8_t *payload)
 	qp->state = QP_DEAD;
 }
 
-/* All of the segment is there and its CRC is right; @payload for those that are parsed. */
+/* The segment is complete and its CRC is right; @payload for the types that are parsed. */
 static void finish_segment(struct qp *qp, const uint8_t *payload)
 {
 	qp->counters->fpdus_in++;
@@ -356,7 +360,7 @@ static void place(struct qp_rx *rx, const uint8_t *from, uint32_t n)
 	rx->room -= n;
 }
 
-/* The FPDU at the start of the stage is all there. */
+/* The FPDU at the start of the stage is complete. */
 static void take_whole(struct qp *qp, uint32_t header)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -378,7 +382,7 @@ static void take_whole(struct qp *qp, uint32_t header)
 	rx->head += total;
 }
 
-/* Only a part of it is there: begin to place, take what the stage has of the payload. */
+/* The FPDU is not complete: starts to place it with what the stage has of the payload. */
 static void take_part(struct qp *qp, uint32_t header)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -386,7 +390,7 @@ static void take_part(struct qp *qp, uint32_t header)
 
 	if (!open_segment(qp, header))
 		return;
-	if (is_parsed(qp)) { /* none is that long */
+	if (is_parsed(qp)) { /* no Read Request or Terminate is that long */
 		fail_segment(qp, ERR_PROTO, TERM_DDP_TOO_LONG);
 		return;
 	}
@@ -411,7 +415,7 @@ static void take_part(struct qp *qp, uint32_t header)
 	rx->state = rx->left ? QP_RX_PLACE : QP_RX_TAIL;
 }
 
-/* Return: whether it got any further. */
+/* Return: whether there was progress. */
 static bool step_head(struct qp *qp)
 {
 	struct qp_rx *rx = &qp->rx;

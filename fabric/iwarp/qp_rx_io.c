@@ -9,35 +9,33 @@
 /*
  * Operation
  *
- * While nothing large is expected, whatever has come is read into the stage. While
- * large tagged messages can be expected nothing is read ahead but the header of
- * the next FPDU, 16 octets as a tagged one has: every read then ends where the
- * next payload begins, and no octet of payload is ever copied. They are expected
- * while a Read of ours of such size is out, or a write exposure is open. Offered
- * and seldom used, as Reply chunks are, exposures alone would make each small
- * message cost a system call, so after a run of those they do not count, until a
- * large Write comes again: of that the stage's fill is copied, once.
+ * While nothing large is expected, all input is read into the stage. While large tagged messages
+ * can be expected, nothing is read ahead but the header of the next FPDU (16 octets for a tagged
+ * one): every read then ends where the next payload begins, and no octet of payload is ever copied.
+ * They are expected while a Read of that size is outstanding, or a write exposure is open.
+ * Exposures that are offered and seldom used (Reply chunks) would make each small message cost a
+ * system call. So after QP_SMALL_RUN small messages exposures do not count, until a large Write
+ * comes again. What the stage already has of that Write is copied, once.
  *
- * Where FPDUs are small that would be a system call for each. So, behind a tagged
- * segment that is not the last of its message, more of its kind are expected: of
- * the same length, each going to where the one before ended, the last as long as
- * the memory is. One read then takes many:
+ * Small FPDUs would cost a system call each. So, behind a tagged segment that is not the last of
+ * its message, more segments are expected: of the same length, each placed where the one before
+ * ended, the last as long as the memory is. One read then takes many:
  *
- *	dst | trailer, header | dst + p | trailer, header | dst + 2p | ... | trailer, header
+ * 	dst | trailer, header | dst + p | trailer, header | dst + 2p | ... | trailer, header
  *
- * All of that memory is granted to the peer for this very message: the rest of
- * a Read's sink, or of a write exposure beyond everything written to it so far; or what is free of a stream's window.
- * Each header is then checked as always, and must name just the place its
- * payload is in already. If it does not (the message was shorter, or another
- * came between) the octets from there on are taken back and go the ordinary
- * way, and expectations shrink.
+ * All of that memory is granted to the peer for this very message: the rest of a Read's sink, or of
+ * a write exposure beyond everything written to it so far, or the free part of a stream's window.
+ * Each header is then checked as always, and must name just the place where its payload is already.
+ * If it does not (the message was shorter, or another came between), the octets from there on are
+ * moved out and processed the ordinary way, and fewer FPDUs are expected next time.
  *
- * The stage is there while octets are in it, or being read: else it is the store's.
+ * A connection has a stage only while octets are in it or are being read; otherwise the store has
+ * it.
  */
 
 enum { NEXT_HEADER = FPDU_LEN_BYTES + DDP_TAGGED_BYTES };
 
-/** struct qp_spill - octets that were read, and wait. */
+/** struct qp_spill - octets that were read ahead and are set aside. */
 struct qp_spill {
 	uint32_t len, at;
 	uint8_t data[];
@@ -49,13 +47,14 @@ static bool is_exact(const struct qp_rx *rx)
 	return rx->bulk_reads || (rx->bulk_writes && rx->small < QP_SMALL_RUN);
 }
 
-/* What stands between two payloads: the end of an FPDU and the header of the next. */
+/* Octets between two payloads: the trailer of an FPDU and the header of the next. */
 static uint32_t between(uint32_t payload_len)
 {
 	return fpdu_pad(DDP_TAGGED_BYTES + payload_len) + FPDU_CRC_BYTES + NEXT_HEADER;
 }
 
-/* Behind the current segment of a stream: what is left of that, or as many whole segments as its window has room for. */
+/* Octets behind the current segment of a stream: what is left of the stream, or as many whole
+ * segments as its window has room for. */
 static uint32_t room_in_window(const struct qp_rx *rx)
 {
 	const struct exposure *e = rx->target;
@@ -114,7 +113,7 @@ static void expect(struct qp *qp)
 		most = rx->ahead_max;
 	rx->ahead_len = rx->ahead_last_len = len;
 	rx->ahead = room / len;
-	if (rx->ahead >= most) { /* 0 while feeding */
+	if (rx->ahead >= most) { /* 0 during feed() */
 		rx->ahead = most;
 	} else if (room % len) {
 		rx->ahead_last_len = room % len;
@@ -128,7 +127,7 @@ static uint32_t expected_len(const struct qp_rx *rx, uint32_t i)
 	return i + 1 == rx->ahead ? rx->ahead_last_len : rx->ahead_len;
 }
 
-/* How much to read into the stage: all there is room for, or to the next header. */
+/* Octets to read into the stage: as many as there is room for, or up to the next header. */
 static uint32_t stage_want(const struct qp *qp, uint32_t room)
 {
 	const struct qp_rx *rx = &qp->rx;
@@ -166,7 +165,7 @@ static unsigned want_ahead(const struct qp *qp, struct iovec *iov, unsigned n)
 
 _Static_assert((QP_AHEAD + 1) * (3 + FPDU_CRC_BYTES + NEXT_HEADER) <= QP_STAGE_BYTES, "stage");
 
-/* Return: whether there is one now. */
+/* Return: whether the connection has a stage now. */
 static bool has_stage(struct qp *qp)
 {
 	if (!qp->rx.stage)
@@ -217,13 +216,13 @@ unsigned qp_rx_want(struct qp *qp, struct iovec iov[QP_RX_IOV])
 		return 0;
 	if (rx->head == rx->tail) {
 		rx->head = rx->tail = 0;
-	} else if (rx->head) { /* less than an FPDU is left, and seldom anything */
+	} else if (rx->head) { /* less than an FPDU is left, and usually nothing */
 		memmove(rx->stage, qp_staged(qp), qp_staged_bytes(qp));
 		rx->tail -= rx->head;
 		rx->head = 0;
 	}
 	if (rx->state == QP_RX_PLACE && rx->room < rx->left) {
-		rx->direct = rx->room; /* the next piece is the next read's */
+		rx->direct = rx->room; /* the next read fills the next piece */
 		iov[n++] = (struct iovec){rx->dst, rx->room};
 		iov[n++] = (struct iovec){rx->stage + rx->tail, 0};
 		return n;
@@ -265,7 +264,7 @@ static uint32_t rx_io_take(size_t *n, uint32_t most)
 	return taken;
 }
 
-/* Octets from elsewhere, by the ordinary way. Return: how many were taken. */
+/* Processes @data the ordinary way, as if just read. Return: how many octets were taken. */
 static size_t feed(struct qp *qp, const uint8_t *data, size_t len)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -293,8 +292,8 @@ static size_t feed(struct qp *qp, const uint8_t *data, size_t len)
 	return all - len;
 }
 
-/* A Send among what was read ahead finds no Receive, or a Write no room: what is behind it waits here, as ahead_bytes()
- * allowed for. */
+/* In the read-ahead a Send found no Receive, or a Write no room: sets aside the octets behind it.
+ * ahead_bytes() has limited them. */
 static void spill(struct qp *qp, const uint8_t *data, size_t len)
 {
 	struct qp_spill *s = mem_zalloc(sizeof(*s) + len);
@@ -318,17 +317,15 @@ void qp_rx_resume(struct qp *qp)
 	qp_rx_steps(qp);
 	if (!s || qp_rx_waits(rx))
 		return;
-	rx->ahead_max = 0; /* not while feeding */
+	rx->ahead_max = 0; /* none during feed() */
 	s->at += (uint32_t)feed(qp, s->data + s->at, s->len - s->at);
 	rx->ahead_max = 1;
 	if (s->at == s->len)
 		drop_spill(qp);
 }
 
-/*
- * The @i'th FPDU ahead is another than expected: @n octets are where it and those
- * behind it would have been, at least one. Copied out first, as their right places may overlap.
- */
+/* The @i'th FPDU ahead is not the one expected: @n octets, at least one, are where it and the FPDUs
+ * behind it would have been. They are copied out first, because their right places may overlap. */
 static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_t n)
 {
 	struct qp_rx *rx = &qp->rx;
@@ -348,7 +345,7 @@ static __attribute__((noinline)) void take_back(struct qp *qp, uint32_t i, size_
 		stage += piece;
 		at += piece;
 	} while (n && ++i < rx->ahead);
-	rx->ahead_max = 0; /* not while feeding */
+	rx->ahead_max = 0; /* none during feed() */
 	fed = feed(qp, moved, at);
 	rx->ahead_max = 1;
 	if (fed < at && qp_rx_waits(rx))

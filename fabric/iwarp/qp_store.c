@@ -36,7 +36,8 @@ bool qp_store_trim(struct qp_store *s)
 {
 	struct pool *const pools[] = {&s->stages, &s->batches, &s->ops, &s->exposures};
 
-	/* One after the other: what a pool needed since the last time is told once. */
+	/* Pools are trimmed one after the other, because pool_trim() starts a new period for the
+	 * pool. */
 	for (; s->trimming < sizeof(pools) / sizeof(pools[0]); s->trimming++)
 		if (pool_trim(pools[s->trimming], TRIM_SLABS))
 			return true;

@@ -10,25 +10,23 @@
 /*
  * Operation
  *
- * FPDUs are gathered into a batch: an iovec that points into the memory of the
- * operations and, for headers and trailers, into ctl, where the trailer of one
- * FPDU and the header of the next are one piece; so is a short Send as a whole, which is copied
- * there. The CRC is computed while
- * gathering, so the batch stays small enough for the cache. A batch that was
- * taken only in part goes on where it stopped; the next is built when it is gone.
+ * FPDUs are gathered into a batch: an iovec that points into the memory of the operations and, for
+ * headers and trailers, into ctl, where the trailer of one FPDU and the header of the next are one
+ * piece. A short Send is copied there as a whole. The CRC is computed while gathering, so the batch
+ * stays small enough for the cache. A batch that was taken only in part goes on where it stopped;
+ * the next is built when it is gone.
  *
- * A short Send that nothing has to go before is put there at once when it is posted, and forgotten
- * (qp_send_short()).
+ * A short Send that no other operation has to precede is put there at once when it is posted, and
+ * no record of it is kept (qp_send_short()).
  *
- * Each other FPDU of a batch has a record: when the stream has got past its end, the
- * operation it ends is complete, and the exposure it reads from has one
- * reference less. A withdrawal waits for that.
+ * Each other FPDU of a batch has a record: when the stream has passed its end, the operation it
+ * ends is complete, and the exposure it reads from has one reference less. A withdrawal waits for
+ * that.
  *
- * Two sides take turns at FPDU boundaries: the send queue, and the responses to
- * the peer's Reads. So a long response does not hold up small messages. Segments
- * of one untagged and one tagged message may alternate, of two of a kind not: so
- * Linux siw has it. A Write and a response wait for each other's last segment,
- * and so do a Send and a Read Request.
+ * Two sides take turns at FPDU boundaries: the send queue, and the responses to the peer's Reads.
+ * So a long response does not hold up small messages. Segments of one untagged and one tagged
+ * message may alternate, but not of two of a kind: Linux siw demands that. A Write and a response
+ * wait for each other's last segment, and so do a Send and a Read Request.
  */
 
 static struct qp_tx_fpdu *new_record(struct qp_tx *tx, enum qp_tx_kind kind, uint32_t ref,
@@ -47,7 +45,7 @@ static inline void add_piece(struct qp_tx *tx, const void *data, uint32_t len)
 	tx->built += len;
 }
 
-/* @len octets at the end of ctl, of which others may lie before these. */
+/* Adds @len octets at @p, the end of ctl. Extends the last piece if that ends at @p. */
 static inline void add_ctl(struct qp_tx *tx, const uint8_t *p, uint32_t len)
 {
 	struct iovec *prev = tx->iov_n ? &tx->batch->iov[tx->iov_n - 1] : NULL;
@@ -104,7 +102,7 @@ static void put_trailer(struct qp *qp, struct qp_tx_fpdu *f, uint32_t ulpdu_len)
 	qp->counters->fpdus_out++;
 }
 
-/* A payload that is made here, not gathered: it follows its header in ctl. */
+/* A payload that is built here, not gathered: it follows its header in ctl. */
 static uint8_t *own_payload(struct qp *qp)
 {
 	return qp->tx.batch->ctl + qp->tx.ctl_len;
@@ -120,7 +118,7 @@ static void put_own_payload(struct qp *qp, uint32_t len)
 	add_ctl(&qp->tx, p, len);
 }
 
-/* The next octets of @o's gather list, @len of them. */
+/* Adds the next @len octets of @o's gather list. */
 static void put_gathered(struct qp *qp, struct qp_op *o, uint32_t len)
 {
 	while (len) {
@@ -142,7 +140,7 @@ static inline bool is_short(const struct qp_tx *tx, uint32_t len)
 	return len <= QP_TX_SHORT && len <= tx->max_untagged;
 }
 
-/* A Send of @len octets, whole and in one piece. */
+/* Builds a Send of @len octets as one FPDU and one piece. */
 static inline void put_short(struct qp *qp, const struct fabric_sge *sge, unsigned nsge,
 			     uint32_t len, uint32_t stag)
 {
@@ -168,7 +166,7 @@ static inline void put_short(struct qp *qp, const struct fabric_sge *sge, unsign
 	qp->counters->fpdus_out++;
 }
 
-/* That at the head of the send queue. */
+/* Builds the short Send at the head of the send queue. */
 static void build_short(struct qp *qp, const struct qp_op *o)
 {
 	struct qp_tx_fpdu *f = new_record(&qp->tx, QP_TX_OP, qp->tx.sq.head, true);
@@ -178,7 +176,7 @@ static void build_short(struct qp *qp, const struct qp_op *o)
 	qp_fifo_pop(qp, &qp->tx.sq);
 }
 
-/* One FPDU of the Send or Write at the head of the send queue. */
+/* Builds one FPDU of the Send or Write at the head of the send queue. */
 static void build_gathered(struct qp *qp, struct qp_op *o)
 {
 	struct qp_tx *tx = &qp->tx;
@@ -227,7 +225,7 @@ static void build_read_request(struct qp *qp, uint32_t op)
 	put_trailer(qp, f, DDP_UNTAGGED_BYTES + RDMAP_READ_BYTES);
 }
 
-/* One FPDU of the response to the peer's oldest Read. */
+/* Builds one FPDU of the response to the peer's oldest Read. */
 static void build_response(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
@@ -242,7 +240,7 @@ static void build_response(struct qp *qp)
 	struct exposure *e = r->read.length ? stag_find(&qp->stags, r->read.source_stag) : NULL;
 	struct qp_tx_fpdu *f;
 
-	if (r->read.length && !e) { /* withdrawn since the Read came: it was checked then */
+	if (r->read.length && !e) { /* withdrawn since the Read came; it was valid then */
 		qp_fail(qp, ERR_ACCESS, TERM_RDMA_INVALID_STAG);
 		return;
 	}
@@ -302,7 +300,7 @@ static struct qp_op *first_op(const struct qp *qp)
 	return op == QP_NONE ? NULL : qp_op(qp, op);
 }
 
-/* Reads at the head of the send queue go if there is depth, else step aside.
+/* Reads at the head of the send queue go if there is read depth; otherwise they move to `reads`.
  * Return: the Read to request now, or QP_NONE. */
 static uint32_t next_read(struct qp *qp)
 {
@@ -380,7 +378,7 @@ static bool has_room(const struct qp_tx *tx)
 	       tx->ctl_len + ONE <= QP_TX_CTL && tx->built - tx->taken < QP_TX_BATCH;
 }
 
-/* Return: whether there is a batch; a new one, where all of the last was taken. */
+/* Return: whether there is a batch; it is emptied if all of the last was taken. */
 static bool open_batch(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
@@ -400,7 +398,8 @@ static void end_early(struct qp *qp)
 	qp->tx.early = false;
 }
 
-/* A batch that is begun before its turn is memory, and cold in the cache by then: few of all are. */
+/* A batch that is begun before its turn holds memory, and is out of the cache by then: only
+ * QP_EARLY may be. */
 static bool open_early(struct qp *qp)
 {
 	struct qp_tx *tx = &qp->tx;
@@ -435,7 +434,7 @@ static void build_batch(struct qp *qp)
 	if (qp->state == QP_OPEN || qp->state == QP_DRAINING)
 		while (!tx->hold && has_room(tx) && build_next(qp))
 			;
-	/* A breach found while building: what was built before it goes out first. */
+	/* A breach was found while building: what was built before it goes out first. */
 	if (qp->state == QP_TERMINATING && !tx->term_built && has_room(tx))
 		build_terminate(qp);
 }
@@ -475,7 +474,7 @@ unsigned qp_tx_want(struct qp *qp, struct iovec **iov)
 	return tx->iov_n - tx->iov_at;
 }
 
-/* By records, which short Sends do not have. */
+/* Counts by records; short Sends have none. */
 size_t qp_tx_whole(const struct qp *qp, size_t most)
 {
 	const struct qp_tx *tx = &qp->tx;
@@ -512,7 +511,7 @@ void qp_tx_took(struct qp *qp, size_t n)
 	qp->counters->bytes_out += n;
 	tx->taken += n;
 	assert(tx->taken <= tx->built);
-	if (tx->taken == tx->built) { /* all of it, as nearly always */
+	if (tx->taken == tx->built) { /* the usual case: all of it */
 		tx->iov_at = tx->iov_n;
 		n = 0;
 	}

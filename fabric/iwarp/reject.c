@@ -9,16 +9,19 @@
 /*
  * Operation
  *
- * Of a connection that was rejected the peer is to read the Reply Frame. Closing a socket with
- * octets in it that nobody read sends a reset, which overtakes what was sent before: a peer that
- * goes on talking behind its Request would never learn why. So our side is closed alone, what
- * comes in is thrown away, and the peer's FIN ends it. The user has forgotten the connection
- * already; it waits bounded in time, in octets and in number, the oldest making room.
+ * The peer of a rejected connection has to be able to read the Reply Frame. Closing a socket with
+ * unread octets in it sends a reset, which overtakes what was sent before: a peer that sends more
+ * behind its Request would never learn the reason. So this end only half-closes, discards input,
+ * and frees the connection at the peer's FIN. The user has forgotten the connection already. The
+ * wait is bounded in time (REJECT_MS), octets (REJECT_OCTETS) and number (REJECT_MAX; the oldest
+ * connection ends).
+ * Pinned: tests/iwarp/test_iwarp_faults.c:test_rejection_is_not_overtaken,
+ *         :test_rejected_and_silent.
  */
 
 enum { REJECT_MS = 1000, REJECT_OCTETS = 65536, REJECT_MAX = 64 };
 
-/* Return: whether it may go. */
+/* Return: whether the connection may be freed. */
 static bool is_over(struct iwarp_conn *c)
 {
 	uint8_t sink[4096];
@@ -59,5 +62,5 @@ void reject_begin(struct iwarp_conn *c)
 	if (++iw->rejected_count > REJECT_MAX)
 		iwarp_conn_free(list_first(&iw->rejected, struct iwarp_conn, setup));
 	iwarp_conn_deadline(c, REJECT_MS);
-	reject_ready(c); /* what came with the Request has had its edge */
+	reject_ready(c); /* octets that came with the Request cause no further edge event */
 }

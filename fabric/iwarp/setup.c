@@ -13,18 +13,26 @@
 /*
  * Operation
  *
- * Set-up reads exactly one MPA frame, first its header and then what the header
- * says, so that no octet of the stream behind it is taken. It is bounded in time
- * (setup_timeout_ms), size (MPA_FRAME_MAX) and number (max_setups: the oldest of
- * the host that has most makes room for the newest).
+ * Set-up reads exactly one MPA frame, first its header and then what the header announces, so that
+ * no octet of the stream behind it is read.
  *
- * A failure before the user heard of the connection only counts, and is logged at level
- * info if the peer speaks something else than MPA; after that it is a DISCONNECTED.
+ * State:  a client has connected, and its MPA Request has not arrived whole.
+ * Danger: connections that send nothing use up descriptors and memory, and a client that speaks
+ *         cannot connect.
+ * Rule:   a set-up is bounded in time (setup_timeout_ms), in size (MPA_FRAME_MAX) and in number
+ *         (max_setups). At the limit the oldest set-up of the host that has the most of them ends.
+ * Pinned: tests/iwarp/test_iwarp_setups.c:they_do_not_keep_out_one_that_speaks,
+ *         :another_hosts_push_out_their_own, tests/iwarp/test_iwarp_faults.c:test_slow_loris,
+ *         decision 66.
+ *
+ * A failure before the user was asked is only counted; it is logged at level info if the peer
+ * speaks another protocol than MPA. A later failure is a DISCONNECTED event.
  */
 
 enum { TOLD_OCTETS = 16 };
 
-/* For the operator of a client that has the wrong port, or no RDMA. The client's first octets go into the line as hex digits. */
+/* For the operator of a client that has the wrong port, or no RDMA. The first octets from the
+ * client are logged as hex digits. */
 static void log_stranger(struct iwarp_conn *c, int status, const char *why)
 {
 	char peer[FABRIC_ADDR_TEXT], host[FABRIC_ADDR_TEXT], first[2 * TOLD_OCTETS + 1] = "";
@@ -36,7 +44,7 @@ static void log_stranger(struct iwarp_conn *c, int status, const char *why)
 		 err_name(status), why, first);
 }
 
-/* Of a connection the user knows, or one to forget. */
+/* Ends a connection that the user knows, or frees one that the user does not know. */
 static void setup_fail(struct iwarp_conn *c, int status, const char *why)
 {
 	const char *stranger = mpa_stranger(c->frames->in, c->frames->in_have);
@@ -55,7 +63,7 @@ static void setup_fail(struct iwarp_conn *c, int status, const char *why)
 	iwarp_conn_end(c, status, why);
 }
 
-/* Sends what is in the frame. Return: 0 when all is out, ERR_AGAIN, or another error. */
+/* Sends what is left of the frame. Return: 0 when all is out, ERR_AGAIN, or another error. */
 static int push_frame(struct iwarp_conn *c)
 {
 	while (c->frames->out_at < c->frames->out_len) {
@@ -72,7 +80,7 @@ static int push_frame(struct iwarp_conn *c)
 	return 0;
 }
 
-/* Reads the peer's frame into its frame. Return: 0 when it is whole, ERR_AGAIN, or another error. */
+/* Reads the peer's frame. Return: 0 when it is whole, ERR_AGAIN, or another error. */
 static int pull_frame(struct iwarp_conn *c, enum mpa_kind kind)
 {
 	while (c->frames->in_have < c->frames->in_need) {
@@ -117,7 +125,7 @@ static const char *frame_words(int err)
 	}
 }
 
-/* Initiator: the Reply is in. */
+/* Initiator: the Reply has arrived. */
 static void conclude(struct iwarp_conn *c)
 {
 	struct mpa_frame reply;
@@ -150,7 +158,7 @@ static void connected(struct iwarp_conn *c)
 		return;
 	}
 	sock_addresses(c->fd, &c->base);
-	if (c->base.peer.len) /* else it was a spurious wake-up */
+	if (c->base.peer.len) /* otherwise the wake-up was spurious */
 		c->state = IWARP_REQUESTING;
 }
 
@@ -166,7 +174,7 @@ static void request_ready(struct iwarp_conn *c)
 		setup_fail(c, rc, frame_words(rc));
 }
 
-/* Nothing was sent before, so it fits the socket's buffer. Takes @c. */
+/* Nothing was sent before, so the frame fits the socket's buffer. Takes @c. */
 static void setup_send_rejection(struct iwarp_conn *c, struct view private_data)
 {
 	struct mpa_frame reply;
@@ -190,7 +198,7 @@ static void leave_setups(struct iwarp_conn *c)
 	c->iw->base.arrived = c->iw->lobby.count;
 }
 
-/* Acceptor: the Request may be in; ask the user. */
+/* Acceptor: the Request may have arrived; ask the user. */
 static void await_ready(struct iwarp_conn *c)
 {
 	int rc = pull_frame(c, MPA_REQUEST);
@@ -204,7 +212,8 @@ static void await_ready(struct iwarp_conn *c)
 		setup_fail(c, rc, frame_words(rc));
 		return;
 	}
-	if (c->request.markers) { /* RFC 5044 section 7.1.1: it REQUIRES what is never sent here */
+	/* RFC 5044 section 7.1.1: the peer REQUIRES markers, which are never sent here */
+	if (c->request.markers) {
 		c->iw->counters.setup_failures++;
 		log_debug("iwarp.setup", "cause=%s why=\"peer wants markers\"",
 			  err_name(ERR_PROTO));
@@ -265,7 +274,7 @@ static int watch(struct iwarp_conn *c)
 	return rc;
 }
 
-/* The Request waits in its frame for TCP to come up. */
+/* Encodes the Request; it is sent when TCP is connected. */
 static int write_request(struct iwarp_conn *c, const struct fabric_conn_params *p)
 {
 	struct mpa_frame request;
@@ -279,8 +288,11 @@ static int write_request(struct iwarp_conn *c, const struct fabric_conn_params *
 	return 0;
 }
 
-/* EADDRNOTAVAIL of connect(): all ports toward @to are in use, which says nothing of the peer; or, without @from,
- * there is no address of its family (IPv6 switched off): from here it cannot be reached. */
+/*
+ * connect() fails with EADDRNOTAVAIL in two cases. All ports toward @to are in use, which says
+ * nothing about the peer. Or, without @from, there is no local address of that family (IPv6 is
+ * switched off), so the peer cannot be reached from here.
+ */
 static int connect_error(int err, const struct fabric_addr *from, const struct fabric_addr *to,
 			 const char **why)
 {
@@ -295,10 +307,14 @@ static int connect_error(int err, const struct fabric_addr *from, const struct f
 }
 
 /*
- * Its port is chosen with the connection: as many to one server as there are ports, of each address. A network
- * that is routed to loopback is this machine's own, for IPv6 as for IPv4; but bind() knows of it for IPv4 alone,
- * and of IPv6 only what an interface has, unless it is told not to look. That there is no such address here is not
- * the peer's affair. Return: 0, or an error with @why.
+ * Connects @fd from @from, if given.
+ *
+ * IP_BIND_ADDRESS_NO_PORT: the port is chosen with the connection, so each local address can have
+ * as many connections to one server as there are ports. A network routed to loopback is local, for
+ * IPv6 as for IPv4. But bind() accepts such an address for IPv4 alone; for IPv6 only with
+ * IPV6_FREEBIND, otherwise an interface must have it.
+ * Return: 0, or an error with @why. ERR_CONFIG: @from is no address of this machine; that says
+ *         nothing about the peer.
  */
 static int connect_socket(int fd, const struct fabric_addr *from, const struct fabric_addr *to,
 			  const char **why)

@@ -11,11 +11,11 @@
 
 static void set(int fd, int level, int option, int value)
 {
-	/* Best effort: a connection without one of them still works. */
+	/* Best effort: a connection without one of these options still works. */
 	(void)setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-/* Buffers are left to the kernel's autotuning: fixed ones would switch it off. */
+/* Buffer sizes are left to the kernel's autotuning: setting them would switch it off. */
 void sock_options(int fd, const struct iwarp_config *cfg)
 {
 	enum { PROBES = 3 };
@@ -41,7 +41,7 @@ void sock_addresses(int fd, struct fabric_conn *c)
 		c->peer.len = 0;
 }
 
-/* Loopback's is 65536; no path between machines comes near. */
+/* The path MTU of loopback is 65536; no path between machines comes near. */
 static bool is_loopback(const struct tcp_info *info)
 {
 	enum { HUGE_PATH = 65535 };
@@ -58,9 +58,9 @@ static bool get_info(int fd, struct tcp_info *info)
 }
 
 /*
- * The effective maximum segment size: what one TCP segment carries. A fresh
- * connection's is bounded by half the peer's first window, which matters on
- * loopback only: there the path's own size is taken.
+ * The effective maximum segment size (EMSS): what one TCP segment carries. On a fresh connection it
+ * is limited to half the peer's first window, which matters on loopback only: there the path's own
+ * size is taken.
  */
 uint32_t sock_emss(int fd)
 {
@@ -74,8 +74,8 @@ uint32_t sock_emss(int fd)
 	return info.tcpi_snd_mss;
 }
 
-/* Nothing is congested there, and where the system's congestion control paces (BBR) it would set a
- * timer for every few segments, a tenth of a busy worker's time. Reno is in every kernel, and anyone's. */
+/* Loopback has no congestion. A congestion control that paces (BBR) would set a timer for every few
+ * segments, a tenth of a busy worker's time. Every kernel has Reno, and any user may select it. */
 void sock_unpace(int fd)
 {
 	static const char reno[] = "reno";
@@ -104,7 +104,7 @@ bool sock_peer_ended(int fd)
 bool sock_has_address_for(const struct fabric_addr *to)
 {
 	int fd = socket(to->ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	/* A datagram socket's ports are others than TCP's: only an address can be missing. */
+	/* The ports of datagram sockets are not those of TCP: only an address can be missing. */
 	bool has = fd < 0 || !connect(fd, (const struct sockaddr *)&to->ss, to->len);
 
 	if (fd >= 0)
@@ -120,7 +120,7 @@ void sock_free_port(int fd)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
-/* The kernel gives the least number that is free, so a great one says how many are in use. */
+/* The kernel gives the least free number, so a high number means that as many are in use. */
 int sock_within(int fd, uint32_t descriptors)
 {
 	if (fd < 0 || descriptors == 0 || (uint32_t)fd < descriptors)
@@ -144,8 +144,11 @@ int sock_error(int err)
 		return ERR_CLOSED;
 	case ENOMEM:
 		return ERR_NOMEM;
-	/* Shortages and rules of this machine, whatever the peer is like. EPERM, EACCES: its security policy,
-	 * or a route that prohibits. A firewall that drops in silence is a time-out, as a silent server is. */
+	/*
+	 * Shortages and rules of this machine; they say nothing about the peer. EPERM, EACCES: its
+	 * security policy, or a route that prohibits. A firewall that drops packets causes a
+	 * time-out, as a silent server does.
+	 */
 	case EADDRNOTAVAIL:
 	case EADDRINUSE:
 	case EAGAIN:

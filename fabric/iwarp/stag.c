@@ -69,7 +69,7 @@ struct exposure *stag_add(struct stag_table *t, void *addr, uint32_t len, unsign
 
 	if (e)
 		stag = scramble(t, serial);
-	if (e && stag == 0) { /* 0 means "no handle" all over the contract */
+	if (e && stag == 0) { /* 0 means "no handle" everywhere in the contract */
 		table_put(&t->slots, serial & t->slots.mask);
 		e = table_take(&t->slots, &serial);
 		stag = e ? scramble(t, serial) : 0;
@@ -87,7 +87,7 @@ struct exposure *stag_add(struct stag_table *t, void *addr, uint32_t len, unsign
 	return e;
 }
 
-/* The slot that has that STag, or NULL. */
+/* Return: the slot that has that STag, or NULL. */
 static struct exposure *stag_slot_of(struct stag_table *t, uint32_t stag)
 {
 	struct exposure *e = stag_slot(t, t->recent[stag % STAG_RECENT]);

@@ -15,11 +15,11 @@
 /**
  * stag.h - the exposures of one connection and their STags
  *
- * An STag is the serial number of a slot's use sent through a keyed permutation
- * of 32 bits: looked up without a search, never given twice before all serial
- * numbers are used up, and not to be guessed without the key, which is random
- * and of this connection only. Where those given last lie is remembered, for the permutation costs more
- * than all else that is done about an FPDU; what is found there is the slot only if it says so itself.
+ * An STag is the serial number of a slot's use, sent through a keyed permutation of 32 bits. It is
+ * found without a search, is not given twice before all serial numbers are used up, and cannot be
+ * guessed without the key, which is random and of this connection only. The places of the STags
+ * given last are cached, because the permutation costs more than everything else done for an FPDU;
+ * a cached slot counts only if it has that STag.
  */
 enum { STAG_RECENT = 256 };
 
@@ -28,22 +28,23 @@ struct exposure {
 	uint8_t *addr;
 	uint32_t len;
 	uint32_t stag;
-	uint32_t place;	     /* of the slot in its table */
-	uint32_t tx_refs;    /* FPDUs handed to the kernel, not taken yet, that point into it */
-	uint8_t access;	     /* of enum fabric_access; 0: out of the peer's reach */
-	bool owned;	     /* not withdrawn by its owner yet, who is told what is in .written */
-	bool leaving;	     /* withdrawn; the slot is free once its owner was told */
-	bool telling;	     /* .placed is queued */
-	struct qp_event end; /* of the withdrawal; its .cookie is set with it */
-	struct qp_event placed;	     /* of a stream; likewise, with the exposure */
-	struct fabric_runs written;  /* by the peer; of a stream: and told */
-	struct fabric_window window; /* of a stream: .addr is not used */
+	uint32_t place;	  /* place of the slot in its table */
+	uint32_t tx_refs; /* FPDUs handed to the kernel, not taken yet, that point into it */
+	uint8_t access;	  /* of enum fabric_access; 0: the peer cannot reach it */
+	bool owned;	  /* its owner has not withdrawn it yet */
+	/* its owner has withdrawn it; the slot is free when that completion was polled */
+	bool leaving;
+	bool telling;		     /* .placed is queued */
+	struct qp_event end;	     /* completion of the withdrawal; its .cookie is set then */
+	struct qp_event placed;	     /* PLACED of a stream; its .cookie is set with the exposure */
+	struct fabric_runs written;  /* octets written by the peer; of a stream: and reported */
+	struct fabric_window window; /* of a stream; .addr is not used then */
 };
 
 struct stag_table {
 	struct table slots;
-	uint32_t live;		      /* in the peer's reach */
-	uint16_t recent[STAG_RECENT]; /* lower bits of places, by STag */
+	uint32_t live;		      /* exposures that the peer can reach */
+	uint16_t recent[STAG_RECENT]; /* cache: lower bits of places, by STag */
 	uint64_t keys[4];
 };
 
@@ -57,7 +58,7 @@ int stag_init(struct stag_table *t, uint32_t max, struct pool *pool,
 /** stag_fini - gives the memory back; idempotent. */
 void stag_fini(struct stag_table *t);
 
-/** stag_slot - the one at @place, or NULL: it is free. */
+/** stag_slot - the slot at @place, or NULL: it is free. */
 static inline struct exposure *stag_slot(const struct stag_table *t, uint32_t place)
 {
 	return table_has(&t->slots, place) ? table_at(&t->slots, place) : NULL;
@@ -73,14 +74,15 @@ struct exposure *stag_find(struct stag_table *t, uint32_t stag);
  * reach it or not; or NULL. */
 struct exposure *stag_owned(struct stag_table *t, uint32_t stag);
 
-/** stag_revoke - the peer can reach it no more; the slot stays taken until stag_release(). */
+/** stag_revoke - the peer can no longer reach @e; the slot stays taken until stag_release(). */
 void stag_revoke(struct stag_table *t, struct exposure *e);
 
 /** stag_release - the slot of a revoked exposure, withdrawn by its owner, may be used again. */
 void stag_release(struct stag_table *t, struct exposure *e);
 
 /**
- * stag_check - whether the peer may do that, before an octet is placed or read
+ * stag_check - whether the peer may access @len octets at @offset of @stag, before any is placed or
+ * read
  * @access: the one bit of enum fabric_access it needs
  * @term:   filled on error; RDMAP's codes for Reads, DDP's where RFC 5041 has them for Writes
  *

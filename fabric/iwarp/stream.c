@@ -11,56 +11,69 @@
 /*
  * Operation
  *
- * The socket half of an open connection: octets between the kernel and the queue
- * pair, both ways until EAGAIN, as edge-triggered watches demand. Either stops
- * after a fair share, for a peer that is as fast as we are never brings EAGAIN. The
- * connection is then on the list `resting`: whatever the socket or a flush wants of it
- * waits for its turn, and the end of a flush goes on with it (stream_go_on()), after all others.
+ * The socket half of an open connection: octets between the kernel and the queue pair, both ways
+ * until EAGAIN, as edge-triggered watches demand. Either direction stops after a fair share,
+ * because a peer that is as fast as this end never causes EAGAIN. The connection is then in the
+ * list `resting`: it is not served again before the end of a flush (stream_go_on()), after all
+ * others.
  *
- * Who moved much the last time rests at once. What a turn moves is bounded as well: once it is spent,
- * one at least of those that rest has gone on, and anybody else has a small share. So who makes small
- * calls, and never rests, waits for the octets of one turn, however many peers have as many as they
- * like, and not again before what came from him goes out. While there are such turns are short, and cost the others
- * some of their rate; they are long where everybody moves much: what one turn brings a peer, who sleeps until it does,
- * costs a wake-up. A system call counts as CALL_OCTETS at least: a peer
- * that sends empty Writes where payload is expected costs one for each 20 octets.
+ * State:  connections that move much share a worker with connections that make small calls.
+ * Danger: a small call waits until each of the others has moved all that it can.
+ * Rule:   - A connection that moved much when it was last served goes to `resting` at once.
+ *         - A turn has a budget of octets (fair_share()). When it is used up, at least one connection
+ *           in `resting` continues, and every other connection has only SMALL_SHARE.
+ *         - So a connection with small calls waits for the octets of one turn, however many
+ *           connections have more to move, and does not wait again before its replies go out.
+ *         - While there are such connections the budget is 1/HASTE, which costs the others some
+ *           throughput. Where all move much the budget is whole, because each turn costs a peer that
+ *           sleeps until it a wake-up.
+ *         - A system call counts as CALL_OCTETS at least: a peer that sends empty Writes where payload
+ *           is expected costs a call for each 20 octets.
+ * Pinned: tests/iwarp/test_iwarp_haste.c, tests/iwarp/test_iwarp_fair.c.
  *
  * A message that the peer has begun has a time-out of its own (stream_stalled()). The other
- * deadline means, by state: OPEN and held, the initiator's first FPDU may
- * go; OPEN and sent, the peer's first is late; OPEN and blocked, time to see whether
- * the peer takes octets; CLOSING, the last octets did not get out; LINGER, the peer's
- * FIN did not come.
+ * deadline of a connection means, by state:
+ * - OPEN, and no octet sent: the initiator's first FPDU may go.
+ * - OPEN, and octets sent: the peer's first FPDU is late.
+ * - OPEN and blocked: check whether the peer takes octets.
+ * - CLOSING: the last octets did not get out.
+ * - LINGER: the peer's FIN did not come.
  *
- * A blocked socket calls for more only when much of its buffer is free, which at a
- * slow peer takes longer than any bound on silence. So the octets that wait there are
- * looked at, twice in stall_timeout_ms; none fewer in the second half is a stall.
+ * A blocked socket signals only when much of its buffer is free. With a slow peer that takes longer
+ * than any bound on silence. So the octets not acknowledged are checked twice in stall_timeout_ms:
+ * if they did not get fewer in the second half, the connection has stalled and ends.
+ * Pinned: tests/iwarp/test_iwarp_faults.c:test_stops_reading, :test_reads_slowly.
  */
 
 enum {
-	HASTE = 8, /* of .turn_octets one part in so many, while somebody makes small calls */
-	SMALL_SHARE = 16 << 10, /* of one connection, each way, once the turn is spent */
-	TURN_RESTING = 64,	/* that go on in one turn, if there is little to do for them */
-	CALL_OCTETS = 1024,	/* what a system call costs as much as, about */
-	DISCARDS = 4,		/* pieces of 16 KiB in one go */
+	/* while connections make small calls, a turn's budget is 1/HASTE of .turn_octets */
+	HASTE = 8,
+	/* octets of one connection, each way, once the turn's budget is used up */
+	SMALL_SHARE = 16 << 10,
+	/* most connections in `resting` served in one turn, if each has little to do */
+	TURN_RESTING = 64,
+	CALL_OCTETS = 1024, /* octets that cost about as much as a system call */
+	DISCARDS = 4,	    /* pieces of 16 KiB discarded in a row */
 	/*
-	 * Linux siw as acceptor overlooks the first FPDU when it arrives between its MPA reply
-	 * and its being ready for octets, until more of them come. So an initiator waits a
-	 * little before its first FPDU; and where the answer is late (on a busy machine that
-	 * gap is longer), it sends octets that mean nothing: after 20 ms, 40, 80 ... 2560.
+	 * Linux siw as acceptor overlooks the first FPDU when it arrives between siw's MPA reply
+	 * and its being ready for octets, until more octets come. So an initiator waits a little
+	 * before its first FPDU. If the answer is late (on a busy machine that gap is longer), it
+	 * sends empty Writes: after 20 ms, 40, 80 ... 2560.
 	 */
 	HOLD_MS = 2,
 	NUDGE_MS = 20,
 	NUDGES = 8,
-	LEAST_OCTETS = 1024, /* of a message, in half of stall_timeout_ms */
-	DRAIN_MS = 5000,     /* orderly end: for what was posted before */
+	/* least octets received of a begun message in half of stall_timeout_ms */
+	LEAST_OCTETS = 1024,
+	DRAIN_MS = 5000, /* orderly end: time for what was posted before */
 	PROBE_MS = 50,
-	TURN_PROBES = 64, /* looked at in one tick */
-	LINGER_MS = 1000, /* for the peer's FIN, and for a Terminate to get out */
-	ACK_MS = 1,	  /* for the peer's acknowledgement: first, then twice that, and so on, */
-	ACK_LOOKS = 10,	  /* so many times: one second in all */
+	TURN_PROBES = 64, /* connections of `probes` looked at in one tick */
+	LINGER_MS = 1000, /* time for the peer's FIN, and for a Terminate to get out */
+	ACK_MS = 1, /* first wait for the peer's acknowledgement; each next one is twice as long */
+	ACK_LOOKS = 10, /* number of these waits: one second in all */
 };
 
-/* For so long it counts that somebody made a small call, or moved much. */
+/* How long a small call counts, and that a connection moved much. */
 #define HASTE_TIME (20 * NSEC_PER_MS)
 
 static void probe_later(struct iwarp_conn *c);
@@ -76,7 +89,7 @@ void stream_rest(struct iwarp_conn *c)
 		list_add_tail(&c->iw->resting, &c->resting);
 }
 
-/* Whether somebody spoke lately who never moves much. */
+/* Whether a connection that does not move much sent something in the last HASTE_TIME. */
 static bool is_in_haste(const struct iwarp *iw)
 {
 	return iw->ticked < iw->haste_until;
@@ -87,19 +100,20 @@ static bool moved_lately(const struct iwarp_conn *c)
 	return c->moved_much && c->iw->ticked <= c->moved_much + HASTE_TIME;
 }
 
-/* Octets of one connection, each way, before the others' turn; and of one turn, but for small shares. */
+/* Octets of one connection, each way, before it has to let others go on; and the budget of one
+ * turn. */
 static size_t fair_share(const struct iwarp *iw)
 {
 	return is_in_haste(iw) ? iw->cfg.turn_octets / HASTE : iw->cfg.turn_octets;
 }
 
-/* Of this turn, but for what is not worth a system call; and there are others to be served. */
+/* Whether the turn's budget is used up; a rest that is not worth a system call does not count. */
 static bool is_spent(const struct iwarp *iw)
 {
 	return iw->turn_cost + CALL_OCTETS > fair_share(iw);
 }
 
-/* Return: whether it has to wait for its turn, and will be served then. */
+/* Return: whether @c is in `resting` and will be served at the end of a flush. */
 static bool has_to_rest(struct iwarp_conn *c)
 {
 	if (c->moves_much || (is_in_haste(c->iw) && moved_lately(c)))
@@ -131,7 +145,7 @@ void stream_open(struct iwarp_conn *c)
 	stream_rest(c);
 }
 
-/* The kernel takes no more until the peer has. */
+/* The kernel takes no more octets until the peer has acknowledged some. */
 static void block(struct iwarp_conn *c)
 {
 	c->blocked = true;
@@ -154,7 +168,7 @@ static void socket_failed(struct iwarp_conn *c, int err)
 	iwarp_conn_end(c, sock_error(err), strerrordesc_np(err));
 }
 
-/* Reads what nobody wants any more, so that closing sends a FIN and no reset. */
+/* Discards input, so that closing sends a FIN and no reset. */
 static void discard(struct iwarp_conn *c)
 {
 	uint8_t scratch[16384];
@@ -255,8 +269,11 @@ static void take_share(struct iwarp_conn *c, size_t *share, size_t octets)
 	c->moved_much = c->iw->ticked;
 }
 
-/* Octets of what was gathered that go now; 0: they wait for another turn. Where a share is less than a batch may be,
- * whole FPDUs go: segments of TCP end with them, and so do a peer's reads. */
+/*
+ * How many of the gathered octets go now; 0: they wait for another turn. If the share is less than
+ * a batch may be, only whole FPDUs go, because TCP segments then end with them, and so do the
+ * peer's reads.
+ */
 static size_t may_write(const struct iwarp_conn *c, size_t share, size_t each_way)
 {
 	size_t octets;
@@ -267,7 +284,7 @@ static size_t may_write(const struct iwarp_conn *c, size_t share, size_t each_wa
 	return octets <= share || share == each_way ? octets : 0;
 }
 
-/* At most @octets of them, of which the last may go in part. */
+/* Sends at most @octets; the last piece may go in part. */
 static ssize_t send_octets(int fd, struct iovec *iov, unsigned pieces, size_t octets)
 {
 	struct msghdr m = {.msg_iov = iov};
@@ -326,7 +343,8 @@ void stream_write(struct iwarp_conn *c)
 
 enum outcome { GOT_ALL, GOT_SOME, GOT_NOTHING };
 
-/* Return: how many of the @n pieces make up @share, or more by a part of the last; *@octets: in these. */
+/* Return: how many of the @n pieces make up @share, or exceed it by part of the last; *@octets:
+ *         octets in these. */
 static unsigned within(const struct iovec *iov, unsigned n, size_t share, size_t *octets)
 {
 	unsigned i = 0;
@@ -336,7 +354,7 @@ static unsigned within(const struct iovec *iov, unsigned n, size_t share, size_t
 	return i;
 }
 
-/* One go; *@share is what may still be read. */
+/* Reads once; *@share is how many octets may still be read. */
 static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 {
 	struct iovec iov[QP_RX_IOV];
@@ -346,7 +364,8 @@ static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 
 	if (!pieces)
 		return GOT_NOTHING;
-	if (iov[0].iov_len > *share) /* the rest of it, and all behind it, are for another turn */
+	/* the rest of it, and the pieces behind it, are for another turn */
+	if (iov[0].iov_len > *share)
 		iov[0].iov_len = *share;
 	pieces = within(iov, pieces, *share, &asked);
 	n = pieces == 1 ? recv(c->fd, iov[0].iov_base, iov[0].iov_len, 0)
@@ -367,9 +386,9 @@ static enum outcome read_once(struct iwarp_conn *c, size_t *share)
 }
 
 /*
- * Less than asked for: the kernel has no more, and the next octet brings a new edge
- * (epoll(7), question 9). The end of the stream alone may be there already without
- * bringing one; a look after PROBE_MS finds it.
+ * The kernel had less than was asked for: it has no more, and the next octet brings a new edge
+ * (epoll(7), question 9). But the end of the stream may already be there without a new edge.
+ * Another read after PROBE_MS finds it.
  */
 static void probe_later(struct iwarp_conn *c)
 {
@@ -381,7 +400,8 @@ static void probe_later(struct iwarp_conn *c)
 		list_add_tail(&iw->probes, &c->probe);
 }
 
-/* Bounds the time of what the peer has begun; looked at when the time is up, not per message. */
+/* Starts the time-out of a message that the peer has begun. It is checked when it expires, not per
+ * message. */
 static void watch_message(struct iwarp_conn *c)
 {
 	if (!c->qp.shared)
@@ -397,7 +417,8 @@ static void watch_message(struct iwarp_conn *c)
 		  iwarp_now() + (nsec_t)c->iw->cfg.stall_timeout_ms * NSEC_PER_MS / 2);
 }
 
-/* Writes may come within a Send, as many as the peer likes: they do not end it. */
+/* Whether the peer is still inside the message of the last check. Writes may come within a Send, as
+ * many as the peer likes: they do not end the Send. */
 static bool is_same_message(const struct iwarp_conn *c)
 {
 	const struct qp_rx *rx = &c->qp.rx;
@@ -407,9 +428,14 @@ static bool is_same_message(const struct iwarp_conn *c)
 }
 
 /*
- * It is the same message still, and of a whole period there are fewer octets than even a poor
- * line carries: it is one that is not to end. What waits for a Receive, for room in a stream, or in the socket for its
- * connection's turn, is not the peer's fault.
+ * State:  the peer is inside a message since the last check (half of stall_timeout_ms), and this
+ *         end holds a Receive or read-ahead for it.
+ * Danger: peers that begin messages and never end them hold that memory for ever.
+ * Rule:   with less than LEAST_OCTETS received in that time, fewer than even a slow line carries,
+ *         the connection ends with ERR_TIMEOUT. A message does not count that waits for a Receive,
+ *         for room in a stream, or in the socket for its connection's turn: that is not the peer's
+ *         fault.
+ * Pinned: tests/iwarp/test_iwarp_faults.c:test_half_a_message.
  */
 void stream_stalled(struct iwarp_conn *c)
 {
@@ -424,8 +450,8 @@ void stream_stalled(struct iwarp_conn *c)
 		watch_message(c);
 }
 
-/* The next flush with Receives goes on with it. Should the peer have ended nobody will ask for them
- * again: that wait is bounded. */
+/* The connection waits for a Receive; the next flush that has some resumes it. If the peer has
+ * ended, no further event will come from it, so the wait is bounded (DRAIN_MS). */
 static void starve(struct iwarp_conn *c)
 {
 	lines_await(c);
@@ -437,7 +463,7 @@ static void starve(struct iwarp_conn *c)
 	iwarp_conn_deadline(c, DRAIN_MS);
 }
 
-/* Most find nothing, and do not get on the list again. */
+/* Callback of iwarp.probe. Most reads find nothing, and their connections leave the list. */
 void stream_probe(struct timer *timer, nsec_t now)
 {
 	struct iwarp *iw = container_of(timer, struct iwarp, probe);
@@ -445,8 +471,9 @@ void stream_probe(struct timer *timer, nsec_t now)
 
 	for (unsigned i = 0; i < TURN_PROBES && (item = list_pop(&iw->probes)); i++)
 		stream_read(container_of(item, struct iwarp_conn, probe));
+	/* in the next tick */
 	if (!list_is_empty(&iw->probes))
-		timer_arm(&iw->timers, &iw->probe, now + 1); /* in the next tick */
+		timer_arm(&iw->timers, &iw->probe, now + 1);
 }
 
 static void read_share(struct iwarp_conn *c, const size_t each_way)
@@ -476,7 +503,7 @@ static void read_share(struct iwarp_conn *c, const size_t each_way)
 		stream_rest(c);
 	else if (outcome == GOT_SOME)
 		probe_later(c);
-	/* What came may call for octets at once: responses, Reads that waited for depth, the
+	/* Input may require output at once: Read responses, Reads that waited for depth, the
 	 * acceptor's first FPDU, a Terminate. */
 	write_share(c, each_way);
 }
@@ -498,8 +525,11 @@ static void go_on(struct iwarp_conn *c)
 		write_share(c, share);
 }
 
-/* Behind the mark are those that rest again, and before them whoever's turn did not come. One at least goes on,
- * also where those that do not rest have spent the turn: they may do so every time. */
+/*
+ * Serves connections in `resting`: those in front of the mark were there at first, those behind it
+ * came back. At least one is served, even if connections outside the list have used up the budget,
+ * because that may be so in every turn.
+ */
 static void go_on_with_some(struct iwarp *iw)
 {
 	struct list *item;
@@ -589,12 +619,12 @@ void stream_expired(struct iwarp_conn *c)
 void stream_disconnect(struct iwarp_conn *c)
 {
 	qp_disconnect(&c->qp);
-	if (c->initiator) /* the hold was for an answer that nobody waits for now */
+	if (c->initiator) /* the hold waits for an answer that is no longer needed */
 		qp_release(&c->qp);
 	c->state = IWARP_CLOSING;
 	iwarp_conn_deadline(c, DRAIN_MS);
-	if (!list_is_empty(
-		    &c->starved)) { /* what waits there is thrown away, for the peer's end to come through */
+	/* input that waits is discarded, so that the peer's end can arrive */
+	if (!list_is_empty(&c->starved)) {
 		list_del(&c->starved);
 		c->base.waits = false;
 		stream_rest(c);

@@ -9,44 +9,50 @@
 #include "base/pool.h"
 
 /**
- * table.h - numbered objects of one kind, up to a maximum: their memory comes from a pool, in
- * chunks, as they are taken, so that a table nobody uses costs next to nothing
+ * table.h - numbered objects of one kind, up to a maximum
  *
- * With table_take() places are taken in turn, each time the next that is free: whatever is taken
- * has a serial number of its own, and its place is what the serial's lower bits say.
+ * Their memory comes from a pool, in chunks, as they are taken: an unused table costs next to
+ * nothing.
+ *
+ * table_take() takes the next free place in turn. Each object taken has a serial number of its own;
+ * the lower bits of the serial are its place.
  */
 enum { TABLE_CHUNK = 16, TABLE_ALL = (1 << TABLE_CHUNK) - 1 };
 
 struct table_chunk {
-	void *items;	/* NULL: none is taken */
-	uint32_t taken; /* a bit each */
+	void *items;	/* NULL: no object of the chunk is taken */
+	uint32_t taken; /* one bit for each object */
 };
 
 struct table {
-	struct pool *pool; /* of chunks; borrowed */
+	struct pool *pool; /* pool of chunks; borrowed */
 	struct table_chunk *chunks;
 	uint32_t item_bytes;
 	uint32_t max, used;
-	uint32_t mask;	 /* of a serial: the place */
-	uint32_t serial; /* of the next */
-	uint32_t full;	 /* chunks before that one have no free place */
+	uint32_t mask;	 /* bits of a serial that are the place */
+	uint32_t serial; /* serial of the next object */
+	uint32_t full;	 /* first chunk that may have a free place */
 };
 
-/** table_pool - @pool gives chunks of items of @item_bytes. */
+/** table_pool - initializes @pool for chunks of items of @item_bytes. */
 void table_pool(struct pool *pool, uint32_t item_bytes);
 
 /** table_init - for @max objects. Return: 0 or ERR_NOMEM. */
 int table_init(struct table *t, uint32_t max, struct pool *pool, uint32_t item_bytes) WARN_UNUSED;
 
-/** table_fini - every object goes; idempotent. */
+/** table_fini - frees all objects; idempotent. */
 void table_fini(struct table *t);
 
-/** table_take - an object with undefined contents, its *@serial told; NULL: all are taken, or there
- * is no memory. */
+/** table_take - an object with undefined contents, and its *@serial; NULL: all are taken, or
+ * there is no memory. */
 void *table_take(struct table *t, uint32_t *serial);
 
-/** table_take_lowest - the same, but the first free place, whose memory is in use most: for
- * objects that nobody outside knows by their number. Not together with table_take(). */
+/**
+ * table_take_lowest - the same, but at the first free place, whose memory is most likely in the
+ * cache
+ *
+ * For objects whose number is not visible outside. Do not use it together with table_take().
+ */
 void *table_take_lowest(struct table *t, uint32_t *place);
 
 /** table_put - the object at @place can be taken again. */

@@ -5,28 +5,29 @@
 #include "fabric/fabric.h"
 
 /**
- * fabric/mem - the contract within one process, in virtual time, with seeded
- * faults: every end-to-end test that needs no socket runs here.
+ * fabric/mem - the contract within one process, in virtual time, with seeded faults: every
+ * end-to-end test that needs no socket runs here.
  *
- * A struct memnet is the network: the instances made from it can reach each
- * other. Nothing happens between calls: memnet_step() delivers one thing.
+ * A struct memnet is the network: the instances made from it can reach each other. Nothing happens
+ * between calls: memnet_step() delivers one thing.
  *
- * It is stricter than any real fabric, so that what runs here runs everywhere:
- * - no post (a Receive and a disconnect included) takes effect before fabric_flush();
- * - what an acceptor posts waits for the initiator's first operation;
- * - asserted, as our own bug: memory outside what was registered, a Send, Write or
- *   Read before CONNECTED was polled, octets changed while an operation owns them,
- *   memory unregistered while in use, connections left or Receives still shared at
- *   fabric_free(), fabric_post_recv() where they are shared;
- * - posted Receives and Read sinks are filled with MEMNET_POISON, and are out of
- *   bounds under AddressSanitizer until their completion was polled;
- * - what comes to a stream comes in segments of any length, and what of it is given back is poisoned;
- * - completions of different kinds come in any order; a withdraw is sometimes
- *   immediate and sometimes not; when a connection ends, Sends and Writes may report
- *   success although the peer never saw them, as TCP does;
- * - any shared Receive may take the next message; one that finds none waits, with all that its
- *   end sent behind it;
- * - handles, offsets in segments, and the instance that gets a request are random.
+ * It is stricter than any real fabric, so that code that works here works everywhere:
+ * - No post (a Receive and a disconnect included) takes effect before fabric_flush().
+ * - What an acceptor posts waits for the initiator's first operation.
+ * - These are asserted, as our own bugs: memory outside what was registered; a Send, Write or Read
+ *   before CONNECTED was polled; octets changed while an operation owns them; memory unregistered
+ *   while in use; connections left, or Receives still shared, at fabric_free(); fabric_post_recv()
+ *   where they are shared.
+ * - Posted Receives and Read sinks are filled with MEMNET_POISON, and are out of bounds under
+ *   AddressSanitizer until their completion was polled.
+ * - What comes to a stream comes in segments of any length. Pieces that are given back are
+ *   poisoned.
+ * - Completions of different kinds come in any order. A withdraw is sometimes immediate and
+ *   sometimes not. When a connection ends, Sends and Writes may report success although the peer
+ *   never saw them, as TCP does.
+ * - Any shared Receive may take the next message. A message that finds none waits, with everything
+ *   that its end sent behind it.
+ * - Handles, offsets in segments, and the instance that gets a request are random.
  */
 struct memnet;
 
@@ -52,13 +53,15 @@ struct memnet_config {
 	bool no_written;      /* withdrawals do not tell what was written */
 	bool no_remote_inv;   /* connections say that handles cannot be invalidated remotely */
 	bool shares_receives; /* fabric_share_receives() works */
-	bool shares_blindly;  /* ... as devices do: who keeps many gets more (fabric_may_keep()) */
+	/* the number of Receives that a connection holds is not limited (fabric_may_keep()), as on
+	 * devices */
+	bool shares_blindly;
 	uint32_t shared_least, shared_most; /* the queue's bounds (fabric/depth.h); 0: 8, 1024 */
 };
 
 /**
- * struct memnet_watcher - hears of all octets that a message (FABRIC_EV_RECV), an RDMA Write or the
- * answer to an RDMA Read (FABRIC_EV_READ) carried to the end @to, where they lie now
+ * struct memnet_watcher - called for all octets that a message (FABRIC_EV_RECV), an RDMA Write or
+ * an RDMA Read response (FABRIC_EV_READ) carried to the end @to; @octets is where they are now
  */
 struct memnet_watcher {
 	void (*moved)(void *arg, struct fabric_conn *to, enum fabric_ev_type kind,
@@ -100,34 +103,37 @@ int memnet_step(struct memnet *net, nsec_t until);
 /** memnet_ops - operations delivered so far: bounds for fault_at. */
 uint64_t memnet_ops(const struct memnet *net);
 
-/** memnet_watch - from now on @w hears; borrowed, NULL: nobody. */
+/** memnet_watch - @w is called from now on; borrowed. NULL: none. */
 void memnet_watch(struct memnet *net, const struct memnet_watcher *w);
 
-/** memnet_set_far - whatever connections to a listener at @addr send, made from now on, takes @delay more, each way.
- * One place can be far. */
+/** memnet_set_far - connections to a listener at @addr that are made from now on take @delay
+ * more, each way. Only one address can be far. */
 void memnet_set_far(struct memnet *net, const struct fabric_addr *addr, nsec_t delay);
 
 /** memnet_usage - fills @u. */
 void memnet_usage(const struct memnet *net, struct memnet_usage *u);
 
-/** memnet_cut - lose @base now: both ends hear of it. For tests that choose the moment themselves. */
+/** memnet_cut - lose @base now: both ends get DISCONNECTED. For tests that choose the moment
+ * themselves. */
 void memnet_cut(struct fabric_conn *base);
 
 /** memnet_vanish - as if the cable of @base were pulled: nothing is delivered from now on, and
- * neither end is told. fabric_disconnect() still ends an end's own side, bounded in time. */
+ * neither end gets an event. fabric_disconnect() still ends an end's own side, in bounded time. */
 void memnet_vanish(struct fabric_conn *base);
 
-/** struct memnet_pace - how slow an end is: time for each operation, and for each octet of it, one after the other. */
+/** struct memnet_pace - how slow an end is: time for each operation, and for each octet of it;
+ * operations are processed one after the other. */
 struct memnet_pace {
-	nsec_t take, take_octet;     /* Sends and Writes that arrive at it */
-	nsec_t answer, answer_octet; /* Reads that it answers */
+	nsec_t take, take_octet;     /* for Sends and Writes that arrive at the end */
+	nsec_t answer, answer_octet; /* for Reads that the end answers */
 };
 
-/** memnet_pace - what arrives at the end @base, and is read of it, takes that time from now on. */
+/** memnet_pace - operations that arrive at the end @base, and Reads that it answers, take that
+ * time from now on. */
 void memnet_pace(struct fabric_conn *base, const struct memnet_pace *pace);
 
-/** memnet_short - exposing and Reading by @base fail with ERR_AGAIN from @from to @until, as where a
- * device is short of windows and registrations. */
+/** memnet_short - exposures and Reads of @base fail with ERR_AGAIN from @from to @until, as on a
+ * device that is short of windows and registrations. */
 void memnet_short(struct fabric *base, nsec_t from, nsec_t until);
 
 /** memnet_flush_shared - all shared Receives of @base that no message has taken come back without

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What instances count, by name, so that who reports it knows no provider. */
+/* Counters of instances by name, so that code that reports them need not know the providers. */
 #include "fabric/provider/provider.h"
 
 #include "fabric/iwarp/iwarp.h"

@@ -15,7 +15,7 @@ enum { PROVIDER_WHY = 256 };
 
 /** enum provider_receives - what fabric_share_receives() makes of an instance of verbs. */
 enum provider_receives {
-	PROVIDER_RECEIVES_AUTO, /* shared where every device does it well */
+	PROVIDER_RECEIVES_AUTO, /* shared if every device supports it well */
 	PROVIDER_RECEIVES_SHARED,
 	PROVIDER_RECEIVES_OWN, /* never shared */
 };
@@ -25,24 +25,29 @@ struct provider_config {
 	enum provider_kind kind;
 	bool crc; /* iwarp: ask for CRC32c */
 	uint32_t setup_timeout_ms;
-	uint32_t
-		peer_timeout_ms; /* a peer that vanished without a word is missed; 0: their default */
-	uint32_t turn_octets;	 /* iwarp: moved at once; 0: its default */
-	uint32_t max_setups;	 /* iwarp: incoming connections in set-up; 0: its default */
-	uint32_t descriptors;	 /* iwarp: its sockets have lesser numbers; 0: no limit */
+	/* ms until a peer that vanished silently is noticed; 0: the provider's default */
+	uint32_t peer_timeout_ms;
+	uint32_t turn_octets; /* iwarp: octets moved in a turn; 0: its default */
+	uint32_t max_setups;  /* iwarp: incoming connections in set-up; 0: its default */
+	uint32_t descriptors; /* iwarp: its sockets have lower numbers than this; 0: no limit */
 	enum provider_receives receives; /* verbs */
-	bool needs_windows; /* verbs: devices whose handles are not a connection's own are not used */
-	bool no_windows;    /* verbs, for tests: windows are not used */
-	const struct fabric_use
-		*uses; /* verbs: borrowed for provider_new(); which devices to open */
+	/* verbs: devices without Memory Windows, whose handles are not limited to a connection, are
+	 * not used */
+	bool needs_windows;
+	bool no_windows; /* verbs, for tests: windows are not used */
+	/* verbs: borrowed for provider_new(); which devices to open */
+	const struct fabric_use *uses;
 	unsigned nuses;
 };
 
 /** provider_parse - "iwarp" or "verbs" to @kind. Return: 0, or ERR_CONFIG for another word. */
 int provider_parse(const char *name, enum provider_kind *kind) WARN_UNUSED;
 
-/** provider_check - whether build and machine have it; else an error and @why (PROVIDER_WHY
- * octets): what is missing and what to do. */
+/**
+ * provider_check - whether the build and the machine support @kind
+ *
+ * Return: 0; otherwise an error and @why (PROVIDER_WHY octets): what is missing and what to do.
+ */
 int provider_check(enum provider_kind kind, char *why) WARN_UNUSED;
 
 /** provider_new - an instance for one worker on @loop (borrowed). Returns owned, or NULL. */
@@ -52,8 +57,8 @@ struct fabric *provider_new(const struct provider_config *from, struct loop *loo
 struct fabric_listener *provider_listen(enum provider_kind kind, const struct fabric_addr *addr,
 					int *err);
 
-/** provider_adopt - the same of a socket that listens already, and does not block; takes @fd if it
- * succeeds. Return: owned; or NULL: no memory, or @kind has no sockets. */
+/** provider_adopt - a listener from a socket that listens already and is non-blocking; takes @fd
+ * on success. Return: owned; or NULL: no memory, or @kind has no sockets. */
 struct fabric_listener *provider_adopt(enum provider_kind kind, int fd);
 
 /** provider_listener_fd - its socket, borrowed; -1: it has none that another process could use. */
@@ -66,18 +71,18 @@ void provider_listener_addr(enum provider_kind kind, const struct fabric_listene
 /** provider_listener_free - takes @l, detached everywhere; may be NULL. */
 void provider_listener_free(enum provider_kind kind, struct fabric_listener *l);
 
-/** struct provider_counter - what an instance counts, and where: a uint64_t of its structure. */
+/** struct provider_counter - a counter of an instance, a uint64_t in its structure. */
 struct provider_counter {
 	const char *name;
 	size_t offset;
 	const char *help; /* one sentence, without its full stop */
-	bool is_state;	  /* it may fall */
+	bool is_state;	  /* the value may fall: a gauge */
 };
 
-/** provider_counters - all of @kind, in the order to tell them. Return: how many. */
+/** provider_counters - all counters of @kind, in the order to report them. Return: how many. */
 unsigned provider_counters(enum provider_kind kind, const struct provider_counter **table);
 
-/** provider_count - one of an instance of @kind. */
+/** provider_count - the value of @counter of the instance @f of @kind. */
 uint64_t provider_count(enum provider_kind kind, const struct fabric *f,
 			const struct provider_counter *counter);
 

@@ -7,69 +7,77 @@
 /**
  * fabric/verbs - librdmacm and libibverbs: InfiniBand, RoCE and iWARP adapters, rxe and siw.
  *
- * What reliable-connected queue pairs and the InfiniBand connection manager cannot do as well as
- * the other providers:
+ * Differences from the other providers, because of reliable-connected queue pairs and the
+ * InfiniBand connection manager:
  * - Private data has fields of fixed size: zeros follow what the peer gave. 56 octets fit a
  *   request, 196 an answer, 148 a rejection.
- * - An end whose peer found fault with it may learn only that the connection ended.
- * - Nothing tells how much of an exposure was written: fabric_withdraw().
- * - Without Memory Windows a handle is scoped to its worker and domain, not to its connection: its user
- *   may refuse such devices (verbs_config.needs_windows).
+ * - An end that broke the protocol may learn only that the connection ended.
+ * - fabric_withdraw() cannot tell how much of an exposure was written.
+ * - Without Memory Windows a handle is valid for its worker and domain, not only for its
+ *   connection. The user may refuse such devices (verbs_config.needs_windows).
  */
 
 /** enum verbs_receives - what fabric_share_receives() makes of an instance. */
 enum verbs_receives {
-	VERBS_RECEIVES_AUTO,   /* shared where every device can and none is iWARP */
-	VERBS_RECEIVES_SHARED, /* ... where every device can */
-	VERBS_RECEIVES_OWN,    /* never */
+	VERBS_RECEIVES_AUTO,   /* shared if every device can and none is iWARP */
+	VERBS_RECEIVES_SHARED, /* shared if every device can */
+	VERBS_RECEIVES_OWN,    /* never shared */
 };
 
 struct verbs_config {
-	uint32_t setup_timeout_ms;   /* resolving and connecting; default 10000 */
-	uint32_t linger_ms;	     /* a disconnect waits for what was posted, then for the peer's
-				      word, so long each; default 5000 */
-	uint8_t retry_count;	     /* of a message nobody acknowledges; default 6, as Linux */
-	uint8_t rnr_retry_count;     /* of a Send that found no Receive; default 0, as Linux */
-	uint32_t resolve_timeout_ms; /* an address, then a route; default 5000, as Linux */
-	uint32_t idle_ms;  /* a silent peer is asked whether it is there; default 15000, 0: never */
-	uint32_t stuck_ms; /* looked at as often: a peer that takes no Send for so long is given up,
-			      answer it or not; default 60000 */
+	uint32_t setup_timeout_ms; /* for resolving and connecting; default 10000 */
+	/* a disconnect waits so long for what was posted, and as long again for the peer's answer;
+	 * default 5000 */
+	uint32_t linger_ms;
+	/* retries of a message that is not acknowledged; default 6, as Linux */
+	uint8_t retry_count;
+	uint8_t rnr_retry_count; /* retries of a Send that finds no Receive; default 0, as Linux */
+	/* for an address, and again for a route; default 5000, as Linux */
+	uint32_t resolve_timeout_ms;
+	/* interval at which a silent peer is probed (alive.c); default 15000, 0: never */
+	uint32_t idle_ms;
+	/* a peer that takes no Send for so long ends, even if its adapter answers; checked every
+	 * .idle_ms; default 60000 */
+	uint32_t stuck_ms;
 	uint16_t ird, ord; /* read depth offered, cut to what the device has; default 32 */
 	enum verbs_receives receives; /* default AUTO */
 	bool needs_windows; /* devices without Memory Windows of type 2 are not used; default false */
-	bool no_windows;    /* for tests: do without them; default false */
-	/* Borrowed for verbs_new(): only devices that these lead to are opened before a connection leads to
-	 * them. None, as by default: all there are. */
+	bool no_windows;    /* for tests: Memory Windows are not used; default false */
+	/* Borrowed for verbs_new(). Only the devices of these addresses are opened; others when a
+	 * connection uses them. None (default): all devices are opened. */
 	const struct fabric_use *uses;
 	unsigned nuses;
-	const char *only; /* borrowed for verbs_new(): the one device of that name; default NULL */
+	/* borrowed for verbs_new(): use only the device of that name; default NULL: any */
+	const char *only;
 };
 
 struct verbs_counters {
 	uint64_t sends, receives, reads, writes;
 	uint64_t binds, invalidates, remote_invalidates, registrations;
-	uint64_t posts, signals, inlines;    /* calls of ibv_post_*, completions asked for, and
-						messages within their work request */
-	uint64_t polls, completions, events; /* calls of ibv_poll_cq, what they gave, wake-ups */
+	/* calls of ibv_post_*, completions requested, messages sent inline */
+	uint64_t posts, signals, inlines;
+	/* calls of ibv_poll_cq, completions returned, wake-ups */
+	uint64_t polls, completions, events;
 	uint64_t setup_failures, breaches, removals;
-	uint64_t asked;		  /* silent peers, whether they are there */
+	uint64_t asked;		  /* probes of silent peers */
 	uint64_t receives_low;	  /* times that a shared receive queue ran low */
-	uint64_t receives_posted; /* that shared receive queues have now */
+	uint64_t receives_posted; /* Receives in shared receive queues now */
 };
 
-/** struct verbs_agreed - what a queue pair was told: whatever the ends wanted, this is in force. */
+/** struct verbs_agreed - settings of a queue pair that are in force. */
 struct verbs_agreed {
 	unsigned reads_issued, reads_served; /* at once */
 	unsigned retry_count, rnr_retry_count;
-	unsigned
-		rnr_timer; /* how long the peer waits that found no Receive, as InfiniBand encodes */
-	uint32_t max_inline; /* octets of a message that travel within their work request */
+	/* how long a peer that found no Receive waits, in InfiniBand's encoding */
+	unsigned rnr_timer;
+	uint32_t max_inline; /* most octets of a message that is sent inline */
 };
 
-/** struct verbs_facts - a device, as an instance found it; words and figures are those of the log. */
+/** struct verbs_facts - a device as an instance found it; the same words and numbers as in the
+ * log. */
 struct verbs_facts {
 	char name[64];
-	bool is_usable; /* else the log has the reason */
+	bool is_usable; /* the device can be used; if not, the log has the reason */
 	bool is_iwarp, windows, send_inv, can_share;
 	const char *exposures, *handles; /* static storage */
 	unsigned max_sge, max_inline;
@@ -78,8 +86,8 @@ struct verbs_facts {
 
 enum { VERBS_WHY = 256 };
 
-/** verbs_check - whether this machine has what it takes; else ERR_IO and @why in VERBS_WHY octets:
- * what is missing, and what to do. */
+/** verbs_check - whether this machine has RDMA devices and the kernel's support. Return: 0, or
+ * ERR_IO with @why in VERBS_WHY octets: what is missing, and what to do. */
 int verbs_check(char *why) WARN_UNUSED;
 
 /** verbs_config_default - every field at its default. */
@@ -100,11 +108,11 @@ void verbs_listener_free(struct fabric_listener *l);
 /** verbs_agreed - of an established connection. Return: 0 or ERR_CLOSED. */
 int verbs_agreed(const struct fabric_conn *c, struct verbs_agreed *agreed) WARN_UNUSED;
 
-/** verbs_facts - of the device @name, which @f has. Return: 0, or ERR_IO: it has not. */
+/** verbs_facts - fills @facts for the device @name. Return: 0, or ERR_IO: @f has no such device. */
 int verbs_facts(const struct fabric *f, const char *name, struct verbs_facts *facts) WARN_UNUSED;
 
-/** verbs_device_address - one by which the device @name of @f is connected to, port 0. Return: 0, or
- * ERR_IO: none of this machine's is. */
+/** verbs_device_address - an address of this machine that leads to the device @name of @f, port
+ * 0. Return: 0, or ERR_IO: there is none. */
 int verbs_device_address(struct fabric *f, const char *name, struct fabric_addr *addr) WARN_UNUSED;
 
 /** verbs_counters - of one instance; borrowed, live. */
