@@ -2,13 +2,14 @@
 /*
  * Operation
  *
- * Each side of a route that has hostauth is a struct side. Its credentials are made once, before
- * anybody listens, and replaced as a whole when SIGHUP asks for it: connections made from then on
- * use the new ones, handshakes under way keep what they have. What cannot be used never replaces
- * what can: the log says why, and what is old goes on.
- *
- * A listener has two policies over the same credentials, for peers that have to prove who they
- * are, and for those that may do without.
+ * - Each side of a route with hostauth is a struct side. Its credentials are made once, before any
+ *   listener is open.
+ * - SIGHUP replaces credentials as a whole. Later connections use the new ones. Handshakes under
+ *   way keep the old ones.
+ * - Unusable new credentials do not replace the old ones: the log says why, and the old ones stay
+ *   in use.
+ * - A listener has two policies over the same credentials: one for peers that must authenticate,
+ *   and one for peers that need not.
  */
 #include "daemon/auth.h"
 
@@ -32,13 +33,13 @@ struct policy {
 };
 
 struct side {
-	const struct config_hostauth *cfg; /* NULL: there is no such route */
-	bool is_anothers;		   /* an earlier route has the listener */
-	bool is_retired;		   /* only handshakes under way have it */
+	const struct config_hostauth *cfg; /* NULL: the slot has no route */
+	bool is_anothers;		   /* the listener belongs to an earlier route */
+	bool is_retired;		   /* only handshakes under way use it */
 	const char *route, *name;
 	enum hostauth_role role;
 	struct policy required, allowed;
-	pthread_mutex_t lock; /* of .creds, for as long as it takes to hold it once more */
+	pthread_mutex_t lock; /* guards .creds while a reference is taken */
 	struct hostauth_creds *creds;
 };
 
@@ -46,7 +47,8 @@ struct auth {
 	const char *file;
 	nsec_t tick_at;
 	unsigned nsides;
-	struct side sides[]; /* two a slot; those that are off have no .creds */
+	/* two for each slot; .creds is NULL where host authentication is off */
+	struct side sides[];
 };
 
 static struct hostauth_creds *creds_of(const struct leg_auth *leg)
@@ -109,7 +111,7 @@ static int load_side(struct auth *auth, struct side *side, FILE *errors)
 	return problem.err;
 }
 
-/* Both sides, whatever is wrong with the other. */
+/* Both sides are loaded even if one fails, so that all problems are reported. */
 int auth_add(struct auth *auth, unsigned slot, const struct config_route *route, bool is_anothers,
 	     FILE *errors)
 {
@@ -124,7 +126,7 @@ int auth_add(struct auth *auth, unsigned slot, const struct config_route *route,
 		err = load_side(auth, side, errors);
 		first = first ? first : err;
 	}
-	auth->tick_at = 0; /* it may expire soon */
+	auth->tick_at = 0; /* the new credentials may expire soon */
 	return first;
 }
 
@@ -208,7 +210,7 @@ const struct leg_auth *auth_leg(const struct auth *auth, unsigned route, enum au
 	return required ? &side->required.leg : &side->allowed.leg;
 }
 
-/* Old ones are freed when the last handshake that uses them is over. */
+/* The old credentials are freed when the last handshake that uses them ends. */
 static void replace(struct side *side, struct hostauth_creds *creds)
 {
 	struct hostauth_creds *old;
@@ -253,7 +255,7 @@ bool auth_times(const struct auth *auth, unsigned route, enum auth_side which,
 
 	if (!side->creds)
 		return false;
-	hostauth_creds_times(side->creds, times); /* replaced by this thread alone */
+	hostauth_creds_times(side->creds, times); /* only this thread replaces .creds */
 	return true;
 }
 
@@ -291,7 +293,7 @@ void auth_reload(struct auth *auth, int64_t now)
 	for (unsigned i = 0; i < auth->nsides; i++)
 		if (auth->sides[i].creds && !auth->sides[i].is_retired)
 			reload_side(&auth->sides[i], now);
-	auth->tick_at = 0; /* what is new may expire soon */
+	auth->tick_at = 0; /* new credentials may expire soon */
 }
 
 nsec_t auth_tick(struct auth *auth, nsec_t now, int64_t wall)

@@ -15,7 +15,7 @@
 
 enum { FILE_MOST = 1024 * 1024, NFILES = 5 };
 
-/* One of the files, by what hostauth/ calls it. */
+/* One of the files, with its name in hostauth/. */
 struct part {
 	enum hostauth_part part;
 	bool is_secret;
@@ -78,7 +78,7 @@ static int tell(struct auth_problem *problem, const char *why, const char *remed
 	return problem->err;
 }
 
-/* What is behind @fd, whole. Keys are not for everybody's eyes, nor anybody's to replace. */
+/* Read all of @fd. A file with a key must not be readable for others, nor writable. */
 static int read_open(int fd, bool is_secret, struct view *out, struct auth_problem *problem)
 {
 	struct stat st;
@@ -118,7 +118,8 @@ static int read_file(const struct config_hostauth *cfg, const struct part *p, st
 	if (!file->path[0])
 		return 0;
 	*problem = problem_of(cfg, p->part);
-	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would be waited for */
+	/* without O_NONBLOCK, open() of a FIFO would block */
+	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return tell(problem, strerror(errno),
 			    errno == EACCES

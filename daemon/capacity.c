@@ -19,7 +19,7 @@ unsigned capacity_cpus(void)
 	return 1;
 }
 
-/* Rounded up, in the units of the file. */
+/* Rounded up, in the units of the configuration file. */
 static const char *size_text(uint64_t bytes, char *text)
 {
 	bool is_large = bytes >= UINT64_C(10) << 20;
@@ -30,7 +30,8 @@ static const char *size_text(uint64_t bytes, char *text)
 	return text;
 }
 
-/* Fewer than max_sessions says, or than is expected where it says nothing. */
+/* Whether memory allows fewer sessions than max_sessions, or, without that setting, fewer than is
+ * normal. */
 static bool is_few(const struct config *cfg, uint32_t sessions)
 {
 	return sessions < FEW_SESSIONS && (!cfg->max_sessions || sessions < cfg->max_sessions);

@@ -7,20 +7,28 @@
 #include "config/config.h"
 
 /**
- * capacity - what a configuration comes to on this machine: workers, sessions, and memory of a session
+ * capacity - workers, sessions and memory of a session, for a configuration on this machine
  *
- * It goes by processors and memory_limit. Descriptors (daemon/descriptors.h) may allow fewer sessions still.
+ * Computed from processors and memory_limit. Descriptors (daemon/descriptors.h) may allow fewer
+ * sessions.
  */
 
-/** capacity_cpus - processors that this process may run on, a container's part of the machine: at least 1. */
+/** capacity_cpus - processors that this process may use, within the limits of its container: at
+ * least 1. */
 unsigned capacity_cpus(void);
 
-/** capacity_print - a line for the process and one for each route to @out, each behind @begin; to @warnings a line for
- * each route that memory_limit feeds few sessions of. @file: the configuration's name. */
+/**
+ * capacity_print - report the capacity of a configuration
+ * @begin:    starts each line on @out
+ * @file:     name of the configuration
+ * @out:      gets a line for the process and a line for each route
+ * @warnings: gets a line for each route for which memory_limit allows only few sessions
+ */
 void capacity_print(const struct config *cfg, const char *begin, const char *file, FILE *out,
 		    FILE *warnings);
 
-/** capacity_log - event=limit for each of these routes, where @workers have @worker_bytes each. */
+/** capacity_log - log event=limit for each route for which memory allows only few sessions; each of
+ * @workers has @worker_bytes. */
 void capacity_log(const struct config *cfg, uint32_t workers, uint64_t worker_bytes);
 
 #endif

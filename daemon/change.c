@@ -2,14 +2,13 @@
 /*
  * Operation
  *
- * Routes of the new file find those of the same name. What is not kept gets a slot of its own; a
- * slot is free again when no worker has what was there. A listening socket goes from the old route
- * to the new one in the same place, with its door; where the new one is at another instance
- * of the fabric (crc, setup_timeout) both have a door, for as long as it takes to turn over.
- *
- * A relay that runs has the instances of fabrics, the size of shared Receives and the memory that it was
- * made with. What does not fit these takes a restart, and a file that asks for it of a route is refused, for
- * half a route is none.
+ * - Routes of the new file are matched with current routes by name. Each route that is not kept
+ *   gets a free slot. A slot is free again when no worker uses its old route.
+ * - A listening socket passes from the old route to the new one with the same address. If the new
+ *   route needs another fabric instance (crc, setup_timeout), both have an entry (struct
+ *   gateway_door) for the socket until TURN_OVER.
+ * - A running relay has fixed fabric instances, shared Receive sizes and memory. A file whose
+ *   routes do not fit these is refused as a whole, and needs a restart.
  */
 #include "daemon/change.h"
 
@@ -19,17 +18,18 @@
 
 #include "base/mem.h"
 
-/* While a change is being prepared. */
+/* State during change_prepare(). */
 struct plan {
 	struct gateway *gw;
 	struct auth *auth;
 	struct change *c;
 	const char *file;
 	FILE *errors;
-	unsigned *was;	  /* by route of the file: the current slot of that name, or GATEWAY_NONE */
-	unsigned *now;	  /* ... and the slot that it has, or gets */
-	bool *is_kept;	  /* by slot */
-	bool *is_claimed; /* ... its part of memory is somebody's */
+	/* indexed by route of the file: the current slot of its name, or GATEWAY_NONE */
+	unsigned *was;
+	unsigned *now;	  /* indexed by route of the file: the slot that it keeps or gets */
+	bool *is_kept;	  /* indexed by slot */
+	bool *is_claimed; /* indexed by part of memory: a route has it */
 	int err;
 };
 
@@ -55,7 +55,7 @@ static void no_memory(struct plan *p)
 	p->err = ERR_NOMEM;
 }
 
-/* Slots that no worker knows of any more. */
+/* Free the retired slots that no worker uses any more. */
 static void sweep(struct gateway *gw, struct auth *auth)
 {
 	for (unsigned i = 0; i < gw->nslots; i++) {
@@ -81,7 +81,7 @@ static unsigned current_named(const struct gateway *gw, const char *name)
 	return GATEWAY_NONE;
 }
 
-/* How many routes are on the listener of @leader. */
+/* Number of routes on the listener of @leader. */
 static unsigned sharers(const struct gateway *gw, unsigned leader)
 {
 	unsigned n = 0;
@@ -91,7 +91,7 @@ static unsigned sharers(const struct gateway *gw, unsigned leader)
 	return n;
 }
 
-/* Whether all routes of the file on the listener of route @first are as they were. */
+/* Whether no route on the listener of route @first of the file has changed. */
 static bool listener_is_same(const struct plan *p, unsigned first)
 {
 	const struct config *cfg = p->c->cfg;
@@ -130,8 +130,8 @@ static void keep_what_is_same(struct plan *p)
 	}
 }
 
-/* Those of this process: the one that is as wanted, or one that is only more patient before a peer's first
- * word, for the leg keeps shorter times itself. */
+/* Find a fabric instance of this process: the one that @end needs, or one that differs only by a
+ * longer time-out before a peer's first message. The leg itself enforces the shorter time-out. */
 static unsigned find_fabric(const struct gateway *gw, const struct config_end *end)
 {
 	struct provider_config want = gateway_fabric(gw, end);
@@ -150,7 +150,8 @@ static unsigned find_fabric(const struct gateway *gw, const struct config_end *e
 	return best;
 }
 
-/* Whether the devices that @host leads through were opened for @was: for a name all are. */
+/* Whether the devices that @host leads through were opened for @was. For a name all devices were
+ * opened. */
 static bool is_host_of(const char *host, const struct config_end *was)
 {
 	for (uint32_t i = 0; i < config_hosts(was); i++)
@@ -160,7 +161,7 @@ static bool is_host_of(const char *host, const struct config_end *was)
 	return false;
 }
 
-/* RDMA devices are opened at start, for the addresses there are. */
+/* RDMA devices are opened at start, for the addresses in the file of that time. */
 static bool is_new_to_devices(const struct config_end *end, const struct config_end *was)
 {
 	if (strcmp(end->fabric, "verbs") != 0)
@@ -209,10 +210,10 @@ static unsigned free_door(const struct gateway *gw)
 	for (unsigned i = 0; i < gw->nslots; i++)
 		if (!gw->doors[i].listener)
 			return i;
-	return GATEWAY_NONE; /* there are as many as slots */
+	return GATEWAY_NONE; /* not reached: there are as many entries as slots */
 }
 
-/* A range of memory that no route has, if there is one. */
+/* A range of memory that belongs to no route; GATEWAY_NONE: none. */
 static unsigned free_part(struct plan *p)
 {
 	const struct gateway *gw = p->gw;
@@ -227,7 +228,7 @@ static unsigned free_part(struct plan *p)
 	return GATEWAY_NONE;
 }
 
-/* The current route that listens in the place of @end and does not stay, or GATEWAY_NONE. */
+/* The current route that listens at the address of @end and is not kept, or GATEWAY_NONE. */
 static unsigned listens_there(const struct plan *p, const struct config_end *end)
 {
 	const struct gateway *gw = p->gw;
@@ -258,7 +259,7 @@ static void bind_door(struct plan *p, unsigned slot)
 		   fabric_addr_format(&listen->addr, at), strerror(err), gateway_remedy(err));
 }
 
-/* Where clients of the route in @slot come in, which is one that listens. */
+/* Set the listening socket (.door) of the route in @slot, if the route listens. */
 static void give_door(struct plan *p, struct change_new *new)
 {
 	struct gateway *gw = p->gw;
@@ -282,7 +283,8 @@ static void give_door(struct plan *p, struct change_new *new)
 		bind_door(p, new->slot);
 }
 
-/* Domains tell routes apart on RDMA devices that know no better: a route keeps its own. */
+/* A route keeps its domains: on devices without Memory Windows of type 2 they separate the
+ * routes. */
 static void keep_domains(struct gateway *gw, unsigned slot, unsigned was)
 {
 	gw->routes[slot].client.domain = 2 * gw->listens[slot].door;
@@ -303,7 +305,7 @@ static void add_credentials(struct plan *p, unsigned slot)
 		no_memory(p);
 }
 
-/* Route @i of the file, which is not as it was. */
+/* Add route @i of the file, which is new or changed. */
 static void add_route(struct plan *p, unsigned i)
 {
 	struct gateway *gw = p->gw;
@@ -354,7 +356,7 @@ static bool is_in_file(const struct config *cfg, const char *name)
 	return false;
 }
 
-/* Whether a new route goes on with the door of the route in @slot. */
+/* Whether a new route takes over the listening socket of the route in @slot. */
 static bool is_inherited(const struct plan *p, unsigned slot)
 {
 	const struct gateway *gw = p->gw;
@@ -420,7 +422,7 @@ static void close_door(struct gateway *gw, unsigned door)
 	*d = (struct gateway_door){.listener = NULL};
 }
 
-/* No worker has heard of it. */
+/* Free the new slots; no worker knows them. */
 static void drop_new(struct plan *p)
 {
 	for (unsigned i = 0; i < p->c->nnew; i++) {
@@ -506,7 +508,7 @@ int change_prepare(struct gateway *gw, struct auth *auth, struct config *cfg,
 	return 0;
 }
 
-/* Who borrowed what @door has goes on with it alone. */
+/* Entries that borrow the socket of @door become its owner. */
 static void hand_on(struct gateway *gw, unsigned door)
 {
 	for (unsigned i = 0; i < gw->nslots; i++)

@@ -5,54 +5,59 @@
 #include "daemon/gateway.h"
 
 /**
- * change - from the routes that there are to those of another file, all of them or none
+ * change - replace the current routes by those of another file, all of them or none
  *
  *   prepare --> each worker: ADD ----------> each worker: TURN_OVER --> done
  *                    | one of them cannot
  *                    +--> those before it: TAKE_BACK --> undo
  *
- * Prepared is all that can go wrong in one place: addresses are bound, credentials made. ADD is what can go
- * wrong in a worker; who comes to a new listener is served from then on. TURN_OVER cannot go wrong:
- * listeners lead to new settings, and what is not in the file is left by those who come.
+ * - Prepare does everything that can fail in the main thread: it binds addresses and makes
+ *   credentials.
+ * - ADD does what can fail in a worker. Clients that connect to a new listener are served from then
+ *   on.
+ * - TURN_OVER cannot fail: listeners switch to the new settings, and new clients no longer reach
+ *   removed routes.
  *
- * A route whose settings, and those of all on the same listener, are as they were is not touched. One that
- * changed keeps its listener, its memory and what was counted; its sessions keep what they began with.
+ * A route is not touched if its settings, and the settings of all routes on its listener, are
+ * unchanged. A changed route keeps its listener, its memory and its counters. Its sessions keep the
+ * settings they began with.
  */
 enum change_step { CHANGE_ADD, CHANGE_TAKE_BACK, CHANGE_TURN_OVER };
 
 struct change_new {
 	unsigned slot;
-	bool leads; /* it is the one that listens, of those on its listener */
-	bool opens; /* by a door that is new */
+	bool leads; /* this route listens, of all routes on its listener */
+	bool opens; /* the listening socket is new */
 };
 
 struct change_old {
 	unsigned slot;
-	bool closes;  /* its door, which nobody goes on with */
-	bool is_gone; /* no route of its name is left: its sessions are to be drained */
+	bool closes;  /* the listening socket is closed: no new route uses it */
+	bool is_gone; /* no route of this name is left, so its sessions are drained */
 };
 
 enum { CHANGE_KEYS = 256 };
 
 struct change {
-	enum change_step step; /* for a worker */
-	int err;	       /* its answer to ADD */
-	unsigned added;	       /* private to it */
-	unsigned sides;	       /* with host authentication, of all routes */
+	enum change_step step; /* step that the worker performs */
+	int err;	       /* the worker's result of ADD */
+	unsigned added;	       /* private to the worker */
+	unsigned sides;	       /* sides of routes with host authentication */
 	unsigned nnew, nold;
 	struct change_new *new;
 	struct change_old *old;
 	struct config *cfg; /* owned */
 	unsigned nadded, nchanged, nremoved, nkept;
-	char restart[CHANGE_KEYS]; /* keys that take one, ", " between them */
+	/* keys that take effect only after a restart, separated by ", " */
+	char restart[CHANGE_KEYS];
 };
 
 /**
- * change_prepare - from what @gw has to @cfg
+ * change_prepare - prepare the change from the current routes of @gw to @cfg
  * @cfg:     taken
- * @running: what the process began with
+ * @running: configuration at the start of the process
  * @file:    where @cfg was read
- * @errors:  gets a line for each problem, as config_load() has them
+ * @errors:  gets a line for each problem, in the form of config_load()
  *
  * Return: 0 and *@out owned; ERR_CONFIG, ERR_IO or ERR_NOMEM: nothing has changed.
  */
@@ -60,13 +65,15 @@ int change_prepare(struct gateway *gw, struct auth *auth, struct config *cfg,
 		   const struct config *running, const char *file, FILE *errors,
 		   struct change **out) WARN_UNUSED;
 
-/** change_done - every worker has turned over. The configuration is the caller's, as long as it is current. */
+/** change_done - finish after TURN_OVER in every worker. The configuration then belongs to the
+ * caller, who keeps it while it is current. */
 void change_done(struct gateway *gw, struct auth *auth, struct change *c);
 
-/** change_undo - every worker that was asked to add has taken back. */
+/** change_undo - undo the preparation, after TAKE_BACK in every worker that performed ADD. */
 void change_undo(struct gateway *gw, struct auth *auth, struct change *c);
 
-/** change_free - takes @c, which may be NULL, and its configuration before change_done(). */
+/** change_free - takes @c, which may be NULL; frees its configuration unless change_done() was
+ * called. */
 void change_free(struct change *c);
 
 #endif

@@ -4,19 +4,19 @@
 #include "base/mem.h"
 #include "daemon/loop.h"
 
-/* A copy of all counters takes a worker as long as some RPCs: whoever asks without end has it make so many a second,
- * and gets what it asked for. */
+/* Least time between two collections: copying all counters takes a worker as long as some RPCs. A
+ * client that asks without end gets the result of these collections. */
 #define INTERVAL (25 * NSEC_PER_MS)
 
 struct collector {
 	struct inquiries *all;
 	const struct gateway *gw;
-	unsigned at; /* worker that is asked */
+	unsigned at; /* index of the worker that is asked */
 	bool is_running;
-	nsec_t begins_at; /* the next, at the earliest */
+	nsec_t begins_at; /* earliest time of the next collection */
 	struct inquiry q;
 	struct figures *one, *sum;
-	struct list next, now; /* who gets the next, and this one */
+	struct list next, now; /* requests for the next collection, and for the current one */
 };
 
 static void ask(struct collector *c)

@@ -4,10 +4,12 @@
 #include <sys/resource.h>
 
 enum {
-	KEPT = 96, /* 32 at the control socket, 16 at the metrics, the main thread's own, files that a reload reads */
-	OF_WORKER = 16, /* its loop, and what it has of RDMA devices */
+	/* 32 for the control socket, 16 for the metrics, and those of the main thread and of a
+	 * reload */
+	KEPT = 96,
+	OF_WORKER = 16, /* for each worker: its loop, and its RDMA devices */
 	SETUPS_SHARE =
-		5, /* one part in so many is for connections in set-up, if these would have more */
+		5, /* connections in set-up may take at most 1/SETUPS_SHARE of the descriptors */
 };
 
 uint32_t descriptors_limit(void)

@@ -194,7 +194,8 @@ void figures_fold(struct figures *f, const struct gateway *gw)
 	}
 }
 
-/* Open as long as the process lives: the sandbox leaves no /proc, where other processes are to be seen. */
+/* Open for the life of the process: inside the sandbox /proc cannot be opened, because it shows
+ * other processes. */
 static DIR *descriptors;
 static int statm = -1;
 

@@ -15,7 +15,7 @@
 
 static unsigned listen_versions(const struct config_end *listen)
 {
-	/* Version 1 cannot tell who it is (draft-07 5.2.6 has no like in RFC 8166). */
+	/* Version 1 has no host authentication (draft-07 5.2.6 has no counterpart in RFC 8166). */
 	bool all_prove =
 		listen->hostauth.mode == CONFIG_HOSTAUTH_REQUIRE && !listen->hostauth.unneeded.n;
 
@@ -23,8 +23,9 @@ static unsigned listen_versions(const struct config_end *listen)
 }
 
 /*
- * The level is announced before the client is known, so it is one for all clients of the route: the
- * forms of reverse calls that every one of them takes. Version 1 and the early draft of 2 take none but inline ones.
+ * The level is announced before the client is known. So it is one level for all clients of the
+ * route: the forms of reverse calls that all of them accept. Version 1 and the early draft of
+ * version 2 accept inline calls only.
  */
 static enum rpc_reverse reverse_level(const struct config_route *route)
 {
@@ -63,7 +64,8 @@ static void map_leg(const struct config *cfg, const struct config_end *end, stru
 		.max_message = cfg->max_payload,
 		.segment_bytes = cfg->max_payload,
 		.segment_count = RPC_MAX_SEGMENTS,
-		.reverse = RPC_REV_GENL, /* of a server it means nothing: 5.2.5 */
+		/* the property has no meaning when a server sends it (draft-07 5.2.5) */
+		.reverse = RPC_REV_GENL,
 		.reply_timeout = end->reply_timeout_s * NSEC_PER_SEC,
 		.tuning = {.retry_count = (uint8_t)end->retry_count,
 			   .rnr_retry_count = (uint8_t)end->rnr_retry_count,
@@ -73,8 +75,8 @@ static void map_leg(const struct config *cfg, const struct config_end *end, stru
 	};
 }
 
-/* One verbs instance for all, since each pins the memory anew: the legs keep shorter time-outs
- * themselves. */
+/* All routes share one verbs instance, because each instance would pin the memory again. Legs
+ * enforce shorter time-outs themselves. */
 static bool share_fabric(struct provider_config *has, const struct provider_config *want)
 {
 	if (has->kind != want->kind)
@@ -101,11 +103,11 @@ struct provider_config gateway_fabric(const struct gateway *gw, const struct con
 			       (int)CONFIG_RECEIVES_OWN == (int)PROVIDER_RECEIVES_OWN,
 		       "one meaning");
 	if (provider_parse(end->fabric, &want.kind))
-		want.kind = PROVIDER_IWARP; /* config/ lets no other word through */
+		want.kind = PROVIDER_IWARP; /* config/ accepts no other word */
 	return want;
 }
 
-/* One instance for all ends that want the same of the fabric. */
+/* Ends with the same needs share one instance. */
 static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
 {
 	struct provider_config want = gateway_fabric(gw, end);
@@ -118,7 +120,7 @@ static unsigned intern_fabric(struct gateway *gw, const struct config_end *end)
 	return i;
 }
 
-/* At a reload the caller finds one of those that there are. */
+/* After start no instance is added: the caller finds an existing one (change.c). */
 static unsigned choose_fabric(struct gateway *gw, const struct config_end *end)
 {
 	return gw->is_settled ? 0 : intern_fabric(gw, end);
@@ -142,7 +144,7 @@ static bool is_listening(const struct gateway *gw, unsigned i)
 	return gw->listens[i].leader == i;
 }
 
-/* Whose route it is, where several share a listener. */
+/* Names of the clients that use the route, if several routes share a listener. */
 static void map_names(struct gateway *gw, unsigned i)
 {
 	const struct config_route *from = gw->listens[i].from;
@@ -168,7 +170,7 @@ static void map_nets(const struct config_nets *from, struct fabric_net *to)
 		to[n] = map_net(&from->nets[n]);
 }
 
-/* As whom servers see whom. */
+/* The local address, for each client, from which servers are connected. */
 static void map_sources(struct gateway *gw, unsigned i)
 {
 	const struct config_sources *from = &gw->listens[i].from->upstream.sources;
@@ -183,7 +185,7 @@ static void map_sources(struct gateway *gw, unsigned i)
 	gw->routes[i].nsources = from->n;
 }
 
-/* Who may come, and who need not prove who it is. */
+/* Clients that may connect, and clients that need not authenticate. */
 static void map_clients(struct gateway *gw, unsigned i)
 {
 	const struct config_end *from = &gw->listens[i].from->listen;
@@ -198,7 +200,8 @@ static void map_clients(struct gateway *gw, unsigned i)
 	to->nunneeded = from->hostauth.unneeded.n;
 }
 
-/* Who has to prove who it is speaks version 2, or nothing: profile sections 7.2 and 7.3. */
+/* Peers that must authenticate speak version 2 or are refused: hostauth-profile sections 7.2 and
+ * 7.3. */
 static void map_hostauth(struct gateway *gw, unsigned i)
 {
 	const struct config_route *from = gw->listens[i].from;
@@ -211,7 +214,8 @@ static void map_hostauth(struct gateway *gw, unsigned i)
 		to->server.versions &= LEG_V2;
 }
 
-/* A signature takes less than a millisecond: few threads are enough, and leave CPUs to the workers. */
+/* A signature takes less than a millisecond. So few threads are enough, which leaves CPUs to the
+ * workers. */
 static unsigned job_threads(const struct gateway *gw)
 {
 	return gw->nworkers < 4 ? 1 : gw->nworkers / 4 + 1;
@@ -264,10 +268,10 @@ static void map_sizes(struct gateway *gw, unsigned slot)
 	map_leg(gw->cfg, &from->upstream, &to->server);
 	to->client_hop = map_hop(from->listen.hop);
 	to->server_hop = map_hop(from->upstream.hop);
-	/* What is exposed is exposed to who answers. */
+	/* Memory is exposed to the side that answers the calls. */
 	to->client.exposures = budget_exposures(from->listen.reverse_credits);
 	to->server.exposures = budget_exposures(from->upstream.credits);
-	/* Clients of a listener are one domain, and servers of a route another. */
+	/* All clients of a listener are one domain. All servers of a route are another. */
 	to->client.domain = 2 * gw->listens[slot].door;
 	to->server.domain = 2 * slot + 1;
 	to->server.reverse = reverse_level(from);
@@ -278,7 +282,7 @@ static void map_sizes(struct gateway *gw, unsigned slot)
 	to->told_locks = &gw->listens[slot].told_locks;
 }
 
-/* Families that servers may be connected to: those of the addresses to connect from. */
+/* Families in which servers may be connected: those of the local addresses in upstream.source. */
 static void choose_families(const struct config_sources *sources, struct servers_config *to)
 {
 	to->v4 = to->v6 = sources->n == 0;
@@ -288,7 +292,8 @@ static void choose_families(const struct config_sources *sources, struct servers
 	}
 }
 
-/* Return: 0; ERR_CONFIG, or ERR_IO: an address names an interface that is not there (logged, with @file). */
+/* Return: 0; ERR_CONFIG; or ERR_IO: an address names an interface that is missing (logged, with
+ * @file). */
 static int find_servers(const struct config_route *from, const char *file,
 			struct servers_config *to)
 {
@@ -315,8 +320,8 @@ static int find_servers(const struct config_route *from, const char *file,
 	return first;
 }
 
-/* A route that changes keeps its servers, and what is known of them and their clients; what else it says of
- * them holds once the change is done. */
+/* A changed route keeps its struct servers with all that is known. The new settings of servers take
+ * effect when the change is done. */
 static struct servers *inherited(const struct gateway *gw, unsigned slot)
 {
 	unsigned was = gateway_named(gw, gw->listens[slot].from->name);
@@ -364,7 +369,8 @@ const char *gateway_upstream_text(const struct gateway *gw, unsigned slot, char 
 	return text;
 }
 
-/* By which other gateways know the listener, and this one itself: none has the same but by a chance of 1 in 2^32. */
+/* A random number by which this and other gateways recognise the listener. Two listeners have the
+ * same with a probability of 1 in 2^32. */
 static int number_listener(struct proxy_route *route)
 {
 	while (!route->id)
@@ -410,7 +416,7 @@ void gateway_free_slot(struct gateway *gw, unsigned slot)
 	memset(&gw->routes[slot], 0, sizeof(gw->routes[slot]));
 }
 
-/* The current one of that name, or the first of those that are retired. */
+/* The current slot of that route name, or the first of its retired slots. */
 static unsigned told_as(const struct gateway *gw, unsigned slot)
 {
 	unsigned first = GATEWAY_NONE;
@@ -442,7 +448,7 @@ unsigned gateway_named(const struct gateway *gw, const char *name)
 	return GATEWAY_NONE;
 }
 
-/* A name may lead through any device. Return: how many. */
+/* A name may resolve to an address on any device. Return: number of entries. */
 static unsigned tell_upstream_uses(const struct gateway *gw, unsigned i, struct fabric_use *uses)
 {
 	const struct config_end *up = &gw->listens[i].from->upstream;
@@ -460,7 +466,7 @@ static unsigned tell_upstream_uses(const struct gateway *gw, unsigned i, struct 
 	return config_hosts(up);
 }
 
-/* Which devices the routes lead through. */
+/* Collect the addresses through which routes use devices. */
 static void tell_uses(struct gateway *gw)
 {
 	unsigned n = 0;
@@ -522,7 +528,7 @@ static int make_tables(struct gateway *gw)
 		       : ERR_NOMEM;
 }
 
-/* A route has the slot, the door and the memory of its number in the file. */
+/* At start, a route's slot, door and memory part have the index of the route in the file. */
 static int map_all(struct gateway *gw, const char *file)
 {
 	int first = 0;
@@ -545,7 +551,7 @@ static int map_all(struct gateway *gw, const char *file)
 	return first;
 }
 
-/* A reload may bring routes at any instance that there is. Sessions over fabric verbs need no descriptor. */
+/* A reload may add routes on any instance. Sessions on fabric verbs take no descriptor. */
 static bool bound_sessions(struct gateway *gw, uint32_t limit)
 {
 	struct descriptors_need need = {.workers = gw->nworkers, .listeners = gw->nslots};
@@ -572,7 +578,7 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 	*gw = (struct gateway){.cfg = cfg, .nroutes = cfg->nroutes, .nparts = cfg->nroutes};
 	gw->nslots = gw->nroutes + CONFIG_ROUTES_SPARE;
 	gw->nworkers = config_workers(cfg, cpus);
-	/* Whole steps, or the relay would round them up, beyond the limit. */
+	/* A multiple of the budget's step, because the relay would round up beyond the limit. */
 	gw->worker_bytes = config_share_bytes(cfg, gw->nworkers);
 	gw->max_sessions = config_max_sessions(cfg, gw->nworkers);
 	gw->max_setups = config_max_setups(cfg, gw->nworkers);
@@ -613,7 +619,7 @@ static const char *hostauth_text(const struct config_end *end)
 	return text[end->hostauth.mode];
 }
 
-/* What to do about it, where that is not plain. */
+/* Advice for errors that do not explain themselves. */
 const char *gateway_remedy(int error)
 {
 	switch (error) {
@@ -630,7 +636,7 @@ const char *gateway_remedy(int error)
 	}
 }
 
-/* A socket that was passed to this process, if one listens there. */
+/* A listener on a socket that was passed to this process, if one has the address. */
 static struct fabric_listener *adopt(struct gateway *gw, enum provider_kind kind,
 				     const struct fabric_addr *addr)
 {
@@ -716,7 +722,7 @@ static int listen_route(struct gateway *gw, unsigned i, const char *file)
 	return err;
 }
 
-/* Before any route is bound: what a machine has not got is told once. */
+/* Called before any route is bound, so that a missing feature of the machine is reported once. */
 static int check_fabrics(const struct gateway *gw, const char *file)
 {
 	char why[PROVIDER_WHY];

@@ -12,100 +12,105 @@
 #include "proxy/proxy.h"
 
 /**
- * gateway - what all workers share: the checked configuration turned into routes, fabric settings and
- * listening sockets
+ * gateway - the state that all workers share: routes, fabric settings and listening sockets
  *
- * Routes lie in slots. One that sessions may take is never written to: a reload (daemon/change.h) puts routes that
- * are new, or have new settings, into slots that are free, and a slot is free again when no worker knows of
- * what was there. All but that, and gateway_unlisten(), is immutable once the workers run.
+ * Routes are in slots. A slot that sessions may use is never written to. A reload (daemon/change.h)
+ * puts new or changed routes into free slots. A slot is free again when no worker uses it. All
+ * other state is immutable once the workers run, except through gateway_unlisten().
  */
 
 enum gateway_state {
 	GATEWAY_FREE,
-	GATEWAY_NEW, /* of a reload under way */
+	GATEWAY_NEW, /* of a reload that is under way */
 	GATEWAY_CURRENT,
-	GATEWAY_RETIRED, /* sessions have it yet */
+	GATEWAY_RETIRED, /* replaced or removed, but sessions still use it */
 };
 
 enum { GATEWAY_NONE = UINT32_MAX };
 
-/** struct gateway_listen - what is known of the route with the same index beside what proxies go by. */
+/** struct gateway_listen - data of the route with the same index that the relay does not need. */
 struct gateway_listen {
 	enum gateway_state state;
 	struct config_route *from; /* owned */
 	struct fabric_addr addr;
-	unsigned fabric;  /* index into gateway.fabrics, of the listening side */
-	unsigned door;	  /* by which its clients come in */
-	unsigned leader;  /* the route that listens: itself, or the one it shares that with */
-	unsigned part;	  /* whose range of memory is its own: proxy_route_add() */
-	unsigned told_as; /* where its figures are added to: the route of that name */
-	struct servers *servers; /* held; those of a route's name, whatever its settings */
-	atomic_uint users;	 /* workers that know of it */
+	unsigned fabric; /* of the listening side: index into gateway.fabrics */
+	unsigned door;	 /* its listening socket: index into gateway.doors */
+	/* the slot of the route that listens: this route, or the one whose listener it shares */
+	unsigned leader;
+	unsigned part; /* its own range of memory: proxy_route_add() */
+	/* the slot to whose counters its own are added: all slots of a name have one */
+	unsigned told_as;
+	struct servers *servers; /* held; shared by all slots with the same route name */
+	atomic_uint users;	 /* number of workers that use the slot */
 	atomic_bool told_locks;
 	struct fabric_net unneeded[CONFIG_NETS_MAX];  /* hostauth.unneeded_from */
-	struct fabric_net clients[CONFIG_NETS_MAX];   /* of its listener */
+	struct fabric_net clients[CONFIG_NETS_MAX];   /* listen.clients of its listener */
 	struct proxy_source sources[CONFIG_NETS_MAX]; /* upstream.source */
-	const char *names[CONFIG_NAMES_MAX];	      /* for */
+	const char *names[CONFIG_NAMES_MAX];	      /* "for": names of clients */
 };
 
-/** struct gateway_door - a listening socket, at one kind of fabric instance. */
+/** struct gateway_door - a listening socket, on one fabric instance configuration. */
 struct gateway_door {
 	struct fabric_listener *listener; /* NULL: free */
 	unsigned fabric;
-	bool is_borrowed; /* another door closes it */
+	bool is_borrowed; /* another entry owns the socket and closes it */
 };
 
 struct gateway {
-	const struct config *cfg; /* borrowed: the current one */
-	struct inherit *inherit;  /* borrowed; NULL: nothing was passed */
+	const struct config *cfg; /* borrowed: the current configuration */
+	struct inherit *inherit;  /* borrowed; NULL: no sockets were passed to this process */
 	unsigned nworkers;
-	size_t worker_bytes;	   /* each worker's share of memory_limit */
-	struct jobs *jobs;	   /* handshakes for other threads; NULL: no route has any */
-	struct servers_bell *bell; /* of all servers; owned */
-	struct crowd *crowd;	   /* whoever accepts: limits of sessions are of the process */
-	uint32_t max_sessions,
-		max_setups;   /* as the configuration has them, by memory, or by descriptors */
-	uint32_t inline_most; /* octets: what shared Receives have room for */
-	atomic_uint drain_s;  /* drain_timeout */
-	unsigned nroutes;     /* current ones */
+	size_t worker_bytes; /* part of memory_limit for each worker, octets */
+	struct jobs *jobs;   /* threads for handshakes; NULL: no route has host authentication */
+	struct servers_bell *bell; /* wakes the main thread for all struct servers; owned */
+	struct crowd *crowd;	   /* limits on sessions of the whole process */
+	/* Limits from the configuration, lowered to what memory and descriptors allow. */
+	uint32_t max_sessions, max_setups;
+	uint32_t inline_most; /* octets of a shared Receive */
+	atomic_uint drain_s;  /* drain_timeout, seconds */
+	unsigned nroutes;     /* number of current routes */
 	unsigned nslots, nfabrics, nuses;
-	unsigned nparts; /* ranges of memory that are one route's */
-	bool is_settled; /* no kind of fabric instance is made any more */
+	unsigned nparts; /* number of memory ranges that belong to one route each */
+	bool is_settled; /* all fabric instance configurations exist: a reload adds none */
 	struct proxy_route *routes;
 	struct gateway_listen *listens;
 	struct gateway_door *doors;
-	struct fabric_use *uses;	 /* of fabric verbs: what fabrics[] point to */
-	struct provider_config *fabrics; /* distinct ones; each worker has an instance of each */
+	struct fabric_use *uses; /* addresses on fabric verbs; .fabrics points to them */
+	/* distinct configurations; each worker has one instance of each */
+	struct provider_config *fabrics;
 };
 
 /**
- * gateway_init - routes as @cfg has them
+ * gateway_init - set up the routes of @cfg
  * @file: where @cfg was read, for the log
  * @cpus: CPUs this process may use
- * @descriptors: that it may have; 0: any number
+ * @descriptors: limit of open files; 0: no limit
  *
- * Interfaces that addresses name are looked up here, once; each that is not there is logged.
+ * Interface names in addresses are resolved here, once. Each missing interface is logged.
  *
- * Return: 0, ERR_NOMEM, ERR_CONFIG, ERR_IO: an interface is not there, or ERR_LOCAL: too few descriptors for a session.
+ * Return: 0; ERR_NOMEM; ERR_CONFIG; ERR_IO: an interface is missing; ERR_LOCAL: not enough
+ * descriptors for one session.
  */
 int gateway_init(struct gateway *gw, const struct config *cfg, const char *file, unsigned cpus,
 		 uint32_t descriptors) WARN_UNUSED;
 
-/** gateway_authenticate - by @auth, made of the same configuration; before workers are. Threads for handshakes
- * are not started: gateway_start_jobs(). Return: 0 or ERR_NOMEM. */
+/** gateway_authenticate - set the credentials of all routes from @auth, which was made from the
+ * same configuration. Call before the workers are made. gateway_start_jobs() starts the threads for
+ * handshakes. Return: 0 or ERR_NOMEM. */
 int gateway_authenticate(struct gateway *gw, const struct auth *auth) WARN_UNUSED;
 
-/** gateway_listen - bind every route; each failure is logged, naming @file. Return: 0 or the first
+/** gateway_listen - bind all listeners; each failure is logged, with @file. Return: 0 or the first
  * error. */
 int gateway_listen(struct gateway *gw, const char *file) WARN_UNUSED;
 
-/** gateway_unlisten - close the listening sockets; every worker has detached. Idempotent. */
+/** gateway_unlisten - close the listening sockets, after every worker has detached. Idempotent. */
 void gateway_unlisten(struct gateway *gw);
 
-/** gateway_worker_setups - how many connections each worker keeps that have not said a word. */
+/** gateway_worker_setups - limit, in each worker, of connections that have sent no message yet. */
 unsigned gateway_worker_setups(const struct gateway *gw);
 
-/** gateway_has - whether there is a route in @slot that figures are told of: one for each name. */
+/** gateway_has - whether counters are reported under @slot: there is one such slot for each route
+ * name. */
 static inline bool gateway_has(const struct gateway *gw, unsigned slot)
 {
 	const struct gateway_listen *l = &gw->listens[slot];
@@ -115,54 +120,57 @@ static inline bool gateway_has(const struct gateway *gw, unsigned slot)
 	return l->state >= GATEWAY_CURRENT && l->told_as == slot;
 }
 
-/** gateway_named - the slot of the route called @name that figures are told of, or GATEWAY_NONE. */
+/** gateway_named - the slot under which the counters of route @name are reported, or
+ * GATEWAY_NONE. */
 unsigned gateway_named(const struct gateway *gw, const char *name);
 
-/** gateway_fini - after the workers are gone. */
+/** gateway_fini - free everything, after the workers have ended. */
 void gateway_fini(struct gateway *gw);
 
-/* For daemon/change.c, where routes come later. */
+/* Functions for daemon/change.c, which adds routes later. */
 
-/** gateway_map - the route that @from tells of, into @slot, which is free; the listener's slot is @leader;
- * doors and addresses are the caller's to set. Return: 0, ERR_NOMEM, ERR_CONFIG or ERR_IO (logged, with @file). */
+/** gateway_map - set up route @from in @slot, which is free; @leader is the listener's slot. The
+ * caller sets door and address. Return: 0, ERR_NOMEM, ERR_CONFIG or ERR_IO (logged, with @file). */
 int gateway_map(struct gateway *gw, unsigned slot, const struct config_route *from, unsigned leader,
 		const char *file) WARN_UNUSED;
 
-/** gateway_bind - listen on @addr, by a socket that was passed if there is one. Return: gateway_unbind() is due; or NULL
- * with *@err, and errno. */
+/** gateway_bind - listen on @addr, on a socket that was passed to this process if there is one.
+ * Return: a listener for gateway_unbind(); or NULL with *@err and errno. */
 struct fabric_listener *gateway_bind(struct gateway *gw, unsigned fabric,
 				     const struct fabric_addr *addr, int *err);
 
-/** gateway_unbind - takes @l; the socket, if it is lent, may be had again. */
+/** gateway_unbind - takes @l. If its socket was lent, it can be bound again later. */
 void gateway_unbind(struct gateway *gw, unsigned fabric, struct fabric_listener *l);
 
-/** gateway_fabric - of what kind of instance an end wants to be. */
+/** gateway_fabric - the fabric instance configuration that @end needs. */
 struct provider_config gateway_fabric(const struct gateway *gw, const struct config_end *end);
 
-/** gateway_tell_servers - those of the route in @slot go by its settings from now on, whatever they were shared with.
- * Return: 0, or an error: they stay as they were. */
+/** gateway_tell_servers - give the settings of the route in @slot to its struct servers, which may
+ * be shared with older slots. Return: 0, or an error: the servers are unchanged. */
 int gateway_tell_servers(struct gateway *gw, unsigned slot) WARN_UNUSED;
 
-/** gateway_upstream_text - whom the route in @slot leads to, as configured, into @text of GATEWAY_UPSTREAM_TEXT. */
+/** gateway_upstream_text - the configured servers of the route in @slot, as text in @text of
+ * GATEWAY_UPSTREAM_TEXT. */
 enum { GATEWAY_UPSTREAM_TEXT = 512 };
 const char *gateway_upstream_text(const struct gateway *gw, unsigned slot, char *text);
 
-/** gateway_prove - the credentials of the route in @slot. Return: whether it has any. */
+/** gateway_prove - set the credentials of the route in @slot. Return: whether it has any. */
 bool gateway_prove(struct gateway *gw, unsigned slot, const struct auth *auth);
 
-/** gateway_tell - a line of the log about the route in slot @i. */
+/** gateway_tell - log a line about the route in slot @i. */
 void gateway_tell(const struct gateway *gw, unsigned i);
 
-/** gateway_name_slots - .told_as of all, after routes came or went. */
+/** gateway_name_slots - compute .told_as of all slots, after routes were added or removed. */
 void gateway_name_slots(struct gateway *gw);
 
-/** gateway_free_slot - what is in @slot goes. */
+/** gateway_free_slot - free what is in @slot. */
 void gateway_free_slot(struct gateway *gw, unsigned slot);
 
-/** gateway_start_jobs - threads for handshakes, unless they run. Return: 0 or ERR_NOMEM. */
+/** gateway_start_jobs - start the threads for handshakes, unless they run. Return: 0 or
+ * ERR_NOMEM. */
 int gateway_start_jobs(struct gateway *gw) WARN_UNUSED;
 
-/** gateway_remedy - what to do when an address cannot be listened on, for @error. */
+/** gateway_remedy - advice for the operator when listen fails with @error. */
 const char *gateway_remedy(int error);
 
 #endif

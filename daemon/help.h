@@ -2,7 +2,7 @@
 #ifndef DAEMON_HELP_H
 #define DAEMON_HELP_H
 
-/* What --help prints: enough to run the gateway without the manual page. */
+/* Text of --help: enough to run the gateway without the manual page. */
 extern const char help_text[];
 
 #endif

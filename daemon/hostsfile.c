@@ -6,7 +6,7 @@
 
 enum { LINE_BYTES = 2048 };
 
-/* Whether @line, its address taken off, has @name of @len. */
+/* Whether @line, without its address, has @name, whose length is @len. */
 static bool has(char *line, const char *name, size_t len)
 {
 	char *rest = NULL;
@@ -17,7 +17,7 @@ static bool has(char *line, const char *name, size_t len)
 	return false;
 }
 
-/* The rest of a line that did not fit. */
+/* Skip the rest of a line that did not fit. */
 static void skip_rest(FILE *f)
 {
 	int c;

@@ -7,12 +7,13 @@
 #include "fabric/addr.h"
 
 /**
- * hostsfile_find - the addresses of @name in a file like /etc/hosts (hosts(5)), into @addrs of @most
+ * hostsfile_find - find the addresses of @name in a file like /etc/hosts (hosts(5))
+ * @addrs: gets up to @most addresses
  *
- * Letters are alike whether large or small, and a dot at the end of @name is nothing. What is no address, or a
- * line longer than a screen, is passed over.
+ * Case does not matter, nor does a dot at the end of @name. Entries without a valid address, and
+ * lines that are too long, are skipped.
  *
- * Return: how many; 0: the file does not have it.
+ * Return: number of addresses; 0: the file does not have the name.
  */
 unsigned hostsfile_find(FILE *f, const char *name, struct fabric_addr *addrs, unsigned most);
 

@@ -9,13 +9,13 @@
 #include "base/mem.h"
 #include "daemon/loop.h"
 
-enum { ACCEPTS = 16 /* in one go */ };
-#define AGAIN_TIME NSEC_PER_SEC /* where there are no descriptors */
+enum { ACCEPTS = 16 /* in a row */ };
+#define AGAIN_TIME NSEC_PER_SEC /* pause while descriptors are short */
 
 struct idle_socket {
 	struct loop_watch watch;
 	struct idle *idle;
-	unsigned i; /* of inherit */
+	unsigned i; /* index in inherit */
 	bool is_idle, is_watched;
 };
 
@@ -38,7 +38,8 @@ static void unwatch(struct idle_socket *s)
 	s->is_watched = false;
 }
 
-/* With a reset: nothing of it stays behind, and its client need not wait to hear that nobody is there. */
+/* Close with a reset: the kernel keeps no state, and the client learns at once that nothing
+ * listens. */
 static void turn_away(int fd)
 {
 	const struct linger at_once = {.l_onoff = 1};
@@ -59,7 +60,8 @@ static void on_arrival(struct loop_watch *watch, unsigned events)
 		if (fd >= 0) {
 			turn_away(fd);
 		} else if (errno != ECONNABORTED) {
-			/* Without descriptors it would be tried again at once, for ever. */
+			/* When descriptors are short, accept() would fail again at once, without
+			 * end. */
 			if (errno != EAGAIN && errno != EINTR) {
 				unwatch(s);
 				s->idle->again = loop_now() + AGAIN_TIME;

@@ -6,31 +6,33 @@
 #include "daemon/inherit.h"
 
 /**
- * idle - sockets of the service manager that no route listens on
+ * idle - listening sockets of the service manager that no route uses
  *
- * The manager keeps them open, so that the kernel takes connections for them, which nobody would ever answer. Those are
- * closed at once, by the main thread, while this process serves. While it does not, clients wait for the next one.
+ * The manager keeps these sockets open, so the kernel completes connections that nobody would
+ * answer. While this process serves, the main thread resets such connections at once. While it does
+ * not serve, clients wait for the next process.
  */
 struct idle_socket;
 
 struct idle {
 	struct loop *loop;	 /* borrowed */
 	struct inherit *inherit; /* borrowed */
-	struct idle_socket *all; /* owned; as many as inherit has */
+	struct idle_socket *all; /* owned; as many as .inherit has */
 	unsigned n;
-	nsec_t again; /* what failed for want of descriptors is tried again */
+	nsec_t again; /* when to try again after descriptors were short */
 };
 
-/** idle_begin - from now on; inherit_add() is over. Return: 0 or ERR_NOMEM. */
+/** idle_begin - begin to reset connections; no inherit_add() may follow. Return: 0 or ERR_NOMEM. */
 int idle_begin(struct idle *idle, struct loop *loop, struct inherit *inherit) WARN_UNUSED;
 
-/** idle_follow - routes came or went: a line of the log for each socket that has become idle. Nothing before idle_begin(). */
+/** idle_follow - after routes were added or removed; logs each socket that has become unused. No
+ * effect before idle_begin(). */
 void idle_follow(struct idle *idle);
 
-/** idle_tick - after each wake-up. Return: when it is due again. */
+/** idle_tick - call after each wake-up. Return: when to call again. */
 nsec_t idle_tick(struct idle *idle, nsec_t now);
 
-/** idle_end - clients are turned away no more. Idempotent. */
+/** idle_end - stop resetting connections. Idempotent. */
 void idle_end(struct idle *idle);
 
 #endif

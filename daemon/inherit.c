@@ -60,7 +60,7 @@ int inherit_environment(struct inherit *in)
 	if (pid != (long)getpid() || n > MOST)
 		n = 0;
 	for (int fd = FIRST; fd < FIRST + n && !err; fd++) {
-		if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) /* else there is none */
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) /* else the descriptor does not exist */
 			err = inherit_add(in, &fd, 1, true);
 	}
 	unsetenv("LISTEN_FDS");
@@ -80,7 +80,7 @@ static bool is_listening(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens;
 }
 
-/* An interface matters where it tells links apart. */
+/* The interface counts only for link-local addresses. */
 static bool is_at(const struct sockaddr_storage *is, const struct sockaddr_storage *want)
 {
 	if (is->ss_family != want->ss_family)
@@ -99,7 +99,7 @@ static bool is_at(const struct sockaddr_storage *is, const struct sockaddr_stora
 	return false;
 }
 
-/* Clients of both families at one socket would be counted as one network's. */
+/* On a socket for both families all IPv4 clients would count as one network. */
 static bool takes_both_families(int fd, const struct fabric_addr *addr)
 {
 	char at[FABRIC_ADDR_TEXT];
@@ -116,7 +116,7 @@ static bool takes_both_families(int fd, const struct fabric_addr *addr)
 	return true;
 }
 
-/* Whether a socket of number @i listens on @addr. */
+/* Whether socket @i listens on @addr. */
 static bool listens_on(const struct inherit *in, unsigned i, const struct fabric_addr *addr)
 {
 	struct sockaddr_storage is;
@@ -135,7 +135,7 @@ static bool unblock(int fd)
 	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* Return: @i's descriptor, the caller's; or -1. */
+/* Return: the descriptor of socket @i, owned by the caller; or -1. */
 static int take(struct inherit *in, unsigned i)
 {
 	struct inherited *one = &in->all[i];

@@ -8,17 +8,17 @@
 #include "fabric/addr.h"
 
 /**
- * inherit - sockets that listen already: those of the service manager (sd_listen_fds(3)), or of the gateway
- * that this one takes over from
+ * inherit - sockets that already listen: passed by the service manager (sd_listen_fds(3)), or by
+ * the gateway that this process replaces
  *
- * They are known by where they listen. Those that are lent, by the service manager, stay open there whatever this
- * process does: it keeps its own descriptor of each, so that a route that a reload brings back can have it again.
- * The others are whoever's takes them.
+ * A socket is found by the address it listens on. Sockets of the service manager are lent: the
+ * manager keeps them open, and this process keeps a descriptor of each, so that a route which a
+ * later reload adds can use it. All other sockets belong to the route that takes them.
  */
 struct inherited {
-	int fd; /* -1: somebody took it */
+	int fd; /* -1: taken */
 	bool is_lent;
-	bool is_used; /* a lent one: somebody has a duplicate */
+	bool is_used; /* a lent socket: a route has a duplicate */
 };
 
 struct inherit {
@@ -26,35 +26,39 @@ struct inherit {
 	struct inherited *all; /* owned */
 };
 
-/** inherit_environment - those of LISTEN_FDS, which is removed: all lent. Return: 0 or ERR_NOMEM. */
+/** inherit_environment - add the sockets named by LISTEN_FDS, all lent, and remove the variable.
+ * Return: 0 or ERR_NOMEM. */
 int inherit_environment(struct inherit *in) WARN_UNUSED;
 
-/** inherit_add - takes @n of @fds. Return: 0, or ERR_NOMEM: they are closed. */
+/** inherit_add - takes @n descriptors of @fds. Return: 0, or ERR_NOMEM: they are closed. */
 int inherit_add(struct inherit *in, const int *fds, unsigned n, bool is_lent) WARN_UNUSED;
 
-/** inherit_take - the one that listens on @addr. Return: the caller's, without blocking; or -1: none. */
+/** inherit_take - take the socket that listens on @addr. Return: the caller's descriptor,
+ * non-blocking; or -1: none. */
 int inherit_take(struct inherit *in, const struct fabric_addr *addr);
 
-/** inherit_give_back - whoever took the one on @addr has closed it. Nothing, unless it is lent. */
+/** inherit_give_back - the route that took the socket on @addr has closed it. No effect unless the
+ * socket is lent. */
 void inherit_give_back(struct inherit *in, const struct fabric_addr *addr);
 
-/** inherit_take_path - the one at @path of the file system, as inherit_take(); but no lent one. */
+/** inherit_take_path - take the socket bound to @path, as inherit_take(); lent sockets are not
+ * considered. */
 int inherit_take_path(struct inherit *in, const char *path);
 
-/** inherit_lends - whether @fd is a duplicate of a lent one. */
+/** inherit_lends - whether @fd is a duplicate of a lent socket. */
 bool inherit_lends(const struct inherit *in, int fd);
 
-/** inherit_is_idle - whether number @i is lent, and nobody uses it. */
+/** inherit_is_idle - whether socket @i is lent and no route uses it. */
 bool inherit_is_idle(const struct inherit *in, unsigned i);
 
-/** inherit_tell_idle - a line of the log about number @i, which nobody uses. */
+/** inherit_tell_idle - log that no route uses socket @i. */
 void inherit_tell_idle(const struct inherit *in, unsigned i);
 
-/** inherit_settle - once all that starts has taken its own: close what nobody took and is not lent; a line of the log
- * for each. */
+/** inherit_settle - after set-up: close and log each socket that is not lent and that nothing
+ * took. */
 void inherit_settle(struct inherit *in);
 
-/** inherit_end - close all that is left. */
+/** inherit_end - close all remaining sockets. */
 void inherit_end(struct inherit *in);
 
 #endif

@@ -5,16 +5,18 @@
 #include "daemon/loop.h"
 #include "daemon/worker.h"
 
-/* How often a worker is asked, in the long run and at once. An answer takes it some microseconds: asked so often,
- * fewer than one RPC in a hundred waits for one. */
+/* Rate limit of inquiries to a worker: on average one in EACH, in a burst AT_ONCE. An answer takes
+ * some microseconds, so at this rate fewer than 1 in 100 RPCs waits for one. */
 #define EACH (NSEC_PER_SEC / 400)
 enum { AT_ONCE = 64 };
 
-/* Of one worker. */
+/* Inquiries of one worker. */
 struct line {
 	struct list waiting;
 	struct inquiry *asked;
-	nsec_t paid; /* until then with what was asked; it may be AT_ONCE ahead of now */
+	/* time until which earlier inquiries use up the rate; at most AT_ONCE * EACH ahead of
+	 * now */
+	nsec_t paid;
 };
 
 struct inquiries {
@@ -44,13 +46,13 @@ void inquire(struct inquiries *all, struct inquiry *q, unsigned worker)
 	list_add_tail(&all->lines[worker].waiting, &q->link);
 }
 
-/* When the next may be asked. */
+/* When the next inquiry may begin. */
 static nsec_t line_due(const struct line *line)
 {
 	return line->paid > AT_ONCE * EACH ? line->paid - AT_ONCE * EACH : 0;
 }
 
-/* Return: whether anything happened. */
+/* Return: whether an inquiry began or was answered. */
 static bool run_line(struct worker *w, struct line *line, nsec_t now)
 {
 	struct inquiry *q = line->asked;
@@ -84,7 +86,7 @@ nsec_t inquiries_due(const struct inquiries *all)
 {
 	nsec_t at = NSEC_NEVER;
 
-	/* One that is asked wakes the main thread itself. */
+	/* The worker itself wakes the main thread when it has answered. */
 	for (unsigned i = 0; i < all->n; i++)
 		if (!all->lines[i].asked && !list_is_empty(&all->lines[i].waiting))
 			at = nsec_min(at, line_due(&all->lines[i]));

@@ -25,8 +25,9 @@ static bool is_same_host(const struct fabric_addr *a, const struct fabric_addr *
 		      sizeof(struct in6_addr)) == 0;
 }
 
-/* What is connected to an address of this machine's comes from that address: RFC 6724 5, rule 1, and the same for IPv4. A
- * list of all addresses would need netlink, which the service's unit does not leave the process. */
+/* A connection to one of this machine's addresses has that address as its source (RFC 6724 5, rule
+ * 1, and the same for IPv4). Listing all addresses would need netlink, which the unit does not
+ * allow. */
 static bool is_own(const char *host)
 {
 	struct fabric_addr to, from = {.len = sizeof(from.ss)};

@@ -4,12 +4,13 @@
 
 #include "config/config.h"
 
-/** load_config - config_load(), and what only this machine can tell: an upstream that is an address of its own, where
- * a listener on all addresses is. Nothing is sent. */
+/** load_config - config_load(), and a check that needs this machine: an upstream must not be an
+ * address of this machine where a listener on all addresses has the port. Nothing is sent. */
 int load_config(const char *path, struct config **out, FILE *errors) WARN_UNUSED;
 
-/** load_warn - to @warnings what ends a start unless it is put right before: control's folder is missing, or another
- * file is in the socket's place. No error, for a unit's RuntimeDirectory= makes the folder at the start. */
+/** load_warn - write to @warnings problems that a start would fail on now: the folder of the
+ * control socket is missing, or another file is in its place. These are no errors, because a unit's
+ * RuntimeDirectory= makes the folder at the start. */
 void load_warn(const struct config *cfg, const char *path, FILE *warnings);
 
 #endif

@@ -2,17 +2,14 @@
 /*
  * Operation
  *
- * One struct event per watch, persistent, added once; edge-triggered ones cost no
- * epoll_ctl(2) after that. The wait is bounded by one timer event, which is only
- * touched when it would fire too late: deadlines mostly move away from now (a
- * stall timer that traffic keeps pushing back), and waking once too early is
- * cheaper than re-arming at every turn.
- *
- * Before it sleeps a loop may look for what comes next, as loop_patience.h has it.
- *
- * libevent's own locking and its process-wide signal handling are not used: a loop
- * has one thread, the only door for others is an eventfd, and signals come in
- * through a signalfd like any other readiness.
+ * - Each watch has one persistent struct event, added once. Edge-triggered events need no
+ *   epoll_ctl(2) after that.
+ * - One timer event bounds the wait. It is changed only if it would fire too late: most deadlines
+ *   move away from now (traffic pushes a stall timer back), and one early wake-up costs less than
+ *   setting the timer at every turn.
+ * - Before it blocks, a loop may busy-poll: loop_patience.h.
+ * - libevent's locking and its process-wide signal handling are not used. A loop has one thread,
+ *   other threads reach it only through an eventfd, and signals arrive through a signalfd.
  */
 #include "daemon/loop.h"
 
@@ -35,19 +32,19 @@
 #include "daemon/loop_patience.h"
 
 struct event_loop {
-	struct loop loop; /* first */
+	struct loop loop; /* first member */
 	struct event_base *base;
 	struct event timer;
-	nsec_t armed; /* when the timer fires; NSEC_NEVER: it is not pending */
+	nsec_t armed; /* when the timer fires; NSEC_NEVER: the timer is not pending */
 	struct loop_watch wake_watch;
 	int wake_fd;
-	nsec_t tick; /* resolution of the clock libevent reads */
+	nsec_t tick; /* resolution of the clock that libevent reads */
 	unsigned watches;
-	unsigned handed; /* times a watch was told */
+	unsigned handed; /* how many events watches were given */
 	struct patience patience;
 };
 
-/* One a watch. */
+/* One for each watch. */
 struct watch_event {
 	struct event event;
 	struct loop_watch *watch;
@@ -114,7 +111,7 @@ static void watch_del(struct loop *loop, struct loop_watch *watch)
 
 	if (!we)
 		return;
-	/* Also takes it off the queue of events that are about to be handed out. */
+	/* This also removes it from the queue of events that libevent is about to deliver. */
 	event_del(&we->event);
 	mem_free(we);
 	watch->backend = NULL;
@@ -152,12 +149,13 @@ void loop_wake(struct loop *loop)
 	uint64_t one = 1;
 	int saved = errno;
 
-	/* Full (EAGAIN) means it has been woken already. */
+	/* EAGAIN: the eventfd is full, so the loop has been woken already. */
 	if (write(event_loop_of(loop)->wake_fd, &one, sizeof(one)) < 0)
 		errno = saved;
 }
 
-/* libevent's own complaints come out in our form; what failed is also told by a return. */
+/* Messages of libevent are logged in our form. The failure itself is also returned by the function
+ * that failed. */
 static void on_libevent(int severity, const char *text)
 {
 	if (severity >= EVENT_LOG_WARN)
@@ -239,9 +237,9 @@ void loop_free(struct loop *loop)
 }
 
 /*
- * Arm the timer for @deadline unless it fires by then anyway. libevent reads a clock
- * that advances in ticks of some milliseconds; one of them is added, so that the timer
- * is late by that, instead of early and the caller spinning until the tick is over.
+ * Set the timer for @deadline, unless it fires earlier anyway. libevent reads a clock that advances
+ * in ticks of some milliseconds. One tick is added, so the timer fires late by a tick. Otherwise it
+ * would fire early, and the caller would spin until the end of the tick.
  */
 static int loop_arm(struct event_loop *el, nsec_t deadline, nsec_t now)
 {

@@ -7,10 +7,10 @@
 #include "base/loop.h"
 
 /**
- * loop - the event loop of base/loop.h over libevent, one a thread
+ * loop - the event loop of base/loop.h over libevent, one for each thread
  *
- * A loop belongs to the thread that runs it; only loop_wake() may be called from
- * another one (and from a signal handler).
+ * Only the thread that runs a loop may use it. The exception is loop_wake(), which other threads
+ * and signal handlers may call.
  */
 
 /** loop_new - returns owned, or NULL when descriptors or memory are short (logged). */
@@ -24,34 +24,36 @@ nsec_t loop_now(void);
 
 /**
  * loop_run_once - wait for events and hand them to their watches
- * @deadline: wait no longer; in the past (or 0): look, do not wait; NSEC_NEVER: no limit
+ * @deadline: wait no longer; in the past (or 0): do not wait; NSEC_NEVER: no limit
  *
- * Returns after one batch of events, at the deadline or some milliseconds after it,
- * after loop_wake(), or early for no reason: the caller is a loop of its own.
+ * Returns after one batch of events, up to some milliseconds after the deadline, after loop_wake(),
+ * or early without a reason. So the caller calls it in a loop of its own.
  * Return: 0, or ERR_IO (logged).
  */
 int loop_run_once(struct loop *loop, nsec_t deadline) WARN_UNUSED;
 
 /**
- * loop_look_first - before a wait, look for up to @most for what comes next, while that pays (daemon/loop_patience.h)
+ * loop_look_first - before each wait, busy-poll for up to @most while that pays
+ * (daemon/loop_patience.h)
  *
- * Without, and with 0, it sleeps at once.
+ * With 0, which is also the default, the loop blocks at once.
  */
 void loop_look_first(struct loop *loop, nsec_t most);
 
 struct event_base;
 
-/** loop_base - libevent's own of it, for those parts of libevent that are no watch (daemon/resolver.c). */
+/** loop_base - the libevent base of @loop, for parts of libevent that are no watch
+ * (daemon/resolver.c). */
 struct event_base *loop_base(struct loop *loop);
 
-/** loop_wake - make a loop_run_once() that is running, or else the next one, return. */
+/** loop_wake - make the loop_run_once() that is running, or the next one, return. */
 void loop_wake(struct loop *loop);
 
 /**
  * struct loop_signals - signals as events of a loop (signalfd)
  *
- * They stay blocked for the process' threads: call loop_signals_init() before any
- * other thread is started, so that these inherit the mask.
+ * The signals stay blocked in all threads. Call loop_signals_init() before any other thread is
+ * started: new threads inherit the mask.
  */
 struct loop_signals {
 	void (*caught)(struct loop_signals *signals, int signo); /* set by the caller */

@@ -11,10 +11,12 @@
 #include "base/mem.h"
 
 /*
- * Operation. What libevent keeps of a descriptor, it keeps for each worker that has ever had it, and for ever: two
- * words. All threads share slabs of such objects, behind a lock: it is for watches that are added and
- * removed, and for nothing else. What is larger is of the heap. Before that stands its size; the small ones have nothing
- * beside them, and are told from the others by where they lie: at odd multiples of eight.
+ * Operation. libevent keeps two words for every descriptor number, for each worker that has ever
+ * used it, and never frees them.
+ * - All threads share slabs of such objects, behind a lock. The lock is taken only when a watch is
+ *   added or removed.
+ * - Larger objects come from the heap, with their size in front.
+ * - Small objects have no header. Their address tells them apart: it is an odd multiple of eight.
  */
 struct small {
 	union {
@@ -38,7 +40,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct slab *slabs;
 	struct small *free;
-	size_t used; /* small ones */
+	size_t used; /* number of small objects in use */
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool is_small(const void *p)
@@ -92,7 +94,7 @@ static void small_free(struct small *s)
 	pthread_mutex_lock(&heap.lock);
 	s->next = heap.free;
 	heap.free = s;
-	if (--heap.used == 0) /* the last loop is gone */
+	if (--heap.used == 0) /* the last loop was freed */
 		free_slabs();
 	pthread_mutex_unlock(&heap.lock);
 }

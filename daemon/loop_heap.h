@@ -3,12 +3,12 @@
 #define DAEMON_LOOP_HEAP_H
 
 /**
- * loop_heap_use - libevent takes its memory here; before anything else of it is called, again is
- * harmless
+ * loop_heap_use - make libevent allocate here; call before any other function of libevent; may be
+ * called again
  *
- * It keeps a few octets for every descriptor it ever saw. Taken from the allocator as descriptors
- * come, they lie one by one between the sessions of a busy hour, and hold a page each when these are
- * gone. Here they lie side by side.
+ * libevent keeps a few octets for every descriptor number it has ever seen. From the general
+ * allocator these objects would be scattered among the memory of sessions, and each would hold a
+ * page after the sessions have gone. Here they are together.
  */
 void loop_heap_use(void);
 

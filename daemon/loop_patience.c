@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/loop_patience.h"
 
-enum { WEIGHT = 16 }; /* of one wait: a part in so many */
+enum { WEIGHT = 16 }; /* weight of a new wait in the average: 1/WEIGHT */
 
-/* Of four looks one at most is for nothing. */
+/* Poll if at least 3 of 4 recent waits were shorter than .most: at most one poll in four is
+ * wasted. */
 enum { SOON_ENOUGH = PATIENCE_ALL * 3 / 4 };
 
 void patience_init(struct patience *p, nsec_t most)

@@ -5,26 +5,28 @@
 #include "base/loop.h"
 
 /**
- * struct patience - whether to look for what comes next, or to sleep until it comes
+ * struct patience - whether to busy-poll or to block for the next event
  *
- * To be woken takes a processor that slept longer than the relay needs for most messages. So it pays to look for
- * as long as that takes, where what comes next nearly always comes so soon; else it is time taken from others. Which
- * it is shows in the waits before, however they were spent.
+ * Waking a processor that sleeps takes longer than relaying most messages does. So polling for
+ * about that time pays if the next event nearly always comes so soon. Otherwise polling takes CPU
+ * time from others. Earlier waits, polled or blocked, show which it is.
  */
 struct patience {
-	nsec_t most;   /* to look for so long; 0: never */
-	unsigned soon; /* of PATIENCE_ALL waits so many were shorter; those of late count most */
+	nsec_t most; /* longest busy-poll; 0: never */
+	/* moving average of waits shorter than .most, in parts of PATIENCE_ALL; recent waits weigh
+	 * most */
+	unsigned soon;
 };
 
 enum { PATIENCE_ALL = 1024 };
 
-/** patience_init - nothing is known yet: it sleeps. */
+/** patience_init - no waits are known yet, so the loop blocks. */
 void patience_init(struct patience *p, nsec_t most);
 
-/** patience_look - how long to look for what comes next before sleeping; 0: not at all. */
+/** patience_look - how long to busy-poll before blocking; 0: not at all. */
 nsec_t patience_look(const struct patience *p);
 
-/** patience_note - what came next took @waited to come; NSEC_NEVER: a deadline was first. */
+/** patience_note - the next event came after @waited; NSEC_NEVER: a deadline passed first. */
 void patience_note(struct patience *p, nsec_t waited);
 
 #endif

@@ -16,7 +16,7 @@ enum { OPT_CHECK = 256, OPT_PRINT, OPT_PRINT_NFT, OPT_TAKE_OVER, OPT_NO_SANDBOX 
 
 struct command_line {
 	const char *serve, *check, *nft;
-	unsigned how; /* to serve */
+	unsigned how; /* SERVE_*, for serve() */
 	bool print, help, version;
 };
 
@@ -87,14 +87,14 @@ static enum exit_code check(const char *path, bool print)
 		config_print(cfg, stdout);
 	else
 		printf("%s: OK, %u route%s\n", path, cfg->nroutes, cfg->nroutes == 1 ? "" : "s");
-	/* The output of --print is a configuration again. */
+	/* The output of --print must remain a valid configuration. */
 	capacity_print(cfg, print ? "# " : "", path, stdout, stderr);
 	load_warn(cfg, path, stderr);
 	config_free(cfg);
 	return EXIT_OK;
 }
 
-/* The files of hostauth have no part in it, and need not be readable. */
+/* The files of hostauth are not needed, and need not be readable. */
 static enum exit_code print_nft(const char *path)
 {
 	struct config *cfg;

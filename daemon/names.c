@@ -15,7 +15,7 @@ static struct name *find(struct names *names, const char *text)
 	return name;
 }
 
-/* Names of configurations that are no more. */
+/* Free the entries that no configuration uses any more. */
 static void sweep(struct names *names, nsec_t now)
 {
 	struct name **at = &names->first;
@@ -67,7 +67,7 @@ struct name *names_want(struct names *names, const char *text, nsec_t now)
 static void tell(const struct name *name, const struct names_answer *answer)
 {
 	if (answer->result == name->last.result && name->answers > 0)
-		return; /* which was told */
+		return; /* the same result as last time was logged then */
 	if (answer->result == NAMES_FOUND)
 		log_info("name.found", "name=%s addresses=%u ttl_s=%llu", name->text, answer->n,
 			 (unsigned long long)(answer->ttl / NSEC_PER_SEC));

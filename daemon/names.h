@@ -8,25 +8,27 @@
 #include "fabric/addr.h"
 
 /**
- * names - what was found out about names of servers, and how long that holds
+ * names - a cache of addresses of servers' names
  *
- * The time comes in, and who looks a name up is somebody else: daemon/resolver.h. An answer holds as long as it says
- * itself, NAMES_TTL_MOST at most; that there is no such name, or no answer, for NAMES_RETRY, so that a name server
- * is not asked for each client. Without an answer what was known before holds on.
+ * This module does no I/O: time is an argument, and daemon/resolver.h looks names up. An answer is
+ * valid for its own TTL, at most NAMES_TTL_MOST. A failure, or the answer that there is no such
+ * name, is valid for NAMES_RETRY, so that the name server is not asked again for each client. After
+ * a failure the previous addresses stay in use.
  *
- * NAMES_TTL_MOST is short because the TTL of an answer is not the whole truth: libevent tells that of the addresses, and
- * not those of the CNAMEs that lead there. A server that moved is found again within that time.
+ * NAMES_TTL_MOST is short because libevent reports the TTL of the addresses, but not those of the
+ * CNAMEs that lead to them. A server that moved is found again within that time.
  */
 enum { NAMES_ADDRS = 32, NAMES_BYTES = 256 };
 
 #define NAMES_RETRY (5 * NSEC_PER_SEC)
 #define NAMES_TTL_MOST (60 * NSEC_PER_SEC)
-#define NAMES_FORGET (24 * 3600 * NSEC_PER_SEC) /* an entry that nobody wants, after it expired */
+/* an entry that nothing asks for is freed this long after it expired */
+#define NAMES_FORGET (24 * 3600 * NSEC_PER_SEC)
 
 enum names_result {
 	NAMES_FOUND,
-	NAMES_NONE,   /* there is no such name, or it has no address */
-	NAMES_FAILED, /* nobody answered, or not so that it could be understood */
+	NAMES_NONE,   /* no such name, or it has no address */
+	NAMES_FAILED, /* no answer, or one that could not be parsed */
 };
 
 /** struct names_answer - addresses without ports. */
@@ -35,35 +37,36 @@ struct names_answer {
 	nsec_t ttl; /* FOUND */
 	unsigned n;
 	struct fabric_addr addrs[NAMES_ADDRS];
-	const char *why; /* NONE, FAILED: static storage */
+	const char *why; /* NONE, FAILED: reason; static storage */
 };
 
-/** struct name - an entry, read only. */
+/** struct name - an entry, read-only for callers. */
 struct name {
 	struct name *next;
 	char text[NAMES_BYTES];
-	struct names_answer
-		last;	/* .result of the last one; addresses of the last that was none of FAILED */
-	nsec_t expires; /* it is to be asked for again then */
-	uint64_t answers; /* so far */
-	bool is_asked;	  /* the answer is on its way */
+	/* .result is the latest; addresses are of the latest answer other than FAILED */
+	struct names_answer last;
+	nsec_t expires;	  /* when to look the name up again */
+	uint64_t answers; /* number of answers so far */
+	bool is_asked;	  /* a look-up is under way */
 };
 
 struct names {
 	struct name *first;
-	/* Somebody is to look @name up, and to call names_answer(), now or later. Return: false: it cannot be asked
-	 * for. */
+	/* Look @name up and call names_answer(), now or later. Return: false: the look-up could not
+	 * begin. */
 	bool (*ask)(void *arg, struct name *name);
 	void *arg;
 };
 
-/** names_want - the entry of @text, for which somebody is asked unless it holds at @now. Return: NULL without memory. */
+/** names_want - the entry for @text; a look-up begins unless the entry is valid at @now. Return:
+ * NULL without memory. */
 struct name *names_want(struct names *names, const char *text, nsec_t now);
 
-/** names_answer - what came of .ask. */
+/** names_answer - result of a look-up that .ask began. */
 void names_answer(struct name *name, const struct names_answer *answer, nsec_t now);
 
-/** names_free - all entries; nobody looks up any. */
+/** names_free - free all entries; no look-up may be under way. */
 void names_free(struct names *names);
 
 #endif

@@ -26,11 +26,11 @@ enum { PROBLEMS_BYTES = 32 << 10 };
 struct reload {
 	struct reload_config cfg;
 	bool is_running, is_beginning, again;
-	struct config *current; /* owned; NULL: what the process began with */
+	struct config *current; /* owned; NULL: the configuration at start of the process */
 	struct change *change;
-	unsigned worker, old; /* asked now; the route it drains */
+	unsigned worker, old; /* the worker being asked, and the route being drained */
 	struct inquiry q;
-	struct list next, now; /* who gets the next, and this one */
+	struct list next, now; /* waiters for the next reload, and for this one */
 	char problems[PROBLEMS_BYTES];
 };
 
@@ -49,7 +49,7 @@ static void tell_all(struct reload *r, const struct reload_result *result)
 	r->cfg.tell(r->cfg.arg, false);
 }
 
-/* A line of the log for each problem; what it quotes is quoted another way there. */
+/* Log each problem in a line; quotes in it are replaced, because the log quotes the line. */
 static void log_problems(const struct reload *r)
 {
 	char line[512];
@@ -103,7 +103,7 @@ static void apply(struct reload *r)
 {
 	struct config *now = r->change->cfg;
 
-	/* What an operator set holds, unless the file has changed. */
+	/* A log level that an operator set stays, unless the file's level has changed. */
 	if (now->log_level != r->cfg.gw->cfg->log_level)
 		log_set_level(now->log_level);
 	change_done(r->cfg.gw, r->cfg.auth, r->change);
@@ -117,8 +117,8 @@ static void ask_worker(struct reload *r)
 	inquire(r->cfg.inquiries, &r->q, r->worker);
 }
 
-/* Sessions of routes that are no more: route by route, worker by worker; by name, for some may be in slots where
- * older settings of theirs were. */
+/* Drain the sessions of removed routes, route by route and worker by worker. Sessions are selected
+ * by route name, because some may be in slots with older settings. */
 static void drain_next(struct reload *r)
 {
 	const struct change *c = r->change;
@@ -155,7 +155,7 @@ static void take_step(struct reload *r, enum change_step step)
 	ask_worker(r);
 }
 
-/* Worker by worker, those before .worker have taken it. */
+/* Ask the workers before .worker, which have added the routes, to take them back. */
 static void on_failed_add(struct reload *r)
 {
 	say_problem(r, "a worker is out of memory or descriptors");
@@ -173,7 +173,7 @@ static void on_step(struct reload *r)
 	bool is_last = r->worker + 1 == r->cfg.gw->nworkers;
 
 	if (c->step == CHANGE_ADD && c->err) {
-		r->old = r->worker; /* so many have to take back */
+		r->old = r->worker; /* number of workers that must take back */
 		on_failed_add(r);
 		return;
 	}
@@ -241,7 +241,7 @@ static void reload_begin(struct reload *r)
 	take_step(r, CHANGE_ADD);
 }
 
-/* Those who ask while they are told of the last one get the next, one after the other. */
+/* A waiter that asks again from within .told gets the next reload. */
 static void go_on(struct reload *r)
 {
 	if (r->is_beginning)

@@ -6,22 +6,23 @@
 #include "daemon/inquiry.h"
 
 /**
- * reload - the configuration is read anew while the gateway serves: for SIGHUP, and for rpcrdma-gwctl
+ * reload - read the configuration again while the gateway serves: for SIGHUP, and for rpcrdma-gwctl
  *
- * The file is checked whole; then it holds, or all stays as it was. One reload goes on at a time; who asks
- * meanwhile gets the next. The main thread's.
+ * The file is checked as a whole. If it is good it takes effect, otherwise nothing changes. One
+ * reload runs at a time. A request made during a reload gets the next one. Only the main thread
+ * calls these functions.
  */
 struct reload;
 
-/** struct reload_result - until it was told. */
+/** struct reload_result - valid only during the call that reports it. */
 struct reload_result {
 	bool is_refused;
 	const char *problems;			/* lines, each with its newline */
-	unsigned added, changed, removed, kept; /* routes */
-	const char *restart;			/* keys that take one; empty: none */
+	unsigned added, changed, removed, kept; /* numbers of routes */
+	const char *restart; /* keys that take effect only after a restart; empty: none */
 };
 
-/** struct reload_waiter - one who wants to know; embedded in its owner. */
+/** struct reload_waiter - one that waits for the result; embedded in its owner. */
 struct reload_waiter {
 	struct list link; /* private */
 	void (*told)(struct reload_waiter *w, const struct reload_result *result);
@@ -29,13 +30,13 @@ struct reload_waiter {
 
 struct reload_config {
 	const char *path;	      /* all borrowed */
-	const struct config *running; /* what the process began with */
+	const struct config *running; /* configuration at the start of the process */
 	struct gateway *gw;
 	struct auth *auth;
 	struct inquiries *inquiries;
-	/** Why nothing can be reloaded now; NULL: it can. */
+	/** Return: why a reload is not possible now; NULL: it is possible. */
 	const char *(*objection)(void *arg);
-	/** A reload begins; is over. */
+	/** Called when a reload begins, and when it is over. */
 	void (*tell)(void *arg, bool begins);
 	void *arg;
 };
@@ -43,10 +44,11 @@ struct reload_config {
 /** reload_new - Return: owned, or NULL. */
 struct reload *reload_new(const struct reload_config *cfg);
 
-/** reload_ask - @w stays where it is until it is told; NULL: the log alone is. */
+/** reload_ask - request a reload; @w must stay in place until .told is called; NULL: only log the
+ * result. */
 void reload_ask(struct reload *r, struct reload_waiter *w);
 
-/** reload_free - takes @r, which may be NULL; once no thread works on an inquiry. */
+/** reload_free - takes @r, which may be NULL; no worker may be answering an inquiry. */
 void reload_free(struct reload *r);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Operation
  *
- * A worker asked for its report tells a few sessions' legs a turn and then its counters, so that
- * 10,000 sessions hold up nobody's call. It tells no more while the log has no room: then it looks
- * again a little later, and after REPORT_PATIENCE of that leaves the rest out.
+ * A worker writes its report over several turns: a few sessions a turn, and then its counters. So
+ * 10,000 sessions do not delay calls. When the log has no room the worker waits a little and tries
+ * again. After REPORT_PATIENCE without room it leaves the rest out.
  */
 #include "daemon/report.h"
 
@@ -14,7 +14,7 @@
 #include "base/log_line.h"
 #include "fabric/provider/provider.h"
 
-enum { REPORT_SLICE = 16 /* sessions a turn */ };
+enum { REPORT_SLICE = 16 /* sessions in one turn */ };
 #define REPORT_RETRY (10 * NSEC_PER_MS)
 #define REPORT_PATIENCE (10 * NSEC_PER_SEC)
 
@@ -31,7 +31,7 @@ void report_process(void)
 		 (unsigned long long)p.heap_bytes);
 }
 
-/* A line of counters, as NAME=VALUE. */
+/* A line of counters: NAME=VALUE. */
 struct counters {
 	char text[LOG_LINE_MAX];
 	size_t len;
@@ -46,7 +46,7 @@ static void add(struct counters *c, const char *name, uint64_t value)
 		c->len += (size_t)n;
 }
 
-/* What the instances of @kind did. */
+/* Add the counters of the instances of @kind. */
 static void add_fabrics(struct counters *c, const struct figures *f, enum provider_kind kind)
 {
 	const struct provider_counter *table;
@@ -56,7 +56,7 @@ static void add_fabrics(struct counters *c, const struct figures *f, enum provid
 		add(c, table[i].name, f->fabric[kind][i]);
 }
 
-/* One line: what the relay did, then what its fabric instances in user space did. */
+/* One line: counters of the relay, then of its user-space fabric instances. */
 static void log_counters(const struct report *r, const char *event)
 {
 	const struct figures *f = r->figures;
@@ -69,7 +69,7 @@ static void log_counters(const struct report *r, const char *event)
 		 c.text);
 }
 
-/* What the verbs instance did; nothing on gateways without one. */
+/* Counters of the verbs instance; no line on gateways without one. */
 static void log_verbs(const struct report *r, const char *event)
 {
 	const struct gateway *gw = r->from.gw;

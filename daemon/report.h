@@ -6,25 +6,28 @@
 
 #include "daemon/figures.h"
 
-/** report_process - one line event=process: descriptors, heap and resident memory now. */
+/** report_process - log one line event=process: current descriptors, heap and resident memory. */
 void report_process(void);
 
-/** struct report - what one worker tells when asked, a little at a time; of the worker's thread. */
+/** struct report - the report of one worker, written a little at a time; used only by the worker's
+ * thread. */
 struct report {
 	struct figures_source from; /* set by the worker, all borrowed */
-	struct figures *figures;    /* to work with */
+	struct figures *figures;    /* working memory */
 	unsigned worker;
 	bool asked, running; /* private from here on, zero */
 	nsec_t again_at, give_up_at;
 };
 
-/** report_ask - tell the legs of every session and the counters; while that is done: once more. */
+/** report_ask - log the legs of every session, and the counters. If a report is under way, another
+ * one follows. */
 void report_ask(struct report *r);
 
-/** report_some - go on with it. Return: when to call it again, NSEC_NEVER if nothing is asked. */
+/** report_some - log a part of it. Return: when to call again; NSEC_NEVER if no report is under
+ * way. */
 nsec_t report_some(struct report *r, nsec_t now);
 
-/** report_totals - the worker's last words: the counters. */
+/** report_totals - log the counters when the worker ends. */
 void report_totals(const struct report *r);
 
 #endif

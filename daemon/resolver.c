@@ -3,19 +3,21 @@
  * Operation
  *
  *   in hosts --> answered at once
- *   else A and AAAA are asked for together --> both came --> answered
- *                                         \-> one has addresses, and the other does not come for GRACE --> answered
- *                                          \-> PATIENCE is over --> failed
+ *   else A and AAAA are asked for together:
+ *     both came ----------------------------------------------> answered
+ *     one has addresses, the other does not come within GRACE -> answered
+ *     neither has addresses before PATIENCE has passed ---------> failed
  *
- * libevent searches the domains of resolv.conf for each family alone. So that a host without IPv6 does not get that of
- * whoever answers for name.domain, a name with a dot is asked for as it stands first, and searched only where neither
- * family has anything there.
+ * Search domains: libevent searches the domains of resolv.conf for each family alone. A host
+ * without IPv6 could so get an AAAA of another host, at name.domain. So a name with a dot is first
+ * asked for as it stands, and searched only if neither family has an address there.
  *
- * libevent sends, repeats, matches answers by number, question and sender, and reads them; it takes answers
- * over UDP alone, so what is cut short is no answer. It does not know that a name server is to be asked no longer:
- * so that it never probes one with a name of its own ("google.com"), none is given up by it; after a failure, or when
- * resolv.conf is another by now, the next name is asked for with a new one, and the old one goes with the last that was
- * asked for with it.
+ * Name servers: libevent sends, repeats, matches answers by number, question and sender, and parses
+ * them. It takes answers over UDP only, so a truncated answer counts as none.
+ * - libevent probes a name server that it has given up with a name of its own ("google.com"). So no
+ *   name server is ever given up ("max-timeouts").
+ * - After a failure, or when resolv.conf has changed, the next query uses a new evdns_base. The old
+ *   one is freed when its last query ends.
  */
 #include "daemon/resolver.h"
 
@@ -35,22 +37,23 @@
 
 #define GRACE (300 * NSEC_PER_MS)
 #define PATIENCE (30 * NSEC_PER_SEC)
-#define HOSTS_TTL (5 * NSEC_PER_SEC) /* what the file says is not looked at for each client */
+/* how long an entry of the hosts file is used before the file is read again */
+#define HOSTS_TTL (5 * NSEC_PER_SEC)
 
 enum { FAMILIES = 2 };
 
 struct lookup;
 
-/* libevent, with the name servers of one moment. */
+/* An evdns_base, with the name servers of the time it was made. */
 struct dns {
 	struct list link; /* resolver.old */
 	struct evdns_base *base;
-	struct stat read; /* resolv.conf, as it was read */
+	struct stat read; /* resolv.conf as it was read */
 	unsigned lookups;
-	bool is_worn; /* one of these failed */
+	bool is_worn; /* a query failed: the next look-up gets a new evdns_base */
 };
 
-/* One question. */
+/* One query: one family of one name. */
 struct question {
 	struct lookup *of;
 	struct evdns_request *request; /* NULL: answered, or never asked */
@@ -62,17 +65,17 @@ struct lookup {
 	struct name *name;
 	struct question questions[FAMILIES];
 	struct names_answer answer; /* so far */
-	bool failed;		    /* one of them */
-	bool unsure;		    /* ... and it may be a name all the same */
-	bool searches;		    /* in the domains of resolv.conf as well */
-	bool is_over;		    /* its name has its answer; what was asked comes back yet */
+	bool failed;		    /* one query failed */
+	bool unsure;		    /* a query failed, and the name may still exist */
+	bool searches;		    /* the queries also search the domains of resolv.conf */
+	bool is_over; /* the name was answered, but a query is still to be returned by libevent */
 	nsec_t end;
 };
 
 struct resolver {
 	struct resolver_config cfg;
-	struct dns *dns; /* for the next name; NULL: to be made */
-	struct list old; /* for those that were asked for with them */
+	struct dns *dns; /* for the next look-up; NULL: to be made */
+	struct list old; /* struct dns that are used only by earlier look-ups */
 	struct list lookups;
 };
 
@@ -96,7 +99,8 @@ static void free_dns(struct dns *dns)
 	mem_free(dns);
 }
 
-/* Not from within an answer, which may be of one of these. */
+/* Must not be called from a callback of libevent: the callback may be of a base that is freed
+ * here. */
 static void free_old(struct resolver *r)
 {
 	list_for_each_safe(it, tmp, &r->old)
@@ -116,7 +120,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* What has changed, or did not answer, is for those alone that wait for it yet. */
+/* If resolv.conf has changed or a query failed, only look-ups under way keep the evdns_base. */
 static void retire_dns(struct resolver *r)
 {
 	struct stat now = {.st_size = 0};
@@ -131,7 +135,7 @@ static void retire_dns(struct resolver *r)
 	free_old(r);
 }
 
-/* Without a file, or one that cannot be read: the name server of this machine. */
+/* Without a readable file: the name server on this machine. */
 static struct dns *new_dns(const struct resolver *r)
 {
 	struct dns *dns = mem_zalloc(sizeof(*dns));
@@ -153,7 +157,7 @@ static struct dns *new_dns(const struct resolver *r)
 			 "file=%s why=\"cannot be used (%d): names are asked of "
 			 "the servers that could be read from it, or of this machine\"",
 			 r->cfg.resolv_conf, err);
-	/* None is given up: see above. */
+	/* No name server is given up: see Operation. */
 	(void)evdns_base_set_option(dns->base, "max-timeouts:", "255");
 	return dns;
 }
@@ -171,7 +175,7 @@ static bool is_answered(const struct lookup *l)
 	return !l->questions[0].request && !l->questions[1].request;
 }
 
-/* libevent answers what is taken back as well, a little later. */
+/* libevent calls back for a cancelled query, too, a little later. */
 static void stop(struct lookup *l)
 {
 	l->is_over = true;
@@ -218,7 +222,7 @@ static void add(struct names_answer *a, int family, const uint8_t *octets)
 	a->n++;
 }
 
-/* A TTL with its first bit set is 0 (RFC 2181 8); libevent has it as an int. */
+/* A TTL with its first bit set counts as 0 (RFC 2181 8). libevent reports the TTL as an int. */
 static void take(struct names_answer *a, int type, int count, int ttl, const void *addresses)
 {
 	bool is_v4 = type == DNS_IPv4_A;
@@ -245,7 +249,7 @@ static const char *reason(int result)
 
 static void on_answer(int result, char type, int count, int ttl, void *addresses, void *arg);
 
-/* Return: whether there is an answer to wait for. */
+/* Return: whether a query is under way. */
 static bool ask(struct lookup *l)
 {
 	int flags = l->searches ? 0 : DNS_QUERY_NO_SEARCH;
@@ -257,7 +261,8 @@ static bool ask(struct lookup *l)
 	return !is_answered(l);
 }
 
-/* Where the name is none as it stands; one with a final dot is to be no other. Return: as ask(). */
+/* Query again with the search domains, because the name as it stands has no address. A name with a
+ * final dot is not searched. Return: as ask(). */
 static bool search(struct lookup *l)
 {
 	const char *text = l->name->text;
@@ -278,7 +283,8 @@ static void take_answer(struct lookup *l, int result, char type, int count, int 
 		take(&l->answer, type, count, ttl, addresses);
 	} else if (result != DNS_ERR_NOTEXIST && result != DNS_ERR_NODATA) {
 		l->failed = true;
-		/* Who is not asked for names of all the world refuses those it is not for. */
+		/* A name server that serves only its own zones refuses other names. Such a refusal
+		 * says that it does not have the name. */
 		l->unsure |= result != DNS_ERR_REFUSED && result != DNS_ERR_NOTIMPL;
 		l->answer.why = reason(result);
 		l->dns->is_worn = true;
@@ -299,7 +305,8 @@ static void on_answer(int result, char type, int count, int ttl, void *addresses
 	end_if_answered(q->of);
 }
 
-/* Return: 1: @name is in the file, and answered; 0: it is not; ERR_NOMEM: descriptors or memory are short, so nobody knows. */
+/* Return: 1: @name was in the file and is answered; 0: it is not in the file; ERR_NOMEM:
+ * descriptors or memory are short, so the file was not read. */
 static int in_hosts(struct resolver *r, struct name *name)
 {
 	struct names_answer a = {.result = NAMES_FOUND, .ttl = HOSTS_TTL};

@@ -6,10 +6,10 @@
 #include "daemon/names.h"
 
 /**
- * resolver - names to addresses, by /etc/hosts first and then by the name servers of /etc/resolv.conf, through
- * libevent, in the thread that runs @loop, which never waits for them
+ * resolver - names to addresses: first /etc/hosts, then the name servers of /etc/resolv.conf
  *
- * Both files are looked at again when they are needed, and were changed.
+ * Uses libevent in the thread that runs @loop, and never blocks. Changes of both files are noticed
+ * at the next look-up.
  */
 struct resolver;
 
@@ -18,16 +18,17 @@ struct resolver_config {
 	const char *hosts, *resolv_conf; /* paths; borrowed */
 };
 
-/** resolver_new - nothing is opened before it is asked. Return: owned, or NULL. */
+/** resolver_new - opens nothing before the first look-up. Return: owned, or NULL. */
 struct resolver *resolver_new(const struct resolver_config *cfg);
 
-/** resolver_ask - look @name up; names_answer() follows, perhaps at once. Return: false without memory or descriptors. */
+/** resolver_ask - look @name up; names_answer() follows, perhaps before this returns. Return: false
+ * without memory or descriptors. */
 bool resolver_ask(struct resolver *r, struct name *name);
 
-/** resolver_tick - those that took too long. Return: when it is due again. */
+/** resolver_tick - end look-ups that took too long. Return: when to call again. */
 nsec_t resolver_tick(struct resolver *r, nsec_t now);
 
-/** resolver_free - takes @r, which may be NULL; nothing is answered any more. Runs the loop. */
+/** resolver_free - takes @r, which may be NULL; no look-up is answered any more. Runs the loop. */
 void resolver_free(struct resolver *r);
 
 #endif

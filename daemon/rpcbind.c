@@ -22,7 +22,8 @@ enum { PROG_NFS = 100003, NFS_FIRST = 3, NFS_LAST = 4, PATIENCE_S = 5 };
 enum { NETID_BYTES = 8 };
 static const char netids[RPCBIND_NETIDS][NETID_BYTES] = {"rdma", "rdma6"};
 
-/* RFC 5665 5.2.3.3 and 5.2.3.4: the address, then the port's two octets. Return: of which netid; -1: none. */
+/* RFC 5665 5.2.3.3 and 5.2.3.4: the address, then the two octets of the port. Return: index of the
+ * netid; -1: none. */
 static int universal_address(const struct config_end *listen, char *text)
 {
 	struct fabric_addr addr;
@@ -41,7 +42,8 @@ static int universal_address(const struct config_end *listen, char *text)
 	return is_v6;
 }
 
-/* At the local socket, where rpcbind sees who asks, and takes back what nobody else registered. -1: errno says why. */
+/* Connect to the local socket. There rpcbind knows the caller's user, and lets only the owner
+ * remove a registration. Return: -1 with errno. */
 static int connect_local(struct sockaddr_un *at)
 {
 	const struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -59,7 +61,7 @@ static int connect_local(struct sockaddr_un *at)
 	return -1;
 }
 
-/* NULL: logged. clnt_destroy() closes its socket. */
+/* Return: NULL after a logged error. clnt_destroy() closes its socket. */
 static CLIENT *open_local(void)
 {
 	struct sockaddr_un at;
@@ -80,13 +82,14 @@ static CLIENT *open_local(void)
 	return client;
 }
 
-/* @procedure about one version of NFS. A rpcbind that does not answer is asked no more: *@client is NULL after
- * that. Return: whether rpcbind did it. */
+/* Call @procedure for one version of NFS. If rpcbind does not answer, *@client becomes NULL and no
+ * further call is made. Return: whether rpcbind did it. */
 static bool ask(CLIENT **client, rpcproc_t procedure, unsigned which, char *address,
 		rpcvers_t version)
 {
 	const struct timeval patience = {.tv_sec = PATIENCE_S};
-	char netid[NETID_BYTES], nobody[] = ""; /* rpcbind itself sees who asks */
+	/* no owner: rpcbind itself sees the caller's user */
+	char netid[NETID_BYTES], nobody[] = "";
 	struct rpcb entry = {.r_prog = PROG_NFS,
 			     .r_vers = version,
 			     .r_netid = netid,
@@ -111,8 +114,9 @@ static void unset(CLIENT **client, unsigned which, char *address)
 		(void)ask(client, RPCBPROC_UNSET, which, address, v);
 }
 
-/* Both versions of NFS, for which of them the server speaks is for clients to find out. Where another program has one
- * nothing is registered, and so nothing of that program's taken back. */
+/* Both versions of NFS are registered, because clients find out which one the server speaks. If
+ * another program has registered a version, nothing is registered, so that rpcbind_end() does not
+ * remove that program's entry. */
 static bool set(CLIENT **client, unsigned which, char *address)
 {
 	for (rpcvers_t v = NFS_FIRST; v <= NFS_LAST; v++) {
@@ -125,7 +129,8 @@ static bool set(CLIENT **client, unsigned which, char *address)
 	return true;
 }
 
-/* @want, of as many octets, or an empty text. */
+/* Register @want (RPCBIND_ADDRESS_BYTES), or nothing if it is empty, in place of what is
+ * registered. */
 static void tell(struct rpcbind *r, unsigned which, const char *want)
 {
 	CLIENT *client = strcmp(r->at[which], want) != 0 ? open_local() : NULL;

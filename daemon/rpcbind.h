@@ -5,23 +5,25 @@
 #include "config/config.h"
 
 /**
- * rpcbind - listeners with "rpcbind" as this machine's rpcbind knows them (draft-07 9, RFC 8166 7): programs of NFS,
- * netid "rdma" or "rdma6", universal address
+ * rpcbind - registration of listeners with "rpcbind" at the local rpcbind (draft-07 9, RFC 8166 7):
+ * programs of NFS, netid "rdma" or "rdma6", universal address
  *
- * By the main thread; rpcbind answers at a local socket, within seconds or not at all. What cannot be told it is
- * logged, and no reason not to serve.
+ * Called by the main thread over rpcbind's local socket, with a short timeout. A failure is logged;
+ * the gateway serves all the same.
  */
 
 enum { RPCBIND_NETIDS = 2, RPCBIND_ADDRESS_BYTES = 64 };
 
 struct rpcbind {
-	char at[RPCBIND_NETIDS][RPCBIND_ADDRESS_BYTES]; /* universal addresses; empty: none */
+	/* registered universal addresses; empty: none */
+	char at[RPCBIND_NETIDS][RPCBIND_ADDRESS_BYTES];
 };
 
-/** rpcbind_follow - what @cfg has is registered, and what it has no more is not. */
+/** rpcbind_follow - register the listeners of @cfg, and remove registrations that @cfg no longer
+ * has. */
 void rpcbind_follow(struct rpcbind *r, const struct config *cfg);
 
-/** rpcbind_end - what was registered is taken back. Idempotent. */
+/** rpcbind_end - remove all registrations. Idempotent. */
 void rpcbind_end(struct rpcbind *r);
 
 #endif

@@ -2,9 +2,12 @@
 /*
  * Operation
  *
- * Privileges go first, and with them the way back (no_new_privs); then files, by Landlock
- * (sandbox_files.c); then system calls, by a filter (sandbox_calls.c, of the table in sandbox_rules.c), which does not even have the calls
- * that the other two took. Three locks on one door: each holds where another is missing or has a hole.
+ * - Privileges go first, and no_new_privs prevents getting them back.
+ * - Then files, by Landlock (sandbox_files.c).
+ * - Then system calls, by a filter (sandbox_calls.c, from the table in sandbox_rules.c). The filter
+ *   also removes the calls of the first two steps.
+ *
+ * The three layers are independent: each holds if another is missing or has a hole.
  */
 #include "daemon/sandbox.h"
 
@@ -35,7 +38,7 @@ static bool has_privileges(void)
 	return syscall(SYS_capget, &head, has) || has[0].permitted || has[1].permitted;
 }
 
-/* A service manager that took them away may have taken the call as well. */
+/* The service manager may have removed the privileges, and capset(2) with them. */
 static int drop_privileges(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -53,7 +56,8 @@ static int drop_privileges(void)
 
 #ifdef GW_INSTRUMENTED
 
-/* Sanitizers and gcov open files, start programs and trace processes as they like. */
+/* Sanitizers and gcov open files, start programs and trace processes, so only privileges are
+ * dropped. */
 static int settle(struct sandbox *s)
 {
 	(void)s;

@@ -5,31 +5,33 @@
 #include "config/config.h"
 
 /**
- * sandbox - a process that has all it needs gives up the rest
+ * sandbox - give up all privileges that a serving gateway does not need
  *
- * Whoever takes a worker over by a message finds neither another program to run, nor a file to write, to make or to
- * remove, nor files to read but the configuration's and its neighbours', nor another process to signal or to change. What the kernel does
- * not have (Landlock, filters) is left out, and the log says so.
+ * An attacker who takes over a worker with a crafted message can run no other program, cannot
+ * write, create or remove files, can read only the configuration and files beside it, and cannot
+ * signal or change another process. If the kernel lacks Landlock or filters, that part is omitted
+ * and the log says so.
  */
 
 struct sandbox {
-	const struct config *cfg; /* borrowed: what is served, */
-	const char *file;	  /* and where that was read, and will be read again */
-	int landlock;		  /* private: its version */
+	const struct config *cfg; /* borrowed: the configuration that is served */
+	const char *file;	  /* where it was read and will be read again */
+	int landlock;		  /* private: Landlock version */
 };
 
 /**
- * sandbox_before_devices - what has to be given up before RDMA devices are opened, if routes use any
+ * sandbox_before_devices - steps that must come before RDMA devices are opened
  *
- * The kernel serves an open device only as long as who opened it has the very credentials that it had then: so
- * privileges and files go first, and routes that listen on ports below 1024 have none to do so.
+ * The kernel serves an open device only while the process has exactly the credentials it had at
+ * open. So privileges and files are given up first. As a result, no privilege is left to listen on
+ * ports below 1024.
  *
- * Return: 0, or ERR_IO (logged): the kernel could, and did not.
+ * Return: 0, or ERR_IO (logged): the kernel has the feature, but the call failed.
  */
 int sandbox_before_devices(struct sandbox *s) WARN_UNUSED;
 
-/** sandbox_before_threads - the rest; for good, while there is no other thread: those made later inherit all of
- * it. Return: 0, or ERR_IO (logged). */
+/** sandbox_before_threads - the remaining steps, irrevocable. Call while there is no other thread:
+ * threads made later inherit the restrictions. Return: 0, or ERR_IO (logged). */
 int sandbox_before_threads(struct sandbox *s) WARN_UNUSED;
 
 #endif

@@ -12,7 +12,7 @@
 
 struct filter {
 	scmp_filter_ctx ctx;
-	bool devices, rpcbind; /* as the configuration has them */
+	bool devices, rpcbind; /* the configuration uses devices; uses rpcbind */
 	int err;	       /* sticky */
 };
 
@@ -56,8 +56,13 @@ static int load(struct filter *f)
 {
 	int err = set(f, SCMP_FLTATR_CTL_TSYNC, 1);
 
-	/* A tree, not a list; errno as it was. Nobody else's code runs here that processors had to be slowed
-	 * down for. An older library lacks the one or the other. */
+	/*
+	 * Options of libseccomp; an older library lacks some.
+	 * - CTL_OPTIMIZE: a tree, not a list.
+	 * - API_SYSRAWRC: errno of the system call.
+	 * - CTL_SSB: no Speculative Store Bypass mitigation, which slows the processor: no foreign code
+	 *   runs in this process.
+	 */
 	(void)set(f, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	(void)set(f, SCMP_FLTATR_API_SYSRAWRC, 1);
 	(void)set(f, SCMP_FLTATR_CTL_SSB, 1);

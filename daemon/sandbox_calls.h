@@ -5,14 +5,14 @@
 #include "config/config.h"
 
 /**
- * sandbox_calls - from now on the kernel refuses (EPERM) what a gateway that serves does not ask of it, to all
- * threads
+ * sandbox_calls - make the kernel refuse (EPERM), in all threads, every system call that a serving
+ * gateway does not need
  *
  * Return: 1; 0: the kernel has no filters; or a negative errno.
  */
 int sandbox_calls(const struct config *cfg) WARN_UNUSED;
 
-/** sandbox_uses_devices - whether a route is over RDMA devices; a reload brings none. */
+/** sandbox_uses_devices - whether a route uses RDMA devices. A reload cannot add the first one. */
 bool sandbox_uses_devices(const struct config *cfg);
 
 #endif

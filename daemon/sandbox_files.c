@@ -2,11 +2,11 @@
 /*
  * Operation
  *
- * Landlock's rules are about files, not names: a file that is replaced by a new one of its name, as
- * editors and certbot do, is another. So it is the folders of the configuration and of the credentials
- * that may be read, and those that links lead to; which also is how a reload may name a file that was not
- * there at start, beside one that was. But /etc, and whatever else lies in the root, is no folder of
- * theirs: there it is the files alone.
+ * Landlock's rules apply to files, not to names. A file that editors or certbot replace under the
+ * same name is another file. So the rules allow reading the folders of the configuration and of the
+ * credentials, and the folders that links in them lead to. For the same reason a reload may name a
+ * new file beside an old one. Folders of the system (/etc, and other folders in the root) are not
+ * allowed as a whole: there only the files themselves are.
  */
 #include "daemon/sandbox_files.h"
 
@@ -23,7 +23,7 @@
 #include "base/log.h"
 #include "daemon/sandbox_calls.h"
 
-/* Rights as later versions have them, each the next bit. */
+/* Number of access rights in each Landlock version. Each right is the next bit. */
 enum { RIGHTS_1 = 13, RIGHTS_2, RIGHTS_3, RIGHTS_5 };
 #define FS_TRUNCATE (UINT64_C(1) << 14)
 #define FS_IOCTL_DEV (UINT64_C(1) << 15)
@@ -35,11 +35,12 @@ enum { RIGHTS_1 = 13, RIGHTS_2, RIGHTS_3, RIGHTS_5 };
 		    LANDLOCK_ACCESS_FS_EXECUTE) |                                                  \
 	 FS_TRUNCATE | FS_IOCTL_DEV)
 
-/* struct landlock_ruleset_attr of version 6; an older kernel takes it where what it does not know is zero. */
+/* struct landlock_ruleset_attr of version 6. An older kernel accepts it if the fields it does not
+ * know are zero. */
 struct ruleset_attr {
 	uint64_t fs, net, scoped;
 };
-enum { SIGNALS_FROM = 6 /* the version that keeps signals within the process */ };
+enum { SIGNALS_FROM = 6 /* first Landlock version that confines signals to the process */ };
 #define SCOPE_SIGNAL (UINT64_C(1) << 1)
 
 struct rules {
@@ -48,7 +49,7 @@ struct rules {
 	int err; /* sticky */
 };
 
-/* All that this kernel can take away. */
+/* All rights that this kernel can withdraw. */
 static uint64_t rights_of(int version)
 {
 	unsigned n = version >= 5   ? RIGHTS_5
@@ -70,12 +71,12 @@ static int add_rule(const struct rules *r, int fd, uint64_t rights)
 	if (!S_ISDIR(st.st_mode))
 		rule.allowed_access &= FS_OF_FILES;
 	if (!rule.allowed_access)
-		return 0; /* which the kernel would complain about */
+		return 0; /* without any right the kernel would return an error */
 	return syscall(SYS_landlock_add_rule, r->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) ? -errno
 											   : 0;
 }
 
-/* What is not there needs no rule. */
+/* A path that does not exist needs no rule. */
 static void allow(struct rules *r, const char *path, uint64_t rights)
 {
 	int fd = r->err ? -1 : open(path, O_PATH | O_CLOEXEC);
@@ -86,7 +87,7 @@ static void allow(struct rules *r, const char *path, uint64_t rights)
 	close(fd);
 }
 
-/* The folder that @path is in. */
+/* The folder of @path. */
 static void folder_of(const char *path, char dir[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -100,7 +101,7 @@ static void folder_of(const char *path, char dir[PATH_MAX])
 	dir[len] = '\0';
 }
 
-/* Whether it is the root, or lies there: the system's, with files of everybody in it. */
+/* Whether @dir is the root or a folder in it: a folder of the system, with files of all kinds. */
 static bool is_systems(const char *dir)
 {
 	char real[PATH_MAX];
@@ -108,7 +109,7 @@ static bool is_systems(const char *dir)
 	return realpath(dir, real) && strchr(real + 1, '/') == NULL;
 }
 
-/* What lies in the folder of @path with it; or it alone. */
+/* Allow the folder of @path; if that is a folder of the system, @path alone. */
 static void allow_around(struct rules *r, const char *path)
 {
 	char dir[PATH_MAX];
@@ -127,8 +128,8 @@ static void allow_around(struct rules *r, const char *path)
 		 path);
 }
 
-/* Where a link leads to as well: who makes new certificates may keep them elsewhere, all in one folder, and lead the
- * link to the latest. */
+/* Also allow the folder that a link leads to: tools for certificates keep all versions in one
+ * folder and move the link to the newest. */
 static void allow_beside(struct rules *r, const char *path)
 {
 	char real[PATH_MAX];
@@ -147,7 +148,7 @@ static void allow_credentials(struct rules *r, const struct config_hostauth *h)
 		allow_beside(r, files[i]->path);
 }
 
-/* Which a resolver's daemon may keep elsewhere, and replace. */
+/* A resolver's daemon may keep resolv.conf elsewhere, and replace it. */
 static void allow_resolver(struct rules *r)
 {
 	char path[PATH_MAX], dir[PATH_MAX];
@@ -161,8 +162,8 @@ static void allow_resolver(struct rules *r)
 		allow(r, dir, FS_READ);
 }
 
-/* They are looked up and opened after this, by libraries that are not there yet, and again when one comes while it
- * runs; those that go are let go. */
+/* Devices are found and opened after this, by libraries that are loaded later. They are opened
+ * again if a device appears at run time. */
 static void allow_devices(struct rules *r)
 {
 	static const char *const places[] = {
@@ -182,7 +183,7 @@ static void allow_all(struct rules *r, const struct config *cfg, const char *fil
 		allow_credentials(r, &cfg->routes[i].upstream.hostauth);
 	}
 	allow_resolver(r);
-	allow(r, "/etc/ssl/openssl.cnf", FS_READ); /* OpenSSL's own, when it is first used */
+	allow(r, "/etc/ssl/openssl.cnf", FS_READ); /* OpenSSL reads it at first use */
 	if (sandbox_uses_devices(cfg))
 		allow_devices(r);
 }

@@ -5,8 +5,8 @@
 #include "config/config.h"
 
 /**
- * sandbox_files - from now on there are no files but those that a reload, the control socket's end and RDMA
- * devices need, for this thread and those it makes
+ * sandbox_files - restrict this thread, and threads it makes, to the files that a reload, the
+ * removal of the control socket and RDMA devices need
  *
  * Return: the version of Landlock; 0: the kernel has none; or a negative errno.
  */

@@ -2,12 +2,15 @@
 /*
  * Operation
  *
- * What is not in the table is refused, with EPERM: a call that the next C library makes must not end a gateway.
- * Where a call does both what is needed and what is not its arguments decide. Three kinds of arguments never pass:
- * - another process or thread of one, to signal, to schedule or to look into: a worker of root's could do that to
- *   any process of root's. A futex for priorities names the thread that owns it;
- * - an owner of a descriptor: the kernel signals the owner on behalf of the process (F_SETOWN, FIOSETOWN);
- * - a path to write to, to make or to remove.
+ * Calls that are not in the table fail with EPERM: an unknown call of a newer C library must not
+ * end the gateway. If a call does both needed and unneeded things, its arguments decide. Three
+ * kinds of arguments are never allowed:
+ * - Another process, or a thread of one, to signal, to schedule or to inspect: a worker that runs
+ *   as root could do that to any process of root's. A priority-inheritance futex names the thread
+ *   that owns it.
+ * - An owner of a descriptor: the kernel signals the owner on behalf of the process (F_SETOWN,
+ *   FIOSETOWN).
+ * - A path to write to, to make or to remove.
  */
 #include "daemon/sandbox_rules.h"
 
@@ -23,15 +26,16 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#define SOCK_KIND 0xf		    /* of socket(2)'s type, the rest are flags */
-#define NETLINK_RDMA_ 20	    /* linux/rdma: where libibverbs finds devices */
+#define SOCK_KIND 0xf	 /* mask of socket(2)'s type; the other bits are flags */
+#define NETLINK_RDMA_ 20 /* netlink family of linux/rdma, through which libibverbs finds devices */
 #define CALLS_OF_DEVICES 0xc0181b01 /* RDMA_VERBS_IOCTL */
 #define OPEN_MAKES (O_CREAT | O_TRUNC)
 #define OPEN_WRITES (OPEN_MAKES | O_ACCMODE | O_PATH)
-#define FUTEX_OPERATION ((uint32_t)FUTEX_CMD_MASK) /* the rest are flags */
+/* mask of the operation; the other bits are flags */
+#define FUTEX_OPERATION ((uint32_t)FUTEX_CMD_MASK)
 #define A_THREAD (CLONE_VM | CLONE_THREAD | CLONE_SIGHAND)
 
-/* Of an argument that is an int the upper half of the register is anybody's. */
+/* If an argument is an int, the upper half of its register is undefined. */
 #define INT UINT32_MAX
 #define ALL UINT64_MAX
 
@@ -47,7 +51,7 @@
 #define A_SOCKET(family, kind) ALLOW_IF_BOTH(socket, 0, INT, family, 1, SOCK_KIND, kind)
 
 const struct sandbox_rule sandbox_rules[] = {
-	/* octets */
+	/* input and output */
 	ALLOW(read),
 	ALLOW(readv),
 	ALLOW(pread64),
@@ -57,7 +61,7 @@ const struct sandbox_rule sandbox_rules[] = {
 	ALLOW(close),
 	ALLOW(dup),
 	ALLOW(dup3),
-	/* descriptors: no owner, no signal, no lock, no lease */
+	/* descriptors; not allowed: owner, signal, lock, lease */
 	ALLOW_IF(fcntl, 1, INT, F_GETFD),
 	ALLOW_IF(fcntl, 1, INT, F_SETFD),
 	ALLOW_IF(fcntl, 1, INT, F_GETFL),
@@ -70,7 +74,7 @@ const struct sandbox_rule sandbox_rules[] = {
 	ALLOW_IF(ioctl, 1, INT, SIOCGIFINDEX),
 	ALLOW_IF(ioctl, 1, INT, SIOCGIFNAME),
 	ALLOW_FOR(ioctl, SANDBOX_WITH_DEVICES, 1, INT, CALLS_OF_DEVICES),
-	/* files to read, as far as there are any */
+	/* files to read; Landlock restricts which */
 	ALLOW_FOR(open, SANDBOX_WITHOUT_DEVICES, 1, OPEN_WRITES, 0),
 	ALLOW_FOR(openat, SANDBOX_WITHOUT_DEVICES, 2, OPEN_WRITES, 0),
 	ALLOW_FOR(open, SANDBOX_WITH_DEVICES, 1, OPEN_MAKES, 0),
@@ -86,14 +90,15 @@ const struct sandbox_rule sandbox_rules[] = {
 	ALLOW(readlink),
 	ALLOW(readlinkat),
 	ALLOW(getdents64),
-	/* sockets; rpcbind is at a local one, and hangs up between registering and taking back */
+	/* sockets; a local one for rpcbind, which closes the connection between registration and
+	 * removal */
 	A_SOCKET(AF_INET, SOCK_STREAM),
 	A_SOCKET(AF_INET, SOCK_DGRAM),
 	A_SOCKET(AF_INET6, SOCK_STREAM),
 	A_SOCKET(AF_INET6, SOCK_DGRAM),
 	{CALL(socket), .when = SANDBOX_WITH_RPCBIND, .nargs = 2,
 	 .args = {{0, INT, AF_UNIX}, {1, SOCK_KIND, SOCK_STREAM}}},
-	/* the kernel's lists of addresses and of devices */
+	/* the kernel's lists of addresses and devices */
 	ALLOW_IF_BOTH(socket, 0, INT, AF_NETLINK, 2, INT, NETLINK_ROUTE),
 	ALLOW_IF_BOTH(socket, 0, INT, AF_NETLINK, 2, INT, NETLINK_RDMA_),
 	ALLOW(bind),
@@ -129,7 +134,7 @@ const struct sandbox_rule sandbox_rules[] = {
 	ALLOW(nanosleep),
 	ALLOW(clock_nanosleep),
 	ALLOW(restart_syscall),
-	/* time, where the vDSO does not tell; random numbers */
+	/* time, if the vDSO cannot tell; random numbers */
 	ALLOW(clock_gettime),
 	ALLOW(clock_getres),
 	ALLOW(gettimeofday),
@@ -138,7 +143,8 @@ const struct sandbox_rule sandbox_rules[] = {
 	/* threads and signals, of this process */
 	ALLOW_IF(clone, 0, A_THREAD, A_THREAD),
 	{CALL(clone3),
-	 .is_absent = true}, /* no filter sees its arguments; the C library then takes clone */
+	 /* a filter cannot see its arguments; after ENOSYS the C library uses clone */
+	 .is_absent = true},
 	{CALL(tgkill), .own_process = true},
 	ALLOW_IF(prctl, 0, INT, PR_SET_NAME),
 	ALLOW_IF(futex, 1, FUTEX_OPERATION, FUTEX_WAIT),
@@ -165,7 +171,7 @@ const struct sandbox_rule sandbox_rules[] = {
 	ALLOW(getrlimit),
 	ALLOW(exit),
 	ALLOW(exit_group),
-	/* memory that is no code: libraries were loaded before */
+	/* memory that is not executable: all libraries were loaded before */
 	ALLOW(brk),
 	ALLOW(munmap),
 	ALLOW(mremap),

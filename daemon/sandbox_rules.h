@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 /**
- * sandbox_rules - the system calls of a gateway that serves: the whole filter, as a table
+ * sandbox_rules - the system calls of a serving gateway: the whole filter, as a table
  *
- * The filter is built of these rows and of nothing else, and tests/daemon/inside.c tries each of them from inside:
- * a call that the test does not know fails it.
+ * The filter is built from these rows alone. tests/daemon/inside.c tries each row from inside the
+ * sandbox, and fails for a row that it does not know.
  */
 
-/** enum sandbox_when - the configuration that a rule is for. */
+/** enum sandbox_when - configurations in which a rule applies. */
 enum sandbox_when {
 	SANDBOX_ALWAYS,
 	SANDBOX_WITHOUT_DEVICES,
@@ -20,7 +20,7 @@ enum sandbox_when {
 	SANDBOX_WITH_RPCBIND
 };
 
-/** struct sandbox_arg - argument @number, counted from 0, is @value in the bits of @mask. */
+/** struct sandbox_arg - argument @number, from 0, must equal @value in the bits of @mask. */
 struct sandbox_arg {
 	unsigned number;
 	uint64_t mask, value;
@@ -28,13 +28,13 @@ struct sandbox_arg {
 
 enum { SANDBOX_ARGS = 2 };
 
-/** struct sandbox_rule - a call is allowed where all of .args hold; a call may have several rules. */
+/** struct sandbox_rule - a call is allowed if all of .args match; a call may have several rules. */
 struct sandbox_rule {
 	const char *name;
 	int call;
 	enum sandbox_when when;
-	bool own_process; /* its first argument has to be this process, too */
-	bool is_absent;	  /* not allowed: answered ENOSYS */
+	bool own_process; /* the first argument must be this process, too */
+	bool is_absent;	  /* the call is not allowed, and is answered ENOSYS */
 	unsigned nargs;
 	struct sandbox_arg args[SANDBOX_ARGS];
 };

@@ -2,8 +2,9 @@
 /*
  * Operation
  *
- * The main thread sets everything up, gives up what it does not need any more (daemon/sandbox),
- * starts all other threads and then only listens to signals and to the workers' changes of state:
+ * The main thread sets everything up, gives up what it no longer needs (daemon/sandbox), and starts
+ * all other threads. Then it handles signals, changes of the workers' states, and operators at
+ * sockets of its own:
  *
  *   SERVING --SIGTERM, SIGINT--> DRAINING --again--> STOPPING
  *      |                            |                    |
@@ -11,13 +12,10 @@
  *                                   v                    v
  *                            every worker's thread is over: exit
  *
- * Between these it answers operators and their programs, at sockets of its own.
- *
- * Every few seconds it gives freed memory back to the system; once a day it looks whether
- * certificates are about to expire.
- *
- * The listening sockets are closed as soon as no worker accepts from them any more,
- * so that a successor can be started while the last calls finish.
+ * - Every few seconds it returns freed memory to the system. Once a day it checks whether
+ *   certificates are about to expire.
+ * - The listening sockets are closed as soon as no worker accepts from them, so that a successor
+ *   can start while the last calls finish.
  */
 #include "daemon/serve.h"
 
@@ -52,14 +50,15 @@
 #include "daemon/upstreams.h"
 #include "daemon/worker.h"
 
-#define TRIM_INTERVAL (10 * NSEC_PER_SEC) /* of the heap */
+/* between two returns of freed heap memory to the system */
+#define TRIM_INTERVAL (10 * NSEC_PER_SEC)
 
-enum { GIVES_WAY = 5 }; /* nice value, of the main thread once it serves */
+enum { GIVES_WAY = 5 }; /* nice value of the main thread once it serves */
 
 enum serve_state { SERVING, DRAINING, STOPPING };
 
 struct server {
-	struct config *cfg; /* what it began with */
+	struct config *cfg; /* configuration at the start of the process */
 	struct auth *auth;
 	struct gateway gw;
 	struct loop *loop;
@@ -83,7 +82,7 @@ struct server {
 	int64_t begun_wall;
 	enum serve_state state;
 	bool failed;
-	bool retreats; /* whom it was to replace goes on */
+	bool retreats; /* the gateway that this one was to replace continues */
 };
 
 static void raise_limits(void)
@@ -96,8 +95,8 @@ static void raise_limits(void)
 		if (setrlimit(RLIMIT_NOFILE, &limit))
 			log_warn("limit", "what=open_files why=\"cannot be raised\"");
 	}
-	/* RDMA devices pin memory; where that is still too little, they say so. The privilege that lets
-	 * anybody pin what it likes is about to go. */
+	/* RDMA devices pin memory, and report when the limit is too low. The privilege to pin
+	 * without a limit is about to be given up. */
 	if (setrlimit(RLIMIT_MEMLOCK, &all) == 0)
 		return;
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -125,7 +124,7 @@ static void on_terminate(struct server *s, int signo)
 			 s->gw.cfg->drain_timeout_s);
 		s->state = DRAINING;
 		service_stopping(&s->service, s->gw.cfg->drain_timeout_s * NSEC_PER_SEC);
-		idle_end(&s->idle); /* its next start may have a route there */
+		idle_end(&s->idle); /* the next process may have a route for these sockets */
 		rpcbind_end(&s->rpcbind);
 		each_worker(s, worker_drain);
 		return;
@@ -135,10 +134,13 @@ static void on_terminate(struct server *s, int signo)
 	stop(s);
 }
 
-/* State: another process was handed the listening sockets there were, and has read the file by itself.
- * Danger: what a reload adds here is told as added, and ends with this process.
- * Rule: no reload until that process serves, or has gone.
- * Pinned: tests/operators/run.sh:case_takeover_signals */
+/*
+ * State:  another process was handed the listening sockets, and has read the configuration file by
+ *         itself.
+ * Danger: a route that a reload adds here is reported as added, and ends with this process.
+ * Rule:   no reload until that process serves, or has gone.
+ * Pinned: tests/operators/run.sh:case_takeover_signals
+ */
 static const char *reload_objection(void *arg)
 {
 	const struct server *s = arg;
@@ -183,7 +185,7 @@ static void on_signal(struct loop_signals *signals, int signo)
 	}
 }
 
-/* A successor may want the same addresses. */
+/* A successor may use the same addresses. */
 static void unlisten_operators(struct server *s)
 {
 	if (s->control)
@@ -192,7 +194,7 @@ static void unlisten_operators(struct server *s)
 		metrics_close(s->metrics);
 }
 
-/* Return: workers whose thread still runs. */
+/* Return: number of workers whose thread still runs. */
 static unsigned look_after_workers(struct server *s)
 {
 	unsigned running = 0, attached = 0;
@@ -204,7 +206,8 @@ static unsigned look_after_workers(struct server *s)
 		running += state == WORKER_RUNNING || state == WORKER_DRAINING;
 		s->failed |= state == WORKER_FAILED;
 	}
-	/* In this order: whoever finds the routes' addresses free finds the operators' free as well. */
+	/* The operators' sockets are closed first: a successor that finds the routes' addresses
+	 * free then finds the operators' addresses free, too. */
 	if (!attached) {
 		unlisten_operators(s);
 		gateway_unlisten(&s->gw);
@@ -269,8 +272,9 @@ static int start_threads(struct server *s)
 	for (unsigned i = 0; i < s->gw.nworkers; i++)
 		if (worker_start(s->workers[i]))
 			return ERR_NOMEM;
-	/* After these were made, for they would be as it is. Operators can wait; RPCs are not to. */
-	(void)setpriority(PRIO_PROCESS, 0, GIVES_WAY); /* of this thread, on Linux */
+	/* The other threads were made before, because they would inherit the nice value. Operators
+	 * can wait; RPCs must not. */
+	(void)setpriority(PRIO_PROCESS, 0, GIVES_WAY); /* of this thread only, on Linux */
 	return 0;
 }
 
@@ -287,7 +291,7 @@ static struct tell_process tell_process(void *arg)
 				     .uptime = loop_now() - s->begun};
 }
 
-/* Return: how many, less those that are lent; -1: they cannot be had. */
+/* Return: number of descriptors in @fds, without lent ones; -1: they cannot be passed. */
 static int sockets(void *arg, int *fds, unsigned most)
 {
 	const struct server *s = arg;
@@ -312,7 +316,7 @@ static int sockets(void *arg, int *fds, unsigned most)
 	return (int)n;
 }
 
-/* Where another serves. */
+/* Stop serving, because another process serves. */
 static void leave_place(struct server *s)
 {
 	s->state = DRAINING;
@@ -325,7 +329,7 @@ static void leave_place(struct server *s)
 	each_worker(s, worker_drain);
 }
 
-/* Its successor says itself what the service manager has to know. */
+/* The successor itself reports to the service manager. */
 static void yield(void *arg, enum control_yield step)
 {
 	struct server *s = arg;
@@ -334,7 +338,8 @@ static void yield(void *arg, enum control_yield step)
 		return;
 	switch (step) {
 	case CONTROL_YIELD_BEGIN:
-		rpcbind_end(&s->rpcbind); /* before it hears of it, and registers itself */
+		/* before the successor learns of it and registers itself */
+		rpcbind_end(&s->rpcbind);
 		break;
 	case CONTROL_YIELD_UNDO:
 		rpcbind_follow(&s->rpcbind, s->gw.cfg);
@@ -347,7 +352,8 @@ static void yield(void *arg, enum control_yield step)
 	}
 }
 
-/* The service manager hears of it before the other one ends, whose end would be the service's. */
+/* The service manager is told before the other process ends. Otherwise it would take that end for
+ * the end of the service. */
 static void take_place(struct server *s)
 {
 	log_info("ready", "routes=%u", s->gw.nroutes);
@@ -359,7 +365,7 @@ static void take_place(struct server *s)
 	rpcbind_follow(&s->rpcbind, s->gw.cfg);
 }
 
-/* What came out of the shared queues meanwhile is let go as at any end. */
+/* Connections accepted meanwhile from the shared queues drain as at any end. */
 static void retreat(struct server *s)
 {
 	log_info("stop", "why=\"the other one serves\" drain_timeout_s=%u",
@@ -369,12 +375,12 @@ static void retreat(struct server *s)
 	leave_place(s);
 }
 
-/* Return: whether there is anything left to do. */
+/* Return: whether the main thread has anything left to do. */
 static bool goes_on(struct server *s)
 {
 	if (look_after_workers(s))
 		return true;
-	/* See take_place(). */
+	/* The successor still waits for an answer: see take_place(). */
 	return s->state == DRAINING && s->control && control_is_awaited(s->control);
 }
 
@@ -409,7 +415,7 @@ static int open_metrics(struct server *s)
 	return *metrics.address ? metrics_open(&metrics, &s->metrics) : 0;
 }
 
-/* Return: when it is to be called again. */
+/* Return: when to call again. */
 static nsec_t serve_operators(struct server *s)
 {
 	nsec_t at = NSEC_NEVER;
@@ -422,7 +428,7 @@ static nsec_t serve_operators(struct server *s)
 		at = nsec_min(at, metrics_tick(s->metrics));
 	at = nsec_min(at, service_tick(&s->service));
 	at = nsec_min(at, idle_tick(&s->idle, loop_now()));
-	inquiries_run(s->inquiries); /* what was asked for meanwhile */
+	inquiries_run(s->inquiries); /* inquiries that the calls above made */
 	at = nsec_min(at, inquiries_due(s->inquiries));
 	return nsec_min(at, collector_due(s->collector));
 }
@@ -460,7 +466,7 @@ static enum exit_code prepare(struct server *s, const char *path)
 	return EXIT_OK;
 }
 
-/* Here, for no call waits for this thread. Return: when to do it again. */
+/* The main thread does this because no RPC waits for it. Return: when to call again. */
 static nsec_t trim(nsec_t at)
 {
 	nsec_t now = loop_now();
@@ -494,8 +500,8 @@ static void tell_start(const struct server *s, const char *path)
 		log_warn("sandbox", "landlock=0 seccomp=no why=\"--no-sandbox\"");
 }
 
-/* All sockets there are. That of the control socket is first: a file is made for it, which the sandbox that is due
- * before devices are opened does not allow. */
+/* Open all sockets. The control socket is first: it needs a file, and sandbox_before_devices()
+ * forbids making files. */
 static enum exit_code open_sockets(struct server *s, const char *path)
 {
 	int err = open_control(s);
@@ -521,7 +527,7 @@ static enum exit_code begin(struct server *s, const char *path)
 	code = open_sockets(s, path);
 	if (code)
 		return code;
-	/* In this order: what is given up by one thread is given up by those that it makes. */
+	/* The order matters: a thread inherits what its creator has given up. */
 	if (make_workers(s) || confine(s, sandbox_before_threads) || start_threads(s))
 		return EXIT_INTERNAL;
 	inherit_settle(&s->inherit);
@@ -557,7 +563,7 @@ static void cleanup(struct server *s)
 		worker_free(s->workers[i]);
 	rpcbind_end(&s->rpcbind);
 	idle_end(&s->idle);
-	/* No thread is left that answers anybody; and nobody to be told of signals. */
+	/* No thread is left that answers inquiries or reads signals. */
 	if (s->signals.loop)
 		loop_signals_fini(&s->signals);
 	upstreams_free(s->upstreams);
@@ -575,11 +581,13 @@ static void cleanup(struct server *s)
 	service_close(&s->service);
 }
 
-/* State: a start takes up to some 20 s where it waits for the gateway that it replaces.
- * Danger: an operator, or logrotate, sends what makes a gateway that serves report or reload; by default both end
- * the process.
- * Rule: these signals are blocked before anything else, and answered once it serves.
- * Pinned: tests/operators/run.sh:case_takeover_signals */
+/*
+ * State:  a start takes up to some 20 s if it waits for the gateway that it replaces.
+ * Danger: an operator, or logrotate, sends SIGHUP or SIGUSR1 meanwhile; by default both end the
+ *         process.
+ * Rule:   these signals are blocked before anything else, and handled once the process serves.
+ * Pinned: tests/operators/run.sh:case_takeover_signals
+ */
 static void hold_signals(void)
 {
 	sigset_t set;
@@ -587,7 +595,7 @@ static void hold_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
-	(void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* fails for other arguments alone */
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* fails only for invalid arguments */
 }
 
 static enum exit_code read_files(struct server *s)
@@ -603,15 +611,20 @@ static enum exit_code read_files(struct server *s)
 	return EXIT_OK;
 }
 
-/* State: this process has read the file, and then the gateway that it replaces handed over the listening sockets.
- * Danger: that gateway may have reloaded the file in between. What was added then is reported as added, and ends with it.
- * Rule: a gateway that has handed over reloads nothing (reload_objection()), so the file is read again after that.
- * Pinned: tests/operators/run.sh:case_takeover_reload */
+/*
+ * State:  this process has read the file, and then the gateway that it replaces handed over the
+ *         listening sockets.
+ * Danger: that gateway may have reloaded the file in between. A route added then is reported as
+ *         added, and ends with that gateway.
+ * Rule:   a gateway that has handed over does not reload (reload_objection()), so the file is read
+ *         again after the hand-over.
+ * Pinned: tests/operators/run.sh:case_takeover_reload
+ */
 static enum exit_code take_over(struct server *s)
 {
 	if (takeover_begin(&s->takeover, s->cfg->control.path, &s->inherit))
 		return EXIT_LISTEN;
-	if (s->takeover.fd < 0) /* nobody was there */
+	if (s->takeover.fd < 0) /* no gateway was running */
 		return EXIT_OK;
 	auth_free(s->auth);
 	config_free(s->cfg);

@@ -11,13 +11,13 @@
 #include "base/log.h"
 #include "daemon/loop.h"
 
-/* The manager wants to hear of it this many times before it loses patience. */
+/* The watchdog is fed this many times in its interval. */
 enum { FEEDS = 4, NSEC_PER_USEC = 1000 };
 
-/* From the end of the drain to the end of the process, on a machine under load. */
+/* Time between the end of the drain and the end of the process, on a machine under load. */
 #define STOP_MARGIN (20 * NSEC_PER_SEC)
 
-/* A number of the environment, or 0. */
+/* Value of a numeric environment variable, or 0. */
 static unsigned long long number(const char *name)
 {
 	const char *text = getenv(name);
@@ -31,8 +31,8 @@ static unsigned long long number(const char *name)
 	return *end || errno ? 0 : value;
 }
 
-/* A name that the kernel chooses, in no file system: a socket with a name cannot be bound to a path, which would make a
- * file there. The manager sends nothing to that name. */
+/* Bind to an abstract name that the kernel chooses. Then nothing can bind the socket to a path
+ * later, which would make a file. The manager sends nothing to that name. */
 static void take_a_name(int fd)
 {
 	const struct sockaddr_un any = {.sun_family = AF_UNIX};
@@ -42,12 +42,12 @@ static void take_a_name(int fd)
 		log_warn("service", "why=\"%s\"", strerror(errno));
 }
 
-/* Return: whether there is somebody to be told. */
+/* Return: whether there is a service manager. */
 static bool find_manager(struct service *s, const char *path)
 {
 	size_t len = path ? strlen(path) : 0;
 
-	/* A path, or a name that is in no file system. */
+	/* a path, or an abstract name */
 	if (len < 2 || len >= sizeof(s->to.sun_path) || (*path != '/' && *path != '@'))
 		return false;
 	s->to.sun_family = AF_UNIX;
@@ -86,7 +86,7 @@ void service_watch(struct service *s, struct collector *collector)
 	s->collector = collector;
 }
 
-/* Its number as well: it may have taken over from another. */
+/* Also sends the process number, because this process may have taken over from another. */
 void service_ready(const struct service *s)
 {
 	char text[64];
@@ -132,7 +132,7 @@ nsec_t service_tick(struct service *s)
 	s->is_asking = true;
 	s->collect.collected = on_figures;
 	collect(s->collector, &s->collect);
-	return NSEC_NEVER; /* workers wake this thread */
+	return NSEC_NEVER; /* the workers' answers wake this thread */
 }
 
 void service_close(struct service *s)

@@ -7,13 +7,14 @@
 #include "daemon/collect.h"
 
 /**
- * service - what the service manager hears of the process: sd_notify(3), the datagrams themselves
+ * service - messages to the service manager: the datagrams of sd_notify(3)
  *
- * Without NOTIFY_SOCKET in the environment nothing is said. The watchdog is fed when every worker has
- * answered a question in the meantime: a worker that hangs is a gateway that hangs.
+ * Without NOTIFY_SOCKET in the environment nothing is sent. The watchdog is fed only if every
+ * worker has answered an inquiry since the last time, so a gateway with a worker that hangs is
+ * restarted.
  */
 struct service {
-	int fd; /* -1: nobody listens */
+	int fd; /* -1: no service manager */
 	struct sockaddr_un to;
 	socklen_t len;
 	nsec_t interval; /* of the watchdog; 0: none */
@@ -23,26 +24,26 @@ struct service {
 	struct collect collect;
 };
 
-/** service_open - as the environment says, which is cleared of it. */
+/** service_open - connect as the environment says, and remove these variables from it. */
 void service_open(struct service *s);
 
-/** service_watch - from now on the watchdog is fed, by answers that @collector gets; borrowed. */
+/** service_watch - feed the watchdog from now on, after each answer of @collector; borrowed. */
 void service_watch(struct service *s, struct collector *collector);
 
-/** service_ready - it serves; service_reloading - it does as well, and what it serves is about to be
- * other. */
+/** service_ready - the gateway serves. service_reloading - it serves, and a reload has begun. */
 void service_ready(const struct service *s);
 void service_reloading(const struct service *s);
 
 /**
- * service_stopping - the process drains, and ends @within that time
+ * service_stopping - the process drains and ends in the time @within
  *
- * The manager is asked for that time and a margin (EXTEND_TIMEOUT_USEC), so that a drain longer than the unit's
- * TimeoutStopSec is not cut by SIGKILL. A process that does not end in it is killed.
+ * The manager is asked for that time and a margin (EXTEND_TIMEOUT_USEC), so that a drain longer
+ * than the unit's TimeoutStopSec is not cut by SIGKILL. If the process does not end in that time,
+ * the manager kills it.
  */
 void service_stopping(const struct service *s, nsec_t within);
 
-/** service_tick - feeds the watchdog. Return: when it is due again. */
+/** service_tick - feed the watchdog if due. Return: when to call again. */
 nsec_t service_tick(struct service *s);
 
 void service_close(struct service *s);

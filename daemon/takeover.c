@@ -21,13 +21,13 @@ static int complain(const char *why)
 	return ERR_IO;
 }
 
-/* Whether that comes off is told by what is heard. */
+/* A failure to send shows when the answer is read. */
 static void ask(const struct takeover *t, const char *what)
 {
 	(void)!send(t->fd, what, strlen(what), MSG_NOSIGNAL);
 }
 
-/* Its words, quoted another way. */
+/* Log the other gateway's reason, with its quotes replaced. */
 static int refuse(char *answer)
 {
 	char why[256];
@@ -39,7 +39,7 @@ static int refuse(char *answer)
 	return complain(why);
 }
 
-/* What came with a message; more than there is room for were not sent. */
+/* Add the descriptors of a message. The kernel drops descriptors beyond the room in the buffer. */
 static int take_fds(struct msghdr *msg, bool is_lent, struct inherit *in)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
@@ -55,8 +55,8 @@ static int take_fds(struct msghdr *msg, bool is_lent, struct inherit *in)
 	return msg->msg_flags & MSG_CTRUNC ? complain("descriptors are short") : 0;
 }
 
-/* One go of the answer, as text behind what was there, ended by a NUL beyond @room. Return: octets; ERR_CLOSED, ERR_TIMEOUT; or another error
- * (logged). */
+/* Read once, and append to @text, which has room for @room octets and a NUL. Return: octets read;
+ * ERR_CLOSED, ERR_TIMEOUT; or another error (logged). */
 static int hear(const struct takeover *t, char *text, size_t room, struct inherit *in)
 {
 	union {
@@ -80,13 +80,14 @@ static int hear(const struct takeover *t, char *text, size_t room, struct inheri
 		return ERR_TIMEOUT;
 	if (n < 0)
 		return complain(strerror(errno));
-	/* Descriptors end what one call reads, which may begin with lines that came without: theirs is the last. */
+	/* Descriptors end what one call reads. The call may begin with lines that came without
+	 * descriptors; the line of the descriptors is the last. */
 	text[n] = '\0';
 	err = take_fds(&msg, strstr(text, "\"" CONTROL_LENT "\"") != NULL, in);
 	return err ? err : (int)n;
 }
 
-/* Until the line that ends an answer. Return: 0, or as hear(). */
+/* Read until the line that ends an answer. Return: 0, or as hear(). */
 static int hear_all(const struct takeover *t, struct inherit *in)
 {
 	char text[ANSWER + 1];
@@ -109,10 +110,13 @@ static int hear_all(const struct takeover *t, struct inherit *in)
 	}
 }
 
-/* State: the socket's file may lie where other users can leave theirs.
- * Danger: the sockets that come from there are served, and say where clients' data go.
- * Rule: root, or the user of this process, listens there.
- * Pinned: tests/planted/run:case_takeover */
+/*
+ * State:  the socket's file may be in a folder where other users can place files.
+ * Danger: sockets passed by another user's process would be served, and decide where clients' data
+ *         go.
+ * Rule:   the process that listens there must run as root, or as the user of this process.
+ * Pinned: tests/planted/run:case_takeover
+ */
 static int check_listener(int fd)
 {
 	struct ucred peer;
@@ -128,7 +132,7 @@ static int check_listener(int fd)
 	return complain(why);
 }
 
-/* Return: 0; 1: nobody is there; or ERR_IO. */
+/* Return: 0; 1: no gateway is there; or ERR_IO. */
 static int reach(struct takeover *t, const char *path)
 {
 	const struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -183,7 +187,8 @@ int takeover_end(struct takeover *t)
 	ask(t, "{\"do\":\"yield\"}\n");
 	err = hear_all(t, &none);
 	if (err == ERR_TIMEOUT) {
-		/* Whose answer is not there by now cannot give it any more, and then does not yield. */
+		/* After this the other gateway can no longer send its answer, and then it does not
+		 * yield. */
 		shutdown(t->fd, SHUT_RDWR);
 		err = hear_all(t, &none);
 		if (err == ERR_CLOSED)
@@ -192,7 +197,7 @@ int takeover_end(struct takeover *t)
 	inherit_end(&none);
 	if (err != ERR_CLOSED)
 		return err;
-	/* One that goes on has the last word. */
+	/* A gateway that continues has sent a refusal before the end of the connection. */
 	log_info("takeover", "why=\"the other one has ended\"");
 	return 0;
 }

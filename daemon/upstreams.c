@@ -2,11 +2,14 @@
 /*
  * Operation
  *
- * A worker whose client waits for a name takes a ticket of the route's servers and rings. Here the names that are
- * over are wanted of names.h, which asks the resolver unless the answer holds; when all have an answer that came
- * after that, the ticket is answered, and the workers are woken. Tickets taken meanwhile are for the next round.
- *
- * Old slots of a route, which sessions keep, have the servers that its new one has: of these there is one round.
+ * - A worker whose client waits for a name takes a ticket from the route's struct servers, and
+ *   wakes the main thread.
+ * - The main thread asks names.h for each expired name. names.h asks the resolver unless its answer
+ *   is still valid.
+ * - When all names have an answer newer than the request, the ticket is answered and the workers
+ *   are woken. Tickets taken meanwhile wait for the next round.
+ * - Old slots of a route, which sessions still use, share struct servers with the route's new slot.
+ *   So there is one round for all of them.
  */
 #include "daemon/upstreams.h"
 
@@ -20,13 +23,13 @@
 #include "daemon/resolver.h"
 #include "daemon/worker.h"
 
-/* Of one route's servers. */
+/* One round of look-ups, for the servers of one route. */
 struct round {
-	struct servers *of; /* NULL: nothing is under way */
+	struct servers *of; /* NULL: no round is under way */
 	uint64_t ticket;
 	struct round_host {
-		struct name *name; /* NULL: not wanted, or done */
-		uint64_t answers;  /* it had */
+		struct name *name; /* NULL: not asked for, or done */
+		uint64_t answers;  /* .answers of the name when the round began */
 	} hosts[SERVERS_HOSTS];
 };
 
@@ -36,8 +39,8 @@ struct upstreams {
 	struct worker **workers;
 	struct resolver *resolver;
 	struct names names;
-	struct round *rounds; /* by slot */
-	unsigned told;	      /* news that workers were woken for */
+	struct round *rounds; /* indexed by slot */
+	unsigned told;	      /* number of the last change of which workers were told */
 	atomic_bool rung;
 };
 
@@ -79,7 +82,7 @@ struct upstreams *upstreams_new(struct gateway *gw, struct loop *loop, struct wo
 	return u;
 }
 
-/* Whether it is still that host: servers may have been configured anew. */
+/* Whether host @i is still the same: the servers may have been configured again. */
 static bool is_wanted(const struct round *round, unsigned i)
 {
 	const char *text = servers_expired(round->of, i, NSEC_NEVER);
@@ -87,7 +90,7 @@ static bool is_wanted(const struct round *round, unsigned i)
 	return text && strcmp(text, round->hosts[i].name->text) == 0;
 }
 
-/* What is known of a host by now. Return: whether that is all there is to come. */
+/* Pass on what is known of host @i. Return: whether the round is done with it. */
 static bool take_host(struct round *round, unsigned i)
 {
 	struct round_host *host = &round->hosts[i];
@@ -95,7 +98,7 @@ static bool take_host(struct round *round, unsigned i)
 
 	if (!name)
 		return true;
-	if (!is_wanted(round, i)) { /* nor is it waited for */
+	if (!is_wanted(round, i)) { /* the route no longer has this host */
 		host->name = NULL;
 		return true;
 	}
@@ -138,11 +141,11 @@ static void begin(struct upstreams *u, struct round *round, struct servers *of, 
 		if (!text)
 			continue;
 		host->name = names_want(&u->names, text, now);
-		if (!host->name) /* no memory: soon again */
+		if (!host->name) /* no memory: try again soon */
 			servers_unfound(of, i, now + NAMES_RETRY);
 		else if (host->name->is_asked)
 			host->answers = host->name->answers;
-		else /* it holds, or was answered at once */
+		else /* the answer is still valid, or came at once */
 			host->answers = host->name->answers - 1;
 	}
 	go_on(round);
@@ -156,7 +159,7 @@ static const struct round *round_of(const struct upstreams *u, const struct serv
 	return NULL;
 }
 
-/* What was asked for in slot @i begins, or waits for the round of these servers that is under way. */
+/* Begin a round for slot @i, unless a round for the same servers is under way. */
 static void answer_bell(struct upstreams *u, unsigned i, nsec_t now)
 {
 	struct servers *of = u->gw->listens[i].servers;
@@ -166,7 +169,7 @@ static void answer_bell(struct upstreams *u, unsigned i, nsec_t now)
 	if (ticket && !under_way)
 		begin(u, &u->rounds[i], of, ticket, now);
 	else if (under_way && ticket > under_way->ticket)
-		atomic_store(&u->rung, true); /* after this round */
+		atomic_store(&u->rung, true); /* run again after this round */
 }
 
 static void wake_workers(struct upstreams *u)
@@ -187,7 +190,8 @@ nsec_t upstreams_tick(struct upstreams *u, nsec_t now)
 	for (unsigned i = 0; i < u->gw->nslots; i++) {
 		struct round *round = &u->rounds[i];
 
-		/* Of a slot that is free, or another route's, by now: what was asked for is another slot's. */
+		/* The slot is free or has another route by now: the ticket belongs to the slot that
+		 * has these servers. */
 		if (round->of && round->of != u->gw->listens[i].servers) {
 			end_round(round);
 			atomic_store(&u->rung, true);

@@ -3,17 +3,19 @@
  * Operation
  *
  *     wait in the loop, no longer than the proxy's next deadline
- *         fabric sockets become ready; the fabrics take note
- *     take what the main thread asked for
+ *         fabric sockets become ready; the fabrics note it
+ *     take requests of the main thread
  *     turn the proxy until nothing is left to do, or a bound is reached
- *     tell a little of the report that was asked for, if one was; a piece of what the main
- *     thread wants to know
+ *     write a part of a report, and a piece of the answer to an inquiry, if there is any
  *
- * The bound keeps a worker that is never idle able to hear its main thread and to
- * accept connections. Who is to end, whether or not another serves after it, accepts no
- * more, lets in who is on the way, gives up its part in the listeners, and drains, which is
- * the proxy's business; it waits for the sessions to end and goes. A little after
- * the drain deadline it goes regardless: proxy_free() ends what is left.
+ * The bound lets a busy worker hear the main thread and accept connections.
+ *
+ * A worker that must end does so in steps, whether or not a successor serves:
+ * - It accepts no more connections, but still serves clients that have connected.
+ * - It detaches from the listeners.
+ * - It drains, which proxy/ does, and ends when its sessions have ended.
+ * - A little after the drain deadline it ends in any case: proxy_free() ends the sessions that are
+ *   left.
  */
 #include "daemon/worker.h"
 
@@ -29,11 +31,12 @@
 #include "daemon/report.h"
 #include "proxy/routes.h"
 
-enum { TURNS_MAX = 16, PASS_BYTES = 128 << 10 /* of memory for a large result */ };
-#define TURN_LONG (NSEC_PER_MS / 50)	  /* after one that took so long the loop is due */
-#define YIELD_PATIENCE (2 * NSEC_PER_SEC) /* for connections that have not said what they want */
+enum { TURNS_MAX = 16, PASS_BYTES = 128 << 10 /* window of memory for a large result, octets */ };
+#define TURN_LONG (NSEC_PER_MS / 50) /* after a turn that took this long the loop runs */
+/* longest wait for connections that have sent no message yet */
+#define YIELD_PATIENCE (2 * NSEC_PER_SEC)
 #define YIELD_LOOK (5 * NSEC_PER_MS)
-#define DRAIN_GRACE (1 * NSEC_PER_SEC) /* for closing connections after the drain deadline */
+#define DRAIN_GRACE (1 * NSEC_PER_SEC) /* after the drain deadline, for connections to close */
 
 enum { ASK_DRAIN = 1, ASK_STOP = 2, ASK_REPORT = 4, ASK_INQUIRY = 8 };
 
@@ -47,14 +50,14 @@ struct worker {
 	struct proxy *proxy;
 	struct report report;
 	struct inquiry *inquiry;    /* while it is being answered */
-	struct gateway_door *doors; /* those it is attached to */
+	struct gateway_door *doors; /* listening sockets to which this worker is attached */
 	bool draining, stopping;
-	nsec_t yielded;	 /* to end: who has come is let in until then */
-	nsec_t deadline; /* ... and calls in flight are finished */
-	nsec_t end;	 /* draining: go, whatever is left */
+	nsec_t yielded;	 /* ending: connected clients are served until then */
+	nsec_t deadline; /* ending: calls in flight may finish until then */
+	nsec_t end;	 /* draining: the worker ends then in any case */
 	atomic_uint asked;
-	struct inquiry *inquired; /* the main thread's: the last one */
-	atomic_bool answering;	  /* it is the worker's, while its thread runs */
+	struct inquiry *inquired; /* used by the main thread: the last inquiry */
+	atomic_bool answering;	  /* the worker is answering .inquired */
 	atomic_uint state;
 	pthread_t thread;
 	bool started;
@@ -212,7 +215,8 @@ static void begin_drain(struct worker *w)
 	set_state(w, WORKER_DRAINING);
 }
 
-/* Who had come by then is a session by now, or took too long. Return: when to look again. */
+/* Detach when every client that had connected has a session, or after YIELD_PATIENCE. Return: when
+ * to call again. */
 static nsec_t go_on_yielding(struct worker *w, nsec_t now)
 {
 	if (w->draining || w->yielded == NSEC_NEVER)
@@ -242,8 +246,9 @@ static bool is_over(const struct worker *w, nsec_t now)
 	return w->stopping || (w->draining && (proxy_sessions(w->proxy) == 0 || now >= w->end));
 }
 
-/* Turn until nothing is due: what a turn posts often completes in its own flush. But who has come meanwhile,
- * and has a small call, does not wait for several turns of those that move as much as a turn lets them. */
+/* Turn until nothing is due, because what a turn posts often completes in its own flush. After a
+ * long turn the loop runs first: otherwise clients with a small call would wait for several turns
+ * of clients that move as much as a turn allows. */
 static nsec_t turn(struct worker *w, nsec_t now)
 {
 	unsigned i = 0;
@@ -255,7 +260,7 @@ static nsec_t turn(struct worker *w, nsec_t now)
 	return 0;
 }
 
-/* New routes and listeners, as far as they come. */
+/* Add new routes and listeners, up to the first failure. */
 static int add_some(struct worker *w, struct change *c)
 {
 	int err = 0;
@@ -289,7 +294,7 @@ static void take_back(struct worker *w, const struct change *c, unsigned added)
 	}
 }
 
-/* Nothing here can fail. */
+/* Nothing in this function can fail. */
 static void turn_over(struct worker *w, const struct change *c)
 {
 	for (unsigned i = 0; i < c->nnew; i++)
@@ -323,7 +328,7 @@ static void change_step(struct worker *w, struct change *c)
 	}
 }
 
-/* Return: whether there is more of it. */
+/* Return: whether there is more to answer. */
 static bool answer_piece(struct worker *w, struct inquiry *q, nsec_t now)
 {
 	if (!q->change)
@@ -332,7 +337,7 @@ static bool answer_piece(struct worker *w, struct inquiry *q, nsec_t now)
 	return false;
 }
 
-/* Return: whether there is more of it to be done. */
+/* Return: whether there is more to answer. */
 static bool answer_some(struct worker *w, nsec_t now)
 {
 	if (!w->inquiry)
@@ -356,7 +361,8 @@ static int run(struct worker *w)
 		if (atomic_load_explicit(&w->asked, memory_order_relaxed))
 			take_requests(w);
 		now = loop_now();
-		more = answer_some(w, now); /* before the turn, which does what follows of it */
+		/* before the turn, because the turn performs what the answer began */
+		more = answer_some(w, now);
 		deadline = nsec_min(turn(w, now), report_some(&w->report, now));
 		if (more)
 			deadline = 0;
@@ -374,7 +380,9 @@ static void *worker_main(void *arg)
 	loop_look_first(w->loop, w->gw->cfg->adaptive_poll_us * (nsec_t)1000);
 	snprintf(name, sizeof(name), "worker-%u", w->index);
 	pthread_setname_np(pthread_self(),
-			   name); /* by others it takes a file, which is not to be had */
+			   /* only the thread itself can set it without opening a file, which the
+			    * sandbox forbids */
+			   name);
 	err = run(w);
 	detach(w);
 	report_totals(&w->report);
@@ -435,7 +443,7 @@ bool worker_has_answered(struct worker *w)
 		return true;
 	if (state != WORKER_ENDED && state != WORKER_FAILED)
 		return false;
-	/* Its thread touches nothing any more. */
+	/* The worker's thread has ended, so this thread answers. */
 	while (answer_piece(w, w->inquired, loop_now()))
 		;
 	atomic_store(&w->answering, false);

@@ -6,19 +6,19 @@
 #include "daemon/loop.h"
 
 /**
- * worker - one thread with its own loop, fabric instances, memory and sessions;
- * workers share nothing but the listening sockets and the gateway's tables.
+ * worker - one thread with its own loop, fabric instances, memory and sessions. Workers share only
+ * the listening sockets and the gateway's tables.
  *
- * Everything here is called by the main thread. What is asked of a running
- * worker is a flag and a wake-up.
+ * Only the main thread calls these functions. A request to a running worker is a flag and a
+ * wake-up.
  */
 struct worker;
 
 enum worker_state {
 	WORKER_RUNNING,
-	WORKER_DRAINING, /* no longer accepts: its part in the listeners is given up */
-	WORKER_ENDED,	 /* its thread is over */
-	WORKER_FAILED,	 /* the same, because its loop broke (logged) */
+	WORKER_DRAINING, /* no longer accepts; detached from the listeners */
+	WORKER_ENDED,	 /* its thread has ended */
+	WORKER_FAILED,	 /* its thread has ended because its loop failed (logged) */
 };
 
 /**
@@ -33,22 +33,23 @@ struct worker *worker_new(const struct gateway *gw, unsigned index, struct loop 
 /** worker_start - run it in a thread of its own. Return: 0 or ERR_NOMEM (logged). */
 int worker_start(struct worker *w) WARN_UNUSED;
 
-/** worker_drain - stop accepting; let in who has connected, let calls in flight finish, bounded by drain_timeout. */
+/** worker_drain - stop accepting. Clients that have connected are still served, and calls in flight
+ * finish, within drain_timeout. */
 void worker_drain(struct worker *w);
 
-/** worker_stop - end now, whatever is in flight. */
+/** worker_stop - end now; calls in flight are lost. */
 void worker_stop(struct worker *w);
 
 /** worker_report - log the legs of every session and the counters. */
 void worker_report(struct worker *w);
 
-/** worker_wake - it looks for what others made known. */
+/** worker_wake - make the worker look for changes that other threads published. */
 void worker_wake(struct worker *w);
 
 struct inquiry;
 
-/** worker_inquire - @q is the worker's until worker_has_answered(); one at a time. It wakes its parent
- * when it is done. */
+/** worker_inquire - hand @q to the worker, until worker_has_answered(); one at a time. The worker
+ * wakes its parent when it has answered. */
 void worker_inquire(struct worker *w, struct inquiry *q);
 bool worker_has_answered(struct worker *w);
 
