@@ -2,15 +2,15 @@
 /*
  * Operation
  *
- *   request --> what it needs is asked of the workers --> lines --> taken by the client --> done
+ *   request --> what it needs is asked of the workers --> lines --> read by the client --> done
  *                           ^                                            |
  *                           +----- sessions: the next page --------------+
  *
- * Sessions come a page at a time, worker by worker, and the next page is asked for when the client
- * has taken the last: a client that does not read costs one page, whatever there is to tell, and
- * its place until its time is up.
- *
- * Who listens in (tapping.h) asks for more whenever it likes, and loses what finds no room meanwhile.
+ * - Sessions are copied a page at a time, worker by worker. The next page is asked for when the
+ *   client has read the last one. So a client that does not read costs one page of memory, and its
+ *   place until its time is up.
+ * - A client with a trace (tapping.h) asks for more records whenever it likes. Records that find no
+ *   room meanwhile are lost.
  */
 #include "daemon/control/control.h"
 
@@ -31,13 +31,14 @@
 #include "daemon/loop.h"
 
 enum { VISITORS = 32, PAGE = 32, CALLS = 512 };
-/* Of taps, in one answer. */
+/* Limits of one answer with trace records. */
 enum { MORE_RECORDS = 2000, MORE_BYTES = 512 << 10, RECORD_BYTES = 128 << 10 };
 #define ASK_TIME (20 * NSEC_PER_SEC)
 #define ANSWER_TIME (60 * NSEC_PER_SEC)
-#define SUCCESSOR_TIME (120 * NSEC_PER_SEC) /* to come up: it may pin much memory */
+/* limit for a successor to start: it may have to pin much memory */
+#define SUCCESSOR_TIME (120 * NSEC_PER_SEC)
 
-/* Room for an answer of a worker's. */
+/* Room for a worker's answer. */
 struct page {
 	struct look_session sessions[PAGE];
 	struct look_call calls[CALLS];
@@ -45,24 +46,24 @@ struct page {
 
 /* One client. */
 struct caller {
-	struct visitor v; /* first */
+	struct visitor v; /* first member */
 	struct control_request request;
 	struct collect collect;
 	struct reload_waiter reload;
 	struct inquiry q;
-	struct tapping *tapping; /* NULL: it listens to nothing */
+	struct tapping *tapping; /* NULL: the client has no trace */
 	enum tap_kind tap_kind;
 	struct page *page;
-	unsigned worker, last; /* asked now; and the last to be asked */
-	unsigned found;	       /* sessions, so far */
+	unsigned worker, last; /* the worker being asked, and the last one to ask */
+	unsigned found;	       /* number of sessions so far */
 };
 
 struct control {
 	struct control_config cfg;
 	struct desk *desk;
 	struct tappings tappings;
-	struct caller *successor; /* the one that has the listening sockets; NULL: nobody */
-	bool has_yielded;	  /* to it */
+	struct caller *successor; /* the client that was handed the listening sockets; NULL: none */
+	bool has_yielded;	  /* this process has yielded to it */
 };
 
 static struct control *control_of(const struct caller *c)
@@ -77,7 +78,7 @@ static struct tell_process process_of(const struct caller *c)
 	return cfg->process(cfg->arg);
 }
 
-/* A line {"@name": @value}; takes @value. */
+/* Say a line {"@name": @value}; takes @value. */
 static void say(struct caller *c, const char *name, struct json_object *value)
 {
 	struct json_object *line = json_object_new_object();
@@ -165,7 +166,7 @@ static void end_look(struct caller *c)
 {
 	enum look_kind kind = c->q.look.kind;
 
-	/* No text of the request's but what is a route's name. */
+	/* Of the request's texts only a route's name is logged. */
 	if (kind == LOOK_DRAIN || kind == LOOK_KILL)
 		log_info("control", "do=%s route=%s session=%llu sessions=%u",
 			 kind == LOOK_DRAIN ? "drain" : "kill",
@@ -179,7 +180,7 @@ static void end_look(struct caller *c)
 		done(c, "sessions", json_object_new_uint64(c->found));
 }
 
-/* What a worker said is told; the next page is asked for when that was taken. */
+/* Say what a worker answered. The next page is asked for when the client has read this one. */
 static void on_look(struct inquiry *q)
 {
 	struct caller *c = container_of(q, struct caller, q);
@@ -255,7 +256,7 @@ static void begin_look(struct caller *c, enum look_kind kind)
 	ask_worker(c);
 }
 
-/* The line is logged if the old level or the new one lets info through. */
+/* Logged if either the old or the new level shows info lines. */
 static void change_level(enum log_level to)
 {
 	if (!log_is_on(to))
@@ -297,7 +298,7 @@ static void ask_reload(struct caller *c)
 	reload_ask(control_of(c)->cfg.reload, &c->reload);
 }
 
-/* In as many lines {"@what":N} as it takes. Return: 0 or ERR_IO. */
+/* Send descriptors in as many lines {"@what":N} as needed. Return: 0 or ERR_IO. */
 static int pass_sockets(struct caller *c, const char *what, const int *fds, unsigned n)
 {
 	char line[32];
@@ -331,7 +332,8 @@ bool control_is_awaited(const struct control *c)
 	return c->has_yielded && control_has_successor(c);
 }
 
-/* To one at a time, which is not sent away while it comes up: of two both would serve. */
+/* Only one client at a time gets the sockets, and it is kept while it starts: with two, both would
+ * serve. */
 static void hand_over(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
@@ -361,7 +363,8 @@ static void hand_over(struct caller *c)
 	mem_free(fds);
 }
 
-/* It goes by whether it hears the answer, and so does this process: one that has given up meanwhile cannot be told. */
+/* Both processes go by whether the successor reads the answer. A successor that has given up
+ * meanwhile cannot be told later. */
 static void yield(struct caller *c)
 {
 	const struct control_config *cfg = &control_of(c)->cfg;
@@ -380,7 +383,7 @@ static void yield(struct caller *c)
 	cfg->yield(cfg->arg, CONTROL_YIELD_END);
 }
 
-/* All workers have their taps. */
+/* All workers have the trace. */
 static void on_tapped(void *arg)
 {
 	struct caller *c = arg;
@@ -473,7 +476,7 @@ static void say_record(struct caller *c, const struct tell_clock *clock, const v
 	    tell_message(clock, &m, (const uint8_t *)record + sizeof(m), len - sizeof(m)));
 }
 
-/* What there was since the last time; "left" where that is not all. */
+/* Say the records since the last time, and "left" if there are more. */
 static void say_more(struct caller *c)
 {
 	const struct tell_clock clock = clock_now();
@@ -580,12 +583,12 @@ static void on_too_long(struct visitor *v)
 	fail((struct caller *)v, "the request is too long");
 }
 
-/* It has to hear it: a connection that merely ends is that of a gateway that has ended. */
+/* The successor must be told: a connection that just ends means that this gateway has ended. */
 static void on_late(struct visitor *v)
 {
 	struct caller *c = (struct caller *)v;
 
-	/* Where this one ends by itself its successor is to serve, whenever it is there. */
+	/* If this process ends by itself, its successor may serve whenever it is ready. */
 	if (desk_fd(v->desk) < 0)
 		return;
 	log_warn("control", "do=hand_over why=\"its successor does not come up\"");

@@ -7,32 +7,35 @@
 #include "daemon/reload.h"
 
 /**
- * control - the control socket: what rpcrdma-gwctl asks and orders is answered by the main thread, out
- * of what workers copy for it
+ * control - the control socket for rpcrdma-gwctl. The main thread answers requests from copies that
+ * workers make for it.
  */
 struct control;
 
 enum control_yield {
-	CONTROL_YIELD_BEGIN, /* it is about to hear: what both cannot have is given up */
-	CONTROL_YIELD_END,   /* it has heard */
-	CONTROL_YIELD_UNDO,  /* it has gone, and never heard: all goes on as it was */
+	/* the successor is about to learn that this process yields: release what both cannot
+	 * have */
+	CONTROL_YIELD_BEGIN,
+	CONTROL_YIELD_END,  /* the successor has learned it */
+	CONTROL_YIELD_UNDO, /* the successor left without learning it: go on as before */
 };
 
 /** struct control_config - all borrowed, as long as the control lives. */
 struct control_config {
 	const char *path;
-	struct inherit *inherit; /* sockets that listen already */
+	struct inherit *inherit; /* sockets that were passed to this process */
 	struct loop *loop;
 	struct inquiries *inquiries;
-	unsigned nworkers; /* that these reach */
+	unsigned nworkers; /* number of workers behind .inquiries */
 	struct collector *collector;
-	/** What is told of the process beside the figures, now. */
+	/** Current state of the process beside the figures. */
 	struct tell_process (*process)(void *arg);
 	struct reload *reload;
-	/** The process' listening sockets, but for the control socket and those of .inherit that are lent: at most
-	 * @most, into @fds. Return: how many; -1: it has some that cannot be passed, or is about to end. */
+	/** Write the listening sockets of the process into @fds, at most @most, without the control
+	 * socket and without lent sockets of .inherit. Return: how many; -1: some cannot be passed,
+	 * or the process is about to end. */
 	int (*sockets)(void *arg, int *fds, unsigned most);
-	/** A successor serves, as soon as it hears that this one yields. */
+	/** Called for each step of yielding to a successor. */
 	void (*yield)(void *arg, enum control_yield step);
 	void *arg;
 };
@@ -40,19 +43,20 @@ struct control_config {
 /** control_open - Return: 0 and *@out owned; ERR_IO or ERR_NOMEM (logged). */
 int control_open(const struct control_config *cfg, struct control **out) WARN_UNUSED;
 
-/** control_close - nobody comes any more, and another process may take the path. Idempotent. */
+/** control_close - stop accepting; another process may use the path. Idempotent. */
 void control_close(struct control *c);
 
-/** control_has_successor - whether another process was handed the listening sockets, and has not left. */
+/** control_has_successor - whether another process was handed the listening sockets and is still
+ * connected. */
 bool control_has_successor(const struct control *c);
 
-/** control_is_awaited - whether this process has yielded, and its successor has not left yet. */
+/** control_is_awaited - whether this process has yielded and its successor is still connected. */
 bool control_is_awaited(const struct control *c);
 
-/** control_tick - after each wake-up. Return: when it is due again. */
+/** control_tick - call after each wake-up. Return: when to call again. */
 nsec_t control_tick(struct control *c);
 
-/** control_free - takes @c, which may be NULL; once no thread works on an inquiry. */
+/** control_free - takes @c, which may be NULL; no worker may be answering an inquiry. */
 void control_free(struct control *c);
 
 #endif

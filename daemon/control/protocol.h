@@ -3,12 +3,12 @@
 #define DAEMON_CONTROL_PROTOCOL_H
 
 /**
- * protocol - what rpcrdma-gw and rpcrdma-gwctl say to each other on the control socket
+ * protocol - messages between rpcrdma-gw and rpcrdma-gwctl on the control socket
  *
- * A request is a JSON object on a line, its command in "do". The answer is any number of lines, each
- * an object with one member that tells what it is: {"status": {...}}, {"route": {...}},
- * {"session": {...}}, {"call": {...}}; then one line {"done": {...}} or {"error": "why"}. After that the
- * next request may come. rpcrdma-gwctl(8) has the members.
+ * A request is a JSON object on one line, with its command in "do". The answer is any number of
+ * lines. Each is an object with one member, whose name says what it is: {"status": {...}},
+ * {"route": {...}}, {"session": {...}}, {"call": {...}}. The last line is {"done": {...}} or
+ * {"error": "why"}. After it the next request may be sent. rpcrdma-gwctl(8) documents the members.
  */
 enum { CONTROL_REQUEST_BYTES = 4096, CONTROL_ANSWER_BYTES = 16 << 20 };
 
@@ -20,16 +20,19 @@ enum control_command {
 	CONTROL_DRAIN,	  /* "route", "session", "client", "name"; none: all */
 	CONTROL_KILL,	  /* "session" */
 	CONTROL_RELOAD,
-	CONTROL_LOG,	 /* "level"; none: tell it */
-	CONTROL_TRACE,	 /* filters: RPCs that are over from now on; told by "more" */
-	CONTROL_CAPTURE, /* filters: messages, likewise */
-	CONTROL_HAND_OVER, /* for a successor: its listening sockets come with lines {"sockets": N} and {"lent": N} */
-	CONTROL_YIELD, /* ... it serves: this one drains, and ends */
-	CONTROL_MORE,  /* what there was since, of "trace" or "capture" on this connection */
+	CONTROL_LOG,	 /* "level"; without it the current level is reported */
+	CONTROL_TRACE,	 /* filters: RPCs that end from now on; fetched with "more" */
+	CONTROL_CAPTURE, /* filters: messages from now on; fetched with "more" */
+	/* from a successor: its listening sockets come with lines {"sockets": N} and {"lent": N} */
+	CONTROL_HAND_OVER,
+	CONTROL_YIELD, /* from a successor that serves: this process drains and ends */
+	/* records since the last request, of "trace" or "capture" on this connection */
+	CONTROL_MORE,
 	CONTROL_COMMANDS
 };
 
-/* Lines that sockets come with: the process' own; those that a service manager keeps open. */
+/* Names of lines that carry descriptors: the process' own sockets, and sockets that a service
+ * manager keeps open. */
 #define CONTROL_SOCKETS "sockets"
 #define CONTROL_LENT "lent"
 

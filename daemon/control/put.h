@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Members of a JSON object that is being told. */
+/* Adding members to a JSON object. */
 #ifndef DAEMON_CONTROL_PUT_H
 #define DAEMON_CONTROL_PUT_H
 
@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-/* Takes @value over. Without memory for @o a member is missing, and nothing else happens. */
+/* Takes @value. If @o is NULL for want of memory, @value is freed. */
 static inline void put(struct json_object *o, const char *name, struct json_object *value)
 {
 	if (o)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whoever asks may be anybody's program: nothing is taken that is not known, and nothing guessed. */
+/* The client may be any program: unknown members are refused, and nothing is guessed. */
 #include "daemon/control/request.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-enum { DEPTH = 4, TOLD = 64 /* octets of what was asked, in an error */ };
+enum { DEPTH = 4, TOLD = 64 /* octets of the request that an error quotes */ };
 
 enum member {
 	MEMBER_DO,
@@ -37,7 +37,7 @@ static const char *const members[MEMBERS] = {
 #define BIT(member) (1u << (member))
 #define SESSIONS (BIT(MEMBER_ROUTE) | BIT(MEMBER_CLIENT) | BIT(MEMBER_NAME) | BIT(MEMBER_SESSION))
 
-/* What each command takes, and what it has to have. */
+/* Members that each command may have, and must have. */
 static const struct {
 	unsigned may, must;
 } takes[CONTROL_COMMANDS] = {
@@ -52,7 +52,8 @@ static const struct {
 	[CONTROL_CAPTURE] = {SESSIONS, 0},
 };
 
-/* How much of @text is told. Never a part of a character: the answer is UTF-8, too. */
+/* How many octets of @text to quote. A UTF-8 character is never cut, because the answer must be
+ * UTF-8. */
 static int told(const char *text)
 {
 	size_t n = strnlen(text, TOLD);
@@ -120,7 +121,7 @@ static int take_session(struct json_object *value, struct control_request *r, ch
 	return take_number(value, INT64_MAX, &r->session, members[MEMBER_SESSION], why);
 }
 
-/* A number of RPC's. */
+/* A 32-bit number of RPC. */
 static int take_word(struct json_object *value, uint32_t *to, bool *has, const char *name,
 		     char *why)
 {
@@ -176,7 +177,7 @@ static int take(enum member m, struct json_object *value, struct control_request
 	return ERR_CONFIG;
 }
 
-/* Return: MEMBERS when there is none. */
+/* Return: MEMBERS if @name is unknown. */
 static enum member member_of(const char *name)
 {
 	unsigned m = 0;

@@ -33,7 +33,7 @@ static int complain(char *why, const char *what, int error)
 	return ERR_IO;
 }
 
-/* Return: 0 when @path is free, or was made so. */
+/* Return: 0 if @path is free, or was made free. */
 static int clear_path(const char *path, char *why)
 {
 	struct sockaddr_un to = address_of(path);
@@ -50,7 +50,7 @@ static int clear_path(const char *path, char *why)
 		return complain(why, "no socket", errno);
 	err = connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0 ? errno : 0;
 	close(fd);
-	/* A full queue is somebody's, too. */
+	/* EAGAIN: the queue of a listening process is full. */
 	if (err == 0 || err == EAGAIN)
 		return complain(why,
 				"another process answers there: stop it, or give each its own path",
@@ -72,10 +72,15 @@ static int bind_private(int fd, const char *path)
 	return err;
 }
 
-/* One process at a time looks who is there and takes the place: of two that find what a dead one left, the
- * second would remove the first one's socket. It is the directory that is locked, so that nothing is left.
- * Where that cannot be had within five seconds, as anybody may hold it, it goes on without. Return: what to
- * close, or -1. */
+/*
+ * State:  a dead process has left its socket's file, and two processes start at the same path.
+ * Danger: both find the old file; the second one removes the first one's new socket.
+ * Rule:   a process locks the directory while it checks and binds. The directory is locked so that
+ *         no lock file remains. Any process may hold that lock, so after five seconds without it
+ *         the process goes on.
+ * Pinned: tests/operators/test_control_socket.c:of_two_at_once_one_has_it
+ * Return: a descriptor to close, or -1.
+ */
 static int lock_directory(const char *path)
 {
 	const struct timespec pause = {.tv_nsec = 10000000};

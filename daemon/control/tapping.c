@@ -2,28 +2,29 @@
 /*
  * Operation
  *
- *   begin --> in worker 0 --> in worker 1 --> ... --> ready --end--> out of worker 0 --> ... --> freed
+ *   begin --> in worker 0 --> in worker 1 --> ... --> ready --end--> out of worker 0 --> ... -->
+ *   freed
  *
- * A ring is a worker's until it has said that its tap is out: so one that nobody wants any more goes the
- * whole way all the same.
+ * A ring belongs to its worker until the worker has said that the trace is removed. So a trace that
+ * is cancelled early still goes the whole way.
  */
 #include "daemon/control/tapping.h"
 
 #include "base/mem.h"
 
-/* RPCs of a tenth of a second, between one look and the next, of a worker at its best; messages of as long at some
- * 80 MB/s inline. */
+/* Enough for a tenth of a second, the time between two reads: of RPCs at a worker's highest rate,
+ * and of messages at some 80 MB/s inline. */
 static const size_t ring_bytes[TAP_KINDS] = {[TAP_RPCS] = 4 << 20, [TAP_MESSAGES] = 8 << 20};
 
 struct tapping {
 	struct list link;
 	struct tappings *all;
 	struct inquiry q;
-	unsigned worker; /* that is asked */
+	unsigned worker; /* the worker being asked */
 	bool is_leaving, is_in;
 	void (*ready)(void *arg);
 	void *arg;
-	unsigned turn; /* worker whose ring is looked at first */
+	unsigned turn; /* the worker whose ring is read first */
 	struct tap taps[];
 };
 

@@ -6,16 +6,17 @@
 #include "proxy/tap.h"
 
 /**
- * tapping - taps in all workers, for one who asked for that
+ * tapping - traces (struct tap) in all workers, for one client of the control socket
  *
- * Of the main thread. Few at once, each with a ring of fixed size in each worker: whoever does not take what is
- * there loses it, and costs no more.
+ * Only the main thread calls these functions. Few traces may run at a time. Each has a ring of
+ * fixed size in each worker. If the client does not read fast enough, records are lost; a full ring
+ * costs nothing more.
  */
-enum { TAPPINGS = 2 /* at once */ };
+enum { TAPPINGS = 2 /* limit of traces at a time */ };
 
 struct tapping;
 
-/** struct tappings - all of a process. */
+/** struct tappings - all traces of a process. */
 struct tappings {
 	struct list all;
 	unsigned n;
@@ -23,22 +24,22 @@ struct tappings {
 	unsigned nworkers;
 };
 
-/** tappings_init - @inquiries, borrowed, reach @nworkers. */
+/** tappings_init - @inquiries, borrowed, has @nworkers workers. */
 void tappings_init(struct tappings *all, struct inquiries *inquiries, unsigned nworkers);
 
-/** tappings_fini - once no thread works on any inquiry. */
+/** tappings_fini - no worker may be answering an inquiry. */
 void tappings_fini(struct tappings *all);
 
-/** tapping_begin - @ready is called with @arg when all workers have theirs. Return: owned,
- * tapping_end() is due; or NULL: there are too many, or no memory. */
+/** tapping_begin - start a trace; @ready is called with @arg when all workers have it. Return:
+ * owned, for tapping_end(); or NULL: too many traces, or no memory. */
 struct tapping *tapping_begin(struct tappings *all, enum tap_kind kind, const struct tap_want *want,
 			      void (*ready)(void *arg), void *arg);
 
-/** tapping_take - the next record, as far as @size goes, into @to. Return: its length; 0: there is none
+/** tapping_take - copy the next record, cut to @size, into @to. Return: its length; 0: no record
  * now. */
 size_t tapping_take(struct tapping *t, void *to, size_t size);
 
-/** tapping_lost - records that found no room, so far. */
+/** tapping_lost - number of records lost so far because a ring was full. */
 uint64_t tapping_lost(struct tapping *t);
 
 /** tapping_end - takes @t, which may be NULL; @ready is not called any more. */

@@ -28,7 +28,7 @@ const char *tell_level(void)
 					   : "error";
 }
 
-/* Those that there were. */
+/* Only error codes that occurred. */
 static void put_errors(struct json_object *list, const uint64_t by_code[RPC_ERROR_CODES],
 		       const char *way, const char *leg)
 {
@@ -122,7 +122,7 @@ static void put_figures(struct json_object *o, const void *of, const struct figu
 		put_number(o, table[i].name, figure_at(of, &table[i]));
 }
 
-/* Those that a route has, and what they come to together. */
+/* The servers of a route, and their sum. */
 static void put_servers(struct json_object *o, struct servers *servers)
 {
 	struct json_object *list = json_object_new_array(), *sum = json_object_new_object();
@@ -148,7 +148,7 @@ static void put_servers(struct json_object *o, struct servers *servers)
 	mem_free(view);
 }
 
-/* Of all routes. */
+/* The servers of all routes. */
 static struct json_object *upstreams_of(const struct gateway *gw)
 {
 	struct json_object *o = json_object_new_object();
@@ -233,7 +233,7 @@ static struct json_object *latency_of(enum latency_kind kind, enum latency_step 
 	return o;
 }
 
-/* Of those kinds that there were. */
+/* Only kinds that occurred. */
 static struct json_object *latencies_of(const struct proxy_counters *c)
 {
 	struct json_object *list = json_object_new_array();
@@ -308,7 +308,7 @@ struct json_object *tell_session(const struct gateway *gw, const struct look_ses
 	return o;
 }
 
-/* Keys, ", " between them. */
+/* @keys has ", " between the keys. */
 static struct json_object *list_of(const char *keys)
 {
 	struct json_object *list = json_object_new_array();

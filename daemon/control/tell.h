@@ -6,10 +6,10 @@
 #include "daemon/figures.h"
 #include "daemon/reload.h"
 
-/** tell - what the control socket says of things, in JSON; each is owned by the caller. */
+/** tell - objects of the control socket's answers, in JSON; each is owned by the caller. */
 struct json_object;
 
-/** struct tell_process - what is known beside the figures; all borrowed. */
+/** struct tell_process - state of the process beside the figures; all borrowed. */
 struct tell_process {
 	const struct gateway *gw;
 	const struct auth *auth;
@@ -23,7 +23,7 @@ struct json_object *tell_session(const struct gateway *gw, const struct look_ses
 struct json_object *tell_reload(const struct reload_result *r);
 struct json_object *tell_call(const struct look_call *c);
 
-/** tell_level - of the log. */
+/** tell_level - the current log level. */
 const char *tell_level(void);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "daemon/control/put.h"
 
-/* Steps of an RPC, each named for what ends at the mark behind the one where it begins. */
+/* Steps of an RPC. The step indexed by a mark ends at that mark. */
 static const char *const steps[TAP_MARKS] = {
 	[TAP_ADMITTED] = "waiting_ns", [TAP_CALLED] = "pull_ns",  [TAP_SENT] = "call_ns",
 	[TAP_ANSWERED] = "wait_ns",    [TAP_FENCED] = "fence_ns", [TAP_RETURNED] = "push_ns",
@@ -25,8 +25,8 @@ static void put_time(struct json_object *o, const struct tell_clock *c, nsec_t a
 	put_number(o, "time_ns", c->day - c->relay + at);
 }
 
-/* Where one has not come to a mark, its last step is the one before, whatever ended it. A reply may overtake
- * the completion of its call. */
+/* If a mark is missing, the RPC ended in the step before it. A reply may arrive before its call has
+ * completed. */
 static void put_steps(struct json_object *o, const struct tap_rpc *r)
 {
 	nsec_t from = r->at[TAP_ARRIVED];

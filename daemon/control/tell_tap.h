@@ -4,17 +4,18 @@
 
 #include "proxy/tap.h"
 
-/** tell_tap - what taps have heard, in JSON; each is owned by the caller, NULL without memory. */
+/** tell_tap - records of traces, in JSON; each is owned by the caller, NULL without memory. */
 struct json_object;
 
-/** struct tell_clock - to have the time of day of what has one of the relay's: ns, both taken together. */
+/** struct tell_clock - one moment on the relay's clock and as time of day, ns, to convert times of
+ * records. */
 struct tell_clock {
 	nsec_t relay, day;
 };
 
 struct json_object *tell_rpc(const struct tell_clock *c, const struct tap_rpc *r);
 
-/** tell_message - @octets of it are @len. */
+/** tell_message - @octets are the first @len octets of the message. */
 struct json_object *tell_message(const struct tell_clock *c, const struct tap_message *m,
 				 const uint8_t *octets, size_t len);
 

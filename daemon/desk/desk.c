@@ -2,15 +2,16 @@
 /*
  * Operation
  *
- *   comes in --> waiting --request is whole--> asking --answer is said--> answered --last one--> leaving
+ *   accepted --> waiting --request is whole--> asking --answer is said--> answered --> leaving
  *                   ^                                                        |
- *                   +------------------- all of it was taken ----------------+
+ *                   +----------- all of it was sent, and .once is false -----+
  *
- * While it waits its socket is read, while there is something to be taken it is written to; at
- * other times it is not looked at, so that who sends more than was asked for fills its own socket.
- * Who leaves is told that nothing follows, and read until it hangs up: a socket closed with octets unread
- * takes back what its peer has not taken yet (RFC 9112 section 9.6).
- * Whoever is over is moved to a list of its own and freed by desk_tick(), never within a call.
+ * - The socket is read only while the visitor waits, and written only while there is something to
+ *   send. So a peer that sends more than one request at a time fills its own socket.
+ * - A visitor that leaves gets FIN, and is read until its peer closes. A socket that is closed with
+ *   unread octets sends a reset, which discards what the peer has not read yet (RFC 9112 section
+ *   9.6).
+ * - An ended visitor goes to the list .over and is freed by desk_tick(), never within a call.
  */
 #include "daemon/desk/desk.h"
 
@@ -21,7 +22,7 @@
 
 #include "base/mem.h"
 
-enum { ACCEPTS = 16 /* in one go */, OUT_LEAST = 4096 };
+enum { ACCEPTS = 16 /* in a row */, OUT_LEAST = 4096 };
 #define LEAVE_TIME (2 * NSEC_PER_SEC)
 #define AGAIN_TIME NSEC_PER_SEC
 
@@ -30,14 +31,15 @@ struct desk {
 	struct desk_config cfg;
 	struct loop_watch listening;
 	bool is_listening;
-	nsec_t again; /* not before that: there were no descriptors */
+	nsec_t again; /* earliest next accept(), after descriptors were short */
 	int fd;
-	struct list waiting; /* for a request, the longest first; before them, who leaves */
+	/* waiting for a request, the oldest first; visitors that leave are in front */
+	struct list waiting;
 	struct list busy, over;
-	unsigned n; /* in these three lists, and those held */
+	unsigned n; /* number of visitors in the three lists, and of held ones */
 };
 
-/* Its connection is over; its memory goes when nobody knows of it. */
+/* End the connection. The memory goes when the visitor is not held. */
 static void end(struct visitor *v)
 {
 	struct desk *d = v->desk;
@@ -95,8 +97,8 @@ static void leave(struct visitor *v)
 	list_add_head(&d->waiting, &v->link);
 }
 
-/* What it sent that is a request already. What follows one that is too long may be its rest: it is nobody's
- * request. */
+/* Find a request in what was received. Octets behind a request that was too long may be its rest,
+ * so they are not taken for a request. */
 static void hear(struct visitor *v)
 {
 	struct desk *d = v->desk;
@@ -130,7 +132,7 @@ static void hear(struct visitor *v)
 	mem_free(request);
 }
 
-/* Return: whether all that was said has been taken. */
+/* Return: whether all of .out was sent. */
 static bool flush(struct visitor *v)
 {
 	while (v->out_at < v->out_len) {
@@ -152,7 +154,7 @@ static bool flush(struct visitor *v)
 	return true;
 }
 
-/* All that can be done with it now: at most one answer, and the next request is heard. */
+/* Do all that is possible now: at most one answer, and then the next request. */
 static void go_on(struct visitor *v)
 {
 	while (!v->is_gone && v->is_asking && flush(v)) {
@@ -176,7 +178,7 @@ static void take_octets(struct visitor *v)
 	ssize_t n;
 
 	if (v->is_last)
-		v->in_len = 0; /* it leaves: what it says is dropped */
+		v->in_len = 0; /* the visitor leaves: its octets are dropped */
 	n = recv(v->fd, v->in + v->in_len, v->desk->cfg.request_bytes - v->in_len, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return;
@@ -243,7 +245,7 @@ static void free_over(struct desk *d, bool all)
 	}
 }
 
-/* Who has asked nothing for longest, and is not kept; or NULL. */
+/* The visitor that has waited longest without a request and is not kept, or NULL. */
 static struct visitor *longest_waiting(const struct desk *d)
 {
 	for (struct list *it = d->waiting.next; it != &d->waiting; it = it->next) {
@@ -260,7 +262,7 @@ static bool has_room(const struct desk *d)
 	return d->n < d->cfg.most || longest_waiting(d);
 }
 
-/* Return: whether there is a place. */
+/* Return: whether a place is free. */
 static bool make_room(struct desk *d)
 {
 	struct visitor *v;
@@ -292,7 +294,8 @@ static void on_arrival(struct loop_watch *watch, unsigned events)
 		if (fd < 0 && errno == ECONNABORTED)
 			continue;
 		if (fd < 0) {
-			/* Without descriptors it would be tried again at once, for ever. */
+			/* When descriptors are short, accept() would fail again at once, without
+			 * end. */
 			if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
 				stop_listening(d);
 				d->again = d->cfg.now() + AGAIN_TIME;
@@ -344,7 +347,7 @@ void desk_close(struct desk *d)
 	d->fd = -1;
 }
 
-/* The last word to one that was kept, as if it had asked for it. */
+/* Let a kept visitor that sent no request in time have .late() as its answer. */
 static void dismiss(struct visitor *v)
 {
 	struct desk *d = v->desk;
@@ -384,7 +387,7 @@ nsec_t desk_tick(struct desk *d)
 	free_over(d, false);
 	if (d->is_listening || d->fd < 0)
 		return next;
-	/* Who waits at the door waits for a place, or descriptors. */
+	/* New connections wait in the kernel's queue for a place, or for descriptors. */
 	if (now >= d->again && has_room(d))
 		(void)listen_again(d);
 	return nsec_min(next, now + AGAIN_TIME);

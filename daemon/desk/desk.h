@@ -10,115 +10,125 @@
 #include "base/loop.h"
 
 /**
- * desk - where programs of the operator's come with requests: a listening socket of the main
- * thread, and those who came
+ * desk - a bounded server for operators' programs: a listening socket of the main thread and its
+ * connections
  *
- * Everything is bounded, whoever they are: how many there are, how much memory each has for what it
- * asks and is told, how long a request may take to come, and its answer to be taken. When all
- * places are taken whoever has asked nothing for longest makes room for the next; those who are
- * being answered, or kept, keep theirs, and the next waits in the socket's queue.
+ * State:  a connection ("visitor") has one place of .most, memory for a request and an answer, and
+ *         a deadline.
+ * Danger: a program that connects without end, sends half a request, or does not read its answer,
+ *         would use up descriptors and memory of the gateway, and lock other operators out.
+ * Rule:   numbers, octets and times are limited (struct desk_config). If all places are taken, a
+ *         new connection displaces the one that has waited longest without a request. Connections
+ *         that are being answered, or are kept (visitor_keep()), stay; then the new connection
+ *         waits in the kernel's queue.
+ * Pinned: tests/operators/test_desk.c:a_crowd_makes_room, the_next_waits, who_is_slow_leaves,
+ *         who_does_not_read_leaves, who_is_kept_keeps_its_place
  *
  * One thread only. Nothing is logged here.
  */
 struct desk;
 
-/** struct visitor - one who came; the first member of its user's structure. */
+/** struct visitor - one connection; first member of the user's structure. */
 struct visitor {
 	struct list link; /* all private */
 	struct desk *desk;
 	struct loop_watch watch;
-	unsigned watched; /* LOOP_READ, LOOP_WRITE */
+	unsigned watched; /* events in use: LOOP_READ, LOOP_WRITE */
 	int fd;
 	nsec_t deadline;
-	nsec_t patience;  /* see visitor_keep(); 0: as any other */
-	bool is_answered; /* what is due is all there, once .out is empty */
-	bool is_asking;	  /* its request is at its user's */
-	bool is_last;	  /* nothing it says after that is a request */
-	bool is_held;	  /* see visitor_hold() */
-	bool is_gone;	  /* its connection is over: it is only to be released */
-	char *in;	  /* as many octets as a request may have */
+	nsec_t patience;  /* time limit set by visitor_keep(); 0: not kept */
+	bool is_answered; /* the answer is complete once .out has been sent */
+	bool is_asking;	  /* the user has its request, and has not answered yet */
+	bool is_last;	  /* nothing it sends after this is a request */
+	bool is_held;	  /* visitor_hold() was called */
+	bool is_gone;	  /* its connection is over; only its memory remains */
+	char *in;	  /* room for one request */
 	size_t in_len;
 	char *out;
 	size_t out_at, out_len, out_cap;
 };
 
 struct desk_config {
-	unsigned most;	      /* visitors at once */
-	size_t visitor_bytes; /* of the user's structure, zero at first */
-	size_t request_bytes; /* longest request */
-	size_t answer_bytes;  /* most octets said and not taken yet */
-	nsec_t ask_time;      /* a request has to be there by then, since the last answer */
-	nsec_t answer_time;   /* its answer has to be taken by then */
-	bool once;	      /* one request each */
+	unsigned most;	      /* limit of connections */
+	size_t visitor_bytes; /* size of the user's structure, which is zero at first */
+	size_t request_bytes; /* octets of the longest request */
+	size_t answer_bytes;  /* most octets of answers that were not sent yet */
+	/* limit for a request to arrive, since the connection or the last answer */
+	nsec_t ask_time;
+	nsec_t answer_time; /* limit for the peer to read its answer */
+	bool once;	    /* one request for each connection */
 	nsec_t (*now)(void);
-	/** How long the first request in @in is; 0: not all of it is there. */
+	/** Length of the first request in @in; 0: incomplete. */
 	size_t (*whole)(const char *in, size_t len);
-	/** A request of @len octets, the visitor's to change. Now or later visitor_say() and, at last,
-	 * visitor_done(). */
+	/** Called with a request of @len octets, which the user may change. The user calls
+	 * visitor_say(), now or later, and at the end visitor_done(). */
 	void (*asked)(struct visitor *v, char *request, size_t len);
-	/** All that was said was taken, visitor_done() was not called, and nothing is held: more may
-	 * be said. NULL: never of use. */
+	/** Called when all of .out was sent, visitor_done() was not called, and the visitor is not
+	 * held: the user may say more. NULL: not used. */
 	void (*more)(struct visitor *v);
-	/** What came is longer than a request may be: the last word to it, for it leaves. NULL: none. */
+	/** Called when a request is longer than .request_bytes, for a last message before the
+	 * connection ends. NULL: no message. */
 	void (*too_long)(struct visitor *v);
-	/** It was kept, and has asked nothing in its time: the last word to it, for it leaves. NULL: none. */
+	/** Called when a kept visitor has sent no request in its time, for a last message before
+	 * the connection ends. NULL: no message. */
 	void (*late)(struct visitor *v);
-	/** Its memory is about to go. NULL: never of use. */
+	/** Called before the memory of a visitor is freed. NULL: not used. */
 	void (*forget)(struct visitor *v);
 	void *user;
 };
 
-/** desk_open - take in visitors at @fd, which listens, does not block, and is taken, also on failure.
- * @cfg is copied. Return: owned, or NULL. */
+/** desk_open - accept connections on @fd, which listens, is non-blocking, and is taken, also on
+ * failure. @cfg is copied. Return: owned, or NULL. */
 struct desk *desk_open(struct loop *loop, int fd, const struct desk_config *cfg);
 
-/** desk_close - nobody comes in any more; those who are there stay. Idempotent. */
+/** desk_close - stop accepting; connections stay. Idempotent. */
 void desk_close(struct desk *d);
 
-/** desk_tick - ends what took too long, frees what is over. Return: when it is due again. */
+/** desk_tick - end connections past their deadline, and free ended ones. Return: when to call
+ * again. */
 nsec_t desk_tick(struct desk *d);
 
-/** desk_user - of struct desk_config. */
+/** desk_user - .user of struct desk_config. */
 void *desk_user(const struct desk *d);
 
-/** desk_visitors - how many there are. */
+/** desk_visitors - number of connections. */
 unsigned desk_visitors(const struct desk *d);
 
-/** desk_free - takes @d, which may be NULL; also visitors that are held. */
+/** desk_free - takes @d, which may be NULL; frees all connections, held ones too. */
 void desk_free(struct desk *d);
 
-/** visitor_say - @len octets more of the answer. What is too much, or finds no memory, ends the
- * connection. */
+/** visitor_say - append @len octets to the answer. If the limit is passed, or memory is short, the
+ * connection ends. */
 void visitor_say(struct visitor *v, const char *text, size_t len);
 
-/** visitor_pass - @text at once, and with it @n descriptors, borrowed; to one whose every answer was taken.
- * Return: 0; or ERR_IO: its connection is over. */
+/** visitor_pass - send @text at once with @n descriptors, which are borrowed. All earlier answers
+ * must have been sent. Return: 0; or ERR_IO: the connection is over. */
 int visitor_pass(struct visitor *v, const char *text, size_t len, const int *fds,
 		 unsigned n) WARN_UNUSED;
-enum { VISITOR_PASSES = 64 /* at most in one go */ };
+enum { VISITOR_PASSES = 64 /* descriptors in one call */ };
 
 /** desk_fd - its listening socket, borrowed; -1: closed. */
 int desk_fd(const struct desk *d);
 
-/** visitor_done - that was the answer. */
+/** visitor_done - the answer is complete. */
 void visitor_done(struct visitor *v);
 
-/** visitor_deliver - what was said so far is taken at once, or the connection is over: a peer that has given up hears
- * nothing. Return: whether it was taken. */
+/** visitor_deliver - send all of the answer so far at once, or end the connection. So a peer that
+ * has given up cannot read it later. Return: whether it was sent. */
 bool visitor_deliver(struct visitor *v) WARN_UNUSED;
 
-/** visitor_keep - it keeps its place, whoever wants one, and each request of its has @time to come; if none comes,
- * it leaves, not before .late() was called. */
+/** visitor_keep - a new connection no longer displaces @v, and each of its requests may take @time
+ * to arrive. If none arrives, .late() is called and the connection ends. */
 void visitor_keep(struct visitor *v, nsec_t time);
 
-/** visitor_is_gone - nobody hears what is said to @v any more. */
+/** visitor_is_gone - the connection of @v is over. */
 static inline bool visitor_is_gone(const struct visitor *v)
 {
 	return v->is_gone;
 }
 
-/** visitor_hold - somebody else knows of @v now, who will say visitor_release(). Until then it stays
- * where it is, though its connection may end. */
+/** visitor_hold - keep the memory of @v until visitor_release(), even if its connection ends: other
+ * code has a pointer to it. */
 void visitor_hold(struct visitor *v);
 void visitor_release(struct visitor *v);
 

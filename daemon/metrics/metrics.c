@@ -23,7 +23,7 @@ enum { VISITORS = 16, REQUEST_BYTES = 8 << 10, ANSWER_BYTES = 64 << 20, BACKLOG 
 static const char open_type[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 static const char older_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
-/* The page has its own files, asks for figures here, and nothing else; nobody's page has it in a frame. */
+/* The page may load only its own files and figures from here, and no other page may frame it. */
 #define POLICY                                                                                     \
 	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "            \
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "             \
@@ -31,14 +31,14 @@ static const char older_type[] = "text/plain; version=0.0.4; charset=utf-8";
 
 /* One client. */
 struct scrape {
-	struct visitor v; /* first */
+	struct visitor v; /* first member */
 	struct http_request request;
 	struct collect collect;
 };
 
 struct metrics {
 	struct metrics_config cfg;
-	char own_name[HOST_NAME_MAX + 1]; /* of this machine */
+	char own_name[HOST_NAME_MAX + 1]; /* host name of this machine */
 	struct desk *desk;
 };
 
@@ -117,7 +117,7 @@ static void on_asked(struct visitor *v, char *request, size_t len)
 	s->request = http_parse(request, len);
 	if (s->request.status == 200 && !is_ours(m, s->request.host))
 		s->request.status = 421;
-	s->request.host = NULL; /* it was the request's */
+	s->request.host = NULL; /* it points into the request, which is over */
 	if (s->request.status != 200) {
 		refuse(s, s->request.status);
 		return;
@@ -138,7 +138,7 @@ static void on_too_long(struct visitor *v)
 	refuse((struct scrape *)v, 431);
 }
 
-/* Return: a socket that listens, or -1 with errno. */
+/* Return: a listening socket, or -1 with errno. */
 static int listen_at(const struct fabric_addr *at)
 {
 	socklen_t len = at->ss.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)

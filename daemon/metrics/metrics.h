@@ -7,18 +7,20 @@
 #include "daemon/metrics/text.h"
 
 /**
- * metrics - GET /metrics by HTTP, for Prometheus and its like; and /, a page that draws the same figures
+ * metrics - GET /metrics over HTTP, for Prometheus and similar programs; and /, a page that draws
+ * the same figures
  *
- * As little of HTTP/1.1 (RFC 9112) as that takes: GET and HEAD, one request a connection, no body.
- * An HTTP library would have to be as bounded as a desk is, in connections and in time.
+ * Only as much of HTTP/1.1 (RFC 9112) as that needs: GET and HEAD, one request for each connection,
+ * no body. An HTTP library would need the same limits on connections and time that daemon/desk has.
  */
 struct metrics;
 
 struct metrics_config {
 	const char *address;
 	uint16_t port;
-	const struct config_names *names; /* that lead here, beside this machine's; borrowed */
-	struct inherit *inherit;	  /* sockets that listen already, for metrics_open() */
+	/* host names that requests may use, beside this machine's; borrowed */
+	const struct config_names *names;
+	struct inherit *inherit; /* sockets that were passed to this process, for metrics_open() */
 	struct loop *loop;
 	struct collector *collector;
 	struct text_process process;
@@ -27,16 +29,16 @@ struct metrics_config {
 /** metrics_open - Return: 0 and *@out owned; ERR_IO or ERR_NOMEM (logged). */
 int metrics_open(const struct metrics_config *cfg, struct metrics **out) WARN_UNUSED;
 
-/** metrics_close - nobody comes any more; idempotent. */
+/** metrics_close - stop accepting; idempotent. */
 void metrics_close(struct metrics *m);
 
 /** metrics_fd - its listening socket, borrowed; -1: closed. */
 int metrics_fd(const struct metrics *m);
 
-/** metrics_tick - after each wake-up. Return: when it is due again. */
+/** metrics_tick - call after each wake-up. Return: when to call again. */
 nsec_t metrics_tick(struct metrics *m);
 
-/** metrics_free - takes @m, which may be NULL; once no thread works on an inquiry. */
+/** metrics_free - takes @m, which may be NULL; no worker may be answering an inquiry. */
 void metrics_free(struct metrics *m);
 
 #endif

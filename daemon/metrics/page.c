@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/metrics/page.h"
 
-/* A file of page/, as it is, with a NUL behind it. */
+/* A file of page/ with a NUL appended. */
 #define FILE_OF(name, file)                                                                        \
 	extern const char name[], name##_end[];                                                    \
 	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"" PAGE_FOLDER "/" file "\"\n" #name   \

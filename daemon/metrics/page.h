@@ -5,10 +5,11 @@
 #include "base/view.h"
 #include "daemon/metrics/request.h"
 
-/** page_of - what is at @target, a file of daemon/metrics/page; static storage. Empty for HTTP_METRICS. */
+/** page_of - the file of daemon/metrics/page that @target names; static storage. Empty for
+ * HTTP_METRICS. */
 struct view page_of(enum http_target target);
 
-/** page_type - its media type; static storage. */
+/** page_type - media type of that file; static storage. */
 const char *page_type(enum http_target target);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* RFC 9112 section 2.2: a lone LF may end a line, too. */
+/* RFC 9112 section 2.2: a lone LF may end a line. */
 size_t http_whole(const char *in, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -19,7 +19,7 @@ size_t http_whole(const char *in, size_t len)
 	return 0;
 }
 
-/* The next line of *@at, without its end; NULL when there is none. */
+/* The next line of *@at, without its end; NULL: none. */
 static char *next_line(char **at)
 {
 	char *line = *at, *end = strchr(line, '\n');
@@ -66,7 +66,8 @@ static unsigned parse_first(char *line, struct http_request *r)
 	return find_target(target, &r->target) ? 200 : 404;
 }
 
-/* What stands behind @name, which ends with a colon, without the blanks around it; NULL: another field. */
+/* Value of the field @name, which ends with a colon, without blanks around it; NULL: the line is
+ * another field. */
 static char *value_of(char *line, const char *name)
 {
 	size_t len = strlen(name);
@@ -81,7 +82,7 @@ static char *value_of(char *line, const char *name)
 	return line;
 }
 
-/* Of a line behind the first. */
+/* Parse a header field. */
 static void parse_field(char *line, struct http_request *r, unsigned *hosts)
 {
 	const char *value = value_of(line, "accept:");
@@ -95,7 +96,7 @@ static void parse_field(char *line, struct http_request *r, unsigned *hosts)
 	}
 }
 
-/* Who speaks HTTP/1.0 may not know of Host. */
+/* HTTP/1.0 has no Host field. */
 static bool needs_host(const char *first)
 {
 	const char *version = strrchr(first, ' ');
@@ -126,7 +127,7 @@ struct http_request http_parse(char *head, size_t len)
 
 enum { HOST_BYTES = 256 };
 
-/* Without a port, brackets, or the dot that ends a whole name. Return: whether it is a host at all. */
+/* Copy @host without port, brackets, and the final dot. Return: whether it is a host. */
 static bool bare_host(const char *host, char *bare)
 {
 	size_t len = *host == '[' ? strcspn(host, "]") : strcspn(host, ":");

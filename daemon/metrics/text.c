@@ -36,7 +36,7 @@ static bool reserve(struct text *t, size_t len)
 
 static void line(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Lines longer than LINE there are none: names are short. */
+/* No line is longer than LINE, because names are short. */
 static void line(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
@@ -53,7 +53,7 @@ static void line(struct text *t, const char *fmt, ...)
 	}
 }
 
-/* A family: what stands before its samples. */
+/* A family: the lines before its samples. */
 struct family {
 	const char *name; /* without prefix and "_total" */
 	const char *type, *unit, *help;
@@ -196,7 +196,7 @@ static void about_routes(struct text *t, const struct text_process *p, const str
 	}
 }
 
-/* Each server once, for every figure a family of its own. */
+/* Each figure is a family, with a sample for each server. */
 static void sample_servers(struct text *t, const struct family *f, const struct figure *figure,
 			   const char *route, const struct servers_view *view)
 {
@@ -285,7 +285,7 @@ static void sample_latency(struct text *t, const char *labels, const struct late
 	     l->sum / NSEC_PER_SEC, l->sum % NSEC_PER_SEC);
 }
 
-/* Of those kinds that there were. */
+/* Only kinds that occurred. */
 static void about_latency(struct text *t, const struct text_process *p, const struct figures *f)
 {
 	char labels[PROXY_NAME_MAX + 96];
@@ -326,7 +326,7 @@ static void about_refusals(struct text *t, const struct text_process *p, const s
 static const struct family errors = {"rpc_errors", "counter", NULL,
 				     "Error reports about RPCs, sent to and received from a leg"};
 
-/* Those that there were: most never come. */
+/* Only errors that occurred: most never do. */
 static void sample_errors(struct text *t, const char *route, const char *way, const char *leg,
 			  const uint64_t by_code[RPC_ERROR_CODES])
 {

@@ -6,27 +6,28 @@
 #include "daemon/figures.h"
 
 /**
- * text - figures in the words of Prometheus
+ * text - figures in the text formats of Prometheus
  *
- * Two forms: OpenMetrics 1.0, and the older text format 0.0.4, where a counter's family has "_total" in
- * its name, units have no line, and there is no end. Labels are names of routes and words of
- * this program, never what a peer says: what there is to tell is bounded by the configuration.
+ * Two formats: OpenMetrics 1.0, and the older text format 0.0.4. In the older one the name of a
+ * counter's family ends in "_total", there are no unit lines, and there is no end mark. Labels are
+ * names of routes and words of this program, never text from a peer, so their number is bounded by
+ * the configuration.
  */
 struct text {
-	char *at; /* mem_free() */
+	char *at; /* freed with mem_free() */
 	size_t len, cap;
 	bool is_open;	/* OpenMetrics */
-	bool is_broken; /* memory was short: there is nothing in it */
+	bool is_broken; /* memory was short, and .at is empty */
 };
 
-/** struct text_process - what is told beside the figures. */
+/** struct text_process - values beside the figures. */
 struct text_process {
 	const struct gateway *gw;
 	const struct auth *auth;
 	int64_t start; /* seconds since 1970 */
 };
 
-/** text_figures - all of it, into @t, zero but for .is_open. */
+/** text_figures - write everything into @t, which is zero except .is_open. */
 void text_figures(struct text *t, const struct text_process *p, const struct figures *f);
 
 #endif
