@@ -8,7 +8,7 @@
 #include "proxy/leg/leg_auth.h"
 
 /**
- * identity - who a tool is, and whom it believes (docs/hostauth-profile.md): the options
+ * identity - credentials of a tool for host authentication (docs/hostauth-profile.md): the options
  * --hostauth-cert, -key, -ca, -crl, -psk and -name, the same for all tools
  */
 enum { IDENTITY_OPT = 2000, IDENTITY_WHY = 400 };
@@ -24,20 +24,22 @@ enum { IDENTITY_OPT = 2000, IDENTITY_WHY = 400 };
 	}
 
 struct identity {
-	struct leg_auth auth; /* first member; for legs: required, once loaded */
+	struct leg_auth auth; /* first member; legs require authentication once it is loaded */
 	struct config_hostauth files;
-	bool is_given; /* one of the options was */
+	bool is_given; /* the command line has one of the options */
 	struct hostauth_creds *creds;
 };
 
-/** identity_set - option @opt, from IDENTITY_OPT on, with its @value. Return: NULL, or why not. */
+/** identity_set - option @opt, from IDENTITY_OPT on, with its @value. Return: NULL, or the reason
+ * of an error. */
 const char *identity_set(struct identity *id, int opt, const char *value);
 
 /** identity_load - read the files. Return: 0, or an error and @why, IDENTITY_WHY octets. */
 int identity_load(struct identity *id, enum hostauth_role role, nsec_t timeout,
 		  char *why) WARN_UNUSED;
 
-/** identity_drop - after identity_load(), or without; no leg is left. */
+/** identity_drop - free the credentials, if identity_load() was called; no leg uses them any
+ * more. */
 void identity_drop(struct identity *id);
 
 #endif

@@ -12,7 +12,7 @@ static int bad(char *why, const char *text, const char *what)
 	return ERR_CONFIG;
 }
 
-/* The octets from @from to @end as a string. Return: whether they fit. */
+/* Copy the octets from @from to @end as a string. Return: whether they fit. */
 static bool copy(char *to, size_t size, const char *from, const char *end)
 {
 	size_t len = (size_t)(end - from);
@@ -63,7 +63,7 @@ int target_parse(const char *text, bool is_listen, struct target *to, char *why)
 
 static unsigned version_of(const char *text, size_t len)
 {
-	static const char *const names[] = {"1", "2", "2-early"}; /* by their bits */
+	static const char *const names[] = {"1", "2", "2-early"}; /* indexed by bit */
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (len == strlen(names[i]) && memcmp(text, names[i], len) == 0)

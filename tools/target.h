@@ -13,8 +13,8 @@ struct target {
 enum { TARGET_WHY = 160 };
 
 /**
- * target_parse - "iwarp:10.0.0.1:20049" or "verbs:[fe80::1%eth0]:20049" to @to
- * @is_listen: port 0 is allowed, for any free one
+ * target_parse - parse "iwarp:10.0.0.1:20049" or "verbs:[fe80::1%eth0]:20049"
+ * @is_listen: port 0 is allowed, and means any free port
  * @why:       TARGET_WHY octets; filled on failure
  *
  * Return: 0 or ERR_CONFIG.
@@ -24,11 +24,11 @@ int target_parse(const char *text, bool is_listen, struct target *to, char *why)
 /* Versions as a bit mask; "2-early" is draft-cel-nfsv4-rpcrdma-version-two-01. */
 enum { TARGET_V1 = 1, TARGET_V2 = 2, TARGET_V2_EARLY = 4 };
 
-/** target_versions - "1", "2", "2-early", or several of them with commas. Return: a mask; 0: it is none of
- * that, or has one twice. */
+/** target_versions - "1", "2", "2-early", or several of them with commas. Return: a mask; 0: an
+ * unknown version, or one given twice. */
 unsigned target_versions(const char *text);
 
-/** target_fabric - "iwarp" or "verbs". */
+/** target_fabric - name of @fabric: "iwarp" or "verbs". */
 const char *target_fabric(enum provider_kind fabric);
 
 #endif

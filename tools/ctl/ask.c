@@ -63,7 +63,7 @@ static void put_number(struct json_object *o, const char *name, uint64_t number)
 	json_object_object_add(o, name, json_object_new_uint64(number));
 }
 
-/* Which RPCs. */
+/* Filters for RPCs. */
 static void put_rpcs(struct json_object *o, const struct ctl_rpcs *want)
 {
 	if (want->slow_ns)
@@ -105,10 +105,14 @@ static int send_request(FILE *f, const struct ctl_options *o, enum control_comma
 	return fflush(f) || err ? -1 : 0;
 }
 
-/* State: @line goes to a terminal as it is, with --json.
- * Danger: who answers at the socket's path may be another user's program, and a terminal heeds what is no text.
- * Rule: JSON escapes control characters (RFC 8259 7); a line that has one is no gateway's.
- * Pinned: tests/planted/run:case_answers */
+/*
+ * State:  with --json, @line goes to a terminal unchanged.
+ * Danger: another user's program may answer at the socket's path, and a terminal obeys control
+ *         characters.
+ * Rule:   JSON escapes control characters (RFC 8259 7). A line that contains one is not from a
+ *         gateway and is refused.
+ * Pinned: tests/planted/run:case_answers
+ */
 static bool is_text(const char *line)
 {
 	for (const unsigned char *at = (const unsigned char *)line; *at; at++)
@@ -117,7 +121,8 @@ static bool is_text(const char *line)
 	return true;
 }
 
-/* NULL: no JSON, or no UTF-8: an octet from 0x80 to 0x9f by itself is a control character to some terminals. */
+/* Return: NULL: no JSON, or no UTF-8. In other encodings an octet from 0x80 to 0x9f alone is a
+ * control character for some terminals. */
 static struct json_object *parse(const char *line)
 {
 	struct json_tokener *tok = is_text(line) ? json_tokener_new() : NULL;
@@ -131,7 +136,7 @@ static struct json_object *parse(const char *line)
 	return all;
 }
 
-/* Return: whether the answer goes on; else *@status is how it ended. */
+/* Return: whether the answer continues; if not, *@status is its result. */
 static bool take_line(const struct ctl_options *o, const char *line, ask_line *told, void *arg,
 		      int *status, char *why)
 {
@@ -179,7 +184,7 @@ static bool grow(struct ask_link *link)
 	return true;
 }
 
-/* Return: NULL, and .line holds the next line, without its end; or why there is none. */
+/* Return: NULL, and .line holds the next line without its end; or the reason why there is none. */
 static const char *read_line(struct ask_link *link)
 {
 	size_t n = 0, more;
@@ -190,7 +195,7 @@ static const char *read_line(struct ask_link *link)
 		if (!fgets(link->line + n, (int)(link->cap - n), link->f))
 			return feof(link->f) ? "the answer has no end" : "no answer in time";
 		more = strlen(link->line + n);
-		if (more == 0) /* a line that begins with NUL */
+		if (more == 0) /* the line begins with NUL */
 			return stranger;
 		n += more;
 	} while (link->line[n - 1] != '\n');

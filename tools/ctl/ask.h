@@ -8,16 +8,17 @@
 
 struct json_object;
 
-/** Of one line of the answer: its one member, and the line as it came. */
+/** Called for one line of an answer: @name and @value of its one member, and the line as it
+ * came. */
 typedef void ask_line(void *arg, const char *name, struct json_object *value, const char *line);
 
 enum { ASK_DONE = 0, ASK_REFUSED = 1, ASK_NO_GATEWAY = 3 };
 
-/** ask - what @o wants, of the gateway; @told gets each line of its answer but an error. Return:
- * ASK_..., with the reason in @why (CTL_WHY octets) unless it is ASK_DONE. */
+/** ask - send the request of @o to the gateway; @told is called for each line of the answer, except
+ * an error. Return: ASK_...; the reason is in @why (CTL_WHY octets) unless it is ASK_DONE. */
 int ask(const struct ctl_options *o, ask_line *told, void *arg, char *why);
 
-/** struct ask_link - a connection, for several questions. */
+/** struct ask_link - a connection for several requests. */
 struct ask_link {
 	const struct ctl_options *o; /* borrowed */
 	FILE *f;
@@ -25,10 +26,11 @@ struct ask_link {
 	size_t cap;
 };
 
-/** ask_open - Return: as ask(); ask_close() is due in any case. */
+/** ask_open - Return: as ask(). The caller must call ask_close() in any case. */
 int ask_open(struct ask_link *link, const struct ctl_options *o, char *why);
 
-/** ask_say - as ask(); with the options only when @command is theirs. */
+/** ask_say - send a request, as ask(). The options of @o are added only if @command is the command
+ * of @o. */
 int ask_say(struct ask_link *link, enum control_command command, ask_line *told, void *arg,
 	    char *why);
 

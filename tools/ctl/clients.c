@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: what version 2 has over version 1 for an RPC is that middling data, some KiB, travels in
- * messages where version 1 takes RDMA Reads and Writes, each with registrations and a round trip.
- * Small calls fit either version's messages, and large data goes by RDMA in both. So a client of
- * version 1 gains when a fair part of its calls move data by RDMA that is not large. What is known of
- * that are replies that came by RDMA Write, and octets: a rule of thumb.
+ * Operation. Which clients would gain from version 2:
+ * - Version 2 carries data of some KiB in messages. Version 1 needs RDMA Reads and Writes for them,
+ *   each with registrations and a round trip.
+ * - Small calls fit into messages of both versions. Large data goes by RDMA in both.
+ * - So a version 1 client gains if a fair part of its calls moves data by RDMA that is not large.
+ *
+ * The gateway counts only replies with RDMA Writes, and octets. So the result is a rule of thumb.
  */
 #include "tools/ctl/clients.h"
 
@@ -19,7 +21,7 @@
 #include "base/mem.h"
 #include "tools/ctl/show.h"
 
-enum { TEXT = 128, FAIR_PART = 20 /* one in so many */, MIDDLING = 128 << 10 };
+enum { TEXT = 128, FAIR_PART = 20 /* 1/FAIR_PART of the calls */, MIDDLING = 128 << 10 };
 
 struct client {
 	struct list link;
@@ -82,7 +84,7 @@ int clients_add(struct clients *c, struct json_object *session)
 	return 0;
 }
 
-/* Whether version 2 would help, in a word; @words: why. */
+/* Whether version 2 would help, in one word; @words: why. */
 static const char *would_help(const struct client *c, const char **words)
 {
 	if (strcmp(c->version, "1") != 0) {

@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 /**
- * clients - sessions by client and by the version that it speaks: who has moved, and whom it would help
+ * clients - sessions by client and by the protocol version that it speaks; says which clients would
+ * gain from version 2
  */
 struct clients;
 struct json_object;
@@ -14,10 +15,10 @@ struct json_object;
 /** clients_new - Return: owned, or NULL. */
 struct clients *clients_new(void);
 
-/** clients_add - one session. Return: 0 or ERR_NOMEM. */
+/** clients_add - add one session. Return: 0 or ERR_NOMEM. */
 int clients_add(struct clients *c, struct json_object *session);
 
-/** clients_show - all of them, to @to, as text or as JSON. */
+/** clients_show - print all clients to @to, as text or as JSON. */
 void clients_show(const struct clients *c, FILE *to, bool json);
 
 /** clients_free - takes @c, which may be NULL. */

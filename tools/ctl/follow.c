@@ -24,7 +24,7 @@
 enum { PAUSE_NS = 100000000, TAIL_S = 3 };
 
 static volatile sig_atomic_t enough;
-static sigset_t heard; /* what is not blocked while it sleeps */
+static sigset_t heard; /* signal mask while sleeping */
 
 static void on_signal(int signo)
 {
@@ -68,13 +68,13 @@ struct follow {
 	struct show show;
 	struct pcapng file; /* capture */
 	uint64_t count, lost;
-	uint64_t ends; /* once .is_last: of the tail */
+	uint64_t ends; /* when .is_last is set: the end of the tail */
 	bool has_more, is_over, is_last;
-	const char *why; /* it cannot go on */
+	const char *why; /* reason why it cannot continue; NULL: none */
 };
 
-/* What there is when a signal came, or the time is over, is told yet: several answers' worth, but what goes on
- * ending all the while has no end. */
+/* After a signal, or at the end of the time, records that are already there are still fetched: for
+ * several answers, but with a limit, because new ones may arrive all the time. */
 static void look_at_time(struct follow *f, uint64_t now)
 {
 	if (f->is_last || (now < f->ends && follow_sleep(0, -1)))
@@ -157,7 +157,7 @@ static int digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* In place. Return: octets, or 0. */
+/* Decode in place. Return: octets, or 0. */
 static size_t unhex(const char *text, size_t len, uint8_t *to)
 {
 	for (size_t i = 0; i + 1 < len; i += 2) {
@@ -227,11 +227,13 @@ static void on_message(void *arg, const char *name, struct json_object *value, c
 	}
 }
 
-/* State: a capture holds contents of files, and their names.
- * Danger: a file that is there already may be another user's, may be open in another user's program, whatever its mode
- * is made now, or may be a link to a file that is to stay as it is.
- * Rule: the file is made here, and only this user can read it.
- * Pinned: tests/planted/run:case_capture */
+/*
+ * State:  a capture holds contents and names of files.
+ * Danger: a file that already exists may belong to another user, may be open in another user's
+ *         program whatever its mode becomes, or may be a link to a file that must not change.
+ * Rule:   the file is created here, and only this user can read it.
+ * Pinned: tests/planted/run:case_capture
+ */
 static FILE *open_file(const char *path, const char **why)
 {
 	int fd;
@@ -277,7 +279,7 @@ int follow_capture(const struct ctl_options *o, char *why)
 	pcapng_end(&f.file);
 	if (to != stdout)
 		fclose(to);
-	/* The next try makes it anew. */
+	/* So that the next try can create it again. */
 	if (to != stdout && status != ASK_DONE && !f.count)
 		unlink(o->file);
 	return status;

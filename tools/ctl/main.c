@@ -27,7 +27,7 @@ static void on_line(void *arg, const char *name, struct json_object *value, cons
 	if (a->clients && strcmp(name, "session") == 0)
 		a->err = a->err ? a->err : clients_add(a->clients, value);
 	else if (a->clients)
-		return; /* they are told at the end */
+		return; /* printed at the end */
 	else if (a->o->json)
 		puts(line);
 	else

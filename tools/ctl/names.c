@@ -13,7 +13,7 @@
 
 enum { NFS = 100003, NFS3 = 3, NFS4 = 4 };
 
-/* The first that fits is shown; version 0: any. */
+/* The first match is used; version 0: any version. */
 static const struct {
 	const char *name;
 	uint32_t program, version;
@@ -24,7 +24,7 @@ static const struct {
 	{"callback", 1 << 30, 0},
 };
 
-/* RFC 1813 section 3.3, by their numbers. */
+/* RFC 1813 section 3.3, indexed by procedure number. */
 static const char *const nfs3[] = {
 	"null",	   "getattr",	  "setattr", "lookup", "access",   "readlink", "read",	 "write",
 	"create",  "mkdir",	  "symlink", "mknod",  "remove",   "rmdir",    "rename", "link",
@@ -74,7 +74,7 @@ static bool find(const char *const *names, size_t n, const char *word, struct ct
 	return false;
 }
 
-/* What the gateway tells apart among COMPOUNDs. */
+/* Kinds of COMPOUNDs that the gateway distinguishes. */
 static bool choose_nfs4(const char *word, struct ctl_rpcs *want)
 {
 	static const char *const kinds[] = {"nfs4 read", "nfs4 write", "nfs4 other"};

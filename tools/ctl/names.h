@@ -8,13 +8,14 @@
 
 struct json_object;
 
-/** names - of RPC programs and procedures, for people. */
+/** names - names of RPC programs and procedures. */
 
-/** names_choose - @program ("nfs3", "100003"), @procedure ("read", "6"), either may be NULL, into @want. Return:
- * NULL, or the word that is not known. */
+/** names_choose - set @want from @program ("nfs3", "100003") and @procedure ("read", "6"), which
+ * may be NULL. Return: NULL, or the unknown word. */
 const char *names_choose(const char *program, const char *procedure, struct ctl_rpcs *want);
 
-/** names_rpc - "nfs3 read": what the gateway tells of @rpc, into @text. Return: @text. */
+/** names_rpc - write the name of @rpc, an object of the gateway's answer, into @text: "nfs3 read".
+ * Return: @text. */
 const char *names_rpc(struct json_object *rpc, char *text, size_t size);
 
 #endif

@@ -28,9 +28,9 @@ enum {
 	OPTS_END
 };
 
-/* What is said for the command there is; checked against it once that is known. */
+/* Options given on the command line. They are checked when the command is known. */
 struct said {
-	unsigned bits; /* of OPT_... */
+	unsigned bits; /* bits of OPT_... */
 	const char *program, *procedure;
 };
 
@@ -47,7 +47,8 @@ static int bad(char *why, const char *what, const char *which)
 	return -1;
 }
 
-/* Return: whether @text is a number with one of @units, the factors of @by; *@to in all. */
+/* Parse a number with one of @units, whose factors are @by. Return: whether @text is one; *@to is
+ * the product. */
 static bool parse_amount(const char *text, const char *const *units, const uint64_t *by,
 			 uint64_t *to)
 {
@@ -82,7 +83,8 @@ static bool parse_size(const char *text, uint64_t *bytes)
 	return parse_amount(text, units, by, bytes);
 }
 
-/* Return: whether @text is the number of a session; else *@session is as it was, for it may be a route's name. */
+/* Return: whether @text is the number of a session; if not, *@session is unchanged, because @text
+ * may be a route's name. */
 static bool parse_session(const char *text, uint64_t *session)
 {
 	unsigned long long n;
@@ -98,7 +100,7 @@ static bool parse_session(const char *text, uint64_t *session)
 	return true;
 }
 
-/* Those with a value that has to be read. */
+/* Options whose value has to be parsed. */
 static int take_value(int opt, const char *value, struct ctl_options *o, char *why)
 {
 	switch (opt) {
@@ -145,7 +147,7 @@ static int parse_options(int argc, char **argv, struct ctl_options *o, struct sa
 	int opt;
 
 	opterr = 0;
-	optind = 0; /* from the start, whoever parsed before */
+	optind = 0; /* start again, because a caller may have parsed before */
 	while ((opt = getopt_long(argc, argv, ":s:hV", options, NULL)) != -1) {
 		if (opt >= OPT_JSON && opt < OPTS_END)
 			said->bits |= SAID(opt);
@@ -216,8 +218,8 @@ static int parse_command(const char *word, struct ctl_options *o, char *why)
 	return bad(why, "no such command", word);
 }
 
-/* What stands behind the command: "show session 7", "drain filer1", "log level debug". Return: how
- * many words were taken, or -1. */
+/* Parse words after the command: "show session 7", "drain filer1", "log level debug". Return:
+ * number of words, or -1. */
 static int parse_words(char **words, int n, struct ctl_options *o, char *why)
 {
 	int i = 0;
@@ -262,7 +264,7 @@ static int parse_words(char **words, int n, struct ctl_options *o, char *why)
 	return 0;
 }
 
-/* Whether the command takes what was said; what was not said, where it needs it. */
+/* Check that the command accepts the options given, and has the options it needs. */
 static int check_said(struct ctl_options *o, const struct said *said, char *why)
 {
 	static const unsigned trace = FILTERS | SAID(OPT_SESSION) | SAID(OPT_SLOW) |

@@ -13,24 +13,25 @@ enum { CTL_WHY = 256 };
 
 /** struct ctl_rpcs - which RPCs to trace. */
 struct ctl_rpcs {
-	uint64_t slow_ns; /* 0: not said */
+	uint64_t slow_ns; /* 0: not given */
 	bool has_program, has_version, has_procedure;
 	uint32_t program, version, procedure;
-	const char *kind; /* NULL: not said */
+	const char *kind; /* NULL: not given */
 };
 
-/** struct ctl_options - the command line; texts are argv's own. */
+/** struct ctl_options - the command line; texts point into argv. */
 struct ctl_options {
 	bool help, version, json;
 	const char *socket;
 	enum control_command command;
-	bool by_client;				   /* "clients": sessions, added up */
+	bool by_client;				   /* "clients": sessions, summed by client */
 	bool is_top, once;			   /* "top" */
-	const char *route, *client, *name, *level; /* NULL: not said */
-	uint64_t session;			   /* 0: not said */
+	const char *route, *client, *name, *level; /* NULL: not given */
+	uint64_t session;			   /* 0: not given */
 	struct ctl_rpcs rpcs;
 	uint64_t time_ns, count,
-		size;	  /* trace, capture: at most, 0: no limit; top: .time_ns between screens */
+		/* trace, capture: limits, 0: none; top: .time_ns is the time between two screens */
+		size;
 	const char *file; /* capture */
 };
 

@@ -27,7 +27,7 @@ enum {
 	ICRC_BYTES = 4
 };
 enum { DETH_BYTES = 8, MAD_BYTES = 256, MAD_HEAD = 24 };
-/* What one frame carries of a message: UDP's length has 16 bits. */
+/* Octets of a message in one frame: the length of UDP has 16 bits. */
 enum { PIECE = 32 << 10, FRAME_BYTES = PIECE + 256, MESSAGE_BYTES = 128 << 10 };
 enum { SEND_FIRST = 0, SEND_MIDDLE = 1, SEND_LAST = 2, SEND_ONLY = 4, UD_SEND_ONLY = 100 };
 enum { CM_REQUEST = 0x10, CM_REPLY = 0x13, CM_READY = 0x14 };
@@ -42,16 +42,17 @@ enum {
 enum {
 	COMMENT = 160,
 	ROOM_FIRST = 64,
-	AROUND_BYTES = 4096 /* of a message, and a set-up, at most */
+	AROUND_BYTES = 4096 /* most octets of a set-up, and of the headers of a message */
 };
 
-/** struct pcapng_leg - one connection; what it is numbered by is made up. */
+/** struct pcapng_leg - one connection; its numbers (queue pairs, PSN) are invented. */
 struct pcapng_leg {
 	uint64_t key; /* 0: free */
 	uint32_t number;
-	uint32_t psn[2]; /* of the initiator, of the acceptor */
+	uint32_t psn[2]; /* next PSN of the initiator, of the acceptor */
 	bool is_ip6;
-	uint8_t address[2][16]; /* likewise; those of IPv4 in the first 4 octets */
+	/* of the initiator, of the acceptor; an IPv4 address is in the first 4 octets */
+	uint8_t address[2][16];
 };
 
 static void put(uint8_t *p, unsigned octets, uint64_t value)
@@ -62,7 +63,7 @@ static void put(uint8_t *p, unsigned octets, uint64_t value)
 	}
 }
 
-/* Blocks are in the order of octets of this machine: the section's first word says which that is. */
+/* A block is in the byte order of this machine; the first word of the section says which. */
 struct block {
 	uint8_t *at;
 	size_t len, size;
@@ -97,7 +98,7 @@ static void add_option(struct block *b, uint16_t code, const void *octets, size_
 		add(b, octets, len);
 }
 
-/* Of @type, what is in @b, with its length on both sides. */
+/* Write the block of @type with the contents of @b, and its length at both ends. */
 static enum pcapng_result write_block(struct pcapng *p, uint32_t type, const struct block *b)
 {
 	uint32_t head[2] = {type, (uint32_t)(b->len + 12)};
@@ -122,7 +123,7 @@ static enum pcapng_result write_section(struct pcapng *p)
 
 	add_word(&b, 0x1a2b3c4d);
 	add(&b, version, sizeof(version));
-	add_word(&b, UINT32_MAX); /* of an unknown length */
+	add_word(&b, UINT32_MAX); /* section length unknown */
 	add_word(&b, UINT32_MAX);
 	add_option(&b, OPT_PROGRAM, program, strlen(program));
 	add_option(&b, 0, NULL, 0);
@@ -137,7 +138,7 @@ static enum pcapng_result write_interface(struct pcapng *p, const char *name)
 	struct block b = {.at = octets, .size = sizeof(octets)};
 
 	add(&b, link, sizeof(link));
-	add_word(&b, 0); /* whole frames */
+	add_word(&b, 0); /* no limit on the length of a frame */
 	add_option(&b, OPT_NAME, name, strlen(name));
 	add_option(&b, OPT_RESOLUTION, &nanoseconds, sizeof(nanoseconds));
 	add_option(&b, 0, NULL, 0);
@@ -175,8 +176,8 @@ static uint16_t checksum(const uint8_t *p, size_t len)
 	return (uint16_t) ~(sum + (sum >> 16));
 }
 
-/* Ethernet, IP, UDP and the base transport header of a frame from end @from, with @len octets behind these. Return:
- * where they begin; *@total: how long it is. */
+/* Write Ethernet, IP, UDP and base transport header of a frame from end @from, with @len octets
+ * behind them. Return: where the base transport header begins; *@total: octets of the frame. */
 static uint8_t *begin_frame(struct pcapng *p, const struct pcapng_leg *leg, unsigned from,
 			    size_t len, size_t *total)
 {
@@ -214,7 +215,7 @@ static uint32_t queue_pair(const struct pcapng_leg *leg, unsigned end)
 	return (QP_FIRST + 2 * leg->number + end) & 0xffffff;
 }
 
-/* IBTA 12.6: request, reply, ready. */
+/* InfiniBand connection management (IBTA 12.6): REQ, REP, RTU. */
 static enum pcapng_result write_setup(struct pcapng *p, const struct pcapng_message *m,
 				      const struct pcapng_leg *leg, unsigned from,
 				      unsigned attribute)
@@ -225,7 +226,7 @@ static enum pcapng_result write_setup(struct pcapng *p, const struct pcapng_mess
 
 	bth[0] = UD_SEND_ONLY;
 	put(bth + 5, 3, QP_CM);
-	put(deth, 4, 0x80010000); /* its queue key */
+	put(deth, 4, 0x80010000); /* queue key of the connection manager */
 	put(deth + 5, 3, QP_CM);
 	put(mad, 4, 0x01070203); /* connection management, version 2, Send */
 	put(mad + 8, 8, leg->number + 1);
@@ -292,7 +293,8 @@ static bool make_room(struct pcapng *p)
 	return true;
 }
 
-/* "10.0.0.1:20049", "[fe80::1%eth0]:20049". Return: whether it is of IPv6; what is no address is 0. */
+/* Parse "10.0.0.1:20049" or "[fe80::1%eth0]:20049". Return: whether it is IPv6; if it is no
+ * address, @address is 0. */
 static bool parse_address(const char *text, uint8_t address[16])
 {
 	bool is_ip6 = text[0] == '[';
@@ -308,7 +310,7 @@ static bool parse_address(const char *text, uint8_t address[16])
 	return is_ip6;
 }
 
-/* The initiator of a leg is the client, or the gateway. */
+/* The initiator of a client leg is the client; of a server leg it is the gateway. */
 static enum pcapng_result begin_leg(struct pcapng *p, const struct pcapng_message *m,
 				    struct pcapng_leg *leg)
 {
@@ -339,7 +341,8 @@ enum pcapng_result pcapng_add(struct pcapng *p, const struct pcapng_message *m)
 
 	if (m->len == 0 || m->len > MESSAGE_BYTES || !make_room(p))
 		return PCAPNG_FAILED;
-	if (m->len + AROUND_BYTES > p->most - p->bytes) /* no part of one */
+	/* a message is written whole or not at all */
+	if (m->len + AROUND_BYTES > p->most - p->bytes)
 		return PCAPNG_FULL;
 	leg = find(p, key);
 	if (!leg->key) {

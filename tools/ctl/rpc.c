@@ -11,7 +11,7 @@
 
 enum { TEXT = 80, HEAD_EVERY = 200 };
 
-/* "12.34" ms; "-" of a step that it did not get to. */
+/* A time as "12.34" ms; "-" if the RPC did not reach that step. */
 static const char *show_step(struct json_object *rpc, const char *name, char *text)
 {
 	if (json_object_object_get_ex(rpc, name, NULL))

@@ -4,7 +4,7 @@
 
 #include "tools/ctl/show.h"
 
-/** rpc_show - one that is over, step by step, as a line of a table. */
+/** rpc_show - print an RPC that has ended, step by step, as a line of a table. */
 void rpc_show(struct show *s, struct json_object *rpc);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "tools/ctl/show.h"
 
-enum { STEP_FIRST = 16, SHIFT = 17 /* the first bucket is for up to 2^17 ns */ };
+enum { STEP_FIRST = 16, SHIFT = 17 /* the first bucket holds times up to 2^17 ns */ };
 
 static struct json_object *member(struct json_object *o, const char *name)
 {
@@ -20,7 +20,7 @@ static struct json_object *member(struct json_object *o, const char *name)
 	return value;
 }
 
-/* One more of @size octets behind the @n that there are. Return: cleared, or NULL. */
+/* Append one zeroed element of @size octets to @n elements. Return: the element, or NULL. */
 static void *grow(void **list, size_t n, size_t size)
 {
 	void *more = *list;
@@ -181,7 +181,7 @@ const struct sample_session *sample_session_of(const struct sample *before, uint
 			     : NULL;
 }
 
-/* A route that was replaced may begin anew. */
+/* Difference of two counters. The counters of a replaced route may start again from 0. */
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now >= before ? now - before : now;

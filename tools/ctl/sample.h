@@ -8,7 +8,8 @@
 
 struct json_object;
 
-/** sample - what the gateway has counted at one moment: two of them tell what happens between. */
+/** sample - the gateway's counters at one moment. The difference of two samples shows what happened
+ * between them. */
 enum sample_step { SAMPLE_CALL, SAMPLE_RESPONDER, SAMPLE_REPLY, SAMPLE_STEPS };
 
 enum { SAMPLE_TEXT = 80, SAMPLE_BUCKETS = 32 };
@@ -26,7 +27,7 @@ struct sample_route {
 
 struct sample_session {
 	uint64_t id, calls, bytes, in_flight, memory;
-	double calls_rate, bytes_rate; /* a second: of who compares */
+	double calls_rate, bytes_rate; /* per second; set by top_view() */
 	char route[SAMPLE_TEXT], client[SAMPLE_TEXT], versions[SAMPLE_TEXT], name[SAMPLE_TEXT];
 };
 
@@ -36,31 +37,32 @@ struct sample {
 	double uptime_s;
 	uint64_t sessions, max_sessions, memory, memory_limit, resident, refused;
 	struct sample_route *routes;
-	struct sample_session *list; /* by number */
+	struct sample_session *list; /* sorted by session number */
 	size_t nroutes, nlist;
-	bool is_short; /* memory was: it is not whole */
+	bool is_short; /* memory was short, so the sample is incomplete */
 };
 
-/** sample_take - one line of an answer: "status", "route" or "session". */
+/** sample_take - add one line of an answer: "status", "route" or "session". */
 void sample_take(struct sample *s, const char *name, struct json_object *value);
 
-/** sample_end - all lines were taken at @at_ns. */
+/** sample_end - the sample is complete, at @at_ns. */
 void sample_end(struct sample *s, uint64_t at_ns);
 
-/** sample_sort - its sessions are by number again, as sample_session_of() needs them. */
+/** sample_sort - sort the sessions by number again, as sample_session_of() needs them. */
 void sample_sort(struct sample *s);
 
-/** sample_route_of, sample_session_of - the same in @before; NULL: it was not there. */
+/** sample_route_of, sample_session_of - the same route or session in @before; NULL: absent. */
 const struct sample_route *sample_route_of(const struct sample *before, const char *name);
 const struct sample_session *sample_session_of(const struct sample *before, uint64_t id);
 
-/** sample_mean - of @now less @before, which may be NULL, ns; 0: there were none. */
+/** sample_mean - mean time between @before, which may be NULL, and @now, in ns; 0: no events. */
 uint64_t sample_mean(const struct sample_latency *now, const struct sample_latency *before);
 
-/** sample_p99 - likewise the bound of the bucket that 99 of 100 are within. */
+/** sample_p99 - upper bound of the bucket below which 99 of 100 events between @before and @now
+ * are, in ns. */
 uint64_t sample_p99(const struct sample_latency *now, const struct sample_latency *before);
 
-/** sample_free - its lists; it may be used anew. */
+/** sample_free - free the lists; the sample may be used again. */
 void sample_free(struct sample *s);
 
 #endif

@@ -76,7 +76,7 @@ static const char *show_plain(uint64_t number, char *text)
 	return text;
 }
 
-/* Members of @o that are numbers and not 0, several on a line. */
+/* Print members of @o that are numbers other than 0, several on a line. */
 static void show_members(struct show *s, const char *title, struct json_object *o,
 			 show_amount *amount)
 {
@@ -165,7 +165,7 @@ static void show_status(struct show *s, struct json_object *o)
 	show_counters(s, "verbs", member(o, "verbs"));
 }
 
-/* The gateway tells of buckets, each up to twice the one before: a quantile is at most that. */
+/* Each bucket is twice as wide as the one before, so the quantile is an upper bound. */
 static const char *show_most(uint64_t ns, char *text)
 {
 	if (ns >= (uint64_t)1 << 62)
@@ -269,7 +269,7 @@ static void show_leg(struct show *s, const char *title, struct json_object *o)
 	show_counters(s, "", o);
 }
 
-/* One session at length. */
+/* Print one session in detail. */
 static void show_closely(struct show *s, struct json_object *o)
 {
 	char a[TEXT], b[TEXT], age[16], fixed[16], calls[16];

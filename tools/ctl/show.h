@@ -8,27 +8,27 @@
 
 struct json_object;
 
-/** struct show - answers as text for people. */
+/** struct show - prints answers as text. */
 struct show {
 	FILE *to;
 	const struct ctl_options *o;
-	unsigned lines; /* of the table that is being printed */
+	unsigned lines; /* lines so far of the current table */
 };
 
-/** show_line - one line of the answer. */
+/** show_line - print one line of an answer. */
 void show_line(struct show *s, const char *name, struct json_object *value);
 
-/** show_text - of member @name of @o, which a peer may have chosen: nothing that moves a terminal;
- * "-" when it is empty or not there. */
+/** show_text - text of member @name of @o, which a peer may have chosen: control characters for
+ * terminals are replaced. "-" if it is empty or absent. */
 const char *show_text(struct json_object *o, const char *name, char *text, size_t size);
 
-/** show_clean - @text, whoever wrote it: what could move a terminal becomes '?'. Return: @text. */
+/** show_clean - replace control characters for terminals in @text by '?'. Return: @text. */
 char *show_clean(char *text);
 
-/** show_number - of member @name of @o, or 0. */
+/** show_number - number of member @name of @o, or 0. */
 uint64_t show_number(struct json_object *o, const char *name);
 
-/** show_size - octets in a word, into @text of 16. */
+/** show_size - @bytes with a unit, into @text of 16 octets. */
 const char *show_size(uint64_t bytes, char *text);
 
 #endif

@@ -4,8 +4,8 @@
  *
  *   sample --> pause, keys --> sample --> draw --> pause, keys --> ...
  *
- * A screen is put together in memory and written in one go, line by line over the one before, so that nothing
- * flickers. The terminal is as it was afterwards, whatever ends this.
+ * A screen is composed in memory and written at once over the previous one, line by line, so that
+ * nothing flickers. The terminal is restored at the end, whatever ends the program.
  */
 #include "tools/ctl/top.h"
 
@@ -24,7 +24,7 @@
 
 #define SECOND 1000000000U
 
-enum { LIST_MOST = 2000 /* sessions, unless some were chosen */, ROWS = 24 };
+enum { LIST_MOST = 2000 /* sessions, unless the user chose some */, ROWS = 24 };
 
 #define SCREEN_ON "\033[?1049h\033[?25l"
 #define SCREEN_OFF "\033[?25h\033[?1049l"
@@ -106,7 +106,7 @@ static void draw_line(const char *line, size_t len, unsigned columns)
 	fputs("\033[K\n", stdout);
 }
 
-/* @text, a line of it on each row, and nothing behind. */
+/* Draw each line of @text on a row, and clear the rest of the row. */
 static void draw_text(const char *text, enum top_order order)
 {
 	struct winsize size = {.ws_row = 0};
@@ -150,7 +150,7 @@ static int draw(struct top *t, char *why)
 	return ASK_DONE;
 }
 
-/* Return: whether to go on. */
+/* Return: whether to continue. */
 static bool take_keys(struct top *t)
 {
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -167,7 +167,7 @@ static bool take_keys(struct top *t)
 	return true;
 }
 
-/* Until the next sample. Return: whether to go on. */
+/* Wait for the next sample. Return: whether to continue. */
 static bool pause_for(struct top *t, uint64_t ns)
 {
 	uint64_t end = now_ns() + ns, now;

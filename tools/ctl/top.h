@@ -4,7 +4,8 @@
 
 #include "tools/ctl/options.h"
 
-/** top - who does how much now: a screen that is drawn anew again and again, or once. Return: as ask(). */
+/** top - current rates by route and session: a screen that is drawn again and again, or once.
+ * Return: as ask(). */
 int top(const struct ctl_options *o, char *why);
 
 #endif

@@ -15,7 +15,7 @@ const char *top_order_name(enum top_order order)
 	return orders[order];
 }
 
-/* What happened a second, of what was counted. */
+/* Rates per second, from differences of counters. */
 struct rate {
 	double seconds;
 };
@@ -70,7 +70,7 @@ static void view_route(FILE *to, const struct rate *rate, const struct sample_ro
 		r->servers_up + r->servers_down);
 }
 
-/* What a session did since @before, in the place of what it did so far. */
+/* Replace the totals of each session by the differences since @before. */
 static void make_rates(struct sample *now, const struct sample *before, const struct rate *rate)
 {
 	static const struct sample_session none;
@@ -156,5 +156,5 @@ void top_view(FILE *to, const struct top_view *v, const struct sample *before, s
 	}
 	make_rates(now, before, &rate);
 	view_sessions(to, v, now, left);
-	sample_sort(now); /* it is the next one's @before */
+	sample_sort(now); /* @now is @before of the next call */
 }

@@ -8,17 +8,18 @@
 
 enum top_order { TOP_CALLS, TOP_BYTES, TOP_FLIGHT, TOP_ORDERS };
 
-/** top_order_name - in words; static storage. */
+/** top_order_name - description of an order; static storage. */
 const char *top_order_name(enum top_order order);
 
-/** struct top_view - what fits a screen; .rows 0: all of it. */
+/** struct top_view - size and order of a screen; .rows 0: no limit. */
 struct top_view {
 	unsigned rows;
 	enum top_order order;
-	bool has_list; /* sessions were asked for */
+	bool has_list; /* sessions are part of the samples */
 };
 
-/** top_view - what happened between two samples, in lines, into @to. Writes rates into @now. */
+/** top_view - write into @to, in lines, what happened between two samples. Sets the rates of
+ * @now. */
 void top_view(FILE *to, const struct top_view *v, const struct sample *before, struct sample *now);
 
 #endif

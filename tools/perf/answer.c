@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the server answers to a call whose octets are all here: the procedure, the
- * reply's chunks and the form in which it travels.
+ * Answering a call whose octets have all arrived: the procedure, the reply's chunks, and the form
+ * of the reply.
  */
 #include "tools/perf/pattern.h"
 #include "tools/perf/server_priv.h"
 #include "xdr/cursor.h"
 
-/* The data item as the call brought it, in the stream or reduced; refused when it is neither. */
+/* Find the call's data item, in the stream or in a Read chunk. Return: false if it is in
+ * neither. */
 static bool find_data(struct task *t, struct view *data)
 {
 	const struct rpc_chunk *c = &t->call.reads[0];
@@ -17,7 +18,7 @@ static bool find_data(struct task *t, struct view *data)
 	if (t->call.nreads == 0 || t->rpc.stat != PERF_SUCCESS)
 		return true;
 	*data = view_of(t->data, t->rpc.count);
-	/* Old requesters send the pad as well (rfc5666bis-01 4.4.4.1). */
+	/* Old requesters send the pad, too (rfc5666bis-01 4.4.4.1). */
 	return c->position == t->rpc.position && (c->length == t->rpc.count || c->length == padded);
 }
 
@@ -62,7 +63,7 @@ static int form_reply(struct task *t, bool intact, struct view data)
 	return (int)rpc_msg_body_len(m);
 }
 
-/* draft-07 6.6.3, 6.6.4: inline when it fits, else in the Reply chunk, else continued. */
+/* draft-07 6.6.3, 6.6.4: inline if it fits, else in the Reply chunk, else continued. */
 static bool choose_format(struct task *t, size_t len)
 {
 	struct rpc_transport *transport = t->conn->leg.t;
@@ -80,8 +81,9 @@ static bool choose_format(struct task *t, size_t len)
 	return transport->peer.continuation;
 }
 
-/* The handle the reply may invalidate: version 2 names it (6.5), which its early draft cannot; version 1
- * leaves the choice among the call's to us when both ends have set R (RFC 8797). */
+/* The handle that the reply may invalidate. Version 2 names it in the call (6.5); the early draft
+ * cannot. In version 1 the responder chooses one of the call's handles if both ends have set R (RFC
+ * 8797). */
 static uint32_t handle_to_invalidate(const struct task *t)
 {
 	const struct rpc_transport *transport = t->conn->leg.t;
@@ -103,7 +105,7 @@ static void count_rpc(struct task *t, size_t out_bytes)
 	totals->bytes_out += out_bytes;
 }
 
-/* The result's data: what ECHO was given, or the pattern at READ's offset. */
+/* Data of the result: the argument of ECHO, or the pattern at READ's offset. */
 static struct view result_data(struct task *t, struct view arg)
 {
 	if (t->rpc.op == PERF_WRITE || t->rpc.op == PERF_NULL || t->rpc.stat != PERF_SUCCESS)

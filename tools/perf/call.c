@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a call travels: READ offers a Write chunk, WRITE a Read chunk for its data;
- * ECHO's opaque is not DDP-eligible, so that it goes inline, continued (version 2)
- * or as a body chunk, and its reply likewise.
+ * How a call travels. READ offers a Write chunk, and WRITE a Read chunk for its data. ECHO's opaque
+ * is not DDP-eligible, so call and reply go inline, continued (version 2), or as a body chunk.
  */
 #include <string.h>
 
@@ -50,7 +49,8 @@ static uint32_t segment_limit(const struct client_conn *conn)
 	return own < peer ? own : peer;
 }
 
-/* Expose @len octets at @addr as chunk @c of the message, in segments the peer takes. */
+/* Expose @len octets at @addr as chunk @c of the message, in segments of a size that the peer
+ * accepts. */
 static int expose(struct slot *slot, void *addr, size_t len, unsigned access, struct rpc_chunk *c)
 {
 	struct leg *leg = &slot->conn->leg;
@@ -82,7 +82,7 @@ static bool fits_inline(const struct slot *slot, size_t body_len)
 	return leg->t->ops->header_len(leg->t, &slot->msg) + body_len <= perf_send_limit(leg);
 }
 
-/* Octets of one Send that a reply can be inline. */
+/* Most octets of an inline reply in one Send. */
 static uint32_t reply_limit(const struct leg *leg)
 {
 	uint32_t own = leg->t->own.recv_bytes, peer = leg->t->peer.recv_bytes;
@@ -173,7 +173,7 @@ static int place_echo_data(struct slot *slot, uint8_t *head, size_t head_len)
 	return err;
 }
 
-/* Head and chunks of slot->rpc into slot->msg. */
+/* Write head and chunks of slot->rpc into slot->msg. */
 static int form(struct slot *slot)
 {
 	uint8_t buf[PERF_HEAD_MAX];
@@ -212,10 +212,10 @@ static int slot_send(struct slot *slot)
 	slot->tx.owner = slot;
 	err = form(slot);
 	if (err < 0) {
-		slot->sent = true; /* nothing is with the leg */
+		slot->sent = true; /* the leg has no message */
 		return err;
 	}
-	/* 6.5: one handle of the header may be invalidated with the reply. */
+	/* 6.5: the reply may invalidate one handle of the header. */
 	if (conn->leg.t->ops->traits->names_inv && conn->leg.conn->remote_inv && slot->nhandles > 0)
 		slot->msg.inv_handle = slot->handles[0];
 	slot->tx = (struct leg_tx){.tx = {.msg = &slot->msg}, .owner = slot};
@@ -243,7 +243,7 @@ int slot_call(struct slot *slot, uint32_t size, nsec_t now)
 		.xid = conn->xid_base + slot->seq * conn->xid_stride +
 		       (uint32_t)(slot - conn->slots),
 		.op = cfg->op,
-		/* Any offset does; a moving one makes items differ. */
+		/* Any offset will do; a changing offset makes items differ. */
 		.offset = cfg->op == PERF_ECHO ? 0 : (uint64_t)slot->seq * size,
 		.count = cfg->op == PERF_NULL ? 0 : size,
 	};

@@ -4,12 +4,12 @@
  *
  *   CONNECTING -> RUNNING (step after step) -> CLOSING -> DONE
  *
- * A slot is one call at a time: idle -> called -> answered -> its exposures fenced
- * -> judged -> called again. The reply's memory is looked at only when the peer can
- * no longer write to it. A step ends when its time or count is used up and its last
- * call is judged. Whatever breaks a connection ends the whole run with an error, or
- * reconnect.c makes another where that is wanted. Nothing waits without a limit: set-up
- * and every call have a deadline, closing too.
+ * - A slot is one call at a time: idle -> called -> answered -> its exposures fenced -> checked ->
+ *   called again. The reply's memory is read only when the peer can no longer write to it.
+ * - A step ends when its time or count is used up and its last call was checked.
+ * - An error on a connection ends the whole run with an error, unless reconnect.c makes the
+ *   connection again.
+ * - Set-up, every call, and closing have a deadline.
  */
 #include "tools/perf/client.h"
 
@@ -38,7 +38,7 @@ static void begin_closing(struct perf_client *c)
 {
 	if (c->state >= CLIENT_CLOSING)
 		return;
-	/* A step that is cut short counts as far as it came. */
+	/* The results of an interrupted step are kept. */
 	if (c->in_step)
 		keep_step(c);
 	c->state = CLIENT_CLOSING;
@@ -47,14 +47,14 @@ static void begin_closing(struct perf_client *c)
 		leg_close(&c->conns[i].leg, 0, "the run is over");
 }
 
-/* The step has calls left. */
+/* Whether the step has calls left. */
 static bool has_calls(const struct perf_client *c, nsec_t now)
 {
 	return c->state == CLIENT_RUNNING && !c->stopped && c->started < c->cfg->count &&
 	       (c->cfg->duration == NSEC_NEVER || now - c->step_began < c->cfg->duration);
 }
 
-/* When the step's next call is due: at once without a rate. */
+/* When the step's next call is due: at once without .rate. */
 static nsec_t call_due(const struct perf_client *c)
 {
 	return c->step_began + (c->cfg->rate ? c->started * NSEC_PER_SEC / c->cfg->rate : 0);
@@ -65,7 +65,7 @@ static bool may_call(const struct perf_client *c, nsec_t now)
 	return has_calls(c, now) && now >= call_due(c);
 }
 
-/* The connection is over, and another is to carry what was under way. */
+/* Whether the connection, which has ended, will be made again. */
 static bool is_made_good(const struct perf_client *c, int err)
 {
 	return c->cfg->reconnects && err_class(err) == ERR_CLASS_IO;
@@ -95,13 +95,13 @@ static void call(struct slot *slot, nsec_t now)
 	mark(conn);
 }
 
-/* Another call may begin there. */
+/* Whether another call may begin on @conn. */
 static bool has_room(const struct client_conn *conn)
 {
 	return client_is_up(conn) && !list_is_empty(&conn->idle);
 }
 
-/* All calls there may be now, of the connections in turn. */
+/* Begin all calls that are possible now, with the connections in turn. */
 static void call_all(struct perf_client *c, nsec_t now)
 {
 	for (unsigned full = 0; full < c->cfg->connections && may_call(c, now);) {
@@ -143,7 +143,7 @@ static void keep_pace(struct perf_client *c, nsec_t now)
 		end_step(c);
 }
 
-/* All is back, if the slot's message was sent, answered and fenced: judge it and go on. */
+/* If the slot's message was sent, answered and fenced: check the reply and continue. */
 static void settle(struct slot *slot)
 {
 	struct perf_client *c = slot->conn->client;
@@ -170,7 +170,7 @@ static void settle(struct slot *slot)
 		end_step(c);
 }
 
-/* No octet of the slot may change from now on. */
+/* Withdraw the slot's exposures: after that the peer can write to none of its octets. */
 static void fence(struct slot *slot)
 {
 	for (unsigned i = 0; i < slot->nhandles; i++)
@@ -186,7 +186,7 @@ static struct slot *slot_of(struct client_conn *conn, uint32_t xid)
 	uint32_t i = (xid - conn->xid_base) & (conn->xid_stride - 1);
 	struct slot *slot = i < conn->client->cfg->depth ? &conn->slots[i] : NULL;
 
-	/* Idle, answered, or another call of this slot: nobody waits for it. */
+	/* The slot is idle, answered, or has another call: no call waits for this reply. */
 	if (!slot || !slot->tx.owner || slot->answered || slot->rpc.xid != xid) {
 		perf_error(&conn->client->errors, "an answer to no call, xid 0x%08x", xid);
 		return NULL;
@@ -333,7 +333,7 @@ static void on_event(const struct fabric_event *ev)
 	mark(conn);
 }
 
-/* Continued replies that waited for memory: nothing else of the client waits. */
+/* Continued replies that waited for memory; nothing else in the client waits for memory. */
 static void serve_waiters(struct perf_client *c)
 {
 	struct buf_waiter *w;
@@ -363,7 +363,7 @@ static void finish_turn(struct perf_client *c)
 	fabric_flush(c->env.fabric);
 }
 
-/* When the oldest call of @conn must be answered. */
+/* Deadline of the oldest call of @conn. */
 static nsec_t call_deadline(const struct client_conn *conn)
 {
 	if (list_is_empty(&conn->flying))
@@ -380,7 +380,7 @@ static bool any_room(const struct perf_client *c)
 	return false;
 }
 
-/* With a rate: when a call may begin, or the step ends, without anything that comes. */
+/* With .rate: when the next call may begin, or the step ends. */
 static nsec_t pace_deadline(const struct perf_client *c)
 {
 	nsec_t due = call_due(c), end = NSEC_NEVER;
@@ -426,7 +426,7 @@ static void tick(struct perf_client *c, nsec_t now)
 
 		if (now >= conn->leg.deadline) {
 			leg_tick(&conn->leg, now);
-			mark(conn); /* it may be open now: leg_next() tells */
+			mark(conn); /* it may be open now: leg_next() reports that */
 		}
 		if (c->state == CLIENT_RUNNING && now >= call_deadline(conn))
 			time_out(conn);

@@ -7,38 +7,38 @@
 #include "tools/perf/stats.h"
 
 /**
- * perf_client - requester of the private program (program.h): keeps .depth calls
- * in flight on each of .connections, one size after the other. It is driven:
- * perf_client_turn() after fabric events and at deadlines, until perf_client_is_done().
+ * perf_client - requester of the private program (program.h). It keeps .depth calls in flight on
+ * each of .connections, one size after the other. The caller calls perf_client_turn() after fabric
+ * events and at deadlines, until perf_client_is_done().
  */
 struct perf_client_config {
-	struct fabric_addr to, from; /* .from: an address of this machine; .len 0: any */
-	struct leg_config leg;	     /* .versions one bit */
+	struct fabric_addr to, from; /* .from: a local address; .len 0: any */
+	struct leg_config leg;	     /* .versions has one bit set */
 	enum perf_op op;
-	const uint32_t *sizes; /* octets of data; a step each */
+	const uint32_t *sizes; /* octets of data; each size is a step */
 	unsigned nsizes;
 	unsigned depth, connections;
 	nsec_t duration; /* of a step; NSEC_NEVER: no limit */
 	uint64_t count;	 /* RPCs of a step; UINT64_MAX: no limit */
-	unsigned
-		rate; /* at most so many calls a second, of all connections together; 0: no limit */
+	unsigned rate;	 /* calls per second of all connections together, at most; 0: no limit */
 	nsec_t call_timeout;
 	uint32_t slack;	  /* READ: octets the Write chunk has beyond the data asked for */
-	bool reply_chunk; /* offer one where the reply may need it */
-	bool call_chunk;  /* version 2: a Call chunk instead of continuation */
+	bool reply_chunk; /* offer a Reply chunk if the reply may need it */
+	bool call_chunk;  /* version 2: use a Call chunk instead of continuation */
 	bool inline_data; /* READ, WRITE: no chunk for data that fits inline */
 	bool verify;
-	/* A connection that ends is made again, and its calls in flight are sent again, with the same XID. All of
-	 * that within .call_timeout, from when a call was sent first, or the connection ended. */
+	/* A connection that ends is made again, and its calls in flight are sent again with the
+	 * same XID. All of this happens within .call_timeout, counted from the first send of a call
+	 * or from the end of the connection. */
 	bool reconnects;
-	bool is_silent; /* tests: no error text */
+	bool is_silent; /* for tests: print no errors */
 };
 
-/** perf_spread_at - the quantiles that are told as JSON, per million. */
+/** perf_spread_at - quantiles of the JSON report, per million. */
 enum { PERF_SPREAD = 10 };
 extern const uint32_t perf_spread_at[PERF_SPREAD];
 
-/** struct perf_step - what one size gave. */
+/** struct perf_step - results of one size. */
 struct perf_step {
 	uint32_t size;
 	uint64_t rpcs, bytes, errors;
@@ -49,33 +49,34 @@ struct perf_step {
 
 struct perf_client;
 
-/** perf_client_new - begins to connect; @cfg and what @env points to are borrowed for life.
- * Returns owned, or NULL without memory (the arena's counts: perf_client_memory()). */
+/** perf_client_new - begin to connect. @cfg and what @env points to are borrowed for life. Return:
+ * owned, or NULL without memory. For the arena's memory see perf_client_memory(). */
 struct perf_client *perf_client_new(const struct perf_client_config *cfg,
 				    const struct perf_env *env);
 
-/** perf_client_memory - octets the arena must have for @cfg. */
+/** perf_client_memory - octets that the arena needs for @cfg. */
 size_t perf_client_memory(const struct perf_client_config *cfg);
 
-/** perf_client_turn - do all that is due; bounded. Return: 1 when there is more, else 0. */
+/** perf_client_turn - do all that is due, within bounds. Return: 1 if there is more to do, else
+ * 0. */
 int perf_client_turn(struct perf_client *c);
 
 /** perf_client_deadline - when the next turn is needed without a fabric event. */
 nsec_t perf_client_deadline(const struct perf_client *c);
 
-/** perf_client_stop - no new calls; ends when those in flight are answered. */
+/** perf_client_stop - start no new calls, and end when the calls in flight are answered. */
 void perf_client_stop(struct perf_client *c);
 
-/** perf_client_is_done - every connection is closed. */
+/** perf_client_is_done - whether every connection is closed. */
 bool perf_client_is_done(const struct perf_client *c);
 
-/** perf_client_steps - the steps finished; @n of them. */
+/** perf_client_steps - the finished steps; *@n is their number. */
 const struct perf_step *perf_client_steps(const struct perf_client *c, unsigned *n);
 
-/** perf_client_total - all steps together; of a step under way as well, for progress. */
+/** perf_client_total - sum of all steps, including the step under way. */
 void perf_client_total(const struct perf_client *c, struct perf_step *total);
 
-/** struct perf_again - connections that were made again, and calls that were sent again on these. */
+/** struct perf_again - numbers of connections made again, and of calls sent again on them. */
 struct perf_again {
 	uint64_t reconnects, resent;
 };
@@ -83,8 +84,8 @@ struct perf_again perf_client_again(const struct perf_client *c);
 
 const struct perf_errors *perf_client_errors(const struct perf_client *c);
 
-/** perf_client_proof - who the server is, as the first connection saw it proved, and how long that took;
- * NULL: it was not. */
+/** perf_client_proof - the server's proven identity on the first connection, and how long the
+ * handshake took; NULL: none. */
 const struct leg_proof *perf_client_proof(const struct perf_client *c, nsec_t *took);
 
 /** perf_client_free - takes @c, which may be NULL. */

@@ -5,8 +5,8 @@
 #include "base/list.h"
 #include "tools/perf/client.h"
 
-/* Shared by client.c (connections, steps), reconnect.c (connections that ended), call.c (forming a call) and
- * reply.c (judging its reply); private to them. */
+/* Shared by client.c (connections, steps), reconnect.c (connections that ended), call.c (forming a
+ * call) and reply.c (checking its reply); private to these files. */
 
 enum client_state { CLIENT_CONNECTING, CLIENT_RUNNING, CLIENT_CLOSING, CLIENT_DONE };
 
@@ -16,12 +16,12 @@ struct perf_client {
 	enum client_state state;
 	struct client_conn *conns; /* cfg->connections */
 	unsigned nready, nclosed, nflying;
-	unsigned turn;	   /* of the connections: whose call is next */
+	unsigned turn;	   /* index of the connection that calls next */
 	struct list dirty; /* connections to be pumped at the end of the turn */
 	bool stopped, in_step;
 
 	unsigned step;
-	uint64_t started; /* calls of this step */
+	uint64_t started; /* number of calls of this step */
 	nsec_t step_began, step_last;
 	struct perf_step now; /* this step so far */
 	struct latency times, all_times;
@@ -36,51 +36,52 @@ struct client_conn {
 	struct perf_client *client;
 	struct leg leg;
 	struct list dirty;
-	struct list idle, flying;      /* slots; flying: oldest first */
-	struct slot *slots;	       /* cfg->depth */
-	uint32_t xid_base, xid_stride; /* stride: a power of two; XID modulo it is the slot */
+	struct list idle, flying; /* lists of slots; .flying has the oldest first */
+	struct slot *slots;	  /* cfg->depth */
+	/* the stride is a power of two; XID modulo stride is the index of the slot */
+	uint32_t xid_base, xid_stride;
 	bool is_ready, is_closed;
-	nsec_t connected, took; /* set-up of the version, host authentication and all */
-	nsec_t lost; /* since when there is no connection; NSEC_NEVER: there is, or was none yet */
-	nsec_t retry_at,
-		wait; /* when it is made again, NSEC_NEVER: not now; the back-off before that */
+	nsec_t connected, took; /* time to negotiate the version, including host authentication */
+	nsec_t lost; /* when the connection ended; NSEC_NEVER: it is up, or was never up */
+	nsec_t retry_at, wait; /* time of the next attempt (NSEC_NEVER: none); back-off before it */
 };
 
-/** client_connect - a connection, the first or one in place of another. Return: 0 or an error. */
+/** client_connect - open a connection, the first one or a replacement. Return: 0 or an error. */
 int client_connect(struct client_conn *conn) WARN_UNUSED;
 
-/** client_is_up - calls can be sent on @conn. */
+/** client_is_up - whether calls can be sent on @conn. */
 static inline bool client_is_up(const struct client_conn *conn)
 {
 	return conn->is_ready && conn->leg.state == LEG_OPEN && !conn->leg.closing;
 }
 
-/** reconnect_begin - @conn ended, and the run goes on. Return: true: it will be made again; false: it is given up, and
- * the caller reports an error. */
+/** reconnect_begin - @conn ended while the run continues. Return: true: it will be made again;
+ * false: it is given up, and the caller reports an error. */
 bool reconnect_begin(struct client_conn *conn);
 
 /** reconnect_deadline - when reconnect_tick() is due. */
 nsec_t reconnect_deadline(const struct client_conn *conn);
 
-/** reconnect_tick - begin to make the connection again, if that is due. Return: 0, or why it is given up. */
+/** reconnect_tick - try again to connect, if that is due. Return: 0, or the reason for giving
+ * up. */
 int reconnect_tick(struct client_conn *conn, nsec_t now) WARN_UNUSED;
 
-/** reconnect_done - @conn is ready, for the first time or again: calls in flight go out again. Return: 0, or what
- * slot_resend() says of one of them. */
+/** reconnect_done - @conn is ready, for the first time or again: send its calls in flight again.
+ * Return: 0, or the error of slot_resend() for one of them. */
 int reconnect_done(struct client_conn *conn) WARN_UNUSED;
 
-/** client_measure_step - the figures of the step under way. */
+/** client_measure_step - compute the results of the step under way. */
 void client_measure_step(const struct perf_client *c, struct perf_step *step);
 
 enum { SLOT_HANDLES = 3, HEAD_AT = PERF_HEAD_MAX };
 
 /**
- * struct slot - room for one call and its reply. Its block: the message's head,
- * which ends where the data begins (so that head and data are one region), the
- * data with room for a pad, the reply area.
+ * struct slot - room for one call and its reply. Its block has: the message's head, which ends
+ * where the data begins (so head and data are one region), the data with room for a pad, and the
+ * reply area.
  */
 struct slot {
-	struct list link; /* idle or flying */
+	struct list link; /* in .idle or .flying */
 	struct client_conn *conn;
 	struct leg_tx tx;
 	struct rpc_msg msg;
@@ -88,23 +89,23 @@ struct slot {
 	uint32_t seq;
 	nsec_t began;
 	uint8_t *block, *data, *reply;
-	uint32_t handles[SLOT_HANDLES]; /* exposed, not known to be fenced */
-	unsigned nhandles, fencing;	/* withdraws under way */
+	uint32_t handles[SLOT_HANDLES]; /* exposed, and not known to be fenced */
+	unsigned nhandles, fencing;	/* number of withdrawals under way */
 	bool sent, answered, failed;
 
-	struct leg_held held; /* the reply until judged */
-	struct view body;     /* its payload stream, in the reply area or in @held */
-	uint64_t reduced;     /* octets of data that came in the Write chunk */
+	struct leg_held held; /* the reply, until it is checked */
+	struct view body;     /* payload stream of the reply, in the reply area or in @held */
+	uint64_t reduced;     /* octets of data that arrived in the Write chunk */
 	bool is_reduced;
 };
 
 /** slot_data_room - octets of the data part of a slot's block. */
 size_t slot_data_room(const struct perf_client_config *cfg);
 
-/** slot_reply_room - octets of its reply area; 0 when the op needs none. */
+/** slot_reply_room - octets of the reply area; 0: the operation needs none. */
 size_t slot_reply_room(const struct perf_client_config *cfg);
 
-/** slot_bytes - size of its block. */
+/** slot_bytes - octets of a slot's block. */
 size_t slot_bytes(const struct perf_client_config *cfg);
 
 /**
@@ -114,14 +115,16 @@ size_t slot_bytes(const struct perf_client_config *cfg);
  */
 int slot_call(struct slot *slot, uint32_t size, nsec_t now) WARN_UNUSED;
 
-/** slot_resend - send the call that @slot has, on a new connection: as slot_call(). What an earlier reply may have left
- * in its memory is blanked, so that octets which do not come now are missed. */
+/** slot_resend - send the call of @slot again, on a new connection: as slot_call(). The memory for
+ * data is blanked first, so that data of an earlier reply cannot be taken for data of this one. */
 int slot_resend(struct slot *slot) WARN_UNUSED;
 
-/** slot_take_reply - note what @out brought: body and lengths. Return: 0, or ERR_PROTO, told. */
+/** slot_take_reply - store body and lengths of the reply in @out. Return: 0, or ERR_PROTO
+ * (reported). */
 int slot_take_reply(struct slot *slot, const struct leg_out *out) WARN_UNUSED;
 
-/** slot_judge - the reply's memory is fenced: is it what was asked for? Tells what is not. */
+/** slot_judge - check the reply, whose memory is fenced, against the call. Reports each difference.
+ * Return: whether it is right. */
 bool slot_judge(struct slot *slot);
 
 #endif

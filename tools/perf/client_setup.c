@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The client's beginning and end: memory, connections, results. */
+/* Set-up and end of the client: memory, connections, results. */
 #include "base/mem.h"
 #include "tools/perf/client_priv.h"
 
@@ -73,7 +73,7 @@ size_t perf_client_memory(const struct perf_client_config *cfg)
 	size_t leg = ((size_t)cfg->leg.credits + 64) * cfg->leg.inline_bytes + 4 * BUF_MIN_BLOCK;
 	size_t slot = buf_round(slot_bytes(cfg));
 
-	/* A half more, because blocks are powers of two and some of it is reserved. */
+	/* Half as much again, because blocks are powers of two and a part is reserved. */
 	return (leg * 2 + slot * cfg->depth) * cfg->connections * 3 / 2 + 3 * (size_t)BUF_MAX_BLOCK;
 }
 

@@ -5,8 +5,8 @@
 #include "fabric/fabric.h"
 #include "proxy/leg/leg.h"
 
-/** struct perf_env - what client and server stand on; all borrowed. The clock is given so
- * that both run in virtual time over fabric/mem. */
+/** struct perf_env - what client and server run on; all borrowed. The clock is a parameter, so that
+ * both run in virtual time over fabric/mem. */
 struct perf_env {
 	struct fabric *fabric;
 	struct buf_arena *arena; /* registered with the fabric */
@@ -21,18 +21,18 @@ static inline nsec_t perf_now(const struct perf_env *env)
 }
 
 /**
- * struct perf_errors - errors are counted all, and the first few told: one cause
- * often has thousands of effects
+ * struct perf_errors - counts all errors, and prints only the first few, because one cause often
+ * has thousands of effects
  */
 struct perf_errors {
 	uint64_t count;
-	char first[160]; /* words of the first one; empty without any */
-	bool is_silent;	 /* tests: nothing on standard error */
+	char first[160]; /* text of the first error; empty: none */
+	bool is_silent;	 /* for tests: print no errors */
 };
 
 enum { PERF_ERRORS_TOLD = 10 };
 
-/** perf_error - count one, and tell it on standard error. */
+/** perf_error - count an error, and print it on standard error. */
 void perf_error(struct perf_errors *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /** perf_spread_chunk - append chunk @c of @from to @to, with lengths for @length octets (4.5.2.1). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a call pulls and pushes, segment by segment. */
+/* Pulling and pushing the data of a call, segment by segment. */
 #include <string.h>
 
 #include "tools/perf/server_priv.h"
@@ -18,7 +18,7 @@ void task_add_job(struct task *t, bool is_push, const struct rpc_msg *msg,
 	memcpy(job->parts, parts, nparts * sizeof(parts[0]));
 }
 
-/* Octets [from, from+len) of @job's local memory as gather pieces. */
+/* Octets [from, from+len) of the local memory of @job, as a gather list. */
 static unsigned gather(const struct task_job *job, uint64_t from, uint32_t len,
 		       struct fabric_sge *sge)
 {
@@ -54,7 +54,6 @@ static int post_segment(struct task *t, struct task_job *job, const struct segme
 	return fabric_write(conn, sge, n, seg, t);
 }
 
-/* Post what is left of the jobs. Return: true when all is posted. */
 bool task_post_jobs(struct task *t)
 {
 	struct server_conn *conn = t->conn;
@@ -71,7 +70,8 @@ bool task_post_jobs(struct task *t)
 		if (seg->length > 0) {
 			err = conn->ops < conn->op_limit ? post_segment(t, job, seg) : ERR_AGAIN;
 			if (err < 0) {
-				/* Without a completion to come nobody would try again. */
+				/* Without an outstanding operation no completion would lead to
+				 * another try. */
 				if (err != ERR_AGAIN || conn->ops == 0)
 					leg_close(&conn->leg, err, "cannot post to the fabric");
 				else

@@ -16,13 +16,13 @@ enum { SECONDS_TO_PROVE = 10 }; /* profile section 8 */
 enum { GENTLE_OCTETS = 16 * 1024 };
 enum { EXIT_OK = 0, EXIT_ERRORS = 1, EXIT_USAGE = 2 };
 
-/* What one process has of everything. */
+/* All objects of the process. */
 struct process {
 	struct loop *loop;
 	struct loop_signals signals;
 	struct fabric *fabric;
 	struct buf_arena arena;
-	unsigned caught; /* signals to end */
+	unsigned caught; /* number of signals to end */
 };
 
 static nsec_t process_clock(void *arg)

@@ -28,7 +28,7 @@ enum {
 	MEMORY_MAX_MB = 65536,
 	SECONDS_MAX = 86400,
 	RATE_MAX = 1000000,
-	STEP_CALLS_MIN = 8, /* with a list of sizes and no other limit */
+	STEP_CALLS_MIN = 8, /* least calls of a step with a list of sizes and no other limit */
 };
 
 enum perf_opt {
@@ -105,7 +105,7 @@ static const struct option client_options[] = {
 	{0},
 };
 
-/* The command line as it is read, before anything depends on anything else. */
+/* Options as given, before they are checked against each other. */
 struct raw {
 	struct perf_options *o;
 	char *why;
@@ -264,7 +264,7 @@ static int read_options(struct raw *r, int argc, char **argv, const struct optio
 {
 	int opt, err;
 
-	optind = 0; /* begin anew: the parser is also called more than once, by tests */
+	optind = 0; /* start again, because tests call the parser more than once */
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "+:h", table, NULL)) != -1) {
 		if (opt == ':')
@@ -333,7 +333,7 @@ static struct leg_config leg_config(const struct raw *r)
 	};
 }
 
-/* How long a step lasts: as told; else 5 s for one size, a few calls for each of many. */
+/* Length of a step: as given; otherwise 5 s for one size, or a few calls for each of many sizes. */
 static void set_limits(const struct raw *r, struct perf_client_config *c)
 {
 	c->duration = r->has_time ? (nsec_t)(r->seconds * (double)NSEC_PER_SEC) : NSEC_NEVER;
@@ -373,7 +373,7 @@ static int finish_client(struct raw *r)
 	c->rate = (unsigned)r->rate;
 	c->slack = (uint32_t)r->slack;
 	c->call_timeout = (nsec_t)(r->timeout * (double)NSEC_PER_SEC);
-	/* Continued replies are several messages each. */
+	/* A continued reply takes several messages, and so several credits. */
 	if (r->credits == 0)
 		r->credits = r->depth < 32 ? 32 : r->depth;
 	c->to = r->o->addr;

@@ -15,10 +15,10 @@ enum perf_mode { PERF_SERVER, PERF_CLIENT, PERF_HELP, PERF_SHOW_VERSION };
 struct perf_options {
 	enum perf_mode mode;
 	enum provider_kind fabric;
-	struct fabric_addr addr; /* to listen on, or to connect to */
+	struct fabric_addr addr; /* address to listen on, or to connect to */
 	bool crc, json;
-	bool gentle;		  /* little is moved at once */
-	struct identity identity; /* to be loaded; the legs' configurations point to it */
+	bool gentle;		  /* small amounts are moved at a time */
+	struct identity identity; /* not loaded yet; the legs' configurations point to it */
 	size_t memory;		  /* server: octets of payload memory */
 	struct perf_client_config client;
 	struct perf_server_config server;
@@ -26,22 +26,22 @@ struct perf_options {
 };
 
 /**
- * perf_options_parse - the command line to @o
- * @why: PERF_WHY octets: on error, what is wrong, in words
+ * perf_options_parse - parse the command line into @o
+ * @why: PERF_WHY octets: reason of an error
  *
  * Return: 0 or ERR_CONFIG.
  */
 int perf_options_parse(int argc, char **argv, struct perf_options *o, char *why) WARN_UNUSED;
 
 /**
- * perf_sizes_parse - "4096", "4k", "1,5,1m" or "ladder" to octets, in that order
- * @inline_bytes: the ladder goes in single steps around this threshold (and 1024, 4096)
+ * perf_sizes_parse - parse "4096", "4k", "1,5,1m" or "ladder" into octets, in that order
+ * @inline_bytes: the ladder has every size around this threshold (and around 1024 and 4096)
  *
- * Return: how many, or ERR_CONFIG.
+ * Return: number of sizes, or ERR_CONFIG.
  */
 int perf_sizes_parse(const char *text, uint32_t inline_bytes, uint32_t *sizes) WARN_UNUSED;
 
-/** perf_help - what --help prints; static storage. */
+/** perf_help - text of --help; static storage. */
 const char *perf_help(void);
 
 #endif

@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <string.h>
 
-#define STEP UINT64_C(0x9e3779b97f4a7c15) /* odd, so that its multiples repeat after 2^64 */
+#define STEP UINT64_C(0x9e3779b97f4a7c15) /* odd, so its multiples repeat only after 2^64 */
 
 enum { WORD = 8, LANES = 4, BLOCK = WORD * LANES };
 
@@ -40,7 +40,7 @@ void pattern_fill(void *to, size_t len, uint32_t xid, uint64_t offset)
 	uint8_t *p = to;
 	uint8_t last[WORD];
 
-	/* Four lanes without a dependency: as fast as memory takes it. */
+	/* Four independent lanes: as fast as memory. */
 	for (; len >= BLOCK; len -= BLOCK, p += BLOCK, w += LANES * STEP) {
 		store(p, w);
 		store(p + WORD, w + STEP);
@@ -53,7 +53,7 @@ void pattern_fill(void *to, size_t len, uint32_t xid, uint64_t offset)
 	memcpy(p, last, len);
 }
 
-/* Octet by octet: the slow way, for tails and for the place of a difference. */
+/* Octet by octet: for tails, and to find the place of a difference. */
 static size_t first_difference(const uint8_t *from, size_t len, uint64_t w)
 {
 	uint8_t want[WORD];

@@ -73,7 +73,7 @@ size_t perf_call_encode(const struct perf_call *c, uint8_t *buf)
 	return xdr_out_len(&x);
 }
 
-/* @count octets of data that follow in the stream, with their pad, unless they were reduced. */
+/* Read @count octets of data from the stream, with their pad, unless they were reduced. */
 static struct view get_data(struct xdr_in *x, uint32_t count, bool reduced)
 {
 	struct view data = view_of(x->pos, count);
@@ -112,7 +112,7 @@ int perf_call_decode(struct perf_call *c, struct view body, bool reduced)
 	prog = xdr_get_u32(&x);
 	vers = xdr_get_u32(&x);
 	proc = xdr_get_u32(&x);
-	for (int i = 0; i < 2; i++) { /* credential, verifier: AUTH_NONE or not, nobody looks */
+	for (int i = 0; i < 2; i++) { /* credential and verifier are accepted unchecked */
 		xdr_get_u32(&x);
 		(void)xdr_get_opaque(&x, AUTH_MAX);
 	}

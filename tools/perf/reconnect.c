@@ -6,12 +6,12 @@
  *                          ^                                |
  *                          +----- refused, or ended --------+
  *
- * The client does what a kernel's RPC client does: the connection is made again to the same address, and calls without
- * an answer are sent again, with the same XID, in the order in which they were sent first. A call that had its answer before the
- * connection ended is not sent again: the leg gives back all that was under way before it says that it is closed.
- *
- * The back-off doubles from 10 ms to 1 s. A connection that could not be made again within .call_timeout is given up,
- * and the reason for the last failure is the error.
+ * - The client does what a kernel's RPC client does. It connects again to the same address, and
+ *   sends unanswered calls again, with the same XID and in the order of their first send.
+ * - A call that was answered before the connection ended is not sent again: the leg completes all
+ *   that was under way before it reports that it is closed.
+ * - The back-off doubles from 10 ms to 1 s. A connection that could not be made again within
+ *   .call_timeout is given up, and the reason for the last failure is the error.
  */
 #include "tools/perf/client_priv.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is a reply what was asked for: chunks as they were offered, lengths that add up,
- * every octet of the data as XID and offset have it.
+ * Checks of a reply: chunks as they were offered, lengths that add up, and every octet of the data.
  */
 #include "tools/perf/client_priv.h"
 #include "tools/perf/pattern.h"
@@ -13,8 +12,8 @@ static int broken(struct slot *slot, const char *what)
 	return ERR_PROTO;
 }
 
-/* 4.5.2.1: the responder returns the segments it was given, each with the length it used,
- * filled contiguously and in order. */
+/* 4.5.2.1: the responder returns the segments of the chunk, each with the length it used, filled
+ * contiguously and in order. */
 static bool is_returned(const struct rpc_msg *call, const struct rpc_chunk *offered,
 			const struct rpc_msg *reply, const struct rpc_chunk *back)
 {

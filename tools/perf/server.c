@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: a turn takes events from the fabric until there are none, gives
- * each to its connection's leg, and what comes out to a task (task.c: one call).
- * Connections that were touched are pumped once at the end, then the fabric is
- * flushed once: many small replies leave in one system call.
+ * Operation. A turn takes all events from the fabric and gives each to the leg of its connection.
+ * Calls go to tasks (task.c: one call). At the end of the turn the connections that had events are
+ * pumped once, and then the fabric is flushed once, so that many small replies leave in one system
+ * call.
  */
 #include "tools/perf/server.h"
 
@@ -15,7 +15,7 @@
 enum {
 	EVENTS_A_TURN = 512,
 	MAX_TASKS = 1 << 20,
-	OPS_PER_CREDIT = 4, /* Reads and Writes on the way at once; more wait their turn */
+	OPS_PER_CREDIT = 4, /* Reads and Writes in flight for each credit; further ones wait */
 };
 
 static struct server_conn *conn_new(struct perf_server *s)
@@ -78,7 +78,7 @@ static void on_closed(struct server_conn *conn, const struct leg_out *out)
 {
 	char peer[FABRIC_ADDR_TEXT];
 
-	/* A client of another version was refused: that is no error here. */
+	/* A client of another version was refused, which is no error here. */
 	if (out->status != 0 && out->status != ERR_VERS && err_class(out->status) == ERR_CLASS_PEER)
 		perf_error(&conn->server->errors, "connection from %s ended: %s (%s)",
 			   fabric_addr_format(&conn->leg.conn->peer, peer),
@@ -97,7 +97,7 @@ static void on_out(struct server_conn *conn, struct leg_out *out)
 	case LEG_OUT_MSG:
 		if (out->msg->dir == RPC_CALL)
 			task_begin(conn, out);
-		else /* this end calls nobody */
+		else /* a reply: this end makes no calls */
 			leg_put(&conn->leg, &out->held);
 		break;
 	case LEG_OUT_ERROR:
@@ -146,7 +146,7 @@ static void on_event(struct perf_server *s, const struct fabric_event *ev)
 	server_mark(conn);
 }
 
-/* Memory came back: to whoever waits first, calls or continued messages. */
+/* Give returned memory to waiting calls and continued messages, in order. */
 static void serve_waiters(struct perf_server *s)
 {
 	struct buf_waiter *w;
@@ -165,7 +165,7 @@ static void serve_waiters(struct perf_server *s)
 	}
 }
 
-/* Each step may free memory that lets another one go on: until nothing is left to do. */
+/* Each step may free memory for another one, so repeat until nothing is left to do. */
 static void finish_turn(struct perf_server *s)
 {
 	struct server_conn *conn;
@@ -207,7 +207,7 @@ int perf_server_turn(struct perf_server *s)
 	return n == EVENTS_A_TURN;
 }
 
-/* What a turn costs does not grow with the connections that are idle. */
+/* The cost of a turn does not depend on the number of idle connections. */
 nsec_t perf_server_deadline(const struct perf_server *s)
 {
 	nsec_t at = fabric_deadline(s->env.fabric);

@@ -5,22 +5,21 @@
 #include "tools/perf/env.h"
 
 /**
- * perf_server - responder of the private program (program.h) on any number of
- * connections, one thread. It is driven: perf_server_turn() after fabric events
- * and at deadlines.
+ * perf_server - responder of the private program (program.h), on any number of connections in one
+ * thread. The caller calls perf_server_turn() after fabric events and at deadlines.
  */
 struct perf_server_config {
 	struct leg_config leg;
-	bool verify;	/* check what arrives, fill what leaves; else neither */
-	bool is_silent; /* tests: no error text */
+	bool verify; /* check received data and fill sent data; otherwise the server does neither */
+	bool is_silent; /* for tests: print no errors */
 };
 
 struct perf_server_totals {
 	uint64_t connections, rpcs;
-	uint64_t bytes_in, bytes_out; /* data of ECHO, WRITE; ECHO, READ */
+	uint64_t bytes_in, bytes_out; /* octets of data; in: ECHO, WRITE; out: ECHO, READ */
 	uint64_t refused;	      /* calls answered with an RPC error or an error report */
-	uint64_t proved;	      /* clients that proved who they are, */
-	char last_peer[HOSTAUTH_NAME_BYTES]; /* and the last of them */
+	uint64_t proved;	      /* clients that authenticated */
+	char last_peer[HOSTAUTH_NAME_BYTES]; /* name of the last of them */
 };
 
 struct perf_server;
@@ -29,10 +28,11 @@ struct perf_server;
 struct perf_server *perf_server_new(const struct perf_server_config *cfg,
 				    const struct perf_env *env);
 
-/** perf_server_owner - what to give fabric_attach() as owner. */
+/** perf_server_owner - owner for fabric_attach(). */
 void *perf_server_owner(struct perf_server *s);
 
-/** perf_server_turn - do all that is due; bounded. Return: 1 when there is more, else 0. */
+/** perf_server_turn - do all that is due, within bounds. Return: 1 if there is more to do, else
+ * 0. */
 int perf_server_turn(struct perf_server *s);
 
 /** perf_server_deadline - when the next turn is needed without a fabric event. */

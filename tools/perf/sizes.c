@@ -6,9 +6,9 @@
 #include "tools/perf/options.h"
 
 /*
- * The ladder: every size where something changes. Tiny ones, the powers of two
- * with their neighbours, every size around the thresholds at which a message no
- * longer fits inline (headers take 28 to 150 octets of it), and odd large ones.
+ * The ladder has every size at which the form of a message changes: tiny sizes, powers of two with
+ * their neighbours, every size around the thresholds above which a message no longer fits inline
+ * (headers take 28 to 150 octets), and odd large sizes.
  */
 enum { TINY = 17, BELOW_THRESHOLD = 160, ABOVE_THRESHOLD = 4 };
 

@@ -3,7 +3,7 @@
 
 enum { SUB = 1 << LATENCY_SUB_BITS };
 
-/* Below 2 * SUB the value is its own index; from there on, an octave takes SUB buckets. */
+/* Below 2 * SUB a value is its own index; beyond that each octave has SUB buckets. */
 static unsigned index_of(nsec_t ns)
 {
 	unsigned shift, i;
@@ -15,7 +15,7 @@ static unsigned index_of(nsec_t ns)
 	return i < LATENCY_BUCKETS ? i : LATENCY_BUCKETS - 1;
 }
 
-/* The middle of a bucket. */
+/* Middle of bucket @i. */
 static nsec_t value_of(unsigned i)
 {
 	unsigned shift = i >> LATENCY_SUB_BITS;

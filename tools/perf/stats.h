@@ -22,13 +22,14 @@ struct latency {
 	uint64_t bucket[LATENCY_BUCKETS];
 };
 
-/** latency_add - one sample; what is beyond the last bucket (hours) counts in it. */
+/** latency_add - add one sample; times beyond the last bucket (hours) count in it. */
 void latency_add(struct latency *l, nsec_t ns);
 
 /** latency_merge - add the samples of @from to @to. */
 void latency_merge(struct latency *to, const struct latency *from);
 
-/** latency_quantile - the time that @per_million of a million samples do not exceed; 0 without any. */
+/** latency_quantile - the time that @per_million of a million samples do not exceed; 0 without
+ * samples. */
 nsec_t latency_quantile(const struct latency *l, uint32_t per_million);
 
 #endif

@@ -5,11 +5,12 @@
  *   QUEUED -> WAITING -> PULLING -> PUSHING -> REPLYING -> freed
  *                                \-> ENDING (answered with an error report) -> freed
  *
- * A call first holds its Receive. When there are a turn and memory, its inline
- * octets are copied and the Receive is given back, which is before the reply
- * leaves: the requester may then use the credit again. What it exposed is pulled,
- * the procedure done, the result pushed; the reply follows the Writes without
- * waiting for them, because Writes and Sends take effect in the order posted.
+ * - A call first holds its Receive. When it may run and has memory, its inline octets are copied
+ *   and the Receive is returned. This is before the reply leaves, because then the requester may
+ *   use the credit again.
+ * - The memory that the call exposes is pulled, the procedure runs, and the result is pushed.
+ * - The reply follows the Writes without waiting for them, because Writes and Sends take effect in
+ *   the order posted.
  */
 #include <string.h>
 
@@ -24,7 +25,7 @@ static size_t round_up(size_t len)
 
 static void try_begin(struct task *t);
 
-/* The next call that waited for its turn. */
+/* Begin the next queued call. */
 static void begin_queued(struct server_conn *conn)
 {
 	struct list *item;
@@ -58,7 +59,7 @@ static void task_end(struct task *t)
 	begin_queued(conn);
 }
 
-/* No reply: an error report of the transport tells the requester why. */
+/* Answer with an error report of the transport, and without a reply. */
 static void refuse(struct task *t, enum rpc_error_code code, uint32_t a, uint32_t b)
 {
 	const struct rpc_error e = {code, a, b};
@@ -105,8 +106,8 @@ static uint64_t chunks_length(const struct rpc_chunk *chunks, unsigned n)
 	return length;
 }
 
-/* Room for the data item: pulled by WRITE or pushed by READ. How much a READ wants can be
- * seen unless the call is still to be pulled; then no more than the requester has room for. */
+/* Room for the data item: pulled by WRITE or pushed by READ. The length of a READ is known unless
+ * the call itself must be pulled; then it is at most the room that the requester offers. */
 static uint64_t data_room(const struct rpc_msg *call)
 {
 	struct perf_call rpc;
@@ -122,7 +123,7 @@ static uint64_t data_room(const struct rpc_msg *call)
 	return rpc.count;
 }
 
-/* Return: size of the task's block, or 0 when the call is beyond anything this program does. */
+/* Return: size of the task's block, or 0 if no call of this program can be so large. */
 static size_t block_size(struct task *t)
 {
 	uint64_t args =
@@ -131,7 +132,7 @@ static size_t block_size(struct task *t)
 
 	if (args > PERF_MAX_DATA + PERF_HEAD_MAX)
 		return 0;
-	if (data > PERF_MAX_DATA + 4) /* more room than this is never used */
+	if (data > PERF_MAX_DATA + 4) /* more room is never used */
 		data = PERF_MAX_DATA + 4;
 	t->args_len = (size_t)args;
 	t->data_cap = (size_t)data;
@@ -140,7 +141,7 @@ static size_t block_size(struct task *t)
 
 static void advance(struct task *t);
 
-/* The memory is here: take over the inline octets, give the Receive back, pull the rest. */
+/* The memory is there: copy the inline octets, return the Receive, and pull the rest. */
 static void begin_pull(struct task *t)
 {
 	struct view args = view_of(t->args, t->args_len), data = view_of(t->data, t->data_cap);
@@ -219,7 +220,7 @@ static void execute(struct task *t)
 	advance(t);
 }
 
-/* As far as it goes without a completion. @t may be freed on return. */
+/* Continue as far as possible without a completion. @t may be freed on return. */
 static void advance(struct task *t)
 {
 	if (t->state == TASK_PULLING) {
@@ -245,7 +246,8 @@ static void feed_starved(struct server_conn *conn)
 		struct task *t = container_of(item, struct task, queue);
 
 		advance(t);
-		/* Still starved: it went to the tail, and nobody fares better now. */
+		/* The task is still starved and at the tail again, so no other task can post
+		 * now. */
 		if (!list_is_empty(&conn->starved) && conn->starved.prev == item)
 			return;
 	}
