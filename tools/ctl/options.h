@@ -29,9 +29,8 @@ struct ctl_options {
 	const char *route, *client, *name, *level; /* NULL: not given */
 	uint64_t session;			   /* 0: not given */
 	struct ctl_rpcs rpcs;
-	uint64_t time_ns, count,
-		/* trace, capture: limits, 0: none; top: .time_ns is the time between two screens */
-		size;
+	/* trace, capture: limits, 0: none; top: .time_ns is the time between two screens */
+	uint64_t time_ns, count, size;
 	const char *file; /* capture */
 };
 

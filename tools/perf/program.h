@@ -17,11 +17,12 @@
  *     program RPCRDMA_PERF { version RPCRDMA_PERF_V1 {
  *         void      NULL(void)        = 0;
  *         opaque<>  ECHO(opaque<>)    = 1;
- *         opaque<>  READ(read_args)   = 2;   struct read_args  { unsigned hyper offset; unsigned
- *         count; };
- *         write_res WRITE(write_args) = 3;   struct write_args { unsigned hyper offset; opaque
- *         data<>; };
- *     } = 1; } = 0x40524d41;                 struct write_res  { unsigned count; bool intact; };
+ *         opaque<>  READ(read_args)   = 2;
+ *         write_res WRITE(write_args) = 3;
+ *     } = 1; } = 0x40524d41;
+ *     struct read_args  { unsigned hyper offset; unsigned count; };
+ *     struct write_args { unsigned hyper offset; opaque data<>; };
+ *     struct write_res  { unsigned count; bool intact; };
  */
 enum {
 	PERF_PROGRAM = 0x40524d41,

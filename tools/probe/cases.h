@@ -7,13 +7,14 @@
 #include "tools/probe/facts.h"
 
 /**
- * The conformance cases: tables, so that one can be read beside the documents.
- * A case opens connections of its own and leaves nothing behind.
+ * The conformance cases, as tables that can be read beside the documents. Each case opens
+ * connections of its own and leaves nothing behind.
  *
  * Documents: "v2" is draft-ietf-nfsv4-rpcrdma-version-two-07, "v1" is
  * draft-ietf-nfsv4-rfc5666bis-01 (which became RFC 8166 and RFC 8167), "early"
- * draft-cel-nfsv4-rpcrdma-version-two-01, "rtr" draft-dnoveck-nfsv4-rpcrdma-rtrext-02, "profile" docs/hostauth-profile.md
- * in cases of host authentication, docs/rtrext-profile.md in those of that extension.
+ * draft-cel-nfsv4-rpcrdma-version-two-01, "rtr" draft-dnoveck-nfsv4-rpcrdma-rtrext-02. "profile" is
+ * docs/hostauth-profile.md in cases of host authentication, and docs/rtrext-profile.md in cases of
+ * the round-trip extension.
  */
 struct probe_case {
 	const char *id;
@@ -21,11 +22,12 @@ struct probe_case {
 	const char *level; /* "MUST", "SHOULD", ...: the document's own word */
 	const char *what;
 	enum verdict (*run)(struct run *r);
-	unsigned version; /* the server must speak it; 0: whichever it speaks */
-	bool is_hostile;  /* sends a malformed chunk list: only with --hostile */
+	unsigned version; /* version that the server must speak; 0: any */
+	bool is_hostile; /* the case sends a malformed chunk list, and is run only with --hostile */
 };
 
-/** case_proves - it is about host authentication: only with an identity, --hostauth-... */
+/** case_proves - whether the case is about host authentication, and needs an identity
+ * (--hostauth-...). */
 static inline bool case_proves(const struct probe_case *c)
 {
 	return strncmp(c->id, "auth.", 5) == 0;
@@ -41,11 +43,11 @@ struct case_table {
 
 extern const struct case_table cases_pdata; /* cases_pdata.c: RFC 8797 */
 extern const struct case_table
-	cases_version;			 /* cases_version.c: which version, and errors about it */
-extern const struct case_table cases_v1; /* cases_v1.c: messages of version 1 */
+	cases_version; /* cases_version.c: choice of the version, and errors about it */
+extern const struct case_table cases_v1;	   /* cases_v1.c: messages of version 1 */
 extern const struct case_table cases_v1_chunks;	   /* cases_v1_chunks.c */
 extern const struct case_table cases_props;	   /* cases_props.c: properties of version 2 */
-extern const struct case_table cases_hostauth;	   /* cases_hostauth.c: who is there */
+extern const struct case_table cases_hostauth;	   /* cases_hostauth.c: host authentication */
 extern const struct case_table cases_v2;	   /* cases_v2.c: messages of version 2 */
 extern const struct case_table cases_cont;	   /* cases_cont.c: Message Continuation */
 extern const struct case_table cases_v2_chunks;	   /* cases_v2_chunks.c */
@@ -56,34 +58,38 @@ extern const struct case_table
 extern const struct case_table cases_credit; /* cases_credit.c: flow control of version 2 */
 extern const struct case_table
 	cases_data; /* cases_data.c: data by RDMA, with rpcrdma-perf's program */
-extern const struct case_table cases_always; /* cases_always.c: what was watched; the last ones */
+/* cases_always.c: rules that were watched in all cases; the last table */
+extern const struct case_table cases_always;
 
-/* Cases of all versions, r->wanted says which (cases_chunks.c). */
+/* Cases for all versions; r->wanted is the version (cases_chunks.c). */
 enum verdict case_long_call(struct run *r);
 enum verdict case_long_call_pieces(struct run *r);
 enum verdict case_reply_chunk(struct run *r);
 enum verdict case_unused_write(struct run *r);
 
-/* Steps that more than one file takes (cases_common.c). */
+/* Steps that several files use (cases_common.c). */
 
-/** v1_refused - RDMA_ERROR/ERR_CHUNK about @xid, or an RPC reply that reports an error (v1 5.5). */
+/** v1_refused - expect RDMA_ERROR/ERR_CHUNK about @xid, or an RPC reply that reports an error (v1
+ * 5.5). */
 enum verdict v1_refused(struct run *r, uint32_t xid);
 
 /** early_refused - as v1_refused, with RDMA2_ERR_BAD_HEADER (early 4.2.3). */
 enum verdict early_refused(struct run *r, uint32_t xid);
 
-/** v2_refused - the message put together is sent, draws that report, and the connection goes on. */
+/** v2_refused - send the message, expect the report @err, and check that the connection still
+ * works. */
 enum verdict v2_refused(struct run *r, uint32_t err);
 
-/** writes_returned - so many Write chunks came back. */
+/** writes_returned - whether @n Write chunks came back. */
 enum verdict writes_returned(struct run *r, unsigned n);
 
-/** returned_as_offered - the reply's chunk @got has the segments of @offered of r->call, with
- * lengths that are filled in order and add up to @length (v2 4.5.2.1, v1 4.4.5). */
+/** returned_as_offered - whether the reply's chunk @got has the segments of @offered of r->call,
+ * with lengths that are filled in order and add up to @length (v2 4.5.2.1, v1 4.4.5). */
 enum verdict returned_as_offered(struct run *r, const struct rpc_chunk *got,
 				 const struct rpc_chunk *offered, uint64_t length);
 
-/** reply_chunk_fair - if the reply came through the Reply chunk, it was returned as offered. */
+/** reply_chunk_fair - if the reply came through the Reply chunk, whether the chunk was returned as
+ * offered. */
 enum verdict reply_chunk_fair(struct run *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What holds for every version 2 message: watched (watch.c) in all the cases before. */
+/* Rules for every version 2 message: watched (watch.c) during all cases before. */
 #include "tools/probe/cases.h"
 
 static enum verdict judge(struct run *r, enum breach which)
@@ -49,7 +49,7 @@ static enum verdict xdr(struct run *r)
 	return judge(r, BREACH_XDR);
 }
 
-/* After all that was done to it, a fresh connection is served. */
+/* After all cases the server still serves a fresh connection. */
 static enum verdict alive(struct run *r)
 {
 	if (r->facts->v[2].welcome == WELCOME_SPOKEN)

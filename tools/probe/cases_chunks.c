@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sound chunks: what all versions ask of them, each in its own table. */
+/* Sound chunks: cases that each version has in its own table. */
 #include "tools/probe/cases.h"
 
-/* A long call: the NULL lies in memory, in @n pieces. */
+/* A long call: the NULL is in exposed memory, in @n pieces. */
 static enum verdict long_call(struct run *r, const uint32_t *lengths, unsigned n)
 {
 	struct segment part;

@@ -3,7 +3,7 @@
 #include "tools/probe/cases.h"
 #include "v2/error.h"
 
-/* The octets of the NULL call with r->xid. */
+/* Write the octets of the NULL call with r->xid. */
 static void null_octets(struct run *r, uint8_t to[RPC_NULL_BYTES])
 {
 	struct xdr_out saved = r->x;
@@ -13,7 +13,8 @@ static void null_octets(struct run *r, uint8_t to[RPC_NULL_BYTES])
 	r->x = saved;
 }
 
-/* Octets @from to @to of it in a MIDDLE that says @remaining, or the last ones in an INLINE. */
+/* Send octets @from to @to of the call in a MIDDLE with @remaining, or the last octets in an
+ * INLINE. */
 static enum verdict part(struct run *r, uint32_t xid, uint32_t from, uint32_t to,
 			 uint32_t remaining)
 {
@@ -50,7 +51,7 @@ static enum verdict word_by_word(struct run *r)
 	return v ?: expect_reply(r, xid) ?: fence(r);
 }
 
-/* Any boundary is convenient, says 6.6.2; but each message begins with a whole word (6.3.6). */
+/* 6.6.2 allows any boundary, but each message begins with a whole word (6.3.6). */
 static enum verdict odd_boundary(struct run *r)
 {
 	enum verdict v = v2_up(r);
@@ -60,7 +61,7 @@ static enum verdict odd_boundary(struct run *r)
 	       ?: fence(r);
 }
 
-/* A first part, the same for all that follows. */
+/* Send a first part, the same in all cases below. */
 static enum verdict first_part(struct run *r, uint32_t *xid)
 {
 	enum verdict v = v2_up(r);
@@ -69,7 +70,7 @@ static enum verdict first_part(struct run *r, uint32_t *xid)
 	return v ?: part(r, *xid, 0, 24, 16);
 }
 
-/* INVAL_CONT about @xid, where also the message in progress may be reported. */
+/* Expect INVAL_CONT about @xid; a report about the message in progress is accepted, too. */
 static enum verdict inval_cont(struct run *r, uint32_t xid, uint32_t other)
 {
 	struct wire_msg m;
@@ -91,7 +92,7 @@ static enum verdict inval_cont(struct run *r, uint32_t xid, uint32_t other)
 	return PASS;
 }
 
-/* The connection lives on; a second report about the message in progress may still come. */
+/* The connection still works; a second report about the message in progress may still arrive. */
 static enum verdict after(struct run *r, uint32_t other)
 {
 	nsec_t deadline = probe_now(r->env) + QUIET_MS * NSEC_PER_MS;
@@ -166,7 +167,7 @@ static enum verdict too_much(struct run *r)
 	       ?: after(r, xid);
 }
 
-/* 7.1.4: all messages with that XID, without reassembling. */
+/* 7.1.4: all messages with that XID are discarded, without reassembly. */
 static enum verdict rest_discarded(struct run *r)
 {
 	enum verdict v = v2_up(r);
@@ -177,7 +178,7 @@ static enum verdict rest_discarded(struct run *r)
 	       ?: after(r, xid);
 }
 
-/* A GRANT, or a report about nothing, between two parts. */
+/* Send a GRANT, or a report about nothing, between two parts. */
 static enum verdict between(struct run *r, uint32_t type, const char *of)
 {
 	struct wire_msg m;
@@ -196,7 +197,8 @@ static enum verdict between(struct run *r, uint32_t type, const char *of)
 	wire_unget(&r->w);
 	if (m.octets.len < 20 || xdr_peek_u32(m.octets.data + 12) != V2_ERROR)
 		return expect_reply(r, xid) ?: reads(r, of, "tolerant", "the call is answered");
-	/* What breaks the sequence is reported, and what was broken: one or the other or both. */
+	/* The report may be about the message that breaks the sequence, about the broken sequence,
+	 * or there may be both. */
 	about = xdr_peek_u32(m.octets.data);
 	return expect_v2_error(r, about ? xid : 0, 2, V2_ERR_INVAL_CONT)
 		       ?: after(r, about ? 0 : xid) ?: reads(r, of, "strict", "INVAL_CONT");
@@ -212,7 +214,7 @@ static enum verdict error_between(struct run *r)
 	return between(r, V2_ERROR, "error_between");
 }
 
-/* A part too short for its header: 7.1.4 has one code for it, 7.2.1 another. */
+/* A part too short for its header: 7.1.4 and 7.2.1 have different codes for it. */
 static enum verdict malformed_part(struct run *r)
 {
 	uint32_t xid;
@@ -231,7 +233,7 @@ static enum verdict malformed_part(struct run *r)
 		     "error %u", r->error[0]);
 }
 
-/* Refused as a continued message, the Call is sent again, in a Call chunk. */
+/* A Call that was refused as a continued message is sent again in a Call chunk. */
 static enum verdict dropping(struct run *r)
 {
 	struct segment seg;
@@ -257,7 +259,7 @@ static enum verdict dropping(struct run *r)
 		       ?: reads(r, "dropping", "ends", "the call is answered");
 }
 
-/* How much it puts together: a first part that promises the rest, on a connection each. */
+/* Longest reassembly: a first part that promises the rest, each on its own connection. */
 static enum verdict longest(struct run *r)
 {
 	static const struct {

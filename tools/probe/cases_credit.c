@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Version 2: flow control. Credits count messages; the window is limit - sent. */
+/* Version 2: flow control. Credits count messages. The window is limit - sent. */
 #include "tools/probe/cases.h"
 #include "v2/error.h"
 
@@ -21,13 +21,13 @@ static enum verdict initial(struct run *r)
 	return passed(r, "rdma_credit %u in the first message", r->flow.first_value);
 }
 
-/* A window that is closed at first opens without more from us. */
+/* A window that is closed at first opens without a message of ours. */
 static enum verdict opens(struct run *r)
 {
 	return v2_up(r) ?: fence(r) ?: passed(r, "a window of %u messages", window(r));
 }
 
-/* Messages that draw no answer use the window up: half of it at most goes without a refresh. */
+/* Unanswered messages use the window up. The peer must refresh it before more than half is used. */
 static enum verdict refresh(struct run *r)
 {
 	enum verdict v = v2_up(r) ?: null_call(r);
@@ -59,7 +59,7 @@ static enum verdict refresh(struct run *r)
 				 r->flow.grants_received, r->flow.grants_received == 1 ? "" : "s");
 }
 
-/* A server that pays no heed to its partner's credits would answer at once. */
+/* A server that ignores its partner's credits answers at once. */
 static enum verdict held(struct run *r)
 {
 	uint32_t before, early;
@@ -67,7 +67,7 @@ static enum verdict held(struct run *r)
 
 	if (v)
 		return v;
-	r->flow.advertise = 1; /* its first message, and no more */
+	r->flow.advertise = 1; /* only its first message */
 	msg_begin(r, 2, V2_CONNPROP_FINAL);
 	put_props(r);
 	v = v2_open(r);
@@ -97,7 +97,7 @@ static enum verdict held(struct run *r)
 				      : "both replies waited for the GRANT");
 }
 
-/* One that draws no answer; @gives: with credits for the server. */
+/* Send a message that draws no answer; @gives: with credits for the server. */
 static enum verdict send_unanswered(struct run *r, bool gives)
 {
 	msg_begin(r, 2, V2_ERROR);
@@ -107,13 +107,13 @@ static enum verdict send_unanswered(struct run *r, bool gives)
 	return msg_send(r);
 }
 
-/* Six messages there for one back: by how much does the server's value rise? */
+/* Send six messages for each one received, and see by how much the server's value rises. */
 static enum verdict which_count(struct run *r)
 {
 	enum verdict v = v2_up(r);
 	uint32_t value, sent, received;
 
-	for (int i = 0; !v && i < 4; i++) /* until its window is as wide as it gets */
+	for (int i = 0; !v && i < 4; i++) /* until the window has its full width */
 		v = null_call(r);
 	v = v ?: expect_quiet(r);
 	value = r->flow.limit;
@@ -137,14 +137,14 @@ static enum verdict which_count(struct run *r)
 		     value, sent, received);
 }
 
-/* Its window is used up while it cannot open it, having no credit itself; then one message more. */
+/* Use the server's window up while it has no credit to open it; then send one message more. */
 static enum verdict excess(struct run *r)
 {
 	enum verdict v = raw_up(r);
 
 	if (v)
 		return v;
-	r->flow.advertise = 1; /* its first message, and a GRANT besides */
+	r->flow.advertise = 1; /* its first message and a GRANT */
 	msg_begin(r, 2, V2_CONNPROP_FINAL);
 	put_props(r);
 	v = v2_open(r);
@@ -173,7 +173,8 @@ static enum verdict excess(struct run *r)
 static enum verdict full_window(struct run *r)
 {
 	enum verdict v = v2_up(r) ?: null_call(r);
-	/* No more than there are credits for the replies: none is given while they come. */
+	/* No more calls than there are credits for replies, because none is given while they
+	 * come. */
 	uint32_t n = window(r) < RUN_CREDITS - 8 ? window(r) : RUN_CREDITS - 8;
 
 	for (uint32_t i = 0; !v && i < n; i++) {

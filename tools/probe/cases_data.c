@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Data by RDMA Read and Write, verified octet by octet. That takes a program with
- * DDP-eligible items whose contents are known: rpcrdma-perf's (--program perf).
+ * Data by RDMA Read and Write, verified octet by octet. These cases need a program with
+ * DDP-eligible items of known contents: rpcrdma-perf's (--program perf).
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 enum { ODD = 5001, LONG = 9000, FIRST_PIECE = 1234, SLACK = 7, UNTOUCHED = 0xee };
 
-/* If there is something to talk to. */
+/* Skip unless the server has the program. */
 static enum verdict has_perf(struct run *r)
 {
 	return r->program.number == PERF_PROGRAM ? PASS : skipped(r, "needs --program perf");
@@ -35,7 +35,7 @@ static size_t perf_begin(struct run *r, enum perf_op op, uint32_t count,
 	return perf_call_encode(&c, head);
 }
 
-/* A connection, and the head of a call to be sent over it in @body. */
+/* Open a connection, and write the head of a call into @body. */
 static enum verdict perf_up(struct run *r, enum perf_op op, uint32_t count,
 			    uint8_t head[PERF_HEAD_MAX], struct view *body)
 {
@@ -46,7 +46,7 @@ static enum verdict perf_up(struct run *r, enum perf_op op, uint32_t count,
 	return v;
 }
 
-/* The reply's RPC header and result. */
+/* Parse the reply's RPC header and result. */
 static enum verdict result(struct run *r, enum perf_op op, bool reduced, struct perf_result *res)
 {
 	if (perf_reply_decode(res, op, r->reply.stream, reduced) < 0)
@@ -63,7 +63,7 @@ static enum verdict intact(struct run *r, const uint8_t *data, uint32_t len)
 	return good == len ? PASS : failed(r, "octet %zu of %u is wrong", good, len);
 }
 
-/* READ into a Write chunk of two segments, with room to spare that is not to be touched. */
+/* READ into a Write chunk of two segments. Room beyond the data must not be written. */
 static enum verdict pushed(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX], *at;
@@ -90,7 +90,7 @@ static enum verdict pushed(struct run *r)
 	return v ?: passed(r, "%u octets", ODD);
 }
 
-/* WRITE out of a Read chunk of two segments. */
+/* WRITE from a Read chunk of two segments. */
 static enum verdict pulled(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX], *at;
@@ -116,7 +116,7 @@ static enum verdict pulled(struct run *r)
 	return passed(r, "%u octets", ODD);
 }
 
-/* READ with nothing but a Reply chunk, which the reply then needs. */
+/* READ with only a Reply chunk, which the reply then needs. */
 static enum verdict read_back(struct run *r, bool has_chunk)
 {
 	uint8_t head[PERF_HEAD_MAX];
@@ -153,7 +153,7 @@ static enum verdict continued_reply(struct run *r)
 
 enum { SMALL_INLINE = 1024, BETWEEN = 2000 };
 
-/* Private data that announce Receives of 1024 octets, and a reply that would fit into 4096. */
+/* Private data announce Receives of 1024 octets; the reply would fit into 4096. */
 static enum verdict v1_threshold(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX], pdata[V1_PDATA_BYTES];
@@ -178,7 +178,7 @@ static enum verdict v1_threshold(struct run *r)
 	return v ?: intact(r, res.data.data, BETWEEN);
 }
 
-/* The same by property, and the reply has to be continued. */
+/* The same with a property; the reply must be continued. */
 static enum verdict v2_receive_size(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX];
@@ -204,7 +204,7 @@ static enum verdict v2_receive_size(struct run *r)
 	return v ?: intact(r, res.data.data, BETWEEN) ?: passed(r, "%u messages", r->reply.parts);
 }
 
-/* Version 1 has no way to answer that: RDMA_ERROR, so that the call is not sent again. */
+/* Version 1 cannot reply. It must send RDMA_ERROR, so that the call is not sent again. */
 static enum verdict v1_no_room(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX];
@@ -224,7 +224,7 @@ static enum verdict early_no_room(struct run *r)
 		       ?: fence(r);
 }
 
-/* Continued instead, the Write chunk unused: 6.6.4. */
+/* The reply is continued and the Write chunk unused: 6.6.4. */
 static enum verdict not_reduced(struct run *r)
 {
 	struct perf_result res;
@@ -239,7 +239,7 @@ static enum verdict not_reduced(struct run *r)
 	       ?: intact(r, res.data.data, LONG) ?: passed(r, "continued in its stead");
 }
 
-/* A Write chunk that is too small: the precise report, or a reply without it. */
+/* A Write chunk that is too small: the precise report, or a reply that does not use the chunk. */
 static enum verdict v2_small_write(struct run *r)
 {
 	uint8_t head[PERF_HEAD_MAX], *at;
@@ -270,7 +270,7 @@ static enum verdict v2_small_write(struct run *r)
 				r->error[1], r->error[2]);
 }
 
-/* ECHO: there in a body chunk or in parts, and back the same way. */
+/* ECHO: the call in a body chunk or in parts, and the reply likewise. */
 static enum verdict echoed(struct run *r, const struct perf_result *res)
 {
 	if (res->data.len != LONG)

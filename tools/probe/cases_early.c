@@ -3,7 +3,7 @@
 #include "tools/probe/cases.h"
 #include "v2early/conn.h"
 
-/* Of no document. */
+/* Values that no document defines. */
 enum { OPTTYPE = 0x7e57, CALL = 0, REPLY = 1 };
 
 static enum verdict reply(struct run *r)
@@ -26,7 +26,7 @@ static enum verdict credit_given(struct run *r)
 
 enum { BURST_MAX = 16 };
 
-/* As many calls at once as were granted, within reason. */
+/* Send as many calls at once as were granted, up to a limit. */
 static enum verdict credit_kept(struct run *r)
 {
 	enum verdict v = early_up(r);
@@ -51,7 +51,7 @@ static enum verdict credit_kept(struct run *r)
 	return v ?: fence(r) ?: passed(r, "%u calls at once", n);
 }
 
-/* Octets behind the call's end fill a message up. */
+/* Fill a message up with octets behind the end of the call. */
 static enum verdict sized(struct run *r, uint32_t size)
 {
 	null_begin(r);
@@ -115,7 +115,7 @@ static enum verdict option_info(struct run *r)
 	return v ?: option_refused(r) ?: fence(r);
 }
 
-/* Whatever follows is the option's: nobody may take it for a call. */
+/* Everything behind the header belongs to the option, and must not be taken for a call. */
 static enum verdict option_payload(struct run *r)
 {
 	enum verdict v = early_up(r);
@@ -145,7 +145,7 @@ static enum verdict option_many(struct run *r)
 	return v ?: fence(r);
 }
 
-/* --- what is to vanish --- */
+/* --- messages that must be dropped --- */
 
 static enum verdict dropped(struct run *r)
 {
@@ -207,7 +207,7 @@ static enum verdict short_rpc(struct run *r)
 	return v ?: dropped(r);
 }
 
-/* --- what is to be refused --- */
+/* --- messages that must be refused --- */
 
 static enum verdict bad_header(struct run *r)
 {
@@ -269,7 +269,7 @@ static enum verdict other_xid(struct run *r)
 	return v ?: msg_send(r) ?: early_refused(r, xid) ?: fence(r);
 }
 
-/* Draft -07's first message, where the early draft has been spoken. */
+/* The first message of draft -07, after the early draft has been spoken. */
 static enum verdict other_draft(struct run *r)
 {
 	enum verdict v = early_up(r);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Host authentication: what docs/hostauth-profile.md demands of an acceptor. */
+/* Host authentication: requirements of docs/hostauth-profile.md for an acceptor. */
 #include "hostauth/hostauth.h"
 #include "hostauth/value.h"
 #include "tools/probe/cases.h"
 #include "tools/probe/hello.h"
 
 enum {
-	CREDIT_AT = 8,	 /* of a message; its last octet */
-	SEQUENCE_AT = 2, /* of a value */
+	CREDIT_AT = 8,	 /* offset of the last octet of the credit in a message */
+	SEQUENCE_AT = 2, /* offset in a value */
 	KIND_AT = 1,
 	THRESHOLD = 4096,
 	EXT_ALPN = 16, /* of a ClientHello: RFC 8446 section 4.2 */
 	EXT_VERSIONS = 43,
-	GREASE = 0x8a,	     /* RFC 8701: twice this is nothing at all */
-	LENGTHS = 2 + 1,     /* of the list of protocols, and of its first */
-	TLS_1_2_LOW = 0x03,  /* of 0x0303 */
+	GREASE = 0x8a,	     /* RFC 8701: a value of two such octets means nothing */
+	LENGTHS = 2 + 1,     /* octets of the length of the protocol list, and of its first entry */
+	TLS_1_2_LOW = 0x03,  /* low octet of 0x0303 */
 	SUITES_1_2 = 0xc02b, /* ECDHE with AES-128-GCM, for ECDSA and Ed25519, then for RSA */
 };
 
@@ -71,7 +71,7 @@ static enum verdict pieces(struct run *r)
 	return prove_with(r, &p) ?: fence(r) ?: passed(r, "in %u messages of the server", p.messages);
 }
 
-/* The handshake was spoilt: the connection ends, and whatever was sent on it draws nothing. */
+/* After a handshake with a fault the connection ends, and messages sent on it are not answered. */
 static enum verdict ends(struct run *r, struct prove *p)
 {
 	enum verdict v = prove_with(r, p);
@@ -129,7 +129,7 @@ static enum verdict binding(struct run *r)
 	return ends(r, &p);
 }
 
-/* A credit more than what was bound: as somebody on the way could. */
+/* One credit more than the proof covers, as an attacker on the way could set it. */
 static void spoil_credit(struct run *r, const struct hostauth_out *out, size_t value_at)
 {
 	(void)value_at;
@@ -158,14 +158,14 @@ static enum verdict early_call(struct run *r)
 	return ends(r, &p);
 }
 
-/* The ClientHello within the first message, which is one record. */
+/* The ClientHello in the first message, where it is one record. */
 static struct view hello_of(const struct run *r, const struct hostauth_out *out, size_t value_at)
 {
 	return view_of(r->out + value_at + HOSTAUTH_VALUE_HEAD,
 		       out->value.len - HOSTAUTH_VALUE_HEAD);
 }
 
-/* Where some octets of the message are, to be written to. */
+/* Writable address of octets of the message. */
 static uint8_t *place(struct run *r, struct view octets)
 {
 	return r->out + (octets.data - r->out);
@@ -179,7 +179,7 @@ static void spoil_alpn(struct run *r, const struct hostauth_out *out, size_t val
 		place(r, ext)[LENGTHS] ^= 1;
 }
 
-/* Its number and length stand before an extension: it becomes one that says nothing. */
+/* An extension is preceded by its number and length: replace the number by one without meaning. */
 static void spoil_no_alpn(struct run *r, const struct hostauth_out *out, size_t value_at)
 {
 	struct view ext = hello_extension(hello_of(r, out, value_at), EXT_ALPN);
@@ -188,7 +188,7 @@ static void spoil_no_alpn(struct run *r, const struct hostauth_out *out, size_t 
 		memset(place(r, ext) - 4, GREASE, 2);
 }
 
-/* Version 1.2 alone, with suites that it has. */
+/* Only TLS 1.2, with cipher suites of TLS 1.2. */
 static void spoil_version(struct run *r, const struct hostauth_out *out, size_t value_at)
 {
 	struct view hello = hello_of(r, out, value_at);
@@ -204,12 +204,13 @@ static void spoil_version(struct run *r, const struct hostauth_out *out, size_t 
 	}
 }
 
-/* A ClientHello that is not of this profile: the first that comes back is FAIL, or nothing. */
+/* A ClientHello that the profile forbids: the first answer must be FAIL, or none. */
 static enum verdict is_refused(struct run *r, struct prove *p)
 {
 	enum verdict v;
 
-	/* Else what is altered is refused for the key's proof, which covers it. */
+	/* With a pre-shared key the change would be refused anyway, because the proof of the key
+	 * covers it. */
 	if (r->o->identity.files.psk.path[0])
 		return skipped(r, "only with a certificate");
 	v = ends(r, p);

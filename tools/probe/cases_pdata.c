@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 8797: private data. It is version 1's; a server that speaks only version 2 may send none. */
+/* RFC 8797: private data. They belong to version 1; a server of version 2 only may send none. */
 #include <string.h>
 
 #include "tools/probe/cases.h"
 
-/* Where the format identifier is, or NULL. */
+/* Find the format identifier; NULL: absent. */
 static const uint8_t *find(const struct facts *f)
 {
 	static const uint8_t magic[] = {0xf6, 0xab, 0x0e, 0x18};
@@ -36,7 +36,7 @@ static enum verdict reserved(struct run *r)
 	return at[5] & ~1 ? failed(r, "flags 0x%02x", at[5]) : PASS;
 }
 
-/* With that private data of ours, the server serves us in a version it speaks. */
+/* With private data @pdata the server serves the connection, in a version it speaks. */
 static enum verdict served(struct run *r, struct view pdata)
 {
 	enum verdict v = run_connect(r, pdata);
@@ -98,7 +98,7 @@ static enum verdict ignored_bits(struct run *r)
 	return served(r, view_of(pdata, sizeof(pdata)));
 }
 
-/* One call that shows two handles. */
+/* Send one call that shows two handles. */
 static enum verdict with_handles(struct run *r, struct segment *write, struct segment *reply)
 {
 	uint8_t *at;

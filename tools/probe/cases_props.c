@@ -16,7 +16,7 @@ static enum verdict sent(struct run *r)
 			    : failed(r, "no RDMA2_CONNPROP_FINAL came");
 }
 
-/* The values have to make sense together. */
+/* The values must be consistent. */
 static enum verdict values(struct run *r)
 {
 	enum verdict v = v2_up(r);
@@ -33,7 +33,7 @@ static enum verdict values(struct run *r)
 	return PASS;
 }
 
-/* A connection whose first message is CONNPROP of @type with @count properties to be put. */
+/* Open a connection and begin a first message, CONNPROP of @type with @count properties. */
 static enum verdict begin(struct run *r, uint32_t type, uint32_t count)
 {
 	enum verdict v = raw_up(r);
@@ -107,7 +107,7 @@ static enum verdict interrupted(struct run *r)
 	return msg_send(r) ?: expect_v2_error(r, xid, 2, V2_ERR_INVAL_CONT);
 }
 
-/* The first message is bad in a property. */
+/* The first message has a bad property. */
 static enum verdict bad_value(struct run *r)
 {
 	r->version = 2;
@@ -138,7 +138,7 @@ static enum verdict overrun(struct run *r)
 	return v ?: bad_value(r);
 }
 
-/* What was in the bad message has no effect, and the connection goes on. */
+/* The bad message has no effect, and the connection continues. */
 static enum verdict discarded(struct run *r)
 {
 	enum verdict v = begin(r, V2_CONNPROP_MIDDLE, 1);
@@ -187,7 +187,7 @@ static bool is_final(const struct wire_msg *m)
 	       xdr_peek_u32(m->octets.data + 12) == V2_CONNPROP_FINAL;
 }
 
-/* Whose XID its CONNPROP has: nothing is said of it. */
+/* Which XID the server's CONNPROP has: the document does not say. */
 static enum verdict whose_xid(struct run *r)
 {
 	enum verdict v = raw_up(r);
@@ -217,7 +217,7 @@ static enum verdict whose_xid(struct run *r)
 				"0x%08x", theirs);
 }
 
-/* Does a FINAL with a bad value end the exchange? */
+/* Whether a FINAL with a bad value ends the exchange. */
 static enum verdict after_bad_final(struct run *r)
 {
 	enum verdict v = begin(r, V2_CONNPROP_FINAL, 1);
@@ -233,7 +233,8 @@ static enum verdict after_bad_final(struct run *r)
 	final = r->xid;
 	v = msg_send(r);
 	null_begin(r);
-	v = v ?: msg_send(r) ?: msg_next(r, &m); /* about the FINAL, or to the Call behind it */
+	/* about the FINAL, or the reply to the call behind it */
+	v = v ?: msg_send(r) ?: msg_next(r, &m);
 	if (v)
 		return v;
 	wire_unget(&r->w);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The round-trip extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-02, "rtr", as docs/rtrext-profile.md reads it), over draft -07
- * and over the early draft. Requests have a NULL in their payload stream. No Transmit Response is asked for, nor announced as
- * taken, so over draft -07 none may come.
+ * The round-trip extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-02, "rtr", as docs/rtrext-profile.md
+ * reads it), over draft -07 and over the early draft. Requests have a NULL in their payload stream.
+ * No case asks for a Transmit Response or announces that it accepts one, so over draft -07 none may
+ * arrive.
  */
 #include "rtrext/message.h"
 #include "rtrext/structure.h"
@@ -14,8 +15,8 @@ enum {
 	CALL = 0,
 	REPLY = 1,
 	FIRST = 20,  /* octets of the NULL in a first transmission */
-	LIMIT = 16,  /* of transmissions over the early draft: profile 2 */
-	INFO_AT = 6, /* the word of an option's header with the length of its information */
+	LIMIT = 16,  /* limit of transmissions over the early draft: profile 2 */
+	INFO_AT = 6, /* the word in an option's header that has the length of its information */
 };
 
 static bool is_early(const struct run *r)
@@ -25,7 +26,7 @@ static bool is_early(const struct run *r)
 
 /* --- messages out --- */
 
-/* The number of @op: an option, or a header type. */
+/* Number of @op: of an option, or of a header type. */
 static uint32_t type_of(const struct run *r, uint32_t op)
 {
 	return is_early(r) ? op : RTR_HEADER_TYPES + op;
@@ -46,14 +47,14 @@ static void begin(struct run *r, uint32_t op, uint32_t direction)
 		put(r, direction, op, 0);
 }
 
-/* What was put is the body, and the payload stream follows. */
+/* The words so far are the body; the payload stream follows. */
 static void body_done(struct run *r)
 {
 	if (is_early(r))
 		set_word(r, INFO_AT, (uint32_t)xdr_out_len(&r->x) - EARLY_OPTIONAL_BYTES);
 }
 
-/* @octets of the NULL, from @from on. */
+/* Append @octets of the NULL, from @from on. */
 static void put_part(struct run *r, size_t from, size_t octets)
 {
 	uint8_t *at = r->x.pos;
@@ -65,7 +66,7 @@ static void put_part(struct run *r, size_t from, size_t octets)
 	r->x.pos = at + octets;
 }
 
-/* The end of a request: how many transmissions, and @octets of the NULL in this one. */
+/* Append the end of a request: number of transmissions, and @octets of the NULL in this one. */
 static void put_end(struct run *r, uint32_t count, uint32_t octets)
 {
 	put(r, count, 1, octets);
@@ -73,7 +74,7 @@ static void put_end(struct run *r, uint32_t count, uint32_t octets)
 	put_part(r, 0, octets);
 }
 
-/* One without items and directions. */
+/* A request without items and directions. */
 static void request(struct run *r, uint32_t count, uint32_t octets)
 {
 	begin(r, RTR_REQUEST, CALL);
@@ -81,7 +82,7 @@ static void request(struct run *r, uint32_t count, uint32_t octets)
 	put_end(r, count, octets);
 }
 
-/* @n items by Send, all of four octets in segment @segment. */
+/* @n items by Send, each of four octets in segment @segment. */
 static void request_sent(struct run *r, uint32_t n, uint32_t offset, uint32_t segment)
 {
 	begin(r, RTR_REQUEST, CALL);
@@ -92,7 +93,8 @@ static void request_sent(struct run *r, uint32_t n, uint32_t offset, uint32_t se
 	put_end(r, 1, RPC_NULL_BYTES);
 }
 
-/* Transmission @number of the group with @xid, of direction @direction, which began with @first. */
+/* Send transmission @number of the group with @xid, of direction @direction, which began with
+ * @first. */
 static enum verdict go_on(struct run *r, uint32_t xid, uint32_t number, uint32_t first,
 			  uint32_t direction, size_t octets)
 {
@@ -113,7 +115,7 @@ static enum verdict go_on_right(struct run *r, uint32_t xid)
 
 /* --- messages in --- */
 
-/* The body of a message of the extension. Return: whether @m is one, of kind @op. */
+/* Parse the body of a message of the extension. Return: whether @m is one, of kind @op. */
 static bool take(const struct run *r, const struct wire_msg *m, enum rtr_op op, struct rtr_msg *out,
 		 uint32_t *direction, struct view *payload)
 {
@@ -136,7 +138,7 @@ static bool take(const struct run *r, const struct wire_msg *m, enum rtr_op op, 
 	return true;
 }
 
-/* What a Transmit Response to one with @directions, that nothing comes for, has to say. */
+/* Check a Transmit Response to a request with @directions, for which nothing comes. */
 static enum verdict check_response(struct run *r, const struct rtr_msg *m, uint32_t directions)
 {
 	if (!is_early(r))
@@ -159,7 +161,7 @@ static enum verdict check_response(struct run *r, const struct rtr_msg *m, uint3
 							  m->payload, r->reply.stream.len);
 }
 
-/* The reply to @xid, in whichever form. */
+/* Wait for the reply to @xid, in any form. */
 static enum verdict expect_answer(struct run *r, uint32_t xid, uint32_t directions)
 {
 	struct rtr_msg response;
@@ -185,14 +187,14 @@ static enum verdict expect_answer(struct run *r, uint32_t xid, uint32_t directio
 	return PASS;
 }
 
-/* struct told - what a Report Error is to say. */
+/* struct told - expected contents of a Report Error. */
 struct told {
-	uint32_t xid, number; /* of the transmission that it is about */
-	uint32_t lead;	      /* XID of the group that led to it, or 0 */
-	bool of_reply;	      /* that transmission says that it is of a response */
+	uint32_t xid, number; /* of the transmission that the report is about */
+	uint32_t lead;	      /* XID of the group that led to that transmission, or 0 */
+	bool of_reply;	      /* the transmission says that it belongs to a response */
 	enum rtr_code code;
-	uint32_t value,
-		least; /* the value as it was; what was expected, or the least that would do */
+	/* .value: the value as sent; .least: the expected value, or the least that is allowed */
+	uint32_t value, least;
 };
 
 static enum verdict check_told(struct run *r, const struct rtr_msg *m, const struct told *t)
@@ -233,9 +235,9 @@ static enum verdict expect_told(struct run *r, const struct told *t)
 	return check_told(r, &report, t);
 }
 
-/* --- whether it is spoken --- */
+/* --- whether the extension is spoken --- */
 
-/* Over the early draft by trying (profile 1). */
+/* Over the early draft this is found out by trying (profile 1). */
 static enum verdict early_tried(struct run *r)
 {
 	struct wire_msg m;
@@ -263,7 +265,8 @@ static enum verdict rtr_up(struct run *r)
 	return PASS;
 }
 
-/* Transmissions of a request that are taken; over the early draft it says so to one that has more. */
+/* Limit of transmissions for a request. Over the early draft the server reports it when a request
+ * has more. */
 static uint32_t limit_of(const struct run *r)
 {
 	if (!(r->props.rtr_support & RTR_TAKES_CONTINUE) ||
@@ -272,7 +275,7 @@ static uint32_t limit_of(const struct run *r)
 	return r->props.rtr_requests;
 }
 
-/* The first of two transmissions, and nothing against it. */
+/* Send the first of two transmissions; no error must follow. */
 static enum verdict group_begin(struct run *r, uint32_t octets)
 {
 	if (!is_early(r) && limit_of(r) < 2)
@@ -293,7 +296,7 @@ static enum verdict group_up(struct run *r, uint32_t *xid)
 	return v ?: skipped(r, "requests have one transmission");
 }
 
-/* --- what is served --- */
+/* --- requests that must be served --- */
 
 static enum verdict served(struct run *r)
 {
@@ -319,7 +322,7 @@ static enum verdict no_receives(struct run *r)
 	return v ?: served(r);
 }
 
-/* One of type CHOICE, for the range of all. */
+/* A direction of type CHOICE, for all of the data. */
 static enum verdict direction(struct run *r)
 {
 	struct segment seg;
@@ -339,7 +342,7 @@ static enum verdict direction(struct run *r)
 	wire_unget(&r->w);
 	if (m.octets.len < 20 || xdr_peek_u32(m.octets.data + 12) != V2_ERROR)
 		return expect_answer(r, r->xid, 1) ?: fence(r);
-	/* Profile 2: from an end that sends no responses. */
+	/* Profile 2: the report of an end that sends no responses. */
 	v = expect_v2_error(r, r->xid, 2,
 			    is_early(r) ? (uint32_t)EARLY_ERR_BAD_HEADER
 					: (uint32_t)V2_ERR_WRITE_CHUNKS);
@@ -353,7 +356,7 @@ static enum verdict group(struct run *r)
 	return group_up(r, &xid) ?: go_on_right(r, xid) ?: expect_answer(r, xid, 0) ?: fence(r);
 }
 
-/* The whole call in the first one; nothing in the second. */
+/* The whole call is in the first transmission, and nothing in the second. */
 static enum verdict group_empty(struct run *r)
 {
 	uint32_t xid;
@@ -365,9 +368,9 @@ static enum verdict group_empty(struct run *r)
 	       ?: expect_answer(r, xid, 0) ?: fence(r);
 }
 
-/* --- groups that break --- */
+/* --- groups with errors --- */
 
-/* What was told is told, nothing else comes, and the connection lives. */
+/* Expect the report; nothing else arrives, and the connection continues. */
 static enum verdict broken(struct run *r, const struct told *t)
 {
 	return expect_told(r, t) ?: expect_quiet(r) ?: fence(r);
@@ -389,7 +392,7 @@ static enum verdict too_many(struct run *r)
 	v = v ?: msg_send(r) ?: msg_next(r, &m);
 	if (v)
 		return v;
-	/* Over the early draft it may be less. */
+	/* Over the early draft the limit may be lower. */
 	if (is_early(r) && take(r, &m, RTR_REPORT, &report, &limit, &none) &&
 	    report.fault.min >= 1 && report.fault.min <= LIMIT)
 		t.least = report.fault.min;
@@ -406,7 +409,7 @@ static enum verdict alone(struct run *r)
 	       ?: broken(r, &(struct told){.xid = xid, .number = 3, .code = RTR_BAD_CONT});
 }
 
-/* ... and the one that would have been right is dropped. */
+/* The transmission that would have been right is dropped, too. */
 static enum verdict other_number(struct run *r)
 {
 	uint32_t xid;
@@ -444,7 +447,7 @@ static enum verdict other_first(struct run *r)
 						   .least = type_of(r, RTR_REQUEST)});
 }
 
-/* The early draft alone: draft -07 has no direction in the prefix of a continue (profile 4). */
+/* Only over the early draft: in draft -07 the prefix of a continue has no direction (profile 4). */
 static enum verdict other_direction(struct run *r)
 {
 	uint32_t xid;
@@ -492,7 +495,7 @@ static enum verdict by_request(struct run *r)
 	return msg_send(r) ?: broken(r, &t);
 }
 
-/* --- payload stream and items that cannot be so --- */
+/* --- payload stream and items that are impossible --- */
 
 static enum verdict beyond(struct run *r)
 {
@@ -518,7 +521,8 @@ static enum verdict within_word(struct run *r)
 	return v ?: broken(r, &t);
 }
 
-/* Over the early draft only operators know whether there are any: there is none with such a number, or it is not filled. */
+/* Over the early draft only operators know the structure: the segment does not exist, or is not
+ * filled. */
 static enum verdict target_up(struct run *r)
 {
 	enum verdict v = rtr_up(r);
@@ -559,7 +563,7 @@ static enum verdict offset_beyond(struct run *r)
 	return placed(r, 1, 0xfffffffc, 0, RTR_BAD_OFFSET);
 }
 
-/* --- what is malformed: profile 3 --- */
+/* --- malformed messages: profile 3 --- */
 
 static enum verdict malformed(struct run *r)
 {
@@ -571,7 +575,7 @@ static enum verdict malformed(struct run *r)
 	       ?: fence(r);
 }
 
-/* With the words of items and directions. */
+/* Send a message with these words for items and directions. */
 #define MALFORMED(r, ...)                                                                          \
 	malformed_words(r, (const uint32_t[]){__VA_ARGS__},                                        \
 			sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
@@ -660,11 +664,11 @@ static enum verdict cut(struct run *r)
 	put(r, 0, 0);
 	body_done(r);
 	while (is_early(r) && xdr_out_len(&r->x) < EARLY_OPTIONAL_BYTES + 24)
-		put(r, 0); /* no message of this carrier is shorter */
+		put(r, 0); /* the shortest message of this carrier */
 	return v ?: malformed(r);
 }
 
-/* All of the information is the body. */
+/* The information has more octets than the body. */
 static enum verdict more_information(struct run *r)
 {
 	enum verdict v = rtr_up(r);
@@ -676,7 +680,7 @@ static enum verdict more_information(struct run *r)
 	return v ?: malformed(r);
 }
 
-/* Draft -07, 4.3.1: a type that was not announced does not exist. */
+/* Draft -07 4.3.1: a type that was not announced does not exist. */
 static enum verdict unannounced(struct run *r)
 {
 	enum verdict v = case_up(r);
@@ -687,7 +691,7 @@ static enum verdict unannounced(struct run *r)
 	return v ?: v2_refused(r, V2_ERR_INVAL_HTYPE);
 }
 
-/* Over either draft. */
+/* Cases for both drafts. */
 #define BOTH(id, section, what, run, is_hostile)                                                   \
 	{"rtr." id, section, "MUST", what, run, 2, is_hostile},                                    \
 	{                                                                                          \

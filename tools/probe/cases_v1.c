@@ -19,7 +19,7 @@ static enum verdict credit_given(struct run *r)
 
 enum { BURST_MAX = 16 };
 
-/* As many calls at once as were granted, within reason. */
+/* Send as many calls at once as were granted, up to a limit. */
 static enum verdict credit_kept(struct run *r)
 {
 	enum verdict v = v1_up(r);
@@ -42,7 +42,7 @@ static enum verdict credit_kept(struct run *r)
 	return v ?: fence(r) ?: passed(r, "%u calls at once", n);
 }
 
-/* A message that is to vanish, and then a call that is to be served. */
+/* Send a message that must be dropped, and then a call that must be served. */
 static enum verdict dropped(struct run *r)
 {
 	return msg_send(r) ?: fence(r);
@@ -145,7 +145,8 @@ static enum verdict rpc_version(struct run *r)
 	return v;
 }
 
-/* The one size that every version 1 responder takes: octets behind the call's end fill it up. */
+/* The size that every version 1 responder accepts: octets behind the end of the call fill the
+ * message up. */
 static enum verdict full_kilobyte(struct run *r)
 {
 	enum verdict v = raw_up(r);

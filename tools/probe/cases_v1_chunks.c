@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chunks as version 1 has them, which the early draft of version 2 has taken over: sound ones (cases_chunks.c) and,
- * with --hostile, others. */
+/* Chunks of version 1, which the early draft of version 2 has, too: sound ones (cases_chunks.c)
+ * and, with --hostile, malformed ones. */
 #include "tools/probe/cases.h"
 #include "v1/header.h"
 #include "v2early/header.h"
@@ -8,9 +8,9 @@
 _Static_assert((int)EARLY_MSG == (int)V1_MSG && (int)EARLY_NOMSG == (int)V1_NOMSG,
 	       "as in version 1");
 
-enum { CALL = 0 }; /* the early draft says in which direction a message goes */
+enum { CALL = 0 }; /* direction of a message in the early draft */
 
-/* RDMA_MSG or RDMA_NOMSG, RDMA2_... in the early draft, up to its lists. */
+/* Begin RDMA_MSG or RDMA_NOMSG (RDMA2_... in the early draft), up to its lists. */
 static enum verdict up_to_lists(struct run *r, enum v1_proc proc)
 {
 	enum verdict v = case_up(r);
@@ -90,7 +90,7 @@ static enum verdict bad_nomsg(struct run *r)
 	return v ?: bad_end(r);
 }
 
-/* A handle that exposes nothing: this connection may end, the server may not. */
+/* A handle that exposes nothing: the connection may end, but the server must not. */
 static enum verdict dead_handle(struct run *r)
 {
 	const struct segment dead = {.handle = 0x01020304, .length = RPC_NULL_BYTES, .offset = 0};

@@ -28,7 +28,7 @@ static enum verdict unknown_type(struct run *r)
 	return v2_refused(r, V2_ERR_INVAL_HTYPE);
 }
 
-/* Types 0 and 1 are version 1's numbers, and those of an early dialect of version 2. */
+/* Types 0 and 1 are numbers of version 1, and of an early dialect of version 2. */
 static enum verdict old_type(struct run *r)
 {
 	enum verdict v = v2_up(r);
@@ -62,7 +62,7 @@ static enum verdict short_12(struct run *r)
 	return short_message(r, 12);
 }
 
-/* A prefix that can be trusted, and a header that ends too early behind it. */
+/* A valid prefix, and a header that ends too early behind it. */
 static enum verdict cut_off(struct run *r)
 {
 	enum verdict v = v2_up(r);
@@ -91,7 +91,8 @@ static enum verdict other_xid(struct run *r)
 
 static enum verdict grant(struct run *r, uint32_t xid, unsigned n)
 {
-	/* A call first: then the window is as wide as it gets, and widening it draws no GRANT. */
+	/* A call first: afterwards the window has its full width, so no GRANT is needed to widen
+	 * it. */
 	enum verdict v = v2_up(r) ?: null_call(r) ?: expect_quiet(r);
 	uint32_t before = r->flow.grants_received, after;
 
@@ -102,7 +103,7 @@ static enum verdict grant(struct run *r, uint32_t xid, unsigned n)
 	}
 	v = v ?: expect_quiet(r);
 	after = r->flow.grants_received - before;
-	/* GRANTs that answer GRANTs one by one would never end. */
+	/* GRANTs that answer each GRANT would never end. */
 	if (!v && n > 1 && after > n / 2)
 		return failed(r, "%u GRANTs in answer to %u", after, n);
 	return v ?: fence(r);
@@ -144,7 +145,7 @@ static enum verdict error_unknown(struct run *r)
 	return error_sent(r, 0x7ffffffe);
 }
 
-/* The document leaves open whether the connection outlives it. */
+/* The document does not say whether the connection continues. */
 static enum verdict reply_to_nothing(struct run *r)
 {
 	enum verdict v = v2_up(r);
@@ -160,7 +161,7 @@ static enum verdict reply_to_nothing(struct run *r)
 	return v ?: fence(r) ?: reads(r, "unasked_reply", "ignored", "a call afterwards is answered");
 }
 
-/* The same call twice, at once: the second comes while the first is served, or just after it. */
+/* The same call twice in a row: the second arrives while the first is served, or just after. */
 static enum verdict twice(struct run *r)
 {
 	enum verdict v = v2_up(r) ?: null_call(r);
@@ -181,7 +182,7 @@ static enum verdict twice(struct run *r)
 		       ?: reads(r, "same_xid", "answered", "two replies came");
 }
 
-/* A handle to invalidate that none of its chunks has. */
+/* A handle to invalidate that is in none of the call's chunks. */
 static enum verdict foreign_handle(struct run *r)
 {
 	enum verdict v = v2_up(r);
@@ -201,7 +202,7 @@ static enum verdict foreign_handle(struct run *r)
 	return v;
 }
 
-/* Octets behind the call's end fill it up. */
+/* Octets behind the end of the call fill the message up. */
 static enum verdict agreed_size(struct run *r)
 {
 	enum verdict v = v2_up(r);

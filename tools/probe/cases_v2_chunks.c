@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Version 2: chunks, sound ones (see cases_chunks.c, too) and, with --hostile, others. */
+/* Version 2: chunks: sound ones (see also cases_chunks.c) and, with --hostile, malformed ones. */
 #include "tools/probe/cases.h"
 #include "v2/error.h"
 #include "v2/message.h"
@@ -22,7 +22,7 @@ static enum verdict two_writes(struct run *r)
 		       ?: returned_as_offered(r, &r->reply.msg.writes[1], &r->call.writes[1], 0);
 }
 
-/* One call with a Reply chunk; @solicit: its handle may be invalidated. */
+/* One call with a Reply chunk; @solicit: the reply may invalidate its handle. */
 static enum verdict invalidation(struct run *r, bool solicit)
 {
 	struct segment write, reply;
@@ -56,7 +56,7 @@ static enum verdict inv_handle(struct run *r)
 
 enum { SEGMENTS_MAX = 200 };
 
-/* More segments than property 4 says, every one of them sound. */
+/* More segments than property 4 allows, all of them sound. */
 static enum verdict segments(struct run *r)
 {
 	struct segment seg;
@@ -85,7 +85,7 @@ static enum verdict segments(struct run *r)
 	return v ?: fence(r) ?: passed(r, "at most %u", max);
 }
 
-/* Two Write chunks, each of which has fewer segments than property 4 says, and both together more. */
+/* Two Write chunks, each with fewer segments than property 4 allows, and together with more. */
 static enum verdict segments_of_two(struct run *r)
 {
 	struct segment seg;
@@ -221,7 +221,7 @@ static enum verdict cut_segment(struct run *r)
 	return v ?: bad_end(r);
 }
 
-/* A handle that exposes nothing: this connection may end, the server may not. */
+/* A handle that exposes nothing: the connection may end, but the server must not. */
 static enum verdict dead_handle(struct run *r)
 {
 	const struct segment dead = {.handle = 0x01020304, .length = RPC_NULL_BYTES, .offset = 0};

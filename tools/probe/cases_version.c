@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which version is spoken, and the reports about it. What the survey saw is judged here. */
+/* Which version is spoken, and reports about it. These cases judge what the survey saw. */
 #include "tools/probe/cases.h"
 #include "v1/header.h"
 #include "v2/error.h"
@@ -24,7 +24,7 @@ static enum verdict absurd(struct run *r)
 	return passed(r, "range %u to %u", v->low, v->high);
 }
 
-/* A first message like version 1's, in another version. */
+/* A first message in the form of version 1, with another version number. */
 static enum verdict refused(struct run *r, uint32_t version)
 {
 	enum verdict v = raw_up(r);
@@ -32,7 +32,7 @@ static enum verdict refused(struct run *r, uint32_t version)
 
 	if (v)
 		return v;
-	/* Not msg_begin(), where 0 stands for the connection's version. */
+	/* msg_begin() is not used, because 0 stands there for the connection's version. */
 	r->xid = r->next_xid++;
 	xdr_out_init(&r->x, r->out, sizeof(r->out));
 	put(r, r->xid, version, RUN_CREDITS, V1_MSG, 0, 0, 0);
@@ -84,7 +84,7 @@ static enum verdict echo(struct run *r)
 		return skipped(r, "no ERR_VERS to look at");
 	if (v->err_vers == ABSURD_VERSION)
 		return passed(r, "echoed");
-	/* Version 1 leaves the value open, as long as it is one that is spoken (v1 5.5). */
+	/* Version 1 leaves the value open, as long as that version is spoken (v1 5.5). */
 	if (speaks(r, 2) || v->err_vers < v->low || v->err_vers > v->high)
 		return failed(r, "version %u in the report", v->err_vers);
 	return passed(r, "version %u", v->err_vers);
@@ -99,7 +99,7 @@ static enum verdict goes_on(struct run *r)
 	return v->goes_on ? PASS : failed(r, "a version 1 call after ERR_VERS was not answered");
 }
 
-/* A server of version 1 alone, at the first message of a version 2 client. */
+/* A server of version 1 only gets the first message of a version 2 client. */
 static enum verdict no_v2(struct run *r)
 {
 	const struct version_facts *v = &r->facts->v[2];
@@ -123,7 +123,7 @@ static enum verdict no_v2_goes_on(struct run *r)
 	return v->goes_on ? PASS : failed(r, "a version 1 call after ERR_VERS was not answered");
 }
 
-/* A version 2 message where version 1 has been spoken. */
+/* A version 2 message after version 1 has been spoken. */
 static enum verdict v1_then_v2(struct run *r)
 {
 	enum verdict v = v1_up(r);
@@ -162,7 +162,8 @@ static enum verdict v2_then(struct run *r, uint32_t version)
 		return v;
 	if (r->error[0] != V2_ERR_VERS && r->error[0] != V2_ERR_VERS_MISMATCH)
 		return failed(r, "error %u", r->error[0]);
-	/* Both rules apply to a version that is neither spoken here nor anywhere by this server. */
+	/* Both rules apply to a version that the server speaks neither on this connection nor
+	 * elsewhere. */
 	if (r->error[0] == V2_ERR_VERS && version == 1 && speaks(r, 1))
 		return failed(r, "ERR_VERS, and version 1 is spoken");
 	return fence(r)
@@ -185,7 +186,8 @@ static enum verdict v2_answer(struct run *r)
 	return v2_up(r);
 }
 
-/* "A single valid message": it need not be properties, and whoever calls at once gets defaults. */
+/* "A single valid message": it need not be properties, and a client that calls at once gets
+ * defaults. */
 static enum verdict v2_call_first(struct run *r)
 {
 	enum verdict v = raw_up(r);

@@ -4,12 +4,12 @@
 
 #include "tools/probe/cases.h"
 
-/** struct case_result - a verdict with its words. */
+/** struct case_result - a verdict with its text. */
 struct case_result {
 	enum verdict verdict;
 	char detail[RUN_DETAIL];
-	const char *reading_of;	   /* what the document leaves open, and ... */
-	char reading[RUN_READING]; /* ... how the peer reads it, or empty */
+	const char *reading_of;	   /* a choice that the document leaves open */
+	char reading[RUN_READING]; /* how the peer makes that choice, or empty */
 };
 
 struct conform_totals {
@@ -18,19 +18,19 @@ struct conform_totals {
 
 /**
  * conform - run all cases against the surveyed server
- * @told: called with each result as it comes
+ * @told: called with each result
  *
- * Cases whose version the server does not speak, hostile ones without --hostile, and
- * those for which no time is left are skipped with the cause.
+ * Skipped, with the reason, are: cases of a version that the server does not speak, hostile cases
+ * without --hostile, and cases for which no time is left.
  */
 void conform(struct run *r, struct conform_totals *totals,
 	     void (*told)(void *arg, const struct probe_case *c, const struct case_result *res),
 	     void *arg);
 
-/** conform_has - whether the name of a case begins with @prefix. */
+/** conform_has - whether any case's name begins with @prefix. */
 bool conform_has(const char *prefix);
 
-/** conform_each - every case, in the order they are run. */
+/** conform_each - call @told for every case, in the order in which they run. */
 void conform_each(void (*told)(void *arg, const struct probe_case *c), void *arg);
 
 const char *verdict_name(enum verdict v);

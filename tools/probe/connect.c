@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A connection on which nothing was said. */
+/* Connections on which no message was sent yet. */
 #include "tools/probe/run.h"
 
 enum verdict run_connect(struct run *r, struct view pdata)

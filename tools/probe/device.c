@@ -13,16 +13,17 @@
 
 enum { DONE = 0, FAILED = 1, NO_DEVICE = 3 };
 
-/** struct seen - all that is known of a device. */
+/** struct seen - all facts about a device. */
 struct seen {
 	struct verbs_facts facts;
 	struct fabric_addr at;
 	bool has_address;
-	size_t client_bytes, server_bytes; /* of a session's two connections, by default */
+	/* octets of a session's two connections, with default settings */
+	size_t client_bytes, server_bytes;
 	struct device_trials t;
 };
 
-/* A trial by name: which it is of struct device_trials, and what it asks. */
+/* A trial by name: its offset in struct device_trials, and its question. */
 struct asked {
 	const char *name, *question;
 	size_t offset;
@@ -63,13 +64,13 @@ static const char *trial_word(enum trial t)
 	return words[t];
 }
 
-/* What a connection that a gateway relies on must keep, on whatever device. */
+/* Whether the device keeps all that a gateway relies on. */
 static bool keeps_its_word(const struct seen *s)
 {
 	const struct device_trials *t = &s->t;
 
 	if (t->connects != TRIAL_YES)
-		return true; /* nobody knows */
+		return true; /* not tried */
 	return t->messages == TRIAL_YES && t->written == TRIAL_YES && t->read == TRIAL_YES &&
 	       t->bounded == TRIAL_YES && t->fenced == TRIAL_YES && t->domain_alone != TRIAL_NO &&
 	       (t->connection_alone != TRIAL_NO || !s->facts.windows);
@@ -93,7 +94,7 @@ static const char *receives_word(const struct seen *s)
 		       : "shared by all connections";
 }
 
-/* Text */
+/* Text output. */
 
 static void print_line(FILE *to, const char *name, const char *value)
 {
@@ -147,7 +148,7 @@ static void print_gateway(const struct seen *s, FILE *to)
 				    : "that twice for each route through it, and those queues");
 }
 
-/* JSON */
+/* JSON output. */
 
 static void tell_facts(const struct verbs_facts *f, struct json *j)
 {
@@ -191,7 +192,8 @@ static void tell(const struct seen *s, FILE *to)
 	fputc('\n', to);
 }
 
-/* Depths of a route's legs by default: so many credits, and in the reverse direction. */
+/* Queue depths of a route's legs with default settings: credits, and credits in the reverse
+ * direction. */
 static void reckon(struct seen *s, const struct fabric *f)
 {
 	enum { CREDITS = 64, REVERSE = 16 };

@@ -8,34 +8,35 @@
 #include "tools/probe/options.h"
 
 /**
- * device - what an RDMA device of this machine can do, and what a gateway does with it
+ * device - what an RDMA device of this machine can do, and how a gateway would use it
  *
- * What it says of itself is what fabric/verbs found when it took it into use, as a gateway does. Then it is
- * tried, on connections of the device with itself.
+ * The device's own statements are what fabric/verbs finds when it opens the device, as in a
+ * gateway. After that the device is tried, on connections with itself.
  */
 
-/** enum trial - what became of one. */
+/** enum trial - result of a trial. */
 enum trial {
 	TRIAL_NOT_TRIED,
 	TRIAL_YES,
 	TRIAL_NO,
 };
 
-/** struct device_trials - "is it so?", each on connections of its own. */
+/** struct device_trials - yes or no for each trial, each on connections of its own. */
 struct device_trials {
-	enum trial connects;	     /* to its own address */
-	enum trial messages;	     /* of several pieces arrive whole; small ones, too */
-	enum trial written, read;    /* what is exposed, whole and where it should be */
-	enum trial bounded;	     /* an octet beyond it is not reached */
-	enum trial fenced;	     /* nor anything, once it is withdrawn */
-	enum trial connection_alone; /* nor by another connection */
-	enum trial domain_alone;     /* nor by one of another domain */
-	enum trial invalidated;	     /* messages invalidate handles */
-	enum trial shares;	     /* Receives are for all connections */
+	enum trial connects; /* the device connects to its own address */
+	enum trial messages; /* messages of several pieces arrive whole, small ones too */
+	/* RDMA Write, RDMA Read: data arrives whole and at the right place */
+	enum trial written, read;
+	enum trial bounded;	     /* the peer cannot reach an octet beyond an exposure */
+	enum trial fenced;	     /* the peer cannot reach a withdrawn exposure */
+	enum trial connection_alone; /* another connection cannot use the handle */
+	enum trial domain_alone;     /* a connection of another domain cannot use the handle */
+	enum trial invalidated;	     /* messages with invalidation invalidate handles */
+	enum trial shares;	     /* connections can share Receives */
 };
 
-/** device_run - examine @o->device and tell @to. Return: exit status: 0; 1: it does not do what it says, or
- * can not be used; 3: there is no such device. */
+/** device_run - examine @o->device and report to @to. Return: exit status: 0; 1: the device does
+ * not do what it says, or cannot be used; 3: no such device. */
 int device_run(const struct probe_options *o, FILE *to);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Operation
  *
- * Two instances on one device, one of which connects to the other as often as a trial needs it. A
- * trial ends its connections, for most of them end in a breach. What is wanted is asked of the side that is
- * written to, read from, or spoken to: its memory, and its events.
+ * There are two instances on one device. One connects to the other as often as a trial needs it. A
+ * trial ends its connections, because most of them end with a breach. The result is read at the
+ * side that is written to, read from, or sent to: in its memory, and in its events.
  */
 #include "tools/probe/device_try.h"
 
@@ -14,18 +14,18 @@
 #include "daemon/loop.h"
 
 enum {
-	OCTETS = 256 * 1024, /* registered, of each side */
+	OCTETS = 256 * 1024, /* registered memory of each side */
 	RECEIVE = 4096,
-	RECEIVES = 4, /* of each connection, or shared; they lie at the end */
+	RECEIVES = 4, /* of each connection, or shared; at the end of the memory */
 	REGION = 8192,
-	AT = 4096, /* where what is exposed begins */
+	AT = 4096, /* offset of the exposed memory */
 	PAIRS = 2,
 	DEPTH = 16,
 	PIECE = 100,
-	BEYOND = 64, /* more than a region may be rounded up to, should a device do so */
+	BEYOND = 64, /* more octets than a device might round a region up to */
 };
 
-/** struct tried - one end of a connection, and what happened to it. */
+/** struct tried - one end of a connection, and its events. */
 struct tried {
 	struct fabric_conn *conn;
 	bool up, ended;
@@ -42,12 +42,12 @@ struct bench {
 	struct fabric_listener *listener;
 	struct fabric_addr at;
 	struct tried a[PAIRS], b[PAIRS];
-	struct tried *next; /* whose request comes */
+	struct tried *next; /* the end whose connection request is awaited */
 	bool shares;
-	bool posted[RECEIVES]; /* of those shared */
+	bool posted[RECEIVES]; /* of the shared Receives */
 };
 
-/* The @i-th Receive of a side. */
+/* Address of Receive @i of a side. */
 static uint8_t *receive_at(const struct bench *w, int side, unsigned i)
 {
 	return w->memory[side] + OCTETS - (size_t)(i + 1) * RECEIVE;
@@ -119,7 +119,7 @@ static nsec_t bench_turn(struct bench *w)
 	return due;
 }
 
-/* Return: whether *@count came to @n, of an end that has not ended before. */
+/* Wait. Return: whether *@count reached @n before *@ended was set. */
 static bool until(struct bench *w, const unsigned *count, unsigned n, const bool *ended)
 {
 	nsec_t end = loop_now() + w->timeout;
@@ -176,7 +176,7 @@ static bool has_conn(struct bench *w, const struct tried *b)
 	return b->conn != NULL;
 }
 
-/* Pair @i is connected, in @domain, and has spoken. */
+/* Connect pair @i in @domain, and exchange a message. */
 static bool bench_open(struct bench *w, unsigned i, uint32_t domain)
 {
 	struct fabric_conn_params p = bench_params;
@@ -219,7 +219,7 @@ static bool is_pattern(const uint8_t *at, size_t len, unsigned key)
 	return true;
 }
 
-/* A message of @n pieces, in order, each PIECE octets but far from each other. */
+/* Send a message of @n pieces, in order, each of PIECE octets and far from the others. */
 static bool say_pieces(struct bench *w, unsigned n, unsigned key)
 {
 	struct fabric_sge sge[FABRIC_MAX_SGE];
@@ -239,7 +239,7 @@ static bool say_pieces(struct bench *w, unsigned n, unsigned key)
 	       is_pattern(b->message, (size_t)n * PIECE, key);
 }
 
-/* It is in force when a message that was sent behind it has come. */
+/* An exposure is valid when a message sent behind it has arrived. */
 static bool expose_at(struct bench *w, const struct tried *b, unsigned access, struct segment *seg)
 {
 	struct fabric_sge none = {receive_at(w, 1, 0), 1};
@@ -269,11 +269,11 @@ static enum trial try_messages(struct bench *w)
 {
 	if (!bench_open(w, 0, 0))
 		return TRIAL_NO;
-	/* The smallest device that is used has two pieces. */
+	/* The smallest usable device has two pieces. */
 	return as_trial(say_pieces(w, 1, 1) && say_pieces(w, 2, 2));
 }
 
-/* Return: whether the Write of @len octets went through, and a message behind it. */
+/* Return: whether the Write of @len octets completed, and a message behind it arrived. */
 static bool write_to(struct bench *w, struct tried *a, struct tried *b, const struct segment *to,
 		     uint32_t len)
 {
@@ -311,7 +311,7 @@ static enum trial try_read(struct bench *w)
 			is_pattern(w->memory[0], REGION, 4));
 }
 
-/* Return: whether @a reaches an octet of what it should not. */
+/* Return: whether @a reached an octet that it must not reach. */
 static bool reaches(struct bench *w, struct tried *a, struct tried *b, const struct segment *to,
 		    size_t at)
 {
@@ -349,14 +349,14 @@ static enum trial try_fence(struct bench *w)
 	return as_trial(!reaches(w, &w->a[0], &w->b[0], &seg, AT));
 }
 
-/* With a handle of the first connection, by way of the second, in @domain. */
+/* Use a handle of the first connection on the second one, in @domain. */
 static enum trial try_foreign(struct bench *w, uint32_t domain)
 {
 	struct segment seg;
 
 	if (!bench_open(w, 0, 0) || !bench_open(w, 1, domain) ||
 	    !expose_at(w, &w->b[0], FABRIC_REMOTE_WRITE, &seg) ||
-	    /* Where it belongs it works. */
+	    /* On its own connection the handle works. */
 	    !write_to(w, &w->a[0], &w->b[0], &seg, 1))
 		return TRIAL_NOT_TRIED;
 	seg.offset += BEYOND;
@@ -369,8 +369,9 @@ static enum trial try_invalidate(struct bench *w)
 	struct tried *a = &w->a[0], *b = &w->b[0];
 	struct segment seg;
 
+	/* the rxe kernel driver might not survive an invalidation without a window */
 	if (!w->fabric[1]->remote_inv)
-		return TRIAL_NOT_TRIED; /* rxe's kernel might not survive what has no window */
+		return TRIAL_NOT_TRIED;
 	if (!bench_open(w, 0, 0) || !expose_at(w, b, FABRIC_REMOTE_WRITE, &seg))
 		return TRIAL_NO;
 	return as_trial(fabric_send(a->conn, &none, 1, seg.handle, NULL) == 0 &&

@@ -6,7 +6,8 @@
 #include "fabric/verbs/verbs.h"
 #include "tools/probe/device.h"
 
-/** device_try - all of @t on @device, whose address is @at; each wait is for @timeout at most. */
+/** device_try - make all trials of @t on @device, whose address is @at. @timeout limits each
+ * wait. */
 void device_try(struct device_trials *t, struct loop *loop, const char *device,
 		const struct fabric_addr *at, nsec_t timeout);
 

@@ -5,17 +5,17 @@
 #include "fabric/fabric.h"
 
 /**
- * struct probe_env - the world the probe lives in; all borrowed
+ * struct probe_env - environment of the probe; all borrowed
  *
- * Clock and waiting are given, so that the probe runs in virtual time over
- * fabric/mem as well as over sockets.
+ * Clock and waiting are parameters, so that the probe runs in virtual time over fabric/mem as well
+ * as over sockets.
  */
 struct probe_env {
 	struct fabric *fabric;
 	nsec_t (*now)(void *arg);
-	/* Let the world go on until something happened, or @deadline. May return early. */
+	/* Wait until something happens, or until @deadline. May return early. */
 	void (*wait)(void *arg, nsec_t deadline);
-	bool (*stopped)(void *arg); /* the user wants an end; may be NULL */
+	bool (*stopped)(void *arg); /* the user asked to stop; may be NULL */
 	void *arg;
 	uint32_t first_xid; /* random */
 };

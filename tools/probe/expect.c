@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Steps that wait: what comes is taken apart, and what was not due is named. */
+/* Steps that wait: they parse what arrives, and name what was not due. */
 #include <stdio.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ static enum verdict check_stream(struct run *r)
 	return PASS;
 }
 
-/* The stream of a reply that came through the Reply chunk: what the header says was written. */
+/* The stream of a reply in the Reply chunk: as many octets as the header says were written. */
 static enum verdict take_reply_chunk(struct run *r)
 {
 	const struct rpc_chunk *c = &r->reply.msg.body_chunk;
@@ -162,7 +162,7 @@ static enum verdict early_reply(struct run *r, uint32_t xid, const struct wire_m
 	return check_stream(r);
 }
 
-/* A message that is or belongs to the reply @xid; more of it come when *@more. */
+/* Take a message that is, or belongs to, the reply @xid; *@more: more messages of it follow. */
 static enum verdict v2_part(struct run *r, uint32_t xid, const struct wire_msg *m, bool *more)
 {
 	struct reply *rep = &r->reply;
@@ -209,7 +209,7 @@ enum verdict expect_reply(struct run *r, uint32_t xid)
 	return check_stream(r);
 }
 
-/* The five words both versions have in common, and two more. */
+/* The five words that the versions have in common, and two more. */
 static enum verdict expect_error(struct run *r, uint32_t xid, uint32_t version, bool any_version,
 				 uint32_t err)
 {

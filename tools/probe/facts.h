@@ -4,50 +4,51 @@
 
 #include "tools/probe/run.h"
 
-/** What a survey finds out about a server, politely. */
+/** Results of a survey of a server. */
 
 enum { ABSURD_VERSION = 0x5eed, LATENCY_CALLS = 16, VERSIONS = 4 };
 
-/** enum welcome - how a version was received. */
+/** enum welcome - how the server reacted to a version. */
 enum welcome {
 	WELCOME_NONE, /* not tried */
 	WELCOME_SPOKEN,
 	WELCOME_REFUSED, /* ERR_VERS */
 	WELCOME_CLOSED,
 	WELCOME_SILENT,
-	WELCOME_OTHER, /* an answer that is neither */
+	WELCOME_OTHER, /* another answer */
 };
 
-/** struct null_result - the NULL of one program in one version. */
+/** struct null_result - result of the NULL of one program in one version. */
 struct null_result {
 	bool answered;
 	struct rpc_verdict rpc;
-	char why[RUN_DETAIL]; /* if not */
+	char why[RUN_DETAIL]; /* reason, if not answered */
 };
 
-/** struct version_facts - of one protocol version. */
+/** struct version_facts - facts about one protocol version. */
 struct version_facts {
 	enum welcome welcome;
-	char why[RUN_DETAIL];	    /* not SPOKEN: words */
+	char why[RUN_DETAIL];	    /* reason, if not SPOKEN */
 	uint32_t err_xid, err_vers; /* REFUSED: fields of the report */
 	uint32_t low, high;
-	bool goes_on; /* REFUSED: the connection then took another version */
+	bool goes_on; /* REFUSED: afterwards the connection accepted another version */
 
-	/* Of spoken versions only. */
-	uint32_t first_credit, steady_credit; /* 1: calls; 2: the window, in messages */
+	/* For spoken versions only. */
+	/* version 1: calls; version 2: the window, in messages */
+	uint32_t first_credit, steady_credit;
 	struct null_result nulls[PROBE_PROGRAMS];
 	bool invalidates, invalidate_known;
 	nsec_t latency_min, latency_median, latency_max;
-	uint32_t largest; /* message received, octets */
+	uint32_t largest; /* octets of the largest message received */
 };
 
-/** struct proof_facts - host authentication, the last time. */
+/** struct proof_facts - facts about the last host authentication. */
 struct proof_facts {
 	bool is_known;
-	char name[HOSTAUTH_NAME_BYTES]; /* the peer's: proved, or, with .why, shown alone */
-	char why[HOSTAUTH_TEXT_BYTES];	/* it came to nothing */
+	char name[HOSTAUTH_NAME_BYTES]; /* of the peer: proven, or only claimed if .why is set */
+	char why[HOSTAUTH_TEXT_BYTES];	/* reason of a failure */
 	char suite[32];
-	unsigned messages; /* both ways, as .octets */
+	unsigned messages; /* in both directions, as .octets */
 	size_t octets;
 	nsec_t took;
 };
@@ -57,20 +58,21 @@ struct facts {
 	uint8_t pdata[WIRE_PDATA];
 	size_t pdata_len;
 	struct v1_pdata said;
-	struct version_facts v[VERSIONS]; /* [0] the absurd one, [1], [2], [RUN_EARLY] */
+	/* [0] is the nonexistent version ABSURD_VERSION, then [1], [2], [RUN_EARLY] */
+	struct version_facts v[VERSIONS];
 	bool has_props;
 	uint32_t prop_messages;
 	struct v2_props props;
-	unsigned failed; /* what was asked for and did not work */
+	unsigned failed; /* number of requests that failed */
 };
 
-/** version_facts_name - "spoken", "refused" ... */
+/** welcome_name - "spoken", "refused" ... */
 const char *welcome_name(enum welcome w);
 
 /**
  * survey - fill @f
  *
- * Return: 0; or an error when not even one connection came about, with words in r->detail.
+ * Return: 0; or an error if no connection at all could be made, with the reason in r->detail.
  */
 int survey(struct run *r, struct facts *f) WARN_UNUSED;
 

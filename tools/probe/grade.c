@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a client must and must not do, judged message by message at arrival. */
+/* Rules for a client, checked on each message at arrival. */
 #include <string.h>
 
 #include "tools/probe/listen.h"
@@ -18,7 +18,8 @@ static void tap_first(struct listener *l, const struct wire_msg *m)
 	struct client_facts *f = &l->facts;
 
 	judge(l, GRADE_FIRST_SIZE, m->octets.len <= V1_PDATA_MIN_SIZE, "%zu octets", m->octets.len);
-	if (f->first_bytes) /* of an earlier connection: not each need come so far */
+	/* an earlier connection has set it; not every connection comes so far */
+	if (f->first_bytes)
 		return;
 	f->first_version = word(m, 1);
 	f->is_early = early_is_first(m->octets);
@@ -44,7 +45,7 @@ static void tap_v1(struct listener *l, const struct wire_msg *m)
 	      l->outstanding, l->granted);
 }
 
-/* With the other direction it could be parsed. */
+/* Whether the message would parse with the other direction. */
 static bool is_other_direction(struct listener *l, const struct wire_msg *m)
 {
 	uint8_t copy[RUN_INLINE];
@@ -112,7 +113,7 @@ static void tap_props(struct listener *l, const struct v2_hdr *h)
 
 static void tap_v2(struct listener *l, const struct wire_msg *m)
 {
-	/* One more is what "greater than" allows, and one GRANT (4.2.1, 4.2.1.1). */
+	/* "Greater than" allows one more, and there may be one GRANT (4.2.1, 4.2.1.1). */
 	int32_t over = (int32_t)(l->arrived - l->granted), slack = word(m, 3) == V2_GRANT ? 2 : 1;
 	struct rpc_error fault;
 	struct v2_hdr h;
@@ -162,7 +163,8 @@ void grade_tap(void *arg, const struct wire_msg *m)
 	struct listener *l = arg;
 	uint32_t version = word(m, 1);
 	unsigned spoken = l->version ? l->version : listener_version_of(l, m->octets);
-	/* Profile of that extension, section 2: its messages fill what is announced of a Receive. */
+	/* rtrext-profile section 2: messages of the extension fill the announced segment of a
+	 * Receive, too. */
 	uint32_t extra = spoken >= 2 && listen_rtr_op(spoken, m->octets) ? LISTEN_RTR_BULK : 0;
 
 	l->arrived++;

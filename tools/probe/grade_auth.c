@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a client must and must not do while it proves who it is (docs/hostauth-profile.md), message by message. */
+/* Rules for a client that authenticates (docs/hostauth-profile.md), checked on each message. */
 #include <string.h>
 
 #include "hostauth/value.h"
@@ -17,7 +17,7 @@ static bool has_value(const struct v2_hdr *h)
 	return h->props.present & 1u << V2_PROP_HOSTAUTH;
 }
 
-/* Sections 3.1, 3.3; 7.4: a later profile is none of ours. */
+/* Sections 3.1, 3.3. Section 7.4: a later profile is not checked here. */
 static void look_at_first(struct listener *l, const struct v2_hdr *h)
 {
 	struct hostauth_value v;
@@ -58,7 +58,7 @@ static void look_at_properties(struct listener *l, const struct v2_hdr *h)
 	}
 }
 
-/* Sections 4.1 to 4.3: in the pieces that it comes in. */
+/* Sections 4.1 to 4.3; the ClientHello may arrive in pieces. */
 static void look_at_hello(struct listener *l, const struct v2_hdr *h)
 {
 	struct listen_auth *a = &l->auth;
@@ -86,7 +86,7 @@ static void look_at_turn(struct listener *l, const struct v2_hdr *h)
 {
 	int32_t left = (int32_t)(h->credit - l->sent);
 
-	/* A value that answers a value that has not been sent yet. */
+	/* The client answers a value that was not sent yet. */
 	judge(l, GRADE_AUTH_TURN, l->auth.is_due, "message %u, unasked", l->arrived);
 	l->auth.is_due = false;
 	judge(l, GRADE_AUTH_CREDIT, left >= 1, "message %u leaves %d", l->arrived, (int)left);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a client is graded in, and how it did. */
+/* The list of grades for a client, and their results. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 8446 section 4.1.2, octet by octet: what a TLS engine takes or refuses is not asked here. */
+/* RFC 8446 section 4.1.2, octet by octet, independent of any TLS engine. */
 #include "tools/probe/hello.h"
 
 #include <stdbool.h>
@@ -30,7 +30,7 @@ enum {
 
 static const char alpn[] = "rpcrdma2-hostauth-1";
 
-/* What is left to read; .failed sticks. */
+/* Octets left to read; .failed is sticky. */
 struct octets {
 	const uint8_t *at;
 	size_t left;
@@ -66,7 +66,7 @@ static uint32_t number(struct octets *o, unsigned n)
 	return value;
 }
 
-/* A vector whose length is @n octets long. */
+/* Read a vector whose length field has @n octets. */
 static struct octets vector(struct octets *o, unsigned n)
 {
 	size_t len = number(o, n);
@@ -75,7 +75,7 @@ static struct octets vector(struct octets *o, unsigned n)
 	return (struct octets){.at = at, .left = at ? len : 0, .failed = !at};
 }
 
-/* The parts that are looked at. */
+/* The parts that are checked. */
 struct hello {
 	struct octets suites, extensions;
 };
@@ -97,7 +97,7 @@ static bool hello_read(struct hello *h, struct view message)
 	return !body.failed && !h->extensions.failed && body.left == 0;
 }
 
-/* Return: whether it is there. */
+/* Return: whether the extension is present. */
 static bool extension(const struct hello *h, unsigned type, struct octets *data)
 {
 	struct octets all = h->extensions;
@@ -121,7 +121,7 @@ static bool has(struct octets list, unsigned size, uint32_t value)
 	return false;
 }
 
-/* RFC 8701: values that mean nothing. */
+/* RFC 8701: values without meaning. */
 static bool is_grease(uint32_t value)
 {
 	return (value & 0x0f0f) == 0x0a0a && value >> 8 == (value & 0xff);
@@ -196,7 +196,7 @@ static const char *algorithms_fault(const struct hello *h)
 	return NULL;
 }
 
-/* The handshake messages of @records, one after the other. Return: their length, or 0. */
+/* Join the handshake messages of @records. Return: octets, or 0. */
 static size_t assemble(struct view records, uint8_t message[HELLO_MOST])
 {
 	struct octets o = octets_of(records);

@@ -4,19 +4,20 @@
 
 #include "base/view.h"
 
-/** hello - the message that begins a TLS handshake, as docs/hostauth-profile.md wants it. */
+/** hello - checks of a ClientHello, the first message of a TLS handshake, against
+ * docs/hostauth-profile.md. */
 
 enum { HELLO_MOST = 8192 };
 
-/** hello_fault - what is wrong with the ClientHello in @records, the TLS records of an initiator's first turn:
- * NULL, or words. Static storage. */
+/** hello_fault - check the ClientHello in @records, the TLS records of an initiator's first turn.
+ * Return: NULL, or the fault; static storage. */
 const char *hello_fault(struct view records);
 
-/** hello_extension - the data of extension @type within the ClientHello in @record, one whole record;
- * no data: it has none. */
+/** hello_extension - data of extension @type of the ClientHello in @record, which is one whole
+ * record; empty: absent. */
 struct view hello_extension(struct view record, unsigned type);
 
-/** hello_suites - its list of cipher suites, likewise. */
+/** hello_suites - its list of cipher suites. */
 struct view hello_suites(struct view record);
 
 #endif

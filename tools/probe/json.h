@@ -6,17 +6,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/** struct json - a writer of one JSON text; commas come by themselves. */
+/** struct json - a writer of one JSON text, which adds the commas. */
 struct json {
 	FILE *to;
-	bool comma; /* something stands before, in the object or array that is open */
+	bool comma; /* the open object or array has a member already */
 };
 
-/** json_open - "{" or "[" after an optional @key; json_close with its partner. */
+/** json_open - "{" or "[" after an optional @key. json_close - the bracket that closes it. */
 void json_open(struct json *j, const char *key, char bracket);
 void json_close(struct json *j, char bracket);
 
-/** json_* - one member; @key NULL in an array. */
+/** json_* - write one member; @key is NULL in an array. */
 void json_string(struct json *j, const char *key, const char *value);
 void json_number(struct json *j, const char *key, double value);
 void json_bool(struct json *j, const char *key, bool value);

@@ -2,16 +2,15 @@
 /*
  * Operation
  *
- * A connection is served one message after the other. Before the first answer
- * there is a pause, and a short one before each of the next: a client that does
- * not wait for a version or for credits shows it then. What arrives is judged by
- * grade_tap() at once; here it is only answered.
+ * The listener serves the messages of a connection one after the other. It pauses before the first
+ * answer, and shortly before each of the next: a client that does not wait for a version or for
+ * credits shows it then. grade_tap() judges messages on arrival; this file only answers them.
  *
  *   version not spoken    ERR_VERS, once; the next message should fit
- *   v2 CONNPROP           our properties in answer to the first, with one nobody knows
- *   ... with a ClientHello   the handshake of listen_auth.c, where this end has an identity
+ *   v2 CONNPROP           our properties in answer to the first, with an unknown one
+ *   ... with a ClientHello   the handshake of listen_auth.c, if the listener has an identity
  *   a call, a Transmit Request   NULL: success; else: procedure unavailable
- *   the rest              nothing
+ *   others                nothing
  */
 #include "tools/probe/listen.h"
 
@@ -27,7 +26,7 @@ enum {
 	FIRST_PAUSE_MS = 100,
 	PAUSE_MS = 3,
 	PAUSES = 40,
-	PROVOKE_AT = 2, /* replies before it */
+	PROVOKE_AT = 2, /* number of replies before the provocation */
 	UNKNOWN_HTYPE = 99,
 	UNKNOWN_ERROR = 0x7ffffffe,
 	UNKNOWN_OPTION = 0x7e57,
@@ -73,7 +72,8 @@ static void send_words(struct listener *l, const uint32_t *words, size_t n)
 static void send_err_vers(struct listener *l, uint32_t xid, uint32_t version)
 {
 	uint32_t low = l->o->versions & 1 << 1 ? 1 : 2;
-	/* That of version 2 which it has is not spoken. */
+	/* The number 2 is not offered to a client that sent the draft of version 2 which is not
+	 * spoken. */
 	uint32_t high = l->o->versions & ~(1u << 1) && !(low == 1 && version == 2) ? 2 : 1;
 
 	words(l, xid, version, LISTEN_CREDITS, V2_ERROR, V2_ERR_VERS, low, high);
@@ -82,7 +82,8 @@ static void send_err_vers(struct listener *l, uint32_t xid, uint32_t version)
 
 static void send_properties(struct listener *l)
 {
-	words(l, LISTEN_PROPS_XID, 2, listener_credit(l), V2_CONNPROP_FINAL, 8, /* properties */
+	/* words of properties */
+	words(l, LISTEN_PROPS_XID, 2, listener_credit(l), V2_CONNPROP_FINAL, 8,
 	      LISTEN_UNKNOWN_PROPERTY, 4, 0x3f3f3f3f, V2_PROP_SBSIZ, 4, RUN_INLINE, V2_PROP_RBSIZ,
 	      4, RUN_INLINE, V2_PROP_RCSIZ, 4, RUN_SEGMENTS, RTR_PROP_SUPPORT, 4,
 	      RTR_TAKES_REQUEST | RTR_TAKES_CONTINUE, RTR_PROP_REQUEST_LIMIT, 4, LISTEN_RTR_MOST,
@@ -90,7 +91,8 @@ static void send_properties(struct listener *l)
 	      2, 1, RUN_INLINE, 1, 0, 1, LISTEN_RTR_BULK, 1, RTR_TARGETABLE);
 }
 
-/* Version 2: a GRANT before half the window is used, when nothing else carries the credit. */
+/* Version 2: send a GRANT before half the window is used, if no other message carries the
+ * credit. */
 static void refresh(struct listener *l)
 {
 	if (l->version == 2 && l->answered && l->granted - l->arrived <= LISTEN_CREDITS / 2 &&
@@ -111,7 +113,7 @@ static void reply_header(struct listener *l, struct xdr_out *x, const struct rpc
 	for (unsigned i = 0; i < call->nwrites; i++) {
 		struct rpc_chunk *c = &m->writes[m->nwrites++];
 
-		/* Unused: as it was, with lengths of zero. */
+		/* An unused Write chunk: the same segments, with lengths of zero. */
 		*c = (struct rpc_chunk){.first = (uint16_t)m->nsegs};
 		for (unsigned k = 0; k < call->writes[i].count; k++) {
 			struct segment s = call->segs[call->writes[i].first + k];
@@ -161,18 +163,18 @@ static void reply_to(struct listener *l, const struct rpc_msg *call, struct view
 	l->replies++;
 }
 
-/* The call lies in the client's memory. */
+/* The call is in the client's memory: read it. */
 static void pull(struct listener *l, const struct rpc_msg *call)
 {
 	struct segment seg = call->segs[call->body_chunk.first];
 	uint8_t *at;
 
-	/* The RPC header, which is all that is looked at, is in the first segment. */
+	/* Only the RPC header is needed, and it is in the first segment. */
 	if (wire_read(&l->w, &seg, probe_now(l->env) + l->o->timeout, &at) == 0)
 		reply_to(l, call, view_of(at, seg.length));
 }
 
-/* Messages that a client must discard, and one that it must refuse. */
+/* Send messages that a client must discard, and one that it must refuse. */
 static void provoke(struct listener *l)
 {
 	if (!l->o->provoke || l->replies != PROVOKE_AT || l->provoked)
@@ -215,7 +217,7 @@ static void serve_v1(struct listener *l, struct view in)
 		reply_to(l, &l->msg, l->msg.body[0]);
 }
 
-/* A part of a call: of the stream only its beginning is kept. */
+/* Keep the beginning of a call's stream, from the part @part. */
 static void keep_head(struct listener *l, struct view part)
 {
 	size_t room = sizeof(l->head) - l->head_len, n = part.len < room ? part.len : room;
@@ -233,7 +235,7 @@ static void serve_rtr(struct listener *l, struct view in)
 		keep_head(l, part);
 	if (!count)
 		return;
-	/* Profile section 1: over the early draft each took a credit. */
+	/* Profile section 1: over the early draft each transmission took a credit. */
 	if (l->version == RUN_EARLY)
 		l->outstanding -= count - 1 < l->outstanding ? count - 1 : l->outstanding;
 	reply_to(l, &l->msg, view_of(l->head, l->head_len));
@@ -312,7 +314,7 @@ static void serve(struct listener *l, struct view in)
 	if (in.len < V2_PREFIX_BYTES)
 		return;
 	pause_before(l);
-	/* Version 1 and 2 errors look alike, and are not answered. */
+	/* Errors of versions 1 and 2 look alike, and are not answered. */
 	if (xdr_peek_u32(in.data + 12) == V2_ERROR)
 		return;
 	if (l->version == 0)
@@ -355,7 +357,7 @@ static void judge_connection(struct listener *l, nsec_t end)
 {
 	bool is_early = l->version == RUN_EARLY;
 
-	/* Not when this end has no more time. */
+	/* Only if the connection did not end because the listener's time is over. */
 	if (probe_now(l->env) < end && !probe_stopped(l->env))
 		listen_auth_end(l, l->w.state == WIRE_OPEN && !l->is_done);
 	if (l->version == 1 || !l->provoked)

@@ -8,9 +8,8 @@
 #include "tools/probe/hello.h"
 
 /**
- * listener - plays a server that answers NULL and knows no other procedure, and
- * grades the client that connects: one connection at a time, every message
- * looked at when it arrives.
+ * listener - a server that answers NULL, knows no other procedure, and grades the client that
+ * connects. It serves one connection at a time, and judges every message on arrival.
  */
 enum grade {
 	GRADE_PDATA,
@@ -52,19 +51,21 @@ enum grade {
 	GRADES,
 };
 
-/* XIDs of what the listener sends unasked: its properties, then what it provokes with. */
+/* XIDs of messages that the listener sends unasked: its properties, then the messages that provoke
+ * the client. */
 enum { LISTEN_PROPS_XID = 0x70726f61, LISTEN_PROVOKE_XID, LISTEN_PROVOKE_XIDS = 3 };
 
-enum { LISTEN_CREDITS = 8 }; /* few, so that overrunning them shows */
+enum { LISTEN_CREDITS = 8 }; /* few, so that a client that exceeds them shows */
 
-/* In the properties that a client is sent: nobody knows it. */
+/* An unknown property among the listener's properties. */
 enum { LISTEN_UNKNOWN_PROPERTY = 0x7fff0001 };
 
-/* The round-trip extension: octets of the placement-targetable segment behind RUN_INLINE ones, and transmissions
- * of a request. */
+/* The round-trip extension: octets of the placement-targetable segment behind the RUN_INLINE
+ * octets, and the limit of transmissions for a request. */
 enum { LISTEN_RTR_BULK = 8192, LISTEN_RTR_MOST = 4 };
 
-/** enum misdeed - what is wrong with the last word of a handshake; with --conformance a connection each. */
+/** enum misdeed - a fault that the listener puts into the last message of a handshake; with
+ * --conformance each is done on one connection. */
 enum misdeed {
 	MISDEED_NONE,
 	MISDEED_ALTERED,
@@ -80,43 +81,43 @@ struct grade_state {
 	char first[RUN_DETAIL];
 };
 
-/** struct client_facts - of the first connection. */
+/** struct client_facts - facts about the first connection. */
 struct client_facts {
 	uint8_t pdata[WIRE_PDATA];
 	size_t pdata_len;
 	struct v1_pdata said;
 	uint32_t first_version, first_type, first_bytes;
-	bool is_early;	  /* ... of the early draft of version 2 */
-	uint32_t credits; /* asked for (1) or the first value (2) */
-	uint32_t largest; /* message, octets */
+	bool is_early;	  /* the early draft of version 2 */
+	uint32_t credits; /* version 1: credits asked for; version 2: the first credit value */
+	uint32_t largest; /* octets of the largest message */
 	bool has_props;
 	struct v2_props props;
-	struct proof_facts proof; /* of the last connection that had one, and no misdeed */
+	struct proof_facts proof; /* of the last connection that authenticated without a misdeed */
 };
 
-/** struct listen_auth - host authentication on the connection being served. */
+/** struct listen_auth - host authentication on the current connection. */
 struct listen_auth {
-	struct hostauth *h; /* while it is going on */
+	struct hostauth *h; /* while it is under way */
 	bool is_on;	    /* the client has begun it */
-	bool is_over;	    /* whatever became of it */
-	bool is_due;	    /* it is the client's turn */
-	bool is_refused;    /* the client said FAIL */
+	bool is_over;	    /* it has ended, with any result */
+	bool is_due;	    /* the next message is the client's */
+	bool is_refused;    /* the client sent FAIL */
 	bool is_spoilt;	    /* .misdeed was done */
 	enum misdeed misdeed;
-	struct v2_props first; /* what the client said of itself at first */
-	bool has_hello;	       /* its first turn is whole: */
+	struct v2_props first; /* properties of the client's first message */
+	bool has_hello;	       /* .hello has the client's whole first turn */
 	size_t hello_len;
 	uint8_t hello[HELLO_MOST];
-	nsec_t began, paused; /* .paused: what of the time since was this end's own idleness */
+	nsec_t began, paused; /* .paused: time since .began in which this end itself was idle */
 };
 
-/** struct listen_rtr - Transmit Requests of the connection being served. */
+/** struct listen_rtr - Transmit Requests on the current connection. */
 struct listen_rtr {
-	/* As they arrive: the group that is open, and its first transmission. */
+	/* For judging arrivals: the open group, and its first transmission. */
 	unsigned version;
 	struct rtr_group group;
 	struct rtr_msg first;
-	/* As they are served: transmissions of the request, and how many of them are still due. */
+	/* For serving: transmissions of the request, and how many of them have not arrived. */
 	uint32_t count, due;
 };
 
@@ -129,20 +130,20 @@ struct listener {
 	unsigned connections;
 	uint64_t messages, calls;
 
-	/* Of the connection being served. */
-	unsigned version;     /* RUN_EARLY; 0: not known yet */
-	bool is_done;	      /* nothing more is taken: it is closed */
+	/* State of the current connection. */
+	unsigned version;     /* 1, 2 or RUN_EARLY; 0: not known yet */
+	bool is_done;	      /* nothing more is accepted: the connection is being closed */
 	bool refused;	      /* ERR_VERS was sent */
-	uint32_t arrived;     /* messages */
+	uint32_t arrived;     /* number of messages */
 	bool answered;	      /* something was sent */
-	uint32_t outstanding; /* v1, early: calls arrived and not answered */
-	uint32_t granted;     /* v1, early: calls; v2: message count */
-	uint32_t sent, limit; /* v2 */
-	bool final;	      /* v2: its CONNPROP_FINAL came */
-	uint8_t head[64];     /* v2: the beginning of a continued call */
+	uint32_t outstanding; /* version 1, early draft: calls that arrived and are not answered */
+	uint32_t granted;     /* version 1, early draft: calls; version 2: message count */
+	uint32_t sent, limit; /* version 2 */
+	bool final;	      /* version 2: the client's CONNPROP_FINAL has arrived */
+	uint8_t head[64];     /* version 2: the beginning of a continued call */
 	size_t head_len;
 	unsigned replies;
-	uint32_t provoked; /* XID of the message of unknown type, or 0 */
+	uint32_t provoked; /* XID of the message of unknown type that was sent, or 0 */
 	bool provoked_answered;
 	struct listen_auth auth;
 	struct listen_rtr rtr;
@@ -150,34 +151,34 @@ struct listener {
 	struct rpc_msg msg, reply, scratch;
 };
 
-/** listener_init - to be attached with &l->w as owner. */
+/** listener_init - set up @l; attach the listening socket with &l->w as owner. */
 int listener_init(struct listener *l, const struct probe_options *o,
 		  const struct probe_env *env) WARN_UNUSED;
 
-/** listener_run - until the connections asked for have ended, or the time has. */
+/** listener_run - serve until the wanted number of connections have ended, or the time is over. */
 void listener_run(struct listener *l);
 
-/** listener_grades - every grade is @told. */
+/** listener_grades - call @told with every grade. */
 void listener_grades(const struct listener *l,
 		     void (*told)(void *arg, const struct probe_case *c,
 				  const struct case_result *res),
 		     void *arg);
 
-/** listener_failed - how many grades are not passed. */
+/** listener_failed - number of grades not passed. */
 unsigned listener_failed(const struct listener *l);
 
 void listener_fini(struct listener *l);
 
-/* --- among listen*.c and grade*.c --- */
+/* --- shared by listen*.c and grade*.c --- */
 
-/** grade_ok - there was something to judge, and nothing to say. */
+/** grade_ok - there was something to judge, and it was right. */
 void grade_ok(struct listener *l, enum grade g);
 
-/** grade_breach - words about a breach. */
+/** grade_breach - record a breach with its text. */
 void grade_breach(struct listener *l, enum grade g, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** judge - @ok, or else a breach with words. */
+/** judge - grade_ok() if @ok, else grade_breach() with the text. */
 #define judge(l, g, ok, ...)                                                                       \
 	do {                                                                                       \
 		if (ok)                                                                            \
@@ -186,54 +187,56 @@ void grade_breach(struct listener *l, enum grade g, const char *fmt, ...)
 			grade_breach(l, g, __VA_ARGS__);                                           \
 	} while (0)
 
-/** listener_version_of - which version of those spoken @in, a first message, is; 0: none. */
+/** listener_version_of - version of @in, a first message, if it is spoken; 0: none. */
 unsigned listener_version_of(const struct listener *l, struct view in);
 
-/** grade_tap - wire.tap: judge a message at arrival. */
+/** grade_tap - judge a message on arrival; for wire.tap. */
 void grade_tap(void *arg, const struct wire_msg *m);
 
-/** grade_auth - the same of one of version 2 that parses, where it concerns host authentication. */
+/** grade_auth - judge a version 2 message that parsed, in respect of host authentication. */
 void grade_auth(struct listener *l, const struct v2_hdr *h);
 
-/** listen_rtr_op - which message of the round-trip extension @in is; 0: none. */
+/** listen_rtr_op - kind of the message @in in the round-trip extension; 0: none. */
 enum rtr_op listen_rtr_op(unsigned version, struct view in);
 
-/** grade_rtr - a message of the round-trip extension arrived. */
+/** grade_rtr - judge a message of the round-trip extension. */
 void grade_rtr(struct listener *l, unsigned version, struct view in);
 
-/** grade_rtr_between - another one did, @what, that may not come between the transmissions of a request. */
+/** grade_rtr_between - another message, @what, arrived between the transmissions of a request,
+ * which is not allowed. */
 void grade_rtr_between(struct listener *l, const char *what);
 
 /**
- * listen_rtr_take - a transmission of a request into l->msg
+ * listen_rtr_take - take a transmission of a request into l->msg
  * @part: its payload stream
  *
- * Return: how many there were, if this is the last one; else 0.
+ * Return: number of transmissions if this is the last one, else 0.
  */
 uint32_t listen_rtr_take(struct listener *l, struct view in, struct view *part);
 
-/** listener_send - a message is sent, whatever it is. */
+/** listener_send - send a message of any version. */
 void listener_send(struct listener *l, const struct xdr_out *x);
 
-/** listener_credit - what the next message of this end says. */
+/** listener_credit - credit value for the next message of the listener. */
 uint32_t listener_credit(struct listener *l);
 
-/** listen_auth_reset - for the connection that comes next; and at the end. */
+/** listen_auth_reset - clear the state before the next connection, and at the end. */
 void listen_auth_reset(struct listener *l);
 
-/** listen_auth_is_going - the client has begun, and it is not over. */
+/** listen_auth_is_going - whether the client has begun the handshake, which has not ended. */
 bool listen_auth_is_going(const struct listener *l);
 
-/** listen_auth_waits - the client has something to do within the time of one answer. */
+/** listen_auth_waits - whether the client must act within the time of one answer. */
 bool listen_auth_waits(const struct listener *l);
 
-/** listen_auth_serve - a message while it is going on. Return: whether the connection is to go on. */
+/** listen_auth_serve - answer a message of the handshake. Return: whether the connection
+ * continues. */
 bool listen_auth_serve(struct listener *l, struct view in);
 
-/** listen_auth_end - the connection is over; @is_late: because nothing came in time. */
+/** listen_auth_end - the connection is over; @is_late: because nothing arrived in time. */
 void listen_auth_end(struct listener *l, bool is_late);
 
-/** misdeed_name - words for it; static storage. */
+/** misdeed_name - description of @m; static storage. */
 const char *misdeed_name(enum misdeed m);
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * Host authentication with a client: docs/hostauth-profile.md, as the acceptor.
  *
- * Each message of the client is judged when it arrives (grade_auth.c); here it is answered. What hostauth/ finds
- * wrong with it is a breach of whichever grade that belongs to, and ends the connection as a server would. With
- * --conformance some connections get a last word that is wrong: a client that goes on then believes anybody.
+ * grade_auth.c judges each message of the client on arrival; this file answers it. A fault that
+ * hostauth/ finds is a breach of the grade it belongs to, and ends the connection as a server
+ * would. With --conformance some connections get a last message with a fault: a client that
+ * continues then would accept any server.
  */
 #include <stdio.h>
 
@@ -13,12 +14,13 @@
 
 enum {
 	CREDIT_AT = 8,
-	KIND_AT = 1, /* of a value */
+	KIND_AT = 1, /* offset in a value */
 	SEQUENCE_AT = 3,
 	BINDING_AT = 4,
-	BESIDE_VALUE = V2_PREFIX_BYTES + 4 + 12, /* count, property's number and two lengths */
+	/* count, number of the property, and two lengths */
+	BESIDE_VALUE = V2_PREFIX_BYTES + 4 + 12,
 	PROPERTY = 12,
-	OTHERS = 6 * PROPERTY, /* properties 1 to 5, and the one nobody knows */
+	OTHERS = 6 * PROPERTY, /* properties 1 to 5, and the unknown one */
 };
 
 const char *misdeed_name(enum misdeed m)
@@ -54,9 +56,9 @@ bool listen_auth_waits(const struct listener *l)
 	return listen_auth_is_going(l) || l->auth.is_spoilt || l->auth.is_refused;
 }
 
-/* --- what the client is told --- */
+/* --- messages to the client --- */
 
-/* Section 3.4 of the profile; what it announced came with its first message. */
+/* Section 3.4 of the profile; the client announced its size in its first message. */
 static size_t room_of(const struct listener *l)
 {
 	uint32_t peer = v2_props_get(&l->auth.first, V2_PROP_RBSIZ);
@@ -84,7 +86,7 @@ static void put_properties(struct xdr_out *x, bool first)
 		put_list(x, unknown, sizeof(unknown) / sizeof(unknown[0]));
 }
 
-/* The last word, after it was bound. */
+/* Put the fault into the last message, after the proof was computed. */
 static void spoil(struct listener *l, uint8_t *message, uint8_t *value)
 {
 	struct xdr_out credit;
@@ -139,7 +141,7 @@ static void say(struct listener *l, const struct hostauth_out *out)
 	listener_send(l, &x);
 }
 
-/* --- what became of it --- */
+/* --- results --- */
 
 static void note(struct listener *l)
 {
@@ -187,7 +189,7 @@ static void blame(struct listener *l)
 	}
 }
 
-/* Return: whether the connection is to go on. */
+/* Return: whether the connection continues. */
 static bool conclude(struct listener *l)
 {
 	struct listen_auth *a = &l->auth;
@@ -208,7 +210,7 @@ static bool conclude(struct listener *l)
 	refused = a->is_refused;
 	hostauth_free(a->h);
 	a->h = NULL;
-	/* Who said FAIL closes; else it is this end. */
+	/* The end that sent FAIL closes the connection. */
 	return status == HOSTAUTH_DONE || refused;
 }
 
@@ -221,7 +223,7 @@ static bool begin(struct listener *l)
 				    .now = auth->now(auth)};
 	uint8_t pdata[V1_PDATA_BYTES];
 
-	run_pdata(pdata, true); /* as the connection was accepted with */
+	run_pdata(pdata, true); /* the private data with which the connection was accepted */
 	p.accept_data = view_of(pdata, sizeof(pdata));
 	l->auth.h = hostauth_new(&p);
 	return l->auth.h != NULL;
@@ -240,7 +242,7 @@ bool listen_auth_serve(struct listener *l, struct view in)
 	if (h.htype == V2_GRANT || h.htype == V2_ERROR)
 		return true;
 	if (h.htype != V2_CONNPROP_MIDDLE && h.htype != V2_CONNPROP_FINAL)
-		return false; /* judged: section 3.5 */
+		return false; /* already judged: section 3.5 */
 	if (!a->h && !begin(l))
 		return false;
 	hin = (struct hostauth_in){.message = in,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The round-trip extension on the server's side (draft-dnoveck-nfsv4-rpcrdma-rtrext-02, as docs/rtrext-profile.md reads
- * it): what a client's Transmit Requests must keep to, judged transmission by transmission at arrival, and answers to them in
- * the forms of the base protocol. No Transmit Response is ever sent, and that is announced.
+ * The round-trip extension as a server (draft-dnoveck-nfsv4-rpcrdma-rtrext-02, as
+ * docs/rtrext-profile.md reads it). Each transmission of a client's Transmit Request is judged on
+ * arrival. Requests are answered in the forms of the base protocol. The listener never sends a
+ * Transmit Response, and announces that.
  */
 #include <string.h>
 
@@ -30,7 +31,7 @@ static uint32_t header_of(unsigned version)
 	return version == RUN_EARLY ? (uint32_t)EARLY_OPTIONAL_BYTES : (uint32_t)V2_PREFIX_BYTES;
 }
 
-/* What it is numbered as, where continues name it. */
+/* Number of the first transmission's type, as continues name it. */
 static uint32_t type_of(unsigned version, uint32_t op)
 {
 	return version == RUN_EARLY ? op : RTR_HEADER_TYPES + op;
@@ -50,7 +51,7 @@ enum rtr_op listen_rtr_op(unsigned version, struct view in)
 	return op >= RTR_REQUEST && op <= RTR_REPORT ? (enum rtr_op)op : (enum rtr_op)0;
 }
 
-/* Return: octets of header and body, or 0: malformed. */
+/* Return: octets of header and body; 0: malformed. */
 static uint32_t decode(unsigned version, enum rtr_op op, struct view in, struct rtr_msg *out)
 {
 	uint32_t skip = header_of(version);
@@ -62,12 +63,12 @@ static uint32_t decode(unsigned version, enum rtr_op op, struct view in, struct 
 	return (uint32_t)(in.len - xdr_in_left(&x));
 }
 
-/* The part of an item in transmission @number: from @at on, @len octets. */
+/* The part of an item in one transmission: @len octets from @at on. */
 struct piece {
 	uint32_t at, len;
 };
 
-/* Return: how many there are. */
+/* Return: number of pieces. */
 static unsigned pieces_in(const struct rtr_msg *first, uint32_t number, struct piece *out)
 {
 	const struct rtr_structure s = structure();
@@ -111,7 +112,7 @@ static bool is_padding_zero(const struct rtr_msg *first, uint32_t number, uint32
 	return true;
 }
 
-/* Where things lie in a transmission with header, body and payload stream up to @taken. */
+/* Check the places in a transmission with header, body and payload stream up to @taken. */
 static void judge_place(struct listener *l, uint32_t number, uint32_t taken, struct view in,
 			int err, struct rtr_fault *fault)
 {
@@ -193,9 +194,10 @@ void grade_rtr(struct listener *l, unsigned version, struct view in)
 		judge_more(l, xid, m, body, in);
 }
 
-/* --- what is answered --- */
+/* --- answers --- */
 
-/* Profile section 6: in the base protocol's forms directions stand for Write chunks. */
+/* Profile section 6: in the forms of the base protocol directions take the place of Write
+ * chunks. */
 static void take_wishes(struct rpc_msg *call, const struct rtr_msg *m)
 {
 	for (unsigned i = 0; i < m->nwishes && i < RPC_MAX_WISHES; i++) {

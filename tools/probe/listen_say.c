@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How this end says something, and in which version it is spoken to. */
+/* Sending messages, and finding the version of a message. */
 #include "tools/probe/listen.h"
 #include "v2/header.h"
 #include "v2early/header.h"
 
 void listener_send(struct listener *l, const struct xdr_out *x)
 {
-	/* A connection that is gone is noticed by the next wait. */
+	/* If the connection has ended, the next wait reports it. */
 	(void)!wire_send(&l->w, view_of(x->start, xdr_out_len(x)), 0);
 	l->sent++;
 	l->answered = true;
@@ -22,7 +22,7 @@ uint32_t listener_credit(struct listener *l)
 	return LISTEN_CREDITS;
 }
 
-/* Both drafts of version 2 have its number, and the first message tells which. */
+/* Both drafts of version 2 have the number 2; the form of the first message tells them apart. */
 unsigned listener_version_of(const struct listener *l, struct view in)
 {
 	uint32_t number = in.len >= V2_PREFIX_BYTES ? xdr_peek_u32(in.data + 4) : 0;

@@ -17,12 +17,12 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_CONNECTION = 3 };
 
-/* What one process has of everything. */
+/* All objects of the process. */
 struct process {
 	struct loop *loop;
 	struct loop_signals signals;
 	struct fabric *fabric;
-	bool caught; /* a signal to end */
+	bool caught; /* a signal to end has arrived */
 };
 
 static nsec_t process_now(void *arg)
@@ -60,7 +60,7 @@ static int complain(const char *what, const char *why)
 static int process_init(struct process *p, const struct probe_options *o)
 {
 	static const int signos[] = {SIGINT, SIGTERM, 0};
-	/* Our own wait ends first, whose words are better. */
+	/* The probe's own time-out must end first, because its message is better. */
 	const struct provider_config cfg = {
 		.kind = o->fabric,
 		.crc = !o->no_crc,
@@ -132,7 +132,7 @@ static int probe_server(struct run *r, const struct probe_options *o)
 
 static int run_server_probe(const struct probe_options *o)
 {
-	static struct run r; /* a good deal for a stack */
+	static struct run r; /* too large for a stack */
 	struct process p = {0};
 	struct probe_env env;
 	int status = EXIT_FAILED;

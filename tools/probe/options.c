@@ -191,7 +191,7 @@ static int read_options(struct raw *r, int argc, char **argv)
 {
 	int opt, err;
 
-	optind = 0; /* begin anew: tests call it more than once */
+	optind = 0; /* start again, because tests call it more than once */
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
 		if (opt == ':')

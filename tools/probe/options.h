@@ -7,41 +7,41 @@
 #include "tools/probe/programs.h"
 
 enum probe_mode {
-	PROBE_SURVEY,  /* the default: what a server is like */
-	PROBE_CONFORM, /* and whether it keeps the rules */
-	PROBE_LISTEN,  /* the same of a client */
-	PROBE_DEVICE,  /* what an RDMA device here can do */
-	PROBE_LIST,    /* of the cases */
+	PROBE_SURVEY,  /* the default: survey a server */
+	PROBE_CONFORM, /* survey a server and check it against the rules */
+	PROBE_LISTEN,  /* play a server, and report on a client */
+	PROBE_DEVICE,  /* report what an RDMA device of this machine can do */
+	PROBE_LIST,    /* list the cases */
 	PROBE_HELP,
 	PROBE_SHOW_VERSION,
 };
 
 enum { PROBE_WHY = 160, PROBE_PROGRAMS = 16 };
 
-/* Among versions: the early draft of version 2, whose number on the wire is 2 as well. */
+/* Among versions: the early draft of version 2, which has the number 2 on the wire, too. */
 enum { OPTIONS_EARLY = 3 };
 
-/** struct probe_options - a command line, checked. */
+/** struct probe_options - a checked command line. */
 struct probe_options {
 	enum probe_mode mode;
 	enum provider_kind fabric;
-	struct fabric_addr addr;		 /* of the server, or to listen on */
-	struct program programs[PROBE_PROGRAMS]; /* one at least: NFS version 3 */
-	unsigned nprograms;			 /* asked for on the command line */
-	bool hostile;				 /* malformed chunk lists, too */
+	struct fabric_addr addr;		 /* address of the server, or to listen on */
+	struct program programs[PROBE_PROGRAMS]; /* at least one: NFS version 3 */
+	unsigned nprograms;			 /* given on the command line */
+	bool hostile;				 /* send malformed chunk lists, too */
 	bool provoke;				 /* --listen --conformance */
 	bool json;
 	bool no_crc;
-	const char *device;	  /* PROBE_DEVICE: its name */
-	const char *only;	  /* cases whose id begins with it, or NULL */
+	const char *device;	  /* PROBE_DEVICE: name of the device */
+	const char *only;	  /* run only cases whose id begins with it; NULL: all */
 	unsigned versions;	  /* --listen: bits 1 << version, OPTIONS_EARLY for "2-early" */
-	unsigned connections;	  /* --listen: to be graded */
-	nsec_t timeout, total;	  /* of one answer; of everything */
-	struct identity identity; /* to be loaded */
+	unsigned connections;	  /* --listen: number of connections to grade */
+	nsec_t timeout, total;	  /* limits for one answer, and for everything */
+	struct identity identity; /* not loaded yet */
 };
 
 /**
- * probe_options_parse - read a command line
+ * probe_options_parse - parse a command line
  * @why: PROBE_WHY octets; filled on failure
  *
  * Return: 0 or ERR_CONFIG.

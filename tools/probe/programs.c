@@ -48,7 +48,7 @@ int program_parse(const char *text, struct program *p)
 		is_known = !strcmp(name, known[i].name);
 		*p = (struct program){known[i].number, known[i].version};
 	}
-	/* A number alone has no version that could be guessed. */
+	/* No version can be guessed for a number. */
 	if (!is_known && (!comma || number(name, &p->number) < 0))
 		return ERR_CONFIG;
 	return comma ? number(comma + 1, &p->version) : 0;

@@ -8,8 +8,9 @@
 
 enum {
 	CREDIT_AT = 8,
-	FIRST_MOST = 1024,			 /* section 4.3 of the draft */
-	BESIDE_VALUE = V2_PREFIX_BYTES + 4 + 12, /* count, property's number and two lengths */
+	FIRST_MOST = 1024, /* section 4.3 of the draft */
+	/* count, number of the property, and two lengths */
+	BESIDE_VALUE = V2_PREFIX_BYTES + 4 + 12,
 	FIVE_PROPERTIES = 5 * 12,
 };
 
@@ -23,7 +24,7 @@ static size_t threshold(const struct run *r, bool first)
 	return peer >= FIRST_MOST && peer < RUN_INLINE ? peer : RUN_INLINE;
 }
 
-/* What is proved covers the credit: it is fixed before. */
+/* The proof covers the credit, so the credit is fixed before. */
 static void fix_credit(struct run *r)
 {
 	struct flow *f = &r->flow;
@@ -57,7 +58,7 @@ static enum verdict say(struct run *r, struct hostauth *h, const struct hostauth
 	return msg_send(r);
 }
 
-/* What the profile's sections 3.2 to 3.4 have of each of the server's. */
+/* Check sections 3.2 to 3.4 of the profile on each message of the server. */
 static void look_at(const struct run *r, struct prove *p, const struct v2_hdr *h, size_t len)
 {
 	int32_t left = (int32_t)(h->credit - r->flow.sent);
@@ -119,7 +120,7 @@ static enum verdict hear(struct run *r, struct hostauth *h, struct prove *p)
 static size_t room_of(const struct run *r, const struct prove *p, bool first)
 {
 	size_t room = (threshold(r, first) - BESIDE_VALUE) & ~(size_t)3;
-	size_t least = p->most + FIVE_PROPERTIES; /* beside which the value may have to be */
+	size_t least = p->most + FIVE_PROPERTIES; /* room for the properties beside the value */
 
 	return p->most && least < room ? least : room;
 }
@@ -187,7 +188,7 @@ enum verdict prove_with(struct run *r, struct prove *how)
 
 	if (v)
 		return v;
-	run_pdata(pdata, true); /* as raw_up() has it */
+	run_pdata(pdata, true); /* as in raw_up() */
 	p.request_data = view_of(pdata, sizeof(pdata));
 	p.accept_data = view_of(r->w.pdata, r->w.pdata_len);
 	p.creds = r->o->identity.creds;

@@ -41,13 +41,13 @@ void report_end(struct report *rep)
 	fputc('\n', rep->json.to);
 }
 
-/* --- what servers and clients have --- */
+/* --- common to servers and clients --- */
 
 static void text_pdata(FILE *to, struct view octets, const struct v1_pdata *said)
 {
 	size_t len = octets.len;
 
-	/* InfiniBand's connection manager fills its field up. */
+	/* InfiniBand's connection manager pads its field. */
 	while (len > V1_PDATA_BYTES && octets.data[len - 1] == 0)
 		len--;
 	fprintf(to, "private data    ");
@@ -127,7 +127,8 @@ static void text_welcome(FILE *to, const char *label, uint32_t version,
 	fputc('\n', to);
 }
 
-/* The inline thresholds of a version: what the server takes in one message, and sends in one. */
+/* Inline thresholds of a version: the largest message that the server accepts, and the largest that
+ * it sends. */
 static uint32_t inline_to(const struct facts *f, unsigned version)
 {
 	if (version == RUN_EARLY)
@@ -196,7 +197,7 @@ static void text_facts(struct report *rep, const struct facts *f)
 	}
 }
 
-/* --- and as JSON --- */
+/* --- a server as JSON --- */
 
 static void json_nulls(struct json *j, const struct probe_options *o, const struct version_facts *v)
 {
@@ -268,7 +269,7 @@ static void json_facts(struct report *rep, const struct facts *f)
 		report_props(rep, &f->props);
 }
 
-/* --- both ways --- */
+/* --- text and JSON --- */
 
 void report_proof(struct report *rep, const char *label, const struct proof_facts *p)
 {
@@ -357,7 +358,7 @@ void report_case(void *arg, const struct probe_case *c, const struct case_result
 	json_close(j, '}');
 }
 
-/* How the peer reads what the document leaves open. */
+/* How the peer reads points that the document leaves open. */
 static void report_readings(struct report *rep)
 {
 	struct json *j = &rep->json;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Steps that send: messages put together word by word, or out of the codecs. */
+/* Steps that send: messages composed word by word, or made by the codecs. */
 #include <string.h>
 
 #include "tools/probe/run.h"
@@ -78,7 +78,7 @@ void null_begin(struct run *r)
 		put(r, 0, 0, 0);
 	} else if (r->version == RUN_EARLY) {
 		msg_begin(r, 0, EARLY_MSG);
-		put(r, 0, 0, 0, 0); /* CALL, and its three lists */
+		put(r, 0, 0, 0, 0); /* CALL, and three empty lists */
 	} else {
 		msg_begin(r, 2, V2_CALL_INLINE);
 		put(r, 0, 0, 0, 0);
@@ -86,7 +86,7 @@ void null_begin(struct run *r)
 	put_null(r);
 }
 
-/* Version 2: wait for the credit, and say what is on offer to the peer. */
+/* Version 2: wait for a credit, and set the credit field. */
 static enum verdict take_credit(struct run *r)
 {
 	nsec_t deadline = run_deadline(r);
@@ -166,7 +166,7 @@ void call_segment(struct run *r, struct rpc_chunk *c, const struct segment *seg)
 {
 	if (c->count == 0)
 		c->first = (uint16_t)r->call.nsegs;
-	/* Scripts use a handful of segments, far below the table. */
+	/* Scripts use few segments, far below the limit of the table. */
 	(void)!rpc_msg_add_segment(&r->call, c, seg);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One connection after the other, few messages on each: first the versions (2, 1,
- * one that does not exist, and the early draft of 2), then in each version that is spoken the NULL of
- * every program asked for, one call with a Reply chunk, and a little latency.
+ * The survey opens one connection after the other, with few messages on each. First it tries the
+ * versions (2, 1, one that does not exist, and the early draft of 2). Then, in each version that is
+ * spoken, it calls the NULL of every wanted program, makes one call with a Reply chunk, and
+ * measures latency.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static void take_refusal(struct run *r, struct version_facts *v, const struct wi
 	v->high = xdr_get_u32(&x);
 	v->welcome = x.failed ? WELCOME_OTHER : WELCOME_REFUSED;
 	snprintf(v->why, sizeof(v->why), "%s", msg_words(r, m->octets));
-	/* The connection may be used on, in a version of the range (4.3.2). */
+	/* The connection may be used further, in a version of the range (4.3.2). */
 	r->version = 1;
 	if (v->low <= 1)
 		v->goes_on = null_call(r) == PASS;
@@ -45,7 +46,8 @@ static bool is_refusal(struct view in)
 	       xdr_peek_u32(in.data + 16) == V2_ERR_VERS;
 }
 
-/* The first answer to the message just put together. Return: it may be one of @version; 0: of the early draft. */
+/* Wait for the first answer to the message that was sent. Return: whether it may be an answer of
+ * @version; 0: of the early draft. */
 static bool first_answer(struct run *r, struct version_facts *v, uint32_t version,
 			 struct wire_msg *m)
 {
@@ -86,7 +88,7 @@ static void try_v2(struct run *r, struct facts *f)
 	put_props(r);
 	if (!r->o->identity.is_given && !first_answer(r, v, 2, &m))
 		return;
-	/* Once more, with all the properties this time. */
+	/* Again, now with all properties. */
 	if (v2_up(r)) {
 		snprintf(v->why, sizeof(v->why), "%s", r->detail);
 		return;
@@ -123,7 +125,7 @@ static void try_absurd(struct run *r, struct facts *f)
 	(void)first_answer(r, &f->v[0], ABSURD_VERSION, &m);
 }
 
-/* Its number is 2: whoever speaks draft -07 alone answers that there is no such type. */
+/* Its number is 2, too. A server of draft -07 only answers that there is no such type. */
 static void try_early(struct run *r, struct facts *f)
 {
 	struct version_facts *v = &f->v[RUN_EARLY];
@@ -182,7 +184,7 @@ static void measure(struct run *r, struct version_facts *v)
 	v->latency_max = took[n - 1];
 }
 
-/* A call with a Reply chunk whose handle may be invalidated with the reply. */
+/* A call with a Reply chunk whose handle the reply may invalidate. */
 static void try_invalidation(struct run *r, struct version_facts *v)
 {
 	struct segment seg;

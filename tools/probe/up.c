@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A connection that speaks a version. */
+/* Connections that speak a version. */
 #include "tools/probe/run.h"
 
 enum verdict v1_up(struct run *r)
@@ -27,7 +27,7 @@ enum verdict v2_negotiated(struct run *r)
 	while (!r->has_final) {
 		err = wire_await(&r->w, deadline, &m);
 		if (err == ERR_TIMEOUT && r->flow.received > 0 && r->flow.is_on) {
-			/* It has answered, with something. The defaults hold. */
+			/* The server has answered, but sends no properties: defaults apply. */
 			r->is_mute = true;
 			return PASS;
 		}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every version 2 message is looked at when it arrives, whatever test is being
- * run: it moves the credits, and it may break rules that hold at all times. The
- * breaches are judged at the end, by the cases v2.always.*.
+ * Every version 2 message is checked on arrival, in all cases. It moves the credits, and it may
+ * break rules that hold at all times. The cases v2.always.* judge the breaches at the end.
  */
 #include <stdio.h>
 
@@ -21,9 +20,9 @@ static void breach(struct run *r, enum breach which, const char *words)
 }
 
 /*
- * "MUST NOT post this message if [sent] is greater than Received credits" lets a
- * peer that reads it to the letter post one more than the value (4.2.1); and a
- * GRANT may use the one Receive kept for it (4.2.1.1).
+ * "MUST NOT post this message if [sent] is greater than Received credits": read literally, this
+ * lets a peer post one more than the value (4.2.1). A GRANT may also use the one Receive kept for
+ * it (4.2.1.1).
  */
 static void watch_credits(struct run *r, bool is_grant)
 {
@@ -66,7 +65,7 @@ static void watch_v2(struct run *r, const struct wire_msg *m)
 		snprintf(words, sizeof(words), "%zu octets in one message", m->octets.len);
 		breach(r, BREACH_SIZE, words);
 	}
-	/* A report has the version of what it answers (section 7). */
+	/* A report has the version of the message that it answers (section 7). */
 	if (version != 2 && htype != V2_ERROR) {
 		snprintf(words, sizeof(words), "a message of version %u", version);
 		breach(r, BREACH_VERSION, words);
@@ -95,7 +94,7 @@ void watch_tap(void *arg, const struct wire_msg *m)
 	htype = xdr_peek_u32(d + 12);
 	if (r->version != 2)
 		return;
-	/* An answer that refuses version 2 may echo it: no credit is in it. */
+	/* A report that refuses version 2 may echo its number: it has no credit. */
 	is_refusal =
 		htype == V2_ERROR && m->octets.len >= 20 && xdr_peek_u32(d + 16) == V2_ERR_VERS;
 	if (version == 2 && (r->flow.is_on || !is_refusal)) {
@@ -105,7 +104,8 @@ void watch_tap(void *arg, const struct wire_msg *m)
 		r->flow.limit = xdr_peek_u32(d + 8);
 		r->flow.grants_received += htype == V2_GRANT;
 	}
-	/* A report has the version of what it answers, and this connection's credit (section 7). */
+	/* A report has the version of the message that it answers, and this connection's credit
+	 * (section 7). */
 	if (r->flow.is_on && version != 2 && htype == V2_ERROR)
 		r->flow.limit = xdr_peek_u32(d + 8);
 	if (r->flow.is_on)

@@ -20,7 +20,7 @@ static struct fabric_conn_params params_of(struct view pdata)
 		.private_data = pdata.data,
 		.private_data_len = pdata.len,
 		.max_recvs = WIRE_RECVS,
-		.max_sends = WIRE_SENDS + 1, /* and one Read */
+		.max_sends = WIRE_SENDS + 1, /* one more for a Read */
 		.max_exposures = WIRE_EXPOSURES,
 	};
 }
@@ -53,7 +53,7 @@ void wire_fini(struct wire *w)
 	w->memory = NULL;
 }
 
-/* What belongs to one connection. */
+/* Reset the state of a connection. */
 static void reset(struct wire *w)
 {
 	w->state = WIRE_OPENING;
@@ -78,7 +78,7 @@ static size_t keep_pdata(uint8_t *to, struct view pdata)
 
 static void post_recv(struct wire *w, uint8_t *at)
 {
-	/* After the end nothing can be posted, and nothing need be. */
+	/* After the end of the connection nothing can be posted, and nothing needs to be. */
 	(void)!fabric_post_recv(w->conn, at, WIRE_RECV_BYTES, at);
 }
 
@@ -179,7 +179,7 @@ void wire_turn(struct wire *w)
 	fabric_flush(w->env->fabric);
 }
 
-/* One step of waiting. Return: false when there is no more time. */
+/* Wait once. Return: false: no time is left. */
 static bool wait_more(struct wire *w, nsec_t deadline)
 {
 	if (probe_now(w->env) >= deadline || probe_stopped(w->env))
@@ -259,7 +259,7 @@ void wire_close(struct wire *w)
 	if (!w->conn)
 		return;
 	if (w->state == WIRE_OPEN) {
-		/* What still comes has no reader: it need not fit the queue. */
+		/* Messages that arrive now have no reader, and need not fit into the queue. */
 		w->tap = NULL;
 		fabric_disconnect(w->conn);
 		wire_turn(w);

@@ -5,11 +5,11 @@
 #include "tools/probe/env.h"
 
 /**
- * wire - one connection at a time, and nothing of RPC-over-RDMA in it: octets
- * are sent and awaited. Every wait has an end.
+ * wire - one connection at a time, without any RPC-over-RDMA: octets are sent and awaited. Every
+ * wait has a limit.
  *
- * Receives are more and larger than what is ever announced, so that a peer's
- * breach of a limit is seen and named instead of ending the connection.
+ * There are more and larger Receives than are ever announced. So a peer that breaks a limit is seen
+ * and reported, and the connection does not end.
  */
 enum {
 	WIRE_RECVS = 128,
@@ -22,10 +22,10 @@ enum {
 	WIRE_WHY = 96,
 };
 
-/** struct wire_msg - a received message; its octets stay until the next wire_await(). */
+/** struct wire_msg - a received message; its octets are valid until the next wire_await(). */
 struct wire_msg {
 	struct view octets;
-	uint32_t invalidated; /* handle of ours, or 0 */
+	uint32_t invalidated; /* a handle of ours, or 0 */
 	nsec_t at;
 };
 
@@ -36,22 +36,22 @@ struct wire {
 	uint8_t *memory; /* Receives, Sends, exposed octets */
 	enum wire_state state;
 	struct fabric_conn *conn;
-	int status;	    /* ENDED: as FABRIC_EV_DISCONNECTED has it */
-	char why[WIRE_WHY]; /* ENDED: words */
+	int status;	    /* ENDED: status of FABRIC_EV_DISCONNECTED */
+	char why[WIRE_WHY]; /* ENDED: description */
 
 	uint8_t pdata[WIRE_PDATA]; /* the peer's private data */
 	size_t pdata_len;
 
-	struct wire_msg queue[WIRE_RECVS]; /* arrived, not awaited yet: a ring */
+	struct wire_msg queue[WIRE_RECVS]; /* arrived, and not awaited yet: a ring */
 	unsigned head, count;
-	const uint8_t *lent; /* the Receive under the message last awaited */
+	const uint8_t *lent; /* the Receive of the message awaited last */
 
 	unsigned sent, sends_done;
 	size_t exposed;
-	bool op_done; /* a Read or Write of ours */
+	bool op_done; /* a Read or Write of ours has completed */
 	int op_status;
 
-	/* Called at arrival, before the message can be awaited. */
+	/* Called on arrival, before the message can be awaited. */
 	void (*tap)(void *arg, const struct wire_msg *m);
 	void *tap_arg;
 
@@ -60,15 +60,15 @@ struct wire {
 	size_t offered_len;
 };
 
-/** wire_init - takes its memory. Return: 0 or an error. */
+/** wire_init - allocate its memory. Return: 0 or an error. */
 int wire_init(struct wire *w, const struct probe_env *env) WARN_UNUSED;
 
 void wire_fini(struct wire *w);
 
 /**
- * wire_connect - open the connection to @to, with @pdata as private data
+ * wire_connect - open a connection to @to, with @pdata as private data
  *
- * Return: 0, or an error with w->why filled.
+ * Return: 0, or an error with the reason in w->why.
  */
 int wire_connect(struct wire *w, const struct fabric_addr *to, struct view pdata,
 		 nsec_t deadline) WARN_UNUSED;
@@ -76,35 +76,37 @@ int wire_connect(struct wire *w, const struct fabric_addr *to, struct view pdata
 /** wire_offer - wait for an incoming connection. Return: 0 with w->offered set, or ERR_TIMEOUT. */
 int wire_offer(struct wire *w, nsec_t deadline) WARN_UNUSED;
 
-/** wire_accept - open the connection offered. */
+/** wire_accept - accept the offered connection. */
 int wire_accept(struct wire *w, struct view pdata, nsec_t deadline) WARN_UNUSED;
 
-/** wire_close - end it in order, if it is open; bounded. Everything exposed is withdrawn. */
+/** wire_close - close in order, if open, within a limited time. All exposures are withdrawn. */
 void wire_close(struct wire *w);
 
-/** wire_send - a copy of @octets as one Send. Return: 0, ERR_CLOSED, ERR_TOOBIG, ERR_AGAIN. */
+/** wire_send - send a copy of @octets. Return: 0, ERR_CLOSED, ERR_TOOBIG, ERR_AGAIN. */
 int wire_send(struct wire *w, struct view octets, uint32_t inv_handle) WARN_UNUSED;
 
-/** wire_await - the next message. Return: 0, ERR_TIMEOUT, ERR_CLOSED (and none is left). */
+/** wire_await - wait for the next message. Return: 0, ERR_TIMEOUT, ERR_CLOSED (and no message is
+ * left). */
 int wire_await(struct wire *w, nsec_t deadline, struct wire_msg *m) WARN_UNUSED;
 
-/** wire_unget - the message last awaited will be awaited again. */
+/** wire_unget - let the next wire_await() return the last message again. */
 void wire_unget(struct wire *w);
 
-/** wire_turn - take in what has happened, without waiting. */
+/** wire_turn - process events without waiting. */
 void wire_turn(struct wire *w);
 
-/** wire_pause - go on with everything but awaiting until @deadline, or the end. */
+/** wire_pause - process events, but deliver no message, until @deadline or the end of the
+ * connection. */
 void wire_pause(struct wire *w, nsec_t deadline);
 
-/** wire_expose - the next @len octets for the peer's @access; @at: where they are. */
+/** wire_expose - expose the next @len octets for the peer's @access; *@at is their address. */
 int wire_expose(struct wire *w, uint32_t len, unsigned access, struct segment *seg,
 		uint8_t **at) WARN_UNUSED;
 
-/** wire_read - RDMA Read of @seg into the exposed-memory area; @at: where it is. */
+/** wire_read - RDMA Read of @seg into the area of exposed memory; *@at is the address. */
 int wire_read(struct wire *w, const struct segment *seg, nsec_t deadline, uint8_t **at) WARN_UNUSED;
 
-/** wire_status_name - words for an error of this file. */
+/** wire_status_name - description of an error of this file. */
 const char *wire_status_name(int status);
 
 #endif
