@@ -14,40 +14,40 @@
 
 enum {
 	V1_MAX_CREDITS = RPC_MAX_CREDITS,
-	V1_REPORTS = 64,       /* error reports waiting for control() */
-	V1_SEGMENT_COUNT = 16, /* what Linux takes in one chunk list */
+	V1_REPORTS = 64,       /* error reports that wait for control() */
+	V1_SEGMENT_COUNT = 16, /* segments that Linux takes in one chunk list */
 };
 
 /**
  * struct v1_conn - one version 1 connection: a struct rpc_transport with its state
  *
- * What its user has to keep, beyond rpc/transport.h:
- * - Receives posted: an initiator params.credits + params.rev_credits; an acceptor
- *   params.credits, and params.rev_credits for the replies to its reverse calls.
- * - After set_credits() lowered a grant, the old number of Receives until the calls
+ * RFC 8166, RFC 8167 (reverse direction). Rules for its user, beyond rpc/transport.h:
+ * - Receives posted: an initiator params.credits + params.rev_credits; an acceptor params.credits,
+ *   and params.rev_credits for the replies to its reverse calls.
+ * - After set_credits() lowered a grant, the old number of Receives stays posted until the calls
  *   granted before have come in: the peer learns of it from the next reply only.
- * - A reply, or RPC_RX_ERROR, frees the credit of its call, and nothing else does: a call that
- *   forget() was told of keeps it, and a Receive, until its answer is dropped.
- *   A reply or error while no call is in flight is dropped and counted. An error with .cut frees
+ * - A reply, or RPC_RX_ERROR, frees the credit of its call, and nothing else does. A call given up
+ *   with forget() keeps its credit, and a Receive, until its answer is dropped.
+ * - A reply or error while no call is in flight is dropped and counted. An error with .cut frees
  *   nothing until cut() is called.
- * - Direction follows from role and message: rpc_tx.reverse is not looked at.
- * - A reply that cannot be parsed comes up as RPC_RX_ERROR with RPC_ERROR_BAD_XDR, so that
- *   the call fails instead of being sent again (rfc5666bis-01 section 5.5).
+ * - The direction follows from role and message: rpc_tx.reverse is not looked at.
+ * - A reply that cannot be parsed is reported as RPC_RX_ERROR with RPC_ERROR_BAD_XDR, so that the
+ *   call fails instead of being sent again (rfc5666bis-01 section 5.5).
  */
 struct v1_conn {
-	struct rpc_transport t; /* first: the ops are given a pointer to it */
+	struct rpc_transport t; /* must be the first field: the ops get a pointer to it */
 	struct rpc_account calls;
 	struct v1_header reports[V1_REPORTS];
 	unsigned first_report, nreports;
 };
 
 /**
- * v1_conn_init - a connection just established; ready at once
+ * v1_conn_init - a connection just established; .ready at once
  * @own:  copied
- * @peer: what the peer's private data said; NULL means the defaults
+ * @peer: from the peer's private data; NULL means the defaults
  *
- * Return: 0, or ERR_CONFIG when @own cannot work: no credits, messages of less than the
- * 1024 octets every version 1 implementation MUST support, or a version range without 1.
+ * Return: 0, or ERR_CONFIG when @own cannot work: no credits, messages of less than the 1024 octets
+ *         every version 1 implementation MUST support, or a version range without 1.
  */
 int v1_conn_init(struct v1_conn *c, const struct rpc_params *own,
 		 const struct v1_pdata *peer) WARN_UNUSED;

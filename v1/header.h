@@ -20,11 +20,11 @@ enum { V1_VERSION = 1, V1_FIXED_BYTES = 16, V1_ERROR_MAX_BYTES = 28 };
 /* rpcrdma1_proc: the message types as they are on the wire. */
 enum v1_proc { V1_MSG, V1_NOMSG, V1_MSGP, V1_DONE, V1_ERROR };
 
-/* rpcrdma1_errcode: the two reports version 1 knows; and one that only a message of a later
- * version is answered with, in its own terms (draft-07 7.1.2, 8.3). */
+/* rpcrdma1_errcode: the two error codes of version 1. V1_ERR_VERS_MISMATCH answers only a message
+ * of a later version, as that version defines it (draft-07 7.1.2, 8.3). */
 enum v1_errcode { V1_ERR_VERS = 1, V1_ERR_CHUNK = 2, V1_ERR_VERS_MISMATCH = 11 };
 
-/** struct v1_header - what a header says besides its chunks. */
+/** struct v1_header - the fields of a header besides its chunks. */
 struct v1_header {
 	uint32_t xid, vers, credit, proc;
 	uint32_t err;	    /* V1_ERROR: enum v1_errcode */
@@ -38,14 +38,14 @@ struct v1_header {
  * @dir_known: whether m->dir holds the direction, on success and on failure
  * @in: borrowed; the octets of one Send
  *
- * V1_MSGP decodes as V1_MSG does (RFC 8166 section 4.2.4), V1_DONE only as far as
- * its fixed fields. V1_ERROR is understood under every version number. Allocates nothing.
+ * V1_MSGP decodes as V1_MSG does (RFC 8166 section 4.2.4), V1_DONE only as far as its fixed fields.
+ * V1_ERROR is understood under every version number. Allocates nothing.
  *
  * Return: 0;
- * ERR_SHORT too small for a header and the RPC header that follows it: to be dropped,
- * and no field believed (rfc5666bis-01 section 8.3.3);
- * ERR_VERS not version 1: only @h is valid; ERR_TYPE no such message type;
- * ERR_XDR malformed; ERR_TOOBIG more chunks or segments than struct rpc_msg holds.
+ * ERR_SHORT: too small for a header and the RPC header that follows it; drop it and believe no
+ * field (rfc5666bis-01 section 8.3.3);
+ * ERR_VERS: not version 1, only @h is valid; ERR_TYPE: no such message type;
+ * ERR_XDR: malformed; ERR_TOOBIG: more chunks or segments than struct rpc_msg holds.
  */
 int v1_header_decode(struct v1_header *h, struct rpc_msg *m, bool *dir_known,
 		     struct view in) WARN_UNUSED;

@@ -12,7 +12,7 @@
 
 enum { V1_PDATA_BYTES = 8, V1_PDATA_MIN_SIZE = 1024, V1_PDATA_MAX_SIZE = 262144 };
 
-/** struct v1_pdata - what a peer said, or the defaults of one that said nothing. */
+/** struct v1_pdata - the peer's private data, or the defaults if it sent none. */
 struct v1_pdata {
 	bool present;	     /* the peer sent private data of this format */
 	bool remote_inv;     /* R: its handles may be invalidated remotely */
@@ -29,7 +29,8 @@ struct v1_pdata {
  */
 void v1_pdata_parse(struct v1_pdata *p, struct view in);
 
-/** v1_pdata_encode - this end's private data: sizes rounded down to what the format can say. */
+/** v1_pdata_encode - this end's private data; sizes are rounded down to what the format can
+ * express (RFC 8797). */
 void v1_pdata_encode(uint8_t out[V1_PDATA_BYTES], const struct rpc_params *own);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "rpc/traits.h"
 
-/** What version 1 is like. */
+/** Properties of version 1: header sizes and habits. */
 extern const struct rpc_traits v1_traits;
 
 #endif

@@ -4,19 +4,22 @@
 
 #include "v2/conn.h"
 
-/** What is said of messages that came: errors, and Report Errors of the round-trip extension. */
+/** Answers to received messages: RDMA2_ERRORs, and Report Errors of the round-trip extension. */
 
-/** v2_conn_queue_report - Return: 0, or ERR_NOSPACE when the ring is full. */
+/** v2_conn_queue_report - queue an RDMA2_ERROR for control(). Return: 0, or ERR_NOSPACE when the
+ * ring is full. */
 int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers,
 			 const struct rpc_error *e) WARN_UNUSED;
 
-/** v2_answer - @e about the message @xid, whose header is @h. Return: 0, or ERR_PROTO: the connection ends. */
+/** v2_answer - answer the message @xid, whose header is @h, with the error @e. Return: 0, or
+ * ERR_PROTO: the connection ends. */
 int v2_answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid, const struct rpc_error *e);
 
-/** v2_answer_code - the same about @h itself, an error without words. */
+/** v2_answer_code - the same about @h itself, with an error @code that has no arguments. */
 int v2_answer_code(struct v2_conn *c, const struct v2_hdr *h, enum rpc_error_code code);
 
-/** v2_answer_fault - @fault of transmission @bad; @lead: the group that led to it, or NULL. */
+/** v2_answer_fault - answer with a Report Error: @fault of transmission @bad; @lead: the group
+ * that led to it, or NULL. */
 int v2_answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
 		    const struct rtr_id *bad, const struct rtr_id *lead);
 

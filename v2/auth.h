@@ -6,18 +6,19 @@
 #include "v2/header.h"
 
 /**
- * auth - what stands behind property 6 (section 5.2.6, docs/hostauth-profile.md) where a
- * connection has somebody for it: struct v2_conn carries the values and keeps their
- * order, and knows nothing of what is in them.
+ * auth - the interface between a connection and the code that handles property 6 (section 5.2.6,
+ * docs/hostauth-profile.md)
  *
- * While the verdict is GOING the connection sends nothing but what comes from here,
- * and takes nothing but CONNPROPs, GRANTs and ERRORs.
+ * struct v2_conn carries the values and keeps their order. It does not interpret them.
+ *
+ * While the verdict is GOING the connection sends only what comes from here, and accepts only
+ * CONNPROPs, GRANTs and ERRORs.
  */
 enum v2_auth_verdict {
 	V2_AUTH_GOING,
 	V2_AUTH_DONE,
-	V2_AUTH_ABSENT, /* the peer has nothing of the kind */
-	V2_AUTH_FAILED, /* what next() still has is sent, then the connection ends */
+	V2_AUTH_ABSENT, /* the peer does not support it */
+	V2_AUTH_FAILED, /* the messages that next() still has are sent, then the connection ends */
 };
 
 struct v2_auth;
@@ -25,35 +26,38 @@ struct v2_auth;
 /** struct v2_auth_out - a value to be sent: in a CONNPROP_FINAL, or a MIDDLE. */
 struct v2_auth_out {
 	struct view value; /* valid until the next call */
-	bool first;	   /* beside properties 1 to 5, as is a final one */
+	bool first;	   /* send it with properties 1 to 5; a final one always is */
 	bool final;
 };
 
 struct v2_auth_ops {
-	/* A CONNPROP message, whole, and its header. */
+	/* A CONNPROP message arrived: the whole message, and its header. */
 	enum v2_auth_verdict (*recv)(struct v2_auth *auth, struct view message,
 				     const struct v2_hdr *h);
-	/* Something else came that says that the peer has nothing of the kind. Return: whether that can
-	 * be: then the verdict is ABSENT. */
+	/* Another message came, which means that the peer does not support it. Return: whether that
+	 * is possible at this point; the verdict is ABSENT then. */
 	bool (*absent)(struct v2_auth *auth);
-	/* What to say, if anything, in @room octets, or @properties less where they go along. */
+	/* The next value to send, in at most @room octets; with properties 1 to 5 in the same
+	 * message, @properties octets less. Return: whether there is one. */
 	bool (*next)(struct v2_auth *auth, size_t room, size_t properties, struct v2_auth_out *out);
-	/* The message with it is about to be posted; it may be changed in the value at @value_at. */
+	/* The message with that value is about to be posted; the value, at @value_at, may still be
+	 * changed. */
 	enum v2_auth_verdict (*sent)(struct v2_auth *auth, uint8_t *message, size_t len,
 				     size_t value_at);
 };
 
 struct v2_auth {
 	const struct v2_auth_ops *ops;
-	bool required;	 /* ABSENT ends the connection */
-	bool is_absent;	 /* that was the reason */
-	const char *why; /* FAILED for a message that is no CONNPROP: in words; else NULL */
+	bool required;	/* ABSENT ends the connection */
+	bool is_absent; /* the connection ended because of that */
+	/* FAILED because of a message that is no CONNPROP: the reason in words; otherwise NULL */
+	const char *why;
 	enum v2_auth_verdict verdict;
 };
 
 struct v2_conn;
 
-/** v2_auth_is_going - nothing else may be said yet; so too between a failure and the end. */
+/** v2_auth_is_going - whether nothing else may be sent yet; also between a failure and the end. */
 bool v2_auth_is_going(const struct v2_conn *c);
 
 /** v2_auth_send - the next message, as rpc_transport_ops.control(). */
@@ -63,10 +67,11 @@ int v2_auth_send(struct v2_conn *c, uint8_t *buf, size_t cap);
 int v2_auth_recv(struct v2_conn *c, struct view in, const struct v2_hdr *h) WARN_UNUSED;
 
 /**
- * v2_auth_broken - a message came that nobody may send before it is over
+ * v2_auth_broken - a message came that must not be sent before authentication is over
  *
  * State:  the handshake is under way; a message of another version came, or a Report Error.
- * Danger: heeded, the message of somebody who has proved nothing changes what this end says, or how.
+ * Danger: if processed, a message from a peer that has not proved its identity changes what this
+ *         end sends, or how.
  * Rule:   profile section 3.5: the connection ends, nothing is processed or answered.
  * Pinned: tests/v2/test_v2_auth.c:only_properties_grants_and_errors_come_between
  *
@@ -74,8 +79,8 @@ int v2_auth_recv(struct v2_conn *c, struct view in, const struct v2_hdr *h) WARN
  */
 int v2_auth_broken(struct v2_conn *c, const char *why) WARN_UNUSED;
 
-/** v2_auth_absent - a message came that says so, the peer's first. Return: 0: without it, then; or
- * ERR_AUTH. */
+/** v2_auth_absent - the peer's first message shows that it does not support host authentication.
+ * Return: 0: the connection goes on without it; or ERR_AUTH. */
 int v2_auth_absent(struct v2_conn *c) WARN_UNUSED;
 
 #endif

@@ -19,13 +19,13 @@ int v2_get_reads(struct v2_parse *p, struct rpc_msg *m);
 /** v2_get_writes - a list of Write chunks. */
 int v2_get_writes(struct v2_parse *p, struct rpc_msg *m);
 
-/** v2_get_write_chunk - an optional Write chunk into @c; @present tells if there is one. */
+/** v2_get_write_chunk - an optional Write chunk into @c; @present: whether there is one. */
 int v2_get_write_chunk(struct v2_parse *p, struct rpc_msg *m, struct rpc_chunk *c, bool *present);
 
 /** v2_has_handle - whether @handle is one of the header's (section 6.5). */
 bool v2_has_handle(const struct rpc_msg *m, uint32_t handle);
 
-/** v2_put_* - the same lists out. */
+/** v2_put_* - write the same lists. */
 void v2_put_read_chunk(struct xdr_out *x, const struct rpc_msg *m, const struct rpc_chunk *c);
 void v2_put_reads(struct xdr_out *x, const struct rpc_msg *m);
 void v2_put_writes(struct xdr_out *x, const struct rpc_msg *m);

@@ -12,26 +12,25 @@
 #include "v2/header.h"
 
 /**
- * struct v2_conn - one connection of RPC-over-RDMA version 2, either role, behind
- * the interface of rpc/transport.h
+ * struct v2_conn - one connection of RPC-over-RDMA version 2, either role, behind the interface of
+ * rpc/transport.h
  *
- * What the interface leaves to a version:
- * - A continued message, once begun with encode(), must be encoded to its end;
- *   meanwhile may_send() is false for any other, and control() has nothing.
- * - .ready may rise without RPC_RX_READY: with the RPC_RX_MSG or RPC_RX_PART of a
- *   peer that sends no properties. Defaults hold then, and RPC_RX_READY follows
- *   if the properties come after all.
- * - A malformed Reply, or a continued one given up, comes as RPC_RX_ERROR with
+ * Behaviour that the interface leaves to a version:
+ * - A continued message, once begun with encode(), must be encoded to its end. Meanwhile may_send()
+ *   is false for any other, and control() has nothing.
+ * - .ready may rise without RPC_RX_READY: with the RPC_RX_MSG or RPC_RX_PART of a peer that sends
+ *   no properties. The defaults hold then. RPC_RX_READY follows if the properties come after all.
+ * - A malformed Reply, or a continued one given up, is reported as RPC_RX_ERROR with
  *   RPC_ERROR_SYSTEM, so that the transaction it belongs to can end.
- * - RPC_RX_ERROR is RPC_REPLY, for the wire does not tell what was answered; but an
- *   INVAL_CONT that can be about a continued Reply of ours alone is RPC_CALL.
- * - call_credits() is an estimate of what the peer advertises, the widest window
- *   it ever opened: credits are messages here, and calls in flight hold none.
- * - set_credits() to less takes nothing back: the Receives already granted must
- *   stay posted until the messages for them have come.
- * - forget() frees nothing: a message's credit does not wait for an answer.
- * - recv() returns ERR_VERS or ERR_TYPE when the peer says that it does not take
- *   this version, or a message type that nothing can replace.
+ * - RPC_RX_ERROR is RPC_REPLY, because the wire does not tell what was answered. Only an INVAL_CONT
+ *   that can be about a continued Reply of ours alone is RPC_CALL.
+ * - call_credits() is an estimate of what the peer advertises: the widest window it ever opened.
+ *   Credits are messages here, and calls in flight hold none.
+ * - set_credits() to a lower number takes nothing back: the Receives already granted must stay
+ *   posted until the messages for them have come.
+ * - forget() frees nothing, because the credit of a message does not depend on its answer.
+ * - recv() returns ERR_VERS or ERR_TYPE when the peer reports that it does not take this version,
+ *   or a message type that nothing can replace.
  */
 enum v2_state {
 	V2_OPENING,	/* nothing of version 2 was received yet */
@@ -44,36 +43,40 @@ enum { V2_REPORTS = 32, V2_MAX_MESSAGE = 8 << 20, V2_SENT = 64, V2_SENT_REPLIES 
 
 /** struct v2_report - an RDMA2_ERROR that waits for its credit. */
 struct v2_report {
-	uint32_t xid, vers;	/* as the message it answers had them, section 7 */
-	struct rpc_error error; /* with a fault .a: V2_FAULT_ bits; .b: XID of what led to it */
-	struct rtr_fault fault; /* with a .code: Report Error, about that */
-	uint32_t number;	/* of the transmission */
+	uint32_t xid, vers; /* copied from the message it answers, section 7 */
+	/* if .fault has a .code: .a has V2_FAULT_ bits, .b the XID of what led to it */
+	struct rpc_error error;
+	struct rtr_fault fault; /* if it has a .code: the report is a Report Error about that */
+	uint32_t number;	/* number of the transmission */
 };
 
 enum { V2_FAULT_REPLY = 1, V2_FAULT_HAS_LEAD = 2, V2_FAULT_LEAD_REPLY = 4 };
 
-/** struct v2_rtr_peer - what the peer has of the round-trip extension: rtr.h. */
+/** struct v2_rtr_peer - the peer's support of the round-trip extension: rtr.h. */
 struct v2_rtr_peer {
 	uint32_t support;
-	uint32_t requests; /* transmissions of one that it takes; 0 counts as 1 */
+	/* most transmissions of a Transmit Request that it takes; 0 counts as 1 */
+	uint32_t requests;
 	struct rtr_structure structure;
 };
 
-/** struct v2_sent - a message of ours that was not simply inline, by its first Send. */
+/** struct v2_sent - a message of ours that was not simply inline; kept from its first Send on. */
 struct v2_sent {
 	uint32_t xid;
-	uint32_t bytes; /* of payload stream */
-	uint32_t after; /* messages sent once it was, all kinds */
-	uint16_t parts; /* Sends it takes */
-	uint16_t told;	/* ERR_INVAL_HTYPEs about its parts */
-	uint16_t stale; /* reports to come yet about parts of the form before this one */
-	uint8_t htype;	/* the low octet, by which those that are kept here can be told apart */
+	uint32_t bytes; /* octets of payload stream */
+	uint32_t after; /* messages sent, of all kinds, when its last Send was */
+	uint16_t parts; /* number of its Sends */
+	uint16_t told;	/* ERR_INVAL_HTYPEs received about its parts */
+	uint16_t stale; /* reports still expected about parts of the form before this one */
+	uint8_t htype;	/* low octet of the type, which is unique among the types kept here */
 	bool answered;
 };
 
-/** struct v2_asked - a Call of ours in flight, of any type: the segments that its chunks had. */
+/** struct v2_asked - a Call of ours in flight, of any type: the number of segments in its
+ * chunks. */
 struct v2_asked {
-	uint16_t xid; /* without the part that its place tells, and the highest bits */
+	/* bits of the XID: without the part that its index has, and without the highest bits */
+	uint16_t xid;
 	uint16_t segments;
 };
 
@@ -81,39 +84,42 @@ _Static_assert(V2_MAX_MESSAGE / 256 <= UINT16_MAX,
 	       "a part takes far more: no peer receives less than 1024");
 
 struct v2_conn {
-	struct rpc_transport t; /* first member */
+	struct rpc_transport t; /* must be the first member */
 	enum v2_state state;
 	struct v2_credit credit;
-	uint32_t arrived;    /* messages accounted for that recv() has not seen */
+	uint32_t arrived;    /* messages that arrive() has counted and recv() has not seen */
 	struct v2_cont cont; /* .max_bytes may be set after init */
-	bool is_awaited;     /* the Reply it takes, or .group is: its call was not let go */
+	/* a call waits for the Reply that .cont or .group receives; not if it was given up */
+	bool is_awaited;
 
-	struct v2_props props; /* received, applied together when the last one is in */
-	bool props_begun;      /* a CONNPROP_MIDDLE came, and no FINAL yet */
+	struct v2_props props; /* properties received; applied together when the last one is in */
+	bool props_begun;      /* a CONNPROP_MIDDLE came, and no CONNPROP_FINAL yet */
 	bool final_received, final_sent;
-	struct v2_auth
-		*auth; /* may be set after init; borrowed; NULL: property 6 decides nothing */
+	struct v2_auth *auth; /* may be set after init; borrowed; NULL: property 6 is ignored */
 	struct view hostauth; /* property 6 of the message last received; valid until the next */
 
-	int32_t owed; /* Calls of the peer that a Reply or a report is still to come for */
+	int32_t owed; /* Calls of the peer for which a Reply or a report is still due */
 
-	bool tx_open; /* a continued message of ours is begun and not ended */
+	bool tx_open; /* a continued message of ours was begun and is not complete */
 	uint32_t tx_xid;
 	enum rpc_dir tx_dir;
 
-	/* By XID modulo their number, the last of each: Calls and Replies. What an error is about
-	 * that can be about few. */
+	/* Indexed by XID modulo their number; the last message of each index. An RDMA2_ERROR can be
+	 * about few of them. */
 	struct v2_sent sent[V2_SENT], sent_replies[V2_SENT_REPLIES];
 	struct v2_asked asked[V2_SENT];
-	bool lacks_external, lacks_middle;	/* the peer said so of these types of Call */
-	uint32_t continue_bytes, segment_count; /* it refused more; 0: nothing yet */
+	bool lacks_external, lacks_middle; /* the peer does not take Calls of these types */
+	/* limits learned from the peer's refusals; 0: none */
+	uint32_t continue_bytes, segment_count;
 	struct v2_rtr_peer rtr;
-	struct rtr_group group;	  /* being received */
-	bool group_dropped;	  /* ... was ended: what comes of .group.lead yet is dropped */
-	bool lacks_rtr;		  /* it refused a Transmit Request */
-	bool lacks_rtr_data;	  /* ... or data in a Transmit Response */
-	bool lacks_rtr_responses; /* it sends none: its limit for them is 0 */
-	bool waits;		  /* a message of several Sends, for credits: cover.h */
+	struct rtr_group group; /* the group that is being received */
+	/* the group was given up: further transmissions of .group.lead are dropped */
+	bool group_dropped;
+	bool lacks_rtr;	     /* the peer refused a Transmit Request */
+	bool lacks_rtr_data; /* the peer refused data in a Transmit Response */
+	/* the peer sends no Transmit Responses: its limit for them is 0 */
+	bool lacks_rtr_responses;
+	bool waits; /* a message of several Sends waits for credits: cover.h */
 
 	struct v2_report reports[V2_REPORTS]; /* a ring */
 	unsigned report_head, nreports;

@@ -4,7 +4,7 @@
 
 #include "v2/conn.h"
 
-/** The two halves of v2/conn.h; nobody else includes this. */
+/** Shared by the two halves of v2/conn.h only. */
 
 /** v2_conn_recv - rpc_transport_ops.recv. */
 int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx);
@@ -21,7 +21,8 @@ void v2_conn_again(const struct rpc_transport *t, struct view in, struct view ga
 /** v2_conn_settle - rpc_transport_ops.settle. */
 bool v2_conn_settle(struct rpc_transport *t);
 
-/** v2_conn_authenticated - an acceptor's: its last word is sent, the peer's properties hold. */
+/** v2_conn_authenticated - acceptor: its last handshake message is sent; the peer's properties
+ * take effect. */
 void v2_conn_authenticated(struct v2_conn *c);
 
 static inline struct v2_conn *v2_conn_of(struct rpc_transport *t)

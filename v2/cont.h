@@ -5,9 +5,10 @@
 #include "v2/header.h"
 
 /**
- * struct v2_cont - the receiving side of Message Continuation (sections 4.1,
- * 6.3.6, 6.3.9, 6.6.2 and 7.1.4): one message at a time may be under way, since
- * payload streams MUST NOT interleave.
+ * struct v2_cont - the receiving side of Message Continuation (sections 4.1, 6.3.6, 6.3.9, 6.6.2
+ * and 7.1.4)
+ *
+ * One message at a time may be under way, because payload streams MUST NOT interleave.
  */
 enum { V2_CONT_DROPS = 4 };
 
@@ -16,7 +17,7 @@ struct v2_cont {
 	uint32_t xid;
 	enum rpc_dir dir;
 	uint32_t remaining; /* octets of payload stream still to come */
-	uint32_t max_bytes; /* longest continued message taken here */
+	uint32_t max_bytes; /* length of the longest continued message accepted here */
 
 	/* Messages given up, whose later parts are discarded in silence. */
 	struct v2_cont_drop {
@@ -28,13 +29,13 @@ struct v2_cont {
 };
 
 /**
- * v2_cont_is_dropped - whether a message is a late part of one given up
- * @payload: what follows its header
+ * v2_cont_is_dropped - whether a message is a late part of a message given up
+ * @payload: the octets behind its header
  *
- * 7.1.4: discard all messages with an XID that matches the failing message. What was
- * not begun before is none of these: an EXTERNAL type, or a payload stream that begins
- * as an RPC message of this XID does (protocol decision 86). That, and the part that
- * would have been the last, end the dropping, so that the XID can live again.
+ * 7.1.4: discard all messages with an XID that matches the failing message. A message that begins
+ * anew is not one of these: an EXTERNAL type, or a payload stream that begins as an RPC message of
+ * this XID does (protocol decision 86). Such a message, and the part that would have been the last,
+ * end the dropping, so that the XID can be used again.
  */
 bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t xid,
 			struct view payload);
@@ -42,7 +43,8 @@ bool v2_cont_is_dropped(struct v2_cont *c, const struct v2_type *type, uint32_t 
 /** v2_cont_is_dropping - whether parts of a message @xid, in either direction, are dropped. */
 bool v2_cont_is_dropping(const struct v2_cont *c, uint32_t xid);
 
-/** v2_cont_is_misnamed - whether a decoded Call, or a first part of one, @m, holds an RPC Reply with its XID (RFC 5531 9). */
+/** v2_cont_is_misnamed - whether @m, a decoded Call or a first part of one, contains an RPC
+ * Reply with its XID (RFC 5531 9). */
 bool v2_cont_is_misnamed(const struct v2_cont *c, const struct v2_type *type,
 			 const struct rpc_msg *m);
 
@@ -50,16 +52,16 @@ bool v2_cont_is_misnamed(const struct v2_cont *c, const struct v2_type *type,
 bool v2_cont_is_next(const struct v2_cont *c, const struct v2_type *type, uint32_t xid);
 
 /**
- * v2_cont_take - a decoded Call or Reply, or a part of one
+ * v2_cont_take - process a decoded Call or Reply, or a part of one
  *
- * Also checks what only the place in the sequence tells: that a payload stream
- * begins with the header's XID (section 7.2), and no Call with a Reply.
+ * Also checks what depends on its place in the sequence: that a payload stream begins with the
+ * header's XID (section 7.2), and that no Call contains a Reply.
  * Return: 0; ERR_XDR, to be reported as BAD_XDR; ERR_CONT, as INVAL_CONT.
  */
 int v2_cont_take(struct v2_cont *c, const struct v2_type *type, const struct v2_hdr *h,
 		 const struct rpc_msg *m) WARN_UNUSED;
 
-/** v2_cont_give_up - drop what comes yet of the message @xid in direction @dir. */
+/** v2_cont_give_up - from now on drop parts of the message @xid in direction @dir. */
 void v2_cont_give_up(struct v2_cont *c, uint32_t xid, enum rpc_dir dir);
 
 #endif

@@ -7,17 +7,19 @@
 /**
  * cover - when a message of several Sends may begin: enum rpc_cover
  *
- * A receiver may answer anything but a further part with RDMA2_ERR_INVAL_CONT (sections 6.3.6 and
- * 6.3.9), a GRANT as well, so nothing of ours comes between the parts. Then whoever begins
- * with too few credits for all of them depends on GRANTs that the other, in the middle of a
- * message of its own, may not send either. So it begins only when they are there.
+ * State:  a message takes several Sends, and fewer credits are there.
+ * Danger: a receiver may answer anything but a further part with RDMA2_ERR_INVAL_CONT (sections
+ *         6.3.6 and 6.3.9), a GRANT as well, so nothing of ours comes between the parts. Two ends
+ *         that both begin with too few credits wait for each other's GRANTs for ever.
+ * Rule:   the message begins only when the credits for all its Sends are there.
  */
 
-/** v2_cover_sends - messages that @m takes; @octets: of its header and payload stream. */
+/** v2_cover_sends - number of Sends that @m takes; @octets: length of its header and payload
+ * stream. */
 uint32_t v2_cover_sends(const struct v2_conn *c, const struct rpc_msg *m, size_t octets);
 
-/** v2_cover_check - whether @tx, of which nothing was sent, may begin; @need: messages that it takes. Return: 0;
- * ERR_AGAIN: later; ERR_TOOBIG: never. */
+/** v2_cover_check - whether @tx, of which nothing was sent, may begin; @need: number of its
+ * Sends. Return: 0; ERR_AGAIN: later; ERR_TOOBIG: never. */
 int v2_cover_check(struct v2_conn *c, const struct rpc_tx *tx, uint32_t need) WARN_UNUSED;
 
 #endif

@@ -17,29 +17,30 @@
 struct v2_credit {
 	uint32_t sent;	     /* messages sent */
 	uint32_t received;   /* messages received */
-	uint32_t limit;	     /* "Received credits": sent may not pass it */
-	uint32_t advertised; /* Receives kept for the peer */
-	bool literal;	     /* rdma_credit = sent + advertised, as the text has it (lab) */
+	uint32_t limit;	     /* "Received credits": .sent must not exceed it */
+	uint32_t advertised; /* Receives posted for the peer */
+	bool literal; /* rdma_credit = sent + advertised, as the draft reads literally (lab) */
 
-	uint32_t granted; /* the highest value the peer was ever sent */
-	/* What stood behind the value the peer was sent last. */
+	uint32_t granted; /* the highest rdma_credit the peer was ever sent */
+	/* .received and .advertised when rdma_credit was last sent. */
 	uint32_t told_received, told_advertised;
-	bool heard_payload; /* more than GRANTs came since then */
+	bool heard_payload; /* a message other than a GRANT came since then */
 
 	uint32_t window; /* estimate of what the peer advertises */
-	/* The limit less what was received, how much had been sent when it last changed, and the
-	 * continued messages that were answered since. */
+	/* .limit minus .received; .sent when that last changed; and the continued messages answered
+	 * since. */
 	uint32_t offset, offset_sent, offset_answers;
-	bool literal_peer; /* it seems to count what it sent, not what it received */
+	/* it seems to count messages that it sent, not those it received (4.2.1 read literally) */
+	bool literal_peer;
 };
 
 /** v2_credit_init - both counters at zero, the peer's limit and ours at one. */
 void v2_credit_init(struct v2_credit *c, uint32_t advertised, bool literal);
 
-/** v2_credit_set_counters - of a connection that has lived; both ends must agree. */
+/** v2_credit_set_counters - set the counters of a connection in use; both ends must agree. */
 void v2_credit_set_counters(struct v2_credit *c, uint32_t sent, uint32_t received);
 
-/** v2_credit_value - what goes into rdma_credit of the next message. */
+/** v2_credit_value - the rdma_credit of the next message. */
 uint32_t v2_credit_value(const struct v2_credit *c);
 
 /** v2_credit_past - how far @a is past @b, in serial-number order. */
@@ -54,7 +55,7 @@ static inline bool v2_credit_can_send(const struct v2_credit *c)
 	return v2_credit_past(c->limit, c->sent) > 0;
 }
 
-/** v2_credit_can_grant - whether a GRANT may be: it may pass the limit by one. */
+/** v2_credit_can_grant - whether a GRANT may be posted: it may exceed the limit by one. */
 bool v2_credit_can_grant(const struct v2_credit *c);
 
 /** v2_credit_open - how many messages may be posted now. */
@@ -67,47 +68,47 @@ static inline uint32_t v2_credit_open(const struct v2_credit *c)
 
 /**
  * v2_credit_answered - a continued message of ours, of @parts Sends, was answered
- * @sent: messages sent when its last part was
+ * @sent: value of .sent when its last part was sent
  *
- * A peer with the other reading of 4.2.1 counts what it sends: its value rises by one with each message
- * of its own, neither more nor less, so all parts but one cost a credit for good, which may come back
- * by GRANTs alone. A value that stands still, or rises in any other way, is that of a peer which
- * counts what it receives and advertises less than before, or has not all of it posted at this moment.
+ * A peer with the other reading of 4.2.1 counts the messages that it sends: its value rises by
+ * exactly one with each. So all parts but one cost a credit permanently, which only GRANTs may
+ * restore. A value that does not rise, or rises in any other way, is that of a peer that counts
+ * what it receives, and now advertises less or has not all of it posted.
  */
 void v2_credit_answered(struct v2_credit *c, uint32_t parts, uint32_t sent);
 
-/** v2_credit_settled - the peer has received all that was sent, and says no more: what is open is what it
- * advertises by now. */
+/** v2_credit_settled - the peer has received all that was sent, and sends no further credits:
+ * what is open is what it advertises now. */
 void v2_credit_settled(struct v2_credit *c);
 
-/** v2_credit_is_last - whether just one message may be posted yet. */
+/** v2_credit_is_last - whether exactly one more message may be posted. */
 bool v2_credit_is_last(const struct v2_credit *c);
 
-/** v2_credit_has_more - whether the next message would let the peer send more than it may now. */
+/** v2_credit_has_more - whether the next message would raise the peer's limit. */
 bool v2_credit_has_more(const struct v2_credit *c);
 
-/** v2_credit_is_peer_short - whether the peer has one credit or none, and could have more. */
+/** v2_credit_is_peer_short - whether the peer has at most one credit, and could be granted more. */
 bool v2_credit_is_peer_short(const struct v2_credit *c);
 
-/** v2_credit_is_peer_closed - whether the peer has used all it was granted. */
+/** v2_credit_is_peer_closed - whether the peer has used all credits it was granted. */
 bool v2_credit_is_peer_closed(const struct v2_credit *c);
 
-/** v2_credit_sent - a message with v2_credit_value() in it is being posted. */
+/** v2_credit_sent - a message with v2_credit_value() is being posted. */
 void v2_credit_sent(struct v2_credit *c);
 
 /**
  * v2_credit_received - a message arrived
  * @is_grant: it is an RDMA2_GRANT
  *
- * One message beyond what was granted is taken, whatever its type (protocol decision 83).
- * Return: 0, or ERR_CREDIT when the peer was never granted it.
+ * One message beyond the grant is accepted, whatever its type (protocol decision 83).
+ * Return: 0, or ERR_CREDIT: the peer exceeded that.
  */
 int v2_credit_received(struct v2_credit *c, bool is_grant) WARN_UNUSED;
 
-/** v2_credit_limit - take the rdma_credit of a message received. */
+/** v2_credit_limit - process the rdma_credit of a received message. */
 void v2_credit_limit(struct v2_credit *c, uint32_t value);
 
-/** v2_credit_grant_due - whether the peer needs a refresh that nothing else has carried. */
+/** v2_credit_grant_due - whether the peer needs a grant that no other message has carried. */
 bool v2_credit_grant_due(const struct v2_credit *c);
 
 #endif

@@ -20,9 +20,12 @@ enum v2_err {
 	V2_ERR_SYSTEM = 100,
 };
 
-/** v2_error_decode, v2_error_encode - rows of the header type table: RDMA2_ERROR.
- * A code that is not known decodes with .error_known false; a code this version
- * has no number for (version 1's ERR_CHUNK) encodes as RDMA2_ERR_SYSTEM. */
+/**
+ * v2_error_decode, v2_error_encode - rows of the header type table: RDMA2_ERROR
+ *
+ * An unknown code decodes with .error_known false. A code that this version has no number for
+ * (version 1's ERR_CHUNK) encodes as RDMA2_ERR_SYSTEM.
+ */
 int v2_error_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 void v2_error_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m);
 

@@ -38,7 +38,7 @@ enum v2_htype {
 	V2_RTR_REPORT = 0x52540008,
 };
 
-/** struct v2_hdr - what a header says beside the message of struct rpc_msg. */
+/** struct v2_hdr - the fields of a header that struct rpc_msg does not hold. */
 struct v2_hdr {
 	uint32_t xid, vers, credit, htype; /* the prefix, in wire order */
 	uint32_t remaining;		   /* MIDDLE: octets of payload stream after this message */
@@ -49,12 +49,12 @@ struct v2_hdr {
 };
 
 enum v2_type_flags {
-	V2_IS_CONTROL = 1,  /* of the connection, carries no RPC */
+	V2_IS_CONTROL = 1,  /* belongs to the connection, carries no RPC */
 	V2_IS_CALL = 2,	    /* carries a Call or a part of one */
 	V2_IS_REPLY = 4,    /* carries a Reply or a part of one */
 	V2_HAS_PAYLOAD = 8, /* payload octets follow the header */
-	V2_IS_MIDDLE = 16,  /* and more messages follow that */
-	V2_IS_RTR = 32,	    /* of the round-trip extension */
+	V2_IS_MIDDLE = 16,  /* more parts of the message follow */
+	V2_IS_RTR = 32,	    /* belongs to the round-trip extension */
 };
 
 /** struct v2_type - a row of the table of header types. */
@@ -93,14 +93,14 @@ int v2_prefix_decode(struct v2_hdr *h, struct view in) WARN_UNUSED;
 int v2_decode(struct v2_hdr *h, struct rpc_msg *m, struct view in, uint32_t max_segments,
 	      struct rpc_error *fault) WARN_UNUSED;
 
-/** v2_decode_rest - v2_decode() of a message of version 2 whose prefix is in @h already; @type: its row.
- * @fault: set on failure alone. */
+/** v2_decode_rest - v2_decode() for a message whose prefix is in @h already; @type: its row.
+ * @fault: set only on failure. */
 int v2_decode_rest(const struct v2_type *type, struct v2_hdr *h, struct rpc_msg *m, struct view in,
 		   uint32_t max_segments, struct rpc_error *fault) WARN_UNUSED;
 
 /**
- * v2_encode - a transport header
- * @h: prefix, and what the type takes from it
+ * v2_encode - write a transport header
+ * @h: prefix, and the fields that the type uses
  * @m: Calls and Replies: its chunks; its body is not copied. NULL for control types
  * @buf: @cap octets
  *
@@ -110,11 +110,12 @@ int v2_encode(const struct v2_hdr *h, const struct rpc_msg *m, uint8_t *buf,
 	      size_t cap) WARN_UNUSED;
 
 /**
- * v2_vers_error_encode - what answers a first message in a version that @own does not speak
+ * v2_vers_error_encode - the answer to a first message in a version that @own does not speak
  * @in: its first four words, which are the same in both versions
  *
  * ERR_VERS with the range, the version echoed: draft-07 7.1.1; RFC 8166 section 4.5 has the same
- * layout. Return: its length, or ERR_NOSPACE.
+ * layout.
+ * Return: its length, or ERR_NOSPACE.
  */
 int v2_vers_error_encode(const struct v2_hdr *in, const struct rpc_params *own, uint8_t *buf,
 			 size_t cap) WARN_UNUSED;

@@ -12,7 +12,7 @@ struct v2_parse {
 	struct rpc_error fault; /* after a failure: what to report to the sender */
 };
 
-/** v2_parse_fail - note what is to be reported; returns @err, for a decoder's return. */
+/** v2_parse_fail - set the fault to report. Return: @err, for a decoder's return. */
 int v2_parse_fail(struct v2_parse *p, int err, enum rpc_error_code code, uint32_t a);
 
 #endif

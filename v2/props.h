@@ -30,18 +30,17 @@ enum {
 	V2_PROP_NUMBERS = V2_PROP_BRS, /* properties 1 to 5 are one uint32 each */
 };
 
-/** struct v2_props - a set of properties: what was in it, and the values. */
+/** struct v2_props - a set of properties: which ones it has, and their values. */
 struct v2_props {
 	uint32_t present;		     /* bit 1 << enum v2_propid */
 	uint32_t value[V2_PROP_NUMBERS + 1]; /* by number; [0] unused */
 	struct view hostauth;		     /* borrowed */
-	bool hostauth_again;		     /* one message had it twice: profile section 2 */
-	/* Of the round-trip extension (docs/rtrext-profile.md, section 2): */
+	bool hostauth_again; /* one message had property 6 twice: profile section 2 */
+	/* Properties of the round-trip extension (docs/rtrext-profile.md, section 2): */
 	uint32_t rtr_support, rtr_requests, rtr_responses;
 	struct view rtr_structure; /* received: borrowed */
-	bool is_rtr_bad; /* one of these was malformed: its receiver decides what that means */
-	uint32_t
-		rtr_own[2]; /* to be sent: octets of the first segment, and of the targetable one */
+	bool is_rtr_bad;	   /* one of these was malformed; the receiver decides what to do */
+	uint32_t rtr_own[2]; /* to send: octets of the first segment, and of the targetable one */
 };
 
 /* Bits of .present beside those of enum v2_propid. */
@@ -54,35 +53,38 @@ enum {
 
 extern const struct rpc_error v2_bad_propval; /* RDMA2_ERR_BAD_PROPVAL */
 
-/** v2_props_set - add a number, replacing what the set holds of it. */
+/** v2_props_set - set the value of @id, replacing any other. */
 void v2_props_set(struct v2_props *props, enum v2_propid id, uint32_t value);
 
-/** v2_props_get - the value, or the default of section 5.2 when it is not in the set. */
+/** v2_props_get - the value of @id, or the default of section 5.2 when it is not in the set. */
 uint32_t v2_props_get(const struct v2_props *props, enum v2_propid id);
 
-/** v2_props_merge - what @from holds replaces what @into holds: the last one wins. */
+/** v2_props_merge - copies the values of @from into @into: the last one wins. */
 void v2_props_merge(struct v2_props *into, const struct v2_props *from);
 
-/** v2_props_own_bytes - octets that v2_props_own() comes to, in a message. */
+/** v2_props_own_bytes - octets of v2_props_own() in a message. */
 size_t v2_props_own_bytes(const struct rpc_params *own);
 
-/** v2_props_own - what an end with @own parameters announces. */
+/** v2_props_own - the properties that an end with @own parameters announces. */
 void v2_props_own(struct v2_props *props, const struct rpc_params *own);
 
 /**
- * v2_props_limits - what a peer with @props can be sent
+ * v2_props_limits - the limits of a peer with @props
  *
- * Values no implementation can mean are bounded: a Receive Buffer or Maximum
- * Send Size below 1024 counts as 1024 (section 4.3 lets the first message be
- * that long); a Maximum Segment Size of 0 means no segments at all; a
- * Reverse-Direction value this document does not define means none.
+ * Values no implementation can mean are replaced: a Receive Buffer or Maximum Send Size below 1024
+ * counts as 1024 (section 4.3 lets the first message be that long); a Maximum Segment Size of 0
+ * means no segments at all; a Reverse-Direction value this document does not define means none.
  */
 void v2_props_limits(struct rpc_limits *peer, const struct v2_props *props,
 		     const struct rpc_params *own);
 
-/** Rows of the header type table: both CONNPROP types. Return: 0, ERR_XDR, or ERR_PROP
- * with the fault RDMA2_ERR_BAD_PROPVAL (section 5.1). A malformed property of the round-trip extension, which not every end
- * knows, is told by .is_rtr_bad. */
+/**
+ * Rows of the header type table: both CONNPROP types.
+ *
+ * A malformed property of the round-trip extension, which not every end knows, is reported by
+ * .is_rtr_bad only.
+ * Return: 0, ERR_XDR, or ERR_PROP with the fault RDMA2_ERR_BAD_PROPVAL (section 5.1).
+ */
 int v2_connprop_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 void v2_connprop_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m);
 

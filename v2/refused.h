@@ -5,40 +5,43 @@
 #include "v2/conn.h"
 
 /**
- * refused - what the peer said it does not take: heeded for as long as the connection lives
+ * refused - messages that the peer reported it does not take: respected for the life of the
+ * connection
  *
  * An RDMA2_ERROR tells neither the type nor the length of the message it is about, and not even its
- * direction, so those that can draw one of these errors are remembered by XID. What is about no message of ours sets no
- * limit.
+ * direction. So messages of ours that can draw one of these errors are remembered by XID. A report
+ * about no message of ours sets no limit.
  */
 
-/** v2_refused_remember - the first Send of @m, of type @htype, goes out; before it is counted. */
+/** v2_refused_remember - the first Send of @m, of type @htype, is about to go out and is not
+ * counted yet. */
 void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype);
 
-/** v2_refused_answered - a Reply to our Call @xid came: what it tells of the peer's credits. */
+/** v2_refused_answered - a Reply to our Call @xid came: update the estimate of the peer's
+ * credits. */
 void v2_refused_answered(struct v2_conn *c, uint32_t xid);
 
-/** v2_refused_heed - what a report means for all that could still be sent. Return: 0, or why
- * nothing can. */
+/** v2_refused_heed - apply a report to the forms that may still be sent. Return: 0, or an error:
+ * no form is left. */
 int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h) WARN_UNUSED;
 
 /**
  * v2_refused_is_stale - whether a report may be about a form of a Call that was given up
  *
- * A peer that does not know RDMA2_CALL_MIDDLE answers each of them (7.1.3), and the last part as the
- * malformed Call that it is by itself (7.2.1); meanwhile the Call is on its way in another form. But it
- * may as well have answered the first alone: then this is about the other form.
+ * A peer that does not know RDMA2_CALL_MIDDLE answers each of them (7.1.3), and the last part as
+ * the malformed Call that it is by itself (7.2.1). Meanwhile the Call is sent in another form. But
+ * the peer may have answered only the first part: then this report is about the other form.
  */
 bool v2_refused_is_stale(struct v2_conn *c, const struct v2_hdr *h);
 
-/** v2_refused_may_report - whether a Report Error with @xid can be about a Transmit Request of ours: one that was sent, and
- * not answered yet, or whose place another has since. */
+/** v2_refused_may_report - whether a Report Error with @xid can be about a Transmit Request of
+ * ours: one that was sent and not answered, or whose entry was overwritten since. */
 bool v2_refused_may_report(const struct v2_conn *c, uint32_t xid);
 
 /** v2_refused_is_reply - whether a report is about a Reply of ours. */
 bool v2_refused_is_reply(const struct v2_conn *c, const struct v2_hdr *h);
 
-/** v2_refused_limits - once the peer's properties were applied: what it refused still holds. */
+/** v2_refused_limits - call after the peer's properties were applied: its refusals still hold. */
 void v2_refused_limits(struct v2_conn *c);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "rpc/traits.h"
 
-/** What version 2 is like. */
+/** Properties of version 2: header sizes and habits. */
 extern const struct rpc_traits v2_traits;
 
 #endif

@@ -4,20 +4,24 @@
 
 #include "v2/conn.h"
 
-/** Messages with another version number on a connection of version 2, and what peers say that do not speak it. */
+/** Messages with another version number on a connection of version 2, and the answers of peers
+ * that do not speak version 2. */
 
-/** v2_versions_other - @h has another version: an answer is due (sections 7.1.1 and 7.1.2). Return: 0, or an error: close. */
+/** v2_versions_other - answer @h, which has another version (sections 7.1.1 and 7.1.2). Return:
+ * 0, or an error: close. */
 int v2_versions_other(struct v2_conn *c, const struct v2_hdr *h) WARN_UNUSED;
 
 /**
- * v2_versions_is_verdict - whether @in, whose prefix is in @h, says that the peer does not speak version 2
+ * v2_versions_is_verdict - whether @in, whose prefix is in @h, reports that the peer does not speak
+ * version 2
  *
- * Section 4.3.2, decision 9: it is the answer to this end's first message, with either version in it. If so, @h has
- * the range of versions.
+ * Section 4.3.2, decision 9: it answers this end's first message, and has either version in it. If
+ * true, @h has the range of versions.
  */
 bool v2_versions_is_verdict(struct v2_conn *c, struct v2_hdr *h, struct view in);
 
-/** v2_versions_verdict - such a message ends this state machine: @rx says so. Return: 0, or an error: close. */
+/** v2_versions_verdict - process that message: it ends this state machine, as @rx reports.
+ * Return: 0, or an error: close. */
 int v2_versions_verdict(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx) WARN_UNUSED;
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "rpc/traits.h"
 
-/** What the early draft of version 2 is like. */
+/** Properties of the early draft of version 2: header sizes and habits. */
 extern const struct rpc_traits early_traits;
 
 #endif
