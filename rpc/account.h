@@ -17,53 +17,54 @@
  *   acceptor   grants own.credits                requests own.rev_credits
  */
 struct rpc_account {
-	uint32_t granted; /* of the last reply; 1 before the first: RFC 8166 section 3.3.3 */
+	/* calls granted by the last reply; 1 before the first: RFC 8166 section 3.3.3 */
+	uint32_t granted;
 	uint32_t in_flight;
 };
 
-enum { RPC_MAX_CREDITS = 16384 }; /* a larger grant is taken as this many */
+enum { RPC_MAX_CREDITS = 16384 }; /* a larger grant counts as this many */
 
-/** rpc_account_requests - most calls of ours that the peer could answer at once: what rdma_credit of
- * a call asks for. */
+/** rpc_account_requests - rdma_credit of a call: most calls of ours that are wanted in flight. */
 uint32_t rpc_account_requests(const struct rpc_params *own);
 
-/** rpc_account_grants - calls of the peer taken at once: what rdma_credit of a reply grants; never 0. */
+/** rpc_account_grants - rdma_credit of a reply: calls of the peer accepted at once; never 0. */
 uint32_t rpc_account_grants(const struct rpc_params *own);
 
 /** rpc_account_limit - calls that may be in flight. */
 uint32_t rpc_account_limit(const struct rpc_account *a, const struct rpc_params *own);
 
-/** rpc_account_call - a call with @xid goes out, for which there was credit. */
+/** rpc_account_call - a call with @xid is sent; there was credit for it. */
 void rpc_account_call(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
 /** rpc_account_grant - an answer grants @credit; 0 would be a deadlock and counts as 1. */
 void rpc_account_grant(struct rpc_account *a, uint32_t credit);
 
 /**
- * rpc_account_answer - an answer to @xid came, which frees its call's credit
+ * rpc_account_answer - an answer to @xid came: it frees the credit of its call
  *
- * Return: whether it is one that is waited for; else it is counted in @t: dropped, or late.
+ * Return: whether a call waits for it; if not, @t counts it as dropped or late.
  */
 bool rpc_account_answer(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
-/** rpc_account_answer_late - the same, where it can be seen that it is the answer to a call @xid that was let go: nobody waits
- * for it, whatever has that XID now. */
+/** rpc_account_answer_late - the same for an answer that is known to belong to a call given up
+ * before: no call waits for it, even if a later call has its XID. */
 void rpc_account_answer_late(struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
-/** rpc_account_forget - the call @xid is let go; it keeps its credit until it is answered. */
+/** rpc_account_forget - the call @xid is given up; it keeps its credit until it is answered. */
 void rpc_account_forget(const struct rpc_account *a, struct rpc_transport *t, uint32_t xid);
 
 /**
  * rpc_account_cut - a reply or report that ends early names @xid; sets @rx
  *
- * State:  a message of 16 octets or more ends within its header, or within the RPC header behind that.
- * Danger: dropped, as rfc5666bis-01 8.3.3 has it, a reply or report leaves the call that it names waiting for ever;
- *         believed, one about no call would free the credit of another call.
- * Rule:   to an initiator it is a reply that cannot be parsed (5.5), if the user has a call of that XID, which is
- *         asked by .cut. Nothing else in the message counts. An acceptor drops it.
+ * State:  a message of 16 octets or more ends within its header, or within the RPC header behind
+ *         that.
+ * Danger: if it is dropped (rfc5666bis-01 8.3.3), the call that it names waits for ever. If it is
+ *         believed, a report about no call frees the credit of another call.
+ * Rule:   an initiator takes it as a reply that cannot be parsed (5.5), if the user has a call of
+ *         that XID; .cut asks the user. Nothing else in the message counts. An acceptor drops it.
  * Pinned: tests/v1/test_conn_errors.c:answers_cut_short_fail_their_call
  *
- * Return: whether the call of @xid is one that was let go: its credit is free.
+ * Return: whether the call of @xid was given up before: its credit is free.
  */
 bool rpc_account_cut(const struct rpc_account *a, const struct rpc_transport *t, uint32_t xid,
 		     struct rpc_rx *rx) WARN_UNUSED;

@@ -6,41 +6,46 @@
 #include <stdint.h>
 
 /**
- * struct rpc_late - calls of ours that were let go without an answer, the oldest first
+ * struct rpc_late - calls of ours that were given up without an answer, the oldest first
  *
- * Procedures without replies (Call-only, draft-07 4.7) look like any other, so a call that is
- * let go may have been answered in spite of all. Of the last RPC_LATE such calls an answer is
- * known for what it is when it comes; before that they were without one, and none is expected.
+ * Procedures without replies (Call-only, draft-07 4.7) look like any other, so a call that was
+ * given up may still be answered. An answer to one of the last RPC_LATE such calls is recognized.
+ * Calls given up before those count as Call-only: no answer is expected.
  *
- * A requester may send a call again that got no answer, with its XID (draft-07 4.6.5). Then there may be two
- * answers, or one, where the responder saw that it is the same call. So the first that comes, whichever it is, is that
- * of the call that waits, and one more is late; but where it can be seen whose it is that counts.
+ * A requester may send a call again that got no answer, with its XID (draft-07 4.6.5). Then there
+ * may be two answers, or one if the responder noticed that it is the same call. So the first answer
+ * counts as that of the waiting call, and one more is late. If it is known which call an answer
+ * belongs to, that decides.
  */
 enum { RPC_LATE = 64 };
 
 struct rpc_late {
 	uint32_t xids[RPC_LATE];
-	bool again[RPC_LATE]; /* of the newest with an XID: a call with that waits for an answer */
+	/* of the newest entry of an XID: another call with that XID waits for an answer */
+	bool again[RPC_LATE];
 	unsigned n;
 };
 
-/** rpc_late_add - @xid was let go; the oldest makes room. */
+/** rpc_late_add - the call @xid was given up; it replaces the oldest entry. */
 void rpc_late_add(struct rpc_late *l, uint32_t xid);
 
-/** rpc_late_again - a call with @xid goes out: the next answer is its. */
+/** rpc_late_again - a call with @xid is sent: the next answer belongs to it. */
 void rpc_late_again(struct rpc_late *l, uint32_t xid);
 
-/** rpc_late_take - @xid was answered. Return: whether nobody waits for that, for the call had been let go. */
+/** rpc_late_take - an answer to @xid came. Return: whether it is late: its call was given up,
+ * and no other waits. */
 bool rpc_late_take(struct rpc_late *l, uint32_t xid);
 
-/** rpc_late_take_first - @xid was answered, and it is a call that was let go whose answer that is. Return: whether it is
- * known. */
+/** rpc_late_take_first - an answer to @xid came that is known to belong to a call given up.
+ * Return: whether that call is in the list. */
 bool rpc_late_take_first(struct rpc_late *l, uint32_t xid);
 
-/** rpc_late_has - whether an answer to @xid that comes now is one that nobody waits for: rpc_late_take(), but nothing changes. */
+/** rpc_late_has - whether an answer to @xid that comes now is late: rpc_late_take() without a
+ * change. */
 bool rpc_late_has(const struct rpc_late *l, uint32_t xid);
 
-/** rpc_late_awaits - whether a call with @xid, which was let go before, waits for an answer. */
+/** rpc_late_awaits - whether a call with @xid waits for an answer and an earlier one with it was
+ * given up. */
 bool rpc_late_awaits(const struct rpc_late *l, uint32_t xid);
 
 #endif

@@ -25,7 +25,7 @@ enum {
 
 enum rpc_dir { RPC_CALL, RPC_REPLY };
 
-/** struct rpc_chunk - a run of segments in rpc_msg.segs with one purpose. */
+/** struct rpc_chunk - consecutive segments of rpc_msg.segs with one purpose. */
 struct rpc_chunk {
 	uint32_t position; /* Read chunks: offset in the unreduced payload stream, else 0 */
 	uint16_t first,
@@ -33,25 +33,27 @@ struct rpc_chunk {
 	uint64_t length; /* sum of the segments' lengths, octets */
 };
 
-/* How a Call wants the data of a Write chunk to come, or how they came: numbers and words are those of
+/* How the data of a Write chunk are to be returned, or were: numbers and words are those of
  * docs/rtrext-profile.md, section 6. */
 enum rpc_way {
 	RPC_BY_WRITE = 1,  /* RDMA Write */
-	RPC_BY_SEND = 2,   /* behind the Reply, in its Send */
-	RPC_BY_EITHER = 3, /* as the responder likes */
-	RPC_BY_SIZE = 4,   /* ... up to .most by Send */
-	RPC_TOO_SHORT = 5, /* Replies: they are in the payload stream */
-	RPC_NO_ITEM = 6,   /* Replies: there were none */
+	RPC_BY_SEND = 2,   /* in the Send of the Reply, behind it */
+	RPC_BY_EITHER = 3, /* the responder chooses */
+	RPC_BY_SIZE = 4,   /* up to .most octets by Send, longer data by RDMA Write */
+	RPC_TOO_SHORT = 5, /* Replies: the data are in the payload stream */
+	RPC_NO_ITEM = 6,   /* Replies: there were no data */
 };
 
-/** struct rpc_wish - of one Write chunk. Of a Reply to be sent .way is how an item that goes along was asked for. */
+/** struct rpc_wish - how the data of one Write chunk are to be returned. In a Reply to be sent
+ * .way is how an item in the same Send was requested. */
 struct rpc_wish {
 	enum rpc_way way;
-	uint32_t least; /* Calls: what is shorter stays in the payload stream */
+	uint32_t least; /* Calls: shorter items stay in the payload stream; octets */
 	uint32_t most;
-	uint32_t begin, end; /* Calls: of what comes of this part of the unreduced payload stream */
-	uint32_t position;   /* Replies: in the unreduced payload stream; 0 not told */
-	uint32_t length;     /* Replies, TOO_SHORT: of what stayed in it */
+	/* Calls: it is about items that result from this part of the unreduced payload stream */
+	uint32_t begin, end;
+	uint32_t position; /* Replies: position in the unreduced payload stream; 0: not known */
+	uint32_t length;   /* Replies, TOO_SHORT: octets that stayed in it */
 };
 
 struct rpc_msg {
@@ -66,7 +68,9 @@ struct rpc_msg {
 	 * requester's Reply chunk with the lengths the responder really wrote. */
 	bool has_body_chunk;
 	bool has_reply; /* calls: a provisional Reply chunk */
-	bool is_response; /* replies received: in the form of the round-trip extension, with or without data */
+	/* replies received: the message has the form of the round-trip extension, with or without
+	 * data */
+	bool is_response;
 	struct rpc_chunk body_chunk;
 	struct rpc_chunk reply;
 
@@ -75,24 +79,29 @@ struct rpc_msg {
 	 * (there the private data's R flag permits any handle of the call). */
 	uint32_t inv_handle;
 
-	/* Round-trip extension: data that travel in the same Send. A chunk of a Call's .reads or a Reply's
-	 * .writes with a length and no segments is here, at placed[.first]. */
+	/* Round-trip extension: data that travel in the same Send. A chunk of a Call's .reads or a
+	 * Reply's .writes with a length and no segments has its data at placed[.first]. */
 	unsigned nplaced;
-	/* ... or in several Sends, put together in memory of this many octets: what of it does not lie in the first */
+	/* Round-trip extension, several Sends: octets of memory for what is not in the first
+	 * Send. */
 	uint32_t gathered;
-	uint32_t
-		reserved; /* calls: Receives kept for their replies, in that extension; 0 counts as 1 */
-	/* ... and what is to become of .writes, or became of them: one for each, or none. A Call's chunk
-	 * BY_SEND has no segments, and a length: the most that can come so. */
+	/* Round-trip extension, calls: Receives reserved for the reply; 0 counts as 1. */
+	uint32_t reserved;
+	/*
+	 * Round-trip extension: how the data of .writes are to be returned, or were: one entry for
+	 * each, or none. A Call's chunk BY_SEND has no segments; its length is the most that can be
+	 * returned so.
+	 */
 	unsigned nwishes;
 
-	/* Tables last: of most messages they are empty, and nobody looks at their memory. */
+	/* Tables are last, because most messages leave them empty and never touch their memory. */
 	unsigned nreads, nwrites, nsegs;
 	struct view placed[RPC_MAX_PLACED];
 	struct rpc_wish wishes[RPC_MAX_WISHES];
 	struct rpc_chunk reads[RPC_MAX_CHUNKS];	 /* calls: data items, by rising position, none 0 */
 	struct rpc_chunk writes[RPC_MAX_CHUNKS]; /* calls: provisional; replies: lengths written */
-	struct segment segs[RPC_MAX_SEGMENTS];	 /* last: a copy may end behind those in use */
+	/* last, so that a copy may end behind those in use */
+	struct segment segs[RPC_MAX_SEGMENTS];
 };
 
 /** rpc_msg_reset - an empty message; does not touch the tables. */
@@ -105,17 +114,17 @@ static inline void rpc_msg_reset(struct rpc_msg *m, uint32_t xid, enum rpc_dir d
 	m->inv_handle = m->gathered = m->reserved = 0;
 }
 
-/** rpc_msg_placed - where the data of @c, a Read chunk of the Call @m or a Write chunk of the Reply @m, came
- * with it; NULL: they did not. */
+/** rpc_msg_placed - where the data of @c are that came with @m; NULL: they did not. @c is a Read
+ * chunk of the Call @m or a Write chunk of the Reply @m. */
 static inline const uint8_t *rpc_msg_placed(const struct rpc_msg *m, const struct rpc_chunk *c)
 {
 	return m->nplaced && c->length && c->count == 0 ? m->placed[c->first].data : NULL;
 }
 
-/** rpc_msg_place - the data of @c, which is empty, travel with @m. Return: 0 or ERR_TOOBIG. */
+/** rpc_msg_place - send the data of @c, which is empty, with @m. Return: 0 or ERR_TOOBIG. */
 int rpc_msg_place(struct rpc_msg *m, struct rpc_chunk *c, struct view data);
 
-/** rpc_msg_copy - @to is what @from is; of its tables what is in use, and nothing behind. */
+/** rpc_msg_copy - copy @from to @to; of the tables only the entries in use. */
 void rpc_msg_copy(struct rpc_msg *to, const struct rpc_msg *from);
 
 /** rpc_msg_body_len - octets of the inline payload stream. */
@@ -133,7 +142,7 @@ static inline size_t rpc_msg_body_len(const struct rpc_msg *m)
 int rpc_msg_add_segment(struct rpc_msg *m, struct rpc_chunk *c, const struct segment *s);
 
 /**
- * What went wrong, version-neutral: the union of both versions' reports.
+ * Error reports, version-neutral: the union of both versions' reports.
  * draft-07 section 7; RFC 8166 section 4.5 (RPC_ERROR_CHUNK is ERR_CHUNK).
  */
 enum rpc_error_code {

@@ -6,40 +6,47 @@
 #include <stdint.h>
 
 /**
- * struct rpc_traits - what a protocol version is like, to those who relay its messages and plan
- * their forms without knowing how they are encoded
+ * struct rpc_traits - properties of a protocol version, for code that relays its messages and plans
+ * their forms without knowing their encoding
  *
  * One constant a version. What differs from connection to connection is in struct rpc_limits.
  */
 struct rpc_traits {
-	/* Messages may be continued over several Sends; Replies, too, so that no Call fails for want of a
-	 * Reply chunk, and one that is offered is as long as the longest Reply expected. Else a
-	 * Reply goes inline or into the Reply chunk, and one that is offered is used. */
+	/*
+	 * Messages may be continued over several Sends. Replies, too, so no Call fails because it
+	 * has no Reply chunk, and a Reply chunk that is offered has the length of the longest Reply
+	 * expected. If false, a Reply goes inline or into the Reply chunk, and one that is offered
+	 * is used.
+	 */
 	bool continues;
-	bool counts_calls; /* credits are Calls in flight, and each error is about one; else messages */
-	bool negotiates;    /* ends tell each other their properties first */
-	bool resends;	    /* a Requester may send a Call again that is in flight */
-	bool refuses_forms; /* a Responder reports which form of a Call it does not take */
-	bool names_inv;	   /* a Call names the handle that its Reply may invalidate; else any of its
-			     * own may be */
-	bool places;	   /* data may come with a Call, in the second piece of its Receive */
-	bool padded_reads; /* old peers send a Read chunk with its XDR pad */
-	bool unsure_lengths; /* servers are known that tell lengths wrongly, or cut Replies in silence */
+	/* Credits are Calls in flight, and each error is about one of them. If false, credits are
+	 * messages. */
+	bool counts_calls;
+	bool negotiates;    /* The ends exchange properties first. */
+	bool resends;	    /* A Requester may send a Call again that is in flight. */
+	bool refuses_forms; /* A Responder reports which form of a Call it does not take. */
+	/* A Call names the handle that its Reply may invalidate. If false, its Reply may invalidate
+	 * any handle of the Call. */
+	bool names_inv;
+	bool places;	     /* Data may come with a Call, in the second piece of its Receive. */
+	bool padded_reads;   /* Old peers include the XDR pad in a Read chunk. */
+	bool unsure_lengths; /* Some servers report wrong lengths, or truncate Replies silently. */
 
-	uint32_t
-		joined_bytes; /* longest segment to make of several that were offered elsewhere: peers without a
-				* limit that they could tell have one all the same */
+	/* Octets of the longest segment to join from several offered on the other leg, because even
+	 * peers that announce no limit have one. */
+	uint32_t joined_bytes;
 
 	/* Octets of headers. */
 	uint32_t call_header, reply_header; /* inline, without chunks */
-	uint32_t part_header;		    /* of a part of a continued message */
-	uint32_t segment;		    /* in a Write chunk or the Reply chunk */
-	uint32_t read_segment;		    /* in a Read chunk, with what comes with it */
-	uint32_t write_chunk;		    /* beside its segments */
-	uint32_t reply_chunk;		    /* offered in a Call, beside its segments */
-	uint32_t reply_used; /* a Reply that lies in it: beside its segments, more than inline */
-	uint32_t
-		call_chunk; /* a Call that lies in a chunk: beside that's segments, more than inline */
+	uint32_t part_header;		    /* a part of a continued message */
+	uint32_t segment;		    /* one segment in a Write chunk or the Reply chunk */
+	/* one segment in a Read chunk, with its discriminator and Position */
+	uint32_t read_segment;
+	uint32_t write_chunk; /* a Write chunk, without its segments */
+	uint32_t reply_chunk; /* a Reply chunk offered in a Call, without its segments */
+	/* a Reply in the Reply chunk: octets more than inline, without its segments */
+	uint32_t reply_used;
+	uint32_t call_chunk; /* a Call in a chunk: octets more than inline, without its segments */
 };
 
 #endif
