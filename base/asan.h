@@ -4,9 +4,9 @@
 
 /**
  * asan - memory that is out of bounds for a while: ASAN_POISON_MEMORY_REGION(p, n) and
- * ASAN_UNPOISON_MEMORY_REGION(p, n), which are nothing without AddressSanitizer
+ * ASAN_UNPOISON_MEMORY_REGION(p, n), which do nothing without AddressSanitizer
  *
- * HAS_ASAN is 1 with it, else 0. gcc and clang tell it in different ways.
+ * HAS_ASAN is 1 with it, otherwise 0. gcc and clang announce it in different ways.
  */
 
 #if defined(__SANITIZE_ADDRESS__)

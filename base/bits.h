@@ -11,8 +11,8 @@
 /**
  * bits - a set of numbers 0 .. n-1 that finds its least member above a number in O(log n)
  *
- * One bit a number; above that one bit for each word that is not zero, and so on up to one word:
- * four steps find one of 16 million. Nothing allocates after init.
+ * One bit for each number; above that one bit for each word that is not zero, and so on up to one
+ * word: four steps find one of 16 million. Nothing allocates after init.
  */
 enum { BITS_LEVELS = 6 };
 
@@ -27,10 +27,10 @@ struct bits {
 /** bits_init - the empty set of numbers below @n. Return: 0 or ERR_NOMEM. */
 int bits_init(struct bits *b, size_t n) WARN_UNUSED;
 
-/** bits_fini - harmless when all zeros. */
+/** bits_fini - frees it; harmless if @b is all zeros. */
 void bits_fini(struct bits *b);
 
-/** bits_set, bits_clear - put @i into the set, take it out. Idempotent. */
+/** bits_set, bits_clear - add @i to the set, remove it. Idempotent. */
 static inline void bits_set(struct bits *b, size_t i)
 {
 	for (unsigned level = 0; level < b->levels; level++) {
@@ -56,7 +56,7 @@ static inline void bits_clear(struct bits *b, size_t i)
 	}
 }
 
-/** bits_zero - the empty set again. */
+/** bits_zero - makes the set empty. */
 void bits_zero(struct bits *b);
 
 /** bits_next - the least member that is not below @from, or BITS_END. */

@@ -6,12 +6,13 @@
 #include <stdint.h>
 
 /**
- * budget_queues - the part of a connection's memory that fabric/verbs counts, and config/ reckons with
+ * budget_queues - memory for the queues of a connection over fabric/verbs; config/ checks with it
  *
- * Libraries take memory for queues as their devices lay them out, and nothing tells how much. The largest
- * work requests known are mlx5's: 192 octets, for a bind, and the pieces; the whole rounded up to a power of
- * two. What is inline lies where the pieces do (fabric/verbs/limits.c). Beside them lies what fabric/verbs
- * itself keeps of each operation and exposure, which it holds against the sizes here.
+ * Libraries take memory for queues as their devices lay them out, and do not tell how much. The
+ * largest work requests known are mlx5's: 192 octets, for a bind, and the pieces; the whole rounded
+ * up to a power of two. Inline octets use the space of the pieces (fabric/verbs/limits.c). Added to
+ * that is the state that fabric/verbs keeps of each operation and exposure; fabric/verbs asserts
+ * the sizes here.
  */
 enum {
 	BUDGET_OPS = 64, /* Reads and Writes that the relay posts at once on a leg */
@@ -19,21 +20,24 @@ enum {
 	BUDGET_REQUEST = 192 + 8 * 16, /* 16: a piece */
 	BUDGET_RECEIVE = 32,
 	BUDGET_COMPLETION = 64,
-	BUDGET_OBJECTS = 16 * 1024, /* what library and kernel know of a queue pair, and a page here
-				     * and there */
+	/* objects of library and kernel for a queue pair, and rounding to pages */
+	BUDGET_OBJECTS = 16 * 1024,
 
-	BUDGET_OP = 64,	      /* kept of an operation under way */
-	BUDGET_EXPOSURE = 48, /* ... of an exposure, with its places in a table */
+	BUDGET_OP = 64,	      /* octets of state of an operation under way */
+	BUDGET_EXPOSURE = 48, /* octets of state of an exposure, with its places in a table */
 };
 
-/** struct budget_depths - what a connection may have under way. */
+/** struct budget_depths - operations and exposures that a connection may have under way. */
 struct budget_depths {
 	uint32_t recvs, sends, exposures; /* sends: Reads and Writes as well */
 };
 
-/** budget_exposures - of a leg whose peer answers so many calls at once: for each what it usually has, a Read or
- * Write chunk and one for the reply; more wait. Never fewer than the most chunks of one call that make
- * sense. */
+/**
+ * budget_exposures - exposures of a leg whose peer answers @calls at once
+ *
+ * For each call what it usually has: a Read or Write chunk and one for the reply; calls beyond
+ * wait. Never fewer than the most chunks of one call that make sense.
+ */
 static inline uint32_t budget_exposures(uint32_t calls)
 {
 	enum { EACH = 2, LEAST = 48, CALLS = 64 };
@@ -42,14 +46,14 @@ static inline uint32_t budget_exposures(uint32_t calls)
 	return n < LEAST ? LEAST : n;
 }
 
-/** budget_requests - places of a send queue: a bind and an invalidate for each exposure, some more binds that no
- * completion has freed yet, and one to ask a silent peer. */
+/** budget_requests - entries of a send queue: a bind and an invalidate for each exposure, some
+ * more binds that no completion has freed yet, and one to probe a silent peer. */
 static inline uint32_t budget_requests(uint32_t sends, uint32_t exposures)
 {
 	return sends + 2 * exposures + exposures / 8 + 1;
 }
 
-/** budget_power_of_two - not below @n. */
+/** budget_power_of_two - the least power of two that is not below @n. */
 static inline uint64_t budget_power_of_two(uint64_t n)
 {
 	uint64_t size = 1;
@@ -59,8 +63,8 @@ static inline uint64_t budget_power_of_two(uint64_t n)
 	return size;
 }
 
-/** budget_queues - octets of a connection over an RDMA device, of locked memory and of heap. @shares: its
- * Receives are those of all. */
+/** budget_queues - octets of a connection over an RDMA device, of locked memory and of heap.
+ * @shares: its Receives are shared. */
 static inline uint64_t budget_queues(const struct budget_depths *d, bool shares)
 {
 	uint64_t recvs = shares ? 0 : d->recvs, sends = budget_requests(d->sends, d->exposures);

@@ -3,9 +3,9 @@
 #define BASE_ERR_H
 
 /**
- * Error codes: every fallible function returns 0 (or a count) or a negative
- * enum err. The class of a code says who is at fault, and so what the caller
- * does about it: answer the peer, close the session, wait, or tell the operator.
+ * Error codes: every fallible function returns 0 (or a count) or a negative enum err. The class of
+ * a code says which side is at fault, and so what the caller does: answer the peer, close the
+ * session, wait, or report to the operator.
  */
 enum err_class {
 	ERR_CLASS_PEER = 1, /* the peer broke its protocol: answer or close, count, log */
@@ -35,18 +35,18 @@ enum err {
 	ERR_TOOBIG = ERR_CODE(ERR_CLASS_LIMIT, 2),    /* larger than a configured maximum */
 	ERR_NOSPACE = ERR_CODE(ERR_CLASS_LIMIT, 3),   /* the output buffer is too small */
 	ERR_AGAIN = ERR_CODE(ERR_CLASS_LIMIT, 4), /* not now: no credit, or the budget is short */
-	ERR_LOCAL = ERR_CODE(ERR_CLASS_LIMIT, 5), /* this machine has no port, descriptor or
-						   * buffer left, or forbids it */
-	ERR_IO = ERR_CODE(ERR_CLASS_IO, 1),	  /* a system call failed; errno was logged */
-	ERR_CLOSED = ERR_CODE(ERR_CLASS_IO, 2),	  /* the connection ended */
-	ERR_TIMEOUT = ERR_CODE(ERR_CLASS_IO, 3),  /* a deadline passed */
-	ERR_REFUSED = ERR_CODE(ERR_CLASS_IO, 4),  /* nobody listens there, or no route */
-	ERR_FLUSHED = ERR_CODE(ERR_CLASS_IO, 5),  /* given back because the connection ended */
+	/* this machine has no port, descriptor or buffer left, or forbids it */
+	ERR_LOCAL = ERR_CODE(ERR_CLASS_LIMIT, 5),
+	ERR_IO = ERR_CODE(ERR_CLASS_IO, 1),	 /* a system call failed; errno was logged */
+	ERR_CLOSED = ERR_CODE(ERR_CLASS_IO, 2),	 /* the connection ended */
+	ERR_TIMEOUT = ERR_CODE(ERR_CLASS_IO, 3), /* a deadline passed */
+	ERR_REFUSED = ERR_CODE(ERR_CLASS_IO, 4), /* no listener there, or no route */
+	ERR_FLUSHED = ERR_CODE(ERR_CLASS_IO, 5), /* given back because the connection ended */
 	ERR_CONFIG =
 		ERR_CODE(ERR_CLASS_CONFIG, 1), /* unusable configuration; reported with its line */
 };
 
-/** err_class - who is at fault; @err is negative. */
+/** err_class - which side is at fault; @err is negative. */
 static inline enum err_class err_class(int err)
 {
 	return (enum err_class)(-err / 100);

@@ -9,22 +9,22 @@
 #include "base/list.h"
 
 /**
- * jobs - work that takes too long for a thread with a loop, done by a few threads for it
+ * jobs - work that takes too long for a thread with an event loop, done by a few threads
  *
- * Each thread that has jobs has a port. A job is submitted at one and comes back to the same, in
- * the order in which jobs are done; meanwhile what it works on is its own. Nothing is
- * allocated for a job, and nothing waits but jobs_port_wait().
+ * Each thread that has jobs has a port. A job is submitted at a port and comes back to the same
+ * port, in the order in which jobs finish. Meanwhile the job owns the data it works on. No job
+ * allocates. Only jobs_port_wait() waits.
  */
 struct jobs;
 
 enum job_state { JOB_IDLE, JOB_QUEUED, JOB_RUNNING, JOB_DONE };
 
-/** struct job - embedded in its owner; zero-initialise but for .run. */
+/** struct job - embedded in its owner; all zero but .run. */
 struct job {
-	struct list link; /* private, as .state */
+	struct list link; /* private, as are .state and .port */
 	enum job_state state;
 	struct jobs_port *port;
-	void (*run)(struct job *job); /* in another thread */
+	void (*run)(struct job *job); /* called in another thread */
 };
 
 struct jobs_port {
@@ -35,11 +35,11 @@ struct jobs_port {
 	unsigned running;
 };
 
-/** jobs_new - @threads for them, not started. Return: owned, or NULL. */
+/** jobs_new - with @threads threads, not started. Return: owned, or NULL. */
 struct jobs *jobs_new(unsigned threads);
 
-/** jobs_start - the threads, unless they run; they give way to others where CPUs are short. Return: 0, or
- * ERR_NOMEM with some of them running. */
+/** jobs_start - start the threads, unless they run; they have a lower scheduling priority.
+ * Return: 0, or ERR_NOMEM with some of them running. */
 int jobs_start(struct jobs *jobs) WARN_UNUSED;
 
 /** jobs_free - takes @jobs, which may be NULL; nothing is queued or running (asserted). */
@@ -48,16 +48,17 @@ void jobs_free(struct jobs *jobs);
 /** jobs_port_init - @wake is called, in another thread, when a job is done. */
 void jobs_port_init(struct jobs_port *port, struct jobs *jobs, void (*wake)(void *arg), void *arg);
 
-/** jobs_submit - @job, which is idle or came back. */
+/** jobs_submit - submit @job, which is idle or came back. */
 void jobs_submit(struct jobs_port *port, struct job *job);
 
-/** jobs_cancel - Return: whether @job is its owner's again; else it runs, and will come back. */
+/** jobs_cancel - Return: whether @job is its owner's again; if not, it runs, and will come back. */
 bool jobs_cancel(struct job *job) WARN_UNUSED;
 
 /** jobs_next - a job that is done, or NULL. */
 struct job *jobs_next(struct jobs_port *port);
 
-/** jobs_port_wait - until none of the port's jobs runs; they are still to be taken by jobs_next(). */
+/** jobs_port_wait - wait until none of the port's jobs runs; take them by jobs_next() after
+ * that. */
 void jobs_port_wait(struct jobs_port *port);
 
 #endif

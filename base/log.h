@@ -13,18 +13,18 @@
  *
  * Thread-safe; not to be called from a signal handler.
  *
- * Synchronous, a line a write(2), until log_start(): for tools, tests and what a daemon says
- * before its threads run. From then on a line goes into a bounded ring and a thread of the log's
- * own writes it: whoever logs never waits for whoever reads. What does not fit is dropped and
- * counted (event=log.lost lines=N stands where the lines would have stood); what peers cause is
- * limited by peer and event, see log_peer().
+ * Synchronous, one write(2) a line, until log_start(): for tools, tests and a daemon before its
+ * threads run. From then on a line goes into a bounded ring and a thread of the log writes it, so a
+ * thread that logs never waits for standard error. Lines that do not fit are dropped and counted
+ * (event=log.lost lines=N is written in their place). Lines that peers cause are limited by peer
+ * and event, see log_peer().
  */
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /** log_set_level - lines above @level are dropped; the default is info. */
 void log_set_level(enum log_level level);
 
-/** log_level_name - as log_level_parse() reads it. */
+/** log_level_name - the word that log_level_parse() reads. */
 const char *log_level_name(enum log_level level);
 
 /** log_level_parse - "error", "warn", "info" or "debug" to @level; ERR_CONFIG otherwise. */
@@ -38,37 +38,38 @@ void log_event(enum log_level level, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /**
- * log_peer - the same, for an event that a peer can cause as often as it likes
+ * log_peer - as log_event(), for an event that a peer can cause as often as it likes
  * @event: a string that lives for ever
- * @peer: whose limit it counts against: an address without port, or a route's name
+ * @peer: the peer whose limit it counts against: an address without port, or a route's name
  *
- * Once log_start() was called, each peer has so many lines of an event at once and so many a
- * second (log_limit.h), and so have all peers together. Of the others it is told every ten
- * seconds how many there were: event=log.suppressed of=EVENT peer=PEER lines=N. With level debug
- * nothing is limited: who asks for everything gets everything that the ring can take.
+ * After log_start() the number of lines of an event is limited, for each peer and for all peers
+ * together, at once and per second (log_limit.h). The other lines are counted, and the count is
+ * logged every ten seconds: event=log.suppressed of=EVENT peer=PEER lines=N. With level debug there
+ * is no limit but the ring.
  */
 void log_peer(enum log_level level, const char *event, const char *peer, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /**
- * log_start - from here on lines are written by a thread of the log's own
+ * log_start - from here on a thread of the log writes lines
  *
- * To be called in the process that does the work: a child made by fork() has no such thread.
- * All signals are blocked in it. SIGPIPE must be ignored or handled by the caller.
+ * Call it in the process that does the work: a child made by fork() has no such thread. All signals
+ * are blocked in it. SIGPIPE must be ignored or handled by the caller.
  *
  * Return: 0, or ERR_NOMEM: there is no thread; the log stays synchronous.
  */
 int log_start(void) WARN_UNUSED;
 
 /**
- * log_stop - write what is left, for at most a second, and be synchronous again
+ * log_stop - write the lines that are left, for at most a second, then be synchronous again
  *
- * When all other threads that log are over. If standard error does not take everything in that
- * second the rest is dropped and the log is silent from then on, for a write might block.
+ * Call it when all other threads that log have ended. If standard error does not take everything in
+ * that second, the rest is dropped and the log is silent from then on, because a write might block.
  */
 void log_stop(void);
 
-/** log_has_room - half of the ring is free: whoever has much to tell waits until it is. */
+/** log_has_room - whether half of the ring is free: a thread with a long report waits until it
+ * is. */
 bool log_has_room(void);
 
 /** log_set_sink - tests: hand lines (without newline) to @sink instead; NULL restores stderr. */

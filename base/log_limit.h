@@ -8,51 +8,54 @@
 #include "base/loop.h"
 
 /**
- * log_limit - how many lines of an event a peer, and all peers together, may cause
+ * log_limit - how many lines of an event one peer, and all peers together, may cause
  *
- * Token buckets in a table of fixed size: of peers beyond it the one that was quiet longest is
- * forgotten, and what was suppressed of it is told as of all others ("*"). Forgetting gives a peer
- * a full bucket again; what bounds a crowd of addresses is the bucket of the event itself.
+ * State:  peers cause log lines: set-up failures, protocol errors.
+ * Danger: one peer, or many addresses, fill the log and hide all other lines.
+ * Rule:   token buckets, one for each peer and event, and one for each event of all peers. A line
+ *         without a token is counted instead. The table has a fixed size: beyond it the peer that
+ *         was quiet longest is replaced, and its count is reported for "*", all peers. A replaced
+ *         peer starts with a full bucket, so many addresses are limited by the event's own bucket.
  *
  * No lock of its own, no clock.
  */
 enum {
-	LOG_LIMIT_PEER_BURST = 256, /* lines of an event at once ... */
-	LOG_LIMIT_PEER_RATE = 8,    /* ... and a second, of one peer */
+	LOG_LIMIT_PEER_BURST = 256, /* lines of one event and peer at once */
+	LOG_LIMIT_PEER_RATE = 8,    /* lines of one event and peer a second */
 	LOG_LIMIT_ALL_BURST = 4096,
 	LOG_LIMIT_ALL_RATE = 64,
 	LOG_LIMIT_SETS = 64,
 	LOG_LIMIT_WAYS = 4,
-	LOG_LIMIT_EVENTS = 32, /* more kinds share the last bucket */
+	LOG_LIMIT_EVENTS = 32, /* kinds of events; further ones share the last bucket */
 	LOG_LIMIT_PEER_TEXT = 64,
 };
 
 struct log_bucket {
 	const char *event;		/* NULL: unused */
-	char peer[LOG_LIMIT_PEER_TEXT]; /* "*": all of them */
-	nsec_t full_at;			/* when it is full again; in the past: it is */
-	uint64_t suppressed;		/* and not told yet */
+	char peer[LOG_LIMIT_PEER_TEXT]; /* "*": all peers */
+	nsec_t full_at;			/* when it is full again; in the past: it is full */
+	uint64_t suppressed;		/* lines not written and not reported yet */
 };
 
 struct log_limit {
 	struct log_bucket peers[LOG_LIMIT_SETS][LOG_LIMIT_WAYS];
 	struct log_bucket events[LOG_LIMIT_EVENTS];
-	uint64_t untold; /* all buckets' suppressed */
+	uint64_t untold; /* sum of .suppressed of all buckets */
 };
 
 /**
  * log_limit_take - whether @peer may cause one more line of @event at @now
  * @event: a string that lives for ever
  *
- * When not, it is counted.
+ * If not, the line is counted.
  */
 bool log_limit_take(struct log_limit *limit, const char *event, const char *peer, nsec_t now);
 
 /**
- * log_limit_tell - take the count of suppressed lines of some bucket
+ * log_limit_tell - take the count of suppressed lines of a bucket
  * @told: a copy of the bucket, as it was before
  *
- * Return: false: nothing was suppressed since it was last told.
+ * Return: false: nothing was suppressed since the last call.
  */
 bool log_limit_tell(struct log_limit *limit, struct log_bucket *told);
 

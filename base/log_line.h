@@ -7,12 +7,12 @@
 
 #include "base/log.h"
 
-/** log_line - the text of one line. For base/log*.c alone. */
+/** log_line - format one line. For base/log*.c alone. */
 
 enum { LOG_LINE_MAX = 1024 }; /* with newline and NUL; a longer line is cut */
 
 /**
- * log_line_format - time, level, event and what @fmt says; a newline and a NUL after it
+ * log_line_format - time, level, event and the text of @fmt, then a newline and a NUL
  * @line: LOG_LINE_MAX octets
  *
  * Return: octets, with the newline.

@@ -9,8 +9,8 @@
 /**
  * log_ring - whole lines that wait to be written, oldest first, in one piece of memory
  *
- * No lock of its own. Lines come in under their owner's lock; what log_ring_peek() showed stays
- * in place until log_ring_drop(), so that it can be written without the lock.
+ * No lock of its own. Lines are added under the owner's lock. Octets that log_ring_peek() returned
+ * stay in place until log_ring_drop(), so that they can be written without the lock.
  */
 enum {
 	LOG_RING_BYTES = 1 << 20,	     /* some 5,000 lines */
@@ -22,16 +22,16 @@ struct log_ring {
 	char data[LOG_RING_BYTES];
 };
 
-/** log_ring_fits - whether @len octets do; only what is @urgent may take the spare part. */
+/** log_ring_fits - whether @len octets fit; only an @urgent line may use the spare part. */
 bool log_ring_fits(const struct log_ring *ring, size_t len, bool urgent);
 
-/** log_ring_put - @len octets that fit (asserted). */
+/** log_ring_put - add @len octets, which fit (asserted). */
 void log_ring_put(struct log_ring *ring, const char *text, size_t len);
 
-/** log_ring_peek - the oldest octets, as many as lie in one piece. Return: how many, 0: empty. */
+/** log_ring_peek - the oldest octets, as many as are contiguous. Return: how many; 0: empty. */
 size_t log_ring_peek(const struct log_ring *ring, const char **text);
 
-/** log_ring_drop - the oldest @len octets, which log_ring_peek() has shown. */
+/** log_ring_drop - remove the oldest @len octets, which log_ring_peek() returned. */
 void log_ring_drop(struct log_ring *ring, size_t len);
 
 /** log_ring_used - octets in it. */

@@ -9,23 +9,24 @@
 /**
  * log_writer - the ring, the limits and the thread behind log_start(). For base/log.c alone.
  *
- * Every function but start and stop may be called by any thread, and none of those waits for
- * standard error: the lock is held for a copy of a line, never for a system call.
+ * Any thread may call every function except start and stop. None of those waits for standard error:
+ * the lock is held for a copy of a line, never for a system call.
  */
 
 /** log_writer_start - Return: 0 or ERR_NOMEM. */
 int log_writer_start(void) WARN_UNUSED;
 
-/** log_writer_stop - Return: whether standard error took everything, the lines lost told. */
+/** log_writer_stop - Return: whether standard error took everything, the count of lost lines
+ * included. */
 bool log_writer_stop(void);
 
-/** log_writer_put - a line with its newline; dropped and counted where there is no room. */
+/** log_writer_put - add a line with its newline; dropped and counted if there is no room. */
 void log_writer_put(enum log_level level, const char *line, size_t len);
 
-/** log_writer_allow - whether @peer may cause one more line of @event; counted when not. */
+/** log_writer_allow - whether @peer may cause one more line of @event; if not, it is counted. */
 bool log_writer_allow(const char *event, const char *peer);
 
-/** log_writer_has_room - half of the ring is free. */
+/** log_writer_has_room - whether half of the ring is free. */
 bool log_writer_has_room(void);
 
 #endif

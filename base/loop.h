@@ -7,19 +7,18 @@
 #include "base/err.h"
 
 /**
- * What a fabric needs of an event loop, so that none of them includes one:
+ * The part of an event loop that a fabric needs, so that no fabric includes an event library:
  * daemon/loop.c implements it over libevent, tests over poll(2).
  *
- * Watches that are edge-triggered are told of readiness once and must read or
- * write until EAGAIN; they are added once for a descriptor's whole life, so
- * steady traffic costs no epoll_ctl(2).
+ * An edge-triggered watch gets one call for each readiness and must read or write until EAGAIN. It
+ * is added once for the whole life of a descriptor, so steady traffic costs no epoll_ctl(2).
  */
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 
 struct loop_watch {
 	/* Called from the loop, never from within add or del. */
 	void (*ready)(struct loop_watch *watch, unsigned events);
-	void *backend; /* the loop's own */
+	void *backend; /* the loop's own data */
 };
 
 struct loop;

@@ -10,19 +10,22 @@
 #include "base/list.h"
 
 /**
- * struct pool - fixed-size objects that are recycled: after warm-up get and put
- * touch no allocator. One thread only. Grows a slab at a time up to a maximum;
- * what the load needs no more goes back with pool_trim().
+ * struct pool - fixed-size objects that are recycled: after warm-up get and put do not call the
+ * allocator
+ *
+ * One thread only. Grows one slab at a time up to a maximum. pool_trim() returns memory that the
+ * load no longer needs.
  */
 struct pool {
-	size_t object_bytes; /* with what is kept about each */
+	size_t object_bytes; /* with the header of each object */
 	size_t slab_objects;
 	size_t max_objects;
 	size_t total;			   /* objects in all slabs */
 	size_t used;			   /* handed out now */
-	size_t bytes;			   /* of heap */
-	struct list partial, unused, full; /* slabs: some of it is free, all, nothing */
-	size_t nunused, least_unused;	   /* now, and since pool_trim() was called last */
+	size_t bytes;			   /* octets of heap */
+	struct list partial, unused, full; /* slabs: partly free, all free, nothing free */
+	/* slabs all free: now, and the fewest since the last pool_trim() */
+	size_t nunused, least_unused;
 };
 
 /** pool_init - objects of @object_bytes, 16-octet aligned; at most @max_objects at once. */
@@ -37,8 +40,8 @@ void *pool_get(struct pool *pool) WARN_UNUSED;
 /** pool_put - takes @object, which came from this pool. */
 void pool_put(struct pool *pool, void *object);
 
-/** pool_trim - at regular times: give back whole slabs that nobody needed since the last time, at
- * most @most of them. Return: whether there are more, for a call soon. */
+/** pool_trim - call at regular times: frees whole slabs that were not needed since the last
+ * call, at most @most of them. Return: whether there are more, for a call soon. */
 bool pool_trim(struct pool *pool, size_t most);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/** random_next - splitmix64: the next number of the sequence that @state began. For what has to
- * differ, or to repeat with its seed; not for secrets. */
+/** random_next - splitmix64: the next number of the sequence of @state. For numbers that have to
+ * differ, or to repeat with their seed; not for secrets. */
 static inline uint64_t random_next(uint64_t *state)
 {
 	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));

@@ -10,33 +10,33 @@
 #include "base/view.h"
 
 /**
- * ring - records of one thread for another one: whole ones, in order, in one piece of memory
+ * ring - whole records from one thread to another, in order, in one piece of memory
  *
- * No lock, and no call of the system: neither side ever waits for the other. What finds no room is lost,
- * and counted.
+ * No lock, and no system call: neither side ever waits for the other. A record that finds no room
+ * is dropped and counted.
  */
 struct ring {
 	uint8_t *at;
 	size_t bytes;	    /* a power of two */
-	atomic_size_t in;   /* octets ever put, by the writer alone */
-	atomic_size_t out;  /* ... and taken, by the reader alone */
-	atomic_size_t lost; /* records */
+	atomic_size_t in;   /* octets ever put; only the writer changes it */
+	atomic_size_t out;  /* octets ever taken; only the reader changes it */
+	atomic_size_t lost; /* records dropped */
 };
 
-/** ring_init - of @bytes, a power of two. Return: 0, then ring_fini() is due; or ERR_NOMEM. */
+/** ring_init - with @bytes, a power of two. Return: 0: call ring_fini() later; or ERR_NOMEM. */
 int ring_init(struct ring *r, size_t bytes) WARN_UNUSED;
 
-/** ring_fini - once neither side uses it; also of one that is all zero. */
+/** ring_fini - call when neither side uses it any more; also if it is all zero. */
 void ring_fini(struct ring *r);
 
-/** ring_put - the writer: one record, made of @n @pieces. Return: whether there was room. */
+/** ring_put - writer: add one record, made of @n @pieces. Return: whether there was room. */
 bool ring_put(struct ring *r, const struct view *pieces, unsigned n);
 
-/** ring_next - the reader: octets of the first record; 0: there is none. */
+/** ring_next - reader: octets of the first record; 0: there is none. */
 size_t ring_next(struct ring *r);
 
-/** ring_take - the reader: the first record, which there is, into @to, as far as @size octets go. Return: how
- * many. */
+/** ring_take - reader: copy the first record, which must exist, to @to, at most @size octets of
+ * it. Return: how many. */
 size_t ring_take(struct ring *r, void *to, size_t size);
 
 /** ring_lost - how many records found no room so far; by either thread. */

@@ -5,15 +5,16 @@
 #include "base/err.h"
 
 /**
- * stdfds_fill - descriptors 0, 1 and 2 are open from now on: /dev/null, where whoever ran the program closed them
+ * stdfds_fill - descriptors 0, 1 and 2 are open from now on: those that the caller of the program
+ * closed are /dev/null
  *
- * State: the kernel gives the least free number to the next socket, file or pipe.
- * Danger: a program without its standard error writes its messages to whatever got number 2: log lines went to the
- * control socket of another gateway, as commands.
- * Rule: this is the first that main() calls.
+ * State:  the kernel gives the least free number to the next socket, file or pipe.
+ * Danger: a program without standard error writes its messages to the file that got number 2: log
+ *         lines went to the control socket of another gateway, as commands.
+ * Rule:   main() calls this first.
  * Pinned: tests/operators/run.sh:case_closed_output
  *
- * What is written to descriptor 1 fails (EBADF), as when it was closed; on 2 it is dropped.
+ * Writes to descriptor 1 fail (EBADF), as when it was closed; writes to 2 are dropped.
  *
  * Return: 0, or ERR_IO: there is no /dev/null.
  */

@@ -9,32 +9,32 @@
 #include "base/loop.h"
 
 /**
- * timer - one wait, embedded in whoever waits; timer_queue - the waits of one owner
+ * timer - one deadline, embedded in its owner; timer_queue - the deadlines of one owner
  *
- * Nothing here allocates or reads a clock: the time comes in. Every call costs O(log n) of the
- * timers armed at most, and what most timers see, which is to be put off or given up before they
- * are due, costs less: a timer that is armed anew for later stays where it stands in the queue and
- * is moved when that time comes. So timer_next() may be early, but never late, and a run that finds
- * nothing due puts it off.
+ * Nothing here allocates or reads a clock: the time comes in. Every call costs at most O(log n) of
+ * the timers armed. Most timers are put off or disarmed before they are due, and that costs less: a
+ * timer that is armed again for later keeps its place in the queue and is moved when its old time
+ * comes. So timer_next() may be early, but never late, and a run that finds nothing due moves such
+ * timers.
  */
 struct timer {
 	/** Called by timer_run() with @t not armed any more; may arm, disarm and free any timer. */
 	void (*fire)(struct timer *t, nsec_t now);
-	nsec_t at; /* when it is due, NSEC_NEVER unless armed; read only */
+	nsec_t at; /* when it is due; NSEC_NEVER: not armed; read only */
 
 	struct timer *up, *down[2]; /* private: its place in the heap */
-	nsec_t key;		    /* private: sorted by that, never after .at */
-	uint64_t turn;		    /* private: among equal keys */
+	nsec_t key;		    /* private: sort key, never after .at */
+	uint64_t turn;		    /* private: order among equal keys */
 };
 
 struct timer_queue {
 	struct timer *first;
 	size_t n; /* armed */
 	uint64_t turn;
-	uint64_t steps; /* timers looked at so far: what its users' turns cost, for tests */
+	uint64_t steps; /* timers looked at so far: a measure of cost, for tests */
 };
 
-/** timer_queue_init - no timer. There is nothing to give back. */
+/** timer_queue_init - an empty queue. There is nothing to free. */
 void timer_queue_init(struct timer_queue *q);
 
 /** timer_init - not armed. */
@@ -48,27 +48,29 @@ static inline bool timer_is_armed(const struct timer *t)
 	return t->at != NSEC_NEVER;
 }
 
-void timer_take_out(struct timer_queue *q, struct timer *t); /* private: it is armed */
+void timer_take_out(struct timer_queue *q, struct timer *t); /* private: @t is armed */
 
-/** timer_disarm - @t is not due any more; idempotent. Before its memory is given back. Most are not armed. */
+/** timer_disarm - @t is not due any more; idempotent. Call it before the timer's memory is
+ * freed. (Inline, because most timers are not armed.) */
 static inline void timer_disarm(struct timer_queue *q, struct timer *t)
 {
 	if (timer_is_armed(t))
 		timer_take_out(q, t);
 }
 
-/** timer_next - no timer is due before that; NSEC_NEVER without any. */
+/** timer_next - no timer is due before this time; NSEC_NEVER if there is none. */
 static inline nsec_t timer_next(const struct timer_queue *q)
 {
 	return q->first ? q->first->key : NSEC_NEVER;
 }
 
 /**
- * timer_run - fire what is due at @now
- * @most: timers to look at: what bounds a turn
+ * timer_run - call .fire of the timers due at @now
+ * @most: timers to look at, at most: bounds the time of a turn
  *
- * The longest due first; those of one time as they were armed, those put off behind the others.
- * Return: whether others are due already: run again soon.
+ * The longest due first; timers of the same time in the order armed, those put off behind the
+ * others.
+ * Return: whether more are due already: call again soon.
  */
 bool timer_run(struct timer_queue *q, nsec_t now, unsigned most);
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** struct view - borrowed octets somebody else owns; never freed through it. */
+/** struct view - borrowed octets that another object owns; never freed through it. */
 struct view {
 	const uint8_t *data;
 	size_t len;

@@ -5,22 +5,25 @@
 #include "base/view.h"
 
 /**
- * chain - what a peer's certificates would cost, before anything is made of them. Inside of hostauth/ only.
+ * chain - limits a peer's certificates before they are parsed. For hostauth/ only.
  *
- * A certificate that is taken apart takes some KiB however short it is, and so does a list of names: by their octets
- * alone 24 KiB of them would become a megabyte.
+ * State:  a peer has sent a TLS message with certificates, and has not proved its identity.
+ * Danger: a parsed certificate takes some KiB however short it is, and so does a list of names: 24
+ *         KiB of them become a megabyte.
+ * Rule:   a message with more than CHAIN_CERTIFICATES certificates or CHAIN_ELEMENTS DER elements
+ *         fails before it is parsed.
  */
 
 enum {
 	CHAIN_CERTIFICATES = 10,
-	/* Of DER (ITU-T X.690) in all of them: each value, those within others as well. */
+	/* DER elements (ITU-T X.690) in all certificates, nested ones included. */
 	CHAIN_ELEMENTS = 640,
 };
 
 /**
- * chain_fault - why the TLS handshake message @message is not to be looked at: more than these
+ * chain_fault - why the TLS handshake message @message must not be parsed
  *
- * Return: words, static storage; NULL: it is to be, or holds no certificates.
+ * Return: words, static storage; NULL: it may be, or holds no certificates.
  */
 const char *chain_fault(struct view message);
 

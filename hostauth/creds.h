@@ -9,17 +9,19 @@
 #include "hostauth/role.h"
 
 /**
- * creds - what an end shows of itself and whom it believes, for one listener or one
- * upstream. Immutable, counted, and of use to any number of handshakes in any number
- * of threads. Made of octets: reading files is the caller's affair.
+ * creds - the credentials of one listener or upstream: its own certificate or key, and the
+ * authorities it trusts
+ *
+ * Immutable and reference-counted. Any number of handshakes in any number of threads may use it.
+ * Made of octets: reading files is for the caller.
  */
 struct hostauth_creds;
 
 enum { HOSTAUTH_WHY_BYTES = 160, HOSTAUTH_NAMES_MAX = 64 };
 
-/** What may be wrong with the material. */
+/** Part of the material that is wrong. */
 enum hostauth_part {
-	HOSTAUTH_PART_NONE, /* none of it alone: no memory, or both kinds at once */
+	HOSTAUTH_PART_NONE, /* no single part: no memory, or both kinds at once */
 	HOSTAUTH_PART_CERTIFICATE,
 	HOSTAUTH_PART_KEY,
 	HOSTAUTH_PART_CA,
@@ -35,37 +37,38 @@ struct hostauth_refusal {
 /** struct hostauth_material - PEM octets, all borrowed for the call. Either certificate, key and ca,
  * or psk. */
 struct hostauth_material {
-	struct view certificate;  /* ours, then its chain */
-	struct view key;	  /* of the certificate, not encrypted */
-	struct view ca;		  /* whom we believe */
-	struct view crl;	  /* may be empty: then nothing is revoked */
-	struct view psk;	  /* lines "identity:hexadecimal key"; # begins a comment */
-	const char *const *names; /* allowed; none: whatever the ca signed */
+	struct view certificate; /* ours, then its chain */
+	struct view key;	 /* of the certificate, not encrypted */
+	struct view ca;		 /* authorities that we trust */
+	struct view crl;	 /* may be empty: no certificate is revoked then */
+	struct view psk;	 /* lines "identity:hexadecimal key"; # begins a comment */
+	/* names of peers that are allowed; none: every certificate signed by .ca */
+	const char *const *names;
 	unsigned nnames;
 };
 
 /**
  * hostauth_creds_new - returns owned, or NULL and @refusal
  *
- * What is refused: no or a broken certificate, key or ca; a key that is another
- * certificate's; a psk file without keys, or with one of a length that is not allowed;
- * both kinds at once, or none.
+ * Refused: no or a broken certificate, key or ca; a key of another certificate; a psk file without
+ * keys, or with a key of a length that is not allowed; both kinds at once, or none.
  */
 struct hostauth_creds *hostauth_creds_new(enum hostauth_role role,
 					  const struct hostauth_material *material,
 					  struct hostauth_refusal *refusal);
 
-/** hostauth_creds_get, hostauth_creds_put - one more holder, one less; NULL is nobody's. */
+/** hostauth_creds_get, hostauth_creds_put - add and drop a reference; NULL is allowed. */
 struct hostauth_creds *hostauth_creds_get(struct hostauth_creds *creds);
 void hostauth_creds_put(struct hostauth_creds *creds);
 
-/** struct hostauth_times - in seconds since 1970; what does not end ends at INT64_MAX. */
+/** struct hostauth_times - validity, in seconds since 1970; INT64_MAX: no end. */
 struct hostauth_times {
-	int64_t begin, end; /* of our certificate, and all that came with it, together */
-	/* Of the authorities: the first that ends, and the last, after which nobody is believed. */
+	int64_t begin, end; /* when our certificate and its chain are valid, all together */
+	/* Authorities: when the first expires, and when the last does; no peer is trusted after
+	 * that. */
 	int64_t ca_end, ca_last;
-	/* When their lists are due to be replaced, of each authority the latest: the first, whose authority's peers are
-	 * not believed then, and the last. */
+	/* Revocation lists, of each authority the latest: when the first is due for replacement
+	 * (peers of that authority are not trusted after it), and when the last is. */
 	int64_t crl_end, crl_last;
 };
 

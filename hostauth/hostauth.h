@@ -15,53 +15,54 @@
 /**
  * hostauth - one handshake of docs/hostauth-profile.md, either role, as a state machine
  *
- * Messages in, values out; no I/O, no clock, no loop. Its user carries the values in
- * CONNPROP messages and keeps these rules:
- * - every CONNPROP message that arrives goes to hostauth_recv(), once and in order;
- * - then, while hostauth_is_work_due(), hostauth_work(): it may take milliseconds of CPU and may
- *   be run by any one thread, if nobody touches the handshake meanwhile;
- * - what hostauth_next() then gives goes into the next message, and that message, complete,
- *   through hostauth_sent() before it is posted;
- * - whatever is not HOSTAUTH_GOING is final.
+ * Messages in, values out; no I/O, no clock, no loop. Its user carries the values in CONNPROP
+ * messages and keeps these rules:
+ * - Every CONNPROP message that arrives goes to hostauth_recv(), once and in order.
+ * - Then, while hostauth_is_work_due(), the user calls hostauth_work(). The call may take
+ *   milliseconds of CPU. It may run in any one thread, if no other thread touches the handshake
+ *   meanwhile.
+ * - The value from hostauth_next() goes into the next message. That message, complete, goes through
+ *   hostauth_sent() before it is posted.
+ * - A status other than HOSTAUTH_GOING is final.
  */
 struct hostauth;
 
 enum hostauth_status {
 	HOSTAUTH_GOING,
-	HOSTAUTH_DONE,	 /* the peer is authenticated, and so is what was negotiated */
-	HOSTAUTH_ABSENT, /* the peer has not this profile; nothing more is asked or given */
-	HOSTAUTH_FAILED, /* after the FAIL that hostauth_next() may still have: close */
+	HOSTAUTH_DONE,	 /* the peer and the negotiated values are authenticated */
+	HOSTAUTH_ABSENT, /* the peer does not have this profile; nothing more is expected or sent */
+	HOSTAUTH_FAILED, /* failed: close after the FAIL that hostauth_next() may still have */
 };
 
-/** Why it failed. */
+/** Cause of a failure. */
 enum hostauth_cause {
 	HOSTAUTH_CAUSE_NONE,
-	HOSTAUTH_CAUSE_VALUE,	/* the peer's value is not what the profile allows */
+	HOSTAUTH_CAUSE_VALUE,	/* the peer's value breaks the profile */
 	HOSTAUTH_CAUSE_TLS,	/* TLS failed here: certificate, key, alert... */
 	HOSTAUTH_CAUSE_BINDING, /* what was negotiated was altered on the way */
 	HOSTAUTH_CAUSE_NAME,	/* the peer's name is not allowed here */
 	HOSTAUTH_CAUSE_LIMIT,
-	HOSTAUTH_CAUSE_OWN,  /* of memory, mostly */
-	HOSTAUTH_CAUSE_PEER, /* the peer said that it failed */
+	HOSTAUTH_CAUSE_OWN,  /* a failure of this end, mostly memory */
+	HOSTAUTH_CAUSE_PEER, /* the peer reported a failure */
 };
 
 enum {
 	HOSTAUTH_NAME_BYTES = 256,
 	HOSTAUTH_TEXT_BYTES = 192,
-	/* What a peer may send: section 8. */
+	/* Limits for a peer: section 8. Octets of TLS; values. */
 	HOSTAUTH_MAX_TLS = 24 * 1024,
-	HOSTAUTH_MAX_HELLO = 8 * 1024, /* of these an initiator's, before its first TURN is over */
+	HOSTAUTH_MAX_HELLO = 8 * 1024, /* octets from an initiator before its first TURN ends */
 	HOSTAUTH_MAX_VALUES = 256,
-	/* The least room for a value in which something of use fits. */
+	/* The least room for a value that makes progress. */
 	HOSTAUTH_MIN_ROOM = 64,
 };
 
 struct hostauth_params {
 	enum hostauth_role role;
-	struct hostauth_creds *creds; /* of that role; a holder is added */
+	struct hostauth_creds *creds; /* of that role; a reference is taken */
 	/* Private data of the connection's request and acceptance; borrowed for the call. */
 	struct view request_data, accept_data;
-	int64_t now; /* seconds since 1970, at which certificates are to be valid */
+	int64_t now; /* time of the check of certificates, seconds since 1970 */
 };
 
 /** hostauth_new - returns owned, or NULL without memory. Cheap: TLS begins with the first message. */
@@ -82,8 +83,8 @@ struct hostauth_in {
 /** hostauth_recv - Return: the status. GOING: see whether work is due. */
 enum hostauth_status hostauth_recv(struct hostauth *h, const struct hostauth_in *in);
 
-/** hostauth_absent - something else said that the peer has not this profile (section 7.1). Return:
- * whether it can be so: an initiator's, before the first value came. */
+/** hostauth_absent - another message showed that the peer does not have this profile (section
+ * 7.1). Return: whether that is possible: only for an initiator, before the first value came. */
 bool hostauth_absent(struct hostauth *h);
 
 bool hostauth_is_work_due(const struct hostauth *h);
@@ -92,21 +93,23 @@ void hostauth_work(struct hostauth *h);
 /** struct hostauth_out - a value to be sent. */
 struct hostauth_out {
 	struct view value; /* valid until the next call */
-	bool first;	   /* with properties 1 to 5 */
-	bool final;	   /* in a CONNPROP_FINAL, with properties 1 to 5; else a CONNPROP_MIDDLE */
+	bool first;	   /* send it with properties 1 to 5 */
+	/* send it in a CONNPROP_FINAL with properties 1 to 5; if false, in a CONNPROP_MIDDLE */
+	bool final;
 };
 
 /**
- * hostauth_next - what this end has to say, if anything
+ * hostauth_next - the next value to send. Return: whether there is one.
  * @room: octets of value that fit in a message without other properties
- * @properties: how many fewer beside properties 1 to 5; HOSTAUTH_MIN_ROOM at least are left
+ * @properties: how many octets fewer in a message with properties 1 to 5; at least
+ *              HOSTAUTH_MIN_ROOM are left
  */
 bool hostauth_next(struct hostauth *h, size_t room, size_t properties, struct hostauth_out *out);
 
 /**
  * hostauth_sent - the message with that value is about to be posted
- * @message, @len: whole; a binding value is written into it here
- * @value_at: where the value begins in it
+ * @message, @len: the whole message; a binding value is written into it here
+ * @value_at: offset of the value in it
  *
  * Return: the status.
  */
@@ -115,19 +118,20 @@ enum hostauth_status hostauth_sent(struct hostauth *h, uint8_t *message, size_t 
 
 enum hostauth_status hostauth_status(const struct hostauth *h);
 
-/** struct hostauth_facts - for logs; texts live as long as the handshake. */
+/** struct hostauth_facts - facts for logs; texts live as long as the handshake. */
 struct hostauth_facts {
 	enum hostauth_cause cause;
-	const char *why;  /* FAILED: in words */
-	const char *peer; /* a name that the peer proved, or shows if it failed; "" unknown */
-	enum hostauth_name_kind peer_kind; /* what that is */
+	const char *why; /* FAILED: the cause in words */
+	/* the name that the peer proved; after a failure the name it claimed; "": unknown */
+	const char *peer;
+	enum hostauth_name_kind peer_kind; /* kind of that name */
 	const char *suite;
 	unsigned values_in, values_out;
-	size_t octets_in, octets_out; /* of values */
+	size_t octets_in, octets_out; /* octets of values */
 };
 void hostauth_facts(const struct hostauth *h, struct hostauth_facts *facts);
 
-/** hostauth_cause_name - a word: "tls", "name"... Static storage. */
+/** hostauth_cause_name - a word for logs: "tls", "name"... Static storage. */
 const char *hostauth_cause_name(enum hostauth_cause cause);
 
 #endif

@@ -6,20 +6,21 @@
 
 #include "base/view.h"
 
-/** Names of peers, as an operator lists them: docs/hostauth-profile.md section 4.4. */
+/** Names of peers as an operator configures them: docs/hostauth-profile.md section 4.4. */
 
-/** What a name is: of a certificate, or the identity of a shared key. */
+/** Kind of a name: from a certificate, or the identity of a shared key. */
 enum hostauth_name_kind { HOSTAUTH_NAME_DNS, HOSTAUTH_NAME_URI, HOSTAUTH_NAME_KEY };
 
-/** hostauth_name_allows - whether @want allows @name; an identity is allowed by the same alone. */
+/** hostauth_name_allows - whether the configured @want allows @name; an identity matches only
+ * itself. */
 bool hostauth_name_allows(const char *want, enum hostauth_name_kind kind, struct view name);
 
-/** hostauth_name_is_dns, hostauth_name_is_uri - whether @name of a certificate is one that the
- * pattern @want allows. A name with an octet 0 in it is allowed by none. */
+/** hostauth_name_is_dns, hostauth_name_is_uri - whether the pattern @want allows @name of a
+ * certificate. A name that contains an octet 0 never matches. */
 bool hostauth_name_is_dns(const char *want, struct view name);
 bool hostauth_name_is_uri(const char *want, struct view name);
 
-/** hostauth_name_check - why @want can match nothing, or NULL. Static storage. */
+/** hostauth_name_check - why @want can match no name, or NULL. Static storage. */
 const char *hostauth_name_check(const char *want);
 
 #endif

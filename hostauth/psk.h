@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/view.h"
 
-/** psk - shared keys by identity: docs/hostauth-profile.md section 4.5. Inside of hostauth/ only. */
+/** psk - shared keys by identity: docs/hostauth-profile.md section 4.5. For hostauth/ only. */
 
 enum { PSK_IDENTITY_MAX = 128, PSK_KEY_MIN = 16, PSK_KEY_MAX = 64, PSK_SET_MAX = 1024 };
 
@@ -19,18 +19,20 @@ struct psk {
 };
 
 struct psk_set {
-	struct psk *psks; /* the first one is used to connect */
+	struct psk *psks; /* an initiator uses the first one */
 	unsigned n;
 };
 
-/** psk_parse - lines "identity:key". Return: 0; ERR_CONFIG and @line, the first that is wrong (0: there
- * is none at all, or there are too many); ERR_NOMEM. psk_fini() is due in any case. */
+/**
+ * psk_parse - parse lines "identity:key". Return: 0; ERR_CONFIG and @line, the first that is wrong
+ * (0: there is none at all, or there are too many); ERR_NOMEM. Call psk_fini() in any case.
+ */
 int psk_parse(struct psk_set *set, struct view text, unsigned *line) WARN_UNUSED;
 
-/** psk_fini - wipes them. */
+/** psk_fini - wipes and frees the keys. */
 void psk_fini(struct psk_set *set);
 
-/** psk_find - or NULL. */
+/** psk_find - the key of @identity, or NULL. */
 const struct psk *psk_find(const struct psk_set *set, struct view identity);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef HOSTAUTH_ROLE_H
 #define HOSTAUTH_ROLE_H
 
-/** Who made the connection; the numbers are those of the profile's section 5. */
+/** Role of an end of the connection; the numbers are those of the profile's section 5. */
 enum hostauth_role { HOSTAUTH_INITIATOR, HOSTAUTH_ACCEPTOR };
 
 #endif

@@ -8,19 +8,21 @@
 #include "hostauth/hostauth.h"
 #include "hostauth/names.h"
 
-/** tls - the TLS engine of one handshake, between two memory BIOs. Inside of hostauth/ only. It does not move. */
+/** tls - the TLS engine of one handshake, between two memory BIOs. For hostauth/ only. Its
+ * address must not change. */
 struct tls {
 	SSL *ssl;      /* NULL until it is needed */
-	BIO *in, *out; /* the SSL's */
+	BIO *in, *out; /* owned by the SSL */
 	bool complete;
 	char suite[32];
-	/* What the engine's callbacks (creds.c) found out. */
-	const char *fault;		     /* what they refused, in words */
-	bool is_too_much;		     /* because of a limit of section 8 */
-	bool is_asked;			     /* initiator: the peer wants a certificate */
-	bool shows_key;			     /* acceptor: the peer says that it has a key: */
-	char identity[PSK_IDENTITY_MAX + 1]; /* of this identity; "" if it is none that could be */
-	bool is_known;			     /* and one of ours */
+	/* Results of the engine's callbacks (creds.c). */
+	const char *fault; /* why they refused, in words */
+	bool is_too_much;  /* they refused because of a limit of section 8 */
+	bool is_asked;	   /* initiator: the peer asks for a certificate */
+	bool shows_key;	   /* acceptor: the peer claims a shared key */
+	/* identity of that key; "" if the identity is not valid */
+	char identity[PSK_IDENTITY_MAX + 1];
+	bool is_known; /* that key is one of ours */
 };
 
 /** tls_of - the struct tls of @ssl. */
@@ -37,28 +39,27 @@ int tls_begin(struct tls *t, struct hostauth_creds *creds, int64_t now) WARN_UNU
 /** tls_end - wipes its keys. */
 void tls_end(struct tls *t);
 
-/** tls_feed - octets of the peer. Return: 0 or ERR_NOMEM. */
+/** tls_feed - add octets from the peer. Return: 0 or ERR_NOMEM. */
 int tls_feed(struct tls *t, struct view octets) WARN_UNUSED;
 
-/** tls_step - go on with the handshake. Return: 0; ERR_AGAIN when the peer has to say more; ERR_PROTO
+/** tls_step - continue the handshake. Return: 0; ERR_AGAIN: the peer has to send more; ERR_PROTO
  * and @why. */
 int tls_step(struct tls *t, char why[HOSTAUTH_TEXT_BYTES]) WARN_UNUSED;
 
-/** tls_pending - what is to be sent; tls_consume() what was. */
+/** tls_pending - octets to send. tls_consume() - @octets of these were sent. */
 struct view tls_pending(const struct tls *t);
 void tls_consume(struct tls *t, size_t octets);
 
-/** tls_is_rest - the peer sent more than the handshake. */
+/** tls_is_rest - whether the peer sent more than the handshake. */
 bool tls_is_rest(const struct tls *t);
 
-/** tls_alert - what the peer's alert says, fed and not read yet. */
+/** tls_alert - the peer's alert in words; it was fed and not processed yet. */
 void tls_alert(struct tls *t, char why[HOSTAUTH_TEXT_BYTES]);
 
-/** tls_shown - the identity that a peer shows which failed; none: .text is "". */
+/** tls_shown - the identity that a peer claimed before it failed; none: .text is "". */
 void tls_shown(const struct tls *t, struct tls_name *name);
 
-/** tls_peer - the peer's name, the one that is allowed if there is one. Return: 0 or ERR_ACCESS, and
- * @why. */
+/** tls_peer - the peer's name; an allowed name if it has one. Return: 0 or ERR_ACCESS, and @why. */
 int tls_peer(const struct tls *t, const struct hostauth_creds *creds, struct tls_name *name,
 	     char why[HOSTAUTH_TEXT_BYTES]) WARN_UNUSED;
 

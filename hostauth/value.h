@@ -40,26 +40,26 @@ struct hostauth_value {
 	uint16_t sequence;
 	enum hostauth_reason reason; /* FAIL */
 	struct view binding;	     /* BIND */
-	struct view tls;	     /* octets of the record stream; FAIL: an alert, or nothing */
+	struct view tls; /* octets of the TLS record stream; FAIL: an alert, or nothing */
 };
 
 /**
  * hostauth_value_decode - one value of the property
  * @in: borrowed; the views of @v point into it
  *
- * Return: 0; ERR_VERS when it is of another profile, or empty; ERR_SHORT or ERR_XDR.
+ * Return: 0; ERR_VERS: of another profile, or empty; ERR_SHORT or ERR_XDR.
  */
 int hostauth_value_decode(struct hostauth_value *v, struct view in) WARN_UNUSED;
 
 /**
- * hostauth_value_head - all of a value but its TLS octets; a binding of zeros
+ * hostauth_value_head - encode a value without its TLS octets; a binding is zeros
  * @out: HOSTAUTH_VALUE_HEAD + HOSTAUTH_BINDING_BYTES octets
  *
  * Return: its length.
  */
 size_t hostauth_value_head(uint8_t *out, const struct hostauth_value *v);
 
-/** hostauth_is_plausible - a first value that an initiator could have sent: section 8. */
+/** hostauth_is_plausible - whether @v can be an initiator's first value: section 8. */
 bool hostauth_is_plausible(const struct hostauth_value *v);
 
 #endif

@@ -12,8 +12,8 @@
 
 /**
  * The four messages of the round-trip extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-02, section 9;
- * docs/rtrext-profile.md, sections 3 to 6). What comes before them, the header of a version, is not
- * looked at here; what they mean together is group.h.
+ * docs/rtrext-profile.md, sections 3 to 6). The version's header in front of them is not handled
+ * here; group.h handles their sequence.
  */
 
 /* Hard maxima, checked before any arithmetic or copy. */
@@ -28,7 +28,7 @@ enum rtr_op { RTR_REQUEST = 5, RTR_RESPONSE = 6, RTR_CONTINUE = 7, RTR_REPORT = 
 enum rtr_type {
 	RTR_EXRW = 1,	  /* by explicit RDMA */
 	RTR_TBSN = 2,	  /* in placement-targetable segments of Receives */
-	RTR_CHOICE = 3,	  /* either, as the responder likes */
+	RTR_CHOICE = 3,	  /* either, the responder chooses */
 	RTR_BYSIZE = 4,	  /* either, by the length of the item */
 	RTR_TOOSHORT = 5, /* the item was too short, and is in the payload stream */
 	RTR_NOITEM = 6,	  /* there was no item */
@@ -37,26 +37,29 @@ enum rtr_type {
 /** struct rtr_place - where an item is, or is to go. */
 struct rtr_place {
 	enum rtr_type type;
-	uint32_t bytes; /* TBSN of an item: octets before it in the first segment; BYSIZE: the
-				* longest item that goes by Send */
-	uint16_t first, count; /* TBSN of an item: in .numbers of the message; else, if the type has
-				* any, in .segs */
+	/* TBSN of an item: octets before it in the first segment; BYSIZE: octets of the longest
+	 * item that goes by Send */
+	uint32_t bytes;
+	/* TBSN of an item: range in .numbers of the message; other types with segments: range in
+	 * .segs */
+	uint16_t first, count;
 };
 
-/** struct rtr_item - one that was taken out of the payload stream (xmdp_mitem). */
+/** struct rtr_item - an item that was removed from the payload stream (xmdp_mitem). */
 struct rtr_item {
-	uint32_t position; /* in the stream with all its items */
+	uint32_t position; /* offset in the stream with all its items */
 	uint32_t length;
 	struct rtr_place place;
 };
 
-/** struct rtr_wish - what is to become of an item of the response (xmdp_rsditem). */
+/** struct rtr_wish - direction for an item of the response (xmdp_rsditem). */
 struct rtr_wish {
 	uint32_t least; /* shorter items stay in the payload stream */
 	struct rtr_place place;
 };
 
-/** struct rtr_set - wishes for the items that come of a range of the request (xmdp_rsdset). */
+/** struct rtr_set - directions for the items that result from a range of the request
+ * (xmdp_rsdset). */
 struct rtr_set {
 	uint32_t begin, end; /* Positions of the request: from begin, before end */
 	uint16_t first, count;
@@ -81,14 +84,14 @@ enum rtr_code {
 	RTR_BAD_PAYLOAD = 8, /* OPTRERR_BADPL */
 };
 
-/** struct rtr_fault - what is wrong (optr_info). */
+/** struct rtr_fault - a fault to report (optr_info). */
 struct rtr_fault {
 	enum rtr_code code;
-	uint32_t value;	   /* as it was; of BAD_CONT nothing counts */
-	uint32_t min, max; /* what would have been right; equal where one value would */
+	uint32_t value;	   /* the value received; not used for BAD_CONT */
+	uint32_t min, max; /* range of valid values; equal if there is one */
 };
 
-/** struct rtr_msg - any of the four, decoded; owns nothing, points nowhere. */
+/** struct rtr_msg - any of the four messages, decoded; it owns nothing and points nowhere. */
 struct rtr_msg {
 	enum rtr_op op;
 	uint32_t payload; /* all but REPORT: octets of payload stream in this transmission */
@@ -99,7 +102,7 @@ struct rtr_msg {
 	unsigned nitems;
 
 	/* REQUEST */
-	uint32_t reserved; /* Receives kept for the transmissions of the response */
+	uint32_t reserved; /* Receives reserved for the transmissions of the response */
 	struct rtr_set sets[RTR_MAX_SETS];
 	unsigned nsets;
 	struct rtr_wish wishes[RTR_MAX_ITEMS]; /* of all sets, in order */
@@ -107,11 +110,13 @@ struct rtr_msg {
 
 	/* CONTINUE */
 	uint32_t number; /* of this transmission; 1 or more */
-	uint32_t
-		began; /* as what the group began: RTR_REQUEST or RTR_RESPONSE, as its version has it */
+	/* type of the group's first transmission: RTR_REQUEST or RTR_RESPONSE, in the version's
+	 * numbering */
+	uint32_t began;
 
 	/* REPORT */
-	struct rtr_id bad, lead; /* lead: an earlier one that may have led to it */
+	/* .bad: the transmission at fault; .lead: an earlier one that may have caused it */
+	struct rtr_id bad, lead;
 	bool has_lead;
 	struct rtr_fault fault;
 
@@ -128,16 +133,16 @@ void rtr_msg_reset(struct rtr_msg *m, enum rtr_op op);
  * rtr_decode - read a message of kind @op
  * @x: at its first word; afterwards behind its last one
  *
- * What Table 1 of the draft calls invalid is malformed, of either kind; so are a count of
- * transmissions of 0, a range that is empty or not behind the one before, and a place that needs segments
- * and has none. Return: 0; ERR_XDR; ERR_TOOBIG more than the tables of struct rtr_msg hold.
+ * Malformed is what Table 1 of the draft calls invalid, of either kind; a count of transmissions of
+ * 0; a range that is empty or not behind the one before; a place that needs segments and has none.
+ * Return: 0; ERR_XDR; ERR_TOOBIG: more than the tables of struct rtr_msg hold.
  */
 int rtr_decode(struct rtr_msg *m, enum rtr_op op, struct xdr_in *x) WARN_UNUSED;
 
-/** rtr_encode - write @m; sticky failure of @x where there is no room. */
+/** rtr_encode - write @m; sticky failure of @x if there is no room. */
 void rtr_encode(const struct rtr_msg *m, struct xdr_out *x);
 
-/** rtr_len - octets that takes. */
+/** rtr_len - octets that rtr_encode() writes. */
 size_t rtr_len(const struct rtr_msg *m);
 
 /** rtr_add_segment, rtr_add_number - append to the last place begun. Return: 0 or ERR_TOOBIG. */

@@ -19,7 +19,7 @@ enum {
 	EARLY_VERSION = 2,
 	EARLY_FIXED_BYTES = 16,
 	EARLY_ERROR_MAX_BYTES = 28,
-	EARLY_OPTIONAL_BYTES = 28, /* of an RDMA2_OPTIONAL without information */
+	EARLY_OPTIONAL_BYTES = 28, /* octets of an RDMA2_OPTIONAL without information */
 };
 
 /* rpcrdma2_proc: the message types as they are on the wire. */
@@ -28,32 +28,32 @@ enum early_proc { EARLY_MSG = 0, EARLY_NOMSG = 1, EARLY_ERROR = 4, EARLY_OPTIONA
 /* rpcrdma2_errcode */
 enum early_errcode { EARLY_ERR_VERS = 1, EARLY_ERR_BAD_HEADER = 2, EARLY_ERR_INVAL_OPTION = 3 };
 
-/** struct early_header - what a header says besides its chunks. */
+/** struct early_header - the fields of a header besides its chunks. */
 struct early_header {
 	uint32_t xid, vers, credit, proc;
 	uint32_t err;	     /* EARLY_ERROR: enum early_errcode, or what the peer sent */
 	uint32_t low, high;  /* EARLY_ERROR, EARLY_ERR_VERS: versions spoken */
 	uint32_t opttype;    /* EARLY_OPTIONAL */
 	enum rpc_dir optdir; /* EARLY_OPTIONAL */
-	struct view optinfo; /* EARLY_OPTIONAL, in: points into the message */
-	struct view payload; /* EARLY_OPTIONAL, in: what follows the header; may be empty */
+	struct view optinfo; /* EARLY_OPTIONAL received: points into the message */
+	struct view payload; /* EARLY_OPTIONAL received: octets behind the header; may be empty */
 };
 
 /**
  * early_header_decode - parse one received message
  * @h:  the fixed fields; set whenever @in has 16 octets
  * @m:  filled on success for EARLY_MSG and EARLY_NOMSG; its views point into @in
- * @dir: in: what it is taken for where that cannot be seen; out: the direction it says it has, on
- *       success and on failure. Of an RDMA2_ERROR always RPC_REPLY (section 4.2.2)
+ * @dir: in: the direction to assume where the message does not tell; out: the direction it has, on
+ *       success and on failure. For an RDMA2_ERROR always RPC_REPLY (section 4.2.2)
  * @in: borrowed; the octets of one Send
  *
  * EARLY_ERROR is understood under every version number. Allocates nothing.
  *
  * Return: 0;
- * ERR_SHORT too small for a header and the RPC header that follows it: to be dropped,
- * and no field believed (rfc5666bis-01 section 8.3.3);
- * ERR_VERS not version 2: only @h is valid; ERR_TYPE no such message type;
- * ERR_XDR malformed; ERR_TOOBIG more chunks or segments than struct rpc_msg holds.
+ * ERR_SHORT: too small for a header and the RPC header that follows it; drop it and believe no
+ * field (rfc5666bis-01 section 8.3.3);
+ * ERR_VERS: not version 2, only @h is valid; ERR_TYPE: no such message type;
+ * ERR_XDR: malformed; ERR_TOOBIG: more chunks or segments than struct rpc_msg holds.
  */
 int early_header_decode(struct early_header *h, struct rpc_msg *m, enum rpc_dir *dir,
 			struct view in) WARN_UNUSED;
@@ -88,11 +88,12 @@ int early_error_encode(const struct early_header *h, uint8_t *buf, size_t cap) W
 int early_optional_encode(const struct early_header *h, uint8_t *buf, size_t cap) WARN_UNUSED;
 
 /**
- * early_is_first - whether @in, the first message of a connection, has version 2 and is of this
- * dialect, not of draft-ietf-nfsv4-rpcrdma-version-two-07
+ * early_is_first - whether @in, the first message of a connection, has version 2 in this dialect,
+ * not in that of draft-ietf-nfsv4-rpcrdma-version-two-07
  *
- * Types 0 and 1 exist only here. Type 5 is RDMA2_OPTIONAL with a body here, and RDMA2_GRANT of just
- * its prefix there. Type 4 is an error report in both, the same for ERR_VERS, and decides nothing.
+ * Types 0 and 1 exist only here. Type 5 is RDMA2_OPTIONAL with a body here; in draft -07 it is
+ * RDMA2_GRANT, only a prefix. Type 4 is an error report in both, the same for ERR_VERS, and decides
+ * nothing.
  */
 bool early_is_first(struct view in);
 

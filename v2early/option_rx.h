@@ -4,28 +4,31 @@
 
 #include "v2early/conn.h"
 
-/** early_option_recv - an RDMA2_OPTIONAL, @h, came in @in. Return: as rpc_transport_ops.recv. */
+/** early_option_recv - process an RDMA2_OPTIONAL, @h, that came in @in. Return: as
+ * rpc_transport_ops.recv. */
 int early_option_recv(struct early_conn *c, const struct early_header *h, struct view in,
 		      struct rpc_rx *rx) WARN_UNUSED;
 
 /**
- * early_option_refused - the call @xid of ours, if an option, is to be formed another way, and those that follow
+ * early_option_refused - the peer refused the call @xid of ours. If it was sent as an option, form
+ * it another way, and later calls, too
  * @lacks: set then
  */
 int early_option_refused(struct early_conn *c, uint32_t xid, bool *lacks,
 			 struct rpc_rx *rx) WARN_UNUSED;
 
 /**
- * early_option_group - before anything else is made of a message that came: what it is to the group under way
+ * early_option_group - what a received message means for the group under way; call it before
+ * anything else is done with the message
  * @rc, @dir: of decoding it
  * @err: as rpc_transport_ops.recv
  *
- * Return: whether that is all it is.
+ * Return: whether nothing else is to be done with it.
  */
 bool early_option_group(struct early_conn *c, const struct early_header *h, int rc,
 			enum rpc_dir dir, struct rpc_rx *rx, int *err);
 
-/** early_option_again - a Transmit Request once more: rpc_transport_ops.again. */
+/** early_option_again - decode a Transmit Request once more: rpc_transport_ops.again. */
 void early_option_again(const struct rpc_transport *t, const struct rpc_octets *octets,
 			struct view gathered);
 

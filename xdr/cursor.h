@@ -49,7 +49,7 @@ static inline uint32_t xdr_peek_u32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/** xdr_take - the next @n octets, which were read then; NULL and sticky failure at the end. */
+/** xdr_take - the next @n octets, which count as read; NULL and sticky failure at the end. */
 static inline const uint8_t *xdr_take(struct xdr_in *x, size_t n)
 {
 	const uint8_t *p = x->pos;
@@ -62,8 +62,8 @@ static inline const uint8_t *xdr_take(struct xdr_in *x, size_t n)
 	return p;
 }
 
-/** xdr_get_u32, xdr_get_u64 - the next word; 0 and sticky failure at the end. Headers are made of
- * words, some forty for each message that passes: hence inline. */
+/** xdr_get_u32, xdr_get_u64 - the next word; 0 and sticky failure at the end. (Inline, because
+ * each message has some forty words of headers.) */
 static inline uint32_t xdr_get_u32(struct xdr_in *x)
 {
 	const uint8_t *p = xdr_take(x, 4);
@@ -83,8 +83,8 @@ static inline bool xdr_get_bool(struct xdr_in *x)
 	return v == 1;
 }
 
-/** xdr_get_empty_lists - whether three words follow that say of three lists, or optional chunks, that they are empty:
- * these were read then, else nothing was. So it is with most messages. */
+/** xdr_get_empty_lists - whether the next three words are zero: three lists, or optional chunks,
+ * are empty. If so they count as read; if not, nothing does. Most messages have them. */
 static inline bool xdr_get_empty_lists(struct xdr_in *x)
 {
 	static const uint8_t none[XDR_EMPTY_LISTS];
@@ -125,7 +125,7 @@ static inline size_t xdr_out_len(const struct xdr_out *x)
 	return (size_t)(x->pos - x->start);
 }
 
-/** xdr_has_room - for @n more octets; else sticky failure. */
+/** xdr_has_room - whether there is room for @n more octets; sticky failure if not. */
 static inline bool xdr_has_room(struct xdr_out *x, size_t n)
 {
 	if (!x->failed && (size_t)(x->end - x->pos) >= n)

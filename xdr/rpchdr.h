@@ -5,10 +5,8 @@
 #include "base/err.h"
 #include "base/view.h"
 
-/**
- * struct rpchdr - what can be seen of an ONC RPC message (RFC 5531 section 9)
- * without its upper layer: enough to route, match and classify it.
- */
+/** struct rpchdr - the fields of an ONC RPC message (RFC 5531 section 9) that do not need its
+ * upper layer: enough to route, match and classify it. */
 struct rpchdr {
 	uint32_t xid;
 	uint32_t mtype;		   /* 0 call, 1 reply */
