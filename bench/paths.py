@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What bench/curves and bench/workers have in common: who stands on a path between rpcrdma-perf and itself."""
+"""Shared by bench/curves and bench/workers: the programs on a path between rpcrdma-perf's client and server."""
 import json
 import os
 import pathlib
@@ -36,7 +36,7 @@ class Failed(Exception):
 
 
 class Processes:
-    """What was started, to be ended with us: a context."""
+    """A context with the processes that this program started; they end with it."""
 
     def __init__(self, build):
         self.build, self.all, self.port = build, [], 20048
@@ -58,7 +58,7 @@ class Processes:
         self.room.cleanup()
 
     def start(self, name, command, port):
-        """Waits until it can be connected to."""
+        """Waits until it accepts connections."""
         with open(self.folder / f'{name}.log', 'w') as log:
             process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log)
         self.all.append(process)
@@ -100,7 +100,7 @@ class Processes:
         return ports, self.start(f'gw-{ports[0]}', (self.build / 'bin/rpcrdma-gw', '-c', conf), ports[0])
 
     def client(self, port, version, seconds, *args):
-        """Begins to run one; the figures come by figures_of()."""
+        """Starts a client; figures_of() returns its figures."""
         command = (self.build / 'bin/rpcrdma-perf', 'client', '--connect', f'iwarp:{HOST}:{port}', '--version', version,
                    '--time', seconds, '--timeout', 20, '--no-verify', '--json', *args)
         process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -122,7 +122,7 @@ def threads(process):
 
 
 def cpu(process):
-    """Seconds that its threads have had a processor; None: nobody is in the middle."""
+    """CPU seconds of its threads; 0 without a process (None), on the path direct."""
     if process is None:
         return 0
     return sum(int(pathlib.Path(f'/proc/{process.pid}/task/{tid}/schedstat').read_text().split()[0])
@@ -130,7 +130,7 @@ def cpu(process):
 
 
 def machine():
-    """In a line: what figures of it are figures of."""
+    """One line about the machine on which the figures were measured."""
     model, flags = platform.machine(), ''
     for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines():
         name, _, value = line.partition(':')
