@@ -2,7 +2,7 @@
 #ifndef TESTS_CMOCKA_ALL_H
 #define TESTS_CMOCKA_ALL_H
 
-/* cmocka wants these before itself. */
+/* Headers that cmocka.h needs before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

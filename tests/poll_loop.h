@@ -5,13 +5,13 @@
 #include "base/loop.h"
 
 /**
- * poll_loop - the smallest struct loop, for tests and small tools. On epoll(7),
- * so that edge-triggered watches are what they are in the daemon.
+ * poll_loop - the smallest struct loop, for tests and small tools. It uses epoll(7), so
+ * edge-triggered watches behave as in the daemon.
  */
 struct poll_loop {
 	struct loop loop;
 	int epoll_fd;
-	struct loop_watch **pending; /* of the round being dispatched */
+	struct loop_watch **pending; /* watches of the round that is being dispatched */
 	int pending_count;
 };
 
@@ -20,7 +20,8 @@ int poll_loop_init(struct poll_loop *p) WARN_UNUSED;
 
 void poll_loop_fini(struct poll_loop *p);
 
-/** poll_loop_step - wait up to @timeout_ms (-1: for ever), call what is ready; their number. */
+/** poll_loop_step - wait up to @timeout_ms (-1: no limit), and call the ready watches. Return:
+ * their number. */
 int poll_loop_step(struct poll_loop *p, int timeout_ms);
 
 /** poll_loop_now - CLOCK_MONOTONIC. */

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-/** splitmix64: property tests draw from it, print their seed, and repeat with SEED=n. */
+/** splitmix64: property tests draw from it and print the seed; SEED=n repeats a run. */
 struct rng {
 	uint64_t state;
 };
@@ -24,7 +24,8 @@ static inline uint32_t rng_below(struct rng *r, uint32_t n)
 	return (uint32_t)(rng_next(r) % n);
 }
 
-/** rng_seeded - from the environment's SEED, else @fallback; printed so that a failure repeats. */
+/** rng_seeded - seed from the environment's SEED, else @fallback; printed, so that a failure can be
+ * repeated. */
 static inline struct rng rng_seeded(const char *what, uint64_t fallback)
 {
 	const char *env = getenv("SEED");

@@ -4,9 +4,9 @@
 
 #include "config/config.h"
 
-/** load - texts and files as configurations, and what is said of them. */
+/** load - load texts and files as configurations, and keep the messages about them. */
 
-extern char told[65536]; /* what the last load wrote, the file's name cut off */
+extern char told[65536]; /* messages of the last load, without the file's name */
 
 int load_path(const char *path, struct config **cfg);
 int load_octets(const char *text, size_t len, struct config **cfg);
@@ -15,14 +15,14 @@ int load(const char *text, struct config **cfg);
 #define NAME "name = \"a\";\n"				 /* line 1 of a route */
 #define LISTEN "listen = { address = \"10.0.0.1\"; };\n" /* line 2 */
 #define UP "upstream = { address = \"10.0.0.2\"; };\n"	 /* line 3 */
-#define ROUTE(body) "routes = ( {\n" body "} );\n"	 /* a body's first line is 2 */
+#define ROUTE(body) "routes = ( {\n" body "} );\n"	 /* the first line of @body is line 2 */
 #define GOOD ROUTE(NAME LISTEN UP)
 #define ON(text) ROUTE(NAME "listen = { address = \"10.0.0.1\";\n" text " };\n" UP)	  /* 4 */
 #define TO(text) ROUTE(NAME LISTEN "upstream = { address = \"10.0.0.2\";\n" text " };\n") /* 5 */
 
 struct bad {
 	const char *text;
-	const char *errors; /* all of them */
+	const char *errors; /* all messages */
 };
 
 #define INT_RANGE(key, value, low, high)                                                           \
@@ -34,7 +34,7 @@ struct bad {
 
 #define ROWS(t) t, sizeof(t) / sizeof((t)[0])
 
-/** check_rows - each is refused, with these words. */
+/** check_rows - each text is refused, with exactly these messages. */
 void check_rows(const struct bad *rows, size_t n);
 
 #endif

@@ -2,9 +2,11 @@
 #ifndef TESTS_DAEMON_INSIDE_H
 #define TESTS_DAEMON_INSIDE_H
 
-/** inside_foreign - tries to end @victim and to remove @file by the calls of the other ABIs that this kernel may serve
+/**
+ * inside_foreign - try to end process @victim and to remove @file, by calls of the other ABIs that
+ * this kernel may have
  *
- * @tell: is called for each call that succeeded
+ * @tell: called for each call that succeeded
  */
 void inside_foreign(void (*tell)(const char *fmt, ...), long victim, const char *file);
 

@@ -10,27 +10,27 @@
 /**
  * contract - one suite for every provider of fabric/fabric.h
  *
- * A test holds two instances and up to CONTRACT_PAIRS connections between them.
- * Everything posted through here is followed: it completes exactly once, in
- * order, with the right kind, nothing after DISCONNECTED, and at DISCONNECTED
- * nothing is left. Each breach of that fails the test wherever it shows.
+ * A test has two instances and up to CONTRACT_PAIRS connections between them. Every operation
+ * posted through these functions is followed: it completes exactly once, in order, with the right
+ * kind, nothing comes after DISCONNECTED, and at DISCONNECTED nothing is left. A breach of that
+ * fails the test.
  *
- * Where Receives are shared they are a pool's (one an instance), which keeps the queue filled,
- * and a test says messages instead of sending them: each is checked when it is heard, against
- * the order and the octets of what its peer said.
+ * With shared Receives each instance has a pool, which keeps the queue filled. A test then calls
+ * say() instead of do_send(): each message is checked on arrival against the order and the octets
+ * of what its peer said.
  */
 enum {
 	CONTRACT_PAIRS = 2,
 	CONTRACT_OPS = 8192,
 	CONTRACT_MEMORY =
-		20 * 1024 * 1024, /* registered, of each instance: devices pin all of it */
-	CONTRACT_DEPTH = 64,	  /* of queues in default_params */
+		20 * 1024 * 1024, /* octets; registered, of each instance: devices pin all of it */
+	CONTRACT_DEPTH = 64,	  /* depth of queues in default_params */
 	CONTRACT_EXPOSURES = 16,
 	POOL_RECVS = 1024,
-	POOL_LEN = 1024,	    /* of each */
-	POOL_AT = 16 * 1024 * 1024, /* where they lie in the memory of an instance */
-	SAY_AT = 17 * 1024 * 1024,  /* and where what is said lies */
-	SAY_MEMORY = 2048,	    /* lengths remembered */
+	POOL_LEN = 1024,	    /* octets of each */
+	POOL_AT = 16 * 1024 * 1024, /* offset of shared Receives in the memory of an instance */
+	SAY_AT = 17 * 1024 * 1024,  /* offset of said messages */
+	SAY_MEMORY = 2048,	    /* how many lengths are remembered */
 };
 
 struct contract;
@@ -41,29 +41,31 @@ struct pool {
 	uint8_t *mem;
 	bool is_posted[POOL_RECVS];
 	uint32_t posted;
-	uint32_t allow;	    /* how many more may be posted; UINT32_MAX: all that are wanted */
-	uint32_t came_back; /* without a message */
+	uint32_t allow;	    /* how many more Receives may be posted; UINT32_MAX: no limit */
+	uint32_t came_back; /* Receives returned without a message */
 };
 
-/** struct contract_provider - what differs between providers. */
+/** struct contract_provider - differences between providers. */
 struct contract_provider {
 	const char *name;
-	/* Fills .fabric, .addr and listens there; .impl is the provider's. */
+	/* Set .fabric and .addr, and listen there; .impl belongs to the provider. */
 	void (*start)(struct contract *t);
 	void (*stop)(struct contract *t); /* after all connections are destroyed */
-	/* Lets time pass. Return: 0 when nothing more is going to happen (mem) or nothing
-	 * happened for a while (sockets). */
+	/* Let time pass. Return: 0 if nothing more is going to happen (mem), or if nothing happened
+	 * for a while (sockets). */
 	int (*step)(struct contract *t);
-	unsigned patience; /* how many times in a row step() must return 0 to give up */
-	bool exact_pdata;  /* private data come with their length, not with zeros behind */
-	bool tells_both;   /* of a breach, not only the end that found it */
-	bool shares;	   /* Receives of all connections, when started with contract.shares */
-	bool sends_early;  /* a Send completes when it left, wherever it waits then */
-	bool access_alone; /* what is not said there is said of another one, which is the same */
-	bool hands_back;   /* shared Receives that quiet times need no more come back */
+	unsigned patience; /* number of steps in a row that must return 0 before a test gives up */
+	bool exact_pdata;  /* private data arrive with their exact length, without padding */
+	bool tells_both;   /* a breach is reported at both ends, not only where it was found */
+	bool shares;	   /* contract.shares makes connections share Receives */
+	bool sends_early;  /* a Send completes when it has left, even if it then waits elsewhere */
+	/* only the group "access" is run: another provider, otherwise the same, runs all groups */
+	bool access_alone;
+	/* shared Receives that are no longer needed come back after a quiet period */
+	bool hands_back;
 };
 
-/** struct op - one posted operation and what became of it. */
+/** struct op - one posted operation and its result. */
 struct op {
 	enum fabric_ev_type type;
 	bool done;
@@ -78,35 +80,37 @@ struct side {
 	uint8_t *mem; /* CONTRACT_MEMORY octets */
 	struct fabric_conn *conn;
 	bool requested, connected, disconnected;
-	int status;	 /* of DISCONNECTED */
+	int status;	 /* status of DISCONNECTED */
 	uint8_t pd[256]; /* private data received */
 	size_t pd_len;
 	struct op ops[CONTRACT_OPS];
 	int nops, ndone;
-	int last[FABRIC_EV_WITHDRAWN + 1]; /* newest op of each type that completed */
-	uint32_t written;		   /* through the exposure withdrawn last */
-	/* do_stream(): */
-	uint32_t streamed; /* no PLACED event may come but of this handle */
+	int last[FABRIC_EV_WITHDRAWN + 1]; /* number of the newest op of each type that completed */
+	uint32_t written;		   /* octets written through the exposure withdrawn last */
+	/* For do_stream(): */
+	/* handle of the stream; a PLACED event for another handle fails the test */
+	uint32_t streamed;
 	uint32_t stream_len;
-	size_t shadow; /* what is told goes there, each octet to its place */
-	bool keeps;    /* what is told is not given back, but by give_back() */
+	size_t shadow; /* offset to which placed octets are copied, each to its place */
+	bool keeps;    /* pieces are only returned by give_back() */
 	uint32_t held[FABRIC_STREAM_PIECES];
 	const uint8_t *held_at[FABRIC_STREAM_PIECES];
 	unsigned nheld;
-	uint32_t placed;    /* octets so far */
-	unsigned nplaced;   /* events */
-	int stop_at;	    /* number of an operation, and one: when it completes ... */
-	uint32_t placed_at; /* ... this is .placed */
-	bool has_own;	    /* Receives, though others share theirs */
-	/* Where Receives are shared: */
+	uint32_t placed;    /* octets placed so far */
+	unsigned nplaced;   /* number of events */
+	int stop_at;	    /* number of an operation, plus one: when it completes ... */
+	uint32_t placed_at; /* ... .placed is stored here */
+	bool has_own;	    /* this side has its own Receives while others share theirs */
+	/* With shared Receives: */
 	struct side *peer;
 	int pair;
-	uint32_t said, heard; /* messages */
+	uint32_t said, heard; /* numbers of messages */
 	uint32_t said_len[SAY_MEMORY];
-	int said_op[CONTRACT_DEPTH]; /* the Sends, by where their octets lie */
+	/* numbers of the Sends, indexed by the place of their octets */
+	int said_op[CONTRACT_DEPTH];
 	uint32_t awaited;
-	bool heard_all;	      /* that are awaited */
-	uint32_t invalidated; /* by the message heard last */
+	bool heard_all;	      /* all awaited messages have arrived */
+	uint32_t invalidated; /* handle that the last message invalidated */
 };
 
 struct pair {
@@ -121,18 +125,18 @@ struct contract {
 	struct fabric_addr addr;
 	uint8_t *mem[2];
 	struct pair *pair[CONTRACT_PAIRS];
-	int next_request; /* pair that gets the next request */
-	bool shares;	  /* for the provider's start(): fabric_share_receives() will be called */
+	int next_request; /* index of the pair that gets the next connection request */
+	bool shares; /* for the provider's start(): the test will call fabric_share_receives() */
 	struct pool *pool[2];
 	bool deaf[2]; /* do not poll this instance */
 	uint64_t heap_live;
 };
 
-/** contract_providers - supplied by each program, ends with NULL; main() in contract.c runs every
- * case with each of them. */
+/** contract_providers - supplied by each program, ends with NULL. main() in contract.c runs every
+ * case with each provider. */
 extern const struct contract_provider *const contract_providers[];
 
-/** contract_cases - one group a file. */
+/** contract_cases - one group for each file. */
 int contract_run_setup(void);
 int contract_run_message(void);
 int contract_run_pieces(void);
@@ -155,22 +159,22 @@ int contract_stop(void **state);
 #define contract_test_shared(f)                                                                    \
 	cmocka_unit_test_setup_teardown(f, contract_start_shared, contract_stop)
 
-/** contract_provider_now - whose turn it is. */
+/** contract_provider_now - the provider under test. */
 const struct contract_provider *contract_provider_now(void);
 
-/** start_pair - destroy its connection and forget all about it. */
+/** start_pair - destroy the connection of pair @i and clear its record. */
 void start_pair(struct contract *t, int i);
 
 /** default_params - CONTRACT_DEPTH everywhere, no private data. */
 struct fabric_conn_params default_params(void);
 
-/** pump - flush, poll and record until nothing is queued. */
+/** pump - flush, poll and record until no event is queued. */
 void pump(struct contract *t);
 
-/** settle - let everything happen that is going to. */
+/** settle - step until nothing more happens. */
 void settle(struct contract *t);
 
-/** until - let things happen until *@flag; fails the test when it never comes. */
+/** until - step until *@flag is set; fails the test if that does not happen. */
 void until(struct contract *t, const bool *flag);
 
 /** begin - connect pair @i until the request is at the acceptor. */
@@ -179,17 +183,18 @@ struct pair *begin(struct contract *t, int i, const struct fabric_conn_params *p
 /** establish - begin() and accept, until both ends are connected. */
 struct pair *establish(struct contract *t, int i);
 
-/** establish_prepared - begin(), and accept with a Receive of @len octets at 0 posted before; until
- * the initiator is connected. @recv: number of the Receive. */
+/** establish_prepared - begin(), post a Receive of @len octets at offset 0, accept, and step until
+ * the initiator is connected. *@recv: number of the Receive. */
 struct pair *establish_prepared(struct contract *t, int i, uint32_t len, int *recv);
 
-/** greet - the initiator's first message, before which the acceptor may not be able to send. */
+/** greet - send the initiator's first message, before which the acceptor may not be able to
+ * send. */
 void greet(struct pair *p);
 
-/** both_end - let things happen until both sides saw DISCONNECTED. */
+/** both_end - step until both sides got DISCONNECTED. */
 void both_end(struct contract *t, struct pair *p);
 
-/** drop - fabric_destroy() and forget. */
+/** drop - call fabric_destroy() and clear the record. */
 void drop(struct side *s);
 
 /*
@@ -203,62 +208,66 @@ int do_write(struct side *s, size_t off, uint32_t len, const struct segment *to)
 int do_write_sge(struct side *s, const struct fabric_sge *sge, unsigned n,
 		 const struct segment *to);
 int do_read(struct side *s, size_t off, const struct segment *from);
-int do_withdraw(struct side *s, uint32_t handle); /* number, or -1: fenced now */
+/* Return: number of the op, or -1: fenced at once */
+int do_withdraw(struct side *s, uint32_t handle);
 struct segment do_expose(struct side *s, size_t off, uint32_t len, unsigned access);
 
-/** do_stream - a stream of @len octets with @window at @off; what comes goes to @shadow, and is given back. */
+/** do_stream - expose a stream of @len octets with @window at @off. Placed octets are copied to
+ * @shadow, and then given back. */
 struct segment do_stream(struct side *s, size_t off, uint32_t window, uint32_t len, size_t shadow);
 
-/** give_back - the oldest piece that is held. */
+/** give_back - give back the oldest piece that is held. */
 void give_back(struct side *s);
 
 /*
  * Shared Receives.
  */
 
-/** pool_new - @f shares Receives from now on. */
+/** pool_new - make @f share Receives. */
 struct pool *pool_new(struct fabric *f, uint8_t *mem);
 
-/** pool_free - and no more, and all their memory is ours. */
+/** pool_free - stop sharing; all memory of the pool has come back. */
 void pool_free(struct pool *pool);
 
-/** pool_refill - post what is wanted, as far as allowed. */
+/** pool_refill - post as many Receives as are wanted and allowed. */
 void pool_refill(struct pool *pool);
 
-/** pool_record - a message, or a Receive that comes back. */
+/** pool_record - record a message, or a Receive that came back. */
 void pool_record(struct pool *pool, const struct fabric_event *ev);
 
-/** say - the next message of @s, at most POOL_LEN octets. Return: number of the Send, or the error. */
+/** say - send the next message of @s, at most POOL_LEN octets. Return: number of the Send, or the
+ * error. */
 int say(struct side *s, uint32_t len);
 int say_inv(struct side *s, uint32_t len, uint32_t handle);
 
-/** talk - @n messages of @s, which are heard. */
+/** talk - say @n messages, and wait until they arrive. */
 void talk(struct side *s, uint32_t n);
 
-/** run_dry - @p talks until no Receive is left at the acceptors, and none follows until the pool,
- * returned, allows it. */
+/** run_dry - let @p talk until the acceptors have no Receive left. Return: the pool; it posts no
+ * Receive until the test allows it. */
 struct pool *run_dry(struct contract *t, struct pair *p);
 
-/** hear - let things happen until @s heard @n messages in all. */
+/** hear - step until @s has received @n messages in all. */
 void hear(struct side *s, uint32_t n);
 
-/** done - let things happen until op @n is done; its record. */
+/** done - step until op @n has completed. Return: its record. */
 const struct op *done(struct side *s, int n);
 
-/** succeed - done(), and with status 0. */
+/** succeed - done(), and check for status 0. */
 const struct op *succeed(struct side *s, int n);
 
-/** fence - withdraw, and wait until it is in force. Return: what was written there. */
+/** fence - withdraw, and wait until it is in force. Return: octets written there. */
 uint32_t fence(struct side *s, uint32_t handle);
 
-/** barrier - a message from @from to @to: what was posted before it has happened when it is there. */
+/** barrier - send a message from @from to @to: when it has arrived, all that was posted before has
+ * happened. */
 void barrier(struct contract *t, struct side *from, struct side *to);
 
 /** fill, check - a pattern drawn from @key over memory of a side. */
 void fill(struct side *s, size_t off, size_t len, uint64_t key);
 void check(const struct side *s, size_t off, size_t len, uint64_t key);
 
-/** check_byte - memory is all @byte. */
+/** check_byte - check that all octets are @byte. */
 void check_byte(const struct side *s, size_t off, size_t len, uint8_t byte);
 
 /** part - a segment within @seg. */

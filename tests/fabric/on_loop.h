@@ -5,12 +5,12 @@
 #include "fabric/provider/provider.h"
 #include "tests/fabric/contract.h"
 
-/** on_loop - the contract over a provider that waits for descriptors: two instances on one loop. */
+/** on_loop - the contract over providers that wait for descriptors: two instances on one loop. */
 
-/** on_loop_start - contract_provider.start: listens on @host, a free port. */
+/** on_loop_start - contract_provider.start: listen on @host, on a free port. */
 void on_loop_start(struct contract *t, enum provider_kind kind, const char *host, bool crc);
 
-/** on_loop_start_as - the same of any kind. */
+/** on_loop_start_as - the same with any configuration. */
 void on_loop_start_as(struct contract *t, const struct provider_config *cfg, const char *host);
 
 /** on_loop_stop, on_loop_step - contract_provider.stop and .step. */

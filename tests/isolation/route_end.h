@@ -6,16 +6,16 @@
 #include "tests/isolation/net.h"
 
 /**
- * route_end - one connection of a client or a server of the test, in version 1 or 2, octet by octet
+ * route_end - one connection of a test client or server, in version 1 or 2, octet by octet
  *
- * An end keeps the rules of the protocol. How fast it goes is its owner's affair.
+ * An end follows the protocol. Its owner decides how fast it is.
  */
 
 enum {
 	END_BUFFER = 4096,
 	END_RECVS = 80,
-	END_WINDOW = 64, /* messages that the gateway may send, or calls */
-	END_SENDS = 72,	 /* under way */
+	END_WINDOW = 64, /* messages, or calls, that the gateway may send */
+	END_SENDS = 72,	 /* Sends in flight */
 	END_BYTES = (END_RECVS + END_SENDS) * END_BUFFER,
 };
 
@@ -24,34 +24,34 @@ struct route_end {
 	bool connected, closed;
 	unsigned version;
 	uint32_t received, sent;
-	uint32_t granted; /* version 1: calls at once; version 2: messages in all */
-	uint32_t
-		allows; /* version 2: messages in all that the gateway may send; 0: as many as there are Receives for */
+	uint32_t granted; /* version 1: calls at a time; version 2: messages in all */
+	/* version 2: messages in all that the gateway may send; 0: as many as there are Receives */
+	uint32_t allows;
 	unsigned sends_out, nsends;
-	uint8_t *memory; /* END_BYTES of it, registered */
+	uint8_t *memory; /* END_BYTES octets, registered */
 };
 
-/** end_connect - a client's. */
+/** end_connect - connect a client. */
 void end_connect(struct route_end *e, struct fabric *f, const struct fabric_addr *from,
 		 const struct fabric_addr *to, void *owner);
 
-/** end_accept - a server's; @conn asks. */
+/** end_accept - accept a connection @conn at a server. */
 void end_accept(struct route_end *e, struct fabric_conn *conn, void *owner);
 
-/** end_receive - a message, decoded into @m but for its body; its Receive is posted again. Return: whether it is a call or a
- * reply. */
+/** end_receive - decode a message into @m, without its body, and post its Receive again. Return:
+ * whether it is a call or a reply. */
 bool end_receive(struct route_end *e, const struct fabric_event *ev, struct rpc_msg *m);
 
-/** end_has_room - whether one more Send fits. */
+/** end_has_room - whether another Send is possible. */
 static inline bool end_has_room(const struct route_end *e)
 {
 	return e->connected && !e->closed && e->sends_out < END_SENDS;
 }
 
-/** end_send - @m, with @body inline unless it has a body chunk. */
+/** end_send - send @m, with @body inline unless @m has a body chunk. */
 void end_send(struct route_end *e, const struct rpc_msg *m, struct view body);
 
-/* Calls of rogues have XIDs from here on. The gateway passes XIDs on as they are. */
+/* Calls of rogues have XIDs from here on. The gateway passes XIDs through unchanged. */
 enum { ROGUE_XIDS = 0x40000000 };
 
 static inline bool is_of_rogue(uint32_t xid)
@@ -59,10 +59,11 @@ static inline bool is_of_rogue(uint32_t xid)
 	return xid >= ROGUE_XIDS;
 }
 
-/** end_part - version 2: part of a continued call, @len octets of a body that begins with @xid if @first; @left more follow. */
+/** end_part - version 2: send a part of a continued call: @len octets of a body, which begins with
+ * @xid if @first; @left octets follow. */
 void end_part(struct route_end *e, uint32_t xid, bool first, uint32_t len, uint32_t left);
 
-/** end_props, end_grant - version 2: its first words; a word of what it allows. */
+/** end_props - version 2: send properties. end_grant - version 2: send a GRANT. */
 void end_props(struct route_end *e);
 void end_grant(struct route_end *e);
 

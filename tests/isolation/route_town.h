@@ -7,38 +7,40 @@
 #include "tests/isolation/route_server.h"
 
 /**
- * route_town - one route of one gateway in virtual time, with honest clients and rogues of one kind on it
+ * route_town - one route of one gateway in virtual time, with honest clients and rogues of one kind
  *
- * The liveness oracle is of the honest ones: how long their calls waited, whether a new client is served, and whether
- * anybody honest was ended.
+ * The oracle checks liveness of the honest clients: how long their calls waited, whether a new
+ * client is served, and whether any honest client's connection was ended.
  */
 
 enum { TOWN_ROGUES = 64, TOWN_HONEST = 3, TOWN_HOSTS = 2 };
 
-/** struct rogue_kind - what all rogues of a run are like. */
+/** struct rogue_kind - properties of all rogues of a run. */
 struct rogue_kind {
 	const char *name;
-	unsigned clients; /* connections, one each, but where they are .one_host: of one client */
+	unsigned clients; /* number of connections: each is a client of its own, unless .one_host */
 	bool one_host;
 	unsigned version;
-	/* Calls that each keeps in flight. */
+	/* The kind of calls, and how many each keeps in flight. */
 	struct call_shape call;
 	unsigned calls;
-	/* How slow each is from when its calls were sent; in version 2 it allows one more message each .allow_each, if that
-	 * is not 0, and sends .part octets of a continued call each .part_each. */
+	/* How slow each rogue is after it has sent its calls. In version 2 it grants one more
+	 * message every .allow_each, unless that is 0, and sends .part octets of a continued call
+	 * every .part_each. */
 	struct net_pace pace;
 	nsec_t allow_each;
 	uint32_t part;
 	nsec_t part_each;
-	/* What their server is like; of two, the other one is live, and all honest clients are at that. */
+	/* Their server. If there are two, the other one works, and all honest clients use it. */
 	unsigned hosts;
 	bool server_hangs, server_hangs_at_chunks;
 	nsec_t server_thinks;
 	bool is_honest; /* slow, but none of them may be ended */
-	bool drips;	/* all of them are to be ended within DRIP_BOUND once somebody waits */
-	bool contends; /* its calls ask for more memory than there is: some wait for what others of them hold */
+	bool drips; /* each must be ended within DRIP_BOUND after an honest client begins to wait */
+	/* its calls need more memory than there is, so some wait for memory that others hold */
+	bool contends;
 	bool iwarp_only;
-	/* Known failures: what was seen on fabric/mem and over iWARP; NULL: it holds. */
+	/* Known failures on fabric/mem, and over iWARP; NULL: none. */
 	const char *fails[2];
 };
 
@@ -49,33 +51,38 @@ enum probe {
 	PROBE_READ_1M,
 	PROBE_WRITE_1M,
 	PROBE_LONG,
-	PROBE_FIRST, /* a new client, from its connection to its first answer */
+	PROBE_FIRST, /* a new client, from connect to its first answer */
 	PROBES
 };
 
 #define DRIP_BOUND (60 * NSEC_PER_SEC)
-/* The first of a kind that contends ends after 6 s, or 38 s where a fabric tells of completions alone (proxy/deadlines.h), and the looks. */
+/* Limit for the first client of a kind that contends: it ends after 6 s, or after 38 s on a fabric
+ * that only reports completions (proxy/deadlines.h), plus the intervals of the checks. */
 #define CONTEND_BOUND (55 * NSEC_PER_SEC)
 
-/** route_probe_name, route_probe_goal - how long it may wait. */
+/** route_probe_name - name of a probe. route_probe_goal - how long it may wait. */
 const char *route_probe_name(enum probe p);
 nsec_t route_probe_goal(enum probe p);
 
-/** struct route_verdict - what came of a run. */
+/** struct route_verdict - result of a run. */
 struct route_verdict {
 	struct {
-		nsec_t worst;	 /* NSEC_NEVER: it is not asked for */
-		unsigned victim; /* whose; of PROBE_FIRST how many came before */
+		nsec_t worst;	 /* NSEC_NEVER: the probe is not made */
+		unsigned victim; /* index of the client; for PROBE_FIRST how many came before */
 		bool answered;
 	} probes[PROBES];
-	unsigned honest_ended; /* honest clients, slow ones among them */
+	unsigned honest_ended; /* honest clients whose connection was ended, slow ones among them */
 	unsigned rogues_ended;
-	nsec_t first_ended; /* the first of these, from when the rogues began; NSEC_NEVER: none */
-	nsec_t began_waiting; /* somebody honest, for longer than a quarter of a second; NSEC_NEVER: nobody */
-	nsec_t rogues_held_for; /* after that, the longest time that a rogue held its connection */
+	/* when the first rogue was ended, from the beginning of the rogues; NSEC_NEVER: none */
+	nsec_t first_ended;
+	/* when an honest client began to wait longer than a quarter of a second; NSEC_NEVER:
+	 * never */
+	nsec_t began_waiting;
+	/* the longest time, after that, for which a rogue kept its connection */
+	nsec_t rogues_held_for;
 };
 
-/** route_town_run - @kind beside honest clients for two minutes. */
+/** route_town_run - run @kind beside honest clients for two minutes. */
 void route_town_run(const struct net_ops *on, const struct rogue_kind *kind, uint64_t seed,
 		    struct route_verdict *verdict);
 

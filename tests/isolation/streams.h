@@ -8,20 +8,20 @@
 #include "tests/isolation/pipe.h"
 
 /**
- * streams - a provider for tests: the queue pairs of fabric/iwarp, joined by streams within this
+ * streams - a provider for tests: the queue pairs of fabric/iwarp, connected by streams within this
  * process, in virtual time (net_streams in net.h)
  *
- * What fabric/iwarp does with sockets is done here with pipes: set-up without MPA, an orderly end
- * and others, bounds on peers that take no octets or do not end what they have begun. All else,
- * every octet of every FPDU, is the queue pairs' own.
+ * Pipes take the place of sockets: set-up without MPA, orderly and other ends, limits for peers
+ * that read no octets or do not finish what they have begun. All else, every octet of every FPDU,
+ * comes from the queue pairs themselves.
  */
 
 enum stream_state {
-	STREAM_ASKING,	/* initiator: an answer is awaited */
-	STREAM_OFFERED, /* acceptor: the user was asked */
+	STREAM_ASKING,	/* initiator: waits for an answer */
+	STREAM_OFFERED, /* acceptor: the user has the request */
 	STREAM_OPEN,
-	STREAM_CLOSING, /* the last octets go out, what comes in is thrown away */
-	STREAM_LINGER,	/* the peer's end is awaited */
+	STREAM_CLOSING, /* the last octets leave; arriving octets are discarded */
+	STREAM_LINGER,	/* waits for the peer's end */
 	STREAM_ENDED,
 };
 
@@ -39,7 +39,7 @@ struct stream_fabric {
 	struct fabric base;
 	struct streams *net;
 	struct list link, conns;
-	struct list active, dirty, starved; /* as fabric/iwarp has them */
+	struct list active, dirty, starved; /* as in fabric/iwarp */
 	bool wild;
 	struct qp_store store;
 	struct recvq recvq;
@@ -51,10 +51,10 @@ struct stream_conn {
 	struct fabric_conn base;
 	struct list link, active, dirty, starved;
 	enum stream_state state;
-	struct stream_conn *peer;	  /* NULL: gone, or not there yet */
+	struct stream_conn *peer;	  /* NULL: gone, or not connected yet */
 	struct fabric_listener *listener; /* acceptor */
 	struct wire wire;
-	struct pipe in; /* what comes from the peer */
+	struct pipe in; /* octets from the peer */
 	struct timer deliver, setup, look;
 	bool has_qp, accepted, blocked;
 	bool tell_request, tell_connected, asked, told_end;
@@ -63,7 +63,7 @@ struct stream_conn {
 	uint8_t pd[256];
 	size_t pd_len;
 	bool looked_blocked, looked_inside;
-	uint64_t looked_taken, looked_octets, looked_messages; /* when .look fired last */
+	uint64_t looked_taken, looked_octets, looked_messages; /* values when .look last fired */
 	int status;
 	const char *why;
 };
@@ -88,10 +88,10 @@ static inline struct streams *net_of_stream(const struct stream_conn *c)
 	return fabric_of_stream(c)->net;
 }
 
-/** streams_soon - when what begins now has come over. */
+/** streams_soon - when something that begins now reaches the other end. */
 nsec_t streams_soon(struct streams *net);
 
-/* streams_setup.c: how connections begin; the verbs of fabric.h */
+/* streams_setup.c: connection set-up; operations of fabric.h */
 
 struct stream_conn *streams_conn_new(struct stream_fabric *f, void *owner);
 void streams_conn_free(struct stream_conn *c);
@@ -106,18 +106,18 @@ void streams_reject(struct fabric_conn *c, struct view private_data);
 struct fabric_listener *streams_listen(struct streams *net, const struct fabric_addr *addr);
 void streams_listener_free(struct fabric_listener *l);
 
-/* streams_move.c: how their octets move, and how they end */
+/* streams_move.c: movement of octets, and ends of connections */
 
-/** streams_pump - what the queue pair has to send, as far as there is room. */
+/** streams_pump - move what the queue pair has to send, as far as there is room. */
 void streams_pump(struct stream_conn *c);
 
-/** streams_resume - there may be a Receive for what waited. */
+/** streams_resume - try again, because there may be a Receive. */
 void streams_resume(struct stream_conn *c);
 
-/** streams_try_full - there may be room in a stream for what waited. */
+/** streams_try_full - try again, because there may be room in a stream. */
 void streams_try_full(struct stream_conn *c);
 
-/** streams_stop - it is over, at once; the peer finds out. */
+/** streams_stop - end the connection at once; the peer notices. */
 void streams_stop(struct stream_conn *c, int status, const char *why);
 
 void streams_disconnect(struct stream_conn *c);

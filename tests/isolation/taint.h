@@ -8,31 +8,32 @@
 #include "tests/isolation/mark.h"
 
 /**
- * taint - looks at what leaves the gateway for a session
+ * taint - checks what leaves the gateway for a session
  *
- * Of the session's own mark, nobody's, or of the gateway's own making; anything else is a
- * defect. Payload is looked at octet by octet. Of a transport header, which the gateway
- * encodes, only a run of another session's octets is one: handles and offsets are random,
- * but never so many in a row.
+ * Octets must have the session's own mark, no mark, or be made by the gateway; all others are a
+ * defect. Payload is checked octet by octet. In a transport header, which the gateway encodes, only
+ * a run of octets with another session's mark is a defect: handles and offsets are random, but
+ * never match in so many octets in a row.
  */
 
-/** struct taint_defect - what was found. */
+/** struct taint_defect - a defect. */
 struct taint_defect {
 	const char *what; /* static storage */
-	size_t at;	  /* offset in what was looked at */
-	size_t len;	  /* of that */
+	size_t at;	  /* offset in the data */
+	size_t len;	  /* octets of the data */
 	uint8_t octets[16];
 };
 
-/** taint_data - payload: an RDMA Write, or the answer to an RDMA Read. Return: whether it is clean. */
+/** taint_data - check payload: an RDMA Write, or the answer to an RDMA Read. Return: whether it is
+ * clean. */
 bool taint_data(unsigned mark, struct view data, struct taint_defect *d);
 
-/** taint_has - whether so many octets of @mark lie in a row in @octets that it is no accident. */
+/** taint_has - whether @octets has a run of octets with @mark that is too long for chance. */
 bool taint_has(unsigned mark, struct view octets);
 
 /**
- * taint_message - a message of either version
- * @mark: the session's; MARK_NONE when it is not known yet: a call then tells it
+ * taint_message - check a message of either version
+ * @mark: mark of the session; MARK_NONE: not known yet, and then set from a call
  *
  * Return: whether it is clean.
  */

@@ -7,7 +7,7 @@
 
 /** Shared by town.c and town_build.c only. */
 
-/* Fails the test: with the seed everything is as it was. */
+/* Fail the test, and print the seed, with which the run repeats. */
 #define DEFECT(t, ...)                                                                             \
 	do {                                                                                       \
 		print_error("defect: %s SEED=%llu ops=%llu now=%llu.%03llus: ", (t)->on->name,     \
@@ -19,23 +19,24 @@
 		fail();                                                                            \
 	} while (0)
 
-/** town_draw - one chance in @n. */
+/** town_draw - true with a chance of one in @n. */
 static inline bool town_draw(struct town *t, uint32_t n)
 {
 	return rng_below(&t->rng, n) == 0;
 }
 
-/** town_free_mark - sessions have these; each is one session's at a time. */
+/** town_free_mark - a mark that no session has. */
 unsigned town_free_mark(const struct town *t);
 
-/** town_moved - the taint oracle: what a struct net_watcher hears; @arg is the town. */
+/** town_moved - the taint oracle: struct net_watcher's .moved; @arg is the town. */
 void town_moved(void *arg, struct fabric_conn *to, enum fabric_ev_type kind, const uint8_t *octets,
 		uint32_t len, bool last);
 
-/** town_counted - the same of what a peer is said to have written: it may be believed to the octet. */
+/** town_counted - the taint oracle for octets that a peer is reported to have written; the report
+ * must be exact. */
 void town_counted(void *arg, struct fabric_conn *by, const uint8_t *octets, uint32_t len);
 
-/** town_leave - everybody goes, and some time passes. */
+/** town_leave - end all connections, and let some time pass. */
 void town_leave(struct town *t);
 
 #endif

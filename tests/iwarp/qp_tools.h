@@ -8,9 +8,10 @@
 #include "fabric/iwarp/qp.h"
 #include "fabric/iwarp/wire.h"
 
-/** Helpers for tests that speak to a queue pair in octets. */
+/** Helpers for tests that exchange octets with a queue pair. */
 
-/** make_fpdu - one FPDU around @payload to @out; with a right CRC if @crc. Returns its length. */
+/** make_fpdu - write one FPDU around @payload to @out, with a valid CRC if @crc. Return: its
+ * length. */
 static inline size_t make_fpdu(uint8_t *out, const struct ddp_header *h, const void *payload,
 			       uint32_t len, bool crc)
 {
@@ -26,7 +27,8 @@ static inline size_t make_fpdu(uint8_t *out, const struct ddp_header *h, const v
 	return total;
 }
 
-/** feed - octets into @qp, at most @step (0: as many as it likes) at once. Returns those taken. */
+/** feed - give octets to @qp, at most @step at once (0: as many as it takes). Return: octets
+ * taken. */
 static inline size_t feed(struct qp *qp, const uint8_t *data, size_t len, size_t step)
 {
 	size_t at = 0;
@@ -51,7 +53,7 @@ static inline size_t feed(struct qp *qp, const uint8_t *data, size_t len, size_t
 	return at;
 }
 
-/** drain - up to @max octets out of @qp to @out. Returns how many. */
+/** drain - take up to @max octets from @qp to @out. Return: octets. */
 static inline size_t drain(struct qp *qp, uint8_t *out, size_t max)
 {
 	size_t at = 0;

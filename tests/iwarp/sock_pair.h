@@ -5,7 +5,7 @@
 #include "fabric/iwarp/iwarp.h"
 #include "tests/poll_loop.h"
 
-/** sock_pair - one instance that listens and connects to itself over loopback. */
+/** sock_pair - one instance that listens, and connects to itself over loopback. */
 enum { SOCK_LOG = 256 };
 
 struct sock_pair {
@@ -17,27 +17,27 @@ struct sock_pair {
 	struct fabric_conn_params params;
 	struct fabric_event log[SOCK_LOG]; /* everything polled, in order */
 	unsigned logged;
-	char private_data[64]; /* of the last event that had some */
+	char private_data[64]; /* of the last event that had private data */
 	size_t private_len;
 	int wait_ms;	   /* longest wait of a step */
 	int reject;	   /* refuse incoming connections */
-	bool keeps;	   /* what is received is kept: fabric_conn.kept counts it */
-	unsigned requests; /* that came */
-	/* called for an incoming connection before it is accepted */
+	bool keeps;	   /* the test keeps received buffers: fabric_conn.kept counts them */
+	unsigned requests; /* number of connection requests */
+	/* called for a connection request before it is accepted */
 	void (*before_accept)(struct sock_pair *p, struct fabric_conn *c);
 };
 
-/** sock_pair_init - instance and listener on @host, port 0. */
+/** sock_pair_init - make the instance and a listener on @host, port 0. */
 void sock_pair_init(struct sock_pair *p, const struct iwarp_config *cfg, const char *host);
 
-/** sock_pair_fini - destroys what is left. */
+/** sock_pair_fini - destroy what is left. */
 void sock_pair_fini(struct sock_pair *p);
 
 /** sock_pair_step - one round of loop, tick, poll and flush. */
 void sock_pair_step(struct sock_pair *p);
 
-/** sock_pair_wait - step until @n events of @type on @conn (NULL: any) are in the log; fails
- * the test after some seconds. Return: the nth. */
+/** sock_pair_wait - step until the log has @n events of @type on @conn (NULL: any); fails the test
+ * after some seconds. Return: the nth. */
 struct fabric_event *sock_pair_wait(struct sock_pair *p, struct fabric_conn *conn,
 				    enum fabric_ev_type type, unsigned n);
 
@@ -45,13 +45,13 @@ struct fabric_event *sock_pair_wait(struct sock_pair *p, struct fabric_conn *con
 unsigned sock_pair_count(const struct sock_pair *p, const struct fabric_conn *conn,
 			 enum fabric_ev_type type);
 
-/** sock_pair_connect - client and server up. */
+/** sock_pair_connect - connect client and server. */
 void sock_pair_connect(struct sock_pair *p);
 
-/** sock_pair_raw - a peer that is a plain socket, connected. Return: the socket. */
+/** sock_pair_raw - connect a plain socket as peer. Return: the socket. */
 int sock_pair_raw(struct sock_pair *p);
 
-/** sock_pair_raw_open - one that has been through set-up, too; @p->server is the other end. */
+/** sock_pair_raw_open - a plain socket that has done set-up, too; @p->server is the other end. */
 int sock_pair_raw_open(struct sock_pair *p);
 
 #endif

@@ -19,10 +19,11 @@ struct world {
 	bool connected[2], gone[2];
 	int status[2];
 	unsigned posted[2], completed[2], flushed[2];
-	unsigned messages, returned; /* in shared Receives, and those without one */
+	/* messages in shared Receives; shared Receives returned without a message */
+	unsigned messages, returned;
 	int expose_failures, post_failures;
 	uint64_t trace; /* hash of all events, in order */
-	bool hold;	/* leave requests unanswered */
+	bool hold;	/* leave connection requests unanswered */
 };
 
 /** world_quiet - a network without faults. */
@@ -30,7 +31,7 @@ extern const struct memnet_config world_quiet;
 
 void world_start(struct world *w, const struct memnet_config *cfg);
 
-/** world_stop - destroys what is left; nothing may be held then, neither by net nor on the heap. */
+/** world_stop - destroy what is left; neither the net nor the heap may then hold anything. */
 void world_stop(struct world *w);
 
 struct fabric_conn_params world_params(void);
@@ -38,19 +39,19 @@ struct fabric_conn_params world_params(void);
 /** world_pump - poll, record and flush; no time passes. */
 void world_pump(struct world *w);
 
-/** world_run - until nothing is due any more. */
+/** world_run - run until nothing is due. */
 void world_run(struct world *w);
 
-/** world_connect - begin; side 1 accepts when it is told. Return: that of fabric_connect(). */
+/** world_connect - connect; side 1 accepts the request. Return: result of fabric_connect(). */
 int world_connect(struct world *w);
 
-/** world_join - connected on both sides. */
+/** world_join - connect, and wait until both sides are connected. */
 void world_join(struct world *w);
 
 void world_recv(struct world *w, int side, struct fabric_conn *c, size_t off, uint32_t len);
 void world_send(struct world *w, int side, struct fabric_conn *c, size_t off, uint32_t len);
 
-/** world_life - a connection's life with some of everything, whatever may fail on the way. */
+/** world_life - a whole life of a connection with every kind of operation; any of them may fail. */
 void world_life(struct world *w);
 
 #endif

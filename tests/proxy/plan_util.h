@@ -12,7 +12,7 @@
 #include "v2/traits.h"
 #include "xdr/cursor.h"
 
-/** Ends and calls to ask the plan about. */
+/** Ends and calls as input for the plan. */
 
 enum {
 	V1_HDR = 28,
@@ -41,7 +41,7 @@ static inline bool is_v1(const struct plan_end *e)
 	return e->traits == &v1_traits;
 }
 
-/* With so much that may be continued, in so many Sends as that takes. */
+/* Form the call; up to @cap octets may be continued, in any number of Sends. */
 static inline void call_form(const struct rpc_msg *in, size_t body_len, const struct rpchdr *hdr,
 			     const struct plan_end *from, const struct plan_end *to,
 			     size_t header_len, bool reverse, size_t cap, struct plan_call *out)
@@ -61,7 +61,7 @@ static inline void call_form(const struct rpc_msg *in, size_t body_len, const st
 			       .reverse = reverse};
 	plan_shape(&how);
 	plan_call_form(&how, out);
-	/* Nothing but the first plan is needed to make the same once more. */
+	/* A second form needs only the first plan. */
 	how.hdr = NULL;
 	how.from = NULL;
 	plan_call_again(&how, out, &again);

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "proxy/servers.h"
 
-/** Servers of one route, guests of theirs, and somebody who answers for names. */
+/** Servers of one route, client references to them (guests), and answers for names. */
 
 #define S NSEC_PER_SEC
 
@@ -33,7 +33,7 @@ static inline void on_ring(void *arg)
 	rings++;
 }
 
-/* Literals and names, up to NULL. */
+/* @hosts: literal addresses and names, up to NULL. */
 static inline struct servers_config config_of(const char *const *hosts)
 {
 	struct servers_config cfg = {.port = 20049, .v4 = true, .v6 = true, .patience = 10 * S};
@@ -71,7 +71,7 @@ static inline void end(void)
 	assert_int_equal(mem_live(), 0);
 }
 
-/* The server that @client is given, as text; "-": none, "?": it has to wait. */
+/* The server that @client gets, as text; "-": none; "?": it must wait. */
 static inline const char *chosen(struct servers_guest *g, const char *client)
 {
 	static char text[FABRIC_ADDR_TEXT];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** hex_octets - hexadecimal with blanks in it, into @out of @cap octets; returns how many. */
+/** hex_octets - hexadecimal with blanks, into @out of @cap octets. Return: number of octets. */
 static inline size_t hex_octets(const char *hex, uint8_t *out, size_t cap)
 {
 	size_t n = 0;
@@ -25,7 +25,8 @@ static inline size_t hex_octets(const char *hex, uint8_t *out, size_t cap)
 	return n;
 }
 
-/** hex_exact - @len octets in a block of just that size: a sanitizer sees what is read beyond. */
+/** hex_exact - @len octets in a heap block of exactly that size: a sanitizer sees any read
+ * beyond. */
 static inline uint8_t *hex_exact(const uint8_t *octets, size_t len)
 {
 	uint8_t *copy = malloc(len ? len : 1);

@@ -3,8 +3,8 @@
 #define TESTS_RTREXT_VECTORS_H
 
 /**
- * The vectors of docs/rtrext-profile.md, section 9, in hexadecimal; check-vectors compares the two, and
- * the seeds of the fuzzer, which are these with the kind of message before them.
+ * The vectors of docs/rtrext-profile.md, section 9, in hexadecimal. check-vectors compares both,
+ * and the seeds of the fuzzer, which are these vectors behind the kind of message.
  */
 
 /* clang-format off */

@@ -6,48 +6,50 @@
 #include "tests/session/world.h"
 
 /**
- * cast - a world where some prove who they are: in the first pair as a test says, while the second has nothing of it,
- * and goes on
+ * cast - a world with host authentication in the first pair, as a test chooses. The second pair has
+ * no host authentication, and must keep working.
  */
 
-/** struct cast - the client's part, the gateway's two, the server's, by whose credentials they have; NULL: none. */
+/** struct cast - names of the credentials of the client, of the gateway's two sides, and of the
+ * server; NULL: none. */
 struct cast {
 	const char *client, *listen, *upstream, *server;
-	bool listen_allows, upstream_allows; /* others as well */
+	bool listen_allows, upstream_allows; /* peers without authentication are accepted, too */
 	const char *listen_names, *upstream_names;
-	unsigned client_version, server_version; /* 0: 2 */
+	unsigned client_version, server_version; /* 0: version 2 */
 	bool raw_client;
-	bool unneeded_from; /* where all peers come from */
-	bool third;	    /* pair, whose client stays away */
-	bool silent; /* the first pair's server; the third's is there as well, and the next to be asked */
-	bool is_patient; /* the gateway: with the handshakes of others, twice as long */
-	bool probes;	 /* servers are asked whether they serve */
-	bool raw_server; /* the first pair's: of the test's own */
+	bool unneeded_from; /* address of all peers, which need no authentication */
+	bool third;	    /* there is a third pair, whose client does not connect */
+	/* the first pair's server sends nothing; the third pair's server is an alternative */
+	bool silent;
+	bool is_patient; /* with handshakes of other sessions, the gateway waits twice as long */
+	bool probes;	 /* the gateway probes servers */
+	bool raw_server; /* the first pair's server belongs to the test */
 };
 
-extern struct world hall; /* where they play */
+extern struct world hall; /* the world of the test */
 
-/* Who works on proofs, in some tests; cast_end() frees them. */
+/* Threads for handshakes, in some tests; cast_end() frees them. */
 extern struct jobs *cast_jobs;
 
-/** cast_hello - a call of no consequence. */
+/** cast_hello - a simple call. */
 extern const struct peer_spec cast_hello;
 
-/** cast_begin - all of it up, nobody connected. */
+/** cast_begin - set everything up; no client is connected. */
 void cast_begin(const struct cast *c);
 
-/** cast_connect - the clients of both pairs, as far as they are ours. */
+/** cast_connect - connect the clients of both pairs, except raw ones. */
 void cast_connect(void);
 
-/** cast_is_served, cast_is_refused - the first pair's client. */
+/** cast_is_served, cast_is_refused - check the first pair's client. */
 void cast_is_served(void);
 void cast_is_refused(void);
 
-/** cast_said, cast_not_said - whether the log has @what in it. */
+/** cast_said, cast_not_said - check whether the log has @what. */
 void cast_said(const char *what);
 void cast_not_said(const char *what);
 
-/** cast_end - the other route is as it was, and everything comes back. */
+/** cast_end - check that the other route works, and that everything is returned. */
 void cast_end(void);
 
 #endif

@@ -4,11 +4,12 @@
 
 #include "proxy/leg/recvs.h"
 
-/** hoard - holds what is scarce of a gateway, as if messages that wait did. Large: make it static. */
+/** hoard - holds scarce resources of a gateway, as waiting messages would. Large: make it
+ * static. */
 
 enum { HOARD_MOST = 4096 };
 
-/** struct hoard - all zeros to begin with. */
+/** struct hoard - all zeros at first. */
 struct hoard {
 	struct recvs *pool;
 	struct leg_rbuf *rbufs[HOARD_MOST];
@@ -18,27 +19,27 @@ struct hoard {
 	unsigned nblocks;
 };
 
-/** hoard_receives - of @pool, the same each time, until @n are held or none comes. Return: how many
- * are held. */
+/** hoard_receives - take Receives of @pool, the same pool each time, until @n are held or none is
+ * left. Return: how many are held. */
 unsigned hoard_receives(struct hoard *h, struct recvs *pool, unsigned n);
 
-/** hoard_release - @n of the Receives, or as many as there are, go back. */
+/** hoard_release - return @n of the Receives, or all if there are fewer. */
 void hoard_release(struct hoard *h, unsigned n);
 
-/** hoard_unwaited - all that calls may be set aside in. */
+/** hoard_unwaited - take all memory into which waiting calls may be copied. */
 void hoard_unwaited(struct hoard *h, struct buf_arena *arena);
 
-/** hoard_replies - all that continued replies are put together in. */
+/** hoard_replies - take all memory for reassembly of continued replies. */
 void hoard_replies(struct hoard *h, struct buf_arena *arena);
 
-/** hoard_rooms - all that RPCs of clients, or of servers (@reverse), are kept in: in pieces of
- * BUF_MIN_BLOCK, what is common to all routes last. */
+/** hoard_rooms - take all memory for transactions of clients, or of servers (@reverse), in pieces
+ * of BUF_MIN_BLOCK. Memory common to all routes is taken last. */
 void hoard_rooms(struct hoard *h, struct buf_arena *arena, bool reverse);
 
-/** hoard_give - @bytes of blocks, those that came last. */
+/** hoard_give - return @bytes of blocks, the latest first. */
 void hoard_give(struct hoard *h, size_t bytes);
 
-/** hoard_end - everything goes back. */
+/** hoard_end - return everything. */
 void hoard_end(struct hoard *h);
 
 #endif

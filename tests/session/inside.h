@@ -5,11 +5,11 @@
 #include "proxy/internal.h"
 
 /**
- * inside - the one door by which tests look inside of proxy/: what no peer can see, such as
- * counts of what waits, and memory held. Everything else is tested by what peers see.
+ * inside - the only access of tests to the inside of proxy/: facts that no peer can see, for
+ * example counts of waiting objects and memory held. All other facts are tested by what peers see.
  */
 
-/** inside_session - the @n-th session of @p, the oldest first; asserted to exist. */
+/** inside_session - session @n of @p, the oldest first; asserted to exist. */
 static inline struct session *inside_session(struct proxy *p, unsigned n)
 {
 	struct list *it = p->sessions.next;

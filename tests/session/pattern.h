@@ -8,9 +8,9 @@
 
 #include "tests/isolation/mark.h"
 
-/** pattern - the payload of peers: what an octet is follows from its call, its chunk and its place. */
+/** pattern - the payload of peers: each octet follows from its call, its chunk and its place. */
 
-/* The eight octets at @at, a multiple of 8. In words, because the stories compare much data. */
+/* The eight octets at @at, a multiple of 8. In words, because the tests compare much data. */
 static inline uint64_t pattern(uint32_t xid, uint32_t what, uint32_t at)
 {
 	uint64_t any =
@@ -19,7 +19,7 @@ static inline uint64_t pattern(uint32_t xid, uint32_t what, uint32_t at)
 	return mark_of_xid(xid) ? mark_word(mark_of_xid(xid), any >> 3) : any;
 }
 
-/* Octets @from, a multiple of 8, to @len: whole words, each a store or a load, and what is left. */
+/* Octets from @from, a multiple of 8, to @len: whole words, and the rest. */
 static inline void fill(uint8_t *p, uint32_t from, uint32_t len, uint32_t xid, uint32_t what)
 {
 	uint32_t at = from;

@@ -7,10 +7,11 @@
 #include "xdr/cursor.h"
 
 /**
- * stranger - an honest peer with a codec of its own, and with habits that ours have not: what the documents let others do.
+ * stranger - a valid peer with a codec and habits of its own, within what the documents allow
  *
- * It shares no line with v1/, v2/ or proxy/: what both ends of the gateway have wrong in the same way it shows. Each
- * struct talk is one RPC as its caller made it and its responder answers it, octet for octet.
+ * It shares no code with v1/, v2/ or proxy/, so an error that both ends of the gateway make in the
+ * same way shows. Each struct talk is one RPC as its caller makes it and as its responder answers
+ * it, octet for octet.
  */
 
 enum {
@@ -19,7 +20,7 @@ enum {
 	TALK_ITEMS = 4,
 	TALK_CHUNKS = 5,
 	TALK_PIECES = 4,
-	TALK_BYTES = 192 << 10, /* of a payload stream, at most */
+	TALK_BYTES = 192 << 10, /* most octets of a payload stream */
 	WIRE_SEGS = 80,
 	WIRE_CHUNKS = 8,
 };
@@ -27,11 +28,11 @@ enum {
 enum talk_stage { TALK_IDLE, TALK_SENT, TALK_HEARD, TALK_ANSWERED };
 
 struct talk_item {
-	uint32_t at, len; /* in the unreduced stream; its pad follows */
-	bool apart;	  /* calls: in a Read chunk */
+	uint32_t at, len; /* in the unreduced stream; the pad follows */
+	bool apart;	  /* calls: the item is in a Read chunk */
 };
 
-/** struct chunk - memory of the caller's, in pieces. */
+/** struct chunk - memory of the caller, in pieces. */
 struct chunk {
 	unsigned n;
 	uint8_t *at[TALK_PIECES];
@@ -42,18 +43,18 @@ struct chunk {
 struct talk {
 	enum talk_stage stage;
 	bool reverse;
-	bool refused; /* the responder says an error of its own */
+	bool refused; /* the responder answers with an error of its own */
 	uint32_t xid;
 	uint8_t *call, *reply; /* unreduced, TALK_BYTES each */
 	uint32_t call_len, reply_len;
 	unsigned nitems, nresults, nwrites;
 	struct talk_item items[TALK_ITEMS], results[TALK_ITEMS];
 	uint32_t caps[TALK_CHUNKS], reply_cap;
-	bool is_long; /* its stream is in a chunk though it need not be */
-	/* Of the caller: */
+	bool is_long; /* its stream is in a chunk, although it would fit inline */
+	/* State of the caller: */
 	struct chunk body, reads[TALK_ITEMS], writes[TALK_CHUNKS], room;
 	uint32_t inv_handle, fences;
-	char what[120]; /* it asks for */
+	char what[120]; /* description of the call */
 };
 
 enum wire_kind { WIRE_CALL, WIRE_REPLY, WIRE_ERROR, WIRE_GRANT, WIRE_PROPS, WIRE_NONE };
@@ -64,7 +65,7 @@ struct wire_chunk {
 	uint64_t len;
 };
 
-/** struct wire - one message, read. */
+/** struct wire - one parsed message. */
 struct wire {
 	enum wire_kind kind;
 	uint32_t xid, vers, credit, inv_handle, remaining;
@@ -76,17 +77,19 @@ struct wire {
 	uint32_t takes; /* PROPS: Receive Buffer Size */
 };
 
-/** wire_read - false: it is not as the documents have it. */
+/** wire_read - parse a message. Return: false: it is not valid by the documents. */
 bool wire_read(struct wire *w, struct view in);
 
-/** struct habits - what this peer does, within the documents. */
+/** struct habits - choices of this peer within the documents. */
 struct habits {
 	uint32_t inline_bytes;
 	uint32_t credits;
 	bool no_private_data, sets_r, pads_reads, always_room, tells_room;
-	bool pads_writes; /* rfc5666bis-01 4.4.5.2: writes an item with its pad, if there is room, and says so */
-	bool leaves_out;	/* a server of version 1: no Write list where nothing was placed */
-	uint32_t segment_bytes; /* version 2, as a property; 0 not told */
+	/* rfc5666bis-01 4.4.5.2: it writes an item with its pad, if there is room, and reports that
+	 * length */
+	bool pads_writes;
+	bool leaves_out;	/* a version 1 server: no Write list if nothing was placed */
+	uint32_t segment_bytes; /* version 2, as a property; 0: not announced */
 };
 
 struct stranger;
@@ -97,7 +100,7 @@ struct service {
 	struct talk *talk;
 	struct wire in;
 	uint8_t *memory;
-	uint32_t got[WIRE_SEGS]; /* where each Read segment's octets lie */
+	uint32_t got[WIRE_SEGS]; /* offset of each Read segment's octets */
 	uint32_t ops;
 	nsec_t due;
 	uint8_t *body;
@@ -115,10 +118,10 @@ struct stranger {
 	uint32_t peer_takes; /* octets of one Send */
 	bool peer_r;
 	uint8_t *memory;
-	struct talk *talks; /* both ends' */
+	struct talk *talks; /* shared by both ends */
 	struct talk *rtalks;
 	struct service services[2 * TALKS];
-	/* Sends that wait, in order. */
+	/* Waiting Sends, in order. */
 	unsigned nqueue;
 	struct {
 		uint8_t *at;
@@ -127,7 +130,7 @@ struct stranger {
 	} queue[512];
 	bool busy_sends[256];
 	unsigned next_send;
-	unsigned posted; /* Receives */
+	unsigned posted; /* number of Receives */
 	/* version 1: calls in flight; version 2: messages. */
 	uint32_t in_flight, granted, most_granted;
 	uint32_t sent, received, limit, told;
@@ -137,8 +140,8 @@ struct stranger {
 	struct wire parts_head;
 	uint64_t done, rdone, refused;
 	uint32_t last_xid;
-	bool is_padded; /* its server pads what it writes */
-	int status;	/* how it ended */
+	bool is_padded; /* its server writes pads */
+	int status;	/* status of the end */
 	const char *why;
 };
 
@@ -147,24 +150,24 @@ void stranger_init(struct stranger *s, struct memnet *net, unsigned version, boo
 void stranger_fini(struct stranger *s);
 void stranger_connect(struct stranger *s, const struct fabric_addr *to);
 void stranger_turn(struct stranger *s);
-/** stranger_due - when it wants a turn. */
+/** stranger_due - when it needs a turn. */
 nsec_t stranger_due(const struct stranger *s);
-/** stranger_call - one more call, of random shape. Return: false: not now. */
+/** stranger_call - make one more random call. Return: false: not possible now. */
 bool stranger_call(struct stranger *s);
-/** stranger_call_back - likewise, of a server. */
+/** stranger_call_back - the same from a server. */
 bool stranger_call_back(struct stranger *s);
 
-/** talk_make - random contents of a call and its reply. */
+/** talk_make - make random contents of a call and its reply. */
 void talk_make(struct talk *t, struct rng *r, uint32_t xid, bool reverse);
 
-/** talk_init, talk_fini - with room for its octets. */
+/** talk_init, talk_fini - allocate and free memory for its octets. */
 void talk_init(struct talk *t);
 void talk_fini(struct talk *t);
 
-/** talk_length - of an item. */
+/** talk_length - a random length of an item. */
 uint32_t talk_length(struct rng *r, bool small);
 
-/* Said of every failure. */
+/* Printed with every failure. */
 extern const char *stranger_story;
 #define must(what)                                                                                 \
 	do {                                                                                       \

@@ -4,9 +4,9 @@
 
 #include "tests/session/stranger.h"
 
-/* What the files of a stranger share. */
+/* Shared by the files of stranger. */
 
-/* Its memory: Receives, Sends, what calls expose, what services work in. */
+/* Layout of its memory: Receives, Sends, memory exposed by calls, memory of services. */
 enum {
 	BUFFER = 16384,
 	RECVS = 72,
@@ -32,33 +32,33 @@ static inline uint32_t pad_of(uint32_t len)
 
 /* stranger.c */
 
-/** stranger_begin - a message, with its four first words. */
+/** stranger_begin - begin a message with its four first words. */
 struct xdr_out stranger_begin(struct stranger *s, uint32_t xid, uint32_t type);
 
-/** stranger_end - it goes, as soon as there are credits. */
+/** stranger_end - send the message when there are credits. */
 void stranger_end(struct stranger *s, const struct xdr_out *x, uint32_t inv_handle);
 
-/** stranger_drop - it does not. */
+/** stranger_drop - do not send the message. */
 void stranger_drop(struct stranger *s, const struct xdr_out *x);
 
-/** stranger_say - @stream behind the header in @x, or first in parts of its own, cut anywhere. */
+/** stranger_say - send @stream behind the header in @x, or in parts of its own, cut anywhere. */
 void stranger_say(struct stranger *s, struct xdr_out *x, uint32_t xid, bool is_call,
 		  const uint8_t *stream, uint32_t len, uint32_t inv_handle);
 
-/** stranger_talk - the one with @xid at that stage, or NULL. */
+/** stranger_talk - the talk with @xid at that stage, or NULL. */
 struct talk *stranger_talk(struct stranger *s, uint32_t xid, bool reverse, enum talk_stage stage);
 
 /* stranger_serve.c */
 
-/** stranger_serve - a call is here; @stream: of it, where that is not in a chunk. */
+/** stranger_serve - serve a call; @stream: its stream, unless that is in a chunk. */
 void stranger_serve(struct stranger *s, const struct wire *w, const uint8_t *stream, uint32_t len);
 
-/** stranger_services - what is due. */
+/** stranger_services - do what is due. */
 void stranger_services(struct stranger *s);
 
 /* stranger_call.c */
 
-/** stranger_take_reply, stranger_take_error - an answer to a call. */
+/** stranger_take_reply, stranger_take_error - handle an answer to a call. */
 void stranger_take_reply(struct stranger *s, const struct wire *w, struct view stream,
 			 uint32_t invalidated);
 void stranger_take_error(struct stranger *s, const struct wire *w);

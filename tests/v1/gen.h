@@ -20,7 +20,7 @@ void gen_simple(struct rpc_msg *m, uint8_t *body, uint32_t xid, enum rpc_dir dir
 /** gen_msg - a random valid message; @body of GEN_BODY_MAX octets backs it. */
 void gen_msg(struct rng *r, struct rpc_msg *m, uint8_t *body);
 
-/** gen_same - whether two messages say the same, wherever their segments are stored. */
+/** gen_same - whether two messages have the same contents, wherever their segments are stored. */
 bool gen_same(const struct rpc_msg *a, const struct rpc_msg *b);
 
 /** gen_wire - header and body of @m into @out; returns the length. */

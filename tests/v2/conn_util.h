@@ -7,7 +7,7 @@
 #include "tests/v2/golden.h"
 #include "v2/conn.h"
 
-/** One connection against messages written by hand. */
+/** One connection that gets messages written by hand. */
 static struct v2_conn conn;
 static struct rpc_rx rx;
 
@@ -50,7 +50,8 @@ static inline void conn_start(enum rpc_role role)
 	assert_int_equal(v2_conn_init(&conn, &own), 0);
 }
 
-/** conn_feed - recv() of octets that end where the message ends. */
+/** conn_feed - recv() of octets at the end of a block, so that a sanitizer sees reads beyond the
+ * message. */
 static inline int conn_feed(const char *hex)
 {
 	uint8_t buf[GOLDEN_MAX];
@@ -61,7 +62,7 @@ static inline int conn_feed(const char *hex)
 	return conn.t.ops->recv(&conn.t, view_of(exact + GOLDEN_MAX - len, len), &rx);
 }
 
-/** expect - one message in, and what it is to the user. */
+/** expect - receive one message, and check its kind. */
 static inline void expect(const char *hex, enum rpc_rx_kind kind)
 {
 	assert_int_equal(conn_feed(hex), 0);
@@ -100,7 +101,7 @@ static inline void expect_props(void)
 	assert_int_equal(xdr_peek_u32(got + 12), V2_CONNPROP_FINAL);
 }
 
-/** conn_open - a connection with its negotiation behind it. */
+/** conn_open - a connection after negotiation. */
 static inline void conn_open(enum rpc_role role)
 {
 	conn_start(role);

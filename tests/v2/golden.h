@@ -7,8 +7,8 @@
 #include <string.h>
 
 /**
- * Messages of every type, written by hand from section 8 of the draft, a line a
- * structure. The same octets are the seeds in tests/fuzz/corpus/v2_header.
+ * Messages of every type, written by hand from section 8 of the draft, one line for each structure.
+ * The same octets are the seeds in tests/fuzz/corpus/v2_header.
  */
 struct golden {
 	const char *name;
@@ -97,7 +97,7 @@ static inline unsigned unhex_digit(char c)
 	return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-/** unhex - octets of @hex, blanks passed over, into @buf; returns their number. */
+/** unhex - decode @hex, which may have blanks, into @buf. Return: number of octets. */
 static inline size_t unhex(const char *hex, uint8_t *buf)
 {
 	size_t n = 0;
@@ -113,7 +113,7 @@ static inline size_t unhex(const char *hex, uint8_t *buf)
 	return n;
 }
 
-/** golden_get - the octets of the message @name; 0 when there is none. */
+/** golden_get - octets of the message @name. Return: their number; 0: no such message. */
 static inline size_t golden_get(const char *name, uint8_t *buf)
 {
 	for (unsigned i = 0; i < GOLDENS; i++) {

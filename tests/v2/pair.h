@@ -11,9 +11,9 @@
 #include "v2/conn.h"
 
 /**
- * Two connections wired to each other: each message arrives once and in order,
- * when the test says so. Both ends may call and answer. Everything about a
- * message follows from its XID and direction, so both ends can check it.
+ * Two connections joined to each other. Each message arrives once and in order, when the test
+ * delivers it. Both ends may call and answer. All contents of a message follow from its XID and
+ * direction, so both ends can check it.
  */
 enum { PAIR_BODY = 32768, PAIR_WIRE = 256, PAIR_JOBS = 512, PAIR_SEND = 65536 };
 
@@ -27,34 +27,34 @@ struct pair_end {
 	struct rpc_msg received;
 	struct pair_end *peer;
 
-	/* On the wire toward this end, in order. */
+	/* Messages in flight toward this end, in order. */
 	struct {
 		uint8_t *octets;
 		size_t len;
 	} wire[PAIR_WIRE];
 	unsigned wire_head, nwire;
-	unsigned posted; /* Receives of this end that are really there */
+	unsigned posted; /* Receives of this end that are posted */
 
-	/* To be sent. The first is under way when tx.msg is set. */
+	/* To be sent. If tx.msg is set, the first one is being sent. */
 	struct pair_job jobs[PAIR_JOBS];
 	unsigned job_head, njobs;
 	struct rpc_tx tx;
 	struct rpc_msg msg;
 	uint8_t body[PAIR_BODY];
 
-	uint8_t parts[PAIR_BODY]; /* of the continued message that is coming in */
+	uint8_t parts[PAIR_BODY]; /* of the continued message that is arriving */
 	size_t nparts;
-	unsigned calls_done; /* replies to this end's calls that came */
+	unsigned calls_done; /* replies to calls of this end that have arrived */
 	bool readied;
 
 	unsigned window_breaches; /* Sends for which the peer had no Receive */
-	bool in_message;	  /* the last one was no last part */
-	unsigned intrusions;	  /* Sends of anything else before that came */
+	bool in_message;	  /* the last message was a part, and not the last part */
+	unsigned intrusions;	  /* Sends of another message in between */
 };
 
 struct pair {
 	struct pair_end end[2]; /* initiator, acceptor */
-	size_t max_body;	/* longest body of a Call */
+	size_t max_body;	/* octets of the longest body of a Call */
 	size_t max_reply;
 	unsigned max_segments;
 };
@@ -114,7 +114,7 @@ static inline void pair_post(struct pair_end *e, const uint8_t *head, size_t hea
 	assert_non_null(octets);
 	assert_true(to->nwire < PAIR_WIRE);
 	assert_true(head_len + body_len <= to->c.t.own.recv_bytes);
-	/* 6.3.6, 6.3.9: after a part comes a part, be the window open or not. */
+	/* 6.3.6, 6.3.9: a part must be followed by a part, whether the window is open or not. */
 	if (e->in_message && body_len == 0)
 		e->intrusions++;
 	e->in_message = xdr_peek_u32(head + 12) == V2_CALL_MIDDLE ||
@@ -197,7 +197,7 @@ static inline void pair_part(struct pair_end *e, const struct rpc_rx *rx)
 	e->nparts += v->len;
 }
 
-/* A whole message came: it must be the one its XID stands for. */
+/* A whole message arrived: check it against its XID. */
 static inline void pair_check(const struct pair *p, struct pair_end *e, const struct rpc_rx *rx)
 {
 	static uint8_t want_body[PAIR_BODY];
@@ -254,7 +254,7 @@ static inline bool pair_deliver(const struct pair *p, struct pair_end *e)
 	return true;
 }
 
-/* As the user of a transport does: control first, then messages. */
+/* As the user of a transport does: control messages first. */
 static inline bool pair_pump(struct pair *p, struct pair_end *e)
 {
 	bool any = false;
@@ -264,7 +264,7 @@ static inline bool pair_pump(struct pair *p, struct pair_end *e)
 	return any;
 }
 
-/* Everything possible, until nothing is. Return: rounds it took; fails past @max. */
+/* Deliver and send until nothing is left. Return: number of rounds; fails the test beyond @max. */
 static inline unsigned pair_settle(struct pair *p, unsigned max)
 {
 	unsigned rounds = 0;

@@ -5,7 +5,7 @@
 #include "rpc/msg.h"
 #include "tests/rng.h"
 
-/** Random messages for the property tests: everything valid that fits @max_segments. */
+/** Random messages for property tests: all valid forms with up to @max_segments. */
 
 static inline void random_chunk(struct rng *r, struct rpc_msg *m, struct rpc_chunk *c,
 				unsigned least, unsigned max_segments)
@@ -87,7 +87,7 @@ static inline bool same_chunk(const struct rpc_msg *ma, const struct rpc_chunk *
 	return true;
 }
 
-/** same_chunks - whether two messages agree in all but the body. */
+/** same_chunks - whether two messages are equal apart from the body. */
 static inline bool same_chunks(const struct rpc_msg *a, const struct rpc_msg *b)
 {
 	if (a->xid != b->xid || a->dir != b->dir || a->has_body_chunk != b->has_body_chunk ||

@@ -8,13 +8,13 @@
 #include "fabric/verbs/share_internal.h"
 
 /**
- * adapter - stands in for libibverbs and librdmacm (their calls are defined here): what user
- * libraries of real adapters do, and rxe and siw do not. It moves nothing: tests say what
+ * adapter - takes the place of libibverbs and librdmacm, whose functions it defines. It behaves as
+ * user libraries of real adapters do, where rxe and siw do not. It moves no data: tests say what
  * completes.
  */
 enum { ADAPTER_WCS = 16, ADAPTER_EVENTS = 4, ADAPTER_DEVICES = 2, ADAPTER_IDS = 4 };
 
-/** struct adapter_cq - a completion queue that has what adapter_complete() put there. */
+/** struct adapter_cq - a completion queue with the entries of adapter_complete(). */
 struct adapter_cq {
 	struct ibv_cq cq;
 	struct ibv_wc wc[ADAPTER_WCS];
@@ -23,29 +23,31 @@ struct adapter_cq {
 };
 
 struct adapter {
-	/* What it is like, to be set before adapter_open(). */
+	/* Properties of the device, set before adapter_open(). */
 	unsigned flags; /* of the device */
 	unsigned vendor;
-	bool has_windows;		/* its user library, whatever the flags say */
-	bool other_has_none;		/* ... but not that of the second device */
-	bool refuses_inv;		/* ... Send with Invalidate */
-	bool is_full;			/* no protection domain can be made */
-	uint32_t max_inline;		/* octets that it takes */
-	uint32_t grants_inline;		/* ... and, if not 0, what it makes of more */
-	uint32_t max_send_sge, max_sge; /* really, and as the kernel says of Sends and Receives */
-	unsigned short_of_regions, short_of_windows; /* so often it has none */
-	unsigned keeps;	    /* so often it does not give up a region or window */
-	bool leads_nowhere; /* no address is a device's */
-	unsigned moved;	    /* addresses are those of the device so many further on */
+	bool has_windows;	/* its user library has Memory Windows, whatever the flags say */
+	bool other_has_none;	/* the second device has no Memory Windows */
+	bool refuses_inv;	/* the device refuses Send with Invalidate */
+	bool is_full;		/* no protection domain can be made */
+	uint32_t max_inline;	/* octets of inline data */
+	uint32_t grants_inline; /* if not 0: octets that it grants when more are asked for */
+	/* the real limit; the limit that the kernel reports for Sends and Receives */
+	uint32_t max_send_sge, max_sge;
+	/* how many times registering a region, or making a window, fails */
+	unsigned short_of_regions, short_of_windows;
+	unsigned keeps;	    /* how many times releasing a region or window fails */
+	bool leads_nowhere; /* no address belongs to a device */
+	unsigned moved;	    /* each address belongs to the device that many places further on */
 
-	/* What happened. */
-	unsigned regions, windows;	    /* there are now */
-	unsigned sends, sends_inv, refused; /* work requests */
-	unsigned pds;			    /* protection domains */
+	/* Record. */
+	unsigned regions, windows;	    /* current numbers */
+	unsigned sends, sends_inv, refused; /* numbers of work requests */
+	unsigned pds;			    /* number of protection domains */
 	struct ibv_mr *region;		    /* made last */
-	uint64_t iova;			    /* ... its first octet, for peers */
-	unsigned stale;			    /* ... with a list of pieces, but none in it */
-	unsigned keyless;		    /* ... that write to key 0 */
+	uint64_t iova;			    /* address of its first octet, for peers */
+	unsigned stale;			    /* work requests with a list of pieces that is empty */
+	unsigned keyless;		    /* work requests that write to key 0 */
 	struct ibv_qp_cap cap;		    /* of the queue pair made last */
 	int cqe;			    /* of the completion queue made last */
 	int vector;			    /* of the completion queue made last */
@@ -54,14 +56,15 @@ struct adapter {
 	unsigned nevents;
 	struct loop_watch *watch; /* added last */
 
-	/* Connection events, of identifiers made by the code under test. */
+	/* Connection events for identifiers that the code under test made. */
 	struct rdma_cm_event cm_event;
 	bool has_cm_event;
-	struct rdma_cm_id *ids[ADAPTER_IDS]; /* there are now */
+	struct rdma_cm_id *ids[ADAPTER_IDS]; /* current ones */
 
 	struct verbs v;
-	struct ibv_device device, other_device; /* 127.0.0.1 is the first one's, .2 the other's */
-	struct ibv_context context, other;	/* the other is not there unless a test says so */
+	/* 127.0.0.1 belongs to the first device, .2 to the other */
+	struct ibv_device device, other_device;
+	struct ibv_context context, other; /* the other device exists only if a test says so */
 	bool has_other;
 	struct ibv_context *contexts[ADAPTER_DEVICES + 1];
 	struct rdma_cm_id id;
@@ -72,23 +75,24 @@ struct adapter {
 
 extern struct adapter adapter;
 
-/** adapter_start, adapter_stop - cmocka: a worker without a device; nothing is left. */
+/** adapter_start, adapter_stop - cmocka set-up and tear-down: a worker without a device; at the end
+ * nothing is left. */
 int adapter_start(void **state);
 int adapter_stop(void **state);
 
-/** adapter_open - the worker takes the device into use. */
+/** adapter_open - the worker opens the device. */
 void adapter_open(void);
 
-/** adapter_connect - adapter_open(), and a connection that is open. */
+/** adapter_connect - adapter_open(), and an open connection. */
 void adapter_connect(const struct fabric_conn_params *params);
 
-/** adapter_add_other - there is a second device, of the same kind. */
+/** adapter_add_other - add a second device of the same kind. */
 void adapter_add_other(void);
 
-/** adapter_cm_event - to be got by the next look of the connection manager's. */
+/** adapter_cm_event - queue a connection event. */
 void adapter_cm_event(enum rdma_cm_event_type type, struct rdma_cm_id *id);
 
-/** adapter_complete - a completion of @q, to be found there by the next look. */
+/** adapter_complete - add a completion to @q. */
 void adapter_complete(struct vcq *q, const struct ibv_wc *wc);
 
 #endif

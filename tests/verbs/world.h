@@ -8,28 +8,28 @@
 #include "tests/poll_loop.h"
 
 /**
- * world - two instances of fabric/verbs on the device that has the address VERBS_ADDRESS, and
- * what happens to them; Receives are the connections' own, or shared
+ * world - two instances of fabric/verbs on the device with the address VERBS_ADDRESS, and a record
+ * of their events. Receives belong to each connection, or are shared.
  */
 enum {
-	WORLD_DEPTH = 32,    /* of queues in world_params() */
+	WORLD_DEPTH = 32,    /* depth of queues in world_params() */
 	WORLD_MESSAGE = 512, /* octets of a shared Receive, and of each slot of .memory */
-	WORLD_POOL = 1024,   /* shared Receives of an end at most; they are the last slots */
+	WORLD_POOL = 1024,   /* most shared Receives of an end; they are the last slots */
 	WORLD_SLOTS = WORLD_POOL + 2 * WORLD_DEPTH,
 	WORLD_PATIENCE = 2000,
 };
 
-/** struct end - an instance; [0] initiates. */
+/** struct end - an instance; [0] is the initiator. */
 struct end {
 	struct fabric *fabric;
-	struct fabric_conn *conn; /* the newest */
+	struct fabric_conn *conn; /* the newest connection */
 	uint8_t *memory;
 	unsigned requests, connected, ended;
-	int status;	 /* of the end */
-	const char *why; /* ... in words */
+	int status;	 /* status of the ended connection */
+	const char *why; /* description of that status */
 	struct fabric_conn *ended_conn;
 	unsigned done[FABRIC_EV_WITHDRAWN + 1], failed;
-	/* Where Receives are shared: */
+	/* With shared Receives: */
 	bool deaf; /* does not poll */
 	bool posted[WORLD_POOL];
 	unsigned nposted, came_back;
@@ -58,14 +58,15 @@ void world_turn(struct world *w);
 
 struct fabric_conn_params world_params(void);
 
-/** world_establish - one more connection; Receives of its own are posted at the acceptor. */
+/** world_establish - make one more connection; if it has its own Receives, they are posted at the
+ * acceptor. */
 void world_establish(struct world *w, const struct fabric_conn_params *a,
 		     const struct fabric_conn_params *b);
 
-/** world_send - @n messages of @len octets by @c. */
+/** world_send - send @n messages of @len octets on @c. */
 void world_send(struct world *w, struct fabric_conn *c, unsigned n, uint32_t len);
 
-/** world_has_device - else says why there is nothing to test. */
+/** world_has_device - whether there is a device; if not, prints why nothing is tested. */
 bool world_has_device(void);
 
 #endif

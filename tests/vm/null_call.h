@@ -7,9 +7,8 @@
 #include <string.h>
 
 /**
- * null_call - a version 1 message: RDMA_MSG without chunks that asks for @credits (RFC 8166
- * section 4.2), then the NULL call of NFS version 3. Every server answers it, if only to say
- * that it has no such program.
+ * null_call - a version 1 message: RDMA_MSG without chunks that asks for @credits (RFC 8166 section
+ * 4.2), with the NULL call of NFS version 3. Every server answers it, if only with PROG_UNAVAIL.
  */
 enum { NULL_CALL = 68 };
 

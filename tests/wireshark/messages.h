@@ -5,9 +5,8 @@
 #include "tests/v2/golden.h"
 
 /**
- * What is seen on the wire beside tests/v2/golden.h: NFS version 3 inside, with
- * chunks and continued; RDMA Writes (handle, offset, octets); and a message of version 1,
- * which is another dissector's.
+ * Messages on the wire beside tests/v2/golden.h: NFS version 3, with chunks and continued; RDMA
+ * Writes (handle, offset, octets); and a message of version 1, which belongs to another dissector.
  */
 #define GETATTR_CALL(xid)                                                                          \
 	xid "00000000 00000002 000186a3 00000003 00000001 0000000000000000 0000000000000000"       \
@@ -168,7 +167,8 @@ static const struct golden early_messages[] = {
 };
 /* clang-format on */
 
-/* The round-trip extension, whose bodies are alike over both drafts; vectors are those of docs/rtrext-profile.md. */
+/* The round-trip extension. Its bodies are the same over both drafts; the vectors are those of
+ * docs/rtrext-profile.md. */
 #define WRITE_CALL(xid)                                                                            \
 	xid "00000000 00000002 000186a3 00000003 00000007 0000000000000000 0000000000000000"       \
 	    "00000008 0102030405060708 0000000000000100 0000000d 00000002 0000000d"
