@@ -204,14 +204,17 @@ static void show_servers(struct show *s, struct json_object *list)
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *o = json_object_array_get_idx(list, i);
 
+		uint64_t sessions = show_number(o, "sessions"),
+			 connects = show_number(o, "connects"), probes = show_number(o, "probes");
+
 		fprintf(s->to,
-			"server     %s of %s: %s, %" PRIu64 " sessions, %" PRIu64
-			" connections, %" PRIu64 " failed, %" PRIu64 " probes, %" PRIu64
+			"server     %s of %s: %s, %" PRIu64 " session%s, %" PRIu64
+			" connection%s, %" PRIu64 " failed, %" PRIu64 " probe%s, %" PRIu64
 			" failed\n",
 			show_text(o, "address", address, TEXT), show_text(o, "host", host, TEXT),
-			show_number(o, "up") ? "up" : "down", show_number(o, "sessions"),
-			show_number(o, "connects"), show_number(o, "failures"),
-			show_number(o, "probes"), show_number(o, "probe_failures"));
+			show_number(o, "up") ? "up" : "down", sessions, plural(sessions), connects,
+			plural(connects), show_number(o, "failures"), probes, plural(probes),
+			show_number(o, "probe_failures"));
 	}
 }
 
@@ -272,14 +275,15 @@ static void show_leg(struct show *s, const char *title, struct json_object *o)
 /* Print one session in detail. */
 static void show_closely(struct show *s, struct json_object *o)
 {
+	uint64_t in_flight = show_number(o, "in_flight");
 	char a[TEXT], b[TEXT], age[16], fixed[16], calls[16];
 
 	fprintf(s->to,
-		"session %" PRIu64 " of route %s, %s for %s: %" PRIu64 " calls in flight, %" PRIu64
-		" wait; memory %s, of calls %s\n",
+		"session %" PRIu64 " of route %s, %s for %s: %" PRIu64 " call%s in flight, %" PRIu64
+		" waiting; memory %s, of calls %s\n",
 		show_number(o, "id"), show_text(o, "route", a, TEXT),
-		show_text(o, "state", b, TEXT), show_age(o, "age_s", age),
-		show_number(o, "in_flight"), show_number(o, "waiting"),
+		show_text(o, "state", b, TEXT), show_age(o, "age_s", age), in_flight,
+		plural(in_flight), show_number(o, "waiting"),
 		show_size(show_number(o, "fixed_bytes"), fixed),
 		show_size(show_number(o, "call_bytes"), calls));
 	show_leg(s, "client", member(o, "client"));
@@ -332,11 +336,10 @@ static void show_done(struct show *s, struct json_object *o)
 
 	switch (s->o->command) {
 	case CONTROL_SESSIONS:
-		fprintf(s->to, "%" PRIu64 " session%s\n", n, n == 1 ? "" : "s");
+		fprintf(s->to, "%" PRIu64 " session%s\n", n, plural(n));
 		break;
 	case CONTROL_DRAIN:
-		fprintf(s->to, "%" PRIu64 " session%s will end between two RPCs\n", n,
-			n == 1 ? "" : "s");
+		fprintf(s->to, "%" PRIu64 " session%s will end between two RPCs\n", n, plural(n));
 		break;
 	case CONTROL_KILL:
 		fprintf(s->to, "session %" PRIu64 " is ended\n", s->o->session);
@@ -344,7 +347,7 @@ static void show_done(struct show *s, struct json_object *o)
 	case CONTROL_SHOW:
 		n = show_number(o, "calls_left");
 		if (n)
-			fprintf(s->to, "... and %" PRIu64 " calls more\n", n);
+			fprintf(s->to, "... and %" PRIu64 " call%s more\n", n, plural(n));
 		break;
 	case CONTROL_LOG:
 		fprintf(s->to, "level %s\n", show_text(o, "level", a, TEXT));
