@@ -18,7 +18,7 @@ enum {
 	WORD = 4,
 	SEGMENT_BYTES = 16,
 	READ_SEGMENT_BYTES = 2 * WORD + SEGMENT_BYTES,
-	CALL_PEEK_BYTES = 24, /* what rpchdr_peek() wants of a call, and of a reply */
+	CALL_PEEK_BYTES = 24, /* octets that rpchdr_peek() needs of a call, and of a reply */
 	REPLY_PEEK_BYTES = 8,
 };
 
@@ -49,7 +49,7 @@ static int add_read_chunk(struct rpc_msg *m, const struct rpc_chunk *c)
 	return 0;
 }
 
-/* One optional entry after the other: "1 PHLOO 1 PHLOO 0"; equal Positions are one chunk. */
+/* Entries are optional: "1 PHLOO 1 PHLOO 0"; entries with equal Positions are one chunk. */
 static int get_read_list(struct xdr_in *x, struct rpc_msg *m)
 {
 	struct rpc_chunk c = {.count = 0};
@@ -79,8 +79,8 @@ static int get_read_list(struct xdr_in *x, struct rpc_msg *m)
 	return c.count ? add_read_chunk(m, &c) : 0;
 }
 
-/* A counted array of segments. None is legal: RFC 8267 lets a client say so that it wants
- * no direct placement of one item. */
+/* A counted array of segments. An empty one is legal: RFC 8267 lets a client request no direct
+ * placement of an item in this way. */
 static int get_write_chunk(struct xdr_in *x, struct rpc_msg *m, struct rpc_chunk *c)
 {
 	uint32_t count = xdr_get_u32(x);
@@ -122,13 +122,13 @@ int rpc_lists_get(struct xdr_in *x, struct rpc_msg *m)
 }
 
 /*
- * Positions count octets of the RPC message with all its data items in place (rfc5666bis-01
- * section 4.4.4). So no item begins in the RPC header or within the item before it, and none behind
- * the end of what @stream octets of reduced stream and the earlier items make together.
+ * Positions count octets of the RPC message with all its data items in place (rfc5666bis-01 section
+ * 4.4.4). So no item begins in the RPC header, within the item before it, or behind the end of the
+ * unreduced stream, which is @stream octets of reduced stream plus the earlier items.
  */
 static int check_positions(const struct rpc_msg *m, uint64_t stream)
 {
-	uint64_t end = RPCHDR_LEAST_CALL; /* of the previous item */
+	uint64_t end = RPCHDR_LEAST_CALL; /* end of the previous item */
 	uint64_t moved = 0;		  /* octets of all previous items, rounded up */
 
 	for (unsigned i = 0; i < m->nreads; i++) {
@@ -146,7 +146,7 @@ static int check_positions(const struct rpc_msg *m, uint64_t stream)
 int rpc_lists_inline(struct rpc_msg *m, struct view body, bool *dir_known)
 {
 	struct rpchdr rpc;
-	/* An RPC version other than 2 is the RPC server's to refuse, so only ERR_SHORT counts. */
+	/* An RPC version other than 2 is for the RPC server to reject, so only ERR_SHORT counts. */
 	int rc = rpchdr_peek(&rpc, body);
 
 	if (body.len < REPLY_PEEK_BYTES)
@@ -159,12 +159,12 @@ int rpc_lists_inline(struct rpc_msg *m, struct view body, bool *dir_known)
 		return ERR_SHORT;
 	m->body[0] = body;
 	m->nbody = 1;
-	/* MUST be the same XID: rfc5666bis-01 section 5.1.1. A Position-Zero chunk is the whole message,
-	 * which then is not inline as well. Only a requester has Read chunks. */
+	/* MUST be the same XID: rfc5666bis-01 section 5.1.1. A Position-Zero chunk is the whole
+	 * message, so the message cannot be inline as well. Only a requester has Read chunks. */
 	if (rpc.xid != m->xid || m->has_body_chunk || (m->dir == RPC_REPLY && m->nreads))
 		return ERR_XDR;
-	/* A Reply chunk with octets in it is the reply or a part of it (section 5.2.3): what is
-	 * inline cannot be all. */
+	/* A Reply chunk with octets in it is the reply or a part of it (section 5.2.3), so an
+	 * inline body cannot be complete. */
 	if (m->dir == RPC_REPLY && m->has_reply && m->reply.length)
 		return ERR_XDR;
 	return check_positions(m, body.len);
@@ -212,7 +212,7 @@ static size_t write_chunk_len(const struct rpc_chunk *c)
 size_t rpc_lists_len(const struct rpc_msg *m)
 {
 	const struct rpc_chunk *reply = reply_chunk_of(m);
-	size_t len = 2 * WORD; /* the ends of the two lists */
+	size_t len = 2 * WORD; /* the zero words that end the two lists */
 
 	if (is_long_call(m))
 		len += (size_t)m->body_chunk.count * READ_SEGMENT_BYTES;

@@ -2,16 +2,16 @@
 /*
  * Operation: version 1 negotiates nothing in its messages. A connection is ready at
  * once; sizes and remote invalidation come from the private data (RFC 8797) and stay.
- * What is left is bookkeeping of three things:
+ * The state consists of three things:
  *
  *   calls out   may_send -> encode: in_flight + 1, credit = requested
  *               recv of reply or error: in_flight - 1, granted = its credit
  *   replies out free of credit; credit = granted
- *   reports     what recv() disliked about a call, kept in a ring until control()
+ *   reports     errors that recv() found in a call, kept in a ring until control()
  *
- * Who asks for and grants what, in both directions: rpc/account.h.
+ * Requested and granted credits, in both directions: rpc/account.h.
  *
- * What arrives, and what becomes of it:
+ * Messages received, and their results:
  *
  *   well-formed call                             RPC_RX_MSG
  *   well-formed reply, a call in flight          RPC_RX_MSG
@@ -19,13 +19,13 @@
  *   ERR_VERS with a range without 1              the connection is closed
  *   malformed call                               ERR_CHUNK
  *   malformed reply, a call in flight            RPC_RX_ERROR: it can never complete
- *   malformed, direction not to be seen          acceptor: a call; initiator: a reply
- *   another version, not an error                acceptor: ERR_VERS, or, to one that is spoken
- *                                                here, ERR_VERS_MISMATCH; initiator: as malformed
+ *   malformed, direction unknown                 acceptor: a call; initiator: a reply
+ *   another version, not an error                acceptor: ERR_VERS, or, if the listener speaks
+ *                                                it, ERR_VERS_MISMATCH; initiator: as malformed
  *   RDMA_DONE, too short, an answer to nothing   dropped and counted
  *   ... but to an initiator, 16 octets of a
  *       reply or report, a call in flight        RPC_RX_ERROR, .cut
- *   an answer to a call that was let go          dropped and counted
+ *   an answer to a call that was given up        dropped and counted
  *
  * An error is never answered with an error.
  */
@@ -92,8 +92,8 @@ static struct v1_header vers_report(const struct v1_conn *c, uint32_t xid, uint3
 	};
 }
 
-/* What answers a message of another version: the range; or, to a version that is in it, and that
- * this connection does not have all the same, draft-07 7.1.2's word for that. */
+/* The answer to a message of another version: ERR_VERS with the range. If the range includes that
+ * version, but this connection does not speak it, draft-07 7.1.2's code. */
 static struct v1_header other_version_report(const struct v1_conn *c, uint32_t xid, uint32_t vers)
 {
 	struct v1_header h = vers_report(c, xid, vers);
@@ -127,7 +127,7 @@ static int conn_control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 	return len;
 }
 
-/* Only a responder reports errors, so about a reply there is nothing version 1 could say. */
+/* Only a responder reports errors: version 1 has no report about a reply. */
 static int conn_report(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
 		       const struct rpc_error *e)
 {
@@ -145,7 +145,7 @@ static void drop(struct v1_conn *c)
 	c->t.count.dropped++;
 }
 
-/* The peer's message is no good: answer a call, fail the call a reply was for. */
+/* The peer's message is bad: answer a call with an error; if it was a reply, fail its call. */
 static int v1_refuse(struct v1_conn *c, const struct v1_header *report, bool is_call,
 		     struct rpc_rx *rx)
 {
@@ -193,8 +193,8 @@ static int v1_recv_error(struct v1_conn *c, const struct v1_header *h, struct rp
 	if (h->err != V1_ERR_VERS)
 		return 0;
 	rx->error = (struct rpc_error){RPC_ERROR_VERS, .a = h->low, .b = h->high};
-	/* A peer without version 1 will not answer the next call either. What is no range says
-	 * nothing. */
+	/* A peer without version 1 will not answer the next call either. An invalid range is
+	 * ignored. */
 	return h->low > h->high || (h->low <= V1_VERSION && h->high >= V1_VERSION) ? 0 : ERR_VERS;
 }
 
@@ -214,7 +214,7 @@ static int recv_reply(struct v1_conn *c, const struct v1_header *h, struct rpc_r
 {
 	struct v1_header report = chunk_report(h->xid);
 
-	/* An RDMA_NOMSG that is no long call cannot be a reverse reply: a broken call, then. */
+	/* An RDMA_NOMSG that is not a long call cannot be a reverse reply: it is a broken call. */
 	if (v1_is_reverse(c, RPC_REPLY, false) && has_chunks(c->t.own.msg))
 		return v1_refuse(c, &report, h->proc == V1_NOMSG, rx);
 	if (!rpc_account_answer(&c->calls, &c->t, h->xid))
@@ -332,7 +332,7 @@ static void conn_forget(struct rpc_transport *t, uint32_t xid)
 	rpc_account_forget(&conn_of(t)->calls, t, xid);
 }
 
-/* The peer takes back its credit itself, when it lets its call go. */
+/* The peer frees the credit itself when it gives up its call. */
 static void conn_unanswered(struct rpc_transport *t)
 {
 	(void)t;

@@ -50,7 +50,7 @@ int v1_header_decode(struct v1_header *h, struct rpc_msg *m, bool *dir_known, st
 	rc = rpc_lists_get(&x, m);
 	if (rc)
 		return rc;
-	/* Octets behind the lists are ignored: nothing of an RDMA_NOMSG message lives there. */
+	/* Octets behind the lists are ignored: an RDMA_NOMSG message has none there. */
 	if (h->proc == V1_NOMSG)
 		return rpc_lists_external(m, dir_known);
 	return rpc_lists_inline(m, xdr_in_rest(&x), dir_known);

@@ -24,9 +24,9 @@ static uint8_t encode_size(uint32_t bytes)
 }
 
 /*
- * Section 5.2: the identifier is searched for at any offset; the version, and that all octets
- * are there, are checked. An identifier that fails the checks may be another layer's octets, so
- * the search goes on behind it.
+ * Section 5.2: the identifier is searched for at any offset. Then the version is checked, and that
+ * all octets are there. If a check fails, the octets may be another layer's, so the search goes on
+ * behind them.
  */
 void v1_pdata_parse(struct v1_pdata *p, struct view in)
 {

@@ -10,8 +10,8 @@ int v2_conn_queue_report(struct v2_conn *c, uint32_t xid, uint32_t vers, const s
 	return 0;
 }
 
-/* Queue a report about a message just received; more than the ring holds, while
- * the peer leaves no credit to send them, ends the connection. */
+/* Queues a report about a message just received. If the ring is full, because the peer leaves no
+ * credit to send reports, the connection ends. */
 int v2_answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid, const struct rpc_error *e)
 {
 	c->t.count.invalid++;
@@ -21,7 +21,8 @@ int v2_answer(struct v2_conn *c, const struct v2_hdr *h, uint32_t xid, const str
 	return ERR_PROTO;
 }
 
-/* Profile section 4: @bad is the transmission that broke it; where it led to that, the group is told as well. */
+/* Profile section 4: @bad is the transmission that broke the protocol; if a group led to it, the
+ * report names the group as well. */
 int v2_answer_fault(struct v2_conn *c, const struct v2_hdr *h, const struct rtr_fault *fault,
 		    const struct rtr_id *bad, const struct rtr_id *lead)
 {

@@ -3,7 +3,8 @@
 
 #include "v2/conn.h"
 
-/* A property is its number, the length of its data, and the data; property 6's, an opaque<>. */
+/* A property has its number, the length of its data, and the data; the data of property 6 are an
+ * opaque<>. */
 enum { PROPERTY_BYTES = 12, FIXED_BYTES = V2_PREFIX_BYTES + 4 + PROPERTY_BYTES };
 
 bool v2_auth_is_going(const struct v2_conn *c)
@@ -11,7 +12,8 @@ bool v2_auth_is_going(const struct v2_conn *c)
 	return c->auth && (c->auth->verdict == V2_AUTH_GOING || c->auth->verdict == V2_AUTH_FAILED);
 }
 
-/* Profile section 3.4; section 4.3 for the first. Properties 1 to 5 came with the peer's first. */
+/* Profile section 3.4; section 4.3 for the first message. Properties 1 to 5 came with the peer's
+ * first message. */
 static size_t threshold(const struct v2_conn *c)
 {
 	struct rpc_limits peer;

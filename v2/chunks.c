@@ -11,7 +11,8 @@ static int add_segment(struct v2_parse *p, struct rpc_msg *m, struct rpc_chunk *
 {
 	uint32_t max = RPC_MAX_SEGMENTS;
 
-	/* A Reply returns what our own Call offered; only a Call is held to our limit. */
+	/* A Reply returns the segments that our own Call offered; only a Call is held to our
+	 * limit. */
 	if (m->dir == RPC_CALL && p->max_segments < max)
 		max = p->max_segments;
 	if (m->nsegs >= max)
@@ -19,7 +20,7 @@ static int add_segment(struct v2_parse *p, struct rpc_msg *m, struct rpc_chunk *
 	return rpc_msg_add_segment(m, c, s);
 }
 
-/* One entry of a Read list. Its discriminator was read and said that there is one. */
+/* Reads one entry of a Read list; its discriminator was read and is 1. */
 static int get_read_segment(struct v2_parse *p, uint32_t *position, struct segment *s)
 {
 	*position = xdr_get_u32(&p->x);

@@ -2,31 +2,30 @@
 /*
  * Operation
  *
- *     initiator                                acceptor
- *     OPENING      CONNPROP_FINAL ---------->  OPENING
- *                                              OPEN: the peer's limits are known
- *     OPEN      <---------- CONNPROP_FINAL
- *               <=== Calls, Replies, GRANTs, ERRORs, both ways ===>
+ * 	initiator                          acceptor
+ * 	OPENING  CONNPROP_FINAL ---------->  OPENING
+ * 	                                     OPEN: the peer's limits are known
+ * 	OPEN     <---------- CONNPROP_FINAL
+ * 	     <=== Calls, Replies, GRANTs, ERRORs, both ways ===>
  *
- * The initiator's first message is its properties, and nothing else leaves
- * until an answer told the peer's version and credits (section 4.3). The
- * acceptor says nothing before it has heard version 2; then its properties are
- * what it sends first. An initiator that calls at once, without properties, is
- * served with the defaults of section 5.2, as is one that never gets that far.
- * An ERR_VERS in answer to the first message ends this state machine: another
- * version's takes the connection over.
+ * The initiator's first message is its properties. It sends nothing else until an answer has told
+ * the peer's version and credits (section 4.3). The acceptor sends nothing before it has received
+ * version 2; its first message is its properties. An initiator that calls at once, without
+ * properties, is served with the defaults of section 5.2, and so is one that never sends its last
+ * properties. An ERR_VERS in answer to the first message ends this state machine: another version's
+ * takes the connection over.
  *
- * Where host authentication is on (auth.h), CONNPROP_MIDDLEs with its values go to and fro
- * first, and the states above change when the last FINAL is in, or sent.
+ * With host authentication (auth.h), CONNPROP_MIDDLEs with its values are exchanged first, and the
+ * states above change when the last FINAL was received, or sent.
  *
- * What is to be sent comes from two places. control() gives what the connection
- * itself has to say: properties, then error reports in order, then a GRANT if
- * one is due. encode() gives the user's messages: inline when they fit, else
- * continued. Both take credits out of v2/credit.h at that moment.
+ * Messages to send come from two places. control() gives the connection's own messages: properties,
+ * then error reports in order, then a GRANT if one is due. encode() gives the user's messages:
+ * inline when they fit, otherwise continued. Both take their credit from v2/credit.h at that
+ * moment.
  *
- * While a continued message of ours is under way nothing else is sent, not even a
- * GRANT: so it begins when the peer's credits cover all of it (cover.h). The receiving
- * half (conn_rx.c) accepts a GRANT or an ERROR there all the same.
+ * While a continued message of ours is under way nothing else is sent, not even a GRANT. So it
+ * begins when the peer's credits cover all of it (cover.h). The receiving half (conn_rx.c) accepts
+ * a GRANT or an ERROR between parts all the same.
  */
 #include "v2/conn.h"
 
@@ -42,7 +41,7 @@
 
 static bool is_reverse_ok(const struct v2_conn *c, const struct rpc_msg *m, bool continued)
 {
-	/* Section 5.2.5: the property speaks of the initiator, whoever sends. */
+	/* Section 5.2.5: the property is about the initiator, whichever end sends it. */
 	enum rpc_reverse level =
 		c->t.own.role == RPC_INITIATOR ? c->t.own.reverse : c->t.peer.reverse;
 
@@ -76,8 +75,8 @@ static bool can_express(const struct v2_conn *c, const struct rpc_tx *tx, size_t
 		if (body < 4)
 			return false;
 		continued = header + body > c->t.peer.send_bytes;
-		/* Parts are cut at words, and each has one at least; the last, what is odd as
-		 * well (6.6.2: "any convenient boundary"). */
+		/* Parts end at a word, and each has at least one word; the last part takes the odd
+		 * octets as well (6.6.2: "any convenient boundary"). */
 		if (continued && (header + 4 + body % 4 > c->t.peer.send_bytes ||
 				  body > UINT32_MAX || (m->dir == RPC_CALL && c->lacks_middle)))
 			return false;
@@ -106,14 +105,15 @@ static int may_begin(struct v2_conn *c, const struct rpc_tx *tx, size_t header, 
 	return v2_cover_check(c, tx, v2_cover_sends(c, tx->msg, header + body));
 }
 
-/* A peer may say what it takes in the middle of a message: of that what is left may not be cut any more. */
+/* A peer may announce its limits in the middle of a message. What is left of the message then may
+ * no longer fit the parts. */
 static bool may_go_on(const struct v2_conn *c, size_t header, size_t left)
 {
 	return header + left <= c->t.peer.send_bytes ||
 	       header + 4 + left % 4 <= c->t.peer.send_bytes;
 }
 
-/* What the next Send of @tx carries: the type, and octets of body. */
+/* The type of the next Send of @tx, and the octets of body in it. */
 static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size_t header,
 			  size_t left, size_t *body_len)
 {
@@ -127,7 +127,8 @@ static uint32_t next_part(const struct v2_conn *c, const struct rpc_tx *tx, size
 	return m->dir == RPC_CALL ? V2_CALL_MIDDLE : V2_REPLY_MIDDLE;
 }
 
-/* A call of several parts may be reported before its last one is in, and counted. */
+/* Counts a call as answered. A call of several parts may be reported before its last part was sent
+ * and counted. */
 static void answered(struct v2_conn *c)
 {
 	c->owed--;
@@ -140,7 +141,7 @@ static enum v2_htype extended_type(const struct rpc_tx *tx)
 	return tx->msg->dir == RPC_CALL ? V2_RTR_REQUEST : V2_RTR_RESPONSE;
 }
 
-/* With the first Send of it: what is answered from now on may be this one. */
+/* The first Send of a message goes out: an answer from now on may be about it. */
 static void began(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 {
 	v2_refused_remember(c, m, htype);
@@ -148,7 +149,7 @@ static void began(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 		rpc_late_again(&c->t.late, m->xid);
 }
 
-/* Sends of announced types, as places() said (docs/rtrext-profile.md). */
+/* Builds a Send of a message of the extension; places() has allowed it (docs/rtrext-profile.md). */
 static int encode_extended(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, size_t cap,
 			   size_t *hdr_len, size_t *body_len)
 {
@@ -189,7 +190,7 @@ static int encode(struct rpc_transport *t, struct rpc_tx *tx, uint8_t *hdr, size
 {
 	struct v2_conn *c = v2_conn_of(t);
 	size_t header = v2_msg_header_len(tx->msg), body = rpc_msg_body_len(tx->msg);
-	struct v2_hdr h; /* beside the prefix what a part has */
+	struct v2_hdr h; /* the prefix, and the fields of a part */
 	bool more;
 	int len;
 
@@ -302,10 +303,14 @@ static int send_grant(struct v2_conn *c, uint8_t *buf, size_t cap)
 }
 
 /*
- * A GRANT uses up a credit as any message does. The last one is not spent on a peer that can
- * go on without, for it may open the window again with its next message only; nor while a
- * Reply is owed, which tells it as much, unless the rest of a message is what it has to send.
- * Where a message waits for more than that one the last is no use to others.
+ * State:  a GRANT is due, and this end has one credit left, or a message waits for several.
+ * Danger: a GRANT uses a credit like any message. The last one spent on it may be the one that this
+ *         end's Reply, or the rest of its message, needs.
+ * Rule:   the last credit is not used for a GRANT to a peer that still has credits, because only
+ *         the peer's next message can open this end's window again. It is not used either while a
+ *         Reply is owed, which carries the same value, unless the peer has the rest of a message to
+ *         send. If a message waits for more than one credit, the last credit is of no use to others
+ *         and may be used.
  */
 static bool is_grant_wise(const struct v2_conn *c)
 {
@@ -325,18 +330,18 @@ static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 	if (v2_auth_is_going(c) && (heard || t->own.role == RPC_INITIATOR)) {
 		int len = can_send ? v2_auth_send(c, buf, cap) : 0;
 
-		/* The acceptor's last word, in answer to the initiator's. */
+		/* The acceptor's last message answers the initiator's. */
 		if (c->auth->verdict == V2_AUTH_DONE)
 			v2_conn_authenticated(c);
-		/* Why it ends is told as well, where that is a report. */
+		/* The reason for the end is sent as well, if it is a report. */
 		if (len || c->auth->verdict != V2_AUTH_FAILED || !c->nreports || !can_send)
 			return len;
 		return send_report(c, buf, cap);
 	}
 	if (!c->final_sent && (heard || t->own.role == RPC_INITIATOR))
 		return can_send ? send_properties(c, buf, cap) : 0;
-	/* Section 4.3: nothing more until the peer's version and credits are known.
-	 * An acceptor must still be able to say that it does not speak a version. */
+	/* Section 4.3: nothing more is sent until the peer's version and credits are known. An
+	 * acceptor must still be able to report that it does not speak a version. */
 	if (!heard && t->own.role == RPC_INITIATOR)
 		return 0;
 	if (c->tx_open) /* 6.3.6, 6.3.9: nothing but a further part */
@@ -347,7 +352,7 @@ static int control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 		return 0;
 	if (v2_credit_grant_due(&c->credit) && v2_credit_can_grant(&c->credit) && is_grant_wise(c))
 		return send_grant(c, buf, cap);
-	/* While a message waits for credits the peer must not keep its last one for a Reply. */
+	/* While a message waits for credits, the peer must not keep its last credit for a Reply. */
 	if (c->waits && can_send && v2_credit_is_peer_short(&c->credit))
 		return send_grant(c, buf, cap);
 	return 0;
@@ -376,13 +381,15 @@ static uint32_t sends(const struct rpc_transport *t, bool most)
 {
 	const struct v2_credit *credit = &v2_conn_of_const(t)->credit;
 
-	/* To a peer that counts what it sent, one at a time, as long as there is another way. */
+	/* With a peer that counts messages it sent, one message at a time, as long as there is
+	 * another form. */
 	if (credit->literal_peer)
 		return most ? v2_credit_open(credit) : 1;
 	return most ? UINT32_MAX : v2_credit_open(credit);
 }
 
-/* A peer that leaves no credit even for a GRANT, or none for the rest of a message to it, keeps itself closed. */
+/* Whether this end can send the message that would open the peer's window: a further part, or a
+ * GRANT. A peer that leaves no credit for it keeps its own window closed. */
 static bool may_grant(const struct v2_conn *c)
 {
 	return c->tx_open ? v2_credit_can_send(&c->credit) : v2_credit_can_grant(&c->credit);
@@ -402,7 +409,7 @@ static void conn_window(const struct rpc_transport *t, struct rpc_window *w)
 	};
 }
 
-/* If it was another that waits, that says so at its next try. */
+/* If another message waits, its next encode() sets .waits again. */
 static void conn_unsent(struct rpc_transport *t)
 {
 	v2_conn_of(t)->waits = false;
@@ -417,9 +424,10 @@ static void forget(struct rpc_transport *t, uint32_t xid)
 {
 	struct v2_conn *c = v2_conn_of(t);
 
+	/* no call waits for the rest of its answer either */
 	if ((c->cont.active && c->cont.xid == xid) ||
 	    (c->group.is_open && c->group.lead.xid == xid))
-		c->is_awaited = false; /* nor is what comes yet of its answer */
+		c->is_awaited = false;
 	rpc_late_add(&t->late, xid);
 }
 
@@ -462,7 +470,8 @@ int v2_conn_init(struct v2_conn *c, const struct rpc_params *own)
 		return ERR_CONFIG;
 	*c = (struct v2_conn){.t = {.ops = &ops, .version = V2_VERSION, .own = *own}};
 	c->cont.max_bytes = V2_MAX_MESSAGE;
-	/* Zero is every GRANT's: an ERR_INVAL_HTYPE has to tell which of them it is about. */
+	/* Zero is the XID of every GRANT. An ERR_INVAL_HTYPE must tell which of the two it is
+	 * about, so this XID is not zero. */
 	if (!own->first_xid)
 		c->t.own.first_xid = 1;
 	v2_credit_init(&c->credit, own->credits, own->literal_credits);

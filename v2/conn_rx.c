@@ -2,7 +2,7 @@
 /*
  * Operation
  *
- * The receiving half of conn.c. A message passes these doors in order:
+ * The receiving half of conn.c. A message passes these checks in order:
  *
  *     long enough for a prefix?   else dropped in silence (section 7)
  *     granted?                    else the connection is closed
@@ -12,16 +12,16 @@
  *     in its place?               else ERR_INVAL_CONT (sections 6.3.3 to 6.3.9)
  *     known and well-formed?      else ERR_INVAL_HTYPE, ERR_BAD_XDR, ...
  *
- * and then what its type is for. Its credit value counts once the version is
- * known, whatever becomes of the rest.
+ * Then the function of its type handles it. Its credit value counts as soon as the
+ * version is known, even if a later check fails.
  *
  * Reports answer requests. A bad Reply is not a request, and an XID in a report
  * about it would name a call of the other end's own: it is reported only where
  * section 6.3.9 demands it, and instead the call it belongs to is failed here.
  * An ERROR is never answered by an ERROR.
  *
- * Of the round-trip extension (rtr.h) a Transmit Request is a Call, and what is wrong with it in ways that
- * version 2 has no words for is told by a Report Error, which comes here as a type that is not taken.
+ * Round-trip extension (rtr.h): a Transmit Request is a Call. A fault that version 2 has no code for
+ * is reported by a Report Error, which arrives at the other end as a type of the extension.
  */
 #include "v2/conn_rx.h"
 
@@ -34,7 +34,7 @@
 #include "v2/rtr.h"
 #include "v2/versions.h"
 
-/* The Reply to our call @xid is lost: let the call end, beside one that did so already. */
+/* The Reply to our call @xid is lost: ends the call; @rx may already end another one. */
 static void fail_call(struct rpc_rx *rx, uint32_t xid)
 {
 	if (rx->kind == RPC_RX_ERROR && rx->xid != xid) {
@@ -54,12 +54,13 @@ static void open_up(struct v2_conn *c)
 	c->t.ready = true;
 }
 
-/* Section 4.2.2: properties may be absent. Who spoke version 2 and began none has said all. */
+/* Section 4.2.2: properties may be absent. A peer that spoke version 2 and began no CONNPROP sends
+ * none. */
 bool v2_conn_settle(struct rpc_transport *t)
 {
 	struct v2_conn *c = v2_conn_of(t);
 
-	/* A peer that says nothing of its properties has no host authentication either. */
+	/* A peer that sends no properties has no host authentication either. */
 	if (c->state == V2_NEGOTIATING && !c->props_begun && v2_auth_is_going(c) &&
 	    v2_auth_absent(c))
 		return false;
@@ -102,7 +103,7 @@ static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 			if (err)
 				return err;
 		}
-		/* About our properties. A peer that knows none will send none. */
+		/* The report is about our properties: a peer that does not know them sends none. */
 		if (h->error.code == RPC_ERROR_INVAL_HTYPE)
 			end_negotiation(c, rx);
 		return 0;
@@ -132,8 +133,8 @@ static int recv_grant(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 	return 0;
 }
 
-/* Section 5.2.6: "local security policy ... determines". Who has not the profile gets a report, who has
- * was told in its own terms. Return: ERR_AUTH. */
+/* Section 5.2.6: "local security policy ... determines". A peer without the profile gets a report;
+ * a peer with the profile got a FAIL. Return: ERR_AUTH. */
 static int end_unauthenticated(struct v2_conn *c, const struct v2_hdr *h)
 {
 	if (c->auth->is_absent && c->t.own.role == RPC_ACCEPTOR)
@@ -151,15 +152,15 @@ static int recv_properties(struct v2_conn *c, const struct v2_hdr *h, struct vie
 	v2_props_merge(&c->props, &h->props);
 	v2_rtr_heed(c, &h->props);
 	c->hostauth = h->props.hostauth;
-	c->props.hostauth = view_of(NULL, 0); /* it does not outlive the message */
+	c->props.hostauth = view_of(NULL, 0); /* the view is valid only as long as the message */
 	c->props_begun = true;
 	if (h->htype == V2_CONNPROP_FINAL && !v2_auth_is_going(c))
 		end_negotiation(c, rx);
 	return 0;
 }
 
-/* A reverse-direction Call: what the level this end announced does not cover
- * (sections 4.6.3, 4.6.4 and 5.2.5). Return: whether there is something. */
+/* Return: whether a reverse-direction Call has something that the level this end announced does not
+ *         cover (sections 4.6.3, 4.6.4 and 5.2.5). */
 static bool is_beyond_reverse(const struct v2_conn *c, const struct v2_type *type,
 			      const struct rpc_msg *m, struct rpc_error *e)
 {
@@ -182,7 +183,7 @@ static bool is_beyond_reverse(const struct v2_conn *c, const struct v2_type *typ
 	return true;
 }
 
-/* A Call or Reply, or a part of one, cannot be taken; so cannot what is left of it. */
+/* Rejects a Call or Reply, or a part of one, and the rest of it. */
 static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		  const struct rpc_error *e, struct rpc_rx *rx)
 {
@@ -201,8 +202,11 @@ static int refuse(struct v2_conn *c, const struct v2_type *type, const struct v2
 	return v2_answer(c, h, h->xid, e);
 }
 
-/* An answer to @xid has come. @begun: to a call that was let go since it began, or before, so that it is none to a call with
- * its XID that went meanwhile. Return: whether nobody waits for it. */
+/*
+ * An answer to @xid has come. @begun: its call was given up after the answer began, or before; so
+ * the answer does not belong to a later call with that XID. Return: whether it is late: no call
+ * waits for it.
+ */
 static bool take_late(struct v2_conn *c, uint32_t xid, bool begun)
 {
 	if (!(begun ? rpc_late_take_first(&c->t.late, xid) : rpc_late_take(&c->t.late, xid)))
@@ -211,7 +215,7 @@ static bool take_late(struct v2_conn *c, uint32_t xid, bool begun)
 	return true;
 }
 
-/* A Reply, or a part of one, to a call that was let go; @begun as above. */
+/* Return: whether a Reply, or a part of one, is late: its call was given up; @begun as above. */
 static bool is_late(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		    bool begun)
 {
@@ -229,7 +233,8 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 	struct rpc_error e;
 	int err;
 
-	/* Decision 39: a Reply that calls itself a Call is refused below, and no other comes to the call that it names. */
+	/* Decision 39: a Reply that has the type of a Call is rejected below. No other Reply will
+	 * come to the call that it names. */
 	if (c->t.own.role == RPC_INITIATOR && v2_cont_is_misnamed(&c->cont, type, c->t.own.msg))
 		fail_call(rx, h->xid);
 	if (is_beyond_reverse(c, type, c->t.own.msg, &e))
@@ -241,7 +246,8 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 		return refuse(c, type, h, &e, rx);
 	}
 	open_up(c); /* even without properties: the defaults hold */
-	/* Of what is waited for no part is late, though another answer to that XID may be. */
+	/* No part of an answer that a call waits for is late, even if another answer to that XID
+	 * is. */
 	if (!(continued && c->is_awaited) && is_late(c, type, h, continued)) {
 		rx->abandon = continued;
 		return 0;
@@ -263,7 +269,8 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 	return 0;
 }
 
-/* @type: NULL for one that does not exist. A Reply that is dropped never comes again. */
+/* Drops a message that came where only a further part could. @type: NULL for an unknown type. A
+ * dropped Reply is not sent again, so its call fails. */
 static void drop_intruder(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 			  struct rpc_rx *rx)
 {
@@ -275,8 +282,8 @@ static void drop_intruder(struct v2_conn *c, const struct v2_type *type, const s
 		fail_call(rx, h->xid);
 }
 
-/* Something came where only a further part could (sections 6.3.6 and 6.3.9): it is
- * dropped and so is the message in progress, whose sender waits for it as well. */
+/* A message came where only a further part could (sections 6.3.6 and 6.3.9). The message is
+ * dropped, and so is the one in progress; the call that waits for that fails. */
 static int break_message(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 			 struct rpc_rx *rx)
 {
@@ -298,8 +305,8 @@ static bool is_connprop(const struct v2_type *type)
 	return type && (type->htype == V2_CONNPROP_MIDDLE || type->htype == V2_CONNPROP_FINAL);
 }
 
-/* Sections 6.3.3 and 6.3.4: between the first and the last CONNPROP nothing else
- * that carries something, and after the last no further one. */
+/* Sections 6.3.3 and 6.3.4: between the first and the last CONNPROP no message with a payload may
+ * come, and no further CONNPROP after the last. */
 static bool is_connprop_order(const struct v2_conn *c, const struct v2_type *type)
 {
 	return is_connprop(type) ? !c->final_received : !c->props_begun;
@@ -308,12 +315,12 @@ static bool is_connprop_order(const struct v2_conn *c, const struct v2_type *typ
 static int break_properties(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 			    struct rpc_rx *rx)
 {
-	/* The properties go on; of a message begun here later parts are not wanted. */
+	/* The exchange of properties goes on; further parts of a message begun here are dropped. */
 	drop_intruder(c, type, h, rx);
 	return v2_answer_code(c, h, RPC_ERROR_INVAL_CONT);
 }
 
-/* An ERROR that ends before its words do: no Reply follows it either, whatever they were. */
+/* A truncated ERROR: whatever its fields were, no Reply follows. */
 static int recv_cut_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
 {
 	struct v2_hdr whole = *h;
@@ -331,21 +338,21 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 		return refuse(c, type, h, fault, rx);
 	if (type->htype == V2_ERROR)
 		return recv_cut_error(c, h, rx);
-	if (v2_auth_is_going(c)) { /* what is lost here cannot be made up for */
+	if (v2_auth_is_going(c)) { /* lost properties cannot be replaced */
 		c->auth->verdict = V2_AUTH_FAILED;
 		(void)v2_answer(c, h, h->xid, fault);
 		return ERR_PROP;
 	}
 	if (type->htype == V2_CONNPROP_MIDDLE)
 		c->props_begun = true;
-	/* Only this message's properties are lost: its sender may not send another. */
+	/* Only this message's properties are lost: its sender may not send another CONNPROP. */
 	if (type->htype == V2_CONNPROP_FINAL)
 		end_negotiation(c, rx);
 	return v2_answer(c, h, h->xid, fault);
 }
 
-/* What is wrong with a Transmit Request of this end's is the form that it had; so with a Response, but nobody
- * waits for that here any more. About anything else it says nothing (decision 143). */
+/* A Report Error. About a Transmit Request of this end, it rejects its form. About a Response, no
+ * call waits here any more. About anything else it is ignored (decision 143). */
 static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
 {
 	struct v2_hdr type = *h;
@@ -364,8 +371,8 @@ static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc
 	return recv_error(c, &type, rx);
 }
 
-/* Profile section 6: its call is lost, and an answer to that which comes yet nobody waits for. @begun as above. Return: whether
- * it is worth a word. */
+/* Profile section 6: the call of a bad response fails, and a later answer to it counts as late.
+ * @begun as above. Return: whether a report is due. */
 static bool fail_response(struct v2_conn *c, uint32_t xid, bool begun, struct rpc_rx *rx)
 {
 	if (take_late(c, xid, begun))
@@ -375,7 +382,7 @@ static bool fail_response(struct v2_conn *c, uint32_t xid, bool begun, struct rp
 	return true;
 }
 
-/* A group that is open is over, and what comes of it yet is dropped. */
+/* Ends an open group; further transmissions of it are dropped. */
 static void end_group(struct v2_conn *c, struct rpc_rx *rx)
 {
 	c->group.is_open = false;
@@ -383,7 +390,8 @@ static void end_group(struct v2_conn *c, struct rpc_rx *rx)
 	rx->abandon = true;
 }
 
-/* ... by a part of it that is malformed. Return: whether there is a word for that: not of a Reply. */
+/* Ends an open group because of a malformed part. Return: whether a report is due: not for a
+ * Reply. */
 static bool end_bad_group(struct v2_conn *c, struct rpc_rx *rx)
 {
 	end_group(c, rx);
@@ -394,7 +402,7 @@ static bool end_bad_group(struct v2_conn *c, struct rpc_rx *rx)
 	return false;
 }
 
-/* The first transmission of a group, or all there is. */
+/* Processes the first transmission of a group, or the only one. */
 static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 			     struct view in, struct rpc_rx *rx)
 {
@@ -407,7 +415,7 @@ static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, cons
 
 	if (!err && group.is_open && is_beyond_reverse(c, type, c->t.own.msg, &e))
 		err = ERR_XDR;
-	/* What continues one that is refused is dropped as well. */
+	/* Continuations of a rejected group are dropped as well. */
 	if (h->rtr->count > 1) {
 		c->group = (struct rtr_group){.lead = id};
 		c->group_dropped = err;
@@ -429,7 +437,7 @@ static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, cons
 	return 0;
 }
 
-/* The first transmission, @in, of a group once more, into @h, @m and h->rtr. */
+/* Decodes the first transmission, @in, of a group again, into @h, @m and h->rtr. */
 static void decode_lead(const struct v2_conn *c, struct view in, struct v2_hdr *h,
 			struct rpc_msg *m)
 {
@@ -444,7 +452,7 @@ static void decode_lead(const struct v2_conn *c, struct view in, struct v2_hdr *
 	(void)err;
 }
 
-/* All of a group has come: what is left to find out is how much of it has to be gathered. */
+/* A group is complete: finds out how much of it has to be gathered. */
 static int complete_group(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *lead,
 			  const struct rpc_octets *sends, unsigned nsends, struct rpc_rx *rx)
 {
@@ -453,7 +461,7 @@ static int complete_group(struct v2_conn *c, const struct v2_type *type, struct 
 	struct rpc_error e;
 	int err = v2_rtr_take(c, lead->rtr, sends, nsends, NULL, c->t.own.msg, &group, &fault, &e);
 
-	assert(err == 0); /* none of this is new */
+	assert(err == 0); /* this was decoded and checked before */
 	(void)err;
 	if (is_late(c, type, lead, !c->is_awaited)) {
 		rx->kind = RPC_RX_NONE;
@@ -474,7 +482,7 @@ static int recv_rtr_continue(struct v2_conn *c, const struct v2_hdr *h, struct v
 {
 	bool was_open = c->group.is_open;
 	const struct rtr_id group_lead = c->group.lead;
-	/* Profile section 4: the prefix tells no direction. */
+	/* Profile section 4: the prefix has no direction. */
 	bool is_reply = was_open ? group_lead.is_reply : h->rtr->began == V2_RTR_RESPONSE;
 	struct rtr_id id = {h->xid, is_reply, h->rtr->number};
 	struct rpc_octets sends[RPC_MAX_TRANSMISSIONS];
@@ -507,8 +515,8 @@ static int recv_rtr_continue(struct v2_conn *c, const struct v2_hdr *h, struct v
 						 c->t.nheld + 1, rx);
 }
 
-/* Where only what continues a group could come: it is lost with the group. @type: NULL for one that does not
- * exist. */
+/* A message came where only a continuation of the group could: it is lost with the group. @type:
+ * NULL for an unknown type. */
 static int break_group(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		       struct rpc_rx *rx)
 {
@@ -526,7 +534,8 @@ static int break_group(struct v2_conn *c, const struct v2_type *type, const stru
 	return v2_answer_fault(c, h, &fault, &bad, &lead);
 }
 
-/* What comes yet of a group that was ended, until something else does. */
+/* Whether the message is a continuation of a group that was given up; that holds until another
+ * message comes. */
 static bool is_dropped_continue(struct v2_conn *c, const struct v2_type *type,
 				const struct v2_hdr *h)
 {
@@ -546,7 +555,7 @@ static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2
 	if (v2_decode_rest(type, h, c->t.own.msg, in, c->t.own.segment_count, &fault)) {
 		if (type->htype == V2_RTR_CONTINUE && c->group.is_open && !end_bad_group(c, rx))
 			return 0;
-		if (type->htype != V2_RTR_REPORT) /* nor is that answered by an ERROR */
+		if (type->htype != V2_RTR_REPORT) /* a Report Error is not answered by an ERROR */
 			return recv_bad(c, type, h, &fault, rx);
 		c->t.count.dropped++;
 		return 0;
@@ -580,8 +589,8 @@ static int handle(struct v2_conn *c, const struct v2_type *type, const struct v2
 	}
 }
 
-/* Whether @type's message is a part of one that was given up. Its payload is where a header that
- * parses ends; of one that does not nothing is believed. */
+/* Whether the message of @type is a part of a message given up. Its payload begins where a header
+ * that parses ends. If the header does not parse, nothing in the message is believed. */
 static bool is_dropped(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
 		       struct view in)
 {
@@ -597,7 +606,7 @@ static bool is_dropped(struct v2_conn *c, const struct v2_type *type, const stru
 	return v2_cont_is_dropped(&c->cont, type, h->xid, payload);
 }
 
-/* Types of an extension exist where it is spoken. */
+/* Types of the extension are known only on a connection that speaks it. */
 static const struct v2_type *find_type(const struct v2_conn *c, uint32_t htype)
 {
 	const struct v2_type *type = v2_type_find(htype);
@@ -611,7 +620,7 @@ static bool is_transmit(const struct v2_type *type)
 	       type->htype == V2_RTR_CONTINUE;
 }
 
-/* A message of version 2, its prefix read. */
+/* Processes a message of version 2 whose prefix was decoded. */
 static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct rpc_rx *rx)
 {
 	const struct v2_type *type = find_type(c, h->htype);
@@ -621,7 +630,7 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 
 	if (type && type->htype == V2_RTR_REPORT && v2_auth_is_going(c))
 		return v2_auth_broken(c, "a Report Error");
-	/* Nothing else may be so long (profile, section 2). */
+	/* No other message may be that long (profile, section 2). */
 	if (c->t.behind.len && (!type || !is_transmit(type))) {
 		c->state = V2_CLOSED;
 		return ERR_PROTO;
@@ -683,7 +692,7 @@ int v2_conn_arrive(struct rpc_transport *t, struct view in)
 int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 {
 	struct v2_conn *c = v2_conn_of(t);
-	struct v2_hdr h; /* beside the prefix what its type has */
+	struct v2_hdr h; /* the prefix, and the fields of its type */
 	bool has_prefix = v2_prefix_decode(&h, in) == 0, arrived = c->arrived > 0;
 
 	*rx = (struct rpc_rx){.kind = RPC_RX_NONE};
@@ -710,7 +719,7 @@ int v2_conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 	return recv_v2(c, &h, in, rx);
 }
 
-/* A Transmit Request once more. */
+/* Decodes a Transmit Request again. */
 static __attribute__((noinline)) int rtr_again(const struct rpc_transport *t, struct v2_hdr *h,
 					       struct view in, struct view gathered)
 {

@@ -72,7 +72,7 @@ bool v2_cont_is_misnamed(const struct v2_cont *c, const struct v2_type *type,
 	       begins_message(RPC_REPLY, m->xid, m->body[0]);
 }
 
-/* The payload stream begins here: an RPC message begins with its XID. */
+/* The payload stream begins here, so it must begin with the message's XID. */
 static int begin(const struct v2_type *type, const struct v2_hdr *h, const struct rpc_msg *m)
 {
 	if (!(type->flags & V2_HAS_PAYLOAD))

@@ -2,16 +2,16 @@
 /*
  * Operation
  *
- *	covered --------------------------------------> begins
- *	not: there is another way for it -------------> given back
- *	     no other, and credits are to come back --> waits
- *	     ... as many are open as will be ---------> begins all the same
+ * 	covered --------------------------------------> begins
+ * 	not: the message has another form ------------> given back
+ * 	no other form, and credits are to come back --> waits
+ * 	... all credits that can be open are open ----> begins all the same
  *
- * A good peer refreshes credits before half of them are used (section 4.2.1.1), and need not
- * sooner: so half of what it advertises comes back by itself, and all of it once half is used. Longer
- * messages for which there is no other way begin with that, for section 6.6.4 wants them continued;
- * the rest of their credits is the peer's to refresh. A peer that counts credits the literal way
- * does not, so there they are given back.
+ * A good peer refreshes credits before half of them are used (section 4.2.1.1), and need not do so
+ * sooner. So half of what it advertises comes back by itself, and all of it once half is used. A
+ * longer message that has no other form begins with that, because section 6.6.4 wants it continued;
+ * the peer has to refresh the rest of its credits. A peer that counts credits the literal way does
+ * not, so with that peer such messages are given back.
  */
 #include "v2/cover.h"
 
@@ -30,7 +30,7 @@ uint32_t v2_cover_sends(const struct v2_conn *c, const struct rpc_msg *m, size_t
 static bool are_to_come(const struct v2_credit *credit, uint32_t need)
 {
 	uint32_t open = v2_credit_open(credit), half = (credit->window + 1) / 2;
-	uint32_t used = credit->window - open; /* never more open than seen at most */
+	uint32_t used = credit->window - open; /* no more can be open than were open at most */
 
 	return open < half || (need <= credit->window && used >= half);
 }

@@ -54,9 +54,11 @@ uint32_t v2_credit_value(const struct v2_credit *c)
 {
 	uint32_t value = (c->literal ? c->sent : c->received) + c->advertised;
 
-	/* What was granted stays granted: a value taken back would leave the peer beyond its
-	 * limit, and two such peers could not even send each other a GRANT. A smaller
-	 * advertisement shows as a limit that does not rise for a while. */
+	/*
+	 * A grant is never taken back: a lower value would leave the peer beyond its limit, and two
+	 * such peers could not even send each other a GRANT. A smaller advertisement shows as a
+	 * limit that does not rise for a while.
+	 */
 	return !c->literal && v2_credit_past(value, c->granted) < 0 ? c->granted : value;
 }
 
@@ -67,10 +69,10 @@ bool v2_credit_can_grant(const struct v2_credit *c)
 
 void v2_credit_answered(struct v2_credit *c, uint32_t parts, uint32_t sent)
 {
-	/* Nothing that a single Send does tells the readings apart, and two parts do by one only. */
+	/* A single Send does not tell the two readings apart, and two parts only by one. */
 	if (parts <= 2 || v2_credit_past(sent - parts, c->offset_sent) < 0)
 		return;
-	/* Once the end of what was granted earlier may have been met just there. */
+	/* One such answer may coincide with the end of an earlier grant; two do not. */
 	if (++c->offset_answers >= 2)
 		c->literal_peer = true;
 }
@@ -105,7 +107,7 @@ void v2_credit_sent(struct v2_credit *c)
 {
 	uint32_t value = v2_credit_value(c);
 
-	/* A lower value later takes nothing back from messages already under way. */
+	/* A later, lower value does not affect messages already under way. */
 	if (v2_credit_past(value, c->granted) > 0)
 		c->granted = value;
 	c->told_received = c->received;
@@ -119,13 +121,15 @@ int v2_credit_received(struct v2_credit *c, bool is_grant)
 	c->received++;
 	if (!is_grant)
 		c->heard_payload = true;
-	/* 4.2.1 forbids a message only where "Sent message count" is greater than "Received
-	 * credits": who reads that literally sends one more than was granted. The Receive that
-	 * 4.2.1.1 wants for a GRANT takes it. */
+	/*
+	 * 4.2.1 forbids a message only where "Sent message count" is greater than "Received
+	 * credits": a peer that reads this literally sends one more than was granted. The Receive
+	 * that 4.2.1.1 wants for a GRANT takes that message.
+	 */
 	return v2_credit_past(c->received, c->granted) > 1 ? ERR_CREDIT : 0;
 }
 
-/* Who counts what it sends never changes this. */
+/* A peer that counts messages it sent never changes this offset. */
 static void note_offset(struct v2_credit *c, uint32_t offset)
 {
 	if (offset == c->offset)

@@ -5,7 +5,7 @@
 static const struct error_row {
 	uint32_t wire;
 	enum rpc_error_code code;
-	unsigned words; /* of the union's arm: rpc_error.a, then .b */
+	unsigned words; /* words of the union's arm: rpc_error.a, then .b */
 } rows[] = {
 	{V2_ERR_VERS, RPC_ERROR_VERS, 2},
 	{V2_ERR_BAD_XDR, RPC_ERROR_BAD_XDR, 0},
@@ -19,7 +19,7 @@ static const struct error_row {
 	{V2_ERR_REPLY_RESOURCE, RPC_ERROR_REPLY_RESOURCE, 1},
 	{V2_ERR_VERS_MISMATCH, RPC_ERROR_VERS_MISMATCH, 0},
 	{V2_ERR_SYSTEM, RPC_ERROR_SYSTEM, 0},
-	/* Encoding only: what a version 1 server disliked is not known. */
+	/* Encoding only: a version 1 server does not tell the cause. */
 	{V2_ERR_SYSTEM, RPC_ERROR_CHUNK, 0},
 };
 

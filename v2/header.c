@@ -83,10 +83,11 @@ int v2_prefix_decode(struct v2_hdr *h, struct view in)
 	return 0;
 }
 
-/* What is left is the payload stream, whose first word the header types of
- * section 6.3 declare; or nothing may be left. An ERROR is not to be answered
- * with an ERROR, and dropping one would leave its requester waiting: octets
- * after it are ignored. */
+/*
+ * The rest is the payload stream, whose first word the header types of section 6.3 declare; other
+ * types have no rest. An ERROR must not be answered with an ERROR, and if it were dropped its
+ * requester would wait: octets after it are ignored.
+ */
 static int payload_decode(struct v2_parse *p, const struct v2_type *type, struct rpc_msg *m)
 {
 	size_t left = xdr_in_left(&p->x);

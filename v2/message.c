@@ -3,7 +3,7 @@
 
 #include "v2/chunks.h"
 
-/* What both Call types end with, and the handle both begin with. */
+/* The last fields of both Call types, and the handle that both begin with. */
 static int call_chunks_decode(struct v2_parse *p, struct rpc_msg *m)
 {
 	int err;
@@ -128,8 +128,8 @@ size_t v2_msg_header_len(const struct rpc_msg *m)
 			len += (size_t)2 * V2_WORD + body_segments * V2_SEGMENT_BYTES;
 		return len;
 	}
-	len += V2_WORD + v2_reads_len(m) +
-	       V2_WORD; /* invalidate handle, reads, Reply chunk or not */
+	/* the handle to invalidate, the reads, whether there is a Reply chunk */
+	len += V2_WORD + v2_reads_len(m) + V2_WORD;
 	if (m->has_body_chunk)
 		len += V2_WORD + body_segments * V2_READ_SEGMENT_BYTES;
 	if (m->has_reply)

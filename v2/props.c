@@ -59,7 +59,7 @@ void v2_props_own(struct v2_props *props, const struct rpc_params *own)
 	props->present |= V2_HAS_RTR_SUPPORT | V2_HAS_RTR_STRUCTURE | V2_HAS_RTR_RESPONSES;
 	props->rtr_support = RTR_TAKES_REQUEST | RTR_TAKES_RESPONSE;
 	props->rtr_responses = 1;
-	if (own->transmissions > 1) { /* of one is the default */
+	if (own->transmissions > 1) { /* one transmission is the default */
 		props->rtr_support |= RTR_TAKES_CONTINUE;
 		props->present |= V2_HAS_RTR_REQUESTS;
 		props->rtr_requests = props->rtr_responses = own->transmissions;
@@ -69,8 +69,8 @@ void v2_props_own(struct v2_props *props, const struct rpc_params *own)
 }
 
 enum {
-	NUMBER_BYTES = 12,    /* a property of one word */
-	STRUCTURE_BYTES = 40, /* the value of ours: two groups */
+	NUMBER_BYTES = 12,    /* octets of a property of one word */
+	STRUCTURE_BYTES = 40, /* octets of our structure's value: two groups */
 	RTR_BYTES = 3 * NUMBER_BYTES + 8 + STRUCTURE_BYTES,
 };
 
@@ -83,7 +83,7 @@ size_t v2_props_own_bytes(const struct rpc_params *own)
 	return (size_t)V2_PROP_NUMBERS * NUMBER_BYTES + (own->bulk_bytes ? RTR_BYTES : 0);
 }
 
-/* Neither below what a first message needs nor above what this end handles. */
+/* At least what a first message needs, at most what this end handles. */
 static uint32_t inline_limit(uint32_t announced, uint32_t own)
 {
 	if (announced < V2_FIRST_MESSAGE_BYTES)
@@ -117,7 +117,7 @@ static int bad_propval(struct v2_parse *p)
 	return v2_parse_fail(p, ERR_PROP, RPC_ERROR_BAD_PROPVAL, 0);
 }
 
-/* A known property's data must be exactly its XDR type; none is the default. */
+/* The data of a known property must have exactly its XDR type; no data means the default. */
 static int known_prop_decode(struct v2_parse *p, struct v2_props *props, uint32_t which,
 			     struct view data)
 {
@@ -135,7 +135,8 @@ static int known_prop_decode(struct v2_parse *p, struct v2_props *props, uint32_
 	return x.failed || xdr_in_left(&x) ? bad_propval(p) : 0;
 }
 
-/* Those of the round-trip extension, likewise; but an end without it passes them over (section 5.1). */
+/* The same for properties of the round-trip extension; an end without it ignores a malformed one
+ * (section 5.1). */
 static void rtr_number_decode(struct v2_props *props, unsigned has, uint32_t *value,
 			      uint32_t otherwise, struct view data)
 {
@@ -171,8 +172,8 @@ static void rtr_prop_decode(struct v2_props *props, uint32_t which, struct view 
 	}
 }
 
-/* Section 5.1: data said to be longer than the message is a bad property value,
- * whichever property; a property that is not known is passed over. */
+/* Section 5.1: data longer than the message is a bad property value, whichever property it is; an
+ * unknown property is skipped. */
 static int prop_decode(struct v2_parse *p, struct v2_props *props)
 {
 	uint32_t which = xdr_get_u32(&p->x);
@@ -239,7 +240,7 @@ static void put_structure(struct xdr_out *x, const struct v2_props *props)
 	rtr_structure_encode(&s, x);
 }
 
-/* Before property 6, whose octets are looked for at the end (auth.c). */
+/* Written before property 6, whose octets auth.c expects at the end. */
 static void put_rtr(struct xdr_out *x, const struct v2_props *props)
 {
 	if (props->present & V2_HAS_RTR_SUPPORT)

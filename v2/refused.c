@@ -17,7 +17,8 @@ static const struct v2_sent *find(const struct v2_conn *c, enum rpc_dir dir, uin
 	return sent->htype && sent->xid == xid ? sent : NULL;
 }
 
-/* Segments of the Call in flight with that XID; 0: there is none, or another took its place. */
+/* Segments of the Call in flight with that XID; 0: there is none, or another Call replaced the
+ * entry. */
 static uint32_t segments_of(const struct v2_conn *c, uint32_t xid)
 {
 	const struct v2_asked *asked = &c->asked[xid % V2_SENT];
@@ -25,7 +26,7 @@ static uint32_t segments_of(const struct v2_conn *c, uint32_t xid)
 	return asked->xid == (uint16_t)(xid / V2_SENT) ? asked->segments : 0;
 }
 
-/* One of a usual type is forgotten again, with what had its XID; but for its segments. */
+/* A message of a usual type removes the entry of its XID; its number of segments is kept. */
 void v2_refused_remember(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 {
 	struct v2_sent *sent = place(c, m->dir, m->xid);
@@ -101,8 +102,8 @@ void v2_refused_limits(struct v2_conn *c)
 		peer->segment_count = c->segment_count;
 }
 
-/* Whether a Call of that XID may have been one of the types that are remembered, before another in
- * flight took its place. No Call is 0's for certain: that is every GRANT's. */
+/* Whether a Call of that XID may have been one of the types that are remembered, before another
+ * Call in flight replaced its entry. XID 0 is every GRANT's, so no Call is certain to have it. */
 static bool is_displaced(const struct v2_sent *sent, uint32_t xid)
 {
 	return xid && sent->htype && sent->xid != xid && !sent->answered;
@@ -118,9 +119,9 @@ bool v2_refused_may_report(const struct v2_conn *c, uint32_t xid)
 }
 
 /*
- * Section 7.1.3: what the peer does not know it is not sent again. It is REQUIRED to
- * know every type (section 6.1), so this is a courtesy that ends where nothing else
- * would do: without RDMA2_CALL_INLINE there are no calls, without GRANTs no credits.
+ * Section 7.1.3: a type that the peer does not know is not sent again. The peer is REQUIRED to know
+ * every type (section 6.1), so this is a courtesy. It ends where no other type would do: without
+ * RDMA2_CALL_INLINE there are no calls, without GRANTs no credits.
  */
 static int heed_type(struct v2_conn *c, uint32_t xid)
 {
@@ -136,8 +137,8 @@ static int heed_type(struct v2_conn *c, uint32_t xid)
 	return 0;
 }
 
-/* Who refuses a Transmit Request, in whatever words about its form, is sent none any more (docs/rtrext-profile.md,
- * section 8). */
+/* A peer that rejects a Transmit Request with any report about its form gets no more of them
+ * (docs/rtrext-profile.md, section 8). */
 static void heed_form(struct v2_conn *c, const struct v2_hdr *h)
 {
 	const struct v2_sent *sent = find(c, RPC_CALL, h->xid);
@@ -146,9 +147,9 @@ static void heed_form(struct v2_conn *c, const struct v2_hdr *h)
 }
 
 /*
- * Section 7.1.4: no property says how much a receiver puts together (draft-feedback.md), so its
- * refusals do. What it takes is somewhere below what it refused: half of that is tried from now on,
- * which leaves few refusals until there are none.
+ * Section 7.1.4: no property announces how long a continued message the receiver takes
+ * (draft-feedback.md), so its refusals tell. The limit is below the length it refused: half of that
+ * is tried from now on, so few refusals follow.
  */
 static void heed_continuation(struct v2_conn *c, const struct v2_hdr *h)
 {
@@ -161,8 +162,8 @@ static void heed_continuation(struct v2_conn *c, const struct v2_hdr *h)
 		c->continue_bytes = sent->bytes / 2 ? sent->bytes / 2 : 1;
 }
 
-/* Section 7.3.3: how many segments the peer takes. 0 says nothing of other Calls, and nor does a report about no Call of
- * ours, or about one that had no more than that. */
+/* Section 7.3.3: the most segments the peer takes. Ignored: 0, a report about no Call of ours, and
+ * one about a Call that had no more than that. */
 static void heed_segments(struct v2_conn *c, const struct v2_hdr *h)
 {
 	uint32_t most = h->error.a;
@@ -180,7 +181,8 @@ int v2_refused_heed(struct v2_conn *c, const struct v2_hdr *h)
 		err = heed_type(c, h->xid);
 		break;
 	case RPC_ERROR_BAD_XDR:
-	case RPC_ERROR_WRITE_CHUNKS: /* directions, or so many: _WRITE_RESOURCE is no word about the form */
+	/* directions, or too many of them; _WRITE_RESOURCE is not about the form */
+	case RPC_ERROR_WRITE_CHUNKS:
 		heed_form(c, h);
 		break;
 	case RPC_ERROR_INVAL_CONT:

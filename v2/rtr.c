@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What carries the extension over version 2: header types and properties of numbers that draft -07 does not
- * have. rtrext/call.c is what they mean.
- */
+/* The extension over version 2: header types and properties with numbers that draft -07 does not
+ * have. rtrext/call.c has their meaning. */
 #include "v2/rtr.h"
 
 #include "v2/conn_rx.h"
@@ -13,7 +11,7 @@ static int scratch_decode(struct v2_parse *p, struct v2_hdr *h, enum rtr_op op)
 {
 	struct rtr_msg scratch;
 
-	/* Of too many items: profile section 3. */
+	/* Too many items: profile section 3. */
 	return rtr_decode(h->rtr ? h->rtr : &scratch, op, &p->x)
 		       ? v2_parse_fail(p, ERR_XDR, RPC_ERROR_BAD_XDR, 0)
 		       : 0;
@@ -31,7 +29,7 @@ int v2_rtr_transmit_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg 
 	return 0;
 }
 
-/* As of an RDMA2_ERROR, octets behind it mean nothing. */
+/* As with an RDMA2_ERROR, octets behind it are ignored. */
 int v2_rtr_control_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
 {
 	int err = scratch_decode(p, h, (enum rtr_op)(h->htype - RTR_HEADER_TYPES));
@@ -47,7 +45,8 @@ void v2_rtr_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_m
 	rtr_encode(h->rtr, x);
 }
 
-/* Profile section 2: none of the messages comes from, or goes to, an end that was not told. */
+/* Profile section 2: no message of the extension is accepted from, or sent to, an end that did not
+ * announce it. */
 bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype)
 {
 	switch (htype - RTR_HEADER_TYPES) {
@@ -62,7 +61,8 @@ bool v2_rtr_is_known(const struct v2_conn *c, uint32_t htype)
 	}
 }
 
-/* Profile sections 2 and 4: transmissions that a response of this end may have, whatever its request kept for it. */
+/* Profile sections 2 and 4: most transmissions of a response of this end, without the limit in its
+ * request. */
 static uint32_t most_back(const struct v2_conn *c)
 {
 	return c->rtr.support & RTR_TAKES_CONTINUE ? rtr_limit(c->t.own.transmissions) : 1;
@@ -104,13 +104,14 @@ void v2_rtr_heed(struct v2_conn *c, const struct v2_props *props)
 		peer->requests = props->rtr_requests;
 	if (props->present & V2_HAS_RTR_RESPONSES)
 		c->lacks_rtr_responses = props->rtr_responses == 0;
-	/* More than is held here: no data are placed toward it (profile section 7). */
+	/* More groups than can be held here: no data are placed toward this peer (profile section
+	 * 7). */
 	if (props->present & V2_HAS_RTR_STRUCTURE &&
 	    rtr_structure_decode(&peer->structure, props->rtr_structure))
 		peer->structure = (struct rtr_structure){0};
 }
 
-/* Profile section 2: what was said, and meant, by who is on the other side. */
+/* Profile section 2: whether the peer announced that it takes this message. */
 static bool may_go(const struct v2_conn *c, const struct rpc_msg *m)
 {
 	if (m->dir == RPC_REPLY)
@@ -152,7 +153,7 @@ int v2_rtr_form(const struct v2_conn *c, const struct rpc_msg *m, uint32_t numbe
 	return rtr_form(&path, m, number, r, send);
 }
 
-/* A reply with an item that was asked for by Send alone: nor can anything of it be left out. */
+/* Whether the reply has an item that was requested by Send alone, and so has no other form. */
 static bool is_only_way(const struct rpc_msg *m)
 {
 	for (unsigned i = 0; m->dir == RPC_REPLY && i < m->nwishes; i++)
@@ -167,7 +168,8 @@ bool v2_rtr_places(const struct rpc_transport *t, const struct rpc_msg *m)
 	struct rtr_send first;
 	struct rtr_msg r;
 
-	/* Profile section 4: a group begins when credits cover all of it; where there is no other way it waits for them. */
+	/* Profile section 4: a group begins when credits cover all of it; without another form it
+	 * waits for them. */
 	return v2_rtr_form(c, m, 0, &r, &first) == 0 &&
 	       (first.count == 1 || first.count <= v2_credit_open(&c->credit) || is_only_way(m));
 }

@@ -5,8 +5,8 @@
 
 enum {
 	WORD = 4,
-	/* Sections 6.3.5 to 6.3.10, 6.4: the handle to invalidate, the lists, each ended by a word that is
-	 * zero; a chunk's count; a handle, a length, an offset. */
+	/* Sections 6.3.5 to 6.3.10, 6.4. The handle to invalidate; the lists, each with a zero word
+	 * at its end; the count of a chunk; handle, length and offset of a segment. */
 	LIST = WORD,
 	COUNT = WORD,
 	SEGMENT = 4 * WORD,
@@ -19,16 +19,16 @@ const struct rpc_traits v2_traits = {
 	.refuses_forms = true,
 	.names_inv = true,
 	.places = true,
-	.joined_bytes = UINT32_MAX, /* property 3 tells it (draft-07 5.2.3) */
+	.joined_bytes = UINT32_MAX, /* the peer announces it in property 3 (draft-07 5.2.3) */
 	.call_header = V2_PREFIX_BYTES + WORD + 3 * LIST,
 	.reply_header = V2_PREFIX_BYTES + LIST,
 	.part_header = V2_MIDDLE_BYTES,
 	.segment = SEGMENT,
-	.read_segment = WORD + WORD + SEGMENT, /* one follows; position */
+	.read_segment = WORD + WORD + SEGMENT, /* word "one follows", Position, segment */
 	.write_chunk = WORD + COUNT,
-	/* RDMA2_CALL_INLINE has a place for the Reply chunk, RDMA2_REPLY_INLINE has none. */
+	/* RDMA2_CALL_INLINE has a field for the Reply chunk, RDMA2_REPLY_INLINE has none. */
 	.reply_chunk = COUNT,
 	.reply_used = WORD + COUNT,
-	/* RDMA2_CALL_EXTERNAL has a list more. */
+	/* RDMA2_CALL_EXTERNAL has one list more. */
 	.call_chunk = LIST,
 };

@@ -12,7 +12,7 @@ int v2_versions_other(struct v2_conn *c, const struct v2_hdr *h)
 
 	if (v2_auth_is_going(c))
 		return v2_auth_broken(c, "a message of another version");
-	/* Both versions have ERROR at this number. */
+	/* Both versions have ERROR with this number. */
 	if (h->htype == V2_ERROR) {
 		c->t.count.dropped++;
 		return 0;
@@ -22,7 +22,7 @@ int v2_versions_other(struct v2_conn *c, const struct v2_hdr *h)
 	return v2_answer(c, h, h->xid, &e);
 }
 
-/* Nothing else was sent, so there is nothing else it can be about. */
+/* No other message was sent, so the report can be about no other. */
 bool v2_versions_is_verdict(struct v2_conn *c, struct v2_hdr *h, struct view in)
 {
 	struct v2_parse p = {0};

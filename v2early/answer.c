@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What calls of ours were sent as, and what an answer to one gives back. */
+/* Calls of ours that were sent as options, and the credits and Receives that an answer to one
+ * frees. */
 #include "v2early/answer.h"
 
 int early_answer_with(struct early_conn *c, const struct early_report *report)

@@ -2,8 +2,8 @@
 /*
  * Operation: this draft negotiates with the messages that flow anyway (section 5). An initiator is
  * ready at once, but may have one call outstanding, of no more than 1024 octets, until a reply to
- * it says that the dialect is spoken and how many calls are taken. Then both thresholds are 4096
- * octets and stay so: private data (RFC 8797) is of version 1 alone. An acceptor knows all that
+ * it shows that the dialect is spoken and how many calls are accepted. Then both thresholds are 4096
+ * octets and do not change: private data (RFC 8797) belongs to version 1. An acceptor knows all that
  * with the first message.
  *
  *                      first reply
@@ -11,14 +11,14 @@
  *              1 call, 1024 octets  calls <= min(requested, granted), 4096 octets
  *
  * Credits are those of version 1 (rpc/account.h), and so are errors, with three codes of their own
- * (section 4.2.3; rfc5666bis-01 section 5). What arrives, and what becomes of it:
+ * (section 4.2.3; rfc5666bis-01 section 5). Messages received, and their results:
  *
  *   well-formed call                             RPC_RX_MSG
  *   well-formed reply, a call in flight          RPC_RX_MSG
- *   RDMA2_OPTIONAL, a Transmit Request           RPC_RX_MSG, or what is wrong with it
- *   ... a Transmit Response, an option in flight RPC_RX_MSG, or RPC_RX_ERROR and what is wrong with it
+ *   RDMA2_OPTIONAL, a Transmit Request           RPC_RX_MSG, or an error report
+ *   ... a Transmit Response, an option in flight RPC_RX_MSG, or RPC_RX_ERROR and a report
  *   ... of several transmissions, either         RPC_RX_HELD until the last, RPC_RX_GROUP then
- *   RDMA2_OPTIONAL, whatever else its type       RDMA2_ERR_INVAL_OPTION
+ *   RDMA2_OPTIONAL of any other type             RDMA2_ERR_INVAL_OPTION
  *   RDMA2_ERR_INVAL_OPTION, a Report Error       RPC_RX_ERROR, if that call was an option
  *   other RDMA2_ERROR, a call in flight          RPC_RX_ERROR
  *   ... ERR_VERS with a range without 2, or,
@@ -26,19 +26,21 @@
  *   asking, a message of the other dialect       the connection is closed
  *   malformed call                               RDMA2_ERR_BAD_HEADER
  *   malformed reply, a call in flight            RPC_RX_ERROR: it can never complete
- *   malformed, direction not to be seen          acceptor: a call; initiator: a reply
+ *   malformed, direction unknown                 acceptor: a call; initiator: a reply
  *   another version, not an error                acceptor: ERR_VERS; initiator: as malformed
  *   too short, an answer to nothing              dropped and counted
  *   ... but to an initiator, 16 octets of a
  *       reply or report, a call in flight        RPC_RX_ERROR, .cut
- *   an answer to a call that was let go          dropped and counted
+ *   an answer to a call that was given up        dropped and counted
  *
  * An error is never answered with an error.
  *
- * Transmit Requests and Responses (docs/rtrext-profile.md, rtrext/call.c) are taken where Receives have a second piece, and
- * sent where the operator said that the peer's have; who does not know them says so to the first. A request may be continued
- * as far as there are credits, a response as far as its request says that Receives were kept for it (rtr 4.3): no credit
- * stands for these, so the initiator's user tells how many can be spared, and keeps them until the answer has come.
+ * Transmit Requests and Responses (docs/rtrext-profile.md, rtrext/call.c) are accepted if Receives
+ * have a second piece. They are sent if the operator configured that the peer's have one; a peer that
+ * does not know them rejects the first. A request may be continued as far as there are credits. A
+ * response may be continued as far as its request reserved Receives for it (rtr 4.3). No credit covers
+ * these Receives, so the initiator's user tells how many it can spare, and keeps them until the answer
+ * has come.
  */
 #include "v2early/conn.h"
 
@@ -72,7 +74,7 @@ static bool takes_reverse_calls(const struct rpc_params *own)
 	return own->reverse != RPC_REV_NONE && own->rev_credits > 0;
 }
 
-/* Reverse messages are RDMA2_MSG without chunks (section 4.2.2 asks for what version 1 has of them;
+/* Reverse messages are RDMA2_MSG without chunks (section 4.2.2 wants version 1's rules for them;
  * rfc5666bis-01 sections 8.3.4, 8.3.5). */
 static bool is_reverse(const struct early_conn *c, enum rpc_dir dir, bool sent_by_us)
 {
@@ -103,7 +105,7 @@ static int conn_control(struct rpc_transport *t, uint8_t *buf, size_t cap)
 	return len;
 }
 
-/* Errors come from responders only, so about a reply there is nothing to say (section 4.2.2). */
+/* Errors come from responders only: there is no report about a reply (section 4.2.2). */
 static int conn_report(struct rpc_transport *t, uint32_t xid, enum rpc_dir dir,
 		       const struct rpc_error *e)
 {
@@ -124,7 +126,7 @@ static void take_as_spoken(struct early_conn *c)
 	c->t.peer.send_bytes = min_u32(c->t.own.send_bytes, EARLY_INLINE_BYTES);
 }
 
-/* The peer's message is no good: answer a call, fail the call a reply was for. */
+/* The peer's message is bad: answer a call with an error; if it was a reply, fail its call. */
 static int refuse(struct early_conn *c, const struct early_report *report, bool is_call,
 		  struct rpc_rx *rx)
 {
@@ -150,7 +152,7 @@ static void recv_short(struct early_conn *c, const struct early_header *h, bool 
 		conn_cut(&c->t, h->xid);
 }
 
-/* Whether an error says that this dialect is not spoken. What is no range says nothing. */
+/* Whether an error means that this dialect is not spoken. An invalid range is ignored. */
 static bool is_refusal(const struct early_conn *c, const struct early_header *h)
 {
 	if (h->err == EARLY_ERR_VERS)
@@ -158,8 +160,8 @@ static bool is_refusal(const struct early_conn *c, const struct early_header *h)
 	return !c->is_spoken && h->err > EARLY_ERR_INVAL_OPTION;
 }
 
-/* Profile section 2: so says an end that sends no responses. One that has answered such a call means
- * something else. */
+/* Profile section 2: an end that sends no responses reports this error. From an end that has
+ * answered such a call it means something else. */
 static bool is_about_wishes(struct early_conn *c, const struct early_header *h)
 {
 	const struct early_option *o = early_option_of(c, h->xid);
@@ -179,8 +181,8 @@ static int recv_error(struct early_conn *c, const struct early_header *h, struct
 			h->err == EARLY_ERR_INVAL_OPTION ? &c->lacks_rtr : &c->lacks_answers, rx);
 	if (!early_answered(c, h->xid, &was))
 		return 0;
-	/* Section 5: only what is no error tells the first grant. Under another version the credit
-	 * field has another meaning. */
+	/* Section 5: only a message that is no error has the first grant. Under another version the
+	 * credit field has another meaning. */
 	if (c->is_spoken && h->vers == EARLY_VERSION)
 		rpc_account_grant(&c->calls, h->credit);
 	c->t.count.errors_received++;
@@ -231,7 +233,7 @@ static int recv_malformed(struct early_conn *c, const struct early_header *h, in
 	return refuse(c, &report, is_call, rx);
 }
 
-/* What draft -07's servers say before they refuse a type that they do not have. */
+/* Whether the message is one that draft -07's servers send before they reject an unknown type. */
 static bool is_other_dialect(const struct early_conn *c, const struct early_header *h,
 			     struct view in)
 {
@@ -257,7 +259,7 @@ static int conn_recv(struct rpc_transport *t, struct view in, struct rpc_rx *rx)
 		return ERR_VERS;
 	if ((c->group.is_open || c->group_dropped) && early_option_group(c, &h, rc, dir, rx, &err))
 		return err;
-	if (t->behind.len && h.proc != EARLY_OPTIONAL) /* nothing else may be so long */
+	if (t->behind.len && h.proc != EARLY_OPTIONAL) /* no other message may be that long */
 		return ERR_PROTO;
 	if (rc)
 		return recv_malformed(c, &h, rc, dir == RPC_CALL, rx);
@@ -287,7 +289,7 @@ static bool conn_may_send(const struct rpc_transport *t, const struct rpc_tx *tx
 {
 	const struct early_conn *c = const_conn_of(t);
 
-	if (c->tx_open) /* a group: nothing may come between, and its credits are taken */
+	if (c->tx_open) /* a group: no other message may come between, and its credits are taken */
 		return tx->transmission && tx->msg->dir == c->tx_dir && tx->msg->xid == c->tx_xid;
 	return tx->msg->dir == RPC_REPLY ||
 	       c->calls.in_flight < rpc_account_limit(&c->calls, &t->own);
@@ -348,7 +350,7 @@ static void conn_forget(struct rpc_transport *t, uint32_t xid)
 	rpc_account_forget(&conn_of(t)->calls, t, xid);
 }
 
-/* The peer takes back its credit itself, when it lets its call go. */
+/* The peer frees the credit itself when it gives up its call. */
 static void conn_unanswered(struct rpc_transport *t)
 {
 	(void)t;

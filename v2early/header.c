@@ -128,8 +128,8 @@ int early_header_encode(const struct rpc_msg *m, uint32_t credit, uint8_t *buf, 
 	return 0;
 }
 
-/* Section 4.2.1: nothing follows. The text of section 3.2 wants a direction here as well, the XDR has
- * none, and it is always the same. */
+/* Section 4.2.1: nothing follows the code. The text of section 3.2 wants a direction here as well,
+ * but the XDR has none, and it is always the same. */
 int early_error_encode(const struct early_header *h, uint8_t *buf, size_t cap)
 {
 	struct xdr_out x;

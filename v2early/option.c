@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What goes out as an option: Transmit Requests and Responses, and what continues them. */
+/* Messages sent as options: Transmit Requests and Responses, and their continuations. */
 #include "v2early/option.h"
 
 #include <string.h>
@@ -30,7 +30,8 @@ static uint32_t open_credits(const struct early_conn *c)
 	return limit > c->calls.in_flight ? limit - c->calls.in_flight : 0;
 }
 
-/* Profile section 4: no more transmissions than there are credits; of a response than Receives were kept for it. */
+/* Profile section 4: at most as many transmissions as there are credits; for a response, as
+ * Receives are reserved for it. */
 static uint32_t most_of(const struct early_conn *c, const struct rpc_msg *m, uint32_t credits)
 {
 	if (m->dir == RPC_REPLY)
@@ -38,8 +39,8 @@ static uint32_t most_of(const struct early_conn *c, const struct rpc_msg *m, uin
 	return credits ? min_u32(c->most, credits) : 1;
 }
 
-/* Receives that the response to @m could fill beside the first, if it has all that may come by Send: each item
- * begins in one of its own. */
+/* Receives that the response to @m could fill beside the first, with all data that may come by
+ * Send: each item begins in a Receive of its own. */
 static uint64_t could_fill(const struct rpc_params *own, const struct rpc_msg *m)
 {
 	uint64_t n = 0;
@@ -57,8 +58,8 @@ static uint64_t could_fill(const struct rpc_params *own, const struct rpc_msg *m
 	return n ? n - 1 : 0;
 }
 
-/* rtr 4.3: Receives that are kept for it. No credit stands for them, so the user tells what can be spared; half of
- * that stays for the calls that follow. */
+/* rtr 4.3: Receives reserved for the response. No credit covers them, so the user tells how many it
+ * can spare; half of that stays for later calls. */
 static uint32_t kept_for(const struct early_conn *c, const struct rpc_msg *m)
 {
 	uint32_t spare = min_u32(c->t.spare / 2, rtr_limit(c->t.own.transmissions) - 1);
@@ -88,13 +89,14 @@ static int form_placed(const struct rpc_transport *t, const struct rpc_msg *m, u
 
 static bool may_be_option(const struct early_conn *c, const struct rpc_msg *m)
 {
-	/* The peer takes our Receives for those that the profile tells of (section 2). */
+	/* The peer assumes that our Receives are those of the profile (section 2). */
 	bool may_ask = c->t.own.bulk_bytes && c->t.own.recv_bytes == EARLY_INLINE_BYTES &&
 		       !c->lacks_answers;
 
 	if (m->dir == RPC_REPLY)
 		return c->t.own.role == RPC_ACCEPTOR && !(c->lacks_data && m->nplaced);
-	/* Of calls with the same place only one is an option: a refusal has to be told apart. */
+	/* Of calls with the same index only one is an option, because a refusal must be matched to
+	 * its call. */
 	return c->t.own.peer_bulk_bytes && c->t.own.role == RPC_INITIATOR && c->is_spoken &&
 	       !c->lacks_rtr && !c->options[m->xid % EARLY_OPTIONS].is_open &&
 	       (may_ask || !m->nwishes);
@@ -125,7 +127,7 @@ static void remember_option(struct early_conn *c, const struct rpc_msg *m, uint3
 	c->t.kept += o->kept;
 }
 
-/* What of a group was begun goes on as it was laid out, whatever became of credits. */
+/* A group that was begun goes on as it was laid out, whatever happened to credits since. */
 static int form_next(const struct early_conn *c, const struct rpc_tx *tx, struct rtr_msg *r,
 		     struct rtr_send *send)
 {
@@ -137,14 +139,14 @@ static int form_next(const struct early_conn *c, const struct rpc_tx *tx, struct
 		return form_placed(&c->t, m, c->tx_count, tx->transmission, r, send);
 	if (!may_be_option(c, m))
 		return ERR_TOOBIG;
-	if (m->dir == RPC_REPLY || tx->cover == RPC_COVER_NOW) /* there is another way for it */
+	if (m->dir == RPC_REPLY || tx->cover == RPC_COVER_NOW) /* the message has another form */
 		return form_placed(&c->t, m, most_of(c, m, credits), 0, r, send);
 	err = form_placed(&c->t, m, most_of(c, m, rpc_account_limit(&c->calls, &c->t.own)), 0, r,
 			  send);
 	return err || send->count == 1 || send->count <= credits ? err : ERR_AGAIN;
 }
 
-/* The header of what @r is. Return: its length, or an error. */
+/* Writes the header of @r. Return: its length, or an error. */
 static int put_option(const struct early_conn *c, const struct rpc_msg *m, const struct rtr_msg *r,
 		      uint8_t *hdr, size_t cap)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: what comes as an option: Transmit Requests and Responses, what continues them, and Report Errors.
+ * Operation: messages received as options: Transmit Requests and Responses, their continuations,
+ * and Report Errors.
  *
- * A group under way is none of what it will be: a call counts when its last transmission has come, and so does an
- * answer. Until then the call that it answers keeps its credits and Receives. Whatever breaks a group loses it: a
- * response's call fails at once.
+ * A group under way has no effect yet: a call counts when its last transmission has come, and so
+ * does an answer. Until then the call that it answers keeps its credits and Receives. A group that
+ * is broken is lost: if it is a response, its call fails at once.
  */
 #include "v2early/option_rx.h"
 
@@ -16,21 +17,21 @@
 #include "v2early/answer.h"
 #include "v2early/option.h"
 
-/* struct transmit - a Transmit Request or Response, and of a group what else has come. */
+/* struct transmit - a Transmit Request or Response, with the continuations that have come. */
 struct transmit {
 	struct early_header h;
 	struct rtr_msg r;
 	struct rtr_group group;
-	bool is_read;  /* .r is what its body says */
-	uint32_t most; /* transmissions that it may have */
+	bool is_read;  /* .r was decoded from its body */
+	uint32_t most; /* most transmissions that it may have */
 	const struct rpc_octets *sends;
 	unsigned nsends;
-	uint8_t *block;	      /* for what is gathered of them, or NULL; */
-	uint32_t from, to;    /* of it, filled now */
-	struct view gathered; /* what was before, or empty */
+	uint8_t *block;	      /* memory for gathered octets, or NULL */
+	uint32_t from, to;    /* range of .block to fill now */
+	struct view gathered; /* octets gathered before, or empty */
 };
 
-/* @lead: the group that led to it, or NULL. */
+/* Answers with a Report Error. @lead: the group that led to it, or NULL. */
 static int answer_fault(struct early_conn *c, const struct rtr_id *bad,
 			const struct rtr_fault *fault, const struct rtr_id *lead)
 {
@@ -39,7 +40,7 @@ static int answer_fault(struct early_conn *c, const struct rtr_id *bad,
 	return early_answer_with(c, &report);
 }
 
-/* The body of an option is all of its information. */
+/* Decodes the body of an option, which is all of its information. */
 static int get_option(const struct early_header *h, enum rtr_op op, struct rtr_msg *r)
 {
 	struct xdr_in x;
@@ -50,7 +51,7 @@ static int get_option(const struct early_header *h, enum rtr_op op, struct rtr_m
 	return !rc && xdr_in_left(&x) ? ERR_XDR : rc;
 }
 
-/* @q->h is decoded, and of its first Send. */
+/* @q->h is decoded, from the first Send of @q. */
 static int take_transmit(const struct rpc_transport *t, struct transmit *q, struct rtr_fault *fault)
 {
 	const struct rtr_call_in in = {.r = &q->r,
@@ -65,7 +66,7 @@ static int take_transmit(const struct rpc_transport *t, struct transmit *q, stru
 				       .to = q->to,
 				       .gathered = q->gathered};
 	struct rpc_params own = t->own;
-	struct rpc_error any; /* there is one word for all of them */
+	struct rpc_error any; /* this dialect has one code for all of them */
 	struct rtr_structure peer;
 	int rc = get_option(&q->h, (enum rtr_op)q->h.opttype, &q->r);
 
@@ -80,7 +81,7 @@ static int take_transmit(const struct rpc_transport *t, struct transmit *q, stru
 	return rtr_call_take(&own, &peer, &in, t->own.msg, &q->group, fault, &any);
 }
 
-/* One that was taken before, with what continues it. */
+/* Decodes again a message that was processed before, with its continuations. */
 static void take_again(const struct rpc_transport *t, struct transmit *q)
 {
 	enum rpc_dir dir = RPC_CALL;
@@ -109,7 +110,7 @@ void early_option_gather(struct rpc_transport *t, uint8_t *block, uint32_t from,
 					 .to = to});
 }
 
-/* One that is refused: what continues it is dropped as well. */
+/* Rejects a group: its continuations are dropped as well. */
 static void refuse_group(struct early_conn *c, const struct transmit *q)
 {
 	c->group =
@@ -140,20 +141,23 @@ static int recv_request(struct early_conn *c, const struct early_header *h, stru
 	return 0;
 }
 
-/* Profile section 6: its call is lost; an answer to that which comes yet is one to nothing. */
+/* Profile section 6: the call of a bad response is lost, and a later answer to it answers no
+ * call. */
 static int fault_in_response(struct early_conn *c, const struct transmit *q, int rc,
 			     const struct rtr_fault *fault, struct rpc_rx *rx)
 {
 	refuse_group(c, q);
 	if (!early_fail_option(c, q->h.xid, RPC_ERROR_SYSTEM, rx))
 		return 0;
-	if (c->is_spoken) /* section 5: else it tells no first grant, as an error does not */
+	/* section 5: before that a bad response does not carry the first grant, as an error does
+	 * not */
+	if (c->is_spoken)
 		rpc_account_grant(&c->calls, q->h.credit);
 	early_drop(c);
 	return rc == ERR_CONT ? answer_fault(c, &c->group.lead, fault, NULL) : 0;
 }
 
-/* All of it has come: that is the answer. Return: whether it is one that is waited for. */
+/* The response is complete: it is the answer. Return: whether a call waits for it. */
 static bool end_response(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
 	struct early_option was;
@@ -176,7 +180,7 @@ static int recv_response(struct early_conn *c, const struct early_header *h, str
 	struct rtr_fault fault;
 	int rc = take_transmit(&c->t, &q, &fault);
 
-	if (!asked) /* nor is there a word for what else may be wrong with it */
+	if (!asked) /* there is no code for any other fault in it */
 		rc = rc == ERR_CONT && q.r.count > 1 ? rc : ERR_XDR;
 	if (rc)
 		return fault_in_response(c, &q, rc, &fault, rx);
@@ -190,8 +194,8 @@ static int recv_response(struct early_conn *c, const struct early_header *h, str
 	return 0;
 }
 
-/* What came does not continue the group that is open, or not as it should: the call that it was, or that it
- * was an answer to, is lost. */
+/* The message does not continue the open group, or not correctly: the group's call, or the call
+ * that the group answers, is lost. */
 static void end_group(struct early_conn *c, struct rpc_rx *rx)
 {
 	const struct rtr_id *lead = &c->group.lead;
@@ -203,12 +207,12 @@ static void end_group(struct early_conn *c, struct rpc_rx *rx)
 		(void)early_fail_option(c, lead->xid, RPC_ERROR_SYSTEM, rx);
 }
 
-/* All of a group has come: what is left to find out is how much of it has to be gathered. */
+/* A group is complete: finds out how much of it has to be gathered. */
 static void complete_group(struct early_conn *c, struct transmit *q, struct rpc_rx *rx)
 {
 	take_again(&c->t, q);
 	rx->kind = RPC_RX_NONE;
-	/* Meanwhile an error may have answered that call. */
+	/* An error may have answered that call in the meantime. */
 	if (q->h.optdir == RPC_REPLY &&
 	    (!early_option_of(c, q->h.xid) || !end_response(c, &q->h, rx))) {
 		rx->abandon = true;
@@ -262,8 +266,8 @@ static int recv_continue(struct early_conn *c, const struct early_header *h, str
 	return 0;
 }
 
-/* What came in the midst of the group of @lead was an answer as well. Another of the same option is about nothing: that
- * was over with the group. */
+/* The message that came in the middle of the group of @lead was an answer as well, and is lost. If
+ * it belongs to the same option, that call ended with the group. */
 static void lose_answer(struct early_conn *c, const struct early_header *h,
 			const struct rtr_id *lead, struct rpc_rx *rx)
 {
@@ -273,7 +277,7 @@ static void lose_answer(struct early_conn *c, const struct early_header *h,
 		(void)early_fail_option(c, h->xid, RPC_ERROR_SYSTEM, rx);
 }
 
-/* Where only what continues a group could come: it is lost with the group. */
+/* A message came where only a continuation of the group could: it is lost with the group. */
 static int break_group(struct early_conn *c, const struct early_header *h, enum rpc_dir dir,
 		       struct rpc_rx *rx)
 {
@@ -292,7 +296,7 @@ static int break_group(struct early_conn *c, const struct early_header *h, enum 
 	return err;
 }
 
-/* Profile section 4: these are taken in the midst of a group. */
+/* Profile section 4: messages that are accepted in the middle of a group. */
 static bool is_told_anywhere(const struct early_header *h)
 {
 	return h->proc == EARLY_ERROR || (h->proc == EARLY_OPTIONAL && h->opttype == RTR_REPORT);
@@ -313,7 +317,7 @@ bool early_option_group(struct early_conn *c, const struct early_header *h, int 
 	c->group_dropped = false;
 	if (!c->group.is_open || is_more)
 		return false;
-	if (rc) { /* it has an answer of its own */
+	if (rc) { /* its call gets an answer of its own */
 		end_group(c, rx);
 		return false;
 	}
@@ -333,7 +337,7 @@ int early_option_refused(struct early_conn *c, uint32_t xid, bool *lacks, struct
 	return 0;
 }
 
-/* About a response of ours, which nobody waits for here any more. */
+/* A report about a response of ours; no call waits here any more. */
 static int recv_report_of_reply(struct early_conn *c)
 {
 	c->lacks_data = true;
@@ -341,7 +345,8 @@ static int recv_report_of_reply(struct early_conn *c)
 	return 0;
 }
 
-/* About a request of ours: that it was too long a group says how long it may be, anything else that there are to be none. */
+/* A report about a request of ours. If the group was too long, it has the limit; with any other
+ * code no more requests are sent. */
 static int recv_report(struct early_conn *c, const struct early_header *h, struct rpc_rx *rx)
 {
 	const struct early_option *o = early_option_of(c, h->xid);
@@ -356,7 +361,8 @@ static int recv_report(struct early_conn *c, const struct early_header *h, struc
 	return early_option_refused(c, h->xid, lacks, rx);
 }
 
-/* Section 3.1: what is not spoken MUST be answered so, whoever it is from; what it holds is not looked at. */
+/* Section 3.1: an unknown option MUST be answered so, whichever end sent it; its content is not
+ * looked at. */
 int early_option_recv(struct early_conn *c, const struct early_header *h, struct view in,
 		      struct rpc_rx *rx)
 {

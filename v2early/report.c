@@ -6,8 +6,8 @@ struct early_report early_report(uint32_t xid, enum early_errcode err)
 	return (struct early_report){.xid = xid, .vers = EARLY_VERSION, .err = err};
 }
 
-/* A version that is in the range is spoken, but not on this connection (section 5.3), and this dialect has no word
- * for that: on this connection there is 2 alone. */
+/* A version within the range is spoken, but not on this connection (section 5.3), and this dialect
+ * has no code for that: the report says that on this connection there is only 2. */
 struct early_report early_report_vers(const struct rpc_params *own, uint32_t xid, uint32_t vers)
 {
 	bool is_spoken = vers >= own->vers_low && vers <= own->vers_high;
@@ -15,7 +15,7 @@ struct early_report early_report_vers(const struct rpc_params *own, uint32_t xid
 
 	return (struct early_report){
 		.xid = xid,
-		/* rfc5666bis-01 5.5: one that is valid at the receiver of the report. */
+		/* rfc5666bis-01 5.5: a version that is valid at the receiver of the report. */
 		.vers = is_spoken ? vers : EARLY_VERSION,
 		.err = EARLY_ERR_VERS,
 		.low = is_other ? EARLY_VERSION : own->vers_low,

@@ -5,8 +5,8 @@
 
 enum {
 	WORD = 4,
-	/* Section 4.2: the direction; three lists, each ended by a word that is zero; a chunk's count; a
-	 * handle, a length, an offset. */
+	/* Section 4.2. The direction; three lists, each with a zero word at its end; the count of a
+	 * chunk; handle, length and offset of a segment. */
 	DIRECTION = WORD,
 	LISTS = 3 * WORD,
 	COUNT = WORD,
@@ -20,9 +20,10 @@ const struct rpc_traits early_traits = {
 	.call_header = EARLY_FIXED_BYTES + DIRECTION + LISTS,
 	.reply_header = EARLY_FIXED_BYTES + DIRECTION + LISTS,
 	.segment = SEGMENT,
-	.read_segment = WORD + WORD + SEGMENT, /* one follows; position */
+	.read_segment = WORD + WORD + SEGMENT, /* word "one follows", Position, segment */
 	.write_chunk = WORD + COUNT,
-	/* Whether there is a Reply chunk is a word in any case; RDMA2_NOMSG has the fields of RDMA2_MSG. */
+	/* The word for the presence of a Reply chunk is always there; RDMA2_NOMSG has the fields of
+	 * RDMA2_MSG. */
 	.reply_chunk = COUNT,
 	.reply_used = COUNT,
 };

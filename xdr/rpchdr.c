@@ -5,7 +5,7 @@
 
 enum { REPLY_WORDS = 2, CALL_WORDS = 6 };
 
-/* Each message that passes is looked at once or twice: one look at its length is enough. */
+/* Each relayed message is looked at once or twice, so its length is checked only once. */
 int rpchdr_peek(struct rpchdr *h, struct view body)
 {
 	const uint8_t *p = body.data;
