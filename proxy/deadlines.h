@@ -5,39 +5,39 @@
 #include "base/loop.h"
 
 /**
- * deadlines - every constant that decides how long a peer may hold what belongs to the gateway
+ * deadlines - every constant that limits how long a peer may hold memory of the gateway
  *
- * session_debts.c applies them. There are two rates: the common one, at all times, and the pressed one,
- * while another session waits for memory of a kind that the debtor's session holds. Times are in
- * nanoseconds, sizes in octets.
+ * session_debts.c applies the constants. There are two rates of progress. The common rate always
+ * applies. The pressed rate applies while another session waits for memory of a kind that the slow
+ * peer's session holds. Times are in nanoseconds, sizes in octets.
  */
 
-/*
- * The common budget. A debtor that moves nothing for DEBT_PATIENCE ends its session. 60 s outlast a switch that
- * restarts and several retransmissions of TCP. DEBT_RATE octets in DEBT_PATIENCE are 140 kbit/s: less than each of
- * 5,000 busy sessions has of a shared gigabit link.
- */
+/* The common budget. If a peer makes no progress on what it owes for DEBT_PATIENCE, its session
+ * ends. 60 s are longer than a switch takes to restart, and than several retransmissions of TCP.
+ * DEBT_RATE octets in DEBT_PATIENCE are 140 kbit/s: less than the share of each of 5,000 busy
+ * sessions on one gigabit link. */
 #define DEBT_PATIENCE (60 * NSEC_PER_SEC)
 enum { DEBT_RATE = 1 << 20 };
 
-/*
- * The pressed budget. 6 s outlast the retransmissions of one lost segment. DEBT_PRESSED_RATE octets a second are
- * 260 kbit/s: less than three times the common rate, so no client at that speed ends because others wait.
- */
+/* The pressed budget. 6 s are longer than the retransmissions of one lost segment take.
+ * DEBT_PRESSED_RATE is in octets a second and equals 260 kbit/s: less than three times the common
+ * rate. A client that moves at three times the common rate is never ended because others wait. */
 #define DEBT_PRESSED (6 * NSEC_PER_SEC)
 enum { DEBT_PRESSED_RATE = 32 << 10 };
 
-/* Debts are looked at so often: in general, and while any session waits for memory. */
+/* Interval between two looks at what peers owe: without and with a session that waits for memory. */
 #define DEBT_LOOK (5 * NSEC_PER_SEC)
 #define DEBT_PRESSED_LOOK NSEC_PER_SEC
 
-/* A wait for memory that lasts longer than this has the pool take some back from a session in which nothing has moved for as long. */
+/* If a session waits for memory longer than this, memory is taken back from another session in
+ * which nothing has moved for at least as long. */
 #define RECLAIM_AFTER (60 * NSEC_PER_SEC)
 
-/* A peer of version 2 that could give more credits has given them by then: leg_settle(). */
+/* By then a version 2 peer that has more credits to give has given them: leg_settle(). */
 #define CREDITS_SETTLED (5 * NSEC_PER_SEC)
 
-/* The largest piece of a Read or Write: a peer at the common rate completes one within DEBT_PATIENCE. */
+/* The largest single RDMA Read or Write. At the common rate a peer completes one within
+ * DEBT_PATIENCE. */
 enum { OP_PIECE = DEBT_RATE };
 
 #endif

@@ -14,117 +14,150 @@
 #include "proxy/tap.h"
 #include "proxy/txn.h"
 
-/** What the files of proxy/ share: one worker's relay and its routes. */
+/** State that the files of proxy/ share: one worker's relay and its routes. */
 
 /** struct route_state - one worker's view of a route. */
 struct route_state {
 	struct proxy *proxy;
 	const struct proxy_route *route;
-	unsigned slot;	 /* of proxy.routes */
-	unsigned holds;	 /* sessions that came in by it, and those that took it: once each */
-	bool is_retired; /* nobody new takes it; it goes with the last of those */
-	bool told_locks; /* session_note_version_3() */
-	struct route_state *leader;  /* the one that listens, where it shares that one's listener */
-	unsigned sharers;	     /* routes it is that for: it stays as long as they do */
-	size_t doors_bytes;	     /* kept free for handshakes */
-	struct leg_config server_v1; /* the server leg's, when the upstream speaks only 1 */
-	struct servers *servers;     /* of .route, or its own: */
+	unsigned slot; /* index into proxy.routes */
+	/* Sessions that arrived at its listener or chose it; a session that did both counts
+	 * twice. */
+	unsigned holds;
+	/* A reload removed it: no new session uses it, and it is freed at .holds 0. */
+	bool is_retired;
+	bool told_locks; /* the line of session_note_version_3() is logged */
+	/* The route whose listener this route shares; NULL: it has its own. */
+	struct route_state *leader;
+	/* Number of routes that share this one's listener; it is not freed before them. */
+	unsigned sharers;
+	size_t doors_bytes;	     /* memory kept free for handshakes of host authentication */
+	struct leg_config server_v1; /* settings of a server leg that speaks version 1 only */
+	struct servers *servers;     /* route->servers, or its own if that is NULL */
 	bool owns_servers;
-	struct list ways;     /* of sessions that took it: struct session_way, */
-	struct list waiting;  /* ... and of those among them that wait for an address */
-	uint64_t moves;	      /* of clients, that sessions have heard of */
-	struct list probes;   /* under way: probe.c */
-	struct timer probing; /* the next are due; armed where this relay makes them */
+	/* struct session_way of sessions that chose this route, and wait for no address */
+	struct list ways;
+	/* struct session_way of sessions that wait for the address of their server */
+	struct list waiting;
+	uint64_t moves;	      /* servers_moves() when sessions were last told of moved clients */
+	struct list probes;   /* probes under way: probe.c */
+	struct timer probing; /* when the next probes are due; armed if this relay makes them */
 	struct leg_config probe_leg, probe_leg_v1;
-	nsec_t one_kind_until; /* no Reply chunk beside Write chunks: txn_told.c */
-	nsec_t longer_until;   /* its replies are longer than expected: txn_told.c */
-	nsec_t unasked_until;  /* calls tell no directions: txn_again.c */
+	/* Until then no Reply chunk is offered beside Write chunks: txn_told.c. */
+	nsec_t one_kind_until;
+	/* Until then replies may be longer than the NFS maximum: txn_told.c. */
+	nsec_t longer_until;
+	/* Until then calls carry no directions of the round-trip extension: txn_again.c. */
+	nsec_t unasked_until;
 	struct quota_group groups[QUOTA_PURPOSES];
 	struct shares by_client;
-	struct share *by_server; /* of each of SERVERS_MOST, where it may have several; else NULL */
-	uint32_t sat, asked, sitters,
-		wants;	      /* Receives, sessions: session_recvs.c, while it looks */
-	size_t reverse_bytes; /* taken by transactions of the reverse direction */
-	struct door client_door, server_door; /* handshakes of host authentication */
-	struct timer doors;		      /* while somebody waits there */
+	/* One account for each of SERVERS_MOST servers; NULL if the route has one server at most. */
+	struct share *by_server;
+	/* Sums over its sessions during one pass of session_recvs.c: Receives held since the last
+	 * pass; of these, Receives of sessions that await their server; sessions that hold some;
+	 * sessions that need more. */
+	uint32_t sat, asked, sitters, wants;
+	/* Octets of payload memory held by transactions of the reverse direction. */
+	size_t reverse_bytes;
+	/* Limits of handshakes of host authentication under way. */
+	struct door client_door, server_door;
+	/* Armed while a leg waits at .client_door or .server_door. */
+	struct timer doors;
 	struct proxy_counters count;
 };
 
-/* For so long a worker without memory for one more session leaves those that come to others. */
+/* After a session was refused for want of memory this worker does not accept for so long, so that
+ * other workers do. */
 #define PROXY_NO_ROOM NSEC_PER_SEC
 
-/** struct proxy - one worker's relay; shared by proxy.c, session.c and txn.c. */
+/** struct proxy - one worker's relay. */
 struct proxy {
 	struct proxy_config cfg;
 	struct buf_arena arena;
 	struct list sessions;
 	struct list dirty;
-	struct list dead;	   /* to be freed, a few in a turn */
-	struct quota quota;	   /* who of them gets what of the arena */
-	struct timer_queue timers; /* every wait of every session and transaction */
-	struct list spare_queues;  /* of sessions, with places for txns that are not in use */
-	size_t reverse_bytes;	   /* taken by transactions of the reverse direction */
-	size_t fixed_bytes;	   /* of all sessions: at most half of the memory */
-	size_t silent_bytes;	   /* ... of those in the lobby */
-	size_t fixed_limit;	   /* ... less what shared Receives may take */
-	struct recvs *recvs;	   /* one a fabric, in use where it shares Receives */
-	unsigned nspares;	   /* of .spare_queues, together */
+	struct list dead;	   /* ended sessions, freed a few each turn */
+	struct quota quota;	   /* divides the arena's memory among sessions */
+	struct timer_queue timers; /* all timers of sessions and transactions */
+	/* struct session_queue with cached transaction blocks: txn_room.c */
+	struct list spare_queues;
+	/* Octets of payload memory held by transactions of the reverse direction, of all routes. */
+	size_t reverse_bytes;
+	size_t fixed_bytes; /* octets of connections' memory held by all sessions */
+	/* Part of .fixed_bytes: of sessions whose client has sent no message yet. */
+	size_t silent_bytes;
+	/* Octets that .fixed_bytes may reach: the connections' part of the arena less the share
+	 * of shared Receives and of handshakes. */
+	size_t fixed_limit;
+	/* Array, one element a fabric; in use if the fabric shares Receives. */
+	struct recvs *recvs;
+	unsigned nspares; /* cached transaction blocks in all .spare_queues */
 	unsigned nsessions, most_sessions;
-	unsigned told_sessions;		 /* to the crowd, */
-	nsec_t no_room_until;		 /* memory for one more session was not there */
-	unsigned seen_changes;		 /* ... and what was heard of all workers' */
-	bool fuller;			 /* than other workers: they are to accept */
-	struct crowd *crowd, *own_crowd; /* the second only where none is shared */
-	struct lobby lobby;		 /* sessions whose clients have not said a word yet */
+	/* Session count last published to other workers: crowd_tell(). */
+	unsigned told_sessions;
+	/* Until then this worker accepts no session: it had no memory for one. */
+	nsec_t no_room_until;
+	unsigned seen_changes; /* crowd_changes() when .fuller was last computed */
+	/* This worker has more sessions than other workers and does not accept. */
+	bool fuller;
+	/* Session limits; .own_crowd: set if none is shared with other relays. */
+	struct crowd *crowd, *own_crowd;
+	struct lobby lobby; /* sessions whose client has sent no message yet */
 	uint64_t next_session;
-	struct list *log_next; /* of sessions: where proxy_log_legs() goes on */
-	uint64_t log_end;      /* the first session it does not tell about */
-	uint64_t random;       /* XIDs of the gateway's own messages */
+	struct list *log_next; /* next session for proxy_log_legs() */
+	uint64_t log_end;      /* first session id that proxy_log_legs() does not log */
+	uint64_t random;       /* state of the generator for XIDs of the gateway's own messages */
 	nsec_t now;
-	struct timer trim;   /* shared Receives are looked at; armed while there are sessions */
-	unsigned trims_left; /* after the last session */
-	struct timer debts;  /* sessions of .owing are looked at; armed while there are any */
-	struct list owing;   /* sessions with something in flight */
-	struct list
-		round_end; /* among these: those before it are due in this round; self-linked between rounds */
-	nsec_t round_at;	 /* when the next round begins */
-	uint64_t debt_looks;	 /* at sessions, since ever */
-	struct timer drain;	 /* all sessions are closed then */
-	struct list *drain_next; /* of sessions: where closing what is idle, or all, goes on */
+	struct timer trim; /* next look at shared Receives; armed while there are sessions */
+	/* Looks at shared Receives still to come after the last session ended. */
+	unsigned trims_left;
+	struct timer debts; /* next look at sessions of .owing; armed while there are any */
+	struct list owing;  /* sessions with anything in flight */
+	/* Mark in .owing: the sessions before it are still to be looked at in this round;
+	 * self-linked between rounds. */
+	struct list round_end;
+	nsec_t round_at;	 /* when the next round of looks at .owing begins */
+	uint64_t debt_looks;	 /* looks at single sessions, since start */
+	struct timer drain;	 /* armed while draining: PROXY_SETTLE, then .drain_deadline */
+	struct list *drain_next; /* next session that the drain looks at */
 	nsec_t drain_deadline;
 	bool draining, drain_over;
-	bool settled;	      /* draining: PROXY_SETTLE is over */
-	bool yields;	      /* proxy_yield() */
-	unsigned goes_on;     /* of the fabrics: fabric_flush_all() */
+	bool settled;	      /* PROXY_SETTLE has passed since the drain began */
+	bool yields;	      /* proxy_yield() was called */
+	unsigned goes_on;     /* index for fabric_flush_all() */
 	struct list blanking; /* txns whose memory is being blanked: txn_blank.c */
-	uint32_t blank_left;  /* octets, in this turn */
-	struct list
-		gatherers; /* legs that put a message of several Sends together: leg_gather_some() */
-	nsec_t release_at; /* when buf_release() has something to do; NSEC_NEVER: nothing */
-	bool pinned; /* a fabric's device holds the arena's pages: none go back to the system */
+	uint32_t blank_left;  /* octets that may still be blanked in this turn */
+	/* Legs that copy a message of several Sends into one block: leg_gather_some(). */
+	struct list gatherers;
+	nsec_t release_at; /* when buf_release() is due; NSEC_NEVER: not */
+	bool pinned; /* a fabric's device pins the arena: no pages are returned to the system */
 	unsigned nregistered;
-	struct proxy_counters count;   /* those of all routes: proxy_counters() */
-	struct list *look_next;	       /* of sessions: where proxy_look() goes on */
-	uint64_t look_after, look_end; /* ... behind that number, before this */
+	struct proxy_counters count; /* result of proxy_counters() */
+	struct list *look_next;	     /* next session for proxy_look() */
+	/* Session ids that proxy_look() copies: above .look_after, below .look_end. */
+	uint64_t look_after, look_end;
 	unsigned nslots;
-	struct route_state **routes;	/* by slot; NULL: free */
-	struct route_state **listeners; /* whose clients come in there; NULL: nobody's */
-	unsigned nroutes;		/* not retired */
-	bool sweep;			/* one that is retired may be over */
-	struct proxy_counters gone;	/* of routes that are over, and have no successor */
-	struct list taps[TAP_KINDS];	/* who listens in: tap.h */
-	struct leg_tap leg_tap;		/* of all legs: TAP_MESSAGES */
-	unsigned news;			/* of proxy_config.bell that were looked at */
+	struct route_state **routes; /* by slot; NULL: free */
+	/* By listener: the route for clients that arrive there; NULL: the listener has none. */
+	struct route_state **listeners;
+	unsigned nroutes; /* routes in use */
+	/* A retired route may have lost its last session: routes_sweep() is due. */
+	bool sweep;
+	/* Counters of routes that were removed and have no successor. */
+	struct proxy_counters gone;
+	struct list taps[TAP_KINDS]; /* operators that trace: tap.h */
+	struct leg_tap leg_tap;	     /* tracer of all legs' messages: TAP_MESSAGES */
+	unsigned news;		     /* value of proxy_config.bell->news at the last look */
 };
 
-/** session_touch - have session_pump() called at the end of this turn. */
+/** session_touch - have session_pump() called for @s at the end of this turn. */
 static inline void session_touch(struct session *s)
 {
 	if (list_is_empty(&s->dirty))
 		list_add_tail(&s->proxy->dirty, &s->dirty);
 }
 
-/** session_is_leaving - no call is begun any more: it ends when those in flight are over. */
+/** session_is_leaving - @s begins no call any more and ends when its calls in flight are over. */
 static inline bool session_is_leaving(const struct session *s)
 {
 	return s->proxy->draining || timer_is_armed(&s->leave);
@@ -132,60 +165,70 @@ static inline bool session_is_leaving(const struct session *s)
 
 /* look_want.c */
 
-/** session_fits - it is one of @want. */
+/** session_fits - whether @s is one of the sessions that @want asks for. */
 bool session_fits(const struct session *s, const struct look_want *want);
 
 /* routes.c */
 
-/** routes_open - those that the configuration begins with. Return: 0 or ERR_NOMEM; routes_close() is due. */
+/** routes_open - the routes of the initial configuration. Return: 0 or ERR_NOMEM; routes_close()
+ * is due. */
 int routes_open(struct proxy *p) WARN_UNUSED;
 void routes_close(struct proxy *p);
 
-/** route_hold, route_put - by a session. */
+/** route_hold, route_put - a session refers to @rs, or no longer does. */
 void route_hold(struct route_state *rs);
 void route_put(struct route_state *rs);
 
-/** route_number - of @rs' listener, to other gateways; 0: none. */
+/** route_number - the number that @rs' listener has for other gateways; 0: none. */
 static inline uint32_t route_number(const struct route_state *rs)
 {
 	return rs->route->shares ? rs->route->shares->id : rs->route->id;
 }
 
-/** route_pass - what goes on from here came through @rs' listener, too: @via has room. */
+/** route_pass - append the number of @rs' listener to @via, which has room. */
 static inline void route_pass(const struct route_state *rs, struct via *via)
 {
 	if (route_number(rs))
 		via_add(via, route_number(rs));
 }
 
-/** route_successor - the route of the same name that serves, and goes on counting where @rs ends; NULL: it is no more. */
+/** route_successor - the active route with the name of @rs, to which the counters of @rs are
+ * added when @rs ends; NULL: none. */
 struct route_state *route_successor(const struct proxy *p, const struct route_state *rs);
 
-/** routes_sweep - those retired that nobody holds go. */
+/** routes_sweep - free retired routes that no session holds. */
 void routes_sweep(struct proxy *p);
 
-/** session_may_leave - it is to, and now is the time: no call is in flight, and a client that was let in is not
- * refused because the process goes. */
+/** session_may_leave - whether @s, which is to end, may end now: no call is in flight, and no
+ * set-up is cut short. */
 static inline bool session_may_leave(const struct session *s)
 {
 	const struct proxy *p = s->proxy;
-	/* In version 2 a client's set-up is over when its first message was answered. */
+	/* A version 2 client's set-up is complete when its first message was answered. */
 	bool is_set_up = s->state >= SESSION_OPEN && !s->silent.host;
-	/* It is the client's turn, and it had time enough. */
+	/* PROXY_SETTLE is over and the client's first message is still awaited. */
 	bool is_too_slow = p->settled && s->silent.host && s->state > SESSION_CONNECT;
 
 	return session_is_idle(s) && (is_set_up || is_too_slow || !p->draining);
 }
 
-/** session_is_of_server - whether the server is why its leg ended with @status: our own want of memory, of places or of
- * a configuration is not its. */
+/**
+ * session_is_of_server - whether the server is the reason that its leg ended with @status
+ *
+ * False for a shortage or a configuration fault of this machine.
+ */
 static inline bool session_is_of_server(int status)
 {
 	return err_class(status) != ERR_CLASS_LIMIT && err_class(status) != ERR_CLASS_CONFIG;
 }
 
-/** session_may_be_v1 - @leg, a server's, ended with @status before it was ready: it hung up on version 2's first message,
- * and may still speak version 1 (decision 9). Who did not prove who it is gets no second way. */
+/**
+ * session_may_be_v1 - whether a server whose leg @leg ended with @status may speak version 1
+ * (decision 9)
+ *
+ * True if the leg ended on version 2's first message, before it was ready. A server that failed
+ * host authentication is not tried in version 1.
+ */
 static inline bool session_may_be_v1(const struct leg *leg, int status)
 {
 	return leg->t && !leg->t->ready && leg->cfg->versions == LEG_V1_OR_V2 &&
@@ -193,12 +236,16 @@ static inline bool session_may_be_v1(const struct leg *leg, int status)
 }
 
 /**
- * session_may_be_bare - @leg, a server's, ended with @status: it may serve without host authentication
+ * session_may_be_bare - @leg, a server's, ended with @status: whether the server may serve without
+ * host authentication
  *
- * State:  host authentication was begun and is not required; half of its time is over without a word of the server's.
- * Danger: a server without it waits for a CONNPROP_FINAL, which may not be sent before it said a word (draft-07 4.3):
- *         each connection that begins so ends so, and the server is lost for good.
- * Rule:   profile section 7.1: another connection begins without. A server that said anything gets no second way.
+ * State:  host authentication was begun and is not required. Half of its time is over, and the
+ *         server has sent nothing.
+ * Danger: a server without host authentication waits for CONNPROP_FINAL, which may not be sent
+ *         before the server has sent a message (draft-07 4.3). Each connection that begins so ends
+ *         so, and clients never reach this server.
+ * Rule:   profile section 7.1: the next connection begins without host authentication. A server
+ *         that has sent any message is not tried again.
  * Pinned: tests/session/test_hostauth_silent.c:a_silent_server_is_asked_without
  */
 static inline bool session_may_be_bare(const struct leg *leg, int status)
@@ -206,7 +253,8 @@ static inline bool session_may_be_bare(const struct leg *leg, int status)
 	return status == ERR_TIMEOUT && leg_is_silent(leg);
 }
 
-/** session_goes_bare - whether a connection to server @slot of @rs is to begin without; @retried: for it was silent. */
+/** session_goes_bare - whether a connection to server @slot of @rs begins without host
+ * authentication; @retried: the server was silent on the connection before. */
 static inline bool session_goes_bare(const struct route_state *rs, unsigned slot, bool retried)
 {
 	const struct leg_auth *auth = rs->route->server.auth;
@@ -215,7 +263,8 @@ static inline bool session_goes_bare(const struct route_state *rs, unsigned slot
 	       (retried || rs->proxy->now < servers_bare_until(rs->servers, slot));
 }
 
-/** session_server_text - the server that is chosen, for the log. Return: @text, of FABRIC_ADDR_TEXT octets. */
+/** session_server_text - the address of the session's server, for the log. Return: @text, of
+ * FABRIC_ADDR_TEXT octets. */
 static inline const char *session_server_text(const struct session *s, char *text)
 {
 	struct fabric_addr addr;
@@ -226,19 +275,20 @@ static inline const char *session_server_text(const struct session *s, char *tex
 
 /* probe.c */
 
-/** probes_init - none; before probes_end(). */
+/** probes_init - @rs has no probes; due before probes_end(). */
 void probes_init(struct route_state *rs);
 
-/** probes_begin - from now on the servers of @rs are asked whether they answer, if that is for this relay to do. */
+/** probes_begin - start to probe the servers of @rs, if this relay is the one that probes them. */
 void probes_begin(struct route_state *rs);
 
-/** probes_end - no more, and those under way are over. */
+/** probes_end - stop probing; probes under way are closed. */
 void probes_end(struct route_state *rs);
 
-/** probe_input - one fabric event of the leg of a probe. */
+/** probe_input - handle one fabric event of a probe's leg. */
 void probe_input(struct leg *leg, const struct fabric_event *ev);
 
-/** session_random - for XIDs and marks: these need to differ, not to be secret. Nothing that has to be may come of it. */
+/** session_random - a number for XIDs and marks. It differs from earlier ones, but is not secret:
+ * never use it for a secret. */
 static inline uint64_t session_random(struct proxy *p)
 {
 	return random_next(&p->random);

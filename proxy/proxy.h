@@ -12,20 +12,26 @@
 #include "proxy/servers.h"
 
 /**
- * proxy - the relay of one worker: its sessions, transactions and memory. It is
- * driven: the worker's loop calls proxy_turn() after events and at deadlines.
+ * proxy - the relay of one worker: its sessions, transactions and memory
+ *
+ * The worker's loop drives it: the loop calls proxy_turn() after fabric events and at deadlines.
  */
 
 enum { PROXY_NAME_MAX = 64 };
 
-/* Numbers of sessions that each worker has for its own. */
+/* The number of session ids that each worker has for itself. */
 enum { PROXY_IDS = 1000000000 };
 
-/** struct proxy_source - the address that servers see of clients on .clients, or everywhere, if they proved
- * .name: fabric_net_move(). */
+/**
+ * struct proxy_source - the local address from which the gateway connects to servers for some
+ * clients
+ *
+ * It applies to clients with an address in .clients (or any address, with .everywhere) that proved
+ * the name .name. fabric_net_move() computes the local address from .addresses.
+ */
 struct proxy_source {
 	struct fabric_net clients, addresses;
-	const char *name; /* NULL: whoever they are; borrowed */
+	const char *name; /* borrowed; NULL: any client, with or without a name */
 	bool everywhere;
 };
 
@@ -33,38 +39,47 @@ struct proxy_source {
 struct proxy_route {
 	char name[PROXY_NAME_MAX];
 	struct leg_config client, server; /* listen and upstream side */
-	enum hop client_hop, server_hop;  /* whether their peers are far */
-	/* Of clients on .unneeded, which need not prove who they are; other sizes than .client's it may
-	 * not have. */
+	enum hop client_hop, server_hop;  /* as configured: is the peer near or far */
+	/* The client leg's settings for clients with an address in .unneeded. These clients need
+	 * not prove a name. Its sizes are those of .client. */
 	struct leg_config client_unneeded;
 	const struct fabric_net *unneeded; /* borrowed */
 	unsigned nunneeded;
-	const struct fabric_net *clients; /* who may connect at all; borrowed */
-	unsigned nclients;		  /* 0: everybody */
-	/* Several routes may share the listener of one of them, the others' .shares. There, and where
-	 * a route has .names, the name that a client has proved chooses its route. Borrowed. */
-	const struct proxy_route *shares; /* NULL: none */
-	/* The listener's number to other gateways (leg/via.h): random; 0: none is told. */
+	const struct fabric_net *clients; /* networks whose clients may connect; borrowed */
+	unsigned nclients;		  /* 0: every client may */
+	/* Several routes may share one listener: that of the route which .shares of the others
+	 * points to. The name that a client has proved then chooses its route; so it does on a
+	 * route with .names. Borrowed. */
+	const struct proxy_route *shares; /* NULL: this route has its own listener */
+	/* The number that identifies this listener to other gateways (leg/via.h): random; 0: no
+	 * number is sent. */
 	uint32_t id;
-	const char *const *names; /* of clients; none: all that no other route names */
+	/* Client names of this route; none: all clients that no other route names. */
+	const char *const *names;
 	unsigned nnames;
-	struct servers *servers;     /* where its clients are connected to; borrowed. NULL: */
-	bool several;		     /* there may be more than one of these */
-	struct fabric_addr upstream; /* ... to this address */
-	nsec_t probe_interval;	     /* servers are asked whether they answer; 0: never */
-	/* How long calls in flight may take at a server that their client has left, seconds; it may change at
-	 * any time, unlike all else here. Borrowed. NULL: no time. */
+	/* The servers to which its clients are connected; borrowed. NULL: .upstream alone. */
+	struct servers *servers;
+	bool several;		     /* .servers may hold more than one server */
+	struct fabric_addr upstream; /* the only server if .servers is NULL */
+	nsec_t probe_interval;	     /* time between two probes of a server, ns; 0: no probes */
+	/* How long the sessions of a client that moves to another server may take to finish their
+	 * calls in flight, in seconds. The value may change at any time; all other fields are
+	 * constant. Borrowed. NULL: 0. */
 	const atomic_uint *move_patience_s;
-	const struct proxy_source *sources; /* the first that has the client counts; borrowed */
-	unsigned nsources;		    /* 0: servers see the address that the system chooses */
+	/* The first entry that matches the client applies; borrowed. */
+	const struct proxy_source *sources;
+	unsigned nsources;	  /* 0: the system chooses the local address */
 	unsigned upstream_fabric; /* index into proxy_config.fabrics of the upstream leg */
-	unsigned
-		max_handshakes; /* of host authentication on either side, at once in each worker; 0: as
-				   * memory has room for */
-	nsec_t version_memory; /* how long "speaks only version 1" is remembered */
-	/* Counts relays that have this route; without any nobody looks at it. NULL: nobody wants to know. */
+	/* Handshakes of host authentication under way at once on each side, in each worker; 0: as
+	 * many as memory allows. */
+	unsigned max_handshakes;
+	/* How long a verdict about a server is kept, such as "it speaks only version 1"; ns. */
+	nsec_t version_memory;
+	/* The number of relays that use this route. At 0 no relay reads the route any more. NULL:
+	 * not counted. */
 	atomic_uint *users;
-	/* Whether it was told once, by any relay, that version 3's locks cannot be told apart. NULL: each tells. */
+	/* Set when any relay has logged that locks of NFS version 3 cannot be told apart. NULL:
+	 * each relay logs it once. */
 	atomic_bool *told_locks;
 };
 
@@ -73,44 +88,54 @@ struct crowd;
 struct proxy_config {
 	const struct proxy_route *routes; /* .nslots of them, or .nroutes: proxy/routes.h */
 	unsigned nroutes;
-	unsigned nslots;	 /* room for routes that come later; less than .nroutes: none */
+	/* Slots for routes, those that a reload adds later included; less than .nroutes:
+	 * .nroutes. */
+	unsigned nslots;
 	struct fabric **fabrics; /* this worker's instances, borrowed */
 	unsigned nfabrics;
 	size_t memory_bytes;   /* this worker's share of memory_limit */
 	uint32_t max_sessions; /* 0: as many as there is memory for */
-	struct crowd *crowd;   /* who may have a session: shared by those who share the limits,
-				* borrowed; NULL: .max_sessions of this relay's own */
-	uint32_t max_setups;   /* that have not said a word, before they make room for others; 0:
-				* .max_sessions */
-	uint32_t max_payload;  /* largest chunk or message body, octets */
-	uint32_t continue_max; /* longest message continued where there is another way for it */
-	uint32_t
-		pass_bytes; /* of memory, for a result of twice as many or more, which is written on to its requester as
-			      * it comes: txn_pass.c; 0: none are */
-	uint64_t
-		pass_from; /* ... where all that its session's calls have would else be more than so many octets */
-	struct jobs_port
-		*jobs;	  /* for what takes long, borrowed; NULL: done here. Outlives the relay */
-	unsigned worker;  /* for session numbers in logs */
-	unsigned workers; /* that share .servers of routes, and the probes; 0: one */
-	struct servers_bell *bell; /* of those servers, borrowed; NULL: nobody rings */
-	uint64_t seed;		   /* for XIDs of the gateway's own messages */
+	/* Session limits, shared by all relays of the process, borrowed; NULL: the limit is
+	 * .max_sessions of this relay alone. */
+	struct crowd *crowd;
+	/* Connections from which no message has come; beyond it the oldest one of the host with
+	 * most of them is closed. 0: .max_sessions. */
+	uint32_t max_setups;
+	uint32_t max_payload; /* largest chunk or message body, octets */
+	/* Longest message that is continued if it could travel in another form; octets. */
+	uint32_t continue_max;
+	/* Octets of the window through which a large result is cut through (txn_pass.c); only
+	 * results of at least twice as many octets are. 0: no result is cut through. */
+	uint32_t pass_bytes;
+	/* cut-through begins when the payload memory of all calls of the session would otherwise
+	 * exceed this many octets */
+	uint64_t pass_from;
+	/* Threads for long computations, borrowed, outlives the relay; NULL: the worker computes. */
+	struct jobs_port *jobs;
+	unsigned worker; /* for session numbers in logs */
+	/* Workers that share the servers of routes and divide the probes; 0: one. */
+	unsigned workers;
+	/* Change counter of all servers, borrowed; NULL: no notification. */
+	struct servers_bell *bell;
+	uint64_t seed; /* for XIDs of the gateway's own messages */
 };
 
-/** Why a client was not served; sessions_refused counts all. */
+/** Why a client was refused. sessions_refused is the sum over all reasons. */
 enum proxy_refusal {
 	PROXY_REFUSED_RATE,	/* max_setups_per_second */
 	PROXY_REFUSED_CLIENT,	/* max_sessions_per_client */
 	PROXY_REFUSED_SESSIONS, /* max_sessions */
 	PROXY_REFUSED_MEMORY,	/* memory_limit, or the heap */
-	PROXY_REFUSED_ADDRESS,	/* it is not on the listener's .clients */
-	PROXY_REFUSED_NAME,	/* no route of its listener is for those without one */
-	PROXY_REFUSED_SOURCE,	/* none of its route's .sources is for it */
-	PROXY_REFUSED_LOOP, /* it came through the same listener before, or through too many gateways */
+	PROXY_REFUSED_ADDRESS,	/* the client's address is not on the listener's .clients */
+	/* The client has no name, and each route of its listener wants one. */
+	PROXY_REFUSED_NAME,
+	PROXY_REFUSED_SOURCE, /* no entry of the route's .sources matches the client */
+	/* Its connection came through this listener before, or through too many gateways. */
+	PROXY_REFUSED_LOOP,
 	PROXY_REFUSED_DRAINING,
-	PROXY_REFUSED_MACHINE,	/* this machine is out of ports, descriptors or buffers */
-	PROXY_REFUSED_KILLED,	/* by the operator, before its server was connected */
-	PROXY_REFUSED_UPSTREAM, /* its server could not be connected, or not in time */
+	PROXY_REFUSED_MACHINE,	/* this machine has no port, descriptor or buffer left */
+	PROXY_REFUSED_KILLED,	/* an operator ended the session before its server was connected */
+	PROXY_REFUSED_UPSTREAM, /* no server could be connected, or not in time */
 	PROXY_REFUSALS
 };
 
@@ -119,94 +144,121 @@ const char *proxy_refusal_name(enum proxy_refusal refusal);
 
 enum proxy_side { PROXY_CLIENT, PROXY_SERVER, PROXY_SIDES };
 
-/** struct proxy_counters - totals since start, nothing but uint64_t: of a route, or of all. */
+/**
+ * struct proxy_counters - of one route, or of all routes together; nothing but uint64_t
+ *
+ * All count since start, except .sessions and .speaking, which are states and can fall.
+ */
 struct proxy_counters {
-	uint64_t sessions; /* there are now: this, and what they speak, may fall */
+	uint64_t sessions; /* sessions alive */
 	uint64_t speaking[PROXY_SIDES][LEG_VERSIONS];
-	/* Where clients come in; on routes that share a listener, that of the listener. */
+	/* Counted at the listener where clients arrive; routes that share a listener count at the
+	 * route that owns it. */
 	uint64_t sessions_opened, sessions_closed, sessions_refused;
-	uint64_t sessions_displaced; /* of those closed: in set-up, when others wanted in */
-	uint64_t calls, replies, rcalls, rreplies; /* relayed, both directions */
-	uint64_t bytes_to_server, bytes_to_client; /* payload, inline and chunks */
+	/* Of sessions_closed: closed before their first message, to admit another client. */
+	uint64_t sessions_displaced;
+	uint64_t calls, replies, rcalls, rreplies; /* RPCs relayed, forward and reverse */
+	uint64_t bytes_to_server, bytes_to_client; /* payload octets, inline and in chunks */
 	uint64_t errors_to_requester, errors_from_responder;
-	uint64_t formed_again; /* calls whose form the responder refused, or had no credits for */
-	uint64_t placed;       /* calls whose data travelled in their Send to the responder */
-	uint64_t
-		asked; /* calls that asked for the data of their reply in its Send, or either way */
-	uint64_t replies_placed;  /* replies whose data travelled in their Send to the requester */
-	uint64_t let_go;	  /* calls not waited for any longer (reply_timeout) */
-	uint64_t duplicates;	  /* calls of version 2 dropped: their XID was in flight already */
+	/* Calls encoded again in another form, because the responder refused the first one or had
+	 * no credits for it. */
+	uint64_t formed_again;
+	uint64_t placed; /* calls whose data travelled in their Send to the responder */
+	/* Calls that asked the responder to return data in the Send of the reply, or left the
+	 * choice to it. */
+	uint64_t asked;
+	uint64_t replies_placed; /* replies whose data travelled in their Send to the requester */
+	uint64_t let_go;	 /* calls abandoned without an answer (reply_timeout) */
+	/* Version 2 calls dropped, because a call with the same XID was in flight. */
+	uint64_t duplicates;
 	uint64_t large;		  /* calls that took a block larger than 16 KiB */
-	uint64_t written;	  /* replies that came by RDMA Write, all or in part */
+	uint64_t written;	  /* replies of which all or a part came by RDMA Write */
 	uint64_t joined;	  /* calls whose data were put back into their payload stream */
-	uint64_t joined_bytes;	  /* ... octets of these data */
-	uint64_t passed_bytes;	  /* of results: they went on as they came */
-	uint64_t assembled_bytes; /* of continued messages: each was copied once */
+	uint64_t joined_bytes;	  /* octets of the data counted in .joined */
+	uint64_t passed_bytes;	  /* octets of results that were cut through */
+	uint64_t assembled_bytes; /* octets of continued messages; each octet was copied once */
 	uint64_t peer_faults;	  /* sessions closed for a breach of protocol */
-	uint64_t
-		version_faults; /* sessions closed since no version is spoken by both ends of a leg */
+	/* Sessions closed because the ends of a leg speak no version in common. */
+	uint64_t version_faults;
 	uint64_t budget_waits;
-	uint64_t shortages; /* of a device: a Read, Write or exposure had to wait */
+	/* Times a Read, Write or exposure had to wait for resources of an RDMA device. */
+	uint64_t shortages;
 	uint64_t refused[PROXY_REFUSALS];
-	/* Of errors_to_requester and errors_from_responder: to, and from, which side, by code. */
+	/* errors_to_requester and errors_from_responder by error code, and by the side that got
+	 * or sent the report. */
 	uint64_t errors_to[PROXY_SIDES][RPC_ERROR_CODES];
 	uint64_t errors_from[PROXY_SIDES][RPC_ERROR_CODES];
-	struct latency latency[LATENCY_KINDS][LATENCY_STEPS]; /* of RPCs answered by a reply */
+	struct latency latency[LATENCY_KINDS][LATENCY_STEPS]; /* RPCs that a reply ended */
 };
 
 struct proxy;
 
-/** proxy_new - registers its memory with every fabric. Returns owned, or NULL (logged). */
+/** proxy_new - reserves the worker's memory and registers it with every fabric. Return: owned, or
+ * NULL (logged). */
 struct proxy *proxy_new(const struct proxy_config *cfg);
 
-/** proxy_route_owner - the owner to give fabric_attach() for listener @i, which at first is that of route @i:
- * requests find their route by it. */
+/**
+ * proxy_route_owner - the owner for fabric_attach() of listener @i
+ *
+ * A connection request finds its route by this owner. At first listener @i belongs to route @i.
+ */
 void *proxy_route_owner(struct proxy *p, unsigned i);
 
 /**
  * proxy_turn - poll every fabric, do all that is due at @now, flush
  *
- * Bounded in work. Return: 1 when more is waiting already (call again soon), else 0.
+ * The work of one turn is bounded. Return: 1 if more work is ready (call again at once), else 0.
  */
 int proxy_turn(struct proxy *p, nsec_t now);
 
 /** proxy_deadline - when proxy_turn() is next needed without a fabric's event. */
 nsec_t proxy_deadline(const struct proxy *p);
 
-/* Who is being let in has so long to say something, once the rest is about to go. */
+/* After proxy_drain() a client in set-up has this long to send its first message. */
 #define PROXY_SETTLE (2 * NSEC_PER_SEC)
 
-/** proxy_yield - nothing new is accepted, as far as fabrics can help it: what waits with the listeners is for another
- * process that has them, or goes with them. Who is on its way is let in; then proxy_drain() is due. */
+/**
+ * proxy_yield - stop to accept connections, as far as the fabric can
+ *
+ * Connections that wait in the listening sockets are left to another process with the same sockets,
+ * or end with the sockets. Connections in set-up are completed; when none is left, proxy_drain() is
+ * due.
+ */
 void proxy_yield(struct proxy *p);
 
-/** proxy_drain - right after a turn: refuse new sessions; those in set-up finish that, and who says nothing then is closed after
- * PROXY_SETTLE; close each as soon as no call is in flight, all by @deadline. */
+/**
+ * proxy_drain - end all sessions in order; call it right after a turn
+ *
+ * - New sessions are refused.
+ * - Sessions in set-up may complete it; a client that sends no message within PROXY_SETTLE is
+ *   closed.
+ * - Each session is closed as soon as it has no call in flight, and all of them at @deadline.
+ */
 void proxy_drain(struct proxy *p, nsec_t deadline);
 
-/** proxy_arriving - whether somebody is on its way whom no session is for yet. */
+/** proxy_arriving - whether a connection is in set-up that has no session yet. */
 bool proxy_arriving(const struct proxy *p);
 
 /** proxy_sessions - sessions alive. */
 unsigned proxy_sessions(const struct proxy *p);
 
-/** proxy_log_begin - proxy_log_legs() is to begin with the first of the sessions there are now. */
+/** proxy_log_begin - the next proxy_log_legs() begins with the first of the sessions alive now. */
 void proxy_log_begin(struct proxy *p);
 
-/** proxy_log_legs - one line event=leg for each leg of the next @most sessions. Return: whether there
- * are more; turns may come between. */
+/** proxy_log_legs - log one line event=leg for each leg of the next @most sessions. Turns may
+ * come between two calls. Return: whether sessions are left. */
 bool proxy_log_legs(struct proxy *p, unsigned most);
 
-/** proxy_counters - of all routes together, those that are gone included; valid until the next call. */
+/** proxy_counters - the sum over all routes, former routes included; valid until the next call. */
 const struct proxy_counters *proxy_counters(struct proxy *p);
 
-/** proxy_counters_add - @more to @sum. */
+/** proxy_counters_add - add @more to @sum. */
 void proxy_counters_add(struct proxy_counters *sum, const struct proxy_counters *more);
 
-/** proxy_route_counters - of route @i alone. */
+/** proxy_route_counters - the counters of route @i. */
 const struct proxy_counters *proxy_route_counters(const struct proxy *p, unsigned i);
 
-/** proxy_free - takes @p; ends every session at once. Before the fabrics are freed. */
+/** proxy_free - takes @p; ends every session at once. Call it before the fabrics are freed. */
 void proxy_free(struct proxy *p);
 
 #endif
