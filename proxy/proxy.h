@@ -155,7 +155,8 @@ struct proxy_counters {
 	/* Counted at the listener where clients arrive; routes that share a listener count at the
 	 * route that owns it. */
 	uint64_t sessions_opened, sessions_closed, sessions_refused;
-	/* Of sessions_closed: closed before their first message, to admit another client. */
+	/* Sessions closed before their first message, to admit another client; .sessions_closed
+	 * counts them, too. */
 	uint64_t sessions_displaced;
 	uint64_t calls, replies, rcalls, rreplies; /* RPCs relayed, forward and reverse */
 	uint64_t bytes_to_server, bytes_to_client; /* payload octets, inline and in chunks */
