@@ -12,29 +12,35 @@
  * A leg whose configuration has a struct leg_auth proves who it is and asks for the same.
  */
 
-/** struct leg_auth - shared by many legs; outlives them. */
+/** struct leg_auth - one end's settings, shared by many legs; outlives them. */
 struct leg_auth {
-	bool required;	/* who does not, is no peer; else whoever cannot is taken as he is */
-	nsec_t timeout; /* for all of it, within that for set-up */
-	/* What connections made now use: a holder more, the caller's to put. Any thread may ask. */
+	/* The leg ends if the peer does not prove its name; if false, a peer without host
+	 * authentication is accepted. */
+	bool required;
+	nsec_t timeout; /* ns, for the whole handshake; it is a part of the time for set-up */
+	/* The credentials for connections made now; adds a holder, which the caller puts. Any
+	 * thread may call it. */
 	struct hostauth_creds *(*creds)(const struct leg_auth *auth);
 	int64_t (*now)(const struct leg_auth *auth); /* seconds since 1970 */
 };
 
-enum { LEG_WHY_BYTES = HOSTAUTH_TEXT_BYTES + 32 }; /* why a leg ended, its zero included */
+/* Octets of a text that says why a leg ended, the final NUL included. */
+enum { LEG_WHY_BYTES = HOSTAUTH_TEXT_BYTES + 32 };
 
-/** struct leg_proof - of one leg. */
+/** struct leg_proof - host authentication of one leg. */
 struct leg_proof {
 	struct v2_auth auth;	/* first member */
-	struct hostauth *h;	/* until it is over */
-	bool is_over, told;	/* told: by leg_auth_news() */
+	struct hostauth *h;	/* the handshake; NULL when it is over */
+	bool is_over, told;	/* the handshake is over; leg_auth_news() has reported that */
 	bool at_door, admitted; /* see leg_is_at_door() */
-	struct job job;		/* hostauth_work() in another thread: */
-	bool working;		/* .h is not ours meanwhile, */
-	bool disturbed;		/* and the peer has something to say all the same */
-	nsec_t waits_since;	/* for that, or at the door: leg_auth_clock(); 0: it does not */
-	struct leg *leg;	/* whose; NULL: it ended while its job ran */
-	unsigned values;	/* both ways */
+	struct job job;		/* hostauth_work() in another thread */
+	bool working;		/* that job runs, and .h belongs to it */
+	bool disturbed;		/* a message came while the job ran, which is a breach */
+	/* Since when the leg waits for the job or for a place: leg_auth_clock(); 0: it does not
+	 * wait. */
+	nsec_t waits_since;
+	struct leg *leg; /* the leg; NULL: it ended while its job ran */
+	unsigned values; /* values sent and received */
 	size_t octets;
 	enum hostauth_cause cause;
 	enum hostauth_name_kind peer_kind;
@@ -45,38 +51,45 @@ struct leg_proof {
 
 struct leg;
 
-/** leg_peer_name - the name the peer proved; "" without. */
+/** leg_peer_name - the name that the peer proved; "" if none. */
 const char *leg_peer_name(const struct leg *leg);
 
-/** leg_peer_is - the peer proved a name that @want, of an operator's list, allows. */
+/** leg_peer_is - whether the peer proved a name that @want, of an operator's list, allows. */
 bool leg_peer_is(const struct leg *leg, const char *want);
 
-/** leg_go_on - see leg_holds_back(). leg_next() is due after that. */
+/** leg_go_on - end the wait of leg_holds_back(). leg_next() is due after that. */
 void leg_go_on(struct leg *leg);
 
-/** leg_is_unproved - the peer is still to say who it is, or failed to. */
+/** leg_is_unproved - the peer has yet to prove its name, or has failed to. */
 bool leg_is_unproved(const struct leg *leg);
 
-/** leg_proves - it is under way. */
+/** leg_proves - the handshake of @leg is under way. */
 bool leg_proves(const struct leg *leg);
 
-/** leg_is_silent - of an initiator that began it and does not require it: its peer has not said a word yet. */
+/** leg_is_silent - @leg is an initiator that began host authentication without requiring it, and
+ * its peer has sent no message. */
 bool leg_is_silent(const struct leg *leg);
 
-/** leg_is_worked_on - its next step is in others' hands here, or waits for these: that is no time of the peer's. */
+/** leg_is_worked_on - the next step of the handshake is computed, or queued, in another thread
+ * here: that time is not the peer's. */
 bool leg_is_worked_on(const struct leg *leg);
 
-/** leg_admit - see leg_is_at_door(). */
+/** leg_admit - end the wait of leg_is_at_door(). */
 void leg_admit(struct leg *leg, nsec_t now);
 
-/** leg_auth_clock - it may have begun to wait, or wait no more, for what is done here: its set-up may take as much longer. */
+/**
+ * leg_auth_clock - keep the time in which the handshake waits for this end, and extend the time for
+ * set-up by it
+ *
+ * Call it when such a wait may have begun or ended.
+ */
 void leg_auth_clock(struct leg *leg, nsec_t now);
 
-/** leg_auth_back - a job that a leg gave leg->jobs is done. Return: the leg, which is to be pumped; NULL:
- * it has gone. */
+/** leg_auth_back - a job that a leg gave to leg->jobs is done. Return: the leg, which is to be
+ * pumped; NULL: it has ended. */
 struct leg *leg_auth_back(struct job *job, nsec_t now);
 
-/** leg_auth_news - it is over, one way or the other, and this has not said so yet. */
+/** leg_auth_news - true once, when the handshake has succeeded or failed. */
 bool leg_auth_news(struct leg *leg);
 
 #endif

@@ -26,22 +26,23 @@
 
 enum { VIA_MOST = 8, VIA_BYTES = 8 + 4 * VIA_MOST };
 
-/** struct via - numbers of listeners, the first the one next to the first client. */
+/** struct via - numbers of listeners, that next to the first client first. */
 struct via {
 	uint32_t id[VIA_MOST];
 	unsigned n;
 };
 
-/** via_parse - find the list in what the peer sent. Never fails: @via is empty without a valid one. */
+/** via_parse - find the list in the private data @in. Never fails: without a valid list @via is
+ * empty. */
 void via_parse(struct via *via, struct view in);
 
-/** via_encode - @via as above. Return: octets, none of an empty list. */
+/** via_encode - write @via in the format above. Return: octets written; 0 for an empty list. */
 size_t via_encode(uint8_t out[VIA_BYTES], const struct via *via);
 
-/** via_has - whether @id is one of them. */
+/** via_has - whether @id is in @via. */
 bool via_has(const struct via *via, uint32_t id);
 
-/** via_add - @id is the last one. @via->n is less than VIA_MOST. */
+/** via_add - append @id; @via->n must be less than VIA_MOST. */
 void via_add(struct via *via, uint32_t id);
 
 #endif
