@@ -8,26 +8,30 @@
 #include "fabric/addr.h"
 
 /**
- * servers - those that a route leads to, as all workers share them: their addresses, how their last
- * connections went, and which client is with which
+ * servers - the servers of a route, shared by all workers: their addresses, how their last
+ * connections went, and which client is assigned to which server
  *
- *   hosts, as configured --(a name is looked up)--> servers, one an address --choice.h--> a client's
+ *   hosts, as configured --(look-up of names)--> servers, one per address --choice.h--> a client's server
  *
- * A client's connections go to one server. As long as one of them is there, those that come later follow it,
- * whatever became of names, of other servers, or of what was configured, unless an operator drains them.
- * Where its server does not take a connection, or probes found it down, the client moves, whole: its next
- * server is noted for it, and its sessions with the old one hear of it (servers_has_moved()).
+ * All connections of a client go to one server:
+ * - While the client has a session open at a server, its later sessions go there, even if names,
+ *   other servers or the configuration have changed. A client that an operator drains is the
+ *   exception.
+ * - If that server does not accept a connection, or probes found it down, the whole client moves:
+ *   another server is assigned to it, and its sessions at the old one have to leave
+ *   (servers_has_moved()).
  *
- * A server whose connection could not be set up is down for a while, which doubles with each failure: those who are
- * not with it yet go elsewhere, as long as there is one that is not. After that one client tries it.
+ * A server whose connection set-up failed is down for a time that doubles with each failure.
+ * Clients that are not assigned to it go to other servers, as long as one is up. When the time is
+ * over one client tries it.
  *
- * Any thread may call anything here but where it says whose it is; a lock is held for a few comparisons, when a session
- * begins and when it ends, and never while RPCs are carried.
+ * Any thread may call any function here, unless its comment names one thread. A lock is held for a
+ * few comparisons, when a session begins or ends; no RPC takes the lock.
  */
 enum {
-	SERVERS_HOSTS = 16,   /* configured */
+	SERVERS_HOSTS = 16,   /* hosts in the configuration */
 	SERVERS_OF_HOST = 32, /* addresses taken of one name */
-	SERVERS_MOST = 64,    /* known at once: a bit for each fits struct servers_guest */
+	SERVERS_MOST = 64,    /* servers known at once; struct servers_guest has a bit for each */
 	SERVERS_HOST_BYTES = 256,
 	SERVERS_NONE = UINT32_MAX,
 };
@@ -35,170 +39,187 @@ enum {
 #define SERVERS_BACKOFF (1 * NSEC_PER_SEC)
 #define SERVERS_BACKOFF_MOST (60 * NSEC_PER_SEC)
 
-enum { SERVERS_PROBES_FAILED = 2 /* in a row: then a server is down */ };
+enum { SERVERS_PROBES_FAILED = 2 /* unanswered probes in a row after which a server is down */ };
 
-/** struct servers_bell - by which those hear of it who have to. One for all servers of a process. */
+/** struct servers_bell - how relays and the look-up thread learn of changes; one for all servers
+ * of a process. */
 struct servers_bell {
-	atomic_uint news; /* counts what relays have to look at: proxy.c */
-	void (*ring)(
-		void *arg); /* by any thread: a look-up is asked for, or there are news; NULL: nobody
-				  * listens */
+	atomic_uint news; /* number of changes that relays have to look at: proxy.c */
+	/* Called by any thread when a look-up is requested or something changed; NULL: not
+	 * called. */
+	void (*ring)(void *arg);
 	void *arg;
 };
 
-/** struct servers_host - an address, or a name that somebody looks up. */
+/** struct servers_host - a configured address, or a name to be looked up. */
 struct servers_host {
 	char name[SERVERS_HOST_BYTES]; /* as configured */
-	struct fabric_addr addr;       /* .len 0: it is a name */
+	struct fabric_addr addr;       /* .len 0: .name is to be looked up */
 };
 
 struct servers_config {
 	struct servers_host hosts[SERVERS_HOSTS];
 	unsigned nhosts; /* at least 1 */
-	uint16_t port;	 /* of addresses that names lead to */
-	bool by_client;	 /* spread, or the first that serves */
-	bool v4, v6;	 /* families that may be connected to */
-	bool probes;	 /* somebody does */
-	nsec_t patience; /* for a connection to be set up */
+	uint16_t port;	 /* port for addresses that a look-up returns */
+	/* True: clients are spread over the servers; false: the first server that is up is used. */
+	bool by_client;
+	bool v4, v6;	 /* address families that may be used */
+	bool probes;	 /* servers are probed */
+	nsec_t patience; /* how long a connection's set-up may take, ns */
 };
 
 struct servers;
 
-/** servers_new - @bell: borrowed. Return: owned, by one holder; or NULL. */
+/** servers_new - @bell is borrowed. Return: owned, with one holder; or NULL. */
 struct servers *servers_new(const struct servers_config *cfg, struct servers_bell *bell);
 
-/** servers_hold, servers_put - one holder more; takes @s, NULL too. The last one is followed by no call: no
- * guest is left (asserted). */
+/**
+ * servers_hold, servers_put - add a holder; drop one
+ *
+ * servers_put() takes @s, which may be NULL. When the last holder is dropped no session may be left
+ * (asserted).
+ */
 struct servers *servers_hold(struct servers *s);
 void servers_put(struct servers *s);
 
-/** servers_configure - other hosts from now on; those with the same address keep what is known of them. Return: 0 or
- * ERR_NOMEM: nothing has changed. */
+/** servers_configure - replace the hosts; servers with an address that stays keep what is known
+ * of them. Return: 0, or ERR_NOMEM and nothing has changed. */
 int servers_configure(struct servers *s, const struct servers_config *cfg) WARN_UNUSED;
 
 /* --- sessions --- */
 
 struct servers_pin;
 
-/** struct servers_guest - one session, from the first servers_choose() to servers_leave(); zero at first. */
+/** struct servers_guest - one session's use of the servers, from the first servers_choose() to
+ * servers_leave(); zero at first. */
 struct servers_guest {
-	struct servers_pin *pin; /* of its client; NULL: none yet */
-	uint64_t tried;		 /* servers that failed it */
-	uint64_t ticket;	 /* of the look-up it waits for; 0: none */
-	uint32_t server;	 /* from SERVERS_GO on */
+	struct servers_pin *pin; /* of its client; NULL before the first servers_choose() */
+	uint64_t tried;		 /* bit mask of servers that failed this session */
+	uint64_t ticket;	 /* the look-up that it waits for; 0: none */
+	uint32_t server;	 /* slot of its server; valid after SERVERS_GO */
 	uint32_t epoch;		 /* private */
 	bool has_server, is_open;
-	bool has_waited; /* the caller's: for a look-up, long enough where something is known from before */
+	/* Set by the caller: the session has waited for a look-up long enough to use older
+	 * results. */
+	bool has_waited;
 };
 
 enum servers_answer {
-	SERVERS_GO,   /* .server is the one */
-	SERVERS_WAIT, /* for names to be looked up: again at the next news */
-	SERVERS_OVER, /* none is left that did not fail it, or none is known */
-	SERVERS_SHORT /* of memory */
+	SERVERS_GO,   /* connect to .server */
+	SERVERS_WAIT, /* names are being looked up: call again after the next change */
+	SERVERS_OVER, /* no server is known, or each has failed this session */
+	SERVERS_SHORT /* no memory */
 };
 
-/** servers_choose - a server for the guest, whose client has the address @client; after servers_failed() the next one.
- * Where names have to be looked up somebody is asked to. */
+/**
+ * servers_choose - choose a server for session @g, whose client has the address @client
+ *
+ * After servers_failed() it chooses the next one. If names have to be looked up it requests that.
+ */
 enum servers_answer servers_choose(struct servers *s, struct servers_guest *g,
 				   const struct fabric_addr *client, nsec_t now) WARN_UNUSED;
 
-/** servers_addr - where server @slot is, into @out. */
+/** servers_addr - the address of server @slot, into @out. */
 void servers_addr(struct servers *s, unsigned slot, struct fabric_addr *out);
 
 /**
  * servers_opened - the connection to .server is set up
- * @came_up: set where it was down
+ * @came_up: set if the server was down
  *
- * Return: false: meanwhile its client is with another server, which did not fail this guest: servers_choose() again.
+ * Return: false: its client was assigned another server meanwhile, which has not failed this
+ * session: call servers_choose() again.
  */
 bool servers_opened(struct servers *s, struct servers_guest *g, bool *came_up) WARN_UNUSED;
 
-/** servers_failed - it could not be set up. Return: whether the server was not down before. */
+/** servers_failed - the connection to .server could not be set up. Return: whether the server was
+ * up before. */
 bool servers_failed(struct servers *s, struct servers_guest *g, nsec_t now);
 
-/** servers_has_moved - its client has another server by now. */
+/** servers_has_moved - whether the client of @g is now assigned to another server. */
 bool servers_has_moved(struct servers *s, const struct servers_guest *g);
 
 /**
- * servers_release - its client, which is drained, follows its sessions no more, but chooses anew
+ * servers_release - an operator drains the client of @g: it chooses a server anew
  *
- * Its sessions that there are yet have moved then. Nothing happens where it would choose the same server, or has none.
- * Return: whether it did.
+ * The client's sessions alive now count as moved. Nothing happens if the client would choose the
+ * same server, or has no server. Return: whether it was released.
  */
 bool servers_release(struct servers *s, const struct servers_guest *g, nsec_t now);
 
-/** servers_moves - how many clients have, or were released; when it has changed servers_has_moved() may be true of some. */
+/** servers_moves - how many clients have moved or were released. When the number has changed,
+ * servers_has_moved() may be true for some sessions. */
 uint64_t servers_moves(struct servers *s);
 
-/** servers_leave - the session ends; idempotent. */
+/** servers_leave - session @g ends; idempotent. */
 void servers_leave(struct servers *s, struct servers_guest *g);
 
-/** servers_v1_until, servers_remember_v1 - until when server @slot is believed to speak version 1 alone. */
+/** servers_v1_until, servers_remember_v1 - until when server @slot is believed to speak version 1
+ * alone. */
 nsec_t servers_v1_until(struct servers *s, unsigned slot);
 void servers_remember_v1(struct servers *s, unsigned slot, nsec_t until);
 
-/** servers_bare_until, servers_remember_bare - until when server @slot is believed to say nothing where host authentication
- * is begun, and to serve without. */
+/** servers_bare_until, servers_remember_bare - until when server @slot is believed to be silent
+ * if host authentication is begun, and to serve without it. */
 nsec_t servers_bare_until(struct servers *s, unsigned slot);
 void servers_remember_bare(struct servers *s, unsigned slot, nsec_t until);
 
 /* --- probes --- */
 
-/** servers_list - slots of those in use now into @slots of SERVERS_MOST; names that have to be looked up are asked for.
- * Return: how many. */
+/** servers_list - the slots of all servers in use now, into @slots of SERVERS_MOST; requests
+ * look-ups that are due. Return: how many. */
 unsigned servers_list(struct servers *s, uint32_t *slots, nsec_t now);
 
-/** servers_probe_begin - @slot stays with its server until servers_probe_end(); @addr: where that server is. */
+/** servers_probe_begin - reserve @slot for its server until servers_probe_end(), and put the
+ * server's address into @addr. */
 void servers_probe_begin(struct servers *s, unsigned slot, struct fabric_addr *addr);
 void servers_probe_end(struct servers *s, unsigned slot);
 
-/** servers_probed - the server answered, or not. Return: whether that changed what is known. */
+/** servers_probed - a probe of server @slot was answered or not. Return: whether the server came
+ * up or went down by that. */
 bool servers_probed(struct servers *s, unsigned slot, bool answered, nsec_t now);
 
-/* --- names, by the one thread that looks them up, and configures --- */
-
-/** servers_asked - the ticket of the last look-up that somebody asked for; 0: none since servers_answered(). */
+/** servers_asked - the ticket of the last look-up that was requested; 0: none since
+ * servers_answered(). */
 uint64_t servers_asked(struct servers *s);
 
-/** servers_expired - the name of host @i, which is to be looked up again at @now; NULL: it need not. Return: valid
- * until servers_configure(). */
+/** servers_expired - the name of host @i if it has to be looked up again at @now, else NULL.
+ * Return: valid until servers_configure(). */
 const char *servers_expired(struct servers *s, unsigned i, nsec_t now);
 
 /**
- * servers_found - what the name of host @i leads to
- * @addrs:   whatever their ports; such as nobody can be connected to are left out
- * @expires: nobody who comes after that goes by it; at once: those who wait do all the same
+ * servers_found - the result of a look-up of host @i
+ * @addrs:   ports do not matter; addresses that cannot be connected to are left out
+ * @expires: sessions that begin later do not use the result; if it has passed already, sessions
+ *           that wait now still use it
  */
 void servers_found(struct servers *s, unsigned i, const struct fabric_addr *addrs, unsigned n,
 		   nsec_t expires);
 
-/** servers_unfound - it could not be looked up: what it led to before holds until @again. */
+/** servers_unfound - the look-up of host @i failed: the result before it is valid until @again. */
 void servers_unfound(struct servers *s, unsigned i, nsec_t again);
 
-/** servers_answered - all that was asked for up to @ticket was looked up. */
+/** servers_answered - all look-ups requested up to @ticket are done. */
 void servers_answered(struct servers *s, uint64_t ticket);
 
-/* --- figures --- */
-
-/** struct server_figures - nothing but uint64_t; the first are states, the others only rise. */
+/** struct server_figures - nothing but uint64_t; .up and .sessions are states, all others only
+ * rise. */
 struct server_figures {
-	uint64_t up, sessions; /* up: or not known to be down */
+	uint64_t up, sessions; /* 1: the server is not known to be down */
 	uint64_t connects, failures;
 	uint64_t probes, probe_failures;
 };
 
 struct server_view {
 	struct fabric_addr addr;
-	char host
-		[SERVERS_HOST_BYTES]; /* as configured; "": it is so no more, and has sessions yet */
+	/* As configured; "": no longer configured, but sessions are left. */
+	char host[SERVERS_HOST_BYTES];
 	struct server_figures figures;
 };
 
-/** struct servers_figures - of all together, the same way. */
+/** struct servers_figures - the same for all servers together. */
 struct servers_figures {
 	uint64_t servers_up, servers_down;
-	uint64_t moves; /* of clients, from one server to another */
+	uint64_t moves; /* clients that moved from one server to another */
 	uint64_t lookups, lookup_failures;
 };
 
@@ -209,10 +230,10 @@ struct servers_view {
 	struct server_view at[SERVERS_MOST];
 };
 
-/** servers_figures_add - @more to @sum. */
+/** servers_figures_add - add @more to @sum. */
 void servers_figures_add(struct servers_figures *sum, const struct servers_figures *more);
 
-/** servers_look - all there is to see, into @view. */
+/** servers_look - a copy of everything, into @view. */
 void servers_look(struct servers *s, struct servers_view *view);
 
 #endif

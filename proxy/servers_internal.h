@@ -8,32 +8,35 @@
 #include "proxy/choice.h"
 #include "proxy/servers.h"
 
-/** What servers.c and servers_names.c share: the first stands on the second. All of it is guarded by servers.lock. */
+/** State that servers.c and servers_names.c share; servers.c uses servers_names.c. All of it is
+ * guarded by servers.lock. */
 
-/** struct server - one address. It keeps its place for as long as it is listed, or somebody is there. */
+/** struct server - one address. It keeps its slot while it is listed or has users. */
 struct server {
-	struct fabric_addr addr; /* .len 0: the place is free */
+	struct fabric_addr addr; /* .len 0: the slot is free */
 	uint8_t key[CHOICE_KEY];
-	unsigned rank, host; /* of the one that listed it first */
+	/* Order in the configuration, and index of the first host that leads to this address. */
+	unsigned rank, host;
 	bool is_listed;
-	bool is_tried;	   /* it is down, and one guest finds out whether it is still */
-	unsigned users;	   /* guests, pins, and probes */
-	unsigned failures; /* connections that could not be set up, in a row */
-	unsigned unprobed; /* probes without an answer, in a row */
-	nsec_t down_until; /* with one of these: nobody tries it before */
-	nsec_t v1_until;   /* it speaks version 1 alone: believed until then */
-	nsec_t bare_until; /* it is silent where host authentication is begun: likewise */
+	bool is_tried;	   /* the server is down and one session tries it now */
+	unsigned users;	   /* number of sessions, clients and probes that use it */
+	unsigned failures; /* failed set-ups in a row */
+	unsigned unprobed; /* unanswered probes in a row */
+	nsec_t down_until; /* if .failures or .unprobed make it down: no session tries it before */
+	nsec_t v1_until;   /* believed until then to speak version 1 alone */
+	nsec_t bare_until; /* believed until then to be silent if host authentication is begun */
 	struct server_figures count;
 };
 
-/** struct servers_pin - the server of one client, for as long as it has sessions. */
+/** struct servers_pin - the assignment of one client to a server, as long as the client has
+ * sessions. */
 struct servers_pin {
 	uint8_t key[CHOICE_KEY];
 	struct servers_pin *next;
 	unsigned guests;
-	unsigned open;	 /* of these: with .server, in this epoch */
+	unsigned open;	 /* sessions of .guests that are open at .server, in this epoch */
 	uint32_t server; /* .has_server */
-	uint32_t epoch;	 /* counts its servers */
+	uint32_t epoch;	 /* number of assignments so far */
 	bool has_server;
 };
 
@@ -44,35 +47,39 @@ struct servers {
 	unsigned holders;
 	struct servers_config cfg;
 	struct servers_bell *bell;
-	uint64_t seed; /* of .pins */
+	uint64_t seed; /* for the hash of .pins */
 	struct server *at;
-	unsigned nat; /* places there are */
+	unsigned nat; /* number of slots */
 	struct servers_pin *pins[SERVERS_BUCKETS];
-	/* What the name of each host led to. */
+	/* The result of the last look-up of each host. */
 	struct servers_found {
-		nsec_t expires; /* it is looked up after that; NSEC_NEVER: an address */
+		/* When it has to be looked up again; NSEC_NEVER: the host is an address. */
+		nsec_t expires;
 		unsigned n;
 		struct fabric_addr addrs[SERVERS_OF_HOST];
 	} * found;
 	uint64_t asked, answered;
-	uint64_t since;	   /* tickets up to this one are for hosts of another configuration */
-	uint64_t released; /* clients that were sent to choose anew */
+	uint64_t since;	   /* tickets up to this one belong to an older configuration */
+	uint64_t released; /* clients released to choose anew */
 	struct servers_figures count;
 };
 
-/** servers_key - @addr as octets: the whole of it, for a network of hosts is no host here. */
+/** servers_key - the whole address @addr as octets: an IPv6 network of 64 bits is not one client
+ * here. */
 void servers_key(const struct fabric_addr *addr, uint8_t *key);
 
-/** servers_relist - the places, as hosts are configured and were found. Return: 0 or ERR_NOMEM. */
+/** servers_relist - update the slots to the configured hosts and the results of look-ups. Return:
+ * 0 or ERR_NOMEM. */
 int servers_relist(struct servers *s) WARN_UNUSED;
 
-/** servers_are_known - nobody has to wait for a look-up. */
+/** servers_are_known - whether the results of all look-ups are valid at @now. */
 bool servers_are_known(const struct servers *s, nsec_t now);
 
-/** servers_ask - for one. Return: its ticket. */
+/** servers_ask - request a look-up. Return: its ticket. */
 uint64_t servers_ask(struct servers *s);
 
-/** servers_ring - by whoever does not hold the lock: @news, or a look-up was asked for. */
+/** servers_ring - notify others that something changed (@news) or that a look-up was requested.
+ * The caller does not hold the lock. */
 void servers_ring(struct servers *s, bool news);
 
 #endif
