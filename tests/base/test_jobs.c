@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Work in other threads: all of it comes back, once, to whom it belongs. */
+/* Work in other threads: each job comes back once, to the port that gave it. */
 #include "tests/cmocka_all.h"
 
 #include <semaphore.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The log as its users see it, with a pipe or a device for standard error. */
+/* The log, with a pipe or a device as standard error. */
 #include "tests/cmocka_all.h"
 
 #include <fcntl.h>

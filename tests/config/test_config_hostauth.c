@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Host authentication in the configuration: good, and each error with its line. */
+/* Host authentication in the configuration: valid settings, and each error with its line. */
 #include "tests/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whom an upstream leads to: addresses and names, one or several. */
+/* The servers of an upstream: addresses and names, one or several. */
 #include "tests/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Routes that lead to themselves, or to each other: found before anybody connects. */
+/* Routes that lead to themselves, or to each other, are found before any client connects. */
 #include "tests/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is beside RDMA: what can be carried, and the rules for it. */
+/* The protocols beside RDMA: which configurations the kernel can forward, and the rules for
+ * them. */
 #include "tests/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * To be preloaded: how many octets a thread moves, at most, between two looks at its sockets. Told on
- * standard error at the end: "event=between octets=N".
+ * Preloaded: measures the most octets that a thread moves between two looks at its sockets. Written
+ * to standard error at the end: "event=between octets=N".
  */
 #include <dlfcn.h>
 #include <stdatomic.h>

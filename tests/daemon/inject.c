@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inject PID THREAD READABLE OTHER: what a thread of that process may do, tried from inside: its registers
- * are set to a system call of ours, one step is made, and what it had is put back. The process is none the
- * wiser, but for an interrupted wait. A line a call: its name, and what the kernel said.
+ * inject PID THREAD READABLE OTHER: tries from inside what a thread of that process may do. The
+ * thread's registers are set for a system call of ours, one step is made, and the registers are
+ * restored. The process notices only an interrupted wait. Each call gives a line: its name, and the
+ * kernel's answer.
  *
- * READABLE is a file that may be read, OTHER one that may not. With one argument more only what does no
- * harm is tried. Exit status 77: not on this machine.
+ * READABLE is a file that may be read, OTHER one that may not. With one more argument only harmless
+ * calls are tried. Exit status 77: not possible on this machine.
  */
 #include <dirent.h>
 #include <errno.h>

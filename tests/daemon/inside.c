@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * To be preloaded into a gateway: what a worker's thread can do to other processes and to files, tried from inside.
+ * Preloaded into a gateway: tries from inside what a worker's thread can do to other processes and
+ * to files.
  *
- * - Each call of the filter's table (daemon/sandbox_rules.h) has to be known here, as one that takes no process, no
- *   owner and no path, or with tries. A call that is new there and not known here fails.
- * - Each number of a system call that is not in the table is called, and has to be refused.
- * - Whatever else is known to reach a process or a file is called with arguments that would do it.
+ * - Each call of the filter's table (daemon/sandbox_rules.h) must be known here: either it takes no
+ *   process, no owner and no path, or there are tries for it. A call in that table that is unknown
+ *   here fails the test.
+ * - Each system call number that is not in the table is called, and must be refused.
+ * - Other calls that are known to reach a process or a file are made with arguments that would do
+ *   so.
  *
- * INSIDE_OUT gets a line for each failure and "done" at the end. Where to try:
+ * INSIDE_OUT gets a line for each failure, and "done" at the end. Where to try:
  * - INSIDE_VICTIM: a process to reach;
  * - INSIDE_FOLDER: a folder that the configuration does not name, with "file" in it;
  * - INSIDE_LINK: a symbolic link to that file, in the folder of the configuration;
- * - INSIDE_CONFIGURATION and INSIDE_CONTROL: the configuration's file, and the path of the control socket.
- * With INSIDE_WITHOUT_LANDLOCK the gateway finds a kernel that has none. With INSIDE_WITH_RPCBIND it may make local
- * sockets.
+ * - INSIDE_CONFIGURATION and INSIDE_CONTROL: the configuration's file, and the path of the control
+ *   socket.
+ *
+ * With INSIDE_WITHOUT_LANDLOCK the gateway finds a kernel without Landlock. With
+ * INSIDE_WITH_RPCBIND it may make local sockets.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread of its own makes each call: the filter ends a thread that calls by the numbers of another ABI, and a kernel
- * without that ABI may answer with SIGSEGV.
+ * A separate thread makes each call: the filter ends a thread that uses system call numbers of
+ * another ABI, and a kernel without that ABI may answer with SIGSEGV.
  */
 #include "tests/daemon/inside.h"
 

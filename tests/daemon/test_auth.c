@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The files that host authentication needs: read, refused, read again, and about to expire. */
+/* The files of host authentication: valid, refused, read again, and about to expire. */
 #include "tests/cmocka_all.h"
 
 #include <stdlib.h>

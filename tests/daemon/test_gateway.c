@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a file to workers that listen: the mapping, and every allocation on the way failing. */
+/* From a file to workers that listen: the mapping, with a failure of every allocation on the
+ * way. */
 #include "tests/cmocka_all.h"
 
 #include <stdlib.h>

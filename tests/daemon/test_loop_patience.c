@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* When a worker looks for what comes next, and when it sleeps. */
+/* When a worker busy-polls, and when it blocks. */
 #include "tests/cmocka_all.h"
 
 #include "daemon/loop_patience.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * config/ says how much memory a worker needs without knowing the relay that uses it. Here the
- * two meet: with that much, whatever the settings, a session of every route and an RPC of the
- * largest payload find room.
+ * config/ computes how much memory a worker needs, without the relay's code. This test compares
+ * both: with that much memory, a session of every route and an RPC of the largest payload fit, for
+ * all settings.
  */
 #include "tests/cmocka_all.h"
 

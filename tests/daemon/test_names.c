@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is remembered of names, by a clock of the test's own; and what files like /etc/hosts say. */
+/* The cache of names, with a clock of the test's own; and files like /etc/hosts. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

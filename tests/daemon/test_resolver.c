@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The resolver against a name server of the test's own, on loopback, that answers as it should not. */
+/* The resolver against a faulty name server of the test's own, on loopback. */
 #include "tests/cmocka_all.h"
 
 #include <arpa/inet.h>

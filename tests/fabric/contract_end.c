@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How connections end. What holds at each end is checked as events are recorded. */
+/* Ends of connections. Rules for every end are checked while events are recorded. */
 
 #define MIB (1024u * 1024)
 

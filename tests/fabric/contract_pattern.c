@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/fabric/contract.h"
 
-/* What is in the memory of a side. */
+/* Patterns in the memory of a side. */
 
 void fill(struct side *s, size_t off, size_t len, uint64_t key)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Streams: what the peer writes is told as it comes, and there is less memory than it writes. */
+/* Streams: octets are reported as the peer writes them, with a window smaller than their number. */
 
 enum { LEN = 1 << 20, WINDOW = 128 << 10, AT = 4096, SHADOW = 4 << 20, OLD = 0xee, SOME = 20000 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How connections begin, or do not. */
+/* Set-up of connections, successful and not. */
 
 static void connects(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/fabric/contract.h"
 
-/* What becomes of shared Receives when connections end. */
+/* Shared Receives when connections end. */
 
 enum { ALL = CONTRACT_PAIRS * CONTRACT_DEPTH }; /* messages that peers may send at once */
 

@@ -2,9 +2,9 @@
 #include "tests/fabric/contract.h"
 
 /*
- * Everybody talks at random, to instances whose Receives are refilled at random, and now and
- * then a connection ends in one of the ways there are and is made anew. Whatever happened, what
- * is said on a connection that lives is heard, and every Receive comes back once.
+ * All ends send at random, to instances whose Receives are refilled at random. Now and then a
+ * connection ends in one of several ways and is made again. Every message on a living connection
+ * arrives, and every Receive comes back once.
  */
 enum { ROUNDS = 1500, BOUND = CONTRACT_DEPTH / 2 }; /* messages on their way, of one side */
 

@@ -4,11 +4,10 @@
 #include <string.h>
 
 /*
- * A request-and-answer protocol at random, as a session uses the fabric: each
- * request exposes a source and a sink; the answerer reads the source, writes it
- * to the sink, and sends an answer that may invalidate one of the handles. An
- * answer may arrive before the request's own Send completes: memory is used again
- * only when all that was posted from it came back.
+ * A random request-and-answer protocol that uses the fabric as a session does. Each request exposes
+ * a source and a sink. The answerer reads the source, writes it to the sink, and sends an answer
+ * that may invalidate one of the handles. An answer may arrive before the request's own Send
+ * completes, so memory is used again only when all operations on it have completed.
  */
 enum { SLOTS = 8, PIECE = 65536, ROUNDS = 600 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What a withdrawal tells of what the peer wrote. */
+/* Reports of a withdrawal about octets that the peer wrote. */
 
 enum { LEN = 1024 * 1024, AT = 4096, PIECES = 64, PIECE = LEN / PIECES, OLD = 0xee };
 

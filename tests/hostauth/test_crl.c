@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Revocation lists: which are wanted, which are believed, and until when. Authorities are made for each run. */
+/* Revocation lists: which are required, which are accepted, and until when. Authorities are made
+ * for each run. */
 #include "tests/cmocka_all.h"
 
 #include <openssl/pem.h>

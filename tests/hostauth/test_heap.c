@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a handshake takes of the heap: no more than BUDGET_HANDSHAKE, whatever the peer sends. */
+/* Heap of a handshake: at most BUDGET_HANDSHAKE, whatever the peer sends. */
 #include "tests/cmocka_all.h"
 
 #include <malloc.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whole handshakes: who is let in, who is not, and what it leaves behind. */
+/* Whole handshakes: which peers are accepted, which are refused, and what remains afterwards. */
 #include "tests/cmocka_all.h"
 
 #include <malloc.h>

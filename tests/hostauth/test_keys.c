@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared keys: the right one of several, and what somebody without one may find out. */
+/* Shared keys: the right one of several, and what a peer without a key can find out. */
 #include "tests/cmocka_all.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers that TLS would be content with, and the profile is not. */
+/* Peers that TLS accepts and the profile does not. */
 #include "tests/cmocka_all.h"
 
 #include <openssl/pem.h>

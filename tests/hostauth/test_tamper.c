@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Somebody on the path alters what the two ends say. However it is done, the initiator is never
- * satisfied; nor is the acceptor, unless it was its own last word that was altered: then nobody ever
- * calls it.
+ * An attacker on the path changes messages of the two ends. The initiator never succeeds. The
+ * acceptor succeeds only if its own last message was changed: then no client ever calls it.
  */
 #include "tests/cmocka_all.h"
 

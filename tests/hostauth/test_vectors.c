@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The vectors of docs/hostauth-profile.md section 10: each end, given what the file says it received and
- * the randomness the file was made with, says what the file says. With an argument the files are written
- * anew.
+ * The vectors of docs/hostauth-profile.md section 10: each end, given the messages and the
+ * randomness of the file, sends what the file has. With an argument the files are written anew.
  *
- * Randomness is SHA-256 over the role and a count. OpenSSL's own is replaced for that, by the one way
- * there is in 3.0, for this program alone.
+ * Randomness is SHA-256 over the role and a count. It replaces OpenSSL's own, in the only way that
+ * 3.0 has, for this program alone.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keys are wiped when a handshake is over (profile section 5), however it ended, and shared keys with the last holder of
- * their file: they are nowhere in the memory of this process any more, be it in use or given back. It is looked at by way
- * of /proc/self/mem; what is looked for is kept in another form.
+ * Keys are wiped when a handshake is over (profile section 5), however it ended. Shared keys are
+ * wiped with the last user of their file. Afterwards they are nowhere in the memory of this
+ * process, used or freed. The test reads /proc/self/mem, and keeps the keys that it looks for in
+ * another form.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Clients: calls of any shape, whose chunks may not be what they say, and everything else
- * a client may send. Results go where nobody looks: the taint oracle saw them arrive.
+ * Rogue clients: calls of any shape, whose chunks may contradict their contents, and all else that
+ * a client may send. Results go to memory that is not checked: the taint oracle has seen them
+ * arrive.
  */
 #include <string.h>
 

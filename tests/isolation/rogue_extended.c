@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The round-trip extension (docs/rtrext-profile.md) as rogues speak it: their calls with data behind them and wishes for
- * those of replies, their replies with data of any length that was asked for or not, and words that are wrong.
+ * The round-trip extension (docs/rtrext-profile.md) as rogues use it: calls with data behind them
+ * and directions for the data of replies, replies with data of any length, asked for or not, and
+ * invalid words.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What rogues of both kinds say and reach for, well-formed or not, and where it lies.
+ * Messages and RDMA of both kinds of rogues, well-formed or not, and the memory for them.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Servers: each call that waits is answered, sooner or later, with what was asked for, with
- * something else, or in pieces that have nothing to do with one another.
+ * Rogue servers: each waiting call is answered sooner or later: as asked, differently, or in pieces
+ * that do not belong together.
  */
 #include <stddef.h>
 #include <string.h>

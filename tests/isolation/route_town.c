@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation. Honest clients come first and are served alone for CALM. Then the rogues come, one after the other, and each makes
- * a NULL. When all are there they do what their kind does, and so does their server. All that the honest ones wait for from then
- * on counts, for MEASURED.
+ * Operation.
+ * - The honest clients connect first, and are served alone for CALM.
+ * - Then the rogues connect, one after the other, and each makes a NULL.
+ * - When all are connected, the rogues and their server act as their kind does. From then on all
+ *   waiting times of honest clients count, for MEASURED.
  *
- * Of two servers the first is the rogues': which server a client gets depends on its address, so addresses are tried until
- * one leads to the right server.
+ * If there are two servers, the first is the rogues'. A client's server depends on its address, so
+ * addresses are tried until one leads to the wanted server.
  */
 #include "tests/isolation/route_town.h"
 

@@ -3,9 +3,9 @@
 #include "tests/iwarp/qp_tools.h"
 
 /*
- * Operation. Octets go from a queue pair into the pipe of the peer as soon as there is room
- * (streams_pump()), and out of it into the peer's queue pair when the pipe's .deliver is due. A
- * message that finds no shared Receive leaves the rest in the pipe, until streams_resume().
+ * Operation. Octets go from a queue pair into the peer's pipe as soon as there is room
+ * (streams_pump()). They go from the pipe into the peer's queue pair when the pipe's .deliver is
+ * due. A message that finds no shared Receive leaves the rest in the pipe, until streams_resume().
  */
 
 enum { LEAST_OCTETS = 1024 };

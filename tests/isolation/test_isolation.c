@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No octet of one session leaves on another, none holds another's memory, credits or time:
- * whatever several peers do at once, in one flush or over hours, in an order that is drawn.
+ * No octet of a session reaches another session, and no session uses another's memory, credits or
+ * time: whatever several peers do at the same time, in one flush or over hours, in a random order.
  *
- * OPS=n as many messages and RDMA operations; SEED=n begins with that town, which repeats a
- * defect; MISDEEDS=n what rogues may know (enum misdeed). With the word iwarp: over queue pairs
- * of fabric/iwarp, without sockets, else over fabric/mem.
+ * OPS=n: number of messages and RDMA operations. SEED=n: begin with that town, which repeats a
+ * defect. MISDEEDS=n: what rogues may know (enum misdeed). With the word iwarp: over queue pairs of
+ * fabric/iwarp, without sockets; otherwise over fabric/mem.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rogues on the route of honest clients: whatever clients and servers of a route do, others of it with a live server are
- * served in time, and nobody honest is ended.
+ * Rogues on the route of honest clients: whatever rogue clients and servers do, honest clients with
+ * a live server are served in time, and no honest client is ended.
  *
- * A kind of rogue that is not held yet has what was seen in .fails, and is run with ALL=1 only. Whoever mends one takes that
- * away. ONLY=NAME runs one kind; SEED=n another seed. With the word iwarp: over queue pairs of fabric/iwarp, else over
- * fabric/mem.
+ * A kind of rogue against which this does not hold yet has the result in .fails, and is only run
+ * with ALL=1. A fix removes .fails. ONLY=NAME runs one kind; SEED=n uses another seed. With the
+ * word iwarp: over queue pairs of fabric/iwarp; otherwise over fabric/mem.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a town begins, all of it drawn from its seed, and how it ends: the accounting oracle.
+ * Set-up of a town, all of it drawn from its seed, and its end with the accounting oracle.
  */
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * iwarp_perf [seconds] [address] - what the provider gives over loopback beside plain TCP.
- * Not a test. Two processes, one thread each: 128-octet ping-pong, and 1 MiB Writes
- * and Reads, 16 at once, with and without CRC.
+ * iwarp_perf [seconds] [address] - performance of the provider over loopback, beside plain TCP. Not
+ * a test. Two processes, one thread each: 128-octet ping-pong, and 1 MiB Writes and Reads, 16 in
+ * flight, with and without CRC.
  */
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peers that begin messages and do not end them, as many as there are Receives for all together: one
- * beside them is served.
+ * Peers begin messages and do not finish them, as many as there are Receives. Another peer beside
+ * them is served.
  */
 #include <string.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers with as many octets as they like beside one that wants little: what they cost it. */
+/* Cost of peers with large transfers for a peer with small ones. */
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

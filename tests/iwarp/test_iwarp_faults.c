@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers that misbehave, vanish or stall, and ends at every moment: plain sockets against the provider. */
+/* Peers that break the protocol, disappear or stall, and ends at every moment: plain sockets
+ * against the provider. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>

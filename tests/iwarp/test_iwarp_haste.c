@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What one that makes small calls waits for beside peers that have as many octets as they like: what is moved
- * between two looks at the sockets. Counted, not timed: the instance's clock stands still meanwhile.
+ * How long a peer with small calls waits beside peers with large transfers: octets moved between
+ * two looks at the sockets. They are counted, not timed: the instance's clock stands still
+ * meanwhile.
  */
 #include <errno.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A connection that is to free its port ends with a reset, and what was sent before arrives all the same. */
+/* A connection that must free its port ends with a reset, and octets sent before still arrive. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A connection whose user keeps many of the shared Receives waits for them alone (fabric_may_keep()), and goes on when
- * it keeps fewer, or more are left.
+ * A connection whose user keeps too many of the shared Receives is the only one that waits for them
+ * (fabric_may_keep()). It continues when its user keeps fewer, or more are free.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Many that connect over TCP and say nothing, beside some that mean it. */
+/* Many connections over TCP that send nothing, beside some that complete set-up. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

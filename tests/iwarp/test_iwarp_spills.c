@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Octets that were read ahead wait behind a message that finds no Receive (qp_rx_io.c), for as long as its user keeps
- * these. Connections that have some do not keep another one from reading ahead, nor from being served.
+ * Octets that were read ahead wait behind a message that finds no Receive (qp_rx_io.c), while its
+ * user keeps the Receives. Such connections prevent no other connection from reading ahead, or from
+ * being served.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Large tagged messages in small FPDUs: few reads, no copies, and right when expectations fail. */
+/* Large tagged messages in small FPDUs: few reads, no copies, and correct results when predictions
+ * fail. */
 #include "tests/cmocka_all.h"
 #include "tests/iwarp/qp_tools.h"
 #include "tests/rng.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A peer that breaks the protocol: each breach has its Terminate, and no octet is misplaced. */
+/* A peer that breaks the protocol: each breach has its Terminate, and no octet is placed
+ * wrongly. */
 #include "base/mem.h"
 #include "tests/cmocka_all.h"
 #include "tests/iwarp/qp_tools.h"

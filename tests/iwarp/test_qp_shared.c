@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Receives that queue pairs share: a message that finds none waits, with all that is behind it in
- * the read-ahead, and goes on where it was; nothing is lost, doubled or out of order.
+ * Receives that queue pairs share. A message that finds none waits, with everything behind it in
+ * the read-ahead, and continues where it was. Nothing is lost, doubled or out of order.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two queue pairs talk through a pipe that cuts the stream anywhere. Whatever
- * the cuts, the FPDU size and the mix: messages arrive in order, payload is
- * equal, what a Send announces was placed before it, and every operation
- * completes exactly once, those of one kind in order, but for short Sends that were copied.
+ * Two queue pairs joined by a pipe that cuts the stream anywhere. For all cuts, FPDU sizes and
+ * mixes: messages arrive in order, payload is equal, data that a Send announces was placed before
+ * it, and every operation completes exactly once. Operations of one kind complete in order, except
+ * short Sends that were copied.
  */
 #include <stdlib.h>
 

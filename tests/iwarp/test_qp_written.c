@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a queue pair tells of what the peer wrote, whatever else the peer had ready at that moment. */
+/* Reports of a queue pair about octets that the peer wrote, whatever else the peer had sent at
+ * that moment. */
 #include "tests/cmocka_all.h"
 #include "tests/iwarp/qp_tools.h"
 

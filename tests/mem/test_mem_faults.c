@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 
-/* Faults to order: whatever is lost and whenever, each side hears of it once and completely. */
+/* Chosen faults: whatever is lost and whenever, each side learns of it once and completely. */
 
 static uint64_t undisturbed_ops(uint64_t seed)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who comes to a desk may be anybody: what one does never costs the others, or without bound. */
+/* The operators' socket server with any clients: no client harms the others, and every cost is
+ * bounded. */
 #include "tests/cmocka_all.h"
 
 #include <errno.h>

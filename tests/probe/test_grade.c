@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Every grade is seen to be lost: a sound client, and on the way a defect. */
+/* Every grade can be lost: a valid client, with a defect put in on the way. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ClientHellos, and what is wrong with them. */
+/* ClientHellos, and their faults. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

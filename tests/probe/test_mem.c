@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whole runs of the probe over fabric/mem: a good server passes, a good client passes. */
+/* Whole runs of the probe over fabric/mem: a valid server passes, and a valid client passes. */
 #include <stdio.h>
 #include <string.h>
 

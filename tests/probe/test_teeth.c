@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every conformance case is seen to fail: a sound server, and on the way to the
- * probe a defect that the case is there to find. A case without a row here fails
- * this test. The word numbers are those of the messages: 0 XID, 1 version,
- * 2 credit, 3 type, then what the type has.
+ * Every conformance case can fail: a valid server, and on the way to the probe a defect that the
+ * case must find. A case without a row here fails this test. The word numbers are those of the
+ * messages: 0 XID, 1 version, 2 credit, 3 type, then the words of the type.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which of several servers a client gets, where nothing but both addresses counts. */
+/* Which of several servers a client gets, as a function of addresses alone. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

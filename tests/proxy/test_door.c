@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handshakes under way: so many, of one host half of them, and nobody stands in the way for long. */
+/* Handshakes under way: their number is limited, one host gets half of it, and no handshake blocks
+ * others for long. */
 #include "tests/cmocka_all.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* plan_reply_max() of NFSv4 COMPOUNDs as Linux 6.1 sends them (4.2, AUTH_SYS), and of what is not one. */
+/* plan_reply_max() of NFSv4 COMPOUNDs as Linux 6.1 sends them (4.2, AUTH_SYS), and of other
+ * octets. */
 #include "tests/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nfs_result_check(): what replies to READs say of their data (RFC 1813 3.3.6, RFC 7530 16.23). */
+/* nfs_result_check(): lengths of data in replies to READs (RFC 1813 3.3.6, RFC 7530 16.23). */
 #include "tests/cmocka_all.h"
 
 #include <stdlib.h>

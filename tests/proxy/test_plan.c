@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The re-chunking table of proxy/README.md, a test a cell, and its invariants as properties. */
+/* The re-chunking table of proxy/README.md, one test for each cell, and its invariants as
+ * properties. */
 #include "tests/cmocka_all.h"
 
 #include <stdbool.h>

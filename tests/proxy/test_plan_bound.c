@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How long a reply can be, as the requester, the procedure and what is known of the server bound it. */
+/* The longest possible reply, bounded by the requester, the procedure and knowledge about the
+ * server. */
 #include "tests/proxy/plan_util.h"
 
 /* A Reply chunk of a version 2 requester bounds the reply (draft 6.6.3), and a version 1 responder, which

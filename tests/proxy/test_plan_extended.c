@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What goes with the round-trip extension, and how the data of replies come: each cell. */
+/* Which messages use the round-trip extension, and how the data of replies comes: each cell. */
 #include "tests/proxy/plan_util.h"
 
 static struct rpc_msg m;

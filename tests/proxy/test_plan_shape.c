@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* In which segments a responder is offered chunks: those of its clients, or fewer and none that is longer. */
+/* Segments of chunks offered to a responder: the client's segments, or fewer, none of them
+ * longer. */
 #include "tests/proxy/plan_util.h"
 #include "tests/rng.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who gets memory, and when: routes and sessions in virtual time, without a relay around them.
+ * Which session gets memory, and when: routes and sessions in virtual time, without a relay.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What workers share of a route's servers: which one a client has, and who is down. */
+/* The workers' shared state of a route's servers: which server a client has, and which are down. */
 #include "tests/proxy/servers_util.h"
 
 #include <pthread.h>

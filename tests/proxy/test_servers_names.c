@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a route's servers are: what names lead to, and what another configuration leaves of it. */
+/* Addresses of a route's servers: results of names, and the effect of a new configuration. */
 #include "tests/proxy/servers_util.h"
 
 static void an_answer_holds_as_long_as_it_says(void **state)

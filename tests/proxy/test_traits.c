@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a version says of its headers (rpc/traits.h), and plans rely on, is what its codec writes. */
+/* The header sizes of a version (rpc/traits.h), on which plans rely, are those that its codec
+ * writes. */
 #include "tests/proxy/plan_util.h"
 #include "tests/rng.h"
 #include "v1/header.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Groups: their order, where items lie in them, and what a response makes of wishes. */
+/* Groups: their order, the places of items, and the answers to directions. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The four messages: the profile's vectors, what Table 1 forbids, lists that lie, random ones and back. */
+/* The four messages: the profile's vectors, forms that Table 1 forbids, lists with wrong counts,
+ * and random messages there and back. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How Receives are built: the property, and where its segments lie. */
+/* Structure of Receives: the property, and the places of its segments. */
 #include "tests/cmocka_all.h"
 
 #include "rtrext/structure.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a peer begins and ends, what it counts, and what it may ask for. */
+/* Set-up and end of a peer, its counts, and its random calls. */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>

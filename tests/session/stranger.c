@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The connection of a stranger: its Sends and their credits, and what it hears. */
+/* The connection of a stranger: Sends, credits, and received messages. */
 #include "tests/session/stranger_internal.h"
 
 #include <stdlib.h>

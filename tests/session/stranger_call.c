@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A stranger calls, and looks at what it is answered. */
+/* Calls of a stranger, and checks of their answers. */
 #include "tests/session/stranger_internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A stranger is called, and answers. */
+/* Calls to a stranger, and its answers. */
 #include "tests/session/stranger_internal.h"
 
 #include <stdlib.h>

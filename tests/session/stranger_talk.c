@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What strangers talk about: calls and replies of a program nobody knows, and of NFS, as long as they may be at most. */
+/* Contents of the strangers' calls and replies: of an unknown program, and of NFS, up to the
+ * greatest lengths. */
 #include "tests/session/stranger_internal.h"
 
 #include <stdlib.h>

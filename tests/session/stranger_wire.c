@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Headers of version 1 (RFC 8166 section 4) and 2 (draft-07 section 6), read. */
+/* Parser for headers of version 1 (RFC 8166 section 4) and version 2 (draft-07 section 6). */
 #include <string.h>
 
 #include "tests/session/stranger.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a fabric cannot tell what was written, memory is blanked before a responder gets it: no more of it
- * in a turn than a worker has time for, however large the chunks of a small call are.
+ * On a fabric that cannot tell what was written, memory is blanked before a responder gets it. A
+ * turn blanks no more than a worker has time for, however large the chunks of a small call are.
  */
 #include "tests/cmocka_all.h"
 

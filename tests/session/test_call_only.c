@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call-only procedures (draft-07 4.7) where the operator has set no reply_timeout: they have no
- * answer, and what comes behind them goes on all the same. What only takes long is not lost.
+ * Call-only procedures (draft-07 4.7) without a reply_timeout: they have no answer, and calls
+ * behind them continue. A call that only takes long is not lost.
  */
 #include "tests/cmocka_all.h"
 

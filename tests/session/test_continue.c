@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Servers of version 2 that take less than all of Message Continuation: little put together,
- * nothing between the parts, credits read to the letter, small windows, and ever smaller ones.
- * Their calls go another way before the requester hears of it.
+ * Version 2 servers that support less than all of Message Continuation: little reassembly, nothing
+ * between the parts, credits read literally, small windows, and ever smaller ones. Their calls are
+ * sent in another form before the requester learns of it.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Credits of whole sessions, in schedules of a seed's choice: narrow and unequal windows, more
- * one way than the other, grants that shrink to nothing and come back, peers that look at nothing
- * for a while, counters about to wrap. As long as everybody keeps to the rules no message meets
- * a peer without a Receive (which would end its connection), and nobody waits for ever.
+ * Credits of whole sessions, in schedules drawn from a seed: narrow and unequal windows, more calls
+ * in one direction than in the other, grants that shrink to nothing and return, peers that handle
+ * no events for a while, counters about to wrap. If all peers keep to the rules, no message meets a
+ * peer without a Receive (which would end its connection), and no call waits for ever.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many sessions beside one at work, whatever state they are in: what a turn looks at does not grow
- * with their number, and the end of all of them takes many short turns.
+ * Many sessions in all states beside a busy one: the work of a turn does not grow with their
+ * number, and ending all of them takes many short turns.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two gateways far apart, between a client and a server of version 1 that are each near its own: how many round
- * trips of the hop between them things take, in virtual time.
+ * Two gateways far apart, between a version 1 client and a version 1 server, each near its gateway:
+ * how many round trips of the long hop set-up and calls take, in virtual time.
  */
 #include "tests/cmocka_all.h"
 

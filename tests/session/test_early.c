@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The early draft of version 2 (draft-cel-nfsv4-rpcrdma-version-two-01) beside the other versions: who is
- * answered in which, how a server is asked, and peers that break its rules. */
+/* The early draft of version 2 (draft-cel-nfsv4-rpcrdma-version-two-01) beside the other versions:
+ * which version each peer is answered in, how a server's version is found, and peers that break its
+ * rules. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

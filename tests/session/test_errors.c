@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a server reports, and what its client is told: across every pair of versions. */
+/* Errors of a server, and what the client is sent for them: for every pair of versions. */
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One fault at every step of a session's life, with calls in flight both ways:
- * the gateway stands, the session struck ends on both sides or goes on, all that
- * it held comes back, and the session beside it does not notice.
+ * One fault at every step of a session's life, with calls in flight both ways: the gateway keeps
+ * running, the session with the fault ends on both sides or continues, everything it held comes
+ * back, and the session beside it is not affected.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who proves who it is, who does not, and who cannot: through the gateway, in virtual time. */
+/* Peers that authenticate, that do not, and that cannot: through the gateway, in virtual time. */
 #include "tests/cmocka_all.h"
 
 #include <semaphore.h>

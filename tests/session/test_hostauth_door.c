@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Proofs that wait for a place, and what becomes of who waits, or takes long. */
+/* Handshakes that wait for a place, and clients that wait or take long. */
 #include "tests/cmocka_all.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Servers that say nothing where host authentication is begun, and may be served without. */
+/* Servers that do not answer the beginning of host authentication, and may be used without it. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Clients that lie, overrun, repeat themselves or fall silent. Each gets the
- * answer the documents ask for or loses its one session; the server sees nothing
- * of the lie, and the bystander nothing at all.
+ * Clients that send false lengths, overrun, repeat messages or fall silent. Each gets the answer
+ * that the documents require, or loses its one session. The server sees nothing of the fault, and
+ * the bystander nothing at all.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Servers that return more than was offered, answer what nobody asked, grant
- * nothing or reach beyond what they were given. The client gets an error of its
- * own version, or loses its one session; never somebody else's octets.
+ * Servers that return more than was offered, reply without a call, grant nothing, or reach beyond
+ * their exposures. The client gets an error of its own version, or loses its one session; it never
+ * gets another session's octets.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The gateway over real sockets: READs and WRITEs of 1 MiB pass it without an
- * allocation and without their octets being copied in user space, from the
- * receiving socket into the memory they are exposed or sent from.
+ * The gateway over real sockets: READs and WRITEs of 1 MiB pass without an allocation and without a
+ * copy in user space. Octets go from the receiving socket into the memory from which they are
+ * exposed or sent.
  */
 #include "tests/cmocka_all.h"
 

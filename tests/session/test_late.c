@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls without an answer: let go after the time configured, with all they held; what comes for
- * them later is nobody's. In both directions, whatever the versions.
+ * Calls without an answer are abandoned after the configured time, and all they held is freed. A
+ * later reply is discarded. In both directions, for all versions.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls without an answer on several routes, each with a time of its own: every one is let go at
- * its time, and in between nobody looks for them, whatever else goes on.
+ * Calls without an answer on several routes, each with its own timeout: each is abandoned at its
+ * time, and in between the calls are not scanned, whatever else happens.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an operator sees of sessions that run, and what he does to them. */
+/* An operator's view of running sessions, and commands for them. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

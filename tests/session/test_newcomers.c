@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Crowds of clients that connect and say nothing, beside some that mean it. */
+/* Many clients that connect and send nothing, beside some that call. */
 #include "tests/cmocka_all.h"
 
 #include <stdio.h>

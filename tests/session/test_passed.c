@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Results that go on to the client as they come (proxy/txn_pass.c), with a server that writes when it is told to.
- * Whatever it does, a client that has a reply has what that says.
+ * Cut-through of results (proxy/txn_pass.c), with a server that writes when the test says so.
+ * Whatever the server does, a client that gets a reply has the data that the reply announces.
  */
 #include "tests/cmocka_all.h"
 

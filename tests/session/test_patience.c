@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whoever holds memory keeps to a least rate: an octet now and then is no progress, and a slow path
- * is none of the attacks.
+ * A peer that holds memory must keep a least rate: single octets now and then are no progress, and
+ * a slow path is not taken for an attack.
  */
 #include "tests/cmocka_all.h"
 

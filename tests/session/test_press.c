@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Clients that begin long calls and fall silent, each in its turn: whoever comes behind them is served all the
- * same, and soon.
+ * Clients begin long calls and fall silent, one after the other: clients behind them are still
+ * served, and soon.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Far more asked for than there is memory: everything completes, nothing goes
- * beyond the budget, nobody waits for ever, and credits shrink and recover.
+ * Far more memory is needed than there is: everything completes, the budget is kept, no call waits
+ * for ever, and credits shrink and recover.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Servers that are asked whether they serve, and make something else of it. */
+/* Servers that get probes, and handle them in unusual ways. */
 #include "tests/cmocka_all.h"
 
 #include "tests/session/inside.h"

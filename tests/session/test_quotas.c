@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What peers take of memory, and do not give back, is not taken from the sessions of others.
+ * Memory that peers take and do not return is not taken from the sessions of others.
  */
 #include "tests/cmocka_all.h"
 

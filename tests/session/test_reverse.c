@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Calls of the server to the client: each form at each level that a client may have announced
- * (draft-07 5.2.5), and what becomes of those beyond it. The client takes 4096 octets at once,
- * the server and the gateway 8192, so that what a server can still say may be too long.
+ * (draft-07 5.2.5), and what happens to forms beyond it. The client's inline threshold is 4096
+ * octets, that of the server and the gateway 8192, so a server's inline call may be too long for
+ * the client.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the gateway keeps of RPCs is part of its memory. Where there is none left calls wait, a session's
- * very first among them: none is refused, none is lost, and each session has its turn.
+ * Transaction blocks are part of the gateway's memory. If none is left calls wait, even the first
+ * of a session: none is refused or lost, and each session gets its turn.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is of its own where the gateway's connections share Receives; that everything else is as
- * it was, the other stories show (they run twice). Memory follows the load and not the number of
- * connections; a peer that sends too much or too long hurts itself alone; a pool that is used up
- * makes senders wait, and one that stands still goes on.
+ * Behaviour specific to connections of the gateway that share Receives (the other tests run twice
+ * and check that all else is the same). Memory follows the load and not the number of connections.
+ * A peer that sends too many or too long messages harms only itself. An empty pool makes senders
+ * wait, and a pool at a standstill recovers.
  */
 #include "tests/cmocka_all.h"
 

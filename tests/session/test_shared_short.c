@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the Receives that the gateway's connections share run short: calls and replies that wait
- * make room for the replies that others wait for, a queue that there was no memory for finds back to what
- * its load needs, and who holds them is disconnected.
+ * Shared Receives of the gateway run short: waiting calls and replies make room for replies that
+ * others wait for; a queue that could not grow for want of memory recovers to what its load needs;
+ * and peers whose messages hold the Receives are disconnected.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device is short of registrations and Memory Windows for a while, again and again: RPCs wait, and
- * none fails. A shortage that does not end is told.
+ * A device repeatedly lacks registrations and Memory Windows for a while: RPCs wait, and none
+ * fails. A shortage that does not end is logged.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A crowd of clients of one route, whose server takes their calls and answers none: what they were let send keeps
- * shared Receives, and there are fewer of these than they may send messages. The other routes go on.
+ * Many clients of one route whose server receives their calls and answers none. Their calls hold
+ * shared Receives, of which there are fewer than messages they may send. The other routes continue.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Honest peers that share no code with the gateway (stranger.h), with every form that the documents let a call or a
- * reply have, on all four pairs of versions 1 and 2: whatever the habits, thresholds, memory and distance, each call
- * comes to its server, and each reply to its client, octet for octet, and no session ends.
+ * Valid peers that share no code with the gateway (stranger.h), with every form of call and reply
+ * that the documents allow, on all four pairs of versions 1 and 2. For all habits, thresholds,
+ * memory sizes and distances each call reaches its server, and each reply its client, octet for
+ * octet, and no session ends.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What who listens in hears: RPCs with their steps, messages with their octets; and nothing afterwards. */
+/* Records of a trace: RPCs with their steps, messages with their octets; and nothing after it was
+ * removed. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The end of the gateway's turn where its clients and its servers are on a fabric each: what was posted to both goes
- * before either goes on with peers that move much, and what such a turn takes is one fabric's share and not both's.
+ * The end of a turn of a gateway whose clients and servers are on different fabrics. Posts for both
+ * fabrics are flushed before either continues with large transfers, and such a turn moves the share
+ * of one fabric, not of both.
  */
 #include "tests/cmocka_all.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several servers, in virtual time: two workers that share what is known of them, clients with several connections, and
- * whoever looks up names played by the test.
+ * Several servers, in virtual time: two workers with shared state, clients with several
+ * connections, and look-ups of names played by the test.
  */
 #include "tests/cmocka_all.h"
 

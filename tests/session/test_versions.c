@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which version is spoken on either side, and what becomes of those who speak none of them. */
+/* Which version is spoken on each side, and what happens to peers that speak none of them. */
 #include "tests/cmocka_all.h"
 
 #include "base/log.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a server says that it wrote, and what it wrote. A client gets what was written for it, whole
- * and in whatever order that came, or no reply at all: never older octets of the gateway's memory,
- * never the beginning of a reply as if it were all of it.
+ * A server's report of what it wrote, compared with what it wrote. A client gets all octets that were
+ * written for it, in any order of writing, or no reply: never older octets of the gateway's memory,
+ * and never a part of a reply as if it were the whole.
  */
 #include "tests/cmocka_all.h"
 

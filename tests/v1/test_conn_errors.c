@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One row of the table in v1/conn.c a test: what a message that is not well-formed becomes. */
+/* The table in v1/conn.c, one test for each row: how a malformed message is handled. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

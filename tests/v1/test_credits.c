@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Never more calls in flight than asked for and granted: RFC 8166 section 3.3. */
+/* Calls in flight never exceed what was asked for or granted: RFC 8166 section 3.3. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Headers that lie, end early or mean nothing: each has its code, and none is read past its end. */
+/* Headers with false counts, headers that end early, and headers without meaning: each has its
+ * error code, and none is read beyond its end. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers of several transmissions (docs/rtrext-profile.md, section 4) over version 2, to calls that were let go. */
+/* Answers of several transmissions (docs/rtrext-profile.md, section 4) over version 2, to abandoned
+ * calls. */
 #include "tests/v2/conn_util.h"
 
 enum { RECV = 4096, BULK = 8192 };

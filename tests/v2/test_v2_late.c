@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers to Calls that were let go: dropped, whole or in parts, and without a report. */
+/* Answers to abandoned Calls are dropped, whole or in parts, without a report. */
 #include "tests/v2/conn_util.h"
 
 /* Reply 5: 8 octets of 20, 8 more, the last 4. */

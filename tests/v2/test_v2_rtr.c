@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The round-trip extension over version 2: calls with their data, and what is said of wrong ones. Sections
- * are those of docs/rtrext-profile.md. */
+/* The round-trip extension over version 2: calls with their data, and reports about invalid ones.
+ * Sections are those of docs/rtrext-profile.md. */
 #include "tests/v2/conn_util.h"
 
 #include "v2/rtr.h"

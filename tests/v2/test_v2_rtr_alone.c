@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The round-trip extension over version 2: what comes by Send alone, and where the extension is not spoken. Sections are those
- * of docs/rtrext-profile.md. */
+/* The round-trip extension over version 2: data that comes only by Send, and peers without the
+ * extension. Sections are those of docs/rtrext-profile.md. */
 #include "tests/v2/conn_util.h"
 
 #include "v2/rtr.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One row of the table in v2early/conn.c a test, negotiation, and two ends that talk at random. */
+/* The table in v2early/conn.c, one test for each row; negotiation; and two ends that exchange
+ * random messages. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The header of draft-cel-nfsv4-rpcrdma-version-two-01, section 4.2: layout, and what is none. */
+/* The header of draft-cel-nfsv4-rpcrdma-version-two-01, section 4.2: layout, and invalid
+ * headers. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The round-trip extension over the early draft: calls and replies with their data as options, and what is said of wrong
- * ones. Sections are those of docs/rtrext-profile.md. */
+/* The round-trip extension over the early draft: calls and replies with their data as options, and
+ * reports about invalid ones. Sections are those of docs/rtrext-profile.md. */
 #include "tests/cmocka_all.h"
 
 #include <string.h>

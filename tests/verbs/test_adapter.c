@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* What rxe and siw never do, and user libraries of real adapters do. */
+/* Behaviour of user libraries of real adapters that rxe and siw do not have. */
 
 static uint8_t memory[4096];
 static uint32_t written; /* as the last withdrawal told */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * config/ reckons how much a session over an RDMA device takes, without knowing one; the relay counts what
- * it takes. Here the two meet, over a device and over TCP, whatever the settings: what is reckoned is enough, and max_sessions, where
- * nobody set it, is no number that memory_limit could never feed.
+ * config/ computes the memory of a session over an RDMA device without having one; the relay counts
+ * what it really takes. This test compares both, over a device and over TCP, for all settings: the
+ * computed memory is enough, and the default of max_sessions is no number that memory_limit cannot
+ * serve.
  */
 #include "tests/verbs/adapter.h"
 

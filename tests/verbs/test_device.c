@@ -2,8 +2,7 @@
 #include "tests/verbs/world.h"
 
 /*
- * What the contract cannot see: how many calls and completions it takes, and what queue pairs
- * were told.
+ * Facts that the contract cannot see: numbers of calls and completions, and attributes of queue pairs.
  */
 
 static struct verbs_agreed agreed(const struct end *e)

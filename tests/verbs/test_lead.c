@@ -3,7 +3,8 @@
 
 #include "base/log.h"
 
-/* Which devices are used, for what, and what that pins; two devices, of which 127.0.0.1 and 127.0.0.2 are. */
+/* Which devices are used, for what, and what that pins. Two devices have the addresses 127.0.0.1
+ * and 127.0.0.2. */
 
 static uint8_t memory[4096];
 static uint32_t written;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * What the contract cannot see of shared Receives: the device's own word that they run low, what
- * queue pairs were told, and a device that goes.
+ * Facts about shared Receives that the contract cannot see: the device's limit event, attributes of queue
+ * pairs, and a device that is removed.
  */
 
 /* And soon. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any text is either refused with at least one line, or prints and reads back as the same. */
+/* Any text is either refused with at least one line, or is printed and read back as the same. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole handshake, either role, against a peer that sends anything: it never ends well.
+ * A whole handshake, in either role, with a peer that sends anything: it never succeeds.
  *
- * Input: an octet of set-up (bit 0: role), then records of an octet of kind and two of
- * length:
- *   0     a message that is that many octets of value, in a MIDDLE
+ * Input: an octet of set-up (bit 0: role), then records with an octet of kind and two of length:
+ *   0     a message in a MIDDLE, with that many octets of value
  *   1     the same in a FINAL
  *   2     a message without a value
- *   3     as 0, behind the head that would be due: TURN in sequence
+ *   3     as 0, behind the head that is due: TURN, in sequence
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One value of the property: what is read is written again to the same octets. */
+/* One value of the property: what is parsed encodes to the same octets. */
 #include <stdlib.h>
 #include <string.h>
 

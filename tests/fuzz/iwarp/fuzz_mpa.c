@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* MPA set-up frames: first octet says which kind, the rest is the frame. */
+/* MPA set-up frames: the first octet gives the kind, the rest is the frame. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Any octets on the metrics listener: one head at a time, never beyond what came. */
+/* Any octets at the metrics listener: one head at a time, never read beyond the received octets. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

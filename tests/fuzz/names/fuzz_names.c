@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of servers: any octets as a file like /etc/hosts; and as what happens to names, in any order: who wants one, what
- * is answered, how time passes.
+ * Names of servers: any octets as a file like /etc/hosts, and as a sequence of events for the cache
+ * of names: look-ups, answers, and passing time.
  */
 #include <stdint.h>
 #include <stdio.h>

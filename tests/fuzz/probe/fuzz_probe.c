@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a peer may send to rpcrdma-probe: messages, each with two octets of length
- * before it; the first octet chooses who waits for them. No connection stands
- * behind it: the messages are in the queue, and then it has ended.
+ * Messages that a peer may send to rpcrdma-probe, each after two octets of length. The first octet
+ * chooses the step that waits for them. There is no connection: the messages are in the queue, and
+ * then the connection has ended.
  */
 #include <string.h>
 

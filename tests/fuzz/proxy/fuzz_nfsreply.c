@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Any octets as the beginning of a call, cut anywhere: plan_reply_max() and plan_strip_pad() read
- * nothing beyond them, and answer within what they promise. So does nfs_result_check(), to which
- * they are a reply. */
+ * nothing beyond them, and their answers are in the promised range. The same octets are a reply for
+ * nfs_result_check(). */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole session of the relay between a client and a server that both say what
- * the input tells them. Whatever they say: the gateway stands, both ends can be
- * got rid of, and nothing stays behind. Beside it there is a well-behaved session, a call in
- * each step: its calls are answered right, and nothing of it reaches the others.
+ * A whole session of the relay between a client and a server that both send what the input says.
+ * Whatever they send: the gateway keeps running, both ends can be removed, and nothing is left.
+ * Beside it there is a well-behaved session with a call in each step: its calls are answered
+ * correctly, and none of its octets reach the others.
  *
- * First octet: bits 0-1 versions on the client side, 2-3 on the server side
- * (each 0 stands for both), 4 the server answers politely by itself, 5 so the
- * client begins, 6 the gateway's connections share Receives. Second octet: seed of
- * the network, and where it is odd results go on while they come; from 0xe0 on its bit 0 lets the client speak the
- * early draft of version 2 as well, and bit 1 has the server spoken to in that alone. Then steps:
+ * First octet: bits 0-1 versions on the client side, 2-3 on the server side (each 0 stands for
+ * both), 4 the server answers by itself, correctly, 5 the client begins likewise, 6 the gateway's
+ * connections share Receives. Second octet: seed of the network; if it is odd, cut-through is on.
+ * From 0xe0 on its bit 0 lets the client speak the early draft of version 2 as well, and with bit 1
+ * the server is only spoken to in the early draft. Then steps:
  *
- *   0-3  the client sends a message      4-7  so does the server
- *   8    a while passes                  9    a long while passes
- *   10   the client hangs up, or comes   11   the server hangs up
- *   12   the client exposes memory       13   so does the server
- *   14   the gateway is to drain         15   the client takes no more, or again
+ *   0-3  the client sends a message      4-7  the server sends one
+ *   8    a short time passes             9    a long time passes
+ *   10   the client disconnects or connects   11   the server disconnects
+ *   12   the client exposes memory       13   the server does
+ *   14   the gateway must drain          15   the client stops or resumes receiving
  *
- * The low four bits of a step's octet say which. A message is a count of words
- * and then each: below 0xf0 itself, else see put_word().
+ * The low four bits of a step's octet give the step. A message is a count of words and then each
+ * word: below 0xf0 the word itself, else see put_word().
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls and replies of rpcrdma-perf's program: the first octet chooses what is decoded and whether
- * the data is said to be elsewhere; what is understood encodes to what it was. */
+/* Calls and replies of rpcrdma-perf's program. The first octet chooses what is decoded, and whether
+ * the data is in a chunk. What is parsed encodes to the same octets. */
 #include <assert.h>
 #include <string.h>
 

@@ -2,13 +2,13 @@
 /*
  * A whole connection, either role, against a peer that sends anything.
  *
- * Input: an octet of set-up (bit 0 role, bits 1 and 2 reverse level, bit 3 the
- * literal credit reading, bit 4 a lived connection, bit 5 Receives with a second piece), then records of an octet of
- * kind and two of length:
- *   0, 1  a message of that many octets follows; 1, where Receives have a second piece: and as many zeros as
- *	   fill both
- *   2	   send something of that many octets
- *   3	   set_credits(), or an error report
+ * Input: an octet of set-up (bit 0 role, bits 1 and 2 reverse level, bit 3 the literal credit
+ * reading, bit 4 a connection that has been used, bit 5 Receives with a second piece), then records
+ * with an octet of kind and two of length:
+ *   0, 1  a message of that many octets follows; 1, if Receives have a second piece: and as many
+ *   zeros as fill both
+ *   2     send something of that many octets
+ *   3     set_credits(), or an error report
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One received message: what decodes must encode to the same octets again. */
+/* One received message: what is decoded encodes to the same octets. */
 #include <stdlib.h>
 #include <string.h>
 

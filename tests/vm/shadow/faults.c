@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* shadow_faults [N]: commits fault N, which shadow.c has to notice; without N none, which is to pass. */
+/* shadow_faults [N]: commits fault N, which shadow.c must detect; without N it commits none, and
+ * must pass. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
