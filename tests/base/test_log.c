@@ -267,7 +267,7 @@ static void with_debug_nothing_is_limited(void **state)
 	assert_int_equal(t.suppressed, 0);
 }
 
-/* What a full disk did not take is there when it takes something again. */
+/* Lines that a full disk refused are written when the disk has room again. */
 static void a_full_disk_is_tried_again(void **state)
 {
 	int file = dup(STDERR_FILENO);

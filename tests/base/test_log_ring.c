@@ -7,7 +7,7 @@
 #include "base/log_ring.h"
 #include "tests/rng.h"
 
-/* What comes out is what went in, whatever the pieces, over many times the ring's length. */
+/* Octets leave as they entered, whatever the pieces, over many times the ring's length. */
 static void octets_keep_their_order(void **state)
 {
 	struct log_ring *ring = calloc(1, sizeof(*ring));

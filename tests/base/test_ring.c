@@ -19,7 +19,8 @@ static bool put(const void *data, size_t len)
 	return ring_put(&r, &whole, 1);
 }
 
-/* Whatever its place is, and in however many pieces it came: a record comes out as it is. */
+/* A record leaves as it entered, wherever it is in the ring, and in however many pieces it was
+ * put. */
 static void records_come_in_order(void **state)
 {
 	char got[SMALL];

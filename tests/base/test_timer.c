@@ -226,7 +226,7 @@ static void behaves_as_a_list_would(void **state)
 	heap_is_sound();
 }
 
-/* What most timers see: put off each time something moves. */
+/* The usual use of a timer: it is put off each time something moves. */
 static void putting_off_looks_at_nobody(void **state)
 {
 	uint64_t steps;

@@ -158,7 +158,7 @@ static void test_full(void **state)
 	config_free(cfg);
 }
 
-/* What is printed reads back as the same, and prints as the same. */
+/* The printed configuration reads back as the same, and prints as the same. */
 static void test_round_trip(void **state)
 {
 	static const char *const files[] = {"tests/config/minimal.conf", "tests/config/issue.conf",
@@ -290,7 +290,7 @@ static const struct bad syntax[] = {
 	 "max_setups_per_second, drain_timeout, peer_timeout, receive_queue, insecure_handles, "
 	 "adaptive_poll_us, log, control, metrics, routes\n"
 	 "1: routes is missing: give it\n"},
-	/* What terminals obey is in no message. */
+	/* No message has control characters for terminals. */
 	{ROUTE(NAME "listen = { address = \"\\x7f\"; };" UP), "3: address" NOT_PLAIN},
 	{"control = \"/\\\\x00\";\nlog = { level = \"info\\x00\"; }; # \"\\x00\"\n" GOOD,
 	 "2: an octet 0 (\\x00), where the text would end: leave it out\n"
@@ -704,7 +704,7 @@ static void test_unreadable(void **state)
 	free(big);
 }
 
-/* What is no error, though it looks like the beginning of one. */
+/* Settings that look like the beginning of an error, and are none. */
 static void test_not_errors(void **state)
 {
 	static const char *const texts[] = {

@@ -130,7 +130,7 @@ static const struct bad hosts[] = {
 	{TO("source = ( { clients = \"192.0.2.0/24\"; addresses = \"10.0.0.0/25\"; } );"),
 	 "5: addresses are fewer than clients: give as large a network, or one address for all of "
 	 "them\n"},
-	/* What goes with several alone. */
+	/* Settings that need several servers. */
 	{TO("balance = \"client\";"),
 	 "5: balance does nothing with one address: give several, or a name, or leave it out\n"},
 	{TO("balance = \"random\";"), "5: there is no such balance: use \"order\" or \"client\"\n"},
@@ -139,7 +139,7 @@ static const struct bad hosts[] = {
 		  "\"10.1.7.0/24\"; } );\nside_ports = ( 111 );"),
 	 "7: side_ports lead to one server, whose address the kernel has to know: give upstream "
 	 "one address and no name, or leave them out\n"},
-	/* Of upstream alone. */
+	/* Settings for upstream only. */
 	{ROUTE(NAME "listen = { address = \"filer\"; };\n" UP), "3: " NO_ADDRESS("address")},
 };
 

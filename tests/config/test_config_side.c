@@ -99,7 +99,7 @@ static void assert_rules(const struct config *cfg, const char *path)
 	free(rules);
 }
 
-/* What nft itself makes of them is tests/nfs3's. */
+/* Only the text of the rules; tests/nfs3 loads them into nft. */
 static void test_rules(void **state)
 {
 	struct config *cfg;

@@ -171,7 +171,7 @@ static void report(struct raw *r, struct view in, void *arg)
 		raw_words(r, xid, vers, 60, ERROR_TYPE, code->wire, FIRST_FIELD, SECOND_FIELD);
 }
 
-/* What the requester came to know. */
+/* Check what the requester learned. */
 static void check_requester(const struct peer *p, const struct row *row, unsigned version)
 {
 	const char *cell = row->cells[version];

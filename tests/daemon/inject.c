@@ -94,7 +94,7 @@ static void hold(void)
 	wait_stop();
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &before))
 		die("registers");
-	/* It stands behind the call that it waits in, which is to be done again. */
+	/* The thread is behind the system call in which it waits, and which must be made again. */
 	errno = 0;
 	if ((ptrace(PTRACE_PEEKTEXT, tid, before.rip - 2, NULL) & 0xffff) != 0x050f || errno) {
 		fprintf(stderr, "it does not wait in a system call\n");
@@ -150,7 +150,7 @@ static void told(const char *name, long result)
 	printf("%s %s\n", name, result >= 0 ? "OK" : strerrorname_np((int)-result));
 }
 
-/* What it is for, and leaves nothing behind. */
+/* A call that is meant to succeed; it leaves nothing behind. */
 static void try_open(const char *name, long number, long a, long b, long c)
 {
 	long fd = call(number, a, b, c, 0, 0);
@@ -181,7 +181,7 @@ static void try_sockets(void)
 	try_open("socket_audit", SYS_socket, AF_NETLINK, SOCK_RAW, 9);
 }
 
-/* What would be done, and not undone, where nothing keeps it from that. */
+/* Calls whose effect could not be undone if nothing prevented them. */
 static void try_deeds(const char *readable, const char *other)
 {
 	long path = put(0, readable), elsewhere = put(1, other);

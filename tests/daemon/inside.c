@@ -239,7 +239,7 @@ static void try_openat(void)
 		try_opening_from(fd);
 }
 
-/* What may be known of a file changes nothing; of a process it is refused. */
+/* Reading a link to a file changes nothing; for a process it must be refused. */
 static void try_readlink(void)
 {
 	char exe[TEXT], to[TEXT];

@@ -376,7 +376,7 @@ static void expiry_is_told_once_a_day(void **state)
 	assert_said("key=crl ");
 	assert_said("expires=2126-01-01T00:00:00Z days=30 why=\"renew it, then send SIGHUP\"");
 	assert_false(warns(auth, 2 + day, near + 1));
-	/* What is read anew is looked at at once. */
+	/* Files that were read again are checked for expiry at once. */
 	listen_to_log();
 	auth_reload(auth, near + 1);
 	assert_true(warns(auth, 3 + day, near + 1));

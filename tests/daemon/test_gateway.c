@@ -129,7 +129,7 @@ static void no_more_is_announced_than_all_clients_take(void **state)
 	config_free(cfg);
 }
 
-/* Who is required to prove who it is speaks version 2, or nothing. */
+/* A peer that must authenticate speaks version 2, or is refused. */
 static void what_is_required_leaves_no_version_1(void **state)
 {
 	struct config *cfg = config_must();

@@ -50,7 +50,7 @@ static void close_pair(int fd[2])
 /* All is the same where a loop looks before it sleeps, for so long; 0: it does not. */
 static nsec_t looks_for;
 
-/* What comes next came soon, so often that it expects so. */
+/* Let events come soon so often that the loop busy-polls. */
 static void make_patient(struct loop *loop)
 {
 	loop_look_first(loop, looks_for);
@@ -220,7 +220,7 @@ static void looks_before_it_sleeps(void **state)
 	}
 }
 
-/* Who looks up to the deadline does not go to sleep for as long again. */
+/* A busy-poll that lasts until the deadline is not followed by a wait of the same length. */
 static void looking_ends_at_the_deadline(void **state)
 {
 	nsec_t before = looks_for;

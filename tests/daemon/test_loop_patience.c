@@ -26,7 +26,7 @@ static void sleeps_until_it_knows(void **state)
 	assert_int_equal(patience_look(&p), MOST);
 }
 
-/* Who spoke all the time and falls silent costs a few looks, and no more. */
+/* When steady events stop, only a few polls are wasted. */
 static void gives_up_soon(void **state)
 {
 	struct patience p;
@@ -42,7 +42,8 @@ static void gives_up_soon(void **state)
 	assert_in_range(looks, 1, 5);
 }
 
-/* Whatever comes when: a sixth of the waits at most begins with a look for nothing, and few where that would be usual. */
+/* For any pattern of waits at most a sixth of them begins with a wasted poll, and only few if polls
+ * are usually wasted. */
 static void few_for_nothing(void **state)
 {
 	enum { WAITS = 20000 };

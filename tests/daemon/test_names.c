@@ -121,7 +121,7 @@ static void what_was_known_is_kept_for_a_day(void **state)
 	assert_true(leads_to("10.0.0.1"));
 }
 
-/* It is not asked for all the time, and what was known is not forgotten. */
+/* The name is not looked up all the time, and the known addresses are kept. */
 static void a_failure_holds_for_a_while(void **state)
 {
 	(void)state;

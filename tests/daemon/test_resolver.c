@@ -444,7 +444,7 @@ static void only_v4(const struct query *q)
 		answer_with(q, 77);
 }
 
-/* Who has addresses of one family does not wait for the other for long. */
+/* A name with addresses of one family does not wait long for the other family. */
 static void a_server_that_drops_a_family_holds_nobody_up(void **state)
 {
 	nsec_t began = loop_now();
@@ -454,7 +454,7 @@ static void a_server_that_drops_a_family_holds_nobody_up(void **state)
 	assert_true(resolve(3 * NSEC_PER_SEC));
 	assert_in_range(loop_now() - began, 0, 900 * NSEC_PER_MS);
 	assert_int_equal(name.last.n, 1);
-	/* What was given up is done before the next begins, or beside it. */
+	/* Cancelled queries end before the next look-up, or beside it. */
 	answers = well;
 	assert_true(resolve(3 * NSEC_PER_SEC));
 	assert_int_equal(name.last.n, 2);
@@ -568,7 +568,7 @@ static bool is_with_domain(const struct query *q)
 	return q->name_len > sizeof("filer.example") + 1;
 }
 
-/* Whoever has the domain answers for all names below it. */
+/* The owner of the domain answers for all names below it. */
 static void v6_with_domain_alone(const struct query *q)
 {
 	if (is_with_domain(q) ? q->type == AAAA : q->type == A)
@@ -629,7 +629,7 @@ static void a_name_that_is_refused_is_searched(void **state)
 	assert_int_equal(name.last.n, 2);
 }
 
-/* What is under way when all ends is given up, and all memory is back. */
+/* Queries under way at the end are cancelled, and all memory comes back. */
 static void the_end_waits_for_nobody(void **state)
 {
 	nsec_t began = loop_now();

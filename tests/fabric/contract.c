@@ -368,7 +368,7 @@ static const struct {
 	{"shared_soak", contract_run_shared_soak},
 };
 
-/* Those that are named on the command line, or all. */
+/* Whether the command line names @group, or no group. */
 static bool is_wanted(const char *group, int argc, char **argv)
 {
 	if (provider->access_alone && strcmp(group, "access"))

@@ -209,7 +209,7 @@ static void message_invalidates(void **state)
 	assert_true(do_send_inv(&p->a, 0, 64, seg.handle) >= 0);
 	assert_int_equal(succeed(&p->b, r)->invalidated, seg.handle);
 	assert_int_equal(p->b.conn->handles_live, 1);
-	/* It is fenced already, and withdrawing says so; the other one is not. */
+	/* The handle is already fenced, and withdrawing it says so; the other one is not. */
 	assert_int_equal(do_withdraw(&p->b, seg.handle), -1);
 	rest = part(rest, 0, 100);
 	succeed(&p->a, do_read(&p->a, BASE, &rest));
@@ -262,7 +262,7 @@ static void exposures_have_a_limit(void **state)
 	}
 }
 
-/* What a peer has to know: without the offset a handle is nothing. */
+/* A peer needs handle and offset: without the offset a handle is useless. */
 static uint64_t expose_and_fence(struct pair *p)
 {
 	struct segment seg = do_expose(&p->b, 0, 10, FABRIC_REMOTE_READ);

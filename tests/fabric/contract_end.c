@@ -67,7 +67,7 @@ static void both_disconnect(void **state)
 	both_end(t, p);
 }
 
-/* What was posted before the disconnect arrives. */
+/* Messages posted before the disconnect arrive. */
 static void last_words_arrive(void **state)
 {
 	struct contract *t = *state;
@@ -92,7 +92,7 @@ static void last_words_arrive(void **state)
 	assert_int_equal(p->b.status, 0);
 }
 
-/* They may be the first words, too. */
+/* These may be the first messages, too. */
 static void only_words_arrive(void **state)
 {
 	struct contract *t = *state;

@@ -121,7 +121,7 @@ static void full_queues_say_so(void **state)
 	settle(t);
 	assert_int_equal(p->b.ndone, CONTRACT_DEPTH);
 	assert_int_equal(p->a.ndone, CONTRACT_DEPTH);
-	/* And there is room again. */
+	/* Now there is room again. */
 	assert_true(do_recv(&p->b, 0, 10) >= 0);
 	pump(t);
 	assert_true(do_send(&p->a, 0, 10) >= 0);

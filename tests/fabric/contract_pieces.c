@@ -54,7 +54,7 @@ static struct pair *establish_pieces(struct contract *t, int i, uint32_t most)
 	return p;
 }
 
-/* What is in the pieces is the message of @len octets, and nothing around them has changed. */
+/* The pieces hold the message of @len octets, and nothing around them has changed. */
 static void check_pieces(const struct side *s, const struct fabric_piece *pieces, unsigned n,
 			 uint32_t len, const uint8_t *sent)
 {
@@ -104,7 +104,7 @@ static void each_side_of_each_edge(void **state)
 	}
 }
 
-/* What they are for: a header, and behind it a megabyte where it can be used. */
+/* The purpose of pieces: a header, and behind it a megabyte where it can be used. */
 static void header_and_bulk(void **state)
 {
 	static const uint32_t bulk = 1048576;

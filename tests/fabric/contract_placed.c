@@ -26,7 +26,7 @@ static void post(struct pair *p, const struct segment *seg, uint32_t at, uint32_
 	assert_true(do_write(&p->a, AT + at, len, &to) >= 0);
 }
 
-/* Those octets, as the peer has them; told as far as they are going to be. */
+/* Write those octets as the peer, and step until all reports that will come have come. */
 static void put(struct pair *p, const struct segment *seg, uint32_t at, uint32_t len)
 {
 	post(p, seg, at, len);
@@ -154,7 +154,7 @@ static void no_more_than_some_pieces(void **state)
 	fence(&p->b, seg.handle);
 }
 
-/* What one connection's stream has no room for is nobody else's trouble. */
+/* A stream without room on one connection does not affect other connections. */
 static void others_go_on(void **state)
 {
 	struct contract *t = *state;
@@ -227,8 +227,8 @@ static void invalidated_by_a_message(void **state)
 	barrier(t, &p->a, &p->b);
 }
 
-/* Whatever was queued: no event comes behind a withdrawal (contract.c), what nobody was told of was not written, and its
- * place is free. */
+/* Whatever was queued: no event follows a withdrawal (contract.c), octets that were not reported
+ * count as not written, and their place is free. */
 static void silence_behind_a_withdrawal(void **state)
 {
 	struct contract *t = *state;
@@ -249,7 +249,7 @@ static void silence_behind_a_withdrawal(void **state)
 	}
 }
 
-/* What waits for room there is behind a withdrawal like any other: the connection ends. */
+/* Octets that wait for room are behind the withdrawal, as any others: the connection ends. */
 static void withdrawn_while_full(void **state)
 {
 	struct contract *t = *state;
@@ -281,7 +281,7 @@ static void beyond_its_end(void **state)
 	nothing_beside(&p->b);
 }
 
-/* Nor behind DISCONNECTED; the withdrawal still tells what it does. */
+/* No event follows DISCONNECTED either; the withdrawal still gives its result. */
 static void over_with_the_connection(void **state)
 {
 	struct contract *t = *state;

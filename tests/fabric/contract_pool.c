@@ -49,7 +49,7 @@ void pool_refill(struct pool *pool)
 	}
 }
 
-/* Who says what decides what it is. */
+/* The contents of a message follow from its sender and its number. */
 static uint64_t key(const struct side *s, uint32_t n)
 {
 	return (uint64_t)n * 2 * CONTRACT_PAIRS + (uint32_t)s->pair * 2 +

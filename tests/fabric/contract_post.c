@@ -107,7 +107,7 @@ struct segment do_stream(struct side *s, size_t off, uint32_t window, uint32_t l
 	return seg;
 }
 
-/* Whoever changes what was given back changes nobody's. */
+/* Memory that was given back may be changed without effect. */
 void give_back(struct side *s)
 {
 	uint32_t len = s->held[0];

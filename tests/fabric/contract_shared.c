@@ -43,7 +43,7 @@ static void finds_none_and_waits(void **state)
 	settle(t);
 	assert_int_equal(p->b.heard, heard);
 	assert_false(p->a.disconnected || p->b.disconnected);
-	/* What needs no Receive there is not in its way. */
+	/* Operations that need no Receive are not blocked. */
 	talk(&p->b, 10);
 	talk(&q->b, 10);
 	pool->allow = 1;

@@ -7,7 +7,7 @@
 
 enum { LEN = 1024 * 1024, AT = 4096, PIECES = 64, PIECE = LEN / PIECES, OLD = 0xee };
 
-/* What lies behind the octets the peer wrote was never its to give back. */
+/* The peer cannot count octets behind those that it wrote. */
 static void is_written(struct contract *t, uint32_t written, uint32_t octets)
 {
 	assert_int_equal(written, t->fabric[1]->tells_written ? octets : FABRIC_WRITTEN_UNKNOWN);
@@ -55,7 +55,7 @@ static void tells_how_much_without_a_gap(void **state)
 	}
 }
 
-/* Of what the peer may not write nothing was written. */
+/* Memory that the peer may not write counts as not written. */
 static void of_readable_memory_nothing(void **state)
 {
 	struct contract *t = *state;
@@ -133,8 +133,8 @@ static void nothing_old_counts_as_written(void **state)
 	}
 }
 
-/* Whoever invalidates the handle does not take along what is known of it: neither right behind
- * the message, nor later. */
+/* Invalidating the handle does not erase the record of written octets, neither at once nor
+ * later. */
 static void the_peer_cannot_make_it_forgotten(void **state)
 {
 	struct contract *t = *state;

@@ -56,7 +56,7 @@ int on_loop_step(struct contract *t)
 	nsec_t due = NSEC_NEVER;
 	int timeout, n;
 
-	/* Whoever is not polled is not waited for. */
+	/* An instance that is not polled is not waited for. */
 	for (int i = 0; i < 2; i++)
 		if (!t->deaf[i])
 			due = nsec_min(due, fabric_deadline(t->fabric[i]));

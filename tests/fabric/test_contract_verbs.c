@@ -28,7 +28,7 @@ static void start_without_windows(struct contract *t)
 	assert_false(t->fabric[1]->remote_inv);
 }
 
-/* What the connection manager and the queue pairs of InfiniBand can do. */
+/* Properties of InfiniBand's connection manager and queue pairs. */
 static const struct contract_provider verbs = {.name = "verbs",
 					       .start = start,
 					       .stop = on_loop_stop,

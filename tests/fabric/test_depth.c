@@ -82,7 +82,7 @@ static void does_not_grow_beyond_what_is_promised(void **state)
 		assert_true(fabric_depth_limit(&d) <= 5);
 	}
 	assert_int_equal(fabric_depth_missing(&d, 0), 20);
-	/* So that a new connection does not bring the whole queue. */
+	/* A new connection must not fill the whole queue at once. */
 	d.promised = 10000;
 	assert_int_equal(fabric_depth_missing(&d, 0), 32);
 }

@@ -169,7 +169,8 @@ struct entry {
 	unsigned note;
 };
 
-/* What is known of a host is kept until its entry is needed, the longest unused first. */
+/* The record of a host is kept until its entry is needed; the entry unused for longest goes
+ * first. */
 static void hosts_are_remembered_as_long_as_may_be(void **state)
 {
 	struct fabric_addr addr[4] = {addr_of(0), addr_of(1), addr_of(2), addr_of(3)};

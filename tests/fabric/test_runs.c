@@ -6,7 +6,7 @@
 #include "fabric/runs.h"
 #include "tests/rng.h"
 
-/* What of an exposure was written, in any order. */
+/* Octets of an exposure that were written, in any order. */
 
 enum { LEN = 200 };
 

@@ -128,7 +128,8 @@ static void from_its_beginning_when_empty(void **state)
 	assert_false(put(&m, 0, BYTES + 1));
 }
 
-/* What is told while a segment is under way was there; that one begins the next piece. */
+/* A report while a segment is arriving covers the octets before it; that segment begins the next
+ * piece. */
 static void told_in_between(void **state)
 {
 	struct model m;

@@ -170,7 +170,8 @@ enum hostauth_status pair_deliver(struct pair_end *e, const struct pair_message 
 	int err = v2_decode(&h, &msg, view_of(m->octets, m->len), 16, &fault);
 	struct hostauth_in in = {.message = view_of(m->octets, m->len)};
 
-	/* What the protocol refuses before the profile is asked ends the connection as well. */
+	/* A message that the protocol refuses before the profile applies ends the connection,
+	 * too. */
 	if (err || (h.htype != V2_CONNPROP_MIDDLE && h.htype != V2_CONNPROP_FINAL))
 		return HOSTAUTH_FAILED;
 	in.has_value = h.props.present & 1u << V2_PROP_HOSTAUTH;

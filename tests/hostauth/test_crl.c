@@ -208,7 +208,8 @@ static void ends(const char *ca, const char *lists, int64_t first, int64_t last)
 	assert_int_equal(t.crl_last, last);
 }
 
-/* Of an authority the latest counts; of several the first is warned of, and the last is the end. */
+/* For one authority the latest list counts. Among several authorities the first to end is warned
+ * of, and the last decides the end. */
 static void their_ends_are_known(void **state)
 {
 	char ca[MATERIAL] = "", lists[MATERIAL] = "";

@@ -309,7 +309,7 @@ static void measure_fat(enum hostauth_role role, const struct fat *f, enum hosta
 	measure_pair(f->what, end, role, status, BUDGET_HANDSHAKE);
 }
 
-/* Whatever a peer shows, up to what it may (profile section 8), and beyond. */
+/* The peer sends the most that it may (profile section 8), and more. */
 static void nor_do_the_largest_go_beyond(void **state)
 {
 	static const struct fat fat[] = {

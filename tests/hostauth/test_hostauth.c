@@ -199,7 +199,7 @@ static void peers_without_the_profile_are_recognized(void **state)
 	(void)state;
 	pair_begin(end, &setup);
 	assert_int_equal(hostauth_recv(end[1].h, &without), HOSTAUTH_ABSENT);
-	/* And stay what they are. */
+	/* The results stay the same afterwards. */
 	assert_true(pair_next(&end[0], &m));
 	assert_int_equal(pair_deliver(&end[1], &m), HOSTAUTH_ABSENT);
 	assert_false(pair_next(&end[1], &m));

@@ -63,7 +63,7 @@ static void each_has_its_own(void **state)
 	} pairs[] = {{"pair-1:" KEY_1, "pair-1"},
 		     {"host.example/nfs@2:" KEY_2, "host.example/nfs@2"},
 		     {"pair-11:" KEY_3, "pair-11"},
-		     /* Who connects uses the first. */
+		     /* The initiator uses the first key. */
 		     {"pair-11:" KEY_3 "\npair-1:" KEY_1, "pair-11"}};
 	struct pair_end end[2];
 

@@ -60,7 +60,8 @@ static void earlier_versions_are_refused(void **state)
 	}
 }
 
-/* Whatever openssl.cnf allows: tests/hostauth/lax.cnf, with which this runs, has level 0. */
+/* This holds whatever openssl.cnf allows: the test runs with tests/hostauth/lax.cnf, which has
+ * level 0. */
 static void weak_keys_are_refused(void **state)
 {
 	EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)1024);
@@ -166,7 +167,8 @@ static void chains_are_counted(void **state)
 	}
 	m = certificates(message, 1, deep, sizeof(deep));
 	assert_string_equal(chain_fault(m), "certificates of more elements than are taken");
-	/* Whatever is cut off, or said to be longer: nothing is read beyond it (the sanitizers see to that). */
+	/* A message that is cut off, or claims to be longer, is never read beyond its end (the
+	 * sanitizers check that). */
 	m = certificates(message, 3, nested, sizeof(nested));
 	for (size_t len = 0; len < m.len; len++)
 		(void)chain_fault(view_of(message, len));
@@ -270,7 +272,7 @@ static void a_clienthello_without_end_is_refused(void **state)
 	pair_end(end);
 }
 
-/* What was done by the engine, by messages that it sent. */
+/* What the TLS engine did, according to its messages. */
 static unsigned engine_says;
 
 static void count_messages(int sent, int version, int type, const void *octets, size_t len,

@@ -71,7 +71,7 @@ static void each_bit_of_each_message(void **state)
 	flip(&certificates, 16, &rng);
 }
 
-/* What each end believes the private data were. */
+/* The private data that each end believes in. */
 static void each_bit_of_the_private_data(void **state)
 {
 	uint8_t data[8] = {0xf6, 0xab, 0x0e, 0x18, 1, 1, 4, 4}, seen[8];
@@ -187,7 +187,7 @@ static void replayed_from_another_connection(void **state)
 		}
 		assert_int_not_equal(hostauth_status(end[1 - turn].h), HOSTAUTH_DONE);
 	}
-	/* And one message of another connection amid this one's. */
+	/* One message of another connection between those of this one. */
 	for (unsigned which = 0; which < 4; which++) {
 		unsigned k = 0;
 

@@ -18,7 +18,7 @@
 
 enum { SECRETS = 16, SECRET_MAX = 48, LABEL = 40, CHUNK = 1 << 20, DISGUISE = 0x55 };
 
-/* Those of a handshake, as the engine tells them, and shared keys. */
+/* The secrets of a handshake, as the TLS engine reports them, and shared keys. */
 static struct secret {
 	char label[LABEL];
 	uint8_t octets[SECRET_MAX]; /* disguised */
@@ -220,7 +220,8 @@ static void nor_of_a_file_of_keys(void **state)
 	expect_none("after the last holder");
 }
 
-/* Of the PEM file, which its reader wipes (daemon/auth_files.c), an Ed25519 key's octets are the end. */
+/* The PEM file is wiped by its reader (daemon/auth_files.c); an Ed25519 key's octets are at its
+ * end. */
 static void nor_of_a_private_key(void **state)
 {
 	struct view file = pair_read("tests/hostauth/keys/client.pem");

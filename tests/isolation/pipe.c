@@ -48,7 +48,7 @@ static size_t moved_down(size_t at, size_t n)
 	return at == SIZE_MAX || at < n ? SIZE_MAX : at - n;
 }
 
-/* What was delivered makes room, but for the FPDU under way. */
+/* Remove delivered octets, except those of the FPDU being delivered. */
 static void compact(struct pipe *p)
 {
 	size_t n = p->begin;
@@ -159,7 +159,7 @@ static void terminate(struct pipe *p, size_t at)
 		memcpy(p->octets + at, fpdu, n);
 }
 
-/* What ends a session. */
+/* A fault that ends a session. */
 static void break_fpdu(struct pipe *p, size_t at)
 {
 	size_t n = fpdu_at(p, at), to = at + FPDU_LEN_BYTES;

@@ -118,7 +118,7 @@ void rogue_leave(struct rogue *r)
 		r->server ? NSEC_NEVER : r->now(r->clock) + rng_below(r->rng, 50) * NSEC_PER_MS;
 }
 
-/* What was said first: the version of a server that would be asked for its properties. */
+/* Answer the first message: it may be the version of a server whose properties are asked for. */
 static void answer_first(struct rogue *r)
 {
 	const uint32_t error[] = {0x55, 2, ROGUE_GRANT_V1, V2_ERROR, 1, 1, 1};
@@ -286,7 +286,7 @@ static void garbage(struct rogue *r)
 	rogue_send_words(r, words, n, 0);
 }
 
-/* Who says nothing for long would leave the gateway without credits. */
+/* Grant credits; after a long silence the gateway would have none left. */
 static void grant(struct rogue *r)
 {
 	const uint32_t words[] = {0, 2, rogue_credit(r), V2_GRANT};

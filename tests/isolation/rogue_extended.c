@@ -17,7 +17,8 @@ void rogue_properties(struct rogue *r, uint32_t xid)
 {
 	const uint32_t props[] = {
 		xid, 2, rogue_credit(r), V2_CONNPROP_FINAL, 2,
-		/* It takes requests, responses, continues; structure: FIRST, then BULK for data. */
+		/* The rogue announces requests, responses, continues; structure: FIRST, then BULK
+		 * for data. */
 		0x52540003, 4, 7, 0x52540004, 40, ROGUE_BUFFER, 2, 1, FIRST, 1, 0, 1, BULK, 1, 1};
 	const uint32_t none[] = {xid, 2, rogue_credit(r), V2_CONNPROP_FINAL, 0};
 
@@ -68,7 +69,8 @@ static int put_data(struct rtr_msg *x, struct rtr_item *item, uint32_t len)
 	return rtr_add_number(x, &item->place, x->count > 1 && len % 2);
 }
 
-/* What continues @x, as it should, or otherwise, or not to the end. @data: octets in the first of these. */
+/* Send the continues of @x: correctly, incorrectly, or not to the end. @data: octets in the first
+ * of them. */
 static void send_continues(struct rogue *r, const struct rtr_msg *x, uint32_t xid, uint32_t data)
 {
 	for (uint32_t k = 1; k < x->count && k < 6 && !rogue_draw(r, 8); k++, data = 0) {

@@ -194,8 +194,6 @@ void rogue_send_part(struct rogue *r, uint32_t len)
 	send_room_off(r, xdr_out_len(&x) + len, 0);
 }
 
-/* What it reaches for. */
-
 bool rogue_any_segment(struct rogue *r, struct segment *s)
 {
 	const struct rogue_call *c = &r->calls[rng_below(r->rng, ROGUE_CALLS)];

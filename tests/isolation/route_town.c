@@ -431,7 +431,8 @@ static void clients_new(struct route_town *t)
 	honest_init(t, &t->newcomer, 0);
 }
 
-/* So that its server is @host, which matters where there are two: addresses 10.@net.0.@number, 10.@net.1.@number ... */
+/* Connect a client whose server must be @host, which matters if there are two: addresses
+ * 10.@net.0.@number, 10.@net.1.@number ... are tried. */
 static void connect_to(struct route_town *t, struct route_client *c, unsigned version, unsigned net,
 		       unsigned number, unsigned host)
 {

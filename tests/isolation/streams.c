@@ -227,7 +227,7 @@ static bool next_event(struct stream_conn *c, struct fabric_event *ev)
 	return true;
 }
 
-/* What is told as placed is told to the watcher, too. */
+/* The watcher gets octets that are reported as placed, too. */
 static void tell_counted(struct stream_conn *c, const struct fabric_event *ev)
 {
 	const struct net_watcher *w = net_of_stream(c)->watcher;
@@ -407,7 +407,7 @@ static void delay(struct fabric_conn *conn)
 		c->peer->in.delay = true;
 }
 
-/* What it takes is in its own pipe, what it answers and says in the peer's. */
+/* Incoming octets are in its own pipe; answers and messages are in the peer's. */
 static void pace(struct fabric_conn *conn, const struct net_pace *p)
 {
 	struct stream_conn *c = stream_of(conn);

@@ -19,7 +19,7 @@ void streams_activate(struct stream_conn *c)
 		list_add_tail(&fabric_of_stream(c)->active, &c->active);
 }
 
-/* What is in the pipe to @c comes out at @at, if not before. */
+/* Deliver the contents of the pipe to @c at @at, or earlier. */
 static void deliver_at(struct stream_conn *c, nsec_t at)
 {
 	if (!timer_is_armed(&c->deliver) || c->deliver.at > at)

@@ -154,8 +154,8 @@ void streams_conn_free(struct stream_conn *c)
 	mem_free(c);
 }
 
-/* What a leg toward a rogue may expose at once: now and then so little that places are used again
- * at once, which needs more calls in flight otherwise than a rogue is granted. */
+/* Limit of exposures for a leg toward a rogue. Sometimes it is so small that places are used again
+ * at once; otherwise that would need more calls in flight than a rogue is granted. */
 static uint32_t exposures(const struct stream_conn *c, uint32_t asked)
 {
 	struct streams *net = net_of_stream(c);

@@ -10,7 +10,7 @@
 
 enum { LARGE = 16 }; /* one chunk in so many is large: what a town costs is the octets it moves */
 
-/* Who sits at the other end of the gateway's, and what it has learned; NULL: the gateway. */
+/* The rogue that receives on @to; NULL: another receiver. */
 static struct rogue *rogue_of(struct town *t, const struct fabric_conn *to)
 {
 	return to->fabric == t->rogue_fabric ? to->owner : NULL;
@@ -105,7 +105,7 @@ static void gateway_turn(struct town *t)
 			DEFECT(t, "the gateway says for ever that more is waiting");
 }
 
-/* What the gateway holds, when somebody waits for too long. */
+/* Print what the gateway holds when a call waits too long. */
 static void tell_state(struct town *t)
 {
 	const struct proxy *p = t->proxy;
@@ -156,7 +156,7 @@ static void pair_check(struct town *t, const struct town_pair *p)
 
 static void pair_turn(struct town *t, struct town_pair *p)
 {
-	/* Who says nothing for long after it has connected is shown out. */
+	/* A client that sends nothing for long after it has connected is displaced by others. */
 	bool silent = p->client.done == 0 && peer_busy(&p->client) == 0;
 	struct peer_spec spec;
 

@@ -107,7 +107,8 @@ static void pair_new(struct town *t, unsigned i)
 	p->server.cfg.bulk_bytes = p->server.cfg.peer_bulk_bytes = p->bulk[1];
 	p->client.places = p->client.asks = p->bulk[0] > 0;
 	p->server.divides = t->seed % 2;
-	/* Of a host with few sessions nobody is shown out, however many come from the rogues'. */
+	/* Connections of a host with few sessions are not displaced, however many the rogues' hosts
+	 * have. */
 	snprintf(host, sizeof(host), "10.0.1.%u", i + 1);
 	assert_int_equal(fabric_addr_parse(host, 0, &p->client.from), 0);
 	p->depth = 1 + rng_below(&t->rng, 4);

@@ -72,7 +72,7 @@ static void say(int fd, struct ddp_header h, const char *payload)
 	assert_int_equal(send(fd, wire, n, 0), n);
 }
 
-/* What they say while somebody waits; NULL: nothing. */
+/* Octets that the peers send while another peer waits; NULL: none. */
 typedef void keeping(const struct peer *p);
 
 static void say_write(const struct peer *p)

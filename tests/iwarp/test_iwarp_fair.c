@@ -205,7 +205,7 @@ static unsigned crowd_writes(void)
 	return n;
 }
 
-/* Who has just come rests until it is its turn, which comes. */
+/* A new connection waits for its turn, which comes. */
 static void test_new_beside_crowd(void **state)
 {
 	static struct bulk one;
@@ -250,7 +250,7 @@ static void test_new_beside_crowd(void **state)
 	sock_pair_fini(&pair);
 }
 
-/* Whoever always has an event to be told of is not told of alone. */
+/* A connection that always has an event must not get all events. */
 enum { MANY = 32, BETWEEN = 16 };
 
 static void post_many(struct sock_pair *p, struct fabric_conn *c)

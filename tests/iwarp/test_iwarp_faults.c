@@ -258,8 +258,8 @@ static void test_vanishes_in_fpdu(void **state)
 	sock_pair_fini(&pair);
 }
 
-/* What was begun has to come, and faster than an octet now and then: a connection that is silent
- * between messages may be so for ever. */
+/* A message that was begun must arrive, and faster than single octets now and then. A connection
+ * that is silent between messages may stay so for ever. */
 static void half_a_message(bool drips)
 {
 	uint8_t wire[64];
@@ -616,7 +616,7 @@ static void test_rejection_is_not_overtaken(void **state)
 	sock_pair_fini(&pair);
 }
 
-/* Of those that do not close after it only some are kept, and none for long. */
+/* Only some of the peers that do not close are kept, and none for long. */
 static void test_rejected_and_silent(void **state)
 {
 	enum { MANY = 100, KEPT = 64 };

@@ -135,7 +135,7 @@ static void end(void)
 	end_near();
 }
 
-/* Who has written writes again. Return: whether the small message came. */
+/* A peer whose octets were written writes again. Return: whether the small message arrived. */
 static bool look_at(struct sock_pair *p)
 {
 	bool came = false;
@@ -163,7 +163,7 @@ static bool turn(void)
 	return look_at(&near);
 }
 
-/* What turns moved while pings were under way. */
+/* Octets moved in turns while pings were under way. */
 struct moves {
 	uint64_t most, all;
 	unsigned turns; /* that moved anything */

@@ -217,7 +217,7 @@ static void reads_are_answered_one_after_the_other(void **state)
 	read_of(&modest);
 	steps(30);
 	assert_true((told(&greedy) == CALLS) != (told(&modest) == CALLS));
-	/* It answers none: the other's turn. */
+	/* The peer answers none, so the next one gets the turn. */
 	steps_for_a_while();
 	assert_int_equal(told(&greedy), CALLS);
 	assert_int_equal(told(&modest), CALLS);
@@ -313,7 +313,7 @@ enum { CROWD = 4, MANY = 400, LOOK_MS = 250, TURN = 4 };
 static struct peer crowd[MANY];
 static nsec_t ahead; /* of the clock, so that regular looks are when the test wants them */
 
-/* What is due at the next regular look, and what comes of it. */
+/* Run what is due at the next regular check. */
 static void look(void)
 {
 	ahead += LOOK_MS * NSEC_PER_MS;
@@ -360,7 +360,7 @@ static void crowd_has_its_turn(void)
 		assert_true(crowd[i].conn->idles);
 }
 
-/* Else those before it would have theirs again, one after the other. */
+/* Otherwise the connections before it would get their turns again, one after the other. */
 static void who_did_not_use_its_turn_comes_last(void **state)
 {
 	unsigned looks = 0;
@@ -382,7 +382,8 @@ static void who_did_not_use_its_turn_comes_last(void **state)
 	end_crowd(CROWD);
 }
 
-/* What is on its way to us takes the time of its line, answers come behind it: that is no idling. */
+/* Octets on their way take the time of the line, and answers are behind them: the turn does not
+ * count as unused. */
 static void who_speaks_in_its_turn_does_not_idle(void **state)
 {
 	(void)state;
@@ -399,7 +400,7 @@ static void who_speaks_in_its_turn_does_not_idle(void **state)
 	end_crowd(0);
 }
 
-/* Whoever it is that asked for it. */
+/* Answer a Read, whichever connection it is of. */
 static void answer_a_read(struct peer *p)
 {
 	static const uint8_t octets[64];
@@ -440,7 +441,8 @@ static void look_and_drip(unsigned drips)
 	pair.logged = 0;
 }
 
-/* Who waits with his Reads is behind those whose Reads are out, but not for as long as some have any out. */
+/* A connection whose user waits with Reads comes behind connections with outstanding Reads, but not
+ * for as long as any of these has some. */
 static void who_answers_now_and_then_is_not_before_others_for_ever(void **state)
 {
 	enum { DRIPS = 3, OUT = 8, LOOKS = 150 };

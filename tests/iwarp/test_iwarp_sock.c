@@ -198,7 +198,7 @@ static void test_busy_polling_ends(void **state)
 	sock_pair_fini(&pair);
 }
 
-/* Whatever the system's congestion control is: both ends of a connection to this machine itself. */
+/* This holds for all congestion controls: both ends of the connection are on this machine. */
 static void test_loopback_is_not_paced(void **state)
 {
 	enum { LAST_FD = 1023 };

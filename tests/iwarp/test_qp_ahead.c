@@ -141,7 +141,7 @@ static void test_read(void **state)
 	assert_in_range(reads, 1, 14);
 }
 
-/* What is there of a stream goes on, and its window is free again. Return: octets. */
+/* Take what has arrived of a stream, and free its window. Return: octets. */
 static uint32_t pass_on(const struct segment *seg)
 {
 	struct fabric_event ev;

@@ -131,7 +131,7 @@ static bool read_some(size_t most)
 	return n && got;
 }
 
-/* What is set aside counts as memory of the queue pair and of its instance. */
+/* Octets that were set aside count as memory of the queue pair and of its instance. */
 static void check_memory(void)
 {
 	const struct qp_store *s = &rx_store;
@@ -188,7 +188,7 @@ static void test_waits_anywhere(void **state)
 	assert_true(spilled > 0);
 }
 
-/* What waits when its connection goes leaves nothing behind, and no Receive is lost. */
+/* A message that waits when its connection ends leaves nothing behind, and no Receive is lost. */
 static void test_ends_while_it_waits(void **state)
 {
 	struct rng r = {7};

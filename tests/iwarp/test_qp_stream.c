@@ -119,7 +119,7 @@ static unsigned cut(struct fabric_sge *sge, uint8_t *data, uint32_t len)
 	return n;
 }
 
-/* Those that were copied are done. */
+/* Sends that were copied are complete. */
 static void pass_copied(struct end *e)
 {
 	while (e->send_done < e->send_posted && e->copied[e->send_done % SENDS])
@@ -540,7 +540,7 @@ static void test_whole_fpdus(void **state)
 	qp_store_fini(&store);
 }
 
-/* Neither a long Write nor a long response keeps small Sends waiting behind all of a response. */
+/* Small Sends do not wait behind a whole long Write or a whole long response. */
 static void test_small_sends_pass_responses(void **state)
 {
 	const struct qp_depths depths = {

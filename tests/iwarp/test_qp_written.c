@@ -245,7 +245,8 @@ static void nothing_more(void)
 	assert_int_equal(qp_next_event(&qp, &ev), 0);
 }
 
-/* What was placed counts with its CRC, not before, and once it is told; what goes on where it ended is one with it. */
+/* Placed octets count when their CRC is verified, and when they were reported. Octets that follow
+ * directly belong to the same piece. */
 static void told_once_it_counts(void **state)
 {
 	(void)state;
@@ -286,7 +287,7 @@ static void never_told(void **state)
 	assert_int_equal(withdraw(ERR_CLOSED), 100);
 }
 
-/* What finds no room stays where it is, and all behind it, until there is some. */
+/* An FPDU that finds no room waits, with everything behind it, until there is room. */
 static void full_until_it_is_given_back(void **state)
 {
 	(void)state;
@@ -336,7 +337,8 @@ static void withdrawn_while_full(void **state)
 	qp_went_on(&qp, seg.handle, 60); /* of nobody's interest */
 }
 
-/* What is queued of one that is withdrawn is gone, wherever it stands, and its place is another's. */
+/* Queued reports of a withdrawn exposure are removed, wherever they are, and their places are
+ * free. */
 static void told_of_nothing_withdrawn(void **state)
 {
 	(void)state;

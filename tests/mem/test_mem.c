@@ -9,7 +9,7 @@
 #include "base/asan.h"
 #include "base/mem.h"
 
-/* What fabric/mem does beyond the contract: time and strictness. */
+/* Properties of fabric/mem beyond the contract: time and strictness. */
 
 static void needs_a_flush(void **state)
 {
@@ -240,7 +240,7 @@ static struct fabric_event withdrawn_with_a_write_under_way(uint64_t seed)
 	return end;
 }
 
-/* Whoever withdraws hears no more of what comes, and it counts for nothing. */
+/* After a withdrawal nothing more is reported or counted. */
 static void nothing_comes_while_it_is_withdrawn(void **state)
 {
 	unsigned waited = 0;

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-/* What fabric/mem does with shared Receives beyond the contract. Side 1 shares, side 0 does not. */
+/* Shared Receives of fabric/mem beyond the contract. Side 1 shares, side 0 does not. */
 
 static const struct memnet_config sharing = {.seed = 1,
 					     .latency_min = 10,
@@ -175,7 +175,7 @@ static void wants_less_after_quiet_seconds(void **state)
 	stop(&w);
 }
 
-/* And not only when the time for it is over. */
+/* The disconnect completes then, and not only when its time limit is over. */
 static void a_disconnect_follows_what_waited(void **state)
 {
 	static struct world w;

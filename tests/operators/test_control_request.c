@@ -90,7 +90,7 @@ static void all_else_is_refused(void **state)
 	refuse_line("[[[[[[[[[[", "no JSON object");
 }
 
-/* Of a word that is told only in part: each character, or none of it. */
+/* A quoted word that is cut keeps whole characters only. */
 static void an_error_is_utf8(void **state)
 {
 	enum { CHARACTERS = 60 };

@@ -76,7 +76,7 @@ static void it_is_the_owners_alone(void **state)
 	assert_int_equal(lstat(path, &st), 0); /* stays: there is no right to remove it */
 }
 
-/* Whoever left it is dead: its socket does not listen any more. */
+/* The process that left the file has ended: its socket no longer listens. */
 static void a_stale_one_is_replaced(void **state)
 {
 	int fd = open_it();
@@ -133,7 +133,7 @@ static void another_file_is_left_alone(void **state)
 	assert_non_null(strstr(why, "another file"));
 	assert_int_equal(access(path, R_OK), 0);
 	unlink(path);
-	/* So is what a link leads to. */
+	/* The target of a link is left alone, too. */
 	assert_int_equal(symlink("/nowhere/at/all", path), 0);
 	assert_int_equal(control_socket_open(path, why), ERR_IO);
 	unlink(path);

@@ -108,8 +108,8 @@ static void mistakes(void **state)
 	refuse_line("log level debug now", "unexpected: now");
 }
 
-/* What was typed, or pasted, is told without what moves the terminal. */
-/* What is traced and captured, and for how long. */
+/* Quoted input has no control characters for terminals. */
+/* The filters and limits of trace and capture. */
 static void what_follows(void **state)
 {
 	(void)state;
@@ -171,7 +171,7 @@ static void nothing_moves_the_terminal(void **state)
 	refuse_line("status \tnow\xff", "unexpected: ?now?");
 }
 
-/* Nor do names of counters that whoever answers made up. */
+/* Names of counters from an untrusted answer have no control characters either. */
 static void counters_are_clean(void **state)
 {
 	struct ctl_options status = {.command = CONTROL_STATUS};

@@ -357,7 +357,7 @@ static void who_does_not_read_leaves(void **state)
 	tear_down();
 }
 
-/* Those who ask nothing make room, the first of them first. */
+/* Connections without a request are displaced, the one that waits longest first. */
 static void a_crowd_makes_room(void **state)
 {
 	int crowd[300], busy, late;
@@ -437,7 +437,8 @@ static int counted_add(struct loop *l, struct loop_watch *watch, int fd, unsigne
 	return real->add(l, watch, fd, events, edge);
 }
 
-/* Who comes while there are no descriptors waits for some, and nobody asks for them all the time. */
+/* A connection that arrives while descriptors are short waits, and accept() is not retried all the
+ * time. */
 static void without_descriptors_it_waits(void **state)
 {
 	struct loop_ops counting;
@@ -584,7 +585,7 @@ static void who_is_kept_keeps_its_place(void **state)
 	tear_down();
 }
 
-/* Who has given up is not told later, nor believed to know. */
+/* A peer that has given up is not sent the answer later, and does not count as informed. */
 static void what_is_delivered_was_heard(void **state)
 {
 	int fd;

@@ -72,7 +72,7 @@ static void expect_rate(unsigned id, unsigned rate, unsigned line)
 	assert_int_equal(got_rate, rate);
 }
 
-/* Who was shown in another order than by number is found again the next time. */
+/* Sessions that were shown in another order are found again in the next sample. */
 static void rates_are_since_the_sample_before(void **state)
 {
 	static const unsigned calls[3][SESSIONS] = {{1000, 1000, 1000, 1000, 1000},

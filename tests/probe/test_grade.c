@@ -73,7 +73,8 @@ static const struct row {
 	{.grade = GRADE_EARLY_OPTION, .version = LEG_V2_EARLY, .provoke = true, .rules = {ON(WAY_IN, 2, ERROR_T, ACT_SET, .at = 4, .value = 2)}},
 	{.grade = GRADE_SILENCE, .version = LEG_V2_EARLY, .provoke = true, .rules = {ON(WAY_OUT, 2, ERROR_T, ACT_ERROR, .value = 2)}},
 	{.grade = GRADE_SILENCE, .version = 1, .provoke = true, .rules = {ON(WAY_OUT, 1, 3, ACT_ERROR, .value = 2)}},
-	/* Who is there: word 23 is the head of the value behind properties 1 to 5, 35 where the ClientHello's suites begin. */
+	/* Host authentication: word 23 is the head of the value behind properties 1 to 5; the
+	 * ClientHello's suites begin at word 35. */
 #define WHO .version = 2, .own = "server", .client = "client"
 	{.grade = GRADE_AUTH_FIRST, WHO, .rules = {ON(WAY_IN, 2, MIDDLE_PROP_T, ACT_SET, .at = 23, .value = 0x01020001)}},
 	{.grade = GRADE_AUTH_FIRST, WHO, .rules = {ON(WAY_IN, 2, MIDDLE_PROP_T, ACT_SET, .at = 5, .value = 0x7fff0009)}},
@@ -146,7 +147,7 @@ static void dismiss(struct world *w, const struct row *row)
 	hostauth_creds_put(w->o.identity.creds);
 }
 
-/* What is told of who is there. */
+/* Check the reported identity. */
 static void check_proof(const struct listener *l, const struct row *row, bool has_defect)
 {
 	const struct proof_facts *p = &l->facts.proof;

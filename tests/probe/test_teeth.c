@@ -379,7 +379,7 @@ static const struct tooth teeth[] = {
 
 enum { TEETH = sizeof(teeth) / sizeof(teeth[0]) };
 
-/* What became of one case. */
+/* Result of one case. */
 struct outcome {
 	const char *id;
 	bool seen;
@@ -476,7 +476,7 @@ static void test_every_case_has_teeth(void **state)
 	assert_int_equal(missing, 0);
 }
 
-/* What somebody who reads the document otherwise does, or says. */
+/* Behaviour of a peer that reads the document differently. */
 static const struct {
 	const char *id, *of, *sound, *other;
 	struct rule rule;
@@ -534,7 +534,7 @@ static void read_peer(unsigned i, bool is_other)
 	world_fini(&w);
 }
 
-/* Neither is a failure; each has its name. */
+/* Neither reading is a failure, and each has its name. */
 static void test_readings_are_told_apart(void **state)
 {
 	(void)state;

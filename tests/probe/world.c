@@ -49,7 +49,7 @@ static void forge_copy(struct meddler *m, struct fabric_conn *c, const uint8_t *
 		(struct fabric_event){.type = FABRIC_EV_RECV, .conn = c, .cookie = at, .len = len};
 }
 
-/* Of the two drafts that have the number 2; a GRANT of draft -07 is no longer than its prefix. */
+/* Both drafts have the number 2. A GRANT of draft -07 is no longer than its prefix. */
 static bool is_early(const uint8_t *d, uint32_t len)
 {
 	return get(d, 1) == 2 && (get(d, 3) < 2 || (get(d, 3) == 5 && len > 16));
@@ -291,7 +291,7 @@ static void world_wait(void *arg, nsec_t deadline)
 		due = nsec_min(due, perf_server_deadline(w->server));
 	if (w->client)
 		due = nsec_min(due, perf_client_deadline(w->client));
-	/* What is past and still due after a turn waits for something else. */
+	/* An event that is still due after a turn waits for another event. */
 	if (due > memnet_now(w->net))
 		until = nsec_min(until, due);
 	memnet_step(w->net, until);

@@ -178,7 +178,7 @@ static void waiters_are_woken_in_order(void **state)
 	assert_null(buf_next_ready(a));
 }
 
-/* What a waiter was promised can be had, in whatever sizes and order it asks. */
+/* Memory that was promised to a waiter can be taken, in any sizes and order. */
 static void promise_holds(void **state)
 {
 	struct buf_arena *a = *state;
@@ -381,7 +381,7 @@ static void parts_keep_to_themselves(void **state)
 	}
 }
 
-/* Of blocks that fit equally well the lowest one is taken, whatever was freed last. */
+/* Among blocks that fit equally well the lowest one is taken, whatever was freed last. */
 static void the_lowest_block_is_taken(void **state)
 {
 	struct buf_arena *a = *state;

@@ -83,7 +83,8 @@ static void the_order_of_servers_makes_no_difference(void **state)
 	}
 }
 
-/* Those of a server that goes are spread over the others, who keep theirs; all are back with it. */
+/* Clients of a server that fails are spread over the others, whose clients stay; when it returns,
+ * its clients return. */
 static void a_server_that_goes_moves_its_own_clients_alone(void **state)
 {
 	unsigned was[CLIENTS], moved[SERVERS] = {0};

@@ -62,7 +62,7 @@ static void who_finds_no_place_waits_in_order(void **state)
 	assert_ptr_equal(door_next(&d, 4), &guests[20]);
 	assert_ptr_equal(door_next(&d, 4), &guests[21]);
 	assert_null(door_next(&d, 4));
-	/* Who goes while it waits is not called. */
+	/* A handshake that leaves while it waits is not called. */
 	assert_false(comes(22, 22, 5));
 	assert_false(comes(23, 23, 5));
 	door_leave(&d, &guests[22]);
@@ -94,7 +94,7 @@ static void who_takes_long_goes_where_others_wait(void **state)
 	assert_null(door_worst(&d, 20 * DOOR_PATIENCE)); /* nobody waits */
 	assert_false(comes(20, 20, 20));
 	assert_null(door_worst(&d, 9 + DOOR_PATIENCE));
-	/* Of the host that has most, though others are there longer. */
+	/* The oldest handshake of the host that has most, though other hosts' are older. */
 	assert_ptr_equal(door_worst(&d, 10 + DOOR_PATIENCE), &guests[0]);
 	door_leave(&d, &guests[0]);
 	assert_null(door_worst(&d, 10 + DOOR_PATIENCE)); /* there is room */

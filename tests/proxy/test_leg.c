@@ -4,7 +4,7 @@
 #include "proxy/leg/leg.h"
 #include "proxy/leg/recvs.h"
 
-/* What a leg believes of the fabric below it. */
+/* Properties of the fabric below a leg, as the leg sees them. */
 
 enum { INLINE_BYTES = 1024 };
 

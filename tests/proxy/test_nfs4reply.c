@@ -192,7 +192,7 @@ static void test_read_and_its_write_chunk(void **state)
 	assert_int_equal(max_of(v), all);
 	call.writes[0].length = 0;
 	assert_int_equal(max_of(v), all);
-	/* Of two READs some servers place the first. */
+	/* Some servers place the data of the first of two READs. */
 	v = call_of("000000000000000000000002"
 		    "00000019"
 		    "00000000000000000000000000000000"

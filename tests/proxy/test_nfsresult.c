@@ -15,7 +15,7 @@ static uint8_t stream[4096];
 static const uint8_t zeros[1024];
 static struct xdr_out x;
 
-/* Of Write chunks with room for whatever there is. */
+/* With Write chunks that have room for any result. */
 static int result_check(enum nfs_reads reads, struct view reply, uint32_t *placed, unsigned n)
 {
 	struct nfs_chunk chunks[2];
@@ -321,7 +321,7 @@ static void only_reads_that_can_be_seen(void **state)
 	assert_int_equal(reads_of(PROG_MOUNT, 3, 6, 0), NFS_READS_NONE);
 }
 
-/* Who returns something there all the same is not believed. */
+/* A result in a Write chunk that such a procedure cannot return is not believed. */
 static void only_some_procedures_return_write_chunks(void **state)
 {
 	struct rpchdr h = {.prog = PROG_NFS, .vers = 3};
@@ -337,7 +337,7 @@ static void only_some_procedures_return_write_chunks(void **state)
 		assert_int_equal(nfs_returns_chunks(&h), h.proc > 0);
 }
 
-/* Whatever a server returns takes no longer to be looked at than an honest COMPOUND of the longest kind. */
+/* Any reply takes no longer to check than a valid COMPOUND of the greatest length. */
 static void what_is_beyond_any_compound_is_not_looked_at(void **state)
 {
 	uint32_t placed[1] = {100};

@@ -70,7 +70,7 @@ static void test_call_form(void **state)
 	}
 }
 
-/* What the peer takes, to the octet. */
+/* The exact limit of the peer, to the octet. */
 static void test_call_threshold(void **state)
 {
 	struct plan_end from = end_of(1, 4096), to = end_of(1, 4096);
@@ -245,7 +245,7 @@ static void test_reply_chunk_none_offered(void **state)
 	nfs4_getattr(&m, &hdr, UINT64_C(1) << 36);
 	assert_int_equal(reply_bytes(&m, &hdr, &v1, &v2, false, CAP), 0);
 	assert_int_equal(reply_bytes(&m, NULL, &v1, &v2, true, CAP), 0);
-	/* Else, and in the reverse direction: none. */
+	/* Otherwise, and in the reverse direction: no Reply chunk. */
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &v2, false, CAP), 0);
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &v1, true, CAP), 0);
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &v2, true, CAP), 0);
@@ -260,7 +260,7 @@ static void test_reply_chunk_takes_room(void **state)
 
 	(void)state;
 	rpc_msg_reset(&m, 1, RPC_CALL);
-	/* Of more than 1 MiB, which takes two segments. */
+	/* More than 1 MiB, which takes two segments. */
 	call_form(&m, 4096 - V1_HDR - 36, NULL, &v2, &v1, V1_HDR, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	assert_int_equal(out.reply_bytes, UNKNOWN);
@@ -288,7 +288,7 @@ static void test_reply_chunk_left_out(void **state)
 	call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 24, false, CAP, &out);
 	assert_int_equal(out.form, PLAN_INLINE);
 	assert_int_equal(out.reply_bytes, 0);
-	/* Nor when its segments, or the header with it, are what does not fit. */
+	/* The same if its segments, or the header with it, do not fit. */
 	v2 = end_of(2, 4096);
 	v2.limits.segment_bytes = 500;
 	call_form(&m, 100, NULL, &v1, &v2, V2_CALL_HDR + 6 * 24, false, CAP, &out);
@@ -497,7 +497,7 @@ static void random_call(struct rng *r, struct rpc_msg *m, struct rpchdr *hdr)
 		offer_reply(m, rng_below(r, 1 << 20));
 }
 
-/* Whatever the input: no form is chosen that the target cannot take. */
+/* For any input no form is chosen that the target cannot accept. */
 static void test_call_properties(void **state)
 {
 	struct rng r = rng_seeded("call", 1);

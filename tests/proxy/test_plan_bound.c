@@ -17,7 +17,8 @@ static void test_reply_chunk_bounds(void **state)
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &v1, false, CAP), 0);
 	assert_int_equal(reply_bytes(&m, NULL, &v1, &v1, false, CAP), 512);
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &v2, false, CAP), 512);
-	/* What it takes inline it can be given all the same, if the responder needs a chunk for that. */
+	/* A reply that the requester accepts inline may also be placed in a chunk, if the responder
+	 * needs one. */
 	assert_int_equal(reply_bytes(&m, NULL, &v2, &narrow, false, CAP), 4096 - V2_REPLY_HDR);
 	/* By its operations: no bound, 1 MiB and more; by the chunk: what it says. */
 	nfs4_getattr(&m, &hdr, 1 << 12);
@@ -126,7 +127,7 @@ static void test_reply_chunk_grows(void **state)
 	v1.slack = 65536;
 	max = plan_reply_max(&hdr, m.body[0], NULL);
 	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), max + 65536);
-	/* What has no names in it needs no more for others' sake: a size, NFSv3's attributes, ACLs. */
+	/* Attributes without names have a fixed bound: a size, NFSv3's attributes, ACLs. */
 	nfs4_getattr(&m, &hdr, 1 << 4);
 	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
 	assert_int_equal(expected(&m, &hdr, &v2, &v1), 0);

@@ -60,7 +60,7 @@ static void inline_where_it_fits(void **state)
 
 		assert_true(joins(fits, &to, false));
 		assert_int_equal(out.form, PLAN_INLINE);
-		/* What is longer version 1 has to fetch. */
+		/* Version 1 must fetch data that is longer. */
 		assert_int_equal(joins(fits + 4, &to, false), version == 2);
 	}
 }

@@ -90,8 +90,8 @@ static void too_many_are_joined(void **state)
 	assert_int_equal(cut_for(&to, cut), 2);
 }
 
-/* What was several segments and becomes one region has none that is longer than any client's, unless those
- * would be too many. */
+/* Several segments that become one region are cut so that none is longer than any of the client's,
+ * unless that makes too many. */
 static void what_is_joined_is_cut(void **state)
 {
 	struct plan_end to = end_of(1, 4096), newer = end_of(2, 4096);

@@ -148,7 +148,7 @@ static void a_hung_route_leaves_others_theirs(void **state)
 		print_message("%u hung: %zu MiB, %zu of it common; free in common %zu\n", hung,
 			      s.groups[0].used / MIB, s.groups[0].common / MIB,
 			      buf_zone_free(&s.arena, BUF_ZONE_ORDINARY));
-		/* What was taken goes back by address. */
+		/* Blocks are returned in order of address. */
 		for (unsigned zone = 0; zone < s.arena.nzones; zone++)
 			for (size_t at = s.arena.zones[zone].begin; at < s.arena.zones[zone].end;
 			     at += BUF_MIN_BLOCK)
@@ -260,7 +260,7 @@ static void who_waits_costs_nothing(void **state)
 	scene_free();
 }
 
-/* What peers want: small, of every size up to @largest, or the largest. */
+/* Sizes that peers ask for: small, any up to @largest, or the largest. */
 static size_t random_size(struct rng *r, size_t largest)
 {
 	size_t size = (size_t)1 << (12 + rng_below(r, 13));
@@ -270,7 +270,7 @@ static size_t random_size(struct rng *r, size_t largest)
 	return size < largest ? size : largest;
 }
 
-/* It stands in line as one whose attempt just failed. */
+/* Put the user in the queue, as after a failed attempt. */
 static void stand_in_line(struct user *u, size_t bytes)
 {
 	u->wants = bytes;
@@ -342,8 +342,8 @@ static void long_line_ends(void)
 	scene_free();
 }
 
-/* Nor are those of other routes kept from theirs where a long line is looked at anew all the time, or one of just as many
- * as a turn looks at. */
+/* Waiters of other routes are served, although a long queue is scanned again and again, or has as
+ * many entries as a turn scans. */
 static void a_long_line_does_not_hide_others(void **state)
 {
 	const unsigned lengths[] = {MEMBERS, QUOTA_LOOKS};
@@ -364,7 +364,8 @@ static void a_long_line_does_not_hide_others(void **state)
 	}
 }
 
-/* Who comes while others have yet to be tried is tried after all of them, though nothing comes back any more. */
+/* A waiter that arrives while others are still to be tried is tried after all of them, even if no
+ * memory comes back. */
 static void who_comes_behind_others_is_tried(void **state)
 {
 	struct user *late = &s.users[1][MEMBERS - 1];
@@ -384,7 +385,8 @@ static void who_comes_behind_others_is_tried(void **state)
 	long_line_ends();
 }
 
-/* Who claims what is common to all, and gets it, leaves it to others for as long before the next claim. */
+/* A session that claims common memory, and gets it, leaves it to others for as long before its next
+ * claim. */
 static void claims_take_turns_with_others(void **state)
 {
 	enum { CLAIMED_MS = 400 };
@@ -553,7 +555,7 @@ static size_t take_all(struct greedy *g, unsigned members, size_t bytes)
 	return taken;
 }
 
-/* They have taken and given back as much as their route can have. */
+/* The sessions have taken and returned as much as their route can have. */
 static void turn_over(struct greedy *g, unsigned members)
 {
 	for (size_t bytes = 0; bytes < 2 * s.groups[1].all / members; bytes += MIB)

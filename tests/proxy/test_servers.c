@@ -119,7 +119,7 @@ static void probed(const char *server, bool answered)
 	fail_msg("%s is not to be probed", server);
 }
 
-/* What a probe finds is its server's, whatever is configured meanwhile. */
+/* The result of a probe belongs to its server, even if the configuration changes meanwhile. */
 static void a_probe_keeps_the_place_of_its_server(void **state)
 {
 	static const char *const others[] = {"10.0.0.3", "10.0.0.4", NULL};
@@ -153,7 +153,7 @@ static void probes_find_down_what_still_connects(void **state)
 	is_with(&a, "10.1.0.1", "10.0.0.1"); /* one is chance */
 	probed("10.0.0.1", false);
 	assert_int_equal(seen("10.0.0.1")->figures.up, 0);
-	/* Whoever is there does not stay because others of his are. */
+	/* A session does not stay because the client's other sessions do. */
 	is_with(&b, "10.1.0.1", "10.0.0.2");
 	assert_true(has_moved(&a));
 	leaves(&a);
@@ -278,7 +278,7 @@ static void a_client_with_nowhere_to_go_stays(void **state)
 	end();
 }
 
-/* And back again, while sessions of the first time are not over yet. */
+/* The client returns while sessions of its first stay have not ended. */
 static void a_client_that_comes_back_counts_its_own(void **state)
 {
 	struct servers_guest old = {.pin = NULL}, mid = {.pin = NULL}, new = {.pin = NULL};
@@ -304,7 +304,7 @@ static void a_client_that_comes_back_counts_its_own(void **state)
 	end();
 }
 
-/* Whoever of them ends first, and comes again at once. */
+/* Whichever session ends first and connects again at once. */
 static void a_client_that_is_drained_chooses_anew(void **state)
 {
 	struct servers_guest a[3] = {{.pin = NULL}}, late = {.pin = NULL}, b = {.pin = NULL};

@@ -61,7 +61,7 @@ static void an_answer_without_time_is_for_those_who_wait(void **state)
 
 static const char *const renamed[] = {"other.example", NULL};
 
-/* What comes for the old name is no answer to those who wait for the new one. */
+/* An answer for the old name is no answer for sessions that wait for the new one. */
 static void who_waits_while_names_change_waits_for_the_new(void **state)
 {
 	struct servers_guest a = {.pin = NULL}, b = {.pin = NULL};
@@ -109,7 +109,7 @@ static void what_was_known_holds_while_nobody_answers(void **state)
 	end();
 }
 
-/* Whoever answers for a name may answer anything. */
+/* An answer for a name may contain anything. */
 static void answers_that_are_no_hosts_are_left_out(void **state)
 {
 	struct servers_guest a = {.pin = NULL};
@@ -218,7 +218,8 @@ static void another_configuration_keeps_what_is_known(void **state)
 	fails(&b);
 	leaves(&b);
 	assert_int_equal(servers_configure(servers, &cfg), 0);
-	/* Who is there stays, though it is not in the file; the others have the first of the new ones. */
+	/* A session stays with its server although the file no longer has it; other clients get the
+	 * first of the new servers. */
 	is_with(&more, "10.1.0.1", "10.0.0.1");
 	leaves(&more);
 	leaves(&a);

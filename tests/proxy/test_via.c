@@ -68,7 +68,8 @@ static void the_longest_fits_behind_rfc_8797(void **state)
 	assert_int_equal(said.recv_bytes, 8192);
 }
 
-/* What is cut, empty, too long or of another version says nothing; a valid list behind it does. */
+/* A list that is cut, empty, too long or of another version is ignored; a valid list behind it
+ * counts. */
 static void what_is_none(void **state)
 {
 	uint8_t bad[2 * sizeof(two)];

@@ -21,7 +21,7 @@ static void knows_the_last_ones(void **state)
 	assert_int_equal(l.n, 0);
 }
 
-/* So many answers may come: the first is that of the call that waits. */
+/* As many answers may come: the first belongs to the call that waits. */
 static void the_first_answer_is_for_who_waits(void **state)
 {
 	struct rpc_late l = {.n = 0};

@@ -325,7 +325,7 @@ static void table_2(void **state)
 			assert_int_equal(
 				check_one(rows[i].asked, 10, 100, cells[k].got, cells[k].length),
 				cells[k].is < 0 ? ERR_XDR : 0);
-			/* What is taken back is memory that was offered, unless a Send had the item. */
+			/* Memory that is taken back was offered, unless the item came by Send. */
 			if (cells[k].is >= 0)
 				assert_int_equal(
 					rtr_must_deregister(&m.wishes[0], &answer.items[0]),
@@ -348,7 +348,7 @@ static void results_that_lie(void **state)
 	/* One of no octets is not taken out. */
 	assert_int_equal(check_one(RTR_TBSN, 0, 0, RTR_TBSN, 0), ERR_XDR);
 	assert_int_equal(check_one(RTR_EXRW, 0, 0, RTR_EXRW, 0), ERR_XDR);
-	/* Who does not know where it belongs cannot put it back. */
+	/* A receiver that does not know the place of an item cannot put it back. */
 	assert_int_equal(check_one(RTR_TBSN, 10, 0, RTR_TBSN, 9), ERR_XDR);
 	answer.items[0].position = 0;
 	assert_int_equal(rtr_check_response(&m, &answer), 0);
@@ -432,7 +432,7 @@ static void laid_out_by_hand(void **state)
 	assert_int_equal(transmissions, 1);
 }
 
-/* Whatever is laid out is what the receiver's checks let through; every octet goes somewhere once. */
+/* Every layout passes the receiver's checks, and every octet has exactly one place. */
 static void what_is_laid_out_is_let_through(void **state)
 {
 	struct rng r = rng_seeded("rtrext layout", 1);

@@ -34,7 +34,7 @@ static int decode(enum rtr_op op, const char *hex)
 	return decode_octets(op, wire_len);
 }
 
-/* It decodes, encodes to the same octets, and any of its beginnings is malformed. */
+/* The message decodes, encodes to the same octets, and each of its prefixes is malformed. */
 static void good(enum rtr_op op, const char *hex)
 {
 	static uint8_t again[4096];

@@ -400,7 +400,8 @@ static void write_out(struct peer_serve *s, const struct peer_region *r, uint32_
 		      const struct segment *to, bool is_all)
 {
 	bool divides = s->peer->divides && s->peer->writing < OPS / 4;
-	/* What is scattered has as many pieces in one segment as in several, or there are more than may be under way. */
+	/* Scattered writes have as many pieces in one segment as in several; otherwise there are
+	 * more than may be in flight. */
 	uint32_t n = s->peer->scatters ? (is_all ? 13 : 5) : divides ? 3 : 1;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -518,7 +519,7 @@ static void respond(struct peer_serve *s, const uint32_t *lengths)
 		if (t->ops->places(t, &s->out) || !most)
 			break;
 	}
-	/* What does not go so does in the base protocol's form. */
+	/* Results that do not fit this form are sent in the base protocol's form. */
 	put_results(s, lengths, most, false);
 	if (!t->ops->places(t, &s->out))
 		s->out.nwishes = 0;

@@ -302,7 +302,7 @@ static void over(struct stranger *s, struct talk *t)
 		t->stage = TALK_IDLE;
 }
 
-/* What came back of @c is the chunk that was offered, filled from its beginning. */
+/* The returned chunk must be the chunk @c that was offered, filled from its beginning. */
 static uint32_t returned(const struct wire *w, const struct wire_chunk *got, const struct chunk *c,
 			 uint8_t *out)
 {

@@ -124,7 +124,7 @@ static void begin_reply(struct page *p, uint32_t xid)
 	word(p, 0);
 }
 
-/* What is returned of so much: most often all. */
+/* How much of a capacity is returned: most often all of it. */
 static uint32_t part(struct rng *r, uint32_t of)
 {
 	return chance(r, 4) ? rng_below(r, of + 1) : of;

@@ -137,7 +137,8 @@ static void who_is_in_nobodys_way_is_waited_for(void **state)
 	}
 }
 
-/* Nor has a Call-only call data that come with it, or that are to come with its reply: such calls are slow. */
+/* Call-only calls have no data in their Send, and expect none with a reply: calls with such data
+ * count as slow, not as Call-only. */
 static void data_by_send_are_as_chunks(void **state)
 {
 	static const struct peer_spec specs[] = {

@@ -357,7 +357,7 @@ static void refuse_and_close(uint32_t body)
 	assert_true(t->doubted);
 }
 
-/* What cannot be sent has its time and no more, whatever its server said of it. */
+/* A call that cannot be sent has its time and no more, whatever was learned about its server. */
 static void a_doubted_call_that_cannot_be_sent_is_let_go(void **state)
 {
 	size_t used;

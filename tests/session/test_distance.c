@@ -26,7 +26,7 @@ static struct {
 	struct peer client, server;
 } chain;
 
-/* Of the hop between them. */
+/* Settings of the long hop. */
 struct between {
 	unsigned version;
 	enum hop hop;
@@ -276,7 +276,7 @@ static void a_read_takes_one_round_trip(void **state)
 	end();
 }
 
-/* What it was before, and is over a near hop: the data are fetched. */
+/* Over a near hop the data is fetched, as without this feature. */
 static void near_the_data_are_fetched(void **state)
 {
 	struct between b = far_hop;
@@ -314,7 +314,7 @@ static void over_version_1_what_fits_a_message(void **state)
 	end();
 }
 
-/* What is not covered is fetched, and what comes after it is not the worse for it. */
+/* Data beyond the credits is fetched, and later calls are not affected. */
 static void what_credits_do_not_cover_is_fetched(void **state)
 {
 	struct between b = far_hop;

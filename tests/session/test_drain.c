@@ -144,7 +144,8 @@ static void a_session_in_set_up_finishes_it(void **state)
 			proxy_drain(w.proxy, before + 20 * NSEC_PER_SEC);
 			while (proxy_sessions(w.proxy) > 0)
 				world_run(&w, NSEC_PER_SEC / 10);
-			/* It came in, and has said nothing, or nothing that is left to be answered. */
+			/* The client was accepted, and has sent nothing, or nothing that still
+			 * needs an answer. */
 			assert_true(client->open);
 			assert_int_not_equal(client->status, ERR_REJECTED);
 			assert_true(memnet_now(w.net) - before < 2 * PROXY_SETTLE);

@@ -324,7 +324,8 @@ static void a_server_is_asked_by_the_first_call(void **state)
 	end();
 }
 
-/* Who refuses version 2, or speaks the other draft of it, loses the session, and is not asked in another. */
+/* A server that refuses version 2, or speaks the other draft, loses the session; no other version
+ * is tried. */
 static void servers_that_do_not_speak_it(void **state)
 {
 	struct script scripts[] = {

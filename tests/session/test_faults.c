@@ -76,7 +76,7 @@ static void load_pairs(uint64_t seed, bool *stuck)
 		check_pair(&w.pairs[i]);
 }
 
-/* What a fault may do to the two pairs: strike one. */
+/* Check the pairs after a fault, which may affect one of them. */
 static void check_outcome(const struct sweep *f, bool stuck)
 {
 	unsigned whole = is_whole(&w.pairs[0]) + is_whole(&w.pairs[1]);

@@ -262,8 +262,8 @@ static void slow_turn(nsec_t pause)
 		;
 }
 
-/* It has sent all of its call, and all of that is here: it is not to blame for the gateway's taking its time, though another waits
- * for the memory. */
+/* The client has sent its whole call, and all of it is here. It is not blamed for the gateway's
+ * delay, even if another session waits for the memory. */
 static void who_is_gathered_slowly_is_not_to_blame(void **state)
 {
 	enum { LONG = 512 << 10, ALL = 15 * LONG };
@@ -305,7 +305,7 @@ static void who_is_gathered_slowly_is_not_to_blame(void **state)
 	end();
 }
 
-/* Who has fewer credits than a group takes sends none, and nothing waits for more. */
+/* A peer with fewer credits than a group needs sends none, and nothing waits for more. */
 static void few_credits(void **state)
 {
 	(void)state;
@@ -551,7 +551,7 @@ static void stop_within_a_reply(unsigned server, nsec_t pause)
 
 static const unsigned of_groups[] = {LEG_V2, LEG_V2_EARLY};
 
-/* It is not let go, nor would be on account of others, in the midst of its reply. */
+/* A call is not abandoned, nor ended for the sake of others, in the middle of its reply. */
 static void a_reply_that_has_begun_is_in_time(void **state)
 {
 	(void)state;

@@ -110,7 +110,7 @@ static void version_1_is_no_way_around(void **state)
 	cast_end();
 }
 
-/* Nor for probes: what is no server for clients is none. */
+/* Probes authenticate, too: a server that clients could not use counts as down. */
 static void probes_have_no_way_around(void **state)
 {
 	const struct cast cast = {.upstream = "client",
@@ -134,7 +134,7 @@ static void probes_have_no_way_around(void **state)
 	cast_end();
 }
 
-/* Whoever said something does not make room for others any more. */
+/* A client that has sent a message is no longer displaced. */
 static void assert_all_have_spoken(void)
 {
 	assert_int_equal(proxy_sessions(hall.proxy), 2);
@@ -225,8 +225,8 @@ static void is_shown_out(void)
 	cast_end();
 }
 
-/* Who has not proved who it is costs its server neither a connection nor a handshake, however long it is silent; and it
- * has the time of hostauth, not all that set-up may take. */
+/* A client that has not authenticated costs its server neither a connection nor a handshake,
+ * however long it is silent. Its time limit is that of hostauth, not that of set-up. */
 static void nothing_is_asked_of_the_server_before_the_proof(void **state)
 {
 	const struct cast cast = {
@@ -315,7 +315,7 @@ static void calls_before_the_proof_go_nowhere(void **state)
 	begin_raw();
 	raw_words(&hall.raw, RAW_V2_CALL(0x99, 1000));
 	world_run(&hall, 10 * NSEC_PER_MS);
-	/* It is told, in what it can be expected to know. */
+	/* The client gets an error in a version that it can be expected to know. */
 	assert_int_equal(raw_last(&hall.raw, 3), V2_ERROR);
 	assert_int_equal(raw_last(&hall.raw, 4), 100);
 	cast_said("cause=absent");
@@ -388,7 +388,7 @@ static void let_go(void)
 		;
 }
 
-/* What other threads do takes time that is not virtual. */
+/* Work of other threads takes real time, not virtual time. */
 static void run_until_open(const struct peer *client)
 {
 	for (unsigned i = 0; i < 2000 && !client->open; i++) {
@@ -479,7 +479,7 @@ static void who_waits_too_long_is_shown_out(void **state)
 	cast_end();
 }
 
-/* Nor is it the server's fault. */
+/* The server is not at fault either. */
 static void what_waits_here_is_not_the_servers_fault(void **state)
 {
 	const struct cast cast = {.upstream = "client",
@@ -499,7 +499,8 @@ static void what_waits_here_is_not_the_servers_fault(void **state)
 	cast_end();
 }
 
-/* Nor does it leave the server less: that has all of its time when the threads here have taken nearly as much. */
+/* The server's time is not reduced either: it has all of it, even after the local threads have used
+ * nearly as much. */
 static void a_server_has_its_time_behind_that(void **state)
 {
 	const struct cast cast = {.upstream = "client",
@@ -701,7 +702,7 @@ static void a_name_without_a_source_is_refused(void **state)
 	cast_end();
 }
 
-/* Who need not prove a name has none. */
+/* A client that need not authenticate has no name. */
 static void who_need_not_has_no_name(void **state)
 {
 	static const struct proxy_source mixed[] = {
@@ -729,7 +730,8 @@ static void who_need_not_has_no_name(void **state)
 	cast_end();
 }
 
-/* What the client says while its server is still to come waits for it, within the server's time. */
+/* Messages of the client wait for the server while it is being connected, within the server's
+ * time. */
 static void calls_wait_for_the_server(void **state)
 {
 	static const char *const names[] = {"client.example"};

@@ -95,7 +95,8 @@ static void who_goes_on_without_waits_no_more(void **state)
 	cast_end();
 }
 
-/* That there was no place for the proof is not the server's doing, nor a reason to do without. */
+/* If there was no place for the handshake, that is not the server's fault, and no reason to do
+ * without authentication. */
 static void a_door_that_stays_shut_is_not_the_servers_fault(void **state)
 {
 	const struct cast cast = {
@@ -112,7 +113,7 @@ static void a_door_that_stays_shut_is_not_the_servers_fault(void **state)
 	cast_end();
 }
 
-/* Who is inside for long makes room for others, and its client has another server yet. */
+/* A handshake that takes long makes room for others, and its client still gets another server. */
 static void a_server_that_takes_long_is_left_for_the_next(void **state)
 {
 	const struct cast cast = {.upstream = "client",

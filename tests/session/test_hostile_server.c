@@ -10,7 +10,7 @@
 
 enum { ERROR_TYPE = 4, CHUNK_CODE = 2, SYSTEM_CODE = 100 };
 
-/* What the server does with a call, beside the first, which is served. */
+/* Behaviour of the server for a call other than the first, which is served. */
 enum deed {
 	SERVE,
 	TOO_LONG_WRITE, /* the Write chunk, longer than offered */

@@ -7,7 +7,8 @@
 
 static struct world world;
 
-/* Of the calls that @p holds, so many: each of them takes several Writes. Return: how many these were. */
+/* Answer up to @most of the calls that @p holds; each takes several Writes. Return: how many were
+ * answered. */
 static unsigned answer_some(struct peer *p, unsigned most)
 {
 	bool later[PEER_CALLS] = {false};
@@ -81,7 +82,8 @@ static void many_large_ones_at_once(void **state)
 	}
 }
 
-/* What a hung server's session has stored sends nobody else's results through a window; its own next one goes so. */
+/* Stored results of a hung server's session do not start cut-through for other sessions; its own
+ * next result is cut through. */
 static void others_are_no_matter(void **state)
 {
 	enum { STORED = 4, LARGE = 1 << 20 };

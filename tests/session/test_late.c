@@ -24,7 +24,7 @@ static const struct peer_spec chunky = {.body = 128,
 					.write_caps = {9000},
 					.writes = {9000}};
 
-/* Who calls, who should answer, and over which of the gateway's legs. */
+/* Direction of the call, and the leg of the gateway on which the answer is due. */
 struct way {
 	bool reverse;
 	struct peer *caller, *responder;
@@ -354,7 +354,8 @@ static void a_late_reply_may_be_continued(void **state)
 	end();
 }
 
-/* What was exposed for the call is reachable no more: the reply's Writes cost the connection. */
+/* Memory exposed for the call can no longer be reached: Writes of the late reply end the
+ * connection. */
 static void a_late_write_ends_the_session(void **state)
 {
 	(void)state;
@@ -432,7 +433,7 @@ static void without_the_setting_a_call_waits_for_ever(void **state)
 	}
 }
 
-/* What is here, and waits for memory of the gateway's, is not late. */
+/* A reply that has arrived and waits for the gateway's memory is not late. */
 static void a_reply_that_waits_for_memory_is_in_time(void **state)
 {
 	const struct peer_spec spec = {.body = 128, .reply = 7000, .segs = 1};
@@ -475,8 +476,8 @@ static void random_deed(struct rng *r, struct peer *p)
 	}
 }
 
-/* Whatever is answered in time, late or never, and given up by whom: the session goes on, with
- * Receives for all that comes, and in the end nothing is left. */
+/* Answers in time, late or never, and calls abandoned on either side: the session continues with
+ * Receives for everything, and at the end nothing is left. */
 static void any_schedule(void **state)
 {
 	struct rng r = rng_seeded("late schedule", 9);

@@ -240,7 +240,8 @@ static void a_drip_goes_by_its_own_time(void **state)
 	end();
 }
 
-/* Of its own share its own silent ones make room; who means it is refused when that is used up. */
+/* Within a client's share its own silent connections are displaced. When the share is used up, its
+ * other connections are refused. */
 static void a_client_has_its_share(void **state)
 {
 	struct setup s = crowd_setup(50);

@@ -239,7 +239,7 @@ static void while_the_rest_is_coming(void **state)
 		assert_int_equal(count()->passed_bytes, 1000);
 		put(1000, HALF, GOOD_AT);
 		stage_run(0);
-		/* They are in the client's memory, and nobody has said a word. */
+		/* The octets are in the client's memory, and no message was sent yet. */
 		assert_int_equal(count()->passed_bytes, HALF);
 		assert_true(check(c->writes[0].addr, 0, HALF, c->xid, WRITE_ITEM));
 		assert_int_equal(client()->done, 1);
@@ -354,7 +354,7 @@ static void fewer_than_were_passed(void **state)
 	}
 }
 
-/* What was passed on is not what it writes in the end: that goes as well. */
+/* The server overwrites what was already forwarded: the new octets are forwarded, too. */
 static void written_a_second_time(void **state)
 {
 	static const struct {
@@ -433,7 +433,7 @@ static void invalidated_by_the_reply(void **state)
 	}
 }
 
-/* It says more than it wrote, of which some was passed on. */
+/* The server reports more than it wrote, after a part was forwarded. */
 static void more_than_was_written(void **state)
 {
 	(void)state;
@@ -578,7 +578,8 @@ static void a_client_that_takes_nothing(void **state)
 	}
 }
 
-/* Who hangs in the middle of a result is waited for no longer than without this: what came has gone on, and nothing is full. */
+/* A server that hangs in the middle of a result is waited for no longer than without cut-through:
+ * arrived octets were forwarded, and no window is full. */
 static void a_server_that_hangs(void **state)
 {
 	(void)state;

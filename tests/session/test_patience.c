@@ -205,7 +205,7 @@ static void reads_keep_to_a_rate(void **state)
 	}
 }
 
-/* It is asked for what it exposed. */
+/* Read what the peer exposed. */
 static void begin_reading(void)
 {
 	begin(1);
@@ -215,7 +215,7 @@ static void begin_reading(void)
 	session_touch(session());
 }
 
-/* What it answered is behind its next message, which the gateway has no Receive for. */
+/* Its answers are behind its next message, for which the gateway has no Receive. */
 static void who_waits_for_a_receive_owes_no_reads(void **state)
 {
 	(void)state;
@@ -233,7 +233,8 @@ static void who_waits_for_a_receive_owes_no_reads(void **state)
 	log_set_sink(NULL);
 }
 
-/* It had its turn, nothing that it said waited, and no Read was answered: it is not for want of a Receive. */
+/* The peer had its turn, no message of it waited, and it answered no Read: lack of a Receive is not
+ * the cause. */
 static void who_idled_in_its_turn_owes_its_reads(void **state)
 {
 	(void)state;
@@ -343,7 +344,7 @@ static void time_counts_from_admission(void **state)
 	world_free(&w);
 }
 
-/* Nor is that which its client takes to be read. */
+/* Time that the client takes to read does not count against the server either. */
 static void time_of_the_requester_is_not_the_responders(void **state)
 {
 	const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
@@ -374,7 +375,8 @@ static void time_of_the_requester_is_not_the_responders(void **state)
 	}
 }
 
-/* Nor is that in which what the responder says has to wait in the gateway: so much more it has, and no more. */
+/* Time in which the responder's messages wait in the gateway does not count either: exactly that
+ * time is added to its limit. */
 static void time_of_the_gateway_is_not_the_responders(void **state)
 {
 	const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};
@@ -452,7 +454,7 @@ static void a_moment_is_no_minute(void **state)
 	}
 }
 
-/* What has begun to be answered is in time: the rest of its reply keeps to a rate of its own. */
+/* A reply that has begun is in time: the rest of it has its own least rate. */
 static void a_reply_that_has_begun_is_in_time(void **state)
 {
 	const struct peer_spec plain = {.body = 128, .reply = 24, .segs = 1};

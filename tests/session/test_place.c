@@ -58,7 +58,7 @@ static void greet_all(void)
 	moved = (struct trip_moved){0};
 }
 
-/* Of each hop: one way for the call, one back for the reply, and two for a Read where there is one. */
+/* Over each hop: one way for the call, one way back for the reply, and two more for a Read. */
 static void one_trip_each_way(void **state)
 {
 	static const struct {
@@ -81,7 +81,8 @@ static void one_trip_each_way(void **state)
 		for (unsigned k = 0; k < TRIP_SIZES; k++) {
 			uint64_t reads = (cases[i].places ? 0u : trip_sizes[k]) +
 					 (uint64_t)(cases[i].takes ? 0 : trip_sizes[k]);
-			/* What was exposed to the server is withdrawn before the reply goes on. */
+			/* Memory exposed to the server is withdrawn before the reply is
+			 * forwarded. */
 			nsec_t least = cases[i].ways * NSEC_PER_MS,
 			       most = least + (cases[i].takes ? 0 : NSEC_PER_MS);
 
@@ -117,7 +118,8 @@ static size_t used_for_four(uint32_t bytes)
 	return used;
 }
 
-/* What came with a call goes on from where it lies: no memory is taken for it, so nothing is copied. */
+/* Data that came with a call is forwarded from its Receive: no memory is taken, and nothing is
+ * copied. */
 static void data_stay_where_they_came(void **state)
 {
 	static const unsigned servers[] = {LEG_V1, LEG_V2};

@@ -64,7 +64,7 @@ static const struct leg *leg_of(unsigned i)
 	return NULL;
 }
 
-/* Who withholds its credits spends all that it has. */
+/* A client that withholds credits uses up all that it has. */
 static bool is_silent(unsigned i)
 {
 	const struct leg *leg = leg_of(i);
@@ -72,7 +72,7 @@ static bool is_silent(unsigned i)
 	return !leg || leg->stalled || (are_withholding ? leg_is_closed(leg) : nparts[i] == PARTS);
 }
 
-/* Of each so much of its call that the next octets need the whole block, or, where there is none, wait for it. */
+/* Send so much of each call that its next octets need the whole block, or wait for it. */
 static void go_on(unsigned i)
 {
 	if (silent[i].closed || is_silent(i))

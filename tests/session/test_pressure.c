@@ -205,7 +205,7 @@ static void who_stood_back_goes_on(void **state)
 		w.pairs[i].server.holds = false;
 	}
 	turns(1000);
-	/* They hold nothing any more, but what answers nothing has only its share. */
+	/* These hold nothing any more, but calls without an answer have only their share. */
 	for (n = 0; n < 4 && patient->client.done < 5; n++) {
 		assert_true(peer_release(&patient->server, true) > 0);
 		turns(1000);
@@ -285,7 +285,7 @@ static void both_directions_complete(void **state)
 static void credits_shrink_and_recover(void **state)
 {
 	struct rng r = {5};
-	/* So deep that the client can expose all it has to. */
+	/* A depth at which the client exposes all it can. */
 	struct load load = {.rng = &r, .depth = 20, .spec = spec_small};
 	uint32_t full, least;
 

@@ -29,7 +29,8 @@ static void on_message(struct raw *r, struct view in, void *arg)
 	raw_words(r, xid, 2, 20, begun_as, PROMISE - 3 * WORD, xid, !is_call, is_call ? 2 : 0);
 }
 
-/* What is asked for takes a word to answer: a promise of more takes nothing, of what others' long messages need. */
+/* The answer to a probe is one word: an announced longer answer takes no memory that reassembly of
+ * others needs. */
 static void a_promise_takes_no_memory(void **state)
 {
 	static const enum v2_htype each[] = {V2_REPLY_MIDDLE, V2_CALL_MIDDLE};

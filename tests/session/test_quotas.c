@@ -172,7 +172,7 @@ static void a_compound_takes_what_its_operations_can_need(void **state)
 /* PUTROOTFH and GETATTR of the ACL, whose length has no limit. */
 #define GET_ACL 0, 2, 100003, 4, 1, 0, 0, 0, 0, 0, 1, 2, 24, 9, 1, 0x1000
 
-/* What the server of @sv is shown of such a call, and what memory the gateway takes for it meanwhile. */
+/* The call that the server of @sv gets, and the memory that the gateway takes for it. */
 static const struct rpc_msg *get_acl(unsigned cv, unsigned sv, uint32_t reply)
 {
 	struct setup s = little(cv, sv);

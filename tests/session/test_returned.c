@@ -205,8 +205,8 @@ static void ends_with_data_in_receives(void **state)
 		}
 }
 
-/* What was formed with data waits for credits when its client says that it takes none so: their calls have their replies
- * all the same, by RDMA Write. */
+/* A reply that was formed with data waits for credits when its client withdraws support for that
+ * form: the calls still get their replies, by RDMA Write. */
 static void replies_that_wait_have_another_way(void **state)
 {
 	enum { CALLS = 12 };

@@ -45,7 +45,7 @@ static const enum rpc_error_code DONE = 0,  /* carried, and answered */
 	UNSENT = (enum rpc_error_code) - 1; /* the client or the server cannot say that */
 
 #define ROW(x) RPC_ERROR_##x
-/* What the server is told, in version 2's words. */
+/* The error that the server gets, in version 2's terms. */
 static const struct {
 	const char *client;
 	unsigned version;

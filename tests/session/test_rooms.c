@@ -63,7 +63,7 @@ static void end(void)
 	world_free(&w);
 }
 
-/* Whatever its form: an hour later it is answered, when there is room again. */
+/* For all forms: the call is answered an hour later, when there is memory again. */
 static void a_first_call_waits_too(void **state)
 {
 	(void)state;
@@ -243,7 +243,7 @@ static void a_server_that_hangs_leaves_others_room(void **state)
 	end();
 }
 
-/* What is in flight is part of the worker's memory, and nothing of it comes from the heap. */
+/* Transaction blocks in flight are part of the worker's memory, and none is on the heap. */
 static void rpcs_in_flight_are_counted(void **state)
 {
 	struct peer *client = &w.pairs[0].client, *server = &w.pairs[0].server;
@@ -313,7 +313,8 @@ static void spare_places_are_for_who_needs_one(void **state)
 	end();
 }
 
-/* Nor while somebody waits are any kept, and a session that ends or is idle has none. */
+/* No free blocks are kept while another session waits, and a session that ends or is idle has
+ * none. */
 static void who_is_idle_or_ends_has_no_spare_places(void **state)
 {
 	(void)state;
@@ -389,7 +390,8 @@ static void count_shed(struct fabric *f, size_t octets)
 	shed = octets;
 }
 
-/* What connections take once they are in is looked at as well: beyond the limit the fabric ends some. */
+/* Memory that connections take after set-up is limited, too: beyond the limit the fabric ends
+ * some. */
 static void what_connections_take_later_has_the_same_limit(void **state)
 {
 	const struct fabric_ops *before;
@@ -439,7 +441,8 @@ static int seen_write(struct fabric_conn *c, const struct fabric_sge *sge, unsig
 	return real->write(c, sge, nsge, remote, cookie);
 }
 
-/* Of a segment so much is moved at once as a minute is enough for: who answers nothing of it has no longer. */
+/* A segment is moved in pieces for which a minute is enough: a peer that answers none of them has
+ * no longer. */
 static void a_large_segment_moves_in_pieces(void **state)
 {
 	enum { PAYLOAD = (3 << 20) + 8 };

@@ -30,7 +30,7 @@ static void one_null_call(void **state)
 		}
 }
 
-/* Whatever the versions, thresholds and shapes: every octet arrives, both ways. */
+/* For all versions, thresholds and shapes every octet arrives, in both directions. */
 static void payload_is_equal_on_both_sides(void **state)
 {
 	struct rng r = rng_seeded("payload", 42);

@@ -325,7 +325,7 @@ static void a_pool_that_stands_still_goes_on(void **state)
 	raw_calls(1);
 	world_run(&w, NSEC_PER_SEC);
 	(void)hoard_receives(&hoard, pool(), pool()->most);
-	/* Nor is there other memory for what waits. */
+	/* There is no other memory into which waiting messages could be copied. */
 	hoard_unwaited(&hoard, &w.proxy->arena);
 	raw_calls(40);
 	world_run(&w, NSEC_PER_SEC);

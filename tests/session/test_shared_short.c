@@ -45,7 +45,7 @@ static struct session *any_session(void)
 	return list_first(&w.proxy->sessions, struct session, link);
 }
 
-/* What others have. */
+/* Memory and Receives held by others. */
 static struct hoard hoard;
 
 /* Until @n Receives are held. */
@@ -57,7 +57,7 @@ static void hold(unsigned n)
 static void begin(const struct setup *s)
 {
 	world_new(&w, s);
-	/* Of two fabrics each has half. */
+	/* Each of two fabrics has half. */
 	assert_int_equal(pool()->most, s->two_fabrics ? 256 : 512);
 }
 
@@ -146,7 +146,7 @@ static void servers_that_hang_do_not_stop_others(void **state)
 	}
 }
 
-/* Nor do they for a client that leaves no credit for its replies. */
+/* Clients that leave no credit for their replies do not stop others either. */
 static void clients_that_take_no_replies_do_not_stop_others(void **state)
 {
 	(void)state;
@@ -178,7 +178,7 @@ static void clients_that_take_no_replies_do_not_stop_others(void **state)
 	}
 }
 
-/* Whatever is moved to where, in both directions: every octet is the one that was sent. */
+/* Messages that are copied between buffers, in both directions, arrive octet for octet. */
 static void what_was_moved_is_what_was_sent(void **state)
 {
 	struct rng rng = rng_seeded("moved", 12);
@@ -242,7 +242,7 @@ static void run_dry(void)
 	world_run(&w, NSEC_PER_SEC / 4);
 }
 
-/* What it wants grows beyond what there is memory for. */
+/* The queue needs more than there is memory for. */
 static void a_queue_that_was_never_full_shrinks(void **state)
 {
 	struct setup s = little(1, 1);
@@ -384,7 +384,8 @@ static void count_replies(struct raw *r, struct view in, void *arg)
 	replies += xdr_peek_u32(in.data + 12) == 13; /* RDMA2_REPLY_INLINE */
 }
 
-/* Nor is one late that waits because its session keeps too many Receives: of answers that its client does not take yet. */
+/* An answer that waits because its session keeps too many Receives is not late: these hold answers
+ * that its client does not read yet. */
 static void an_answer_behind_others_of_its_session_is_in_time(void **state)
 {
 	(void)state;

@@ -15,7 +15,8 @@ enum { CROWD = 20, CALLS = 60 };
 static struct world w;
 static struct raw crowd[CROWD];
 
-/* Of the first route: each takes a call, which is all that version 1 sends before a reply. */
+/* The server of the first route: each of its connections receives one call, which is all that
+ * version 1 sends before a reply. */
 static struct fabric *servers;
 static struct fabric_conn *conns[CROWD];
 static uint8_t taken[CROWD][4096];
@@ -100,7 +101,7 @@ static void crowd_calls(void)
 	calls(0, CALLS);
 }
 
-/* So many of each that few are left. */
+/* Enough of each that few Receives are left. */
 static unsigned most_of_the_pool(void)
 {
 	return pool()->most * 4 / 5 / CROWD + 1;
@@ -189,7 +190,7 @@ static void others_progress_does_not_hide_them(void **state)
 	end();
 }
 
-/* Nor is it their own that what they say besides comes and goes: version 1 answers no errors. */
+/* Other messages of theirs come and go, and do not hide them: version 1 answers no errors. */
 static void what_they_throw_away_does_not_hide_them(void **state)
 {
 	(void)state;

@@ -70,7 +70,7 @@ static struct setup some_setup(struct rng *r, unsigned cv, unsigned sv)
 	return s;
 }
 
-/* Who would be the server else. */
+/* The server that the world has for pair @i, and whose place the stranger takes. */
 static struct fabric *other_fabric(unsigned i)
 {
 	return i == 0 ? w.raw.fabric : w.pairs[i].server.fabric;

@@ -436,7 +436,8 @@ static void who_is_refused_by_one_has_the_next(void **state)
 	assert_int_equal(e->replies, 1);
 	assert_int_equal(at[2].calls, 1);
 	assert_int_equal(at[0].accepted + at[1].accepted, 0);
-	/* Those that come now go there at once, the ones after a while are with the first again. */
+	/* Clients that connect now get that server at once; clients that connect later get the
+	 * first one again. */
 	is_served(1);
 	run(60 * S);
 	at[0].refuses = false;
@@ -503,7 +504,8 @@ static void drain_route(void)
 	}
 }
 
-/* Those who come again while one is in the middle of an RPC do not follow it, though the server is in no file any more. */
+/* Sessions that connect again while another is in the middle of an RPC do not follow it, even if
+ * the server is no longer configured. */
 static void who_is_drained_goes_where_it_belongs(void **state)
 {
 	struct servers_config others = {.port = 20050, .nhosts = 1, .patience = 3 * S};
@@ -633,7 +635,7 @@ static void a_name_that_is_not_answered_holds_up_its_client_alone(void **state)
 	assert_int_equal(sessions_of(0), 2);
 	end_free(e);
 	run(S / 10);
-	/* Whoever goes meanwhile is gone. */
+	/* A client that disconnects meanwhile is gone. */
 	e = connects(1);
 	run(S / 10);
 	assert_int_equal(sessions(), 2);
@@ -643,7 +645,7 @@ static void a_name_that_is_not_answered_holds_up_its_client_alone(void **state)
 	answer(0, S);
 	run(S);
 	assert_int_equal(sessions(), 1);
-	/* So is who waits when all ends. */
+	/* A client that waits when everything ends is gone, too. */
 	connects(1);
 	run(S / 2);
 	for (unsigned i = 0; i < WORKERS; i++)
@@ -737,7 +739,7 @@ static void every_allocation_may_fail(void **state)
 		run(5 * S);
 		served += e->is_open;
 		assert_true(e->is_open || e->is_closed);
-		/* And the next one is. */
+		/* The next client is served in any case. */
 		end_free(e);
 		e = connects(1);
 		run(S / 10);

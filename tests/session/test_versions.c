@@ -278,7 +278,7 @@ static void a_restart_is_not_taken_for_a_verdict(void **state)
 	}
 }
 
-/* What the client sees of a server leg that never came to be. */
+/* What the client sees of a server leg that could not be set up. */
 static void client_is_refused(struct world_pair *p, nsec_t within)
 {
 	world_connect_pair(&w, 0);
@@ -299,7 +299,7 @@ static void a_server_of_other_versions_is_no_server(void **state)
 	client_is_refused(p, NSEC_PER_SEC);
 	assert_int_equal(w.raw.accepted, 1);
 	end();
-	/* Nor is one that speaks only 1 where 2 is asked for. */
+	/* A server that only speaks version 1 is refused where version 2 is required. */
 	s = (struct script){.vers_echoed = 2, .low = 1, .high = 1};
 	p = begin(LEG_V1_OR_V2, LEG_V2, &s);
 	client_is_refused(p, NSEC_PER_SEC);
@@ -339,7 +339,8 @@ static void a_server_that_is_silent_is_waited_for_in_vain(void **state)
 	(void)state;
 	client_is_refused(p, 11 * NSEC_PER_SEC);
 	end();
-	/* It may speak 1: silence is how some treat what they do not understand. */
+	/* The server may speak version 1: some servers do not answer what they do not
+	 * understand. */
 	p = begin(LEG_V1_OR_V2, LEG_V1_OR_V2, &s);
 	world_connect_pair(&w, 0);
 	world_run(&w, 11 * NSEC_PER_SEC);
@@ -463,7 +464,7 @@ static void a_client_is_told_which_versions_are_spoken(void **state)
 	end();
 }
 
-/* Such a session's end is no breach of protocol, and no orderly end. */
+/* The end of such a session is neither a breach of protocol nor an orderly end. */
 static void a_client_of_no_version_here_ends_by_version(void **state)
 {
 	(void)state;

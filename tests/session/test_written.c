@@ -122,7 +122,7 @@ static void put_reply_chunk(uint32_t xid)
 	raw_end(&stage.raw, &x);
 }
 
-/* What raw_write() sends: a reply to @xid, and zeros. */
+/* The contents of raw_write(): a reply to @xid, and zeros. */
 static void prepare(uint32_t xid)
 {
 	struct xdr_out x;
@@ -436,7 +436,7 @@ static void a_reply_longer_than_expected_is_asked_for_again(void **state)
 		read_link();
 		assert_int_equal(client()->done, 2);
 		assert_in_range(play.reply.length, 65536, 1 << 17);
-		/* That is remembered as long as there are such replies. */
+		/* This is remembered while such replies continue. */
 		for (int n = 0; n < 3; n++) {
 			stage_run(90);
 			read_link();
@@ -606,7 +606,7 @@ static void who_ignores_write_chunks_gets_no_reply_chunk_beside(void **state)
 	read_nfs4(true);
 	assert_int_equal(stage_lines("upstream.habit"), 0);
 	nfs_count = 100;
-	/* Nor has what its client wants inline. */
+	/* The same for data that its client wants inline. */
 	wants_inline = true;
 	read_nfs4(true);
 	wants_inline = false;

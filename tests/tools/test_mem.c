@@ -334,8 +334,8 @@ static void test_no_common_draft(void **state)
 	}
 }
 
-/* Whatever happens to the connection, both ends come to an end with all they had given back,
- * and the client says so: no fault is survived in silence. */
+/* After any fault of the connection both ends finish with everything returned, and the client
+ * reports it: no fault goes unnoticed. */
 static void test_faults(void **state)
 {
 	static const enum memnet_fault faults[] = {MEMNET_CUT, MEMNET_EXPOSE_FAIL, MEMNET_POST_FAIL,

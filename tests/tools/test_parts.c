@@ -8,7 +8,7 @@
 
 enum { ROOM = 300 };
 
-/* Whatever length and alignment: what was filled checks, and nothing beside it was touched. */
+/* For every length and alignment: filled octets check, and octets beside them are untouched. */
 static void test_pattern_fills_what_it_checks(void **state)
 {
 	uint8_t buf[ROOM + 2];

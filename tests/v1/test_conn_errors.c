@@ -133,7 +133,7 @@ static void version_2_on_a_version_1_connection(void **state)
 	ASSERT_REPORT(78, 2, 32, V1_ERROR, V1_ERR_VERS, 1, 1);
 }
 
-/* Or two peers would go on for ever. */
+/* Otherwise two peers would answer each other for ever. */
 static void errors_are_never_answered(void **state)
 {
 	(void)state;

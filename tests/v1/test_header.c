@@ -28,7 +28,7 @@ static void load(const char *name)
 	assert_int_equal(decode(gen_load(path, wire, sizeof(wire))), 0);
 }
 
-/* What Linux sends decodes, and encodes to the same octets again. */
+/* Linux's messages decode, and encode to the same octets. */
 static void every_linux_send_comes_back(void **state)
 {
 	static uint8_t again[GEN_BUF_BYTES];

@@ -118,7 +118,7 @@ static void encodes_what_can_be_said(void **state)
 	assert_int_equal(out[5], 0); /* reserved bits MUST be zero */
 }
 
-/* What is advertised is never more than there is, and less by less than 1024 octets. */
+/* The advertised size is never more than the real one, and less by at most 1023 octets. */
 static void round_trip(void **state)
 {
 	struct rng r = rng_seeded("v1 private data", 3);

@@ -6,7 +6,7 @@
 #include "tests/rtrext/vectors.h"
 #include "v2/auth.h"
 
-/* Of a handshake that takes every value, answers with one, and is never over. */
+/* A handshake that accepts every value, answers with one, and never ends. */
 static const uint8_t value[] = {1, 2, 0, 0};
 static unsigned values;
 static bool is_due;

@@ -150,7 +150,7 @@ static void continued_call(void **state)
 	assert_int_equal(rx.remaining, 12);
 	assert_int_equal(rx.msg->xid, 5);
 	assert_int_equal(rx.msg->body[0].len, 8);
-	/* Neither carries a payload stream. */
+	/* Neither message carries a payload stream. */
 	expect(GRANT, RPC_RX_NONE);
 	expect("00000009 00000002 00000040 00000004 00000064", RPC_RX_ERROR);
 	assert_false(rx.abandon);
@@ -285,7 +285,7 @@ static void continued_call_that_lies(void **state)
 	expect("00000005 00000002 00000040 00000009 007ffffc 00000005", RPC_RX_PART);
 }
 
-/* What does not parse keeps its own code, and ends the message all the same. */
+/* A malformed part keeps its own error code, and still ends the message. */
 static void continued_call_malformed(void **state)
 {
 	(void)state;
@@ -302,7 +302,7 @@ static void continued_call_malformed(void **state)
 	assert_true(rx.abandon);
 	expect_out(BAD_XDR("00000005"));
 	expect(CALL_1, RPC_RX_MSG);
-	/* It was the last part: no later one is waited for. */
+	/* That was the last part: no later one is expected. */
 	expect(PART_5A, RPC_RX_PART);
 }
 
@@ -345,7 +345,7 @@ static void an_intruding_reply_fails_its_call(void **state)
 	expect_out(INVAL_CONT("00000002"));
 	expect_out(INVAL_CONT("00000005"));
 
-	/* So is one between two CONNPROPs. */
+	/* A message between two CONNPROPs is refused, too. */
 	conn_start(RPC_INITIATOR);
 	expect_props();
 	expect("00000077 00000002 00000040 00000006 00000000", RPC_RX_NONE);
@@ -454,7 +454,7 @@ static void credits_count_on_arrival(void **state)
 	assert_int_equal(conn.credit.received, 5);
 	expect(CALL_1, RPC_RX_MSG);
 	assert_int_equal(conn.credit.received, 6);
-	/* What was not granted does not become so by waiting. */
+	/* A message beyond the grant does not become valid by waiting. */
 	for (int i = 0; i < 28; i++)
 		assert_int_equal(arrive(CALL_1), 0);
 	assert_int_equal(arrive(CALL_1), ERR_CREDIT);
@@ -536,7 +536,7 @@ static void the_last_credit_is_for_the_reply(void **state)
 	assert_true(v2_credit_grant_due(&conn.credit));
 	assert_true(v2_credit_is_last(&conn.credit));
 	expect_silence();
-	/* It has no credit left, but the Reply to come will bring some ... */
+	/* This end has no credit left, but the Reply to come will bring some ... */
 	conn.credit.granted = conn.credit.received;
 	expect_silence();
 	/* ... unless it is in the middle of a message ... */

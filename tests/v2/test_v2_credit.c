@@ -63,13 +63,13 @@ static void overrun_is_noticed(void **state)
 	receive(true, 1); /* one GRANT beyond */
 	assert_int_equal(v2_credit_received(&c, true), ERR_CREDIT);
 
-	/* Or one message of any kind: 4.2.1 read to the letter. */
+	/* One message of any kind is possible: 4.2.1 read literally. */
 	v2_credit_init(&c, 4, false);
 	v2_credit_sent(&c);
 	receive(false, 5);
 	assert_int_equal(v2_credit_received(&c, false), ERR_CREDIT);
 
-	/* What was granted stays granted. */
+	/* A grant is never taken back. */
 	v2_credit_init(&c, 4, false);
 	v2_credit_sent(&c);
 	c.advertised = 1;
@@ -238,7 +238,8 @@ static void who_advertises_less_than_before(void **state)
 				}
 }
 
-/* Nor is one that has all Receives posted at some times only, or that grants without counting. */
+/* The same for a peer that has all Receives posted only at times, or that grants without
+ * counting. */
 static void who_has_not_all_posted(void **state)
 {
 	(void)state;

@@ -115,14 +115,14 @@ static void an_error_about_a_reply_fails_no_call(void **state)
 		continue;
 	expect(cont, RPC_RX_ERROR);
 	assert_int_equal(rx.error_dir, RPC_CALL);
-	/* It can be about either: the call must not wait for ever. */
+	/* The report may be about either message: the call must not wait for ever. */
 	tx = message(RPC_CALL, 8192);
 	tx.reverse = true;
 	while (encode(&tx) == 1)
 		continue;
 	expect(cont, RPC_RX_ERROR);
 	assert_int_equal(rx.error_dir, RPC_REPLY);
-	/* What is not continued cannot be continued wrongly. */
+	/* A message that is not continued cannot be continued wrongly. */
 	tx = message(RPC_CALL, 64);
 	tx.reverse = true;
 	assert_int_equal(encode(&tx), 0);
@@ -338,7 +338,7 @@ static void a_refusal_is_about_its_own_xid(void **state)
 	m.xid = V2_SENT;
 	assert_int_equal(encode(&tx), 0);
 	assert_int_equal(conn_feed(INVAL_HTYPE("00000000")), ERR_TYPE);
-	/* Nor does a Call that was answered stand for others. */
+	/* A Call that was answered does not count for others either. */
 	conn_open(RPC_INITIATOR);
 	tx = external_call();
 	assert_int_equal(encode(&tx), 0);

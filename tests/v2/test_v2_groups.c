@@ -70,7 +70,7 @@ static void a_group_for_what_was_let_go_meanwhile(void **state)
 	}
 }
 
-/* It had been let go before: that the call goes again meanwhile makes no difference. */
+/* The call was abandoned before: sending it again meanwhile makes no difference. */
 static void a_group_for_what_was_let_go_before(void **state)
 {
 	(void)state;

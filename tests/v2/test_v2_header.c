@@ -63,7 +63,7 @@ static void goldens_round_trip(void **state)
 	}
 }
 
-/* Whatever is cut off, the decoder says so, and the encoder without room as well. */
+/* The decoder reports every cut message, and the encoder reports lack of room. */
 static void goldens_cut_short(void **state)
 {
 	struct decoded d = {0};
@@ -81,7 +81,7 @@ static void goldens_cut_short(void **state)
 		n = v2_encode(&d.h, &d.m, out, sizeof(out));
 		for (size_t room = 0; room < (size_t)n; room++)
 			assert_int_equal(v2_encode(&d.h, &d.m, out, room), ERR_NOSPACE);
-		/* Of a payload stream only the first word is the codec's concern. */
+		/* The codec only reads the first word of a payload stream. */
 		for (d.len = 0; d.len < full - body + (body ? 4 : 0); d.len++) {
 			int err = decode(&d);
 

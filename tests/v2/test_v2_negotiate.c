@@ -59,7 +59,7 @@ static void no_properties_at_all(void **state)
 	assert_int_equal(conn.t.peer.reverse, RPC_REV_NONE);
 	expect_props();
 	assert_true(may_send());
-	/* They may come after all. */
+	/* Properties may still come later. */
 	expect(PEER_FINAL, RPC_RX_READY);
 	assert_int_equal(conn.t.peer.reverse, RPC_REV_GENL);
 	expect(PEER_FINAL, RPC_RX_NONE);
@@ -70,7 +70,7 @@ static void no_properties_at_all(void **state)
 #define FINAL(props) "00000077 00000002 00000040 00000007 " props
 
 /* Protocol decision 8: together, at the FINAL; of a property repeated the last. */
-/* Whatever this end is set to: the largest list is 80 octets, and a FINAL. */
+/* For all settings of this end: the largest list is 80 octets, and a FINAL. */
 static void our_properties_fit_one_message(void **state)
 {
 	struct rpc_params own = conn_params(RPC_INITIATOR);
@@ -118,7 +118,7 @@ static void properties_interrupted(void **state)
 	expect_props();
 	expect(CALL_1, RPC_RX_NONE);
 	expect_out("00000001 00000002 00000000 00000004 00000005");
-	/* And later parts of a message refused here draw nothing more. */
+	/* Later parts of a message that was refused here draw no further report. */
 	expect(PART_5A, RPC_RX_NONE);
 	expect_out("00000005 00000002 00000000 00000004 00000005");
 	expect(PART_5B, RPC_RX_NONE);
@@ -258,7 +258,7 @@ static void versions_that_do_not_match(void **state)
 	expect("0000000b 00000009 00000020 00000004 00000002", RPC_RX_NONE);
 	expect_silence();
 	assert_int_equal(conn.t.count.dropped, 2);
-	/* Nor is their third word a credit. */
+	/* Their third word is no credit either. */
 	assert_int_equal(conn.credit.limit, 0x40);
 }
 

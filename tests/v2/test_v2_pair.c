@@ -167,7 +167,8 @@ static void random_run(struct rng *r)
 	a.recv_bytes = 4096 + rng_below(r, 4096);
 	b.recv_bytes = 4096 + rng_below(r, 4096);
 	pair_init(&pair, &a, &b);
-	/* What changes by less than half is not told at once: so much is sure to be covered. */
+	/* A change by less than half is not announced at once: this much is certain to be
+	 * covered. */
 	most = 400 + 1000 * ((a.credits < b.credits ? a.credits : b.credits) / 2 - 1);
 	pair.max_body = 64 + rng_below(r, most);
 	pair.max_reply = 64 + rng_below(r, most);

@@ -64,7 +64,7 @@ static void what_an_end_says_of_itself(void **state)
 	rtr_start(BULK);
 	expect_out(props);
 	expect_silence();
-	/* And nothing of it where it is off. */
+	/* No such property if the extension is off. */
 	rtr_start(0);
 	expect_props();
 	assert_int_equal(feed(REQUEST GOOD, 0), 0);
@@ -250,7 +250,7 @@ static void each_thing_that_can_be_wrong(void **state)
 		assert_int_equal(rx.kind, RPC_RX_NONE);
 		expect_out(cases[i].answer);
 		expect_silence();
-		/* And the next one is served. */
+		/* The next message is served. */
 		conn.t.behind = view_of(NULL, 0);
 		expect(CALL_1, RPC_RX_MSG);
 	}
@@ -272,7 +272,7 @@ static void other_messages_of_it(void **state)
 		     0),
 		0);
 	expect_out(ERROR "00000004");
-	/* What is so long is no message of another kind. */
+	/* A message of that length cannot be of another kind. */
 	assert_int_equal(feed(CALL_1, 4), ERR_PROTO);
 }
 
@@ -464,7 +464,8 @@ static void a_request_that_is_refused(void **state)
 	assert_true(places(8, 8));
 	assert_int_equal(conn.t.count.dropped, 1);
 	expect_silence();
-	/* Nor is another one sent to who refused the first as no XDR, for its chunks, its segments, as continued. */
+	/* The same call is not sent again with data to a peer that refused the first one: for its
+	 * XDR, chunks, segments, or as continued. */
 	static const char *const forms[] = {"00000002", "00000005", "00000006 00000001",
 					    "00000007 00000000", "00000008 00000010"};
 
@@ -477,7 +478,8 @@ static void a_request_that_is_refused(void **state)
 		expect(hex, RPC_RX_ERROR);
 		assert_false(places(8, 8));
 	}
-	/* What was carried out was no wrong form. One that is cut, or of no code, is no reason for another. */
+	/* An executed call had no wrong form. A report that is cut, or has no known code, is no
+	 * reason for another form. */
 	talk_to(RTR_PROPS(TWO SEGMENTS));
 	send_placed();
 	expect(ERROR_IN "00000009 00000001 00000010", RPC_RX_ERROR);
@@ -599,7 +601,7 @@ static void answers_go_out(void **state)
 	assert_true(send_answer("00000005 00000002 00000021 52540006 00000001 00000000 00000000 "
 				"00000006 00000001 00000008",
 				0));
-	/* What does not fit, in Receives of 4 KiB and 8 KiB. */
+	/* Answers that do not fit into Receives of 4 KiB and 8 KiB. */
 	form_answer(RECV - 52, BULK, 0);
 	assert_true(conn.t.ops->places(&conn.t, &answer));
 	form_answer(RECV - 51, BULK, 0);
@@ -615,7 +617,7 @@ static void answers_go_out(void **state)
 	assert_false(conn.t.ops->places(&conn.t, &answer));
 	form_answer(8, 8, 0xaa01);
 	assert_true(conn.t.ops->places(&conn.t, &answer));
-	/* And to who does not say that it takes responses, none. */
+	/* A peer that does not announce responses gets none. */
 	talk_as_server(RTR_PROPS(TWO SEGMENTS));
 	assert_false(conn.t.ops->places(&conn.t, &answer));
 	/* Without a structure: whatever fits into its Receive. */

@@ -29,7 +29,7 @@ static void talk(const char *props)
 	expect_props();
 }
 
-/* Of one that takes groups: how long these may be. */
+/* A peer that accepts groups: the announced limits of their length. */
 static void what_is_said_of_groups(void **state)
 {
 	uint8_t out[256];
@@ -121,8 +121,8 @@ static void form_answer(void)
 	assert_int_equal(rpc_msg_place(&answer, &answer.writes[0], view_of(item, sizeof(item))), 0);
 }
 
-/* Of an item that was asked for by Send alone a group waits for its credits; any other has another way. Not even such a one is
- * longer than the Receives that were kept. */
+/* A group waits for credits if its item was asked for by Send only; other items have another form.
+ * Even such a group is not longer than the Receives that were kept. */
 static void by_send_alone_waits_for_credits(void **state)
 {
 	static const char *const props[] = {"00000077 00000002 00000005 " TAKES_CONTINUES,

@@ -16,7 +16,7 @@ static struct rpc_rx rx;
 static uint8_t bulk[BULK], received_first[MOST][RECV];
 static struct rpc_octets held[RPC_MAX_TRANSMISSIONS];
 
-/* What the last call said of Receives for its response. */
+/* The Receives that the last call announced for its response. */
 static uint32_t reserved;
 
 /* struct option - one transmission: the words of its information, then those of its payload stream. */
@@ -398,7 +398,7 @@ static void let_go_and_send_again(void)
 	assert_int_equal(send(XID, RPC_CALL, hdr), 0);
 }
 
-/* What came was an answer to the first alone: the second has its own. */
+/* The message was an answer to the first call only: the second has its own. */
 static void assert_is_late(void)
 {
 	assert_int_equal(rx.kind, RPC_RX_NONE);
@@ -500,8 +500,9 @@ static void what_is_wrong_with_the_answer_to_the_first(void **state)
 	}
 }
 
-/* What comes in the midst of a group is lost with it: the reply to the second in that of the first; a response to the first in
- * another's, which says nothing of the second. */
+/* A message in the middle of a group is lost with it: the reply to the second call within the group
+ * of the first; a response to the first within another group, which says nothing about the
+ * second. */
 static void what_breaks_a_group_then(void **state)
 {
 	struct option first = response(XID, 2 * BULK + 100, 3, 3);

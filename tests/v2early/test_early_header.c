@@ -125,7 +125,8 @@ static void the_direction_is_that_of_the_message(void **state)
 			GEN_WORDS(&x, said, 0, 0, 0);
 			put_rpc(XID, is ? RPC_REPLY : RPC_CALL);
 			assert_int_equal(decode(), said == is ? 0 : ERR_XDR);
-			/* It is taken for what it says; where that is nothing, for what one expects. */
+			/* The message has the direction it says; if that is invalid, the expected
+			 * one. */
 			assert_int_equal(dir, said == 1 ? RPC_REPLY : RPC_CALL);
 		}
 	begin(EARLY_NOMSG); /* no body for a call ... */

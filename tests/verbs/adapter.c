@@ -227,7 +227,7 @@ static int qp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 	return 0;
 }
 
-/* What is asked for is written back as what is granted. */
+/* Limits that are granted are written back over the limits asked for. */
 static int grant(struct ibv_qp_cap *cap)
 {
 	if (cap->max_inline_data > adapter.max_inline || cap->max_send_sge > adapter.max_send_sge)
@@ -326,7 +326,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 	return 0;
 }
 
-/* That of tests is none of these. */
+/* The identifier of the tests is none of these. */
 int rdma_destroy_id(struct rdma_cm_id *id)
 {
 	struct rdma_cm_id **at = find_id(id);

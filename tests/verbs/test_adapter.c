@@ -93,7 +93,7 @@ static void a_registration_may_be_invalidated(void **state)
 	assert_int_equal(adapter.conn->base.handles_live, 0);
 }
 
-/* Of a chain all goes out, and who refused once is not asked again. */
+/* The whole chain is posted, and a device that refused once is not tried again. */
 static void refused_invalidates_are_sent_without(void **state)
 {
 	(void)state;
@@ -176,7 +176,7 @@ static void what_was_sent_tells_why(void **state)
 	assert_int_equal(adapter.v.counters.breaches, 0);
 }
 
-/* What else the look had is lost (mlx5, cxgb4). */
+/* Other completions of that poll are lost (mlx5, cxgb4). */
 static void a_queue_that_cannot_be_read_is_given_up(void **state)
 {
 	struct fabric_conn_params p = params();
@@ -205,7 +205,7 @@ static void a_queue_that_failed_is_noticed(void **state)
 	assert_int_equal(adapter.v.counters.breaches, 0);
 }
 
-/* Else what the user libraries have of a removed device (mlx5) stays for ever. */
+/* Otherwise memory of the user library for a removed device (mlx5) is never freed. */
 static void libraries_let_go_of_removed_devices(void **state)
 {
 	char why[VERBS_WHY];
@@ -264,7 +264,7 @@ static void withdrawn_twice_before_a_poll(void **state)
 		expect(FABRIC_EV_WITHDRAWN, &second[i]);
 }
 
-/* Of a connection made by a worker with @number, on a device with @vectors. */
+/* The vector of a connection of worker @number, on a device with @vectors. */
 static int vector_of(unsigned number, int vectors)
 {
 	struct fabric_conn_params p = params();
@@ -308,7 +308,8 @@ static void shared_receives_complete_on_the_workers_vector(void **state)
 	assert_int_equal(adapter.vector, 5);
 }
 
-/* What peers have invalidated leaves its bind in the queue until something completes: Sends find room. */
+/* The bind of a handle that a peer invalidated stays in the queue until something completes: Sends
+ * still find room. */
 static void binds_leave_sends_their_room(void **state)
 {
 	struct fabric_sge sge = {memory, 100};
@@ -339,7 +340,7 @@ static size_t asked_for(void)
 	return adapter.cap.max_send_wr * (192 + 16 * FABRIC_MAX_SGE) + (size_t)adapter.cqe * 64;
 }
 
-/* What mlx5 would make of the queues that a connection really has. */
+/* The size that mlx5 would give to the queues that a connection really has. */
 static void queues_count_as_memory(void **state)
 {
 	struct fabric_conn_params p = {.max_recvs = 82, .max_sends = 96, .max_exposures = 128};

@@ -59,7 +59,7 @@ static struct config *one_route(void)
 	return cfg;
 }
 
-/* What the relay counts of a session of the only route, where Receives are shared or its own. */
+/* Memory that the relay counts for a session of the only route, with shared Receives or its own. */
 static uint64_t counted(const struct config *cfg, bool shares)
 {
 	const struct config_route *route = &cfg->routes[0];

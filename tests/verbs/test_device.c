@@ -86,7 +86,8 @@ static void a_flush_is_a_call(void **state)
 	assert_true(verbs_counters(a->fabric)->inlines <= before.inlines + 10);
 }
 
-/* What was posted comes back once when the connection is cut, asked for or not, flushed or not. */
+/* Posted operations come back once when the connection is cut, on request or not, flushed or
+ * not. */
 static void a_cut_gives_all_back(void **state)
 {
 	struct world *w = *state;
@@ -153,7 +154,7 @@ static int start_asking(void **state, uint32_t idle_ms)
 	return world_start(state, &cfg, false);
 }
 
-/* Whoever counts calls and completions is not asked in between. */
+/* The counts of calls and completions are not disturbed by keepalives in between. */
 static int start(void **state)
 {
 	return start_asking(state, 0);

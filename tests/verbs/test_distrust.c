@@ -5,8 +5,8 @@
 #include "base/mem.h"
 
 /*
- * What completions, capabilities and peers claim, and what a device refuses: nothing of it is
- * believed, and nobody else's octets or connection are lost by it.
+ * Claims of completions, capabilities and peers, and refusals of a device: none is believed, and no
+ * other session's octets or connection are lost because of them.
  */
 
 enum { RECV_LEN = 64 };
@@ -83,7 +83,7 @@ static void expect_nothing(void)
 	assert_false(complete_event(adapter.conn, &ev));
 }
 
-/* It takes a Receive, and says how much was written elsewhere. */
+/* The message uses a Receive, and reports a length that was written elsewhere. */
 static void an_immediate_is_no_message(void **state)
 {
 	struct vcq *q;
@@ -407,7 +407,7 @@ static void sent(uint64_t id)
 	drain_look(&adapter.conn->cq);
 }
 
-/* So many looks of alive.c; its clock is not the test's. */
+/* Run that many checks of alive.c, whose clock is not the test's. */
 static void look_around(unsigned times)
 {
 	for (; times; times--)

@@ -115,7 +115,8 @@ static void who_says_nothing_is_given_all(void **state)
 	expect_used(true, true);
 }
 
-/* What peers may invalidate depends on the devices that are used, not on those that are there. */
+/* Whether peers may invalidate handles depends on the devices in use, not on all devices of the
+ * machine. */
 static void a_device_that_is_not_used_decides_nothing(void **state)
 {
 	struct fabric_use uses[] = {use("127.0.0.1", true, 0)};
@@ -136,7 +137,7 @@ static void insecure_handles_are_refused(void **state)
 	assert_int_equal(lead(uses, 1), ERR_IO);
 	expect_used(false, false);
 	assert_int_equal(adapter.pds, 0);
-	/* Nor later. */
+	/* The device is not opened later either. */
 	adapter_open();
 	assert_null(adapter.dev);
 }
@@ -279,7 +280,8 @@ static void a_listener_moves_with_its_address(void **state)
 	verbs_listener_free(l);
 }
 
-/* Of a request nobody has taken yet, or of a connection: neither is the listener. */
+/* An event of a request that was not accepted yet, or of a connection: neither belongs to the
+ * listener. */
 static void others_addresses_move_no_listener(void **state)
 {
 	struct rdma_cm_id *before;

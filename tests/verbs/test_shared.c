@@ -9,7 +9,7 @@
  * pairs, and a device that is removed.
  */
 
-/* And soon. */
+/* Senders also retry soon. */
 static void peers_try_for_ever(void **state)
 {
 	struct world *w = *state;
@@ -52,7 +52,7 @@ static void a_burst_is_told(void **state)
 	assert_int_equal(w->end[0].failed + b->failed, 0);
 }
 
-/* What is more than the load needs is let go by, period for period. */
+/* Receives beyond what the load needs are given up, period by period. */
 static void quiet_times_lower_it(void **state)
 {
 	struct world *w = *state;
@@ -74,7 +74,7 @@ static void quiet_times_lower_it(void **state)
 	assert_true(counters->receives_posted <= most / 2);
 }
 
-/* It ends alone, and what it had taken serves others. */
+/* Only the offending connection ends, and its Receives serve others. */
 static void whoever_overruns_ends_alone(void **state)
 {
 	struct world *w = *state;
@@ -178,7 +178,7 @@ static int start(void **state)
 	return world_start(state, &cfg, true);
 }
 
-/* Whatever the device can: the user wants it otherwise, and nothing has changed. */
+/* The user has chosen own Receives, whatever the device can do, and nothing has changed. */
 static void own_are_not_shared(void **state)
 {
 	struct world *w;

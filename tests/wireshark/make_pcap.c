@@ -2,10 +2,12 @@
 /*
  * make_pcap [early-]roce|iwarp SPLIT BUNCH [VECTOR] [COPIES SEED] > file.pcap
  *
- * A capture of the messages of messages.h, or of a file of tests/hostauth/vectors,
- * as they travel on RoCE version 2 or on iWARP, in packets of at most SPLIT octets
- * of a message (0: whole), on iWARP up to BUNCH of them in a TCP segment. With
- * COPIES, so many messages, each of them damaged, the same for the same SEED. early-: those of the early draft of version 2.
+ * A capture of the messages of messages.h, or of a file of tests/hostauth/vectors, as they travel
+ * on RoCE version 2 or on iWARP.
+ * - Packets have at most SPLIT octets of a message (0: whole messages). On iWARP up to BUNCH of
+ *   them share a TCP segment.
+ * - With COPIES, that many damaged messages, the same for the same SEED.
+ * - early-: messages of the early draft of version 2.
  */
 #include <stdbool.h>
 #include <stdio.h>

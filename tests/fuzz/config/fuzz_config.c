@@ -51,7 +51,7 @@ static void have_key(void)
 	had = true;
 }
 
-/* What is taken has rules, too. */
+/* An accepted configuration has nft rules, too. */
 static void print_rules(const struct config *cfg)
 {
 	char *rules = NULL;

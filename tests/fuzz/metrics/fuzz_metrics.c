@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r = http_parse(head, len);
 	if (!*http_reason(r.status) || (r.status == 200 && memchr(data, 0, len)))
 		abort();
-	/* What is no name of ours stays none, whatever stands around it. */
+	/* A name that is not ours is never accepted, whatever surrounds it. */
 	if (r.host && http_host_is(r.host, "gw", 1) && !strcasestr(r.host, "gw") &&
 	    !strcasestr(r.host, "localhost") && !strpbrk(r.host, ".:"))
 		abort();

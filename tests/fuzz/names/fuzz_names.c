@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const texts[NAMES] = {"filer.example", "filer", "a.b", "FILER."};
 
-/* What of a name is due, kept by other means than names.c has. */
+/* The expected state of a name, computed in another way than names.c does. */
 struct mirror {
 	struct name *name; /* being asked for; NULL: it is not */
 	bool is_known;	   /* it was answered, and that holds until then */

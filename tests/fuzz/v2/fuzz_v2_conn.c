@@ -66,7 +66,8 @@ static void drain(void)
 	} while (n > 0);
 }
 
-/* Of the round-trip extension: data along with a call or a reply, or written, and wishes. Return: whether it goes. */
+/* Messages of the round-trip extension: data along with a call or a reply, or written, and
+ * directions. Return: whether it can be sent. */
 static bool extend(size_t len, unsigned choice)
 {
 	const struct segment s = {choice, (uint32_t)len, len};
@@ -254,7 +255,7 @@ static bool receive(struct view octets)
 	return true;
 }
 
-/* It fills both pieces of its Receive. */
+/* A message that fills both pieces of its Receive. */
 static bool receive_long(struct view octets)
 {
 	static uint8_t first[RECV_BYTES], second[BULK_BYTES];

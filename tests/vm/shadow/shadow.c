@@ -193,7 +193,7 @@ static void paint(uint64_t at, size_t n, uint8_t colour)
 ACCESSES()
 ACCESSES(_noabort)
 
-/* What is above on this stack may be left without being swept. */
+/* Frames above on this stack may be left without cleaning their shadow. */
 void __asan_handle_no_return(void);
 void __asan_handle_no_return(void)
 {
