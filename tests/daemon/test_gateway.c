@@ -199,7 +199,7 @@ static void keep_log(const char *line)
 	strncat(told, line, sizeof(told) - strlen(told) - 1);
 }
 
-/* Each one is told, with its place: interfaces are looked up at start. */
+/* Each missing interface is reported with its place: interfaces are resolved at start. */
 static void interfaces_that_are_not_there(void **state)
 {
 	static const char *const places[] = {
@@ -292,7 +292,7 @@ static void every_allocation_may_fail(void **state)
 	bool up;
 
 	(void)state;
-	log_set_sink(no_log); /* each failure is told, and many are made */
+	log_set_sink(no_log); /* each failure is logged, and there are many */
 	do {
 		assert_int_equal(mem_live(), live);
 		mem_fail_at(++nth);

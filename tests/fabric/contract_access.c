@@ -201,7 +201,7 @@ static void message_invalidates(void **state)
 	int r;
 
 	if (!t->fabric[1]->remote_inv)
-		return; /* nobody is told that it could */
+		return; /* the handle was never sent to a peer */
 	r = do_recv(&p->b, 3 * BASE, 64);
 	rest = do_expose(&p->b, 2 * BASE, 100, FABRIC_REMOTE_READ);
 	pump(t);

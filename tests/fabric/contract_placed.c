@@ -64,8 +64,8 @@ static void as_it_comes(void **state)
 	assert_int_equal(fence(&p->b, seg.handle), at);
 }
 
-/* Backwards, and some of it twice: what comes last is what counts. Only what lies at the start without a gap is told as
- * written in the end. */
+/* Backwards, and a part twice: the last octets count. Only octets from the start without a gap are
+ * reported as written at the end. */
 static void in_any_order(void **state)
 {
 	struct contract *t = *state;
@@ -90,7 +90,8 @@ static void in_any_order(void **state)
 	assert_int_equal(fence(&p->b, seg.handle), 10 * SOME);
 }
 
-/* Nobody gives anything back: no more than its window is told, and what is behind waits; then all of it comes. */
+/* Nothing is given back: no more than the window is reported, and octets behind it wait. Then all
+ * of them are reported. */
 static void no_more_than_its_window(void **state)
 {
 	struct contract *t = *state;

@@ -119,7 +119,7 @@ static void link_local_addresses_need_an_interface(void **state)
 	}
 }
 
-/* An interface may be gone when its connection is told about; then its number is left. */
+/* An interface may be gone when its connection is reported; then its number is printed. */
 static void the_longest_fits(void **state)
 {
 	struct fabric_addr addr = {.len = sizeof(struct sockaddr_in6)};

@@ -18,7 +18,8 @@ static struct fabric_addr addr_of(unsigned host)
 	return addr;
 }
 
-/* The lobby in its plainest form: who is in it, in the order of coming. */
+/* A simple model of the queue of connections in set-up (lobby): its entries, in order of
+ * arrival. */
 enum { MOST = 40, HOSTS = 12, STEPS = 200000 };
 
 struct model {

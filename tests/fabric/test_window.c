@@ -12,11 +12,11 @@ enum { BYTES = 1000, HELD = 2 * FABRIC_STREAM_PIECES };
 
 static uint8_t memory[BYTES];
 
-/** struct model - what was told and is not back, octet by octet. */
+/** struct model - octets that were reported and not given back, one by one. */
 struct model {
 	struct fabric_window w;
 	struct fabric_runs written;
-	bool taken[BYTES]; /* by a piece, told or not */
+	bool taken[BYTES]; /* octets of a piece, reported or not */
 	struct fabric_event held[HELD];
 	unsigned nheld;
 };

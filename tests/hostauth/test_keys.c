@@ -114,7 +114,8 @@ static void listen_to(struct pair_end end[2], struct answers *a)
 	}
 }
 
-/* Profile section 4.5: what is told apart in the acceptor's log looks the same from outside, octet by octet. */
+/* Profile section 4.5: cases that the acceptor's log distinguishes look the same to the peer, octet
+ * by octet. */
 static void who_has_no_key_learns_nothing(void **state)
 {
 	static const struct {

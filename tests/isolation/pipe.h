@@ -59,7 +59,7 @@ static inline size_t pipe_room(const struct pipe *p)
 	return n < PIPE_WINDOW ? PIPE_WINDOW - n : 0;
 }
 
-/** pipe_put - put in as much of @iov as there is room for. @w is told that it goes to @to. Return:
+/** pipe_put - put in as much of @iov as there is room for. @w sees it as going to @to. Return:
  * octets. */
 size_t pipe_put(struct pipe *p, const struct iovec *iov, unsigned n, struct fabric_conn *to,
 		const struct net_watcher *w);

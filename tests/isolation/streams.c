@@ -128,7 +128,8 @@ static int op_withdraw(struct fabric_conn *base, uint32_t handle, void *cookie, 
 	struct stream_conn *c = stream_of(base);
 	const struct net_watcher *w = net_of_stream(c)->watcher;
 	const struct exposure *e = c->has_qp ? stag_owned(&c->qp.stags, handle) : NULL;
-	const uint8_t *octets = e ? e->addr : NULL; /* NULL: a stream's were told */
+	/* NULL: octets of a stream were reported before */
+	const uint8_t *octets = e ? e->addr : NULL;
 	uint32_t n = 0;
 	int rc;
 

@@ -37,7 +37,7 @@ static struct greedy greedy[GREEDY];
 static struct fabric_conn *modest_near, *modest_far;
 static uint8_t source[LEN], recv_buf[64];
 static nsec_t still;
-static unsigned spent; /* turns that told so */
+static unsigned spent; /* number of turns that reported this */
 
 static void post_recv(struct sock_pair *p, struct fabric_conn *c)
 {

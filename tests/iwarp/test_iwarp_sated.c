@@ -69,7 +69,7 @@ static void steps(unsigned n)
 		sock_pair_step(&pair);
 }
 
-/* For longer than one is favoured. */
+/* Longer than one turn of a granted connection. */
 static void steps_for_a_while(void)
 {
 	nsec_t end = poll_loop_now() + 2 * NSEC_PER_SEC;
@@ -306,7 +306,7 @@ static void as_many_are_left_as_one_may_send(void **state)
 	end();
 }
 
-/* --- a crowd that answers no Reads --- */
+/* --- many peers that answer no Reads --- */
 
 enum { CROWD = 4, MANY = 400, LOOK_MS = 250, TURN = 4 };
 
@@ -417,7 +417,8 @@ static void answer_a_read(struct peer *p)
 	assert_int_equal(send(p->fd, wire, n, 0), n);
 }
 
-/* Its call is done with as soon as it was told, it answers one Read of many, and has the next to say. */
+/* The peer's call is finished as soon as it was reported. The peer answers one Read of many, and
+ * has the next call to send. */
 static void drip(struct peer *p)
 {
 	for (unsigned i = 0; i < pair.logged; i++) {

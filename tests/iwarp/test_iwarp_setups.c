@@ -52,7 +52,7 @@ static int connect_from(const char *host)
 	return fd;
 }
 
-/* All of the crowd, from one host, until @failed have made room. */
+/* Connect all silent peers, from one host, until @failed were displaced. */
 static void crowd_comes(uint64_t failed)
 {
 	for (int i = 0; i < CROWD; i++)
@@ -171,7 +171,7 @@ static void a_server_that_speaks_something_else_is_told_of(void **state)
 		"peer closed the connection during set-up: perhaps it speaks no RDMA (MPA) there");
 }
 
-/* Their memory is in nobody else's account, and told until they are gone. */
+/* Their memory is counted separately, and reported until they are gone. */
 static void their_memory_is_told(void **state)
 {
 	size_t before = fabric_pooled(pair.f), each;

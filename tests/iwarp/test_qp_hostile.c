@@ -17,7 +17,7 @@ static struct iwarp_counters counters;
 static struct qp_store store;
 static uint8_t recvs[2][RECV], region[REGION], sink[REGION];
 static struct segment wseg, rseg;
-static uint32_t written; /* as the last withdrawal told */
+static uint32_t written; /* result of the last withdrawal */
 static uint8_t wire[70000], reply[4096];
 static size_t wire_len;
 

@@ -268,10 +268,10 @@ static void told_once_it_counts(void **state)
 	placed(0, 50, 140);
 	add_write(50, 20);
 	flush_but(0);
-	assert_int_equal(withdraw(1), 50); /* of the last nobody was told */
+	assert_int_equal(withdraw(1), 50); /* the last octets were not reported */
 }
 
-/* A wrong CRC: what it stands for is never told. */
+/* Octets with a wrong CRC are never reported. */
 static void never_told(void **state)
 {
 	(void)state;

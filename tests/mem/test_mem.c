@@ -197,8 +197,8 @@ static void completions_come_in_any_order(void **state)
 	assert_true(recv_first);
 }
 
-/* One Write was seen, and is told; then more comes while the stream is being withdrawn. Return: what the end of that
- * tells, or an event of no type: it was withdrawn at once. */
+/* One Write was seen and is reported; more arrives while the stream is being withdrawn. Return: the
+ * event that ends the withdrawal, or an event of no type: it was withdrawn at once. */
 static struct fabric_event withdrawn_with_a_write_under_way(uint64_t seed)
 {
 	static struct world w;

@@ -38,7 +38,9 @@ static size_t whole_line(const char *in, size_t len)
 	return end ? (size_t)(end - in) + 1 : 0;
 }
 
-/* "keep": it has a minute for each request; "deliver": the answer at once, or not at all; "hold": answered later; "much": far more than sockets take; "flood": without end; else an echo. */
+/* "keep": keep the connection, with a minute for each request; "deliver": answer at once, or not at
+ * all; "hold": answer later; "much": far more than sockets buffer; "flood": answer without end; all
+ * others: echo. */
 static void on_asked(struct visitor *v, char *request, size_t len)
 {
 	static char much[256 << 10];
@@ -493,7 +495,7 @@ static void held_ones_stay(void **state)
 	assert_int_equal(forgotten, 1);
 	assert_int_equal(desk_visitors(desk), 0);
 	close(fd);
-	/* One that is held when the desk is freed goes with it. */
+	/* A held connection is freed with the server. */
 	fd = come();
 	say(fd, "hold\n");
 	settle();

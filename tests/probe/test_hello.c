@@ -145,7 +145,8 @@ static void another_version_beside_is_told(void **state)
 	assert_null(hello_fault(view_of(record, len + 2)));
 }
 
-/* Nothing is read beyond its end (the sanitizers see to that), and what is cut off is told. */
+/* Nothing is read beyond the message's end (the sanitizers check that), and a cut message is
+ * reported. */
 static void what_cannot_be_read_is_told(void **state)
 {
 	uint8_t record[HELLO_MOST], copy[HELLO_MOST];

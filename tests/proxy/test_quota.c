@@ -119,8 +119,8 @@ static size_t own_bytes(unsigned route)
 						  : buf_zone_bytes(&s.arena, s.groups[route].own);
 }
 
-/* A crowd of sessions of one route takes what it can and gives nothing back. Of other routes each
- * request up to what its route has of its own is served at once, and of its own route a small one. */
+/* Many sessions of one route take all they can and return nothing. On other routes each request up
+ * to the route's own memory is served at once; on the same route a small one is. */
 static void a_hung_route_leaves_others_theirs(void **state)
 {
 	(void)state;

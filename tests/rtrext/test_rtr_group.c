@@ -383,7 +383,7 @@ static void results_elsewhere(void **state)
 	assert_int_equal(rtr_check_response(&m, &answer), ERR_XDR);
 }
 
-/* Positions that are not told are in no order. */
+/* Positions that are not announced are in no order. */
 static void positions_that_are_not_told(void **state)
 {
 	(void)state;

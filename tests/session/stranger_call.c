@@ -246,7 +246,7 @@ bool stranger_call(struct stranger *s)
 		must(xdr_out_len(&x) < s->peer_takes);
 		again = !t->is_long && xdr_out_len(&x) + len > s->peer_takes &&
 			(s->version == 1 || chance(s->rng, 2));
-		if (again) { /* nobody was told of that form */
+		if (again) { /* this form was not sent */
 			t->is_long = true;
 			stranger_drop(s, &x);
 			withdraw_all(s, t);

@@ -416,7 +416,7 @@ static void what_credits_do_not_cover_is_not_taken_for_sent(void **state)
 	leg_send(leg, &call);
 	leg_pump(leg);
 	assert_false(call.encoded);
-	assert_false(leg_unsend(leg, &call)); /* it is told of already */
+	assert_false(leg_unsend(leg, &call)); /* its completion was reported already */
 	assert_ptr_equal(leg_next_sent(leg), &call);
 	assert_int_equal(call.status, ERR_TOOBIG);
 	world_quit(&w);

@@ -254,7 +254,7 @@ static void a_flood_ends_its_session(void **state)
 struct script {
 	uint32_t first[8];
 	unsigned nfirst; /* 0: with the reply */
-	bool waits;	 /* answers nothing until it is told */
+	bool waits;	 /* answers nothing until the test says so */
 	uint32_t credit;
 	unsigned calls;
 };

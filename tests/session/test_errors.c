@@ -14,7 +14,8 @@ struct row {
 	unsigned vers;	   /* the server's */
 	uint32_t words[3]; /* code, and what follows it */
 	unsigned n;
-	struct rpc_error v2; /* what a version 2 client is told; version 1: always ERR_CHUNK */
+	/* the error that a version 2 client gets; version 1: always ERR_CHUNK */
+	struct rpc_error v2;
 };
 
 /* Decision 11; section 7 and 8.4 of the draft, RFC 8166 section 4.5. Decisions 48 and 49, the

@@ -84,7 +84,8 @@ static void check_outcome(const struct sweep *f, bool stuck)
 	if (whole < (f->fault == MEMNET_STALL ? 2 : 1))
 		fail_msg("step %llu: %u of 2 sessions whole", (unsigned long long)w.s.net.fault_at,
 			 whole);
-	/* A lost connection is no error of any call: told nothing, the client sends it again. */
+	/* A lost connection is no error of a call: the client gets no report, and sends the call
+	 * again. */
 	if (f->fault == MEMNET_CUT)
 		for (unsigned i = 0; i < 2; i++)
 			assert_int_equal(w.pairs[i].client.errors + w.pairs[i].server.errors, 0);

@@ -47,7 +47,7 @@ static void who_finds_no_place_waits(void **state)
 	cast_end();
 }
 
-/* All places of a door, as those have them that are never shown out. */
+/* Take all places for handshakes, as handshakes that are never displaced would. */
 static void fill_door(struct door *d)
 {
 	static struct door_guest others[64];

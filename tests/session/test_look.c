@@ -138,7 +138,8 @@ static void every_session_is_on_one_page(void **state)
 	}
 }
 
-/* The one that is next ends, and so does one that was told already; the rest is told once. */
+/* The next session ends, and so does one that was already reported; each of the others is reported
+ * once. */
 static void sessions_end_between_pages(void **state)
 {
 	struct look_session page[4];
@@ -394,7 +395,7 @@ static void draining_waits_for_both_directions(void **state)
 		}
 }
 
-/* The responder's share is told from the gateway's, in the bucket where it belongs. */
+/* The responder's time is reported separately from the gateway's, in the right bucket. */
 static void latency_is_told_by_step(void **state)
 {
 	const struct latency *l;

@@ -204,7 +204,8 @@ static void a_thousand_from_many_addresses(void **state)
 	end();
 }
 
-/* A client that is slow to say its first word is not pushed out by another address' crowd. */
+/* A client that sends its first message late is not displaced by many connections of another
+ * address. */
 static void a_crowd_pushes_out_its_own(void **state)
 {
 	struct setup s = crowd_setup(50);

@@ -42,7 +42,8 @@ static void part(uint32_t bytes, uint32_t remaining, bool first)
 	raw_end(&stage.raw, &x);
 }
 
-/* Parts of a long call, one each @interval, for @patience. Return: whether the session lived. */
+/* Send parts of a long call, one every @interval, for the time @patience. Return: whether the
+ * session lived. */
 static bool parts(uint32_t bytes, nsec_t interval, nsec_t patience)
 {
 	uint32_t left = 8 << 20;

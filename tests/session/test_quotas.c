@@ -213,8 +213,8 @@ static void got_it(unsigned held)
 	end();
 }
 
-/* Where nothing bounds a reply but what the first requester takes, that is told from gateway to gateway:
- * as a Reply chunk, which the next one's server is not shown if it needs none. */
+/* If only the first requester's limit bounds a reply, one gateway passes the limit to the next, as
+ * a Reply chunk. The server of the next gateway does not get that chunk if it needs none. */
 static void a_version_1_threshold_goes_along(void **state)
 {
 	const uint32_t takes = 4096 - 28;

@@ -156,7 +156,8 @@ static void a_server_announces_no_level(void **state)
 	end();
 }
 
-/* The reply that the server cannot take: it is told how long a Reply chunk would have had to be. */
+/* The server cannot receive the reply: the error has the length that a Reply chunk would have
+ * needed. */
 static void a_reply_that_version_1_cannot_take(void **state)
 {
 	const struct peer_spec too_long = {.body = 128, .reply = 10000, .segs = 1};

@@ -400,7 +400,7 @@ static void what_connections_take_later_has_the_same_limit(void **state)
 
 	(void)state;
 	begin(1, 1, 2, 16 << 20);
-	for (unsigned i = 0; i < w.s.pairs; i++) /* who is silent is shown out */
+	for (unsigned i = 0; i < w.s.pairs; i++) /* silent clients would be displaced */
 		assert_true(peer_call(&w.pairs[i].client, &plain));
 	f = w.gw_fabrics[0];
 	before = f->ops;

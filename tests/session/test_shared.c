@@ -184,7 +184,7 @@ static void who_sends_more_than_granted_ends_alone(void **state)
 	it_ended_alone();
 }
 
-/* Buffers are as large as the largest inline threshold of all; each peer was told its own. */
+/* Buffers have the size of the largest inline threshold of all; each peer got its own threshold. */
 static void who_sends_longer_than_told_ends_alone(void **state)
 {
 	struct setup s = shared(1, 1);

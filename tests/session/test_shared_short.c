@@ -332,7 +332,8 @@ static void crowd_run(unsigned seconds)
 	}
 }
 
-/* A crowd of clients of pair @i, whose server takes two calls, has all of them for half a minute: until it is ended. */
+/* Many clients of pair @i, whose server accepts two calls, hold all Receives for half a minute:
+ * until they are ended. */
 static void run_out(unsigned i)
 {
 	raw_init(&crowd, w.net);

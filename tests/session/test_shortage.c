@@ -81,7 +81,8 @@ static void a_shortage_is_waited_out(void **state)
 			}
 }
 
-/* Nobody waits for ever: what needs none of it goes on, the rest is told, and all comes back. */
+/* No call waits for ever: calls that need none of it continue, the others fail with a report, and
+ * everything comes back. */
 static void one_that_does_not_end_is_told(void **state)
 {
 	uint64_t errors = 0;

@@ -159,7 +159,8 @@ static void a_crowd_leaves_receives_to_others(void **state)
 	end();
 }
 
-/* A device gives to whoever comes. Then the crowd gives back what others need, not one of them after the other. */
+/* A device gives Receives to any connection. So the sessions that hold them are ended until others
+ * have what they need, several at a time. */
 static void who_sits_on_them_ends_where_they_are_scarce(void **state)
 {
 	(void)state;
@@ -174,7 +175,7 @@ static void who_sits_on_them_ends_where_they_are_scarce(void **state)
 	end();
 }
 
-/* A few that come back again and again are not the crowd's merit. */
+/* A few clients that reconnect again and again do not count as progress of the others. */
 static void others_progress_does_not_hide_them(void **state)
 {
 	(void)state;
@@ -223,7 +224,8 @@ static void it_counts_from_when_they_sit(void **state)
 	end();
 }
 
-/* As a fabric that shares them out has it: some are left for who keeps none, and the crowd wants more, or others do. */
+/* As on a fabric that divides Receives: some are left for connections that hold none, and the
+ * holders, or other clients, want more. */
 static void are_in_want(bool others)
 {
 	w.gw_fabrics[0]->in_want = true;

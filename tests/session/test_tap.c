@@ -182,7 +182,7 @@ static void an_end_and_a_full_ring(void **state)
 	end();
 }
 
-/* Both legs', each way; what one peer sent is what is told of it. */
+/* Messages of both legs, in each direction; the record has what the peer sent. */
 static void messages_of_both_legs(void **state)
 {
 	unsigned seen[PROXY_SIDES][2] = {{0}};

@@ -452,7 +452,8 @@ static void who_is_refused_by_one_has_the_next(void **state)
 	end();
 }
 
-/* In both workers; each between two RPCs, or when patience is over. */
+/* In both workers; each session moves between two RPCs, or when the time limit (patience) is
+ * over. */
 static void a_client_moves_with_all_it_has(void **state)
 {
 	struct end *busy, *stuck, *idle[4], *other, *late;
@@ -483,7 +484,7 @@ static void a_client_moves_with_all_it_has(void **state)
 	assert_int_equal(busy->replies, 1);
 	assert_true(busy->is_closed);
 	assert_false(stuck->is_closed);
-	run(2 * S); /* patience as it was when they moved */
+	run(2 * S); /* the time limit of the move */
 	assert_true(stuck->is_closed);
 	assert_false(other->is_closed || late->is_closed);
 	assert_int_equal(sessions_of(0), 1);
@@ -523,7 +524,7 @@ static void who_is_drained_goes_where_it_belongs(void **state)
 	others.hosts[0].addr = at[1].addr;
 	assert_int_equal(servers_configure(servers, &others), 0);
 	is_served(0);
-	assert_int_equal(sessions_of(0), 6); /* nothing is moved unless it is told to be */
+	assert_int_equal(sessions_of(0), 6); /* nothing is moved without a command */
 	drain_route();
 	run(S);
 	for (unsigned i = 0; i < 4; i++)

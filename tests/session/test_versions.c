@@ -213,7 +213,7 @@ static void call_in_vain(struct world_pair *p)
 	assert_true(p->client.open);
 	peer_call(&p->client, &null_call);
 	world_run(&w, NSEC_PER_SEC);
-	assert_true(p->client.closed); /* and not told of an error: it may call again */
+	assert_true(p->client.closed); /* the client gets no error: it may call again */
 	assert_int_equal(p->client.errors, 0);
 	assert_int_equal(proxy_sessions(w.proxy), 0);
 }

@@ -20,7 +20,8 @@ enum {
 	WROTE = 104
 };
 
-/** struct play - of the raw server: its first call is answered as it should be, the second as told. */
+/** struct play - behaviour of the raw server: the first call is answered correctly, the second as
+ * the test says. */
 struct play {
 	unsigned vers;
 	void (*answer)(uint32_t xid);
@@ -455,7 +456,8 @@ static void a_reply_longer_than_expected_is_asked_for_again(void **state)
 	}
 }
 
-/* Version 3's locks are told apart by addresses: where clients share one that is told, once. */
+/* Version 3's locks are told apart by client address. If clients share an address, this is logged
+ * once. */
 static void shared_addresses_are_told_of(void **state)
 {
 	static const struct proxy_source one = {.addresses = {.bits = 32, .octets = {10, 9, 8, 7}}},
@@ -615,7 +617,7 @@ static void who_ignores_write_chunks_gets_no_reply_chunk_beside(void **state)
 	nfs_status = 70;
 	for (unsigned i = 0; i < 3; i++)
 		read_nfs4(false);
-	/* As long as its version is remembered; then it may have been mended. */
+	/* As long as its version is remembered; after that the server may have been fixed. */
 	stage_run(100);
 	read_nfs4(true);
 	read_nfs4(true);
@@ -669,7 +671,7 @@ static void make_up_reply_chunk(uint32_t xid)
 {
 	if (play.reply.length) {
 		tell_of_reply_chunk(xid);
-		play.calls--; /* as it was told to */
+		play.calls--; /* as the test said */
 		return;
 	}
 	play.reply = (struct segment){.handle = 0x1234};

@@ -15,7 +15,7 @@ struct setup setup_defaults(unsigned client, unsigned server, uint64_t seed)
 	return (struct setup){
 		.client_version = client,
 		.server_version = server,
-		/* An upstream speaks the early draft only when it is told to. */
+		/* The gateway speaks the early draft to a server only if it is configured. */
 		.listen_versions = LEG_V1_OR_V2 | LEG_V2_EARLY,
 		.upstream_versions = server == LEG_V2_EARLY ? LEG_V2_EARLY : LEG_V1_OR_V2,
 		.client_inline = 4096,

@@ -487,7 +487,8 @@ static void reports_wait_for_credit(void **state)
 	assert_int_equal(conn_feed("00000001 00000002 00000001 0000000e"), ERR_PROTO);
 }
 
-/* Section 4.2.1.1: before half the window is used, when nothing else told the peer. */
+/* Section 4.2.1.1: a GRANT goes out before half the window is used, if no other message carried the
+ * credit. */
 static void grants(void **state)
 {
 	(void)state;
@@ -515,7 +516,8 @@ static void grants(void **state)
 	conn.t.ops->set_credits(&conn.t, 0);
 	expect_silence();
 	conn.t.ops->forget(&conn.t, 1);
-	/* Section 4.2.1: less than 2^31 - 1, or what is ahead could not be told from behind. */
+	/* Section 4.2.1: less than 2^31 - 1, so that values ahead and behind can be
+	 * distinguished. */
 	conn.t.ops->set_credits(&conn.t, UINT32_MAX);
 	assert_int_equal(conn.credit.advertised, 0x7ffffffe);
 	conn.t.ops->set_credits(&conn.t, 0x7fffffff);

@@ -608,7 +608,7 @@ static void answers_go_out(void **state)
 	assert_false(conn.t.ops->places(&conn.t, &answer));
 	form_answer(8, BULK + 1, 0);
 	assert_false(conn.t.ops->places(&conn.t, &answer));
-	/* Told that one was wrong: no data by Send from then on. */
+	/* After a report that such a message was wrong no data goes by Send. */
 	form_answer(8, 8, 0);
 	assert_true(conn.t.ops->places(&conn.t, &answer));
 	expect("00000005 00000002 00000040 52540008 00000005 00000001 00000000 00000000 00000007 "
@@ -686,7 +686,7 @@ static void answers_come_in(void **state)
 	expect_silence();
 }
 
-/* Its call is lost, and the sender told where there is a code; the next message is served. */
+/* The call is lost, and the sender gets a report if there is a code; the next message is served. */
 static void answers_that_are_wrong(void **state)
 {
 	static const struct {

@@ -279,7 +279,7 @@ static void a_call_that_is_refused(void **state)
 	start(RPC_INITIATOR, 0, BULK);
 	assert_false(places(5)); /* not the first, which asks what is spoken */
 	talk(0);
-	assert_false(places(5)); /* nothing was told of the peer's Receives */
+	assert_false(places(5)); /* the peer's Receives are not known */
 	for (unsigned i = 0; i < 2; i++) {
 		talk(BULK);
 		send_placed(5);
@@ -358,7 +358,7 @@ static void an_answer_with_its_data(void **state)
 	assert_int_equal(rx.kind, RPC_RX_NONE);
 }
 
-/* Its call is lost; where there is a code for it its sender is told, in a call. */
+/* The call is lost; if there is a code the sender gets a report, in a call. */
 static void an_answer_that_is_wrong(void **state)
 {
 	static const uint32_t told[] = {EARLY_OPTIONAL, 0, RTR_REPORT, 32, 5, 1, 0, 0, 7, 1, 0, 0};
@@ -439,7 +439,7 @@ static void answers_to_who_asks(void **state)
 	assert_int_equal(xdr_peek_u32(hdr + 20), RTR_RESPONSE);
 	assert_int_equal(hdr_len, EARLY_OPTIONAL_BYTES + 36);
 	assert_int_equal(tx.data[0].gap, RECV - hdr_len - 8);
-	/* Told that it was wrong: none from then on. */
+	/* After a report that it was wrong there are none. */
 	assert_int_equal(feed(&report, 0), 0);
 	assert_int_equal(rx.kind, RPC_RX_NONE);
 	assert_false(conn.t.ops->places(&conn.t, &m));

@@ -7,7 +7,7 @@
 /* Behaviour of user libraries of real adapters that rxe and siw do not have. */
 
 static uint8_t memory[4096];
-static uint32_t written; /* as the last withdrawal told */
+static uint32_t written; /* result of the last withdrawal */
 
 static struct fabric_conn_params params(void)
 {
@@ -235,7 +235,8 @@ static void expect(enum fabric_ev_type type, const void *cookie)
 	assert_ptr_equal(ev.cookie, cookie);
 }
 
-/* Exposures are free before it is polled that they are: queues full of both are told whole. */
+/* Exposures are free before their completion is polled: queues full of both are reported in
+ * full. */
 static void withdrawn_twice_before_a_poll(void **state)
 {
 	struct segment first[4], second[4];

@@ -12,7 +12,7 @@
 enum { RECV_LEN = 64 };
 
 static uint8_t memory[4096];
-static uint32_t written; /* as the last withdrawal told */
+static uint32_t written; /* result of the last withdrawal */
 
 static struct fabric_conn_params params(void)
 {

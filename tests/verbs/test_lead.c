@@ -178,7 +178,7 @@ static void without_windows_each_domain_has_its_own(void **state)
 	assert_ptr_equal(client->dev->pd, client2->dev->pd);
 	assert_ptr_not_equal(client->dev->pd, server->dev->pd);
 	assert_ptr_equal(adapter.qp.pd, server->dev->pd);
-	/* One that nobody told of is made when it is needed, memory and all. */
+	/* A device that was not announced is set up when it is needed, memory included. */
 	assert_ptr_not_equal(connect_in(8)->dev->pd, server->dev->pd);
 	assert_int_equal(memory_pinned(&adapter.v), 3 * sizeof(memory));
 }
@@ -223,7 +223,7 @@ static void offsets_of_registrations_are_random(void **state)
 	}
 }
 
-/* The sink of a Read is written to by its own address then, which the peer is told, too. */
+/* The sink of a Read is then written by its own address, which the peer gets, too. */
 static void so_are_those_of_sinks(void **state)
 {
 	struct segment from = {.handle = 1, .length = 100};

@@ -142,7 +142,7 @@ static bool stands_in(const uint8_t *data, size_t size, const char *name)
 	return false;
 }
 
-/* No more than asked for, each an address that can be told, and the name stands there. */
+/* At most the number asked for, each a printable address, and the name is in the file. */
 static void any_hosts(const uint8_t *data, size_t size)
 {
 	struct fabric_addr found[HOSTS];

@@ -2,19 +2,20 @@
 /*
  * Operation
  *
- * AddressSanitizer's runtime wants 47 bits of addresses, and a process of user-mode Linux has 39. The compiler's
- * half asks for no more than a shadow at a place that can be named: clang does it for kernels
- * (-fsanitize=kernel-address). This is the other half, for the lab's guests: octet s of the shadow is about the
- * eight octets of memory at 8 * (s - SHADOW); 0: all of them may be used, 1 to 7: so many, above 127: none.
+ * AddressSanitizer's runtime needs 47 bits of addresses, and a process of user-mode Linux has 39.
+ * The compiler's part only needs a shadow at a known address: clang does it for kernels
+ * (-fsanitize=kernel-address). This file is the runtime for the lab's guests. Octet s of the shadow
+ * describes the eight octets of memory at 8 * (s - SHADOW): 0: all of them may be used, 1 to 7:
+ * that many, above 127: none.
  *
- *	what is checked			by
- *	loads and stores		the compiler's calls
- *	memcpy() and its like		the linker's --wrap, from our code
- *	heap				--wrap: a margin on both sides; what was freed rests for a while
- *	stacks, global variables	the compiler, which paints their margins
- *	pools, blocks of the arena	base/asan.h
+ *    what is checked             by
+ *    loads and stores            the compiler's calls
+ *    memcpy() and similar        the linker's --wrap, from our code
+ *    heap                        --wrap: a margin on both sides; freed memory is kept for a while
+ *    stacks, global variables    the compiler, which marks their margins
+ *    pools, blocks of the arena  base/asan.h
  *
- * The first fault is told, with where it was, and ends the process. Leaks are none of its affair.
+ * The first fault is reported with its place, and ends the process. Leaks are not detected.
  */
 #include <execinfo.h>
 #include <pthread.h>
@@ -163,7 +164,8 @@ static void paint(uint64_t at, size_t n, uint8_t colour)
 		*tail = (uint8_t)(end & 7);
 }
 
-/* The compiler's calls: these end with _noabort where it was told to go on after a fault. */
+/* The compiler's calls: their names end with _noabort if the compiler's options say to go on after
+ * a fault. */
 #define CALLED(name, ...)                                                                          \
 	void name(__VA_ARGS__);                                                                    \
 	void name(__VA_ARGS__)
