@@ -21,7 +21,7 @@
  * An ERROR is never answered by an ERROR.
  *
  * Round-trip extension (rtr.h): a Transmit Request is a Call. A fault that version 2 has no code for
- * is reported by a Report Error, which arrives at the other end as a type of the extension.
+ * is reported by a Report Error. A received Report Error counts as RPC_ERROR_INVAL_HTYPE.
  */
 #include "v2/conn_rx.h"
 

@@ -4,24 +4,28 @@
 /*
  * Operation
  *
- * InfiniBand and RoCE have nothing like TCP's keepalive: a peer that vanishes while
- * nothing is under way is never missed, and its session would stay for ever. So a
- * connection on which nothing completed from one look to the next, .idle_ms later, is
- * asked with an RDMA Write of no octets: the peer's adapter acknowledges it, looks at
- * no handle for it, and its user learns nothing of it. Where nobody answers it fails
- * as any other message does, after the device's retries.
+ * InfiniBand and RoCE have nothing like TCP's keepalive: a peer that vanishes while nothing is
+ * under way is never noticed, and its session would stay for ever.
  *
- * Where something is under way the device is waiting for an answer already. But the answer of a peer
- * that posts no Receives is that it has none, again and again, and where it was told to be patient
- * for ever (retry count 7) the device is: what was to be sent would hold its memory until the peer likes.
- * So Sends and Writes of which none completes for .stuck_ms end the connection. That is as long as a session
- * of the relay waits for a peer that takes nothing, and longer than a worker of this gateway may be out of
- * shared Receives.
+ * State:  nothing completed on a connection since the last check, .idle_ms ago, and nothing is
+ *         under way.
+ * Danger: the peer is gone, and its session holds memory for ever.
+ * Rule:   the connection sends an RDMA Write of no octets. The peer's adapter acknowledges it,
+ *         checks no handle for it, and the peer's user does not see it. If no adapter answers, it
+ *         fails as any message does, after the device's retries. If something is under way, the
+ *         device waits for an acknowledgement already.
  *
- * And where an event said that a queue failed, nothing more may ever complete: that is looked for, too.
+ * State:  Sends and Writes are under way, and the peer posts no Receives. Its adapter answers "not
+ *         ready", again and again. With retry count 7 the device retries for ever.
+ * Danger: the messages hold their memory until the peer posts Receives.
+ * Rule:   if no Send or Write completes for .stuck_ms, the connection ends. That is as long as a
+ *         session of the relay waits for a peer that takes nothing, and longer than a worker of
+ *         this gateway may be out of shared Receives.
+ *
+ * If an event said that a queue failed, nothing more may ever complete: that is checked as well.
  */
 
-/* Return: whether it has been so for too long. */
+/* Return: whether Sends or Writes are under way and none completed for .stuck_ms. */
 static bool is_stuck(struct verbs_conn *c, nsec_t now)
 {
 	bool moved = c->taken != c->sends.done;

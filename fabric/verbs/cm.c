@@ -10,18 +10,17 @@
 /*
  * Operation
  *
- *	initiator: RESOLVING (address, route) -> CONNECTING -.
- *	acceptor:  REQUESTED -> ACCEPTED -------------------+-> OPEN
+ * 	initiator: RESOLVING (address, route) -> CONNECTING -.
+ * 	acceptor:  REQUESTED -> ACCEPTED -------------------+-> OPEN
  *
- * Events are copied and acknowledged before they are acted on, so that acting may
- * destroy the identifier they are about: rdma_destroy_id() waits for that.
+ * Events are copied and acknowledged before they are processed, because processing may destroy the
+ * identifier they are about, and rdma_destroy_id() waits for the acknowledgement.
  *
- * Only a resolved route tells the device, and only a device makes a queue pair:
- * what is posted to an initiator before waits in its ring. An acceptor has its
- * device from the start.
+ * The device is known only after the route is resolved, and a queue pair needs the device: until
+ * then the posts of an initiator wait in its ring. An acceptor has its device from the start.
  */
 
-/* These fields have a fixed size: all zeros means that there is no private data. */
+/* These fields have a fixed size. All zeros means that there is no private data. */
 static void copy_private_data(struct vevent *e, const struct rdma_conn_param *p)
 {
 	size_t len = p->private_data ? p->private_data_len : 0;
@@ -86,7 +85,7 @@ static uint8_t cut_depth(uint32_t want, int device, uint32_t peer, bool rxe)
 	return (uint8_t)most;
 }
 
-/* Read depths: what both ends want and both devices have. */
+/* Read depths: the least of what both ends want and both devices have. */
 static struct rdma_conn_param conn_param(const struct verbs_conn *c, const void *pd, size_t pd_len)
 {
 	const struct ibv_device_attr *attr = &c->dev->attr;
@@ -105,7 +104,7 @@ static struct rdma_conn_param conn_param(const struct verbs_conn *c, const void 
 	};
 }
 
-/* With most adapters the memory of queues is locked, too: with each connection some more. */
+/* With most adapters the memory of queues is locked, too: each connection locks some more. */
 static void log_no_pair(const struct verbs_conn *c, const char *event, int err)
 {
 	char host[FABRIC_ADDR_TEXT];
@@ -115,7 +114,7 @@ static void log_no_pair(const struct verbs_conn *c, const char *event, int err)
 		 "cause=%s why=\"no queue pair: %s%s\"", err_name(err), strerror(errno), hint);
 }
 
-/* @err: an errno, which may say that it is this machine's own affair. */
+/* @err: an errno, which may mean a failure of this machine itself. */
 static void finish_failed(struct verbs_conn *c, int err, int otherwise, const char *why)
 {
 	int status = words_local(err, otherwise, &why);
@@ -134,7 +133,7 @@ static void on_route(struct verbs_conn *c)
 		return;
 	}
 	if (c->v->base.remote_inv && !c->dev->windows) {
-		/* The peer was promised what this device, new here, cannot do. */
+		/* The peer was promised something that this device, opened just now, cannot do. */
 		c->v->base.remote_inv = false;
 		end_finish(c, ERR_LOCAL, "a device without Memory Windows came up");
 		return;
@@ -179,7 +178,7 @@ static void on_rejected(struct verbs_conn *c, const struct vevent *e)
 static void on_removal(struct verbs_conn *c)
 {
 	if (c->dev) {
-		gone_lost(c->dev); /* @c with the others */
+		gone_lost(c->dev); /* ends @c with the others */
 		c->v->look = 0;
 	} else {
 		end_finish(c, ERR_LOCAL, "the RDMA device was removed");
@@ -197,7 +196,7 @@ void cm_handle(struct verbs_conn *c, const struct vevent *e)
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		on_route(c);
 		break;
-	case RDMA_CM_EVENT_ADDR_ERROR: /* ports were chosen before: here an address is missing */
+	case RDMA_CM_EVENT_ADDR_ERROR: /* ports were chosen before, so an address is missing */
 		finish_failed(c, e->status == -EADDRNOTAVAIL ? 0 : e->status, ERR_REFUSED,
 			      "no RDMA device leads there");
 		break;
@@ -238,7 +237,7 @@ void cm_expired(struct verbs_conn *c)
 		end_finish(c, ERR_TIMEOUT, "connection set-up took too long");
 }
 
-/* Verbs of the contract */
+/* Operations of the contract */
 
 static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
 		   const struct fabric_addr *to)
@@ -254,12 +253,12 @@ static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
 	if (rdma_resolve_addr(c->id, from ? (struct sockaddr *)&own : NULL, (struct sockaddr *)&ss,
 			      (int)c->tuning.resolve_ms)) {
 		err = errno;
-		/* Told as any other failure, for callers expect these later. */
+		/* Reported later as any other failure, because callers expect an event. */
 		c->caused = true;
 		c->why = from ? "no RDMA device with that source address leads there"
 			      : "no RDMA device leads there";
 		c->status = words_local(err, ERR_REFUSED, &c->why);
-		if (from && err == EADDRNOTAVAIL) /* the kernel says no more */
+		if (from && err == EADDRNOTAVAIL) /* the kernel does not say more */
 			c->why =
 				"no RDMA device with that source address leads there, or it has no "
 				"port left";

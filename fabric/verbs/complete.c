@@ -5,20 +5,21 @@
 /*
  * Operation
  *
- * A completion stands for its own work request and for those before it that asked for
- * none. Queues should complete in order, but siw completes a Send before the Read it was
- * posted behind: a completion waits in its record for those before it. Records stay
- * until their completion is polled: that bounds what the user has out.
+ * A completion stands for its own work request and for those before it that requested none. Queues
+ * should complete in order, but siw completes a Send before the Read it was posted behind: a
+ * completion waits in its record for those before it. Records stay until their completion is
+ * polled: that limits what the user has outstanding.
  *
- * What a Receive's completion claims is not believed: an RDMA Write with Immediate takes a Receive,
- * too, but wrote elsewhere, as many octets as the peer likes. Only a Send is a message.
+ * The contents of a Receive's completion are not trusted: an RDMA Write with Immediate takes a
+ * Receive, too, but wrote elsewhere, as many octets as the peer likes. Only a Send is a message.
  *
- * Where a connection failed, whoever did not ask is told as much as is known: before a
- * work request that failed all went well; before one that was flushed it is not known.
+ * When a connection fails, a work request without a completion of its own gets the best known
+ * status: before a work request that failed all went well; before one that was flushed nothing is
+ * known.
  */
 
-/* The sink of a Read that the device does not give up is the peer's to write to: its Read completes
- * when the queue pair is gone. */
+/* If the device does not release the sink of a Read, the peer can still write to it: the Read
+ * completes when the queue pair is gone. */
 static void close_sink(struct verbs_conn *c, struct vop *op)
 {
 	if (!op->mr)
@@ -50,7 +51,7 @@ static bool has_invalidated(const struct verbs_conn *c, const struct ibv_wc *wc)
 	return wc->wc_flags & (IBV_WC_WITH_INV | (c->dev->rxe ? IBV_WC_IP_CSUM_OK : 0));
 }
 
-/* None of its messages is told after that. */
+/* The peer broke the protocol: no further message of it is reported. */
 static void breached(struct verbs_conn *c, const char *why)
 {
 	c->astray = true;
@@ -61,7 +62,7 @@ static void breached(struct verbs_conn *c, const char *why)
 	wake_conn(c);
 }
 
-/* What succeeded is a message, and no more of it than there was room for. */
+/* Checks a Receive that succeeded: it must be a message, and not longer than the Receive. */
 static void check_message(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t room)
 {
 	if (wc->status != IBV_WC_SUCCESS)
@@ -98,7 +99,7 @@ static void sent(struct verbs_conn *c, const struct ibv_wc *wc)
 	took_place(c, op);
 }
 
-/* The first failure is the cause; what follows was flushed for it. */
+/* The first failure is the cause; later ones were flushed because of it. */
 void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv)
 {
 	const char *why = NULL;
@@ -126,7 +127,7 @@ static bool mark_complete(struct vring *r, uint32_t index)
 	return true;
 }
 
-/* Those before @index that asked for no completion. */
+/* Completes the operations before @index that requested no completion. */
 static void imply(struct verbs_conn *c, uint32_t index, enum ibv_wc_status status)
 {
 	struct vring *r = &c->sends;
@@ -142,7 +143,7 @@ static void imply(struct verbs_conn *c, uint32_t index, enum ibv_wc_status statu
 	}
 }
 
-/* What completed is done when all before it did. */
+/* An operation is done when it and all before it have completed. */
 static void advance(struct verbs_conn *c, struct vring *r)
 {
 	while (r->done != r->posted && r->ops[r->done & r->mask].complete) {
@@ -154,7 +155,7 @@ static void advance(struct verbs_conn *c, struct vring *r)
 	}
 }
 
-/* Nothing was under way when it was posted: all before it is through. */
+/* The probe completed. Nothing was under way when it was posted, so all before it are done. */
 static void complete_answered(struct verbs_conn *c)
 {
 	c->asked = false;
@@ -172,7 +173,7 @@ static void complete_one(struct verbs_conn *c, const struct ibv_wc *wc)
 		complete_answered(c);
 	} else if (!(wc->wr_id & ID_BIND)) {
 		if (!mark_complete(ring, (uint32_t)wc->wr_id)) {
-			c->broken = true; /* a completion of nothing: a driver gone astray */
+			c->broken = true; /* a completion of no operation: a driver bug */
 			return;
 		}
 		if (ring == &c->recvs) {
@@ -274,6 +275,6 @@ bool complete_event(struct verbs_conn *c, struct fabric_event *ev)
 		return true;
 	}
 	ev->handle = op->inv;
-	ev->written = FABRIC_WRITTEN_UNKNOWN; /* no device tells */
+	ev->written = FABRIC_WRITTEN_UNKNOWN; /* no device can tell */
 	return true;
 }

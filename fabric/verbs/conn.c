@@ -5,7 +5,7 @@
 #include "fabric/verbs/internal.h"
 #include "fabric/verbs/share_internal.h"
 
-/* A connection is made, and is open: how it comes from the one to the other is cm.c's matter. */
+/* Creation of a connection, and the step to open; the states between are in cm.c. */
 
 struct verbs_conn *conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,
 			    void *owner)

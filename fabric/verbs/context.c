@@ -12,13 +12,14 @@
 /*
  * Operation
  *
- * A context is what the process has of a device, for all workers. librdmacm keeps it open until it sees another
- * device, and has no call to close it. So when the device was removed, the last worker that lets go of it makes
- * its descriptors ones of /dev/null, which librdmacm may close whenever it likes.
+ * A context is a device as the process has it, for all workers. librdmacm keeps it open until it
+ * sees another device, and has no call to close it. So when the device was removed, the last worker
+ * that releases the context replaces its descriptors by /dev/null, which librdmacm may close at any
+ * time.
  *
- * Until then each device holds a list of devices that librdmacm gave it: without, librdmacm
- * would free a context that is used here without a connection. Whatever is on such a list
- * is open in this process, used or not, and is let go of in the same way.
+ * Until then each device holds a list of devices from librdmacm: without it, librdmacm would free a
+ * context that is used here without a connection. Every device on such a list is open in this
+ * process, used or not, and is released in the same way.
  */
 
 /** struct shared - a context as the process has it, while workers use it. */
@@ -26,7 +27,7 @@ struct shared {
 	struct list link;
 	struct ibv_context *context;
 	unsigned users;
-	atomic_uint failures; /* events of them so far */
+	atomic_uint failures; /* failure events of the context so far */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -70,7 +71,7 @@ static ino_t entry(const struct verbs_dev *dev)
 	return stat(dev->context->device->dev_path, &st) ? 0 : st.st_ino;
 }
 
-/* Without sysfs the others' word must do. */
+/* Without sysfs only the other two notifications can tell. */
 bool context_is_gone(const struct verbs_dev *dev)
 {
 	return dev->entry ? entry(dev) != dev->entry : dev->closed;

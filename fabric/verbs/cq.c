@@ -2,7 +2,7 @@
 #include "fabric/verbs/internal.h"
 #include "fabric/verbs/share_internal.h"
 
-/* A completion queue by itself: drain.c takes out what is in it. */
+/* Creation and end of a completion queue; drain.c reads completions. */
 
 void cq_init(struct vcq *q, struct verbs *v, struct verbs_conn *conn, struct vshare *share)
 {
@@ -56,7 +56,7 @@ int cq_poll(struct vcq *q, struct ibv_wc *wc, int most)
 
 	q->v->counters.polls++;
 	if (n < 0)
-		cq_failed(q); /* and what it had may be lost */
+		cq_failed(q); /* completions in it may be lost */
 	if (n <= 0)
 		return 0;
 	q->v->counters.completions += (uint64_t)n;

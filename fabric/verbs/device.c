@@ -13,20 +13,19 @@
 /*
  * Operation
  *
- * librdmacm opens each device once for the process; a worker adds a protection
- * domain, a completion channel and registrations of its own, so that nothing of
- * one worker can be reached through another. Devices that addresses lead to at start
- * are prepared at start, others when the first connection leads through them.
+ * librdmacm opens each device once for the process. A worker adds a protection domain, a completion
+ * channel and registrations of its own, so that nothing of one worker can be reached through
+ * another. Devices of addresses known at start are prepared at start, others when the first
+ * connection uses them.
  *
- * Where a device has no windows of type 2, whoever knows a handle can use it on any queue pair of its
- * protection domain. So such a device is used as if it were several: one for each domain that connections are
- * made with, which are a route's clients, or its servers (struct verbs_dev).
+ * A device without windows of type 2 accepts a handle on any queue pair of its protection domain.
+ * So it is used as if it were several devices: one for each domain that connections are made with,
+ * which is the clients of a route, or its servers (struct verbs_dev).
  *
- * The descriptor of asynchronous events is the process's: whichever worker reads
- * an event leaves it with the connection or shared queue it is about, as a number, and
- * no more: destroying a queue waits until its events are acknowledged, so whatever it
- * is about is still there.
- * A device that failed is for every worker to see, so that is told the removal (gone.c).
+ * The descriptor of asynchronous events belongs to the process. The worker that reads an event
+ * stores it, as a number only, at the connection or shared queue it is about. That object still
+ * exists, because destroying a queue waits until its events are acknowledged. A failed device
+ * concerns every worker, so it is reported like a removal (gone.c).
  */
 
 static int set_nonblocking(int fd)
@@ -43,7 +42,7 @@ static void device_unwatch(struct verbs_dev *dev, struct loop_watch *w, bool *wa
 	*watched = false;
 }
 
-/* Completion queues that have something, once each time they were armed. */
+/* Completion queues with completions; each is reported once after it was armed. */
 static void channel_ready(struct loop_watch *w, unsigned events)
 {
 	struct verbs_dev *dev = container_of(w, struct verbs_dev, watch);
@@ -68,7 +67,8 @@ static void leave_note_of_pair(struct verbs_dev *dev, struct verbs_conn *c, int 
 	if (type != IBV_EVENT_QP_LAST_WQE_REACHED) {
 		atomic_store(&c->async, type);
 	} else {
-		/* For the worker of @c, too: who ends waits only where it was seen. */
+		/* Set for the worker of @c as well: share_leave() waits only on a device that was
+		 * seen to raise this event. */
 		atomic_store(&dev->tells_last, true);
 		atomic_store(&c->dev->tells_last, true);
 		atomic_store(&c->last, true);
@@ -149,7 +149,7 @@ static int open_dev(struct verbs_dev *dev)
 	dev->refused = !dev->windows && dev->v->cfg.needs_windows;
 	if (dev->refused)
 		return ERR_CONFIG;
-	/* Instances share the descriptor, and a loop may know each but once. */
+	/* Instances share the descriptor, and a loop may watch each only once. */
 	dev->async_fd = fcntl(dev->context->async_fd, F_DUPFD_CLOEXEC, 0);
 	if (dev->async_fd < 0)
 		return ERR_IO;
@@ -160,7 +160,7 @@ static int open_dev(struct verbs_dev *dev)
 	return verbs_register(dev);
 }
 
-/* Nothing of the device's is left in this worker. */
+/* No object of the device is left in this worker. */
 static void close_dev(struct verbs_dev *dev)
 {
 	struct list *item;
@@ -216,7 +216,7 @@ static void log_unusable(const struct verbs_dev *dev, int err)
 			  dev->name, err_name(err), strerror(cause));
 }
 
-/* One that cannot be used is kept, for its removal must be noticed. */
+/* A device that cannot be used is kept, because its removal must be noticed. */
 static int use(struct verbs_dev *dev)
 {
 	int err = open_dev(dev);
@@ -273,7 +273,7 @@ static bool is_itself(const struct ibv_context *context)
 	snprintf(path, sizeof(path), "%s/ibdev", context->device->dev_path);
 	file = fopen(path, "re");
 	if (!file)
-		return true; /* who knows */
+		return true; /* not known */
 	if (fgets(name, sizeof(name), file)) {
 		name[strcspn(name, "\n")] = '\0';
 		same = strcmp(name, ibv_get_device_name(context->device)) == 0;
@@ -282,8 +282,8 @@ static bool is_itself(const struct ibv_context *context)
 	return same;
 }
 
-/* What a window exposes is its connection's alone: that needs no domain. One that was never in use has
- * none yet. */
+/* A window is valid for its connection alone, so such a device needs no domain. A device that was
+ * never used has none yet. */
 static bool serves(const struct verbs_dev *dev, uint32_t domain)
 {
 	return dev->windows || dev->domain == domain || dev->domain == VERBS_NO_DOMAIN;
@@ -312,8 +312,8 @@ static bool is_known(const struct verbs *v, const struct ibv_context *context, b
 	return false;
 }
 
-/* context_hold() opens devices that nobody asked for, too, and their removal must be watched for. What they lead
- * to stands behind them in the list. */
+/* context_hold() opens devices that no address leads to, and their removal must be noticed, too.
+ * They are behind the requested ones in the list. */
 static void know_others(struct verbs_dev *dev)
 {
 	for (struct list *it = &dev->link; it != &dev->v->devs; it = it->next) {
@@ -347,7 +347,8 @@ struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context, uint3
 	if (!dev)
 		return NULL;
 	dev->domain = domain;
-	/* New, or it failed and may be well again; not while the last of its connections ends. */
+	/* The device is new, or it failed and may work again; not while its last connection is
+	 * ending. */
 	return dev->refused || dev->conns || use(dev) ? NULL : dev;
 }
 

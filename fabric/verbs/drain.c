@@ -5,23 +5,24 @@
 /*
  * Operation
  *
- * A completion queue is hot, busy or cold. A hot one is looked into batch by batch; once
- * empty it is armed, looked into once more, and is cold until the channel tells of it.
- * With a budget for it, one that had something stays busy instead: it is looked into once
- * a flush, unarmed, until the budget is used up.
+ * A completion queue is hot, busy or cold. A hot queue is polled batch by batch; once empty it is
+ * armed, polled once more, and is cold until the channel reports it. With a polling budget
+ * (busy_poll_us) a queue that had completions stays busy instead: it is polled once a flush,
+ * unarmed, until the budget is used up.
  *
- * What a batch brings ends no connection and destroys nothing: the queue may be one that
- * many connections share, and the rest of the batch is yet to come.
+ * Processing a batch ends no connection and destroys nothing, because many connections may share
+ * the queue, and the rest of the batch is still to come. A completion of a shared queue names a
+ * queue pair, which tells the connection (share_conn.c). A message that no connection wants goes
+ * back into the queue with its Receive.
  *
- * A completion of a shared queue names a queue pair, which tells whose it is (share_conn.c). What nobody wants
- * goes back into the queue, Receive and all. Queue pairs do not give shared Receives back when they fail. So
- * nothing that was flushed tells of a failure here: the device's events do (where it has them), the connection
- * manager, what is sent, and alive.c.
+ * Queue pairs do not give shared Receives back when they fail. So no flushed completion reports a
+ * failure here. These do: the device's events (where it has them), the connection manager, failed
+ * Sends, and alive.c.
  */
 
 enum { BATCH = 16 };
 
-/* Return: how many there were. */
+/* Return: number of completions. */
 static int take_own(struct verbs_conn *c)
 {
 	struct ibv_wc wc[BATCH];
@@ -44,7 +45,7 @@ static void completed(struct vshare *s, const struct ibv_wc *wc)
 	uint32_t slot = (uint32_t)wc->wr_id;
 
 	if (wc->wr_id >= s->size || s->slots[slot].state != VSLOT_POSTED) {
-		atomic_store(&s->failed, true); /* of nothing: a driver gone astray */
+		atomic_store(&s->failed, true); /* a completion of no Receive: a driver bug */
 		return;
 	}
 	s->slots[slot].state = VSLOT_HELD;
@@ -58,7 +59,7 @@ static void completed(struct vshare *s, const struct ibv_wc *wc)
 	if (!c)
 		return;
 	if (wc->status != IBV_WC_SUCCESS) {
-		drain_own(c); /* what it sent may tell why */
+		drain_own(c); /* completions of its Sends may tell why */
 		complete_failed(c, wc, true);
 	}
 	wake_conn(c);
@@ -79,7 +80,7 @@ static int take(struct vcq *q)
 	return q->conn ? take_own(q->conn) : take_shared(q->share);
 }
 
-/* Return: whether it is to stay as it is, unarmed. */
+/* Return: whether it stays busy, unarmed. */
 static bool is_busy(const struct vcq *q)
 {
 	return q->busy_until && wake_now() < q->busy_until;
@@ -95,7 +96,7 @@ void drain_look(struct vcq *q)
 		list_add_tail(&q->v->busy, &q->hot);
 	} else if (q->cq) {
 		cq_arm(q);
-		/* What came between the look and the arming would never be told. */
+		/* A completion between the last poll and the arming would never be reported. */
 		if (take(q))
 			list_add_tail(&q->v->hot, &q->hot);
 	}

@@ -6,18 +6,18 @@
 /*
  * Operation
  *
- *	OPEN --(leave.c)--> LEAVING --peer's word--> ENDED
+ * 	OPEN --(leave.c)--> LEAVING --peer's answer--> ENDED
  *
- * LEAVING means rdma_disconnect() was called: the queue pair takes nothing any
- * more, what was posted is flushed. A peer that stays silent has .linger_ms.
+ * LEAVING means that rdma_disconnect() was called: the queue pair takes no more work requests, and
+ * those posted are flushed. A peer that does not answer has .linger_ms.
  *
- * ENDED is reached in one place. What the queue holds is taken out first, for it
- * happened before the end; windows are given up, then the queue pair; from there
- * on the device touches nothing of ours, and what had not completed comes back as
- * flushed. So an end never waits for the device, nor depends on its flushing.
+ * ENDED is reached in one place. Completions in the queue are processed first, because they
+ * happened before the end. Then windows are released, then the queue pair. From there on the device
+ * touches no memory of ours, and operations that had not completed come back as flushed. So an end
+ * never waits for the device, nor depends on its flushing.
  *
- * That the peer ends the connection says nothing of why. But the queue pair of a
- * connection that nobody broke is sound then: if it is not, the peer broke it.
+ * When the peer ends the connection it gives no reason. But if neither end broke the protocol, the
+ * queue pair is in order then: if it is not, the peer broke the protocol.
  */
 
 static void stop_queue_pair(struct verbs_conn *c)
@@ -31,22 +31,22 @@ static void stop_queue_pair(struct verbs_conn *c)
 static void destroy_pair(struct verbs_conn *c)
 {
 	submit_drop(c);
-	/* Drivers drop what completed for a queue pair that is gone. */
+	/* Drivers drop completions of a queue pair that is gone. */
 	if (share_leave(c))
 		drain_shared(c->share);
 	if (c->id && c->id->qp)
 		rdma_destroy_qp(c->id);
 	if (c->share)
-		drain_shared(c->share); /* siw: its number is the next one's */
+		drain_shared(c->share); /* siw: the next queue pair gets its number */
 	cq_destroy(&c->cq);
 }
 
-/* From here on the device touches nothing of ours. */
+/* From here on the device touches no memory of ours. */
 static void tear_down(struct verbs_conn *c)
 {
 	expose_end(c);
 	destroy_pair(c);
-	expose_end(c); /* what had to wait for that */
+	expose_end(c); /* releases what had to wait for the end of the queue pair */
 	complete_flush(c);
 	if (c->id)
 		(void)rdma_destroy_id(c->id);
@@ -60,7 +60,7 @@ void end_finish(struct verbs_conn *c, int status, const char *why)
 		return;
 	leave_note_cause(c, status, why);
 	if (c->state == VERBS_REQUESTED && c->tell_request) {
-		end_free(c); /* its user never heard of it */
+		end_free(c); /* its user does not know it */
 		return;
 	}
 	if (c->state < VERBS_OPEN)
@@ -78,7 +78,7 @@ void end_by_peer(struct verbs_conn *c, int status)
 	drain_conn(c);
 	if (c->state < VERBS_LEAVING) {
 		leave_note_fault(c);
-		(void)rdma_disconnect(c->id); /* the answer */
+		(void)rdma_disconnect(c->id); /* answers the peer's disconnect */
 	}
 	end_finish(c, status ? ERR_CLOSED : 0, "closed by the peer");
 }

@@ -8,22 +8,21 @@
 /*
  * Operation
  *
- *	FREE --expose--> LIVE --withdraw--> FENCING --completion--> FREE
- *	                   `--the peer's message--> INVALIDATED --withdraw--^
+ * 	FREE --expose--> LIVE --withdraw--> FENCING --completion--> FREE
+ * 	                  `--the peer's message--> INVALIDATED --withdraw--^
  *
- * What the peer invalidated keeps its place and its window until its owner withdraws it:
- * its handle must not become another's before.
- * With windows, an exposure is a bind in the send queue: it is in force before any
- * later Send that names it, and a local invalidate behind it takes it back. A bind
- * that fails ends the connection, as any failing work request does. Without
- * windows it is a registration, and gone when that is.
+ * An exposure that the peer invalidated keeps its place and its window until its owner withdraws
+ * it, because its handle must not become another's before.
  *
- * At the end of a connection whatever was bound is given up as a whole: a window
- * that is not free must not outlive its queue pair.
+ * With windows, an exposure is a bind in the send queue: it is in force before any later Send that
+ * names it, and a local invalidate behind it ends it. A bind that fails ends the connection, as any
+ * failing work request does. Without windows an exposure is a registration, and ends with it. At
+ * the end of a connection all binds are released as a whole: a window that is not free must not
+ * outlive its queue pair.
  *
- * A device may refuse to give something up. Then the peer may reach it yet: the connection ends, the
- * exposure is HELD, and its withdrawal completes when the queue pair is gone. Where not even that
- * helps, for a registration is not its alone, the device is used no more.
+ * A device may refuse to release something. Then the peer may still reach it: the connection ends,
+ * the exposure is HELD, and its withdrawal completes when the queue pair is gone. If even that does
+ * not help, because other connections use the same registration, the device is used no more.
  */
 
 static uint32_t *expose_bucket_of(const struct verbs_conn *c, uint32_t handle)
@@ -75,7 +74,8 @@ static void release(struct verbs_conn *c, uint32_t index)
 	c->free_exp = index;
 }
 
-/* What it stands on; @bound: the window may be, so goes as a whole. Return: false: it is there yet. */
+/* Releases the window or registration of @e; @bound: the window may be bound, so it is freed as a
+ * whole. Return: false: the device still has it. */
 static bool give_up(struct verbs_conn *c, struct vexp *e, bool bound)
 {
 	if (e->mw && bound && device_window_drop(c->dev, e->mw))
@@ -95,7 +95,7 @@ static void hold(struct verbs_conn *c, struct vexp *e)
 	e->state = VEXP_HELD;
 }
 
-/* Return: whether it is fenced now, else it is held and the connection ends. */
+/* Return: whether it is fenced now; if not, it is HELD and the connection ends. */
 static bool end_exposure(struct verbs_conn *c, uint32_t index, bool bound)
 {
 	if (give_up(c, &c->exps[index], bound)) {
@@ -195,8 +195,8 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 	return 0;
 }
 
-/* With shared Receives the message that invalidated a handle may be seen after its withdrawal completed, in
- * another queue. */
+/* With shared Receives the message that invalidated a handle may be polled after the handle's
+ * withdrawal completed, because it comes from another queue. */
 static bool was_own(const struct verbs_conn *c, uint32_t handle)
 {
 	for (unsigned i = 0; i < VEXP_FENCED && i < c->nfenced; i++)
@@ -205,8 +205,8 @@ static bool was_own(const struct verbs_conn *c, uint32_t handle)
 	return false;
 }
 
-/* A device that lets peers invalidate whatever they name (mlx4, cxgb4) may have lost what all else stands
- * on: it is taken into use anew. */
+/* A device that lets peers invalidate any key (mlx4, cxgb4) may have lost the registration that all
+ * Sends use: it is registered again. */
 static void look_at_arena(struct verbs_conn *c, uint32_t handle)
 {
 	const struct verbs_dev *dev = c->dev;
@@ -229,8 +229,8 @@ bool expose_may_invalidate(struct verbs_conn *c, uint32_t handle)
 	return false;
 }
 
-/* What has no window is a registration: adapters that let a peer invalidate that (cxgb4, qedr)
- * tell so, too. */
+/* An exposure without a window is a registration: adapters that let a peer invalidate that (cxgb4,
+ * qedr) report it as well. */
 void expose_invalidated(struct verbs_conn *c, uint32_t handle)
 {
 	uint32_t index = expose_find(c, handle);
@@ -240,13 +240,13 @@ void expose_invalidated(struct verbs_conn *c, uint32_t handle)
 	c->v->counters.remote_invalidates++;
 	c->exps[index].state = VEXP_INVALIDATED;
 	c->base.handles_live--;
-	if (c->exps[index].mw) /* it is free of itself: no work request is needed */
+	if (c->exps[index].mw) /* the window is free already: no work request is needed */
 		c->sq_reserved--;
 }
 
 void expose_fenced(struct verbs_conn *c, uint32_t index, int status)
 {
-	/* Else expose_end() was there before. */
+	/* If not FENCING, expose_end() has completed it. */
 	if (c->exps[index].state == VEXP_FENCING)
 		(void)end_exposure(c, index, status != 0);
 }
@@ -265,7 +265,7 @@ static int expose_invalidate(struct verbs_conn *c, uint32_t index, void *cookie)
 	return 0;
 }
 
-/* No work request will do it any more: the window itself goes, or the registration. */
+/* No work request can fence it any more: the window itself is freed, or the registration. */
 static int expose_give_up(struct verbs_conn *c, uint32_t index, void *cookie)
 {
 	struct vexp *e = &c->exps[index];
@@ -286,7 +286,7 @@ int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie, uint3
 	struct verbs_conn *c = vconn_of(fc);
 	uint32_t index;
 
-	*written = FABRIC_WRITTEN_UNKNOWN; /* no device tells */
+	*written = FABRIC_WRITTEN_UNKNOWN; /* no device can tell */
 	if (c->state == VERBS_ENDED)
 		return ERR_CLOSED;
 	index = expose_find(c, handle);

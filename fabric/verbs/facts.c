@@ -7,7 +7,7 @@
 
 #include "fabric/verbs/internal.h"
 
-/* What is known of a device in use, for tools: the words and figures of limits_log(). */
+/* Facts of a device in use, for tools: the words and numbers of limits_log(). */
 
 static const struct verbs_dev *facts_of(const struct verbs *v, const char *name)
 {

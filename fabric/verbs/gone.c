@@ -6,16 +6,16 @@
 /*
  * Operation
  *
- * That a device goes is told in one of three ways, and in no order one may rely on:
- * - the connection manager says so to each of its identifiers;
- * - the device's asynchronous event, which one of the workers reads;
- * - its entry in sysfs is gone. A driver that cannot take a device from its users (rxe
- *   and siw) waits until they let go, in silence; and ib_core asks the part of it that
- *   waits (ib_uverbs) before the connection manager, if it was loaded after it
- *   (disable_device() in core/device.c). So each worker looks there once a second.
+ * The removal of a device is reported in three ways, in no guaranteed order:
+ * - The connection manager reports it to each of its identifiers.
+ * - The device has an asynchronous event, which one of the workers reads.
+ * - Its entry in sysfs is gone. A driver that cannot take a device from its users (rxe and siw)
+ *   waits silently until they release it. Also, if ib_uverbs was loaded after the connection
+ *   manager, ib_core notifies ib_uverbs, which waits, first (disable_device() in core/device.c). So
+ *   each worker checks sysfs once a second.
  *
- * A worker that learns of it ends its connections there and gives up all it has of the
- * device. The last one lets go of the context as well, or the removal would wait for
+ * A worker that notices the removal ends its connections on the device and releases all its objects
+ * of it. The last worker releases the context as well, because otherwise the removal would wait for
  * ever (context.c).
  */
 
@@ -29,7 +29,7 @@ void gone_lost(struct verbs_dev *dev)
 		 dev->name, dev->conns);
 	v->counters.removals++;
 	dev->closed = true;
-	dev->conns++; /* stays until all have ended */
+	dev->conns++; /* keeps it until all have ended */
 	list_for_each_safe(it, tmp, &v->conns)
 	{
 		struct verbs_conn *c = container_of(it, struct verbs_conn, all);
@@ -41,7 +41,8 @@ void gone_lost(struct verbs_dev *dev)
 	device_put(dev);
 }
 
-/* Only a device whose entry is gone is done with: a new one of its name has another. */
+/* Only a device whose sysfs entry is gone is removed: a new device of the same name has another
+ * entry. */
 static void gone_look_at(struct verbs_dev *dev)
 {
 	bool gone = context_is_gone(dev);

@@ -10,14 +10,15 @@
 /*
  * Operation
  *
- * Each device in use pins all registered memory once more, and the least able one decides what peers are
- * told. So only those are opened that something will go through: the device of an address that is
- * listened on, and the device of the address that the system would send from to reach a server. Which that
- * is it says of a UDP socket, without sending anything; the connection manager would look for the server's
- * own address first, which a server that is down does not tell.
+ * Each device in use pins all registered memory once more, and the least able device decides what
+ * peers are promised. So only devices that will be used are opened: the device of an address that
+ * is listened on, and the device of the address that the system would send from to reach a server.
+ * A UDP socket tells that address without sending anything. The connection manager would resolve
+ * the server's own address first, which fails while the server is down.
  *
- * Where that leads to no device (to listen on all addresses leads to any, and a route may not be there
- * yet) all are opened, as they are where nobody said what an instance is for.
+ * If an address leads to no device, all are opened. Reasons: to listen on all addresses may use any
+ * device, or a route may not exist yet. All are opened as well if the uses of an instance are not
+ * given.
  */
 
 static void set_port(struct sockaddr_storage *ss, uint16_t port)
@@ -28,7 +29,7 @@ static void set_port(struct sockaddr_storage *ss, uint16_t port)
 		((struct sockaddr_in *)ss)->sin_port = port;
 }
 
-/* The address to send from. Return: whether there is a way. */
+/* The local address to send from. Return: whether there is a route. */
 static bool lead_source(const struct fabric_addr *to, struct sockaddr_storage *from)
 {
 	int fd = socket(to->ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -43,7 +44,7 @@ static bool lead_source(const struct fabric_addr *to, struct sockaddr_storage *f
 	return known;
 }
 
-/* Return: whether it is known which device it is, usable or not. */
+/* Return: whether the device is known, usable or not. */
 static bool lead_open_one(struct verbs *v, const struct fabric_use *use)
 {
 	struct sockaddr_storage ss = use->addr.ss;
@@ -56,14 +57,14 @@ static bool lead_open_one(struct verbs *v, const struct fabric_use *use)
 	if (rdma_create_id(v->channel, &id, NULL, RDMA_PS_TCP))
 		return false;
 	known = rdma_bind_addr(id, (struct sockaddr *)&ss) == 0 && id->verbs;
-	/* Without an identifier on it, librdmacm would close what nobody holds. */
+	/* Without an identifier on it, librdmacm would close a device that is not held. */
 	if (known)
 		(void)device_get(v, id->verbs, use->domain);
 	(void)rdma_destroy_id(id);
 	return known;
 }
 
-/* Or the one of that name. */
+/* Opens all devices, or the one named @only. */
 static void lead_open_all(struct verbs *v, uint32_t domain, const char *only)
 {
 	struct ibv_context **list = rdma_get_devices(NULL);
@@ -84,7 +85,7 @@ static void lead_log(const struct fabric_use *use)
 		 fabric_addr_format(&use->addr, at));
 }
 
-/* What the devices in use can do decides what peers are told. */
+/* The devices in use decide what peers are promised. */
 static int lead_sum_up(struct verbs *v, bool any)
 {
 	unsigned usable = 0, refused = 0;

@@ -4,12 +4,12 @@
 /*
  * Operation
  *
- *	OPEN --disconnect--> DRAINING --last word out--> LEAVING --> (end.c)
- *	  |                                                 ^
- *	  `--- a work request or the queue pair failed -----'
+ * 	OPEN --disconnect--> DRAINING --last Send or Write out--> LEAVING --> (end.c)
+ * 	  |                                                          ^
+ * 	  `--- a work request or the queue pair failed --------------'
  *
- * How a connection begins to end, while completions of a batch may still be looked at: so nothing is torn
- * down here. The first cause is the one that is told.
+ * The first part of a connection's end. Completions of a batch may still be processed, so nothing
+ * is released here. The first cause is the one that is reported.
  */
 
 enum { AT_ONCE_MS = 1 };
@@ -23,7 +23,7 @@ void leave_note_cause(struct verbs_conn *c, int status, const char *why)
 	c->why = why;
 }
 
-/* Not from here to ENDED: completions of a batch may still be looked at. */
+/* Does not go to ENDED from here: completions of a batch may still be processed. */
 void leave_begin(struct verbs_conn *c, int status, const char *why)
 {
 	if (c->state >= VERBS_LEAVING)
@@ -33,7 +33,7 @@ void leave_begin(struct verbs_conn *c, int status, const char *why)
 	wake_conn_in(c, rdma_disconnect(c->id) ? AT_ONCE_MS : c->v->cfg.linger_ms);
 }
 
-/* What the device says of the queue pair; 0: it is, or was until now, sound. */
+/* The device's fault of the queue pair; 0: none, or none until now. */
 static int fault(struct verbs_conn *c, const char **why)
 {
 	struct ibv_qp_init_attr init;
@@ -66,7 +66,7 @@ void leave_failed(struct verbs_conn *c)
 		leave_begin(c, c->status, c->why);
 		return;
 	}
-	/* iWARP: with the stream goes the queue pair; the event that tells why follows. */
+	/* iWARP: the queue pair ends with the stream; the event that has the reason follows. */
 	c->state = VERBS_LEAVING;
 	wake_conn_in(c, c->v->cfg.linger_ms);
 }

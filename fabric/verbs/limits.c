@@ -7,20 +7,21 @@
 /*
  * Operation
  *
- * What a device can do is tried when it comes into use. Its attributes are the kernel's word; the user
- * library may do less, and one number stands for two: .max_sge is the smaller of what a Send and a
- * Receive may have (erdma: 6 and 1). So a queue pair as connections have them is made: with ever
- * fewer pieces until the library takes it, and with what it says then.
+ * The abilities of a device are tried when it comes into use. Its attributes are those of the
+ * kernel; the user library may support less. One number also stands for two: .max_sge is the
+ * smaller of what a Send and a Receive may have (erdma: 6 and 1). So a queue pair like those of
+ * connections is made, with ever fewer pieces until the library takes it, and the limits it returns
+ * are used.
  *
- * Small messages travel in their work requests if there is room for all of INLINE_WANTED octets, which
- * is what fits where a device has room for the pieces anyway: with 256 the send queues of mlx5 are twice as large.
- * Libraries with less (irdma before 44, bnxt_re at 44) forget pieces but the first there; hns takes
- * more at hip08, grants 32 and refuses the first longer Send. So it is all or none.
+ * Small messages are sent inline if there is room for all of INLINE_WANTED octets. That fits where
+ * a device has room for the pieces anyway; with 256 the send queues of mlx5 are twice as large.
+ * Libraries with less room (irdma before 44, bnxt_re at 44) forget all pieces but the first; hns
+ * takes more at hip08, grants 32 and rejects the first longer Send. So it is all or none.
  */
 
 enum {
-	INLINE_WANTED = 120, /* a header with a NULL, a reply without data */
-	SGE_LEAST = 2,	     /* a header, and what it tells of */
+	INLINE_WANTED = 120, /* octets: a header with a NULL, a reply without data */
+	SGE_LEAST = 2,	     /* pieces: a header, and a body */
 };
 
 /*
@@ -47,7 +48,7 @@ int limits_ask(struct verbs_dev *dev)
 	return 0;
 }
 
-/* The flags are the kernel's; its user library may have no windows all the same (bnxt_re). */
+/* The flags are the kernel's; the user library may have no windows all the same (bnxt_re). */
 static bool makes_windows(struct verbs_dev *dev)
 {
 	struct ibv_mw *mw = ibv_alloc_mw(dev->pd, IBV_MW_TYPE_2);

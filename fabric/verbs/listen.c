@@ -12,27 +12,25 @@
 /*
  * Operation
  *
- * A listener has an event channel of its own, which the loops of all attached
- * workers watch; whichever takes a request moves its identifier to its own
- * channel, and it stays there.
+ * A listener has an event channel of its own, which the loops of all attached workers watch. The
+ * worker that takes a request moves its identifier to its own channel, where it stays.
  *
- * A listener on an address belongs to the device of that address and goes with
- * it. Whoever learns of that gives the identifier up; from then on the workers
- * try, by turns and once a second, to listen again.
- *
- * The address of a bond (IPoIB) may move to another device, which the connection manager says of the
- * identifier that stays with the old one (ADDR_CHANGE): it is given up in the same way, and the next one
- * belongs to the device that has the address now. Connections stay where they are: the old device still
- * works, or its retries tell.
+ * A listener on an address belongs to the device of that address and ends with it. The worker that
+ * notices that releases the identifier. From then on the workers try, in turn and once a second, to
+ * listen again. The address of a bond (IPoIB) may move to another device. The connection manager
+ * reports that for the identifier that stays with the old device (ADDR_CHANGE): it is released in
+ * the same way, and the next one belongs to the device that has the address now. Connections stay:
+ * the old device still works, or its retries fail.
  */
 
-/* Requests that the user has not heard of yet: more stay with the kernel, or they were all that a turn has time for. */
+/* UNTOLD: most requests that the user has not polled. More stay with the kernel; otherwise a turn
+ * would have time for nothing else. */
 enum { BACKLOG = 1024, BURST = 32, UNTOLD = 4, RETRY_MS = 1000 };
 
 struct fabric_listener {
 	struct rdma_event_channel *channel;
 	struct fabric_addr addr;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct rdma_cm_id *id;
 	_Atomic nsec_t retry;
 };
@@ -172,7 +170,8 @@ static void listen_ready(struct loop_watch *w, unsigned events)
 			listen_lost(
 				a->listener, e.id,
 				"the address moved to another RDMA device: listening again there");
-		/* Else about a request that nobody has taken yet: destroying it is enough. */
+		/* Otherwise the event is about a request that no worker has taken yet: destroying
+		 * it is enough. */
 	}
 }
 
@@ -197,7 +196,7 @@ int verbs_listen_attach(struct fabric *f, struct fabric_listener *l, void *owner
 	return 0;
 }
 
-/* Requests its user has not heard of go, too. */
+/* Frees requests that the user of @owner has not polled. */
 static void drop_requests(struct verbs *v, const void *owner)
 {
 	list_for_each_safe(it, tmp, &v->conns)

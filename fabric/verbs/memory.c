@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
 
-/* Memory that the user registered, on every device. */
+/* The user's registered memory, on every device. */
 
-/* Protection domains that this worker has the memory registered in, or is to have. */
+/* Number of protection domains in which this worker has the memory registered, or will have. */
 static unsigned pinning_domains(const struct verbs *v)
 {
 	unsigned n = 0;
@@ -28,7 +28,8 @@ size_t memory_pinned(const struct verbs *v)
 	return sum * pinning_domains(v);
 }
 
-/* Why memory could not be pinned, and how much may be: the system counts it as often as it is registered. */
+/* Logs why memory could not be pinned, and the limit: the system counts memory as often as it is
+ * registered. */
 static void log_pinning(const struct verbs_dev *dev, size_t len)
 {
 	int cause = errno;
@@ -74,7 +75,7 @@ int verbs_register(struct verbs_dev *dev)
 	int err = 0;
 
 	if (!dev->pd)
-		return 0; /* not in use: it is told when it comes into use */
+		return 0; /* not in use: registered when it comes into use */
 	for (struct list *it = ranges->next; it != ranges && !err; it = it->next)
 		err = register_range(dev, container_of(it, struct vrange, link));
 	return err;
