@@ -7,18 +7,18 @@
 /*
  * Operation
  *
- * A post writes its record into a ring and a work request into the connection's chain;
- * the record's number is the request's identifier. fabric_flush() hands both to the device
- * (submit.c). Work requests come from a store of the worker's: when that is empty, what
- * there is goes out early.
+ * A post writes its record into a ring and a work request into the connection's chain; the record's
+ * number is the request's identifier. fabric_flush() hands both to the device (submit.c). Work
+ * requests come from a store of the worker: when it is empty, the requests in chains go to the
+ * device early.
  *
- * A Read and a local invalidate ask for a completion of their own, for somebody waits for
- * them, and siw may complete a Send before the Read it was posted behind.
+ * A Read and a local invalidate request a completion of their own, because an event depends on it,
+ * and siw may complete a Send before the Read it was posted behind.
  *
- * The send queue holds more than the user's operations: binds, which make no
- * completion, and local invalidates. Its slots are counted as they are posted; a
- * completion frees all up to its own. For each window a slot is kept back, for a
- * withdraw must not fail; nor may a Send, so binds keep to the slots beyond .max_sends.
+ * The send queue holds more than the user's operations: binds, which make no completion, and local
+ * invalidates. Its slots are counted as they are posted; a completion frees all up to its own. For
+ * each window a slot is reserved, because a withdraw must not fail. A Send must not fail either, so
+ * binds use only the slots beyond .max_sends.
  */
 
 enum { STORE = 128 }; /* work requests of a worker's chains */
@@ -66,8 +66,8 @@ static struct vwr *post_begin(struct verbs_conn *c)
 	return w;
 }
 
-/* What has no pieces has no list of them either: libirdma looks at the first piece of a Write before
- * it looks how many there are. */
+/* A request without pieces has no list either: libirdma reads the first piece of a Write before the
+ * number of pieces. */
 static void set_pieces(struct vwr *w, unsigned n)
 {
 	w->wr.num_sge = (int)n;
@@ -91,7 +91,7 @@ static void append(struct verbs_conn *c, struct vwr *w)
 	mark_pending(c);
 }
 
-/* The record of @w, which goes into the chain. */
+/* Adds @w to the chain. Return: its record. */
 static struct vop *append_op(struct verbs_conn *c, struct vwr *w, enum fabric_ev_type type,
 			     void *cookie)
 {
@@ -132,7 +132,7 @@ int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 	return 0;
 }
 
-/* Nobody looks at the key of a Write of no octets, but adapters for iWARP are reported to refuse 0. */
+/* The key of a Write of no octets is not checked, but iWARP adapters are reported to refuse 0. */
 enum { KEY_OF_NOTHING = 1 };
 
 void post_ask(struct verbs_conn *c)
@@ -175,10 +175,10 @@ void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cook
 	op->extras = c->extras_posted;
 	op->exposure = index;
 	op->inv = handle;
-	op->signalled = true; /* no other completion stands for it */
+	op->signalled = true; /* it needs a completion of its own */
 }
 
-/* A Receive of @n pieces, which are no more than it may have. */
+/* Adds a Receive of @n pieces, at most as many as it may have. */
 static int add_recv(struct verbs_conn *c, const struct fabric_piece *pieces, unsigned n,
 		    void *cookie)
 {
@@ -218,7 +218,7 @@ int post_pieces(struct fabric_conn *fc, const struct fabric_piece *pieces, unsig
 	return add_recv(c, pieces, n, cookie);
 }
 
-/* A work request for one more of the user's operations. */
+/* Takes a work request for an operation of the user. */
 static int begin_op(struct verbs_conn *c, struct vwr **w)
 {
 	if (c->state != VERBS_OPEN || c->broken)
@@ -229,7 +229,7 @@ static int begin_op(struct verbs_conn *c, struct vwr **w)
 	return *w ? 0 : ERR_CLOSED;
 }
 
-/* Pieces with nothing in them are left out: to some devices 0 means 2 GiB. */
+/* Empty pieces are left out: to some devices length 0 means 2 GiB. */
 static int gather(struct verbs_conn *c, const struct fabric_sge *sge, unsigned nsge, struct vwr *w)
 {
 	unsigned n = 0;
@@ -258,7 +258,7 @@ static int gather(struct verbs_conn *c, const struct fabric_sge *sge, unsigned n
 	return 0;
 }
 
-/* A work request with the octets of @sge. */
+/* Takes a work request for the octets of @sge. */
 static int begin_gathered(struct verbs_conn *c, const struct fabric_sge *sge, unsigned nsge,
 			  struct vwr **w)
 {
@@ -285,7 +285,7 @@ int post_send(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned nsg
 	if (inv_handle && c->dev->send_inv) {
 		w->wr.opcode = IBV_WR_SEND_WITH_INV;
 		w->wr.invalidate_rkey = inv_handle;
-		w->wr.wr.rdma.rkey = inv_handle; /* where libsiw (rdma-core 44) looks for it */
+		w->wr.wr.rdma.rkey = inv_handle; /* libsiw (rdma-core 44) reads it here */
 	}
 	c->v->counters.sends++;
 	c->ops_out++;
@@ -311,8 +311,8 @@ int post_write(struct fabric_conn *fc, const struct fabric_sge *sge, unsigned ns
 	return 0;
 }
 
-/* On iWARP the sink of a Read is written by the peer's tagged messages: it must be open to
- * that, and nothing else of ours (RFC 5040 section 5.5). */
+/* On iWARP the peer's tagged messages write the sink of a Read: the sink must be open to them, and
+ * no other memory of ours (RFC 5040 section 5.5). */
 static int read_sink(struct verbs_conn *c, void *to, uint32_t len, struct ibv_mr **mr, uint64_t *at)
 {
 	*mr = NULL;

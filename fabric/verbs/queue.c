@@ -7,15 +7,15 @@
 /*
  * Operation
  *
- * A connection has a queue pair and a completion queue of its own, made when its device
- * is known. What is posted is remembered in two rings, one a queue (vring.c): post.c puts
- * records in, complete.c takes them out. Where Receives are shared, its completion queue has only
- * what it sends, and a record is put into the ring of Receives with each message.
+ * A connection has a queue pair and a completion queue of its own, made when its device is known.
+ * Posts are recorded in two rings, one for each queue (vring.c): post.c adds records, complete.c
+ * removes them. If Receives are shared, the connection's completion queue has only completions of
+ * what it sends, and each message adds a record to the ring of Receives.
  */
 
 enum { RNR_FOR_EVER = 7 };
 
-/* The second call, with accept after prepare, finds all done. */
+/* The second call (accept after prepare) does nothing. */
 int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 {
 	const struct verbs_config *cfg = &c->v->cfg;
@@ -29,7 +29,7 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 		c->tuning.retry_count = cfg->retry_count;
 	if (!c->tuning.rnr_retry_count)
 		c->tuning.rnr_retry_count = cfg->rnr_retry_count;
-	/* A shared queue may be empty for others' sake: peers are to try for ever. */
+	/* A shared queue may be empty because other connections use it: peers retry for ever. */
 	if (!c->tuning.rnr_retry_count && c->v->shares_receives && p->recv_pieces < 2)
 		c->tuning.rnr_retry_count = RNR_FOR_EVER;
 	if (!c->tuning.resolve_ms)
@@ -41,7 +41,8 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	c->recv_pieces = p->recv_pieces;
 	if (c->recv_pieces > FABRIC_MAX_PIECES)
 		return ERR_TOOBIG;
-	/* An exposure whose withdrawal completed may be withdrawn once more before that is polled. */
+	/* An exposure whose withdrawal completed may be withdrawn once more before that is
+	 * polled. */
 	if (vring_init(&c->recvs, c->max_recvs) ||
 	    vring_init(&c->sends, c->max_sends + 2 * c->max_exposures))
 		return ERR_NOMEM;
@@ -54,18 +55,18 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p)
 	return expose_init(c);
 }
 
-/* Depths within what the device has. */
+/* Limits the depths to those of the device. */
 static void cut_depths(struct verbs_conn *c)
 {
 	uint32_t most = (uint32_t)c->dev->attr.max_qp_wr;
 
-	/* What is bound takes places as well; and one is alive.c's. */
+	/* Binds take entries as well, and alive.c takes one. */
 	c->sq_size = budget_requests(c->max_sends, c->dev->windows ? c->max_exposures : 0);
 	if (c->sq_size > most)
 		c->sq_size = most;
 }
 
-/* What is kept here of the pieces, and where the device lays its work requests out. */
+/* Octets for the pieces: here, and in the device's work requests. */
 static size_t pieces_cost(const struct fabric_conn_params *p)
 {
 	return (size_t)budget_power_of_two(p->max_recvs) * p->recv_pieces *
@@ -79,7 +80,7 @@ size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p)
 
 	_Static_assert(BUDGET_REQUEST == 192 + FABRIC_MAX_SGE * sizeof(struct ibv_sge), "pieces");
 	_Static_assert(sizeof(struct vop) <= BUDGET_OP, "an operation");
-	/* The table is a power of two. */
+	/* The hash table has a power of two entries. */
 	_Static_assert(sizeof(struct vexp) + 2 * sizeof(uint32_t) <= BUDGET_EXPOSURE,
 		       "an exposure");
 	return sizeof(struct verbs_conn) +
@@ -87,7 +88,7 @@ size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p)
 	       (p->recv_pieces > 1 ? pieces_cost(p) : 0);
 }
 
-/* Whose Receives it takes; NULL: its own. */
+/* The shared queue whose Receives it uses; NULL: its own. */
 static struct vshare *share_of(const struct verbs_conn *c)
 {
 	return c->recv_pieces > 1 ? NULL : c->dev->share;
@@ -113,7 +114,7 @@ static int make_pair(struct verbs_conn *c)
 
 	if (rdma_create_qp(c->id, c->dev->pd, &attr))
 		return ERR_NOMEM;
-	/* What was granted counts, not what was asked for. */
+	/* The granted value counts, not the requested one. */
 	c->max_inline = limits_inline(&attr.cap);
 	c->max_sge = c->dev->max_sge;
 	if (c->max_sge > attr.cap.max_send_sge)

@@ -5,12 +5,14 @@
 /*
  * Operation
  *
- * What an instance's shared receive queues (srq.c) have in common. Each is as deep as its
- * load needs (fabric/depth.h). The device tells once that a queue ran low, then the limit is
- * armed again, but not before there is more than that; nor where a deeper queue is of no
- * use, since no peer may send more. The event comes by the descriptor of the process:
- * whoever reads it leaves a note with the queue, and the queue's own worker acts on it in
- * its next turn, or a second later. Such a queue is being emptied, so its worker is awake.
+ * The common part of an instance's shared receive queues (srq.c). Each queue is as deep as its load
+ * needs (fabric/depth.h).
+ *
+ * The device reports once that a queue ran low; then the limit is armed again. It is not armed
+ * while the queue has fewer Receives than the limit, nor when a deeper queue is of no use because
+ * no peer may send more. The event comes by the descriptor of the process: the worker that reads it
+ * sets a flag at the queue, and the queue's own worker acts on that in its next turn, or a second
+ * later. That worker is awake, because its queue is being emptied.
  */
 
 void share_flush(struct verbs *v)
@@ -23,7 +25,7 @@ void share_flush(struct verbs *v)
 	}
 }
 
-/* Notes and time */
+/* Flags and time */
 
 static void look_at(struct verbs_conn *c)
 {
@@ -31,13 +33,13 @@ static void look_at(struct verbs_conn *c)
 		return;
 	if (c->state != VERBS_OPEN && c->state != VERBS_DRAINING)
 		return;
-	drain_conn(c); /* it may tell why */
+	drain_conn(c); /* its completions may tell why */
 	if (c->state < VERBS_LEAVING)
 		leave_failed(c);
 	wake_conn(c);
 }
 
-/* The connections that something was said of. */
+/* Handles the connections that an event was about. */
 static void look_at_pairs(struct vshare *s)
 {
 	for (uint32_t i = 0; i <= s->mask; i++)
@@ -62,7 +64,7 @@ static bool act_on_notes(struct vshare *s)
 	}
 	if (!atomic_load(&s->failed))
 		return false;
-	gone_lost(dev); /* @s with it */
+	gone_lost(dev); /* ends @s as well */
 	return true;
 }
 
@@ -98,7 +100,7 @@ void share_tick(struct verbs *v, nsec_t now)
 	}
 }
 
-/* Verbs of the contract */
+/* Operations of the contract */
 
 static int open_all(struct verbs *v)
 {

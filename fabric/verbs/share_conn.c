@@ -6,18 +6,21 @@
 /*
  * Operation
  *
- * A completion of the shared queue names a queue pair (drain.c); a hash table knows whose it is. The
- * message goes into the connection's own ring of Receives, which has room for what its peer
- * was granted.
+ * A completion of the shared queue names a queue pair (drain.c); a hash table gives its connection.
+ * The message goes into the connection's own ring of Receives, which has room for what its peer was
+ * granted.
  *
- * A queue pair that is to go is in the error state, so takes no further Receive. What
- * completed for it is taken out before it is destroyed, for drivers drop the completions of a
- * queue pair that is gone, and the Receive would be lost with it. One that was taken, and
- * is completed only after that look, is what LAST_WQE_REACHED is for: on a device that was
- * seen to raise it, it is waited for, not long. Others (rxe, siw) leave a completion that
- * comes late where it is: it is looked for once more when the queue pair is gone, belongs to
- * nobody, and its Receive goes back. What is lost all the same (before a device's first
- * such event; one a queue pair, at most) comes back when the queue closes.
+ * State:  a queue pair ends. It is in the error state, so it takes no further Receive, but
+ *         completions of its messages may be in the shared queue.
+ * Danger: drivers drop the completions of a queue pair that is gone, and the Receive is lost with
+ *         it.
+ * Rule:   completions are processed before the queue pair is destroyed. A Receive that was taken
+ *         and completes only after that is reported by LAST_WQE_REACHED: on a device that was seen
+ *         to raise it, the end waits for it, for a short time. Other devices (rxe, siw) keep a late
+ *         completion: the queue is polled once more when the queue pair is gone, the completion
+ *         belongs to no connection, and its Receive goes back. A Receive that is lost all the same
+ *         (before a device's first such event; one for each queue pair, at most) comes back when
+ *         the queue closes.
  */
 
 enum {
@@ -105,14 +108,14 @@ bool share_leave(struct verbs_conn *c)
 	while (*at != c)
 		at = &(*at)->next_pair;
 	*at = c->next_pair;
-	c->pair = 0; /* nobody's number */
+	c->pair = 0; /* no queue pair has this number */
 	s->npairs--;
 	s->depth.promised -= c->max_recvs;
 	await_last(c);
 	return true;
 }
 
-/* The connection manager has told the queue pair 0, which is the longest: 655 ms. */
+/* The connection manager has set the queue pair's timer to 0, which is the longest: 655 ms. */
 void share_set_timer(struct verbs_conn *c)
 {
 	struct ibv_qp_attr attr = {.min_rnr_timer = RNR_TIMER};

@@ -75,7 +75,7 @@ void srq_release(struct vshare *s, uint32_t slot)
 	srq_push(s, &s->free, slot, VSLOT_FREE);
 }
 
-/* A queue of a device */
+/* The queue of a device */
 
 static void destroy(struct vshare *s)
 {

@@ -9,9 +9,9 @@
 /*
  * Operation
  *
- * What post.c put into rings and chains goes to the device here, one call a queue, Receives before
- * Sends. Of a chain only the last Send or Write asks for a completion, which stands for those before
- * it; so nothing waits for a later post.
+ * Hands the rings and chains of post.c to the device, one call a queue, Receives before Sends. In a
+ * chain only the last Send or Write requests a completion, which stands for those before it, so no
+ * completion depends on a later post.
  */
 
 enum { RECV_BATCH = 32 };
@@ -22,8 +22,8 @@ static void broke(struct verbs_conn *c)
 	wake_conn(c);
 }
 
-/* The memory of @op as the device takes it. Pieces with nothing in them are left out: to some devices 0
- * means 2 GiB. Return: pieces in @sge. */
+/* The memory of @op in the device's form. Empty pieces are left out: to some devices length 0 means
+ * 2 GiB. Return: pieces in @sge. */
 static int scatter(const struct verbs_conn *c, const struct vop *op, struct ibv_sge *sge)
 {
 	const struct fabric_piece whole = {op->addr, op->len}, *pieces = &whole;
@@ -72,7 +72,7 @@ static void submit_recvs(struct verbs_conn *c)
 	}
 }
 
-/* The chain's work requests are the device's, or nobody's, after this. */
+/* Empties the chain: its work requests were given to the device, or dropped. */
 static void give_back(struct verbs_conn *c)
 {
 	if (c->chain_last) {
@@ -82,8 +82,8 @@ static void give_back(struct verbs_conn *c)
 	c->chain = c->chain_last = c->chain_word = NULL;
 }
 
-/* Send with Invalidate is in the kernel's flags, but not in every user library (bnxt_re, ocrdma):
- * peers do without. */
+/* The kernel's flags have Send with Invalidate, but some user libraries do not (bnxt_re, ocrdma):
+ * such messages are sent without it. */
 static int send_without_invalidate(struct verbs_conn *c, struct ibv_send_wr *from)
 {
 	struct ibv_send_wr *bad;
@@ -118,7 +118,7 @@ static void submit_sends(struct verbs_conn *c)
 	c->v->counters.posts++;
 	if (send_chain(c, c->chain))
 		broke(c);
-	/* The key of a window of type 2 is its user's to keep; the post needs the old one. */
+	/* The user of a window of type 2 keeps its key; the post needs the old one. */
 	for (struct ibv_send_wr *wr = c->chain; wr; wr = wr->next)
 		if (wr->opcode == IBV_WR_BIND_MW)
 			wr->bind_mw.mw->rkey = wr->bind_mw.rkey;
@@ -129,7 +129,7 @@ void submit_conn(struct verbs_conn *c)
 {
 	list_del(&c->pending);
 	if (!c->id || !c->id->qp)
-		return; /* queue_make() will */
+		return; /* queue_make() posts them */
 	if (!c->share)
 		submit_recvs(c);
 	if (c->chain && !c->broken)

@@ -16,14 +16,14 @@
 /*
  * Operation
  *
- * An instance waits on two kinds of descriptors: its channel of connection events,
- * and a completion channel of each device. Both only put things on lists: on .active
- * connections with something to tell, on .hot completion queues that have to be looked
- * into (drain.c). fabric_poll() tells what is there, else looks into one queue.
+ * An instance waits on two kinds of descriptors: its channel of connection events, and a completion
+ * channel of each device. Both only put objects in lists: connections with an event in .active,
+ * completion queues to be polled in .hot (drain.c). fabric_poll() returns an event that is there;
+ * if there is none, it polls one queue.
  *
- * Each connection has a completion queue of its own, as deep as all it can post:
- * none can overflow, and what is left in it goes with its connection. Where Receives
- * are shared they have one of theirs (share.c).
+ * Each connection has a completion queue of its own, as deep as all it can post: none can overflow,
+ * and completions left in it go with the connection. Shared Receives have a completion queue of
+ * their own (share.c).
  */
 
 void verbs_config_default(struct verbs_config *cfg)
@@ -56,8 +56,11 @@ int verbs_check(char *why)
 	struct ibv_device **list;
 	int n = 0;
 
-	/* What a removed device cannot destroy any more (EIO), its user library gives up: see
-	 * ibv_open_device(3). It asks once, before it looks for devices. */
+	/*
+	 * Objects of a removed device that cannot be destroyed any more (EIO) are freed by its user
+	 * library: see ibv_open_device(3). The library reads this variable once, before it looks
+	 * for devices.
+	 */
 	(void)setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 0);
 	list = ibv_get_device_list(&n);
 	if (list)
@@ -165,7 +168,8 @@ static nsec_t verbs_op_deadline(const struct fabric *f)
 			verbs_listen_deadline(v));
 }
 
-/* One that ends takes out of a shared queue what is others', and those may set deadlines. */
+/* A connection that ends polls a shared queue, which has messages of others as well, and they may
+ * set deadlines. */
 static void look_at_deadlines(struct verbs *v, nsec_t now)
 {
 	struct list due, *item;

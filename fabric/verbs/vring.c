@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operations of one queue: post.c and complete.c put records in, complete.c takes them out. */
+/* Operations of one queue: post.c and complete.c add records, complete.c removes them. */
 #include "base/mem.h"
 #include "fabric/verbs/internal.h"
 

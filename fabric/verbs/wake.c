@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an instance is woken for: the floor that all other files here stand on. */
+/* Wake-ups of an instance. All other files here use this one. */
 #include <time.h>
 
 #include "fabric/verbs/internal.h"

@@ -8,20 +8,20 @@
 /*
  * Operation
  *
- * Windows are drawn at random from the older half of the free ones, with another
- * key than they had, so neither a handle nor the step to the next one repeats.
+ * Windows are drawn at random from the older half of the free ones, and get another key than they
+ * had. So neither a handle nor the step to the next one repeats.
  *
- * What is exposed without a window has a key that its driver chooses: it may be the one of the exposure before
- * (hns). There the offset is drawn at random, so that whoever did not get it, or got it for what was there
- * before, reaches nothing. Its low bits stay, for pages of up to 2 MiB, and it stays below what might be
- * taken for a negative number.
+ * An exposure without a window has a key that its driver chooses: it may be that of the exposure
+ * before (hns). So its offset is drawn at random, and a peer that did not get it, or got the offset
+ * of an earlier exposure, reaches nothing. The low bits of the offset are those of the address, for
+ * pages of up to 2 MiB, and the offset stays below numbers that might count as negative.
  */
 
 enum { OFFSET_LOW = 21, OFFSET_HIGH = 62 };
 
 enum { POOL_LEAST = 32, POOL_SIZE = 64 /* doubles */ };
 
-/* Make room for all windows there are, and one more: putting back must not fail. */
+/* Makes room for all windows and one more: putting back must not fail. */
 static int window_grow(struct verbs_dev *dev)
 {
 	uint32_t size = dev->pool_size ? 2 * dev->pool_size : POOL_SIZE;

@@ -12,7 +12,7 @@ int words_completion(enum ibv_wc_status status, bool is_recv, const char **why)
 		*why = is_recv ? "a message larger than its Receive"
 			       : "a message larger than the device can send";
 		return ERR_TOOBIG;
-	case IBV_WC_LOC_QP_OP_ERR: /* so rxe reports a message that is too large */
+	case IBV_WC_LOC_QP_OP_ERR: /* rxe reports a message that is too large in this way */
 		*why = is_recv ? "a message larger than its Receive" : "an unusable work request";
 		return is_recv ? ERR_TOOBIG : ERR_IO;
 	case IBV_WC_LOC_PROT_ERR:
@@ -121,7 +121,7 @@ int words_async(int type, const char **why)
 	case IBV_EVENT_DEVICE_FATAL:
 		*why = "the RDMA device failed or was removed";
 		return ERR_IO;
-	default: /* the one class of faults that some devices (rxe) tell nobody of */
+	default: /* the only class of faults that some devices (rxe) do not report */
 		*why = "the peer reached for memory it was not offered";
 		return ERR_ACCESS;
 	}

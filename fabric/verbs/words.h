@@ -7,18 +7,20 @@
 
 #include "base/err.h"
 
-/** words_completion - what a completion's status means for the connection. Return: enum err. */
+/** words_completion - meaning of a completion's status for the connection. Return: enum err. */
 int words_completion(enum ibv_wc_status status, bool is_recv, const char **why);
 
 /** words_reject - why a request was refused. Return: enum err. */
 int words_reject(bool iwarp, int reason, const char **why);
 
-/** words_local - whether a failure of connection management with @err, an errno of either sign, is this machine's own
- * shortage (ports, descriptors, memory) or policy, and no word about the peer. Return: ERR_LOCAL, with @why set; else
- * @otherwise, and @why as it was. */
+/**
+ * words_local - whether a failure of connection management with @err, an errno of either sign, is
+ * this machine's own shortage (ports, descriptors, memory) or policy, and says nothing about the
+ * peer. Return: ERR_LOCAL, with @why set; otherwise @otherwise, and @why is unchanged.
+ */
 int words_local(int err, int otherwise, const char **why);
 
-/** words_async - what the device said of a queue pair. Return: enum err. */
+/** words_async - meaning of a device's event about a queue pair. Return: enum err. */
 int words_async(int type, const char **why);
 
 #endif
