@@ -47,7 +47,7 @@ void bits_zero(struct bits *b)
 	}
 }
 
-/* Down from a bit that is set in @level to the least member below it. */
+/* From a bit that is set in @level down to the least member below it. */
 static size_t descend(const struct bits *b, unsigned level, size_t at)
 {
 	while (level-- > 0)

@@ -39,7 +39,8 @@ static void run_one(struct jobs *jobs, struct job *job)
 	pthread_mutex_lock(&jobs->lock);
 	job->state = JOB_DONE;
 	list_add_tail(&port->done, &job->link);
-	/* Under the lock: who waits for the last one may take the port down after it. */
+	/* Called under the lock, because a thread in jobs_port_wait() may free the port
+	 * afterwards. */
 	port->wake(port->arg);
 	port->running--;
 	pthread_cond_broadcast(&jobs->done);

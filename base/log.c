@@ -62,7 +62,7 @@ static void put_line(enum log_level level, const char *event, const char *fmt, v
 	}
 	if (atomic_load(&mode) == LOG_STARTED)
 		log_writer_put(level, line, n);
-	/* A log that cannot be written is nobody's reason to stop serving. */
+	/* A log that cannot be written is no reason to stop serving. */
 	else if (atomic_load(&mode) == LOG_SYNCHRONOUS && write(STDERR_FILENO, line, n) < 0)
 		return;
 }

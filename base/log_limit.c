@@ -6,13 +6,13 @@
 
 static uint32_t hash_text(uint32_t hash, const char *text)
 {
-	/* FNV-1a: a peer that finds addresses of one set gains what forgetting gives, no more. */
+	/* FNV-1a: a peer that finds addresses of one set gains only a full bucket. */
 	for (; *text; text++)
 		hash = (hash ^ (uint8_t)*text) * 16777619u;
 	return hash;
 }
 
-/* A line moves the time at which the bucket is full again by what it takes to refill it. */
+/* A line moves .full_at by the time it takes to refill one token. */
 static bool has_token(const struct log_bucket *b, unsigned burst, unsigned rate, nsec_t now)
 {
 	return b->full_at <= now || b->full_at - now <= (burst - 1) * (NSEC_PER_SEC / rate);

@@ -28,18 +28,18 @@
 #include "base/log_line.h"
 #include "base/log_ring.h"
 
-enum { WRITE_MAX = 4096 /* what a pipe takes that is ready (pipe(7)) */, RETRY_MS = 100 };
+enum { WRITE_MAX = 4096 /* octets that a ready pipe takes (pipe(7)) */, RETRY_MS = 100 };
 #define TELL_EVERY (10 * NSEC_PER_SEC)
 #define STOP_WITHIN (1 * NSEC_PER_SEC)
 
-/* Not on the heap: the thread may have to be left behind. */
+/* Not on the heap, because the thread may have to be left running at the end. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake, ended;
 	pthread_t thread;
 	struct log_ring ring;
 	struct log_limit limit;
-	uint64_t lost; /* lines since the last that found room */
+	uint64_t lost; /* lines dropped since the last that found room */
 	nsec_t tell_at, stop_at;
 	bool over, stuck;
 } writer = {
@@ -67,7 +67,7 @@ static void wait_until(pthread_cond_t *cond, nsec_t at)
 		pthread_cond_clockwait(cond, &writer.lock, CLOCK_MONOTONIC, &ts);
 }
 
-/* How many were lost, where @more octets fit behind it. */
+/* Adds the count of lost lines, if @more octets fit behind it. */
 static bool put_lost(size_t more, bool urgent)
 {
 	char line[LOG_LINE_MAX];
@@ -152,13 +152,13 @@ static size_t write_some(const char *text, size_t len)
 	n = write(STDERR_FILENO, text, len < WRITE_MAX ? len : WRITE_MAX);
 	if (n > 0)
 		return (size_t)n;
-	/* A full disk, nobody at the other end; or ready for less than this. */
+	/* A full disk, no reader, or room for less than this. */
 	if (n < 0 && errno != EINTR)
 		poll(NULL, 0, RETRY_MS);
 	return 0;
 }
 
-/* Everything is told that there was to tell, or there is no more time. */
+/* Whether all lines were written, or time is over. */
 static bool is_over(nsec_t now)
 {
 	return writer.stop_at != NSEC_NEVER &&

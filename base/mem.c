@@ -9,16 +9,18 @@
 #include <sys/mman.h>
 
 enum {
-	THRESHOLD = 128 * 1024, /* glibc's first value of both */
-	TRIM_WORTH = 16 * 1024, /* octets freed since the last time: a few may hold many pages */
-	TRIM_QUIET = 64 * 1024, /* ... of them lately, at most */
-	TRIM_PATIENCE = 6,	/* times that is waited for */
+	THRESHOLD = 128 * 1024, /* glibc's initial value of both thresholds */
+	/* octets freed since the last trim that make one worthwhile; a few may hold many pages */
+	TRIM_WORTH = 16 * 1024,
+	/* most octets freed since the last call for the heap to count as quiet */
+	TRIM_QUIET = 64 * 1024,
+	TRIM_PATIENCE = 6, /* calls to wait for a quiet heap */
 };
 
 static atomic_uint_fast64_t allocs, frees, fail_countdown;
-static atomic_uint_fast64_t freed; /* octets */
+static atomic_uint_fast64_t freed; /* octets freed so far */
 
-/* True for exactly the call that takes the countdown from one to zero. */
+/* Return: true for exactly the call that takes the countdown from one to zero. */
 static int must_fail(void)
 {
 	uint_fast64_t left = atomic_load(&fail_countdown);
@@ -63,7 +65,7 @@ void mem_secret_free(void *p)
 	free(p);
 }
 
-/* The allocator's own would leave what it moves where it was. */
+/* The allocator's own realloc() would leave moved octets in the old place. */
 void *mem_secret_realloc(void *p, size_t bytes)
 {
 	size_t had = p ? malloc_usable_size(p) : 0;
@@ -106,14 +108,14 @@ void mem_unmap(void *p, size_t bytes)
 
 void mem_settle(void)
 {
-	/* Where it fails memory stays for longer, and nothing else is lost. */
+	/* If it fails, memory is returned later; nothing else changes. */
 	(void)mallopt(M_MMAP_THRESHOLD, THRESHOLD);
 	(void)mallopt(M_TRIM_THRESHOLD, THRESHOLD);
 }
 
 void mem_trim(void)
 {
-	static uint64_t trimmed, seen; /* of .freed: when last trimmed, when last called */
+	static uint64_t trimmed, seen; /* .freed at the last trim, and at the last call */
 	static unsigned waited;
 	uint64_t now = atomic_load_explicit(&freed, memory_order_relaxed);
 	bool quiet = now - seen <= TRIM_QUIET;

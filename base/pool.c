@@ -6,19 +6,20 @@
 #include "base/mem.h"
 
 /*
- * Operation. Slabs are pages of their own, for between what else is on the heap what is given back
- * would stay with the allocator. Before each object stands a word that says which slab it lies in; while the object is
- * free, one more links it to the others of that slab. Slabs of which some objects are free are used
- * before those that are free whole, so that where load has gone whole slabs stay unused, and
- * pool_trim() gives back those that stayed so since it was last called.
+ * Operation. Slabs are pages of their own, because memory freed between other heap allocations
+ * would stay with the allocator. Before each object a word names its slab; while the object is
+ * free, another word links it to the free objects of that slab. Slabs with some free objects are
+ * used before slabs that are all free. So whole slabs stay unused when the load falls, and
+ * pool_trim() frees those that stayed unused since it was last called.
  */
 struct slab {
-	struct list link; /* pool's partial or unused; self-linked when all of it is in use */
+	/* in .partial or .unused of the pool; self-linked when all objects are in use */
+	struct list link;
 	struct object *free_list;
 	size_t used, total;
 };
 
-/* Padded so that what follows stays 16-octet aligned. */
+/* Padded so that the object behind it stays 16-octet aligned. */
 struct object {
 	struct slab *slab;
 	struct object *next;
@@ -100,7 +101,7 @@ static struct slab *slab_new(struct pool *pool)
 	return slab;
 }
 
-/* A slab with a free object; on none of the lists. */
+/* A slab with a free object, removed from its list. */
 static struct slab *slab_for_get(struct pool *pool)
 {
 	struct list *it = list_pop(&pool->partial);

@@ -9,7 +9,7 @@ int stdfds_fill(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		/* The least free number is @fd. */
+		/* @fd is the least free number. */
 		if (open("/dev/null", fd == STDERR_FILENO ? O_RDWR : O_RDONLY) != fd)
 			return ERR_IO;
 	}

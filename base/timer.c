@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A binary heap without an array: timers hang from each other, and the binary digits of a place's
- * number, from the second on, are the way to it from the top. So it is always balanced, and no
- * single call costs more than its depth.
+ * A binary heap without an array: timers are linked as a tree. The binary digits of a place's
+ * number, from the second on, are the way to it from the top. So the tree is always balanced, and
+ * no call costs more than its depth.
  */
 #include "base/timer.h"
 
@@ -21,7 +21,7 @@ static bool is_before(const struct timer *a, const struct timer *b)
 	return a->key < b->key || (a->key == b->key && a->turn < b->turn);
 }
 
-/* What points to place @n, counted from 1; its predecessors are all taken. */
+/* The pointer to place @n, counted from 1; all places before it are taken. */
 static struct timer **place(struct timer_queue *q, size_t n, struct timer **up)
 {
 	struct timer **link = &q->first;
@@ -47,7 +47,7 @@ static void hang(struct timer *t, struct timer *below, unsigned side)
 		below->up = t;
 }
 
-/* @t changes places with the one it hangs from. */
+/* Swaps @t with its parent. */
 static void rise(struct timer_queue *q, struct timer *t)
 {
 	struct timer *up = t->up, *left = t->down[0], *right = t->down[1];
@@ -69,7 +69,7 @@ static struct timer *first_below(const struct timer *t)
 	return right && is_before(right, left) ? right : left;
 }
 
-/* The key of @t is new: up or down to where it belongs. */
+/* The key of @t has changed: moves it up or down to its place. */
 static void settle(struct timer_queue *q, struct timer *t)
 {
 	struct timer *below;
@@ -131,7 +131,7 @@ bool timer_run(struct timer_queue *q, nsec_t now, unsigned most)
 		if (most-- == 0)
 			return true;
 		q->steps++;
-		if (t->at > now) { /* put off since */
+		if (t->at > now) { /* put off since then */
 			set_key(q, t);
 			settle(q, t);
 			continue;

@@ -13,7 +13,7 @@ static void add(struct hostauth_bind *b, const void *data, size_t len)
 		b->failed = true;
 }
 
-/* Some networks pad private data with zeros. */
+/* Removes trailing zeros, because some networks pad private data with them. */
 static void add_private(struct hostauth_bind *b, uint8_t role, struct view data)
 {
 	uint8_t head[3] = {role};

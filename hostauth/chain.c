@@ -11,10 +11,10 @@ enum {
 	DER_LONG_TAG = 0x1f,
 	DER_OCTET_STRING = 4,
 	DER_INDEFINITE = 0x80,
-	DEPTH = 32, /* far beyond any certificate's */
+	DEPTH = 32, /* nesting; certificates have far less */
 };
 
-/* The first @n octets of @v, which loses them. Return: whether there are so many. */
+/* Takes the first @n octets off @v. Return: whether there are that many. */
 static bool cut(struct view *v, size_t n, struct view *first)
 {
 	if (n > v->len)
@@ -36,7 +36,7 @@ static bool number(struct view *v, unsigned octets, size_t *value)
 	return true;
 }
 
-/* A vector of TLS, whose length is @octets long. */
+/* Reads a TLS vector with a length field of @octets octets. */
 static bool vector(struct view *v, unsigned octets, struct view *data)
 {
 	size_t len;
@@ -44,7 +44,8 @@ static bool vector(struct view *v, unsigned octets, struct view *data)
 	return number(v, octets, &len) && cut(v, len, data);
 }
 
-/* The head of a value. Return: whether there is one; of indefinite length it is all that follows. */
+/* Reads the head of a DER value. Return: whether there is one; a value of indefinite length is the
+ * whole rest. */
 static bool element(struct view *v, uint8_t *tag, struct view *data)
 {
 	size_t octet, len;
@@ -65,10 +66,8 @@ static bool element(struct view *v, uint8_t *tag, struct view *data)
 	return cut(v, len, data);
 }
 
-/*
- * How many values there are, those within others included; of what is no DER as many as stand before that. What is in
- * an OCTET STRING may be DER: an extension's is. Stops counting beyond @most.
- */
+/* Number of DER values, nested ones included; if the octets are no DER, those before the error. An
+ * OCTET STRING may contain DER, as an extension's does. Stops counting beyond @most. */
 static size_t elements(struct view v, size_t most)
 {
 	struct view above[DEPTH];
@@ -102,7 +101,7 @@ const char *chain_fault(struct view message)
 
 	if (message.len < MESSAGE_HEAD || message.data[0] != CERTIFICATE)
 		return NULL;
-	/* What cannot be read is the engine's to refuse, once it gets there. */
+	/* A message that cannot be parsed here is for the TLS engine to reject. */
 	if (!cut(&rest, MESSAGE_HEAD, &list) || !vector(&rest, 1, &context) ||
 	    !vector(&rest, 3, &list))
 		return NULL;

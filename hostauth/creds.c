@@ -28,16 +28,19 @@ static const uint8_t alpn[] = "\x13rpcrdma2-hostauth-1";
 
 enum {
 	ALPN_BYTES = sizeof(alpn) - 1,
-	SECURITY_LEVEL = 2, /* 112 bits: RSA from 2048 on; whatever openssl.cnf has */
+	SECURITY_LEVEL = 2, /* 112 bits: RSA from 2048 on; overrides openssl.cnf */
 };
 
-/* OpenSSL's heap. SSL_free() wipes neither the secrets of TLS 1.3 nor what was derived from them (3.0), so whatever is given
- * back is wiped. It can be told until its first allocation, which nobody but this folder makes. */
+/*
+ * OpenSSL's heap. SSL_free() wipes neither the secrets of TLS 1.3 nor keys derived from them (3.0),
+ * so all freed memory is wiped. The functions must be set before OpenSSL's first allocation, and
+ * only this folder uses OpenSSL.
+ */
 static void *take(size_t bytes, const char *file, int line)
 {
 	(void)file;
 	(void)line;
-	return bytes ? mem_secret_alloc(bytes) : NULL; /* as OpenSSL's own */
+	return bytes ? mem_secret_alloc(bytes) : NULL; /* the same as OpenSSL's own */
 }
 
 static void *change(void *p, size_t bytes, const char *file, int line)
@@ -57,7 +60,7 @@ static void give(void *p, const char *file, int line)
 	mem_secret_free(p);
 }
 
-/* Where somebody else has seen to it, that stays. */
+/* If another heap was set before, it stays. */
 static void set_heap(void)
 {
 	CRYPTO_malloc_fn allocate;
@@ -79,7 +82,7 @@ static int refuse(struct hostauth_refusal *r, enum hostauth_part part, const cha
 	return ERR_CONFIG;
 }
 
-/* Section 4.3: a handshake for another purpose is none. */
+/* Section 4.3: a handshake for another purpose is rejected. */
 static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *len,
 		       const unsigned char *in, unsigned in_len, void *arg)
 {
@@ -95,8 +98,8 @@ static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *len,
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/* Nor is one for no purpose, of which choose_alpn() does not hear. Section 4.2: 0-RTT data MUST NOT be used, and the engine
- * would pass over them. */
+/* A ClientHello without ALPN is rejected here, because choose_alpn() is not called for it. Section
+ * 4.2: 0-RTT data MUST NOT be used, and the engine would ignore them. */
 static int look_at_hello(SSL *ssl, int *alert, void *arg)
 {
 	const unsigned char *data;
@@ -116,8 +119,11 @@ static int look_at_hello(SSL *ssl, int *alert, void *arg)
 	return SSL_CLIENT_HELLO_ERROR;
 }
 
-/* OpenSSL shows a message before it takes it apart, in its own memory, and has no ear for a no: what is too much is
- * made unreadable. That costs the message's octets, which are bounded, and no more. */
+/*
+ * OpenSSL calls this with a message before it parses it, in OpenSSL's own memory, and ignores a
+ * return value. So a message that is too large is made unreadable. The cost is the message's
+ * octets, which are limited.
+ */
 static void look_at_message(int sent, int version, int type, const void *octets, size_t len,
 			    SSL *ssl, void *arg)
 {
@@ -170,7 +176,7 @@ static int use_psk(SSL *ssl, const EVP_MD *md, const unsigned char **identity, s
 	return *session != NULL;
 }
 
-/* What the peer shows: for the log, and for psk_name() where it is known. */
+/* Keeps the identity that the peer claims, for the log, and for psk_name() if it is known. */
 static void note_identity(struct tls *t, const unsigned char *identity, size_t len, bool is_known)
 {
 	t->shows_key = true;
@@ -181,7 +187,7 @@ static void note_identity(struct tls *t, const unsigned char *identity, size_t l
 	t->identity[len] = '\0';
 }
 
-/* Section 4.5: who is not known gets the answer of a wrong key, and learns nothing. */
+/* Section 4.5: an unknown identity gets the answer of a wrong key, so the peer learns nothing. */
 static int find_psk(SSL *ssl, const unsigned char *identity, size_t len, SSL_SESSION **session)
 {
 	const struct psk *psk = psk_find(&creds_of(ssl)->psks, view_of(identity, len));
@@ -226,7 +232,7 @@ static BIO *bio_of(struct view v)
 	return v.len && v.len < INT32_MAX ? BIO_new_mem_buf(v.data, (int)v.len) : NULL;
 }
 
-/* No terminal is asked for a password. */
+/* Rejects encrypted keys, instead of asking a terminal for the password. */
 static int no_password(char *buf, int size, int rwflag, void *arg)
 {
 	(void)buf;
@@ -284,7 +290,7 @@ static int set_certificate(struct hostauth_creds *c, struct view pem, struct hos
 				      "the certificate file's chain is unusable");
 		}
 	}
-	ERR_clear_error(); /* it ends with "no start line" */
+	ERR_clear_error(); /* the loop ends with the error "no start line" */
 	BIO_free(bio);
 	return 0;
 }
@@ -307,7 +313,7 @@ static int set_key(struct hostauth_creds *c, struct view pem, struct hostauth_re
 			       "password cannot)");
 }
 
-/* From the first to the last; @nth counts from 0. */
+/* Extends the span from the first to the last end; @nth counts from 0. */
 static void note_span(int64_t *first, int64_t *last, int nth, int64_t end)
 {
 	if (end < *first)
@@ -316,7 +322,7 @@ static void note_span(int64_t *first, int64_t *last, int nth, int64_t end)
 		*last = end;
 }
 
-/* When the list at @i is due, or a later one of the same authority. */
+/* When the list at @i is due for replacement, or a later one of the same authority. */
 static int64_t list_end(const STACK_OF(X509_INFO) * all, int i)
 {
 	const X509_CRL *one = sk_X509_INFO_value(all, i)->crl;
@@ -335,7 +341,8 @@ static int64_t list_end(const STACK_OF(X509_INFO) * all, int i)
 	return end;
 }
 
-/* Certificates and lists are in files of the same form. Return: how many of the kind, or -1. */
+/* Loads certificates or lists, whose files have the same form. Return: how many of the kind,
+ * or -1. */
 static int load_store(struct hostauth_creds *c, struct view pem, bool crls)
 {
 	X509_STORE *store = SSL_CTX_get_cert_store(c->ctx);
@@ -362,7 +369,8 @@ static int load_store(struct hostauth_creds *c, struct view pem, bool crls)
 	return n;
 }
 
-/* Chain certificates stay those of the peer: its own authority's are all that is believed. */
+/* Chain certificates come from the peer: only certificates of the configured authorities are
+ * trusted. */
 static int set_trust(struct hostauth_creds *c, const struct hostauth_material *m,
 		     struct hostauth_refusal *r)
 {
@@ -405,7 +413,7 @@ static int set_up(struct hostauth_creds *c, bool psk)
 	SSL_CTX_set_options(ctx,
 			    SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 #ifdef SSL_OP_NO_RX_CERTIFICATE_COMPRESSION
-	/* OpenSSL 3.2: what would come out of it is seen by nobody before it is taken apart. */
+	/* OpenSSL 3.2: a compressed certificate could not be checked before it is parsed. */
 	SSL_CTX_set_options(ctx, SSL_OP_NO_RX_CERTIFICATE_COMPRESSION);
 #endif
 	SSL_CTX_clear_options(ctx, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_ALLOW_NO_DHE_KEX);
@@ -418,7 +426,7 @@ static int set_up(struct hostauth_creds *c, bool psk)
 	SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, NULL);
 	if (c->role == HOSTAUTH_ACCEPTOR)
 		SSL_CTX_set_client_hello_cb(ctx, look_at_hello, NULL);
-	/* Of sessions there are none but those of shared keys; a server wants a name for them. */
+	/* Only shared keys have sessions; a server needs a name for them. */
 	if (c->role == HOSTAUTH_ACCEPTOR &&
 	    SSL_CTX_set_session_id_context(ctx, alpn, ALPN_BYTES) != 1)
 		return ERR_NOMEM;

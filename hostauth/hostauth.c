@@ -27,7 +27,8 @@
 
 enum {
 	VALUE_MAX = 4096, /* no message is longer: section 3.4 */
-	ALERT_MAX = 32,	  /* a record with one; one with a message that asks for work is longer */
+	/* octets of a record with an alert; a record with a message that needs work is longer */
+	ALERT_MAX = 32,
 };
 
 enum say { SAY_NOTHING, SAY_STREAM, SAY_ACK, SAY_BIND, SAY_FAIL };
@@ -45,16 +46,16 @@ struct hostauth {
 	enum say say;
 	enum expect expect;
 	bool work_due;
-	bool bound;	 /* our BIND was sent: no CONNPROP may follow it */
-	bool peer_bound; /* the acceptor has the initiator's BIND: */
+	bool bound;	 /* our BIND was sent; no CONNPROP may follow it */
+	bool peer_bound; /* the acceptor has the initiator's BIND */
 	uint8_t digest[HOSTAUTH_BINDING_BYTES], binding[HOSTAUTH_BINDING_BYTES];
 
 	unsigned values_in, values_out;
 	size_t octets_in, octets_out, tls_in;
-	struct hostauth_value out; /* being sent */
+	struct hostauth_value out; /* the value being sent */
 	char why[HOSTAUTH_TEXT_BYTES];
 	struct tls_name peer;
-	bool has_hello; /* acceptor: the first turn is over */
+	bool has_hello; /* acceptor: the initiator's first turn is over */
 	uint8_t value[VALUE_MAX];
 };
 
@@ -63,7 +64,7 @@ static enum hostauth_role other(const struct hostauth *h)
 	return h->role == HOSTAUTH_INITIATOR ? HOSTAUTH_ACCEPTOR : HOSTAUTH_INITIATOR;
 }
 
-/* Section 6: FAIL is the answer, where one may still be given. */
+/* Section 6: the answer is FAIL, if one may still be sent. */
 static enum hostauth_status fail(struct hostauth *h, enum hostauth_cause cause, const char *why)
 {
 	h->status = HOSTAUTH_FAILED;
@@ -76,7 +77,7 @@ static enum hostauth_status fail(struct hostauth *h, enum hostauth_cause cause, 
 	return h->status;
 }
 
-/* Nothing is protected with these keys afterwards. */
+/* The handshake is done: these keys protect nothing afterwards. */
 static void done(struct hostauth *h)
 {
 	h->status = HOSTAUTH_DONE;
@@ -131,7 +132,7 @@ static size_t most_of(const struct hostauth *h)
 							     : HOSTAUTH_MAX_TLS;
 }
 
-/* The peer's stream goes on. */
+/* Adds octets of the peer's TLS stream. */
 static bool feed(struct hostauth *h, const struct hostauth_value *v)
 {
 	if (!h->tls.ssl && !hostauth_is_plausible(v)) {
@@ -187,7 +188,7 @@ static enum hostauth_status check_binding(struct hostauth *h)
 	return h->status;
 }
 
-/* Of the initiator: the rest of its stream, then what it says of all. Of the acceptor: the end. */
+/* From the initiator: the rest of its stream, then its binding. From the acceptor: the end. */
 static enum hostauth_status on_bind(struct hostauth *h, const struct hostauth_value *v)
 {
 	memcpy(h->binding, v->binding.data, sizeof(h->binding));
@@ -220,7 +221,8 @@ static enum hostauth_status on_fail(struct hostauth *h, const struct hostauth_va
 		[HOSTAUTH_REASON_OWN] = "the peer refused: a failure of its own",
 	};
 
-	/* The engine goes on with whatever it is given: it gets an alert, and no work that is not hostauth_work()'s. */
+	/* The engine processes all input: it gets only an alert, and no work that belongs to
+	 * hostauth_work(). */
 	if (v->reason == HOSTAUTH_REASON_TLS && v->tls.len && v->tls.len <= ALERT_MAX &&
 	    h->tls.ssl && !tls_is_rest(&h->tls) && tls_feed(&h->tls, v->tls) == 0) {
 		tls_alert(&h->tls, h->why);
@@ -245,7 +247,8 @@ static enum hostauth_status on_value(struct hostauth *h, const struct hostauth_v
 	return h->status;
 }
 
-/* The message goes into T; one with a BIND, whose own value is not of it, into the digest as well. */
+/* Adds the message to T; a message with a BIND, which does not cover its own value, to the digest
+ * as well. */
 static bool note_message(struct hostauth *h, const struct hostauth_in *in,
 			 const struct hostauth_value *v)
 {
@@ -260,7 +263,7 @@ static bool note_message(struct hostauth *h, const struct hostauth_in *in,
 	return !err;
 }
 
-/* Section 7: who has not the profile is recognized by its first message alone. */
+/* Section 7: only the first message shows that a peer does not have the profile. */
 static enum hostauth_status absent(struct hostauth *h)
 {
 	h->status = HOSTAUTH_ABSENT;
@@ -279,7 +282,8 @@ bool hostauth_absent(struct hostauth *h)
 	return true;
 }
 
-/* Section 7.3: an initiator that begins with another type than CONNPROP_MIDDLE has not the profile, whatever is in it. */
+/* Section 7.3: an initiator whose first message is not CONNPROP_MIDDLE does not have the profile,
+ * whatever is in it. */
 static bool is_first_final(const struct hostauth *h, const struct hostauth_in *in)
 {
 	return h->role == HOSTAUTH_ACCEPTOR && h->values_in == 0 && in->final;
@@ -316,7 +320,7 @@ bool hostauth_is_work_due(const struct hostauth *h)
 	return h->work_due;
 }
 
-/* TLS is through: who is it, and has nothing been altered so far? */
+/* TLS is complete: checks the peer's name, and that nothing was altered so far. */
 static void on_complete(struct hostauth *h)
 {
 	if (hostauth_bind_keys(&h->bind, h->tls.ssl)) {
@@ -355,8 +359,9 @@ void hostauth_work(struct hostauth *h)
 		fail(h, HOSTAUTH_CAUSE_VALUE, "octets follow the TLS handshake");
 	else if (err == 0)
 		on_complete(h);
+	/* the peer's turn gave TLS nothing: TLS still waits for the peer */
 	else if (h->peer_bound || !tls_pending(&h->tls).len)
-		out_of_turn(h); /* a turn that is none: TLS waits for the peer */
+		out_of_turn(h);
 }
 
 static enum hostauth_reason reason_of(const struct hostauth *h)
@@ -377,7 +382,7 @@ static enum hostauth_reason reason_of(const struct hostauth *h)
 	}
 }
 
-/* How the stream goes on in @room octets of value. */
+/* The next part of the TLS stream in @room octets of value. */
 static void next_of_stream(struct hostauth *h, size_t room, size_t properties)
 {
 	struct view left = tls_pending(&h->tls);
@@ -416,9 +421,10 @@ bool hostauth_next(struct hostauth *h, size_t room, size_t properties, struct ho
 		h->out.reason = reason_of(h);
 		if (h->cause == HOSTAUTH_CAUSE_TLS && !h->tls.complete)
 			h->out.tls = tls_pending(&h->tls);
+		/* no alert is that long */
 		if (h->out.tls.len >
 		    HOSTAUTH_MIN_ROOM - HOSTAUTH_VALUE_HEAD - HOSTAUTH_REASON_BYTES)
-			h->out.tls.len = 0; /* no alert is so long */
+			h->out.tls.len = 0;
 		break;
 	}
 	head = hostauth_value_head(h->value, &h->out);
@@ -439,7 +445,7 @@ static bool write_binding(struct hostauth *h, struct view message, size_t at, ui
 	if (hostauth_bind_digest(&h->bind, h->role, message, at, digest) == 0 &&
 	    hostauth_bind_value(&h->bind, h->role, digest, binding) == 0)
 		return true;
-	memset(binding, 0, HOSTAUTH_BINDING_BYTES); /* the peer will not believe it */
+	memset(binding, 0, HOSTAUTH_BINDING_BYTES); /* the peer will reject it */
 	return false;
 }
 

@@ -25,7 +25,7 @@ bool hostauth_name_is_dns(const char *want, struct view name)
 	if (is_same_dns(want, name))
 		return true;
 	dot = memchr(name.data, '.', name.len);
-	/* One label, and not of a name that is a pattern itself. */
+	/* The wildcard matches one label, and not a name that is a pattern itself. */
 	if (want[0] != '*' || want[1] != '.' || !dot || dot == name.data || name.data[0] == '*')
 		return false;
 	return !memchr(name.data, '\0', name.len) &&

@@ -18,7 +18,7 @@ int tls_begin(struct tls *t, struct hostauth_creds *creds, int64_t now)
 		return ERR_NOMEM;
 	}
 	SSL_set_app_data(t->ssl, t);
-	BIO_set_mem_eof_return(in, -1); /* more is to come */
+	BIO_set_mem_eof_return(in, -1); /* an empty BIO means that more octets will come */
 	SSL_set_bio(t->ssl, in, out);
 	t->in = in;
 	t->out = out;
@@ -37,7 +37,7 @@ struct tls *tls_of(const SSL *ssl)
 
 void tls_end(struct tls *t)
 {
-	SSL_free(t->ssl); /* and the BIOs */
+	SSL_free(t->ssl); /* frees the BIOs as well */
 	t->ssl = NULL;
 	t->in = t->out = NULL;
 }
@@ -49,7 +49,7 @@ int tls_feed(struct tls *t, struct view octets)
 	return BIO_write(t->in, octets.data, (int)octets.len) == (int)octets.len ? 0 : ERR_NOMEM;
 }
 
-/* What was found here, or by the verification, says more than the engine does. */
+/* The reason found here, or by the verification, says more than the engine's. */
 static void tell(const struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
 {
 	long verdict = SSL_get_verify_result(t->ssl);
@@ -65,18 +65,21 @@ static void tell(const struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
 	ERR_clear_error();
 }
 
-/* Section 4.3, of the initiator: a server that ignores it would be of another purpose. */
+/* Section 4.3, initiator: a server that ignores ALPN would be for another purpose. */
 static bool is_purpose_agreed(const struct tls *t)
 {
 	const unsigned char *name;
 	unsigned len;
 
 	SSL_get0_alpn_selected(t->ssl, &name, &len);
-	return len > 0; /* of what was offered: the engine sees to that */
+	return len > 0; /* the engine checks that it was offered */
 }
 
-/* Section 4.2: both ends authenticate. The acceptor's engine fails without a certificate; an initiator that is not asked
- * for one would speak to an acceptor that knows nothing of it. A shared key is proved by both. */
+/*
+ * Section 4.2: both ends authenticate. The acceptor's engine fails without a certificate. An
+ * initiator that is not asked for a certificate would speak to an acceptor that does not know the
+ * initiator. A shared key is proved by both.
+ */
 static bool is_authentication_mutual(const struct tls *t)
 {
 	return SSL_is_server(t->ssl) || SSL_session_reused(t->ssl) || t->is_asked;
@@ -140,13 +143,13 @@ void tls_alert(struct tls *t, char why[HOSTAUTH_TEXT_BYTES])
 	char octet;
 
 	ERR_clear_error();
-	(void)SSL_read(t->ssl, &octet, 1); /* goes on with the handshake, where that is not over */
+	(void)SSL_read(t->ssl, &octet, 1); /* continues the handshake if it is not complete */
 	reason = ERR_reason_error_string(ERR_peek_last_error());
 	snprintf(why, HOSTAUTH_TEXT_BYTES, "the peer refused: %s", reason ? reason : "no alert");
 	ERR_clear_error();
 }
 
-/* @name as a text, if it can be shown in one. */
+/* Copies @name as text. Return: whether it can be text. */
 static bool to_text(struct view name, char text[HOSTAUTH_NAME_BYTES])
 {
 	if (name.len == 0 || name.len >= HOSTAUTH_NAME_BYTES)
@@ -168,7 +171,7 @@ static bool is_wanted(const struct hostauth_creds *c, enum hostauth_name_kind ki
 	return c->nnames == 0;
 }
 
-/* The first name that is allowed; else the first one, for the log. */
+/* The first name that is allowed; if there is none, the first one, for the log. */
 static bool choose_name(const GENERAL_NAMES *all, const struct hostauth_creds *c,
 			struct tls_name *name)
 {
@@ -227,7 +230,7 @@ static int psk_name(const struct tls *t, const struct hostauth_creds *c, struct 
 {
 	const char *identity = c->psks.psks[0].identity;
 
-	if (!SSL_session_reused(t->ssl)) { /* so OpenSSL calls it */
+	if (!SSL_session_reused(t->ssl)) { /* OpenSSL's word for it */
 		snprintf(why, HOSTAUTH_TEXT_BYTES, "the peer did not use the shared key");
 		return ERR_ACCESS;
 	}

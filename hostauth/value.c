@@ -46,7 +46,7 @@ static int body_decode(struct hostauth_value *v, struct view body)
 	case HOSTAUTH_FAIL:
 		if (body.len < HOSTAUTH_REASON_BYTES)
 			return ERR_SHORT;
-		/* Section 6: any other reason counts as the sender's own. */
+		/* Section 6: any other reason counts as OWN. */
 		v->reason = HOSTAUTH_REASON_OWN;
 		if (get_u16(body.data) >= HOSTAUTH_REASON_VALUE &&
 		    get_u16(body.data) < HOSTAUTH_REASON_OWN)

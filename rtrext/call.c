@@ -4,15 +4,19 @@
  *
  * A Call with its data, toward an end whose Receives have a placement-targetable segment:
  *
- *     header | Transmit Request | payload stream | zeros | item
- *     '----------- first segment of the Receive ---------''-- the targetable one --
- *     header | Transmit Continue | ... more of the stream, if it is long | zeros | ... more of the item
+ * 	header | Transmit Request | payload stream | zeros | item
+ * 	'----------- first segment of the Receive ---------''-- the targetable one --
  *
- * Receives here are of two segments, of which the second is placement-targetable: one item fits a transmission, of
- * any length up to that segment's, and stays where it is. What takes several is gathered in one piece of memory once all
- * have come: items that are not in the first, one behind the other, then the payload stream if not all of it
- * is in the first. What peers have may be otherwise; whatever rtr_lay_out() finds room for is sent.
- * All else goes in the forms of the base protocol: nothing of the extension is obligatory.
+ * 	header | Transmit Continue | ... more of the stream, if it is long | zeros | ... more of the item
+ *
+ * Receives of this end have two segments, of which the second is placement-targetable: one item
+ * fits a transmission, of any length up to that segment's, and stays where it is. An item that
+ * takes several transmissions is gathered in one piece of memory once all have come: items that are
+ * not in the first transmission, one behind the other, then the payload stream if not all of it is
+ * in the first. Peers may have other structures; everything that rtr_lay_out() finds room for is
+ * sent.
+ *
+ * All other messages use the forms of the base protocol: nothing of the extension is obligatory.
  */
 #include "rtrext/call.h"
 
@@ -42,7 +46,7 @@ static int other_error(struct rpc_error *e, enum rpc_error_code code, uint32_t a
 	return code == RPC_ERROR_BAD_XDR ? ERR_XDR : ERR_TOOBIG;
 }
 
-/* An item that is to be read: as a Read chunk, of its length and no more. */
+/* Adds a Read chunk for an item to be read, of exactly its length. */
 static int add_read(const struct rtr_msg *r, const struct rtr_item *item, struct rpc_msg *m,
 		    struct rpc_chunk *c)
 {
@@ -60,7 +64,7 @@ static int add_read(const struct rtr_msg *r, const struct rtr_item *item, struct
 	return err;
 }
 
-/* Where octets that are gathered lie from @at on: there, or, as long as that is not known, nowhere. */
+/* Where gathered octets are from @at on; NULL as long as that is not known. */
 static const uint8_t *gathered_at(const struct rtr_call_in *c, uint32_t at)
 {
 	const uint8_t *base = c->block ? c->block : c->gathered.data;
@@ -68,7 +72,7 @@ static const uint8_t *gathered_at(const struct rtr_call_in *c, uint32_t at)
 	return base ? base + at : NULL;
 }
 
-/* What of @octets, which belong at @at of the block, is to be filled now. */
+/* Copies the part of @octets, which belong at @at of the block, that is to be filled now. */
 static void copy_part(const struct rtr_call_in *c, uint32_t at, struct view octets)
 {
 	uint32_t end = at + (uint32_t)octets.len, from = at < c->from ? c->from : at;
@@ -79,7 +83,8 @@ static void copy_part(const struct rtr_call_in *c, uint32_t at, struct view octe
 		memcpy(c->block + from, octets.data + (from - at), end - from);
 }
 
-/* The octets of @item, one targetable segment a Receive: its number is that of the transmission. */
+/* Copies the octets of @item. Each Receive has one targetable segment, so a segment's number is
+ * that of its transmission. */
 static void copy_item(const struct rtr_call_in *c, const struct rtr_item *item, uint32_t at)
 {
 	uint32_t left = item->length, skip = item->place.bytes;
@@ -94,7 +99,8 @@ static void copy_item(const struct rtr_call_in *c, const struct rtr_item *item, 
 	}
 }
 
-/* rtr_check_items() has seen that it fills targetable segments from its offset on, rtr_check_taken() that they came. */
+/* rtr_check_items() has checked that the item fills targetable segments from its offset on,
+ * rtr_check_taken() that they came. */
 static int add_placed(const struct rtr_call_in *c, const struct rtr_item *item, struct rpc_msg *m,
 		      struct rpc_chunk *to)
 {
@@ -120,7 +126,7 @@ static int add_items(const struct rpc_params *own, const struct rtr_call_in *in,
 		struct rpc_chunk *c = &m->reads[m->nreads++];
 		int err;
 
-		/* The RPC header begins there. */
+		/* The RPC header begins at Position 0. */
 		if (item->position == 0)
 			return other_error(e, RPC_ERROR_BAD_XDR, 0);
 		*c = (struct rpc_chunk){.position = item->position};
@@ -132,8 +138,8 @@ static int add_items(const struct rpc_params *own, const struct rtr_call_in *in,
 	return 0;
 }
 
-/* The most that can come back by Send: all targetable segments of all Receives that a response may fill (profile
- * section 6). */
+/* The most that can be returned by Send: all targetable segments of all Receives that a response
+ * may fill (profile section 6). */
 static uint64_t room_of(const struct rtr_structure *s, const struct rtr_call_in *in)
 {
 	uint32_t kept = rtr_limit(in->r->reserved);
@@ -145,7 +151,7 @@ static uint64_t room_of(const struct rtr_structure *s, const struct rtr_call_in 
 	return room * (kept < in->most_back ? kept : in->most_back);
 }
 
-/* One direction: a Write chunk, with the segments that it offers. */
+/* Adds one direction: a Write chunk with the segments that it offers. */
 static int add_wish(const struct rpc_params *own, uint64_t room, const struct rtr_msg *r,
 		    const struct rtr_set *set, const struct rtr_wish *wish, struct rpc_msg *m)
 {
@@ -187,8 +193,8 @@ static int add_wishes(const struct rpc_params *own, const struct rtr_structure *
 	return 0;
 }
 
-/* Profile section 3: a payload stream begins with the XID, or the message is malformed. Section 5: a payload stream may not
- * reach into a segment that is targetable here. */
+/* Profile section 3: a payload stream that does not begin with the XID makes the message malformed.
+ * Section 5: a payload stream may not extend into a segment that is targetable here. */
 static int take_stream(const struct rtr_call_in *c, struct rpc_msg *m, struct rtr_fault *fault,
 		       struct rpc_error *e)
 {
@@ -211,7 +217,7 @@ static uint32_t bytes_of(const struct rpc_octets *o)
 	return (uint32_t)(o->here.len + o->behind.len);
 }
 
-/* What Requests and Responses have in common: the group, the payload stream, where items lie. */
+/* The common part of Requests and Responses: the group, the payload stream, the places of items. */
 static int take_transmission(const struct rpc_params *own, const struct rtr_call_in *c,
 			     struct rpc_msg *m, struct rtr_group *group, struct rtr_fault *fault,
 			     struct rpc_error *e)
@@ -253,16 +259,16 @@ int rtr_take_more(const struct rpc_params *own, struct rtr_group *group,
 	return err;
 }
 
-/* The payload stream of CONTINUE @i, which was looked at when it came. */
+/* The payload stream of CONTINUE @i, which was checked when it came. */
 static struct view stream_of(const struct rtr_call_in *c, unsigned i)
 {
 	const uint8_t *body = c->sends[i].here.data + c->fixed;
 
-	/* Its length is the last word of the three. */
+	/* The length of the stream is the last of the three words. */
 	return view_of(body + RTR_CONTINUE_BYTES, xdr_peek_u32(body + RTR_CONTINUE_BYTES - WORD));
 }
 
-/* All of the payload stream, in one piece: in the first transmission, or gathered behind the items. */
+/* Makes the payload stream one piece: in the first transmission, or gathered behind the items. */
 static void join_stream(const struct rtr_call_in *c, struct rpc_msg *m)
 {
 	uint32_t at = m->gathered, more = 0;
@@ -301,7 +307,8 @@ int rtr_call_take(const struct rpc_params *own, const struct rtr_structure *peer
 	return err;
 }
 
-/* What became of one direction: a Write chunk with the segments that were filled, or with what came along. */
+/* Adds the result of one direction: a Write chunk with the segments that were filled, or with the
+ * data in the message. */
 static int add_result(const struct rtr_call_in *in, const struct rtr_item *item, struct rpc_msg *m)
 {
 	struct rpc_chunk *c = &m->writes[m->nwrites++];
@@ -322,7 +329,7 @@ static int add_result(const struct rtr_call_in *in, const struct rtr_item *item,
 int rtr_reply_take(const struct rpc_params *own, const struct rtr_call_in *c, struct rpc_msg *m,
 		   struct rtr_group *group, struct rtr_fault *fault)
 {
-	struct rpc_error any; /* of a Reply nothing is said in the base protocol's words */
+	struct rpc_error any; /* no report about a Reply exists in the base protocol */
 	int err = take_transmission(own, c, m, group, fault, &any);
 
 	m->is_response = true;
@@ -366,17 +373,18 @@ bool rtr_answers(const struct rpc_msg *call, const struct rpc_msg *reply)
 
 /* --- out --- */
 
-/* struct layout - a group: where its octets go. */
+/* struct layout - the layout of a group. */
 struct layout {
 	struct rtr_piece pieces[MOST_PIECES];
 	unsigned npieces;
-	uint32_t header;	 /* of the first transmission */
-	uint32_t continues;	 /* of each that follows */
-	uint32_t first, others;	 /* octets of payload stream in these, as far as there are */
-	uint32_t streams, count; /* transmissions with payload stream; all of them */
+	uint32_t header;    /* octets of header of the first transmission */
+	uint32_t continues; /* octets of header of each further transmission */
+	/* octets of payload stream in the first, and in each further transmission */
+	uint32_t first, others;
+	uint32_t streams, count; /* transmissions with payload stream; all transmissions */
 };
 
-/* Octets of a Receive before its first targetable segment; 0: all of it, or none. */
+/* Octets of a Receive before its first targetable segment; 0: all of the Receive, or none. */
 static uint32_t before_targets(const struct rtr_structure *s)
 {
 	struct rtr_target t;
@@ -407,7 +415,7 @@ static int put_segments(const struct rpc_msg *m, const struct rpc_chunk *c, stru
 	return err;
 }
 
-/* Of a chunk with data: where these are. @which: filled for those that go along. */
+/* Adds an item for a chunk with data. @which: filled for items that are in the message. */
 static int put_item(const struct rpc_msg *m, const struct rpc_chunk *c, uint32_t position,
 		    struct rtr_msg *r, uint8_t *which)
 {
@@ -437,7 +445,7 @@ static int put_result(const struct rpc_msg *m, unsigned i, struct rtr_msg *r, ui
 	return 0;
 }
 
-/* Wishes for one range make a set. */
+/* Adds a direction; those for the same range form a set. */
 static int put_wish(const struct rpc_msg *m, unsigned i, struct rtr_msg *r)
 {
 	const struct rpc_wish *wish = &m->wishes[i];
@@ -465,7 +473,8 @@ static int put_message(const struct rpc_msg *m, struct rtr_msg *r, uint8_t *whic
 	return err;
 }
 
-/* The payload stream goes as far as the first targetable segment, where the peer takes what continues it. */
+/* Splits the payload stream: it ends at the first targetable segment, if the peer takes
+ * continuations. */
 static void split_stream(const struct rtr_path *path, uint32_t body, struct layout *l)
 {
 	uint32_t before = before_targets(path->to), limit = before ? before : path->to->bytes;
@@ -480,7 +489,7 @@ static void split_stream(const struct rtr_path *path, uint32_t body, struct layo
 	l->streams = 1 + (body - l->first + l->others - 1) / l->others;
 }
 
-/* Where the items of @m lie that go along: numbers into @r. */
+/* Lays out the items of @m that are in the message: segment numbers into @r. */
 static int lay_out(const struct rtr_path *path, const struct rpc_msg *m, const uint8_t *which,
 		   struct rtr_msg *r, struct layout *l)
 {
@@ -523,15 +532,15 @@ static void put_stream(const struct layout *l, size_t body, uint32_t number, str
 		send->length = body - send->from;
 }
 
-/* Pieces of memory that @gap zeros go out of, @room in each. A peer's Receives may have any number below 2^32 before a
- * targetable segment: more pieces than a Send has count as so many. */
+/* Pieces of memory for @gap zeros, @room in each. A peer's Receives may have any number of octets
+ * below 2^32 before a targetable segment: more pieces than a Send has count as that many. */
 static int zeros_of(uint32_t gap, uint32_t room)
 {
 	return gap / room < RPC_MAX_PIECES ? (int)(gap / room + (gap % room != 0)) : RPC_MAX_PIECES;
 }
 
-/* ... and its data. Return: pieces of memory that it goes out of, or ERR_TOOBIG. Zeros lie behind the header,
- * where it was written: there is room for so many at once. */
+/* Data of transmission @number. Return: pieces of memory that the Send has, or ERR_TOOBIG. Zeros
+ * are behind the header in its buffer: there is room for so many at once. */
 static int put_data(const struct layout *l, const struct rpc_msg *m, uint32_t number, uint32_t room,
 		    struct rtr_send *send)
 {
@@ -573,7 +582,7 @@ static int put_transmission(const struct layout *l, const struct rpc_msg *m, uin
 	return n < 0 || n > RPC_MAX_PIECES ? ERR_TOOBIG : 0;
 }
 
-/* The group for @m: @r is its first transmission. */
+/* Lays out the group for @m; @r is its first transmission. */
 static int form_group(const struct rtr_path *path, const struct rpc_msg *m, struct rtr_msg *r,
 		      struct layout *l)
 {
@@ -585,7 +594,8 @@ static int form_group(const struct rtr_path *path, const struct rpc_msg *m, stru
 	l->header = l->first = l->others = l->streams = l->count = 0;
 	l->npieces = 0;
 	l->continues = path->fixed + RTR_CONTINUE_BYTES;
-	/* The header grows with what is laid out, and moves it: at most into the next segment, each time. */
+	/* The layout makes the header longer, which moves the layout: by at most one segment each
+	 * time. */
 	for (unsigned i = 0; i < MOST_PIECES && !err && len != rtr_len(r); i++) {
 		len = rtr_len(r);
 		l->header = path->fixed + (uint32_t)len;
@@ -596,7 +606,7 @@ static int form_group(const struct rtr_path *path, const struct rpc_msg *m, stru
 	r->payload = l->first;
 	if (m->nwishes)
 		r->reserved = path->reserved;
-	/* Profile section 5: what reaches further a peer need not take, and a Reply is not sent again. */
+	/* Profile section 5: a peer need not take more, and a Reply is not sent again. */
 	if (m->nplaced && m->dir == RPC_CALL)
 		return 0;
 	return before && l->header + l->first > before ? ERR_TOOBIG : 0;
@@ -608,7 +618,7 @@ int rtr_form(const struct rtr_path *path, const struct rpc_msg *m, uint32_t numb
 	struct layout l;
 	int err = form_group(path, m, r, &l);
 
-	/* None of what follows the first one may fail. */
+	/* No further transmission may fail after the first was sent. */
 	for (uint32_t k = l.count; !err && number == 0 && k-- > 1;)
 		err = put_transmission(&l, m, k, path->room, send);
 	if (!err)

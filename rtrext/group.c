@@ -65,7 +65,7 @@ int rtr_check_payload(const struct rtr_msg *m, bool has_next, uint32_t left,
 	return 0;
 }
 
-/* Segment @number of the group: the transmission it is in, and where. */
+/* Finds segment @number of the group: its transmission, and its place there. */
 static bool find_target(const struct rtr_structure *s, uint32_t number, uint32_t *transmission,
 			struct rtr_target *t)
 {
@@ -89,7 +89,7 @@ static uint64_t room_in(const struct rtr_msg *m, const struct rtr_place *p)
 	return room;
 }
 
-/* The number that is @i-th of those @p names; @lowest: what it may be at least. */
+/* Checks the @i-th segment number of @p; @lowest: the least that is valid. */
 static int check_number(const struct rtr_msg *m, const struct rtr_structure *own, uint32_t number,
 			uint64_t lowest, struct rtr_target *t, struct rtr_fault *fault)
 {
@@ -119,7 +119,7 @@ static int check_sent(const struct rtr_msg *m, const struct rtr_item *item,
 			return rc;
 		if (skip >= t.length || skip % 4)
 			return blame(fault, RTR_BAD_OFFSET, skip, 0, (t.length - 1) & ~3u);
-		/* One that holds nothing of the item is one too many. */
+		/* A segment without octets of the item is superfluous. */
 		if (left == 0)
 			return blame(fault, RTR_BAD_TARGET, number, 0, number ? number - 1 : 0);
 		here = t.length - skip < left ? t.length - skip : left;
@@ -132,7 +132,7 @@ static int check_sent(const struct rtr_msg *m, const struct rtr_item *item,
 		    : 0;
 }
 
-/* Profile section 6: of an item in a response, that its sender does not know. */
+/* Profile section 6: the sender of a response may not know the Position of an item. */
 static bool is_position_known(const struct rtr_msg *m, const struct rtr_item *item)
 {
 	return item->place.type != RTR_NOITEM && (m->op == RTR_REQUEST || item->position);
@@ -161,7 +161,7 @@ int rtr_check_items(const struct rtr_msg *m, const struct rtr_structure *own,
 	return 0;
 }
 
-/* The octets of @item in a segment that is to hold them: from its offset, in the first one. */
+/* Octets of @item in segment @i of its segments: the first one begins at the item's offset. */
 static uint32_t end_of(const struct rtr_item *item, unsigned i, uint32_t left,
 		       const struct rtr_target *t)
 {
@@ -170,7 +170,8 @@ static uint32_t end_of(const struct rtr_item *item, unsigned i, uint32_t left,
 	return t->offset + skip + (t->length - skip < left ? t->length - skip : left);
 }
 
-/* struct arrived - one transmission: header and payload stream up to @taken, its end. */
+/* struct arrived - a transmission: its number, octets of header and payload stream, and all its
+ * octets. */
 struct arrived {
 	uint32_t number, taken, bytes;
 };
@@ -267,8 +268,11 @@ int rtr_check_response(const struct rtr_msg *req, const struct rtr_msg *res)
 	return 0;
 }
 
-/* @number, or the first segment behind it that neither header nor payload stream reaches into: these
- * take the first @skip of the first Receive and the first @skip_later of each other. */
+/*
+ * Finds @number, or the first segment behind it that neither header nor payload stream extends
+ * into: they take the first @skip octets of the first Receive and the first @skip_later of each
+ * further one.
+ */
 static bool next_free(const struct rtr_structure *to, uint32_t skip, uint32_t skip_later,
 		      uint32_t *number)
 {

@@ -90,7 +90,7 @@ static int get_numbers(struct xdr_in *x, struct rtr_msg *m, struct rtr_place *p)
 	return 0;
 }
 
-/* xmdp_loc. Table 1: TOOSHORT and NOITEM are results, so a request has none. */
+/* xmdp_loc. Table 1: TOOSHORT and NOITEM are results; a request does not have them. */
 static int get_place(struct xdr_in *x, struct rtr_msg *m, struct rtr_place *p)
 {
 	uint32_t type = xdr_get_u32(x);

@@ -45,7 +45,7 @@ int rtr_structure_decode(struct rtr_structure *s, struct view value)
 
 		if (get_group(&x, g))
 			return ERR_PROP;
-		/* Neither factor is above 32 bits, so no sum of these few is above 64. */
+		/* Both factors fit 32 bits, so the sum of these few fits 64. */
 		if ((uint64_t)g->count * g->length > UINT32_MAX)
 			return ERR_PROP;
 		bytes += (uint64_t)g->count * g->length;

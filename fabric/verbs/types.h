@@ -220,7 +220,8 @@ struct verbs {
 	nsec_t ask;    /* when to check silent peers */
 	nsec_t period; /* when to check the depths of shared queues */
 	bool shares_receives;
-	uint32_t domain;   /* domain of connections without one */
+	/* domain of devices that no address of .uses leads to: that of the first use */
+	uint32_t domain;
 	uint32_t nback;	   /* shared Receives whose return is to be reported */
 	uint32_t recv_len; /* octets of each shared Receive */
 };
