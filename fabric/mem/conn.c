@@ -5,15 +5,14 @@
 #include "fabric/mem/internal.h"
 
 /*
- * Operation. A connection is two struct mem_conn that point to each other. All
- * its memory is taken when its depths are known: a slot for each operation and
- * exposure, each with room for its own timer and completion, so that nothing
- * later can fail or allocate.
+ * Operation. A connection is two struct mem_conn that point to each other. All its memory is
+ * allocated when its depths are known: a slot for each operation and exposure, each with room for
+ * its own timer and completion, so that nothing later can fail or allocate.
  *
- * The end comes in two steps. mem_conn_end() stops everything: posts return
- * ERR_CLOSED, what was on the wire is dropped, exposures are gone. A moment later
- * mem_conn_tell_end() queues the completions that are left, in an order drawn among the
- * kinds, and DISCONNECTED behind them. Each side has its own moment.
+ * The end has two steps. mem_conn_end() stops everything: posts return ERR_CLOSED, operations on
+ * the wire are dropped, exposures are gone. A moment later mem_conn_tell_end() queues the
+ * completions that are left, in an order drawn among the kinds, and DISCONNECTED behind them. Each
+ * side has its own moment.
  */
 
 /* How long a disconnect waits for what was sent before. */
@@ -200,8 +199,7 @@ void mem_conn_breach(struct mem_conn *c, int status, const char *why)
 		mem_conn_end(peer, ERR_REMOTE, why);
 }
 
-/* What was sent before still waits for a Receive: the end of @c is when that was taken, or
- * after a while. */
+/* Octets sent before still wait for a Receive: @c ends when they were taken, or after LINGER_S. */
 static void bye_waits(struct mem_conn *c, struct mem_conn *peer)
 {
 	struct memnet *net = mem_conn_net(c);

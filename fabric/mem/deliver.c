@@ -58,7 +58,7 @@ static void deliver_part(uint8_t *to, const struct mem_op *op, uint32_t skip, ui
 	}
 }
 
-/* For tests that look at all that comes out of somebody. */
+/* Calls the watcher of the test, if there is one. */
 static void tell_watcher(struct mem_conn *to, enum fabric_ev_type kind, const uint8_t *octets,
 			 uint32_t len)
 {
@@ -68,7 +68,7 @@ static void tell_watcher(struct mem_conn *to, enum fabric_ev_type kind, const ui
 		w->moved(w->arg, &to->base, kind, octets, len);
 }
 
-/* A message of many pieces into a Receive of others. */
+/* Copies a message of many pieces into a Receive of other pieces. */
 static void deliver_pieces(struct mem_conn *target, const struct mem_op *recv,
 			   const struct mem_op *op)
 {
@@ -134,7 +134,8 @@ static void deliver_send(struct mem_conn *target, struct mem_op *op)
 	complete_later(op);
 }
 
-/* In segments of any length that fits. Return: whether all of it is there; else the rest waits for room. */
+/* Delivers a Write to a stream in segments of any length that fits. Return: whether all of it was
+ * delivered; if not, the rest waits for room. */
 static bool deliver_streamed(struct mem_conn *target, struct mem_exposure *e, struct mem_op *op)
 {
 	uint32_t from = (uint32_t)(op->remote.offset - e->offset), most = (e->window.bytes + 1) / 2;
@@ -246,7 +247,7 @@ void mem_deliver(struct mem_op *op)
 {
 	struct mem_conn *target = op->due.conn->peer;
 
-	/* Whoever has disconnected does not listen any more: the end is near. */
+	/* An end that has disconnected takes nothing more: its end is near. */
 	if (!target || target->state != MEM_OPEN || target->closing)
 		return;
 	if (!mem_shared_wait(target, op))

@@ -61,7 +61,7 @@ int mem_expose(struct fabric_conn *base, void *addr, uint32_t len, unsigned acce
 	return 0;
 }
 
-/* The slot that has that handle, or had it last; or NULL. */
+/* Return: the slot that has that handle, or had it last; or NULL. */
 static struct mem_exposure *mem_expose_slot_of(struct mem_conn *c, uint32_t handle)
 {
 	uint32_t number = (handle ^ c->handle_secret) & c->handle_mask;
@@ -124,8 +124,8 @@ void mem_went_on(struct fabric_conn *base, uint32_t handle, uint32_t len)
 
 	if (!e || !e->owned)
 		return;
-	memset(e->window.addr + e->window.tail, MEMNET_POISON,
-	       len); /* who sends of it yet is found out */
+	/* A Send that still uses the memory is found by its checksum. */
+	memset(e->window.addr + e->window.tail, MEMNET_POISON, len);
 	fabric_window_back(&e->window, len);
 	mem_shared_room(c);
 }
@@ -138,7 +138,7 @@ void mem_exposure_tell(struct mem_event *placed, struct fabric_event *ev)
 	mem_shared_room(mem_conn_of(ev->conn));
 }
 
-/* Nobody is told of what comes while it is being withdrawn. */
+/* No event reports octets that come while it is being withdrawn. */
 void mem_exposure_streamed(struct mem_conn *c, struct mem_exposure *e, uint32_t from, uint32_t len)
 {
 	if (fabric_window_placed(&e->window, from, len) && e->owned)
@@ -153,7 +153,7 @@ void mem_exposure_written(struct mem_exposure *e, uint32_t from, uint32_t len)
 		memset(e->addr + gap.from, 0, gap.end - gap.from);
 }
 
-/* What a withdrawal tells of it. */
+/* Octets written, as a withdrawal returns them. */
 static uint32_t written_in(const struct mem_conn *c, const struct mem_exposure *e)
 {
 	return c->base.fabric->tells_written ? fabric_runs_start(&e->written)

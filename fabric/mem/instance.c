@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "fabric/mem/internal.h"
 
-/* Private data is good until the next poll, and not a moment longer. */
+/* Private data is valid until the next poll, and invalid at once after it. */
 static void lend_private_data(struct mem_fabric *f, struct fabric_event *ev)
 {
 	memset(f->pd, MEMNET_POISON, sizeof(f->pd));

@@ -9,19 +9,19 @@
 #include "fabric/window.h"
 
 /**
- * internal - what the files of fabric/mem share; nobody else includes it.
+ * internal - declarations shared by the files of fabric/mem; no other file includes it.
  *
- *   net.c      what happens next, faults (the roof, with instance.c)
+ *   net.c      what happens next, faults (with instance.c it uses all others)
  *   instance.c polling and flushing, the table of operations
  *   listen.c   listeners, connect, accept, reject
  *   conn.c     queues of a connection and its end
- *   post.c     posting, and what a flush does with it
+ *   post.c     posting, and the flush of posts
  *   deliver.c  what happens at the peer
  *   expose.c   exposed memory
  *   shared.c   Receives of all connections, and messages that wait for one
  *   op.c       a posted operation, from the post to its event
  *   range.c    memory ranges
- *   due.c      time, what is due, randomness (the floor)
+ *   due.c      time, what is due, randomness (it uses none of the others)
  */
 
 enum { MEM_PRIVATE_DATA_MAX = 196, MEM_DEFAULT_READ_DEPTH = 4 };
@@ -29,7 +29,7 @@ enum { MEM_PRIVATE_DATA_MAX = 196, MEM_DEFAULT_READ_DEPTH = 4 };
 struct mem_conn;
 struct mem_op;
 
-/** enum mem_what - what may happen; net.c has it happen. */
+/** enum mem_what - things that may happen; net.c executes them. */
 enum mem_what {
 	MEM_NOTHING,
 	MEM_REQUEST_ARRIVES, /* at a listener */
@@ -48,7 +48,7 @@ enum mem_what {
 struct mem_due {
 	struct list link;
 	nsec_t at;
-	bool local; /* not a matter of the wire: a stall does not delay it */
+	bool local; /* not on the wire: a stall does not delay it */
 	struct mem_conn *conn;
 	enum mem_what what;
 };
@@ -56,7 +56,7 @@ struct mem_due {
 /** struct mem_event - an event, on its instance's list while it waits for fabric_poll(). */
 struct mem_event {
 	struct list link;
-	struct mem_op *op; /* that it completes, or NULL */
+	struct mem_op *op; /* operation that it completes, or NULL */
 	struct fabric_event ev;
 };
 
@@ -69,8 +69,8 @@ struct mem_op {
 	struct mem_due due;
 	struct mem_event done;
 	enum mem_kind kind;
-	bool flushed;	/* took effect */
-	bool delivered; /* at the peer */
+	bool flushed;	/* it took effect */
+	bool delivered; /* it was delivered at the peer */
 	bool ripe;	/* WITHDRAW: its time has come, but not yet its turn */
 	void *cookie;
 	struct fabric_piece to[FABRIC_MAX_PIECES]; /* RECV, READ */
@@ -78,26 +78,26 @@ struct mem_op {
 	uint32_t len; /* octets, of all pieces */
 	struct fabric_sge sge[FABRIC_MAX_SGE];
 	unsigned nsge;
-	uint64_t sum; /* of the octets when posted */
+	uint64_t sum; /* checksum of the octets when posted */
 	struct segment remote;
 	uint32_t inv_handle;
-	uint32_t went;		       /* WRITE to a stream: octets of it that are there */
+	uint32_t went;		       /* WRITE to a stream: octets delivered so far */
 	struct mem_exposure *exposure; /* READ: being read at the peer; WITHDRAW: its own */
 };
 
 /** struct mem_exposure - one region the peer may access. */
 struct mem_exposure {
 	struct list link; /* free list */
-	bool live;	  /* in the peer's reach */
-	bool owned;	  /* not withdrawn by its owner yet */
+	bool live;	  /* the peer can reach it */
+	bool owned;	  /* its owner has not withdrawn it yet */
 	unsigned readers; /* Reads of the peer that are being served */
 	unsigned access;
 	uint32_t handle, len;
 	uint64_t offset;
 	uint8_t *addr;
-	struct fabric_runs written;  /* by the peer */
+	struct fabric_runs written;  /* octets written by the peer */
 	struct fabric_window window; /* of a stream: .addr is not used */
-	struct mem_event placed;     /* likewise: PLACED */
+	struct mem_event placed;     /* PLACED, of a stream */
 	struct mem_op fence;	     /* in use from withdraw to the poll of WITHDRAWN */
 };
 
@@ -111,7 +111,7 @@ enum mem_state {
 struct mem_conn {
 	struct fabric_conn base;
 	struct list link;  /* of its instance */
-	struct list dirty; /* has posts that no flush has seen */
+	struct list dirty; /* in a list while it has posts that no flush has seen */
 	struct mem_conn
 		*peer; /* other end; NULL before the request arrives and after its end is gone */
 	enum mem_state state;
@@ -119,7 +119,7 @@ struct mem_conn {
 	bool closing;  /* fabric_disconnect() was called */
 	bool vanished; /* nothing is delivered any more */
 	bool hold;     /* acceptor: the initiator's first operation has not arrived */
-	bool orderly;  /* ended by our own disconnect, with all sent */
+	bool orderly;  /* ended by our own disconnect, after everything sent */
 	struct fabric_listener *listener; /* incoming: where it came from */
 
 	uint16_t ird, ord; /* as given */
@@ -131,7 +131,7 @@ struct mem_conn {
 	struct memnet_pace pace;
 	nsec_t stall_until;
 	nsec_t linger_until; /* for a disconnect to arrive */
-	bool bye_waits;	     /* behind what waits for a shared Receive */
+	bool bye_waits; /* the disconnect waits behind messages that wait for a shared Receive */
 	nsec_t last_sent, last_response, last_done[MEM_KINDS];
 	struct mem_due setup, bye, end;
 	struct mem_event set_up, ended, sated; /* REQUEST, then CONNECTED; DISCONNECTED; SATED */
@@ -145,8 +145,8 @@ struct mem_conn {
 	struct mem_exposure *exposures;
 	struct list
 		backlog; /* operations of the peer's that wait for a shared Receive, or for room in a stream */
-	bool has_room;	     /* .is_full, but since then there may be some */
-	struct list waiting; /* in its instance's line while there is a backlog */
+	bool has_room;	     /* .is_full is set, but there may be room since */
+	struct list waiting; /* in its instance's .waiting while there is a backlog */
 	struct mem_due resume;
 	uint32_t unpolled; /* messages in shared Receives */
 	uint32_t max_recvs, max_ops, max_exposures;
@@ -180,7 +180,7 @@ struct mem_share {
 	uint32_t len;	    /* octets of each */
 	uint32_t held;	    /* posted, not polled */
 	uint32_t queued;
-	bool dry;			 /* a message found none, and none came since */
+	bool dry;			 /* a message found no Receive, and none came since */
 	struct list free, posted, queue; /* posted: not flushed; queue: for the next messages */
 	struct list waiting;		 /* connections that have a backlog */
 	struct fabric_depth depth;
@@ -200,7 +200,7 @@ struct mem_fabric {
 struct memnet {
 	struct memnet_config cfg;
 	const struct memnet_watcher *watcher; /* or NULL */
-	struct fabric_addr far;		      /* .len 0: nowhere */
+	struct fabric_addr far;		      /* .len 0: no address is far */
 	nsec_t far_delay;
 	nsec_t now;
 	uint64_t rng;
@@ -281,10 +281,11 @@ void mem_op_post(struct mem_conn *c, struct mem_op *op, enum mem_kind kind, void
 /** mem_op_sum - over the octets of a Send or Write. */
 uint64_t mem_op_sum(const struct mem_op *op);
 
-/** mem_op_guard - the memory that @op fills is nobody's to touch, or (@on false) the user's again. */
+/** mem_op_guard - the memory that @op fills must not be touched, or (@on false) is the user's
+ * again. */
 void mem_op_guard(const struct mem_op *op, bool on);
 
-/** mem_op_arm - it is poisoned, then nobody's. */
+/** mem_op_arm - poison the memory that @op fills, and guard it. */
 void mem_op_arm(const struct mem_op *op);
 
 /** mem_event_push - queue @e for fabric_poll(). */
@@ -317,19 +318,20 @@ int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params)
 /** mem_conn_end - the end of one side; may free @c, when its user never heard of it. */
 void mem_conn_end(struct mem_conn *c, int status, const char *why);
 
-/** mem_conn_breach - @c was wronged by its peer: the end of both. */
+/** mem_conn_breach - @c's peer broke the protocol: both ends end. */
 void mem_conn_breach(struct mem_conn *c, int status, const char *why);
 
-/** mem_conn_send_bye - after a flush: the disconnect goes on its way behind what was sent. */
+/** mem_conn_send_bye - after a flush: the disconnect is sent, behind everything posted before. */
 void mem_conn_send_bye(struct mem_conn *c);
 
 /** mem_conn_bye_goes_on - what @c sent before its disconnect has been taken. */
 void mem_conn_bye_goes_on(struct mem_conn *c);
 
-/** mem_conn_bye_arrives - at the peer, in whose Receives what was sent before may not be yet. */
+/** mem_conn_bye_arrives - the disconnect arrives at the peer, where messages sent before may
+ * still wait for Receives. */
 void mem_conn_bye_arrives(struct mem_conn *c);
 
-/** mem_conn_tell_end - all that is left comes back, DISCONNECTED behind it. */
+/** mem_conn_tell_end - queue all completions that are left, and DISCONNECTED behind them. */
 void mem_conn_tell_end(struct mem_conn *c);
 
 void mem_disconnect(struct fabric_conn *base);
@@ -352,7 +354,7 @@ void mem_post_flush(struct mem_conn *c);
 /** mem_post_reads - issue waiting Reads up to the read depth. */
 void mem_post_reads(struct mem_conn *c);
 
-/** mem_post_release - the initiator was heard: the acceptor's turn. */
+/** mem_post_release - the initiator's first operation has arrived: the acceptor's posts may go. */
 void mem_post_release(struct mem_conn *c);
 
 /* deliver.c */
@@ -374,13 +376,14 @@ uint32_t mem_receives_wanted(const struct fabric *base);
 int mem_post_shared(struct fabric *base, void *buf, void *cookie);
 void mem_gave_back(struct fabric_conn *conn);
 
-/** mem_shared_flush - what was posted can be used, and who waited for it goes on. */
+/** mem_shared_flush - Receives posted before can be used, and connections that waited for one
+ * continue. */
 void mem_shared_flush(struct mem_fabric *f);
 
 /** mem_shared_back - @op finds no room in a stream: it is the first that waits. */
 void mem_shared_back(struct mem_conn *target, struct mem_op *op);
 
-/** mem_shared_room - there may be some, or the stream is none any more. */
+/** mem_shared_room - there may be room in a stream of @c, or the stream was withdrawn. */
 void mem_shared_room(struct mem_conn *c);
 
 /** mem_shared_wait - whether @op, arrived at @target, has to wait for a Receive, or behind what waits. */
@@ -390,10 +393,10 @@ bool mem_shared_wait(struct mem_conn *target, struct mem_op *op);
  * Return: NULL: there is none. */
 struct mem_op *mem_shared_next(struct mem_fabric *f, struct mem_conn **target);
 
-/** mem_shared_wake - who can go on tries again, each over its own wire. */
+/** mem_shared_wake - connections that can continue try again, each over its own wire. */
 void mem_shared_wake(struct mem_fabric *f);
 
-/** mem_shared_forget - what waits at @c will not be delivered. */
+/** mem_shared_forget - operations that wait at @c will not be delivered. */
 void mem_shared_forget(struct mem_conn *c);
 
 /** mem_shared_pick - any Receive of a queue that is not empty; it stays there. */
@@ -402,8 +405,8 @@ struct mem_op *mem_shared_pick(struct mem_fabric *f);
 /** mem_shared_take - @op leaves the queue with a message for @c. */
 void mem_shared_take(struct mem_conn *c, struct mem_op *op);
 
-/** mem_shared_repost - nobody will poll the message in @op: it is for the next one, or from the next
- * flush on for one that waits. */
+/** mem_shared_repost - the message in @op will not be polled: the Receive is for the next
+ * message, or from the next flush on for one that waits. */
 void mem_shared_repost(struct mem_fabric *f, struct mem_op *op);
 
 /** mem_shared_polled - @op is the user's again. */
@@ -415,7 +418,7 @@ static inline bool mem_shared_has(const struct mem_fabric *f, const struct mem_o
 	return f->share.ops && op >= f->share.ops && op < f->share.ops + f->share.depth.most;
 }
 
-/** mem_shared_serves - whether messages for @c go into those. */
+/** mem_shared_serves - whether messages for @c use shared Receives. */
 static inline bool mem_shared_serves(const struct mem_conn *c)
 {
 	return mem_conn_fabric(c)->share.ops && c->recv_pieces < 2;

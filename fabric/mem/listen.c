@@ -73,7 +73,7 @@ int mem_attach(struct fabric *base, struct fabric_listener *l, void *owner)
 	return 0;
 }
 
-/* Requests from @l that nobody polled are refused: their user is not to hear of them. */
+/* Requests from @l that were not polled are refused: their user must not get them any more. */
 void mem_detach(struct fabric *base, struct fabric_listener *l)
 {
 	struct mem_fabric *f = mem_fabric_of(base);
@@ -136,7 +136,7 @@ void mem_request_arrives(struct mem_conn *from)
 	c->base.local = from->base.peer;
 	c->base.peer = from->base.local;
 	c->set_up.ev.type = FABRIC_EV_REQUEST;
-	/* What the initiator sent waited in its own .pd, which its answer will fill. */
+	/* The initiator's private data were kept in its own .pd, which the answer will fill. */
 	memcpy(c->pd, from->pd, from->pd_len);
 	c->pd_len = from->pd_len;
 	c->set_up.ev.private_data = view_of(c->pd, c->pd_len);
@@ -155,7 +155,7 @@ static void name_local(struct memnet *net, const struct fabric_addr *from, struc
 		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		addr->len = sizeof(*in);
 	}
-	in->sin_port = htons(++net->ports); /* stands where that of IPv6 does */
+	in->sin_port = htons(++net->ports); /* is at the same offset as IPv6's */
 }
 
 static int take_private_data(struct mem_conn *c, struct view data)
@@ -230,7 +230,7 @@ void mem_accepted(struct mem_conn *c)
 
 	c->set_up.ev.private_data = view_of(NULL, 0);
 	open_conn(c);
-	/* All that this end sends comes behind its answer. */
+	/* Everything that this end sends comes behind its answer. */
 	memnet_due_init(&peer->setup, peer, MEM_ANSWER_ARRIVES);
 	memnet_schedule(mem_conn_net(c), &peer->setup, memnet_wire(c, &c->last_sent));
 }

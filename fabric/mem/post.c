@@ -149,7 +149,7 @@ int mem_read(struct fabric_conn *base, void *to, const struct segment *remote, v
 	return 0;
 }
 
-/* How long the peer, if it is slow, takes for what is sent to it. */
+/* How long the peer, if it is slow, takes to process @op. */
 static nsec_t takes_at_peer(const struct mem_conn *c, const struct mem_op *op)
 {
 	const struct memnet_pace *pace = c->peer ? &c->peer->pace : NULL;

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "fabric/mem/internal.h"
 
-/* Memory that was registered: what may be posted and exposed, and must stay while it is. */
+/* Registered memory: only this may be posted and exposed, and must stay registered meanwhile. */
 
 bool mem_range_owns(const struct mem_fabric *f, const void *p, size_t len)
 {

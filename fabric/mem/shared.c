@@ -11,12 +11,16 @@
  *   .free --post--> .posted --flush--> .queue --message--> event --poll--> .free
  *                                        ^------ its connection destroyed ---'
  *
- * A Send that finds .queue empty waits, in the .backlog of the end it is for, as on a device
- * that tells its sender to try again; whatever arrives behind it joins it. So does one to an end that keeps too
- * many (fabric_may_keep()), unless the instance shares blindly. And so does a Write to a stream that has no room. Its connection is in
- * line on .waiting, and each that can go on has a .resume due: when one comes, the connection
- * longest in line has one operation delivered and goes to the line's end. The disconnect of the
- * sender waits, too, but not for ever.
+ * These operations wait in the .backlog of the end they are for, as on a device that tells its sender
+ * to try again:
+ * - a Send that finds .queue empty;
+ * - a Send to an end that holds too many Receives (fabric_may_keep()), unless the instance shares blindly;
+ * - a Write to a stream that has no room;
+ * - every operation that arrives behind one of these.
+ *
+ * The connection is in .waiting. Each connection that can continue has a .resume due: when one comes,
+ * the connection that waited longest has one operation delivered and goes to the end of the list. The
+ * disconnect of the sender waits, too, for a limited time.
  */
 
 enum { DEFAULT_LEAST = 8, DEFAULT_MOST = 1024 };
@@ -76,7 +80,7 @@ uint32_t mem_receives_wanted(const struct fabric *base)
 	return fabric_depth_missing(&s->depth, s->held);
 }
 
-/* Ready for a message: nobody may look at it. */
+/* Ready for a message: the memory must not be touched. */
 static void mem_shared_arm(struct mem_op *op)
 {
 	op->due.conn = NULL;
@@ -125,7 +129,7 @@ static bool is_free_for(const struct mem_conn *c)
 	return mem_conn_fabric(c)->share.queued && may_keep(c);
 }
 
-/* ... which one of those is for. */
+/* Whether the next operation of the backlog needs a shared Receive. */
 static bool next_is_send(const struct mem_conn *c)
 {
 	return mem_shared_serves(c) &&
@@ -157,7 +161,7 @@ void mem_gave_back(struct fabric_conn *conn)
 	(void)conn;
 }
 
-/* Whoever can go on tries again, each over its own wire. */
+/* Connections that can continue try again, each over its own wire. */
 void mem_shared_wake(struct mem_fabric *f)
 {
 	for (struct list *it = f->share.waiting.next; it != &f->share.waiting; it = it->next) {

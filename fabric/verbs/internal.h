@@ -6,29 +6,29 @@
 #include "fabric/verbs/words.h"
 
 /**
- * internal - what the files of fabric/verbs share, beside types.h; nobody else includes it.
+ * internal - declarations shared by the files of fabric/verbs, beside types.h; no other file includes it.
  *
  *   verbs.c  the instance: its lists, time, the table of operations
  *   device.c a device as one worker uses it: notifications
- *   facts.c  what is known of a device, for tools
+ *   facts.c  facts of a device, for tools
  *   lead.c   which devices addresses lead to
- *   limits.c what a device can do
+ *   limits.c abilities of a device
  *   memory.c registered memory
  *   window.c a device's free Memory Windows
- *   context.c  what the process has of a device
+ *   context.c  a device as the process has it
  *   gone.c   devices that are removed
  *   cm.c     how connections begin: resolving, connect, accept, reject
- *   conn.c   one is made, and is open
- *   leave.c  how their end begins
- *   end.c    how they end
+ *   conn.c   a new connection, and an open one
+ *   leave.c  how the end of a connection begins
+ *   end.c    how connections end
  *   listen.c listeners
  *   queue.c  queue pairs
  *   vring.c  operations of a queue, until they were polled
  *   post.c   posting
- *   submit.c handing what was posted to the device
- *   complete.c  what completes
+ *   submit.c handing posts to the device
+ *   complete.c  completing operations
  *   cq.c     completion queues
- *   drain.c  when they are looked into, and whose what is in them is
+ *   drain.c  when completion queues are polled, and the connection of each completion
  *   srq.c, share.c, share_conn.c  Receives that connections share (share_internal.h)
  *   expose.c exposed memory
  *   alive.c  whether silent peers are still there
@@ -41,128 +41,130 @@
 /** verbs_init - @v, all zeros, with nothing opened yet. */
 void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *loop);
 
-/* wake.c: the floor, which includes nothing of the others */
+/* wake.c: uses none of the others */
 
 /** wake_now - CLOCK_MONOTONIC. */
 nsec_t wake_now(void);
 
-/** wake_conn - @c has something to tell: its instance looks at it in this turn. */
+/** wake_conn - @c may have an event: its instance checks it in this turn. */
 void wake_conn(struct verbs_conn *c);
 
-/** wake_conn_in - look at @c @ms from now; 0: not at all. */
+/** wake_conn_in - check @c @ms from now; 0: not at all. */
 void wake_conn_in(struct verbs_conn *c, uint32_t ms);
 
-/** wake_shares - @v has shared Receives, whose depth changes with time. */
+/** wake_shares - @v has shared Receives: check their depth at regular times. */
 void wake_shares(struct verbs *v, nsec_t now);
 
 /* memory.c */
 int memory_register(struct fabric *f, void *base, size_t len) WARN_UNUSED;
 void memory_unregister(struct fabric *f, void *base);
 
-/** memory_pinned - octets that @v's registered memory counts against the locked-memory limit: each
- * protection domain of each device in use pins it anew. */
+/** memory_pinned - octets of @v's registered memory that count against the locked-memory limit:
+ * each protection domain of each device in use pins it anew. */
 size_t memory_pinned(const struct verbs *v);
 
-/** verbs_register - tell @dev of all ranges it does not know. Return: 0 or ERR_NOMEM (logged). */
+/** verbs_register - register all ranges on @dev that it does not have. Return: 0 or ERR_NOMEM
+ * (logged). */
 int verbs_register(struct verbs_dev *dev) WARN_UNUSED;
 
 /** memory_region - registration that holds @len octets at @p, or NULL. */
 struct ibv_mr *memory_region(const struct verbs_dev *dev, const void *p, size_t len);
 
-/** memory_own_region - a registration of @c's at @offset; NULL: the device is short of them. */
+/** memory_own_region - a registration for @c alone at @offset; NULL: the device has none left. */
 struct ibv_mr *memory_own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access,
 				 uint64_t offset);
 
 /* device.c */
 
-/** device_get - @context as this instance uses it for connections of @domain, opened if it is not. NULL:
- * failed (logged). */
+/** device_get - @context as this instance uses it for connections of @domain, opened if needed.
+ * NULL: failed (logged). */
 struct verbs_dev *device_get(struct verbs *v, struct ibv_context *context, uint32_t domain);
 
-/** device_adopt - the device that @id led to is open now, and so must be looked after. Return:
- * false when it cannot be used, yet. */
+/** device_adopt - the device that @id leads to is open now, so its removal must be noticed.
+ * Return: false: it cannot be used, at least not yet. */
 bool device_adopt(struct verbs *v, const struct rdma_cm_id *id) WARN_UNUSED;
 void device_free(struct verbs_dev *dev);
 
-/** device_async - take the asynchronous events there are. */
+/** device_async - read the asynchronous events that are there. */
 void device_async(struct verbs_dev *dev);
 
-/** device_put - a connection gives it up; the last on a removed device takes along what the
- * worker has of it. */
+/** device_put - a connection no longer uses it. On a removed device the last one also frees what
+ * the worker has of the device. */
 void device_put(struct verbs_dev *dev);
 
-/** device_refuses - it would not give up memory that peers could reach, even without the queue pair:
- * it has failed. */
+/** device_refuses - the device did not release memory that peers could reach, even without the
+ * queue pair: it has failed. */
 void device_refuses(struct verbs_dev *dev);
 
-/** device_lost_key - a peer invalidated the registration that all connections send from: it is closed, and
- * taken into use again by the next one. */
+/** device_lost_key - a peer invalidated the registration that all connections send from: the
+ * device is closed, and the next connection opens it again. */
 void device_lost_key(struct verbs_dev *dev);
 
 /* lead.c */
 
-/** lead_open - the devices that @cfg->uses lead to, or all. Return: 0, or ERR_IO: none can be used, or one
- * of these was refused. */
+/** lead_open - open the devices that @cfg->uses lead to, or all. Return: 0, or ERR_IO: none can
+ * be used, or one of the requested devices was rejected. */
 int lead_open(struct verbs *v, const struct verbs_config *cfg) WARN_UNUSED;
 
 /* limits.c */
 
-/** limits_ask - what the kernel says that @dev can. Return: 0 or ERR_IO. */
+/** limits_ask - read the kernel's limits of @dev. Return: 0 or ERR_IO. */
 int limits_ask(struct verbs_dev *dev) WARN_UNUSED;
 
-/** limits_try - what its user library does, once its protection domain is there. Return: 0, or ERR_IO:
- * it cannot be used. */
+/** limits_try - try what its user library supports, after its protection domain exists. Return:
+ * 0, or ERR_IO: it cannot be used. */
 int limits_try(struct verbs_dev *dev) WARN_UNUSED;
 
-/** limits_inline - octets that may travel in a work request of a queue pair with @cap. */
+/** limits_inline - octets that a queue pair with @cap can send inline. */
 unsigned limits_inline(const struct ibv_qp_cap *cap);
 
-/** limits_exposures - by what it exposes, in a word. */
+/** limits_exposures - how it exposes memory, in a word. */
 const char *limits_exposures(const struct verbs_dev *dev);
 
-/** limits_handles - whose a handle is, in a word. */
+/** limits_handles - the scope of its handles, in a word. */
 const char *limits_handles(const struct verbs_dev *dev);
 void limits_log(const struct verbs_dev *dev);
 
 /* window.c */
 
-/** device_offset - a random one for the first octet of a registration at @addr, where the device can have
- * another than the address. */
+/** device_offset - a random offset for the first octet of a registration at @addr, if the device
+ * supports another offset than the address. */
 uint64_t device_offset(struct verbs_dev *dev, const void *addr);
 
 /** device_window_get - a free window and, in *@key, the next key to bind it with; NULL: none. */
 struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key);
 void device_window_put(struct verbs_dev *dev, struct ibv_mw *mw);
 
-/** device_window_drop - takes @mw, whatever it is bound to. Return: 0: it is bound no more; ERR_IO:
- * the device refused, and @mw is the caller's yet. */
+/** device_window_drop - free @mw, even if it is bound. Return: 0: it is freed; ERR_IO: the
+ * device refused, and @mw is still the caller's. */
 int device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw) WARN_UNUSED;
 
-/** device_windows_free - all the free ones. */
+/** device_windows_free - free all unused windows. */
 void device_windows_free(struct verbs_dev *dev);
 
 /* context.c */
 
-enum { LOOK_MS = 1000 }; /* from one look whether devices are still there to the next */
+enum { LOOK_MS = 1000 }; /* interval of the check whether devices still exist */
 
 /** context_hold - @dev joins those that use its context; its .contexts are all that are open now. */
 int context_hold(struct verbs_dev *dev) WARN_UNUSED;
 
-/** context_release - and leaves them; the last one lets a removed device go. */
+/** context_release - @dev leaves them; the last one releases a removed device. */
 void context_release(struct verbs_dev *dev);
 
-/** context_failures - how often its context was said to have failed. */
+/** context_failures - number of failure events of its context. */
 unsigned context_failures(const struct verbs_dev *dev);
 
-/** context_failed - an event says so: for every worker to see. */
+/** context_failed - an event reported a failure: count it for all workers. */
 void context_failed(struct verbs_dev *dev);
 
-/** context_is_gone - whether its entry in sysfs is. */
+/** context_is_gone - whether its entry in sysfs is gone. */
 bool context_is_gone(const struct verbs_dev *dev);
 
 /* gone.c */
 
-/** gone_lost - it failed or was removed: its connections end, its objects go with the last. */
+/** gone_lost - @dev failed or was removed: its connections end, its objects are freed with the
+ * last. */
 void gone_lost(struct verbs_dev *dev);
 void gone_tick(struct verbs *v, nsec_t now);
 
@@ -170,7 +172,7 @@ void gone_tick(struct verbs *v, nsec_t now);
 struct verbs_conn *conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,
 			    void *owner);
 
-/** conn_opened - the peer is there; nothing, if that was known. */
+/** conn_opened - the connection is open; does nothing if that was known. */
 void conn_opened(struct verbs_conn *c);
 
 /* cm.c */
@@ -196,24 +198,24 @@ nsec_t verbs_listen_deadline(const struct verbs *v);
 
 /* leave.c */
 
-/** leave_begin - tell the peer, then end: the cause is noted if it is the first. */
+/** leave_begin - disconnect, then end; the cause is kept if it is the first. */
 void leave_begin(struct verbs_conn *c, int status, const char *why);
 
-/** leave_failed - the queue pair failed and no completion tells why. */
+/** leave_failed - the queue pair failed and no completion has the reason. */
 void leave_failed(struct verbs_conn *c);
 
-/** leave_if_drained - the last word of a connection that is to end may be out. */
+/** leave_if_drained - ends a connection that is to end, if its last Send and Write are out. */
 void leave_if_drained(struct verbs_conn *c);
 
-/** leave_note_cause - of the end of @c, if it is the first. */
+/** leave_note_cause - keep the cause of @c's end, if it is the first. */
 void leave_note_cause(struct verbs_conn *c, int status, const char *why);
 
-/** leave_note_fault - likewise: what the device says of the queue pair, if it is not sound. */
+/** leave_note_fault - keep the device's fault of the queue pair as the cause, if it has one. */
 void leave_note_fault(struct verbs_conn *c);
 
 /* end.c */
 
-/** end_finish - end now: no queue pair any more, all that was posted comes back. */
+/** end_finish - end now: destroy the queue pair, and return everything posted. */
 void end_finish(struct verbs_conn *c, int status, const char *why);
 
 /** end_by_peer - DISCONNECTED arrived. */
@@ -230,10 +232,10 @@ int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p) WARN_
 /** queue_cost - fabric_conn_bytes(). */
 size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p);
 
-/** queue_make - the queue pair, once the device is known; posts the Receives that waited. */
+/** queue_make - make the queue pair, when the device is known; posts the Receives that waited. */
 int queue_make(struct verbs_conn *c) WARN_UNUSED;
 
-/** queue_put_back - shared Receives with messages that were not polled. */
+/** queue_put_back - give back shared Receives with messages that were not polled. */
 void queue_put_back(struct verbs_conn *c);
 void queue_free(struct verbs_conn *c);
 
@@ -241,45 +243,45 @@ void queue_free(struct verbs_conn *c);
 
 void cq_init(struct vcq *q, struct verbs *v, struct verbs_conn *conn, struct vshare *share);
 
-/** cq_make - workers use the device's completion vectors by turns: with one vector for all, one
- * processor would take the interrupts of all. */
+/** cq_make - make the queue. Workers use the device's completion vectors in turn, because with
+ * one vector one CPU would take all interrupts. */
 int cq_make(struct vcq *q, struct verbs_dev *dev, uint32_t depth) WARN_UNUSED;
 void cq_destroy(struct vcq *q);
 
 /** cq_poll - up to @most completions. Return: how many. */
 int cq_poll(struct vcq *q, struct ibv_wc *wc, int most) WARN_UNUSED;
 
-/** cq_arm - the channel is to tell of the next one. */
+/** cq_arm - have the channel report the next completion. */
 void cq_arm(struct vcq *q);
 
-/** cq_failed - it cannot be relied on any more. */
+/** cq_failed - the queue cannot be relied on any more. */
 void cq_failed(struct vcq *q);
 
 /* complete.c */
 
-/** complete_own - a batch of @c's own queue. */
+/** complete_own - process a batch of @c's own queue. */
 void complete_own(struct verbs_conn *c, const struct ibv_wc *wc, int n);
 
-/** complete_shared - a Receive in @slot was used up for @c. Return: whether it is a message to be
- * told; else @c ends, for it is none, or one too many. */
+/** complete_shared - a Receive in @slot completed for @c. Return: whether it is a message to
+ * deliver; if not, @c ends, because it is no message, or one too many. */
 bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slot, void *cookie);
 
-/** complete_failed - what @wc says is the end of @c. */
+/** complete_failed - @wc failed: ends @c with that cause. */
 void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv);
 
-/** complete_flush - everything posted comes back. */
+/** complete_flush - return everything posted. */
 void complete_flush(struct verbs_conn *c);
 bool complete_event(struct verbs_conn *c, struct fabric_event *ev);
 
 /* drain.c */
 
-/** drain_look - take a batch of completions of a queue that is on no list. */
+/** drain_look - process a batch of completions of a queue that is in no list. */
 void drain_look(struct vcq *q);
 
-/** drain_conn - take all completions there are for @c. */
+/** drain_conn - process all completions for @c that are there. */
 void drain_conn(struct verbs_conn *c);
 
-/** drain_shared - take all completions there are in a shared queue. */
+/** drain_shared - process all completions in a shared queue. */
 void drain_shared(struct vshare *s);
 
 /* vring.c */
@@ -295,27 +297,29 @@ struct vop *vring_add(struct vring *r);
 /** submit_all - hand everything posted to the devices. */
 void submit_all(struct verbs *v);
 
-/** submit_conn - the same for one connection. */
+/** submit_conn - hand everything posted on one connection to its device. */
 void submit_conn(struct verbs_conn *c);
 
-/** submit_drop - what the device was not given yet, it will not be. */
+/** submit_drop - drop posts that the device did not get. */
 void submit_drop(struct verbs_conn *c);
 
 /* post.c */
 int post_init(struct verbs *v) WARN_UNUSED;
 void post_fini(struct verbs *v);
 
-/** post_bind - Return: 0 or ERR_CLOSED. */
+/** post_bind - post a bind. Return: 0 or ERR_CLOSED. */
 int post_bind(struct verbs_conn *c, struct ibv_mw *mw, uint32_t key,
 	      const struct ibv_mw_bind_info *info) WARN_UNUSED;
 
-/** post_invalidate - Return: its record, or NULL: nothing can be posted any more. */
+/** post_invalidate - post a local invalidate. Return: its record, or NULL: nothing can be posted
+ * any more. */
 struct vop *post_invalidate(struct verbs_conn *c, uint32_t key, void *cookie);
 
 /** post_held - the withdrawal of the exposure at @index completes when the queue pair is gone. */
 void post_held(struct verbs_conn *c, uint32_t index, uint32_t handle, void *cookie);
 
-/** post_ask - an RDMA Write of no octets, on a connection with nothing under way. */
+/** post_ask - probe the peer by an RDMA Write of no octets, on a connection with nothing under
+ * way. */
 void post_ask(struct verbs_conn *c);
 int post_recv(struct fabric_conn *fc, void *buf, uint32_t len, void *cookie) WARN_UNUSED;
 int post_pieces(struct fabric_conn *fc, const struct fabric_piece *pieces, unsigned n,
@@ -337,7 +341,8 @@ static inline bool queue_has_room(const struct verbs_conn *c, uint32_t n)
 	return c->sq_posted - c->sq_freed + c->sq_reserved + n <= c->sq_size;
 }
 
-/** queue_has_room_for_window - for a bind and what takes it back, which leave the user's operations theirs. */
+/** queue_has_room_for_window - whether there is room for a bind and its invalidate, beside the
+ * user's operations. */
 static inline bool queue_has_room_for_window(const struct verbs_conn *c)
 {
 	return c->extras_posted - c->extras_freed + c->sq_reserved + 2 + c->max_sends < c->sq_size;
@@ -345,7 +350,7 @@ static inline bool queue_has_room_for_window(const struct verbs_conn *c)
 
 /* alive.c */
 
-/** alive_begin - a connection is open. */
+/** alive_begin - a connection is open: start the checks. */
 void alive_begin(struct verbs *v);
 void alive_tick(struct verbs *v, nsec_t now);
 
@@ -356,18 +361,18 @@ int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access
 int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie,
 		    uint32_t *written) WARN_UNUSED;
 
-/** expose_may_invalidate - whether a message of the peer may have invalidated @handle: it is, or just was,
- * @c's. */
+/** expose_may_invalidate - whether a message of the peer may have invalidated @handle: it is
+ * @c's, or was until lately. */
 bool expose_may_invalidate(struct verbs_conn *c, uint32_t handle);
 
-/** expose_invalidated - by a message of the peer. */
+/** expose_invalidated - a message of the peer invalidated @handle. */
 void expose_invalidated(struct verbs_conn *c, uint32_t handle);
 
 /** expose_fenced - its local invalidate completed with @status. */
 void expose_fenced(struct verbs_conn *c, uint32_t index, int status);
 
-/** expose_end - everything is fenced before the queue pair goes, and again after it for what the
- * device would not give up. */
+/** expose_end - fence everything; call it before the queue pair is destroyed, and again after it
+ * for exposures that the device did not release. */
 void expose_end(struct verbs_conn *c);
 
 #endif
