@@ -178,6 +178,8 @@ void servers_probe_end(struct servers *s, unsigned slot);
  * up or went down by that. */
 bool servers_probed(struct servers *s, unsigned slot, bool answered, nsec_t now);
 
+/* --- names; only the one thread that looks names up, and configures, calls these --- */
+
 /** servers_asked - the ticket of the last look-up that was requested; 0: none since
  * servers_answered(). */
 uint64_t servers_asked(struct servers *s);
@@ -189,7 +191,7 @@ const char *servers_expired(struct servers *s, unsigned i, nsec_t now);
 /**
  * servers_found - the result of a look-up of host @i
  * @addrs:   ports do not matter; addresses that cannot be connected to are left out
- * @expires: sessions that begin later do not use the result; if it has passed already, sessions
+ * @expires: sessions that begin after it do not use the result; if it has passed, sessions
  *           that wait now still use it
  */
 void servers_found(struct servers *s, unsigned i, const struct fabric_addr *addrs, unsigned n,
@@ -200,6 +202,8 @@ void servers_unfound(struct servers *s, unsigned i, nsec_t again);
 
 /** servers_answered - all look-ups requested up to @ticket are done. */
 void servers_answered(struct servers *s, uint64_t ticket);
+
+/* --- statistics --- */
 
 /** struct server_figures - nothing but uint64_t; .up and .sessions are states, all others only
  * rise. */

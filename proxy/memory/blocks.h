@@ -5,10 +5,10 @@
 #include "base/asan.h"
 #include "proxy/memory/buf.h"
 
-/** Shared by proxy/memory only: what a block is, and which zones it may come from. */
+/** Shared by the files of proxy/memory: what a block is, and from which zones it is taken. */
 
-/* What arena.orders says of the page that a block begins at: its order + 1, and whether it is
- * handed out. */
+/* An element of arena.orders: the order + 1 of the block that begins at the page, and BLOCK_USED
+ * if it is handed out. */
 enum { BLOCK_USED = 0x80, BLOCK_ORDER = 0x7f, MAX_ORDER = BUF_ORDERS - 1 };
 
 _Static_assert((size_t)BUF_MIN_BLOCK << MAX_ORDER == BUF_MAX_BLOCK, "orders cover the sizes");
@@ -32,8 +32,8 @@ static inline size_t page_of(const struct buf_arena *a, const void *block)
 	return (size_t)((const uint8_t *)block - a->base) / BUF_MIN_BLOCK;
 }
 
-/** buf_give_block - the one of @order at @page is free, of the zone it lies in. With AddressSanitizer
- * free blocks are out of bounds for everybody. */
+/** buf_give_block - the block of @order at @page becomes free, in the zone that it lies in. With
+ * AddressSanitizer free blocks are poisoned. */
 static inline void buf_give_block(struct buf_arena *a, size_t page, unsigned order)
 {
 	ASAN_POISON_MEMORY_REGION(a->base + page * BUF_MIN_BLOCK, order_bytes(order));
@@ -42,7 +42,7 @@ static inline void buf_give_block(struct buf_arena *a, size_t page, unsigned ord
 	a->orders[page] = (uint8_t)(order + 1);
 }
 
-/** buf_take_block - a free one is free no more. */
+/** buf_take_block - the free block of @order at @page is free no more. */
 static inline void buf_take_block(struct buf_arena *a, size_t page, unsigned order)
 {
 	bits_clear(&a->free[order], page >> order);
@@ -50,7 +50,8 @@ static inline void buf_take_block(struct buf_arena *a, size_t page, unsigned ord
 	a->orders[page] = 0;
 }
 
-/** buf_zones_for - the zones of @purpose in the order they are tried. Return: how many. */
+/** buf_zones_for - the zones for @purpose, in the order in which they are tried. Return: how
+ * many. */
 unsigned buf_zones_for(const struct buf_arena *a, enum buf_purpose purpose, enum buf_zone zones[2]);
 
 #endif

@@ -6,16 +6,16 @@
 #include "proxy/memory/blocks.h"
 
 /*
- * Operation. A block of order n is 4 KiB << n octets, aligned to its size within
- * the range; its buddy is the block it was split from. arena.orders holds one
- * octet for each 4 KiB page: 0 inside a block, else the order + 1 of the block
- * that begins there, with BLOCK_USED when it is handed out. That octet is all
- * that is needed to free a block by its address alone, and blocks tile the range.
+ * Operation
  *
- * Which blocks are free is kept beside the memory, in one set for each order, so
- * that free memory is never touched. A block is taken from the least order that
- * has one, and of that at the lowest address: where load has gone the top of each
- * zone comes free, in large pieces, and release.c gives it back to the system.
+ * A block of order n is 4 KiB << n octets, aligned to its size within the range. Its buddy is the
+ * other half of the block it was split from. arena.orders has one octet for each page of 4 KiB: 0
+ * inside a block, else the order + 1 of the block that begins there, with BLOCK_USED if it is
+ * handed out. Blocks tile the range, so this octet suffices to free a block by its address.
+ *
+ * Free blocks are recorded outside the memory, in one set for each order, so free memory is never
+ * touched. A block is taken from the smallest order that has one, at the lowest address. When load
+ * goes the top of each zone becomes free, in large blocks, and release.c returns it to the system.
  *
  * Blocks of two zones never merge.
  */
@@ -25,7 +25,7 @@ size_t buf_round(size_t bytes)
 	return bytes > BUF_MAX_BLOCK ? 0 : order_bytes(order_for(bytes));
 }
 
-/* As a block is aligned to its size, it is a part of one word of pages, or whole words. */
+/* A block is aligned to its size, so its pages are a part of one 64-bit word, or whole words. */
 static void note_touched(struct buf_touched *t, size_t page, size_t pages)
 {
 	for (size_t at = page; at < page + pages; at += 64) {
@@ -33,7 +33,7 @@ static void note_touched(struct buf_touched *t, size_t page, size_t pages)
 			pages >= 64 ? ~UINT64_C(0) : ((UINT64_C(1) << pages) - 1) << at % 64;
 		uint64_t fresh = mask & ~t->pages[at / 64];
 
-		if (!fresh) /* as nearly always */
+		if (!fresh) /* the usual case */
 			continue;
 		t->bytes += (unsigned)__builtin_popcountll(fresh) * (size_t)BUF_MIN_BLOCK;
 		t->pages[at / 64] |= mask;

@@ -12,22 +12,28 @@
 #include "base/list.h"
 
 /**
- * buf - the payload memory of one worker: one address range, reserved once and
- * touched as load comes, handed out as power-of-two blocks (a buddy system), so
- * that every chunk is contiguous and every octet comes out of the budget.
+ * buf - the payload memory of one worker
  *
- * Nothing here touches the heap after init. One thread only.
+ * One address range is reserved once, and its pages are touched as load comes. It is handed out in
+ * power-of-two blocks (a buddy system), so every chunk is contiguous and every octet is counted.
+ * Nothing here uses the heap after initialisation. One thread only.
  *
- * Progress under pressure: a transaction takes all its blocks at once or waits
- * holding none, but for the continued call it may have begun with. Continued
- * messages are assembled in a reserve that transactions cannot use: their first
- * octets in a small block, the rest in one whole block once these have come. In a
- * gateway's arena (buf_arena_part()) calls and replies have each their own part of
- * it. So a call waits for transactions, a transaction for replies, a reply for its
- * requester to take it, and nobody in the other direction.
+ * State:  transactions hold payload blocks and wait for replies; continued messages hold blocks
+ *         while their parts arrive.
+ * Danger: if a transaction held some blocks while it waited for others, or if continued replies
+ *         waited for memory that calls hold, all of them could wait for each other for ever.
+ * Rule:   a transaction takes all its blocks at once or waits holding none, except the continued
+ *         call that it may have begun with. Continued messages are reassembled in a reserve that
+ *         transactions cannot use: first in a small block, then in one block of the whole length.
+ *         In a gateway's arena (buf_arena_part()) calls and replies each have a part of the
+ *         reserve. So a call waits for transactions, a transaction for replies, and a reply for its
+ *         requester to take it; nothing waits in the other direction.
+ * Pinned: tests/session/test_pressure.c:both_directions_complete,
+ *         :replies_find_room_when_calls_have_filled_all;
+ *         tests/proxy/test_buf.c:reserve_is_for_assemblies
  *
- * Who of those that wait gets what is quota.h's affair; what is below is for users
- * that have nobody to be fair to, as tools.
+ * quota.h decides which session gets memory. The queue below is for users without such rules, such
+ * as tools.
  */
 enum {
 	BUF_MIN_BLOCK = 4096,
@@ -36,19 +42,21 @@ enum {
 };
 
 enum buf_purpose {
-	BUF_TRANSACTION, /* may not use the reserve */
-	BUF_ASSEMBLY,	 /* of a reply: the reserve, then what transactions use */
-	BUF_CALL,    /* assembly of a call: its part of the reserve; without parts as a reply's */
-	BUF_BEGUN,   /* the first octets of a continued message; without parts as a transaction's */
-	BUF_ASIDE,   /* what must not wait for memory: likewise */
-	BUF_FORWARD, /* what the gateway keeps of a client's RPC: likewise */
-	BUF_REVERSE, /* ... of a server's: likewise */
-	BUF_FIXED,   /* for the life of a connection: likewise */
+	BUF_TRANSACTION, /* payload of transactions; may not use the reserve */
+	BUF_ASSEMBLY,	 /* reassembly of a reply: the reserve, then the part of transactions */
+	/* Reassembly of a call: its part of the reserve; in an arena without parts as of a reply. */
+	BUF_CALL,
+	/* The first octets of a continued message; in an arena without parts as of a transaction. */
+	BUF_BEGUN,
+	BUF_ASIDE,   /* messages that must not wait for memory; without parts likewise */
+	BUF_FORWARD, /* transaction blocks of a client's RPCs; likewise */
+	BUF_REVERSE, /* transaction blocks of a server's RPCs; likewise */
+	BUF_FIXED,   /* memory for the life of a connection; likewise */
 	BUF_PURPOSES,
 };
 
-/* Ranges that blocks never cross. Behind these, in a gateway's arena, those of each route's own:
- * buf_own_zone(). */
+/* Zones: ranges whose borders no block crosses. In a gateway's arena each route's own zones
+ * follow: buf_own_zone(). */
 enum buf_zone {
 	BUF_ZONE_ORDINARY,
 	BUF_ZONE_FIXED,
@@ -63,30 +71,31 @@ enum buf_zone {
 
 enum { BUF_NO_ZONE = UINT32_MAX };
 
-/** struct buf_waiter - somebody who waits for @bytes; embedded in the waiting object. */
+/** struct buf_waiter - a wait for @bytes; embedded in the object that waits. */
 struct buf_waiter {
 	struct list link; /* self-linked (list_init) when not waiting */
 	size_t bytes;
 	enum buf_purpose purpose;
 };
 
-/** struct buf_range - one zone: offsets, and what is free of it. */
+/** struct buf_range - one zone: its borders, as offsets in the arena, and its free blocks. */
 struct buf_range {
 	size_t begin, end; /* may be empty */
 	size_t used;
-	uint64_t frees; /* blocks that came back, since ever */
+	uint64_t frees; /* blocks that came back, in all */
 	uint32_t nfree[BUF_ORDERS];
 };
 
-/** struct buf_touched - pages handed out since they were last given to the system: release.c. */
+/** struct buf_touched - pages handed out and not yet returned to the system: release.c. */
 struct buf_touched {
-	uint64_t *pages;     /* a bit for each of 4 KiB */
-	size_t bytes;	     /* what they come to: at least what is resident */
-	size_t high[2];	     /* most in use: in this half minute, in the one before */
-	size_t goal;	     /* while pages are given back: until so few are left */
-	size_t cursor;	     /* ... and those from this page on were looked at */
-	uint64_t at_ns;	     /* when there is something to do */
-	uint64_t give_backs; /* since ever, times the system was told */
+	uint64_t *pages; /* one bit for each page of 4 KiB */
+	size_t bytes;	 /* octets of these pages: at least as much as is resident */
+	size_t high[2];	 /* most octets in use: in this half minute, and in the one before */
+	size_t goal;	 /* while pages are returned: octets at which to stop */
+	/* ... the pages from this one on have been looked at; 0: no sweep is under way */
+	size_t cursor;
+	uint64_t at_ns;	     /* when buf_release() has something to do, ns */
+	uint64_t give_backs; /* calls of madvise(), in all */
 };
 
 struct buf_arena {
@@ -94,108 +103,122 @@ struct buf_arena {
 	size_t bytes;	     /* a multiple of BUF_MAX_BLOCK */
 	size_t reserve;	     /* at the top of the range */
 	size_t used;	     /* in blocks handed out */
-	size_t reserve_used; /* of these, inside the reserve */
+	size_t reserve_used; /* octets of .used inside the reserve */
 	size_t peak;
-	uint64_t waits; /* times somebody had to wait */
+	uint64_t waits; /* waits, in all */
 	unsigned parts; /* routes that have zones of their own */
 	unsigned nzones;
 	struct buf_range *zones;
-	struct bits free[BUF_ORDERS]; /* by order: the blocks that are free */
-	uint8_t *orders;   /* per 4 KiB page: order of the block that begins there, and state */
-	uint16_t *zone_at; /* per 4 KiB page */
+	struct bits free[BUF_ORDERS]; /* the free blocks, by order */
+	/* One for each page of 4 KiB: order and state of the block that begins there. */
+	uint8_t *orders;
+	uint16_t *zone_at; /* one for each page of 4 KiB: its zone */
 	struct buf_touched touched;
-	struct list waiters[BUF_PURPOSES]; /* by .purpose, in order: the first is found at once */
+	struct list waiters[BUF_PURPOSES]; /* by .purpose, in order of arrival */
 };
 
 /**
  * buf_arena_init - reserve @bytes (rounded up to BUF_MAX_BLOCK, at least two of them)
  *
- * The range is mapped without being committed; pages are touched on first use. Of the blocks of
- * the size that fits best that with the lowest address is handed out: what was used stays in use,
- * and the rest can go back to the system.
- * The reserve is as budget_reserve() has it: a range of its own, so that no transaction's small
- * block ever keeps an assembly from a large one.
+ * The range is mapped without being committed; pages are touched on first use. Among the free
+ * blocks of the best fitting size the one with the lowest address is handed out, so the same pages
+ * stay in use and the rest can be returned to the system. budget_reserve() gives the size of the
+ * reserve. The reserve is a range of its own, so no small block of a transaction keeps a reassembly
+ * from a large block.
+ *
  * Return: 0 or ERR_NOMEM.
  */
 int buf_arena_init(struct buf_arena *a, size_t bytes) WARN_UNUSED;
 
 /**
- * buf_arena_part - right after init: a gateway's arena
- * @fixed: octets (a multiple of 4 KiB) of what is not the reserve for BUF_FIXED alone, so that what
- *         stays never splits what comes and goes
- * @parts: routes; each gets a range of its own of what transactions use, of what is kept of clients'
- *         RPCs, and, where the reserve is large, of both parts of that: at most half of each is
- *         shared out so
+ * buf_arena_part - divide a gateway's arena; call it right after buf_arena_init()
+ * @fixed: octets (a multiple of 4 KiB) outside the reserve for BUF_FIXED alone, so that long-lived
+ *         blocks never split the range of short-lived ones
+ * @parts: number of routes. Each gets zones of its own: of the memory for transactions, of that for
+ *         clients' transaction blocks, and, if the reserve is large, of both its parts. At most
+ *         half of each kind is divided so.
  *
  * Half of the reserve is for calls. Return: 0 or ERR_NOMEM (buf_arena_fini() is due).
  */
 int buf_arena_part(struct buf_arena *a, size_t fixed, unsigned parts) WARN_UNUSED;
 
-/** buf_zone_for - the zone, common to all routes, that memory for @purpose comes from first. */
+/** buf_zone_for - the common zone from which memory for @purpose is taken first. */
 enum buf_zone buf_zone_for(enum buf_purpose purpose);
 
-/** buf_zone_bytes - size of @zone. */
+/** buf_zone_bytes - the size of @zone, octets. */
 size_t buf_zone_bytes(const struct buf_arena *a, unsigned zone);
 
-/** buf_zone_free - octets of @zone that are free, perhaps in pieces; 0 of BUF_NO_ZONE. */
+/** buf_zone_free - free octets of @zone, perhaps in several blocks; 0 for BUF_NO_ZONE. */
 size_t buf_zone_free(const struct buf_arena *a, unsigned zone);
 
-/** buf_own_zone - where the @part-th route has memory of its own for @purpose, or BUF_NO_ZONE. */
+/** buf_own_zone - the zone of the @part-th route for @purpose, or BUF_NO_ZONE. */
 unsigned buf_own_zone(const struct buf_arena *a, enum buf_purpose purpose, unsigned part);
 
 /** buf_zone_of - the zone that @block lies in. */
 unsigned buf_zone_of(const struct buf_arena *a, const void *block);
 
-/** buf_arena_fini - unmaps; every block must be back (asserted). */
+/** buf_arena_fini - unmap the range; every block must be back (asserted). */
 void buf_arena_fini(struct buf_arena *a);
 
-/** buf_round - size of the block that buf_alloc(@bytes) would take; 0 above BUF_MAX_BLOCK. */
+/** buf_round - the size of the block that buf_alloc(@bytes) would take; 0 above BUF_MAX_BLOCK. */
 size_t buf_round(size_t bytes);
 
-/** buf_alloc - a block of at least @bytes (0 counts as 1), aligned to its size up to 4 KiB at least;
- * NULL when there is none for that purpose now, or above BUF_MAX_BLOCK. Contents undefined. */
+/**
+ * buf_alloc - take a block of at least @bytes (0 counts as 1), aligned to its size, 4 KiB at least
+ *
+ * Return: NULL if there is none for @purpose now, or @bytes exceeds BUF_MAX_BLOCK. Contents
+ * undefined.
+ */
 void *buf_alloc(struct buf_arena *a, size_t bytes, enum buf_purpose purpose) WARN_UNUSED;
 
 /** buf_alloc_in - as buf_alloc(), from one zone. */
 void *buf_alloc_in(struct buf_arena *a, size_t bytes, unsigned zone) WARN_UNUSED;
 
-/** buf_block_bytes - the size of @block, which was handed out. */
+/** buf_block_bytes - the size of @block, which is handed out. */
 size_t buf_block_bytes(const struct buf_arena *a, const void *block);
 
 /** buf_free - takes @block, which may be NULL. */
 void buf_free(struct buf_arena *a, void *block);
 
-/** buf_available - octets that @purpose could still take (perhaps not in one piece). */
+/** buf_available - octets that @purpose could still take, perhaps not in one piece. */
 size_t buf_available(const struct buf_arena *a, enum buf_purpose purpose);
 
-/** buf_wait - queue @w (its .bytes and .purpose set); FIFO. Idempotent while queued. */
+/** buf_wait - append @w (its .bytes and .purpose set) to the queue of its purpose. Idempotent
+ * while queued. */
 void buf_wait(struct buf_arena *a, struct buf_waiter *w);
 
-/** buf_unwait - leave the queue; harmless when not queued. */
+/** buf_unwait - take @w out of the queue; harmless if it is in none. */
 void buf_unwait(struct buf_waiter *w);
 
-/** buf_must_wait - whether others of @purpose wait already: a newcomer queues behind them. */
+/** buf_must_wait - whether there are waiters of @purpose already: a new request has to queue
+ * behind them. */
 bool buf_must_wait(const struct buf_arena *a, enum buf_purpose purpose);
 
-/** buf_next_ready - first waiter of each purpose whose .bytes are available now, taken off
- * the queue; NULL when none. A smaller request never overtakes a larger one of its purpose.
- * Blocks of .bytes in all can then be had in any order of sizes, until somebody else allocates:
- * a block of buf_round(.bytes) is free, or as many of BUF_MAX_BLOCK as it takes. */
+/**
+ * buf_next_ready - take the first waiter of a purpose whose .bytes are available now out of its
+ * queue; NULL if none
+ *
+ * A smaller request never overtakes a larger one of its purpose. Until the next allocation, blocks
+ * of .bytes in all can then be had in any order of sizes: a block of buf_round(.bytes) is free, or
+ * enough blocks of BUF_MAX_BLOCK.
+ */
 struct buf_waiter *buf_next_ready(struct buf_arena *a);
 
-/* release.c: free memory back to the system */
+/* release.c: return free memory to the system */
 
 /**
- * buf_release - once a turn: pages that were not needed for a while
+ * buf_release - call it once a turn: return pages that were not needed for a while
  *
- * More than half a minute, less than one and a half, after the load has gone. A call looks at a few
- * hundred blocks and tells the system of a few ranges. Not where a device pins the memory.
- * Return: when it is due again; UINT64_MAX: when more memory was used.
+ * Pages go back more than half a minute, and less than one and a half, after the load has gone. One
+ * call looks at a few hundred blocks and makes a few system calls. Not to be used if a device pins
+ * the memory.
+ *
+ * Return: when it is due again, ns; UINT64_MAX: when more memory has been used.
  */
 uint64_t buf_release(struct buf_arena *a, uint64_t now_ns);
 
-/** buf_release_soon - nobody is left who needed what was in use: buf_release() gives back all that
- * is not in use now. */
+/** buf_release_soon - the load has gone: the next calls of buf_release() return all pages that
+ * are not in use now. */
 void buf_release_soon(struct buf_arena *a);
 
 #endif

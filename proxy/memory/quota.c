@@ -1,70 +1,84 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation. Memory is shared by route first, then by session. A member may take x octets when
- * its route may, and it may among those of its route.
+ * Operation
  *
- * The route: it has a range of its own that nobody else uses. Of what is common to all it may hold
- * twice as much as it leaves free there; all of that, when it holds none yet. So routes that take
- * all they can and give nothing back leave some of what is common, and their own to all others.
+ * Memory is divided by route first, then by server, client address and session. A member may take x
+ * octets if every rule below allows it. "Left" is the free memory that its route could still take,
+ * after x.
  *
- * The server, where the route has several: the calls to one server hold at most QUOTA_OF_SERVER times what they leave. So a
- * server that hangs leaves a quarter to the clients of the others.
- *
- * The client's address: its sessions together hold at most what they leave (of places for RPCs and of memory for continued
- * messages QUOTA_OF_OTHER times as much: calls without chunks and parts of messages wait for nothing else); or one block where
- * they hold none. So a client with any number of connections leaves half of the payload memory to all other clients, but for
- * what its sessions hold by the rule of a little.
- *
- * The session: an equal part of what its client may hold, by the number of the client's sessions that hold some; or one block
- * where it holds none.
- *
- * Turnover, of payload memory. Once one part in QUOTA_FIRST_PART is taken, a client may hold as much as it has given back
- * lately (QUOTA_TURNOVER), and a little. So many clients whose RPCs do not end, or end slowly, hold a little each, and an RPC
- * of any other client finds room at once. Clients that give back hold as much as they use.
- *
- * A little. A session that would hold no more than QUOTA_LITTLE is free of the session's rule and of turnover, and its client
- * may hold QUOTA_OF_LITTLE times as much for it. So a small RPC finds room beside sessions of the same client that hold all
- * they may, and a client with any number of connections that hold a little leaves a quarter.
- *
+ * State:  each member holds blocks until its RPCs end. A server that hangs, or a client that reads
+ *         nothing, holds them for as long as it likes.
+ * Danger: one such server, or one client with many connections, takes all memory, and no RPC of any
+ *         other client can start.
+ * Rule:
+ * - Route: it has a zone of its own that no other route uses. Of the common zones it may hold twice
+ *   as much as it leaves free there, or all of them if it holds none yet. So routes that take all
+ *   they can and give nothing back leave some of the common zones to the others.
+ * - Server, if the route has several: the calls to one server hold at most QUOTA_OF_SERVER times
+ *   what they leave. So a server that hangs leaves a quarter to the clients of the others.
+ * - Client address: its sessions together hold at most what they leave, or one block if they hold
+ *   none. So a client with any number of connections leaves half of the payload memory to all other
+ *   clients, apart from the last rule. For transaction blocks and continued messages the factor is
+ *   QUOTA_OF_OTHER, because calls without chunks and parts of messages wait for nothing else.
+ * - Session: an equal part of what its client may hold, by the number of the client's sessions that
+ *   hold some; or one block if it holds none.
+ * - Turnover, for payload memory: once one part in QUOTA_FIRST_PART is taken, a client may hold as
+ *   much as it has given back lately (QUOTA_TURNOVER), and a little. So many clients whose RPCs end
+ *   slowly or never hold a little each, and an RPC of any other client finds room at once. Clients
+ *   that give memory back hold as much as they use.
+ * - A little: a session that would hold no more than QUOTA_LITTLE is exempt from the rules of
+ *   session and turnover, and its client may hold QUOTA_OF_LITTLE times as much for it. So a small
+ *   RPC finds room beside sessions of the same client that hold all they may. A client with any
+ *   number of connections that hold a little leaves a quarter.
  * Pinned: tests/proxy/test_quota.c, tests/isolation/test_same_route.c.
  *
- * Turns. Those that have to wait stand in a line for each route. When memory of theirs has come
- * back each is tried once, the longest waiting first, those that fail go to the end: nobody is held
- * up by the larger wish of another. Who comes new gets in line as long as others have yet to be
- * tried with what came back. A turn of the relay looks at QUOTA_LOOKS for each purpose; the next goes on, with another
- * route first: no line, however long, keeps others from being looked at. What an
- * attempt took that then failed, for want of blocks of the right size, has not come back.
+ * Order. The members that have to wait form one line for each route.
+ * - When memory of the route has come back, each waiting member is tried once, the longest waiting
+ *   first. A member that fails goes to the end. So no member is held up by the larger request of
+ *   another.
+ * - A new member has to wait while others have not been tried with the memory that came back.
+ * - A turn of the relay looks at QUOTA_LOOKS members for each purpose. The next turn continues,
+ *   with another route first. So every line is looked at, however long another one is.
+ * - Blocks taken in an attempt that failed for want of the right sizes do not count as memory that
+ *   came back.
  *
- * Claims. What is small always finds something, so a large wish may find its block never. Who has
- * waited for QUOTA_PATIENCE claims memory, one member of a route at a time, and one route of what is
- * common: while it does, up to QUOTA_CLAIM, the others of its line get little (a sixteenth of
- * what they could take otherwise), in the second half of the time nothing; what they give back adds
- * up. A member whose client would hold more than an equal part of all does not claim. The claim does not touch what other
- * routes have for themselves. If it comes to nothing, since the holders of the memory do not give it back, the others go
- * on, and the next claim
- * of that route waits twice as long, up to QUOTA_PAUSE: memory is kept idle for a small part of the
- * time at most. A claim that was met may be followed by the next, but of what is common to all nobody claims for as
- * long as the last one took: others take turns with it. Those of other routes that stood back for a claim are tried
- * when it ends.
+ * Reservations (claims). Small requests always find something, so a large request might never find
+ * its block.
+ * - A member that has waited for QUOTA_PATIENCE reserves memory: one member of a route at a time,
+ *   and one route of the common zones at a time.
+ * - While the reservation lasts, at most QUOTA_CLAIM, other members of its line get one sixteenth
+ *   of what they could take otherwise, and nothing in the second half of the time. Memory that they
+ *   give back accumulates.
+ * - A member whose client would hold more than an equal part of all memory does not reserve. A
+ *   reservation never touches other routes' own zones.
+ * - If the holders of the memory do not give it back, the reservation fails. The others continue,
+ *   and the next reservation of that route waits twice as long, up to QUOTA_PAUSE. So memory is
+ *   idle for a small part of the time at most.
+ * - After a reservation that was met the next may follow. But no reservation of the common
+ *   zones begins for as long as the last one took, so that the others have their turn. Members of other routes that
+ *   were held back are tried when a reservation ends.
  *
- * So a member gets what it asks for, provided that it gives back what it holds, and that what its
- * route has for itself is enough, less what members of the same route never give back; that holds
- * whatever other routes do. It takes as long as those who stand before it in line hold on to theirs.
+ * So a member gets what it asks for, whatever other routes do, if it gives back what it holds, and
+ * if its route's own zone is large enough, less what members of the same route never give back. How
+ * long that takes depends on the members that wait before it.
  */
 #include "proxy/memory/quota.h"
 
 #include <assert.h>
 
 enum {
-	QUOTA_PRESSED = 16,  /* the part that a claim leaves to others */
-	QUOTA_OF_SERVER = 3, /* times what is left: a server's calls */
-	QUOTA_OF_OTHER = 8,  /* times what is left: a client's places and messages */
-	QUOTA_OF_LITTLE =
-		3, /* times what a client may hold otherwise: for sessions that hold a little */
-	QUOTA_FIRST_PART = 2,			/* one part of so many is free of turnover */
-	QUOTA_LITTLE = (1 << 20) + (128 << 10), /* one RPC of 1 MiB, and what goes with it */
-	QUOTA_LITTLE_PLACES = 64 << 10,		/* eight RPCs, whatever these are */
-	QUOTA_LITTLE_PART = 16,			/* of all there is: never more than that */
+	QUOTA_PRESSED = 16,  /* one part in so many is left to others during a reservation */
+	QUOTA_OF_SERVER = 3, /* factor: a server's calls may hold so many times what they leave */
+	QUOTA_OF_OTHER = 8,  /* factor: a client's transaction blocks and messages, likewise */
+	/* Factor: times what a client may hold otherwise, for sessions that hold a little. */
+	QUOTA_OF_LITTLE = 3,
+	/* Turnover does not matter while less than one part in so many is taken. */
+	QUOTA_FIRST_PART = 2,
+	QUOTA_LITTLE = (1 << 20) + (128 << 10), /* octets: one RPC of 1 MiB and what goes with it */
+	/* Octets: eight transaction blocks of the usual size. */
+	QUOTA_LITTLE_PLACES = 64 << 10,
+	/* A little is at most one part in so many of all memory. */
+	QUOTA_LITTLE_PART = 16,
 };
 
 void quota_init(struct quota *s, struct buf_arena *arena)
@@ -174,7 +188,7 @@ static void end_claim(struct quota_group *g)
 	nsec_t now = quota_now(g);
 
 	g->claimer = NULL;
-	/* Whoever stood back for it is to be tried, of other routes as well. */
+	/* Members that were held back for it are to be tried, those of other routes as well. */
 	try_all(g);
 	if (g->pool->claimer != g)
 		return;
@@ -183,7 +197,7 @@ static void end_claim(struct quota_group *g)
 	g->pool->ended++;
 }
 
-/* The claim came to nothing: others' turn, for longer than the last time. */
+/* The reservation failed: the others continue, for longer than the last time. */
 static void give_up_claim(struct quota_group *g)
 {
 	g->claimer->since = quota_now(g);
@@ -197,7 +211,7 @@ static void leave_line(struct quota_member *m)
 
 	if (!quota_is_waiting(m))
 		return;
-	/* Where it stands among those untried is not known: one too many is tried. */
+	/* Its place among the untried members is not known: one member too many is tried. */
 	list_del(&m->link);
 	g->nwaiting--;
 	if (g->untried > g->nwaiting)
@@ -232,7 +246,7 @@ void quota_again(struct quota_member *m)
 	m->group->pool->ended++;
 }
 
-/* How often there came to be more room for @g. */
+/* How often more room came for @g. */
 static uint64_t times_room_grew(const struct quota_group *g)
 {
 	const struct buf_arena *a = g->pool->quota->arena;
@@ -243,7 +257,7 @@ static uint64_t times_room_grew(const struct quota_group *g)
 	return n;
 }
 
-/* Memory of the group's came back, or is kept for nobody else any more: each of those that wait is to be tried. */
+/* If memory of the group came back, or a reservation ended, each waiting member is to be tried. */
 static void look_for_memory(struct quota_group *g)
 {
 	uint64_t grew;
@@ -256,7 +270,7 @@ static void look_for_memory(struct quota_group *g)
 	g->seen = grew;
 }
 
-/* What a claim of somebody else's leaves of @bytes. */
+/* Return: the part of @bytes that a reservation of another member leaves. */
 static size_t pressed_room(const struct quota_group *claiming, size_t bytes)
 {
 	bool late = quota_now(claiming) >= claiming->claim_ends - QUOTA_CLAIM / 2;
@@ -274,7 +288,7 @@ static size_t common_free(const struct quota_group *g)
 	return left;
 }
 
-/* What the route of @g may take of what is common to all, but for claims. */
+/* Octets that the route of @g may take of the common zones, reservations apart. */
 static size_t common_part(const struct quota_group *g)
 {
 	size_t left = common_free(g);
@@ -298,7 +312,9 @@ static bool server_fits(const struct quota_member *m, size_t bytes, size_t left)
 	       m->server->used + bytes <= QUOTA_OF_SERVER * left;
 }
 
-/* @more: times as much as by the rule of its purpose. */
+/*
+ * @more: factor on the rule of its purpose.
+ */
 static bool client_fits(const struct quota_member *m, size_t bytes, size_t left, size_t more)
 {
 	const struct quota_group *g = m->group;
@@ -308,7 +324,7 @@ static bool client_fits(const struct quota_member *m, size_t bytes, size_t left,
 	return used == 0 || used + bytes <= more * times * left;
 }
 
-/* What the route of @g can have at most, beside others that leave it as much as they have to. */
+/* The most that the route of @g can have, beside other routes that take all they may. */
 static size_t most_of(const struct quota_group *g)
 {
 	size_t own = own_bytes(g);
@@ -325,7 +341,8 @@ static void age(struct quota_account *a, nsec_t now)
 	a->since = now;
 }
 
-/* Whether @m may hold more than a little beside the first that come: its client gives back what it takes. */
+/* Whether @m may hold more than a little once much memory is taken: its client gives back what it
+ * takes. */
 static bool turns_over(const struct quota_member *m, size_t bytes, size_t left)
 {
 	const struct quota_group *g = m->group;
@@ -338,7 +355,9 @@ static bool turns_over(const struct quota_member *m, size_t bytes, size_t left)
 	return a->used + bytes <= g->little + a->gave + a->gave_then;
 }
 
-/* @free: of all memory that its route could have. */
+/*
+ * @free: free octets that its route could take.
+ */
 static bool session_fits_client(const struct quota_member *m, size_t bytes, size_t free)
 {
 	unsigned n;
@@ -349,7 +368,9 @@ static bool session_fits_client(const struct quota_member *m, size_t bytes, size
 	return n < 2 || m->used + bytes <= (m->client->used + free) / 2 / n;
 }
 
-/* @room: what its route may take now. */
+/*
+ * @room: octets that its route may take now.
+ */
 static bool member_fits(const struct quota_member *m, size_t bytes, size_t room)
 {
 	const struct quota_group *g = m->group;
@@ -395,7 +416,7 @@ static void *take_common(struct quota_group *g, size_t bytes)
 	return block;
 }
 
-/* Return: whether @a holds its first octet now, or has given back its last. */
+/* Return: whether @a took its first octet, or gave back its last. */
 static bool count_in(struct quota_account *a, size_t bytes, bool takes, bool is_first)
 {
 	bool first = takes ? a->used == 0 : a->used == bytes;
@@ -405,7 +426,9 @@ static bool count_in(struct quota_account *a, size_t bytes, bool takes, bool is_
 	return first;
 }
 
-/* @takes: or gives back. */
+/*
+ * @takes: true if @m takes @bytes, false if it gives them back.
+ */
 static void account(struct quota_member *m, size_t bytes, bool takes)
 {
 	bool is_first = takes ? m->used == 0 : m->used == bytes;
@@ -467,11 +490,12 @@ void quota_undo(struct quota_member *m, void *block)
 	bytes = buf_block_bytes(a, block);
 	quota_give(m, block);
 	a->zones[zone].frees--;
-	if (m->client) /* no RPC has used it: no turnover */
+	if (m->client) /* no RPC has used it, so it is no turnover */
 		m->client->gave -= bytes;
 }
 
-/* Whether the client of @m would hold no more than an equal part of what its route can have, with what @m waits for. */
+/* Whether the client of @m, given what @m waits for, would hold no more than an equal part of
+ * what its route can have. */
 static bool is_below_its_part(const struct quota_member *m)
 {
 	const struct quota_group *g = m->group;
@@ -480,7 +504,7 @@ static bool is_below_its_part(const struct quota_member *m)
 	return used == 0 || used + m->wants <= most_of(g) / (g->holders + 1);
 }
 
-/* Whether @m may begin to claim: it is large, has waited for long, and shares would let it have that. */
+/* Begin a reservation for @m if its request has waited for long and the shares allow it. */
 static void consider_claim(struct quota_member *m)
 {
 	struct quota_group *g = m->group;
@@ -509,7 +533,8 @@ void quota_wait(struct quota_member *m, size_t bytes)
 	if (m->since == NSEC_NEVER) {
 		m->since = m->asked = quota_now(g);
 		g->pool->quota->waits++;
-		/* It was not tried when others were before it: nor has it been when these have been. */
+		/* New members had to wait behind untried ones, so this one was never tried, nor
+		 * would it be with these. */
 		all = g->untried > 0;
 	}
 	if (g->nwaiting++ == 0)
@@ -524,7 +549,7 @@ void quota_wait(struct quota_member *m, size_t bytes)
 	consider_claim(m);
 }
 
-/* Take @m, the first of its line, which is looked at now, out of it. */
+/* Take @m, the first of its line, which is being looked at, out of the line. */
 static void leave_first(struct quota_member *m)
 {
 	struct quota_group *g = m->group;
@@ -534,7 +559,7 @@ static void leave_first(struct quota_member *m)
 	g->untried = untried;
 }
 
-/* @m, the first of its line, is passed by: the last now. All that wait were when none is left untried. */
+/* @m, the first of its line, goes to the end. When none is left untried all have been looked at. */
 static void pass_by(struct quota_member *m)
 {
 	struct quota_group *g = m->group;
@@ -548,13 +573,14 @@ static void pass_by(struct quota_member *m)
 	consider_claim(m);
 }
 
-/* The first of @g there is room for by octets; those before it go to the end of the line. */
+/* The first waiting member of @g for which there is room by octets; those before it go to the end
+ * of the line. */
 static struct quota_member *first_that_fits(struct quota_group *g)
 {
 	struct quota_pool *pool = g->pool;
 	size_t room = buf_zone_free(pool->quota->arena, g->own) + common_room(g);
 
-	/* So a route that has all it may is passed by at once, however many of its members wait. */
+	/* A route that may take nothing costs one look, however many members wait. */
 	if (room < g->least) {
 		consider_claim(list_first(&g->waiting, struct quota_member, link));
 		g->untried = 0;
@@ -580,14 +606,16 @@ static void goes_last(struct quota_group *g)
 	list_add_tail(&g->pool->groups, &g->link);
 }
 
-/* Routes in turn: the one that had it goes to the end of the line, and so does the one that used up the turn's looks. */
+/* Routes take turns: the route whose member was taken goes to the end of the line, and so does
+ * one that used up the turn's looks. */
 struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose)
 {
 	struct quota_pool *pool = &s->pools[purpose];
 
 	if (pool->looks == 0)
 		return NULL;
-	/* If its claim ends now, this is for those, too, who are looked at before it. */
+	/* If this reservation ends now, members of routes before it in the line may use the
+	 * memory, too. */
 	if (pool->claimer)
 		look_for_memory(pool->claimer);
 	list_for_each_safe(it, tmp, &pool->groups)

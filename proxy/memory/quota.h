@@ -6,40 +6,41 @@
 #include "proxy/memory/buf.h"
 
 /**
- * quota - who gets memory of a gateway's arena, and in which turn
+ * quota - which session gets memory of a gateway's arena, and in which order
  *
- * For each purpose there is a pool. Its groups are the routes, its members the sessions' queues and
- * legs: whoever takes memory and may have to wait for it. What a member takes counts as its own
- * until it gives it back. quota.c has the rule.
+ * There is one pool for each purpose. The groups of a pool are the routes. The members of a group
+ * are the sessions' queues and legs: the objects that take memory and may have to wait for it.
+ * Memory is charged to a member from quota_take() to quota_give(). quota.c has the rules.
  *
- * Every call costs O(1), but for quota_next() and quota_deadline(), which look at each route with
+ * Every call costs O(1), except quota_next() and quota_deadline(), which look at each route with
  * members that wait. Nothing allocates. One thread only.
  */
 
 enum {
-	QUOTA_PURPOSES = BUF_FIXED, /* those before it */
-	QUOTA_LOOKS = 64,	    /* members that wait for one purpose, looked at in one turn */
-	QUOTA_TRY = 8,		    /* ... and for as many of these counts one that is to try */
+	QUOTA_PURPOSES = BUF_FIXED, /* the purposes before BUF_FIXED */
+	/* Waiting members of one purpose that are looked at in one turn. */
+	QUOTA_LOOKS = 64,
+	QUOTA_TRY = 8, /* ... one member that is chosen to try counts as that many */
 };
 
-/* How long a large request stands by before it claims what comes free, how long a claim holds, and
- * the longest pause after claims that came to nothing. */
+/* Reservations (claims) of memory for a large request: how long the request waits before one
+ * begins, how long one lasts at most, and the longest wait after reservations that failed. */
 #define QUOTA_PATIENCE (250 * NSEC_PER_MS)
 #define QUOTA_CLAIM NSEC_PER_SEC
 #define QUOTA_PAUSE (64 * NSEC_PER_SEC)
 
-/* A client may hold again what it gave back within this time, or up to twice as long ago. Longer than a slow server takes for
- * an answer. */
+/* Turnover: a client may hold as much as it gave back within this time, or up to twice as long
+ * ago. It is longer than a slow server takes for an answer. */
 #define QUOTA_TURNOVER (4 * NSEC_PER_SEC)
 
 struct quota;
 struct quota_member;
 
-/** struct quota_account - what several members of one pool hold together: those of one client's address, or of one server. Zero
- * at first; outlives its members. */
+/** struct quota_account - memory of one pool that several members hold together: those of one
+ * client's address, or of one server. Zero at first; it outlives its members. */
 struct quota_account {
 	size_t used;	  /* octets */
-	unsigned holders; /* members that hold some */
+	unsigned holders; /* number of members that hold memory */
 	/* Octets given back since .since, and in the QUOTA_TURNOVER before. */
 	size_t gave, gave_then;
 	nsec_t since;
@@ -48,104 +49,114 @@ struct quota_account {
 /** struct quota_group - the members of one route. */
 struct quota_group {
 	struct quota_pool *pool;
-	struct list link;    /* pool's groups with members that wait, in turn */
-	struct list waiting; /* members, in turn */
+	struct list link;    /* in pool.groups, if members wait */
+	struct list waiting; /* members that wait, in the order in which they are tried */
 	unsigned nwaiting;
-	unsigned untried;  /* of these, the first: not tried since memory came back */
-	uint64_t seen;	   /* blocks that had come back by then, and claims that had ended */
-	size_t least;	   /* no member that waits wants less */
-	size_t least_seen; /* ... of those looked at since .untried were all */
-	unsigned own;	   /* zone, or BUF_NO_ZONE */
-	size_t all;	   /* octets, of the own zone and the common ones */
-	/* Clients that hold some; each member that counts for no client is one. */
+	/* Members at the front of .waiting that were not tried since memory came back. */
+	unsigned untried;
+	/* Blocks that had come back, and reservations that had ended, at the last look. */
+	uint64_t seen;
+	size_t least;	   /* the smallest request of all waiting members, octets */
+	size_t least_seen; /* ... of the members looked at since all were untried */
+	unsigned own;	   /* the route's own zone, or BUF_NO_ZONE */
+	size_t all;	   /* octets of its own zone and of the common zones */
+	/* Clients that hold memory; a member that is charged to no client counts as one. */
 	unsigned holders;
 	size_t little; /* octets that a member may hold whatever its client holds: quota.c */
-	size_t used;   /* octets, in all and of the common zones */
+	size_t used;   /* octets that its members hold: in all, and in common zones */
 	size_t common;
-	size_t may_common;	      /* octets a member that was let in may still take there */
-	struct quota_member *claimer; /* what comes free is kept for it, or NULL */
+	/* Octets that the member which passed quota_may_take() may still take in common zones. */
+	size_t may_common;
+	/* The member with a reservation: memory that comes free is kept for it; or NULL. */
+	struct quota_member *claimer;
 	nsec_t claim_began, claim_ends, patience;
 };
 
-/** struct quota_member - embedded in whoever takes memory. */
+/** struct quota_member - embedded in each object that takes memory. */
 struct quota_member {
-	struct list link; /* group's waiting; self-linked when not */
+	struct list link; /* in group.waiting; self-linked when not */
 	struct quota_group *group;
-	struct quota_account *client, *server; /* borrowed; NULL: not counted so */
+	struct quota_account *client, *server; /* borrowed; NULL: not charged to any */
 	size_t used;			       /* octets it holds */
-	size_t wants;			       /* octets it waits for */
-	nsec_t since; /* when it began to wait, or its last claim came to nothing; NSEC_NEVER: it does not wait */
-	nsec_t asked; /* when it began to wait, or NSEC_NEVER */
+	size_t wants;			       /* octets that it waits for */
+	/* When it began to wait, or its last reservation failed; NSEC_NEVER: it does not wait. */
+	nsec_t since;
+	nsec_t asked; /* when it began to wait; NSEC_NEVER: it does not wait */
 };
 
 struct quota_pool {
 	struct quota *quota;
 	enum buf_purpose purpose;
-	unsigned zones[2], nzones;   /* common to all groups, in the order they are tried */
-	unsigned ngroups;	     /* of the pool */
-	struct list groups;	     /* those with members that wait, in turn */
-	unsigned looks;		     /* left in this turn */
-	struct quota_group *claimer; /* what comes free of the common zones is kept for it */
-	nsec_t rests_until;	     /* nobody claims these before */
-	uint64_t ended; /* such claims that ended, groups that went, quota_again(), since ever */
+	unsigned zones[2], nzones; /* the common zones, in the order in which they are tried */
+	unsigned ngroups;	   /* groups of the pool */
+	/* Groups with waiting members, in the order in which they are tried. */
+	struct list groups;
+	unsigned looks;		     /* looks left in this turn */
+	struct quota_group *claimer; /* the group with a reservation of the common zones; or NULL */
+	nsec_t rests_until;	     /* no group reserves the common zones before */
+	/* How often more room came without a block: reservations of the common zones that ended,
+	 * groups that were removed, calls of quota_again(). */
+	uint64_t ended;
 };
 
 struct quota {
 	struct buf_arena *arena;
 	nsec_t now;	 /* the user's clock, of this turn */
-	uint64_t looked; /* at members that wait, since ever */
-	uint64_t waits;	 /* times somebody had to wait */
+	uint64_t looked; /* looks at waiting members, in all */
+	uint64_t waits;	 /* waits, in all */
 	struct quota_pool pools[QUOTA_PURPOSES];
 };
 
-/** quota_init - over an arena with parts. There is nothing to give back. */
+/** quota_init - set up all pools over an arena with parts. There is nothing to give back. */
 void quota_init(struct quota *s, struct buf_arena *arena);
 
-/** quota_turn - a turn of the user begins. */
+/** quota_turn - a turn of the relay begins at @now. */
 void quota_turn(struct quota *s, nsec_t now);
 
-/** quota_is_behind - this turn has looked at as many as it may: another should follow at once. */
+/** quota_is_behind - this turn has used up its looks: another turn should follow at once. */
 bool quota_is_behind(const struct quota *s);
 
-/** quota_group_init - the @part-th route of the arena, for @purpose. */
+/** quota_group_init - set up @g for the @part-th route of the arena, for @purpose. */
 void quota_group_init(struct quota_group *g, struct quota *s, enum buf_purpose purpose,
 		      unsigned part);
 
-/** quota_group_fini - it has no members, and holds nothing. */
+/** quota_group_fini - remove @g, which has no members and holds nothing. */
 void quota_group_fini(struct quota_group *g);
 
-/** quota_member_init - @m holds nothing and waits for nothing. */
+/** quota_member_init - set up @m in group @g; it holds nothing and waits for nothing. */
 void quota_member_init(struct quota_member *m, struct quota_group *g);
 
-/** quota_count_for - @m, which holds nothing, counts for @client and @server from now on; NULL: for none. */
+/** quota_count_for - charge @m, which holds nothing, to @client and @server from now on; NULL: to
+ * none. */
 void quota_count_for(struct quota_member *m, struct quota_account *client,
 		     struct quota_account *server);
 
-/** quota_unwait - whatever it still holds stays counted until it is given back; it does not wait. */
+/** quota_unwait - @m no longer waits. Memory that it holds stays charged to it until it is given
+ * back. */
 void quota_unwait(struct quota_member *m);
 
 /**
  * quota_may_take - whether @m may take @bytes now (the sum of buf_round() of its blocks)
  *
- * That does not mean that blocks of the sizes wanted are free. No when others have waited longer:
- * then it has to get in line.
+ * True does not mean that free blocks of these sizes exist. False also if other members have waited
+ * longer: then @m has to wait behind them.
  */
 bool quota_may_take(struct quota_member *m, size_t bytes);
 
 /** quota_take - one block of what quota_may_take() allowed, or NULL. */
 void *quota_take(struct quota_member *m, size_t bytes) WARN_UNUSED;
 
-/** quota_give - takes @block, which may be NULL, and which @m took. */
+/** quota_give - takes @block, which @m took; @block may be NULL. */
 void quota_give(struct quota_member *m, void *block);
 
-/** quota_undo - quota_give() of what was taken in an attempt that failed: all is as before it, so
- * nobody is to be tried again for it. */
+/** quota_undo - quota_give() of a block from an attempt that failed: everything is as before it,
+ * so no member is tried again because of it. */
 void quota_undo(struct quota_member *m, void *block);
 
-/** quota_served - @m has all that it wanted. */
+/** quota_served - @m has everything it wanted. */
 void quota_served(struct quota_member *m);
 
-/** quota_wait - @m stands in line for @bytes, behind the others of its group. */
+/** quota_wait - @m waits for @bytes, behind the others of its group. */
 void quota_wait(struct quota_member *m, size_t bytes);
 
 static inline bool quota_is_waiting(const struct quota_member *m)
@@ -153,25 +164,25 @@ static inline bool quota_is_waiting(const struct quota_member *m)
 	return !list_is_empty(&m->link);
 }
 
-/** quota_anybody_waits - of any group, for what @m is for. */
+/** quota_anybody_waits - whether any member of any group waits for the purpose of @m. */
 static inline bool quota_anybody_waits(const struct quota_member *m)
 {
 	return !list_is_empty(&m->group->pool->groups);
 }
 
-/** quota_has_line - whether anybody waits for memory for @purpose. */
+/** quota_has_line - whether any member waits for memory for @purpose. */
 static inline bool quota_has_line(const struct quota *s, enum buf_purpose purpose)
 {
 	return !list_is_empty(&s->pools[purpose].groups);
 }
 
-/** quota_others_wait - whether anybody of the group waits. */
+/** quota_others_wait - whether any member of the group of @m waits. */
 static inline bool quota_others_wait(const struct quota_member *m)
 {
 	return m->group->nwaiting > 0;
 }
 
-/** quota_is_wanted - whether another member waits that could use what @m, which holds some, would give back. */
+/** quota_is_wanted - whether another member waits that could use the memory which @m holds. */
 static inline bool quota_is_wanted(const struct quota_member *m)
 {
 	const struct list *groups = &m->group->pool->groups, *first = groups->next;
@@ -182,17 +193,18 @@ static inline bool quota_is_wanted(const struct quota_member *m)
 }
 
 /**
- * quota_next - the member of @purpose that is to try now, taken out of the line; NULL: nobody
+ * quota_next - take the next member for @purpose that is to try now out of the line; NULL: none
  *
- * By octets there is room for it; blocks of the sizes may still be missing. It tries, with
- * quota_may_take(), and gets in line again with quota_wait() when it has to.
+ * There is room for it by octets; blocks of the right sizes may still be missing. The member tries
+ * with quota_may_take(), and calls quota_wait() again if it has to.
  */
 struct quota_member *quota_next(struct quota *s, enum buf_purpose purpose);
 
-/** quota_again - what members like @m wait for beside memory may have come to be: each is to be tried. */
+/** quota_again - something other than memory that members like @m wait for may have changed: each
+ * of them is to be tried. */
 void quota_again(struct quota_member *m);
 
-/** quota_deadline - when quota_next() is needed though no memory comes back, or NSEC_NEVER. */
+/** quota_deadline - when quota_next() is due even if no memory comes back, or NSEC_NEVER. */
 nsec_t quota_deadline(const struct quota *s);
 
 #endif

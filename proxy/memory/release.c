@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: free memory back to the system. What was handed out counts as touched until the system
- * is told that its content is not needed. Every half minute the most that was in use in this half
- * minute and the one before is compared with what is touched:
+ * Operation: return free memory to the system
+ *
+ * A page that was handed out counts as touched until the system is told that its content is not
+ * needed. Every half minute the touched octets are compared with the most octets in use in this
+ * half minute and the one before:
  *
  *     REST --- touched > most in use + an eighth, and a little ---> SWEEP
  *      ^                                                              |
  *      +------ down to that, or every block was looked at <-----------+
  *
- * A sweep goes from the top of the range down, for blocks are handed out from the bottom, some
- * blocks a turn. While it runs others may allocate and free: the cursor is a page, and the block
- * that lies before it is found anew each time.
+ * A sweep goes from the top of the range down, some blocks a turn, because blocks are handed out
+ * from the bottom. Blocks may be taken and given back during a sweep: the cursor is a page, and the
+ * block before it is found anew each time.
  */
 #include <assert.h>
 #include <sys/mman.h>
@@ -21,12 +23,13 @@
 #define SWEEP_PAUSE UINT64_C(5000000)
 
 enum {
-	SWEEP_BLOCKS = 256, /* looked at in one turn */
-	SWEEP_CALLS = 16,   /* of madvise() in one turn, at most */
+	SWEEP_BLOCKS = 256, /* blocks looked at in one turn */
+	SWEEP_CALLS = 16,   /* calls of madvise() in one turn, at most */
 	SPARE_BYTES = 1024 * 1024,
 };
 
-/* The block that page @page lies in begins there or at an address that is aligned to its size. */
+/* Page @page lies in the block that begins there, or at a lower address aligned to that block's
+ * size. */
 static size_t block_at(const struct buf_arena *a, size_t page, unsigned *order)
 {
 	for (unsigned i = 0; i < BUF_ORDERS; i++) {
@@ -58,7 +61,7 @@ static size_t untouch_pages(struct buf_arena *a, size_t page, size_t pages)
 	return n * BUF_MIN_BLOCK;
 }
 
-/* Return: whether the system was told. */
+/* Return: whether madvise() was called. */
 static bool release_block(struct buf_arena *a, size_t page, unsigned order)
 {
 	size_t bytes = (size_t)BUF_MIN_BLOCK << order;
@@ -68,7 +71,7 @@ static bool release_block(struct buf_arena *a, size_t page, unsigned order)
 		return false;
 	a->touched.bytes -= touched;
 	a->touched.give_backs++;
-	/* Where it fails the pages stay, and nothing else is lost. */
+	/* If madvise() fails the pages stay resident, and nothing else is lost. */
 	(void)madvise(a->base + page * BUF_MIN_BLOCK, bytes, MADV_DONTNEED);
 	return true;
 }
@@ -124,7 +127,7 @@ uint64_t buf_release(struct buf_arena *a, uint64_t now)
 	struct buf_touched *t = &a->touched;
 
 	if (t->at_ns == UINT64_MAX) {
-		/* Nothing to wait for while next to nothing could be given back. */
+		/* No half minute is timed while hardly any page could be returned. */
 		if (t->bytes > a->used + SPARE_BYTES || a->used > SPARE_BYTES)
 			t->at_ns = now + HALF_MINUTE;
 		return t->at_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proxy/memory/blocks.h"
 
-/* Operation. Who waits for memory stands in a queue of its purpose; only the first is asked for. */
+/* Operation. There is one queue of waiters for each purpose, and only the first waiter of a queue
+ * is tried. */
 
 void buf_wait(struct buf_arena *a, struct buf_waiter *w)
 {
@@ -21,11 +22,9 @@ bool buf_must_wait(const struct buf_arena *a, enum buf_purpose purpose)
 	return !list_is_empty(&a->waiters[purpose]);
 }
 
-/*
- * Power-of-two blocks of r octets in all always fit into one free block of
- * round(r): best fit leaves remainders of distinct sizes, and what is left is at
- * least as much as what is still asked for.
- */
+/* Power-of-two blocks of r octets in all always fit into one free block of round(r): best fit
+ * leaves remainders of distinct sizes, and the rest is always at least as large as what is still
+ * to be taken. */
 static bool is_ready(const struct buf_arena *a, const struct buf_waiter *w)
 {
 	bool many = w->bytes > BUF_MAX_BLOCK;

@@ -8,19 +8,17 @@
 #include "base/mem.h"
 #include "proxy/memory/blocks.h"
 
-/*
- * Operation. The arena is one range of addresses. Zones are parts of it, one after the other, each
- * for some purposes or for one route's own use of one; each page knows its zone. What a zone has
- * is tiled with the largest free blocks that fit, and buf.c does the rest.
- */
+/* Operation. The arena is one range of addresses. Zones are consecutive parts of it; each serves
+ * some purposes, or one purpose of one route. Each page knows its zone. A zone is tiled with the
+ * largest free blocks that fit; buf.c takes and frees them. */
 
-/* Kinds of memory that routes have some of their own of. */
+/* Kinds of memory of which each route has a zone of its own. */
 enum { OWN_TRANSACTIONS, OWN_FORWARD, OWN_CALLS, OWN_REPLIES, OWN_KINDS };
 
-/* Huge pages, where the system gives them, want this alignment. */
+/* Huge pages, if the system gives them, need this alignment. */
 enum { MAP_ALIGN = 2 * 1024 * 1024 };
 
-/* Free blocks for all of @zone, each as large as its alignment lets it be. */
+/* Tile @zone with free blocks, each as large as its alignment allows. */
 static void fill_zone(struct buf_arena *a, unsigned zone)
 {
 	size_t at = a->zones[zone].begin, end = a->zones[zone].end;
@@ -46,7 +44,7 @@ static void empty_zones(struct buf_arena *a)
 	memset(a->zones, 0, a->nzones * sizeof(a->zones[0]));
 }
 
-/* The next @bytes of the range are @zone; none are left as they were. */
+/* The next @bytes of the range become @zone, all of it free. */
 static void set_zone(struct buf_arena *a, unsigned zone, size_t *at, size_t bytes)
 {
 	a->zones[zone].begin = *at;
@@ -122,8 +120,8 @@ int buf_arena_init(struct buf_arena *a, size_t bytes)
 	return 0;
 }
 
-/* One of @parts equal parts of @bytes that blocks of their own size fit into well: a power of two,
- * or whole steps. */
+/* The size of one of @parts equal parts of @bytes into which blocks fit well: a power of two, or
+ * a multiple of BUF_MAX_BLOCK. */
 static size_t even_part(size_t bytes, unsigned parts)
 {
 	size_t each = parts ? bytes / parts : 0, size = BUF_MIN_BLOCK;
@@ -146,10 +144,9 @@ static size_t lesser_of(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/*
- * What is kept of RPCs: of those of clients, of which half is routes' own where that holds a few;
- * and a quarter for those of servers, for which no client's waits.
- */
+/* Divides the memory for transaction blocks: a quarter is for servers' RPCs, for which no
+ * client's RPC waits. The rest is for clients' RPCs, and half of that is divided among the routes
+ * if each part holds a few. */
 static void part_kept(struct buf_arena *a, size_t *at, size_t bytes)
 {
 	size_t reverse = bytes / 4, own = even_part((bytes - reverse) / 2, a->parts);
@@ -161,11 +158,9 @@ static void part_kept(struct buf_arena *a, size_t *at, size_t bytes)
 	set_zone(a, BUF_ZONE_REVERSE, at, reverse);
 }
 
-/*
- * What transactions use, up to @end: more than half of it in common, so that the largest RPC
- * finds room there; then each route's own; what is kept of RPCs; and what is for the first octets of
- * continued messages and for calls that must not wait.
- */
+/* Divides the range up to @end. More than half is common to all transactions, so that the largest
+ * RPC finds room there. Then come each route's own zones, the transaction blocks, the first
+ * octets of continued messages, and calls that must not wait. */
 static void part_ordinary(struct buf_arena *a, size_t end)
 {
 	size_t begun = lesser_of(end / 16 / BUDGET_BLOCK * BUDGET_BLOCK, BUF_MAX_BLOCK);
@@ -193,8 +188,8 @@ static void part_ordinary(struct buf_arena *a, size_t end)
 	set_zone(a, BUF_ZONE_ASIDE, &at, end - at);
 }
 
-/* One half of the reserve: the routes get half of it for their own where the other holds the
- * largest message as well. */
+/* Divides one half of the reserve: half of it goes to the routes' own zones, if the other half
+ * still holds the largest message. */
 static void part_reserve(struct buf_arena *a, unsigned kind, size_t *at, size_t bytes)
 {
 	size_t own = bytes >= 2 * (size_t)BUF_MAX_BLOCK ? even_part(bytes / 2, a->parts) : 0;
