@@ -10,24 +10,26 @@
 /* Hosts without a session whose rate is remembered, at least. */
 enum { REMEMBERED = 1024 };
 
-/* That part more sessions than the least of all workers are as many; among few not even one is, for those of one client
- * are to spread. And that part of those on their way, as far as these are not a crowd of silent ones: to leave the next to others
- * takes milliseconds when these sleep, which is much when hundreds come at once. */
+/* Tolerances of crowd_is_fuller(). A worker may have one part in SLACK_PART more sessions than
+ * the least loaded worker; among few sessions that is none, so that the connections of one client
+ * spread. It may also have one part in SLACK_COMING of its connections in set-up more, SLACK_MOST
+ * at most: leaving the next connection to workers that sleep takes milliseconds, which is much
+ * when hundreds arrive at once. */
 enum { SLACK_PART = 32, SLACK_COMING = 4, SLACK_MOST = 16 };
 
 struct crowd_client {
-	struct host host; /* first; its uses are sessions */
-	nsec_t full_at;	  /* when it may set up as many at once as it may have */
+	struct host host; /* first member; its uses are sessions */
+	nsec_t full_at;	  /* when it may again set up as many sessions at once as it may have */
 };
 
 struct crowd {
 	struct crowd_config cfg;
 	pthread_mutex_t lock;
 	struct hosts clients;
-	uint32_t burst; /* sessions a client may have at once, and so set up at once */
+	uint32_t burst; /* sessions that one host may have, and so may set up at once */
 	uint32_t sessions;
-	atomic_uint *of_workers; /* sessions of each */
-	atomic_uint changes;	 /* of these */
+	atomic_uint *of_workers; /* load of each worker: crowd_tell() */
+	atomic_uint changes;	 /* number of changes of .of_workers */
 };
 
 struct crowd *crowd_new(const struct crowd_config *cfg)
@@ -59,13 +61,13 @@ void crowd_free(struct crowd *c)
 	mem_free(c);
 }
 
-/* A set-up moves the time at which the burst is full again by what it takes to earn one. */
+/* The time in which one more set-up is earned; each set-up moves .full_at by it. */
 static nsec_t turn_costs(const struct crowd *c)
 {
 	return c->cfg.setups_per_second ? NSEC_PER_SEC / c->cfg.setups_per_second : 0;
 }
 
-/* Workers' clocks differ a little: @now may lie before the last one. */
+/* Workers' clocks differ a little, so @now may be before .full_at was last set. */
 static bool has_turn(const struct crowd *c, const struct crowd_client *client, nsec_t now)
 {
 	return !c->cfg.setups_per_second || client->full_at <= now ||
@@ -93,7 +95,7 @@ static enum crowd_answer enter_locked(struct crowd *c, const struct fabric_addr 
 	struct crowd_client *client = (struct crowd_client *)hosts_get(&c->clients, peer);
 	enum crowd_answer answer;
 
-	assert(client); /* there is room for more than sessions */
+	assert(client); /* the table has room for more hosts than sessions */
 	answer = judge_client(c, client, now);
 	if (answer != CROWD_IN) {
 		hosts_put(&c->clients, &client->host);

@@ -34,7 +34,8 @@ static void enter(struct door *d, struct door_guest *g, nsec_t now)
 bool door_enter(struct door *d, struct door_guest *g, const struct fabric_addr *addr, nsec_t now)
 {
 	g->addr = *addr;
-	/* Who waits was there before, unless it waits for its own host's others alone. */
+	/* Handshakes that wait came first, unless they wait only because of their own host's
+	 * limit. */
 	if (may_enter(d, addr)) {
 		enter(d, g, now);
 		return true;

@@ -2,17 +2,17 @@
 /*
  * Operation
  *
- *   CONNECT: a client's request waits unanswered while the server leg connects
- *            and negotiates; so a client is told at once when there is no server.
+ *   CONNECT: a client's connection request waits unanswered while the server leg connects and
+ *            negotiates; so a client learns at once if there is no server.
  *   ACCEPT:  the server is ready; the client is being accepted.
- *   PROVE:   the client has to prove who it is: it is accepted first, and nothing is asked
- *            of a server before that (session_route.c).
- *   JOIN:    then the server leg of that route connects; what the client says waits.
+ *   PROVE:   the client has to prove its name: it is accepted first, and nothing is asked of a
+ *            server before that (session_route.c).
+ *   JOIN:    after that the server leg of its route connects; the client's messages wait.
  *   OPEN:    transactions flow.
- *   CLOSING: one leg ended, or the session must: the other sends what is posted
- *            and ends. The gateway never invents a reply nor replays a call: RPC's
- *            own recovery (reconnect, resend) is the right one.
- *   DEAD:    both ended; freed at the end of the turn.
+ *   CLOSING: one leg ended, or the session has to end: the other leg sends what is posted and
+ *            ends. The gateway never invents a reply nor repeats a call: RPC's own recovery
+ *            (reconnect, resend) is the right one.
+ *   DEAD:    both legs ended; freed at the end of the turn.
  */
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 	if (leg == &s->server &&
 	    (session_retry_bare(s, &status) || session_retry_as_v1(s, &status)))
 		return;
-	/* A leg that tries the next server has no words of the last one any more. */
+	/* If another server was tried, the text belongs to the leg before. */
 	if (status != out->status)
 		snprintf(why, sizeof(why), "%s", session_unserved(status));
 	else
@@ -74,14 +74,14 @@ static void open_both(struct session *s)
 		 session_names(s, names));
 }
 
-/* The server leg is ready: now the client may come, or go on. */
+/* The server leg is ready: the client is accepted, or its messages go on. */
 static void on_server_ready(struct session *s)
 {
 	if (!session_found(s))
 		return;
 	session_hop_ready(s);
 	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
-		session_remember_v1(s); /* it said so */
+		session_remember_v1(s); /* the server said so itself */
 	session_judge_bare(s, 0);
 	if (s->state == SESSION_CONNECT) {
 		s->state = SESSION_ACCEPT;
@@ -95,7 +95,7 @@ static void on_server_ready(struct session *s)
 
 static void session_on_ready(struct session *s, struct leg *leg)
 {
-	/* The other end may have gone in the meantime. */
+	/* The other leg may have ended meanwhile. */
 	if (leg == &s->server && session_awaits_server(s))
 		on_server_ready(s);
 	else if (leg == &s->client && s->state == SESSION_ACCEPT)
@@ -118,8 +118,8 @@ static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *o
 		return;
 	}
 	if (session_is_leaving(s) && !out->reverse) {
-		/* No new work: the session ends as soon as the calls in flight are done, and
-		 * its peer sends this one again over its next connection. */
+		/* No call is begun any more. The session ends as soon as the calls in flight are
+		 * done, and the client sends this call again over its next connection. */
 		leg_put(leg, &out->held);
 		return;
 	}
@@ -127,7 +127,8 @@ static void session_on_msg(struct session *s, struct leg *leg, struct leg_out *o
 		txn_call(s, leg, out);
 		return;
 	}
-	/* A reverse call before the client said a word: its version is not known yet. */
+	/* A reverse call came before the client's first message: the client's version is not
+	 * known yet. */
 	leg_report(leg, out->msg->xid, RPC_CALL, &system);
 	leg_put(leg, &out->held);
 }
@@ -152,7 +153,7 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 	case LEG_OUT_OP:
 		txn_op(out->cookie, out);
 		break;
-	case LEG_OUT_SATED: /* or it is not any more: calls that waited for that are tried (session_pump()) */
+	case LEG_OUT_SATED: /* if the state has ended, waiting calls are tried by session_pump() */
 		if (leg_is_sated(leg))
 			txn_move_all(s, leg);
 		break;
@@ -162,7 +163,7 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 	}
 }
 
-/* Whether something is to be done about who is at the other end. Most legs do not ask, or know it. */
+/* Whether host authentication of @leg has something left to do. Most legs have none, or are done. */
 static bool auth_goes_on(const struct session *s, const struct leg *leg)
 {
 	const struct door_guest *guest = leg == &s->client ? &s->client_guest : &s->server_guest;
@@ -193,7 +194,7 @@ static void drain_leg(struct session *s, struct leg *leg)
 	} while (out.kind != LEG_OUT_NONE);
 	asked = auth_goes_on(s, leg);
 	if (asked) {
-		/* What waited at the door has an answer now. */
+		/* The message that waited for leg_admit() has been handled. */
 		if (waited && list_is_empty(&leg->rxq) && leg_proves(leg))
 			session_touch(s);
 		session_auth(s, leg);
@@ -203,12 +204,13 @@ static void drain_leg(struct session *s, struct leg *leg)
 	session_hop_asked(s);
 	if (asked)
 		session_log_auth(s, leg);
-	/* It has said something, and who it is where that is asked. */
+	/* The client has sent a message, and proved its name if that is asked. */
 	if (s->silent.host && s->client.t && !leg_is_unproved(&s->client))
 		on_first_word(s);
 }
 
-/* Set-up is over, no end is near, and nothing was left from before: so it is with most events. */
+/* Whether @leg has nothing to do but its events: set-up is over and nothing is queued. True for
+ * most events. */
 static inline bool is_calm(const struct session *s, const struct leg *leg)
 {
 	return !leg_has_next(leg) && !auth_goes_on(s, leg) && !s->silent.host &&
@@ -228,9 +230,10 @@ void session_input(struct session *s, struct leg *leg, const struct fabric_event
 	session_touch(s);
 }
 
-/* Version 1 lets one call go before the first reply tells the grant (RFC 8166 3.3.1). A client that
- * was granted no more would need a GRANT for nearly each of its first messages; until then it is
- * granted what the server will be asked for, and its calls wait here. */
+/* Version 1 lets one call go before the first reply carries a grant (RFC 8166 3.3.1). A version 2
+ * client that was granted no more than that would need a GRANT for nearly each of its first
+ * messages. So until the server's first message the client is granted what the server will be
+ * asked for, and its calls wait here. */
 static uint32_t server_takes(const struct session *s)
 {
 	const struct rpc_transport *t = s->server.t;
@@ -240,12 +243,14 @@ static uint32_t server_takes(const struct session *s)
 	return t->ops->call_credits(t);
 }
 
-/* What the server takes and a small queue; less while memory is short, and no more than all that are busy may use at
- * once. A grant cannot be less than one (RFC 8166 section 3.3.1), nor keep a call in version 2 from its GRANTs. */
+/* The client is granted what the server takes and a small queue. It gets less while memory is
+ * short, and no more than its part if all busy legs use their grants at once. A grant is never
+ * below one (RFC 8166 section 3.3.1), and large enough that a version 2 client's GRANTs do not
+ * use up what its calls need. */
 static void set_grants(struct session *s)
 {
 	enum { MODEST = 4 };
-	/* Who has got no reply yet may be one of many that begin now. */
+	/* A client without a reply so far may be one of many that begin now. */
 	unsigned crowd = s->cstat.replies ? 1 : s->proxy->nsessions;
 	uint32_t grant = server_takes(s), part;
 
@@ -265,7 +270,7 @@ static void set_grants(struct session *s)
 		leg_set_grant(&s->client, grant);
 }
 
-/* A session that something happened to may have something in flight: whether it has is seen at the next look. */
+/* Something happened on @s, so something may be in flight; the next look at debts finds out. */
 static inline void note_flight(struct session *s)
 {
 	if (list_is_empty(&s->owing))
@@ -317,7 +322,7 @@ void session_free(struct session *s)
 	txn_drop_kept(&s->forward);
 	txn_drop_kept(&s->reverse);
 	session_auth_end(s);
-	/* Connections first: after that nobody uses the memory. */
+	/* Connections first: after that no operation uses the memory. */
 	leg_fini(&s->client);
 	leg_fini(&s->server);
 	while (!list_is_empty(&s->txns))

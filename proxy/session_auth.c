@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Handshakes of host authentication, of all sessions: the doors of each route, who has been inside for too
- * long while others wait, and what comes back from the threads that compute them.
- */
+/* Handshakes of host authentication of all sessions: the limits of each route, the end of
+ * handshakes that take long while others wait, and results from the threads that compute them. */
 #include "base/budget.h"
 #include "proxy/internal.h"
 
 #define TOOK_LONG "host authentication took long, and others wait for theirs"
 
-/* A server that took so long is no reason for its client to go: there may be another. How long the threads here take
- * to get at it is nobody's fault: its time begins anew. */
+/*
+ * State:  all places for handshakes are taken, and others wait.
+ * Danger: peers that answer slowly keep all places, and no other peer can authenticate.
+ * Rule:   the longest running handshake of the host with most of them ends once it is older than
+ *         DOOR_PATIENCE. A client's session ends with it. A server's leg ends alone, because the
+ *         client may have another server. A handshake that is computed by threads here is not at
+ *         fault: its time begins anew.
+ * Pinned: tests/session/test_hostauth.c:who_waits_too_long_is_shown_out,
+ *         :who_is_worked_on_is_not_shown_out,
+ *         tests/session/test_hostauth_door.c:a_server_that_takes_long_is_left_for_the_next
+ */
 static void show_out(struct route_state *rs, struct door *d, nsec_t now)
 {
 	struct door_guest *g;
@@ -27,7 +34,8 @@ static void show_out(struct route_state *rs, struct door *d, nsec_t now)
 			session_close(s, ERR_TIMEOUT, TOOK_LONG);
 		} else {
 			session_auth_leave(s, &s->server);
-			leg_close(&s->server, ERR_AUTH, TOOK_LONG); /* nor for version 1 */
+			/* ERR_AUTH, so version 1 is not tried either */
+			leg_close(&s->server, ERR_AUTH, TOOK_LONG);
 		}
 		session_touch(s);
 	}
@@ -43,8 +51,8 @@ static void on_doors(struct timer *timer, nsec_t now)
 		timer_arm(&rs->proxy->timers, timer, now + SESSION_DOORS);
 }
 
-/* What handshakes may take is kept free: an eighth of what is for connections, at most, for each side
- * of all routes together. */
+/* Set the limit of one side, and keep the memory of its handshakes free: at most
+ * 1/BUDGET_HANDSHAKES of the connections' memory, for all sides of all routes together. */
 static int open_door(struct route_state *rs, struct door *d, const struct leg_auth *auth,
 		     size_t share)
 {
@@ -59,11 +67,11 @@ static int open_door(struct route_state *rs, struct door *d, const struct leg_au
 		most = (unsigned)(share / BUDGET_HANDSHAKE);
 	if (most < 2)
 		most = 2;
-	kept = (size_t)most * BUDGET_HANDSHAKE; /* two each, however many routes there are: */
+	kept = (size_t)most * BUDGET_HANDSHAKE; /* two at least, however many routes there are */
 	kept = kept < p->fixed_limit ? kept : p->fixed_limit;
 	p->fixed_limit -= kept;
 	rs->doors_bytes += kept;
-	/* Nobody has all places where there are others. */
+	/* One host has half of the places at most, if there can be other hosts. */
 	if (d == &rs->client_door || rs->route->several)
 		return door_init(d, most, (most + 1) / 2, p->cfg.seed);
 	return door_init(d, most, most, p->cfg.seed);

@@ -1,44 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the peers of a session owe, and when the session ends for it.
+ * Debts: what the peers of a session owe, and when the session ends for it.
  *
- * State. A peer owes while the gateway holds memory for something that only this peer can bring to an end: replies that
- * it leaves no credit for, Sends and Writes that it does not take, Reads that it does not answer, the rest of a continued
- * message, answers without which no other call can go on. debts[] is the list. A server that has a call owes nothing
- * else: some RPCs take as long as they take.
+ * State:  the gateway holds memory for something that only a peer can bring to an end. The peer
+ *         owes it: replies for which it grants no credit, Sends and Writes that it does not take,
+ *         Reads that it does not answer, the rest of a continued message, or answers without which
+ *         no other call can proceed. debts[] is the list. A server that has a call owes nothing
+ *         else, because some RPCs take any time.
+ * Danger: a peer that moves one octet now and then holds the memory for as long as it likes.
+ * Rule:   each debt has two budgets of time (deadlines.h): DEBT_PATIENCE always, and DEBT_PRESSED
+ *         while another session waits for memory of a kind that this session holds. The session
+ *         ends when a budget is used up. A budget
+ * - falls with time, but not while the gateway itself keeps the peer from continuing
+ *   (leg_blocked_by());
+ * - rises with each octet that moves, by the time which an octet takes at the budget's rate, and
+ *   never above its start;
+ * - is full again when everything is delivered that was owed when it was last full, or when nothing
+ *   is owed.
+ * Pinned: tests/session/test_patience.c, test_press.c, test_pressure.c, test_call_only.c;
+ *         tests/isolation; decision 61.
  *
- * Danger. A peer that moves an octet now and then holds the memory for as long as it likes.
+ * State:  no peer owes anything, and a session has waited for memory longer than RECLAIM_AFTER.
+ * Danger: a server that hangs keeps memory of its route's calls for ever, and other routes wait for
+ *         ever.
+ * Rule:   one session ends: of another route, or one with a continued message whose rest is to come.
+ *         It is, of the route that holds most of that memory, the session whose memory has not
+ *         moved for the longest time, RECLAIM_AFTER at least. Sessions whose own server does not
+ *         answer do not count as waiting.
+ * Pinned: tests/session/test_press.c:the_route_that_holds_most_gives_back_its_oldest
  *
- * Rule. Each debt has two budgets of time (deadlines.h): DEBT_PATIENCE always, DEBT_PRESSED while another session
- * waits for memory of a kind that this session holds. A budget
- *	- falls with time, but not while the gateway itself keeps the peer from going on (leg_blocked_by());
- *	- rises with each octet that moves, by the time which that takes at the budget's rate, and never above its start;
- *	- is full again when all is paid that was owed when it was last full, or when nothing is owed.
- * The session ends when a budget is used up.
- *
- * Where nobody owes and a wait for memory lasts longer than RECLAIM_AFTER, one session of another route ends: of the route
- * that holds most of that memory, the session whose memory has stood still longest, and for RECLAIM_AFTER at least.
- *
- * Sessions with something in flight stand on proxy.owing and are looked at together, some in a turn, by one timer.
- * An idle session is on no list, and an RPC costs nothing here.
- *
- * Pinned. tests/session/test_patience.c, test_press.c, test_pressure.c, test_call_only.c; tests/isolation.
+ * Sessions with anything in flight are in proxy.owing. One timer looks at them, some in a turn. An
+ * idle session is in no list, and an RPC costs nothing here.
  */
 #include "proxy/internal.h"
 
-enum { DEBT_TURN = 128 }; /* sessions looked at in a turn */
+enum { DEBT_TURN = 128 }; /* sessions that one turn looks at */
 
-/* One debt as it stands now. */
+/* One debt, as it stands now. */
 struct owed {
 	bool is_owed;
-	bool is_coarse; /* octets are seen to move a whole piece at a time */
+	bool is_coarse; /* octets show as moved only when a whole piece has moved */
 	uint64_t moved; /* octets, since ever */
-	uint64_t paid,
-		due; /* steps (messages, operations) since ever; all is paid when .paid reaches .due */
+	/* Steps (messages or operations), in all; everything is delivered when .paid reaches
+	 * .due. */
+	uint64_t paid, due;
 };
 
-/* Octets that the peer has taken. The kernel takes octets in bursts of a third of its buffer: only those that the peer has
- * acknowledged show its rate. Return: whether they are seen to move a whole piece at a time. */
+/* Octets that the peer has taken. The kernel takes octets in bursts of a third of its buffer, so
+ * only octets that the peer has acknowledged show the peer's rate. Return: whether octets show as
+ * moved only a whole piece at a time. */
 static bool taken(const struct leg *leg, const struct session_ops *ops, uint64_t *octets)
 {
 	struct fabric_moved m = {.taken = leg->sent + ops->writes.moved};
@@ -48,7 +58,7 @@ static bool taken(const struct leg *leg, const struct session_ops *ops, uint64_t
 	return is_coarse;
 }
 
-/* Replies stand behind what is posted, so octets of that count as well. */
+/* Queued replies are behind the posted Sends and Writes, so octets of these count as well. */
 static struct owed owes_replies(const struct leg *leg, const struct session_ops *ops)
 {
 	uint64_t queued = leg->active != NULL;
@@ -98,7 +108,7 @@ static struct owed owes_message(const struct leg *leg, const struct session_ops 
 
 static const struct debt_kind {
 	struct owed (*owed)(const struct leg *leg, const struct session_ops *ops);
-	unsigned excuses; /* enum leg_block */
+	unsigned excuses; /* enum leg_block: reasons for which this debt's time stands still */
 	const char *why;
 } debts[DEBTS] = {
 	[DEBT_REPLIES] = {owes_replies, LEG_BLOCK_SINK,
@@ -112,14 +122,14 @@ static const struct debt_kind {
 };
 
 static const struct budget {
-	nsec_t most, an_octet; /* the time that one octet earns */
+	nsec_t most, an_octet; /* the whole budget, and the time by which one octet raises it */
 } budgets[DEBT_BUDGETS] = {
 	[DEBT_COMMON] = {DEBT_PATIENCE, DEBT_PATIENCE / DEBT_RATE},
 	[DEBT_WHILE_PRESSED] = {DEBT_PRESSED, NSEC_PER_SEC / DEBT_PRESSED_RATE},
 };
 
-/* Where octets move a whole piece at a time, a peer at the pressed rate shows none for as long as one piece takes. At the common
- * rate that is DEBT_PATIENCE itself. */
+/* If octets show only a whole piece at a time, a peer at the pressed rate shows none for as long
+ * as one piece takes. At the common rate that is DEBT_PATIENCE itself. */
 static nsec_t most(unsigned i, const struct owed *o)
 {
 	bool is_longer = o->is_coarse && i == DEBT_WHILE_PRESSED;
@@ -134,7 +144,7 @@ static void fill(struct debt *d, const struct owed *o)
 		d->left[i] = most(i, o);
 }
 
-/* Return: what is left of @left, at most @full, after @took in which @octets moved. */
+/* Return: the rest of @left, at most @full, after the time @took in which @octets moved. */
 static nsec_t spend(nsec_t an_octet, nsec_t full, nsec_t left, nsec_t took, uint64_t octets)
 {
 	nsec_t earned = octets < full / an_octet ? octets * an_octet : full;
@@ -143,7 +153,10 @@ static nsec_t spend(nsec_t an_octet, nsec_t full, nsec_t left, nsec_t took, uint
 	return left > took ? nsec_min(left - took, full) : 0;
 }
 
-/* @took: since the last look; none of it counts while the peer @is_blocked. Return: whether a budget is used up. */
+/*
+ * @took: time since the last look; none of it counts while @is_blocked. Return: whether a budget is
+ *        used up.
+ */
 static bool is_used_up(struct debt *d, const struct owed *o, nsec_t took, bool is_blocked,
 		       bool is_pressed)
 {
@@ -163,13 +176,14 @@ static bool is_used_up(struct debt *d, const struct owed *o, nsec_t took, bool i
 	return d->left[DEBT_COMMON] == 0 || d->left[DEBT_WHILE_PRESSED] == 0;
 }
 
-/* A client whose replies wait for memory in between is not seen to owe any: it has paid none for all that. */
+/* A client whose replies wait for memory may show no debt for a while. It has still taken none,
+ * so its budgets are not filled. */
 static bool may_owe_again(const struct session *s, const struct leg *leg, enum debt_of_leg kind)
 {
 	return kind == DEBT_REPLIES && leg == &s->client && session_calls_wait(&s->forward);
 }
 
-/* Another session waits for memory of a kind of which @m holds some. */
+/* Whether another session waits for memory of a kind of which @m holds some. */
 static bool is_wanted(const struct quota_member *m)
 {
 	return m->used > 0 && quota_is_wanted(m);
@@ -214,8 +228,9 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
 	return NULL;
 }
 
-/* A message of several Sends waits for credits that an idle peer does not advertise any longer (v2/cover.c knows only the most
- * it ever did): it begins with those there are. */
+/* A continued message may wait for credits that an idle peer no longer advertises, because
+ * v2/cover.c knows only the most it ever advertised. The message then begins with the credits
+ * there are. */
 static void look_at_credits(struct session *s, struct leg *leg)
 {
 	struct session_ops *ops = session_ops(s, leg);
@@ -237,9 +252,12 @@ static void look_at_credits(struct session *s, struct leg *leg)
 }
 
 /*
- * ANSWERS. State: calls of @q cannot go on before others are answered (txn_is_jammed()). Danger: Call-only RPCs of version 2
- * (draft-07 4.7) are never answered, and take one place after the other for good. Rule: where none was answered for
- * DEBT_PATIENCE those that may be Call-only are let go, or, where these are not what holds up the others, the session ends.
+ * State:  calls of @q cannot proceed before others are answered (txn_is_jammed()).
+ * Danger: Call-only RPCs of version 2 (draft-07 4.7) are never answered. Each keeps one place for
+ *         ever, until no call of @q can run.
+ * Rule:   if none was answered for DEBT_PATIENCE, the calls that may be Call-only are abandoned. If
+ *         none may be and the responder has no credit left, the session ends.
+ * Pinned: tests/session/test_call_only.c:call_only_calls_are_in_nobodys_way, decision 68.
  */
 static const char *look_at_answers(struct session *s, struct session_queue *q, nsec_t took)
 {
@@ -254,7 +272,7 @@ static const char *look_at_answers(struct session *s, struct session_queue *q, n
 	if (!is_used_up(&q->jam, &o, took, leg_blocked_by(session_responder(q)) & LEG_BLOCK_INPUT,
 			false))
 		return NULL;
-	q->jam.is_owed = false; /* it begins anew where the queue is jammed yet */
+	q->jam.is_owed = false; /* begins again if the queue is still blocked */
 	why = txn_unjam(q);
 	session_touch(s);
 	return why;
@@ -276,7 +294,8 @@ static const char *look_at_debts(struct session *s, nsec_t took)
 	return why;
 }
 
-/* Since when an RPC of @s that holds memory for @purpose has waited for its answer. */
+/* Since when the longest waiting RPC of @s that holds memory for @purpose has waited for its
+ * answer. */
 static nsec_t unanswered_since(const struct session *s, enum buf_purpose purpose)
 {
 	nsec_t since = NSEC_NEVER;
@@ -291,7 +310,7 @@ static nsec_t unanswered_since(const struct session *s, enum buf_purpose purpose
 	return since;
 }
 
-/* The members by which @s takes memory for @purpose, each of which may wait for it. */
+/* The members by which @s takes, and may wait for, memory for @purpose. */
 static unsigned members(struct session *s, enum buf_purpose purpose, struct quota_member *m[2])
 {
 	m[0] = &s->client.quotas[purpose];
@@ -326,8 +345,13 @@ static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
 	return since;
 }
 
-/* State: a continued call of a client waits for memory, with the client's replies to the server's calls behind it, and these calls
- * hold memory. Danger: where that is what the call waits for, nothing ever moves. Rule: after RECLAIM_AFTER the session ends. */
+/*
+ * State:  a client's continued call waits for memory. The client's replies to the server's calls
+ *         are behind it, and the server's calls hold memory.
+ * Danger: if the call waits for just that memory, nothing ever moves.
+ * Rule:   after RECLAIM_AFTER the session ends.
+ * Pinned: tests/session/test_pressure.c:both_directions_complete, decision 78.
+ */
 static bool waits_for_itself(struct session *s)
 {
 	return s->client.stalled && s->reverse.running > 0 &&
@@ -372,14 +396,15 @@ static bool anybody_waits(const struct proxy *p)
 	return false;
 }
 
-/* A continued message of which the rest is to come, in memory for @purpose. */
+/* Whether a continued message has begun in memory for @purpose and is not complete. */
 static bool has_begun(const struct leg *leg, enum buf_purpose purpose)
 {
 	return leg->assembly && leg->quotas[purpose].used > 0;
 }
 
-/* Since when the memory that @s holds for @purpose has stood still, though no peer owes anything: its server has not answered,
- * or it waits for memory itself. NSEC_NEVER: there is none, or it moves. */
+/* Since when the memory that @s holds for @purpose has not moved although no peer owes anything:
+ * its server has not answered, or @s waits for memory itself. NSEC_NEVER: there is none, or it
+ * moves. */
 static nsec_t still_since(struct session *s, enum buf_purpose purpose)
 {
 	if (holds(s, purpose) == 0)
@@ -389,9 +414,9 @@ static nsec_t still_since(struct session *s, enum buf_purpose purpose)
 	return unanswered_since(s, purpose);
 }
 
-/* Routes of which a session has waited for too long, and could go on: its own server answers. */
+/* Routes with a session that has waited too long for memory, while its own server answers. */
 struct too_long {
-	const struct quota_group *one; /* NULL: there is none */
+	const struct quota_group *one; /* the first such route; NULL: none */
 	bool others;
 };
 
@@ -413,8 +438,12 @@ static struct too_long who_waits(const struct proxy *p, enum buf_purpose purpose
 	return w;
 }
 
-/* Whether what @s gives back helps one of @w. A server's time is no other client's of the same server, but a message whose rest
- * is to come waits for no server. */
+/*
+ * Whether memory that @s gives back helps a route of @w
+ *
+ * A server that takes its time is no reason to end one of its clients for another of its clients.
+ * But a message whose rest is to come waits for no server.
+ */
 static bool helps(const struct session *s, const struct too_long *w, enum buf_purpose purpose)
 {
 	const struct quota_group *g = &s->route->groups[purpose];
@@ -425,7 +454,8 @@ static bool helps(const struct session *s, const struct too_long *w, enum buf_pu
 	       (has_begun(&s->client, purpose) || has_begun(&s->server, purpose));
 }
 
-/* Of the route that holds most, the session that has stood still longest, where that helps one of @w. */
+/* The session to end: of the route that holds most, the one whose memory has not moved for the
+ * longest time, if that helps a route of @w. */
 static struct session *to_reclaim(const struct proxy *p, enum buf_purpose purpose,
 				  const struct too_long *w)
 {
@@ -495,7 +525,7 @@ void session_debts_look(struct timer *timer, nsec_t now)
 		look_at_session(container_of(item, struct session, owing));
 	}
 	if (!list_is_empty(&p->round_end))
-		timer_arm(&p->timers, timer, now + 1); /* in the next turn */
+		timer_arm(&p->timers, timer, now + 1); /* continues in the next turn */
 	else if (!list_is_empty(&p->owing))
 		timer_arm(&p->timers, timer, p->round_at);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A handshake of host authentication, as far as it concerns others than its two ends: how many
- * are under way on each side of a route (door.h).
+ * The limit of handshakes of host authentication under way on each side of a route (door.h), for
+ * one session.
  *
- *     first message, or first turn --> leg_is_at_door() --> inside --> over --> the next one
+ *     first message, or first turn --> leg_is_at_door() --> has a place --> over --> the next handshake
  *                                          |  no place
  *                                          +--> waits
  */
 #include "proxy/internal.h"
 
-/* Whose doors @leg passes: of a listener, whatever route a client takes behind it. */
+/* The route whose limits apply to @leg: for a client its listener's, whatever route the client
+ * takes. */
 static struct route_state *side_of(const struct session *s, const struct leg *leg)
 {
 	return leg == &s->client ? s->listener : s->route;
@@ -46,7 +47,7 @@ static void guests_let_in(struct route_state *rs, struct door *d)
 	}
 }
 
-/* Who is through, or gone, makes room. */
+/* A handshake that is over leaves its place to the next one. */
 void session_auth_leave(struct session *s, struct leg *leg)
 {
 	struct door *d = door_of(s, leg);

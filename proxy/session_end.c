@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a session ends, and whoever finds that it must may say so: the first comment of session.c. */
+/* How a session ends. Every file of session*.c may call this one; session.c has the states. */
 #include "proxy/internal.h"
 
 void session_await_setup(struct session *s)
@@ -52,7 +52,7 @@ void session_stop_waiting(struct session *s)
 	stop_queue(&s->reverse);
 }
 
-/* Whoever waits for memory behind this session does not wait for its end. */
+/* Other sessions wait for memory behind this one: it leaves the line now, not when it is freed. */
 void session_begin_end(struct session *s)
 {
 	s->state = SESSION_CLOSING;
@@ -63,7 +63,7 @@ void session_begin_end(struct session *s)
 	leg_stop_waiting(&s->server);
 }
 
-/* Why its client is turned away that has not been answered yet. */
+/* The reason to reject a client that has not been accepted yet. */
 static enum proxy_refusal refusal_for(const struct session *s, int status)
 {
 	if (session_is_leaving(s))
@@ -90,10 +90,9 @@ void session_close(struct session *s, int status, const char *why)
 void session_leave(struct session *s, nsec_t deadline)
 {
 	timer_arm(&s->proxy->timers, &s->leave, deadline);
-	session_touch(s); /* nothing may be in flight now */
+	session_touch(s); /* no call may be in flight now */
 }
 
-/* A peer of @s broke the protocol: that session ends, nobody else's. */
 void session_breach(struct session *s, const char *why)
 {
 	if (s->state != SESSION_CLOSING)

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who comes in: a connection becomes a session when the crowd has a place for its client, and the worker
- * memory for both legs. Where one of these is missing, who has not said a word yet makes room.
+ * Admission of clients: a connection becomes a session if the session limits allow one more for its
+ * client, and if the worker has memory for both legs.
+ *
+ * State:  connections whose client has sent no message yet hold places and memory.
+ * Danger: a host opens connections and sends nothing, and no other client can connect.
+ * Rule:   if a place or memory is missing, a connection without a message is closed for the new
+ *         one: the oldest of the host with most of them. A session whose client has sent a message
+ *         is never closed for that.
+ * Pinned: tests/session/test_newcomers.c:a_crowd_pushes_out_its_own, :who_said_nothing_makes_room,
+ *         :memory_is_room_as_well
  */
 #include <string.h>
 
@@ -9,7 +17,7 @@
 #include "base/mem.h"
 #include "proxy/internal.h"
 
-/* As the log has them. */
+/* Texts for the log. */
 static const char *const refusals[PROXY_REFUSALS] = {
 	[PROXY_REFUSED_RATE] = "max_setups_per_second reached",
 	[PROXY_REFUSED_CLIENT] = "max_sessions_per_client reached",
@@ -24,12 +32,12 @@ static const char *const refusals[PROXY_REFUSALS] = {
 	[PROXY_REFUSED_DRAINING] = "shutting down",
 };
 
-/* Nothing against it. */
+/* The client is admitted. */
 #define IS_IN PROXY_REFUSALS
 
 enum {
-	REQUEST_MOST = 512, /* octets of private data that any version looks at */
-	SHOWN_OUT = 32,	    /* for one that comes in */
+	REQUEST_MOST = 512, /* private data that any version looks at, octets */
+	SHOWN_OUT = 32,	    /* connections closed at most to admit one client */
 };
 
 static void refuse_client(struct route_state *rs, const struct fabric_event *ev,
@@ -61,7 +69,8 @@ static size_t server_bytes(const struct route_state *rs)
 			       SESSION_OP_DEPTH);
 }
 
-/* Of whichever route that shares the listener takes most: it is not known yet which it will be. */
+/* The memory of a session. The route is not known yet, so the server leg counts as that of the
+ * route, among those that share the listener, which takes most. */
 static size_t fixed_bytes(const struct route_state *listener, const struct fabric_conn *client)
 {
 	const struct proxy *p = listener->proxy;
@@ -76,8 +85,8 @@ static size_t fixed_bytes(const struct route_state *listener, const struct fabri
 	       leg_fixed_bytes(&listener->route->client, client->fabric, SESSION_OP_DEPTH) + most;
 }
 
-/* What shared Receives may take is kept free, but for the least that the configuration allows: a
- * session of each route. */
+/* Octets that sessions may take. The share of shared Receives is kept free, except for the least
+ * that the configuration allows: one session of each route. */
 static size_t fixed_limit(const struct proxy *p, unsigned nsessions)
 {
 	return nsessions < p->nroutes ? buf_zone_bytes(&p->arena, BUF_ZONE_FIXED) : p->fixed_limit;
@@ -96,7 +105,7 @@ static void on_setup(struct timer *timer, nsec_t now)
 	session_touch(s);
 }
 
-/* What was in flight when it was to leave is in flight yet. */
+/* The deadline of session_leave() has passed, and calls are still in flight. */
 static void on_leave(struct timer *timer, nsec_t now)
 {
 	struct session *s = container_of(timer, struct session, leave);
@@ -126,7 +135,8 @@ size_t session_excess(const struct proxy *p)
 	return held - limit < pooled ? held - limit : pooled;
 }
 
-/* Whether there is, or would be without @less sessions of @bytes octets. */
+/* Whether there is memory for one more session, or would be without @less sessions of @bytes
+ * octets together. */
 static bool has_memory(const struct route_state *rs, const struct fabric_conn *client,
 		       unsigned less, size_t bytes)
 {
@@ -187,7 +197,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	door_guest_init(&s->client_guest);
 	door_guest_init(&s->server_guest);
 	s->client.conn = ev->conn;
-	ev->conn->owner = &s->client; /* should it go away before it is accepted */
+	ev->conn->owner = &s->client; /* in case the connection ends before it is accepted */
 	s->fixed_bytes = fixed_bytes(listener, ev->conn);
 	p->fixed_bytes += s->fixed_bytes;
 	p->silent_bytes += s->fixed_bytes;
@@ -198,7 +208,8 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	return s;
 }
 
-/* At once, whatever is under way: nobody has asked anything of it yet. */
+/* Close a connection that has sent no message, to admit another client. That is done at once,
+ * whatever is under way, because it has asked for nothing yet. */
 static void show_out(struct lobby_member *m)
 {
 	struct session *s = container_of(m, struct session, silent);
@@ -211,7 +222,8 @@ static void show_out(struct lobby_member *m)
 	session_free(s);
 }
 
-/* Who has not said a word yet makes room. Return: IS_IN, or why there is none. */
+/* Take a place within the session limits; connections without a message are closed for it.
+ * Return: IS_IN, or why there is none. */
 static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *peer,
 				     struct host **place)
 {
@@ -239,8 +251,12 @@ static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *
 	}
 }
 
-/* The same for memory, and for a place among those who have not said a word. Where they have not as much
- * as is missing nobody has to go; and few have to at once, for others have their turn: who comes again finds more. */
+/*
+ * The same for memory, and for a place among connections without a message
+ *
+ * If all these connections together have too little memory none is closed. At most SHOWN_OUT are
+ * closed at once, because other work waits; a client that tries again finds more room.
+ */
 static bool make_room(const struct route_state *rs, const struct fabric_conn *client)
 {
 	struct proxy *p = rs->proxy;
@@ -278,10 +294,12 @@ static enum proxy_refusal admit_client(struct route_state *rs, const struct fabr
 }
 
 /*
- * State:  a client that is a gateway says which listeners its own client came through.
- * Danger: a gateway that leads to itself, or to one that leads back, would open sessions until a limit is reached.
- * Rule:   a connection that came through this listener before is refused, and so is the ninth in a row.
- * Pinned: tests/daemon/loops.sh.
+ * State:  a client that is a gateway names the listeners that its own client came through.
+ * Danger: a gateway whose upstream leads back to itself, directly or through others, opens sessions
+ *         until a limit is reached.
+ * Rule:   a connection that came through this listener before is refused. So is one that came
+ *         through VIA_MOST gateways.
+ * Pinned: tests/daemon/loops.sh, decision 150.
  */
 static bool is_loop(const struct route_state *listener, const struct via *via)
 {

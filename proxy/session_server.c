@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which server a session has, of those that servers.c knows of its route.
+ * Which server a session uses, of those that servers.c knows for its route.
  *
- *   choose --> connect --> ready --> found: the client is accepted, or goes on
+ *   choose --> connect --> ready --> found: the client is accepted, or continues
  *     ^  |        |          |
  *     |  +- waits for a name |
- *     |           +--failed--+--its client is with another server by now
+ *     |           +--failed--+--its client was assigned another server meanwhile
  *     +-----------+----------+
  *
- * The client waits unanswered meanwhile, and no call of it is under way: each server is tried once, as long
- * as it takes. A server that failed after that is no matter of this: the session ends, and the client comes again.
+ * The client waits unanswered meanwhile and none of its calls is under way. Each server is tried
+ * once, for as long as its set-up takes. If a server fails after that, the session ends and the
+ * client connects again.
  */
 #include "base/log.h"
 #include "base/mem.h"
 #include "proxy/internal.h"
 
-enum { KNOWN_SHARE = 4 }; /* of the time for set-up: then what a name led to before is as good */
+/* A part of the time for set-up: after it older results of a look-up are used. */
+enum { KNOWN_SHARE = 4 };
 
 int session_way_new(struct session *s)
 {
@@ -66,7 +68,8 @@ static void note_failure(struct session *s, int status)
 			 err_name(status));
 }
 
-/* A shortage of this machine is no verdict about the server: nothing is noted of the server, and no client moves. */
+/* A shortage of this machine says nothing about the server: nothing is noted about the server,
+ * and no client moves. */
 static void note_shortage(const struct session *s, int err, const char *why)
 {
 	const char *route = s->route->route->name;
@@ -77,7 +80,8 @@ static void note_shortage(const struct session *s, int err, const char *why)
 			 route, session_server_text(s, server), why);
 }
 
-/* The address comes with news; longer than for a connection nobody waits, nor for long where something is known. */
+/* Wait until names are looked up: no longer than a connection's set-up may take, and for
+ * 1/KNOWN_SHARE of that at first, because older results may be known. */
 static void await_address(struct session *s)
 {
 	nsec_t all = s->route->route->server.setup_timeout, first = all / KNOWN_SHARE;
@@ -99,7 +103,7 @@ int session_find_server(struct session *s)
 		switch (servers_choose(servers, &s->way->guest, &s->client.conn->peer,
 				       s->proxy->now)) {
 		case SERVERS_GO:
-			break; /* of the switch */
+			break; /* leaves the switch */
 		case SERVERS_WAIT:
 			await_address(s);
 			return 0;
@@ -169,7 +173,7 @@ bool session_fail_over(struct session *s, int status, const char *why)
 	return session_find_server(s) == 0;
 }
 
-/* Those of one route that wait for an address: each once, for some will wait on. */
+/* Let each session of @rs that waits for an address try again once; some will go on waiting. */
 static void go_on_waiting(struct route_state *rs)
 {
 	struct list todo, *it;
@@ -201,7 +205,8 @@ static nsec_t move_patience(const struct proxy_route *route)
 	return route->move_patience_s ? atomic_load(route->move_patience_s) * NSEC_PER_SEC : 0;
 }
 
-/* Between two RPCs: what its server has begun to do is not asked of another. */
+/* Sessions whose client has moved leave between two RPCs, because a call that a server has begun
+ * must not be sent to another server. */
 static void follow_clients(struct route_state *rs)
 {
 	for (struct list *it = rs->ways.next; it != &rs->ways; it = it->next) {

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Which version to ask a server for (draft-07 4.3.2, decision 9): 2 first, unless it is
- * remembered not to speak it. On the same connection the leg falls back by itself; here
- * is the server that hangs up instead, and the memory of all that.
- */
+/* Which version to speak to a server (draft-07 4.3.2, decision 9): version 2 first, unless the
+ * server is remembered not to speak it. A leg falls back to version 1 on the same connection by
+ * itself. This file handles servers that close the connection instead, and remembers the results. */
 #include "base/log.h"
 #include "proxy/internal.h"
 
 #define BARE_MEMORY (60 * NSEC_PER_SEC)
 
-/* Which versions to try: only 1 while the upstream is remembered not to speak 2. */
+/* Only version 1 is tried while the server is remembered not to speak version 2. */
 int session_connect_server(struct session *s)
 {
 	struct route_state *rs = s->route;
@@ -59,9 +57,14 @@ void session_remember_v1(struct session *s)
 }
 
 /*
- * That a server speaks version 1 is believed as long as it answers in it. One that hung up on
- * version 2 may have been about to restart, as what it was or as something newer: when it refuses
- * version 1, too, or hangs up before it said a word, the next session asks for version 2 first.
+ * State:  a server closed the connection on version 2 and then spoke version 1; that is remembered.
+ * Danger: such a server may just have been restarting, and may come back with version 2. Sessions
+ *         would stay with version 1.
+ * Rule:   the verdict holds while the server answers in version 1. If it refuses version 1 as well,
+ *         or ends a connection before it has sent any message, the next session tries version 2
+ *         first.
+ * Pinned: tests/session/test_versions.c:a_verdict_falls_when_version_1_is_refused,
+ *         :a_restart_is_not_taken_for_a_verdict, decision 75.
  */
 void session_forget_v1(struct session *s, int status)
 {
@@ -79,8 +82,8 @@ void session_forget_v1(struct session *s, int status)
 		 session_server_text(s, server));
 }
 
-/* Return: whether another connection to the same server is under way; if not, *@status becomes why: it may be a shortage of this
- * machine, which is no verdict about the server. */
+/* Return: whether another connection to the same server is under way. If not, *@status says why;
+ * it may be a shortage of this machine, which says nothing about the server. */
 static bool connect_again(struct session *s, int *status)
 {
 	int err;
@@ -107,10 +110,14 @@ bool session_retry_as_v1(struct session *s, int *status)
 }
 
 /*
- * State:  the connection began without host authentication, as is remembered of the server, and ended before it was ready.
- * Danger: the server may have learned it since, and refuse such connections: it would be called down, and its clients move.
- * Rule:   that is no verdict about the server: it is forgotten, and the server asked again as if nothing were known; once.
+ * State:  the connection began without host authentication, because the server was silent before,
+ *         and ended before it was ready.
+ * Danger: the server may have learned host authentication since, and refuse connections without it.
+ *         It would be taken for down, and its clients would move.
+ * Rule:   that says nothing about the server. The memory of its silence is dropped, and one more
+ *         connection begins with host authentication.
  * Pinned: tests/session/test_hostauth_silent.c:what_is_remembered_of_it_is_no_verdict
+ *
  * Return: as connect_again().
  */
 static bool retry_unremembered(struct session *s, int *status)
@@ -126,7 +133,7 @@ bool session_retry_bare(struct session *s, int *status)
 {
 	char server[FABRIC_ADDR_TEXT];
 
-	/* A session that is elsewhere closed this leg itself, for its client has another server. */
+	/* If the client was assigned another server, this session closed the leg itself. */
 	if (!session_awaits_server(s) || s->retried_bare || s->way->is_elsewhere)
 		return false;
 	if (s->server.bare)
@@ -141,10 +148,10 @@ bool session_retry_bare(struct session *s, int *status)
 }
 
 /*
- * State:  a server was silent where host authentication was begun, and served without.
- * Danger: the server may have host authentication and have been busy. While the silence is remembered, no session to this server is
- *         authenticated.
- * Rule:   the silence is remembered for BARE_MEMORY at most.
+ * State:  a server was silent when host authentication was begun, and served without it.
+ * Danger: the server may have host authentication and have been busy. While its silence is
+ *         remembered, no session to it is authenticated.
+ * Rule:   its silence is remembered for BARE_MEMORY at most.
  * Pinned: tests/session/test_hostauth_silent.c:silence_is_not_remembered_for_long
  */
 void session_judge_bare(struct session *s, int status)
