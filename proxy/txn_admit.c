@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: which calls may run. Each direction of a session has a queue, in order of arrival.
- * The first of it starts when there is a place among those running, exposures and memory for
- * all its chunks; until then it holds none of these, so transactions never wait for each other
- * while holding what others need. For memory a queue stands in line with those of other sessions
- * (memory/quota.c).
+ * Operation: which calls may run
  *
- * State: a client's calls wait for memory, and calls without chunks come behind them, which need none. Danger: NFS leases
- * expire beside READs that a server does not answer. Rule: such calls pass all that wait, up to PLAIN_BEYOND more than
- * may run; and of a client's calls that wait only the first holds a place for a transaction, all others stay in their Receives.
+ * Each direction of a session has a queue, in order of arrival. Its first call starts when there
+ * are a place among the running calls, exposures, and memory for all of its chunks. Until then it
+ * holds none of these, so transactions never wait for each other while they hold what others need.
+ * For memory the queue waits in line with those of other sessions (memory/quota.c).
+ *
+ * State:  a client's calls wait for memory; calls without chunks, which need none, are behind them.
+ * Danger: NFS leases expire, because RENEW or SEQUENCE waits behind READs that a server does not
+ *         answer.
+ * Rule:   calls without chunks pass all calls that wait, up to PLAIN_BEYOND more than may run
+ *         otherwise. Of a client's calls that wait only the first holds a transaction block; the
+ *         others stay in their Receives.
  * Pinned: tests/isolation/test_same_route.c.
  *
- * What a call that waits does hold are its own octets: a client's those in its Receive, which
- * slows the client down; a server's are set aside. So are a client's where Receives are shared and
- * few are left, for all replies need some of these.
+ * State:  a client's waiting calls hold their Receives, which slows the client down. Where
+ *         connections share Receives, few may be left.
+ * Danger: what the calls wait for are replies, and each reply needs a Receive.
+ * Rule:   a client's waiting calls are copied out of their Receives if their leg holds many or few
+ *         are left (leg_keeps_many()). A server's waiting calls always are.
+ * Pinned: tests/session/test_shared_short.c:calls_that_wait_make_room_for_replies, decision 81.
  *
- * Where what the requester says next waits for a Receive, the data of a call are behind that. Such a call does not begin,
- * or those whose data cannot come would have the memory that others need for getting on (leg_data_are_behind()).
+ * A call does not begin while its data would arrive behind input that waits for a Receive
+ * (leg_data_are_behind()).
  *
- * Nothing here ends or starts a call: txn.c does, as it is told.
+ * Nothing here ends a call or begins its first step: the caller does, by the verdict.
  */
 #include <string.h>
 
 #include "proxy/internal.h"
 
-enum { PLAIN_BEYOND = 8 }; /* calls without chunks that run beside as many others as may */
+enum { PLAIN_BEYOND = 8 }; /* calls without chunks that may run beyond the limit of the queue */
 
 bool txn_has_turn(const struct session_queue *q, const struct leg_out *call)
 {
@@ -43,8 +50,13 @@ static void count_taken(struct txn *t, size_t bytes)
 }
 
 /*
- * Answers to calls of servers come behind the calls of clients, which may wait for memory: so calls
- * of servers get no more than half of what is common. One that a route has alone always may.
+ * State:  a server's calls hold payload memory. Their answers arrive behind calls of the client,
+ *         which may wait for memory.
+ * Danger: the client's call waits for memory that the server's calls hold, and their answers wait
+ *         behind that call.
+ * Rule:   servers' calls get no more than half of the common memory. A call that is the only one of
+ *         its route may always have it.
+ * Pinned: tests/session/test_pressure.c:both_directions_complete, decision 78.
  */
 static bool leaves_enough(const struct txn *t, size_t need)
 {
@@ -58,7 +70,7 @@ static bool take_memory(struct txn *t, size_t need)
 {
 	struct quota_member *m = &session_queue(t->s, t->reverse)->quota;
 
-	if (need == 0) /* data that came with the call are nobody's quota */
+	if (need == 0) /* data that came with the call are charged to no quota */
 		return !t->in.nplaced || txn_take(t) == 0;
 	if (leaves_enough(t, need) && quota_may_take(m, need) && txn_take(t) == 0) {
 		quota_served(m);
@@ -81,8 +93,8 @@ static void start(struct txn *t, unsigned exposures, size_t need)
 	session_ops(t->s, t->rsp)->exposed += exposures;
 }
 
-/* All or nothing: a place among those running, exposures, then memory. Those not running keep their
- * Receives, so a peer that goes beyond its credits runs dry. */
+/* Start @t if it can have everything: a place among the running calls, exposures, then memory.
+ * Calls that wait keep their Receives, so a peer that exceeds its credits runs out of them. */
 static enum txn_verdict try_start(struct txn *t)
 {
 	struct session *s = t->s;
@@ -95,9 +107,10 @@ static enum txn_verdict try_start(struct txn *t)
 	need = txn_need(t, &exposures);
 	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES || exposures > most)
 		return TXN_IMPOSSIBLE;
-	/* Few of those that may be exposed really are (txn_need()): where too many are, they wait (txn_short.c). */
+	/* Few regions that may be exposed really are (txn_need()). If too many are, calls wait in
+	 * txn_short.c. */
 	if (q->running >= q->limit || session_ops(s, t->rsp)->exposed + exposures > most + most / 2)
-		return TXN_WAITS; /* retried when a transaction of this session ends */
+		return TXN_WAITS; /* tried again when a transaction of this session ends */
 	if (!take_memory(t, need))
 		return TXN_WAITS;
 	start(t, exposures, need);
@@ -126,13 +139,13 @@ enum txn_verdict txn_admit(struct session_queue *q, struct txn **t)
 	if (list_is_empty(&q->waiting) || quota_is_waiting(&q->quota))
 		return TXN_WAITS;
 	*t = list_first(&q->waiting, struct txn, wait_link);
-	if (leg_data_are_behind((*t)->req, &(*t)->in)) /* tried again when it is so no more */
+	if (leg_data_are_behind((*t)->req, &(*t)->in)) /* tried again when that state has ended */
 		return TXN_WAITS;
 	return try_start(*t);
 }
 
-/* What is still needed of a Receive, @body, goes elsewhere, unless it lies in memory of the
- * transaction's own. */
+/* Copy what is still needed of a Receive, @body, to another block, unless it lies in memory of
+ * the transaction's own. */
 static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
 {
 	const struct leg_rbuf *rb = held->rbuf;
@@ -150,9 +163,13 @@ static int move_out(struct leg *leg, struct leg_held *held, struct view *body)
 }
 
 /*
- * A client's calls that wait keep their Receives, so that it slows down. If those of a server did
- * as well, calls of both directions could fill the windows of both legs, and no reply come through
- * for which they wait: version 2 has one window for calls and replies.
+ * State:  calls wait; a client's keep their Receives, so that the client slows down.
+ * Danger: if a server's calls kept theirs as well, calls of both directions could fill the windows
+ *         of both legs. Then no reply that they wait for could arrive, because version 2 has one
+ *         window for calls and replies.
+ * Rule:   a server's calls that wait are copied out of their Receives, SESSION_ASIDE at most.
+ * Pinned: tests/session/test_credits.c:calls_fill_both_windows_at_once,
+ *         :more_reverse_calls_than_can_be_kept, decision 74.
  */
 static int set_aside(struct txn *t)
 {
@@ -170,22 +187,23 @@ static int set_aside(struct txn *t)
 	return 0;
 }
 
-/* Where few shared Receives are left, for all or for its own connection, a client's calls give up theirs as well, while
- * there is memory for that: what they wait for are replies, and each needs one. Grants slow the client down there. */
+/* If few shared Receives are left, for all legs or for this one, a client's calls give up theirs
+ * as well, while there is memory for copies. They wait for replies, and each reply needs a
+ * Receive. Grants slow the client down then. */
 void txn_move_call(struct txn *t)
 {
 	if (leg_keeps_many(t->req))
 		(void)set_aside(t);
 }
 
-/* What a requester does not take is no reason for others to wait. */
+/* A reply that its requester does not take yet must not keep a Receive from others. */
 void txn_move_reply(struct txn *t)
 {
 	if (t->reply_held.rbuf && leg_keeps_many(t->rsp))
 		(void)move_out(t->rsp, &t->reply_held, &t->reply_body);
 }
 
-/* Those that are formed point to their octets. */
+/* Calls that are formed already point to their octets. */
 void txn_move_all(struct session *s, const struct leg *leg)
 {
 	for (struct list *it = s->txns.next; it != &s->txns; it = it->next) {
@@ -220,7 +238,7 @@ void txn_unqueue(struct txn *t)
 	struct session_queue *q = session_queue(t->s, t->reverse);
 
 	list_del(&t->wait_link);
-	if (t->reverse && t->taken) /* it may be what leaves_enough() saw */
+	if (t->reverse && t->taken) /* leaves_enough() may have refused a call because of @t */
 		quota_again(&q->quota);
 	count_taken(t, -t->taken);
 	session_ops(t->s, t->rsp)->exposed -= t->exposures;

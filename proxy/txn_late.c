@@ -1,43 +1,60 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls that get no answer. A procedure may have none (Call-only, draft-07 4.7), which only its
- * caller knows, or the responder has lost the call, or takes no more calls. Where the operator has
- * set a time (reply_timeout of the responder's end) a call is let go when that time has passed
- * since all that its requester exposed was here, whether it could be sent or not:
+ * Calls that get no answer
  *
- *     CALL, WAIT --> FAILED: fenced, then its memory given back
+ * A call may have no answer for three reasons: its procedure has none (Call-only, draft-07 4.7),
+ * which only its caller knows; the responder has lost it; or the responder takes no more calls.
  *
- * How long the requester takes to be read is no time of the responder's, nor is that in which what the
- * responder says may have to wait here, for memory or a Receive; and a reply that has begun to come is in
- * time (session_debts.c sees to both). The requester is told nothing: of a call without a reply it expects
- * nothing, and the gateway invents no replies. An answer that comes yet is dropped by the transport, which
- * knows the XID (rpc/late.h); a Receive stays posted for it. RDMA into what was exposed for the call ends the
- * connection like any other use of a handle withdrawn.
+ * State:  a call holds memory, exposures and a credit, and is not answered. The operator has set a
+ *         reply_timeout for the responder's side.
+ * Danger: such calls accumulate until no other call can run.
+ * Rule:   the call is abandoned when reply_timeout has passed since everything its requester
+ *         exposed was read, whether the call could be sent or not.
+ * - The time in which the requester is read does not count, nor the time in which the responder's
+ *   input was blocked here (memory, Receives). A reply that has begun to arrive is in time;
+ *   session_debts.c sees that it continues.
+ * - The call fails (CALL, WAIT --> FAILED): its exposures are withdrawn, then its memory is given
+ *   back. The requester is not notified: for a Call-only call it expects nothing, and the gateway
+ *   invents no replies.
+ * - A late answer is dropped by the transport, which remembers the XID (rpc/late.h); a Receive
+ *   stays posted for it. RDMA to an exposure of the call ends the connection, as for any withdrawn
+ *   handle.
+ * Pinned: tests/session/test_late.c, tests/session/test_patience.c, decision 68.
  *
- * In version 1 a call without an answer keeps its credit: "a Requester MUST NOT send
- * unacknowledged requests in excess of this granted limit" (RFC 8166 section 3.3.1). Where calls
- * that were let go hold all of them, or all Receives (over the early draft long replies have several kept for them), the
- * first call that cannot be sent in its time ends the session: a new connection has new credits.
+ * State:  in version 1 an abandoned call keeps its credit: "a Requester MUST NOT send
+ *         unacknowledged requests in excess of this granted limit" (RFC 8166 section 3.3.1). Over
+ *         the early draft long replies keep several Receives.
+ * Danger: abandoned calls hold all credits or all Receives, and no call of the session can ever be
+ *         sent.
+ * Rule:   the first call that cannot be sent in its time for that reason ends the session. A new
+ *         connection has new credits.
+ * Pinned: tests/session/test_late.c:without_credits_the_session_ends
  *
- * Where the operator has set no time, calls wait as long as they have to, as long as they are in
- * nobody's way. But Call-only ones of a Requester of version 2 would take one place after the other,
- * for good. When calls behind them cannot go on (txn_is_jammed()) and none was answered for
- * DEBT_PATIENCE, those without chunks are let go: Call-only ones have none (draft-07 4.7). If one of them is
- * answered after all, for its responder only hung, the session ends and the requester sends all
- * calls again: so none is lost.
+ * State:  no reply_timeout is set, the requester speaks version 2, and unanswered calls keep all
+ *         others from proceeding (txn_is_jammed()).
+ * Danger: Call-only calls take one place after the other for ever.
+ * Rule:   if none was answered for DEBT_PATIENCE, the unanswered calls without chunks are
+ *         abandoned, because Call-only calls have no chunks (draft-07 4.7). If one of them is
+ *         answered after all, its responder only hung: the session ends and the requester sends all
+ *         calls again, so none is lost. Otherwise calls wait as long as they have to.
+ * Pinned: tests/session/test_call_only.c:call_only_calls_are_in_nobodys_way,
+ *         :slow_answers_are_not_lost
  *
- * A report of a version 2 responder that may be about a form of the call that was given up
- * (txn_again.c) is believed when no answer follows it within DEBT_PATIENCE: the requester gets an error.
+ * State:  a version 2 responder sent a report that may be about a form of the call which was given
+ *         up (txn_again.c).
+ * Danger: if the report is about the present form, the call waits for an answer that never comes.
+ * Rule:   the report counts if no answer follows within DEBT_PATIENCE: the requester gets an error.
+ * Pinned: tests/session/test_continue.c:a_report_that_may_be_late_is_heard_in_the_end
  *
- * What was sent in part is no longer the gateway's to let go: the rest of it is what the peer owes
- * a credit for, which session_debts.c looks after.
+ * A call of which a part was sent is not abandoned here. The peer owes a credit for the rest;
+ * session_debts.c sees to that.
  */
 #include "proxy/internal.h"
 
-/* While the answer may be here. */
+/* Interval of looks while the answer may have arrived and lie unread. */
 #define LATE_LOOK NSEC_PER_SEC
 
-/* What reply_timeout leaves it; NSEC_NEVER: no limit, or it is over. */
+/* When reply_timeout ends for @t; NSEC_NEVER: there is none, or it is over. */
 static nsec_t end_of_time(const struct txn *t)
 {
 	nsec_t patience = t->rsp->cfg->reply_timeout, end = t->pulled + patience;
@@ -50,7 +67,8 @@ static bool is_overdue(const struct txn *t)
 	return t->rsp->cfg->reply_timeout && end_of_time(t) == NSEC_NEVER;
 }
 
-/* Time in which what the responder said may have waited here since @t was last looked at: that is none of its. */
+/* The time since the last look at @t in which the responder's input was blocked here: it does not
+ * count against the responder. */
 static nsec_t take_behind(struct txn *t)
 {
 	nsec_t before = t->behind;
@@ -69,13 +87,13 @@ static void await_answer(struct txn *t)
 		return;
 	(void)take_behind(t);
 	end = t->s->proxy->now + patience;
-	/* One that was sent has all of it for its answer: the doubt may be wrong. */
+	/* A call that was sent has the whole time for its answer, because the doubt may be wrong. */
 	if (t->doubted && t->state != TXN_WAIT)
 		end = nsec_min(end, end_of_time(t));
 	timer_arm(&t->s->proxy->timers, &t->late, end);
 }
 
-/* Where what the responder says has to wait here the answer may be among it. */
+/* Whether the answer may have arrived and lie unread, or has begun to arrive. */
 static bool may_be_answered(const struct txn *t)
 {
 	return leg_is_behind(t->rsp) || leg_hears(t->rsp, t->in.xid);
@@ -86,7 +104,7 @@ static void on_late(struct timer *timer, nsec_t now)
 	struct txn *t = container_of(timer, struct txn, late);
 	nsec_t more = take_behind(t);
 
-	/* A session about to end gives back all it has. */
+	/* A session that is ending gives back all it has. */
 	if (t->s->state != SESSION_OPEN)
 		return;
 	if (may_be_answered(t))
@@ -105,7 +123,8 @@ static void on_late(struct timer *timer, nsec_t now)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 		return;
 	}
-	/* A doubt that comes while another form of the call cannot be sent leaves the call the time it has. */
+	/* If a doubt comes while another form of the call cannot be sent, the call keeps the time
+	 * it has. */
 	if ((t->doubted && !is_overdue(t)) || !txn_let_go(t))
 		await_answer(t);
 }
@@ -132,8 +151,9 @@ bool txn_is_jammed(const struct session_queue *q)
 	       waits_for_credit(rsp);
 }
 
-/* Sent, and its Requester used no chunks, nor what the round-trip extension has for them: data that came with the call,
- * and directions for those of the reply, have no segments. */
+/* Whether @t may be Call-only: it was sent, and its Requester used no chunks, nor what the
+ * round-trip extension has instead. Data that came with the call, and directions for data of the
+ * reply, have no segments. */
 static bool may_be_call_only(const struct txn *t)
 {
 	return t->state == TXN_WAIT && !t->replied && t->in.nreads == 0 && t->in.nwrites == 0 &&
@@ -170,7 +190,7 @@ void txn_pulled(struct txn *t)
 	await_answer(t);
 }
 
-/* What was never formed is none that a report can be about. */
+/* A report cannot be about a call that was never formed. */
 void txn_doubt(struct txn *t)
 {
 	if (t->doubted || t->replied || !t->pulled || t->state == TXN_FAILED)

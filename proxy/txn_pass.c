@@ -1,36 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: a large result is not stored, once its session has much memory. Where the responder's fabric can do that its
- * Write chunk is a stream (fabric_stream()): a handle of full length, and behind it a window of memory, which is all that the
- * transaction has for it. What the responder writes is written on to the same place of the requester's chunk at once, piece by
- * piece, and the window is used over and over.
+ * Operation: cut-through of a large result, once its session holds much memory
  *
- *	CALL, WAIT:  PLACED --> .pieces --Writes--> completed --> the window's again     (nobody is told yet)
- *	FENCE:       the reply is here: what came before it is posted to the last piece,
- *	PUSH:        then the other chunks; the reply behind all of it
+ * If the responder's fabric can do that, the Write chunk is exposed as a stream (fabric_stream()):
+ * a handle of full length, with a window of memory behind it, which is all the memory that the
+ * transaction takes for it. What the responder writes is written to the same place of the
+ * requester's chunk at once, piece by piece, and the window is used again and again.
  *
- * While the requester takes nothing the window is full, and all that the responder says on this connection waits: it is
- * the requester's own session, who owes his Writes (session_debts.c) and ends for that; the responder is not blamed meanwhile,
- * nor are calls let go whose answers may be among that (leg_is_full()).
+ * 	CALL, WAIT:  PLACED --> .pieces --Writes--> completed --> back to the window
+ * 	FENCE:       the reply is here: the pieces that came before it are posted to the last one,
+ * 	PUSH:        then the other chunks; the reply behind all of it
  *
- * Nothing is said of these octets before all is fenced, and what is said then is what it would have been without
- * this: the lengths of the reply are held against what was written, as ever. What lies in the chunk beyond the length told there,
- * or beside an error, is what the requester's own server wrote for it, in memory granted for this very call: "unused bytes in write
- * chunk segments, are not returned as results [...] the RPC layer MUST NOT assume that the buffers have not been
- * modified" (rfc5666bis-01 4.4.5.1).
+ * State:  the requester takes no Writes, so the window is full, and all further input of the
+ *         responder's connection waits.
+ * Danger: the responder would be blamed for answers that lie unread, and the calls abandoned.
+ * Rule:   the requester owes the Writes (session_debts.c), and its session ends for that. Meanwhile
+ *         the responder owes nothing, and no call with an answer that may lie unread is abandoned
+ *         (leg_is_full()).
+ * Pinned: tests/session/test_passed.c:a_client_that_takes_nothing, :not_let_go_while_full, decision
+ *         129.
  *
- * They are octets that the responder was seen to write through this exposure, never older ones; what it never writes is
- * never sent, and stays the requester's own memory. What it writes twice goes twice, in that order, as it would without a gateway.
+ * What the requester may see early is safe:
+ * - No length is reported to the requester before all is fenced. The reply is then the same as
+ *   without cut-through: its lengths are compared with what was written.
+ * - Octets in the chunk beyond the length reported, or beside an error, are what the requester's
+ *   own server wrote for it, in memory granted for this very call: "unused bytes in write chunk
+ *   segments, are not returned as results [...] the RPC layer MUST NOT assume that the buffers have
+ *   not been modified" (rfc5666bis-01 4.4.5.1).
+ * - Only octets that the responder wrote through this exposure are passed on, never older ones.
+ *   What it never writes is never sent, and stays the requester's own memory. What it writes twice
+ *   is sent twice, in that order, as without a gateway.
  *
- * One chunk of a call goes so, the first that is large; and of those alone whose requester wished for nothing else
- * (the round-trip extension): that is known before there is memory for the call, and does not change. A call that is formed
- * again gives up what came and did not go, and waits for what is under way, as the window is exposed anew.
+ * One chunk of a call is cut through, the first large one, and only if its requester asked for
+ * nothing of the round-trip extension. That is decided before the call has memory, and does not
+ * change. A call that is formed again drops the pieces that are not posted and waits for Writes
+ * under way, because the window is exposed again.
  */
 #include "proxy/internal.h"
 
 #include <assert.h>
 
-enum { PASS_WINDOWS = 2 }; /* a chunk that goes so is so many windows long at least */
+enum { PASS_WINDOWS = 2 }; /* a cut-through chunk is at least so many windows long */
 
 static bool may_stream(const struct txn *t)
 {
@@ -38,8 +48,9 @@ static bool may_stream(const struct txn *t)
 	       t->rsp->conn->fabric->streams;
 }
 
-/* To store is faster where processors are few, for so a responder does not wait for the requester: while that takes little
- * memory, and no more than one RPC may have. What others have is no matter: nobody's results go another way for them. */
+/* Whether the result is stored: the calls of its queue, @t included, then hold at most .pass_from
+ * octets, and no more than one RPC may. Storing is faster where processors are few, because the
+ * responder does not wait for the requester. Memory of other sessions does not matter here. */
 static bool may_store(const struct txn *t)
 {
 	const struct proxy *p = t->s->proxy;
@@ -51,13 +62,13 @@ static bool may_store(const struct txn *t)
 	return bytes <= (p->cfg.pass_from < most ? p->cfg.pass_from : most);
 }
 
-/* One that was to go on as it comes does so, though it may have waited since. */
+/* A result that was to be cut through stays so, even if its call has waited since. */
 void txn_choose_way(struct txn *t)
 {
 	t->passes |= may_stream(t) && !may_store(t);
 }
 
-/* Which one; .nwrites: none. */
+/* The index of the chunk to cut through; .nwrites: none. */
 static unsigned chunk_of(const struct txn *t)
 {
 	uint64_t least = (uint64_t)PASS_WINDOWS * t->s->proxy->cfg.pass_bytes;
@@ -96,7 +107,7 @@ static struct txn_piece *piece_at(struct txn *t, unsigned k)
 	return &t->pieces[(t->first_piece + k) % FABRIC_STREAM_PIECES];
 }
 
-/* Where the @at-th octet of the chunk belongs, and those behind it. */
+/* The segment of the requester's chunk for its @at-th octet and those behind it. */
 static struct segment place_of(const struct txn *t, uint32_t at)
 {
 	const struct rpc_chunk *c = &t->in.writes[t->stream - t->writes];
@@ -108,7 +119,7 @@ static struct segment place_of(const struct txn *t, uint32_t at)
 		.handle = seg->handle, .length = seg->length - at, .offset = seg->offset + at};
 }
 
-/* What is next of @p. Return: 0, or an error: ERR_AGAIN, it has to wait. */
+/* Post the next part of @p. Return: 0, or an error; ERR_AGAIN: it has to wait. */
 static int post_part(struct txn *t, struct txn_piece *p)
 {
 	struct session_ops *ops = session_ops(t->s, t->req);
@@ -169,7 +180,7 @@ void txn_placed(struct txn *t, const struct leg_out *out)
 		txn_pass_on(t);
 }
 
-/* The oldest piece is through. */
+/* The oldest piece was written: its memory goes back to the window. */
 static void piece_done(struct txn *t)
 {
 	uint32_t len = piece_at(t, 0)->len;
@@ -198,7 +209,7 @@ bool txn_pass_waits(const struct txn *t)
 	return t->state == TXN_FENCE && !list_is_empty(&t->pass_link);
 }
 
-/* Nothing is exposed by then, so what is given back goes nowhere. */
+/* Nothing is exposed any more, so pieces that are given back go nowhere. */
 void txn_pass_no_more(struct txn *t)
 {
 	list_del(&t->pass_link);

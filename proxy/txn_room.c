@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: what the gateway keeps of an RPC beside its octets lies in a block of the arena, as
- * large as the call's own chunks and segments want (most fit the smallest that is used), and counts
- * as the session's. Where there is none the call is kept as it came (leg_keep.c), and its queue stands
- * in line with those of other sessions, as for payload memory:
+ * Operation: blocks for transactions
  *
- *     call --> room? --yes--> transaction (txn.c)
+ * State:  a transaction, without its payload, lies in a block of the arena. The block is as large
+ *         as the call's chunks and segments require (the smallest size fits most calls) and is
+ *         charged to the session.
+ * Danger: calls without end fill the memory for transactions, or are refused while others hold it.
+ * Rule:   if there is no block, the call is kept as it came (leg_keep.c), and its queue waits in
+ *         line with those of other sessions, as for payload memory. No call is refused for that,
+ *         not even a session's first.
+ * Pinned: tests/session/test_rooms.c
+ *
+ *     call --> block? --yes--> transaction (txn.c)
  *                |  ^
  *               no  | quota_next(): memory came back, and it is this queue's turn
  *                v  |
- *               kept, in order; replies and others' calls pass
+ *               kept, in order; replies and other sessions' calls pass it
  *
- * Nothing is refused for that, be it a session's first call. Those of clients and of servers have
- * a part each, for a client's may be answered only after a server's was. A server's are copied out of
- * their Receives, as those are that wait for payload memory (txn_admit.c).
+ * Calls of clients and calls of servers each have a part of that memory, because a client's call
+ * may be answered only after a server's call was. A server's calls are copied out of their
+ * Receives, like those that wait for payload memory (txn_admit.c).
  *
- * A place that comes free while others of its session are in use is kept for the session's next call,
- * for to share memory out anew with each RPC costs as much as all of its plan. Such spares count as the
- * session's, are few, and stay with it as long as nobody has to wait for a place: whoever would gets all that
- * there are given back first. A session that is idle has none.
+ * A block that comes free while others of its session are in use is cached for the session's next
+ * call, because taking one from the shared memory for each RPC costs as much as planning the RPC.
+ * Cached blocks are charged to the session and few. They are freed before any call has to wait for
+ * a block, and when the session is idle.
  */
 #include <string.h>
 
@@ -26,13 +32,14 @@
 #include "proxy/internal.h"
 
 enum {
-	SPARE_BYTES = 2 * BUF_MIN_BLOCK, /* what most calls take; others are not kept */
+	/* Octets of the block that most calls take; other sizes are not cached. */
+	SPARE_BYTES = 2 * BUF_MIN_BLOCK,
 	SPARES_OF_QUEUE = 32,
-	SPARES_OF_WORKER =
-		512, /* so to give all of them back takes no longer than others' turns may */
+	/* Limit for all queues, so that freeing them all takes no longer than a turn may. */
+	SPARES_OF_WORKER = 512,
 };
 
-/** struct txn_spare - a place with nobody in it. */
+/** struct txn_spare - a cached block. */
 struct txn_spare {
 	struct txn_spare *next;
 };
@@ -104,7 +111,7 @@ struct txn *txn_take_room(struct session_queue *q, const struct rpc_msg *call)
 
 	if (q->spares && bytes <= SPARE_BYTES)
 		return take_spare(q);
-	/* The first of the calls that are kept stands in line; a plain one passes it. */
+	/* The first of the calls that are kept waits in line; a call without chunks passes it. */
 	if (quota_is_waiting(m))
 		return txn_is_plain(call) ? take_new(m, bytes) : NULL;
 	t = take_new(m, bytes);
@@ -156,7 +163,7 @@ bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
 	    (q == &q->s->forward && !list_is_empty(&q->waiting)))
 		return false;
 	*aside = leg_again(req, &q->kept, out);
-	if (leg_data_are_behind(req, out->msg)) /* tried again when it is so no more */
+	if (leg_data_are_behind(req, out->msg)) /* tried again when that state has ended */
 		return false;
 	*t = txn_take_room(q, out->msg);
 	if (*t)

@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a version 1 server tells of its reply, and what cannot be so. Some servers cut a reply
- * to the Reply chunk in silence, where rfc5666bis-01 5.5 wants an error; some leave out
- * the Write list when they are given a Reply chunk as well, and put the data there
- * (rfc5666bis-01 5.2.2: they MUST go to the Write chunk); some tell a length that is none of the data's. A shortened
- * success is the one answer that no client survives: what cannot be told from it becomes
- * an error, and what a server does to be avoided is remembered.
+ * Reports of version 1 servers about their replies, and how false reports are found
+ *
+ * State:  three habits of version 1 servers are known.
+ * - A server cuts a reply to the size of the Reply chunk without a word; rfc5666bis-01 5.5 wants an
+ *   error.
+ * - A server leaves out the Write list if it is given a Reply chunk as well, and puts the data into
+ *   the Reply chunk (rfc5666bis-01 5.2.2: data MUST go to the Write chunk).
+ * - A server reports a length of a Write chunk that is not the length of the data.
+ * Danger: the client takes a shortened success for the whole result, and applications read wrong
+ *         data.
+ * Rule:   a reply that cannot be trusted becomes an error. What the server does is remembered, and
+ *         later calls avoid it.
+ * Pinned: tests/session/test_written.c, decisions 89, 90, 91, 95.
  */
 #include "base/log.h"
 #include "proxy/internal.h"
 #include "proxy/plan/nfs.h"
 
 enum {
-	/* Nobody asks for a reply that long: it shows that one was cut. A word, as XDR is made of words. */
+	/* Octets by which a Reply chunk is longer than any reply the requester could be given, so
+	 * that a reply which fills it was cut. One word, because XDR consists of words. */
 	TELLTALE = 4,
-	/* What NFS has strings without a limit for, names and paths, is no longer anywhere. */
+	/* Octets added for strings (names and paths) for which NFS has no limit. */
 	SLACK = 64 << 10,
 };
 
@@ -42,16 +50,20 @@ static void remember_longer(const struct txn *t)
 	const struct route_state *rs = t->s->route;
 	nsec_t memory = rs->route->version_memory;
 
-	/* Not before the call was made again. */
+	/* At least until the call was sent again. */
 	t->s->route->longer_until =
 		t->s->proxy->now + (memory > DEBT_PATIENCE ? memory : DEBT_PATIENCE);
 }
 
 /*
- * How long a reply can be is an estimate where NFS has no limit (nfs4reply.c). A server that cannot send its
- * reply within that has done what it was asked for all the same, so the call cannot be repeated here; but RPC
- * has a way for replies that are lost: a new connection, over which the requester sends its calls again, as
- * after any other end of one. A server's duplicate reply cache, and NFSv4's slots, are made for that.
+ * State:  a server could not send its reply, because its length is an estimate where NFS has no
+ *         limit (nfs4reply.c). The server has carried out the call.
+ * Danger: the gateway must not repeat the call, and an error would tell the client that it failed.
+ * Rule:   the session ends. Over a new connection the requester sends its calls again, as after any
+ *         lost connection; servers' duplicate reply caches and NFSv4's slots are made for that.
+ *         From now on calls of the route offer more.
+ * Pinned: tests/session/test_written.c:a_reply_longer_than_expected_is_asked_for_again, decision
+ *         95.
  */
 bool txn_outgrew(struct txn *t)
 {
@@ -92,8 +104,8 @@ void txn_note_reply(struct txn *t, const struct rpc_msg *reply)
 	t->unlisted = t->to_filer && t->out.nwrites && !reply->nwrites && reply->has_body_chunk;
 }
 
-/* The data of a READ stand in the Reply chunk. (What has none may leave out the Write list for reasons
- * of its own.) A server may be mended: now and then it is asked again. */
+/* The data of a READ are in the Reply chunk. (A reply without data may leave out the Write list
+ * for other reasons.) The server may be fixed one day, so the memory ends after a while. */
 static void learn_one_kind(const struct txn *t)
 {
 	struct route_state *rs = t->s->route;
@@ -111,7 +123,7 @@ int txn_check_told(struct txn *t, struct rpc_error *e)
 
 	if (!t->to_filer)
 		return 0;
-	/* draft-07 7.3.5: how long it would have been nobody knows, which is a length of 0. */
+	/* draft-07 7.3.5: the length needed is not known, so it is given as 0. */
 	*e = (struct rpc_error){.code = RPC_ERROR_REPLY_RESOURCE};
 	if (t->reply.len && t->reply_body.len == t->reply.cap) {
 		if (txn_outgrew(t))
