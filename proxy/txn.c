@@ -6,22 +6,22 @@
  *   WAITING --> PULL ------------> CALL ------------> WAIT ------------> FENCE
  *   (memory)                                                               |
  *                  done <-- REPLY <-- PUSH (Writes, then the reply) <------+
- *
- *   large result:  CALL, WAIT: it goes on as it comes, through a window of memory: txn_pass.c
+ * 
+ *   large result:  CALL, WAIT: cut through, by a window of memory: txn_pass.c
  *   form refused:  CALL, WAIT --> AGAIN (exposures withdrawn) --> CALL: txn_again.c
  *   memory large:  PULL --> BLANK (some in each turn) --> CALL: txn_blank.c
- *   device short:  CALL --> SHORT (the same, and a pause) --> CALL: txn_short.c
+ *   device short:  CALL --> SHORT (exposures withdrawn, and a pause) --> CALL: txn_short.c
  *
- * Any step can end in FAILED: the requester gets an error report of its own
- * version, every exposure is fenced, and the rest waits for what is posted.
+ * Any step can end in FAILED: the requester gets an error report of its own version, every exposure
+ * is fenced, and operations still posted are awaited.
  *
- * All memory is taken before anything is posted (WAITING holds none), so
- * transactions never wait for each other while holding memory.
+ * All memory is taken before anything is posted (WAITING holds none), so transactions never wait
+ * for each other while they hold memory.
  *
- * Here a transaction begins and ends. Its steps are those of its call (txn_call.c) and of its answer
- * (txn_reply.c); txn_step.c takes it from one to the next. Each file stands on those before it alone: txn_told.c,
- * txn_form.c, txn_pass.c, txn_short.c and others that serve, txn.c, txn_late.c, txn_ops.c, txn_call.c, txn_reply.c,
- * txn_step.c.
+ * This file begins and ends a transaction. Its steps are those of its call (txn_call.c) and of its
+ * answer (txn_reply.c); txn_step.c goes from one step to the next. Each file uses only those before
+ * it: txn_told.c, txn_form.c, txn_pass.c, txn_short.c and other helpers, txn.c, txn_late.c,
+ * txn_ops.c, txn_call.c, txn_reply.c, txn_step.c.
  */
 #include "proxy/internal.h"
 
@@ -34,7 +34,7 @@ static struct txn **txn_bucket(struct session *s, uint32_t xid)
 	return &s->buckets[(xid ^ xid >> 16) % SESSION_BUCKETS];
 }
 
-/* One that has its answer, or is about to get it, is no longer in flight: its XID is free. */
+/* A transaction whose reply is queued or being sent is no longer in flight: its XID is free. */
 struct txn *txn_find(struct session *s, uint32_t xid, bool reverse)
 {
 	struct txn *t = *txn_bucket(s, xid);
@@ -84,7 +84,7 @@ void txn_finish_if_idle(struct txn *t)
 	session_touch(s);
 }
 
-/* Nothing more becomes of @t. Its memory is given back when nobody can reach it any more. */
+/* End @t without a reply. Its memory is given back when neither peer can reach it any more. */
 static void give_up(struct txn *t)
 {
 	t->state = TXN_FAILED;
@@ -98,7 +98,7 @@ static void give_up(struct txn *t)
 	txn_finish_if_idle(t);
 }
 
-/* The requester is told @e in its own version's words; exposures are fenced. */
+/* Report @e to the requester in its own version, and fence the exposures. */
 void txn_fail_with(struct txn *t, const struct rpc_error *e)
 {
 	if (t->state == TXN_FAILED)

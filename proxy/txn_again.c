@@ -1,41 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: a responder of version 2 may refuse the form of a call before it has looked at the RPC in
- * it, and the Requester can send it again in another (draft-07 6.6.3, 7.3.1, 7.3.3). So the requester
- * on the other leg, which had no part in the choice, hears of a refusal only when no way is left:
+ * Operation: call forms that a responder refuses
  *
- *     refused                        then
+ * A version 2 responder may refuse the form of a call before it has looked at the RPC in it, and
+ * the Requester can send the call again in another form (draft-07 6.6.3, 7.3.1, 7.3.3). The
+ * requester on the other leg had no part in the choice, so it gets an error only if no form is
+ * left:
+ *
+ *     refused                        next form
  *     continued (INVAL_CONT, _HTYPE)   in a Call chunk
  *     Call chunk (INVAL_HTYPE,         continued
  *       READ_CHUNKS, SEGMENTS)
  *     Reply chunk (SEGMENTS)           without it: the Reply may be continued
- *     data in the Send, wishes (any    as draft -07 has it
- *       of these, a Report Error,
+ *     data in the Send, directions     as draft -07 has it
+ *       (any of these, a Report Error,
  *       WRITE_CHUNKS)
  *
- * WRITE_RESOURCE is none of these: who has no way for an item of its reply has carried out the call (rtrext-profile.md,
- * section 6). It is the requester's to hear where its own Write chunk is too short. Where the directions chosen here left no
- * way, RPC has to repeat it, as after a reply that outgrew its chunk (txn_told.c); and no such are told for a while, or that would
- * not end.
+ * Each form is given up once at most, so this ends. The transport remembers what the connection as
+ * a whole does not take (v2/refused.h), so the next call begins with the right form.
  *
- * Each way is given up once at most, so this ends. What the connection as a whole learns of it is the
- * transport's affair (v2/refused.h): the next call is formed right at once.
+ * State:  the responder reports ERR_WRITE_RESOURCE: it has no way to return an item of its reply
+ *         (rtrext-profile.md, section 6). It has carried out the call.
+ * Danger: the call is carried out twice.
+ * Rule:   the call is not sent again here. If the requester's own Write chunk was too short, the
+ *         error goes to the requester. If directions that the gateway chose left no way, the
+ *         session ends and RPC sends the call again, as after a reply that outgrew its chunk
+ *         (txn_told.c). Calls of the route then carry no directions for a while, or that would
+ *         repeat for ever.
+ * Pinned: tests/hostile/cases_server_asked.py, decision 124
  *
- * Until it is answered a call in a form that this responder has not yet been seen to take keeps its
- * payload stream; others give it back when it has been sent. An assembly or memory of its own it
- * keeps at no other's cost; a Receive only as long as half of them are left, and, where connections share
- * them, enough for all: the requester may need some before the answer can come.
+ * State:  a call may have to be formed again until it is answered, if this responder has not been
+ *         seen to take its form. For that its payload stream is kept; other calls give theirs back
+ *         when they are sent.
+ * Danger: a kept payload stream in a Receive keeps that Receive from other calls, and perhaps from
+ *         the message before the answer.
+ * Rule:   a stream in an assembly or in memory of its own is always kept. A stream in a Receive is
+ *         kept only while half of the leg's Receives are left and, if Receives are shared, while
+ *         there are enough for all (leg_keeps_many()).
+ * Pinned: tests/session/test_continue.c:calls_that_may_be_refused_leave_receives
  */
 #include "base/log.h"
 #include "proxy/internal.h"
 
-/* Octets of the payload stream as it was sent. */
+/* Octets of the payload stream, as it was sent. */
 static size_t stream_of(const struct txn *t)
 {
 	return t->joined ? rpc_msg_body_len(&t->out) : t->call_body.len;
 }
 
-/* Whether it went with the round-trip extension. */
+/* Whether the call was sent with the round-trip extension. */
 static bool is_extended(const struct txn *t)
 {
 	return t->out.nplaced || t->out.nwishes;
@@ -60,7 +73,7 @@ void txn_keep_call(struct txn *t)
 {
 	bool spare = t->req->posted > t->req->nrbufs / 2 && !leg_keeps_many(t->req);
 
-	/* The responder reads the body, or data, from there. */
+	/* The responder reads the body, or data, from the Receive. */
 	t->kept = t->out.has_body_chunk || t->in.nplaced;
 	if (t->kept)
 		return;
@@ -99,7 +112,7 @@ void txn_proved(const struct txn *t)
 		p->continued = (uint32_t)stream_of(t);
 }
 
-/* Whether it is the form of such a call that was refused. */
+/* Whether @code refuses the form of a call with the round-trip extension. */
 static bool is_of_form(enum rpc_error_code code)
 {
 	return code == RPC_ERROR_INVAL_HTYPE || code == RPC_ERROR_INVAL_CONT ||
@@ -107,7 +120,7 @@ static bool is_of_form(enum rpc_error_code code)
 	       code == RPC_ERROR_SEGMENTS || code == RPC_ERROR_BAD_XDR;
 }
 
-/* What to avoid, 0 nothing: the responder means something else. */
+/* The form to avoid; 0: the report is not about the form. */
 static unsigned way_of(const struct txn *t, enum rpc_error_code code)
 {
 	bool continued = t->form == PLAN_CONTINUED, chunk = t->form == PLAN_BODY_CHUNK;
@@ -149,7 +162,7 @@ static bool is_chunk_short(const struct txn *t, const struct rpc_error *e)
 	return e->a > 0 && e->a <= t->in.nwrites && e->b > t->in.writes[e->a - 1].length;
 }
 
-/* Not before the call was made again. */
+/* At least until the call was sent again. */
 static void ask_no_more(struct txn *t)
 {
 	struct route_state *rs = t->s->route;

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: memory of others is not for the responder's peer. A fabric that cannot tell what was
- * written of an exposure gets it blank, so what a responder claims to have returned and has not is
- * nobody's octets. Toward version 1 a Reply chunk beside Write chunks holds a mark instead, which shows
- * where the reply ends (txn_check_results()).
+ * Operation: memory that a responder may write to is blanked first
  *
- * That costs time by the size of the chunks, which the requester chooses: a few small calls could ask
- * for gigabytes a second. So no more than TXN_BLANK_TURN octets are blanked in a turn of the worker, for
- * all its transactions by turns, and nobody else waits longer than those take. Procedures that
- * return nothing in Write chunks cost nothing: whoever returns something there is not believed.
+ * State:  the responder's fabric cannot tell what was written to an exposure. The memory holds
+ *         older octets, perhaps of other clients.
+ * Danger: a responder claims to have returned more than it wrote, and the requester reads another
+ *         client's data.
+ * Rule:   the memory is blanked before it is exposed. Toward version 1 a Reply chunk beside Write
+ *         chunks is filled with a mark instead, which shows where the reply ends
+ *         (txn_check_results()). If a procedure returns nothing in Write chunks, its Write chunks
+ *         are not blanked, and results in them are not used.
+ * Pinned: tests/session/test_hostile_server.c:what_was_not_written_is_not_passed_on, decision 67.
+ *
+ * State:  blanking takes time by the size of the chunks, which the requester chooses.
+ * Danger: a few small calls ask for gigabytes a second, and no other session of the worker is
+ *         served.
+ * Rule:   a turn of the worker blanks TXN_BLANK_TURN octets at most; transactions take turns at it.
+ * Pinned: tests/session/test_blank.c:no_turn_blanks_more_than_it_has_time_for,
+ *         :others_go_on_meanwhile
  */
 #include <string.h>
 
 #include "proxy/internal.h"
 
 enum {
-	BLANK_STEP = 1 << 18, /* of one transaction */
-	BLANK_LEAST = 8,      /* the mark, which goes on where it stopped */
+	BLANK_STEP = 1 << 18, /* octets of one transaction before the next one's turn */
+	BLANK_LEAST = 8,      /* octets of the mark, which continues where it stopped */
 };
 
 static void blank_fill(const struct txn *t, struct txn_region *r, uint32_t n)
@@ -43,7 +52,7 @@ static bool blank_region(struct txn *t, struct txn_region *r, uint32_t *left)
 
 	if (n > *left)
 		n = *left - *left % BLANK_LEAST;
-	if (n > 0) /* what has no room has no address */
+	if (n > 0) /* a region of no octets has no address */
 		blank_fill(t, r, n);
 	*left -= n;
 	return r->blank == r->cap;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A transaction's call: from its arrival until it is sent, in whatever form the responder takes
- * (WAITING to WAIT, and back: txn.c has the diagram).
- */
+/* A transaction's call: from its arrival until it is sent, in a form that the responder takes
+ * (WAITING to WAIT, and back: txn.c has the diagram). */
 #include "base/log.h"
 #include "proxy/internal.h"
 
@@ -47,7 +45,7 @@ static void count_call(struct session *s, struct txn *t)
 	all->bytes_to_server += bytes;
 }
 
-/* It may be released. */
+/* Start @t, which may be released by that. */
 static void begin_now(struct txn *t)
 {
 	t->state = TXN_PULL;
@@ -69,7 +67,7 @@ void txn_run(struct session_queue *q)
 	}
 }
 
-/* Its turn may be now; it may be released. */
+/* Start @t or let it wait; it may be released by that. */
 static void begin_wait(struct txn *t)
 {
 	struct session_queue *q = session_queue(t->s, t->reverse);
@@ -80,7 +78,7 @@ static void begin_wait(struct txn *t)
 	}
 	txn_queue(t);
 	txn_run(q);
-	/* Where others are left, it is the last of them. */
+	/* If any call waits, @t is the last of them. */
 	if (!list_is_empty(&q->waiting) && txn_put_by(t) < 0)
 		txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 }
@@ -89,8 +87,8 @@ static void begin_wait(struct txn *t)
 static void call_again(struct session *s, struct leg *req, uint32_t xid)
 {
 	if (!req->t->ops->traits->resends) {
-		/* A transport that loses nothing has no use for retransmission: Linux, too,
-		 * gives up a connection on which an XID is in flight twice. */
+		/* Version 1 has no retransmission, because its transport loses nothing. Linux
+		 * closes a connection as well on which an XID is in flight twice. */
 		session_breach(s, "two calls in flight with one XID");
 		return;
 	}
@@ -100,7 +98,7 @@ static void call_again(struct session *s, struct leg *req, uint32_t xid)
 	leg_unanswered(req);
 }
 
-/* Of a call that arrived on @req; @t is the place for it. */
+/* Begin the transaction of a call that arrived on @req; @t is the block for it. */
 static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, struct txn *t,
 		      bool aside)
 {
@@ -117,7 +115,7 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 	txn_late_init(t);
 	txn_told_init(t);
 	t->aside = aside;
-	t->hdr_err = ERR_SHORT; /* as long as it is not here */
+	t->hdr_err = ERR_SHORT; /* until the header is here */
 	if (t->in.nbody > 0) {
 		t->call_body = t->in.body[0];
 		txn_look(t);
@@ -157,7 +155,8 @@ void txn_resume(struct session_queue *q)
 		txn_begin(q->s, session_requester(q), &out, t, aside);
 }
 
-/* The responder's fabric is short of something: what was exposed of the call is not needed meanwhile. */
+/* The responder's device is short of resources: exposures of the call are withdrawn until the
+ * next attempt. */
 static bool send_later(struct txn *t)
 {
 	if (!txn_short_call(t))
@@ -177,8 +176,8 @@ void txn_blanked(struct txn *t)
 		txn_move_call(t);
 	err = txn_form_call(t, &e);
 	if (err < 0) {
-		/* A responder that is gone is no error of this call: the session ends, and the
-		 * requester may send it again. */
+		/* If the responder is gone the call gets no error: the session ends, and the
+		 * requester may send the call again. */
 		if (err != ERR_CLOSED && (err != ERR_AGAIN || !send_later(t)))
 			txn_fail_with(t, &e);
 		return;
@@ -207,7 +206,7 @@ void txn_form_again(struct txn *t)
 	txn_send_call(t);
 }
 
-/* The call goes another way: nothing of the form that was refused can be reached any more by then. */
+/* Send the call in another form, once nothing of the refused form can be reached any more. */
 void txn_go_again(struct txn *t)
 {
 	bool is_fenced;

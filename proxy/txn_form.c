@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The messages of a transaction: its call as the responder's leg takes it, its
- * reply as the requester's does, and what of an answer can be believed. Chunks
- * of one leg never appear on the other: each names memory of the gateway.
- */
+/* The messages of a transaction: its call as the responder's leg takes it, and its reply as the
+ * requester's leg does; and the results that an answer reports. Chunks of one leg never appear on
+ * the other: each names memory of the gateway. */
 #include <assert.h>
 #include <string.h>
 
@@ -27,8 +25,8 @@ static void end_of(const struct txn *t, const struct leg *leg, struct plan_end *
 							transport->ops->sends(transport, true)};
 	}
 
-	/* draft-07 5.2.5: the level of a connection is its client's; what a server says of itself is not
-	 * about the replies it gets. */
+	/* draft-07 5.2.5: the reverse-direction level of a connection is its client's. A level
+	 * that a server announces does not describe the replies it gets. */
 	if (leg->role == RPC_INITIATOR)
 		e->limits.reverse = transport->own.reverse;
 }
@@ -43,12 +41,12 @@ void txn_look(struct txn *t)
 	t->hdr_err = rpchdr_peek(&t->hdr, t->call_body);
 }
 
-/* The responder, and what was learned of its way with this call. */
+/* The responder as the plan sees it, and the forms that it refused for this call. */
 static void plan_to(const struct txn *t, struct plan_end *to)
 {
 	end_of(t, t->rsp, to);
 	to->is_far = session_hop(t->s, t->rsp)->is_far;
-	if (to->is_far) /* there is no better way for what the credits cover */
+	if (to->is_far) /* no other form is better for what the credits cover */
 		to->continued.bytes = t->s->proxy->cfg.max_payload;
 	if (t->avoid & TXN_AVOID_CONTINUED)
 		to->limits.continuation = false;
@@ -58,7 +56,8 @@ static void plan_to(const struct txn *t, struct plan_end *to)
 	to->no_reply_chunk = txn_avoids_reply_chunk(t) || (t->avoid & TXN_AVOID_REPLY_CHUNK);
 }
 
-/* In which segments its chunks go, now that it does: what the responder takes may have become less. */
+/* Choose the segments of the call's chunks again when it is sent, because the responder may take
+ * less by now. */
 static void shape_call(struct txn *t)
 {
 	struct plan_end to;
@@ -87,7 +86,7 @@ void txn_plan(struct txn *t)
 	plan_call_form(&in, &t->plan);
 }
 
-/* Of a call without chunks, that needs none, nothing is left to decide where it fits one Send. */
+/* Whether nothing is left to decide: the call has no chunks, needs none and fits one Send. */
 static bool is_settled(const struct txn *t, size_t header_len)
 {
 	return t->in.nsegs == 0 && t->in.nwrites == 0 && t->plan.form == PLAN_INLINE &&
@@ -95,8 +94,8 @@ static bool is_settled(const struct txn *t, size_t header_len)
 	       header_len + t->call_body.len <= t->rsp->t->peer.send_bytes;
 }
 
-/* Now that t->out has its chunks: all, or with @joined all but the data item, which is in its body. Return: false, where
- * it should not be there. */
+/* Plan again now that t->out has its chunks; with @joined all but the data item, which is in the
+ * body of t->out. Return: false if the item must not be in the body. */
 static bool plan_again(const struct txn *t, bool joined, struct plan_call *out)
 {
 	struct plan_end to;
@@ -118,7 +117,7 @@ static bool plan_again(const struct txn *t, bool joined, struct plan_call *out)
 	return true;
 }
 
-/* The real length of a data item that the peer may have sent with its XDR pad. */
+/* Find the real length of data items that the peer may have sent with their XDR pad. */
 static void strip_pads(struct txn *t)
 {
 	uint64_t removed = 0;
@@ -153,7 +152,7 @@ static int add_reads(struct txn *t)
 	return 0;
 }
 
-/* One Write chunk for the responder. */
+/* Offer one Write chunk to the responder. */
 static int add_write(struct txn *t, unsigned i)
 {
 	struct txn_region *r = &t->writes[i];
@@ -166,7 +165,8 @@ static int add_writes(struct txn *t)
 	struct rpc_msg *m = &t->out;
 	unsigned last = t->in.nwrites;
 
-	/* Linux refuses Write chunks without segments; trailing ones mean nothing. */
+	/* Linux refuses Write chunks without segments. Trailing ones mean nothing, so they are
+	 * left out. */
 	while (last > 0 && t->in.writes[last - 1].length == 0)
 		last--;
 	for (unsigned i = 0; i < last; i++) {
@@ -204,8 +204,8 @@ static void put_body(struct txn *t)
 	t->out.nbody = 1;
 }
 
-/* The payload stream as it is without Read chunks: nothing of it is moved. Behind the data item its
- * pad has room, for blocks are made of words. */
+/* Put the data item back into the payload stream, without moving octets. Its pad fits behind it,
+ * because blocks consist of whole words. */
 static void put_joined_body(struct txn *t)
 {
 	const struct txn_region *r = &t->reads[0];
@@ -220,7 +220,7 @@ static void put_joined_body(struct txn *t)
 	add_view(m, t->call_body.data + position, t->call_body.len - position);
 }
 
-/* The body is in t->out already, to be sent with it. */
+/* The body is in t->out already if it is sent inline or continued. */
 static int add_body(struct txn *t, enum plan_form form)
 {
 	struct rpc_msg *m = &t->out;
@@ -235,11 +235,9 @@ static int add_body(struct txn *t, enum plan_form form)
 			  &m->body_chunk);
 }
 
-/*
- * Now that the whole payload stream is here: nothing that contradicts itself goes on to the
- * responder. A Position lies behind the RPC header, within the stream as far as it is known by then (draft-07
- * 4.5.1, 4.5.1.1).
- */
+/* Whether the call is consistent, now that its whole payload stream is here; otherwise it is not
+ * sent to the responder. A Position lies behind the RPC header, within the stream known so far
+ * (draft-07 4.5.1, 4.5.1.1). */
 static bool is_call_consistent(const struct txn *t)
 {
 	uint64_t end = RPCHDR_LEAST_CALL, moved = 0;
@@ -257,7 +255,8 @@ static bool is_call_consistent(const struct txn *t)
 	return true;
 }
 
-/* Whether the extension is for @t, and how the data of its reply are asked for. */
+/* Whether @t may be sent with the round-trip extension, and how the data of its reply are asked
+ * for. */
 static bool plan_extended(const struct txn *t, enum plan_ask *ask)
 {
 	const struct plan_receives own = {t->rsp->cfg->inline_bytes, t->rsp->cfg->bulk_bytes};
@@ -272,7 +271,8 @@ static bool plan_extended(const struct txn *t, enum plan_ask *ask)
 	return plan_extends(&in, &t->plan, &own, ask);
 }
 
-/* What its requester wished, where it is of the extension as well, else the same for all that comes of it. */
+/* The direction for the @i-th result: the requester's own if it speaks the extension as well,
+ * else the same for all results. */
 static struct rpc_wish wish_for(const struct txn *t, unsigned i, enum plan_ask ask)
 {
 	struct rpc_wish wish = {.end = UINT32_MAX};
@@ -284,7 +284,7 @@ static struct rpc_wish wish_for(const struct txn *t, unsigned i, enum plan_ask a
 	return wish;
 }
 
-/* Write chunks with as many segments as they will have, and wishes. */
+/* Fill in Write chunks with as many segments as they will have, and the directions. */
 static int sketch_writes(struct txn *t, enum plan_ask ask)
 {
 	struct rpc_msg *m = &t->out;
@@ -302,8 +302,8 @@ static int sketch_writes(struct txn *t, enum plan_ask ask)
 	return err;
 }
 
-/* Whether the responder may be sent @t with its data in the Send, or with wishes for those of the reply: t->out
- * is formed so then, but for what is to be exposed. */
+/* Whether @t may be sent with its data in the Send, or with directions for the data of the reply.
+ * If so, t->out is complete except for its exposures. */
 static bool form_extended(struct txn *t, enum plan_ask *ask)
 {
 	const struct rpc_transport *to = t->rsp->t;
@@ -326,7 +326,7 @@ static bool form_extended(struct txn *t, enum plan_ask *ask)
 	return m->nsegs <= to->peer.segment_count && to->ops->places(to, m);
 }
 
-/* What is to be exposed of it. */
+/* Add the exposures to t->out. */
 static int finish_extended(struct txn *t, enum plan_ask ask)
 {
 	struct proxy_counters *count = &t->s->route->count;
@@ -347,8 +347,8 @@ static int finish_extended(struct txn *t, enum plan_ask ask)
 	return 0;
 }
 
-/* Whether its data item may travel within the payload stream, if the plan agrees. Behind one that lies in a Receive
- * there may be no room for its pad. */
+/* Whether the data item may travel within the payload stream, if the plan agrees. A data item in
+ * a Receive may have no room behind it for its pad. */
 static bool may_join(const struct txn *t)
 {
 	const struct txn_region *r = t->reads;
@@ -357,7 +357,7 @@ static bool may_join(const struct txn *t)
 	       (r->owned || xdr_pad(r->len) == 0);
 }
 
-/* All chunks but the Reply chunk, and the body; @p: how they go. */
+/* Fill in all chunks but the Reply chunk, and the body; @p: the plan of their form. */
 static int form_parts(struct txn *t, struct plan_call *p)
 {
 	bool joins = may_join(t);
@@ -412,7 +412,8 @@ static int form_call(struct txn *t, struct rpc_error *e)
 		*e = (struct rpc_error){RPC_ERROR_SEGMENTS, t->rsp->t->peer.segment_count, 0};
 		return ERR_TOOBIG;
 	}
-	/* draft-07 6.5: every handle here is of this transaction alone, so any may be invalidated. */
+	/* draft-07 6.5: every handle here belongs to this transaction alone, so any may be
+	 * invalidated. */
 	if (t->rsp->conn->remote_inv && m->nsegs > 0)
 		m->inv_handle = m->segs[m->nsegs - 1].handle;
 	return 0;
@@ -452,7 +453,8 @@ static int copy_chunk(struct txn *t, const struct rpc_chunk *from, uint32_t len,
 	return 0;
 }
 
-/* What became of the @i-th wish. Return: 0, or there is no way so. */
+/* Put the @i-th result into a reply of the extension. Return: 0, or an error: there is no way for
+ * it. */
 static int put_result(struct txn *t, unsigned i, bool may_send)
 {
 	const struct rpc_chunk *offered = &t->in.writes[i];
@@ -468,7 +470,7 @@ static int put_result(struct txn *t, unsigned i, bool may_send)
 	switch (plan_item(&t->in.wishes[i], r->len, offered->count ? offered->length : 0,
 			  may_send)) {
 	case PLAN_ITEM_SENT:
-		result->way = t->in.wishes[i].way; /* may be that there is no other */
+		result->way = t->in.wishes[i].way; /* this may be the only way */
 		return rpc_msg_place(m, c, view_of(r->addr, r->len));
 	case PLAN_ITEM_WRITTEN:
 		return copy_chunk(t, offered, r->len, c);
@@ -480,8 +482,8 @@ static int put_result(struct txn *t, unsigned i, bool may_send)
 	return ERR_TOOBIG;
 }
 
-/* A reply of the extension, with the data of its first chunks in its Send, as many as go so. Return: whether
- * one goes. */
+/* Form a reply of the extension, with the data of its first chunks in its Send, as many as
+ * possible. Return: whether there is such a form. */
 static bool form_response(struct txn *t)
 {
 	const struct rpc_transport *to = t->req->t;
@@ -504,7 +506,8 @@ static bool form_response(struct txn *t)
 	return false;
 }
 
-/* In the base protocol's form wishes are Write chunks, and what was to come by Send alone has none. */
+/* Whether a result has no Write chunk in the base protocol's form: its direction was Send alone,
+ * or its chunk is too short. */
 static bool is_unoffered(const struct txn *t, struct rpc_error *e)
 {
 	for (unsigned i = 0; i < t->in.nwishes; i++) {
@@ -516,7 +519,6 @@ static bool is_unoffered(const struct txn *t, struct rpc_error *e)
 	return false;
 }
 
-/* Form the reply for the requester, out of t->reply_body and t->writes. */
 int txn_form_reply(struct txn *t, struct rpc_error *e)
 {
 	struct view body = t->reply_body;
@@ -541,7 +543,7 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	m->body[0] = body;
 	m->nbody = 1;
 	in.header_len = t->req->t->ops->header_len(t->req->t, m);
-	if (in.header_len + in.body_len <= t->req->t->peer.send_bytes) { /* as of most */
+	if (in.header_len + in.body_len <= t->req->t->peer.send_bytes) { /* true for most replies */
 		session_stat(t->s, t->req)->written += written;
 		return 0;
 	}
@@ -559,7 +561,7 @@ int txn_form_reply(struct txn *t, struct rpc_error *e)
 	return copy_chunk(t, &t->in.reply, (uint32_t)body.len, &m->body_chunk);
 }
 
-/* Whether the responder might invalidate @handle, or none, with its reply to @t. */
+/* Whether the responder may invalidate @handle, or none, with its reply to @t. */
 static bool is_handle_of(const struct txn *t, uint32_t handle)
 {
 	if (handle == 0 || handle == t->out.inv_handle)
@@ -572,14 +574,15 @@ static bool is_handle_of(const struct txn *t, uint32_t handle)
 	return false;
 }
 
-/* How much the responder was offered there: a chunk it was not shown is not its to return, though
- * memory waits for it. */
+/* Octets of @r that the responder was offered: none if the chunk was not shown to it, even if
+ * memory is reserved. */
 static uint32_t region_offered(const struct txn_region *r)
 {
 	return r->handle ? r->cap : 0;
 }
 
-/* What it returned of one Write chunk. What came with the reply is no longer than was asked for, either. */
+/* Take what the responder returned for one Write chunk. A result in the reply's Send is no longer
+ * than was asked for, either. */
 static int take_result(struct txn *t, const struct rpc_msg *reply, unsigned i)
 {
 	const struct rpc_chunk *c = &reply->writes[i];
@@ -596,7 +599,6 @@ static int take_result(struct txn *t, const struct rpc_msg *reply, unsigned i)
 	return 0;
 }
 
-/* What the responder returned, its lengths checked against what it was offered. */
 int txn_take_results(struct txn *t, const struct leg_out *out)
 {
 	const struct rpc_msg *reply = out->msg;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which handle of the requester's a reply may invalidate.
+ * Handles of the requester that a reply may invalidate
  *
- * In version 1 it has to belong to one call alone (RFC 8797 section 4.1). To know that without a
- * look at every call in flight, the handles these name are counted, by a hash of few values. Two
- * that share a value look like one named twice, and then none is invalidated: the requester does it
- * itself. A counter that was ever full stays so.
+ * In version 1 the handle has to belong to one call alone (RFC 8797 section 4.1). To know that
+ * without a look at every call in flight, the handles that these name are counted, in a table of
+ * few hash values. Two handles with the same hash value look like one that is named twice, and none
+ * is invalidated then: the requester does it itself. A counter that was ever full stays full.
  */
 #include "proxy/session.h"
 #include "proxy/txn.h"
@@ -15,7 +15,7 @@ static uint8_t *named_counter(const struct txn *t, uint32_t handle)
 	return &t->s->named[handle * 0x9e3779b1u >> (32 - SESSION_NAMED_BITS)];
 }
 
-/* Neighbours with one handle are one name. */
+/* Neighbouring segments with the same handle count once. */
 static bool is_named_before(const struct txn *t, unsigned i)
 {
 	return i > 0 && t->in.segs[i].handle == t->in.segs[i - 1].handle;
@@ -43,7 +43,8 @@ void txn_unname(struct txn *t)
 	t->named = false;
 }
 
-/* The one handle of all its segments, or 0. What has no octets exposes nothing: its handle may be anything. */
+/* The one handle of all segments of the call, or 0. A segment without octets exposes nothing, so
+ * its handle does not matter. */
 static uint32_t only_handle(const struct rpc_msg *call)
 {
 	uint32_t handle = 0;
@@ -66,8 +67,8 @@ uint32_t txn_inv_handle(const struct txn *t)
 
 	if (t->req->t->ops->traits->names_inv)
 		return t->in.inv_handle; /* draft-07 6.5: MUST be the one the call names */
-	/* RFC 8797 4.1: both sides have set R; only where it cannot be the wrong one, and belongs
-	 * to this XID alone. */
+	/* RFC 8797 4.1: both sides have set R. Invalidate only a handle that surely belongs to
+	 * this XID alone. */
 	handle = t->named ? only_handle(&t->in) : 0;
 	return handle && *named_counter(t, handle) == 1 ? handle : 0;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The memory of a transaction: one contiguous region for each chunk, filled from
- * one leg and exposed to, or sent on, the other, so that payload is never copied.
- */
+/* The memory of a transaction: one contiguous region for each chunk. It is filled from one leg
+ * and exposed to, or sent on, the other leg, so payload is never copied. */
 #include <string.h>
 
 #include "proxy/internal.h"
@@ -19,10 +17,10 @@ size_t txn_need(const struct txn *t, unsigned *exposures)
 {
 	size_t bytes = 0;
 
-	/* A body that came inline may have to be exposed, too. */
+	/* A body that came inline may have to be exposed as well. */
 	*exposures = 1;
 	for (unsigned i = 0; i < t->in.nreads; i++)
-		if (rpc_msg_placed(&t->in, &t->in.reads[i])) /* in its Receive */
+		if (rpc_msg_placed(&t->in, &t->in.reads[i])) /* its data are in the Receive */
 			(*exposures)++;
 		else
 			bytes += need_of(t->in.reads[i].length, exposures);
@@ -58,7 +56,7 @@ static int region_take(struct txn *t, struct txn_region *r, uint64_t len)
 	return 0;
 }
 
-/* Data that came with the call stay in its Receive, which is kept until nobody reads them any more. */
+/* Data that came with the call stay in its Receive, which is kept until they are read. */
 static int read_take(struct txn *t, unsigned i)
 {
 	const struct rpc_chunk *c = &t->in.reads[i];
@@ -71,7 +69,7 @@ static int read_take(struct txn *t, unsigned i)
 	return 0;
 }
 
-/* A window is so much of what the chunk can hold. */
+/* Take the memory of a Write chunk: as much as the chunk can hold, or a window. */
 static int write_take(struct txn *t, unsigned i)
 {
 	uint64_t len = t->in.writes[i].length, memory = txn_write_memory(t, i);
@@ -123,7 +121,7 @@ int txn_take(struct txn *t)
 	return err;
 }
 
-/* Whether the XDR word that ends at @end of the Reply chunk is as it was before. */
+/* Whether the XDR word that ends at @end of the Reply chunk still holds the mark. */
 static bool is_marked(const struct txn *t, uint32_t end)
 {
 	const uint8_t *mark = (const uint8_t *)&t->mark;
@@ -131,8 +129,8 @@ static bool is_marked(const struct txn *t, uint32_t end)
 	return memcmp(t->reply.addr + end - 4, mark + (end - 4) % sizeof(t->mark), 4) == 0;
 }
 
-/* Linux adds the lengths in the Write chunks, padded, to that of the Reply chunk, and cuts the sum
- * to what the chunk holds. Return: how much it adds. */
+/* Linux adds the padded lengths of the Write chunks to that of the Reply chunk, and limits the
+ * sum to the chunk's length. Return: how much it adds. */
 static uint64_t linux_adds(const struct txn *t)
 {
 	uint64_t added = 0;
@@ -142,8 +140,13 @@ static uint64_t linux_adds(const struct txn *t)
 	return t->rsp->t->ops->traits->unsure_lengths ? added : 0;
 }
 
-/* So many octets of mark at the end, no more and no fewer but for the cut, are not the reply's. Marked are those behind
- * what was written: where they begin takes a few looks, however long the reply says it is. */
+/*
+ * The end of the reply in a Reply chunk that was filled with the mark
+ *
+ * The mark is left behind what was written, so a binary search finds its beginning. The reply is
+ * cut there only if the octets of mark are exactly those that Linux adds, or the reported length
+ * was limited by the chunk.
+ */
 static uint32_t marked_end(const struct txn *t)
 {
 	uint64_t added = linux_adds(t);
@@ -162,7 +165,7 @@ static uint32_t marked_end(const struct txn *t)
 	return end == least || t->reply.len == t->reply.cap ? end : t->reply.len;
 }
 
-/* Whether what the responder reported in @r is its own. */
+/* Whether the responder wrote all that it reported in @r. */
 static bool is_written(const struct txn_region *r)
 {
 	if (r->sent)
@@ -170,7 +173,7 @@ static bool is_written(const struct txn_region *r)
 	return r->len <= (r->written == FABRIC_WRITTEN_UNKNOWN ? r->blank : r->written);
 }
 
-/* Octets of the Reply chunk that are the reply; 0: it can not be believed. */
+/* Octets of the Reply chunk that are the reply; 0: its length is false. */
 static uint32_t reply_end(const struct txn *t)
 {
 	const struct txn_region *r = &t->reply;
@@ -265,7 +268,7 @@ void txn_fenced(struct txn *t, uint32_t handle, uint32_t written)
 	for (unsigned i = 0; i < t->in.nwrites && r->handle != handle; i++)
 		r = &t->writes[i];
 	if (r->handle != handle)
-		return; /* one that was read */
+		return; /* an exposure for reading */
 	r->written = written;
 	r->handle = 0;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Reads and Writes of a transaction, both on the requester's leg: a leg has
- * a bounded number of them outstanding, so transactions queue for slots and the
- * first of the queue posts as many as there are. Each moves OP_PIECE octets at most: what a peer answers of
- * a larger segment is seen as it comes, so silence is no slowness (session.h).
+ * The Reads and Writes of a transaction, both on the requester's leg
+ *
+ * A leg has a bounded number of them outstanding, so transactions queue for slots, and the first of
+ * the queue posts as many as there are. Each moves at most OP_PIECE octets, so that a slow peer's
+ * progress on a large segment shows (deadlines.h).
  */
 #include "proxy/internal.h"
 
-/* The @i-th chunk to move: its segments in @msg, and where it lies here. False past the last. */
+/* The @i-th chunk to move: its segments in @msg, and the address of its octets here. False past
+ * the last chunk. */
 static bool chunk_at(struct txn *t, unsigned i, const struct rpc_msg **msg,
 		     const struct rpc_chunk **chunk, uint8_t **here)
 {
@@ -37,7 +39,7 @@ static int post_one(struct txn *t, uint8_t *at, const struct segment *seg)
 	return fabric_write(t->req->conn, &sge, 1, seg, t);
 }
 
-/* What is next of @seg; nothing: all of it has been. */
+/* The next piece of @seg; its length is 0 when all of @seg is posted. */
 static struct segment next_piece(const struct txn *t, const struct segment *seg)
 {
 	uint32_t left = seg->length - t->op_moved;
@@ -47,14 +49,14 @@ static struct segment next_piece(const struct txn *t, const struct segment *seg)
 				.offset = seg->offset + t->op_moved};
 }
 
-/* Whether the requester has the chunk at hand already, or it is on its way. */
+/* Whether the chunk was cut through: the requester has it, or it is on its way. */
 static bool is_passed(const struct txn *t)
 {
 	return t->state == TXN_PUSH && t->op_chunk < t->out.nwrites &&
 	       t->writes[t->op_chunk].window;
 }
 
-/* Return: 1 all posted, 0 as many as may be outstanding, or as the fabric has room for, or an error. */
+/* Return: 1: all posted; 0: no slot is free, or the device has no room; or an error. */
 static int post_ops(struct txn *t, struct session_ops *ops)
 {
 	const struct rpc_chunk *chunk;
@@ -92,7 +94,7 @@ static int post_ops(struct txn *t, struct session_ops *ops)
 	return 1;
 }
 
-/* Of the first of @ops. Return: whether it is through. */
+/* Post operations of @t, the first in @ops. Return: whether all are posted. */
 static bool try_first(struct session *s, struct session_ops *ops, struct txn *t)
 {
 	int rc = post_ops(t, ops);
@@ -124,7 +126,8 @@ bool txn_ops_begin(struct txn *t)
 	t->op_chunk = t->op_seg = 0;
 	t->op_offset = t->op_moved = 0;
 	list_add_tail(&ops->queue, &t->op_link);
-	/* Those before it wait for what completes, or for a while: txn_ops_next() goes on with them. */
+	/* Transactions before it wait for completions, or for a shortage to end: txn_ops_next()
+	 * continues. */
 	return is_first && try_first(t->s, ops, t);
 }
 

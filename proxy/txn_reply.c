@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Answers: a reply, or the responder's report of an error. What of it is to be believed txn_memory.c and
- * txn_told.c say, once nothing of what the responder could reach can be reached any more.
- */
+/* Answers: a reply, or the responder's error report. txn_memory.c and txn_told.c decide what of a
+ * reply may be used, once the responder can reach nothing of the transaction any more. */
 #include "base/log.h"
 #include "proxy/internal.h"
 
@@ -36,7 +34,7 @@ static void count_reply(struct txn *t, uint64_t body_len)
 
 void txn_return(struct txn *t)
 {
-	/* Writes are placed before a later Send arrives: no need to wait for them. */
+	/* Writes are placed before a later Send arrives, so the reply need not wait for them. */
 	t->state = TXN_REPLY;
 	t->returned = t->s->proxy->now;
 	t->reply_tx.tx.msg = &t->out;
@@ -64,7 +62,8 @@ static void push_reply(struct txn *t)
 		txn_return(t);
 }
 
-/* While it waited for credits the requester said that it takes none of the round-trip extension any more, or no data so. */
+/* While the reply waited for credits, the requester withdrew its support for the round-trip
+ * extension or for data in Sends. */
 bool txn_return_again(struct txn *t)
 {
 	if (t->out.nwishes == 0)
@@ -74,8 +73,8 @@ bool txn_return_again(struct txn *t)
 	return true;
 }
 
-/* Octets that can lie before the @i-th item in the reply as it was before items were taken out of it: what is left of it, the
- * items that are told before that one, and those whose Position is not told, which may be anywhere. */
+/* Octets that can lie before the @i-th item in the original reply: the rest of the payload
+ * stream, the items reported before it, and those whose Position is unknown. */
 static uint64_t most_before(const struct txn *t, unsigned i)
 {
 	uint64_t most = t->reply_body.len - t->writes[i].left_in;
@@ -86,7 +85,8 @@ static uint64_t most_before(const struct txn *t, unsigned i)
 	return most;
 }
 
-/* docs/rtrext-profile.md, section 6: a Position that is told is in the reply, behind its header. */
+/* docs/rtrext-profile.md, section 6: a Position that is given lies in the reply, behind its
+ * header. */
 static bool are_positions_possible(const struct txn *t)
 {
 	enum { LEAST_HEADER = 24 };
@@ -102,7 +102,7 @@ static bool are_positions_possible(const struct txn *t)
 	return true;
 }
 
-/* Everything the responder could reach is fenced: what it returned may be used. */
+/* The responder can reach nothing of @t any more: its results may be used. */
 void txn_send_reply(struct txn *t)
 {
 	struct rpc_error e;
@@ -126,10 +126,10 @@ void txn_send_reply(struct txn *t)
 		return;
 	}
 	txn_adopt_sent(t);
-	/* The call's own octets are no longer needed: their Receive goes back now. */
+	/* The call's own octets are no longer needed, so their Receive goes back now. */
 	leg_put(t->req, &t->call_held);
 	count_reply(t, t->reply_body.len);
-	if (!list_is_empty(&t->req->replies)) /* the requester takes no more at present */
+	if (!list_is_empty(&t->req->replies)) /* the requester takes no replies at present */
 		txn_move_reply(t);
 	push_reply(t);
 }
@@ -141,7 +141,7 @@ void txn_fence_then_reply(struct txn *t)
 		txn_send_reply(t);
 }
 
-/* Whether @t can be answered by @rsp now: not before a first part of the call was sent. */
+/* Whether @rsp may answer @t now: not before the first part of the call was sent. */
 static bool awaits_answer(const struct txn *t, const struct leg *rsp)
 {
 	const struct leg_tx *tx = t ? &t->call_tx : NULL;
@@ -158,7 +158,8 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 	struct txn *t = txn_find(s, out->msg->xid, out->reverse);
 
 	if (!awaits_answer(t, rsp)) {
-		/* Every call is answered once. What was counted for this answer was another's. */
+		/* Every call is answered once. Credit that was counted for this answer belongs to
+		 * another one. */
 		leg_put(rsp, &out->held);
 		session_breach(s, "a reply to no call");
 		return;
@@ -177,8 +178,8 @@ void txn_reply(struct session *s, struct leg *rsp, struct leg_out *out)
 		txn_fence_then_reply(t);
 }
 
-/* Decision 11: what a responder reports, in terms of the requester's leg. That it takes no Read chunks at all
- * is not about the call of a requester that used none. */
+/* Decision 11: translate a responder's report for the requester's leg. If the responder takes no
+ * Read chunks at all, that does not concern a requester whose call has none. */
 static struct rpc_error txn_translate(const struct txn *t, const struct rpc_error *e)
 {
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
@@ -192,20 +193,23 @@ static struct rpc_error txn_translate(const struct txn *t, const struct rpc_erro
 	case RPC_ERROR_REPLY_RESOURCE:
 		return *e;
 	default:
-		/* About the gateway's own header or version: nothing the requester could mend. */
+		/* The report is about the gateway's own header or version, which the requester
+		 * cannot change. */
 		return system;
 	}
 }
 
-/* ERR_CHUNK may be about any chunk of the call (RFC 8166 4.5.3). Where the requester has none of its own, but for the
- * reply, it cannot be its doing: the whole route would remember that. */
+/* Whether ERR_CHUNK, which may be about any chunk of the call (RFC 8166 4.5.3), can only be about
+ * the reply: the requester's call has no other chunks. Only then is it remembered for the whole
+ * route. */
 static bool is_about_reply(const struct txn *t, const struct rpc_error *report)
 {
 	return report->code == RPC_ERROR_CHUNK && t->in.nreads == 0 && t->in.nwrites == 0 &&
 	       !t->out.has_body_chunk;
 }
 
-/* There may be another way, or be one over a new connection; what has begun to be sent is sent first. */
+/* The responder refused the call: try another form, or end the session, or report the error. A
+ * call that is being sent is sent to its end first. */
 static void txn_refused(struct txn *t, const struct rpc_error *report)
 {
 	struct rpc_error e = txn_translate(t, report);
@@ -238,6 +242,7 @@ void txn_error(struct session *s, struct leg *rsp, const struct leg_out *out)
 	else if (t && awaits_answer(t, rsp))
 		txn_refused(t, &out->error);
 	else if (rsp->t->ops->traits->counts_calls)
-		/* There every error answers a call. Version 2 has other messages to complain of. */
+		/* In version 1 every error answers a call. Version 2 also reports errors about
+		 * other messages. */
 		session_breach(s, "an error about no call");
 }

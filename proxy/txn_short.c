@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: a device may have no Memory Window, no registration or no place in a queue left, for a
- * while: fabrics say ERR_AGAIN. As where memory is short nobody's RPC fails for that. A Read or Write
- * stays first of its leg's queue; a call whose regions cannot all be exposed withdraws those that
- * were, so nobody holds what another needs, and is formed anew. All are tried again after a pause.
+ * Operation: temporary shortages of an RDMA device
  *
- * What is not over after DEBT_PATIENCE is no shortage but a device with less than one RPC needs.
+ * State:  a device has no Memory Window, registration or place in a queue left for a while, and the
+ *         fabric answers ERR_AGAIN.
+ * Danger: RPCs fail although the shortage would pass; or two calls each hold exposures that the
+ *         other needs.
+ * Rule:   the RPC waits. A Read or Write stays first in its leg's queue. A call whose regions
+ *         cannot all be exposed withdraws those that were, and is formed again. All are tried again
+ *         every SHORT_PAUSE. If it is not over after DEBT_PATIENCE, the device has less than one
+ *         RPC needs, and the RPC fails.
+ * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out, :one_that_does_not_end_is_told
  */
 #include "proxy/internal.h"
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * From one step of a transaction to the next, as its messages leave and its operations complete. Whoever
- * knows the way of a call (txn_call.c) or of an answer (txn_reply.c) need not know who comes here.
- */
+/* From one step of a transaction to the next, as its messages are sent and its operations
+ * complete. The files with the steps of a call (txn_call.c) and of an answer (txn_reply.c) do not
+ * depend on this one. */
 #include <assert.h>
 
 #include "proxy/internal.h"
 
 static void step_call_not_sent(struct txn *t, int status)
 {
-	/* Flushed: the session ends. */
+	/* The call was flushed because the session ends. */
 	if (status == ERR_FLUSHED || status == ERR_CLOSED)
 		return;
-	/* The credits that were there when it was formed are not; or it was impossible after all. */
+	/* Credits that were there when the call was formed are gone, or the form was impossible
+	 * after all. */
 	t->kept = true;
 	if (status == ERR_TOOBIG && t->s->state == SESSION_OPEN &&
 	    txn_avoid(t, RPC_ERROR_INVAL_CONT))
@@ -54,7 +54,7 @@ static void step_call_sent(struct txn *t, int status)
 		txn_fence_then_reply(t);
 }
 
-/* Which turn it happened in is as exact as it gets: no clock is read for this. */
+/* Times are those of turns: no clock is read here. */
 static void step_measure(const struct txn *t)
 {
 	struct latency *l = t->s->route->count.latency[t->kind];
@@ -123,7 +123,7 @@ static void step_ops_posted(struct txn *t)
 		txn_send_call(t);
 }
 
-/* Or it waits for what goes on meanwhile. */
+/* Do the next step of @t, unless operations or cut-through Writes are still under way. */
 static void step_go_on(struct txn *t)
 {
 	if (t->ops == 0 && !txn_pass_waits(t))
@@ -140,7 +140,7 @@ static void step_run_ops(struct session *s, struct leg *leg)
 		step_go_on(t);
 }
 
-/* A Write that went before the reply. */
+/* A cut-through Write completed. */
 static void step_passed(struct txn *t, const struct leg_out *out)
 {
 	struct session *s = t->s;
@@ -162,7 +162,7 @@ void txn_op(struct txn *t, const struct leg_out *out)
 		txn_placed(t, out);
 		return;
 	}
-	/* They complete in order. */
+	/* Writes complete in order, so cut-through ones come first. */
 	if (out->op == FABRIC_EV_WRITE && t->passing > 0) {
 		step_passed(t, out);
 		return;
@@ -181,7 +181,7 @@ void txn_op(struct txn *t, const struct leg_out *out)
 	step_run_ops(s, req);
 }
 
-/* What the fabric was short of, some time ago (txn_short.c). */
+/* Try the calls again that wait for resources of the device (txn_short.c). */
 static void step_try_calls(struct session *s)
 {
 	struct list again, *item;
@@ -195,7 +195,7 @@ static void step_try_calls(struct session *s)
 		list_del(&t->wait_link);
 		if (t->ops == 0)
 			txn_form_again(t);
-		else if (!txn_short_call(t)) /* a withdrawal without an end */
+		else if (!txn_short_call(t)) /* a withdrawal does not end */
 			txn_fail(t, RPC_ERROR_SYSTEM, 0, 0);
 	}
 	while ((item = list_pop(&again)))
