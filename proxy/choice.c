@@ -2,8 +2,9 @@
 /*
  * Operation
  *
- * By client: each server has a weight for each client, out of both addresses, and the heaviest is taken
- * (rendezvous hashing). No key is secret: who may choose an address of its own chooses its server, and nothing else.
+ * If clients are spread, each server has a weight for each client, computed from both addresses,
+ * and the heaviest is chosen (rendezvous hashing). The hash has no secret key: a client that can
+ * choose its own address can choose its server, and nothing else.
  */
 #include "proxy/choice.h"
 
@@ -24,7 +25,7 @@ static uint64_t weigh(const uint8_t *client, const uint8_t *server)
 	return z ^ (z >> 31);
 }
 
-/* Whether @a goes before @b. */
+/* Whether @a is preferred to @b. */
 static bool is_before(const struct choice_server *a, const struct choice_server *b,
 		      const uint8_t *client)
 {

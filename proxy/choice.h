@@ -7,26 +7,27 @@
 #include <stdint.h>
 
 /**
- * choice - which of several servers a client gets: a pure function of both and of what is known of the servers
+ * choice - which of several servers a client gets: a pure function of the client, the servers and
+ * their states
  *
- * It is the same in every worker, after a restart, and in every gateway with the same configuration. Spread by
- * client, a server that goes takes along its own clients' places and no others' (each client has an order of its
- * own of all servers), and when it comes back these come back to it.
+ * The result is the same in every worker, after a restart, and in every gateway with the same
+ * configuration. If clients are spread, each client has an order of all servers of its own. So when
+ * a server fails only its own clients move, and when it is up again they come back.
  */
 enum { CHOICE_KEY = 20, CHOICE_NONE = UINT32_MAX };
 
 struct choice_server {
 	uint8_t key[CHOICE_KEY]; /* its address */
-	unsigned rank;		 /* its place in the configuration, no two have the same */
-	bool is_down;		 /* taken only where all are */
-	bool is_out;		 /* never */
+	unsigned rank;		 /* its order in the configuration; no two servers have the same */
+	bool is_down;		 /* the server is chosen only if all others are down as well */
+	bool is_out;		 /* the server is never chosen */
 };
 
 /**
- * choice_pick - one of @n
- * @client: its address; NULL: in order of .rank, for whoever it is
+ * choice_pick - choose one of @n servers
+ * @client: key of its address; NULL: choose in order of .rank
  *
- * Return: its index, or CHOICE_NONE: all are out.
+ * Return: its index, or CHOICE_NONE: none may be chosen.
  */
 unsigned choice_pick(const struct choice_server *at, unsigned n, const uint8_t *client);
 

@@ -2,11 +2,11 @@
 /*
  * Operation
  *
- * A look at sessions goes through them in the order of their numbers, LOOK_PIECE in a piece. Where
- * it goes on is a place in the list, which session_free() moves on from a session that ends. A list
- * that is asked for page by page goes on where the last page ended, unless another look came
- * between; then it searches its place from the start, as bounded as the rest. Those that were
- * begun after a look are not part of it, so each ends.
+ * A look visits sessions in the order of their numbers, LOOK_PIECE at a time. Its position is an
+ * element of the list, and session_free() moves it on from a session that ends. A list that is
+ * requested page by page continues where the last page ended, unless another look came between.
+ * Then it searches its position from the start, also a piece at a time. Sessions that begin after a
+ * look are not part of it, so each look ends.
  */
 #include "proxy/look.h"
 
@@ -128,7 +128,8 @@ static void look_at_calls(const struct session *s, nsec_t now, struct look *l)
 	l->calls_left = s->ntxns - l->ncalls;
 }
 
-/* One session, or those that one of several clients behind an address proved a name for, do not move all the others. */
+/* Drain one session, or the sessions of one proved name, without moving the client's other
+ * sessions; or drain the whole client. */
 static void drain(struct session *s, const struct look *l, nsec_t deadline)
 {
 	if (l->want.id || *l->want.name)
@@ -137,7 +138,7 @@ static void drain(struct session *s, const struct look *l, nsec_t deadline)
 		session_release(s, deadline);
 }
 
-/* Return: whether it was the last that is wanted. */
+/* Copy @s or act on it. Return: whether no further session is needed. */
 static bool treat(struct session *s, struct look *l, nsec_t now)
 {
 	switch (l->kind) {

@@ -2,16 +2,17 @@
 /*
  * Operation
  *
- *   due --> connect --> negotiate --> NULL call --> any answer to it: it serves
+ *   due --> connect --> negotiate --> NULL call --> any answer to it: the server is up
  *              |            |             |
- *              +------------+-------------+--> the connection ends, or time is over: it does not
+ *              +------------+-------------+--> the connection ends, or time is over: it is not
  *
- * A connection that is made says little: a kernel makes it for a server that hangs. So each probe is a
- * connection of its own with one call, the NULL procedure of NFS, which needs no export and no rights; a server
- * that does not know the program says so, and serves.
+ * A connection alone proves little, because the kernel of a server that hangs still accepts it. So
+ * each probe is a connection of its own with one call, the NULL procedure of NFS, which needs no
+ * export and no rights. A server that does not know the program reports that, and so is up.
  *
- * Of all workers one probes a route's servers. A probe that there is no memory, no place, no Receive, no port or no address
- * for is no verdict. What a probe has is of the memory for connections, as that of sessions is, but it makes nobody room.
+ * One worker probes the servers of a route. If the gateway itself has no memory, place, Receive,
+ * port or address for a probe, the probe says nothing about the server. The memory of a probe is
+ * counted as connections' memory, as that of sessions, but no session is closed for it.
  */
 #include <string.h>
 
@@ -21,25 +22,25 @@
 #include "xdr/cursor.h"
 
 enum {
-	PROBE_PROGRAM = 100003, /* NFS; */
-	PROBE_VERSION = 4,	/* what else there is an answer tells */
+	PROBE_PROGRAM = 100003, /* NFS */
+	PROBE_VERSION = 4,	/* an answer reports other versions */
 	PROBE_CALL = 40,	/* octets */
-	PROBE_CREDITS = 2,	/* the least that version 2 takes */
+	PROBE_CREDITS = 2,	/* the fewest that version 2 allows */
 };
 
 struct probe {
-	struct leg leg; /* first */
+	struct leg leg; /* first member */
 	struct list link;
 	struct route_state *rs;
 	struct fabric_addr to;
 	uint32_t slot;
-	size_t bytes; /* of proxy.fixed_bytes */
+	size_t bytes; /* octets counted in proxy.fixed_bytes */
 	nsec_t end;
 	struct timer timer;
 	struct leg_tx tx;
 	bool tried_v1, tried_bare, answered, is_over;
-	uint8_t *call;	    /* a block of the arena, for fabrics send nothing else */
-	struct rpc_msg msg; /* last: most of it is never touched */
+	uint8_t *call;	    /* a block of the arena, because fabrics send nothing else */
+	struct rpc_msg msg; /* last member, because most of it is never touched */
 };
 
 static struct probe *probe_of(struct leg *leg)
@@ -61,11 +62,12 @@ static void probe_free(struct probe *pr)
 }
 
 /*
- * State:  a probe began as what is remembered of its server says, and got no answer.
- * Danger: the server may have been updated since: it would stay down for as long as that is remembered, for no session goes
- *         there and finds out.
- * Rule:   what is remembered is forgotten, but for a server that speaks version 1 and does not answer the call in time; the next
- *         probe asks as if nothing were known.
+ * State:  a probe began as remembered of its server (in version 1, or without host authentication)
+ *         and got no answer.
+ * Danger: the server may have been updated since. It would stay down as long as that is remembered,
+ *         because no session goes there and finds out.
+ * Rule:   what is remembered is dropped, unless the server spoke version 1 and did not answer the
+ *         call in time. The next probe begins as if nothing were known.
  * Pinned: tests/session/test_probes.c:an_update_is_found
  */
 static void forget(struct probe *pr, int status)
@@ -79,8 +81,8 @@ static void forget(struct probe *pr, int status)
 		servers_remember_bare(servers, pr->slot, 0);
 }
 
-/* Once for each: then only its connection is left to end. */
-/* @status: 0: the server answered. */
+/* Note the result of a probe, once; then only its connection is left to end. @status: 0: the
+ * server answered. */
 static void conclude(struct probe *pr, int status, const char *why)
 {
 	bool answers = status == 0;
@@ -104,7 +106,7 @@ static void conclude(struct probe *pr, int status, const char *why)
 	leg_close(&pr->leg, ERR_CLOSED, "probe over");
 }
 
-/* No verdict. */
+/* End a probe that says nothing about its server. */
 static void give_up(struct probe *pr)
 {
 	pr->is_over = true;
@@ -131,7 +133,7 @@ static void send_call(struct probe *pr)
 	leg_send(&pr->leg, &pr->tx);
 }
 
-/* The one address that servers of its family see of everybody; false: there is none. */
+/* The one local address that servers of this family see for all clients; false: there is none. */
 static bool has_source(const struct probe *pr, struct fabric_addr *from)
 {
 	const struct proxy_route *route = pr->rs->route;
@@ -171,7 +173,8 @@ static int probe_connect(struct probe *pr)
 	pr->leg.is_probe = true;
 	pr->leg.bare = session_goes_bare(rs, pr->slot, pr->tried_bare);
 	pr->leg.behind_silence = pr->tried_bare;
-	/* Each connection has its time, for a server may be silent for all of the first; the leg's own ends before. */
+	/* Each connection has its own time, because a server may be silent for all of the first
+	 * one's. The leg's own deadline is earlier. */
 	pr->end = p->now + rs->route->server.setup_timeout + NSEC_PER_SEC;
 	pr->leg.first_xid = (uint32_t)session_random(p);
 	return leg_connect(&pr->leg, cfg, &p->arena, &way, 1, p->now);
@@ -182,7 +185,8 @@ static void await(struct probe *pr)
 	timer_arm(&pr->rs->proxy->timers, &pr->timer, nsec_min(pr->leg.deadline, pr->end));
 }
 
-/* As sessions do. The words of a leg that goes on so are no proof's, which would be gone with it. */
+/* Connect again as sessions do, in version 1 or without host authentication. Return: whether
+ * another connection is under way. */
 static bool again(struct probe *pr, int *status)
 {
 	int err;
@@ -202,7 +206,8 @@ static bool again(struct probe *pr, int *status)
 	return err == 0;
 }
 
-/* By name: other limits of ours, on what it sends, are the server's to keep. */
+/* The errors are named one by one: other limits of ours concern what the server sends, and count
+ * against the server. */
 static bool is_own_want(int status)
 {
 	return status == ERR_NOMEM || status == ERR_AGAIN || status == ERR_LOCAL ||
@@ -248,7 +253,7 @@ static void on_out(struct probe *pr, struct leg_out *out)
 		conclude(pr, 0, NULL);
 }
 
-/* All that is due of it. @out: what came already. */
+/* Handle all results of the probe's leg; @out: the first one. */
 static void go_on(struct probe *pr, struct leg_out *out)
 {
 	for (; out->kind != LEG_OUT_NONE; leg_next(&pr->leg, out))
@@ -277,13 +282,13 @@ static void on_time(struct timer *timer, nsec_t now)
 	struct probe *pr = container_of(timer, struct probe, timer);
 	struct leg_out out;
 
-	if (pr->is_over) { /* and its connection does not end */
+	if (pr->is_over) { /* the connection does not end */
 		probe_free(pr);
 		return;
 	}
 	leg_tick(&pr->leg, now);
 	if (now >= pr->end) {
-		if (leg_is_behind(&pr->leg)) /* its answer may be here */
+		if (leg_is_behind(&pr->leg)) /* its answer may lie unread here */
 			give_up(pr);
 		else
 			conclude(pr, ERR_TIMEOUT, "no answer in time");
@@ -355,7 +360,8 @@ void probes_begin(struct route_state *rs)
 	rs->probe_leg.credits = PROBE_CREDITS;
 	rs->probe_leg.rev_credits = 1;
 	rs->probe_leg.bulk_bytes = rs->probe_leg.exposures = 0;
-	/* One that is continued has said enough, and its memory would be in nobody's account. */
+	/* A continued reply is refused: that it came is enough, and its memory would be in no
+	 * account. */
 	rs->probe_leg.max_message = 0;
 	rs->probe_leg.reply_timeout = 0;
 	rs->probe_leg_v1 = rs->probe_leg;

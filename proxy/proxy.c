@@ -5,22 +5,23 @@
 #include "base/mem.h"
 #include "proxy/internal.h"
 
-/*
- * A turn is bounded, so that no fabric starves another, and no end of many a session at work. Its
- * events are few, for at its end goes out what they made: a peer works on the first of many small RPCs
- * while those behind them are relayed.
- */
+/* A turn is bounded, so that no fabric starves another, and the end of many sessions does not
+ * delay one at work. It handles few events, because the messages that they cause are sent at its
+ * end: a peer works on the first of many small RPCs while those behind are relayed. */
 enum {
 	TURN_EVENTS = 12,
 	TURN_TIMERS = 256,
-	TURN_ENDS = 32, /* sessions closed, and sessions freed */
-	/* Octets of messages that came in several Sends put together in a turn, and of one leg at a time: some 0.1 ms. */
+	TURN_ENDS = 32, /* sessions closed, and sessions freed, in a turn */
+	/* Octets of groups (messages in several Sends) copied in a turn, and of one leg at a
+	 * time; about 0.1 ms. */
 	TURN_GATHERS = 1 << 19,
 	GATHER_STEP = 1 << 17,
-	TRIMS_AFTER = 3, /* times the last session: fabrics give Receives back by and by */
+	/* Looks at shared Receives after the last session, because fabrics give Receives back by
+	 * and by. */
+	TRIMS_AFTER = 3,
 };
 
-/* How often the shared Receives are looked at. */
+/* Interval of looks at shared Receives. */
 #define TRIM_INTERVAL (10 * NSEC_PER_SEC)
 
 static int register_arena(struct proxy *p)
@@ -38,11 +39,11 @@ static int register_arena(struct proxy *p)
 	return 0;
 }
 
-/* Receives large enough for every leg. A fabric that cannot share them is none the worse. */
+/* Share Receives, large enough for every leg, on each fabric that can. */
 static int share_receives(struct proxy *p)
 {
 	size_t fixed = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED);
-	/* All of them together; tests have none. */
+	/* The share of each fabric; tests have no fabric. */
 	size_t share = p->cfg.nfabrics ? fixed / BUDGET_SHARED / p->cfg.nfabrics : 0;
 	uint32_t bytes = BUDGET_LEAST_RECEIVE;
 
@@ -69,7 +70,7 @@ static int share_receives(struct proxy *p)
 	return 0;
 }
 
-/* Each took some after it had been let in: together that may be more than there is. */
+/* Connections took pool memory after they were accepted; together that may be more than there is. */
 static void shed(struct proxy *p)
 {
 	size_t excess = session_excess(p);
@@ -101,7 +102,8 @@ static void on_trim(struct timer *timer, nsec_t now)
 		buf_release_soon(&p->arena);
 }
 
-/* First silence is over, then everything: from the deadline on calls in flight make no difference. */
+/* The timer runs at the end of PROXY_SETTLE and again at the deadline. From the deadline on calls
+ * in flight do not matter. */
 static void on_drain(struct timer *timer, nsec_t now)
 {
 	struct proxy *p = container_of(timer, struct proxy, drain);
@@ -113,7 +115,7 @@ static void on_drain(struct timer *timer, nsec_t now)
 		timer_arm(&p->timers, timer, p->drain_deadline);
 }
 
-/* What each route has of the arena, and takes in turn with others. */
+/* Divide the arena among routes, and set up the quotas. */
 static int part_arena(struct proxy *p)
 {
 	size_t fixed = (p->arena.bytes - p->arena.reserve) / BUDGET_FIXED;
@@ -128,7 +130,7 @@ static int part_arena(struct proxy *p)
 	return 0;
 }
 
-/* No worker's memory has room for more, whatever they are. */
+/* The limit of sessions: as configured, or as many as memory could ever hold. */
 static unsigned most_sessions(const struct proxy *p)
 {
 	size_t most = buf_zone_bytes(&p->arena, BUF_ZONE_FIXED) / sizeof(struct session);
@@ -138,7 +140,7 @@ static unsigned most_sessions(const struct proxy *p)
 	return most < UINT32_MAX ? (unsigned)most : UINT32_MAX;
 }
 
-/* Who may come in, and who has not said a word yet. */
+/* Set up the session limits and the list of connections without a message. */
 static int open_door(struct proxy *p)
 {
 	const struct crowd_config alone = {.max_sessions = most_sessions(p), .seed = p->cfg.seed};
@@ -195,7 +197,7 @@ void *proxy_route_owner(struct proxy *p, unsigned i)
 	return &p->listeners[i];
 }
 
-/* What ended is given back a few at a time. Return: whether there is more. */
+/* Free ended sessions, a few at a time. Return: whether there are more. */
 static bool proxy_bury(struct proxy *p, unsigned most)
 {
 	while (most-- > 0 && !list_is_empty(&p->dead))
@@ -205,7 +207,7 @@ static bool proxy_bury(struct proxy *p, unsigned most)
 
 static void open_session(struct route_state *rs, const struct fabric_event *ev)
 {
-	/* Whoever comes finds the place of those who have gone. */
+	/* A new session can have the place of ended ones. */
 	(void)proxy_bury(rs->proxy, 2);
 	session_open(rs, ev);
 	if (!timer_is_armed(&rs->proxy->trim))
@@ -216,7 +218,7 @@ static void on_event(struct fabric *f, const struct fabric_event *ev)
 {
 	struct leg *leg;
 
-	if (!ev->conn) { /* a shared Receive whose queue is gone */
+	if (!ev->conn) { /* a shared Receive whose queue was destroyed */
 		recvs_arrived(recvs_of(f));
 		recvs_put(recvs_of(f), ev->cookie);
 		return;
@@ -254,7 +256,7 @@ static int poll_fabrics(struct proxy *p)
 	return more;
 }
 
-/* Who waits is a queue of a session's, or a leg that assembles a message. */
+/* The member is in a queue of a session, or in a leg that reassembles a message. */
 static void proxy_resume(struct quota_member *m, enum buf_purpose purpose)
 {
 	struct leg *leg;
@@ -272,7 +274,7 @@ static void proxy_resume(struct quota_member *m, enum buf_purpose purpose)
 	session_touch(session_of(leg));
 }
 
-/* Replies first, for they free what others wait for. */
+/* Replies first, because they free what others wait for. */
 static void resume_waiters(struct proxy *p)
 {
 	static const enum buf_purpose each[] = {BUF_ASSEMBLY,	 BUF_CALL,    BUF_BEGUN,
@@ -284,8 +286,8 @@ static void resume_waiters(struct proxy *p)
 			proxy_resume(m, each[i]);
 }
 
-/* A few at a time; a session with calls in flight closes after the last of them. Return: whether
- * others are left to be looked at. */
+/* Close sessions that may leave, a few at a time. A session with calls in flight is closed after
+ * the last of them. Return: whether sessions are left to look at. */
 static bool drain_some(struct proxy *p)
 {
 	for (unsigned i = 0; i < TURN_ENDS && p->drain_next != &p->sessions; i++) {
@@ -314,13 +316,21 @@ static void pump_dirty(struct proxy *p)
 	}
 }
 
-/* Who has more sessions than the others leaves accepting to them, or one would be out of memory, or of its processor's
- * time, while another had plenty. So does who had no memory for one, for a while: sessions of different routes take different
- * amounts. Each turn looks, none writes unless sessions have come or gone: all workers read there. */
+/*
+ * State:  all workers accept from the same listening sockets. Each has the same memory and one
+ *         processor.
+ * Danger: one worker runs out of memory, or of processor time, while another has plenty.
+ * Rule:   a worker with more sessions than the least loaded one does not accept
+ *         (crowd_is_fuller()). Neither does a worker that had no memory for a session, for
+ *         PROXY_NO_ROOM, because sessions of different routes take different amounts.
+ * Pinned: tests/proxy/test_crowd.c:the_fuller_worker_is_known
+ *
+ * Each turn reads shared memory here, but writes it only when sessions begin or end.
+ */
 static void share_out(struct proxy *p)
 {
 	unsigned changes;
-	uint32_t here, coming = 0; /* when many come at once none is a session yet */
+	uint32_t here, coming = 0; /* connections in set-up are not sessions yet */
 
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		coming += p->cfg.fabrics[i]->arrived;
@@ -343,7 +353,7 @@ static unsigned news_of_servers(const struct proxy *p)
 	return p->cfg.bell ? atomic_load_explicit(&p->cfg.bell->news, memory_order_acquire) : 0;
 }
 
-/* That others made known, or this relay itself. */
+/* Changes of servers that another relay, or this one, made known. */
 static void hear_news(struct proxy *p)
 {
 	unsigned news = news_of_servers(p);
@@ -354,7 +364,7 @@ static void hear_news(struct proxy *p)
 	sessions_hear_news(p);
 }
 
-/* Return: whether there is more. */
+/* Blank some more memory. Return: whether there is more. */
 static bool go_on_blanking(struct proxy *p)
 {
 	struct txn *t;
@@ -364,7 +374,7 @@ static bool go_on_blanking(struct proxy *p)
 	return !list_is_empty(&p->blanking);
 }
 
-/* One after the other, some of each. */
+/* Copy some octets of each group in turn. */
 static void go_on_gathering(struct proxy *p)
 {
 	uint32_t left = TURN_GATHERS;
@@ -405,7 +415,8 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	share_out(p);
 	if (p->sweep)
 		routes_sweep(p);
-	/* Memory that came back just now may be what somebody waits for: no event will tell. */
+	/* Memory that came back in this turn may be what a session waits for, and no event will
+	 * follow. */
 	resume_waiters(p);
 	more |= quota_is_behind(&p->quota);
 	if (!p->pinned)
@@ -464,7 +475,8 @@ void proxy_log_begin(struct proxy *p)
 	p->log_end = p->next_session;
 }
 
-/* Sessions are in the order of their numbers; session_free() moves on from one that ends. */
+/* Sessions are in the order of their numbers; session_free() moves .log_next on from one that
+ * ends. */
 bool proxy_log_legs(struct proxy *p, unsigned most)
 {
 	while (p->log_next != &p->sessions) {

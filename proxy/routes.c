@@ -4,10 +4,10 @@
  *
  *   free --add--> serves --retire--> retired --last session ends--> free
  *
- * A session holds the route that it takes and the one that it came in by, which differ where several
- * share a listener. As long as somebody is there that came in by the one that listens, and has not
- * proved its name yet, all that share that listener stay, for it may choose any of them. And the one that
- * listens stays as long as they do: what takes its slot then is not theirs to share.
+ * A session holds the route that it uses and the one by whose listener it arrived; these differ if
+ * several routes share a listener. While a session of that listener has not proved its name, all
+ * routes that share the listener stay, because the session may choose any of them. The route that
+ * owns the listener stays as long as those that share it, because another route may take its slot.
  */
 #include "proxy/routes.h"
 
@@ -36,7 +36,7 @@ static void free_route(struct route_state *rs)
 		quota_group_fini(&rs->groups[k]);
 	if (rs->leader) {
 		rs->leader->sharers--;
-		p->sweep = true; /* it may be over as well */
+		p->sweep = true; /* the leader may be unused as well */
 	}
 	mem_free(rs->by_server);
 	shares_fini(&rs->by_client);
@@ -44,10 +44,10 @@ static void free_route(struct route_state *rs)
 	p->nroutes -= !rs->is_retired;
 	mem_free(rs);
 	if (users)
-		atomic_fetch_sub(users, 1); /* the last that is done with it */
+		atomic_fetch_sub(users, 1); /* last use of rs->route */
 }
 
-/* Where nobody shares servers with others, the route's own: one address. */
+/* If the route has no shared servers it has its own: one address. */
 static int take_servers(struct route_state *rs)
 {
 	struct servers_config one = {.nhosts = 1, .hosts[0] = {.addr = rs->route->upstream}};
@@ -166,7 +166,7 @@ static void end_route(struct proxy *p, struct route_state *rs)
 	free_route(rs);
 }
 
-/* In any order: of those that share a listener that is over each is over for itself. */
+/* The order does not matter: each route is judged by itself. */
 void routes_sweep(struct proxy *p)
 {
 	p->sweep = false;
@@ -194,7 +194,7 @@ int routes_open(struct proxy *p)
 		proxy_listen_by(p, i, i);
 	}
 	for (unsigned i = 0; i < p->cfg.nroutes; i++)
-		find_leader(p->routes[i]); /* in whatever order they stand */
+		find_leader(p->routes[i]); /* whatever their order is */
 	return 0;
 }
 

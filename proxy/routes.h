@@ -5,35 +5,40 @@
 #include "proxy/proxy.h"
 
 /**
- * routes - those of a relay that runs come and go
+ * routes - add and remove routes of a running relay
  *
- * A route is never changed, for sessions keep what they began with. One with other settings is another route,
- * in a slot of its own of proxy_config.routes; the listener is turned over to it, and the old one
- * retired: it goes when the last session that came in by it, or took it, has ended. What it counted is
- * then its successor's, the route of the same name, or else part of what is gone.
+ * A route is never changed, because sessions keep the settings they began with. New settings are a
+ * new route, in another slot of proxy_config.routes. The listener is switched to it, and the old
+ * route is retired: it is freed when the last session that arrived by it or chose it has ended. Its
+ * counters are then added to its successor, the active route of the same name, or to those of
+ * removed routes.
  *
- * By the worker, between two turns. What can fail is done before what cannot be taken back.
+ * Called by the worker, between two turns. Steps that can fail come before those that cannot be
+ * undone.
  */
 enum { PROXY_NO_SLOT = UINT32_MAX };
 
 /**
- * proxy_route_add - from now on sessions may take the route in @slot of proxy_config.routes
- * @part:  which range of memory is its own: one of those that there were routes for at the beginning,
- *         that of the route it takes the place of, or any other number, for none
- * @sides: of routes with host authentication, altogether
+ * proxy_route_add - add the route in @slot of proxy_config.routes
+ * @part:  the range of memory that is its own: one of the routes of the start, that of the route
+ *         which it replaces, or any other number for none
+ * @sides: number of sides with host authentication, of all routes together
  *
- * Nobody comes in by it before proxy_listen_by(). Return: 0 or ERR_NOMEM: nothing has changed.
+ * No client arrives by it before proxy_listen_by(). Return: 0, or ERR_NOMEM and nothing has
+ * changed.
  */
 int proxy_route_add(struct proxy *p, unsigned slot, unsigned part, unsigned sides) WARN_UNUSED;
 
-/** proxy_listen_by - who comes to @listener from now on comes in by the route in @slot; PROXY_NO_SLOT: is
- * turned away. */
+/** proxy_listen_by - clients that connect to @listener from now on arrive by the route in @slot;
+ * PROXY_NO_SLOT: they are rejected. */
 void proxy_listen_by(struct proxy *p, unsigned listener, unsigned slot);
 
-/** proxy_route_retire - nobody new takes the route in @slot. It goes by and by: proxy_route.users. */
+/** proxy_route_retire - no new session uses the route in @slot. It is freed later:
+ * proxy_route.users tells when. */
 void proxy_route_retire(struct proxy *p, unsigned slot);
 
-/** proxy_use_jobs - for connections made from now on, where there were none; outlives the relay. */
+/** proxy_use_jobs - use @jobs for connections made from now on, if there was none; @jobs outlives
+ * the relay. */
 void proxy_use_jobs(struct proxy *p, struct jobs_port *jobs);
 
 #endif

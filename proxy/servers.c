@@ -2,16 +2,18 @@
 /*
  * Operation
  *
- * A server is up until a connection fails. Then it is down for SERVERS_BACKOFF, twice that after the next
- * failure, up to SERVERS_BACKOFF_MOST; the first who comes after that tries it, and has as long as a set-up may take,
- * while others still go elsewhere. Where probes are made they are what finds it up again, so no client has to.
- *
  *   up --connection failed, or SERVERS_PROBES_FAILED probes--> down --time is over--> tried --> up, or down for longer
  *
- * A client follows its own sessions: where one of them is open at a server, the next goes there, whatever
- * others made of that server, for what failed them need not fail it. Only where probes say that the server is down,
- * or it does not take this very connection, is it another's; and then of all its sessions. A client that an operator
- * drains follows none of them any more where it would choose another server by now.
+ * A server is up until a connection fails. Then it is down for SERVERS_BACKOFF, and for twice the
+ * time after each further failure, up to SERVERS_BACKOFF_MOST. After that the first session that
+ * comes tries it, for as long as a set-up may take, while other sessions still go elsewhere. If
+ * servers are probed, a probe finds the server up again, so no client has to.
+ *
+ * A client follows its own sessions. If one of them is open at a server, the next one goes there,
+ * even if the server failed others, because it need not fail this client. The client moves to
+ * another server, with all its sessions, only if probes report its server down or the server does
+ * not accept this very connection. If an operator drains the client, and it would choose another
+ * server by now, it follows none of its sessions.
  */
 #include "proxy/servers_internal.h"
 
@@ -25,7 +27,7 @@ static bool is_known_down(const struct server *server)
 	return server->failures > 0 || server->unprobed >= SERVERS_PROBES_FAILED;
 }
 
-/* Nobody who is not with it yet goes there. */
+/* Whether clients that are not assigned to it go elsewhere. */
 static bool is_down(const struct server *server, nsec_t now)
 {
 	return is_known_down(server) && now < server->down_until;
@@ -51,7 +53,7 @@ static struct servers_pin **bucket_of(struct servers *s, const uint8_t *key)
 	return &s->pins[(hash >> 32) % SERVERS_BUCKETS];
 }
 
-/* Return: NULL without memory. */
+/* Find or make the pin of @client. Return: NULL without memory. */
 static struct servers_pin *pin_get(struct servers *s, const struct fabric_addr *client)
 {
 	uint8_t key[CHOICE_KEY];
@@ -107,7 +109,7 @@ static bool has_failed(const struct servers_guest *g, uint32_t server)
 	return g->tried >> server & 1;
 }
 
-/* Whether the guest goes where its client's others are. */
+/* Whether the session goes to the server of its client's other sessions. */
 static bool follows(const struct servers *s, const struct servers_guest *g, nsec_t now)
 {
 	const struct servers_pin *pin = g->pin;
@@ -149,7 +151,8 @@ static void give_up_server(struct servers *s, struct servers_guest *g)
 	g->has_server = g->is_open = false;
 }
 
-/* A server whose time is over is tried by one guest; the others see it down for as long as that takes. */
+/* A server whose time is over is tried by one session; for others it is down for as long as that
+ * takes. */
 static void take_server(struct servers *s, struct servers_guest *g, uint32_t server, nsec_t now)
 {
 	struct server *at = &s->at[server];
@@ -178,7 +181,7 @@ static enum servers_answer choose(struct servers *s, struct servers_guest *g,
 		take_server(s, g, g->pin->server, now);
 		return SERVERS_GO;
 	}
-	if (g->ticket <= s->since) /* it was for other hosts */
+	if (g->ticket <= s->since) /* the ticket belongs to an older configuration */
 		g->ticket = 0;
 	waits = !servers_are_known(s, now) && (!g->ticket || g->ticket > s->answered);
 	if (waits && !g->ticket)
@@ -189,7 +192,8 @@ static enum servers_answer choose(struct servers *s, struct servers_guest *g,
 	if (server == CHOICE_NONE)
 		return waits ? SERVERS_WAIT : SERVERS_OVER;
 	take_server(s, g, server, now);
-	if (g->pin->open == 0) /* else it is the client's once it takes this connection */
+	/* Otherwise it becomes the client's when it accepts this connection. */
+	if (g->pin->open == 0)
 		pin_to(s, g->pin, server);
 	return SERVERS_GO;
 }
@@ -216,7 +220,8 @@ void servers_addr(struct servers *s, unsigned slot, struct fabric_addr *out)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* It took a connection, which is no answer to a probe. Return: whether it is up by that. */
+/* The server accepted a connection, which does not count as an answer to a probe. Return: whether
+ * it came up by that. */
 static bool note_connected(struct server *server)
 {
 	bool was_down = is_known_down(server);
@@ -229,13 +234,14 @@ static bool note_connected(struct server *server)
 	return was_down;
 }
 
-/* Whether the guest is to follow its client elsewhere, though its own connection is set up. */
+/* Whether the session is to follow its client to another server, although its own connection is
+ * set up. */
 static bool is_elsewhere(const struct servers *s, const struct servers_guest *g)
 {
 	const struct servers_pin *pin = g->pin;
 
 	if (!pin->has_server && g->epoch != pin->epoch)
-		return true; /* released meanwhile: it had chosen before that */
+		return true; /* the client was released after this session had chosen */
 	return pin->open > 0 && pin->server != g->server && !has_failed(g, pin->server) &&
 	       s->at[pin->server].unprobed < SERVERS_PROBES_FAILED;
 }
@@ -274,7 +280,7 @@ bool servers_failed(struct servers *s, struct servers_guest *g, nsec_t now)
 	server = &s->at[g->server];
 	was_down = is_known_down(server);
 	server->count.failures++;
-	/* Several that were under way together are one failure. */
+	/* Failures of connections that were under way together count as one. */
 	if (server->failures == 0 || server->is_tried || now >= server->down_until) {
 		server->failures++;
 		server->down_until =
@@ -307,7 +313,8 @@ uint64_t servers_moves(struct servers *s)
 	return moves;
 }
 
-/* Whether the client would have another server if it came now; names that are to be looked up again may lead anywhere. */
+/* Whether the client would choose another server now. A name that has to be looked up again may
+ * lead anywhere. */
 static bool has_other(const struct servers *s, struct servers_pin *pin, nsec_t now)
 {
 	const struct servers_guest anew = {.pin = pin};
@@ -323,7 +330,7 @@ bool servers_release(struct servers *s, const struct servers_guest *g, nsec_t no
 	pthread_mutex_lock(&s->lock);
 	released = g->is_open && g->epoch == g->pin->epoch && has_other(s, g->pin, now);
 	if (released) {
-		s->at[g->pin->server].users--; /* of which the guest is another */
+		s->at[g->pin->server].users--; /* the session itself is another user */
 		g->pin->has_server = false;
 		g->pin->open = 0;
 		g->pin->epoch++;
@@ -434,7 +441,7 @@ bool servers_probed(struct servers *s, unsigned slot, bool answered, nsec_t now)
 	return was_down != is_down_now;
 }
 
-/* --- figures --- */
+/* --- statistics --- */
 
 static void look_at(const struct servers *s, const struct server *server, struct server_view *v)
 {

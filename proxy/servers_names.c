@@ -2,14 +2,16 @@
 /*
  * Operation
  *
- *   configured, or found --> listed in a place --no host leads there any more--> not listed --no guest--> free
+ *   configured, or found --> listed in a slot --no host leads there any more--> not listed --no session--> free
  *
- * A place that nobody lists keeps what is known of its server until another needs it: names that lead to one server
- * after the other, and back, do not make it forget who was down.
+ * A slot that is not listed keeps what is known of its server until another server needs the slot.
+ * So a name that leads to one server after another, and back, does not make the gateway forget
+ * which server was down.
  *
- * Who comes and finds a name's time over takes a ticket; whoever looks names up answers it with all that were
- * asked for before it began. So an answer that holds for no time at all is good for those who wait for it. A ticket from
- * before other hosts were configured is good for nothing: who has one takes another.
+ * A session that finds the validity of a name over takes a ticket. The thread that looks names up
+ * answers all tickets taken before the look-up began. So even a result without any validity serves
+ * the sessions that waited for it. A ticket of an older configuration is void: its session takes
+ * another.
  */
 #include "proxy/servers_internal.h"
 
@@ -21,7 +23,8 @@
 
 #include "base/mem.h"
 
-enum { SPARE_PLACES = 8 /* of a name, for those that it leads to in turn */ };
+/* Slots for one name at least, because it may lead to one address after another. */
+enum { SPARE_PLACES = 8 };
 
 void servers_ring(struct servers *s, bool news)
 {
@@ -41,14 +44,15 @@ void servers_key(const struct fabric_addr *addr, uint8_t *key)
 	memset(key, 0, CHOICE_KEY);
 	if (addr->ss.ss_family == AF_INET) {
 		memcpy(key + 12, &v4->sin_addr, 4);
-		key[10] = key[11] = 0xff; /* as if mapped into IPv6 */
+		key[10] = key[11] = 0xff; /* as an address mapped into IPv6 */
 	} else if (addr->ss.ss_family == AF_INET6) {
 		memcpy(key, &v6->sin6_addr, 16);
 		memcpy(key + 16, &v6->sin6_scope_id, sizeof(v6->sin6_scope_id));
 	}
 }
 
-/* It lies in one place in both families; as octets, for the structure is of neither type. */
+/* The port lies at the same place in both families. It is copied as octets, because the structure
+ * is of neither type. */
 static void set_port(struct fabric_addr *addr, uint16_t port)
 {
 	_Static_assert(offsetof(struct sockaddr_in, sin_port) ==
@@ -58,7 +62,8 @@ static void set_port(struct fabric_addr *addr, uint16_t port)
 	memcpy((uint8_t *)&addr->ss + offsetof(struct sockaddr_in, sin_port), &port, sizeof(port));
 }
 
-/* Whoever answers for a name may say what he likes: these are no host's, or every link's. */
+/* Whether an answer is the address of a host. A name server may return anything, such as
+ * multicast or unspecified addresses. */
 static bool is_usable(const struct servers *s, const struct fabric_addr *addr)
 {
 	uint8_t key[CHOICE_KEY];
@@ -70,7 +75,7 @@ static bool is_usable(const struct servers *s, const struct fabric_addr *addr)
 		return s->cfg.v4 && key[12] != 0 && key[12] < 224;
 	if (addr->ss.ss_family != AF_INET6 || !s->cfg.v6)
 		return false;
-	/* Mapped and compatible ones are IPv4's, and come as such. */
+	/* Mapped and compatible addresses belong to IPv4, and come as IPv4 addresses. */
 	return memcmp(key, none, 10) != 0 ? key[0] != 0xff && !fabric_addr_lacks_interface(addr)
 					  : memcmp(key + 10, none, 5) == 0 && key[15] == 1;
 }
@@ -88,7 +93,7 @@ uint64_t servers_ask(struct servers *s)
 	return ++s->asked;
 }
 
-/* --- places --- */
+/* --- slots --- */
 
 static bool is_free(const struct server *server)
 {
@@ -104,7 +109,7 @@ static struct server *place_of(struct servers *s, const struct fabric_addr *addr
 	return NULL;
 }
 
-/* Of those that nobody has; one that was never used before one that was. NULL: there is none. */
+/* A free slot; one that was never used before one that was. NULL: there is none. */
 static struct server *free_place(struct servers *s)
 {
 	struct server *used = NULL;
@@ -118,7 +123,7 @@ static struct server *free_place(struct servers *s)
 	return used;
 }
 
-/* More than there is room for are left out: those who are there stay. */
+/* List an address. If there is no slot left it is ignored; servers with sessions keep theirs. */
 static void list(struct servers *s, unsigned host, const struct fabric_addr *addr, unsigned rank)
 {
 	struct server *server = place_of(s, addr);
@@ -137,7 +142,8 @@ static void list(struct servers *s, unsigned host, const struct fabric_addr *add
 	server->rank = rank;
 }
 
-/* More places, of which there never are fewer: guests know theirs by its number. */
+/* Make more slots. There are never fewer, because sessions know their server by the slot's
+ * number. */
 static int make_places(struct servers *s)
 {
 	unsigned n = 0;
@@ -172,7 +178,7 @@ int servers_relist(struct servers *s)
 		return err;
 	for (unsigned i = 0; i < s->nat; i++)
 		s->at[i].is_listed = false;
-	/* Those that have a place first: for what comes new their places are not free. */
+	/* Servers that have a slot first: their slots must not be taken by new ones. */
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (unsigned i = 0; i < s->cfg.nhosts; i++)
 			for (unsigned k = 0; k < s->found[i].n; k++) {
@@ -186,7 +192,7 @@ int servers_relist(struct servers *s)
 
 /* --- configuration --- */
 
-/* Addresses are found as they are; names that were known go on being known. */
+/* Addresses are found at once; names that were known stay known. */
 static void find_hosts(struct servers *s, const struct servers_config *cfg,
 		       struct servers_found *found)
 {
@@ -202,7 +208,7 @@ static void find_hosts(struct servers *s, const struct servers_config *cfg,
 			if (!s->cfg.hosts[k].addr.len &&
 			    strcmp(s->cfg.hosts[k].name, host->name) == 0)
 				found[i] = s->found[k];
-		found[i].expires = 0; /* families may be others */
+		found[i].expires = 0; /* the address families may differ */
 	}
 }
 
@@ -240,7 +246,7 @@ int servers_configure(struct servers *s, const struct servers_config *cfg)
 	err = configure(s, cfg);
 	pthread_mutex_unlock(&s->lock);
 	if (!err)
-		servers_ring(s, true); /* who waits for a name may have an address */
+		servers_ring(s, true); /* sessions that wait for a name may have an address now */
 	return err;
 }
 
@@ -288,7 +294,7 @@ void servers_put(struct servers *s)
 	mem_free(s);
 }
 
-/* --- who looks names up --- */
+/* --- for the thread that looks names up --- */
 
 uint64_t servers_asked(struct servers *s)
 {
@@ -304,7 +310,7 @@ const char *servers_expired(struct servers *s, unsigned i, nsec_t now)
 {
 	bool is_over;
 
-	if (i >= s->cfg.nhosts) /* nobody else configures */
+	if (i >= s->cfg.nhosts) /* only this thread configures */
 		return NULL;
 	pthread_mutex_lock(&s->lock);
 	is_over = s->found[i].expires <= now;
@@ -323,7 +329,8 @@ static int by_octets(const struct fabric_addr *a, const struct fabric_addr *b)
 	return memcmp(x, y, sizeof(x));
 }
 
-/* In an order of our own, for that of answers changes; IPv6 first, each once. */
+/* Insert in an order of our own, because the order of answers changes: IPv6 first, each address
+ * once. */
 static void insert(struct servers_found *found, const struct fabric_addr *addr)
 {
 	unsigned at = 0;
@@ -355,7 +362,8 @@ void servers_found(struct servers *s, unsigned i, const struct fabric_addr *addr
 			insert(found, &addr);
 		}
 	s->count.lookups++;
-	/* Without memory for more places it is as before; once there is some the next answer is listed. */
+	/* Without memory for more slots the list stays as it was; a later result is listed when
+	 * there is memory. */
 	(void)!servers_relist(s);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the address of a client decides: whether it is let in, what it need not prove, and which
- * address of ours its server sees, alone or with others. */
+/* Decisions by the address of a client: whether it may connect, whether it has to prove its name,
+ * and from which local address its server is connected, alone or shared with other clients. */
 #include "base/log.h"
 #include "proxy/internal.h"
 
@@ -52,7 +52,8 @@ bool session_source(const struct session *s, struct fabric_addr *out)
 	return source;
 }
 
-/* Who holds a lock is known to the server by an address and a number that each client counts for itself. */
+/* Whether several clients have one address at the server. The server knows the holder of an NLM
+ * lock by its address and a number that each client assigns for itself. */
 static bool shares_address(const struct session *s)
 {
 	const struct proxy_source *source =

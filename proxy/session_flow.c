@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much of a leg's Reads and Writes is posted, and has moved, and how long its peer was kept: session_debts.c looks at it. */
+/* Progress of a leg's Reads and Writes, and how long the peer's input was blocked here; for
+ * session_debts.c. */
 #include "proxy/internal.h"
 
 void session_posted(struct session_flow *f, uint32_t bytes)
@@ -8,8 +9,8 @@ void session_posted(struct session_flow *f, uint32_t bytes)
 	f->octets += bytes;
 }
 
-/* Which one it was nobody tells, but that it was the oldest: in the end all have counted as what
- * they were. */
+/* The completed operation is the oldest; its length is not known, so the average is counted. In
+ * the end the sum is right. */
 void session_completed(struct session_flow *f)
 {
 	uint64_t octets = f->octets / f->posted;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How far the peers of a session are. Where the configuration leaves it to be found out, what is measured are
- * the exchange of properties on the server's leg, which is one round trip, and the time from each call to its reply.
+ * How far the peers of a session are
+ *
+ * If the route's key hop leaves it open, two times are measured: the exchange of properties on the
+ * server leg, which is one round trip, and the time from each call to its reply.
  */
 #include "proxy/internal.h"
 
@@ -25,7 +27,7 @@ void session_hop_note(struct session_hop *h, nsec_t took)
 	h->is_settled = hop_is_settled(h->hop, &h->times);
 }
 
-/* The server's leg has been connected: in version 2 its properties are what comes next. */
+/* The server leg is connected: in version 2 its properties come next. */
 void session_hop_asked(struct session *s)
 {
 	if (s->server.state == LEG_NEGOTIATING && !s->shop.asked)

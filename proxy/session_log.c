@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the log is told of a session while it lives: each leg when somebody asks, and
- * what peers report. A peer decides how many reports it sends, so only the first few
- * have a line each; after that one a second says how many had none.
+ * Log lines about a session while it lives: each leg on request, and reports of its peers
+ *
+ * A peer decides how many reports it sends. So only the first few have a line each; after that one
+ * line a second says how many had none.
  */
 #include <stdio.h>
 
@@ -11,7 +12,7 @@
 
 enum { REPORTS_TOLD = 8 };
 
-/* Whose limit of lines it is: that of the client's host, or of the route's server. */
+/* Whose limit of log lines applies: that of the client's host, or of the route. */
 static const char *told_for(const struct session *s, const struct leg *leg)
 {
 	return leg == &s->client ? s->host : s->route->route->name;

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client that has to prove who it is does so first: it is accepted, and there is no connection to any server before the
- * proof, so strangers cost servers nothing. Where several routes share the listener the name chooses the one it takes.
+ * Clients that have to prove their name
+ *
+ * State:  a client that has to prove its name has connected.
+ * Danger: unknown hosts cause connections to servers and take the servers' time.
+ * Rule:   the client is accepted first, and no server is connected for it before the proof. If
+ *         several routes share the listener, the name chooses the route. Messages of the client
+ *         stay in their Receives until its server is connected (leg_holds_back()), so the session
+ *         has taken no memory of a route before its route is known.
+ * Pinned: tests/session/test_hostauth.c:nothing_is_asked_of_the_server_before_the_proof,
+ *         :the_name_chooses_the_route, decision 105.
  *
  *   session_prove() -> handshake -> session_choose() -> the server leg connects -> OPEN
  *                                        |
  *                                        +-> no route is for that name: the session ends
  *
- * No name leads to more than one route (config/shared.c). What the client says before its server is
- * there stays in its Receives (leg_holds_back()): nothing of the session has taken memory of a route
- * by the time the route is known.
+ * No name leads to more than one route (config/shared.c).
  */
 #include <assert.h>
 
@@ -55,8 +61,8 @@ static bool is_for(const struct proxy_route *route, const struct leg *client)
 	return false;
 }
 
-/* The route for the name that @client proved, if any; else, and without @client, the one that names
- * nobody. */
+/* The route for the name that @client proved. If there is none, or no @client, the route without
+ * names. */
 static struct route_state *find(struct route_state *listener, const struct leg *client)
 {
 	struct proxy *p = listener->proxy;
@@ -82,8 +88,8 @@ struct route_state *session_route_of(struct route_state *listener, const struct 
 	return by_name && session_is_unneeded(listener, peer) ? find(listener, NULL) : listener;
 }
 
-/* The one for the name that the client proved; but none that a reload has removed meanwhile: whoever drained that did not
- * find the session there, and nobody else will. */
+/* The route for the name that the client proved, unless a reload has removed it meanwhile without
+ * a successor: the drain of that route did not see this session. */
 static struct route_state *choose(const struct session *s)
 {
 	struct route_state *rs = find(s->listener, &s->client);
@@ -91,7 +97,7 @@ static struct route_state *choose(const struct session *s)
 	return rs && rs->is_retired && !route_successor(s->proxy, rs) ? NULL : rs;
 }
 
-/* Version 2 grants messages, not calls: the bound on calls is the gateway's own. */
+/* Version 2 grants messages, not calls, so the limit of calls is the gateway's own. */
 static void open_queue(struct session *s, struct session_queue *q, uint32_t a, uint32_t b)
 {
 	enum buf_purpose room = q == &s->forward ? BUF_FORWARD : BUF_REVERSE;
@@ -119,14 +125,14 @@ void session_set_route(struct session *s, struct route_state *rs)
 	list_add_tail(&rs->ways, &s->way->link);
 	rs->count.sessions++;
 	open_queue(s, &s->forward, rs->route->client.credits, rs->route->server.credits);
-	/* No more than there are Receives beside those for replies. */
+	/* No more reverse calls than there are Receives beside those for replies. */
 	open_queue(s, &s->reverse, rs->route->server.rev_credits, 0);
 	leg_set_quotas(&s->client, rs->groups);
 	session_share_client(s);
 	session_hop_init(s);
 }
 
-/* Who comes from some networks need not prove who it is. */
+/* Settings of the client leg: clients of some networks need not prove their name. */
 static const struct leg_config *client_config(const struct session *s)
 {
 	const struct proxy_route *route = s->listener->route;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which accounts what a session takes counts for: those of its client's address and of its server (shares.h). */
+/* The accounts to which a session's memory is charged: those of its client's address and of its
+ * server (shares.h). */
 #include "proxy/internal.h"
 
 static void count_leg(struct leg *leg, struct share *client, struct share *server)

@@ -21,7 +21,8 @@
 
 #include "proxy/leg/internal.h"
 
-enum { SETTLE_SHARE = 4 }; /* of the time for set-up, a peer may take to tell its properties */
+/* Part of the time for set-up in which a server may send its properties. */
+enum { SETTLE_SHARE = 4 };
 
 void leg_init(struct leg *leg, enum rpc_role role)
 {
@@ -43,7 +44,8 @@ void leg_init(struct leg *leg, enum rpc_role role)
 /* InfiniBand and RoCE have 56 octets: fabric/fabric.h. */
 enum { PRIVATE_BYTES = V1_PDATA_BYTES + VIA_BYTES };
 
-/* What this end says of itself before any message: RFC 8797, and through which gateways it comes. */
+/* The private data of this end: RFC 8797's octets, and the gateways that the connection came
+ * through. */
 static struct view private_data(const struct leg *leg, uint8_t out[PRIVATE_BYTES])
 {
 	const struct rpc_params own = leg_own_params(leg);
@@ -69,7 +71,8 @@ static struct fabric_conn_params conn_params(const struct leg *leg, uint32_t op_
 	};
 }
 
-/* Receives come before the connection: older clients send all their calls before any grant. */
+/* Receives are posted before the connection is made, because older clients send all their calls
+ * before any grant. */
 static void post_receives(struct leg *leg)
 {
 	if (leg->recvs) {
@@ -87,7 +90,7 @@ static nsec_t leg_setup_time(const struct leg *leg)
 
 	if (!cfg->auth)
 		return cfg->setup_timeout;
-	/* The other half was for the silence before. */
+	/* The other half was used up by a connection on which the server was silent. */
 	return nsec_min(cfg->auth->timeout, cfg->setup_timeout) / (leg->behind_silence ? 2 : 1);
 }
 
@@ -152,7 +155,7 @@ int leg_accept(struct leg *leg, const struct leg_config *cfg, struct buf_arena *
 	return fabric_accept(conn, &params, leg);
 }
 
-/* What was received and not looked at: nobody will. */
+/* Drop messages that were received and not processed. */
 static void drop_received(struct leg *leg)
 {
 	struct list *item;
@@ -183,7 +186,7 @@ void leg_fini(struct leg *leg)
 	leg_give_memory(leg);
 }
 
-/* A server that answers in version 2 and says nothing of its properties has none (draft-07 4.2.2). */
+/* A server that answers in version 2 and sends no properties has none (draft-07 4.2.2). */
 static bool leg_settle_unsaid(struct leg *leg)
 {
 	if (leg->role != RPC_INITIATOR || leg->state != LEG_NEGOTIATING || !leg->t->ops->settle ||
@@ -195,10 +198,11 @@ static bool leg_settle_unsaid(struct leg *leg)
 }
 
 /*
- * State:  a server has not said a word since host authentication was begun, and may have none.
- * Danger: a client's own time for set-up is often what the gateway has for the server (10 s): it would be gone before
- *         the server is asked without, and so would each later one.
- * Rule:   such a server has half of the time, and the other half is for another connection.
+ * State:  a server has sent nothing since host authentication was begun, and may not have it.
+ * Danger: a client's own time for set-up is often as long as the gateway's time for the server (10
+ *         s). The client would give up before the server is tried without host authentication, and
+ *         so would each later client.
+ * Rule:   such a server has half of the time; the other half is for another connection.
  * Pinned: tests/session/test_hostauth_silent.c:a_silent_server_is_asked_without
  */
 static nsec_t leg_patience_end(const struct leg *leg)
@@ -217,20 +221,21 @@ void leg_tick(struct leg *leg, nsec_t now)
 		return;
 	leg_prove(leg);
 	if (now < leg_patience_end(leg)) {
-		/* Again before that, for meanwhile the peer may owe its first word: it has less time from then on. */
+		/* Look again before that, because the peer may meanwhile owe its first message,
+		 * and has less time from then on. */
 		leg->deadline =
 			nsec_min(leg_patience_end(leg), now + leg_setup_time(leg) / SETTLE_SHARE);
 		return;
 	}
-	if (leg_is_at_door(leg)) { /* which is none of the peer's doing */
+	if (leg_is_at_door(leg)) { /* not the peer's fault, so ERR_AGAIN; likewise the next two */
 		leg_close(leg, ERR_AGAIN, "no place for host authentication came free in time");
 		return;
 	}
-	if (leg_is_worked_on(leg)) { /* nor is that, */
+	if (leg_is_worked_on(leg)) {
 		leg_close(leg, ERR_AGAIN, "host authentication took too long here");
 		return;
 	}
-	if (leg_is_behind(leg)) { /* nor that */
+	if (leg_is_behind(leg)) {
 		leg_close(leg, ERR_AGAIN, "no Receive for its first words came free in time");
 		return;
 	}
@@ -241,7 +246,8 @@ void leg_tick(struct leg *leg, nsec_t now)
 						   : "no answer to version negotiation");
 }
 
-/* Of an initiator, whose own private data are not kept, but are what they were. */
+/* Begin host authentication of an initiator. Its own private data are not kept but can be encoded
+ * again, with the same octets. */
 static int leg_authenticate(struct leg *leg, struct view accept_data)
 {
 	uint8_t pdata[PRIVATE_BYTES];
@@ -251,7 +257,7 @@ static int leg_authenticate(struct leg *leg, struct view accept_data)
 	return leg_auth_begin(leg, private_data(leg, pdata), accept_data);
 }
 
-/* What an initiator begins with. */
+/* The version with which an initiator begins. */
 static enum leg_version leg_first_version(const struct leg *leg)
 {
 	if (leg_speaks(leg, LEG_V2))
@@ -287,7 +293,8 @@ static void leg_on_connected(struct leg *leg, const struct fabric_event *ev, str
 	leg_pump(leg);
 }
 
-/* A client that got an ERR_VERS with the versions spoken here (draft-07 4.3.3), and left without a message in one of them. */
+/* A client that got an ERR_VERS with the versions spoken here (draft-07 4.3.3), and left without
+ * a message in one of them. */
 static void judge_version(struct leg *leg)
 {
 	bool left = leg->close_status == 0 || leg->close_status == ERR_CLOSED ||
@@ -317,7 +324,7 @@ void leg_input(struct leg *leg, const struct fabric_event *ev, struct leg_out *o
 {
 	out->kind = LEG_OUT_NONE;
 	switch (ev->type) {
-	case FABRIC_EV_REQUEST: /* belongs to listeners, never to a leg */
+	case FABRIC_EV_REQUEST: /* goes to listeners, never to a leg */
 		break;
 	case FABRIC_EV_CONNECTED:
 		leg_on_connected(leg, ev, out);
@@ -355,7 +362,7 @@ unsigned leg_blocked_by(const struct leg *leg)
 {
 	unsigned by = 0;
 
-	/* Before it is connected the peer cannot have said anything. */
+	/* The peer cannot have sent anything before the connection is made. */
 	if (leg->state == LEG_CONNECTING)
 		return 0;
 	if (leg->stalled)

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: the memory of a continued message (version 2) while its parts arrive. It takes memory
- * as they arrive, not as they promise:
+ * Operation: the memory of a continued message (version 2) while its parts arrive
  *
  *   first part --> block of BUDGET_BEGUN --> block of its whole length --> message
  *                  (shorter ones at once)    before that one is full
  *
- * So a peer that promises 8 MiB and sends next to nothing holds 64 KiB of a part of the arena that
- * is for beginnings alone. Whoever waits for the whole block holds nothing that those who have
- * theirs need, so they do not wait for each other; what was in the first block is copied, 64 KiB at
- * most. A reply that finds no room for its beginning takes its whole block at once: it waits for
- * nothing that calls hold.
+ * State:  a peer announces the length of a message and sends its parts as it likes.
+ * Danger: a peer that announces 8 MiB and sends next to nothing holds 8 MiB; or messages that wait
+ *         for their whole block hold memory that others need to get theirs.
+ * Rule:   a message first takes 64 KiB of a part of the arena for beginnings alone. It takes a
+ *         block of the whole length only before the first one is full, and copies 64 KiB at most. A
+ *         reply without room for its beginning takes its whole block at once, because it waits for
+ *         nothing that calls hold.
+ * Pinned: tests/session/test_press.c:beginnings_come_back
  *
  * A part that finds no memory stalls the leg until leg_resume(). The whole block is there before
- * the last part can come, for that one must not stall.
+ * the last part can come, because the last part must not stall.
  *
- * A continued call of a server does not wait: it gets memory at once or is refused.
+ * A server's continued call does not wait: it gets memory at once or is refused.
  */
 #include <assert.h>
 #include <string.h>
@@ -28,7 +30,7 @@ void leg_set_quotas(struct leg *leg, struct quota_group groups[QUOTA_PURPOSES])
 		quota_member_init(&leg->quotas[i], &groups[i]);
 }
 
-/* Of which of its shares @block is. */
+/* The member to which @block is charged. */
 static struct quota_member *quota_of_block(struct leg *leg, const void *block)
 {
 	unsigned zone = buf_zone_of(leg->arena, block);
@@ -112,7 +114,7 @@ void *leg_take_unwaited(struct leg *leg, size_t bytes)
 	return take_block(leg, bytes, BUF_ASIDE);
 }
 
-/* The assembly goes on in a block of @bytes. */
+/* Continue the reassembly in a block of @bytes. */
 static bool assembly_move_to(struct leg *leg, uint32_t bytes, enum buf_purpose purpose)
 {
 	uint8_t *block = take_block(leg, bytes, purpose);

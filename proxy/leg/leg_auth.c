@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Host authentication (draft-07 5.2.6): the values travel in v2/auth.c, what they mean is
- * known to hostauth/. Here the one is handed to the other, with what only a leg knows:
- * both ends' private data, the time, when to begin and when to end.
+ * Host authentication (draft-07 5.2.6)
  *
- * What takes long, hostauth_work(), is a job for others where the leg has somebody for it. Nothing is to
- * be said meanwhile (profile 3.2), so whoever says something has failed. A leg that ends while its job
- * runs leaves its proof to whoever gets the job back.
+ * v2/auth.c carries the values, and hostauth/ knows their meaning. This file passes them from one
+ * to the other, with what only a leg knows: the private data of both ends, the time, when to begin
+ * and when to end.
+ *
+ * hostauth_work() takes long, so another thread does it if the leg has a jobs port. No message may
+ * come meanwhile (profile 3.2): a peer that sends one has failed. If a leg ends while its job runs,
+ * its proof is freed when the job comes back.
  */
 #include "proxy/leg/leg_auth.h"
 
@@ -107,7 +109,7 @@ int leg_auth_begin(struct leg *leg, struct view request_data, struct view accept
 	return leg->proof->h ? 0 : ERR_NOMEM;
 }
 
-/* What is worth keeping; the rest goes, keys and all. */
+/* Keep the results; free the handshake, with its keys. */
 static void auth_conclude(struct leg_proof *proof)
 {
 	struct hostauth_facts facts;
@@ -132,7 +134,7 @@ static void auth_conclude(struct leg_proof *proof)
 					 : "a message that cannot be read");
 }
 
-/* A message came while an answer was due, and the handshake is in other hands. */
+/* A message came while an answer was due and another thread computed it. */
 static const char *auth_disturbed(struct leg_proof *proof)
 {
 	proof->is_over = true;
@@ -142,7 +144,7 @@ static const char *auth_disturbed(struct leg_proof *proof)
 	return proof->why;
 }
 
-/* Return: whether what is due was done at once. */
+/* Do the work that is due, or hand it to another thread. Return: whether it is done. */
 static bool auth_work_done(struct leg *leg)
 {
 	struct leg_proof *proof = leg->proof;
@@ -194,7 +196,7 @@ void leg_auth_lacks(struct leg *leg)
 	proof->auth.verdict = V2_AUTH_ABSENT;
 	proof->auth.is_absent = true;
 	proof->is_over = true;
-	if (proof->working) /* then leg_auth_end() does */
+	if (proof->working) /* leg_auth_end() frees it then */
 		return;
 	hostauth_free(proof->h);
 	proof->h = NULL;
@@ -229,7 +231,8 @@ void leg_auth_end(struct leg *leg)
 		auth_free(proof);
 }
 
-/* Else who has to wait here for most of it would leave its peer next to nothing, and a server would be down for that. */
+/* Without this, a peer whose handshake waits here for most of its time would have next to none
+ * left, and a server would be taken for down. */
 void leg_auth_clock(struct leg *leg, nsec_t now)
 {
 	bool waits = leg_is_at_door(leg) || leg_is_worked_on(leg);

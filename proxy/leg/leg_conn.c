@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What everything in a leg stands on: Receives go back to the connection, and the connection ends. */
+/* Functions that all files of a leg use: give Receives back to the connection, and end the
+ * connection. */
 #include "proxy/leg/internal.h"
 
 static int post(struct leg *leg, struct leg_rbuf *rb)

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: a message of the round-trip extension that takes several Sends (docs/rtrext-profile.md, section 4). These
- * stay in their Receives, which are the peer's own, until the last has come: so one that is begun and never ended
- * costs nobody else anything, however long it is to be; but of a reply the rest is owed like that of a continued one
- * (session_debts.c), for meanwhile its call is not let go. Then what lies in others than the first is gathered:
+ * Operation: a group, that is, a message of the round-trip extension in several Sends
+ * (docs/rtrext-profile.md, section 4)
  *
- *	first --> held, as are others --> the last: memory? --yes--> gathers --> ready: all Receives but the first go back
- *	            |                          |   ^                 |  ^
- *	            '--> anything else:        no  | leg_resume()    '--' leg_gather_some()
- *	                 all go back           v   |
- *	                                     stalled
+ * 	first --> held, as are others --> the last: memory? --yes--> gathers --> ready: all Receives but the first go back
+ * 	            |                          |   ^                 |  ^
+ * 	            '--> anything else:        no  | leg_resume()    '--' leg_gather_some()
+ * 	                 all go back           v   |
+ * 	                                     stalled
  *
- * That is one copy, of as many octets as a message may have, which takes milliseconds: so it is made a part at a time, and
- * others have their turn between. Who wants none has Receives as long as the data (receive_structure), and all of it
- * in one Send.
+ * State:  the Sends of a group stay in their Receives, which are the connection's own, until the
+ *         last has come. Then the octets in all Receives but the first are copied into one block.
+ * Danger: a group that never ends holds memory of other sessions; and copying the longest message
+ *         takes milliseconds, in which no other session of the worker is served.
+ * Rule:   a group takes no memory before its last Send has come, so one without an end costs no
+ *         other session anything. The rest of a reply is owed, as that of a continued one
+ *         (session_debts.c), because its call is not abandoned meanwhile. The copy is made a part
+ *         at a time, and other sessions are served in between.
+ * Pinned: tests/session/test_groups.c:a_turn_gathers_some, :a_reply_without_end, decision 127.
+ *
+ * With Receives as long as the data (receive_structure), all data come in one Send and no copy is
+ * made.
  */
 #include <assert.h>
 
@@ -44,7 +51,7 @@ void leg_hold_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 	leg->parts += rb->len;
 }
 
-/* Those that are not needed any more. */
+/* Give back the Receives of the group. */
 static void give_parts(struct leg *leg)
 {
 	struct list *item;
@@ -86,7 +93,7 @@ uint32_t leg_gather_some(struct leg *leg, uint32_t most)
 	return n;
 }
 
-/* It has its memory. */
+/* The group has its memory: begin to copy. */
 static void begin_gathering(struct leg *leg)
 {
 	leg->group_at = 0;
@@ -128,7 +135,7 @@ void leg_next_group(struct leg *leg, struct leg_out *out)
 
 	leg->group_ready = false;
 	leg_tell_group(leg, octets);
-	/* What is told is decoded now; its octets are there. */
+	/* Decode the complete message; its octets are copied already. */
 	leg->t->ops->gather(leg->t, leg->assembly, leg->group_bytes, leg->group_bytes);
 	first = container_of(list_pop(&leg->group), struct leg_rbuf, link);
 	*out = (struct leg_out){.kind = LEG_OUT_MSG,

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Operation: a call that its user cannot take yet is kept as it came, in its Receive or in a copy of
- * that, and decoded anew when its turn comes. So one that waits takes no memory but its own octets,
- * and what comes behind it, as replies, goes on. A continued call keeps its assembly beside.
- */
+/* Operation: a call that its user cannot take yet is kept as it came, in its Receive or in a copy
+ * of it, and decoded again when its turn comes. So a waiting call takes no memory but its own
+ * octets, and messages behind it, such as replies, are processed. A continued call also keeps its
+ * assembly. */
 #include <string.h>
 
 #include "proxy/leg/internal.h"
 
-/* Return: what stands for the Receive from now on; @rb itself when there is no memory. */
+/* Copy @rb. Return: the copy, which replaces the Receive; or @rb itself if there is no memory. */
 static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb, bool is_gathered)
 {
 	struct leg_rbuf *copy = NULL;
 
-	/* Data that came with a call stay where they are. */
+	/* Data that came with a call are not copied. */
 	if (rb->len <= leg->cfg->inline_bytes && !is_gathered)
 		copy = leg_take_unwaited(leg, sizeof(*copy) + rb->len);
 
@@ -95,7 +94,7 @@ void leg_unkeep(struct leg *leg, struct list *queue)
 
 	list_del(&rb->link);
 	rb->assembly = NULL;
-	if (is_copy_left) /* its header is all that was needed of it */
+	if (is_copy_left) /* only its header was needed */
 		leg_give_block(leg, rb);
 }
 

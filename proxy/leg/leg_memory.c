@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What a leg takes from the arena for its life: Receives, and header octets of Sends (slots).
- * Where Receives are shared it has but a few slots of its own, and borrows the rest.
- */
+/* Memory that a leg takes from the arena for its whole life: Receives, and buffers for the
+ * headers of Sends (slots). If Receives are shared, the leg has a few slots of its own and
+ * borrows the rest. */
 #include "base/budget.h"
 #include "base/mem.h"
 #include "proxy/leg/internal.h"
 
-/* Not while Receives are scarce: the leg's own slots carry it on. */
+/* No slot is borrowed while Receives are scarce; the leg's own slots suffice to continue. */
 struct leg_slot *leg_borrow_slot(struct leg *leg)
 {
 	struct leg_slot *slot = leg->bare_slots;
@@ -32,7 +31,8 @@ void leg_return_slot(struct leg *leg, struct leg_slot *slot)
 	leg->bare_slots = slot;
 }
 
-/* Cut @n buffers of @size octets from blocks; set(i) is told each buffer and its block if first. */
+/* Cut @n buffers of @size octets from blocks. set() gets the index and address of each buffer,
+ * and the block if the buffer is the first in it. */
 static int cut_blocks(struct leg *leg, uint32_t n, uint32_t size,
 		      void (*set)(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block))
 {
@@ -63,7 +63,8 @@ static void set_slot(struct leg *leg, uint32_t i, uint8_t *data, uint8_t *block)
 {
 	leg->slots[i].data = data;
 	leg->slots[i].block = block;
-	leg->slots[i].rbuf = NULL; /* as it is; clang-tidy looks into recvs_put() */
+	/* Already NULL; set again for clang-tidy, which follows recvs_put(). */
+	leg->slots[i].rbuf = NULL;
 	leg_free_slot(leg, &leg->slots[i]);
 }
 
@@ -92,7 +93,7 @@ size_t leg_fixed_bytes(const struct leg_config *cfg, const struct fabric *fabric
 	       budget_bulk(cfg->bulk_bytes, leg_receives(cfg));
 }
 
-/* Few slots of its own, so that something always goes out; the rest borrow. */
+/* Take a few slots of its own, so that something can always be sent; the rest borrow. */
 static int take_shared_memory(struct leg *leg)
 {
 	uint32_t bytes = leg->cfg->inline_bytes;
@@ -107,7 +108,7 @@ static int take_shared_memory(struct leg *leg)
 	return 0;
 }
 
-/* Each a block of its own: it lies at its page, and is exposed as it is. */
+/* Take a block for each second piece: it begins at a page, and is exposed as it is. */
 static int take_bulks(struct leg *leg)
 {
 	leg->bulks = mem_zalloc(leg->nrbufs * sizeof(*leg->bulks));

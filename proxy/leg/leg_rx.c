@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The receiving half of a leg: find the version, hand messages to the transport,
- * assemble continued ones. A part that finds no memory stalls the leg: what
- * arrives after it waits in rxq, its Receives are not posted again, and the
- * peer's credits run dry until leg_resume(). Grants alone pass.
+ * The receiving half of a leg: detect the version, pass messages to the transport, reassemble
+ * continued ones
+ *
+ * State:  a part of a continued message finds no memory.
+ * Danger: the next part cannot be appended before this one, and a peer that goes on sending would
+ *         fill all Receives.
+ * Rule:   the leg stalls: messages that arrive after the part wait in rxq, their Receives are not
+ *         posted again, and the peer's credits run out, until leg_resume(). Only GRANTs are handled
+ *         meanwhile.
+ * Pinned: tests/session/test_pressure.c
  */
 #include <assert.h>
 #include <string.h>
@@ -11,7 +17,8 @@
 #include "proxy/leg/internal.h"
 #include "v2/header.h"
 
-/* A first message in a version not spoken here. The version stays open: the next message may fit. */
+/* Answer a first message in a version that is not spoken here. The version stays undecided,
+ * because the next message may fit. */
 static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 {
 	struct rpc_params own = leg_own_params(leg);
@@ -21,7 +28,7 @@ static void refuse_version(struct leg *leg, const struct v2_hdr *in)
 
 	if (!slot)
 		return;
-	if (in->vers == 2) /* not of the draft that is spoken here */
+	if (in->vers == 2) /* of another draft than the one spoken here */
 		own.vers_high = 1;
 	len = v2_vers_error_encode(in, &own, slot->data, leg->cfg->inline_bytes);
 	assert(len > 0);
@@ -40,11 +47,12 @@ static bool detect_version(struct leg *leg, struct view in)
 	if (version)
 		return leg_set_version(leg, version) == 0;
 	leg->early++;
-	/* Too short to trust its XID: silence (section 7). Nor is an error answered with one. */
+	/* Too short to trust its XID: no answer (section 7). An error is never answered with an
+	 * error. */
 	if (!has_prefix || h.htype == V2_ERROR)
 		return false;
 	refuse_version(leg, &h);
-	/* Profile section 7.3: nor may it try again in the other one. */
+	/* Profile section 7.3: the peer must not try again in version 1 either. */
 	if (h.vers == 1 && leg->proof && leg->proof->auth.required)
 		leg_close(leg, ERR_AUTH, leg_auth_refuse(leg));
 	return false;
@@ -72,7 +80,8 @@ static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *r
 
 void leg_forget(struct leg *leg, uint32_t xid)
 {
-	/* Where messages are not counted there is no Receive for a late answer else. */
+	/* If credits count calls, a Receive for a late answer is reserved only with a
+	 * reply_timeout. */
 	assert(leg->cfg->reply_timeout || !leg->t->ops->traits->counts_calls);
 	leg->t->ops->forget(leg->t, xid);
 	leg_got_answer(leg);
@@ -157,7 +166,8 @@ void leg_also_failed(struct leg *leg, struct leg_out *out)
 
 static void leg_on_ready(struct leg *leg, struct leg_out *out)
 {
-	if (leg->state == LEG_OPEN) /* properties that came after leg_tick() did without */
+	/* Properties that came after leg_tick() opened the leg without them. */
+	if (leg->state == LEG_OPEN)
 		return;
 	leg->state = LEG_OPEN;
 	leg->deadline = NSEC_NEVER;
@@ -176,7 +186,7 @@ static void fall_back(struct leg *leg, const struct rpc_error *range, struct leg
 	leg_on_ready(leg, out);
 }
 
-/* What waits must not keep back the credits that came with it: the other end's memory may
+/* A message that waits must not hold back the credits that came with it: the peer's memory may
  * depend on what this end could send with them. */
 static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 {
@@ -193,7 +203,7 @@ static void leg_queue(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 	}
 }
 
-/* With what came before it, if it is one of several. */
+/* Pass a message to the transport, with the earlier Sends of its group, if any. */
 static int give_to_transport(struct leg *leg, struct view in, struct rpc_rx *rx)
 {
 	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
@@ -239,7 +249,7 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 			leg_post_recv(leg, rb);
 			return;
 		}
-		in = leg_octets(leg, rb); /* the transport may be new */
+		in = leg_octets(leg, rb); /* again, because the transport may be new */
 	}
 	if (leg->proof && leg_auth_must_wait(leg)) {
 		leg_queue(leg, rb, out);
@@ -290,8 +300,9 @@ void leg_process(struct leg *leg, struct leg_rbuf *rb, struct leg_out *out)
 		leg_post_recv(leg, rb);
 }
 
-/* What the sizes and numbers of its own Receives enforce on other legs. Return: whether @rb is
- * to be looked at. */
+/* Check what the size and number of a leg's own Receives would enforce: a peer with shared
+ * Receives must not send more, or longer messages, than it may. Return: whether @rb is to be
+ * processed. */
 static bool took_shared(struct leg *leg, const struct fabric_event *ev, struct leg_rbuf *rb)
 {
 	const char *breach = NULL;
@@ -322,7 +333,7 @@ static inline void take_message(struct leg *leg, struct leg_rbuf *rb, struct leg
 		leg_process(leg, rb, out);
 }
 
-/* Apart, so that a message that nobody sees is none the dearer for it. */
+/* Kept out of line, so that messages cost nothing extra while nothing is traced. */
 static __attribute__((noinline, cold)) void take_seen(struct leg *leg, struct leg_rbuf *rb,
 						      struct leg_out *out)
 {
@@ -344,9 +355,8 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	leg->posted--;
 	if (ev->status < 0 || leg->closing)
 		return;
-	if (ev->len >
-	    leg->cfg->inline_bytes +
-		    leg->cfg->bulk_bytes) { /* no fabric may say so: others' octets lie there */
+	/* A fabric must not report that: octets of other messages lie there. */
+	if (ev->len > leg->cfg->inline_bytes + leg->cfg->bulk_bytes) {
 		leg_close(leg, ERR_PROTO, "a message larger than its Receive");
 		return;
 	}
@@ -362,7 +372,7 @@ void leg_resume(struct leg *leg)
 {
 	struct leg_rbuf *rb = leg->stalled;
 
-	if (!rb || leg->closing) /* what it would get is of no use any more */
+	if (!rb || leg->closing) /* memory would be of no use any more */
 		return;
 	if (leg->ngroup) {
 		leg_try_group(leg);
@@ -371,7 +381,7 @@ void leg_resume(struct leg *leg)
 	if (!leg_make_room(leg, leg->stalled_part))
 		return;
 	leg->stalled = NULL;
-	leg->begun++; /* until now it was the gateway that kept it */
+	leg->begun++; /* until now the gateway itself kept the peer from continuing */
 	leg_append_part(leg, leg->stalled_part);
 	leg_post_recv(leg, rb);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The sending half of a leg: queues, credits, slots; and its orderly end, before which goes out what
- * explains it.
- */
+/* The sending half of a leg: queues, credits and slots, and its orderly end: messages that
+ * explain the end are sent before it. */
 #include <assert.h>
 #include <string.h>
 
@@ -24,12 +22,12 @@ static inline int post_send(struct leg *leg, struct leg_slot *slot, struct fabri
 	else
 		leg_free_slot(leg, slot);
 	/* The transport has counted this Send and cannot take it back. */
-	if (err < 0 && err != ERR_CLOSED) /* else DISCONNECTED is on its way */
+	if (err < 0 && err != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED is on its way */
 		leg_stop(leg, err, "a Send could not be posted");
 	return err;
 }
 
-/* Apart, so that a Send that nobody sees is none the dearer for it. */
+/* Kept out of line, so that Sends cost nothing extra while nothing is traced. */
 static __attribute__((noinline, cold)) int post_seen(struct leg *leg, struct leg_slot *slot,
 						     struct fabric_sge *sge, unsigned nsge,
 						     uint32_t inv_handle)
@@ -66,7 +64,7 @@ void leg_on_send(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 	tx->posted--;
 	if (ev->status < 0 && tx->status == 0)
 		tx->status = ev->status;
-	/* Not over yet: it is the active one, and its end comes with the connection's. */
+	/* If it is not over it is the active one, which ends with the connection. */
 	if (tx->over && tx->posted == 0)
 		leg_tx_done(tx, out);
 }
@@ -117,7 +115,7 @@ bool leg_unsend(struct leg *leg, struct leg_tx *tx)
 	return true;
 }
 
-/* How credits stand; all zero where they are calls, or no version is known yet. */
+/* How credits stand; all zero if credits count calls, or the version is not known yet. */
 static struct rpc_window window_of(const struct leg *leg)
 {
 	struct rpc_window w = {0};
@@ -161,7 +159,7 @@ void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rp
 		return;
 	if (leg->t->ops->report(leg->t, xid, dir, e) == 0)
 		return;
-	leg_pump(leg); /* many in one turn: those before it make room */
+	leg_pump(leg); /* many reports in one turn: sending those before makes room */
 	/* draft-07 7.4: a Responder that cannot send its error MUST close the connection. */
 	if (!leg->closing && leg->t->ops->report(leg->t, xid, dir, e) < 0)
 		leg_close(leg, ERR_NOSPACE, "more errors to report than the peer takes");
@@ -189,8 +187,9 @@ static unsigned leg_gather(const struct rpc_msg *msg, size_t from, size_t len,
 	return n;
 }
 
-/* Data that go along behind the body, with zeros before each (docs/rtrext-profile.md, section 5): these
- * lie behind the header. Return: how many of @sge are filled, of which @n were before; 0: there are not enough. */
+/* Add the data that are sent behind the body, with zeros before each item
+ * (docs/rtrext-profile.md, section 5). The zeros lie behind the header. Return: how many elements
+ * of @sge are filled, @n of them before; 0: @sge is too short. */
 static unsigned add_placed(const struct leg *leg, const struct leg_slot *slot, size_t hdr_len,
 			   const struct rpc_tx *tx, struct fabric_sge *sge, unsigned n)
 {
@@ -214,15 +213,17 @@ static unsigned add_placed(const struct leg *leg, const struct leg_slot *slot, s
 	return n;
 }
 
-/* Receives, where messages are not counted, as in version 1: for each reply still to come as many as was said, even to calls
- * that were let go, and for each reverse call the peer may make. */
+/* Receives that are reserved if credits count calls, as in version 1: for each reply still to
+ * come as many as its call announced, abandoned calls included, and one for each reverse call
+ * that the peer may make. */
 static uint32_t promised_receives(const struct leg *leg)
 {
 	return leg->awaiting + leg->t->late.n + leg->t->kept + leg->cfg->rev_credits;
 }
 
-/* Whether there is one more. Beside those for replies of one Send half of all may be kept, or a few long replies would
- * leave none for the other calls that there are credits for. */
+/* Whether one more Receive is free for a reply. Half of all Receives may be reserved for long
+ * replies beside those for replies of one Send. With more, a few long replies would leave none
+ * for other calls that have credits. */
 static bool has_receive_for_reply(struct leg *leg)
 {
 	uint32_t promised, spare;
@@ -284,7 +285,8 @@ static void fail_tx(struct leg *leg, struct leg_tx *tx, int status)
 		list_add_tail(&leg->dead, &tx->link);
 }
 
-/* It goes out of more pieces than a Send has, as rtrext/call.c was to see; the transport has counted it. */
+/* The message needs more pieces than a Send has, which rtrext/call.c should have seen. The
+ * transport has counted it, so the leg ends. */
 static int refuse_send(struct leg *leg, struct leg_slot *slot)
 {
 	leg_free_slot(leg, slot);
@@ -294,7 +296,7 @@ static int refuse_send(struct leg *leg, struct leg_slot *slot)
 
 enum send_result { SEND_DONE, SEND_WAITS, SEND_STOPS };
 
-/* One Send of @tx, or its end. */
+/* Post one Send of @tx, or end it with an error. */
 static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_slot *slot)
 {
 	struct fabric_sge sge[FABRIC_MAX_SGE];
@@ -308,7 +310,7 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 		leg_free_slot(leg, slot);
 		if (more == ERR_AGAIN)
 			return SEND_WAITS;
-		if (leg->active == tx) { /* its peer waits for the rest, and for nothing else */
+		if (leg->active == tx) { /* the peer waits for the rest of it */
 			leg_stop(leg, more, "a message that was begun cannot go on");
 			more = ERR_CLOSED;
 		}
@@ -340,8 +342,8 @@ static enum send_result send_one(struct leg *leg, struct leg_tx *tx, struct leg_
 	return SEND_DONE;
 }
 
-/* A message of the transport's own. Return: 1 posted, 0 there is none, or an error;
- * only with 0 the slot stays the caller's. */
+/* Post a message of the transport's own. Return: 1: posted; 0: there is none, and the slot stays
+ * the caller's; or an error. */
 static int send_control(struct leg *leg, struct leg_slot *slot)
 {
 	int len = leg->t->ops->control(leg->t, slot->data, leg->cfg->inline_bytes);
@@ -385,9 +387,10 @@ static void send_what_may(struct leg *leg)
 		before = last;
 		whole = !leg->active;
 		last = send_one(leg, tx, slot);
-		/* A message of one Send makes nothing due of the transport's own; parts keep that back. */
+		/* A message of one Send makes no message of the transport's own due. Parts of a
+		 * longer one hold these back. */
 		ask = last != SEND_DONE || !whole || leg->active;
-		/* The transport may have a GRANT for a peer that waits as well: once more. */
+		/* The transport may have a GRANT for a peer that waits as well: try once more. */
 		if (last == SEND_STOPS || (last == SEND_WAITS && before == SEND_WAITS))
 			return;
 	}
@@ -409,7 +412,7 @@ void leg_close(struct leg *leg, int status, const char *why)
 {
 	if (leg->closing || leg->state == LEG_CLOSED || !leg->conn)
 		return;
-	leg_pump(leg); /* an error report that explains the end goes out before it */
+	leg_pump(leg); /* an error report that explains the end is sent before it */
 	leg_stop(leg, status, why);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Where protocol versions meet: which of them a leg speaks, what it says of itself in each, and its
- * transport once the version is known. All else goes through rpc/transport.h.
- */
+/* The only place that knows all protocol versions: which of them a leg speaks, how it describes
+ * itself in each, and its transport once the version is known. All else goes through
+ * rpc/transport.h. */
 #include <string.h>
 
 #include "proxy/leg/internal.h"
@@ -12,10 +11,9 @@ bool leg_speaks(const struct leg *leg, enum leg_version version)
 	return leg->cfg->versions & version;
 }
 
-/*
- * Two drafts have the number 2, and the first message tells which (decision 12). One that is not of the draft
- * spoken here is answered in that all the same, but for a client of draft -07 that can go on in version 1.
- */
+/* Two drafts have the number 2, and the first message tells which it is (decision 12). A message
+ * that is not of the draft spoken here is answered in that draft all the same, except from a
+ * client of draft -07 that can continue in version 1. */
 static enum leg_version dialect_of(const struct leg *leg, struct view in)
 {
 	if (leg_speaks(leg, LEG_V2_EARLY) &&
@@ -31,7 +29,8 @@ enum leg_version leg_version_of(const struct leg *leg, uint32_t number, struct v
 	return number == 2 ? dialect_of(leg, in) : 0;
 }
 
-/* Sends of one message of the round-trip extension: as many as credits and memory cover for certain. */
+/* The number of Sends in one message of the round-trip extension: as many as credits and memory
+ * certainly cover. */
 static uint32_t transmissions_of(const struct leg *leg)
 {
 	const struct leg_config *cfg = leg->cfg;

@@ -15,7 +15,8 @@ static bool is_list(const uint8_t *d, size_t len)
 	       d[5] <= VIA_MOST && VIA_HEAD + (size_t)d[5] * VIA_EACH <= len;
 }
 
-/* Other layers' octets may stand before and behind the list, as RFC 8797 5.2 has it for its own. */
+/* Octets of other layers may stand before and behind the list, as RFC 8797 5.2 allows for its
+ * own. */
 void via_parse(struct via *via, struct view in)
 {
 	*via = (struct via){.n = 0};
