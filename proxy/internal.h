@@ -39,7 +39,7 @@ struct route_state {
 	struct list ways;
 	/* struct session_way of sessions that wait for the address of their server */
 	struct list waiting;
-	uint64_t moves;	      /* servers_moves() when sessions were last told of moved clients */
+	uint64_t moves;	      /* servers_moves() at the last look for moved clients */
 	struct list probes;   /* probes under way: probe.c */
 	struct timer probing; /* when the next probes are due; armed if this relay makes them */
 	struct leg_config probe_leg, probe_leg_v1;

@@ -7,8 +7,8 @@
 /**
  * look - what an operator sees of a running relay, and what the operator does to its sessions
  *
- * The worker copies data for another thread, and acts, between two turns and a bounded piece at a
- * time, so that no call waits for it. A look changes no counter and takes no memory.
+ * The worker copies data for another thread, and acts on sessions. It does so between two turns, a
+ * bounded piece at a time, so no call waits for it. A look changes no counter and takes no memory.
  */
 
 enum { LOOK_NAME = 256, LOOK_PIECE = 128 /* sessions looked at in one piece */ };

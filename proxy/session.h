@@ -17,16 +17,16 @@
  * session - one client leg paired with one server leg, for life
  *
  * Inside of proxy/ only. The files:
- * - session_open.c admits clients; session_route.c finds the route of clients that have to prove
- *   their name first; session_address.c has what a client's address decides
- * - session.c pairs the legs and handles what the legs report; session_end.c ends sessions
+ * - session_open.c admits clients. session_route.c finds the route of clients that have to prove
+ *   their name first. session_address.c has what a client's address decides.
+ * - session.c pairs the legs and handles what the legs report. session_end.c ends sessions.
  * - session_server.c finds the server, session_version.c its version, session_hop.c the distance of
- *   both peers
- * - session_door.c and session_auth.c limit handshakes of host authentication
- * - session_share.c names the accounts for the session's memory
- * - session_debts.c ends sessions whose peers make no progress; session_recvs.c ends sessions whose
- *   messages hold too many shared Receives
- * - session_log.c writes the log
+ *   both peers.
+ * - session_door.c and session_auth.c limit handshakes of host authentication.
+ * - session_share.c names the accounts for the session's memory.
+ * - session_debts.c ends sessions whose peers make no progress. session_recvs.c ends sessions whose
+ *   messages hold too many shared Receives.
+ * - session_log.c writes the log.
  */
 
 struct route_state;

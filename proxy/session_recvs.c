@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared Receives that run out. When few are left calls that wait are set aside, while there is memory for that. Others
- * keep theirs until they have what they wait for, and what would free that may need a Receive. A crowd whose server
- * hangs has as many as it likes that way, over devices, which give them to whoever comes; elsewhere many may keep so many
- * that there are none for those who cannot get on without (.in_want). So, every TRIM_INTERVAL while they are scarce
- * (recvs_are_scarce()), it is seen who sits on them: what a leg held the last time and holds yet. That others, or its own
- * next messages, move is no merit of these.
+ * Reclaim of shared Receives that messages hold
  *
- * Where such are most of those held, two times in a row, the route that has most of them gives a quarter of all
- * back: sessions of it end that sit on no less than its others do. If the rest of the crowd takes these as well, twice
- * as many are given the next time.
- *
- * Where there are some left for who keeps none, and only sessions of that route want more (.in_want), that is nobody
- * else's affair: where most of what is sat on is of sessions that wait for their server, it takes its time, and nobody ends. Else
- * they wait for each other.
+ * State:  few shared Receives are left. Waiting calls are copied out of their Receives while there
+ *         is memory for copies; other messages hold theirs until they have what they wait for.
+ * Danger: the message that would end a wait may need a Receive itself. Over devices, which give a
+ *         Receive to any connection, the clients of a server that hangs can hold all of them.
+ *         Elsewhere so many connections can hold their share that none is left for those that need
+ *         one to continue (.in_want).
+ * Rule:   every TRIM_INTERVAL, while Receives are scarce (recvs_are_scarce()), each leg is checked
+ *         for Receives that it held at the last look and holds still. Other messages that move do
+ *         not matter. If such Receives are most of those held, twice in a row, the route with most
+ *         of them gives back a quarter of all: its sessions with at least the route's average end.
+ *         If the rest of the route's sessions take these as well, twice as many are given back the
+ *         next time.
+ * Exception: no session ends if some Receives are left for connections that hold none, only
+ * sessions of that route need more (.in_want), and most of these Receives belong to sessions that
+ * await their server. The server takes its time, and no other route suffers.
+ * Pinned: tests/session/test_sitters.c, decision 82.
  */
 #include "proxy/internal.h"
 
 enum {
-	LOOKS = 3, /* in a row; the first sees only what is held */
+	LOOKS = 3, /* looks in a row; the first only records what is held */
 	MOST_LOOKS = LOOKS + 8,
-	GIVES = 4, /* one part in so many is given back */
+	GIVES = 4, /* one part in so many of all Receives is given back */
 };
 
-/* From the next look on, on all it holds now. */
+/* Return: Receives that @leg held at the last look and holds still; record all it holds now for
+ * the next look. */
 static uint32_t sits_on(struct leg *leg, const struct recvs *r)
 {
 	uint32_t sat = leg->sits_on;
@@ -34,13 +39,13 @@ static uint32_t sits_on(struct leg *leg, const struct recvs *r)
 	return sat;
 }
 
-/* It cannot get on without more of them. */
+/* Whether the leg cannot continue without more Receives. */
 static bool wants(const struct leg *leg, const struct session_ops *ops, const struct recvs *r)
 {
 	return leg->recvs == r && leg_is_sated(leg) && (ops->reads.posted || leg->conn->behind);
 }
 
-/* Of both legs; of one that is new there is nothing yet. */
+/* Add both legs of @s to the sums of its route; a leg that is new has none. */
 static void look_at(struct session *s, const struct recvs *r)
 {
 	s->sits_on = sits_on(&s->client, r) + sits_on(&s->server, r);
@@ -88,7 +93,7 @@ static const struct route_state *worst_route(const struct proxy *p)
 	return worst;
 }
 
-/* Its server alone keeps them from getting on, and them alone. */
+/* Whether only the sessions of @rs are held up, and only by their server. */
 static bool is_servers_time(const struct proxy *p, const struct recvs *r,
 			    const struct route_state *rs)
 {
@@ -117,7 +122,7 @@ static void end_some(struct proxy *p, const struct recvs *r, const struct route_
 	}
 }
 
-/* What waited before few were left is set aside as well, as what came since was. */
+/* Copy calls out of their Receives that waited before few were left, as later ones were. */
 static void move_calls(struct proxy *p, const struct recvs *r)
 {
 	for (struct list *it = p->sessions.next; it != &p->sessions; it = it->next) {
@@ -143,7 +148,7 @@ void session_press_recvs(struct proxy *p, struct recvs *r)
 		r->looks++;
 	look_at_all(p, r, &held, &sat);
 	if (r->looks > 1 && (sat == 0 || 2 * sat < held))
-		r->looks = 1; /* much is asked of them, and they go round */
+		r->looks = 1; /* Receives are in use and come back */
 	if (r->looks < LOOKS)
 		return;
 	worst = worst_route(p);

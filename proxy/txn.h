@@ -491,18 +491,20 @@ void txn_keep_no_longer(struct txn *t);
 bool txn_avoid(struct txn *t, enum rpc_error_code code) WARN_UNUSED;
 
 /**
- * txn_had_no_way - whether @e says that the call was carried out, and its reply had no way because
- * of directions that the gateway chose
+ * txn_had_no_way - whether @e says that the reply had no way, because of directions that the
+ * gateway chose
  *
- * The route's calls then carry no directions for a while, and the RPC has to be sent again.
+ * The call was carried out then. The route's calls carry no directions for a while, and the RPC has
+ * to be sent again.
  */
 bool txn_had_no_way(struct txn *t, const struct rpc_error *e) WARN_UNUSED;
 
 /**
- * txn_was_unheeded - whether the reply to @t leaves data in its payload stream that the gateway's
- * directions asked for elsewhere, so that the requester cannot take it
+ * txn_was_unheeded - whether the requester cannot take the reply to @t, because the responder
+ * ignored the gateway's directions
  *
- * The route's calls then carry no directions for a while, and the RPC has to be sent again.
+ * Data that were to come in the Send or by Write are in the payload stream then. The route's calls
+ * carry no directions for a while, and the RPC has to be sent again.
  */
 bool txn_was_unheeded(struct txn *t) WARN_UNUSED;
 

@@ -7,21 +7,23 @@
 #include "rpc/msg.h"
 
 /*
- * A block of the arena and the Receives cut from it; it can go back when all are free. So that
- * this comes to pass, those are taken first that lie beside others in use.
+ * A block of the arena and the Receives cut from it. It can be given back when all of them are
+ * free. So that this happens, Receives of blocks that are partly in use are taken first.
  *
- * But most come back to be taken again at once, so a few are kept as they come: the last first,
- * as it is in the processor's cache. At every trim these go back to their chunks too.
+ * Most Receives are taken again soon after they come back, so some are kept in the order in which
+ * they came: the last first, because it is in the processor's cache. At every trim these go back to
+ * their chunks as well.
  */
 struct recvs_chunk {
-	struct list link; /* one of the pool's; none while all are in use */
+	struct list link; /* in one of the pool's lists; in none while all are in use */
 	uint8_t *block;
 	struct list free;
 	uint32_t free_count;
 	struct leg_rbuf *bufs;
 };
 
-/* Records for all there may ever be: untouched until then, and never allocated under load. */
+/* Allocate records for all Receives there may ever be. They are untouched until used, and nothing
+ * is allocated under load. */
 static int make_records(struct recvs *r, uint32_t nchunks, uint32_t each)
 {
 	r->chunk_store = mem_zalloc(nchunks * sizeof(r->chunk_store[0]));
@@ -83,7 +85,7 @@ static void free_chunk(struct recvs *r, struct recvs_chunk *chunk)
 
 void recvs_fini(struct recvs *r)
 {
-	fabric_unshare_receives(r->fabric); /* those posted are back */
+	fabric_unshare_receives(r->fabric); /* all posted ones come back by that */
 	for (uint32_t i = 0; i < r->most / per_chunk(r); i++)
 		buf_free(r->arena, r->chunk_store[i].block);
 	mem_free(r->msg);
@@ -91,7 +93,7 @@ void recvs_fini(struct recvs *r)
 	mem_free(r->buf_store);
 }
 
-/* @rb counts as free already. */
+/* @rb is already counted as free. */
 void recvs_put_in_chunk(struct recvs *r, struct leg_rbuf *rb)
 {
 	struct recvs_chunk *chunk = rb->chunk;
@@ -110,7 +112,7 @@ static void forget_recent(struct recvs *r)
 		recvs_put_in_chunk(r, r->recent[--r->recent_count]);
 }
 
-/* There are records for its share of the memory alone, and sessions leave that free. */
+/* There are records for the pool's share of the memory only, and sessions leave that share free. */
 static bool may_grow(const struct recvs *r)
 {
 	return !list_is_empty(&r->unused) && buf_available(r->arena, BUF_FIXED) >= BUDGET_BLOCK;
@@ -156,7 +158,7 @@ struct leg_rbuf *recvs_take_of_chunk(struct recvs *r)
 	return rb;
 }
 
-/* What it could grow by. */
+/* Receives that the pool could grow by. */
 static uint32_t room(const struct recvs *r)
 {
 	return may_grow(r) ? r->most - r->total : 0;
@@ -195,7 +197,7 @@ bool recvs_tight_growing(const struct recvs *r)
 	return more + r->free_count + r->posted <= (more + r->total) / 4;
 }
 
-/* One chunk stays, or a load that comes and goes would take it again each time. */
+/* One free chunk stays; otherwise a load that comes and goes would take it again each time. */
 void recvs_trim(struct recvs *r)
 {
 	forget_recent(r);
@@ -203,7 +205,7 @@ void recvs_trim(struct recvs *r)
 		free_chunk(r, list_first(&r->whole, struct recvs_chunk, link));
 }
 
-/* Those that a busy turn has used up come back, or more of them, at its end. */
+/* Receives that a busy turn has used up come back, or more are made, at its end. */
 bool recvs_are_out(const struct recvs *r)
 {
 	return r && r->posted + r->free_count == 0 && room(r) == 0;

@@ -12,15 +12,18 @@
  * recvs - the Receives that all connections of one fabric instance share, so that their memory
  * grows with the load and not with the number of connections
  *
- * The fabric says how many it wants posted; here is their memory, taken from the connections'
- * part of the arena (BUF_FIXED) in blocks of BUDGET_BLOCK as the load comes, and given back when
- * it has gone. A leg that needs to send more at once than its own headers hold borrows one.
+ * The fabric says how many it wants posted. Their memory is taken from the connections' part of the
+ * arena (BUF_FIXED), in blocks of BUDGET_BLOCK as the load comes, and given back when it has gone.
+ * A leg that needs more header buffers for Sends than it has borrows a Receive.
  *
- * What legs promise their peers is not backed one by one. A pool that is nearly used up says
- * so (recvs_tight()), and grants shrink. One that is used up makes senders wait, nothing worse;
- * but messages that wait for memory keep their Receives, and what would free that memory may
- * need one. Over a fabric that shares them out nobody keeps so many that others have none; else whoever sits
- * on them ends (recvs_are_scarce(), session_recvs.c).
+ * State:  the credits that legs granted to their peers exceed the Receives there are.
+ * Danger: messages that wait for memory hold Receives, and the messages that would free that memory
+ *         find none.
+ * Rule:   if few are left (recvs_tight()), grants shrink. If none is left, senders wait. Over a
+ *         fabric that limits each connection's share, no connection holds so many that others have
+ *         none. Over other fabrics, or if connections need some and find none (recvs_are_scarce()),
+ *         session_recvs.c ends sessions that hold them.
+ * Pinned: tests/session/test_shared.c, tests/session/test_sitters.c, decisions 81, 82.
  *
  * One thread only.
  */
@@ -30,64 +33,67 @@ struct rpc_msg;
 
 enum { RECVS_RECENT = 256 };
 
-/** struct leg_rbuf - one Receive: shared, or a leg's own. */
+/** struct leg_rbuf - one Receive: a shared one, or a leg's own. */
 struct leg_rbuf {
-	struct list link; /* the holder's */
+	struct list link; /* in a list of its holder */
 	uint8_t *data;
-	uint8_t *block; /* a leg's own: owned by the one that lies first in it, else NULL */
-	struct recvs_chunk *chunk; /* shared: where it belongs */
+	uint8_t *block; /* a leg's own: the block, owned by the first Receive in it, else NULL */
+	struct recvs_chunk *chunk; /* shared: the chunk it is cut from */
 	uint32_t len;
-	uint32_t invalidated; /* handle of ours, or 0 */
-	/* Of a call that is kept (leg_keep()): */
-	void *assembly; /* its body, where it was continued */
+	uint32_t invalidated; /* our handle that its message invalidated, or 0 */
+	/* While it holds a call that is kept (leg_keep()): */
+	void *assembly; /* body of a continued call */
 	uint32_t assembly_len;
-	bool aside; /* this is no Receive, but a copy of one in a block of the arena that begins here */
-	uint16_t look; /* shared: the pool's, when its message came */
+	/* This is not a Receive but a copy of one, in a block of the arena that begins here. */
+	bool aside;
+	uint16_t look; /* shared: .look of the pool when its message came */
 };
 
 struct recvs {
 	struct fabric *fabric;
 	struct buf_arena *arena;
-	uint32_t bytes; /* of each */
+	uint32_t bytes; /* octets of each Receive */
 	uint32_t total, free_count, posted;
-	uint32_t busy;	       /* legs that hold some */
-	uint32_t most;	       /* it may grow to */
-	uint32_t recent_count; /* free ones that came back last; in free_count as well */
-	struct list partial, whole, unused; /* chunks: some of it is free, all; it has no block */
+	uint32_t busy; /* legs whose messages hold some */
+	uint32_t most; /* most Receives that it may grow to */
+	/* Free Receives that came back last; counted in .free_count as well. */
+	uint32_t recent_count;
+	/* Chunks of which some Receives are free, of which all are, and without a block. */
+	struct list partial, whole, unused;
 	struct recvs_chunk *chunk_store;
 	struct leg_rbuf *buf_store;
-	struct rpc_msg *msg; /* what a leg received, while it is looked at */
-	unsigned
-		looks; /* in a row that found them scarce, and the same ones held: session_recvs.c */
-	uint16_t look; /* since ever */
+	struct rpc_msg *msg; /* the message that a leg received, while it is processed */
+	/* Looks in a row that found Receives scarce, and the same ones held: session_recvs.c. */
+	unsigned looks;
+	uint16_t look; /* looks in all */
 	struct leg_rbuf *recent[RECVS_RECENT];
 };
 
 /**
  * recvs_init - let the connections of @f share Receives of @bytes octets, at most BUDGET_BLOCK
- * @share: octets of the connections' part of @arena that they may come to, at least one block
+ * @share: octets of the connections' part of @arena that they may take, at least one block
  *
- * Return: 0; ERR_CONFIG when @f cannot, ERR_NOMEM: recvs_fini() is not due.
+ * Return: 0; ERR_CONFIG if @f cannot share, ERR_NOMEM: recvs_fini() is not due.
  */
 int recvs_init(struct recvs *r, struct fabric *f, struct buf_arena *arena, size_t share,
 	       uint32_t bytes) WARN_UNUSED;
 
-/** recvs_fini - once all connections of the fabric are destroyed: gives all memory back. */
+/** recvs_fini - once all connections of the fabric are destroyed: give all memory back. */
 void recvs_fini(struct recvs *r);
 
-/** recvs_of - what connections of @f share, or NULL: their Receives are their own. */
+/** recvs_of - the shared Receives of @f, or NULL: its connections have their own. */
 static inline struct recvs *recvs_of(const struct fabric *f)
 {
 	return f->receives;
 }
 
-/** recvs_fill - post what the fabric wants, as far as there is memory. */
+/** recvs_fill - post as many as the fabric wants, as far as there is memory. */
 void recvs_fill(struct recvs *r);
 
-/** recvs_arrived - the fabric gave one back, with a message or without: it is the caller's. */
+/** recvs_arrived - the fabric gave one back, with a message or without: it belongs to the caller. */
 void recvs_arrived(struct recvs *r);
 
-/** recvs_take - one for another use, or NULL. */
+/** recvs_take - take one for another use, or NULL. */
 struct leg_rbuf *recvs_take_of_chunk(struct recvs *r);
 static inline struct leg_rbuf *recvs_take(struct recvs *r)
 {
@@ -114,16 +120,20 @@ static inline void recvs_put(struct recvs *r, struct leg_rbuf *rb)
 	recvs_put_free(r, rb);
 }
 
-/** recvs_tight - little is left: peers should be granted less. @r may be NULL: nothing is shared. */
+/** recvs_tight - few are left: peers should be granted less. @r may be NULL: nothing is shared. */
 bool recvs_tight_growing(const struct recvs *r);
 static inline bool recvs_tight(const struct recvs *r)
 {
-	/* Seen at once in most cases: with room to grow it is only more. */
+	/* Decided here in most cases; the function counts what the pool can still grow by. */
 	return r && r->free_count + r->posted <= r->total / 4 && recvs_tight_growing(r);
 }
 
-/** recvs_part - @grant, or what each of @n legs may have, or of those that hold some where these are more, if all use as
- * many at once and a part is left to others, where that is less. */
+/**
+ * recvs_part - @grant, or less if @n legs would together use more than there are
+ *
+ * Each leg then gets an equal part; if more than @n legs hold Receives their number counts. Some
+ * Receives are left to other uses.
+ */
 static inline uint32_t recvs_part(const struct recvs *r, uint32_t n, uint32_t grant)
 {
 	uint32_t most = r ? r->most - r->most / FABRIC_READS : UINT32_MAX;
@@ -133,20 +143,26 @@ static inline uint32_t recvs_part(const struct recvs *r, uint32_t n, uint32_t gr
 	return (uint64_t)grant * n > most ? most / n : grant;
 }
 
-/** recvs_left - what is posted, free, or may be had yet, about. */
+/** recvs_left - Receives that are posted, free, or can still be had, about. */
 static inline uint64_t recvs_left(const struct recvs *r)
 {
 	return (uint64_t)r->posted + r->fabric->receives_left;
 }
 
-/** recvs_trim - give back memory that the load needs no more. Every few seconds. */
+/** recvs_trim - give back memory that the load no longer needs; call it every few seconds. */
 void recvs_trim(struct recvs *r);
 
-/** recvs_are_out - none is posted, nor to be had: whatever peers say waits. @r may be NULL, as above. */
+/** recvs_are_out - none is posted, nor can be: all input of peers waits. @r may be NULL, as
+ * above. */
 bool recvs_are_out(const struct recvs *r);
 
-/** recvs_are_scarce - whoever needs one may wait for somebody else to give one back: none is left, or none for those whom
- * the fabric keeps from getting on; or, where it does not share them out, few are. */
+/**
+ * recvs_are_scarce - a connection that needs a Receive may have to wait until another gives one
+ * back
+ *
+ * True if none is left; if connections that cannot continue without one find none; or, if the
+ * fabric does not limit each connection's share, if few are left.
+ */
 bool recvs_are_scarce(const struct recvs *r);
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proxy/plan/hop.h"
 
-/*
- * No answer comes sooner than a round trip takes, and many come much later: so the least of all times is
- * what counts, one below the limit proves that the peer is near, and none can prove that it is far.
- * It counts as far when the first few say so, until one says otherwise.
- */
+/* No answer comes sooner than a round trip takes, and many come much later. So the shortest of
+ * all times counts: one below HOP_TRIP proves that the peer is near, and none proves that it is
+ * far. The peer counts as far if the first HOP_TIMES say so, until one says otherwise. */
 void hop_note(struct hop_times *t, nsec_t took)
 {
 	if (t->n == 0 || took < t->least)

@@ -7,8 +7,8 @@
 #include "xdr/cursor.h"
 #include "xdr/rpchdr.h"
 
-/* What is known of NFS in this folder: the longest replies (nfsreply.c, nfs4reply.c), READ's data
- * (nfsresult.c). */
+/* Knowledge of NFS in this folder: the longest replies (nfsreply.c, nfs4reply.c) and the data of
+ * READ (nfsresult.c). */
 
 enum { PROG_NFS = 100003, PROG_MOUNT = 100005, PROG_NLM = 100021, PROG_NFSACL = 100227 };
 
@@ -60,14 +60,15 @@ enum nfs4_op {
 	OP_CLONE = 71,
 };
 
-/* Of a COMPOUND: no client sends so many, and what is beyond costs no time here. */
+/* Operations of a COMPOUND that are examined. No client sends so many; what follows them is not
+ * read. */
 enum { NFS4_OPERATIONS = 64 };
 
 /**
  * nfs_skip_auth - step over a call's header, credential and verifier, to its arguments
- * @wrapped: they, and the results, are inside RPCSEC_GSS (RFC 2203 5.3.3.4)
+ * @wrapped: set if arguments and results are inside RPCSEC_GSS (RFC 2203 5.3.3.4)
  *
- * Return: false for what is malformed or sets up a context.
+ * Return: false if the call is malformed or sets up a context.
  */
 bool nfs_skip_auth(struct xdr_in *x, bool *wrapped) WARN_UNUSED;
 
@@ -83,8 +84,8 @@ bool nfs_skip_auth(struct xdr_in *x, bool *wrapped) WARN_UNUSED;
 uint64_t nfs4_results_max(const struct xdr_in *args, const uint8_t *stream,
 			  const struct rpc_msg *call, bool *is_guess);
 
-/** nfs_reply_max - plan_reply_max(), and whether it is no more than a guess: with a name or path in it,
- * for which NFS has no limit. */
+/** nfs_reply_max - plan_reply_max(), and whether it is only a guess: the reply has a name or
+ * path, for which NFS has no limit. */
 uint32_t nfs_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call,
 		       bool *is_guess);
 

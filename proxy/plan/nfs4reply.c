@@ -275,10 +275,8 @@ static bool step_test_stateid(struct walk *w)
 	return true;
 }
 
-/*
- * What is not here is unknown: that includes all that sets up clients and sessions, layouts,
- * SECINFO, READ_PLUS, COPY and most of extended attributes.
- */
+/* Operations that are not listed are unknown: those that set up clients and sessions, layouts,
+ * SECINFO, READ_PLUS, COPY and most of extended attributes. */
 static const struct {
 	const char *args; /* as skip_args() has them; NULL: unknown */
 	uint16_t results; /* behind the status */

@@ -154,15 +154,16 @@ static uint64_t needed_reply(uint64_t takes, uint32_t known, uint64_t responder_
 /* struct reply - what is known of a reply when its call goes out. */
 struct reply {
 	uint32_t known; /* octets that the procedure can return; 0 unknown */
-	bool is_vague;	/* .known is nothing or so much that it is no bound */
+	bool is_vague;	/* .known is 0, or too large to be a bound */
 	bool is_nfs;
 	bool is_guess;	    /* .known has names in it that NFS has no limit for */
 	uint64_t offered;   /* the requester's Reply chunk; 0 none */
-	uint64_t takes;	    /* what it takes inline */
+	uint64_t takes;	    /* octets that the requester takes inline */
 	uint64_t most;	    /* ... and continued */
 	uint64_t responder; /* what the responder can send inline */
 	bool is_placed;	    /* data go to Write chunks */
-	uint32_t spare;	    /* the requester's header of a reply is so much shorter */
+	/* Octets by which the requester's reply header is shorter than the responder's. */
+	uint32_t spare;
 };
 
 /* The most that the requester could be given. */
@@ -172,31 +173,34 @@ static uint64_t plan_longest(const struct reply *r)
 }
 
 /*
- * The Reply chunk of a requester that takes continued replies is as long as the longest it expects (draft-07
- * 6.6.3). Where nothing else is known that is the bound, even where it is no longer than what would come
- * inline: the requester of another gateway in front can take no more. Only when a responder's reply was
- * longer is the requester held to take all that it can (draft-07 6.6.4). What the procedure can return is given
- * it in any case.
+ * The Reply chunk for a responder if the requester takes continued replies
+ *
+ * A version 2 requester offers a Reply chunk as long as the longest reply it expects (draft-07
+ * 6.6.3). If nothing else is known that length is the bound, even if it is no longer than what
+ * could come inline: behind another gateway the real requester may take no more. If a responder's
+ * reply was longer before (@slack), the requester is expected to take all that it can (draft-07
+ * 6.6.4). The known maximum of the procedure is always offered.
  */
 static uint64_t plan_bounded(const struct reply *r, uint32_t slack)
 {
 	uint64_t bound = r->is_vague ? r->offered : r->known;
 	uint64_t inline_bound = r->is_vague ? r->takes : r->known;
 
-	/* Two thresholds that are the same leave a few octets more to the shorter header. */
+	/* With equal thresholds the shorter header leaves a few octets more. */
 	if (bound <= r->responder && !slack && inline_bound <= r->responder + r->spare)
 		return 0;
 	return r->is_vague && !slack ? plan_max(r->offered, r->takes) : plan_longest(r);
 }
 
-/* Beside Write chunks that take the data the rest of the reply fits inline, for certain. There are responders that,
- * given both, put the data into the Reply chunk. */
+/* Whether the rest of the reply certainly fits inline beside Write chunks that take the data.
+ * Some responders that are given both put the data into the Reply chunk. */
 static bool is_needless(const struct reply *r)
 {
 	return r->is_placed && !r->is_vague && !r->is_guess && r->known <= r->responder;
 }
 
-/* To a responder that uses the chunk which is offered, and needs one for what it cannot send inline. */
+/* The Reply chunk for a responder that uses any chunk it is offered, and needs one for what it
+ * cannot send inline. */
 static uint64_t needed_chunk(const struct reply *r, const struct plan_end *from, uint32_t slack)
 {
 	if (!r->offered)
@@ -206,7 +210,7 @@ static uint64_t needed_chunk(const struct reply *r, const struct plan_end *from,
 	return is_needless(r) ? 0 : r->offered;
 }
 
-/* To one that can continue its replies. */
+/* The Reply chunk for a responder that can continue its replies. */
 static uint64_t told_chunk(const struct reply *r, const struct plan_end *from, bool reverse)
 {
 	if (r->offered || from->traits->continues || reverse)
@@ -214,9 +218,9 @@ static uint64_t told_chunk(const struct reply *r, const struct plan_end *from, b
 	return r->is_vague && r->is_nfs ? r->takes : 0;
 }
 
-/* What the responder can send inline, what the requester offered, and how long the procedure lets the
- * reply be. Of a COMPOUND with operations that have no bound only the
- * most that servers return at once is known, which bounds nothing. */
+/* Find out what the responder can send inline, what the requester offered, and the longest reply
+ * of the procedure. For a COMPOUND with operations that have no bound, only the most that servers
+ * return at once is known, which is no bound. */
 static void plan_foresee(struct reply *r, const struct plan_in *in)
 {
 	const struct rpchdr *hdr = in->hdr;
@@ -233,7 +237,7 @@ static void plan_foresee(struct reply *r, const struct plan_in *in)
 		!r->known || (hdr->prog == PROG_NFS && hdr->vers == 4 && r->known > UNKNOWN_REPLY);
 }
 
-/* What the requester can take. */
+/* Find out what the requester can take. */
 static void plan_measure(struct reply *r, const struct plan_in *in)
 {
 	const struct plan_end *from = in->from;
@@ -249,7 +253,7 @@ static void plan_measure(struct reply *r, const struct plan_in *in)
 		r->most = plan_max(r->takes, most_covered(header, from, in->reverse, &cover));
 }
 
-/* As of most calls, for which nothing else need be known. */
+/* True for most calls; nothing else need be known for them. */
 static bool fits_inline(const struct reply *r)
 {
 	return r->known && !r->is_guess && !r->offered && r->known <= r->responder;
@@ -276,7 +280,7 @@ static uint64_t reply_chunk(const struct plan_in *in, uint32_t *expected)
 	if (r.is_guess && !r.is_vague && reach < plan_max(r.offered, r.most) &&
 	    (from->traits->continues || !r.offered))
 		*expected = clamp_u32(reach);
-	/* What has no longer names costs what it always did. */
+	/* Replies without names of unlimited length are not affected. */
 	if (!to->slack || !r.is_guess)
 		return chunk;
 	r.known = r.known ? clamp_u32((uint64_t)r.known + to->slack) : 0;
@@ -323,7 +327,8 @@ static uint64_t segments_in_call(const struct plan_in *in, bool joined)
 	return segments_to_write(in) + (joined ? 0 : segments_to_read(in));
 }
 
-/* What the call may need besides: in a body chunk, and for a Reply chunk, whose length is not known yet. */
+/* Other segments that the call may need: in a body chunk, and for a Reply chunk whose length is
+ * not known yet. */
 static uint64_t segments_besides(const struct plan_in *in)
 {
 	const struct rpc_msg *call = in->call;
@@ -435,7 +440,7 @@ static void pick_with_reply(const struct plan_in *in, uint32_t reply_bytes, bool
 	pick_call_form(in, header, segments, out);
 }
 
-/* A Reply chunk that only tells a bound is not worth another form of the call. */
+/* A Reply chunk that only states a bound is left out if the call needs another form for it. */
 static void leave_out_if_dear(const struct plan_in *in, bool joined, struct plan_call *out)
 {
 	struct plan_call without;
@@ -445,7 +450,7 @@ static void leave_out_if_dear(const struct plan_in *in, bool joined, struct plan
 		*out = without;
 }
 
-/* In which form it goes, with a Reply chunk of @offer octets if that is possible. */
+/* Pick the form of the call, with a Reply chunk of @offer octets if that is possible. */
 static void pick_offering(const struct plan_in *in, uint32_t offer, uint32_t expected, bool joined,
 			  struct plan_call *out)
 {
@@ -456,7 +461,8 @@ static void pick_offering(const struct plan_in *in, uint32_t offer, uint32_t exp
 	out->expected = to->no_reply_chunk ? 0 : expected;
 	if (may_offer && to->traits->continues && !in->call->has_reply)
 		leave_out_if_dear(in, joined, out);
-	/* Who can continue its Reply (draft-07 6.6.4) does without a chunk too many. */
+	/* A responder that can continue its Reply (draft-07 6.6.4) needs no Reply chunk that
+	 * makes the segments too many. */
 	if (out->form == PLAN_REFUSED && may_offer && to->traits->continues)
 		pick_with_reply(in, 0, joined, out);
 	out->offer = offer;
@@ -620,7 +626,8 @@ uint64_t plan_strip_pad(const struct view *views, unsigned nviews, const struct 
 		       : chunk->length;
 }
 
-/* The last Write chunk that is not empty; 0: none. False, where one before it is. */
+/* Find the last Write chunk that is not empty; 0: none. Return: false if a chunk before it is
+ * empty. */
 static bool writes_in_use(const struct rpc_msg *call, unsigned *n)
 {
 	*n = call->nwrites;
@@ -632,13 +639,13 @@ static bool writes_in_use(const struct rpc_msg *call, unsigned *n)
 	return true;
 }
 
-/* Whether the reply's payload stream and header lie before the data of a Receive, whatever they are. */
+/* Whether the reply's header and payload stream certainly fit before the data in a Receive. */
 static bool is_stream_short(const struct plan_in *in, const struct plan_receives *own)
 {
 	struct reply r;
 
 	plan_foresee(&r, in);
-	/* Who sends no message so long may not be able to put data behind it. */
+	/* A responder that sends no message of that length may be unable to put data behind it. */
 	return !r.is_vague && !r.is_guess && r.known + (uint64_t)EXTENDED_HEADER <= own->bytes &&
 	       own->bytes <= in->to->limits.recv_bytes;
 }

@@ -24,138 +24,157 @@ enum plan_form {
 /** struct plan_call - how a call goes to the responder. */
 struct plan_call {
 	enum plan_form form;
-	struct rpc_error error; /* REFUSED: what the requester is told */
+	struct rpc_error error; /* REFUSED: the error for the requester */
 	uint32_t reply_bytes;	/* Reply chunk to offer the responder; 0 none */
-	uint32_t offer;		/* the same, had the form of the call had no say in it */
-	uint32_t
-		expected; /* the responder can give no longer reply, but the requester could take one
-				 * (apart from .slack); 0: it can give all that the requester takes */
-	bool only_way;	  /* CONTINUED: may have to wait for credits */
+	uint32_t offer;		/* the same, before the form of the call was considered */
+	/* The longest reply that the responder can give, if the requester could take a longer one
+	 * (apart from .slack); 0: it can give all that the requester takes. */
+	uint32_t expected;
+	bool only_way; /* CONTINUED: the call has no other form, so it may wait for credits */
 };
 
 /** struct plan_cover - how much may be continued to a peer. */
 struct plan_cover {
-	uint32_t bytes; /* of payload stream */
+	uint32_t bytes; /* octets of payload stream */
 	uint32_t sends;
 };
 
 /** struct plan_end - one leg as the plan sees it. */
 struct plan_end {
 	const struct rpc_traits *traits;
-	struct rpc_limits limits; /* what this peer takes */
-	/* What is continued where there is another way, and where there is none. */
+	struct rpc_limits limits; /* limits of this peer */
+	/* Cover if there is another form, and if there is none. */
 	struct plan_cover continued, continued_most;
-	bool no_reply_chunk; /* not to be offered one */
+	bool no_reply_chunk; /* the peer must not be offered a Reply chunk */
 	bool is_far;	     /* a round trip to it costs more than a copy (hop.h) */
-	uint32_t slack; /* its replies were longer than what was expected: by so much at most */
+	/* Octets by which its replies may exceed what is expected, because one did. */
+	uint32_t slack;
 };
 
 /**
  * struct plan_shape - in which segments chunks are offered to the responder
  *
- * Servers are known that die of segments that no client of theirs offers: longer than 1 MiB, or than what a READ asks
- * for. So a Write chunk goes on in the segments of its requester. What is one region of this gateway instead is cut
- * (struct rpc_traits, .joined_bytes).
+ * Some servers crash on segments that no client of theirs offers: longer than 1 MiB, or longer than
+ * what a READ asks for (decision 130). So a Write chunk is offered in the segments of its
+ * requester. Chunks that are one region of this gateway instead are cut (struct rpc_traits,
+ * .joined_bytes).
  */
 struct plan_shape {
-	bool as_offered; /* Write chunks have their requester's segments; else few: the data, and the pad apart */
-	uint32_t most; /* octets of any other segment; 0 as many as the responder takes */
+	/* Write chunks have their requester's segments; if false, few: the data, and the pad
+	 * apart */
+	bool as_offered;
+	uint32_t most; /* longest other segment, octets; 0: as the responder takes */
 };
 
 /** struct plan_in - a message that is to travel. */
 struct plan_in {
-	const struct rpc_msg
-		*call;		  /* as the requester sent it: its chunks; a call: the first view of
-				     * its body is where plan_reply_max() looks (none: nothing is
-				     * known of the reply) */
-	const struct rpchdr *hdr; /* of a call: what rpchdr_peek() saw of it; NULL when unknown */
-	size_t body_len;	  /* octets of the message's payload stream */
-	size_t header_len; /* of the inline form's header, with the chunks it will carry, but without
-			    * a call's Reply chunk: the plan adds the one it decides on */
-	const struct plan_end *from; /* of a call: the requester's leg, for the reply it can take */
-	const struct plan_end *to;   /* where the message goes */
+	/* The message as the requester sent it, with its chunks. For a call, plan_reply_max()
+	 * looks at the first view of its body; without one nothing is known of the reply. */
+	const struct rpc_msg *call;
+	/* For a call: its RPC header, from rpchdr_peek(); NULL when unknown. */
+	const struct rpchdr *hdr;
+	size_t body_len; /* octets of the message's payload stream */
+	/* Octets of the inline form's header with the chunks it will carry, but without a call's
+	 * Reply chunk: the plan adds the one it chooses. */
+	size_t header_len;
+	const struct plan_end *from; /* for a call: the requester's leg, which gets the reply */
+	const struct plan_end *to;   /* the leg to which the message goes */
 	bool reverse;		     /* the call travels in the reverse direction */
-	struct plan_shape shape;     /* plan_shape() sets it, where the call has chunks */
+	struct plan_shape shape;     /* set by plan_shape() if the call has chunks */
 };
 
 /**
- * plan_shape - set @in->shape, out of @in's .call, .body_len and .to
+ * plan_shape - set @in->shape, from @in's .call, .body_len and .to
  *
- * A call has to stay within what the responder takes: requesters with too many segments, or so many that less
- * than half of a message is left for what is not header, have them joined.
+ * A call has to stay within what the responder takes. If the requester's segments are too many, or
+ * leave less than half of a message for what is not header, they are joined.
  */
 void plan_shape(struct plan_in *in);
 
 /**
- * plan_call_form - how a call goes to the responder
+ * plan_call_form - how a call goes to the responder, and which Reply chunk it offers
  *
- * Reply chunk toward a version 1 responder, which uses any that is offered: only where it can be needed. That
- * is when a version 1 requester offered one (same capacity; none beside Write chunks if plan_reply_max() says
- * that the rest fits inline), or takes more inline than the responder can send inline; and when a version 2
- * requester offered one that the reply can need, or none and plan_reply_max() of the procedure is more than
- * the responder can send inline. Never in the reverse direction of version 1.
+ * A version 1 responder uses any Reply chunk it is offered, so one is offered only if it can be
+ * needed:
+ * - A version 1 requester offered one: one of the same capacity, but none beside Write chunks if
+ *   plan_reply_max() says that the rest fits inline.
+ * - A version 1 requester offered none, and takes more inline than the responder can send inline.
+ * - A version 2 requester offered one that the reply can need.
+ * - A version 2 requester offered none, and plan_reply_max() exceeds what the responder can send
+ *   inline.
+ * - Never in the reverse direction of version 1.
  *
- * Toward a version 2 responder: what the requester offered. A version 1 requester that offered none takes
- * replies no longer than its threshold, which nothing in version 2 says: if those of an NFS procedure may be
- * longer, a Reply chunk of that length does, for it is as long as the longest reply expected (draft-07
- * 6.6.3). Nothing where the responder takes no more segments.
+ * To a version 2 responder:
+ * - What the requester offered.
+ * - A version 1 requester that offered none takes replies no longer than its threshold, which
+ *   nothing in version 2 says. If replies of an NFS procedure may be longer, a Reply chunk of that
+ *   length says it, because a Reply chunk is as long as the longest reply expected (draft-07
+ *   6.6.3).
+ * - None if the responder takes no more segments.
  */
 void plan_call_form(const struct plan_in *in, struct plan_call *out);
 
-/** plan_call_again - plan_call_form() of a call whose @earlier plan tells what Reply chunk it is to offer:
- * that depends on the call and its ends alone. */
+/** plan_call_again - plan_call_form() again, with the Reply chunk of the @earlier plan, which
+ * depends on the call and its ends alone. */
 void plan_call_again(const struct plan_in *in, const struct plan_call *earlier,
 		     struct plan_call *out);
 
 /** struct plan_receives - how this end's Receives toward a responder are built. */
 struct plan_receives {
-	uint32_t bytes; /* of header and payload stream */
-	uint32_t data;	/* of data behind those; 0: none */
+	uint32_t bytes; /* octets for header and payload stream */
+	uint32_t data;	/* octets for data behind those; 0: none */
 };
 
 /** enum plan_ask - how the data of a reply are asked for, with the round-trip extension. */
 enum plan_ask {
-	PLAN_ASK_NOTHING, /* there are none */
+	PLAN_ASK_NOTHING, /* the reply has no data to be asked for */
 	PLAN_ASK_SENT,	  /* in the reply's Send: nothing is exposed for them */
-	PLAN_ASK_EITHER,  /* so, or by RDMA Write */
+	PLAN_ASK_EITHER,  /* in the Send, or by RDMA Write */
 };
 
 /**
- * plan_extends - whether @in goes with the round-trip extension, toward a responder that speaks it
- * @plan: of the call; @own: this end's Receives
+ * plan_extends - whether @in goes with the round-trip extension, to a responder that speaks it
+ * @plan: of the call
+ * @own: this end's Receives
+ * @ask: set to how the data of the reply are asked for
  *
- * The extension has no Reply chunk (docs/rtrext-profile.md, section 3), and in the reverse direction nobody asks for it.
- * Data of the call come along; for those of its reply nothing is exposed where they come by Send for certain:
- * one Write chunk, no longer than a Receive has room for, beside a payload stream whose length is known to fit.
- * For others the responder can choose. A Write chunk that is empty before one that is not has no place.
+ * - The extension has no Reply chunk (docs/rtrext-profile.md, section 3), and is not used in the
+ *   reverse direction.
+ * - Data of the call travel in its Send.
+ * - Nothing is exposed for data of the reply if they certainly come by Send: one Write chunk, no
+ *   longer than a Receive has room for, beside a payload stream whose length is known to fit. For
+ *   other data the responder chooses.
+ * - An empty Write chunk before one that is not empty cannot be expressed.
  */
 bool plan_extends(const struct plan_in *in, const struct plan_call *plan,
 		  const struct plan_receives *own, enum plan_ask *ask);
 
-/** enum plan_item - what becomes of data of a reply, for which a requester had a wish. */
+/** enum plan_item - how a data item of a reply goes to a requester that gave a direction for it. */
 enum plan_item {
-	PLAN_ITEM_NONE,	   /* there are none */
+	PLAN_ITEM_NONE,	   /* the item has no octets */
 	PLAN_ITEM_SENT,	   /* behind the reply, in its Send */
 	PLAN_ITEM_WRITTEN, /* by RDMA Write */
-	PLAN_ITEM_REFUSED, /* there is no way for them */
+	PLAN_ITEM_REFUSED, /* there is no way for the item */
 };
 
 /**
- * plan_item - of @length octets
- * @offered:  octets that the requester offered to be written to
- * @may_send: they may go by Send, as far as sizes and credits matter
+ * plan_item - how an item of @length octets goes to the requester
+ * @offered:  octets that the requester offered for RDMA Write
+ * @may_send: the item may go by Send, by sizes and credits
  */
 enum plan_item plan_item(const struct rpc_wish *wish, uint64_t length, uint64_t offered,
 			 bool may_send);
 
 /**
- * plan_call_joined - plan_call_again() of a call whose data item is to be put back into its payload stream
- * @in: .body_len with the item and its pad; .header_len without its Read chunk
+ * plan_call_joined - plan_call_again() of a call whose data item is put back into its payload
+ * stream
+ * @in: .body_len includes the item and its pad; .header_len is without its Read chunk
  *
- * The Responder fetches a Read chunk after the call has come, one round trip later. Over a far hop the data travel
- * with the call instead, inline or continued, as long as credits and sizes cover that now. There is
- * room for one item between what is before it and what is behind it (RPC_MAX_VIEWS).
- * Return: whether it is to; else @out is undefined, and the call goes by plan_call_again().
+ * The Responder fetches a Read chunk after the call has come, one round trip later. Over a far hop
+ * the data travel with the call instead, inline or continued, if credits and sizes cover that now.
+ * There is room for one item between what is before it and what is behind it (RPC_MAX_VIEWS).
+ *
+ * Return: whether it is put back; if not, @out is undefined, and plan_call_again() is due.
  */
 bool plan_call_joined(const struct plan_in *in, const struct plan_call *earlier,
 		      struct plan_call *out) WARN_UNUSED;
@@ -163,7 +182,7 @@ bool plan_call_joined(const struct plan_in *in, const struct plan_call *earlier,
 /** struct plan_reply - how a reply goes back to the requester. */
 struct plan_reply {
 	enum plan_form form;
-	struct rpc_error error; /* REFUSED: what the requester is told instead */
+	struct rpc_error error; /* REFUSED: the error that the requester gets instead */
 };
 
 /**
