@@ -89,7 +89,7 @@ struct debt {
 struct session_flow {
 	unsigned posted;
 	uint64_t octets; /* octets of the operations posted */
-	uint64_t done;	 /* operations completed, since ever */
+	uint64_t done;	 /* operations completed, in all */
 	uint64_t moved;	 /* octets of the operations completed */
 };
 

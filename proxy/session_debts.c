@@ -40,7 +40,7 @@ enum { DEBT_TURN = 128 }; /* sessions that one turn looks at */
 struct owed {
 	bool is_owed;
 	bool is_coarse; /* octets show as moved only when a whole piece has moved */
-	uint64_t moved; /* octets, since ever */
+	uint64_t moved; /* octets, in all */
 	/* Steps (messages or operations), in all; everything is delivered when .paid reaches
 	 * .due. */
 	uint64_t paid, due;

@@ -7,9 +7,9 @@
 #include "v2/auth.h"
 
 /**
- * leg_auth - host authentication on a leg: where v2/auth.h meets hostauth/
+ * leg_auth - host authentication on a leg: connects v2/auth.h with hostauth/
  *
- * A leg whose configuration has a struct leg_auth proves who it is and asks for the same.
+ * A leg whose configuration has a struct leg_auth proves its name and asks the peer to do the same.
  */
 
 /** struct leg_auth - one end's settings, shared by many legs; outlives them. */

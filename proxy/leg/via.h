@@ -9,11 +9,13 @@
 #include "base/view.h"
 
 /**
- * via - the gateways that a connection came through, as private data of its request (protocol decision 150)
+ * via - the gateways that a connection came through, as private data of its request (protocol
+ * decision 150)
  *
- * A gateway that connects to a server writes the numbers of the listeners that the client came through, its own
- * last, behind the private data of RFC 8797. A gateway that finds the number of its own listener there is its
- * own server. Peers that look for RFC 8797's data alone find them where they always are.
+ * When a gateway connects to a server, it writes the numbers of the listeners that the client came
+ * through behind the private data of RFC 8797, its own number last. If a gateway finds the number
+ * of its own listener there, its upstream leads back to itself. Peers that look for RFC 8797's data
+ * alone find them at the usual place.
  *
  *   octets 0 to 3   0x9c5d17e2
  *          4        1, the version of this format
@@ -21,7 +23,7 @@
  *          6, 7     zeros, ignored
  *          8 ...    n numbers of 4 octets, big-endian, none of them zero
  *
- * With RFC 8797's 8 octets that is 48 at most; InfiniBand and RoCE have 56.
+ * With RFC 8797's 8 octets that is 48 octets at most; InfiniBand and RoCE have 56.
  */
 
 enum { VIA_MOST = 8, VIA_BYTES = 8 + 4 * VIA_MOST };

@@ -83,7 +83,7 @@ void *buf_alloc_in(struct buf_arena *a, size_t bytes, unsigned zone)
 	return a->base + page * BUF_MIN_BLOCK;
 }
 
-/* The reserve first for those who may: the rest is for those who may not. */
+/* Purposes that may use the reserve try it first, because the rest is for purposes that may not. */
 void *buf_alloc(struct buf_arena *a, size_t bytes, enum buf_purpose purpose)
 {
 	enum buf_zone zones[2];

@@ -533,8 +533,8 @@ void quota_wait(struct quota_member *m, size_t bytes)
 	if (m->since == NSEC_NEVER) {
 		m->since = m->asked = quota_now(g);
 		g->pool->quota->waits++;
-		/* New members had to wait behind untried ones, so this one was never tried, nor
-		 * would it be with these. */
+		/* If others are untried, this member has not been tried either. It counts as
+		 * untried, and so do all. */
 		all = g->untried > 0;
 	}
 	if (g->nwaiting++ == 0)

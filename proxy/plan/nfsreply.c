@@ -30,8 +30,9 @@ enum {
 	LIST_END = 8, /* no further entry, eof: some servers count them apart */
 
 	VOID_RESULTS = 4, /* nothing, but 0 says unknown */
-	/* Where its operations do not tell (nfs4reply.c). No server or client is known to let a
-	 * COMPOUND's reply be longer: Linux asks for sessions of 1 MiB and its overhead, and reads at most 1 MiB at once. */
+	/* For a COMPOUND whose operations have no bound (nfs4reply.c). No server or client is
+	 * known to let its reply be longer: Linux asks for sessions of 1 MiB and its overhead,
+	 * and reads at most 1 MiB at once. */
 	NFS4_COMPOUND_RESULTS = 1024 * 1024 + 8192,
 	NETOBJ = 4 + 1024,
 	ACL_LIST = 4 + 4 + 1024 * 12, /* 1024 entries of three words */
