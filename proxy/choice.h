@@ -17,8 +17,8 @@
 enum { CHOICE_KEY = 20, CHOICE_NONE = UINT32_MAX };
 
 struct choice_server {
-	uint8_t key[CHOICE_KEY]; /* its address */
-	unsigned rank;		 /* its order in the configuration; no two servers have the same */
+	uint8_t key[CHOICE_KEY]; /* the server's address */
+	unsigned rank;		 /* order in the configuration; no two servers have the same */
 	bool is_down;		 /* the server is chosen only if all others are down as well */
 	bool is_out;		 /* the server is never chosen */
 };

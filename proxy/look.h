@@ -54,7 +54,7 @@ struct look_session {
 	const char *state; /* static storage */
 	uint32_t route;	   /* slot */
 	bool is_leaving;
-	bool is_old;		       /* its route has new settings since, or was removed */
+	bool is_old;		       /* the route has new settings since, or was removed */
 	char client[FABRIC_ADDR_TEXT]; /* as limits count clients */
 	struct look_leg legs[PROXY_SIDES];
 	unsigned in_flight; /* calls, both directions */

@@ -288,7 +288,7 @@ static void on_time(struct timer *timer, nsec_t now)
 	}
 	leg_tick(&pr->leg, now);
 	if (now >= pr->end) {
-		if (leg_is_behind(&pr->leg)) /* its answer may lie unread here */
+		if (leg_is_behind(&pr->leg)) /* the answer may lie unread here */
 			give_up(pr);
 		else
 			conclude(pr, ERR_TIMEOUT, "no answer in time");

@@ -130,7 +130,7 @@ enum proxy_refusal {
 	/* The client has no name, and each route of its listener wants one. */
 	PROXY_REFUSED_NAME,
 	PROXY_REFUSED_SOURCE, /* no entry of the route's .sources matches the client */
-	/* Its connection came through this listener before, or through too many gateways. */
+	/* The client's connection came through this listener before, or through too many gateways. */
 	PROXY_REFUSED_LOOP,
 	PROXY_REFUSED_DRAINING,
 	PROXY_REFUSED_MACHINE,	/* this machine has no port, descriptor or buffer left */

@@ -156,7 +156,7 @@ struct session_way {
 	struct list link; /* route_state.ways */
 	struct session *s;
 	struct servers_guest guest;
-	/* Its client was assigned another server: the server leg is closed for that reason. */
+	/* The client was assigned another server: the server leg is closed for that reason. */
 	bool is_elsewhere;
 	struct via via; /* the gateways that the client came through, then this one */
 };
@@ -172,14 +172,14 @@ struct session {
 	size_t fixed_bytes; /* octets of Receives and headers of both legs */
 	struct proxy *proxy;
 	struct route_state *route;
-	/* The route that owns the listener at which the client arrived: .route, or one that
-	 * shares the listener. */
+	/* The route at whose listener the client arrived: .route, or the one whose listener .route
+	 * shares. */
 	struct route_state *listener;
 	struct session_way *way; /* owned */
 	uint64_t id;
 	char host[FABRIC_ADDR_TEXT]; /* the client's address, as limits count clients */
-	struct host *place;	     /* its client's entry in the session limits */
-	/* Its client's account of this worker's memory; NULL: not counted. */
+	struct host *place;	     /* the client's entry in the session limits */
+	/* The client's account of this worker's memory; NULL: not counted. */
 	struct share *share;
 	/* Among sessions without a message of the client: until the first message, or until the
 	 * session ends. */
@@ -190,8 +190,8 @@ struct session {
 	struct leg client, server;
 	struct session_stat cstat, sstat;
 	struct session_reports reports;
-	bool speaks[PROXY_SIDES];    /* its route counts the version of that side's peer */
-	uint8_t spoken[PROXY_SIDES]; /* that version: leg_spoken() */
+	bool speaks[PROXY_SIDES];    /* the route counts the version of that side's peer */
+	uint8_t spoken[PROXY_SIDES]; /* the version of that peer: leg_spoken() */
 	nsec_t begun;
 	/* Armed: the session ends between two RPCs, and at this time in any case. */
 	struct timer leave;
@@ -209,7 +209,7 @@ struct session {
 	bool retried_bare;
 	/* A remembered verdict about host authentication proved wrong and was dropped. */
 	bool retried_anew;
-	bool has_version_3; /* its client has called version 3 of NFS */
+	bool has_version_3; /* the client has called version 3 of NFS */
 	uint8_t *request;   /* the client's private data, kept until accept; owned, or NULL */
 	size_t request_len;
 	struct list txns;

@@ -42,11 +42,11 @@ enum tap_outcome {
 /** Points in the life of an RPC; each step of the documented timeline ends at one of them. */
 enum tap_mark {
 	TAP_ARRIVED,
-	TAP_ADMITTED, /* it has its memory: RDMA Reads of what the requester exposed begin */
+	TAP_ADMITTED, /* the RPC has its memory: RDMA Reads of what the requester exposed begin */
 	TAP_CALLED,   /* the call for the responder was formed */
-	TAP_SENT,     /* that call was sent */
+	TAP_SENT,     /* the call was sent to the responder */
 	TAP_ANSWERED,
-	TAP_FENCED,   /* its exposures are withdrawn */
+	TAP_FENCED,   /* all exposures of the RPC are withdrawn */
 	TAP_RETURNED, /* Writes to the requester's chunks are posted */
 	TAP_ENDED,
 	TAP_MARKS

@@ -110,8 +110,8 @@ struct txn {
 	 * none. */
 	struct list wait_link;
 	unsigned exposures; /* regions it may expose to the responder; counted while it runs */
-	bool started;	    /* it was admitted: it runs and holds memory */
-	bool aside;	    /* its call was copied out of its Receive */
+	bool started;	    /* the transaction was admitted: it runs and holds memory */
+	bool aside;	    /* the call was copied out of its Receive */
 	bool passes;	    /* a large result is cut through: txn_choose_way() */
 	size_t taken;	    /* octets of payload blocks it holds */
 
@@ -134,8 +134,8 @@ struct txn {
 
 	/* txn_again.c */
 	unsigned avoid; /* bit mask of TXN_AVOID_... */
-	bool refused;	/* its form was refused before all of it was sent */
-	bool kept;	/* its payload stream is still here */
+	bool refused;	/* the call's form was refused before all of it was sent */
+	bool kept;	/* the call's payload stream is still here */
 
 	/* txn_form.c */
 	struct plan_call plan; /* the plan made when the call came */
@@ -144,7 +144,7 @@ struct txn {
 	/* The call asked for data in the Send of the reply, and the reply came in the base
 	 * protocol's form. */
 	bool unheeded;
-	bool joined; /* its data item was sent in the payload stream, not in a Read chunk */
+	bool joined; /* the data item was sent in the payload stream, not in a Read chunk */
 	struct view call_body; /* the call's payload stream, once complete */
 	struct rpchdr hdr;     /* the RPC header at its beginning: txn_look() */
 	int hdr_err;
@@ -161,7 +161,7 @@ struct txn {
 	bool unlisted;
 
 	/* txn_inv.c */
-	bool named; /* its handles are counted in session.named */
+	bool named; /* the call's handles are counted in session.named */
 
 	/* txn_ops.c: how far its Reads or Writes are posted */
 	/* In the requester leg's queue for operation slots; self-linked when not. */
@@ -174,7 +174,7 @@ struct txn {
 	/* In the requester leg's queue for octets that came and are not posted; self-linked when
 	 * not. */
 	struct list pass_link;
-	struct txn_region *stream; /* its region, once exposed */
+	struct txn_region *stream; /* the region that is cut through, once exposed */
 	unsigned npieces, first_piece;
 	unsigned passing; /* RDMA Writes under way */
 
@@ -318,8 +318,8 @@ void txn_drop_kept(struct session_queue *q);
 
 enum txn_verdict {
 	TXN_WAITS,
-	TXN_STARTS,	/* it holds everything it needs */
-	TXN_IMPOSSIBLE, /* it needs more than there will ever be */
+	TXN_STARTS,	/* the call holds everything it needs */
+	TXN_IMPOSSIBLE, /* the call needs more than there will ever be */
 };
 
 /** txn_is_plain - neither @call nor its answer has chunks: NULL, SEQUENCE, RENEW, most of

@@ -20,7 +20,7 @@ size_t txn_need(const struct txn *t, unsigned *exposures)
 	/* A body that came inline may have to be exposed as well. */
 	*exposures = 1;
 	for (unsigned i = 0; i < t->in.nreads; i++)
-		if (rpc_msg_placed(&t->in, &t->in.reads[i])) /* its data are in the Receive */
+		if (rpc_msg_placed(&t->in, &t->in.reads[i])) /* the data are in the Receive */
 			(*exposures)++;
 		else
 			bytes += need_of(t->in.reads[i].length, exposures);

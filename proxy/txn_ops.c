@@ -102,7 +102,7 @@ static bool try_first(struct session *s, struct session_ops *ops, struct txn *t)
 	if (rc == 0)
 		return false;
 	list_del(&t->op_link);
-	if (rc < 0 && rc != ERR_CLOSED) /* else DISCONNECTED is on its way */
+	if (rc < 0 && rc != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED follows */
 		session_close(s, rc,
 			      rc == ERR_PROTO
 				      ? "the peer sends Read chunks, and serves no RDMA Reads"

@@ -167,7 +167,8 @@ void txn_pass_on(struct txn *t)
 	list_del(&t->pass_link);
 	if (err < 0)
 		list_add_tail(&session_ops(t->s, t->req)->passers, &t->pass_link);
-	if (err < 0 && err != ERR_AGAIN && err != ERR_CLOSED) /* else DISCONNECTED is on its way */
+	if (err < 0 && err != ERR_AGAIN &&
+	    err != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED follows */
 		session_close(t->s, err, "a Write could not be posted");
 }
 

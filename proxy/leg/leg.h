@@ -41,8 +41,8 @@ enum { LEG_VERSIONS = 3 };
 struct leg_config {
 	/* Bit mask; acceptor: versions accepted; initiator: versions tried, 2 before 1. */
 	unsigned versions;
-	uint32_t
-		inline_bytes; /* size of Receives and largest Send: 1024 .. 65536, multiple of 1024 */
+	/* Size of Receives, and largest Send: 1024 .. 65536, a multiple of 1024. */
+	uint32_t inline_bytes;
 	/* Length of the second piece of each Receive, for data that come with a call (v2); 0:
 	 * none. */
 	uint32_t bulk_bytes;
@@ -65,7 +65,7 @@ struct leg_config {
 	/* Host authentication, version 2 only; borrowed; NULL: off. If it is required, .versions
 	 * has no version without it. */
 	const struct leg_auth *auth;
-	/* Ns; initiator: from the connection to READY; acceptor: to the first message. */
+	/* In ns. Initiator: from the connection to READY; acceptor: to the first message. */
 	nsec_t setup_timeout;
 };
 
@@ -198,7 +198,7 @@ struct leg {
 	struct jobs_port *jobs;
 	const struct leg_tap *tap; /* borrowed; set after leg_init() by users that trace */
 	struct recvs *recvs;	   /* the shared Receives, or NULL: the leg has its own */
-	struct leg_rbuf *rbufs;	   /* its own Receives; their octets are arena blocks */
+	struct leg_rbuf *rbufs;	   /* the leg's own Receives; their octets are arena blocks */
 	uint8_t **bulks;	   /* second pieces of its own Receives, arena blocks; NULL: none */
 	/* Receives of the leg: posted, or, if shared, promised to the peer */
 	uint32_t nrbufs;
@@ -221,7 +221,7 @@ struct leg {
 	 * leg_init(). NULL: each leg copies its group at once, however long that takes. */
 	struct list *gatherers;
 	struct list gathers; /* in that list */
-	/* Its message is a part of a continued message or group, which waits for memory. */
+	/* A Receive whose message is a part of a continued message or group, which waits for memory. */
 	struct leg_rbuf *stalled;
 	struct view stalled_part;
 	struct buf_waiter waiter; /* queued on the arena while stalled, if the leg has no .quotas */

@@ -34,7 +34,7 @@ struct leg_proof {
 	bool is_over, told;	/* the handshake is over; leg_auth_news() has reported that */
 	bool at_door, admitted; /* see leg_is_at_door() */
 	struct job job;		/* hostauth_work() in another thread */
-	bool working;		/* that job runs, and .h belongs to it */
+	bool working;		/* the job runs, and .h belongs to it */
 	bool disturbed;		/* a message came while the job ran, which is a breach */
 	/* Since when the leg waits for the job or for a place: leg_auth_clock(); 0: it does not
 	 * wait. */

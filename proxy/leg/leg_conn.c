@@ -31,7 +31,7 @@ void leg_post_recv(struct leg *leg, struct leg_rbuf *rb)
 	err = post(leg, rb);
 	if (err == 0)
 		leg->posted++;
-	else if (err != ERR_CLOSED) /* else DISCONNECTED is on its way */
+	else if (err != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED follows */
 		leg_stop(leg, err, "a Receive could not be posted");
 }
 

@@ -22,7 +22,7 @@ static inline int post_send(struct leg *leg, struct leg_slot *slot, struct fabri
 	else
 		leg_free_slot(leg, slot);
 	/* The transport has counted this Send and cannot take it back. */
-	if (err < 0 && err != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED is on its way */
+	if (err < 0 && err != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED follows */
 		leg_stop(leg, err, "a Send could not be posted");
 	return err;
 }

@@ -211,7 +211,7 @@ static void leave_line(struct quota_member *m)
 
 	if (!quota_is_waiting(m))
 		return;
-	/* Its place among the untried members is not known: one member too many is tried. */
+	/* The place of @m among the untried members is not known: one member too many is tried. */
 	list_del(&m->link);
 	g->nwaiting--;
 	if (g->untried > g->nwaiting)

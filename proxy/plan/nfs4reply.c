@@ -31,7 +31,7 @@ enum {
 struct walk {
 	struct xdr_in x;
 	const uint8_t *stream;	    /* where the payload stream begins */
-	const struct rpc_msg *call; /* its chunks; NULL none */
+	const struct rpc_msg *call; /* the call's chunks; NULL: none */
 	uint64_t removed;	    /* octets of the stream that are in Read chunks before x */
 	unsigned nreads;	    /* Read chunks that were met */
 	unsigned nitems;	    /* results met that can be in a Write chunk */

@@ -150,7 +150,7 @@ static int check_nfs4(struct walk *w)
 		uint32_t op = xdr_get_u32(&w->x);
 
 		if (xdr_get_u32(&w->x) != 0)
-			return 0; /* it failed, and is the last */
+			return 0; /* the operation failed, and is the last */
 		more = skip_op(w, op);
 	}
 	/* A COMPOUND that ends early was cut, wherever that was. */

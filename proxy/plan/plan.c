@@ -25,9 +25,9 @@
  */
 
 enum {
-	UNKNOWN_REPLY = (1 << 20) + 8192, /* what servers return at once (decision 52) */
+	UNKNOWN_REPLY = (1 << 20) + 8192, /* octets that servers return at once (decision 52) */
 	EXTENDED_HEADER = 128, /* more than that of any reply of the extension with one item */
-	EXTENDED_ITEM = 24,    /* what an item of it takes more than a Write chunk */
+	EXTENDED_ITEM = 24,    /* octets that an item of it takes beyond a Write chunk */
 	PAD_SEGMENT =
 		4, /* octets: Linux offers its servers as many behind data that are no multiple of four */
 	REPLY_SEGMENTS = 2, /* of a Reply chunk that the requester did not offer, as a rule */
@@ -160,7 +160,7 @@ struct reply {
 	uint64_t offered;   /* the requester's Reply chunk; 0 none */
 	uint64_t takes;	    /* octets that the requester takes inline */
 	uint64_t most;	    /* ... and continued */
-	uint64_t responder; /* what the responder can send inline */
+	uint64_t responder; /* octets that the responder can send inline */
 	bool is_placed;	    /* data go to Write chunks */
 	/* Octets by which the requester's reply header is shorter than the responder's. */
 	uint32_t spare;
