@@ -142,8 +142,8 @@ struct leg_out {
 	struct leg_tx *tx;
 	void *cookie;
 	enum fabric_ev_type op;	  /* OP: READ, WRITE, WITHDRAWN or PLACED */
-	uint32_t handle, written; /* ... WITHDRAWN: as the event has them */
-	const uint8_t *at;	  /* ... PLACED: as the event has them, with the two fields below */
+	uint32_t handle, written; /* OP, WITHDRAWN: as the event has them */
+	const uint8_t *at;	  /* OP, PLACED: as the event has them, with the two fields below */
 	uint32_t offset, len;
 	int status;
 	const char *why;

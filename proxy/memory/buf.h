@@ -92,7 +92,8 @@ struct buf_touched {
 	size_t bytes;	 /* octets of these pages: at least as much as is resident */
 	size_t high[2];	 /* most octets in use: in this half minute, and in the one before */
 	size_t goal;	 /* while pages are returned: octets at which to stop */
-	/* ... the pages from this one on have been looked at; 0: no sweep is under way */
+	/* While pages are returned: the first page of those already looked at; 0: no sweep is
+	 * under way */
 	size_t cursor;
 	uint64_t at_ns;	     /* when buf_release() has something to do, ns */
 	uint64_t give_backs; /* calls of madvise(), in all */

@@ -20,7 +20,7 @@ enum {
 	QUOTA_PURPOSES = BUF_FIXED, /* the purposes before BUF_FIXED */
 	/* Waiting members of one purpose that are looked at in one turn. */
 	QUOTA_LOOKS = 64,
-	QUOTA_TRY = 8, /* ... one member that is chosen to try counts as that many */
+	QUOTA_TRY = 8, /* looks that one member counts for if it is chosen to try */
 };
 
 /* Reservations (claims) of memory for a large request: how long the request waits before one
@@ -56,10 +56,11 @@ struct quota_group {
 	unsigned untried;
 	/* Blocks that had come back, and reservations that had ended, at the last look. */
 	uint64_t seen;
-	size_t least;	   /* the smallest request of all waiting members, octets */
-	size_t least_seen; /* ... of the members looked at since all were untried */
-	unsigned own;	   /* the route's own zone, or BUF_NO_ZONE */
-	size_t all;	   /* octets of its own zone and of the common zones */
+	size_t least; /* the smallest request of all waiting members, octets */
+	/* The smallest request of the members looked at since all were untried, octets. */
+	size_t least_seen;
+	unsigned own; /* the route's own zone, or BUF_NO_ZONE */
+	size_t all;   /* octets of its own zone and of the common zones */
 	/* Clients that hold memory; a member that is charged to no client counts as one. */
 	unsigned holders;
 	size_t little; /* octets that a member may hold whatever its client holds: quota.c */

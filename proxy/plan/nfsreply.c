@@ -27,9 +27,10 @@ enum {
 	WCC_DATA = 4 + 24 + POST_OP_ATTR,
 	NFSPATH = 4 + 4096, /* no limit in RFC 1813; PATH_MAX of the servers there are */
 	COOKIEVERF3 = 8,
-	LIST_END = 8, /* no further entry, eof: some servers count them apart */
+	/* No further entry, eof; some servers do not count them within the client's count. */
+	LIST_END = 8,
 
-	VOID_RESULTS = 4, /* nothing, but 0 says unknown */
+	VOID_RESULTS = 4, /* no results; 0 would mean unknown */
 	/* For a COMPOUND whose operations have no bound (nfs4reply.c). No server or client is
 	 * known to let its reply be longer: Linux asks for sessions of 1 MiB and its overhead,
 	 * and reads at most 1 MiB at once. */

@@ -15,7 +15,7 @@
  * (the body chunk). For each message the plan takes the first that the target leg
  * can take; README.md has the table.
  *
- * Replies are the harder half, for their size is not known when the call goes
+ * Replies are the harder half, because their size is not known when the call goes
  * out. A version 1 responder whose reply outgrows its inline threshold fails
  * the RPC unless a Reply chunk is there, and uses one that is there even for a
  * reply of 100 octets. So the plan compares two figures: how much the requester
@@ -26,11 +26,14 @@
 
 enum {
 	UNKNOWN_REPLY = (1 << 20) + 8192, /* octets that servers return at once (decision 52) */
-	EXTENDED_HEADER = 128, /* more than that of any reply of the extension with one item */
-	EXTENDED_ITEM = 24,    /* octets that an item of it takes beyond a Write chunk */
-	PAD_SEGMENT =
-		4, /* octets: Linux offers its servers as many behind data that are no multiple of four */
-	REPLY_SEGMENTS = 2, /* of a Reply chunk that the requester did not offer, as a rule */
+	/* Octets: more than the header of any reply of the extension with one item. */
+	EXTENDED_HEADER = 128,
+	EXTENDED_ITEM = 24, /* octets that an item of it takes beyond a Write chunk */
+	/* Octets of the segment that Linux clients offer behind data whose length is no multiple
+	 * of four. */
+	PAD_SEGMENT = 4,
+	/* Segments of a Reply chunk that the requester did not offer, as a rule. */
+	REPLY_SEGMENTS = 2,
 };
 
 static uint64_t plan_min(uint64_t a, uint64_t b)
@@ -56,13 +59,13 @@ static uint64_t segments_for(uint64_t length, uint32_t max)
 	return max ? length / max + (length % max != 0) : UINT32_MAX;
 }
 
-/* ... for the octets of one region of this gateway. */
+/* Segments for the octets of one region of this gateway. */
 static uint64_t segments_joined(uint64_t length, const struct plan_in *in)
 {
 	return segments_for(length, in->shape.most ? in->shape.most : in->to->limits.segment_bytes);
 }
 
-/* ... for the Write chunk @c of a call. */
+/* Segments for the Write chunk @c of a call. */
 static uint64_t segments_written(const struct plan_in *in, const struct rpc_chunk *c)
 {
 	uint32_t runs[RPC_MAX_SEGMENTS];
@@ -159,7 +162,7 @@ struct reply {
 	bool is_guess;	    /* .known has names in it that NFS has no limit for */
 	uint64_t offered;   /* the requester's Reply chunk; 0 none */
 	uint64_t takes;	    /* octets that the requester takes inline */
-	uint64_t most;	    /* ... and continued */
+	uint64_t most;	    /* octets that the requester takes continued */
 	uint64_t responder; /* octets that the responder can send inline */
 	bool is_placed;	    /* data go to Write chunks */
 	/* Octets by which the requester's reply header is shorter than the responder's. */
