@@ -418,9 +418,10 @@ void session_forget_v1(struct session *s, int status);
 void session_hop_init(struct session *s);
 
 /**
- * session_hop_asked, session_hop_ready - the server leg made progress; the server leg is ready
+ * session_hop_asked, session_hop_ready - the server leg may have begun to negotiate; the server leg
+ * is ready
  *
- * The time from one to the other is measured.
+ * The time in between is that of the exchange of properties, which is measured.
  */
 void session_hop_asked(struct session *s);
 void session_hop_ready(struct session *s);

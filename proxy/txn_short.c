@@ -8,8 +8,8 @@
  *         other needs.
  * Rule:   the RPC waits. A Read or Write stays first in its leg's queue. A call whose regions
  *         cannot all be exposed withdraws those that were, and is formed again. All are tried again
- *         every SHORT_PAUSE. If it is not over after DEBT_PATIENCE, the device has less than one
- *         RPC needs, and the RPC fails.
+ *         every SHORT_PAUSE. If the shortage lasts longer than DEBT_PATIENCE, the device has less
+ *         than one RPC needs: a call fails, and for a Read or Write the session ends.
  * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out, :one_that_does_not_end_is_told
  */
 #include "proxy/internal.h"
