@@ -243,10 +243,21 @@ static uint32_t server_takes(const struct session *s)
 	return t->ops->call_credits(t);
 }
 
-/* The client is granted what the server takes and a small queue. It gets less while memory is
- * short, and no more than its part if all busy legs use their grants at once. A grant is never
- * below one (RFC 8166 section 3.3.1), and large enough that a version 2 client's GRANTs do not
- * use up what its calls need. */
+/*
+ * Set the client's grant.
+ *
+ * State:  each credit lets the client have one more call (version 1) or message (version 2) here,
+ *         which holds a Receive.
+ * Danger: too many credits: calls that wait hold the Receives that replies need. Too few: a version
+ *         2 client's GRANTs use up what its calls need.
+ * Rule:   the client is granted what the server takes and a small queue. The grant is halved while
+ *         calls wait for memory. If all busy legs could not use their grants at once it is the
+ *         leg's part. It is MODEST at most while few Receives are left, and not less than MODEST
+ *         for the last two reasons. A grant is never below one (RFC 8166 section 3.3.1).
+ * Pinned: tests/session/test_pressure.c:credits_shrink_and_recover,
+ *         tests/session/test_shared.c:grants_shrink_while_receives_are_short,
+ *         :a_crowd_is_granted_its_part, decision 81.
+ */
 static void set_grants(struct session *s)
 {
 	enum { MODEST = 4 };

@@ -228,9 +228,14 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
 	return NULL;
 }
 
-/* A continued message may wait for credits that an idle peer no longer advertises, because
- * v2/cover.c knows only the most it ever advertised. The message then begins with the credits
- * there are. */
+/*
+ * State:  a continued message waits for more credits than there are.
+ * Danger: an idle peer may no longer advertise as many as v2/cover.c has seen, and the message
+ *         waits for ever.
+ * Rule:   if the peer's credits do not change for CREDITS_SETTLED, the message begins with those
+ *         there are, or is given back (leg_settle()).
+ * Pinned: tests/session/test_continue.c:what_is_not_advertised_any_more_is_not_waited_for
+ */
 static void look_at_credits(struct session *s, struct leg *leg)
 {
 	struct session_ops *ops = session_ops(s, leg);

@@ -3,12 +3,13 @@
  * Admission of clients: a connection becomes a session if the session limits allow one more for its
  * client, and if the worker has memory for both legs.
  *
- * State:  connections whose client has sent no message yet hold places and memory.
+ * State:  silent connections hold places and memory. A connection is silent until its client has
+ *         sent a message and, if it has to, proved its name.
  * Danger: a host opens connections and sends nothing, and no other client can connect.
- * Rule:   if a place or memory is missing, a connection without a message is closed for the new
- *         one: the oldest of the host with most of them. If the host of the new connection has
- *         reached its own limit, it is the oldest of that host. A session whose client has sent a
- *         message is never closed for that.
+ * Rule:   if a place or memory is missing, a silent connection is closed for the new one: the
+ *         oldest of the host with most of them. If the host of the new connection has reached its
+ *         own limit, it is the oldest of that host. A session that is not silent is never closed
+ *         for that.
  * Pinned: tests/session/test_newcomers.c:a_crowd_pushes_out_its_own, :who_said_nothing_makes_room,
  *         :memory_is_room_as_well
  */

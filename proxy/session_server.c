@@ -68,8 +68,12 @@ static void note_failure(struct session *s, int status)
 			 err_name(status));
 }
 
-/* A shortage of this machine says nothing about the server: nothing is noted about the server,
- * and no client moves. */
+/*
+ * State:  this machine has no port, descriptor, buffer or memory for a connection to the server.
+ * Danger: the server is taken for down, and its clients move although it serves.
+ * Rule:   nothing is noted about the server, and no client moves.
+ * Pinned: tests/session/test_hostauth_silent.c:a_shortage_at_the_second_connection_is_no_verdict
+ */
 static void note_shortage(const struct session *s, int err, const char *why)
 {
 	const char *route = s->route->route->name;
@@ -80,8 +84,14 @@ static void note_shortage(const struct session *s, int err, const char *why)
 			 route, session_server_text(s, server), why);
 }
 
-/* Wait until names are looked up: no longer than a connection's set-up may take, and for
- * 1/KNOWN_SHARE of that at first, because older results may be known. */
+/*
+ * State:  the names of the route's servers are being looked up, and the client waits unanswered.
+ * Danger: a name server that does not answer holds up clients although an older result is known.
+ * Rule:   the session waits for 1/KNOWN_SHARE of the time for set-up, and then uses an older
+ *         result. If there is none it waits for the rest of that time, and ends then.
+ * Pinned: tests/session/test_upstreams.c:a_name_that_is_not_answered_holds_up_its_client_alone,
+ *         :a_name_that_nobody_knew_is_waited_for_so_long
+ */
 static void await_address(struct session *s)
 {
 	nsec_t all = s->route->route->server.setup_timeout, first = all / KNOWN_SHARE;
@@ -205,8 +215,13 @@ static nsec_t move_patience(const struct proxy_route *route)
 	return route->move_patience_s ? atomic_load(route->move_patience_s) * NSEC_PER_SEC : 0;
 }
 
-/* Sessions whose client has moved leave between two RPCs, because a call that a server has begun
- * must not be sent to another server. */
+/*
+ * State:  a client was assigned another server, and has sessions at the old one.
+ * Danger: a call that one server has begun is sent to another.
+ * Rule:   the client's sessions at the old server end between two RPCs, at the latest after the
+ *         time that the route allows (.move_patience_s).
+ * Pinned: tests/session/test_upstreams.c:a_client_moves_with_all_it_has
+ */
 static void follow_clients(struct route_state *rs)
 {
 	for (struct list *it = rs->ways.next; it != &rs->ways; it = it->next) {

@@ -187,9 +187,8 @@ static int set_aside(struct txn *t)
 	return 0;
 }
 
-/* If few shared Receives are left, for all legs or for this one, a client's calls give up theirs
- * as well, while there is memory for copies. They wait for replies, and each reply needs a
- * Receive. Grants slow the client down then. */
+/* The rule is in the first comment of this file. Grants slow the client down while its calls are
+ * copied. */
 void txn_move_call(struct txn *t)
 {
 	if (leg_keeps_many(t->req))

@@ -231,8 +231,14 @@ void leg_auth_end(struct leg *leg)
 		auth_free(proof);
 }
 
-/* Without this, a peer whose handshake waits here for most of its time would have next to none
- * left, and a server would be taken for down. */
+/*
+ * State:  a handshake waits here, for a place or for a thread.
+ * Danger: little of the time for set-up is left for the peer, and a server is taken for down
+ *         because of it.
+ * Rule:   the time for set-up is extended by the time of the wait.
+ * Pinned: tests/session/test_hostauth.c:what_waits_here_is_not_the_servers_fault,
+ *         tests/session/test_hostauth_door.c:a_door_that_stays_shut_is_not_the_servers_fault
+ */
 void leg_auth_clock(struct leg *leg, nsec_t now)
 {
 	bool waits = leg_is_at_door(leg) || leg_is_worked_on(leg);

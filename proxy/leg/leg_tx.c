@@ -221,9 +221,17 @@ static uint32_t promised_receives(const struct leg *leg)
 	return leg->awaiting + leg->t->late.n + leg->t->kept + leg->cfg->rev_credits;
 }
 
-/* Whether one more Receive is free for a reply. Half of all Receives may be reserved for long
- * replies beside those for replies of one Send. With more, a few long replies would leave none
- * for other calls that have credits. */
+/*
+ * Whether one more Receive is free for the reply to a call.
+ *
+ * State:  if credits count calls, each call reserves a Receive for its reply, and a request of the
+ *         round-trip extension several.
+ * Danger: a few calls with long replies reserve all Receives, and other calls that have credits
+ *         cannot be sent.
+ * Rule:   a call is sent only if a Receive is left for its reply. At most half of all Receives are
+ *         reserved beyond one for each reply.
+ * Pinned: tests/session/test_groups.c:groups_leave_receives_to_others
+ */
 static bool has_receive_for_reply(struct leg *leg)
 {
 	uint32_t promised, spare;
