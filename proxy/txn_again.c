@@ -33,7 +33,7 @@
  *         seen to take its form. For that its payload stream is kept; other calls give theirs back
  *         when they are sent.
  * Danger: a kept payload stream in a Receive keeps that Receive from other calls, and perhaps from
- *         the message before the answer.
+ *         a message that has to come before the answer.
  * Rule:   a stream in an assembly or in memory of its own is always kept. A stream in a Receive is
  *         kept only while half of the leg's Receives are left and, if Receives are shared, while
  *         there are enough for all (leg_keeps_many()).
