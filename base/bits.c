@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-static size_t words_for(size_t n)
+static size_t strings_for(size_t n)
 {
 	return n / 64 + (n % 64 != 0);
 }
@@ -16,7 +16,7 @@ int bits_init(struct bits *b, size_t n)
 
 	*b = (struct bits){.n = n};
 	do {
-		at = words_for(at);
+		at = strings_for(at);
 		words += at;
 		b->levels++;
 	} while (at > 1);
@@ -25,7 +25,7 @@ int bits_init(struct bits *b, size_t n)
 		return ERR_NOMEM;
 	at = n;
 	for (unsigned i = 1; i < b->levels; i++) {
-		at = words_for(at);
+		at = strings_for(at);
 		b->level[i] = b->level[i - 1] + at;
 	}
 	return 0;
@@ -42,7 +42,7 @@ void bits_zero(struct bits *b)
 	size_t at = b->n;
 
 	for (unsigned i = 0; i < b->levels; i++) {
-		at = words_for(at);
+		at = strings_for(at);
 		memset(b->level[i], 0, at * sizeof(uint64_t));
 	}
 }
@@ -65,7 +65,7 @@ size_t bits_next(const struct bits *b, size_t from)
 		if (word)
 			return descend(b, level, from / 64 * 64 + (unsigned)__builtin_ctzll(word));
 		from = from / 64 + 1;
-		n = words_for(n);
+		n = strings_for(n);
 	}
 	return BITS_END;
 }

@@ -489,16 +489,18 @@ static void tell_uses(struct gateway *gw)
 	}
 }
 
-static struct crowd *make_crowd(const struct gateway *gw)
+static struct session_limits *make_crowd(const struct gateway *gw)
 {
-	struct crowd_config crowd = {.max_sessions = gw->max_sessions,
-				     .max_per_client = gw->cfg->max_sessions_per_client,
-				     .workers = gw->nworkers,
-				     .setups_per_second = gw->cfg->max_setups_per_second};
+	struct session_limits_config session_limits = {
+		.max_sessions = gw->max_sessions,
+		.max_per_client = gw->cfg->max_sessions_per_client,
+		.workers = gw->nworkers,
+		.setups_per_second = gw->cfg->max_setups_per_second};
 
-	if (getrandom(&crowd.seed, sizeof(crowd.seed), 0) != (ssize_t)sizeof(crowd.seed))
+	if (getrandom(&session_limits.seed, sizeof(session_limits.seed), 0) !=
+	    (ssize_t)sizeof(session_limits.seed))
 		return NULL;
-	return crowd_new(&crowd);
+	return session_limits_new(&session_limits);
 }
 
 unsigned gateway_worker_setups(const struct gateway *gw)
@@ -589,8 +591,8 @@ int gateway_init(struct gateway *gw, const struct config *cfg, const char *file,
 	if (!err && !bound_sessions(gw, descriptors))
 		err = ERR_LOCAL;
 	if (!err)
-		gw->crowd = make_crowd(gw);
-	if (!err && !gw->crowd)
+		gw->session_limits = make_crowd(gw);
+	if (!err && !gw->session_limits)
 		err = ERR_NOMEM;
 	if (err) {
 		gateway_fini(gw);
@@ -778,7 +780,7 @@ void gateway_fini(struct gateway *gw)
 	mem_free(gw->doors);
 	mem_free(gw->listens);
 	mem_free(gw->routes);
-	crowd_free(gw->crowd);
+	session_limits_free(gw->session_limits);
 	jobs_free(gw->jobs);
 	*gw = (struct gateway){0};
 }

@@ -8,7 +8,7 @@
 #include "daemon/auth.h"
 #include "daemon/inherit.h"
 #include "fabric/provider/provider.h"
-#include "proxy/crowd.h"
+#include "proxy/session_limits.h"
 #include "proxy/proxy.h"
 
 /**
@@ -63,7 +63,7 @@ struct gateway {
 	size_t worker_bytes; /* part of memory_limit for each worker, octets */
 	struct jobs *jobs;   /* threads for handshakes; NULL: no route has host authentication */
 	struct servers_bell *bell; /* wakes the main thread for all struct servers; owned */
-	struct crowd *crowd;	   /* limits on sessions of the whole process */
+	struct session_limits *session_limits; /* limits on sessions of the whole process */
 	/* Limits from the configuration, lowered to what memory and descriptors allow. */
 	uint32_t max_sessions, max_setups;
 	uint32_t inline_most; /* octets of a shared Receive */

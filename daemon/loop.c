@@ -7,7 +7,7 @@
  * - One timer event bounds the wait. It is changed only if it would fire too late: most deadlines
  *   move away from now (traffic pushes a stall timer back), and one early wake-up costs less than
  *   setting the timer at every turn.
- * - Before it blocks, a loop may busy-poll: loop_patience.h.
+ * - Before it blocks, a loop may busy-poll: loop_polling.h.
  * - libevent's locking and its process-wide signal handling are not used. A loop has one thread,
  *   other threads reach it only through an eventfd, and signals arrive through a signalfd.
  */
@@ -29,7 +29,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/loop_heap.h"
-#include "daemon/loop_patience.h"
+#include "daemon/loop_polling.h"
 
 struct event_loop {
 	struct loop loop; /* first member */
@@ -293,7 +293,7 @@ static int sleep_until(struct event_loop *el, nsec_t deadline)
 static int look_or_sleep(struct event_loop *el, nsec_t deadline)
 {
 	unsigned before = el->handed;
-	nsec_t begun = loop_now(), most = patience_look(&el->patience);
+	nsec_t begun = loop_now(), most = polling_look(&el->patience);
 	int err = most ? look(el, nsec_min(deadline, begun + most)) : 0;
 
 	if (!err && el->handed == before)

@@ -34,7 +34,7 @@ int loop_run_once(struct loop *loop, nsec_t deadline) WARN_UNUSED;
 
 /**
  * loop_look_first - before each wait, busy-poll for up to @most while that pays
- * (daemon/loop_patience.h)
+ * (daemon/loop_polling.h)
  *
  * With 0, which is also the default, the loop blocks at once.
  */

@@ -29,7 +29,7 @@ struct reload {
 	struct config *current; /* owned; NULL: the configuration at start of the process */
 	struct change *change;
 	unsigned worker, old; /* the worker being asked, and the route being drained */
-	struct inquiry q;
+	struct worker_query q;
 	struct list next, now; /* waiters for the next reload, and for this one */
 	char problems[PROBLEMS_BYTES];
 };
@@ -114,7 +114,7 @@ static void apply(struct reload *r)
 
 static void ask_worker(struct reload *r)
 {
-	inquire(r->cfg.inquiries, &r->q, r->worker);
+	inquire(r->cfg.worker_queries, &r->q, r->worker);
 }
 
 /* Drain the sessions of removed routes, route by route and worker by worker. Sessions are selected
@@ -122,7 +122,7 @@ static void ask_worker(struct reload *r)
 static void drain_next(struct reload *r)
 {
 	const struct change *c = r->change;
-	struct look_want *want = &r->q.look.want;
+	struct snapshot_want *want = &r->q.look.want;
 
 	while (r->old < c->nold && !c->old[r->old].is_gone)
 		r->old++;
@@ -131,9 +131,9 @@ static void drain_next(struct reload *r)
 		return;
 	}
 	r->q.change = NULL;
-	r->q.look = (struct look){.kind = LOOK_DRAIN,
-				  .want = {.route = LOOK_ANY_ROUTE},
-				  .patience = atomic_load(&r->cfg.gw->drain_s) * NSEC_PER_SEC};
+	r->q.look = (struct snapshot){.kind = LOOK_DRAIN,
+				      .want = {.route = LOOK_ANY_ROUTE},
+				      .patience = atomic_load(&r->cfg.gw->drain_s) * NSEC_PER_SEC};
 	memcpy(want->route_name, r->cfg.gw->routes[c->old[r->old].slot].name,
 	       sizeof(want->route_name));
 	ask_worker(r);
@@ -224,7 +224,7 @@ static int prepare(struct reload *r)
 	return err;
 }
 
-static void on_answer(struct inquiry *q);
+static void on_answer(struct worker_query *q);
 
 static void reload_begin(struct reload *r)
 {
@@ -237,7 +237,7 @@ static void reload_begin(struct reload *r)
 		refuse(r);
 		return;
 	}
-	r->q = (struct inquiry){.answered = on_answer, .change = r->change};
+	r->q = (struct worker_query){.answered = on_answer, .change = r->change};
 	take_step(r, CHANGE_ADD);
 }
 
@@ -252,7 +252,7 @@ static void go_on(struct reload *r)
 	r->is_beginning = false;
 }
 
-static void on_answer(struct inquiry *q)
+static void on_answer(struct worker_query *q)
 {
 	struct reload *r = container_of(q, struct reload, q);
 

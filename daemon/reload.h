@@ -3,7 +3,7 @@
 #define DAEMON_RELOAD_H
 
 #include "daemon/change.h"
-#include "daemon/inquiry.h"
+#include "daemon/worker_query.h"
 
 /**
  * reload - read the configuration again while the gateway serves: for SIGHUP, and for rpcrdma-gwctl
@@ -33,7 +33,7 @@ struct reload_config {
 	const struct config *running; /* configuration at the start of the process */
 	struct gateway *gw;
 	struct auth *auth;
-	struct inquiries *inquiries;
+	struct worker_queries *worker_queries;
 	/** Return: why a reload is not possible now; NULL: it is possible. */
 	const char *(*objection)(void *arg);
 	/** Called when a reload begins, and when it is over. */

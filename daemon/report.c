@@ -20,9 +20,9 @@ enum { REPORT_SLICE = 16 /* sessions in one turn */ };
 
 void report_process(void)
 {
-	struct figures_process p;
+	struct stats_table_process p;
 
-	figures_process(&p);
+	stats_table_process(&p);
 	log_info("process",
 		 "descriptors=%u resident_bytes=%llu heap_live=%llu heap_allocs=%llu "
 		 "heap_bytes=%llu",
@@ -47,7 +47,7 @@ static void add(struct counters *c, const char *name, uint64_t value)
 }
 
 /* Add the counters of the instances of @kind. */
-static void add_fabrics(struct counters *c, const struct figures *f, enum provider_kind kind)
+static void add_fabrics(struct counters *c, const struct stats_table *f, enum provider_kind kind)
 {
 	const struct provider_counter *table;
 	unsigned n = provider_counters(kind, &table);
@@ -59,11 +59,11 @@ static void add_fabrics(struct counters *c, const struct figures *f, enum provid
 /* One line: counters of the relay, then of its user-space fabric instances. */
 static void log_counters(const struct report *r, const char *event)
 {
-	const struct figures *f = r->figures;
+	const struct stats_table *f = r->figures;
 	struct counters c = {.len = 0};
 
-	for (unsigned i = 0; i < figures_nrelayed; i++)
-		add(&c, figures_relayed[i].name, figure_of(&f->total, &figures_relayed[i]));
+	for (unsigned i = 0; i < stats_table_nrelayed; i++)
+		add(&c, stats_table_relayed[i].name, figure_of(&f->total, &stats_table_relayed[i]));
 	add_fabrics(&c, f, PROVIDER_IWARP);
 	log_info(event, "worker=%u sessions=%llu%s", r->worker, (unsigned long long)f->sessions,
 		 c.text);
@@ -86,7 +86,7 @@ static void log_verbs(const struct report *r, const char *event)
 
 static void log_figures(const struct report *r, const char *counters, const char *verbs)
 {
-	figures_take(r->figures, &r->from);
+	stats_table_take(r->figures, &r->from);
 	log_counters(r, counters);
 	log_verbs(r, verbs);
 }

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "daemon/figures.h"
+#include "daemon/stats_table.h"
 
 /** report_process - log one line event=process: current descriptors, heap and resident memory. */
 void report_process(void);
@@ -12,8 +12,8 @@ void report_process(void);
 /** struct report - the report of one worker, written a little at a time; used only by the worker's
  * thread. */
 struct report {
-	struct figures_source from; /* set by the worker, all borrowed */
-	struct figures *figures;    /* working memory */
+	struct stats_table_source from; /* set by the worker, all borrowed */
+	struct stats_table *figures;	/* working memory */
 	unsigned worker;
 	bool asked, running; /* private from here on, zero */
 	nsec_t again_at, give_up_at;

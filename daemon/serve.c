@@ -32,7 +32,7 @@
 #include "config/config.h"
 #include "daemon/auth.h"
 #include "daemon/capacity.h"
-#include "daemon/collect.h"
+#include "daemon/stats_collector.h"
 #include "daemon/control/control.h"
 #include "daemon/descriptors.h"
 #include "daemon/gateway.h"
@@ -64,8 +64,8 @@ struct server {
 	struct loop *loop;
 	struct loop_signals signals;
 	struct worker **workers;
-	struct inquiries *inquiries;
-	struct collector *collector;
+	struct worker_queries *worker_queries;
+	struct stats_collector *stats_collector;
 	struct reload *reload;
 	struct upstreams *upstreams;
 	struct service service;
@@ -223,7 +223,7 @@ static int make_reload(struct server *s)
 					  .running = s->cfg,
 					  .gw = &s->gw,
 					  .auth = s->auth,
-					  .inquiries = s->inquiries,
+					  .worker_queries = s->worker_queries,
 					  .objection = reload_objection,
 					  .tell = on_reload,
 					  .arg = s};
@@ -236,10 +236,10 @@ static int make_inquiries(struct server *s)
 {
 	s->workers = mem_zalloc(s->gw.nworkers * sizeof(struct worker *));
 	if (s->workers)
-		s->inquiries = inquiries_new(s->workers, s->gw.nworkers);
-	if (s->inquiries)
-		s->collector = collector_new(s->inquiries, &s->gw);
-	if (s->collector)
+		s->worker_queries = worker_queries_new(s->workers, s->gw.nworkers);
+	if (s->worker_queries)
+		s->stats_collector = stats_collector_new(s->worker_queries, &s->gw);
+	if (s->stats_collector)
 		s->upstreams = upstreams_new(&s->gw, s->loop, s->workers);
 	return s->upstreams ? make_reload(s) : ERR_NOMEM;
 }
@@ -359,7 +359,7 @@ static void take_place(struct server *s)
 	log_info("ready", "routes=%u", s->gw.nroutes);
 	if (idle_begin(&s->idle, s->loop, &s->inherit))
 		log_warn("listen.unused", "why=\"no memory to turn clients away: they wait\"");
-	service_watch(&s->service, s->collector);
+	service_watch(&s->service, s->stats_collector);
 	service_ready(&s->service);
 	takeover_give_up(&s->takeover);
 	rpcbind_follow(&s->rpcbind, s->gw.cfg);
@@ -389,9 +389,9 @@ static int open_control(struct server *s)
 	const struct control_config control = {.path = s->cfg->control.path,
 					       .inherit = &s->inherit,
 					       .loop = s->loop,
-					       .inquiries = s->inquiries,
+					       .worker_queries = s->worker_queries,
 					       .nworkers = s->gw.nworkers,
-					       .collector = s->collector,
+					       .stats_collector = s->stats_collector,
 					       .process = tell_process,
 					       .reload = s->reload,
 					       .sockets = sockets,
@@ -409,7 +409,7 @@ static int open_metrics(struct server *s)
 		.names = &s->cfg->metrics.names,
 		.inherit = &s->inherit,
 		.loop = s->loop,
-		.collector = s->collector,
+		.stats_collector = s->stats_collector,
 		.process = {.gw = &s->gw, .auth = s->auth, .start = s->begun_wall}};
 
 	return *metrics.address ? metrics_open(&metrics, &s->metrics) : 0;
@@ -420,17 +420,17 @@ static nsec_t serve_operators(struct server *s)
 {
 	nsec_t at = NSEC_NEVER;
 
-	collector_go_on(s->collector);
-	inquiries_run(s->inquiries);
+	stats_collector_go_on(s->stats_collector);
+	worker_queries_run(s->worker_queries);
 	if (s->control)
 		at = nsec_min(at, control_tick(s->control));
 	if (s->metrics)
 		at = nsec_min(at, metrics_tick(s->metrics));
 	at = nsec_min(at, service_tick(&s->service));
 	at = nsec_min(at, idle_tick(&s->idle, loop_now()));
-	inquiries_run(s->inquiries); /* inquiries that the calls above made */
-	at = nsec_min(at, inquiries_due(s->inquiries));
-	return nsec_min(at, collector_due(s->collector));
+	worker_queries_run(s->worker_queries); /* inquiries that the calls above made */
+	at = nsec_min(at, worker_queries_due(s->worker_queries));
+	return nsec_min(at, stats_collector_due(s->stats_collector));
 }
 
 static enum exit_code prepare(struct server *s, const char *path)
@@ -440,7 +440,7 @@ static enum exit_code prepare(struct server *s, const char *path)
 	int err;
 
 	raise_limits();
-	figures_open_process();
+	stats_table_open_process();
 	s->loop = loop_new();
 	if (!s->loop || loop_signals_init(s->loop, &s->signals, signos))
 		return EXIT_INTERNAL;
@@ -569,9 +569,9 @@ static void cleanup(struct server *s)
 	upstreams_free(s->upstreams);
 	control_free(s->control);
 	metrics_free(s->metrics);
-	collector_free(s->collector);
+	stats_collector_free(s->stats_collector);
 	reload_free(s->reload);
-	inquiries_free(s->inquiries);
+	worker_queries_free(s->worker_queries);
 	mem_free(s->workers);
 	gateway_fini(&s->gw);
 	loop_free(s->loop);

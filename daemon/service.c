@@ -81,9 +81,9 @@ static void say(const struct service *s, const char *text)
 		log_warn("service", "why=\"%s\"", strerror(errno));
 }
 
-void service_watch(struct service *s, struct collector *collector)
+void service_watch(struct service *s, struct stats_collector *stats_collector)
 {
-	s->collector = collector;
+	s->stats_collector = stats_collector;
 }
 
 /* Also sends the process number, because this process may have taken over from another. */
@@ -113,7 +113,7 @@ void service_stopping(const struct service *s, nsec_t within)
 	say(s, text);
 }
 
-static void on_figures(struct collect *collected, const struct figures *sum)
+static void on_figures(struct stats_collect *collected, const struct stats_table *sum)
 {
 	struct service *s = container_of(collected, struct service, collect);
 
@@ -125,13 +125,13 @@ static void on_figures(struct collect *collected, const struct figures *sum)
 
 nsec_t service_tick(struct service *s)
 {
-	if (!s->interval || !s->collector || s->is_asking)
+	if (!s->interval || !s->stats_collector || s->is_asking)
 		return NSEC_NEVER;
 	if (loop_now() < s->next)
 		return s->next;
 	s->is_asking = true;
 	s->collect.collected = on_figures;
-	collect(s->collector, &s->collect);
+	collect(s->stats_collector, &s->collect);
 	return NSEC_NEVER; /* the workers' answers wake this thread */
 }
 

@@ -4,7 +4,7 @@
 
 #include <sys/un.h>
 
-#include "daemon/collect.h"
+#include "daemon/stats_collector.h"
 
 /**
  * service - messages to the service manager: the datagrams of sd_notify(3)
@@ -20,15 +20,15 @@ struct service {
 	nsec_t interval; /* of the watchdog; 0: none */
 	nsec_t next;
 	bool is_asking;
-	struct collector *collector;
-	struct collect collect;
+	struct stats_collector *stats_collector;
+	struct stats_collect collect;
 };
 
 /** service_open - connect as the environment says, and remove these variables from it. */
 void service_open(struct service *s);
 
 /** service_watch - feed the watchdog from now on, after each answer of @collector; borrowed. */
-void service_watch(struct service *s, struct collector *collector);
+void service_watch(struct service *s, struct stats_collector *stats_collector);
 
 /** service_ready - the gateway serves. service_reloading - it serves, and a reload has begun. */
 void service_ready(const struct service *s);

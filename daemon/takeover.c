@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "daemon/control/protocol.h"
-#include "daemon/desk/desk.h"
+#include "daemon/opsock/opsock.h"
 
 enum { PATIENCE_S = 20, ANSWER = 4096 };
 

@@ -18,7 +18,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "daemon/figures.h"
+#include "daemon/stats_table.h"
 #include "daemon/names.h"
 #include "daemon/resolver.h"
 #include "daemon/worker.h"
@@ -210,10 +210,10 @@ static void report(const char *route, const struct server_view *server)
 	char at[FABRIC_ADDR_TEXT], line[512] = "";
 	size_t len = 0;
 
-	for (unsigned i = 0; i < figures_nserver && len < sizeof(line); i++)
+	for (unsigned i = 0; i < stats_table_nserver && len < sizeof(line); i++)
 		len += (size_t)snprintf(
-			line + len, sizeof(line) - len, " %s=%llu", figures_server[i].name,
-			(unsigned long long)figure_at(&server->figures, &figures_server[i]));
+			line + len, sizeof(line) - len, " %s=%llu", stats_table_server[i].name,
+			(unsigned long long)figure_at(&server->figures, &stats_table_server[i]));
 	log_info("upstream", "route=%s server=%s host=%s%s", route,
 		 fabric_addr_format(&server->addr, at), *server->host ? server->host : "-", line);
 }

@@ -27,7 +27,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/change.h"
-#include "daemon/inquiry.h"
+#include "daemon/worker_query.h"
 #include "daemon/report.h"
 #include "proxy/routes.h"
 
@@ -49,15 +49,15 @@ struct worker {
 	bool has_jobs;
 	struct proxy *proxy;
 	struct report report;
-	struct inquiry *inquiry;    /* while it is being answered */
-	struct gateway_door *doors; /* listening sockets to which this worker is attached */
+	struct worker_query *worker_query; /* while it is being answered */
+	struct gateway_door *doors;	   /* listening sockets to which this worker is attached */
 	bool draining, stopping;
 	nsec_t yielded;	 /* ending: connected clients are served until then */
 	nsec_t deadline; /* ending: calls in flight may finish until then */
 	nsec_t end;	 /* draining: the worker ends then in any case */
 	atomic_uint asked;
-	struct inquiry *inquired; /* used by the main thread: the last inquiry */
-	atomic_bool answering;	  /* the worker is answering .inquired */
+	struct worker_query *inquired; /* used by the main thread: the last inquiry */
+	atomic_bool answering;	       /* the worker is answering .inquired */
 	atomic_uint state;
 	pthread_t thread;
 	bool started;
@@ -145,7 +145,7 @@ static int open_proxy(struct worker *w)
 		.nfabrics = w->gw->nfabrics,
 		.memory_bytes = w->gw->worker_bytes,
 		.max_sessions = w->gw->max_sessions,
-		.crowd = w->gw->crowd,
+		.session_limits = w->gw->session_limits,
 		.max_setups = gateway_worker_setups(w->gw),
 		.max_payload = w->gw->cfg->max_payload,
 		.continue_max = w->gw->cfg->continue_max,
@@ -164,7 +164,7 @@ static int open_proxy(struct worker *w)
 		jobs_port_init(&w->jobs, w->gw->jobs, wake, w->loop);
 	w->proxy = proxy_new(&cfg);
 	w->report = (struct report){.from = {.gw = w->gw, .fabrics = w->fabrics, .proxy = w->proxy},
-				    .figures = figures_new(w->gw->nslots),
+				    .figures = stats_table_new(w->gw->nslots),
 				    .worker = w->index};
 	return w->proxy && w->report.figures ? 0 : ERR_NOMEM;
 }
@@ -234,7 +234,7 @@ static void take_requests(struct worker *w)
 	if (asked & ASK_REPORT)
 		report_ask(&w->report);
 	if (asked & ASK_INQUIRY)
-		w->inquiry = w->inquired;
+		w->worker_query = w->inquired;
 	if ((asked & ASK_DRAIN) && w->yielded == NSEC_NEVER)
 		begin_yielding(w);
 	if (asked & ASK_STOP)
@@ -329,10 +329,10 @@ static void change_step(struct worker *w, struct change *c)
 }
 
 /* Return: whether there is more to answer. */
-static bool answer_piece(struct worker *w, struct inquiry *q, nsec_t now)
+static bool answer_piece(struct worker *w, struct worker_query *q, nsec_t now)
 {
 	if (!q->change)
-		return inquiry_some(q, &w->report.from, now);
+		return worker_query_some(q, &w->report.from, now);
 	change_step(w, q->change);
 	return false;
 }
@@ -340,11 +340,11 @@ static bool answer_piece(struct worker *w, struct inquiry *q, nsec_t now)
 /* Return: whether there is more to answer. */
 static bool answer_some(struct worker *w, nsec_t now)
 {
-	if (!w->inquiry)
+	if (!w->worker_query)
 		return false;
-	if (answer_piece(w, w->inquiry, now))
+	if (answer_piece(w, w->worker_query, now))
 		return true;
-	w->inquiry = NULL;
+	w->worker_query = NULL;
 	atomic_store(&w->answering, false);
 	loop_wake(w->parent);
 	return false;
@@ -428,7 +428,7 @@ void worker_report(struct worker *w)
 	ask(w, ASK_REPORT);
 }
 
-void worker_inquire(struct worker *w, struct inquiry *q)
+void worker_inquire(struct worker *w, struct worker_query *q)
 {
 	w->inquired = q;
 	atomic_store(&w->answering, true);

@@ -46,11 +46,11 @@ void worker_report(struct worker *w);
 /** worker_wake - make the worker look for changes that other threads published. */
 void worker_wake(struct worker *w);
 
-struct inquiry;
+struct worker_query;
 
 /** worker_inquire - hand @q to the worker, until worker_has_answered(); one at a time. The worker
  * wakes its parent when it has answered. */
-void worker_inquire(struct worker *w, struct inquiry *q);
+void worker_inquire(struct worker *w, struct worker_query *q);
 bool worker_has_answered(struct worker *w);
 
 enum worker_state worker_state(const struct worker *w);

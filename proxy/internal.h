@@ -4,14 +4,14 @@
 
 #include "base/random.h"
 #include "base/timer.h"
-#include "fabric/lobby.h"
-#include "proxy/crowd.h"
-#include "proxy/door.h"
+#include "fabric/preauth_queue.h"
+#include "proxy/session_limits.h"
+#include "proxy/handshake_limit.h"
 #include "proxy/leg/recvs.h"
 #include "proxy/proxy.h"
 #include "proxy/session.h"
 #include "proxy/shares.h"
-#include "proxy/tap.h"
+#include "proxy/trace_ring.h"
 #include "proxy/txn.h"
 
 /** State that the files of proxy/ share: one worker's relay and its routes. */
@@ -31,9 +31,9 @@ struct route_state {
 	struct route_state *leader;
 	/* Number of routes that share this one's listener; it is not freed before them. */
 	unsigned sharers;
-	size_t doors_bytes;	     /* memory kept free for handshakes of host authentication */
-	struct leg_config server_v1; /* settings of a server leg that speaks version 1 only */
-	struct servers *servers;     /* route->servers, or its own if that is NULL */
+	size_t handshake_limits_bytes; /* memory kept free for handshakes of host authentication */
+	struct leg_config server_v1;   /* settings of a server leg that speaks version 1 only */
+	struct servers *servers;       /* route->servers, or its own if that is NULL */
 	bool owns_servers;
 	/* struct session_way of sessions that chose this route, and wait for no address */
 	struct list ways;
@@ -43,12 +43,12 @@ struct route_state {
 	struct list probes;   /* probes under way: probe.c */
 	struct timer probing; /* when the next probes are due; armed if this relay makes them */
 	struct leg_config probe_leg, probe_leg_v1;
-	/* Until then no Reply chunk is offered beside Write chunks: txn_told.c. */
-	nsec_t one_kind_until;
-	/* Until then replies may be longer than the NFS maximum: txn_told.c. */
-	nsec_t longer_until;
-	/* Until then calls carry no directions of the round-trip extension: txn_again.c. */
-	nsec_t unasked_until;
+	/* Until then no Reply chunk is offered beside Write chunks: txn_server_quirks.c. */
+	nsec_t no_mixed_chunks_until;
+	/* Until then replies may be longer than the NFS maximum: txn_server_quirks.c. */
+	nsec_t large_reply_until;
+	/* Until then calls carry no directions of the round-trip extension: txn_retry_form.c. */
+	nsec_t no_extension_wish_until;
 	struct quota_group groups[QUOTA_PURPOSES];
 	struct shares by_client;
 	/* One account for each of SERVERS_MOST servers; NULL if the route has one server at most. */
@@ -60,7 +60,7 @@ struct route_state {
 	/* Octets of payload memory held by transactions of the reverse direction. */
 	size_t reverse_bytes;
 	/* Limits of handshakes of host authentication under way. */
-	struct door client_door, server_door;
+	struct handshake_limit client_door, server_door;
 	/* Armed while a leg waits at .client_door or .server_door. */
 	struct timer doors;
 	struct proxy_counters count;
@@ -79,7 +79,7 @@ struct proxy {
 	struct list dead;	   /* ended sessions, freed a few each turn */
 	struct quota quota;	   /* divides the arena's memory among sessions */
 	struct timer_queue timers; /* all timers of sessions and transactions */
-	/* struct session_queue with cached transaction blocks: txn_room.c */
+	/* struct session_queue with cached transaction blocks: txn_alloc.c */
 	struct list spare_queues;
 	/* Octets of payload memory held by transactions of the reverse direction, of all routes. */
 	size_t reverse_bytes;
@@ -93,16 +93,16 @@ struct proxy {
 	struct recvs *recvs;
 	unsigned nspares; /* cached transaction blocks in all .spare_queues */
 	unsigned nsessions, most_sessions;
-	/* Session count last published to other workers: crowd_tell(). */
-	unsigned told_sessions;
+	/* Session count last published to other workers: session_limits_publish(). */
+	unsigned published_load;
 	/* Until then this worker accepts no session: it had no memory for one. */
 	nsec_t no_room_until;
-	unsigned seen_changes; /* crowd_changes() when .fuller was last computed */
+	unsigned seen_changes; /* session_limits_changes() when .fuller was last computed */
 	/* This worker has more sessions than other workers and does not accept. */
 	bool fuller;
 	/* Session limits; .own_crowd: set if none is shared with other relays. */
-	struct crowd *crowd, *own_crowd;
-	struct lobby lobby; /* sessions whose client has sent no message yet */
+	struct session_limits *session_limits, *own_crowd;
+	struct preauth_queue preauth_queue; /* sessions whose client has sent no message yet */
 	uint64_t next_session;
 	struct list *log_next; /* next session for proxy_log_legs() */
 	uint64_t log_end;      /* first session id that proxy_log_legs() does not log */
@@ -125,7 +125,7 @@ struct proxy {
 	bool settled;	      /* PROXY_SETTLE has passed since the drain began */
 	bool yields;	      /* proxy_yield() was called */
 	unsigned goes_on;     /* index for fabric_flush_all() */
-	struct list blanking; /* txns whose memory is being blanked: txn_blank.c */
+	struct list blanking; /* txns whose memory is being blanked: txn_zero_sink.c */
 	uint32_t blank_left;  /* octets that may still be blanked in this turn */
 	/* Legs that copy a message of several Sends into one block: leg_gather_some(). */
 	struct list gatherers;
@@ -133,9 +133,9 @@ struct proxy {
 	bool pinned; /* a fabric's device pins the arena: no pages are returned to the system */
 	unsigned nregistered;
 	struct proxy_counters count; /* result of proxy_counters() */
-	struct list *look_next;	     /* next session for proxy_look() */
-	/* Session ids that proxy_look() copies: above .look_after, below .look_end. */
-	uint64_t look_after, look_end;
+	struct list *snapshot_next;  /* next session for proxy_snapshot() */
+	/* Session ids that proxy_snapshot() copies: above .look_after, below .snapshot_end. */
+	uint64_t look_after, snapshot_end;
 	unsigned nslots;
 	struct route_state **routes; /* by slot; NULL: free */
 	/* By listener: the route for clients that arrive there; NULL: the listener has none. */
@@ -145,8 +145,8 @@ struct proxy {
 	bool sweep;
 	/* Counters of routes that were removed and have no successor. */
 	struct proxy_counters gone;
-	struct list taps[TAP_KINDS]; /* operators that trace: tap.h */
-	struct leg_tap leg_tap;	     /* tracer of all legs' messages: TAP_MESSAGES */
+	struct list taps[TAP_KINDS]; /* operators that trace: trace_ring.h */
+	struct leg_trace leg_trace;  /* tracer of all legs' messages: TAP_MESSAGES */
 	unsigned news;		     /* value of proxy_config.bell->news at the last look */
 };
 
@@ -163,10 +163,10 @@ static inline bool session_is_leaving(const struct session *s)
 	return s->proxy->draining || timer_is_armed(&s->leave);
 }
 
-/* look_want.c */
+/* snapshot_want.c */
 
 /** session_fits - whether @s is one of the sessions that @want asks for. */
-bool session_fits(const struct session *s, const struct look_want *want);
+bool session_fits(const struct session *s, const struct snapshot_want *want);
 
 /* routes.c */
 

@@ -143,16 +143,18 @@ static unsigned most_sessions(const struct proxy *p)
 /* Set up the session limits and the list of connections without a message. */
 static int open_door(struct proxy *p)
 {
-	const struct crowd_config alone = {.max_sessions = most_sessions(p), .seed = p->cfg.seed};
+	const struct session_limits_config alone = {.max_sessions = most_sessions(p),
+						    .seed = p->cfg.seed};
 	unsigned most = p->cfg.max_setups;
 
 	if (most == 0 || most > alone.max_sessions)
 		most = alone.max_sessions;
-	p->crowd = p->cfg.crowd;
-	if (!p->crowd)
-		p->crowd = p->own_crowd = crowd_new(&alone);
+	p->session_limits = p->cfg.session_limits;
+	if (!p->session_limits)
+		p->session_limits = p->own_crowd = session_limits_new(&alone);
 	p->most_sessions = alone.max_sessions;
-	return p->crowd ? lobby_init(&p->lobby, most, p->cfg.seed) : ERR_NOMEM;
+	return p->session_limits ? preauth_queue_init(&p->preauth_queue, most, p->cfg.seed)
+				 : ERR_NOMEM;
 }
 
 struct proxy *proxy_new(const struct proxy_config *cfg)
@@ -174,7 +176,7 @@ struct proxy *proxy_new(const struct proxy_config *cfg)
 	list_init(&p->round_end);
 	timer_init(&p->drain, on_drain);
 	list_init(&p->sessions);
-	p->log_next = p->drain_next = p->look_next = &p->sessions;
+	p->log_next = p->drain_next = p->snapshot_next = &p->sessions;
 	list_init(&p->dirty);
 	list_init(&p->dead);
 	for (unsigned i = 0; i < TAP_KINDS; i++)
@@ -321,7 +323,7 @@ static void pump_dirty(struct proxy *p)
  *         processor.
  * Danger: one worker runs out of memory, or of processor time, while another has plenty.
  * Rule:   a worker with more sessions than the least loaded one does not accept
- *         (crowd_is_fuller()). Neither does a worker that had no memory for a session, for
+ *         (session_limits_worker_is_overloaded()). Neither does a worker that had no memory for a session, for
  *         PROXY_NO_ROOM, because sessions of different routes take different amounts.
  * Pinned: tests/proxy/test_crowd.c:the_fuller_worker_is_known
  *
@@ -335,15 +337,15 @@ static void share_out(struct proxy *p)
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		coming += p->cfg.fabrics[i]->arrived;
 	here = p->now < p->no_room_until ? CROWD_NO_ROOM : p->nsessions + coming;
-	if (here != p->told_sessions) {
-		p->told_sessions = here;
-		crowd_tell(p->crowd, p->cfg.worker, here);
+	if (here != p->published_load) {
+		p->published_load = here;
+		session_limits_publish(p->session_limits, p->cfg.worker, here);
 	}
-	changes = crowd_changes(p->crowd);
+	changes = session_limits_changes(p->session_limits);
 	if (changes == p->seen_changes)
 		return;
 	p->seen_changes = changes;
-	p->fuller = crowd_is_fuller(p->crowd, p->cfg.worker, coming);
+	p->fuller = session_limits_worker_is_overloaded(p->session_limits, p->cfg.worker, coming);
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		p->cfg.fabrics[i]->fuller = p->fuller || p->yields;
 }
@@ -354,7 +356,7 @@ static unsigned news_of_servers(const struct proxy *p)
 }
 
 /* Changes of servers that another relay, or this one, made known. */
-static void hear_news(struct proxy *p)
+static void poll_upstream_changes(struct proxy *p)
 {
 	unsigned news = news_of_servers(p);
 
@@ -409,7 +411,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	more |= go_on_blanking(p);
 	go_on_gathering(p);
 	more |= drain_some(p);
-	hear_news(p);
+	poll_upstream_changes(p);
 	pump_dirty(p);
 	more |= proxy_bury(p, TURN_ENDS);
 	share_out(p);
@@ -518,8 +520,8 @@ void proxy_free(struct proxy *p)
 		if (recvs_of(p->cfg.fabrics[i]))
 			recvs_fini(&p->recvs[i]);
 	mem_free(p->recvs);
-	lobby_fini(&p->lobby);
-	crowd_free(p->own_crowd);
+	preauth_queue_fini(&p->preauth_queue);
+	session_limits_free(p->own_crowd);
 	for (unsigned i = 0; i < p->nregistered; i++)
 		fabric_unregister(p->cfg.fabrics[i], p->arena.base);
 	buf_arena_fini(&p->arena);

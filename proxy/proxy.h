@@ -83,7 +83,7 @@ struct proxy_route {
 	atomic_bool *told_locks;
 };
 
-struct crowd;
+struct session_limits;
 
 struct proxy_config {
 	const struct proxy_route *routes; /* .nslots of them, or .nroutes: proxy/routes.h */
@@ -97,14 +97,14 @@ struct proxy_config {
 	uint32_t max_sessions; /* 0: as many as there is memory for */
 	/* Session limits, shared by all relays of the process, borrowed; NULL: the limit is
 	 * .max_sessions of this relay alone. */
-	struct crowd *crowd;
+	struct session_limits *session_limits;
 	/* Connections from which no message has come; beyond it the oldest one of the host with
 	 * most of them is closed. 0: .max_sessions. */
 	uint32_t max_setups;
 	uint32_t max_payload; /* largest chunk or message body, octets */
 	/* Longest message that is continued if it could travel in another form; octets. */
 	uint32_t continue_max;
-	/* Octets of the window through which a large result is cut through (txn_pass.c); only
+	/* Octets of the window through which a large result is cut through (txn_cut_through.c); only
 	 * results of at least twice as many octets are. 0: no result is cut through. */
 	uint32_t pass_bytes;
 	/* cut-through begins when the payload memory of all calls of the session would otherwise
@@ -183,7 +183,7 @@ struct proxy_counters {
 	uint64_t version_faults;
 	uint64_t budget_waits;
 	/* Times a Read, Write or exposure had to wait for resources of an RDMA device. */
-	uint64_t shortages;
+	uint64_t device_retries;
 	uint64_t refused[PROXY_REFUSALS];
 	/* errors_to_requester and errors_from_responder by error code, and by the side that got
 	 * or sent the report. */

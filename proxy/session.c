@@ -39,7 +39,7 @@ static void session_on_closed(struct session *s, struct leg *leg, const struct l
 		return;
 	/* If another server was tried, the text belongs to the leg before. */
 	if (status != out->status)
-		snprintf(why, sizeof(why), "%s", session_unserved(status));
+		snprintf(why, sizeof(why), "%s", session_upstream_strerror(status));
 	else
 		snprintf(why, sizeof(why), "%s", out->why ? out->why : "-");
 	if (leg == &s->server && s->state != SESSION_CLOSING) {
@@ -77,7 +77,7 @@ static void open_both(struct session *s)
 /* The server leg is ready: the client is accepted, or its messages go on. */
 static void on_server_ready(struct session *s)
 {
-	if (!session_found(s))
+	if (!session_upstream_ready(s))
 		return;
 	session_hop_ready(s);
 	if (s->server.t->version == 1 && s->server.cfg->versions == LEG_V1_OR_V2)
@@ -166,7 +166,7 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 /* Whether host authentication of @leg has something left to do. Most legs have none, or are done. */
 static bool auth_goes_on(const struct session *s, const struct leg *leg)
 {
-	const struct door_guest *guest = leg == &s->client ? &s->client_guest : &s->server_guest;
+	const struct handshake_slot *guest = leg == &s->client ? &s->client_slot : &s->server_slot;
 
 	return (leg->proof && !leg->proof->told) || guest->member.host;
 }
@@ -262,7 +262,7 @@ static void set_grants(struct session *s)
 {
 	enum { MODEST = 4 };
 	/* A client without a reply so far may be one of many that begin now. */
-	unsigned crowd = s->cstat.replies ? 1 : s->proxy->nsessions;
+	unsigned connections = s->cstat.replies ? 1 : s->proxy->nsessions;
 	uint32_t grant = server_takes(s), part;
 
 	grant += grant / 8 + 1;
@@ -272,7 +272,7 @@ static void set_grants(struct session *s)
 	if (session_calls_wait(&s->forward) || quota_others_wait(&s->forward.quota) ||
 	    quota_others_wait(&s->forward.room))
 		grant = grant / 2 + 1;
-	part = recvs_part(s->client.recvs, crowd, grant);
+	part = recvs_part(s->client.recvs, connections, grant);
 	if (part < grant)
 		grant = part > MODEST ? part : MODEST;
 	if (grant > MODEST && (recvs_tight(s->client.recvs) || recvs_tight(s->server.recvs)))
@@ -343,8 +343,8 @@ void session_free(struct session *s)
 		p->log_next = s->link.next;
 	if (p->drain_next == &s->link)
 		p->drain_next = s->link.next;
-	if (p->look_next == &s->link)
-		p->look_next = s->link.next;
+	if (p->snapshot_next == &s->link)
+		p->snapshot_next = s->link.next;
 	list_del(&s->link);
 	list_del(&s->dirty);
 	list_del(&s->owing);
@@ -354,7 +354,7 @@ void session_free(struct session *s)
 	p->fixed_bytes -= s->fixed_bytes;
 	p->nsessions--;
 	session_leave_lobby(s);
-	crowd_leave(p->crowd, s->place);
+	session_limits_leave(p->session_limits, s->place);
 	s->listener->count.sessions_closed++;
 	session_way_end(s);
 	if (s->route) {

@@ -5,9 +5,9 @@
 #include "base/budget_queues.h"
 #include "base/mem.h"
 #include "base/timer.h"
-#include "fabric/lobby.h"
+#include "fabric/preauth_queue.h"
 #include "proxy/deadlines.h"
-#include "proxy/door.h"
+#include "proxy/handshake_limit.h"
 #include "proxy/leg/leg.h"
 #include "proxy/plan/hop.h"
 #include "proxy/proxy.h"
@@ -22,7 +22,7 @@
  * - session.c pairs the legs and handles what the legs report. session_end.c ends sessions.
  * - session_server.c finds the server, session_version.c its version, session_hop.c the distance of
  *   both peers.
- * - session_door.c and session_auth.c limit handshakes of host authentication.
+ * - session_handshakes.c and session_auth.c limit handshakes of host authentication.
  * - session_share.c names the accounts for the session's memory.
  * - session_debts.c ends sessions whose peers make no progress. session_recvs.c ends sessions whose
  *   messages hold too many shared Receives.
@@ -93,7 +93,7 @@ struct session_flow {
 	uint64_t moved;	 /* octets of the operations completed */
 };
 
-/** struct session_proof - forms of calls that a peer has accepted: txn_again.c. */
+/** struct session_proof - forms of calls that a peer has accepted: txn_retry_form.c. */
 struct session_proof {
 	uint32_t continued; /* longest continued call, octets */
 	uint32_t segments;  /* most segments in one call */
@@ -106,8 +106,9 @@ struct session_proof {
 struct session_ops {
 	struct list queue; /* txns with Reads or Writes to post */
 	struct session_flow reads, writes;
-	struct list passers; /* txns with Writes of cut-through results to post: txn_pass.c */
-	unsigned exposed;    /* exposures reserved for running transactions */
+	struct list
+		passers;  /* txns with Writes of cut-through results to post: txn_cut_through.c */
+	unsigned exposed; /* exposures reserved for running transactions */
 	struct debt debts[DEBTS];
 	/* Since when leg_waits() is true with the limit .credits; NSEC_NEVER: it is not true. */
 	nsec_t credits_since;
@@ -134,7 +135,7 @@ struct session_hop {
  */
 struct session_queue {
 	struct session *s;
-	/* Calls that wait for a transaction block, in order: txn_room.c. */
+	/* Calls that wait for a transaction block, in order: txn_alloc.c. */
 	struct list kept;
 	struct quota_member room; /* quota of transaction blocks; waits for the first of .kept */
 	struct txn_spare *spares; /* cached transaction blocks, counted in .room */
@@ -183,9 +184,9 @@ struct session {
 	struct share *share;
 	/* Among sessions without a message of the client: until the first message, or until the
 	 * session ends. */
-	struct lobby_member silent;
+	struct preauth_queue_member silent;
 	/* Places of the handshakes of host authentication. */
-	struct door_guest client_guest, server_guest;
+	struct handshake_slot client_slot, server_slot;
 	enum session_state state;
 	struct leg client, server;
 	struct session_stat cstat, sstat;
@@ -196,7 +197,7 @@ struct session {
 	/* Armed: the session ends between two RPCs, and at this time in any case. */
 	struct timer leave;
 	struct timer setup; /* deadline of the legs' set-up */
-	/* Next attempt after a device was short of resources: txn_short.c. */
+	/* Next attempt after a device was short of resources: txn_device_busy.c. */
 	struct timer shortage;
 	struct list short_calls; /* txns that wait for that attempt, without exposures */
 	struct list owing;	 /* in proxy.owing; self-linked when nothing is in flight */
@@ -222,7 +223,7 @@ struct session {
 	struct session_proof cproof, sproof;
 	struct session_hop chop, shop;
 	struct txn *buckets[SESSION_BUCKETS];
-	/* How many version 1 calls in flight name a handle, by hash: txn_inv.c. */
+	/* How many version 1 calls in flight name a handle, by hash: txn_remote_inval.c. */
 	uint8_t named[SESSION_NAMED];
 };
 
@@ -353,22 +354,22 @@ int session_way_new(struct session *s) WARN_UNUSED;
  */
 int session_find_server(struct session *s) WARN_UNUSED;
 
-/** session_unserved - the text for an error of session_find_server(); static storage. */
-const char *session_unserved(int err);
+/** session_upstream_strerror - the text for an error of session_find_server(); static storage. */
+const char *session_upstream_strerror(int err);
 
 /** session_is_waiting - whether @s waits for the address of its server. */
 bool session_is_waiting(const struct session *s);
 
 /**
- * session_unfound - the look-up of the server's address takes too long
+ * session_lookup_late - the look-up of the server's address takes too long
  *
  * The session continues with addresses known from before, waits longer if there are none, or ends.
  */
-void session_unfound(struct session *s);
+void session_lookup_late(struct session *s);
 
-/** session_found - the server leg of @s is ready. Return: false if its client was assigned
+/** session_upstream_ready - the server leg of @s is ready. Return: false if its client was assigned
  * another server meanwhile; the session then connects there. */
-bool session_found(struct session *s);
+bool session_upstream_ready(struct session *s);
 
 /**
  * session_release - as session_leave(), and the client chooses a server anew
@@ -506,7 +507,7 @@ void session_choose(struct session *s);
 /** session_set_route - @s, over which no RPC has passed, belongs to @rs from now on. */
 void session_set_route(struct session *s, struct route_state *rs);
 
-/* session_door.c: the session's places among handshakes of host authentication */
+/* session_handshakes.c: the session's places among handshakes of host authentication */
 
 /* While handshakes wait for a place, those that have one are checked at this interval. */
 #define SESSION_DOORS (NSEC_PER_SEC / 4)

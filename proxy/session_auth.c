@@ -15,19 +15,19 @@
  *         fault: its time begins anew.
  * Pinned: tests/session/test_hostauth.c:who_waits_too_long_is_shown_out,
  *         :who_is_worked_on_is_not_shown_out,
- *         tests/session/test_hostauth_door.c:a_server_that_takes_long_is_left_for_the_next
+ *         tests/session/test_hostauth_handshakes.c:a_server_that_takes_long_is_left_for_the_next
  */
-static void show_out(struct route_state *rs, struct door *d, nsec_t now)
+static void evict_silent(struct route_state *rs, struct handshake_limit *d, nsec_t now)
 {
-	struct door_guest *g;
+	struct handshake_slot *g;
 
-	while ((g = door_worst(d, now))) {
+	while ((g = handshake_limit_worst(d, now))) {
 		bool is_client = d == &rs->client_door;
-		struct session *s = is_client ? container_of(g, struct session, client_guest)
-					      : container_of(g, struct session, server_guest);
+		struct session *s = is_client ? container_of(g, struct session, client_slot)
+					      : container_of(g, struct session, server_slot);
 
 		if (leg_is_worked_on(is_client ? &s->client : &s->server)) {
-			door_again(d, g, now);
+			handshake_limit_again(d, g, now);
 			continue;
 		}
 		if (is_client) {
@@ -45,15 +45,16 @@ static void on_doors(struct timer *timer, nsec_t now)
 {
 	struct route_state *rs = container_of(timer, struct route_state, doors);
 
-	show_out(rs, &rs->client_door, now);
-	show_out(rs, &rs->server_door, now);
-	if (door_has_waiting(&rs->client_door) || door_has_waiting(&rs->server_door))
+	evict_silent(rs, &rs->client_door, now);
+	evict_silent(rs, &rs->server_door, now);
+	if (handshake_limit_has_waiting(&rs->client_door) ||
+	    handshake_limit_has_waiting(&rs->server_door))
 		timer_arm(&rs->proxy->timers, timer, now + SESSION_DOORS);
 }
 
 /* Set the limit of one side, and keep the memory of its handshakes free: at most
  * 1/BUDGET_HANDSHAKES of the connections' memory, for all sides of all routes together. */
-static int open_door(struct route_state *rs, struct door *d, const struct leg_auth *auth,
+static int open_door(struct route_state *rs, struct handshake_limit *d, const struct leg_auth *auth,
 		     size_t share)
 {
 	struct proxy *p = rs->proxy;
@@ -70,11 +71,11 @@ static int open_door(struct route_state *rs, struct door *d, const struct leg_au
 	kept = (size_t)most * BUDGET_HANDSHAKE; /* two at least, however many routes there are */
 	kept = kept < p->fixed_limit ? kept : p->fixed_limit;
 	p->fixed_limit -= kept;
-	rs->doors_bytes += kept;
+	rs->handshake_limits_bytes += kept;
 	/* One host has half of the places at most, if there can be other hosts. */
 	if (d == &rs->client_door || rs->route->several)
-		return door_init(d, most, (most + 1) / 2, p->cfg.seed);
-	return door_init(d, most, most, p->cfg.seed);
+		return handshake_limit_init(d, most, (most + 1) / 2, p->cfg.seed);
+	return handshake_limit_init(d, most, most, p->cfg.seed);
 }
 
 unsigned session_auth_sides(const struct proxy_route *route)
@@ -99,9 +100,9 @@ int session_auth_open(struct route_state *rs, unsigned sides)
 void session_auth_fini(struct route_state *rs)
 {
 	timer_disarm(&rs->proxy->timers, &rs->doors);
-	rs->proxy->fixed_limit += rs->doors_bytes;
-	door_fini(&rs->client_door);
-	door_fini(&rs->server_door);
+	rs->proxy->fixed_limit += rs->handshake_limits_bytes;
+	handshake_limit_fini(&rs->client_door);
+	handshake_limit_fini(&rs->server_door);
 }
 
 void session_auth_back(struct proxy *p)

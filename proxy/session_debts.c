@@ -230,10 +230,10 @@ static const char *look_at_leg(struct session *s, struct leg *leg, nsec_t took, 
 
 /*
  * State:  a continued message waits for more credits than there are.
- * Danger: an idle peer may no longer advertise as many as v2/cover.c has seen, and the message
+ * Danger: an idle peer may no longer advertise as many as v2/credit_cover.c has seen, and the message
  *         waits for ever.
  * Rule:   if the peer's credits do not change for CREDITS_SETTLED, the message begins with those
- *         there are, or is given back (leg_settle()).
+ *         there are, or is given back (leg_credits_final()).
  * Pinned: tests/session/test_continue.c:what_is_not_advertised_any_more_is_not_waited_for
  */
 static void look_at_credits(struct session *s, struct leg *leg)
@@ -251,13 +251,13 @@ static void look_at_credits(struct session *s, struct leg *leg)
 		ops->credits = leg_limit(leg);
 	} else if (now - ops->credits_since >= CREDITS_SETTLED) {
 		ops->credits_since = NSEC_NEVER;
-		leg_settle(leg);
+		leg_credits_final(leg);
 		session_touch(s);
 	}
 }
 
 /*
- * State:  calls of @q cannot proceed before others are answered (txn_is_jammed()).
+ * State:  calls of @q cannot proceed before others are answered (txn_queue_is_blocked()).
  * Danger: Call-only RPCs of version 2 (draft-07 4.7) are never answered. Each keeps one place for
  *         ever, until no call of @q can run.
  * Rule:   if none was answered for DEBT_PATIENCE, the calls that may be Call-only are abandoned. If
@@ -266,7 +266,8 @@ static void look_at_credits(struct session *s, struct leg *leg)
  */
 static const char *look_at_answers(struct session *s, struct session_queue *q, nsec_t took)
 {
-	const struct owed o = {.is_owed = txn_is_jammed(q), .paid = q->ended, .due = q->ended + 1};
+	const struct owed o = {
+		.is_owed = txn_queue_is_blocked(q), .paid = q->ended, .due = q->ended + 1};
 	const char *why = NULL;
 
 	if (!o.is_owed) {
@@ -278,7 +279,7 @@ static const char *look_at_answers(struct session *s, struct session_queue *q, n
 			false))
 		return NULL;
 	q->jam.is_owed = false; /* begins again if the queue is still blocked */
-	why = txn_unjam(q);
+	why = txn_abandon_call_only(q);
 	session_touch(s);
 	return why;
 }

@@ -28,7 +28,7 @@ void session_leave_lobby(struct session *s)
 {
 	if (s->silent.host)
 		s->proxy->silent_bytes -= s->fixed_bytes;
-	lobby_leave(&s->proxy->lobby, &s->silent);
+	preauth_queue_leave(&s->proxy->preauth_queue, &s->silent);
 }
 
 void session_die(struct session *s)

@@ -99,7 +99,7 @@ static void on_setup(struct timer *timer, nsec_t now)
 	struct session *s = container_of(timer, struct session, setup);
 
 	if (session_is_waiting(s)) {
-		session_unfound(s);
+		session_lookup_late(s);
 		return;
 	}
 	leg_tick(&s->server, now);
@@ -192,18 +192,18 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	leg_init(&s->client, RPC_ACCEPTOR);
 	leg_init(&s->server, RPC_INITIATOR);
 	s->client.jobs = p->cfg.jobs;
-	s->client.tap = &p->leg_tap;
+	s->client.tap = &p->leg_trace;
 	s->client.gatherers = &p->gatherers;
 	s->client.copies = true;
 	s->client.gated = listener->client_door.inside.most > 0;
-	door_guest_init(&s->client_guest);
-	door_guest_init(&s->server_guest);
+	handshake_slot_init(&s->client_slot);
+	handshake_slot_init(&s->server_slot);
 	s->client.conn = ev->conn;
 	ev->conn->owner = &s->client; /* in case the connection ends before it is accepted */
 	s->fixed_bytes = fixed_bytes(listener, ev->conn);
 	p->fixed_bytes += s->fixed_bytes;
 	p->silent_bytes += s->fixed_bytes;
-	lobby_enter(&p->lobby, &s->silent, &ev->conn->peer);
+	preauth_queue_enter(&p->preauth_queue, &s->silent, &ev->conn->peer);
 	list_add_tail(&p->sessions, &s->link);
 	p->nsessions++;
 	listener->count.sessions_opened++;
@@ -212,7 +212,7 @@ static struct session *session_new(struct route_state *listener, const struct fa
 
 /* Close a connection that has sent no message, to admit another client. That is done at once,
  * whatever is under way, because it has asked for nothing yet. */
-static void show_out(struct lobby_member *m)
+static void evict_silent(struct preauth_queue_member *m)
 {
 	struct session *s = container_of(m, struct session, silent);
 
@@ -230,26 +230,26 @@ static enum proxy_refusal take_place(struct proxy *p, const struct fabric_addr *
 				     struct host **place)
 {
 	for (;;) {
-		struct lobby_member *m = NULL;
+		struct preauth_queue_member *m = NULL;
 		enum proxy_refusal why = PROXY_REFUSED_RATE;
 
-		switch (crowd_enter(p->crowd, peer, p->now, place)) {
+		switch (session_limits_enter(p->session_limits, peer, p->now, place)) {
 		case CROWD_IN:
 			return IS_IN;
 		case CROWD_RATE:
 			return why;
 		case CROWD_CLIENT:
-			m = lobby_first_of(&p->lobby, peer);
+			m = preauth_queue_first_of(&p->preauth_queue, peer);
 			why = PROXY_REFUSED_CLIENT;
 			break;
 		case CROWD_FULL:
-			m = lobby_first(&p->lobby);
+			m = preauth_queue_first(&p->preauth_queue);
 			why = PROXY_REFUSED_SESSIONS;
 			break;
 		}
 		if (!m)
 			return why;
-		show_out(m);
+		evict_silent(m);
 	}
 }
 
@@ -263,14 +263,15 @@ static bool make_room(const struct route_state *rs, const struct fabric_conn *cl
 {
 	struct proxy *p = rs->proxy;
 
-	if (!has_memory(rs, client, p->lobby.count, p->silent_bytes))
+	if (!has_memory(rs, client, p->preauth_queue.count, p->silent_bytes))
 		return false;
-	for (unsigned i = 0; lobby_is_full(&p->lobby) || !has_memory(rs, client, 0, 0); i++) {
-		struct lobby_member *m = lobby_first(&p->lobby);
+	for (unsigned i = 0;
+	     preauth_queue_is_full(&p->preauth_queue) || !has_memory(rs, client, 0, 0); i++) {
+		struct preauth_queue_member *m = preauth_queue_first(&p->preauth_queue);
 
 		if (!m || i == SHOWN_OUT)
 			return false;
-		show_out(m);
+		evict_silent(m);
 	}
 	return true;
 }
@@ -291,7 +292,7 @@ static enum proxy_refusal admit_client(struct route_state *rs, const struct fabr
 	*out = make_room(rs, ev->conn) ? session_new(rs, ev, place) : NULL;
 	if (*out)
 		return IS_IN;
-	crowd_leave(p->crowd, place);
+	session_limits_leave(p->session_limits, place);
 	return PROXY_REFUSED_MEMORY;
 }
 
@@ -316,7 +317,7 @@ static void connect_server(struct session *s)
 
 	if (err >= 0)
 		return;
-	session_log_end(s, &s->server, err, session_unserved(err));
+	session_log_end(s, &s->server, err, session_upstream_strerror(err));
 	session_reject_client(s, session_refusal(err));
 	session_die(s);
 }

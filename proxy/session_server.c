@@ -38,7 +38,7 @@ void session_way_end(struct session *s)
 	s->way = NULL;
 }
 
-const char *session_unserved(int err)
+const char *session_upstream_strerror(int err)
 {
 	switch (err) {
 	case ERR_AGAIN:
@@ -125,7 +125,7 @@ int session_find_server(struct session *s)
 		s->retried_v1 = s->retried_bare = s->retried_anew = false;
 		err = session_connect_server(s);
 		if (err >= 0 || !session_is_of_server(err)) {
-			note_shortage(s, err, session_unserved(err));
+			note_shortage(s, err, session_upstream_strerror(err));
 			return err;
 		}
 		session_drop_server(s);
@@ -133,7 +133,7 @@ int session_find_server(struct session *s)
 	}
 }
 
-void session_unfound(struct session *s)
+void session_lookup_late(struct session *s)
 {
 	struct servers_guest *g = &s->way->guest;
 	int err = ERR_TIMEOUT;
@@ -146,11 +146,11 @@ void session_unfound(struct session *s)
 	if (err < 0)
 		session_close(s, err,
 			      err == ERR_TIMEOUT ? "the name of its server took too long to look up"
-						 : session_unserved(err));
+						 : session_upstream_strerror(err));
 	session_touch(s);
 }
 
-bool session_found(struct session *s)
+bool session_upstream_ready(struct session *s)
 {
 	struct servers_guest *g = &s->way->guest;
 	char server[FABRIC_ADDR_TEXT];
@@ -199,7 +199,7 @@ static void go_on_waiting(struct route_state *rs)
 		if (session_is_waiting(s))
 			err = session_find_server(s);
 		if (err < 0)
-			session_close(s, err, session_unserved(err));
+			session_close(s, err, session_upstream_strerror(err));
 		session_touch(s);
 	}
 }

@@ -31,7 +31,7 @@ int session_connect_server(struct session *s)
 	leg_set_quotas(&s->server, s->route->groups);
 	session_share_server(s);
 	s->server.jobs = p->cfg.jobs;
-	s->server.tap = &p->leg_tap;
+	s->server.tap = &p->leg_trace;
 	s->server.gatherers = &p->gatherers;
 	s->server.copies = true;
 	s->server.gated = rs->server_door.inside.most > 0;

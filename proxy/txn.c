@@ -7,10 +7,10 @@
  *   (memory)                                                               |
  *                  done <-- REPLY <-- PUSH (Writes, then the reply) <------+
  * 
- *   large result:  CALL, WAIT: cut through, by a window of memory: txn_pass.c
- *   form refused:  CALL, WAIT --> AGAIN (exposures withdrawn) --> CALL: txn_again.c
- *   memory large:  PULL --> BLANK (some in each turn) --> CALL: txn_blank.c
- *   device short:  CALL --> SHORT (exposures withdrawn, and a pause) --> CALL: txn_short.c
+ *   large result:  CALL, WAIT: cut through, by a window of memory: txn_cut_through.c
+ *   form refused:  CALL, WAIT --> AGAIN (exposures withdrawn) --> CALL: txn_retry_form.c
+ *   memory large:  PULL --> BLANK (some in each turn) --> CALL: txn_zero_sink.c
+ *   device short:  CALL --> SHORT (exposures withdrawn, and a pause) --> CALL: txn_device_busy.c
  *
  * Any step can end in FAILED: the requester gets an error report of its own version, every exposure
  * is fenced, and operations still posted are awaited.
@@ -20,7 +20,7 @@
  *
  * This file begins and ends a transaction. Its steps are those of its call (txn_call.c) and of its
  * answer (txn_reply.c); txn_step.c goes from one step to the next. Each file uses only those before
- * it: txn_told.c, txn_form.c, txn_pass.c, txn_short.c and other helpers, txn.c, txn_late.c,
+ * it: txn_server_quirks.c, txn_form.c, txn_cut_through.c, txn_device_busy.c and other helpers, txn.c, txn_reply_timeout.c,
  * txn_ops.c, txn_call.c, txn_reply.c, txn_step.c.
  */
 #include "proxy/internal.h"
@@ -59,7 +59,7 @@ void txn_release(struct txn *t)
 	struct session_queue *q = session_queue(s, t->reverse);
 
 	if (!list_is_empty(&s->proxy->taps[TAP_RPCS]))
-		tap_rpc(t);
+		trace_rpc(t);
 	txn_unhash(t);
 	txn_unname(t);
 	list_del(&t->link);

@@ -7,7 +7,7 @@
 #include "proxy/leg/leg.h"
 #include "proxy/plan/nfsresult.h"
 #include "proxy/plan/plan.h"
-#include "proxy/tap.h"
+#include "proxy/trace_ring.h"
 
 /**
  * txn - one RPC in flight between the legs of a session, in either direction
@@ -16,12 +16,12 @@
  * diagram. The other files:
  * - txn_call.c and txn_reply.c do the steps of the call and of the answer; txn_step.c goes from one
  *   step to the next
- * - txn_room.c allocates transaction blocks; txn_admit.c decides when a call may start
- * - txn_memory.c holds payload regions; txn_blank.c blanks them
- * - txn_form.c forms messages; txn_ops.c posts Reads and Writes; txn_pass.c cuts results through;
- *   txn_inv.c picks handles to invalidate
- * - txn_again.c forms a refused call in another way; txn_short.c waits for resources of a device
- * - txn_told.c checks what a version 1 server reports; txn_late.c abandons calls without an answer
+ * - txn_alloc.c allocates transaction blocks; txn_admit.c decides when a call may start
+ * - txn_memory.c holds payload regions; txn_zero_sink.c blanks them
+ * - txn_form.c forms messages; txn_ops.c posts Reads and Writes; txn_cut_through.c cuts results through;
+ *   txn_remote_inval.c picks handles to invalidate
+ * - txn_retry_form.c forms a refused call in another way; txn_device_busy.c waits for resources of a device
+ * - txn_server_quirks.c checks what a version 1 server reports; txn_reply_timeout.c abandons calls without an answer
  */
 
 enum txn_state {
@@ -95,8 +95,8 @@ struct txn {
 	/* When its call arrived, or got a transaction block. */
 	nsec_t since;
 	nsec_t called, answered;		 /* when its call was formed; when its reply came */
-	nsec_t admitted, sent, fenced, returned; /* times of other steps: enum tap_mark */
-	enum tap_outcome outcome;
+	nsec_t admitted, sent, fenced, returned; /* times of other steps: enum trace_mark */
+	enum trace_outcome outcome;
 	enum rpc_error_code error;	  /* error reported to the requester */
 	bool call_pending, reply_pending; /* the message is with its leg: sent and not given back */
 	/* The reply has come, perhaps before the call's completion. */
@@ -106,7 +106,7 @@ struct txn {
 	uint32_t reply_bytes; /* Reply chunk to offer the responder, 0 none */
 
 	/* txn_admit.c */
-	/* In the admission queue, or a list of txn_blank.c or txn_short.c; self-linked when in
+	/* In the admission queue, or a list of txn_zero_sink.c or txn_device_busy.c; self-linked when in
 	 * none. */
 	struct list wait_link;
 	unsigned exposures; /* regions it may expose to the responder; counted while it runs */
@@ -115,15 +115,15 @@ struct txn {
 	bool passes;	    /* a large result is cut through: txn_choose_way() */
 	size_t taken;	    /* octets of payload blocks it holds */
 
-	/* txn_short.c: since when the device is short of resources for it; 0: it is not */
+	/* txn_device_busy.c: since when the device is short of resources for it; 0: it is not */
 	nsec_t short_since;
 
-	/* txn_late.c */
+	/* txn_reply_timeout.c */
 	struct timer late; /* armed from .pulled until the answer: when the call is abandoned */
 	nsec_t pulled;	   /* when everything the requester exposed had been read; 0: not yet */
 	nsec_t behind;	   /* session_behind() of its responder at the last look */
 	/* An error report may have been about this form of the call or an older one. */
-	bool doubted;
+	bool is_suspected;
 
 	/* txn_memory.c */
 	struct txn_region *reads, *writes; /* as many as .in has; they lie behind it */
@@ -132,7 +132,7 @@ struct txn {
 	/* Fills a Reply chunk before it is written: txn_check_results(); 0: not used. */
 	uint64_t mark;
 
-	/* txn_again.c */
+	/* txn_retry_form.c */
 	unsigned avoid; /* bit mask of TXN_AVOID_... */
 	bool refused;	/* the call's form was refused before all of it was sent */
 	bool kept;	/* the call's payload stream is still here */
@@ -146,12 +146,12 @@ struct txn {
 	bool unheeded;
 	bool joined; /* the data item was sent in the payload stream, not in a Read chunk */
 	struct view call_body; /* the call's payload stream, once complete */
-	struct rpchdr hdr;     /* the RPC header at its beginning: txn_look() */
+	struct rpchdr hdr;     /* the RPC header at its beginning: txn_snapshot() */
 	int hdr_err;
 	/* The reply's payload stream: in its Receive, or in the region of the Reply chunk. */
 	struct view reply_body;
 
-	/* txn_told.c */
+	/* txn_server_quirks.c */
 	enum nfs_reads nfs_reads; /* layout of READ data in its reply */
 	enum latency_kind kind;	  /* kind of RPC, for statistics */
 	uint32_t expected;	  /* .expected of struct plan_call */
@@ -160,7 +160,7 @@ struct txn {
 	/* The reply came in the Reply chunk and does not mention the Write chunks offered. */
 	bool unlisted;
 
-	/* txn_inv.c */
+	/* txn_remote_inval.c */
 	bool named; /* the call's handles are counted in session.named */
 
 	/* txn_ops.c: how far its Reads or Writes are posted */
@@ -170,7 +170,7 @@ struct txn {
 	uint32_t op_offset, op_moved; /* octets posted of the chunk, and of its segment */
 	unsigned ops;
 
-	/* txn_pass.c: a result that is cut through */
+	/* txn_cut_through.c: a result that is cut through */
 	/* In the requester leg's queue for octets that came and are not posted; self-linked when
 	 * not. */
 	struct list pass_link;
@@ -281,7 +281,7 @@ void txn_op(struct txn *t, const struct leg_out *out);
 void txn_short_init(struct session *s);
 void txn_short_end(struct session *s);
 
-/* txn_room.c: transaction blocks */
+/* txn_alloc.c: transaction blocks */
 
 /** txn_take_room - a block for a transaction of @call; contents undefined. Return: NULL if @q has
  * to wait for one. */
@@ -418,7 +418,7 @@ void txn_fenced(struct txn *t, uint32_t handle, uint32_t written);
  *         responder did not write.
  * Danger: a responder reports more than it wrote, and the requester reads another client's data.
  * Rule:   a reply that reports more than was written is not used at all. If the fabric cannot tell
- *         what was written, the memory is blanked before (txn_blank.c).
+ *         what was written, the memory is blanked before (txn_zero_sink.c).
  * Pinned: tests/session/test_hostile_server.c:what_was_not_written_is_not_passed_on, decision 14.
  *
  * One habit is tolerated: Linux (6.1), version 1, reports a Reply chunk that is too long by exactly
@@ -429,7 +429,7 @@ void txn_fenced(struct txn *t, uint32_t handle, uint32_t written);
  */
 int txn_check_results(struct txn *t) WARN_UNUSED;
 
-/* txn_blank.c: memory that held other clients' octets */
+/* txn_zero_sink.c: memory that held other clients' octets */
 
 /* Octets blanked in a turn of the worker at most: about 0.1 ms. */
 enum { TXN_BLANK_TURN = 1 << 20 };
@@ -447,8 +447,8 @@ struct txn *txn_blank_next(struct proxy *p) WARN_UNUSED;
 /** txn_call_body_len - octets of the call's payload stream, whether it has been read yet or not. */
 size_t txn_call_body_len(const struct txn *t);
 
-/** txn_look - the beginning of the call's payload stream is here: decode its RPC header. */
-void txn_look(struct txn *t);
+/** txn_snapshot - the beginning of the call's payload stream is here: decode its RPC header. */
+void txn_snapshot(struct txn *t);
 
 /** txn_plan - plan the form of the call, as far as it is known when the call comes: t->plan. */
 void txn_plan(struct txn *t);
@@ -474,7 +474,7 @@ int txn_take_results(struct txn *t, const struct leg_out *out) WARN_UNUSED;
  * or an error with @e for the requester. */
 int txn_form_reply(struct txn *t, struct rpc_error *e) WARN_UNUSED;
 
-/* txn_again.c: forms that a responder of version 2 refuses */
+/* txn_retry_form.c: forms that a responder of version 2 refuses */
 
 /** txn_keep_call - the call was sent: keep its payload stream as long as its form may be refused. */
 void txn_keep_call(struct txn *t);
@@ -517,7 +517,7 @@ bool txn_is_stale(const struct txn *t, enum rpc_error_code code);
 /** txn_proved - @t was answered: the responder is known to take its form. */
 void txn_proved(const struct txn *t);
 
-/* txn_short.c: temporary shortages of an RDMA device */
+/* txn_device_busy.c: temporary device_retries of an RDMA device */
 
 /**
  * txn_short - the fabric answered ERR_AGAIN to @t
@@ -530,7 +530,7 @@ bool txn_short(struct txn *t) WARN_UNUSED;
 /** txn_short_call - likewise, and the call of @t is put on the list. */
 bool txn_short_call(struct txn *t) WARN_UNUSED;
 
-/* txn_inv.c: handles of the requester that a reply may invalidate */
+/* txn_remote_inval.c: handles of the requester that a reply may invalidate */
 
 /** txn_name, txn_unname - the handles of @t begin, or cease, to count as named by a call in
  * flight: from the call's arrival until @t is released. */
@@ -540,7 +540,7 @@ void txn_unname(struct txn *t);
 /** txn_inv_handle - a handle of the call that the requester lets the reply invalidate, or 0. */
 uint32_t txn_inv_handle(const struct txn *t);
 
-/* txn_told.c: what a version 1 server reports about its reply */
+/* txn_server_quirks.c: what a version 1 server reports about its reply */
 
 /** txn_reply_room - how large a Reply chunk to offer if the plan wants @planned octets. */
 uint32_t txn_reply_room(const struct txn *t, uint32_t planned);
@@ -578,26 +578,26 @@ bool txn_outgrew(struct txn *t) WARN_UNUSED;
  */
 int txn_check_told(struct txn *t, struct rpc_error *e) WARN_UNUSED;
 
-/* txn_late.c: calls without an answer */
+/* txn_reply_timeout.c: calls without an answer */
 
 /** txn_late_init - no answer to @t is awaited yet. */
 void txn_late_init(struct txn *t);
 
 /**
- * txn_is_jammed - calls of @q can proceed only when others are answered
+ * txn_queue_is_blocked - calls of @q can proceed only when others are answered
  *
  * True in three cases: the unanswered calls have all places; they have all credits of a version 1
  * responder; or the requester has no credit left and only a reply would bring it one. If the
  * unanswered calls are Call-only that never ends.
  */
-bool txn_is_jammed(const struct session_queue *q);
+bool txn_queue_is_blocked(const struct session_queue *q);
 
 /**
- * txn_unjam - no call of @q was answered for DEBT_PATIENCE: abandon those that can be Call-only
+ * txn_abandon_call_only - no call of @q was answered for DEBT_PATIENCE: abandon those that can be Call-only
  *
  * Return: NULL; or why the session has to end: the responder's credits are lost.
  */
-const char *txn_unjam(struct session_queue *q) WARN_UNUSED;
+const char *txn_abandon_call_only(struct session_queue *q) WARN_UNUSED;
 
 /**
  * txn_doubt - an error report came that may be about the present form of @t or about one given up
@@ -611,7 +611,7 @@ void txn_doubt(struct txn *t);
  * its answer is awaited. */
 void txn_pulled(struct txn *t);
 
-/* txn_pass.c: cut-through of large results */
+/* txn_cut_through.c: cut-through of large results */
 
 /** txn_choose_way - right before @t may start: decide whether a large result is stored or cut
  * through. */

@@ -108,7 +108,7 @@ static enum txn_verdict try_start(struct txn *t)
 	if (need > (arena->bytes - arena->reserve) / BUDGET_SHARES || exposures > most)
 		return TXN_IMPOSSIBLE;
 	/* Few regions that may be exposed really are (txn_need()). If too many are, calls wait in
-	 * txn_short.c. */
+	 * txn_device_busy.c. */
 	if (q->running >= q->limit || session_ops(s, t->rsp)->exposed + exposures > most + most / 2)
 		return TXN_WAITS; /* tried again when a transaction of this session ends */
 	if (!take_memory(t, need))

@@ -118,7 +118,7 @@ static void txn_begin(struct session *s, struct leg *req, struct leg_out *out, s
 	t->hdr_err = ERR_SHORT; /* until the header is here */
 	if (t->in.nbody > 0) {
 		t->call_body = t->in.body[0];
-		txn_look(t);
+		txn_snapshot(t);
 	}
 	count_call(s, t);
 	if (!sizes_are_sane(t)) {

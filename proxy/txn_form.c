@@ -36,7 +36,7 @@ size_t txn_call_body_len(const struct txn *t)
 	return t->in.has_body_chunk ? (size_t)t->in.body_chunk.length : t->call_body.len;
 }
 
-void txn_look(struct txn *t)
+void txn_snapshot(struct txn *t)
 {
 	t->hdr_err = rpchdr_peek(&t->hdr, t->call_body);
 }
@@ -425,7 +425,7 @@ void txn_complete_call(struct txn *t)
 		return;
 	t->body.len = (uint32_t)t->in.body_chunk.length;
 	t->call_body = view_of(t->body.addr, t->body.len);
-	txn_look(t);
+	txn_snapshot(t);
 }
 
 int txn_form_call(struct txn *t, struct rpc_error *e)

@@ -181,7 +181,7 @@ void txn_op(struct txn *t, const struct leg_out *out)
 	step_run_ops(s, req);
 }
 
-/* Try the calls again that wait for resources of the device (txn_short.c). */
+/* Try the calls again that wait for resources of the device (txn_device_busy.c). */
 static void step_try_calls(struct session *s)
 {
 	struct list again, *item;

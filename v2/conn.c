@@ -24,7 +24,7 @@
  * moment.
  *
  * While a continued message of ours is under way nothing else is sent, not even a GRANT. So it
- * begins when the peer's credits cover all of it (cover.h). The receiving half (conn_rx.c) accepts
+ * begins when the peer's credits cover all of it (credit_cover.h). The receiving half (conn_rx.c) accepts
  * a GRANT or an ERROR between parts all the same.
  */
 #include "v2/conn.h"
@@ -33,9 +33,9 @@
 
 #include "v2/answer.h"
 #include "v2/conn_rx.h"
-#include "v2/cover.h"
+#include "v2/credit_cover.h"
 #include "v2/message.h"
-#include "v2/refused.h"
+#include "v2/peer_rejections.h"
 #include "v2/rtr.h"
 #include "v2/traits.h"
 
@@ -102,7 +102,7 @@ static int may_begin(struct v2_conn *c, const struct rpc_tx *tx, size_t header, 
 {
 	if (!can_express(c, tx, header, body))
 		return ERR_TOOBIG;
-	return v2_cover_check(c, tx, v2_cover_sends(c, tx->msg, header + body));
+	return v2_credit_cover_check(c, tx, v2_credit_cover_sends(c, tx->msg, header + body));
 }
 
 /* A peer may announce its limits in the middle of a message. What is left of the message then may
@@ -144,7 +144,7 @@ static enum v2_htype extended_type(const struct rpc_tx *tx)
 /* The first Send of a message goes out: an answer from now on may be about it. */
 static void began(struct v2_conn *c, const struct rpc_msg *m, uint32_t htype)
 {
-	v2_refused_remember(c, m, htype);
+	v2_peer_rejections_remember(c, m, htype);
 	if (m->dir == RPC_CALL)
 		rpc_late_again(&c->t.late, m->xid);
 }
@@ -163,7 +163,7 @@ static int encode_extended(struct v2_conn *c, struct rpc_tx *tx, uint8_t *hdr, s
 	int len = v2_rtr_form(c, tx->msg, tx->transmission, &r, &send);
 
 	if (!len && tx->transmission == 0)
-		len = v2_cover_check(c, tx, send.count);
+		len = v2_credit_cover_check(c, tx, send.count);
 	if (!len)
 		len = v2_encode(&h, tx->msg, hdr, cap);
 	if (len < 0)

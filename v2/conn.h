@@ -119,7 +119,7 @@ struct v2_conn {
 	bool lacks_rtr_data; /* the peer refused data in a Transmit Response */
 	/* the peer sends no Transmit Responses: its limit for them is 0 */
 	bool lacks_rtr_responses;
-	bool waits; /* a message of several Sends waits for credits: cover.h */
+	bool waits; /* a message of several Sends waits for credits: credit_cover.h */
 
 	struct v2_report reports[V2_REPORTS]; /* a ring */
 	unsigned report_head, nreports;

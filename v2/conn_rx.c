@@ -30,7 +30,7 @@
 
 #include "v2/answer.h"
 #include "v2/error.h"
-#include "v2/refused.h"
+#include "v2/peer_rejections.h"
 #include "v2/rtr.h"
 #include "v2/versions.h"
 
@@ -75,7 +75,7 @@ static void end_negotiation(struct v2_conn *c, struct rpc_rx *rx)
 	c->final_received = true;
 	c->props_begun = false;
 	v2_props_limits(&c->t.peer, &c->props, &c->t.own);
-	v2_refused_limits(c);
+	v2_peer_rejections_limits(c);
 	open_up(c);
 	rx->kind = RPC_RX_READY;
 }
@@ -108,13 +108,13 @@ static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 			end_negotiation(c, rx);
 		return 0;
 	}
-	rx->doubtful = v2_refused_is_stale(c, h);
-	err = rx->doubtful ? 0 : v2_refused_heed(c, h);
+	rx->doubtful = v2_peer_rejections_is_stale(c, h);
+	err = rx->doubtful ? 0 : v2_peer_rejections_apply(c, h);
 	if (err) {
 		c->state = V2_CLOSED;
 		return err;
 	}
-	rx->error_dir = v2_refused_is_reply(c, h) ? RPC_CALL : RPC_REPLY;
+	rx->error_dir = v2_peer_rejections_is_reply(c, h) ? RPC_CALL : RPC_REPLY;
 	if (!rx->doubtful && rx->error_dir == RPC_REPLY && rpc_late_take(&c->t.late, h->xid)) {
 		c->t.count.late++;
 		return 0;
@@ -254,7 +254,7 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, const str
 	}
 	c->is_awaited = true;
 	if (type->flags & V2_IS_REPLY)
-		v2_refused_answered(c, h->xid);
+		v2_peer_rejections_answered(c, h->xid);
 	rx->msg = c->t.own.msg;
 	rx->kind = RPC_RX_MSG;
 	rx->continued = continued;
@@ -362,7 +362,7 @@ static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc
 		c->t.count.errors_received++;
 		return 0;
 	}
-	if (!v2_refused_may_report(c, h->xid)) {
+	if (!v2_peer_rejections_may_report(c, h->xid)) {
 		c->t.count.dropped++;
 		return 0;
 	}
@@ -469,7 +469,7 @@ static int complete_group(struct v2_conn *c, const struct v2_type *type, struct 
 		return 0;
 	}
 	if (type->flags & V2_IS_REPLY)
-		v2_refused_answered(c, lead->xid);
+		v2_peer_rejections_answered(c, lead->xid);
 	else
 		c->owed++;
 	rx->kind = RPC_RX_GROUP;

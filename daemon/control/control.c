@@ -9,7 +9,7 @@
  * - Sessions are copied a page at a time, worker by worker. The next page is asked for when the
  *   client has read the last one. So a client that does not read costs one page of memory, and its
  *   place until its time is up.
- * - A client with a trace (tapping.h) asks for more records whenever it likes. Records that find no
+ * - A client with a trace (tracer.h) asks for more records whenever it likes. Records that find no
  *   room meanwhile are lost.
  */
 #include "daemon/control/control.h"
@@ -25,9 +25,9 @@
 #include "daemon/control/protocol.h"
 #include "daemon/control/request.h"
 #include "daemon/control/socket.h"
-#include "daemon/control/tapping.h"
-#include "daemon/control/tell_tap.h"
-#include "daemon/desk/desk.h"
+#include "daemon/control/tracer.h"
+#include "daemon/control/tell_trace.h"
+#include "daemon/opsock/opsock.h"
 #include "daemon/loop.h"
 
 enum { VISITORS = 32, PAGE = 32, CALLS = 512 };
@@ -40,19 +40,19 @@ enum { MORE_RECORDS = 2000, MORE_BYTES = 512 << 10, RECORD_BYTES = 128 << 10 };
 
 /* Room for a worker's answer. */
 struct page {
-	struct look_session sessions[PAGE];
-	struct look_call calls[CALLS];
+	struct snapshot_session sessions[PAGE];
+	struct snapshot_call calls[CALLS];
 };
 
 /* One client. */
 struct caller {
 	struct visitor v; /* first member */
 	struct control_request request;
-	struct collect collect;
+	struct stats_collect collect;
 	struct reload_waiter reload;
-	struct inquiry q;
-	struct tapping *tapping; /* NULL: the client has no trace */
-	enum tap_kind tap_kind;
+	struct worker_query q;
+	struct tracer *tracer; /* NULL: the client has no trace */
+	enum trace_kind trace_kind;
 	struct page *page;
 	unsigned worker, last; /* the worker being asked, and the last one to ask */
 	unsigned found;	       /* number of sessions so far */
@@ -60,15 +60,15 @@ struct caller {
 
 struct control {
 	struct control_config cfg;
-	struct desk *desk;
-	struct tappings tappings;
+	struct opsock *opsock;
+	struct tracers tracers;
 	struct caller *successor; /* the client that was handed the listening sockets; NULL: none */
 	bool has_yielded;	  /* this process has yielded to it */
 };
 
 static struct control *control_of(const struct caller *c)
 {
-	return desk_user(c->v.desk);
+	return opsock_user(c->v.opsock);
 }
 
 static struct tell_process process_of(const struct caller *c)
@@ -123,7 +123,7 @@ static void done(struct caller *c, const char *name, struct json_object *value)
 	finish(c);
 }
 
-static void on_figures(struct collect *collected, const struct figures *sum)
+static void on_figures(struct stats_collect *collected, const struct stats_table *sum)
 {
 	struct caller *c = container_of(collected, struct caller, collect);
 	struct tell_process p = process_of(c);
@@ -141,19 +141,19 @@ static void ask_figures(struct caller *c)
 {
 	visitor_hold(&c->v);
 	c->collect.collected = on_figures;
-	collect(control_of(c)->cfg.collector, &c->collect);
+	collect(control_of(c)->cfg.stats_collector, &c->collect);
 }
 
 static void ask_worker(struct caller *c)
 {
 	visitor_hold(&c->v);
-	inquire(control_of(c)->cfg.inquiries, &c->q, c->worker);
+	inquire(control_of(c)->cfg.worker_queries, &c->q, c->worker);
 }
 
 static void say_page(struct caller *c)
 {
 	const struct gateway *gw = process_of(c).gw;
-	const struct look *l = &c->q.look;
+	const struct snapshot *l = &c->q.look;
 	bool has_sessions = l->kind == LOOK_SESSIONS || l->kind == LOOK_CALLS;
 
 	for (unsigned i = 0; has_sessions && i < l->nsessions; i++)
@@ -164,7 +164,7 @@ static void say_page(struct caller *c)
 
 static void end_look(struct caller *c)
 {
-	enum look_kind kind = c->q.look.kind;
+	enum snapshot_kind kind = c->q.look.kind;
 
 	/* Of the request's texts only a route's name is logged. */
 	if (kind == LOOK_DRAIN || kind == LOOK_KILL)
@@ -181,7 +181,7 @@ static void end_look(struct caller *c)
 }
 
 /* Say what a worker answered. The next page is asked for when the client has read this one. */
-static void on_look(struct inquiry *q)
+static void on_look(struct worker_query *q)
 {
 	struct caller *c = container_of(q, struct caller, q);
 
@@ -201,11 +201,11 @@ static void on_more(struct visitor *v)
 	ask_worker((struct caller *)v);
 }
 
-static bool fill_want(struct caller *c, const struct gateway *gw, struct look_want *want)
+static bool fill_want(struct caller *c, const struct gateway *gw, struct snapshot_want *want)
 {
 	const struct control_request *r = &c->request;
 
-	*want = (struct look_want){.id = r->session, .route = LOOK_ANY_ROUTE};
+	*want = (struct snapshot_want){.id = r->session, .route = LOOK_ANY_ROUTE};
 	if (*r->route) {
 		unsigned slot = gateway_named(gw, r->route);
 
@@ -225,11 +225,11 @@ static bool fill_want(struct caller *c, const struct gateway *gw, struct look_wa
 	return true;
 }
 
-static void begin_look(struct caller *c, enum look_kind kind)
+static void begin_look(struct caller *c, enum snapshot_kind kind)
 {
 	struct tell_process p = process_of(c);
 
-	c->q = (struct inquiry){.answered = on_look, .look = {.kind = kind}};
+	c->q = (struct worker_query){.answered = on_look, .look = {.kind = kind}};
 	c->found = 0;
 	if (!fill_want(c, p.gw, &c->q.look.want))
 		return;
@@ -346,8 +346,8 @@ static void hand_over(struct caller *c)
 	}
 	fds = mem_zalloc((most + 1 + cfg->inherit->n) * sizeof(*fds));
 	n = fds ? cfg->sockets(cfg->arg, fds, most) : -1;
-	if (n >= 0 && desk_fd(c->v.desk) >= 0) {
-		fds[n++] = desk_fd(c->v.desk);
+	if (n >= 0 && opsock_fd(c->v.opsock) >= 0) {
+		fds[n++] = opsock_fd(c->v.opsock);
 		nlent = list_lent(cfg->inherit, fds + n);
 		if (pass_sockets(c, CONTROL_LENT, fds + n, nlent) == 0 &&
 		    pass_sockets(c, CONTROL_SOCKETS, fds, (unsigned)n) == 0) {
@@ -406,18 +406,18 @@ static bool find_kind(const char *words, enum latency_kind *kind)
 	return false;
 }
 
-static bool fill_tap_want(struct caller *c, struct tap_want *want)
+static bool fill_tap_want(struct caller *c, struct trace_want *want)
 {
 	const struct control_request *r = &c->request;
 
-	*want = (struct tap_want){.slow = r->slow_ns,
-				  .has_program = r->has_program,
-				  .has_version = r->has_version,
-				  .has_procedure = r->has_procedure,
-				  .has_kind = *r->kind,
-				  .program = r->program,
-				  .version = r->version,
-				  .procedure = r->procedure};
+	*want = (struct trace_want){.slow = r->slow_ns,
+				    .has_program = r->has_program,
+				    .has_version = r->has_version,
+				    .has_procedure = r->has_procedure,
+				    .has_kind = *r->kind,
+				    .program = r->program,
+				    .version = r->version,
+				    .procedure = r->procedure};
 	if (!fill_want(c, process_of(c).gw, &want->sessions))
 		return false;
 	if (want->has_kind && !find_kind(r->kind, &want->kind)) {
@@ -427,23 +427,23 @@ static bool fill_tap_want(struct caller *c, struct tap_want *want)
 	return true;
 }
 
-static void begin_tap(struct caller *c, enum tap_kind kind)
+static void begin_trace(struct caller *c, enum trace_kind kind)
 {
-	struct tap_want want;
+	struct trace_want want;
 
-	if (c->tapping) {
+	if (c->tracer) {
 		fail(c, "one at a time: this connection listens already");
 		return;
 	}
 	if (!fill_tap_want(c, &want))
 		return;
-	c->tapping = tapping_begin(&control_of(c)->tappings, kind, &want, on_tapped, c);
-	if (!c->tapping) {
+	c->tracer = tracer_begin(&control_of(c)->tracers, kind, &want, on_tapped, c);
+	if (!c->tracer) {
 		fail(c, "too many listen already, or there is no memory");
 		return;
 	}
 	visitor_hold(&c->v);
-	c->tap_kind = kind;
+	c->trace_kind = kind;
 	log_info("control", "do=%s route=%s session=%llu", kind == TAP_RPCS ? "trace" : "capture",
 		 *c->request.route ? c->request.route : "-",
 		 (unsigned long long)c->request.session);
@@ -463,10 +463,10 @@ static struct tell_clock clock_now(void)
 static void say_record(struct caller *c, const struct tell_clock *clock, const void *record,
 		       size_t len)
 {
-	struct tap_message m;
-	struct tap_rpc r;
+	struct trace_message m;
+	struct trace_rpc r;
 
-	if (c->tap_kind == TAP_RPCS) {
+	if (c->trace_kind == TAP_RPCS) {
 		memcpy(&r, record, sizeof(r));
 		say(c, "rpc", tell_rpc(clock, &r));
 		return;
@@ -485,8 +485,8 @@ static void say_more(struct caller *c)
 	unsigned n = 0;
 	char *record;
 
-	_Static_assert(RECORD_BYTES >= TAP_OCTETS + sizeof(struct tap_message), "each fits");
-	if (!c->tapping) {
+	_Static_assert(RECORD_BYTES >= TAP_OCTETS + sizeof(struct trace_message), "each fits");
+	if (!c->tracer) {
 		fail(c, "trace or capture comes first");
 		return;
 	}
@@ -496,7 +496,7 @@ static void say_more(struct caller *c)
 		return;
 	}
 	for (; n < MORE_RECORDS && bytes < MORE_BYTES && len > 0; n++) {
-		len = tapping_take(c->tapping, record, RECORD_BYTES);
+		len = tracer_take(c->tracer, record, RECORD_BYTES);
 		if (len)
 			say_record(c, &clock, record, len);
 		bytes += len;
@@ -504,7 +504,7 @@ static void say_more(struct caller *c)
 	mem_free(record);
 	o = json_object_new_object();
 	if (o) {
-		json_object_object_add(o, "lost", json_object_new_uint64(tapping_lost(c->tapping)));
+		json_object_object_add(o, "lost", json_object_new_uint64(tracer_lost(c->tracer)));
 		json_object_object_add(o, "left", json_object_new_boolean(len > 0));
 	}
 	say(c, "done", o);
@@ -543,10 +543,10 @@ static void obey(struct caller *c)
 		yield(c);
 		break;
 	case CONTROL_TRACE:
-		begin_tap(c, TAP_RPCS);
+		begin_trace(c, TAP_RPCS);
 		break;
 	case CONTROL_CAPTURE:
-		begin_tap(c, TAP_MESSAGES);
+		begin_trace(c, TAP_MESSAGES);
 		break;
 	case CONTROL_MORE:
 		say_more(c);
@@ -574,7 +574,7 @@ static void on_forget(struct visitor *v)
 
 	if (control_of(c)->successor == c)
 		control_of(c)->successor = NULL;
-	tapping_end(c->tapping);
+	tracer_end(c->tracer);
 	mem_free(c->page);
 }
 
@@ -589,7 +589,7 @@ static void on_late(struct visitor *v)
 	struct caller *c = (struct caller *)v;
 
 	/* If this process ends by itself, its successor may serve whenever it is ready. */
-	if (desk_fd(v->desk) < 0)
+	if (opsock_fd(v->opsock) < 0)
 		return;
 	log_warn("control", "do=hand_over why=\"its successor does not come up\"");
 	control_of(c)->successor = NULL;
@@ -605,19 +605,19 @@ static size_t whole_line(const char *in, size_t len)
 
 int control_open(const struct control_config *cfg, struct control **out)
 {
-	struct desk_config desk = {.most = VISITORS,
-				   .visitor_bytes = sizeof(struct caller),
-				   .request_bytes = CONTROL_REQUEST_BYTES,
-				   .answer_bytes = CONTROL_ANSWER_BYTES,
-				   .ask_time = ASK_TIME,
-				   .answer_time = ANSWER_TIME,
-				   .now = loop_now,
-				   .whole = whole_line,
-				   .asked = on_asked,
-				   .more = on_more,
-				   .too_long = on_too_long,
-				   .late = on_late,
-				   .forget = on_forget};
+	struct opsock_config opsock = {.most = VISITORS,
+				       .visitor_bytes = sizeof(struct caller),
+				       .request_bytes = CONTROL_REQUEST_BYTES,
+				       .answer_bytes = CONTROL_ANSWER_BYTES,
+				       .ask_time = ASK_TIME,
+				       .answer_time = ANSWER_TIME,
+				       .now = loop_now,
+				       .whole = whole_line,
+				       .asked = on_asked,
+				       .more = on_more,
+				       .too_long = on_too_long,
+				       .late = on_late,
+				       .forget = on_forget};
 	struct control *c = mem_zalloc(sizeof(*c));
 	char why[CONTROL_WHY];
 	int fd;
@@ -625,8 +625,8 @@ int control_open(const struct control_config *cfg, struct control **out)
 	if (!c)
 		return ERR_NOMEM;
 	c->cfg = *cfg;
-	tappings_init(&c->tappings, cfg->inquiries, cfg->nworkers);
-	desk.user = c;
+	tracers_init(&c->tracers, cfg->worker_queries, cfg->nworkers);
+	opsock.user = c;
 	fd = inherit_take_path(cfg->inherit, cfg->path);
 	if (fd < 0)
 		fd = control_socket_open(cfg->path, why);
@@ -635,8 +635,8 @@ int control_open(const struct control_config *cfg, struct control **out)
 		mem_free(c);
 		return ERR_IO;
 	}
-	c->desk = desk_open(cfg->loop, fd, &desk);
-	if (!c->desk) {
+	c->opsock = opsock_open(cfg->loop, fd, &opsock);
+	if (!c->opsock) {
 		control_free(c);
 		return ERR_NOMEM;
 	}
@@ -646,19 +646,19 @@ int control_open(const struct control_config *cfg, struct control **out)
 
 void control_close(struct control *c)
 {
-	desk_close(c->desk);
+	opsock_close(c->opsock);
 }
 
 nsec_t control_tick(struct control *c)
 {
-	return desk_tick(c->desk);
+	return opsock_tick(c->opsock);
 }
 
 void control_free(struct control *c)
 {
 	if (!c)
 		return;
-	desk_free(c->desk);
-	tappings_fini(&c->tappings);
+	opsock_free(c->opsock);
+	tracers_fini(&c->tracers);
 	mem_free(c);
 }

@@ -2,7 +2,7 @@
 #ifndef DAEMON_CONTROL_CONTROL_H
 #define DAEMON_CONTROL_CONTROL_H
 
-#include "daemon/collect.h"
+#include "daemon/stats_collector.h"
 #include "daemon/control/tell.h"
 #include "daemon/reload.h"
 
@@ -25,9 +25,9 @@ struct control_config {
 	const char *path;
 	struct inherit *inherit; /* sockets that were passed to this process */
 	struct loop *loop;
-	struct inquiries *inquiries;
+	struct worker_queries *worker_queries;
 	unsigned nworkers; /* number of workers behind .inquiries */
-	struct collector *collector;
+	struct stats_collector *stats_collector;
 	/** Current state of the process beside the figures. */
 	struct tell_process (*process)(void *arg);
 	struct reload *reload;

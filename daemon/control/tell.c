@@ -52,8 +52,9 @@ static void put_counters(struct json_object *o, const struct proxy_counters *c)
 	struct json_object *refused = json_object_new_object();
 	struct json_object *errors = json_object_new_array();
 
-	for (unsigned i = 0; i < figures_nrelayed; i++)
-		put_number(counters, figures_relayed[i].name, figure_of(c, &figures_relayed[i]));
+	for (unsigned i = 0; i < stats_table_nrelayed; i++)
+		put_number(counters, stats_table_relayed[i].name,
+			   figure_of(c, &stats_table_relayed[i]));
 	for (unsigned i = 0; i < PROXY_REFUSALS; i++)
 		put_number(refused, proxy_refusal_name((enum proxy_refusal)i), c->refused[i]);
 	if (errors) {
@@ -88,9 +89,9 @@ static struct json_object *memory_of(const struct look_memory *m)
 static struct json_object *process_of(void)
 {
 	struct json_object *o = json_object_new_object();
-	struct figures_process p;
+	struct stats_table_process p;
 
-	figures_process(&p);
+	stats_table_process(&p);
 	put_number(o, "descriptors", p.descriptors);
 	put_number(o, "resident_bytes", p.resident_bytes);
 	put_number(o, "heap_live", p.heap_live);
@@ -99,7 +100,7 @@ static struct json_object *process_of(void)
 	return o;
 }
 
-static void put_fabrics(struct json_object *o, const struct figures *f)
+static void put_fabrics(struct json_object *o, const struct stats_table *f)
 {
 	static const char *const names[PROVIDER_KINDS] = {
 		[PROVIDER_IWARP] = "iwarp", [PROVIDER_VERBS] = "verbs"};
@@ -136,12 +137,12 @@ static void put_servers(struct json_object *o, struct servers *servers)
 
 		put_text(one, "address", fabric_addr_format(&view->at[i].addr, text));
 		put_text(one, "host", view->at[i].host);
-		put_figures(one, &view->at[i].figures, figures_server, figures_nserver);
+		put_figures(one, &view->at[i].figures, stats_table_server, stats_table_nserver);
 		json_object_array_add(list, one);
 	}
 	if (view) {
 		put_text(sum, "balance", view->by_client ? "client" : "order");
-		put_figures(sum, &view->figures, figures_servers, figures_nservers);
+		put_figures(sum, &view->figures, stats_table_servers, stats_table_nservers);
 	}
 	put(o, "servers", list);
 	put(o, "upstreams", sum);
@@ -161,12 +162,12 @@ static struct json_object *upstreams_of(const struct gateway *gw)
 		servers_look(gw->listens[i].servers, view);
 		servers_figures_add(&sum, &view->figures);
 	}
-	put_figures(o, &sum, figures_servers, figures_nservers);
+	put_figures(o, &sum, stats_table_servers, stats_table_nservers);
 	mem_free(view);
 	return o;
 }
 
-struct json_object *tell_status(const struct tell_process *p, const struct figures *f)
+struct json_object *tell_status(const struct tell_process *p, const struct stats_table *f)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -247,7 +248,8 @@ static struct json_object *latencies_of(const struct proxy_counters *c)
 	return list;
 }
 
-struct json_object *tell_route(const struct tell_process *p, const struct figures *f, unsigned i)
+struct json_object *tell_route(const struct tell_process *p, const struct stats_table *f,
+			       unsigned i)
 {
 	const struct proxy_route *route = &p->gw->routes[i];
 	struct json_object *o = json_object_new_object();
@@ -266,7 +268,7 @@ struct json_object *tell_route(const struct tell_process *p, const struct figure
 	return o;
 }
 
-static struct json_object *leg_of(const struct look_leg *leg)
+static struct json_object *leg_of(const struct snapshot_leg *leg)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -289,7 +291,7 @@ static struct json_object *leg_of(const struct look_leg *leg)
 	return o;
 }
 
-struct json_object *tell_session(const struct gateway *gw, const struct look_session *s)
+struct json_object *tell_session(const struct gateway *gw, const struct snapshot_session *s)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -335,7 +337,7 @@ struct json_object *tell_reload(const struct reload_result *r)
 	return o;
 }
 
-struct json_object *tell_call(const struct look_call *c)
+struct json_object *tell_call(const struct snapshot_call *c)
 {
 	struct json_object *o = json_object_new_object();
 	char xid[16];

@@ -3,7 +3,7 @@
 #define DAEMON_CONTROL_TELL_H
 
 #include "daemon/auth.h"
-#include "daemon/figures.h"
+#include "daemon/stats_table.h"
 #include "daemon/reload.h"
 
 /** tell - objects of the control socket's answers, in JSON; each is owned by the caller. */
@@ -17,11 +17,12 @@ struct tell_process {
 	nsec_t uptime;
 };
 
-struct json_object *tell_status(const struct tell_process *p, const struct figures *f);
-struct json_object *tell_route(const struct tell_process *p, const struct figures *f, unsigned i);
-struct json_object *tell_session(const struct gateway *gw, const struct look_session *s);
+struct json_object *tell_status(const struct tell_process *p, const struct stats_table *f);
+struct json_object *tell_route(const struct tell_process *p, const struct stats_table *f,
+			       unsigned i);
+struct json_object *tell_session(const struct gateway *gw, const struct snapshot_session *s);
 struct json_object *tell_reload(const struct reload_result *r);
-struct json_object *tell_call(const struct look_call *c);
+struct json_object *tell_call(const struct snapshot_call *c);
 
 /** tell_level - the current log level. */
 const char *tell_level(void);

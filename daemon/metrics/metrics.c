@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "daemon/desk/desk.h"
+#include "daemon/opsock/opsock.h"
 #include "daemon/loop.h"
 #include "daemon/metrics/page.h"
 #include "daemon/metrics/request.h"
@@ -33,13 +33,13 @@ static const char older_type[] = "text/plain; version=0.0.4; charset=utf-8";
 struct scrape {
 	struct visitor v; /* first member */
 	struct http_request request;
-	struct collect collect;
+	struct stats_collect collect;
 };
 
 struct metrics {
 	struct metrics_config cfg;
 	char own_name[HOST_NAME_MAX + 1]; /* host name of this machine */
-	struct desk *desk;
+	struct opsock *opsock;
 };
 
 static void answer(struct scrape *s, const char *type, const char *body, size_t len)
@@ -88,10 +88,10 @@ static void refuse(struct scrape *s, unsigned status)
 	answer(s, "text/plain; charset=utf-8", body, (size_t)n);
 }
 
-static void on_figures(struct collect *collected, const struct figures *sum)
+static void on_figures(struct stats_collect *collected, const struct stats_table *sum)
 {
 	struct scrape *s = container_of(collected, struct scrape, collect);
-	struct metrics *m = desk_user(s->v.desk);
+	struct metrics *m = opsock_user(s->v.opsock);
 	struct text t = {.is_open = s->request.wants_open};
 
 	text_figures(&t, &m->cfg.process, sum);
@@ -112,7 +112,7 @@ static bool is_ours(const struct metrics *m, const char *host)
 static void on_asked(struct visitor *v, char *request, size_t len)
 {
 	struct scrape *s = (struct scrape *)v;
-	struct metrics *m = desk_user(v->desk);
+	struct metrics *m = opsock_user(v->opsock);
 
 	s->request = http_parse(request, len);
 	if (s->request.status == 200 && !is_ours(m, s->request.host))
@@ -130,7 +130,7 @@ static void on_asked(struct visitor *v, char *request, size_t len)
 	}
 	visitor_hold(v);
 	s->collect.collected = on_figures;
-	collect(m->cfg.collector, &s->collect);
+	collect(m->cfg.stats_collector, &s->collect);
 }
 
 static void on_too_long(struct visitor *v)
@@ -184,17 +184,17 @@ static int open_socket(const struct metrics_config *cfg)
 
 int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 {
-	struct desk_config desk = {.most = VISITORS,
-				   .visitor_bytes = sizeof(struct scrape),
-				   .request_bytes = REQUEST_BYTES,
-				   .answer_bytes = ANSWER_BYTES,
-				   .ask_time = ASK_TIME,
-				   .answer_time = ANSWER_TIME,
-				   .once = true,
-				   .now = loop_now,
-				   .whole = http_whole,
-				   .asked = on_asked,
-				   .too_long = on_too_long};
+	struct opsock_config opsock = {.most = VISITORS,
+				       .visitor_bytes = sizeof(struct scrape),
+				       .request_bytes = REQUEST_BYTES,
+				       .answer_bytes = ANSWER_BYTES,
+				       .ask_time = ASK_TIME,
+				       .answer_time = ANSWER_TIME,
+				       .once = true,
+				       .now = loop_now,
+				       .whole = http_whole,
+				       .asked = on_asked,
+				       .too_long = on_too_long};
 	struct metrics *m = mem_zalloc(sizeof(*m));
 	int fd;
 
@@ -202,14 +202,14 @@ int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 		return ERR_NOMEM;
 	m->cfg = *cfg;
 	(void)gethostname(m->own_name, sizeof(m->own_name) - 1);
-	desk.user = m;
+	opsock.user = m;
 	fd = open_socket(cfg);
 	if (fd < 0) {
 		mem_free(m);
 		return ERR_IO;
 	}
-	m->desk = desk_open(cfg->loop, fd, &desk);
-	if (!m->desk) {
+	m->opsock = opsock_open(cfg->loop, fd, &opsock);
+	if (!m->opsock) {
 		mem_free(m);
 		return ERR_NOMEM;
 	}
@@ -219,23 +219,23 @@ int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 
 void metrics_close(struct metrics *m)
 {
-	desk_close(m->desk);
+	opsock_close(m->opsock);
 }
 
 int metrics_fd(const struct metrics *m)
 {
-	return desk_fd(m->desk);
+	return opsock_fd(m->opsock);
 }
 
 nsec_t metrics_tick(struct metrics *m)
 {
-	return desk_tick(m->desk);
+	return opsock_tick(m->opsock);
 }
 
 void metrics_free(struct metrics *m)
 {
 	if (!m)
 		return;
-	desk_free(m->desk);
+	opsock_free(m->opsock);
 	mem_free(m);
 }

@@ -3,7 +3,7 @@
 #define DAEMON_METRICS_METRICS_H
 
 #include "config/config.h"
-#include "daemon/collect.h"
+#include "daemon/stats_collector.h"
 #include "daemon/metrics/text.h"
 
 /**
@@ -11,7 +11,7 @@
  * the same figures
  *
  * Only as much of HTTP/1.1 (RFC 9112) as that needs: GET and HEAD, one request for each connection,
- * no body. An HTTP library would need the same limits on connections and time that daemon/desk has.
+ * no body. An HTTP library would need the same limits on connections and time that daemon/opsock has.
  */
 struct metrics;
 
@@ -22,7 +22,7 @@ struct metrics_config {
 	const struct config_names *names;
 	struct inherit *inherit; /* sockets that were passed to this process, for metrics_open() */
 	struct loop *loop;
-	struct collector *collector;
+	struct stats_collector *stats_collector;
 	struct text_process process;
 };
 

@@ -101,9 +101,9 @@ static void about_process(struct text *t, const struct text_process *p)
 					     "Allocations of the heap"};
 	static const struct family heap = {"heap_bytes", "gauge", "bytes",
 					   "Octets of the heap in use"};
-	struct figures_process now;
+	struct stats_table_process now;
 
-	figures_process(&now);
+	stats_table_process(&now);
 	line(t, "# TYPE " PREFIX "build%s %s", t->is_open ? "" : "_info",
 	     t->is_open ? "info" : "gauge");
 	line(t, "# HELP " PREFIX "build%s Version of the gateway.", t->is_open ? "" : "_info");
@@ -148,7 +148,7 @@ static void about_memory(struct text *t, const struct look_memory *m)
 	single(t, &waits, m->waits);
 }
 
-static void about_fabrics(struct text *t, const struct figures *f)
+static void about_fabrics(struct text *t, const struct stats_table *f)
 {
 	static const char *const names[PROVIDER_KINDS] = {
 		[PROVIDER_IWARP] = "iwarp", [PROVIDER_VERBS] = "verbs"};
@@ -168,7 +168,7 @@ static void about_fabrics(struct text *t, const struct figures *f)
 	}
 }
 
-static void about_routes(struct text *t, const struct text_process *p, const struct figures *f)
+static void about_routes(struct text *t, const struct text_process *p, const struct stats_table *f)
 {
 	static const struct family sessions = {"sessions", "gauge", NULL,
 					       "Sessions now, those in set-up included"};
@@ -181,8 +181,8 @@ static void about_routes(struct text *t, const struct text_process *p, const str
 		snprintf(labels, sizeof(labels), "{route=\"%s\"}", p->gw->routes[r].name);
 		sample(t, &sessions, labels, f->routes[r].sessions);
 	}
-	for (unsigned i = 0; i < figures_nrelayed; i++) {
-		const struct figure *figure = &figures_relayed[i];
+	for (unsigned i = 0; i < stats_table_nrelayed; i++) {
+		const struct figure *figure = &stats_table_relayed[i];
 		const struct family family = {figure->metric, "counter", figure->unit,
 					      figure->help};
 
@@ -236,14 +236,15 @@ static void about_upstreams(struct text *t, const struct text_process *p)
 {
 	struct servers_view *view = mem_zalloc(sizeof(*view));
 
-	for (unsigned i = 0; view && i < figures_nservers; i++)
-		about_figure(t, p, &figures_servers[i], false, view);
-	for (unsigned i = 0; view && i < figures_nserver; i++)
-		about_figure(t, p, &figures_server[i], true, view);
+	for (unsigned i = 0; view && i < stats_table_nservers; i++)
+		about_figure(t, p, &stats_table_servers[i], false, view);
+	for (unsigned i = 0; view && i < stats_table_nserver; i++)
+		about_figure(t, p, &stats_table_server[i], true, view);
 	mem_free(view);
 }
 
-static void about_versions(struct text *t, const struct text_process *p, const struct figures *f)
+static void about_versions(struct text *t, const struct text_process *p,
+			   const struct stats_table *f)
 {
 	static const struct family speaking = {
 		"sessions_speaking", "gauge", NULL,
@@ -286,7 +287,7 @@ static void sample_latency(struct text *t, const char *labels, const struct late
 }
 
 /* Only kinds that occurred. */
-static void about_latency(struct text *t, const struct text_process *p, const struct figures *f)
+static void about_latency(struct text *t, const struct text_process *p, const struct stats_table *f)
 {
 	char labels[PROXY_NAME_MAX + 96];
 
@@ -308,7 +309,8 @@ static void about_latency(struct text *t, const struct text_process *p, const st
 		}
 }
 
-static void about_refusals(struct text *t, const struct text_process *p, const struct figures *f)
+static void about_refusals(struct text *t, const struct text_process *p,
+			   const struct stats_table *f)
 {
 	static const struct family refusals = {"refusals", "counter", NULL,
 					       "Clients that were not served, by reason"};
@@ -341,7 +343,7 @@ static void sample_errors(struct text *t, const char *route, const char *way, co
 	}
 }
 
-static void about_errors(struct text *t, const struct text_process *p, const struct figures *f)
+static void about_errors(struct text *t, const struct text_process *p, const struct stats_table *f)
 {
 	begin(t, &errors);
 	for (unsigned r = 0; r < f->nroutes; r++) {
@@ -387,7 +389,7 @@ static void about_certificates(struct text *t, const struct text_process *p)
 		}
 }
 
-void text_figures(struct text *t, const struct text_process *p, const struct figures *f)
+void text_figures(struct text *t, const struct text_process *p, const struct stats_table *f)
 {
 	about_process(t, p);
 	about_memory(t, &f->memory);

@@ -3,7 +3,7 @@
 #define DAEMON_METRICS_TEXT_H
 
 #include "daemon/auth.h"
-#include "daemon/figures.h"
+#include "daemon/stats_table.h"
 
 /**
  * text - figures in the text formats of Prometheus
@@ -28,6 +28,6 @@ struct text_process {
 };
 
 /** text_figures - write everything into @t, which is zero except .is_open. */
-void text_figures(struct text *t, const struct text_process *p, const struct figures *f);
+void text_figures(struct text *t, const struct text_process *p, const struct stats_table *f);
 
 #endif

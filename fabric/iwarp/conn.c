@@ -82,8 +82,8 @@ static void close_socket(struct iwarp_conn *c)
 	list_del(&c->probe);
 	if (!list_is_empty(&c->setup) && c->state == IWARP_REJECTED)
 		c->iw->rejected_count--;
-	lobby_leave(&c->iw->lobby, &c->silent);
-	c->iw->base.arrived = c->iw->lobby.count;
+	preauth_queue_leave(&c->iw->preauth_queue, &c->silent);
+	c->iw->base.arrived = c->iw->preauth_queue.count;
 	list_del(&c->setup);
 }
 

@@ -39,15 +39,15 @@ static inline uint64_t word_at(const uint8_t *p)
 __attribute__((target("sse4.2"))) static uint32_t crc_short(uint32_t crc, const uint8_t *p,
 							    size_t len)
 {
-	const uint8_t *words_end = p + len / sizeof(uint64_t) * sizeof(uint64_t);
+	const uint8_t *strings_end = p + len / sizeof(uint64_t) * sizeof(uint64_t);
 	uint64_t crc64 = crc;
 	uint32_t half;
 
-	for (; words_end - p >= CRC_STRIDE; p += CRC_STRIDE) {
+	for (; strings_end - p >= CRC_STRIDE; p += CRC_STRIDE) {
 		crc64 = _mm_crc32_u64(_mm_crc32_u64(crc64, word_at(p)), word_at(p + 8));
 		crc64 = _mm_crc32_u64(_mm_crc32_u64(crc64, word_at(p + 16)), word_at(p + 24));
 	}
-	for (; p < words_end; p += sizeof(uint64_t))
+	for (; p < strings_end; p += sizeof(uint64_t))
 		crc64 = _mm_crc32_u64(crc64, word_at(p));
 	crc = (uint32_t)crc64;
 	if (len & sizeof(half)) {

@@ -384,7 +384,7 @@ static size_t op_pooled(const struct fabric *f)
 	const struct iwarp *iw = container_of(f, const struct iwarp, base);
 
 	return qp_store_bytes(&iw->store) +
-	       iw->lobby.count * (sizeof(struct iwarp_conn) + sizeof(struct iwarp_frames));
+	       iw->preauth_queue.count * (sizeof(struct iwarp_conn) + sizeof(struct iwarp_frames));
 }
 
 /*
@@ -435,7 +435,7 @@ static void iwarp_op_free(struct fabric *f)
 	list_for_each_safe(item, tmp, &iw->conns)
 		iwarp_conn_free(container_of(item, struct iwarp_conn, all));
 	qp_store_fini(&iw->store);
-	lobby_fini(&iw->lobby);
+	preauth_queue_fini(&iw->preauth_queue);
 	mem_free(iw);
 }
 
@@ -520,8 +520,8 @@ struct fabric *iwarp_new(const struct iwarp_config *cfg, struct loop *loop)
 	list_init(&iw->setups);
 	list_init(&iw->rejected);
 	list_init(&iw->attachments);
-	if (lobby_init(&iw->lobby, cfg->max_setups, iwarp_draw(iw))) {
-		lobby_fini(&iw->lobby);
+	if (preauth_queue_init(&iw->preauth_queue, cfg->max_setups, iwarp_draw(iw))) {
+		preauth_queue_fini(&iw->preauth_queue);
 		mem_free(iw);
 		return NULL;
 	}

@@ -6,7 +6,7 @@
 #include "base/loop.h"
 #include "base/timer.h"
 #include "fabric/iwarp/iwarp.h"
-#include "fabric/lobby.h"
+#include "fabric/preauth_queue.h"
 #include "fabric/iwarp/mpa.h"
 #include "fabric/iwarp/qp.h"
 
@@ -73,9 +73,9 @@ struct iwarp {
 	struct list inside; /* connections inside a message that has a shared Receive */
 	/* connections that may have missed the end of the stream (stream_probe()) */
 	struct list probes;
-	struct list setups;   /* IWARP_AWAITING, oldest first */
-	struct lobby lobby;   /* IWARP_AWAITING, by host */
-	struct list rejected; /* IWARP_REJECTED, oldest first */
+	struct list setups;		    /* IWARP_AWAITING, oldest first */
+	struct preauth_queue preauth_queue; /* IWARP_AWAITING, by host */
+	struct list rejected;		    /* IWARP_REJECTED, oldest first */
 	uint32_t rejected_count;
 	struct list attachments;
 	struct qp_store store;
@@ -90,7 +90,7 @@ struct iwarp {
 	uint32_t heard_us;   /* octets came since the last tick: poll that long, in us, for more */
 	nsec_t busy_until;   /* poll until then, do not block */
 	nsec_t ticked;
-	nsec_t haste_until; /* turns are short until then: stream.c */
+	nsec_t latency_bound_until; /* turns are short until then: stream.c */
 	uint64_t rng;
 };
 
@@ -104,7 +104,7 @@ struct iwarp_frames {
 struct iwarp_conn {
 	struct fabric_conn base;
 	struct iwarp *iw;
-	struct lobby_member silent; /* while the connection is IWARP_AWAITING */
+	struct preauth_queue_member silent; /* while the connection is IWARP_AWAITING */
 	struct list all, active, dirty, resting, starved, favoured, inside, probe;
 	struct list setup; /* in the instance's .setups or .rejected */
 	struct loop_watch watch;

@@ -129,9 +129,9 @@ static void pause_accepting(struct attachment *a, const char *why)
 /* At the limit the oldest set-up of the host with the most of them ends (decision 66). */
 static void bound_setups(struct iwarp *iw)
 {
-	while (lobby_is_full(&iw->lobby)) {
-		struct iwarp_conn *c =
-			container_of(lobby_first(&iw->lobby), struct iwarp_conn, silent);
+	while (preauth_queue_is_full(&iw->preauth_queue)) {
+		struct iwarp_conn *c = container_of(preauth_queue_first(&iw->preauth_queue),
+						    struct iwarp_conn, silent);
 
 		iw->counters.setup_failures++;
 		log_debug("iwarp.setup", "cause=limit why=\"too many connections in set-up\"");
@@ -149,8 +149,8 @@ static bool begin_setup(struct attachment *a, int fd, const struct fabric_addr *
 	c->base.peer = *peer;
 	bound_setups(iw);
 	list_add_tail(&iw->setups, &c->setup);
-	lobby_enter(&iw->lobby, &c->silent, peer);
-	iw->base.arrived = iw->lobby.count;
+	preauth_queue_enter(&iw->preauth_queue, &c->silent, peer);
+	iw->base.arrived = iw->preauth_queue.count;
 	iwarp_conn_deadline(c, iw->cfg.setup_timeout_ms);
 	c->watched = !iw->loop->ops->add(iw->loop, &c->watch, fd, LOOP_READ | LOOP_WRITE, 1);
 	if (!c->watched) {

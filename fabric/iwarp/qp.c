@@ -13,7 +13,7 @@
  * Operation
  *
  * This file has the queues and the states. qp_rx.c parses the stream, qp_rx_io.c decides where its
- * octets are read to, qp_tx.c builds the outgoing stream, qp_done.c completes operations and
+ * octets are read to, qp_tx.c builds the outgoing stream, qp_complete.c completes operations and
  * streams for all of them.
  *
  * 	INIT --start--> OPEN --disconnect--> DRAINING --stop--> DEAD
@@ -429,7 +429,7 @@ int qp_withdraw(struct qp *qp, uint32_t handle, void *cookie, uint32_t *written)
 	if (!e)
 		return closed ? ERR_CLOSED : 1;
 	e->owned = false;
-	qp_hush(qp, e);
+	qp_cancel_events(qp, e);
 	if (e->access)
 		qp_revoke(qp, e);
 	forget_target(qp, e);

@@ -4,7 +4,7 @@
 
 #include "fabric/iwarp/qp.h"
 
-/** Shared by the qp*.c only. Each file uses only those before it: qp_done.c, qp_tx.c and
+/** Shared by the qp*.c only. Each file uses only those before it: qp_complete.c, qp_tx.c and
  * qp_rx.c, qp_rx_io.c, qp.c. */
 
 #define QP_NONE UINT32_MAX
@@ -51,8 +51,8 @@ static inline bool qp_rx_waits(const struct qp_rx *rx)
 	return rx->starved || rx->full;
 }
 
-/** qp_hush - @e is withdrawn: removes its PLACED event from the queue. */
-void qp_hush(struct qp *qp, struct exposure *e);
+/** qp_cancel_events - @e is withdrawn: removes its PLACED event from the queue. */
+void qp_cancel_events(struct qp *qp, struct exposure *e);
 
 /** qp_complete_op - qp_complete() for the operation @op. */
 void qp_complete_op(struct qp *qp, uint32_t op, int status);

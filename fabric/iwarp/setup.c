@@ -194,8 +194,8 @@ static void setup_send_rejection(struct iwarp_conn *c, struct view private_data)
 static void leave_setups(struct iwarp_conn *c)
 {
 	list_del(&c->setup);
-	lobby_leave(&c->iw->lobby, &c->silent);
-	c->iw->base.arrived = c->iw->lobby.count;
+	preauth_queue_leave(&c->iw->preauth_queue, &c->silent);
+	c->iw->base.arrived = c->iw->preauth_queue.count;
 }
 
 /* Acceptor: the Request may have arrived; ask the user. */

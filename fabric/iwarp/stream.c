@@ -90,9 +90,9 @@ void stream_rest(struct iwarp_conn *c)
 }
 
 /* Whether a connection that does not move much sent something in the last HASTE_TIME. */
-static bool is_in_haste(const struct iwarp *iw)
+static bool is_latency_bound(const struct iwarp *iw)
 {
-	return iw->ticked < iw->haste_until;
+	return iw->ticked < iw->latency_bound_until;
 }
 
 static bool moved_lately(const struct iwarp_conn *c)
@@ -104,7 +104,7 @@ static bool moved_lately(const struct iwarp_conn *c)
  * turn. */
 static size_t fair_share(const struct iwarp *iw)
 {
-	return is_in_haste(iw) ? iw->cfg.turn_octets / HASTE : iw->cfg.turn_octets;
+	return is_latency_bound(iw) ? iw->cfg.turn_octets / HASTE : iw->cfg.turn_octets;
 }
 
 /* Whether the turn's budget is used up; a rest that is not worth a system call does not count. */
@@ -116,7 +116,7 @@ static bool is_spent(const struct iwarp *iw)
 /* Return: whether @c is in `resting` and will be served at the end of a flush. */
 static bool has_to_rest(struct iwarp_conn *c)
 {
-	if (c->moves_much || (is_in_haste(c->iw) && moved_lately(c)))
+	if (c->moves_much || (is_latency_bound(c->iw) && moved_lately(c)))
 		stream_rest(c);
 	return is_resting(c);
 }
@@ -493,7 +493,7 @@ static void read_share(struct iwarp_conn *c, const size_t each_way)
 	if (c->state != IWARP_OPEN)
 		return;
 	if (share < each_way && !moved_lately(c))
-		c->iw->haste_until = c->iw->ticked + HASTE_TIME;
+		c->iw->latency_bound_until = c->iw->ticked + HASTE_TIME;
 	c->base.is_full = qp_is_full(&c->qp);
 	qp_rx_pause(&c->qp);
 	watch_message(c);

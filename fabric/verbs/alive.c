@@ -31,7 +31,7 @@ static bool is_stuck(struct verbs_conn *c, nsec_t now)
 	bool moved = c->taken != c->sends.done;
 
 	c->taken = c->sends.done;
-	if (moved || !c->words_out)
+	if (moved || !c->strings_out)
 		c->stuck_since = NSEC_NEVER;
 	else if (c->stuck_since == NSEC_NEVER)
 		c->stuck_since = now;
@@ -50,7 +50,7 @@ static void alive_look_at(struct verbs_conn *c, nsec_t now)
 	if (c->state != VERBS_OPEN)
 		return;
 	if (is_stuck(c, now)) {
-		leave_begin(c, ERR_TIMEOUT, "the peer does not take what is sent");
+		conn_close_begin(c, ERR_TIMEOUT, "the peer does not take what is sent");
 		wake_conn(c);
 	} else if (idle && !c->asked) {
 		post_ask(c);

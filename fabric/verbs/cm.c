@@ -117,7 +117,7 @@ static void log_no_pair(const struct verbs_conn *c, const char *event, int err)
 /* @err: an errno, which may mean a failure of this machine itself. */
 static void finish_failed(struct verbs_conn *c, int err, int otherwise, const char *why)
 {
-	int status = words_local(err, otherwise, &why);
+	int status = strings_local(err, otherwise, &why);
 
 	end_finish(c, status, why);
 }
@@ -168,7 +168,7 @@ static void on_established(struct verbs_conn *c, const struct vevent *e)
 static void on_rejected(struct verbs_conn *c, const struct vevent *e)
 {
 	const char *why;
-	int status = words_reject(c->dev && c->dev->iwarp, e->status, &why);
+	int status = strings_reject(c->dev && c->dev->iwarp, e->status, &why);
 
 	memcpy(c->pd, e->pd, e->pd_len);
 	c->pd_len = e->pd_len;
@@ -178,7 +178,7 @@ static void on_rejected(struct verbs_conn *c, const struct vevent *e)
 static void on_removal(struct verbs_conn *c)
 {
 	if (c->dev) {
-		gone_lost(c->dev); /* ends @c with the others */
+		device_removal_lost(c->dev); /* ends @c with the others */
 		c->v->look = 0;
 	} else {
 		end_finish(c, ERR_LOCAL, "the RDMA device was removed");
@@ -230,7 +230,7 @@ void cm_handle(struct verbs_conn *c, const struct vevent *e)
 void cm_expired(struct verbs_conn *c)
 {
 	if (c->state == VERBS_DRAINING)
-		leave_begin(c, ERR_TIMEOUT, "the peer does not take what was sent");
+		conn_close_begin(c, ERR_TIMEOUT, "the peer does not take what was sent");
 	else if (c->state == VERBS_LEAVING)
 		end_finish(c, 0, NULL);
 	else
@@ -247,7 +247,7 @@ static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
 	int err;
 
 	if (rdma_create_id(c->v->channel, &c->id, c, RDMA_PS_TCP))
-		return words_local(errno, ERR_IO, &why);
+		return strings_local(errno, ERR_IO, &why);
 	if (from)
 		own = from->ss;
 	if (rdma_resolve_addr(c->id, from ? (struct sockaddr *)&own : NULL, (struct sockaddr *)&ss,
@@ -257,7 +257,7 @@ static int resolve(struct verbs_conn *c, const struct fabric_addr *from,
 		c->caused = true;
 		c->why = from ? "no RDMA device with that source address leads there"
 			      : "no RDMA device leads there";
-		c->status = words_local(err, ERR_REFUSED, &c->why);
+		c->status = strings_local(err, ERR_REFUSED, &c->why);
 		if (from && err == EADDRNOTAVAIL) /* the kernel does not say more */
 			c->why =
 				"no RDMA device with that source address leads there, or it has no "

@@ -28,7 +28,7 @@ static void close_sink(struct verbs_conn *c, struct vop *op)
 		op->mr = NULL;
 	} else if (c->id && c->id->qp) {
 		op->complete = false;
-		leave_begin(c, ERR_IO, "the device did not give up what the peer could reach");
+		conn_close_begin(c, ERR_IO, "the device did not give up what the peer could reach");
 	} else {
 		op->mr = NULL;
 		device_refuses(c->dev);
@@ -39,7 +39,7 @@ static void took_place(struct verbs_conn *c, struct vop *op)
 {
 	close_sink(c, op);
 	if (op->type == FABRIC_EV_SEND || op->type == FABRIC_EV_WRITE)
-		c->words_out--;
+		c->strings_out--;
 	else if (op->type == FABRIC_EV_WITHDRAWN)
 		expose_fenced(c, op->exposure, op->status);
 }
@@ -58,7 +58,7 @@ static void breached(struct verbs_conn *c, const char *why)
 	if (c->state >= VERBS_LEAVING)
 		return;
 	c->v->counters.breaches++;
-	leave_begin(c, ERR_PROTO, why);
+	conn_close_begin(c, ERR_PROTO, why);
 	wake_conn(c);
 }
 
@@ -94,8 +94,9 @@ static void sent(struct verbs_conn *c, const struct ibv_wc *wc)
 	struct vop *op = &c->sends.ops[(uint32_t)wc->wr_id & c->sends.mask];
 	const char *why;
 
-	op->status = wc->status == IBV_WC_WR_FLUSH_ERR ? ERR_FLUSHED
-						       : words_completion(wc->status, false, &why);
+	op->status = wc->status == IBV_WC_WR_FLUSH_ERR
+			     ? ERR_FLUSHED
+			     : strings_completion(wc->status, false, &why);
 	took_place(c, op);
 }
 
@@ -111,10 +112,10 @@ void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv
 		leave_failed(c);
 		return;
 	}
-	status = words_completion(wc->status, is_recv, &why);
+	status = strings_completion(wc->status, is_recv, &why);
 	if (err_class(status) == ERR_CLASS_PEER || status == ERR_TOOBIG)
 		c->v->counters.breaches++;
-	leave_begin(c, status, why);
+	conn_close_begin(c, status, why);
 }
 
 static bool mark_complete(struct vring *r, uint32_t index)

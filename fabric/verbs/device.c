@@ -25,7 +25,7 @@
  * The descriptor of asynchronous events belongs to the process. The worker that reads an event
  * stores it, as a number only, at the connection or shared queue it is about. That object still
  * exists, because destroying a queue waits until its events are acknowledged. A failed device
- * concerns every worker, so it is reported like a removal (gone.c).
+ * concerns every worker, so it is reported like a removal (device_removal.c).
  */
 
 static int set_nonblocking(int fd)
@@ -85,7 +85,7 @@ static void leave_note_of_cq(const struct vcq *q, int type)
 		atomic_store(&q->share->failed, true);
 }
 
-static void leave_note(struct verbs_dev *dev, const struct ibv_async_event *e)
+static void conn_close_note(struct verbs_dev *dev, const struct ibv_async_event *e)
 {
 	struct vshare *share;
 
@@ -118,7 +118,7 @@ void device_async(struct verbs_dev *dev)
 	struct ibv_async_event e;
 
 	while (ibv_get_async_event(dev->context, &e) == 0) {
-		leave_note(dev, &e);
+		conn_close_note(dev, &e);
 		ibv_ack_async_event(&e);
 	}
 }

@@ -6,7 +6,7 @@
 /*
  * Operation
  *
- * 	OPEN --(leave.c)--> LEAVING --peer's answer--> ENDED
+ * 	OPEN --(conn_close.c)--> LEAVING --peer's answer--> ENDED
  *
  * LEAVING means that rdma_disconnect() was called: the queue pair takes no more work requests, and
  * those posted are flushed. A peer that does not answer has .linger_ms.

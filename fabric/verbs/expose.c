@@ -103,7 +103,7 @@ static bool end_exposure(struct verbs_conn *c, uint32_t index, bool bound)
 		return true;
 	}
 	hold(c, &c->exps[index]);
-	leave_begin(c, ERR_IO, "the device did not give up what the peer could reach");
+	conn_close_begin(c, ERR_IO, "the device did not give up what the peer could reach");
 	wake_conn(c);
 	return false;
 }

@@ -3,23 +3,23 @@
 #define FABRIC_VERBS_INTERNAL_H
 
 #include "fabric/verbs/types.h"
-#include "fabric/verbs/words.h"
+#include "fabric/verbs/strings.h"
 
 /**
  * internal - declarations shared by the files of fabric/verbs, beside types.h; no other file includes it.
  *
  *   verbs.c  the instance: its lists, time, the table of operations
  *   device.c a device as one worker uses it: notifications
- *   facts.c  facts of a device, for tools
- *   lead.c   which devices addresses lead to
+ *   device_caps.c  facts of a device, for tools
+ *   device_select.c   which devices addresses lead to
  *   limits.c abilities of a device
  *   memory.c registered memory
  *   window.c a device's free Memory Windows
  *   context.c  a device as the process has it
- *   gone.c   devices that are removed
+ *   device_removal.c   devices that are removed
  *   cm.c     how connections begin: resolving, connect, accept, reject
  *   conn.c   a new connection, and an open one
- *   leave.c  how the end of a connection begins
+ *   conn_close.c  how the end of a connection begins
  *   end.c    how connections end
  *   listen.c listeners
  *   queue.c  queue pairs
@@ -32,8 +32,8 @@
  *   srq.c, share.c, share_conn.c  Receives that connections share (share_internal.h)
  *   expose.c exposed memory
  *   alive.c  whether silent peers are still there
- *   wake.c   clock, wake-ups
- *   words.c  statuses and reasons in words
+ *   wakeup.c   clock, wake-ups
+ *   strings.c  statuses and reasons in words
  */
 
 /* verbs.c */
@@ -41,7 +41,7 @@
 /** verbs_init - @v, all zeros, with nothing opened yet. */
 void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *loop);
 
-/* wake.c: uses none of the others */
+/* wakeup.c: uses none of the others */
 
 /** wake_now - CLOCK_MONOTONIC. */
 nsec_t wake_now(void);
@@ -100,11 +100,11 @@ void device_refuses(struct verbs_dev *dev);
  * device is closed, and the next connection opens it again. */
 void device_lost_key(struct verbs_dev *dev);
 
-/* lead.c */
+/* device_select.c */
 
-/** lead_open - open the devices that @cfg->uses lead to, or all. Return: 0, or ERR_IO: none can
+/** device_select_open - open the devices that @cfg->uses lead to, or all. Return: 0, or ERR_IO: none can
  * be used, or one of the requested devices was rejected. */
-int lead_open(struct verbs *v, const struct verbs_config *cfg) WARN_UNUSED;
+int device_select_open(struct verbs *v, const struct verbs_config *cfg) WARN_UNUSED;
 
 /* limits.c */
 
@@ -161,12 +161,12 @@ void context_failed(struct verbs_dev *dev);
 /** context_is_gone - whether its entry in sysfs is gone. */
 bool context_is_gone(const struct verbs_dev *dev);
 
-/* gone.c */
+/* device_removal.c */
 
-/** gone_lost - @dev failed or was removed: its connections end, its objects are freed with the
+/** device_removal_lost - @dev failed or was removed: its connections end, its objects are freed with the
  * last. */
-void gone_lost(struct verbs_dev *dev);
-void gone_tick(struct verbs *v, nsec_t now);
+void device_removal_lost(struct verbs_dev *dev);
+void device_removal_tick(struct verbs *v, nsec_t now);
 
 /* conn.c */
 struct verbs_conn *conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_state state,
@@ -196,10 +196,10 @@ void verbs_listen_detach(struct fabric *f, struct fabric_listener *l);
 void verbs_listen_tick(struct verbs *v, nsec_t now);
 nsec_t verbs_listen_deadline(const struct verbs *v);
 
-/* leave.c */
+/* conn_close.c */
 
-/** leave_begin - disconnect, then end; the cause is kept if it is the first. */
-void leave_begin(struct verbs_conn *c, int status, const char *why);
+/** conn_close_begin - disconnect, then end; the cause is kept if it is the first. */
+void conn_close_begin(struct verbs_conn *c, int status, const char *why);
 
 /** leave_failed - the queue pair failed and no completion has the reason. */
 void leave_failed(struct verbs_conn *c);

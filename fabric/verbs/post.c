@@ -106,7 +106,7 @@ static struct vop *append_op(struct verbs_conn *c, struct vwr *w, enum fabric_ev
 	op->extras = c->extras_posted;
 	if (type == FABRIC_EV_SEND || type == FABRIC_EV_WRITE) {
 		c->chain_word = &w->wr;
-		c->words_out++;
+		c->strings_out++;
 		return op;
 	}
 	w->wr.send_flags |= IBV_SEND_SIGNALED;

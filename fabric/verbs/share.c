@@ -64,7 +64,7 @@ static bool act_on_notes(struct vshare *s)
 	}
 	if (!atomic_load(&s->failed))
 		return false;
-	gone_lost(dev); /* ends @s as well */
+	device_removal_lost(dev); /* ends @s as well */
 	return true;
 }
 

@@ -183,8 +183,8 @@ struct verbs_conn {
 	uint32_t recvs_given;	   /* Receives given to the device; the rest waits for the flush */
 	/* Sends that wait for the flush; .chain_word: the last Send or Write */
 	struct ibv_send_wr *chain, *chain_last, *chain_word;
-	uint32_t ops_out;   /* Sends, Writes, Reads whose completion was not polled */
-	uint32_t words_out; /* Sends and Writes under way */
+	uint32_t ops_out;     /* Sends, Writes, Reads whose completion was not polled */
+	uint32_t strings_out; /* Sends and Writes under way */
 	uint32_t sq_size, sq_posted, sq_freed, sq_reserved;
 	/* of the send queue's slots, those that the user did not post */
 	uint32_t extras_posted, extras_freed;

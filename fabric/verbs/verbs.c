@@ -98,7 +98,7 @@ static bool tell_setup(struct verbs_conn *c, struct fabric_event *ev)
 static bool verbs_conn_event(struct verbs_conn *c, struct fabric_event *ev)
 {
 	if (c->broken && c->state < VERBS_LEAVING)
-		leave_begin(c, ERR_IO, "the device refused a work request");
+		conn_close_begin(c, ERR_IO, "the device refused a work request");
 	if (tell_setup(c, ev) || complete_event(c, ev)) {
 		ev->conn = &c->base;
 		return true;
@@ -197,7 +197,7 @@ static void verbs_op_tick(struct fabric *f, nsec_t now)
 	struct verbs *v = verbs_of(f);
 
 	verbs_listen_tick(v, now);
-	gone_tick(v, now);
+	device_removal_tick(v, now);
 	alive_tick(v, now);
 	share_tick(v, now);
 	look_at_deadlines(v, now);
@@ -306,7 +306,7 @@ struct fabric *verbs_new(const struct verbs_config *cfg, struct loop *loop)
 		 "no RDMA device can be used: see the lines before "
 		 "this one, give the service access to /dev/infiniband/uverbs*, or use iwarp, "
 		 "which needs no device");
-	if (post_init(v) || verbs_check(why) || open_channel(v) || lead_open(v, cfg)) {
+	if (post_init(v) || verbs_check(why) || open_channel(v) || device_select_open(v, cfg)) {
 		log_error("verbs.failed", "why=\"%s\"", why);
 		verbs_op_free(&v->base);
 		return NULL;

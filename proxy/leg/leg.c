@@ -26,7 +26,7 @@ enum { SETTLE_SHARE = 4 };
 
 void leg_init(struct leg *leg, enum rpc_role role)
 {
-	static const struct leg_tap nobody;
+	static const struct leg_trace nobody;
 
 	memset(leg, 0, sizeof(*leg));
 	leg->role = role;
@@ -371,11 +371,11 @@ unsigned leg_blocked_by(const struct leg *leg)
 		by |= LEG_BLOCK_GATHER;
 	if (leg_is_sated(leg))
 		by |= leg->conn->idles ? LEG_BLOCK_SHARE : LEG_BLOCK_SHARE | LEG_BLOCK_TURN;
-	if (leg_is_full(leg))
+	if (leg_sink_is_blocked(leg))
 		by |= LEG_BLOCK_SINK;
 	if (recvs_are_out(leg->recvs))
 		by |= LEG_BLOCK_RECEIVE;
-	if (leg_keeps_closed(leg))
+	if (leg_withholds_credit(leg))
 		by |= LEG_BLOCK_CREDIT;
 	return by;
 }

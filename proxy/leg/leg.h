@@ -149,9 +149,9 @@ struct leg_out {
 	const char *why;
 };
 
-/** struct leg_tap - the tracer that gets each message of a leg when it is posted or received;
+/** struct leg_trace - the tracer that gets each message of a leg when it is posted or received;
  * .see is NULL while nothing is traced. */
-struct leg_tap {
+struct leg_trace {
 	void (*see)(struct leg *leg, bool is_sent, const struct fabric_sge *sge, unsigned n);
 };
 
@@ -196,10 +196,10 @@ struct leg {
 	/* Threads that compute host authentication, borrowed; set after leg_init(); NULL: the
 	 * worker computes. */
 	struct jobs_port *jobs;
-	const struct leg_tap *tap; /* borrowed; set after leg_init() by users that trace */
-	struct recvs *recvs;	   /* the shared Receives, or NULL: the leg has its own */
-	struct leg_rbuf *rbufs;	   /* the leg's own Receives; their octets are arena blocks */
-	uint8_t **bulks;	   /* second pieces of its own Receives, arena blocks; NULL: none */
+	const struct leg_trace *tap; /* borrowed; set after leg_init() by users that trace */
+	struct recvs *recvs;	     /* the shared Receives, or NULL: the leg has its own */
+	struct leg_rbuf *rbufs;	     /* the leg's own Receives; their octets are arena blocks */
+	uint8_t **bulks; /* second pieces of its own Receives, arena blocks; NULL: none */
 	/* Receives of the leg: posted, or, if shared, promised to the peer */
 	uint32_t nrbufs;
 	uint32_t posted; /* of .nrbufs: not held by received messages */
@@ -320,9 +320,9 @@ static inline bool leg_has_group(const struct leg *leg)
 	return leg->group_gathers || leg->group_ready;
 }
 
-/** leg_is_full - the peer's input waits because the peer of the user's other leg does not take
+/** leg_sink_is_blocked - the peer's input waits because the peer of the user's other leg does not take
  * what came before (fabric_stream()). */
-static inline bool leg_is_full(const struct leg *leg)
+static inline bool leg_sink_is_blocked(const struct leg *leg)
 {
 	return leg->conn && leg->conn->is_full;
 }
@@ -365,8 +365,8 @@ static inline bool leg_takes_reply(const struct leg *leg)
 			   : leg->assembly && leg->assembly_purpose == BUF_ASSEMBLY;
 }
 
-/** leg_hears - leg_takes_reply(), and it is the reply to call @xid. */
-static inline bool leg_hears(const struct leg *leg, uint32_t xid)
+/** leg_reply_is_in_progress - leg_takes_reply(), and it is the reply to call @xid. */
+static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
 {
 	return leg_takes_reply(leg) && (leg->ngroup ? leg->group_xid : leg->assembly_xid) == xid;
 }
@@ -575,31 +575,31 @@ void leg_send(struct leg *leg, struct leg_tx *tx);
 bool leg_unsend(struct leg *leg, struct leg_tx *tx) WARN_UNUSED;
 
 /**
- * leg_owes_sends - there are replies that the peer has not taken, or Sends that have not completed
+ * leg_sends_unacked - there are replies that the peer has not taken, or Sends that have not completed
  *
  * Calls that wait for credit do not count: they may wait as long as they have to.
  */
-static inline bool leg_owes_sends(const struct leg *leg)
+static inline bool leg_sends_unacked(const struct leg *leg)
 {
 	return leg->sending || leg->active || !list_is_empty(&leg->replies);
 }
 
 /**
- * leg_is_spent - whether neither @call nor any other can be sent before an answer comes, and no
+ * leg_has_no_credit_ever - whether neither @call nor any other can be sent before an answer comes, and no
  * answer is awaited
  *
  * Abandoned calls then hold all credits, or all Receives. Never true if credits count messages.
  */
-bool leg_is_spent(const struct leg *leg, const struct leg_tx *call);
+bool leg_has_no_credit_ever(const struct leg *leg, const struct leg_tx *call);
 
 /** leg_would_wait - whether a call like @call, sent now, would wait. */
 bool leg_would_wait(struct leg *leg, const struct rpc_msg *call);
 
-/** leg_is_closed - the peer has used all credits that this end granted. */
-bool leg_is_closed(const struct leg *leg);
+/** leg_peer_has_no_credit - the peer has used all credits that this end granted. */
+bool leg_peer_has_no_credit(const struct leg *leg);
 
-/** leg_keeps_closed - leg_is_closed(), and this end is the reason: the peer would accept a grant. */
-bool leg_keeps_closed(const struct leg *leg);
+/** leg_withholds_credit - leg_peer_has_no_credit(), and this end is the reason: the peer would accept a grant. */
+bool leg_withholds_credit(const struct leg *leg);
 
 /** leg_waits - a continued message needs more credits than there are, and everything before it
  * was sent. */
@@ -610,12 +610,12 @@ bool leg_waits(const struct leg *leg);
 uint32_t leg_limit(const struct leg *leg);
 
 /**
- * leg_settle - leg_waits() has been true for long and the peer has granted nothing: take its
+ * leg_credits_final - leg_waits() has been true for long and the peer has granted nothing: take its
  * credits as final
  *
  * The message is sent within them, or given back.
  */
-void leg_settle(struct leg *leg);
+void leg_credits_final(struct leg *leg);
 
 /** leg_report - queue an error report about the peer's message @xid. */
 void leg_report(struct leg *leg, uint32_t xid, enum rpc_dir dir, const struct rpc_error *e);

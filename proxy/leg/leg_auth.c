@@ -237,7 +237,7 @@ void leg_auth_end(struct leg *leg)
  *         because of it.
  * Rule:   the time for set-up is extended by the time of the wait.
  * Pinned: tests/session/test_hostauth.c:what_waits_here_is_not_the_servers_fault,
- *         tests/session/test_hostauth_door.c:a_door_that_stays_shut_is_not_the_servers_fault
+ *         tests/session/test_hostauth_handshakes.c:a_door_that_stays_shut_is_not_the_servers_fault
  */
 void leg_auth_clock(struct leg *leg, nsec_t now)
 {

@@ -125,12 +125,12 @@ static struct rpc_window window_of(const struct leg *leg)
 	return w;
 }
 
-bool leg_is_closed(const struct leg *leg)
+bool leg_peer_has_no_credit(const struct leg *leg)
 {
 	return window_of(leg).is_peer_closed;
 }
 
-bool leg_keeps_closed(const struct leg *leg)
+bool leg_withholds_credit(const struct leg *leg)
 {
 	return window_of(leg).is_peer_kept;
 }
@@ -148,7 +148,7 @@ uint32_t leg_limit(const struct leg *leg)
 	return window_of(leg).limit;
 }
 
-void leg_settle(struct leg *leg)
+void leg_credits_final(struct leg *leg)
 {
 	leg->t->ops->no_more(leg->t);
 }
@@ -258,7 +258,7 @@ bool leg_would_wait(struct leg *leg, const struct rpc_msg *call)
 	       !(leg->t->ops->may_send(leg->t, &tx) && has_receive_for_reply(leg));
 }
 
-bool leg_is_spent(const struct leg *leg, const struct leg_tx *call)
+bool leg_has_no_credit_ever(const struct leg *leg, const struct leg_tx *call)
 {
 	return leg->t->ops->traits->counts_calls && leg->awaiting == 0 &&
 	       (!leg->t->ops->may_send(leg->t, &call->tx) || promised_receives(leg) >= leg->nrbufs);

@@ -67,7 +67,7 @@
 #include <assert.h>
 
 enum {
-	QUOTA_PRESSED = 16,  /* one part in so many is left to others during a reservation */
+	QUOTA_RESERVED = 16, /* one part in so many is left to others during a reservation */
 	QUOTA_OF_SERVER = 3, /* factor: a server's calls may hold so many times what they leave */
 	QUOTA_OF_OTHER = 8,  /* factor: a client's transaction blocks and messages, likewise */
 	/* Factor: times what a client may hold otherwise, for sessions that hold a little. */
@@ -180,7 +180,7 @@ static nsec_t quota_now(const struct quota_group *g)
 static void try_all(struct quota_group *g)
 {
 	g->untried = g->nwaiting;
-	g->least_seen = SIZE_MAX;
+	g->least_scanned = SIZE_MAX;
 }
 
 static void end_claim(struct quota_group *g)
@@ -271,11 +271,11 @@ static void look_for_memory(struct quota_group *g)
 }
 
 /* Return: the part of @bytes that a reservation of another member leaves. */
-static size_t pressed_room(const struct quota_group *claiming, size_t bytes)
+static size_t reserved_room(const struct quota_group *claiming, size_t bytes)
 {
 	bool late = quota_now(claiming) >= claiming->claim_ends - QUOTA_CLAIM / 2;
 
-	return late ? 0 : bytes / QUOTA_PRESSED;
+	return late ? 0 : bytes / QUOTA_RESERVED;
 }
 
 static size_t common_free(const struct quota_group *g)
@@ -303,7 +303,7 @@ static size_t common_room(const struct quota_group *g)
 	const struct quota_group *claiming = g->pool->claimer;
 	size_t part = common_part(g);
 
-	return claiming && claiming != g ? pressed_room(claiming, part) : part;
+	return claiming && claiming != g ? reserved_room(claiming, part) : part;
 }
 
 static bool server_fits(const struct quota_member *m, size_t bytes, size_t left)
@@ -378,7 +378,7 @@ static bool member_fits(const struct quota_member *m, size_t bytes, size_t room)
 	size_t free;
 
 	if (g->claimer && g->claimer != m)
-		room = pressed_room(g, room);
+		room = reserved_room(g, room);
 	if (bytes > room)
 		return false;
 	free = buf_zone_free(g->pool->quota->arena, g->own) + common_part(g);
@@ -541,8 +541,8 @@ void quota_wait(struct quota_member *m, size_t bytes)
 		list_add_tail(&g->pool->groups, &g->link);
 	if (bytes < g->least)
 		g->least = bytes;
-	if (bytes < g->least_seen)
-		g->least_seen = bytes;
+	if (bytes < g->least_scanned)
+		g->least_scanned = bytes;
 	if (all)
 		try_all(g);
 	list_add_tail(&g->waiting, &m->link);
@@ -566,10 +566,10 @@ static void pass_by(struct quota_member *m)
 
 	list_del(&m->link);
 	list_add_tail(&g->waiting, &m->link);
-	if (m->wants < g->least_seen)
-		g->least_seen = m->wants;
+	if (m->wants < g->least_scanned)
+		g->least_scanned = m->wants;
 	if (--g->untried == 0)
-		g->least = g->least_seen;
+		g->least = g->least_scanned;
 	consider_claim(m);
 }
 

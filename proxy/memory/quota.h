@@ -58,7 +58,7 @@ struct quota_group {
 	uint64_t seen;
 	size_t least; /* the smallest request of all waiting members, octets */
 	/* The smallest request of the members looked at since all were untried, octets. */
-	size_t least_seen;
+	size_t least_scanned;
 	unsigned own; /* the route's own zone, or BUF_NO_ZONE */
 	size_t all;   /* octets of its own zone and of the common zones */
 	/* Clients that hold memory; a member that is charged to no client counts as one. */

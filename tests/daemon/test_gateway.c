@@ -67,7 +67,7 @@ static void a_file_becomes_routes(void **state)
 	assert_int_equal(gateway_init(&gw, cfg, "gw.conf", 8, 0), 0);
 	assert_int_equal(gw.nworkers, 3);
 	assert_int_equal(gw.worker_bytes, 288u << 20); /* whole steps of 16 MiB of a third */
-	assert_int_equal(crowd_sessions(gw.crowd), 0);
+	assert_int_equal(session_limits_sessions(gw.session_limits), 0);
 	assert_int_equal(gw.max_sessions, 100);
 	assert_int_equal(gw.nroutes, 2);
 	assert_string_equal(gw.routes[0].name, "a");

@@ -182,7 +182,7 @@ static void connect_far(struct bulk *b)
 }
 
 /* Return: Writes that were over. */
-static unsigned crowd_writes(void)
+static unsigned session_limits_writes(void)
 {
 	static struct segment segs[CROWD];
 	struct fabric_sge sge = {source, SHARE};
@@ -225,7 +225,7 @@ static void test_new_beside_crowd(void **state)
 	for (unsigned i = 0; i < CROWD; i++)
 		connect_far(&crowd[i]);
 	/* Each waits a little before it speaks. */
-	for (unsigned written = 0; written < 64 * CROWD; written += crowd_writes()) {
+	for (unsigned written = 0; written < 64 * CROWD; written += session_limits_writes()) {
 		assert_true(poll_loop_now() < late);
 		both_step();
 	}
@@ -235,7 +235,7 @@ static void test_new_beside_crowd(void **state)
 		if (sock_pair_count(&far, one.client, FABRIC_EV_CONNECTED))
 			assert_int_equal(fabric_send(one.client, &sge, 1, 0, NULL), 0);
 		sent |= sock_pair_count(&far, one.client, FABRIC_EV_SEND) > 0;
-		(void)crowd_writes();
+		(void)session_limits_writes();
 		both_step();
 		came = sock_pair_count(&pair, pair.server, FABRIC_EV_RECV) > 0;
 		rounds += sent;

@@ -346,7 +346,7 @@ static void says_until_told(struct peer *p)
 }
 
 /* Each has its turn, and does not answer while it has it. */
-static void crowd_has_its_turn(void)
+static void session_limits_has_its_turn(void)
 {
 	for (unsigned i = 0; i < CROWD; i++)
 		says_until_told(&crowd[i]);
@@ -367,7 +367,7 @@ static void who_did_not_use_its_turn_comes_last(void **state)
 
 	(void)state;
 	start_crowd(CROWD);
-	crowd_has_its_turn();
+	session_limits_has_its_turn();
 	for (unsigned i = 0; i < CROWD; i++)
 		say(&crowd[i]);
 	look();

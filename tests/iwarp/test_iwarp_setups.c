@@ -53,7 +53,7 @@ static int connect_from(const char *host)
 }
 
 /* Connect all silent peers, from one host, until @failed were displaced. */
-static void crowd_comes(uint64_t failed)
+static void session_limits_comes(uint64_t failed)
 {
 	for (int i = 0; i < CROWD; i++)
 		crowd[i] = connect_from("127.0.0.1");
@@ -71,7 +71,7 @@ static bool is_open(int fd)
 static void they_do_not_keep_out_one_that_speaks(void **state)
 {
 	(void)state;
-	crowd_comes(CROWD - MOST);
+	session_limits_comes(CROWD - MOST);
 	assert_int_equal(failures(), CROWD - MOST);
 	sock_pair_connect(&pair);
 	assert_int_equal(failures(), CROWD - MOST + 1);
@@ -85,7 +85,7 @@ static void another_hosts_push_out_their_own(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		sock_pair_step(&pair);
-	crowd_comes(CROWD + 1 - MOST);
+	session_limits_comes(CROWD + 1 - MOST);
 	for (int i = 0; i < 50; i++)
 		sock_pair_step(&pair);
 	assert_true(is_open(slow));
@@ -177,7 +177,7 @@ static void their_memory_is_told(void **state)
 	size_t before = fabric_pooled(pair.f), each;
 
 	(void)state;
-	crowd_comes(CROWD - MOST);
+	session_limits_comes(CROWD - MOST);
 	each = (fabric_pooled(pair.f) - before) / MOST;
 	assert_true(each > 1000 && each < 10000);
 	for (int i = 0; i < CROWD; i++)

@@ -202,15 +202,15 @@ static void a_disconnect_follows_what_waited(void **state)
 static void the_vanished_do_not_hold_up_others(void **state)
 {
 	static struct world w;
-	struct fabric_conn *gone_a, *gone_b;
+	struct fabric_conn *device_removal_a, *device_removal_b;
 
 	(void)state;
 	start(&w);
 	say(&w, 1);
 	world_run(&w);
-	gone_a = w.a;
-	gone_b = w.b;
-	memnet_vanish(gone_a);
+	device_removal_a = w.a;
+	device_removal_b = w.b;
+	memnet_vanish(device_removal_a);
 	w.connected[0] = w.connected[1] = false;
 	world_join(&w);
 	say(&w, 1);
@@ -219,8 +219,8 @@ static void the_vanished_do_not_hold_up_others(void **state)
 	world_run(&w);
 	assert_int_equal(w.messages, 1);
 	assert_int_equal(w.completed[0], 1);
-	fabric_destroy(gone_a);
-	fabric_destroy(gone_b);
+	fabric_destroy(device_removal_a);
+	fabric_destroy(device_removal_b);
 	stop(&w);
 }
 

@@ -354,7 +354,7 @@ static void refuse_and_close(uint32_t body)
 	t = txn_find(inside_session(stage.proxy, 1), xid, false);
 	assert_non_null(t);
 	assert_int_equal(t->state, TXN_CALL);
-	assert_true(t->doubted);
+	assert_true(t->is_suspected);
 }
 
 /* A call that cannot be sent has its time and no more, whatever was learned about its server. */

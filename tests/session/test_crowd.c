@@ -25,7 +25,7 @@ struct many {
 };
 
 static struct world w;
-static struct many crowd;
+static struct many session_limits;
 
 static const struct peer_spec plain = {.body = 128, .reply = 100, .segs = 1};
 static const struct fabric_conn_params params = {.max_recvs = 1, .max_sends = 1};
@@ -43,31 +43,33 @@ static void begin(void)
 	s.peer_memory = 64 << 20;
 	s.upstream_versions = LEG_V1;
 	world_new(&w, &s);
-	crowd = (struct many){.clients = memnet_fabric(w.net), .servers = memnet_fabric(w.net)};
-	crowd.memory = mem_zalloc(4096);
-	assert_int_equal(fabric_register(crowd.clients, crowd.memory, 4096), 0);
+	session_limits =
+		(struct many){.clients = memnet_fabric(w.net), .servers = memnet_fabric(w.net)};
+	session_limits.memory = mem_zalloc(4096);
+	assert_int_equal(fabric_register(session_limits.clients, session_limits.memory, 4096), 0);
 	fabric_detach(w.pairs[1].server.fabric, w.pairs[1].server_listener);
-	assert_int_equal(fabric_attach(crowd.servers, w.pairs[1].server_listener, NULL), 0);
+	assert_int_equal(fabric_attach(session_limits.servers, w.pairs[1].server_listener, NULL),
+			 0);
 	world_connect_pair(&w, 0);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(w.pairs[0].client.open);
 }
 
-static void crowd_turn(void)
+static void session_limits_turn(void)
 {
 	struct fabric_event ev;
 
-	while (fabric_poll(crowd.servers, &ev)) {
+	while (fabric_poll(session_limits.servers, &ev)) {
 		if (ev.type != FABRIC_EV_REQUEST)
 			continue;
-		crowd.conns[crowd.nconns++] = ev.conn;
+		session_limits.conns[session_limits.nconns++] = ev.conn;
 		assert_int_equal(fabric_prepare(ev.conn, &params), 0);
 		assert_int_equal(fabric_accept(ev.conn, &params, NULL), 0);
 	}
-	while (fabric_poll(crowd.clients, &ev))
+	while (fabric_poll(session_limits.clients, &ev))
 		;
-	fabric_flush(crowd.servers);
-	fabric_flush(crowd.clients);
+	fabric_flush(session_limits.servers);
+	fabric_flush(session_limits.clients);
 }
 
 static void run(nsec_t time)
@@ -76,7 +78,7 @@ static void run(nsec_t time)
 
 	while (memnet_now(w.net) < end) {
 		world_run(&w, NSEC_PER_MS / 10);
-		crowd_turn();
+		session_limits_turn();
 	}
 }
 
@@ -87,16 +89,16 @@ static void come(unsigned n, bool speak)
 						    0x04000000}; /* RDMA_ERROR, about nothing */
 	struct fabric_conn *mine[CROWD];
 
-	memcpy(crowd.memory, hello, sizeof(hello));
+	memcpy(session_limits.memory, hello, sizeof(hello));
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(
-			fabric_connect(crowd.clients, &w.pairs[1].gw_addr, &params, NULL, &mine[i]),
-			0);
-		crowd.conns[crowd.nconns++] = mine[i];
+		assert_int_equal(fabric_connect(session_limits.clients, &w.pairs[1].gw_addr,
+						&params, NULL, &mine[i]),
+				 0);
+		session_limits.conns[session_limits.nconns++] = mine[i];
 	}
 	run(5 * NSEC_PER_MS);
 	for (unsigned i = 0; i < n && speak; i++) {
-		struct fabric_sge sge = {(uint8_t *)crowd.memory, 20};
+		struct fabric_sge sge = {(uint8_t *)session_limits.memory, 20};
 
 		assert_int_equal(fabric_send(mine[i], &sge, 1, 0, NULL), 0);
 	}
@@ -106,17 +108,17 @@ static void come(unsigned n, bool speak)
 
 static void end(void)
 {
-	for (unsigned i = 0; i < crowd.nconns; i++)
-		fabric_destroy(crowd.conns[i]);
-	crowd.nconns = 0;
-	fabric_detach(crowd.servers, w.pairs[1].server_listener);
+	for (unsigned i = 0; i < session_limits.nconns; i++)
+		fabric_destroy(session_limits.conns[i]);
+	session_limits.nconns = 0;
+	fabric_detach(session_limits.servers, w.pairs[1].server_listener);
 	assert_int_equal(fabric_attach(w.pairs[1].server.fabric, w.pairs[1].server_listener, NULL),
 			 0);
 	world_quit(&w);
-	fabric_unregister(crowd.clients, crowd.memory);
-	fabric_free(crowd.clients);
-	fabric_free(crowd.servers);
-	mem_free(crowd.memory);
+	fabric_unregister(session_limits.clients, session_limits.memory);
+	fabric_free(session_limits.clients);
+	fabric_free(session_limits.servers);
+	mem_free(session_limits.memory);
 	world_free(&w);
 }
 
@@ -203,7 +205,7 @@ static void a_drain_is_sliced(void **state)
 		ended = ending() > ended ? ending() - ended : 0;
 		asked = ended > asked ? ended : asked;
 		turns++;
-		crowd_turn();
+		session_limits_turn();
 		peer_turn(&w.pairs[0].client);
 		peer_turn(&w.pairs[0].server);
 		for (unsigned i = 0; !more && i < CROWD; i++) /* many ends come together */

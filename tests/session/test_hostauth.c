@@ -138,7 +138,7 @@ static void probes_have_no_way_around(void **state)
 static void assert_all_have_spoken(void)
 {
 	assert_int_equal(proxy_sessions(hall.proxy), 2);
-	assert_int_equal(hall.proxy->lobby.count, 0);
+	assert_int_equal(hall.proxy->preauth_queue.count, 0);
 }
 
 /* Peers of some networks are served by a listener that requires it of others. */
@@ -532,9 +532,9 @@ static void a_server_has_its_time_behind_that(void **state)
 static void who_is_worked_on_is_not_shown_out(void **state)
 {
 	const struct cast cast = {.listen = "server", .raw_client = true};
-	struct door_guest others[64], *waiting = others, behind;
+	struct handshake_slot others[64], *waiting = others, behind;
 	struct route_state *rs;
-	struct door *d;
+	struct handshake_limit *d;
 	unsigned n = 0;
 
 	(void)state;
@@ -547,9 +547,10 @@ static void who_is_worked_on_is_not_shown_out(void **state)
 	keep_busy();
 	say_hello();
 	assert_int_equal(d->inside.count, 1);
-	door_guest_init(&behind);
-	assert_true(door_enter(d, &behind, &inside_session(hall.proxy, 1)->client.conn->peer,
-			       hall.proxy->now + 1000 * NSEC_PER_SEC));
+	handshake_slot_init(&behind);
+	assert_true(handshake_limit_enter(d, &behind,
+					  &inside_session(hall.proxy, 1)->client.conn->peer,
+					  hall.proxy->now + 1000 * NSEC_PER_SEC));
 	for (bool is_in = true; is_in; n++) {
 		struct fabric_addr addr;
 		char text[32];
@@ -558,16 +559,17 @@ static void who_is_worked_on_is_not_shown_out(void **state)
 		snprintf(text, sizeof(text), "192.0.2.%u", n + 1);
 		assert_int_equal(fabric_addr_parse(text, 1, &addr), 0);
 		waiting = &others[n];
-		door_guest_init(waiting);
-		is_in = door_enter(d, waiting, &addr, hall.proxy->now + 1000 * NSEC_PER_SEC);
+		handshake_slot_init(waiting);
+		is_in = handshake_limit_enter(d, waiting, &addr,
+					      hall.proxy->now + 1000 * NSEC_PER_SEC);
 	}
 	timer_arm(&hall.proxy->timers, &rs->doors, hall.proxy->now);
 	world_run(&hall, DOOR_PATIENCE + NSEC_PER_SEC / 2);
 	assert_false(hall.raw.closed);
-	assert_ptr_equal(lobby_first(&d->inside), &behind.member);
+	assert_ptr_equal(preauth_queue_first(&d->inside), &behind.member);
 	while (n > 0)
-		door_leave(d, &others[--n]);
-	door_leave(d, &behind);
+		handshake_limit_leave(d, &others[--n]);
+	handshake_limit_leave(d, &behind);
 	cast_not_said("others wait for theirs");
 	raw_hang_up(&hall.raw);
 	world_run(&hall, 10 * NSEC_PER_MS);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "proxy/look.h"
+#include "proxy/snapshot.h"
 #include "tests/session/world.h"
 
 static struct world w;
@@ -42,30 +42,30 @@ static void end(void)
 }
 
 /* As a worker does: a piece, then a turn. */
-static void look_all(struct look *l)
+static void look_all(struct snapshot *l)
 {
 	unsigned pieces = 0;
 
 	l->begun = false;
-	while (proxy_look(w.proxy, l, memnet_now(w.net))) {
+	while (proxy_snapshot(w.proxy, l, memnet_now(w.net))) {
 		proxy_turn(w.proxy, memnet_now(w.net));
 		assert_true(++pieces < 100);
 	}
 }
 
-static struct look sessions_of(struct look_session *to, unsigned most)
+static struct snapshot sessions_of(struct snapshot_session *to, unsigned most)
 {
-	return (struct look){.kind = LOOK_SESSIONS,
-			     .want = {.route = LOOK_ANY_ROUTE},
-			     .sessions = to,
-			     .most = most};
+	return (struct snapshot){.kind = LOOK_SESSIONS,
+				 .want = {.route = LOOK_ANY_ROUTE},
+				 .sessions = to,
+				 .most = most};
 }
 
 /* Sessions are numbered as they come, which pairs do in any order. */
 static uint64_t id_of(unsigned pair)
 {
-	struct look_session one;
-	struct look l = sessions_of(&one, 1);
+	struct snapshot_session one;
+	struct snapshot l = sessions_of(&one, 1);
 
 	l.want.route = pair;
 	look_all(&l);
@@ -86,7 +86,7 @@ static unsigned pair_of(uint64_t id)
 static void routes_count_for_themselves(void **state)
 {
 	struct proxy_counters routes[WORLD_PAIRS], sum = {0};
-	struct look l = {.kind = LOOK_COUNTERS, .counters = routes};
+	struct snapshot l = {.kind = LOOK_COUNTERS, .counters = routes};
 
 	(void)state;
 	begin(1, 2);
@@ -115,8 +115,8 @@ static void every_session_is_on_one_page(void **state)
 {
 	(void)state;
 	for (unsigned most = 1; most <= 4; most++) {
-		struct look_session page[4];
-		struct look l = sessions_of(page, most);
+		struct snapshot_session page[4];
+		struct snapshot l = sessions_of(page, most);
 		uint64_t last = 0;
 		unsigned n = 0;
 
@@ -142,8 +142,8 @@ static void every_session_is_on_one_page(void **state)
  * once. */
 static void sessions_end_between_pages(void **state)
 {
-	struct look_session page[4];
-	struct look l = sessions_of(page, 1), other = sessions_of(page + 2, 2);
+	struct snapshot_session page[4];
+	struct snapshot l = sessions_of(page, 1), other = sessions_of(page + 2, 2);
 
 	unsigned first, second;
 
@@ -173,8 +173,8 @@ static void sessions_end_between_pages(void **state)
 
 static void what_is_wanted_is_found(void **state)
 {
-	struct look_session page[4];
-	struct look l = sessions_of(page, 4);
+	struct snapshot_session page[4];
+	struct snapshot l = sessions_of(page, 4);
 
 	(void)state;
 	begin(1, 2);
@@ -201,13 +201,13 @@ static void what_is_wanted_is_found(void **state)
 
 static void calls_in_flight_are_seen(void **state)
 {
-	struct look_session session;
-	struct look_call calls[8];
-	struct look l = {.kind = LOOK_CALLS,
-			 .want = {.route = LOOK_ANY_ROUTE},
-			 .sessions = &session,
-			 .calls = calls,
-			 .most = 4};
+	struct snapshot_session session;
+	struct snapshot_call calls[8];
+	struct snapshot l = {.kind = LOOK_CALLS,
+			     .want = {.route = LOOK_ANY_ROUTE},
+			     .sessions = &session,
+			     .calls = calls,
+			     .most = 4};
 
 	(void)state;
 	begin(1, 2);
@@ -246,7 +246,8 @@ static void calls_in_flight_are_seen(void **state)
 /* No call is cut, none is begun any more, and other sessions notice nothing. */
 static void a_drained_session_ends_between_calls(void **state)
 {
-	struct look l = {.kind = LOOK_DRAIN, .want = {.route = 0}, .patience = 20 * NSEC_PER_SEC};
+	struct snapshot l = {
+		.kind = LOOK_DRAIN, .want = {.route = 0}, .patience = 20 * NSEC_PER_SEC};
 
 	(void)state;
 	for (unsigned cv = 1; cv <= 2; cv++)
@@ -279,9 +280,9 @@ static void a_drained_session_ends_between_calls(void **state)
 
 static void draining_does_not_wait_for_ever(void **state)
 {
-	struct look l = {.kind = LOOK_DRAIN,
-			 .want = {.route = LOOK_ANY_ROUTE},
-			 .patience = 3 * NSEC_PER_SEC};
+	struct snapshot l = {.kind = LOOK_DRAIN,
+			     .want = {.route = LOOK_ANY_ROUTE},
+			     .patience = 3 * NSEC_PER_SEC};
 	nsec_t before;
 
 	(void)state;
@@ -304,9 +305,9 @@ static void draining_does_not_wait_for_ever(void **state)
 /* Many at once, and one that is asked twice. */
 static void all_are_drained(void **state)
 {
-	struct look l = {.kind = LOOK_DRAIN,
-			 .want = {.route = LOOK_ANY_ROUTE},
-			 .patience = 20 * NSEC_PER_SEC};
+	struct snapshot l = {.kind = LOOK_DRAIN,
+			     .want = {.route = LOOK_ANY_ROUTE},
+			     .patience = 20 * NSEC_PER_SEC};
 
 	(void)state;
 	begin(1, 1);
@@ -323,7 +324,7 @@ static void all_are_drained(void **state)
 
 static void a_killed_session_ends_at_once(void **state)
 {
-	struct look l = {.kind = LOOK_KILL, .want = {.route = LOOK_ANY_ROUTE}};
+	struct snapshot l = {.kind = LOOK_KILL, .want = {.route = LOOK_ANY_ROUTE}};
 
 	(void)state;
 	for (unsigned v = 1; v <= 2; v++) {
@@ -347,7 +348,7 @@ static void a_killed_session_ends_at_once(void **state)
 /* Before its server is connected: that is no fault of the server's. */
 static void killed_while_it_connects(void **state)
 {
-	struct look l = {.kind = LOOK_KILL, .want = {.route = LOOK_ANY_ROUTE, .id = 1}};
+	struct snapshot l = {.kind = LOOK_KILL, .want = {.route = LOOK_ANY_ROUTE, .id = 1}};
 	struct setup s = setup_defaults(1, 2, 45);
 	const struct proxy_counters *c;
 
@@ -371,7 +372,8 @@ static void killed_while_it_connects(void **state)
  * of both cuts neither. */
 static void draining_waits_for_both_directions(void **state)
 {
-	struct look l = {.kind = LOOK_DRAIN, .want = {.route = 0}, .patience = 60 * NSEC_PER_SEC};
+	struct snapshot l = {
+		.kind = LOOK_DRAIN, .want = {.route = 0}, .patience = 60 * NSEC_PER_SEC};
 
 	(void)state;
 	for (unsigned cv = 1; cv <= 2; cv++)
@@ -455,7 +457,7 @@ static void latency_buckets(void **state)
 
 static void memory_adds_up(void **state)
 {
-	struct look l = {.kind = LOOK_MEMORY};
+	struct snapshot l = {.kind = LOOK_MEMORY};
 	uint64_t sum;
 
 	(void)state;

@@ -41,7 +41,7 @@ static void begin(const struct setup *s)
 }
 
 /* The servers speak version 1: they are ready without a word. */
-static struct setup crowd_setup(unsigned max_sessions)
+static struct setup session_limits_setup(unsigned max_sessions)
 {
 	struct setup s = setup_defaults(LEG_V1, LEG_V1, 5);
 
@@ -152,7 +152,7 @@ static void end(void)
 /* Before: whoever came first had all places, for setup_timeout, again and again. */
 static void who_said_nothing_makes_room(void **state)
 {
-	struct setup s = crowd_setup(5);
+	struct setup s = session_limits_setup(5);
 
 	(void)state;
 	begin(&s);
@@ -171,14 +171,14 @@ static void who_said_nothing_makes_room(void **state)
 
 static void a_thousand_from_one_address(void **state)
 {
-	struct setup s = crowd_setup(20);
+	struct setup s = session_limits_setup(20);
 
 	(void)state;
 	begin(&s);
 	connect_must(0);
 	for (unsigned i = 0; i < IDLERS; i++) {
 		idle_from(1);
-		assert_true(crowd_sessions(w.crowd) <= 20);
+		assert_true(session_limits_sessions(w.session_limits) <= 20);
 		if (i % 100 == 0)
 			serve_must(0, 1);
 	}
@@ -191,7 +191,7 @@ static void a_thousand_from_one_address(void **state)
 
 static void a_thousand_from_many_addresses(void **state)
 {
-	struct setup s = crowd_setup(20);
+	struct setup s = session_limits_setup(20);
 
 	(void)state;
 	begin(&s);
@@ -208,7 +208,7 @@ static void a_thousand_from_many_addresses(void **state)
  * address. */
 static void a_crowd_pushes_out_its_own(void **state)
 {
-	struct setup s = crowd_setup(50);
+	struct setup s = session_limits_setup(50);
 	struct idler *slow;
 
 	(void)state;
@@ -219,14 +219,14 @@ static void a_crowd_pushes_out_its_own(void **state)
 		idle_from(1);
 	assert_false(slow->gone);
 	assert_int_equal(idling(1, 501), 9);
-	assert_int_equal(crowd_sessions(w.crowd), 10);
+	assert_int_equal(session_limits_sessions(w.session_limits), 10);
 	end();
 }
 
 /* Drip by drip: whoever waits long enough goes by setup_timeout, as it always did. */
 static void a_drip_goes_by_its_own_time(void **state)
 {
-	struct setup s = crowd_setup(50);
+	struct setup s = session_limits_setup(50);
 
 	(void)state;
 	begin(&s);
@@ -235,7 +235,7 @@ static void a_drip_goes_by_its_own_time(void **state)
 		idle_from(i % 3);
 		run_for(NSEC_PER_SEC);
 	}
-	assert_true(crowd_sessions(w.crowd) < 40);
+	assert_true(session_limits_sessions(w.session_limits) < 40);
 	assert_int_equal(proxy_counters(w.proxy)->sessions_displaced, 0);
 	serve_must(0, 1);
 	end();
@@ -245,7 +245,7 @@ static void a_drip_goes_by_its_own_time(void **state)
  * other connections are refused. */
 static void a_client_has_its_share(void **state)
 {
-	struct setup s = crowd_setup(50);
+	struct setup s = session_limits_setup(50);
 	struct idler *one, *other;
 
 	(void)state;
@@ -287,7 +287,7 @@ static void a_listener_is_for_its_clients(void **state)
 		unsigned host;
 		bool in;
 	} hosts[] = {{3, false}, {4, true}, {7, true}, {8, false}, {265, true}, {266, false}};
-	struct setup s = crowd_setup(50);
+	struct setup s = session_limits_setup(50);
 	const struct proxy_counters *count;
 
 	(void)state;
@@ -319,7 +319,7 @@ static void servers_see_clients_addresses(void **state)
 	};
 	static const unsigned hosts[] = {3, 200, 3, 257};
 	static const char *const seen[] = {"10.9.8.3", "10.9.8.200", "10.9.8.3", "10.9.7.1"};
-	struct setup s = crowd_setup(50);
+	struct setup s = session_limits_setup(50);
 	char text[FABRIC_ADDR_TEXT];
 
 	(void)state;
@@ -340,7 +340,7 @@ static void servers_see_clients_addresses(void **state)
 
 static void so_many_set_ups_a_second(void **state)
 {
-	struct setup s = crowd_setup(50);
+	struct setup s = session_limits_setup(50);
 
 	(void)state;
 	s.max_per_client = 5;
@@ -361,7 +361,7 @@ static void so_many_set_ups_a_second(void **state)
 /* Where there is memory for a few only. */
 static void memory_is_room_as_well(void **state)
 {
-	struct setup s = crowd_setup(1000);
+	struct setup s = session_limits_setup(1000);
 	unsigned n = 0;
 
 	(void)state;
@@ -382,7 +382,7 @@ static void memory_is_room_as_well(void **state)
 /* Whose session is dearer than all that those have makes nobody go. */
 static void who_does_not_fit_shows_nobody_out(void **state)
 {
-	struct setup s = crowd_setup(1000);
+	struct setup s = session_limits_setup(1000);
 
 	(void)state;
 	s.memory = 64 << 20;
@@ -408,7 +408,7 @@ static void count_legs(const char *line)
 /* The answer to SIGUSR1 goes on where it was, whoever ends in between. */
 static void legs_are_told_a_few_at_a_time(void **state)
 {
-	struct setup s = crowd_setup(50);
+	struct setup s = session_limits_setup(50);
 
 	(void)state;
 	begin(&s);

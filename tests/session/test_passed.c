@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cut-through of results (proxy/txn_pass.c), with a server that writes when the test says so.
+ * Cut-through of results (proxy/txn_cut_through.c), with a server that writes when the test says so.
  * Whatever the server does, a client that gets a reply has the data that the reply announces.
  */
 #include "tests/cmocka_all.h"
@@ -327,7 +327,7 @@ static void through_its_window(void **state)
 		for (unsigned k = 0; client()->done == 1; k++) {
 			assert_true(k < 2000);
 			assert_true(world_used(&stage) <= before);
-			full += leg_is_full(&s->server);
+			full += leg_sink_is_blocked(&s->server);
 			assert_true(count()->passed_bytes >= passed);
 			passed = count()->passed_bytes;
 			turns(1);
@@ -567,7 +567,7 @@ static void a_client_that_takes_nothing(void **state)
 		put(0, CAP, GOOD_AT);
 		reply(CAP);
 		stage_run(50);
-		assert_true(leg_is_full(&inside_session(stage.proxy, 1)->server));
+		assert_true(leg_sink_is_blocked(&inside_session(stage.proxy, 1)->server));
 		assert_int_equal(proxy_sessions(stage.proxy), 2);
 		stage_run(20);
 		assert_true(stage_told("the peer does not take Sends and Writes, or too slowly"));

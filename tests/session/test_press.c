@@ -69,7 +69,8 @@ static bool is_silent(unsigned i)
 {
 	const struct leg *leg = leg_of(i);
 
-	return !leg || leg->stalled || (are_withholding ? leg_is_closed(leg) : nparts[i] == PARTS);
+	return !leg || leg->stalled ||
+	       (are_withholding ? leg_peer_has_no_credit(leg) : nparts[i] == PARTS);
 }
 
 /* Send so much of each call that its next octets need the whole block, or wait for it. */
@@ -257,7 +258,7 @@ static void who_lets_no_grant_through_is_not_kept(void **state)
 	begin_calls();
 	assert_int_equal(silent_holders(BUF_CALL), 1);
 	run(NSEC_PER_SEC);
-	assert_true(leg_is_closed(leg_of(0)));
+	assert_true(leg_peer_has_no_credit(leg_of(0)));
 	is_served_within(12 * NSEC_PER_SEC);
 	assert_int_equal(ended(), 1);
 	end();
@@ -277,7 +278,7 @@ static void fill_window(unsigned i)
 
 	while (leg_of(i)->posted > 1) {
 		assert_true(xid < 0x1000 + 200);
-		if (!leg_is_closed(leg_of(i))) {
+		if (!leg_peer_has_no_credit(leg_of(i))) {
 			/* With a Write chunk, or it would be let go as one that has no answer. */
 			raw_words(&silent[i], xid, 2, 1000, 10, 0, 0, 1, 1, 0x77, 64, 0, 0, 0, 0,
 				  RAW_CALL_BODY(xid));
@@ -299,7 +300,7 @@ static void who_has_filled_its_window_has_a_minute(void **state)
 	}
 	assert_int_equal(ended(), 0);
 	assert_int_equal(silent_holders(BUF_CALL), 1);
-	assert_true(leg_keeps_closed(leg_of(0)));
+	assert_true(leg_withholds_credit(leg_of(0)));
 	/* As long as nobody else wants it, it may have it. */
 	run(300 * NSEC_PER_SEC);
 	assert_int_equal(ended(), 0);
@@ -451,7 +452,7 @@ static void who_takes_what_is_before_its_grant_has_a_minute(void **state)
 	world_run(&w, delay - 3 * NSEC_PER_SEC / 2);
 	assert_true(peer_call(&w.pairs[1].client, &longer));
 	world_run(&w, 8 * NSEC_PER_SEC);
-	assert_true(leg_is_closed(leg));
+	assert_true(leg_peer_has_no_credit(leg));
 	assert_false(leg->closing); /* three looks, and one more */
 	assert_int_equal(w.pairs[1].client.done, 0);
 	/* Then all that it has credits for is taken, and nothing moves any more. */

@@ -222,7 +222,7 @@ static void a_server_that_hangs_leaves_others_room(void **state)
 		peer_call(&w.pairs[i].client, &plain);
 	world_run(&w, NSEC_PER_SEC);
 	w.pairs[0].server.holds = w.pairs[1].server.holds = true;
-	/* With chunks: one without might have no answer, and is let go (txn_late.c). */
+	/* With chunks: one without might have no answer, and is let go (txn_reply_timeout.c). */
 	for (unsigned i = 0; i < 90; i++)
 		assert_true(peer_call(&w.pairs[0].client, &chunk) &&
 			    peer_call(&w.pairs[1].client, &chunk));

@@ -324,7 +324,7 @@ static void replies_need_receives_as_well(void **state)
 
 static struct raw crowd;
 
-static void crowd_run(unsigned seconds)
+static void session_limits_run(unsigned seconds)
 {
 	for (unsigned i = 0; i < 20 * seconds; i++) {
 		raw_turn(&crowd);
@@ -338,7 +338,7 @@ static void run_out(unsigned i)
 {
 	raw_init(&crowd, w.net);
 	raw_connect(&crowd, &w.pairs[i].gw_addr);
-	crowd_run(1);
+	session_limits_run(1);
 	w.pairs[i].server.holds = true;
 	hold(pool()->most);
 	hoard_unwaited(&hoard, &w.proxy->arena);
@@ -346,7 +346,7 @@ static void run_out(unsigned i)
 		raw_words(&crowd, RAW_V1_CALL(0x700 + n));
 		raw_turn(&crowd);
 	}
-	crowd_run(1);
+	session_limits_run(1);
 	assert_true(recvs_are_out(pool()));
 }
 
@@ -368,7 +368,7 @@ static void an_answer_that_waits_for_a_receive_is_in_time(void **state)
 		run_out(0);
 		w.pairs[1].server.holds = false;
 		assert_int_equal(peer_release(&w.pairs[1].server, true), 1);
-		crowd_run(60);
+		session_limits_run(60);
 		assert_true(crowd.closed);
 		raw_fini(&crowd);
 		assert_int_equal(w.pairs[1].client.done, 1);
@@ -459,10 +459,10 @@ static void no_server_is_to_blame_for_want_of_receives(void **state)
 	assert_true(probes > 1);
 	run_out(1);
 	world_connect_pair(&w, 2);
-	crowd_run(15);
+	session_limits_run(15);
 	assert_true(recvs_are_out(pool()));
 	assert_true(w.pairs[2].client.closed); /* and may come again */
-	crowd_run(30);
+	session_limits_run(30);
 	assert_true(crowd.closed);
 	servers_look(w.proxy->routes[0]->servers, &view);
 	assert_int_equal(view.at[0].figures.probe_failures, 0);

@@ -96,7 +96,7 @@ static void calls(unsigned first, unsigned each)
 	run(NSEC_PER_SEC);
 }
 
-static void crowd_calls(void)
+static void session_limits_calls(void)
 {
 	calls(0, CALLS);
 }
@@ -151,7 +151,7 @@ static void a_crowd_leaves_receives_to_others(void **state)
 	(void)state;
 	begin(false);
 	others_go_on();
-	crowd_calls();
+	session_limits_calls();
 	for (unsigned i = 0; i < 100; i++)
 		others_go_on();
 	print_message("%u of %u left\n", pool()->posted + pool()->free_count, pool()->total);
@@ -166,7 +166,7 @@ static void who_sits_on_them_ends_where_they_are_scarce(void **state)
 	(void)state;
 	begin(true);
 	others_go_on();
-	crowd_calls();
+	session_limits_calls();
 	assert_int_equal(pool()->posted + pool()->free_count, 0);
 	run(60 * NSEC_PER_SEC);
 	assert_in_range(ended(), 2, CROWD - 2);
@@ -243,7 +243,7 @@ static void who_waits_for_its_server_stays(void **state)
 	(void)state;
 	begin(false);
 	others_go_on();
-	crowd_calls();
+	session_limits_calls();
 	for (unsigned s = 0; s < 200; s++) {
 		are_in_want(false);
 		run(NSEC_PER_SEC / 2);

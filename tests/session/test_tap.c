@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "proxy/tap.h"
+#include "proxy/trace_ring.h"
 #include "tests/session/world.h"
 
 enum { PAIRS = 2, RING = 1 << 20, RECORD = 128 << 10 };
 
 static struct world w;
-static struct tap tap;
+static struct trace_ring tap;
 static uint8_t record[RECORD];
 
 static const struct peer_spec small = {.body = 200, .reply = 24, .segs = 1};
@@ -25,14 +25,14 @@ static const struct peer_spec bulk = {.body = 400,
 				      .write_caps = {300000},
 				      .writes = {200000}};
 
-static void look(enum look_kind kind)
+static void look(enum snapshot_kind kind)
 {
-	struct look l = {.kind = kind, .tap = &tap};
+	struct snapshot l = {.kind = kind, .tap = &tap};
 
-	assert_false(proxy_look(w.proxy, &l, memnet_now(w.net)));
+	assert_false(proxy_snapshot(w.proxy, &l, memnet_now(w.net)));
 }
 
-static void begin(unsigned cv, unsigned sv, enum tap_kind kind, size_t ring)
+static void begin(unsigned cv, unsigned sv, enum trace_kind kind, size_t ring)
 {
 	struct setup s = setup_defaults(cv, sv, 43);
 
@@ -44,7 +44,7 @@ static void begin(unsigned cv, unsigned sv, enum tap_kind kind, size_t ring)
 	for (unsigned i = 0; i < PAIRS; i++)
 		peer_call(&w.pairs[i].client, &small);
 	world_run(&w, NSEC_PER_SEC);
-	tap = (struct tap){.kind = kind, .want = {.sessions = {.route = LOOK_ANY_ROUTE}}};
+	tap = (struct trace_ring){.kind = kind, .want = {.sessions = {.route = LOOK_ANY_ROUTE}}};
 	list_init(&tap.link);
 	assert_int_equal(ring_init(&tap.ring, ring), 0);
 }
@@ -56,7 +56,7 @@ static void end(void)
 	world_free(&w); /* where everything has to be back */
 }
 
-static bool next_rpc(struct tap_rpc *r)
+static bool next_rpc(struct trace_rpc *r)
 {
 	if (!ring_next(&tap.ring))
 		return false;
@@ -67,7 +67,7 @@ static bool next_rpc(struct tap_rpc *r)
 /* Each step ends where the next begins, and the time that the server took is its own. */
 static void an_rpc_has_its_steps(void **state)
 {
-	struct tap_rpc r;
+	struct trace_rpc r;
 
 	(void)state;
 	for (unsigned pair = 0; pair < 4; pair++) {
@@ -111,7 +111,7 @@ static void an_rpc_has_its_steps(void **state)
 
 static void only_what_is_wanted(void **state)
 {
-	struct tap_rpc r;
+	struct trace_rpc r;
 
 	(void)state;
 	begin(1, 2, TAP_RPCS, RING);
@@ -125,11 +125,11 @@ static void only_what_is_wanted(void **state)
 	assert_true(r.has_header);
 	assert_false(next_rpc(&r));
 	/* By what it is. */
-	tap.want = (struct tap_want){.sessions = {.route = LOOK_ANY_ROUTE},
-				     .has_program = true,
-				     .program = r.program,
-				     .has_procedure = true,
-				     .procedure = r.procedure};
+	tap.want = (struct trace_want){.sessions = {.route = LOOK_ANY_ROUTE},
+				       .has_program = true,
+				       .program = r.program,
+				       .has_procedure = true,
+				       .procedure = r.procedure};
 	peer_call(&w.pairs[0].client, &small);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(next_rpc(&r));
@@ -138,7 +138,7 @@ static void only_what_is_wanted(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	assert_false(next_rpc(&r));
 	/* By how long it takes. */
-	tap.want = (struct tap_want){.sessions = {.route = LOOK_ANY_ROUTE}, .slow = NSEC_PER_SEC};
+	tap.want = (struct trace_want){.sessions = {.route = LOOK_ANY_ROUTE}, .slow = NSEC_PER_SEC};
 	peer_call(&w.pairs[0].client, &small);
 	world_run(&w, NSEC_PER_SEC / 2);
 	assert_false(next_rpc(&r));
@@ -157,7 +157,7 @@ static void only_what_is_wanted(void **state)
 /* The session of one that is not answered ends; a full ring costs records, and nothing else. */
 static void an_end_and_a_full_ring(void **state)
 {
-	struct tap_rpc r;
+	struct trace_rpc r;
 
 	(void)state;
 	begin(2, 1, TAP_RPCS, 1024);
@@ -201,7 +201,7 @@ static void messages_of_both_legs(void **state)
 	peer_call(&w.pairs[1].client, &small);
 	world_run(&w, NSEC_PER_SEC);
 	while ((len = ring_next(&tap.ring))) {
-		struct tap_message m;
+		struct trace_message m;
 		uint32_t word;
 
 		assert_int_equal(ring_take(&tap.ring, record, sizeof(record)), len);

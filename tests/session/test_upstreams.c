@@ -52,7 +52,7 @@ static struct proxy *workers[WORKERS];
 static struct proxy_route route;
 static struct servers *servers;
 static struct servers_bell bell;
-static struct crowd *crowd;
+static struct session_limits *session_limits;
 static struct node at[SERVERS], clients[CLIENTS];
 
 static struct leg_config end_config(unsigned versions)
@@ -257,7 +257,7 @@ static void make_worker(unsigned i)
 				   .nfabrics = 1,
 				   .memory_bytes = 64 * MIB,
 				   .max_sessions = 100,
-				   .crowd = crowd,
+				   .session_limits = session_limits,
 				   .max_payload = MIB,
 				   .continue_max = 64 << 10,
 				   .worker = i,
@@ -290,7 +290,8 @@ static void begin(const struct how *how)
 		snprintf(address, sizeof(address), "10.1.0.%u", 1 + i);
 		node_init(&clients[i], address);
 	}
-	crowd = crowd_new(&(struct crowd_config){.max_sessions = 100, .seed = 3});
+	session_limits =
+		session_limits_new(&(struct session_limits_config){.max_sessions = 100, .seed = 3});
 	make_servers(how);
 	make_route(how);
 	for (unsigned i = 0; i < WORKERS; i++)
@@ -333,7 +334,7 @@ static void end(void)
 	}
 	for (unsigned i = 0; i < WORKERS; i++)
 		proxy_free(workers[i]);
-	crowd_free(crowd);
+	session_limits_free(session_limits);
 	memnet_usage(net, &usage);
 	assert_int_equal(usage.conns, 0);
 	assert_int_equal(usage.posted, 0);
@@ -492,14 +493,14 @@ static void a_client_moves_with_all_it_has(void **state)
 	end();
 }
 
-/* Worker by worker, as daemon/inquiry.c asks them. */
+/* Worker by worker, as daemon/worker_query.c asks them. */
 static void drain_route(void)
 {
 	for (unsigned i = 0; i < WORKERS; i++) {
-		struct look l = {
+		struct snapshot l = {
 			.kind = LOOK_DRAIN, .want = {.route = LOOK_ANY_ROUTE}, .patience = 20 * S};
 
-		while (proxy_look(workers[i], &l, memnet_now(net)))
+		while (proxy_snapshot(workers[i], &l, memnet_now(net)))
 			;
 		run(S / 100);
 	}

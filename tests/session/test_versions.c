@@ -381,11 +381,13 @@ static void all_workers_count_together(void **state)
 	s.max_sessions = 5;
 	world_new(&w, &s);
 	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(crowd_enter(w.crowd, &p->server_addr, 0, &others[i]), CROWD_IN);
+		assert_int_equal(
+			session_limits_enter(w.session_limits, &p->server_addr, 0, &others[i]),
+			CROWD_IN);
 	world_connect_pair(&w, 0);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(w.pairs[0].client.open);
-	assert_int_equal(crowd_sessions(w.crowd), 5);
+	assert_int_equal(session_limits_sessions(w.session_limits), 5);
 	/* One that has said nothing would make room. */
 	peer_call(&w.pairs[0].client, &null_call);
 	world_run(&w, NSEC_PER_SEC);
@@ -393,10 +395,10 @@ static void all_workers_count_together(void **state)
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(p->client.closed);
 	assert_int_equal(p->client.status, ERR_REJECTED);
-	assert_int_equal(crowd_sessions(w.crowd), 5);
+	assert_int_equal(session_limits_sessions(w.session_limits), 5);
 	peer_end(&p->client);
 	for (unsigned i = 0; i < 4; i++)
-		crowd_leave(w.crowd, others[i]);
+		session_limits_leave(w.session_limits, others[i]);
 	world_connect_pair(&w, 1);
 	world_run(&w, NSEC_PER_SEC);
 	assert_true(p->client.open);

@@ -155,11 +155,12 @@ void world_new(struct world *w, const struct setup *s)
 		w->gw_fabrics[1] = memnet_fabric(w->net);
 	for (unsigned i = 0; i < s->pairs; i++)
 		route_init(w, i);
-	w->crowd = crowd_new(&(struct crowd_config){.max_sessions = s->max_sessions,
-						    .max_per_client = s->max_per_client,
-						    .setups_per_second = s->setups_per_second,
-						    .seed = s->net.seed});
-	assert_non_null(w->crowd);
+	w->session_limits = session_limits_new(
+		&(struct session_limits_config){.max_sessions = s->max_sessions,
+						.max_per_client = s->max_per_client,
+						.setups_per_second = s->setups_per_second,
+						.seed = s->net.seed});
+	assert_non_null(w->session_limits);
 	cfg = (struct proxy_config){
 		.routes = w->routes,
 		.nroutes = s->pairs,
@@ -167,7 +168,7 @@ void world_new(struct world *w, const struct setup *s)
 		.nfabrics = s->two_fabrics ? 2 : 1,
 		.memory_bytes = s->memory,
 		.max_sessions = s->max_sessions,
-		.crowd = w->crowd,
+		.session_limits = w->session_limits,
 		.max_setups = s->max_setups,
 		.max_payload = s->max_payload,
 		.continue_max = s->continue_max,
@@ -332,8 +333,8 @@ void world_free(struct world *w)
 	if (w->s.raw)
 		raw_fini(&w->raw);
 	proxy_free(w->proxy);
-	assert_int_equal(crowd_sessions(w->crowd), 0);
-	crowd_free(w->crowd);
+	assert_int_equal(session_limits_sessions(w->session_limits), 0);
+	session_limits_free(w->session_limits);
 	memnet_usage(w->net, &usage);
 	assert_int_equal(usage.conns, 0);
 	assert_int_equal(usage.posted, 0);

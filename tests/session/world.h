@@ -2,7 +2,7 @@
 #ifndef TESTS_SESSION_WORLD_H
 #define TESTS_SESSION_WORLD_H
 
-#include "proxy/crowd.h"
+#include "proxy/session_limits.h"
 #include "proxy/proxy.h"
 #include "tests/session/peer.h"
 #include "tests/session/raw.h"
@@ -32,7 +32,7 @@ struct setup {
 	uint32_t pass_bytes; /* octets; memory window for cut-through of large results; 0: off */
 	uint64_t pass_from;  /* octets of memory in use from which cut-through applies */
 	uint32_t max_sessions;
-	/* 0: default of struct crowd_config */
+	/* 0: default of struct session_limits_config */
 	uint32_t max_per_client, max_setups, setups_per_second;
 	nsec_t reply_timeout;	 /* of both legs of the gateway */
 	enum hop hop;		 /* of both legs of the gateway */
@@ -62,7 +62,8 @@ struct world {
 	struct fabric *gw_fabrics[2]; /* of the gateway; with two, the second is for servers */
 	struct proxy_route routes[WORLD_PAIRS];
 	struct proxy *proxy;
-	struct crowd *crowd; /* limits for all workers; this gateway is one worker */
+	struct session_limits
+		*session_limits; /* limits for all workers; this gateway is one worker */
 	struct raw raw;
 	bool servers_sleep;		      /* servers handle no events */
 	struct world_pair pairs[WORLD_PAIRS]; /* last member, because it is large; see peer.h */

@@ -133,7 +133,7 @@ static void max_sessions_is_what_can_be_fed(void **state)
 	}
 }
 
-/* Two workers that share the default memory_limit, one with as many more as crowd.c allows. */
+/* Two workers that share the default memory_limit, one with as many more as session_limits.c allows. */
 static void ten_thousand_fit_the_default(void **state)
 {
 	struct config *cfg = one_route();

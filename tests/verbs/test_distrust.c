@@ -232,7 +232,7 @@ static void what_was_not_given_is_not_invalidated(void **state)
 	expect_breach();
 	expect_recv(ERR_FLUSHED, 0);
 	assert_int_equal(adapter.conn->base.handles_live, 1);
-	gone_tick(&adapter.v, adapter.v.look);
+	device_removal_tick(&adapter.v, adapter.v.look);
 	assert_false(adapter.dev->closed);
 }
 
@@ -276,7 +276,7 @@ static void the_key_of_all_memory_is_made_anew(void **state)
 	invalidates(&adapter.conn->cq, ID_RECV, arena->rkey);
 	drain_look(&adapter.conn->cq);
 	expect_breach();
-	gone_tick(&adapter.v, adapter.v.look);
+	device_removal_tick(&adapter.v, adapter.v.look);
 	assert_true(adapter.dev->closed);
 	assert_int_equal(adapter.conn->state, VERBS_ENDED);
 	end_free(adapter.conn);
@@ -285,7 +285,7 @@ static void the_key_of_all_memory_is_made_anew(void **state)
 		&(struct fabric_conn_params){.max_recvs = 4, .max_sends = 4, .max_exposures = 4});
 	assert_false(adapter.dev->closed);
 	assert_int_equal(adapter.regions, 1);
-	gone_tick(&adapter.v, adapter.v.look);
+	device_removal_tick(&adapter.v, adapter.v.look);
 	assert_false(adapter.dev->closed);
 }
 

@@ -23,7 +23,7 @@ static int lead(const struct fabric_use *uses, unsigned n)
 
 	cfg.uses = uses;
 	cfg.nuses = n;
-	return lead_open(&adapter.v, &cfg);
+	return device_select_open(&adapter.v, &cfg);
 }
 
 static void register_memory(void)

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "fabric/verbs/words.h"
+#include "fabric/verbs/strings.h"
 
 /* Every status of a completion, on either queue, has a cause in words, and a peer is blamed for
  * nothing that is ours. */
@@ -13,7 +13,7 @@ static void completions_have_words(void **state)
 	for (int status = IBV_WC_SUCCESS; status <= IBV_WC_TM_RNDV_INCOMPLETE; status++) {
 		for (int is_recv = 0; is_recv < 2; is_recv++) {
 			const char *why = NULL;
-			int err = words_completion((enum ibv_wc_status)status, is_recv, &why);
+			int err = strings_completion((enum ibv_wc_status)status, is_recv, &why);
 
 			assert_int_equal(err == 0, status == IBV_WC_SUCCESS);
 			assert_int_equal(why != NULL, status != IBV_WC_SUCCESS);
@@ -30,15 +30,15 @@ static void breaches_are_the_peers(void **state)
 	const char *why;
 
 	(void)state;
-	assert_int_equal(words_completion(IBV_WC_LOC_LEN_ERR, true, &why), ERR_TOOBIG);
-	assert_int_equal(words_completion(IBV_WC_REM_INV_REQ_ERR, true, &why), ERR_ACCESS);
-	assert_int_equal(words_completion(IBV_WC_REM_ACCESS_ERR, false, &why), ERR_REMOTE);
-	assert_int_equal(words_completion(IBV_WC_RETRY_EXC_ERR, false, &why), ERR_TIMEOUT);
-	assert_int_equal(words_completion(IBV_WC_RNR_RETRY_EXC_ERR, false, &why), ERR_REMOTE);
-	assert_int_equal(words_async(IBV_EVENT_QP_ACCESS_ERR, &why), ERR_ACCESS);
-	assert_int_equal(words_async(IBV_EVENT_QP_REQ_ERR, &why), ERR_PROTO);
-	assert_int_equal(words_async(IBV_EVENT_QP_FATAL, &why), ERR_IO);
-	assert_int_equal(words_async(IBV_EVENT_CQ_ERR, &why), ERR_IO);
+	assert_int_equal(strings_completion(IBV_WC_LOC_LEN_ERR, true, &why), ERR_TOOBIG);
+	assert_int_equal(strings_completion(IBV_WC_REM_INV_REQ_ERR, true, &why), ERR_ACCESS);
+	assert_int_equal(strings_completion(IBV_WC_REM_ACCESS_ERR, false, &why), ERR_REMOTE);
+	assert_int_equal(strings_completion(IBV_WC_RETRY_EXC_ERR, false, &why), ERR_TIMEOUT);
+	assert_int_equal(strings_completion(IBV_WC_RNR_RETRY_EXC_ERR, false, &why), ERR_REMOTE);
+	assert_int_equal(strings_async(IBV_EVENT_QP_ACCESS_ERR, &why), ERR_ACCESS);
+	assert_int_equal(strings_async(IBV_EVENT_QP_REQ_ERR, &why), ERR_PROTO);
+	assert_int_equal(strings_async(IBV_EVENT_QP_FATAL, &why), ERR_IO);
+	assert_int_equal(strings_async(IBV_EVENT_CQ_ERR, &why), ERR_IO);
 }
 
 static void rejections(void **state)
@@ -48,15 +48,15 @@ static void rejections(void **state)
 		for (int iwarp = 0; iwarp < 2; iwarp++) {
 			const char *why = NULL;
 
-			assert_true(words_reject(iwarp, reason, &why) < 0);
+			assert_true(strings_reject(iwarp, reason, &why) < 0);
 			assert_non_null(why);
 		}
 	}
 	const char *why;
 
-	assert_int_equal(words_reject(false, 8, &why), ERR_REFUSED);
-	assert_int_equal(words_reject(false, 28, &why), ERR_REJECTED);
-	assert_int_equal(words_reject(true, -ECONNREFUSED, &why), ERR_REJECTED);
+	assert_int_equal(strings_reject(false, 8, &why), ERR_REFUSED);
+	assert_int_equal(strings_reject(false, 28, &why), ERR_REJECTED);
+	assert_int_equal(strings_reject(true, -ECONNREFUSED, &why), ERR_REJECTED);
 }
 
 /* A shortage of this machine is no verdict about the peer. */
@@ -71,12 +71,13 @@ static void shortages_are_ours(void **state)
 	for (unsigned i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		for (int sign = -1; sign <= 1; sign += 2) {
 			why = NULL;
-			assert_int_equal(words_local(sign * ours[i], ERR_REFUSED, &why), ERR_LOCAL);
+			assert_int_equal(strings_local(sign * ours[i], ERR_REFUSED, &why),
+					 ERR_LOCAL);
 			assert_non_null(why);
 		}
 	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		why = NULL;
-		assert_int_equal(words_local(-others[i], ERR_REFUSED, &why), ERR_REFUSED);
+		assert_int_equal(strings_local(-others[i], ERR_REFUSED, &why), ERR_REFUSED);
 		assert_null(why);
 	}
 }

@@ -48,7 +48,7 @@ enum verdict early_refused(struct run *r, uint32_t xid)
 	return passed(r, "an RPC reply: %s", rpc_verdict_name(&rpc));
 }
 
-enum verdict v2_refused(struct run *r, uint32_t err)
+enum verdict v2_peer_rejections(struct run *r, uint32_t err)
 {
 	uint32_t xid = r->xid;
 

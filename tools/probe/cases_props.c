@@ -160,7 +160,7 @@ static enum verdict second_final(struct run *r)
 		return v;
 	msg_begin(r, 2, V2_CONNPROP_FINAL);
 	put_props(r);
-	return v2_refused(r, V2_ERR_INVAL_CONT);
+	return v2_peer_rejections(r, V2_ERR_INVAL_CONT);
 }
 
 static enum verdict late_middle(struct run *r)
@@ -171,7 +171,7 @@ static enum verdict late_middle(struct run *r)
 		return v;
 	msg_begin(r, 2, V2_CONNPROP_MIDDLE);
 	put(r, 0);
-	return v2_refused(r, V2_ERR_INVAL_CONT);
+	return v2_peer_rejections(r, V2_ERR_INVAL_CONT);
 }
 
 static enum verdict announced(struct run *r)

@@ -688,7 +688,7 @@ static enum verdict unannounced(struct run *r)
 	if (!v && r->props.present & V2_HAS_RTR_SUPPORT && r->props.rtr_support & RTR_TAKES_REQUEST)
 		return skipped(r, "the extension is announced");
 	request(r, 1, RPC_NULL_BYTES);
-	return v ?: v2_refused(r, V2_ERR_INVAL_HTYPE);
+	return v ?: v2_peer_rejections(r, V2_ERR_INVAL_HTYPE);
 }
 
 /* Cases for both drafts. */

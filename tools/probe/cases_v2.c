@@ -25,7 +25,7 @@ static enum verdict unknown_type(struct run *r)
 		return v;
 	msg_begin(r, 2, 99);
 	put_null(r);
-	return v2_refused(r, V2_ERR_INVAL_HTYPE);
+	return v2_peer_rejections(r, V2_ERR_INVAL_HTYPE);
 }
 
 /* Types 0 and 1 are numbers of version 1, and of an early dialect of version 2. */
@@ -38,7 +38,7 @@ static enum verdict old_type(struct run *r)
 	msg_begin(r, 2, 0);
 	put(r, 0, 0, 0);
 	put_null(r);
-	return v2_refused(r, V2_ERR_INVAL_HTYPE);
+	return v2_peer_rejections(r, V2_ERR_INVAL_HTYPE);
 }
 
 static enum verdict short_message(struct run *r, size_t len)
@@ -71,7 +71,7 @@ static enum verdict cut_off(struct run *r)
 		return v;
 	msg_begin(r, 2, V2_CALL_INLINE);
 	put(r, 0, 0);
-	return v2_refused(r, V2_ERR_BAD_XDR);
+	return v2_peer_rejections(r, V2_ERR_BAD_XDR);
 }
 
 static enum verdict other_xid(struct run *r)

@@ -129,7 +129,7 @@ static enum verdict bad_begin(struct run *r, uint32_t type)
 
 static enum verdict bad_end(struct run *r)
 {
-	return v2_refused(r, V2_ERR_BAD_XDR);
+	return v2_peer_rejections(r, V2_ERR_BAD_XDR);
 }
 
 /* A Read list of segments at these Positions, in a CALL_INLINE. */

@@ -13,7 +13,7 @@ static uint32_t word(const struct wire_msg *m, unsigned i)
 						  : 0;
 }
 
-static void tap_first(struct listener *l, const struct wire_msg *m)
+static void trace_first(struct listener *l, const struct wire_msg *m)
 {
 	struct client_facts *f = &l->facts;
 
@@ -28,7 +28,7 @@ static void tap_first(struct listener *l, const struct wire_msg *m)
 	f->first_bytes = (uint32_t)m->octets.len;
 }
 
-static void tap_v1(struct listener *l, const struct wire_msg *m)
+static void trace_v1(struct listener *l, const struct wire_msg *m)
 {
 	struct v1_header h;
 	bool dir_known;
@@ -66,7 +66,7 @@ static void count_call(struct listener *l)
 	      l->outstanding, l->granted);
 }
 
-static void tap_early(struct listener *l, const struct wire_msg *m)
+static void trace_early(struct listener *l, const struct wire_msg *m)
 {
 	enum rpc_dir dir = RPC_REPLY;
 	struct early_header h;
@@ -95,7 +95,7 @@ static void tap_early(struct listener *l, const struct wire_msg *m)
 	count_call(l);
 }
 
-static void tap_props(struct listener *l, const struct v2_hdr *h)
+static void trace_props(struct listener *l, const struct v2_hdr *h)
 {
 	judge(l, GRADE_V2_FINAL, !l->final, "%s after FINAL", v2_type_find(h->htype)->name);
 	judge(l, GRADE_V2_PROPS,
@@ -111,7 +111,7 @@ static void tap_props(struct listener *l, const struct v2_hdr *h)
 	l->facts.props.hostauth = view_of(NULL, 0);
 }
 
-static void tap_v2(struct listener *l, const struct wire_msg *m)
+static void trace_v2(struct listener *l, const struct wire_msg *m)
 {
 	/* "Greater than" allows one more, and there may be one GRANT (4.2.1, 4.2.1.1). */
 	int32_t over = (int32_t)(l->arrived - l->granted), slack = word(m, 3) == V2_GRANT ? 2 : 1;
@@ -133,12 +133,12 @@ static void tap_v2(struct listener *l, const struct wire_msg *m)
 	if (h.htype == V2_GRANT)
 		judge(l, GRADE_V2_GRANT_XID, h.xid == 0, "XID 0x%08x", h.xid);
 	if (h.htype == V2_CONNPROP_MIDDLE || h.htype == V2_CONNPROP_FINAL)
-		tap_props(l, &h);
+		trace_props(l, &h);
 	if (l->answered && h.htype != V2_ERROR)
 		grade_ok(l, GRADE_V2_UNKNOWN_PROP);
 }
 
-static void tap_error(struct listener *l, const struct wire_msg *m)
+static void trace_error(struct listener *l, const struct wire_msg *m)
 {
 	uint32_t xid = word(m, 0), code = word(m, 4);
 	uint32_t due = l->version == RUN_EARLY ? (uint32_t)EARLY_ERR_INVAL_OPTION
@@ -172,7 +172,7 @@ void grade_tap(void *arg, const struct wire_msg *m)
 	if (m->octets.len > l->facts.largest)
 		l->facts.largest = (uint32_t)m->octets.len;
 	if (l->arrived == 1)
-		tap_first(l, m);
+		trace_first(l, m);
 	else if (!l->answered)
 		grade_breach(l, GRADE_FIRST_ALONE, "message %u", l->arrived);
 	else
@@ -193,11 +193,11 @@ void grade_tap(void *arg, const struct wire_msg *m)
 	if (word(m, 3) != V2_ERROR && l->provoked)
 		grade_ok(l, GRADE_SILENCE);
 	if (word(m, 3) == V2_ERROR)
-		tap_error(l, m);
+		trace_error(l, m);
 	else if (version == 1)
-		tap_v1(l, m);
+		trace_v1(l, m);
 	else if (version == 2 && spoken == RUN_EARLY)
-		tap_early(l, m);
+		trace_early(l, m);
 	else if (version == 2)
-		tap_v2(l, m);
+		trace_v2(l, m);
 }

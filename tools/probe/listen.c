@@ -384,7 +384,7 @@ static void serve_connection(struct listener *l, nsec_t end)
 	reset(l);
 	run_pdata(pdata, true);
 	l->w.tap = grade_tap;
-	l->w.tap_arg = l;
+	l->w.trace_arg = l;
 	if (wire_accept(&l->w, view_of(pdata, sizeof(pdata)), probe_now(l->env) + l->o->timeout) <
 	    0)
 		return;

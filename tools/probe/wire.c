@@ -102,7 +102,7 @@ static void on_recv(struct wire *w, const struct fabric_event *ev)
 	};
 	w->count++;
 	if (w->tap)
-		w->tap(w->tap_arg, m);
+		w->tap(w->trace_arg, m);
 }
 
 static void on_disconnected(struct wire *w, const struct fabric_event *ev)

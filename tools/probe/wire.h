@@ -53,7 +53,7 @@ struct wire {
 
 	/* Called on arrival, before the message can be awaited. */
 	void (*tap)(void *arg, const struct wire_msg *m);
-	void *tap_arg;
+	void *trace_arg;
 
 	struct fabric_conn *offered; /* acceptor: a connection that waits for wire_accept() */
 	uint8_t offered_pdata[WIRE_PDATA];

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_PREAUTH_QUEUE_H
+#define FABRIC_PREAUTH_QUEUE_H
+
+#include "fabric/hosts.h"
+
+/**
+ * lobby - a bounded set of connections that have not sent their first message
+ *
+ * State:  connections that have sent nothing hold memory and descriptors.
+ * Danger: one host fills the set, and no other host can connect.
+ * Rule:   when the set is full, one member has to go: the oldest member of the host with the most
+ *         members. So a host that fills the set displaces its own connections, and a host with few
+ *         keeps them. Among hosts with equal counts the host that reached that count first loses
+ *         its oldest.
+ * Pinned: tests/fabric/test_preauth_queue.c:a_host_with_many_displaces_its_own,
+ *         :among_equals_the_oldest_goes, decision 66.
+ *
+ * Every call is O(1), whatever is in it.
+ */
+struct preauth_queue_host;
+
+struct preauth_queue_member {
+	struct list link;
+	struct preauth_queue_host *host; /* NULL: it is in no lobby */
+};
+
+struct preauth_queue {
+	struct hosts hosts;
+	unsigned most, count;
+	unsigned highest; /* members of the host with the most */
+	/* hosts by their number of members; among equals, the host that reached it first is
+	 * first */
+	struct list *by_count;
+};
+
+/** preauth_queue_init - for @most members, at least 1. Return: 0 or ERR_NOMEM. No later call allocates. */
+int preauth_queue_init(struct preauth_queue *queue, unsigned most, uint64_t seed) WARN_UNUSED;
+
+/** preauth_queue_fini - after preauth_queue_init(), whether it failed or not; members are not touched. */
+void preauth_queue_fini(struct preauth_queue *queue);
+
+static inline bool preauth_queue_is_full(const struct preauth_queue *queue)
+{
+	return queue->count >= queue->most;
+}
+
+/** preauth_queue_enter - adds @m, for a peer at @addr. @m is zero or has left; there is room (asserted). */
+void preauth_queue_enter(struct preauth_queue *queue, struct preauth_queue_member *m,
+			 const struct fabric_addr *addr);
+
+/** preauth_queue_leave - @m has sent its first message, or is gone; idempotent. */
+void preauth_queue_leave(struct preauth_queue *queue, struct preauth_queue_member *m);
+
+/** preauth_queue_first - the member that has to go first; NULL: the lobby is empty. */
+struct preauth_queue_member *preauth_queue_first(struct preauth_queue *queue);
+
+/** preauth_queue_count_of - how many members are of the host of @addr. */
+unsigned preauth_queue_count_of(const struct preauth_queue *queue, const struct fabric_addr *addr);
+
+/** preauth_queue_first_of - the oldest member of the host of @addr; NULL: it has none. */
+struct preauth_queue_member *preauth_queue_first_of(const struct preauth_queue *queue,
+						    const struct fabric_addr *addr);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/verbs/internal.h"
+
+/*
+ * Operation
+ *
+ * 	OPEN --disconnect--> DRAINING --last Send or Write out--> LEAVING --> (end.c)
+ * 	  |                                                          ^
+ * 	  `--- a work request or the queue pair failed --------------'
+ *
+ * The first part of a connection's end. Completions of a batch may still be processed, so nothing
+ * is released here. The first cause is the one that is reported.
+ */
+
+enum { AT_ONCE_MS = 1 };
+
+void leave_note_cause(struct verbs_conn *c, int status, const char *why)
+{
+	if (c->caused)
+		return;
+	c->caused = true;
+	c->status = status;
+	c->why = why;
+}
+
+/* Does not go to ENDED from here: completions of a batch may still be processed. */
+void conn_close_begin(struct verbs_conn *c, int status, const char *why)
+{
+	if (c->state >= VERBS_LEAVING)
+		return;
+	leave_note_cause(c, status, why);
+	c->state = VERBS_LEAVING;
+	wake_conn_in(c, rdma_disconnect(c->id) ? AT_ONCE_MS : c->v->cfg.linger_ms);
+}
+
+/* The device's fault of the queue pair; 0: none, or none until now. */
+static int fault(struct verbs_conn *c, const char **why)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	int note = atomic_load(&c->async);
+
+	if (note >= 0)
+		return strings_async(note, why);
+	if (!c->id->qp || c->dev->iwarp || ibv_query_qp(c->id->qp, &attr, IBV_QP_STATE, &init) ||
+	    attr.qp_state != IBV_QPS_ERR)
+		return 0;
+	return strings_async(IBV_EVENT_QP_ACCESS_ERR, why);
+}
+
+void leave_note_fault(struct verbs_conn *c)
+{
+	const char *why = NULL;
+	int status = fault(c, &why);
+
+	if (!status)
+		return;
+	c->v->counters.breaches += !c->caused && err_class(status) == ERR_CLASS_PEER;
+	leave_note_cause(c, status, why);
+}
+
+void leave_failed(struct verbs_conn *c)
+{
+	leave_note_fault(c);
+	if (c->caused) {
+		conn_close_begin(c, c->status, c->why);
+		return;
+	}
+	/* iWARP: the queue pair ends with the stream; the event that has the reason follows. */
+	c->state = VERBS_LEAVING;
+	wake_conn_in(c, c->v->cfg.linger_ms);
+}
+
+void leave_if_drained(struct verbs_conn *c)
+{
+	if (c->state == VERBS_DRAINING && !c->strings_out)
+		conn_close_begin(c, 0, NULL);
+}

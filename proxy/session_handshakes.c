@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The limit of handshakes of host authentication under way on each side of a route (handshake_limit.h), for
+ * one session.
+ *
+ *     first message, or first turn --> leg_is_at_door() --> has a place --> over --> the next handshake
+ *                                          |  no place
+ *                                          +--> waits
+ */
+#include "proxy/internal.h"
+
+/* The route whose limits apply to @leg: for a client its listener's, whatever route the client
+ * takes. */
+static struct route_state *side_of(const struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? s->listener : s->route;
+}
+
+static struct handshake_limit *handshake_limit_of(const struct session *s, const struct leg *leg)
+{
+	struct route_state *rs = side_of(s, leg);
+
+	return leg == &s->client ? &rs->client_door : &rs->server_door;
+}
+
+static struct handshake_slot *guest_of(struct session *s, const struct leg *leg)
+{
+	return leg == &s->client ? &s->client_slot : &s->server_slot;
+}
+
+static void guest_admit(struct session *s, struct leg *leg)
+{
+	leg_admit(leg, s->proxy->now);
+	session_touch(s);
+}
+
+static void guests_let_in(struct route_state *rs, struct handshake_limit *d)
+{
+	struct handshake_slot *g;
+
+	while ((g = handshake_limit_next(d, rs->proxy->now))) {
+		bool is_client = d == &rs->client_door;
+		struct session *s = is_client ? container_of(g, struct session, client_slot)
+					      : container_of(g, struct session, server_slot);
+
+		guest_admit(s, is_client ? &s->client : &s->server);
+	}
+}
+
+/* A handshake that is over leaves its place to the next one. */
+void session_auth_leave(struct session *s, struct leg *leg)
+{
+	struct handshake_limit *d = handshake_limit_of(s, leg);
+
+	if (d->inside.most == 0)
+		return;
+	handshake_limit_leave(d, guest_of(s, leg));
+	guests_let_in(side_of(s, leg), d);
+}
+
+void session_auth(struct session *s, struct leg *leg)
+{
+	struct handshake_slot *g = guest_of(s, leg);
+	struct handshake_limit *d = handshake_limit_of(s, leg);
+	struct timer *doors = &side_of(s, leg)->doors;
+	struct proxy *p = s->proxy;
+
+	leg_auth_clock(leg, p->now);
+	if (g->member.host && !leg_proves(leg))
+		session_auth_leave(s, leg);
+	if (!leg_is_at_door(leg) || g->member.host || !list_is_empty(&g->waiting))
+		return;
+	if (handshake_limit_enter(d, g, &leg->conn->peer, p->now))
+		guest_admit(s, leg);
+	else if (!timer_is_armed(doors))
+		timer_arm(&p->timers, doors, p->now + SESSION_DOORS);
+}
+
+void session_auth_end(struct session *s)
+{
+	session_auth_leave(s, &s->client);
+	session_auth_leave(s, &s->server);
+}
+
+void session_drop_server(struct session *s)
+{
+	session_auth_leave(s, &s->server);
+	leg_fini(&s->server);
+}

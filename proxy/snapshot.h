@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_SNAPSHOT_H
+#define PROXY_SNAPSHOT_H
+
+#include "proxy/proxy.h"
+
+/**
+ * look - what an operator sees of a running relay, and what the operator does to its sessions
+ *
+ * The worker copies data for another thread, and acts on sessions. It does so between two turns, a
+ * bounded piece at a time, so no call waits for it. A look changes no counter and takes no memory.
+ */
+
+enum { LOOK_NAME = 256, LOOK_PIECE = 128 /* sessions looked at in one piece */ };
+
+enum snapshot_kind {
+	LOOK_MEMORY,   /* .memory */
+	LOOK_COUNTERS, /* .counters of every route */
+	LOOK_SESSIONS, /* .sessions that fit .want, those after number .after */
+	LOOK_CALLS,    /* the session with number .id, and its calls in flight */
+	/* Sessions that fit .want end between two RPCs; whole clients choose their servers again. */
+	LOOK_DRAIN,
+	LOOK_KILL,  /* sessions that fit .want end at once */
+	LOOK_TAP,   /* start the tracer .tap: trace_ring.h */
+	LOOK_UNTAP, /* stop the tracer .tap */
+};
+
+/** struct snapshot_want - which sessions; empty fields do not matter. */
+struct snapshot_want {
+	uint64_t id;			 /* 0: any */
+	uint32_t route;			 /* slot, or LOOK_ANY_ROUTE */
+	char route_name[PROXY_NAME_MAX]; /* the route's name, whatever slots its settings had */
+	char client[FABRIC_ADDR_TEXT];	 /* address without port, as limits count clients */
+	char name[LOOK_NAME];		 /* name that the client or the server proved */
+};
+
+enum { LOOK_ANY_ROUTE = UINT32_MAX };
+
+/** struct snapshot_leg - one leg of a session; .version 0: not known yet. */
+struct snapshot_leg {
+	char peer[FABRIC_ADDR_TEXT]; /* empty: there is no connection */
+	char name[LOOK_NAME];	     /* name that the peer proved, or empty */
+	unsigned version;
+	const char *version_name;	   /* static storage */
+	uint32_t inline_send, inline_recv; /* thresholds */
+	uint32_t credits;		   /* calls that may be in flight */
+	bool is_far;			   /* the peer is far: calls to it carry their data */
+	uint64_t calls, replies, rcalls, rreplies, bytes_in, bytes_out, large, written, late;
+};
+
+struct snapshot_session {
+	uint64_t id;
+	nsec_t age;
+	const char *state; /* static storage */
+	uint32_t route;	   /* slot */
+	bool is_leaving;
+	bool is_old;		       /* the route has new settings since, or was removed */
+	char client[FABRIC_ADDR_TEXT]; /* as limits count clients */
+	struct snapshot_leg legs[PROXY_SIDES];
+	unsigned in_flight; /* calls, both directions */
+	unsigned waiting;   /* transactions that wait to start */
+	/* Octets for the session's whole life; octets of its calls. */
+	size_t fixed_bytes, call_bytes;
+};
+
+struct snapshot_call {
+	uint32_t xid;
+	bool is_reverse;
+	const char *step; /* static storage */
+	nsec_t age;
+	size_t bytes; /* octets of payload memory */
+};
+
+/** struct look_memory - the worker's arena, octets; .waits is a count. */
+struct look_memory {
+	uint64_t total, used, peak, reserve, reserve_used;
+	uint64_t touched; /* octets that may be resident */
+	uint64_t waits;
+	uint64_t by_use[BUF_PURPOSES]; /* part of .used in common zones, by purpose */
+	uint64_t own;		       /* part of .used in zones of single routes */
+};
+
+/** look_use_name - a short word; static storage. */
+const char *look_use_name(enum buf_purpose purpose);
+
+struct trace_ring;
+
+/** struct snapshot - a question with room for its answer; zero-initialise all other fields. */
+struct snapshot {
+	enum snapshot_kind kind;
+	struct snapshot_want want;
+	uint64_t after;
+	nsec_t patience;	/* LOOK_DRAIN: how long calls in flight may take, ns */
+	struct trace_ring *tap; /* owned by the worker from LOOK_TAP until LOOK_UNTAP is answered */
+
+	struct look_memory memory;
+	struct proxy_counters
+		*counters; /* one for each slot of routes; slots without a route are not written */
+	struct proxy_counters gone; /* counters of routes that were removed */
+	struct snapshot_session *sessions;
+	struct snapshot_call *calls;
+	unsigned most;	    /* length of .sessions, or of .calls (LOOK_CALLS has one session) */
+	unsigned nsessions; /* sessions copied; LOOK_DRAIN, LOOK_KILL: sessions concerned */
+	unsigned ncalls;
+	unsigned calls_left; /* LOOK_CALLS: calls for which there was no room */
+	bool more;	     /* LOOK_SESSIONS: there may be more sessions after .after */
+
+	bool begun; /* private */
+	unsigned next_route;
+};
+
+/** proxy_snapshot - do one piece of @l, at @now. Return: whether to call again, after a turn. */
+bool proxy_snapshot(struct proxy *p, struct snapshot *l, nsec_t now) WARN_UNUSED;
+
+#endif

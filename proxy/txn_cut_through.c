@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: cut-through of a large result, once its session holds much memory
+ *
+ * If the responder's fabric can do that, the Write chunk is exposed as a stream (fabric_stream()):
+ * a handle of full length, with a window of memory behind it, which is all the memory that the
+ * transaction takes for it. What the responder writes is written to the same place of the
+ * requester's chunk at once, piece by piece, and the window is used again and again.
+ *
+ * 	CALL, WAIT:  PLACED --> .pieces --Writes--> completed --> back to the window
+ * 	FENCE:       the reply is here: the pieces that came before it are posted to the last one,
+ * 	PUSH:        then the other chunks; the reply behind all of it
+ *
+ * State:  the requester takes no Writes, so the window is full, and all further input of the
+ *         responder's connection waits.
+ * Danger: the responder would be blamed for answers that lie unread, and the calls abandoned.
+ * Rule:   the requester owes the Writes (session_debts.c), and its session ends for that. Meanwhile
+ *         the responder owes nothing, and no call with an answer that may lie unread is abandoned
+ *         (leg_sink_is_blocked()).
+ * Pinned: tests/session/test_passed.c:a_client_that_takes_nothing, :not_let_go_while_full, decision
+ *         129.
+ *
+ * What the requester may see early is safe:
+ * - No length is reported to the requester before all is fenced. The reply is then the same as
+ *   without cut-through: its lengths are compared with what was written.
+ * - Octets in the chunk beyond the length reported, or beside an error, are what the requester's
+ *   own server wrote for it, in memory granted for this very call: "unused bytes in write chunk
+ *   segments, are not returned as results [...] the RPC layer MUST NOT assume that the buffers have
+ *   not been modified" (rfc5666bis-01 4.4.5.1).
+ * - Only octets that the responder wrote through this exposure are passed on, never older ones.
+ *   What it never writes is never sent, and stays the requester's own memory. What it writes twice
+ *   is sent twice, in that order, as without a gateway.
+ *
+ * One chunk of a call is cut through, the first large one, and only if its requester asked for
+ * nothing of the round-trip extension. That is decided before the call has memory, and does not
+ * change. A call that is formed again drops the pieces that are not posted and waits for Writes
+ * under way, because the window is exposed again.
+ */
+#include "proxy/internal.h"
+
+#include <assert.h>
+
+enum { PASS_WINDOWS = 2 }; /* a cut-through chunk is at least so many windows long */
+
+static bool may_stream(const struct txn *t)
+{
+	return t->s->proxy->cfg.pass_bytes > 0 && !t->reverse && !t->in.nwishes && t->rsp->conn &&
+	       t->rsp->conn->fabric->streams;
+}
+
+/* Whether the result is stored: the calls of its queue, @t included, then hold at most .pass_from
+ * octets, and no more than one RPC may. Storing is faster where processors are few, because the
+ * responder does not wait for the requester. Memory of other sessions does not matter here. */
+static bool may_store(const struct txn *t)
+{
+	const struct proxy *p = t->s->proxy;
+	uint64_t most = (p->arena.bytes - p->arena.reserve) / BUDGET_SHARES;
+	uint64_t bytes = session_queue(t->s, t->reverse)->taken_bytes;
+
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		bytes += t->in.writes[i].length;
+	return bytes <= (p->cfg.pass_from < most ? p->cfg.pass_from : most);
+}
+
+/* A result that was to be cut through stays so, even if its call has waited since. */
+void txn_choose_way(struct txn *t)
+{
+	t->passes |= may_stream(t) && !may_store(t);
+}
+
+/* The index of the chunk to cut through; .nwrites: none. */
+static unsigned chunk_of(const struct txn *t)
+{
+	uint64_t least = (uint64_t)PASS_WINDOWS * t->s->proxy->cfg.pass_bytes;
+	unsigned i = 0;
+
+	if (!t->passes)
+		return t->in.nwrites;
+	while (i < t->in.nwrites && t->in.writes[i].length < least)
+		i++;
+	return i;
+}
+
+uint64_t txn_write_memory(const struct txn *t, unsigned i)
+{
+	return i == chunk_of(t) ? t->s->proxy->cfg.pass_bytes : t->in.writes[i].length;
+}
+
+bool txn_has_window(const struct txn *t)
+{
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		if (t->writes[i].window)
+			return true;
+	return false;
+}
+
+int txn_stream(struct txn *t, struct txn_region *r, struct segment *seg)
+{
+	const struct fabric_piece window = {r->addr, r->window};
+
+	t->stream = r;
+	return fabric_stream(t->rsp->conn, &window, r->cap, t, seg);
+}
+
+static struct txn_piece *piece_at(struct txn *t, unsigned k)
+{
+	return &t->pieces[(t->first_piece + k) % FABRIC_STREAM_PIECES];
+}
+
+/* The segment of the requester's chunk for its @at-th octet and those behind it. */
+static struct segment place_of(const struct txn *t, uint32_t at)
+{
+	const struct rpc_chunk *c = &t->in.writes[t->stream - t->writes];
+	const struct segment *seg = &t->in.segs[c->first];
+
+	for (; at >= seg->length; seg++)
+		at -= seg->length;
+	return (struct segment){
+		.handle = seg->handle, .length = seg->length - at, .offset = seg->offset + at};
+}
+
+/* Post the next part of @p. Return: 0, or an error; ERR_AGAIN: it has to wait. */
+static int post_part(struct txn *t, struct txn_piece *p)
+{
+	struct session_ops *ops = session_ops(t->s, t->req);
+	struct segment to = place_of(t, p->offset + p->posted);
+	struct fabric_sge from = {p->at + p->posted, p->len - p->posted};
+	int err;
+
+	if (session_ops_posted(ops) == SESSION_OP_DEPTH)
+		return ERR_AGAIN;
+	if (from.len > to.length)
+		from.len = to.length;
+	if (from.len > OP_PIECE)
+		from.len = OP_PIECE;
+	err = fabric_write(t->req->conn, &from, 1, &to, t);
+	if (err == ERR_AGAIN)
+		return txn_short(t) ? ERR_AGAIN : ERR_NOMEM;
+	if (err < 0)
+		return err;
+	t->short_since = 0;
+	p->posted += from.len;
+	p->writes++;
+	t->passing++;
+	session_posted(&ops->writes, from.len);
+	t->s->route->count.passed_bytes += from.len;
+	return 0;
+}
+
+static int post_pieces(struct txn *t)
+{
+	int err = 0;
+
+	for (unsigned k = 0; k < t->npieces && err == 0; k++) {
+		struct txn_piece *p = piece_at(t, k);
+
+		while (p->posted < p->len && err == 0)
+			err = post_part(t, p);
+	}
+	return err;
+}
+
+void txn_pass_on(struct txn *t)
+{
+	int err = post_pieces(t);
+
+	list_del(&t->pass_link);
+	if (err < 0)
+		list_add_tail(&session_ops(t->s, t->req)->passers, &t->pass_link);
+	if (err < 0 && err != ERR_AGAIN &&
+	    err != ERR_CLOSED) /* on ERR_CLOSED, DISCONNECTED follows */
+		session_close(t->s, err, "a Write could not be posted");
+}
+
+void txn_placed(struct txn *t, const struct leg_out *out)
+{
+	assert(t->stream && t->stream->handle == out->handle && t->npieces < FABRIC_STREAM_PIECES);
+	*piece_at(t, t->npieces++) =
+		(struct txn_piece){.at = out->at, .offset = out->offset, .len = out->len};
+	if (list_is_empty(&t->pass_link))
+		txn_pass_on(t);
+}
+
+/* The oldest piece was written: its memory goes back to the window. */
+static void piece_done(struct txn *t)
+{
+	uint32_t len = piece_at(t, 0)->len;
+
+	t->first_piece = (t->first_piece + 1) % FABRIC_STREAM_PIECES;
+	t->npieces--;
+	if (t->stream->handle)
+		fabric_went_on(t->rsp->conn, t->stream->handle, len);
+}
+
+void txn_passed(struct txn *t)
+{
+	struct txn_piece *p = piece_at(t, 0);
+
+	assert(t->npieces > 0 && p->writes > 0);
+	t->passing--;
+	p->writes--;
+	if (p->writes == 0 && p->posted == p->len)
+		piece_done(t);
+}
+
+bool txn_pass_waits(const struct txn *t)
+{
+	if (t->state == TXN_AGAIN)
+		return t->passing > 0;
+	return t->state == TXN_FENCE && !list_is_empty(&t->pass_link);
+}
+
+/* Nothing is exposed any more, so pieces that are given back go nowhere. */
+void txn_pass_no_more(struct txn *t)
+{
+	list_del(&t->pass_link);
+	while (t->npieces > 0 && piece_at(t, t->npieces - 1)->writes == 0)
+		t->npieces--;
+	for (unsigned k = 0; k < t->npieces; k++)
+		piece_at(t, k)->len = piece_at(t, k)->posted;
+}
+
+struct txn *txn_pass_next(struct session *s, struct leg *leg)
+{
+	struct list *passers = &session_ops(s, leg)->passers;
+	struct txn *t;
+
+	if (list_is_empty(passers))
+		return NULL;
+	t = list_first(passers, struct txn, pass_link);
+	txn_pass_on(t);
+	return list_is_empty(&t->pass_link) ? t : NULL;
+}

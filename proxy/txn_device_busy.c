@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operation: temporary device_retries of an RDMA device
+ *
+ * State:  a device has no Memory Window, registration or place in a queue left for a while, and the
+ *         fabric answers ERR_AGAIN.
+ * Danger: RPCs fail although the shortage would pass; or two calls each hold exposures that the
+ *         other needs.
+ * Rule:   the RPC waits. A Read or Write stays first in its leg's queue. A call whose regions
+ *         cannot all be exposed withdraws those that were, and is formed again. All are tried again
+ *         every SHORT_PAUSE. If the shortage lasts longer than DEBT_PATIENCE, the device has less
+ *         than one RPC needs: a call fails, and for a Read or Write the session ends.
+ * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out, :one_that_does_not_end_is_told
+ */
+#include "proxy/internal.h"
+
+#define SHORT_PAUSE (10 * NSEC_PER_MS)
+
+bool txn_short(struct txn *t)
+{
+	struct proxy *p = t->s->proxy;
+
+	if (!t->short_since)
+		t->short_since = p->now ? p->now : 1;
+	if (p->now - t->short_since > DEBT_PATIENCE)
+		return false;
+	t->s->route->count.device_retries++;
+	if (!timer_is_armed(&t->s->shortage))
+		timer_arm(&p->timers, &t->s->shortage, p->now + SHORT_PAUSE);
+	return true;
+}
+
+bool txn_short_call(struct txn *t)
+{
+	if (!txn_short(t))
+		return false;
+	list_add_tail(&t->s->short_calls, &t->wait_link);
+	return true;
+}

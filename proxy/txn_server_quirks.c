@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reports of version 1 servers about their replies, and how false reports are found
+ *
+ * State:  three habits of version 1 servers are known.
+ * - A server cuts a reply to the size of the Reply chunk without a word; rfc5666bis-01 5.5 wants an
+ *   error.
+ * - A server leaves out the Write list if it is given a Reply chunk as well, and puts the data into
+ *   the Reply chunk (rfc5666bis-01 5.2.2: data MUST go to the Write chunk).
+ * - A server reports a length of a Write chunk that is not the length of the data.
+ * Danger: the client takes a shortened success for the whole result, and applications read wrong
+ *         data.
+ * Rule:   a reply that cannot be trusted becomes an error. What the server does is remembered, and
+ *         later calls avoid it.
+ * Pinned: tests/session/test_written.c, decisions 89, 90, 91, 95.
+ */
+#include "base/log.h"
+#include "proxy/internal.h"
+#include "proxy/plan/nfs.h"
+
+enum {
+	/* Octets by which a Reply chunk is longer than any reply the requester could be given, so
+	 * that a reply which fills it was cut. One word, because XDR consists of words. */
+	TELLTALE = 4,
+	/* Octets added for strings (names and paths) for which NFS has no limit. */
+	SLACK = 64 << 10,
+};
+
+void txn_told_init(struct txn *t)
+{
+	t->to_filer = t->rsp->t->ops->traits->unsure_lengths && t->rsp->role == RPC_INITIATOR;
+}
+
+uint32_t txn_reply_room(const struct txn *t, uint32_t planned)
+{
+	uint32_t max = t->s->proxy->cfg.max_payload;
+
+	if (planned >= max)
+		return max;
+	return planned && t->to_filer ? planned + TELLTALE : planned;
+}
+
+uint32_t txn_slack(const struct txn *t)
+{
+	return t->to_filer && t->s->proxy->now < t->s->route->large_reply_until ? SLACK : 0;
+}
+
+static void remember_longer(const struct txn *t)
+{
+	const struct route_state *rs = t->s->route;
+	nsec_t memory = rs->route->version_memory;
+
+	/* At least until the call was sent again. */
+	t->s->route->large_reply_until =
+		t->s->proxy->now + (memory > DEBT_PATIENCE ? memory : DEBT_PATIENCE);
+}
+
+/*
+ * State:  a server could not send its reply, because its length is an estimate where NFS has no
+ *         limit (nfs4reply.c). The server has carried out the call.
+ * Danger: the gateway must not repeat the call, and an error would tell the client that it failed.
+ * Rule:   the session ends. Over a new connection the requester sends its calls again, as after any
+ *         lost connection; servers' duplicate reply caches and NFSv4's slots are made for that.
+ *         From now on calls of the route offer more.
+ * Pinned: tests/session/test_written.c:a_reply_longer_than_expected_is_asked_for_again, decision
+ *         95.
+ */
+bool txn_outgrew(struct txn *t)
+{
+	if (!t->to_filer || !t->expected || txn_slack(t))
+		return false;
+	log_peer(LOG_LEVEL_INFO, "upstream.habit", t->s->route->route->name,
+		 "route=%s what=\"a reply longer than the %u octets expected\"",
+		 t->s->route->route->name, t->expected);
+	remember_longer(t);
+	return true;
+}
+
+bool txn_avoids_reply_chunk(const struct txn *t)
+{
+	return t->to_filer && t->in.nwrites &&
+	       t->s->proxy->now < t->s->route->no_mixed_chunks_until;
+}
+
+static bool is_version_3(const struct rpchdr *hdr)
+{
+	return (hdr->prog == PROG_NFS && hdr->vers == 3) || hdr->prog == PROG_NLM;
+}
+
+void txn_note_call(struct txn *t)
+{
+	bool is_read = t->hdr_err == 0;
+
+	t->kind = t->reverse
+			  ? LATENCY_CALLBACK
+			  : latency_kind_of(is_read ? &t->hdr : NULL, t->in.nreads, t->in.nwrites);
+	if (t->to_filer && is_read)
+		t->nfs_reads = nfs_reads_of(&t->hdr, t->call_body);
+	if (!t->reverse && is_read && !t->s->has_version_3 && is_version_3(&t->hdr))
+		session_note_version_3(t->s);
+}
+
+void txn_note_reply(struct txn *t, const struct rpc_msg *reply)
+{
+	t->unlisted = t->to_filer && t->out.nwrites && !reply->nwrites && reply->has_body_chunk;
+}
+
+/* The data of a READ are in the Reply chunk. (A reply without data may leave out the Write list
+ * for other reasons.) The server may be fixed one day, so the memory ends after a while. */
+static void learn_one_kind(const struct txn *t)
+{
+	struct route_state *rs = t->s->route;
+
+	log_peer(LOG_LEVEL_INFO, "upstream.habit", rs->route->name,
+		 "route=%s what=\"no Write list where a Reply chunk was offered, too\"",
+		 rs->route->name);
+	rs->no_mixed_chunks_until = t->s->proxy->now + rs->route->version_memory;
+}
+
+int txn_check_told(struct txn *t, struct rpc_error *e)
+{
+	struct nfs_chunk chunks[RPC_MAX_CHUNKS];
+	int inline_data;
+
+	if (!t->to_filer)
+		return 0;
+	/* draft-07 7.3.5: the length needed is not known, so it is given as 0. */
+	*e = (struct rpc_error){.code = RPC_ERROR_REPLY_RESOURCE};
+	if (t->reply.len && t->reply_body.len == t->reply.cap) {
+		if (txn_outgrew(t))
+			session_close(t->s, ERR_TOOBIG, TXN_OUTGREW);
+		return ERR_TOOBIG;
+	}
+	if (txn_slack(t) && t->expected && t->reply_body.len > t->expected)
+		remember_longer(t);
+	*e = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		chunks[i] = (struct nfs_chunk){t->writes[i].cap, t->writes[i].len};
+	inline_data = nfs_result_check(t->nfs_reads, t->reply_body, chunks, t->in.nwrites);
+	if (inline_data < 0)
+		return ERR_XDR;
+	if (inline_data && t->unlisted)
+		learn_one_kind(t);
+	for (unsigned i = 0; i < t->in.nwrites; i++)
+		t->writes[i].len = chunks[i].placed;
+	return 0;
+}

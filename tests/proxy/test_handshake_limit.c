@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Handshakes under way: their number is limited, one host gets half of it, and no handshake blocks
+ * others for long. */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "proxy/handshake_limit.h"
+
+enum { PLACES = 8, GUESTS = 64 };
+
+static struct handshake_limit d;
+static struct handshake_slot guests[GUESTS];
+
+static struct fabric_addr host(unsigned i)
+{
+	struct fabric_addr addr;
+	char text[32];
+
+	snprintf(text, sizeof(text), "10.0.0.%u", i + 1);
+	assert_int_equal(fabric_addr_parse(text, 1, &addr), 0);
+	return addr;
+}
+
+static bool comes(unsigned guest, unsigned from, nsec_t now)
+{
+	const struct fabric_addr addr = host(from);
+
+	return handshake_limit_enter(&d, &guests[guest], &addr, now);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	assert_int_equal(handshake_limit_init(&d, PLACES, PLACES / 2, 1), 0);
+	for (unsigned i = 0; i < GUESTS; i++)
+		handshake_slot_init(&guests[i]);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < GUESTS; i++)
+		handshake_limit_leave(&d, &guests[i]);
+	assert_int_equal(d.inside.count, 0);
+	handshake_limit_fini(&d);
+	return 0;
+}
+
+static void who_finds_no_place_waits_in_order(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < PLACES; i++)
+		assert_true(comes(i, i, 1));
+	assert_false(comes(20, 20, 2));
+	assert_false(comes(21, 21, 2));
+	assert_null(handshake_limit_next(&d, 3));
+	handshake_limit_leave(&d, &guests[3]);
+	handshake_limit_leave(&d, &guests[4]);
+	assert_ptr_equal(handshake_limit_next(&d, 4), &guests[20]);
+	assert_ptr_equal(handshake_limit_next(&d, 4), &guests[21]);
+	assert_null(handshake_limit_next(&d, 4));
+	/* A handshake that leaves while it waits is not called. */
+	assert_false(comes(22, 22, 5));
+	assert_false(comes(23, 23, 5));
+	handshake_limit_leave(&d, &guests[22]);
+	handshake_limit_leave(&d, &guests[0]);
+	assert_ptr_equal(handshake_limit_next(&d, 6), &guests[23]);
+}
+
+static void a_host_has_half_of_the_places(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(comes(i, 0, 1), i < PLACES / 2);
+	/* Others pass its line. */
+	assert_true(comes(30, 1, 2));
+	assert_null(handshake_limit_next(&d, 2));
+	assert_null(handshake_limit_worst(
+		&d, 1 + 2 * DOOR_PATIENCE)); /* nobody else waits for a place */
+	handshake_limit_leave(&d, &guests[1]);
+	assert_ptr_equal(handshake_limit_next(&d, 3), &guests[4]);
+	assert_null(handshake_limit_next(&d, 3));
+}
+
+static void who_takes_long_goes_where_others_wait(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		assert_true(comes(i, 0, 10));
+	for (unsigned i = 4; i < PLACES; i++)
+		assert_true(comes(i, i, 1));
+	assert_null(handshake_limit_worst(&d, 20 * DOOR_PATIENCE)); /* nobody waits */
+	assert_false(comes(20, 20, 20));
+	assert_null(handshake_limit_worst(&d, 9 + DOOR_PATIENCE));
+	/* The oldest handshake of the host that has most, though other hosts' are older. */
+	assert_ptr_equal(handshake_limit_worst(&d, 10 + DOOR_PATIENCE), &guests[0]);
+	handshake_limit_leave(&d, &guests[0]);
+	assert_null(handshake_limit_worst(&d, 10 + DOOR_PATIENCE)); /* there is room */
+	assert_ptr_equal(handshake_limit_next(&d, 11 + DOOR_PATIENCE), &guests[20]);
+}
+
+/* Whose time begins anew is behind those who have been there as long as it had. */
+static void who_begins_anew_hides_nobody(void **state)
+{
+	nsec_t late = 1 + DOOR_PATIENCE;
+
+	(void)state;
+	for (unsigned i = 0; i < PLACES; i++)
+		assert_true(comes(i, i % 2, 1));
+	assert_false(comes(20, 20, 2));
+	for (unsigned i = 0; i < PLACES; i++) {
+		struct handshake_slot *g = handshake_limit_worst(&d, late);
+
+		assert_non_null(g);
+		assert_int_equal(g->since, 1);
+		handshake_limit_again(&d, g, late);
+	}
+	assert_null(handshake_limit_worst(&d, late));
+	assert_int_equal(d.inside.count, PLACES);
+}
+
+static void leaving_twice_is_leaving_once(void **state)
+{
+	(void)state;
+	assert_true(comes(0, 0, 1));
+	handshake_limit_leave(&d, &guests[0]);
+	handshake_limit_leave(&d, &guests[0]);
+	handshake_limit_leave(&d, &guests[1]);
+	assert_int_equal(d.inside.count, 0);
+	assert_true(comes(0, 0, 2));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(who_finds_no_place_waits_in_order, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_host_has_half_of_the_places, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_begins_anew_hides_nobody, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_takes_long_goes_where_others_wait, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(leaving_twice_is_leaving_once, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
