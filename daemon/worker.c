@@ -2,11 +2,12 @@
 /*
  * Operation
  *
- *     wait in the loop, no longer than the proxy's next deadline
- *         fabric sockets become ready; the fabrics note it
- *     take requests of the main thread
- *     turn the proxy until nothing is left to do, or a bound is reached
- *     write a part of a report, and a piece of the answer to an inquiry, if there is any
+ * A worker repeats these steps:
+ * - It waits in the loop, no longer than the proxy's next deadline. The fabrics note which of their
+ *   sockets became ready.
+ * - It takes requests of the main thread.
+ * - It turns the proxy until nothing is left to do, or a bound is reached.
+ * - It writes a part of a report, and a piece of the answer to an inquiry, if there is any.
  *
  * The bound lets a busy worker hear the main thread and accept connections.
  *

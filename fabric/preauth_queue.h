@@ -5,7 +5,7 @@
 #include "fabric/hosts.h"
 
 /**
- * lobby - a bounded set of connections that have not sent their first message
+ * preauth_queue - a bounded set of connections that have not sent their first message
  *
  * State:  connections that have sent nothing hold memory and descriptors.
  * Danger: one host fills the set, and no other host can connect.
@@ -22,7 +22,7 @@ struct preauth_queue_host;
 
 struct preauth_queue_member {
 	struct list link;
-	struct preauth_queue_host *host; /* NULL: it is in no lobby */
+	struct preauth_queue_host *host; /* NULL: it is in no queue */
 };
 
 struct preauth_queue {
@@ -52,7 +52,7 @@ void preauth_queue_enter(struct preauth_queue *queue, struct preauth_queue_membe
 /** preauth_queue_leave - @m has sent its first message, or is gone; idempotent. */
 void preauth_queue_leave(struct preauth_queue *queue, struct preauth_queue_member *m);
 
-/** preauth_queue_first - the member that has to go first; NULL: the lobby is empty. */
+/** preauth_queue_first - the member that has to go first; NULL: the queue is empty. */
 struct preauth_queue_member *preauth_queue_first(struct preauth_queue *queue);
 
 /** preauth_queue_count_of - how many members are of the host of @addr. */

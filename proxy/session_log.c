@@ -12,7 +12,7 @@
 
 enum { REPORTS_TOLD = 8 };
 
-/* Whose limit of log lines applies: that of the client's host, or of the route. */
+/* Return: the name for which log lines about @leg are limited: the client's host, or the route. */
 static const char *told_for(const struct session *s, const struct leg *leg)
 {
 	return leg == &s->client ? s->host : s->route->route->name;

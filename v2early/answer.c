@@ -16,7 +16,8 @@ struct early_option *early_option_of(struct early_conn *c, uint32_t xid)
 	return o->is_open && o->xid == xid ? o : NULL;
 }
 
-/* What continued it gives its credits back with it, and the Receives of its response are free. */
+/* The credits of the messages that continued the call come back with it, and the Receives of its
+ * response are free. */
 static void end_option(struct early_conn *c, struct early_option *o)
 {
 	uint32_t more = o->more < c->calls.in_flight ? o->more : c->calls.in_flight;

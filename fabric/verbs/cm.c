@@ -20,7 +20,7 @@
  * then the posts of an initiator wait in its ring. An acceptor has its device from the start.
  */
 
-/* These fields have a fixed size. All zeros means that there is no private data. */
+/* The private data of a CM event has a fixed size. All zeros means that there is none. */
 static void copy_private_data(struct vevent *e, const struct rdma_conn_param *p)
 {
 	size_t len = p->private_data ? p->private_data_len : 0;

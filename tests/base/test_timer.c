@@ -128,7 +128,7 @@ static void a_run_is_bounded(void **state)
 	assert_false(timer_run(&q, 100, 0));
 }
 
-/* Its fire function disarms and frees others, and arms itself anew. */
+/* A fire function that disarms and frees other timers, and arms its own timer anew. */
 static void disarms_the_next(struct timer *t, nsec_t now)
 {
 	timer_disarm(&q, &items[1].timer);

@@ -32,7 +32,7 @@ END
 }
 gateways=()
 has() { grep -q -e "$2" "$DIR/$1.err"; }
-# Its log is written behind its back.
+# Another process writes the log, so a line may come a little later.
 expect() { wait_for 20 has "$@" || fail "no line of the log of $1 matches: $2"; }
 
 # client VERSION OPTION...
@@ -95,8 +95,8 @@ case_chain() {
     stop_all near far
 }
 
-# Whoever does not speak it hears so; who speaks others beside it is served in those. A client of draft -07 takes a
-# server of the early draft for one that has no properties, until it calls.
+# A peer that does not speak the early draft gets an error. A peer that speaks other versions beside it is served in those.
+# A client of draft -07 takes a server of the early draft for one that has no properties, until the client calls.
 case_refused() {
     perf_server 20050 --versions 2-early
     SERVER=$pid
@@ -129,7 +129,7 @@ case_wrong_upstream() {
     stop_all gw
 }
 
-# What operators see.
+# The control socket shows the early draft to operators.
 case_shown() {
     perf_server 20050 --versions 2-early
     SERVER=$pid

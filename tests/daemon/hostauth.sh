@@ -205,7 +205,7 @@ stranger name its name is not one of those allowed|our name is not allowed there
 server-only tls unsuitable certificate purpose|unsupported certificate
 nameless name its certificate has no name|our name is not allowed there
 END
-    # What has expired, or is not valid yet, is not taken by SIGHUP, but at start.
+    # SIGHUP does not take a certificate that has expired or is not valid yet. A start does.
     forget
     put A expired
     kill -HUP "$PID_A"
@@ -278,7 +278,7 @@ nothing_more_came() {
     grep -q ' rpcs 300,' "$DIR/server20053" || fail "more came: $(cat "$DIR/server20053")"
 }
 
-# Whatever the next one answers: no session in version 1, nor without proof.
+# There is no session in version 1, and none without proof, whatever the next gateway answers.
 case_no_way_around() {
     begin
     put A client
@@ -329,7 +329,8 @@ case_wrong_psk() {
     stop_gateway B
 }
 
-# Who may do without does; and from some networks need not.
+# With mode "allow", a client without host authentication is served. With mode "require", it is served if its network is
+# in unneeded_from.
 case_allowed() {
     begin
     put A client && put B server
@@ -528,7 +529,7 @@ early-call auth.early-call
 purpose auth.alpn.other auth.alpn.none
 old auth.tls-1.2
 END
-    # And of clients: how they begin.
+    # The probe as the server grades how clients begin.
     began PASS client --connect "iwarp:$HOST:20061" --version 2 --op null --count 1 --timeout 5 "${mine[@]}"
     began FAIL "$peer" client "$HOST" 20061 server.example "$DIR/A.pem" "$DIR/ca.pem" properties
 }
@@ -558,7 +559,7 @@ graded() { # STATUS
 }
 heard() { grep -aq -e "$1" "$DIR/listener" || fail "the probe does not say: $1: $(cat "$DIR/listener")"; }
 
-# What a gateway is like that connects, and what becomes of the wrong certificates and keys.
+# The probe as the server: its findings about a gateway that connects, and connections with wrong certificates and keys.
 case_listen() {
     local theirs=(--hostauth-cert "$DIR/B.pem" --hostauth-key "$DIR/B.key" --hostauth-ca "$DIR/ca.pem") i
     install -m 644 "$KEYS/ca.pem" "$DIR/ca.pem"
@@ -756,7 +757,7 @@ routes = ( { name = "certificates";
   upstream = { address = "$HOST"; port = 20053; };
 } );
 END
-    # What a thread's cache holds back would be noise.
+    # Memory that a thread's cache holds back would be noise.
     export GLIBC_TUNABLES=glibc.malloc.tcache_count=0
     gateway B
     while read -r what many_port keys ca; do
@@ -809,7 +810,7 @@ case_independent() {
     expect_exit 1 "$peer" client "$HOST" 20051 server.example "$DIR/A.pem" "$DIR/ca.pem"
     says 'refused: the peer says tls'
     stop_gateway B
-    # And as the server behind one.
+    # The peer as the server behind a gateway.
     put A client
     configure A '' "$(require "$(certificates A) names = [ \"server.example\" ];")"
     gateway A

@@ -172,7 +172,7 @@ case_check() {
     says "$CONF: OK, 1 route"
     expect_exit 0 "$BIN/rpcrdma-gw" --check "$CONF" --print
     says "$HOST"
-    # What is printed is a configuration again.
+    # The printed text is a configuration again.
     mv "$DIR/out" "$DIR/printed.conf"
     expect_exit 0 "$BIN/rpcrdma-gw" --check "$DIR/printed.conf"
     configure 'colour = "blue"; credits = "many";'
@@ -300,7 +300,7 @@ oversize() { printf 'MPA ID Req Frame\x40\x01\xff\xff' && head -c 70000 /dev/zer
 early_data() { mpa_request && head -c 5000 /dev/urandom; }
 http() { printf 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'; }
 
-# Whatever they send, the process lives, gives everything back and serves the next one.
+# The process survives whatever peers send, gives everything back and serves the next client.
 case_hostile() {
     local before what silent
     configure 'setup_timeout = 1;'
@@ -313,7 +313,7 @@ case_hostile() {
         poke "$what" &
         alive
     done
-    # The one that says nothing is shown the door within its second.
+    # The connection that sends nothing is closed within its second.
     timeout 5 cat <&"$silent" >/dev/null 2>&1
     [ $? -ne 124 ] || fail "a silent connection stays"
     exec {silent}>&-
@@ -411,7 +411,7 @@ case_turns() {
     [ "$most" -le $((4 << 20)) ] || fail "$most octets between two looks"
 }
 
-# What is in flight is answered, however long the server takes within drain_timeout.
+# Calls in flight are answered, however long the server takes within drain_timeout.
 case_drain() {
     configure
     sed -i 's/drain_timeout = 3/drain_timeout = 30/' "$CONF"
@@ -485,7 +485,8 @@ case_reconnect() {
 }
 told_by() { sed -n "s/.*\"$2\": \([0-9]*\).*/\1/p" "$DIR/client$1"; } # CLIENT KEY
 
-# Who is being let in when it is told to stop is let in: by the one server it waits for, which takes its time.
+# A client whose session is in set-up when the gateway receives SIGTERM is accepted. Its one server takes its time, and the
+# gateway waits for it.
 case_stop_in_setup() {
     local client silent
     configure
@@ -654,8 +655,8 @@ case_churn() {
     [ "$(summed sessions_opened)" -eq 10000 ] || fail "sessions_opened $(summed sessions_opened)"
     # A session that has ended may have sockets that wait for what TCP has to say.
     wait_for 20 is_back_to "$fds" || fail "descriptors: $fds, then $(descriptors)"
-    # What pools took for the busiest moment goes back some seconds after it; a leak of one
-    # allocation a round, let alone one a connection, would show.
+    # Memory that pools took for the busiest moment goes back some seconds after it. A leak of one
+    # allocation a round would show, and one for each connection all the more.
     wait_for 60 heap_is_back || fail "heap: $heap, then $(heap_live)"
     stop 0 3
 }
@@ -718,7 +719,7 @@ case_sessions() {
     [ "$(summed sessions_refused)" -eq 0 ] || fail "a session was refused"
     stop 0 10
 }
-# Its sockets show it, at less cost than a report: two a session.
+# True if N sessions are open: the process's descriptors (two a session) show it at less cost than a report.
 are_open() { [ "$(ls "/proc/$PID/fd" | wc -l)" -ge $((2 * $1)) ]; }
 are_answered() {
     report
@@ -845,13 +846,13 @@ case_sandbox() {
     tells ENOSYS clone3
     if has 'event=sandbox landlock=[1-9]'; then tells EACCES open_other; else tells OK open_other; fi
     alive
-    # What a reload needs is there yet, also when another file is in the place of the old one.
+    # Files that a reload needs can still be read, also when another file is in the place of the old one.
     sed 's/name = "one"/name = "two"/' "$CONF" >"$DIR/etc/new" && mv "$DIR/etc/new" "$CONF"
     kill -HUP "$PID"
     wait_for 10 has 'event=reload routes=1 added=1 changed=0 removed=1' || fail "no reload"
     report
     stop 0 3
-    # It is the sandbox that refuses.
+    # Without the sandbox, nothing refuses these calls.
     start gateway "$BIN/rpcrdma-gw" -c "$CONF" --no-sandbox
     PID=$pid
     wait_for 20 has event=ready || fail "it does not start"

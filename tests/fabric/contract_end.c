@@ -92,7 +92,7 @@ static void last_words_arrive(void **state)
 	assert_int_equal(p->b.status, 0);
 }
 
-/* These may be the first messages, too. */
+/* The messages that arrive before a disconnect may be the first of the connection. */
 static void only_words_arrive(void **state)
 {
 	struct contract *t = *state;

@@ -228,7 +228,7 @@ static void invalidated_by_a_message(void **state)
 	barrier(t, &p->a, &p->b);
 }
 
-/* Whatever was queued: no event follows a withdrawal (contract.c), octets that were not reported
+/* No event follows a withdrawal (contract.c), whatever was queued. Octets that were not reported
  * count as not written, and their place is free. */
 static void silence_behind_a_withdrawal(void **state)
 {

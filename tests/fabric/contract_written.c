@@ -147,7 +147,7 @@ static void the_peer_cannot_make_it_forgotten(void **state)
 	put(&p->a, &seg, 0, 600);
 	assert_true(do_send_inv(&p->a, 0, 8, seg.handle) >= 0);
 	assert_int_equal(succeed(&p->b, r)->invalidated, seg.handle);
-	/* Its place is taken until its owner has withdrawn it. */
+	/* The exposure's place is taken until its owner has withdrawn it. */
 	while (n < CONTRACT_EXPOSURES - 1)
 		more[n++] = do_expose(&p->b, AT, 10, FABRIC_REMOTE_WRITE);
 	assert_int_equal(fabric_expose(p->b.conn, p->b.mem, 10, FABRIC_REMOTE_WRITE, &more[n]),

@@ -18,7 +18,7 @@ static struct fabric_addr addr_of(unsigned host)
 	return addr;
 }
 
-/* A simple model of the queue of connections in set-up (lobby): its entries, in order of
+/* A simple model of the queue of connections in set-up: its entries, in order of
  * arrival. */
 enum { MOST = 40, HOSTS = 12, STEPS = 200000 };
 

@@ -272,7 +272,7 @@ static void a_clienthello_without_end_is_refused(void **state)
 	pair_end(end);
 }
 
-/* What the TLS engine did, according to its messages. */
+/* Number of handshake messages that the TLS engine sent. */
 static unsigned engine_says;
 
 static void count_messages(int sent, int version, int type, const void *octets, size_t len,

@@ -199,7 +199,7 @@ static void replayed_from_another_connection(void **state)
 	pair_end(end);
 }
 
-/* Their own messages back to either end. */
+/* An end gets its own messages back. */
 static void reflected(void **state)
 {
 	const struct pair_setup setup = {.initiator = "psk", .acceptor = "psk"};

@@ -177,7 +177,8 @@ static const struct segment *late_target(struct rogue *r, const struct rogue_cal
 	return s && s->length > 0 ? s : NULL;
 }
 
-/* Its last octet comes when what it went to was given back, and is another's perhaps. */
+/* A Write whose last octet comes after the memory was given back, and perhaps belongs to another
+ * call. */
 static void write_late(struct rogue *r, const struct segment *s)
 {
 	r->delay(r->conn);

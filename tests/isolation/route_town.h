@@ -31,7 +31,8 @@ struct rogue_kind {
 	nsec_t allow_each;
 	uint32_t part;
 	nsec_t part_each;
-	/* Their server. If there are two, the other one works, and all honest clients use it. */
+	/* The rogues' server. If .hosts is 2, the other server works, and all honest clients use
+	 * it. */
 	unsigned hosts;
 	bool server_hangs, server_hangs_at_chunks;
 	nsec_t server_thinks;

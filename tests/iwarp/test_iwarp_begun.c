@@ -121,7 +121,8 @@ static void test_begun_and_other_messages(void **state)
 	one_beside_them("x", say_write);
 }
 
-/* Whose line is slow gets on, a little at a time, and ends: others wait for that. */
+/* Peers with slow lines send a little at a time, and end their messages. Another connection waits
+ * for that. */
 static void test_slow_ones(void **state)
 {
 	enum { PART = LEN / 16 };

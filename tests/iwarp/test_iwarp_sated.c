@@ -287,7 +287,8 @@ static void some_are_favoured_at_once(void **state)
 	end();
 }
 
-/* That one finds all that its peer may send, however few there are. */
+/* A connection that holds Receives leaves as many as one peer may send (recvq_spare()). So the
+ * connection with a turn finds enough of the last ones. */
 static void as_many_are_left_as_one_may_send(void **state)
 {
 	(void)state;

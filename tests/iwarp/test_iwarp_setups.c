@@ -171,7 +171,7 @@ static void a_server_that_speaks_something_else_is_told_of(void **state)
 		"peer closed the connection during set-up: perhaps it speaks no RDMA (MPA) there");
 }
 
-/* Their memory is counted separately, and reported until they are gone. */
+/* The memory of connections in set-up is counted separately, and reported until they are gone. */
 static void their_memory_is_told(void **state)
 {
 	size_t before = fabric_pooled(pair.f), each;

@@ -54,7 +54,7 @@ static void test_siw_reply(void **state)
 	assert_int_equal(f.ord, 128);
 	assert_int_equal(mpa_encode(MPA_REPLY, &f, out, sizeof(out)), 32);
 	assert_memory_equal(out, siw_reply, 32);
-	/* That filer asks for 128 Reads: more than 32 are not accepted. */
+	/* The filer asks for 128 Reads: more than 32 are not accepted. */
 	assert_int_equal(mpa_conclude(&local, &f, &agreed), ERR_PROTO);
 	f.ord = 32;
 	f.ird = 5;

@@ -57,7 +57,7 @@ static void vanish_at_every_step(void **state)
 		for (cfg.fault_at = 1; cfg.fault_at <= ops; cfg.fault_at++) {
 			world_start(&w, &cfg);
 			world_life(&w);
-			/* Neither side was notified; each can end its own side, in bounded time. */
+			/* No side was notified. Each side can end in bounded time. */
 			fabric_disconnect(w.a);
 			if (w.b)
 				fabric_disconnect(w.b);

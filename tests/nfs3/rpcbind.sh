@@ -109,7 +109,7 @@ case_taken_over() {
     has_none || fail "left behind"
 }
 
-# What another has registered stays that one's.
+# A program's registration stays when a gateway of another user wants the same one.
 case_refused() {
     local other
     begin
@@ -164,7 +164,7 @@ while True:
     end gw "$pid"
 }
 
-# Who did not say so at start has no way to it any more, unless the sandbox lets everything pass.
+# A gateway without `rpcbind` at its start cannot reach rpcbind later, unless the sandbox lets everything pass.
 case_sandboxed() {
     local gw
     begin

@@ -147,7 +147,7 @@ both_ways() {
     hears two "$1" 2049 "$5"
 }
 
-# Who is not on clients of the listener, or whom no source is for, is not carried.
+# A host that `clients` of the listener does not list gets no answer, and a host that no source is for gets none either.
 case_clients() {
     network
     configure 10.7.1.1 10.7.2.2 "$V4" 'clients = [ "10.7.1.11", "10.7.1.130" ];'

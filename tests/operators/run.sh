@@ -58,7 +58,7 @@ counters_told() { [ "$(grep -c event=worker.counters "$LOG")" -ge "$1" ]; }
 
 # --- the cases ---------------------------------------------------------------
 
-# What one client did in so many calls, all three tell alike.
+# The log, the control socket and the metrics agree with the client about the calls that it made.
 case_agree() {
     local before
     configure
@@ -103,7 +103,7 @@ case_sessions() {
     stop
 }
 
-# What deploy/ asks for is there, and what is not is noticed.
+# Each metric that deploy/ names exists. A name that does not exist is noticed.
 case_deployed() {
     local deploy=$HERE/../../deploy
     configure
@@ -167,7 +167,7 @@ case_orders() {
 }
 
 gwctl() { expect_exit "$1" "$BIN/rpcrdma-gwctl" --socket "$CTL" "${@:2}"; }
-# What the tool makes of all that.
+# Commands of rpcrdma-gwctl, their output and their exit status.
 case_tool() {
     local session level
     expect_exit 0 "$BIN/rpcrdma-gwctl" --help
@@ -234,7 +234,7 @@ case_tool() {
     gwctl 0 kill session "$session"
     says "session $session is ended"
     wait_for 20 status_has '"sessions": 0' || fail "sessions stay"
-    # What answers there is something else. The sandboxed gateway has left its socket behind.
+    # Another program answers at the path. The sandboxed gateway has left its socket behind.
     stop
     rm -f "$CTL"
     python3 -c '
@@ -468,7 +468,7 @@ case_reload_removes() {
     routes two 20049 'setup_timeout = 8;' three 20051 ''
     reload 0 1 0 1 ''
     perf 20049 1 --op null --count 10 >/dev/null 2>&1 || fail "no service after a new setup_timeout"
-    # Those that have settings which the route had before it went end as well; and no other's.
+    # When a route goes, its sessions with earlier settings end as well, and no other route's sessions.
     load older 20051 1 --op null
     local older=$pid
     load stays 20049 2 --op null
@@ -622,7 +622,7 @@ case_service_reload() {
     served 20051 "by the successor"
     served 20053 "by the successor"
     served 20049 "by the successor"
-    # What no manager lent is another program's to have as soon as its route is gone.
+    # A listening socket that no manager lent is free for another program as soon as its route is gone.
     routes one 20049 '' four 20054 ''
     reload 1 0 2 1 ''
     routes one 20049 ''
@@ -738,7 +738,7 @@ case_takeover_once() {
     python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$CTL" || fail "nobody is at the path"
     wait "$other" || fail "the other one: $(cat "$DIR/other.err")"
     rm "$CTL"
-    # It is gone, at whatever moment: this one serves.
+    # The other process goes away during the take-over: the new gateway serves.
     start other python3 "$HERE/client.py" stand_in "$CTL" gone
     wait_for 20 grep -qs listening "$DIR/other" || fail "no other one"
     start gateway "$BIN/rpcrdma-gw" -c "$CONF" --take-over
@@ -848,8 +848,8 @@ start_closed() {
 is_null() { [ "$(readlink "/proc/$1/fd/$2")" = /dev/null ]; }
 has_three() { is_null "$1" 0 && is_null "$1" 1 && is_null "$1" 2; }
 
-# Whoever runs a program may have closed what it reads and writes: no socket, file or pipe of its own gets these numbers,
-# or what it has to say would go there.
+# A program may be started with its input and outputs closed. No socket, file or pipe of its own gets these numbers,
+# because its messages would go there.
 case_closed_output() {
     local old
     configure
@@ -897,7 +897,7 @@ case_trace() {
     wait "$traced" || fail "interrupted, it ends with $?"
     client trace "$DIR/traced" 300
     cat "$DIR/out"
-    # What took long is the server's.
+    # The time of a slow call is counted as the server's.
     load calls 20051 2 --op null
     wait_for 20 status_has '"sessions": 1' || fail "no session"
     start slow "$BIN/rpcrdma-gwctl" -s "$CTL" trace --slow 700ms --count 1
@@ -931,7 +931,7 @@ case_trace() {
     stop
 }
 
-# What there is at the end is told, however many answers it takes; but not for ever.
+# At the end all records that are left are printed, however many answers that takes, but not for ever.
 case_tail() {
     start teller python3 "$HERE/client.py" teller "$CTL" 50
     wait_for 20 grep -qs listening "$DIR/teller" || fail "nobody is there"
@@ -970,7 +970,7 @@ case_top() {
     gwctl 3 top --once
 }
 
-# What a browser asks for and runs, in node: see page.js.
+# The page that a browser asks for, run in node: see page.js.
 case_page() {
     command -v node >/dev/null || exit 77
     configure

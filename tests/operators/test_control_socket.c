@@ -100,7 +100,7 @@ static void a_live_one_is_left_alone(void **state)
 	close(live);
 }
 
-/* Its queue is full: it lives all the same. */
+/* A process whose queue of connections is full still lives: its socket is not replaced. */
 static void a_busy_one_is_left_alone(void **state)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};

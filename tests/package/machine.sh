@@ -51,7 +51,7 @@ machine_does() { nsenter --target "$MACHINE" --all env -i PATH=/usr/sbin:/usr/bi
 
 machine_end() {
     [ -n "${NSPAWN:-}" ] || return 0
-    # What systemd has as "halt": SIGRTMIN+4 is power off.
+    # SIGRTMIN+4 tells systemd to power off.
     [ -z "${MACHINE:-}" ] || kill -s RTMIN+4 "$MACHINE" 2>/dev/null
     wait_for 30 eval '! kill -0 "$NSPAWN" 2>/dev/null' || kill -KILL "$NSPAWN"
     wait "$NSPAWN" 2>/dev/null

@@ -53,7 +53,7 @@ conformance() {
 }
 
 not_2=(vers.not-2 vers.not-2.goes-on)
-# Its Maximum Segment Count cannot be exceeded in 4096 octets.
+# The gateway's Maximum Segment Count cannot be exceeded in 4096 octets.
 gateway_skips=("${not_2[@]}" v2.segments v2.segments.two)
 
 # skips_of VERSION: the cases of a version that is not spoken

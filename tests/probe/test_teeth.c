@@ -534,7 +534,7 @@ static void read_peer(unsigned i, bool is_other)
 	world_fini(&w);
 }
 
-/* Neither reading is a failure, and each has its name. */
+/* Both readings pass, and each has its name. */
 static void test_readings_are_told_apart(void **state)
 {
 	(void)state;

@@ -102,7 +102,7 @@ static void who_takes_long_goes_where_others_wait(void **state)
 	assert_ptr_equal(handshake_limit_next(&d, 11 + DOOR_PATIENCE), &guests[20]);
 }
 
-/* Whose time begins anew is behind those who have been there as long as it had. */
+/* A handshake whose time begins anew comes behind those that have been there as long as it had. */
 static void who_begins_anew_hides_nobody(void **state)
 {
 	nsec_t late = 1 + DOOR_PATIENCE;

@@ -465,10 +465,12 @@ static nsec_t run(struct rng *r, const size_t *largest, unsigned seconds)
 }
 
 /*
- * Whoever gives back what it takes gets each request within a bound. Random sessions, sizes, hold
- * times; sessions that take and never give back: all of one route, or some of each. Without
- * them up to the largest an RPC may have; beside them up to what their route has of its own, less
- * what hung ones of the same route leave of it.
+ * A session that gives back what it takes gets each request within a bound. The number of
+ * sessions, the sizes and the hold times are random. Hung sessions take and never give back: all
+ * of one route, or one of each route.
+ * - Without hung sessions, a request is at most the largest that an RPC may have.
+ * - Beside a hung route, it is at most what its own route has of its own.
+ * - Beside a hung session of the same route, it is at most a quarter of that.
  */
 static void everybody_is_served(void **state)
 {

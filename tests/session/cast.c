@@ -133,7 +133,7 @@ void cast_connect(void)
 		world_connect_pair(&hall, 0);
 	world_connect_pair(&hall, 1);
 	world_run(&hall, NSEC_PER_SEC);
-	/* Its first words: who says nothing is disconnected. */
+	/* The other client makes a call, because a client that sends nothing is disconnected. */
 	peer_call(&hall.pairs[1].client, &cast_hello);
 	world_run(&hall, NSEC_PER_SEC);
 }

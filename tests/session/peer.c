@@ -431,7 +431,8 @@ static void push(struct peer_serve *s, struct peer_region *r, uint32_t len,
 	}
 }
 
-/* Its item is in its place, with its pad: @body is what is left without it. */
+/* Whether the item of the call is in its place, with its pad. If so, @body becomes the rest without
+ * it. */
 static bool take_joined(struct peer_serve *s, struct view *body)
 {
 	uint32_t want = xdr_peek_u32(body->data + FIXED - 4), pad = xdr_pad(want);

@@ -60,7 +60,7 @@ static void set(unsigned client, unsigned server, bool raw_client)
 	log_set_sink(keep_line);
 	world_new(&stage, &s);
 	world_connect(&stage);
-	/* Its first words: who says nothing is disconnected. */
+	/* The other client makes a call, because a client that sends nothing is disconnected. */
 	peer_call(&stage.pairs[1].client, &hello);
 	stage_run(0);
 }

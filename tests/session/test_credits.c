@@ -140,7 +140,7 @@ static void run(unsigned cv, unsigned sv)
 	struct flow forward, reverse;
 
 	begin(cv, sv);
-	/* Its version is known by its first call. */
+	/* The client's version is known by its first call. */
 	peer_call(&p->client, &hello);
 	world_run(&w, NSEC_PER_SEC);
 	flow_begin(&forward, &p->client);
@@ -233,7 +233,7 @@ static void more_reverse_calls_than_can_be_kept(void **state)
 	client->holds = true;
 	for (unsigned i = 0; i < SESSION_ASIDE + 40; i++) {
 		if (!peer_call(server, &plain)) {
-			/* Its places are for 96: it goes on without the answers. */
+			/* The server has places for 96 calls: it goes on without the answers. */
 			peer_forget(server);
 			assert_true(peer_call(server, &plain));
 		}

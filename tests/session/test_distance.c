@@ -233,7 +233,7 @@ static const struct proxy_counters *counters(unsigned gw)
 	return proxy_counters(chain.gw[gw]);
 }
 
-/* Whatever its size, and though both ends have what they ever had: a chunk to read from, and to read by. */
+/* A WRITE of any size takes one round trip, although client and server use Read chunks. */
 static void a_write_takes_one_round_trip(void **state)
 {
 	uint64_t data = 0, copied = 0;

@@ -156,7 +156,7 @@ static void a_session_in_set_up_finishes_it(void **state)
 	assert_true(let_in > 10);
 }
 
-/* Its server does not answer: by the deadline it is refused. */
+/* The server does not answer: the client is refused by the deadline of the drain. */
 static void a_set_up_that_takes_too_long_is_given_up(void **state)
 {
 	nsec_t before;

@@ -254,7 +254,7 @@ static void who_falls_silent_is_shown_out(void **state)
 	memcpy(first + 4, hello, sizeof(hello));
 	say_value(V2_CONNPROP_MIDDLE, first, sizeof(first));
 	world_run(&hall, NSEC_PER_SEC);
-	/* Its ACK. */
+	/* The gateway acknowledged that piece. */
 	assert_int_equal(raw_last(&hall.raw, 3), V2_CONNPROP_MIDDLE);
 	assert_false(hall.raw.closed);
 	world_run(&hall, 5 * NSEC_PER_SEC);
@@ -398,7 +398,7 @@ static void run_until_open(const struct peer *client)
 	assert_true(client->open);
 }
 
-/* Its client is open before its server has proved who it is. */
+/* The client is open before the server has proved its identity, so this waits for the session. */
 static void run_until_joined(const struct session *s)
 {
 	for (unsigned i = 0; i < 2000 && s->state != SESSION_OPEN; i++) {
@@ -461,7 +461,7 @@ static void who_does_not_wait_for_the_answer_fails(void **state)
 	cast_end();
 }
 
-/* Its time is up before anybody has looked at it. */
+/* The time of the handshake is up before any thread has worked on it. */
 static void who_waits_too_long_is_shown_out(void **state)
 {
 	const struct cast cast = {.listen = "server", .raw_client = true};

@@ -233,7 +233,7 @@ static void move_a_lot(uint32_t bulk)
 			assert_true(iwarp_counters(w.gw)->bytes_in - bytes > (uint64_t)CALLS * MIB);
 			assert_int_equal(allocs, 0);
 			assert_int_equal(parts, 0);
-			/* What came in one read with the header before it. */
+			/* Payload is copied only if it came in one read with its header. */
 			assert_true(copied < (uint64_t)CALLS * MIB / 100);
 			if (bulk)
 				check_extended(cv, sv);

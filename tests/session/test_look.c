@@ -82,7 +82,7 @@ static unsigned pair_of(uint64_t id)
 	return 0;
 }
 
-/* Their sum, and nothing else, is what the process logs. */
+/* The process logs the sum of the routes' counters, and nothing else. */
 static void routes_count_for_themselves(void **state)
 {
 	struct proxy_counters routes[WORLD_PAIRS], sum = {0};

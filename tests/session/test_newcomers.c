@@ -379,7 +379,7 @@ static void memory_is_room_as_well(void **state)
 	end();
 }
 
-/* Whose session is dearer than all that those have makes nobody go. */
+/* A session that costs more than all idle sessions hold displaces none of them. */
 static void who_does_not_fit_shows_nobody_out(void **state)
 {
 	struct setup s = session_limits_setup(1000);

@@ -89,7 +89,7 @@ static void note_call(struct view in)
 	fill(octets(SECOND_AT), 0, CAP, play.xid, WRITE_ITEM + 1);
 }
 
-/* Its reply, which says that so many octets were written to each chunk. */
+/* The server's reply, which says that @first and @second octets were written to the chunks. */
 static void reply_of(uint32_t first, uint32_t second)
 {
 	const uint32_t body[] = {RAW_REPLY_BODY(play.xid)};

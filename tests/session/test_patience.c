@@ -216,7 +216,7 @@ static void begin_reading(void)
 	session_touch(session());
 }
 
-/* Its answers are behind its next message, for which the gateway has no Receive. */
+/* The peer's Read responses are behind its next message, for which the gateway has no Receive. */
 static void who_waits_for_a_receive_owes_no_reads(void **state)
 {
 	(void)state;
@@ -250,7 +250,7 @@ static void who_idled_in_its_turn_owes_its_reads(void **state)
 	log_set_sink(NULL);
 }
 
-/* Its Writes wait for nothing that it says: they are taken, or not. */
+/* Writes to the peer wait for none of its messages: the peer takes them, or not. */
 static void who_waits_for_a_receive_takes_its_writes(void **state)
 {
 	(void)state;

@@ -15,7 +15,7 @@ static struct world w;
 static struct raw silent[SILENT];
 static unsigned nsilent;
 
-/* Their servers, which are there and no more. */
+/* The servers of the silent clients: they accept connections, and do nothing else. */
 static struct fabric *servers;
 static struct fabric_conn *conns[SILENT];
 static uint8_t taken[SILENT][4096]; /* a call, which is all that version 1 sends before a reply */
@@ -249,7 +249,7 @@ static void alone_there_is_time(void **state)
 	end();
 }
 
-/* Its own doing, not the gateway's: no GRANT may be sent to it. */
+/* The client is the cause, not the gateway: no GRANT may be sent to the client. */
 static void who_lets_no_grant_through_is_not_kept(void **state)
 {
 	(void)state;
@@ -337,7 +337,8 @@ static void whole_call(unsigned i, uint32_t len)
 	}
 }
 
-/* Whose server takes its time: nobody waits for that who has another one. */
+/* A call's server takes its time. Clients of the same server wait for that, and clients of another
+ * server for a bounded time. */
 static void a_call_without_an_answer_is_in_its_own_routes_way(void **state)
 {
 	const struct peer_spec longer = {.body = 10000, .reply = 24, .segs = 1};

@@ -205,7 +205,8 @@ static void who_stood_back_goes_on(void **state)
 		w.pairs[i].server.holds = false;
 	}
 	turns(1000);
-	/* These hold nothing any more, but calls without an answer have only their share. */
+	/* The other sessions hold nothing any more, but calls without an answer have only their
+	 * share. */
 	for (n = 0; n < 4 && patient->client.done < 5; n++) {
 		assert_true(peer_release(&patient->server, true) > 0);
 		turns(1000);

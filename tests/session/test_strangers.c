@@ -234,7 +234,7 @@ static void a_handle_without_octets_is_not_invalidated(void **state)
 	stage_run(0);
 	assert_int_equal(stage.raw.nkept, 1);
 	assert_int_equal(stage.raw.invalidated, 0);
-	/* Nor does it hide the one that can be. */
+	/* A handle without octets does not hide a handle that can be invalidated. */
 	real = raw_expose(&stage.raw, 64, FABRIC_REMOTE_WRITE);
 	raw_words(&stage.raw, 0x101, 1, 16, 0, 0, 1, 2, 0x77, 0, 0, 0, real.handle, real.length,
 		  (uint32_t)(real.offset >> 32), (uint32_t)real.offset, 0, 0, RAW_CALL_BODY(0x101));

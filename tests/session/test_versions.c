@@ -278,7 +278,7 @@ static void a_restart_is_not_taken_for_a_verdict(void **state)
 	}
 }
 
-/* What the client sees of a server leg that could not be set up. */
+/* The client's view of a server leg that could not be set up. */
 static void client_is_refused(struct world_pair *p, nsec_t within)
 {
 	world_connect_pair(&w, 0);

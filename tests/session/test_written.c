@@ -665,8 +665,8 @@ static void the_pad_that_ends_a_reply_is_not_needed(void **state)
 	}
 }
 
-/* It was left out of the call, for its segments were too many. The memory that was set apart for it
- * still holds an older reply to the very XID. */
+/* The Reply chunk was left out of the call, because its segments were too many. The memory that was
+ * set apart for it still holds an older reply to the same XID. */
 static void make_up_reply_chunk(uint32_t xid)
 {
 	if (play.reply.length) {

@@ -163,7 +163,7 @@ case_spread() {
     [ "$(sort -u "$DIR/spread.1" | wc -l)" -eq 3 ] || fail "a server has no clients"
 }
 
-# Whose server takes no more connections, though those that are there go on, goes elsewhere with all of them.
+# If a server takes no more connections, its client goes elsewhere with all of its connections, though the existing ones work.
 case_nconnect() {
     configure 'addresses = ["127.0.0.11", "127.0.0.12"];'
     serve 11
@@ -247,7 +247,7 @@ case_hangs() {
     "$BIN/rpcrdma-gwctl" --socket "$CTL" routes | grep -q '^server     127.0.0.11:20050 of 127.0.0.11: down, 0 sessions' || fail "routes do not tell"
     stop
 }
-# That the gateway has not the address that it is to have there is nobody else's fault: once it has, all are as they were.
+# If the gateway lacks its own source address, no server counts as down. Once it has the address, all servers are used again.
 case_own_want() {
     configure 'addresses = ["127.0.0.11", "127.0.0.12"]; probe_interval = 1; source = "10.99.0.1";'
     serve 11
@@ -346,7 +346,7 @@ case_names() {
     client
     client
     [ "$(asked)" -eq $((before + 2)) ] || fail "an answer without time was kept"
-    # Who is there stays there, and asks nobody.
+    # A client that has a server stays with it, and no name server is asked.
     load first --connections 1
     local first=$pid
     figure_is 12 sessions 1
@@ -367,7 +367,7 @@ case_names() {
     stop
 }
 
-# What the file says comes first, and holds once it says otherwise.
+# The hosts file comes before the name server. When the file changes, the new content holds.
 case_hosts() {
     configure 'address = "filer.example";'
     serve 11
@@ -479,8 +479,8 @@ case_gone() {
     stop
 }
 
-# Whoever waits for a name while the file is read anew, with another, waits for that one; and sessions that keep old slots
-# of the route make no look-up count twice.
+# A client waits for a name while the file is read anew, with another name: the client then waits for the new name. Sessions
+# that keep old slots of the route make no look-up count twice.
 case_renamed() {
     local n
     echo "nameserver 127.0.0.53
@@ -521,7 +521,7 @@ reload() {
 }
 lookups() { curl_metrics | sed -n 's/^rpcrdma_gw_upstream_lookups_total{route="one"} //p'; }
 
-# What is wrong in a file that is read anew is told with its line, and changes nothing.
+# An error in a file that is read anew is logged with its line, and changes nothing.
 case_refused() {
     configure 'address = "127.0.0.11";'
     serve 11

@@ -150,7 +150,7 @@ static void continued_call(void **state)
 	assert_int_equal(rx.remaining, 12);
 	assert_int_equal(rx.msg->xid, 5);
 	assert_int_equal(rx.msg->body[0].len, 8);
-	/* Neither message carries a payload stream. */
+	/* GRANT and ERROR carry no payload stream. */
 	expect(GRANT, RPC_RX_NONE);
 	expect("00000009 00000002 00000040 00000004 00000064", RPC_RX_ERROR);
 	assert_false(rx.abandon);
@@ -179,7 +179,7 @@ static void continued_call_interrupted(void **state)
 	expect(PART_5C, RPC_RX_NONE);
 	expect_silence();
 	assert_int_equal(conn.t.count.dropped, 2);
-	/* Its XID lives again. */
+	/* The XID of the abandoned call may be used again. */
 	expect(PART_5A, RPC_RX_PART);
 	expect(PART_5B, RPC_RX_PART);
 	expect(PART_5C, RPC_RX_MSG);
@@ -220,7 +220,8 @@ static void continued_call_interleaved(void **state)
 	"00000001 00000000 00000001 00000100 0000000000000000 00000000 "                           \
 	"00000000 00000000 00000000"
 
-/* Its requester forms the call again another way (section 7.3.1 names two): that is no part. */
+/* The requester forms the call again in another way (section 7.3.1 names two): that call is no part
+ * of the old one. */
 static void a_fresh_call_is_no_late_part(void **state)
 {
 	static const char *const fresh[] = {CALL_5, CALL_5_FIRST, CALL_5_EXTERNAL};
@@ -302,7 +303,7 @@ static void continued_call_malformed(void **state)
 	assert_true(rx.abandon);
 	expect_out(BAD_XDR("00000005"));
 	expect(CALL_1, RPC_RX_MSG);
-	/* That was the last part: no later one is expected. */
+	/* The malformed part was the last one: no later part is expected. */
 	expect(PART_5A, RPC_RX_PART);
 }
 

@@ -366,7 +366,7 @@ static void reverse_levels(void **state)
 		struct rpc_tx tx;
 
 		conn_open(role);
-		/* Its own level rules what the initiator answers, too. */
+		/* The initiator's own level limits its replies, too. */
 		conn.t.own.reverse = conn.t.peer.reverse = RPC_REV_NONE;
 		if (role == RPC_INITIATOR)
 			conn.t.own.reverse = cases[i / 2].level;

@@ -253,12 +253,12 @@ static void versions_that_do_not_match(void **state)
 	expect_out("00000009 00000001 00000000 00000004 0000000b");
 	expect("0000000a 00000007 00000020 00000000", RPC_RX_NONE);
 	expect_out("0000000a 00000007 00000000 00000004 00000001 00000001 00000002");
-	/* Their errors are not answered. */
+	/* Error reports of other versions are not answered. */
 	expect("0000000b 00000001 00000020 00000004 00000002", RPC_RX_NONE);
 	expect("0000000b 00000009 00000020 00000004 00000002", RPC_RX_NONE);
 	expect_silence();
 	assert_int_equal(conn.t.count.dropped, 2);
-	/* Their third word is no credit either. */
+	/* The third word of a message of another version is no credit value. */
 	assert_int_equal(conn.credit.limit, 0x40);
 }
 

@@ -195,9 +195,8 @@ static void random_run(struct rng *r)
 }
 
 /*
- * Whatever the order of things, the sizes, the windows and the counters: no Send
- * beyond the window but one GRANT, no deadlock, silence at the end, and every
- * message whole.
+ * No Send beyond the window but one GRANT, no deadlock, silence at the end, and every message
+ * whole: with random orders, sizes, windows and counters.
  */
 static void random_order(void **state)
 {

@@ -360,7 +360,7 @@ static void a_sink_that_stays_is_held(void **state)
 	assert_int_equal(adapter.regions, 1);
 }
 
-/* Its key is good for other connections as well. */
+/* The region's key stays valid, for other connections as well. */
 static void a_device_that_gives_up_nothing_has_failed(void **state)
 {
 	struct segment seg;

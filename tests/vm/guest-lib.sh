@@ -99,7 +99,7 @@ krb5_known() {
 [domain_realm]
   .lab.example = $krb5_realm
 EOF
-    # Who is whom at the filer: the client's root by the name of its machine.
+    # The filer maps Kerberos names to users: the client's root has the name of its machine.
     cat >/etc/idmapd.conf <<EOF
 [General]
 Domain = lab.example
@@ -161,7 +161,7 @@ rdma_device() {
 }
 rdma_counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
 
-# What the kernel says a device has: its queue pairs, regions and the like.
+# The kernel's list of a device's queue pairs, regions and the like.
 rdma_resources() { rdma resource show | sed 's/^[0-9]*: //'; }
 regions() { rdma_resources | sed -n 's/.* mr \([0-9]*\).*/\1/p'; }
 

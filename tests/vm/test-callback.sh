@@ -27,7 +27,7 @@ callback_one() {
         guest filer "timeout 5 bash -c 'echo after >$file'" 30
     check "$name: the filer has the delegation back" \
         guest_until filer 10 '! has_delegation'
-    # It counts the answer when it has it, a little after the filer has the delegation.
+    # The client counts the answer when it has it, a little after the filer has the delegation.
     check "$name: CB_RECALL reached the client, which gave it back" \
         guest_until client 10 "[ \$(delegations_returned) -gt ${returned:-0} ]"
     check "$name: the gateway counted a reverse call" \

@@ -96,8 +96,8 @@ damage() { LC_ALL=C sed 's/a text to be damaged/a text to be Damaged/' "$1" >"$1
 
 # --- version 2 ---------------------------------------------------------------
 
-# What small_work does and the recall, a line each: more than one of every kind, for there
-# are calls and replies.
+# The procedures of small_work and of the recall, a line for each message. There is more than one line of every kind,
+# because there are calls and replies.
 nfs_3='GETATTR SETATTR LOOKUP ACCESS READLINK READ WRITE CREATE MKDIR SYMLINK REMOVE RMDIR RENAME READDIRPLUS'
 nfs_41='EXCHANGE_ID CREATE_SESSION SEQUENCE OPEN CLOSE READ WRITE LOOKUP GETATTR SETATTR CREATE READLINK
     REMOVE RENAME READDIR DELEGRETURN CB_SEQUENCE CB_RECALL'

@@ -31,7 +31,7 @@ test_faults() {
     gateways_end rxe-direct
 }
 
-# What rxe-direct holds: of the device, of descriptors; of memory (live heap blocks).
+# Resources that rxe-direct holds: of the device, descriptors, and memory (live heap blocks).
 faults_held() {
     guest gateway 'rdma_held rxe-direct'
     report rxe-direct | grep 'event=process ' | grep -o 'descriptors=[0-9]*'

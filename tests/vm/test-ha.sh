@@ -76,7 +76,7 @@ ha_gateway_start() {
     wait_for 30 event_since "$name" ready "$before"
 }
 
-# What deploy/ha has, with this lab's addresses and paths. (Scripts in a temporary folder are not secure.)
+# The configuration of deploy/ha, with this lab's addresses and paths. (Scripts in a temporary folder are not secure.)
 ha_keepalived() {
     local name=keepalived-$1
     [ -e "$RUN/$name.conf" ] || sed "s,/usr/libexec/rpcrdma-gw/serving /run/rpcrdma-gw/control,$RUN/serving $RUN/ha-$1.control,

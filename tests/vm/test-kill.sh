@@ -44,8 +44,7 @@ within() {
     wait_for $seconds "${@:2}"
 }
 
-# Whose notice is asked for: the neighbour that is not the kernel's client, which
-# shows its own by going on.
+# The neighbour that must notice the end: not the kernel's client, which shows that it noticed by going on.
 witness_of() {
     case $1-$2 in
     rxe-direct-rxe-direct) echo filer ;;

@@ -115,7 +115,7 @@ callbacks() {
         sed -n 's/.* counter packets \([0-9]*\) .* dnat ip6* prefix .*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# What a client's NSM has to remember is on its disk; here, in a variable.
+# A client's NSM keeps the hosts to notify on its disk. Here a variable keeps them.
 nfs3_client_dies() {
     local kept
     start_locks client dead hold fcntl /mnt/counter /run/held

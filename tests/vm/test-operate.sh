@@ -5,7 +5,7 @@
 #
 #     client - v1 - near 20080 = v2 = far 20081 - v1 - filer
 #
-# OPERATE="RELOADS DRAINS REPLACEMENTS" ("10 3 3"), which near and far have by turns: "100 20 20" takes minutes.
+# OPERATE="RELOADS DRAINS REPLACEMENTS" ("10 3 3"), which near and far have alternately: "100 20 20" takes minutes.
 
 test_operate() {
     local reloads drains replaced name
@@ -129,14 +129,14 @@ figure_is_within() { # NAME KEY MOST
     [ "${is:-$(($3 + 1))}" -le "$3" ]
 }
 
-# What gateways have when somebody was there before, and has gone.
+# Resources that gateways hold after clients were there and have gone.
 declare -A OPERATE_HAD=()
 operate_warm() {
     local name key
     check "operate: a mount and a load before" eval 'fresh_mount operate 4.1 &&
         guest client "verified_load --numjobs=4 --size=4M && unmount_all" 240' || return
     for name in operate-near operate-far; do
-        # So that the file has been read as it is, then with a route more, then less.
+        # The file is read as it is, then with a route more, then with a route less.
         for _ in 1 2 3; do operate_reload "$name"; done
         check "operate: $name is idle" wait_for 60 operate_idle "$name"
         for key in descriptors heap_live resident_bytes; do
@@ -168,7 +168,7 @@ operate_has_as_before() {
     wait_for 30 figure_is_within "$name" heap_live $((heap + 3))
     check "operate: $name has $(operate_figure "$name" heap_live) allocations, had $heap" \
         figure_is_within "$name" heap_live $((heap + 3))
-    # What was freed goes back to the system within half a minute or so.
+    # Freed memory goes back to the system within half a minute or so.
     wait_for 90 figure_is_within "$name" resident_bytes $((bytes * 11 / 10 + (1 << 20)))
     check "operate: $name has $(operate_figure "$name" resident_bytes) octets resident, had $bytes" \
         figure_is_within "$name" resident_bytes $((bytes * 11 / 10 + (1 << 20)))

@@ -16,7 +16,7 @@ test_package() {
     check "package: a machine in the lab's network" eval 'package_net && machine_alone &&
         machine_boot "$PACKAGE_TREE" "$RUN/machine.log" --network-namespace-path="/proc/$PACKAGE_NET/ns/net"' &&
         package_story
-    # Whatever became of it: it holds the tree.
+    # The machine is ended whatever became of the story, because it holds the tree.
     machine_end
     [ -z "${PACKAGE_NET:-}" ] || kill "$PACKAGE_NET"
 }

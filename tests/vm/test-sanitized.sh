@@ -34,7 +34,7 @@ sanitized() {
 sanitized_options() { echo "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1"; }
 sanitized_silent() { ! grep -E 'Sanitizer|runtime error:' "$1"; }
 
-# What shadow/shadow.c is for it finds, and nothing where nothing is.
+# shadow/shadow.c finds each kind of fault that it is for, and none in a program without fault.
 sanitized_notices() {
     local fault
     check "sanitized: a program without fault passes" guest gateway "$(sanitized_fault)"

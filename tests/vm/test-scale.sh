@@ -20,7 +20,7 @@ test_scale() {
     for n in 0 1 2; do kill "${HA_NET[$n]}"; done
 }
 
-# What deploy/scale has, with this lab's addresses, and two of its three gateways.
+# The configuration of deploy/scale, with this lab's addresses, and two of its three gateways.
 scale_proxy() {
     local name=haproxy
     sed "s/192\.0\.2\./10.77.0./; /server gw3 /d; s/maxconn .*/maxconn 1000/" "$TOP/deploy/scale/haproxy.cfg" >"$RUN/haproxy.cfg"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034 # what lab.sh looks at
 # SPDX-License-Identifier: BSD-2-Clause
 # By hand: a filer with two addresses is two servers of a route. Under a mount's verified load the address in use is taken away from
-# it, by turns: the client goes on by the other. Through fabric iwarp by addresses; and through RDMA devices by a name, by a
+# it, alternately: the client goes on by the other. Through fabric iwarp by addresses; and through RDMA devices by a name, by a
 # gateway in a guest, confined as ever (with VM_KERNEL="6.1 gateway=debian" by Landlock, too, which the lab's own kernels have not).
 #
 #     client --- gateway 10.77.0.1 (iwarp), 10.77.0.4 (verbs) --- 10.77.0.12 and .22, of the filer

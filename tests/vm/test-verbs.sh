@@ -51,7 +51,7 @@ verbs_immediates() {
     start_in gateway imm-peer "$BIN/verbs_immediate" server "$at" 21052
     check "verbs: a server that writes so listens" wait_for 30 grep -qs listening "$RUN/imm-peer.log" || return
     GW_MEMORY=128M gateway imm-up "verbs:$at:20071" 1 "verbs:$at:21052" 1
-    # It gets no answer.
+    # The client gets no answer.
     guest gateway "ulimit -l unlimited; timeout 20 $BIN/rpcrdma-perf client --connect verbs:$at:20071 \
         --version 1 --op read --size 65536 --count 1 --timeout 10 --json" 30 >"$RUN/imm-client.log" 2>&1
     check "verbs: a server's Write with Immediate ends its connection" \

@@ -279,7 +279,7 @@ int follow_capture(const struct ctl_options *o, char *why)
 	pcapng_end(&f.file);
 	if (to != stdout)
 		fclose(to);
-	/* So that the next try can create it again. */
+	/* An empty file is removed, so that the next try can create it again. */
 	if (to != stdout && status != ASK_DONE && !f.count)
 		unlink(o->file);
 	return status;

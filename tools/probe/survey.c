@@ -125,7 +125,8 @@ static void try_absurd(struct run *r, struct facts *f)
 	(void)first_answer(r, &f->v[0], ABSURD_VERSION, &m);
 }
 
-/* Its number is 2, too. A server of draft -07 only answers that there is no such type. */
+/* The early draft's version number is 2, too. A server of draft -07 only answers that there is no
+ * such type. */
 static void try_early(struct run *r, struct facts *f)
 {
 	struct version_facts *v = &f->v[RUN_EARLY];

@@ -31,7 +31,7 @@ struct run {
 	uint8_t *held[RPC_MAX_TRANSMISSIONS];
 	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
 	unsigned nheld;
-	/* What goes out of the extension. */
+	/* The message of the extension that is being sent. */
 	struct rpc_msg out;
 	struct rpc_tx tx;
 };
