@@ -328,7 +328,7 @@ case_socket() {
 case_successor() {
     local first
     configure
-    sed -i 's/drain_timeout = 3/drain_timeout = 30/' "$CONF"
+    sed -i 's/drain_timeout = 3/drain_timeout = 120/' "$CONF"
     perf_server 20050
     local server=$pid
     gateway
