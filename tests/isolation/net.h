@@ -8,6 +8,7 @@
  * net - the network of a test world ("town"): fabric/mem, or queue pairs of fabric/iwarp with
  * streams between them (streams.h). Both have their own virtual time, and all randomness is drawn
  * from one seed.
+ * net_sockets is fabric/iwarp over TCP in real time, around a gateway that is another process.
  */
 
 /**
@@ -60,6 +61,6 @@ struct net_ops {
 	uint64_t (*held)(void *net);
 };
 
-extern const struct net_ops net_mem, net_streams;
+extern const struct net_ops net_mem, net_streams, net_sockets;
 
 #endif

@@ -65,12 +65,13 @@ struct rogue_client {
 
 struct route_town {
 	const struct rogue_kind *kind;
+	const struct route_place *place; /* NULL: the gateway is .proxy */
 	const struct net_ops *on;
 	void *net;
 	struct net_watcher watcher;
 	struct fabric *gw, *clients, *servers[TOWN_HOSTS];
 	struct fabric_listener *listener;
-	struct fabric_addr addr;
+	struct fabric_addr addr, line; /* where honest clients and rogues connect to */
 	struct proxy_route route;
 	struct proxy *proxy;
 	uint8_t *memory, *server_memory[TOWN_HOSTS];
@@ -98,6 +99,12 @@ nsec_t route_probe_goal(enum probe p)
 static nsec_t now_of(const struct route_town *t)
 {
 	return t->on->now(t->net);
+}
+
+/* Clients' addresses begin with it. */
+static unsigned first_octet(const struct route_town *t)
+{
+	return t->place ? 127 : 10;
 }
 
 static void unwatched(void *arg, struct fabric_conn *conn, enum fabric_ev_type kind,
@@ -217,7 +224,7 @@ static nsec_t newcomer_turn(struct route_town *t)
 		return h->next[PROBE_FIRST];
 	if (*wanted == NSEC_NEVER) {
 		route_client_leave(&h->client);
-		snprintf(host, sizeof(host), "10.0.7.%u", ++t->newcomers);
+		snprintf(host, sizeof(host), "%u.0.7.%u", first_octet(t), ++t->newcomers);
 		assert_int_equal(fabric_addr_parse(host, 0, &from), 0);
 		if (t->kind->hosts == 2)
 			from = t->live; /* another address may lead to the server that hangs */
@@ -317,9 +324,10 @@ static void run(struct route_town *t, nsec_t time)
 		next = nsec_min(end, clients_turn(t));
 		for (unsigned i = 0; i < t->kind->hosts; i++)
 			next = nsec_min(next, route_server_turn(t->hosts[i], now_of(t)));
-		for (unsigned n = 0; proxy_turn(t->proxy, now_of(t)); n++)
+		for (unsigned n = 0; t->proxy && proxy_turn(t->proxy, now_of(t)); n++)
 			assert_true(n < 1000);
-		next = nsec_min(next, proxy_deadline(t->proxy));
+		if (t->proxy)
+			next = nsec_min(next, proxy_deadline(t->proxy));
 		(void)t->on->step(t->net, next > now_of(t) ? next : now_of(t));
 	}
 }
@@ -355,6 +363,8 @@ static void hosts_new(struct route_town *t)
 		assert_non_null(s);
 		snprintf(text, sizeof(text), "10.0.0.%u", 2 + i);
 		assert_int_equal(fabric_addr_parse(text, 20049, &s->addr), 0);
+		if (t->place)
+			s->addr = t->place->hosts[i];
 		snprintf(cfg.hosts[i].name, sizeof(cfg.hosts[i].name), "server%u", i);
 		cfg.hosts[i].addr = s->addr;
 		t->servers[i] = t->on->fabric(t->net, false);
@@ -364,8 +374,11 @@ static void hosts_new(struct route_town *t)
 			fabric_register(t->servers[i], t->server_memory[i], ROUTE_SERVER_BYTES), 0);
 		route_server_init(s, t->servers[i], t->server_memory[i]);
 		s->listener = t->on->listen(t->net, &s->addr);
+		assert_non_null(s->listener);
 		assert_int_equal(fabric_attach(t->servers[i], s->listener, s), 0);
 	}
+	if (t->place)
+		return;
 	t->route.upstream = t->hosts[0]->addr;
 	t->route.servers = servers_new(&cfg, NULL);
 	t->route.several = t->kind->hosts > 1;
@@ -395,6 +408,7 @@ static void gateway_new(struct route_town *t, uint64_t seed)
 	t->proxy = proxy_new(&cfg);
 	assert_non_null(t->proxy);
 	assert_int_equal(fabric_addr_parse("10.0.0.1", 20049, &t->addr), 0);
+	t->line = t->addr;
 	t->listener = t->on->listen(t->net, &t->addr);
 	assert_int_equal(fabric_attach(t->gw, t->listener, proxy_route_owner(t->proxy, 0)), 0);
 }
@@ -431,6 +445,29 @@ static void clients_new(struct route_town *t)
 	honest_init(t, &t->newcomer, 0);
 }
 
+static unsigned accepted(const struct route_town *t)
+{
+	return t->hosts[0]->accepted + (t->hosts[1] ? t->hosts[1]->accepted : 0);
+}
+
+/* Calls sent on a connection that was left are not answered. */
+static void forget_calls(struct honest *h)
+{
+	for (unsigned p = 0; p < PROBES; p++) {
+		h->wanted[p] = NSEC_NEVER;
+		h->sent[p] = false;
+	}
+}
+
+/* Until a server has accepted one more connection, 2 s at most. */
+static void settle(struct route_town *t)
+{
+	unsigned before = accepted(t);
+
+	for (unsigned n = 0; n < 40 && accepted(t) == before; n++)
+		run(t, 50 * NSEC_PER_MS);
+}
+
 /* Connect a client whose server must be @host, which matters if there are two: addresses
  * 10.@net.0.@number, 10.@net.1.@number ... are tried. */
 static void connect_to(struct route_town *t, struct route_client *c, unsigned version, unsigned net,
@@ -441,17 +478,19 @@ static void connect_to(struct route_town *t, struct route_client *c, unsigned ve
 		struct fabric_addr from;
 		char text[32];
 
-		snprintf(text, sizeof(text), "10.%u.%u.%u", net, again, number);
+		snprintf(text, sizeof(text), "%u.%u.%u.%u", first_octet(t), net, again, number);
 		assert_int_equal(fabric_addr_parse(text, 0, &from), 0);
-		route_client_connect(c, version, &from, &t->addr);
+		route_client_connect(c, version, &from, net == ROGUES ? &t->line : &t->addr);
 		if (t->kind->allow_each && net == ROGUES)
 			c->end.allows = FIRST_ALLOWED;
-		run(t, 50 * NSEC_PER_MS);
+		settle(t);
 		if (host == 1)
 			t->live = from;
 		if (t->kind->hosts == 1 || (t->hosts[0]->accepted == before) == (host == 1))
 			return;
 		route_client_leave(c);
+		if (net == HONEST)
+			forget_calls(container_of(c, struct honest, client));
 	}
 	fail_msg("no address leads to server %u", host);
 }
@@ -502,22 +541,31 @@ static void judge(struct route_town *t)
 	t->measures = false;
 }
 
-static void end(struct route_town *t)
+static void gateway_free(struct route_town *t)
 {
-	for (unsigned i = 0; i < TOWN_ROGUES; i++)
-		route_client_leave(&t->rogues[i].client);
-	for (unsigned i = 0; i < TOWN_HONEST; i++)
-		route_client_leave(&t->honest[i].client);
-	route_client_leave(&t->newcomer.client);
-	run(t, 20 * NSEC_PER_SEC);
-	for (unsigned i = 0; i < t->kind->hosts; i++)
-		route_server_leave(t->hosts[i]);
-	run(t, 20 * NSEC_PER_SEC);
 	assert_int_equal(proxy_sessions(t->proxy), 0);
 	fabric_detach(t->gw, t->listener);
 	proxy_free(t->proxy);
 	servers_put(t->route.servers);
 	t->on->listener_free(t->listener);
+	fabric_free(t->gw);
+}
+
+static void end(struct route_town *t)
+{
+	const nsec_t goodbye = t->proxy ? 20 * NSEC_PER_SEC : 100 * NSEC_PER_MS;
+
+	for (unsigned i = 0; i < TOWN_ROGUES; i++)
+		route_client_leave(&t->rogues[i].client);
+	for (unsigned i = 0; i < TOWN_HONEST; i++)
+		route_client_leave(&t->honest[i].client);
+	route_client_leave(&t->newcomer.client);
+	run(t, goodbye);
+	for (unsigned i = 0; i < t->kind->hosts; i++)
+		route_server_leave(t->hosts[i]);
+	run(t, goodbye);
+	if (t->proxy)
+		gateway_free(t);
 	for (unsigned i = 0; i < t->kind->hosts; i++) {
 		fabric_detach(t->servers[i], t->hosts[i]->listener);
 		t->on->listener_free(t->hosts[i]->listener);
@@ -529,30 +577,35 @@ static void end(struct route_town *t)
 	fabric_unregister(t->clients, t->memory);
 	fabric_free(t->clients);
 	free(t->memory);
-	fabric_free(t->gw);
 	assert_int_equal(t->on->held(t->net), 0);
 	t->on->free(t->net);
 	assert_int_equal(mem_live(), t->heap);
 }
 
 void route_town_run(const struct net_ops *on, const struct rogue_kind *kind, uint64_t seed,
-		    struct route_verdict *verdict)
+		    const struct route_place *place, struct route_verdict *verdict)
 {
 	static struct route_town town;
 	const struct net_config net = {
 		.seed = seed, .latency_min = 10000, .latency_max = 200000, .shares_receives = true};
 
-	town = (struct route_town){.kind = kind, .on = on, .verdict = verdict, .heap = mem_live()};
+	town = (struct route_town){
+		.kind = kind, .place = place, .on = on, .verdict = verdict, .heap = mem_live()};
 	*verdict = (struct route_verdict){.began_waiting = NSEC_NEVER, .first_ended = NSEC_NEVER};
 	for (unsigned p = 0; p < PROBES; p++)
 		verdict->probes[p].worst = NSEC_NEVER;
 	town.watcher = (struct net_watcher){unwatched, uncounted, NULL};
 	town.net = on->new (&net, &town.watcher);
 	hosts_new(&town);
-	gateway_new(&town, seed);
+	if (place) {
+		town.addr = place->gateway;
+		town.line = place->line;
+	} else {
+		gateway_new(&town, seed);
+	}
 	clients_new(&town);
 	come(&town);
-	run(&town, MEASURED);
+	run(&town, place ? place->measured : MEASURED);
 	judge(&town);
 	end(&town);
 }

@@ -7,7 +7,8 @@
 #include "tests/isolation/route_server.h"
 
 /**
- * route_town - one route of one gateway in virtual time, with honest clients and rogues of one kind
+ * route_town - one route of one gateway in virtual time, with honest clients and rogues of one kind;
+ * or the same around a gateway that is another process, in real time
  *
  * The oracle checks liveness of the honest clients: how long their calls waited, whether a new
  * client is served, and whether any honest client's connection was ended.
@@ -44,6 +45,9 @@ struct rogue_kind {
 	/* Known failures on fabric/mem, and over iWARP; NULL: none. */
 	const char *fails[2];
 };
+
+enum { ROUTE_KINDS = 11 };
+extern const struct rogue_kind route_kinds[ROUTE_KINDS];
 
 enum probe {
 	PROBE_NULL,
@@ -83,8 +87,18 @@ struct route_verdict {
 	nsec_t rogues_held_for;
 };
 
-/** route_town_run - run @kind beside honest clients for two minutes. */
+/** struct route_place - addresses of a gateway that is another process, and of what is around it. Clients come from 127.0.0.0/8. */
+struct route_place {
+	struct fabric_addr gateway;
+	struct fabric_addr
+		line; /* rogues connect to it: a line to the gateway that is as slow as they are */
+	struct fabric_addr hosts[TOWN_HOSTS]; /* where servers listen */
+	nsec_t measured;		      /* how long */
+};
+
+/** route_town_run - @kind beside honest clients: two minutes with a gateway of its own; or with the one at @place, over
+ * net_sockets; NULL: none. */
 void route_town_run(const struct net_ops *on, const struct rogue_kind *kind, uint64_t seed,
-		    struct route_verdict *verdict);
+		    const struct route_place *place, struct route_verdict *verdict);
 
 #endif

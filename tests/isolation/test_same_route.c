@@ -15,113 +15,6 @@
 #include "base/log.h"
 #include "tests/isolation/route_town.h"
 
-enum { MIB = 1 << 20 };
-#define MS NSEC_PER_MS
-/* Each step earns 64 KiB at the least rate, 1 MiB a minute: this is a little faster. */
-#define LEAST (3300 * MS)
-/* A step that counted as 64 KiB would keep the rate of a debtor that others wait for, 32 KiB a second. */
-#define DRIP (1900 * MS)
-#define SLOW_OCTET 19000ul /* three times the least rate */
-
-static const struct rogue_kind kinds[] = {
-	{.name = "a Read of 4 octets answered every 1.9 s",
-	 .clients = 12,
-	 .one_host = true,
-	 .version = 1,
-	 .hosts = 1,
-	 .call = {CALL_WRITE, 8 * MIB, 159},
-	 .calls = 8,
-	 .pace = {.answer = DRIP},
-	 .drips = true,
-	 .contends = true},
-	{.name = "a Write of 4 octets taken every 1.9 s",
-	 .clients = 12,
-	 .one_host = true,
-	 .version = 1,
-	 .hosts = 1,
-	 .call = {CALL_READ, 8 * MIB, 159},
-	 .calls = 8,
-	 .pace = {.take = DRIP},
-	 .drips = true,
-	 .contends = true},
-	{.name = "replies taken at the least rate",
-	 .clients = 12,
-	 .one_host = true,
-	 .version = 2,
-	 .hosts = 1,
-	 .call = {CALL_READ, MIB, 0},
-	 .calls = 60,
-	 .allow_each = LEAST,
-	 .drips = true,
-	 .fails = {NULL,
-		   "no rogue ended, though others wait now and then, each less than its goal"}},
-	{.name = "a continued call a few octets at a time",
-	 .clients = 12,
-	 .one_host = true,
-	 .version = 2,
-	 .hosts = 1,
-	 .part = 256,
-	 .part_each = 13 * MS,
-	 .drips = true,
-	 .contends = true},
-	{.name = "the octets of a Send one at a time",
-	 .clients = 60,
-	 .one_host = true,
-	 .version = 1,
-	 .hosts = 1,
-	 .call = {CALL_WRITE, MIB, 150},
-	 .calls = 8,
-	 .pace = {.say_octet = 25 * MS},
-	 .drips = true,
-	 .iwarp_only = true},
-	{.name = "one of two servers hangs",
-	 .clients = 32,
-	 .version = 1,
-	 .hosts = 2,
-	 .call = {CALL_READ, MIB, 0},
-	 .calls = 60,
-	 .server_hangs = true},
-	{.name = "the only server answers NULL but hangs at READ",
-	 .clients = 30,
-	 .version = 1,
-	 .hosts = 1,
-	 .call = {CALL_READ, MIB, 0},
-	 .calls = 60,
-	 .server_hangs_at_chunks = true},
-	{.name = "many calls in flight to a slow server",
-	 .clients = 40,
-	 .version = 1,
-	 .hosts = 1,
-	 .call = {CALL_READ, MIB, 0},
-	 .calls = 60,
-	 .server_thinks = 4 * NSEC_PER_SEC,
-	 .is_honest = true,
-	 .fails = {NULL, "READ 64K of honest client 1: 5.1 s, WRITE 1M: 6.8 s, at the beginning"}},
-	{.name = "READs at three times the least rate",
-	 .clients = 8,
-	 .version = 1,
-	 .hosts = 1,
-	 .call = {CALL_READ, MIB, 0},
-	 .calls = 60,
-	 .pace = {.take_octet = SLOW_OCTET},
-	 .is_honest = true},
-	{.name = "WRITEs at three times the least rate",
-	 .clients = 8,
-	 .version = 1,
-	 .hosts = 1,
-	 .call = {CALL_WRITE, MIB, 0},
-	 .calls = 60,
-	 .pace = {.answer_octet = SLOW_OCTET},
-	 .is_honest = true},
-	{.name = "idle connections with large grants",
-	 .clients = 60,
-	 .version = 2,
-	 .hosts = 1,
-	 .is_honest = true},
-};
-
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 static const struct net_ops *net = &net_mem;
 
 static double seconds(nsec_t t)
@@ -199,7 +92,7 @@ static void others_are_served(void **state)
 
 	if (!is_wanted(k))
 		skip();
-	route_town_run(net, k, seed ? strtoull(seed, NULL, 0) : 1, &verdict);
+	route_town_run(net, k, seed ? strtoull(seed, NULL, 0) : 1, NULL, &verdict);
 	good = tell_probes(k, &verdict);
 	good &= tell_ends(k, &verdict);
 	good &= tell_first(k, &verdict);
@@ -214,12 +107,12 @@ static void be_silent(const char *line)
 
 int main(int argc, char **argv)
 {
-	struct CMUnitTest tests[KINDS] = {0};
+	struct CMUnitTest tests[ROUTE_KINDS] = {0};
 
-	for (unsigned i = 0; i < KINDS; i++) {
-		tests[i].name = kinds[i].name;
+	for (unsigned i = 0; i < ROUTE_KINDS; i++) {
+		tests[i].name = route_kinds[i].name;
 		tests[i].test_func = others_are_served;
-		tests[i].initial_state = (void *)(uintptr_t)&kinds[i];
+		tests[i].initial_state = (void *)(uintptr_t)&route_kinds[i];
 	}
 	if (argc > 1 && strcmp(argv[1], net_streams.name) == 0)
 		net = &net_streams;
