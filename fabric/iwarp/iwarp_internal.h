@@ -38,12 +38,15 @@ struct iwarp_wake {
 #define IWARP_TRIM_INTERVAL (10 * NSEC_PER_SEC)
 #define IWARP_PRESS_INTERVAL (250 * NSEC_PER_MS)
 
+enum { SOCK_CONGESTION = 17 }; /* the name of a congestion control, and NUL */
+
 struct iwarp {
 	struct fabric base;
 	struct iwarp_config cfg;
 	struct loop *loop;
 	struct iwarp_wake wake;
 	struct iwarp_counters counters;
+	char congestion[SOCK_CONGESTION]; /* the machine's; "": not asked for yet */
 	struct list conns;
 	struct list active; /* connections that have events for fabric_poll() */
 	struct list dirty;  /* connections that have posts for fabric_flush() */
@@ -309,9 +312,19 @@ void sock_options(int fd, const struct iwarp_config *cfg);
 void sock_addresses(int fd, struct fabric_conn *c);
 uint32_t sock_emss(int fd);
 
-/** sock_unpace - a connection to this machine itself sends without pacing; others are not
- * changed. */
+/**
+ * sock_unpace, sock_pace - connections within this machine send without pacing
+ * @usual: the machine's congestion control; at first "", and filled when it is needed
+ *
+ * State:  the machine's congestion control is BBR, which paces, and some peers are on this machine, where no link is congested.
+ * Danger: pacing sets a timer for every few segments, which takes a tenth of a busy worker's time. Pacing that has begun on a
+ *         socket goes on when the socket gets another congestion control.
+ * Rule:   a socket has Reno before connect() or listen(). When the connection opens and the peer is on another machine, the
+ *         connection gets the machine's congestion control. A machine whose congestion control does not pace is left alone.
+ * Pinned: tests/daemon/run.sh:case_pacing, tests/iwarp/test_iwarp_sock.c:test_loopback_is_not_paced
+ */
 void sock_unpace(int fd);
+void sock_pace(int fd, char usual[SOCK_CONGESTION]);
 
 /** sock_backlog - octets sent that the peer has not acknowledged yet. */
 uint32_t sock_backlog(int fd);

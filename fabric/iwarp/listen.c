@@ -53,6 +53,7 @@ struct fabric_listener *iwarp_listen(const struct fabric_addr *addr, int *err)
 	if (addr->ss.ss_family == AF_INET6 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)))
 		goto fail;
+	sock_unpace(fd);
 	if (bind(fd, (const struct sockaddr *)&addr->ss, addr->len) || listen(fd, BACKLOG))
 		goto fail;
 	l->fd = fd;
@@ -78,6 +79,7 @@ struct fabric_listener *iwarp_adopt(int fd)
 		return NULL;
 	l->fd = fd;
 	l->addr.len = sizeof(l->addr.ss);
+	sock_unpace(fd);
 	if (getsockname(fd, (struct sockaddr *)&l->addr.ss, &l->addr.len) == 0)
 		return l;
 	mem_free(l);

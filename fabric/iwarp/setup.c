@@ -350,6 +350,7 @@ int setup_connect(struct fabric *f, const struct fabric_addr *to,
 	c = iwarp_conn_new(iw, fd, IWARP_CONNECTING, owner);
 	if (!c)
 		return ERR_NOMEM;
+	sock_unpace(fd);
 	c->initiator = true;
 	c->resets = params->resets;
 	c->base.peer = *to;

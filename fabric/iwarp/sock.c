@@ -5,6 +5,7 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -74,15 +75,50 @@ uint32_t sock_emss(int fd)
 	return info.tcpi_snd_mss;
 }
 
-/* Loopback has no congestion. A congestion control that paces (BBR) would set a timer for every few
- * segments, a tenth of a busy worker's time. Every kernel has Reno, and any user may select it. */
+static bool get_congestion(int fd, char name[SOCK_CONGESTION])
+{
+	socklen_t len = SOCK_CONGESTION - 1;
+
+	memset(name, 0, SOCK_CONGESTION);
+	return !getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len);
+}
+
+static void set_congestion(int fd, const char *name)
+{
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
+}
+
+/* Every kernel has Reno, and any user may select it. */
 void sock_unpace(int fd)
 {
-	static const char reno[] = "reno";
+	char name[SOCK_CONGESTION];
+
+	if (get_congestion(fd, name) && strncmp(name, "bbr", strlen("bbr")) == 0)
+		set_congestion(fd, "reno");
+}
+
+/* What a new socket has. */
+static bool get_usual(char name[SOCK_CONGESTION])
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool got = fd >= 0 && get_congestion(fd, name);
+
+	if (fd >= 0)
+		close(fd);
+	return got;
+}
+
+void sock_pace(int fd, char usual[SOCK_CONGESTION])
+{
+	char name[SOCK_CONGESTION];
 	struct tcp_info info;
 
-	if (get_info(fd, &info) && is_loopback(&info))
-		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno) - 1);
+	if (!get_info(fd, &info) || is_loopback(&info) || !get_congestion(fd, name))
+		return;
+	if (strcmp(name, "reno") != 0 || (!usual[0] && !get_usual(usual)))
+		return;
+	if (strcmp(name, usual) != 0)
+		set_congestion(fd, usual);
 }
 
 uint32_t sock_backlog(int fd)

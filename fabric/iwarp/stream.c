@@ -135,7 +135,7 @@ void stream_open(struct iwarp_conn *c)
 			      .rtr = c->agreed.rtr,
 			      .fpdu_max = fpdu_max(sock_emss(c->fd))};
 
-	sock_unpace(c->fd);
+	sock_pace(c->fd, c->iw->congestion);
 	c->state = IWARP_OPEN;
 	qp_start(&c->qp, &s);
 	iwarp_conn_deadline(c, c->initiator ? HOLD_MS : 0);

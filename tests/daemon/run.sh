@@ -598,6 +598,32 @@ case_link_local() {
     expect_exit 2 "$BIN/rpcrdma-probe" "iwarp:$HOST:20049"
     says 'no such interface'
 }
+# Under BBR: a peer on this machine is not paced, a peer on another has the machine's congestion control.
+case_pacing() {
+    local far
+    [ "$(id -u)" -eq 0 ] && ip link set lo up && sysctl -qw net.ipv4.tcp_congestion_control=bbr 2>/dev/null || exit 77
+    start far unshare -n sleep 300
+    far=$pid
+    wait_for 10 eval '[ "$(readlink /proc/$far/ns/net)" != "$(readlink /proc/self/ns/net)" ]' || exit 77
+    ip link add near type veth peer name far netns "$far" && ip address add 192.0.2.1/24 dev near && ip link set near up || exit 77
+    there ip address add 192.0.2.2/24 dev far && there ip link set far up || exit 77
+    HOST=0.0.0.0
+    configure
+    sed -i '/upstream/s/0.0.0.0/127.0.0.1/' "$CONF"
+    HOST=127.0.0.1 perf_server 20050
+    gateway
+    start here "$BIN/rpcrdma-perf" client --connect iwarp:127.0.0.1:20049 --version 1 --op null --rate 20 --time 60
+    start there nsenter -t "$far" -n "$BIN/rpcrdma-perf" client --connect iwarp:192.0.2.1:20049 --version 1 --op null --rate 20 --time 60
+    wait_for 20 eval '[ "$(controls -tn src 192.0.2.1:20049)" = bbr ]' || fail "a remote client: $(controls -tn src 192.0.2.1:20049)"
+    wait_for 20 eval '[ "$(controls -tn src 127.0.0.1:20049)" = reno ]' || fail "a client here: $(controls -tn src 127.0.0.1:20049)"
+    [ "$(controls -tn dst 127.0.0.1:20050)" = reno ] || fail "to a server here: $(controls -tn dst 127.0.0.1:20050)"
+    # Pacing that has begun would go on.
+    [ "$(controls -tln src :20049)" = reno ] || fail "the listening socket: $(controls -tln src :20049)"
+    stop 0 3
+}
+there() { nsenter -t "$far" -n "$@"; }
+# controls OPTION... FILTER: the congestion controls of these sockets, each once
+controls() { ss -Hi "$@" | grep -ow 'bbr\|reno\|cubic' | sort -u | xargs; }
 is_linked() { [ "$(ip -o link show up | grep -c 'near@far.*LOWER_UP\|far@near.*LOWER_UP')" -eq 2 ]; }
 
 # 200 connections at once, opened and closed again and again: what is held stays the same.
@@ -983,7 +1009,7 @@ case_sandbox_system_folder() {
 
 declare -F "case_$CASE" >/dev/null || fail "no such case"
 # In a network of its own, where there may be one.
-if [ "$CASE" = link_local ] && [ -z "${NETWORK:-}" ]; then
+if [[ $CASE =~ ^(link_local|pacing)$ ]] && [ -z "${NETWORK:-}" ]; then
     unshare -rn true 2>/dev/null || exit 77
     NETWORK=own exec unshare -rn "$0" "$BIN" "$CASE"
 fi

@@ -198,7 +198,8 @@ static void test_busy_polling_ends(void **state)
 	sock_pair_fini(&pair);
 }
 
-/* This holds for all congestion controls: both ends of the connection are on this machine. */
+/* Both ends of the connection are on this machine. The listening socket does not pace either, because pacing that has begun does
+ * not end. */
 static void test_loopback_is_not_paced(void **state)
 {
 	enum { LAST_FD = 1023 };
@@ -213,11 +214,10 @@ static void test_loopback_is_not_paced(void **state)
 		char name[16] = "";
 		socklen_t peer_len = sizeof(peer), len = sizeof(name);
 
-		if (getpeername(fd, (struct sockaddr *)&peer, &peer_len) ||
-		    getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len))
+		if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len))
 			continue;
-		assert_string_equal(name, "reno");
-		ends++;
+		assert_string_not_equal(name, "bbr");
+		ends += !getpeername(fd, (struct sockaddr *)&peer, &peer_len);
 	}
 	assert_int_equal(ends, 2);
 	sock_pair_fini(&pair);
