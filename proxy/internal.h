@@ -60,8 +60,8 @@ struct route_state {
 	/* Octets of payload memory held by transactions of the reverse direction. */
 	size_t reverse_bytes;
 	/* Limits of handshakes of host authentication under way. */
-	struct handshake_limit client_door, server_door;
-	/* Armed while a leg waits at .client_door or .server_door. */
+	struct handshake_limit handshakes[PROXY_SIDES];
+	/* Armed while a leg waits in one of .handshakes. */
 	struct timer doors;
 	struct proxy_counters count;
 };

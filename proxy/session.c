@@ -166,14 +166,14 @@ static void session_on_out(struct session *s, struct leg *leg, struct leg_out *o
 /* Whether host authentication of @leg has something left to do. Most legs have none, or are done. */
 static bool auth_goes_on(const struct session *s, const struct leg *leg)
 {
-	const struct handshake_slot *guest = leg == &s->client ? &s->client_slot : &s->server_slot;
+	const struct handshake_slot *slot = &s->slots[session_side(leg)];
 
-	return (leg->proof && !leg->proof->told) || guest->member.host;
+	return (leg->proof && !leg->proof->told) || slot->member.host;
 }
 
 static void on_first_word(struct session *s)
 {
-	session_leave_lobby(s);
+	session_leave_preauth_queue(s);
 	session_count_version(s, &s->client);
 }
 
@@ -262,12 +262,12 @@ static void set_grants(struct session *s)
 {
 	enum { MODEST = 4 };
 	/* A client without a reply so far may be one of many that begin now. */
-	unsigned connections = s->cstat.replies ? 1 : s->proxy->nsessions;
+	unsigned connections = s->stat[PROXY_CLIENT].replies ? 1 : s->proxy->nsessions;
 	uint32_t grant = server_takes(s), part;
 
 	grant += grant / 8 + 1;
 	/* A call over a far hop may take many messages. */
-	if (s->chop.is_far && s->client.t && !s->client.t->ops->traits->counts_calls)
+	if (s->hop[PROXY_CLIENT].is_far && s->client.t && !s->client.t->ops->traits->counts_calls)
 		grant = s->client.cfg->credits;
 	if (session_calls_wait(&s->forward) || quota_others_wait(&s->forward.quota) ||
 	    quota_others_wait(&s->forward.room))
@@ -353,7 +353,7 @@ void session_free(struct session *s)
 	txn_short_end(s);
 	p->fixed_bytes -= s->fixed_bytes;
 	p->nsessions--;
-	session_leave_lobby(s);
+	session_leave_preauth_queue(s);
 	session_limits_leave(p->session_limits, s->place);
 	s->listener->count.sessions_closed++;
 	session_way_end(s);

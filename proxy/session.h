@@ -186,10 +186,10 @@ struct session {
 	 * session ends. */
 	struct preauth_queue_member silent;
 	/* Places of the handshakes of host authentication. */
-	struct handshake_slot client_slot, server_slot;
+	struct handshake_slot slots[PROXY_SIDES];
 	enum session_state state;
 	struct leg client, server;
-	struct session_stat cstat, sstat;
+	struct session_stat stat[PROXY_SIDES];
 	struct session_reports reports;
 	bool speaks[PROXY_SIDES];    /* the route counts the version of that side's peer */
 	uint8_t spoken[PROXY_SIDES]; /* the version of that peer: leg_spoken() */
@@ -216,12 +216,12 @@ struct session {
 	struct list txns;
 	unsigned ntxns;
 	struct session_queue forward, reverse;
-	struct session_ops cops, sops;
+	struct session_ops ops[PROXY_SIDES];
 	/* Shared Receives that both legs have held since the last look; valid while
 	 * session_recvs.c looks. */
 	uint32_t sits_on;
-	struct session_proof cproof, sproof;
-	struct session_hop chop, shop;
+	struct session_proof proof[PROXY_SIDES];
+	struct session_hop hop[PROXY_SIDES];
 	struct txn *buckets[SESSION_BUCKETS];
 	/* How many version 1 calls in flight name a handle, by hash: txn_remote_inval.c. */
 	uint8_t named[SESSION_NAMED];
@@ -245,9 +245,9 @@ size_t session_excess(const struct proxy *p);
  * both legs. */
 void session_await_setup(struct session *s);
 
-/** session_leave_lobby - the client has sent a message, or the session ends: it can no longer be
+/** session_leave_preauth_queue - the client has sent a message, or the session ends: it can no longer be
  * displaced; idempotent. */
-void session_leave_lobby(struct session *s);
+void session_leave_preauth_queue(struct session *s);
 
 /** session_close - end both legs in order, for @status and @why. */
 void session_close(struct session *s, int status, const char *why);
@@ -585,12 +585,12 @@ static inline enum proxy_side session_side(const struct leg *leg)
 
 static inline struct session_ops *session_ops(struct session *s, const struct leg *leg)
 {
-	return leg == &s->client ? &s->cops : &s->sops;
+	return &s->ops[session_side(leg)];
 }
 
 static inline struct session_proof *session_proof(struct session *s, const struct leg *leg)
 {
-	return leg == &s->client ? &s->cproof : &s->sproof;
+	return &s->proof[session_side(leg)];
 }
 
 static inline struct session_queue *session_queue(struct session *s, bool reverse)
@@ -630,12 +630,12 @@ static inline bool session_is_idle(const struct session *s)
 
 static inline struct session_stat *session_stat(struct session *s, const struct leg *leg)
 {
-	return leg == &s->client ? &s->cstat : &s->sstat;
+	return &s->stat[session_side(leg)];
 }
 
 static inline struct session_hop *session_hop(struct session *s, const struct leg *leg)
 {
-	return leg == &s->client ? &s->chop : &s->shop;
+	return &s->hop[session_side(leg)];
 }
 
 /** session_answered - a call on @leg was answered after @took ns. */

@@ -22,9 +22,10 @@ static void evict_silent(struct route_state *rs, struct handshake_limit *d, nsec
 	struct handshake_slot *g;
 
 	while ((g = handshake_limit_worst(d, now))) {
-		bool is_client = d == &rs->client_door;
-		struct session *s = is_client ? container_of(g, struct session, client_slot)
-					      : container_of(g, struct session, server_slot);
+		bool is_client = d == &rs->handshakes[PROXY_CLIENT];
+		struct session *s = is_client
+					    ? container_of(g, struct session, slots[PROXY_CLIENT])
+					    : container_of(g, struct session, slots[PROXY_SERVER]);
 
 		if (leg_is_worked_on(is_client ? &s->client : &s->server)) {
 			handshake_limit_again(d, g, now);
@@ -45,17 +46,17 @@ static void on_doors(struct timer *timer, nsec_t now)
 {
 	struct route_state *rs = container_of(timer, struct route_state, doors);
 
-	evict_silent(rs, &rs->client_door, now);
-	evict_silent(rs, &rs->server_door, now);
-	if (handshake_limit_has_waiting(&rs->client_door) ||
-	    handshake_limit_has_waiting(&rs->server_door))
+	evict_silent(rs, &rs->handshakes[PROXY_CLIENT], now);
+	evict_silent(rs, &rs->handshakes[PROXY_SERVER], now);
+	if (handshake_limit_has_waiting(&rs->handshakes[PROXY_CLIENT]) ||
+	    handshake_limit_has_waiting(&rs->handshakes[PROXY_SERVER]))
 		timer_arm(&rs->proxy->timers, timer, now + SESSION_DOORS);
 }
 
 /* Set the limit of one side, and keep the memory of its handshakes free: at most
  * 1/BUDGET_HANDSHAKES of the connections' memory, for all sides of all routes together. */
-static int open_door(struct route_state *rs, struct handshake_limit *d, const struct leg_auth *auth,
-		     size_t share)
+static int open_handshakes(struct route_state *rs, struct handshake_limit *d,
+			   const struct leg_auth *auth, size_t share)
 {
 	struct proxy *p = rs->proxy;
 	unsigned most = rs->route->max_handshakes;
@@ -73,7 +74,7 @@ static int open_door(struct route_state *rs, struct handshake_limit *d, const st
 	p->fixed_limit -= kept;
 	rs->handshake_limits_bytes += kept;
 	/* One host has half of the places at most, if there can be other hosts. */
-	if (d == &rs->client_door || rs->route->several)
+	if (d == &rs->handshakes[PROXY_CLIENT] || rs->route->several)
 		return handshake_limit_init(d, most, (most + 1) / 2, p->cfg.seed);
 	return handshake_limit_init(d, most, most, p->cfg.seed);
 }
@@ -91,9 +92,10 @@ int session_auth_open(struct route_state *rs, unsigned sides)
 	if (sides > 0)
 		share /= sides;
 	timer_init(&rs->doors, on_doors);
-	err = open_door(rs, &rs->client_door, rs->route->client.auth, share);
+	err = open_handshakes(rs, &rs->handshakes[PROXY_CLIENT], rs->route->client.auth, share);
 	if (!err)
-		err = open_door(rs, &rs->server_door, rs->route->server.auth, share);
+		err = open_handshakes(rs, &rs->handshakes[PROXY_SERVER], rs->route->server.auth,
+				      share);
 	return err;
 }
 
@@ -101,8 +103,8 @@ void session_auth_fini(struct route_state *rs)
 {
 	timer_disarm(&rs->proxy->timers, &rs->doors);
 	rs->proxy->fixed_limit += rs->handshake_limits_bytes;
-	handshake_limit_fini(&rs->client_door);
-	handshake_limit_fini(&rs->server_door);
+	handshake_limit_fini(&rs->handshakes[PROXY_CLIENT]);
+	handshake_limit_fini(&rs->handshakes[PROXY_SERVER]);
 }
 
 void session_auth_back(struct proxy *p)

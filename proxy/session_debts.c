@@ -549,6 +549,6 @@ void session_debts_begin(struct session *s)
 void session_debts_init(struct session *s)
 {
 	list_init(&s->owing);
-	s->cops.behind_since = s->sops.behind_since = NSEC_NEVER;
-	s->cops.credits_since = s->sops.credits_since = NSEC_NEVER;
+	s->ops[PROXY_CLIENT].behind_since = s->ops[PROXY_SERVER].behind_since = NSEC_NEVER;
+	s->ops[PROXY_CLIENT].credits_since = s->ops[PROXY_SERVER].credits_since = NSEC_NEVER;
 }

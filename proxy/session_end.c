@@ -24,7 +24,7 @@ void session_reject_client(struct session *s, enum proxy_refusal why)
 	session_send_rejection(s);
 }
 
-void session_leave_lobby(struct session *s)
+void session_leave_preauth_queue(struct session *s)
 {
 	if (s->silent.host)
 		s->proxy->silent_bytes -= s->fixed_bytes;
@@ -35,7 +35,7 @@ void session_die(struct session *s)
 {
 	s->state = SESSION_DEAD;
 	session_auth_end(s);
-	session_leave_lobby(s);
+	session_leave_preauth_queue(s);
 	session_touch(s);
 }
 
@@ -57,7 +57,7 @@ void session_begin_end(struct session *s)
 {
 	s->state = SESSION_CLOSING;
 	session_auth_end(s);
-	session_leave_lobby(s);
+	session_leave_preauth_queue(s);
 	session_stop_waiting(s);
 	leg_stop_waiting(&s->client);
 	leg_stop_waiting(&s->server);

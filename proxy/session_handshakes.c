@@ -20,30 +20,31 @@ static struct handshake_limit *handshake_limit_of(const struct session *s, const
 {
 	struct route_state *rs = side_of(s, leg);
 
-	return leg == &s->client ? &rs->client_door : &rs->server_door;
+	return &rs->handshakes[session_side(leg)];
 }
 
-static struct handshake_slot *guest_of(struct session *s, const struct leg *leg)
+static struct handshake_slot *slot_of(struct session *s, const struct leg *leg)
 {
-	return leg == &s->client ? &s->client_slot : &s->server_slot;
+	return &s->slots[session_side(leg)];
 }
 
-static void guest_admit(struct session *s, struct leg *leg)
+static void admit(struct session *s, struct leg *leg)
 {
 	leg_admit(leg, s->proxy->now);
 	session_touch(s);
 }
 
-static void guests_let_in(struct route_state *rs, struct handshake_limit *d)
+static void admit_waiting(struct route_state *rs, struct handshake_limit *d)
 {
 	struct handshake_slot *g;
 
 	while ((g = handshake_limit_next(d, rs->proxy->now))) {
-		bool is_client = d == &rs->client_door;
-		struct session *s = is_client ? container_of(g, struct session, client_slot)
-					      : container_of(g, struct session, server_slot);
+		bool is_client = d == &rs->handshakes[PROXY_CLIENT];
+		struct session *s = is_client
+					    ? container_of(g, struct session, slots[PROXY_CLIENT])
+					    : container_of(g, struct session, slots[PROXY_SERVER]);
 
-		guest_admit(s, is_client ? &s->client : &s->server);
+		admit(s, is_client ? &s->client : &s->server);
 	}
 }
 
@@ -54,13 +55,13 @@ void session_auth_leave(struct session *s, struct leg *leg)
 
 	if (d->inside.most == 0)
 		return;
-	handshake_limit_leave(d, guest_of(s, leg));
-	guests_let_in(side_of(s, leg), d);
+	handshake_limit_leave(d, slot_of(s, leg));
+	admit_waiting(side_of(s, leg), d);
 }
 
 void session_auth(struct session *s, struct leg *leg)
 {
-	struct handshake_slot *g = guest_of(s, leg);
+	struct handshake_slot *g = slot_of(s, leg);
 	struct handshake_limit *d = handshake_limit_of(s, leg);
 	struct timer *doors = &side_of(s, leg)->doors;
 	struct proxy *p = s->proxy;
@@ -71,7 +72,7 @@ void session_auth(struct session *s, struct leg *leg)
 	if (!leg_is_at_door(leg) || g->member.host || !list_is_empty(&g->waiting))
 		return;
 	if (handshake_limit_enter(d, g, &leg->conn->peer, p->now))
-		guest_admit(s, leg);
+		admit(s, leg);
 	else if (!timer_is_armed(doors))
 		timer_arm(&p->timers, doors, p->now + SESSION_DOORS);
 }

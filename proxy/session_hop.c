@@ -16,8 +16,8 @@ static void hop_init(struct session_hop *h, enum hop hop)
 
 void session_hop_init(struct session *s)
 {
-	hop_init(&s->chop, s->route->route->client_hop);
-	hop_init(&s->shop, s->route->route->server_hop);
+	hop_init(&s->hop[PROXY_CLIENT], s->route->route->client_hop);
+	hop_init(&s->hop[PROXY_SERVER], s->route->route->server_hop);
 }
 
 void session_hop_note(struct session_hop *h, nsec_t took)
@@ -30,13 +30,13 @@ void session_hop_note(struct session_hop *h, nsec_t took)
 /* The server leg is connected: in version 2 its properties come next. */
 void session_hop_asked(struct session *s)
 {
-	if (s->server.state == LEG_NEGOTIATING && !s->shop.asked)
-		s->shop.asked = s->proxy->now;
+	if (s->server.state == LEG_NEGOTIATING && !s->hop[PROXY_SERVER].asked)
+		s->hop[PROXY_SERVER].asked = s->proxy->now;
 }
 
 void session_hop_ready(struct session *s)
 {
-	if (s->shop.asked)
-		session_hop_note(&s->shop, s->proxy->now - s->shop.asked);
-	s->shop.asked = 0;
+	if (s->hop[PROXY_SERVER].asked)
+		session_hop_note(&s->hop[PROXY_SERVER], s->proxy->now - s->hop[PROXY_SERVER].asked);
+	s->hop[PROXY_SERVER].asked = 0;
 }

@@ -115,6 +115,6 @@ static void log_leg(const struct session *s, const struct leg *leg, const struct
 
 void session_log_legs(const struct session *s)
 {
-	log_leg(s, &s->client, &s->cstat, "client");
-	log_leg(s, &s->server, &s->sstat, "server");
+	log_leg(s, &s->client, &s->stat[PROXY_CLIENT], "client");
+	log_leg(s, &s->server, &s->stat[PROXY_SERVER], "server");
 }

@@ -183,8 +183,8 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	s->place = place;
 	list_init(&s->dirty);
 	list_init(&s->txns);
-	open_ops(&s->cops);
-	open_ops(&s->sops);
+	open_ops(&s->ops[PROXY_CLIENT]);
+	open_ops(&s->ops[PROXY_SERVER]);
 	timer_init(&s->setup, on_setup);
 	timer_init(&s->leave, on_leave);
 	session_debts_init(s);
@@ -195,9 +195,9 @@ static struct session *session_new(struct route_state *listener, const struct fa
 	s->client.tap = &p->leg_trace;
 	s->client.gatherers = &p->gatherers;
 	s->client.copies = true;
-	s->client.gated = listener->client_door.inside.most > 0;
-	handshake_slot_init(&s->client_slot);
-	handshake_slot_init(&s->server_slot);
+	s->client.gated = listener->handshakes[PROXY_CLIENT].inside.most > 0;
+	handshake_slot_init(&s->slots[PROXY_CLIENT]);
+	handshake_slot_init(&s->slots[PROXY_SERVER]);
 	s->client.conn = ev->conn;
 	ev->conn->owner = &s->client; /* in case the connection ends before it is accepted */
 	s->fixed_bytes = fixed_bytes(listener, ev->conn);

@@ -51,7 +51,8 @@ static void look_at(struct session *s, const struct recvs *r)
 	s->sits_on = sits_on(&s->client, r) + sits_on(&s->server, r);
 	if (s->state != SESSION_OPEN)
 		return;
-	s->route->wants += wants(&s->client, &s->cops, r) || wants(&s->server, &s->sops, r);
+	s->route->wants += wants(&s->client, &s->ops[PROXY_CLIENT], r) ||
+			   wants(&s->server, &s->ops[PROXY_SERVER], r);
 	if (!s->sits_on)
 		return;
 	s->route->sat += s->sits_on;

@@ -27,14 +27,14 @@ int session_connect_server(struct session *s)
 	    (s->retried_v1 || p->now < servers_v1_until(rs->servers, slot)))
 		cfg = &rs->server_v1;
 	leg_init(&s->server, RPC_INITIATOR);
-	s->shop.asked = 0;
+	s->hop[PROXY_SERVER].asked = 0;
 	leg_set_quotas(&s->server, s->route->groups);
 	session_share_server(s);
 	s->server.jobs = p->cfg.jobs;
 	s->server.tap = &p->leg_trace;
 	s->server.gatherers = &p->gatherers;
 	s->server.copies = true;
-	s->server.gated = rs->server_door.inside.most > 0;
+	s->server.gated = rs->handshakes[PROXY_SERVER].inside.most > 0;
 	s->server.bare = session_goes_bare(rs, slot, s->retried_bare);
 	s->server.behind_silence = s->retried_bare;
 	s->server.first_xid = (uint32_t)session_random(p);

@@ -109,10 +109,10 @@ static void look_at_session(const struct session *s, nsec_t now, struct snapshot
 		.call_bytes = s->forward.quota.used + s->reverse.quota.used + s->forward.room.used +
 			      s->reverse.room.used};
 	snprintf(out->client, sizeof(out->client), "%s", s->host);
-	look_at_leg(&s->client, &s->cstat, &out->legs[PROXY_CLIENT]);
-	look_at_leg(&s->server, &s->sstat, &out->legs[PROXY_SERVER]);
-	out->legs[PROXY_CLIENT].is_far = s->chop.is_far;
-	out->legs[PROXY_SERVER].is_far = s->shop.is_far;
+	look_at_leg(&s->client, &s->stat[PROXY_CLIENT], &out->legs[PROXY_CLIENT]);
+	look_at_leg(&s->server, &s->stat[PROXY_SERVER], &out->legs[PROXY_SERVER]);
+	out->legs[PROXY_CLIENT].is_far = s->hop[PROXY_CLIENT].is_far;
+	out->legs[PROXY_SERVER].is_far = s->hop[PROXY_SERVER].is_far;
 }
 
 static void look_at_calls(const struct session *s, nsec_t now, struct snapshot *l)

@@ -424,8 +424,8 @@ static void others_may_do_the_work(void **state)
 	cast_is_served();
 	cast_said("name=\"client.example\"");
 	cast_said("name=\"server.example\"");
-	assert_int_equal(hall.proxy->routes[0]->client_door.inside.count, 0);
-	assert_int_equal(hall.proxy->routes[0]->server_door.inside.count, 0);
+	assert_int_equal(hall.proxy->routes[0]->handshakes[PROXY_CLIENT].inside.count, 0);
+	assert_int_equal(hall.proxy->routes[0]->handshakes[PROXY_SERVER].inside.count, 0);
 	cast_end();
 }
 
@@ -450,13 +450,13 @@ static void who_does_not_wait_for_the_answer_fails(void **state)
 	keep_busy();
 	say_hello();
 	assert_false(hall.raw.closed);
-	assert_int_equal(hall.proxy->routes[0]->client_door.inside.count, 1);
+	assert_int_equal(hall.proxy->routes[0]->handshakes[PROXY_CLIENT].inside.count, 1);
 	say_value(V2_CONNPROP_MIDDLE, next, sizeof(next));
 	world_run(&hall, NSEC_PER_SEC);
 	cast_said(
 		"cause=value why=\"host authentication: a message came while an answer was due\"");
 	assert_true(hall.raw.closed);
-	assert_int_equal(hall.proxy->routes[0]->client_door.inside.count, 0);
+	assert_int_equal(hall.proxy->routes[0]->handshakes[PROXY_CLIENT].inside.count, 0);
 	let_go();
 	cast_end();
 }
@@ -491,7 +491,7 @@ static void what_waits_here_is_not_the_servers_fault(void **state)
 	begin_jobs(&cast);
 	keep_busy();
 	cast_connect();
-	assert_int_equal(hall.proxy->routes[0]->server_door.inside.count, 1);
+	assert_int_equal(hall.proxy->routes[0]->handshakes[PROXY_SERVER].inside.count, 1);
 	cast_is_refused();
 	cast_said("cause=again why=\"host authentication took too long here\"");
 	cast_not_said("event=upstream.");
@@ -540,7 +540,7 @@ static void who_is_worked_on_is_not_shown_out(void **state)
 	(void)state;
 	begin_jobs(&cast);
 	rs = hall.proxy->routes[0];
-	d = &rs->client_door;
+	d = &rs->handshakes[PROXY_CLIENT];
 	cast_connect();
 	raw_connect(&hall.raw, &hall.pairs[0].gw_addr);
 	world_run(&hall, 10 * NSEC_PER_MS);

@@ -18,7 +18,7 @@ static void who_finds_no_place_waits(void **state)
 
 	(void)state;
 	cast_begin(&cast);
-	d = &hall.proxy->routes[0]->client_door;
+	d = &hall.proxy->routes[0]->handshakes[PROXY_CLIENT];
 	assert_in_range(d->inside.most, 2, 64);
 	for (n = 0; !preauth_queue_is_full(&d->inside); n++) {
 		char text[32];
@@ -36,7 +36,7 @@ static void who_finds_no_place_waits(void **state)
 	while (n > 0)
 		handshake_limit_leave(d, &others[--n]);
 	/* Another's leave would have called it: here nobody does. */
-	s = container_of(handshake_limit_next(d, hall.proxy->now), struct session, client_slot);
+	s = container_of(handshake_limit_next(d, hall.proxy->now), struct session, slots[PROXY_CLIENT]);
 	leg_admit(&s->client, s->proxy->now);
 	session_touch(s);
 	world_turn(&hall);
@@ -82,7 +82,7 @@ static void who_goes_on_without_waits_no_more(void **state)
 
 	(void)state;
 	cast_begin(&cast);
-	d = &hall.proxy->routes[0]->server_door;
+	d = &hall.proxy->routes[0]->handshakes[PROXY_SERVER];
 	fill_door(d);
 	cast_connect();
 	assert_true(handshake_limit_has_waiting(d));
@@ -104,12 +104,12 @@ static void a_door_that_stays_shut_is_not_the_servers_fault(void **state)
 
 	(void)state;
 	cast_begin(&cast);
-	fill_door(&hall.proxy->routes[0]->server_door);
+	fill_door(&hall.proxy->routes[0]->handshakes[PROXY_SERVER]);
 	cast_connect();
 	cast_is_refused();
 	cast_said("cause=again why=\"no place for host authentication came free in time\"");
 	cast_not_said("event=upstream.");
-	empty_door(&hall.proxy->routes[0]->server_door);
+	empty_door(&hall.proxy->routes[0]->handshakes[PROXY_SERVER]);
 	cast_end();
 }
 
@@ -128,7 +128,7 @@ static void a_server_that_takes_long_is_left_for_the_next(void **state)
 
 	(void)state;
 	cast_begin(&cast);
-	d = &hall.proxy->routes[0]->server_door;
+	d = &hall.proxy->routes[0]->handshakes[PROXY_SERVER];
 	cast_connect();
 	assert_int_equal(d->inside.count, 1);
 	fill_door(d);
@@ -160,7 +160,7 @@ static void one_server_has_half_of_the_door(void **state)
 
 	(void)state;
 	cast_begin(&cast);
-	d = &hall.proxy->routes[0]->server_door;
+	d = &hall.proxy->routes[0]->handshakes[PROXY_SERVER];
 	assert_int_equal(fabric_addr_parse("10.0.0.2", 1, &addr), 0);
 	do {
 		assert_true(n < 64);

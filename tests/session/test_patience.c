@@ -158,7 +158,7 @@ static struct session *session(void)
  * @interval. Return: whether the session lived. */
 static bool reads(uint32_t bytes, nsec_t interval, nsec_t patience)
 {
-	struct session_flow *reads = &session()->cops.reads;
+	struct session_flow *reads = &session()->ops[PROXY_CLIENT].reads;
 	nsec_t end = memnet_now(stage.net) + patience;
 
 	session_posted(reads, bytes);
@@ -212,7 +212,7 @@ static void begin_reading(void)
 	begin(1);
 	raw_words(&stage.raw, RAW_V2_CALL(XID, 60)); /* its first words */
 	stage_run(0);
-	session_posted(&session()->cops.reads, 4096);
+	session_posted(&session()->ops[PROXY_CLIENT].reads, 4096);
 	session_touch(session());
 }
 
@@ -257,7 +257,7 @@ static void who_waits_for_a_receive_takes_its_writes(void **state)
 	begin(1);
 	raw_words(&stage.raw, RAW_V2_CALL(XID, 60));
 	stage_run(0);
-	session_posted(&session()->cops.writes, 4096);
+	session_posted(&session()->ops[PROXY_CLIENT].writes, 4096);
 	session_touch(session());
 	session()->client.conn->waits = true;
 	stage_run(70);
