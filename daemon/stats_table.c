@@ -55,7 +55,7 @@ const struct figure stats_table_relayed[] = {
 	COUNT(version_faults,
 	      "Sessions closed because a client or a server speaks no version that its leg does"),
 	COUNT(budget_waits, "Calls that had to wait for memory"),
-	COUNT(device_retries,
+	COUNT(shortages,
 	      "Times that a call waited for a device short of registrations or Memory Windows"),
 };
 

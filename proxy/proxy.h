@@ -183,7 +183,7 @@ struct proxy_counters {
 	uint64_t version_faults;
 	uint64_t budget_waits;
 	/* Times a Read, Write or exposure had to wait for resources of an RDMA device. */
-	uint64_t device_retries;
+	uint64_t shortages;
 	uint64_t refused[PROXY_REFUSALS];
 	/* errors_to_requester and errors_from_responder by error code, and by the side that got
 	 * or sent the report. */

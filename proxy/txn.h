@@ -517,7 +517,7 @@ bool txn_is_stale(const struct txn *t, enum rpc_error_code code);
 /** txn_proved - @t was answered: the responder is known to take its form. */
 void txn_proved(const struct txn *t);
 
-/* txn_device_busy.c: temporary device_retries of an RDMA device */
+/* txn_device_busy.c: temporary shortages of an RDMA device */
 
 /**
  * txn_short - the fabric answered ERR_AGAIN to @t

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Operation: temporary device_retries of an RDMA device
+ * Operation: temporary shortages of an RDMA device
  *
  * State:  a device has no Memory Window, registration or place in a queue left for a while, and the
  *         fabric answers ERR_AGAIN.
@@ -24,7 +24,7 @@ bool txn_short(struct txn *t)
 		t->short_since = p->now ? p->now : 1;
 	if (p->now - t->short_since > DEBT_PATIENCE)
 		return false;
-	t->s->route->count.device_retries++;
+	t->s->route->count.shortages++;
 	if (!timer_is_armed(&t->s->shortage))
 		timer_arm(&p->timers, &t->s->shortage, p->now + SHORT_PAUSE);
 	return true;

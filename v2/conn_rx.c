@@ -87,10 +87,13 @@ void v2_conn_authenticated(struct v2_conn *c)
 	end_negotiation(c, &nobodys);
 }
 
-static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+int v2_recv_error(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
+		  struct rpc_rx *rx)
 {
 	int err;
 
+	(void)type;
+	(void)in;
 	/* Section 7: a code that is not recognized is discarded in silence. */
 	if (!h->error_known) {
 		c->t.count.dropped++;
@@ -125,8 +128,11 @@ static int recv_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *
 	return 0;
 }
 
-static int recv_grant(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+int v2_recv_grant(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
+		  struct rpc_rx *rx)
 {
+	(void)type;
+	(void)in;
 	(void)h;
 	(void)rx;
 	c->t.count.grants_received++; /* its credit was taken from the prefix */
@@ -140,23 +146,6 @@ static int end_unauthenticated(struct v2_conn *c, const struct v2_hdr *h)
 	if (c->auth->is_absent && c->t.own.role == RPC_ACCEPTOR)
 		(void)v2_answer_code(c, h, RPC_ERROR_SYSTEM);
 	return ERR_AUTH;
-}
-
-static int recv_properties(struct v2_conn *c, const struct v2_hdr *h, struct view in,
-			   struct rpc_rx *rx)
-{
-	int err = v2_auth_is_going(c) ? v2_auth_recv(c, in, h) : 0;
-
-	if (err)
-		return end_unauthenticated(c, h);
-	v2_props_merge(&c->props, &h->props);
-	v2_rtr_heed(c, &h->props);
-	c->hostauth = h->props.hostauth;
-	c->props.hostauth = view_of(NULL, 0); /* the view is valid only as long as the message */
-	c->props_begun = true;
-	if (h->htype == V2_CONNPROP_FINAL && !v2_auth_is_going(c))
-		end_negotiation(c, rx);
-	return 0;
 }
 
 /* Return: whether a reverse-direction Call has something that the level this end announced does not
@@ -226,13 +215,14 @@ static bool is_late(struct v2_conn *c, const struct v2_type *type, const struct 
 	return true;
 }
 
-static int recv_message(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
-			struct rpc_rx *rx)
+int v2_recv_message(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
+		    struct rpc_rx *rx)
 {
 	bool continued = c->cont.active;
 	struct rpc_error e;
 	int err;
 
+	(void)in;
 	/* Decision 39: a Reply that has the type of a Call is rejected below. No other Reply will
 	 * come to the call that it names. */
 	if (c->t.own.role == RPC_INITIATOR && v2_cont_is_misnamed(&c->cont, type, c->t.own.msg))
@@ -302,7 +292,7 @@ static int break_message(struct v2_conn *c, const struct v2_type *type, const st
 
 static bool is_connprop(const struct v2_type *type)
 {
-	return type && (type->htype == V2_CONNPROP_MIDDLE || type->htype == V2_CONNPROP_FINAL);
+	return type && type->flags & V2_IS_CONNPROP;
 }
 
 /* Sections 6.3.3 and 6.3.4: between the first and the last CONNPROP no message with a payload may
@@ -321,13 +311,14 @@ static int break_properties(struct v2_conn *c, const struct v2_type *type, const
 }
 
 /* A truncated ERROR: whatever its fields were, no Reply follows. */
-static int recv_cut_error(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+static int recv_cut_error(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
+			  struct rpc_rx *rx)
 {
 	struct v2_hdr whole = *h;
 
 	whole.error_known = true;
 	whole.error = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
-	return recv_error(c, &whole, rx);
+	return v2_recv_error(c, type, &whole, view_of(NULL, 0), rx);
 }
 
 /* A message that does not parse. */
@@ -337,7 +328,7 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 	if (!(type->flags & V2_IS_CONTROL))
 		return refuse(c, type, h, fault, rx);
 	if (type->htype == V2_ERROR)
-		return recv_cut_error(c, h, rx);
+		return recv_cut_error(c, type, h, rx);
 	if (v2_auth_is_going(c)) { /* lost properties cannot be replaced */
 		c->auth->verdict = V2_AUTH_FAILED;
 		(void)v2_answer(c, h, h->xid, fault);
@@ -351,11 +342,32 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 	return v2_answer(c, h, h->xid, fault);
 }
 
+int v2_recv_properties(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+		       struct view in, struct rpc_rx *rx)
+{
+	int err;
+
+	if (h->props.is_rtr_bad && v2_rtr_is_used(c))
+		return recv_bad(c, type, h, &v2_bad_propval, rx);
+	err = v2_auth_is_going(c) ? v2_auth_recv(c, in, h) : 0;
+	if (err)
+		return end_unauthenticated(c, h);
+	v2_props_merge(&c->props, &h->props);
+	v2_rtr_heed(c, &h->props);
+	c->hostauth = h->props.hostauth;
+	c->props.hostauth = view_of(NULL, 0); /* the view is valid only as long as the message */
+	c->props_begun = true;
+	if (h->htype == V2_CONNPROP_FINAL && !v2_auth_is_going(c))
+		end_negotiation(c, rx);
+	return 0;
+}
+
 /* A Report Error. About a Transmit Request of this end, it rejects its form. About a Response, no
  * call waits here any more. About anything else it is ignored (decision 143). */
-static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc_rx *rx)
+int v2_recv_rtr_report(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+		       struct view in, struct rpc_rx *rx)
 {
-	struct v2_hdr type = *h;
+	struct v2_hdr as_error = *h;
 
 	if (h->rtr->bad.is_reply) {
 		c->lacks_rtr_data = true;
@@ -366,9 +378,9 @@ static int recv_rtr_report(struct v2_conn *c, const struct v2_hdr *h, struct rpc
 		c->t.count.dropped++;
 		return 0;
 	}
-	type.error_known = true;
-	type.error = (struct rpc_error){.code = RPC_ERROR_INVAL_HTYPE};
-	return recv_error(c, &type, rx);
+	as_error.error_known = true;
+	as_error.error = (struct rpc_error){.code = RPC_ERROR_INVAL_HTYPE};
+	return v2_recv_error(c, type, &as_error, in, rx);
 }
 
 /* Profile section 6: the call of a bad response fails, and a later answer to it counts as late.
@@ -403,8 +415,8 @@ static bool end_bad_group(struct v2_conn *c, struct rpc_rx *rx)
 }
 
 /* Processes the first transmission of a group, or the only one. */
-static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
-			     struct view in, struct rpc_rx *rx)
+int v2_recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+			 struct view in, struct rpc_rx *rx)
 {
 	const struct rtr_id id = {h->xid, type->flags & V2_IS_REPLY, 0};
 	const struct rpc_octets octets = v2_rtr_octets(c, in);
@@ -427,7 +439,7 @@ static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, cons
 	if (err)
 		return refuse(c, type, h, &e, rx);
 	if (!group.is_open)
-		return recv_message(c, type, h, rx);
+		return v2_recv_message(c, type, h, in, rx);
 	open_up(c);
 	c->group = group;
 	c->is_awaited = !(id.is_reply && rpc_late_has(&c->t.late, h->xid));
@@ -477,8 +489,8 @@ static int complete_group(struct v2_conn *c, const struct v2_type *type, struct 
 	return 0;
 }
 
-static int recv_rtr_continue(struct v2_conn *c, const struct v2_hdr *h, struct view in,
-			     struct rpc_rx *rx)
+int v2_recv_rtr_continue(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+			 struct view in, struct rpc_rx *rx)
 {
 	bool was_open = c->group.is_open;
 	const struct rtr_id group_lead = c->group.lead;
@@ -491,14 +503,15 @@ static int recv_rtr_continue(struct v2_conn *c, const struct v2_hdr *h, struct v
 	struct v2_hdr lead = {.rtr = &first};
 	int err;
 
+	(void)type;
 	if (was_open) {
 		assert(c->t.nheld > 0 && c->t.nheld < RPC_MAX_TRANSMISSIONS);
 		memcpy(sends, c->t.held, c->t.nheld * sizeof(sends[0]));
 		decode_lead(c, sends[0].here, &lead, c->t.own.msg);
 	}
 	sends[c->t.nheld] = v2_rtr_octets(c, in);
-	err = rtr_take_more(&c->t.own, &c->group, &first, h->rtr, &id, &sends[c->t.nheld],
-			    V2_PREFIX_BYTES, &fault);
+	err = rtr_take_more(&c->t.own, &c->group, was_open ? &first : NULL, h->rtr, &id,
+			    &sends[c->t.nheld], V2_PREFIX_BYTES, &fault);
 	if (err && !was_open)
 		return v2_answer_fault(c, h, &fault, &id, NULL);
 	if (err) {
@@ -560,33 +573,7 @@ static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2
 		c->t.count.dropped++;
 		return 0;
 	}
-	switch (type->htype) {
-	case V2_RTR_REQUEST:
-	case V2_RTR_RESPONSE:
-		return recv_rtr_transmit(c, type, h, in, rx);
-	case V2_RTR_REPORT:
-		return recv_rtr_report(c, h, rx);
-	default:
-		return recv_rtr_continue(c, h, in, rx);
-	}
-}
-
-static int handle(struct v2_conn *c, const struct v2_type *type, const struct v2_hdr *h,
-		  struct view in, struct rpc_rx *rx)
-{
-	switch (type->htype) {
-	case V2_ERROR:
-		return recv_error(c, h, rx);
-	case V2_GRANT:
-		return recv_grant(c, h, rx);
-	case V2_CONNPROP_MIDDLE:
-	case V2_CONNPROP_FINAL:
-		if (h->props.is_rtr_bad && v2_rtr_is_used(c))
-			return recv_bad(c, type, h, &v2_bad_propval, rx);
-		return recv_properties(c, h, in, rx);
-	default:
-		return recv_message(c, type, h, rx);
-	}
+	return type->recv(c, type, h, in, rx);
 }
 
 /* Whether the message of @type is a part of a message given up. Its payload begins where a header
@@ -614,24 +601,17 @@ static const struct v2_type *find_type(const struct v2_conn *c, uint32_t htype)
 	return type && type->flags & V2_IS_RTR && !v2_rtr_is_known(c, htype) ? NULL : type;
 }
 
-static bool is_transmit(const struct v2_type *type)
-{
-	return type->htype == V2_RTR_REQUEST || type->htype == V2_RTR_RESPONSE ||
-	       type->htype == V2_RTR_CONTINUE;
-}
-
 /* Processes a message of version 2 whose prefix was decoded. */
 static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct rpc_rx *rx)
 {
 	const struct v2_type *type = find_type(c, h->htype);
-	bool anywhere = type && (type->htype == V2_ERROR || type->htype == V2_GRANT ||
-				 type->htype == V2_RTR_REPORT);
+	bool anywhere = type && type->flags & V2_IS_ANYWHERE;
 	struct rpc_error fault;
 
 	if (type && type->htype == V2_RTR_REPORT && v2_auth_is_going(c))
 		return v2_auth_broken(c, "a Report Error");
 	/* No other message may be that long (profile, section 2). */
-	if (c->t.behind.len && (!type || !is_transmit(type))) {
+	if (c->t.behind.len && !(type && type->flags & V2_IS_TRANSMIT)) {
 		c->state = V2_CLOSED;
 		return ERR_PROTO;
 	}
@@ -657,7 +637,7 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 		return recv_rtr(c, type, h, in, rx);
 	if (v2_decode_rest(type, h, c->t.own.msg, in, c->t.own.segment_count, &fault))
 		return recv_bad(c, type, h, &fault, rx);
-	return handle(c, type, h, in, rx);
+	return type->recv(c, type, h, in, rx);
 }
 
 static bool is_grant(const struct v2_hdr *h)

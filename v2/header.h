@@ -13,12 +13,13 @@
  * (draft-ietf-nfsv4-rpcrdma-version-two-07, sections 6.1 to 6.4 and 8).
  *
  * A header is the prefix of four words every message has, then what the row of
- * its type in the table of header.c decodes and encodes. The protocol grows by
- * new header types: an extension is a file with its two functions and a row.
+ * its type in the table of types.c decodes and encodes. The protocol grows by
+ * new header types: an extension is a file with its functions and a row.
  */
 enum { V2_VERSION = 2, V2_PREFIX_BYTES = 16 };
 
 struct rtr_msg;
+struct v2_conn;
 
 enum v2_htype {
 	V2_ERROR = 4,
@@ -55,6 +56,11 @@ enum v2_type_flags {
 	V2_HAS_PAYLOAD = 8, /* payload octets follow the header */
 	V2_IS_MIDDLE = 16,  /* more parts of the message follow */
 	V2_IS_RTR = 32,	    /* belongs to the round-trip extension */
+	V2_IS_ANYWHERE =
+		64, /* may come between the parts of a message, of a group, and of properties */
+	V2_IS_CONNPROP = 128, /* carries properties (sections 6.3.3, 6.3.4) */
+	V2_IS_TRANSMIT =
+		256, /* carries data of the round-trip extension, and may be longer than a Receive */
 };
 
 /** struct v2_type - a row of the table of header types. */
@@ -66,6 +72,10 @@ struct v2_type {
 	int (*decode)(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 	/* Append what follows the prefix; lack of room shows in the cursor. */
 	void (*encode)(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m);
+	/* Process a decoded message, which may come now. @in: the whole message. Return: 0, or an error that ends the
+	 * connection. */
+	int (*recv)(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
+		    struct rpc_rx *rx);
 };
 
 /** v2_type_find - the row of @htype, or NULL when the type is not known here. */

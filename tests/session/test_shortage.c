@@ -76,7 +76,7 @@ static void a_shortage_is_waited_out(void **state)
 				be_short(after * NSEC_PER_MS / 10, 300 * NSEC_PER_MS);
 				assert_true(load(12));
 				check();
-				assert_true(after || proxy_counters(w.proxy)->device_retries > 0);
+				assert_true(after || proxy_counters(w.proxy)->shortages > 0);
 				stop();
 			}
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of header types: a type is a row here, and a file with the functions that the row names. */
+#include "v2/conn_rx.h"
+#include "v2/error.h"
+#include "v2/header.h"
+#include "v2/message.h"
+#include "v2/rtr.h"
+
+static int grant_decode(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m)
+{
+	(void)p;
+	(void)h;
+	(void)m;
+	return 0;
+}
+
+static void grant_encode(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m)
+{
+	(void)x;
+	(void)h;
+	(void)m;
+}
+
+/* Section 6.1. A number without a row has no name. */
+static const struct v2_type types[] = {
+	[V2_ERROR] = {V2_ERROR, V2_IS_CONTROL | V2_IS_ANYWHERE, "error", v2_error_decode,
+		      v2_error_encode, v2_recv_error},
+	[V2_GRANT] = {V2_GRANT, V2_IS_CONTROL | V2_IS_ANYWHERE, "grant", grant_decode, grant_encode,
+		      v2_recv_grant},
+	[V2_CONNPROP_MIDDLE] = {V2_CONNPROP_MIDDLE, V2_IS_CONTROL | V2_IS_MIDDLE | V2_IS_CONNPROP,
+				"connprop_middle", v2_connprop_decode, v2_connprop_encode,
+				v2_recv_properties},
+	[V2_CONNPROP_FINAL] = {V2_CONNPROP_FINAL, V2_IS_CONTROL | V2_IS_CONNPROP, "connprop_final",
+			       v2_connprop_decode, v2_connprop_encode, v2_recv_properties},
+	[V2_CALL_EXTERNAL] = {V2_CALL_EXTERNAL, V2_IS_CALL, "call_external",
+			      v2_call_external_decode, v2_call_external_encode, v2_recv_message},
+	[V2_CALL_MIDDLE] = {V2_CALL_MIDDLE, V2_IS_CALL | V2_HAS_PAYLOAD | V2_IS_MIDDLE,
+			    "call_middle", v2_middle_decode, v2_middle_encode, v2_recv_message},
+	[V2_CALL_INLINE] = {V2_CALL_INLINE, V2_IS_CALL | V2_HAS_PAYLOAD, "call_inline",
+			    v2_call_inline_decode, v2_call_inline_encode, v2_recv_message},
+	[V2_REPLY_EXTERNAL] = {V2_REPLY_EXTERNAL, V2_IS_REPLY, "reply_external",
+			       v2_reply_external_decode, v2_reply_external_encode, v2_recv_message},
+	[V2_REPLY_MIDDLE] = {V2_REPLY_MIDDLE, V2_IS_REPLY | V2_HAS_PAYLOAD | V2_IS_MIDDLE,
+			     "reply_middle", v2_middle_decode, v2_middle_encode, v2_recv_message},
+	[V2_REPLY_INLINE] = {V2_REPLY_INLINE, V2_IS_REPLY | V2_HAS_PAYLOAD, "reply_inline",
+			     v2_reply_inline_decode, v2_reply_inline_encode, v2_recv_message},
+};
+
+static const struct v2_type rtr_types[] = {
+	{V2_RTR_REQUEST, V2_IS_CALL | V2_IS_RTR | V2_IS_TRANSMIT, "rtr_request",
+	 v2_rtr_transmit_decode, v2_rtr_encode, v2_recv_rtr_transmit},
+	{V2_RTR_RESPONSE, V2_IS_REPLY | V2_IS_RTR | V2_IS_TRANSMIT, "rtr_response",
+	 v2_rtr_transmit_decode, v2_rtr_encode, v2_recv_rtr_transmit},
+	{V2_RTR_CONTINUE, V2_IS_CONTROL | V2_IS_RTR | V2_IS_TRANSMIT, "rtr_continue",
+	 v2_rtr_control_decode, v2_rtr_encode, v2_recv_rtr_continue},
+	{V2_RTR_REPORT, V2_IS_CONTROL | V2_IS_RTR | V2_IS_ANYWHERE, "rtr_report",
+	 v2_rtr_control_decode, v2_rtr_encode, v2_recv_rtr_report},
+};
+
+static const struct v2_type *rtr_type_find(uint32_t htype)
+{
+	for (unsigned i = 0; i < sizeof(rtr_types) / sizeof(rtr_types[0]); i++)
+		if (rtr_types[i].htype == htype)
+			return &rtr_types[i];
+	return NULL;
+}
+
+const struct v2_type *v2_type_find(uint32_t htype)
+{
+	if (htype >> 16 == RTR_HEADER_TYPES >> 16)
+		return rtr_type_find(htype);
+	if (htype >= sizeof(types) / sizeof(types[0]) || !types[htype].name)
+		return NULL;
+	return &types[htype];
+}
