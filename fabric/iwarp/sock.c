@@ -97,7 +97,7 @@ void sock_unpace(int fd)
 		set_congestion(fd, "reno");
 }
 
-/* What a new socket has. */
+/* The congestion control of a new socket. */
 static bool get_usual(char name[SOCK_CONGESTION])
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

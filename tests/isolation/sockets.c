@@ -27,7 +27,7 @@ static void *net_new(const struct net_config *cfg, const struct net_watcher *wat
 	return net;
 }
 
-/* Its instances are gone. */
+/* All instances of the net are gone. */
 static void net_free(void *arg)
 {
 	struct sockets *net = arg;
