@@ -6,7 +6,7 @@
 #include "proxy/snapshot.h"
 
 /**
- * figures - all counters, in one place. The report for SIGUSR1, the control socket and the metrics
+ * stats_table - all counters, in one place. The report for SIGUSR1, the control socket and the metrics
  * use the same tables, and so agree.
  */
 

@@ -6,7 +6,7 @@
 #include "proxy/snapshot.h"
 
 /**
- * inquiry - a question or a task of the main thread for one worker
+ * worker_query - a question or a task of the main thread for one worker
  *
  * The main thread sets a flag and wakes the worker. The worker answers between its turns, a bounded
  * piece at a time, and then wakes the main thread. Each worker has one inquiry at a time. Others

@@ -6,7 +6,7 @@
 #include "fabric/preauth_queue.h"
 
 /**
- * door - limit of handshakes of host authentication under way at once, on one side of a route in
+ * handshake_limit - limit of handshakes of host authentication under way at once, on one side of a route in
  * one worker
  *
  * State:  each handshake under way holds memory and processor time; a handshake that waits for a

@@ -6,7 +6,7 @@
 #include "fabric/hosts.h"
 
 /**
- * crowd - limits of sessions of the whole process, shared by all workers
+ * session_limits - limits of sessions of the whole process, shared by all workers
  *
  * It limits the number of sessions, the number of sessions of each client host, and the rate at
  * which a host sets them up. A host may set up at once as many sessions as it may have, and after

@@ -5,7 +5,7 @@
 #include "proxy/proxy.h"
 
 /**
- * look - what an operator sees of a running relay, and what the operator does to its sessions
+ * snapshot - what an operator sees of a running relay, and what the operator does to its sessions
  *
  * The worker copies data for another thread, and acts on sessions. It does so between two turns, a
  * bounded piece at a time, so no call waits for it. A look changes no counter and takes no memory.

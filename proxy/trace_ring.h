@@ -7,7 +7,7 @@
 #include "proxy/snapshot.h"
 
 /**
- * tap - tracing of a running relay: finished RPCs, or the messages of legs
+ * trace_ring - tracing of a running relay: finished RPCs, or the messages of legs
  *
  * The worker copies what is wanted into a ring, and another thread takes it from there. While
  * nothing is traced an RPC costs one look at an empty list.

@@ -5,7 +5,7 @@
 #include "v2/conn.h"
 
 /**
- * cover - when a message of several Sends may begin: enum rpc_cover
+ * credit_cover - when a message of several Sends may begin: enum rpc_cover
  *
  * State:  a message takes several Sends, and fewer credits are there.
  * Danger: a receiver may answer anything but a further part with RDMA2_ERR_INVAL_CONT (sections

@@ -5,7 +5,7 @@
 #include "v2/conn.h"
 
 /**
- * refused - messages that the peer reported it does not take: respected for the life of the
+ * peer_rejections - messages that the peer reported it does not take: respected for the life of the
  * connection
  *
  * An RDMA2_ERROR tells neither the type nor the length of the message it is about, and not even its

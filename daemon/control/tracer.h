@@ -6,7 +6,7 @@
 #include "proxy/trace_ring.h"
 
 /**
- * tapping - traces (struct trace_ring) in all workers, for one client of the control socket
+ * tracer - traces (struct trace_ring) in all workers, for one client of the control socket
  *
  * Only the main thread calls these functions. Few traces may run at a time. Each has a ring of
  * fixed size in each worker. If the client does not read fast enough, records are lost; a full ring

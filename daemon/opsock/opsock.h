@@ -10,7 +10,7 @@
 #include "base/loop.h"
 
 /**
- * desk - a bounded server for operators' programs: a listening socket of the main thread and its
+ * opsock - a bounded server for operators' programs: a listening socket of the main thread and its
  * connections
  *
  * State:  a connection ("visitor") has one place of .most, memory for a request and an answer, and
