@@ -7,6 +7,7 @@
 #include "rpc/transport.h"
 #include "v2/parse.h"
 #include "v2/props.h"
+#include "v2/types.h"
 
 /**
  * Codec of RPC-over-RDMA version 2 transport headers
@@ -19,7 +20,6 @@
 enum { V2_VERSION = 2, V2_PREFIX_BYTES = 16 };
 
 struct rtr_msg;
-struct v2_conn;
 
 enum v2_htype {
 	V2_ERROR = 4,
@@ -48,38 +48,6 @@ struct v2_hdr {
 	struct v2_props props;		   /* CONNPROP */
 	struct rtr_msg *rtr;		   /* types of the extension; borrowed, may be NULL */
 };
-
-enum v2_type_flags {
-	V2_IS_CONTROL = 1,  /* belongs to the connection, carries no RPC */
-	V2_IS_CALL = 2,	    /* carries a Call or a part of one */
-	V2_IS_REPLY = 4,    /* carries a Reply or a part of one */
-	V2_HAS_PAYLOAD = 8, /* payload octets follow the header */
-	V2_IS_MIDDLE = 16,  /* more parts of the message follow */
-	V2_IS_RTR = 32,	    /* belongs to the round-trip extension */
-	V2_IS_ANYWHERE =
-		64, /* may come between the parts of a message, of a group, and of properties */
-	V2_IS_CONNPROP = 128, /* carries properties (sections 6.3.3, 6.3.4) */
-	V2_IS_TRANSMIT =
-		256, /* carries data of the round-trip extension, and may be longer than a Receive */
-};
-
-/** struct v2_type - a row of the table of header types. */
-struct v2_type {
-	uint32_t htype;
-	unsigned flags; /* enum v2_type_flags */
-	const char *name;
-	/* Decode what follows the prefix. Return: 0, or an error with p->fault set. */
-	int (*decode)(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
-	/* Append what follows the prefix; lack of room shows in the cursor. */
-	void (*encode)(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m);
-	/* Process a decoded message, which may come now. @in: the whole message. Return: 0, or an error that ends the
-	 * connection. */
-	int (*recv)(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
-		    struct rpc_rx *rx);
-};
-
-/** v2_type_find - the row of @htype, or NULL when the type is not known here. */
-const struct v2_type *v2_type_find(uint32_t htype);
 
 /**
  * v2_prefix_decode - the first four words; zeros where there are fewer

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of header types: a type is a row here, and a file with the functions that the row names. */
+#include "v2/types.h"
+
 #include "v2/conn_rx.h"
 #include "v2/error.h"
 #include "v2/header.h"
