@@ -28,9 +28,9 @@ matrix_pair() {
     for chain in direct chained; do
         for version in 3 4.2; do mounts_one $chain $version; done
         callback_one $chain
-        fio_one $chain 3 2M
-        fio_one $chain 4.2 2M
     done
+    fio_one direct 4.2 2M
+    fio_one chained 3 2M
     guest client unmount_all
     IN=''
 }
