@@ -87,8 +87,8 @@ void v2_conn_authenticated(struct v2_conn *c)
 	end_negotiation(c, &nobodys);
 }
 
-int v2_recv_error(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
-		  struct rpc_rx *rx)
+static int recv_error(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+		      struct view in, struct rpc_rx *rx)
 {
 	int err;
 
@@ -128,8 +128,8 @@ int v2_recv_error(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *
 	return 0;
 }
 
-int v2_recv_grant(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
-		  struct rpc_rx *rx)
+static int recv_grant(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+		      struct view in, struct rpc_rx *rx)
 {
 	(void)type;
 	(void)in;
@@ -215,8 +215,8 @@ static bool is_late(struct v2_conn *c, const struct v2_type *type, const struct 
 	return true;
 }
 
-int v2_recv_message(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
-		    struct rpc_rx *rx)
+static int recv_message(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+			struct view in, struct rpc_rx *rx)
 {
 	bool continued = c->cont.active;
 	struct rpc_error e;
@@ -318,7 +318,7 @@ static int recv_cut_error(struct v2_conn *c, const struct v2_type *type, const s
 
 	whole.error_known = true;
 	whole.error = (struct rpc_error){.code = RPC_ERROR_SYSTEM};
-	return v2_recv_error(c, type, &whole, view_of(NULL, 0), rx);
+	return recv_error(c, type, &whole, view_of(NULL, 0), rx);
 }
 
 /* A message that does not parse. */
@@ -342,8 +342,8 @@ static int recv_bad(struct v2_conn *c, const struct v2_type *type, const struct 
 	return v2_answer(c, h, h->xid, fault);
 }
 
-int v2_recv_properties(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
-		       struct view in, struct rpc_rx *rx)
+static int recv_properties(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+			   struct view in, struct rpc_rx *rx)
 {
 	int err;
 
@@ -364,8 +364,8 @@ int v2_recv_properties(struct v2_conn *c, const struct v2_type *type, struct v2_
 
 /* A Report Error. About a Transmit Request of this end, it rejects its form. About a Response, no
  * call waits here any more. About anything else it is ignored (decision 143). */
-int v2_recv_rtr_report(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
-		       struct view in, struct rpc_rx *rx)
+static int recv_rtr_report(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+			   struct view in, struct rpc_rx *rx)
 {
 	struct v2_hdr as_error = *h;
 
@@ -380,7 +380,7 @@ int v2_recv_rtr_report(struct v2_conn *c, const struct v2_type *type, struct v2_
 	}
 	as_error.error_known = true;
 	as_error.error = (struct rpc_error){.code = RPC_ERROR_INVAL_HTYPE};
-	return v2_recv_error(c, type, &as_error, in, rx);
+	return recv_error(c, type, &as_error, in, rx);
 }
 
 /* Profile section 6: the call of a bad response fails, and a later answer to it counts as late.
@@ -415,8 +415,8 @@ static bool end_bad_group(struct v2_conn *c, struct rpc_rx *rx)
 }
 
 /* Processes the first transmission of a group, or the only one. */
-int v2_recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
-			 struct view in, struct rpc_rx *rx)
+static int recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+			     struct view in, struct rpc_rx *rx)
 {
 	const struct rtr_id id = {h->xid, type->flags & V2_IS_REPLY, 0};
 	const struct rpc_octets octets = v2_rtr_octets(c, in);
@@ -439,7 +439,7 @@ int v2_recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, struct v
 	if (err)
 		return refuse(c, type, h, &e, rx);
 	if (!group.is_open)
-		return v2_recv_message(c, type, h, in, rx);
+		return recv_message(c, type, h, in, rx);
 	open_up(c);
 	c->group = group;
 	c->is_awaited = !(id.is_reply && rpc_late_has(&c->t.late, h->xid));
@@ -489,8 +489,8 @@ static int complete_group(struct v2_conn *c, const struct v2_type *type, struct 
 	return 0;
 }
 
-int v2_recv_rtr_continue(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
-			 struct view in, struct rpc_rx *rx)
+static int recv_rtr_continue(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
+			     struct view in, struct rpc_rx *rx)
 {
 	bool was_open = c->group.is_open;
 	const struct rtr_id group_lead = c->group.lead;
@@ -558,6 +558,32 @@ static bool is_dropped_continue(struct v2_conn *c, const struct v2_type *type,
 	return c->group_dropped;
 }
 
+/* Process a decoded message, which may come now. @in: the whole message. Return: 0, or an error that ends the connection. */
+typedef int recv_fn(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
+		    struct rpc_rx *rx);
+
+/* @htype: one that v2_type_find() knows. Without a row: a Call, a Reply, or a part of one. */
+static recv_fn *recv_of(uint32_t htype)
+{
+	static recv_fn *const types[] = {
+		[V2_ERROR] = recv_error,
+		[V2_GRANT] = recv_grant,
+		[V2_CONNPROP_MIDDLE] = recv_properties,
+		[V2_CONNPROP_FINAL] = recv_properties,
+		[V2_REPLY_INLINE] = recv_message,
+	};
+	static recv_fn *const rtr_types[] = {
+		[V2_RTR_REQUEST - V2_RTR_REQUEST] = recv_rtr_transmit,
+		[V2_RTR_RESPONSE - V2_RTR_REQUEST] = recv_rtr_transmit,
+		[V2_RTR_CONTINUE - V2_RTR_REQUEST] = recv_rtr_continue,
+		[V2_RTR_REPORT - V2_RTR_REQUEST] = recv_rtr_report,
+	};
+
+	if (htype >= V2_RTR_REQUEST)
+		return rtr_types[htype - V2_RTR_REQUEST];
+	return types[htype] ? types[htype] : recv_message;
+}
+
 static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2_type *type,
 					      struct v2_hdr *h, struct view in, struct rpc_rx *rx)
 {
@@ -573,7 +599,7 @@ static __attribute__((noinline)) int recv_rtr(struct v2_conn *c, const struct v2
 		c->t.count.dropped++;
 		return 0;
 	}
-	return type->recv(c, type, h, in, rx);
+	return recv_of(type->htype)(c, type, h, in, rx);
 }
 
 /* Whether the message of @type is a part of a message given up. Its payload begins where a header
@@ -637,7 +663,7 @@ static int recv_v2(struct v2_conn *c, struct v2_hdr *h, struct view in, struct r
 		return recv_rtr(c, type, h, in, rx);
 	if (v2_decode_rest(type, h, c->t.own.msg, in, c->t.own.segment_count, &fault))
 		return recv_bad(c, type, h, &fault, rx);
-	return type->recv(c, type, h, in, rx);
+	return recv_of(type->htype)(c, type, h, in, rx);
 }
 
 static bool is_grant(const struct v2_hdr *h)

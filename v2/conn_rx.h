@@ -25,22 +25,6 @@ bool v2_conn_settle(struct rpc_transport *t);
  * take effect. */
 void v2_conn_authenticated(struct v2_conn *c);
 
-/** v2_recv_error ... v2_recv_rtr_report - struct v2_type.recv of the header types. */
-int v2_recv_error(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
-		  struct rpc_rx *rx);
-int v2_recv_grant(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
-		  struct rpc_rx *rx);
-int v2_recv_properties(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
-		       struct view in, struct rpc_rx *rx);
-int v2_recv_message(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
-		    struct rpc_rx *rx);
-int v2_recv_rtr_transmit(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
-			 struct view in, struct rpc_rx *rx);
-int v2_recv_rtr_continue(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
-			 struct view in, struct rpc_rx *rx);
-int v2_recv_rtr_report(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h,
-		       struct view in, struct rpc_rx *rx);
-
 static inline struct v2_conn *v2_conn_of(struct rpc_transport *t)
 {
 	return (struct v2_conn *)t;

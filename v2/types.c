@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "v2/types.h"
 
-#include "v2/conn_rx.h"
 #include "v2/error.h"
 #include "v2/header.h"
 #include "v2/message.h"
@@ -25,37 +24,36 @@ static void grant_encode(struct xdr_out *x, const struct v2_hdr *h, const struct
 /* Section 6.1. A number without a row has no name. */
 static const struct v2_type types[] = {
 	[V2_ERROR] = {V2_ERROR, V2_IS_CONTROL | V2_IS_ANYWHERE, "error", v2_error_decode,
-		      v2_error_encode, v2_recv_error},
-	[V2_GRANT] = {V2_GRANT, V2_IS_CONTROL | V2_IS_ANYWHERE, "grant", grant_decode, grant_encode,
-		      v2_recv_grant},
+		      v2_error_encode},
+	[V2_GRANT] = {V2_GRANT, V2_IS_CONTROL | V2_IS_ANYWHERE, "grant", grant_decode,
+		      grant_encode},
 	[V2_CONNPROP_MIDDLE] = {V2_CONNPROP_MIDDLE, V2_IS_CONTROL | V2_IS_MIDDLE | V2_IS_CONNPROP,
-				"connprop_middle", v2_connprop_decode, v2_connprop_encode,
-				v2_recv_properties},
+				"connprop_middle", v2_connprop_decode, v2_connprop_encode},
 	[V2_CONNPROP_FINAL] = {V2_CONNPROP_FINAL, V2_IS_CONTROL | V2_IS_CONNPROP, "connprop_final",
-			       v2_connprop_decode, v2_connprop_encode, v2_recv_properties},
+			       v2_connprop_decode, v2_connprop_encode},
 	[V2_CALL_EXTERNAL] = {V2_CALL_EXTERNAL, V2_IS_CALL, "call_external",
-			      v2_call_external_decode, v2_call_external_encode, v2_recv_message},
+			      v2_call_external_decode, v2_call_external_encode},
 	[V2_CALL_MIDDLE] = {V2_CALL_MIDDLE, V2_IS_CALL | V2_HAS_PAYLOAD | V2_IS_MIDDLE,
-			    "call_middle", v2_middle_decode, v2_middle_encode, v2_recv_message},
+			    "call_middle", v2_middle_decode, v2_middle_encode},
 	[V2_CALL_INLINE] = {V2_CALL_INLINE, V2_IS_CALL | V2_HAS_PAYLOAD, "call_inline",
-			    v2_call_inline_decode, v2_call_inline_encode, v2_recv_message},
+			    v2_call_inline_decode, v2_call_inline_encode},
 	[V2_REPLY_EXTERNAL] = {V2_REPLY_EXTERNAL, V2_IS_REPLY, "reply_external",
-			       v2_reply_external_decode, v2_reply_external_encode, v2_recv_message},
+			       v2_reply_external_decode, v2_reply_external_encode},
 	[V2_REPLY_MIDDLE] = {V2_REPLY_MIDDLE, V2_IS_REPLY | V2_HAS_PAYLOAD | V2_IS_MIDDLE,
-			     "reply_middle", v2_middle_decode, v2_middle_encode, v2_recv_message},
+			     "reply_middle", v2_middle_decode, v2_middle_encode},
 	[V2_REPLY_INLINE] = {V2_REPLY_INLINE, V2_IS_REPLY | V2_HAS_PAYLOAD, "reply_inline",
-			     v2_reply_inline_decode, v2_reply_inline_encode, v2_recv_message},
+			     v2_reply_inline_decode, v2_reply_inline_encode},
 };
 
 static const struct v2_type rtr_types[] = {
 	{V2_RTR_REQUEST, V2_IS_CALL | V2_IS_RTR | V2_IS_TRANSMIT, "rtr_request",
-	 v2_rtr_transmit_decode, v2_rtr_encode, v2_recv_rtr_transmit},
+	 v2_rtr_transmit_decode, v2_rtr_encode},
 	{V2_RTR_RESPONSE, V2_IS_REPLY | V2_IS_RTR | V2_IS_TRANSMIT, "rtr_response",
-	 v2_rtr_transmit_decode, v2_rtr_encode, v2_recv_rtr_transmit},
+	 v2_rtr_transmit_decode, v2_rtr_encode},
 	{V2_RTR_CONTINUE, V2_IS_CONTROL | V2_IS_RTR | V2_IS_TRANSMIT, "rtr_continue",
-	 v2_rtr_control_decode, v2_rtr_encode, v2_recv_rtr_continue},
+	 v2_rtr_control_decode, v2_rtr_encode},
 	{V2_RTR_REPORT, V2_IS_CONTROL | V2_IS_RTR | V2_IS_ANYWHERE, "rtr_report",
-	 v2_rtr_control_decode, v2_rtr_encode, v2_recv_rtr_report},
+	 v2_rtr_control_decode, v2_rtr_encode},
 };
 
 static const struct v2_type *rtr_type_find(uint32_t htype)

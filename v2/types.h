@@ -3,16 +3,15 @@
 #define V2_TYPES_H
 
 #include "rpc/msg.h"
-#include "rpc/transport.h"
 #include "v2/parse.h"
 
 /**
  * types - the table of header types of version 2 (section 6.1)
  *
- * A type is a row here, and a file with the functions that the row names.
+ * A type is a row here with its codec and when it may come, a file with these functions, and a row in conn_rx.c with what
+ * processes it.
  */
 
-struct v2_conn;
 struct v2_hdr;
 
 enum v2_type_flags {
@@ -38,10 +37,6 @@ struct v2_type {
 	int (*decode)(struct v2_parse *p, struct v2_hdr *h, struct rpc_msg *m);
 	/* Append what follows the prefix; lack of room shows in the cursor. */
 	void (*encode)(struct xdr_out *x, const struct v2_hdr *h, const struct rpc_msg *m);
-	/* Process a decoded message, which may come now. @in: the whole message. Return: 0, or an error that ends the
-	 * connection. */
-	int (*recv)(struct v2_conn *c, const struct v2_type *type, struct v2_hdr *h, struct view in,
-		    struct rpc_rx *rx);
 };
 
 /** v2_type_find - the row of @htype, or NULL when the type is not known here. */

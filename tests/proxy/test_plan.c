@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The re-chunking table of proxy/README.md, one test for each cell, and its invariants as
+/* The re-chunking table of docs/rechunking.md, one test for each cell, and its invariants as
  * properties. */
 #include "tests/cmocka_all.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How far a message is continued: a rule of the re-chunking table of proxy/README.md. */
+/* How far a message is continued: a rule of the re-chunking table of docs/rechunking.md. */
 #include "tests/proxy/plan_util.h"
 
 static void call_of(const struct rpc_msg *m, size_t body_len, const struct plan_end *from,

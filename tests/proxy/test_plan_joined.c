@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whether a call carries its data inline: the row "data item" of the re-chunking table of
- * proxy/README.md. */
+ * docs/rechunking.md. */
 #include "tests/proxy/plan_util.h"
 
 enum { REST = 200, MIDDLE = 4096 - 20 };
