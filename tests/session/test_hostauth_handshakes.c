@@ -36,7 +36,8 @@ static void who_finds_no_place_waits(void **state)
 	while (n > 0)
 		handshake_limit_leave(d, &others[--n]);
 	/* Another's leave would have called it: here nobody does. */
-	s = container_of(handshake_limit_next(d, hall.proxy->now), struct session, slots[PROXY_CLIENT]);
+	s = container_of(handshake_limit_next(d, hall.proxy->now), struct session,
+			 slots[PROXY_CLIENT]);
 	leg_admit(&s->client, s->proxy->now);
 	session_touch(s);
 	world_turn(&hall);
