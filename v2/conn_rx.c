@@ -573,14 +573,14 @@ static recv_fn *recv_of(uint32_t htype)
 		[V2_REPLY_INLINE] = recv_message,
 	};
 	static recv_fn *const rtr_types[] = {
-		[V2_RTR_REQUEST - V2_RTR_REQUEST] = recv_rtr_transmit,
-		[V2_RTR_RESPONSE - V2_RTR_REQUEST] = recv_rtr_transmit,
-		[V2_RTR_CONTINUE - V2_RTR_REQUEST] = recv_rtr_continue,
-		[V2_RTR_REPORT - V2_RTR_REQUEST] = recv_rtr_report,
+		[V2_RTR_REQUEST - RTR_HEADER_TYPES] = recv_rtr_transmit,
+		[V2_RTR_RESPONSE - RTR_HEADER_TYPES] = recv_rtr_transmit,
+		[V2_RTR_CONTINUE - RTR_HEADER_TYPES] = recv_rtr_continue,
+		[V2_RTR_REPORT - RTR_HEADER_TYPES] = recv_rtr_report,
 	};
 
-	if (htype >= V2_RTR_REQUEST)
-		return rtr_types[htype - V2_RTR_REQUEST];
+	if (htype >= RTR_HEADER_TYPES)
+		return rtr_types[htype - RTR_HEADER_TYPES];
 	return types[htype] ? types[htype] : recv_message;
 }
 
