@@ -12,7 +12,7 @@ perf=$BIN/rpcrdma-perf
 # server NAME OPTIONS...: sets $addr
 server() {
     start "$1" "$perf" server "${@:2}"
-    wait_for 5 grep -qs listening "$DIR/$1" || fail "the server does not listen"
+    wait_for 20 grep -qs listening "$DIR/$1" || fail "the server does not listen"
     addr=$(sed -n 's/^listening on //p' "$DIR/$1")
 }
 
