@@ -341,6 +341,12 @@ static size_t holds(struct session *s, enum buf_purpose purpose)
 	return bytes;
 }
 
+/* Time of RECLAIM_AFTER ago: waits that began then or earlier have lasted so long. */
+static nsec_t long_ago(const struct proxy *p)
+{
+	return p->now > RECLAIM_AFTER ? p->now - RECLAIM_AFTER : 0;
+}
+
 static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
 {
 	struct quota_member *m[2];
@@ -361,7 +367,7 @@ static nsec_t waits_since(struct session *s, enum buf_purpose purpose)
 static bool waits_for_itself(struct session *s)
 {
 	return s->client.stalled && s->reverse.running > 0 &&
-	       waits_since(s, BUF_CALL) <= s->proxy->now - RECLAIM_AFTER;
+	       waits_since(s, BUF_CALL) <= long_ago(s->proxy);
 }
 
 static void end_debtor(struct session *s, const char *why)
@@ -428,7 +434,7 @@ struct too_long {
 
 static struct too_long who_waits(const struct proxy *p, enum buf_purpose purpose)
 {
-	nsec_t before = p->now - RECLAIM_AFTER;
+	nsec_t before = long_ago(p);
 	struct too_long w = {0};
 
 	for (const struct list *it = p->owing.next; it != &p->owing && !w.others; it = it->next) {
@@ -466,7 +472,7 @@ static struct session *to_reclaim(const struct proxy *p, enum buf_purpose purpos
 				  const struct too_long *w)
 {
 	const struct quota_group *most = NULL;
-	nsec_t since = p->now - RECLAIM_AFTER;
+	nsec_t since = long_ago(p);
 	struct session *worst = NULL;
 
 	for (const struct list *it = p->owing.next; it != &p->owing; it = it->next) {
@@ -478,7 +484,7 @@ static struct session *to_reclaim(const struct proxy *p, enum buf_purpose purpos
 		    !helps(s, w, purpose))
 			continue;
 		still = still_since(s, purpose);
-		if (still > (most == g ? since : p->now - RECLAIM_AFTER))
+		if (still > (most == g ? since : long_ago(p)))
 			continue;
 		most = g;
 		worst = s;
@@ -514,7 +520,7 @@ static nsec_t interval(const struct proxy *p)
 static void begin_round(struct proxy *p, nsec_t now)
 {
 	p->round_at = now + interval(p);
-	if (now > RECLAIM_AFTER && anybody_waits(p))
+	if (anybody_waits(p))
 		reclaim(p);
 	list_add_tail(&p->owing, &p->round_end);
 }

@@ -249,6 +249,7 @@ static void both_directions_complete(void **state)
 	for (unsigned round = 0; round < 6; round++) {
 		struct setup s = tight(2, 2, rng_next(&r));
 		bool due = true;
+		nsec_t begun;
 
 		s.pairs = 1 + round % 3;
 		world_new(&w, &s);
@@ -256,10 +257,14 @@ static void both_directions_complete(void **state)
 		for (unsigned i = 0; i < w.s.pairs; i++)
 			peer_call(&w.pairs[i].client, &spec_hello);
 		turns(100);
+		begun = memnet_now(w.net);
 		for (unsigned n = 0; due; n++) {
 			due = false;
-			for (unsigned i = 0; i < w.s.pairs; i++)
+			for (unsigned i = 0; i < w.s.pairs; i++) {
 				due |= both_go_on(&r, &w.pairs[i], 60);
+				assert_true(!w.pairs[i].client.closed ||
+					    memnet_now(w.net) - begun > RECLAIM_AFTER);
+			}
 			turns(5);
 			assert_true(n < 60000); /* five minutes: sessions end after one */
 		}
