@@ -25,9 +25,8 @@ enum { DEBT_RATE = 1 << 20 };
 #define DEBT_PRESSED (6 * NSEC_PER_SEC)
 enum { DEBT_PRESSED_RATE = 32 << 10 };
 
-/* Interval between two looks at what peers owe: without and with a session that waits for memory. */
-#define DEBT_LOOK (5 * NSEC_PER_SEC)
-#define DEBT_PRESSED_LOOK NSEC_PER_SEC
+/* Interval between two looks at what peers owe. */
+#define DEBT_LOOK NSEC_PER_SEC
 
 /* If a session waits for memory longer than this, memory is taken back from another session in
  * which nothing has moved for at least as long. */

@@ -400,14 +400,6 @@ static void look_at_session(struct session *s)
 	}
 }
 
-static bool anybody_waits(const struct proxy *p)
-{
-	for (unsigned i = 0; i < QUOTA_PURPOSES; i++)
-		if (quota_has_line(&p->quota, (enum buf_purpose)i))
-			return true;
-	return false;
-}
-
 /* Whether a continued message has begun in memory for @purpose and is not complete. */
 static bool has_begun(const struct leg *leg, enum buf_purpose purpose)
 {
@@ -512,16 +504,10 @@ static void reclaim(struct proxy *p)
 	}
 }
 
-static nsec_t interval(const struct proxy *p)
-{
-	return anybody_waits(p) ? DEBT_PRESSED_LOOK : DEBT_LOOK;
-}
-
 static void begin_round(struct proxy *p, nsec_t now)
 {
-	p->round_at = now + interval(p);
-	if (anybody_waits(p))
-		reclaim(p);
+	p->round_at = now + DEBT_LOOK;
+	reclaim(p);
 	list_add_tail(&p->owing, &p->round_end);
 }
 
@@ -549,7 +535,7 @@ void session_debts_begin(struct session *s)
 	s->looked = p->now;
 	list_add_tail(&p->owing, &s->owing);
 	if (!timer_is_armed(&p->debts))
-		timer_arm(&p->timers, &p->debts, p->now + interval(p));
+		timer_arm(&p->timers, &p->debts, p->now + DEBT_LOOK);
 }
 
 void session_debts_init(struct session *s)
