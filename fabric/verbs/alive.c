@@ -15,31 +15,13 @@
  *         fails as any message does, after the device's retries. If something is under way, the
  *         device waits for an acknowledgement already.
  *
- * State:  Sends and Writes are under way, and the peer posts no Receives. Its adapter answers "not
- *         ready", again and again. With retry count 7 the device retries for ever.
- * Danger: the messages hold their memory until the peer posts Receives.
- * Rule:   if no Send or Write completes for .stuck_ms, the connection ends. That is as long as a
- *         session of the relay waits for a peer that takes nothing, and longer than a worker of
- *         this gateway may be out of shared Receives.
+ * A peer whose adapter answers "not ready" again and again, because its user posts no Receives, is
+ * left to the user of the fabric (proxy/session_debts.c).
  *
  * If an event said that a queue failed, nothing more may ever complete: that is checked as well.
  */
 
-/* Return: whether Sends or Writes are under way and none completed for .stuck_ms. */
-static bool is_stuck(struct verbs_conn *c, nsec_t now)
-{
-	bool moved = c->taken != c->sends.done;
-
-	c->taken = c->sends.done;
-	if (moved || !c->strings_out)
-		c->stuck_since = NSEC_NEVER;
-	else if (c->stuck_since == NSEC_NEVER)
-		c->stuck_since = now;
-	return c->stuck_since != NSEC_NEVER &&
-	       now - c->stuck_since >= c->v->cfg.stuck_ms * NSEC_PER_MS;
-}
-
-static void alive_look_at(struct verbs_conn *c, nsec_t now)
+static void alive_look_at(struct verbs_conn *c)
 {
 	uint32_t seen = c->recvs.done + c->sends.done;
 	bool idle = c->seen == seen && c->sends.posted == c->sends.done;
@@ -49,12 +31,8 @@ static void alive_look_at(struct verbs_conn *c, nsec_t now)
 		leave_failed(c);
 	if (c->state != VERBS_OPEN)
 		return;
-	if (is_stuck(c, now)) {
-		conn_close_begin(c, ERR_TIMEOUT, "the peer does not take what is sent");
-		wake_conn(c);
-	} else if (idle && !c->asked) {
+	if (idle && !c->asked)
 		post_ask(c);
-	}
 }
 
 void alive_begin(struct verbs *v)
@@ -70,7 +48,7 @@ void alive_tick(struct verbs *v, nsec_t now)
 	v->ask = NSEC_NEVER;
 	list_for_each_safe(it, tmp, &v->conns)
 	{
-		alive_look_at(container_of(it, struct verbs_conn, all), now);
+		alive_look_at(container_of(it, struct verbs_conn, all));
 		v->ask = now + v->cfg.idle_ms * NSEC_PER_MS;
 	}
 }

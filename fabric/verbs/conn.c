@@ -20,7 +20,7 @@ struct verbs_conn *conn_new(struct verbs *v, struct rdma_cm_id *id, enum verbs_s
 	c->v = v;
 	c->id = id;
 	c->state = state;
-	c->deadline = c->stuck_since = NSEC_NEVER;
+	c->deadline = NSEC_NEVER;
 	atomic_init(&c->async, -1);
 	atomic_init(&c->last, false);
 	cq_init(&c->cq, v, c, NULL);

@@ -188,11 +188,8 @@ struct verbs_conn {
 	uint32_t sq_size, sq_posted, sq_freed, sq_reserved;
 	/* of the send queue's slots, those that the user did not post */
 	uint32_t extras_posted, extras_freed;
-	uint32_t seen;	/* completions at the last check of alive.c */
-	uint32_t taken; /* the same of the send queue */
-	/* since when none completed while Sends or Writes wait; otherwise NSEC_NEVER */
-	nsec_t stuck_since;
-	bool asked; /* a probe of the peer is under way */
+	uint32_t seen; /* completions at the last check of alive.c */
+	bool asked;    /* a probe of the peer is under way */
 	uint32_t ask_slot, ask_extras;
 	unsigned max_sge;
 	uint32_t max_inline;

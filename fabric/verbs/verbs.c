@@ -35,7 +35,6 @@ void verbs_config_default(struct verbs_config *cfg)
 		.rnr_retry_count = 0,
 		.resolve_timeout_ms = 5000,
 		.idle_ms = 15000,
-		.stuck_ms = 60000,
 		.ird = 32,
 		.ord = 32,
 		.receives = VERBS_RECEIVES_AUTO,

@@ -36,9 +36,6 @@ struct verbs_config {
 	uint32_t resolve_timeout_ms;
 	/* interval at which a silent peer is probed (alive.c); default 15000, 0: never */
 	uint32_t idle_ms;
-	/* a peer that takes no Send for so long ends, even if its adapter answers; checked every
-	 * .idle_ms; default 60000 */
-	uint32_t stuck_ms;
 	uint16_t ird, ord; /* read depth offered, cut to what the device has; default 32 */
 	enum verbs_receives receives; /* default AUTO */
 	bool needs_windows; /* devices without Memory Windows of type 2 are not used; default false */

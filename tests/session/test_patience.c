@@ -271,6 +271,47 @@ static void who_waits_for_a_receive_takes_its_writes(void **state)
 
 static struct world w;
 
+/* The Sends of @vanished, or of its peer, never complete. */
+static void ends_after_a_minute(struct fabric_conn *vanished)
+{
+	memnet_vanish(vanished);
+	if (w.pairs[0].server.holds)
+		assert_int_equal(peer_release(&w.pairs[0].server, true), 1);
+	else
+		assert_true(peer_call(&w.pairs[0].client,
+				      &(struct peer_spec){.body = 128, .reply = 24, .segs = 1}));
+	world_run(&w, 55 * NSEC_PER_SEC);
+	assert_int_equal(proxy_sessions(w.proxy), w.s.pairs);
+	world_run(&w, 15 * NSEC_PER_SEC);
+	assert_int_equal(proxy_sessions(w.proxy), w.s.pairs - 1);
+	assert_int_equal(proxy_counters(w.proxy)->peer_faults, 1);
+	(void)peer_forget(&w.pairs[0].client);
+	world_quit(&w);
+	world_free(&w);
+}
+
+/* As a device whose peer has no Receive, and whose adapter says so for ever. */
+static void who_takes_no_message_ends(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		struct setup s = setup_defaults(1 + i % 2, 1 + i / 2 % 2, 79);
+
+		world_new(&w, &s);
+		world_connect(&w);
+		w.pairs[0].client.cfg.reply_timeout = NSEC_PER_SEC; /* peer_forget() */
+		w.pairs[0].server.holds = i / 4;
+		if (i / 4) {
+			assert_true(peer_call(
+				&w.pairs[0].client,
+				&(struct peer_spec){.body = 128, .reply = 24, .segs = 1}));
+			world_run(&w, NSEC_PER_SEC);
+		}
+		ends_after_a_minute(i / 4 ? w.pairs[0].client.leg.conn
+					  : w.pairs[0].server.leg.conn);
+	}
+}
+
 /*
  * A version 2 server whose window is full and that answers nothing: what was admitted is let go in
  * its time, sent or not, then what waited behind it, and in the end nobody's memory is held.
@@ -489,6 +530,7 @@ int main(void)
 		cmocka_unit_test(a_message_that_drips_ends),
 		cmocka_unit_test(a_slow_message_goes_on),
 		cmocka_unit_test(a_client_that_takes_few_replies_ends),
+		cmocka_unit_test(who_takes_no_message_ends),
 		cmocka_unit_test(a_client_that_takes_errors_alone_ends),
 		cmocka_unit_test(a_slow_client_goes_on),
 		cmocka_unit_test(reads_keep_to_a_rate),

@@ -393,69 +393,6 @@ static void shortage_is_no_failure(void **state)
 	assert_int_equal(adapter.conn->state, VERBS_OPEN);
 }
 
-static void send_one(void)
-{
-	struct fabric_sge sge = {memory, 100};
-
-	assert_int_equal(post_send(&adapter.conn->base, &sge, 1, 0, NULL), 0);
-	submit_all(&adapter.v);
-}
-
-static void sent(uint64_t id)
-{
-	adapter_complete(&adapter.conn->cq, &(struct ibv_wc){.wr_id = id, .opcode = IBV_WC_SEND});
-	drain_look(&adapter.conn->cq);
-}
-
-/* Run that many checks of alive.c, whose clock is not the test's. */
-static void look_around(unsigned times)
-{
-	for (; times; times--)
-		alive_tick(&adapter.v, adapter.v.ask);
-}
-
-static unsigned looks_to_be_stuck(void)
-{
-	const struct verbs_config *cfg = &adapter.v.cfg;
-
-	return 1 + (cfg->stuck_ms + cfg->idle_ms - 1) / cfg->idle_ms;
-}
-
-/* "Not ready", its adapter says, as often as it is asked: it posted no Receives. */
-static void who_takes_nothing_is_given_up(void **state)
-{
-	(void)state;
-	connect_with_memory();
-	alive_begin(&adapter.v);
-	send_one();
-	look_around(looks_to_be_stuck() - 1);
-	assert_int_equal(adapter.conn->state, VERBS_OPEN);
-	look_around(1);
-	assert_int_equal(adapter.conn->state, VERBS_LEAVING);
-	assert_int_equal(adapter.conn->status, ERR_TIMEOUT);
-	assert_int_equal(adapter.v.counters.asked, 0);
-}
-
-/* Any Send that is taken begins the time anew; with none under way there is nothing to take. */
-static void who_takes_something_is_not(void **state)
-{
-	(void)state;
-	connect_with_memory();
-	alive_begin(&adapter.v);
-	send_one();
-	send_one();
-	look_around(looks_to_be_stuck() - 1);
-	sent(0);
-	look_around(looks_to_be_stuck() - 1);
-	assert_int_equal(adapter.conn->state, VERBS_OPEN);
-	sent(1);
-	look_around(1);
-	assert_true(adapter.conn->stuck_since == NSEC_NEVER);
-	sent(ID_ASK);
-	look_around(3 * looks_to_be_stuck());
-	assert_int_equal(adapter.conn->state, VERBS_OPEN);
-}
-
 #define adapter_test(f) cmocka_unit_test_setup_teardown(f, adapter_start, adapter_stop)
 
 int main(void)
@@ -478,8 +415,6 @@ int main(void)
 		adapter_test(a_sink_that_stays_is_held),
 		adapter_test(a_device_that_gives_up_nothing_has_failed),
 		adapter_test(shortage_is_no_failure),
-		adapter_test(who_takes_nothing_is_given_up),
-		adapter_test(who_takes_something_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
