@@ -146,7 +146,6 @@ struct iwarp_conn {
 	 * awaited */
 	uint8_t nudges;
 	bool blocked;	  /* the kernel takes no more octets; an edge event ends that */
-	uint32_t backlog; /* octets not acknowledged when last looked at */
 	uint32_t unheard; /* IWARP_REJECTED: octets of the peer discarded */
 	uint32_t busy_poll_us;
 	bool eof, fin_sent;

@@ -35,13 +35,10 @@
  * deadline of a connection means, by state:
  * - OPEN, and no octet sent: the initiator's first FPDU may go.
  * - OPEN, and octets sent: the peer's first FPDU is late.
- * - OPEN and blocked: check whether the peer takes octets.
  * - CLOSING: the last octets did not get out.
  * - LINGER: the peer's FIN did not come.
  *
- * A blocked socket signals only when much of its buffer is free. With a slow peer that takes longer
- * than any bound on silence. So the octets not acknowledged are checked twice in stall_timeout_ms:
- * if they did not get fewer in the second half, the connection has stalled and ends.
+ * A peer that takes no octets for long is the kernel's to notice (TCP_USER_TIMEOUT, sock.c).
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_stops_reading, :test_reads_slowly.
  */
 
@@ -143,24 +140,6 @@ void stream_open(struct iwarp_conn *c)
 	iwarp_conn_activate(c);
 	/* Octets behind the MPA frame may be there, and their edge gone: read in the next tick. */
 	stream_rest(c);
-}
-
-/* The kernel takes no more octets until the peer has acknowledged some. */
-static void block(struct iwarp_conn *c)
-{
-	c->blocked = true;
-	c->backlog = UINT32_MAX;
-	if (c->state == IWARP_OPEN)
-		iwarp_conn_deadline(c, (c->iw->cfg.stall_timeout_ms + 1) / 2);
-}
-
-/* Whether the peer has taken octets since the last look. */
-static bool is_taking(struct iwarp_conn *c)
-{
-	uint32_t before = c->backlog;
-
-	c->backlog = sock_backlog(c->fd);
-	return c->backlog < before;
 }
 
 static void socket_failed(struct iwarp_conn *c, int err)
@@ -322,7 +301,7 @@ static void write_share(struct iwarp_conn *c, const size_t each_way)
 			qp_tx_took(&c->qp, (size_t)n);
 			take_share(c, &share, (size_t)n);
 		} else if (errno == EAGAIN) {
-			block(c);
+			c->blocked = true; /* until the peer has acknowledged some */
 		} else if (errno != EINTR) {
 			socket_failed(c, errno);
 			return;
@@ -457,7 +436,7 @@ static void starve(struct iwarp_conn *c)
 	lines_await(c);
 	if (!timer_is_armed(&c->iw->press))
 		timer_arm(&c->iw->timers, &c->iw->press, iwarp_now() + IWARP_PRESS_INTERVAL);
-	if (c->orphan || c->blocked || !sock_peer_ended(c->fd))
+	if (c->orphan || !sock_peer_ended(c->fd))
 		return;
 	c->orphan = true;
 	iwarp_conn_deadline(c, DRAIN_MS);
@@ -569,11 +548,8 @@ void stream_ready(struct iwarp_conn *c, unsigned events)
 {
 	if ((events & LOOP_READ) && c->busy_poll_us > c->iw->heard_us)
 		c->iw->heard_us = c->busy_poll_us;
-	if (events & LOOP_WRITE) {
-		if (c->blocked && c->state == IWARP_OPEN)
-			iwarp_conn_deadline(c, 0);
+	if (events & LOOP_WRITE)
 		c->blocked = false;
-	}
 	if ((events & LOOP_READ) && c->state < IWARP_CLOSED)
 		stream_read(c);
 	if ((events & LOOP_WRITE) && c->state < IWARP_LINGER)
@@ -584,14 +560,6 @@ void stream_expired(struct iwarp_conn *c)
 {
 	switch (c->state) {
 	case IWARP_OPEN:
-		if (c->blocked && is_taking(c)) {
-			iwarp_conn_deadline(c, (c->iw->cfg.stall_timeout_ms + 1) / 2);
-			break;
-		}
-		if (c->blocked) {
-			iwarp_conn_end(c, ERR_TIMEOUT, "peer takes no octets");
-			break;
-		}
 		if (c->orphan && qp_is_starved(&c->qp)) {
 			iwarp_conn_end(c, ERR_CLOSED,
 				       "peer ended while a message waited for a Receive");
