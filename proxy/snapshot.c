@@ -124,7 +124,7 @@ static void look_at_calls(const struct session *s, nsec_t now, struct snapshot *
 		l->calls[l->ncalls++] = (struct snapshot_call){.xid = t->in.xid,
 							       .is_reverse = t->reverse,
 							       .step = step_name(t->state),
-							       .age = now - t->since,
+							       .age = now - t->at[TAP_ARRIVED],
 							       .bytes = t->taken};
 	}
 	l->calls_left = s->ntxns - l->ncalls;

@@ -22,25 +22,14 @@ void trace_detach(struct proxy *p, struct trace_ring *t)
 		p->leg_trace.see = NULL;
 }
 
-static void mark_times(const struct txn *t, nsec_t now, nsec_t *at)
-{
-	at[TAP_ARRIVED] = t->since;
-	at[TAP_ADMITTED] = t->admitted;
-	at[TAP_CALLED] = t->called;
-	at[TAP_SENT] = t->sent;
-	at[TAP_ANSWERED] = t->answered;
-	at[TAP_FENCED] = t->fenced;
-	at[TAP_RETURNED] = t->returned;
-	at[TAP_ENDED] = now;
-}
-
 static void describe(const struct txn *t, struct trace_rpc *r)
 {
 	const struct session *s = t->s;
 
 	memset(r, 0, sizeof(*r));
 	r->session = s->id;
-	mark_times(t, s->proxy->now, r->at);
+	memcpy(r->at, t->at, sizeof(r->at));
+	r->at[TAP_ENDED] = s->proxy->now;
 	r->outcome = t->outcome;
 	r->error = t->error;
 	r->kind = t->kind;
@@ -57,7 +46,7 @@ static void describe(const struct txn *t, struct trace_rpc *r)
 	r->call_bytes = txn_call_body_len(t);
 	for (unsigned i = 0; i < t->in.nreads; i++)
 		r->call_bytes += t->in.reads[i].length;
-	if (t->fenced) {
+	if (t->at[TAP_FENCED]) {
 		r->reply_bytes = t->reply_body.len;
 		for (unsigned i = 0; i < t->in.nwrites; i++)
 			r->reply_bytes += t->writes[i].len;

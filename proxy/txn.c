@@ -150,7 +150,7 @@ void txn_init(struct txn *t, struct session *s, struct leg *req, struct leg_out 
 	memset(t, 0, offsetof(struct txn, pieces));
 	t->s = s;
 	t->reverse = out->reverse;
-	t->since = s->proxy->now;
+	t->at[TAP_ARRIVED] = s->proxy->now;
 	t->req = req;
 	t->rsp = req == &s->client ? &s->server : &s->client;
 	t->call_held = out->held;

@@ -92,10 +92,9 @@ struct txn {
 	struct leg *req, *rsp;
 	struct leg_held call_held, reply_held;
 	struct leg_tx call_tx, reply_tx;
-	/* When its call arrived, or got a transaction block. */
-	nsec_t since;
-	nsec_t called, answered;		 /* when its call was formed; when its reply came */
-	nsec_t admitted, sent, fenced, returned; /* times of other steps: enum trace_mark */
+	/* Times of its steps, 0: not reached. TAP_ARRIVED: its call came, or got a transaction
+	 * block. */
+	nsec_t at[TAP_MARKS];
 	enum trace_outcome outcome;
 	enum rpc_error_code error;	  /* error reported to the requester */
 	bool call_pending, reply_pending; /* the message is with its leg: sent and not given back */

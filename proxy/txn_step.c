@@ -47,7 +47,7 @@ static void step_call_sent(struct txn *t, int status)
 		return;
 	}
 	t->state = TXN_WAIT;
-	t->sent = t->s->proxy->now;
+	t->at[TAP_SENT] = t->s->proxy->now;
 	step_count_joined(t);
 	txn_keep_call(t);
 	if (t->replied && t->s->state == SESSION_OPEN)
@@ -58,12 +58,13 @@ static void step_call_sent(struct txn *t, int status)
 static void step_measure(const struct txn *t)
 {
 	struct latency *l = t->s->route->count.latency[t->kind];
+	nsec_t called = t->at[TAP_CALLED], answered = t->at[TAP_ANSWERED];
 
-	if (t->answered < t->called)
+	if (answered < called)
 		return;
-	latency_add(&l[LATENCY_CALL], t->called - t->since);
-	latency_add(&l[LATENCY_RESPONDER], t->answered - t->called);
-	latency_add(&l[LATENCY_REPLY], t->s->proxy->now - t->answered);
+	latency_add(&l[LATENCY_CALL], called - t->at[TAP_ARRIVED]);
+	latency_add(&l[LATENCY_RESPONDER], answered - called);
+	latency_add(&l[LATENCY_REPLY], t->s->proxy->now - answered);
 }
 
 void txn_sent(struct txn *t, const struct leg_tx *tx)
