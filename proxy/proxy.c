@@ -385,7 +385,7 @@ static void go_on_gathering(struct proxy *p)
 		struct leg *leg = list_first(&p->gatherers, struct leg, gathers);
 
 		left -= leg_gather_some(leg, left < GATHER_STEP ? left : GATHER_STEP);
-		if (leg->group_ready) {
+		if (leg->group_state == LEG_GROUP_READY) {
 			session_touch(session_of(leg));
 			continue;
 		}

@@ -145,12 +145,13 @@ static inline void leg_free_slot(struct leg *leg, struct leg_slot *slot)
 
 /* leg_assembly.c */
 
-/** leg_begin_assembly - a continued message of @total octets begins: it has no memory yet. */
+/** leg_begin_assembly - a continued message of @total octets begins, or a group of that many is
+ * complete: it has no memory yet. */
 void leg_begin_assembly(struct leg *leg, uint32_t total, enum rpc_dir dir);
 
 /** leg_begin_reverse_call - the same for a server's call: it gets its memory now or is refused;
  * the leg never waits for it. */
-void leg_begin_reverse_call(struct leg *leg, uint32_t xid, uint32_t total);
+void leg_begin_reverse_call(struct leg *leg, uint32_t total);
 
 /**
  * leg_make_room - make room for @part, which is not the last part, and for the part behind it
@@ -169,13 +170,13 @@ void leg_drop_assembly(struct leg *leg);
 /** leg_give_block - takes @block, of a continued message or of a copied call; @block may be NULL. */
 void leg_give_block(struct leg *leg, void *block);
 
-/** leg_take_whole - take memory (.assembly) for a complete message of @bytes from the peer, in
- * @dir. Return: whether it has memory; else the leg waits for leg_resume(). */
-bool leg_take_whole(struct leg *leg, uint32_t bytes, enum rpc_dir dir);
+/** leg_take_whole - take memory (.assembly) for the whole message that leg_begin_assembly() began.
+ * Return: whether it has memory; else the leg waits for leg_resume(). */
+bool leg_take_whole(struct leg *leg);
 
 /** leg_take_whole_unwaited - the same for a server's call, which does not wait. Return: 0, or an
  * error: it was refused. */
-int leg_take_whole_unwaited(struct leg *leg, uint32_t xid, uint32_t bytes);
+int leg_take_whole_unwaited(struct leg *leg);
 
 /* leg_group.c */
 

@@ -426,7 +426,7 @@ void leg_next(struct leg *leg, struct leg_out *out)
 	       !leg_is_at_door(leg) && !leg_holds_back(leg) && !leg->closing &&
 	       (item = list_pop(&leg->rxq)))
 		leg_process(leg, container_of(item, struct leg_rbuf, link), out);
-	if (leg->group_ready && out->kind == LEG_OUT_NONE && !leg->closing)
+	if (leg->group_state == LEG_GROUP_READY && out->kind == LEG_OUT_NONE && !leg->closing)
 		leg_next_group(leg, out);
 }
 

@@ -155,6 +155,12 @@ struct leg_trace {
 	void (*see)(struct leg *leg, bool is_sent, const struct fabric_sge *sge, unsigned n);
 };
 
+enum leg_group_state {
+	LEG_GROUP_COMES,   /* there is no group, or it is not complete or waits for memory */
+	LEG_GROUP_GATHERS, /* it has memory and is being copied */
+	LEG_GROUP_READY,   /* it is copied: leg_next() is due */
+};
+
 struct leg {
 	const struct leg_config *cfg;
 	struct buf_arena *arena;
@@ -210,13 +216,8 @@ struct leg {
 	/* Receives of a group (one message of the round-trip extension in several Sends) that
 	 * have come, in order */
 	struct list group;
-	/* For a complete group: octets of memory it takes; octets copied there so far. */
-	uint32_t group_bytes, group_at;
-	uint32_t group_xid;
 	uint8_t ngroup;
-	bool group_is_reply;
-	/* The group has memory and is being copied; it is complete and leg_next() is due. */
-	bool group_gathers, group_ready;
+	enum leg_group_state group_state;
 	/* The user's list of legs that copy groups, for leg_gather_some(); borrowed; set after
 	 * leg_init(). NULL: each leg copies its group at once, however long that takes. */
 	struct list *gatherers;
@@ -227,8 +228,8 @@ struct leg {
 	struct buf_waiter waiter; /* queued on the arena while stalled, if the leg has no .quotas */
 	struct quota_member quotas[QUOTA_PURPOSES]; /* otherwise one of these waits */
 
-	uint8_t *assembly; /* the continued message in progress */
-	/* Octets received, octets of the block, octets of the whole message. */
+	uint8_t *assembly; /* the continued message or group in progress */
+	/* Octets received, or copied of a group; of the block; of the whole message. */
 	uint32_t assembly_len, assembly_cap, assembly_total;
 	enum buf_purpose assembly_purpose;
 	uint32_t assembly_xid;
@@ -317,7 +318,7 @@ static inline bool leg_is_sated(const struct leg *leg)
  * been reported. */
 static inline bool leg_has_group(const struct leg *leg)
 {
-	return leg->group_gathers || leg->group_ready;
+	return leg->group_state != LEG_GROUP_COMES;
 }
 
 /** leg_sink_is_blocked - the peer's input waits because the peer of the user's other leg does not take
@@ -361,14 +362,13 @@ static inline bool leg_is_behind(const struct leg *leg)
 /** leg_takes_reply - a reply in several Sends has begun to arrive and is not complete. */
 static inline bool leg_takes_reply(const struct leg *leg)
 {
-	return leg->ngroup ? leg->group_is_reply
-			   : leg->assembly && leg->assembly_purpose == BUF_ASSEMBLY;
+	return (leg->ngroup || leg->assembly) && leg->assembly_purpose == BUF_ASSEMBLY;
 }
 
 /** leg_reply_is_in_progress - leg_takes_reply(), and it is the reply to call @xid. */
 static inline bool leg_reply_is_in_progress(const struct leg *leg, uint32_t xid)
 {
-	return leg_takes_reply(leg) && (leg->ngroup ? leg->group_xid : leg->assembly_xid) == xid;
+	return leg_takes_reply(leg) && leg->assembly_xid == xid;
 }
 
 /**
@@ -467,7 +467,7 @@ void leg_next(struct leg *leg, struct leg_out *out);
 static inline bool leg_has_next(const struct leg *leg)
 {
 	return !list_is_empty(&leg->dead) || !list_is_empty(&leg->rxq) || leg->settled ||
-	       leg->also_failed || leg->group_ready || leg->state == LEG_CLOSED;
+	       leg->also_failed || leg->group_state == LEG_GROUP_READY || leg->state == LEG_CLOSED;
 }
 
 /**

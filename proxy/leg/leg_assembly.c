@@ -152,23 +152,21 @@ bool leg_make_room(struct leg *leg, struct view part)
 	return false;
 }
 
-bool leg_take_whole(struct leg *leg, uint32_t bytes, enum rpc_dir dir)
+bool leg_take_whole(struct leg *leg)
 {
-	leg_begin_assembly(leg, bytes, dir);
-	if (assembly_move_to(leg, bytes, leg->assembly_purpose))
+	if (assembly_move_to(leg, leg->assembly_total, leg->assembly_purpose))
 		return true;
-	wait_for_block(leg, bytes, leg->assembly_purpose);
+	wait_for_block(leg, leg->assembly_total, leg->assembly_purpose);
 	return false;
 }
 
-int leg_take_whole_unwaited(struct leg *leg, uint32_t xid, uint32_t bytes)
+int leg_take_whole_unwaited(struct leg *leg)
 {
 	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
 
-	leg_begin_assembly(leg, bytes, RPC_CALL);
-	if (assembly_move_to(leg, bytes, BUF_ASIDE))
+	if (assembly_move_to(leg, leg->assembly_total, BUF_ASIDE))
 		return 0;
-	leg_report(leg, xid, RPC_CALL, &system);
+	leg_report(leg, leg->assembly_xid, RPC_CALL, &system);
 	return ERR_AGAIN;
 }
 
@@ -180,13 +178,8 @@ void leg_begin_assembly(struct leg *leg, uint32_t total, enum rpc_dir dir)
 	leg->assembly_purpose = dir == RPC_CALL ? BUF_CALL : BUF_ASSEMBLY;
 }
 
-void leg_begin_reverse_call(struct leg *leg, uint32_t xid, uint32_t total)
+void leg_begin_reverse_call(struct leg *leg, uint32_t total)
 {
-	const struct rpc_error system = {.code = RPC_ERROR_SYSTEM};
-
 	leg_begin_assembly(leg, total, RPC_CALL);
-	if (assembly_move_to(leg, total, BUF_ASIDE))
-		return;
-	leg->discarding = true;
-	leg_report(leg, xid, RPC_CALL, &system);
+	leg->discarding = leg_take_whole_unwaited(leg) < 0;
 }

@@ -43,11 +43,12 @@ void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSI
 
 void leg_hold_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
-	assert(leg->ngroup < RPC_MAX_TRANSMISSIONS);
+	/* A continued message that a group interrupts was dropped (.abandon of struct rpc_rx). */
+	assert(leg->ngroup < RPC_MAX_TRANSMISSIONS && !leg->assembly);
 	list_add_tail(&leg->group, &rb->link);
 	leg->ngroup++;
-	leg->group_xid = rx->xid;
-	leg->group_is_reply = rx->group_dir == RPC_REPLY;
+	leg->assembly_xid = rx->xid;
+	leg->assembly_purpose = rx->group_dir == RPC_CALL ? BUF_CALL : BUF_ASSEMBLY;
 	leg->parts += rb->len;
 }
 
@@ -66,7 +67,7 @@ static void give_parts(struct leg *leg)
 void leg_end_gathering(struct leg *leg)
 {
 	list_del(&leg->gathers);
-	leg->group_gathers = leg->group_ready = false;
+	leg->group_state = LEG_GROUP_COMES;
 }
 
 void leg_drop_group(struct leg *leg)
@@ -78,41 +79,40 @@ void leg_drop_group(struct leg *leg)
 
 uint32_t leg_gather_some(struct leg *leg, uint32_t most)
 {
-	uint32_t left = leg->group_bytes - leg->group_at, n = left < most ? left : most;
+	uint32_t left = leg->assembly_total - leg->assembly_len, n = left < most ? left : most;
 	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
 
 	leg_tell_group(leg, octets);
-	leg->t->ops->gather(leg->t, leg->assembly, leg->group_at, leg->group_at + n);
+	leg->t->ops->gather(leg->t, leg->assembly, leg->assembly_len, leg->assembly_len + n);
 	leg->t->held = NULL;
 	leg->t->nheld = 0;
-	leg->group_at += n;
+	leg->assembly_len += n;
 	if (n < left)
 		return n;
 	leg_end_gathering(leg);
-	leg->group_ready = true;
+	leg->group_state = LEG_GROUP_READY;
 	return n;
 }
 
 /* The group has its memory: begin to copy. */
 static void begin_gathering(struct leg *leg)
 {
-	leg->group_at = 0;
-	leg->group_gathers = true;
+	leg->group_state = LEG_GROUP_GATHERS;
 	if (leg->gatherers)
 		list_add_tail(leg->gatherers, &leg->gathers);
 	else
-		(void)leg_gather_some(leg, leg->group_bytes);
+		(void)leg_gather_some(leg, leg->assembly_total);
 }
 
 void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx)
 {
 	leg_hold_part(leg, rb, rx);
-	leg->group_bytes = rx->remaining;
-	if (!leg->group_bytes)
-		leg->group_ready = true;
-	else if (leg->role == RPC_ACCEPTOR || leg->group_is_reply)
+	leg_begin_assembly(leg, rx->remaining, rx->group_dir);
+	if (!rx->remaining)
+		leg->group_state = LEG_GROUP_READY;
+	else if (leg->role == RPC_ACCEPTOR || rx->group_dir == RPC_REPLY)
 		leg_try_group(leg);
-	else if (leg_take_whole_unwaited(leg, rx->xid, leg->group_bytes) == 0)
+	else if (leg_take_whole_unwaited(leg) == 0)
 		begin_gathering(leg);
 	else
 		give_parts(leg);
@@ -120,8 +120,7 @@ void leg_end_group(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *rx
 
 void leg_try_group(struct leg *leg)
 {
-	bool has_memory =
-		leg_take_whole(leg, leg->group_bytes, leg->group_is_reply ? RPC_REPLY : RPC_CALL);
+	bool has_memory = leg_take_whole(leg);
 
 	leg->stalled = has_memory ? NULL : container_of(leg->group.prev, struct leg_rbuf, link);
 	if (has_memory)
@@ -133,16 +132,16 @@ void leg_next_group(struct leg *leg, struct leg_out *out)
 	struct rpc_octets octets[RPC_MAX_TRANSMISSIONS];
 	struct leg_rbuf *first;
 
-	leg->group_ready = false;
+	leg->group_state = LEG_GROUP_COMES;
 	leg_tell_group(leg, octets);
 	/* Decode the complete message; its octets are copied already. */
-	leg->t->ops->gather(leg->t, leg->assembly, leg->group_bytes, leg->group_bytes);
+	leg->t->ops->gather(leg->t, leg->assembly, leg->assembly_total, leg->assembly_total);
 	first = container_of(list_pop(&leg->group), struct leg_rbuf, link);
 	*out = (struct leg_out){.kind = LEG_OUT_MSG,
 				.msg = leg->msg,
 				.reverse = leg_is_reverse(leg, leg->msg->dir),
 				.held = {first, leg->assembly}};
-	if (leg->group_is_reply)
+	if (leg_takes_reply(leg))
 		leg_got_answer(leg);
 	leg->assembly = NULL;
 	give_parts(leg);

@@ -66,7 +66,7 @@ static bool on_part(struct leg *leg, struct leg_rbuf *rb, const struct rpc_rx *r
 
 	leg->assembly_xid = rx->msg->xid;
 	if (rx->first && leg->role == RPC_INITIATOR && rx->msg->dir == RPC_CALL)
-		leg_begin_reverse_call(leg, rx->msg->xid, total);
+		leg_begin_reverse_call(leg, total);
 	else if (rx->first)
 		leg_begin_assembly(leg, total, rx->msg->dir);
 	if (!leg_make_room(leg, part)) {

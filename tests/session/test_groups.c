@@ -290,10 +290,10 @@ static void who_is_gathered_slowly_is_not_to_blame(void **state)
 	leg = &inside_session(w.proxy, 0)->client;
 	waits = &inside_session(w.proxy, 1)->client;
 	assert_true(peer_call(client, &long_one));
-	while (!leg->group_gathers)
+	while (leg->group_state != LEG_GROUP_GATHERS)
 		slow_turn(NSEC_PER_MS);
 	assert_true(peer_call(behind, &other));
-	while (leg->group_gathers) {
+	while (leg->group_state == LEG_GROUP_GATHERS) {
 		slow_turn(NSEC_PER_SEC);
 		waited_s += !!waits->stalled;
 	}
