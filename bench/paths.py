@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by bench/curves and bench/workers: the programs on a path between rpcrdma-perf's client and server."""
+"""Shared by bench/compare, counts, curves and workers: the programs on a path between rpcrdma-perf's client and server."""
+import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -14,6 +16,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOST = f'127.{random.randrange(20, 220)}.{random.randrange(1, 250)}.{random.randrange(1, 250)}'
+
+CONGESTION = pathlib.Path('/proc/sys/net/ipv4/tcp_congestion_control')
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000  # sched.h
 
 HAPROXY = '''global
     nbthread 1
@@ -38,8 +43,9 @@ class Failed(Exception):
 class Processes:
     """A context with the processes that this program started; they end with it."""
 
-    def __init__(self, build):
+    def __init__(self, build, verify=False):
         self.build, self.all, self.port = build, [], 20048
+        self.no_verify = [] if verify else ['--no-verify']
         self.room = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.room.name)
 
@@ -79,7 +85,7 @@ class Processes:
     def server(self, memory=1024):
         port = self.new_port()
         return port, self.start(f'server-{port}', (self.build / 'bin/rpcrdma-perf', 'server', '--listen', f'iwarp:{HOST}:{port}',
-                                                   '--no-verify', '--memory', memory), port)
+                                                   *self.no_verify, '--memory', memory), port)
 
     def haproxy(self, server):
         port = self.new_port()
@@ -87,7 +93,11 @@ class Processes:
         conf.write_text(HAPROXY.format(host=HOST, port=port, server=server))
         return port, self.start('haproxy', ('haproxy', '-db', '-f', conf), port)
 
-    def gateway(self, servers, workers=1, level='warn', config=''):
+    def floor(self, server):
+        port = self.new_port()
+        return port, self.start('floor', (self.build / 'bin/bench-floor', f'{HOST}:{port}', f'{HOST}:{server}'), port)
+
+    def gateway(self, servers, workers=1, level='warn', config='', build=None):
         """A route to each server. Return: the ports of clients, and the process; its log is NAME.log by its port."""
         ports = [self.new_port() for _ in servers]
         conf = self.folder / f'gw-{ports[0]}.conf'
@@ -97,12 +107,12 @@ class Processes:
             for port, server in zip(ports, servers))
         conf.write_text(f'workers = {workers}; memory_limit = "{max(1, workers)}G"; log = {{ level = "{level}"; }};\n{config}\n'
                         f'routes = ( {routes} );\n')
-        return ports, self.start(f'gw-{ports[0]}', (self.build / 'bin/rpcrdma-gw', '-c', conf), ports[0])
+        return ports, self.start(f'gw-{ports[0]}', ((build or self.build) / 'bin/rpcrdma-gw', '-c', conf), ports[0])
 
     def client(self, port, version, seconds, *args):
         """Starts a client; figures_of() returns its figures."""
         command = (self.build / 'bin/rpcrdma-perf', 'client', '--connect', f'iwarp:{HOST}:{port}', '--version', version,
-                   '--time', seconds, '--timeout', 20, '--no-verify', '--json', *args)
+                   '--time', seconds, '--timeout', 20, *self.no_verify, '--json', *args)
         process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.all = [other for other in self.all if other.returncode is None] + [process]
         return process
@@ -127,6 +137,61 @@ def cpu(process):
         return 0
     return sum(int(pathlib.Path(f'/proc/{process.pid}/task/{tid}/schedstat').read_text().split()[0])
                for _, tid in threads(process)) / 1e9
+
+
+def unshare(what):
+    """Gives this process namespaces of its own; without root also a user namespace in which it is root."""
+    user, group = os.geteuid(), os.getegid()
+    if ctypes.CDLL(None, use_errno=True).unshare(what if user == 0 else what | CLONE_NEWUSER):
+        raise Failed(f'namespaces of its own: {os.strerror(ctypes.get_errno())}: run as root, or let users have namespaces')
+    if user:
+        for name, text in ('setgroups', 'deny'), ('uid_map', f'0 {user} 1'), ('gid_map', f'0 {group} 1'):
+            pathlib.Path(f'/proc/self/{name}').write_text(text)
+
+
+def own_network():
+    """From now on this process and those it starts see a loopback of their own only. Return: the system's congestion control."""
+    system = CONGESTION.read_text().strip()
+    unshare(CLONE_NEWNET)
+    up = subprocess.run(['ip', 'link', 'set', 'lo', 'up'], capture_output=True, text=True)
+    if up.returncode:
+        raise Failed(f'a network of its own: ip link set lo up: {up.stderr.strip()}')
+    return system
+
+
+def loopback_octets():
+    """That this network's loopback has carried."""
+    for line in pathlib.Path('/proc/self/net/dev').read_text().splitlines():
+        name, _, counters = line.partition(':')
+        if name.strip() == 'lo':
+            return int(counters.split()[0])
+    raise Failed('/proc/self/net/dev: no loopback')
+
+
+def steady(processes, port, version, process, seconds, work, begin=None, end=None):
+    """Runs a client over an own_network(), and measures @process in the second half, when all memory has been used before.
+
+    begin() and end() are called around that half. RPCs of the half are those of the run, by octets. Return: what the client
+    tells, and half_rpcs, half_mib, half_s, cpu_s.
+    """
+    first = loopback_octets()
+    client = processes.client(port, version, 2 * seconds + 0.1, *work)
+    while client.poll() is None and loopback_octets() < first + 4096:
+        time.sleep(0.002)
+    time.sleep(seconds)
+    if begin:
+        begin()
+    began, used, octets = time.monotonic(), cpu(process), loopback_octets()
+    time.sleep(seconds)
+    took, used, octets = time.monotonic() - began, cpu(process) - used, loopback_octets() - octets
+    if end:
+        end()
+    told = figures_of(client)
+    part = octets / (loopback_octets() - first)
+    if not part or not told['rpcs']:
+        raise Failed(f'no RPCs in {seconds} s: --seconds has to be longer on this machine')
+    return told | {'half_rpcs': told['rpcs'] * part, 'half_mib': told['bytes_per_s'] * told['seconds'] * part / 2**20,
+                   'half_s': took, 'cpu_s': used}
 
 
 def machine():
@@ -158,3 +223,39 @@ def count(text):
     if value < 1:
         raise ValueError
     return value
+
+
+def names_of(known):
+    """For argparse."""
+    def parse(text):
+        names = text.split(',')
+        if not set(names) <= set(known):
+            raise argparse.ArgumentTypeError(f'there are {", ".join(known)}')
+        return names
+    return parse
+
+
+def seconds(text):
+    """For argparse."""
+    value = float(text)
+    if not 0 < value < 1e5:
+        raise ValueError
+    return value
+
+
+def judge(value, error, sign, limit):
+    """The gap between value and goal has to exceed the error bar."""
+    if error and abs(value - limit) <= error:
+        return 'within the error bar'
+    return 'met' if (value <= limit if sign == '<=' else value >= limit) else 'missed'
+
+
+def show_goals(goals, digits=2):
+    if goals:
+        print('\n| goal | | value | error bar | verdict |\n|---|---|---|---|---|')
+    for goal in goals:
+        print(f'| {goal["name"]} | {goal["goal"]} | {goal["value"]:.{digits}f} | {goal["error"]:.{digits}f} | {goal["verdict"]} |')
+
+
+def exit_status(goals):
+    return 3 if any(goal['verdict'] == 'missed' for goal in goals) else 0
