@@ -160,6 +160,7 @@ struct rpc_window {
 	bool is_peer_closed; /* the peer has used all credits it was granted */
 	/* the peer has no credits because this end withholds them: the peer accepts more */
 	bool is_peer_kept;
+	uint32_t promised; /* messages that the peer may still send; 0: not known */
 };
 
 /** struct rpc_counters - for logs and statistics; they never fall. */

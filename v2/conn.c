@@ -406,6 +406,7 @@ static void conn_window(const struct rpc_transport *t, struct rpc_window *w)
 		.is_peer_closed = v2_credit_is_peer_closed(&c->credit),
 		.is_peer_kept = v2_credit_is_peer_closed(&c->credit) &&
 				(may_grant(c) || !v2_credit_has_more(&c->credit)),
+		.promised = v2_credit_promised(&c->credit),
 	};
 }
 

@@ -98,6 +98,13 @@ bool v2_credit_is_peer_short(const struct v2_credit *c)
 	return v2_credit_past(c->granted, c->received) <= 1 && v2_credit_has_more(c);
 }
 
+uint32_t v2_credit_promised(const struct v2_credit *c)
+{
+	int32_t left = v2_credit_past(c->granted, c->received);
+
+	return left > 0 && !c->literal ? (uint32_t)left : 0;
+}
+
 bool v2_credit_is_peer_closed(const struct v2_credit *c)
 {
 	return v2_credit_past(c->granted, c->received) <= 0;

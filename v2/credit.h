@@ -90,6 +90,9 @@ bool v2_credit_has_more(const struct v2_credit *c);
 /** v2_credit_is_peer_short - whether the peer has at most one credit, and could be granted more. */
 bool v2_credit_is_peer_short(const struct v2_credit *c);
 
+/** v2_credit_promised - messages that the peer may still send; 0 if it is not known (.literal). */
+uint32_t v2_credit_promised(const struct v2_credit *c);
+
 /** v2_credit_is_peer_closed - whether the peer has used all credits it was granted. */
 bool v2_credit_is_peer_closed(const struct v2_credit *c);
 

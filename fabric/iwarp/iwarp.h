@@ -31,6 +31,7 @@ struct iwarp_counters {
 	uint64_t copied_bytes;
 	/* looks at connections that wait because their user holds too many Receives */
 	uint64_t sated_looks;
+	uint64_t receive_waits; /* messages that waited for a shared Receive */
 	uint64_t crc_errors, terminates_sent, terminates_received, setup_failures;
 };
 

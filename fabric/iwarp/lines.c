@@ -111,6 +111,7 @@ void lines_await(struct iwarp_conn *c)
 
 	if (!list_is_empty(&c->starved))
 		return;
+	iw->counters.receive_waits++;
 	c->base.waits = !qp_may_keep(&c->qp);
 	if (!c->base.waits) {
 		list_add_tail(&iw->starved, &c->starved);

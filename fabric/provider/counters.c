@@ -21,6 +21,8 @@ static const struct provider_counter iwarp[] = {
 	IWARP("writes", syscalls_write, "System calls that write to TCP connections"),
 	IWARP("copied_bytes", copied_bytes,
 	      "Payload octets of RDMA Reads and Writes that were copied in user space"),
+	IWARP("receive_waits", receive_waits,
+	      "Messages that waited in the socket for a shared Receive"),
 	IWARP("crc_errors", crc_errors, "Frames received with a wrong CRC"),
 	IWARP("terminates_sent", terminates_sent, "Terminate messages sent"),
 	IWARP("terminates_received", terminates_received, "Terminate messages received"),
@@ -59,6 +61,7 @@ static const struct provider_counter verbs[] = {
 	VERBS(removals, "Devices that failed or were removed"),
 	VERBS(asked, "Silent peers that were asked whether they are there"),
 	VERBS(receives_low, "Times that a shared receive queue ran low"),
+	VERBS(receives_out, "Times that a shared receive queue had no Receive left"),
 	VERBS_NOW(receives_posted, "Receives in shared receive queues"),
 };
 

@@ -50,7 +50,7 @@ static void completed(struct vshare *s, const struct ibv_wc *wc)
 	}
 	s->slots[slot].state = VSLOT_HELD;
 	s->nheld++;
-	s->nposted--;
+	s->v->counters.receives_out += --s->nposted == 0;
 	s->v->counters.receives_posted--;
 	if (c && wc->status == IBV_WC_SUCCESS &&
 	    complete_shared(c, wc, slot, s->slots[slot].cookie))

@@ -58,6 +58,7 @@ struct verbs_counters {
 	uint64_t setup_failures, breaches, removals;
 	uint64_t asked;		  /* probes of silent peers */
 	uint64_t receives_low;	  /* times that a shared receive queue ran low */
+	uint64_t receives_out;	  /* times that one had no Receive left; further messages waited */
 	uint64_t receives_posted; /* Receives in shared receive queues now */
 };
 

@@ -351,9 +351,11 @@ void leg_on_recv(struct leg *leg, const struct fabric_event *ev, struct leg_out 
 
 	if (leg->recvs && !took_shared(leg, ev, rb))
 		return;
+	if (ev->status < 0) /* its connection ends */
+		return;
 	assert(leg->posted > 0);
 	leg->posted--;
-	if (ev->status < 0 || leg->closing)
+	if (leg->closing)
 		return;
 	/* A fabric must not report that: octets of other messages lie there. */
 	if (ev->len > leg->cfg->inline_bytes + leg->cfg->bulk_bytes) {

@@ -363,11 +363,22 @@ static int send_control(struct leg *leg, struct leg_slot *slot)
 	return leg_post_send(leg, slot, &sge, 1, 0) < 0 ? ERR_CLOSED : 1;
 }
 
+/* Whether each message that the peer may still send has a Receive, and so has the GRANT that may pass
+ * the limit (draft-07 4.2.1.1). Messages in .rxq have theirs; the transport has not counted all of
+ * them. */
+static bool is_backed(const struct leg *leg)
+{
+	uint32_t promised = window_of(leg).promised;
+
+	return promised == 0 || promised < leg->posted || leg->closing || !list_is_empty(&leg->rxq);
+}
+
 /* Messages are counted against Receives really posted, one kept for a GRANT (draft-07 4.2.1.1). */
 static void leg_advertise(struct leg *leg)
 {
 	uint32_t free_recvs = leg->posted > 0 ? leg->posted - 1 : 0;
 
+	assert(is_backed(leg));
 	if (!leg->t->ops->traits->counts_calls)
 		leg->t->ops->set_credits(leg->t, free_recvs < leg->grant ? free_recvs : leg->grant);
 }

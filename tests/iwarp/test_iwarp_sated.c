@@ -129,6 +129,7 @@ static void who_gives_back_goes_on(void **state)
 {
 	(void)state;
 	start();
+	assert_int_equal(iwarp_counters(pair.f)->receive_waits, 1);
 	fabric_gave_back(greedy.conn);
 	steps(50);
 	assert_int_equal(told(&greedy), 3);
