@@ -33,8 +33,6 @@
 enum { VISITORS = 32, PAGE = 32, CALLS = 512 };
 /* Limits of one answer with trace records. */
 enum { MORE_RECORDS = 2000, MORE_BYTES = 512 << 10, RECORD_BYTES = 128 << 10 };
-#define ASK_TIME (20 * NSEC_PER_SEC)
-#define ANSWER_TIME (60 * NSEC_PER_SEC)
 /* limit for a successor to start: it may have to pin much memory */
 #define SUCCESSOR_TIME (120 * NSEC_PER_SEC)
 
@@ -609,8 +607,6 @@ int control_open(const struct control_config *cfg, struct control **out)
 				       .visitor_bytes = sizeof(struct caller),
 				       .request_bytes = CONTROL_REQUEST_BYTES,
 				       .answer_bytes = CONTROL_ANSWER_BYTES,
-				       .ask_time = ASK_TIME,
-				       .answer_time = ANSWER_TIME,
 				       .now = loop_now,
 				       .whole = whole_line,
 				       .asked = on_asked,

@@ -17,8 +17,6 @@
 #include "daemon/metrics/request.h"
 
 enum { VISITORS = 16, REQUEST_BYTES = 8 << 10, ANSWER_BYTES = 64 << 20, BACKLOG = 64 };
-#define ASK_TIME (10 * NSEC_PER_SEC)
-#define ANSWER_TIME (30 * NSEC_PER_SEC)
 
 static const char open_type[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 static const char older_type[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -188,8 +186,6 @@ int metrics_open(const struct metrics_config *cfg, struct metrics **out)
 				       .visitor_bytes = sizeof(struct scrape),
 				       .request_bytes = REQUEST_BYTES,
 				       .answer_bytes = ANSWER_BYTES,
-				       .ask_time = ASK_TIME,
-				       .answer_time = ANSWER_TIME,
 				       .once = true,
 				       .now = loop_now,
 				       .whole = http_whole,

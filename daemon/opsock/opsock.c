@@ -81,7 +81,7 @@ static void begin_wait(struct visitor *v)
 	struct opsock *d = v->opsock;
 
 	v->is_asking = v->is_answered = false;
-	v->deadline = d->cfg.now() + (v->patience ? v->patience : d->cfg.ask_time);
+	v->deadline = d->cfg.now() + (v->patience ? v->patience : OPSOCK_ASK_TIME);
 	list_del(&v->link);
 	list_add_tail(&d->waiting, &v->link);
 }
@@ -109,7 +109,7 @@ static void hear(struct visitor *v)
 		return;
 	v->is_asking = true;
 	v->is_last = d->cfg.once || len == 0;
-	v->deadline = d->cfg.now() + d->cfg.answer_time;
+	v->deadline = d->cfg.now() + OPSOCK_ANSWER_TIME;
 	list_del(&v->link);
 	list_add_tail(&d->busy, &v->link);
 	if (len == 0) {
@@ -354,7 +354,7 @@ static void dismiss(struct visitor *v)
 
 	v->patience = 0;
 	v->is_asking = v->is_last = true;
-	v->deadline = d->cfg.now() + d->cfg.answer_time;
+	v->deadline = d->cfg.now() + OPSOCK_ANSWER_TIME;
 	list_del(&v->link);
 	list_add_tail(&d->busy, &v->link);
 	d->cfg.late(v);

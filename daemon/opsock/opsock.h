@@ -48,15 +48,17 @@ struct visitor {
 	size_t out_at, out_len, out_cap;
 };
 
+/* Limits for a request to arrive, since the connection or the last answer; and for the peer to read
+ * its answer. */
+#define OPSOCK_ASK_TIME (20 * NSEC_PER_SEC)
+#define OPSOCK_ANSWER_TIME (60 * NSEC_PER_SEC)
+
 struct opsock_config {
 	unsigned most;	      /* limit of connections */
 	size_t visitor_bytes; /* size of the user's structure, which is zero at first */
 	size_t request_bytes; /* octets of the longest request */
 	size_t answer_bytes;  /* most octets of answers that were not sent yet */
-	/* limit for a request to arrive, since the connection or the last answer */
-	nsec_t ask_time;
-	nsec_t answer_time; /* limit for the peer to read its answer */
-	bool once;	    /* one request for each connection */
+	bool once;	      /* one request for each connection */
 	nsec_t (*now)(void);
 	/** Length of the first request in @in; 0: incomplete. */
 	size_t (*whole)(const char *in, size_t len);

@@ -101,8 +101,6 @@ static void set_up(bool once)
 					  .visitor_bytes = sizeof(struct visitor),
 					  .request_bytes = REQUEST,
 					  .answer_bytes = ANSWER,
-					  .ask_time = 10 * NSEC_PER_SEC,
-					  .answer_time = 30 * NSEC_PER_SEC,
 					  .once = once,
 					  .now = now,
 					  .whole = whole_line,
@@ -300,7 +298,7 @@ static void who_is_slow_leaves(void **state)
 	(void)state;
 	set_up(false);
 	slow = come();
-	for (unsigned i = 0; i < 9; i++) {
+	for (unsigned i = 0; i < 19; i++) {
 		assert_int_equal(send(slow, "x", 1, MSG_NOSIGNAL), 1);
 		clock_now += NSEC_PER_SEC;
 		settle();
@@ -313,7 +311,7 @@ static void who_is_slow_leaves(void **state)
 	say(quick, "here\n");
 	settle();
 	hears(quick, "here\n");
-	clock_now += 9 * NSEC_PER_SEC; /* anew since the answer */
+	clock_now += 19 * NSEC_PER_SEC; /* anew since the answer */
 	settle();
 	say(quick, "still\n");
 	settle();
@@ -351,7 +349,7 @@ static void who_does_not_read_leaves(void **state)
 		assert_true(i < 1000);
 	}
 	assert_false(is_over(deaf));
-	clock_now += 31 * NSEC_PER_SEC;
+	clock_now += OPSOCK_ANSWER_TIME + NSEC_PER_SEC;
 	settle();
 	assert_int_equal(opsock_visitors(opsock), 0);
 	close(deaf);
@@ -483,7 +481,7 @@ static void held_ones_stay(void **state)
 	fd = come();
 	say(fd, "hold\n");
 	settle();
-	clock_now += 40 * NSEC_PER_SEC;
+	clock_now += OPSOCK_ANSWER_TIME + NSEC_PER_SEC;
 	settle();
 	assert_true(is_over(fd));
 	assert_true(visitor_is_gone(held));
