@@ -19,9 +19,6 @@
 #include "proxy/plan/nfs.h"
 
 enum {
-	/* Octets by which a Reply chunk is longer than any reply the requester could be given, so
-	 * that a reply which fills it was cut. One word, because XDR consists of words. */
-	TELLTALE = 4,
 	/* Octets added for strings (names and paths) for which NFS has no limit. */
 	SLACK = 64 << 10,
 };
@@ -31,13 +28,35 @@ void txn_told_init(struct txn *t)
 	t->to_filer = t->rsp->t->ops->traits->unsure_lengths && t->rsp->role == RPC_INITIATOR;
 }
 
+/*
+ * State:  servers crash on Reply chunks that no client of theirs offers. ntirpc asserts that a Reply
+ *         chunk is no longer than 1 MiB.
+ * Rule:   a Reply chunk of the requester is offered to the server with the same length. Only a Reply
+ *         chunk that the gateway chose is longer by REPLY_TELLTALE, and the plan takes that into
+ *         account.
+ * Pinned: tests/session/test_written.c:a_reply_chunk_is_as_long_as_the_client_s, decision 89.
+ */
+static bool is_requesters(const struct txn *t, uint32_t bytes)
+{
+	return t->in.has_reply && t->in.reply.length == bytes;
+}
+
 uint32_t txn_reply_room(const struct txn *t, uint32_t planned)
 {
 	uint32_t max = t->s->proxy->cfg.max_payload;
 
 	if (planned >= max)
 		return max;
-	return planned && t->to_filer ? planned + TELLTALE : planned;
+	return planned && t->to_filer && !is_requesters(t, planned) ? planned + REPLY_TELLTALE
+								    : planned;
+}
+
+/* Whether the server may have cut its reply to the Reply chunk. A reply that fills the requester's
+ * own Reply chunk is whole, unless the requester would take a longer one by another way. */
+static bool is_cut(const struct txn *t)
+{
+	return t->reply.len && t->reply_body.len == t->reply.cap &&
+	       (!is_requesters(t, t->reply.cap) || t->expected);
 }
 
 uint32_t txn_slack(const struct txn *t)
@@ -126,7 +145,7 @@ int txn_check_told(struct txn *t, struct rpc_error *e)
 		return 0;
 	/* draft-07 7.3.5: the length needed is not known, so it is given as 0. */
 	*e = (struct rpc_error){.code = RPC_ERROR_REPLY_RESOURCE};
-	if (t->reply.len && t->reply_body.len == t->reply.cap) {
+	if (is_cut(t)) {
 		if (txn_outgrew(t))
 			session_close(t->s, ERR_TOOBIG, TXN_OUTGREW);
 		return ERR_TOOBIG;

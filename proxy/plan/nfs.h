@@ -10,7 +10,13 @@
 /* Knowledge of NFS in this folder: the longest replies (nfsreply.c, nfs4reply.c) and the data of
  * READ (nfsresult.c). */
 
-enum { PROG_NFS = 100003, PROG_MOUNT = 100005, PROG_NLM = 100021, PROG_NFSACL = 100227 };
+enum {
+	PROG_NFS = 100003,
+	PROG_MOUNT = 100005,
+	PROG_RQUOTA = 100011,
+	PROG_NLM = 100021,
+	PROG_NFSACL = 100227
+};
 
 /* RFC 7530 16, RFC 8881 18, RFC 7862 15: operations whose arguments or results can be stepped over. */
 enum nfs4_op {

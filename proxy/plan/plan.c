@@ -26,6 +26,9 @@
 
 enum {
 	UNKNOWN_REPLY = (1 << 20) + 8192, /* octets that servers return at once (decision 52) */
+	/* Octets of a Reply chunk that nobody offered, in programs that filers serve: ntirpc asserts
+	 * that a Reply chunk has at most 1 MiB. A call that certainly asks for more has more. */
+	UNASKED_CHUNK = (1 << 20) - REPLY_TELLTALE,
 	/* Octets: more than the header of any reply of the extension with one item. */
 	EXTENDED_HEADER = 128,
 	EXTENDED_ITEM = 24, /* octets that an item of it takes beyond a Write chunk */
@@ -175,6 +178,14 @@ static uint64_t plan_longest(const struct reply *r)
 	return plan_max(r->offered, r->known ? plan_min(r->most, r->known) : r->most);
 }
 
+/* A Reply chunk of @chunk octets, more than the requester offered. It is within UNASKED_CHUNK, unless
+ * more than the room for a long verifier would be missing. */
+static uint64_t unasked_chunk(uint64_t chunk)
+{
+	return chunk > UNASKED_CHUNK && chunk <= UNASKED_CHUNK + REPLY_UNSURE ? UNASKED_CHUNK
+									      : chunk;
+}
+
 /*
  * The Reply chunk for a responder if the requester takes continued replies
  *
@@ -182,7 +193,9 @@ static uint64_t plan_longest(const struct reply *r)
  * 6.6.3). If nothing else is known that length is the bound, even if it is no longer than what
  * could come inline: behind another gateway the real requester may take no more. If a responder's
  * reply was longer before (@slack), the requester is expected to take all that it can (draft-07
- * 6.6.4). The known maximum of the procedure is always offered.
+ * 6.6.4). If the known maximum of the procedure is much longer than what the requester offered, it
+ * is offered, because the rest can be continued (draft-07 6.6.4). Otherwise the requester has counted
+ * more exactly, and its length is kept.
  */
 static uint64_t plan_bounded(const struct reply *r, uint32_t slack)
 {
@@ -192,7 +205,13 @@ static uint64_t plan_bounded(const struct reply *r, uint32_t slack)
 	/* With equal thresholds the shorter header leaves a few octets more. */
 	if (bound <= r->responder && !slack && inline_bound <= r->responder + r->spare)
 		return 0;
-	return r->is_vague && !slack ? plan_max(r->offered, r->takes) : plan_longest(r);
+	if (slack)
+		return plan_longest(r);
+	if (r->is_vague)
+		return plan_max(r->offered, r->takes);
+	if (r->offered + REPLY_UNSURE >= r->known)
+		return r->offered;
+	return unasked_chunk(plan_longest(r));
 }
 
 /* Whether the rest of the reply certainly fits inline beside Write chunks that take the data.
@@ -207,7 +226,7 @@ static bool is_needless(const struct reply *r)
 static uint64_t needed_chunk(const struct reply *r, const struct plan_end *from, uint32_t slack)
 {
 	if (!r->offered)
-		return needed_reply(r->most, r->known, r->responder);
+		return unasked_chunk(needed_reply(r->most, r->known, r->responder));
 	if (from->traits->continues)
 		return plan_bounded(r, slack);
 	return is_needless(r) ? 0 : r->offered;
@@ -240,6 +259,14 @@ static void plan_foresee(struct reply *r, const struct plan_in *in)
 		!r->known || (hdr->prog == PROG_NFS && hdr->vers == 4 && r->known > UNKNOWN_REPLY);
 }
 
+/* Whether the program of the call may be one that filers serve. If the call is in a body chunk, its
+ * program is not known yet. */
+static bool may_be_of_filers(const struct rpchdr *hdr)
+{
+	return !hdr || hdr->prog == PROG_NFS || hdr->prog == PROG_MOUNT || hdr->prog == PROG_NLM ||
+	       hdr->prog == PROG_NFSACL || hdr->prog == PROG_RQUOTA;
+}
+
 /* Find out what the requester can take. */
 static void plan_measure(struct reply *r, const struct plan_in *in)
 {
@@ -250,8 +277,9 @@ static void plan_measure(struct reply *r, const struct plan_in *in)
 
 	r->takes = r->most = less_header(from->limits.send_bytes, header);
 	r->spare = b->reply_header > a->reply_header ? b->reply_header - a->reply_header : 0;
-	if (!r->known)
-		cover.bytes = clamp_u32(plan_min(cover.bytes, UNKNOWN_REPLY));
+	if (r->is_vague)
+		cover.bytes = clamp_u32(plan_min(
+			cover.bytes, may_be_of_filers(in->hdr) ? UNASKED_CHUNK : UNKNOWN_REPLY));
 	if (!r->offered || r->known)
 		r->most = plan_max(r->takes, most_covered(header, from, in->reverse, &cover));
 }

@@ -21,6 +21,16 @@ enum plan_form {
 	PLAN_REFUSED,	 /* cannot travel: .error says what would have sufficed */
 };
 
+enum {
+	/* Octets by which a Reply chunk that the gateway chose for a version 1 server is longer than
+	 * the plan says, so that a reply which fills it was cut. One word, because XDR consists of
+	 * words. */
+	REPLY_TELLTALE = 4,
+	/* Octets by which plan_reply_max() may exceed the count of a requester that knows how long
+	 * its verifier is: the longest verifier, and the end of a list of entries. */
+	REPLY_UNSURE = 400 + 8,
+};
+
 /** struct plan_call - how a call goes to the responder. */
 struct plan_call {
 	enum plan_form form;
@@ -99,9 +109,11 @@ void plan_shape(struct plan_in *in);
  * - A version 1 requester offered one: one of the same capacity, but none beside Write chunks if
  *   plan_reply_max() says that the rest fits inline.
  * - A version 1 requester offered none, and takes more inline than the responder can send inline.
- * - A version 2 requester offered one that the reply can need.
+ * - A version 2 requester offered one that the reply can need. The requester's length is used, if
+ *   plan_reply_max() exceeds it by no more than REPLY_UNSURE.
  * - A version 2 requester offered none, and plan_reply_max() exceeds what the responder can send
- *   inline.
+ *   inline. If nothing bounds the reply, the Reply chunk has at most 1 MiB, with REPLY_TELLTALE, in
+ *   NFS and its side protocols.
  * - Never in the reverse direction of version 1.
  *
  * To a version 2 responder:

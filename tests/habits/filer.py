@@ -21,6 +21,7 @@ HABITS = {
     'odd-pieces': 'a Position-Zero Read chunk in pieces that are no multiple of four: GARBAGE_ARGS',
     'no-mismatch': 'RPC version 3 is not answered',
     'segment-limit': 'dies of a segment longer than 1 MiB (asserts of ntirpc)',
+    'reply-limit': 'dies of a Reply chunk longer than 1 MiB (assert of ntirpc)',
     'count-limit': 'dies of a segment of a READ\'s Write chunk that is longer than the count, rounded up to four',
 }
 ALL = frozenset(HABITS)
@@ -86,6 +87,9 @@ class Filer:
         longest = max(s.length for chunk in [[NOTHING], *chunks] for s in chunk)
         if 'segment-limit' in self.habits and longest > MIB:
             raise Died('a segment of %d octets' % longest)
+        room = sum(s.length for s in m.reply or [])
+        if 'reply-limit' in self.habits and room > MIB:
+            raise Died('a Reply chunk of %d octets' % room)
 
     def note_offer(self, m, items):
         for item, chunk in zip(items, m.writes):

@@ -28,6 +28,7 @@ WAYS = ('write', 'reply', 'chunk', 'short', 'both', 'small', 'pads')
 # Around every power of two, for servers that die of what no client of theirs offers.
 EDGES = tuple((1 << k) + d for k in range(10, 21) for d in range(-5, 6))
 DEADLY = {'segment-limit', 'count-limit'}
+MIB = 1 << 20
 
 
 CONFIG = '''workers = 1;
@@ -99,12 +100,21 @@ class Way:
     def start(self):
         threading.Thread(target=self.listen, daemon=True).start()
 
+    def sizes(self, proto, chunks, sizes):
+        """A server that dies of a Reply chunk longer than 1 MiB has READs whose replies need no longer one: around that
+        limit, and with the word that the gateway adds to a Reply chunk of its own."""
+        if 'reply-limit' in self.habits and chunks in ('reply', 'chunk', 'short'):
+            longest = MIB - 24 - REST[proto] - (0 if chunks == 'chunk' else 4)
+            sizes = (*(longest - d for d in range(11)), *(n for n in sizes if n < longest))
+        if (proto, chunks) == ('v3', 'pads') and self.habits & DEADLY:
+            sizes = (*sizes, *EDGES)
+        return sizes
+
     def run(self, sizes):
         self.start()
         for proto in ('v4', 'v3'):
             for chunks in WAYS:
-                edges = EDGES if (proto, chunks) == ('v3', 'pads') and self.habits & DEADLY else ()
-                for n in (*sizes, *edges):
+                for n in self.sizes(proto, chunks, sizes):
                     self.judge(proto, chunks, n)
         for what in ('two', 'long', 'minor', 'rpc3', 'names', 'names'):
             self.judge('v4', what, 5000)

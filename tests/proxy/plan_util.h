@@ -19,7 +19,10 @@ enum {
 	V2_CALL_HDR = 32,
 	V2_REPLY_HDR = 20,
 	CAP = 4 << 20,
-	UNKNOWN = (1 << 20) + 8192
+	/* Reply chunk for a reply that nothing bounds, in a program that is not known, and in NFS:
+	 * there 1 MiB with the word that is added. */
+	UNKNOWN = (1 << 20) + 8192,
+	UNASKED = (1 << 20) - REPLY_TELLTALE,
 };
 
 static inline struct plan_end end_of(unsigned version, uint32_t inline_bytes)

@@ -175,6 +175,84 @@ static void test_threshold_goes_along(void **state)
 	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), 0);
 }
 
+/* A version 2 requester knows how long its verifier is, and counts exactly: no more is offered than
+ * it offered. */
+static void test_a_requester_that_counts_is_believed(void **state)
+{
+	static const uint32_t procs[] = {6, 16, 17}; /* READ, READDIR, READDIRPLUS */
+	struct plan_end v1 = end_of(1, 4096), v2 = end_of(2, 4096);
+	static struct rpc_msg m;
+	struct rpchdr hdr;
+
+	(void)state;
+	/* By 1 to 5 octets around 8 KiB to 2 MiB. */
+	for (unsigned i = 0; i < 3 * 9 * 11; i++) {
+		const uint32_t count = (8192u << i % 9) + 5 - i / 9 % 11;
+		/* Header without verifier, status, attributes; READ's count, eof and length, or a
+		 * cookie verifier and no entry. As Linux clients count. */
+		const uint32_t longest = 24 + 4 + 88 + 12 + ((count + 3) & ~3u);
+
+		nfs3_call(&m, &hdr, procs[i / 9 / 11], count);
+		offer_reply(&m, longest);
+		assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), longest);
+		offer_reply(&m, longest / 2);
+		assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP),
+				 plan_reply_max(&hdr, m.body[0], NULL));
+	}
+}
+
+/* The call in @m with RPCSEC_GSS and privacy: nothing behind its credential can be read. */
+static void wrap(struct rpc_msg *m, struct rpchdr *hdr)
+{
+	static const uint32_t words[] = {7, 0, 2, 100003, 3, 6, 6, 20, 1, 0, 5, 3, 0, 0, 0, 64};
+	static uint8_t octets[sizeof(words) + 64];
+	struct xdr_out x;
+
+	xdr_out_init(&x, octets, sizeof(octets));
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		xdr_put_u32(&x, words[i]);
+	rpc_msg_reset(m, 7, RPC_CALL);
+	m->body[m->nbody++] = view_of(octets, sizeof(octets));
+	assert_int_equal(rpchdr_peek(hdr, m->body[0]), 0);
+}
+
+/* ntirpc asserts that a Reply chunk is no longer than 1 MiB. A requester that offers none gets no
+ * longer one, if the call does not ask for more. */
+static void test_no_more_than_a_mebibyte_unasked(void **state)
+{
+	struct plan_end v1 = end_of(1, 4096), v2 = end_of(2, 4096);
+	const uint32_t mib = 1 << 20;
+	static struct rpc_msg m;
+	struct rpchdr hdr;
+
+	(void)state;
+	v1.slack = 65536;
+	nfs4_getattr(&m, &hdr, (UINT64_C(1) << 36) | (1 << 12)); /* the ACL and a name */
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), UNASKED);
+	v1.slack = 0;
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), UNASKED);
+	assert_int_equal(reply_bytes(&m, NULL, &v2, &v1, false, CAP),
+			 UNASKED); /* in a body chunk */
+	for (uint32_t count = mib - 2000; count < mib + 2000; count += 3) {
+		uint32_t max;
+
+		nfs3_call(&m, &hdr, 6, count); /* READ without a Write chunk */
+		max = plan_reply_max(&hdr, m.body[0], NULL);
+		if (max > UNASKED && max <= UNASKED + REPLY_UNSURE)
+			max = UNASKED; /* enough with a shorter verifier */
+		assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), max);
+		offer_reply(&m, 5000);
+		assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), max);
+	}
+	wrap(&m, &hdr);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), UNASKED);
+	/* A Reply chunk that was offered is offered. */
+	nfs4_getattr(&m, &hdr, 1 << 12);
+	offer_reply(&m, mib + 4096);
+	assert_int_equal(reply_bytes(&m, &hdr, &v2, &v1, false, CAP), mib + 4096);
+	assert_int_equal(reply_bytes(&m, &hdr, &v1, &v1, false, CAP), mib + 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +261,8 @@ int main(void)
 		cmocka_unit_test(test_data_that_no_write_chunk_takes),
 		cmocka_unit_test(test_reply_chunk_grows),
 		cmocka_unit_test(test_threshold_goes_along),
+		cmocka_unit_test(test_no_more_than_a_mebibyte_unasked),
+		cmocka_unit_test(test_a_requester_that_counts_is_believed),
 	};
 
 	return cmocka_run_group_tests_name("plan bound", tests, NULL, NULL);

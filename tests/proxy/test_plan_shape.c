@@ -107,7 +107,7 @@ static void what_is_joined_is_cut(void **state)
 	assert_int_equal(in_for(&newer).shape.most, 8 * MIB);
 }
 
-/* The Reply chunk of a requester without one, of which a version 1 server may need 1,057,596 octets. */
+/* The Reply chunk for a READ of 1 MiB without a Write chunk, by a requester that offered none. */
 static void a_long_reply_chunk_is_cut(void **state)
 {
 	struct plan_end from = end_of(2, 4096), to = end_of(1, 4096);

@@ -17,7 +17,8 @@ enum {
 	ERROR_TYPE = 4,
 	CHUNK_CODE = 2,
 	SYSTEM_CODE = 100,
-	WROTE = 104
+	WROTE = 104,
+	MIB = 1 << 20,
 };
 
 /** struct play - behaviour of the raw server: the first call is answered correctly, the second as
@@ -299,60 +300,96 @@ static void a_reply_is_never_shortened_in_silence(void **state)
 	}
 }
 
-/* rfc5666bis-01 5.5 wants an error for a reply that does not fit its Reply chunk. Some servers cut it in
- * silence: so that this can be seen the chunk is larger than any reply the client can take. */
+/* A call of a program that the gateway does not know. */
+static const uint32_t unknown_call[] = {0, 2, 0x40000123, 1, 1, 0, 0, 0, 0};
+
+/* The client's call of @words, with a Reply chunk of @cap octets; 0: none. */
+static void ask(uint32_t cap, const uint32_t *words, unsigned nwords)
+{
+	const struct peer_spec spec = {.body = 100,
+				       .reply = 24,
+				       .segs = 1,
+				       .reply_cap = cap,
+				       .words = words,
+				       .nwords = nwords};
+
+	peer_call(client(), &spec);
+	stage_run(1);
+}
+
 static void fill_reply_chunk(uint32_t xid)
 {
 	play.writes = play.told = play.reply.length;
 	tell_of_reply_chunk(xid);
 }
 
-static void a_reply_cut_to_its_chunk_is_an_error(void **state)
+/* The server is offered the client's own Reply chunk, to the octet, and a reply that fills it is
+ * passed on. Servers assert that a Reply chunk is no longer than 1 MiB. */
+static void a_reply_chunk_is_as_long_as_the_client_s(void **state)
 {
-	const struct peer_spec spec = {.body = 100, .reply = 24, .segs = 1, .reply_cap = 5000};
+	static const uint32_t caps[] = {5000, 5001, MIB - 4, MIB - 3, MIB, MIB + 4096, 4 * MIB};
 
 	(void)state;
-	for (unsigned cv = 1; cv <= 2; cv++) {
-		begin(cv, 1, fill_reply_chunk);
-		peer_call(client(), &spec);
-		stage_run(0);
-		assert_int_equal(client()->done, 1);
-		assert_int_equal(client()->errors, 1);
-		assert_true(play.reply.length > spec.reply_cap);
+	for (unsigned i = 0; i < 2 * sizeof(caps) / sizeof(caps[0]); i++) {
+		begin(1 + i % 2, 1, fill_reply_chunk);
+		ask(caps[i / 2], unknown_call, sizeof(unknown_call) / 4);
+		assert_int_equal(play.reply.length, caps[i / 2]);
+		assert_int_equal(client()->done, 2);
+		assert_int_equal(client()->errors, 0);
 		stage_goes_on();
 		stage_end();
 	}
 }
 
-/* A reply may be as long as the gateway relays, but for the word that tells whether it was cut. */
-static void the_longest_reply(void **state)
+/* A READ of 8,000 octets, cut to a Reply chunk of 5,000 (rfc5666bis-01 5.5 wants an error). */
+static void cut_read(uint32_t xid)
 {
-	static const uint32_t words[] = {0, 2, 0x40000123, 1, 1, 0, 0, 0, 0};
-	const uint32_t max = 4 << 20;
-	struct peer_spec spec = {.body = 100,
-				 .reply = 24,
-				 .segs = 1,
-				 .reply_cap = max,
-				 .words = words,
-				 .nwords = sizeof(words) / sizeof(words[0])};
+	const uint32_t reply[] = {xid, 1, 0, 0, 0, 0, 0, 0, 8000, 0, 8000};
+	struct xdr_out x;
+
+	xdr_out_init(&x, stage.raw.memory + (RAW_RECVS + RAW_SENDS) * RAW_BUFFER, sizeof(reply));
+	for (unsigned i = 0; i < sizeof(reply) / sizeof(reply[0]); i++)
+		xdr_put_u32(&x, reply[i]);
+	play.told = play.reply.length;
+	raw_write(&stage.raw, &play.reply, play.told);
+	put_reply_chunk(xid);
+}
+
+static void a_read_cut_to_the_client_s_chunk_is_an_error(void **state)
+{
+	static const uint32_t words[] = {0, 2, 100003, 3, 6, 0, 0, 0, 0, 4, 0x1234, 0, 0, 8000};
 
 	(void)state;
 	for (unsigned cv = 1; cv <= 2; cv++) {
-		begin(cv, 1, tell_of_reply_chunk);
-		play.writes = play.told = max;
-		peer_call(client(), &spec);
-		stage_run(1);
-		assert_int_equal(play.reply.length, max);
+		begin(cv, 1, cut_read);
+		ask(5000, words, sizeof(words) / 4);
 		assert_int_equal(client()->done, 1);
-		assert_int_equal(client()->errors, 1);
-		play.writes = play.told = max - 4;
-		peer_call(client(), &spec);
-		stage_run(1);
-		assert_int_equal(client()->done, 2);
 		assert_int_equal(client()->errors, 1);
 		stage_goes_on();
 		stage_end();
 	}
+}
+
+/* Where the client offered no Reply chunk, that of the gateway has one word more than the longest
+ * reply, so a full one was cut. A reply of NFS that nothing bounds has 1 MiB, this word included. */
+static void a_reply_cut_to_the_gateway_s_chunk_is_an_error(void **state)
+{
+	/* A COMPOUND of an operation that the gateway does not know. */
+	static const uint32_t words[] = {0, 2, 100003, 4, 1, 0, 0, 0, 0, 0, 1, 1, 9999};
+
+	(void)state;
+	begin(2, 1, fill_reply_chunk);
+	ask(0, words, sizeof(words) / 4);
+	assert_int_equal(play.reply.length, MIB);
+	assert_int_equal(client()->done, 1);
+	assert_int_equal(client()->errors, 1);
+	play.answer = tell_of_reply_chunk;
+	play.writes = play.told = MIB - 4;
+	ask(0, words, sizeof(words) / 4);
+	assert_int_equal(client()->done, 2);
+	assert_int_equal(client()->errors, 1);
+	stage_goes_on();
+	stage_end();
 }
 
 /*
@@ -375,14 +412,8 @@ static void send_long_path(uint32_t xid)
 static void read_link(void)
 {
 	static const uint32_t words[] = {0, 2, 100003, 3, 5, 0, 0, 0, 0, 4, 0x1234};
-	const struct peer_spec spec = {.body = 48,
-				       .reply = 24,
-				       .segs = 1,
-				       .words = words,
-				       .nwords = sizeof(words) / sizeof(words[0])};
 
-	peer_call(client(), &spec);
-	stage_run(1);
+	ask(0, words, sizeof(words) / 4);
 }
 
 static void refuse_chunk(uint32_t xid)
@@ -750,8 +781,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flush_behind_the_reply_makes_nothing_forgotten),
 		cmocka_unit_test(a_reply_is_never_shortened_in_silence),
-		cmocka_unit_test(a_reply_cut_to_its_chunk_is_an_error),
-		cmocka_unit_test(the_longest_reply),
+		cmocka_unit_test(a_reply_chunk_is_as_long_as_the_client_s),
+		cmocka_unit_test(a_read_cut_to_the_client_s_chunk_is_an_error),
+		cmocka_unit_test(a_reply_cut_to_the_gateway_s_chunk_is_an_error),
 		cmocka_unit_test(a_reply_longer_than_expected_is_asked_for_again),
 		cmocka_unit_test(data_that_are_refused_are_no_long_reply),
 		cmocka_unit_test(shared_addresses_are_told_of),
