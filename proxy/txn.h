@@ -154,6 +154,7 @@ struct txn {
 	enum nfs_reads nfs_reads; /* layout of READ data in its reply */
 	enum latency_kind kind;	  /* kind of RPC, for statistics */
 	uint32_t expected;	  /* .expected of struct plan_call */
+	bool tells_cut;		  /* a reply that fills the Reply chunk was cut by its server */
 	/* The responder is a server of version 1, whose reported lengths are checked. */
 	bool to_filer;
 	/* The reply came in the Reply chunk and does not mention the Write chunks offered. */
@@ -541,8 +542,8 @@ uint32_t txn_inv_handle(const struct txn *t);
 
 /* txn_server_quirks.c: what a version 1 server reports about its reply */
 
-/** txn_reply_room - how large a Reply chunk to offer if the plan wants @planned octets. */
-uint32_t txn_reply_room(const struct txn *t, uint32_t planned);
+/** txn_reply_room - how large a Reply chunk to offer if the plan wants @planned octets. Sets .tells_cut. */
+uint32_t txn_reply_room(struct txn *t, uint32_t planned);
 
 /** txn_told_init - find out whether the reports of @t's responder are to be checked. */
 void txn_told_init(struct txn *t);

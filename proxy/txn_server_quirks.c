@@ -31,32 +31,32 @@ void txn_told_init(struct txn *t)
 /*
  * State:  servers crash on Reply chunks that no client of theirs offers. ntirpc asserts that a Reply
  *         chunk is no longer than 1 MiB.
- * Rule:   a Reply chunk of the requester is offered to the server with the same length. Only a Reply
- *         chunk that the gateway chose is longer by REPLY_TELLTALE, and the plan takes that into
- *         account.
- * Pinned: tests/session/test_written.c:a_reply_chunk_is_as_long_as_the_client_s, decision 89.
+ * Rule:   a Reply chunk of the requester is offered to the server with the same length. A reply that
+ *         fills the chunk is whole then, as far as the gateway can know. A Reply chunk that the gateway
+ *         chose is longer by REPLY_TELLTALE, and the plan takes that into account. So is the chunk of a
+ *         requester that would take a longer reply by another way (.expected).
+ * Pinned: tests/session/test_written.c:a_reply_chunk_is_as_long_as_the_client_s, decision 89;
+ *         tests/session/test_strangers.c:every_octet_of_strangers.
  */
 static bool is_requesters(const struct txn *t, uint32_t bytes)
 {
-	return t->in.has_reply && t->in.reply.length == bytes;
+	return t->in.has_reply && t->in.reply.length == bytes && !t->expected;
 }
 
-uint32_t txn_reply_room(const struct txn *t, uint32_t planned)
+uint32_t txn_reply_room(struct txn *t, uint32_t planned)
 {
 	uint32_t max = t->s->proxy->cfg.max_payload;
 
+	t->tells_cut = t->to_filer && !is_requesters(t, planned);
 	if (planned >= max)
 		return max;
-	return planned && t->to_filer && !is_requesters(t, planned) ? planned + REPLY_TELLTALE
-								    : planned;
+	return planned && t->tells_cut ? planned + REPLY_TELLTALE : planned;
 }
 
-/* Whether the server may have cut its reply to the Reply chunk. A reply that fills the requester's
- * own Reply chunk is whole, unless the requester would take a longer one by another way. */
+/* Whether the server may have cut its reply to the Reply chunk. */
 static bool is_cut(const struct txn *t)
 {
-	return t->reply.len && t->reply_body.len == t->reply.cap &&
-	       (!is_requesters(t, t->reply.cap) || t->expected);
+	return t->tells_cut && t->reply.len && t->reply_body.len == t->reply.cap;
 }
 
 uint32_t txn_slack(const struct txn *t)
