@@ -46,8 +46,8 @@ start() {
     pids+=("$pid")
 }
 
-# expect_exit CODE COMMAND...: it ends with CODE within $PATIENCE (60) seconds; what it says is in
-# $DIR/out and $DIR/out.err
+# expect_exit CODE COMMAND...: COMMAND ends with CODE within $PATIENCE seconds, 60 unless set. Its output is in $DIR/out and
+# $DIR/out.err.
 expect_exit() {
     local want=$1 got
     shift

@@ -38,7 +38,8 @@
  * - CLOSING: the last octets did not get out.
  * - LINGER: the peer's FIN did not come.
  *
- * A peer that takes no octets for long is the kernel's to notice (TCP_USER_TIMEOUT, sock.c).
+ * The kernel ends a connection whose peer acknowledges no octet for peer_timeout (TCP_USER_TIMEOUT,
+ * sock.c).
  * Pinned: tests/iwarp/test_iwarp_faults.c:test_stops_reading, :test_reads_slowly.
  */
 

@@ -291,7 +291,7 @@ static void ends_after_a_minute(struct fabric_conn *vanished)
 }
 
 /* As a device whose peer has no Receive, and whose adapter says so for ever. */
-static void who_takes_no_message_ends(void **state)
+static void a_peer_that_takes_no_message_ends(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
@@ -530,7 +530,7 @@ int main(void)
 		cmocka_unit_test(a_message_that_drips_ends),
 		cmocka_unit_test(a_slow_message_goes_on),
 		cmocka_unit_test(a_client_that_takes_few_replies_ends),
-		cmocka_unit_test(who_takes_no_message_ends),
+		cmocka_unit_test(a_peer_that_takes_no_message_ends),
 		cmocka_unit_test(a_client_that_takes_errors_alone_ends),
 		cmocka_unit_test(a_slow_client_goes_on),
 		cmocka_unit_test(reads_keep_to_a_rate),
