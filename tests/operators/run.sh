@@ -54,6 +54,7 @@ load() {
     start "$1" "$BIN/rpcrdma-perf" client --connect "iwarp:$HOST:$2" --version "$3" --time 900 --rate 500 "${@:4}" --json
 }
 status_has() { python3 "$HERE/client.py" ask "$CTL" '{"do":"status"}' 2>/dev/null | grep -q "$1"; }
+calls_in_flight() { python3 "$HERE/client.py" ask "$CTL" '{"do":"sessions"}' 2>/dev/null | grep -q '"in_flight": [1-9]'; }
 counters_told() { [ "$(grep -c event=worker.counters "$LOG")" -ge "$1" ]; }
 
 # --- the cases ---------------------------------------------------------------
@@ -333,9 +334,10 @@ case_successor() {
     local server=$pid
     gateway
     first=$PID
-    load calls 20049 2 --op null --depth 4 --rate 1000000 # some are under way whenever the server stops
+    load calls 20049 2 --op null --depth 4
     wait_for 20 status_has '"sessions": 1' || fail "no session"
     kill -STOP "$server"
+    wait_for 20 calls_in_flight || fail "no call waits for the server"
     kill "$first"
     wait_for 20 eval '! python3 "$HERE/client.py" ask "$CTL" "{\"do\":\"status\"}" 2>/dev/null >&2' || fail "it answers still"
     : >"$DIR/gateway.first"
