@@ -26,37 +26,38 @@ const struct figure stats_table_relayed[] = {
 	COUNT(sessions_opened, "Sessions begun: a client's connection and one to its server"),
 	COUNT(sessions_closed, "Sessions that ended"),
 	COUNT(sessions_refused, "Clients that were not served"),
-	COUNT(sessions_displaced, "Sessions closed during set-up, before the client said a word, "
-				  "to make room for others"),
+	COUNT(sessions_displaced,
+	      "Sessions closed before the client's first call, to make room for others"),
 	COUNT(calls, "Calls of clients"),
 	COUNT(replies, "Replies to clients"),
 	COUNT(rcalls, "Calls of servers (callbacks)"),
 	COUNT(rreplies, "Replies to servers"),
 	BYTES(bytes_to_server, "to_server_bytes", "Payload towards servers, inline and chunks"),
 	BYTES(bytes_to_client, "to_client_bytes", "Payload towards clients, inline and chunks"),
-	COUNT(errors_to_requester, "Transport errors told to requesters"),
+	COUNT(errors_to_requester, "Transport errors reported to requesters"),
 	COUNT(errors_from_responder, "Transport errors reported by responders"),
 	COUNT(large, "Calls that took a block of memory of more than 16 KiB"),
-	COUNT(written, "Replies that came by RDMA Write, all or in part"),
+	COUNT(written, "Replies that came by RDMA Write, in whole or in part"),
 	COUNT(joined, "Calls whose data travelled with them over a far hop"),
 	BYTES(joined_bytes, "joined_bytes", "Octets of the data of joined calls"),
 	BYTES(passed_bytes, "passed_bytes",
-	      "Octets of large results that were written on to clients as they came"),
+	      "Octets of large results that were written to clients while they arrived "
+	      "(cut-through)"),
 	BYTES(assembled_bytes, "assembled_bytes",
-	      "Payload of continued messages, copied once to put them together"),
-	COUNT(formed_again, "Calls sent another way after their form was refused"),
+	      "Payload of continued messages that was copied to reassemble them"),
+	COUNT(formed_again, "Calls sent in another form after the responder refused the first"),
 	COUNT(placed, "Calls sent with their data in the Send (round-trip extension)"),
 	COUNT(asked,
 	      "Calls that ask for the data of their reply in its Send (round-trip extension)"),
 	COUNT(replies_placed, "Replies sent with their data in the Send (round-trip extension)"),
-	COUNT(let_go, "Calls that the gateway no longer waits for, without an answer"),
+	COUNT(let_go, "Calls without a reply for which the gateway waits no longer"),
 	COUNT(duplicates, "Calls of version 2 dropped because their XID was in flight"),
-	COUNT(peer_faults, "Sessions closed for a breach of protocol"),
+	COUNT(peer_faults, "Sessions closed because a peer broke the protocol"),
 	COUNT(version_faults,
-	      "Sessions closed because a client or a server speaks no version that its leg does"),
+	      "Sessions closed because a client or server speaks none of the versions of its leg"),
 	COUNT(budget_waits, "Calls that had to wait for memory"),
-	COUNT(shortages,
-	      "Times that a call waited for a device short of registrations or Memory Windows"),
+	COUNT(shortages, "Times that a call waited because a device had no registration or Memory "
+			 "Window left"),
 };
 
 #define SERVER(field, state, text)                                                                 \
@@ -67,10 +68,10 @@ const struct figure stats_table_relayed[] = {
 
 const struct figure stats_table_server[] = {
 	SERVER(up, true, "1: the server is not known to be down"),
-	SERVER(sessions, true, "Sessions that have the server"),
+	SERVER(sessions, true, "Sessions with the server"),
 	SERVER(connects, false, "Connections to the server that were set up"),
 	SERVER(failures, false, "Connections to the server that could not be set up"),
-	SERVER(probes, false, "Probes of the server that are over"),
+	SERVER(probes, false, "Probes of the server that have ended"),
 	SERVER(probe_failures, false, "Probes that the server did not answer"),
 };
 
@@ -85,9 +86,9 @@ const unsigned stats_table_nserver = sizeof(stats_table_server) / sizeof(stats_t
 const struct figure stats_table_servers[] = {
 	SERVERS(servers_up, true, "Servers not known to be down"),
 	SERVERS(servers_down, true, "Servers known to be down"),
-	SERVERS(moves, false, "Clients that went on with another server"),
-	SERVERS(lookups, false, "Answers about names of servers"),
-	SERVERS(lookup_failures, false, "Names of servers that could not be looked up"),
+	SERVERS(moves, false, "Clients that moved to another server"),
+	SERVERS(lookups, false, "Answers to look-ups of server names"),
+	SERVERS(lookup_failures, false, "Look-ups of server names that failed"),
 };
 
 const unsigned stats_table_nservers = sizeof(stats_table_servers) / sizeof(stats_table_servers[0]);

@@ -88,13 +88,13 @@ static void single(struct text *t, const struct family *f, uint64_t value)
 static void about_process(struct text *t, const struct text_process *p)
 {
 	static const struct family start = {"start_time_seconds", "gauge", "seconds",
-					    "When the process began, since 1970"};
-	static const struct family workers = {"workers", "gauge", NULL, "Threads that serve"};
+					    "Start of the process, in seconds since 1970"};
+	static const struct family workers = {"workers", "gauge", NULL, "Worker threads"};
 	static const struct family limit = {"sessions_limit", "gauge", NULL,
-					    "Most sessions at once"};
+					    "Largest number of sessions at once"};
 	static const struct family fds = {"descriptors", "gauge", NULL, "Open descriptors"};
 	static const struct family rss = {"resident_memory_bytes", "gauge", "bytes",
-					  "Memory of the process that is resident"};
+					  "Resident memory of the process"};
 	static const struct family live = {"heap_live", "gauge", NULL,
 					   "Allocations of the heap that are not freed"};
 	static const struct family allocs = {"heap_allocs", "counter", NULL,
@@ -123,11 +123,13 @@ static void about_memory(struct text *t, const struct look_memory *m)
 	static const struct family total = {"memory_limit_bytes", "gauge", "bytes",
 					    "The setting memory_limit: memory of all workers"};
 	static const struct family used = {"memory_used_bytes", "gauge", "bytes",
-					   "Of memory_limit, in use"};
-	static const struct family peak = {"memory_peak_bytes", "gauge", "bytes",
-					   "Most that each worker used at once, summed"};
-	static const struct family touched = {"memory_touched_bytes", "gauge", "bytes",
-					      "Of memory_limit, not given back to the system"};
+					   "Part of memory_limit that is in use"};
+	static const struct family peak = {
+		"memory_peak_bytes", "gauge", "bytes",
+		"Largest amount that each worker used at one time, summed over workers"};
+	static const struct family touched = {
+		"memory_touched_bytes", "gauge", "bytes",
+		"Part of memory_limit that is not given back to the system"};
 	static const struct family by_use = {"memory_use_bytes", "gauge", "bytes",
 					     "Memory in use, by purpose"};
 	static const struct family waits = {"memory_waits", "counter", NULL,
@@ -264,9 +266,9 @@ static void about_versions(struct text *t, const struct text_process *p,
 		}
 }
 
-static const struct family durations = {"rpc_duration_seconds", "histogram", "seconds",
-					"RPCs answered by a reply: until the call was on its way, "
-					"until the reply came, until it was sent"};
+static const struct family durations = {
+	"rpc_duration_seconds", "histogram", "seconds",
+	"Duration of each step of the RPCs that were answered by a reply"};
 
 static void sample_latency(struct text *t, const char *labels, const struct latency *l)
 {
@@ -371,7 +373,7 @@ static void about_certificates(struct text *t, const struct text_process *p)
 {
 	static const struct family expiry = {
 		"certificate_expiry_timestamp_seconds", "gauge", "seconds",
-		"When a file of host authentication expires, since 1970"};
+		"Expiry of a file of host authentication, in seconds since 1970"};
 	static const char *const sides[] = {[AUTH_LISTEN] = "listen", [AUTH_UPSTREAM] = "upstream"};
 	struct hostauth_times times;
 
