@@ -88,9 +88,10 @@ int clients_add(struct clients *c, struct json_object *session)
 static const char *would_help(const struct client *c, const char **words)
 {
 	if (strcmp(c->version, "1") != 0) {
-		*words = c->version[0] == '-'		      ? "it has not said a word yet"
-			 : strcmp(c->version, "2-early") == 0 ? "it speaks an early draft of it"
-							      : "it speaks it";
+		*words = c->version[0] == '-' ? "it has sent no message yet"
+			 : strcmp(c->version, "2-early") == 0
+				 ? "it speaks an early draft of version 2"
+				 : "it speaks version 2 already";
 		return c->version[0] == '-' ? "unknown" : "speaks";
 	}
 	if (c->calls == 0) {
@@ -98,14 +99,14 @@ static const char *would_help(const struct client *c, const char **words)
 		return "unknown";
 	}
 	if (c->written < c->calls / FAIR_PART + 1) {
-		*words = "next to all of its replies fit its messages";
+		*words = "nearly all of its replies fit its messages";
 		return "little";
 	}
 	if (c->bytes / c->written > MIDDLING) {
 		*words = "its data is large, and goes by RDMA in both versions";
 		return "little";
 	}
-	*words = "replies of some KiB come by RDMA that messages would have room for";
+	*words = "replies of some KiB come by RDMA, and would fit messages of version 2";
 	return "yes";
 }
 
