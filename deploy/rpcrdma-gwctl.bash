@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Completion of rpcrdma-gwctl for bash: commands, options, and the routes and sessions that the gateway has.
 
-# What a socket says may come from anybody, and is put on a command line: names alone pass, and nothing is expanded.
+# Candidates go to a command line, and a socket may be any program's. So only names are offered, and nothing is expanded.
 _rpcrdma_gwctl_offer() { # WORD CANDIDATE...
     local word=$1 candidate
     shift
@@ -12,7 +12,7 @@ _rpcrdma_gwctl_offer() { # WORD CANDIDATE...
     done
     return 0
 }
-# Names of files may hold anything: bash quotes them where it is told what they are.
+# Names of files may have any character. bash quotes them, because compopt marks them as file names.
 _rpcrdma_gwctl_files() { # WORD
     compopt -o filenames 2>/dev/null
     mapfile -t COMPREPLY < <(compgen -f -- "$1")
