@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proxy/proxy.h"
+#include "proxy/counters.h"
 
 void proxy_counters_add(struct proxy_counters *sum, const struct proxy_counters *more)
 {

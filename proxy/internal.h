@@ -163,10 +163,12 @@ static inline bool session_is_leaving(const struct session *s)
 	return s->proxy->draining || timer_is_armed(&s->leave);
 }
 
-/* snapshot_want.c */
-
-/** session_fits - whether @s is one of the sessions that @want asks for. */
-bool session_fits(const struct session *s, const struct snapshot_want *want);
+/** session_random - a number for XIDs and marks. It differs from earlier ones, but is not secret:
+ * never use it for a secret. */
+static inline uint64_t session_random(struct proxy *p)
+{
+	return random_next(&p->random);
+}
 
 /* routes.c */
 
@@ -271,27 +273,6 @@ static inline const char *session_server_text(const struct session *s, char *tex
 
 	servers_addr(s->route->servers, s->way->guest.server, &addr);
 	return fabric_addr_format(&addr, text);
-}
-
-/* probe.c */
-
-/** probes_init - @rs has no probes; due before probes_end(). */
-void probes_init(struct route_state *rs);
-
-/** probes_begin - start to probe the servers of @rs, if this relay is the one that probes them. */
-void probes_begin(struct route_state *rs);
-
-/** probes_end - stop probing; probes under way are closed. */
-void probes_end(struct route_state *rs);
-
-/** probe_input - handle one fabric event of a probe's leg. */
-void probe_input(struct leg *leg, const struct fabric_event *ev);
-
-/** session_random - a number for XIDs and marks. It differs from earlier ones, but is not secret:
- * never use it for a secret. */
-static inline uint64_t session_random(struct proxy *p)
-{
-	return random_next(&p->random);
 }
 
 #endif

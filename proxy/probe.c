@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "proxy/probe.h"
 #include "proxy/internal.h"
 #include "xdr/cursor.h"
 

@@ -4,6 +4,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "proxy/internal.h"
+#include "proxy/session_auth.h"
+#include "proxy/session_debts.h"
+#include "proxy/session_end.h"
+#include "proxy/session_log.h"
+#include "proxy/session_open.h"
+#include "proxy/session_recvs.h"
+#include "proxy/session_server.h"
+#include "proxy/txn_call.h"
+#include "proxy/txn_zero_sink.h"
+#include "proxy/probe.h"
 
 /* A turn is bounded, so that no fabric starves another, and the end of many sessions does not
  * delay one at work. It handles few events, because the messages that they cause are sent at its

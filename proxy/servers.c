@@ -16,6 +16,7 @@
  * server by now, it follows none of its sessions.
  */
 #include "proxy/servers_internal.h"
+#include "proxy/servers_names.h"
 
 #include <assert.h>
 #include <string.h>

@@ -14,6 +14,7 @@
  * another.
  */
 #include "proxy/servers_internal.h"
+#include "proxy/servers_names.h"
 
 #include <assert.h>
 #include <netinet/in.h>

@@ -17,6 +17,20 @@
 #include <stdio.h>
 
 #include "proxy/internal.h"
+#include "proxy/session_debts.h"
+#include "proxy/session_end.h"
+#include "proxy/session_handshakes.h"
+#include "proxy/session_hop.h"
+#include "proxy/session_log.h"
+#include "proxy/session_route.h"
+#include "proxy/session_server.h"
+#include "proxy/session_share.h"
+#include "proxy/session_version.h"
+#include "proxy/txn_admit.h"
+#include "proxy/txn_alloc.h"
+#include "proxy/txn_call.h"
+#include "proxy/txn_reply.h"
+#include "proxy/txn_step.h"
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -2,6 +2,7 @@
 /* Decisions by the address of a client: whether it may connect, whether it has to prove its name,
  * and from which local address its server is connected, alone or shared with other clients. */
 #include "base/log.h"
+#include "proxy/session_address.h"
 #include "proxy/internal.h"
 
 static bool is_in(const struct fabric_net *nets, unsigned n, const struct fabric_addr *peer)

@@ -2,7 +2,10 @@
 /* Handshakes of host authentication of all sessions: the limits of each route, the end of
  * handshakes that take long while others wait, and results from the threads that compute them. */
 #include "base/budget.h"
+#include "proxy/session_auth.h"
 #include "proxy/internal.h"
+#include "proxy/session_end.h"
+#include "proxy/session_handshakes.h"
 
 #define TOOK_LONG "host authentication took long, and others wait for theirs"
 

@@ -32,7 +32,10 @@
  * Sessions with anything in flight are in proxy.owing. One timer looks at them, some in a turn. An
  * idle session is in no list, and an RPC costs nothing here.
  */
+#include "proxy/session_debts.h"
 #include "proxy/internal.h"
+#include "proxy/session_end.h"
+#include "proxy/txn_reply_timeout.h"
 
 enum { DEBT_TURN = 128 }; /* sessions that one turn looks at */
 

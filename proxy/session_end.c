@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How a session ends. Every file of session*.c may call this one; session.c has the states. */
+#include "proxy/session_end.h"
 #include "proxy/internal.h"
+#include "proxy/session_handshakes.h"
+#include "proxy/session_log.h"
+#include "proxy/txn_alloc.h"
 
 void session_await_setup(struct session *s)
 {

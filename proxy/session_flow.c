@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Progress of a leg's Reads and Writes, and how long the peer's input was blocked here; for
  * session_debts.c. */
+#include "proxy/session_flow.h"
 #include "proxy/internal.h"
+#include "proxy/session_debts.h"
 
 void session_posted(struct session_flow *f, uint32_t bytes)
 {

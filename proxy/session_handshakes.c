@@ -7,6 +7,7 @@
  *                                          |  no place
  *                                          +--> waits
  */
+#include "proxy/session_handshakes.h"
 #include "proxy/internal.h"
 
 /* The route whose limits apply to @leg: for a client its listener's, whatever route the client

@@ -5,6 +5,7 @@
  * If the route's key hop leaves it open, two times are measured: the exchange of properties on the
  * server leg, which is one round trip, and the time from each call to its reply.
  */
+#include "proxy/session_hop.h"
 #include "proxy/internal.h"
 
 static void hop_init(struct session_hop *h, enum hop hop)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "proxy/session_log.h"
 #include "proxy/internal.h"
 
 enum { REPORTS_TOLD = 8 };

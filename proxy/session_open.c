@@ -17,7 +17,15 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "proxy/session_open.h"
 #include "proxy/internal.h"
+#include "proxy/session_address.h"
+#include "proxy/session_debts.h"
+#include "proxy/session_end.h"
+#include "proxy/session_log.h"
+#include "proxy/session_route.h"
+#include "proxy/session_server.h"
+#include "proxy/txn_step.h"
 
 /* Texts for the log. */
 static const char *const refusals[PROXY_REFUSALS] = {

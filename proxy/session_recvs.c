@@ -19,7 +19,10 @@
  * await their server. The server takes its time, and no other route suffers.
  * Pinned: tests/session/test_sitters.c, decision 82.
  */
+#include "proxy/session_recvs.h"
 #include "proxy/internal.h"
+#include "proxy/session_end.h"
+#include "proxy/txn_admit.h"
 
 enum {
 	LOOKS = 3, /* looks in a row; the first only records what is held */

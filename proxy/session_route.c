@@ -20,7 +20,14 @@
 #include <assert.h>
 
 #include "base/log.h"
+#include "proxy/session_route.h"
 #include "proxy/internal.h"
+#include "proxy/session_address.h"
+#include "proxy/session_end.h"
+#include "proxy/session_hop.h"
+#include "proxy/session_log.h"
+#include "proxy/session_server.h"
+#include "proxy/session_share.h"
 
 static bool shares(const struct proxy_route *route, const struct route_state *listener)
 {

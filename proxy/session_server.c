@@ -14,7 +14,11 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
+#include "proxy/session_server.h"
 #include "proxy/internal.h"
+#include "proxy/session_end.h"
+#include "proxy/session_handshakes.h"
+#include "proxy/session_version.h"
 
 /* A part of the time for set-up: after it older results of a look-up are used. */
 enum { KNOWN_SHARE = 4 };

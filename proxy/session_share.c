@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The accounts to which a session's memory is charged: those of its client's address and of its
  * server (shares.h). */
+#include "proxy/session_share.h"
 #include "proxy/internal.h"
 
 static void count_leg(struct leg *leg, struct share *client, struct share *server)

@@ -3,7 +3,12 @@
  * server is remembered not to speak it. A leg falls back to version 1 on the same connection by
  * itself. This file handles servers that close the connection instead, and remembers the results. */
 #include "base/log.h"
+#include "proxy/session_version.h"
 #include "proxy/internal.h"
+#include "proxy/session_address.h"
+#include "proxy/session_end.h"
+#include "proxy/session_handshakes.h"
+#include "proxy/session_share.h"
 
 #define BARE_MEMORY (60 * NSEC_PER_SEC)
 

@@ -13,6 +13,9 @@
 #include <stdio.h>
 
 #include "proxy/internal.h"
+#include "proxy/session_end.h"
+#include "proxy/session_server.h"
+#include "proxy/snapshot_want.h"
 
 enum { ROUTES_PIECE = 32 };
 

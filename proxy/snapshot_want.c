@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "proxy/snapshot_want.h"
 #include "proxy/internal.h"
 
 bool session_fits(const struct session *s, const struct snapshot_want *want)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "proxy/internal.h"
+#include "proxy/txn_form.h"
+#include "proxy/snapshot_want.h"
 
 void trace_attach(struct proxy *p, struct trace_ring *t)
 {

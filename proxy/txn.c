@@ -24,6 +24,11 @@
  * txn_ops.c, txn_call.c, txn_reply.c, txn_step.c.
  */
 #include "proxy/internal.h"
+#include "proxy/txn_admit.h"
+#include "proxy/txn_alloc.h"
+#include "proxy/txn_cut_through.h"
+#include "proxy/txn_memory.h"
+#include "proxy/txn_remote_inval.h"
 
 #include <string.h>
 

@@ -29,7 +29,12 @@
  */
 #include <string.h>
 
+#include "proxy/txn_admit.h"
 #include "proxy/internal.h"
+#include "proxy/txn_alloc.h"
+#include "proxy/txn_cut_through.h"
+#include "proxy/txn_memory.h"
+#include "proxy/txn_retry_form.h"
 
 enum { PLAIN_BEYOND = 8 }; /* calls without chunks that may run beyond the limit of the queue */
 

@@ -29,7 +29,10 @@
 #include <string.h>
 
 #include "base/asan.h"
+#include "proxy/txn_alloc.h"
 #include "proxy/internal.h"
+#include "proxy/leg/leg_keep.h"
+#include "proxy/txn_admit.h"
 
 enum {
 	/* Octets of the block that most calls take; other sizes are not cached. */

@@ -2,7 +2,19 @@
 /* A transaction's call: from its arrival until it is sent, in a form that the responder takes
  * (WAITING to WAIT, and back: txn.c has the diagram). */
 #include "base/log.h"
+#include "proxy/txn_call.h"
 #include "proxy/internal.h"
+#include "proxy/session_end.h"
+#include "proxy/txn_admit.h"
+#include "proxy/txn_alloc.h"
+#include "proxy/txn_cut_through.h"
+#include "proxy/txn_device_busy.h"
+#include "proxy/txn_form.h"
+#include "proxy/txn_memory.h"
+#include "proxy/txn_ops.h"
+#include "proxy/txn_reply_timeout.h"
+#include "proxy/txn_server_quirks.h"
+#include "proxy/txn_zero_sink.h"
 
 /* draft-07 4.5: the Responder sanity-checks chunk sizes before it uses them. */
 static bool sizes_are_sane(const struct txn *t)

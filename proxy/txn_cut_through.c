@@ -36,7 +36,12 @@
  * change. A call that is formed again drops the pieces that are not posted and waits for Writes
  * under way, because the window is exposed again.
  */
+#include "proxy/txn_cut_through.h"
 #include "proxy/internal.h"
+#include "proxy/session_debts.h"
+#include "proxy/session_end.h"
+#include "proxy/session_flow.h"
+#include "proxy/txn_device_busy.h"
 
 #include <assert.h>
 

@@ -12,6 +12,7 @@
  *         than one RPC needs: a call fails, and for a Read or Write the session ends.
  * Pinned: tests/session/test_shortage.c:a_shortage_is_waited_out, :one_that_does_not_end_is_told
  */
+#include "proxy/txn_device_busy.h"
 #include "proxy/internal.h"
 
 #define SHORT_PAUSE (10 * NSEC_PER_MS)

@@ -5,7 +5,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "proxy/txn_form.h"
 #include "proxy/internal.h"
+#include "proxy/txn_cut_through.h"
+#include "proxy/txn_memory.h"
+#include "proxy/txn_retry_form.h"
+#include "proxy/txn_server_quirks.h"
 #include "xdr/cursor.h"
 
 static void end_of(const struct txn *t, const struct leg *leg, struct plan_end *e)

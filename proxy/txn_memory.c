@@ -3,7 +3,9 @@
  * and exposed to, or sent on, the other leg, so payload is never copied. */
 #include <string.h>
 
+#include "proxy/txn_memory.h"
 #include "proxy/internal.h"
+#include "proxy/txn_cut_through.h"
 
 static size_t need_of(uint64_t len, unsigned *exposures)
 {

@@ -6,7 +6,12 @@
  * the queue posts as many as there are. Each moves at most OP_PIECE octets, so that a slow peer's
  * progress on a large segment shows (deadlines.h).
  */
+#include "proxy/txn_ops.h"
 #include "proxy/internal.h"
+#include "proxy/session_debts.h"
+#include "proxy/session_end.h"
+#include "proxy/session_flow.h"
+#include "proxy/txn_device_busy.h"
 
 /* The @i-th chunk to move: its segments in @msg, and the address of its octets here. False past
  * the last chunk. */

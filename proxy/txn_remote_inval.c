@@ -7,6 +7,7 @@
  * few hash values. Two handles with the same hash value look like one that is named twice, and none
  * is invalidated then: the requester does it itself. A counter that was ever full stays full.
  */
+#include "proxy/txn_remote_inval.h"
 #include "proxy/session.h"
 #include "proxy/txn.h"
 

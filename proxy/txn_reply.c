@@ -2,7 +2,21 @@
 /* Answers: a reply, or the responder's error report. txn_memory.c and txn_server_quirks.c decide what of a
  * reply may be used, once the responder can reach nothing of the transaction any more. */
 #include "base/log.h"
+#include "proxy/txn_reply.h"
 #include "proxy/internal.h"
+#include "proxy/session_end.h"
+#include "proxy/session_hop.h"
+#include "proxy/session_log.h"
+#include "proxy/txn_admit.h"
+#include "proxy/txn_call.h"
+#include "proxy/txn_cut_through.h"
+#include "proxy/txn_form.h"
+#include "proxy/txn_memory.h"
+#include "proxy/txn_ops.h"
+#include "proxy/txn_remote_inval.h"
+#include "proxy/txn_reply_timeout.h"
+#include "proxy/txn_retry_form.h"
+#include "proxy/txn_server_quirks.h"
 
 static void count_reply(struct txn *t, uint64_t body_len)
 {

@@ -49,7 +49,10 @@
  * A call of which a part was sent is not abandoned here. The peer owes a credit for the rest;
  * session_debts.c sees to that.
  */
+#include "proxy/txn_reply_timeout.h"
 #include "proxy/internal.h"
+#include "proxy/session_debts.h"
+#include "proxy/session_end.h"
 
 /* Interval of looks while the answer may have arrived and lie unread. */
 #define LATE_LOOK NSEC_PER_SEC

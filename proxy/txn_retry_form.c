@@ -40,6 +40,7 @@
  * Pinned: tests/session/test_continue.c:calls_that_may_be_refused_leave_receives
  */
 #include "base/log.h"
+#include "proxy/txn_retry_form.h"
 #include "proxy/internal.h"
 
 /* Octets of the payload stream, as it was sent. */

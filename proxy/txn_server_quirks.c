@@ -15,8 +15,11 @@
  * Pinned: tests/session/test_written.c, decisions 89, 90, 91, 95.
  */
 #include "base/log.h"
+#include "proxy/txn_server_quirks.h"
 #include "proxy/internal.h"
 #include "proxy/plan/nfs.h"
+#include "proxy/session_address.h"
+#include "proxy/session_end.h"
 
 enum {
 	/* Octets added for strings (names and paths) for which NFS has no limit. */

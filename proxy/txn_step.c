@@ -4,7 +4,17 @@
  * depend on this one. */
 #include <assert.h>
 
+#include "proxy/txn_step.h"
 #include "proxy/internal.h"
+#include "proxy/session_end.h"
+#include "proxy/session_flow.h"
+#include "proxy/txn_call.h"
+#include "proxy/txn_cut_through.h"
+#include "proxy/txn_device_busy.h"
+#include "proxy/txn_memory.h"
+#include "proxy/txn_ops.h"
+#include "proxy/txn_reply.h"
+#include "proxy/txn_retry_form.h"
 
 static void step_call_not_sent(struct txn *t, int status)
 {

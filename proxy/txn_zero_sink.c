@@ -21,6 +21,7 @@
  */
 #include <string.h>
 
+#include "proxy/txn_zero_sink.h"
 #include "proxy/internal.h"
 
 enum {

@@ -6,7 +6,9 @@
 
 #include "base/mem.h"
 #include "base/random.h"
+#include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
+#include "fabric/iwarp/sock.h"
 
 nsec_t iwarp_now(void)
 {

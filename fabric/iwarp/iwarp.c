@@ -6,6 +6,13 @@
 
 #include "base/mem.h"
 #include "fabric/iwarp/iwarp_internal.h"
+#include "fabric/iwarp/conn.h"
+#include "fabric/iwarp/lines.h"
+#include "fabric/iwarp/listen.h"
+#include "fabric/iwarp/receives.h"
+#include "fabric/iwarp/setup.h"
+#include "fabric/iwarp/sock.h"
+#include "fabric/iwarp/stream.h"
 
 /*
  * Operation

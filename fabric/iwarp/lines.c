@@ -40,6 +40,8 @@
  * Connections in `sated` are looked at some at a time, round-robin, however many there are. A round
  * is over when each was looked at once; only then is it known which ranks there are.
  */
+#include "fabric/iwarp/lines.h"
+#include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
 
 enum {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/listen.h"
+#include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
+#include "fabric/iwarp/sock.h"
 
 #include <errno.h>
 #include <netinet/in.h>

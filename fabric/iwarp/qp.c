@@ -8,6 +8,9 @@
 #include "base/random.h"
 #include "base/mem.h"
 #include "fabric/iwarp/fpdu.h"
+#include "fabric/iwarp/qp_complete.h"
+#include "fabric/iwarp/qp_rx_io.h"
+#include "fabric/iwarp/qp_tx.h"
 
 /*
  * Operation

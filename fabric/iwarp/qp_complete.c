@@ -3,6 +3,7 @@
  * protocol. */
 #include "base/list.h"
 #include "fabric/iwarp/qp_internal.h"
+#include "fabric/iwarp/qp_complete.h"
 
 void qp_complete(struct qp *qp, struct qp_event *e, enum fabric_ev_type type, int status,
 		 uint32_t len)

@@ -5,6 +5,8 @@
 
 #include "fabric/iwarp/fpdu.h"
 #include "fabric/iwarp/wire.h"
+#include "fabric/iwarp/qp_complete.h"
+#include "fabric/iwarp/qp_rx.h"
 
 /*
  * Operation

@@ -5,6 +5,9 @@
 
 #include "base/mem.h"
 #include "fabric/iwarp/fpdu.h"
+#include "fabric/iwarp/qp_complete.h"
+#include "fabric/iwarp/qp_rx.h"
+#include "fabric/iwarp/qp_rx_io.h"
 
 /*
  * Operation

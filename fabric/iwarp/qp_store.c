@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/iwarp/qp.h"
 #include "fabric/iwarp/qp_internal.h"
+#include "fabric/iwarp/qp_rx_io.h"
 
 enum { TRIM_SLABS = 16 /* of a pool at a time */ };
 

@@ -6,6 +6,8 @@
 
 #include "fabric/iwarp/fpdu.h"
 #include "fabric/iwarp/wire.h"
+#include "fabric/iwarp/qp_complete.h"
+#include "fabric/iwarp/qp_tx.h"
 
 /*
  * Operation

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/receives.h"
+#include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
+#include "fabric/iwarp/lines.h"
+#include "fabric/iwarp/stream.h"
 
 /*
  * Operation

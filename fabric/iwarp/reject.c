@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/reject.h"
+#include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
 
 #include <errno.h>

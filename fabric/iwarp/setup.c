@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/setup.h"
+#include "fabric/iwarp/conn.h"
 #include "fabric/iwarp/iwarp_internal.h"
+#include "fabric/iwarp/reject.h"
+#include "fabric/iwarp/sock.h"
+#include "fabric/iwarp/stream.h"
 
 #include <errno.h>
 #include <netinet/in.h>

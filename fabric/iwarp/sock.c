@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/iwarp/sock.h"
 #include "fabric/iwarp/iwarp_internal.h"
 
 #include <errno.h>

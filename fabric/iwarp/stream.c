@@ -7,6 +7,10 @@
 #include <sys/uio.h>
 
 #include "fabric/iwarp/fpdu.h"
+#include "fabric/iwarp/conn.h"
+#include "fabric/iwarp/lines.h"
+#include "fabric/iwarp/sock.h"
+#include "fabric/iwarp/stream.h"
 
 /*
  * Operation

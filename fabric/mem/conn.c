@@ -2,7 +2,12 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "fabric/mem/conn.h"
+#include "fabric/mem/due.h"
+#include "fabric/mem/expose.h"
 #include "fabric/mem/internal.h"
+#include "fabric/mem/op.h"
+#include "fabric/mem/shared.h"
 
 /*
  * Operation. A connection is two struct mem_conn that point to each other. All its memory is

@@ -2,7 +2,14 @@
 #include <assert.h>
 #include <string.h>
 
+#include "fabric/mem/deliver.h"
+#include "fabric/mem/conn.h"
+#include "fabric/mem/due.h"
+#include "fabric/mem/expose.h"
 #include "fabric/mem/internal.h"
+#include "fabric/mem/op.h"
+#include "fabric/mem/post.h"
+#include "fabric/mem/shared.h"
 
 /*
  * Operation. A Send, Write or Read request arrives in the order sent, is checked

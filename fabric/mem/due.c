@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/random.h"
+#include "fabric/mem/due.h"
 #include "fabric/mem/internal.h"
 
 /*

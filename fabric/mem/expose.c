@@ -2,7 +2,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "fabric/mem/expose.h"
+#include "fabric/mem/due.h"
 #include "fabric/mem/internal.h"
+#include "fabric/mem/op.h"
+#include "fabric/mem/range.h"
+#include "fabric/mem/shared.h"
 
 /*
  * Operation. A handle is random but for the low bits, which hide the number of

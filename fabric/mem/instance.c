@@ -3,7 +3,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "fabric/mem/conn.h"
+#include "fabric/mem/expose.h"
 #include "fabric/mem/internal.h"
+#include "fabric/mem/listen.h"
+#include "fabric/mem/op.h"
+#include "fabric/mem/post.h"
+#include "fabric/mem/range.h"
+#include "fabric/mem/shared.h"
 
 /* Private data is valid until the next poll, and invalid at once after it. */
 static void lend_private_data(struct mem_fabric *f, struct fabric_event *ev)

@@ -4,7 +4,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "fabric/mem/listen.h"
+#include "fabric/mem/conn.h"
+#include "fabric/mem/due.h"
 #include "fabric/mem/internal.h"
+#include "fabric/mem/op.h"
 
 /*
  * Operation. How a connection begins, in time:

@@ -2,7 +2,13 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "fabric/mem/conn.h"
+#include "fabric/mem/deliver.h"
+#include "fabric/mem/due.h"
+#include "fabric/mem/expose.h"
 #include "fabric/mem/internal.h"
+#include "fabric/mem/listen.h"
+#include "fabric/mem/op.h"
 
 /*
  * Operation. memnet_step() takes what is due first (due.c), sets the clock to it and lets it

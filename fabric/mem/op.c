@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/asan.h"
+#include "fabric/mem/op.h"
+#include "fabric/mem/due.h"
 #include "fabric/mem/internal.h"
 
 /*

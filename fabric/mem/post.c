@@ -2,7 +2,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "fabric/mem/post.h"
+#include "fabric/mem/due.h"
 #include "fabric/mem/internal.h"
+#include "fabric/mem/op.h"
+#include "fabric/mem/range.h"
+#include "fabric/mem/shared.h"
 
 /*
  * Operation. A post takes a free slot, notes what was asked and puts it on the lists

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "fabric/mem/range.h"
 #include "fabric/mem/internal.h"
 
 /* Registered memory: only this may be posted and exposed, and must stay registered meanwhile. */

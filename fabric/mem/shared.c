@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "fabric/mem/shared.h"
+#include "fabric/mem/due.h"
 #include "fabric/mem/internal.h"
+#include "fabric/mem/op.h"
+#include "fabric/mem/range.h"
 
 /*
  * Operation. Receives that all connections of an instance share are slots of the instance:

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/alive.h"
+#include "fabric/verbs/conn_close.h"
+#include "fabric/verbs/post.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

@@ -4,8 +4,20 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/cm.h"
+#include "fabric/verbs/conn.h"
+#include "fabric/verbs/conn_close.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/device_removal.h"
+#include "fabric/verbs/end.h"
+#include "fabric/verbs/queue.h"
+#include "fabric/verbs/share_conn.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/srq.h"
+#include "fabric/verbs/strings.h"
+#include "fabric/verbs/submit.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/complete.h"
+#include "fabric/verbs/conn.h"
+#include "fabric/verbs/conn_close.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/expose.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/srq.h"
+#include "fabric/verbs/strings.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/vring.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

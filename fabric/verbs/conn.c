@@ -2,8 +2,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/conn.h"
+#include "fabric/verbs/alive.h"
+#include "fabric/verbs/cq.h"
+#include "fabric/verbs/share_conn.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /* Creation of a connection, and the step to open; the states between are in cm.c. */
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/conn_close.h"
+#include "fabric/verbs/strings.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

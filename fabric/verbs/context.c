@@ -7,7 +7,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/context.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/cq.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /* Creation and end of a completion queue; drain.c reads completions. */
 

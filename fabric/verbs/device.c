@@ -7,8 +7,14 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/context.h"
+#include "fabric/verbs/limits.h"
+#include "fabric/verbs/memory.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/srq.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/window.h"
 
 /*
  * Operation

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/limits.h"
+#include "fabric/verbs/types.h"
 
 /* Facts of a device in use, for tools: the words and numbers of limits_log(). */
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/log.h"
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/device_removal.h"
+#include "fabric/verbs/context.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/end.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/srq.h"
+#include "fabric/verbs/types.h"
 
 /*
  * Operation

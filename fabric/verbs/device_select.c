@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/device_select.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/types.h"
 
 /*
  * Operation

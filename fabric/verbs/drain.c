@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/drain.h"
+#include "fabric/verbs/complete.h"
+#include "fabric/verbs/cq.h"
+#include "fabric/verbs/share_conn.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/srq.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

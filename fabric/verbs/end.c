@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/end.h"
+#include "fabric/verbs/complete.h"
+#include "fabric/verbs/conn_close.h"
+#include "fabric/verbs/cq.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/drain.h"
+#include "fabric/verbs/expose.h"
+#include "fabric/verbs/queue.h"
+#include "fabric/verbs/share_conn.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/submit.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

@@ -3,7 +3,15 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/expose.h"
+#include "fabric/verbs/conn_close.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/memory.h"
+#include "fabric/verbs/post.h"
+#include "fabric/verbs/queue.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
+#include "fabric/verbs/window.h"
 
 /*
  * Operation

@@ -2,7 +2,8 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/limits.h"
+#include "fabric/verbs/types.h"
 
 /*
  * Operation

@@ -7,7 +7,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/listen.h"
+#include "fabric/verbs/cm.h"
+#include "fabric/verbs/conn.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/end.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

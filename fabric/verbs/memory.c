@@ -5,7 +5,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/memory.h"
+#include "fabric/verbs/types.h"
 
 /* The user's registered memory, on every device. */
 

@@ -2,7 +2,13 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/post.h"
+#include "fabric/verbs/memory.h"
+#include "fabric/verbs/queue.h"
+#include "fabric/verbs/submit.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/vring.h"
+#include "fabric/verbs/window.h"
 
 /*
  * Operation

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/budget_queues.h"
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/queue.h"
+#include "fabric/verbs/cq.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/expose.h"
+#include "fabric/verbs/limits.h"
+#include "fabric/verbs/share_conn.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/srq.h"
+#include "fabric/verbs/submit.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/vring.h"
 
 /*
  * Operation

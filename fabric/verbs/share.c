@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/log.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/share.h"
+#include "fabric/verbs/conn_close.h"
+#include "fabric/verbs/device_removal.h"
+#include "fabric/verbs/drain.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/srq.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/share_conn.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/wakeup.h"
 
 #include "base/mem.h"
 

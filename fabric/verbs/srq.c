@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/srq.h"
+#include "fabric/verbs/cq.h"
+#include "fabric/verbs/memory.h"
+#include "fabric/verbs/share_types.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/submit.h"
+#include "fabric/verbs/memory.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/wakeup.h"
 
 /*
  * Operation

@@ -243,4 +243,14 @@ struct vevent {
 	size_t pd_len;
 };
 
+enum { LOOK_MS = 1000 }; /* interval of the check whether devices still exist */
+
+/* Bits of work request identifiers. */
+#define ID_RECV (UINT64_C(1) << 32)
+#define ID_BIND (UINT64_C(1) << 33)
+#define ID_ASK (UINT64_C(1) << 34)
+
+/** verbs_init - @v, all zeros, with nothing opened yet. */
+void verbs_init(struct verbs *v, const struct verbs_config *cfg, struct loop *loop);
+
 #endif

@@ -10,8 +10,25 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
-#include "fabric/verbs/share_internal.h"
+#include "fabric/verbs/types.h"
+#include "fabric/verbs/share_types.h"
+#include "fabric/verbs/alive.h"
+#include "fabric/verbs/cm.h"
+#include "fabric/verbs/complete.h"
+#include "fabric/verbs/conn_close.h"
+#include "fabric/verbs/device.h"
+#include "fabric/verbs/device_removal.h"
+#include "fabric/verbs/device_select.h"
+#include "fabric/verbs/drain.h"
+#include "fabric/verbs/end.h"
+#include "fabric/verbs/expose.h"
+#include "fabric/verbs/listen.h"
+#include "fabric/verbs/memory.h"
+#include "fabric/verbs/post.h"
+#include "fabric/verbs/queue.h"
+#include "fabric/verbs/share.h"
+#include "fabric/verbs/srq.h"
+#include "fabric/verbs/submit.h"
 
 /*
  * Operation

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Operations of one queue: post.c and complete.c add records, complete.c removes them. */
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/vring.h"
+#include "fabric/verbs/types.h"
 
 int vring_init(struct vring *r, uint32_t depth)
 {

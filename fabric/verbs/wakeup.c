@@ -2,7 +2,8 @@
 /* Wake-ups of an instance. All other files here use this one. */
 #include <time.h>
 
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/wakeup.h"
+#include "fabric/verbs/types.h"
 
 enum { SHARES_MS = 1000 };
 

@@ -3,7 +3,8 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
-#include "fabric/verbs/internal.h"
+#include "fabric/verbs/window.h"
+#include "fabric/verbs/types.h"
 
 /*
  * Operation

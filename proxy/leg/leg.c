@@ -20,6 +20,14 @@
 #include <string.h>
 
 #include "proxy/leg/internal.h"
+#include "proxy/leg/leg_assembly.h"
+#include "proxy/leg/leg_conn.h"
+#include "proxy/leg/leg_group.h"
+#include "proxy/leg/leg_keep.h"
+#include "proxy/leg/leg_memory.h"
+#include "proxy/leg/leg_rx.h"
+#include "proxy/leg/leg_tx.h"
+#include "proxy/leg/leg_version.h"
 
 /* Part of the time for set-up in which a server may send its properties. */
 enum { SETTLE_SHARE = 4 };

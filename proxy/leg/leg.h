@@ -543,30 +543,6 @@ static inline void leg_put(struct leg *leg, struct leg_held *held)
  */
 void leg_move(struct leg *leg, struct leg_held *held, void *block);
 
-/* leg_keep.c: calls that their user cannot take yet */
-
-/**
- * leg_keep - append @out, a call, with all it holds to @queue (of one direction)
- * @aside: copy it out of its Receive, if there is memory for a copy
- *
- * Return: whether it was copied.
- */
-bool leg_keep(struct leg *leg, const struct leg_out *out, struct list *queue, bool aside);
-
-/** leg_keep_aside - copy all calls of @queue out of their Receives, as far as there is memory.
- * Return: how many were copied. */
-unsigned leg_keep_aside(struct leg *leg, struct list *queue);
-
-/** leg_again - decode the first call of @queue again, as LEG_OUT_MSG; it stays in @queue. Return:
- * whether it was copied out of its Receive. */
-bool leg_again(struct leg *leg, const struct list *queue, struct leg_out *out);
-
-/** leg_unkeep - the call that leg_again() reported was taken, with @held: remove it from @queue. */
-void leg_unkeep(struct leg *leg, struct list *queue);
-
-/** leg_drop_kept - drop all calls of @queue and give back all they hold. */
-void leg_drop_kept(struct leg *leg, struct list *queue);
-
 /** leg_send - queue @tx; it is sent in order, as credits allow. */
 void leg_send(struct leg *leg, struct leg_tx *tx);
 

@@ -22,7 +22,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "proxy/leg/leg_assembly.h"
 #include "proxy/leg/internal.h"
+#include "proxy/leg/leg_keep.h"
 
 void leg_set_quotas(struct leg *leg, struct quota_group groups[QUOTA_PURPOSES])
 {

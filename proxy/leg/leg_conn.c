@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Functions that all files of a leg use: give Receives back to the connection, and end the
  * connection. */
+#include "proxy/leg/leg_conn.h"
 #include "proxy/leg/internal.h"
 
 static int post(struct leg *leg, struct leg_rbuf *rb)

@@ -24,7 +24,10 @@
  */
 #include <assert.h>
 
+#include "proxy/leg/leg_group.h"
 #include "proxy/leg/internal.h"
+#include "proxy/leg/leg_assembly.h"
+#include "proxy/leg/leg_conn.h"
 
 void leg_tell_group(struct leg *leg, struct rpc_octets octets[RPC_MAX_TRANSMISSIONS])
 {

@@ -5,7 +5,10 @@
  * assembly. */
 #include <string.h>
 
+#include "proxy/leg/leg_keep.h"
 #include "proxy/leg/internal.h"
+#include "proxy/leg/leg_assembly.h"
+#include "proxy/leg/leg_conn.h"
 
 /* Copy @rb. Return: the copy, which replaces the Receive; or @rb itself if there is no memory. */
 static struct leg_rbuf *keep_aside(struct leg *leg, struct leg_rbuf *rb, bool is_gathered)

@@ -4,6 +4,7 @@
  * borrows the rest. */
 #include "base/budget.h"
 #include "base/mem.h"
+#include "proxy/leg/leg_memory.h"
 #include "proxy/leg/internal.h"
 
 /* No slot is borrowed while Receives are scarce; the leg's own slots suffice to continue. */

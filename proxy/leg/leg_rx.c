@@ -14,7 +14,15 @@
 #include <assert.h>
 #include <string.h>
 
+#include "proxy/leg/leg_rx.h"
 #include "proxy/leg/internal.h"
+#include "proxy/leg/leg_assembly.h"
+#include "proxy/leg/leg_conn.h"
+#include "proxy/leg/leg_group.h"
+#include "proxy/leg/leg_keep.h"
+#include "proxy/leg/leg_memory.h"
+#include "proxy/leg/leg_tx.h"
+#include "proxy/leg/leg_version.h"
 #include "v2/header.h"
 
 /* Answer a first message in a version that is not spoken here. The version stays undecided,

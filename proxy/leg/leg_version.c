@@ -4,7 +4,9 @@
  * rpc/transport.h. */
 #include <string.h>
 
+#include "proxy/leg/leg_version.h"
 #include "proxy/leg/internal.h"
+#include "proxy/leg/leg_keep.h"
 
 bool leg_speaks(const struct leg *leg, enum leg_version version)
 {

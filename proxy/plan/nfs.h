@@ -70,29 +70,4 @@ enum nfs4_op {
  * read. */
 enum { NFS4_OPERATIONS = 64 };
 
-/**
- * nfs_skip_auth - step over a call's header, credential and verifier, to its arguments
- * @wrapped: set if arguments and results are inside RPCSEC_GSS (RFC 2203 5.3.3.4)
- *
- * Return: false if the call is malformed or sets up a context.
- */
-bool nfs_skip_auth(struct xdr_in *x, bool *wrapped) WARN_UNUSED;
-
-/**
- * nfs4_results_max - most octets the results of a COMPOUND can have
- * @args:   at its arguments, in the clear, of a payload stream that begins at @stream
- * @call:   its chunks; NULL none. What goes to a Write chunk for certain does not count.
- * @is_guess: as nfs_reply_max() has it; untouched where the result is 0 for an operation
- *
- * Return: 0 when unknown: an operation or attribute without a bound, arguments that are not whole,
- * a Read chunk that is not the data of a WRITE.
- */
-uint64_t nfs4_results_max(const struct xdr_in *args, const uint8_t *stream,
-			  const struct rpc_msg *call, bool *is_guess);
-
-/** nfs_reply_max - plan_reply_max(), and whether it is only a guess: the reply has a name or
- * path, for which NFS has no limit. */
-uint32_t nfs_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call,
-		       bool *is_guess);
-
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proxy/plan/nfs.h"
+#include "proxy/plan/nfs4reply.h"
 
 /*
  * The longest reply to a COMPOUND is the sum of its operations' longest results (RFC 7530 16,

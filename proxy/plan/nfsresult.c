@@ -2,6 +2,7 @@
 #include "proxy/plan/nfsresult.h"
 
 #include "proxy/plan/nfs.h"
+#include "proxy/plan/nfsreply.h"
 #include "xdr/cursor.h"
 
 enum { NFS3_READLINK = 5, NFS3_READ = 6, NFS4_COMPOUND = 1 };

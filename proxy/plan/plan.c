@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "proxy/plan/nfs.h"
+#include "proxy/plan/nfsreply.h"
 #include "xdr/cursor.h"
 
 /*

@@ -207,18 +207,6 @@ struct plan_reply {
 void plan_reply_form(const struct plan_in *in, struct plan_reply *out);
 
 /**
- * plan_reply_max - most octets the reply payload stream of a procedure can have
- *
- * NFSv3 (100003/3) and its MOUNT, NLM neighbours by procedure; @args is the call's payload
- * stream from its start (READDIR and READDIRPLUS carry the count the client asked for).
- * Data that is reduced into Write chunks of @call (NULL: it has no chunks) does not count.
- * NULL of any program returns nothing; a COMPOUND of NFSv4 what its operations can, if all of
- * them are known, and else what Linux lets one be.
- * Return: 0 when unknown (any other program): assume the worst.
- */
-uint32_t plan_reply_max(const struct rpchdr *hdr, struct view args, const struct rpc_msg *call);
-
-/**
  * plan_spread - map @length octets onto a chunk's segments, in order (draft-07 4.5.2.1)
  * @in:  the requester's segments, @n of them
  * @out: the same with lengths set to what lies in each; trailing ones 0

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proxy/plan/plan.h"
+#include "proxy/plan/nfsreply.h"
 #include "tests/rng.h"
 #include "xdr/cursor.h"
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "proxy/plan/nfsreply.h"
 #include "tests/proxy/plan_util.h"
 #include "tests/rng.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The longest possible reply, bounded by the requester, the procedure and knowledge about the
  * server. */
+#include "proxy/plan/nfsreply.h"
 #include "tests/proxy/plan_util.h"
 
 /* A Reply chunk of a version 2 requester bounds the reply (draft 6.6.3), and a version 1 responder, which

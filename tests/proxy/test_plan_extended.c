@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which messages use the round-trip extension, and how the data of replies comes: each cell. */
+#include "proxy/plan/nfsreply.h"
 #include "tests/proxy/plan_util.h"
 
 static struct rpc_msg m;

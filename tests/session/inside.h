@@ -3,6 +3,10 @@
 #define TESTS_SESSION_INSIDE_H
 
 #include "proxy/internal.h"
+#include "proxy/probe.h"
+#include "proxy/session_debts.h"
+#include "proxy/session_flow.h"
+#include "proxy/txn_remote_inval.h"
 
 /**
  * inside - the only access of tests to the inside of proxy/: facts that no peer can see, for

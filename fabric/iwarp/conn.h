@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_IWARP_CONN_H
+#define FABRIC_IWARP_CONN_H
+
+#include "fabric/iwarp/iwarp_internal.h"
+
+/** conn - connections of an instance */
+
+/** iwarp_conn_new - a connection in @state on @fd (taken, also on failure); NULL without memory. */
+struct iwarp_conn *iwarp_conn_new(struct iwarp *iw, int fd, enum iwarp_state state, void *owner);
+
+/** iwarp_conn_free - takes @c; ends everything at once. */
+void iwarp_conn_free(struct iwarp_conn *c);
+
+/** iwarp_conn_queues - allocate the queue pair, once. */
+int iwarp_conn_queues(struct iwarp_conn *c, const struct fabric_conn_params *params) WARN_UNUSED;
+
+/** iwarp_conn_deadline - wake @c @ms from now; 0: not at all. */
+void iwarp_conn_deadline(struct iwarp_conn *c, uint32_t ms);
+
+/** iwarp_conn_activate - there is something for fabric_poll(). */
+void iwarp_conn_activate(struct iwarp_conn *c);
+
+/** iwarp_conn_end - to IWARP_CLOSED: no socket any more, everything flushed. */
+void iwarp_conn_end(struct iwarp_conn *c, int status, const char *why);
+
+/** iwarp_conn_unfavour - ends the turn of @c at the last Receives (lines.c); idempotent. */
+static inline void iwarp_conn_unfavour(struct iwarp_conn *c)
+{
+	if (!c->qp.is_favoured)
+		return;
+	c->qp.is_favoured = false;
+	list_del(&c->favoured);
+	c->iw->favoured_count--;
+	c->iw->favoured_recvs -= c->qp.depths.max_recvs;
+}
+
+/** iwarp_draw - a random number; with a seed in the configuration, the next of that sequence. */
+uint64_t iwarp_draw(struct iwarp *iw);
+
+/** iwarp_now - the monotonic clock; read at set-up, on stalls and at ends, never per message. */
+nsec_t iwarp_now(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_IWARP_SETUP_H
+#define FABRIC_IWARP_SETUP_H
+
+#include "fabric/iwarp/iwarp_internal.h"
+
+/** setup - until the stream is open */
+
+void setup_ready(struct iwarp_conn *c, unsigned events);
+void setup_expired(struct iwarp_conn *c);
+int setup_connect(struct fabric *f, const struct fabric_addr *to,
+		  const struct fabric_conn_params *params, void *owner,
+		  struct fabric_conn **conn) WARN_UNUSED;
+int setup_accept(struct fabric_conn *fc, const struct fabric_conn_params *params,
+		 void *owner) WARN_UNUSED;
+void setup_reject(struct fabric_conn *fc, struct view private_data);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_IWARP_STREAM_H
+#define FABRIC_IWARP_STREAM_H
+
+#include "fabric/iwarp/iwarp_internal.h"
+
+/** stream - from the open stream on */
+
+void stream_open(struct iwarp_conn *c);
+void stream_ready(struct iwarp_conn *c, unsigned events);
+void stream_expired(struct iwarp_conn *c);
+
+/** stream_stalled - checks the progress of a message that the peer began a while ago; ends the
+ * connection without any. */
+void stream_stalled(struct iwarp_conn *c);
+void stream_read(struct iwarp_conn *c);
+
+/** stream_rest - @c continues at the end of a flush (stream_go_on()). */
+void stream_rest(struct iwarp_conn *c);
+
+/**
+ * stream_go_on - continue with connections in `resting`: at least one, and as many as the turn's
+ * budget allows. Then another turn begins.
+ * Return: whether the turn that ends used up its budget.
+ */
+bool stream_go_on(struct iwarp *iw);
+
+/** stream_resume - there may be a Receive for the message of @c that waits. */
+void stream_resume(struct iwarp_conn *c);
+
+/** stream_probe - callback of iwarp.probe. */
+void stream_probe(struct timer *timer, nsec_t now);
+
+void stream_write(struct iwarp_conn *c);
+void stream_disconnect(struct iwarp_conn *c);
+
+#endif

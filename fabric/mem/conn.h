@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_MEM_CONN_H
+#define FABRIC_MEM_CONN_H
+
+#include "fabric/mem/internal.h"
+
+struct mem_conn *mem_conn_new(struct mem_fabric *f, void *owner);
+int mem_conn_queues(struct mem_conn *c, const struct fabric_conn_params *params);
+
+/** mem_conn_end - the end of one side; may free @c, when its user never heard of it. */
+void mem_conn_end(struct mem_conn *c, int status, const char *why);
+
+/** mem_conn_breach - @c's peer broke the protocol: both ends end. */
+void mem_conn_breach(struct mem_conn *c, int status, const char *why);
+
+/** mem_conn_send_bye - after a flush: the disconnect is sent, behind everything posted before. */
+void mem_conn_send_bye(struct mem_conn *c);
+
+/** mem_conn_bye_goes_on - what @c sent before its disconnect has been taken. */
+void mem_conn_bye_goes_on(struct mem_conn *c);
+
+/** mem_conn_bye_arrives - the disconnect arrives at the peer, where messages sent before may
+ * still wait for Receives. */
+void mem_conn_bye_arrives(struct mem_conn *c);
+
+/** mem_conn_tell_end - queue all completions that are left, and DISCONNECTED behind them. */
+void mem_conn_tell_end(struct mem_conn *c);
+
+void mem_disconnect(struct fabric_conn *base);
+void mem_destroy(struct fabric_conn *base);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_COMPLETE_H
+#define FABRIC_VERBS_COMPLETE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fabric_event;
+struct ibv_wc;
+struct verbs_conn;
+
+/** complete - completing operations */
+
+/** complete_own - process a batch of @c's own queue. */
+void complete_own(struct verbs_conn *c, const struct ibv_wc *wc, int n);
+
+/** complete_shared - a Receive in @slot completed for @c. Return: whether it is a message to
+ * deliver; if not, @c ends, because it is no message, or one too many. */
+bool complete_shared(struct verbs_conn *c, const struct ibv_wc *wc, uint32_t slot, void *cookie);
+
+/** complete_failed - @wc failed: ends @c with that cause. */
+void complete_failed(struct verbs_conn *c, const struct ibv_wc *wc, bool is_recv);
+
+/** complete_flush - return everything posted. */
+void complete_flush(struct verbs_conn *c);
+bool complete_event(struct verbs_conn *c, struct fabric_event *ev);
+
+#endif

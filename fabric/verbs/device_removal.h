@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_DEVICE_REMOVAL_H
+#define FABRIC_VERBS_DEVICE_REMOVAL_H
+
+#include "base/loop.h"
+
+struct verbs;
+struct verbs_dev;
+
+/** device_removal - devices that are removed */
+
+/** device_removal_lost - @dev failed or was removed: its connections end, its objects are freed with the
+ * last. */
+void device_removal_lost(struct verbs_dev *dev);
+void device_removal_tick(struct verbs *v, nsec_t now);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_DEVICE_SELECT_H
+#define FABRIC_VERBS_DEVICE_SELECT_H
+
+#include "base/err.h"
+
+struct verbs;
+struct verbs_config;
+
+/** device_select - which devices addresses lead to */
+
+/** device_select_open - open the devices that @cfg->uses lead to, or all. Return: 0, or ERR_IO: none can
+ * be used, or one of the requested devices was rejected. */
+int device_select_open(struct verbs *v, const struct verbs_config *cfg) WARN_UNUSED;
+
+#endif

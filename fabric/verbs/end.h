@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_END_H
+#define FABRIC_VERBS_END_H
+
+struct fabric_conn;
+struct verbs_conn;
+
+/** end - how connections end */
+
+/** end_finish - end now: destroy the queue pair, and return everything posted. */
+void end_finish(struct verbs_conn *c, int status, const char *why);
+
+/** end_by_peer - DISCONNECTED arrived. */
+void end_by_peer(struct verbs_conn *c, int status);
+void end_disconnect(struct fabric_conn *fc);
+void end_destroy(struct fabric_conn *fc);
+
+/** end_free - takes @c. */
+void end_free(struct verbs_conn *c);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_EXPOSE_H
+#define FABRIC_VERBS_EXPOSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct fabric_conn;
+struct segment;
+struct verbs_conn;
+
+/** expose - exposed memory */
+
+int expose_init(struct verbs_conn *c) WARN_UNUSED;
+int expose_add(struct fabric_conn *fc, void *addr, uint32_t len, unsigned access,
+	       struct segment *seg) WARN_UNUSED;
+int expose_withdraw(struct fabric_conn *fc, uint32_t handle, void *cookie,
+		    uint32_t *written) WARN_UNUSED;
+
+/** expose_may_invalidate - whether a message of the peer may have invalidated @handle: it is
+ * @c's, or was until lately. */
+bool expose_may_invalidate(struct verbs_conn *c, uint32_t handle);
+
+/** expose_invalidated - a message of the peer invalidated @handle. */
+void expose_invalidated(struct verbs_conn *c, uint32_t handle);
+
+/** expose_fenced - its local invalidate completed with @status. */
+void expose_fenced(struct verbs_conn *c, uint32_t index, int status);
+
+/** expose_end - fence everything; call it before the queue pair is destroyed, and again after it
+ * for exposures that the device did not release. */
+void expose_end(struct verbs_conn *c);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_LISTEN_H
+#define FABRIC_VERBS_LISTEN_H
+
+#include "base/err.h"
+#include "base/loop.h"
+
+struct fabric;
+struct fabric_listener;
+struct verbs;
+
+/** listen - listeners */
+
+int verbs_listen_attach(struct fabric *f, struct fabric_listener *l, void *owner) WARN_UNUSED;
+void verbs_listen_detach(struct fabric *f, struct fabric_listener *l);
+void verbs_listen_tick(struct verbs *v, nsec_t now);
+nsec_t verbs_listen_deadline(const struct verbs *v);
+
+#endif

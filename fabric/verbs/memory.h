@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_MEMORY_H
+#define FABRIC_VERBS_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct fabric;
+struct ibv_mr;
+struct verbs;
+struct verbs_conn;
+struct verbs_dev;
+
+/** memory - registered memory */
+
+int memory_register(struct fabric *f, void *base, size_t len) WARN_UNUSED;
+void memory_unregister(struct fabric *f, void *base);
+
+/** memory_pinned - octets of @v's registered memory that count against the locked-memory limit:
+ * each protection domain of each device in use pins it anew. */
+size_t memory_pinned(const struct verbs *v);
+
+/** verbs_register - register all ranges on @dev that it does not have. Return: 0 or ERR_NOMEM
+ * (logged). */
+int verbs_register(struct verbs_dev *dev) WARN_UNUSED;
+
+/** memory_region - registration that holds @len octets at @p, or NULL. */
+struct ibv_mr *memory_region(const struct verbs_dev *dev, const void *p, size_t len);
+
+/** memory_own_region - a registration for @c alone at @offset; NULL: the device has none left. */
+struct ibv_mr *memory_own_region(struct verbs_conn *c, void *addr, uint32_t len, unsigned access,
+				 uint64_t offset);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_QUEUE_H
+#define FABRIC_VERBS_QUEUE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "fabric/verbs/types.h"
+
+struct fabric;
+struct fabric_conn_params;
+struct verbs_conn;
+
+/** queue - queue pairs */
+
+int queue_depths(struct verbs_conn *c, const struct fabric_conn_params *p) WARN_UNUSED;
+
+/** queue_cost - fabric_conn_bytes(). */
+size_t queue_cost(const struct fabric *f, const struct fabric_conn_params *p);
+
+/** queue_make - make the queue pair, when the device is known; posts the Receives that waited. */
+int queue_make(struct verbs_conn *c) WARN_UNUSED;
+
+/** queue_put_back - give back shared Receives with messages that were not polled. */
+void queue_put_back(struct verbs_conn *c);
+void queue_free(struct verbs_conn *c);
+
+/** queue_has_room - whether there is room for @n operations of the user's. */
+static inline bool queue_has_room(const struct verbs_conn *c, uint32_t n)
+{
+	return c->sq_posted - c->sq_freed + c->sq_reserved + n <= c->sq_size;
+}
+
+/** queue_has_room_for_window - whether there is room for a bind and its invalidate, beside the
+ * user's operations. */
+static inline bool queue_has_room_for_window(const struct verbs_conn *c)
+{
+	return c->extras_posted - c->extras_freed + c->sq_reserved + 2 + c->max_sends < c->sq_size;
+}
+
+#endif

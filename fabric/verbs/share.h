@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_SHARE_H
+#define FABRIC_VERBS_SHARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+
+struct fabric;
+struct fabric_event;
+struct verbs;
+
+int share_begin(struct fabric *f, uint32_t len) WARN_UNUSED;
+void share_end(struct fabric *f);
+uint32_t share_wanted(const struct fabric *f);
+int share_post(struct fabric *f, void *buf, void *cookie) WARN_UNUSED;
+
+void share_flush(struct verbs *v);
+void share_tick(struct verbs *v, nsec_t now);
+
+/** share_notes - handle flags that other threads set. Return: whether there may be an event. */
+bool share_notes(struct verbs *v);
+
+/** share_event - the event of a Receive that comes back. Return: false: there is none. */
+bool share_event(struct verbs *v, struct fabric_event *ev);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_VERBS_WINDOW_H
+#define FABRIC_VERBS_WINDOW_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct ibv_mw;
+struct verbs_dev;
+
+/** window - a device's free Memory Windows */
+
+/** device_offset - a random offset for the first octet of a registration at @addr, if the device
+ * supports another offset than the address. */
+uint64_t device_offset(struct verbs_dev *dev, const void *addr);
+
+/** device_window_get - a free window and, in *@key, the next key to bind it with; NULL: none. */
+struct ibv_mw *device_window_get(struct verbs_dev *dev, uint32_t *key);
+void device_window_put(struct verbs_dev *dev, struct ibv_mw *mw);
+
+/** device_window_drop - free @mw, even if it is bound. Return: 0: it is freed; ERR_IO: the
+ * device refused, and @mw is still the caller's. */
+int device_window_drop(struct verbs_dev *dev, struct ibv_mw *mw) WARN_UNUSED;
+
+/** device_windows_free - free all unused windows. */
+void device_windows_free(struct verbs_dev *dev);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_SERVERS_NAMES_H
+#define PROXY_SERVERS_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+
+struct fabric_addr;
+struct servers;
+
+/** servers_key - the whole address @addr as octets: an IPv6 network of 64 bits is not one client
+ * here. */
+void servers_key(const struct fabric_addr *addr, uint8_t *key);
+
+/** servers_relist - update the slots to the configured hosts and the results of look-ups. Return:
+ * 0 or ERR_NOMEM. */
+int servers_relist(struct servers *s) WARN_UNUSED;
+
+/** servers_are_known - whether the results of all look-ups are valid at @now. */
+bool servers_are_known(const struct servers *s, nsec_t now);
+
+/** servers_ask - request a look-up. Return: its ticket. */
+uint64_t servers_ask(struct servers *s);
+
+/** servers_ring - notify others that something changed (@news) or that a look-up was requested.
+ * The caller does not hold the lock. */
+void servers_ring(struct servers *s, bool news);
+
+#endif

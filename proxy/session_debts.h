@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_SESSION_DEBTS_H
+#define PROXY_SESSION_DEBTS_H
+
+#include "proxy/session.h"
+
+/** session_debts - what peers owe, and the end of sessions whose peers do not deliver */
+
+/** session_debts_init - @s owes nothing yet. */
+void session_debts_init(struct session *s);
+
+/** session_debts_begin - something may be in flight on @s, which is not in proxy.owing: look at
+ * it from now on. */
+void session_debts_begin(struct session *s);
+
+/** session_debts_look - timer callback: look at some sessions of proxy.owing. */
+void session_debts_look(struct timer *timer, nsec_t now);
+
+/**
+ * session_behind - the total time in which input of @leg's peer was blocked here (leg_is_behind()),
+ * ns
+ *
+ * This time is not the peer's: no time limit of the peer runs meanwhile.
+ */
+nsec_t session_behind(struct session *s, const struct leg *leg);
+
+static inline unsigned session_ops_posted(const struct session_ops *ops)
+{
+	return ops->reads.posted + ops->writes.posted;
+}
+
+#endif

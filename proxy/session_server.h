@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_SESSION_SERVER_H
+#define PROXY_SESSION_SERVER_H
+
+#include "proxy/session.h"
+
+/** session_server - which server it is */
+
+/** session_way_new - allocate s->way. Return: 0 or ERR_NOMEM. */
+int session_way_new(struct session *s) WARN_UNUSED;
+
+/**
+ * session_find_server - choose a server and open the server leg, or wait for the server's address
+ *
+ * Return: 0; or an error if no server is left to try.
+ */
+int session_find_server(struct session *s) WARN_UNUSED;
+
+/** session_upstream_strerror - the text for an error of session_find_server(); static storage. */
+const char *session_upstream_strerror(int err);
+
+/** session_is_waiting - whether @s waits for the address of its server. */
+bool session_is_waiting(const struct session *s);
+
+/**
+ * session_lookup_late - the look-up of the server's address takes too long
+ *
+ * The session continues with addresses known from before, waits longer if there are none, or ends.
+ */
+void session_lookup_late(struct session *s);
+
+/** session_upstream_ready - the server leg of @s is ready. Return: false if its client was assigned
+ * another server meanwhile; the session then connects there. */
+bool session_upstream_ready(struct session *s);
+
+/**
+ * session_release - as session_leave(), and the client chooses a server anew
+ *
+ * All sessions of the client follow if the choice is another server.
+ */
+void session_release(struct session *s, nsec_t deadline);
+
+/** session_fail_over - the server leg ended with @status, for @why, before @s was open. Return:
+ * whether another server is being tried. */
+bool session_fail_over(struct session *s, int status, const char *why);
+
+/** session_way_end - @s ends: free s->way. */
+void session_way_end(struct session *s);
+
+/** sessions_hear_news - act on changes in proxy/servers.h: new addresses, and clients that moved. */
+void sessions_hear_news(struct proxy *p);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_SNAPSHOT_WANT_H
+#define PROXY_SNAPSHOT_WANT_H
+
+#include "proxy/internal.h"
+
+/** session_fits - whether @s is one of the sessions that @want asks for. */
+bool session_fits(const struct session *s, const struct snapshot_want *want);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_TXN_ADMIT_H
+#define PROXY_TXN_ADMIT_H
+
+#include "proxy/txn.h"
+
+/** txn_admit - which calls may run */
+
+enum txn_verdict {
+	TXN_WAITS,
+	TXN_STARTS,	/* the call holds everything it needs */
+	TXN_IMPOSSIBLE, /* the call needs more than there will ever be */
+};
+
+/** txn_is_plain - neither @call nor its answer has chunks: NULL, SEQUENCE, RENEW, most of
+ * GETATTR. */
+static inline bool txn_is_plain(const struct rpc_msg *call)
+{
+	return call->nreads == 0 && call->nwrites == 0 && !call->has_reply && !call->has_body_chunk;
+}
+
+/** txn_has_turn - whether @call, which came in @q, may have a transaction block now: no call
+ * waits before it, or it may pass the calls that do. */
+bool txn_has_turn(const struct session_queue *q, const struct leg_out *call);
+
+/** txn_passes - start @t ahead of the calls that wait in its queue, if it needs nothing that they
+ * wait for. Return: whether it was started. */
+bool txn_passes(struct txn *t);
+
+/** txn_queue - append @t to the calls that wait for admission. */
+void txn_queue(struct txn *t);
+
+/** txn_admit - try to admit the first call that waits in @q. Return: the verdict, about @t unless
+ * TXN_WAITS. */
+enum txn_verdict txn_admit(struct session_queue *q, struct txn **t) WARN_UNUSED;
+
+/** txn_put_by - @t has to wait: copy its call out of its Receive if that is needed. Return: 0, or
+ * ERR_AGAIN: @t cannot wait. */
+int txn_put_by(struct txn *t) WARN_UNUSED;
+
+/** txn_move_call - @t has to wait, before its call is formed: copy its call out of its Receive if
+ * leg_keeps_many() and there is memory. */
+void txn_move_call(struct txn *t);
+
+/** txn_move_all - @leg has its full share of shared Receives: copy all calls of @s that came over
+ * it out of their Receives. */
+void txn_move_all(struct session *s, const struct leg *leg);
+
+/** txn_move_reply - the requester does not take the reply of @t yet, which is not formed: copy it
+ * out of its Receive likewise. */
+void txn_move_reply(struct txn *t);
+
+/** txn_unqueue - @t ends: give back its place among running transactions, its exposures and its
+ * count of memory. */
+void txn_unqueue(struct txn *t);
+
+#endif

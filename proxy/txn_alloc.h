@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_TXN_ALLOC_H
+#define PROXY_TXN_ALLOC_H
+
+#include "proxy/txn.h"
+
+/** txn_alloc - transaction blocks */
+
+/** txn_take_room - a block for a transaction of @call; contents undefined. Return: NULL if @q has
+ * to wait for one. */
+struct txn *txn_take_room(struct session_queue *q, const struct rpc_msg *call) WARN_UNUSED;
+
+/** txn_set_room - @t->in is written: set and clear the regions behind it. */
+void txn_set_room(struct txn *t);
+
+/** txn_give_room - takes @t, which is now only a block: cached for @q, or freed. */
+void txn_give_room(struct session_queue *q, struct txn *t);
+
+/** txn_give_spares - free the blocks that @q caches. */
+void txn_give_spares(struct session_queue *q);
+
+/** txn_keep - append @out, a call, to the calls of @q that wait for a block; takes @out->held. */
+void txn_keep(struct session_queue *q, const struct leg_out *out);
+
+/** txn_move_kept - copy all these calls out of their Receives. */
+void txn_move_kept(struct session_queue *q);
+
+/**
+ * txn_take_kept - decode the first of these calls again, and give it a block, @t
+ * @aside: set if the call holds no Receive
+ *
+ * Return: false, and nothing happened, if it cannot have a block.
+ */
+bool txn_take_kept(struct session_queue *q, struct leg_out *out, struct txn **t,
+		   bool *aside) WARN_UNUSED;
+
+/** txn_drop_kept - the session ends: drop these calls. */
+void txn_drop_kept(struct session_queue *q);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_TXN_CUT_THROUGH_H
+#define PROXY_TXN_CUT_THROUGH_H
+
+#include "proxy/txn.h"
+
+/** txn_cut_through - cut-through of large results */
+
+/** txn_choose_way - right before @t may start: decide whether a large result is stored or cut
+ * through. */
+void txn_choose_way(struct txn *t);
+
+/** txn_write_memory - octets of memory for the @i-th Write chunk: its length, or that of a
+ * window. */
+uint64_t txn_write_memory(const struct txn *t, unsigned i);
+
+/** txn_stream - expose @r, which has a window, to the responder. Return: as fabric_expose(). */
+int txn_stream(struct txn *t, struct txn_region *r, struct segment *seg) WARN_UNUSED;
+
+/** txn_has_window - whether one of the Write chunks of @t is cut through. */
+bool txn_has_window(const struct txn *t);
+
+/** txn_placed - the responder has written a piece of the cut-through result: pass it on. */
+void txn_placed(struct txn *t, const struct leg_out *out);
+
+/** txn_pass_on - post as many Writes as possible; the rest waits in .passers of the requester's
+ * leg. */
+void txn_pass_on(struct txn *t);
+
+/** txn_passed - one of these Writes completed. */
+void txn_passed(struct txn *t);
+
+/** txn_pass_waits - the present step of @t has to wait: until all that came is posted, or until
+ * Writes under way complete. */
+bool txn_pass_waits(const struct txn *t);
+
+/** txn_pass_no_more - the window is withdrawn: drop what is not posted. */
+void txn_pass_no_more(struct txn *t);
+
+/** txn_pass_next - post what fits on @leg for the transactions in its .passers, in order. Return:
+ * the next transaction of which all is posted, or NULL. */
+struct txn *txn_pass_next(struct session *s, struct leg *leg) WARN_UNUSED;
+
+#endif

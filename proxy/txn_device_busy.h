@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_TXN_DEVICE_BUSY_H
+#define PROXY_TXN_DEVICE_BUSY_H
+
+#include "proxy/txn.h"
+
+/** txn_device_busy - temporary shortages of an RDMA device */
+
+/**
+ * txn_short - the fabric answered ERR_AGAIN to @t
+ *
+ * A timer then tries the session's operations, and the calls on its list, again. Return: whether to
+ * wait; false: the shortage has lasted too long.
+ */
+bool txn_short(struct txn *t) WARN_UNUSED;
+
+/** txn_short_call - likewise, and the call of @t is put on the list. */
+bool txn_short_call(struct txn *t) WARN_UNUSED;
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PROXY_TXN_REMOTE_INVAL_H
+#define PROXY_TXN_REMOTE_INVAL_H
+
+#include "proxy/txn.h"
+
+/** txn_remote_inval - handles of the requester that a reply may invalidate */
+
+/** txn_name, txn_unname - the handles of @t begin, or cease, to count as named by a call in
+ * flight: from the call's arrival until @t is released. */
+void txn_name(struct txn *t);
+void txn_unname(struct txn *t);
+
+/** txn_inv_handle - a handle of the call that the requester lets the reply invalidate, or 0. */
+uint32_t txn_inv_handle(const struct txn *t);
+
+#endif
