@@ -225,7 +225,7 @@ static int recv_message(struct v2_conn *c, const struct v2_type *type, struct v2
 	(void)in;
 	/* Decision 39: a Reply that has the type of a Call is rejected below. No other Reply will
 	 * come to the call that it names. */
-	if (c->t.own.role == RPC_INITIATOR && v2_cont_is_misnamed(&c->cont, type, c->t.own.msg))
+	if (v2_cont_is_misnamed(&c->cont, type, c->t.own.msg))
 		fail_call(rx, h->xid);
 	if (is_beyond_reverse(c, type, c->t.own.msg, &e))
 		return refuse(c, type, h, &e, rx);

@@ -49,6 +49,9 @@ for n, where in ((0, 'the prefix'), (4, 'the handle to invalidate'), (8, 'the Re
     variants(v2.CALL_INLINE, '7.2.1', BAD_XDR,
              ('v2-inline-cut-%d' % n, 'a CALL_INLINE that ends after ' + where,
               lambda x, n=n: inline(x)[:n]))
+variants(v2.CALL_INLINE, 'decision 39', BAD_XDR,
+         ('v2-inline-of-reply', 'a CALL_INLINE, and an RPC reply to nothing behind it',
+          lambda x: v2.call_lists() + rpc.reply(x)))
 for n, where in ((8, 'the discriminator'), (12, 'the Position'), (16, 'the handle'), (20, 'the length'),
                  (24, 'half of the offset'), (28, 'the segment')):
     variants(v2.CALL_INLINE, '7.2.1', BAD_XDR,

@@ -113,9 +113,14 @@ static void a_reply_marked_call_fails_its_call(void **state)
 		assert_int_equal(conn.t.count.invalid, 1);
 		expect(REPLY_2, RPC_RX_MSG);
 	}
-	conn_open(RPC_ACCEPTOR); /* to which no Reply of that kind can come */
-	expect(whole, RPC_RX_NONE);
-	expect_out(BAD_XDR("00000009"));
+	/* The same about a call in reverse direction, at the end that makes it. */
+	for (unsigned i = 0; i < 2; i++) {
+		conn_open(RPC_ACCEPTOR);
+		expect(i ? part : whole, RPC_RX_ERROR);
+		assert_int_equal(rx.xid, 9);
+		assert_int_equal(rx.error_dir, RPC_REPLY);
+		expect_out(BAD_XDR("00000009"));
+	}
 }
 
 /* Sections 7.1.1 and 7.1.2: version 2 is not sent to who says that it does not take it. */
