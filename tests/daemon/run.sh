@@ -254,6 +254,28 @@ case_signals() {
     expect 'event=worker.totals worker=1'
 }
 
+# Signals that come before the configuration is read are answered when the gateway serves. The configuration is a FIFO at first, so
+# that the gateway waits for it.
+case_signals_at_start() {
+    local fifo
+    configure
+    cp "$CONF" "$DIR/whole"
+    rm "$CONF"
+    mkfifo "$CONF"
+    start gateway "$BIN/rpcrdma-gw" -c "$CONF"
+    PID=$pid
+    exec {fifo}>"$CONF" # which waits until the gateway has opened it to read
+    kill -HUP "$PID" && kill -USR1 "$PID" && sleep 0.2
+    cp "$DIR/whole" "$DIR/new" && mv "$DIR/new" "$CONF"
+    alive
+    cat "$DIR/whole" >&"$fifo"
+    exec {fifo}>&-
+    wait_for 20 has event=ready || fail "it does not start"
+    expect 'event=reload routes=1 added=0 changed=0'
+    wait_for 10 counts 2 event=worker.counters || fail "SIGUSR1 is lost"
+    stop 0 3
+}
+
 case_two_workers() {
     configure
     gateway
