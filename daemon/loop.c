@@ -4,9 +4,10 @@
  *
  * - Each watch has one persistent struct event, added once. Edge-triggered events need no
  *   epoll_ctl(2) after that.
- * - One timer event bounds the wait. It is changed only if it would fire too late: most deadlines
- *   move away from now (traffic pushes a stall timer back), and one early wake-up costs less than
- *   setting the timer at every turn.
+ * - One timerfd bounds the wait. A time-out of epoll_wait(2) would make the kernel set a timer for
+ *   each wait. The timerfd is changed only if it would fire too late: most deadlines move away from
+ *   now (traffic pushes a stall timer back), and one early wake-up costs less than setting the
+ *   timer at every turn.
  * - Before it blocks, a loop may busy-poll: loop_polling.h.
  * - libevent's locking and its process-wide signal handling are not used. A loop has one thread,
  *   other threads reach it only through an eventfd, and signals arrive through a signalfd.
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,14 +33,15 @@
 #include "daemon/loop_heap.h"
 #include "daemon/loop_polling.h"
 
+#define LATE NSEC_PER_MS /* a wait may end that long after its deadline */
+
 struct event_loop {
 	struct loop loop; /* first member */
 	struct event_base *base;
 	struct event timer;
-	nsec_t armed; /* when the timer fires; NSEC_NEVER: the timer is not pending */
+	nsec_t armed; /* the deadline that the timer is set for; NSEC_NEVER: it is not set */
 	struct loop_watch wake_watch;
-	int wake_fd;
-	nsec_t tick; /* resolution of the clock that libevent reads */
+	int wake_fd, timer_fd;
 	unsigned watches;
 	unsigned handed; /* how many events watches were given */
 	struct patience patience;
@@ -120,6 +123,7 @@ static void watch_del(struct loop *loop, struct loop_watch *watch)
 
 static const struct loop_ops event_loop_ops = {.add = watch_add, .del = watch_del};
 
+/* The watch is edge-triggered, and setting the timerfd again clears it: it is never read. */
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct event_loop *el = arg;
@@ -178,18 +182,17 @@ static struct event_base *base_new(void)
 
 static int loop_open(struct event_loop *el)
 {
-	struct timespec res;
-
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &res) == 0)
-		el->tick = (nsec_t)res.tv_nsec;
 	el->base = base_new();
 	if (!el->base)
 		return ERR_NOMEM;
-	if (event_assign(&el->timer, el->base, -1, 0, on_timer, el))
-		return ERR_NOMEM;
 	el->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (el->wake_fd < 0)
+	el->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (el->wake_fd < 0 || el->timer_fd < 0)
 		return ERR_IO;
+	if (event_assign(&el->timer, el->base, el->timer_fd, EV_READ | EV_ET | EV_PERSIST, on_timer,
+			 el) ||
+	    event_add(&el->timer, NULL))
+		return ERR_NOMEM;
 	el->wake_watch.ready = on_wake;
 	return watch_add(&el->loop, &el->wake_watch, el->wake_fd, LOOP_READ, 0);
 }
@@ -198,13 +201,14 @@ static void loop_close(struct event_loop *el)
 {
 	watch_del(&el->loop, &el->wake_watch);
 	assert(el->watches == 0);
+	if (event_initialized(&el->timer))
+		event_del(&el->timer);
 	if (el->wake_fd >= 0)
 		close(el->wake_fd);
-	if (el->base) {
-		if (event_initialized(&el->timer))
-			event_del(&el->timer);
+	if (el->timer_fd >= 0)
+		close(el->timer_fd);
+	if (el->base)
 		event_base_free(el->base);
-	}
 	mem_free(el);
 }
 
@@ -218,7 +222,7 @@ struct loop *loop_new(void)
 	loop_heap_use();
 	event_set_log_callback(on_libevent);
 	el->loop.ops = &event_loop_ops;
-	el->wake_fd = -1;
+	el->wake_fd = el->timer_fd = -1;
 	el->armed = NSEC_NEVER;
 	err = loop_open(el);
 	if (err) {
@@ -236,22 +240,22 @@ void loop_free(struct loop *loop)
 		loop_close(event_loop_of(loop));
 }
 
-/*
- * Set the timer for @deadline, unless it fires earlier anyway. libevent reads a clock that advances
- * in ticks of some milliseconds. One tick is added, so the timer fires late by a tick. Otherwise it
- * would fire early, and the caller would spin until the end of the tick.
- */
-static int loop_arm(struct event_loop *el, nsec_t deadline, nsec_t now)
+/* Set the timer for @deadline, unless it fires earlier anyway. It fires up to LATE later, so that
+ * deadlines close to each other share a wake-up. */
+static int loop_arm(struct event_loop *el, nsec_t deadline)
 {
-	nsec_t wait = deadline - now + el->tick;
-	struct timeval tv;
+	nsec_t at = deadline + LATE;
+	struct itimerspec when = {.it_value = {.tv_sec = (time_t)(at / NSEC_PER_SEC),
+					       .tv_nsec = (long)(at % NSEC_PER_SEC)}};
 
 	if (el->armed <= deadline)
 		return 0;
-	tv.tv_sec = (time_t)(wait / NSEC_PER_SEC);
-	tv.tv_usec = (suseconds_t)(wait % NSEC_PER_SEC / 1000);
+	if (timerfd_settime(el->timer_fd, TFD_TIMER_ABSTIME, &when, NULL)) {
+		log_error("loop.failed", "why=\"%s\"", strerror(errno));
+		return ERR_IO;
+	}
 	el->armed = deadline;
-	return event_add(&el->timer, &tv) ? ERR_IO : 0;
+	return 0;
 }
 
 void loop_look_first(struct loop *loop, nsec_t most)
@@ -280,13 +284,12 @@ static int look(struct event_loop *el, nsec_t until)
 
 static int sleep_until(struct event_loop *el, nsec_t deadline)
 {
-	nsec_t now = loop_now();
 	int err = 0;
 
-	if (deadline <= now)
+	if (deadline <= loop_now())
 		return hand_out(el, EVLOOP_NONBLOCK);
 	if (deadline != NSEC_NEVER)
-		err = loop_arm(el, deadline, now);
+		err = loop_arm(el, deadline);
 	return err ? err : hand_out(el, 0);
 }
 

@@ -4,13 +4,32 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/list.h"
 #include "base/mem.h"
 #include "daemon/loop.h"
+
+/* Timers that the kernel was asked for: by timerfds, and by waits with a time-out. */
+static unsigned timers_set;
+
+/* In place of libc's, for libevent too. */
+int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
+{
+	timers_set += timeout > 0;
+	return (int)syscall(SYS_epoll_pwait, fd, events, most, timeout, NULL, (size_t)8);
+}
+
+int timerfd_settime(int fd, int flags, const struct itimerspec *when, struct itimerspec *before)
+{
+	timers_set++;
+	return (int)syscall(SYS_timerfd_settime, fd, flags, when, before);
+}
 
 struct probe {
 	struct loop_watch watch;
@@ -166,6 +185,24 @@ static void wait_does_not_spin(void **state)
 	for (; loop_now() < end; turns++)
 		assert_int_equal(loop_run_once(loop, end), 0);
 	assert_true(turns <= 3);
+	loop_free(loop);
+}
+
+/* Traffic moves a deadline away from now; the timer set for the first one serves. */
+static void timer_is_not_set_for_each_wait(void **state)
+{
+	struct loop *loop = loop_must();
+	unsigned before = timers_set;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		loop_wake(loop);
+		assert_int_equal(loop_run_once(loop, loop_now() + 10 * NSEC_PER_SEC), 0);
+	}
+	assert_int_equal(timers_set - before, looks_for ? 0 : 1);
+	/* An earlier deadline needs another one. */
+	assert_int_equal(loop_run_once(loop, loop_now() + NSEC_PER_MS), 0);
+	assert_true(looks_for || timers_set - before == 2);
 	loop_free(loop);
 }
 
@@ -339,6 +376,7 @@ int main(void)
 		cmocka_unit_test(deleted_watch_is_not_called),
 		cmocka_unit_test(deadline_ends_the_wait),
 		cmocka_unit_test(wait_does_not_spin),
+		cmocka_unit_test(timer_is_not_set_for_each_wait),
 		cmocka_unit_test(wake_from_another_thread),
 		cmocka_unit_test(looks_before_it_sleeps),
 		cmocka_unit_test(looking_ends_at_the_deadline),
