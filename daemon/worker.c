@@ -156,6 +156,7 @@ static int open_proxy(struct worker *w)
 		.worker = w->index,
 		.workers = w->gw->nworkers,
 		.bell = w->gw->bell,
+		.clock = loop_now,
 	};
 
 	if (getrandom(&cfg.seed, sizeof(cfg.seed), 0) != (ssize_t)sizeof(cfg.seed))

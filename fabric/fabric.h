@@ -607,19 +607,25 @@ static inline void fabric_flush(struct fabric *f)
 }
 
 /**
- * fabric_flush_all - fabric_flush() of the @n instances that one thread serves
- * @first: index of the instance whose deferred work goes next; kept by the caller, 0 at first
+ * fabric_flush_posts - fabric_flush() of the @n instances that one thread serves, without deferred work
  *
- * All posts of all instances start before any instance goes on with connections that move much
- * data. So a reply on one instance does not wait for bulk input on another. The deferred work is
- * done round-robin until the turn's budget is used up.
+ * fabric_go_on() follows. All posts of all instances start before any instance goes on with connections
+ * that move much data. So a reply on one instance does not wait for bulk input on another.
  */
-static inline void fabric_flush_all(struct fabric *const *fabrics, unsigned n, unsigned *first)
+static inline void fabric_flush_posts(struct fabric *const *fabrics, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		fabrics[i]->ops->flush(fabrics[i]);
+}
+
+/**
+ * fabric_go_on - deferred work of the @n instances, round-robin until the turn's budget is used up
+ * @first: index of the instance that goes next; kept by the caller, 0 at first
+ */
+static inline void fabric_go_on(struct fabric *const *fabrics, unsigned n, unsigned *first)
 {
 	bool spent = false;
 
-	for (unsigned i = 0; i < n; i++)
-		fabrics[i]->ops->flush(fabrics[i]);
 	for (unsigned i = 0; i < n && !spent; i++) {
 		struct fabric *f = fabrics[*first];
 

@@ -124,7 +124,10 @@ struct proxy {
 	bool draining, drain_over;
 	bool settled;	      /* PROXY_SETTLE has passed since the drain began */
 	bool yields;	      /* proxy_yield() was called */
-	unsigned goes_on;     /* index for fabric_flush_all() */
+	unsigned goes_on;     /* index for fabric_go_on() */
+	nsec_t events_until;  /* time that the turn has for events beyond TURN_EVENTS */
+	unsigned touched;     /* sessions that events of this turn touched, or began */
+	nsec_t flush_takes;   /* moving average of the time of fabric_flush_posts() */
 	struct list blanking; /* txns whose memory is being blanked: txn_zero_sink.c */
 	uint32_t blank_left;  /* octets that may still be blanked in this turn */
 	/* Legs that copy a message of several Sends into one block: leg_gather_some(). */
@@ -153,8 +156,10 @@ struct proxy {
 /** session_touch - have session_pump() called for @s at the end of this turn. */
 static inline void session_touch(struct session *s)
 {
-	if (list_is_empty(&s->dirty))
-		list_add_tail(&s->proxy->dirty, &s->dirty);
+	if (!list_is_empty(&s->dirty))
+		return;
+	list_add_tail(&s->proxy->dirty, &s->dirty);
+	s->proxy->touched++;
 }
 
 /** session_is_leaving - @s begins no call any more and ends when its calls in flight are over. */

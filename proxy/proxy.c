@@ -16,10 +16,14 @@
 #include "proxy/probe.h"
 
 /* A turn is bounded, so that no fabric starves another, and the end of many sessions does not
- * delay one at work. It handles few events, because the messages that they cause are sent at its
- * end: a peer works on the first of many small RPCs while those behind are relayed. */
+ * delay one at work. Bounds of events: poll_fabrics(). */
 enum {
-	TURN_EVENTS = 12,
+	TURN_EVENTS = 12,      /* of a fabric, at least */
+	TURN_EVENTS_MOST = 64, /* of a fabric */
+	TURN_SESSIONS = 12,
+	EVENTS_LOOK = 4,  /* events between two looks at the clock */
+	FLUSHES = 4,	  /* events may take so many times the time of a flush */
+	FLUSH_WEIGHT = 8, /* weight of a new flush in the average: 1/FLUSH_WEIGHT */
 	TURN_TIMERS = 256,
 	TURN_ENDS = 32, /* sessions closed, and sessions freed, in a turn */
 	/* Octets of groups (messages in several Sends) copied in a turn, and of one leg at a
@@ -222,6 +226,7 @@ static void open_session(struct route_state *rs, const struct fabric_event *ev)
 	/* A new session can have the place of ended ones. */
 	(void)proxy_bury(rs->proxy, 2);
 	session_open(rs, ev);
+	rs->proxy->touched++;
 	if (!timer_is_armed(&rs->proxy->trim))
 		timer_arm(&rs->proxy->timers, &rs->proxy->trim, rs->proxy->now + TRIM_INTERVAL);
 }
@@ -251,21 +256,63 @@ static void on_event(struct fabric *f, const struct fabric_event *ev)
 		session_input(session_of(leg), leg, ev);
 }
 
-static int poll_fabrics(struct proxy *p)
+static nsec_t clock_of(const struct proxy *p)
+{
+	return p->cfg.clock ? p->cfg.clock() : p->now;
+}
+
+static bool has_had_enough(const struct proxy *p)
+{
+	return p->touched >= TURN_SESSIONS || clock_of(p) >= p->events_until;
+}
+
+/* Return: whether there may be more events. */
+static bool poll_fabric(struct proxy *p, struct fabric *f)
 {
 	struct fabric_event ev;
+
+	for (unsigned n = 0; n < TURN_EVENTS_MOST; n++) {
+		if (n >= TURN_EVENTS && n % EVENTS_LOOK == 0 && has_had_enough(p))
+			return true;
+		if (!fabric_poll(f, &ev))
+			return false;
+		on_event(f, &ev);
+	}
+	return true;
+}
+
+/*
+ * State:  fabrics have many events. The messages that they cause are sent by the flush at the end of
+ *         the turn, all those of a connection with one system call.
+ * Danger: turns of few events spend most of their time in system calls. In turns of many events a
+ *         peer waits for its first message, although it could work on that while others are relayed.
+ *         In turns of many sessions all of them hold memory for what they send, until the flush.
+ * Rule:   a turn handles TURN_EVENTS events of each fabric. It continues, up to TURN_EVENTS_MOST of
+ *         each, until its events have taken FLUSHES times as long as a flush does (the average of
+ *         recent ones), or were events of TURN_SESSIONS sessions. So the first message waits no longer
+ *         than a few system calls take on this machine.
+ * Pinned: tests/session/test_turns.c:events_take_as_long_as_a_few_flushes,
+ *         :many_sessions_end_a_turn, daemon_writers.
+ */
+static int poll_fabrics(struct proxy *p)
+{
 	int more = 0;
 
-	for (unsigned i = 0; i < p->cfg.nfabrics; i++) {
-		int n = 0;
-
-		while (n < TURN_EVENTS && fabric_poll(p->cfg.fabrics[i], &ev)) {
-			on_event(p->cfg.fabrics[i], &ev);
-			n++;
-		}
-		more |= n == TURN_EVENTS;
-	}
+	p->touched = 0;
+	p->events_until = clock_of(p) + FLUSHES * p->flush_takes;
+	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
+		more |= poll_fabric(p, p->cfg.fabrics[i]);
 	return more;
+}
+
+static void flush(struct proxy *p)
+{
+	nsec_t began = clock_of(p);
+
+	fabric_flush_posts(p->cfg.fabrics, p->cfg.nfabrics);
+	p->flush_takes -= p->flush_takes / FLUSH_WEIGHT;
+	p->flush_takes += (clock_of(p) - began) / FLUSH_WEIGHT;
+	fabric_go_on(p->cfg.fabrics, p->cfg.nfabrics, &p->goes_on);
 }
 
 /* The member is in a queue of a session, or in a leg that reassembles a message. */
@@ -436,7 +483,7 @@ int proxy_turn(struct proxy *p, nsec_t now)
 	for (unsigned i = 0; i < p->cfg.nfabrics; i++)
 		if (recvs_of(p->cfg.fabrics[i]))
 			recvs_fill(recvs_of(p->cfg.fabrics[i]));
-	fabric_flush_all(p->cfg.fabrics, p->cfg.nfabrics, &p->goes_on);
+	flush(p);
 	return more || !list_is_empty(&p->dirty) || !list_is_empty(&p->gatherers) ||
 	       news_of_servers(p) != p->news;
 }

@@ -118,6 +118,8 @@ struct proxy_config {
 	unsigned workers;
 	/* Change counter of all servers, borrowed; NULL: no notification. */
 	struct servers_bell *bell;
+	/* A clock for what a part of a turn takes; NULL: it takes no time. */
+	nsec_t (*clock)(void);
 	uint64_t seed; /* for XIDs of the gateway's own messages */
 };
 
